@@ -7,36 +7,37 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/arithlang/mlc/codegen/cpu/flat"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
 // assign prints the loops that set elements.
-func (p *printer) assign(a *assign) []jen.Code {
+func (p *printer) assign(a *flat.Assign) []jen.Code {
 	a = withoutUnitAxes(a)
-	if len(a.axes) == 0 {
-		lets, dst, value := p.shareBoth(a.dst, a.value)
+	if len(a.Axes) == 0 {
+		lets, dst, value := p.shareBoth(a.Dst, a.Value)
 		return append(lets, p.set(dst, value))
 	}
-	axis, last := a.axes[0], len(a.axes) == 1
+	axis, last := a.Axes[0], len(a.Axes) == 1
 	if !last {
-		rest := &assign{a.axes[1:], a.dst, a.value}
+		rest := &flat.Assign{Axes: a.Axes[1:], Dst: a.Dst, Value: a.Value}
 		return []jen.Code{p.rangeOver(axis, func() []jen.Code { return p.assign(rest) })}
 	}
-	if whole := p.whole(axis, a.dst, a.value); whole != nil {
+	if whole := p.whole(axis, a.Dst, a.Value); whole != nil {
 		return []jen.Code{whole}
 	}
-	return p.innermost(axis, a.dst, a.value, func(dst, value *expr.Expr) []jen.Code {
+	return p.innermost(axis, a.Dst, a.Value, func(dst, value *expr.Expr) []jen.Code {
 		return []jen.Code{p.set(dst, value)}
 	})
 }
 
 // withoutUnitAxes takes 0 for the variables of axes of size 1.
-func withoutUnitAxes(a *assign) *assign {
+func withoutUnitAxes(a *flat.Assign) *flat.Assign {
 	zero := map[string]*expr.Expr{}
 	var axes []kernel.Axis
-	for _, x := range a.axes {
-		if isInt(x.Size, 1) {
+	for _, x := range a.Axes {
+		if flat.IsInt(x.Size, 1) {
 			zero[x.Var] = expr.Int(0)
 		} else {
 			axes = append(axes, x)
@@ -46,7 +47,7 @@ func withoutUnitAxes(a *assign) *assign {
 		return a
 	}
 	at := func(e *expr.Expr) *expr.Expr { return expr.Simplify(expr.Subst(e, zero)) }
-	return &assign{axes, at(a.dst), at(a.value)}
+	return &flat.Assign{Axes: axes, Dst: at(a.Dst), Value: at(a.Value)}
 }
 
 // set prints an assignment to an element.
@@ -85,8 +86,8 @@ func unitStride(e *expr.Expr, v string) (off *expr.Expr, ok bool) {
 	if len(e.Args) != 1 {
 		return nil, false
 	}
-	coef, off, ok := affine(e.Args[0], v)
-	return off, ok && isInt(coef, 1)
+	coef, off, ok := flat.Affine(e.Args[0], v)
+	return off, ok && flat.IsInt(coef, 1)
 }
 
 // isZero says whether an expression is the constant with no bit set.
@@ -96,18 +97,18 @@ func isZero(e *expr.Expr) bool {
 }
 
 // fill prints the setting of all elements of a tile to a value.
-func (p *printer) fill(f *fill) []jen.Code {
-	tile := p.id(f.dst)
-	if p.rank0[f.dst] {
-		out, es := p.share(f.value)
+func (p *printer) fill(f *flat.Fill) []jen.Code {
+	tile := p.id(f.Dst)
+	if p.rank0[f.Dst] {
+		out, es := p.share(f.Value)
 		return append(out, jen.Id(tile).Op("=").Add(p.scalar(es[0])))
 	}
-	if isZero(f.value) {
+	if isZero(f.Value) {
 		return []jen.Code{jen.Id("clear").Call(jen.Id(tile))}
 	}
-	out, es := p.share(f.value)
+	out, es := p.share(f.Value)
 	v := p.scalar(es[0])
-	if f.value.Type == expr.I32 {
+	if f.Value.Type == expr.I32 {
 		v = jen.Int32().Parens(v)
 	}
 	p.scope(func() {
@@ -130,8 +131,8 @@ var reductions = map[expr.Op]struct {
 }
 
 // reduce prints a loop over partial values and their combination.
-func (p *printer) reduce(r *reduce) []jen.Code {
-	op := reductions[r.op]
+func (p *printer) reduce(r *flat.Reduce) []jen.Code {
+	op := reductions[r.Op]
 	part := p.fresh("part")
 	lanes := func() *jen.Statement { return jen.Qual(runtimePath, "Lanes") }
 	var out []jen.Code
@@ -140,15 +141,15 @@ func (p *printer) reduce(r *reduce) []jen.Code {
 	} else {
 		out = append(out, jen.Id(part).Op(":=").Qual(runtimePath, "AllLanes").Call(p.scalar(expr.F(op.start))))
 	}
-	out = append(out, p.innermost(r.axis, nil, r.value, func(_, value *expr.Expr) []jen.Code {
-		lane := jen.Id(part).Index(jen.Id(p.id(r.axis.Var)).Op("%").Add(lanes()))
-		if r.op == expr.Add {
+	out = append(out, p.innermost(r.Axis, nil, r.Value, func(_, value *expr.Expr) []jen.Code {
+		lane := jen.Id(part).Index(jen.Id(p.id(r.Axis.Var)).Op("%").Add(lanes()))
+		if r.Op == expr.Add {
 			return []jen.Code{lane.Op("+=").Add(p.scalar(value))}
 		}
-		return []jen.Code{lane.Clone().Op("=").Add(jen.Qual(runtimePath, calls[r.op]).Call(lane, p.scalar(value)))}
+		return []jen.Code{lane.Clone().Op("=").Add(jen.Qual(runtimePath, calls[r.Op]).Call(lane, p.scalar(value)))}
 	})...)
-	total := jen.Qual(runtimePath, op.combine).Call(jen.Op("&").Id(part), p.scalar(r.axis.Size))
-	return append(out, jen.Id(p.bind(r.name)).Op(":=").Add(total))
+	total := jen.Qual(runtimePath, op.combine).Call(jen.Op("&").Id(part), p.scalar(r.Axis.Size))
+	return append(out, jen.Id(p.bind(r.Name)).Op(":=").Add(total))
 }
 
 // innermost prints a loop without another in it. What does not change in it is
@@ -235,7 +236,7 @@ func (h *hoister) rewrite(e *expr.Expr) *expr.Expr {
 
 // constant says whether an expression has one value for the whole loop.
 func (h *hoister) constant(e *expr.Expr) bool {
-	if depends(e, h.axis.Var) {
+	if flat.Depends(e, h.axis.Var) {
 		return false
 	}
 	for _, x := range expr.Elems(e) {

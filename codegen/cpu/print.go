@@ -5,6 +5,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/arithlang/mlc/codegen/cpu/flat"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
@@ -53,7 +54,6 @@ func function(k *kernel.Kernel, name string) jen.Code {
 		jen.Id("worker").Op("*").Qual(runtimePath, "Worker"),
 		jen.Id("env").Op("*").Qual(devicePath, "Env"),
 	}
-	written := map[string]bool{}
 	bufs := buffers(k)
 	for i, b := range bufs {
 		param := jen.Id(p.bind(b.Name))
@@ -61,9 +61,6 @@ func function(k *kernel.Kernel, name string) jen.Code {
 			param.Index().Id(elemType(b.Type))
 		}
 		params = append(params, param)
-		if b.Mode != kernel.In {
-			written[b.Name] = true
-		}
 	}
 	for _, s := range k.Params {
 		if s.Mode == kernel.Scalar {
@@ -73,9 +70,8 @@ func function(k *kernel.Kernel, name string) jen.Code {
 	for _, t := range k.Tiles {
 		p.rank0[t.Name] = len(t.Shape) == 0
 	}
-	r := prune(resolve(k), written)
-	r.body = declare(r.body)
-	body := append(p.nodes(r.pre), p.cells(k.Grid, r.body)...)
+	r := flat.Of(k)
+	body := append(p.nodes(r.Pre), p.cells(k.Grid, r.Body)...)
 	return jen.Func().Id(name).Params(params...).Block(append(p.bindScalars(), body...)...)
 }
 
@@ -94,14 +90,14 @@ func (p *printer) bindScalars() []jen.Code {
 }
 
 // cells prints the loops over the cells.
-func (p *printer) cells(grid []kernel.Axis, cell []node) []jen.Code {
+func (p *printer) cells(grid []kernel.Axis, cell []flat.Node) []jen.Code {
 	if len(grid) == 0 {
 		return p.nodes(cell)
 	}
 	return p.releasing(cell, func(end []jen.Code) jen.Code { return p.grid(grid, cell, end) })
 }
 
-func (p *printer) grid(axes []kernel.Axis, cell []node, end []jen.Code) jen.Code {
+func (p *printer) grid(axes []kernel.Axis, cell []flat.Node, end []jen.Code) jen.Code {
 	return p.rangeOver(axes[0], func() []jen.Code {
 		if len(axes) > 1 {
 			return []jen.Code{p.grid(axes[1:], cell, end)}
@@ -112,7 +108,7 @@ func (p *printer) grid(axes []kernel.Axis, cell []node, end []jen.Code) jen.Code
 
 // releasing prints a loop that gives back, in what it is told to end its body
 // with, the scratch that the body takes.
-func (p *printer) releasing(body []node, loop func(end []jen.Code) jen.Code) []jen.Code {
+func (p *printer) releasing(body []flat.Node, loop func(end []jen.Code) jen.Code) []jen.Code {
 	if !slices.ContainsFunc(body, takesScratch) {
 		return []jen.Code{loop(nil)}
 	}
@@ -124,12 +120,12 @@ func (p *printer) releasing(body []node, loop func(end []jen.Code) jen.Code) []j
 }
 
 // takesScratch says whether a node takes scratch that it does not give back.
-func takesScratch(n node) bool {
+func takesScratch(n flat.Node) bool {
 	switch n := n.(type) {
-	case *alloc:
-		return n.size != nil
-	case *branch:
-		return slices.ContainsFunc(n.body, takesScratch)
+	case *flat.Alloc:
+		return n.Size != nil
+	case *flat.Branch:
+		return slices.ContainsFunc(n.Body, takesScratch)
 	}
 	return false
 }
@@ -150,7 +146,7 @@ func (p *printer) rangeOver(a kernel.Axis, body func() []jen.Code) jen.Code {
 	return loop
 }
 
-func (p *printer) nodes(ns []node) []jen.Code {
+func (p *printer) nodes(ns []flat.Node) []jen.Code {
 	var out []jen.Code
 	for _, n := range ns {
 		out = append(out, p.node(n)...)
@@ -159,34 +155,34 @@ func (p *printer) nodes(ns []node) []jen.Code {
 }
 
 // block prints nodes whose names nobody after them sees.
-func (p *printer) block(ns []node) (out []jen.Code) {
+func (p *printer) block(ns []flat.Node) (out []jen.Code) {
 	p.scope(func() { out = p.nodes(ns) })
 	return out
 }
 
-func (p *printer) node(n node) []jen.Code {
+func (p *printer) node(n flat.Node) []jen.Code {
 	switch n := n.(type) {
-	case *let:
-		out, es := p.share(n.value)
-		return append(out, jen.Id(p.bind(n.name)).Op(":=").Add(p.typed(es[0])))
-	case *alloc:
+	case *flat.Let:
+		out, es := p.share(n.Value)
+		return append(out, jen.Id(p.bind(n.Name)).Op(":=").Add(p.typed(es[0])))
+	case *flat.Alloc:
 		return []jen.Code{p.alloc(n)}
-	case *assign:
+	case *flat.Assign:
 		return p.assign(n)
-	case *fill:
+	case *flat.Fill:
 		return p.fill(n)
-	case *random:
+	case *flat.Random:
 		return []jen.Code{jen.Id("worker").Dot("RandFill").Call(
-			jen.Id(p.id(n.dst)), jen.Id("env"), jen.Lit(int(n.stream)), p.scalar(n.example), p.scalar(n.base))}
-	case *dot:
+			jen.Id(p.id(n.Dst)), jen.Id("env"), jen.Lit(int(n.Stream)), p.scalar(n.Example), p.scalar(n.Base))}
+	case *flat.Dot:
 		return []jen.Code{p.dot(n)}
-	case *reduce:
+	case *flat.Reduce:
 		return p.reduce(n)
-	case *loop:
-		return p.releasing(n.body, func(end []jen.Code) jen.Code { return p.loop(n, end) })
-	case *branch:
-		out, es := p.share(n.cond)
-		return append(out, jen.If(p.scalar(es[0])).Block(p.block(n.body)...))
+	case *flat.Loop:
+		return p.releasing(n.Body, func(end []jen.Code) jen.Code { return p.loop(n, end) })
+	case *flat.Branch:
+		out, es := p.share(n.Cond)
+		return append(out, jen.If(p.scalar(es[0])).Block(p.block(n.Body)...))
 	}
 	panic("BUG: unknown node")
 }
@@ -194,36 +190,36 @@ func (p *printer) node(n node) []jen.Code {
 // takers are the Worker's methods for scratch.
 var takers = map[expr.Type]string{expr.F32: "Tile", expr.I32: "TileI32", expr.U32: "TileU32"}
 
-func (p *printer) alloc(a *alloc) jen.Code {
-	if a.size == nil {
-		if a.value != nil {
-			value := p.typed(a.value)
-			return jen.Id(p.bind(a.name)).Op(":=").Add(value)
+func (p *printer) alloc(a *flat.Alloc) jen.Code {
+	if a.Size == nil {
+		if a.Value != nil {
+			value := p.typed(a.Value)
+			return jen.Id(p.bind(a.Name)).Op(":=").Add(value)
 		}
-		return jen.Var().Id(p.bind(a.name)).Id(goType(a.typ))
+		return jen.Var().Id(p.bind(a.Name)).Id(goType(a.Type))
 	}
-	size := p.scalar(a.size)
-	return jen.Id(p.bind(a.name)).Op(":=").Id("worker").Dot(takers[a.typ]).Call(size)
+	size := p.scalar(a.Size)
+	return jen.Id(p.bind(a.Name)).Op(":=").Id("worker").Dot(takers[a.Type]).Call(size)
 }
 
-func (p *printer) dot(d *dot) jen.Code {
-	if d.m == nil {
-		c := jen.Id(p.id(d.c.slice))
-		return c.Clone().Op("=").Id("worker").Dot("DotVec").Call(p.scalar(d.k),
-			p.tail(d.a.slice, d.a.off), p.scalar(d.a.cs), p.tail(d.b.slice, d.b.off), p.scalar(d.b.rs), c)
+func (p *printer) dot(d *flat.Dot) jen.Code {
+	if d.M == nil {
+		c := jen.Id(p.id(d.C.Slice))
+		return c.Clone().Op("=").Id("worker").Dot("DotVec").Call(p.scalar(d.K),
+			p.tail(d.A.Slice, d.A.Off), p.scalar(d.A.CS), p.tail(d.B.Slice, d.B.Off), p.scalar(d.B.RS), c)
 	}
-	args := []jen.Code{p.scalar(d.m), p.scalar(d.n), p.scalar(d.k)}
-	for _, o := range []operand{d.a, d.b} {
-		args = append(args, p.tail(o.slice, o.off), p.scalar(o.rs), p.scalar(o.cs))
+	args := []jen.Code{p.scalar(d.M), p.scalar(d.N), p.scalar(d.K)}
+	for _, o := range []flat.Operand{d.A, d.B} {
+		args = append(args, p.tail(o.Slice, o.Off), p.scalar(o.RS), p.scalar(o.CS))
 	}
-	args = append(args, p.tail(d.c.slice, d.c.off), p.scalar(d.c.rs))
+	args = append(args, p.tail(d.C.Slice, d.C.Off), p.scalar(d.C.RS))
 	return jen.Id("worker").Dot("Dot").Call(args...)
 }
 
 // tail prints a slice from an offset on.
 func (p *printer) tail(slice string, off *expr.Expr) *jen.Statement {
 	s := jen.Id(p.id(slice))
-	if isInt(off, 0) {
+	if flat.IsInt(off, 0) {
 		return s
 	}
 	return s.Index(p.scalar(off), jen.Empty())
@@ -237,20 +233,20 @@ func (p *printer) mutable(e *expr.Expr) bool {
 }
 
 // loop prints a For.
-func (p *printer) loop(l *loop, end []jen.Code) jen.Code {
-	if isInt(l.lo, 0) {
-		return p.rangeOver(kernel.Axis{Var: l.name, Size: l.hi}, func() []jen.Code { return append(p.nodes(l.body), end...) })
+func (p *printer) loop(l *flat.Loop, end []jen.Code) jen.Code {
+	if flat.IsInt(l.Lo, 0) {
+		return p.rangeOver(kernel.Axis{Var: l.Name, Size: l.Hi}, func() []jen.Code { return append(p.nodes(l.Body), end...) })
 	}
-	lo, hi := p.scalar(l.lo), p.scalar(l.hi)
+	lo, hi := p.scalar(l.Lo), p.scalar(l.Hi)
 	var out jen.Code
 	p.scope(func() {
-		i := jen.Id(p.bind(l.name))
+		i := jen.Id(p.bind(l.Name))
 		from, to := jen.Add(i).Op(":=").Add(lo), hi
-		if p.mutable(l.hi) {
+		if p.mutable(l.Hi) {
 			to = jen.Id(p.fresh("end"))
 			from = jen.List(i, to).Op(":=").List(lo, hi)
 		}
-		out = jen.For(from, jen.Add(i).Op("<").Add(to), jen.Add(i).Op("++")).Block(append(p.nodes(l.body), end...)...)
+		out = jen.For(from, jen.Add(i).Op("<").Add(to), jen.Add(i).Op("++")).Block(append(p.nodes(l.Body), end...)...)
 	})
 	return out
 }

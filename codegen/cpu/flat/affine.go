@@ -1,4 +1,4 @@
-package cpu
+package flat
 
 import "github.com/arithlang/mlc/compiler/expr"
 
@@ -25,10 +25,10 @@ func add(a, b *expr.Expr) *expr.Expr { return expr.Simplify(expr.New(expr.Add, a
 
 func mul(a, b *expr.Expr) *expr.Expr { return expr.Simplify(expr.New(expr.Mul, a, b)) }
 
-// affine splits an I32 expression into coef*v + rest, neither of which has v.
+// Affine splits an I32 expression into coef*v + rest, neither of which has v.
 // It fails where it sees no such form.
-func affine(e *expr.Expr, v string) (coef, rest *expr.Expr, ok bool) {
-	if !depends(e, v) {
+func Affine(e *expr.Expr, v string) (coef, rest *expr.Expr, ok bool) {
+	if !Depends(e, v) {
 		return expr.Int(0), e, true
 	}
 	if e.Op == expr.Var {
@@ -36,19 +36,19 @@ func affine(e *expr.Expr, v string) (coef, rest *expr.Expr, ok bool) {
 	}
 	switch e.Op {
 	case expr.Add, expr.Sub:
-		c0, r0, ok0 := affine(e.Args[0], v)
-		c1, r1, ok1 := affine(e.Args[1], v)
+		c0, r0, ok0 := Affine(e.Args[0], v)
+		c1, r1, ok1 := Affine(e.Args[1], v)
 		if !ok0 || !ok1 {
 			return nil, nil, false
 		}
 		return expr.Simplify(expr.New(e.Op, c0, c1)), expr.Simplify(expr.New(e.Op, r0, r1)), true
 	case expr.Mul:
 		x, y := e.Args[0], e.Args[1]
-		if depends(y, v) {
+		if Depends(y, v) {
 			x, y = y, x
 		}
-		c, r, ok := affine(x, v)
-		if !ok || depends(y, v) {
+		c, r, ok := Affine(x, v)
+		if !ok || Depends(y, v) {
 			return nil, nil, false
 		}
 		return mul(c, y), mul(r, y), true
@@ -70,8 +70,8 @@ func isStride(e *expr.Expr) bool {
 	return false
 }
 
-// depends says whether a variable occurs in an expression.
-func depends(e *expr.Expr, v string) bool {
+// Depends says whether a variable occurs in an expression.
+func Depends(e *expr.Expr, v string) bool {
 	for _, x := range expr.Vars(e) {
 		if x.Name == v {
 			return true
@@ -80,4 +80,5 @@ func depends(e *expr.Expr, v string) bool {
 	return false
 }
 
-func isInt(e *expr.Expr, n int64) bool { return e.Op == expr.Const && e.Type == expr.I32 && e.I == n }
+// IsInt says whether an expression is the constant n.
+func IsInt(e *expr.Expr, n int64) bool { return e.Op == expr.Const && e.Type == expr.I32 && e.I == n }

@@ -1,104 +1,23 @@
-package cpu
+package flat
 
 import (
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// A node is a statement of a resolved kernel. Every element in it has one flat
-// index into a Go slice: a buffer or the scratch of a tile. A tile of rank 0 is a
-// variable. There are no loads: they have become copies, or the tile is read in place.
-type node interface{ node() }
-
-type (
-	// let names a scalar.
-	let struct {
-		name  string
-		value *expr.Expr
-	}
-	// alloc makes a tile of size elements, or a variable where size is nil, which
-	// starts with value if there is one.
-	alloc struct {
-		name        string
-		typ         expr.Type
-		size, value *expr.Expr
-	}
-	// assign sets dst, an element or variable, for all values of the axes.
-	assign struct {
-		axes       []kernel.Axis
-		dst, value *expr.Expr
-	}
-	// fill sets all elements of a tile.
-	fill struct {
-		dst   string
-		value *expr.Expr
-	}
-	// random fills a tile with random words.
-	random struct {
-		dst           string
-		base, example *expr.Expr
-		stream        uint32
-	}
-	// dot adds a matrix product; m and n are nil where c is one value.
-	dot struct {
-		m, n, k *expr.Expr
-		a, b, c operand
-	}
-	// reduce names the combination of value over an axis.
-	reduce struct {
-		name  string
-		op    expr.Op
-		axis  kernel.Axis
-		value *expr.Expr
-	}
-	// loop runs body for name = lo … hi-1.
-	loop struct {
-		name   string
-		lo, hi *expr.Expr
-		body   []node
-	}
-	// branch runs body if cond holds.
-	branch struct {
-		cond *expr.Expr
-		body []node
-	}
-)
-
-func (*let) node()    {}
-func (*alloc) node()  {}
-func (*assign) node() {}
-func (*fill) node()   {}
-func (*random) node() {}
-func (*dot) node()    {}
-func (*reduce) node() {}
-func (*loop) node()   {}
-func (*branch) node() {}
-
-// An operand of a dot is a strided matrix in a slice: element (i, j) is at
-// off + i*rs + j*cs.
-type operand struct {
-	slice       string
-	off, rs, cs *expr.Expr
-}
-
-// resolved is a kernel in resolved form: pre runs once, body for each cell.
-type resolved struct {
-	pre, body []node
-}
-
 type resolver struct {
 	params map[string]kernel.Param
 	tiles  map[string]kernel.Tile
 	views  map[string]view
-	late   map[string][]*alloc // tiles that wait for a variable
+	late   map[string][]*Alloc // tiles that wait for a variable
 }
 
 // resolve brings a kernel into resolved form.
-func resolve(k *kernel.Kernel) resolved {
+func resolve(k *kernel.Kernel) Kernel {
 	r := &resolver{
 		params: map[string]kernel.Param{},
 		tiles:  map[string]kernel.Tile{},
-		late:   map[string][]*alloc{},
+		late:   map[string][]*Alloc{},
 	}
 	for _, p := range k.Params {
 		r.params[p.Name] = p
@@ -108,12 +27,12 @@ func resolve(k *kernel.Kernel) resolved {
 	}
 	r.findViews(k)
 	pre, top := r.allocs(k)
-	return resolved{pre, append(top, r.body(k.Body)...)}
+	return Kernel{pre, append(top, r.body(k.Body)...)}
 }
 
 // allocs says where tiles are made: before all cells, at the start of a cell, or
 // (in r.late) where the last variable that a tile's size needs gets its value.
-func (r *resolver) allocs(k *kernel.Kernel) (pre, top []node) {
+func (r *resolver) allocs(k *kernel.Kernel) (pre, top []Node) {
 	grid := map[string]bool{}
 	for _, a := range k.Grid {
 		grid[a.Var] = true
@@ -124,14 +43,14 @@ func (r *resolver) allocs(k *kernel.Kernel) (pre, top []node) {
 		if _, ok := r.views[t.Name]; ok {
 			continue
 		}
-		a := &alloc{name: t.Name, typ: t.Type}
+		a := &Alloc{Name: t.Name, Type: t.Type}
 		if len(t.Shape) == 0 {
 			top = append(top, a)
 			continue
 		}
-		a.size = product(t.Shape)
+		a.Size = product(t.Shape)
 		last, perCell := "", false
-		for _, v := range expr.Vars(a.size) {
+		for _, v := range expr.Vars(a.Size) {
 			perCell = perCell || grid[v.Name]
 			if depth[v.Name] > depth[last] {
 				last = v.Name
@@ -176,8 +95,8 @@ func inner(s kernel.Stmt) []kernel.Stmt {
 	return nil
 }
 
-func (r *resolver) body(stmts []kernel.Stmt) []node {
-	var out []node
+func (r *resolver) body(stmts []kernel.Stmt) []Node {
+	var out []Node
 	for _, s := range stmts {
 		out = append(out, r.stmt(s)...)
 	}
@@ -185,10 +104,10 @@ func (r *resolver) body(stmts []kernel.Stmt) []node {
 }
 
 // stmt resolves one statement to zero or more.
-func (r *resolver) stmt(s kernel.Stmt) []node {
+func (r *resolver) stmt(s kernel.Stmt) []Node {
 	switch s := s.(type) {
 	case *kernel.Let:
-		return append([]node{&let{s.Name, r.expr(s.Value)}}, r.waiting(s.Name)...)
+		return append([]Node{&Let{s.Name, r.expr(s.Value)}}, r.waiting(s.Name)...)
 	case *kernel.Load:
 		if _, ok := r.views[s.Dst]; ok {
 			return nil
@@ -198,69 +117,69 @@ func (r *resolver) stmt(s kernel.Stmt) []node {
 			vars[i] = expr.NewVar(a.Var, expr.I32)
 		}
 		src := expr.NewElem(s.Buf, r.params[s.Buf].Type, r.flat(r.params[s.Buf].Shape, s.Index))
-		return []node{&assign{r.axes(s.Axes), r.tileElem(s.Dst, vars), src}}
+		return []Node{&Assign{r.axes(s.Axes), r.tileElem(s.Dst, vars), src}}
 	case *kernel.Store:
 		p := r.params[s.Buf]
 		dst := expr.NewElem(s.Buf, p.Type, r.flat(p.Shape, s.Index))
-		return []node{&assign{r.axes(s.Axes), dst, r.expr(s.Value)}}
+		return []Node{&Assign{r.axes(s.Axes), dst, r.expr(s.Value)}}
 	case *kernel.Fill:
 		if s.Rand != nil {
-			return []node{&random{s.Dst, r.expr(s.Rand.Base), r.expr(s.Rand.Example), s.Rand.Stream}}
+			return []Node{&Random{s.Dst, r.expr(s.Rand.Base), r.expr(s.Rand.Example), s.Rand.Stream}}
 		}
-		return []node{&fill{s.Dst, r.expr(s.Value)}}
+		return []Node{&Fill{s.Dst, r.expr(s.Value)}}
 	case *kernel.Map:
-		return []node{&assign{r.axes(s.Axes), r.tileElem(s.Dst, r.exprs(s.At)), r.expr(s.Value)}}
+		return []Node{&Assign{r.axes(s.Axes), r.tileElem(s.Dst, r.exprs(s.At)), r.expr(s.Value)}}
 	case *kernel.Dot:
-		return []node{r.dot(s)}
+		return []Node{r.dot(s)}
 	case *kernel.Reduce:
-		return append([]node{&reduce{s.Name, s.Op, r.axis(s.Axis), r.expr(s.Value)}}, r.waiting(s.Name)...)
+		return append([]Node{&Reduce{s.Name, s.Op, r.axis(s.Axis), r.expr(s.Value)}}, r.waiting(s.Name)...)
 	case *kernel.For:
-		return []node{&loop{s.Var, r.expr(s.Lo), r.expr(s.Hi), append(r.waiting(s.Var), r.body(s.Body)...)}}
+		return []Node{&Loop{s.Var, r.expr(s.Lo), r.expr(s.Hi), append(r.waiting(s.Var), r.body(s.Body)...)}}
 	case *kernel.If:
-		return []node{&branch{r.expr(s.Cond), r.body(s.Then)}}
+		return []Node{&Branch{r.expr(s.Cond), r.body(s.Then)}}
 	}
 	panic("BUG: unknown kernel statement")
 }
 
 // waiting returns the tiles whose size waited for a variable.
-func (r *resolver) waiting(name string) []node {
-	var out []node
+func (r *resolver) waiting(name string) []Node {
+	var out []Node
 	for _, a := range r.late[name] {
 		out = append(out, a)
 	}
 	return out
 }
 
-func (r *resolver) dot(s *kernel.Dot) node {
+func (r *resolver) dot(s *kernel.Dot) Node {
 	a, c := r.tiles[s.A].Shape, r.tiles[s.Dst].Shape
-	d := &dot{k: a[len(a)-1], a: r.operand(s.A), b: r.operand(s.B), c: r.operand(s.Dst)}
+	d := &Dot{K: a[len(a)-1], A: r.operand(s.A), B: r.operand(s.B), C: r.operand(s.Dst)}
 	one := expr.Int(1)
 	switch len(c) {
 	case 2:
-		d.m, d.n = c[0], c[1]
+		d.M, d.N = c[0], c[1]
 	case 1:
-		d.m, d.n = one, c[0]
+		d.M, d.N = one, c[0]
 	default:
-		d.b.rs, d.b.cs = d.b.cs, one // a rank-1 B is a column
+		d.B.RS, d.B.CS = d.B.CS, one // a rank-1 B is a column
 	}
 	return d
 }
 
 // operand describes a tile as a matrix; a rank-1 tile is one row.
-func (r *resolver) operand(name string) operand {
+func (r *resolver) operand(name string) Operand {
 	t := r.tiles[name]
 	i, j := expr.NewVar("dot.i", expr.I32), expr.NewVar("dot.j", expr.I32)
 	idx := []*expr.Expr{i, j}[2-len(t.Shape):]
 	e := r.tileElem(name, idx)
 	if len(e.Args) == 0 {
-		return operand{slice: e.Name, off: expr.Int(0), rs: expr.Int(0), cs: expr.Int(0)}
+		return Operand{Slice: e.Name, Off: expr.Int(0), RS: expr.Int(0), CS: expr.Int(0)}
 	}
-	rs, rest, ok := affine(e.Args[0], i.Name)
-	cs, off, ok2 := affine(rest, j.Name)
+	rs, rest, ok := Affine(e.Args[0], i.Name)
+	cs, off, ok2 := Affine(rest, j.Name)
 	if !ok || !ok2 {
 		panic("BUG: a tile read in place by a Dot has no strides")
 	}
-	return operand{e.Name, off, rs, cs}
+	return Operand{e.Name, off, rs, cs}
 }
 
 func (r *resolver) axis(a kernel.Axis) kernel.Axis {

@@ -1,4 +1,4 @@
-package cpu
+package flat
 
 import (
 	"github.com/arithlang/mlc/compiler/expr"
@@ -82,7 +82,7 @@ func (r *resolver) tryView(l *kernel.Load, dotted bool) {
 	if dotted {
 		rest := flat
 		for _, a := range l.Axes {
-			stride, base, ok := affine(rest, a.Var)
+			stride, base, ok := Affine(rest, a.Var)
 			if !ok || !isStride(stride) {
 				return
 			}

@@ -1,0 +1,104 @@
+// Package flat is the form of a kernel between the kernel IR and code for the
+// processor: tiles have become slices or are read in place, indices are flat,
+// loads are gone and what nothing reads is dropped. Packages codegen/cpu (Go) and
+// codegen/cpu/vector (assembly) print it.
+package flat
+
+import (
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// Of brings a kernel into flat form.
+func Of(k *kernel.Kernel) Kernel {
+	written := map[string]bool{}
+	for _, p := range k.Params {
+		if p.Mode == kernel.Out || p.Mode == kernel.InOut {
+			written[p.Name] = true
+		}
+	}
+	r := prune(resolve(k), written)
+	r.Body = declare(r.Body)
+	return r
+}
+
+// A Kernel is a kernel in flat form: Pre runs once, Body for each cell of the grid.
+type Kernel struct {
+	Pre, Body []Node
+}
+
+// A Node is a statement of a flat kernel. Every element in it has one flat index
+// into a slice: a buffer or the scratch of a tile. A tile of rank 0 is a variable.
+// There are no loads: they have become copies, or the tile is read in place.
+type Node interface{ node() }
+
+type (
+	// Let names a scalar.
+	Let struct {
+		Name  string
+		Value *expr.Expr
+	}
+	// Alloc makes a tile of Size elements, or a variable where Size is nil, which
+	// starts with Value if there is one.
+	Alloc struct {
+		Name        string
+		Type        expr.Type
+		Size, Value *expr.Expr
+	}
+	// Assign sets Dst, an element or variable, for all values of the axes.
+	Assign struct {
+		Axes       []kernel.Axis
+		Dst, Value *expr.Expr
+	}
+	// Fill sets all elements of a tile.
+	Fill struct {
+		Dst   string
+		Value *expr.Expr
+	}
+	// Random fills a tile with random words; see kernel.Rand.
+	Random struct {
+		Dst           string
+		Base, Example *expr.Expr
+		Stream        uint32
+	}
+	// Dot adds a matrix product; M and N are nil where C is one value.
+	Dot struct {
+		M, N, K *expr.Expr
+		A, B, C Operand
+	}
+	// Reduce names the canonical combination of Value over an axis.
+	Reduce struct {
+		Name  string
+		Op    expr.Op
+		Axis  kernel.Axis
+		Value *expr.Expr
+	}
+	// Loop runs Body for Name = Lo … Hi-1.
+	Loop struct {
+		Name   string
+		Lo, Hi *expr.Expr
+		Body   []Node
+	}
+	// Branch runs Body if Cond holds.
+	Branch struct {
+		Cond *expr.Expr
+		Body []Node
+	}
+)
+
+func (*Let) node()    {}
+func (*Alloc) node()  {}
+func (*Assign) node() {}
+func (*Fill) node()   {}
+func (*Random) node() {}
+func (*Dot) node()    {}
+func (*Reduce) node() {}
+func (*Loop) node()   {}
+func (*Branch) node() {}
+
+// An Operand of a Dot is a strided matrix in a slice: element (i, j) is at
+// Off + i*RS + j*CS.
+type Operand struct {
+	Slice       string
+	Off, RS, CS *expr.Expr
+}

@@ -1,0 +1,137 @@
+package flat
+
+import (
+	"maps"
+
+	"github.com/arithlang/mlc/compiler/expr"
+)
+
+// prune drops what nothing reads: lets, tiles and the statements that write
+// them, and then empty bodies; outputs are the buffers that count as read. Go
+// refuses unused variables, and reading in place leaves some behind.
+func prune(r Kernel, outputs map[string]bool) Kernel {
+	for {
+		live := maps.Clone(outputs)
+		collect(r.Pre, live)
+		collect(r.Body, live)
+		pre, n := sweep(r.Pre, live)
+		body, m := sweep(r.Body, live)
+		r = Kernel{pre, body}
+		if n+m == 0 {
+			return r
+		}
+	}
+}
+
+// collect marks the names that nodes read.
+func collect(nodes []Node, live map[string]bool) {
+	for _, n := range nodes {
+		for _, e := range reads(n) {
+			expr.Walk(e, func(e *expr.Expr) {
+				if e.Op == expr.Var || e.Op == expr.Elem {
+					live[e.Name] = true
+				}
+			})
+		}
+		if d, ok := n.(*Dot); ok {
+			live[d.A.Slice], live[d.B.Slice] = true, true
+		}
+		collect(within(n), live)
+	}
+}
+
+// sweep returns the nodes without the dead ones, and how many it dropped.
+func sweep(nodes []Node, live map[string]bool) ([]Node, int) {
+	var out []Node
+	dropped := 0
+	for _, n := range nodes {
+		switch n := n.(type) {
+		case *Loop:
+			body, d := sweep(n.Body, live)
+			n.Body, dropped = body, dropped+d
+		case *Branch:
+			body, d := sweep(n.Body, live)
+			n.Body, dropped = body, dropped+d
+		}
+		if dead(n, live) {
+			dropped++
+			continue
+		}
+		out = append(out, n)
+	}
+	return out, dropped
+}
+
+func dead(n Node, live map[string]bool) bool {
+	switch n := n.(type) {
+	case *Let:
+		return !live[n.Name]
+	case *Alloc:
+		return !live[n.Name]
+	case *Assign:
+		return !live[n.Dst.Name]
+	case *Fill:
+		return !live[n.Dst]
+	case *Random:
+		return !live[n.Dst]
+	case *Dot:
+		return !live[n.C.Slice]
+	case *Reduce:
+		return !live[n.Name]
+	case *Loop:
+		return len(n.Body) == 0
+	case *Branch:
+		return len(n.Body) == 0
+	}
+	return false
+}
+
+// reads returns the expressions that a node evaluates, those of its body left
+// out. What an assignment writes counts only by its index.
+func reads(n Node) []*expr.Expr {
+	switch n := n.(type) {
+	case *Let:
+		return []*expr.Expr{n.Value}
+	case *Alloc:
+		var out []*expr.Expr
+		for _, e := range []*expr.Expr{n.Size, n.Value} {
+			if e != nil {
+				out = append(out, e)
+			}
+		}
+		return out
+	case *Assign:
+		return append(append(sizes(n.Axes), n.Dst.Args...), n.Value)
+	case *Fill:
+		return []*expr.Expr{n.Value}
+	case *Random:
+		return []*expr.Expr{n.Base, n.Example}
+	case *Dot:
+		out := []*expr.Expr{n.K}
+		if n.M != nil {
+			out = append(out, n.M, n.N)
+		}
+		for _, o := range []Operand{n.A, n.B, n.C} {
+			out = append(out, o.Off, o.RS, o.CS)
+		}
+		return out
+	case *Reduce:
+		return []*expr.Expr{n.Axis.Size, n.Value}
+	case *Loop:
+		return []*expr.Expr{n.Lo, n.Hi}
+	case *Branch:
+		return []*expr.Expr{n.Cond}
+	}
+	return nil
+}
+
+// within returns the body of a node that has one.
+func within(n Node) []Node {
+	switch n := n.(type) {
+	case *Loop:
+		return n.Body
+	case *Branch:
+		return n.Body
+	}
+	return nil
+}
