@@ -21,6 +21,7 @@ type Program struct {
 	Spec    *check.Spec
 	Plan    *plan.Plan // functions with their gradients, optimized
 	Lowered *lower.Program
+	Batches lower.Batches // how the spec's batch is cut
 }
 
 // A pass is one stage of the compiler on a Program.
@@ -44,6 +45,12 @@ var passes = []pass{
 		p.Lowered, err = lower.Lower(p.Plan)
 		return err
 	}},
+	{"batches", func(p *Program) (err error) {
+		t := &p.Spec.Train
+		source, target := p.Spec.TrainedShape()
+		p.Batches, err = lower.Cut(p.Lowered.Entry("gradients"), t.Batch, t.MicroBatch, source, target)
+		return err
+	}},
 	{"verify-kernels", func(p *Program) error {
 		for _, k := range p.Lowered.Kernels {
 			if err := kernel.Verify(k); err != nil {
@@ -57,7 +64,7 @@ var passes = []pass{
 // passOrder lists what must come before what; a test holds passes to it.
 var passOrder = [][2]string{
 	{"model", "verify"}, {"verify", "simplify"}, {"simplify", "cse"}, {"cse", "dce"},
-	{"dce", "verify-optimized"}, {"verify-optimized", "lower"}, {"lower", "verify-kernels"},
+	{"dce", "verify-optimized"}, {"verify-optimized", "lower"}, {"lower", "batches"}, {"lower", "verify-kernels"},
 }
 
 // Compile resolves the spec at opts.Path and compiles it. The list holds

@@ -6,6 +6,7 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/compiler/lower"
 	"github.com/arithlang/mlc/compiler/plan"
 )
 
@@ -16,7 +17,7 @@ func Main(f *jen.File, spec *check.Spec) {
 }
 
 // Model prints model.go: the settings of the spec and the table of parameters.
-func Model(f *jen.File, spec *check.Spec, groups []*plan.Group, version string) {
+func Model(f *jen.File, spec *check.Spec, groups []*plan.Group, cut lower.Batches, version string) {
 	f.ImportName(runtimePath, "runtime")
 	f.ImportName(devicePath, "device")
 	f.ImportName(taskPath, "task")
@@ -31,7 +32,7 @@ func Model(f *jen.File, spec *check.Spec, groups []*plan.Group, version string) 
 		jen.Id("SpecHash"): jen.Lit(spec.Hash),
 		jen.Id("Version"):  jen.Lit(version),
 		jen.Id("Task"):     taskConfig(spec.Task),
-		jen.Id("Train"):    trainConfig(spec.Train),
+		jen.Id("Train"):    trainConfig(spec.Train, cut),
 		jen.Id("Eval"):     evalConfig(spec.Eval),
 		jen.Id("Params"):   jen.Qual(devicePath, "Flat").CallFunc(func(g *jen.Group) { groupRefs(g, groups) }),
 		jen.Id("Plan"):     jen.Id("plan"),
@@ -116,7 +117,7 @@ func pad(p check.Pad) *jen.Statement {
 	return jen.Qual(taskPath, "Pad").Values(jen.Dict{jen.Id("To"): jen.Lit(p.To), jen.Id("Step"): jen.Lit(p.Step)})
 }
 
-func trainConfig(t check.Train) *jen.Statement {
+func trainConfig(t check.Train, cut lower.Batches) *jen.Statement {
 	budget := jen.Dict{}
 	switch {
 	case t.Steps > 0:
@@ -138,7 +139,7 @@ func trainConfig(t check.Train) *jen.Statement {
 		jen.Id("Cooldown"):   jen.Lit(t.Cooldown),
 		jen.Id("Clip"):       jen.Lit(t.Clip),
 		jen.Id("Batch"):      jen.Lit(t.Batch),
-		jen.Id("MicroBatch"): jen.Lit(t.MicroBatch),
+		jen.Id("MicroBatch"): jen.Lit(cut.Micro),
 		jen.Id("Budget"):     jen.Qual(trainPath, "Budget").Values(budget),
 		jen.Id("Seed"):       jen.Lit(int(t.Seed)),
 	})

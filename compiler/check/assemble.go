@@ -108,9 +108,6 @@ func (c *checker) train() Train {
 	if b := opt.arg("betas").list; len(b) == 2 {
 		t.Beta1, t.Beta2 = b[0], b[1]
 	}
-	if c.word("train.microbatch") == "auto" && t.Batch > 0 {
-		t.MicroBatch = autoMicroBatch(t.Batch)
-	}
 	switch b := c.get("train.budget"); b.of {
 	case "steps":
 		t.Steps = int(b.num)
@@ -125,15 +122,6 @@ func (c *checker) train() Train {
 		t.Stop = &Stop{AtLeast: stop.num64("at_least"), HeldOut: stop.arg("on").is("held_out")}
 	}
 	return t
-}
-
-// autoMicroBatch cuts a batch into parts of at most 32 examples, as equal as may
-// be. The rule knows nothing of the machine: the order in which gradients are
-// added, and so the result, hangs on it.
-func autoMicroBatch(batch int) int {
-	const most = 32
-	parts := (batch + most - 1) / most
-	return (batch + parts - 1) / parts
 }
 
 func (c *checker) eval() Eval {

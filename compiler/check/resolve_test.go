@@ -107,7 +107,7 @@ func TestSuccessor(t *testing.T) {
 		},
 		Train: Train{
 			Optimizer: "adam", LR: 2e-3, Beta1: 0.9, Beta2: 0.98, Eps: 1e-9, Schedule: "cosine", Warmup: 0.2, Clip: 1,
-			Batch: 100, MicroBatch: 25, Precision: "auto", Time: 90 * time.Minute, Seed: 7,
+			Batch: 100, Precision: "auto", Time: 90 * time.Minute, Seed: 7,
 		},
 		Eval: Eval{Digits: []int{6, 10, 15, 20, 60}, Samples: 2000, Pad: Pad{61, 3}},
 	}
@@ -304,15 +304,6 @@ func TestHostile(t *testing.T) {
 	}
 	if d := time.Since(begin); d > time.Minute { // a hang, not a measurement
 		t.Errorf("took %v", d)
-	}
-}
-
-// TestAutoMicroBatch wants parts that are almost equal, whatever the batch.
-func TestAutoMicroBatch(t *testing.T) {
-	for batch, want := range map[int]int{1: 1, 32: 32, 33: 17, 100: 25, 127: 32, 128: 32, 512: 32} {
-		if got := autoMicroBatch(batch); got != want {
-			t.Errorf("batch %d is cut into parts of %d, want %d", batch, got, want)
-		}
 	}
 }
 

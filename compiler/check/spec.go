@@ -186,8 +186,8 @@ type Train struct {
 	Clip        float64 // largest gradient norm, 0: none
 	Batch       int
 	Ramp        float64 // fraction of the budget in which the batch grows
-	MicroBatch  int
-	Steps       int // budget: exactly one of Steps, Examples, Time, FLOP is set
+	MicroBatch  int     // examples a launch, 0: the compiler chooses
+	Steps       int     // budget: exactly one of Steps, Examples, Time, FLOP is set
 	Examples    int64
 	Time        time.Duration
 	FLOP        float64

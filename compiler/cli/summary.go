@@ -70,7 +70,7 @@ func (a *app) summarize(p *compiler.Program, s source) error {
 func newSummary(p *compiler.Program) (*summary, error) {
 	t := p.Spec.Train
 	s := &summary{Name: p.Spec.Name, Source: p.Source, Hash: p.Spec.Hash, Params: p.Lowered.NumParams,
-		Step: step{Batch: t.Batch, MicroBatch: t.MicroBatch}}
+		Step: step{Batch: t.Batch, MicroBatch: p.Batches.Micro}}
 	s.Step.Source, s.Step.Target = p.Spec.TrainedShape()
 	for _, g := range p.Plan.Groups {
 		s.Groups = append(s.Groups, group{g.Name, g.Layers, g.Stride()})

@@ -37,6 +37,8 @@ var cases = []struct {
 	{"gelu", "v0 = param p0 input : f32[B, T, 4]", "v9 = map v0 {expr = 0.5 * x0 * (1.0 + erf(x0 * 0.70710677))} : f32[B, T, 4]"},
 	{"dropout", "v0 = param p0 input : f32[B, T, 4]", "v1 = dropout v0 {rate = 0.4; stream = 3} : f32[B, T, 4]\nv9 = map v1 v0 {expr = x0 * x1} : f32[B, T, 4]"},
 	{"dropout by number", "v0 = param p0 input : f32[B, T, 4]", "v9 = dropout v0 {rate = 0.4; expr = d2 * 7 + d1} : f32[B, T, 4]"},
+	{"relu of dropout", "v0 = param p0 input : f32[B, T, 4]", "v1 = dropout v0 {rate = 0.4; stream = 3} : f32[B, T, 4]\nv9 = map v1 {expr = max(x0, 0.0)} : f32[B, T, 4]"},
+	{"relu and square of dropout", "v0 = param p0 input : f32[B, T, 4]", "v1 = dropout v0 {rate = 0.4; stream = 3} : f32[B, T, 4]\nv2 = map v1 {expr = max(x0, 0.0)} : f32[B, T, 4]\nv9 = map v1 v2 {expr = x0 * x0 + x1} : f32[B, T, 4]"},
 	{"linear", "v0 = param p0 input : f32[B, T, 3]\nv1 = param w weight : f32[3, 5]", "v9 = matmul v0 v1 : f32[B, T, 5]"},
 	{"linear transposed", "v0 = param p0 input : f32[B, T, 3]\nv1 = param w weight : f32[5, 3]", "v9 = matmul v0 v1 {transb} : f32[B, T, 5]"},
 	{"linear of transposed", "v0 = param p0 input : f32[B, 3, T]\nv1 = param w weight : f32[3, 5]", "v9 = matmul v0 v1 {transa} : f32[B, T, 5]"},

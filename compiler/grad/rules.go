@@ -47,10 +47,31 @@ func (r rule) arg(v *ir.Value, k int) string {
 	return r.args[min(k, len(r.args)-1):][:1]
 }
 
+// dropoutRule drops what was dropped. Where only relus read the result, they have
+// done so: a dropped element is 0, at which a relu passes nothing on.
 func dropoutRule(t *tape, v, dy *ir.Value) []*ir.Value {
+	if t.onlyRelus(v) {
+		return []*ir.Value{t.b.Map(times(ir.X(0, expr.F32), expr.F(1/(1-v.Attr.Rate))), dy)}
+	}
 	attr := v.Attr
 	attr.Name = ""
 	return []*ir.Value{t.b.Emit(ir.Dropout, attr, dy)}
+}
+
+// onlyRelus reports whether v is read, and by nothing but max(v, 0).
+func (t *tape) onlyRelus(v *ir.Value) bool {
+	relu := expr.New(expr.Max, ir.X(0, expr.F32), expr.F(0))
+	read := false
+	for _, u := range t.f.Values {
+		if !slices.Contains(u.Args, v) {
+			continue
+		}
+		if u.Op != ir.Map || !expr.Equal(u.Attr.Expr, relu) {
+			return false
+		}
+		read = true
+	}
+	return read && !slices.ContainsFunc(t.f.Results, func(r ir.Result) bool { return r.Value == v })
 }
 
 // matMulRule is for y = a' b', where a' and b' are the operands as multiplied:

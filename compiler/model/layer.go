@@ -137,12 +137,20 @@ func (l *layer) leaf(name string, t ir.Type) *ir.Value {
 	return l.declared[name]
 }
 
-// feedForward builds LN(x + dropout(dropout(act(x W1)) W2)).
+// feedForward builds LN(x + dropout(dropout(act(x W1)) W2)). A relu comes after
+// its dropout, which makes no difference to the result: then the result is all
+// that its gradient needs.
 func (l *layer) feedForward(x *ir.Value) *ir.Value {
 	l.b.Pos(l.spec.Model.Pos)
-	h := l.linear(x, "ffn.in")
-	h = l.b.Label(l.b.Map(activations[l.spec.Model.Act], h), "ffn.hidden")
-	h = l.dropout(l.b, h, l.next(), l.md)
+	h, stream := l.linear(x, "ffn.in"), l.next()
+	activate := func() { h = l.b.Label(l.b.Map(activations[l.spec.Model.Act], h), "ffn.hidden") }
+	if l.spec.Model.Act == "relu" {
+		h = l.dropout(l.b, h, stream, l.md)
+		activate()
+	} else {
+		activate()
+		h = l.dropout(l.b, h, stream, l.md)
+	}
 	return l.residual(x, l.linear(h, "ffn.out"), "ffn.norm")
 }
 

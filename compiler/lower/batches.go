@@ -1,0 +1,81 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/arithlang/mlc/compiler/ir"
+)
+
+// Batches says how a batch of examples is cut. A chunk is what one worker
+// computes: micro-batches one after another, which add to the same gradients.
+// The order in which gradients are added, and so the result, hangs on both
+// numbers; they depend on the spec alone, not on the machine.
+type Batches struct {
+	Micro int // examples a launch
+	Chunk int // examples a worker takes at a time, a multiple of Micro
+}
+
+const (
+	// cacheBytes is what one launch should touch: about half of the second-level
+	// cache of a current core, so that what a kernel leaves is there for the next.
+	cacheBytes = 1 << 20
+	// chunkRows is how many target rows make it cheap to clear the gradients of a
+	// chunk and to add them to the sum.
+	chunkRows = 1000
+	// minChunks and maxChunks bound how many chunks a batch has: enough for the
+	// cores of a small machine, and few enough for the sum.
+	minChunks, maxChunks = 4, 16
+)
+
+// Cut chooses the batches of the entry that trains. micro is what the spec asks
+// for, 0 where it leaves the choice; source and target are the trained lengths.
+func Cut(e *Entry, batch, micro, source, target int) (Batches, error) {
+	if micro == 0 {
+		bytes, err := widest(e, map[string]int{"B": 1, "S": source, "T": target, "C": target, "P": 0})
+		if err != nil {
+			return Batches{}, err
+		}
+		micro = 1
+		for 2*micro*bytes <= cacheBytes && 2*micro <= ceil(batch, minChunks) {
+			micro *= 2
+		}
+	}
+	chunk := min(max(ceil(chunkRows, target), ceil(batch, maxChunks)), ceil(batch, minChunks))
+	return Batches{micro, ceil(chunk, micro) * micro}, nil
+}
+
+// widest is the most bytes of buffers that a launch touches.
+func widest(e *Entry, dims map[string]int) (int, error) {
+	most := 0
+	for _, s := range e.Steps {
+		for _, l := range s.Routine.Launches {
+			bytes := 0
+			for _, a := range l.Args {
+				if a.Space != InBuffer {
+					continue
+				}
+				n, err := elements(e.Memory.Buffer(a.Ref.Buffer).Type, dims)
+				if err != nil {
+					return 0, fmt.Errorf("buffer %s: %w", a.Ref.Buffer, err)
+				}
+				bytes += 4 * n
+			}
+			most = max(most, bytes)
+		}
+	}
+	return most, nil
+}
+
+func elements(t ir.Type, dims map[string]int) (int, error) {
+	n := 1
+	for _, d := range t.Shape {
+		size, err := d.Size(dims)
+		if err != nil {
+			return 0, err
+		}
+		n *= size
+	}
+	return n, nil
+}
+
+func ceil(a, b int) int { return (a + b - 1) / b }

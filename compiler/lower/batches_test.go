@@ -1,0 +1,30 @@
+package lower_test
+
+import (
+	"testing"
+
+	"github.com/arithlang/mlc/compiler/lower"
+)
+
+// TestCut wants micro-batches that fit a cache, whole ones in a chunk, and some
+// chunks for several cores.
+func TestCut(t *testing.T) {
+	e := build(t, variants[0]).Entry("gradients")
+	for _, c := range []struct {
+		batch, micro, source, target int
+		want                         lower.Batches
+	}{
+		{512, 0, 125, 62, lower.Batches{Micro: 32, Chunk: 32}},
+		{512, 25, 125, 62, lower.Batches{Micro: 25, Chunk: 50}},
+		{512, 0, 4000, 4000, lower.Batches{Micro: 1, Chunk: 32}},
+		{4096, 0, 125, 62, lower.Batches{Micro: 32, Chunk: 256}},
+		{100, 0, 9, 8, lower.Batches{Micro: 16, Chunk: 32}},
+		{1, 0, 9, 8, lower.Batches{Micro: 1, Chunk: 1}},
+		{3, 3, 9, 8, lower.Batches{Micro: 3, Chunk: 3}},
+	} {
+		got, err := lower.Cut(e, c.batch, c.micro, c.source, c.target)
+		if err != nil || got != c.want {
+			t.Errorf("a batch of %d, micro %d, at %d and %d is cut as %v (%v), want %v", c.batch, c.micro, c.source, c.target, got, err, c.want)
+		}
+	}
+}
