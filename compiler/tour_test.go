@@ -42,7 +42,7 @@ func TestTour(t *testing.T) {
 	if len(archive.Files) == 0 || archive.Files[0].Name != specFile {
 		t.Fatalf("%s does not begin with %s", path, specFile)
 	}
-	shown := &txtar.Archive{Comment: archive.Comment, Files: archive.Files[:1]}
+	shown := &txtar.Archive{Comment: archive.Comment, Files: archive.Files[:1:1]}
 	stagesOf(t, shown)
 	if *update {
 		if err := os.WriteFile(path, txtar.Format(shown), 0o644); err != nil {

@@ -1,12 +1,11 @@
 package cli
 
 import (
-	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 
 	"github.com/arithlang/mlc/codegen"
 	"github.com/arithlang/mlc/compiler/kernel/remote"
@@ -28,9 +27,9 @@ type served struct {
 	run   remote.Runner
 }
 
-// startKernels builds and starts a program around the kernels of a product. The
-// go command sees its files in a folder of the module at root, where imports are
-// resolved as they are for trainers, through an overlay: nothing is written there.
+// startKernels builds and starts a program around the kernels of a product. While
+// it is built, its files lie in a folder of the module at root, where imports are
+// resolved as they are for trainers; go's patterns pass over a leading underscore.
 func (a *app) startKernels(p *product, root string) (*served, error) {
 	dir, err := os.MkdirTemp("", "mlc-diff-")
 	if err != nil {
@@ -38,11 +37,7 @@ func (a *app) startKernels(p *product, root string) (*served, error) {
 	}
 	s := &served{dir: dir}
 	binary := filepath.Join(dir, "kernels"+exeSuffix)
-	overlay, err := writeOverlay(dir, filepath.Join(root, "mlc-diff"), p.files)
-	if err == nil {
-		err = a.goBuild(root, "compare the kernel interpreter with --device ref", "-overlay", overlay, "-o", binary, "./mlc-diff")
-	}
-	if err == nil {
+	if err = a.buildKernels(p, root, binary); err == nil {
 		err = s.start(a, binary)
 	}
 	if err != nil {
@@ -52,25 +47,25 @@ func (a *app) startKernels(p *product, root string) (*served, error) {
 	return s, nil
 }
 
-// writeOverlay writes the files of the program to dir, and one that makes the go
-// command see them in another folder. It returns the path of that.
-func writeOverlay(dir, seen string, files []codegen.File) (string, error) {
-	kernels := files[slices.IndexFunc(files, func(f codegen.File) bool { return f.Path == "kernels.go" })]
-	var overlay struct{ Replace map[string]string }
-	overlay.Replace = map[string]string{}
-	for _, f := range []codegen.File{kernels, {Path: "main.go", Data: []byte(kernelsMain)}} {
-		path := filepath.Join(dir, f.Path)
-		overlay.Replace[filepath.Join(seen, f.Path)] = path
-		if err := os.WriteFile(path, f.Data, 0o600); err != nil {
-			return "", err
+func (a *app) buildKernels(p *product, root, binary string) error {
+	const otherwise = "compare the kernel interpreter with --device ref"
+	src, err := os.MkdirTemp(root, "_mlc-diff-")
+	if err != nil {
+		return fmt.Errorf("cannot build the kernels: %w; or %s", err, otherwise)
+	}
+	defer os.RemoveAll(src)
+	code := []codegen.File{{Path: "main.go", Data: []byte(kernelsMain)}}
+	for _, f := range p.files {
+		if codegen.OfKernels(f.Path) {
+			code = append(code, f)
 		}
 	}
-	text, err := json.Marshal(overlay)
-	if err != nil {
-		return "", err
+	for _, f := range code {
+		if err := os.WriteFile(filepath.Join(src, f.Path), f.Data, 0o600); err != nil {
+			return err
+		}
 	}
-	path := filepath.Join(dir, "overlay.json")
-	return path, os.WriteFile(path, text, 0o600)
+	return a.goBuild(root, otherwise, "-o", binary, "./"+filepath.Base(src))
 }
 
 func (s *served) start(a *app, binary string) error {

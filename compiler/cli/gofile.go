@@ -40,10 +40,10 @@ func parseGo(files []codegen.File, path string) (*goFile, error) {
 	return g, nil
 }
 
-// tableRow notes a row of the kernel table: {Name: "…", Run: func(…) { function(…) }}.
+// tableRow notes a row of the kernel table: {Name: "…", Run: func(…) { function(…) }, …}.
 func (g *goFile) tableRow(n ast.Node) bool {
 	row, ok := n.(*ast.CompositeLit)
-	if !ok || len(row.Elts) != 2 {
+	if !ok || len(row.Elts) < 2 {
 		return true
 	}
 	name, ok1 := valueIn(row.Elts[0], "Name").(*ast.BasicLit)

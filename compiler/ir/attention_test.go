@@ -18,6 +18,7 @@ type attentionCase struct {
 	open    func(h, i, j int) bool
 	bias    func(r, table []float64, h, i, j int) float64
 	rate    float64
+	word    func(h, t, j int) int // of a cell's dropout
 	scale   float64
 	b, t, j int // examples, target rows in this launch, keys
 	c, p    int // all target rows, first one of this launch
@@ -54,8 +55,22 @@ var attentionCases = []attentionCase{
 	{
 		name: "dropout", attrs: "rate = 0.5; stream = 4; heads = 2; scale = 0.5; mask = j <= i", heads: 2, scale: 0.5, rate: 0.5, b: 2, t: 5, j: 5, c: 5, width: 4,
 		open: func(_, i, j int) bool { return j <= i },
+		word: func(h, t, j int) int { return (h*5+t)*8 + j },
 	},
-	{name: "dropout from row 2 on", attrs: "rate = 0.5; stream = 4; heads = 2; scale = 0.5", heads: 2, scale: 0.5, rate: 0.5, b: 2, t: 3, j: 4, c: 5, p: 2, width: 4},
+	{
+		name: "dropout in a window", attrs: "rate = 0.5; stream = 4; heads = 2; scale = 0.5; mask = j <= i && i - j <= 1", heads: 2, scale: 0.5, rate: 0.5, b: 2, t: 5, j: 4, c: 5, width: 4,
+		open: func(_, i, j int) bool { return j <= i && i-j <= 1 },
+		word: func(h, t, j int) int { return (h*2+j-t+1)*8 + t },
+	},
+	{
+		name: "dropout in a steep window from row 1 on", attrs: "rate = 0.5; stream = 4; heads = 2; scale = 0.5; mask = J - 2 - 2*i <= j && j < J + 1 - 2*i", heads: 2, scale: 0.5, rate: 0.5, b: 2, t: 3, j: 7, c: 5, p: 1, width: 4,
+		open: func(_, i, j int) bool { return 5-2*i <= j && j < 8-2*i },
+		word: func(h, t, j int) int { return (h*3+j-5+2*(t+1))*4 + t },
+	},
+	{
+		name: "dropout from row 2 on", attrs: "rate = 0.5; stream = 4; heads = 2; scale = 0.5", heads: 2, scale: 0.5, rate: 0.5, b: 2, t: 3, j: 4, c: 5, p: 2, width: 4,
+		word: func(h, t, j int) int { return (h*3+t)*4 + j },
+	},
 }
 
 func (c *attentionCase) function() string {
@@ -100,7 +115,7 @@ func (c *attentionCase) naive(env ir.Env, args []ir.Tensor) ir.Tensor {
 					total += weights[j]
 				}
 				for j, w := range weights {
-					if w == 0 || c.rate > 0 && env.Rand(4, env.Example+uint32(b), (h*c.c+i)*c.j+j) < uint32(c.rate*(1<<32)) {
+					if w == 0 || c.rate > 0 && env.Rand(4, env.Example+uint32(b), c.word(h, row, j)) < uint32(c.rate*(1<<32)) {
 						continue
 					}
 					for d := range dh {

@@ -135,20 +135,9 @@ func (c *cellular) site() {
 	if a.Mask != nil {
 		c.mask = c.overCells(a.Mask)
 	}
-	if a.Bias == nil {
-		return
+	if a.Bias != nil {
+		c.bias = c.overCells(a.Guarded())
 	}
-	// A closed cell may index a leaf outside of its shape: element 0 is read there.
-	c.bias = expr.Rewrite(c.overCells(a.Bias), func(e *expr.Expr) *expr.Expr {
-		if e.Op != expr.Elem {
-			return e
-		}
-		idx := make([]*expr.Expr, len(e.Args))
-		for n, i := range e.Args {
-			idx[n] = expr.New(expr.Where, c.mask, i, expr.Int(0))
-		}
-		return expr.NewElem(e.Name, e.Type, idx...)
-	})
 }
 
 func (c *cellular) overCells(e *expr.Expr) *expr.Expr {
@@ -181,14 +170,24 @@ func (c *cellular) total() *expr.Expr {
 // keys is J.
 func (c *cellular) keys() *expr.Expr { return c.keysDim.Expr() }
 
-// dropout counts its random words by cell, (h*I + i)*J + j.
+// dropout counts its random words by cell. With t the row in this launch, of T,
+// they are (h*T + t)*J' + j, or (h*W + n)*T' + t where j is key n of a narrow
+// window of width W. J' and T' are J and T rounded up to whole Philox blocks.
 func (c *cellular) dropout(x *Value) *Value {
 	rate, stream := c.v.Attr.Rate, c.v.Attr.Stream
 	if rate == 0 {
 		return x
 	}
-	row := bin(expr.Add, bin(expr.Mul, D(1), c.total()), c.row())
-	cell := bin(expr.Add, bin(expr.Mul, row, c.keys()), D(3))
+	rows := c.q.Type.Shape[2].Expr()
+	row := bin(expr.Add, bin(expr.Mul, D(1), rows), D(2))
+	cell := bin(expr.Add, bin(expr.Mul, row, WholeBlocks(c.keys())), D(3))
+	if w := WindowOf(c.v.Attr.Attn.Mask).Narrow; w != nil {
+		n, width := bin(expr.Sub, D(3), c.overCells(w.Lo)), expr.Int(int64(w.Width))
+		column := bin(expr.Add, bin(expr.Mul, D(1), width), n)
+		cell = bin(expr.Add, bin(expr.Mul, column, WholeBlocks(rows)), D(2))
+		inside := bin(expr.And, bin(expr.Le, expr.Int(0), n), bin(expr.Lt, n, width))
+		cell = expr.New(expr.Where, inside, cell, expr.Int(0))
+	}
 	return c.b.Emit(Dropout, Attr{Rate: rate, Stream: stream, Expr: cell}, x)
 }
 

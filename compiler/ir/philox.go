@@ -1,6 +1,18 @@
 package ir
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/arithlang/mlc/compiler/expr"
+)
+
+// WholeBlocks is n rounded up to the words of whole blocks: rows of random words
+// that begin with a block are made without looking at others.
+func WholeBlocks(n *expr.Expr) *expr.Expr {
+	const words = 4
+	blocks := bin(expr.Div, bin(expr.Add, n, expr.Int(words-1)), expr.Int(words))
+	return expr.Simplify(bin(expr.Mul, blocks, expr.Int(words)))
+}
 
 // philox is random word e of an example: lane e mod 4 of Philox4x32-10 (Salmon,
 // Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011)

@@ -448,7 +448,7 @@ func TestTileOfLoop(t *testing.T) {
 	sameBits(t, "z", z, []float32{0, 1, 2})
 }
 
-// TestDotRanks runs the three forms of Dot: y[0] needs a fused product, and z
+// TestDotRanks runs the four forms of Dot: y[0] needs a fused product, and z
 // would be 1 in any other order.
 func TestDotRanks(t *testing.T) {
 	ks, err := Parse(`kernel dots matmul
@@ -457,6 +457,7 @@ func TestDotRanks(t *testing.T) {
 		out x f32[1, 3]
 		out y f32[3]
 		out z f32[]
+		out s f32[2, 2]
 		tile m f32[1, 3]
 		tile v f32[3]
 		tile w f32[3, 3]
@@ -464,7 +465,12 @@ func TestDotRanks(t *testing.T) {
 		tile c f32[1, 3]
 		tile d f32[3]
 		tile e f32[]
+		tile left f32[3, 2]
+		tile right f32[3, 2]
+		tile f f32[2, 2]
 		load m[i, k] = a[k]
+		load left[k, i] = b[k, i]
+		load right[k, i] = b[k, i + 1]
 		load v[k] = a[k]
 		load w[k, n] = b[k, n]
 		load u[k] = b[k, 2]
@@ -474,6 +480,9 @@ func TestDotRanks(t *testing.T) {
 		dot c += m * w
 		dot d += v * w
 		dot e += v * u
+		fill f = 0.0
+		dot f += left' * right
+		store s[i, n] = f[i, n]
 		store x[i, n] = c[i, n]
 		store y[n] = d[n]
 		store z[] = e[]
@@ -488,8 +497,9 @@ func TestDotRanks(t *testing.T) {
 		0, 3, 0.5,
 		0, 4, big,
 	}
-	x, y, z := make([]float32, 3), make([]float32, 3), make([]float32, 1)
-	run(t, ks[0], nil, Buffer{F: a}, Buffer{F: b}, Buffer{F: x}, Buffer{F: y}, Buffer{F: z})
+	x, y, z, s := make([]float32, 3), make([]float32, 3), make([]float32, 1), make([]float32, 4)
+	run(t, ks[0], nil, Buffer{F: a}, Buffer{F: b}, Buffer{F: x}, Buffer{F: y}, Buffer{F: z}, Buffer{F: s})
+	sameBits(t, "s", s, []float32{0, 1<<25 + 1<<13, 25, 1.5 + 4*big})
 	sameBits(t, "x", x, []float32{2 + 0x1p-11, 3, 0})
 	sameBits(t, "y", y, []float32{0x1p-11 + 0x1p-24, 1, 0})
 	sameBits(t, "z", z, []float32{0})

@@ -155,16 +155,22 @@ func (m *machine) dot(s *Dot) step {
 	return func() error {
 		depth, cols, rows := b.shape[0], product(b.shape[1:]), 1
 		wantA, wantDst := []int{depth}, slices.Clone(b.shape[1:])
+		rowStep, step := depth, 1
 		if len(dst.shape) == 2 {
 			rows = dst.shape[0]
 			wantA, wantDst = []int{rows, depth}, []int{rows, cols}
+		}
+		if s.TransA {
+			slices.Reverse(wantA)
+			rowStep, step = 1, rows
 		}
 		if !slices.Equal(a.shape, wantA) || !slices.Equal(dst.shape, wantDst) {
 			return fmt.Errorf("shapes %v += %v * %v do not fit", dst.shape, a.shape, b.shape)
 		}
 		for r := range rows {
 			c := dst.f[r*cols:][:cols]
-			for k, x := range a.f[r*depth:][:depth] {
+			for k := range depth {
+				x := a.f[r*rowStep+k*step]
 				for n, y := range b.f[k*cols:][:cols] {
 					c[n] = FMA32(x, y, c[n])
 				}

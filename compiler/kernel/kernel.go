@@ -117,9 +117,13 @@ type Map struct {
 	Value *expr.Expr
 }
 
-// Dot adds a product: Dst[m, n] += sum over k of A[m, k] * B[k, n]. Dst, A and B
-// have rank 2, 2, 2; or 1, 1, 2 (no m); or 0, 1, 1 (neither m nor n).
-type Dot struct{ Dst, A, B string }
+// Dot adds a product: Dst[m, n] += sum over k of A[m, k] * B[k, n], or of A[k, m]
+// with TransA. Dst, A and B have rank 2, 2, 2; or, without TransA, 1, 1, 2 (no m)
+// or 0, 1, 1 (neither m nor n).
+type Dot struct {
+	Dst, A, B string
+	TransA    bool
+}
 
 // Reduce names the F32 scalar Name = op over Axis of Value; Op is Add, Max or Min.
 // Partials start at 0 for Add, -Inf for Max, +Inf for Min; each step takes

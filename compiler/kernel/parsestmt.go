@@ -246,7 +246,8 @@ func (p *parser) dot() (Stmt, error) {
 	if !ok1 || !ok2 {
 		return nil, fmt.Errorf("dot wants the form tile += tile * tile")
 	}
-	return &Dot{Dst: strings.TrimSpace(dst), A: strings.TrimSpace(a), B: strings.TrimSpace(b)}, nil
+	a, trans := strings.CutSuffix(strings.TrimSpace(a), "'")
+	return &Dot{Dst: strings.TrimSpace(dst), A: a, B: strings.TrimSpace(b), TransA: trans}, nil
 }
 
 func (p *parser) loop() (Stmt, error) {

@@ -120,7 +120,11 @@ func (k *Kernel) stmtText(s Stmt) (keyword, rest string) {
 	case *Map:
 		return "map", element(s.Dst, s.At) + " = " + text(s.Value) + k.axisClause(s, s.Axes)
 	case *Dot:
-		return "dot", s.Dst + " += " + s.A + " * " + s.B
+		a := s.A
+		if s.TransA {
+			a += "'"
+		}
+		return "dot", s.Dst + " += " + a + " * " + s.B
 	case *Reduce:
 		return "reduce", s.Name + " = " + findReduce(s.Op).String() + "(" + text(s.Value) + ")" + k.axisClause(s, []Axis{s.Axis})
 	case *For:

@@ -252,6 +252,9 @@ func (c *checker) dot(s *Dot) error {
 	if s.Dst == s.A || s.Dst == s.B {
 		return fmt.Errorf("%s is written while it is read", s.Dst)
 	}
+	if s.TransA && ranks != dotRanks[0] {
+		return fmt.Errorf("%s has rank %d, so it has no transpose", s.A, ranks[1])
+	}
 	for _, r := range dotRanks {
 		if r == ranks {
 			return nil

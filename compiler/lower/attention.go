@@ -1,101 +1,22 @@
 package lower
 
 import (
-	"math"
-
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// A site is where a bias and a mask apply: rows and keys of a launch, and the two
-// expressions over h, i, j and tiles of leaves.
-type site struct {
-	*emitter
-	v          *ir.Value
-	rows, keys *expr.Expr // of this launch
-	total      *expr.Expr // rows of the whole sequence, I
-	h          *expr.Expr
-	mask, bias *expr.Expr
-	leaves     []*ir.Value
-	tiles      []string // of the leaves
-	window     window
-	lo, count  *expr.Expr // of the window of the current query
-}
-
-// newSite declares the leaves' tiles and binds mask and bias to them.
-func newSite(e *emitter, rows, keys ir.Dim, leaves []*ir.Value) *site {
-	v := e.group.Anchors[0]
-	attr := v.Attr.Attn
-	s := &site{emitter: e, v: v, rows: size(rows), keys: size(keys), total: ivar("C"), leaves: leaves}
-	if attr.Self {
-		s.total = s.keys
-	}
-	tile := map[string]string{}
-	for n, leaf := range attr.Leaves {
-		shape := sizes(leaves[n].Type.Shape)
-		name := leafName(leaf)
-		tile[leaf] = e.load(name, expr.F32, e.in(leaves[n], name+"_", shape...), shape, func(a []*expr.Expr) []*expr.Expr { return a })
-		s.tiles = append(s.tiles, tile[leaf])
-	}
-	s.mask, s.bias = s.bound(attr.Mask, tile), s.bound(attr.Bias, tile)
-	s.window = windowOf(s.mask, s.keys)
-	return s
-}
-
-// bound puts tiles and lengths into a mask or a bias.
-func (s *site) bound(x *expr.Expr, tile map[string]string) *expr.Expr {
-	if x == nil {
-		return nil
-	}
-	x = expr.Rewrite(x, func(n *expr.Expr) *expr.Expr {
-		if t, ok := tile[n.Name]; ok && n.Op == expr.Elem {
-			return expr.NewElem(t, n.Type, n.Args...)
-		}
-		return n
-	})
-	return expr.Simplify(expr.Subst(x, map[string]*expr.Expr{
-		"H": expr.Int(int64(s.v.Attr.Attn.Heads)), "I": s.total, "J": s.keys,
-	}))
-}
-
-// query binds i to the index of query row t and the bounds of its window.
-func (s *site) query(t *expr.Expr) {
-	s.emit(&kernel.Let{Name: "i", Value: add(ivar("P"), t)})
-	s.lo = s.let("lo", s.window.lo)
-	s.count = s.let("count", expr.Simplify(expr.New(expr.Max, sub(s.window.hi, s.lo), expr.Int(0))))
-}
-
-// open runs f for every key j that the mask leaves open to the query; n is the
-// key's place in the window.
-func (s *site) open(f func(j, n *expr.Expr)) {
-	s.loop("n", s.count, func(n *expr.Expr) {
-		j := ivar("j")
-		s.emit(&kernel.Let{Name: "j", Value: add(s.lo, n)})
-		if s.window.exact {
-			f(j, n)
-			return
-		}
-		s.when(s.mask, func() { f(j, n) })
-	})
-}
-
-// mapWindow sets the elements of a row's tile that lie in the window.
-func (s *site) mapWindow(tile string, f func(n *expr.Expr) *expr.Expr) {
-	as, vs := axes([]*expr.Expr{s.count})
-	s.emit(&kernel.Map{Dst: tile, At: vs, Axes: as, Value: f(vs[0])})
-}
-
-// An attention is what its forward and backward kernels share: the row of
-// probabilities of one query.
+// An attention is what its forward and backward kernels share. There are two
+// lowerings: one for narrow windows, with the queries as lanes, and one for all
+// others, with matrix products over blocks of queries. In both a query's result
+// is the same to the last bit whatever other queries a launch computes.
 type attention struct {
 	*site
-	q, k, val string // buffers
+	window    ir.Window
+	q, k, val string // buffers, each flat: see place
 	table     string // buffer of the bias table, if there is one
-	dh        *expr.Expr
+	width, dh *expr.Expr
 	b         *expr.Expr
-	scores    string // tiles of one row: scores, then probabilities
-	words     string
 }
 
 // newAttention declares the buffers; rest are the arguments after q, k, v (and the
@@ -107,145 +28,130 @@ func newAttention(e *emitter, rest []*ir.Value) (*attention, error) {
 		return nil, unsupported(v, "learned leaves outside of a bias table")
 	}
 	q, k := v.Args[0], v.Args[1]
-	width := size(q.Type.Shape[2])
-	at := &attention{dh: expr.Int(int64(q.Type.Shape[2].N / v.Attr.Attn.Heads))}
-	at.q = e.in(q, "q", ivar("B"), size(q.Type.Shape[1]), width)
-	at.k = e.in(k, "k", ivar("B"), size(k.Type.Shape[1]), width)
-	at.val = e.in(v.Args[2], "v", ivar("B"), size(k.Type.Shape[1]), width)
+	at := &attention{window: ir.WindowOf(v.Attr.Attn.Mask)}
+	at.width, at.dh = size(q.Type.Shape[2]), expr.Int(int64(q.Type.Shape[2].N/v.Attr.Attn.Heads))
+	at.q = e.in(q, "q", product(q.Type.Shape))
+	at.k = e.in(k, "k", product(k.Type.Shape))
+	at.val = e.in(v.Args[2], "v", product(k.Type.Shape))
 	if v.Attr.Attn.Table {
 		at.table = e.in(rest[0], "table", sizes(rest[0].Type.Shape)...)
 	}
 	at.site = newSite(e, q.Type.Shape[1], k.Type.Shape[1], nil)
-	at.scores = e.tile("p", expr.F32, at.window.width)
 	return at, nil
 }
 
-// feature is the index of feature e of head h.
-func (at *attention) feature(e *expr.Expr) *expr.Expr { return add(mul(at.h, at.dh), e) }
+// cells makes the grid: examples, unless they are summed over in each cell, and
+// heads.
+func (at *attention) cells(examples bool) {
+	if examples {
+		at.b = at.grid("b", ivar("B"))
+	}
+	at.h = at.grid("h", expr.Int(int64(at.v.Attr.Attn.Heads)))
+}
 
-// vector loads one head's part of row n of a buffer.
-func (at *attention) vector(tile, buf string, n *expr.Expr) string {
+// place names where one head's part of row n of an example begins in a buffer of
+// that many rows, so that it is computed once for all that read there.
+func (at *attention) place(name string, rows, n *expr.Expr) *expr.Expr {
+	return at.let(name, add(mul(add(mul(at.b, rows), n), at.width), mul(at.h, at.dh)))
+}
+
+// vector loads one head's part of a row.
+func (at *attention) vector(tile, buf string, place *expr.Expr) string {
 	return at.load(tile, expr.F32, buf, []*expr.Expr{at.dh}, func(a []*expr.Expr) []*expr.Expr {
-		return []*expr.Expr{at.b, n, at.feature(a[0])}
+		return []*expr.Expr{add(place, a[0])}
 	})
 }
 
-// probabilities computes softmax(scale q·k + bias) over the open keys of query
-// row t, in the tile scores by place in the window; closed keys have 0. A row
-// without open keys has none or only zeros.
-func (at *attention) probabilities(t *expr.Expr) (query string) {
-	at.query(t)
-	query = at.vector("qi", at.q, t)
-	p := at.scores
-	biases := at.biases(t)
-	if !at.window.exact {
-		at.mapWindow(p, func(*expr.Expr) *expr.Expr { return expr.F(math.Inf(-1)) })
+// matrix loads one head's part of some rows, transposed or not.
+func (at *attention) matrix(tile, buf string, place, rows *expr.Expr, transposed bool) string {
+	shape := []*expr.Expr{rows, at.dh}
+	if transposed {
+		shape = []*expr.Expr{at.dh, rows}
 	}
-	at.open(func(j, n *expr.Expr) {
-		key := at.vector("kj", at.k, j)
-		score := mul(at.dot("s", query, key), expr.F(at.v.Attr.Attn.Scale))
-		switch {
-		case at.table != "":
-			score = add(score, elem(biases, j))
-		case at.bias != nil:
-			score = add(score, at.bias)
+	return at.load(tile, expr.F32, buf, shape, func(a []*expr.Expr) []*expr.Expr {
+		if transposed {
+			a = []*expr.Expr{a[1], a[0]}
 		}
-		at.set(p, score, n)
-	})
-	at.softmax(p)
-	return query
-}
-
-// biases loads query row t of the bias table, if there is one.
-func (at *attention) biases(t *expr.Expr) string {
-	if at.table == "" {
-		return ""
-	}
-	return at.load("biases", expr.F32, at.table, []*expr.Expr{at.keys}, func(a []*expr.Expr) []*expr.Expr {
-		return []*expr.Expr{at.h, t, a[0]}
+		return at.element(place, a)
 	})
 }
 
-// softmax turns a row of scores into probabilities.
-func (at *attention) softmax(p string) {
-	read := func(n *expr.Expr) *expr.Expr { return elem(p, n) }
-	largest := at.reduce("largest", expr.Max, at.count, read)
-	at.mapWindow(p, func(n *expr.Expr) *expr.Expr {
-		x := expr.New(expr.Exp, sub(read(n), largest))
-		if at.window.exact {
-			return x
-		}
-		return where(eq(read(n), expr.F(math.Inf(-1))), expr.F(0), x)
-	})
-	total := at.reduce("total", expr.Add, at.count, read)
-	norm := at.let("norm", where(lt(expr.F(0), total), div(expr.F(1), total), expr.F(0)))
-	at.mapWindow(p, func(n *expr.Expr) *expr.Expr { return mul(read(n), norm) })
+// element is the index of an element of a matrix of one head's parts of rows.
+func (at *attention) element(place *expr.Expr, a []*expr.Expr) []*expr.Expr {
+	return []*expr.Expr{add(add(place, mul(a[0], at.width)), a[1])}
 }
 
-// dot is the product of two vectors, as the value of a rank-0 tile.
-func (at *attention) dot(name, a, b string) *expr.Expr {
-	t := at.tile(name, expr.F32)
-	at.zero(t)
-	at.emit(&kernel.Dot{Dst: t, A: a, B: b})
-	return elem(t)
-}
+// scaled is x times the site's scale.
+func (at *attention) scaled(x *expr.Expr) *expr.Expr { return mul(x, expr.F(at.v.Attr.Attn.Scale)) }
 
-// draw fills the random words of a query's window, if there is dropout: word
-// (h I + i) J + j of the example.
-func (at *attention) draw() {
-	if at.v.Attr.Rate == 0 {
-		return
-	}
-	at.words = at.tile("bits", expr.U32, at.window.width)
-	base := add(mul(add(mul(at.h, at.total), ivar("i")), at.keys), at.lo)
+// draw fills a tile of n random words from word base of the example on.
+func (at *attention) draw(n, base *expr.Expr) string {
+	words := at.tile("bits", expr.U32, n)
 	example := expr.New(expr.Add, expr.NewVar("example", expr.U32), expr.New(expr.AsU32, at.b))
-	at.emit(&kernel.Fill{Dst: at.words, Rand: &kernel.Rand{Base: base, Example: example, Stream: at.v.Attr.Stream}})
+	at.emit(&kernel.Fill{Dst: words, Rand: &kernel.Rand{Base: base, Example: example, Stream: at.v.Attr.Stream}})
+	return words
 }
 
-// drop applies dropout to the value x at place n of the window.
-func (at *attention) drop(x, n *expr.Expr) *expr.Expr {
-	if at.words == "" {
+// drop applies dropout to the value x with word n, if there are words.
+func (at *attention) drop(x *expr.Expr, words string, n *expr.Expr) *expr.Expr {
+	if words == "" {
 		return x
 	}
-	return dropped(x, expr.NewElem(at.words, expr.U32, n), at.v.Attr.Rate)
+	return dropped(x, expr.NewElem(words, expr.U32, n), at.v.Attr.Rate)
 }
 
-// axpy adds f times a vector to a tile.
-func (at *attention) axpy(dst string, f *expr.Expr, vector string) {
-	at.mapTo(dst, []*expr.Expr{at.dh}, func(a []*expr.Expr) *expr.Expr {
-		return add(elem(dst, a[0]), mul(f, elem(vector, a[0])))
-	})
+// mapRow sets row r of a matrix tile of n columns.
+func (at *attention) mapRow(tile string, r, n *expr.Expr, f element) {
+	as, vs := axes([]*expr.Expr{n})
+	at.emit(&kernel.Map{Dst: tile, At: []*expr.Expr{r, vs[0]}, Axes: as, Value: f(vs[0])})
 }
 
-// storeVector writes one head's part of row n of the buffer of v.
-func (at *attention) storeVector(v *ir.Value, name string, rows, n *expr.Expr, value element) {
-	buf := at.out(v, name, ivar("B"), rows, size(v.Type.Shape[2]))
+// addRow adds to row r of a matrix tile of n columns.
+func (at *attention) addRow(tile string, r, n *expr.Expr, f element) {
+	at.mapRow(tile, r, n, func(e *expr.Expr) *expr.Expr { return add(elem(tile, r, e), f(e)) })
+}
+
+// storeVector writes one head's part of a row of the buffer of v.
+func (at *attention) storeVector(v *ir.Value, name string, place *expr.Expr, value element) {
+	buf := at.out(v, name, product(v.Type.Shape))
 	as, vs := axes([]*expr.Expr{at.dh})
-	idx := []*expr.Expr{at.b, n, at.feature(vs[0])}
 	x := value(vs[0])
 	if at.env.accumulate[v] {
-		old := at.vector("old", buf, n)
-		x = add(elem(old, vs[0]), x)
+		x = add(elem(at.vector("old", buf, place), vs...), x)
 	}
-	at.emit(&kernel.Store{Buf: buf, Index: idx, Axes: as, Value: x})
+	at.emit(&kernel.Store{Buf: buf, Index: []*expr.Expr{add(place, vs[0])}, Axes: as, Value: x})
 }
 
-// lowerAttention computes one query row of one head in each cell.
+// storeMatrix writes a tile [rows, dh] to one head's part of rows of the buffer of v.
+func (at *attention) storeMatrix(v *ir.Value, name string, place, rows *expr.Expr, tile string) {
+	buf := at.out(v, name, product(v.Type.Shape))
+	as, vs := axes([]*expr.Expr{rows, at.dh})
+	x := elem(tile, vs...)
+	if at.env.accumulate[v] {
+		x = add(elem(at.matrix("old", buf, place, rows, false), vs...), x)
+	}
+	at.emit(&kernel.Store{Buf: buf, Index: at.element(place, vs), Axes: as, Value: x})
+}
+
+// softmaxScale is the factor that turns the exponentials of a row, which sum to
+// total, into probabilities: 0 where no key is open.
+func softmaxScale(total *expr.Expr) *expr.Expr {
+	return where(lt(expr.F(0), total), div(expr.F(1), total), expr.F(0))
+}
+
+// lowerAttention computes softmax(scale q·k + bias) v over the open keys of each
+// query; a query without open keys gives zeros.
 func lowerAttention(e *emitter) error {
 	at, err := newAttention(e, e.group.Anchors[0].Args[3:])
 	if err != nil {
 		return err
 	}
-	at.b, at.h = e.grid("b", ivar("B")), e.grid("h", expr.Int(int64(at.v.Attr.Attn.Heads)))
-	t := e.grid("t", at.rows)
-	at.probabilities(t)
-	at.draw()
-	o := at.tile("o", expr.F32, at.dh)
-	at.zero(o)
-	at.open(func(j, n *expr.Expr) {
-		w := at.let("weight", at.drop(elem(at.scores, n), n))
-		at.axpy(o, w, at.vector("vj", at.val, j))
-	})
-	at.storeVector(at.v, "y", at.rows, t, func(e *expr.Expr) *expr.Expr { return elem(o, e) })
+	at.cells(true)
+	if w := at.window.Narrow; w != nil {
+		at.narrow(w).forward()
+		return nil
+	}
+	d := at.dense()
+	d.forward(at.grid("m", ceilDiv(at.rows, blockRows)))
 	return nil
 }

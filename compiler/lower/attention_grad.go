@@ -6,10 +6,18 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
+// An attentionGrad has the buffers and tiles of the gradients.
+type attentionGrad struct {
+	*attention
+	result map[string]*ir.Value
+	dout   string
+	dk, dv string // tiles [J, dh] of this example, "" where not a result
+	dtable string // tile [T, J] of the table's gradient, "" where not a result
+}
+
 // lowerAttentionGrad computes all gradients of one head of one example in each
-// cell, query by query, so that dk and dv are sums in ascending order of the
-// queries. With p the probabilities, r the dropout factor
-// (0 or 1/(1-rate)) and g the gradient of the output row:
+// cell. With p the probabilities, r the dropout factor (0 or 1/(1-rate)) and g the
+// gradient of the output row of a query:
 //
 //	dp_j = r_j g·v_j   delta = sum_j p_j dp_j   ds_j = p_j (dp_j - delta)
 //	dq = scale sum_j ds_j k_j   dk_j += scale ds_j q   dv_j += r_j p_j g
@@ -25,102 +33,53 @@ func lowerAttentionGrad(e *emitter) error {
 	for _, a := range e.group.Anchors {
 		g.result[a.Attr.Result] = a
 	}
-	g.dout = e.in(g.v.Args[3], "dout", ivar("B"), g.rows, size(g.v.Args[3].Type.Shape[2]))
-	heads := expr.Int(int64(g.v.Attr.Attn.Heads))
-	if g.result["table"] == nil {
-		g.b, g.h = e.grid("b", ivar("B")), e.grid("h", heads)
-		g.example()
+	g.dout = e.in(g.v.Args[3], "dout", product(g.v.Args[3].Type.Shape))
+	example := func() { g.dense().backward(g) }
+	if w := g.window.Narrow; w != nil {
+		example = func() { g.narrow(w).backward(g) }
+	}
+	table := g.result["table"]
+	g.cells(table == nil)
+	if table == nil {
+		example()
 		return nil
 	}
-	g.h = e.grid("h", heads)
 	g.dtable = e.tile("dtable_", expr.F32, g.rows, g.keys)
 	e.zero(g.dtable)
 	e.loop("b", ivar("B"), func(b *expr.Expr) {
 		g.b = b
-		g.example()
+		example()
 	})
-	g.storeTable(g.result["table"], g.dtable)
+	g.storeTable(table, g.dtable)
 	return nil
 }
 
-type attentionGrad struct {
-	*attention
-	result map[string]*ir.Value
-	dout   string
-	dtable string // tile [T, J] of the table's gradient
-}
-
-// example adds the part of one example, query by query.
-func (g *attentionGrad) example() {
-	dk, dv := g.matrix("k", "dk"), g.matrix("v", "dv")
-	g.loop("t", g.rows, func(t *expr.Expr) { g.row(t, dk, dv) })
-	g.storeMatrix("k", dk)
-	g.storeMatrix("v", dv)
-}
-
-// matrix declares the tile [J, dh] of a gradient that is a result.
-func (g *attentionGrad) matrix(result, name string) string {
-	if g.result[result] == nil {
-		return ""
-	}
-	t := g.tile(name+"_", expr.F32, g.keys, g.dh)
-	g.zero(t)
-	return t
-}
-
-func (g *attentionGrad) storeMatrix(result, tile string) {
-	if tile == "" {
-		return
-	}
-	g.loop("j", g.keys, func(j *expr.Expr) {
-		g.storeVector(g.result[result], "d"+result, g.keys, j, func(e *expr.Expr) *expr.Expr { return elem(tile, j, e) })
-	})
-}
-
-// row adds the part of query row t.
-func (g *attentionGrad) row(t *expr.Expr, dk, dv string) {
-	q := g.probabilities(t)
-	g.draw()
-	do := g.vector("go", g.dout, t)
-	dp := g.tile("dp", expr.F32, g.window.width)
-	if !g.window.exact {
-		g.zero(dp)
-	}
-	g.open(func(j, n *expr.Expr) {
-		vj := g.vector("vj", g.val, j)
-		g.set(dp, g.drop(g.dot("d", do, vj), n), n)
-		if dv != "" {
-			w := g.let("weight", g.drop(elem(g.scores, n), n))
-			g.addRow(dv, j, w, do)
+// begin zeroes the sums over the queries of an example.
+func (g *attentionGrad) begin() {
+	sums := func(result string) string {
+		if g.result[result] == nil {
+			return ""
 		}
-	})
-	delta := g.reduce("delta", expr.Add, g.count, func(n *expr.Expr) *expr.Expr { return mul(elem(g.scores, n), elem(dp, n)) })
-	dq := ""
-	if g.result["q"] != nil {
-		dq = g.tile("dq_", expr.F32, g.dh)
-		g.zero(dq)
+		t := g.tile("d"+result+"_", expr.F32, g.keys, g.dh)
+		g.zero(t)
+		return t
 	}
-	g.open(func(j, n *expr.Expr) {
-		ds := g.let("ds", mul(elem(g.scores, n), sub(elem(dp, n), delta)))
-		if g.dtable != "" {
-			g.set(g.dtable, add(elem(g.dtable, t, j), ds), t, j)
+	g.dk, g.dv = sums("k"), sums("v")
+}
+
+// end stores them.
+func (g *attentionGrad) end() {
+	for _, sum := range []struct{ result, tile string }{{"k", g.dk}, {"v", g.dv}} {
+		if sum.tile != "" {
+			all := g.place("all_"+sum.result, g.keys, expr.Int(0))
+			g.storeMatrix(g.result[sum.result], "d"+sum.result, all, g.keys, sum.tile)
 		}
-		scaled := g.let("scaled", mul(ds, expr.F(g.v.Attr.Attn.Scale)))
-		if dq != "" {
-			g.axpy(dq, scaled, g.vector("kj", g.k, j))
-		}
-		if dk != "" {
-			g.addRow(dk, j, scaled, q)
-		}
-	})
-	if dq != "" {
-		g.storeVector(g.result["q"], "dq", g.rows, t, func(e *expr.Expr) *expr.Expr { return elem(dq, e) })
 	}
 }
 
-// addRow adds f times a vector to row j of a matrix tile.
-func (g *attentionGrad) addRow(dst string, j, f *expr.Expr, vector string) {
-	as, vs := axes([]*expr.Expr{g.dh})
-	g.emit(&kernel.Map{Dst: dst, At: []*expr.Expr{j, vs[0]}, Axes: as,
-		Value: add(elem(dst, j, vs[0]), mul(f, elem(vector, vs[0])))})
+// storeTable writes a tile [T, J] to head h of a table's buffer.
+func (s *site) storeTable(v *ir.Value, tile string) {
+	buf := s.out(v, "dtable", sizes(v.Type.Shape)...)
+	as, vs := axes([]*expr.Expr{s.rows, s.keys})
+	s.emit(&kernel.Store{Buf: buf, Index: []*expr.Expr{s.h, vs[0], vs[1]}, Axes: as, Value: elem(tile, vs...)})
 }

@@ -19,28 +19,35 @@ const (
 	// cacheBytes is what one launch should touch: about half of the second-level
 	// cache of a current core, so that what a kernel leaves is there for the next.
 	cacheBytes = 1 << 20
+	// launchRows is how many target rows a launch has at least: with fewer, what a
+	// matrix product does once a launch shows.
+	launchRows = 96
 	// chunkRows is how many target rows make it cheap to clear the gradients of a
 	// chunk and to add them to the sum.
 	chunkRows = 1000
-	// minChunks and maxChunks bound how many chunks a batch has: enough for the
-	// cores of a small machine, and few enough for the sum.
+	// A batch has minChunks to maxChunks chunks, a power of two: enough for the
+	// cores of a small machine, in equal shares, and few enough for the sum.
 	minChunks, maxChunks = 4, 16
 )
 
 // Cut chooses the batches of the entry that trains. micro is what the spec asks
 // for, 0 where it leaves the choice; source and target are the trained lengths.
 func Cut(e *Entry, batch, micro, source, target int) (Batches, error) {
+	chunks := maxChunks
+	for chunks > minChunks && batch*target < chunks*chunkRows {
+		chunks /= 2
+	}
+	chunk := ceil(batch, chunks)
 	if micro == 0 {
 		bytes, err := widest(e, map[string]int{"B": 1, "S": source, "T": target, "C": target, "P": 0})
 		if err != nil {
 			return Batches{}, err
 		}
 		micro = 1
-		for 2*micro*bytes <= cacheBytes && 2*micro <= ceil(batch, minChunks) {
+		for 2*micro <= chunk && (2*micro*bytes <= cacheBytes || micro*target < launchRows) {
 			micro *= 2
 		}
 	}
-	chunk := min(max(ceil(chunkRows, target), ceil(batch, maxChunks)), ceil(batch, minChunks))
 	return Batches{micro, ceil(chunk, micro) * micro}, nil
 }
 

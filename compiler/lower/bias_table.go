@@ -1,7 +1,7 @@
 package lower
 
 import (
-	"strings"
+	"fmt"
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
@@ -15,52 +15,49 @@ func lowerBiasTable(e *emitter) error {
 	s := newSite(e, v.Type.Shape[1], v.Type.Shape[2], v.Args)
 	s.h = e.grid("h", size(v.Type.Shape[0]))
 	t := e.grid("t", s.rows)
-	row := e.tile("row", expr.F32, s.keys)
-	e.zero(row)
-	s.query(t)
-	s.open(func(j, _ *expr.Expr) { s.set(row, s.bias, j) })
 	buf := e.out(v, "table", sizes(v.Type.Shape)...)
+	i := e.let("i", add(ivar("P"), t))
 	as, vs := axes([]*expr.Expr{s.keys})
-	e.emit(&kernel.Store{Buf: buf, Index: []*expr.Expr{s.h, t, vs[0]}, Axes: as, Value: elem(row, vs[0])})
+	e.emit(&kernel.Store{Buf: buf, Index: []*expr.Expr{s.h, t, vs[0]}, Axes: as, Value: s.whereOpen(i, vs[0], s.bias)})
 	return nil
 }
 
+// whereOpen is x at a cell, 0 at closed ones.
+func (s *site) whereOpen(i, j, x *expr.Expr) *expr.Expr {
+	x = at(x, i, j)
+	if s.mask == nil {
+		return x
+	}
+	return where(at(s.mask, i, j), x, expr.F(0))
+}
+
 // lowerBiasTableGrad sums, for one head in each cell, the table's gradient times
-// the bias's derivative into every leaf element, query by query.
+// the bias's derivative into every leaf element.
 func lowerBiasTableGrad(e *emitter) error {
 	v := e.group.Anchors[0]
 	d := v.Args[0].Type.Shape
 	s := newSite(e, d[1], d[2], v.Args[1:])
 	s.h = e.grid("h", size(d[0]))
-	dtable := e.in(v.Args[0], "dtable", sizes(d)...)
 	result := map[string]*ir.Value{}
 	for _, a := range e.group.Anchors {
 		result[a.Attr.Result] = a
 	}
-	g := &leafGrads{site: s}
+	g := &leafGrads{site: s, cells: map[string]string{}}
 	g.declare(result)
-	s.loop("t", s.rows, func(t *expr.Expr) {
-		s.query(t)
-		ds := s.load("ds", expr.F32, dtable, []*expr.Expr{s.keys}, func(a []*expr.Expr) []*expr.Expr {
-			return []*expr.Expr{s.h, t, a[0]}
-		})
-		s.open(func(j, _ *expr.Expr) { g.add(elem(ds, j)) })
+	dtable := e.in(v.Args[0], "dtable", sizes(d)...)
+	ds := e.load("ds", expr.F32, dtable, []*expr.Expr{s.rows, s.keys}, func(a []*expr.Expr) []*expr.Expr {
+		return []*expr.Expr{s.h, a[0], a[1]}
 	})
+	g.sum(ds)
 	g.store(result)
 	return nil
-}
-
-// storeTable writes a tile [T, J] to head h of a table's buffer.
-func (s *site) storeTable(v *ir.Value, tile string) {
-	buf := s.out(v, "dtable", sizes(v.Type.Shape)...)
-	as, vs := axes([]*expr.Expr{s.rows, s.keys})
-	s.emit(&kernel.Store{Buf: buf, Index: []*expr.Expr{s.h, vs[0], vs[1]}, Axes: as, Value: elem(tile, vs...)})
 }
 
 // leafGrads are the gradients of a site's learned leaves, the part of one head.
 type leafGrads struct {
 	*site
-	sums map[string]string // leaf tile -> tile of its gradient
+	sums  map[string]string // leaf tile -> tile of its gradient
+	cells map[string]string // what differs between cells -> tile [T J] of it
 }
 
 // declare makes a tile for the gradient of each leaf that is a result.
@@ -76,14 +73,95 @@ func (g *leafGrads) declare(result map[string]*ir.Value) {
 	}
 }
 
-// add adds ds times the bias's derivative to every leaf element that the bias
-// reads at this query and key.
-func (g *leafGrads) add(ds *expr.Expr) {
+// sum adds, for every leaf element that the bias reads, ds times the bias's
+// derivative: over all cells as one axis, cell, where the element is the same for all
+// of them, else cell by cell.
+func (g *leafGrads) sum(ds string) {
+	var whole, single []*expr.Expr
 	for _, x := range expr.Elems(g.bias) {
-		if t, ok := g.sums[x.Name]; ok {
-			g.set(t, add(elem(t, x.Args...), mul(ds, expr.Diff(g.bias, x))), x.Args...)
+		switch _, learned := g.sums[x.Name]; {
+		case !learned:
+		case ir.OverCells(x):
+			single = append(single, x)
+		default:
+			whole = append(whole, x)
 		}
 	}
+	if len(whole) > 0 {
+		open := g.perCell(g.whereOpen(ivar("i"), ivar("j"), elem(ds, ivar("a1"), ivar("e"))))
+		for n, x := range whole {
+			slope := g.spill(expr.Diff(g.bias, x))
+			name := fmt.Sprintf("sum%d", n)
+			g.emit(&kernel.Reduce{Name: name, Op: expr.Add, Axis: kernel.Axis{Var: "cell", Size: mul(g.rows, g.keys)}, Value: mul(open, slope)})
+			g.set(g.sums[x.Name], add(elem(g.sums[x.Name], x.Args...), expr.NewVar(name, expr.F32)), x.Args...)
+		}
+	}
+	if len(single) > 0 {
+		g.loop("t", g.rows, func(t *expr.Expr) {
+			i := g.let("i", add(ivar("P"), t))
+			g.loop("j", g.keys, func(j *expr.Expr) { g.single(single, i, j, elem(ds, t, j)) })
+		})
+	}
+}
+
+// single adds to the leaf elements that the bias reads at one cell, if it is open.
+func (g *leafGrads) single(elems []*expr.Expr, i, j, ds *expr.Expr) {
+	adds := func() {
+		for _, x := range elems {
+			idx := make([]*expr.Expr, len(x.Args))
+			for k, e := range x.Args {
+				idx[k] = at(e, i, j)
+			}
+			t := g.sums[x.Name]
+			g.set(t, add(elem(t, idx...), mul(ds, at(expr.Diff(g.bias, x), i, j))), idx...)
+		}
+	}
+	if g.mask == nil {
+		adds()
+		return
+	}
+	g.when(at(g.mask, i, j), adds)
+}
+
+// spill puts parts of x that are costly or differ between the cells by themselves
+// into tiles, so that the rest can run over the axis cell.
+func (g *leafGrads) spill(x *expr.Expr) *expr.Expr {
+	return expr.Rewrite(x, func(n *expr.Expr) *expr.Expr {
+		costly := n.Op == expr.Div || n.Op.Transcendental()
+		switch {
+		case n.Type != expr.F32:
+		case n.Op == expr.Where && ir.OverCells(n.Args[0]):
+			open := g.perCell(where(n.Args[0], expr.F(1), expr.F(0)))
+			return where(lt(expr.F(0), open), n.Args[1], n.Args[2])
+		case ir.OverCells(n), costly && uses(n, "cell"):
+			return g.perCell(n)
+		}
+		return n
+	})
+}
+
+// perCell computes an expression over i, j and cell at every cell, (a1, e) as row and
+// column, and returns the element of the result there.
+func (g *leafGrads) perCell(x *expr.Expr) *expr.Expr {
+	as, vs := axes([]*expr.Expr{g.rows, g.keys})
+	flat := add(mul(vs[0], g.keys), vs[1])
+	x = expr.Simplify(expr.Subst(x, map[string]*expr.Expr{"i": add(ivar("P"), vs[0]), "j": vs[1], "cell": flat}))
+	key := x.String()
+	if g.cells[key] == "" {
+		g.cells[key] = g.tile("cells", expr.F32, mul(g.rows, g.keys))
+		g.emit(&kernel.Map{Dst: g.cells[key], At: []*expr.Expr{flat}, Axes: as, Value: x})
+	}
+	return elem(g.cells[key], ivar("cell"))
+}
+
+// uses reports whether a variable occurs in an expression.
+func uses(x *expr.Expr, name string) bool {
+	for _, v := range expr.Vars(x) {
+		if v.Name == name {
+			return true
+		}
+	}
+	return false
 }
 
 // store writes the gradients at the head's place.
@@ -99,6 +177,3 @@ func (g *leafGrads) store(result map[string]*ir.Value) {
 		g.emit(&kernel.Store{Buf: buf, Index: append([]*expr.Expr{g.h}, vs...), Axes: as, Value: elem(t, vs...)})
 	}
 }
-
-// leafName is a leaf's name as an identifier.
-func leafName(leaf string) string { return strings.ReplaceAll(leaf, ".", "_") }

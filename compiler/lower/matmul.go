@@ -12,6 +12,9 @@ import (
 // depend on it, since every output is its own sum.
 const rowsPerCell = 256
 
+// scatterRows is how many rows of a table one cell sums.
+const scatterRows = 64
+
 // lowerMatMul computes y = x W (or x Wᵀ) for a block of rows and then the
 // group's elementwise members on each row.
 func lowerMatMul(e *emitter) error {
@@ -23,7 +26,7 @@ func lowerMatMul(e *emitter) error {
 	e.group.Shape = v.Type.Shape
 	n, k := size(v.Type.Shape[len(v.Type.Shape)-1]), size(x.Type.Shape[len(x.Type.Shape)-1])
 	rows := rowsOf(v.Type.Shape)
-	first, height := e.block(rows)
+	first, height := e.block(rows, rowsPerCell)
 
 	xb := e.in(x, "x", rows, k)
 	a := e.load("a", expr.F32, xb, []*expr.Expr{height, k}, func(i []*expr.Expr) []*expr.Expr {
@@ -48,10 +51,10 @@ func lowerMatMul(e *emitter) error {
 }
 
 // block cuts rows into cells and names the first row and the number of rows of one.
-func (e *emitter) block(rows *expr.Expr) (first, height *expr.Expr) {
-	cell := e.grid("m", ceilDiv(rows, rowsPerCell))
-	first = e.let("first", mul(cell, expr.Int(rowsPerCell)))
-	return first, e.let("height", lesser(expr.Int(rowsPerCell), sub(rows, first)))
+func (e *emitter) block(rows *expr.Expr, most int64) (first, height *expr.Expr) {
+	cell := e.grid("m", ceilDiv(rows, most))
+	first = e.let("first", mul(cell, expr.Int(most)))
+	return first, e.let("height", lesser(expr.Int(most), sub(rows, first)))
 }
 
 // lowerOuter computes the gradient of a weight, xᵀ dy summed over all rows.
@@ -62,7 +65,7 @@ func lowerOuter(e *emitter) error {
 	k, n := size(v.Type.Shape[0]), size(v.Type.Shape[1])
 	first, height := expr.Int(0), k
 	if v.Type.Shape[0].N > rowsPerCell {
-		first, height = e.block(k)
+		first, height = e.block(k, rowsPerCell)
 	}
 	at := func(i []*expr.Expr) []*expr.Expr { return []*expr.Expr{add(first, i[0]), i[1]} }
 
@@ -70,17 +73,7 @@ func lowerOuter(e *emitter) error {
 		return []*expr.Expr{i[1], add(first, i[0])}
 	})
 	b := e.load("b", expr.F32, e.in(dy, "dy", rows, n), []*expr.Expr{rows, n}, func(i []*expr.Expr) []*expr.Expr { return i })
-	buf := e.out(v, "dw", k, n)
-	var c string
-	if e.env.accumulate[v] {
-		c = e.load("c", expr.F32, buf, []*expr.Expr{height, n}, at)
-	} else {
-		c = e.tile("c", expr.F32, height, n)
-		e.zero(c)
-	}
-	e.emit(&kernel.Dot{Dst: c, A: a, B: b})
-	as, vs := axes([]*expr.Expr{height, n})
-	e.emit(&kernel.Store{Buf: buf, Index: at(vs), Axes: as, Value: elem(c, vs...)})
+	e.accumulateProduct(v, "dw", []*expr.Expr{k, n}, []*expr.Expr{height, n}, at, a, b)
 	return nil
 }
 
@@ -100,33 +93,43 @@ func lowerGather(e *emitter) error {
 }
 
 // lowerScatter sums, for each row of the table, the gradients of the places that
-// read it, in ascending order: each cell scans all ids for its own.
+// read it, in ascending order: a matrix product, in which factors of 0 add nothing.
 func lowerScatter(e *emitter) error {
 	v := e.group.Anchors[0]
 	ids, dy := v.Args[0], v.Args[1]
 	rows := product(ids.Type.Shape)
-	d := size(v.Type.Shape[1])
-	cell := e.grid("t", size(v.Type.Shape[0]))
-	buf := e.out(v, "dtable", sizes(v.Type.Shape)...)
-	at := func(i []*expr.Expr) []*expr.Expr { return []*expr.Expr{cell, i[0]} }
-	var sum string
-	if e.env.accumulate[v] {
-		sum = e.load("sum", expr.F32, buf, []*expr.Expr{d}, at)
-	} else {
-		sum = e.tile("sum", expr.F32, d)
-		e.zero(sum)
+	n, d := size(v.Type.Shape[0]), size(v.Type.Shape[1])
+	first, height := expr.Int(0), n
+	if v.Type.Shape[0].N > scatterRows {
+		first, height = e.block(n, scatterRows)
 	}
-	idb, dyb := e.in(ids, "ids", rows), e.in(dy, "dy", rows, d)
-	e.loop("r", rows, func(r *expr.Expr) {
-		id := e.load("id", expr.I32, idb, nil, func([]*expr.Expr) []*expr.Expr { return []*expr.Expr{r} })
-		e.when(eq(ielem(id), cell), func() {
-			g := e.load("g", expr.F32, dyb, []*expr.Expr{d}, func(i []*expr.Expr) []*expr.Expr { return []*expr.Expr{r, i[0]} })
-			e.mapTo(sum, []*expr.Expr{d}, func(i []*expr.Expr) *expr.Expr { return add(elem(sum, i[0]), elem(g, i[0])) })
-		})
+	at := func(i []*expr.Expr) []*expr.Expr { return []*expr.Expr{add(first, i[0]), i[1]} }
+
+	same := func(i []*expr.Expr) []*expr.Expr { return i }
+	id := e.load("id", expr.I32, e.in(ids, "ids", rows), []*expr.Expr{rows}, same)
+	a := e.tile("a", expr.F32, height, rows)
+	e.mapTo(a, []*expr.Expr{height, rows}, func(i []*expr.Expr) *expr.Expr {
+		return where(eq(ielem(id, i[1]), add(first, i[0])), expr.F(1), expr.F(0))
 	})
-	as, vs := axes([]*expr.Expr{d})
-	e.emit(&kernel.Store{Buf: buf, Index: at(vs), Axes: as, Value: elem(sum, vs[0])})
+	b := e.load("b", expr.F32, e.in(dy, "dy", rows, d), []*expr.Expr{rows, d}, same)
+	e.accumulateProduct(v, "dtable", []*expr.Expr{n, d}, []*expr.Expr{height, d}, at, a, b)
 	return nil
+}
+
+// accumulateProduct stores the product of tiles a and b, or adds it to what is
+// there, at the place of a tile of the given shape in the buffer of v.
+func (e *emitter) accumulateProduct(v *ir.Value, name string, whole, shape []*expr.Expr, at func([]*expr.Expr) []*expr.Expr, a, b string) {
+	buf := e.out(v, name, whole...)
+	var c string
+	if e.env.accumulate[v] {
+		c = e.load("c", expr.F32, buf, shape, at)
+	} else {
+		c = e.tile("c", expr.F32, shape...)
+		e.zero(c)
+	}
+	e.emit(&kernel.Dot{Dst: c, A: a, B: b})
+	as, vs := axes(shape)
+	e.emit(&kernel.Store{Buf: buf, Index: at(vs), Axes: as, Value: elem(c, vs...)})
 }
 
 // lowerAppend writes rows into a cache at P, P+1, ….

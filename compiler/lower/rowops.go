@@ -217,8 +217,8 @@ func lowerCrossEntropy(e *emitter) error {
 	x, label := r.read(v.Args[0], "logits"), r.label(v.Args[1], rows)
 	maximum, sum := r.softmaxStats(x)
 	known := le(expr.Int(0), label)
-	target := r.let("target", where(known, label, expr.Int(0)))
-	loss := sub(expr.New(expr.Log, sum), sub(x(target), maximum))
+	target := r.reduce("target", expr.Add, r.width, func(e *expr.Expr) *expr.Expr { return where(eq(e, label), x(e), expr.F(0)) })
+	loss := sub(expr.New(expr.Log, sum), sub(target, maximum))
 	buf := e.out(v, "loss", rows)
 	e.emit(&kernel.Store{Buf: buf, Index: []*expr.Expr{r.index}, Value: where(known, loss, expr.F(0))})
 	return nil

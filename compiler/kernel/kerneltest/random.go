@@ -195,7 +195,11 @@ func (g *generator) matmulKernel(name string) string {
 		input, from = fmt.Sprintf("%d, B * T", inner), fmt.Sprintf("x[k, m * %d + r]", rows)
 	}
 	epilogue := g.value(2, elem("c", "r", "n"), elem("b", "n"), integer("n"))
-	prologue := g.pick("", "map a[r, k] = max(a[r, k], 0.0)", "map wt[k, n] = wt[k, n] * scale")
+	shape, at, operand := fmt.Sprintf("rows, %d", inner), "r, k", "a"
+	if g.coin() {
+		shape, at, operand = fmt.Sprintf("%d, rows", inner), "k, r", "a'"
+	}
+	prologue := g.pick("", fmt.Sprintf("map a[%[1]s] = max(a[%[1]s], 0.0)", at), "map wt[k, n] = wt[k, n] * scale")
 	return fmt.Sprintf(`kernel %[1]s matmul
 	in     x f32[%[2]s]
 	in     w f32[%[3]s]
@@ -203,19 +207,20 @@ func (g *generator) matmulKernel(name string) string {
 	out    y f32[B * T, %[4]d]
 	scalar B, T, scale
 	grid   m < (B * T + %[5]d - 1) / %[5]d
-	tile   a f32[rows, %[6]d]
+	tile   a f32[%[12]s]
 	tile   wt f32[%[6]d, %[4]d]
 	tile   b f32[%[4]d]
 	tile   c f32[rows, %[4]d]
 	let    rows = min(%[5]d, B * T - m * %[5]d)
-	load   a[r, k] = %[7]s
+	load   a[%[13]s] = %[7]s
 	load   wt[k, n] = %[8]s
 	load   b[n] = bias[n]
 	fill   c = %[9]s
 	%[10]s
-	dot    c += a * wt
+	dot    c += %[14]s * wt
 	store  y[m * %[5]d + r, n] = %[11]s for r < rows, n < %[4]d
-	end`, name, input, weight, cols, rows, inner, from, load, g.pick("0.0", "0.5", "-0.0"), prologue, epilogue)
+	end`, name, input, weight, cols, rows, inner, from, load, g.pick("0.0", "0.5", "-0.0"), prologue, epilogue,
+		shape, at, operand)
 }
 
 func (g *generator) gatherKernel(name string) string {

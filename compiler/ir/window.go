@@ -1,4 +1,4 @@
-package lower
+package ir
 
 import (
 	"maps"
@@ -7,40 +7,77 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// A window is the range of keys that a mask can leave open to a query: it opens
-// no j below Lo or from Hi on. Exact windows are open throughout.
-type window struct {
-	lo, hi *expr.Expr // over the mask's variables other than j, already within 0 … J
-	width  *expr.Expr // at least hi - lo
-	exact  bool
+// A Window is what the comparisons of a mask say about the keys that it can leave
+// open to a query: none that is below a low, and none from a high on. Both are
+// over the mask's variables other than j.
+type Window struct {
+	Lows, Highs []*expr.Expr
+	Exact       bool    // all keys within the bounds are open
+	Narrow      *Narrow // nil where the bounds are not close together
 }
 
-// windowOf reads the range off the comparisons of a mask that are linear in its
-// variables; keys is J.
-func windowOf(mask, keys *expr.Expr) window {
-	w := window{lo: expr.Int(0), hi: keys, width: keys, exact: true}
+// A Narrow window has room for Width keys, from Lo on, which may lie outside of
+// 0 … J-1. Rest is what the mask asks of those inside, nil if nothing.
+type Narrow struct {
+	Lo    *expr.Expr
+	Width int
+	Rest  *expr.Expr
+}
+
+// widest is the width from which on a window is not called narrow.
+const widest = 8
+
+// WindowOf reads the bounds off the comparisons of a mask that are linear in its
+// variables.
+func WindowOf(mask *expr.Expr) Window {
+	w := Window{Exact: true}
 	var los, his []linear
-	for _, c := range conjuncts(mask) {
+	parts := conjuncts(mask)
+	for _, c := range parts {
 		lower, upper, ok := bound(c)
-		if !ok {
-			w.exact = false
-			continue
-		}
+		w.Exact = w.Exact && ok
 		los, his = append(los, lower...), append(his, upper...)
 	}
+	width := int64(widest + 1)
+	var first linear
 	for _, l := range los {
-		w.lo = expr.New(expr.Max, w.lo, l.expr())
-	}
-	for _, h := range his {
-		w.hi = expr.New(expr.Min, w.hi, h.expr())
-		for _, l := range los {
-			if d := h.minus(l); len(d.coef) == 0 && d.constant >= 0 {
-				w.width = expr.New(expr.Min, w.width, expr.Int(d.constant))
+		w.Lows = append(w.Lows, l.expr())
+		for _, h := range his {
+			if d := h.minus(l); d.natural() && d.constant > 0 && d.constant < width {
+				first, width = l, d.constant
 			}
 		}
 	}
-	w.lo, w.hi, w.width = expr.Simplify(w.lo), expr.Simplify(w.hi), expr.Simplify(w.width)
+	for _, h := range his {
+		w.Highs = append(w.Highs, h.expr())
+	}
+	if width <= widest {
+		w.Narrow = &Narrow{Lo: first.expr(), Width: int(width), Rest: rest(parts, first, width)}
+	}
 	return w
+}
+
+// rest joins the parts of a mask that do not hold of all keys lo … lo+width-1.
+func rest(parts []*expr.Expr, lo linear, width int64) *expr.Expr {
+	var all *expr.Expr
+	end := lo.minus(linear{constant: -width})
+	for _, c := range parts {
+		lower, upper, ok := bound(c)
+		for _, l := range lower {
+			ok = ok && lo.minus(l).natural()
+		}
+		for _, h := range upper {
+			ok = ok && h.minus(end).natural()
+		}
+		switch {
+		case ok:
+		case all == nil:
+			all = c
+		default:
+			all = expr.New(expr.And, all, c)
+		}
+	}
+	return all
 }
 
 // conjuncts lists the parts of a && b && …, with abs(x) <= c as two parts.
@@ -144,6 +181,9 @@ func (l linear) times(k int64) linear {
 	return p
 }
 
+// natural reports whether a sum is a constant that is not negative.
+func (l linear) natural() bool { return len(l.coef) == 0 && l.constant >= 0 }
+
 // expr is the sum as an expression: positive terms in alphabetical order, then
 // negative ones, then the constant.
 func (l linear) expr() *expr.Expr {
@@ -167,7 +207,7 @@ func (l linear) expr() *expr.Expr {
 			if k < 0 {
 				k, op = -k, expr.Sub
 			}
-			x := ivar(v)
+			x := expr.NewVar(v, expr.I32)
 			if k != 1 {
 				x = expr.New(expr.Mul, expr.Int(k), x)
 			}

@@ -1,0 +1,43 @@
+package ir
+
+import "github.com/arithlang/mlc/compiler/expr"
+
+// Guarded is the bias made safe to compute at closed cells, where it may divide
+// integers by zero or index a leaf outside of its shape.
+func (a *AttnAttr) Guarded() *expr.Expr {
+	if a.Bias == nil || a.Mask == nil {
+		return a.Bias
+	}
+	return expr.Rewrite(a.Bias, func(e *expr.Expr) *expr.Expr {
+		switch {
+		case e.Op == expr.Elem:
+			idx := make([]*expr.Expr, len(e.Args))
+			for n, i := range e.Args {
+				idx[n] = a.ifOpen(i, 0)
+			}
+			return expr.NewElem(e.Name, e.Type, idx...)
+		case (e.Op == expr.Div || e.Op == expr.Mod) && e.Type == expr.I32:
+			return expr.New(e.Op, e.Args[0], a.ifOpen(e.Args[1], 1))
+		}
+		return e
+	})
+}
+
+// ifOpen is x, and otherwise a constant at closed cells if x differs between cells.
+func (a *AttnAttr) ifOpen(x *expr.Expr, otherwise int64) *expr.Expr {
+	if !OverCells(x) {
+		return x
+	}
+	return expr.New(expr.Where, a.Mask, x, expr.Int(otherwise))
+}
+
+// OverCells reports whether an expression of a mask or a bias differs between the
+// queries and keys of a head.
+func OverCells(e *expr.Expr) bool {
+	for _, v := range expr.Vars(e) {
+		if v.Name == "i" || v.Name == "j" {
+			return true
+		}
+	}
+	return false
+}

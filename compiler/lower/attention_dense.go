@@ -1,0 +1,201 @@
+package lower
+
+import (
+	"math"
+
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/ir"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// blockRows is how many queries a dense attention takes at once. Results do not
+// depend on it.
+const blockRows = 32
+
+// A dense attention takes the queries in blocks: scores and sums over keys are
+// matrix products, of the keys that the mask can leave open to the block.
+type dense struct {
+	*attention
+	first, height *expr.Expr // the block's queries
+	lo, count     *expr.Expr // the block's keys
+	queries, open *expr.Expr // their places
+	weights       string     // tile of scores, then probabilities
+}
+
+func (at *attention) dense() *dense { return &dense{attention: at} }
+
+// block names the queries and keys of block m.
+func (d *dense) block(m *expr.Expr) {
+	size := expr.Int(blockRows)
+	d.first = d.let("first", mul(m, size))
+	d.height = d.let("height", lesser(size, sub(d.rows, d.first)))
+	first := add(ivar("P"), d.first)
+	last := sub(add(first, d.height), expr.Int(1))
+	lo, hi := expr.Int(0), d.keys
+	// A bound is linear in i, so that it is extreme at the first or the last query.
+	for _, b := range d.window.Lows {
+		b = d.bound(b, nil)
+		lo = expr.New(expr.Max, lo, expr.New(expr.Min, d.at(b, first), d.at(b, last)))
+	}
+	for _, b := range d.window.Highs {
+		b = d.bound(b, nil)
+		hi = expr.New(expr.Min, hi, expr.New(expr.Max, d.at(b, first), d.at(b, last)))
+	}
+	if len(d.window.Lows) > 0 {
+		lo = expr.New(expr.Min, lo, d.keys)
+	}
+	d.lo = d.let("lo", expr.Simplify(lo))
+	d.count = d.let("count", expr.Simplify(expr.New(expr.Max, sub(expr.Simplify(hi), d.lo), expr.Int(0))))
+	d.queries, d.open = d.place("queries", d.rows, d.first), d.place("open", d.keys, d.lo)
+}
+
+// at is a bound at query i.
+func (d *dense) at(bound, i *expr.Expr) *expr.Expr {
+	return expr.Simplify(expr.Subst(bound, map[string]*expr.Expr{"i": i}))
+}
+
+// all reports whether the block's keys are all that there are.
+func (d *dense) all() bool { return len(d.window.Lows)+len(d.window.Highs) == 0 }
+
+// cell is the query and the key of a cell of the block.
+func (d *dense) cell(r, e *expr.Expr) (i, j *expr.Expr) {
+	return add(add(ivar("P"), d.first), r), add(d.lo, e)
+}
+
+// product makes a tile [rows, cols] that is a matrix product.
+func (d *dense) product(name string, rows, cols *expr.Expr, a, b string, transA bool) string {
+	c := d.tile(name, expr.F32, rows, cols)
+	d.zero(c)
+	d.emit(&kernel.Dot{Dst: c, A: a, B: b, TransA: transA})
+	return c
+}
+
+// mapCells sets a tile [height, count].
+func (d *dense) mapCells(tile string, f func(r, e *expr.Expr) *expr.Expr) {
+	d.mapTo(tile, []*expr.Expr{d.height, d.count}, func(a []*expr.Expr) *expr.Expr { return f(a[0], a[1]) })
+}
+
+// scores computes scale q·k + bias, -Inf where a cell is closed.
+func (d *dense) scores() {
+	q := d.matrix("qs", d.q, d.queries, d.height, false)
+	k := d.matrix("ks", d.k, d.open, d.count, true)
+	p := d.product("p", d.height, d.count, q, k, false)
+	d.weights = p
+	biases := ""
+	if d.table != "" {
+		biases = d.load("biases", expr.F32, d.table, []*expr.Expr{d.height, d.count}, func(a []*expr.Expr) []*expr.Expr {
+			return []*expr.Expr{d.h, add(d.first, a[0]), add(d.lo, a[1])}
+		})
+	}
+	d.mapCells(p, func(r, e *expr.Expr) *expr.Expr {
+		i, j := d.cell(r, e)
+		s := d.scaled(elem(p, r, e))
+		switch {
+		case biases != "":
+			s = add(s, elem(biases, r, e))
+		case d.bias != nil:
+			s = add(s, at(d.bias, i, j))
+		}
+		if d.mask == nil {
+			return s
+		}
+		return where(at(d.mask, i, j), s, expr.F(math.Inf(-1)))
+	})
+}
+
+// softmax turns row r of the scores into exponentials and returns the factor that
+// makes probabilities of them.
+func (d *dense) softmax(r *expr.Expr) (norm *expr.Expr) {
+	p := func(e *expr.Expr) *expr.Expr { return elem(d.weights, r, e) }
+	largest := d.reduce("largest", expr.Max, d.count, p)
+	if d.mask != nil {
+		largest = d.let("shift", where(eq(largest, expr.F(math.Inf(-1))), expr.F(0), largest))
+	}
+	d.mapRow(d.weights, r, d.count, func(e *expr.Expr) *expr.Expr { return expr.New(expr.Exp, sub(p(e), largest)) })
+	return d.let("norm", softmaxScale(d.reduce("total", expr.Add, d.count, p)))
+}
+
+// words draws the random words of row r: (h T + t) J' + j for query t and key j.
+func (d *dense) words(r *expr.Expr) string {
+	if d.v.Attr.Rate == 0 {
+		return ""
+	}
+	row := add(mul(d.h, d.rows), add(d.first, r))
+	return d.draw(d.count, add(mul(row, ir.WholeBlocks(d.keys)), d.lo))
+}
+
+func (d *dense) forward(m *expr.Expr) {
+	d.block(m)
+	d.scores()
+	d.loop("r", d.height, func(r *expr.Expr) {
+		norm, words := d.softmax(r), d.words(r)
+		d.mapRow(d.weights, r, d.count, func(e *expr.Expr) *expr.Expr {
+			return d.drop(mul(elem(d.weights, r, e), norm), words, e)
+		})
+	})
+	v := d.matrix("vs", d.val, d.open, d.count, false)
+	o := d.product("o", d.height, d.dh, d.weights, v, false)
+	d.storeMatrix(d.v, "y", d.queries, d.height, o)
+}
+
+func (d *dense) backward(g *attentionGrad) {
+	g.begin()
+	d.loop("m", ceilDiv(d.rows, blockRows), func(m *expr.Expr) {
+		d.block(m)
+		d.scores()
+		do := d.matrix("dos", g.dout, d.queries, d.height, false)
+		v := d.matrix("vs", d.val, d.open, d.count, true)
+		ds := d.product("ds", d.height, d.count, do, v, false)
+		dropped := d.weights
+		if d.v.Attr.Rate > 0 {
+			dropped = d.tile("weight", expr.F32, d.height, d.count)
+		}
+		d.loop("r", d.height, func(r *expr.Expr) { d.scoreGrads(g, r, ds, dropped) })
+		if dq := g.result["q"]; dq != nil {
+			k := d.matrix("kr", d.k, d.open, d.count, false)
+			sum := d.product("sum_q", d.height, d.dh, ds, k, false)
+			d.storeMatrix(dq, "dq", d.queries, d.height, sum)
+		}
+		if g.dk != "" {
+			d.spread(g.dk, ds, d.matrix("qr", d.q, d.queries, d.height, false))
+		}
+		if g.dv != "" {
+			d.spread(g.dv, dropped, do)
+		}
+	})
+	g.end()
+}
+
+// scoreGrads turns row r of the gradients of the dropped probabilities into those
+// of the products q·k.
+func (d *dense) scoreGrads(g *attentionGrad, r *expr.Expr, ds, dropped string) {
+	p := func(e *expr.Expr) *expr.Expr { return elem(d.weights, r, e) }
+	dp := func(e *expr.Expr) *expr.Expr { return elem(ds, r, e) }
+	norm := d.softmax(r)
+	d.mapRow(d.weights, r, d.count, func(e *expr.Expr) *expr.Expr { return mul(p(e), norm) })
+	if words := d.words(r); words != "" {
+		d.mapRow(dropped, r, d.count, func(e *expr.Expr) *expr.Expr { return d.drop(p(e), words, e) })
+		d.mapRow(ds, r, d.count, func(e *expr.Expr) *expr.Expr { return d.drop(dp(e), words, e) })
+	}
+	delta := d.reduce("delta", expr.Add, d.count, func(e *expr.Expr) *expr.Expr { return mul(p(e), dp(e)) })
+	grad := func(e *expr.Expr) *expr.Expr { return mul(p(e), sub(dp(e), delta)) }
+	if g.dtable != "" {
+		as, vs := axes([]*expr.Expr{d.count})
+		at := []*expr.Expr{add(d.first, r), add(d.lo, vs[0])}
+		d.emit(&kernel.Map{Dst: g.dtable, At: at, Axes: as, Value: add(elem(g.dtable, at...), grad(vs[0]))})
+	}
+	d.mapRow(ds, r, d.count, func(e *expr.Expr) *expr.Expr { return d.scaled(grad(e)) })
+}
+
+// spread adds the product of a tile [height, count], transposed, with rows of the
+// queries to the block's rows of a sum over all keys.
+func (d *dense) spread(sum, weights, rows string) {
+	if d.all() {
+		d.emit(&kernel.Dot{Dst: sum, A: weights, B: rows, TransA: true})
+		return
+	}
+	part := d.product("part", d.count, d.dh, weights, rows, true)
+	as, vs := axes([]*expr.Expr{d.count, d.dh})
+	at := []*expr.Expr{add(d.lo, vs[0]), vs[1]}
+	d.emit(&kernel.Map{Dst: sum, At: at, Axes: as, Value: add(elem(sum, at...), elem(part, vs...))})
+}

@@ -1,0 +1,238 @@
+package lower
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/ir"
+)
+
+// A narrow attention is one whose window has few keys: key n of query t is
+// lo(t) + n, which is read at the nearest key that exists. Tiles are [W, T], so
+// that queries are lanes and the keys of a window are unrolled.
+type narrow struct {
+	*attention
+	lo      *expr.Expr // over i
+	width   int
+	open    *expr.Expr // over i and j: what the mask asks besides the window
+	weights string     // tile of scores, then probabilities
+}
+
+func (at *attention) narrow(w *ir.Narrow) *narrow {
+	n := &narrow{attention: at, lo: at.bound(w.Lo, nil), width: w.Width, open: at.bound(w.Rest, nil)}
+	n.weights = n.columns("p")
+	return n
+}
+
+// columns declares a tile [W, T].
+func (a *narrow) columns(name string) string {
+	return a.tile(name, expr.F32, expr.Int(int64(a.width)), a.rows)
+}
+
+// each runs f for the keys of a window.
+func (a *narrow) each(f func(n *expr.Expr)) {
+	for n := range a.width {
+		f(expr.Int(int64(n)))
+	}
+}
+
+// fold combines a term for each key, in their order.
+func (a *narrow) fold(op expr.Op, f func(n int) *expr.Expr) *expr.Expr {
+	x := f(0)
+	for n := 1; n < a.width; n++ {
+		x = expr.New(op, x, f(n))
+	}
+	return x
+}
+
+// key is where query t reads key n, and the condition that it is open.
+func (a *narrow) key(t, n *expr.Expr) (j, open *expr.Expr) {
+	i := add(ivar("P"), t)
+	free := add(expr.Subst(a.lo, map[string]*expr.Expr{"i": i}), n)
+	last := sub(a.keys, expr.Int(1))
+	j = expr.Simplify(expr.New(expr.Max, expr.New(expr.Min, free, last), expr.Int(0)))
+	open = expr.New(expr.And, le(expr.Int(0), free), lt(free, a.keys))
+	if a.open != nil {
+		open = expr.New(expr.And, open, at(a.open, i, j))
+	}
+	return j, open
+}
+
+// A query is a row of queries and the keys of its window, with their places.
+type query struct {
+	t, place     *expr.Expr
+	keys, places []*expr.Expr
+}
+
+// queries runs f for each query.
+func (a *narrow) queries(f func(q *query)) {
+	a.loop("t", a.rows, func(t *expr.Expr) {
+		q := &query{t: t, place: a.place("query", a.rows, t)}
+		a.each(func(n *expr.Expr) {
+			j, _ := a.key(t, n)
+			q.keys = append(q.keys, a.let(fmt.Sprintf("j%d", n.I), j))
+			q.places = append(q.places, a.place(fmt.Sprintf("key%d", n.I), a.keys, q.keys[n.I]))
+		})
+		f(q)
+	})
+}
+
+// vectors loads a buffer's rows of a query's keys.
+func (a *narrow) vectors(name, buf string, q *query) []string {
+	var tiles []string
+	for n, place := range q.places {
+		tiles = append(tiles, a.vector(fmt.Sprintf("%s%d", name, n), buf, place))
+	}
+	return tiles
+}
+
+// product names the product of two vectors.
+func (a *narrow) product(name string, x, y string) *expr.Expr {
+	return a.reduce(name, expr.Add, a.dh, func(e *expr.Expr) *expr.Expr { return mul(elem(x, e), elem(y, e)) })
+}
+
+// scores puts the products of a query with its keys into the weights.
+func (a *narrow) scores(q *query) {
+	query := a.vector("qt", a.q, q.place)
+	for n, key := range a.vectors("k", a.k, q) {
+		s := a.scaled(a.product(fmt.Sprintf("s%d", n), query, key))
+		if a.table != "" {
+			bias := a.load("bias", expr.F32, a.table, nil, func([]*expr.Expr) []*expr.Expr { return []*expr.Expr{a.h, q.t, q.keys[n]} })
+			s = add(s, elem(bias))
+		}
+		a.set(a.weights, s, expr.Int(int64(n)), q.t)
+	}
+}
+
+// softmax turns scores into exponentials and returns the tile of the factors that
+// make probabilities of them.
+func (a *narrow) softmax() (norm string) {
+	p := a.weights
+	minusInf := expr.F(math.Inf(-1))
+	a.each(func(n *expr.Expr) {
+		a.mapRow(p, n, a.rows, func(t *expr.Expr) *expr.Expr {
+			j, open := a.key(t, n)
+			s := elem(p, n, t)
+			if a.bias != nil {
+				s = add(s, at(a.bias, add(ivar("P"), t), j))
+			}
+			return where(open, s, minusInf)
+		})
+	})
+	largest := a.row("largest", func(t *expr.Expr) *expr.Expr {
+		m := a.fold(expr.Max, func(n int) *expr.Expr { return elem(p, expr.Int(int64(n)), t) })
+		return where(eq(m, minusInf), expr.F(0), m)
+	})
+	a.each(func(n *expr.Expr) {
+		a.mapRow(p, n, a.rows, func(t *expr.Expr) *expr.Expr {
+			return expr.New(expr.Exp, sub(elem(p, n, t), elem(largest, t)))
+		})
+	})
+	return a.row("norm", func(t *expr.Expr) *expr.Expr {
+		return softmaxScale(a.fold(expr.Add, func(n int) *expr.Expr { return elem(p, expr.Int(int64(n)), t) }))
+	})
+}
+
+// row makes a tile of one value a query.
+func (a *narrow) row(name string, f element) string {
+	tile := a.tile(name, expr.F32, a.rows)
+	a.mapTo(tile, []*expr.Expr{a.rows}, func(t []*expr.Expr) *expr.Expr { return f(t[0]) })
+	return tile
+}
+
+// words draws the random words of key n: (h W + n) T' + t for query t.
+func (a *narrow) words(n *expr.Expr) string {
+	if a.v.Attr.Rate == 0 {
+		return ""
+	}
+	column := add(mul(a.h, expr.Int(int64(a.width))), n)
+	return a.draw(a.rows, mul(column, ir.WholeBlocks(a.rows)))
+}
+
+func (a *narrow) forward() {
+	a.queries(a.scores)
+	norm, p := a.softmax(), a.weights
+	a.each(func(n *expr.Expr) {
+		words := a.words(n)
+		a.mapRow(p, n, a.rows, func(t *expr.Expr) *expr.Expr { return a.drop(mul(elem(p, n, t), elem(norm, t)), words, t) })
+	})
+	a.queries(func(q *query) {
+		a.storeVector(a.v, "y", q.place, a.weighted(p, q.t, a.vectors("v", a.val, q)))
+	})
+}
+
+// weighted is the sum of vectors by the weights of query t. Adding 0 makes a sum of
+// zeros +0, whatever the signs of the closed keys' products.
+func (a *narrow) weighted(weights string, t *expr.Expr, vectors []string) element {
+	return func(e *expr.Expr) *expr.Expr {
+		sum := a.fold(expr.Add, func(n int) *expr.Expr { return mul(elem(weights, expr.Int(int64(n)), t), elem(vectors[n], e)) })
+		return expr.New(expr.Add, sum, expr.F(0))
+	}
+}
+
+func (a *narrow) backward(g *attentionGrad) {
+	dp := a.columns("ds")
+	a.queries(func(q *query) {
+		a.scores(q)
+		do := a.vector("go", g.dout, q.place)
+		for n, value := range a.vectors("v", a.val, q) {
+			a.set(dp, a.product(fmt.Sprintf("d%d", n), do, value), expr.Int(int64(n)), q.t)
+		}
+	})
+	dropped := a.scoreGrads(dp, g.dtable)
+	g.begin()
+	a.queries(func(q *query) {
+		if v := g.result["q"]; v != nil {
+			a.storeVector(v, "dq", q.place, a.weighted(dp, q.t, a.vectors("k", a.k, q)))
+		}
+		a.spread(g.dk, dp, q, a.q)
+		a.spread(g.dv, dropped, q, g.dout)
+	})
+	g.end()
+}
+
+// scoreGrads turns the gradients of the dropped probabilities into those of the
+// products q·k, and returns the tile of the dropped probabilities.
+func (a *narrow) scoreGrads(dp, dtable string) string {
+	norm, p := a.softmax(), a.weights
+	a.each(func(n *expr.Expr) {
+		a.mapRow(p, n, a.rows, func(t *expr.Expr) *expr.Expr { return mul(elem(p, n, t), elem(norm, t)) })
+	})
+	dropped := p
+	if a.v.Attr.Rate > 0 {
+		dropped = a.columns("weight")
+		a.each(func(n *expr.Expr) {
+			words := a.words(n)
+			a.mapRow(dropped, n, a.rows, func(t *expr.Expr) *expr.Expr { return a.drop(elem(p, n, t), words, t) })
+			a.mapRow(dp, n, a.rows, func(t *expr.Expr) *expr.Expr { return a.drop(elem(dp, n, t), words, t) })
+		})
+	}
+	delta := a.row("delta", func(t *expr.Expr) *expr.Expr {
+		return a.fold(expr.Add, func(n int) *expr.Expr { return mul(elem(p, expr.Int(int64(n)), t), elem(dp, expr.Int(int64(n)), t)) })
+	})
+	ds := func(n, t *expr.Expr) *expr.Expr { return mul(elem(p, n, t), sub(elem(dp, n, t), elem(delta, t))) }
+	if dtable != "" {
+		a.queries(func(q *query) {
+			for n, j := range q.keys {
+				a.set(dtable, add(elem(dtable, q.t, j), ds(expr.Int(int64(n)), q.t)), q.t, j)
+			}
+		})
+	}
+	a.each(func(n *expr.Expr) {
+		a.mapRow(dp, n, a.rows, func(t *expr.Expr) *expr.Expr { return a.scaled(ds(n, t)) })
+	})
+	return dropped
+}
+
+// spread adds a query's row of a buffer, times its weights, to the rows of its keys
+// in a matrix tile.
+func (a *narrow) spread(sum, weights string, q *query, buf string) {
+	if sum == "" {
+		return
+	}
+	x := a.vector("x", buf, q.place)
+	for n, j := range q.keys {
+		a.addRow(sum, j, a.dh, func(e *expr.Expr) *expr.Expr { return mul(elem(weights, expr.Int(int64(n)), q.t), elem(x, e)) })
+	}
+}
