@@ -8,13 +8,19 @@
 // sums keep 32 partial values, nothing else fuses.
 package cpu
 
-import "github.com/arithlang/mlc/runtime/device"
+import (
+	"unsafe"
+
+	"github.com/arithlang/mlc/runtime/device"
+)
 
 // A Kernel is one entry of a model's kernel table. Run computes all cells; a
-// holds the buffers in the order of the kernel's parameters.
+// holds the buffers in the order of the kernel's parameters. Cost, if it is known,
+// is what a launch has to do.
 type Kernel struct {
 	Name string
 	Run  func(w *Worker, e *device.Env, a []device.Ref)
+	Cost func(e *device.Env) Cost
 }
 
 // Memory is what a Worker sees: one slice for each float32 space, and Ints for
@@ -26,7 +32,7 @@ type Memory struct {
 }
 
 // A Worker runs launches one after another on the calling goroutine. It is a
-// device.Queue. It must not be used from two goroutines at once.
+// device.Launcher. It must not be used from two goroutines at once.
 type Worker struct {
 	Mem Memory
 
@@ -36,14 +42,25 @@ type Worker struct {
 	f32      scratch[float32]
 	i32      scratch[int32]
 	u32      scratch[uint32]
-	pack     []float32
+	room     room // of products while they run
+	frame    *byte
 }
+
+// FrameBytes is the size of a Frame.
+const FrameBytes = 1 << 14
 
 // NewWorker returns a Worker for a kernel table. The isa must be one that
 // ParseISA or Detect gave.
 func NewWorker(kernels []Kernel, isa ISA, mem Memory) *Worker {
-	return &Worker{Mem: mem, isa: isa, kernels: kernels, products: productsOf[isa]}
+	return &Worker{Mem: mem, isa: isa, kernels: kernels, products: productsOf[isa], frame: &aligned[byte](FrameBytes)[0]}
 }
+
+// ISA returns the instruction set that kernels should use.
+func (w *Worker) ISA() ISA { return w.isa }
+
+// Frame returns FrameBytes of memory, from a 64-byte boundary on, that an assembly
+// function may use until it returns.
+func (w *Worker) Frame() *byte { return w.frame }
 
 // Launch runs all cells of a kernel.
 func (w *Worker) Launch(kernel int, env *device.Env, args ...device.Ref) {
@@ -87,18 +104,32 @@ func (w *Worker) Release(m Mark) {
 	w.f32.used, w.i32.used, w.u32.used = m.f32, m.i32, m.u32
 }
 
-// scratch hands out pieces of one slice. Growing leaves earlier pieces on the
-// old slice, where they stay valid.
-type scratch[T any] struct {
+// scratch hands out pieces of one slice, each on a cache line of its own. Growing
+// leaves earlier pieces on the old slice, where they stay valid.
+type scratch[T float32 | int32 | uint32] struct {
 	buf  []T
 	used int
 }
 
+// line is the number of elements, all of 4 bytes, in a cache line of 64 bytes.
+const line = 16
+
 func (s *scratch[T]) take(n int) []T {
-	if s.used+n > len(s.buf) {
-		s.buf = make([]T, 2*(s.used+n))
+	size := (n + line - 1) / line * line
+	if s.used+size > len(s.buf) {
+		s.buf = aligned[T](2 * (s.used + size))
 	}
 	t := s.buf[s.used : s.used+n : s.used+n]
-	s.used += n
+	s.used += size
 	return t
+}
+
+// aligned makes a slice that begins on a 64-byte boundary.
+func aligned[T any](n int) []T {
+	const boundary = 64
+	var zero T
+	size := int(unsafe.Sizeof(zero))
+	s := make([]T, n+boundary/size)
+	skip := -int(uintptr(unsafe.Pointer(unsafe.SliceData(s)))) & (boundary - 1) / size
+	return s[skip:][:n]
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/arithlang/mlc/runtime/device"
 )
@@ -23,7 +24,7 @@ func TestWorker(t *testing.T) {
 		copy(x, tile)
 		ids[0]++
 	}}
-	var q device.Queue = NewWorker([]Kernel{{}, double}, Go, mem)
+	var q device.Launcher = NewWorker([]Kernel{{}, double}, Go, mem)
 	q.Launch(1, &device.Env{N: 2}, device.Ref{Space: device.Work, Off: 1}, device.Ref{Space: device.Ints, Off: 2})
 	q.Launch(1, &device.Env{N: 2}, device.Ref{Space: device.Work, Off: 1}, device.Ref{Space: device.Ints, Off: 2})
 	if want := []float32{1, 8, 12, 4}; !slices.Equal(mem.F32[device.Work], want) {
@@ -64,6 +65,20 @@ func TestScratch(t *testing.T) {
 	w.Release(mark)
 	if b := w.TileI32(3); &a[0] != &b[0] {
 		t.Error("released scratch is not used again")
+	}
+}
+
+// TestAlignment wants tiles and the frame to begin on cache lines.
+func TestAlignment(t *testing.T) {
+	w := NewWorker(nil, Go, Memory{})
+	for i := range 40 {
+		tile := w.Tile(i + 1)
+		if at := uintptr(unsafe.Pointer(&tile[0])); at%64 != 0 {
+			t.Errorf("tile %d is at %#x", i, at)
+		}
+	}
+	if at := uintptr(unsafe.Pointer(w.Frame())); at%64 != 0 {
+		t.Errorf("the frame is at %#x", at)
 	}
 }
 

@@ -8,9 +8,6 @@ type matrix struct {
 
 func (x matrix) at(i, j int) float32 { return x.data[i*x.rs+j*x.cs] }
 
-// from is the part of x from row i and column j on.
-func (x matrix) from(i, j int) matrix { return matrix{x.data[i*x.rs+j*x.cs:], x.rs, x.cs} }
-
 // check panics unless an m x n matrix lies within its data. Assembly does not
 // check what it reads and writes.
 func (x matrix) check(m, n int) {
@@ -20,16 +17,29 @@ func (x matrix) check(m, n int) {
 	_ = x.data[(m-1)*x.rs+(n-1)*x.cs]
 }
 
+// clear makes the first n elements of m rows 0.
+func (x matrix) clear(m, n int) {
+	for i := range m {
+		clear(x.data[i*x.rs:][:n])
+	}
+}
+
 // products are the matrix products on one instruction set. Extents are positive
-// and checked against the slices.
+// and checked against the slices. What add does not ask to add to is written.
 type products struct {
-	// dot adds the m x n product of a (m x k) and b (k x n) to c.
-	dot func(w *Worker, m, n, k int, a, b, c matrix)
+	// dot computes the m x n product of a (m x k) and b (k x n) in c.
+	dot func(w *Worker, m, n, k int, a, b, c matrix, add bool)
+	// pack prepares b (k x n) for dotPacked, which is dot.
+	pack      func(w *Worker, rows, k, n int, b matrix) Packed
+	dotPacked func(w *Worker, m int, a matrix, b Packed, c matrix, add bool)
 	// vec adds the product of two vectors to c.
 	vec func(k int, a []float32, as int, b []float32, bs int, c float32) float32
 }
 
-var goProducts = products{dotGo, dotVecGo}
+var goProducts = products{dotGo, packGo, dotPackedGo, dotVecGo}
+
+// room is memory of products while they run, for parts of A and of B.
+type room struct{ a, b scratch[float32] }
 
 // Dot adds a matrix product: C[i, j] += sum over k of A[i, k]*B[k, j], where
 // A[i, k] is a[i*ars+k*acs], B[k, j] is b[k*brs+j*bcs] and C[i, j] is
@@ -43,7 +53,69 @@ func (w *Worker) Dot(m, n, k int, a []float32, ars, acs int, b []float32, brs, b
 	x.check(m, k)
 	y.check(k, n)
 	z.check(m, n)
-	w.products.dot(w, m, n, k, x, y, z)
+	w.products.dot(w, m, n, k, x, y, z, true)
+}
+
+// Product is Dot on sums that start at 0: it writes C[i, j] and does not read it.
+func (w *Worker) Product(m, n, k int, a []float32, ars, acs int, b []float32, brs, bcs int, c []float32, ldc int) {
+	if m <= 0 || n <= 0 {
+		return
+	}
+	x, y, z := matrix{a, ars, acs}, matrix{b, brs, bcs}, matrix{c, ldc, 1}
+	z.check(m, n)
+	if k <= 0 {
+		z.clear(m, n)
+		return
+	}
+	x.check(m, k)
+	y.check(k, n)
+	w.products.dot(w, m, n, k, x, y, z, false)
+}
+
+// Packed is the right operand of several products, laid out for the Worker that
+// packed it.
+type Packed struct {
+	k, n   int
+	b      matrix    // as it was given
+	panels []float32 // the layout of a gemm; nil if b is used as it is
+}
+
+// Pack prepares a k x n matrix for ProductPacked and DotPacked. Rows is how many rows
+// will be multiplied by it in all, about: the more, the more preparation pays. What
+// Pack returns lives as long as a Tile taken at its place, and b must not change before.
+func (w *Worker) Pack(rows, k, n int, b []float32, brs, bcs int) Packed {
+	if k <= 0 || n <= 0 {
+		return Packed{k: k, n: n}
+	}
+	x := matrix{b, brs, bcs}
+	x.check(k, n)
+	return w.products.pack(w, rows, k, n, x)
+}
+
+// ProductPacked is Product with a packed right operand, which gives n and k.
+func (w *Worker) ProductPacked(m int, a []float32, ars, acs int, b Packed, c []float32, ldc int) {
+	if m <= 0 || b.n <= 0 {
+		return
+	}
+	x, z := matrix{a, ars, acs}, matrix{c, ldc, 1}
+	z.check(m, b.n)
+	if b.k <= 0 {
+		z.clear(m, b.n)
+		return
+	}
+	x.check(m, b.k)
+	w.products.dotPacked(w, m, x, b, z, false)
+}
+
+// DotPacked is Dot with a packed right operand, which gives n and k.
+func (w *Worker) DotPacked(m int, a []float32, ars, acs int, b Packed, c []float32, ldc int) {
+	if m <= 0 || b.n <= 0 || b.k <= 0 {
+		return
+	}
+	x, z := matrix{a, ars, acs}, matrix{c, ldc, 1}
+	x.check(m, b.k)
+	z.check(m, b.n)
+	w.products.dotPacked(w, m, x, b, z, true)
 }
 
 // DotVec returns c plus the sum over i < k of a[i*as]*b[i*bs], added in ascending
@@ -57,8 +129,11 @@ func (w *Worker) DotVec(k int, a []float32, as int, b []float32, bs int, c float
 	return w.products.vec(k, a, as, b, bs, c)
 }
 
-// dotGo is Dot in plain Go.
-func dotGo(_ *Worker, m, n, k int, a, b, c matrix) {
+// dotGo is Dot and Product in plain Go.
+func dotGo(_ *Worker, m, n, k int, a, b, c matrix, add bool) {
+	if !add {
+		c.clear(m, n)
+	}
 	for i := range m {
 		row := c.data[i*c.rs:][:n]
 		for l := range k {
@@ -71,6 +146,13 @@ func dotGo(_ *Worker, m, n, k int, a, b, c matrix) {
 			}
 		}
 	}
+}
+
+// packGo remembers b, which plain Go reads where it is.
+func packGo(_ *Worker, _, k, n int, b matrix) Packed { return Packed{k: k, n: n, b: b} }
+
+func dotPackedGo(w *Worker, m int, a matrix, b Packed, c matrix, add bool) {
+	dotGo(w, m, b.n, b.k, a, b.b, c, add)
 }
 
 // axpy adds a*x to y, element by element.

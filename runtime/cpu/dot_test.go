@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
-	"time"
 )
 
 // isas are the instruction sets that this machine can test.
@@ -72,40 +72,144 @@ var layouts = []struct {
 	{"repeated", func(_, _ int) (int, int) { return 0, 1 }},
 }
 
-// TestDotAgrees holds Dot on every instruction set against the definition: one
+// A testProduct is one product's operands, and what it leaves in C.
+type testProduct struct {
+	m, n, k, ldc       int
+	ars, acs, brs, bcs int
+	name               string
+	a, b, c            []float32
+	sum, product       []float32 // of Dot and of Product
+}
+
+// newTestProduct makes operands of random layouts, and follows the definition: one
 // Fma after another.
-func TestDotAgrees(t *testing.T) {
+func newTestProduct(r *rand.Rand, m, n, k int) testProduct {
+	la, lb := layouts[r.IntN(len(layouts))], layouts[r.IntN(len(layouts))]
+	p := testProduct{m: m, n: n, k: k, ldc: n + r.IntN(3)}
+	p.name = fmt.Sprintf("m=%d n=%d k=%d, a by %s, b by %s", m, n, k, la.name, lb.name)
+	p.ars, p.acs = la.strides(m, k)
+	p.brs, p.bcs = lb.strides(k, n)
+	value := func() float32 { return special(r) }
+	if r.IntN(2) == 0 {
+		value = func() float32 { return float32(r.NormFloat64()) }
+	}
+	p.a = fill((m-1)*p.ars+(k-1)*p.acs+1, value)
+	p.b = fill((k-1)*p.brs+(n-1)*p.bcs+1, value)
+	p.c = fill((m-1)*p.ldc+n, value)
+	p.sum, p.product = slices.Clone(p.c), slices.Clone(p.c)
+	for i := range m {
+		for j := range n {
+			p.sum[i*p.ldc+j] = p.chain(i, j, p.c[i*p.ldc+j])
+			p.product[i*p.ldc+j] = p.chain(i, j, 0)
+		}
+	}
+	return p
+}
+
+func (p *testProduct) chain(i, j int, sum float32) float32 {
+	for l := range p.k {
+		sum = Fma(p.a[i*p.ars+l*p.acs], p.b[l*p.brs+j*p.bcs], sum)
+	}
+	return sum
+}
+
+// try holds the four forms of a product to the definition. Rows go past a packed
+// operand in two parts.
+func (p *testProduct) try(t *testing.T, w *Worker) {
+	t.Helper()
+	expect := func(form string, got, want []float32) {
+		t.Helper()
+		if diff := firstDifference(got, want); diff != "" {
+			t.Fatalf("%s on %s: %s: %s", form, w.isa, p.name, diff)
+		}
+	}
+	got := slices.Clone(p.c)
+	w.Dot(p.m, p.n, p.k, p.a, p.ars, p.acs, p.b, p.brs, p.bcs, got, p.ldc)
+	expect("Dot", got, p.sum)
+	got = slices.Clone(p.c)
+	w.Product(p.m, p.n, p.k, p.a, p.ars, p.acs, p.b, p.brs, p.bcs, got, p.ldc)
+	expect("Product", got, p.product)
+
+	half := p.m / 2
+	for _, rows := range []int{1, 1000} {
+		b := w.Pack(rows, p.k, p.n, p.b, p.brs, p.bcs)
+		got = slices.Clone(p.c)
+		w.DotPacked(half, p.a, p.ars, p.acs, b, got, p.ldc)
+		w.DotPacked(p.m-half, p.a[half*p.ars:], p.ars, p.acs, b, got[half*p.ldc:], p.ldc)
+		expect("DotPacked", got, p.sum)
+		got = slices.Clone(p.c)
+		w.ProductPacked(half, p.a, p.ars, p.acs, b, got, p.ldc)
+		w.ProductPacked(p.m-half, p.a[half*p.ars:], p.ars, p.acs, b, got[half*p.ldc:], p.ldc)
+		expect("ProductPacked", got, p.product)
+	}
+	w.Release(Mark{})
+}
+
+func TestProductsAgree(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 600 {
-		m, n, k := 1+r.IntN(40), 1+r.IntN(80), 1+r.IntN(40)
-		if r.IntN(20) == 0 {
-			k = 256 + r.IntN(256)
+	workers := map[ISA]*Worker{}
+	for _, isa := range isas() {
+		workers[isa] = NewWorker(nil, isa, Memory{})
+	}
+	try := func(m, n, k int) {
+		p := newTestProduct(r, m, n, k)
+		for _, w := range workers {
+			p.try(t, w)
 		}
-		la, lb := layouts[r.IntN(len(layouts))], layouts[r.IntN(len(layouts))]
-		ars, acs := la.strides(m, k)
-		brs, bcs := lb.strides(k, n)
-		ldc := n + r.IntN(3)
-		value := func() float32 { return special(r) }
-		if r.IntN(2) == 0 {
-			value = func() float32 { return float32(r.NormFloat64()) }
+	}
+	for range 400 {
+		try(1+r.IntN(50), 1+r.IntN(80), 1+r.IntN(40))
+	}
+	// Beyond each of the sizes at which products are cut.
+	for range 12 {
+		try(1+r.IntN(20), 1+r.IntN(40), 250+r.IntN(300))
+		try(60+r.IntN(250), 1+r.IntN(70), 1+r.IntN(20))
+		try(600+r.IntN(40), 1+r.IntN(20), 1+r.IntN(20))
+	}
+	try(601, 70, 600)
+	try(600, 257, 300)
+}
+
+// TestProductsOfNothing wants sums of no products to be 0, or what they were.
+func TestProductsOfNothing(t *testing.T) {
+	for _, isa := range isas() {
+		w := NewWorker(nil, isa, Memory{})
+		c := []float32{1, 2, 3, 4, 5}
+		w.Dot(2, 2, 0, nil, 1, 1, nil, 1, 1, c, 3)
+		w.DotPacked(2, nil, 1, 1, w.Pack(2, 0, 2, nil, 1, 1), c, 3)
+		w.Product(0, 2, 3, nil, 1, 1, make([]float32, 6), 2, 1, c, 3)
+		w.ProductPacked(0, nil, 1, 1, w.Pack(2, 3, 2, make([]float32, 6), 2, 1), c, 3)
+		w.ProductPacked(2, nil, 1, 1, w.Pack(2, 3, 0, nil, 1, 1), c, 3)
+		if want := []float32{1, 2, 3, 4, 5}; !slices.Equal(c, want) {
+			t.Errorf("%s: c is %v, want %v", isa, c, want)
 		}
-		a := fill((m-1)*ars+(k-1)*acs+1, value)
-		b := fill((k-1)*brs+(n-1)*bcs+1, value)
-		c := fill((m-1)*ldc+n, value)
-		want := append([]float32(nil), c...)
-		for i := range m {
-			for j := range n {
-				for l := range k {
-					want[i*ldc+j] = Fma(a[i*ars+l*acs], b[l*brs+j*bcs], want[i*ldc+j])
-				}
-			}
+		w.Product(2, 2, 0, nil, 1, 1, nil, 1, 1, c, 3)
+		if want := []float32{0, 0, 3, 0, 0}; !slices.Equal(c, want) {
+			t.Errorf("%s: c is %v, want %v", isa, c, want)
 		}
-		for _, isa := range isas() {
-			got := append([]float32(nil), c...)
-			NewWorker(nil, isa, Memory{}).Dot(m, n, k, a, ars, acs, b, brs, bcs, got, ldc)
-			if diff := firstDifference(got, want); diff != "" {
-				t.Fatalf("%s: m=%d n=%d k=%d, a by %s, b by %s: %s", isa, m, n, k, la.name, lb.name, diff)
-			}
+		c = []float32{1, 2, 3, 4, 5}
+		w.ProductPacked(2, nil, 1, 1, w.Pack(2, 0, 2, nil, 1, 1), c, 3)
+		if want := []float32{0, 0, 3, 0, 0}; !slices.Equal(c, want) {
+			t.Errorf("%s, packed: c is %v, want %v", isa, c, want)
+		}
+	}
+}
+
+// TestProductsAllocateNothing looks at calls after the first, on operands that are
+// packed in every way.
+func TestProductsAllocateNothing(t *testing.T) {
+	const m, n, k = 700, 72, 300
+	a, b, c := make([]float32, m*k), make([]float32, k*n), make([]float32, m*n)
+	for _, isa := range isas()[1:] {
+		w := NewWorker(nil, isa, Memory{})
+		allocs := testing.AllocsPerRun(10, func() {
+			w.Release(Mark{})
+			w.Dot(m, n, k, a, k, 1, b, n, 1, c, n)
+			w.Product(100, n, k, a, 1, m, b, 1, k, c, n)
+			w.ProductPacked(m, a, k, 1, w.Pack(m, k, n, b, 1, k), c, n)
+		})
+		if allocs > 0 || w.room.b.used > 2*k*n || w.room.a.used > 2*m*k {
+			t.Errorf("%s: %v allocations, room for %d and %d elements", isa, allocs, w.room.a.used, w.room.b.used)
 		}
 	}
 }
@@ -128,44 +232,64 @@ func TestDotVecAgrees(t *testing.T) {
 	}
 }
 
-func TestDotChecksBounds(t *testing.T) {
+// TestProductsCheckBounds passes slices one element too short.
+func TestProductsCheckBounds(t *testing.T) {
+	full, short := make([]float32, 16), make([]float32, 15)
 	for _, isa := range isas() {
-		t.Run(isa.String(), func(t *testing.T) {
-			defer func() {
-				if recover() == nil {
-					t.Error("Dot wrote beyond c")
-				}
-			}()
-			NewWorker(nil, isa, Memory{}).Dot(4, 4, 4, make([]float32, 16), 4, 1, make([]float32, 16), 4, 1, make([]float32, 15), 4)
-		})
+		w := NewWorker(nil, isa, Memory{})
+		b := w.Pack(4, 4, 4, full, 4, 1)
+		for name, call := range map[string]func(){
+			"Dot a":           func() { w.Dot(4, 4, 4, short, 4, 1, full, 4, 1, full, 4) },
+			"Dot b":           func() { w.Dot(4, 4, 4, full, 4, 1, short, 4, 1, full, 4) },
+			"Dot c":           func() { w.Dot(4, 4, 4, full, 4, 1, full, 4, 1, short, 4) },
+			"Dot stride":      func() { w.Dot(4, 4, 4, full, 4, 1, full, 4, 1, full, -4) },
+			"Product a":       func() { w.Product(4, 4, 4, short, 4, 1, full, 4, 1, full, 4) },
+			"Product b":       func() { w.Product(4, 4, 4, full, 4, 1, short, 4, 1, full, 4) },
+			"Product c":       func() { w.Product(4, 4, 4, full, 4, 1, full, 4, 1, short, 4) },
+			"Product 0":       func() { w.Product(4, 4, 0, nil, 4, 1, nil, 4, 1, short, 4) },
+			"Pack":            func() { w.Pack(4, 4, 4, short, 4, 1) },
+			"ProductPacked a": func() { w.ProductPacked(4, short, 4, 1, b, full, 4) },
+			"ProductPacked c": func() { w.ProductPacked(4, full, 4, 1, b, short, 4) },
+			"DotPacked a":     func() { w.DotPacked(4, short, 4, 1, b, full, 4) },
+			"DotPacked c":     func() { w.DotPacked(4, full, 4, 1, b, short, 4) },
+		} {
+			t.Run(isa.String()+" "+name, func(t *testing.T) {
+				defer func() {
+					if recover() == nil {
+						t.Error("took a slice that is too short")
+					}
+				}()
+				call()
+			})
+		}
 	}
 }
 
-// BenchmarkDot reports the speed of the fastest call, which other processes on
-// the machine disturb least.
-func BenchmarkDot(b *testing.B) {
-	for _, s := range [][3]int{
-		{1024, 64, 192}, {1024, 64, 256}, {1024, 256, 64}, {256, 64, 64}, {64, 64, 256},
-		{512, 128, 512}, {64, 1024, 256}, {1024, 64, 17}, {1, 64, 64}, {16, 16, 16},
-	} {
-		m, k, n := s[0], s[1], s[2]
-		x, y, c := fill(m*k, rand.Float32), fill(k*n, rand.Float32), make([]float32, m*n)
-		for _, isa := range isas()[1:] {
-			w := NewWorker(nil, isa, Memory{})
-			for _, l := range []struct {
-				name               string
-				ars, acs, brs, bcs int
-			}{{"NN", k, 1, n, 1}, {"NT", k, 1, 1, k}, {"TN", 1, m, n, 1}} {
-				b.Run(fmt.Sprintf("%dx%dx%d/%s/%s", m, k, n, l.name, isa), func(b *testing.B) {
-					best := time.Hour
-					for range b.N {
-						start := time.Now()
-						w.Dot(m, n, k, x, l.ars, l.acs, y, l.brs, l.bcs, c, n)
-						best = min(best, time.Since(start))
-					}
-					b.ReportMetric(2*float64(m*n*k)/float64(best.Nanoseconds()), "GFLOP/s")
-				})
-			}
+func TestAddTo(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for n := range 200 {
+		dst, src := fill(n+2, func() float32 { return special(r) }), fill(n+1, func() float32 { return special(r) })
+		want := slices.Clone(dst)
+		for i := range n {
+			want[1+i] += src[i]
+		}
+		AddTo(dst[1:1+n], src)
+		if diff := firstDifference(dst, want); diff != "" {
+			t.Fatalf("%d elements: %s", n, diff)
+		}
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("AddTo read beyond src")
+		}
+	}()
+	AddTo(make([]float32, 64), make([]float32, 63))
+}
+
+func TestSaturate(t *testing.T) {
+	for _, isa := range isas() {
+		if flops := isa.Saturate(3); (flops > 0) != (isa != Go) {
+			t.Errorf("%s: %d operations", isa, flops)
 		}
 	}
 }

@@ -26,8 +26,8 @@ func randomWords(isa ISA, dst []uint32, key *philox.Key, ctr *[4]uint32) {
 
 var productsOf = [numISA]products{
 	Go:     goProducts,
-	AVX2:   {avx2.dot, vecFMA},
-	AVX512: {avx512.dot, vecFMA},
+	AVX2:   {avx2.dot, avx2.pack, avx2.dotPacked, vecFMA},
+	AVX512: {avx512.dot, avx512.pack, avx512.dotPacked, vecFMA},
 }
 
 // vecFMA is DotVec.
@@ -38,88 +38,11 @@ func vecFMA(k int, a []float32, as int, b []float32, bs int, c float32) float32 
 // size is that of an element in bytes.
 const size = int(unsafe.Sizeof(float32(0)))
 
-// A microkernel adds the product of rows of A and a panel of B to tiles blocks
-// of C; strides are in bytes. See asm/product.go.
-type microkernel func(a *float32, ars, acs int, b *float32, brs int, c *float32, ldc, k, tiles, lanes int)
-
-// A gemm is the matrix product on one instruction set. Its microkernels are for
-// blocks of 1, 2, … rows and a panel of two registers: all of it, both registers
-// with only some lanes of the second, and one register with some lanes.
-type gemm struct {
-	lanes           int // of a register
-	full, two, some []microkernel
-}
-
-// kBlock bounds how much of k a panel of B covers, so that it stays in the
-// first-level cache.
-const kBlock = 256
-
-// dot is Dot, one block of k after another, panel by panel. A and B are read
-// where they are, except that a panel whose rows are not consecutive is packed.
-func (g *gemm) dot(w *Worker, m, n, k int, a, b, c matrix) {
-	for k0 := 0; k0 < k; k0 += kBlock {
-		kn := min(kBlock, k-k0)
-		for j := 0; j < n; j += 2 * g.lanes {
-			jn := min(2*g.lanes, n-j)
-			panel := b.from(k0, j)
-			if b.cs != 1 {
-				panel = w.packed(panel, kn, jn, 2*g.lanes)
-			}
-			g.panel(m, jn, kn, a.from(0, k0), panel, c.from(0, j))
-		}
-	}
-}
-
-// panel adds the product with one panel, of n columns, to m rows of C. Blocks
-// differ by one row at most, so that none is much smaller than the registers allow.
-func (g *gemm) panel(m, n, k int, a, b, c matrix) {
-	kernels, lanes := g.full, n-g.lanes
-	switch {
-	case lanes <= 0:
-		kernels, lanes = g.some, n
-	case lanes < g.lanes:
-		kernels = g.two
-	}
-	blocks := (m + len(kernels) - 1) / len(kernels)
-	rows, larger := m/blocks, m%blocks
-	run := func(i, rows, blocks int) {
-		if blocks > 0 {
-			kernels[rows-1](&a.data[i*a.rs], a.rs*size, a.cs*size, &b.data[0], b.rs*size,
-				&c.data[i*c.rs], c.rs*size, k, blocks, lanes)
-		}
-	}
-	run(0, rows+1, larger)
-	run(larger*(rows+1), rows, blocks-larger)
-}
-
-// packed returns a copy of a k x n panel with consecutive rows, in room for rows of width.
-func (w *Worker) packed(x matrix, k, n, width int) matrix {
-	if cap(w.pack) < k*width {
-		w.pack = make([]float32, kBlock*width)
-	}
-	to := matrix{w.pack[:k*width], width, 1}
-	k8, n8 := 0, 0
-	if x.rs == 1 {
-		k8, n8 = k&^7, n&^7
-		for j := 0; j < n8 && k8 > 0; j += 8 {
-			transpose8(&to.data[j], to.rs*size, &x.data[j*x.cs], x.cs*size, k8/8)
-		}
-	}
-	for l := range k {
-		row := to.data[l*width:][:n]
-		j := n8
-		if l >= k8 {
-			j = 0
-		}
-		for ; j < n; j++ {
-			row[j] = x.at(l, j)
-		}
-	}
-	return to
-}
-
 var avx2 = &gemm{
-	lanes: 8,
+	lanes:      8,
+	copyRows:   [2]rowCopier{copyRowsAVX2x1, copyRowsAVX2x2},
+	copyStrips: copyStripsAVX2,
+	transpose:  transposeAVX2,
 	full: []microkernel{
 		dotAVX2x1x2,
 		dotAVX2x2x2,
@@ -143,11 +66,20 @@ var avx2 = &gemm{
 		dotAVX2x4x1tail,
 		dotAVX2x5x1tail,
 		dotAVX2x6x1tail,
+		dotAVX2x7x1tail,
+		dotAVX2x8x1tail,
+		dotAVX2x9x1tail,
+		dotAVX2x10x1tail,
+		dotAVX2x11x1tail,
+		dotAVX2x12x1tail,
 	},
 }
 
 var avx512 = &gemm{
-	lanes: 16,
+	lanes:      16,
+	copyRows:   [2]rowCopier{copyRowsAVX512x1, copyRowsAVX512x2},
+	copyStrips: copyStripsAVX512,
+	transpose:  transposeAVX512,
 	full: []microkernel{
 		dotAVX512x1x2,
 		dotAVX512x2x2,
@@ -195,5 +127,39 @@ var avx512 = &gemm{
 		dotAVX512x12x1tail,
 		dotAVX512x13x1tail,
 		dotAVX512x14x1tail,
+		dotAVX512x15x1tail,
+		dotAVX512x16x1tail,
+		dotAVX512x17x1tail,
+		dotAVX512x18x1tail,
+		dotAVX512x19x1tail,
+		dotAVX512x20x1tail,
+		dotAVX512x21x1tail,
+		dotAVX512x22x1tail,
+		dotAVX512x23x1tail,
+		dotAVX512x24x1tail,
 	},
+}
+
+// saturate does n rounds of fused multiply-adds, if there are any on the ISA.
+func saturate(isa ISA, n int) bool {
+	switch isa {
+	case AVX512:
+		peakAVX512(n)
+	case AVX2:
+		peakAVX2(n)
+	default:
+		return false
+	}
+	return true
+}
+
+// addBlocks adds the first elements of src to dst, and returns how many.
+func addBlocks(dst, src []float32) int {
+	const block = 32
+	blocks := len(dst) / block
+	if blocks == 0 || !AVX2.supported() {
+		return 0
+	}
+	addAVX2(&dst[0], &src[0], blocks)
+	return blocks * block
 }

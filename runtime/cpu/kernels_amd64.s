@@ -4,88 +4,106 @@
 
 #include "textflag.h"
 
-// func dotAVX2x1x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+// func dotAVX2x1x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, FMA3
-TEXT ·dotAVX2x1x2(SB), NOSPLIT, $0-80
+TEXT ·dotAVX2x1x2(SB), NOSPLIT, $0-96
 	MOVQ a+0(FP), AX
-	MOVQ ars+8(FP), CX
-	MOVQ acs+16(FP), DX
-	MOVQ brs+32(FP), BX
-	MOVQ c+40(FP), SI
-	MOVQ ldc+48(FP), DI
-	MOVQ tiles+64(FP), R8
+	MOVQ ars+16(FP), CX
+	MOVQ acs+24(FP), CX
+	MOVQ brs+40(FP), DX
 
 tile:
-	MOVQ    SI, R9
-	VMOVUPS (R9), Y0
-	VMOVUPS 32(R9), Y1
-	MOVQ    AX, R9
-	MOVQ    b+24(FP), R10
-	MOVQ    k+56(FP), R11
+	MOVQ   add+88(FP), BX
+	TESTQ  BX, BX
+	JNZ    add
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	JMP    sums
+
+add:
+	MOVQ    c+48(FP), BX
+	MOVQ    ldc+56(FP), SI
+	VMOVUPS (BX), Y0
+	VMOVUPS 32(BX), Y1
+	ADDQ    SI, BX
+
+sums:
+	MOVQ AX, BX
+	MOVQ b+32(FP), SI
+	MOVQ k+64(FP), DI
 
 k:
-	VMOVUPS      (R10), Y2
-	VMOVUPS      32(R10), Y3
-	ADDQ         BX, R10
-	VBROADCASTSS (R9), Y4
+	VMOVUPS      (SI), Y2
+	VMOVUPS      32(SI), Y3
+	ADDQ         DX, SI
+	VBROADCASTSS (BX), Y4
 	VFMADD231PS  Y4, Y2, Y0
 	VFMADD231PS  Y4, Y3, Y1
-	ADDQ         DX, R9
-	DECQ         R11
+	ADDQ         CX, BX
+	DECQ         DI
 	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Y0, (R9)
-	VMOVUPS      Y1, 32(R9)
-	IMUL3Q       $0x01, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x01, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
+	MOVQ         c+48(FP), BX
+	MOVQ         ldc+56(FP), SI
+	VMOVUPS      Y0, (BX)
+	VMOVUPS      Y1, 32(BX)
+	ADDQ         SI, BX
+	MOVQ         BX, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX2x1x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+// func dotAVX2x1x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, FMA3
-TEXT ·dotAVX2x1x2tail(SB), NOSPLIT, $0-80
+TEXT ·dotAVX2x1x2tail(SB), NOSPLIT, $0-96
 	MOVQ    a+0(FP), AX
-	MOVQ    ars+8(FP), CX
-	MOVQ    acs+16(FP), DX
-	MOVQ    brs+32(FP), BX
-	MOVQ    c+40(FP), SI
-	MOVQ    ldc+48(FP), DI
-	MOVQ    tiles+64(FP), R8
-	MOVQ    lanes+72(FP), R9
-	LEAQ    laneMasks<>+0(SB), R10
-	NEGQ    R9
-	VMOVUPS 32(R10)(R9*4), Y0
+	MOVQ    ars+16(FP), CX
+	MOVQ    acs+24(FP), CX
+	MOVQ    brs+40(FP), DX
+	MOVQ    lanes+80(FP), BX
+	LEAQ    laneMasks<>+0(SB), SI
+	NEGQ    BX
+	VMOVUPS 32(SI)(BX*4), Y0
 
 tile:
-	MOVQ       SI, R9
-	VMOVUPS    (R9), Y1
-	VMASKMOVPS 32(R9), Y0, Y2
-	MOVQ       AX, R9
-	MOVQ       b+24(FP), R10
-	MOVQ       k+56(FP), R11
+	MOVQ   add+88(FP), BX
+	TESTQ  BX, BX
+	JNZ    add
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	JMP    sums
+
+add:
+	MOVQ       c+48(FP), BX
+	MOVQ       ldc+56(FP), SI
+	VMOVUPS    (BX), Y1
+	VMASKMOVPS 32(BX), Y0, Y2
+	ADDQ       SI, BX
+
+sums:
+	MOVQ AX, BX
+	MOVQ b+32(FP), SI
+	MOVQ k+64(FP), DI
 
 k:
-	VMOVUPS      (R10), Y3
-	VMASKMOVPS   32(R10), Y0, Y4
-	ADDQ         BX, R10
-	VBROADCASTSS (R9), Y5
+	VMOVUPS      (SI), Y3
+	VMASKMOVPS   32(SI), Y0, Y4
+	ADDQ         DX, SI
+	VBROADCASTSS (BX), Y5
 	VFMADD231PS  Y5, Y3, Y1
 	VFMADD231PS  Y5, Y4, Y2
-	ADDQ         DX, R9
-	DECQ         R11
+	ADDQ         CX, BX
+	DECQ         DI
 	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Y1, (R9)
-	VMASKMOVPS   Y2, Y0, 32(R9)
-	IMUL3Q       $0x01, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x01, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
+	MOVQ         c+48(FP), BX
+	MOVQ         ldc+56(FP), SI
+	VMOVUPS      Y1, (BX)
+	VMASKMOVPS   Y2, Y0, 32(BX)
+	ADDQ         SI, BX
+	MOVQ         BX, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
@@ -108,1066 +126,2141 @@ DATA laneMasks<>+56(SB)/4, $0x00000000
 DATA laneMasks<>+60(SB)/4, $0x00000000
 GLOBL laneMasks<>(SB), RODATA|NOPTR, $64
 
-// func dotAVX2x1x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+// func dotAVX2x2x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, FMA3
-TEXT ·dotAVX2x1x1tail(SB), NOSPLIT, $0-80
-	MOVQ    a+0(FP), AX
-	MOVQ    ars+8(FP), CX
-	MOVQ    acs+16(FP), DX
-	MOVQ    brs+32(FP), BX
-	MOVQ    c+40(FP), SI
-	MOVQ    ldc+48(FP), DI
-	MOVQ    tiles+64(FP), R8
-	MOVQ    lanes+72(FP), R9
-	LEAQ    laneMasks<>+0(SB), R10
-	NEGQ    R9
-	VMOVUPS 32(R10)(R9*4), Y0
-
-tile:
-	MOVQ       SI, R9
-	VMASKMOVPS (R9), Y0, Y1
-	MOVQ       AX, R9
-	MOVQ       b+24(FP), R10
-	MOVQ       k+56(FP), R11
-
-k:
-	VMASKMOVPS   (R10), Y0, Y2
-	ADDQ         BX, R10
-	VBROADCASTSS (R9), Y3
-	VFMADD231PS  Y3, Y2, Y1
-	ADDQ         DX, R9
-	DECQ         R11
-	JNZ          k
-	MOVQ         SI, R9
-	VMASKMOVPS   Y1, Y0, (R9)
-	IMUL3Q       $0x01, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x01, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX2x2x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, FMA3
-TEXT ·dotAVX2x2x2(SB), NOSPLIT, $0-80
+TEXT ·dotAVX2x2x2(SB), NOSPLIT, $0-96
 	MOVQ a+0(FP), AX
-	MOVQ ars+8(FP), CX
-	MOVQ acs+16(FP), DX
-	MOVQ brs+32(FP), BX
-	MOVQ c+40(FP), SI
-	MOVQ ldc+48(FP), DI
-	MOVQ tiles+64(FP), R8
+	MOVQ ars+16(FP), CX
+	MOVQ acs+24(FP), DX
+	MOVQ brs+40(FP), BX
 
 tile:
-	MOVQ    SI, R9
-	VMOVUPS (R9), Y0
-	VMOVUPS 32(R9), Y1
-	ADDQ    DI, R9
-	VMOVUPS (R9), Y2
-	VMOVUPS 32(R9), Y3
-	MOVQ    AX, R9
-	MOVQ    b+24(FP), R10
-	MOVQ    k+56(FP), R11
+	MOVQ   add+88(FP), SI
+	TESTQ  SI, SI
+	JNZ    add
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	JMP    sums
+
+add:
+	MOVQ    c+48(FP), SI
+	MOVQ    ldc+56(FP), DI
+	VMOVUPS (SI), Y0
+	VMOVUPS 32(SI), Y1
+	ADDQ    DI, SI
+	VMOVUPS (SI), Y2
+	VMOVUPS 32(SI), Y3
+	ADDQ    DI, SI
+
+sums:
+	MOVQ AX, SI
+	MOVQ b+32(FP), DI
+	MOVQ k+64(FP), R8
 
 k:
-	VMOVUPS      (R10), Y4
-	VMOVUPS      32(R10), Y5
-	ADDQ         BX, R10
-	VBROADCASTSS (R9), Y6
+	VMOVUPS      (DI), Y4
+	VMOVUPS      32(DI), Y5
+	ADDQ         BX, DI
+	VBROADCASTSS (SI), Y6
 	VFMADD231PS  Y6, Y4, Y0
 	VFMADD231PS  Y6, Y5, Y1
-	VBROADCASTSS (R9)(CX*1), Y6
+	VBROADCASTSS (SI)(CX*1), Y6
 	VFMADD231PS  Y6, Y4, Y2
 	VFMADD231PS  Y6, Y5, Y3
-	ADDQ         DX, R9
-	DECQ         R11
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Y0, (R9)
-	VMOVUPS      Y1, 32(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Y2, (R9)
-	VMOVUPS      Y3, 32(R9)
-	IMUL3Q       $0x02, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x02, DI, R9
-	ADDQ         R9, SI
+	ADDQ         DX, SI
 	DECQ         R8
+	JNZ          k
+	MOVQ         c+48(FP), SI
+	MOVQ         ldc+56(FP), DI
+	VMOVUPS      Y0, (SI)
+	VMOVUPS      Y1, 32(SI)
+	ADDQ         DI, SI
+	VMOVUPS      Y2, (SI)
+	VMOVUPS      Y3, 32(SI)
+	ADDQ         DI, SI
+	MOVQ         SI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX2x2x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+// func dotAVX2x2x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, FMA3
-TEXT ·dotAVX2x2x2tail(SB), NOSPLIT, $0-80
+TEXT ·dotAVX2x2x2tail(SB), NOSPLIT, $0-96
 	MOVQ    a+0(FP), AX
-	MOVQ    ars+8(FP), CX
-	MOVQ    acs+16(FP), DX
-	MOVQ    brs+32(FP), BX
-	MOVQ    c+40(FP), SI
-	MOVQ    ldc+48(FP), DI
-	MOVQ    tiles+64(FP), R8
-	MOVQ    lanes+72(FP), R9
-	LEAQ    laneMasks<>+0(SB), R10
-	NEGQ    R9
-	VMOVUPS 32(R10)(R9*4), Y0
+	MOVQ    ars+16(FP), CX
+	MOVQ    acs+24(FP), DX
+	MOVQ    brs+40(FP), BX
+	MOVQ    lanes+80(FP), SI
+	LEAQ    laneMasks<>+0(SB), DI
+	NEGQ    SI
+	VMOVUPS 32(DI)(SI*4), Y0
 
 tile:
-	MOVQ       SI, R9
-	VMOVUPS    (R9), Y1
-	VMASKMOVPS 32(R9), Y0, Y2
-	ADDQ       DI, R9
-	VMOVUPS    (R9), Y3
-	VMASKMOVPS 32(R9), Y0, Y4
-	MOVQ       AX, R9
-	MOVQ       b+24(FP), R10
-	MOVQ       k+56(FP), R11
+	MOVQ   add+88(FP), SI
+	TESTQ  SI, SI
+	JNZ    add
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	JMP    sums
+
+add:
+	MOVQ       c+48(FP), SI
+	MOVQ       ldc+56(FP), DI
+	VMOVUPS    (SI), Y1
+	VMASKMOVPS 32(SI), Y0, Y2
+	ADDQ       DI, SI
+	VMOVUPS    (SI), Y3
+	VMASKMOVPS 32(SI), Y0, Y4
+	ADDQ       DI, SI
+
+sums:
+	MOVQ AX, SI
+	MOVQ b+32(FP), DI
+	MOVQ k+64(FP), R8
 
 k:
-	VMOVUPS      (R10), Y5
-	VMASKMOVPS   32(R10), Y0, Y6
-	ADDQ         BX, R10
-	VBROADCASTSS (R9), Y7
+	VMOVUPS      (DI), Y5
+	VMASKMOVPS   32(DI), Y0, Y6
+	ADDQ         BX, DI
+	VBROADCASTSS (SI), Y7
 	VFMADD231PS  Y7, Y5, Y1
 	VFMADD231PS  Y7, Y6, Y2
-	VBROADCASTSS (R9)(CX*1), Y7
+	VBROADCASTSS (SI)(CX*1), Y7
 	VFMADD231PS  Y7, Y5, Y3
 	VFMADD231PS  Y7, Y6, Y4
-	ADDQ         DX, R9
-	DECQ         R11
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Y1, (R9)
-	VMASKMOVPS   Y2, Y0, 32(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Y3, (R9)
-	VMASKMOVPS   Y4, Y0, 32(R9)
-	IMUL3Q       $0x02, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x02, DI, R9
-	ADDQ         R9, SI
+	ADDQ         DX, SI
 	DECQ         R8
+	JNZ          k
+	MOVQ         c+48(FP), SI
+	MOVQ         ldc+56(FP), DI
+	VMOVUPS      Y1, (SI)
+	VMASKMOVPS   Y2, Y0, 32(SI)
+	ADDQ         DI, SI
+	VMOVUPS      Y3, (SI)
+	VMASKMOVPS   Y4, Y0, 32(SI)
+	ADDQ         DI, SI
+	MOVQ         SI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX2x2x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+// func dotAVX2x3x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, FMA3
-TEXT ·dotAVX2x2x1tail(SB), NOSPLIT, $0-80
-	MOVQ    a+0(FP), AX
-	MOVQ    ars+8(FP), CX
-	MOVQ    acs+16(FP), DX
-	MOVQ    brs+32(FP), BX
-	MOVQ    c+40(FP), SI
-	MOVQ    ldc+48(FP), DI
-	MOVQ    tiles+64(FP), R8
-	MOVQ    lanes+72(FP), R9
-	LEAQ    laneMasks<>+0(SB), R10
-	NEGQ    R9
-	VMOVUPS 32(R10)(R9*4), Y0
-
-tile:
-	MOVQ       SI, R9
-	VMASKMOVPS (R9), Y0, Y1
-	ADDQ       DI, R9
-	VMASKMOVPS (R9), Y0, Y2
-	MOVQ       AX, R9
-	MOVQ       b+24(FP), R10
-	MOVQ       k+56(FP), R11
-
-k:
-	VMASKMOVPS   (R10), Y0, Y3
-	ADDQ         BX, R10
-	VBROADCASTSS (R9), Y4
-	VFMADD231PS  Y4, Y3, Y1
-	VBROADCASTSS (R9)(CX*1), Y4
-	VFMADD231PS  Y4, Y3, Y2
-	ADDQ         DX, R9
-	DECQ         R11
-	JNZ          k
-	MOVQ         SI, R9
-	VMASKMOVPS   Y1, Y0, (R9)
-	ADDQ         DI, R9
-	VMASKMOVPS   Y2, Y0, (R9)
-	IMUL3Q       $0x02, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x02, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX2x3x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, FMA3
-TEXT ·dotAVX2x3x2(SB), NOSPLIT, $0-80
+TEXT ·dotAVX2x3x2(SB), NOSPLIT, $0-96
 	MOVQ a+0(FP), AX
-	MOVQ ars+8(FP), CX
-	MOVQ acs+16(FP), DX
-	MOVQ brs+32(FP), BX
-	MOVQ c+40(FP), SI
-	MOVQ ldc+48(FP), DI
-	MOVQ tiles+64(FP), R8
+	MOVQ ars+16(FP), CX
+	MOVQ acs+24(FP), DX
+	MOVQ brs+40(FP), BX
 
 tile:
-	MOVQ    SI, R9
-	VMOVUPS (R9), Y0
-	VMOVUPS 32(R9), Y1
-	ADDQ    DI, R9
-	VMOVUPS (R9), Y2
-	VMOVUPS 32(R9), Y3
-	ADDQ    DI, R9
-	VMOVUPS (R9), Y4
-	VMOVUPS 32(R9), Y5
-	MOVQ    AX, R9
-	MOVQ    b+24(FP), R10
-	MOVQ    k+56(FP), R11
+	MOVQ   add+88(FP), SI
+	TESTQ  SI, SI
+	JNZ    add
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	JMP    sums
+
+add:
+	MOVQ    c+48(FP), SI
+	MOVQ    ldc+56(FP), DI
+	VMOVUPS (SI), Y0
+	VMOVUPS 32(SI), Y1
+	ADDQ    DI, SI
+	VMOVUPS (SI), Y2
+	VMOVUPS 32(SI), Y3
+	ADDQ    DI, SI
+	VMOVUPS (SI), Y4
+	VMOVUPS 32(SI), Y5
+	ADDQ    DI, SI
+
+sums:
+	MOVQ AX, SI
+	MOVQ b+32(FP), DI
+	MOVQ k+64(FP), R8
 
 k:
-	VMOVUPS      (R10), Y6
-	VMOVUPS      32(R10), Y7
-	ADDQ         BX, R10
-	VBROADCASTSS (R9), Y8
+	VMOVUPS      (DI), Y6
+	VMOVUPS      32(DI), Y7
+	ADDQ         BX, DI
+	VBROADCASTSS (SI), Y8
 	VFMADD231PS  Y8, Y6, Y0
 	VFMADD231PS  Y8, Y7, Y1
-	VBROADCASTSS (R9)(CX*1), Y8
+	VBROADCASTSS (SI)(CX*1), Y8
 	VFMADD231PS  Y8, Y6, Y2
 	VFMADD231PS  Y8, Y7, Y3
-	VBROADCASTSS (R9)(CX*2), Y8
+	VBROADCASTSS (SI)(CX*2), Y8
 	VFMADD231PS  Y8, Y6, Y4
 	VFMADD231PS  Y8, Y7, Y5
-	ADDQ         DX, R9
-	DECQ         R11
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Y0, (R9)
-	VMOVUPS      Y1, 32(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Y2, (R9)
-	VMOVUPS      Y3, 32(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Y4, (R9)
-	VMOVUPS      Y5, 32(R9)
-	IMUL3Q       $0x03, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x03, DI, R9
-	ADDQ         R9, SI
+	ADDQ         DX, SI
 	DECQ         R8
+	JNZ          k
+	MOVQ         c+48(FP), SI
+	MOVQ         ldc+56(FP), DI
+	VMOVUPS      Y0, (SI)
+	VMOVUPS      Y1, 32(SI)
+	ADDQ         DI, SI
+	VMOVUPS      Y2, (SI)
+	VMOVUPS      Y3, 32(SI)
+	ADDQ         DI, SI
+	VMOVUPS      Y4, (SI)
+	VMOVUPS      Y5, 32(SI)
+	ADDQ         DI, SI
+	MOVQ         SI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX2x3x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+// func dotAVX2x3x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, FMA3
-TEXT ·dotAVX2x3x2tail(SB), NOSPLIT, $0-80
+TEXT ·dotAVX2x3x2tail(SB), NOSPLIT, $0-96
 	MOVQ    a+0(FP), AX
-	MOVQ    ars+8(FP), CX
-	MOVQ    acs+16(FP), DX
-	MOVQ    brs+32(FP), BX
-	MOVQ    c+40(FP), SI
-	MOVQ    ldc+48(FP), DI
-	MOVQ    tiles+64(FP), R8
-	MOVQ    lanes+72(FP), R9
-	LEAQ    laneMasks<>+0(SB), R10
-	NEGQ    R9
-	VMOVUPS 32(R10)(R9*4), Y0
+	MOVQ    ars+16(FP), CX
+	MOVQ    acs+24(FP), DX
+	MOVQ    brs+40(FP), BX
+	MOVQ    lanes+80(FP), SI
+	LEAQ    laneMasks<>+0(SB), DI
+	NEGQ    SI
+	VMOVUPS 32(DI)(SI*4), Y0
 
 tile:
-	MOVQ       SI, R9
-	VMOVUPS    (R9), Y1
-	VMASKMOVPS 32(R9), Y0, Y2
-	ADDQ       DI, R9
-	VMOVUPS    (R9), Y3
-	VMASKMOVPS 32(R9), Y0, Y4
-	ADDQ       DI, R9
-	VMOVUPS    (R9), Y5
-	VMASKMOVPS 32(R9), Y0, Y6
-	MOVQ       AX, R9
-	MOVQ       b+24(FP), R10
-	MOVQ       k+56(FP), R11
+	MOVQ   add+88(FP), SI
+	TESTQ  SI, SI
+	JNZ    add
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	JMP    sums
+
+add:
+	MOVQ       c+48(FP), SI
+	MOVQ       ldc+56(FP), DI
+	VMOVUPS    (SI), Y1
+	VMASKMOVPS 32(SI), Y0, Y2
+	ADDQ       DI, SI
+	VMOVUPS    (SI), Y3
+	VMASKMOVPS 32(SI), Y0, Y4
+	ADDQ       DI, SI
+	VMOVUPS    (SI), Y5
+	VMASKMOVPS 32(SI), Y0, Y6
+	ADDQ       DI, SI
+
+sums:
+	MOVQ AX, SI
+	MOVQ b+32(FP), DI
+	MOVQ k+64(FP), R8
 
 k:
-	VMOVUPS      (R10), Y7
-	VMASKMOVPS   32(R10), Y0, Y8
-	ADDQ         BX, R10
-	VBROADCASTSS (R9), Y9
+	VMOVUPS      (DI), Y7
+	VMASKMOVPS   32(DI), Y0, Y8
+	ADDQ         BX, DI
+	VBROADCASTSS (SI), Y9
 	VFMADD231PS  Y9, Y7, Y1
 	VFMADD231PS  Y9, Y8, Y2
-	VBROADCASTSS (R9)(CX*1), Y9
+	VBROADCASTSS (SI)(CX*1), Y9
 	VFMADD231PS  Y9, Y7, Y3
 	VFMADD231PS  Y9, Y8, Y4
-	VBROADCASTSS (R9)(CX*2), Y9
+	VBROADCASTSS (SI)(CX*2), Y9
 	VFMADD231PS  Y9, Y7, Y5
 	VFMADD231PS  Y9, Y8, Y6
-	ADDQ         DX, R9
-	DECQ         R11
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Y1, (R9)
-	VMASKMOVPS   Y2, Y0, 32(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Y3, (R9)
-	VMASKMOVPS   Y4, Y0, 32(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Y5, (R9)
-	VMASKMOVPS   Y6, Y0, 32(R9)
-	IMUL3Q       $0x03, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x03, DI, R9
-	ADDQ         R9, SI
+	ADDQ         DX, SI
 	DECQ         R8
+	JNZ          k
+	MOVQ         c+48(FP), SI
+	MOVQ         ldc+56(FP), DI
+	VMOVUPS      Y1, (SI)
+	VMASKMOVPS   Y2, Y0, 32(SI)
+	ADDQ         DI, SI
+	VMOVUPS      Y3, (SI)
+	VMASKMOVPS   Y4, Y0, 32(SI)
+	ADDQ         DI, SI
+	VMOVUPS      Y5, (SI)
+	VMASKMOVPS   Y6, Y0, 32(SI)
+	ADDQ         DI, SI
+	MOVQ         SI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX2x3x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+// func dotAVX2x4x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, FMA3
-TEXT ·dotAVX2x3x1tail(SB), NOSPLIT, $0-80
-	MOVQ    a+0(FP), AX
-	MOVQ    ars+8(FP), CX
-	MOVQ    acs+16(FP), DX
-	MOVQ    brs+32(FP), BX
-	MOVQ    c+40(FP), SI
-	MOVQ    ldc+48(FP), DI
-	MOVQ    tiles+64(FP), R8
-	MOVQ    lanes+72(FP), R9
-	LEAQ    laneMasks<>+0(SB), R10
-	NEGQ    R9
-	VMOVUPS 32(R10)(R9*4), Y0
-
-tile:
-	MOVQ       SI, R9
-	VMASKMOVPS (R9), Y0, Y1
-	ADDQ       DI, R9
-	VMASKMOVPS (R9), Y0, Y2
-	ADDQ       DI, R9
-	VMASKMOVPS (R9), Y0, Y3
-	MOVQ       AX, R9
-	MOVQ       b+24(FP), R10
-	MOVQ       k+56(FP), R11
-
-k:
-	VMASKMOVPS   (R10), Y0, Y4
-	ADDQ         BX, R10
-	VBROADCASTSS (R9), Y5
-	VFMADD231PS  Y5, Y4, Y1
-	VBROADCASTSS (R9)(CX*1), Y5
-	VFMADD231PS  Y5, Y4, Y2
-	VBROADCASTSS (R9)(CX*2), Y5
-	VFMADD231PS  Y5, Y4, Y3
-	ADDQ         DX, R9
-	DECQ         R11
-	JNZ          k
-	MOVQ         SI, R9
-	VMASKMOVPS   Y1, Y0, (R9)
-	ADDQ         DI, R9
-	VMASKMOVPS   Y2, Y0, (R9)
-	ADDQ         DI, R9
-	VMASKMOVPS   Y3, Y0, (R9)
-	IMUL3Q       $0x03, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x03, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX2x4x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, FMA3
-TEXT ·dotAVX2x4x2(SB), NOSPLIT, $0-80
+TEXT ·dotAVX2x4x2(SB), NOSPLIT, $0-96
 	MOVQ a+0(FP), AX
-	MOVQ ars+8(FP), CX
-	MOVQ acs+16(FP), DX
-	MOVQ brs+32(FP), BX
-	MOVQ c+40(FP), SI
-	MOVQ ldc+48(FP), DI
-	MOVQ tiles+64(FP), R8
+	MOVQ ars+16(FP), CX
+	MOVQ acs+24(FP), DX
+	MOVQ brs+40(FP), BX
+	LEAQ (CX)(CX*2), SI
 
 tile:
-	MOVQ    SI, R9
-	VMOVUPS (R9), Y0
-	VMOVUPS 32(R9), Y1
-	ADDQ    DI, R9
-	VMOVUPS (R9), Y2
-	VMOVUPS 32(R9), Y3
-	ADDQ    DI, R9
-	VMOVUPS (R9), Y4
-	VMOVUPS 32(R9), Y5
-	ADDQ    DI, R9
-	VMOVUPS (R9), Y6
-	VMOVUPS 32(R9), Y7
-	MOVQ    AX, R9
-	LEAQ    (R9)(CX*2), R10
-	ADDQ    CX, R10
-	MOVQ    b+24(FP), R11
-	MOVQ    k+56(FP), R12
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	JMP    sums
+
+add:
+	MOVQ    c+48(FP), DI
+	MOVQ    ldc+56(FP), R8
+	VMOVUPS (DI), Y0
+	VMOVUPS 32(DI), Y1
+	ADDQ    R8, DI
+	VMOVUPS (DI), Y2
+	VMOVUPS 32(DI), Y3
+	ADDQ    R8, DI
+	VMOVUPS (DI), Y4
+	VMOVUPS 32(DI), Y5
+	ADDQ    R8, DI
+	VMOVUPS (DI), Y6
+	VMOVUPS 32(DI), Y7
+	ADDQ    R8, DI
+
+sums:
+	MOVQ AX, DI
+	MOVQ b+32(FP), R8
+	MOVQ k+64(FP), R9
 
 k:
-	VMOVUPS      (R11), Y8
-	VMOVUPS      32(R11), Y9
-	ADDQ         BX, R11
-	VBROADCASTSS (R9), Y10
+	VMOVUPS      (R8), Y8
+	VMOVUPS      32(R8), Y9
+	ADDQ         BX, R8
+	VBROADCASTSS (DI), Y10
 	VFMADD231PS  Y10, Y8, Y0
 	VFMADD231PS  Y10, Y9, Y1
-	VBROADCASTSS (R9)(CX*1), Y10
+	VBROADCASTSS (DI)(CX*1), Y10
 	VFMADD231PS  Y10, Y8, Y2
 	VFMADD231PS  Y10, Y9, Y3
-	VBROADCASTSS (R9)(CX*2), Y10
+	VBROADCASTSS (DI)(CX*2), Y10
 	VFMADD231PS  Y10, Y8, Y4
 	VFMADD231PS  Y10, Y9, Y5
-	VBROADCASTSS (R10), Y10
+	VBROADCASTSS (DI)(SI*1), Y10
 	VFMADD231PS  Y10, Y8, Y6
 	VFMADD231PS  Y10, Y9, Y7
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	DECQ         R12
+	ADDQ         DX, DI
+	DECQ         R9
 	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Y0, (R9)
-	VMOVUPS      Y1, 32(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Y2, (R9)
-	VMOVUPS      Y3, 32(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Y4, (R9)
-	VMOVUPS      Y5, 32(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Y6, (R9)
-	VMOVUPS      Y7, 32(R9)
-	IMUL3Q       $0x04, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x04, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Y0, (DI)
+	VMOVUPS      Y1, 32(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Y2, (DI)
+	VMOVUPS      Y3, 32(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Y4, (DI)
+	VMOVUPS      Y5, 32(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Y6, (DI)
+	VMOVUPS      Y7, 32(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX2x4x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+// func dotAVX2x4x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, FMA3
-TEXT ·dotAVX2x4x2tail(SB), NOSPLIT, $0-80
+TEXT ·dotAVX2x4x2tail(SB), NOSPLIT, $0-96
 	MOVQ    a+0(FP), AX
-	MOVQ    ars+8(FP), CX
-	MOVQ    acs+16(FP), DX
-	MOVQ    brs+32(FP), BX
-	MOVQ    c+40(FP), SI
-	MOVQ    ldc+48(FP), DI
-	MOVQ    tiles+64(FP), R8
-	MOVQ    lanes+72(FP), R9
-	LEAQ    laneMasks<>+0(SB), R10
-	NEGQ    R9
-	VMOVUPS 32(R10)(R9*4), Y0
+	MOVQ    ars+16(FP), CX
+	MOVQ    acs+24(FP), DX
+	MOVQ    brs+40(FP), BX
+	LEAQ    (CX)(CX*2), SI
+	MOVQ    lanes+80(FP), DI
+	LEAQ    laneMasks<>+0(SB), R8
+	NEGQ    DI
+	VMOVUPS 32(R8)(DI*4), Y0
 
 tile:
-	MOVQ       SI, R9
-	VMOVUPS    (R9), Y1
-	VMASKMOVPS 32(R9), Y0, Y2
-	ADDQ       DI, R9
-	VMOVUPS    (R9), Y3
-	VMASKMOVPS 32(R9), Y0, Y4
-	ADDQ       DI, R9
-	VMOVUPS    (R9), Y5
-	VMASKMOVPS 32(R9), Y0, Y6
-	ADDQ       DI, R9
-	VMOVUPS    (R9), Y7
-	VMASKMOVPS 32(R9), Y0, Y8
-	MOVQ       AX, R9
-	LEAQ       (R9)(CX*2), R10
-	ADDQ       CX, R10
-	MOVQ       b+24(FP), R11
-	MOVQ       k+56(FP), R12
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	JMP    sums
+
+add:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	VMOVUPS    (DI), Y1
+	VMASKMOVPS 32(DI), Y0, Y2
+	ADDQ       R8, DI
+	VMOVUPS    (DI), Y3
+	VMASKMOVPS 32(DI), Y0, Y4
+	ADDQ       R8, DI
+	VMOVUPS    (DI), Y5
+	VMASKMOVPS 32(DI), Y0, Y6
+	ADDQ       R8, DI
+	VMOVUPS    (DI), Y7
+	VMASKMOVPS 32(DI), Y0, Y8
+	ADDQ       R8, DI
+
+sums:
+	MOVQ AX, DI
+	MOVQ b+32(FP), R8
+	MOVQ k+64(FP), R9
 
 k:
-	VMOVUPS      (R11), Y9
-	VMASKMOVPS   32(R11), Y0, Y10
-	ADDQ         BX, R11
-	VBROADCASTSS (R9), Y11
+	VMOVUPS      (R8), Y9
+	VMASKMOVPS   32(R8), Y0, Y10
+	ADDQ         BX, R8
+	VBROADCASTSS (DI), Y11
 	VFMADD231PS  Y11, Y9, Y1
 	VFMADD231PS  Y11, Y10, Y2
-	VBROADCASTSS (R9)(CX*1), Y11
+	VBROADCASTSS (DI)(CX*1), Y11
 	VFMADD231PS  Y11, Y9, Y3
 	VFMADD231PS  Y11, Y10, Y4
-	VBROADCASTSS (R9)(CX*2), Y11
+	VBROADCASTSS (DI)(CX*2), Y11
 	VFMADD231PS  Y11, Y9, Y5
 	VFMADD231PS  Y11, Y10, Y6
-	VBROADCASTSS (R10), Y11
+	VBROADCASTSS (DI)(SI*1), Y11
 	VFMADD231PS  Y11, Y9, Y7
 	VFMADD231PS  Y11, Y10, Y8
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	DECQ         R12
+	ADDQ         DX, DI
+	DECQ         R9
 	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Y1, (R9)
-	VMASKMOVPS   Y2, Y0, 32(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Y3, (R9)
-	VMASKMOVPS   Y4, Y0, 32(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Y5, (R9)
-	VMASKMOVPS   Y6, Y0, 32(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Y7, (R9)
-	VMASKMOVPS   Y8, Y0, 32(R9)
-	IMUL3Q       $0x04, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x04, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Y1, (DI)
+	VMASKMOVPS   Y2, Y0, 32(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Y3, (DI)
+	VMASKMOVPS   Y4, Y0, 32(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Y5, (DI)
+	VMASKMOVPS   Y6, Y0, 32(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Y7, (DI)
+	VMASKMOVPS   Y8, Y0, 32(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX2x4x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+// func dotAVX2x5x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, FMA3
-TEXT ·dotAVX2x4x1tail(SB), NOSPLIT, $0-80
-	MOVQ    a+0(FP), AX
-	MOVQ    ars+8(FP), CX
-	MOVQ    acs+16(FP), DX
-	MOVQ    brs+32(FP), BX
-	MOVQ    c+40(FP), SI
-	MOVQ    ldc+48(FP), DI
-	MOVQ    tiles+64(FP), R8
-	MOVQ    lanes+72(FP), R9
-	LEAQ    laneMasks<>+0(SB), R10
-	NEGQ    R9
-	VMOVUPS 32(R10)(R9*4), Y0
-
-tile:
-	MOVQ       SI, R9
-	VMASKMOVPS (R9), Y0, Y1
-	ADDQ       DI, R9
-	VMASKMOVPS (R9), Y0, Y2
-	ADDQ       DI, R9
-	VMASKMOVPS (R9), Y0, Y3
-	ADDQ       DI, R9
-	VMASKMOVPS (R9), Y0, Y4
-	MOVQ       AX, R9
-	LEAQ       (R9)(CX*2), R10
-	ADDQ       CX, R10
-	MOVQ       b+24(FP), R11
-	MOVQ       k+56(FP), R12
-
-k:
-	VMASKMOVPS   (R11), Y0, Y5
-	ADDQ         BX, R11
-	VBROADCASTSS (R9), Y6
-	VFMADD231PS  Y6, Y5, Y1
-	VBROADCASTSS (R9)(CX*1), Y6
-	VFMADD231PS  Y6, Y5, Y2
-	VBROADCASTSS (R9)(CX*2), Y6
-	VFMADD231PS  Y6, Y5, Y3
-	VBROADCASTSS (R10), Y6
-	VFMADD231PS  Y6, Y5, Y4
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	DECQ         R12
-	JNZ          k
-	MOVQ         SI, R9
-	VMASKMOVPS   Y1, Y0, (R9)
-	ADDQ         DI, R9
-	VMASKMOVPS   Y2, Y0, (R9)
-	ADDQ         DI, R9
-	VMASKMOVPS   Y3, Y0, (R9)
-	ADDQ         DI, R9
-	VMASKMOVPS   Y4, Y0, (R9)
-	IMUL3Q       $0x04, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x04, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX2x5x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, FMA3
-TEXT ·dotAVX2x5x2(SB), NOSPLIT, $0-80
+TEXT ·dotAVX2x5x2(SB), NOSPLIT, $0-96
 	MOVQ a+0(FP), AX
-	MOVQ ars+8(FP), CX
-	MOVQ acs+16(FP), DX
-	MOVQ brs+32(FP), BX
-	MOVQ c+40(FP), SI
-	MOVQ ldc+48(FP), DI
-	MOVQ tiles+64(FP), R8
+	MOVQ ars+16(FP), CX
+	MOVQ acs+24(FP), DX
+	MOVQ brs+40(FP), BX
+	LEAQ (CX)(CX*2), SI
 
 tile:
-	MOVQ    SI, R9
-	VMOVUPS (R9), Y0
-	VMOVUPS 32(R9), Y1
-	ADDQ    DI, R9
-	VMOVUPS (R9), Y2
-	VMOVUPS 32(R9), Y3
-	ADDQ    DI, R9
-	VMOVUPS (R9), Y4
-	VMOVUPS 32(R9), Y5
-	ADDQ    DI, R9
-	VMOVUPS (R9), Y6
-	VMOVUPS 32(R9), Y7
-	ADDQ    DI, R9
-	VMOVUPS (R9), Y8
-	VMOVUPS 32(R9), Y9
-	MOVQ    AX, R9
-	LEAQ    (R9)(CX*2), R10
-	ADDQ    CX, R10
-	MOVQ    b+24(FP), R11
-	MOVQ    k+56(FP), R12
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	JMP    sums
+
+add:
+	MOVQ    c+48(FP), DI
+	MOVQ    ldc+56(FP), R8
+	VMOVUPS (DI), Y0
+	VMOVUPS 32(DI), Y1
+	ADDQ    R8, DI
+	VMOVUPS (DI), Y2
+	VMOVUPS 32(DI), Y3
+	ADDQ    R8, DI
+	VMOVUPS (DI), Y4
+	VMOVUPS 32(DI), Y5
+	ADDQ    R8, DI
+	VMOVUPS (DI), Y6
+	VMOVUPS 32(DI), Y7
+	ADDQ    R8, DI
+	VMOVUPS (DI), Y8
+	VMOVUPS 32(DI), Y9
+	ADDQ    R8, DI
+
+sums:
+	MOVQ AX, DI
+	MOVQ b+32(FP), R8
+	MOVQ k+64(FP), R9
 
 k:
-	VMOVUPS      (R11), Y10
-	VMOVUPS      32(R11), Y11
-	ADDQ         BX, R11
-	VBROADCASTSS (R9), Y12
+	VMOVUPS      (R8), Y10
+	VMOVUPS      32(R8), Y11
+	ADDQ         BX, R8
+	VBROADCASTSS (DI), Y12
 	VFMADD231PS  Y12, Y10, Y0
 	VFMADD231PS  Y12, Y11, Y1
-	VBROADCASTSS (R9)(CX*1), Y12
+	VBROADCASTSS (DI)(CX*1), Y12
 	VFMADD231PS  Y12, Y10, Y2
 	VFMADD231PS  Y12, Y11, Y3
-	VBROADCASTSS (R9)(CX*2), Y12
+	VBROADCASTSS (DI)(CX*2), Y12
 	VFMADD231PS  Y12, Y10, Y4
 	VFMADD231PS  Y12, Y11, Y5
-	VBROADCASTSS (R10), Y12
+	VBROADCASTSS (DI)(SI*1), Y12
 	VFMADD231PS  Y12, Y10, Y6
 	VFMADD231PS  Y12, Y11, Y7
-	VBROADCASTSS (R10)(CX*1), Y12
+	VBROADCASTSS (DI)(CX*4), Y12
 	VFMADD231PS  Y12, Y10, Y8
 	VFMADD231PS  Y12, Y11, Y9
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	DECQ         R12
+	ADDQ         DX, DI
+	DECQ         R9
 	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Y0, (R9)
-	VMOVUPS      Y1, 32(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Y2, (R9)
-	VMOVUPS      Y3, 32(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Y4, (R9)
-	VMOVUPS      Y5, 32(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Y6, (R9)
-	VMOVUPS      Y7, 32(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Y8, (R9)
-	VMOVUPS      Y9, 32(R9)
-	IMUL3Q       $0x05, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x05, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Y0, (DI)
+	VMOVUPS      Y1, 32(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Y2, (DI)
+	VMOVUPS      Y3, 32(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Y4, (DI)
+	VMOVUPS      Y5, 32(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Y6, (DI)
+	VMOVUPS      Y7, 32(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Y8, (DI)
+	VMOVUPS      Y9, 32(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX2x5x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+// func dotAVX2x5x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, FMA3
-TEXT ·dotAVX2x5x2tail(SB), NOSPLIT, $0-80
+TEXT ·dotAVX2x5x2tail(SB), NOSPLIT, $0-96
 	MOVQ    a+0(FP), AX
-	MOVQ    ars+8(FP), CX
-	MOVQ    acs+16(FP), DX
-	MOVQ    brs+32(FP), BX
-	MOVQ    c+40(FP), SI
-	MOVQ    ldc+48(FP), DI
-	MOVQ    tiles+64(FP), R8
-	MOVQ    lanes+72(FP), R9
-	LEAQ    laneMasks<>+0(SB), R10
-	NEGQ    R9
-	VMOVUPS 32(R10)(R9*4), Y0
+	MOVQ    ars+16(FP), CX
+	MOVQ    acs+24(FP), DX
+	MOVQ    brs+40(FP), BX
+	LEAQ    (CX)(CX*2), SI
+	MOVQ    lanes+80(FP), DI
+	LEAQ    laneMasks<>+0(SB), R8
+	NEGQ    DI
+	VMOVUPS 32(R8)(DI*4), Y0
 
 tile:
-	MOVQ       SI, R9
-	VMOVUPS    (R9), Y1
-	VMASKMOVPS 32(R9), Y0, Y2
-	ADDQ       DI, R9
-	VMOVUPS    (R9), Y3
-	VMASKMOVPS 32(R9), Y0, Y4
-	ADDQ       DI, R9
-	VMOVUPS    (R9), Y5
-	VMASKMOVPS 32(R9), Y0, Y6
-	ADDQ       DI, R9
-	VMOVUPS    (R9), Y7
-	VMASKMOVPS 32(R9), Y0, Y8
-	ADDQ       DI, R9
-	VMOVUPS    (R9), Y9
-	VMASKMOVPS 32(R9), Y0, Y10
-	MOVQ       AX, R9
-	LEAQ       (R9)(CX*2), R10
-	ADDQ       CX, R10
-	MOVQ       b+24(FP), R11
-	MOVQ       k+56(FP), R12
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	JMP    sums
+
+add:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	VMOVUPS    (DI), Y1
+	VMASKMOVPS 32(DI), Y0, Y2
+	ADDQ       R8, DI
+	VMOVUPS    (DI), Y3
+	VMASKMOVPS 32(DI), Y0, Y4
+	ADDQ       R8, DI
+	VMOVUPS    (DI), Y5
+	VMASKMOVPS 32(DI), Y0, Y6
+	ADDQ       R8, DI
+	VMOVUPS    (DI), Y7
+	VMASKMOVPS 32(DI), Y0, Y8
+	ADDQ       R8, DI
+	VMOVUPS    (DI), Y9
+	VMASKMOVPS 32(DI), Y0, Y10
+	ADDQ       R8, DI
+
+sums:
+	MOVQ AX, DI
+	MOVQ b+32(FP), R8
+	MOVQ k+64(FP), R9
 
 k:
-	VMOVUPS      (R11), Y11
-	VMASKMOVPS   32(R11), Y0, Y12
-	ADDQ         BX, R11
-	VBROADCASTSS (R9), Y13
+	VMOVUPS      (R8), Y11
+	VMASKMOVPS   32(R8), Y0, Y12
+	ADDQ         BX, R8
+	VBROADCASTSS (DI), Y13
 	VFMADD231PS  Y13, Y11, Y1
 	VFMADD231PS  Y13, Y12, Y2
-	VBROADCASTSS (R9)(CX*1), Y13
+	VBROADCASTSS (DI)(CX*1), Y13
 	VFMADD231PS  Y13, Y11, Y3
 	VFMADD231PS  Y13, Y12, Y4
-	VBROADCASTSS (R9)(CX*2), Y13
+	VBROADCASTSS (DI)(CX*2), Y13
 	VFMADD231PS  Y13, Y11, Y5
 	VFMADD231PS  Y13, Y12, Y6
-	VBROADCASTSS (R10), Y13
+	VBROADCASTSS (DI)(SI*1), Y13
 	VFMADD231PS  Y13, Y11, Y7
 	VFMADD231PS  Y13, Y12, Y8
-	VBROADCASTSS (R10)(CX*1), Y13
+	VBROADCASTSS (DI)(CX*4), Y13
 	VFMADD231PS  Y13, Y11, Y9
 	VFMADD231PS  Y13, Y12, Y10
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	DECQ         R12
+	ADDQ         DX, DI
+	DECQ         R9
 	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Y1, (R9)
-	VMASKMOVPS   Y2, Y0, 32(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Y3, (R9)
-	VMASKMOVPS   Y4, Y0, 32(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Y5, (R9)
-	VMASKMOVPS   Y6, Y0, 32(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Y7, (R9)
-	VMASKMOVPS   Y8, Y0, 32(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Y9, (R9)
-	VMASKMOVPS   Y10, Y0, 32(R9)
-	IMUL3Q       $0x05, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x05, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Y1, (DI)
+	VMASKMOVPS   Y2, Y0, 32(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Y3, (DI)
+	VMASKMOVPS   Y4, Y0, 32(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Y5, (DI)
+	VMASKMOVPS   Y6, Y0, 32(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Y7, (DI)
+	VMASKMOVPS   Y8, Y0, 32(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Y9, (DI)
+	VMASKMOVPS   Y10, Y0, 32(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX2x5x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+// func dotAVX2x6x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, FMA3
-TEXT ·dotAVX2x5x1tail(SB), NOSPLIT, $0-80
-	MOVQ    a+0(FP), AX
-	MOVQ    ars+8(FP), CX
-	MOVQ    acs+16(FP), DX
-	MOVQ    brs+32(FP), BX
-	MOVQ    c+40(FP), SI
-	MOVQ    ldc+48(FP), DI
-	MOVQ    tiles+64(FP), R8
-	MOVQ    lanes+72(FP), R9
-	LEAQ    laneMasks<>+0(SB), R10
-	NEGQ    R9
-	VMOVUPS 32(R10)(R9*4), Y0
-
-tile:
-	MOVQ       SI, R9
-	VMASKMOVPS (R9), Y0, Y1
-	ADDQ       DI, R9
-	VMASKMOVPS (R9), Y0, Y2
-	ADDQ       DI, R9
-	VMASKMOVPS (R9), Y0, Y3
-	ADDQ       DI, R9
-	VMASKMOVPS (R9), Y0, Y4
-	ADDQ       DI, R9
-	VMASKMOVPS (R9), Y0, Y5
-	MOVQ       AX, R9
-	LEAQ       (R9)(CX*2), R10
-	ADDQ       CX, R10
-	MOVQ       b+24(FP), R11
-	MOVQ       k+56(FP), R12
-
-k:
-	VMASKMOVPS   (R11), Y0, Y6
-	ADDQ         BX, R11
-	VBROADCASTSS (R9), Y7
-	VFMADD231PS  Y7, Y6, Y1
-	VBROADCASTSS (R9)(CX*1), Y7
-	VFMADD231PS  Y7, Y6, Y2
-	VBROADCASTSS (R9)(CX*2), Y7
-	VFMADD231PS  Y7, Y6, Y3
-	VBROADCASTSS (R10), Y7
-	VFMADD231PS  Y7, Y6, Y4
-	VBROADCASTSS (R10)(CX*1), Y7
-	VFMADD231PS  Y7, Y6, Y5
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	DECQ         R12
-	JNZ          k
-	MOVQ         SI, R9
-	VMASKMOVPS   Y1, Y0, (R9)
-	ADDQ         DI, R9
-	VMASKMOVPS   Y2, Y0, (R9)
-	ADDQ         DI, R9
-	VMASKMOVPS   Y3, Y0, (R9)
-	ADDQ         DI, R9
-	VMASKMOVPS   Y4, Y0, (R9)
-	ADDQ         DI, R9
-	VMASKMOVPS   Y5, Y0, (R9)
-	IMUL3Q       $0x05, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x05, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX2x6x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, FMA3
-TEXT ·dotAVX2x6x2(SB), NOSPLIT, $0-80
+TEXT ·dotAVX2x6x2(SB), NOSPLIT, $0-96
 	MOVQ a+0(FP), AX
-	MOVQ ars+8(FP), CX
-	MOVQ acs+16(FP), DX
-	MOVQ brs+32(FP), BX
-	MOVQ c+40(FP), SI
-	MOVQ ldc+48(FP), DI
-	MOVQ tiles+64(FP), R8
+	MOVQ ars+16(FP), CX
+	MOVQ acs+24(FP), DX
+	MOVQ brs+40(FP), BX
+	LEAQ (CX)(CX*2), SI
 
 tile:
-	MOVQ    SI, R9
-	VMOVUPS (R9), Y0
-	VMOVUPS 32(R9), Y1
-	ADDQ    DI, R9
-	VMOVUPS (R9), Y2
-	VMOVUPS 32(R9), Y3
-	ADDQ    DI, R9
-	VMOVUPS (R9), Y4
-	VMOVUPS 32(R9), Y5
-	ADDQ    DI, R9
-	VMOVUPS (R9), Y6
-	VMOVUPS 32(R9), Y7
-	ADDQ    DI, R9
-	VMOVUPS (R9), Y8
-	VMOVUPS 32(R9), Y9
-	ADDQ    DI, R9
-	VMOVUPS (R9), Y10
-	VMOVUPS 32(R9), Y11
-	MOVQ    AX, R9
-	LEAQ    (R9)(CX*2), R10
-	ADDQ    CX, R10
-	MOVQ    b+24(FP), R11
-	MOVQ    k+56(FP), R12
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	JMP    sums
+
+add:
+	MOVQ    c+48(FP), DI
+	MOVQ    ldc+56(FP), R8
+	VMOVUPS (DI), Y0
+	VMOVUPS 32(DI), Y1
+	ADDQ    R8, DI
+	VMOVUPS (DI), Y2
+	VMOVUPS 32(DI), Y3
+	ADDQ    R8, DI
+	VMOVUPS (DI), Y4
+	VMOVUPS 32(DI), Y5
+	ADDQ    R8, DI
+	VMOVUPS (DI), Y6
+	VMOVUPS 32(DI), Y7
+	ADDQ    R8, DI
+	VMOVUPS (DI), Y8
+	VMOVUPS 32(DI), Y9
+	ADDQ    R8, DI
+	VMOVUPS (DI), Y10
+	VMOVUPS 32(DI), Y11
+	ADDQ    R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	MOVQ b+32(FP), R9
+	MOVQ k+64(FP), R10
 
 k:
-	VMOVUPS      (R11), Y12
-	VMOVUPS      32(R11), Y13
-	ADDQ         BX, R11
-	VBROADCASTSS (R9), Y14
+	VMOVUPS      (R9), Y12
+	VMOVUPS      32(R9), Y13
+	ADDQ         BX, R9
+	VBROADCASTSS (DI), Y14
 	VFMADD231PS  Y14, Y12, Y0
 	VFMADD231PS  Y14, Y13, Y1
-	VBROADCASTSS (R9)(CX*1), Y14
+	VBROADCASTSS (DI)(CX*1), Y14
 	VFMADD231PS  Y14, Y12, Y2
 	VFMADD231PS  Y14, Y13, Y3
-	VBROADCASTSS (R9)(CX*2), Y14
+	VBROADCASTSS (DI)(CX*2), Y14
 	VFMADD231PS  Y14, Y12, Y4
 	VFMADD231PS  Y14, Y13, Y5
-	VBROADCASTSS (R10), Y14
+	VBROADCASTSS (DI)(SI*1), Y14
 	VFMADD231PS  Y14, Y12, Y6
 	VFMADD231PS  Y14, Y13, Y7
-	VBROADCASTSS (R10)(CX*1), Y14
+	VBROADCASTSS (DI)(CX*4), Y14
 	VFMADD231PS  Y14, Y12, Y8
 	VFMADD231PS  Y14, Y13, Y9
-	VBROADCASTSS (R10)(CX*2), Y14
+	VBROADCASTSS (R8), Y14
 	VFMADD231PS  Y14, Y12, Y10
 	VFMADD231PS  Y14, Y13, Y11
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	DECQ         R12
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         R10
 	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Y0, (R9)
-	VMOVUPS      Y1, 32(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Y2, (R9)
-	VMOVUPS      Y3, 32(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Y4, (R9)
-	VMOVUPS      Y5, 32(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Y6, (R9)
-	VMOVUPS      Y7, 32(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Y8, (R9)
-	VMOVUPS      Y9, 32(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Y10, (R9)
-	VMOVUPS      Y11, 32(R9)
-	IMUL3Q       $0x06, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x06, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Y0, (DI)
+	VMOVUPS      Y1, 32(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Y2, (DI)
+	VMOVUPS      Y3, 32(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Y4, (DI)
+	VMOVUPS      Y5, 32(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Y6, (DI)
+	VMOVUPS      Y7, 32(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Y8, (DI)
+	VMOVUPS      Y9, 32(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Y10, (DI)
+	VMOVUPS      Y11, 32(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX2x6x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+// func dotAVX2x6x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, FMA3
-TEXT ·dotAVX2x6x2tail(SB), NOSPLIT, $0-80
+TEXT ·dotAVX2x6x2tail(SB), NOSPLIT, $0-96
 	MOVQ    a+0(FP), AX
-	MOVQ    ars+8(FP), CX
-	MOVQ    acs+16(FP), DX
-	MOVQ    brs+32(FP), BX
-	MOVQ    c+40(FP), SI
-	MOVQ    ldc+48(FP), DI
-	MOVQ    tiles+64(FP), R8
-	MOVQ    lanes+72(FP), R9
-	LEAQ    laneMasks<>+0(SB), R10
-	NEGQ    R9
-	VMOVUPS 32(R10)(R9*4), Y0
+	MOVQ    ars+16(FP), CX
+	MOVQ    acs+24(FP), DX
+	MOVQ    brs+40(FP), BX
+	LEAQ    (CX)(CX*2), SI
+	MOVQ    lanes+80(FP), DI
+	LEAQ    laneMasks<>+0(SB), R8
+	NEGQ    DI
+	VMOVUPS 32(R8)(DI*4), Y0
 
 tile:
-	MOVQ       SI, R9
-	VMOVUPS    (R9), Y1
-	VMASKMOVPS 32(R9), Y0, Y2
-	ADDQ       DI, R9
-	VMOVUPS    (R9), Y3
-	VMASKMOVPS 32(R9), Y0, Y4
-	ADDQ       DI, R9
-	VMOVUPS    (R9), Y5
-	VMASKMOVPS 32(R9), Y0, Y6
-	ADDQ       DI, R9
-	VMOVUPS    (R9), Y7
-	VMASKMOVPS 32(R9), Y0, Y8
-	ADDQ       DI, R9
-	VMOVUPS    (R9), Y9
-	VMASKMOVPS 32(R9), Y0, Y10
-	ADDQ       DI, R9
-	VMOVUPS    (R9), Y11
-	VMASKMOVPS 32(R9), Y0, Y12
-	MOVQ       AX, R9
-	LEAQ       (R9)(CX*2), R10
-	ADDQ       CX, R10
-	MOVQ       b+24(FP), R11
-	MOVQ       k+56(FP), R12
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	VXORPS Y12, Y12, Y12
+	JMP    sums
+
+add:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	VMOVUPS    (DI), Y1
+	VMASKMOVPS 32(DI), Y0, Y2
+	ADDQ       R8, DI
+	VMOVUPS    (DI), Y3
+	VMASKMOVPS 32(DI), Y0, Y4
+	ADDQ       R8, DI
+	VMOVUPS    (DI), Y5
+	VMASKMOVPS 32(DI), Y0, Y6
+	ADDQ       R8, DI
+	VMOVUPS    (DI), Y7
+	VMASKMOVPS 32(DI), Y0, Y8
+	ADDQ       R8, DI
+	VMOVUPS    (DI), Y9
+	VMASKMOVPS 32(DI), Y0, Y10
+	ADDQ       R8, DI
+	VMOVUPS    (DI), Y11
+	VMASKMOVPS 32(DI), Y0, Y12
+	ADDQ       R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	MOVQ b+32(FP), R9
+	MOVQ k+64(FP), R10
 
 k:
-	VMOVUPS      (R11), Y13
-	VMASKMOVPS   32(R11), Y0, Y14
-	ADDQ         BX, R11
-	VBROADCASTSS (R9), Y15
+	VMOVUPS      (R9), Y13
+	VMASKMOVPS   32(R9), Y0, Y14
+	ADDQ         BX, R9
+	VBROADCASTSS (DI), Y15
 	VFMADD231PS  Y15, Y13, Y1
 	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (R9)(CX*1), Y15
+	VBROADCASTSS (DI)(CX*1), Y15
 	VFMADD231PS  Y15, Y13, Y3
 	VFMADD231PS  Y15, Y14, Y4
-	VBROADCASTSS (R9)(CX*2), Y15
+	VBROADCASTSS (DI)(CX*2), Y15
 	VFMADD231PS  Y15, Y13, Y5
 	VFMADD231PS  Y15, Y14, Y6
-	VBROADCASTSS (R10), Y15
+	VBROADCASTSS (DI)(SI*1), Y15
 	VFMADD231PS  Y15, Y13, Y7
 	VFMADD231PS  Y15, Y14, Y8
-	VBROADCASTSS (R10)(CX*1), Y15
+	VBROADCASTSS (DI)(CX*4), Y15
 	VFMADD231PS  Y15, Y13, Y9
 	VFMADD231PS  Y15, Y14, Y10
-	VBROADCASTSS (R10)(CX*2), Y15
+	VBROADCASTSS (R8), Y15
 	VFMADD231PS  Y15, Y13, Y11
 	VFMADD231PS  Y15, Y14, Y12
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	DECQ         R12
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         R10
 	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Y1, (R9)
-	VMASKMOVPS   Y2, Y0, 32(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Y3, (R9)
-	VMASKMOVPS   Y4, Y0, 32(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Y5, (R9)
-	VMASKMOVPS   Y6, Y0, 32(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Y7, (R9)
-	VMASKMOVPS   Y8, Y0, 32(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Y9, (R9)
-	VMASKMOVPS   Y10, Y0, 32(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Y11, (R9)
-	VMASKMOVPS   Y12, Y0, 32(R9)
-	IMUL3Q       $0x06, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x06, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Y1, (DI)
+	VMASKMOVPS   Y2, Y0, 32(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Y3, (DI)
+	VMASKMOVPS   Y4, Y0, 32(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Y5, (DI)
+	VMASKMOVPS   Y6, Y0, 32(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Y7, (DI)
+	VMASKMOVPS   Y8, Y0, 32(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Y9, (DI)
+	VMASKMOVPS   Y10, Y0, 32(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Y11, (DI)
+	VMASKMOVPS   Y12, Y0, 32(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX2x6x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+// func dotAVX2x1x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, FMA3
-TEXT ·dotAVX2x6x1tail(SB), NOSPLIT, $0-80
+TEXT ·dotAVX2x1x1tail(SB), NOSPLIT, $0-96
 	MOVQ    a+0(FP), AX
-	MOVQ    ars+8(FP), CX
-	MOVQ    acs+16(FP), DX
-	MOVQ    brs+32(FP), BX
-	MOVQ    c+40(FP), SI
-	MOVQ    ldc+48(FP), DI
-	MOVQ    tiles+64(FP), R8
-	MOVQ    lanes+72(FP), R9
+	MOVQ    ars+16(FP), CX
+	MOVQ    acs+24(FP), CX
+	MOVQ    brs+40(FP), DX
+	MOVQ    lanes+80(FP), BX
+	LEAQ    laneMasks<>+0(SB), SI
+	NEGQ    BX
+	VMOVUPS 32(SI)(BX*4), Y0
+
+tile:
+	MOVQ   add+88(FP), BX
+	TESTQ  BX, BX
+	JNZ    add
+	VXORPS Y1, Y1, Y1
+	JMP    sums
+
+add:
+	MOVQ       c+48(FP), BX
+	MOVQ       ldc+56(FP), SI
+	VMASKMOVPS (BX), Y0, Y1
+	ADDQ       SI, BX
+
+sums:
+	MOVQ AX, BX
+	MOVQ b+32(FP), SI
+	MOVQ k+64(FP), DI
+
+k:
+	VMASKMOVPS   (SI), Y0, Y2
+	ADDQ         DX, SI
+	VBROADCASTSS (BX), Y3
+	VFMADD231PS  Y3, Y2, Y1
+	ADDQ         CX, BX
+	DECQ         DI
+	JNZ          k
+	MOVQ         c+48(FP), BX
+	MOVQ         ldc+56(FP), SI
+	VMASKMOVPS   Y1, Y0, (BX)
+	ADDQ         SI, BX
+	MOVQ         BX, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX2x2x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, FMA3
+TEXT ·dotAVX2x2x1tail(SB), NOSPLIT, $0-96
+	MOVQ    a+0(FP), AX
+	MOVQ    ars+16(FP), CX
+	MOVQ    acs+24(FP), DX
+	MOVQ    brs+40(FP), BX
+	MOVQ    lanes+80(FP), SI
+	LEAQ    laneMasks<>+0(SB), DI
+	NEGQ    SI
+	VMOVUPS 32(DI)(SI*4), Y0
+
+tile:
+	MOVQ   add+88(FP), SI
+	TESTQ  SI, SI
+	JNZ    add
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	JMP    sums
+
+add:
+	MOVQ       c+48(FP), SI
+	MOVQ       ldc+56(FP), DI
+	VMASKMOVPS (SI), Y0, Y1
+	ADDQ       DI, SI
+	VMASKMOVPS (SI), Y0, Y2
+	ADDQ       DI, SI
+
+sums:
+	MOVQ AX, SI
+	MOVQ b+32(FP), DI
+	MOVQ k+64(FP), R8
+
+k:
+	VMASKMOVPS   (DI), Y0, Y3
+	ADDQ         BX, DI
+	VBROADCASTSS (SI), Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VBROADCASTSS (SI)(CX*1), Y4
+	VFMADD231PS  Y4, Y3, Y2
+	ADDQ         DX, SI
+	DECQ         R8
+	JNZ          k
+	MOVQ         c+48(FP), SI
+	MOVQ         ldc+56(FP), DI
+	VMASKMOVPS   Y1, Y0, (SI)
+	ADDQ         DI, SI
+	VMASKMOVPS   Y2, Y0, (SI)
+	ADDQ         DI, SI
+	MOVQ         SI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX2x3x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, FMA3
+TEXT ·dotAVX2x3x1tail(SB), NOSPLIT, $0-96
+	MOVQ    a+0(FP), AX
+	MOVQ    ars+16(FP), CX
+	MOVQ    acs+24(FP), DX
+	MOVQ    brs+40(FP), BX
+	MOVQ    lanes+80(FP), SI
+	LEAQ    laneMasks<>+0(SB), DI
+	NEGQ    SI
+	VMOVUPS 32(DI)(SI*4), Y0
+
+tile:
+	MOVQ   add+88(FP), SI
+	TESTQ  SI, SI
+	JNZ    add
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	JMP    sums
+
+add:
+	MOVQ       c+48(FP), SI
+	MOVQ       ldc+56(FP), DI
+	VMASKMOVPS (SI), Y0, Y1
+	ADDQ       DI, SI
+	VMASKMOVPS (SI), Y0, Y2
+	ADDQ       DI, SI
+	VMASKMOVPS (SI), Y0, Y3
+	ADDQ       DI, SI
+
+sums:
+	MOVQ AX, SI
+	MOVQ b+32(FP), DI
+	MOVQ k+64(FP), R8
+
+k:
+	VMASKMOVPS   (DI), Y0, Y4
+	ADDQ         BX, DI
+	VBROADCASTSS (SI), Y5
+	VFMADD231PS  Y5, Y4, Y1
+	VBROADCASTSS (SI)(CX*1), Y5
+	VFMADD231PS  Y5, Y4, Y2
+	VBROADCASTSS (SI)(CX*2), Y5
+	VFMADD231PS  Y5, Y4, Y3
+	ADDQ         DX, SI
+	DECQ         R8
+	JNZ          k
+	MOVQ         c+48(FP), SI
+	MOVQ         ldc+56(FP), DI
+	VMASKMOVPS   Y1, Y0, (SI)
+	ADDQ         DI, SI
+	VMASKMOVPS   Y2, Y0, (SI)
+	ADDQ         DI, SI
+	VMASKMOVPS   Y3, Y0, (SI)
+	ADDQ         DI, SI
+	MOVQ         SI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX2x4x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, FMA3
+TEXT ·dotAVX2x4x1tail(SB), NOSPLIT, $0-96
+	MOVQ    a+0(FP), AX
+	MOVQ    ars+16(FP), CX
+	MOVQ    acs+24(FP), DX
+	MOVQ    brs+40(FP), BX
+	LEAQ    (CX)(CX*2), SI
+	MOVQ    lanes+80(FP), DI
+	LEAQ    laneMasks<>+0(SB), R8
+	NEGQ    DI
+	VMOVUPS 32(R8)(DI*4), Y0
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	JMP    sums
+
+add:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	VMASKMOVPS (DI), Y0, Y1
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y2
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y3
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y4
+	ADDQ       R8, DI
+
+sums:
+	MOVQ AX, DI
+	MOVQ b+32(FP), R8
+	MOVQ k+64(FP), R9
+
+k:
+	VMASKMOVPS   (R8), Y0, Y5
+	ADDQ         BX, R8
+	VBROADCASTSS (DI), Y6
+	VFMADD231PS  Y6, Y5, Y1
+	VBROADCASTSS (DI)(CX*1), Y6
+	VFMADD231PS  Y6, Y5, Y2
+	VBROADCASTSS (DI)(CX*2), Y6
+	VFMADD231PS  Y6, Y5, Y3
+	VBROADCASTSS (DI)(SI*1), Y6
+	VFMADD231PS  Y6, Y5, Y4
+	ADDQ         DX, DI
+	DECQ         R9
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMASKMOVPS   Y1, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y2, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y3, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y4, Y0, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX2x5x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, FMA3
+TEXT ·dotAVX2x5x1tail(SB), NOSPLIT, $0-96
+	MOVQ    a+0(FP), AX
+	MOVQ    ars+16(FP), CX
+	MOVQ    acs+24(FP), DX
+	MOVQ    brs+40(FP), BX
+	LEAQ    (CX)(CX*2), SI
+	MOVQ    lanes+80(FP), DI
+	LEAQ    laneMasks<>+0(SB), R8
+	NEGQ    DI
+	VMOVUPS 32(R8)(DI*4), Y0
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	JMP    sums
+
+add:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	VMASKMOVPS (DI), Y0, Y1
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y2
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y3
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y4
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y5
+	ADDQ       R8, DI
+
+sums:
+	MOVQ AX, DI
+	MOVQ b+32(FP), R8
+	MOVQ k+64(FP), R9
+
+k:
+	VMASKMOVPS   (R8), Y0, Y6
+	ADDQ         BX, R8
+	VBROADCASTSS (DI), Y7
+	VFMADD231PS  Y7, Y6, Y1
+	VBROADCASTSS (DI)(CX*1), Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VBROADCASTSS (DI)(CX*2), Y7
+	VFMADD231PS  Y7, Y6, Y3
+	VBROADCASTSS (DI)(SI*1), Y7
+	VFMADD231PS  Y7, Y6, Y4
+	VBROADCASTSS (DI)(CX*4), Y7
+	VFMADD231PS  Y7, Y6, Y5
+	ADDQ         DX, DI
+	DECQ         R9
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMASKMOVPS   Y1, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y2, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y3, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y4, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y5, Y0, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX2x6x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, FMA3
+TEXT ·dotAVX2x6x1tail(SB), NOSPLIT, $0-96
+	MOVQ    a+0(FP), AX
+	MOVQ    ars+16(FP), CX
+	MOVQ    acs+24(FP), DX
+	MOVQ    brs+40(FP), BX
+	LEAQ    (CX)(CX*2), SI
+	MOVQ    lanes+80(FP), DI
+	LEAQ    laneMasks<>+0(SB), R8
+	NEGQ    DI
+	VMOVUPS 32(R8)(DI*4), Y0
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	JMP    sums
+
+add:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	VMASKMOVPS (DI), Y0, Y1
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y2
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y3
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y4
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y5
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y6
+	ADDQ       R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	MOVQ b+32(FP), R9
+	MOVQ k+64(FP), R10
+
+k:
+	VMASKMOVPS   (R9), Y0, Y7
+	ADDQ         BX, R9
+	VBROADCASTSS (DI), Y8
+	VFMADD231PS  Y8, Y7, Y1
+	VBROADCASTSS (DI)(CX*1), Y8
+	VFMADD231PS  Y8, Y7, Y2
+	VBROADCASTSS (DI)(CX*2), Y8
+	VFMADD231PS  Y8, Y7, Y3
+	VBROADCASTSS (DI)(SI*1), Y8
+	VFMADD231PS  Y8, Y7, Y4
+	VBROADCASTSS (DI)(CX*4), Y8
+	VFMADD231PS  Y8, Y7, Y5
+	VBROADCASTSS (R8), Y8
+	VFMADD231PS  Y8, Y7, Y6
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         R10
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMASKMOVPS   Y1, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y2, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y3, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y4, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y5, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y6, Y0, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX2x7x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, FMA3
+TEXT ·dotAVX2x7x1tail(SB), NOSPLIT, $0-96
+	MOVQ    a+0(FP), AX
+	MOVQ    ars+16(FP), CX
+	MOVQ    acs+24(FP), DX
+	MOVQ    brs+40(FP), BX
+	LEAQ    (CX)(CX*2), SI
+	MOVQ    lanes+80(FP), DI
+	LEAQ    laneMasks<>+0(SB), R8
+	NEGQ    DI
+	VMOVUPS 32(R8)(DI*4), Y0
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	JMP    sums
+
+add:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	VMASKMOVPS (DI), Y0, Y1
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y2
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y3
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y4
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y5
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y6
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y7
+	ADDQ       R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	MOVQ b+32(FP), R9
+	MOVQ k+64(FP), R10
+
+k:
+	VMASKMOVPS   (R9), Y0, Y8
+	ADDQ         BX, R9
+	VBROADCASTSS (DI), Y9
+	VFMADD231PS  Y9, Y8, Y1
+	VBROADCASTSS (DI)(CX*1), Y9
+	VFMADD231PS  Y9, Y8, Y2
+	VBROADCASTSS (DI)(CX*2), Y9
+	VFMADD231PS  Y9, Y8, Y3
+	VBROADCASTSS (DI)(SI*1), Y9
+	VFMADD231PS  Y9, Y8, Y4
+	VBROADCASTSS (DI)(CX*4), Y9
+	VFMADD231PS  Y9, Y8, Y5
+	VBROADCASTSS (R8), Y9
+	VFMADD231PS  Y9, Y8, Y6
+	VBROADCASTSS (R8)(CX*1), Y9
+	VFMADD231PS  Y9, Y8, Y7
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         R10
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMASKMOVPS   Y1, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y2, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y3, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y4, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y5, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y6, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y7, Y0, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX2x8x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, FMA3
+TEXT ·dotAVX2x8x1tail(SB), NOSPLIT, $0-96
+	MOVQ    a+0(FP), AX
+	MOVQ    ars+16(FP), CX
+	MOVQ    acs+24(FP), DX
+	MOVQ    brs+40(FP), BX
+	LEAQ    (CX)(CX*2), SI
+	MOVQ    lanes+80(FP), DI
+	LEAQ    laneMasks<>+0(SB), R8
+	NEGQ    DI
+	VMOVUPS 32(R8)(DI*4), Y0
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	JMP    sums
+
+add:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	VMASKMOVPS (DI), Y0, Y1
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y2
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y3
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y4
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y5
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y6
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y7
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y8
+	ADDQ       R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	MOVQ b+32(FP), R9
+	MOVQ k+64(FP), R10
+
+k:
+	VMASKMOVPS   (R9), Y0, Y9
+	ADDQ         BX, R9
+	VBROADCASTSS (DI), Y10
+	VFMADD231PS  Y10, Y9, Y1
+	VBROADCASTSS (DI)(CX*1), Y10
+	VFMADD231PS  Y10, Y9, Y2
+	VBROADCASTSS (DI)(CX*2), Y10
+	VFMADD231PS  Y10, Y9, Y3
+	VBROADCASTSS (DI)(SI*1), Y10
+	VFMADD231PS  Y10, Y9, Y4
+	VBROADCASTSS (DI)(CX*4), Y10
+	VFMADD231PS  Y10, Y9, Y5
+	VBROADCASTSS (R8), Y10
+	VFMADD231PS  Y10, Y9, Y6
+	VBROADCASTSS (R8)(CX*1), Y10
+	VFMADD231PS  Y10, Y9, Y7
+	VBROADCASTSS (R8)(CX*2), Y10
+	VFMADD231PS  Y10, Y9, Y8
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         R10
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMASKMOVPS   Y1, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y2, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y3, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y4, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y5, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y6, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y7, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y8, Y0, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX2x9x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, FMA3
+TEXT ·dotAVX2x9x1tail(SB), NOSPLIT, $0-96
+	MOVQ    a+0(FP), AX
+	MOVQ    ars+16(FP), CX
+	MOVQ    acs+24(FP), DX
+	MOVQ    brs+40(FP), BX
+	LEAQ    (CX)(CX*2), SI
+	MOVQ    lanes+80(FP), DI
+	LEAQ    laneMasks<>+0(SB), R8
+	NEGQ    DI
+	VMOVUPS 32(R8)(DI*4), Y0
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	JMP    sums
+
+add:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	VMASKMOVPS (DI), Y0, Y1
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y2
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y3
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y4
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y5
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y6
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y7
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y8
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y9
+	ADDQ       R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	MOVQ b+32(FP), R9
+	MOVQ k+64(FP), R10
+
+k:
+	VMASKMOVPS   (R9), Y0, Y10
+	ADDQ         BX, R9
+	VBROADCASTSS (DI), Y11
+	VFMADD231PS  Y11, Y10, Y1
+	VBROADCASTSS (DI)(CX*1), Y11
+	VFMADD231PS  Y11, Y10, Y2
+	VBROADCASTSS (DI)(CX*2), Y11
+	VFMADD231PS  Y11, Y10, Y3
+	VBROADCASTSS (DI)(SI*1), Y11
+	VFMADD231PS  Y11, Y10, Y4
+	VBROADCASTSS (DI)(CX*4), Y11
+	VFMADD231PS  Y11, Y10, Y5
+	VBROADCASTSS (R8), Y11
+	VFMADD231PS  Y11, Y10, Y6
+	VBROADCASTSS (R8)(CX*1), Y11
+	VFMADD231PS  Y11, Y10, Y7
+	VBROADCASTSS (R8)(CX*2), Y11
+	VFMADD231PS  Y11, Y10, Y8
+	VBROADCASTSS (R8)(SI*1), Y11
+	VFMADD231PS  Y11, Y10, Y9
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         R10
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMASKMOVPS   Y1, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y2, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y3, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y4, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y5, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y6, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y7, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y8, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y9, Y0, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX2x10x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, FMA3
+TEXT ·dotAVX2x10x1tail(SB), NOSPLIT, $0-96
+	MOVQ    a+0(FP), AX
+	MOVQ    ars+16(FP), CX
+	MOVQ    acs+24(FP), DX
+	MOVQ    brs+40(FP), BX
+	LEAQ    (CX)(CX*2), SI
+	MOVQ    lanes+80(FP), DI
+	LEAQ    laneMasks<>+0(SB), R8
+	NEGQ    DI
+	VMOVUPS 32(R8)(DI*4), Y0
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	JMP    sums
+
+add:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	VMASKMOVPS (DI), Y0, Y1
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y2
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y3
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y4
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y5
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y6
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y7
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y8
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y9
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y10
+	ADDQ       R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	MOVQ b+32(FP), R9
+	MOVQ k+64(FP), R10
+
+k:
+	VMASKMOVPS   (R9), Y0, Y11
+	ADDQ         BX, R9
+	VBROADCASTSS (DI), Y12
+	VFMADD231PS  Y12, Y11, Y1
+	VBROADCASTSS (DI)(CX*1), Y12
+	VFMADD231PS  Y12, Y11, Y2
+	VBROADCASTSS (DI)(CX*2), Y12
+	VFMADD231PS  Y12, Y11, Y3
+	VBROADCASTSS (DI)(SI*1), Y12
+	VFMADD231PS  Y12, Y11, Y4
+	VBROADCASTSS (DI)(CX*4), Y12
+	VFMADD231PS  Y12, Y11, Y5
+	VBROADCASTSS (R8), Y12
+	VFMADD231PS  Y12, Y11, Y6
+	VBROADCASTSS (R8)(CX*1), Y12
+	VFMADD231PS  Y12, Y11, Y7
+	VBROADCASTSS (R8)(CX*2), Y12
+	VFMADD231PS  Y12, Y11, Y8
+	VBROADCASTSS (R8)(SI*1), Y12
+	VFMADD231PS  Y12, Y11, Y9
+	VBROADCASTSS (R8)(CX*4), Y12
+	VFMADD231PS  Y12, Y11, Y10
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         R10
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMASKMOVPS   Y1, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y2, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y3, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y4, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y5, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y6, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y7, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y8, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y9, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y10, Y0, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX2x11x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, FMA3
+TEXT ·dotAVX2x11x1tail(SB), NOSPLIT, $0-96
+	MOVQ    a+0(FP), AX
+	MOVQ    ars+16(FP), CX
+	MOVQ    acs+24(FP), DX
+	MOVQ    brs+40(FP), BX
+	LEAQ    (CX)(CX*2), SI
+	MOVQ    lanes+80(FP), DI
+	LEAQ    laneMasks<>+0(SB), R8
+	NEGQ    DI
+	VMOVUPS 32(R8)(DI*4), Y0
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	JMP    sums
+
+add:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	VMASKMOVPS (DI), Y0, Y1
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y2
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y3
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y4
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y5
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y6
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y7
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y8
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y9
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y10
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y11
+	ADDQ       R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	LEAQ (R8)(CX*4), R9
+	ADDQ CX, R9
+	MOVQ b+32(FP), R10
+	MOVQ k+64(FP), R11
+
+k:
+	VMASKMOVPS   (R10), Y0, Y12
+	ADDQ         BX, R10
+	VBROADCASTSS (DI), Y13
+	VFMADD231PS  Y13, Y12, Y1
+	VBROADCASTSS (DI)(CX*1), Y13
+	VFMADD231PS  Y13, Y12, Y2
+	VBROADCASTSS (DI)(CX*2), Y13
+	VFMADD231PS  Y13, Y12, Y3
+	VBROADCASTSS (DI)(SI*1), Y13
+	VFMADD231PS  Y13, Y12, Y4
+	VBROADCASTSS (DI)(CX*4), Y13
+	VFMADD231PS  Y13, Y12, Y5
+	VBROADCASTSS (R8), Y13
+	VFMADD231PS  Y13, Y12, Y6
+	VBROADCASTSS (R8)(CX*1), Y13
+	VFMADD231PS  Y13, Y12, Y7
+	VBROADCASTSS (R8)(CX*2), Y13
+	VFMADD231PS  Y13, Y12, Y8
+	VBROADCASTSS (R8)(SI*1), Y13
+	VFMADD231PS  Y13, Y12, Y9
+	VBROADCASTSS (R8)(CX*4), Y13
+	VFMADD231PS  Y13, Y12, Y10
+	VBROADCASTSS (R9), Y13
+	VFMADD231PS  Y13, Y12, Y11
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	DECQ         R11
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMASKMOVPS   Y1, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y2, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y3, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y4, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y5, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y6, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y7, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y8, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y9, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y10, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y11, Y0, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX2x12x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, FMA3
+TEXT ·dotAVX2x12x1tail(SB), NOSPLIT, $0-96
+	MOVQ    a+0(FP), AX
+	MOVQ    ars+16(FP), CX
+	MOVQ    acs+24(FP), DX
+	MOVQ    brs+40(FP), BX
+	LEAQ    (CX)(CX*2), SI
+	MOVQ    lanes+80(FP), DI
+	LEAQ    laneMasks<>+0(SB), R8
+	NEGQ    DI
+	VMOVUPS 32(R8)(DI*4), Y0
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	VXORPS Y12, Y12, Y12
+	JMP    sums
+
+add:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	VMASKMOVPS (DI), Y0, Y1
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y2
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y3
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y4
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y5
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y6
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y7
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y8
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y9
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y10
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y11
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y12
+	ADDQ       R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	LEAQ (R8)(CX*4), R9
+	ADDQ CX, R9
+	MOVQ b+32(FP), R10
+	MOVQ k+64(FP), R11
+
+k:
+	VMASKMOVPS   (R10), Y0, Y13
+	ADDQ         BX, R10
+	VBROADCASTSS (DI), Y14
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS (DI)(CX*1), Y14
+	VFMADD231PS  Y14, Y13, Y2
+	VBROADCASTSS (DI)(CX*2), Y14
+	VFMADD231PS  Y14, Y13, Y3
+	VBROADCASTSS (DI)(SI*1), Y14
+	VFMADD231PS  Y14, Y13, Y4
+	VBROADCASTSS (DI)(CX*4), Y14
+	VFMADD231PS  Y14, Y13, Y5
+	VBROADCASTSS (R8), Y14
+	VFMADD231PS  Y14, Y13, Y6
+	VBROADCASTSS (R8)(CX*1), Y14
+	VFMADD231PS  Y14, Y13, Y7
+	VBROADCASTSS (R8)(CX*2), Y14
+	VFMADD231PS  Y14, Y13, Y8
+	VBROADCASTSS (R8)(SI*1), Y14
+	VFMADD231PS  Y14, Y13, Y9
+	VBROADCASTSS (R8)(CX*4), Y14
+	VFMADD231PS  Y14, Y13, Y10
+	VBROADCASTSS (R9), Y14
+	VFMADD231PS  Y14, Y13, Y11
+	VBROADCASTSS (R9)(CX*1), Y14
+	VFMADD231PS  Y14, Y13, Y12
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	DECQ         R11
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMASKMOVPS   Y1, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y2, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y3, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y4, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y5, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y6, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y7, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y8, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y9, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y10, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y11, Y0, (DI)
+	ADDQ         R8, DI
+	VMASKMOVPS   Y12, Y0, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func copyRowsAVX2x1(dst *float32, src *float32, ss int, rows int, lanes int)
+// Requires: AVX
+TEXT ·copyRowsAVX2x1(SB), NOSPLIT, $0-40
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    ss+16(FP), DX
+	MOVQ    rows+24(FP), BX
+	MOVQ    lanes+32(FP), SI
+	LEAQ    laneMasks<>+0(SB), DI
+	NEGQ    SI
+	VMOVUPS 32(DI)(SI*4), Y0
+
+row:
+	VMASKMOVPS (CX), Y0, Y1
+	VMOVUPS    Y1, (AX)
+	ADDQ       DX, CX
+	ADDQ       $0x00000020, AX
+	DECQ       BX
+	JNZ        row
+	VZEROUPPER
+	RET
+
+// func copyRowsAVX2x2(dst *float32, src *float32, ss int, rows int, lanes int)
+// Requires: AVX
+TEXT ·copyRowsAVX2x2(SB), NOSPLIT, $0-40
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    ss+16(FP), DX
+	MOVQ    rows+24(FP), BX
+	MOVQ    lanes+32(FP), SI
+	LEAQ    laneMasks<>+0(SB), DI
+	NEGQ    SI
+	VMOVUPS 32(DI)(SI*4), Y0
+
+row:
+	VMOVUPS    (CX), Y1
+	VMOVUPS    Y1, (AX)
+	VMASKMOVPS 32(CX), Y0, Y1
+	VMOVUPS    Y1, 32(AX)
+	ADDQ       DX, CX
+	ADDQ       $0x00000040, AX
+	DECQ       BX
+	JNZ        row
+	VZEROUPPER
+	RET
+
+// func copyStripsAVX2(dst *float32, ds int, src *float32, sn int, ss int, rows int, strips int, lanes int)
+// Requires: AVX
+TEXT ·copyStripsAVX2(SB), NOSPLIT, $0-64
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+16(FP), CX
+	MOVQ    strips+48(FP), DX
+	MOVQ    ds+8(FP), BX
+	MOVQ    sn+24(FP), SI
+	MOVQ    ss+32(FP), DI
+	MOVQ    rows+40(FP), R8
+	MOVQ    lanes+56(FP), R9
 	LEAQ    laneMasks<>+0(SB), R10
 	NEGQ    R9
 	VMOVUPS 32(R10)(R9*4), Y0
 
-tile:
-	MOVQ       SI, R9
-	VMASKMOVPS (R9), Y0, Y1
-	ADDQ       DI, R9
-	VMASKMOVPS (R9), Y0, Y2
-	ADDQ       DI, R9
-	VMASKMOVPS (R9), Y0, Y3
-	ADDQ       DI, R9
-	VMASKMOVPS (R9), Y0, Y4
-	ADDQ       DI, R9
-	VMASKMOVPS (R9), Y0, Y5
-	ADDQ       DI, R9
-	VMASKMOVPS (R9), Y0, Y6
-	MOVQ       AX, R9
-	LEAQ       (R9)(CX*2), R10
-	ADDQ       CX, R10
-	MOVQ       b+24(FP), R11
-	MOVQ       k+56(FP), R12
+row:
+	MOVQ AX, R9
+	MOVQ CX, R10
+	MOVQ DX, R11
 
-k:
-	VMASKMOVPS   (R11), Y0, Y7
-	ADDQ         BX, R11
-	VBROADCASTSS (R9), Y8
-	VFMADD231PS  Y8, Y7, Y1
-	VBROADCASTSS (R9)(CX*1), Y8
-	VFMADD231PS  Y8, Y7, Y2
-	VBROADCASTSS (R9)(CX*2), Y8
-	VFMADD231PS  Y8, Y7, Y3
-	VBROADCASTSS (R10), Y8
-	VFMADD231PS  Y8, Y7, Y4
-	VBROADCASTSS (R10)(CX*1), Y8
-	VFMADD231PS  Y8, Y7, Y5
-	VBROADCASTSS (R10)(CX*2), Y8
-	VFMADD231PS  Y8, Y7, Y6
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	DECQ         R12
-	JNZ          k
-	MOVQ         SI, R9
-	VMASKMOVPS   Y1, Y0, (R9)
-	ADDQ         DI, R9
-	VMASKMOVPS   Y2, Y0, (R9)
-	ADDQ         DI, R9
-	VMASKMOVPS   Y3, Y0, (R9)
-	ADDQ         DI, R9
-	VMASKMOVPS   Y4, Y0, (R9)
-	ADDQ         DI, R9
-	VMASKMOVPS   Y5, Y0, (R9)
-	ADDQ         DI, R9
-	VMASKMOVPS   Y6, Y0, (R9)
-	IMUL3Q       $0x06, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x06, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
+strip:
+	VMASKMOVPS (R10), Y0, Y1
+	VMOVUPS    Y1, (R9)
+	ADDQ       SI, R10
+	ADDQ       BX, R9
+	DECQ       R11
+	JNZ        strip
+	ADDQ       DI, CX
+	ADDQ       $0x20, AX
+	DECQ       R8
+	JNZ        row
+	VZEROUPPER
+	RET
+
+// func transposeAVX2(dst *float32, ds int, src *float32, ss int, rows int, columns int)
+// Requires: AVX, CMOV
+TEXT ·transposeAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ ds+8(FP), CX
+	MOVQ src+16(FP), DX
+	MOVQ rows+32(FP), BX
+	MOVQ columns+40(FP), SI
+
+block:
+	MOVQ       $0x00000008, DI
+	CMPQ       SI, DI
+	CMOVQLT    SI, DI
+	LEAQ       laneMasks<>+0(SB), R8
+	NEGQ       DI
+	VMOVUPS    32(R8)(DI*4), Y0
+	MOVQ       DX, DI
+	MOVQ       ss+24(FP), R8
+	XORQ       R9, R9
+	VMASKMOVPS (DI), Y0, Y1
+	CMPQ       BX, $0x01
+	CMOVQLE    R9, R8
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y2
+	CMPQ       BX, $0x02
+	CMOVQLE    R9, R8
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y3
+	CMPQ       BX, $0x03
+	CMOVQLE    R9, R8
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y4
+	CMPQ       BX, $0x04
+	CMOVQLE    R9, R8
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y5
+	CMPQ       BX, $0x05
+	CMOVQLE    R9, R8
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y6
+	CMPQ       BX, $0x06
+	CMOVQLE    R9, R8
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y7
+	CMPQ       BX, $0x07
+	CMOVQLE    R9, R8
+	ADDQ       R8, DI
+	VMASKMOVPS (DI), Y0, Y0
+	VUNPCKLPS  Y2, Y1, Y8
+	VUNPCKHPS  Y2, Y1, Y1
+	VUNPCKLPS  Y4, Y3, Y2
+	VUNPCKHPS  Y4, Y3, Y3
+	VUNPCKLPS  Y6, Y5, Y4
+	VUNPCKHPS  Y6, Y5, Y5
+	VUNPCKLPS  Y0, Y7, Y6
+	VUNPCKHPS  Y0, Y7, Y0
+	VSHUFPS    $0x44, Y2, Y8, Y7
+	VSHUFPS    $0xee, Y2, Y8, Y2
+	VSHUFPS    $0x44, Y3, Y1, Y8
+	VSHUFPS    $0xee, Y3, Y1, Y1
+	VSHUFPS    $0x44, Y6, Y4, Y3
+	VSHUFPS    $0xee, Y6, Y4, Y4
+	VSHUFPS    $0x44, Y0, Y5, Y6
+	VSHUFPS    $0xee, Y0, Y5, Y0
+	VPERM2F128 $0x20, Y3, Y7, Y5
+	VPERM2F128 $0x31, Y3, Y7, Y3
+	VPERM2F128 $0x20, Y4, Y2, Y7
+	VPERM2F128 $0x31, Y4, Y2, Y2
+	VPERM2F128 $0x20, Y6, Y8, Y4
+	VPERM2F128 $0x31, Y6, Y8, Y6
+	VPERM2F128 $0x20, Y0, Y1, Y8
+	VPERM2F128 $0x31, Y0, Y1, Y0
+	VMOVUPS    Y5, (AX)
+	ADDQ       CX, AX
+	CMPQ       SI, $0x01
+	JLE        done
+	VMOVUPS    Y7, (AX)
+	ADDQ       CX, AX
+	CMPQ       SI, $0x02
+	JLE        done
+	VMOVUPS    Y4, (AX)
+	ADDQ       CX, AX
+	CMPQ       SI, $0x03
+	JLE        done
+	VMOVUPS    Y8, (AX)
+	ADDQ       CX, AX
+	CMPQ       SI, $0x04
+	JLE        done
+	VMOVUPS    Y3, (AX)
+	ADDQ       CX, AX
+	CMPQ       SI, $0x05
+	JLE        done
+	VMOVUPS    Y2, (AX)
+	ADDQ       CX, AX
+	CMPQ       SI, $0x06
+	JLE        done
+	VMOVUPS    Y6, (AX)
+	ADDQ       CX, AX
+	CMPQ       SI, $0x07
+	JLE        done
+	VMOVUPS    Y0, (AX)
+	ADDQ       CX, AX
+	ADDQ       $0x20, DX
+	SUBQ       $0x08, SI
+	JG         block
+
+done:
 	VZEROUPPER
 	RET
 
@@ -1322,4199 +2415,7158 @@ DATA positionsAVX2<>+16(SB)/8, $0x0000000000000001
 DATA positionsAVX2<>+24(SB)/8, $0x0000000000000003
 GLOBL positionsAVX2<>(SB), RODATA|NOPTR, $32
 
-// func dotAVX512x1x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F
-TEXT ·dotAVX512x1x2(SB), NOSPLIT, $0-80
+// func peakAVX2(n int)
+// Requires: AVX, FMA3
+TEXT ·peakAVX2(SB), NOSPLIT, $0-8
+	MOVQ    n+0(FP), AX
+	VXORPS  Y0, Y0, Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y0, Y5
+	VMOVAPS Y0, Y6
+	VMOVAPS Y0, Y7
+	VMOVAPS Y0, Y8
+	VMOVAPS Y0, Y9
+	VMOVAPS Y0, Y10
+	VMOVAPS Y0, Y11
+	VMOVAPS Y0, Y12
+
+round:
+	VFMADD231PS Y0, Y0, Y1
+	VFMADD231PS Y0, Y0, Y2
+	VFMADD231PS Y0, Y0, Y3
+	VFMADD231PS Y0, Y0, Y4
+	VFMADD231PS Y0, Y0, Y5
+	VFMADD231PS Y0, Y0, Y6
+	VFMADD231PS Y0, Y0, Y7
+	VFMADD231PS Y0, Y0, Y8
+	VFMADD231PS Y0, Y0, Y9
+	VFMADD231PS Y0, Y0, Y10
+	VFMADD231PS Y0, Y0, Y11
+	VFMADD231PS Y0, Y0, Y12
+	DECQ        AX
+	JNZ         round
+	VZEROUPPER
+	RET
+
+// func dotAVX512x1x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·dotAVX512x1x2(SB), NOSPLIT, $0-96
 	MOVQ a+0(FP), AX
-	MOVQ ars+8(FP), CX
-	MOVQ acs+16(FP), DX
-	MOVQ brs+32(FP), BX
-	MOVQ c+40(FP), SI
-	MOVQ ldc+48(FP), DI
-	MOVQ tiles+64(FP), R8
+	MOVQ ars+16(FP), CX
+	MOVQ acs+24(FP), CX
+	MOVQ brs+40(FP), DX
 
 tile:
-	MOVQ    SI, R9
-	VMOVUPS (R9), Z0
-	VMOVUPS 64(R9), Z1
-	MOVQ    AX, R9
-	MOVQ    b+24(FP), R10
-	MOVQ    k+56(FP), R11
+	MOVQ   add+88(FP), BX
+	TESTQ  BX, BX
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	JMP    sums
+
+add:
+	MOVQ    c+48(FP), BX
+	MOVQ    ldc+56(FP), SI
+	VMOVUPS (BX), Z0
+	VMOVUPS 64(BX), Z1
+	ADDQ    SI, BX
+
+sums:
+	MOVQ AX, BX
+	MOVQ b+32(FP), SI
+	MOVQ k+64(FP), DI
 
 k:
-	VMOVUPS      (R10), Z2
-	VMOVUPS      64(R10), Z3
-	ADDQ         BX, R10
-	VBROADCASTSS (R9), Z4
+	VMOVUPS      (SI), Z2
+	VMOVUPS      64(SI), Z3
+	ADDQ         DX, SI
+	VBROADCASTSS (BX), Z4
 	VFMADD231PS  Z4, Z2, Z0
 	VFMADD231PS  Z4, Z3, Z1
-	ADDQ         DX, R9
-	DECQ         R11
+	ADDQ         CX, BX
+	DECQ         DI
 	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, (R9)
-	VMOVUPS      Z1, 64(R9)
-	IMUL3Q       $0x01, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x01, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
+	MOVQ         c+48(FP), BX
+	MOVQ         ldc+56(FP), SI
+	VMOVUPS      Z0, (BX)
+	VMOVUPS      Z1, 64(BX)
+	ADDQ         SI, BX
+	MOVQ         BX, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x1x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·dotAVX512x1x2tail(SB), NOSPLIT, $0-80
+// func dotAVX512x1x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x1x2tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
-	MOVQ  ars+8(FP), CX
-	MOVQ  acs+16(FP), DX
-	MOVQ  brs+32(FP), BX
-	MOVQ  c+40(FP), SI
-	MOVQ  ldc+48(FP), DI
-	MOVQ  tiles+64(FP), R8
-	MOVQ  lanes+72(FP), R9
-	MOVQ  $-1, R10
-	BZHIQ R9, R10, R10
-	KMOVW R10, K1
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), CX
+	MOVQ  brs+40(FP), DX
+	MOVQ  lanes+80(FP), BX
+	MOVQ  $-1, SI
+	BZHIQ BX, SI, SI
+	KMOVW SI, K1
 
 tile:
-	MOVQ      SI, R9
-	VMOVUPS   (R9), Z0
-	VMOVUPS.Z 64(R9), K1, Z1
-	MOVQ      AX, R9
-	MOVQ      b+24(FP), R10
-	MOVQ      k+56(FP), R11
+	MOVQ   add+88(FP), BX
+	TESTQ  BX, BX
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), BX
+	MOVQ      ldc+56(FP), SI
+	VMOVUPS   (BX), Z0
+	VMOVUPS.Z 64(BX), K1, Z1
+	ADDQ      SI, BX
+
+sums:
+	MOVQ AX, BX
+	MOVQ b+32(FP), SI
+	MOVQ k+64(FP), DI
 
 k:
-	VMOVUPS      (R10), Z2
-	VMOVUPS.Z    64(R10), K1, Z3
-	ADDQ         BX, R10
-	VBROADCASTSS (R9), Z4
+	VMOVUPS      (SI), Z2
+	VMOVUPS.Z    64(SI), K1, Z3
+	ADDQ         DX, SI
+	VBROADCASTSS (BX), Z4
 	VFMADD231PS  Z4, Z2, Z0
 	VFMADD231PS  Z4, Z3, Z1
-	ADDQ         DX, R9
-	DECQ         R11
+	ADDQ         CX, BX
+	DECQ         DI
 	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, (R9)
-	VMOVUPS      Z1, K1, 64(R9)
-	IMUL3Q       $0x01, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x01, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
+	MOVQ         c+48(FP), BX
+	MOVQ         ldc+56(FP), SI
+	VMOVUPS      Z0, (BX)
+	VMOVUPS      Z1, K1, 64(BX)
+	ADDQ         SI, BX
+	MOVQ         BX, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x1x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·dotAVX512x1x1tail(SB), NOSPLIT, $0-80
-	MOVQ  a+0(FP), AX
-	MOVQ  ars+8(FP), CX
-	MOVQ  acs+16(FP), DX
-	MOVQ  brs+32(FP), BX
-	MOVQ  c+40(FP), SI
-	MOVQ  ldc+48(FP), DI
-	MOVQ  tiles+64(FP), R8
-	MOVQ  lanes+72(FP), R9
-	MOVQ  $-1, R10
-	BZHIQ R9, R10, R10
-	KMOVW R10, K1
+// func dotAVX512x2x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·dotAVX512x2x2(SB), NOSPLIT, $0-96
+	MOVQ a+0(FP), AX
+	MOVQ ars+16(FP), CX
+	MOVQ acs+24(FP), DX
+	MOVQ brs+40(FP), BX
 
 tile:
-	MOVQ      SI, R9
-	VMOVUPS.Z (R9), K1, Z0
-	MOVQ      AX, R9
-	MOVQ      b+24(FP), R10
-	MOVQ      k+56(FP), R11
+	MOVQ   add+88(FP), SI
+	TESTQ  SI, SI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	JMP    sums
+
+add:
+	MOVQ    c+48(FP), SI
+	MOVQ    ldc+56(FP), DI
+	VMOVUPS (SI), Z0
+	VMOVUPS 64(SI), Z1
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z2
+	VMOVUPS 64(SI), Z3
+	ADDQ    DI, SI
+
+sums:
+	MOVQ AX, SI
+	MOVQ b+32(FP), DI
+	MOVQ k+64(FP), R8
 
 k:
-	VMOVUPS.Z    (R10), K1, Z1
+	VMOVUPS      (DI), Z4
+	VMOVUPS      64(DI), Z5
+	ADDQ         BX, DI
+	VBROADCASTSS (SI), Z6
+	VFMADD231PS  Z6, Z4, Z0
+	VFMADD231PS  Z6, Z5, Z1
+	VBROADCASTSS (SI)(CX*1), Z6
+	VFMADD231PS  Z6, Z4, Z2
+	VFMADD231PS  Z6, Z5, Z3
+	ADDQ         DX, SI
+	DECQ         R8
+	JNZ          k
+	MOVQ         c+48(FP), SI
+	MOVQ         ldc+56(FP), DI
+	VMOVUPS      Z0, (SI)
+	VMOVUPS      Z1, 64(SI)
+	ADDQ         DI, SI
+	VMOVUPS      Z2, (SI)
+	VMOVUPS      Z3, 64(SI)
+	ADDQ         DI, SI
+	MOVQ         SI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x2x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x2x2tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	MOVQ  lanes+80(FP), SI
+	MOVQ  $-1, DI
+	BZHIQ SI, DI, DI
+	KMOVW DI, K1
+
+tile:
+	MOVQ   add+88(FP), SI
+	TESTQ  SI, SI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), SI
+	MOVQ      ldc+56(FP), DI
+	VMOVUPS   (SI), Z0
+	VMOVUPS.Z 64(SI), K1, Z1
+	ADDQ      DI, SI
+	VMOVUPS   (SI), Z2
+	VMOVUPS.Z 64(SI), K1, Z3
+	ADDQ      DI, SI
+
+sums:
+	MOVQ AX, SI
+	MOVQ b+32(FP), DI
+	MOVQ k+64(FP), R8
+
+k:
+	VMOVUPS      (DI), Z4
+	VMOVUPS.Z    64(DI), K1, Z5
+	ADDQ         BX, DI
+	VBROADCASTSS (SI), Z6
+	VFMADD231PS  Z6, Z4, Z0
+	VFMADD231PS  Z6, Z5, Z1
+	VBROADCASTSS (SI)(CX*1), Z6
+	VFMADD231PS  Z6, Z4, Z2
+	VFMADD231PS  Z6, Z5, Z3
+	ADDQ         DX, SI
+	DECQ         R8
+	JNZ          k
+	MOVQ         c+48(FP), SI
+	MOVQ         ldc+56(FP), DI
+	VMOVUPS      Z0, (SI)
+	VMOVUPS      Z1, K1, 64(SI)
+	ADDQ         DI, SI
+	VMOVUPS      Z2, (SI)
+	VMOVUPS      Z3, K1, 64(SI)
+	ADDQ         DI, SI
+	MOVQ         SI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x3x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·dotAVX512x3x2(SB), NOSPLIT, $0-96
+	MOVQ a+0(FP), AX
+	MOVQ ars+16(FP), CX
+	MOVQ acs+24(FP), DX
+	MOVQ brs+40(FP), BX
+
+tile:
+	MOVQ   add+88(FP), SI
+	TESTQ  SI, SI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	JMP    sums
+
+add:
+	MOVQ    c+48(FP), SI
+	MOVQ    ldc+56(FP), DI
+	VMOVUPS (SI), Z0
+	VMOVUPS 64(SI), Z1
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z2
+	VMOVUPS 64(SI), Z3
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z4
+	VMOVUPS 64(SI), Z5
+	ADDQ    DI, SI
+
+sums:
+	MOVQ AX, SI
+	MOVQ b+32(FP), DI
+	MOVQ k+64(FP), R8
+
+k:
+	VMOVUPS      (DI), Z6
+	VMOVUPS      64(DI), Z7
+	ADDQ         BX, DI
+	VBROADCASTSS (SI), Z8
+	VFMADD231PS  Z8, Z6, Z0
+	VFMADD231PS  Z8, Z7, Z1
+	VBROADCASTSS (SI)(CX*1), Z8
+	VFMADD231PS  Z8, Z6, Z2
+	VFMADD231PS  Z8, Z7, Z3
+	VBROADCASTSS (SI)(CX*2), Z8
+	VFMADD231PS  Z8, Z6, Z4
+	VFMADD231PS  Z8, Z7, Z5
+	ADDQ         DX, SI
+	DECQ         R8
+	JNZ          k
+	MOVQ         c+48(FP), SI
+	MOVQ         ldc+56(FP), DI
+	VMOVUPS      Z0, (SI)
+	VMOVUPS      Z1, 64(SI)
+	ADDQ         DI, SI
+	VMOVUPS      Z2, (SI)
+	VMOVUPS      Z3, 64(SI)
+	ADDQ         DI, SI
+	VMOVUPS      Z4, (SI)
+	VMOVUPS      Z5, 64(SI)
+	ADDQ         DI, SI
+	MOVQ         SI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x3x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x3x2tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	MOVQ  lanes+80(FP), SI
+	MOVQ  $-1, DI
+	BZHIQ SI, DI, DI
+	KMOVW DI, K1
+
+tile:
+	MOVQ   add+88(FP), SI
+	TESTQ  SI, SI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), SI
+	MOVQ      ldc+56(FP), DI
+	VMOVUPS   (SI), Z0
+	VMOVUPS.Z 64(SI), K1, Z1
+	ADDQ      DI, SI
+	VMOVUPS   (SI), Z2
+	VMOVUPS.Z 64(SI), K1, Z3
+	ADDQ      DI, SI
+	VMOVUPS   (SI), Z4
+	VMOVUPS.Z 64(SI), K1, Z5
+	ADDQ      DI, SI
+
+sums:
+	MOVQ AX, SI
+	MOVQ b+32(FP), DI
+	MOVQ k+64(FP), R8
+
+k:
+	VMOVUPS      (DI), Z6
+	VMOVUPS.Z    64(DI), K1, Z7
+	ADDQ         BX, DI
+	VBROADCASTSS (SI), Z8
+	VFMADD231PS  Z8, Z6, Z0
+	VFMADD231PS  Z8, Z7, Z1
+	VBROADCASTSS (SI)(CX*1), Z8
+	VFMADD231PS  Z8, Z6, Z2
+	VFMADD231PS  Z8, Z7, Z3
+	VBROADCASTSS (SI)(CX*2), Z8
+	VFMADD231PS  Z8, Z6, Z4
+	VFMADD231PS  Z8, Z7, Z5
+	ADDQ         DX, SI
+	DECQ         R8
+	JNZ          k
+	MOVQ         c+48(FP), SI
+	MOVQ         ldc+56(FP), DI
+	VMOVUPS      Z0, (SI)
+	VMOVUPS      Z1, K1, 64(SI)
+	ADDQ         DI, SI
+	VMOVUPS      Z2, (SI)
+	VMOVUPS      Z3, K1, 64(SI)
+	ADDQ         DI, SI
+	VMOVUPS      Z4, (SI)
+	VMOVUPS      Z5, K1, 64(SI)
+	ADDQ         DI, SI
+	MOVQ         SI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x4x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·dotAVX512x4x2(SB), NOSPLIT, $0-96
+	MOVQ a+0(FP), AX
+	MOVQ ars+16(FP), CX
+	MOVQ acs+24(FP), DX
+	MOVQ brs+40(FP), BX
+	LEAQ (CX)(CX*2), SI
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	JMP    sums
+
+add:
+	MOVQ    c+48(FP), DI
+	MOVQ    ldc+56(FP), R8
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z2
+	VMOVUPS 64(DI), Z3
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z4
+	VMOVUPS 64(DI), Z5
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z6
+	VMOVUPS 64(DI), Z7
+	ADDQ    R8, DI
+
+sums:
+	MOVQ AX, DI
+	MOVQ b+32(FP), R8
+	MOVQ k+64(FP), R9
+
+k:
+	VMOVUPS      (R8), Z8
+	VMOVUPS      64(R8), Z9
+	ADDQ         BX, R8
+	VBROADCASTSS (DI), Z10
+	VFMADD231PS  Z10, Z8, Z0
+	VFMADD231PS  Z10, Z9, Z1
+	VBROADCASTSS (DI)(CX*1), Z10
+	VFMADD231PS  Z10, Z8, Z2
+	VFMADD231PS  Z10, Z9, Z3
+	VBROADCASTSS (DI)(CX*2), Z10
+	VFMADD231PS  Z10, Z8, Z4
+	VFMADD231PS  Z10, Z9, Z5
+	VBROADCASTSS (DI)(SI*1), Z10
+	VFMADD231PS  Z10, Z8, Z6
+	VFMADD231PS  Z10, Z9, Z7
+	ADDQ         DX, DI
+	DECQ         R9
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x4x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x4x2tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS   (DI), Z0
+	VMOVUPS.Z 64(DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z2
+	VMOVUPS.Z 64(DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z4
+	VMOVUPS.Z 64(DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z6
+	VMOVUPS.Z 64(DI), K1, Z7
+	ADDQ      R8, DI
+
+sums:
+	MOVQ AX, DI
+	MOVQ b+32(FP), R8
+	MOVQ k+64(FP), R9
+
+k:
+	VMOVUPS      (R8), Z8
+	VMOVUPS.Z    64(R8), K1, Z9
+	ADDQ         BX, R8
+	VBROADCASTSS (DI), Z10
+	VFMADD231PS  Z10, Z8, Z0
+	VFMADD231PS  Z10, Z9, Z1
+	VBROADCASTSS (DI)(CX*1), Z10
+	VFMADD231PS  Z10, Z8, Z2
+	VFMADD231PS  Z10, Z9, Z3
+	VBROADCASTSS (DI)(CX*2), Z10
+	VFMADD231PS  Z10, Z8, Z4
+	VFMADD231PS  Z10, Z9, Z5
+	VBROADCASTSS (DI)(SI*1), Z10
+	VFMADD231PS  Z10, Z8, Z6
+	VFMADD231PS  Z10, Z9, Z7
+	ADDQ         DX, DI
+	DECQ         R9
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, K1, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x5x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·dotAVX512x5x2(SB), NOSPLIT, $0-96
+	MOVQ a+0(FP), AX
+	MOVQ ars+16(FP), CX
+	MOVQ acs+24(FP), DX
+	MOVQ brs+40(FP), BX
+	LEAQ (CX)(CX*2), SI
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	JMP    sums
+
+add:
+	MOVQ    c+48(FP), DI
+	MOVQ    ldc+56(FP), R8
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z2
+	VMOVUPS 64(DI), Z3
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z4
+	VMOVUPS 64(DI), Z5
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z6
+	VMOVUPS 64(DI), Z7
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z8
+	VMOVUPS 64(DI), Z9
+	ADDQ    R8, DI
+
+sums:
+	MOVQ AX, DI
+	MOVQ b+32(FP), R8
+	MOVQ k+64(FP), R9
+
+k:
+	VMOVUPS      (R8), Z10
+	VMOVUPS      64(R8), Z11
+	ADDQ         BX, R8
+	VBROADCASTSS (DI), Z12
+	VFMADD231PS  Z12, Z10, Z0
+	VFMADD231PS  Z12, Z11, Z1
+	VBROADCASTSS (DI)(CX*1), Z12
+	VFMADD231PS  Z12, Z10, Z2
+	VFMADD231PS  Z12, Z11, Z3
+	VBROADCASTSS (DI)(CX*2), Z12
+	VFMADD231PS  Z12, Z10, Z4
+	VFMADD231PS  Z12, Z11, Z5
+	VBROADCASTSS (DI)(SI*1), Z12
+	VFMADD231PS  Z12, Z10, Z6
+	VFMADD231PS  Z12, Z11, Z7
+	VBROADCASTSS (DI)(CX*4), Z12
+	VFMADD231PS  Z12, Z10, Z8
+	VFMADD231PS  Z12, Z11, Z9
+	ADDQ         DX, DI
+	DECQ         R9
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x5x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x5x2tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS   (DI), Z0
+	VMOVUPS.Z 64(DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z2
+	VMOVUPS.Z 64(DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z4
+	VMOVUPS.Z 64(DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z6
+	VMOVUPS.Z 64(DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z8
+	VMOVUPS.Z 64(DI), K1, Z9
+	ADDQ      R8, DI
+
+sums:
+	MOVQ AX, DI
+	MOVQ b+32(FP), R8
+	MOVQ k+64(FP), R9
+
+k:
+	VMOVUPS      (R8), Z10
+	VMOVUPS.Z    64(R8), K1, Z11
+	ADDQ         BX, R8
+	VBROADCASTSS (DI), Z12
+	VFMADD231PS  Z12, Z10, Z0
+	VFMADD231PS  Z12, Z11, Z1
+	VBROADCASTSS (DI)(CX*1), Z12
+	VFMADD231PS  Z12, Z10, Z2
+	VFMADD231PS  Z12, Z11, Z3
+	VBROADCASTSS (DI)(CX*2), Z12
+	VFMADD231PS  Z12, Z10, Z4
+	VFMADD231PS  Z12, Z11, Z5
+	VBROADCASTSS (DI)(SI*1), Z12
+	VFMADD231PS  Z12, Z10, Z6
+	VFMADD231PS  Z12, Z11, Z7
+	VBROADCASTSS (DI)(CX*4), Z12
+	VFMADD231PS  Z12, Z10, Z8
+	VFMADD231PS  Z12, Z11, Z9
+	ADDQ         DX, DI
+	DECQ         R9
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, K1, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x6x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·dotAVX512x6x2(SB), NOSPLIT, $0-96
+	MOVQ a+0(FP), AX
+	MOVQ ars+16(FP), CX
+	MOVQ acs+24(FP), DX
+	MOVQ brs+40(FP), BX
+	LEAQ (CX)(CX*2), SI
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	JMP    sums
+
+add:
+	MOVQ    c+48(FP), DI
+	MOVQ    ldc+56(FP), R8
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z2
+	VMOVUPS 64(DI), Z3
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z4
+	VMOVUPS 64(DI), Z5
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z6
+	VMOVUPS 64(DI), Z7
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z8
+	VMOVUPS 64(DI), Z9
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z10
+	VMOVUPS 64(DI), Z11
+	ADDQ    R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	MOVQ b+32(FP), R9
+	MOVQ k+64(FP), R10
+
+k:
+	VMOVUPS      (R9), Z12
+	VMOVUPS      64(R9), Z13
+	ADDQ         BX, R9
+	VBROADCASTSS (DI), Z14
+	VFMADD231PS  Z14, Z12, Z0
+	VFMADD231PS  Z14, Z13, Z1
+	VBROADCASTSS (DI)(CX*1), Z14
+	VFMADD231PS  Z14, Z12, Z2
+	VFMADD231PS  Z14, Z13, Z3
+	VBROADCASTSS (DI)(CX*2), Z14
+	VFMADD231PS  Z14, Z12, Z4
+	VFMADD231PS  Z14, Z13, Z5
+	VBROADCASTSS (DI)(SI*1), Z14
+	VFMADD231PS  Z14, Z12, Z6
+	VFMADD231PS  Z14, Z13, Z7
+	VBROADCASTSS (DI)(CX*4), Z14
+	VFMADD231PS  Z14, Z12, Z8
+	VFMADD231PS  Z14, Z13, Z9
+	VBROADCASTSS (R8), Z14
+	VFMADD231PS  Z14, Z12, Z10
+	VFMADD231PS  Z14, Z13, Z11
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         R10
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, (DI)
+	VMOVUPS      Z11, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x6x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x6x2tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS   (DI), Z0
+	VMOVUPS.Z 64(DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z2
+	VMOVUPS.Z 64(DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z4
+	VMOVUPS.Z 64(DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z6
+	VMOVUPS.Z 64(DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z8
+	VMOVUPS.Z 64(DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z10
+	VMOVUPS.Z 64(DI), K1, Z11
+	ADDQ      R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	MOVQ b+32(FP), R9
+	MOVQ k+64(FP), R10
+
+k:
+	VMOVUPS      (R9), Z12
+	VMOVUPS.Z    64(R9), K1, Z13
+	ADDQ         BX, R9
+	VBROADCASTSS (DI), Z14
+	VFMADD231PS  Z14, Z12, Z0
+	VFMADD231PS  Z14, Z13, Z1
+	VBROADCASTSS (DI)(CX*1), Z14
+	VFMADD231PS  Z14, Z12, Z2
+	VFMADD231PS  Z14, Z13, Z3
+	VBROADCASTSS (DI)(CX*2), Z14
+	VFMADD231PS  Z14, Z12, Z4
+	VFMADD231PS  Z14, Z13, Z5
+	VBROADCASTSS (DI)(SI*1), Z14
+	VFMADD231PS  Z14, Z12, Z6
+	VFMADD231PS  Z14, Z13, Z7
+	VBROADCASTSS (DI)(CX*4), Z14
+	VFMADD231PS  Z14, Z12, Z8
+	VFMADD231PS  Z14, Z13, Z9
+	VBROADCASTSS (R8), Z14
+	VFMADD231PS  Z14, Z12, Z10
+	VFMADD231PS  Z14, Z13, Z11
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         R10
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, (DI)
+	VMOVUPS      Z11, K1, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x7x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·dotAVX512x7x2(SB), NOSPLIT, $0-96
+	MOVQ a+0(FP), AX
+	MOVQ ars+16(FP), CX
+	MOVQ acs+24(FP), DX
+	MOVQ brs+40(FP), BX
+	LEAQ (CX)(CX*2), SI
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	JMP    sums
+
+add:
+	MOVQ    c+48(FP), DI
+	MOVQ    ldc+56(FP), R8
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z2
+	VMOVUPS 64(DI), Z3
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z4
+	VMOVUPS 64(DI), Z5
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z6
+	VMOVUPS 64(DI), Z7
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z8
+	VMOVUPS 64(DI), Z9
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z10
+	VMOVUPS 64(DI), Z11
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z12
+	VMOVUPS 64(DI), Z13
+	ADDQ    R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	MOVQ b+32(FP), R9
+	MOVQ k+64(FP), R10
+
+k:
+	VMOVUPS      (R9), Z14
+	VMOVUPS      64(R9), Z15
+	ADDQ         BX, R9
+	VBROADCASTSS (DI), Z16
+	VFMADD231PS  Z16, Z14, Z0
+	VFMADD231PS  Z16, Z15, Z1
+	VBROADCASTSS (DI)(CX*1), Z16
+	VFMADD231PS  Z16, Z14, Z2
+	VFMADD231PS  Z16, Z15, Z3
+	VBROADCASTSS (DI)(CX*2), Z16
+	VFMADD231PS  Z16, Z14, Z4
+	VFMADD231PS  Z16, Z15, Z5
+	VBROADCASTSS (DI)(SI*1), Z16
+	VFMADD231PS  Z16, Z14, Z6
+	VFMADD231PS  Z16, Z15, Z7
+	VBROADCASTSS (DI)(CX*4), Z16
+	VFMADD231PS  Z16, Z14, Z8
+	VFMADD231PS  Z16, Z15, Z9
+	VBROADCASTSS (R8), Z16
+	VFMADD231PS  Z16, Z14, Z10
+	VFMADD231PS  Z16, Z15, Z11
+	VBROADCASTSS (R8)(CX*1), Z16
+	VFMADD231PS  Z16, Z14, Z12
+	VFMADD231PS  Z16, Z15, Z13
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         R10
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, (DI)
+	VMOVUPS      Z11, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, (DI)
+	VMOVUPS      Z13, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x7x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x7x2tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS   (DI), Z0
+	VMOVUPS.Z 64(DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z2
+	VMOVUPS.Z 64(DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z4
+	VMOVUPS.Z 64(DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z6
+	VMOVUPS.Z 64(DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z8
+	VMOVUPS.Z 64(DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z10
+	VMOVUPS.Z 64(DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z12
+	VMOVUPS.Z 64(DI), K1, Z13
+	ADDQ      R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	MOVQ b+32(FP), R9
+	MOVQ k+64(FP), R10
+
+k:
+	VMOVUPS      (R9), Z14
+	VMOVUPS.Z    64(R9), K1, Z15
+	ADDQ         BX, R9
+	VBROADCASTSS (DI), Z16
+	VFMADD231PS  Z16, Z14, Z0
+	VFMADD231PS  Z16, Z15, Z1
+	VBROADCASTSS (DI)(CX*1), Z16
+	VFMADD231PS  Z16, Z14, Z2
+	VFMADD231PS  Z16, Z15, Z3
+	VBROADCASTSS (DI)(CX*2), Z16
+	VFMADD231PS  Z16, Z14, Z4
+	VFMADD231PS  Z16, Z15, Z5
+	VBROADCASTSS (DI)(SI*1), Z16
+	VFMADD231PS  Z16, Z14, Z6
+	VFMADD231PS  Z16, Z15, Z7
+	VBROADCASTSS (DI)(CX*4), Z16
+	VFMADD231PS  Z16, Z14, Z8
+	VFMADD231PS  Z16, Z15, Z9
+	VBROADCASTSS (R8), Z16
+	VFMADD231PS  Z16, Z14, Z10
+	VFMADD231PS  Z16, Z15, Z11
+	VBROADCASTSS (R8)(CX*1), Z16
+	VFMADD231PS  Z16, Z14, Z12
+	VFMADD231PS  Z16, Z15, Z13
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         R10
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, (DI)
+	VMOVUPS      Z11, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, (DI)
+	VMOVUPS      Z13, K1, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x8x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·dotAVX512x8x2(SB), NOSPLIT, $0-96
+	MOVQ a+0(FP), AX
+	MOVQ ars+16(FP), CX
+	MOVQ acs+24(FP), DX
+	MOVQ brs+40(FP), BX
+	LEAQ (CX)(CX*2), SI
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	JMP    sums
+
+add:
+	MOVQ    c+48(FP), DI
+	MOVQ    ldc+56(FP), R8
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z2
+	VMOVUPS 64(DI), Z3
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z4
+	VMOVUPS 64(DI), Z5
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z6
+	VMOVUPS 64(DI), Z7
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z8
+	VMOVUPS 64(DI), Z9
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z10
+	VMOVUPS 64(DI), Z11
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z12
+	VMOVUPS 64(DI), Z13
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z14
+	VMOVUPS 64(DI), Z15
+	ADDQ    R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	MOVQ b+32(FP), R9
+	MOVQ k+64(FP), R10
+
+k:
+	VMOVUPS      (R9), Z16
+	VMOVUPS      64(R9), Z17
+	ADDQ         BX, R9
+	VBROADCASTSS (DI), Z18
+	VFMADD231PS  Z18, Z16, Z0
+	VFMADD231PS  Z18, Z17, Z1
+	VBROADCASTSS (DI)(CX*1), Z18
+	VFMADD231PS  Z18, Z16, Z2
+	VFMADD231PS  Z18, Z17, Z3
+	VBROADCASTSS (DI)(CX*2), Z18
+	VFMADD231PS  Z18, Z16, Z4
+	VFMADD231PS  Z18, Z17, Z5
+	VBROADCASTSS (DI)(SI*1), Z18
+	VFMADD231PS  Z18, Z16, Z6
+	VFMADD231PS  Z18, Z17, Z7
+	VBROADCASTSS (DI)(CX*4), Z18
+	VFMADD231PS  Z18, Z16, Z8
+	VFMADD231PS  Z18, Z17, Z9
+	VBROADCASTSS (R8), Z18
+	VFMADD231PS  Z18, Z16, Z10
+	VFMADD231PS  Z18, Z17, Z11
+	VBROADCASTSS (R8)(CX*1), Z18
+	VFMADD231PS  Z18, Z16, Z12
+	VFMADD231PS  Z18, Z17, Z13
+	VBROADCASTSS (R8)(CX*2), Z18
+	VFMADD231PS  Z18, Z16, Z14
+	VFMADD231PS  Z18, Z17, Z15
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         R10
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, (DI)
+	VMOVUPS      Z11, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, (DI)
+	VMOVUPS      Z13, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, (DI)
+	VMOVUPS      Z15, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x8x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x8x2tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS   (DI), Z0
+	VMOVUPS.Z 64(DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z2
+	VMOVUPS.Z 64(DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z4
+	VMOVUPS.Z 64(DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z6
+	VMOVUPS.Z 64(DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z8
+	VMOVUPS.Z 64(DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z10
+	VMOVUPS.Z 64(DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z12
+	VMOVUPS.Z 64(DI), K1, Z13
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z14
+	VMOVUPS.Z 64(DI), K1, Z15
+	ADDQ      R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	MOVQ b+32(FP), R9
+	MOVQ k+64(FP), R10
+
+k:
+	VMOVUPS      (R9), Z16
+	VMOVUPS.Z    64(R9), K1, Z17
+	ADDQ         BX, R9
+	VBROADCASTSS (DI), Z18
+	VFMADD231PS  Z18, Z16, Z0
+	VFMADD231PS  Z18, Z17, Z1
+	VBROADCASTSS (DI)(CX*1), Z18
+	VFMADD231PS  Z18, Z16, Z2
+	VFMADD231PS  Z18, Z17, Z3
+	VBROADCASTSS (DI)(CX*2), Z18
+	VFMADD231PS  Z18, Z16, Z4
+	VFMADD231PS  Z18, Z17, Z5
+	VBROADCASTSS (DI)(SI*1), Z18
+	VFMADD231PS  Z18, Z16, Z6
+	VFMADD231PS  Z18, Z17, Z7
+	VBROADCASTSS (DI)(CX*4), Z18
+	VFMADD231PS  Z18, Z16, Z8
+	VFMADD231PS  Z18, Z17, Z9
+	VBROADCASTSS (R8), Z18
+	VFMADD231PS  Z18, Z16, Z10
+	VFMADD231PS  Z18, Z17, Z11
+	VBROADCASTSS (R8)(CX*1), Z18
+	VFMADD231PS  Z18, Z16, Z12
+	VFMADD231PS  Z18, Z17, Z13
+	VBROADCASTSS (R8)(CX*2), Z18
+	VFMADD231PS  Z18, Z16, Z14
+	VFMADD231PS  Z18, Z17, Z15
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         R10
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, (DI)
+	VMOVUPS      Z11, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, (DI)
+	VMOVUPS      Z13, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, (DI)
+	VMOVUPS      Z15, K1, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x9x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·dotAVX512x9x2(SB), NOSPLIT, $0-96
+	MOVQ a+0(FP), AX
+	MOVQ ars+16(FP), CX
+	MOVQ acs+24(FP), DX
+	MOVQ brs+40(FP), BX
+	LEAQ (CX)(CX*2), SI
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	JMP    sums
+
+add:
+	MOVQ    c+48(FP), DI
+	MOVQ    ldc+56(FP), R8
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z2
+	VMOVUPS 64(DI), Z3
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z4
+	VMOVUPS 64(DI), Z5
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z6
+	VMOVUPS 64(DI), Z7
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z8
+	VMOVUPS 64(DI), Z9
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z10
+	VMOVUPS 64(DI), Z11
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z12
+	VMOVUPS 64(DI), Z13
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z14
+	VMOVUPS 64(DI), Z15
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z16
+	VMOVUPS 64(DI), Z17
+	ADDQ    R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	MOVQ b+32(FP), R9
+	MOVQ k+64(FP), R10
+
+k:
+	VMOVUPS      (R9), Z18
+	VMOVUPS      64(R9), Z19
+	ADDQ         BX, R9
+	VBROADCASTSS (DI), Z20
+	VFMADD231PS  Z20, Z18, Z0
+	VFMADD231PS  Z20, Z19, Z1
+	VBROADCASTSS (DI)(CX*1), Z20
+	VFMADD231PS  Z20, Z18, Z2
+	VFMADD231PS  Z20, Z19, Z3
+	VBROADCASTSS (DI)(CX*2), Z20
+	VFMADD231PS  Z20, Z18, Z4
+	VFMADD231PS  Z20, Z19, Z5
+	VBROADCASTSS (DI)(SI*1), Z20
+	VFMADD231PS  Z20, Z18, Z6
+	VFMADD231PS  Z20, Z19, Z7
+	VBROADCASTSS (DI)(CX*4), Z20
+	VFMADD231PS  Z20, Z18, Z8
+	VFMADD231PS  Z20, Z19, Z9
+	VBROADCASTSS (R8), Z20
+	VFMADD231PS  Z20, Z18, Z10
+	VFMADD231PS  Z20, Z19, Z11
+	VBROADCASTSS (R8)(CX*1), Z20
+	VFMADD231PS  Z20, Z18, Z12
+	VFMADD231PS  Z20, Z19, Z13
+	VBROADCASTSS (R8)(CX*2), Z20
+	VFMADD231PS  Z20, Z18, Z14
+	VFMADD231PS  Z20, Z19, Z15
+	VBROADCASTSS (R8)(SI*1), Z20
+	VFMADD231PS  Z20, Z18, Z16
+	VFMADD231PS  Z20, Z19, Z17
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         R10
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, (DI)
+	VMOVUPS      Z11, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, (DI)
+	VMOVUPS      Z13, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, (DI)
+	VMOVUPS      Z15, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, (DI)
+	VMOVUPS      Z17, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x9x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x9x2tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS   (DI), Z0
+	VMOVUPS.Z 64(DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z2
+	VMOVUPS.Z 64(DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z4
+	VMOVUPS.Z 64(DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z6
+	VMOVUPS.Z 64(DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z8
+	VMOVUPS.Z 64(DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z10
+	VMOVUPS.Z 64(DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z12
+	VMOVUPS.Z 64(DI), K1, Z13
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z14
+	VMOVUPS.Z 64(DI), K1, Z15
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z16
+	VMOVUPS.Z 64(DI), K1, Z17
+	ADDQ      R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	MOVQ b+32(FP), R9
+	MOVQ k+64(FP), R10
+
+k:
+	VMOVUPS      (R9), Z18
+	VMOVUPS.Z    64(R9), K1, Z19
+	ADDQ         BX, R9
+	VBROADCASTSS (DI), Z20
+	VFMADD231PS  Z20, Z18, Z0
+	VFMADD231PS  Z20, Z19, Z1
+	VBROADCASTSS (DI)(CX*1), Z20
+	VFMADD231PS  Z20, Z18, Z2
+	VFMADD231PS  Z20, Z19, Z3
+	VBROADCASTSS (DI)(CX*2), Z20
+	VFMADD231PS  Z20, Z18, Z4
+	VFMADD231PS  Z20, Z19, Z5
+	VBROADCASTSS (DI)(SI*1), Z20
+	VFMADD231PS  Z20, Z18, Z6
+	VFMADD231PS  Z20, Z19, Z7
+	VBROADCASTSS (DI)(CX*4), Z20
+	VFMADD231PS  Z20, Z18, Z8
+	VFMADD231PS  Z20, Z19, Z9
+	VBROADCASTSS (R8), Z20
+	VFMADD231PS  Z20, Z18, Z10
+	VFMADD231PS  Z20, Z19, Z11
+	VBROADCASTSS (R8)(CX*1), Z20
+	VFMADD231PS  Z20, Z18, Z12
+	VFMADD231PS  Z20, Z19, Z13
+	VBROADCASTSS (R8)(CX*2), Z20
+	VFMADD231PS  Z20, Z18, Z14
+	VFMADD231PS  Z20, Z19, Z15
+	VBROADCASTSS (R8)(SI*1), Z20
+	VFMADD231PS  Z20, Z18, Z16
+	VFMADD231PS  Z20, Z19, Z17
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         R10
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, (DI)
+	VMOVUPS      Z11, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, (DI)
+	VMOVUPS      Z13, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, (DI)
+	VMOVUPS      Z15, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, (DI)
+	VMOVUPS      Z17, K1, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x10x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·dotAVX512x10x2(SB), NOSPLIT, $0-96
+	MOVQ a+0(FP), AX
+	MOVQ ars+16(FP), CX
+	MOVQ acs+24(FP), DX
+	MOVQ brs+40(FP), BX
+	LEAQ (CX)(CX*2), SI
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	JMP    sums
+
+add:
+	MOVQ    c+48(FP), DI
+	MOVQ    ldc+56(FP), R8
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z2
+	VMOVUPS 64(DI), Z3
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z4
+	VMOVUPS 64(DI), Z5
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z6
+	VMOVUPS 64(DI), Z7
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z8
+	VMOVUPS 64(DI), Z9
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z10
+	VMOVUPS 64(DI), Z11
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z12
+	VMOVUPS 64(DI), Z13
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z14
+	VMOVUPS 64(DI), Z15
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z16
+	VMOVUPS 64(DI), Z17
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z18
+	VMOVUPS 64(DI), Z19
+	ADDQ    R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	MOVQ b+32(FP), R9
+	MOVQ k+64(FP), R10
+
+k:
+	VMOVUPS      (R9), Z20
+	VMOVUPS      64(R9), Z21
+	ADDQ         BX, R9
+	VBROADCASTSS (DI), Z22
+	VFMADD231PS  Z22, Z20, Z0
+	VFMADD231PS  Z22, Z21, Z1
+	VBROADCASTSS (DI)(CX*1), Z22
+	VFMADD231PS  Z22, Z20, Z2
+	VFMADD231PS  Z22, Z21, Z3
+	VBROADCASTSS (DI)(CX*2), Z22
+	VFMADD231PS  Z22, Z20, Z4
+	VFMADD231PS  Z22, Z21, Z5
+	VBROADCASTSS (DI)(SI*1), Z22
+	VFMADD231PS  Z22, Z20, Z6
+	VFMADD231PS  Z22, Z21, Z7
+	VBROADCASTSS (DI)(CX*4), Z22
+	VFMADD231PS  Z22, Z20, Z8
+	VFMADD231PS  Z22, Z21, Z9
+	VBROADCASTSS (R8), Z22
+	VFMADD231PS  Z22, Z20, Z10
+	VFMADD231PS  Z22, Z21, Z11
+	VBROADCASTSS (R8)(CX*1), Z22
+	VFMADD231PS  Z22, Z20, Z12
+	VFMADD231PS  Z22, Z21, Z13
+	VBROADCASTSS (R8)(CX*2), Z22
+	VFMADD231PS  Z22, Z20, Z14
+	VFMADD231PS  Z22, Z21, Z15
+	VBROADCASTSS (R8)(SI*1), Z22
+	VFMADD231PS  Z22, Z20, Z16
+	VFMADD231PS  Z22, Z21, Z17
+	VBROADCASTSS (R8)(CX*4), Z22
+	VFMADD231PS  Z22, Z20, Z18
+	VFMADD231PS  Z22, Z21, Z19
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         R10
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, (DI)
+	VMOVUPS      Z11, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, (DI)
+	VMOVUPS      Z13, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, (DI)
+	VMOVUPS      Z15, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, (DI)
+	VMOVUPS      Z17, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z18, (DI)
+	VMOVUPS      Z19, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x10x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x10x2tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS   (DI), Z0
+	VMOVUPS.Z 64(DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z2
+	VMOVUPS.Z 64(DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z4
+	VMOVUPS.Z 64(DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z6
+	VMOVUPS.Z 64(DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z8
+	VMOVUPS.Z 64(DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z10
+	VMOVUPS.Z 64(DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z12
+	VMOVUPS.Z 64(DI), K1, Z13
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z14
+	VMOVUPS.Z 64(DI), K1, Z15
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z16
+	VMOVUPS.Z 64(DI), K1, Z17
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z18
+	VMOVUPS.Z 64(DI), K1, Z19
+	ADDQ      R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	MOVQ b+32(FP), R9
+	MOVQ k+64(FP), R10
+
+k:
+	VMOVUPS      (R9), Z20
+	VMOVUPS.Z    64(R9), K1, Z21
+	ADDQ         BX, R9
+	VBROADCASTSS (DI), Z22
+	VFMADD231PS  Z22, Z20, Z0
+	VFMADD231PS  Z22, Z21, Z1
+	VBROADCASTSS (DI)(CX*1), Z22
+	VFMADD231PS  Z22, Z20, Z2
+	VFMADD231PS  Z22, Z21, Z3
+	VBROADCASTSS (DI)(CX*2), Z22
+	VFMADD231PS  Z22, Z20, Z4
+	VFMADD231PS  Z22, Z21, Z5
+	VBROADCASTSS (DI)(SI*1), Z22
+	VFMADD231PS  Z22, Z20, Z6
+	VFMADD231PS  Z22, Z21, Z7
+	VBROADCASTSS (DI)(CX*4), Z22
+	VFMADD231PS  Z22, Z20, Z8
+	VFMADD231PS  Z22, Z21, Z9
+	VBROADCASTSS (R8), Z22
+	VFMADD231PS  Z22, Z20, Z10
+	VFMADD231PS  Z22, Z21, Z11
+	VBROADCASTSS (R8)(CX*1), Z22
+	VFMADD231PS  Z22, Z20, Z12
+	VFMADD231PS  Z22, Z21, Z13
+	VBROADCASTSS (R8)(CX*2), Z22
+	VFMADD231PS  Z22, Z20, Z14
+	VFMADD231PS  Z22, Z21, Z15
+	VBROADCASTSS (R8)(SI*1), Z22
+	VFMADD231PS  Z22, Z20, Z16
+	VFMADD231PS  Z22, Z21, Z17
+	VBROADCASTSS (R8)(CX*4), Z22
+	VFMADD231PS  Z22, Z20, Z18
+	VFMADD231PS  Z22, Z21, Z19
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         R10
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, (DI)
+	VMOVUPS      Z11, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, (DI)
+	VMOVUPS      Z13, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, (DI)
+	VMOVUPS      Z15, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, (DI)
+	VMOVUPS      Z17, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z18, (DI)
+	VMOVUPS      Z19, K1, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x11x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·dotAVX512x11x2(SB), NOSPLIT, $0-96
+	MOVQ a+0(FP), AX
+	MOVQ ars+16(FP), CX
+	MOVQ acs+24(FP), DX
+	MOVQ brs+40(FP), BX
+	LEAQ (CX)(CX*2), SI
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	VXORPS Z21, Z21, Z21
+	JMP    sums
+
+add:
+	MOVQ    c+48(FP), DI
+	MOVQ    ldc+56(FP), R8
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z2
+	VMOVUPS 64(DI), Z3
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z4
+	VMOVUPS 64(DI), Z5
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z6
+	VMOVUPS 64(DI), Z7
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z8
+	VMOVUPS 64(DI), Z9
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z10
+	VMOVUPS 64(DI), Z11
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z12
+	VMOVUPS 64(DI), Z13
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z14
+	VMOVUPS 64(DI), Z15
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z16
+	VMOVUPS 64(DI), Z17
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z18
+	VMOVUPS 64(DI), Z19
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z20
+	VMOVUPS 64(DI), Z21
+	ADDQ    R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	LEAQ (R8)(CX*4), R9
+	ADDQ CX, R9
+	MOVQ b+32(FP), R10
+	MOVQ k+64(FP), R11
+
+k:
+	VMOVUPS      (R10), Z22
+	VMOVUPS      64(R10), Z23
 	ADDQ         BX, R10
-	VBROADCASTSS (R9), Z2
+	VBROADCASTSS (DI), Z24
+	VFMADD231PS  Z24, Z22, Z0
+	VFMADD231PS  Z24, Z23, Z1
+	VBROADCASTSS (DI)(CX*1), Z24
+	VFMADD231PS  Z24, Z22, Z2
+	VFMADD231PS  Z24, Z23, Z3
+	VBROADCASTSS (DI)(CX*2), Z24
+	VFMADD231PS  Z24, Z22, Z4
+	VFMADD231PS  Z24, Z23, Z5
+	VBROADCASTSS (DI)(SI*1), Z24
+	VFMADD231PS  Z24, Z22, Z6
+	VFMADD231PS  Z24, Z23, Z7
+	VBROADCASTSS (DI)(CX*4), Z24
+	VFMADD231PS  Z24, Z22, Z8
+	VFMADD231PS  Z24, Z23, Z9
+	VBROADCASTSS (R8), Z24
+	VFMADD231PS  Z24, Z22, Z10
+	VFMADD231PS  Z24, Z23, Z11
+	VBROADCASTSS (R8)(CX*1), Z24
+	VFMADD231PS  Z24, Z22, Z12
+	VFMADD231PS  Z24, Z23, Z13
+	VBROADCASTSS (R8)(CX*2), Z24
+	VFMADD231PS  Z24, Z22, Z14
+	VFMADD231PS  Z24, Z23, Z15
+	VBROADCASTSS (R8)(SI*1), Z24
+	VFMADD231PS  Z24, Z22, Z16
+	VFMADD231PS  Z24, Z23, Z17
+	VBROADCASTSS (R8)(CX*4), Z24
+	VFMADD231PS  Z24, Z22, Z18
+	VFMADD231PS  Z24, Z23, Z19
+	VBROADCASTSS (R9), Z24
+	VFMADD231PS  Z24, Z22, Z20
+	VFMADD231PS  Z24, Z23, Z21
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	DECQ         R11
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, (DI)
+	VMOVUPS      Z11, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, (DI)
+	VMOVUPS      Z13, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, (DI)
+	VMOVUPS      Z15, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, (DI)
+	VMOVUPS      Z17, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z18, (DI)
+	VMOVUPS      Z19, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z20, (DI)
+	VMOVUPS      Z21, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x11x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x11x2tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	VXORPS Z21, Z21, Z21
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS   (DI), Z0
+	VMOVUPS.Z 64(DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z2
+	VMOVUPS.Z 64(DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z4
+	VMOVUPS.Z 64(DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z6
+	VMOVUPS.Z 64(DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z8
+	VMOVUPS.Z 64(DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z10
+	VMOVUPS.Z 64(DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z12
+	VMOVUPS.Z 64(DI), K1, Z13
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z14
+	VMOVUPS.Z 64(DI), K1, Z15
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z16
+	VMOVUPS.Z 64(DI), K1, Z17
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z18
+	VMOVUPS.Z 64(DI), K1, Z19
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z20
+	VMOVUPS.Z 64(DI), K1, Z21
+	ADDQ      R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	LEAQ (R8)(CX*4), R9
+	ADDQ CX, R9
+	MOVQ b+32(FP), R10
+	MOVQ k+64(FP), R11
+
+k:
+	VMOVUPS      (R10), Z22
+	VMOVUPS.Z    64(R10), K1, Z23
+	ADDQ         BX, R10
+	VBROADCASTSS (DI), Z24
+	VFMADD231PS  Z24, Z22, Z0
+	VFMADD231PS  Z24, Z23, Z1
+	VBROADCASTSS (DI)(CX*1), Z24
+	VFMADD231PS  Z24, Z22, Z2
+	VFMADD231PS  Z24, Z23, Z3
+	VBROADCASTSS (DI)(CX*2), Z24
+	VFMADD231PS  Z24, Z22, Z4
+	VFMADD231PS  Z24, Z23, Z5
+	VBROADCASTSS (DI)(SI*1), Z24
+	VFMADD231PS  Z24, Z22, Z6
+	VFMADD231PS  Z24, Z23, Z7
+	VBROADCASTSS (DI)(CX*4), Z24
+	VFMADD231PS  Z24, Z22, Z8
+	VFMADD231PS  Z24, Z23, Z9
+	VBROADCASTSS (R8), Z24
+	VFMADD231PS  Z24, Z22, Z10
+	VFMADD231PS  Z24, Z23, Z11
+	VBROADCASTSS (R8)(CX*1), Z24
+	VFMADD231PS  Z24, Z22, Z12
+	VFMADD231PS  Z24, Z23, Z13
+	VBROADCASTSS (R8)(CX*2), Z24
+	VFMADD231PS  Z24, Z22, Z14
+	VFMADD231PS  Z24, Z23, Z15
+	VBROADCASTSS (R8)(SI*1), Z24
+	VFMADD231PS  Z24, Z22, Z16
+	VFMADD231PS  Z24, Z23, Z17
+	VBROADCASTSS (R8)(CX*4), Z24
+	VFMADD231PS  Z24, Z22, Z18
+	VFMADD231PS  Z24, Z23, Z19
+	VBROADCASTSS (R9), Z24
+	VFMADD231PS  Z24, Z22, Z20
+	VFMADD231PS  Z24, Z23, Z21
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	DECQ         R11
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, (DI)
+	VMOVUPS      Z11, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, (DI)
+	VMOVUPS      Z13, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, (DI)
+	VMOVUPS      Z15, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, (DI)
+	VMOVUPS      Z17, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z18, (DI)
+	VMOVUPS      Z19, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z20, (DI)
+	VMOVUPS      Z21, K1, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x12x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·dotAVX512x12x2(SB), NOSPLIT, $0-96
+	MOVQ a+0(FP), AX
+	MOVQ ars+16(FP), CX
+	MOVQ acs+24(FP), DX
+	MOVQ brs+40(FP), BX
+	LEAQ (CX)(CX*2), SI
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	VXORPS Z21, Z21, Z21
+	VXORPS Z22, Z22, Z22
+	VXORPS Z23, Z23, Z23
+	JMP    sums
+
+add:
+	MOVQ    c+48(FP), DI
+	MOVQ    ldc+56(FP), R8
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z2
+	VMOVUPS 64(DI), Z3
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z4
+	VMOVUPS 64(DI), Z5
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z6
+	VMOVUPS 64(DI), Z7
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z8
+	VMOVUPS 64(DI), Z9
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z10
+	VMOVUPS 64(DI), Z11
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z12
+	VMOVUPS 64(DI), Z13
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z14
+	VMOVUPS 64(DI), Z15
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z16
+	VMOVUPS 64(DI), Z17
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z18
+	VMOVUPS 64(DI), Z19
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z20
+	VMOVUPS 64(DI), Z21
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z22
+	VMOVUPS 64(DI), Z23
+	ADDQ    R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	LEAQ (R8)(CX*4), R9
+	ADDQ CX, R9
+	MOVQ b+32(FP), R10
+	MOVQ k+64(FP), R11
+
+k:
+	VMOVUPS      (R10), Z24
+	VMOVUPS      64(R10), Z25
+	ADDQ         BX, R10
+	VBROADCASTSS (DI), Z26
+	VFMADD231PS  Z26, Z24, Z0
+	VFMADD231PS  Z26, Z25, Z1
+	VBROADCASTSS (DI)(CX*1), Z26
+	VFMADD231PS  Z26, Z24, Z2
+	VFMADD231PS  Z26, Z25, Z3
+	VBROADCASTSS (DI)(CX*2), Z26
+	VFMADD231PS  Z26, Z24, Z4
+	VFMADD231PS  Z26, Z25, Z5
+	VBROADCASTSS (DI)(SI*1), Z26
+	VFMADD231PS  Z26, Z24, Z6
+	VFMADD231PS  Z26, Z25, Z7
+	VBROADCASTSS (DI)(CX*4), Z26
+	VFMADD231PS  Z26, Z24, Z8
+	VFMADD231PS  Z26, Z25, Z9
+	VBROADCASTSS (R8), Z26
+	VFMADD231PS  Z26, Z24, Z10
+	VFMADD231PS  Z26, Z25, Z11
+	VBROADCASTSS (R8)(CX*1), Z26
+	VFMADD231PS  Z26, Z24, Z12
+	VFMADD231PS  Z26, Z25, Z13
+	VBROADCASTSS (R8)(CX*2), Z26
+	VFMADD231PS  Z26, Z24, Z14
+	VFMADD231PS  Z26, Z25, Z15
+	VBROADCASTSS (R8)(SI*1), Z26
+	VFMADD231PS  Z26, Z24, Z16
+	VFMADD231PS  Z26, Z25, Z17
+	VBROADCASTSS (R8)(CX*4), Z26
+	VFMADD231PS  Z26, Z24, Z18
+	VFMADD231PS  Z26, Z25, Z19
+	VBROADCASTSS (R9), Z26
+	VFMADD231PS  Z26, Z24, Z20
+	VFMADD231PS  Z26, Z25, Z21
+	VBROADCASTSS (R9)(CX*1), Z26
+	VFMADD231PS  Z26, Z24, Z22
+	VFMADD231PS  Z26, Z25, Z23
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	DECQ         R11
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, (DI)
+	VMOVUPS      Z11, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, (DI)
+	VMOVUPS      Z13, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, (DI)
+	VMOVUPS      Z15, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, (DI)
+	VMOVUPS      Z17, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z18, (DI)
+	VMOVUPS      Z19, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z20, (DI)
+	VMOVUPS      Z21, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z22, (DI)
+	VMOVUPS      Z23, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x12x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x12x2tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	VXORPS Z21, Z21, Z21
+	VXORPS Z22, Z22, Z22
+	VXORPS Z23, Z23, Z23
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS   (DI), Z0
+	VMOVUPS.Z 64(DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z2
+	VMOVUPS.Z 64(DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z4
+	VMOVUPS.Z 64(DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z6
+	VMOVUPS.Z 64(DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z8
+	VMOVUPS.Z 64(DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z10
+	VMOVUPS.Z 64(DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z12
+	VMOVUPS.Z 64(DI), K1, Z13
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z14
+	VMOVUPS.Z 64(DI), K1, Z15
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z16
+	VMOVUPS.Z 64(DI), K1, Z17
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z18
+	VMOVUPS.Z 64(DI), K1, Z19
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z20
+	VMOVUPS.Z 64(DI), K1, Z21
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z22
+	VMOVUPS.Z 64(DI), K1, Z23
+	ADDQ      R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	LEAQ (R8)(CX*4), R9
+	ADDQ CX, R9
+	MOVQ b+32(FP), R10
+	MOVQ k+64(FP), R11
+
+k:
+	VMOVUPS      (R10), Z24
+	VMOVUPS.Z    64(R10), K1, Z25
+	ADDQ         BX, R10
+	VBROADCASTSS (DI), Z26
+	VFMADD231PS  Z26, Z24, Z0
+	VFMADD231PS  Z26, Z25, Z1
+	VBROADCASTSS (DI)(CX*1), Z26
+	VFMADD231PS  Z26, Z24, Z2
+	VFMADD231PS  Z26, Z25, Z3
+	VBROADCASTSS (DI)(CX*2), Z26
+	VFMADD231PS  Z26, Z24, Z4
+	VFMADD231PS  Z26, Z25, Z5
+	VBROADCASTSS (DI)(SI*1), Z26
+	VFMADD231PS  Z26, Z24, Z6
+	VFMADD231PS  Z26, Z25, Z7
+	VBROADCASTSS (DI)(CX*4), Z26
+	VFMADD231PS  Z26, Z24, Z8
+	VFMADD231PS  Z26, Z25, Z9
+	VBROADCASTSS (R8), Z26
+	VFMADD231PS  Z26, Z24, Z10
+	VFMADD231PS  Z26, Z25, Z11
+	VBROADCASTSS (R8)(CX*1), Z26
+	VFMADD231PS  Z26, Z24, Z12
+	VFMADD231PS  Z26, Z25, Z13
+	VBROADCASTSS (R8)(CX*2), Z26
+	VFMADD231PS  Z26, Z24, Z14
+	VFMADD231PS  Z26, Z25, Z15
+	VBROADCASTSS (R8)(SI*1), Z26
+	VFMADD231PS  Z26, Z24, Z16
+	VFMADD231PS  Z26, Z25, Z17
+	VBROADCASTSS (R8)(CX*4), Z26
+	VFMADD231PS  Z26, Z24, Z18
+	VFMADD231PS  Z26, Z25, Z19
+	VBROADCASTSS (R9), Z26
+	VFMADD231PS  Z26, Z24, Z20
+	VFMADD231PS  Z26, Z25, Z21
+	VBROADCASTSS (R9)(CX*1), Z26
+	VFMADD231PS  Z26, Z24, Z22
+	VFMADD231PS  Z26, Z25, Z23
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	DECQ         R11
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, (DI)
+	VMOVUPS      Z11, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, (DI)
+	VMOVUPS      Z13, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, (DI)
+	VMOVUPS      Z15, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, (DI)
+	VMOVUPS      Z17, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z18, (DI)
+	VMOVUPS      Z19, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z20, (DI)
+	VMOVUPS      Z21, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z22, (DI)
+	VMOVUPS      Z23, K1, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x13x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·dotAVX512x13x2(SB), NOSPLIT, $0-96
+	MOVQ a+0(FP), AX
+	MOVQ ars+16(FP), CX
+	MOVQ acs+24(FP), DX
+	MOVQ brs+40(FP), BX
+	LEAQ (CX)(CX*2), SI
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	VXORPS Z21, Z21, Z21
+	VXORPS Z22, Z22, Z22
+	VXORPS Z23, Z23, Z23
+	VXORPS Z24, Z24, Z24
+	VXORPS Z25, Z25, Z25
+	JMP    sums
+
+add:
+	MOVQ    c+48(FP), DI
+	MOVQ    ldc+56(FP), R8
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z2
+	VMOVUPS 64(DI), Z3
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z4
+	VMOVUPS 64(DI), Z5
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z6
+	VMOVUPS 64(DI), Z7
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z8
+	VMOVUPS 64(DI), Z9
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z10
+	VMOVUPS 64(DI), Z11
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z12
+	VMOVUPS 64(DI), Z13
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z14
+	VMOVUPS 64(DI), Z15
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z16
+	VMOVUPS 64(DI), Z17
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z18
+	VMOVUPS 64(DI), Z19
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z20
+	VMOVUPS 64(DI), Z21
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z22
+	VMOVUPS 64(DI), Z23
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z24
+	VMOVUPS 64(DI), Z25
+	ADDQ    R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	LEAQ (R8)(CX*4), R9
+	ADDQ CX, R9
+	MOVQ b+32(FP), R10
+	MOVQ k+64(FP), R11
+
+k:
+	VMOVUPS      (R10), Z26
+	VMOVUPS      64(R10), Z27
+	ADDQ         BX, R10
+	VBROADCASTSS (DI), Z28
+	VFMADD231PS  Z28, Z26, Z0
+	VFMADD231PS  Z28, Z27, Z1
+	VBROADCASTSS (DI)(CX*1), Z28
+	VFMADD231PS  Z28, Z26, Z2
+	VFMADD231PS  Z28, Z27, Z3
+	VBROADCASTSS (DI)(CX*2), Z28
+	VFMADD231PS  Z28, Z26, Z4
+	VFMADD231PS  Z28, Z27, Z5
+	VBROADCASTSS (DI)(SI*1), Z28
+	VFMADD231PS  Z28, Z26, Z6
+	VFMADD231PS  Z28, Z27, Z7
+	VBROADCASTSS (DI)(CX*4), Z28
+	VFMADD231PS  Z28, Z26, Z8
+	VFMADD231PS  Z28, Z27, Z9
+	VBROADCASTSS (R8), Z28
+	VFMADD231PS  Z28, Z26, Z10
+	VFMADD231PS  Z28, Z27, Z11
+	VBROADCASTSS (R8)(CX*1), Z28
+	VFMADD231PS  Z28, Z26, Z12
+	VFMADD231PS  Z28, Z27, Z13
+	VBROADCASTSS (R8)(CX*2), Z28
+	VFMADD231PS  Z28, Z26, Z14
+	VFMADD231PS  Z28, Z27, Z15
+	VBROADCASTSS (R8)(SI*1), Z28
+	VFMADD231PS  Z28, Z26, Z16
+	VFMADD231PS  Z28, Z27, Z17
+	VBROADCASTSS (R8)(CX*4), Z28
+	VFMADD231PS  Z28, Z26, Z18
+	VFMADD231PS  Z28, Z27, Z19
+	VBROADCASTSS (R9), Z28
+	VFMADD231PS  Z28, Z26, Z20
+	VFMADD231PS  Z28, Z27, Z21
+	VBROADCASTSS (R9)(CX*1), Z28
+	VFMADD231PS  Z28, Z26, Z22
+	VFMADD231PS  Z28, Z27, Z23
+	VBROADCASTSS (R9)(CX*2), Z28
+	VFMADD231PS  Z28, Z26, Z24
+	VFMADD231PS  Z28, Z27, Z25
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	DECQ         R11
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, (DI)
+	VMOVUPS      Z11, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, (DI)
+	VMOVUPS      Z13, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, (DI)
+	VMOVUPS      Z15, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, (DI)
+	VMOVUPS      Z17, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z18, (DI)
+	VMOVUPS      Z19, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z20, (DI)
+	VMOVUPS      Z21, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z22, (DI)
+	VMOVUPS      Z23, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z24, (DI)
+	VMOVUPS      Z25, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x13x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x13x2tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	VXORPS Z21, Z21, Z21
+	VXORPS Z22, Z22, Z22
+	VXORPS Z23, Z23, Z23
+	VXORPS Z24, Z24, Z24
+	VXORPS Z25, Z25, Z25
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS   (DI), Z0
+	VMOVUPS.Z 64(DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z2
+	VMOVUPS.Z 64(DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z4
+	VMOVUPS.Z 64(DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z6
+	VMOVUPS.Z 64(DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z8
+	VMOVUPS.Z 64(DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z10
+	VMOVUPS.Z 64(DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z12
+	VMOVUPS.Z 64(DI), K1, Z13
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z14
+	VMOVUPS.Z 64(DI), K1, Z15
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z16
+	VMOVUPS.Z 64(DI), K1, Z17
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z18
+	VMOVUPS.Z 64(DI), K1, Z19
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z20
+	VMOVUPS.Z 64(DI), K1, Z21
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z22
+	VMOVUPS.Z 64(DI), K1, Z23
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z24
+	VMOVUPS.Z 64(DI), K1, Z25
+	ADDQ      R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	LEAQ (R8)(CX*4), R9
+	ADDQ CX, R9
+	MOVQ b+32(FP), R10
+	MOVQ k+64(FP), R11
+
+k:
+	VMOVUPS      (R10), Z26
+	VMOVUPS.Z    64(R10), K1, Z27
+	ADDQ         BX, R10
+	VBROADCASTSS (DI), Z28
+	VFMADD231PS  Z28, Z26, Z0
+	VFMADD231PS  Z28, Z27, Z1
+	VBROADCASTSS (DI)(CX*1), Z28
+	VFMADD231PS  Z28, Z26, Z2
+	VFMADD231PS  Z28, Z27, Z3
+	VBROADCASTSS (DI)(CX*2), Z28
+	VFMADD231PS  Z28, Z26, Z4
+	VFMADD231PS  Z28, Z27, Z5
+	VBROADCASTSS (DI)(SI*1), Z28
+	VFMADD231PS  Z28, Z26, Z6
+	VFMADD231PS  Z28, Z27, Z7
+	VBROADCASTSS (DI)(CX*4), Z28
+	VFMADD231PS  Z28, Z26, Z8
+	VFMADD231PS  Z28, Z27, Z9
+	VBROADCASTSS (R8), Z28
+	VFMADD231PS  Z28, Z26, Z10
+	VFMADD231PS  Z28, Z27, Z11
+	VBROADCASTSS (R8)(CX*1), Z28
+	VFMADD231PS  Z28, Z26, Z12
+	VFMADD231PS  Z28, Z27, Z13
+	VBROADCASTSS (R8)(CX*2), Z28
+	VFMADD231PS  Z28, Z26, Z14
+	VFMADD231PS  Z28, Z27, Z15
+	VBROADCASTSS (R8)(SI*1), Z28
+	VFMADD231PS  Z28, Z26, Z16
+	VFMADD231PS  Z28, Z27, Z17
+	VBROADCASTSS (R8)(CX*4), Z28
+	VFMADD231PS  Z28, Z26, Z18
+	VFMADD231PS  Z28, Z27, Z19
+	VBROADCASTSS (R9), Z28
+	VFMADD231PS  Z28, Z26, Z20
+	VFMADD231PS  Z28, Z27, Z21
+	VBROADCASTSS (R9)(CX*1), Z28
+	VFMADD231PS  Z28, Z26, Z22
+	VFMADD231PS  Z28, Z27, Z23
+	VBROADCASTSS (R9)(CX*2), Z28
+	VFMADD231PS  Z28, Z26, Z24
+	VFMADD231PS  Z28, Z27, Z25
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	DECQ         R11
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, (DI)
+	VMOVUPS      Z11, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, (DI)
+	VMOVUPS      Z13, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, (DI)
+	VMOVUPS      Z15, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, (DI)
+	VMOVUPS      Z17, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z18, (DI)
+	VMOVUPS      Z19, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z20, (DI)
+	VMOVUPS      Z21, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z22, (DI)
+	VMOVUPS      Z23, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z24, (DI)
+	VMOVUPS      Z25, K1, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x14x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·dotAVX512x14x2(SB), NOSPLIT, $0-96
+	MOVQ a+0(FP), AX
+	MOVQ ars+16(FP), CX
+	MOVQ acs+24(FP), DX
+	MOVQ brs+40(FP), BX
+	LEAQ (CX)(CX*2), SI
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	VXORPS Z21, Z21, Z21
+	VXORPS Z22, Z22, Z22
+	VXORPS Z23, Z23, Z23
+	VXORPS Z24, Z24, Z24
+	VXORPS Z25, Z25, Z25
+	VXORPS Z26, Z26, Z26
+	VXORPS Z27, Z27, Z27
+	JMP    sums
+
+add:
+	MOVQ    c+48(FP), DI
+	MOVQ    ldc+56(FP), R8
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z2
+	VMOVUPS 64(DI), Z3
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z4
+	VMOVUPS 64(DI), Z5
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z6
+	VMOVUPS 64(DI), Z7
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z8
+	VMOVUPS 64(DI), Z9
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z10
+	VMOVUPS 64(DI), Z11
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z12
+	VMOVUPS 64(DI), Z13
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z14
+	VMOVUPS 64(DI), Z15
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z16
+	VMOVUPS 64(DI), Z17
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z18
+	VMOVUPS 64(DI), Z19
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z20
+	VMOVUPS 64(DI), Z21
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z22
+	VMOVUPS 64(DI), Z23
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z24
+	VMOVUPS 64(DI), Z25
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z26
+	VMOVUPS 64(DI), Z27
+	ADDQ    R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	LEAQ (R8)(CX*4), R9
+	ADDQ CX, R9
+	MOVQ b+32(FP), R10
+	MOVQ k+64(FP), R11
+
+k:
+	VMOVUPS      (R10), Z28
+	VMOVUPS      64(R10), Z29
+	ADDQ         BX, R10
+	VBROADCASTSS (DI), Z30
+	VFMADD231PS  Z30, Z28, Z0
+	VFMADD231PS  Z30, Z29, Z1
+	VBROADCASTSS (DI)(CX*1), Z30
+	VFMADD231PS  Z30, Z28, Z2
+	VFMADD231PS  Z30, Z29, Z3
+	VBROADCASTSS (DI)(CX*2), Z30
+	VFMADD231PS  Z30, Z28, Z4
+	VFMADD231PS  Z30, Z29, Z5
+	VBROADCASTSS (DI)(SI*1), Z30
+	VFMADD231PS  Z30, Z28, Z6
+	VFMADD231PS  Z30, Z29, Z7
+	VBROADCASTSS (DI)(CX*4), Z30
+	VFMADD231PS  Z30, Z28, Z8
+	VFMADD231PS  Z30, Z29, Z9
+	VBROADCASTSS (R8), Z30
+	VFMADD231PS  Z30, Z28, Z10
+	VFMADD231PS  Z30, Z29, Z11
+	VBROADCASTSS (R8)(CX*1), Z30
+	VFMADD231PS  Z30, Z28, Z12
+	VFMADD231PS  Z30, Z29, Z13
+	VBROADCASTSS (R8)(CX*2), Z30
+	VFMADD231PS  Z30, Z28, Z14
+	VFMADD231PS  Z30, Z29, Z15
+	VBROADCASTSS (R8)(SI*1), Z30
+	VFMADD231PS  Z30, Z28, Z16
+	VFMADD231PS  Z30, Z29, Z17
+	VBROADCASTSS (R8)(CX*4), Z30
+	VFMADD231PS  Z30, Z28, Z18
+	VFMADD231PS  Z30, Z29, Z19
+	VBROADCASTSS (R9), Z30
+	VFMADD231PS  Z30, Z28, Z20
+	VFMADD231PS  Z30, Z29, Z21
+	VBROADCASTSS (R9)(CX*1), Z30
+	VFMADD231PS  Z30, Z28, Z22
+	VFMADD231PS  Z30, Z29, Z23
+	VBROADCASTSS (R9)(CX*2), Z30
+	VFMADD231PS  Z30, Z28, Z24
+	VFMADD231PS  Z30, Z29, Z25
+	VBROADCASTSS (R9)(SI*1), Z30
+	VFMADD231PS  Z30, Z28, Z26
+	VFMADD231PS  Z30, Z29, Z27
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	DECQ         R11
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, (DI)
+	VMOVUPS      Z11, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, (DI)
+	VMOVUPS      Z13, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, (DI)
+	VMOVUPS      Z15, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, (DI)
+	VMOVUPS      Z17, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z18, (DI)
+	VMOVUPS      Z19, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z20, (DI)
+	VMOVUPS      Z21, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z22, (DI)
+	VMOVUPS      Z23, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z24, (DI)
+	VMOVUPS      Z25, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z26, (DI)
+	VMOVUPS      Z27, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x14x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x14x2tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	VXORPS Z21, Z21, Z21
+	VXORPS Z22, Z22, Z22
+	VXORPS Z23, Z23, Z23
+	VXORPS Z24, Z24, Z24
+	VXORPS Z25, Z25, Z25
+	VXORPS Z26, Z26, Z26
+	VXORPS Z27, Z27, Z27
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS   (DI), Z0
+	VMOVUPS.Z 64(DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z2
+	VMOVUPS.Z 64(DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z4
+	VMOVUPS.Z 64(DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z6
+	VMOVUPS.Z 64(DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z8
+	VMOVUPS.Z 64(DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z10
+	VMOVUPS.Z 64(DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z12
+	VMOVUPS.Z 64(DI), K1, Z13
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z14
+	VMOVUPS.Z 64(DI), K1, Z15
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z16
+	VMOVUPS.Z 64(DI), K1, Z17
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z18
+	VMOVUPS.Z 64(DI), K1, Z19
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z20
+	VMOVUPS.Z 64(DI), K1, Z21
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z22
+	VMOVUPS.Z 64(DI), K1, Z23
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z24
+	VMOVUPS.Z 64(DI), K1, Z25
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z26
+	VMOVUPS.Z 64(DI), K1, Z27
+	ADDQ      R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	LEAQ (R8)(CX*4), R9
+	ADDQ CX, R9
+	MOVQ b+32(FP), R10
+	MOVQ k+64(FP), R11
+
+k:
+	VMOVUPS      (R10), Z28
+	VMOVUPS.Z    64(R10), K1, Z29
+	ADDQ         BX, R10
+	VBROADCASTSS (DI), Z30
+	VFMADD231PS  Z30, Z28, Z0
+	VFMADD231PS  Z30, Z29, Z1
+	VBROADCASTSS (DI)(CX*1), Z30
+	VFMADD231PS  Z30, Z28, Z2
+	VFMADD231PS  Z30, Z29, Z3
+	VBROADCASTSS (DI)(CX*2), Z30
+	VFMADD231PS  Z30, Z28, Z4
+	VFMADD231PS  Z30, Z29, Z5
+	VBROADCASTSS (DI)(SI*1), Z30
+	VFMADD231PS  Z30, Z28, Z6
+	VFMADD231PS  Z30, Z29, Z7
+	VBROADCASTSS (DI)(CX*4), Z30
+	VFMADD231PS  Z30, Z28, Z8
+	VFMADD231PS  Z30, Z29, Z9
+	VBROADCASTSS (R8), Z30
+	VFMADD231PS  Z30, Z28, Z10
+	VFMADD231PS  Z30, Z29, Z11
+	VBROADCASTSS (R8)(CX*1), Z30
+	VFMADD231PS  Z30, Z28, Z12
+	VFMADD231PS  Z30, Z29, Z13
+	VBROADCASTSS (R8)(CX*2), Z30
+	VFMADD231PS  Z30, Z28, Z14
+	VFMADD231PS  Z30, Z29, Z15
+	VBROADCASTSS (R8)(SI*1), Z30
+	VFMADD231PS  Z30, Z28, Z16
+	VFMADD231PS  Z30, Z29, Z17
+	VBROADCASTSS (R8)(CX*4), Z30
+	VFMADD231PS  Z30, Z28, Z18
+	VFMADD231PS  Z30, Z29, Z19
+	VBROADCASTSS (R9), Z30
+	VFMADD231PS  Z30, Z28, Z20
+	VFMADD231PS  Z30, Z29, Z21
+	VBROADCASTSS (R9)(CX*1), Z30
+	VFMADD231PS  Z30, Z28, Z22
+	VFMADD231PS  Z30, Z29, Z23
+	VBROADCASTSS (R9)(CX*2), Z30
+	VFMADD231PS  Z30, Z28, Z24
+	VFMADD231PS  Z30, Z29, Z25
+	VBROADCASTSS (R9)(SI*1), Z30
+	VFMADD231PS  Z30, Z28, Z26
+	VFMADD231PS  Z30, Z29, Z27
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	DECQ         R11
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, (DI)
+	VMOVUPS      Z11, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, (DI)
+	VMOVUPS      Z13, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, (DI)
+	VMOVUPS      Z15, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, (DI)
+	VMOVUPS      Z17, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z18, (DI)
+	VMOVUPS      Z19, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z20, (DI)
+	VMOVUPS      Z21, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z22, (DI)
+	VMOVUPS      Z23, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z24, (DI)
+	VMOVUPS      Z25, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z26, (DI)
+	VMOVUPS      Z27, K1, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x1x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x1x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), CX
+	MOVQ  brs+40(FP), DX
+	MOVQ  lanes+80(FP), BX
+	MOVQ  $-1, SI
+	BZHIQ BX, SI, SI
+	KMOVW SI, K1
+
+tile:
+	MOVQ   add+88(FP), BX
+	TESTQ  BX, BX
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), BX
+	MOVQ      ldc+56(FP), SI
+	VMOVUPS.Z (BX), K1, Z0
+	ADDQ      SI, BX
+
+sums:
+	MOVQ AX, BX
+	MOVQ b+32(FP), SI
+	MOVQ k+64(FP), DI
+
+k:
+	VMOVUPS.Z    (SI), K1, Z1
+	ADDQ         DX, SI
+	VBROADCASTSS (BX), Z2
 	VFMADD231PS  Z2, Z1, Z0
-	ADDQ         DX, R9
-	DECQ         R11
+	ADDQ         CX, BX
+	DECQ         DI
 	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, K1, (R9)
-	IMUL3Q       $0x01, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x01, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
+	MOVQ         c+48(FP), BX
+	MOVQ         ldc+56(FP), SI
+	VMOVUPS      Z0, K1, (BX)
+	ADDQ         SI, BX
+	MOVQ         BX, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x2x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F
-TEXT ·dotAVX512x2x2(SB), NOSPLIT, $0-80
-	MOVQ a+0(FP), AX
-	MOVQ ars+8(FP), CX
-	MOVQ acs+16(FP), DX
-	MOVQ brs+32(FP), BX
-	MOVQ c+40(FP), SI
-	MOVQ ldc+48(FP), DI
-	MOVQ tiles+64(FP), R8
-
-tile:
-	MOVQ    SI, R9
-	VMOVUPS (R9), Z0
-	VMOVUPS 64(R9), Z1
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z2
-	VMOVUPS 64(R9), Z3
-	MOVQ    AX, R9
-	MOVQ    b+24(FP), R10
-	MOVQ    k+56(FP), R11
-
-k:
-	VMOVUPS      (R10), Z4
-	VMOVUPS      64(R10), Z5
-	ADDQ         BX, R10
-	VBROADCASTSS (R9), Z6
-	VFMADD231PS  Z6, Z4, Z0
-	VFMADD231PS  Z6, Z5, Z1
-	VBROADCASTSS (R9)(CX*1), Z6
-	VFMADD231PS  Z6, Z4, Z2
-	VFMADD231PS  Z6, Z5, Z3
-	ADDQ         DX, R9
-	DECQ         R11
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, (R9)
-	VMOVUPS      Z1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, (R9)
-	VMOVUPS      Z3, 64(R9)
-	IMUL3Q       $0x02, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x02, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX512x2x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·dotAVX512x2x2tail(SB), NOSPLIT, $0-80
+// func dotAVX512x2x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x2x1tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
-	MOVQ  ars+8(FP), CX
-	MOVQ  acs+16(FP), DX
-	MOVQ  brs+32(FP), BX
-	MOVQ  c+40(FP), SI
-	MOVQ  ldc+48(FP), DI
-	MOVQ  tiles+64(FP), R8
-	MOVQ  lanes+72(FP), R9
-	MOVQ  $-1, R10
-	BZHIQ R9, R10, R10
-	KMOVW R10, K1
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	MOVQ  lanes+80(FP), SI
+	MOVQ  $-1, DI
+	BZHIQ SI, DI, DI
+	KMOVW DI, K1
 
 tile:
-	MOVQ      SI, R9
-	VMOVUPS   (R9), Z0
-	VMOVUPS.Z 64(R9), K1, Z1
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z2
-	VMOVUPS.Z 64(R9), K1, Z3
-	MOVQ      AX, R9
-	MOVQ      b+24(FP), R10
-	MOVQ      k+56(FP), R11
+	MOVQ   add+88(FP), SI
+	TESTQ  SI, SI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), SI
+	MOVQ      ldc+56(FP), DI
+	VMOVUPS.Z (SI), K1, Z0
+	ADDQ      DI, SI
+	VMOVUPS.Z (SI), K1, Z1
+	ADDQ      DI, SI
+
+sums:
+	MOVQ AX, SI
+	MOVQ b+32(FP), DI
+	MOVQ k+64(FP), R8
 
 k:
-	VMOVUPS      (R10), Z4
-	VMOVUPS.Z    64(R10), K1, Z5
-	ADDQ         BX, R10
-	VBROADCASTSS (R9), Z6
-	VFMADD231PS  Z6, Z4, Z0
-	VFMADD231PS  Z6, Z5, Z1
-	VBROADCASTSS (R9)(CX*1), Z6
-	VFMADD231PS  Z6, Z4, Z2
-	VFMADD231PS  Z6, Z5, Z3
-	ADDQ         DX, R9
-	DECQ         R11
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, (R9)
-	VMOVUPS      Z1, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, (R9)
-	VMOVUPS      Z3, K1, 64(R9)
-	IMUL3Q       $0x02, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x02, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX512x2x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·dotAVX512x2x1tail(SB), NOSPLIT, $0-80
-	MOVQ  a+0(FP), AX
-	MOVQ  ars+8(FP), CX
-	MOVQ  acs+16(FP), DX
-	MOVQ  brs+32(FP), BX
-	MOVQ  c+40(FP), SI
-	MOVQ  ldc+48(FP), DI
-	MOVQ  tiles+64(FP), R8
-	MOVQ  lanes+72(FP), R9
-	MOVQ  $-1, R10
-	BZHIQ R9, R10, R10
-	KMOVW R10, K1
-
-tile:
-	MOVQ      SI, R9
-	VMOVUPS.Z (R9), K1, Z0
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z1
-	MOVQ      AX, R9
-	MOVQ      b+24(FP), R10
-	MOVQ      k+56(FP), R11
-
-k:
-	VMOVUPS.Z    (R10), K1, Z2
-	ADDQ         BX, R10
-	VBROADCASTSS (R9), Z3
+	VMOVUPS.Z    (DI), K1, Z2
+	ADDQ         BX, DI
+	VBROADCASTSS (SI), Z3
 	VFMADD231PS  Z3, Z2, Z0
-	VBROADCASTSS (R9)(CX*1), Z3
+	VBROADCASTSS (SI)(CX*1), Z3
 	VFMADD231PS  Z3, Z2, Z1
-	ADDQ         DX, R9
-	DECQ         R11
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z1, K1, (R9)
-	IMUL3Q       $0x02, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x02, DI, R9
-	ADDQ         R9, SI
+	ADDQ         DX, SI
 	DECQ         R8
+	JNZ          k
+	MOVQ         c+48(FP), SI
+	MOVQ         ldc+56(FP), DI
+	VMOVUPS      Z0, K1, (SI)
+	ADDQ         DI, SI
+	VMOVUPS      Z1, K1, (SI)
+	ADDQ         DI, SI
+	MOVQ         SI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x3x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F
-TEXT ·dotAVX512x3x2(SB), NOSPLIT, $0-80
-	MOVQ a+0(FP), AX
-	MOVQ ars+8(FP), CX
-	MOVQ acs+16(FP), DX
-	MOVQ brs+32(FP), BX
-	MOVQ c+40(FP), SI
-	MOVQ ldc+48(FP), DI
-	MOVQ tiles+64(FP), R8
-
-tile:
-	MOVQ    SI, R9
-	VMOVUPS (R9), Z0
-	VMOVUPS 64(R9), Z1
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z2
-	VMOVUPS 64(R9), Z3
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z4
-	VMOVUPS 64(R9), Z5
-	MOVQ    AX, R9
-	MOVQ    b+24(FP), R10
-	MOVQ    k+56(FP), R11
-
-k:
-	VMOVUPS      (R10), Z6
-	VMOVUPS      64(R10), Z7
-	ADDQ         BX, R10
-	VBROADCASTSS (R9), Z8
-	VFMADD231PS  Z8, Z6, Z0
-	VFMADD231PS  Z8, Z7, Z1
-	VBROADCASTSS (R9)(CX*1), Z8
-	VFMADD231PS  Z8, Z6, Z2
-	VFMADD231PS  Z8, Z7, Z3
-	VBROADCASTSS (R9)(CX*2), Z8
-	VFMADD231PS  Z8, Z6, Z4
-	VFMADD231PS  Z8, Z7, Z5
-	ADDQ         DX, R9
-	DECQ         R11
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, (R9)
-	VMOVUPS      Z1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, (R9)
-	VMOVUPS      Z3, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z5, 64(R9)
-	IMUL3Q       $0x03, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x03, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX512x3x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·dotAVX512x3x2tail(SB), NOSPLIT, $0-80
+// func dotAVX512x3x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x3x1tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
-	MOVQ  ars+8(FP), CX
-	MOVQ  acs+16(FP), DX
-	MOVQ  brs+32(FP), BX
-	MOVQ  c+40(FP), SI
-	MOVQ  ldc+48(FP), DI
-	MOVQ  tiles+64(FP), R8
-	MOVQ  lanes+72(FP), R9
-	MOVQ  $-1, R10
-	BZHIQ R9, R10, R10
-	KMOVW R10, K1
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	MOVQ  lanes+80(FP), SI
+	MOVQ  $-1, DI
+	BZHIQ SI, DI, DI
+	KMOVW DI, K1
 
 tile:
-	MOVQ      SI, R9
-	VMOVUPS   (R9), Z0
-	VMOVUPS.Z 64(R9), K1, Z1
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z2
-	VMOVUPS.Z 64(R9), K1, Z3
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z4
-	VMOVUPS.Z 64(R9), K1, Z5
-	MOVQ      AX, R9
-	MOVQ      b+24(FP), R10
-	MOVQ      k+56(FP), R11
+	MOVQ   add+88(FP), SI
+	TESTQ  SI, SI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), SI
+	MOVQ      ldc+56(FP), DI
+	VMOVUPS.Z (SI), K1, Z0
+	ADDQ      DI, SI
+	VMOVUPS.Z (SI), K1, Z1
+	ADDQ      DI, SI
+	VMOVUPS.Z (SI), K1, Z2
+	ADDQ      DI, SI
+
+sums:
+	MOVQ AX, SI
+	MOVQ b+32(FP), DI
+	MOVQ k+64(FP), R8
 
 k:
-	VMOVUPS      (R10), Z6
-	VMOVUPS.Z    64(R10), K1, Z7
-	ADDQ         BX, R10
-	VBROADCASTSS (R9), Z8
-	VFMADD231PS  Z8, Z6, Z0
-	VFMADD231PS  Z8, Z7, Z1
-	VBROADCASTSS (R9)(CX*1), Z8
-	VFMADD231PS  Z8, Z6, Z2
-	VFMADD231PS  Z8, Z7, Z3
-	VBROADCASTSS (R9)(CX*2), Z8
-	VFMADD231PS  Z8, Z6, Z4
-	VFMADD231PS  Z8, Z7, Z5
-	ADDQ         DX, R9
-	DECQ         R11
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, (R9)
-	VMOVUPS      Z1, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, (R9)
-	VMOVUPS      Z3, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z5, K1, 64(R9)
-	IMUL3Q       $0x03, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x03, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX512x3x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·dotAVX512x3x1tail(SB), NOSPLIT, $0-80
-	MOVQ  a+0(FP), AX
-	MOVQ  ars+8(FP), CX
-	MOVQ  acs+16(FP), DX
-	MOVQ  brs+32(FP), BX
-	MOVQ  c+40(FP), SI
-	MOVQ  ldc+48(FP), DI
-	MOVQ  tiles+64(FP), R8
-	MOVQ  lanes+72(FP), R9
-	MOVQ  $-1, R10
-	BZHIQ R9, R10, R10
-	KMOVW R10, K1
-
-tile:
-	MOVQ      SI, R9
-	VMOVUPS.Z (R9), K1, Z0
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z1
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z2
-	MOVQ      AX, R9
-	MOVQ      b+24(FP), R10
-	MOVQ      k+56(FP), R11
-
-k:
-	VMOVUPS.Z    (R10), K1, Z3
-	ADDQ         BX, R10
-	VBROADCASTSS (R9), Z4
+	VMOVUPS.Z    (DI), K1, Z3
+	ADDQ         BX, DI
+	VBROADCASTSS (SI), Z4
 	VFMADD231PS  Z4, Z3, Z0
-	VBROADCASTSS (R9)(CX*1), Z4
+	VBROADCASTSS (SI)(CX*1), Z4
 	VFMADD231PS  Z4, Z3, Z1
-	VBROADCASTSS (R9)(CX*2), Z4
+	VBROADCASTSS (SI)(CX*2), Z4
 	VFMADD231PS  Z4, Z3, Z2
+	ADDQ         DX, SI
+	DECQ         R8
+	JNZ          k
+	MOVQ         c+48(FP), SI
+	MOVQ         ldc+56(FP), DI
+	VMOVUPS      Z0, K1, (SI)
+	ADDQ         DI, SI
+	VMOVUPS      Z1, K1, (SI)
+	ADDQ         DI, SI
+	VMOVUPS      Z2, K1, (SI)
+	ADDQ         DI, SI
+	MOVQ         SI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x4x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x4x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+
+sums:
+	MOVQ AX, DI
+	MOVQ b+32(FP), R8
+	MOVQ k+64(FP), R9
+
+k:
+	VMOVUPS.Z    (R8), K1, Z4
+	ADDQ         BX, R8
+	VBROADCASTSS (DI), Z5
+	VFMADD231PS  Z5, Z4, Z0
+	VBROADCASTSS (DI)(CX*1), Z5
+	VFMADD231PS  Z5, Z4, Z1
+	VBROADCASTSS (DI)(CX*2), Z5
+	VFMADD231PS  Z5, Z4, Z2
+	VBROADCASTSS (DI)(SI*1), Z5
+	VFMADD231PS  Z5, Z4, Z3
+	ADDQ         DX, DI
+	DECQ         R9
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x5x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x5x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+
+sums:
+	MOVQ AX, DI
+	MOVQ b+32(FP), R8
+	MOVQ k+64(FP), R9
+
+k:
+	VMOVUPS.Z    (R8), K1, Z5
+	ADDQ         BX, R8
+	VBROADCASTSS (DI), Z6
+	VFMADD231PS  Z6, Z5, Z0
+	VBROADCASTSS (DI)(CX*1), Z6
+	VFMADD231PS  Z6, Z5, Z1
+	VBROADCASTSS (DI)(CX*2), Z6
+	VFMADD231PS  Z6, Z5, Z2
+	VBROADCASTSS (DI)(SI*1), Z6
+	VFMADD231PS  Z6, Z5, Z3
+	VBROADCASTSS (DI)(CX*4), Z6
+	VFMADD231PS  Z6, Z5, Z4
+	ADDQ         DX, DI
+	DECQ         R9
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x6x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x6x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	MOVQ b+32(FP), R9
+	MOVQ k+64(FP), R10
+
+k:
+	VMOVUPS.Z    (R9), K1, Z6
+	ADDQ         BX, R9
+	VBROADCASTSS (DI), Z7
+	VFMADD231PS  Z7, Z6, Z0
+	VBROADCASTSS (DI)(CX*1), Z7
+	VFMADD231PS  Z7, Z6, Z1
+	VBROADCASTSS (DI)(CX*2), Z7
+	VFMADD231PS  Z7, Z6, Z2
+	VBROADCASTSS (DI)(SI*1), Z7
+	VFMADD231PS  Z7, Z6, Z3
+	VBROADCASTSS (DI)(CX*4), Z7
+	VFMADD231PS  Z7, Z6, Z4
+	VBROADCASTSS (R8), Z7
+	VFMADD231PS  Z7, Z6, Z5
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         R10
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x7x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x7x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z6
+	ADDQ      R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	MOVQ b+32(FP), R9
+	MOVQ k+64(FP), R10
+
+k:
+	VMOVUPS.Z    (R9), K1, Z7
+	ADDQ         BX, R9
+	VBROADCASTSS (DI), Z8
+	VFMADD231PS  Z8, Z7, Z0
+	VBROADCASTSS (DI)(CX*1), Z8
+	VFMADD231PS  Z8, Z7, Z1
+	VBROADCASTSS (DI)(CX*2), Z8
+	VFMADD231PS  Z8, Z7, Z2
+	VBROADCASTSS (DI)(SI*1), Z8
+	VFMADD231PS  Z8, Z7, Z3
+	VBROADCASTSS (DI)(CX*4), Z8
+	VFMADD231PS  Z8, Z7, Z4
+	VBROADCASTSS (R8), Z8
+	VFMADD231PS  Z8, Z7, Z5
+	VBROADCASTSS (R8)(CX*1), Z8
+	VFMADD231PS  Z8, Z7, Z6
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         R10
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x8x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x8x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z6
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z7
+	ADDQ      R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	MOVQ b+32(FP), R9
+	MOVQ k+64(FP), R10
+
+k:
+	VMOVUPS.Z    (R9), K1, Z8
+	ADDQ         BX, R9
+	VBROADCASTSS (DI), Z9
+	VFMADD231PS  Z9, Z8, Z0
+	VBROADCASTSS (DI)(CX*1), Z9
+	VFMADD231PS  Z9, Z8, Z1
+	VBROADCASTSS (DI)(CX*2), Z9
+	VFMADD231PS  Z9, Z8, Z2
+	VBROADCASTSS (DI)(SI*1), Z9
+	VFMADD231PS  Z9, Z8, Z3
+	VBROADCASTSS (DI)(CX*4), Z9
+	VFMADD231PS  Z9, Z8, Z4
+	VBROADCASTSS (R8), Z9
+	VFMADD231PS  Z9, Z8, Z5
+	VBROADCASTSS (R8)(CX*1), Z9
+	VFMADD231PS  Z9, Z8, Z6
+	VBROADCASTSS (R8)(CX*2), Z9
+	VFMADD231PS  Z9, Z8, Z7
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         R10
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z7, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x9x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x9x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z6
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z8
+	ADDQ      R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	MOVQ b+32(FP), R9
+	MOVQ k+64(FP), R10
+
+k:
+	VMOVUPS.Z    (R9), K1, Z9
+	ADDQ         BX, R9
+	VBROADCASTSS (DI), Z10
+	VFMADD231PS  Z10, Z9, Z0
+	VBROADCASTSS (DI)(CX*1), Z10
+	VFMADD231PS  Z10, Z9, Z1
+	VBROADCASTSS (DI)(CX*2), Z10
+	VFMADD231PS  Z10, Z9, Z2
+	VBROADCASTSS (DI)(SI*1), Z10
+	VFMADD231PS  Z10, Z9, Z3
+	VBROADCASTSS (DI)(CX*4), Z10
+	VFMADD231PS  Z10, Z9, Z4
+	VBROADCASTSS (R8), Z10
+	VFMADD231PS  Z10, Z9, Z5
+	VBROADCASTSS (R8)(CX*1), Z10
+	VFMADD231PS  Z10, Z9, Z6
+	VBROADCASTSS (R8)(CX*2), Z10
+	VFMADD231PS  Z10, Z9, Z7
+	VBROADCASTSS (R8)(SI*1), Z10
+	VFMADD231PS  Z10, Z9, Z8
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         R10
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z7, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x10x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x10x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z6
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z8
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z9
+	ADDQ      R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	MOVQ b+32(FP), R9
+	MOVQ k+64(FP), R10
+
+k:
+	VMOVUPS.Z    (R9), K1, Z10
+	ADDQ         BX, R9
+	VBROADCASTSS (DI), Z11
+	VFMADD231PS  Z11, Z10, Z0
+	VBROADCASTSS (DI)(CX*1), Z11
+	VFMADD231PS  Z11, Z10, Z1
+	VBROADCASTSS (DI)(CX*2), Z11
+	VFMADD231PS  Z11, Z10, Z2
+	VBROADCASTSS (DI)(SI*1), Z11
+	VFMADD231PS  Z11, Z10, Z3
+	VBROADCASTSS (DI)(CX*4), Z11
+	VFMADD231PS  Z11, Z10, Z4
+	VBROADCASTSS (R8), Z11
+	VFMADD231PS  Z11, Z10, Z5
+	VBROADCASTSS (R8)(CX*1), Z11
+	VFMADD231PS  Z11, Z10, Z6
+	VBROADCASTSS (R8)(CX*2), Z11
+	VFMADD231PS  Z11, Z10, Z7
+	VBROADCASTSS (R8)(SI*1), Z11
+	VFMADD231PS  Z11, Z10, Z8
+	VBROADCASTSS (R8)(CX*4), Z11
+	VFMADD231PS  Z11, Z10, Z9
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         R10
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z7, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z9, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x11x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x11x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z6
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z8
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z10
+	ADDQ      R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	LEAQ (R8)(CX*4), R9
+	ADDQ CX, R9
+	MOVQ b+32(FP), R10
+	MOVQ k+64(FP), R11
+
+k:
+	VMOVUPS.Z    (R10), K1, Z11
+	ADDQ         BX, R10
+	VBROADCASTSS (DI), Z12
+	VFMADD231PS  Z12, Z11, Z0
+	VBROADCASTSS (DI)(CX*1), Z12
+	VFMADD231PS  Z12, Z11, Z1
+	VBROADCASTSS (DI)(CX*2), Z12
+	VFMADD231PS  Z12, Z11, Z2
+	VBROADCASTSS (DI)(SI*1), Z12
+	VFMADD231PS  Z12, Z11, Z3
+	VBROADCASTSS (DI)(CX*4), Z12
+	VFMADD231PS  Z12, Z11, Z4
+	VBROADCASTSS (R8), Z12
+	VFMADD231PS  Z12, Z11, Z5
+	VBROADCASTSS (R8)(CX*1), Z12
+	VFMADD231PS  Z12, Z11, Z6
+	VBROADCASTSS (R8)(CX*2), Z12
+	VFMADD231PS  Z12, Z11, Z7
+	VBROADCASTSS (R8)(SI*1), Z12
+	VFMADD231PS  Z12, Z11, Z8
+	VBROADCASTSS (R8)(CX*4), Z12
+	VFMADD231PS  Z12, Z11, Z9
+	VBROADCASTSS (R9), Z12
+	VFMADD231PS  Z12, Z11, Z10
+	ADDQ         DX, DI
+	ADDQ         DX, R8
 	ADDQ         DX, R9
 	DECQ         R11
 	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z1, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, K1, (R9)
-	IMUL3Q       $0x03, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x03, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z7, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z9, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x4x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F
-TEXT ·dotAVX512x4x2(SB), NOSPLIT, $0-80
-	MOVQ a+0(FP), AX
-	MOVQ ars+8(FP), CX
-	MOVQ acs+16(FP), DX
-	MOVQ brs+32(FP), BX
-	MOVQ c+40(FP), SI
-	MOVQ ldc+48(FP), DI
-	MOVQ tiles+64(FP), R8
-
-tile:
-	MOVQ    SI, R9
-	VMOVUPS (R9), Z0
-	VMOVUPS 64(R9), Z1
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z2
-	VMOVUPS 64(R9), Z3
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z4
-	VMOVUPS 64(R9), Z5
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z6
-	VMOVUPS 64(R9), Z7
-	MOVQ    AX, R9
-	LEAQ    (R9)(CX*2), R10
-	ADDQ    CX, R10
-	MOVQ    b+24(FP), R11
-	MOVQ    k+56(FP), R12
-
-k:
-	VMOVUPS      (R11), Z8
-	VMOVUPS      64(R11), Z9
-	ADDQ         BX, R11
-	VBROADCASTSS (R9), Z10
-	VFMADD231PS  Z10, Z8, Z0
-	VFMADD231PS  Z10, Z9, Z1
-	VBROADCASTSS (R9)(CX*1), Z10
-	VFMADD231PS  Z10, Z8, Z2
-	VFMADD231PS  Z10, Z9, Z3
-	VBROADCASTSS (R9)(CX*2), Z10
-	VFMADD231PS  Z10, Z8, Z4
-	VFMADD231PS  Z10, Z9, Z5
-	VBROADCASTSS (R10), Z10
-	VFMADD231PS  Z10, Z8, Z6
-	VFMADD231PS  Z10, Z9, Z7
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	DECQ         R12
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, (R9)
-	VMOVUPS      Z1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, (R9)
-	VMOVUPS      Z3, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z5, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z7, 64(R9)
-	IMUL3Q       $0x04, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x04, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX512x4x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·dotAVX512x4x2tail(SB), NOSPLIT, $0-80
+// func dotAVX512x12x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x12x1tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
-	MOVQ  ars+8(FP), CX
-	MOVQ  acs+16(FP), DX
-	MOVQ  brs+32(FP), BX
-	MOVQ  c+40(FP), SI
-	MOVQ  ldc+48(FP), DI
-	MOVQ  tiles+64(FP), R8
-	MOVQ  lanes+72(FP), R9
-	MOVQ  $-1, R10
-	BZHIQ R9, R10, R10
-	KMOVW R10, K1
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
 
 tile:
-	MOVQ      SI, R9
-	VMOVUPS   (R9), Z0
-	VMOVUPS.Z 64(R9), K1, Z1
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z2
-	VMOVUPS.Z 64(R9), K1, Z3
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z4
-	VMOVUPS.Z 64(R9), K1, Z5
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z6
-	VMOVUPS.Z 64(R9), K1, Z7
-	MOVQ      AX, R9
-	LEAQ      (R9)(CX*2), R10
-	ADDQ      CX, R10
-	MOVQ      b+24(FP), R11
-	MOVQ      k+56(FP), R12
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z6
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z8
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z10
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z11
+	ADDQ      R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	LEAQ (R8)(CX*4), R9
+	ADDQ CX, R9
+	MOVQ b+32(FP), R10
+	MOVQ k+64(FP), R11
 
 k:
-	VMOVUPS      (R11), Z8
-	VMOVUPS.Z    64(R11), K1, Z9
-	ADDQ         BX, R11
-	VBROADCASTSS (R9), Z10
-	VFMADD231PS  Z10, Z8, Z0
-	VFMADD231PS  Z10, Z9, Z1
-	VBROADCASTSS (R9)(CX*1), Z10
-	VFMADD231PS  Z10, Z8, Z2
-	VFMADD231PS  Z10, Z9, Z3
-	VBROADCASTSS (R9)(CX*2), Z10
-	VFMADD231PS  Z10, Z8, Z4
-	VFMADD231PS  Z10, Z9, Z5
-	VBROADCASTSS (R10), Z10
-	VFMADD231PS  Z10, Z8, Z6
-	VFMADD231PS  Z10, Z9, Z7
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	DECQ         R12
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, (R9)
-	VMOVUPS      Z1, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, (R9)
-	VMOVUPS      Z3, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z5, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z7, K1, 64(R9)
-	IMUL3Q       $0x04, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x04, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX512x4x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·dotAVX512x4x1tail(SB), NOSPLIT, $0-80
-	MOVQ  a+0(FP), AX
-	MOVQ  ars+8(FP), CX
-	MOVQ  acs+16(FP), DX
-	MOVQ  brs+32(FP), BX
-	MOVQ  c+40(FP), SI
-	MOVQ  ldc+48(FP), DI
-	MOVQ  tiles+64(FP), R8
-	MOVQ  lanes+72(FP), R9
-	MOVQ  $-1, R10
-	BZHIQ R9, R10, R10
-	KMOVW R10, K1
-
-tile:
-	MOVQ      SI, R9
-	VMOVUPS.Z (R9), K1, Z0
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z1
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z2
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z3
-	MOVQ      AX, R9
-	LEAQ      (R9)(CX*2), R10
-	ADDQ      CX, R10
-	MOVQ      b+24(FP), R11
-	MOVQ      k+56(FP), R12
-
-k:
-	VMOVUPS.Z    (R11), K1, Z4
-	ADDQ         BX, R11
-	VBROADCASTSS (R9), Z5
-	VFMADD231PS  Z5, Z4, Z0
-	VBROADCASTSS (R9)(CX*1), Z5
-	VFMADD231PS  Z5, Z4, Z1
-	VBROADCASTSS (R9)(CX*2), Z5
-	VFMADD231PS  Z5, Z4, Z2
-	VBROADCASTSS (R10), Z5
-	VFMADD231PS  Z5, Z4, Z3
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	DECQ         R12
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z1, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z3, K1, (R9)
-	IMUL3Q       $0x04, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x04, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX512x5x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F
-TEXT ·dotAVX512x5x2(SB), NOSPLIT, $0-80
-	MOVQ a+0(FP), AX
-	MOVQ ars+8(FP), CX
-	MOVQ acs+16(FP), DX
-	MOVQ brs+32(FP), BX
-	MOVQ c+40(FP), SI
-	MOVQ ldc+48(FP), DI
-	MOVQ tiles+64(FP), R8
-
-tile:
-	MOVQ    SI, R9
-	VMOVUPS (R9), Z0
-	VMOVUPS 64(R9), Z1
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z2
-	VMOVUPS 64(R9), Z3
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z4
-	VMOVUPS 64(R9), Z5
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z6
-	VMOVUPS 64(R9), Z7
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z8
-	VMOVUPS 64(R9), Z9
-	MOVQ    AX, R9
-	LEAQ    (R9)(CX*2), R10
-	ADDQ    CX, R10
-	MOVQ    b+24(FP), R11
-	MOVQ    k+56(FP), R12
-
-k:
-	VMOVUPS      (R11), Z10
-	VMOVUPS      64(R11), Z11
-	ADDQ         BX, R11
-	VBROADCASTSS (R9), Z12
-	VFMADD231PS  Z12, Z10, Z0
-	VFMADD231PS  Z12, Z11, Z1
-	VBROADCASTSS (R9)(CX*1), Z12
-	VFMADD231PS  Z12, Z10, Z2
-	VFMADD231PS  Z12, Z11, Z3
-	VBROADCASTSS (R9)(CX*2), Z12
-	VFMADD231PS  Z12, Z10, Z4
-	VFMADD231PS  Z12, Z11, Z5
-	VBROADCASTSS (R10), Z12
-	VFMADD231PS  Z12, Z10, Z6
-	VFMADD231PS  Z12, Z11, Z7
-	VBROADCASTSS (R10)(CX*1), Z12
-	VFMADD231PS  Z12, Z10, Z8
-	VFMADD231PS  Z12, Z11, Z9
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	DECQ         R12
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, (R9)
-	VMOVUPS      Z1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, (R9)
-	VMOVUPS      Z3, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z5, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z7, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z8, (R9)
-	VMOVUPS      Z9, 64(R9)
-	IMUL3Q       $0x05, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x05, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX512x5x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·dotAVX512x5x2tail(SB), NOSPLIT, $0-80
-	MOVQ  a+0(FP), AX
-	MOVQ  ars+8(FP), CX
-	MOVQ  acs+16(FP), DX
-	MOVQ  brs+32(FP), BX
-	MOVQ  c+40(FP), SI
-	MOVQ  ldc+48(FP), DI
-	MOVQ  tiles+64(FP), R8
-	MOVQ  lanes+72(FP), R9
-	MOVQ  $-1, R10
-	BZHIQ R9, R10, R10
-	KMOVW R10, K1
-
-tile:
-	MOVQ      SI, R9
-	VMOVUPS   (R9), Z0
-	VMOVUPS.Z 64(R9), K1, Z1
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z2
-	VMOVUPS.Z 64(R9), K1, Z3
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z4
-	VMOVUPS.Z 64(R9), K1, Z5
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z6
-	VMOVUPS.Z 64(R9), K1, Z7
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z8
-	VMOVUPS.Z 64(R9), K1, Z9
-	MOVQ      AX, R9
-	LEAQ      (R9)(CX*2), R10
-	ADDQ      CX, R10
-	MOVQ      b+24(FP), R11
-	MOVQ      k+56(FP), R12
-
-k:
-	VMOVUPS      (R11), Z10
-	VMOVUPS.Z    64(R11), K1, Z11
-	ADDQ         BX, R11
-	VBROADCASTSS (R9), Z12
-	VFMADD231PS  Z12, Z10, Z0
-	VFMADD231PS  Z12, Z11, Z1
-	VBROADCASTSS (R9)(CX*1), Z12
-	VFMADD231PS  Z12, Z10, Z2
-	VFMADD231PS  Z12, Z11, Z3
-	VBROADCASTSS (R9)(CX*2), Z12
-	VFMADD231PS  Z12, Z10, Z4
-	VFMADD231PS  Z12, Z11, Z5
-	VBROADCASTSS (R10), Z12
-	VFMADD231PS  Z12, Z10, Z6
-	VFMADD231PS  Z12, Z11, Z7
-	VBROADCASTSS (R10)(CX*1), Z12
-	VFMADD231PS  Z12, Z10, Z8
-	VFMADD231PS  Z12, Z11, Z9
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	DECQ         R12
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, (R9)
-	VMOVUPS      Z1, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, (R9)
-	VMOVUPS      Z3, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z5, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z7, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z8, (R9)
-	VMOVUPS      Z9, K1, 64(R9)
-	IMUL3Q       $0x05, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x05, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX512x5x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·dotAVX512x5x1tail(SB), NOSPLIT, $0-80
-	MOVQ  a+0(FP), AX
-	MOVQ  ars+8(FP), CX
-	MOVQ  acs+16(FP), DX
-	MOVQ  brs+32(FP), BX
-	MOVQ  c+40(FP), SI
-	MOVQ  ldc+48(FP), DI
-	MOVQ  tiles+64(FP), R8
-	MOVQ  lanes+72(FP), R9
-	MOVQ  $-1, R10
-	BZHIQ R9, R10, R10
-	KMOVW R10, K1
-
-tile:
-	MOVQ      SI, R9
-	VMOVUPS.Z (R9), K1, Z0
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z1
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z2
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z3
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z4
-	MOVQ      AX, R9
-	LEAQ      (R9)(CX*2), R10
-	ADDQ      CX, R10
-	MOVQ      b+24(FP), R11
-	MOVQ      k+56(FP), R12
-
-k:
-	VMOVUPS.Z    (R11), K1, Z5
-	ADDQ         BX, R11
-	VBROADCASTSS (R9), Z6
-	VFMADD231PS  Z6, Z5, Z0
-	VBROADCASTSS (R9)(CX*1), Z6
-	VFMADD231PS  Z6, Z5, Z1
-	VBROADCASTSS (R9)(CX*2), Z6
-	VFMADD231PS  Z6, Z5, Z2
-	VBROADCASTSS (R10), Z6
-	VFMADD231PS  Z6, Z5, Z3
-	VBROADCASTSS (R10)(CX*1), Z6
-	VFMADD231PS  Z6, Z5, Z4
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	DECQ         R12
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z1, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z3, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z4, K1, (R9)
-	IMUL3Q       $0x05, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x05, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX512x6x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F
-TEXT ·dotAVX512x6x2(SB), NOSPLIT, $0-80
-	MOVQ a+0(FP), AX
-	MOVQ ars+8(FP), CX
-	MOVQ acs+16(FP), DX
-	MOVQ brs+32(FP), BX
-	MOVQ c+40(FP), SI
-	MOVQ ldc+48(FP), DI
-	MOVQ tiles+64(FP), R8
-
-tile:
-	MOVQ    SI, R9
-	VMOVUPS (R9), Z0
-	VMOVUPS 64(R9), Z1
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z2
-	VMOVUPS 64(R9), Z3
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z4
-	VMOVUPS 64(R9), Z5
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z6
-	VMOVUPS 64(R9), Z7
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z8
-	VMOVUPS 64(R9), Z9
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z10
-	VMOVUPS 64(R9), Z11
-	MOVQ    AX, R9
-	LEAQ    (R9)(CX*2), R10
-	ADDQ    CX, R10
-	MOVQ    b+24(FP), R11
-	MOVQ    k+56(FP), R12
-
-k:
-	VMOVUPS      (R11), Z12
-	VMOVUPS      64(R11), Z13
-	ADDQ         BX, R11
-	VBROADCASTSS (R9), Z14
-	VFMADD231PS  Z14, Z12, Z0
-	VFMADD231PS  Z14, Z13, Z1
-	VBROADCASTSS (R9)(CX*1), Z14
-	VFMADD231PS  Z14, Z12, Z2
-	VFMADD231PS  Z14, Z13, Z3
-	VBROADCASTSS (R9)(CX*2), Z14
-	VFMADD231PS  Z14, Z12, Z4
-	VFMADD231PS  Z14, Z13, Z5
-	VBROADCASTSS (R10), Z14
-	VFMADD231PS  Z14, Z12, Z6
-	VFMADD231PS  Z14, Z13, Z7
-	VBROADCASTSS (R10)(CX*1), Z14
-	VFMADD231PS  Z14, Z12, Z8
-	VFMADD231PS  Z14, Z13, Z9
-	VBROADCASTSS (R10)(CX*2), Z14
-	VFMADD231PS  Z14, Z12, Z10
-	VFMADD231PS  Z14, Z13, Z11
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	DECQ         R12
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, (R9)
-	VMOVUPS      Z1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, (R9)
-	VMOVUPS      Z3, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z5, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z7, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z8, (R9)
-	VMOVUPS      Z9, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z10, (R9)
-	VMOVUPS      Z11, 64(R9)
-	IMUL3Q       $0x06, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x06, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX512x6x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·dotAVX512x6x2tail(SB), NOSPLIT, $0-80
-	MOVQ  a+0(FP), AX
-	MOVQ  ars+8(FP), CX
-	MOVQ  acs+16(FP), DX
-	MOVQ  brs+32(FP), BX
-	MOVQ  c+40(FP), SI
-	MOVQ  ldc+48(FP), DI
-	MOVQ  tiles+64(FP), R8
-	MOVQ  lanes+72(FP), R9
-	MOVQ  $-1, R10
-	BZHIQ R9, R10, R10
-	KMOVW R10, K1
-
-tile:
-	MOVQ      SI, R9
-	VMOVUPS   (R9), Z0
-	VMOVUPS.Z 64(R9), K1, Z1
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z2
-	VMOVUPS.Z 64(R9), K1, Z3
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z4
-	VMOVUPS.Z 64(R9), K1, Z5
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z6
-	VMOVUPS.Z 64(R9), K1, Z7
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z8
-	VMOVUPS.Z 64(R9), K1, Z9
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z10
-	VMOVUPS.Z 64(R9), K1, Z11
-	MOVQ      AX, R9
-	LEAQ      (R9)(CX*2), R10
-	ADDQ      CX, R10
-	MOVQ      b+24(FP), R11
-	MOVQ      k+56(FP), R12
-
-k:
-	VMOVUPS      (R11), Z12
-	VMOVUPS.Z    64(R11), K1, Z13
-	ADDQ         BX, R11
-	VBROADCASTSS (R9), Z14
-	VFMADD231PS  Z14, Z12, Z0
-	VFMADD231PS  Z14, Z13, Z1
-	VBROADCASTSS (R9)(CX*1), Z14
-	VFMADD231PS  Z14, Z12, Z2
-	VFMADD231PS  Z14, Z13, Z3
-	VBROADCASTSS (R9)(CX*2), Z14
-	VFMADD231PS  Z14, Z12, Z4
-	VFMADD231PS  Z14, Z13, Z5
-	VBROADCASTSS (R10), Z14
-	VFMADD231PS  Z14, Z12, Z6
-	VFMADD231PS  Z14, Z13, Z7
-	VBROADCASTSS (R10)(CX*1), Z14
-	VFMADD231PS  Z14, Z12, Z8
-	VFMADD231PS  Z14, Z13, Z9
-	VBROADCASTSS (R10)(CX*2), Z14
-	VFMADD231PS  Z14, Z12, Z10
-	VFMADD231PS  Z14, Z13, Z11
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	DECQ         R12
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, (R9)
-	VMOVUPS      Z1, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, (R9)
-	VMOVUPS      Z3, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z5, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z7, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z8, (R9)
-	VMOVUPS      Z9, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z10, (R9)
-	VMOVUPS      Z11, K1, 64(R9)
-	IMUL3Q       $0x06, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x06, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX512x6x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·dotAVX512x6x1tail(SB), NOSPLIT, $0-80
-	MOVQ  a+0(FP), AX
-	MOVQ  ars+8(FP), CX
-	MOVQ  acs+16(FP), DX
-	MOVQ  brs+32(FP), BX
-	MOVQ  c+40(FP), SI
-	MOVQ  ldc+48(FP), DI
-	MOVQ  tiles+64(FP), R8
-	MOVQ  lanes+72(FP), R9
-	MOVQ  $-1, R10
-	BZHIQ R9, R10, R10
-	KMOVW R10, K1
-
-tile:
-	MOVQ      SI, R9
-	VMOVUPS.Z (R9), K1, Z0
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z1
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z2
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z3
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z4
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z5
-	MOVQ      AX, R9
-	LEAQ      (R9)(CX*2), R10
-	ADDQ      CX, R10
-	MOVQ      b+24(FP), R11
-	MOVQ      k+56(FP), R12
-
-k:
-	VMOVUPS.Z    (R11), K1, Z6
-	ADDQ         BX, R11
-	VBROADCASTSS (R9), Z7
-	VFMADD231PS  Z7, Z6, Z0
-	VBROADCASTSS (R9)(CX*1), Z7
-	VFMADD231PS  Z7, Z6, Z1
-	VBROADCASTSS (R9)(CX*2), Z7
-	VFMADD231PS  Z7, Z6, Z2
-	VBROADCASTSS (R10), Z7
-	VFMADD231PS  Z7, Z6, Z3
-	VBROADCASTSS (R10)(CX*1), Z7
-	VFMADD231PS  Z7, Z6, Z4
-	VBROADCASTSS (R10)(CX*2), Z7
-	VFMADD231PS  Z7, Z6, Z5
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	DECQ         R12
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z1, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z3, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z4, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z5, K1, (R9)
-	IMUL3Q       $0x06, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x06, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX512x7x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F
-TEXT ·dotAVX512x7x2(SB), NOSPLIT, $0-80
-	MOVQ a+0(FP), AX
-	MOVQ ars+8(FP), CX
-	MOVQ acs+16(FP), DX
-	MOVQ brs+32(FP), BX
-	MOVQ c+40(FP), SI
-	MOVQ ldc+48(FP), DI
-	MOVQ tiles+64(FP), R8
-
-tile:
-	MOVQ    SI, R9
-	VMOVUPS (R9), Z0
-	VMOVUPS 64(R9), Z1
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z2
-	VMOVUPS 64(R9), Z3
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z4
-	VMOVUPS 64(R9), Z5
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z6
-	VMOVUPS 64(R9), Z7
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z8
-	VMOVUPS 64(R9), Z9
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z10
-	VMOVUPS 64(R9), Z11
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z12
-	VMOVUPS 64(R9), Z13
-	MOVQ    AX, R9
-	LEAQ    (R9)(CX*2), R10
-	ADDQ    CX, R10
-	LEAQ    (R10)(CX*2), R11
-	ADDQ    CX, R11
-	MOVQ    b+24(FP), R12
-	MOVQ    k+56(FP), R13
-
-k:
-	VMOVUPS      (R12), Z14
-	VMOVUPS      64(R12), Z15
-	ADDQ         BX, R12
-	VBROADCASTSS (R9), Z16
-	VFMADD231PS  Z16, Z14, Z0
-	VFMADD231PS  Z16, Z15, Z1
-	VBROADCASTSS (R9)(CX*1), Z16
-	VFMADD231PS  Z16, Z14, Z2
-	VFMADD231PS  Z16, Z15, Z3
-	VBROADCASTSS (R9)(CX*2), Z16
-	VFMADD231PS  Z16, Z14, Z4
-	VFMADD231PS  Z16, Z15, Z5
-	VBROADCASTSS (R10), Z16
-	VFMADD231PS  Z16, Z14, Z6
-	VFMADD231PS  Z16, Z15, Z7
-	VBROADCASTSS (R10)(CX*1), Z16
-	VFMADD231PS  Z16, Z14, Z8
-	VFMADD231PS  Z16, Z15, Z9
-	VBROADCASTSS (R10)(CX*2), Z16
-	VFMADD231PS  Z16, Z14, Z10
-	VFMADD231PS  Z16, Z15, Z11
-	VBROADCASTSS (R11), Z16
-	VFMADD231PS  Z16, Z14, Z12
-	VFMADD231PS  Z16, Z15, Z13
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	ADDQ         DX, R11
-	DECQ         R13
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, (R9)
-	VMOVUPS      Z1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, (R9)
-	VMOVUPS      Z3, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z5, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z7, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z8, (R9)
-	VMOVUPS      Z9, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z10, (R9)
-	VMOVUPS      Z11, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z12, (R9)
-	VMOVUPS      Z13, 64(R9)
-	IMUL3Q       $0x07, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x07, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX512x7x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·dotAVX512x7x2tail(SB), NOSPLIT, $0-80
-	MOVQ  a+0(FP), AX
-	MOVQ  ars+8(FP), CX
-	MOVQ  acs+16(FP), DX
-	MOVQ  brs+32(FP), BX
-	MOVQ  c+40(FP), SI
-	MOVQ  ldc+48(FP), DI
-	MOVQ  tiles+64(FP), R8
-	MOVQ  lanes+72(FP), R9
-	MOVQ  $-1, R10
-	BZHIQ R9, R10, R10
-	KMOVW R10, K1
-
-tile:
-	MOVQ      SI, R9
-	VMOVUPS   (R9), Z0
-	VMOVUPS.Z 64(R9), K1, Z1
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z2
-	VMOVUPS.Z 64(R9), K1, Z3
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z4
-	VMOVUPS.Z 64(R9), K1, Z5
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z6
-	VMOVUPS.Z 64(R9), K1, Z7
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z8
-	VMOVUPS.Z 64(R9), K1, Z9
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z10
-	VMOVUPS.Z 64(R9), K1, Z11
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z12
-	VMOVUPS.Z 64(R9), K1, Z13
-	MOVQ      AX, R9
-	LEAQ      (R9)(CX*2), R10
-	ADDQ      CX, R10
-	LEAQ      (R10)(CX*2), R11
-	ADDQ      CX, R11
-	MOVQ      b+24(FP), R12
-	MOVQ      k+56(FP), R13
-
-k:
-	VMOVUPS      (R12), Z14
-	VMOVUPS.Z    64(R12), K1, Z15
-	ADDQ         BX, R12
-	VBROADCASTSS (R9), Z16
-	VFMADD231PS  Z16, Z14, Z0
-	VFMADD231PS  Z16, Z15, Z1
-	VBROADCASTSS (R9)(CX*1), Z16
-	VFMADD231PS  Z16, Z14, Z2
-	VFMADD231PS  Z16, Z15, Z3
-	VBROADCASTSS (R9)(CX*2), Z16
-	VFMADD231PS  Z16, Z14, Z4
-	VFMADD231PS  Z16, Z15, Z5
-	VBROADCASTSS (R10), Z16
-	VFMADD231PS  Z16, Z14, Z6
-	VFMADD231PS  Z16, Z15, Z7
-	VBROADCASTSS (R10)(CX*1), Z16
-	VFMADD231PS  Z16, Z14, Z8
-	VFMADD231PS  Z16, Z15, Z9
-	VBROADCASTSS (R10)(CX*2), Z16
-	VFMADD231PS  Z16, Z14, Z10
-	VFMADD231PS  Z16, Z15, Z11
-	VBROADCASTSS (R11), Z16
-	VFMADD231PS  Z16, Z14, Z12
-	VFMADD231PS  Z16, Z15, Z13
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	ADDQ         DX, R11
-	DECQ         R13
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, (R9)
-	VMOVUPS      Z1, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, (R9)
-	VMOVUPS      Z3, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z5, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z7, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z8, (R9)
-	VMOVUPS      Z9, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z10, (R9)
-	VMOVUPS      Z11, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z12, (R9)
-	VMOVUPS      Z13, K1, 64(R9)
-	IMUL3Q       $0x07, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x07, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX512x7x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·dotAVX512x7x1tail(SB), NOSPLIT, $0-80
-	MOVQ  a+0(FP), AX
-	MOVQ  ars+8(FP), CX
-	MOVQ  acs+16(FP), DX
-	MOVQ  brs+32(FP), BX
-	MOVQ  c+40(FP), SI
-	MOVQ  ldc+48(FP), DI
-	MOVQ  tiles+64(FP), R8
-	MOVQ  lanes+72(FP), R9
-	MOVQ  $-1, R10
-	BZHIQ R9, R10, R10
-	KMOVW R10, K1
-
-tile:
-	MOVQ      SI, R9
-	VMOVUPS.Z (R9), K1, Z0
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z1
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z2
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z3
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z4
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z5
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z6
-	MOVQ      AX, R9
-	LEAQ      (R9)(CX*2), R10
-	ADDQ      CX, R10
-	LEAQ      (R10)(CX*2), R11
-	ADDQ      CX, R11
-	MOVQ      b+24(FP), R12
-	MOVQ      k+56(FP), R13
-
-k:
-	VMOVUPS.Z    (R12), K1, Z7
-	ADDQ         BX, R12
-	VBROADCASTSS (R9), Z8
-	VFMADD231PS  Z8, Z7, Z0
-	VBROADCASTSS (R9)(CX*1), Z8
-	VFMADD231PS  Z8, Z7, Z1
-	VBROADCASTSS (R9)(CX*2), Z8
-	VFMADD231PS  Z8, Z7, Z2
-	VBROADCASTSS (R10), Z8
-	VFMADD231PS  Z8, Z7, Z3
-	VBROADCASTSS (R10)(CX*1), Z8
-	VFMADD231PS  Z8, Z7, Z4
-	VBROADCASTSS (R10)(CX*2), Z8
-	VFMADD231PS  Z8, Z7, Z5
-	VBROADCASTSS (R11), Z8
-	VFMADD231PS  Z8, Z7, Z6
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	ADDQ         DX, R11
-	DECQ         R13
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z1, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z3, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z4, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z5, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z6, K1, (R9)
-	IMUL3Q       $0x07, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x07, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX512x8x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F
-TEXT ·dotAVX512x8x2(SB), NOSPLIT, $0-80
-	MOVQ a+0(FP), AX
-	MOVQ ars+8(FP), CX
-	MOVQ acs+16(FP), DX
-	MOVQ brs+32(FP), BX
-	MOVQ c+40(FP), SI
-	MOVQ ldc+48(FP), DI
-	MOVQ tiles+64(FP), R8
-
-tile:
-	MOVQ    SI, R9
-	VMOVUPS (R9), Z0
-	VMOVUPS 64(R9), Z1
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z2
-	VMOVUPS 64(R9), Z3
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z4
-	VMOVUPS 64(R9), Z5
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z6
-	VMOVUPS 64(R9), Z7
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z8
-	VMOVUPS 64(R9), Z9
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z10
-	VMOVUPS 64(R9), Z11
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z12
-	VMOVUPS 64(R9), Z13
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z14
-	VMOVUPS 64(R9), Z15
-	MOVQ    AX, R9
-	LEAQ    (R9)(CX*2), R10
-	ADDQ    CX, R10
-	LEAQ    (R10)(CX*2), R11
-	ADDQ    CX, R11
-	MOVQ    b+24(FP), R12
-	MOVQ    k+56(FP), R13
-
-k:
-	VMOVUPS      (R12), Z16
-	VMOVUPS      64(R12), Z17
-	ADDQ         BX, R12
-	VBROADCASTSS (R9), Z18
-	VFMADD231PS  Z18, Z16, Z0
-	VFMADD231PS  Z18, Z17, Z1
-	VBROADCASTSS (R9)(CX*1), Z18
-	VFMADD231PS  Z18, Z16, Z2
-	VFMADD231PS  Z18, Z17, Z3
-	VBROADCASTSS (R9)(CX*2), Z18
-	VFMADD231PS  Z18, Z16, Z4
-	VFMADD231PS  Z18, Z17, Z5
-	VBROADCASTSS (R10), Z18
-	VFMADD231PS  Z18, Z16, Z6
-	VFMADD231PS  Z18, Z17, Z7
-	VBROADCASTSS (R10)(CX*1), Z18
-	VFMADD231PS  Z18, Z16, Z8
-	VFMADD231PS  Z18, Z17, Z9
-	VBROADCASTSS (R10)(CX*2), Z18
-	VFMADD231PS  Z18, Z16, Z10
-	VFMADD231PS  Z18, Z17, Z11
-	VBROADCASTSS (R11), Z18
-	VFMADD231PS  Z18, Z16, Z12
-	VFMADD231PS  Z18, Z17, Z13
-	VBROADCASTSS (R11)(CX*1), Z18
-	VFMADD231PS  Z18, Z16, Z14
-	VFMADD231PS  Z18, Z17, Z15
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	ADDQ         DX, R11
-	DECQ         R13
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, (R9)
-	VMOVUPS      Z1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, (R9)
-	VMOVUPS      Z3, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z5, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z7, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z8, (R9)
-	VMOVUPS      Z9, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z10, (R9)
-	VMOVUPS      Z11, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z12, (R9)
-	VMOVUPS      Z13, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z14, (R9)
-	VMOVUPS      Z15, 64(R9)
-	IMUL3Q       $0x08, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x08, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX512x8x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·dotAVX512x8x2tail(SB), NOSPLIT, $0-80
-	MOVQ  a+0(FP), AX
-	MOVQ  ars+8(FP), CX
-	MOVQ  acs+16(FP), DX
-	MOVQ  brs+32(FP), BX
-	MOVQ  c+40(FP), SI
-	MOVQ  ldc+48(FP), DI
-	MOVQ  tiles+64(FP), R8
-	MOVQ  lanes+72(FP), R9
-	MOVQ  $-1, R10
-	BZHIQ R9, R10, R10
-	KMOVW R10, K1
-
-tile:
-	MOVQ      SI, R9
-	VMOVUPS   (R9), Z0
-	VMOVUPS.Z 64(R9), K1, Z1
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z2
-	VMOVUPS.Z 64(R9), K1, Z3
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z4
-	VMOVUPS.Z 64(R9), K1, Z5
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z6
-	VMOVUPS.Z 64(R9), K1, Z7
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z8
-	VMOVUPS.Z 64(R9), K1, Z9
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z10
-	VMOVUPS.Z 64(R9), K1, Z11
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z12
-	VMOVUPS.Z 64(R9), K1, Z13
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z14
-	VMOVUPS.Z 64(R9), K1, Z15
-	MOVQ      AX, R9
-	LEAQ      (R9)(CX*2), R10
-	ADDQ      CX, R10
-	LEAQ      (R10)(CX*2), R11
-	ADDQ      CX, R11
-	MOVQ      b+24(FP), R12
-	MOVQ      k+56(FP), R13
-
-k:
-	VMOVUPS      (R12), Z16
-	VMOVUPS.Z    64(R12), K1, Z17
-	ADDQ         BX, R12
-	VBROADCASTSS (R9), Z18
-	VFMADD231PS  Z18, Z16, Z0
-	VFMADD231PS  Z18, Z17, Z1
-	VBROADCASTSS (R9)(CX*1), Z18
-	VFMADD231PS  Z18, Z16, Z2
-	VFMADD231PS  Z18, Z17, Z3
-	VBROADCASTSS (R9)(CX*2), Z18
-	VFMADD231PS  Z18, Z16, Z4
-	VFMADD231PS  Z18, Z17, Z5
-	VBROADCASTSS (R10), Z18
-	VFMADD231PS  Z18, Z16, Z6
-	VFMADD231PS  Z18, Z17, Z7
-	VBROADCASTSS (R10)(CX*1), Z18
-	VFMADD231PS  Z18, Z16, Z8
-	VFMADD231PS  Z18, Z17, Z9
-	VBROADCASTSS (R10)(CX*2), Z18
-	VFMADD231PS  Z18, Z16, Z10
-	VFMADD231PS  Z18, Z17, Z11
-	VBROADCASTSS (R11), Z18
-	VFMADD231PS  Z18, Z16, Z12
-	VFMADD231PS  Z18, Z17, Z13
-	VBROADCASTSS (R11)(CX*1), Z18
-	VFMADD231PS  Z18, Z16, Z14
-	VFMADD231PS  Z18, Z17, Z15
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	ADDQ         DX, R11
-	DECQ         R13
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, (R9)
-	VMOVUPS      Z1, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, (R9)
-	VMOVUPS      Z3, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z5, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z7, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z8, (R9)
-	VMOVUPS      Z9, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z10, (R9)
-	VMOVUPS      Z11, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z12, (R9)
-	VMOVUPS      Z13, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z14, (R9)
-	VMOVUPS      Z15, K1, 64(R9)
-	IMUL3Q       $0x08, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x08, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX512x8x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·dotAVX512x8x1tail(SB), NOSPLIT, $0-80
-	MOVQ  a+0(FP), AX
-	MOVQ  ars+8(FP), CX
-	MOVQ  acs+16(FP), DX
-	MOVQ  brs+32(FP), BX
-	MOVQ  c+40(FP), SI
-	MOVQ  ldc+48(FP), DI
-	MOVQ  tiles+64(FP), R8
-	MOVQ  lanes+72(FP), R9
-	MOVQ  $-1, R10
-	BZHIQ R9, R10, R10
-	KMOVW R10, K1
-
-tile:
-	MOVQ      SI, R9
-	VMOVUPS.Z (R9), K1, Z0
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z1
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z2
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z3
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z4
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z5
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z6
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z7
-	MOVQ      AX, R9
-	LEAQ      (R9)(CX*2), R10
-	ADDQ      CX, R10
-	LEAQ      (R10)(CX*2), R11
-	ADDQ      CX, R11
-	MOVQ      b+24(FP), R12
-	MOVQ      k+56(FP), R13
-
-k:
-	VMOVUPS.Z    (R12), K1, Z8
-	ADDQ         BX, R12
-	VBROADCASTSS (R9), Z9
-	VFMADD231PS  Z9, Z8, Z0
-	VBROADCASTSS (R9)(CX*1), Z9
-	VFMADD231PS  Z9, Z8, Z1
-	VBROADCASTSS (R9)(CX*2), Z9
-	VFMADD231PS  Z9, Z8, Z2
-	VBROADCASTSS (R10), Z9
-	VFMADD231PS  Z9, Z8, Z3
-	VBROADCASTSS (R10)(CX*1), Z9
-	VFMADD231PS  Z9, Z8, Z4
-	VBROADCASTSS (R10)(CX*2), Z9
-	VFMADD231PS  Z9, Z8, Z5
-	VBROADCASTSS (R11), Z9
-	VFMADD231PS  Z9, Z8, Z6
-	VBROADCASTSS (R11)(CX*1), Z9
-	VFMADD231PS  Z9, Z8, Z7
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	ADDQ         DX, R11
-	DECQ         R13
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z1, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z3, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z4, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z5, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z6, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z7, K1, (R9)
-	IMUL3Q       $0x08, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x08, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX512x9x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F
-TEXT ·dotAVX512x9x2(SB), NOSPLIT, $0-80
-	MOVQ a+0(FP), AX
-	MOVQ ars+8(FP), CX
-	MOVQ acs+16(FP), DX
-	MOVQ brs+32(FP), BX
-	MOVQ c+40(FP), SI
-	MOVQ ldc+48(FP), DI
-	MOVQ tiles+64(FP), R8
-
-tile:
-	MOVQ    SI, R9
-	VMOVUPS (R9), Z0
-	VMOVUPS 64(R9), Z1
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z2
-	VMOVUPS 64(R9), Z3
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z4
-	VMOVUPS 64(R9), Z5
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z6
-	VMOVUPS 64(R9), Z7
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z8
-	VMOVUPS 64(R9), Z9
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z10
-	VMOVUPS 64(R9), Z11
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z12
-	VMOVUPS 64(R9), Z13
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z14
-	VMOVUPS 64(R9), Z15
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z16
-	VMOVUPS 64(R9), Z17
-	MOVQ    AX, R9
-	LEAQ    (R9)(CX*2), R10
-	ADDQ    CX, R10
-	LEAQ    (R10)(CX*2), R11
-	ADDQ    CX, R11
-	MOVQ    b+24(FP), R12
-	MOVQ    k+56(FP), R13
-
-k:
-	VMOVUPS      (R12), Z18
-	VMOVUPS      64(R12), Z19
-	ADDQ         BX, R12
-	VBROADCASTSS (R9), Z20
-	VFMADD231PS  Z20, Z18, Z0
-	VFMADD231PS  Z20, Z19, Z1
-	VBROADCASTSS (R9)(CX*1), Z20
-	VFMADD231PS  Z20, Z18, Z2
-	VFMADD231PS  Z20, Z19, Z3
-	VBROADCASTSS (R9)(CX*2), Z20
-	VFMADD231PS  Z20, Z18, Z4
-	VFMADD231PS  Z20, Z19, Z5
-	VBROADCASTSS (R10), Z20
-	VFMADD231PS  Z20, Z18, Z6
-	VFMADD231PS  Z20, Z19, Z7
-	VBROADCASTSS (R10)(CX*1), Z20
-	VFMADD231PS  Z20, Z18, Z8
-	VFMADD231PS  Z20, Z19, Z9
-	VBROADCASTSS (R10)(CX*2), Z20
-	VFMADD231PS  Z20, Z18, Z10
-	VFMADD231PS  Z20, Z19, Z11
-	VBROADCASTSS (R11), Z20
-	VFMADD231PS  Z20, Z18, Z12
-	VFMADD231PS  Z20, Z19, Z13
-	VBROADCASTSS (R11)(CX*1), Z20
-	VFMADD231PS  Z20, Z18, Z14
-	VFMADD231PS  Z20, Z19, Z15
-	VBROADCASTSS (R11)(CX*2), Z20
-	VFMADD231PS  Z20, Z18, Z16
-	VFMADD231PS  Z20, Z19, Z17
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	ADDQ         DX, R11
-	DECQ         R13
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, (R9)
-	VMOVUPS      Z1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, (R9)
-	VMOVUPS      Z3, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z5, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z7, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z8, (R9)
-	VMOVUPS      Z9, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z10, (R9)
-	VMOVUPS      Z11, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z12, (R9)
-	VMOVUPS      Z13, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z14, (R9)
-	VMOVUPS      Z15, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z16, (R9)
-	VMOVUPS      Z17, 64(R9)
-	IMUL3Q       $0x09, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x09, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX512x9x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·dotAVX512x9x2tail(SB), NOSPLIT, $0-80
-	MOVQ  a+0(FP), AX
-	MOVQ  ars+8(FP), CX
-	MOVQ  acs+16(FP), DX
-	MOVQ  brs+32(FP), BX
-	MOVQ  c+40(FP), SI
-	MOVQ  ldc+48(FP), DI
-	MOVQ  tiles+64(FP), R8
-	MOVQ  lanes+72(FP), R9
-	MOVQ  $-1, R10
-	BZHIQ R9, R10, R10
-	KMOVW R10, K1
-
-tile:
-	MOVQ      SI, R9
-	VMOVUPS   (R9), Z0
-	VMOVUPS.Z 64(R9), K1, Z1
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z2
-	VMOVUPS.Z 64(R9), K1, Z3
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z4
-	VMOVUPS.Z 64(R9), K1, Z5
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z6
-	VMOVUPS.Z 64(R9), K1, Z7
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z8
-	VMOVUPS.Z 64(R9), K1, Z9
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z10
-	VMOVUPS.Z 64(R9), K1, Z11
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z12
-	VMOVUPS.Z 64(R9), K1, Z13
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z14
-	VMOVUPS.Z 64(R9), K1, Z15
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z16
-	VMOVUPS.Z 64(R9), K1, Z17
-	MOVQ      AX, R9
-	LEAQ      (R9)(CX*2), R10
-	ADDQ      CX, R10
-	LEAQ      (R10)(CX*2), R11
-	ADDQ      CX, R11
-	MOVQ      b+24(FP), R12
-	MOVQ      k+56(FP), R13
-
-k:
-	VMOVUPS      (R12), Z18
-	VMOVUPS.Z    64(R12), K1, Z19
-	ADDQ         BX, R12
-	VBROADCASTSS (R9), Z20
-	VFMADD231PS  Z20, Z18, Z0
-	VFMADD231PS  Z20, Z19, Z1
-	VBROADCASTSS (R9)(CX*1), Z20
-	VFMADD231PS  Z20, Z18, Z2
-	VFMADD231PS  Z20, Z19, Z3
-	VBROADCASTSS (R9)(CX*2), Z20
-	VFMADD231PS  Z20, Z18, Z4
-	VFMADD231PS  Z20, Z19, Z5
-	VBROADCASTSS (R10), Z20
-	VFMADD231PS  Z20, Z18, Z6
-	VFMADD231PS  Z20, Z19, Z7
-	VBROADCASTSS (R10)(CX*1), Z20
-	VFMADD231PS  Z20, Z18, Z8
-	VFMADD231PS  Z20, Z19, Z9
-	VBROADCASTSS (R10)(CX*2), Z20
-	VFMADD231PS  Z20, Z18, Z10
-	VFMADD231PS  Z20, Z19, Z11
-	VBROADCASTSS (R11), Z20
-	VFMADD231PS  Z20, Z18, Z12
-	VFMADD231PS  Z20, Z19, Z13
-	VBROADCASTSS (R11)(CX*1), Z20
-	VFMADD231PS  Z20, Z18, Z14
-	VFMADD231PS  Z20, Z19, Z15
-	VBROADCASTSS (R11)(CX*2), Z20
-	VFMADD231PS  Z20, Z18, Z16
-	VFMADD231PS  Z20, Z19, Z17
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	ADDQ         DX, R11
-	DECQ         R13
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, (R9)
-	VMOVUPS      Z1, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, (R9)
-	VMOVUPS      Z3, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z5, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z7, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z8, (R9)
-	VMOVUPS      Z9, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z10, (R9)
-	VMOVUPS      Z11, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z12, (R9)
-	VMOVUPS      Z13, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z14, (R9)
-	VMOVUPS      Z15, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z16, (R9)
-	VMOVUPS      Z17, K1, 64(R9)
-	IMUL3Q       $0x09, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x09, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX512x9x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·dotAVX512x9x1tail(SB), NOSPLIT, $0-80
-	MOVQ  a+0(FP), AX
-	MOVQ  ars+8(FP), CX
-	MOVQ  acs+16(FP), DX
-	MOVQ  brs+32(FP), BX
-	MOVQ  c+40(FP), SI
-	MOVQ  ldc+48(FP), DI
-	MOVQ  tiles+64(FP), R8
-	MOVQ  lanes+72(FP), R9
-	MOVQ  $-1, R10
-	BZHIQ R9, R10, R10
-	KMOVW R10, K1
-
-tile:
-	MOVQ      SI, R9
-	VMOVUPS.Z (R9), K1, Z0
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z1
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z2
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z3
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z4
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z5
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z6
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z7
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z8
-	MOVQ      AX, R9
-	LEAQ      (R9)(CX*2), R10
-	ADDQ      CX, R10
-	LEAQ      (R10)(CX*2), R11
-	ADDQ      CX, R11
-	MOVQ      b+24(FP), R12
-	MOVQ      k+56(FP), R13
-
-k:
-	VMOVUPS.Z    (R12), K1, Z9
-	ADDQ         BX, R12
-	VBROADCASTSS (R9), Z10
-	VFMADD231PS  Z10, Z9, Z0
-	VBROADCASTSS (R9)(CX*1), Z10
-	VFMADD231PS  Z10, Z9, Z1
-	VBROADCASTSS (R9)(CX*2), Z10
-	VFMADD231PS  Z10, Z9, Z2
-	VBROADCASTSS (R10), Z10
-	VFMADD231PS  Z10, Z9, Z3
-	VBROADCASTSS (R10)(CX*1), Z10
-	VFMADD231PS  Z10, Z9, Z4
-	VBROADCASTSS (R10)(CX*2), Z10
-	VFMADD231PS  Z10, Z9, Z5
-	VBROADCASTSS (R11), Z10
-	VFMADD231PS  Z10, Z9, Z6
-	VBROADCASTSS (R11)(CX*1), Z10
-	VFMADD231PS  Z10, Z9, Z7
-	VBROADCASTSS (R11)(CX*2), Z10
-	VFMADD231PS  Z10, Z9, Z8
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	ADDQ         DX, R11
-	DECQ         R13
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z1, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z3, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z4, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z5, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z6, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z7, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z8, K1, (R9)
-	IMUL3Q       $0x09, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x09, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX512x10x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F
-TEXT ·dotAVX512x10x2(SB), NOSPLIT, $0-80
-	MOVQ a+0(FP), AX
-	MOVQ ars+8(FP), CX
-	MOVQ acs+16(FP), DX
-	MOVQ brs+32(FP), BX
-	MOVQ c+40(FP), SI
-	MOVQ ldc+48(FP), DI
-	MOVQ tiles+64(FP), R8
-
-tile:
-	MOVQ    SI, R9
-	VMOVUPS (R9), Z0
-	VMOVUPS 64(R9), Z1
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z2
-	VMOVUPS 64(R9), Z3
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z4
-	VMOVUPS 64(R9), Z5
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z6
-	VMOVUPS 64(R9), Z7
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z8
-	VMOVUPS 64(R9), Z9
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z10
-	VMOVUPS 64(R9), Z11
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z12
-	VMOVUPS 64(R9), Z13
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z14
-	VMOVUPS 64(R9), Z15
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z16
-	VMOVUPS 64(R9), Z17
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z18
-	VMOVUPS 64(R9), Z19
-	MOVQ    AX, R9
-	LEAQ    (R9)(CX*2), R10
-	ADDQ    CX, R10
-	LEAQ    (R10)(CX*2), R11
-	ADDQ    CX, R11
-	LEAQ    (R11)(CX*2), R12
-	ADDQ    CX, R12
-	MOVQ    b+24(FP), R13
-	MOVQ    k+56(FP), R14
-
-k:
-	VMOVUPS      (R13), Z20
-	VMOVUPS      64(R13), Z21
-	ADDQ         BX, R13
-	VBROADCASTSS (R9), Z22
-	VFMADD231PS  Z22, Z20, Z0
-	VFMADD231PS  Z22, Z21, Z1
-	VBROADCASTSS (R9)(CX*1), Z22
-	VFMADD231PS  Z22, Z20, Z2
-	VFMADD231PS  Z22, Z21, Z3
-	VBROADCASTSS (R9)(CX*2), Z22
-	VFMADD231PS  Z22, Z20, Z4
-	VFMADD231PS  Z22, Z21, Z5
-	VBROADCASTSS (R10), Z22
-	VFMADD231PS  Z22, Z20, Z6
-	VFMADD231PS  Z22, Z21, Z7
-	VBROADCASTSS (R10)(CX*1), Z22
-	VFMADD231PS  Z22, Z20, Z8
-	VFMADD231PS  Z22, Z21, Z9
-	VBROADCASTSS (R10)(CX*2), Z22
-	VFMADD231PS  Z22, Z20, Z10
-	VFMADD231PS  Z22, Z21, Z11
-	VBROADCASTSS (R11), Z22
-	VFMADD231PS  Z22, Z20, Z12
-	VFMADD231PS  Z22, Z21, Z13
-	VBROADCASTSS (R11)(CX*1), Z22
-	VFMADD231PS  Z22, Z20, Z14
-	VFMADD231PS  Z22, Z21, Z15
-	VBROADCASTSS (R11)(CX*2), Z22
-	VFMADD231PS  Z22, Z20, Z16
-	VFMADD231PS  Z22, Z21, Z17
-	VBROADCASTSS (R12), Z22
-	VFMADD231PS  Z22, Z20, Z18
-	VFMADD231PS  Z22, Z21, Z19
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	ADDQ         DX, R11
-	ADDQ         DX, R12
-	DECQ         R14
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, (R9)
-	VMOVUPS      Z1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, (R9)
-	VMOVUPS      Z3, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z5, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z7, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z8, (R9)
-	VMOVUPS      Z9, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z10, (R9)
-	VMOVUPS      Z11, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z12, (R9)
-	VMOVUPS      Z13, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z14, (R9)
-	VMOVUPS      Z15, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z16, (R9)
-	VMOVUPS      Z17, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z18, (R9)
-	VMOVUPS      Z19, 64(R9)
-	IMUL3Q       $0x0a, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x0a, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX512x10x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·dotAVX512x10x2tail(SB), NOSPLIT, $0-80
-	MOVQ  a+0(FP), AX
-	MOVQ  ars+8(FP), CX
-	MOVQ  acs+16(FP), DX
-	MOVQ  brs+32(FP), BX
-	MOVQ  c+40(FP), SI
-	MOVQ  ldc+48(FP), DI
-	MOVQ  tiles+64(FP), R8
-	MOVQ  lanes+72(FP), R9
-	MOVQ  $-1, R10
-	BZHIQ R9, R10, R10
-	KMOVW R10, K1
-
-tile:
-	MOVQ      SI, R9
-	VMOVUPS   (R9), Z0
-	VMOVUPS.Z 64(R9), K1, Z1
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z2
-	VMOVUPS.Z 64(R9), K1, Z3
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z4
-	VMOVUPS.Z 64(R9), K1, Z5
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z6
-	VMOVUPS.Z 64(R9), K1, Z7
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z8
-	VMOVUPS.Z 64(R9), K1, Z9
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z10
-	VMOVUPS.Z 64(R9), K1, Z11
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z12
-	VMOVUPS.Z 64(R9), K1, Z13
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z14
-	VMOVUPS.Z 64(R9), K1, Z15
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z16
-	VMOVUPS.Z 64(R9), K1, Z17
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z18
-	VMOVUPS.Z 64(R9), K1, Z19
-	MOVQ      AX, R9
-	LEAQ      (R9)(CX*2), R10
-	ADDQ      CX, R10
-	LEAQ      (R10)(CX*2), R11
-	ADDQ      CX, R11
-	LEAQ      (R11)(CX*2), R12
-	ADDQ      CX, R12
-	MOVQ      b+24(FP), R13
-	MOVQ      k+56(FP), R14
-
-k:
-	VMOVUPS      (R13), Z20
-	VMOVUPS.Z    64(R13), K1, Z21
-	ADDQ         BX, R13
-	VBROADCASTSS (R9), Z22
-	VFMADD231PS  Z22, Z20, Z0
-	VFMADD231PS  Z22, Z21, Z1
-	VBROADCASTSS (R9)(CX*1), Z22
-	VFMADD231PS  Z22, Z20, Z2
-	VFMADD231PS  Z22, Z21, Z3
-	VBROADCASTSS (R9)(CX*2), Z22
-	VFMADD231PS  Z22, Z20, Z4
-	VFMADD231PS  Z22, Z21, Z5
-	VBROADCASTSS (R10), Z22
-	VFMADD231PS  Z22, Z20, Z6
-	VFMADD231PS  Z22, Z21, Z7
-	VBROADCASTSS (R10)(CX*1), Z22
-	VFMADD231PS  Z22, Z20, Z8
-	VFMADD231PS  Z22, Z21, Z9
-	VBROADCASTSS (R10)(CX*2), Z22
-	VFMADD231PS  Z22, Z20, Z10
-	VFMADD231PS  Z22, Z21, Z11
-	VBROADCASTSS (R11), Z22
-	VFMADD231PS  Z22, Z20, Z12
-	VFMADD231PS  Z22, Z21, Z13
-	VBROADCASTSS (R11)(CX*1), Z22
-	VFMADD231PS  Z22, Z20, Z14
-	VFMADD231PS  Z22, Z21, Z15
-	VBROADCASTSS (R11)(CX*2), Z22
-	VFMADD231PS  Z22, Z20, Z16
-	VFMADD231PS  Z22, Z21, Z17
-	VBROADCASTSS (R12), Z22
-	VFMADD231PS  Z22, Z20, Z18
-	VFMADD231PS  Z22, Z21, Z19
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	ADDQ         DX, R11
-	ADDQ         DX, R12
-	DECQ         R14
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, (R9)
-	VMOVUPS      Z1, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, (R9)
-	VMOVUPS      Z3, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z5, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z7, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z8, (R9)
-	VMOVUPS      Z9, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z10, (R9)
-	VMOVUPS      Z11, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z12, (R9)
-	VMOVUPS      Z13, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z14, (R9)
-	VMOVUPS      Z15, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z16, (R9)
-	VMOVUPS      Z17, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z18, (R9)
-	VMOVUPS      Z19, K1, 64(R9)
-	IMUL3Q       $0x0a, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x0a, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX512x10x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·dotAVX512x10x1tail(SB), NOSPLIT, $0-80
-	MOVQ  a+0(FP), AX
-	MOVQ  ars+8(FP), CX
-	MOVQ  acs+16(FP), DX
-	MOVQ  brs+32(FP), BX
-	MOVQ  c+40(FP), SI
-	MOVQ  ldc+48(FP), DI
-	MOVQ  tiles+64(FP), R8
-	MOVQ  lanes+72(FP), R9
-	MOVQ  $-1, R10
-	BZHIQ R9, R10, R10
-	KMOVW R10, K1
-
-tile:
-	MOVQ      SI, R9
-	VMOVUPS.Z (R9), K1, Z0
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z1
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z2
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z3
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z4
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z5
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z6
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z7
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z8
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z9
-	MOVQ      AX, R9
-	LEAQ      (R9)(CX*2), R10
-	ADDQ      CX, R10
-	LEAQ      (R10)(CX*2), R11
-	ADDQ      CX, R11
-	LEAQ      (R11)(CX*2), R12
-	ADDQ      CX, R12
-	MOVQ      b+24(FP), R13
-	MOVQ      k+56(FP), R14
-
-k:
-	VMOVUPS.Z    (R13), K1, Z10
-	ADDQ         BX, R13
-	VBROADCASTSS (R9), Z11
-	VFMADD231PS  Z11, Z10, Z0
-	VBROADCASTSS (R9)(CX*1), Z11
-	VFMADD231PS  Z11, Z10, Z1
-	VBROADCASTSS (R9)(CX*2), Z11
-	VFMADD231PS  Z11, Z10, Z2
-	VBROADCASTSS (R10), Z11
-	VFMADD231PS  Z11, Z10, Z3
-	VBROADCASTSS (R10)(CX*1), Z11
-	VFMADD231PS  Z11, Z10, Z4
-	VBROADCASTSS (R10)(CX*2), Z11
-	VFMADD231PS  Z11, Z10, Z5
-	VBROADCASTSS (R11), Z11
-	VFMADD231PS  Z11, Z10, Z6
-	VBROADCASTSS (R11)(CX*1), Z11
-	VFMADD231PS  Z11, Z10, Z7
-	VBROADCASTSS (R11)(CX*2), Z11
-	VFMADD231PS  Z11, Z10, Z8
-	VBROADCASTSS (R12), Z11
-	VFMADD231PS  Z11, Z10, Z9
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	ADDQ         DX, R11
-	ADDQ         DX, R12
-	DECQ         R14
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z1, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z3, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z4, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z5, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z6, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z7, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z8, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z9, K1, (R9)
-	IMUL3Q       $0x0a, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x0a, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX512x11x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F
-TEXT ·dotAVX512x11x2(SB), NOSPLIT, $0-80
-	MOVQ a+0(FP), AX
-	MOVQ ars+8(FP), CX
-	MOVQ acs+16(FP), DX
-	MOVQ brs+32(FP), BX
-	MOVQ c+40(FP), SI
-	MOVQ ldc+48(FP), DI
-	MOVQ tiles+64(FP), R8
-
-tile:
-	MOVQ    SI, R9
-	VMOVUPS (R9), Z0
-	VMOVUPS 64(R9), Z1
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z2
-	VMOVUPS 64(R9), Z3
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z4
-	VMOVUPS 64(R9), Z5
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z6
-	VMOVUPS 64(R9), Z7
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z8
-	VMOVUPS 64(R9), Z9
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z10
-	VMOVUPS 64(R9), Z11
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z12
-	VMOVUPS 64(R9), Z13
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z14
-	VMOVUPS 64(R9), Z15
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z16
-	VMOVUPS 64(R9), Z17
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z18
-	VMOVUPS 64(R9), Z19
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z20
-	VMOVUPS 64(R9), Z21
-	MOVQ    AX, R9
-	LEAQ    (R9)(CX*2), R10
-	ADDQ    CX, R10
-	LEAQ    (R10)(CX*2), R11
-	ADDQ    CX, R11
-	LEAQ    (R11)(CX*2), R12
-	ADDQ    CX, R12
-	MOVQ    b+24(FP), R13
-	MOVQ    k+56(FP), R14
-
-k:
-	VMOVUPS      (R13), Z22
-	VMOVUPS      64(R13), Z23
-	ADDQ         BX, R13
-	VBROADCASTSS (R9), Z24
-	VFMADD231PS  Z24, Z22, Z0
-	VFMADD231PS  Z24, Z23, Z1
-	VBROADCASTSS (R9)(CX*1), Z24
-	VFMADD231PS  Z24, Z22, Z2
-	VFMADD231PS  Z24, Z23, Z3
-	VBROADCASTSS (R9)(CX*2), Z24
-	VFMADD231PS  Z24, Z22, Z4
-	VFMADD231PS  Z24, Z23, Z5
-	VBROADCASTSS (R10), Z24
-	VFMADD231PS  Z24, Z22, Z6
-	VFMADD231PS  Z24, Z23, Z7
-	VBROADCASTSS (R10)(CX*1), Z24
-	VFMADD231PS  Z24, Z22, Z8
-	VFMADD231PS  Z24, Z23, Z9
-	VBROADCASTSS (R10)(CX*2), Z24
-	VFMADD231PS  Z24, Z22, Z10
-	VFMADD231PS  Z24, Z23, Z11
-	VBROADCASTSS (R11), Z24
-	VFMADD231PS  Z24, Z22, Z12
-	VFMADD231PS  Z24, Z23, Z13
-	VBROADCASTSS (R11)(CX*1), Z24
-	VFMADD231PS  Z24, Z22, Z14
-	VFMADD231PS  Z24, Z23, Z15
-	VBROADCASTSS (R11)(CX*2), Z24
-	VFMADD231PS  Z24, Z22, Z16
-	VFMADD231PS  Z24, Z23, Z17
-	VBROADCASTSS (R12), Z24
-	VFMADD231PS  Z24, Z22, Z18
-	VFMADD231PS  Z24, Z23, Z19
-	VBROADCASTSS (R12)(CX*1), Z24
-	VFMADD231PS  Z24, Z22, Z20
-	VFMADD231PS  Z24, Z23, Z21
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	ADDQ         DX, R11
-	ADDQ         DX, R12
-	DECQ         R14
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, (R9)
-	VMOVUPS      Z1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, (R9)
-	VMOVUPS      Z3, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z5, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z7, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z8, (R9)
-	VMOVUPS      Z9, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z10, (R9)
-	VMOVUPS      Z11, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z12, (R9)
-	VMOVUPS      Z13, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z14, (R9)
-	VMOVUPS      Z15, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z16, (R9)
-	VMOVUPS      Z17, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z18, (R9)
-	VMOVUPS      Z19, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z20, (R9)
-	VMOVUPS      Z21, 64(R9)
-	IMUL3Q       $0x0b, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x0b, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX512x11x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·dotAVX512x11x2tail(SB), NOSPLIT, $0-80
-	MOVQ  a+0(FP), AX
-	MOVQ  ars+8(FP), CX
-	MOVQ  acs+16(FP), DX
-	MOVQ  brs+32(FP), BX
-	MOVQ  c+40(FP), SI
-	MOVQ  ldc+48(FP), DI
-	MOVQ  tiles+64(FP), R8
-	MOVQ  lanes+72(FP), R9
-	MOVQ  $-1, R10
-	BZHIQ R9, R10, R10
-	KMOVW R10, K1
-
-tile:
-	MOVQ      SI, R9
-	VMOVUPS   (R9), Z0
-	VMOVUPS.Z 64(R9), K1, Z1
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z2
-	VMOVUPS.Z 64(R9), K1, Z3
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z4
-	VMOVUPS.Z 64(R9), K1, Z5
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z6
-	VMOVUPS.Z 64(R9), K1, Z7
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z8
-	VMOVUPS.Z 64(R9), K1, Z9
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z10
-	VMOVUPS.Z 64(R9), K1, Z11
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z12
-	VMOVUPS.Z 64(R9), K1, Z13
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z14
-	VMOVUPS.Z 64(R9), K1, Z15
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z16
-	VMOVUPS.Z 64(R9), K1, Z17
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z18
-	VMOVUPS.Z 64(R9), K1, Z19
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z20
-	VMOVUPS.Z 64(R9), K1, Z21
-	MOVQ      AX, R9
-	LEAQ      (R9)(CX*2), R10
-	ADDQ      CX, R10
-	LEAQ      (R10)(CX*2), R11
-	ADDQ      CX, R11
-	LEAQ      (R11)(CX*2), R12
-	ADDQ      CX, R12
-	MOVQ      b+24(FP), R13
-	MOVQ      k+56(FP), R14
-
-k:
-	VMOVUPS      (R13), Z22
-	VMOVUPS.Z    64(R13), K1, Z23
-	ADDQ         BX, R13
-	VBROADCASTSS (R9), Z24
-	VFMADD231PS  Z24, Z22, Z0
-	VFMADD231PS  Z24, Z23, Z1
-	VBROADCASTSS (R9)(CX*1), Z24
-	VFMADD231PS  Z24, Z22, Z2
-	VFMADD231PS  Z24, Z23, Z3
-	VBROADCASTSS (R9)(CX*2), Z24
-	VFMADD231PS  Z24, Z22, Z4
-	VFMADD231PS  Z24, Z23, Z5
-	VBROADCASTSS (R10), Z24
-	VFMADD231PS  Z24, Z22, Z6
-	VFMADD231PS  Z24, Z23, Z7
-	VBROADCASTSS (R10)(CX*1), Z24
-	VFMADD231PS  Z24, Z22, Z8
-	VFMADD231PS  Z24, Z23, Z9
-	VBROADCASTSS (R10)(CX*2), Z24
-	VFMADD231PS  Z24, Z22, Z10
-	VFMADD231PS  Z24, Z23, Z11
-	VBROADCASTSS (R11), Z24
-	VFMADD231PS  Z24, Z22, Z12
-	VFMADD231PS  Z24, Z23, Z13
-	VBROADCASTSS (R11)(CX*1), Z24
-	VFMADD231PS  Z24, Z22, Z14
-	VFMADD231PS  Z24, Z23, Z15
-	VBROADCASTSS (R11)(CX*2), Z24
-	VFMADD231PS  Z24, Z22, Z16
-	VFMADD231PS  Z24, Z23, Z17
-	VBROADCASTSS (R12), Z24
-	VFMADD231PS  Z24, Z22, Z18
-	VFMADD231PS  Z24, Z23, Z19
-	VBROADCASTSS (R12)(CX*1), Z24
-	VFMADD231PS  Z24, Z22, Z20
-	VFMADD231PS  Z24, Z23, Z21
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	ADDQ         DX, R11
-	ADDQ         DX, R12
-	DECQ         R14
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, (R9)
-	VMOVUPS      Z1, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, (R9)
-	VMOVUPS      Z3, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z5, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z7, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z8, (R9)
-	VMOVUPS      Z9, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z10, (R9)
-	VMOVUPS      Z11, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z12, (R9)
-	VMOVUPS      Z13, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z14, (R9)
-	VMOVUPS      Z15, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z16, (R9)
-	VMOVUPS      Z17, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z18, (R9)
-	VMOVUPS      Z19, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z20, (R9)
-	VMOVUPS      Z21, K1, 64(R9)
-	IMUL3Q       $0x0b, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x0b, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX512x11x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·dotAVX512x11x1tail(SB), NOSPLIT, $0-80
-	MOVQ  a+0(FP), AX
-	MOVQ  ars+8(FP), CX
-	MOVQ  acs+16(FP), DX
-	MOVQ  brs+32(FP), BX
-	MOVQ  c+40(FP), SI
-	MOVQ  ldc+48(FP), DI
-	MOVQ  tiles+64(FP), R8
-	MOVQ  lanes+72(FP), R9
-	MOVQ  $-1, R10
-	BZHIQ R9, R10, R10
-	KMOVW R10, K1
-
-tile:
-	MOVQ      SI, R9
-	VMOVUPS.Z (R9), K1, Z0
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z1
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z2
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z3
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z4
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z5
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z6
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z7
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z8
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z9
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z10
-	MOVQ      AX, R9
-	LEAQ      (R9)(CX*2), R10
-	ADDQ      CX, R10
-	LEAQ      (R10)(CX*2), R11
-	ADDQ      CX, R11
-	LEAQ      (R11)(CX*2), R12
-	ADDQ      CX, R12
-	MOVQ      b+24(FP), R13
-	MOVQ      k+56(FP), R14
-
-k:
-	VMOVUPS.Z    (R13), K1, Z11
-	ADDQ         BX, R13
-	VBROADCASTSS (R9), Z12
-	VFMADD231PS  Z12, Z11, Z0
-	VBROADCASTSS (R9)(CX*1), Z12
-	VFMADD231PS  Z12, Z11, Z1
-	VBROADCASTSS (R9)(CX*2), Z12
-	VFMADD231PS  Z12, Z11, Z2
-	VBROADCASTSS (R10), Z12
-	VFMADD231PS  Z12, Z11, Z3
-	VBROADCASTSS (R10)(CX*1), Z12
-	VFMADD231PS  Z12, Z11, Z4
-	VBROADCASTSS (R10)(CX*2), Z12
-	VFMADD231PS  Z12, Z11, Z5
-	VBROADCASTSS (R11), Z12
-	VFMADD231PS  Z12, Z11, Z6
-	VBROADCASTSS (R11)(CX*1), Z12
-	VFMADD231PS  Z12, Z11, Z7
-	VBROADCASTSS (R11)(CX*2), Z12
-	VFMADD231PS  Z12, Z11, Z8
-	VBROADCASTSS (R12), Z12
-	VFMADD231PS  Z12, Z11, Z9
-	VBROADCASTSS (R12)(CX*1), Z12
-	VFMADD231PS  Z12, Z11, Z10
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	ADDQ         DX, R11
-	ADDQ         DX, R12
-	DECQ         R14
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z1, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z3, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z4, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z5, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z6, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z7, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z8, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z9, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z10, K1, (R9)
-	IMUL3Q       $0x0b, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x0b, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX512x12x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F
-TEXT ·dotAVX512x12x2(SB), NOSPLIT, $0-80
-	MOVQ a+0(FP), AX
-	MOVQ ars+8(FP), CX
-	MOVQ acs+16(FP), DX
-	MOVQ brs+32(FP), BX
-	MOVQ c+40(FP), SI
-	MOVQ ldc+48(FP), DI
-	MOVQ tiles+64(FP), R8
-
-tile:
-	MOVQ    SI, R9
-	VMOVUPS (R9), Z0
-	VMOVUPS 64(R9), Z1
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z2
-	VMOVUPS 64(R9), Z3
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z4
-	VMOVUPS 64(R9), Z5
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z6
-	VMOVUPS 64(R9), Z7
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z8
-	VMOVUPS 64(R9), Z9
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z10
-	VMOVUPS 64(R9), Z11
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z12
-	VMOVUPS 64(R9), Z13
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z14
-	VMOVUPS 64(R9), Z15
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z16
-	VMOVUPS 64(R9), Z17
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z18
-	VMOVUPS 64(R9), Z19
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z20
-	VMOVUPS 64(R9), Z21
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z22
-	VMOVUPS 64(R9), Z23
-	MOVQ    AX, R9
-	LEAQ    (R9)(CX*2), R10
-	ADDQ    CX, R10
-	LEAQ    (R10)(CX*2), R11
-	ADDQ    CX, R11
-	LEAQ    (R11)(CX*2), R12
-	ADDQ    CX, R12
-	MOVQ    b+24(FP), R13
-	MOVQ    k+56(FP), R14
-
-k:
-	VMOVUPS      (R13), Z24
-	VMOVUPS      64(R13), Z25
-	ADDQ         BX, R13
-	VBROADCASTSS (R9), Z26
-	VFMADD231PS  Z26, Z24, Z0
-	VFMADD231PS  Z26, Z25, Z1
-	VBROADCASTSS (R9)(CX*1), Z26
-	VFMADD231PS  Z26, Z24, Z2
-	VFMADD231PS  Z26, Z25, Z3
-	VBROADCASTSS (R9)(CX*2), Z26
-	VFMADD231PS  Z26, Z24, Z4
-	VFMADD231PS  Z26, Z25, Z5
-	VBROADCASTSS (R10), Z26
-	VFMADD231PS  Z26, Z24, Z6
-	VFMADD231PS  Z26, Z25, Z7
-	VBROADCASTSS (R10)(CX*1), Z26
-	VFMADD231PS  Z26, Z24, Z8
-	VFMADD231PS  Z26, Z25, Z9
-	VBROADCASTSS (R10)(CX*2), Z26
-	VFMADD231PS  Z26, Z24, Z10
-	VFMADD231PS  Z26, Z25, Z11
-	VBROADCASTSS (R11), Z26
-	VFMADD231PS  Z26, Z24, Z12
-	VFMADD231PS  Z26, Z25, Z13
-	VBROADCASTSS (R11)(CX*1), Z26
-	VFMADD231PS  Z26, Z24, Z14
-	VFMADD231PS  Z26, Z25, Z15
-	VBROADCASTSS (R11)(CX*2), Z26
-	VFMADD231PS  Z26, Z24, Z16
-	VFMADD231PS  Z26, Z25, Z17
-	VBROADCASTSS (R12), Z26
-	VFMADD231PS  Z26, Z24, Z18
-	VFMADD231PS  Z26, Z25, Z19
-	VBROADCASTSS (R12)(CX*1), Z26
-	VFMADD231PS  Z26, Z24, Z20
-	VFMADD231PS  Z26, Z25, Z21
-	VBROADCASTSS (R12)(CX*2), Z26
-	VFMADD231PS  Z26, Z24, Z22
-	VFMADD231PS  Z26, Z25, Z23
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	ADDQ         DX, R11
-	ADDQ         DX, R12
-	DECQ         R14
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, (R9)
-	VMOVUPS      Z1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, (R9)
-	VMOVUPS      Z3, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z5, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z7, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z8, (R9)
-	VMOVUPS      Z9, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z10, (R9)
-	VMOVUPS      Z11, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z12, (R9)
-	VMOVUPS      Z13, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z14, (R9)
-	VMOVUPS      Z15, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z16, (R9)
-	VMOVUPS      Z17, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z18, (R9)
-	VMOVUPS      Z19, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z20, (R9)
-	VMOVUPS      Z21, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z22, (R9)
-	VMOVUPS      Z23, 64(R9)
-	IMUL3Q       $0x0c, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x0c, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX512x12x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·dotAVX512x12x2tail(SB), NOSPLIT, $0-80
-	MOVQ  a+0(FP), AX
-	MOVQ  ars+8(FP), CX
-	MOVQ  acs+16(FP), DX
-	MOVQ  brs+32(FP), BX
-	MOVQ  c+40(FP), SI
-	MOVQ  ldc+48(FP), DI
-	MOVQ  tiles+64(FP), R8
-	MOVQ  lanes+72(FP), R9
-	MOVQ  $-1, R10
-	BZHIQ R9, R10, R10
-	KMOVW R10, K1
-
-tile:
-	MOVQ      SI, R9
-	VMOVUPS   (R9), Z0
-	VMOVUPS.Z 64(R9), K1, Z1
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z2
-	VMOVUPS.Z 64(R9), K1, Z3
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z4
-	VMOVUPS.Z 64(R9), K1, Z5
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z6
-	VMOVUPS.Z 64(R9), K1, Z7
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z8
-	VMOVUPS.Z 64(R9), K1, Z9
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z10
-	VMOVUPS.Z 64(R9), K1, Z11
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z12
-	VMOVUPS.Z 64(R9), K1, Z13
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z14
-	VMOVUPS.Z 64(R9), K1, Z15
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z16
-	VMOVUPS.Z 64(R9), K1, Z17
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z18
-	VMOVUPS.Z 64(R9), K1, Z19
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z20
-	VMOVUPS.Z 64(R9), K1, Z21
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z22
-	VMOVUPS.Z 64(R9), K1, Z23
-	MOVQ      AX, R9
-	LEAQ      (R9)(CX*2), R10
-	ADDQ      CX, R10
-	LEAQ      (R10)(CX*2), R11
-	ADDQ      CX, R11
-	LEAQ      (R11)(CX*2), R12
-	ADDQ      CX, R12
-	MOVQ      b+24(FP), R13
-	MOVQ      k+56(FP), R14
-
-k:
-	VMOVUPS      (R13), Z24
-	VMOVUPS.Z    64(R13), K1, Z25
-	ADDQ         BX, R13
-	VBROADCASTSS (R9), Z26
-	VFMADD231PS  Z26, Z24, Z0
-	VFMADD231PS  Z26, Z25, Z1
-	VBROADCASTSS (R9)(CX*1), Z26
-	VFMADD231PS  Z26, Z24, Z2
-	VFMADD231PS  Z26, Z25, Z3
-	VBROADCASTSS (R9)(CX*2), Z26
-	VFMADD231PS  Z26, Z24, Z4
-	VFMADD231PS  Z26, Z25, Z5
-	VBROADCASTSS (R10), Z26
-	VFMADD231PS  Z26, Z24, Z6
-	VFMADD231PS  Z26, Z25, Z7
-	VBROADCASTSS (R10)(CX*1), Z26
-	VFMADD231PS  Z26, Z24, Z8
-	VFMADD231PS  Z26, Z25, Z9
-	VBROADCASTSS (R10)(CX*2), Z26
-	VFMADD231PS  Z26, Z24, Z10
-	VFMADD231PS  Z26, Z25, Z11
-	VBROADCASTSS (R11), Z26
-	VFMADD231PS  Z26, Z24, Z12
-	VFMADD231PS  Z26, Z25, Z13
-	VBROADCASTSS (R11)(CX*1), Z26
-	VFMADD231PS  Z26, Z24, Z14
-	VFMADD231PS  Z26, Z25, Z15
-	VBROADCASTSS (R11)(CX*2), Z26
-	VFMADD231PS  Z26, Z24, Z16
-	VFMADD231PS  Z26, Z25, Z17
-	VBROADCASTSS (R12), Z26
-	VFMADD231PS  Z26, Z24, Z18
-	VFMADD231PS  Z26, Z25, Z19
-	VBROADCASTSS (R12)(CX*1), Z26
-	VFMADD231PS  Z26, Z24, Z20
-	VFMADD231PS  Z26, Z25, Z21
-	VBROADCASTSS (R12)(CX*2), Z26
-	VFMADD231PS  Z26, Z24, Z22
-	VFMADD231PS  Z26, Z25, Z23
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	ADDQ         DX, R11
-	ADDQ         DX, R12
-	DECQ         R14
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, (R9)
-	VMOVUPS      Z1, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, (R9)
-	VMOVUPS      Z3, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z5, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z7, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z8, (R9)
-	VMOVUPS      Z9, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z10, (R9)
-	VMOVUPS      Z11, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z12, (R9)
-	VMOVUPS      Z13, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z14, (R9)
-	VMOVUPS      Z15, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z16, (R9)
-	VMOVUPS      Z17, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z18, (R9)
-	VMOVUPS      Z19, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z20, (R9)
-	VMOVUPS      Z21, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z22, (R9)
-	VMOVUPS      Z23, K1, 64(R9)
-	IMUL3Q       $0x0c, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x0c, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX512x12x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·dotAVX512x12x1tail(SB), NOSPLIT, $0-80
-	MOVQ  a+0(FP), AX
-	MOVQ  ars+8(FP), CX
-	MOVQ  acs+16(FP), DX
-	MOVQ  brs+32(FP), BX
-	MOVQ  c+40(FP), SI
-	MOVQ  ldc+48(FP), DI
-	MOVQ  tiles+64(FP), R8
-	MOVQ  lanes+72(FP), R9
-	MOVQ  $-1, R10
-	BZHIQ R9, R10, R10
-	KMOVW R10, K1
-
-tile:
-	MOVQ      SI, R9
-	VMOVUPS.Z (R9), K1, Z0
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z1
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z2
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z3
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z4
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z5
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z6
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z7
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z8
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z9
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z10
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z11
-	MOVQ      AX, R9
-	LEAQ      (R9)(CX*2), R10
-	ADDQ      CX, R10
-	LEAQ      (R10)(CX*2), R11
-	ADDQ      CX, R11
-	LEAQ      (R11)(CX*2), R12
-	ADDQ      CX, R12
-	MOVQ      b+24(FP), R13
-	MOVQ      k+56(FP), R14
-
-k:
-	VMOVUPS.Z    (R13), K1, Z12
-	ADDQ         BX, R13
-	VBROADCASTSS (R9), Z13
+	VMOVUPS.Z    (R10), K1, Z12
+	ADDQ         BX, R10
+	VBROADCASTSS (DI), Z13
 	VFMADD231PS  Z13, Z12, Z0
-	VBROADCASTSS (R9)(CX*1), Z13
+	VBROADCASTSS (DI)(CX*1), Z13
 	VFMADD231PS  Z13, Z12, Z1
-	VBROADCASTSS (R9)(CX*2), Z13
+	VBROADCASTSS (DI)(CX*2), Z13
 	VFMADD231PS  Z13, Z12, Z2
-	VBROADCASTSS (R10), Z13
+	VBROADCASTSS (DI)(SI*1), Z13
 	VFMADD231PS  Z13, Z12, Z3
-	VBROADCASTSS (R10)(CX*1), Z13
+	VBROADCASTSS (DI)(CX*4), Z13
 	VFMADD231PS  Z13, Z12, Z4
-	VBROADCASTSS (R10)(CX*2), Z13
+	VBROADCASTSS (R8), Z13
 	VFMADD231PS  Z13, Z12, Z5
-	VBROADCASTSS (R11), Z13
+	VBROADCASTSS (R8)(CX*1), Z13
 	VFMADD231PS  Z13, Z12, Z6
-	VBROADCASTSS (R11)(CX*1), Z13
+	VBROADCASTSS (R8)(CX*2), Z13
 	VFMADD231PS  Z13, Z12, Z7
-	VBROADCASTSS (R11)(CX*2), Z13
+	VBROADCASTSS (R8)(SI*1), Z13
 	VFMADD231PS  Z13, Z12, Z8
-	VBROADCASTSS (R12), Z13
+	VBROADCASTSS (R8)(CX*4), Z13
 	VFMADD231PS  Z13, Z12, Z9
-	VBROADCASTSS (R12)(CX*1), Z13
+	VBROADCASTSS (R9), Z13
 	VFMADD231PS  Z13, Z12, Z10
-	VBROADCASTSS (R12)(CX*2), Z13
+	VBROADCASTSS (R9)(CX*1), Z13
 	VFMADD231PS  Z13, Z12, Z11
+	ADDQ         DX, DI
+	ADDQ         DX, R8
 	ADDQ         DX, R9
-	ADDQ         DX, R10
-	ADDQ         DX, R11
-	ADDQ         DX, R12
-	DECQ         R14
+	DECQ         R11
 	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z1, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z3, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z4, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z5, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z6, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z7, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z8, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z9, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z10, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z11, K1, (R9)
-	IMUL3Q       $0x0c, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x0c, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z7, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z9, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z11, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x13x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F
-TEXT ·dotAVX512x13x2(SB), NOSPLIT, $0-80
-	MOVQ a+0(FP), AX
-	MOVQ ars+8(FP), CX
-	MOVQ acs+16(FP), DX
-	MOVQ brs+32(FP), BX
-	MOVQ c+40(FP), SI
-	MOVQ ldc+48(FP), DI
-	MOVQ tiles+64(FP), R8
-
-tile:
-	MOVQ    SI, R9
-	VMOVUPS (R9), Z0
-	VMOVUPS 64(R9), Z1
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z2
-	VMOVUPS 64(R9), Z3
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z4
-	VMOVUPS 64(R9), Z5
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z6
-	VMOVUPS 64(R9), Z7
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z8
-	VMOVUPS 64(R9), Z9
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z10
-	VMOVUPS 64(R9), Z11
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z12
-	VMOVUPS 64(R9), Z13
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z14
-	VMOVUPS 64(R9), Z15
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z16
-	VMOVUPS 64(R9), Z17
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z18
-	VMOVUPS 64(R9), Z19
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z20
-	VMOVUPS 64(R9), Z21
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z22
-	VMOVUPS 64(R9), Z23
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z24
-	VMOVUPS 64(R9), Z25
-	MOVQ    AX, R9
-	LEAQ    (R9)(CX*2), R10
-	ADDQ    CX, R10
-	LEAQ    (R10)(CX*2), R11
-	ADDQ    CX, R11
-	LEAQ    (R11)(CX*2), R12
-	ADDQ    CX, R12
-	LEAQ    (R12)(CX*2), R13
-	ADDQ    CX, R13
-	MOVQ    b+24(FP), R14
-	MOVQ    k+56(FP), R15
-
-k:
-	VMOVUPS      (R14), Z26
-	VMOVUPS      64(R14), Z27
-	ADDQ         BX, R14
-	VBROADCASTSS (R9), Z28
-	VFMADD231PS  Z28, Z26, Z0
-	VFMADD231PS  Z28, Z27, Z1
-	VBROADCASTSS (R9)(CX*1), Z28
-	VFMADD231PS  Z28, Z26, Z2
-	VFMADD231PS  Z28, Z27, Z3
-	VBROADCASTSS (R9)(CX*2), Z28
-	VFMADD231PS  Z28, Z26, Z4
-	VFMADD231PS  Z28, Z27, Z5
-	VBROADCASTSS (R10), Z28
-	VFMADD231PS  Z28, Z26, Z6
-	VFMADD231PS  Z28, Z27, Z7
-	VBROADCASTSS (R10)(CX*1), Z28
-	VFMADD231PS  Z28, Z26, Z8
-	VFMADD231PS  Z28, Z27, Z9
-	VBROADCASTSS (R10)(CX*2), Z28
-	VFMADD231PS  Z28, Z26, Z10
-	VFMADD231PS  Z28, Z27, Z11
-	VBROADCASTSS (R11), Z28
-	VFMADD231PS  Z28, Z26, Z12
-	VFMADD231PS  Z28, Z27, Z13
-	VBROADCASTSS (R11)(CX*1), Z28
-	VFMADD231PS  Z28, Z26, Z14
-	VFMADD231PS  Z28, Z27, Z15
-	VBROADCASTSS (R11)(CX*2), Z28
-	VFMADD231PS  Z28, Z26, Z16
-	VFMADD231PS  Z28, Z27, Z17
-	VBROADCASTSS (R12), Z28
-	VFMADD231PS  Z28, Z26, Z18
-	VFMADD231PS  Z28, Z27, Z19
-	VBROADCASTSS (R12)(CX*1), Z28
-	VFMADD231PS  Z28, Z26, Z20
-	VFMADD231PS  Z28, Z27, Z21
-	VBROADCASTSS (R12)(CX*2), Z28
-	VFMADD231PS  Z28, Z26, Z22
-	VFMADD231PS  Z28, Z27, Z23
-	VBROADCASTSS (R13), Z28
-	VFMADD231PS  Z28, Z26, Z24
-	VFMADD231PS  Z28, Z27, Z25
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	ADDQ         DX, R11
-	ADDQ         DX, R12
-	ADDQ         DX, R13
-	DECQ         R15
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, (R9)
-	VMOVUPS      Z1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, (R9)
-	VMOVUPS      Z3, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z5, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z7, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z8, (R9)
-	VMOVUPS      Z9, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z10, (R9)
-	VMOVUPS      Z11, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z12, (R9)
-	VMOVUPS      Z13, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z14, (R9)
-	VMOVUPS      Z15, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z16, (R9)
-	VMOVUPS      Z17, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z18, (R9)
-	VMOVUPS      Z19, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z20, (R9)
-	VMOVUPS      Z21, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z22, (R9)
-	VMOVUPS      Z23, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z24, (R9)
-	VMOVUPS      Z25, 64(R9)
-	IMUL3Q       $0x0d, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x0d, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX512x13x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·dotAVX512x13x2tail(SB), NOSPLIT, $0-80
+// func dotAVX512x13x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x13x1tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
-	MOVQ  ars+8(FP), CX
-	MOVQ  acs+16(FP), DX
-	MOVQ  brs+32(FP), BX
-	MOVQ  c+40(FP), SI
-	MOVQ  ldc+48(FP), DI
-	MOVQ  tiles+64(FP), R8
-	MOVQ  lanes+72(FP), R9
-	MOVQ  $-1, R10
-	BZHIQ R9, R10, R10
-	KMOVW R10, K1
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
 
 tile:
-	MOVQ      SI, R9
-	VMOVUPS   (R9), Z0
-	VMOVUPS.Z 64(R9), K1, Z1
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z2
-	VMOVUPS.Z 64(R9), K1, Z3
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z4
-	VMOVUPS.Z 64(R9), K1, Z5
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z6
-	VMOVUPS.Z 64(R9), K1, Z7
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z8
-	VMOVUPS.Z 64(R9), K1, Z9
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z10
-	VMOVUPS.Z 64(R9), K1, Z11
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z12
-	VMOVUPS.Z 64(R9), K1, Z13
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z14
-	VMOVUPS.Z 64(R9), K1, Z15
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z16
-	VMOVUPS.Z 64(R9), K1, Z17
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z18
-	VMOVUPS.Z 64(R9), K1, Z19
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z20
-	VMOVUPS.Z 64(R9), K1, Z21
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z22
-	VMOVUPS.Z 64(R9), K1, Z23
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z24
-	VMOVUPS.Z 64(R9), K1, Z25
-	MOVQ      AX, R9
-	LEAQ      (R9)(CX*2), R10
-	ADDQ      CX, R10
-	LEAQ      (R10)(CX*2), R11
-	ADDQ      CX, R11
-	LEAQ      (R11)(CX*2), R12
-	ADDQ      CX, R12
-	LEAQ      (R12)(CX*2), R13
-	ADDQ      CX, R13
-	MOVQ      b+24(FP), R14
-	MOVQ      k+56(FP), R15
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z6
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z8
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z10
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z12
+	ADDQ      R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	LEAQ (R8)(CX*4), R9
+	ADDQ CX, R9
+	MOVQ b+32(FP), R10
+	MOVQ k+64(FP), R11
 
 k:
-	VMOVUPS      (R14), Z26
-	VMOVUPS.Z    64(R14), K1, Z27
-	ADDQ         BX, R14
-	VBROADCASTSS (R9), Z28
-	VFMADD231PS  Z28, Z26, Z0
-	VFMADD231PS  Z28, Z27, Z1
-	VBROADCASTSS (R9)(CX*1), Z28
-	VFMADD231PS  Z28, Z26, Z2
-	VFMADD231PS  Z28, Z27, Z3
-	VBROADCASTSS (R9)(CX*2), Z28
-	VFMADD231PS  Z28, Z26, Z4
-	VFMADD231PS  Z28, Z27, Z5
-	VBROADCASTSS (R10), Z28
-	VFMADD231PS  Z28, Z26, Z6
-	VFMADD231PS  Z28, Z27, Z7
-	VBROADCASTSS (R10)(CX*1), Z28
-	VFMADD231PS  Z28, Z26, Z8
-	VFMADD231PS  Z28, Z27, Z9
-	VBROADCASTSS (R10)(CX*2), Z28
-	VFMADD231PS  Z28, Z26, Z10
-	VFMADD231PS  Z28, Z27, Z11
-	VBROADCASTSS (R11), Z28
-	VFMADD231PS  Z28, Z26, Z12
-	VFMADD231PS  Z28, Z27, Z13
-	VBROADCASTSS (R11)(CX*1), Z28
-	VFMADD231PS  Z28, Z26, Z14
-	VFMADD231PS  Z28, Z27, Z15
-	VBROADCASTSS (R11)(CX*2), Z28
-	VFMADD231PS  Z28, Z26, Z16
-	VFMADD231PS  Z28, Z27, Z17
-	VBROADCASTSS (R12), Z28
-	VFMADD231PS  Z28, Z26, Z18
-	VFMADD231PS  Z28, Z27, Z19
-	VBROADCASTSS (R12)(CX*1), Z28
-	VFMADD231PS  Z28, Z26, Z20
-	VFMADD231PS  Z28, Z27, Z21
-	VBROADCASTSS (R12)(CX*2), Z28
-	VFMADD231PS  Z28, Z26, Z22
-	VFMADD231PS  Z28, Z27, Z23
-	VBROADCASTSS (R13), Z28
-	VFMADD231PS  Z28, Z26, Z24
-	VFMADD231PS  Z28, Z27, Z25
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	ADDQ         DX, R11
-	ADDQ         DX, R12
-	ADDQ         DX, R13
-	DECQ         R15
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, (R9)
-	VMOVUPS      Z1, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, (R9)
-	VMOVUPS      Z3, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z5, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z7, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z8, (R9)
-	VMOVUPS      Z9, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z10, (R9)
-	VMOVUPS      Z11, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z12, (R9)
-	VMOVUPS      Z13, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z14, (R9)
-	VMOVUPS      Z15, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z16, (R9)
-	VMOVUPS      Z17, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z18, (R9)
-	VMOVUPS      Z19, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z20, (R9)
-	VMOVUPS      Z21, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z22, (R9)
-	VMOVUPS      Z23, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z24, (R9)
-	VMOVUPS      Z25, K1, 64(R9)
-	IMUL3Q       $0x0d, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x0d, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX512x13x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·dotAVX512x13x1tail(SB), NOSPLIT, $0-80
-	MOVQ  a+0(FP), AX
-	MOVQ  ars+8(FP), CX
-	MOVQ  acs+16(FP), DX
-	MOVQ  brs+32(FP), BX
-	MOVQ  c+40(FP), SI
-	MOVQ  ldc+48(FP), DI
-	MOVQ  tiles+64(FP), R8
-	MOVQ  lanes+72(FP), R9
-	MOVQ  $-1, R10
-	BZHIQ R9, R10, R10
-	KMOVW R10, K1
-
-tile:
-	MOVQ      SI, R9
-	VMOVUPS.Z (R9), K1, Z0
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z1
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z2
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z3
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z4
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z5
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z6
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z7
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z8
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z9
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z10
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z11
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z12
-	MOVQ      AX, R9
-	LEAQ      (R9)(CX*2), R10
-	ADDQ      CX, R10
-	LEAQ      (R10)(CX*2), R11
-	ADDQ      CX, R11
-	LEAQ      (R11)(CX*2), R12
-	ADDQ      CX, R12
-	LEAQ      (R12)(CX*2), R13
-	ADDQ      CX, R13
-	MOVQ      b+24(FP), R14
-	MOVQ      k+56(FP), R15
-
-k:
-	VMOVUPS.Z    (R14), K1, Z13
-	ADDQ         BX, R14
-	VBROADCASTSS (R9), Z14
+	VMOVUPS.Z    (R10), K1, Z13
+	ADDQ         BX, R10
+	VBROADCASTSS (DI), Z14
 	VFMADD231PS  Z14, Z13, Z0
-	VBROADCASTSS (R9)(CX*1), Z14
+	VBROADCASTSS (DI)(CX*1), Z14
 	VFMADD231PS  Z14, Z13, Z1
-	VBROADCASTSS (R9)(CX*2), Z14
+	VBROADCASTSS (DI)(CX*2), Z14
 	VFMADD231PS  Z14, Z13, Z2
-	VBROADCASTSS (R10), Z14
+	VBROADCASTSS (DI)(SI*1), Z14
 	VFMADD231PS  Z14, Z13, Z3
-	VBROADCASTSS (R10)(CX*1), Z14
+	VBROADCASTSS (DI)(CX*4), Z14
 	VFMADD231PS  Z14, Z13, Z4
-	VBROADCASTSS (R10)(CX*2), Z14
+	VBROADCASTSS (R8), Z14
 	VFMADD231PS  Z14, Z13, Z5
-	VBROADCASTSS (R11), Z14
+	VBROADCASTSS (R8)(CX*1), Z14
 	VFMADD231PS  Z14, Z13, Z6
-	VBROADCASTSS (R11)(CX*1), Z14
+	VBROADCASTSS (R8)(CX*2), Z14
 	VFMADD231PS  Z14, Z13, Z7
-	VBROADCASTSS (R11)(CX*2), Z14
+	VBROADCASTSS (R8)(SI*1), Z14
 	VFMADD231PS  Z14, Z13, Z8
-	VBROADCASTSS (R12), Z14
+	VBROADCASTSS (R8)(CX*4), Z14
 	VFMADD231PS  Z14, Z13, Z9
-	VBROADCASTSS (R12)(CX*1), Z14
+	VBROADCASTSS (R9), Z14
 	VFMADD231PS  Z14, Z13, Z10
-	VBROADCASTSS (R12)(CX*2), Z14
+	VBROADCASTSS (R9)(CX*1), Z14
 	VFMADD231PS  Z14, Z13, Z11
-	VBROADCASTSS (R13), Z14
+	VBROADCASTSS (R9)(CX*2), Z14
 	VFMADD231PS  Z14, Z13, Z12
+	ADDQ         DX, DI
+	ADDQ         DX, R8
 	ADDQ         DX, R9
-	ADDQ         DX, R10
-	ADDQ         DX, R11
-	ADDQ         DX, R12
-	ADDQ         DX, R13
-	DECQ         R15
+	DECQ         R11
 	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z1, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z3, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z4, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z5, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z6, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z7, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z8, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z9, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z10, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z11, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z12, K1, (R9)
-	IMUL3Q       $0x0d, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x0d, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z7, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z9, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z11, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x14x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F
-TEXT ·dotAVX512x14x2(SB), NOSPLIT, $0-80
-	MOVQ a+0(FP), AX
-	MOVQ ars+8(FP), CX
-	MOVQ acs+16(FP), DX
-	MOVQ brs+32(FP), BX
-	MOVQ c+40(FP), SI
-	MOVQ ldc+48(FP), DI
-	MOVQ tiles+64(FP), R8
-
-tile:
-	MOVQ    SI, R9
-	VMOVUPS (R9), Z0
-	VMOVUPS 64(R9), Z1
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z2
-	VMOVUPS 64(R9), Z3
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z4
-	VMOVUPS 64(R9), Z5
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z6
-	VMOVUPS 64(R9), Z7
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z8
-	VMOVUPS 64(R9), Z9
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z10
-	VMOVUPS 64(R9), Z11
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z12
-	VMOVUPS 64(R9), Z13
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z14
-	VMOVUPS 64(R9), Z15
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z16
-	VMOVUPS 64(R9), Z17
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z18
-	VMOVUPS 64(R9), Z19
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z20
-	VMOVUPS 64(R9), Z21
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z22
-	VMOVUPS 64(R9), Z23
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z24
-	VMOVUPS 64(R9), Z25
-	ADDQ    DI, R9
-	VMOVUPS (R9), Z26
-	VMOVUPS 64(R9), Z27
-	MOVQ    AX, R9
-	LEAQ    (R9)(CX*2), R10
-	ADDQ    CX, R10
-	LEAQ    (R10)(CX*2), R11
-	ADDQ    CX, R11
-	LEAQ    (R11)(CX*2), R12
-	ADDQ    CX, R12
-	LEAQ    (R12)(CX*2), R13
-	ADDQ    CX, R13
-	MOVQ    b+24(FP), R14
-	MOVQ    k+56(FP), R15
-
-k:
-	VMOVUPS      (R14), Z28
-	VMOVUPS      64(R14), Z29
-	ADDQ         BX, R14
-	VBROADCASTSS (R9), Z30
-	VFMADD231PS  Z30, Z28, Z0
-	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (R9)(CX*1), Z30
-	VFMADD231PS  Z30, Z28, Z2
-	VFMADD231PS  Z30, Z29, Z3
-	VBROADCASTSS (R9)(CX*2), Z30
-	VFMADD231PS  Z30, Z28, Z4
-	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (R10), Z30
-	VFMADD231PS  Z30, Z28, Z6
-	VFMADD231PS  Z30, Z29, Z7
-	VBROADCASTSS (R10)(CX*1), Z30
-	VFMADD231PS  Z30, Z28, Z8
-	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (R10)(CX*2), Z30
-	VFMADD231PS  Z30, Z28, Z10
-	VFMADD231PS  Z30, Z29, Z11
-	VBROADCASTSS (R11), Z30
-	VFMADD231PS  Z30, Z28, Z12
-	VFMADD231PS  Z30, Z29, Z13
-	VBROADCASTSS (R11)(CX*1), Z30
-	VFMADD231PS  Z30, Z28, Z14
-	VFMADD231PS  Z30, Z29, Z15
-	VBROADCASTSS (R11)(CX*2), Z30
-	VFMADD231PS  Z30, Z28, Z16
-	VFMADD231PS  Z30, Z29, Z17
-	VBROADCASTSS (R12), Z30
-	VFMADD231PS  Z30, Z28, Z18
-	VFMADD231PS  Z30, Z29, Z19
-	VBROADCASTSS (R12)(CX*1), Z30
-	VFMADD231PS  Z30, Z28, Z20
-	VFMADD231PS  Z30, Z29, Z21
-	VBROADCASTSS (R12)(CX*2), Z30
-	VFMADD231PS  Z30, Z28, Z22
-	VFMADD231PS  Z30, Z29, Z23
-	VBROADCASTSS (R13), Z30
-	VFMADD231PS  Z30, Z28, Z24
-	VFMADD231PS  Z30, Z29, Z25
-	VBROADCASTSS (R13)(CX*1), Z30
-	VFMADD231PS  Z30, Z28, Z26
-	VFMADD231PS  Z30, Z29, Z27
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	ADDQ         DX, R11
-	ADDQ         DX, R12
-	ADDQ         DX, R13
-	DECQ         R15
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, (R9)
-	VMOVUPS      Z1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, (R9)
-	VMOVUPS      Z3, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z5, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z7, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z8, (R9)
-	VMOVUPS      Z9, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z10, (R9)
-	VMOVUPS      Z11, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z12, (R9)
-	VMOVUPS      Z13, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z14, (R9)
-	VMOVUPS      Z15, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z16, (R9)
-	VMOVUPS      Z17, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z18, (R9)
-	VMOVUPS      Z19, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z20, (R9)
-	VMOVUPS      Z21, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z22, (R9)
-	VMOVUPS      Z23, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z24, (R9)
-	VMOVUPS      Z25, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z26, (R9)
-	VMOVUPS      Z27, 64(R9)
-	IMUL3Q       $0x0e, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x0e, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX512x14x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·dotAVX512x14x2tail(SB), NOSPLIT, $0-80
+// func dotAVX512x14x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x14x1tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
-	MOVQ  ars+8(FP), CX
-	MOVQ  acs+16(FP), DX
-	MOVQ  brs+32(FP), BX
-	MOVQ  c+40(FP), SI
-	MOVQ  ldc+48(FP), DI
-	MOVQ  tiles+64(FP), R8
-	MOVQ  lanes+72(FP), R9
-	MOVQ  $-1, R10
-	BZHIQ R9, R10, R10
-	KMOVW R10, K1
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
 
 tile:
-	MOVQ      SI, R9
-	VMOVUPS   (R9), Z0
-	VMOVUPS.Z 64(R9), K1, Z1
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z2
-	VMOVUPS.Z 64(R9), K1, Z3
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z4
-	VMOVUPS.Z 64(R9), K1, Z5
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z6
-	VMOVUPS.Z 64(R9), K1, Z7
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z8
-	VMOVUPS.Z 64(R9), K1, Z9
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z10
-	VMOVUPS.Z 64(R9), K1, Z11
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z12
-	VMOVUPS.Z 64(R9), K1, Z13
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z14
-	VMOVUPS.Z 64(R9), K1, Z15
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z16
-	VMOVUPS.Z 64(R9), K1, Z17
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z18
-	VMOVUPS.Z 64(R9), K1, Z19
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z20
-	VMOVUPS.Z 64(R9), K1, Z21
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z22
-	VMOVUPS.Z 64(R9), K1, Z23
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z24
-	VMOVUPS.Z 64(R9), K1, Z25
-	ADDQ      DI, R9
-	VMOVUPS   (R9), Z26
-	VMOVUPS.Z 64(R9), K1, Z27
-	MOVQ      AX, R9
-	LEAQ      (R9)(CX*2), R10
-	ADDQ      CX, R10
-	LEAQ      (R10)(CX*2), R11
-	ADDQ      CX, R11
-	LEAQ      (R11)(CX*2), R12
-	ADDQ      CX, R12
-	LEAQ      (R12)(CX*2), R13
-	ADDQ      CX, R13
-	MOVQ      b+24(FP), R14
-	MOVQ      k+56(FP), R15
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z6
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z8
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z10
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z12
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z13
+	ADDQ      R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	LEAQ (R8)(CX*4), R9
+	ADDQ CX, R9
+	MOVQ b+32(FP), R10
+	MOVQ k+64(FP), R11
 
 k:
-	VMOVUPS      (R14), Z28
-	VMOVUPS.Z    64(R14), K1, Z29
-	ADDQ         BX, R14
-	VBROADCASTSS (R9), Z30
-	VFMADD231PS  Z30, Z28, Z0
-	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (R9)(CX*1), Z30
-	VFMADD231PS  Z30, Z28, Z2
-	VFMADD231PS  Z30, Z29, Z3
-	VBROADCASTSS (R9)(CX*2), Z30
-	VFMADD231PS  Z30, Z28, Z4
-	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (R10), Z30
-	VFMADD231PS  Z30, Z28, Z6
-	VFMADD231PS  Z30, Z29, Z7
-	VBROADCASTSS (R10)(CX*1), Z30
-	VFMADD231PS  Z30, Z28, Z8
-	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (R10)(CX*2), Z30
-	VFMADD231PS  Z30, Z28, Z10
-	VFMADD231PS  Z30, Z29, Z11
-	VBROADCASTSS (R11), Z30
-	VFMADD231PS  Z30, Z28, Z12
-	VFMADD231PS  Z30, Z29, Z13
-	VBROADCASTSS (R11)(CX*1), Z30
-	VFMADD231PS  Z30, Z28, Z14
-	VFMADD231PS  Z30, Z29, Z15
-	VBROADCASTSS (R11)(CX*2), Z30
-	VFMADD231PS  Z30, Z28, Z16
-	VFMADD231PS  Z30, Z29, Z17
-	VBROADCASTSS (R12), Z30
-	VFMADD231PS  Z30, Z28, Z18
-	VFMADD231PS  Z30, Z29, Z19
-	VBROADCASTSS (R12)(CX*1), Z30
-	VFMADD231PS  Z30, Z28, Z20
-	VFMADD231PS  Z30, Z29, Z21
-	VBROADCASTSS (R12)(CX*2), Z30
-	VFMADD231PS  Z30, Z28, Z22
-	VFMADD231PS  Z30, Z29, Z23
-	VBROADCASTSS (R13), Z30
-	VFMADD231PS  Z30, Z28, Z24
-	VFMADD231PS  Z30, Z29, Z25
-	VBROADCASTSS (R13)(CX*1), Z30
-	VFMADD231PS  Z30, Z28, Z26
-	VFMADD231PS  Z30, Z29, Z27
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	ADDQ         DX, R11
-	ADDQ         DX, R12
-	ADDQ         DX, R13
-	DECQ         R15
-	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, (R9)
-	VMOVUPS      Z1, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, (R9)
-	VMOVUPS      Z3, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z5, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z7, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z8, (R9)
-	VMOVUPS      Z9, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z10, (R9)
-	VMOVUPS      Z11, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z12, (R9)
-	VMOVUPS      Z13, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z14, (R9)
-	VMOVUPS      Z15, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z16, (R9)
-	VMOVUPS      Z17, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z18, (R9)
-	VMOVUPS      Z19, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z20, (R9)
-	VMOVUPS      Z21, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z22, (R9)
-	VMOVUPS      Z23, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z24, (R9)
-	VMOVUPS      Z25, K1, 64(R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z26, (R9)
-	VMOVUPS      Z27, K1, 64(R9)
-	IMUL3Q       $0x0e, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x0e, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
-	JNZ          tile
-	VZEROUPPER
-	RET
-
-// func dotAVX512x14x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·dotAVX512x14x1tail(SB), NOSPLIT, $0-80
-	MOVQ  a+0(FP), AX
-	MOVQ  ars+8(FP), CX
-	MOVQ  acs+16(FP), DX
-	MOVQ  brs+32(FP), BX
-	MOVQ  c+40(FP), SI
-	MOVQ  ldc+48(FP), DI
-	MOVQ  tiles+64(FP), R8
-	MOVQ  lanes+72(FP), R9
-	MOVQ  $-1, R10
-	BZHIQ R9, R10, R10
-	KMOVW R10, K1
-
-tile:
-	MOVQ      SI, R9
-	VMOVUPS.Z (R9), K1, Z0
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z1
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z2
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z3
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z4
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z5
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z6
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z7
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z8
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z9
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z10
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z11
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z12
-	ADDQ      DI, R9
-	VMOVUPS.Z (R9), K1, Z13
-	MOVQ      AX, R9
-	LEAQ      (R9)(CX*2), R10
-	ADDQ      CX, R10
-	LEAQ      (R10)(CX*2), R11
-	ADDQ      CX, R11
-	LEAQ      (R11)(CX*2), R12
-	ADDQ      CX, R12
-	LEAQ      (R12)(CX*2), R13
-	ADDQ      CX, R13
-	MOVQ      b+24(FP), R14
-	MOVQ      k+56(FP), R15
-
-k:
-	VMOVUPS.Z    (R14), K1, Z14
-	ADDQ         BX, R14
-	VBROADCASTSS (R9), Z15
+	VMOVUPS.Z    (R10), K1, Z14
+	ADDQ         BX, R10
+	VBROADCASTSS (DI), Z15
 	VFMADD231PS  Z15, Z14, Z0
-	VBROADCASTSS (R9)(CX*1), Z15
+	VBROADCASTSS (DI)(CX*1), Z15
 	VFMADD231PS  Z15, Z14, Z1
-	VBROADCASTSS (R9)(CX*2), Z15
+	VBROADCASTSS (DI)(CX*2), Z15
 	VFMADD231PS  Z15, Z14, Z2
-	VBROADCASTSS (R10), Z15
+	VBROADCASTSS (DI)(SI*1), Z15
 	VFMADD231PS  Z15, Z14, Z3
-	VBROADCASTSS (R10)(CX*1), Z15
+	VBROADCASTSS (DI)(CX*4), Z15
 	VFMADD231PS  Z15, Z14, Z4
-	VBROADCASTSS (R10)(CX*2), Z15
+	VBROADCASTSS (R8), Z15
 	VFMADD231PS  Z15, Z14, Z5
-	VBROADCASTSS (R11), Z15
+	VBROADCASTSS (R8)(CX*1), Z15
 	VFMADD231PS  Z15, Z14, Z6
-	VBROADCASTSS (R11)(CX*1), Z15
+	VBROADCASTSS (R8)(CX*2), Z15
 	VFMADD231PS  Z15, Z14, Z7
-	VBROADCASTSS (R11)(CX*2), Z15
+	VBROADCASTSS (R8)(SI*1), Z15
 	VFMADD231PS  Z15, Z14, Z8
-	VBROADCASTSS (R12), Z15
+	VBROADCASTSS (R8)(CX*4), Z15
 	VFMADD231PS  Z15, Z14, Z9
-	VBROADCASTSS (R12)(CX*1), Z15
+	VBROADCASTSS (R9), Z15
 	VFMADD231PS  Z15, Z14, Z10
-	VBROADCASTSS (R12)(CX*2), Z15
+	VBROADCASTSS (R9)(CX*1), Z15
 	VFMADD231PS  Z15, Z14, Z11
-	VBROADCASTSS (R13), Z15
+	VBROADCASTSS (R9)(CX*2), Z15
 	VFMADD231PS  Z15, Z14, Z12
-	VBROADCASTSS (R13)(CX*1), Z15
+	VBROADCASTSS (R9)(SI*1), Z15
 	VFMADD231PS  Z15, Z14, Z13
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	DECQ         R11
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z7, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z9, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z11, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z13, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x15x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x15x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z6
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z8
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z10
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z12
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z13
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z14
+	ADDQ      R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	LEAQ (R8)(CX*4), R9
+	ADDQ CX, R9
+	MOVQ b+32(FP), R10
+	MOVQ k+64(FP), R11
+
+k:
+	VMOVUPS.Z    (R10), K1, Z15
+	ADDQ         BX, R10
+	VBROADCASTSS (DI), Z16
+	VFMADD231PS  Z16, Z15, Z0
+	VBROADCASTSS (DI)(CX*1), Z16
+	VFMADD231PS  Z16, Z15, Z1
+	VBROADCASTSS (DI)(CX*2), Z16
+	VFMADD231PS  Z16, Z15, Z2
+	VBROADCASTSS (DI)(SI*1), Z16
+	VFMADD231PS  Z16, Z15, Z3
+	VBROADCASTSS (DI)(CX*4), Z16
+	VFMADD231PS  Z16, Z15, Z4
+	VBROADCASTSS (R8), Z16
+	VFMADD231PS  Z16, Z15, Z5
+	VBROADCASTSS (R8)(CX*1), Z16
+	VFMADD231PS  Z16, Z15, Z6
+	VBROADCASTSS (R8)(CX*2), Z16
+	VFMADD231PS  Z16, Z15, Z7
+	VBROADCASTSS (R8)(SI*1), Z16
+	VFMADD231PS  Z16, Z15, Z8
+	VBROADCASTSS (R8)(CX*4), Z16
+	VFMADD231PS  Z16, Z15, Z9
+	VBROADCASTSS (R9), Z16
+	VFMADD231PS  Z16, Z15, Z10
+	VBROADCASTSS (R9)(CX*1), Z16
+	VFMADD231PS  Z16, Z15, Z11
+	VBROADCASTSS (R9)(CX*2), Z16
+	VFMADD231PS  Z16, Z15, Z12
+	VBROADCASTSS (R9)(SI*1), Z16
+	VFMADD231PS  Z16, Z15, Z13
+	VBROADCASTSS (R9)(CX*4), Z16
+	VFMADD231PS  Z16, Z15, Z14
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	DECQ         R11
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z7, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z9, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z11, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z13, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x16x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x16x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z6
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z8
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z10
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z12
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z13
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z14
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z15
+	ADDQ      R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	LEAQ (R8)(CX*4), R9
+	ADDQ CX, R9
+	LEAQ (R9)(CX*4), R10
+	ADDQ CX, R10
+	MOVQ b+32(FP), R11
+	MOVQ k+64(FP), R12
+
+k:
+	VMOVUPS.Z    (R11), K1, Z16
+	ADDQ         BX, R11
+	VBROADCASTSS (DI), Z17
+	VFMADD231PS  Z17, Z16, Z0
+	VBROADCASTSS (DI)(CX*1), Z17
+	VFMADD231PS  Z17, Z16, Z1
+	VBROADCASTSS (DI)(CX*2), Z17
+	VFMADD231PS  Z17, Z16, Z2
+	VBROADCASTSS (DI)(SI*1), Z17
+	VFMADD231PS  Z17, Z16, Z3
+	VBROADCASTSS (DI)(CX*4), Z17
+	VFMADD231PS  Z17, Z16, Z4
+	VBROADCASTSS (R8), Z17
+	VFMADD231PS  Z17, Z16, Z5
+	VBROADCASTSS (R8)(CX*1), Z17
+	VFMADD231PS  Z17, Z16, Z6
+	VBROADCASTSS (R8)(CX*2), Z17
+	VFMADD231PS  Z17, Z16, Z7
+	VBROADCASTSS (R8)(SI*1), Z17
+	VFMADD231PS  Z17, Z16, Z8
+	VBROADCASTSS (R8)(CX*4), Z17
+	VFMADD231PS  Z17, Z16, Z9
+	VBROADCASTSS (R9), Z17
+	VFMADD231PS  Z17, Z16, Z10
+	VBROADCASTSS (R9)(CX*1), Z17
+	VFMADD231PS  Z17, Z16, Z11
+	VBROADCASTSS (R9)(CX*2), Z17
+	VFMADD231PS  Z17, Z16, Z12
+	VBROADCASTSS (R9)(SI*1), Z17
+	VFMADD231PS  Z17, Z16, Z13
+	VBROADCASTSS (R9)(CX*4), Z17
+	VFMADD231PS  Z17, Z16, Z14
+	VBROADCASTSS (R10), Z17
+	VFMADD231PS  Z17, Z16, Z15
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	ADDQ         DX, R10
+	DECQ         R12
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z7, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z9, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z11, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z13, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z15, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x17x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x17x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z6
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z8
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z10
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z12
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z13
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z14
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z15
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z16
+	ADDQ      R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	LEAQ (R8)(CX*4), R9
+	ADDQ CX, R9
+	LEAQ (R9)(CX*4), R10
+	ADDQ CX, R10
+	MOVQ b+32(FP), R11
+	MOVQ k+64(FP), R12
+
+k:
+	VMOVUPS.Z    (R11), K1, Z17
+	ADDQ         BX, R11
+	VBROADCASTSS (DI), Z18
+	VFMADD231PS  Z18, Z17, Z0
+	VBROADCASTSS (DI)(CX*1), Z18
+	VFMADD231PS  Z18, Z17, Z1
+	VBROADCASTSS (DI)(CX*2), Z18
+	VFMADD231PS  Z18, Z17, Z2
+	VBROADCASTSS (DI)(SI*1), Z18
+	VFMADD231PS  Z18, Z17, Z3
+	VBROADCASTSS (DI)(CX*4), Z18
+	VFMADD231PS  Z18, Z17, Z4
+	VBROADCASTSS (R8), Z18
+	VFMADD231PS  Z18, Z17, Z5
+	VBROADCASTSS (R8)(CX*1), Z18
+	VFMADD231PS  Z18, Z17, Z6
+	VBROADCASTSS (R8)(CX*2), Z18
+	VFMADD231PS  Z18, Z17, Z7
+	VBROADCASTSS (R8)(SI*1), Z18
+	VFMADD231PS  Z18, Z17, Z8
+	VBROADCASTSS (R8)(CX*4), Z18
+	VFMADD231PS  Z18, Z17, Z9
+	VBROADCASTSS (R9), Z18
+	VFMADD231PS  Z18, Z17, Z10
+	VBROADCASTSS (R9)(CX*1), Z18
+	VFMADD231PS  Z18, Z17, Z11
+	VBROADCASTSS (R9)(CX*2), Z18
+	VFMADD231PS  Z18, Z17, Z12
+	VBROADCASTSS (R9)(SI*1), Z18
+	VFMADD231PS  Z18, Z17, Z13
+	VBROADCASTSS (R9)(CX*4), Z18
+	VFMADD231PS  Z18, Z17, Z14
+	VBROADCASTSS (R10), Z18
+	VFMADD231PS  Z18, Z17, Z15
+	VBROADCASTSS (R10)(CX*1), Z18
+	VFMADD231PS  Z18, Z17, Z16
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	ADDQ         DX, R10
+	DECQ         R12
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z7, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z9, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z11, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z13, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z15, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x18x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x18x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z6
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z8
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z10
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z12
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z13
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z14
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z15
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z16
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z17
+	ADDQ      R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	LEAQ (R8)(CX*4), R9
+	ADDQ CX, R9
+	LEAQ (R9)(CX*4), R10
+	ADDQ CX, R10
+	MOVQ b+32(FP), R11
+	MOVQ k+64(FP), R12
+
+k:
+	VMOVUPS.Z    (R11), K1, Z18
+	ADDQ         BX, R11
+	VBROADCASTSS (DI), Z19
+	VFMADD231PS  Z19, Z18, Z0
+	VBROADCASTSS (DI)(CX*1), Z19
+	VFMADD231PS  Z19, Z18, Z1
+	VBROADCASTSS (DI)(CX*2), Z19
+	VFMADD231PS  Z19, Z18, Z2
+	VBROADCASTSS (DI)(SI*1), Z19
+	VFMADD231PS  Z19, Z18, Z3
+	VBROADCASTSS (DI)(CX*4), Z19
+	VFMADD231PS  Z19, Z18, Z4
+	VBROADCASTSS (R8), Z19
+	VFMADD231PS  Z19, Z18, Z5
+	VBROADCASTSS (R8)(CX*1), Z19
+	VFMADD231PS  Z19, Z18, Z6
+	VBROADCASTSS (R8)(CX*2), Z19
+	VFMADD231PS  Z19, Z18, Z7
+	VBROADCASTSS (R8)(SI*1), Z19
+	VFMADD231PS  Z19, Z18, Z8
+	VBROADCASTSS (R8)(CX*4), Z19
+	VFMADD231PS  Z19, Z18, Z9
+	VBROADCASTSS (R9), Z19
+	VFMADD231PS  Z19, Z18, Z10
+	VBROADCASTSS (R9)(CX*1), Z19
+	VFMADD231PS  Z19, Z18, Z11
+	VBROADCASTSS (R9)(CX*2), Z19
+	VFMADD231PS  Z19, Z18, Z12
+	VBROADCASTSS (R9)(SI*1), Z19
+	VFMADD231PS  Z19, Z18, Z13
+	VBROADCASTSS (R9)(CX*4), Z19
+	VFMADD231PS  Z19, Z18, Z14
+	VBROADCASTSS (R10), Z19
+	VFMADD231PS  Z19, Z18, Z15
+	VBROADCASTSS (R10)(CX*1), Z19
+	VFMADD231PS  Z19, Z18, Z16
+	VBROADCASTSS (R10)(CX*2), Z19
+	VFMADD231PS  Z19, Z18, Z17
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	ADDQ         DX, R10
+	DECQ         R12
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z7, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z9, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z11, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z13, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z15, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z17, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x19x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x19x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z6
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z8
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z10
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z12
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z13
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z14
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z15
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z16
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z17
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z18
+	ADDQ      R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	LEAQ (R8)(CX*4), R9
+	ADDQ CX, R9
+	LEAQ (R9)(CX*4), R10
+	ADDQ CX, R10
+	MOVQ b+32(FP), R11
+	MOVQ k+64(FP), R12
+
+k:
+	VMOVUPS.Z    (R11), K1, Z19
+	ADDQ         BX, R11
+	VBROADCASTSS (DI), Z20
+	VFMADD231PS  Z20, Z19, Z0
+	VBROADCASTSS (DI)(CX*1), Z20
+	VFMADD231PS  Z20, Z19, Z1
+	VBROADCASTSS (DI)(CX*2), Z20
+	VFMADD231PS  Z20, Z19, Z2
+	VBROADCASTSS (DI)(SI*1), Z20
+	VFMADD231PS  Z20, Z19, Z3
+	VBROADCASTSS (DI)(CX*4), Z20
+	VFMADD231PS  Z20, Z19, Z4
+	VBROADCASTSS (R8), Z20
+	VFMADD231PS  Z20, Z19, Z5
+	VBROADCASTSS (R8)(CX*1), Z20
+	VFMADD231PS  Z20, Z19, Z6
+	VBROADCASTSS (R8)(CX*2), Z20
+	VFMADD231PS  Z20, Z19, Z7
+	VBROADCASTSS (R8)(SI*1), Z20
+	VFMADD231PS  Z20, Z19, Z8
+	VBROADCASTSS (R8)(CX*4), Z20
+	VFMADD231PS  Z20, Z19, Z9
+	VBROADCASTSS (R9), Z20
+	VFMADD231PS  Z20, Z19, Z10
+	VBROADCASTSS (R9)(CX*1), Z20
+	VFMADD231PS  Z20, Z19, Z11
+	VBROADCASTSS (R9)(CX*2), Z20
+	VFMADD231PS  Z20, Z19, Z12
+	VBROADCASTSS (R9)(SI*1), Z20
+	VFMADD231PS  Z20, Z19, Z13
+	VBROADCASTSS (R9)(CX*4), Z20
+	VFMADD231PS  Z20, Z19, Z14
+	VBROADCASTSS (R10), Z20
+	VFMADD231PS  Z20, Z19, Z15
+	VBROADCASTSS (R10)(CX*1), Z20
+	VFMADD231PS  Z20, Z19, Z16
+	VBROADCASTSS (R10)(CX*2), Z20
+	VFMADD231PS  Z20, Z19, Z17
+	VBROADCASTSS (R10)(SI*1), Z20
+	VFMADD231PS  Z20, Z19, Z18
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	ADDQ         DX, R10
+	DECQ         R12
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z7, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z9, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z11, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z13, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z15, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z17, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z18, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x20x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x20x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z6
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z8
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z10
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z12
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z13
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z14
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z15
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z16
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z17
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z18
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z19
+	ADDQ      R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	LEAQ (R8)(CX*4), R9
+	ADDQ CX, R9
+	LEAQ (R9)(CX*4), R10
+	ADDQ CX, R10
+	MOVQ b+32(FP), R11
+	MOVQ k+64(FP), R12
+
+k:
+	VMOVUPS.Z    (R11), K1, Z20
+	ADDQ         BX, R11
+	VBROADCASTSS (DI), Z21
+	VFMADD231PS  Z21, Z20, Z0
+	VBROADCASTSS (DI)(CX*1), Z21
+	VFMADD231PS  Z21, Z20, Z1
+	VBROADCASTSS (DI)(CX*2), Z21
+	VFMADD231PS  Z21, Z20, Z2
+	VBROADCASTSS (DI)(SI*1), Z21
+	VFMADD231PS  Z21, Z20, Z3
+	VBROADCASTSS (DI)(CX*4), Z21
+	VFMADD231PS  Z21, Z20, Z4
+	VBROADCASTSS (R8), Z21
+	VFMADD231PS  Z21, Z20, Z5
+	VBROADCASTSS (R8)(CX*1), Z21
+	VFMADD231PS  Z21, Z20, Z6
+	VBROADCASTSS (R8)(CX*2), Z21
+	VFMADD231PS  Z21, Z20, Z7
+	VBROADCASTSS (R8)(SI*1), Z21
+	VFMADD231PS  Z21, Z20, Z8
+	VBROADCASTSS (R8)(CX*4), Z21
+	VFMADD231PS  Z21, Z20, Z9
+	VBROADCASTSS (R9), Z21
+	VFMADD231PS  Z21, Z20, Z10
+	VBROADCASTSS (R9)(CX*1), Z21
+	VFMADD231PS  Z21, Z20, Z11
+	VBROADCASTSS (R9)(CX*2), Z21
+	VFMADD231PS  Z21, Z20, Z12
+	VBROADCASTSS (R9)(SI*1), Z21
+	VFMADD231PS  Z21, Z20, Z13
+	VBROADCASTSS (R9)(CX*4), Z21
+	VFMADD231PS  Z21, Z20, Z14
+	VBROADCASTSS (R10), Z21
+	VFMADD231PS  Z21, Z20, Z15
+	VBROADCASTSS (R10)(CX*1), Z21
+	VFMADD231PS  Z21, Z20, Z16
+	VBROADCASTSS (R10)(CX*2), Z21
+	VFMADD231PS  Z21, Z20, Z17
+	VBROADCASTSS (R10)(SI*1), Z21
+	VFMADD231PS  Z21, Z20, Z18
+	VBROADCASTSS (R10)(CX*4), Z21
+	VFMADD231PS  Z21, Z20, Z19
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	ADDQ         DX, R10
+	DECQ         R12
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z7, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z9, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z11, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z13, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z15, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z17, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z18, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z19, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x21x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x21x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z6
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z8
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z10
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z12
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z13
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z14
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z15
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z16
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z17
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z18
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z19
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z20
+	ADDQ      R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	LEAQ (R8)(CX*4), R9
+	ADDQ CX, R9
+	LEAQ (R9)(CX*4), R10
+	ADDQ CX, R10
+	LEAQ (R10)(CX*4), R11
+	ADDQ CX, R11
+	MOVQ b+32(FP), R12
+	MOVQ k+64(FP), R13
+
+k:
+	VMOVUPS.Z    (R12), K1, Z21
+	ADDQ         BX, R12
+	VBROADCASTSS (DI), Z22
+	VFMADD231PS  Z22, Z21, Z0
+	VBROADCASTSS (DI)(CX*1), Z22
+	VFMADD231PS  Z22, Z21, Z1
+	VBROADCASTSS (DI)(CX*2), Z22
+	VFMADD231PS  Z22, Z21, Z2
+	VBROADCASTSS (DI)(SI*1), Z22
+	VFMADD231PS  Z22, Z21, Z3
+	VBROADCASTSS (DI)(CX*4), Z22
+	VFMADD231PS  Z22, Z21, Z4
+	VBROADCASTSS (R8), Z22
+	VFMADD231PS  Z22, Z21, Z5
+	VBROADCASTSS (R8)(CX*1), Z22
+	VFMADD231PS  Z22, Z21, Z6
+	VBROADCASTSS (R8)(CX*2), Z22
+	VFMADD231PS  Z22, Z21, Z7
+	VBROADCASTSS (R8)(SI*1), Z22
+	VFMADD231PS  Z22, Z21, Z8
+	VBROADCASTSS (R8)(CX*4), Z22
+	VFMADD231PS  Z22, Z21, Z9
+	VBROADCASTSS (R9), Z22
+	VFMADD231PS  Z22, Z21, Z10
+	VBROADCASTSS (R9)(CX*1), Z22
+	VFMADD231PS  Z22, Z21, Z11
+	VBROADCASTSS (R9)(CX*2), Z22
+	VFMADD231PS  Z22, Z21, Z12
+	VBROADCASTSS (R9)(SI*1), Z22
+	VFMADD231PS  Z22, Z21, Z13
+	VBROADCASTSS (R9)(CX*4), Z22
+	VFMADD231PS  Z22, Z21, Z14
+	VBROADCASTSS (R10), Z22
+	VFMADD231PS  Z22, Z21, Z15
+	VBROADCASTSS (R10)(CX*1), Z22
+	VFMADD231PS  Z22, Z21, Z16
+	VBROADCASTSS (R10)(CX*2), Z22
+	VFMADD231PS  Z22, Z21, Z17
+	VBROADCASTSS (R10)(SI*1), Z22
+	VFMADD231PS  Z22, Z21, Z18
+	VBROADCASTSS (R10)(CX*4), Z22
+	VFMADD231PS  Z22, Z21, Z19
+	VBROADCASTSS (R11), Z22
+	VFMADD231PS  Z22, Z21, Z20
+	ADDQ         DX, DI
+	ADDQ         DX, R8
 	ADDQ         DX, R9
 	ADDQ         DX, R10
 	ADDQ         DX, R11
-	ADDQ         DX, R12
-	ADDQ         DX, R13
-	DECQ         R15
+	DECQ         R13
 	JNZ          k
-	MOVQ         SI, R9
-	VMOVUPS      Z0, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z1, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z2, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z3, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z4, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z5, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z6, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z7, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z8, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z9, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z10, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z11, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z12, K1, (R9)
-	ADDQ         DI, R9
-	VMOVUPS      Z13, K1, (R9)
-	IMUL3Q       $0x0e, CX, R9
-	ADDQ         R9, AX
-	IMUL3Q       $0x0e, DI, R9
-	ADDQ         R9, SI
-	DECQ         R8
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z7, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z9, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z11, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z13, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z15, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z17, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z18, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z19, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z20, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
 	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x22x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x22x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	VXORPS Z21, Z21, Z21
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z6
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z8
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z10
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z12
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z13
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z14
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z15
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z16
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z17
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z18
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z19
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z20
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z21
+	ADDQ      R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	LEAQ (R8)(CX*4), R9
+	ADDQ CX, R9
+	LEAQ (R9)(CX*4), R10
+	ADDQ CX, R10
+	LEAQ (R10)(CX*4), R11
+	ADDQ CX, R11
+	MOVQ b+32(FP), R12
+	MOVQ k+64(FP), R13
+
+k:
+	VMOVUPS.Z    (R12), K1, Z22
+	ADDQ         BX, R12
+	VBROADCASTSS (DI), Z23
+	VFMADD231PS  Z23, Z22, Z0
+	VBROADCASTSS (DI)(CX*1), Z23
+	VFMADD231PS  Z23, Z22, Z1
+	VBROADCASTSS (DI)(CX*2), Z23
+	VFMADD231PS  Z23, Z22, Z2
+	VBROADCASTSS (DI)(SI*1), Z23
+	VFMADD231PS  Z23, Z22, Z3
+	VBROADCASTSS (DI)(CX*4), Z23
+	VFMADD231PS  Z23, Z22, Z4
+	VBROADCASTSS (R8), Z23
+	VFMADD231PS  Z23, Z22, Z5
+	VBROADCASTSS (R8)(CX*1), Z23
+	VFMADD231PS  Z23, Z22, Z6
+	VBROADCASTSS (R8)(CX*2), Z23
+	VFMADD231PS  Z23, Z22, Z7
+	VBROADCASTSS (R8)(SI*1), Z23
+	VFMADD231PS  Z23, Z22, Z8
+	VBROADCASTSS (R8)(CX*4), Z23
+	VFMADD231PS  Z23, Z22, Z9
+	VBROADCASTSS (R9), Z23
+	VFMADD231PS  Z23, Z22, Z10
+	VBROADCASTSS (R9)(CX*1), Z23
+	VFMADD231PS  Z23, Z22, Z11
+	VBROADCASTSS (R9)(CX*2), Z23
+	VFMADD231PS  Z23, Z22, Z12
+	VBROADCASTSS (R9)(SI*1), Z23
+	VFMADD231PS  Z23, Z22, Z13
+	VBROADCASTSS (R9)(CX*4), Z23
+	VFMADD231PS  Z23, Z22, Z14
+	VBROADCASTSS (R10), Z23
+	VFMADD231PS  Z23, Z22, Z15
+	VBROADCASTSS (R10)(CX*1), Z23
+	VFMADD231PS  Z23, Z22, Z16
+	VBROADCASTSS (R10)(CX*2), Z23
+	VFMADD231PS  Z23, Z22, Z17
+	VBROADCASTSS (R10)(SI*1), Z23
+	VFMADD231PS  Z23, Z22, Z18
+	VBROADCASTSS (R10)(CX*4), Z23
+	VFMADD231PS  Z23, Z22, Z19
+	VBROADCASTSS (R11), Z23
+	VFMADD231PS  Z23, Z22, Z20
+	VBROADCASTSS (R11)(CX*1), Z23
+	VFMADD231PS  Z23, Z22, Z21
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	ADDQ         DX, R10
+	ADDQ         DX, R11
+	DECQ         R13
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z7, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z9, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z11, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z13, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z15, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z17, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z18, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z19, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z20, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z21, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x23x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x23x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	VXORPS Z21, Z21, Z21
+	VXORPS Z22, Z22, Z22
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z6
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z8
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z10
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z12
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z13
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z14
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z15
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z16
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z17
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z18
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z19
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z20
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z21
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z22
+	ADDQ      R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	LEAQ (R8)(CX*4), R9
+	ADDQ CX, R9
+	LEAQ (R9)(CX*4), R10
+	ADDQ CX, R10
+	LEAQ (R10)(CX*4), R11
+	ADDQ CX, R11
+	MOVQ b+32(FP), R12
+	MOVQ k+64(FP), R13
+
+k:
+	VMOVUPS.Z    (R12), K1, Z23
+	ADDQ         BX, R12
+	VBROADCASTSS (DI), Z24
+	VFMADD231PS  Z24, Z23, Z0
+	VBROADCASTSS (DI)(CX*1), Z24
+	VFMADD231PS  Z24, Z23, Z1
+	VBROADCASTSS (DI)(CX*2), Z24
+	VFMADD231PS  Z24, Z23, Z2
+	VBROADCASTSS (DI)(SI*1), Z24
+	VFMADD231PS  Z24, Z23, Z3
+	VBROADCASTSS (DI)(CX*4), Z24
+	VFMADD231PS  Z24, Z23, Z4
+	VBROADCASTSS (R8), Z24
+	VFMADD231PS  Z24, Z23, Z5
+	VBROADCASTSS (R8)(CX*1), Z24
+	VFMADD231PS  Z24, Z23, Z6
+	VBROADCASTSS (R8)(CX*2), Z24
+	VFMADD231PS  Z24, Z23, Z7
+	VBROADCASTSS (R8)(SI*1), Z24
+	VFMADD231PS  Z24, Z23, Z8
+	VBROADCASTSS (R8)(CX*4), Z24
+	VFMADD231PS  Z24, Z23, Z9
+	VBROADCASTSS (R9), Z24
+	VFMADD231PS  Z24, Z23, Z10
+	VBROADCASTSS (R9)(CX*1), Z24
+	VFMADD231PS  Z24, Z23, Z11
+	VBROADCASTSS (R9)(CX*2), Z24
+	VFMADD231PS  Z24, Z23, Z12
+	VBROADCASTSS (R9)(SI*1), Z24
+	VFMADD231PS  Z24, Z23, Z13
+	VBROADCASTSS (R9)(CX*4), Z24
+	VFMADD231PS  Z24, Z23, Z14
+	VBROADCASTSS (R10), Z24
+	VFMADD231PS  Z24, Z23, Z15
+	VBROADCASTSS (R10)(CX*1), Z24
+	VFMADD231PS  Z24, Z23, Z16
+	VBROADCASTSS (R10)(CX*2), Z24
+	VFMADD231PS  Z24, Z23, Z17
+	VBROADCASTSS (R10)(SI*1), Z24
+	VFMADD231PS  Z24, Z23, Z18
+	VBROADCASTSS (R10)(CX*4), Z24
+	VFMADD231PS  Z24, Z23, Z19
+	VBROADCASTSS (R11), Z24
+	VFMADD231PS  Z24, Z23, Z20
+	VBROADCASTSS (R11)(CX*1), Z24
+	VFMADD231PS  Z24, Z23, Z21
+	VBROADCASTSS (R11)(CX*2), Z24
+	VFMADD231PS  Z24, Z23, Z22
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	ADDQ         DX, R10
+	ADDQ         DX, R11
+	DECQ         R13
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z7, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z9, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z11, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z13, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z15, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z17, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z18, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z19, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z20, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z21, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z22, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512x24x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·dotAVX512x24x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	VXORPS Z21, Z21, Z21
+	VXORPS Z22, Z22, Z22
+	VXORPS Z23, Z23, Z23
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z6
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z8
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z10
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z12
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z13
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z14
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z15
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z16
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z17
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z18
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z19
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z20
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z21
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z22
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z23
+	ADDQ      R8, DI
+
+sums:
+	MOVQ AX, DI
+	LEAQ (DI)(CX*4), R8
+	ADDQ CX, R8
+	LEAQ (R8)(CX*4), R9
+	ADDQ CX, R9
+	LEAQ (R9)(CX*4), R10
+	ADDQ CX, R10
+	LEAQ (R10)(CX*4), R11
+	ADDQ CX, R11
+	MOVQ b+32(FP), R12
+	MOVQ k+64(FP), R13
+
+k:
+	VMOVUPS.Z    (R12), K1, Z24
+	ADDQ         BX, R12
+	VBROADCASTSS (DI), Z25
+	VFMADD231PS  Z25, Z24, Z0
+	VBROADCASTSS (DI)(CX*1), Z25
+	VFMADD231PS  Z25, Z24, Z1
+	VBROADCASTSS (DI)(CX*2), Z25
+	VFMADD231PS  Z25, Z24, Z2
+	VBROADCASTSS (DI)(SI*1), Z25
+	VFMADD231PS  Z25, Z24, Z3
+	VBROADCASTSS (DI)(CX*4), Z25
+	VFMADD231PS  Z25, Z24, Z4
+	VBROADCASTSS (R8), Z25
+	VFMADD231PS  Z25, Z24, Z5
+	VBROADCASTSS (R8)(CX*1), Z25
+	VFMADD231PS  Z25, Z24, Z6
+	VBROADCASTSS (R8)(CX*2), Z25
+	VFMADD231PS  Z25, Z24, Z7
+	VBROADCASTSS (R8)(SI*1), Z25
+	VFMADD231PS  Z25, Z24, Z8
+	VBROADCASTSS (R8)(CX*4), Z25
+	VFMADD231PS  Z25, Z24, Z9
+	VBROADCASTSS (R9), Z25
+	VFMADD231PS  Z25, Z24, Z10
+	VBROADCASTSS (R9)(CX*1), Z25
+	VFMADD231PS  Z25, Z24, Z11
+	VBROADCASTSS (R9)(CX*2), Z25
+	VFMADD231PS  Z25, Z24, Z12
+	VBROADCASTSS (R9)(SI*1), Z25
+	VFMADD231PS  Z25, Z24, Z13
+	VBROADCASTSS (R9)(CX*4), Z25
+	VFMADD231PS  Z25, Z24, Z14
+	VBROADCASTSS (R10), Z25
+	VFMADD231PS  Z25, Z24, Z15
+	VBROADCASTSS (R10)(CX*1), Z25
+	VFMADD231PS  Z25, Z24, Z16
+	VBROADCASTSS (R10)(CX*2), Z25
+	VFMADD231PS  Z25, Z24, Z17
+	VBROADCASTSS (R10)(SI*1), Z25
+	VFMADD231PS  Z25, Z24, Z18
+	VBROADCASTSS (R10)(CX*4), Z25
+	VFMADD231PS  Z25, Z24, Z19
+	VBROADCASTSS (R11), Z25
+	VFMADD231PS  Z25, Z24, Z20
+	VBROADCASTSS (R11)(CX*1), Z25
+	VFMADD231PS  Z25, Z24, Z21
+	VBROADCASTSS (R11)(CX*2), Z25
+	VFMADD231PS  Z25, Z24, Z22
+	VBROADCASTSS (R11)(SI*1), Z25
+	VFMADD231PS  Z25, Z24, Z23
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	ADDQ         DX, R10
+	ADDQ         DX, R11
+	DECQ         R13
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z7, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z9, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z11, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z13, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z15, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z17, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z18, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z19, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z20, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z21, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z22, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z23, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func copyRowsAVX512x1(dst *float32, src *float32, ss int, rows int, lanes int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·copyRowsAVX512x1(SB), NOSPLIT, $0-40
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  ss+16(FP), DX
+	MOVQ  rows+24(FP), BX
+	MOVQ  lanes+32(FP), SI
+	MOVQ  $-1, DI
+	BZHIQ SI, DI, DI
+	KMOVW DI, K1
+
+row:
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVUPS   Z0, (AX)
+	ADDQ      DX, CX
+	ADDQ      $0x00000040, AX
+	DECQ      BX
+	JNZ       row
+	VZEROUPPER
+	RET
+
+// func copyRowsAVX512x2(dst *float32, src *float32, ss int, rows int, lanes int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·copyRowsAVX512x2(SB), NOSPLIT, $0-40
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  ss+16(FP), DX
+	MOVQ  rows+24(FP), BX
+	MOVQ  lanes+32(FP), SI
+	MOVQ  $-1, DI
+	BZHIQ SI, DI, DI
+	KMOVW DI, K1
+
+row:
+	VMOVUPS   (CX), Z0
+	VMOVUPS   Z0, (AX)
+	VMOVUPS.Z 64(CX), K1, Z0
+	VMOVUPS   Z0, 64(AX)
+	ADDQ      DX, CX
+	ADDQ      $0x00000080, AX
+	DECQ      BX
+	JNZ       row
+	VZEROUPPER
+	RET
+
+// func copyStripsAVX512(dst *float32, ds int, src *float32, sn int, ss int, rows int, strips int, lanes int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·copyStripsAVX512(SB), NOSPLIT, $0-64
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+16(FP), CX
+	MOVQ  strips+48(FP), DX
+	MOVQ  ds+8(FP), BX
+	MOVQ  sn+24(FP), SI
+	MOVQ  ss+32(FP), DI
+	MOVQ  rows+40(FP), R8
+	MOVQ  lanes+56(FP), R9
+	MOVQ  $-1, R10
+	BZHIQ R9, R10, R10
+	KMOVW R10, K1
+
+row:
+	MOVQ AX, R9
+	MOVQ CX, R10
+	MOVQ DX, R11
+
+strip:
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, (R9)
+	ADDQ      SI, R10
+	ADDQ      BX, R9
+	DECQ      R11
+	JNZ       strip
+	ADDQ      DI, CX
+	ADDQ      $0x40, AX
+	DECQ      R8
+	JNZ       row
+	VZEROUPPER
+	RET
+
+// func transposeAVX512(dst *float32, ds int, src *float32, ss int, rows int, columns int)
+// Requires: AVX, AVX512F, BMI2, CMOV
+TEXT ·transposeAVX512(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ ds+8(FP), CX
+	MOVQ src+16(FP), DX
+	MOVQ rows+32(FP), BX
+	MOVQ columns+40(FP), SI
+
+block:
+	MOVQ       $0x00000010, DI
+	CMPQ       SI, DI
+	CMOVQLT    SI, DI
+	MOVQ       $-1, R8
+	BZHIQ      DI, R8, R8
+	KMOVW      R8, K1
+	MOVQ       DX, DI
+	MOVQ       ss+24(FP), R8
+	XORQ       R9, R9
+	VMOVUPS.Z  (DI), K1, Z0
+	CMPQ       BX, $0x01
+	CMOVQLE    R9, R8
+	ADDQ       R8, DI
+	VMOVUPS.Z  (DI), K1, Z1
+	CMPQ       BX, $0x02
+	CMOVQLE    R9, R8
+	ADDQ       R8, DI
+	VMOVUPS.Z  (DI), K1, Z2
+	CMPQ       BX, $0x03
+	CMOVQLE    R9, R8
+	ADDQ       R8, DI
+	VMOVUPS.Z  (DI), K1, Z3
+	CMPQ       BX, $0x04
+	CMOVQLE    R9, R8
+	ADDQ       R8, DI
+	VMOVUPS.Z  (DI), K1, Z4
+	CMPQ       BX, $0x05
+	CMOVQLE    R9, R8
+	ADDQ       R8, DI
+	VMOVUPS.Z  (DI), K1, Z5
+	CMPQ       BX, $0x06
+	CMOVQLE    R9, R8
+	ADDQ       R8, DI
+	VMOVUPS.Z  (DI), K1, Z6
+	CMPQ       BX, $0x07
+	CMOVQLE    R9, R8
+	ADDQ       R8, DI
+	VMOVUPS.Z  (DI), K1, Z7
+	CMPQ       BX, $0x08
+	CMOVQLE    R9, R8
+	ADDQ       R8, DI
+	VMOVUPS.Z  (DI), K1, Z8
+	CMPQ       BX, $0x09
+	CMOVQLE    R9, R8
+	ADDQ       R8, DI
+	VMOVUPS.Z  (DI), K1, Z9
+	CMPQ       BX, $0x0a
+	CMOVQLE    R9, R8
+	ADDQ       R8, DI
+	VMOVUPS.Z  (DI), K1, Z10
+	CMPQ       BX, $0x0b
+	CMOVQLE    R9, R8
+	ADDQ       R8, DI
+	VMOVUPS.Z  (DI), K1, Z11
+	CMPQ       BX, $0x0c
+	CMOVQLE    R9, R8
+	ADDQ       R8, DI
+	VMOVUPS.Z  (DI), K1, Z12
+	CMPQ       BX, $0x0d
+	CMOVQLE    R9, R8
+	ADDQ       R8, DI
+	VMOVUPS.Z  (DI), K1, Z13
+	CMPQ       BX, $0x0e
+	CMOVQLE    R9, R8
+	ADDQ       R8, DI
+	VMOVUPS.Z  (DI), K1, Z14
+	CMPQ       BX, $0x0f
+	CMOVQLE    R9, R8
+	ADDQ       R8, DI
+	VMOVUPS.Z  (DI), K1, Z15
+	VUNPCKLPS  Z1, Z0, Z16
+	VUNPCKHPS  Z1, Z0, Z0
+	VUNPCKLPS  Z3, Z2, Z1
+	VUNPCKHPS  Z3, Z2, Z2
+	VUNPCKLPS  Z5, Z4, Z3
+	VUNPCKHPS  Z5, Z4, Z4
+	VUNPCKLPS  Z7, Z6, Z5
+	VUNPCKHPS  Z7, Z6, Z6
+	VUNPCKLPS  Z9, Z8, Z7
+	VUNPCKHPS  Z9, Z8, Z8
+	VUNPCKLPS  Z11, Z10, Z9
+	VUNPCKHPS  Z11, Z10, Z10
+	VUNPCKLPS  Z13, Z12, Z11
+	VUNPCKHPS  Z13, Z12, Z12
+	VUNPCKLPS  Z15, Z14, Z13
+	VUNPCKHPS  Z15, Z14, Z14
+	VSHUFPS    $0x44, Z1, Z16, Z15
+	VSHUFPS    $0xee, Z1, Z16, Z1
+	VSHUFPS    $0x44, Z2, Z0, Z16
+	VSHUFPS    $0xee, Z2, Z0, Z0
+	VSHUFPS    $0x44, Z5, Z3, Z2
+	VSHUFPS    $0xee, Z5, Z3, Z3
+	VSHUFPS    $0x44, Z6, Z4, Z5
+	VSHUFPS    $0xee, Z6, Z4, Z4
+	VSHUFPS    $0x44, Z9, Z7, Z6
+	VSHUFPS    $0xee, Z9, Z7, Z7
+	VSHUFPS    $0x44, Z10, Z8, Z9
+	VSHUFPS    $0xee, Z10, Z8, Z8
+	VSHUFPS    $0x44, Z13, Z11, Z10
+	VSHUFPS    $0xee, Z13, Z11, Z11
+	VSHUFPS    $0x44, Z14, Z12, Z13
+	VSHUFPS    $0xee, Z14, Z12, Z12
+	VSHUFF32X4 $0x88, Z2, Z15, Z14
+	VSHUFF32X4 $0x88, Z10, Z6, Z17
+	VSHUFF32X4 $0x88, Z17, Z14, Z18
+	VSHUFF32X4 $0xdd, Z17, Z14, Z14
+	VSHUFF32X4 $0xdd, Z2, Z15, Z2
+	VSHUFF32X4 $0xdd, Z10, Z6, Z6
+	VSHUFF32X4 $0x88, Z6, Z2, Z10
+	VSHUFF32X4 $0xdd, Z6, Z2, Z2
+	VSHUFF32X4 $0x88, Z3, Z1, Z6
+	VSHUFF32X4 $0x88, Z11, Z7, Z15
+	VSHUFF32X4 $0x88, Z15, Z6, Z17
+	VSHUFF32X4 $0xdd, Z15, Z6, Z6
+	VSHUFF32X4 $0xdd, Z3, Z1, Z1
+	VSHUFF32X4 $0xdd, Z11, Z7, Z3
+	VSHUFF32X4 $0x88, Z3, Z1, Z7
+	VSHUFF32X4 $0xdd, Z3, Z1, Z1
+	VSHUFF32X4 $0x88, Z5, Z16, Z3
+	VSHUFF32X4 $0x88, Z13, Z9, Z11
+	VSHUFF32X4 $0x88, Z11, Z3, Z15
+	VSHUFF32X4 $0xdd, Z11, Z3, Z3
+	VSHUFF32X4 $0xdd, Z5, Z16, Z5
+	VSHUFF32X4 $0xdd, Z13, Z9, Z9
+	VSHUFF32X4 $0x88, Z9, Z5, Z11
+	VSHUFF32X4 $0xdd, Z9, Z5, Z5
+	VSHUFF32X4 $0x88, Z4, Z0, Z9
+	VSHUFF32X4 $0x88, Z12, Z8, Z13
+	VSHUFF32X4 $0x88, Z13, Z9, Z16
+	VSHUFF32X4 $0xdd, Z13, Z9, Z9
+	VSHUFF32X4 $0xdd, Z4, Z0, Z0
+	VSHUFF32X4 $0xdd, Z12, Z8, Z4
+	VSHUFF32X4 $0x88, Z4, Z0, Z8
+	VSHUFF32X4 $0xdd, Z4, Z0, Z0
+	VMOVUPS    Z18, (AX)
+	ADDQ       CX, AX
+	CMPQ       SI, $0x01
+	JLE        done
+	VMOVUPS    Z17, (AX)
+	ADDQ       CX, AX
+	CMPQ       SI, $0x02
+	JLE        done
+	VMOVUPS    Z15, (AX)
+	ADDQ       CX, AX
+	CMPQ       SI, $0x03
+	JLE        done
+	VMOVUPS    Z16, (AX)
+	ADDQ       CX, AX
+	CMPQ       SI, $0x04
+	JLE        done
+	VMOVUPS    Z10, (AX)
+	ADDQ       CX, AX
+	CMPQ       SI, $0x05
+	JLE        done
+	VMOVUPS    Z7, (AX)
+	ADDQ       CX, AX
+	CMPQ       SI, $0x06
+	JLE        done
+	VMOVUPS    Z11, (AX)
+	ADDQ       CX, AX
+	CMPQ       SI, $0x07
+	JLE        done
+	VMOVUPS    Z8, (AX)
+	ADDQ       CX, AX
+	CMPQ       SI, $0x08
+	JLE        done
+	VMOVUPS    Z14, (AX)
+	ADDQ       CX, AX
+	CMPQ       SI, $0x09
+	JLE        done
+	VMOVUPS    Z6, (AX)
+	ADDQ       CX, AX
+	CMPQ       SI, $0x0a
+	JLE        done
+	VMOVUPS    Z3, (AX)
+	ADDQ       CX, AX
+	CMPQ       SI, $0x0b
+	JLE        done
+	VMOVUPS    Z9, (AX)
+	ADDQ       CX, AX
+	CMPQ       SI, $0x0c
+	JLE        done
+	VMOVUPS    Z2, (AX)
+	ADDQ       CX, AX
+	CMPQ       SI, $0x0d
+	JLE        done
+	VMOVUPS    Z1, (AX)
+	ADDQ       CX, AX
+	CMPQ       SI, $0x0e
+	JLE        done
+	VMOVUPS    Z5, (AX)
+	ADDQ       CX, AX
+	CMPQ       SI, $0x0f
+	JLE        done
+	VMOVUPS    Z0, (AX)
+	ADDQ       CX, AX
+	ADDQ       $0x40, DX
+	SUBQ       $0x10, SI
+	JG         block
+
+done:
 	VZEROUPPER
 	RET
 
@@ -5653,6 +9705,42 @@ DATA positionsAVX512<>+48(SB)/8, $0x0000000000000003
 DATA positionsAVX512<>+56(SB)/8, $0x0000000000000007
 GLOBL positionsAVX512<>(SB), RODATA|NOPTR, $64
 
+// func peakAVX512(n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·peakAVX512(SB), NOSPLIT, $0-8
+	MOVQ    n+0(FP), AX
+	VXORPS  Z0, Z0, Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z0, Z7
+	VMOVAPS Z0, Z8
+	VMOVAPS Z0, Z9
+	VMOVAPS Z0, Z10
+	VMOVAPS Z0, Z11
+	VMOVAPS Z0, Z12
+
+round:
+	VFMADD231PS Z0, Z0, Z1
+	VFMADD231PS Z0, Z0, Z2
+	VFMADD231PS Z0, Z0, Z3
+	VFMADD231PS Z0, Z0, Z4
+	VFMADD231PS Z0, Z0, Z5
+	VFMADD231PS Z0, Z0, Z6
+	VFMADD231PS Z0, Z0, Z7
+	VFMADD231PS Z0, Z0, Z8
+	VFMADD231PS Z0, Z0, Z9
+	VFMADD231PS Z0, Z0, Z10
+	VFMADD231PS Z0, Z0, Z11
+	VFMADD231PS Z0, Z0, Z12
+	DECQ        AX
+	JNZ         round
+	VZEROUPPER
+	RET
+
 // func dotVecFMA(k int, a *float32, as int, b *float32, bs int, c float32) float32
 // Requires: AVX, FMA3, SSE
 TEXT ·dotVecFMA(SB), NOSPLIT, $0-52
@@ -5673,75 +9761,29 @@ loop:
 	MOVSS       X0, ret+48(FP)
 	RET
 
-// func transpose8(dst *float32, ds int, src *float32, ss int, blocks int)
+// func addAVX2(dst *float32, src *float32, n int)
 // Requires: AVX
-TEXT ·transpose8(SB), NOSPLIT, $0-40
+TEXT ·addAVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
-	MOVQ ds+8(FP), CX
-	MOVQ src+16(FP), DX
-	MOVQ ss+24(FP), BX
-	MOVQ blocks+32(FP), SI
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
 
 block:
-	MOVQ       DX, DI
-	VMOVUPS    (DI), Y0
-	ADDQ       BX, DI
-	VMOVUPS    (DI), Y1
-	ADDQ       BX, DI
-	VMOVUPS    (DI), Y2
-	ADDQ       BX, DI
-	VMOVUPS    (DI), Y3
-	ADDQ       BX, DI
-	VMOVUPS    (DI), Y4
-	ADDQ       BX, DI
-	VMOVUPS    (DI), Y5
-	ADDQ       BX, DI
-	VMOVUPS    (DI), Y6
-	ADDQ       BX, DI
-	VMOVUPS    (DI), Y7
-	ADDQ       BX, DI
-	VUNPCKLPS  Y1, Y0, Y8
-	VUNPCKHPS  Y1, Y0, Y0
-	VUNPCKLPS  Y3, Y2, Y1
-	VUNPCKHPS  Y3, Y2, Y2
-	VUNPCKLPS  Y5, Y4, Y3
-	VUNPCKHPS  Y5, Y4, Y4
-	VUNPCKLPS  Y7, Y6, Y5
-	VUNPCKHPS  Y7, Y6, Y6
-	VSHUFPS    $0x44, Y1, Y8, Y7
-	VSHUFPS    $0xee, Y1, Y8, Y1
-	VSHUFPS    $0x44, Y2, Y0, Y8
-	VSHUFPS    $0xee, Y2, Y0, Y0
-	VSHUFPS    $0x44, Y5, Y3, Y2
-	VSHUFPS    $0xee, Y5, Y3, Y3
-	VSHUFPS    $0x44, Y6, Y4, Y5
-	VSHUFPS    $0xee, Y6, Y4, Y4
-	VPERM2F128 $0x20, Y2, Y7, Y6
-	VPERM2F128 $0x31, Y2, Y7, Y2
-	VPERM2F128 $0x20, Y3, Y1, Y7
-	VPERM2F128 $0x31, Y3, Y1, Y1
-	VPERM2F128 $0x20, Y5, Y8, Y3
-	VPERM2F128 $0x31, Y5, Y8, Y5
-	VPERM2F128 $0x20, Y4, Y0, Y8
-	VPERM2F128 $0x31, Y4, Y0, Y0
-	VMOVUPS    Y6, (AX)
-	ADDQ       CX, AX
-	VMOVUPS    Y7, (AX)
-	ADDQ       CX, AX
-	VMOVUPS    Y3, (AX)
-	ADDQ       CX, AX
-	VMOVUPS    Y8, (AX)
-	ADDQ       CX, AX
-	VMOVUPS    Y2, (AX)
-	ADDQ       CX, AX
-	VMOVUPS    Y1, (AX)
-	ADDQ       CX, AX
-	VMOVUPS    Y5, (AX)
-	ADDQ       CX, AX
-	VMOVUPS    Y0, (AX)
-	ADDQ       CX, AX
-	ADDQ       $0x20, DX
-	DECQ       SI
-	JNZ        block
+	VMOVUPS (AX), Y0
+	VADDPS  (CX), Y0, Y0
+	VMOVUPS 32(AX), Y1
+	VADDPS  32(CX), Y1, Y1
+	VMOVUPS 64(AX), Y2
+	VADDPS  64(CX), Y2, Y2
+	VMOVUPS 96(AX), Y3
+	VADDPS  96(CX), Y3, Y3
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	DECQ    DX
+	JNZ     block
 	VZEROUPPER
 	RET

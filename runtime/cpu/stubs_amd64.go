@@ -4,322 +4,452 @@
 
 package cpu
 
-// dotAVX2x1x2 adds to blocks of 1 rows and 2 registers.
+// dotAVX2x1x2 computes blocks of 1 rows and 2 registers.
 //
 //go:noescape
-func dotAVX2x1x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX2x1x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x1x2tail adds to blocks of 1 rows and 2 registers.
+// dotAVX2x1x2tail computes blocks of 1 rows and 2 registers.
 //
 //go:noescape
-func dotAVX2x1x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX2x1x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x1x1tail adds to blocks of 1 rows and 1 registers.
+// dotAVX2x2x2 computes blocks of 2 rows and 2 registers.
 //
 //go:noescape
-func dotAVX2x1x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX2x2x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x2x2 adds to blocks of 2 rows and 2 registers.
+// dotAVX2x2x2tail computes blocks of 2 rows and 2 registers.
 //
 //go:noescape
-func dotAVX2x2x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX2x2x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x2x2tail adds to blocks of 2 rows and 2 registers.
+// dotAVX2x3x2 computes blocks of 3 rows and 2 registers.
 //
 //go:noescape
-func dotAVX2x2x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX2x3x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x2x1tail adds to blocks of 2 rows and 1 registers.
+// dotAVX2x3x2tail computes blocks of 3 rows and 2 registers.
 //
 //go:noescape
-func dotAVX2x2x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX2x3x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x3x2 adds to blocks of 3 rows and 2 registers.
+// dotAVX2x4x2 computes blocks of 4 rows and 2 registers.
 //
 //go:noescape
-func dotAVX2x3x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX2x4x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x3x2tail adds to blocks of 3 rows and 2 registers.
+// dotAVX2x4x2tail computes blocks of 4 rows and 2 registers.
 //
 //go:noescape
-func dotAVX2x3x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX2x4x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x3x1tail adds to blocks of 3 rows and 1 registers.
+// dotAVX2x5x2 computes blocks of 5 rows and 2 registers.
 //
 //go:noescape
-func dotAVX2x3x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX2x5x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x4x2 adds to blocks of 4 rows and 2 registers.
+// dotAVX2x5x2tail computes blocks of 5 rows and 2 registers.
 //
 //go:noescape
-func dotAVX2x4x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX2x5x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x4x2tail adds to blocks of 4 rows and 2 registers.
+// dotAVX2x6x2 computes blocks of 6 rows and 2 registers.
 //
 //go:noescape
-func dotAVX2x4x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX2x6x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x4x1tail adds to blocks of 4 rows and 1 registers.
+// dotAVX2x6x2tail computes blocks of 6 rows and 2 registers.
 //
 //go:noescape
-func dotAVX2x4x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX2x6x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x5x2 adds to blocks of 5 rows and 2 registers.
+// dotAVX2x1x1tail computes blocks of 1 rows and 1 registers.
 //
 //go:noescape
-func dotAVX2x5x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX2x1x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x5x2tail adds to blocks of 5 rows and 2 registers.
+// dotAVX2x2x1tail computes blocks of 2 rows and 1 registers.
 //
 //go:noescape
-func dotAVX2x5x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX2x2x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x5x1tail adds to blocks of 5 rows and 1 registers.
+// dotAVX2x3x1tail computes blocks of 3 rows and 1 registers.
 //
 //go:noescape
-func dotAVX2x5x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX2x3x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x6x2 adds to blocks of 6 rows and 2 registers.
+// dotAVX2x4x1tail computes blocks of 4 rows and 1 registers.
 //
 //go:noescape
-func dotAVX2x6x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX2x4x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x6x2tail adds to blocks of 6 rows and 2 registers.
+// dotAVX2x5x1tail computes blocks of 5 rows and 1 registers.
 //
 //go:noescape
-func dotAVX2x6x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX2x5x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX2x6x1tail adds to blocks of 6 rows and 1 registers.
+// dotAVX2x6x1tail computes blocks of 6 rows and 1 registers.
 //
 //go:noescape
-func dotAVX2x6x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX2x6x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX2x7x1tail computes blocks of 7 rows and 1 registers.
+//
+//go:noescape
+func dotAVX2x7x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX2x8x1tail computes blocks of 8 rows and 1 registers.
+//
+//go:noescape
+func dotAVX2x8x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX2x9x1tail computes blocks of 9 rows and 1 registers.
+//
+//go:noescape
+func dotAVX2x9x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX2x10x1tail computes blocks of 10 rows and 1 registers.
+//
+//go:noescape
+func dotAVX2x10x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX2x11x1tail computes blocks of 11 rows and 1 registers.
+//
+//go:noescape
+func dotAVX2x11x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX2x12x1tail computes blocks of 12 rows and 1 registers.
+//
+//go:noescape
+func dotAVX2x12x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// copyRowsAVX2x1 copies rows > 0 rows of 1 registers.
+//
+//go:noescape
+func copyRowsAVX2x1(dst *float32, src *float32, ss int, rows int, lanes int)
+
+// copyRowsAVX2x2 copies rows > 0 rows of 2 registers.
+//
+//go:noescape
+func copyRowsAVX2x2(dst *float32, src *float32, ss int, rows int, lanes int)
+
+// copyStripsAVX2 copies strips > 0 strips of rows > 0 rows.
+//
+//go:noescape
+func copyStripsAVX2(dst *float32, ds int, src *float32, sn int, ss int, rows int, strips int, lanes int)
+
+// transposeAVX2 transposes a few rows of columns > 0 columns.
+//
+//go:noescape
+func transposeAVX2(dst *float32, ds int, src *float32, ss int, rows int, columns int)
 
 // philoxAVX2 writes the random words of n > 0 groups of counters from ctr on.
 //
 //go:noescape
 func philoxAVX2(dst *uint32, key *[2]uint32, ctr *[4]uint32, n int)
 
-// dotAVX512x1x2 adds to blocks of 1 rows and 2 registers.
+// peakAVX2 does n > 0 rounds of 12 fused multiply-adds.
 //
 //go:noescape
-func dotAVX512x1x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func peakAVX2(n int)
 
-// dotAVX512x1x2tail adds to blocks of 1 rows and 2 registers.
+// dotAVX512x1x2 computes blocks of 1 rows and 2 registers.
 //
 //go:noescape
-func dotAVX512x1x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x1x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x1x1tail adds to blocks of 1 rows and 1 registers.
+// dotAVX512x1x2tail computes blocks of 1 rows and 2 registers.
 //
 //go:noescape
-func dotAVX512x1x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x1x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x2x2 adds to blocks of 2 rows and 2 registers.
+// dotAVX512x2x2 computes blocks of 2 rows and 2 registers.
 //
 //go:noescape
-func dotAVX512x2x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x2x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x2x2tail adds to blocks of 2 rows and 2 registers.
+// dotAVX512x2x2tail computes blocks of 2 rows and 2 registers.
 //
 //go:noescape
-func dotAVX512x2x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x2x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x2x1tail adds to blocks of 2 rows and 1 registers.
+// dotAVX512x3x2 computes blocks of 3 rows and 2 registers.
 //
 //go:noescape
-func dotAVX512x2x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x3x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x3x2 adds to blocks of 3 rows and 2 registers.
+// dotAVX512x3x2tail computes blocks of 3 rows and 2 registers.
 //
 //go:noescape
-func dotAVX512x3x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x3x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x3x2tail adds to blocks of 3 rows and 2 registers.
+// dotAVX512x4x2 computes blocks of 4 rows and 2 registers.
 //
 //go:noescape
-func dotAVX512x3x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x4x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x3x1tail adds to blocks of 3 rows and 1 registers.
+// dotAVX512x4x2tail computes blocks of 4 rows and 2 registers.
 //
 //go:noescape
-func dotAVX512x3x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x4x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x4x2 adds to blocks of 4 rows and 2 registers.
+// dotAVX512x5x2 computes blocks of 5 rows and 2 registers.
 //
 //go:noescape
-func dotAVX512x4x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x5x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x4x2tail adds to blocks of 4 rows and 2 registers.
+// dotAVX512x5x2tail computes blocks of 5 rows and 2 registers.
 //
 //go:noescape
-func dotAVX512x4x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x5x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x4x1tail adds to blocks of 4 rows and 1 registers.
+// dotAVX512x6x2 computes blocks of 6 rows and 2 registers.
 //
 //go:noescape
-func dotAVX512x4x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x6x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x5x2 adds to blocks of 5 rows and 2 registers.
+// dotAVX512x6x2tail computes blocks of 6 rows and 2 registers.
 //
 //go:noescape
-func dotAVX512x5x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x6x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x5x2tail adds to blocks of 5 rows and 2 registers.
+// dotAVX512x7x2 computes blocks of 7 rows and 2 registers.
 //
 //go:noescape
-func dotAVX512x5x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x7x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x5x1tail adds to blocks of 5 rows and 1 registers.
+// dotAVX512x7x2tail computes blocks of 7 rows and 2 registers.
 //
 //go:noescape
-func dotAVX512x5x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x7x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x6x2 adds to blocks of 6 rows and 2 registers.
+// dotAVX512x8x2 computes blocks of 8 rows and 2 registers.
 //
 //go:noescape
-func dotAVX512x6x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x8x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x6x2tail adds to blocks of 6 rows and 2 registers.
+// dotAVX512x8x2tail computes blocks of 8 rows and 2 registers.
 //
 //go:noescape
-func dotAVX512x6x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x8x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x6x1tail adds to blocks of 6 rows and 1 registers.
+// dotAVX512x9x2 computes blocks of 9 rows and 2 registers.
 //
 //go:noescape
-func dotAVX512x6x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x9x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x7x2 adds to blocks of 7 rows and 2 registers.
+// dotAVX512x9x2tail computes blocks of 9 rows and 2 registers.
 //
 //go:noescape
-func dotAVX512x7x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x9x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x7x2tail adds to blocks of 7 rows and 2 registers.
+// dotAVX512x10x2 computes blocks of 10 rows and 2 registers.
 //
 //go:noescape
-func dotAVX512x7x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x10x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x7x1tail adds to blocks of 7 rows and 1 registers.
+// dotAVX512x10x2tail computes blocks of 10 rows and 2 registers.
 //
 //go:noescape
-func dotAVX512x7x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x10x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x8x2 adds to blocks of 8 rows and 2 registers.
+// dotAVX512x11x2 computes blocks of 11 rows and 2 registers.
 //
 //go:noescape
-func dotAVX512x8x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x11x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x8x2tail adds to blocks of 8 rows and 2 registers.
+// dotAVX512x11x2tail computes blocks of 11 rows and 2 registers.
 //
 //go:noescape
-func dotAVX512x8x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x11x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x8x1tail adds to blocks of 8 rows and 1 registers.
+// dotAVX512x12x2 computes blocks of 12 rows and 2 registers.
 //
 //go:noescape
-func dotAVX512x8x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x12x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x9x2 adds to blocks of 9 rows and 2 registers.
+// dotAVX512x12x2tail computes blocks of 12 rows and 2 registers.
 //
 //go:noescape
-func dotAVX512x9x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x12x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x9x2tail adds to blocks of 9 rows and 2 registers.
+// dotAVX512x13x2 computes blocks of 13 rows and 2 registers.
 //
 //go:noescape
-func dotAVX512x9x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x13x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x9x1tail adds to blocks of 9 rows and 1 registers.
+// dotAVX512x13x2tail computes blocks of 13 rows and 2 registers.
 //
 //go:noescape
-func dotAVX512x9x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x13x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x10x2 adds to blocks of 10 rows and 2 registers.
+// dotAVX512x14x2 computes blocks of 14 rows and 2 registers.
 //
 //go:noescape
-func dotAVX512x10x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x14x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x10x2tail adds to blocks of 10 rows and 2 registers.
+// dotAVX512x14x2tail computes blocks of 14 rows and 2 registers.
 //
 //go:noescape
-func dotAVX512x10x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x14x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x10x1tail adds to blocks of 10 rows and 1 registers.
+// dotAVX512x1x1tail computes blocks of 1 rows and 1 registers.
 //
 //go:noescape
-func dotAVX512x10x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x1x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x11x2 adds to blocks of 11 rows and 2 registers.
+// dotAVX512x2x1tail computes blocks of 2 rows and 1 registers.
 //
 //go:noescape
-func dotAVX512x11x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x2x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x11x2tail adds to blocks of 11 rows and 2 registers.
+// dotAVX512x3x1tail computes blocks of 3 rows and 1 registers.
 //
 //go:noescape
-func dotAVX512x11x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x3x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x11x1tail adds to blocks of 11 rows and 1 registers.
+// dotAVX512x4x1tail computes blocks of 4 rows and 1 registers.
 //
 //go:noescape
-func dotAVX512x11x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x4x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x12x2 adds to blocks of 12 rows and 2 registers.
+// dotAVX512x5x1tail computes blocks of 5 rows and 1 registers.
 //
 //go:noescape
-func dotAVX512x12x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x5x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x12x2tail adds to blocks of 12 rows and 2 registers.
+// dotAVX512x6x1tail computes blocks of 6 rows and 1 registers.
 //
 //go:noescape
-func dotAVX512x12x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x6x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x12x1tail adds to blocks of 12 rows and 1 registers.
+// dotAVX512x7x1tail computes blocks of 7 rows and 1 registers.
 //
 //go:noescape
-func dotAVX512x12x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x7x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x13x2 adds to blocks of 13 rows and 2 registers.
+// dotAVX512x8x1tail computes blocks of 8 rows and 1 registers.
 //
 //go:noescape
-func dotAVX512x13x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x8x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x13x2tail adds to blocks of 13 rows and 2 registers.
+// dotAVX512x9x1tail computes blocks of 9 rows and 1 registers.
 //
 //go:noescape
-func dotAVX512x13x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x9x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x13x1tail adds to blocks of 13 rows and 1 registers.
+// dotAVX512x10x1tail computes blocks of 10 rows and 1 registers.
 //
 //go:noescape
-func dotAVX512x13x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x10x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x14x2 adds to blocks of 14 rows and 2 registers.
+// dotAVX512x11x1tail computes blocks of 11 rows and 1 registers.
 //
 //go:noescape
-func dotAVX512x14x2(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x11x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x14x2tail adds to blocks of 14 rows and 2 registers.
+// dotAVX512x12x1tail computes blocks of 12 rows and 1 registers.
 //
 //go:noescape
-func dotAVX512x14x2tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x12x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 
-// dotAVX512x14x1tail adds to blocks of 14 rows and 1 registers.
+// dotAVX512x13x1tail computes blocks of 13 rows and 1 registers.
 //
 //go:noescape
-func dotAVX512x14x1tail(a *float32, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int)
+func dotAVX512x13x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512x14x1tail computes blocks of 14 rows and 1 registers.
+//
+//go:noescape
+func dotAVX512x14x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512x15x1tail computes blocks of 15 rows and 1 registers.
+//
+//go:noescape
+func dotAVX512x15x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512x16x1tail computes blocks of 16 rows and 1 registers.
+//
+//go:noescape
+func dotAVX512x16x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512x17x1tail computes blocks of 17 rows and 1 registers.
+//
+//go:noescape
+func dotAVX512x17x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512x18x1tail computes blocks of 18 rows and 1 registers.
+//
+//go:noescape
+func dotAVX512x18x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512x19x1tail computes blocks of 19 rows and 1 registers.
+//
+//go:noescape
+func dotAVX512x19x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512x20x1tail computes blocks of 20 rows and 1 registers.
+//
+//go:noescape
+func dotAVX512x20x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512x21x1tail computes blocks of 21 rows and 1 registers.
+//
+//go:noescape
+func dotAVX512x21x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512x22x1tail computes blocks of 22 rows and 1 registers.
+//
+//go:noescape
+func dotAVX512x22x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512x23x1tail computes blocks of 23 rows and 1 registers.
+//
+//go:noescape
+func dotAVX512x23x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512x24x1tail computes blocks of 24 rows and 1 registers.
+//
+//go:noescape
+func dotAVX512x24x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// copyRowsAVX512x1 copies rows > 0 rows of 1 registers.
+//
+//go:noescape
+func copyRowsAVX512x1(dst *float32, src *float32, ss int, rows int, lanes int)
+
+// copyRowsAVX512x2 copies rows > 0 rows of 2 registers.
+//
+//go:noescape
+func copyRowsAVX512x2(dst *float32, src *float32, ss int, rows int, lanes int)
+
+// copyStripsAVX512 copies strips > 0 strips of rows > 0 rows.
+//
+//go:noescape
+func copyStripsAVX512(dst *float32, ds int, src *float32, sn int, ss int, rows int, strips int, lanes int)
+
+// transposeAVX512 transposes a few rows of columns > 0 columns.
+//
+//go:noescape
+func transposeAVX512(dst *float32, ds int, src *float32, ss int, rows int, columns int)
 
 // philoxAVX512 writes the random words of n > 0 groups of counters from ctr on.
 //
 //go:noescape
 func philoxAVX512(dst *uint32, key *[2]uint32, ctr *[4]uint32, n int)
 
+// peakAVX512 does n > 0 rounds of 12 fused multiply-adds.
+//
+//go:noescape
+func peakAVX512(n int)
+
 // dotVecFMA returns c plus the sum of k > 0 products; strides are in bytes.
 //
 //go:noescape
 func dotVecFMA(k int, a *float32, as int, b *float32, bs int, c float32) float32
 
-// transpose8 writes the transpose of 8 rows and 8*blocks columns; strides are in bytes.
+// addAVX2 adds n > 0 blocks of 32 elements of src to dst.
 //
 //go:noescape
-func transpose8(dst *float32, ds int, src *float32, ss int, blocks int)
+func addAVX2(dst *float32, src *float32, n int)

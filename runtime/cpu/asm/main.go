@@ -5,17 +5,23 @@ package main
 import "github.com/mmcloughlin/avo/build"
 
 func main() {
-	build.Package("github.com/arithlang/mlc/runtime/cpu")
 	build.ConstraintExpr("amd64")
 	for _, v := range []vectors{avx2, avx512} {
-		for rows := 1; rows <= v.rows; rows++ {
+		for rows := 1; rows <= v.rows[2]; rows++ {
 			product(v, rows, 2, false)
 			product(v, rows, 2, true)
+		}
+		for rows := 1; rows <= v.rows[1]; rows++ {
 			product(v, rows, 1, true)
 		}
+		copyRows(v, 1)
+		copyRows(v, 2)
+		copyStrips(v)
+		transpose(v)
 		random(v)
+		peak(v)
 	}
 	vecProduct()
-	transpose()
+	add()
 	build.Generate()
 }

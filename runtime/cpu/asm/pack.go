@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	. "github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -25,55 +27,167 @@ func vecProduct() {
 	RET()
 }
 
-// transpose writes transpose8, which packs an operand that is transposed in memory.
-func transpose() {
-	TEXT("transpose8", NOSPLIT, "func(dst *float32, ds int, src *float32, ss, blocks int)")
+// copyRows writes
+//
+//	func copyRowsAVX512x2(dst, src *float32, ss, rows, lanes int)
+//
+// which copies rows to consecutive whole registers; only the first lanes elements of
+// the last register are read, the rest become 0. Strides are in bytes.
+func copyRows(v vectors, cols int) {
+	name := fmt.Sprintf("copyRows%sx%d", v.name, cols)
+	TEXT(name, NOSPLIT, "func(dst, src *float32, ss, rows, lanes int)")
 	Pragma("noescape")
-	Doc("transpose8 writes the transpose of 8 rows and 8*blocks columns; strides are in bytes.")
-	dst, ds := Load(Param("dst"), GP64()), Load(Param("ds"), GP64())
-	src, ss := Load(Param("src"), GP64()), Load(Param("ss"), GP64())
-	blocks := Load(Param("blocks"), GP64())
-	Label("block")
-	rows := make([]reg.VecVirtual, 8)
-	p := GP64()
-	MOVQ(src, p)
-	for i := range rows {
-		rows[i] = YMM()
-		VMOVUPS(operand.Mem{Base: p}, rows[i])
-		ADDQ(ss, p)
+	Doc(fmt.Sprintf("%s copies rows > 0 rows of %d registers.", name, cols))
+	p := productWriter{vectors: v, cols: cols}
+	dst, src, ss := Load(Param("dst"), GP64()), Load(Param("src"), GP64()), Load(Param("ss"), GP64())
+	rows := Load(Param("rows"), GP64())
+	p.loadMask()
+	Label("row")
+	for j := range cols {
+		r := p.reg()
+		p.load(operand.Mem{Base: src, Disp: j * p.bytes}, j, r)
+		VMOVUPS(r, operand.Mem{Base: dst, Disp: j * p.bytes})
 	}
-	for _, r := range transposed(rows) {
-		VMOVUPS(r, operand.Mem{Base: dst})
-		ADDQ(ds, dst)
-	}
-	ADDQ(operand.Imm(32), src)
-	DECQ(blocks)
-	JNZ(operand.LabelRef("block"))
+	ADDQ(ss, src)
+	ADDQ(operand.U32(uint32(cols*p.bytes)), dst)
+	DECQ(rows)
+	JNZ(operand.LabelRef("row"))
 	VZEROUPPER()
 	RET()
 }
 
-// transposed writes the transposition of an 8 x 8 block in registers: pairs of
-// rows are interleaved by words, then by pairs of words, then by halves.
-func transposed(r []reg.VecVirtual) []reg.VecVirtual {
-	pairs, quads, out := make([]reg.VecVirtual, 8), make([]reg.VecVirtual, 8), make([]reg.VecVirtual, 8)
-	for i := 0; i < 8; i += 2 {
-		pairs[i], pairs[i+1] = YMM(), YMM()
+// copyStrips writes
+//
+//	func copyStripsAVX512(dst *float32, ds int, src *float32, sn, ss, rows, strips, lanes int)
+//
+// which copies rows, each cut into strips of lanes elements, from one to sn apart: a
+// register of each row to each strip's part of dst, ds apart. It reads in the order
+// of memory, which is fastest where that is far away. Strides are in bytes.
+func copyStrips(v vectors) {
+	name := "copyStrips" + v.name
+	TEXT(name, NOSPLIT, "func(dst *float32, ds int, src *float32, sn, ss, rows, strips, lanes int)")
+	Pragma("noescape")
+	Doc(name + " copies strips > 0 strips of rows > 0 rows.")
+	p := productWriter{vectors: v, cols: 1}
+	dst, src, strips := Load(Param("dst"), GP64()), Load(Param("src"), GP64()), Load(Param("strips"), GP64())
+	ds, sn, ss := Load(Param("ds"), GP64()), Load(Param("sn"), GP64()), Load(Param("ss"), GP64())
+	rows := Load(Param("rows"), GP64())
+	p.loadMask()
+	to, from, n, r := GP64(), GP64(), GP64(), p.reg()
+	Label("row")
+	MOVQ(dst, to)
+	MOVQ(src, from)
+	MOVQ(strips, n)
+	Label("strip")
+	p.load(operand.Mem{Base: from}, 0, r)
+	VMOVUPS(r, operand.Mem{Base: to})
+	ADDQ(sn, from)
+	ADDQ(ds, to)
+	DECQ(n)
+	JNZ(operand.LabelRef("strip"))
+	ADDQ(ss, src)
+	ADDQ(operand.Imm(uint64(v.bytes)), dst)
+	DECQ(rows)
+	JNZ(operand.LabelRef("row"))
+	VZEROUPPER()
+	RET()
+}
+
+// transpose writes
+//
+//	func transposeAVX512(dst *float32, ds int, src *float32, ss, rows, columns int)
+//
+// which writes the transpose of 1 to 16 (AVX2: 8) rows and columns > 0 columns: a
+// register for each column, in which what lies beyond the rows repeats the last one.
+// Strides are in bytes.
+func transpose(v vectors) {
+	name := "transpose" + v.name
+	TEXT(name, NOSPLIT, "func(dst *float32, ds int, src *float32, ss, rows, columns int)")
+	Pragma("noescape")
+	Doc(name + " transposes a few rows of columns > 0 columns.")
+	p := productWriter{vectors: v, cols: 1}
+	n := v.bytes / 4
+	dst, ds, src := Load(Param("dst"), GP64()), Load(Param("ds"), GP64()), Load(Param("src"), GP64())
+	rows, columns := Load(Param("rows"), GP64()), Load(Param("columns"), GP64())
+	Label("block")
+	lanes := GP64()
+	MOVQ(operand.U32(uint32(n)), lanes)
+	CMPQ(columns, lanes)
+	CMOVQLT(columns, lanes)
+	p.maskLanes(lanes)
+
+	from, step, none := GP64(), GP64(), GP64()
+	MOVQ(src, from)
+	Load(Param("ss"), step)
+	XORQ(none, none)
+	block := make([]reg.VecVirtual, n)
+	for i := range block {
+		if i > 0 {
+			CMPQ(rows, operand.Imm(uint64(i)))
+			CMOVQLE(none, step)
+			ADDQ(step, from)
+		}
+		block[i] = p.reg()
+		p.load(operand.Mem{Base: from}, 0, block[i])
+	}
+	for i, r := range p.transposed(block) {
+		if i > 0 {
+			CMPQ(columns, operand.Imm(uint64(i)))
+			JLE(operand.LabelRef("done"))
+		}
+		VMOVUPS(r, operand.Mem{Base: dst})
+		ADDQ(ds, dst)
+	}
+	ADDQ(operand.Imm(uint64(v.bytes)), src)
+	SUBQ(operand.Imm(uint64(n)), columns)
+	JG(operand.LabelRef("block"))
+	Label("done")
+	VZEROUPPER()
+	RET()
+}
+
+// transposed writes the transposition of a square block in registers. Within
+// 128-bit lanes, pairs of rows are interleaved by words, then by pairs of words; the
+// lanes of what results are a matrix that is transposed in turn.
+func (p *productWriter) transposed(r []reg.VecVirtual) []reg.VecVirtual {
+	n := len(r)
+	pairs, quads := make([]reg.VecVirtual, n), make([]reg.VecVirtual, n)
+	for i := 0; i < n; i += 2 {
+		pairs[i], pairs[i+1] = p.reg(), p.reg()
 		VUNPCKLPS(r[i+1], r[i], pairs[i])
 		VUNPCKHPS(r[i+1], r[i], pairs[i+1])
 	}
-	for i := 0; i < 8; i += 4 {
+	for i := 0; i < n; i += 4 {
 		for h := range 2 {
 			lo, hi := pairs[i+h], pairs[i+h+2]
-			quads[i+2*h], quads[i+2*h+1] = YMM(), YMM()
+			quads[i+2*h], quads[i+2*h+1] = p.reg(), p.reg()
 			VSHUFPS(operand.Imm(0x44), hi, lo, quads[i+2*h])
 			VSHUFPS(operand.Imm(0xEE), hi, lo, quads[i+2*h+1])
 		}
 	}
+	out := make([]reg.VecVirtual, n)
 	for i := range 4 {
-		out[i], out[i+4] = YMM(), YMM()
-		VPERM2F128(operand.Imm(0x20), quads[i+4], quads[i], out[i])
-		VPERM2F128(operand.Imm(0x31), quads[i+4], quads[i], out[i+4])
+		if p.vectors == avx512 {
+			p.lanes4(quads[i], quads[i+4], quads[i+8], quads[i+12], out[i:])
+		} else {
+			out[i], out[i+4] = p.reg(), p.reg()
+			VPERM2F128(operand.Imm(0x20), quads[i+4], quads[i], out[i])
+			VPERM2F128(operand.Imm(0x31), quads[i+4], quads[i], out[i+4])
+		}
 	}
 	return out
+}
+
+// lanes4 writes the transposition of a 4 x 4 matrix of 128-bit lanes to every
+// fourth register of out.
+func (p *productWriter) lanes4(a, b, c, d reg.VecVirtual, out []reg.VecVirtual) {
+	const evens, odds = 0x88, 0xDD
+	for h, lanes := range []uint64{evens, odds} {
+		ab, cd := p.reg(), p.reg()
+		VSHUFF32X4(operand.Imm(lanes), b, a, ab)
+		VSHUFF32X4(operand.Imm(lanes), d, c, cd)
+		out[4*h], out[4*h+8] = p.reg(), p.reg()
+		VSHUFF32X4(operand.Imm(evens), cd, ab, out[4*h])
+		VSHUFF32X4(operand.Imm(odds), cd, ab, out[4*h+8])
+	}
 }

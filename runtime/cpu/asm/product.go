@@ -10,17 +10,17 @@ import (
 )
 
 // vectors describes what microkernels are made of on one instruction set. A
-// tile of rows x 2 registers holds the sums, two more the row of B, and the
-// rest broadcast elements of A.
+// tile of rows x 1 or 2 registers holds the sums, as many more the row of B, and one
+// broadcast elements of A.
 type vectors struct {
 	name  string
-	bytes int // of a register
-	rows  int // of the largest tile
+	bytes int    // of a register
+	rows  [3]int // of the largest tile of 1 and 2 registers; by registers
 }
 
 var (
-	avx2   = vectors{"AVX2", 32, 6}
-	avx512 = vectors{"AVX512", 64, 14}
+	avx2   = vectors{"AVX2", 32, [3]int{1: 12, 2: 6}}
+	avx512 = vectors{"AVX512", 64, [3]int{1: 24, 2: 14}}
 )
 
 // reg returns a new register.
@@ -33,33 +33,36 @@ func (v vectors) reg() reg.VecVirtual {
 
 // product writes a microkernel
 //
-//	func dotAVX512x14x2(a *float32, ars, acs int, b *float32, brs int, c *float32, ldc, k, tiles, lanes int)
+//	func dotAVX512x14x2(a *float32, ars, acs int, b *float32, brs int, c *float32, ldc, k, tiles, lanes, add int)
 //
-// which adds to tiles consecutive blocks of C, of rows x cols registers each, the
-// product of the rows of A and a panel of B. Strides are in bytes. With tail, only
-// the first lanes elements of the last register of a row of B and C exist.
+// which writes to tiles consecutive blocks of C, of rows x cols registers each, the
+// product of the rows of A and a panel of B, or adds it if add is not 0. Strides are
+// in bytes; next is from one block's rows of A to the next one's. With tail, only the
+// first lanes elements of the last register of a row of B and C exist.
 //
 // The k loop keeps one chain of fused multiply-adds for each output, in ascending
-// k. Row i of A is reached from pointers to every third row.
+// k. Row i of A is reached from pointers to every fifth row.
 func product(v vectors, rows, cols int, tail bool) {
 	name := fmt.Sprintf("dot%sx%dx%d", v.name, rows, cols)
 	if tail {
 		name += "tail"
 	}
-	TEXT(name, NOSPLIT, "func(a *float32, ars, acs int, b *float32, brs int, c *float32, ldc, k, tiles, lanes int)")
+	TEXT(name, NOSPLIT, "func(a *float32, next, ars, acs int, b *float32, brs int, c *float32, ldc, k, tiles, lanes, add int)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("%s adds to blocks of %d rows and %d registers.", name, rows, cols))
+	Doc(fmt.Sprintf("%s computes blocks of %d rows and %d registers.", name, rows, cols))
 	p := productWriter{vectors: v, rows: rows, cols: cols}
 	p.aTile, p.ars = Load(Param("a"), GP64()), Load(Param("ars"), GP64())
 	p.acs, p.brs = Load(Param("acs"), GP64()), Load(Param("brs"), GP64())
-	p.cTile, p.ldc = Load(Param("c"), GP64()), Load(Param("ldc"), GP64())
-	tiles := Load(Param("tiles"), GP64())
+	if rows > 3 {
+		p.ars3 = GP64()
+		LEAQ(operand.Mem{Base: p.ars, Index: p.ars, Scale: 2}, p.ars3)
+	}
 	if tail {
 		p.loadMask()
 	}
 	Label("tile")
 	p.tile()
-	DECQ(tiles)
+	DECQ(variable("tiles"))
 	JNZ(operand.LabelRef("tile"))
 	VZEROUPPER()
 	RET()
@@ -70,17 +73,17 @@ type productWriter struct {
 	vectors
 	rows, cols      int
 	aTile, ars, acs reg.Register
-	brs, cTile, ldc reg.Register
+	ars3, brs       reg.Register
 	kmask           reg.Register // AVX-512: opmask of the last register; nil without tail
 	ymask           reg.Register // AVX2: the same as a vector
 	sums            [][]reg.VecVirtual
-	aRows           []reg.GPVirtual // pointers to rows 0, 3, 6, …
+	aRows           []reg.GPVirtual // pointers to rows 0, 5, 10, …
 	row             []reg.VecVirtual
 }
 
-// tile adds one block and steps to the next.
+// tile computes one block and steps to the next.
 func (p *productWriter) tile() {
-	p.loadSums()
+	p.startSums()
 	p.rowPointers()
 	b, k := GP64(), GP64()
 	Load(Param("b"), b)
@@ -93,12 +96,18 @@ func (p *productWriter) tile() {
 	p.step(b)
 	DECQ(k)
 	JNZ(operand.LabelRef("k"))
-	p.storeSums()
-	next := GP64()
-	IMUL3Q(operand.Imm(uint64(p.rows)), p.ars, next)
-	ADDQ(next, p.aTile)
-	IMUL3Q(operand.Imm(uint64(p.rows)), p.ldc, next)
-	ADDQ(next, p.cTile)
+	c := p.eachSum(p.store)
+	MOVQ(c, variable("c"))
+	ADDQ(variable("next"), p.aTile)
+}
+
+// variable is a parameter in memory: what only tiles need, not steps, has no register.
+func variable(name string) operand.Mem {
+	c, err := Param(name).Resolve()
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return c.Addr
 }
 
 // step adds the products of one k.
@@ -121,63 +130,79 @@ func (p *productWriter) step(b reg.GPVirtual) {
 
 // aAt is the current element of row i of A.
 func (p *productWriter) aAt(i int) operand.Mem {
-	m := operand.Mem{Base: p.aRows[i/3]}
-	if i%3 > 0 {
-		m.Index, m.Scale = p.ars, uint8(i%3)
+	m := operand.Mem{Base: p.aRows[i/5]}
+	switch r := i % 5; r {
+	case 0:
+	case 3:
+		m.Index, m.Scale = p.ars3, 1
+	default:
+		m.Index, m.Scale = p.ars, uint8(r)
 	}
 	return m
 }
 
 func (p *productWriter) rowPointers() {
 	p.aRows = nil
-	for i := 0; i < p.rows; i += 3 {
+	for i := 0; i < p.rows; i += 5 {
 		a := GP64()
 		if i == 0 {
 			MOVQ(p.aTile, a)
 		} else {
 			last := p.aRows[len(p.aRows)-1]
-			LEAQ(operand.Mem{Base: last, Index: p.ars, Scale: 2}, a)
+			LEAQ(operand.Mem{Base: last, Index: p.ars, Scale: 4}, a)
 			ADDQ(p.ars, a)
 		}
 		p.aRows = append(p.aRows, a)
 	}
 }
 
-// eachSum visits the block of C in memory and in registers.
-func (p *productWriter) eachSum(visit func(m operand.Mem, i, j int)) {
-	c := GP64()
-	MOVQ(p.cTile, c)
+// eachSum visits the block of C in memory and in registers, and returns where the
+// next block begins.
+func (p *productWriter) eachSum(visit func(m operand.Mem, i, j int)) (next reg.Register) {
+	c, ldc := Load(Param("c"), GP64()), Load(Param("ldc"), GP64())
 	for i := range p.rows {
 		for j := range p.cols {
 			visit(operand.Mem{Base: c, Disp: j * p.bytes}, i, j)
 		}
-		if i+1 < p.rows {
-			ADDQ(p.ldc, c)
+		ADDQ(ldc, c)
+	}
+	return c
+}
+
+// startSums makes the sums 0, or what C holds.
+func (p *productWriter) startSums() {
+	p.sums = make([][]reg.VecVirtual, p.rows)
+	for i := range p.sums {
+		for range p.cols {
+			p.sums[i] = append(p.sums[i], p.reg())
 		}
 	}
-}
-
-func (p *productWriter) loadSums() {
-	p.sums = make([][]reg.VecVirtual, p.rows)
-	p.eachSum(func(m operand.Mem, i, j int) {
-		r := p.reg()
-		p.sums[i] = append(p.sums[i], r)
-		p.load(m, j, r)
-	})
-}
-
-func (p *productWriter) storeSums() {
-	p.eachSum(func(m operand.Mem, i, j int) {
-		r := p.sums[i][j]
-		switch {
-		case !p.masked(j):
-			VMOVUPS(r, m)
-		case p.kmask != nil:
-			VMOVUPS(r, p.kmask, m)
-		default:
-			VMASKMOVPS(r, p.ymask, m)
+	add := GP64()
+	Load(Param("add"), add)
+	TESTQ(add, add)
+	JNZ(operand.LabelRef("add"))
+	for _, row := range p.sums {
+		for _, r := range row {
+			VXORPS(r, r, r)
 		}
-	})
+	}
+	JMP(operand.LabelRef("sums"))
+	Label("add")
+	p.eachSum(func(m operand.Mem, i, j int) { p.load(m, j, p.sums[i][j]) })
+	Label("sums")
+}
+
+// store writes register j of row i of C.
+func (p *productWriter) store(m operand.Mem, i, j int) {
+	r := p.sums[i][j]
+	switch {
+	case !p.masked(j):
+		VMOVUPS(r, m)
+	case p.kmask != nil:
+		VMOVUPS(r, p.kmask, m)
+	default:
+		VMASKMOVPS(r, p.ymask, m)
+	}
 }
 
 // load reads register j of a row.
@@ -198,7 +223,13 @@ func (p *productWriter) masked(j int) bool {
 
 // loadMask makes the mask of the first lanes elements of a register.
 func (p *productWriter) loadMask() {
-	lanes := Load(Param("lanes"), GP64())
+	lanes := GP64()
+	Load(Param("lanes"), lanes)
+	p.maskLanes(lanes)
+}
+
+// maskLanes makes the mask from lanes, which is lost.
+func (p *productWriter) maskLanes(lanes reg.GPVirtual) {
 	if p.vectors == avx512 {
 		bits, k := GP64(), K()
 		MOVQ(operand.I64(-1), bits)

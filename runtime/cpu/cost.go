@@ -1,0 +1,5 @@
+package cpu
+
+// A Cost is what a launch has to do at least: floating-point operations, and bytes
+// that are read from and written to its buffers, each element once.
+type Cost struct{ Flops, Bytes float64 }

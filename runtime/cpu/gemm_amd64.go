@@ -1,0 +1,271 @@
+package cpu
+
+import "unsafe"
+
+// A microkernel computes tiles blocks of C from as many rows of A and a panel of B;
+// strides are in bytes. See asm/product.go.
+type microkernel func(a *float32, next, ars, acs int, b *float32, brs int, c *float32, ldc, k, tiles, lanes, add int)
+
+// A rowCopier packs rows that are consecutive in memory, a transposer those that are
+// columns there, a stripCopier cuts long rows into strips. See asm/pack.go.
+type (
+	rowCopier   func(dst, src *float32, ss, rows, lanes int)
+	transposer  func(dst *float32, ds int, src *float32, ss, rows, columns int)
+	stripCopier func(dst *float32, ds int, src *float32, sn, ss, rows, strips, lanes int)
+)
+
+// A gemm is the matrix product on one instruction set. Its microkernels are for
+// blocks of 1, 2, … rows and a panel of two registers: all of it, both registers
+// with only some lanes of the second, and one register with some lanes.
+type gemm struct {
+	lanes           int // of a register
+	full, two, some []microkernel
+	copyRows        [2]rowCopier // of one and two registers
+	copyStrips      stripCopier
+	transpose       transposer
+}
+
+const (
+	// kBlock bounds how much of k a panel of B covers, so that it stays in the
+	// first-level cache.
+	kBlock = 256
+	// rowBlock bounds the rows that go past all of B before the next ones do, so that
+	// they and their C stay in the second-level cache; largeRowBlock does where B has
+	// more than rowBlockSize elements and should not come often.
+	rowBlock, largeRowBlock, rowBlockSize = 56, 1024, 1 << 18
+	// groupSize is how many elements of B are packed at a time: they stay in the
+	// second-level cache too.
+	groupSize = 1 << 16
+	// fewRows are not worth packing rows of B that are consecutive already,
+	// manyRows are worth packing all of B in advance.
+	fewRows, manyRows = 64, 400
+	// manyColumns of B make it worth while to pack rows of A that are columns in
+	// memory; someColumns do if those are longPitch bytes apart.
+	manyColumns, someColumns, longPitch = 256, 64, 1024
+)
+
+// only is take from the start, where nothing else is in use.
+func (s *scratch[T]) only(n int) []T {
+	s.used = 0
+	return s.take(n)
+}
+
+// A view is a matrix of which nothing is checked any more. Its strides are in bytes.
+type view struct {
+	p      *float32
+	rs, cs int
+}
+
+func viewOf(x matrix) view {
+	return view{unsafe.SliceData(x.data), x.rs * size, x.cs * size}
+}
+
+// from is the part of x from row i and column j on.
+func (x view) from(i, j int) view {
+	return view{(*float32)(unsafe.Add(unsafe.Pointer(x.p), i*x.rs+j*x.cs)), x.rs, x.cs}
+}
+
+// A rightOperand is B, as it lies in memory or packed: blocks of k, in these panels
+// of two registers (the last one may have one), in these consecutive rows. The view
+// of a packed one is a vector.
+type rightOperand struct {
+	view
+	k, n   int
+	packed bool
+}
+
+// dot is Dot and Product on operands as they lie in memory. Many rows are worth
+// packing all of B in advance, fewer a panel at a time, few none of it.
+func (g *gemm) dot(w *Worker, m, n, k int, a, b, c matrix, add bool) {
+	x, y, z := viewOf(a), viewOf(b), viewOf(c)
+	switch {
+	case b.cs == 1 && m < fewRows:
+		g.times(w, m, x, rightOperand{y, k, n, false}, z, add)
+	case m < manyRows:
+		g.byPanel(w, m, n, k, x, y, z, add)
+	default:
+		group := max(kBlock, groupSize/n/kBlock*kBlock)
+		for k0 := 0; k0 < k; k0 += group {
+			kn := min(group, k-k0)
+			g.times(w, m, x.from(0, k0), g.packInto(w.room.b.only(g.packedSize(kn, n)), kn, n, y.from(k0, 0)), z, add || k0 > 0)
+		}
+	}
+}
+
+// byPanel packs and multiplies by one panel after another, so that none ever leaves
+// the first-level cache.
+func (g *gemm) byPanel(w *Worker, m, n, k int, a, b, c view, add bool) {
+	room := w.room.b.only(2 * g.lanes * kBlock)
+	for k0 := 0; k0 < k; k0 += kBlock {
+		kn := min(kBlock, k-k0)
+		x := g.tiled(a.from(0, k0), m, n)
+		if x.pay(n) {
+			g.packRows(w, &x, kn)
+		}
+		for j := 0; j < n; j += 2 * g.lanes {
+			jn := min(2*g.lanes, n-j)
+			panel := view{&room[0], g.registers(jn) * size, size}
+			g.packPanel(panel, kn, jn, b.from(k0, j))
+			g.panel(&x, jn, kn, panel, c.from(0, j), add || k0 > 0)
+		}
+	}
+}
+
+// pack is Pack.
+func (g *gemm) pack(w *Worker, rows, k, n int, b matrix) Packed {
+	if b.cs == 1 && rows < manyRows {
+		return Packed{k: k, n: n, b: b}
+	}
+	panels := w.Tile(g.packedSize(k, n))
+	g.packInto(panels, k, n, viewOf(b))
+	return Packed{k: k, n: n, panels: panels}
+}
+
+// dotPacked is DotPacked and ProductPacked.
+func (g *gemm) dotPacked(w *Worker, m int, a matrix, b Packed, c matrix, add bool) {
+	y := rightOperand{k: b.k, n: b.n, packed: b.panels != nil}
+	if y.packed {
+		y.view = view{&b.panels[0], size, size}
+	} else {
+		y.view = viewOf(b.b)
+	}
+	g.times(w, m, viewOf(a), y, viewOf(c), add)
+}
+
+// times multiplies by all of B, one block of rows after another.
+func (g *gemm) times(w *Worker, m int, a view, b rightOperand, c view, add bool) {
+	block := rowBlock
+	if b.k*b.n > rowBlockSize {
+		block = largeRowBlock
+	}
+	rows := 0
+	for first := 0; first < m; first += rows {
+		rows = m - first
+		if rows >= 2*block {
+			rows = block / len(g.full) * len(g.full)
+		}
+		for k0 := 0; k0 < b.k; k0 += kBlock {
+			kn := min(kBlock, b.k-k0)
+			x := g.tiled(a.from(first, k0), rows, b.n)
+			if x.pay(b.n) {
+				g.packRows(w, &x, kn)
+			}
+			for j := 0; j < b.n; j += 2 * g.lanes {
+				g.panel(&x, min(2*g.lanes, b.n-j), kn, g.panelOf(b, k0, kn, j), c.from(first, j), add || k0 > 0)
+			}
+		}
+	}
+}
+
+// A leftOperand is rows of A in tiles: larger ones of height+1 rows, then smaller ones
+// of height rows. They differ by one row at most, so that none is much smaller than
+// the registers allow.
+type leftOperand struct {
+	view
+	height, larger, smaller int
+	afterLarger, after      int // bytes from one tile to the next
+}
+
+// tiled divides m rows, for n columns of B.
+func (g *gemm) tiled(a view, m, n int) leftOperand {
+	most := len(g.full)
+	if n <= g.lanes {
+		most = len(g.some)
+	}
+	tiles := uint32(m+most-1) / uint32(most)
+	height := int(uint32(m) / tiles)
+	larger := m - height*int(tiles)
+	return leftOperand{a, height, larger, int(tiles) - larger, (height + 1) * a.rs, height * a.rs}
+}
+
+// pay says whether rows of A that are columns in memory are worth packing for n
+// columns of B.
+func (a *leftOperand) pay(n int) bool {
+	return a.rs == size && a.cs > size && (n >= manyColumns || n >= someColumns && a.cs >= longPitch)
+}
+
+// packRows packs k columns of rows that are columns in memory: at each k, a register
+// for the rows of a tile.
+func (g *gemm) packRows(w *Worker, a *leftOperand, k int) {
+	// One register more keeps tiles apart in the cache.
+	tile := (k + 1) * g.lanes
+	x := a.view
+	a.view = view{unsafe.SliceData(w.room.a.only(tile * (a.larger + a.smaller))), size, g.lanes * size}
+	a.after, a.afterLarger = tile*size, tile*size
+	to := a.view
+	if a.larger > 0 {
+		height := a.height + 1
+		g.copyStrips(to.p, a.after, x.p, height*size, x.cs, k, a.larger, height)
+		to, x = to.from(a.larger*tile, 0), x.from(a.larger*height, 0)
+	}
+	g.copyStrips(to.p, a.after, x.p, a.height*size, x.cs, k, a.smaller, a.height)
+}
+
+// panel multiplies rows by one panel, of n columns.
+func (g *gemm) panel(a *leftOperand, n, k int, b, c view, add bool) {
+	kernels, lanes := g.full, n-g.lanes
+	switch {
+	case lanes <= 0:
+		kernels, lanes = g.some, n
+	case lanes < g.lanes:
+		kernels = g.two
+	}
+	adds := 0
+	if add {
+		adds = 1
+	}
+	x := a.p
+	if a.larger > 0 {
+		kernels[a.height](x, a.afterLarger, a.rs, a.cs, b.p, b.rs, c.p, c.rs, k, a.larger, lanes, adds)
+		x = (*float32)(unsafe.Add(unsafe.Pointer(x), a.larger*a.afterLarger))
+		c = c.from(a.larger*(a.height+1), 0)
+	}
+	kernels[a.height-1](x, a.after, a.rs, a.cs, b.p, b.rs, c.p, c.rs, k, a.smaller, lanes, adds)
+}
+
+// packedSize is how much room a packed matrix takes.
+func (g *gemm) packedSize(k, n int) int { return k * g.registers(n) }
+
+// registers is n up to whole registers.
+func (g *gemm) registers(n int) int { return (n + g.lanes - 1) &^ (g.lanes - 1) }
+
+// panelOf is the panel of b at row k0 and column j.
+func (g *gemm) panelOf(b rightOperand, k0, kn, j int) view {
+	if !b.packed {
+		return b.from(k0, j)
+	}
+	n := g.registers(b.n)
+	return view{b.from(k0*n+j*kn, 0).p, min(2*g.lanes, n-j) * size, size}
+}
+
+// packInto packs a k x n matrix.
+func (g *gemm) packInto(to []float32, k, n int, x view) rightOperand {
+	y := rightOperand{view{&to[0], size, size}, k, n, true}
+	for k0 := 0; k0 < k; k0 += kBlock {
+		kn := min(kBlock, k-k0)
+		for j := 0; j < n; j += 2 * g.lanes {
+			g.packPanel(g.panelOf(y, k0, kn, j), kn, min(2*g.lanes, n-j), x.from(k0, j))
+		}
+	}
+	return y
+}
+
+// packPanel packs k x n elements of x, at most two registers wide.
+func (g *gemm) packPanel(to view, k, n int, x view) {
+	switch {
+	case x.cs == size && n <= g.lanes:
+		g.copyRows[0](to.p, x.p, x.rs, k, n)
+	case x.cs == size:
+		g.copyRows[1](to.p, x.p, x.rs, k, n-g.lanes)
+	case x.rs == size:
+		for j := 0; j < n; j += g.lanes {
+			g.transpose(to.from(0, j).p, to.rs, x.from(0, j).p, x.cs, min(g.lanes, n-j), k)
+		}
+	default:
+		for l := range k {
+			for j := range n {
+				*to.from(l, j).p = *x.from(l, j).p
+			}
+		}
+	}
+}
