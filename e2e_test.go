@@ -43,10 +43,11 @@ func TestTrainerOfTheQuickStart(t *testing.T) {
 			t.Errorf("two steps with %s give another checkpoint", name)
 		}
 	}
+	command(t, dir, nil, "go", "test", "-v", "-run", "Allocate", ".")
 	command(t, dir, []string{"CHECKPOINT=" + train("undertrained", "--steps", "30")}, "go", "test", "-v", "-run", "Agrees", ".")
 }
 
-// generate writes the program of a spec, with the test of testdata/e2e beside it,
+// generate writes the program of a spec, with the tests of testdata/e2e beside it,
 // into a folder of this module.
 func generate(t *testing.T, spec string) (dir string) {
 	t.Helper()
@@ -62,7 +63,9 @@ func generate(t *testing.T, spec string) (dir string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	files = append(files, codegen.File{Path: "agree_test.go", Data: read(t, "testdata/e2e/agree_test.go.txt")})
+	for _, test := range []string{"agree_test.go", "alloc_test.go"} {
+		files = append(files, codegen.File{Path: test, Data: read(t, "testdata/e2e/"+test+".txt")})
+	}
 	for _, f := range files {
 		if err := os.WriteFile(filepath.Join(dir, f.Path), f.Data, 0o644); err != nil {
 			t.Fatal(err)

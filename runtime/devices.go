@@ -26,16 +26,25 @@ func (f *deviceFlags) open(m *Model) (device.Machine, error) {
 	default:
 		return nil, usagef("unknown device %q: want auto, cpu, cuda, sim or ref", f.Device)
 	}
-	isa, err := cpu.ParseISA(f.CPU)
+	isa, threads, err := f.cpu()
 	if err != nil {
-		return nil, usagef("--cpu: %w", err)
+		return nil, err
+	}
+	return NewCPU(m.CPU, isa, threads, m.Plan.NumParams), nil
+}
+
+// cpu is how the processor is to be used.
+func (f *deviceFlags) cpu() (isa cpu.ISA, threads int, err error) {
+	isa, err = cpu.ParseISA(f.CPU)
+	if err != nil {
+		return isa, 0, usagef("--cpu: %w", err)
 	}
 	if f.Threads < 0 || f.Threads > maxThreads {
-		return nil, usagef("--threads %d: want 1 to %d, or 0 for all", f.Threads, maxThreads)
+		return isa, 0, usagef("--threads %d: want 1 to %d, or 0 for all", f.Threads, maxThreads)
 	}
-	threads := f.Threads
+	threads = f.Threads
 	if threads == 0 {
 		threads = goruntime.GOMAXPROCS(0)
 	}
-	return NewCPU(m.CPU, isa, threads, m.Plan.NumParams), nil
+	return isa, threads, nil
 }

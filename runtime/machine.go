@@ -14,8 +14,12 @@ import (
 // cpuMachine is the processor as a device.Machine: a worker a thread.
 type cpuMachine struct {
 	isa    cpu.ISA
-	pool   *cpu.Pool
-	shared *cpu.Pool // workers whose gradients are the sum
+	own    *pool // workers with gradients of their own
+	shared *pool // workers whose gradients are the sum
+	total  *total
+	ranges ranges
+
+	piece, part func(w device.Worker, i int) // methods of total and ranges, kept as functions: a step allocates nothing
 }
 
 // NewCPU returns the processor as a machine for a model's kernels, with arenas of
@@ -26,53 +30,65 @@ func NewCPU(kernels []cpu.Kernel, isa cpu.ISA, threads, params int) device.Machi
 	for _, s := range []device.Space{device.Params, device.Grads, device.Moment1, device.Moment2} {
 		common.F32[s] = make([]float32, params)
 	}
-	own := make([]*cpu.Worker, threads)
-	shared := make([]*cpu.Worker, threads)
+	own := make([]*cpuWorker, threads)
+	shared := make([]*cpuWorker, threads)
 	for i := range own {
-		shared[i] = cpu.NewWorker(kernels, isa, common)
+		shared[i] = newCPUWorker(kernels, isa, common)
 		mem := common
 		mem.F32[device.Grads] = make([]float32, params)
-		own[i] = cpu.NewWorker(kernels, isa, mem)
+		own[i] = newCPUWorker(kernels, isa, mem)
 	}
-	return &cpuMachine{isa, cpu.NewPool(own...), cpu.NewPool(shared...)}
+	m := &cpuMachine{isa: isa, own: newPool(own), shared: newPool(shared), total: newTotal(common.F32[device.Grads], threads-1)}
+	m.piece, m.part = m.total.piece, m.ranges.part
+	return m
 }
 
 func (m *cpuMachine) About() device.About {
-	how := fmt.Sprintf("%s, %d threads", m.isa, len(m.pool.Workers()))
+	how := fmt.Sprintf("%s, %d threads", m.isa, len(m.own.workers))
 	return device.About{Device: "cpu", Name: processor(), How: strings.Replace(how, " 1 threads", " 1 thread", 1)}
 }
 
-func (m *cpuMachine) Each(n int, f func(w device.Worker, i int)) {
-	m.pool.Run(n, func(w *cpu.Worker, i int) { f(cpuWorker{w}, i) })
-}
+func (m *cpuMachine) Each(n int, f func(w device.Worker, i int)) { m.own.run(n, f) }
 
 func (m *cpuMachine) Sum(n int, f func(w device.Worker, i int)) {
-	sum := m.shared.Workers()[0].Mem.F32[device.Grads]
-	clear(sum)
-	m.pool.Ordered(n, func(w *cpu.Worker, i int) {
-		clear(w.Mem.F32[device.Grads])
-		f(cpuWorker{w}, i)
-	}, func(w *cpu.Worker, _ int) {
-		cpu.AddTo(sum, w.Mem.F32[device.Grads])
-	})
+	m.total.start(n, f)
+	m.own.run(n, m.piece)
+}
+
+func (m *cpuMachine) Ranges(n int, f func(w device.Worker, lo, hi int)) {
+	m.ranges = ranges{n: n, parts: max(1, min(len(m.shared.workers), n/minRange)), f: f}
+	m.shared.run(m.ranges.parts, m.part)
 }
 
 // minRange is the least work that is worth waking another thread for.
 const minRange = 1 << 14
 
-func (m *cpuMachine) Ranges(n int, f func(w device.Worker, lo, hi int)) {
-	parts := max(1, min(len(m.shared.Workers()), n/minRange))
-	m.shared.Run(parts, func(w *cpu.Worker, i int) {
-		f(cpuWorker{w}, n*i/parts, n*(i+1)/parts)
-	})
+// ranges cuts 0 … n-1 into parts.
+type ranges struct {
+	n, parts int
+	f        func(w device.Worker, lo, hi int)
 }
 
-func (m *cpuMachine) Root() device.Worker { return cpuWorker{m.shared.Workers()[0]} }
+func (r *ranges) part(w device.Worker, i int) { r.f(w, r.n*i/r.parts, r.n*(i+1)/r.parts) }
+
+func (m *cpuMachine) Root() device.Worker { return m.shared.workers[0] }
 
 // cpuWorker is a cpu.Worker as a device.Worker: its memory is the host's.
-type cpuWorker struct{ *cpu.Worker }
+type cpuWorker struct {
+	*cpu.Worker
+	queue device.Queue
+	env   device.Env
+}
 
-func (w cpuWorker) Fit(work, ints int) {
+func newCPUWorker(kernels []cpu.Kernel, isa cpu.ISA, mem cpu.Memory) *cpuWorker {
+	w := cpu.NewWorker(kernels, isa, mem)
+	return &cpuWorker{Worker: w, queue: device.NewQueue(w)}
+}
+
+func (w *cpuWorker) Queue() device.Queue { return w.queue }
+func (w *cpuWorker) Env() *device.Env    { return &w.env }
+
+func (w *cpuWorker) Fit(work, ints int) {
 	if len(w.Mem.F32[device.Work]) < work {
 		w.Mem.F32[device.Work] = make([]float32, work)
 	}
@@ -81,10 +97,10 @@ func (w cpuWorker) Fit(work, ints int) {
 	}
 }
 
-func (w cpuWorker) PutInts(r device.Ref, src []int32)     { copy(w.I32(r), src) }
-func (w cpuWorker) GetInts(dst []int32, r device.Ref)     { copy(dst, w.I32(r)) }
-func (w cpuWorker) PutFloats(r device.Ref, src []float32) { copy(w.F32(r), src) }
-func (w cpuWorker) GetFloats(dst []float32, r device.Ref) { copy(dst, w.F32(r)) }
+func (w *cpuWorker) PutInts(r device.Ref, src []int32)     { copy(w.I32(r), src) }
+func (w *cpuWorker) GetInts(dst []int32, r device.Ref)     { copy(dst, w.I32(r)) }
+func (w *cpuWorker) PutFloats(r device.Ref, src []float32) { copy(w.F32(r), src) }
+func (w *cpuWorker) GetFloats(dst []float32, r device.Ref) { copy(dst, w.F32(r)) }
 
 // processor is the processor's name, or its architecture where that is not told.
 func processor() string {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/pprof"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -40,7 +41,10 @@ type verbs struct {
 	Train trainCmd `cmd:"" help:"Train the model, then test it."`
 	Eval  evalCmd  `cmd:"" help:"Test a trained model: exact match by length."`
 	Solve solveCmd `cmd:"" help:"Answer problems with a trained model."`
+	Bench benchCmd `cmd:"" help:"Time training steps and their kernels."`
 	Info  infoCmd  `cmd:"" help:"Show parameters, spec hash and devices."`
+
+	Profile string `help:"Write a CPU profile of the run, for go tool pprof." placeholder:"FILE"`
 }
 
 // usageError is a mistake on the command line.
@@ -52,7 +56,8 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 func run(a app, args []string) (code int) {
 	name := a.model.Name
 	asked := false // for help, which is an answer
-	parser, err := kong.New(&verbs{}, kong.Name(name), kong.Writers(a.out, a.err),
+	var v verbs
+	parser, err := kong.New(&v, kong.Name(name), kong.Writers(a.out, a.err),
 		kong.Description("Trains and tests the model of "+name+".arith, compiled by mlc "+a.model.Version+"."),
 		kong.Exit(func(int) { asked = true }), kong.Bind(a), kong.Bind(program(args[0])))
 	if err != nil {
@@ -63,7 +68,7 @@ func run(a app, args []string) (code int) {
 		return exitOK
 	}
 	if err == nil {
-		err = verb.Run()
+		err = profiled(v.Profile, func() error { return verb.Run() })
 	} else {
 		err = usageError{fmt.Errorf("%w (see %s --help)", err, args[0])}
 	}
@@ -71,6 +76,23 @@ func run(a app, args []string) (code int) {
 		fmt.Fprintf(a.err, "%s: %v\n", name, err)
 	}
 	return exitCode(err)
+}
+
+// profiled does something and writes a profile of it, if there is a path for that.
+func profiled(path string, do func() error) error {
+	if path == "" {
+		return do()
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("cannot write a profile: %w", err)
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return errors.Join(fmt.Errorf("cannot write a profile: %w", err), f.Close())
+	}
+	err = do()
+	pprof.StopCPUProfile()
+	return errors.Join(err, f.Close())
 }
 
 // program is the name that the program was called by.

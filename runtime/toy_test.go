@@ -66,22 +66,24 @@ func toyPlan() device.Plan {
 		s, t := e.B*e.S, e.B*e.C
 		return device.Layout{Ints: 2*s + 2*t, Source: ints(s), Target: ints(2 * s), Pred: ints(2*s + t)}
 	}
-	program := func(layout func(*device.Env) device.Layout, kernel int, args func(l device.Layout) []device.Ref) device.Program {
-		return device.Program{Layout: layout, Run: func(q device.Queue, e *device.Env) { q.Launch(kernel, e, args(layout(e))...) }}
+	program := func(layout func(*device.Env) device.Layout, run func(q device.Queue, e *device.Env, l device.Layout)) device.Program {
+		return device.Program{Layout: layout, Run: func(q device.Queue, e *device.Env) { run(q, e, layout(e)) }}
 	}
 	none := func(*device.Env) device.Layout { return device.Layout{Work: 1} }
 	return device.Plan{
 		NumParams: toySize,
-		Gradients: program(full, toyGradients, func(l device.Layout) []device.Ref {
-			return []device.Ref{l.Source, l.Target, l.Labels, l.Loss, l.Pred}
+		Gradients: program(full, func(q device.Queue, e *device.Env, l device.Layout) {
+			q.Launch(toyGradients, e, l.Source, l.Target, l.Labels, l.Loss, l.Pred)
 		}),
-		Forward: program(full, toyPredict, func(l device.Layout) []device.Ref { return []device.Ref{l.Source, l.Target, l.Pred} }),
-		Encode:  program(decode, toyEncode, func(l device.Layout) []device.Ref { return []device.Ref{l.Source, ints(0)} }),
-		Decode: program(decode, toyPredict, func(l device.Layout) []device.Ref {
-			return []device.Ref{ints(0), l.Target, l.Pred}
+		Forward: program(full, func(q device.Queue, e *device.Env, l device.Layout) {
+			q.Launch(toyPredict, e, l.Source, l.Target, l.Pred)
 		}),
-		SumSquares: program(none, toySumSquares, func(device.Layout) []device.Ref { return nil }),
-		Update:     program(none, toyUpdate, func(device.Layout) []device.Ref { return nil }),
+		Encode: program(decode, func(q device.Queue, e *device.Env, l device.Layout) { q.Launch(toyEncode, e, l.Source, ints(0)) }),
+		Decode: program(decode, func(q device.Queue, e *device.Env, l device.Layout) {
+			q.Launch(toyPredict, e, ints(0), l.Target, l.Pred)
+		}),
+		SumSquares: program(none, func(q device.Queue, e *device.Env, _ device.Layout) { q.Launch(toySumSquares, e) }),
+		Update:     program(none, func(q device.Queue, e *device.Env, _ device.Layout) { q.Launch(toyUpdate, e) }),
 	}
 }
 

@@ -236,7 +236,8 @@ func TestBadCommandLines(t *testing.T) {
 		want string
 	}{
 		{[]string{"train", "--devise", "cpu"}, 2, "unknown flag --devise"},
-		{[]string{"bench"}, 2, `unexpected argument bench`},
+		{[]string{"tune"}, 2, `unexpected argument tune`},
+		{[]string{"bench", "--steps=-1"}, 2, "--steps and --batch must not be negative"},
 		{[]string{"train", "--steps", "3", "--time", "1s"}, 2, "can't be used together"},
 		{[]string{"train", "--steps=-3"}, 2, "must not be negative"},
 		{[]string{"train", "--device", "cuda"}, 2, "this build has no device cuda: use --device cpu, or auto"},

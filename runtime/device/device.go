@@ -1,6 +1,6 @@
 // Package device is what a generated plan is written against: where tensors
 // live, what a launch needs to know, and the queue that takes launches. CPU,
-// CUDA driver and simulator implement Queue; the plan does not know which.
+// CUDA driver and simulator implement Launcher; the plan does not know which.
 package device
 
 // Space is one of the memories of a training run.
@@ -48,13 +48,32 @@ type Env struct {
 	Decay    float32 // weight decay of this range of parameters [decay]
 }
 
-// A Queue takes launches in order. Kernel is an index into the model's kernel
-// table; args are the kernel's buffers in order.
-type Queue interface {
+// A Launcher takes launches in order. Kernel is an index into the model's kernel
+// table; args are the kernel's buffers in order, valid only during the call.
+type Launcher interface {
 	Launch(kernel int, env *Env, args ...Ref)
 	// Zero clears n elements.
 	Zero(r Ref, n int)
 }
+
+// A Queue passes launches on to a Launcher. It has room for their arguments: a
+// slice that goes to an interface directly would be allocated at every launch.
+type Queue struct {
+	to   Launcher
+	args *[]Ref
+}
+
+// NewQueue returns a Queue, which must not be used from two goroutines at once.
+func NewQueue(to Launcher) Queue { return Queue{to, new([]Ref)} }
+
+// Launch is a launch of the Launcher.
+func (q Queue) Launch(kernel int, env *Env, args ...Ref) {
+	*q.args = append((*q.args)[:0], args...)
+	q.to.Launch(kernel, env, *q.args...)
+}
+
+// Zero clears n elements.
+func (q Queue) Zero(r Ref, n int) { q.to.Zero(r, n) }
 
 // A Param is one learned parameter in the Params arena.
 type Param struct {

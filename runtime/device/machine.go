@@ -1,9 +1,13 @@
 package device
 
-// A Worker computes one micro-batch at a time: a queue with Grads, Work and Ints
-// of its own. Its methods wait for the launches before them.
+// A Worker computes one micro-batch at a time: a Launcher with Grads, Work and
+// Ints of its own. Its methods wait for the launches before them.
 type Worker interface {
-	Queue
+	Launcher
+	// Queue is the Queue of this worker's launches.
+	Queue() Queue
+	// Env is for the next launches of this worker: a place that need not be allocated.
+	Env() *Env
 	// Fit makes room for so many elements of Work and Ints; their contents are lost.
 	Fit(work, ints int)
 	PutInts(r Ref, src []int32)
@@ -23,7 +27,8 @@ type About struct {
 func (a About) String() string { return a.Device + ", " + a.How }
 
 // A Machine is what a model trains and is tested on: one set of Params and
-// moments, and the workers that share it. No result depends on their number.
+// moments, and the workers that share it. No result depends on their number. A
+// Machine does one thing at a time: its methods must not be called together.
 type Machine interface {
 	About() About
 	// Each calls f for i = 0 … n-1, several at a time.

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/arithlang/mlc/runtime/device"
@@ -17,45 +18,45 @@ type Model struct {
 }
 
 // maxTokens is how many tokens, source and target, go into one launch: enough to
-// keep a worker busy, few enough that there is work for all of them.
+// keep the matrix products busy, few enough that activations stay in the cache and
+// that there is work for all workers.
 const maxTokens = 1 << 10
 
-// A chunk is problems of one width that share a launch.
-type chunk struct {
+// A group is all problems of one width, and room for their tokens.
+type group struct {
 	index []int // of the problems in the caller's list
+	width int
 	task.Batch
+}
+
+// A chunk is problems lo … hi-1 of a group, which share a launch.
+type chunk struct {
+	*group
+	lo, hi int
 }
 
 // chunks sorts problems into launches. Each problem has the width that it would
 // have alone, so that its answer does not depend on the others.
 func (m *Model) chunks(problems []task.Problem) ([]chunk, error) {
-	byWidth := map[int][]int{}
+	byWidth := map[int]*group{}
 	for i, p := range problems {
 		w, err := m.Task.Width(p)
 		if err != nil {
 			return nil, err
 		}
-		byWidth[w] = append(byWidth[w], i)
+		if byWidth[w] == nil {
+			byWidth[w] = &group{width: w}
+		}
+		byWidth[w].index = append(byWidth[w].index, i)
 	}
-	var widths []int
-	for w := range byWidth {
-		widths = append(widths, w)
-	}
-	slices.Sort(widths)
 	var all []chunk
-	for _, w := range widths {
-		s, t := m.Task.Shape(w)
-		parts := ceil(len(byWidth[w]), max(1, maxTokens/(s+t)))
-		for index := range slices.Chunk(byWidth[w], ceil(len(byWidth[w]), parts)) {
-			c := chunk{index: index}
-			for _, i := range index {
-				one, err := m.Task.Batch(problems[i : i+1])
-				if err != nil {
-					return nil, err
-				}
-				c.append(one)
-			}
-			all = append(all, c)
+	for _, w := range slices.Sorted(maps.Keys(byWidth)) {
+		g := byWidth[w]
+		n := len(g.index)
+		g.Batch = m.Task.NewBatch(n, w)
+		parts := ceil(n, max(1, maxTokens/(g.S+g.T)))
+		for i := range parts {
+			all = append(all, chunk{g, n * i / parts, n * (i + 1) / parts})
 		}
 	}
 	return all, nil
@@ -63,23 +64,23 @@ func (m *Model) chunks(problems []task.Problem) ([]chunk, error) {
 
 func ceil(a, b int) int { return (a + b - 1) / b }
 
-func (c *chunk) append(one task.Batch) {
-	c.B, c.T, c.S = c.B+one.B, one.T, one.S
-	c.Source = append(c.Source, one.Source...)
-	c.Target = append(c.Target, one.Target...)
-	c.Labels = append(c.Labels, one.Labels...)
-}
-
-// each calls f for every chunk on the machine's workers until ctx is done.
-func (m *Model) each(ctx context.Context, problems []task.Problem, f func(w device.Worker, c chunk)) error {
+// each calls f for every chunk and its tokens on the machine's workers until ctx
+// is done.
+func (m *Model) each(ctx context.Context, problems []task.Problem, f func(w device.Worker, index []int, b task.Batch)) error {
 	all, err := m.chunks(problems)
 	if err != nil {
 		return err
 	}
 	m.Machine.Each(len(all), func(w device.Worker, i int) {
-		if ctx.Err() == nil {
-			f(w, all[i])
+		if ctx.Err() != nil {
+			return
 		}
+		c := all[i]
+		index := c.index[c.lo:c.hi]
+		for row, i := range index {
+			m.Task.Encode(problems[i], c.width, c.Slice(c.lo+row, c.lo+row+1))
+		}
+		f(w, index, c.Slice(c.lo, c.hi))
 	})
 	return ctx.Err()
 }
@@ -89,18 +90,19 @@ func (m *Model) each(ctx context.Context, problems []task.Problem, f func(w devi
 // the right one: one pass shows that, without decoding.
 func (m *Model) Verify(ctx context.Context, problems []task.Problem) ([]bool, error) {
 	right := make([]bool, len(problems))
-	err := m.each(ctx, problems, func(w device.Worker, c chunk) {
-		e := device.Env{B: c.B, T: c.T, S: c.S, C: c.T, Seed: m.Seed}
-		lay := m.Plan.Forward.Layout(&e)
+	err := m.each(ctx, problems, func(w device.Worker, index []int, b task.Batch) {
+		e := w.Env()
+		*e = device.Env{B: b.B, T: b.T, S: b.S, C: b.T, Seed: m.Seed}
+		lay := m.Plan.Forward.Layout(e)
 		w.Fit(lay.Work, lay.Ints)
-		w.PutInts(lay.Source, c.Source)
-		w.PutInts(lay.Target, c.Target)
-		m.Plan.Forward.Run(w, &e)
-		pred := make([]int32, len(c.Labels))
+		w.PutInts(lay.Source, b.Source)
+		w.PutInts(lay.Target, b.Target)
+		m.Plan.Forward.Run(w.Queue(), e)
+		pred := b.Target // which has been read
 		w.GetInts(pred, lay.Pred)
-		for row, i := range c.index {
-			lo, hi := row*c.T, (row+1)*c.T
-			right[i] = slices.Equal(pred[lo:hi], c.Labels[lo:hi])
+		for row, i := range index {
+			lo, hi := row*b.T, (row+1)*b.T
+			right[i] = slices.Equal(pred[lo:hi], b.Labels[lo:hi])
 		}
 	})
 	return right, err
@@ -110,20 +112,21 @@ func (m *Model) Verify(ctx context.Context, problems []task.Problem) ([]bool, er
 // tokens up to EOS, or as many as the answer should have.
 func (m *Model) Decode(ctx context.Context, problems []task.Problem) ([][]int32, error) {
 	replies := make([][]int32, len(problems))
-	err := m.each(ctx, problems, func(w device.Worker, c chunk) {
-		for row, reply := range m.decode(w, c.Batch) {
-			replies[c.index[row]] = reply
+	err := m.each(ctx, problems, func(w device.Worker, index []int, b task.Batch) {
+		for row, reply := range m.decode(w, b) {
+			replies[index[row]] = reply
 		}
 	})
 	return replies, err
 }
 
 func (m *Model) decode(w device.Worker, b task.Batch) [][]int32 {
-	e := device.Env{B: b.B, T: 1, S: b.S, C: b.T, Seed: m.Seed}
-	lay := m.Plan.Encode.Layout(&e)
+	e := w.Env()
+	*e = device.Env{B: b.B, T: 1, S: b.S, C: b.T, Seed: m.Seed}
+	lay := m.Plan.Encode.Layout(e)
 	w.Fit(lay.Work, lay.Ints)
 	w.PutInts(lay.Source, b.Source)
-	m.Plan.Encode.Run(w, &e)
+	m.Plan.Encode.Run(w.Queue(), e)
 
 	replies := make([][]int32, b.B)
 	ended := make([]bool, b.B)
@@ -133,7 +136,7 @@ func (m *Model) decode(w device.Worker, b task.Batch) [][]int32 {
 	}
 	for left := b.B; e.P < b.T && left > 0; e.P++ {
 		w.PutInts(lay.Target, input)
-		m.Plan.Decode.Run(w, &e)
+		m.Plan.Decode.Run(w.Queue(), e)
 		w.GetInts(input, lay.Pred)
 		for i, id := range input {
 			if ended[i] {

@@ -1,14 +1,17 @@
 package task
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A kind is one task: what a problem is made of and what its answer is.
 type kind struct {
 	name    string
 	op      string // between the operands, the first symbol when they are interleaved
 	arity   int
-	answer  func(base int, operands []string) string // no leading zeros
-	expects string                                   // what solve is to be given
+	answer  func(dst []byte, base int, x *[maxArity][]byte) []byte // appended to dst, no leading zeros
+	expects string                                                 // what solve is to be given
 	example string
 }
 
@@ -18,25 +21,29 @@ var kinds = []kind{
 	{"addition", "+", 2, addition, "two numbers with a + between them", "123+456"},
 }
 
-func successor(base int, x []string) string { return add(base, x[0], "1") }
+var one = []byte("1")
 
-func addition(base int, x []string) string { return add(base, x[0], x[1]) }
+func successor(dst []byte, base int, x *[maxArity][]byte) []byte { return add(dst, base, x[0], one) }
 
-// add adds two numbers digit by digit, so that they may have any length.
-func add(base int, a, b string) string {
+func addition(dst []byte, base int, x *[maxArity][]byte) []byte { return add(dst, base, x[0], x[1]) }
+
+// add appends the sum of two numbers, added digit by digit so that they may have
+// any length.
+func add(dst []byte, base int, a, b []byte) []byte {
 	n := max(len(a), len(b)) + 1
-	sum := make([]byte, n)
+	dst = slices.Grow(dst, n)
+	sum := dst[len(dst) : len(dst)+n]
 	carry := 0
 	for place := range n {
 		carry += digitAt(a, place) + digitAt(b, place)
 		sum[n-1-place] = digits[carry%base]
 		carry /= base
 	}
-	return trim(string(sum))
+	return append(dst, trim(sum)...)
 }
 
 // digitAt is the value of a number's digit at a place, 0 being the lowest.
-func digitAt(x string, place int) int {
+func digitAt(x []byte, place int) int {
 	if place >= len(x) {
 		return 0
 	}
@@ -44,9 +51,15 @@ func digitAt(x string, place int) int {
 }
 
 // trim removes leading zeros.
-func trim(x string) string {
-	if t := strings.TrimLeft(x, "0"); t != "" {
-		return t
+func trim[T text](x T) T {
+	if len(x) == 0 {
+		return T("0")
 	}
-	return "0"
+	for len(x) > 1 && x[0] == '0' {
+		x = x[1:]
+	}
+	return x
 }
+
+// text is a number or a row of symbols.
+type text interface{ string | []byte }

@@ -70,16 +70,14 @@ func (t *Task) Arity() int { return t.kind.arity }
 // Trained is the number of digits of the longest operands of training.
 func (t *Task) Trained() int { return len(t.largest().Operands[0]) }
 
-func (t *Task) problem(operands []string) Problem {
-	return Problem{operands, t.kind.answer(t.cfg.Base, operands)}
-}
-
 // largest is the widest problem of training.
 func (t *Task) largest() Problem {
 	if t.cfg.Below == 0 {
 		return t.Carries(t.cfg.DigitsHi)
 	}
-	return t.numbered(func(int) int64 { return t.cfg.Below - 1 })
+	var d draft
+	t.numbered(&d, func(int) int64 { return t.cfg.Below - 1 })
+	return t.problem(&d)
 }
 
 // Width is the number of places that a problem's operands and answer are padded
@@ -89,6 +87,11 @@ func (t *Task) Width(p Problem) (int, error) {
 	for _, x := range p.Operands {
 		need = max(need, len(x))
 	}
+	return t.fit(need)
+}
+
+// fit is the width for a number of places.
+func (t *Task) fit(need int) (int, error) {
 	w := t.cfg.Pad.fit(need)
 	if w < need {
 		return 0, fmt.Errorf("a problem of %d digits does not fit in numbers padded to %d: give pad a step or a larger width", need, w)
@@ -112,37 +115,55 @@ func (t *Task) Shape(width int) (source, target int) {
 	return len(t.kind.op) + t.kind.arity*width + 2, width + 1
 }
 
-// Question is a problem as the model reads it, without SOS and EOS.
-func (t *Task) Question(p Problem, width int) string {
-	x := make([]string, len(p.Operands))
-	for i := range x {
-		x[i] = zeros(p.Operands[i], width)
+// Encode writes a problem's tokens at a width into a Batch of one.
+func (t *Task) Encode(p Problem, width int, b Batch) { encode(t, b, p.Operands, p.Answer, width) }
+
+// encode writes tokens: the source, the decoder's input and what it is to say at
+// each row. Numbers are padded with zeros to the width.
+func encode[T text](t *Task, b Batch, operands []T, answer T, width int) {
+	at := 0
+	put := func(symbol byte) {
+		b.Source[at] = int32(token(symbol))
+		at++
 	}
-	if !t.cfg.Interleave {
-		return strings.Join(x, t.kind.op)
-	}
-	var b strings.Builder
-	b.WriteString(t.kind.op)
-	for place := range width {
-		for _, operand := range x {
-			b.WriteByte(operand[place])
+	put(symbolSOS)
+	if t.cfg.Interleave {
+		put(t.kind.op[0])
+		for place := range width {
+			for _, x := range operands {
+				put(padded(x, width, place))
+			}
+		}
+	} else {
+		for i, x := range operands {
+			if i > 0 {
+				put(t.kind.op[0])
+			}
+			for place := range width {
+				put(padded(x, width, place))
+			}
 		}
 	}
-	return b.String()
+	put(symbolEOS)
+
+	b.Target[0], b.Labels[width] = int32(token(symbolSOS)), EOS
+	for i := range width {
+		place := i
+		if t.cfg.Reversed {
+			place = width - 1 - i
+		}
+		id := int32(token(padded(answer, width, place)))
+		b.Labels[i], b.Target[i+1] = id, id
+	}
 }
 
-// Reply is a problem's answer as the model writes it, without SOS and EOS.
-func (t *Task) Reply(p Problem, width int) string {
-	return t.turn(zeros(p.Answer, width))
-}
-
-// Encode writes a problem's tokens, of the lengths of Shape: the source, the
-// decoder's input and the tokens that it is to say at each row.
-func (t *Task) Encode(p Problem, width int, source, target, labels []int32) {
-	tokens(source, string(symbolSOS)+t.Question(p, width)+string(symbolEOS))
-	reply := t.Reply(p, width)
-	tokens(target, string(symbolSOS)+reply)
-	tokens(labels, reply+string(symbolEOS))
+// padded is the digit at a place, counted from the left, of a number that is
+// padded with zeros to a width.
+func padded[T text](x T, width, place int) byte {
+	if place < width-len(x) {
+		return '0'
+	}
+	return x[place-(width-len(x))]
 }
 
 // Decode is the answer in tokens that a model wrote: in ordinary order, up to
@@ -169,5 +190,3 @@ func (t *Task) turn(x string) string {
 	}
 	return string(r)
 }
-
-func zeros(x string, width int) string { return strings.Repeat("0", width-len(x)) + x }

@@ -64,13 +64,16 @@ func TestEncode(t *testing.T) {
 			t.Fatal(err)
 		}
 		s, m := task.Shape(w)
-		source, target, labels := make([]int32, s), make([]int32, m), make([]int32, m)
-		task.Encode(p, w, source, target, labels)
-		got := []string{show(source), show(target), show(labels)}
+		b := task.NewBatch(1, w)
+		task.Encode(p, w, b)
+		if b.S != s || b.T != m {
+			t.Errorf("%s: %d source tokens and %d rows, want %d and %d", c.text, b.S, b.T, s, m)
+		}
+		got := []string{show(b.Source), show(b.Target), show(b.Labels)}
 		if diff := cmp.Diff([]string{c.source, c.target, c.labels}, got); diff != "" {
 			t.Errorf("%s %s (-want +got):\n%s", c.cfg.Kind, c.text, diff)
 		}
-		if got := task.Decode(labels); got != p.Answer {
+		if got := task.Decode(b.Labels); got != p.Answer {
 			t.Errorf("%s %s: labels decode to %s, want %s", c.cfg.Kind, c.text, got, p.Answer)
 		}
 	}
@@ -302,11 +305,52 @@ func TestNewRefuses(t *testing.T) {
 func TestDecodeShowsTheModelsOwnSymbols(t *testing.T) {
 	task := must(t, successors, 0)
 	for reply, want := range map[string]string{"3100$": "13", "31+0$99": "+13", "$": "0", "123": "321"} {
-		ids := make([]int32, len(reply))
-		tokens(ids, reply)
+		var ids []int32
+		for _, symbol := range []byte(reply) {
+			ids = append(ids, int32(token(symbol)))
+		}
 		if got := task.Decode(ids); got != want {
 			t.Errorf("%s decodes to %s, want %s", reply, got, want)
 		}
+	}
+}
+
+// TestDrawer compares batches that use their memory again to those of Batch, and
+// wants no allocation once there is enough.
+func TestDrawer(t *testing.T) {
+	for _, cfg := range []Config{successors, additions, ranged, with(ranged, func(c *Config) { c.Pad, c.Holdout = Pad{}, 0.5 }),
+		with(additions, func(c *Config) { c.Interleave, c.Reversed, c.Below = true, false, 50 })} {
+		task := must(t, cfg, 5)
+		d := task.NewDrawer()
+		for _, n := range []int{7, 3, 20} {
+			var problems []Problem
+			for k := range n {
+				problems = append(problems, task.Train(int64(40+k)))
+			}
+			want, err := task.Batch(problems)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := d.Train(40, n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s, %d problems (-Batch +Drawer):\n%s", cfg.Kind, n, diff)
+			}
+		}
+		first := int64(0)
+		if n := testing.AllocsPerRun(50, func() { d.Train(first, 20); first += 20 }); n > 0 {
+			t.Errorf("%s: %g allocations a batch", cfg.Kind, n)
+		}
+	}
+}
+
+func BenchmarkDrawer(b *testing.B) {
+	task, _ := New(additions, 1)
+	d := task.NewDrawer()
+	for k := range b.N {
+		d.Train(int64(k)*512, 512)
 	}
 }
 

@@ -17,7 +17,7 @@ func (t *Task) Carries(n int) Problem {
 	for i := range operands {
 		operands[i] = strings.Repeat(digits[t.cfg.Base-1:t.cfg.Base], n)
 	}
-	return t.problem(operands)
+	return t.solved(operands)
 }
 
 // Parse reads a problem as a person writes it; the error says what is expected.
@@ -45,7 +45,7 @@ func (t *Task) Parse(text string) (Problem, error) {
 		}
 		operands[i] = trim(x)
 	}
-	return t.problem(operands), nil
+	return t.solved(operands), nil
 }
 
 // quote shortens what it quotes: the text may be anything.

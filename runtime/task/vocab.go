@@ -27,9 +27,3 @@ func VocabSize(base int) int {
 }
 
 func token(symbol byte) int { return strings.IndexByte(symbols, symbol) }
-
-func tokens(dst []int32, text string) {
-	for i := range dst {
-		dst[i] = int32(token(text[i]))
-	}
-}

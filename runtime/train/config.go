@@ -15,9 +15,18 @@ type Config struct {
 	Cooldown   float64 // fraction of the budget
 	Clip       float64 // largest gradient norm, 0: none
 	Batch      int     // examples a step
+	Chunk      int     // examples whose gradients one worker adds up: a multiple of MicroBatch, which 0 stands for
 	MicroBatch int     // examples a launch, at most Batch
 	Budget     Budget
 	Seed       uint64
+}
+
+// chunk is the number of examples of a chunk.
+func (c *Config) chunk() int {
+	if c.Chunk == 0 {
+		return c.MicroBatch
+	}
+	return c.Chunk
 }
 
 // A Budget is how long training goes on: the one field that is not 0.

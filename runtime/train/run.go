@@ -38,15 +38,12 @@ func (r *run) used() float64 { return r.Config.Budget.used(r.State, r.elapsed())
 // advance does one step and all that is due after it.
 func (r *run) advance() error {
 	rate := r.Config.rate(r.Config.Budget.middle(r.State, r.Config.Batch, r.elapsed()))
-	out, err := r.step(rate)
+	out, err := r.Step(rate)
 	if err != nil {
 		return err
 	}
 	s := &r.State
-	s.Step++
-	s.Examples += int64(r.Config.Batch)
-	s.Tokens += int64(out.tokens)
-	r.report = track.Report{Step: s.Step, Examples: s.Examples, Tokens: s.Tokens, Loss: out.loss, LR: rate, GradNorm: out.gradNorm,
+	r.report = track.Report{Step: s.Step, Examples: s.Examples, Tokens: s.Tokens, Loss: out.Loss, LR: rate, GradNorm: out.GradNorm,
 		ExactMatch: r.report.ExactMatch, Seconds: r.elapsed().Seconds(), Stage: "train"}
 	if s.Step%r.every == 0 || r.used() >= 1 {
 		r.report.ExactMatch = r.ExactMatch()

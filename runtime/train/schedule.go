@@ -84,8 +84,8 @@ func (b Budget) String() string {
 	return b.Time.String()
 }
 
-// check returns what is wrong with a Config, in the words of a spec.
-func (c *Config) check() error {
+// Check returns what is wrong with a Config, in the words of a spec.
+func (c *Config) Check() error {
 	fields := 0
 	for _, set := range []bool{c.Budget.Steps > 0, c.Budget.Examples > 0, c.Budget.Time > 0} {
 		if set {
@@ -101,6 +101,8 @@ func (c *Config) check() error {
 		return fmt.Errorf("the budget must be a number of steps, of examples or a time, and more than 0")
 	case c.Batch < 1 || c.MicroBatch < 1:
 		return fmt.Errorf("a batch of %d in micro-batches of %d: both are at least 1", c.Batch, c.MicroBatch)
+	case c.Chunk < 0 || c.Chunk%c.MicroBatch != 0:
+		return fmt.Errorf("chunks of %d examples in micro-batches of %d: a chunk is a number of whole micro-batches", c.Chunk, c.MicroBatch)
 	}
 	return nil
 }

@@ -8,99 +8,167 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// An outcome is what one step says about itself.
-type outcome struct {
-	loss     float64 // nats a token
-	gradNorm float64 // before clipping
-	tokens   int     // labels
+// An Outcome is what one step says about itself.
+type Outcome struct {
+	Loss     float64 // nats a token
+	GradNorm float64 // before clipping
+	Tokens   int     // labels
 }
 
-// step trains on the next batch: gradients of all micro-batches, their norm, the
-// update. It changes nothing when the loss or the gradient is not finite.
-func (t *Trainer) step(rate float64) (outcome, error) {
-	problems := make([]task.Problem, t.Config.Batch)
-	for i := range problems {
-		problems[i] = t.Task.Train(t.State.Examples + int64(i))
+// A stepper is the memory of a step, all of it used again by the next one: after
+// the first steps nothing is allocated.
+type stepper struct {
+	*Trainer
+	drawer    *task.Drawer
+	batch     task.Batch
+	losses    []float32 // of each row of the batch
+	optimizer device.Env
+	stretches []stretch
+	stretch   stretch   // that is updated
+	floats    []float32 // on their way from and to the machine
+
+	// Methods as functions, which are allocated where they are made.
+	runChunk func(w device.Worker, i int)
+	runRange func(w device.Worker, lo, hi int)
+}
+
+func newStepper(t *Trainer) *stepper {
+	s := &stepper{Trainer: t, drawer: t.Task.NewDrawer(), stretches: t.stretches()}
+	s.runChunk, s.runRange = s.chunk, s.updateRange
+	return s
+}
+
+// Step trains on the next batch and counts it: gradients of all chunks, their
+// norm, the update. It changes nothing when the loss or the gradient is not finite.
+func (t *Trainer) Step(rate float64) (Outcome, error) {
+	if t.stepper == nil {
+		t.stepper = newStepper(t)
 	}
-	batch, err := t.Task.Batch(problems)
+	out, err := t.stepper.step(rate)
 	if err != nil {
-		return outcome{}, err
+		return out, err
 	}
-	out := outcome{tokens: len(batch.Labels)}
-	out.loss = t.gradients(batch)
-	out.gradNorm = t.norm()
-	for name, x := range map[string]float64{"loss": out.loss, "gradient": out.gradNorm} {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
+	t.State.Step++
+	t.State.Examples += int64(t.Config.Batch)
+	t.State.Tokens += int64(out.Tokens)
+	return out, nil
+}
+
+func (s *stepper) step(rate float64) (out Outcome, err error) {
+	if s.batch, err = s.drawer.Train(s.State.Examples, s.Config.Batch); err != nil {
+		return out, err
+	}
+	out.Tokens = len(s.batch.Labels)
+	out.Loss = s.gradients()
+	out.GradNorm = s.norm()
+	for _, x := range [...]struct {
+		name  string
+		value float64
+	}{{"loss", out.Loss}, {"gradient", out.GradNorm}} {
+		if math.IsNaN(x.value) || math.IsInf(x.value, 0) {
 			return out, fmt.Errorf("%s at step %d is not a finite number (loss %g, gradient norm %g, learning rate %g): "+
-				"lower the learning rate, lengthen the warm-up or clip the gradient", name, t.State.Step+1, out.loss, out.gradNorm, rate)
+				"lower the learning rate, lengthen the warm-up or clip the gradient", x.name, s.State.Step+1, out.Loss, out.GradNorm, rate)
 		}
 	}
-	t.update(rate, out.gradNorm)
-	t.project()
+	s.update(rate, out.GradNorm)
+	s.project()
 	return out, nil
 }
 
 // gradients leaves the gradient of the batch's mean loss in Root's Grads and
-// returns that loss: micro-batches and rows are added in ascending order.
-func (t *Trainer) gradients(batch task.Batch) float64 {
-	micro := min(t.Config.MicroBatch, batch.B)
-	n := (batch.B + micro - 1) / micro
-	losses := make([]float64, n)
-	t.Machine.Sum(n, func(w device.Worker, i int) {
-		lo := i * micro
-		part := batch.Slice(lo, min(lo+micro, batch.B))
-		e := device.Env{B: part.B, T: part.T, S: part.S, C: part.T, Step: uint32(t.State.Step), Example: uint32(lo),
-			Seed: t.Config.Seed, Scale: float32(1 / float64(len(batch.Labels)))}
-		lay := t.Plan.Gradients.Layout(&e)
+// returns that loss: chunks and rows are added in ascending order.
+func (s *stepper) gradients() float64 {
+	n := (s.batch.B + s.Config.chunk() - 1) / s.Config.chunk()
+	s.losses = resize(s.losses, len(s.batch.Labels))
+	s.Machine.Sum(n, s.runChunk)
+	sum := 0.0
+	for _, loss := range s.losses {
+		sum += float64(loss)
+	}
+	return sum / float64(len(s.losses))
+}
+
+// chunk computes the gradients of a chunk, one micro-batch after the other: each
+// adds to what those before it left.
+func (s *stepper) chunk(w device.Worker, i int) {
+	first := i * s.Config.chunk()
+	end := min(first+s.Config.chunk(), s.batch.B)
+	e := w.Env()
+	for lo := first; lo < end; lo += s.Config.MicroBatch {
+		part := s.batch.Slice(lo, min(lo+s.Config.MicroBatch, end))
+		*e = device.Env{B: part.B, T: part.T, S: part.S, C: part.T, Step: uint32(s.State.Step), Example: uint32(lo),
+			Seed: s.Config.Seed, Scale: float32(1 / float64(len(s.batch.Labels)))}
+		lay := s.Plan.Gradients.Layout(e)
 		w.Fit(lay.Work, lay.Ints)
 		w.PutInts(lay.Source, part.Source)
 		w.PutInts(lay.Target, part.Target)
 		w.PutInts(lay.Labels, part.Labels)
-		t.Plan.Gradients.Run(w, &e)
-		rows := make([]float32, len(part.Labels))
-		w.GetFloats(rows, lay.Loss)
-		for _, row := range rows {
-			losses[i] += float64(row)
-		}
-	})
-	sum := 0.0
-	for _, loss := range losses {
-		sum += loss
+		s.Plan.Gradients.Run(w.Queue(), e)
+		w.GetFloats(s.losses[lo*part.T:][:len(part.Labels)], lay.Loss)
 	}
-	return sum / float64(len(batch.Labels))
 }
 
 // norm is the Euclidean norm of the gradient.
-func (t *Trainer) norm() float64 {
-	e := device.Env{N: t.Plan.NumParams, Step: uint32(t.State.Step), Seed: t.Config.Seed}
-	lay := t.Plan.SumSquares.Layout(&e)
-	w := t.Machine.Root()
+func (s *stepper) norm() float64 {
+	w := s.Machine.Root()
+	e := w.Env()
+	*e = device.Env{N: s.Plan.NumParams, Step: uint32(s.State.Step), Seed: s.Config.Seed}
+	lay := s.Plan.SumSquares.Layout(e)
 	w.Fit(max(lay.Work, 1), lay.Ints)
-	t.Plan.SumSquares.Run(w, &e)
-	var sum [1]float32
-	w.GetFloats(sum[:], device.Ref{Space: device.Work})
-	return math.Sqrt(float64(sum[0]))
+	s.Plan.SumSquares.Run(w.Queue(), e)
+	s.floats = resize(s.floats, 1)
+	w.GetFloats(s.floats, device.Ref{Space: device.Work})
+	return math.Sqrt(float64(s.floats[0]))
 }
 
 // update runs the optimizer over each stretch of parameters of equal decay.
-func (t *Trainer) update(rate, norm float64) {
-	c := &t.Config
-	n := float64(t.State.Step + 1)
-	e := device.Env{Step: uint32(t.State.Step), Seed: c.Seed, LR: float32(rate), Clip: 1,
+func (s *stepper) update(rate, norm float64) {
+	c := &s.Config
+	n := float64(s.State.Step + 1)
+	s.optimizer = device.Env{Step: uint32(s.State.Step), Seed: c.Seed, LR: float32(rate), Clip: 1,
 		Correct1: float32(1 / (1 - math.Pow(c.Beta1, n))), Correct2: float32(1 / (1 - math.Pow(c.Beta2, n)))}
 	if c.Clip > 0 && norm > c.Clip {
-		e.Clip = float32(c.Clip / norm)
+		s.optimizer.Clip = float32(c.Clip / norm)
 	}
-	for _, s := range t.stretches() {
-		e.Decay = s.decay
-		t.Machine.Ranges(s.hi-s.lo, func(w device.Worker, lo, hi int) {
-			e := e
-			e.P, e.N = s.lo+lo, hi-lo
-			lay := t.Plan.Update.Layout(&e)
-			w.Fit(lay.Work, lay.Ints)
-			t.Plan.Update.Run(w, &e)
-		})
+	for _, s.stretch = range s.stretches {
+		s.Machine.Ranges(s.stretch.hi-s.stretch.lo, s.runRange)
 	}
+}
+
+// updateRange updates parameters lo … hi-1 of the stretch.
+func (s *stepper) updateRange(w device.Worker, lo, hi int) {
+	e := w.Env()
+	*e = s.optimizer
+	e.P, e.N, e.Decay = s.stretch.lo+lo, hi-lo, s.stretch.decay
+	lay := s.Plan.Update.Layout(e)
+	w.Fit(lay.Work, lay.Ints)
+	s.Plan.Update.Run(w.Queue(), e)
+}
+
+// project moves parameters that have a lower bound back to it.
+func (s *stepper) project() {
+	w := s.Machine.Root()
+	for i := range s.Params {
+		p := &s.Params[i]
+		if p.Min == nil {
+			continue
+		}
+		s.floats = resize(s.floats, p.Elems())
+		at := device.Ref{Space: device.Params, Off: p.Off}
+		w.GetFloats(s.floats, at)
+		for i, x := range s.floats {
+			s.floats[i] = max(x, *p.Min)
+		}
+		w.PutFloats(at, s.floats)
+	}
+}
+
+// resize gives a slice a length; its contents do not matter.
+func resize[T any](x []T, n int) []T {
+	if cap(x) < n {
+		return make([]T, n)
+	}
+	return x[:n]
 }
 
 // A stretch is parameters lo … hi-1 of the arena with one decay.
@@ -126,21 +194,4 @@ func (t *Trainer) stretches() []stretch {
 		all = append(all, s)
 	}
 	return all
-}
-
-// project moves parameters that have a lower bound back to it.
-func (t *Trainer) project() {
-	w := t.Machine.Root()
-	for _, p := range t.Params {
-		if p.Min == nil {
-			continue
-		}
-		values := make([]float32, count(p))
-		at := device.Ref{Space: device.Params, Off: p.Off}
-		w.GetFloats(values, at)
-		for i, x := range values {
-			values[i] = max(x, *p.Min)
-		}
-		w.PutFloats(at, values)
-	}
 }

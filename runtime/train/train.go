@@ -30,6 +30,8 @@ type Trainer struct {
 	SaveEvery  time.Duration     // time between checkpoints, 0: only at the end
 	ExactMatch func() float64    // tested at every report
 	Status     *track.Status
+
+	stepper *stepper
 }
 
 // ErrInterrupted is returned by Run when it was asked to stop, after saving.
@@ -53,7 +55,7 @@ func (t *Trainer) Resume(path string) (err error) {
 // Run trains until the budget is used up or ctx is done, and saves either way. It
 // goes on from the State, and from the metrics in Dir up to its step.
 func (t *Trainer) Run(ctx context.Context) (err error) {
-	if err := t.Config.check(); err != nil {
+	if err := t.Config.Check(); err != nil {
 		return err
 	}
 	log, last, err := track.Open(t.Dir, t.State.Step)

@@ -64,19 +64,20 @@ func TestBudget(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	good := Config{Optimizer: "adam", Schedule: "constant", Batch: 4, MicroBatch: 2, Budget: Budget{Steps: 1}}
-	if err := good.check(); err != nil {
+	if err := good.Check(); err != nil {
 		t.Error(err)
 	}
 	for want, change := range map[string]func(*Config){
-		`schedule "linear"`:           func(c *Config) { c.Schedule = "linear" },
-		`optimizer "sgd"`:             func(c *Config) { c.Optimizer = "sgd" },
-		"the budget must be":          func(c *Config) { c.Budget = Budget{} },
-		"the budget must be a":        func(c *Config) { c.Budget.Examples = 5 },
-		"a batch of 0 in micro-batch": func(c *Config) { c.Batch = 0 },
+		`schedule "linear"`:                          func(c *Config) { c.Schedule = "linear" },
+		`optimizer "sgd"`:                            func(c *Config) { c.Optimizer = "sgd" },
+		"the budget must be":                         func(c *Config) { c.Budget = Budget{} },
+		"the budget must be a":                       func(c *Config) { c.Budget.Examples = 5 },
+		"a batch of 0 in micro-batch":                func(c *Config) { c.Batch = 0 },
+		"chunks of 3 examples in micro-batches of 2": func(c *Config) { c.Chunk = 3 },
 	} {
 		bad := good
 		change(&bad)
-		if err := bad.check(); err == nil || !strings.Contains(err.Error(), want) {
+		if err := bad.Check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}

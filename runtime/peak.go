@@ -1,0 +1,69 @@
+package runtime
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/arithlang/mlc/runtime/cpu"
+)
+
+// A peak is the most that a thread can do while all others do the same.
+type peak struct {
+	Flops float64 `json:"flops"`            // fused multiply-adds in registers, 0 if that is not known
+	Bytes float64 `json:"bytes_per_second"` // copied in memory, read and written
+}
+
+// measurePeak measures it for a fraction of a second.
+func measurePeak(isa cpu.ISA, threads int) peak {
+	const rounds, copied = 50_000, 64 << 20
+	from := make([][]byte, threads)
+	to := make([][]byte, threads)
+	for i := range threads {
+		from[i], to[i] = make([]byte, copied), make([]byte, copied)
+	}
+	return peak{
+		Flops: rate(threads, 200, func(int) int { return isa.Saturate(rounds) }),
+		Bytes: rate(threads, 8, func(i int) int { return 2 * copy(to[i], from[i]) }),
+	}
+}
+
+// rate calls f on all threads a number of times and returns how much it did in a
+// second: the best call of each thread, on average.
+func rate(threads, times int, f func(thread int) int) float64 {
+	best := make([]float64, threads)
+	var all sync.WaitGroup
+	for i := range threads {
+		all.Go(func() {
+			for range times {
+				start := time.Now()
+				n := f(i)
+				best[i] = max(best[i], float64(n)/time.Since(start).Seconds())
+			}
+		})
+	}
+	all.Wait()
+	sum := 0.0
+	for _, b := range best {
+		sum += b
+	}
+	return sum / float64(threads)
+}
+
+// peakMemory is the most memory, in bytes, that the process has had; 0 where the
+// system does not tell.
+func peakMemory() int {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		if size, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kib, _ := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(size), "kB")))
+			return kib << 10
+		}
+	}
+	return 0
+}

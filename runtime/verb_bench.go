@@ -1,0 +1,241 @@
+package runtime
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/task"
+	"github.com/arithlang/mlc/runtime/train"
+)
+
+// benchCmd is the verb bench.
+type benchCmd struct {
+	deviceFlags
+	Steps int  `help:"Steps to time, 0 for as many as take some seconds." default:"0" placeholder:"N"`
+	Batch int  `help:"Examples a step, instead of the spec's." placeholder:"N"`
+	Serve bool `help:"For each line of standard input, a number, run so many steps and print the seconds that they took."`
+	JSON  bool `help:"Print the result as JSON." name:"json"`
+}
+
+// benchResult is what the verb bench says. Times are seconds, for one step.
+type benchResult struct {
+	Name       string        `json:"name"`
+	Device     string        `json:"device"`
+	Processor  string        `json:"processor"`
+	Threads    int           `json:"threads"`
+	Batch      int           `json:"batch"`
+	Chunk      int           `json:"chunk"`
+	MicroBatch int           `json:"micro_batch"`
+	Source     int           `json:"source"`
+	Target     int           `json:"target"`
+	Steps      int           `json:"steps"`
+	Seconds    float64       `json:"step_seconds"` // the median
+	Examples   float64       `json:"examples_per_second"`
+	Memory     int           `json:"peak_memory_bytes"`
+	Peak       peak          `json:"peak_of_a_thread"`
+	Kernels    []kernelBench `json:"kernels"`
+}
+
+// kernelBench is the launches of one kernel in a step.
+type kernelBench struct {
+	Name     string  `json:"name"`
+	Launches float64 `json:"launches"`
+	Seconds  float64 `json:"seconds"` // of all threads together, divided by their number
+	Share    float64 `json:"share"`   // of the step
+	Flops    float64 `json:"flops_per_second,omitempty"`
+	Bytes    float64 `json:"bytes_per_second,omitempty"`
+	OfPeak   float64 `json:"of_peak,omitempty"` // of what bounds it; above 1 where memory is the cache
+	Bound    string  `json:"bound,omitempty"`   // compute, memory
+}
+
+// warmSteps are enough for every worker to have all the memory that it needs.
+const warmSteps = 2
+
+// Run times training steps on the spec's own shapes.
+func (c *benchCmd) Run(a app) error {
+	if c.Steps < 0 || c.Batch < 0 {
+		return usagef("--steps and --batch must not be negative")
+	}
+	machine, err := c.open(&a.model)
+	if err != nil {
+		return err
+	}
+	t, err := c.trainer(&a.model, machine)
+	if err != nil {
+		return err
+	}
+	if _, err := timeSteps(t, warmSteps); err != nil {
+		return err
+	}
+	if c.Serve {
+		return serve(a, t)
+	}
+	r, err := c.measure(&a.model, t)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSON(a, r)
+	}
+	_, err = fmt.Fprint(a.out, r.table())
+	return err
+}
+
+// trainer is ready for the first step of a run that is not kept.
+func (c *benchCmd) trainer(m *Model, machine device.Machine) (*train.Trainer, error) {
+	problems, err := task.New(m.Task, m.Train.Seed)
+	if err != nil {
+		return nil, err
+	}
+	t := &train.Trainer{Machine: machine, Plan: &m.Plan, Params: m.Params, Task: problems, Config: m.Train}
+	if c.Batch > 0 {
+		t.Config.Batch = c.Batch
+	}
+	if err := t.Config.Check(); err != nil {
+		return nil, err
+	}
+	t.Start()
+	return t, nil
+}
+
+// timeSteps runs steps and returns how long each took. They learn slowly: there is
+// no warm-up.
+func timeSteps(t *train.Trainer, n int) ([]time.Duration, error) {
+	took := make([]time.Duration, n)
+	for i := range took {
+		start := time.Now()
+		if _, err := t.Step(t.Config.LR / 100); err != nil {
+			return nil, err
+		}
+		took[i] = time.Since(start)
+	}
+	return took, nil
+}
+
+// serve answers numbers of steps with seconds until its input ends.
+func serve(a app, t *train.Trainer) error {
+	lines := bufio.NewScanner(a.in)
+	for lines.Scan() {
+		n, err := strconv.Atoi(strings.TrimSpace(lines.Text()))
+		if err != nil || n < 1 {
+			return usagef("%q is no number of steps", lines.Text())
+		}
+		start := time.Now()
+		if _, err := timeSteps(t, n); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(a.out, "%.6f\n", time.Since(start).Seconds()); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
+}
+
+// measure times whole steps, and then the launches of as many.
+func (c *benchCmd) measure(m *Model, t *train.Trainer) (*benchResult, error) {
+	about := t.Machine.About()
+	isa, threads, err := c.cpu()
+	if err != nil {
+		return nil, err
+	}
+	steps := c.Steps
+	if steps == 0 {
+		took, err := timeSteps(t, 1)
+		if err != nil {
+			return nil, err
+		}
+		steps = int(min(max(3*time.Second/took[0], 3), 100))
+	}
+	took, err := timeSteps(t, steps)
+	if err != nil {
+		return nil, err
+	}
+	watch := newStopwatch(t.Machine, m.CPU)
+	t.Machine = watch
+	if _, err := timeSteps(t, steps); err != nil {
+		return nil, err
+	}
+	shape, err := t.Task.NewDrawer().Train(0, t.Config.Batch)
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(took)
+	r := &benchResult{Name: m.Name, Device: about.String(), Processor: about.Name, Threads: threads, Batch: t.Config.Batch,
+		Chunk: max(t.Config.Chunk, t.Config.MicroBatch), MicroBatch: t.Config.MicroBatch, Source: shape.S, Target: shape.T,
+		Steps: steps, Seconds: took[steps/2].Seconds(), Memory: peakMemory(), Peak: measurePeak(isa, threads)}
+	r.Examples = float64(r.Batch) / r.Seconds
+	r.kernels(m, watch)
+	return r, nil
+}
+
+// kernels makes the table of kernels, the longest first.
+func (r *benchResult) kernels(m *Model, watch *stopwatch) {
+	laps, clearing := watch.laps()
+	for i, l := range laps {
+		if l.launches > 0 {
+			r.Kernels = append(r.Kernels, r.kernel(m.CPU[i].Name, l))
+		}
+	}
+	if clearing.launches > 0 {
+		r.Kernels = append(r.Kernels, r.kernel("(clearing)", clearing))
+	}
+	slices.SortStableFunc(r.Kernels, func(a, b kernelBench) int { return cmp.Compare(b.Seconds, a.Seconds) })
+	rest := kernelBench{Name: "(rest: sums of gradients, problems, waiting)", Seconds: r.Seconds, Share: 1}
+	for _, k := range r.Kernels {
+		rest.Seconds -= k.Seconds
+		rest.Share -= k.Share
+	}
+	r.Kernels = append(r.Kernels, rest)
+}
+
+// kernel is the row of a kernel. What bounds it is what would take longer at the
+// peak.
+func (r *benchResult) kernel(name string, l lap) kernelBench {
+	worker := l.time.Seconds()
+	k := kernelBench{Name: name, Launches: float64(l.launches) / float64(r.Steps), Seconds: worker / float64(r.Steps*r.Threads)}
+	k.Share = k.Seconds / r.Seconds
+	k.Flops, k.Bytes = l.Flops/worker, l.Bytes/worker
+	if l.Bytes > 0 {
+		k.Bound, k.OfPeak = "memory", k.Bytes/r.Peak.Bytes
+	}
+	if of := k.Flops / r.Peak.Flops; r.Peak.Flops > 0 && of > k.OfPeak {
+		k.Bound, k.OfPeak = "compute", of
+	}
+	return k
+}
+
+// table is the result for people.
+func (r *benchResult) table() string {
+	const mega, giga = 1 << 20, 1e9
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s on %s (%s)\n", r.Name, r.Device, r.Processor)
+	fmt.Fprintf(&b, "a step of %d examples, %d source tokens and %d target rows each, in chunks of %d, micro-batches of %d\n",
+		r.Batch, r.Source, r.Target, r.Chunk, r.MicroBatch)
+	fmt.Fprintf(&b, "step  %.1f ms (median of %d), %.0f examples/s, peak memory %d MiB\n", 1000*r.Seconds, r.Steps, r.Examples, r.Memory/mega)
+	fmt.Fprintf(&b, "peak  %.1f GFLOP/s, copying %.1f GB/s: of each thread while all work, as are the rates below;\n"+
+		"      what stays in a cache can be faster than copying\n\n", r.Peak.Flops/giga, r.Peak.Bytes/giga)
+	width := 0
+	for _, k := range r.Kernels {
+		width = max(width, len(k.Name))
+	}
+	fmt.Fprintf(&b, "%-*s %8s %9s %7s %9s %8s %8s\n", width, "kernel", "launches", "ms a step", "share", "GFLOP/s", "GB/s", "of peak")
+	for _, k := range r.Kernels {
+		fmt.Fprintf(&b, "%-*s", width, k.Name)
+		if k.Launches == 0 {
+			fmt.Fprintf(&b, " %8s %9.2f %5.1f %%\n", "", 1000*k.Seconds, 100*k.Share)
+			continue
+		}
+		fmt.Fprintf(&b, " %8.0f %9.2f %5.1f %%", k.Launches, 1000*k.Seconds, 100*k.Share)
+		if k.Bound != "" {
+			fmt.Fprintf(&b, " %9.1f %8.1f %6.0f %% %s", k.Flops/giga, k.Bytes/giga, 100*k.OfPeak, k.Bound)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
