@@ -49,14 +49,20 @@ func Generate(p *compiler.Program, version string) ([]File, error) {
 		}
 		files = append(files, File{path, data})
 	}
-	kernels, err := cpu.Kernels(p.Lowered.Kernels, cpu.Options{Header: header, Reserved: host.Reserved(p.Lowered)})
+	kernels, err := cpu.Files(p.Lowered.Kernels, cpu.Options{Header: header, Reserved: host.Reserved(p.Lowered)})
 	if err != nil {
 		return nil, err
 	}
-	files = append(files, File{"kernels.go", kernels})
+	for path, data := range kernels {
+		files = append(files, File{path, data})
+	}
 	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	return files, nil
 }
+
+// OfKernels says whether a file of a program is code of its kernels, which can be
+// built without the rest.
+func OfKernels(path string) bool { return slices.Contains(cpu.FileNames, path) }
 
 func comment(header string) string { return "// " + header + "\n" }
 

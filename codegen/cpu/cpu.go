@@ -3,10 +3,11 @@
 // program; the printed code calls package runtime/cpu for scratch, matrix
 // products and random words.
 //
-// A kernel is first resolved (resolve.go): tiles become slices or are read in
-// place, indices become flat, loads disappear. What nothing reads is pruned, and
-// the rest printed statement by statement. The result computes the bits of the
-// kernel interpreter.
+// A kernel is first brought into flat form (package flat). Stretches of it without
+// matrix products become leaves (leaves.go), assembly functions that package
+// vector writes; the rest, and the leaves once more for other processors, is
+// printed statement by statement. The result computes the bits of the kernel
+// interpreter.
 package cpu
 
 import (
@@ -16,6 +17,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/arithlang/mlc/codegen/cpu/vector"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
@@ -28,12 +30,18 @@ type Options struct {
 	Reserved []string
 }
 
-// Kernels prints a file with one function a kernel and the table
+// FileNames are the names of all files that Files may print.
+var FileNames = []string{"kernels.go", "costs.go", "kernels_amd64.s", "kernels_amd64.go", "kernels_other.go"}
+
+// Files prints the files of kernels, by name: kernels.go with one function a
+// kernel and the table
 //
 //	var kernels = []cpu.Kernel{…}
 //
-// in the order of ks. It is deterministic and formatted.
-func Kernels(ks []*kernel.Kernel, opt Options) ([]byte, error) {
+// in the order of ks; costs.go, which counts what each has to do; and the assembly
+// that the functions call, with its declarations. They are deterministic and
+// formatted.
+func Files(ks []*kernel.Kernel, opt Options) (map[string][]byte, error) {
 	pkg := opt.Package
 	if pkg == "" {
 		pkg = "main"
@@ -47,22 +55,38 @@ func Kernels(ks []*kernel.Kernel, opt Options) ([]byte, error) {
 	funcs := newNames(append([]string{"cpu", "device", "math", "kernels", "main", "init"}, opt.Reserved...)...)
 	rows := make([]jen.Code, len(ks))
 	for i, k := range ks {
-		rows[i] = tableRow(k, funcs.id(k.Name))
+		rows[i] = tableRow(k, funcs.id(k.Name), funcs.id(costName(k)))
 	}
 	f.Comment("kernels is the kernel table: a launch names a kernel by its index.")
 	f.Var().Id("kernels").Op("=").Index().Qual(runtimePath, "Kernel").Custom(lines, rows...)
+	var leaves []*vector.Leaf
 	for _, k := range ks {
 		f.Line()
 		for _, line := range doc(k, funcs.id(k.Name)) {
 			f.Comment(line)
 		}
-		f.Add(function(k, funcs.id(k.Name)))
+		code, more := function(k, funcs.id(k.Name))
+		f.Add(code)
+		leaves = append(leaves, more...)
 	}
 	var buf bytes.Buffer
 	if err := f.Render(&buf); err != nil {
 		return nil, fmt.Errorf("BUG: printing kernels: %w", err)
 	}
-	return buf.Bytes(), nil
+	counts, err := costs(ks, funcs, pkg, opt.Header)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{"kernels.go": buf.Bytes(), "costs.go": counts}
+	if len(leaves) == 0 {
+		return files, nil
+	}
+	asm, stubs, other, err := vector.Files(pkg, opt.Header, leaves)
+	if err != nil {
+		return nil, fmt.Errorf("BUG: printing leaves: %w", err)
+	}
+	files["kernels_amd64.s"], files["kernels_amd64.go"], files["kernels_other.go"] = asm, stubs, other
+	return files, nil
 }
 
 // lines puts every element of a composite literal on a line of its own.
@@ -80,7 +104,7 @@ func buffers(k *kernel.Kernel) []kernel.Param {
 }
 
 // tableRow prints a kernel's entry in the table, which finds its buffers.
-func tableRow(k *kernel.Kernel, name string) jen.Code {
+func tableRow(k *kernel.Kernel, name, cost string) jen.Code {
 	args := []jen.Code{jen.Id("worker"), jen.Id("env")}
 	for i, p := range buffers(k) {
 		get := "F32"
@@ -94,7 +118,11 @@ func tableRow(k *kernel.Kernel, name string) jen.Code {
 		jen.Id("env").Op("*").Qual(devicePath, "Env"),
 		jen.Id("args").Index().Qual(devicePath, "Ref"),
 	).Block(jen.Id(name).Call(args...))
-	return jen.Values(jen.Dict{jen.Id("Name"): jen.Lit(k.Name), jen.Id("Run"): run})
+	return jen.Custom(lines,
+		jen.Id("Name").Op(":").Lit(k.Name),
+		jen.Id("Run").Op(":").Add(run),
+		jen.Id("Cost").Op(":").Id(cost),
+	)
 }
 
 // doc says what a kernel is, where the spec asked for it, and what it reads and writes.

@@ -98,23 +98,22 @@ func isZero(e *expr.Expr) bool {
 
 // fill prints the setting of all elements of a tile to a value.
 func (p *printer) fill(f *flat.Fill) []jen.Code {
-	tile := p.id(f.Dst)
-	if p.rank0[f.Dst] {
-		out, es := p.share(f.Value)
-		return append(out, jen.Id(tile).Op("=").Add(p.scalar(es[0])))
-	}
-	if isZero(f.Value) {
-		return []jen.Code{jen.Id("clear").Call(jen.Id(tile))}
-	}
 	out, es := p.share(f.Value)
 	v := p.scalar(es[0])
+	if f.Size == nil {
+		return append(out, jen.Id(p.id(f.Dst)).Op("=").Add(v))
+	}
+	tile := p.filled(f.Dst, f.Size)
+	if isZero(f.Value) {
+		return []jen.Code{jen.Id("clear").Call(tile)}
+	}
 	if f.Value.Type == expr.I32 {
 		v = jen.Int32().Parens(v)
 	}
 	p.scope(func() {
 		i := p.fresh("i")
-		set := jen.Id(tile).Index(jen.Id(i)).Op("=").Add(v)
-		out = append(out, jen.For(jen.Id(i).Op(":=").Range().Id(tile)).Block(set))
+		set := jen.Id(p.id(f.Dst)).Index(jen.Id(i)).Op("=").Add(v)
+		out = append(out, jen.For(jen.Id(i).Op(":=").Range().Add(tile)).Block(set))
 	})
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/arithlang/mlc/codegen/cpu/flat"
+	"github.com/arithlang/mlc/codegen/cpu/vector"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
@@ -13,12 +14,19 @@ import (
 // A printer prints one kernel.
 type printer struct {
 	*names
-	rank0 map[string]bool   // tiles that are Go variables
-	rows  map[string]string // names of rows, by slice, offset and length
+	rank0    map[string]bool       // tiles that are Go variables
+	sizes    map[string]*expr.Expr // elements of the other tiles
+	rows     map[string]string     // names of rows, by slice, offset and length
+	products *products
+	leaves   map[flat.Node]*call // by the first node that a leaf stands for
+	isa      string              // the variable that says which instructions to use
 }
 
 func newPrinter() *printer {
-	return &printer{newNames("worker", "env", "cpu", "device", "math"), map[string]bool{}, map[string]string{}}
+	return &printer{
+		names: newNames("worker", "env", "cpu", "device", "math"),
+		rank0: map[string]bool{}, sizes: map[string]*expr.Expr{}, rows: map[string]string{},
+	}
 }
 
 // scalars are the scalars of a launch in Go.
@@ -47,9 +55,33 @@ var scalars = []struct {
 
 func env(field string) *jen.Statement { return jen.Id("env").Dot(field) }
 
-// function prints a kernel's function, which loops over all cells.
-func function(k *kernel.Kernel, name string) jen.Code {
+// function prints the function of a kernel, which loops over all cells, and
+// returns the leaves that it calls.
+func function(k *kernel.Kernel, name string) (jen.Code, []*vector.Leaf) {
 	p := newPrinter()
+	params := p.params(k)
+	for _, t := range k.Tiles {
+		p.rank0[t.Name] = len(t.Shape) == 0
+	}
+	r := flat.Of(k)
+	nodes := append(r.Pre, overGrid(k.Grid, r.Body)...)
+	p.products = newProducts(k)
+	p.products.find(nodes)
+	c := newCutter(name, k, nodes)
+	nodes = c.cut(nodes, true)
+	p.leaves = c.calls
+	var prepare []jen.Code
+	if len(c.leaves) > 0 {
+		p.isa = p.fresh("isa")
+		prepare = p.prepare(k, c)
+	}
+	body := append(prepare, p.nodes(nodes)...)
+	return jen.Func().Id(name).Params(params...).Block(append(p.bindScalars(), body...)...), c.leaves
+}
+
+// params prints the parameters of a kernel's function, and names the scalars that
+// the kernel and its random words may use.
+func (p *printer) params(k *kernel.Kernel) []jen.Code {
 	params := []jen.Code{
 		jen.Id("worker").Op("*").Qual(runtimePath, "Worker"),
 		jen.Id("env").Op("*").Qual(devicePath, "Env"),
@@ -67,12 +99,20 @@ func function(k *kernel.Kernel, name string) jen.Code {
 			p.bind(s.Name)
 		}
 	}
-	for _, t := range k.Tiles {
-		p.rank0[t.Name] = len(t.Shape) == 0
+	for _, s := range randomScalars {
+		if _, ok := p.ids[s.Name]; !ok {
+			p.bind(s.Name)
+		}
 	}
-	r := flat.Of(k)
-	body := append(p.nodes(r.Pre), p.cells(k.Grid, r.Body)...)
-	return jen.Func().Id(name).Params(params...).Block(append(p.bindScalars(), body...)...)
+	return params
+}
+
+// overGrid puts the loops over the cells around what is done for each.
+func overGrid(grid []kernel.Axis, cell []flat.Node) []flat.Node {
+	for _, a := range slices.Backward(grid) {
+		cell = []flat.Node{&flat.Loop{Name: a.Var, Lo: expr.Int(0), Hi: a.Size, Body: cell}}
+	}
+	return cell
 }
 
 // bindScalars prints the definition of the scalars that the kernel uses.
@@ -89,27 +129,10 @@ func (p *printer) bindScalars() []jen.Code {
 	return []jen.Code{jen.List(ids...).Op(":=").List(values...)}
 }
 
-// cells prints the loops over the cells.
-func (p *printer) cells(grid []kernel.Axis, cell []flat.Node) []jen.Code {
-	if len(grid) == 0 {
-		return p.nodes(cell)
-	}
-	return p.releasing(cell, func(end []jen.Code) jen.Code { return p.grid(grid, cell, end) })
-}
-
-func (p *printer) grid(axes []kernel.Axis, cell []flat.Node, end []jen.Code) jen.Code {
-	return p.rangeOver(axes[0], func() []jen.Code {
-		if len(axes) > 1 {
-			return []jen.Code{p.grid(axes[1:], cell, end)}
-		}
-		return append(p.nodes(cell), end...)
-	})
-}
-
 // releasing prints a loop that gives back, in what it is told to end its body
 // with, the scratch that the body takes.
 func (p *printer) releasing(body []flat.Node, loop func(end []jen.Code) jen.Code) []jen.Code {
-	if !slices.ContainsFunc(body, takesScratch) {
+	if !slices.ContainsFunc(body, p.takesScratch) {
 		return []jen.Code{loop(nil)}
 	}
 	mark := jen.Id(p.fresh("mark"))
@@ -120,12 +143,14 @@ func (p *printer) releasing(body []flat.Node, loop func(end []jen.Code) jen.Code
 }
 
 // takesScratch says whether a node takes scratch that it does not give back.
-func takesScratch(n flat.Node) bool {
+func (p *printer) takesScratch(n flat.Node) bool {
 	switch n := n.(type) {
 	case *flat.Alloc:
 		return n.Size != nil
+	case *flat.Loop:
+		return len(p.products.before[n]) > 0
 	case *flat.Branch:
-		return slices.ContainsFunc(n.Body, takesScratch)
+		return slices.ContainsFunc(n.Body, p.takesScratch)
 	}
 	return false
 }
@@ -148,8 +173,14 @@ func (p *printer) rangeOver(a kernel.Axis, body func() []jen.Code) jen.Code {
 
 func (p *printer) nodes(ns []flat.Node) []jen.Code {
 	var out []jen.Code
-	for _, n := range ns {
-		out = append(out, p.node(n)...)
+	for i := 0; i < len(ns); i++ {
+		if c := p.leaves[ns[i]]; c != nil {
+			part := ns[i:][:c.nodes]
+			out = append(out, p.leafCall(c, part))
+			i += c.nodes - 1
+			continue
+		}
+		out = append(out, p.node(ns[i])...)
 	}
 	return out
 }
@@ -173,13 +204,14 @@ func (p *printer) node(n flat.Node) []jen.Code {
 		return p.fill(n)
 	case *flat.Random:
 		return []jen.Code{jen.Id("worker").Dot("RandFill").Call(
-			jen.Id(p.id(n.Dst)), jen.Id("env"), jen.Lit(int(n.Stream)), p.scalar(n.Example), p.scalar(n.Base))}
+			p.filled(n.Dst, n.Size), jen.Id("env"), jen.Lit(int(n.Stream)), p.scalar(n.Example), p.scalar(n.Base))}
 	case *flat.Dot:
 		return []jen.Code{p.dot(n)}
 	case *flat.Reduce:
 		return p.reduce(n)
 	case *flat.Loop:
-		return p.releasing(n.Body, func(end []jen.Code) jen.Code { return p.loop(n, end) })
+		packs := p.packs(n)
+		return append(packs, p.releasing(n.Body, func(end []jen.Code) jen.Code { return p.loop(n, end) })...)
 	case *flat.Branch:
 		out, es := p.share(n.Cond)
 		return append(out, jen.If(p.scalar(es[0])).Block(p.block(n.Body)...))
@@ -198,22 +230,18 @@ func (p *printer) alloc(a *flat.Alloc) jen.Code {
 		}
 		return jen.Var().Id(p.bind(a.Name)).Id(goType(a.Type))
 	}
+	p.sizes[a.Name] = a.Size
 	size := p.scalar(a.Size)
 	return jen.Id(p.bind(a.Name)).Op(":=").Id("worker").Dot(takers[a.Type]).Call(size)
 }
 
-func (p *printer) dot(d *flat.Dot) jen.Code {
-	if d.M == nil {
-		c := jen.Id(p.id(d.C.Slice))
-		return c.Clone().Op("=").Id("worker").Dot("DotVec").Call(p.scalar(d.K),
-			p.tail(d.A.Slice, d.A.Off), p.scalar(d.A.CS), p.tail(d.B.Slice, d.B.Off), p.scalar(d.B.RS), c)
+// filled prints a tile as long as it is at the moment.
+func (p *printer) filled(tile string, size *expr.Expr) *jen.Statement {
+	s := jen.Id(p.id(tile))
+	if expr.Equal(size, p.sizes[tile]) {
+		return s
 	}
-	args := []jen.Code{p.scalar(d.M), p.scalar(d.N), p.scalar(d.K)}
-	for _, o := range []flat.Operand{d.A, d.B} {
-		args = append(args, p.tail(o.Slice, o.Off), p.scalar(o.RS), p.scalar(o.CS))
-	}
-	args = append(args, p.tail(d.C.Slice, d.C.Off), p.scalar(d.C.RS))
-	return jen.Id("worker").Dot("Dot").Call(args...)
+	return s.Index(jen.Empty(), p.scalar(size))
 }
 
 // tail prints a slice from an offset on.

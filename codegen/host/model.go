@@ -140,6 +140,7 @@ func trainConfig(t check.Train, cut lower.Batches) *jen.Statement {
 		jen.Id("Clip"):       jen.Lit(t.Clip),
 		jen.Id("Batch"):      jen.Lit(t.Batch),
 		jen.Id("MicroBatch"): jen.Lit(cut.Micro),
+		jen.Id("Chunk"):      jen.Lit(cut.Chunk),
 		jen.Id("Budget"):     jen.Qual(trainPath, "Budget").Values(budget),
 		jen.Id("Seed"):       jen.Lit(int(t.Seed)),
 	})

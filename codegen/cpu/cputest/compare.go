@@ -3,20 +3,22 @@ package cputest
 import (
 	"testing"
 
+	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
 	"github.com/arithlang/mlc/runtime/cpu"
 )
 
 // Compare holds every kernel of a text, as kernel.Format writes it, to the kernel
-// interpreter, bit for bit, on each instruction set of this machine.
-func Compare(t *testing.T, text string, kernels []cpu.Kernel) {
+// interpreter, bit for bit, on each instruction set of this machine, in every
+// launch or, if there are none, in kerneltest.Launches.
+func Compare(t *testing.T, text string, kernels []cpu.Kernel, launches ...kernel.Scalars) {
 	for _, name := range []string{"go", "avx2", "avx512"} {
 		t.Run(name, func(t *testing.T) {
 			isa, err := cpu.ParseISA(name)
 			if err != nil {
 				t.Skip(err)
 			}
-			kerneltest.Compare(t, text, Runner(kernels, isa))
+			kerneltest.Compare(t, text, Runner(kernels, isa), launches...)
 		})
 	}
 }

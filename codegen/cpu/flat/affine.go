@@ -12,8 +12,8 @@ func flatten(shape, idx []*expr.Expr) *expr.Expr {
 	return flat
 }
 
-// product returns the number of elements of a shape.
-func product(shape []*expr.Expr) *expr.Expr {
+// Elements returns the number of elements of a shape.
+func Elements(shape []*expr.Expr) *expr.Expr {
 	n := expr.Int(1)
 	for _, s := range shape {
 		n = mul(n, s)

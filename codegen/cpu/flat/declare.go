@@ -21,7 +21,7 @@ func declare(body []Node) []Node {
 
 // place puts a variable into the nodes after its alloc, and says whether it could.
 func place(a *Alloc, rest []Node) bool {
-	first := slices.IndexFunc(rest, func(n Node) bool { return mentions(n, a.Name) })
+	first := slices.IndexFunc(rest, func(n Node) bool { return Mentions(n, a.Name) })
 	if first < 0 {
 		return true
 	}
@@ -29,11 +29,11 @@ func place(a *Alloc, rest []Node) bool {
 		rest[first] = &Alloc{Name: a.Name, Type: a.Type, Value: v}
 		return true
 	}
-	body := within(rest[first])
+	body := Within(rest[first])
 	if len(body) == 0 || readsVar(rest[first], a.Name) {
 		return false
 	}
-	later := slices.ContainsFunc(rest[first+1:], func(n Node) bool { return mentions(n, a.Name) })
+	later := slices.ContainsFunc(rest[first+1:], func(n Node) bool { return Mentions(n, a.Name) })
 	return !later && place(a, body)
 }
 
@@ -57,18 +57,18 @@ func initial(n Node, name string) *expr.Expr {
 	return v
 }
 
-// mentions says whether a node, or one in its body, reads or writes a variable.
-func mentions(n Node, name string) bool {
+// Mentions says whether a node, or one in its body, reads or writes a variable.
+func Mentions(n Node, name string) bool {
 	if initial(n, name) != nil || readsVar(n, name) {
 		return true
 	}
 	if d, ok := n.(*Dot); ok && d.C.Slice == name {
 		return true
 	}
-	return slices.ContainsFunc(within(n), func(n Node) bool { return mentions(n, name) })
+	return slices.ContainsFunc(Within(n), func(n Node) bool { return Mentions(n, name) })
 }
 
 // readsVar says whether a node, apart from its body, reads a variable.
 func readsVar(n Node, name string) bool {
-	return slices.ContainsFunc(reads(n), func(e *expr.Expr) bool { return Depends(e, name) })
+	return slices.ContainsFunc(Reads(n), func(e *expr.Expr) bool { return Depends(e, name) })
 }

@@ -17,7 +17,9 @@ func Of(k *kernel.Kernel) Kernel {
 			written[p.Name] = true
 		}
 	}
-	r := prune(resolve(k), written)
+	r := hoist(k, resolve(k))
+	r.Body = fuseFills(r.Body)
+	r = prune(writeThrough(r), written)
 	r.Body = declare(r.Body)
 	return r
 }
@@ -50,21 +52,23 @@ type (
 		Axes       []kernel.Axis
 		Dst, Value *expr.Expr
 	}
-	// Fill sets all elements of a tile.
+	// Fill sets all Size elements of a tile, or a variable where Size is nil.
 	Fill struct {
-		Dst   string
-		Value *expr.Expr
+		Dst         string
+		Size, Value *expr.Expr
 	}
-	// Random fills a tile with random words; see kernel.Rand.
+	// Random fills a tile with Size random words; see kernel.Rand.
 	Random struct {
-		Dst           string
-		Base, Example *expr.Expr
-		Stream        uint32
+		Dst                 string
+		Size, Base, Example *expr.Expr
+		Stream              uint32
 	}
-	// Dot adds a matrix product; M and N are nil where C is one value.
+	// Dot adds a matrix product, to 0 if Zero is set; M and N are nil where C is
+	// one value.
 	Dot struct {
 		M, N, K *expr.Expr
 		A, B, C Operand
+		Zero    bool
 	}
 	// Reduce names the canonical combination of Value over an axis.
 	Reduce struct {

@@ -2,6 +2,7 @@ package flat
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/arithlang/mlc/compiler/expr"
 )
@@ -26,7 +27,7 @@ func prune(r Kernel, outputs map[string]bool) Kernel {
 // collect marks the names that nodes read.
 func collect(nodes []Node, live map[string]bool) {
 	for _, n := range nodes {
-		for _, e := range reads(n) {
+		for _, e := range Reads(n) {
 			expr.Walk(e, func(e *expr.Expr) {
 				if e.Op == expr.Var || e.Op == expr.Elem {
 					live[e.Name] = true
@@ -36,7 +37,7 @@ func collect(nodes []Node, live map[string]bool) {
 		if d, ok := n.(*Dot); ok {
 			live[d.A.Slice], live[d.B.Slice] = true, true
 		}
-		collect(within(n), live)
+		collect(Within(n), live)
 	}
 }
 
@@ -86,26 +87,20 @@ func dead(n Node, live map[string]bool) bool {
 	return false
 }
 
-// reads returns the expressions that a node evaluates, those of its body left
+// Reads returns the expressions that a node evaluates, those of its body left
 // out. What an assignment writes counts only by its index.
-func reads(n Node) []*expr.Expr {
+func Reads(n Node) []*expr.Expr {
 	switch n := n.(type) {
 	case *Let:
 		return []*expr.Expr{n.Value}
 	case *Alloc:
-		var out []*expr.Expr
-		for _, e := range []*expr.Expr{n.Size, n.Value} {
-			if e != nil {
-				out = append(out, e)
-			}
-		}
-		return out
+		return present(n.Size, n.Value)
 	case *Assign:
 		return append(append(sizes(n.Axes), n.Dst.Args...), n.Value)
 	case *Fill:
-		return []*expr.Expr{n.Value}
+		return present(n.Size, n.Value)
 	case *Random:
-		return []*expr.Expr{n.Base, n.Example}
+		return []*expr.Expr{n.Size, n.Base, n.Example}
 	case *Dot:
 		out := []*expr.Expr{n.K}
 		if n.M != nil {
@@ -125,8 +120,13 @@ func reads(n Node) []*expr.Expr {
 	return nil
 }
 
-// within returns the body of a node that has one.
-func within(n Node) []Node {
+// present drops the expressions that are nil.
+func present(es ...*expr.Expr) []*expr.Expr {
+	return slices.DeleteFunc(es, func(e *expr.Expr) bool { return e == nil })
+}
+
+// Within returns the body of a node that has one.
+func Within(n Node) []Node {
 	switch n := n.(type) {
 	case *Loop:
 		return n.Body
@@ -134,4 +134,32 @@ func within(n Node) []Node {
 		return n.Body
 	}
 	return nil
+}
+
+// Uses says whether a node, or one in its body, reads or writes a slice.
+func Uses(n Node, slice string) bool {
+	switch n := n.(type) {
+	case *Assign:
+		if n.Dst.Name == slice {
+			return true
+		}
+	case *Fill:
+		if n.Dst == slice {
+			return true
+		}
+	case *Random:
+		if n.Dst == slice {
+			return true
+		}
+	case *Dot:
+		if n.A.Slice == slice || n.B.Slice == slice || n.C.Slice == slice {
+			return true
+		}
+	}
+	for _, e := range expr.Elems(Reads(n)...) {
+		if e.Name == slice {
+			return true
+		}
+	}
+	return slices.ContainsFunc(Within(n), func(n Node) bool { return Uses(n, slice) })
 }

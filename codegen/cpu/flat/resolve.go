@@ -48,7 +48,7 @@ func (r *resolver) allocs(k *kernel.Kernel) (pre, top []Node) {
 			top = append(top, a)
 			continue
 		}
-		a.Size = product(t.Shape)
+		a.Size = Elements(t.Shape)
 		last, perCell := "", false
 		for _, v := range expr.Vars(a.Size) {
 			perCell = perCell || grid[v.Name]
@@ -123,10 +123,14 @@ func (r *resolver) stmt(s kernel.Stmt) []Node {
 		dst := expr.NewElem(s.Buf, p.Type, r.flat(p.Shape, s.Index))
 		return []Node{&Assign{r.axes(s.Axes), dst, r.expr(s.Value)}}
 	case *kernel.Fill:
-		if s.Rand != nil {
-			return []Node{&Random{s.Dst, r.expr(s.Rand.Base), r.expr(s.Rand.Example), s.Rand.Stream}}
+		var size *expr.Expr
+		if shape := r.tiles[s.Dst].Shape; len(shape) > 0 {
+			size = Elements(shape)
 		}
-		return []Node{&Fill{s.Dst, r.expr(s.Value)}}
+		if s.Rand != nil {
+			return []Node{&Random{s.Dst, size, r.expr(s.Rand.Base), r.expr(s.Rand.Example), s.Rand.Stream}}
+		}
+		return []Node{&Fill{s.Dst, size, r.expr(s.Value)}}
 	case *kernel.Map:
 		return []Node{&Assign{r.axes(s.Axes), r.tileElem(s.Dst, r.exprs(s.At)), r.expr(s.Value)}}
 	case *kernel.Dot:
@@ -153,6 +157,10 @@ func (r *resolver) waiting(name string) []Node {
 func (r *resolver) dot(s *kernel.Dot) Node {
 	a, c := r.tiles[s.A].Shape, r.tiles[s.Dst].Shape
 	d := &Dot{K: a[len(a)-1], A: r.operand(s.A), B: r.operand(s.B), C: r.operand(s.Dst)}
+	if s.TransA {
+		d.K = a[0]
+		d.A.RS, d.A.CS = d.A.CS, d.A.RS
+	}
 	one := expr.Int(1)
 	switch len(c) {
 	case 2:

@@ -1,0 +1,106 @@
+package cpu
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+const costKernels = `
+kernel linear matmul
+  in     x     f32[B * T, 64]
+  in     w     f32[64, 32]
+  out    y     f32[B * T, 32]
+  scalar B, T
+  grid   m < (B * T + 255) / 256
+  tile   a     f32[height, 64]
+  tile   b     f32[64, 32]
+  tile   c     f32[height, 32]
+
+  let    first = m * 256
+  let    height = min(B * T - first, 256)
+  load   a[a1, e] = x[first + a1, e]
+  load   b[a1, e] = w[a1, e]
+  fill   c = 0.0
+  dot    c += a * b
+  for    i = 0 until height
+    let    r = first + i
+    store  y[r, e] = c[i, e] * 2.0 + 1.0
+  end
+end
+
+kernel triangle row
+  in     x f32[T, 8]
+  inout  y f32[T]
+  scalar T
+  grid   t < T
+
+  for    j = 0 until t + 1
+    reduce s = sum(x[j, e] * x[t, e]) for e < 8
+    if     j < t
+      store  y[t] = s + 1.0
+    end
+    if     0.0 < s
+      store  y[t] = s * s
+    end
+  end
+end
+
+kernel constant map
+  out    y f32[4]
+
+  store  y[e] = sqrt(f32(e))
+end
+`
+
+const costsOfThem = `func linearCost(env *device.Env) cpu.Cost {
+	B, T := env.B, env.T
+	flops := 0
+	for m := range (B*T + 255) / 256 {
+		flops += min(B*T-m*256, 256)*4096 + min(B*T-m*256, 256)*64
+	}
+	return cpu.Cost{
+		Bytes: float64(B*T*256 + 8192 + B*T*128),
+		Flops: float64(flops),
+	}
+}
+
+func triangleCost(env *device.Env) cpu.Cost {
+	T := env.T
+	flops := 0
+	for t := range T {
+		for j := range t + 1 {
+			flops += cpu.WhereOf[int](j < t, 1, 0) + 17
+		}
+	}
+	return cpu.Cost{
+		Bytes: float64(T*32 + T*8),
+		Flops: float64(flops),
+	}
+}
+
+func constantCost(_ *device.Env) cpu.Cost {
+	return cpu.Cost{
+		Bytes: float64(16),
+		Flops: float64(4),
+	}
+}
+`
+
+func TestCosts(t *testing.T) {
+	ks, err := kernel.Parse(costKernels)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := costs(ks, newNames(), "main", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, got, _ := strings.Cut(string(data), "\nfunc ")
+	if diff := cmp.Diff(costsOfThem, "func "+got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

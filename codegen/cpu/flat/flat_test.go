@@ -1,0 +1,95 @@
+package flat
+
+import (
+	"testing"
+
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// of brings a kernel with the given lines between its buffers and its end into
+// flat form.
+func of(t *testing.T, lines string) Kernel {
+	t.Helper()
+	ks, err := kernel.Parse(`
+kernel k row
+  in     x f32[T, 40]
+  in     w f32[40, 8]
+  out    y f32[T, 40]
+  inout  z f32[T, 8]
+  scalar T, P
+` + lines + `
+end
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Of(ks[0])
+}
+
+// TestTileSizes wants tiles to be made once, large enough for all their sizes.
+func TestTileSizes(t *testing.T) {
+	for shape, want := range map[string]string{
+		"40":                    "40",
+		"T":                     "T",
+		"min(T - g*8, 8)":       "8",
+		"min(T - g*8, T)":       "T",
+		"g + 1":                 "max((T + 7) / 8, 0)",
+		"T - g":                 "T",
+		"(g + 3)/2":             "max(((T + 7) / 8 + 2) / 2, 0)",
+		"max(g, 5)":             "max((T + 7) / 8 + -1, 5)",
+		"max(min(g - 9, 4), 0)": "4",
+		"max(P - g*3, 0)":       "max(P, 0)",
+		"2*g, min(g, 3)":        "max(((T + 7) / 8 + -1) * 2, 0) * 3",
+		"i32(sqrt(f32(g)))":     "",
+		"abs(g)":                "",
+	} {
+		r := of(t, `
+  grid   g < (T + 7) / 8
+  tile   t f32[`+shape+`]
+  fill   t = 1.0
+  store  y[g, 0] = t[0`+map[bool]string{true: ", 0"}[shape == "2*g, min(g, 3)"]+`]`)
+		got := ""
+		for _, n := range r.Pre {
+			if a, ok := n.(*Alloc); ok {
+				got = a.Size.String()
+			}
+		}
+		if got != want {
+			t.Errorf("a tile of %s is made with %q, want %q", shape, got, want)
+		}
+	}
+}
+
+// TestWriteThrough wants products to go to a buffer at once exactly where nobody
+// can tell.
+func TestWriteThrough(t *testing.T) {
+	const operands = `
+  tile   a f32[T, 40]
+  tile   b f32[40, 8]
+  tile   c f32[T, 8]
+  load   a[i, k] = x[i, k]
+  load   b[k, n] = w[k, n]
+`
+	for lines, want := range map[string]string{
+		"fill c = 0.0\ndot c += a * b\nstore z[i, n] = c[i, n] for i < T, n < 8":                                       "z",
+		"load c[i, n] = z[i, n]\ndot c += a * b\nstore z[i, n] = c[i, n] for i < T, n < 8":                             "z",
+		"fill c = 0.0\ndot c += a * b\nfor r = 0 until T\nlet s = r + 0\nstore z[s, n] = c[r, n] for n < 8\nend":       "z",
+		"fill c = 0.0\ndot c += a * b\nfor r = 0 until T\nstore y[r, n + 2] = c[r, n] for n < 8\nend":                  "y",
+		"fill c = 1.0\ndot c += a * b\nstore z[i, n] = c[i, n] for i < T, n < 8":                                       "c",
+		"fill c = 0.0\ndot c += a * b\nstore z[i, n] = c[i, n]*2.0 for i < T, n < 8":                                   "c",
+		"fill c = 0.0\ndot c += a * b\nstore z[i, n] = c[i, n] for i < T - 1, n < 8":                                   "c",
+		"fill c = 0.0\ndot c += a * b\nstore z[i, n] = c[i, 7 - n] for i < T, n < 8":                                   "c",
+		"fill c = 0.0\ndot c += a * b\nstore z[i, n] = c[i, n] for i < T, n < 8\nstore y[0, 0] = c[0, 0]":              "c",
+		"load c[i, n] = z[i, n]\ndot c += a * b\nstore y[i, n] = c[i, n] for i < T, n < 8":                             "c",
+		"load c[i, n] = z[i, n]\nstore z[0, 0] = 1.0\ndot c += a * b\nstore z[i, n] = c[i, n] for i < T, n < 8":        "c",
+		"fill c = 0.0\ndot c += a * b\nstore z[0, 0] = 1.0\nstore z[i, n] = c[i, n] for i < T, n < 8":                  "c",
+		"fill c = 0.0\ndot c += a * b\nfor r = 0 until T\nstore z[r, n] = c[r, n] for n < 8\nstore y[r, 0] = 1.0\nend": "c",
+	} {
+		r := of(t, operands+lines)
+		for _, n := range r.Body {
+			if d, ok := n.(*Dot); ok && d.C.Slice != want {
+				t.Errorf("the product goes to %s, want %s:\n%s", d.C.Slice, want, lines)
+			}
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package cpu
+
+import (
+	"fmt"
+
+	"github.com/arithlang/mlc/codegen/cpu/flat"
+	"github.com/arithlang/mlc/codegen/cpu/vector"
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// A leafBuilder rewrites nodes as the body of a leaf, and finds its parameters.
+type leafBuilder struct {
+	*cutter
+	call    *call
+	bound   map[string]bool       // variables that the nodes bind
+	written map[string]bool       // slices that they write
+	extents map[string]*expr.Expr // of the axes and loops from 0 around the node at hand
+	params  map[string]string     // the names of slices in the body
+	values  map[string]bool
+	guarded int // bodies around the node at hand that may not run
+	err     error
+}
+
+func (b *leafBuilder) fail(err error) {
+	if b.err == nil {
+		b.err = err
+	}
+}
+
+func (b *leafBuilder) nodes(ns []flat.Node) []flat.Node {
+	out := make([]flat.Node, len(ns))
+	for i, n := range ns {
+		out[i] = b.node(n)
+	}
+	return out
+}
+
+func (b *leafBuilder) node(n flat.Node) flat.Node {
+	switch n := n.(type) {
+	case *flat.Let:
+		delete(b.extents, n.Name) // which an axis before may have had too
+		return &flat.Let{Name: n.Name, Value: b.expr(n.Value)}
+	case *flat.Alloc:
+		a := &flat.Alloc{Name: n.Name, Type: n.Type}
+		if n.Value != nil {
+			a.Value = b.expr(n.Value)
+		}
+		return a
+	case *flat.Assign:
+		axes := b.axes(n.Axes)
+		return &flat.Assign{Axes: axes, Dst: b.place(n.Dst), Value: b.expr(n.Value)}
+	case *flat.Fill:
+		return b.fill(n)
+	case *flat.Random:
+		for _, v := range randomScalars {
+			b.value(v)
+		}
+		return &flat.Random{Dst: b.slice(n.Dst), Size: b.expr(n.Size), Base: b.expr(n.Base), Example: b.expr(n.Example), Stream: n.Stream}
+	case *flat.Reduce:
+		axes := b.axes([]kernel.Axis{n.Axis})
+		return &flat.Reduce{Name: n.Name, Op: n.Op, Axis: axes[0], Value: b.expr(n.Value)}
+	case *flat.Loop:
+		l := &flat.Loop{Name: n.Name, Lo: b.expr(n.Lo), Hi: b.expr(n.Hi)}
+		b.guarded++
+		l.Body = b.nodes(n.Body)
+		b.guarded--
+		return l
+	case *flat.Branch:
+		br := &flat.Branch{Cond: b.expr(n.Cond)}
+		b.guarded++
+		br.Body = b.nodes(n.Body)
+		b.guarded--
+		return br
+	}
+	panic("BUG: a leaf with a product or a tile")
+}
+
+// randomScalars are what random words depend on beside their place.
+var randomScalars = []*expr.Expr{
+	expr.NewVar("seed0", expr.U32), expr.NewVar("seed1", expr.U32), expr.NewVar("step", expr.U32), expr.NewVar("layer", expr.I32),
+}
+
+// fill writes the setting of a tile as an assignment to all its elements.
+func (b *leafBuilder) fill(n *flat.Fill) flat.Node {
+	if n.Size == nil {
+		if !b.bound[n.Dst] {
+			b.fail(errWritesOut)
+		}
+		return &flat.Fill{Dst: n.Dst, Value: b.expr(n.Value)}
+	}
+	axis := kernel.Axis{Var: "fill.i", Size: b.expr(n.Size)}
+	dst := expr.NewElem(b.slice(n.Dst), b.types[n.Dst], expr.NewVar(axis.Var, expr.I32))
+	return &flat.Assign{Axes: []kernel.Axis{axis}, Dst: dst, Value: b.expr(n.Value)}
+}
+
+func (b *leafBuilder) axes(as []kernel.Axis) []kernel.Axis {
+	out := make([]kernel.Axis, len(as))
+	for i, a := range as {
+		if b.loaded(a.Size) {
+			b.fail(errIndex)
+		}
+		b.extents[a.Var] = a.Size
+		out[i] = kernel.Axis{Var: a.Var, Size: b.expr(a.Size)}
+	}
+	return out
+}
+
+// place rewrites what an assignment sets.
+func (b *leafBuilder) place(dst *expr.Expr) *expr.Expr {
+	if dst.Op == expr.Var && !b.bound[dst.Name] {
+		b.fail(errWritesOut)
+	}
+	return b.expr(dst)
+}
+
+// expr rewrites the elements of an expression, and makes parameters of what the
+// leaf gets from outside.
+func (b *leafBuilder) expr(e *expr.Expr) *expr.Expr {
+	memo := map[*expr.Expr]*expr.Expr{}
+	var visit func(e *expr.Expr) *expr.Expr
+	visit = func(e *expr.Expr) *expr.Expr {
+		if x, ok := memo[e]; ok {
+			return x
+		}
+		x := e
+		switch {
+		case e.Op == expr.Const:
+		case e.Op == expr.Var:
+			b.value(e)
+		case e.Op == expr.Elem && b.loaded(e.Args[0]):
+			x = b.elemAt(e)
+		case e.Op == expr.Elem:
+			x = expr.NewElem(b.slice(e.Name), e.Type, visit(e.Args[0]))
+		default:
+			args := make([]*expr.Expr, len(e.Args))
+			for i, a := range e.Args {
+				args[i] = visit(a)
+			}
+			x = expr.New(e.Op, args...)
+		}
+		memo[e] = x
+		return x
+	}
+	return visit(e)
+}
+
+// value makes a parameter of a variable that the leaf does not bind.
+func (b *leafBuilder) value(v *expr.Expr) {
+	if b.bound[v.Name] || b.values[v.Name] {
+		return
+	}
+	if v.Type == expr.Bool {
+		b.fail(errBool)
+	}
+	b.values[v.Name] = true
+	b.call.leaf.Values = append(b.call.leaf.Values, vector.Value{Name: v.Name, Type: v.Type})
+}
+
+// slice makes a parameter of a whole buffer or tile.
+func (b *leafBuilder) slice(name string) string {
+	if b.cutter.sizes[name] == nil {
+		b.fail(errSlice)
+	}
+	return b.param(name, name, arg{slice: name})
+}
+
+func (b *leafBuilder) param(key, name string, a arg) string {
+	if got, ok := b.params[key]; ok {
+		return got
+	}
+	b.params[key] = name
+	b.call.leaf.Slices = append(b.call.leaf.Slices, vector.Slice{Name: name, Type: b.types[a.slice]})
+	b.call.args = append(b.call.args, a)
+	return name
+}
+
+// elemAt rewrites an element whose index depends on loaded data: the leaf gets the
+// slice from the loaded offset on, which Go computes and checks.
+func (b *leafBuilder) elemAt(e *expr.Expr) *expr.Expr {
+	off, index, length := e.Args[0], expr.Int(0), int64(1)
+	for _, v := range expr.Vars(off) {
+		if !b.bound[v.Name] {
+			continue
+		}
+		size, ok := b.extents[v.Name]
+		coef, rest, affine := flat.Affine(off, v.Name)
+		if !ok || !affine || size.Op != expr.Const || coef.Op != expr.Const || coef.I < 0 || size.I < 1 {
+			b.fail(errIndex)
+			return e
+		}
+		index = expr.Simplify(expr.New(expr.Add, index, expr.New(expr.Mul, v, coef)))
+		off, length = rest, length+coef.I*(size.I-1)
+	}
+	for _, x := range expr.Elems(off) {
+		if b.written[x.Name] {
+			b.fail(errIndex)
+		}
+	}
+	if b.guarded > 0 {
+		b.fail(errIndex) // where the code does not run the offset may be anything
+	}
+	key := fmt.Sprintf("%s\n%s\n%d", e.Name, expr.Key(off), length)
+	name := b.param(key, fmt.Sprintf("%s.at%d", e.Name, len(b.params)), arg{e.Name, off, length})
+	return expr.NewElem(name, e.Type, index)
+}

@@ -1,0 +1,512 @@
+package vector
+
+import (
+	"maps"
+	"math"
+	"math/bits"
+	"strings"
+
+	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/arithlang/mlc/codegen/cpu/flat"
+	"github.com/arithlang/mlc/compiler/expr"
+)
+
+// A block is straight-line code over vectors: the body of a loop over an axis, or
+// scalar code in the first lanes where the axis is empty. Building one writes the
+// code of what the loop does not change; emit then writes the body, once for each
+// vector of an unrolled loop.
+type block struct {
+	f     *fn
+	axis  string
+	lanes int
+
+	order    []*value // operands before users
+	roots    []*value
+	byExpr   map[*expr.Expr]*value
+	byKey    map[valueKey]*value
+	elems    map[string]*value // elements by slice and index
+	pointers []*pointer
+	pending  []pending
+	streams  []*stream
+	folds    []*folding
+	numbers  map[*value]int
+
+	inst instance
+	registers
+}
+
+// A pending expression is computed once before the loop, into a slot.
+type pending struct {
+	e  *expr.Expr
+	to place
+}
+
+type kind uint8
+
+const (
+	constant kind = iota
+	slotted       // a scalar in the frame
+	position      // the axis itself
+	load          // elements in a row
+	cell          // one element, in scalar code
+	gather        // elements at args[0]
+	word          // random words
+	compute
+	store   // args[0] to elements in a row
+	put     // args[0] to one element, in scalar code
+	scatter // args[0] to elements at args[1]
+	fold    // args[0] into the partials of a reduction
+	set     // args[0] to a slot
+)
+
+// A value is a node of a block.
+type value struct {
+	kind kind
+	op   expr.Op
+	typ  expr.Type // of the operands
+	mask bool      // a condition
+	not  bool      // a comparison is negated
+	args []*value
+	bits uint32     // of a constant
+	off  int        // slot
+	wide bool       // the slot holds a vector
+	ptr  *pointer   // of a row
+	at   *expr.Expr // of a cell
+	fold *folding
+
+	state
+}
+
+// A valueKey tells computations apart.
+type valueKey struct {
+	kind    kind
+	op      expr.Op
+	typ     expr.Type
+	not     bool
+	bits    uint32
+	off     int
+	a, b, c int
+}
+
+// A pointer is the address of an element, from which a loop counts.
+type pointer struct {
+	slice string
+	rest  *expr.Expr
+	key   string
+	reg   reg.GPPhysical // nil: in the slot
+	off   int
+}
+
+func (f *fn) newBlock(axis string, lanes int) *block {
+	return &block{
+		f: f, axis: axis, lanes: lanes,
+		byExpr:  map[*expr.Expr]*value{},
+		byKey:   map[valueKey]*value{},
+		elems:   map[string]*value{},
+		numbers: map[*value]int{},
+	}
+}
+
+// add appends a node unless there is an equal one.
+func (b *block) add(v value) *value {
+	key := valueKey{kind: v.kind, op: v.op, typ: v.typ, not: v.not, bits: v.bits, off: v.off}
+	for i, to := range []*int{&key.a, &key.b, &key.c}[:min(len(v.args), 3)] {
+		*to = b.numbers[v.args[i]] + 1
+	}
+	shared := v.kind == constant || v.kind == slotted || v.kind == position || v.kind == compute
+	if shared {
+		if w, ok := b.byKey[key]; ok {
+			return w
+		}
+	}
+	w := &v
+	if shared {
+		b.byKey[key] = w
+	}
+	b.numbers[w] = len(b.order)
+	b.order = append(b.order, w)
+	return w
+}
+
+// root appends a node with an effect.
+func (b *block) root(v value) { b.roots = append(b.roots, b.add(v)) }
+
+func (b *block) constant(bits uint32) *value { return b.add(value{kind: constant, bits: bits}) }
+
+func (b *block) compute(op expr.Op, t expr.Type, args ...*value) *value {
+	return b.add(value{kind: compute, op: op, typ: t, args: args})
+}
+
+// next forgets expressions, whose elements the statement before may have changed.
+func (b *block) next() { clear(b.byExpr) }
+
+// value returns the node of an expression.
+func (b *block) value(e *expr.Expr) *value {
+	if v, ok := b.byExpr[e]; ok {
+		return v
+	}
+	v := b.build(e)
+	b.byExpr[e] = v
+	return v
+}
+
+func (b *block) build(e *expr.Expr) *value {
+	switch {
+	case e.Op == expr.Const && e.Type == expr.F32:
+		return b.constant(math.Float32bits(float32(e.F)))
+	case e.Op == expr.Const && e.Type == expr.Bool:
+		return b.slotted(e)
+	case e.Op == expr.Const:
+		return b.constant(uint32(e.I))
+	case e.Op == expr.Var && e.Name == b.axis:
+		return b.add(value{kind: position})
+	case e.Op == expr.Var:
+		return b.variable(e)
+	case b.axis == "" && e.Op == expr.Elem && e.Type == expr.F32:
+		return b.cell(e)
+	case b.axis != "" && !flat.Depends(e, b.axis), b.axis == "" && allGeneral(e):
+		return b.slotted(e)
+	case e.Op == expr.Elem:
+		return b.elem(e)
+	}
+	return b.operation(e)
+}
+
+func (b *block) variable(e *expr.Expr) *value {
+	p, ok := b.f.vars[e.Name]
+	if !ok || p.typ != e.Type {
+		b.f.fail("%s has no value in the leaf", e.Name)
+	}
+	return b.add(value{kind: slotted, off: p.off, wide: p.typ == expr.F32, mask: p.typ == expr.Bool})
+}
+
+// slotted returns the node of an expression that the loop does not change.
+func (b *block) slotted(e *expr.Expr) *value {
+	if e.Op == expr.Elem {
+		key := e.Name + "\n" + expr.Key(e.Args[0])
+		if v, ok := b.elems[key]; ok {
+			return v
+		}
+		defer func() { b.elems[key] = b.byExpr[e] }()
+	}
+	p := place{e.Type, b.f.slot(e.Type)}
+	if allGeneral(e) {
+		b.f.integerTo(e, p.off)
+	} else {
+		b.pending = append(b.pending, pending{e, p})
+	}
+	v := b.add(value{kind: slotted, off: p.off, wide: p.typ == expr.F32, mask: p.typ == expr.Bool})
+	b.byExpr[e] = v
+	return v
+}
+
+// cell is one element that scalar code reads.
+func (b *block) cell(e *expr.Expr) *value {
+	key := e.Name + "\n" + expr.Key(e.Args[0])
+	if v, ok := b.elems[key]; ok {
+		return v
+	}
+	v := b.add(value{kind: cell, ptr: &pointer{slice: e.Name}, at: b.f.bridged(e.Args[0])})
+	b.elems[key] = v
+	return v
+}
+
+// elem is an element for each lane.
+func (b *block) elem(e *expr.Expr) *value {
+	key := e.Name + "\n" + expr.Key(e.Args[0])
+	if v, ok := b.elems[key]; ok {
+		return v
+	}
+	v := b.fetch(e)
+	b.elems[key] = v
+	return v
+}
+
+func (b *block) fetch(e *expr.Expr) *value {
+	for i, s := range b.streams {
+		if s.tile == e.Name {
+			return b.add(value{kind: word, off: i})
+		}
+	}
+	coef, rest, affine := flat.Affine(e.Args[0], b.axis)
+	switch {
+	case affine && flat.IsInt(coef, 1):
+		return b.add(value{kind: load, ptr: b.pointer(e.Name, rest)})
+	case affine:
+		step := expr.New(expr.Mul, expr.NewVar(b.axis, expr.I32), coef)
+		return b.add(value{kind: gather, ptr: b.pointer(e.Name, rest), args: []*value{b.value(step)}})
+	}
+	return b.add(value{kind: gather, ptr: b.pointer(e.Name, expr.Int(0)), args: []*value{b.value(e.Args[0])}})
+}
+
+// pointer returns the pointer to an element.
+func (b *block) pointer(slice string, rest *expr.Expr) *pointer {
+	key := slice + "\n" + expr.Key(rest)
+	for _, p := range b.pointers {
+		if p.key == key {
+			return p
+		}
+	}
+	if _, ok := b.f.slices[slice]; !ok {
+		b.f.fail("%s is no slice of the leaf", slice)
+	}
+	p := &pointer{slice: slice, rest: rest, key: key}
+	b.pointers = append(b.pointers, p)
+	return p
+}
+
+// assign adds dst = value. What is in the slice otherwise is only sure to stay the
+// same where other assignments write elsewhere.
+func (b *block) assign(dst, e *expr.Expr, serial bool) {
+	v := b.value(e)
+	if b.axis == "" {
+		b.root(value{kind: put, ptr: &pointer{slice: dst.Name}, at: b.f.bridged(dst.Args[0]), args: []*value{v}})
+		return
+	}
+	key := dst.Name + "\n" + expr.Key(dst.Args[0])
+	coef, rest, affine := flat.Affine(dst.Args[0], b.axis)
+	switch {
+	case affine && flat.IsInt(coef, 1):
+		b.root(value{kind: store, ptr: b.pointer(dst.Name, rest), args: []*value{v}})
+	case affine:
+		step := expr.New(expr.Mul, expr.NewVar(b.axis, expr.I32), coef)
+		b.root(value{kind: scatter, ptr: b.pointer(dst.Name, rest), args: []*value{v, b.value(step)}})
+	default:
+		b.root(value{kind: scatter, ptr: b.pointer(dst.Name, expr.Int(0)), args: []*value{v, b.value(dst.Args[0])}})
+	}
+	b.next()
+	if serial {
+		maps.DeleteFunc(b.elems, func(key string, _ *value) bool { return strings.HasPrefix(key, dst.Name+"\n") })
+	}
+	b.elems[key] = v
+}
+
+// operation is an op whose operands change with the loop.
+func (b *block) operation(e *expr.Expr) *value {
+	args := make([]*value, len(e.Args))
+	for i, a := range e.Args {
+		args[i] = b.value(a)
+	}
+	t := e.Args[0].Type
+	switch e.Op {
+	case expr.BitsF, expr.FBits, expr.AsU32, expr.AsI32:
+		return args[0]
+	case expr.Neg:
+		if t == expr.F32 {
+			return b.compute(expr.Xor, expr.U32, args[0], b.constant(1<<31))
+		}
+		return b.compute(expr.Sub, t, b.constant(0), args[0])
+	case expr.Abs:
+		if t == expr.F32 {
+			return b.compute(expr.And, expr.U32, args[0], b.constant(1<<31-1))
+		}
+	case expr.Not:
+		if t == expr.Bool {
+			return b.not(args[0])
+		}
+		return b.compute(expr.Xor, expr.U32, args[0], b.constant(math.MaxUint32))
+	case expr.Lt, expr.Le, expr.Eq, expr.Ne:
+		return b.compare(e.Op, t, args[0], args[1])
+	case expr.Where:
+		return b.choose(e.Type, args[0], args[1], args[2])
+	case expr.Div, expr.Mod:
+		if t != expr.F32 {
+			return b.divide(e, args[0])
+		}
+	case expr.ToF32:
+		if t == expr.U32 && b.f.isa == avx2 {
+			hi := b.compute(expr.Shr, expr.U32, args[0], b.constant(16))
+			lo := b.compute(expr.And, expr.U32, args[0], b.constant(1<<16-1))
+			top := b.compute(expr.Mul, expr.F32, b.compute(expr.ToF32, expr.I32, hi), b.constant(math.Float32bits(1<<16)))
+			return b.compute(expr.Add, expr.F32, top, b.compute(expr.ToF32, expr.I32, lo))
+		}
+	case expr.Shl, expr.Shr:
+		if args[1].kind != constant {
+			args[1] = b.compute(expr.And, expr.U32, args[1], b.constant(31))
+		}
+	case expr.And, expr.Or, expr.Xor:
+		if t == expr.Bool {
+			return b.condition(e.Op, args[0], args[1])
+		}
+	}
+	return b.compute(e.Op, t, args...)
+}
+
+// condition is a logical op on conditions.
+func (b *block) condition(op expr.Op, args ...*value) *value {
+	return b.add(value{kind: compute, op: op, typ: expr.Bool, mask: true, args: args})
+}
+
+func (b *block) not(v *value) *value {
+	if v.kind == compute && v.op == expr.Not {
+		return v.args[0]
+	}
+	if v.kind == compute && v.typ != expr.Bool && b.negatable(v) {
+		return b.add(value{kind: compute, op: v.op, typ: v.typ, mask: true, not: !v.not, args: v.args})
+	}
+	return b.condition(expr.Not, v)
+}
+
+// negatable says whether the opposite of a comparison is one instruction too.
+func (b *block) negatable(v *value) bool { return b.f.isa == avx512 || v.typ == expr.F32 }
+
+// compare is a comparison; AVX2 has only Lt and Eq of signed integers.
+func (b *block) compare(op expr.Op, t expr.Type, x, y *value) *value {
+	if t == expr.Bool {
+		v := b.condition(expr.Xor, x, y)
+		if op == expr.Eq {
+			v = b.not(v)
+		}
+		return v
+	}
+	if b.f.isa == avx2 && t != expr.F32 {
+		switch op {
+		case expr.Le:
+			return b.not(b.compare(expr.Lt, t, y, x))
+		case expr.Ne:
+			return b.not(b.compare(expr.Eq, t, x, y))
+		case expr.Lt:
+			if t == expr.U32 {
+				x, y, t = b.flipped(x), b.flipped(y), expr.I32
+			}
+		}
+	}
+	return b.add(value{kind: compute, op: op, typ: t, mask: true, args: []*value{x, y}})
+}
+
+// flipped changes the sign bit, which orders unsigned integers as signed ones.
+func (b *block) flipped(v *value) *value {
+	if v.kind == constant {
+		return b.constant(v.bits ^ 1<<31)
+	}
+	return b.compute(expr.Xor, expr.U32, v, b.constant(1<<31))
+}
+
+func (b *block) choose(t expr.Type, c, x, y *value) *value {
+	if t == expr.Bool {
+		return b.condition(expr.Or, b.condition(expr.And, c, x), b.condition(expr.And, b.not(c), y))
+	}
+	zero := func(v *value) bool { return v.kind == constant && v.bits == 0 }
+	inverse := c.kind == compute && c.op == expr.Not
+	direct := c.kind == compute && c.typ != expr.Bool && b.negatable(c)
+	if inverse || direct && zero(x) && !zero(y) {
+		c, x, y = b.not(c), y, x
+	}
+	return b.compute(expr.Where, t, c, x, y)
+}
+
+// divide truncates: by shifts where the divisor is a power of two, else in float64.
+func (b *block) divide(e *expr.Expr, x *value) *value {
+	t, by := e.Type, e.Args[1]
+	u := expr.U32
+	if by.IsConst() && by.I > 0 && by.I&(by.I-1) == 0 {
+		k := b.constant(uint32(bits.TrailingZeros64(uint64(by.I))))
+		rest := b.constant(uint32(by.I - 1))
+		switch {
+		case t == u && e.Op == expr.Div:
+			return b.compute(expr.Shr, u, x, k)
+		case t == u:
+			return b.compute(expr.And, u, x, rest)
+		}
+		bias := b.compute(expr.And, u, b.compute(expr.Shr, expr.I32, x, b.constant(31)), rest)
+		sum := b.compute(expr.Add, u, x, bias)
+		if e.Op == expr.Div {
+			return b.compute(expr.Shr, expr.I32, sum, k)
+		}
+		return b.compute(expr.Sub, u, b.compute(expr.And, u, sum, rest), bias)
+	}
+	if t == u {
+		b.f.fail("no division of U32 by other than powers of two")
+	}
+	y := b.value(by)
+	q := b.compute(expr.Div, expr.I32, x, y)
+	if e.Op == expr.Div {
+		return q
+	}
+	return b.compute(expr.Sub, u, x, b.compute(expr.Mul, u, q, y))
+}
+
+// prepare writes the code before a loop: what it does not change, and pointers.
+func (b *block) prepare() {
+	b.prune()
+	b.f.scalars(b.pending)
+	b.setPointers()
+}
+
+// prune drops the nodes that no root needs, such as comparisons that were negated.
+func (b *block) prune() {
+	live := map[*value]bool{}
+	for i := len(b.order) - 1; i >= 0; i-- {
+		v := b.order[i]
+		if v.kind >= store {
+			live[v] = true
+		}
+		if live[v] {
+			for _, a := range v.args {
+				live[a] = true
+			}
+		}
+	}
+	kept := b.order[:0]
+	for _, v := range b.order {
+		if live[v] {
+			kept = append(kept, v)
+		}
+	}
+	b.order = kept
+}
+
+// setPointers computes the pointers, the first of them into registers.
+func (b *block) setPointers() {
+	f := b.f
+	var late []*pointer
+	for i, p := range b.pointers {
+		if i < len(pointerRegs) && p.rest.IsConst() {
+			p.reg = pointerRegs[i]
+			f.sliceBase(p.slice, p.reg)
+			if p.rest.I != 0 {
+				f.op("ADDQ", imm(int(4*p.rest.I)), p.reg)
+			}
+			continue
+		}
+		d := f.integer(p.rest)
+		f.sliceBase(p.slice, tempReg)
+		if i < len(pointerRegs) {
+			p.reg = pointerRegs[i]
+			f.op("LEAQ", mem(tempReg, d, 0), p.reg)
+			continue
+		}
+		p.off = f.slot(expr.I32)
+		f.op("LEAQ", mem(tempReg, d, 0), d)
+		f.op("MOVQ", d, f.at(p.off))
+		late = append(late, p)
+	}
+	for i, p := range late[:min(len(late), len(evalRegs))] {
+		p.reg = evalRegs[i]
+		f.op("MOVQ", f.at(p.off), p.reg)
+	}
+}
+
+// scalars computes expressions into places, together.
+func (f *fn) scalars(es []pending) {
+	if len(es) == 0 {
+		return
+	}
+	b := f.newBlock("", 4)
+	for _, e := range es {
+		v := b.value(e.e)
+		b.root(value{kind: set, typ: e.to.typ, off: e.to.off, args: []*value{v}})
+	}
+	b.prepare()
+	b.emit(instance{})
+}
+
+// scalarTo computes an expression into a place.
+func (f *fn) scalarTo(e *expr.Expr, to place) {
+	if allGeneral(e) {
+		f.integerTo(e, to.off)
+		return
+	}
+	f.scalars([]pending{{e, to}})
+}

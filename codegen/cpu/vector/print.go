@@ -1,0 +1,61 @@
+package vector
+
+import (
+	"bytes"
+	"fmt"
+	"go/format"
+	"strings"
+
+	"github.com/mmcloughlin/avo/attr"
+	"github.com/mmcloughlin/avo/ir"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/printer"
+)
+
+// globals are the data sections of the constants.
+func (p *pool) globals() []*ir.Global {
+	words, vectors := ir.NewStaticGlobal(wordsName), ir.NewStaticGlobal(vectorsName)
+	for i, w := range p.words {
+		words.Data = append(words.Data, ir.NewDatum(4*i, operand.U32(w)))
+	}
+	words.Size = 4 * len(p.words)
+	for i, v := range p.vectors {
+		for j := 0; j < len(v); j += 2 {
+			vectors.Data = append(vectors.Data, ir.NewDatum(32*i+4*j, operand.U64(uint64(v[j])|uint64(v[j+1])<<32)))
+		}
+	}
+	vectors.Size = 32 * len(p.vectors)
+	var out []*ir.Global
+	for _, g := range []*ir.Global{words, vectors} {
+		g.Attributes = attr.RODATA | attr.NOPTR
+		if g.Size > 0 {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// printFiles prints a file of functions, their declarations and their stand-ins.
+func printFiles(pkg, header string, file *ir.File) (asm, stubs, other []byte, err error) {
+	asm, err = printer.NewGoAsm(printer.Config{}).Print(file)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("BUG: printing leaves: %w", err)
+	}
+	_, rest, _ := bytes.Cut(asm, []byte("\n"))
+	asm = append([]byte("// "+header+"\n"), rest...)
+	var decls, panics strings.Builder
+	fmt.Fprintf(&decls, "// %s\n\npackage %s\n", header, pkg)
+	fmt.Fprintf(&panics, "// %s\n\n//go:build !amd64\n\npackage %s\n", header, pkg)
+	for _, f := range file.Functions() {
+		doc := "// " + strings.Join(f.Doc, "\n// ")
+		fmt.Fprintf(&decls, "\n%s\n//\n//go:noescape\n%s\n", doc, f.Stub())
+		fmt.Fprintf(&panics, "\n%s { panic(\"BUG: %s is assembly\") }\n", f.Stub(), f.Name)
+	}
+	if stubs, err = format.Source([]byte(decls.String())); err == nil {
+		other, err = format.Source([]byte(panics.String()))
+	}
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("BUG: printing declarations: %w", err)
+	}
+	return asm, stubs, other, nil
+}

@@ -1,0 +1,77 @@
+// Package vector compiles leaves, the stretches of flat kernels without matrix
+// products, to assembly for AVX-512 and AVX2. Package flat gives it what it reads;
+// package codegen/cpu cuts kernels into leaves and prints the calls.
+//
+// The assembly computes the bits of the kernel interpreter. Scalars of the kernel
+// are in general registers or slots of the worker's frame, elements in vector
+// registers over the innermost axis.
+package vector
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/ir"
+
+	"github.com/arithlang/mlc/codegen/cpu/flat"
+	"github.com/arithlang/mlc/compiler/expr"
+)
+
+// A Leaf is a stretch of a flat kernel without matrix products: one function
+//
+//	func NAME_ISA(frame *byte, slices…, values…)
+//
+// for each instruction set, ISA being AVX512 or AVX2 and the underscore left out.
+// The frame has FrameBytes on a 64-byte boundary. No index may be out of range and
+// no index may depend on loaded data.
+type Leaf struct {
+	Name   string      // Go name without the suffix AVX512 or AVX2
+	Doc    string      // one line
+	Body   []flat.Node // Alloc only of rank 0, no Dot
+	Slices []Slice     // what Body indexes, in order of the parameters
+	Values []Value     // scalars that Body reads but does not bind
+}
+
+// A Slice is a buffer or tile: *float32, *int32 or *uint32 in Go.
+type Slice struct {
+	Name string
+	Type expr.Type
+}
+
+// A Value is a scalar: int (I32), uint32 or float32 in Go.
+type Value struct {
+	Name string
+	Type expr.Type
+}
+
+// FrameBytes is the most that a leaf uses of its frame.
+const FrameBytes = 1 << 14
+
+// Check says why a leaf cannot be compiled, nil if it can.
+func Check(l *Leaf) error {
+	for _, s := range []*isa{avx512, avx2} {
+		if _, err := compile(l, s, newPool()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Files prints the assembly of leaves, its declarations, and their stand-ins for
+// other processors.
+func Files(pkg, header string, ls []*Leaf) (asm, stubs, other []byte, err error) {
+	file, p := ir.NewFile(), newPool()
+	file.Includes = []string{"textflag.h"}
+	for _, l := range ls {
+		for _, s := range []*isa{avx512, avx2} {
+			f, err := compile(l, s, p)
+			if err != nil {
+				return nil, nil, nil, fmt.Errorf("leaf %s: %w", l.Name, err)
+			}
+			file.AddSection(f)
+		}
+	}
+	for _, g := range p.globals() {
+		file.AddSection(g)
+	}
+	return printFiles(pkg, header, file)
+}

@@ -1,0 +1,251 @@
+package vector
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/arithlang/mlc/codegen/cpu/flat"
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
+)
+
+// leafOf makes a leaf of a whole kernel without products: the grid is loops, tiles
+// are slices. It returns nil if there is a product.
+func leafOf(k *kernel.Kernel) *Leaf {
+	l := &Leaf{Name: k.Name, Doc: "is kernel " + k.Name + "."}
+	for _, p := range k.Params {
+		if p.Mode == kernel.Scalar {
+			l.Values = append(l.Values, Value{p.Name, p.Type})
+		} else {
+			l.Slices = append(l.Slices, Slice{Name: p.Name, Type: p.Type})
+		}
+	}
+	r := flat.Of(k)
+	body := l.withoutTiles(r.Body)
+	l.withoutTiles(r.Pre)
+	for _, a := range slices.Backward(k.Grid) {
+		body = []flat.Node{&flat.Loop{Name: a.Var, Lo: expr.Int(0), Hi: a.Size, Body: body}}
+	}
+	l.Body = body
+	products, random := false, false
+	each(body, func(n flat.Node) {
+		switch n.(type) {
+		case *flat.Dot:
+			products = true
+		case *flat.Random:
+			random = true
+		}
+	})
+	if products {
+		return nil
+	}
+	if random {
+		for _, name := range []string{"seed0", "seed1", "step", "layer"} {
+			if t, _ := kernel.ScalarType(name); !slices.Contains(l.Values, Value{name, t}) {
+				l.Values = append(l.Values, Value{name, t})
+			}
+		}
+	}
+	return l
+}
+
+// withoutTiles takes the tiles out of statements.
+func (l *Leaf) withoutTiles(nodes []flat.Node) []flat.Node {
+	var out []flat.Node
+	for _, n := range nodes {
+		switch n := n.(type) {
+		case *flat.Alloc:
+			if n.Size != nil {
+				l.Slices = append(l.Slices, Slice{n.Name, n.Type})
+				continue
+			}
+		case *flat.Loop:
+			n.Body = l.withoutTiles(n.Body)
+		case *flat.Branch:
+			n.Body = l.withoutTiles(n.Body)
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// fields are the scalars of a launch in Go.
+var fields = map[string]string{
+	"layer": "e.Layer", "step": "e.Step", "example": "e.Example", "seed0": "uint32(e.Seed)", "seed1": "uint32(e.Seed >> 32)",
+	"scale": "e.Scale", "lr": "e.LR", "correct1": "e.Correct1", "correct2": "e.Correct2", "clip": "e.Clip", "decay": "e.Decay",
+}
+
+var takers = map[expr.Type]string{expr.F32: "Tile", expr.I32: "TileI32", expr.U32: "TileU32"}
+
+// program prints a kernel table that calls leaves, tiles being large enough for all.
+func program(ls []*Leaf, buffers map[*Leaf]int) []byte {
+	var b bytes.Buffer
+	b.WriteString("package main\n\nimport (\n\t\"unsafe\"\n\n\t\"github.com/arithlang/mlc/runtime/cpu\"\n\t\"github.com/arithlang/mlc/runtime/device\"\n)\n\nvar kernels = []cpu.Kernel{\n")
+	for _, l := range ls {
+		args := []string{"w.Frame()"}
+		for i, s := range l.Slices {
+			switch {
+			case i >= buffers[l]:
+				args = append(args, fmt.Sprintf("&w.%s(1 << 17)[64]", takers[s.Type]))
+			case s.Type == expr.I32:
+				args = append(args, fmt.Sprintf("unsafe.SliceData(w.I32(a[%d]))", i))
+			default:
+				args = append(args, fmt.Sprintf("unsafe.SliceData(w.F32(a[%d]))", i))
+			}
+		}
+		for _, v := range l.Values {
+			field, ok := fields[v.Name]
+			if !ok {
+				field = "e." + v.Name
+			}
+			args = append(args, field)
+		}
+		list := strings.Join(args, ", ")
+		fmt.Fprintf(&b, "{Name: %q, Run: func(w *cpu.Worker, e *device.Env, a []device.Ref) {\nif w.ISA() == cpu.AVX512 {\n%sAVX512(%s)\n} else {\n%sAVX2(%s)\n}\n}},\n", l.Name, l.Name, list, l.Name, list)
+	}
+	b.WriteString("}\n")
+	return b.Bytes()
+}
+
+const tests = `package main
+
+import (
+	_ "embed"
+	"testing"
+
+	"github.com/arithlang/mlc/codegen/cpu/cputest"
+	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
+	"github.com/arithlang/mlc/runtime/cpu"
+)
+
+//go:embed kernels.kir
+var text string
+
+func main() {}
+
+func TestKernels(t *testing.T) {
+	for _, name := range []string{"avx2", "avx512"} {
+		t.Run(name, func(t *testing.T) {
+			isa, err := cpu.ParseISA(name)
+			if err != nil {
+				t.Skip(err)
+			}
+			kerneltest.Compare(t, text, cputest.Runner(kernels, isa))
+		})
+	}
+}
+`
+
+// texts returns the kernels of all texts that this module has.
+func texts(t testing.TB) []*kernel.Kernel {
+	t.Helper()
+	var ks []*kernel.Kernel
+	add := func(data string) {
+		more, err := kernel.Parse(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ks = append(ks, more...)
+	}
+	for _, pattern := range []string{"../testdata/*.txtar", "testdata/*.kir", "../../../generated/*/kernels.kir"} {
+		paths, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := string(data)
+			if strings.HasSuffix(path, ".txtar") {
+				_, text, _ = strings.Cut(text, "-- kernels.kir --\n")
+				text, _, _ = strings.Cut(text, "\n-- ")
+			}
+			add(text)
+		}
+	}
+	return ks
+}
+
+// TestAgreesWithInterpreter builds kernels without products into a test program,
+// which holds them to the interpreter on both instruction sets.
+func TestAgreesWithInterpreter(t *testing.T) {
+	ks := texts(t)
+	for _, width := range []int{64, 100} {
+		more, err := kernel.Parse(fmt.Sprintf(rows, width))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ks = append(ks, more...)
+	}
+	for seed := range uint64(200) {
+		ks = append(ks, kerneltest.Random(seed))
+	}
+	var ls []*Leaf
+	var kept []*kernel.Kernel
+	buffers := map[*Leaf]int{}
+	seen := map[string]int{}
+	for _, k := range ks {
+		seen[k.Name]++
+		if n := seen[k.Name]; n > 1 {
+			k.Name = fmt.Sprintf("%s_n%d", k.Name, n)
+		}
+		l := leafOf(k)
+		if l == nil {
+			continue
+		}
+		if err := Check(l); err != nil {
+			t.Logf("%s: %v", k.Name, err)
+			continue
+		}
+		for _, p := range k.Params {
+			if p.Mode != kernel.Scalar {
+				buffers[l]++
+			}
+		}
+		ls, kept = append(ls, l), append(kept, k)
+	}
+	if len(ls) < len(ks)/3 {
+		t.Errorf("only %d of %d kernels are leaves", len(ls), len(ks))
+	}
+	cmd := exec.Command("go", "test", ".")
+	cmd.Dir = write(t, ls, kept, buffers)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// write writes a program that calls leaves, and returns its folder.
+func write(t testing.TB, ls []*Leaf, ks []*kernel.Kernel, buffers map[*Leaf]int) string {
+	t.Helper()
+	asm, stubs, other, err := Files("main", "Code generated by a test. DO NOT EDIT.", ls)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("testdata", "program-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	for name, data := range map[string][]byte{
+		"kernels.go":       program(ls, buffers),
+		"kernels_amd64.s":  asm,
+		"kernels_amd64.go": stubs,
+		"kernels_other.go": other,
+		"kernels.kir":      []byte(kernel.Format(ks)),
+		"kernels_test.go":  []byte(tests),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
