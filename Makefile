@@ -31,5 +31,8 @@ fuzz:
 	go test ./compiler/check -run '^$$' -fuzz FuzzSet -fuzztime 10m -fuzzminimizetime 5x
 	go test ./compiler/lsp -run '^$$' -fuzz FuzzView -fuzztime 10m -fuzzminimizetime 5x
 
+# Writes docs/performance.md. PYTHON is one that has bench/peers/requirements.txt.
+PYTHON ?= python3
 bench:
 	go test ./runtime/cpu -run '^$$' -bench .
+	go run ./bench --python $(PYTHON)

@@ -42,6 +42,8 @@ const rules = `
 	runtime/cpu, runtime/device < codegen/cpu/cputest;
 	compiler/kernel < compiler/kernel/remote < codegen/cpu/cputest, compiler/diff;
 	compiler/check < docs/docgen;
+	compiler/check, runtime/task, runtime/track < bench;
+	runtime/cuda/sim/ptx, runtime/cuda/sim/num < runtime/cuda/sim;
 	NONE < specs, runtime/cpu/asm;
 `
 

@@ -1,0 +1,158 @@
+// Command bench times training steps of compiled trainers beside the same models in
+// PyTorch and JAX and writes docs/performance.md:
+//
+//	go run ./bench                  everything; nothing else should be running
+//	go run ./bench --check          only whether the peers are the same models
+//	go run ./bench --only abs --peers eager --rounds 3
+//	go run ./bench --quick          does it all work?
+//
+// Every contestant is a process that has warmed up and answers a number of steps
+// with the seconds they took. Each peer takes turns with the trainer, so that what
+// else the machine does meets both. The peers are in bench/peers. It comes after everything else:
+// it builds mlc and the trainers as a user does.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/alecthomas/kong"
+)
+
+// options is the command line.
+type options struct {
+	Only    []string `help:"Cases, instead of all: ${cases}." placeholder:"CASE"`
+	Peers   []string `help:"Peers, of those that are installed." default:"eager,compile,jax" enum:"eager,compile,jax"`
+	Rounds  int      `help:"Rounds of each case." default:"7"`
+	Quick   bool     `help:"One round of one step, and no page."`
+	Check   bool     `help:"Compare one step of each model with its peers', and time nothing."`
+	Threads int      `help:"Threads of every contestant." default:"${threads}"`
+	Python  string   `help:"Python that has what bench/peers/requirements.txt names." default:"python3"`
+	Out     string   `help:"Where the page goes, - for standard output. By default docs/performance.md after a whole run, else -." short:"o" placeholder:"FILE"`
+}
+
+func main() {
+	var o options
+	kong.Parse(&o, kong.Name("bench"), kong.Vars{"cases": caseNames(), "threads": fmt.Sprint(runtime.NumCPU())})
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := o.run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// roundLength is about how long a contestant is busy in a round.
+const roundLength = 3 * time.Second
+
+// run does what the command line says.
+func (o *options) run(ctx context.Context) error {
+	chosen, err := o.cases()
+	if err != nil {
+		return err
+	}
+	if o.Rounds < 1 || o.Threads < 1 {
+		return errors.New("--rounds and --threads start at 1")
+	}
+	if o.Quick && o.Check {
+		return errors.New("--quick compares nothing: it does not go with --check")
+	}
+	b, err := newBuilder(ctx)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	rounds, length := o.Rounds, roundLength
+	if o.Quick {
+		rounds, length = 1, 0
+	}
+	p := page{Date: time.Now(), Threads: o.Threads, Rounds: rounds, Quick: o.Quick, Cases: o.Only, Peers: o.installed(ctx)}
+	for _, c := range chosen {
+		s, err := o.section(ctx, b, c, p.Peers, rounds, length)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.Name, err)
+		}
+		p.Sections = append(p.Sections, s)
+	}
+	if o.Check {
+		return p.disagreement()
+	}
+	return o.write(b.root, p.String())
+}
+
+// cases are those that the command line asks for.
+func (o *options) cases() ([]benchCase, error) {
+	if len(o.Only) == 0 {
+		return cases, nil
+	}
+	var chosen []benchCase
+	for _, name := range o.Only {
+		i := slices.IndexFunc(cases, func(c benchCase) bool { return c.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no case %s: there are %s", name, caseNames())
+		}
+		chosen = append(chosen, cases[i])
+	}
+	return chosen, nil
+}
+
+// whole is true of a run that is worth a page of the documentation.
+func (o *options) whole() bool {
+	return len(o.Only) == 0 && !o.Quick && len(o.Peers) == len(libraries)
+}
+
+// section measures a case.
+func (o *options) section(ctx context.Context, b *builder, c benchCase, peers []peer, rounds int, length time.Duration) (section, error) {
+	s := section{Case: c}
+	if !o.Quick {
+		var err error
+		if s.Agreements, err = o.agreements(ctx, b, c, peers); err != nil || o.Check {
+			return s, err
+		}
+	}
+	t, err := b.build(ctx, c, nil)
+	if err != nil {
+		return s, err
+	}
+	s.Info = t.info
+	problem, err := b.problem(t, 0, batches)
+	if err != nil {
+		return s, err
+	}
+	var others []contestant
+	for _, p := range peers {
+		if p.Missing == "" {
+			others = append(others, p.contestant(o.Python, b.root, problem, o.Threads))
+		}
+	}
+	logf("%s: %s", c.Name, c.Title)
+	if s.Results = duels(ctx, t.contestant(o.Threads), others, rounds, length); ctx.Err() != nil {
+		return s, ctx.Err()
+	}
+	if c.Kernels && !o.Quick {
+		s.Kernels = t.kernels(ctx, o.Threads)
+	}
+	return s, nil
+}
+
+// write puts the page where it belongs.
+func (o *options) write(root, text string) error {
+	path := o.Out
+	if path == "" && o.whole() {
+		path = root + "/docs/performance.md"
+	}
+	if path == "" || path == "-" {
+		_, err := fmt.Print(text)
+		return err
+	}
+	return os.WriteFile(path, []byte(text), 0o644)
+}
+
+// logf tells the person who waits.
+func logf(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A page is docs/performance.md.
+type page struct {
+	Date     time.Time
+	Threads  int
+	Rounds   int
+	Quick    bool     // rounds are of one step
+	Cases    []string // if not all
+	Peers    []peer
+	Sections []section
+}
+
+// A section is what was measured of a case.
+type section struct {
+	Case       benchCase
+	Info       info
+	Agreements []agreement
+	Results    []result
+	Kernels    string // the trainer's own table
+}
+
+// disagreement is an error if a peer is another model, or none was compared.
+func (p *page) disagreement() error {
+	var errs []error
+	compared := false
+	for _, s := range p.Sections {
+		for _, a := range s.Agreements {
+			compared = true
+			if err := a.err(); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", s.Case.Name, err))
+			}
+		}
+	}
+	if !compared {
+		return errors.New("no peer was compared: install what bench/peers/requirements.txt names, and ask for eager or jax")
+	}
+	return errors.Join(errs...)
+}
+
+const preface = `# Performance
+
+Written by [bench](../bench), never by hand.
+
+A training step of compiled trainers beside the same models in PyTorch and JAX: forward, loss, backward and Adam, in
+float32. Every contestant is a process that has warmed up; each peer takes turns with mlc, each of the two busy for
+about three seconds a round. Seconds are medians of the rounds. A ratio is the median, over the rounds, of the peer's
+seconds by those of mlc: above 1, mlc is faster. Spread is the range of the rounds by their median, start what passes
+until the first step after warming up is done (compilation by the peer included; that of mlc is done before), memory
+the most that was resident. mlc also draws its problems in that time, the peers have theirs in memory.
+`
+
+// String is the page in Markdown.
+func (p *page) String() string {
+	var b strings.Builder
+	b.WriteString(preface)
+	fmt.Fprintf(&b, "\n- %s, `%s`\n", p.Date.Format(time.DateOnly), p.command())
+	if len(p.Sections) > 0 {
+		i := p.Sections[0].Info
+		fmt.Fprintf(&b, "- mlc %s; %s\n", i.Version, strings.Join(i.Devices, "; "))
+	}
+	for _, r := range p.Peers {
+		fmt.Fprintf(&b, "- %s\n", cmp.Or(prefixed(r.Title+" left out: ", r.Missing), r.Title))
+	}
+	p.summary(&b)
+	for _, s := range p.Sections {
+		s.write(&b)
+	}
+	return b.String()
+}
+
+// command makes such a page, on any machine.
+func (p *page) command() string {
+	c := fmt.Sprintf("go run ./bench --threads %d --rounds %d", p.Threads, p.Rounds)
+	if p.Quick {
+		c += " --quick"
+	}
+	if len(p.Cases) > 0 {
+		c += " --only " + strings.Join(p.Cases, ",")
+	}
+	return c
+}
+
+// prefixed is prefix and text, or nothing if there is no text.
+func prefixed(prefix, text string) string {
+	if text == "" {
+		return ""
+	}
+	return prefix + text
+}
+
+// summary is a table of ratios, a case a row.
+func (p *page) summary(b *strings.Builder) {
+	head := []string{"case", "mlc, s a step"}
+	for _, r := range p.Peers {
+		if r.Missing == "" {
+			head = append(head, r.Title)
+		}
+	}
+	var lines [][]string
+	for _, s := range p.Sections {
+		line := []string{s.Case.Name}
+		for i, r := range s.Results {
+			if i == 0 {
+				line = append(line, seconds(r))
+			} else {
+				line = append(line, ratio(r))
+			}
+		}
+		lines = append(lines, line)
+	}
+	b.WriteString("\n")
+	table(b, head, lines)
+}
+
+// write adds a case.
+func (s *section) write(b *strings.Builder) {
+	fmt.Fprintf(b, "\n## %s: %s\n\n`%s`", s.Case.Name, s.Case.Title, s.Case.Spec)
+	for _, set := range s.Case.Set {
+		fmt.Fprintf(b, " with `--set '%s'`", set)
+	}
+	fmt.Fprintf(b, ", %d parameters everywhere.\n\n", s.Info.Params)
+	var lines [][]string
+	for _, r := range s.Results {
+		lines = append(lines, []string{r.Title, seconds(r), ratio(r), spread(r), fmt.Sprintf("%.1f s", r.Start.Seconds()),
+			memory(r)})
+		if r.Err != nil {
+			lines[len(lines)-1] = []string{r.Title, "failed", "", "", "", ""}
+		}
+	}
+	table(b, []string{"", "s a step", "ratio", "spread", "start", "memory"}, lines)
+	for _, r := range s.Results {
+		if r.Err != nil {
+			fmt.Fprintf(b, "\n%s failed: %v\n", r.Title, r.Err)
+		}
+	}
+	s.agreed(b)
+	if s.Kernels != "" {
+		fmt.Fprintf(b, "\nIts kernels, by `NAME bench`:\n\n```\n%s\n```\n", strings.TrimSpace(s.Kernels))
+	}
+}
+
+// agreed adds how equal the models are.
+func (s *section) agreed(b *strings.Builder) {
+	for _, a := range s.Agreements {
+		if err := a.err(); err != nil {
+			fmt.Fprintf(b, "\n**%v**\n", err)
+			continue
+		}
+		fmt.Fprintf(b, "\nOne step of %s on 8 problems from equal parameters, without dropout: loss %.0e, gradient %.0e, step %.0e apart.\n",
+			a.Title, a.Loss, a.Gradient, a.Step)
+	}
+}
+
+func seconds(r result) string {
+	if r.Err != nil || len(r.Seconds) == 0 {
+		return "failed"
+	}
+	return fmt.Sprintf("%.3g", median(r.Seconds))
+}
+
+// ratio is how many times as long as ours a result is, round by round.
+func ratio(r result) string {
+	if r.Err != nil || len(r.Seconds) == 0 || len(r.Base) != len(r.Seconds) {
+		return "–"
+	}
+	all := make([]float64, len(r.Seconds))
+	for i := range all {
+		all[i] = r.Seconds[i] / r.Base[i]
+	}
+	return fmt.Sprintf("%.2f", median(all))
+}
+
+func spread(r result) string {
+	if r.Err != nil || len(r.Seconds) == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.0f %%", 100*(slices.Max(r.Seconds)-slices.Min(r.Seconds))/median(r.Seconds))
+}
+
+func memory(r result) string {
+	if r.Peak == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.0f MiB", float64(r.Peak)/(1<<20))
+}
+
+// table writes lines in Markdown.
+func table(b *strings.Builder, head []string, lines [][]string) {
+	fmt.Fprintf(b, "| %s |\n|%s\n", strings.Join(head, " | "), strings.Repeat("---|", len(head)))
+	for _, line := range lines {
+		fmt.Fprintf(b, "| %s |\n", strings.Join(line, " | "))
+	}
+}

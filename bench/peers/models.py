@@ -1,0 +1,226 @@
+"""The models of the bench's cases, as far as PyTorch and JAX share them: settings
+from a problem file, masks, positions, parameters and checkpoints.
+
+A problem file is JSON that the bench writes: the settings of a resolved spec, the
+names and shapes of the compiled program's parameters, and batches of tokens.
+
+Parameters are named and laid out as in checkpoints, matrices [in, out]. The peers
+hold them packed: projections of the same input are one matrix, as their users
+write it.
+"""
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable
+
+import numpy as np
+
+Arrays = dict[str, np.ndarray]
+
+FIRE_HIDDEN, FIRE_THRESHOLD, FIRE_SCALE = 32, 512, 0.1
+
+# Of a layer: what is packed, and of what.
+PACKS = {"self.qkv": ("self.q", "self.k", "self.v"), "cross.kv": ("cross.k", "cross.v")}
+
+
+def causal(i, j):
+    return j <= i
+
+
+def window(i, j):
+    return (j <= i) & (i - j <= 1)
+
+
+def successor_cross(i, j, keys):
+    return (0 <= keys - 1 - i - j) & (keys - 1 - i - j <= 1)
+
+
+def addition_cross(i, j, keys):
+    """Two tokens a place, and one place to either side."""
+    last = keys - 2 - 2 * i
+    return (last - 2 <= j) & (j <= last + 1)
+
+
+@dataclass
+class Kind:
+    """What only the specs say in words of their own: masks, positions, bias."""
+
+    self_mask: Callable
+    cross_mask: Callable | None  # None: open
+    period: int  # of the positions; 0: none
+    fire: bool
+
+
+KINDS = {
+    "abs": Kind(window, addition_cross, 3, False),
+    "successor": Kind(window, successor_cross, 3, False),
+    "fire": Kind(causal, None, 0, True),
+}
+
+
+@dataclass
+class Batch:
+    source: np.ndarray  # [B, S] tokens
+    target: np.ndarray  # [B, T]
+    labels: np.ndarray  # [B, T]
+
+
+@dataclass
+class Model:
+    kind: Kind
+    width: int
+    heads: int
+    hidden: int
+    layers: int
+    vocab: int
+    dropout: float
+    adam: dict[str, float]  # lr, beta1, beta2, eps
+    batches: list[Batch]
+
+    @property
+    def rows(self) -> int:
+        return self.batches[0].target.shape[1]
+
+    @property
+    def keys(self) -> int:
+        return self.batches[0].source.shape[1]
+
+    def masks(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """Of self attention [T, T] and of cross attention [T, S]: true where open."""
+        i = np.arange(self.rows)[:, None]
+        own = self.kind.self_mask(i, np.arange(self.rows))
+        if self.kind.cross_mask is None:
+            return own, None
+        return own, self.kind.cross_mask(i, np.arange(self.keys), self.keys)
+
+    def positions(self, n: int) -> np.ndarray:
+        """Sinusoidal [n, width] (Vaswani et al. 2017, section 3.5)."""
+        p = np.arange(n)
+        if self.kind.period:
+            p = p % self.kind.period
+        angle = p[:, None] * 10000.0 ** (-np.arange(0, self.width, 2) / self.width)
+        return np.stack([np.sin(angle), np.cos(angle)], -1).reshape(n, self.width).astype(np.float32)
+
+    def fire_inputs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Distance [T, T] and query position [T, 1]; what is closed has distance 0."""
+        i = np.arange(self.rows)[:, None]
+        return np.maximum(i - np.arange(self.rows), 0).astype(np.float32), i.astype(np.float32)
+
+
+def read(path: str) -> Model:
+    """The model of a problem file, whose parameters must be those of the program."""
+    text = json.loads(Path(path).read_text())
+    batches = [Batch(*(np.array(b[k], np.int32) for k in ("source", "target", "labels"))) for b in text["batches"]]
+    names = ("width", "heads", "hidden", "layers", "vocab", "dropout", "adam")
+    model = Model(KINDS[text["kind"]], batches=batches, **{name: text[name] for name in names})
+    theirs = {name: tuple(shape) for name, shape in text["tensors"].items()}
+    if theirs != shapes(model):
+        different = sorted(theirs.items() ^ shapes(model).items())
+        raise SystemExit(f"the compiled program has other parameters: {different}")
+    return model
+
+
+def shapes(m: Model) -> dict[str, tuple[int, ...]]:
+    def linear(name, n_in, n_out):
+        return {f"{name}.w": (n_in, n_out), f"{name}.b": (n_out,)}
+
+    def norm(name):
+        return {f"{name}.gamma": (m.width,), f"{name}.beta": (m.width,)}
+
+    def attention(name):
+        ps = {}
+        for part in "qkvo":
+            ps |= linear(f"{name}.{part}", m.width, m.width)
+        return ps | norm(f"{name}.norm")
+
+    fire = {
+        "self.fire.w1": (FIRE_HIDDEN,), "self.fire.b1": (FIRE_HIDDEN,),
+        "self.fire.w2": (m.heads, FIRE_HIDDEN), "self.fire.b2": (m.heads,),
+        "self.fire.scale": (), "self.fire.reach": (),
+    } if m.kind.fire else {}
+    layer = attention("self") | fire | attention("cross")
+    layer |= linear("ffn.in", m.width, m.hidden) | linear("ffn.out", m.hidden, m.width) | norm("ffn.norm")
+    every = {"embed.token": (m.vocab, m.width)}
+    every |= {f"decoder.{l}.{name}": shape for l in range(m.layers) for name, shape in layer.items()}
+    return every | {f"head.{name}": shape for name, shape in (norm("norm") | linear("out", m.width, m.vocab)).items()}
+
+
+def initial(m: Model) -> Arrays:
+    """Xavier, near enough: values do not matter to the time of a step."""
+    rng = np.random.default_rng(0)
+
+    def draw(name, shape):
+        if name.endswith((".gamma", ".reach")):
+            return np.ones(shape, np.float32)
+        if name.endswith(".scale"):
+            return np.full(shape, FIRE_SCALE, np.float32)
+        if len(shape) < 2 and not name.endswith(".w1"):
+            return np.zeros(shape, np.float32)
+        limit = math.sqrt(6 / max(sum(shape), 1))
+        return rng.uniform(-limit, limit, shape).astype(np.float32)
+
+    return {name: draw(name, shape) for name, shape in shapes(m).items()}
+
+
+def pack(p: Arrays) -> Arrays:
+    packed = {}
+    for name, x in p.items():
+        for whole, parts in PACKS.items():
+            first, *rest = (f".{part}." for part in parts)
+            if any(part in name for part in rest):
+                break
+            if first in name:
+                xs = [p[name.replace(first, f".{part}.")] for part in parts]
+                packed[name.replace(first, f".{whole}.")] = np.concatenate(xs, -1)
+                break
+        else:
+            packed[name] = x
+    return packed
+
+
+def unpack(packed: Arrays) -> Arrays:
+    p = {}
+    for name, x in packed.items():
+        for whole, parts in PACKS.items():
+            if f".{whole}." in name:
+                for part, piece in zip(parts, np.split(x, len(parts), -1)):
+                    p[name.replace(f".{whole}.", f".{part}.")] = piece
+                break
+        else:
+            p[name] = x
+    return p
+
+
+@dataclass
+class State:
+    """Of training, between two steps."""
+
+    step: int  # steps done
+    params: Arrays
+    moment1: Arrays
+    moment2: Arrays
+
+
+def start(m: Model) -> State:
+    p = initial(m)
+    zeros = {name: np.zeros_like(x) for name, x in p.items()}
+    return State(0, p, zeros, {name: x.copy() for name, x in zeros.items()})
+
+
+def checkpoint(path: str) -> State:
+    """Reads a program's checkpoint, which is a safetensors file."""
+    data = Path(path).read_bytes()
+    body = 8 + int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:body])
+    state = State(int(header.pop("__metadata__")["step"]), {}, {}, {})
+    for name, entry in header.items():
+        lo, hi = entry["data_offsets"]
+        x = np.frombuffer(data[body + lo:body + hi], np.float32).reshape(entry["shape"])
+        group, _, rest = name.partition(".")
+        if group in ("moment1", "moment2"):
+            getattr(state, group)[rest] = x
+        else:
+            state.params[name] = x
+    return state

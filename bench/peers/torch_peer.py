@@ -1,0 +1,160 @@
+"""The models in PyTorch, eager or compiled."""
+
+import math
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+import models
+from models import Model, State
+
+
+class Fire(nn.Module):
+    """Li et al. 2024 (arXiv:2310.04418), section 3."""
+
+    def __init__(self, m: Model):
+        super().__init__()
+        self.w1, self.b1 = (nn.Parameter(torch.empty(models.FIRE_HIDDEN)) for _ in range(2))
+        self.w2 = nn.Parameter(torch.empty(m.heads, models.FIRE_HIDDEN))
+        self.b2 = nn.Parameter(torch.empty(m.heads))
+        self.scale, self.reach = (nn.Parameter(torch.empty(())) for _ in range(2))
+        distance, query = (torch.from_numpy(x) for x in m.fire_inputs())
+        self.register_buffer("distance", distance, persistent=False)
+        self.register_buffer("query", query, persistent=False)
+
+    def forward(self) -> torch.Tensor:
+        """[H, T, T]"""
+        far = torch.maximum(self.query, (models.FIRE_THRESHOLD * self.reach).abs())
+        z = torch.log((self.scale * self.distance).abs() + 1) / (torch.log((self.scale * far).abs() + 1) + 1e-6)
+        hidden = torch.relu(z[..., None] * self.w1 + self.b1)
+        return F.linear(hidden, self.w2, self.b2).permute(2, 0, 1)
+
+
+class Attention(nn.Module):
+    """A residual sub-layer. Without keys it is self attention."""
+
+    def __init__(self, m: Model, own: bool, mask: torch.Tensor | None):
+        super().__init__()
+        self.heads, self.dropout, self.own = m.heads, m.dropout, own
+        if own:
+            self.qkv = nn.Linear(m.width, 3 * m.width)
+        else:
+            self.q, self.kv = nn.Linear(m.width, m.width), nn.Linear(m.width, 2 * m.width)
+        self.o = nn.Linear(m.width, m.width)
+        self.norm = nn.LayerNorm(m.width)
+        self.fire = Fire(m) if own and m.kind.fire else None
+        self.register_buffer("mask", mask, persistent=False)
+
+    def split(self, x: torch.Tensor, n: int) -> torch.Tensor:
+        """[B, T, n D] -> n of [B, H, T, D / H]"""
+        return x.unflatten(-1, (n, self.heads, -1)).permute(2, 0, 3, 1, 4)
+
+    def forward(self, x: torch.Tensor, memory: torch.Tensor) -> torch.Tensor:
+        if self.own:
+            q, k, v = self.split(self.qkv(x), 3)
+        else:
+            (q,), (k, v) = self.split(self.q(x), 1), self.split(self.kv(memory), 2)
+        mask = self.mask
+        if self.fire is not None:
+            mask = self.fire().masked_fill(~mask, -math.inf)[None]
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=self.dropout)
+        y = self.o(y.transpose(1, 2).flatten(2))
+        return self.norm(x + F.dropout(y, self.dropout))
+
+
+class FeedForward(nn.Module):
+    def __init__(self, m: Model):
+        super().__init__()
+        self.dropout = m.dropout
+        self.add_module("in", nn.Linear(m.width, m.hidden))
+        self.out = nn.Linear(m.hidden, m.width)
+        self.norm = nn.LayerNorm(m.width)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        h = F.dropout(torch.relu(getattr(self, "in")(x)), self.dropout)
+        return self.norm(x + F.dropout(self.out(h), self.dropout))
+
+
+class Seq2Seq(nn.Module):
+    """An identity encoder and a decoder with norms behind (Duan, Shi and Xu 2023,
+    arXiv:2310.11984, section 4)."""
+
+    def __init__(self, m: Model):
+        super().__init__()
+        self.dropout, self.scale = m.dropout, math.sqrt(m.width)
+        own, cross = (None if x is None else torch.from_numpy(x) for x in m.masks())
+        self.embed = nn.ModuleDict({"token": nn.Embedding(m.vocab, m.width)})
+        self.decoder = nn.ModuleList(
+            nn.ModuleDict({"self": Attention(m, True, own), "cross": Attention(m, False, cross), "ffn": FeedForward(m)})
+            for _ in range(m.layers))
+        self.head = nn.ModuleDict({"norm": nn.LayerNorm(m.width), "out": nn.Linear(m.width, m.vocab)})
+        self.register_buffer("positions", torch.from_numpy(m.positions(max(m.rows, m.keys))), persistent=False)
+
+    def embedded(self, tokens: torch.Tensor) -> torch.Tensor:
+        x = self.embed["token"](tokens) * self.scale + self.positions[:tokens.shape[1]]
+        return F.dropout(x, self.dropout)
+
+    def forward(self, source: torch.Tensor, target: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        memory, x = self.embedded(source), self.embedded(target)
+        for layer in self.decoder:
+            x = layer["cross"](layer["self"](x, memory), memory)
+            x = layer["ffn"](x)
+        logits = self.head["out"](self.head["norm"](x))
+        return F.cross_entropy(logits.flatten(0, 1), labels.flatten())
+
+
+# What ends a name in a checkpoint, and there.
+ENDS = {".w": ".weight", ".b": ".bias", ".gamma": ".weight", ".beta": ".bias", ".token": ".token.weight"}
+
+
+class Peer:
+    def __init__(self, m: Model, state: State, compiled: bool):
+        self.module = Seq2Seq(m)
+        self.params = dict(self.module.named_parameters())
+        adam = m.adam
+        self.optimizer = torch.optim.Adam(self.params.values(), lr=adam["lr"], betas=(adam["beta1"], adam["beta2"]),
+                                          eps=adam["eps"], fused=True)
+        self.load(state)
+        self.loss = torch.compile(self.module) if compiled else self.module
+        self.batches = [[torch.from_numpy(x).long() for x in (b.source, b.target, b.labels)] for b in m.batches]
+        self.done = 0
+
+    def load(self, state: State) -> None:
+        self.names = {}
+        groups = [models.pack(x) for x in (state.params, state.moment1, state.moment2)]
+        for name in groups[0]:
+            end = next((end for end in ENDS if name.endswith(end)), "")
+            self.names[name] = name.removesuffix(end) + ENDS.get(end, "")
+            values = [torch.tensor(g[name].T if end == ".w" else g[name]) for g in groups]
+            p = self.params[self.names[name]]
+            with torch.no_grad():
+                p.copy_(values[0])
+            self.optimizer.state[p] = {"step": torch.tensor(float(state.step)), "exp_avg": values[1].contiguous(),
+                                       "exp_avg_sq": values[2].contiguous()}
+        if len(self.names) != len(self.params):
+            raise SystemExit("BUG: the module has other parameters than the model")
+
+    def arrays(self, of) -> models.Arrays:
+        """Named as in checkpoints, of each parameter what of gives."""
+        packed = {}
+        for name, theirs in self.names.items():
+            x = of(self.params[theirs]).detach().numpy()
+            packed[name] = x.T if name.endswith(".w") else x
+        return {name: np.array(x) for name, x in models.unpack(packed).items()}
+
+    def run(self, steps: int) -> float:
+        """Trains, and returns the last step's loss."""
+        for _ in range(steps):
+            loss = self.loss(*self.batches[self.done % len(self.batches)])
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+            self.done += 1
+        return loss.item()
+
+    def state(self) -> State:
+        of = self.optimizer.state
+        return State(0, self.arrays(lambda p: p), self.arrays(lambda p: of[p]["exp_avg"]),
+                     self.arrays(lambda p: of[p]["exp_avg_sq"]))

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/arithlang/mlc/compiler/check"
+)
+
+// A builder makes trainers with the mlc of this checkout.
+type builder struct {
+	root string // of the module
+	temp string
+	mlc  string
+}
+
+func newBuilder(ctx context.Context) (*builder, error) {
+	root, err := output(ctx, "", "go", "list", "-m", "-f", "{{.Dir}}")
+	if err != nil {
+		return nil, err
+	}
+	temp, err := os.MkdirTemp("", "bench-")
+	if err != nil {
+		return nil, err
+	}
+	b := &builder{root: strings.TrimSpace(string(root)), temp: temp, mlc: filepath.Join(temp, "mlc")}
+	if _, err := output(ctx, b.root, "go", "build", "-o", b.mlc, "."); err != nil {
+		b.close()
+		return nil, err
+	}
+	return b, nil
+}
+
+func (b *builder) close() { os.RemoveAll(b.temp) }
+
+// A trainer is a compiled spec.
+type trainer struct {
+	benchCase
+	spec   *check.Spec
+	binary string
+	info   info
+}
+
+// info is what the verb info says of a trainer.
+type info struct {
+	Name    string   `json:"name"`
+	Version string   `json:"mlc_version"`
+	Params  int      `json:"params"`
+	Devices []string `json:"devices"`
+	Tensors []struct {
+		Name  string `json:"name"`
+		Shape []int  `json:"shape"`
+	} `json:"tensors"`
+}
+
+// build compiles a case's spec with more settings than its own.
+func (b *builder) build(ctx context.Context, c benchCase, set []string) (*trainer, error) {
+	c.Set = append(c.Set[:len(c.Set):len(c.Set)], set...)
+	spec, err := c.resolve(b.root)
+	if err != nil {
+		return nil, err
+	}
+	args := []string{"build", "--json", c.Spec}
+	for _, s := range c.Set {
+		args = append(args, "--set", s)
+	}
+	out, err := output(ctx, b.root, b.mlc, args...)
+	if err != nil {
+		return nil, err
+	}
+	var made struct{ Binary string }
+	for line := range bytes.Lines(out) {
+		if err := json.Unmarshal(line, &made); err != nil {
+			return nil, fmt.Errorf("mlc build said %q: %w", line, err)
+		}
+	}
+	t := &trainer{benchCase: c, spec: spec, binary: filepath.Join(b.root, made.Binary)}
+	if out, err = output(ctx, b.root, t.binary, "info", "--json"); err != nil {
+		return nil, err
+	}
+	return t, json.Unmarshal(out, &t.info)
+}
+
+// resolve is a case's spec with all that it leaves to defaults.
+func (c benchCase) resolve(root string) (*check.Spec, error) {
+	read := func(path string) ([]byte, error) { return os.ReadFile(filepath.Join(root, path)) }
+	spec, found := check.Resolve(check.Options{Path: c.Spec, Read: read, Set: c.Set})
+	if found.HasErrors() {
+		var text strings.Builder
+		found.Text(&text, read, false)
+		return nil, fmt.Errorf("%s does not resolve:\n%s", c.Spec, text.String())
+	}
+	return spec, nil
+}
+
+func (t *trainer) contestant(threads int) contestant {
+	return contestant{ours, []string{t.binary, "bench", "--serve", "--threads", fmt.Sprint(threads)}}
+}
+
+// kernels is the trainer's own table of its kernels.
+func (t *trainer) kernels(ctx context.Context, threads int) string {
+	out, err := output(ctx, "", t.binary, "bench", "--threads", fmt.Sprint(threads))
+	if err != nil {
+		return err.Error()
+	}
+	return string(out)
+}
+
+// output runs a command and returns what it prints; what it complains of is in the
+// error.
+func output(ctx context.Context, dir, name string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	var complaint bytes.Buffer
+	cmd.Dir, cmd.Stderr = dir, &complaint
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: %s", filepath.Base(name), err, lastLines(complaint.String(), 10))
+	}
+	return out, nil
+}
+
+// lastLines is the end of a text.
+func lastLines(text string, n int) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(len(lines)-n, 0):], "\n")
+}
