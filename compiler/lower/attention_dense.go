@@ -124,6 +124,7 @@ func (d *dense) words(r *expr.Expr) string {
 	return d.draw(d.count, add(mul(row, ir.WholeBlocks(d.keys)), d.lo))
 }
 
+// forward computes the results of block m.
 func (d *dense) forward(m *expr.Expr) {
 	d.block(m)
 	d.scores()
@@ -138,6 +139,7 @@ func (d *dense) forward(m *expr.Expr) {
 	d.storeMatrix(d.v, "y", d.queries, d.height, o)
 }
 
+// backward computes the gradients of one head of one example, block by block.
 func (d *dense) backward(g *attentionGrad) {
 	g.begin()
 	d.loop("m", ceilDiv(d.rows, blockRows), func(m *expr.Expr) {

@@ -150,6 +150,7 @@ func (a *narrow) words(n *expr.Expr) string {
 	return a.draw(a.rows, mul(column, ir.WholeBlocks(a.rows)))
 }
 
+// forward computes the results of all queries of a cell.
 func (a *narrow) forward() {
 	a.queries(a.scores)
 	norm, p := a.softmax(), a.weights
@@ -171,6 +172,8 @@ func (a *narrow) weighted(weights string, t *expr.Expr, vectors []string) elemen
 	}
 }
 
+// backward computes the gradients of one head of one example; dk and dv are sums
+// in ascending order of the queries.
 func (a *narrow) backward(g *attentionGrad) {
 	dp := a.columns("ds")
 	a.queries(func(q *query) {

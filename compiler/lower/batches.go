@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/arithlang/mlc/compiler/ir"
 )
@@ -22,6 +23,9 @@ const (
 	// launchRows is how many target rows a launch has at least: with fewer, what a
 	// matrix product does once a launch shows.
 	launchRows = 96
+	// tableExamples is how many examples share a bias table, which is made and
+	// differentiated once a launch.
+	tableExamples = 8
 	// chunkRows is how many target rows make it cheap to clear the gradients of a
 	// chunk and to add them to the sum.
 	chunkRows = 1000
@@ -44,11 +48,21 @@ func Cut(e *Entry, batch, micro, source, target int) (Batches, error) {
 			return Batches{}, err
 		}
 		micro = 1
+		if tables(e) {
+			micro = min(tableExamples, chunk)
+		}
 		for 2*micro <= chunk && (2*micro*bytes <= cacheBytes || micro*target < launchRows) {
 			micro *= 2
 		}
 	}
 	return Batches{micro, ceil(chunk, micro) * micro}, nil
+}
+
+// tables reports whether an attention of the entry adds a bias table.
+func tables(e *Entry) bool {
+	return slices.ContainsFunc(e.Steps, func(s Step) bool {
+		return slices.ContainsFunc(s.Routine.Func.Values, func(v *ir.Value) bool { return v.Op == ir.BiasTable })
+	})
 }
 
 // widest is the most bytes of buffers that a launch touches.

@@ -9,20 +9,23 @@ import (
 // TestCut wants micro-batches that fit a cache, whole ones in a chunk, and some
 // chunks for several cores.
 func TestCut(t *testing.T) {
-	e := build(t, variants[0]).Entry("gradients")
+	plain, biased := build(t, variants[0]).Entry("gradients"), build(t, variants[3]).Entry("gradients")
 	for _, c := range []struct {
+		entry                        *lower.Entry
 		batch, micro, source, target int
 		want                         lower.Batches
 	}{
-		{512, 0, 125, 62, lower.Batches{Micro: 32, Chunk: 32}},
-		{512, 25, 125, 62, lower.Batches{Micro: 25, Chunk: 50}},
-		{512, 0, 4000, 4000, lower.Batches{Micro: 1, Chunk: 32}},
-		{4096, 0, 125, 62, lower.Batches{Micro: 32, Chunk: 256}},
-		{100, 0, 9, 8, lower.Batches{Micro: 16, Chunk: 32}},
-		{1, 0, 9, 8, lower.Batches{Micro: 1, Chunk: 1}},
-		{3, 3, 9, 8, lower.Batches{Micro: 3, Chunk: 3}},
+		{plain, 512, 0, 125, 62, lower.Batches{Micro: 32, Chunk: 32}},
+		{plain, 512, 25, 125, 62, lower.Batches{Micro: 25, Chunk: 50}},
+		{plain, 512, 0, 4000, 4000, lower.Batches{Micro: 1, Chunk: 32}},
+		{biased, 512, 0, 4000, 4000, lower.Batches{Micro: 8, Chunk: 32}},
+		{biased, 20, 0, 9, 8, lower.Batches{Micro: 5, Chunk: 5}},
+		{plain, 4096, 0, 125, 62, lower.Batches{Micro: 32, Chunk: 256}},
+		{plain, 100, 0, 9, 8, lower.Batches{Micro: 16, Chunk: 32}},
+		{plain, 1, 0, 9, 8, lower.Batches{Micro: 1, Chunk: 1}},
+		{plain, 3, 3, 9, 8, lower.Batches{Micro: 3, Chunk: 3}},
 	} {
-		got, err := lower.Cut(e, c.batch, c.micro, c.source, c.target)
+		got, err := lower.Cut(c.entry, c.batch, c.micro, c.source, c.target)
 		if err != nil || got != c.want {
 			t.Errorf("a batch of %d, micro %d, at %d and %d is cut as %v (%v), want %v", c.batch, c.micro, c.source, c.target, got, err, c.want)
 		}

@@ -42,7 +42,7 @@ func lowerBiasTableGrad(e *emitter) error {
 	for _, a := range e.group.Anchors {
 		result[a.Attr.Result] = a
 	}
-	g := &leafGrads{site: s, cells: map[string]string{}}
+	g := &leafGrads{site: s, cells: map[string]string{}, within: map[string]*expr.Expr{}}
 	g.declare(result)
 	dtable := e.in(v.Args[0], "dtable", sizes(d)...)
 	ds := e.load("ds", expr.F32, dtable, []*expr.Expr{s.rows, s.keys}, func(a []*expr.Expr) []*expr.Expr {
@@ -56,8 +56,9 @@ func lowerBiasTableGrad(e *emitter) error {
 // leafGrads are the gradients of a site's learned leaves, the part of one head.
 type leafGrads struct {
 	*site
-	sums  map[string]string // leaf tile -> tile of its gradient
-	cells map[string]string // what differs between cells -> tile [T J] of it
+	sums   map[string]string     // leaf tile -> tile of its gradient
+	cells  map[string]string     // what differs between cells -> tile [T J] of it
+	within map[string]*expr.Expr // tile of cells -> what it holds, over i, j and cell
 }
 
 // declare makes a tile for the gradient of each leaf that is a result.
@@ -89,10 +90,11 @@ func (g *leafGrads) sum(ds string) {
 	}
 	if len(whole) > 0 {
 		open := g.perCell(g.whereOpen(ivar("i"), ivar("j"), elem(ds, ivar("a1"), ivar("e"))))
+		bias := g.spill(g.bias)
 		for n, x := range whole {
-			slope := g.spill(expr.Diff(g.bias, x))
+			slope := g.spill(g.slope(bias, x))
 			name := fmt.Sprintf("sum%d", n)
-			g.emit(&kernel.Reduce{Name: name, Op: expr.Add, Axis: kernel.Axis{Var: "cell", Size: mul(g.rows, g.keys)}, Value: mul(open, slope)})
+			g.emit(&kernel.Reduce{Name: name, Op: expr.Add, Axis: g.all()[0], Value: mul(open, slope)})
 			g.set(g.sums[x.Name], add(elem(g.sums[x.Name], x.Args...), expr.NewVar(name, expr.F32)), x.Args...)
 		}
 	}
@@ -140,18 +142,53 @@ func (g *leafGrads) spill(x *expr.Expr) *expr.Expr {
 	})
 }
 
-// perCell computes an expression over i, j and cell at every cell, (a1, e) as row and
-// column, and returns the element of the result there.
+// slope is the derivative of e by x, also through the tiles that e reads: the
+// derivatives by those are tiles that all leaf elements share.
+func (g *leafGrads) slope(e, x *expr.Expr) *expr.Expr {
+	sum := expr.Diff(e, x)
+	for _, t := range expr.Elems(e) {
+		if g.within[t.Name] == nil {
+			continue
+		}
+		inner := g.slope(g.within[t.Name], x)
+		if inner.IsConst() && inner.F == 0 {
+			continue
+		}
+		outer := expr.Diff(e, t)
+		if outer.Op != expr.Elem && uses(outer, "cell") {
+			outer = g.perCell(outer)
+		}
+		if part := mul(outer, inner); sum.IsConst() && sum.F == 0 {
+			sum = part
+		} else {
+			sum = add(sum, part)
+		}
+	}
+	return sum
+}
+
+// perCell computes an expression over i, j and cell at every cell, (a1, e) as row
+// and column, and returns the element of the result there.
 func (g *leafGrads) perCell(x *expr.Expr) *expr.Expr {
-	as, vs := axes([]*expr.Expr{g.rows, g.keys})
-	flat := add(mul(vs[0], g.keys), vs[1])
-	x = expr.Simplify(expr.Subst(x, map[string]*expr.Expr{"i": add(ivar("P"), vs[0]), "j": vs[1], "cell": flat}))
 	key := x.String()
 	if g.cells[key] == "" {
-		g.cells[key] = g.tile("cells", expr.F32, mul(g.rows, g.keys))
-		g.emit(&kernel.Map{Dst: g.cells[key], At: []*expr.Expr{flat}, Axes: as, Value: x})
+		t := g.tile("cells", expr.F32, mul(g.rows, g.keys))
+		g.cells[key], g.within[t] = t, x
+		as, vs := axes([]*expr.Expr{g.rows, g.keys})
+		at := add(mul(vs[0], g.keys), vs[1])
+		if ir.OverCells(x) || uses(x, "a1") {
+			x = expr.Simplify(expr.Subst(x, map[string]*expr.Expr{"i": add(ivar("P"), vs[0]), "j": vs[1], "cell": at}))
+		} else {
+			as, at = g.all(), ivar("cell")
+		}
+		g.emit(&kernel.Map{Dst: t, At: []*expr.Expr{at}, Axes: as, Value: x})
 	}
 	return elem(g.cells[key], ivar("cell"))
+}
+
+// all is the axis of all cells.
+func (g *leafGrads) all() []kernel.Axis {
+	return []kernel.Axis{{Var: "cell", Size: mul(g.rows, g.keys)}}
 }
 
 // uses reports whether a variable occurs in an expression.

@@ -72,12 +72,12 @@ func isStride(e *expr.Expr) bool {
 
 // Depends says whether a variable occurs in an expression.
 func Depends(e *expr.Expr, v string) bool {
-	for _, x := range expr.Vars(e) {
-		if x.Name == v {
-			return true
-		}
+	if len(e.Args) == 0 {
+		return e.Op == expr.Var && e.Name == v
 	}
-	return false
+	found := false
+	expr.Walk(e, func(x *expr.Expr) { found = found || x.Op == expr.Var && x.Name == v })
+	return found
 }
 
 // IsInt says whether an expression is the constant n.

@@ -13,12 +13,13 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 
+	"github.com/arithlang/mlc/codegen/cpu/flat"
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
 // The frame has slots of 8 bytes for integers and of 64 for vectors.
 const (
-	intBytes = 1 << 11
+	intBytes = 1 << 12
 	slotInt  = 8
 	slotVec  = 64
 )
@@ -46,8 +47,22 @@ type fn struct {
 	err    error // the first reason why the leaf cannot be compiled
 }
 
-// compile writes the function of a leaf for an instruction set.
-func compile(l *Leaf, s *isa, p *pool) (*ir.Function, error) {
+// compile writes the functions of a leaf, one for each instruction set.
+func compile(l *Leaf, p *pool) ([]*ir.Function, error) {
+	body := (&hoister{}).nodes(l.Body)
+	var out []*ir.Function
+	for _, s := range []*isa{avx512, avx2} {
+		f, err := compileFor(l, body, s, p)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// compileFor writes the function of a leaf for an instruction set.
+func compileFor(l *Leaf, body []flat.Node, s *isa, p *pool) (*ir.Function, error) {
 	f := &fn{
 		isa: s, pool: p, leaf: l,
 		out:    ir.NewFunction(l.Name + s.name),
@@ -61,7 +76,7 @@ func compile(l *Leaf, s *isa, p *pool) (*ir.Function, error) {
 	f.out.AddPragma("noescape")
 	f.parameters()
 	f.randomKeys()
-	f.body((&hoister{}).nodes(l.Body))
+	f.body(body)
 	f.op("VZEROUPPER")
 	f.op("RET")
 	return f.out, f.err

@@ -1,6 +1,8 @@
 package vector
 
 import (
+	"slices"
+
 	"github.com/arithlang/mlc/codegen/cpu/flat"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
@@ -21,6 +23,7 @@ type group struct {
 type member struct {
 	dst, value *expr.Expr
 	reduce     *flat.Reduce
+	elems      []*expr.Expr // of the value
 }
 
 // window is how many statements gather looks at.
@@ -147,6 +150,7 @@ func (f *fn) take(g *group, n flat.Node) bool {
 		g.folds -= f.partialRegs(m.reduce)
 		return false
 	}
+	m.elems = expr.Elems(m.value)
 	for _, other := range g.members {
 		if !g.independent(other, m) {
 			return false
@@ -184,10 +188,10 @@ func (g *group) independent(before, m member) bool {
 	if before.reduce != nil && (mentions(m.value, before.reduce.Name) || m.dst != nil && mentions(m.dst, before.reduce.Name)) {
 		return false
 	}
-	if before.dst != nil && !g.apart(before.dst, append(expr.Elems(m.value), m.places()...)) {
+	if before.dst != nil && !g.apart(before.dst, append(slices.Clip(m.elems), m.places()...)) {
 		return false
 	}
-	return m.dst == nil || g.serial || g.apart(m.dst, expr.Elems(before.value))
+	return m.dst == nil || g.serial || g.apart(m.dst, before.elems)
 }
 
 func (m member) places() []*expr.Expr {

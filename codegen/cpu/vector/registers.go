@@ -3,6 +3,8 @@ package vector
 import (
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/arithlang/mlc/compiler/expr"
 )
 
 // The state of a value while a body is written.
@@ -113,8 +115,7 @@ func (b *block) evict(v *value) {
 	r := b.register(v)
 	if v.spill < 0 && !b.loads(v) && len(v.uses) > 0 {
 		if b.inMask(v) {
-			v.spill = b.f.ints
-			b.f.ints += slotInt
+			v.spill = b.f.slot(expr.Bool)
 			b.f.op("KMOVW", r, b.f.at(v.spill))
 		} else {
 			v.spill = b.f.vector()

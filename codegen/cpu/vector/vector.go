@@ -48,12 +48,8 @@ const FrameBytes = 1 << 14
 
 // Check says why a leaf cannot be compiled, nil if it can.
 func Check(l *Leaf) error {
-	for _, s := range []*isa{avx512, avx2} {
-		if _, err := compile(l, s, newPool()); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := compile(l, newPool())
+	return err
 }
 
 // Files prints the assembly of leaves, its declarations, and their stand-ins for
@@ -62,11 +58,11 @@ func Files(pkg, header string, ls []*Leaf) (asm, stubs, other []byte, err error)
 	file, p := ir.NewFile(), newPool()
 	file.Includes = []string{"textflag.h"}
 	for _, l := range ls {
-		for _, s := range []*isa{avx512, avx2} {
-			f, err := compile(l, s, p)
-			if err != nil {
-				return nil, nil, nil, fmt.Errorf("leaf %s: %w", l.Name, err)
-			}
+		fs, err := compile(l, p)
+		if err != nil {
+			return nil, nil, nil, fmt.Errorf("leaf %s: %w", l.Name, err)
+		}
+		for _, f := range fs {
 			file.AddSection(f)
 		}
 	}
