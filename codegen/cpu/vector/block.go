@@ -462,7 +462,7 @@ func (b *block) setPointers() {
 	f := b.f
 	var late []*pointer
 	for i, p := range b.pointers {
-		if i < len(pointerRegs) && p.rest.IsConst() {
+		if i < len(pointerRegs) && p.rest.IsConst() && p.rest.I < 1<<28 {
 			p.reg = pointerRegs[i]
 			f.sliceBase(p.slice, p.reg)
 			if p.rest.I != 0 {

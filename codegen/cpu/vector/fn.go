@@ -19,7 +19,7 @@ import (
 
 // The frame has slots of 8 bytes for integers and of 64 for vectors.
 const (
-	intBytes = 1 << 12
+	intBytes = 1 << 11
 	slotInt  = 8
 	slotVec  = 64
 )

@@ -213,8 +213,10 @@ func (b *block) fetchInto(v *value) {
 		f.op("VPXORD", r, r, r)
 	case v.kind == constant && v.bits == 0:
 		f.op("VPXOR", r, r, r)
-	case ok && suffix != "", v.kind == slotted && !v.wide && v.spill < 0:
-		f.op("VPBROADCASTD", orSlot(m, ok, f.at(v.off)), r)
+	case v.kind == slotted && !v.wide:
+		f.op("VPBROADCASTD", f.at(v.off), r)
+	case ok && suffix != "":
+		f.op("VPBROADCASTD", m, r)
 	case ok:
 		f.op("VMOVUPS", m, r)
 	case v.kind == load:
@@ -226,13 +228,6 @@ func (b *block) fetchInto(v *value) {
 	default:
 		panic("BUG: a value is read before it is computed")
 	}
-}
-
-func orSlot(m operand.Mem, ok bool, slot operand.Mem) operand.Mem {
-	if ok {
-		return m
-	}
-	return slot
 }
 
 // address computes the address of a cell.

@@ -224,10 +224,18 @@ func TestAgreesWithInterpreter(t *testing.T) {
 		}
 		ls, kept = append(ls, l), append(kept, k)
 	}
-	cmd := exec.Command("go", "test", ".")
-	cmd.Dir = write(t, ls, kept, buffers)
+	dir := write(t, ls, kept, buffers)
+	for _, args := range [][]string{{"vet", "."}, {"test", "."}} {
+		cmd := exec.Command("go", args...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	}
+	cmd := exec.Command("go", "vet", ".")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOARCH=arm64")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
+		t.Errorf("other processors: %v\n%s", err, out)
 	}
 }
 
