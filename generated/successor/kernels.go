@@ -15,342 +15,392 @@ var kernels = []cpu.Kernel{
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			map64(worker, env, worker.F32(args[0]))
 		},
+		Cost: map64Cost,
 	},
 	{
 		Name: "gather_64",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			gather64(worker, env, worker.I32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
+		Cost: gather64Cost,
 	},
 	{
 		Name: "map_64_v2",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			map64V2(worker, env, worker.F32(args[0]))
 		},
+		Cost: map64V2Cost,
 	},
 	{
 		Name: "gather_64_v2",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			gather64V2(worker, env, worker.I32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
+		Cost: gather64V2Cost,
 	},
 	{
 		Name: "linear_64x64",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			linear64x64(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
+		Cost: linear64x64Cost,
 	},
 	{
 		Name: "attention_64",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			attention64(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
+		Cost: attention64Cost,
 	},
 	{
 		Name: "linear_64x64_v2",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			linear64x64V2(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]))
 		},
+		Cost: linear64x64V2Cost,
 	},
 	{
 		Name: "norm_64",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			norm64(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
+		Cost: norm64Cost,
 	},
 	{
 		Name: "linear_64x64_v3",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			linear64x64V3(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
+		Cost: linear64x64V3Cost,
 	},
 	{
 		Name: "attention_64_v2",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			attention64V2(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
+		Cost: attention64V2Cost,
 	},
 	{
 		Name: "linear_64x64_v4",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			linear64x64V4(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]))
 		},
+		Cost: linear64x64V4Cost,
 	},
 	{
 		Name: "linear_64x256",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			linear64x256(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]))
+			linear64x256(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
+		Cost: linear64x256Cost,
 	},
 	{
 		Name: "linear_256x64",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			linear256x64(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]))
 		},
+		Cost: linear256x64Cost,
 	},
 	{
 		Name: "linear_64x17",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			linear64x17(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
+		Cost: linear64x17Cost,
 	},
 	{
 		Name: "cross_entropy",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			crossEntropy(worker, env, worker.F32(args[0]), worker.I32(args[1]), worker.F32(args[2]))
 		},
+		Cost: crossEntropyCost,
 	},
 	{
 		Name: "argmax",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			argmax(worker, env, worker.F32(args[0]), worker.I32(args[1]))
 		},
+		Cost: argmaxCost,
 	},
 	{
 		Name: "map",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			map2(worker, env, worker.F32(args[0]))
 		},
+		Cost: mapCost,
 	},
 	{
 		Name: "cross_entropy_grad_17",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			crossEntropyGrad17(worker, env, worker.F32(args[0]), worker.I32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
+		Cost: crossEntropyGrad17Cost,
 	},
 	{
 		Name: "sum_17",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			sum17(worker, env, worker.F32(args[0]), worker.F32(args[1]))
 		},
+		Cost: sum17Cost,
 	},
 	{
 		Name: "linear_17x64",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			linear17x64(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]))
 		},
+		Cost: linear17x64Cost,
 	},
 	{
 		Name: "outer_64x17",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			outer64x17(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]))
 		},
+		Cost: outer64x17Cost,
 	},
 	{
 		Name: "norm_grad_64",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			normGrad64(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
+		Cost: normGrad64Cost,
 	},
 	{
 		Name: "norm_grad_64_v2",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			normGrad64V2(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
+		Cost: normGrad64V2Cost,
 	},
 	{
 		Name: "norm_grad_64_v3",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			normGrad64V3(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]))
 		},
+		Cost: normGrad64V3Cost,
 	},
 	{
 		Name: "sum_64",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			sum64(worker, env, worker.F32(args[0]), worker.F32(args[1]))
 		},
+		Cost: sum64Cost,
 	},
 	{
 		Name: "linear_64x256_v2",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			linear64x256V2(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
-	},
-	{
-		Name: "map_256",
-		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			map256(worker, env, worker.F32(args[0]), worker.F32(args[1]))
-		},
+		Cost: linear64x256V2Cost,
 	},
 	{
 		Name: "outer_256x64",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			outer256x64(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]))
 		},
+		Cost: outer256x64Cost,
 	},
 	{
 		Name: "sum_256",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			sum256(worker, env, worker.F32(args[0]), worker.F32(args[1]))
 		},
+		Cost: sum256Cost,
 	},
 	{
 		Name: "linear_256x64_v2",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			linear256x64V2(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
+		Cost: linear256x64V2Cost,
 	},
 	{
 		Name: "outer_64x256",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			outer64x256(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]))
 		},
+		Cost: outer64x256Cost,
 	},
 	{
 		Name: "norm_grad_64_v4",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			normGrad64V4(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]))
 		},
+		Cost: normGrad64V4Cost,
 	},
 	{
 		Name: "linear_64x64_v5",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			linear64x64V5(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]))
 		},
+		Cost: linear64x64V5Cost,
 	},
 	{
 		Name: "outer_64x64",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			outer64x64(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]))
 		},
+		Cost: outer64x64Cost,
 	},
 	{
 		Name: "attention_grad_64",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			attentionGrad64(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]), worker.F32(args[5]), worker.F32(args[6]))
 		},
+		Cost: attentionGrad64Cost,
 	},
 	{
 		Name: "linear_64x64_v6",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			linear64x64V6(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
+		Cost: linear64x64V6Cost,
 	},
 	{
 		Name: "sum_64_v2",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			sum64V2(worker, env, worker.F32(args[0]), worker.F32(args[1]))
 		},
+		Cost: sum64V2Cost,
 	},
 	{
 		Name: "linear_64x64_v7",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			linear64x64V7(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]))
 		},
+		Cost: linear64x64V7Cost,
 	},
 	{
 		Name: "outer_64x64_v2",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			outer64x64V2(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]))
 		},
+		Cost: outer64x64V2Cost,
 	},
 	{
 		Name: "linear_64x64_v8",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			linear64x64V8(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
+		Cost: linear64x64V8Cost,
 	},
 	{
 		Name: "norm_grad_64_v5",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			normGrad64V5(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]))
 		},
+		Cost: normGrad64V5Cost,
 	},
 	{
 		Name: "attention_grad_64_v2",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			attentionGrad64V2(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]), worker.F32(args[5]), worker.F32(args[6]))
 		},
+		Cost: attentionGrad64V2Cost,
 	},
 	{
 		Name: "map_64_v3",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			map64V3(worker, env, worker.F32(args[0]), worker.F32(args[1]))
 		},
+		Cost: map64V3Cost,
 	},
 	{
 		Name: "scatter_17x64",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			scatter17x64(worker, env, worker.I32(args[0]), worker.F32(args[1]), worker.F32(args[2]))
 		},
+		Cost: scatter17x64Cost,
 	},
 	{
 		Name: "map_64_v4",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			map64V4(worker, env, worker.F32(args[0]), worker.F32(args[1]))
 		},
+		Cost: map64V4Cost,
 	},
 	{
 		Name: "scatter_17x64_v2",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			scatter17x64V2(worker, env, worker.I32(args[0]), worker.F32(args[1]), worker.F32(args[2]))
 		},
+		Cost: scatter17x64V2Cost,
 	},
 	{
 		Name: "gather_64_v3",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			gather64V3(worker, env, worker.I32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
+		Cost: gather64V3Cost,
 	},
 	{
 		Name: "gather_64_v4",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			gather64V4(worker, env, worker.I32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
+		Cost: gather64V4Cost,
 	},
 	{
 		Name: "attention_64_v3",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			attention64V3(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
+		Cost: attention64V3Cost,
 	},
 	{
 		Name: "linear_64x64_v9",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			linear64x64V9(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]))
 		},
+		Cost: linear64x64V9Cost,
 	},
 	{
 		Name: "attention_64_v4",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			attention64V4(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
+		Cost: attention64V4Cost,
 	},
 	{
 		Name: "linear_64x256_v3",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			linear64x256V3(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
+		Cost: linear64x256V3Cost,
 	},
 	{
 		Name: "linear_256x64_v3",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			linear256x64V3(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]))
 		},
+		Cost: linear256x64V3Cost,
 	},
 	{
 		Name: "append_64",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			append64(worker, env, worker.F32(args[0]), worker.F32(args[1]))
 		},
+		Cost: append64Cost,
 	},
 	{
 		Name: "attention_64_v5",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			attention64V5(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
+		Cost: attention64V5Cost,
 	},
 	{
 		Name: "sum",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			sum(worker, env, worker.F32(args[0]), worker.F32(args[1]))
 		},
+		Cost: sumCost,
 	},
 	{
 		Name: "map_v2",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			mapV2(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
+		Cost: mapV2Cost,
 	},
 }
 
@@ -358,13 +408,31 @@ var kernels = []cpu.Kernel{
 // y[S, 64].
 func map64(worker *cpu.Worker, env *device.Env, y []float32) {
 	S := env.S
-	for r := range S {
-		yRow := y[r*64:][:64]
-		t := float32(r % 3)
-		for e := range 64 {
-			t2 := e % 2
-			t3 := float32(t * cpu.Exp(float32(float32(e-t2)*-0.14391157)))
-			yRow[e] = cpu.Where(t2 == 0, cpu.Sin(t3), cpu.Cos(t3))
+	isa := worker.ISA()
+	y = y[:S*64]
+	if S == 0 {
+		isa = cpu.Go
+	}
+	switch isa {
+	case cpu.AVX512:
+		for rFrom := 0; rFrom < S; rFrom += 256 {
+			rTo := min(rFrom+256, S)
+			map64Leaf1AVX512(worker.Frame(), &y[0], rFrom, rTo)
+		}
+	case cpu.AVX2:
+		for rFrom := 0; rFrom < S; rFrom += 256 {
+			rTo := min(rFrom+256, S)
+			map64Leaf1AVX2(worker.Frame(), &y[0], rFrom, rTo)
+		}
+	default:
+		for r := range S {
+			yRow := y[r*64:][:64]
+			t := float32(r % 3)
+			for e := range 64 {
+				t2 := e % 2
+				t3 := float32(t * cpu.Exp(float32(float32(e-t2)*-0.14391157)))
+				yRow[e] = cpu.Where(t2 == 0, cpu.Sin(t3), cpu.Cos(t3))
+			}
 		}
 	}
 }
@@ -372,18 +440,30 @@ func map64(worker *cpu.Worker, env *device.Env, y []float32) {
 // gather64 is a kernel of the gather family (specs/successor.arith:20):
 // y[B * S, 64] from ids[B * S], table[17, 64], x2[S, 64].
 func gather64(worker *cpu.Worker, env *device.Env, ids []int32, table, x2, y []float32) {
-	B, S, example := env.B, env.S, env.Example
+	B, S, layer, step, example, seed0, seed1 := env.B, env.S, env.Layer, env.Step, env.Example, uint32(env.Seed), uint32(env.Seed>>32)
+	isa := worker.ISA()
+	x2, y = x2[:S*64], y[:B*S*64]
+	if S*B == 0 {
+		isa = cpu.Go
+	}
 	bits := worker.TileU32(64)
 	for r := range B * S {
-		d1 := r % S
-		d0 := r / S
-		worker.RandFill(bits, env, 1, example+uint32(d0), d1*64)
-		yRow := y[r*64:][:64]
-		bitsRow := bits[:64]
-		tableRow := table[int(ids[r])*64:][:64]
-		x2Row := x2[d1*64:][:64]
-		for e := range 64 {
-			yRow[e] = cpu.Where(bitsRow[e] < 429496730, 0, float32((float32(tableRow[e]*8)+x2Row[e])*1.1111112))
+		switch isa {
+		case cpu.AVX512:
+			gather64Leaf1AVX512(worker.Frame(), &bits[0], &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, S, seed0, seed1, step, layer, example)
+		case cpu.AVX2:
+			gather64Leaf1AVX2(worker.Frame(), &bits[0], &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, S, seed0, seed1, step, layer, example)
+		default:
+			d1 := r % S
+			d0 := r / S
+			worker.RandFill(bits, env, 1, example+uint32(d0), d1*64)
+			yRow := y[r*64:][:64]
+			bitsRow := bits[:64]
+			tableRow := table[int(ids[r])*64:][:64]
+			x2Row := x2[d1*64:][:64]
+			for e := range 64 {
+				yRow[e] = cpu.Where(bitsRow[e] < 429496730, 0, float32((float32(tableRow[e]*8)+x2Row[e])*1.1111112))
+			}
 		}
 	}
 }
@@ -392,13 +472,31 @@ func gather64(worker *cpu.Worker, env *device.Env, ids []int32, table, x2, y []f
 // y[T, 64].
 func map64V2(worker *cpu.Worker, env *device.Env, y []float32) {
 	T, P := env.T, env.P
-	for r := range T {
-		yRow := y[r*64:][:64]
-		t := float32((P + r) % 3)
-		for e := range 64 {
-			t2 := e % 2
-			t3 := float32(t * cpu.Exp(float32(float32(e-t2)*-0.14391157)))
-			yRow[e] = cpu.Where(t2 == 0, cpu.Sin(t3), cpu.Cos(t3))
+	isa := worker.ISA()
+	y = y[:T*64]
+	if T == 0 {
+		isa = cpu.Go
+	}
+	switch isa {
+	case cpu.AVX512:
+		for rFrom := 0; rFrom < T; rFrom += 256 {
+			rTo := min(rFrom+256, T)
+			map64V2Leaf1AVX512(worker.Frame(), &y[0], rFrom, rTo, P)
+		}
+	case cpu.AVX2:
+		for rFrom := 0; rFrom < T; rFrom += 256 {
+			rTo := min(rFrom+256, T)
+			map64V2Leaf1AVX2(worker.Frame(), &y[0], rFrom, rTo, P)
+		}
+	default:
+		for r := range T {
+			yRow := y[r*64:][:64]
+			t := float32((P + r) % 3)
+			for e := range 64 {
+				t2 := e % 2
+				t3 := float32(t * cpu.Exp(float32(float32(e-t2)*-0.14391157)))
+				yRow[e] = cpu.Where(t2 == 0, cpu.Sin(t3), cpu.Cos(t3))
+			}
 		}
 	}
 }
@@ -406,18 +504,30 @@ func map64V2(worker *cpu.Worker, env *device.Env, y []float32) {
 // gather64V2 is a kernel of the gather family (specs/successor.arith:20):
 // y[B * T, 64] from ids[B * T], table[17, 64], x2[T, 64].
 func gather64V2(worker *cpu.Worker, env *device.Env, ids []int32, table, x2, y []float32) {
-	B, T, example := env.B, env.T, env.Example
+	B, T, layer, step, example, seed0, seed1 := env.B, env.T, env.Layer, env.Step, env.Example, uint32(env.Seed), uint32(env.Seed>>32)
+	isa := worker.ISA()
+	x2, y = x2[:T*64], y[:B*T*64]
+	if T*B == 0 {
+		isa = cpu.Go
+	}
 	bits := worker.TileU32(64)
 	for r := range B * T {
-		d1 := r % T
-		d0 := r / T
-		worker.RandFill(bits, env, 2, example+uint32(d0), d1*64)
-		yRow := y[r*64:][:64]
-		bitsRow := bits[:64]
-		tableRow := table[int(ids[r])*64:][:64]
-		x2Row := x2[d1*64:][:64]
-		for e := range 64 {
-			yRow[e] = cpu.Where(bitsRow[e] < 429496730, 0, float32((float32(tableRow[e]*8)+x2Row[e])*1.1111112))
+		switch isa {
+		case cpu.AVX512:
+			gather64V2Leaf1AVX512(worker.Frame(), &bits[0], &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, T, seed0, seed1, step, layer, example)
+		case cpu.AVX2:
+			gather64V2Leaf1AVX2(worker.Frame(), &bits[0], &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, T, seed0, seed1, step, layer, example)
+		default:
+			d1 := r % T
+			d0 := r / T
+			worker.RandFill(bits, env, 2, example+uint32(d0), d1*64)
+			yRow := y[r*64:][:64]
+			bitsRow := bits[:64]
+			tableRow := table[int(ids[r])*64:][:64]
+			x2Row := x2[d1*64:][:64]
+			for e := range 64 {
+				yRow[e] = cpu.Where(bitsRow[e] < 429496730, 0, float32((float32(tableRow[e]*8)+x2Row[e])*1.1111112))
+			}
 		}
 	}
 }
@@ -426,75 +536,137 @@ func gather64V2(worker *cpu.Worker, env *device.Env, ids []int32, table, x2, y [
 // y[B * T, 64] from x[B * T, 64], w[64, 64], bias[64].
 func linear64x64(worker *cpu.Worker, env *device.Env, x, w, bias, y []float32) {
 	B, T := env.B, env.T
-	mark := worker.Mark()
+	isa := worker.ISA()
+	bias, y = bias[:64], y[:B*T*64]
+	if B*T == 0 {
+		isa = cpu.Go
+	}
+	c := worker.Tile(16384)
+	wPacked := worker.Pack(B*T, 64, 64, w, 64, 1)
 	for m := range (B*T + 255) / 256 {
 		first := m * 256
 		height := min(B*T-first, 256)
-		c := worker.Tile(height * 64)
-		clear(c)
-		worker.Dot(height, 64, 64, x[first*64:], 64, 1, w, 64, 1, c, 64)
-		for i := range height {
-			r := first + i
-			yRow := y[r*64:][:64]
-			cRow := c[i*64:][:64]
-			biasRow := bias[:64]
-			for e := range 64 {
-				yRow[e] = cRow[e] + biasRow[e]
+		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 64)
+		switch isa {
+		case cpu.AVX512:
+			linear64x64Leaf1AVX512(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+		case cpu.AVX2:
+			linear64x64Leaf1AVX2(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+		default:
+			for i := range height {
+				r := first + i
+				yRow := y[r*64:][:64]
+				cRow := c[i*64:][:64]
+				biasRow := bias[:64]
+				for e := range 64 {
+					yRow[e] = cRow[e] + biasRow[e]
+				}
 			}
 		}
-		worker.Release(mark)
 	}
 }
 
 // attention64 is a kernel of the attention family (specs/successor.arith:38):
-// y[B, T, 64] from q[B, T, 64], k[B, T, 64], v[B, T, 64].
+// y[B * T * 64] from q[B * T * 64], k[B * T * 64], v[B * T * 64].
 func attention64(worker *cpu.Worker, env *device.Env, q, k, v, y []float32) {
-	B, T, P, example := env.B, env.T, env.P, env.Example
-	p := worker.Tile(min(T, 2))
-	bits := worker.TileU32(min(T, 2))
-	o := worker.Tile(16)
-	for b := range B {
-		for h := range 4 {
-			for t := range T {
-				i := P + t
-				lo := max(i-1, 0)
-				count := max(min(T, i+1)-lo, 0)
-				for n := range count {
-					j := lo + n
-					s := float32(0)
-					s = worker.DotVec(16, q[(b*T+t)*64+h*16:], 1, k[(b*T+j)*64+h*16:], 1, s)
-					p[n] = float32(s * 0.25)
-				}
-				part := cpu.AllLanes(float32(math.Inf(-1)))
-				pRow := p[:count]
-				for e := range count {
-					part[e%cpu.Lanes] = cpu.Max(part[e%cpu.Lanes], pRow[e])
-				}
-				largest := cpu.MaxLanes(&part, count)
-				for e := range count {
-					pRow[e] = cpu.Exp(pRow[e] - largest)
-				}
-				var part2 [cpu.Lanes]float32
-				for e := range count {
-					part2[e%cpu.Lanes] += pRow[e]
-				}
-				total := cpu.SumLanes(&part2, count)
-				norm := cpu.Where(0 < total, 1/total, 0)
-				for e := range count {
-					pRow[e] = float32(pRow[e] * norm)
-				}
-				worker.RandFill(bits, env, 11, example+uint32(b), (h*T+i)*T+lo)
-				clear(o)
-				for n := range count {
-					j := lo + n
-					weight := cpu.Where(bits[n] < 429496730, 0, float32(p[n]*1.1111112))
-					oRow := o[:16]
-					vRow := v[(b*T+j)*64+h*16:][:16]
+	B, T, P, layer, step, example, seed0, seed1 := env.B, env.T, env.P, env.Layer, env.Step, env.Example, uint32(env.Seed), uint32(env.Seed>>32)
+	isa := worker.ISA()
+	q, k, v, y = q[:B*T*64], k[:B*T*64], v[:B*T*64], y[:B*T*64]
+	if B*T == 0 {
+		isa = cpu.Go
+	}
+	p := worker.Tile(T * 2)
+	largest := worker.Tile(T)
+	norm := worker.Tile(T)
+	bits := worker.TileU32(T)
+	bits2 := worker.TileU32(T)
+	switch isa {
+	case cpu.AVX512:
+		for bFrom := 0; bFrom < B; bFrom += 16 {
+			bTo := min(bFrom+16, B)
+			attention64Leaf1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
+		}
+	case cpu.AVX2:
+		for bFrom := 0; bFrom < B; bFrom += 16 {
+			bTo := min(bFrom+16, B)
+			attention64Leaf1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
+		}
+	default:
+		for b := range B {
+			for h := range 4 {
+				for t := range T {
+					query := (b*T+t)*64 + h*16
+					j0 := max(min(P+t-1, T-1), 0)
+					key0 := (b*T+j0)*64 + h*16
+					j1 := max(min(P+t, T-1), 0)
+					key1 := (b*T+j1)*64 + h*16
+					var part [cpu.Lanes]float32
+					qRow := q[query:][:16]
+					kRow := k[key0:][:16]
 					for e := range 16 {
-						oRow[e] = oRow[e] + float32(weight*vRow[e])
+						part[e%cpu.Lanes] += float32(qRow[e] * kRow[e])
+					}
+					s0 := cpu.SumLanes(&part, 16)
+					p[t] = float32(s0 * 0.25)
+					var part2 [cpu.Lanes]float32
+					kRow2 := k[key1:][:16]
+					for e := range 16 {
+						part2[e%cpu.Lanes] += float32(qRow[e] * kRow2[e])
+					}
+					s1 := cpu.SumLanes(&part2, 16)
+					p[T+t] = float32(s1 * 0.25)
+				}
+				pRow := p[:T]
+				for e := range T {
+					t := P + e - 1
+					pRow[e] = cpu.Where(0 <= t && t < T, pRow[e], float32(math.Inf(-1)))
+				}
+				pRow2 := p[T:][:T]
+				for e := range T {
+					t := P + e
+					pRow2[e] = cpu.Where(0 <= t && t < T, pRow2[e], float32(math.Inf(-1)))
+				}
+				largestRow := largest[:T]
+				for e := range T {
+					t := cpu.Max(pRow[e], pRow2[e])
+					largestRow[e] = cpu.Where(t == float32(math.Inf(-1)), 0, t)
+				}
+				for e := range T {
+					pRow[e] = cpu.Exp(pRow[e] - largestRow[e])
+				}
+				for e := range T {
+					pRow2[e] = cpu.Exp(pRow2[e] - largestRow[e])
+				}
+				normRow := norm[:T]
+				for e := range T {
+					t := pRow[e] + pRow2[e]
+					normRow[e] = cpu.Where(0 < t, 1/t, 0)
+				}
+				worker.RandFill(bits, env, 11, example+uint32(b), h*2*((T+3)/4*4))
+				bitsRow := bits[:T]
+				for e := range T {
+					pRow[e] = cpu.Where(bitsRow[e] < 429496730, 0, float32(float32(pRow[e]*normRow[e])*1.1111112))
+				}
+				worker.RandFill(bits2, env, 11, example+uint32(b), (h*2+1)*((T+3)/4*4))
+				bits2Row := bits2[:T]
+				for e := range T {
+					pRow2[e] = cpu.Where(bits2Row[e] < 429496730, 0, float32(float32(pRow2[e]*normRow[e])*1.1111112))
+				}
+				for t := range T {
+					query := (b*T+t)*64 + h*16
+					j0 := max(min(P+t-1, T-1), 0)
+					key0 := (b*T+j0)*64 + h*16
+					j1 := max(min(P+t, T-1), 0)
+					key1 := (b*T+j1)*64 + h*16
+					yRow := y[query:][:16]
+					pAt := p[t]
+					vRow := v[key0:][:16]
+					pAt2 := p[T+t]
+					vRow2 := v[key1:][:16]
+					for e := range 16 {
+						yRow[e] = float32(pAt*vRow[e]) + float32(pAt2*vRow2[e]) + 0
 					}
 				}
-				copy(y[(b*T+t)*64+h*16:][:16], o[:16])
 			}
 		}
 	}
@@ -503,30 +675,40 @@ func attention64(worker *cpu.Worker, env *device.Env, q, k, v, y []float32) {
 // linear64x64V2 is a kernel of the matmul family (specs/successor.arith:38):
 // y[B * T, 64] from x[B * T, 64], w[64, 64], bias[64], x2[B * T, 64].
 func linear64x64V2(worker *cpu.Worker, env *device.Env, x, w, bias, x2, y []float32) {
-	B, T, example := env.B, env.T, env.Example
+	B, T, layer, step, example, seed0, seed1 := env.B, env.T, env.Layer, env.Step, env.Example, uint32(env.Seed), uint32(env.Seed>>32)
+	isa := worker.ISA()
+	bias, x2, y = bias[:64], x2[:B*T*64], y[:B*T*64]
+	if B*T == 0 {
+		isa = cpu.Go
+	}
 	bits := worker.TileU32(64)
-	mark := worker.Mark()
+	c := worker.Tile(16384)
+	wPacked := worker.Pack(B*T, 64, 64, w, 64, 1)
 	for m := range (B*T + 255) / 256 {
 		first := m * 256
 		height := min(B*T-first, 256)
-		c := worker.Tile(height * 64)
-		clear(c)
-		worker.Dot(height, 64, 64, x[first*64:], 64, 1, w, 64, 1, c, 64)
-		for i := range height {
-			r := first + i
-			d1 := r % T
-			d0 := r / T
-			worker.RandFill(bits, env, 12, example+uint32(d0), d1*64)
-			yRow := y[r*64:][:64]
-			x2Row := x2[r*64:][:64]
-			bitsRow := bits[:64]
-			cRow := c[i*64:][:64]
-			biasRow := bias[:64]
-			for e := range 64 {
-				yRow[e] = x2Row[e] + cpu.Where(bitsRow[e] < 429496730, 0, float32((cRow[e]+biasRow[e])*1.1111112))
+		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 64)
+		switch isa {
+		case cpu.AVX512:
+			linear64x64V2Leaf1AVX512(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+		case cpu.AVX2:
+			linear64x64V2Leaf1AVX2(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+		default:
+			for i := range height {
+				r := first + i
+				d1 := r % T
+				d0 := r / T
+				worker.RandFill(bits, env, 12, example+uint32(d0), d1*64)
+				yRow := y[r*64:][:64]
+				x2Row := x2[r*64:][:64]
+				bitsRow := bits[:64]
+				cRow := c[i*64:][:64]
+				biasRow := bias[:64]
+				for e := range 64 {
+					yRow[e] = x2Row[e] + cpu.Where(bitsRow[e] < 429496730, 0, float32((cRow[e]+biasRow[e])*1.1111112))
+				}
 			}
 		}
-		worker.Release(mark)
 	}
 }
 
@@ -534,26 +716,44 @@ func linear64x64V2(worker *cpu.Worker, env *device.Env, x, w, bias, x2, y []floa
 // y[B * T, 64] from x[B * T, 64], gamma[64], beta[64].
 func norm64(worker *cpu.Worker, env *device.Env, x, gamma, beta, y []float32) {
 	B, T := env.B, env.T
-	for r := range B * T {
-		var part [cpu.Lanes]float32
-		xRow := x[r*64:][:64]
-		for e := range 64 {
-			part[e%cpu.Lanes] += xRow[e]
+	isa := worker.ISA()
+	x, gamma, beta, y = x[:B*T*64], gamma[:64], beta[:64], y[:B*T*64]
+	if B*T == 0 {
+		isa = cpu.Go
+	}
+	switch isa {
+	case cpu.AVX512:
+		for rFrom := 0; rFrom < B*T; rFrom += 1024 {
+			rTo := min(rFrom+1024, B*T)
+			norm64Leaf1AVX512(worker.Frame(), &x[0], &y[0], &gamma[0], &beta[0], rFrom, rTo)
 		}
-		sum := cpu.SumLanes(&part, 64)
-		mean := float32(sum * 0.015625)
-		var part2 [cpu.Lanes]float32
-		for e := range 64 {
-			t := xRow[e] - mean
-			part2[e%cpu.Lanes] += float32(t * t)
+	case cpu.AVX2:
+		for rFrom := 0; rFrom < B*T; rFrom += 1024 {
+			rTo := min(rFrom+1024, B*T)
+			norm64Leaf1AVX2(worker.Frame(), &x[0], &y[0], &gamma[0], &beta[0], rFrom, rTo)
 		}
-		squares := cpu.SumLanes(&part2, 64)
-		rstd := 1 / cpu.Sqrt(float32(squares*0.015625)+1e-05)
-		yRow := y[r*64:][:64]
-		gammaRow := gamma[:64]
-		betaRow := beta[:64]
-		for e := range 64 {
-			yRow[e] = float32(float32((xRow[e]-mean)*rstd)*gammaRow[e]) + betaRow[e]
+	default:
+		for r := range B * T {
+			var part [cpu.Lanes]float32
+			xRow := x[r*64:][:64]
+			for e := range 64 {
+				part[e%cpu.Lanes] += xRow[e]
+			}
+			sum := cpu.SumLanes(&part, 64)
+			mean := float32(sum * 0.015625)
+			var part2 [cpu.Lanes]float32
+			for e := range 64 {
+				t := xRow[e] - mean
+				part2[e%cpu.Lanes] += float32(t * t)
+			}
+			squares := cpu.SumLanes(&part2, 64)
+			rstd := 1 / cpu.Sqrt(float32(squares*0.015625)+1e-05)
+			yRow := y[r*64:][:64]
+			gammaRow := gamma[:64]
+			betaRow := beta[:64]
+			for e := range 64 {
+				yRow[e] = float32(float32((xRow[e]-mean)*rstd)*gammaRow[e]) + betaRow[e]
+			}
 		}
 	}
 }
@@ -562,75 +762,137 @@ func norm64(worker *cpu.Worker, env *device.Env, x, gamma, beta, y []float32) {
 // y[B * S, 64] from x[B * S, 64], w[64, 64], bias[64].
 func linear64x64V3(worker *cpu.Worker, env *device.Env, x, w, bias, y []float32) {
 	B, S := env.B, env.S
-	mark := worker.Mark()
+	isa := worker.ISA()
+	bias, y = bias[:64], y[:B*S*64]
+	if B*S == 0 {
+		isa = cpu.Go
+	}
+	c := worker.Tile(16384)
+	wPacked := worker.Pack(B*S, 64, 64, w, 64, 1)
 	for m := range (B*S + 255) / 256 {
 		first := m * 256
 		height := min(B*S-first, 256)
-		c := worker.Tile(height * 64)
-		clear(c)
-		worker.Dot(height, 64, 64, x[first*64:], 64, 1, w, 64, 1, c, 64)
-		for i := range height {
-			r := first + i
-			yRow := y[r*64:][:64]
-			cRow := c[i*64:][:64]
-			biasRow := bias[:64]
-			for e := range 64 {
-				yRow[e] = cRow[e] + biasRow[e]
+		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 64)
+		switch isa {
+		case cpu.AVX512:
+			linear64x64V3Leaf1AVX512(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+		case cpu.AVX2:
+			linear64x64V3Leaf1AVX2(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+		default:
+			for i := range height {
+				r := first + i
+				yRow := y[r*64:][:64]
+				cRow := c[i*64:][:64]
+				biasRow := bias[:64]
+				for e := range 64 {
+					yRow[e] = cRow[e] + biasRow[e]
+				}
 			}
 		}
-		worker.Release(mark)
 	}
 }
 
 // attention64V2 is a kernel of the attention family (specs/successor.arith:44):
-// y[B, T, 64] from q[B, T, 64], k[B, S, 64], v[B, S, 64].
+// y[B * T * 64] from q[B * T * 64], k[B * S * 64], v[B * S * 64].
 func attention64V2(worker *cpu.Worker, env *device.Env, q, k, v, y []float32) {
-	B, T, S, C, P, example := env.B, env.T, env.S, env.C, env.P, env.Example
-	p := worker.Tile(min(S, 2))
-	bits := worker.TileU32(min(S, 2))
-	o := worker.Tile(16)
-	for b := range B {
-		for h := range 4 {
-			for t := range T {
-				i := P + t
-				lo := max(S-i-2, 0)
-				count := max(min(S, S-i)-lo, 0)
-				for n := range count {
-					j := lo + n
-					s := float32(0)
-					s = worker.DotVec(16, q[(b*T+t)*64+h*16:], 1, k[(b*S+j)*64+h*16:], 1, s)
-					p[n] = float32(s * 0.25)
-				}
-				part := cpu.AllLanes(float32(math.Inf(-1)))
-				pRow := p[:count]
-				for e := range count {
-					part[e%cpu.Lanes] = cpu.Max(part[e%cpu.Lanes], pRow[e])
-				}
-				largest := cpu.MaxLanes(&part, count)
-				for e := range count {
-					pRow[e] = cpu.Exp(pRow[e] - largest)
-				}
-				var part2 [cpu.Lanes]float32
-				for e := range count {
-					part2[e%cpu.Lanes] += pRow[e]
-				}
-				total := cpu.SumLanes(&part2, count)
-				norm := cpu.Where(0 < total, 1/total, 0)
-				for e := range count {
-					pRow[e] = float32(pRow[e] * norm)
-				}
-				worker.RandFill(bits, env, 13, example+uint32(b), (h*C+i)*S+lo)
-				clear(o)
-				for n := range count {
-					j := lo + n
-					weight := cpu.Where(bits[n] < 429496730, 0, float32(p[n]*1.1111112))
-					oRow := o[:16]
-					vRow := v[(b*S+j)*64+h*16:][:16]
+	B, T, S, P, layer, step, example, seed0, seed1 := env.B, env.T, env.S, env.P, env.Layer, env.Step, env.Example, uint32(env.Seed), uint32(env.Seed>>32)
+	isa := worker.ISA()
+	q, k, v, y = q[:B*T*64], k[:B*S*64], v[:B*S*64], y[:B*T*64]
+	if B*T*S == 0 {
+		isa = cpu.Go
+	}
+	p := worker.Tile(T * 2)
+	largest := worker.Tile(T)
+	norm := worker.Tile(T)
+	bits := worker.TileU32(T)
+	bits2 := worker.TileU32(T)
+	switch isa {
+	case cpu.AVX512:
+		for bFrom := 0; bFrom < B; bFrom += 8 {
+			bTo := min(bFrom+8, B)
+			attention64V2Leaf1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
+		}
+	case cpu.AVX2:
+		for bFrom := 0; bFrom < B; bFrom += 8 {
+			bTo := min(bFrom+8, B)
+			attention64V2Leaf1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
+		}
+	default:
+		for b := range B {
+			for h := range 4 {
+				for t := range T {
+					query := (b*T+t)*64 + h*16
+					j0 := max(min(S-(P+t)-2, S-1), 0)
+					key0 := (b*S+j0)*64 + h*16
+					j1 := max(min(S-(P+t)-1, S-1), 0)
+					key1 := (b*S+j1)*64 + h*16
+					var part [cpu.Lanes]float32
+					qRow := q[query:][:16]
+					kRow := k[key0:][:16]
 					for e := range 16 {
-						oRow[e] = oRow[e] + float32(weight*vRow[e])
+						part[e%cpu.Lanes] += float32(qRow[e] * kRow[e])
+					}
+					s0 := cpu.SumLanes(&part, 16)
+					p[t] = float32(s0 * 0.25)
+					var part2 [cpu.Lanes]float32
+					kRow2 := k[key1:][:16]
+					for e := range 16 {
+						part2[e%cpu.Lanes] += float32(qRow[e] * kRow2[e])
+					}
+					s1 := cpu.SumLanes(&part2, 16)
+					p[T+t] = float32(s1 * 0.25)
+				}
+				pRow := p[:T]
+				for e := range T {
+					t := S - (P + e) - 2
+					pRow[e] = cpu.Where(0 <= t && t < S, pRow[e], float32(math.Inf(-1)))
+				}
+				pRow2 := p[T:][:T]
+				for e := range T {
+					t := S - (P + e) - 1
+					pRow2[e] = cpu.Where(0 <= t && t < S, pRow2[e], float32(math.Inf(-1)))
+				}
+				largestRow := largest[:T]
+				for e := range T {
+					t := cpu.Max(pRow[e], pRow2[e])
+					largestRow[e] = cpu.Where(t == float32(math.Inf(-1)), 0, t)
+				}
+				for e := range T {
+					pRow[e] = cpu.Exp(pRow[e] - largestRow[e])
+				}
+				for e := range T {
+					pRow2[e] = cpu.Exp(pRow2[e] - largestRow[e])
+				}
+				normRow := norm[:T]
+				for e := range T {
+					t := pRow[e] + pRow2[e]
+					normRow[e] = cpu.Where(0 < t, 1/t, 0)
+				}
+				worker.RandFill(bits, env, 13, example+uint32(b), h*2*((T+3)/4*4))
+				bitsRow := bits[:T]
+				for e := range T {
+					pRow[e] = cpu.Where(bitsRow[e] < 429496730, 0, float32(float32(pRow[e]*normRow[e])*1.1111112))
+				}
+				worker.RandFill(bits2, env, 13, example+uint32(b), (h*2+1)*((T+3)/4*4))
+				bits2Row := bits2[:T]
+				for e := range T {
+					pRow2[e] = cpu.Where(bits2Row[e] < 429496730, 0, float32(float32(pRow2[e]*normRow[e])*1.1111112))
+				}
+				for t := range T {
+					query := (b*T+t)*64 + h*16
+					j0 := max(min(S-(P+t)-2, S-1), 0)
+					key0 := (b*S+j0)*64 + h*16
+					j1 := max(min(S-(P+t)-1, S-1), 0)
+					key1 := (b*S+j1)*64 + h*16
+					yRow := y[query:][:16]
+					pAt := p[t]
+					vRow := v[key0:][:16]
+					pAt2 := p[T+t]
+					vRow2 := v[key1:][:16]
+					for e := range 16 {
+						yRow[e] = float32(pAt*vRow[e]) + float32(pAt2*vRow2[e]) + 0
 					}
 				}
-				copy(y[(b*T+t)*64+h*16:][:16], o[:16])
 			}
 		}
 	}
@@ -639,95 +901,119 @@ func attention64V2(worker *cpu.Worker, env *device.Env, q, k, v, y []float32) {
 // linear64x64V4 is a kernel of the matmul family (specs/successor.arith:44):
 // y[B * T, 64] from x[B * T, 64], w[64, 64], bias[64], x2[B * T, 64].
 func linear64x64V4(worker *cpu.Worker, env *device.Env, x, w, bias, x2, y []float32) {
-	B, T, example := env.B, env.T, env.Example
+	B, T, layer, step, example, seed0, seed1 := env.B, env.T, env.Layer, env.Step, env.Example, uint32(env.Seed), uint32(env.Seed>>32)
+	isa := worker.ISA()
+	bias, x2, y = bias[:64], x2[:B*T*64], y[:B*T*64]
+	if B*T == 0 {
+		isa = cpu.Go
+	}
 	bits := worker.TileU32(64)
-	mark := worker.Mark()
+	c := worker.Tile(16384)
+	wPacked := worker.Pack(B*T, 64, 64, w, 64, 1)
 	for m := range (B*T + 255) / 256 {
 		first := m * 256
 		height := min(B*T-first, 256)
-		c := worker.Tile(height * 64)
-		clear(c)
-		worker.Dot(height, 64, 64, x[first*64:], 64, 1, w, 64, 1, c, 64)
-		for i := range height {
-			r := first + i
-			d1 := r % T
-			d0 := r / T
-			worker.RandFill(bits, env, 14, example+uint32(d0), d1*64)
-			yRow := y[r*64:][:64]
-			x2Row := x2[r*64:][:64]
-			bitsRow := bits[:64]
-			cRow := c[i*64:][:64]
-			biasRow := bias[:64]
-			for e := range 64 {
-				yRow[e] = x2Row[e] + cpu.Where(bitsRow[e] < 429496730, 0, float32((cRow[e]+biasRow[e])*1.1111112))
+		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 64)
+		switch isa {
+		case cpu.AVX512:
+			linear64x64V4Leaf1AVX512(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+		case cpu.AVX2:
+			linear64x64V4Leaf1AVX2(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+		default:
+			for i := range height {
+				r := first + i
+				d1 := r % T
+				d0 := r / T
+				worker.RandFill(bits, env, 14, example+uint32(d0), d1*64)
+				yRow := y[r*64:][:64]
+				x2Row := x2[r*64:][:64]
+				bitsRow := bits[:64]
+				cRow := c[i*64:][:64]
+				biasRow := bias[:64]
+				for e := range 64 {
+					yRow[e] = x2Row[e] + cpu.Where(bitsRow[e] < 429496730, 0, float32((cRow[e]+biasRow[e])*1.1111112))
+				}
 			}
 		}
-		worker.Release(mark)
 	}
 }
 
 // linear64x256 is a kernel of the matmul family (specs/successor.arith:20):
-// y2[B * T, 256], y3[B * T, 256] from x[B * T, 64], w[64, 256], bias[256].
-func linear64x256(worker *cpu.Worker, env *device.Env, x, w, bias, y2, y3 []float32) {
-	B, T, example := env.B, env.T, env.Example
-	y := worker.Tile(256)
+// y[B * T, 256] from x[B * T, 64], w[64, 256], bias[256].
+func linear64x256(worker *cpu.Worker, env *device.Env, x, w, bias, y []float32) {
+	B, T, layer, step, example, seed0, seed1 := env.B, env.T, env.Layer, env.Step, env.Example, uint32(env.Seed), uint32(env.Seed>>32)
+	isa := worker.ISA()
+	bias, y = bias[:256], y[:B*T*256]
+	if B*T == 0 {
+		isa = cpu.Go
+	}
 	bits := worker.TileU32(256)
-	mark := worker.Mark()
+	c := worker.Tile(65536)
+	wPacked := worker.Pack(B*T, 64, 256, w, 256, 1)
 	for m := range (B*T + 255) / 256 {
 		first := m * 256
 		height := min(B*T-first, 256)
-		c := worker.Tile(height * 256)
-		clear(c)
-		worker.Dot(height, 256, 64, x[first*64:], 64, 1, w, 256, 1, c, 256)
-		for i := range height {
-			r := first + i
-			yRow := y[:256]
-			cRow := c[i*256:][:256]
-			biasRow := bias[:256]
-			for e := range 256 {
-				yRow[e] = cpu.Max(cRow[e]+biasRow[e], 0)
-			}
-			copy(y2[r*256:][:256], y[:256])
-			d1 := r % T
-			d0 := r / T
-			worker.RandFill(bits, env, 15, example+uint32(d0), d1*256)
-			y3Row := y3[r*256:][:256]
-			bitsRow := bits[:256]
-			for e := range 256 {
-				y3Row[e] = cpu.Where(bitsRow[e] < 429496730, 0, float32(yRow[e]*1.1111112))
+		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 256)
+		switch isa {
+		case cpu.AVX512:
+			linear64x256Leaf1AVX512(worker.Frame(), &bits[0], &y[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+		case cpu.AVX2:
+			linear64x256Leaf1AVX2(worker.Frame(), &bits[0], &y[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+		default:
+			for i := range height {
+				r := first + i
+				d1 := r % T
+				d0 := r / T
+				worker.RandFill(bits, env, 15, example+uint32(d0), d1*256)
+				yRow := y[r*256:][:256]
+				bitsRow := bits[:256]
+				cRow := c[i*256:][:256]
+				biasRow := bias[:256]
+				for e := range 256 {
+					yRow[e] = cpu.Max(cpu.Where(bitsRow[e] < 429496730, 0, float32((cRow[e]+biasRow[e])*1.1111112)), 0)
+				}
 			}
 		}
-		worker.Release(mark)
 	}
 }
 
 // linear256x64 is a kernel of the matmul family (specs/successor.arith:20):
 // y[B * T, 64] from x[B * T, 256], w[256, 64], bias[64], x2[B * T, 64].
 func linear256x64(worker *cpu.Worker, env *device.Env, x, w, bias, x2, y []float32) {
-	B, T, example := env.B, env.T, env.Example
+	B, T, layer, step, example, seed0, seed1 := env.B, env.T, env.Layer, env.Step, env.Example, uint32(env.Seed), uint32(env.Seed>>32)
+	isa := worker.ISA()
+	bias, x2, y = bias[:64], x2[:B*T*64], y[:B*T*64]
+	if B*T == 0 {
+		isa = cpu.Go
+	}
 	bits := worker.TileU32(64)
-	mark := worker.Mark()
+	c := worker.Tile(16384)
+	wPacked := worker.Pack(B*T, 256, 64, w, 64, 1)
 	for m := range (B*T + 255) / 256 {
 		first := m * 256
 		height := min(B*T-first, 256)
-		c := worker.Tile(height * 64)
-		clear(c)
-		worker.Dot(height, 64, 256, x[first*256:], 256, 1, w, 64, 1, c, 64)
-		for i := range height {
-			r := first + i
-			d1 := r % T
-			d0 := r / T
-			worker.RandFill(bits, env, 16, example+uint32(d0), d1*64)
-			yRow := y[r*64:][:64]
-			x2Row := x2[r*64:][:64]
-			bitsRow := bits[:64]
-			cRow := c[i*64:][:64]
-			biasRow := bias[:64]
-			for e := range 64 {
-				yRow[e] = x2Row[e] + cpu.Where(bitsRow[e] < 429496730, 0, float32((cRow[e]+biasRow[e])*1.1111112))
+		worker.ProductPacked(height, x[first*256:], 256, 1, wPacked, c, 64)
+		switch isa {
+		case cpu.AVX512:
+			linear256x64Leaf1AVX512(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+		case cpu.AVX2:
+			linear256x64Leaf1AVX2(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+		default:
+			for i := range height {
+				r := first + i
+				d1 := r % T
+				d0 := r / T
+				worker.RandFill(bits, env, 16, example+uint32(d0), d1*64)
+				yRow := y[r*64:][:64]
+				x2Row := x2[r*64:][:64]
+				bitsRow := bits[:64]
+				cRow := c[i*64:][:64]
+				biasRow := bias[:64]
+				for e := range 64 {
+					yRow[e] = x2Row[e] + cpu.Where(bitsRow[e] < 429496730, 0, float32((cRow[e]+biasRow[e])*1.1111112))
+				}
 			}
 		}
-		worker.Release(mark)
 	}
 }
 
@@ -735,23 +1021,33 @@ func linear256x64(worker *cpu.Worker, env *device.Env, x, w, bias, x2, y []float
 // y[B * T, 17] from x[B * T, 64], w[64, 17], bias[17].
 func linear64x17(worker *cpu.Worker, env *device.Env, x, w, bias, y []float32) {
 	B, T := env.B, env.T
-	mark := worker.Mark()
+	isa := worker.ISA()
+	bias, y = bias[:17], y[:B*T*17]
+	if B*T == 0 {
+		isa = cpu.Go
+	}
+	c := worker.Tile(4352)
+	wPacked := worker.Pack(B*T, 64, 17, w, 17, 1)
 	for m := range (B*T + 255) / 256 {
 		first := m * 256
 		height := min(B*T-first, 256)
-		c := worker.Tile(height * 17)
-		clear(c)
-		worker.Dot(height, 17, 64, x[first*64:], 64, 1, w, 17, 1, c, 17)
-		for i := range height {
-			r := first + i
-			yRow := y[r*17:][:17]
-			cRow := c[i*17:][:17]
-			biasRow := bias[:17]
-			for e := range 17 {
-				yRow[e] = cRow[e] + biasRow[e]
+		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 17)
+		switch isa {
+		case cpu.AVX512:
+			linear64x17Leaf1AVX512(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+		case cpu.AVX2:
+			linear64x17Leaf1AVX2(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+		default:
+			for i := range height {
+				r := first + i
+				yRow := y[r*17:][:17]
+				cRow := c[i*17:][:17]
+				biasRow := bias[:17]
+				for e := range 17 {
+					yRow[e] = cRow[e] + biasRow[e]
+				}
 			}
 		}
-		worker.Release(mark)
 	}
 }
 
@@ -759,21 +1055,43 @@ func linear64x17(worker *cpu.Worker, env *device.Env, x, w, bias, y []float32) {
 // loss[B * T] from logits[B * T, 17], labels[B * T].
 func crossEntropy(worker *cpu.Worker, env *device.Env, logits []float32, labels []int32, loss []float32) {
 	B, T := env.B, env.T
-	for r := range B * T {
-		part := cpu.AllLanes(float32(math.Inf(-1)))
-		logitsRow := logits[r*17:][:17]
-		for e := range 17 {
-			part[e%cpu.Lanes] = cpu.Max(part[e%cpu.Lanes], logitsRow[e])
+	isa := worker.ISA()
+	logits, labels, loss = logits[:B*T*17], labels[:B*T], loss[:B*T]
+	if B*T == 0 {
+		isa = cpu.Go
+	}
+	switch isa {
+	case cpu.AVX512:
+		for rFrom := 0; rFrom < B*T; rFrom += 2048 {
+			rTo := min(rFrom+2048, B*T)
+			crossEntropyLeaf1AVX512(worker.Frame(), &logits[0], &labels[0], &loss[0], rFrom, rTo)
 		}
-		largest := cpu.MaxLanes(&part, 17)
-		var part2 [cpu.Lanes]float32
-		for e := range 17 {
-			part2[e%cpu.Lanes] += cpu.Exp(logitsRow[e] - largest)
+	case cpu.AVX2:
+		for rFrom := 0; rFrom < B*T; rFrom += 2048 {
+			rTo := min(rFrom+2048, B*T)
+			crossEntropyLeaf1AVX2(worker.Frame(), &logits[0], &labels[0], &loss[0], rFrom, rTo)
 		}
-		total := cpu.SumLanes(&part2, 17)
-		labelsAt := int(labels[r])
-		target := cpu.WhereOf[int](0 <= labelsAt, labelsAt, 0)
-		loss[r] = cpu.Where(0 <= int(labels[r]), cpu.Log(total)-(logits[r*17+target]-largest), 0)
+	default:
+		for r := range B * T {
+			part := cpu.AllLanes(float32(math.Inf(-1)))
+			logitsRow := logits[r*17:][:17]
+			for e := range 17 {
+				part[e%cpu.Lanes] = cpu.Max(part[e%cpu.Lanes], logitsRow[e])
+			}
+			largest := cpu.MaxLanes(&part, 17)
+			var part2 [cpu.Lanes]float32
+			for e := range 17 {
+				part2[e%cpu.Lanes] += cpu.Exp(logitsRow[e] - largest)
+			}
+			total := cpu.SumLanes(&part2, 17)
+			var part3 [cpu.Lanes]float32
+			labelsAt := int(labels[r])
+			for e := range 17 {
+				part3[e%cpu.Lanes] += cpu.Where(e == labelsAt, logitsRow[e], 0)
+			}
+			target := cpu.SumLanes(&part3, 17)
+			loss[r] = cpu.Where(0 <= int(labels[r]), cpu.Log(total)-(target-largest), 0)
+		}
 	}
 }
 
@@ -781,19 +1099,37 @@ func crossEntropy(worker *cpu.Worker, env *device.Env, logits []float32, labels 
 // pred[B * T] from logits[B * T, 17].
 func argmax(worker *cpu.Worker, env *device.Env, logits []float32, pred []int32) {
 	B, T := env.B, env.T
-	for r := range B * T {
-		part := cpu.AllLanes(float32(math.Inf(-1)))
-		logitsRow := logits[r*17:][:17]
-		for e := range 17 {
-			part[e%cpu.Lanes] = cpu.Max(part[e%cpu.Lanes], logitsRow[e])
+	isa := worker.ISA()
+	logits, pred = logits[:B*T*17], pred[:B*T]
+	if B*T == 0 {
+		isa = cpu.Go
+	}
+	switch isa {
+	case cpu.AVX512:
+		for rFrom := 0; rFrom < B*T; rFrom += 8192 {
+			rTo := min(rFrom+8192, B*T)
+			argmaxLeaf1AVX512(worker.Frame(), &logits[0], &pred[0], rFrom, rTo)
 		}
-		largest := cpu.MaxLanes(&part, 17)
-		part2 := cpu.AllLanes(float32(math.Inf(1)))
-		for e := range 17 {
-			part2[e%cpu.Lanes] = cpu.Min(part2[e%cpu.Lanes], cpu.Where(logitsRow[e] == largest, float32(e), float32(math.Inf(1))))
+	case cpu.AVX2:
+		for rFrom := 0; rFrom < B*T; rFrom += 8192 {
+			rTo := min(rFrom+8192, B*T)
+			argmaxLeaf1AVX2(worker.Frame(), &logits[0], &pred[0], rFrom, rTo)
 		}
-		first := cpu.MinLanes(&part2, 17)
-		pred[r] = int32(cpu.WhereOf[int](first < 17, int(cpu.Min(first, 17)), 0))
+	default:
+		for r := range B * T {
+			part := cpu.AllLanes(float32(math.Inf(-1)))
+			logitsRow := logits[r*17:][:17]
+			for e := range 17 {
+				part[e%cpu.Lanes] = cpu.Max(part[e%cpu.Lanes], logitsRow[e])
+			}
+			largest := cpu.MaxLanes(&part, 17)
+			part2 := cpu.AllLanes(float32(math.Inf(1)))
+			for e := range 17 {
+				part2[e%cpu.Lanes] = cpu.Min(part2[e%cpu.Lanes], cpu.Where(logitsRow[e] == largest, float32(e), float32(math.Inf(1))))
+			}
+			first := cpu.MinLanes(&part2, 17)
+			pred[r] = int32(cpu.WhereOf[int](first < 17, int(cpu.Min(first, 17)), 0))
+		}
 	}
 }
 
@@ -801,10 +1137,28 @@ func argmax(worker *cpu.Worker, env *device.Env, logits []float32, pred []int32)
 // y[B, T].
 func map2(worker *cpu.Worker, env *device.Env, y []float32) {
 	B, T, scale := env.B, env.T, env.Scale
-	for r := range B {
-		yRow := y[r*T:][:T]
-		for e := range T {
-			yRow[e] = scale
+	isa := worker.ISA()
+	y = y[:B*T]
+	if B*T == 0 {
+		isa = cpu.Go
+	}
+	switch isa {
+	case cpu.AVX512:
+		for rFrom := 0; rFrom < B; rFrom += 8192 {
+			rTo := min(rFrom+8192, B)
+			map2Leaf1AVX512(worker.Frame(), &y[0], rFrom, rTo, T, scale)
+		}
+	case cpu.AVX2:
+		for rFrom := 0; rFrom < B; rFrom += 8192 {
+			rTo := min(rFrom+8192, B)
+			map2Leaf1AVX2(worker.Frame(), &y[0], rFrom, rTo, T, scale)
+		}
+	default:
+		for r := range B {
+			yRow := y[r*T:][:T]
+			for e := range T {
+				yRow[e] = scale
+			}
 		}
 	}
 }
@@ -813,24 +1167,42 @@ func map2(worker *cpu.Worker, env *device.Env, y []float32) {
 // y[B * T, 17] from logits[B * T, 17], labels[B * T], dloss[B * T].
 func crossEntropyGrad17(worker *cpu.Worker, env *device.Env, logits []float32, labels []int32, dloss, y []float32) {
 	B, T := env.B, env.T
-	for r := range B * T {
-		part := cpu.AllLanes(float32(math.Inf(-1)))
-		logitsRow := logits[r*17:][:17]
-		for e := range 17 {
-			part[e%cpu.Lanes] = cpu.Max(part[e%cpu.Lanes], logitsRow[e])
+	isa := worker.ISA()
+	logits, labels, dloss, y = logits[:B*T*17], labels[:B*T], dloss[:B*T], y[:B*T*17]
+	if B*T == 0 {
+		isa = cpu.Go
+	}
+	switch isa {
+	case cpu.AVX512:
+		for rFrom := 0; rFrom < B*T; rFrom += 1024 {
+			rTo := min(rFrom+1024, B*T)
+			crossEntropyGrad17Leaf1AVX512(worker.Frame(), &logits[0], &y[0], &labels[0], &dloss[0], rFrom, rTo)
 		}
-		largest := cpu.MaxLanes(&part, 17)
-		var part2 [cpu.Lanes]float32
-		for e := range 17 {
-			part2[e%cpu.Lanes] += cpu.Exp(logitsRow[e] - largest)
+	case cpu.AVX2:
+		for rFrom := 0; rFrom < B*T; rFrom += 1024 {
+			rTo := min(rFrom+1024, B*T)
+			crossEntropyGrad17Leaf1AVX2(worker.Frame(), &logits[0], &y[0], &labels[0], &dloss[0], rFrom, rTo)
 		}
-		total := cpu.SumLanes(&part2, 17)
-		yRow := y[r*17:][:17]
-		t := 0 <= int(labels[r])
-		labelsAt := int(labels[r])
-		dlossAt := dloss[r]
-		for e := range 17 {
-			yRow[e] = cpu.Where(t, float32((cpu.Exp(logitsRow[e]-largest)/total-cpu.Where(e == labelsAt, 1, 0))*dlossAt), 0)
+	default:
+		for r := range B * T {
+			part := cpu.AllLanes(float32(math.Inf(-1)))
+			logitsRow := logits[r*17:][:17]
+			for e := range 17 {
+				part[e%cpu.Lanes] = cpu.Max(part[e%cpu.Lanes], logitsRow[e])
+			}
+			largest := cpu.MaxLanes(&part, 17)
+			var part2 [cpu.Lanes]float32
+			for e := range 17 {
+				part2[e%cpu.Lanes] += cpu.Exp(logitsRow[e] - largest)
+			}
+			total := cpu.SumLanes(&part2, 17)
+			yRow := y[r*17:][:17]
+			t := 0 <= int(labels[r])
+			labelsAt := int(labels[r])
+			dlossAt := dloss[r]
+			for e := range 17 {
+				yRow[e] = cpu.Where(t, float32((cpu.Exp(logitsRow[e]-largest)/total-cpu.Where(e == labelsAt, 1, 0))*dlossAt), 0)
+			}
 		}
 	}
 }
@@ -839,34 +1211,39 @@ func crossEntropyGrad17(worker *cpu.Worker, env *device.Env, logits []float32, l
 // dy[17] from x[B * T, 17], dy[17].
 func sum17(worker *cpu.Worker, env *device.Env, x, dy []float32) {
 	B, T := env.B, env.T
-	sumY := worker.Tile(17)
-	copy(sumY[:17], dy[:17])
-	for r := range B * T {
-		sumYRow := sumY[:17]
-		xRow := x[r*17:][:17]
-		for e := range 17 {
-			sumYRow[e] = sumYRow[e] + xRow[e]
-		}
+	isa := worker.ISA()
+	x, dy = x[:B*T*17], dy[:17]
+	if B*T == 0 {
+		isa = cpu.Go
 	}
-	copy(dy[:17], sumY[:17])
+	sumY := worker.Tile(17)
+	switch isa {
+	case cpu.AVX512:
+		sum17Leaf1AVX512(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
+	case cpu.AVX2:
+		sum17Leaf1AVX2(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
+	default:
+		copy(sumY[:17], dy[:17])
+		for r := range B * T {
+			sumYRow := sumY[:17]
+			xRow := x[r*17:][:17]
+			for e := range 17 {
+				sumYRow[e] = sumYRow[e] + xRow[e]
+			}
+		}
+		copy(dy[:17], sumY[:17])
+	}
 }
 
 // linear17x64 is a kernel of the matmul family (specs/successor.arith:20):
 // y[B * T, 64] from x[B * T, 17], w[64, 17].
 func linear17x64(worker *cpu.Worker, env *device.Env, x, w, y []float32) {
 	B, T := env.B, env.T
-	mark := worker.Mark()
+	wPacked := worker.Pack(B*T, 17, 64, w, 1, 17)
 	for m := range (B*T + 255) / 256 {
 		first := m * 256
 		height := min(B*T-first, 256)
-		c := worker.Tile(height * 64)
-		clear(c)
-		worker.Dot(height, 64, 17, x[first*17:], 17, 1, w, 1, 17, c, 64)
-		for i := range height {
-			r := first + i
-			copy(y[r*64:][:64], c[i*64:][:64])
-		}
-		worker.Release(mark)
+		worker.ProductPacked(height, x[first*17:], 17, 1, wPacked, y[first*64:], 64)
 	}
 }
 
@@ -874,52 +1251,63 @@ func linear17x64(worker *cpu.Worker, env *device.Env, x, w, y []float32) {
 // dw[64, 17] from x[B * T, 64], dy[B * T, 17], dw[64, 17].
 func outer64x17(worker *cpu.Worker, env *device.Env, x, dy, dw []float32) {
 	B, T := env.B, env.T
-	c := worker.Tile(1088)
-	for a1 := range 64 {
-		copy(c[a1*17:][:17], dw[a1*17:][:17])
-	}
-	worker.Dot(64, 17, B*T, x, 1, 64, dy, 17, 1, c, 17)
-	for a1 := range 64 {
-		copy(dw[a1*17:][:17], c[a1*17:][:17])
-	}
+	worker.Dot(64, 17, B*T, x, 1, 64, dy, 17, 1, dw, 17)
 }
 
 // normGrad64 is a kernel of the row family (specs/successor.arith:20):
 // y[B * T, 64] from x[B * T, 64], gamma[64], dy[B * T, 64].
 func normGrad64(worker *cpu.Worker, env *device.Env, x, gamma, dy, y []float32) {
 	B, T := env.B, env.T
-	for r := range B * T {
-		var part [cpu.Lanes]float32
-		xRow := x[r*64:][:64]
-		for e := range 64 {
-			part[e%cpu.Lanes] += xRow[e]
+	isa := worker.ISA()
+	x, gamma, dy, y = x[:B*T*64], gamma[:64], dy[:B*T*64], y[:B*T*64]
+	if B*T == 0 {
+		isa = cpu.Go
+	}
+	switch isa {
+	case cpu.AVX512:
+		for rFrom := 0; rFrom < B*T; rFrom += 512 {
+			rTo := min(rFrom+512, B*T)
+			normGrad64Leaf1AVX512(worker.Frame(), &x[0], &dy[0], &gamma[0], &y[0], rFrom, rTo)
 		}
-		sum := cpu.SumLanes(&part, 64)
-		mean := float32(sum * 0.015625)
-		var part2 [cpu.Lanes]float32
-		for e := range 64 {
-			t := xRow[e] - mean
-			part2[e%cpu.Lanes] += float32(t * t)
+	case cpu.AVX2:
+		for rFrom := 0; rFrom < B*T; rFrom += 512 {
+			rTo := min(rFrom+512, B*T)
+			normGrad64Leaf1AVX2(worker.Frame(), &x[0], &dy[0], &gamma[0], &y[0], rFrom, rTo)
 		}
-		squares := cpu.SumLanes(&part2, 64)
-		rstd := 1 / cpu.Sqrt(float32(squares*0.015625)+1e-05)
-		var part3 [cpu.Lanes]float32
-		dyRow := dy[r*64:][:64]
-		gammaRow := gamma[:64]
-		for e := range 64 {
-			part3[e%cpu.Lanes] += float32(dyRow[e] * gammaRow[e])
-		}
-		sum1 := cpu.SumLanes(&part3, 64)
-		m1 := float32(sum1 * 0.015625)
-		var part4 [cpu.Lanes]float32
-		for e := range 64 {
-			part4[e%cpu.Lanes] += float32(float32(dyRow[e]*gammaRow[e]) * float32((xRow[e]-mean)*rstd))
-		}
-		sum2 := cpu.SumLanes(&part4, 64)
-		m2 := float32(sum2 * 0.015625)
-		yRow := y[r*64:][:64]
-		for e := range 64 {
-			yRow[e] = float32(rstd * (float32(dyRow[e]*gammaRow[e]) - m1 - float32(float32((xRow[e]-mean)*rstd)*m2)))
+	default:
+		for r := range B * T {
+			var part [cpu.Lanes]float32
+			xRow := x[r*64:][:64]
+			for e := range 64 {
+				part[e%cpu.Lanes] += xRow[e]
+			}
+			sum := cpu.SumLanes(&part, 64)
+			mean := float32(sum * 0.015625)
+			var part2 [cpu.Lanes]float32
+			for e := range 64 {
+				t := xRow[e] - mean
+				part2[e%cpu.Lanes] += float32(t * t)
+			}
+			squares := cpu.SumLanes(&part2, 64)
+			rstd := 1 / cpu.Sqrt(float32(squares*0.015625)+1e-05)
+			var part3 [cpu.Lanes]float32
+			dyRow := dy[r*64:][:64]
+			gammaRow := gamma[:64]
+			for e := range 64 {
+				part3[e%cpu.Lanes] += float32(dyRow[e] * gammaRow[e])
+			}
+			sum1 := cpu.SumLanes(&part3, 64)
+			m1 := float32(sum1 * 0.015625)
+			var part4 [cpu.Lanes]float32
+			for e := range 64 {
+				part4[e%cpu.Lanes] += float32(float32(dyRow[e]*gammaRow[e]) * float32((xRow[e]-mean)*rstd))
+			}
+			sum2 := cpu.SumLanes(&part4, 64)
+			m2 := float32(sum2 * 0.015625)
+			yRow := y[r*64:][:64]
+			for e := range 64 {
+				yRow[e] = float32(rstd * (float32(dyRow[e]*gammaRow[e]) - m1 - float32(float32((xRow[e]-mean)*rstd)*m2)))
+			}
 		}
 	}
 }
@@ -928,86 +1316,116 @@ func normGrad64(worker *cpu.Worker, env *device.Env, x, gamma, dy, y []float32) 
 // dgamma[64], dbeta[64] from x[B * T, 64], dy[B * T, 64], dgamma[64], dbeta[64].
 func normGrad64V2(worker *cpu.Worker, env *device.Env, x, dy, dgamma, dbeta []float32) {
 	B, T := env.B, env.T
+	isa := worker.ISA()
+	x, dy, dgamma, dbeta = x[:B*T*64], dy[:B*T*64], dgamma[:64], dbeta[:64]
+	if B*T == 0 {
+		isa = cpu.Go
+	}
 	sumGamma := worker.Tile(64)
 	sumBeta := worker.Tile(64)
-	copy(sumGamma[:64], dgamma[:64])
-	copy(sumBeta[:64], dbeta[:64])
-	for r := range B * T {
-		var part [cpu.Lanes]float32
-		xRow := x[r*64:][:64]
-		for e := range 64 {
-			part[e%cpu.Lanes] += xRow[e]
+	switch isa {
+	case cpu.AVX512:
+		normGrad64V2Leaf1AVX512(worker.Frame(), &sumGamma[0], &dgamma[0], &sumBeta[0], &dbeta[0], &x[0], &dy[0], B, T)
+	case cpu.AVX2:
+		normGrad64V2Leaf1AVX2(worker.Frame(), &sumGamma[0], &dgamma[0], &sumBeta[0], &dbeta[0], &x[0], &dy[0], B, T)
+	default:
+		copy(sumGamma[:64], dgamma[:64])
+		copy(sumBeta[:64], dbeta[:64])
+		for r := range B * T {
+			var part [cpu.Lanes]float32
+			xRow := x[r*64:][:64]
+			for e := range 64 {
+				part[e%cpu.Lanes] += xRow[e]
+			}
+			sum := cpu.SumLanes(&part, 64)
+			mean := float32(sum * 0.015625)
+			var part2 [cpu.Lanes]float32
+			for e := range 64 {
+				t := xRow[e] - mean
+				part2[e%cpu.Lanes] += float32(t * t)
+			}
+			squares := cpu.SumLanes(&part2, 64)
+			rstd := 1 / cpu.Sqrt(float32(squares*0.015625)+1e-05)
+			sumGammaRow := sumGamma[:64]
+			dyRow := dy[r*64:][:64]
+			for e := range 64 {
+				sumGammaRow[e] = sumGammaRow[e] + float32(dyRow[e]*float32((xRow[e]-mean)*rstd))
+			}
+			sumBetaRow := sumBeta[:64]
+			for e := range 64 {
+				sumBetaRow[e] = sumBetaRow[e] + dyRow[e]
+			}
 		}
-		sum := cpu.SumLanes(&part, 64)
-		mean := float32(sum * 0.015625)
-		var part2 [cpu.Lanes]float32
-		for e := range 64 {
-			t := xRow[e] - mean
-			part2[e%cpu.Lanes] += float32(t * t)
-		}
-		squares := cpu.SumLanes(&part2, 64)
-		rstd := 1 / cpu.Sqrt(float32(squares*0.015625)+1e-05)
-		sumGammaRow := sumGamma[:64]
-		dyRow := dy[r*64:][:64]
-		for e := range 64 {
-			sumGammaRow[e] = sumGammaRow[e] + float32(dyRow[e]*float32((xRow[e]-mean)*rstd))
-		}
-		sumBetaRow := sumBeta[:64]
-		for e := range 64 {
-			sumBetaRow[e] = sumBetaRow[e] + dyRow[e]
-		}
+		copy(dgamma[:64], sumGamma[:64])
+		copy(dbeta[:64], sumBeta[:64])
 	}
-	copy(dgamma[:64], sumGamma[:64])
-	copy(dbeta[:64], sumBeta[:64])
 }
 
 // normGrad64V3 is a kernel of the row family (specs/successor.arith:20):
 // y[B * T, 64], y2[B * T, 64] from x[B * T, 64], gamma[64], dy[B * T, 64].
 func normGrad64V3(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, y2 []float32) {
-	B, T, example := env.B, env.T, env.Example
+	B, T, layer, step, example, seed0, seed1 := env.B, env.T, env.Layer, env.Step, env.Example, uint32(env.Seed), uint32(env.Seed>>32)
+	isa := worker.ISA()
+	x, gamma, dy, y, y2 = x[:B*T*64], gamma[:64], dy[:B*T*64], y[:B*T*64], y2[:B*T*64]
+	if B*T == 0 {
+		isa = cpu.Go
+	}
 	t := worker.Tile(64)
 	bits := worker.TileU32(64)
-	for r := range B * T {
-		var part [cpu.Lanes]float32
-		xRow := x[r*64:][:64]
-		for e := range 64 {
-			part[e%cpu.Lanes] += xRow[e]
+	switch isa {
+	case cpu.AVX512:
+		for rFrom := 0; rFrom < B*T; rFrom += 512 {
+			rTo := min(rFrom+512, B*T)
+			normGrad64V3Leaf1AVX512(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &bits[0], &y2[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
 		}
-		sum := cpu.SumLanes(&part, 64)
-		mean := float32(sum * 0.015625)
-		var part2 [cpu.Lanes]float32
-		for e := range 64 {
-			t2 := xRow[e] - mean
-			part2[e%cpu.Lanes] += float32(t2 * t2)
+	case cpu.AVX2:
+		for rFrom := 0; rFrom < B*T; rFrom += 512 {
+			rTo := min(rFrom+512, B*T)
+			normGrad64V3Leaf1AVX2(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &bits[0], &y2[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
 		}
-		squares := cpu.SumLanes(&part2, 64)
-		rstd := 1 / cpu.Sqrt(float32(squares*0.015625)+1e-05)
-		var part3 [cpu.Lanes]float32
-		dyRow := dy[r*64:][:64]
-		gammaRow := gamma[:64]
-		for e := range 64 {
-			part3[e%cpu.Lanes] += float32(dyRow[e] * gammaRow[e])
-		}
-		sum1 := cpu.SumLanes(&part3, 64)
-		m1 := float32(sum1 * 0.015625)
-		var part4 [cpu.Lanes]float32
-		for e := range 64 {
-			part4[e%cpu.Lanes] += float32(float32(dyRow[e]*gammaRow[e]) * float32((xRow[e]-mean)*rstd))
-		}
-		sum2 := cpu.SumLanes(&part4, 64)
-		m2 := float32(sum2 * 0.015625)
-		tRow := t[:64]
-		for e := range 64 {
-			tRow[e] = float32(rstd * (float32(dyRow[e]*gammaRow[e]) - m1 - float32(float32((xRow[e]-mean)*rstd)*m2)))
-		}
-		copy(y[r*64:][:64], t[:64])
-		d1 := r % T
-		d0 := r / T
-		worker.RandFill(bits, env, 16, example+uint32(d0), d1*64)
-		y2Row := y2[r*64:][:64]
-		bitsRow := bits[:64]
-		for e := range 64 {
-			y2Row[e] = cpu.Where(bitsRow[e] < 429496730, 0, float32(tRow[e]*1.1111112))
+	default:
+		for r := range B * T {
+			var part [cpu.Lanes]float32
+			xRow := x[r*64:][:64]
+			for e := range 64 {
+				part[e%cpu.Lanes] += xRow[e]
+			}
+			sum := cpu.SumLanes(&part, 64)
+			mean := float32(sum * 0.015625)
+			var part2 [cpu.Lanes]float32
+			for e := range 64 {
+				t2 := xRow[e] - mean
+				part2[e%cpu.Lanes] += float32(t2 * t2)
+			}
+			squares := cpu.SumLanes(&part2, 64)
+			rstd := 1 / cpu.Sqrt(float32(squares*0.015625)+1e-05)
+			var part3 [cpu.Lanes]float32
+			dyRow := dy[r*64:][:64]
+			gammaRow := gamma[:64]
+			for e := range 64 {
+				part3[e%cpu.Lanes] += float32(dyRow[e] * gammaRow[e])
+			}
+			sum1 := cpu.SumLanes(&part3, 64)
+			m1 := float32(sum1 * 0.015625)
+			var part4 [cpu.Lanes]float32
+			for e := range 64 {
+				part4[e%cpu.Lanes] += float32(float32(dyRow[e]*gammaRow[e]) * float32((xRow[e]-mean)*rstd))
+			}
+			sum2 := cpu.SumLanes(&part4, 64)
+			m2 := float32(sum2 * 0.015625)
+			tRow := t[:64]
+			for e := range 64 {
+				tRow[e] = float32(rstd * (float32(dyRow[e]*gammaRow[e]) - m1 - float32(float32((xRow[e]-mean)*rstd)*m2)))
+			}
+			copy(y[r*64:][:64], t[:64])
+			d1 := r % T
+			d0 := r / T
+			worker.RandFill(bits, env, 16, example+uint32(d0), d1*64)
+			y2Row := y2[r*64:][:64]
+			bitsRow := bits[:64]
+			for e := range 64 {
+				y2Row[e] = cpu.Where(bitsRow[e] < 429496730, 0, float32(tRow[e]*1.1111112))
+			}
 		}
 	}
 }
@@ -1016,61 +1434,60 @@ func normGrad64V3(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, y2 []flo
 // dy[64] from x[B * T, 64], dy[64].
 func sum64(worker *cpu.Worker, env *device.Env, x, dy []float32) {
 	B, T := env.B, env.T
-	sumY := worker.Tile(64)
-	copy(sumY[:64], dy[:64])
-	for r := range B * T {
-		sumYRow := sumY[:64]
-		xRow := x[r*64:][:64]
-		for e := range 64 {
-			sumYRow[e] = sumYRow[e] + xRow[e]
-		}
+	isa := worker.ISA()
+	x, dy = x[:B*T*64], dy[:64]
+	if B*T == 0 {
+		isa = cpu.Go
 	}
-	copy(dy[:64], sumY[:64])
+	sumY := worker.Tile(64)
+	switch isa {
+	case cpu.AVX512:
+		sum64Leaf1AVX512(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
+	case cpu.AVX2:
+		sum64Leaf1AVX2(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
+	default:
+		copy(sumY[:64], dy[:64])
+		for r := range B * T {
+			sumYRow := sumY[:64]
+			xRow := x[r*64:][:64]
+			for e := range 64 {
+				sumYRow[e] = sumYRow[e] + xRow[e]
+			}
+		}
+		copy(dy[:64], sumY[:64])
+	}
 }
 
 // linear64x256V2 is a kernel of the matmul family (specs/successor.arith:20):
 // y[B * T, 256] from x[B * T, 64], w[256, 64], x2[B * T, 256].
 func linear64x256V2(worker *cpu.Worker, env *device.Env, x, w, x2, y []float32) {
-	B, T, example := env.B, env.T, env.Example
-	bits := worker.TileU32(256)
-	mark := worker.Mark()
+	B, T := env.B, env.T
+	isa := worker.ISA()
+	x2, y = x2[:B*T*256], y[:B*T*256]
+	if B*T == 0 {
+		isa = cpu.Go
+	}
+	c := worker.Tile(65536)
+	wPacked := worker.Pack(B*T, 64, 256, w, 1, 64)
 	for m := range (B*T + 255) / 256 {
 		first := m * 256
 		height := min(B*T-first, 256)
-		c := worker.Tile(height * 256)
-		clear(c)
-		worker.Dot(height, 256, 64, x[first*64:], 64, 1, w, 1, 64, c, 256)
-		for i := range height {
-			r := first + i
-			d1 := r % T
-			d0 := r / T
-			worker.RandFill(bits, env, 15, example+uint32(d0), d1*256)
-			yRow := y[r*256:][:256]
-			x2Row := x2[r*256:][:256]
-			bitsRow := bits[:256]
-			cRow := c[i*256:][:256]
-			for e := range 256 {
-				yRow[e] = cpu.Where(0 < x2Row[e], cpu.Where(bitsRow[e] < 429496730, 0, float32(cRow[e]*1.1111112)), 0)
+		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 256)
+		switch isa {
+		case cpu.AVX512:
+			linear64x256V2Leaf1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
+		case cpu.AVX2:
+			linear64x256V2Leaf1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
+		default:
+			for i := range height {
+				r := first + i
+				yRow := y[r*256:][:256]
+				x2Row := x2[r*256:][:256]
+				cRow := c[i*256:][:256]
+				for e := range 256 {
+					yRow[e] = float32(cpu.Where(0 < x2Row[e], cRow[e], 0) * 1.1111112)
+				}
 			}
-		}
-		worker.Release(mark)
-	}
-}
-
-// map256 is a kernel of the map family (specs/successor.arith:20):
-// y[B * T, 256] from x[B * T, 256].
-func map256(worker *cpu.Worker, env *device.Env, x, y []float32) {
-	B, T, example := env.B, env.T, env.Example
-	bits := worker.TileU32(256)
-	for r := range B * T {
-		d1 := r % T
-		d0 := r / T
-		worker.RandFill(bits, env, 15, example+uint32(d0), d1*256)
-		yRow := y[r*256:][:256]
-		bitsRow := bits[:256]
-		xRow := x[r*256:][:256]
-		for e := range 256 {
-			yRow[e] = cpu.Where(bitsRow[e] < 429496730, 0, float32(xRow[e]*1.1111112))
 		}
 	}
 }
@@ -1079,53 +1496,68 @@ func map256(worker *cpu.Worker, env *device.Env, x, y []float32) {
 // dw[256, 64] from x[B * T, 256], dy[B * T, 64], dw[256, 64].
 func outer256x64(worker *cpu.Worker, env *device.Env, x, dy, dw []float32) {
 	B, T := env.B, env.T
-	c := worker.Tile(16384)
-	for a1 := range 256 {
-		copy(c[a1*64:][:64], dw[a1*64:][:64])
-	}
-	worker.Dot(256, 64, B*T, x, 1, 256, dy, 64, 1, c, 64)
-	for a1 := range 256 {
-		copy(dw[a1*64:][:64], c[a1*64:][:64])
-	}
+	worker.Dot(256, 64, B*T, x, 1, 256, dy, 64, 1, dw, 64)
 }
 
 // sum256 is a kernel of the row family (specs/successor.arith:20):
 // dy[256] from x[B * T, 256], dy[256].
 func sum256(worker *cpu.Worker, env *device.Env, x, dy []float32) {
 	B, T := env.B, env.T
-	sumY := worker.Tile(256)
-	copy(sumY[:256], dy[:256])
-	for r := range B * T {
-		sumYRow := sumY[:256]
-		xRow := x[r*256:][:256]
-		for e := range 256 {
-			sumYRow[e] = sumYRow[e] + xRow[e]
-		}
+	isa := worker.ISA()
+	x, dy = x[:B*T*256], dy[:256]
+	if B*T == 0 {
+		isa = cpu.Go
 	}
-	copy(dy[:256], sumY[:256])
+	sumY := worker.Tile(256)
+	switch isa {
+	case cpu.AVX512:
+		sum256Leaf1AVX512(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
+	case cpu.AVX2:
+		sum256Leaf1AVX2(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
+	default:
+		copy(sumY[:256], dy[:256])
+		for r := range B * T {
+			sumYRow := sumY[:256]
+			xRow := x[r*256:][:256]
+			for e := range 256 {
+				sumYRow[e] = sumYRow[e] + xRow[e]
+			}
+		}
+		copy(dy[:256], sumY[:256])
+	}
 }
 
 // linear256x64V2 is a kernel of the matmul family (specs/successor.arith:20):
 // y[B * T, 64] from x[B * T, 256], w[64, 256], x2[B * T, 64].
 func linear256x64V2(worker *cpu.Worker, env *device.Env, x, w, x2, y []float32) {
 	B, T := env.B, env.T
-	mark := worker.Mark()
+	isa := worker.ISA()
+	x2, y = x2[:B*T*64], y[:B*T*64]
+	if B*T == 0 {
+		isa = cpu.Go
+	}
+	c := worker.Tile(16384)
+	wPacked := worker.Pack(B*T, 256, 64, w, 1, 256)
 	for m := range (B*T + 255) / 256 {
 		first := m * 256
 		height := min(B*T-first, 256)
-		c := worker.Tile(height * 64)
-		clear(c)
-		worker.Dot(height, 64, 256, x[first*256:], 256, 1, w, 1, 256, c, 64)
-		for i := range height {
-			r := first + i
-			yRow := y[r*64:][:64]
-			x2Row := x2[r*64:][:64]
-			cRow := c[i*64:][:64]
-			for e := range 64 {
-				yRow[e] = x2Row[e] + cRow[e]
+		worker.ProductPacked(height, x[first*256:], 256, 1, wPacked, c, 64)
+		switch isa {
+		case cpu.AVX512:
+			linear256x64V2Leaf1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
+		case cpu.AVX2:
+			linear256x64V2Leaf1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
+		default:
+			for i := range height {
+				r := first + i
+				yRow := y[r*64:][:64]
+				x2Row := x2[r*64:][:64]
+				cRow := c[i*64:][:64]
+				for e := range 64 {
+					yRow[e] = x2Row[e] + cRow[e]
+				}
 			}
 		}
-		worker.Release(mark)
 	}
 }
 
@@ -1133,63 +1565,74 @@ func linear256x64V2(worker *cpu.Worker, env *device.Env, x, w, x2, y []float32) 
 // dw[64, 256] from x[B * T, 64], dy[B * T, 256], dw[64, 256].
 func outer64x256(worker *cpu.Worker, env *device.Env, x, dy, dw []float32) {
 	B, T := env.B, env.T
-	c := worker.Tile(16384)
-	for a1 := range 64 {
-		copy(c[a1*256:][:256], dw[a1*256:][:256])
-	}
-	worker.Dot(64, 256, B*T, x, 1, 64, dy, 256, 1, c, 256)
-	for a1 := range 64 {
-		copy(dw[a1*256:][:256], c[a1*256:][:256])
-	}
+	worker.Dot(64, 256, B*T, x, 1, 64, dy, 256, 1, dw, 256)
 }
 
 // normGrad64V4 is a kernel of the row family (specs/successor.arith:44):
 // y[B * T, 64], y2[B * T, 64] from x[B * T, 64], gamma[64], dy[B * T, 64].
 func normGrad64V4(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, y2 []float32) {
-	B, T, example := env.B, env.T, env.Example
+	B, T, layer, step, example, seed0, seed1 := env.B, env.T, env.Layer, env.Step, env.Example, uint32(env.Seed), uint32(env.Seed>>32)
+	isa := worker.ISA()
+	x, gamma, dy, y, y2 = x[:B*T*64], gamma[:64], dy[:B*T*64], y[:B*T*64], y2[:B*T*64]
+	if B*T == 0 {
+		isa = cpu.Go
+	}
 	t := worker.Tile(64)
 	bits := worker.TileU32(64)
-	for r := range B * T {
-		var part [cpu.Lanes]float32
-		xRow := x[r*64:][:64]
-		for e := range 64 {
-			part[e%cpu.Lanes] += xRow[e]
+	switch isa {
+	case cpu.AVX512:
+		for rFrom := 0; rFrom < B*T; rFrom += 512 {
+			rTo := min(rFrom+512, B*T)
+			normGrad64V4Leaf1AVX512(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &bits[0], &y2[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
 		}
-		sum := cpu.SumLanes(&part, 64)
-		mean := float32(sum * 0.015625)
-		var part2 [cpu.Lanes]float32
-		for e := range 64 {
-			t2 := xRow[e] - mean
-			part2[e%cpu.Lanes] += float32(t2 * t2)
+	case cpu.AVX2:
+		for rFrom := 0; rFrom < B*T; rFrom += 512 {
+			rTo := min(rFrom+512, B*T)
+			normGrad64V4Leaf1AVX2(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &bits[0], &y2[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
 		}
-		squares := cpu.SumLanes(&part2, 64)
-		rstd := 1 / cpu.Sqrt(float32(squares*0.015625)+1e-05)
-		var part3 [cpu.Lanes]float32
-		dyRow := dy[r*64:][:64]
-		gammaRow := gamma[:64]
-		for e := range 64 {
-			part3[e%cpu.Lanes] += float32(dyRow[e] * gammaRow[e])
-		}
-		sum1 := cpu.SumLanes(&part3, 64)
-		m1 := float32(sum1 * 0.015625)
-		var part4 [cpu.Lanes]float32
-		for e := range 64 {
-			part4[e%cpu.Lanes] += float32(float32(dyRow[e]*gammaRow[e]) * float32((xRow[e]-mean)*rstd))
-		}
-		sum2 := cpu.SumLanes(&part4, 64)
-		m2 := float32(sum2 * 0.015625)
-		tRow := t[:64]
-		for e := range 64 {
-			tRow[e] = float32(rstd * (float32(dyRow[e]*gammaRow[e]) - m1 - float32(float32((xRow[e]-mean)*rstd)*m2)))
-		}
-		copy(y[r*64:][:64], t[:64])
-		d1 := r % T
-		d0 := r / T
-		worker.RandFill(bits, env, 14, example+uint32(d0), d1*64)
-		y2Row := y2[r*64:][:64]
-		bitsRow := bits[:64]
-		for e := range 64 {
-			y2Row[e] = cpu.Where(bitsRow[e] < 429496730, 0, float32(tRow[e]*1.1111112))
+	default:
+		for r := range B * T {
+			var part [cpu.Lanes]float32
+			xRow := x[r*64:][:64]
+			for e := range 64 {
+				part[e%cpu.Lanes] += xRow[e]
+			}
+			sum := cpu.SumLanes(&part, 64)
+			mean := float32(sum * 0.015625)
+			var part2 [cpu.Lanes]float32
+			for e := range 64 {
+				t2 := xRow[e] - mean
+				part2[e%cpu.Lanes] += float32(t2 * t2)
+			}
+			squares := cpu.SumLanes(&part2, 64)
+			rstd := 1 / cpu.Sqrt(float32(squares*0.015625)+1e-05)
+			var part3 [cpu.Lanes]float32
+			dyRow := dy[r*64:][:64]
+			gammaRow := gamma[:64]
+			for e := range 64 {
+				part3[e%cpu.Lanes] += float32(dyRow[e] * gammaRow[e])
+			}
+			sum1 := cpu.SumLanes(&part3, 64)
+			m1 := float32(sum1 * 0.015625)
+			var part4 [cpu.Lanes]float32
+			for e := range 64 {
+				part4[e%cpu.Lanes] += float32(float32(dyRow[e]*gammaRow[e]) * float32((xRow[e]-mean)*rstd))
+			}
+			sum2 := cpu.SumLanes(&part4, 64)
+			m2 := float32(sum2 * 0.015625)
+			tRow := t[:64]
+			for e := range 64 {
+				tRow[e] = float32(rstd * (float32(dyRow[e]*gammaRow[e]) - m1 - float32(float32((xRow[e]-mean)*rstd)*m2)))
+			}
+			copy(y[r*64:][:64], t[:64])
+			d1 := r % T
+			d0 := r / T
+			worker.RandFill(bits, env, 14, example+uint32(d0), d1*64)
+			y2Row := y2[r*64:][:64]
+			bitsRow := bits[:64]
+			for e := range 64 {
+				y2Row[e] = cpu.Where(bitsRow[e] < 429496730, 0, float32(tRow[e]*1.1111112))
+			}
 		}
 	}
 }
@@ -1198,18 +1641,11 @@ func normGrad64V4(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, y2 []flo
 // y[B * T, 64] from x[B * T, 64], w[64, 64].
 func linear64x64V5(worker *cpu.Worker, env *device.Env, x, w, y []float32) {
 	B, T := env.B, env.T
-	mark := worker.Mark()
+	wPacked := worker.Pack(B*T, 64, 64, w, 1, 64)
 	for m := range (B*T + 255) / 256 {
 		first := m * 256
 		height := min(B*T-first, 256)
-		c := worker.Tile(height * 64)
-		clear(c)
-		worker.Dot(height, 64, 64, x[first*64:], 64, 1, w, 1, 64, c, 64)
-		for i := range height {
-			r := first + i
-			copy(y[r*64:][:64], c[i*64:][:64])
-		}
-		worker.Release(mark)
+		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, y[first*64:], 64)
 	}
 }
 
@@ -1217,100 +1653,188 @@ func linear64x64V5(worker *cpu.Worker, env *device.Env, x, w, y []float32) {
 // dw[64, 64] from x[B * T, 64], dy[B * T, 64], dw[64, 64].
 func outer64x64(worker *cpu.Worker, env *device.Env, x, dy, dw []float32) {
 	B, T := env.B, env.T
-	c := worker.Tile(4096)
-	for a1 := range 64 {
-		copy(c[a1*64:][:64], dw[a1*64:][:64])
-	}
-	worker.Dot(64, 64, B*T, x, 1, 64, dy, 64, 1, c, 64)
-	for a1 := range 64 {
-		copy(dw[a1*64:][:64], c[a1*64:][:64])
-	}
+	worker.Dot(64, 64, B*T, x, 1, 64, dy, 64, 1, dw, 64)
 }
 
 // attentionGrad64 is a kernel of the attention family (specs/successor.arith:44):
-// dq[B, T, 64], dk[B, S, 64], dv[B, S, 64] from q[B, T, 64], k[B, S, 64], v[B, S, 64], dout[B, T, 64].
+// dq[B * T * 64], dk[B * S * 64], dv[B * S * 64] from q[B * T * 64], k[B * S * 64], v[B * S * 64], dout[B * T * 64].
 func attentionGrad64(worker *cpu.Worker, env *device.Env, q, k, v, dout, dq, dk, dv []float32) {
-	B, T, S, C, P, example := env.B, env.T, env.S, env.C, env.P, env.Example
-	p := worker.Tile(min(S, 2))
+	B, T, S, P, layer, step, example, seed0, seed1 := env.B, env.T, env.S, env.P, env.Layer, env.Step, env.Example, uint32(env.Seed), uint32(env.Seed>>32)
+	isa := worker.ISA()
+	q, k, v, dout, dq, dk, dv = q[:B*T*64], k[:B*S*64], v[:B*S*64], dout[:B*T*64], dq[:B*T*64], dk[:B*S*64], dv[:B*S*64]
+	if B*T*S == 0 {
+		isa = cpu.Go
+	}
+	p := worker.Tile(T * 2)
+	ds := worker.Tile(T * 2)
+	largest := worker.Tile(T)
+	norm := worker.Tile(T)
+	weight := worker.Tile(T * 2)
+	bits := worker.TileU32(T)
+	bits2 := worker.TileU32(T)
+	delta := worker.Tile(T)
 	dk2 := worker.Tile(S * 16)
 	dv2 := worker.Tile(S * 16)
-	bits := worker.TileU32(min(S, 2))
-	dp := worker.Tile(min(S, 2))
-	dq2 := worker.Tile(16)
-	for b := range B {
-		for h := range 4 {
-			clear(dk2)
-			clear(dv2)
-			for t := range T {
-				i := P + t
-				lo := max(S-i-2, 0)
-				count := max(min(S, S-i)-lo, 0)
-				for n := range count {
-					j := lo + n
-					s := float32(0)
-					s = worker.DotVec(16, q[(b*T+t)*64+h*16:], 1, k[(b*S+j)*64+h*16:], 1, s)
-					p[n] = float32(s * 0.25)
-				}
-				part := cpu.AllLanes(float32(math.Inf(-1)))
-				pRow := p[:count]
-				for e := range count {
-					part[e%cpu.Lanes] = cpu.Max(part[e%cpu.Lanes], pRow[e])
-				}
-				largest := cpu.MaxLanes(&part, count)
-				for e := range count {
-					pRow[e] = cpu.Exp(pRow[e] - largest)
-				}
-				var part2 [cpu.Lanes]float32
-				for e := range count {
-					part2[e%cpu.Lanes] += pRow[e]
-				}
-				total := cpu.SumLanes(&part2, count)
-				norm := cpu.Where(0 < total, 1/total, 0)
-				for e := range count {
-					pRow[e] = float32(pRow[e] * norm)
-				}
-				worker.RandFill(bits, env, 13, example+uint32(b), (h*C+i)*S+lo)
-				for n := range count {
-					j := lo + n
-					d := float32(0)
-					d = worker.DotVec(16, dout[(b*T+t)*64+h*16:], 1, v[(b*S+j)*64+h*16:], 1, d)
-					dp[n] = cpu.Where(bits[n] < 429496730, 0, float32(d*1.1111112))
-					weight := cpu.Where(bits[n] < 429496730, 0, float32(p[n]*1.1111112))
-					dvRow := dv2[j*16:][:16]
-					doutRow := dout[(b*T+t)*64+h*16:][:16]
+	switch isa {
+	case cpu.AVX512:
+		for bFrom := 0; bFrom < B; bFrom += 4 {
+			bTo := min(bFrom+4, B)
+			attentionGrad64Leaf1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &dout[0], &v[0], &ds[0], &largest[0], &norm[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
+		}
+	case cpu.AVX2:
+		for bFrom := 0; bFrom < B; bFrom += 4 {
+			bTo := min(bFrom+4, B)
+			attentionGrad64Leaf1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &dout[0], &v[0], &ds[0], &largest[0], &norm[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
+		}
+	default:
+		for b := range B {
+			for h := range 4 {
+				for t := range T {
+					query := (b*T+t)*64 + h*16
+					j0 := max(min(S-(P+t)-2, S-1), 0)
+					key0 := (b*S+j0)*64 + h*16
+					j1 := max(min(S-(P+t)-1, S-1), 0)
+					key1 := (b*S+j1)*64 + h*16
+					var part [cpu.Lanes]float32
+					qRow := q[query:][:16]
+					kRow := k[key0:][:16]
 					for e := range 16 {
-						dvRow[e] = dvRow[e] + float32(weight*doutRow[e])
+						part[e%cpu.Lanes] += float32(qRow[e] * kRow[e])
+					}
+					s0 := cpu.SumLanes(&part, 16)
+					p[t] = float32(s0 * 0.25)
+					var part2 [cpu.Lanes]float32
+					kRow2 := k[key1:][:16]
+					for e := range 16 {
+						part2[e%cpu.Lanes] += float32(qRow[e] * kRow2[e])
+					}
+					s1 := cpu.SumLanes(&part2, 16)
+					p[T+t] = float32(s1 * 0.25)
+					var part3 [cpu.Lanes]float32
+					doutRow := dout[query:][:16]
+					vRow := v[key0:][:16]
+					for e := range 16 {
+						part3[e%cpu.Lanes] += float32(doutRow[e] * vRow[e])
+					}
+					d0 := cpu.SumLanes(&part3, 16)
+					ds[t] = d0
+					var part4 [cpu.Lanes]float32
+					vRow2 := v[key1:][:16]
+					for e := range 16 {
+						part4[e%cpu.Lanes] += float32(doutRow[e] * vRow2[e])
+					}
+					d1 := cpu.SumLanes(&part4, 16)
+					ds[T+t] = d1
+				}
+				pRow := p[:T]
+				for e := range T {
+					t := S - (P + e) - 2
+					pRow[e] = cpu.Where(0 <= t && t < S, pRow[e], float32(math.Inf(-1)))
+				}
+				pRow2 := p[T:][:T]
+				for e := range T {
+					t := S - (P + e) - 1
+					pRow2[e] = cpu.Where(0 <= t && t < S, pRow2[e], float32(math.Inf(-1)))
+				}
+				largestRow := largest[:T]
+				for e := range T {
+					t := cpu.Max(pRow[e], pRow2[e])
+					largestRow[e] = cpu.Where(t == float32(math.Inf(-1)), 0, t)
+				}
+				for e := range T {
+					pRow[e] = cpu.Exp(pRow[e] - largestRow[e])
+				}
+				for e := range T {
+					pRow2[e] = cpu.Exp(pRow2[e] - largestRow[e])
+				}
+				normRow := norm[:T]
+				for e := range T {
+					t := pRow[e] + pRow2[e]
+					normRow[e] = cpu.Where(0 < t, 1/t, 0)
+				}
+				for e := range T {
+					pRow[e] = float32(pRow[e] * normRow[e])
+				}
+				for e := range T {
+					pRow2[e] = float32(pRow2[e] * normRow[e])
+				}
+				worker.RandFill(bits, env, 13, example+uint32(b), h*2*((T+3)/4*4))
+				weightRow := weight[:T]
+				bitsRow := bits[:T]
+				for e := range T {
+					weightRow[e] = cpu.Where(bitsRow[e] < 429496730, 0, float32(pRow[e]*1.1111112))
+				}
+				dsRow := ds[:T]
+				for e := range T {
+					dsRow[e] = cpu.Where(bitsRow[e] < 429496730, 0, float32(dsRow[e]*1.1111112))
+				}
+				worker.RandFill(bits2, env, 13, example+uint32(b), (h*2+1)*((T+3)/4*4))
+				weightRow2 := weight[T:][:T]
+				bits2Row := bits2[:T]
+				for e := range T {
+					weightRow2[e] = cpu.Where(bits2Row[e] < 429496730, 0, float32(pRow2[e]*1.1111112))
+				}
+				dsRow2 := ds[T:][:T]
+				for e := range T {
+					dsRow2[e] = cpu.Where(bits2Row[e] < 429496730, 0, float32(dsRow2[e]*1.1111112))
+				}
+				deltaRow := delta[:T]
+				for e := range T {
+					deltaRow[e] = float32(pRow[e]*dsRow[e]) + float32(pRow2[e]*dsRow2[e])
+				}
+				for e := range T {
+					dsRow[e] = float32(float32(pRow[e]*(dsRow[e]-deltaRow[e])) * 0.25)
+				}
+				for e := range T {
+					dsRow2[e] = float32(float32(pRow2[e]*(dsRow2[e]-deltaRow[e])) * 0.25)
+				}
+				clear(dk2)
+				clear(dv2)
+				for t := range T {
+					query := (b*T+t)*64 + h*16
+					j0 := max(min(S-(P+t)-2, S-1), 0)
+					key0 := (b*S+j0)*64 + h*16
+					j1 := max(min(S-(P+t)-1, S-1), 0)
+					key1 := (b*S+j1)*64 + h*16
+					dqRow := dq[query:][:16]
+					dsAt := ds[t]
+					kRow := k[key0:][:16]
+					dsAt2 := ds[T+t]
+					kRow2 := k[key1:][:16]
+					for e := range 16 {
+						dqRow[e] = float32(dsAt*kRow[e]) + float32(dsAt2*kRow2[e]) + 0
+					}
+					dkRow := dk2[j0*16:][:16]
+					dsAt3 := ds[t]
+					qRow := q[query:][:16]
+					for e := range 16 {
+						dkRow[e] = dkRow[e] + float32(dsAt3*qRow[e])
+					}
+					dkRow2 := dk2[j1*16:][:16]
+					dsAt4 := ds[T+t]
+					for e := range 16 {
+						dkRow2[e] = dkRow2[e] + float32(dsAt4*qRow[e])
+					}
+					dvRow := dv2[j0*16:][:16]
+					weightAt := weight[t]
+					doutRow := dout[query:][:16]
+					for e := range 16 {
+						dvRow[e] = dvRow[e] + float32(weightAt*doutRow[e])
+					}
+					dvRow2 := dv2[j1*16:][:16]
+					weightAt2 := weight[T+t]
+					for e := range 16 {
+						dvRow2[e] = dvRow2[e] + float32(weightAt2*doutRow[e])
 					}
 				}
-				var part3 [cpu.Lanes]float32
-				dpRow := dp[:count]
-				for e := range count {
-					part3[e%cpu.Lanes] += float32(pRow[e] * dpRow[e])
+				allK := b*S*64 + h*16
+				for a1 := range S {
+					copy(dk[allK+a1*64:][:16], dk2[a1*16:][:16])
 				}
-				delta := cpu.SumLanes(&part3, count)
-				clear(dq2)
-				for n := range count {
-					j := lo + n
-					ds := float32(p[n] * (dp[n] - delta))
-					scaled := float32(ds * 0.25)
-					dqRow := dq2[:16]
-					kRow := k[(b*S+j)*64+h*16:][:16]
-					for e := range 16 {
-						dqRow[e] = dqRow[e] + float32(scaled*kRow[e])
-					}
-					dkRow := dk2[j*16:][:16]
-					qRow := q[(b*T+t)*64+h*16:][:16]
-					for e := range 16 {
-						dkRow[e] = dkRow[e] + float32(scaled*qRow[e])
-					}
+				allV := b*S*64 + h*16
+				for a1 := range S {
+					copy(dv[allV+a1*64:][:16], dv2[a1*16:][:16])
 				}
-				copy(dq[(b*T+t)*64+h*16:][:16], dq2[:16])
-			}
-			for j := range S {
-				copy(dk[(b*S+j)*64+h*16:][:16], dk2[j*16:][:16])
-			}
-			for j := range S {
-				copy(dv[(b*S+j)*64+h*16:][:16], dv2[j*16:][:16])
 			}
 		}
 	}
@@ -1320,23 +1844,33 @@ func attentionGrad64(worker *cpu.Worker, env *device.Env, q, k, v, dout, dq, dk,
 // y[B * T, 64] from x[B * T, 64], w[64, 64], x2[B * T, 64].
 func linear64x64V6(worker *cpu.Worker, env *device.Env, x, w, x2, y []float32) {
 	B, T := env.B, env.T
-	mark := worker.Mark()
+	isa := worker.ISA()
+	x2, y = x2[:B*T*64], y[:B*T*64]
+	if B*T == 0 {
+		isa = cpu.Go
+	}
+	c := worker.Tile(16384)
+	wPacked := worker.Pack(B*T, 64, 64, w, 1, 64)
 	for m := range (B*T + 255) / 256 {
 		first := m * 256
 		height := min(B*T-first, 256)
-		c := worker.Tile(height * 64)
-		clear(c)
-		worker.Dot(height, 64, 64, x[first*64:], 64, 1, w, 1, 64, c, 64)
-		for i := range height {
-			r := first + i
-			yRow := y[r*64:][:64]
-			x2Row := x2[r*64:][:64]
-			cRow := c[i*64:][:64]
-			for e := range 64 {
-				yRow[e] = x2Row[e] + cRow[e]
+		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 64)
+		switch isa {
+		case cpu.AVX512:
+			linear64x64V6Leaf1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
+		case cpu.AVX2:
+			linear64x64V6Leaf1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
+		default:
+			for i := range height {
+				r := first + i
+				yRow := y[r*64:][:64]
+				x2Row := x2[r*64:][:64]
+				cRow := c[i*64:][:64]
+				for e := range 64 {
+					yRow[e] = x2Row[e] + cRow[e]
+				}
 			}
 		}
-		worker.Release(mark)
 	}
 }
 
@@ -1344,34 +1878,39 @@ func linear64x64V6(worker *cpu.Worker, env *device.Env, x, w, x2, y []float32) {
 // dy[64] from x[B * S, 64], dy[64].
 func sum64V2(worker *cpu.Worker, env *device.Env, x, dy []float32) {
 	B, S := env.B, env.S
-	sumY := worker.Tile(64)
-	copy(sumY[:64], dy[:64])
-	for r := range B * S {
-		sumYRow := sumY[:64]
-		xRow := x[r*64:][:64]
-		for e := range 64 {
-			sumYRow[e] = sumYRow[e] + xRow[e]
-		}
+	isa := worker.ISA()
+	x, dy = x[:B*S*64], dy[:64]
+	if B*S == 0 {
+		isa = cpu.Go
 	}
-	copy(dy[:64], sumY[:64])
+	sumY := worker.Tile(64)
+	switch isa {
+	case cpu.AVX512:
+		sum64V2Leaf1AVX512(worker.Frame(), &sumY[0], &dy[0], &x[0], B, S)
+	case cpu.AVX2:
+		sum64V2Leaf1AVX2(worker.Frame(), &sumY[0], &dy[0], &x[0], B, S)
+	default:
+		copy(sumY[:64], dy[:64])
+		for r := range B * S {
+			sumYRow := sumY[:64]
+			xRow := x[r*64:][:64]
+			for e := range 64 {
+				sumYRow[e] = sumYRow[e] + xRow[e]
+			}
+		}
+		copy(dy[:64], sumY[:64])
+	}
 }
 
 // linear64x64V7 is a kernel of the matmul family (specs/successor.arith:38):
 // y[B * S, 64] from x[B * S, 64], w[64, 64].
 func linear64x64V7(worker *cpu.Worker, env *device.Env, x, w, y []float32) {
 	B, S := env.B, env.S
-	mark := worker.Mark()
+	wPacked := worker.Pack(B*S, 64, 64, w, 1, 64)
 	for m := range (B*S + 255) / 256 {
 		first := m * 256
 		height := min(B*S-first, 256)
-		c := worker.Tile(height * 64)
-		clear(c)
-		worker.Dot(height, 64, 64, x[first*64:], 64, 1, w, 1, 64, c, 64)
-		for i := range height {
-			r := first + i
-			copy(y[r*64:][:64], c[i*64:][:64])
-		}
-		worker.Release(mark)
+		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, y[first*64:], 64)
 	}
 }
 
@@ -1379,175 +1918,291 @@ func linear64x64V7(worker *cpu.Worker, env *device.Env, x, w, y []float32) {
 // dw[64, 64] from x[B * S, 64], dy[B * S, 64], dw[64, 64].
 func outer64x64V2(worker *cpu.Worker, env *device.Env, x, dy, dw []float32) {
 	B, S := env.B, env.S
-	c := worker.Tile(4096)
-	for a1 := range 64 {
-		copy(c[a1*64:][:64], dw[a1*64:][:64])
-	}
-	worker.Dot(64, 64, B*S, x, 1, 64, dy, 64, 1, c, 64)
-	for a1 := range 64 {
-		copy(dw[a1*64:][:64], c[a1*64:][:64])
-	}
+	worker.Dot(64, 64, B*S, x, 1, 64, dy, 64, 1, dw, 64)
 }
 
 // linear64x64V8 is a kernel of the matmul family (specs/successor.arith:38):
 // y[B * S, 64] from x[B * S, 64], w[64, 64], x2[B * S, 64], y[B * S, 64].
 func linear64x64V8(worker *cpu.Worker, env *device.Env, x, w, x2, y []float32) {
 	B, S := env.B, env.S
-	mark := worker.Mark()
+	isa := worker.ISA()
+	x2, y = x2[:B*S*64], y[:B*S*64]
+	if B*S == 0 {
+		isa = cpu.Go
+	}
+	c := worker.Tile(16384)
+	wPacked := worker.Pack(B*S, 64, 64, w, 1, 64)
 	for m := range (B*S + 255) / 256 {
 		first := m * 256
 		height := min(B*S-first, 256)
-		c := worker.Tile(height * 64)
-		clear(c)
-		worker.Dot(height, 64, 64, x[first*64:], 64, 1, w, 1, 64, c, 64)
-		for i := range height {
-			r := first + i
-			yRow := y[r*64:][:64]
-			x2Row := x2[r*64:][:64]
-			cRow := c[i*64:][:64]
-			for e := range 64 {
-				yRow[e] = yRow[e] + (x2Row[e] + cRow[e])
+		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 64)
+		switch isa {
+		case cpu.AVX512:
+			linear64x64V8Leaf1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
+		case cpu.AVX2:
+			linear64x64V8Leaf1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
+		default:
+			for i := range height {
+				r := first + i
+				yRow := y[r*64:][:64]
+				x2Row := x2[r*64:][:64]
+				cRow := c[i*64:][:64]
+				for e := range 64 {
+					yRow[e] = yRow[e] + (x2Row[e] + cRow[e])
+				}
 			}
 		}
-		worker.Release(mark)
 	}
 }
 
 // normGrad64V5 is a kernel of the row family (specs/successor.arith:38):
 // y[B * T, 64], y2[B * T, 64] from x[B * T, 64], gamma[64], dy[B * T, 64].
 func normGrad64V5(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, y2 []float32) {
-	B, T, example := env.B, env.T, env.Example
+	B, T, layer, step, example, seed0, seed1 := env.B, env.T, env.Layer, env.Step, env.Example, uint32(env.Seed), uint32(env.Seed>>32)
+	isa := worker.ISA()
+	x, gamma, dy, y, y2 = x[:B*T*64], gamma[:64], dy[:B*T*64], y[:B*T*64], y2[:B*T*64]
+	if B*T == 0 {
+		isa = cpu.Go
+	}
 	t := worker.Tile(64)
 	bits := worker.TileU32(64)
-	for r := range B * T {
-		var part [cpu.Lanes]float32
-		xRow := x[r*64:][:64]
-		for e := range 64 {
-			part[e%cpu.Lanes] += xRow[e]
+	switch isa {
+	case cpu.AVX512:
+		for rFrom := 0; rFrom < B*T; rFrom += 512 {
+			rTo := min(rFrom+512, B*T)
+			normGrad64V5Leaf1AVX512(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &bits[0], &y2[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
 		}
-		sum := cpu.SumLanes(&part, 64)
-		mean := float32(sum * 0.015625)
-		var part2 [cpu.Lanes]float32
-		for e := range 64 {
-			t2 := xRow[e] - mean
-			part2[e%cpu.Lanes] += float32(t2 * t2)
+	case cpu.AVX2:
+		for rFrom := 0; rFrom < B*T; rFrom += 512 {
+			rTo := min(rFrom+512, B*T)
+			normGrad64V5Leaf1AVX2(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &bits[0], &y2[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
 		}
-		squares := cpu.SumLanes(&part2, 64)
-		rstd := 1 / cpu.Sqrt(float32(squares*0.015625)+1e-05)
-		var part3 [cpu.Lanes]float32
-		dyRow := dy[r*64:][:64]
-		gammaRow := gamma[:64]
-		for e := range 64 {
-			part3[e%cpu.Lanes] += float32(dyRow[e] * gammaRow[e])
-		}
-		sum1 := cpu.SumLanes(&part3, 64)
-		m1 := float32(sum1 * 0.015625)
-		var part4 [cpu.Lanes]float32
-		for e := range 64 {
-			part4[e%cpu.Lanes] += float32(float32(dyRow[e]*gammaRow[e]) * float32((xRow[e]-mean)*rstd))
-		}
-		sum2 := cpu.SumLanes(&part4, 64)
-		m2 := float32(sum2 * 0.015625)
-		tRow := t[:64]
-		for e := range 64 {
-			tRow[e] = float32(rstd * (float32(dyRow[e]*gammaRow[e]) - m1 - float32(float32((xRow[e]-mean)*rstd)*m2)))
-		}
-		copy(y[r*64:][:64], t[:64])
-		d1 := r % T
-		d0 := r / T
-		worker.RandFill(bits, env, 12, example+uint32(d0), d1*64)
-		y2Row := y2[r*64:][:64]
-		bitsRow := bits[:64]
-		for e := range 64 {
-			y2Row[e] = cpu.Where(bitsRow[e] < 429496730, 0, float32(tRow[e]*1.1111112))
+	default:
+		for r := range B * T {
+			var part [cpu.Lanes]float32
+			xRow := x[r*64:][:64]
+			for e := range 64 {
+				part[e%cpu.Lanes] += xRow[e]
+			}
+			sum := cpu.SumLanes(&part, 64)
+			mean := float32(sum * 0.015625)
+			var part2 [cpu.Lanes]float32
+			for e := range 64 {
+				t2 := xRow[e] - mean
+				part2[e%cpu.Lanes] += float32(t2 * t2)
+			}
+			squares := cpu.SumLanes(&part2, 64)
+			rstd := 1 / cpu.Sqrt(float32(squares*0.015625)+1e-05)
+			var part3 [cpu.Lanes]float32
+			dyRow := dy[r*64:][:64]
+			gammaRow := gamma[:64]
+			for e := range 64 {
+				part3[e%cpu.Lanes] += float32(dyRow[e] * gammaRow[e])
+			}
+			sum1 := cpu.SumLanes(&part3, 64)
+			m1 := float32(sum1 * 0.015625)
+			var part4 [cpu.Lanes]float32
+			for e := range 64 {
+				part4[e%cpu.Lanes] += float32(float32(dyRow[e]*gammaRow[e]) * float32((xRow[e]-mean)*rstd))
+			}
+			sum2 := cpu.SumLanes(&part4, 64)
+			m2 := float32(sum2 * 0.015625)
+			tRow := t[:64]
+			for e := range 64 {
+				tRow[e] = float32(rstd * (float32(dyRow[e]*gammaRow[e]) - m1 - float32(float32((xRow[e]-mean)*rstd)*m2)))
+			}
+			copy(y[r*64:][:64], t[:64])
+			d1 := r % T
+			d0 := r / T
+			worker.RandFill(bits, env, 12, example+uint32(d0), d1*64)
+			y2Row := y2[r*64:][:64]
+			bitsRow := bits[:64]
+			for e := range 64 {
+				y2Row[e] = cpu.Where(bitsRow[e] < 429496730, 0, float32(tRow[e]*1.1111112))
+			}
 		}
 	}
 }
 
 // attentionGrad64V2 is a kernel of the attention family (specs/successor.arith:38):
-// dq[B, T, 64], dk[B, T, 64], dv[B, T, 64] from q[B, T, 64], k[B, T, 64], v[B, T, 64], dout[B, T, 64].
+// dq[B * T * 64], dk[B * T * 64], dv[B * T * 64] from q[B * T * 64], k[B * T * 64], v[B * T * 64], dout[B * T * 64].
 func attentionGrad64V2(worker *cpu.Worker, env *device.Env, q, k, v, dout, dq, dk, dv []float32) {
-	B, T, P, example := env.B, env.T, env.P, env.Example
-	p := worker.Tile(min(T, 2))
+	B, T, P, layer, step, example, seed0, seed1 := env.B, env.T, env.P, env.Layer, env.Step, env.Example, uint32(env.Seed), uint32(env.Seed>>32)
+	isa := worker.ISA()
+	q, k, v, dout, dq, dk, dv = q[:B*T*64], k[:B*T*64], v[:B*T*64], dout[:B*T*64], dq[:B*T*64], dk[:B*T*64], dv[:B*T*64]
+	if B*T == 0 {
+		isa = cpu.Go
+	}
+	p := worker.Tile(T * 2)
+	ds := worker.Tile(T * 2)
+	largest := worker.Tile(T)
+	norm := worker.Tile(T)
+	weight := worker.Tile(T * 2)
+	bits := worker.TileU32(T)
+	bits2 := worker.TileU32(T)
+	delta := worker.Tile(T)
 	dk2 := worker.Tile(T * 16)
 	dv2 := worker.Tile(T * 16)
-	bits := worker.TileU32(min(T, 2))
-	dp := worker.Tile(min(T, 2))
-	dq2 := worker.Tile(16)
-	for b := range B {
-		for h := range 4 {
-			clear(dk2)
-			clear(dv2)
-			for t := range T {
-				i := P + t
-				lo := max(i-1, 0)
-				count := max(min(T, i+1)-lo, 0)
-				for n := range count {
-					j := lo + n
-					s := float32(0)
-					s = worker.DotVec(16, q[(b*T+t)*64+h*16:], 1, k[(b*T+j)*64+h*16:], 1, s)
-					p[n] = float32(s * 0.25)
-				}
-				part := cpu.AllLanes(float32(math.Inf(-1)))
-				pRow := p[:count]
-				for e := range count {
-					part[e%cpu.Lanes] = cpu.Max(part[e%cpu.Lanes], pRow[e])
-				}
-				largest := cpu.MaxLanes(&part, count)
-				for e := range count {
-					pRow[e] = cpu.Exp(pRow[e] - largest)
-				}
-				var part2 [cpu.Lanes]float32
-				for e := range count {
-					part2[e%cpu.Lanes] += pRow[e]
-				}
-				total := cpu.SumLanes(&part2, count)
-				norm := cpu.Where(0 < total, 1/total, 0)
-				for e := range count {
-					pRow[e] = float32(pRow[e] * norm)
-				}
-				worker.RandFill(bits, env, 11, example+uint32(b), (h*T+i)*T+lo)
-				for n := range count {
-					j := lo + n
-					d := float32(0)
-					d = worker.DotVec(16, dout[(b*T+t)*64+h*16:], 1, v[(b*T+j)*64+h*16:], 1, d)
-					dp[n] = cpu.Where(bits[n] < 429496730, 0, float32(d*1.1111112))
-					weight := cpu.Where(bits[n] < 429496730, 0, float32(p[n]*1.1111112))
-					dvRow := dv2[j*16:][:16]
-					doutRow := dout[(b*T+t)*64+h*16:][:16]
+	switch isa {
+	case cpu.AVX512:
+		for bFrom := 0; bFrom < B; bFrom += 4 {
+			bTo := min(bFrom+4, B)
+			attentionGrad64V2Leaf1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &dout[0], &v[0], &ds[0], &largest[0], &norm[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
+		}
+	case cpu.AVX2:
+		for bFrom := 0; bFrom < B; bFrom += 4 {
+			bTo := min(bFrom+4, B)
+			attentionGrad64V2Leaf1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &dout[0], &v[0], &ds[0], &largest[0], &norm[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
+		}
+	default:
+		for b := range B {
+			for h := range 4 {
+				for t := range T {
+					query := (b*T+t)*64 + h*16
+					j0 := max(min(P+t-1, T-1), 0)
+					key0 := (b*T+j0)*64 + h*16
+					j1 := max(min(P+t, T-1), 0)
+					key1 := (b*T+j1)*64 + h*16
+					var part [cpu.Lanes]float32
+					qRow := q[query:][:16]
+					kRow := k[key0:][:16]
 					for e := range 16 {
-						dvRow[e] = dvRow[e] + float32(weight*doutRow[e])
+						part[e%cpu.Lanes] += float32(qRow[e] * kRow[e])
+					}
+					s0 := cpu.SumLanes(&part, 16)
+					p[t] = float32(s0 * 0.25)
+					var part2 [cpu.Lanes]float32
+					kRow2 := k[key1:][:16]
+					for e := range 16 {
+						part2[e%cpu.Lanes] += float32(qRow[e] * kRow2[e])
+					}
+					s1 := cpu.SumLanes(&part2, 16)
+					p[T+t] = float32(s1 * 0.25)
+					var part3 [cpu.Lanes]float32
+					doutRow := dout[query:][:16]
+					vRow := v[key0:][:16]
+					for e := range 16 {
+						part3[e%cpu.Lanes] += float32(doutRow[e] * vRow[e])
+					}
+					d0 := cpu.SumLanes(&part3, 16)
+					ds[t] = d0
+					var part4 [cpu.Lanes]float32
+					vRow2 := v[key1:][:16]
+					for e := range 16 {
+						part4[e%cpu.Lanes] += float32(doutRow[e] * vRow2[e])
+					}
+					d1 := cpu.SumLanes(&part4, 16)
+					ds[T+t] = d1
+				}
+				pRow := p[:T]
+				for e := range T {
+					t := P + e - 1
+					pRow[e] = cpu.Where(0 <= t && t < T, pRow[e], float32(math.Inf(-1)))
+				}
+				pRow2 := p[T:][:T]
+				for e := range T {
+					t := P + e
+					pRow2[e] = cpu.Where(0 <= t && t < T, pRow2[e], float32(math.Inf(-1)))
+				}
+				largestRow := largest[:T]
+				for e := range T {
+					t := cpu.Max(pRow[e], pRow2[e])
+					largestRow[e] = cpu.Where(t == float32(math.Inf(-1)), 0, t)
+				}
+				for e := range T {
+					pRow[e] = cpu.Exp(pRow[e] - largestRow[e])
+				}
+				for e := range T {
+					pRow2[e] = cpu.Exp(pRow2[e] - largestRow[e])
+				}
+				normRow := norm[:T]
+				for e := range T {
+					t := pRow[e] + pRow2[e]
+					normRow[e] = cpu.Where(0 < t, 1/t, 0)
+				}
+				for e := range T {
+					pRow[e] = float32(pRow[e] * normRow[e])
+				}
+				for e := range T {
+					pRow2[e] = float32(pRow2[e] * normRow[e])
+				}
+				worker.RandFill(bits, env, 11, example+uint32(b), h*2*((T+3)/4*4))
+				weightRow := weight[:T]
+				bitsRow := bits[:T]
+				for e := range T {
+					weightRow[e] = cpu.Where(bitsRow[e] < 429496730, 0, float32(pRow[e]*1.1111112))
+				}
+				dsRow := ds[:T]
+				for e := range T {
+					dsRow[e] = cpu.Where(bitsRow[e] < 429496730, 0, float32(dsRow[e]*1.1111112))
+				}
+				worker.RandFill(bits2, env, 11, example+uint32(b), (h*2+1)*((T+3)/4*4))
+				weightRow2 := weight[T:][:T]
+				bits2Row := bits2[:T]
+				for e := range T {
+					weightRow2[e] = cpu.Where(bits2Row[e] < 429496730, 0, float32(pRow2[e]*1.1111112))
+				}
+				dsRow2 := ds[T:][:T]
+				for e := range T {
+					dsRow2[e] = cpu.Where(bits2Row[e] < 429496730, 0, float32(dsRow2[e]*1.1111112))
+				}
+				deltaRow := delta[:T]
+				for e := range T {
+					deltaRow[e] = float32(pRow[e]*dsRow[e]) + float32(pRow2[e]*dsRow2[e])
+				}
+				for e := range T {
+					dsRow[e] = float32(float32(pRow[e]*(dsRow[e]-deltaRow[e])) * 0.25)
+				}
+				for e := range T {
+					dsRow2[e] = float32(float32(pRow2[e]*(dsRow2[e]-deltaRow[e])) * 0.25)
+				}
+				clear(dk2)
+				clear(dv2)
+				for t := range T {
+					query := (b*T+t)*64 + h*16
+					j0 := max(min(P+t-1, T-1), 0)
+					key0 := (b*T+j0)*64 + h*16
+					j1 := max(min(P+t, T-1), 0)
+					key1 := (b*T+j1)*64 + h*16
+					dqRow := dq[query:][:16]
+					dsAt := ds[t]
+					kRow := k[key0:][:16]
+					dsAt2 := ds[T+t]
+					kRow2 := k[key1:][:16]
+					for e := range 16 {
+						dqRow[e] = float32(dsAt*kRow[e]) + float32(dsAt2*kRow2[e]) + 0
+					}
+					dkRow := dk2[j0*16:][:16]
+					dsAt3 := ds[t]
+					qRow := q[query:][:16]
+					for e := range 16 {
+						dkRow[e] = dkRow[e] + float32(dsAt3*qRow[e])
+					}
+					dkRow2 := dk2[j1*16:][:16]
+					dsAt4 := ds[T+t]
+					for e := range 16 {
+						dkRow2[e] = dkRow2[e] + float32(dsAt4*qRow[e])
+					}
+					dvRow := dv2[j0*16:][:16]
+					weightAt := weight[t]
+					doutRow := dout[query:][:16]
+					for e := range 16 {
+						dvRow[e] = dvRow[e] + float32(weightAt*doutRow[e])
+					}
+					dvRow2 := dv2[j1*16:][:16]
+					weightAt2 := weight[T+t]
+					for e := range 16 {
+						dvRow2[e] = dvRow2[e] + float32(weightAt2*doutRow[e])
 					}
 				}
-				var part3 [cpu.Lanes]float32
-				dpRow := dp[:count]
-				for e := range count {
-					part3[e%cpu.Lanes] += float32(pRow[e] * dpRow[e])
+				allK := b*T*64 + h*16
+				for a1 := range T {
+					copy(dk[allK+a1*64:][:16], dk2[a1*16:][:16])
 				}
-				delta := cpu.SumLanes(&part3, count)
-				clear(dq2)
-				for n := range count {
-					j := lo + n
-					ds := float32(p[n] * (dp[n] - delta))
-					scaled := float32(ds * 0.25)
-					dqRow := dq2[:16]
-					kRow := k[(b*T+j)*64+h*16:][:16]
-					for e := range 16 {
-						dqRow[e] = dqRow[e] + float32(scaled*kRow[e])
-					}
-					dkRow := dk2[j*16:][:16]
-					qRow := q[(b*T+t)*64+h*16:][:16]
-					for e := range 16 {
-						dkRow[e] = dkRow[e] + float32(scaled*qRow[e])
-					}
+				allV := b*T*64 + h*16
+				for a1 := range T {
+					copy(dv[allV+a1*64:][:16], dv2[a1*16:][:16])
 				}
-				copy(dq[(b*T+t)*64+h*16:][:16], dq2[:16])
-			}
-			for j := range T {
-				copy(dk[(b*T+j)*64+h*16:][:16], dk2[j*16:][:16])
-			}
-			for j := range T {
-				copy(dv[(b*T+j)*64+h*16:][:16], dv2[j*16:][:16])
 			}
 		}
 	}
@@ -1556,17 +2211,35 @@ func attentionGrad64V2(worker *cpu.Worker, env *device.Env, q, k, v, dout, dq, d
 // map64V3 is a kernel of the map family (specs/successor.arith:20):
 // y[B * T, 64] from x[B * T, 64].
 func map64V3(worker *cpu.Worker, env *device.Env, x, y []float32) {
-	B, T, example := env.B, env.T, env.Example
+	B, T, layer, step, example, seed0, seed1 := env.B, env.T, env.Layer, env.Step, env.Example, uint32(env.Seed), uint32(env.Seed>>32)
+	isa := worker.ISA()
+	x, y = x[:B*T*64], y[:B*T*64]
+	if B*T == 0 {
+		isa = cpu.Go
+	}
 	bits := worker.TileU32(64)
-	for r := range B * T {
-		d1 := r % T
-		d0 := r / T
-		worker.RandFill(bits, env, 2, example+uint32(d0), d1*64)
-		yRow := y[r*64:][:64]
-		bitsRow := bits[:64]
-		xRow := x[r*64:][:64]
-		for e := range 64 {
-			yRow[e] = float32(cpu.Where(bitsRow[e] < 429496730, 0, float32(xRow[e]*1.1111112)) * 8)
+	switch isa {
+	case cpu.AVX512:
+		for rFrom := 0; rFrom < B*T; rFrom += 1024 {
+			rTo := min(rFrom+1024, B*T)
+			map64V3Leaf1AVX512(worker.Frame(), &bits[0], &y[0], &x[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
+		}
+	case cpu.AVX2:
+		for rFrom := 0; rFrom < B*T; rFrom += 1024 {
+			rTo := min(rFrom+1024, B*T)
+			map64V3Leaf1AVX2(worker.Frame(), &bits[0], &y[0], &x[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
+		}
+	default:
+		for r := range B * T {
+			d1 := r % T
+			d0 := r / T
+			worker.RandFill(bits, env, 2, example+uint32(d0), d1*64)
+			yRow := y[r*64:][:64]
+			bitsRow := bits[:64]
+			xRow := x[r*64:][:64]
+			for e := range 64 {
+				yRow[e] = float32(cpu.Where(bitsRow[e] < 429496730, 0, float32(xRow[e]*1.1111112)) * 8)
+			}
 		}
 	}
 }
@@ -1575,36 +2248,61 @@ func map64V3(worker *cpu.Worker, env *device.Env, x, y []float32) {
 // dtable[17, 64] from ids[B * T], dy[B * T, 64], dtable[17, 64].
 func scatter17x64(worker *cpu.Worker, env *device.Env, ids []int32, dy, dtable []float32) {
 	B, T := env.B, env.T
-	sum := worker.Tile(64)
-	for t := range 17 {
-		copy(sum[:64], dtable[t*64:][:64])
-		for r := range B * T {
-			if int(ids[r]) == t {
-				sumRow := sum[:64]
-				dyRow := dy[r*64:][:64]
-				for e := range 64 {
-					sumRow[e] = sumRow[e] + dyRow[e]
-				}
+	isa := worker.ISA()
+	ids = ids[:B*T]
+	if B*T == 0 {
+		isa = cpu.Go
+	}
+	a := worker.Tile(B * T * 17)
+	switch isa {
+	case cpu.AVX512:
+		scatter17x64Leaf1AVX512(worker.Frame(), &a[0], &ids[0], B, T)
+	case cpu.AVX2:
+		scatter17x64Leaf1AVX2(worker.Frame(), &a[0], &ids[0], B, T)
+	default:
+		for a1 := range 17 {
+			aRow := a[a1*(B*T):][:B*T]
+			idsRow := ids[:B*T]
+			for e := range B * T {
+				aRow[e] = cpu.Where(int(idsRow[e]) == a1, 1, 0)
 			}
 		}
-		copy(dtable[t*64:][:64], sum[:64])
 	}
+	worker.Dot(17, 64, B*T, a, B*T, 1, dy, 64, 1, dtable, 64)
 }
 
 // map64V4 is a kernel of the map family (specs/successor.arith:20):
 // y[B * S, 64] from x[B * S, 64].
 func map64V4(worker *cpu.Worker, env *device.Env, x, y []float32) {
-	B, S, example := env.B, env.S, env.Example
+	B, S, layer, step, example, seed0, seed1 := env.B, env.S, env.Layer, env.Step, env.Example, uint32(env.Seed), uint32(env.Seed>>32)
+	isa := worker.ISA()
+	x, y = x[:B*S*64], y[:B*S*64]
+	if B*S == 0 {
+		isa = cpu.Go
+	}
 	bits := worker.TileU32(64)
-	for r := range B * S {
-		d1 := r % S
-		d0 := r / S
-		worker.RandFill(bits, env, 1, example+uint32(d0), d1*64)
-		yRow := y[r*64:][:64]
-		bitsRow := bits[:64]
-		xRow := x[r*64:][:64]
-		for e := range 64 {
-			yRow[e] = float32(cpu.Where(bitsRow[e] < 429496730, 0, float32(xRow[e]*1.1111112)) * 8)
+	switch isa {
+	case cpu.AVX512:
+		for rFrom := 0; rFrom < B*S; rFrom += 1024 {
+			rTo := min(rFrom+1024, B*S)
+			map64V4Leaf1AVX512(worker.Frame(), &bits[0], &y[0], &x[0], rFrom, rTo, S, seed0, seed1, step, layer, example)
+		}
+	case cpu.AVX2:
+		for rFrom := 0; rFrom < B*S; rFrom += 1024 {
+			rTo := min(rFrom+1024, B*S)
+			map64V4Leaf1AVX2(worker.Frame(), &bits[0], &y[0], &x[0], rFrom, rTo, S, seed0, seed1, step, layer, example)
+		}
+	default:
+		for r := range B * S {
+			d1 := r % S
+			d0 := r / S
+			worker.RandFill(bits, env, 1, example+uint32(d0), d1*64)
+			yRow := y[r*64:][:64]
+			bitsRow := bits[:64]
+			xRow := x[r*64:][:64]
+			for e := range 64 {
+				yRow[e] = float32(cpu.Where(bitsRow[e] < 429496730, 0, float32(xRow[e]*1.1111112)) * 8)
+			}
 		}
 	}
 }
@@ -1613,33 +2311,52 @@ func map64V4(worker *cpu.Worker, env *device.Env, x, y []float32) {
 // dtable[17, 64] from ids[B * S], dy[B * S, 64], dtable[17, 64].
 func scatter17x64V2(worker *cpu.Worker, env *device.Env, ids []int32, dy, dtable []float32) {
 	B, S := env.B, env.S
-	sum := worker.Tile(64)
-	for t := range 17 {
-		copy(sum[:64], dtable[t*64:][:64])
-		for r := range B * S {
-			if int(ids[r]) == t {
-				sumRow := sum[:64]
-				dyRow := dy[r*64:][:64]
-				for e := range 64 {
-					sumRow[e] = sumRow[e] + dyRow[e]
-				}
+	isa := worker.ISA()
+	ids = ids[:B*S]
+	if B*S == 0 {
+		isa = cpu.Go
+	}
+	a := worker.Tile(B * S * 17)
+	switch isa {
+	case cpu.AVX512:
+		scatter17x64V2Leaf1AVX512(worker.Frame(), &a[0], &ids[0], B, S)
+	case cpu.AVX2:
+		scatter17x64V2Leaf1AVX2(worker.Frame(), &a[0], &ids[0], B, S)
+	default:
+		for a1 := range 17 {
+			aRow := a[a1*(B*S):][:B*S]
+			idsRow := ids[:B*S]
+			for e := range B * S {
+				aRow[e] = cpu.Where(int(idsRow[e]) == a1, 1, 0)
 			}
 		}
-		copy(dtable[t*64:][:64], sum[:64])
 	}
+	worker.Dot(17, 64, B*S, a, B*S, 1, dy, 64, 1, dtable, 64)
 }
 
 // gather64V3 is a kernel of the gather family (specs/successor.arith:20):
 // y[B * S, 64] from ids[B * S], table[17, 64], x2[S, 64].
 func gather64V3(worker *cpu.Worker, env *device.Env, ids []int32, table, x2, y []float32) {
 	B, S := env.B, env.S
+	isa := worker.ISA()
+	x2, y = x2[:S*64], y[:B*S*64]
+	if S*B == 0 {
+		isa = cpu.Go
+	}
 	for r := range B * S {
-		d1 := r % S
-		yRow := y[r*64:][:64]
-		tableRow := table[int(ids[r])*64:][:64]
-		x2Row := x2[d1*64:][:64]
-		for e := range 64 {
-			yRow[e] = float32(tableRow[e]*8) + x2Row[e]
+		switch isa {
+		case cpu.AVX512:
+			gather64V3Leaf1AVX512(worker.Frame(), &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, S)
+		case cpu.AVX2:
+			gather64V3Leaf1AVX2(worker.Frame(), &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, S)
+		default:
+			d1 := r % S
+			yRow := y[r*64:][:64]
+			tableRow := table[int(ids[r])*64:][:64]
+			x2Row := x2[d1*64:][:64]
+			for e := range 64 {
+				yRow[e] = float32(tableRow[e]*8) + x2Row[e]
+			}
 		}
 	}
 }
@@ -1648,64 +2365,124 @@ func gather64V3(worker *cpu.Worker, env *device.Env, ids []int32, table, x2, y [
 // y[B * T, 64] from ids[B * T], table[17, 64], x2[T, 64].
 func gather64V4(worker *cpu.Worker, env *device.Env, ids []int32, table, x2, y []float32) {
 	B, T := env.B, env.T
+	isa := worker.ISA()
+	x2, y = x2[:T*64], y[:B*T*64]
+	if T*B == 0 {
+		isa = cpu.Go
+	}
 	for r := range B * T {
-		d1 := r % T
-		yRow := y[r*64:][:64]
-		tableRow := table[int(ids[r])*64:][:64]
-		x2Row := x2[d1*64:][:64]
-		for e := range 64 {
-			yRow[e] = float32(tableRow[e]*8) + x2Row[e]
+		switch isa {
+		case cpu.AVX512:
+			gather64V4Leaf1AVX512(worker.Frame(), &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, T)
+		case cpu.AVX2:
+			gather64V4Leaf1AVX2(worker.Frame(), &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, T)
+		default:
+			d1 := r % T
+			yRow := y[r*64:][:64]
+			tableRow := table[int(ids[r])*64:][:64]
+			x2Row := x2[d1*64:][:64]
+			for e := range 64 {
+				yRow[e] = float32(tableRow[e]*8) + x2Row[e]
+			}
 		}
 	}
 }
 
 // attention64V3 is a kernel of the attention family (specs/successor.arith:38):
-// y[B, T, 64] from q[B, T, 64], k[B, T, 64], v[B, T, 64].
+// y[B * T * 64] from q[B * T * 64], k[B * T * 64], v[B * T * 64].
 func attention64V3(worker *cpu.Worker, env *device.Env, q, k, v, y []float32) {
 	B, T, P := env.B, env.T, env.P
-	p := worker.Tile(min(T, 2))
-	o := worker.Tile(16)
-	for b := range B {
-		for h := range 4 {
-			for t := range T {
-				i := P + t
-				lo := max(i-1, 0)
-				count := max(min(T, i+1)-lo, 0)
-				for n := range count {
-					j := lo + n
-					s := float32(0)
-					s = worker.DotVec(16, q[(b*T+t)*64+h*16:], 1, k[(b*T+j)*64+h*16:], 1, s)
-					p[n] = float32(s * 0.25)
-				}
-				part := cpu.AllLanes(float32(math.Inf(-1)))
-				pRow := p[:count]
-				for e := range count {
-					part[e%cpu.Lanes] = cpu.Max(part[e%cpu.Lanes], pRow[e])
-				}
-				largest := cpu.MaxLanes(&part, count)
-				for e := range count {
-					pRow[e] = cpu.Exp(pRow[e] - largest)
-				}
-				var part2 [cpu.Lanes]float32
-				for e := range count {
-					part2[e%cpu.Lanes] += pRow[e]
-				}
-				total := cpu.SumLanes(&part2, count)
-				norm := cpu.Where(0 < total, 1/total, 0)
-				for e := range count {
-					pRow[e] = float32(pRow[e] * norm)
-				}
-				clear(o)
-				for n := range count {
-					j := lo + n
-					weight := p[n]
-					oRow := o[:16]
-					vRow := v[(b*T+j)*64+h*16:][:16]
+	isa := worker.ISA()
+	q, k, v, y = q[:B*T*64], k[:B*T*64], v[:B*T*64], y[:B*T*64]
+	if B*T == 0 {
+		isa = cpu.Go
+	}
+	p := worker.Tile(T * 2)
+	largest := worker.Tile(T)
+	norm := worker.Tile(T)
+	switch isa {
+	case cpu.AVX512:
+		for bFrom := 0; bFrom < B; bFrom += 16 {
+			bTo := min(bFrom+16, B)
+			attention64V3Leaf1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, P)
+		}
+	case cpu.AVX2:
+		for bFrom := 0; bFrom < B; bFrom += 16 {
+			bTo := min(bFrom+16, B)
+			attention64V3Leaf1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, P)
+		}
+	default:
+		for b := range B {
+			for h := range 4 {
+				for t := range T {
+					query := (b*T+t)*64 + h*16
+					j0 := max(min(P+t-1, T-1), 0)
+					key0 := (b*T+j0)*64 + h*16
+					j1 := max(min(P+t, T-1), 0)
+					key1 := (b*T+j1)*64 + h*16
+					var part [cpu.Lanes]float32
+					qRow := q[query:][:16]
+					kRow := k[key0:][:16]
 					for e := range 16 {
-						oRow[e] = oRow[e] + float32(weight*vRow[e])
+						part[e%cpu.Lanes] += float32(qRow[e] * kRow[e])
+					}
+					s0 := cpu.SumLanes(&part, 16)
+					p[t] = float32(s0 * 0.25)
+					var part2 [cpu.Lanes]float32
+					kRow2 := k[key1:][:16]
+					for e := range 16 {
+						part2[e%cpu.Lanes] += float32(qRow[e] * kRow2[e])
+					}
+					s1 := cpu.SumLanes(&part2, 16)
+					p[T+t] = float32(s1 * 0.25)
+				}
+				pRow := p[:T]
+				for e := range T {
+					t := P + e - 1
+					pRow[e] = cpu.Where(0 <= t && t < T, pRow[e], float32(math.Inf(-1)))
+				}
+				pRow2 := p[T:][:T]
+				for e := range T {
+					t := P + e
+					pRow2[e] = cpu.Where(0 <= t && t < T, pRow2[e], float32(math.Inf(-1)))
+				}
+				largestRow := largest[:T]
+				for e := range T {
+					t := cpu.Max(pRow[e], pRow2[e])
+					largestRow[e] = cpu.Where(t == float32(math.Inf(-1)), 0, t)
+				}
+				for e := range T {
+					pRow[e] = cpu.Exp(pRow[e] - largestRow[e])
+				}
+				for e := range T {
+					pRow2[e] = cpu.Exp(pRow2[e] - largestRow[e])
+				}
+				normRow := norm[:T]
+				for e := range T {
+					t := pRow[e] + pRow2[e]
+					normRow[e] = cpu.Where(0 < t, 1/t, 0)
+				}
+				for e := range T {
+					pRow[e] = float32(pRow[e] * normRow[e])
+				}
+				for e := range T {
+					pRow2[e] = float32(pRow2[e] * normRow[e])
+				}
+				for t := range T {
+					query := (b*T+t)*64 + h*16
+					j0 := max(min(P+t-1, T-1), 0)
+					key0 := (b*T+j0)*64 + h*16
+					j1 := max(min(P+t, T-1), 0)
+					key1 := (b*T+j1)*64 + h*16
+					yRow := y[query:][:16]
+					pAt := p[t]
+					vRow := v[key0:][:16]
+					pAt2 := p[T+t]
+					vRow2 := v[key1:][:16]
+					for e := range 16 {
+						yRow[e] = float32(pAt*vRow[e]) + float32(pAt2*vRow2[e]) + 0
 					}
 				}
-				copy(y[(b*T+t)*64+h*16:][:16], o[:16])
 			}
 		}
 	}
@@ -1715,74 +2492,132 @@ func attention64V3(worker *cpu.Worker, env *device.Env, q, k, v, y []float32) {
 // y[B * T, 64] from x[B * T, 64], w[64, 64], bias[64], x2[B * T, 64].
 func linear64x64V9(worker *cpu.Worker, env *device.Env, x, w, bias, x2, y []float32) {
 	B, T := env.B, env.T
-	mark := worker.Mark()
+	isa := worker.ISA()
+	bias, x2, y = bias[:64], x2[:B*T*64], y[:B*T*64]
+	if B*T == 0 {
+		isa = cpu.Go
+	}
+	c := worker.Tile(16384)
+	wPacked := worker.Pack(B*T, 64, 64, w, 64, 1)
 	for m := range (B*T + 255) / 256 {
 		first := m * 256
 		height := min(B*T-first, 256)
-		c := worker.Tile(height * 64)
-		clear(c)
-		worker.Dot(height, 64, 64, x[first*64:], 64, 1, w, 64, 1, c, 64)
-		for i := range height {
-			r := first + i
-			yRow := y[r*64:][:64]
-			x2Row := x2[r*64:][:64]
-			cRow := c[i*64:][:64]
-			biasRow := bias[:64]
-			for e := range 64 {
-				yRow[e] = x2Row[e] + (cRow[e] + biasRow[e])
+		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 64)
+		switch isa {
+		case cpu.AVX512:
+			linear64x64V9Leaf1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], &bias[0], height, first)
+		case cpu.AVX2:
+			linear64x64V9Leaf1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], &bias[0], height, first)
+		default:
+			for i := range height {
+				r := first + i
+				yRow := y[r*64:][:64]
+				x2Row := x2[r*64:][:64]
+				cRow := c[i*64:][:64]
+				biasRow := bias[:64]
+				for e := range 64 {
+					yRow[e] = x2Row[e] + (cRow[e] + biasRow[e])
+				}
 			}
 		}
-		worker.Release(mark)
 	}
 }
 
 // attention64V4 is a kernel of the attention family (specs/successor.arith:44):
-// y[B, T, 64] from q[B, T, 64], k[B, S, 64], v[B, S, 64].
+// y[B * T * 64] from q[B * T * 64], k[B * S * 64], v[B * S * 64].
 func attention64V4(worker *cpu.Worker, env *device.Env, q, k, v, y []float32) {
 	B, T, S, P := env.B, env.T, env.S, env.P
-	p := worker.Tile(min(S, 2))
-	o := worker.Tile(16)
-	for b := range B {
-		for h := range 4 {
-			for t := range T {
-				i := P + t
-				lo := max(S-i-2, 0)
-				count := max(min(S, S-i)-lo, 0)
-				for n := range count {
-					j := lo + n
-					s := float32(0)
-					s = worker.DotVec(16, q[(b*T+t)*64+h*16:], 1, k[(b*S+j)*64+h*16:], 1, s)
-					p[n] = float32(s * 0.25)
-				}
-				part := cpu.AllLanes(float32(math.Inf(-1)))
-				pRow := p[:count]
-				for e := range count {
-					part[e%cpu.Lanes] = cpu.Max(part[e%cpu.Lanes], pRow[e])
-				}
-				largest := cpu.MaxLanes(&part, count)
-				for e := range count {
-					pRow[e] = cpu.Exp(pRow[e] - largest)
-				}
-				var part2 [cpu.Lanes]float32
-				for e := range count {
-					part2[e%cpu.Lanes] += pRow[e]
-				}
-				total := cpu.SumLanes(&part2, count)
-				norm := cpu.Where(0 < total, 1/total, 0)
-				for e := range count {
-					pRow[e] = float32(pRow[e] * norm)
-				}
-				clear(o)
-				for n := range count {
-					j := lo + n
-					weight := p[n]
-					oRow := o[:16]
-					vRow := v[(b*S+j)*64+h*16:][:16]
+	isa := worker.ISA()
+	q, k, v, y = q[:B*T*64], k[:B*S*64], v[:B*S*64], y[:B*T*64]
+	if B*T*S == 0 {
+		isa = cpu.Go
+	}
+	p := worker.Tile(T * 2)
+	largest := worker.Tile(T)
+	norm := worker.Tile(T)
+	switch isa {
+	case cpu.AVX512:
+		for bFrom := 0; bFrom < B; bFrom += 16 {
+			bTo := min(bFrom+16, B)
+			attention64V4Leaf1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, S, P)
+		}
+	case cpu.AVX2:
+		for bFrom := 0; bFrom < B; bFrom += 16 {
+			bTo := min(bFrom+16, B)
+			attention64V4Leaf1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, S, P)
+		}
+	default:
+		for b := range B {
+			for h := range 4 {
+				for t := range T {
+					query := (b*T+t)*64 + h*16
+					j0 := max(min(S-(P+t)-2, S-1), 0)
+					key0 := (b*S+j0)*64 + h*16
+					j1 := max(min(S-(P+t)-1, S-1), 0)
+					key1 := (b*S+j1)*64 + h*16
+					var part [cpu.Lanes]float32
+					qRow := q[query:][:16]
+					kRow := k[key0:][:16]
 					for e := range 16 {
-						oRow[e] = oRow[e] + float32(weight*vRow[e])
+						part[e%cpu.Lanes] += float32(qRow[e] * kRow[e])
+					}
+					s0 := cpu.SumLanes(&part, 16)
+					p[t] = float32(s0 * 0.25)
+					var part2 [cpu.Lanes]float32
+					kRow2 := k[key1:][:16]
+					for e := range 16 {
+						part2[e%cpu.Lanes] += float32(qRow[e] * kRow2[e])
+					}
+					s1 := cpu.SumLanes(&part2, 16)
+					p[T+t] = float32(s1 * 0.25)
+				}
+				pRow := p[:T]
+				for e := range T {
+					t := S - (P + e) - 2
+					pRow[e] = cpu.Where(0 <= t && t < S, pRow[e], float32(math.Inf(-1)))
+				}
+				pRow2 := p[T:][:T]
+				for e := range T {
+					t := S - (P + e) - 1
+					pRow2[e] = cpu.Where(0 <= t && t < S, pRow2[e], float32(math.Inf(-1)))
+				}
+				largestRow := largest[:T]
+				for e := range T {
+					t := cpu.Max(pRow[e], pRow2[e])
+					largestRow[e] = cpu.Where(t == float32(math.Inf(-1)), 0, t)
+				}
+				for e := range T {
+					pRow[e] = cpu.Exp(pRow[e] - largestRow[e])
+				}
+				for e := range T {
+					pRow2[e] = cpu.Exp(pRow2[e] - largestRow[e])
+				}
+				normRow := norm[:T]
+				for e := range T {
+					t := pRow[e] + pRow2[e]
+					normRow[e] = cpu.Where(0 < t, 1/t, 0)
+				}
+				for e := range T {
+					pRow[e] = float32(pRow[e] * normRow[e])
+				}
+				for e := range T {
+					pRow2[e] = float32(pRow2[e] * normRow[e])
+				}
+				for t := range T {
+					query := (b*T+t)*64 + h*16
+					j0 := max(min(S-(P+t)-2, S-1), 0)
+					key0 := (b*S+j0)*64 + h*16
+					j1 := max(min(S-(P+t)-1, S-1), 0)
+					key1 := (b*S+j1)*64 + h*16
+					yRow := y[query:][:16]
+					pAt := p[t]
+					vRow := v[key0:][:16]
+					pAt2 := p[T+t]
+					vRow2 := v[key1:][:16]
+					for e := range 16 {
+						yRow[e] = float32(pAt*vRow[e]) + float32(pAt2*vRow2[e]) + 0
 					}
 				}
-				copy(y[(b*T+t)*64+h*16:][:16], o[:16])
 			}
 		}
 	}
@@ -1792,23 +2627,33 @@ func attention64V4(worker *cpu.Worker, env *device.Env, q, k, v, y []float32) {
 // y[B * T, 256] from x[B * T, 64], w[64, 256], bias[256].
 func linear64x256V3(worker *cpu.Worker, env *device.Env, x, w, bias, y []float32) {
 	B, T := env.B, env.T
-	mark := worker.Mark()
+	isa := worker.ISA()
+	bias, y = bias[:256], y[:B*T*256]
+	if B*T == 0 {
+		isa = cpu.Go
+	}
+	c := worker.Tile(65536)
+	wPacked := worker.Pack(B*T, 64, 256, w, 256, 1)
 	for m := range (B*T + 255) / 256 {
 		first := m * 256
 		height := min(B*T-first, 256)
-		c := worker.Tile(height * 256)
-		clear(c)
-		worker.Dot(height, 256, 64, x[first*64:], 64, 1, w, 256, 1, c, 256)
-		for i := range height {
-			r := first + i
-			yRow := y[r*256:][:256]
-			cRow := c[i*256:][:256]
-			biasRow := bias[:256]
-			for e := range 256 {
-				yRow[e] = cpu.Max(cRow[e]+biasRow[e], 0)
+		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 256)
+		switch isa {
+		case cpu.AVX512:
+			linear64x256V3Leaf1AVX512(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+		case cpu.AVX2:
+			linear64x256V3Leaf1AVX2(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+		default:
+			for i := range height {
+				r := first + i
+				yRow := y[r*256:][:256]
+				cRow := c[i*256:][:256]
+				biasRow := bias[:256]
+				for e := range 256 {
+					yRow[e] = cpu.Max(cRow[e]+biasRow[e], 0)
+				}
 			}
 		}
-		worker.Release(mark)
 	}
 }
 
@@ -1816,24 +2661,34 @@ func linear64x256V3(worker *cpu.Worker, env *device.Env, x, w, bias, y []float32
 // y[B * T, 64] from x[B * T, 256], w[256, 64], bias[64], x2[B * T, 64].
 func linear256x64V3(worker *cpu.Worker, env *device.Env, x, w, bias, x2, y []float32) {
 	B, T := env.B, env.T
-	mark := worker.Mark()
+	isa := worker.ISA()
+	bias, x2, y = bias[:64], x2[:B*T*64], y[:B*T*64]
+	if B*T == 0 {
+		isa = cpu.Go
+	}
+	c := worker.Tile(16384)
+	wPacked := worker.Pack(B*T, 256, 64, w, 64, 1)
 	for m := range (B*T + 255) / 256 {
 		first := m * 256
 		height := min(B*T-first, 256)
-		c := worker.Tile(height * 64)
-		clear(c)
-		worker.Dot(height, 64, 256, x[first*256:], 256, 1, w, 64, 1, c, 64)
-		for i := range height {
-			r := first + i
-			yRow := y[r*64:][:64]
-			x2Row := x2[r*64:][:64]
-			cRow := c[i*64:][:64]
-			biasRow := bias[:64]
-			for e := range 64 {
-				yRow[e] = x2Row[e] + (cRow[e] + biasRow[e])
+		worker.ProductPacked(height, x[first*256:], 256, 1, wPacked, c, 64)
+		switch isa {
+		case cpu.AVX512:
+			linear256x64V3Leaf1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], &bias[0], height, first)
+		case cpu.AVX2:
+			linear256x64V3Leaf1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], &bias[0], height, first)
+		default:
+			for i := range height {
+				r := first + i
+				yRow := y[r*64:][:64]
+				x2Row := x2[r*64:][:64]
+				cRow := c[i*64:][:64]
+				biasRow := bias[:64]
+				for e := range 64 {
+					yRow[e] = x2Row[e] + (cRow[e] + biasRow[e])
+				}
 			}
 		}
-		worker.Release(mark)
 	}
 }
 
@@ -1849,52 +2704,100 @@ func append64(worker *cpu.Worker, env *device.Env, x, cache []float32) {
 }
 
 // attention64V5 is a kernel of the attention family (specs/successor.arith:38):
-// y[B, T, 64] from q[B, T, 64], k[B, C, 64], v[B, C, 64].
+// y[B * T * 64] from q[B * T * 64], k[B * C * 64], v[B * C * 64].
 func attention64V5(worker *cpu.Worker, env *device.Env, q, k, v, y []float32) {
 	B, T, C, P := env.B, env.T, env.C, env.P
-	p := worker.Tile(min(C, 2))
-	o := worker.Tile(16)
-	for b := range B {
-		for h := range 4 {
-			for t := range T {
-				i := P + t
-				lo := max(i-1, 0)
-				count := max(min(C, i+1)-lo, 0)
-				for n := range count {
-					j := lo + n
-					s := float32(0)
-					s = worker.DotVec(16, q[(b*T+t)*64+h*16:], 1, k[(b*C+j)*64+h*16:], 1, s)
-					p[n] = float32(s * 0.25)
-				}
-				part := cpu.AllLanes(float32(math.Inf(-1)))
-				pRow := p[:count]
-				for e := range count {
-					part[e%cpu.Lanes] = cpu.Max(part[e%cpu.Lanes], pRow[e])
-				}
-				largest := cpu.MaxLanes(&part, count)
-				for e := range count {
-					pRow[e] = cpu.Exp(pRow[e] - largest)
-				}
-				var part2 [cpu.Lanes]float32
-				for e := range count {
-					part2[e%cpu.Lanes] += pRow[e]
-				}
-				total := cpu.SumLanes(&part2, count)
-				norm := cpu.Where(0 < total, 1/total, 0)
-				for e := range count {
-					pRow[e] = float32(pRow[e] * norm)
-				}
-				clear(o)
-				for n := range count {
-					j := lo + n
-					weight := p[n]
-					oRow := o[:16]
-					vRow := v[(b*C+j)*64+h*16:][:16]
+	isa := worker.ISA()
+	q, k, v, y = q[:B*T*64], k[:B*C*64], v[:B*C*64], y[:B*T*64]
+	if B*T*C == 0 {
+		isa = cpu.Go
+	}
+	p := worker.Tile(T * 2)
+	largest := worker.Tile(T)
+	norm := worker.Tile(T)
+	switch isa {
+	case cpu.AVX512:
+		for bFrom := 0; bFrom < B; bFrom += 16 {
+			bTo := min(bFrom+16, B)
+			attention64V5Leaf1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, P, C)
+		}
+	case cpu.AVX2:
+		for bFrom := 0; bFrom < B; bFrom += 16 {
+			bTo := min(bFrom+16, B)
+			attention64V5Leaf1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, P, C)
+		}
+	default:
+		for b := range B {
+			for h := range 4 {
+				for t := range T {
+					query := (b*T+t)*64 + h*16
+					j0 := max(min(P+t-1, C-1), 0)
+					key0 := (b*C+j0)*64 + h*16
+					j1 := max(min(P+t, C-1), 0)
+					key1 := (b*C+j1)*64 + h*16
+					var part [cpu.Lanes]float32
+					qRow := q[query:][:16]
+					kRow := k[key0:][:16]
 					for e := range 16 {
-						oRow[e] = oRow[e] + float32(weight*vRow[e])
+						part[e%cpu.Lanes] += float32(qRow[e] * kRow[e])
+					}
+					s0 := cpu.SumLanes(&part, 16)
+					p[t] = float32(s0 * 0.25)
+					var part2 [cpu.Lanes]float32
+					kRow2 := k[key1:][:16]
+					for e := range 16 {
+						part2[e%cpu.Lanes] += float32(qRow[e] * kRow2[e])
+					}
+					s1 := cpu.SumLanes(&part2, 16)
+					p[T+t] = float32(s1 * 0.25)
+				}
+				pRow := p[:T]
+				for e := range T {
+					t := P + e - 1
+					pRow[e] = cpu.Where(0 <= t && t < C, pRow[e], float32(math.Inf(-1)))
+				}
+				pRow2 := p[T:][:T]
+				for e := range T {
+					t := P + e
+					pRow2[e] = cpu.Where(0 <= t && t < C, pRow2[e], float32(math.Inf(-1)))
+				}
+				largestRow := largest[:T]
+				for e := range T {
+					t := cpu.Max(pRow[e], pRow2[e])
+					largestRow[e] = cpu.Where(t == float32(math.Inf(-1)), 0, t)
+				}
+				for e := range T {
+					pRow[e] = cpu.Exp(pRow[e] - largestRow[e])
+				}
+				for e := range T {
+					pRow2[e] = cpu.Exp(pRow2[e] - largestRow[e])
+				}
+				normRow := norm[:T]
+				for e := range T {
+					t := pRow[e] + pRow2[e]
+					normRow[e] = cpu.Where(0 < t, 1/t, 0)
+				}
+				for e := range T {
+					pRow[e] = float32(pRow[e] * normRow[e])
+				}
+				for e := range T {
+					pRow2[e] = float32(pRow2[e] * normRow[e])
+				}
+				for t := range T {
+					query := (b*T+t)*64 + h*16
+					j0 := max(min(P+t-1, C-1), 0)
+					key0 := (b*C+j0)*64 + h*16
+					j1 := max(min(P+t, C-1), 0)
+					key1 := (b*C+j1)*64 + h*16
+					yRow := y[query:][:16]
+					pAt := p[t]
+					vRow := v[key0:][:16]
+					pAt2 := p[T+t]
+					vRow2 := v[key1:][:16]
+					for e := range 16 {
+						yRow[e] = float32(pAt*vRow[e]) + float32(pAt2*vRow2[e]) + 0
 					}
 				}
-				copy(y[(b*T+t)*64+h*16:][:16], o[:16])
 			}
 		}
 	}
@@ -1904,47 +2807,75 @@ func attention64V5(worker *cpu.Worker, env *device.Env, q, k, v, y []float32) {
 // y[] from x[N].
 func sum(worker *cpu.Worker, env *device.Env, x, y []float32) {
 	N := env.N
-	total := float32(0)
-	for r := range (N + 1023) / 1024 {
-		var part [cpu.Lanes]float32
-		xRow := x[r*1024:][:min(N-r*1024, 1024)]
-		for e := range min(N-r*1024, 1024) {
-			xAt := xRow[e]
-			part[e%cpu.Lanes] += float32(xAt * xAt)
-		}
-		sum := cpu.SumLanes(&part, min(N-r*1024, 1024))
-		total = total + sum
+	isa := worker.ISA()
+	x, y = x[:N], y[:1]
+	if N == 0 {
+		isa = cpu.Go
 	}
-	y[0] = total
+	switch isa {
+	case cpu.AVX512:
+		sumLeaf1AVX512(worker.Frame(), &x[0], &y[0], N)
+	case cpu.AVX2:
+		sumLeaf1AVX2(worker.Frame(), &x[0], &y[0], N)
+	default:
+		total := float32(0)
+		for r := range (N + 1023) / 1024 {
+			var part [cpu.Lanes]float32
+			xRow := x[r*1024:][:min(N-r*1024, 1024)]
+			for e := range min(N-r*1024, 1024) {
+				xAt := xRow[e]
+				part[e%cpu.Lanes] += float32(xAt * xAt)
+			}
+			sum := cpu.SumLanes(&part, min(N-r*1024, 1024))
+			total = total + sum
+		}
+		y[0] = total
+	}
 }
 
 // mapV2 is a kernel of the map family (specs/successor.arith:48):
 // x2[N], x3[N], x4[N] from x[N], x2[N], x3[N], x4[N].
 func mapV2(worker *cpu.Worker, env *device.Env, x, x2, x3, x4 []float32) {
 	N, lr, correct1, correct2, clip, decay := env.N, env.LR, env.Correct1, env.Correct2, env.Clip, env.Decay
-	mark := worker.Mark()
-	for r := range (N + 1023) / 1024 {
-		y := worker.Tile(min(N-r*1024, 1024))
-		y2 := worker.Tile(min(N-r*1024, 1024))
-		yRow := y[:min(N-r*1024, 1024)]
-		x2Row := x2[r*1024:][:min(N-r*1024, 1024)]
-		xRow := x[r*1024:][:min(N-r*1024, 1024)]
-		for e := range min(N-r*1024, 1024) {
-			yRow[e] = float32(x2Row[e]*0.9) + float32(float32(xRow[e]*clip)*0.1)
+	isa := worker.ISA()
+	x, x2, x3, x4 = x[:N], x2[:N], x3[:N], x4[:N]
+	if N == 0 {
+		isa = cpu.Go
+	}
+	y := worker.Tile(1024)
+	y2 := worker.Tile(1024)
+	switch isa {
+	case cpu.AVX512:
+		for rFrom := 0; rFrom < (N+1023)/1024; rFrom += 512 {
+			rTo := min(rFrom+512, (N+1023)/1024)
+			mapV2Leaf1AVX512(worker.Frame(), &y[0], &x2[0], &x[0], &y2[0], &x3[0], &x4[0], rFrom, rTo, N, clip, lr, correct1, correct2, decay)
 		}
-		copy(x2[r*1024:][:min(N-r*1024, 1024)], y[:min(N-r*1024, 1024)])
-		y2Row := y2[:min(N-r*1024, 1024)]
-		x3Row := x3[r*1024:][:min(N-r*1024, 1024)]
-		for e := range min(N-r*1024, 1024) {
-			t := float32(xRow[e] * clip)
-			y2Row[e] = float32(x3Row[e]*0.98) + float32(float32(t*t)*0.02)
+	case cpu.AVX2:
+		for rFrom := 0; rFrom < (N+1023)/1024; rFrom += 512 {
+			rTo := min(rFrom+512, (N+1023)/1024)
+			mapV2Leaf1AVX2(worker.Frame(), &y[0], &x2[0], &x[0], &y2[0], &x3[0], &x4[0], rFrom, rTo, N, clip, lr, correct1, correct2, decay)
 		}
-		copy(x3[r*1024:][:min(N-r*1024, 1024)], y2[:min(N-r*1024, 1024)])
-		x4Row := x4[r*1024:][:min(N-r*1024, 1024)]
-		for e := range min(N-r*1024, 1024) {
-			x4At := x4Row[e]
-			x4Row[e] = x4At - float32(lr*(float32(yRow[e]*correct1)/(cpu.Sqrt(float32(y2Row[e]*correct2))+1e-09)+float32(decay*x4At)))
+	default:
+		for r := range (N + 1023) / 1024 {
+			yRow := y[:min(N-r*1024, 1024)]
+			x2Row := x2[r*1024:][:min(N-r*1024, 1024)]
+			xRow := x[r*1024:][:min(N-r*1024, 1024)]
+			for e := range min(N-r*1024, 1024) {
+				yRow[e] = float32(x2Row[e]*0.9) + float32(float32(xRow[e]*clip)*0.1)
+			}
+			copy(x2[r*1024:][:min(N-r*1024, 1024)], y[:min(N-r*1024, 1024)])
+			y2Row := y2[:min(N-r*1024, 1024)]
+			x3Row := x3[r*1024:][:min(N-r*1024, 1024)]
+			for e := range min(N-r*1024, 1024) {
+				t := float32(xRow[e] * clip)
+				y2Row[e] = float32(x3Row[e]*0.98) + float32(float32(t*t)*0.02)
+			}
+			copy(x3[r*1024:][:min(N-r*1024, 1024)], y2[:min(N-r*1024, 1024)])
+			x4Row := x4[r*1024:][:min(N-r*1024, 1024)]
+			for e := range min(N-r*1024, 1024) {
+				x4At := x4Row[e]
+				x4Row[e] = x4At - float32(lr*(float32(yRow[e]*correct1)/(cpu.Sqrt(float32(y2Row[e]*correct2))+1e-09)+float32(decay*x4At)))
+			}
 		}
-		worker.Release(mark)
 	}
 }

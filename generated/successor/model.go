@@ -48,6 +48,7 @@ var model = runtime.Model{
 		Beta1:      0.9,
 		Beta2:      0.98,
 		Budget:     train.Budget{Steps: 1000},
+		Chunk:      32,
 		Clip:       0.0,
 		Cooldown:   0.4,
 		Decay:      0.0,

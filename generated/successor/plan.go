@@ -32,7 +32,6 @@ const (
 	kNormGrad64V3
 	kSum64
 	kLinear64x256V2
-	kMap256
 	kOuter256x64
 	kSum256
 	kLinear256x64V2
@@ -198,17 +197,16 @@ type gradientsMemory struct {
 	dLoss          device.Array // f32[B, T]
 	t0             device.Array // f32[S, 64]
 	t1             device.Array // f32[T, 64]
-	t2             device.Array // f32[B, T, 256]
-	t3             device.Array // f32[B, T, 17]
+	t2             device.Array // f32[B, T, 17]
+	t3             device.Array // f32[B, T, 64]
 	t4             device.Array // f32[B, T, 64]
-	t5             device.Array // f32[B, T, 64]
-	t6             device.Array // f32[B, T, 256]
-	t7             device.Array // f32[B, T, 64]
+	t5             device.Array // f32[B, T, 256]
+	t6             device.Array // f32[B, T, 64]
+	t7             device.Array // f32[B, S, 64]
 	t8             device.Array // f32[B, S, 64]
 	t9             device.Array // f32[B, S, 64]
-	t10            device.Array // f32[B, S, 64]
+	t10            device.Array // f32[B, T, 64]
 	t11            device.Array // f32[B, T, 64]
-	t12            device.Array // f32[B, T, 64]
 }
 
 func newGradientsMemory(e *device.Env) (b gradientsMemory, m device.Allocator) {
@@ -240,17 +238,16 @@ func newGradientsMemory(e *device.Env) (b gradientsMemory, m device.Allocator) {
 	b.dLoss = m.Floats(1, e.B*e.C)
 	b.t0 = m.Floats(1, e.S*64)
 	b.t1 = m.Floats(1, e.C*64)
-	b.t2 = m.Floats(1, e.B*e.C*256)
-	b.t3 = m.Floats(1, e.B*e.C*17)
+	b.t2 = m.Floats(1, e.B*e.C*17)
+	b.t3 = m.Floats(1, e.B*e.C*64)
 	b.t4 = m.Floats(1, e.B*e.C*64)
-	b.t5 = m.Floats(1, e.B*e.C*64)
-	b.t6 = m.Floats(1, e.B*e.C*256)
-	b.t7 = m.Floats(1, e.B*e.C*64)
+	b.t5 = m.Floats(1, e.B*e.C*256)
+	b.t6 = m.Floats(1, e.B*e.C*64)
+	b.t7 = m.Floats(1, e.B*e.S*64)
 	b.t8 = m.Floats(1, e.B*e.S*64)
 	b.t9 = m.Floats(1, e.B*e.S*64)
-	b.t10 = m.Floats(1, e.B*e.S*64)
+	b.t10 = m.Floats(1, e.B*e.C*64)
 	b.t11 = m.Floats(1, e.B*e.C*64)
-	b.t12 = m.Floats(1, e.B*e.C*64)
 	return b, m
 }
 
@@ -306,8 +303,8 @@ func gradientsDecoderLayer(q device.Queue, e *device.Env, b *gradientsMemory, l 
 	q.Launch(kAttention64V2, e, b.crossQ.At(l), b.crossK.At(l), b.crossV.At(l), b.crossAttention.At(l))                                           // cross.attention
 	q.Launch(kLinear64x64V4, e, b.crossAttention.At(l), w.Plus(decoderOffCrossOW), w.Plus(decoderOffCrossOB), b.selfNorm.At(l), b.crossSum.At(l)) // cross.o, cross.sum
 	q.Launch(kNorm64, e, b.crossSum.At(l), w.Plus(decoderOffCrossNormGamma), w.Plus(decoderOffCrossNormBeta), b.crossNorm.At(l))                  // cross.norm
-	q.Launch(kLinear64x256, e, b.crossNorm.At(l), w.Plus(decoderOffFfnInW), w.Plus(decoderOffFfnInB), b.ffnHidden.At(l), b.t2.At(0))              // ffn.in, ffn.hidden
-	q.Launch(kLinear256x64, e, b.t2.At(0), w.Plus(decoderOffFfnOutW), w.Plus(decoderOffFfnOutB), b.crossNorm.At(l), b.ffnSum.At(l))               // ffn.out, ffn.sum
+	q.Launch(kLinear64x256, e, b.crossNorm.At(l), w.Plus(decoderOffFfnInW), w.Plus(decoderOffFfnInB), b.ffnHidden.At(l))                          // ffn.in, ffn.hidden
+	q.Launch(kLinear256x64, e, b.ffnHidden.At(l), w.Plus(decoderOffFfnOutW), w.Plus(decoderOffFfnOutB), b.crossNorm.At(l), b.ffnSum.At(l))        // ffn.out, ffn.sum
 	q.Launch(kNorm64, e, b.ffnSum.At(l), w.Plus(decoderOffFfnNormGamma), w.Plus(decoderOffFfnNormBeta), b.x.At(l+1))                              // y
 }
 
@@ -329,71 +326,70 @@ func gradientsLossWeight(q device.Queue, e *device.Env, b *gradientsMemory) {
 func gradientsHeadBack(q device.Queue, e *device.Env, b *gradientsMemory) {
 	dw := headGroup.Gradient(0)
 	w := headGroup.At(0)
-	q.Launch(kCrossEntropyGrad17, e, b.logits.At(0), b.labels.At(0), b.dLoss.At(0), b.t3.At(0))
-	q.Launch(kSum17, e, b.t3.At(0), dw.Plus(headOffOutB)) // d.out.b
-	q.Launch(kLinear17x64, e, b.t3.At(0), w.Plus(headOffOutW), b.t4.At(0))
-	q.Launch(kOuter64x17, e, b.norm.At(0), b.t3.At(0), dw.Plus(headOffOutW))                               // d.out.w
-	q.Launch(kNormGrad64, e, b.x.At(2), w.Plus(headOffNormGamma), b.t4.At(0), b.dX.At(2))                  // d.x
-	q.Launch(kNormGrad64V2, e, b.x.At(2), b.t4.At(0), dw.Plus(headOffNormGamma), dw.Plus(headOffNormBeta)) // d.norm.gamma, d.norm.beta
+	q.Launch(kCrossEntropyGrad17, e, b.logits.At(0), b.labels.At(0), b.dLoss.At(0), b.t2.At(0))
+	q.Launch(kSum17, e, b.t2.At(0), dw.Plus(headOffOutB)) // d.out.b
+	q.Launch(kLinear17x64, e, b.t2.At(0), w.Plus(headOffOutW), b.t3.At(0))
+	q.Launch(kOuter64x17, e, b.norm.At(0), b.t2.At(0), dw.Plus(headOffOutW))                               // d.out.w
+	q.Launch(kNormGrad64, e, b.x.At(2), w.Plus(headOffNormGamma), b.t3.At(0), b.dX.At(2))                  // d.x
+	q.Launch(kNormGrad64V2, e, b.x.At(2), b.t3.At(0), dw.Plus(headOffNormGamma), dw.Plus(headOffNormBeta)) // d.norm.gamma, d.norm.beta
 }
 
 // gradientsDecoderLayerBack launches decoder_layer_back (line 34 of the spec).
 func gradientsDecoderLayerBack(q device.Queue, e *device.Env, b *gradientsMemory, l int) {
 	w := decoderGroup.At(l)
 	dw := decoderGroup.Gradient(l)
-	q.Launch(kNormGrad64V3, e, b.ffnSum.At(l), w.Plus(decoderOffFfnNormGamma), b.dX.At(l+1), b.t4.At(0), b.t5.At(0))          // ffn.norm.dx
+	q.Launch(kNormGrad64V3, e, b.ffnSum.At(l), w.Plus(decoderOffFfnNormGamma), b.dX.At(l+1), b.t3.At(0), b.t4.At(0))          // ffn.norm.dx
 	q.Launch(kNormGrad64V2, e, b.ffnSum.At(l), b.dX.At(l+1), dw.Plus(decoderOffFfnNormGamma), dw.Plus(decoderOffFfnNormBeta)) // d.ffn.norm.gamma, d.ffn.norm.beta
-	q.Launch(kSum64, e, b.t5.At(0), dw.Plus(decoderOffFfnOutB))                                                               // d.ffn.out.b
-	q.Launch(kLinear64x256V2, e, b.t5.At(0), w.Plus(decoderOffFfnOutW), b.ffnHidden.At(l), b.t2.At(0))                        // ffn.hidden.dx
-	q.Launch(kMap256, e, b.ffnHidden.At(l), b.t6.At(0))
-	q.Launch(kOuter256x64, e, b.t6.At(0), b.t5.At(0), dw.Plus(decoderOffFfnOutW)) // d.ffn.out.w
-	q.Launch(kSum256, e, b.t2.At(0), dw.Plus(decoderOffFfnInB))                   // d.ffn.in.b
-	q.Launch(kLinear256x64V2, e, b.t2.At(0), w.Plus(decoderOffFfnInW), b.t4.At(0), b.t5.At(0))
-	q.Launch(kOuter64x256, e, b.crossNorm.At(l), b.t2.At(0), dw.Plus(decoderOffFfnInW))                                           // d.ffn.in.w
-	q.Launch(kNormGrad64V4, e, b.crossSum.At(l), w.Plus(decoderOffCrossNormGamma), b.t5.At(0), b.t4.At(0), b.t7.At(0))            // cross.norm.dx
-	q.Launch(kNormGrad64V2, e, b.crossSum.At(l), b.t5.At(0), dw.Plus(decoderOffCrossNormGamma), dw.Plus(decoderOffCrossNormBeta)) // d.cross.norm.gamma, d.cross.norm.beta
-	q.Launch(kSum64, e, b.t7.At(0), dw.Plus(decoderOffCrossOB))                                                                   // d.cross.o.b
-	q.Launch(kLinear64x64V5, e, b.t7.At(0), w.Plus(decoderOffCrossOW), b.t5.At(0))
-	q.Launch(kOuter64x64, e, b.crossAttention.At(l), b.t7.At(0), dw.Plus(decoderOffCrossOW))                                      // d.cross.o.w
-	q.Launch(kAttentionGrad64, e, b.crossQ.At(l), b.crossK.At(l), b.crossV.At(l), b.t5.At(0), b.t7.At(0), b.t8.At(0), b.t9.At(0)) // cross.attention.dq, cross.attention.dk, cross.attention.dv
-	q.Launch(kSum64, e, b.t7.At(0), dw.Plus(decoderOffCrossQB))                                                                   // d.cross.q.b
-	q.Launch(kLinear64x64V6, e, b.t7.At(0), w.Plus(decoderOffCrossQW), b.t4.At(0), b.t5.At(0))
-	q.Launch(kOuter64x64, e, b.selfNorm.At(l), b.t7.At(0), dw.Plus(decoderOffCrossQW)) // d.cross.q.w
-	q.Launch(kSum64V2, e, b.t9.At(0), dw.Plus(decoderOffCrossVB))                      // d.cross.v.b
-	q.Launch(kLinear64x64V7, e, b.t9.At(0), w.Plus(decoderOffCrossVW), b.t10.At(0))
-	q.Launch(kOuter64x64V2, e, b.source.At(0), b.t9.At(0), dw.Plus(decoderOffCrossVW))                                         // d.cross.v.w
-	q.Launch(kSum64V2, e, b.t8.At(0), dw.Plus(decoderOffCrossKB))                                                              // d.cross.k.b
-	q.Launch(kLinear64x64V8, e, b.t8.At(0), w.Plus(decoderOffCrossKW), b.t10.At(0), b.dSource.At(0))                           // d.source
-	q.Launch(kOuter64x64V2, e, b.source.At(0), b.t8.At(0), dw.Plus(decoderOffCrossKW))                                         // d.cross.k.w
-	q.Launch(kNormGrad64V5, e, b.selfSum.At(l), w.Plus(decoderOffSelfNormGamma), b.t5.At(0), b.t4.At(0), b.t7.At(0))           // self.norm.dx
-	q.Launch(kNormGrad64V2, e, b.selfSum.At(l), b.t5.At(0), dw.Plus(decoderOffSelfNormGamma), dw.Plus(decoderOffSelfNormBeta)) // d.self.norm.gamma, d.self.norm.beta
-	q.Launch(kSum64, e, b.t7.At(0), dw.Plus(decoderOffSelfOB))                                                                 // d.self.o.b
-	q.Launch(kLinear64x64V5, e, b.t7.At(0), w.Plus(decoderOffSelfOW), b.t5.At(0))
-	q.Launch(kOuter64x64, e, b.selfAttention.At(l), b.t7.At(0), dw.Plus(decoderOffSelfOW))                                         // d.self.o.w
-	q.Launch(kAttentionGrad64V2, e, b.selfQ.At(l), b.selfK.At(l), b.selfV.At(l), b.t5.At(0), b.t7.At(0), b.t11.At(0), b.t12.At(0)) // self.attention.dq, self.attention.dk, self.attention.dv
-	q.Launch(kSum64, e, b.t7.At(0), dw.Plus(decoderOffSelfQB))                                                                     // d.self.q.b
-	q.Launch(kLinear64x64V6, e, b.t7.At(0), w.Plus(decoderOffSelfQW), b.t4.At(0), b.t5.At(0))
-	q.Launch(kOuter64x64, e, b.x.At(l), b.t7.At(0), dw.Plus(decoderOffSelfQW)) // d.self.q.w
-	q.Launch(kSum64, e, b.t12.At(0), dw.Plus(decoderOffSelfVB))                // d.self.v.b
-	q.Launch(kLinear64x64V6, e, b.t12.At(0), w.Plus(decoderOffSelfVW), b.t5.At(0), b.t4.At(0))
-	q.Launch(kOuter64x64, e, b.x.At(l), b.t12.At(0), dw.Plus(decoderOffSelfVW))                // d.self.v.w
-	q.Launch(kSum64, e, b.t11.At(0), dw.Plus(decoderOffSelfKB))                                // d.self.k.b
-	q.Launch(kLinear64x64V6, e, b.t11.At(0), w.Plus(decoderOffSelfKW), b.t4.At(0), b.dX.At(l)) // d.x
-	q.Launch(kOuter64x64, e, b.x.At(l), b.t11.At(0), dw.Plus(decoderOffSelfKW))                // d.self.k.w
+	q.Launch(kSum64, e, b.t4.At(0), dw.Plus(decoderOffFfnOutB))                                                               // d.ffn.out.b
+	q.Launch(kLinear64x256V2, e, b.t4.At(0), w.Plus(decoderOffFfnOutW), b.ffnHidden.At(l), b.t5.At(0))                        // ffn.hidden.dx
+	q.Launch(kOuter256x64, e, b.ffnHidden.At(l), b.t4.At(0), dw.Plus(decoderOffFfnOutW))                                      // d.ffn.out.w
+	q.Launch(kSum256, e, b.t5.At(0), dw.Plus(decoderOffFfnInB))                                                               // d.ffn.in.b
+	q.Launch(kLinear256x64V2, e, b.t5.At(0), w.Plus(decoderOffFfnInW), b.t3.At(0), b.t4.At(0))
+	q.Launch(kOuter64x256, e, b.crossNorm.At(l), b.t5.At(0), dw.Plus(decoderOffFfnInW))                                           // d.ffn.in.w
+	q.Launch(kNormGrad64V4, e, b.crossSum.At(l), w.Plus(decoderOffCrossNormGamma), b.t4.At(0), b.t3.At(0), b.t6.At(0))            // cross.norm.dx
+	q.Launch(kNormGrad64V2, e, b.crossSum.At(l), b.t4.At(0), dw.Plus(decoderOffCrossNormGamma), dw.Plus(decoderOffCrossNormBeta)) // d.cross.norm.gamma, d.cross.norm.beta
+	q.Launch(kSum64, e, b.t6.At(0), dw.Plus(decoderOffCrossOB))                                                                   // d.cross.o.b
+	q.Launch(kLinear64x64V5, e, b.t6.At(0), w.Plus(decoderOffCrossOW), b.t4.At(0))
+	q.Launch(kOuter64x64, e, b.crossAttention.At(l), b.t6.At(0), dw.Plus(decoderOffCrossOW))                                      // d.cross.o.w
+	q.Launch(kAttentionGrad64, e, b.crossQ.At(l), b.crossK.At(l), b.crossV.At(l), b.t4.At(0), b.t6.At(0), b.t7.At(0), b.t8.At(0)) // cross.attention.dq, cross.attention.dk, cross.attention.dv
+	q.Launch(kSum64, e, b.t6.At(0), dw.Plus(decoderOffCrossQB))                                                                   // d.cross.q.b
+	q.Launch(kLinear64x64V6, e, b.t6.At(0), w.Plus(decoderOffCrossQW), b.t3.At(0), b.t4.At(0))
+	q.Launch(kOuter64x64, e, b.selfNorm.At(l), b.t6.At(0), dw.Plus(decoderOffCrossQW)) // d.cross.q.w
+	q.Launch(kSum64V2, e, b.t8.At(0), dw.Plus(decoderOffCrossVB))                      // d.cross.v.b
+	q.Launch(kLinear64x64V7, e, b.t8.At(0), w.Plus(decoderOffCrossVW), b.t9.At(0))
+	q.Launch(kOuter64x64V2, e, b.source.At(0), b.t8.At(0), dw.Plus(decoderOffCrossVW))                                         // d.cross.v.w
+	q.Launch(kSum64V2, e, b.t7.At(0), dw.Plus(decoderOffCrossKB))                                                              // d.cross.k.b
+	q.Launch(kLinear64x64V8, e, b.t7.At(0), w.Plus(decoderOffCrossKW), b.t9.At(0), b.dSource.At(0))                            // d.source
+	q.Launch(kOuter64x64V2, e, b.source.At(0), b.t7.At(0), dw.Plus(decoderOffCrossKW))                                         // d.cross.k.w
+	q.Launch(kNormGrad64V5, e, b.selfSum.At(l), w.Plus(decoderOffSelfNormGamma), b.t4.At(0), b.t3.At(0), b.t6.At(0))           // self.norm.dx
+	q.Launch(kNormGrad64V2, e, b.selfSum.At(l), b.t4.At(0), dw.Plus(decoderOffSelfNormGamma), dw.Plus(decoderOffSelfNormBeta)) // d.self.norm.gamma, d.self.norm.beta
+	q.Launch(kSum64, e, b.t6.At(0), dw.Plus(decoderOffSelfOB))                                                                 // d.self.o.b
+	q.Launch(kLinear64x64V5, e, b.t6.At(0), w.Plus(decoderOffSelfOW), b.t4.At(0))
+	q.Launch(kOuter64x64, e, b.selfAttention.At(l), b.t6.At(0), dw.Plus(decoderOffSelfOW))                                         // d.self.o.w
+	q.Launch(kAttentionGrad64V2, e, b.selfQ.At(l), b.selfK.At(l), b.selfV.At(l), b.t4.At(0), b.t6.At(0), b.t10.At(0), b.t11.At(0)) // self.attention.dq, self.attention.dk, self.attention.dv
+	q.Launch(kSum64, e, b.t6.At(0), dw.Plus(decoderOffSelfQB))                                                                     // d.self.q.b
+	q.Launch(kLinear64x64V6, e, b.t6.At(0), w.Plus(decoderOffSelfQW), b.t3.At(0), b.t4.At(0))
+	q.Launch(kOuter64x64, e, b.x.At(l), b.t6.At(0), dw.Plus(decoderOffSelfQW)) // d.self.q.w
+	q.Launch(kSum64, e, b.t11.At(0), dw.Plus(decoderOffSelfVB))                // d.self.v.b
+	q.Launch(kLinear64x64V6, e, b.t11.At(0), w.Plus(decoderOffSelfVW), b.t4.At(0), b.t3.At(0))
+	q.Launch(kOuter64x64, e, b.x.At(l), b.t11.At(0), dw.Plus(decoderOffSelfVW))                // d.self.v.w
+	q.Launch(kSum64, e, b.t10.At(0), dw.Plus(decoderOffSelfKB))                                // d.self.k.b
+	q.Launch(kLinear64x64V6, e, b.t10.At(0), w.Plus(decoderOffSelfKW), b.t3.At(0), b.dX.At(l)) // d.x
+	q.Launch(kOuter64x64, e, b.x.At(l), b.t10.At(0), dw.Plus(decoderOffSelfKW))                // d.self.k.w
 }
 
 // gradientsEmbedTargetBack launches embed_target_back (line 20 of the spec).
 func gradientsEmbedTargetBack(q device.Queue, e *device.Env, b *gradientsMemory) {
 	dw := embedGroup.Gradient(0)
-	q.Launch(kMap64V3, e, b.dX.At(0), b.t4.At(0))
-	q.Launch(kScatter17x64, e, b.targetTokens.At(0), b.t4.At(0), dw.Plus(embedOffToken)) // d.token
+	q.Launch(kMap64V3, e, b.dX.At(0), b.t3.At(0))
+	q.Launch(kScatter17x64, e, b.targetTokens.At(0), b.t3.At(0), dw.Plus(embedOffToken)) // d.token
 }
 
 // gradientsEmbedSourceBack launches embed_source_back (line 20 of the spec).
 func gradientsEmbedSourceBack(q device.Queue, e *device.Env, b *gradientsMemory) {
 	dw := embedGroup.Gradient(0)
-	q.Launch(kMap64V4, e, b.dSource.At(0), b.t8.At(0))
-	q.Launch(kScatter17x64V2, e, b.sourceTokens.At(0), b.t8.At(0), dw.Plus(embedOffToken)) // d.token
+	q.Launch(kMap64V4, e, b.dSource.At(0), b.t7.At(0))
+	q.Launch(kScatter17x64V2, e, b.sourceTokens.At(0), b.t7.At(0), dw.Plus(embedOffToken)) // d.token
 }
 
 // forwardMemory is the memory of one launch of forward; t0, t1, … are shared by values that do not live at the same time.

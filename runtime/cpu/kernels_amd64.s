@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func dotAVX2x1x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·dotAVX2x1x2(SB), NOSPLIT, $0-96
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
@@ -28,13 +28,20 @@ add:
 	ADDQ    SI, BX
 
 sums:
-	MOVQ AX, BX
-	MOVQ b+32(FP), SI
-	MOVQ k+64(FP), DI
+	MOVQ       c+48(FP), BX
+	MOVQ       ldc+56(FP), SI
+	IMUL3Q     $0x01, SI, DI
+	ADDQ       DI, BX
+	PREFETCHT0 (BX)
+	ADDQ       SI, BX
+	MOVQ       AX, BX
+	MOVQ       b+32(FP), SI
+	MOVQ       k+64(FP), DI
 
 k:
 	VMOVUPS      (SI), Y2
 	VMOVUPS      32(SI), Y3
+	PREFETCHT0   64(SI)
 	ADDQ         DX, SI
 	VBROADCASTSS (BX), Y4
 	VFMADD231PS  Y4, Y2, Y0
@@ -55,7 +62,7 @@ k:
 	RET
 
 // func dotAVX2x1x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·dotAVX2x1x2tail(SB), NOSPLIT, $0-96
 	MOVQ    a+0(FP), AX
 	MOVQ    ars+16(FP), CX
@@ -82,13 +89,20 @@ add:
 	ADDQ       SI, BX
 
 sums:
-	MOVQ AX, BX
-	MOVQ b+32(FP), SI
-	MOVQ k+64(FP), DI
+	MOVQ       c+48(FP), BX
+	MOVQ       ldc+56(FP), SI
+	IMUL3Q     $0x01, SI, DI
+	ADDQ       DI, BX
+	PREFETCHT0 (BX)
+	ADDQ       SI, BX
+	MOVQ       AX, BX
+	MOVQ       b+32(FP), SI
+	MOVQ       k+64(FP), DI
 
 k:
 	VMOVUPS      (SI), Y3
 	VMASKMOVPS   32(SI), Y0, Y4
+	PREFETCHT0   64(SI)
 	ADDQ         DX, SI
 	VBROADCASTSS (BX), Y5
 	VFMADD231PS  Y5, Y3, Y1
@@ -127,7 +141,7 @@ DATA laneMasks<>+60(SB)/4, $0x00000000
 GLOBL laneMasks<>(SB), RODATA|NOPTR, $64
 
 // func dotAVX2x2x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·dotAVX2x2x2(SB), NOSPLIT, $0-96
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
@@ -155,13 +169,22 @@ add:
 	ADDQ    DI, SI
 
 sums:
-	MOVQ AX, SI
-	MOVQ b+32(FP), DI
-	MOVQ k+64(FP), R8
+	MOVQ       c+48(FP), SI
+	MOVQ       ldc+56(FP), DI
+	IMUL3Q     $0x02, DI, R8
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       DI, SI
+	PREFETCHT0 (SI)
+	ADDQ       DI, SI
+	MOVQ       AX, SI
+	MOVQ       b+32(FP), DI
+	MOVQ       k+64(FP), R8
 
 k:
 	VMOVUPS      (DI), Y4
 	VMOVUPS      32(DI), Y5
+	PREFETCHT0   64(DI)
 	ADDQ         BX, DI
 	VBROADCASTSS (SI), Y6
 	VFMADD231PS  Y6, Y4, Y0
@@ -188,7 +211,7 @@ k:
 	RET
 
 // func dotAVX2x2x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·dotAVX2x2x2tail(SB), NOSPLIT, $0-96
 	MOVQ    a+0(FP), AX
 	MOVQ    ars+16(FP), CX
@@ -220,13 +243,22 @@ add:
 	ADDQ       DI, SI
 
 sums:
-	MOVQ AX, SI
-	MOVQ b+32(FP), DI
-	MOVQ k+64(FP), R8
+	MOVQ       c+48(FP), SI
+	MOVQ       ldc+56(FP), DI
+	IMUL3Q     $0x02, DI, R8
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       DI, SI
+	PREFETCHT0 (SI)
+	ADDQ       DI, SI
+	MOVQ       AX, SI
+	MOVQ       b+32(FP), DI
+	MOVQ       k+64(FP), R8
 
 k:
 	VMOVUPS      (DI), Y5
 	VMASKMOVPS   32(DI), Y0, Y6
+	PREFETCHT0   64(DI)
 	ADDQ         BX, DI
 	VBROADCASTSS (SI), Y7
 	VFMADD231PS  Y7, Y5, Y1
@@ -253,7 +285,7 @@ k:
 	RET
 
 // func dotAVX2x3x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·dotAVX2x3x2(SB), NOSPLIT, $0-96
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
@@ -286,13 +318,24 @@ add:
 	ADDQ    DI, SI
 
 sums:
-	MOVQ AX, SI
-	MOVQ b+32(FP), DI
-	MOVQ k+64(FP), R8
+	MOVQ       c+48(FP), SI
+	MOVQ       ldc+56(FP), DI
+	IMUL3Q     $0x03, DI, R8
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       DI, SI
+	PREFETCHT0 (SI)
+	ADDQ       DI, SI
+	PREFETCHT0 (SI)
+	ADDQ       DI, SI
+	MOVQ       AX, SI
+	MOVQ       b+32(FP), DI
+	MOVQ       k+64(FP), R8
 
 k:
 	VMOVUPS      (DI), Y6
 	VMOVUPS      32(DI), Y7
+	PREFETCHT0   64(DI)
 	ADDQ         BX, DI
 	VBROADCASTSS (SI), Y8
 	VFMADD231PS  Y8, Y6, Y0
@@ -325,7 +368,7 @@ k:
 	RET
 
 // func dotAVX2x3x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·dotAVX2x3x2tail(SB), NOSPLIT, $0-96
 	MOVQ    a+0(FP), AX
 	MOVQ    ars+16(FP), CX
@@ -362,13 +405,24 @@ add:
 	ADDQ       DI, SI
 
 sums:
-	MOVQ AX, SI
-	MOVQ b+32(FP), DI
-	MOVQ k+64(FP), R8
+	MOVQ       c+48(FP), SI
+	MOVQ       ldc+56(FP), DI
+	IMUL3Q     $0x03, DI, R8
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       DI, SI
+	PREFETCHT0 (SI)
+	ADDQ       DI, SI
+	PREFETCHT0 (SI)
+	ADDQ       DI, SI
+	MOVQ       AX, SI
+	MOVQ       b+32(FP), DI
+	MOVQ       k+64(FP), R8
 
 k:
 	VMOVUPS      (DI), Y7
 	VMASKMOVPS   32(DI), Y0, Y8
+	PREFETCHT0   64(DI)
 	ADDQ         BX, DI
 	VBROADCASTSS (SI), Y9
 	VFMADD231PS  Y9, Y7, Y1
@@ -401,7 +455,7 @@ k:
 	RET
 
 // func dotAVX2x4x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·dotAVX2x4x2(SB), NOSPLIT, $0-96
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
@@ -440,13 +494,26 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ AX, DI
-	MOVQ b+32(FP), R8
-	MOVQ k+64(FP), R9
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x04, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	MOVQ       b+32(FP), R8
+	MOVQ       k+64(FP), R9
 
 k:
 	VMOVUPS      (R8), Y8
 	VMOVUPS      32(R8), Y9
+	PREFETCHT0   64(R8)
 	ADDQ         BX, R8
 	VBROADCASTSS (DI), Y10
 	VFMADD231PS  Y10, Y8, Y0
@@ -485,7 +552,7 @@ k:
 	RET
 
 // func dotAVX2x4x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·dotAVX2x4x2tail(SB), NOSPLIT, $0-96
 	MOVQ    a+0(FP), AX
 	MOVQ    ars+16(FP), CX
@@ -528,13 +595,26 @@ add:
 	ADDQ       R8, DI
 
 sums:
-	MOVQ AX, DI
-	MOVQ b+32(FP), R8
-	MOVQ k+64(FP), R9
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x04, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	MOVQ       b+32(FP), R8
+	MOVQ       k+64(FP), R9
 
 k:
 	VMOVUPS      (R8), Y9
 	VMASKMOVPS   32(R8), Y0, Y10
+	PREFETCHT0   64(R8)
 	ADDQ         BX, R8
 	VBROADCASTSS (DI), Y11
 	VFMADD231PS  Y11, Y9, Y1
@@ -573,7 +653,7 @@ k:
 	RET
 
 // func dotAVX2x5x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·dotAVX2x5x2(SB), NOSPLIT, $0-96
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
@@ -617,13 +697,28 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ AX, DI
-	MOVQ b+32(FP), R8
-	MOVQ k+64(FP), R9
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x05, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	MOVQ       b+32(FP), R8
+	MOVQ       k+64(FP), R9
 
 k:
 	VMOVUPS      (R8), Y10
 	VMOVUPS      32(R8), Y11
+	PREFETCHT0   64(R8)
 	ADDQ         BX, R8
 	VBROADCASTSS (DI), Y12
 	VFMADD231PS  Y12, Y10, Y0
@@ -668,7 +763,7 @@ k:
 	RET
 
 // func dotAVX2x5x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·dotAVX2x5x2tail(SB), NOSPLIT, $0-96
 	MOVQ    a+0(FP), AX
 	MOVQ    ars+16(FP), CX
@@ -716,13 +811,28 @@ add:
 	ADDQ       R8, DI
 
 sums:
-	MOVQ AX, DI
-	MOVQ b+32(FP), R8
-	MOVQ k+64(FP), R9
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x05, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	MOVQ       b+32(FP), R8
+	MOVQ       k+64(FP), R9
 
 k:
 	VMOVUPS      (R8), Y11
 	VMASKMOVPS   32(R8), Y0, Y12
+	PREFETCHT0   64(R8)
 	ADDQ         BX, R8
 	VBROADCASTSS (DI), Y13
 	VFMADD231PS  Y13, Y11, Y1
@@ -767,7 +877,7 @@ k:
 	RET
 
 // func dotAVX2x6x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·dotAVX2x6x2(SB), NOSPLIT, $0-96
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
@@ -816,15 +926,32 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	MOVQ b+32(FP), R9
-	MOVQ k+64(FP), R10
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x06, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	MOVQ       b+32(FP), R9
+	MOVQ       k+64(FP), R10
 
 k:
 	VMOVUPS      (R9), Y12
 	VMOVUPS      32(R9), Y13
+	PREFETCHT0   64(R9)
 	ADDQ         BX, R9
 	VBROADCASTSS (DI), Y14
 	VFMADD231PS  Y14, Y12, Y0
@@ -876,7 +1003,7 @@ k:
 	RET
 
 // func dotAVX2x6x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·dotAVX2x6x2tail(SB), NOSPLIT, $0-96
 	MOVQ    a+0(FP), AX
 	MOVQ    ars+16(FP), CX
@@ -929,15 +1056,32 @@ add:
 	ADDQ       R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	MOVQ b+32(FP), R9
-	MOVQ k+64(FP), R10
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x06, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	MOVQ       b+32(FP), R9
+	MOVQ       k+64(FP), R10
 
 k:
 	VMOVUPS      (R9), Y13
 	VMASKMOVPS   32(R9), Y0, Y14
+	PREFETCHT0   64(R9)
 	ADDQ         BX, R9
 	VBROADCASTSS (DI), Y15
 	VFMADD231PS  Y15, Y13, Y1
@@ -1014,9 +1158,14 @@ add:
 	ADDQ       SI, BX
 
 sums:
-	MOVQ AX, BX
-	MOVQ b+32(FP), SI
-	MOVQ k+64(FP), DI
+	MOVQ   c+48(FP), BX
+	MOVQ   ldc+56(FP), SI
+	IMUL3Q $0x01, SI, DI
+	ADDQ   DI, BX
+	ADDQ   SI, BX
+	MOVQ   AX, BX
+	MOVQ   b+32(FP), SI
+	MOVQ   k+64(FP), DI
 
 k:
 	VMASKMOVPS   (SI), Y0, Y2
@@ -1066,9 +1215,15 @@ add:
 	ADDQ       DI, SI
 
 sums:
-	MOVQ AX, SI
-	MOVQ b+32(FP), DI
-	MOVQ k+64(FP), R8
+	MOVQ   c+48(FP), SI
+	MOVQ   ldc+56(FP), DI
+	IMUL3Q $0x02, DI, R8
+	ADDQ   R8, SI
+	ADDQ   DI, SI
+	ADDQ   DI, SI
+	MOVQ   AX, SI
+	MOVQ   b+32(FP), DI
+	MOVQ   k+64(FP), R8
 
 k:
 	VMASKMOVPS   (DI), Y0, Y3
@@ -1125,9 +1280,16 @@ add:
 	ADDQ       DI, SI
 
 sums:
-	MOVQ AX, SI
-	MOVQ b+32(FP), DI
-	MOVQ k+64(FP), R8
+	MOVQ   c+48(FP), SI
+	MOVQ   ldc+56(FP), DI
+	IMUL3Q $0x03, DI, R8
+	ADDQ   R8, SI
+	ADDQ   DI, SI
+	ADDQ   DI, SI
+	ADDQ   DI, SI
+	MOVQ   AX, SI
+	MOVQ   b+32(FP), DI
+	MOVQ   k+64(FP), R8
 
 k:
 	VMASKMOVPS   (DI), Y0, Y4
@@ -1192,9 +1354,17 @@ add:
 	ADDQ       R8, DI
 
 sums:
-	MOVQ AX, DI
-	MOVQ b+32(FP), R8
-	MOVQ k+64(FP), R9
+	MOVQ   c+48(FP), DI
+	MOVQ   ldc+56(FP), R8
+	IMUL3Q $0x04, R8, R9
+	ADDQ   R9, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	MOVQ   AX, DI
+	MOVQ   b+32(FP), R8
+	MOVQ   k+64(FP), R9
 
 k:
 	VMASKMOVPS   (R8), Y0, Y5
@@ -1266,9 +1436,18 @@ add:
 	ADDQ       R8, DI
 
 sums:
-	MOVQ AX, DI
-	MOVQ b+32(FP), R8
-	MOVQ k+64(FP), R9
+	MOVQ   c+48(FP), DI
+	MOVQ   ldc+56(FP), R8
+	IMUL3Q $0x05, R8, R9
+	ADDQ   R9, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	MOVQ   AX, DI
+	MOVQ   b+32(FP), R8
+	MOVQ   k+64(FP), R9
 
 k:
 	VMASKMOVPS   (R8), Y0, Y6
@@ -1347,11 +1526,21 @@ add:
 	ADDQ       R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	MOVQ b+32(FP), R9
-	MOVQ k+64(FP), R10
+	MOVQ   c+48(FP), DI
+	MOVQ   ldc+56(FP), R8
+	IMUL3Q $0x06, R8, R9
+	ADDQ   R9, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	MOVQ   AX, DI
+	LEAQ   (DI)(CX*4), R8
+	ADDQ   CX, R8
+	MOVQ   b+32(FP), R9
+	MOVQ   k+64(FP), R10
 
 k:
 	VMASKMOVPS   (R9), Y0, Y7
@@ -1438,11 +1627,22 @@ add:
 	ADDQ       R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	MOVQ b+32(FP), R9
-	MOVQ k+64(FP), R10
+	MOVQ   c+48(FP), DI
+	MOVQ   ldc+56(FP), R8
+	IMUL3Q $0x07, R8, R9
+	ADDQ   R9, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	MOVQ   AX, DI
+	LEAQ   (DI)(CX*4), R8
+	ADDQ   CX, R8
+	MOVQ   b+32(FP), R9
+	MOVQ   k+64(FP), R10
 
 k:
 	VMASKMOVPS   (R9), Y0, Y8
@@ -1536,11 +1736,23 @@ add:
 	ADDQ       R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	MOVQ b+32(FP), R9
-	MOVQ k+64(FP), R10
+	MOVQ   c+48(FP), DI
+	MOVQ   ldc+56(FP), R8
+	IMUL3Q $0x08, R8, R9
+	ADDQ   R9, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	MOVQ   AX, DI
+	LEAQ   (DI)(CX*4), R8
+	ADDQ   CX, R8
+	MOVQ   b+32(FP), R9
+	MOVQ   k+64(FP), R10
 
 k:
 	VMASKMOVPS   (R9), Y0, Y9
@@ -1641,11 +1853,24 @@ add:
 	ADDQ       R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	MOVQ b+32(FP), R9
-	MOVQ k+64(FP), R10
+	MOVQ   c+48(FP), DI
+	MOVQ   ldc+56(FP), R8
+	IMUL3Q $0x09, R8, R9
+	ADDQ   R9, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	MOVQ   AX, DI
+	LEAQ   (DI)(CX*4), R8
+	ADDQ   CX, R8
+	MOVQ   b+32(FP), R9
+	MOVQ   k+64(FP), R10
 
 k:
 	VMASKMOVPS   (R9), Y0, Y10
@@ -1753,11 +1978,25 @@ add:
 	ADDQ       R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	MOVQ b+32(FP), R9
-	MOVQ k+64(FP), R10
+	MOVQ   c+48(FP), DI
+	MOVQ   ldc+56(FP), R8
+	IMUL3Q $0x0a, R8, R9
+	ADDQ   R9, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	MOVQ   AX, DI
+	LEAQ   (DI)(CX*4), R8
+	ADDQ   CX, R8
+	MOVQ   b+32(FP), R9
+	MOVQ   k+64(FP), R10
 
 k:
 	VMASKMOVPS   (R9), Y0, Y11
@@ -1872,13 +2111,28 @@ add:
 	ADDQ       R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	LEAQ (R8)(CX*4), R9
-	ADDQ CX, R9
-	MOVQ b+32(FP), R10
-	MOVQ k+64(FP), R11
+	MOVQ   c+48(FP), DI
+	MOVQ   ldc+56(FP), R8
+	IMUL3Q $0x0b, R8, R9
+	ADDQ   R9, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	MOVQ   AX, DI
+	LEAQ   (DI)(CX*4), R8
+	ADDQ   CX, R8
+	LEAQ   (R8)(CX*4), R9
+	ADDQ   CX, R9
+	MOVQ   b+32(FP), R10
+	MOVQ   k+64(FP), R11
 
 k:
 	VMASKMOVPS   (R10), Y0, Y12
@@ -2001,13 +2255,29 @@ add:
 	ADDQ       R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	LEAQ (R8)(CX*4), R9
-	ADDQ CX, R9
-	MOVQ b+32(FP), R10
-	MOVQ k+64(FP), R11
+	MOVQ   c+48(FP), DI
+	MOVQ   ldc+56(FP), R8
+	IMUL3Q $0x0c, R8, R9
+	ADDQ   R9, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	ADDQ   R8, DI
+	MOVQ   AX, DI
+	LEAQ   (DI)(CX*4), R8
+	ADDQ   CX, R8
+	LEAQ   (R8)(CX*4), R9
+	ADDQ   CX, R9
+	MOVQ   b+32(FP), R10
+	MOVQ   k+64(FP), R11
 
 k:
 	VMASKMOVPS   (R10), Y0, Y13
@@ -2452,7 +2722,7 @@ round:
 	RET
 
 // func dotAVX512x1x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·dotAVX512x1x2(SB), NOSPLIT, $0-96
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
@@ -2475,13 +2745,22 @@ add:
 	ADDQ    SI, BX
 
 sums:
-	MOVQ AX, BX
-	MOVQ b+32(FP), SI
-	MOVQ k+64(FP), DI
+	MOVQ       c+48(FP), BX
+	MOVQ       ldc+56(FP), SI
+	IMUL3Q     $0x01, SI, DI
+	ADDQ       DI, BX
+	PREFETCHT0 (BX)
+	PREFETCHT0 64(BX)
+	ADDQ       SI, BX
+	MOVQ       AX, BX
+	MOVQ       b+32(FP), SI
+	MOVQ       k+64(FP), DI
 
 k:
 	VMOVUPS      (SI), Z2
 	VMOVUPS      64(SI), Z3
+	PREFETCHT0   128(SI)
+	PREFETCHT0   192(SI)
 	ADDQ         DX, SI
 	VBROADCASTSS (BX), Z4
 	VFMADD231PS  Z4, Z2, Z0
@@ -2502,7 +2781,7 @@ k:
 	RET
 
 // func dotAVX512x1x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x1x2tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -2529,13 +2808,22 @@ add:
 	ADDQ      SI, BX
 
 sums:
-	MOVQ AX, BX
-	MOVQ b+32(FP), SI
-	MOVQ k+64(FP), DI
+	MOVQ       c+48(FP), BX
+	MOVQ       ldc+56(FP), SI
+	IMUL3Q     $0x01, SI, DI
+	ADDQ       DI, BX
+	PREFETCHT0 (BX)
+	PREFETCHT0 64(BX)
+	ADDQ       SI, BX
+	MOVQ       AX, BX
+	MOVQ       b+32(FP), SI
+	MOVQ       k+64(FP), DI
 
 k:
 	VMOVUPS      (SI), Z2
 	VMOVUPS.Z    64(SI), K1, Z3
+	PREFETCHT0   128(SI)
+	PREFETCHT0   192(SI)
 	ADDQ         DX, SI
 	VBROADCASTSS (BX), Z4
 	VFMADD231PS  Z4, Z2, Z0
@@ -2556,7 +2844,7 @@ k:
 	RET
 
 // func dotAVX512x2x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·dotAVX512x2x2(SB), NOSPLIT, $0-96
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
@@ -2584,13 +2872,25 @@ add:
 	ADDQ    DI, SI
 
 sums:
-	MOVQ AX, SI
-	MOVQ b+32(FP), DI
-	MOVQ k+64(FP), R8
+	MOVQ       c+48(FP), SI
+	MOVQ       ldc+56(FP), DI
+	IMUL3Q     $0x02, DI, R8
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       DI, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       DI, SI
+	MOVQ       AX, SI
+	MOVQ       b+32(FP), DI
+	MOVQ       k+64(FP), R8
 
 k:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
+	PREFETCHT0   128(DI)
+	PREFETCHT0   192(DI)
 	ADDQ         BX, DI
 	VBROADCASTSS (SI), Z6
 	VFMADD231PS  Z6, Z4, Z0
@@ -2617,7 +2917,7 @@ k:
 	RET
 
 // func dotAVX512x2x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x2x2tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -2649,13 +2949,25 @@ add:
 	ADDQ      DI, SI
 
 sums:
-	MOVQ AX, SI
-	MOVQ b+32(FP), DI
-	MOVQ k+64(FP), R8
+	MOVQ       c+48(FP), SI
+	MOVQ       ldc+56(FP), DI
+	IMUL3Q     $0x02, DI, R8
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       DI, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       DI, SI
+	MOVQ       AX, SI
+	MOVQ       b+32(FP), DI
+	MOVQ       k+64(FP), R8
 
 k:
 	VMOVUPS      (DI), Z4
 	VMOVUPS.Z    64(DI), K1, Z5
+	PREFETCHT0   128(DI)
+	PREFETCHT0   192(DI)
 	ADDQ         BX, DI
 	VBROADCASTSS (SI), Z6
 	VFMADD231PS  Z6, Z4, Z0
@@ -2682,7 +2994,7 @@ k:
 	RET
 
 // func dotAVX512x3x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·dotAVX512x3x2(SB), NOSPLIT, $0-96
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
@@ -2715,13 +3027,28 @@ add:
 	ADDQ    DI, SI
 
 sums:
-	MOVQ AX, SI
-	MOVQ b+32(FP), DI
-	MOVQ k+64(FP), R8
+	MOVQ       c+48(FP), SI
+	MOVQ       ldc+56(FP), DI
+	IMUL3Q     $0x03, DI, R8
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       DI, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       DI, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       DI, SI
+	MOVQ       AX, SI
+	MOVQ       b+32(FP), DI
+	MOVQ       k+64(FP), R8
 
 k:
 	VMOVUPS      (DI), Z6
 	VMOVUPS      64(DI), Z7
+	PREFETCHT0   128(DI)
+	PREFETCHT0   192(DI)
 	ADDQ         BX, DI
 	VBROADCASTSS (SI), Z8
 	VFMADD231PS  Z8, Z6, Z0
@@ -2754,7 +3081,7 @@ k:
 	RET
 
 // func dotAVX512x3x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x3x2tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -2791,13 +3118,28 @@ add:
 	ADDQ      DI, SI
 
 sums:
-	MOVQ AX, SI
-	MOVQ b+32(FP), DI
-	MOVQ k+64(FP), R8
+	MOVQ       c+48(FP), SI
+	MOVQ       ldc+56(FP), DI
+	IMUL3Q     $0x03, DI, R8
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       DI, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       DI, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       DI, SI
+	MOVQ       AX, SI
+	MOVQ       b+32(FP), DI
+	MOVQ       k+64(FP), R8
 
 k:
 	VMOVUPS      (DI), Z6
 	VMOVUPS.Z    64(DI), K1, Z7
+	PREFETCHT0   128(DI)
+	PREFETCHT0   192(DI)
 	ADDQ         BX, DI
 	VBROADCASTSS (SI), Z8
 	VFMADD231PS  Z8, Z6, Z0
@@ -2830,7 +3172,7 @@ k:
 	RET
 
 // func dotAVX512x4x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·dotAVX512x4x2(SB), NOSPLIT, $0-96
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
@@ -2869,13 +3211,31 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ AX, DI
-	MOVQ b+32(FP), R8
-	MOVQ k+64(FP), R9
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x04, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	MOVQ       b+32(FP), R8
+	MOVQ       k+64(FP), R9
 
 k:
 	VMOVUPS      (R8), Z8
 	VMOVUPS      64(R8), Z9
+	PREFETCHT0   128(R8)
+	PREFETCHT0   192(R8)
 	ADDQ         BX, R8
 	VBROADCASTSS (DI), Z10
 	VFMADD231PS  Z10, Z8, Z0
@@ -2914,7 +3274,7 @@ k:
 	RET
 
 // func dotAVX512x4x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x4x2tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -2957,13 +3317,31 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ AX, DI
-	MOVQ b+32(FP), R8
-	MOVQ k+64(FP), R9
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x04, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	MOVQ       b+32(FP), R8
+	MOVQ       k+64(FP), R9
 
 k:
 	VMOVUPS      (R8), Z8
 	VMOVUPS.Z    64(R8), K1, Z9
+	PREFETCHT0   128(R8)
+	PREFETCHT0   192(R8)
 	ADDQ         BX, R8
 	VBROADCASTSS (DI), Z10
 	VFMADD231PS  Z10, Z8, Z0
@@ -3002,7 +3380,7 @@ k:
 	RET
 
 // func dotAVX512x5x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·dotAVX512x5x2(SB), NOSPLIT, $0-96
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
@@ -3046,13 +3424,34 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ AX, DI
-	MOVQ b+32(FP), R8
-	MOVQ k+64(FP), R9
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x05, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	MOVQ       b+32(FP), R8
+	MOVQ       k+64(FP), R9
 
 k:
 	VMOVUPS      (R8), Z10
 	VMOVUPS      64(R8), Z11
+	PREFETCHT0   128(R8)
+	PREFETCHT0   192(R8)
 	ADDQ         BX, R8
 	VBROADCASTSS (DI), Z12
 	VFMADD231PS  Z12, Z10, Z0
@@ -3097,7 +3496,7 @@ k:
 	RET
 
 // func dotAVX512x5x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x5x2tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -3145,13 +3544,34 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ AX, DI
-	MOVQ b+32(FP), R8
-	MOVQ k+64(FP), R9
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x05, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	MOVQ       b+32(FP), R8
+	MOVQ       k+64(FP), R9
 
 k:
 	VMOVUPS      (R8), Z10
 	VMOVUPS.Z    64(R8), K1, Z11
+	PREFETCHT0   128(R8)
+	PREFETCHT0   192(R8)
 	ADDQ         BX, R8
 	VBROADCASTSS (DI), Z12
 	VFMADD231PS  Z12, Z10, Z0
@@ -3196,7 +3616,7 @@ k:
 	RET
 
 // func dotAVX512x6x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·dotAVX512x6x2(SB), NOSPLIT, $0-96
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
@@ -3245,15 +3665,39 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	MOVQ b+32(FP), R9
-	MOVQ k+64(FP), R10
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x06, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	MOVQ       b+32(FP), R9
+	MOVQ       k+64(FP), R10
 
 k:
 	VMOVUPS      (R9), Z12
 	VMOVUPS      64(R9), Z13
+	PREFETCHT0   128(R9)
+	PREFETCHT0   192(R9)
 	ADDQ         BX, R9
 	VBROADCASTSS (DI), Z14
 	VFMADD231PS  Z14, Z12, Z0
@@ -3305,7 +3749,7 @@ k:
 	RET
 
 // func dotAVX512x6x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x6x2tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -3358,15 +3802,39 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	MOVQ b+32(FP), R9
-	MOVQ k+64(FP), R10
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x06, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	MOVQ       b+32(FP), R9
+	MOVQ       k+64(FP), R10
 
 k:
 	VMOVUPS      (R9), Z12
 	VMOVUPS.Z    64(R9), K1, Z13
+	PREFETCHT0   128(R9)
+	PREFETCHT0   192(R9)
 	ADDQ         BX, R9
 	VBROADCASTSS (DI), Z14
 	VFMADD231PS  Z14, Z12, Z0
@@ -3418,7 +3886,7 @@ k:
 	RET
 
 // func dotAVX512x7x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·dotAVX512x7x2(SB), NOSPLIT, $0-96
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
@@ -3472,15 +3940,42 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	MOVQ b+32(FP), R9
-	MOVQ k+64(FP), R10
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x07, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	MOVQ       b+32(FP), R9
+	MOVQ       k+64(FP), R10
 
 k:
 	VMOVUPS      (R9), Z14
 	VMOVUPS      64(R9), Z15
+	PREFETCHT0   128(R9)
+	PREFETCHT0   192(R9)
 	ADDQ         BX, R9
 	VBROADCASTSS (DI), Z16
 	VFMADD231PS  Z16, Z14, Z0
@@ -3538,7 +4033,7 @@ k:
 	RET
 
 // func dotAVX512x7x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x7x2tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -3596,15 +4091,42 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	MOVQ b+32(FP), R9
-	MOVQ k+64(FP), R10
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x07, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	MOVQ       b+32(FP), R9
+	MOVQ       k+64(FP), R10
 
 k:
 	VMOVUPS      (R9), Z14
 	VMOVUPS.Z    64(R9), K1, Z15
+	PREFETCHT0   128(R9)
+	PREFETCHT0   192(R9)
 	ADDQ         BX, R9
 	VBROADCASTSS (DI), Z16
 	VFMADD231PS  Z16, Z14, Z0
@@ -3662,7 +4184,7 @@ k:
 	RET
 
 // func dotAVX512x8x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·dotAVX512x8x2(SB), NOSPLIT, $0-96
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
@@ -3721,15 +4243,45 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	MOVQ b+32(FP), R9
-	MOVQ k+64(FP), R10
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x08, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	MOVQ       b+32(FP), R9
+	MOVQ       k+64(FP), R10
 
 k:
 	VMOVUPS      (R9), Z16
 	VMOVUPS      64(R9), Z17
+	PREFETCHT0   128(R9)
+	PREFETCHT0   192(R9)
 	ADDQ         BX, R9
 	VBROADCASTSS (DI), Z18
 	VFMADD231PS  Z18, Z16, Z0
@@ -3793,7 +4345,7 @@ k:
 	RET
 
 // func dotAVX512x8x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x8x2tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -3856,15 +4408,45 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	MOVQ b+32(FP), R9
-	MOVQ k+64(FP), R10
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x08, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	MOVQ       b+32(FP), R9
+	MOVQ       k+64(FP), R10
 
 k:
 	VMOVUPS      (R9), Z16
 	VMOVUPS.Z    64(R9), K1, Z17
+	PREFETCHT0   128(R9)
+	PREFETCHT0   192(R9)
 	ADDQ         BX, R9
 	VBROADCASTSS (DI), Z18
 	VFMADD231PS  Z18, Z16, Z0
@@ -3928,7 +4510,7 @@ k:
 	RET
 
 // func dotAVX512x9x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·dotAVX512x9x2(SB), NOSPLIT, $0-96
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
@@ -3992,15 +4574,48 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	MOVQ b+32(FP), R9
-	MOVQ k+64(FP), R10
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x09, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	MOVQ       b+32(FP), R9
+	MOVQ       k+64(FP), R10
 
 k:
 	VMOVUPS      (R9), Z18
 	VMOVUPS      64(R9), Z19
+	PREFETCHT0   128(R9)
+	PREFETCHT0   192(R9)
 	ADDQ         BX, R9
 	VBROADCASTSS (DI), Z20
 	VFMADD231PS  Z20, Z18, Z0
@@ -4070,7 +4685,7 @@ k:
 	RET
 
 // func dotAVX512x9x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x9x2tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -4138,15 +4753,48 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	MOVQ b+32(FP), R9
-	MOVQ k+64(FP), R10
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x09, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	MOVQ       b+32(FP), R9
+	MOVQ       k+64(FP), R10
 
 k:
 	VMOVUPS      (R9), Z18
 	VMOVUPS.Z    64(R9), K1, Z19
+	PREFETCHT0   128(R9)
+	PREFETCHT0   192(R9)
 	ADDQ         BX, R9
 	VBROADCASTSS (DI), Z20
 	VFMADD231PS  Z20, Z18, Z0
@@ -4216,7 +4864,7 @@ k:
 	RET
 
 // func dotAVX512x10x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·dotAVX512x10x2(SB), NOSPLIT, $0-96
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
@@ -4285,15 +4933,51 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	MOVQ b+32(FP), R9
-	MOVQ k+64(FP), R10
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x0a, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	MOVQ       b+32(FP), R9
+	MOVQ       k+64(FP), R10
 
 k:
 	VMOVUPS      (R9), Z20
 	VMOVUPS      64(R9), Z21
+	PREFETCHT0   128(R9)
+	PREFETCHT0   192(R9)
 	ADDQ         BX, R9
 	VBROADCASTSS (DI), Z22
 	VFMADD231PS  Z22, Z20, Z0
@@ -4369,7 +5053,7 @@ k:
 	RET
 
 // func dotAVX512x10x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x10x2tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -4442,15 +5126,51 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	MOVQ b+32(FP), R9
-	MOVQ k+64(FP), R10
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x0a, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	MOVQ       b+32(FP), R9
+	MOVQ       k+64(FP), R10
 
 k:
 	VMOVUPS      (R9), Z20
 	VMOVUPS.Z    64(R9), K1, Z21
+	PREFETCHT0   128(R9)
+	PREFETCHT0   192(R9)
 	ADDQ         BX, R9
 	VBROADCASTSS (DI), Z22
 	VFMADD231PS  Z22, Z20, Z0
@@ -4526,7 +5246,7 @@ k:
 	RET
 
 // func dotAVX512x11x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·dotAVX512x11x2(SB), NOSPLIT, $0-96
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
@@ -4600,17 +5320,56 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	LEAQ (R8)(CX*4), R9
-	ADDQ CX, R9
-	MOVQ b+32(FP), R10
-	MOVQ k+64(FP), R11
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x0b, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	MOVQ       b+32(FP), R10
+	MOVQ       k+64(FP), R11
 
 k:
 	VMOVUPS      (R10), Z22
 	VMOVUPS      64(R10), Z23
+	PREFETCHT0   128(R10)
+	PREFETCHT0   192(R10)
 	ADDQ         BX, R10
 	VBROADCASTSS (DI), Z24
 	VFMADD231PS  Z24, Z22, Z0
@@ -4693,7 +5452,7 @@ k:
 	RET
 
 // func dotAVX512x11x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x11x2tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -4771,17 +5530,56 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	LEAQ (R8)(CX*4), R9
-	ADDQ CX, R9
-	MOVQ b+32(FP), R10
-	MOVQ k+64(FP), R11
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x0b, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	MOVQ       b+32(FP), R10
+	MOVQ       k+64(FP), R11
 
 k:
 	VMOVUPS      (R10), Z22
 	VMOVUPS.Z    64(R10), K1, Z23
+	PREFETCHT0   128(R10)
+	PREFETCHT0   192(R10)
 	ADDQ         BX, R10
 	VBROADCASTSS (DI), Z24
 	VFMADD231PS  Z24, Z22, Z0
@@ -4864,7 +5662,7 @@ k:
 	RET
 
 // func dotAVX512x12x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·dotAVX512x12x2(SB), NOSPLIT, $0-96
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
@@ -4943,17 +5741,59 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	LEAQ (R8)(CX*4), R9
-	ADDQ CX, R9
-	MOVQ b+32(FP), R10
-	MOVQ k+64(FP), R11
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x0c, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	MOVQ       b+32(FP), R10
+	MOVQ       k+64(FP), R11
 
 k:
 	VMOVUPS      (R10), Z24
 	VMOVUPS      64(R10), Z25
+	PREFETCHT0   128(R10)
+	PREFETCHT0   192(R10)
 	ADDQ         BX, R10
 	VBROADCASTSS (DI), Z26
 	VFMADD231PS  Z26, Z24, Z0
@@ -5042,7 +5882,7 @@ k:
 	RET
 
 // func dotAVX512x12x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x12x2tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -5125,17 +5965,59 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	LEAQ (R8)(CX*4), R9
-	ADDQ CX, R9
-	MOVQ b+32(FP), R10
-	MOVQ k+64(FP), R11
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x0c, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	MOVQ       b+32(FP), R10
+	MOVQ       k+64(FP), R11
 
 k:
 	VMOVUPS      (R10), Z24
 	VMOVUPS.Z    64(R10), K1, Z25
+	PREFETCHT0   128(R10)
+	PREFETCHT0   192(R10)
 	ADDQ         BX, R10
 	VBROADCASTSS (DI), Z26
 	VFMADD231PS  Z26, Z24, Z0
@@ -5224,7 +6106,7 @@ k:
 	RET
 
 // func dotAVX512x13x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·dotAVX512x13x2(SB), NOSPLIT, $0-96
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
@@ -5308,17 +6190,62 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	LEAQ (R8)(CX*4), R9
-	ADDQ CX, R9
-	MOVQ b+32(FP), R10
-	MOVQ k+64(FP), R11
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x0d, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	MOVQ       b+32(FP), R10
+	MOVQ       k+64(FP), R11
 
 k:
 	VMOVUPS      (R10), Z26
 	VMOVUPS      64(R10), Z27
+	PREFETCHT0   128(R10)
+	PREFETCHT0   192(R10)
 	ADDQ         BX, R10
 	VBROADCASTSS (DI), Z28
 	VFMADD231PS  Z28, Z26, Z0
@@ -5413,7 +6340,7 @@ k:
 	RET
 
 // func dotAVX512x13x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x13x2tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -5501,17 +6428,62 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	LEAQ (R8)(CX*4), R9
-	ADDQ CX, R9
-	MOVQ b+32(FP), R10
-	MOVQ k+64(FP), R11
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x0d, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	MOVQ       b+32(FP), R10
+	MOVQ       k+64(FP), R11
 
 k:
 	VMOVUPS      (R10), Z26
 	VMOVUPS.Z    64(R10), K1, Z27
+	PREFETCHT0   128(R10)
+	PREFETCHT0   192(R10)
 	ADDQ         BX, R10
 	VBROADCASTSS (DI), Z28
 	VFMADD231PS  Z28, Z26, Z0
@@ -5606,7 +6578,7 @@ k:
 	RET
 
 // func dotAVX512x14x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·dotAVX512x14x2(SB), NOSPLIT, $0-96
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
@@ -5695,17 +6667,65 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	LEAQ (R8)(CX*4), R9
-	ADDQ CX, R9
-	MOVQ b+32(FP), R10
-	MOVQ k+64(FP), R11
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x0e, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	MOVQ       b+32(FP), R10
+	MOVQ       k+64(FP), R11
 
 k:
 	VMOVUPS      (R10), Z28
 	VMOVUPS      64(R10), Z29
+	PREFETCHT0   128(R10)
+	PREFETCHT0   192(R10)
 	ADDQ         BX, R10
 	VBROADCASTSS (DI), Z30
 	VFMADD231PS  Z30, Z28, Z0
@@ -5806,7 +6826,7 @@ k:
 	RET
 
 // func dotAVX512x14x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x14x2tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -5899,17 +6919,65 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	LEAQ (R8)(CX*4), R9
-	ADDQ CX, R9
-	MOVQ b+32(FP), R10
-	MOVQ k+64(FP), R11
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x0e, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	MOVQ       b+32(FP), R10
+	MOVQ       k+64(FP), R11
 
 k:
 	VMOVUPS      (R10), Z28
 	VMOVUPS.Z    64(R10), K1, Z29
+	PREFETCHT0   128(R10)
+	PREFETCHT0   192(R10)
 	ADDQ         BX, R10
 	VBROADCASTSS (DI), Z30
 	VFMADD231PS  Z30, Z28, Z0
@@ -6010,7 +7078,7 @@ k:
 	RET
 
 // func dotAVX512x1x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x1x1tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -6035,9 +7103,15 @@ add:
 	ADDQ      SI, BX
 
 sums:
-	MOVQ AX, BX
-	MOVQ b+32(FP), SI
-	MOVQ k+64(FP), DI
+	MOVQ       c+48(FP), BX
+	MOVQ       ldc+56(FP), SI
+	IMUL3Q     $0x01, SI, DI
+	ADDQ       DI, BX
+	PREFETCHT0 (BX)
+	ADDQ       SI, BX
+	MOVQ       AX, BX
+	MOVQ       b+32(FP), SI
+	MOVQ       k+64(FP), DI
 
 k:
 	VMOVUPS.Z    (SI), K1, Z1
@@ -6059,7 +7133,7 @@ k:
 	RET
 
 // func dotAVX512x2x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x2x1tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -6087,9 +7161,17 @@ add:
 	ADDQ      DI, SI
 
 sums:
-	MOVQ AX, SI
-	MOVQ b+32(FP), DI
-	MOVQ k+64(FP), R8
+	MOVQ       c+48(FP), SI
+	MOVQ       ldc+56(FP), DI
+	IMUL3Q     $0x02, DI, R8
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       DI, SI
+	PREFETCHT0 (SI)
+	ADDQ       DI, SI
+	MOVQ       AX, SI
+	MOVQ       b+32(FP), DI
+	MOVQ       k+64(FP), R8
 
 k:
 	VMOVUPS.Z    (DI), K1, Z2
@@ -6115,7 +7197,7 @@ k:
 	RET
 
 // func dotAVX512x3x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x3x1tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -6146,9 +7228,19 @@ add:
 	ADDQ      DI, SI
 
 sums:
-	MOVQ AX, SI
-	MOVQ b+32(FP), DI
-	MOVQ k+64(FP), R8
+	MOVQ       c+48(FP), SI
+	MOVQ       ldc+56(FP), DI
+	IMUL3Q     $0x03, DI, R8
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       DI, SI
+	PREFETCHT0 (SI)
+	ADDQ       DI, SI
+	PREFETCHT0 (SI)
+	ADDQ       DI, SI
+	MOVQ       AX, SI
+	MOVQ       b+32(FP), DI
+	MOVQ       k+64(FP), R8
 
 k:
 	VMOVUPS.Z    (DI), K1, Z3
@@ -6178,7 +7270,7 @@ k:
 	RET
 
 // func dotAVX512x4x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x4x1tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -6213,9 +7305,21 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ AX, DI
-	MOVQ b+32(FP), R8
-	MOVQ k+64(FP), R9
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x04, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	MOVQ       b+32(FP), R8
+	MOVQ       k+64(FP), R9
 
 k:
 	VMOVUPS.Z    (R8), K1, Z4
@@ -6249,7 +7353,7 @@ k:
 	RET
 
 // func dotAVX512x5x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x5x1tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -6287,9 +7391,23 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ AX, DI
-	MOVQ b+32(FP), R8
-	MOVQ k+64(FP), R9
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x05, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	MOVQ       b+32(FP), R8
+	MOVQ       k+64(FP), R9
 
 k:
 	VMOVUPS.Z    (R8), K1, Z5
@@ -6327,7 +7445,7 @@ k:
 	RET
 
 // func dotAVX512x6x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x6x1tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -6368,11 +7486,27 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	MOVQ b+32(FP), R9
-	MOVQ k+64(FP), R10
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x06, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	MOVQ       b+32(FP), R9
+	MOVQ       k+64(FP), R10
 
 k:
 	VMOVUPS.Z    (R9), K1, Z6
@@ -6415,7 +7549,7 @@ k:
 	RET
 
 // func dotAVX512x7x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x7x1tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -6459,11 +7593,29 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	MOVQ b+32(FP), R9
-	MOVQ k+64(FP), R10
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x07, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	MOVQ       b+32(FP), R9
+	MOVQ       k+64(FP), R10
 
 k:
 	VMOVUPS.Z    (R9), K1, Z7
@@ -6510,7 +7662,7 @@ k:
 	RET
 
 // func dotAVX512x8x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x8x1tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -6557,11 +7709,31 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	MOVQ b+32(FP), R9
-	MOVQ k+64(FP), R10
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x08, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	MOVQ       b+32(FP), R9
+	MOVQ       k+64(FP), R10
 
 k:
 	VMOVUPS.Z    (R9), K1, Z8
@@ -6612,7 +7784,7 @@ k:
 	RET
 
 // func dotAVX512x9x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x9x1tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -6662,11 +7834,33 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	MOVQ b+32(FP), R9
-	MOVQ k+64(FP), R10
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x09, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	MOVQ       b+32(FP), R9
+	MOVQ       k+64(FP), R10
 
 k:
 	VMOVUPS.Z    (R9), K1, Z9
@@ -6721,7 +7915,7 @@ k:
 	RET
 
 // func dotAVX512x10x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x10x1tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -6774,11 +7968,35 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	MOVQ b+32(FP), R9
-	MOVQ k+64(FP), R10
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x0a, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	MOVQ       b+32(FP), R9
+	MOVQ       k+64(FP), R10
 
 k:
 	VMOVUPS.Z    (R9), K1, Z10
@@ -6837,7 +8055,7 @@ k:
 	RET
 
 // func dotAVX512x11x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x11x1tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -6893,13 +8111,39 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	LEAQ (R8)(CX*4), R9
-	ADDQ CX, R9
-	MOVQ b+32(FP), R10
-	MOVQ k+64(FP), R11
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x0b, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	MOVQ       b+32(FP), R10
+	MOVQ       k+64(FP), R11
 
 k:
 	VMOVUPS.Z    (R10), K1, Z11
@@ -6963,7 +8207,7 @@ k:
 	RET
 
 // func dotAVX512x12x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x12x1tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -7022,13 +8266,41 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	LEAQ (R8)(CX*4), R9
-	ADDQ CX, R9
-	MOVQ b+32(FP), R10
-	MOVQ k+64(FP), R11
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x0c, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	MOVQ       b+32(FP), R10
+	MOVQ       k+64(FP), R11
 
 k:
 	VMOVUPS.Z    (R10), K1, Z12
@@ -7096,7 +8368,7 @@ k:
 	RET
 
 // func dotAVX512x13x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x13x1tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -7158,13 +8430,43 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	LEAQ (R8)(CX*4), R9
-	ADDQ CX, R9
-	MOVQ b+32(FP), R10
-	MOVQ k+64(FP), R11
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x0d, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	MOVQ       b+32(FP), R10
+	MOVQ       k+64(FP), R11
 
 k:
 	VMOVUPS.Z    (R10), K1, Z13
@@ -7236,7 +8538,7 @@ k:
 	RET
 
 // func dotAVX512x14x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x14x1tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -7301,13 +8603,45 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	LEAQ (R8)(CX*4), R9
-	ADDQ CX, R9
-	MOVQ b+32(FP), R10
-	MOVQ k+64(FP), R11
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x0e, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	MOVQ       b+32(FP), R10
+	MOVQ       k+64(FP), R11
 
 k:
 	VMOVUPS.Z    (R10), K1, Z14
@@ -7383,7 +8717,7 @@ k:
 	RET
 
 // func dotAVX512x15x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x15x1tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -7451,13 +8785,47 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	LEAQ (R8)(CX*4), R9
-	ADDQ CX, R9
-	MOVQ b+32(FP), R10
-	MOVQ k+64(FP), R11
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x0f, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	MOVQ       b+32(FP), R10
+	MOVQ       k+64(FP), R11
 
 k:
 	VMOVUPS.Z    (R10), K1, Z15
@@ -7537,7 +8905,7 @@ k:
 	RET
 
 // func dotAVX512x16x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x16x1tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -7608,15 +8976,51 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	LEAQ (R8)(CX*4), R9
-	ADDQ CX, R9
-	LEAQ (R9)(CX*4), R10
-	ADDQ CX, R10
-	MOVQ b+32(FP), R11
-	MOVQ k+64(FP), R12
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x10, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	LEAQ       (R9)(CX*4), R10
+	ADDQ       CX, R10
+	MOVQ       b+32(FP), R11
+	MOVQ       k+64(FP), R12
 
 k:
 	VMOVUPS.Z    (R11), K1, Z16
@@ -7701,7 +9105,7 @@ k:
 	RET
 
 // func dotAVX512x17x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x17x1tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -7775,15 +9179,53 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	LEAQ (R8)(CX*4), R9
-	ADDQ CX, R9
-	LEAQ (R9)(CX*4), R10
-	ADDQ CX, R10
-	MOVQ b+32(FP), R11
-	MOVQ k+64(FP), R12
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x11, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	LEAQ       (R9)(CX*4), R10
+	ADDQ       CX, R10
+	MOVQ       b+32(FP), R11
+	MOVQ       k+64(FP), R12
 
 k:
 	VMOVUPS.Z    (R11), K1, Z17
@@ -7872,7 +9314,7 @@ k:
 	RET
 
 // func dotAVX512x18x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x18x1tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -7949,15 +9391,55 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	LEAQ (R8)(CX*4), R9
-	ADDQ CX, R9
-	LEAQ (R9)(CX*4), R10
-	ADDQ CX, R10
-	MOVQ b+32(FP), R11
-	MOVQ k+64(FP), R12
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x12, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	LEAQ       (R9)(CX*4), R10
+	ADDQ       CX, R10
+	MOVQ       b+32(FP), R11
+	MOVQ       k+64(FP), R12
 
 k:
 	VMOVUPS.Z    (R11), K1, Z18
@@ -8050,7 +9532,7 @@ k:
 	RET
 
 // func dotAVX512x19x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x19x1tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -8130,15 +9612,57 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	LEAQ (R8)(CX*4), R9
-	ADDQ CX, R9
-	LEAQ (R9)(CX*4), R10
-	ADDQ CX, R10
-	MOVQ b+32(FP), R11
-	MOVQ k+64(FP), R12
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x13, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	LEAQ       (R9)(CX*4), R10
+	ADDQ       CX, R10
+	MOVQ       b+32(FP), R11
+	MOVQ       k+64(FP), R12
 
 k:
 	VMOVUPS.Z    (R11), K1, Z19
@@ -8235,7 +9759,7 @@ k:
 	RET
 
 // func dotAVX512x20x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x20x1tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -8318,15 +9842,59 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	LEAQ (R8)(CX*4), R9
-	ADDQ CX, R9
-	LEAQ (R9)(CX*4), R10
-	ADDQ CX, R10
-	MOVQ b+32(FP), R11
-	MOVQ k+64(FP), R12
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x14, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	LEAQ       (R9)(CX*4), R10
+	ADDQ       CX, R10
+	MOVQ       b+32(FP), R11
+	MOVQ       k+64(FP), R12
 
 k:
 	VMOVUPS.Z    (R11), K1, Z20
@@ -8427,7 +9995,7 @@ k:
 	RET
 
 // func dotAVX512x21x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x21x1tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -8513,17 +10081,63 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	LEAQ (R8)(CX*4), R9
-	ADDQ CX, R9
-	LEAQ (R9)(CX*4), R10
-	ADDQ CX, R10
-	LEAQ (R10)(CX*4), R11
-	ADDQ CX, R11
-	MOVQ b+32(FP), R12
-	MOVQ k+64(FP), R13
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x15, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	LEAQ       (R9)(CX*4), R10
+	ADDQ       CX, R10
+	LEAQ       (R10)(CX*4), R11
+	ADDQ       CX, R11
+	MOVQ       b+32(FP), R12
+	MOVQ       k+64(FP), R13
 
 k:
 	VMOVUPS.Z    (R12), K1, Z21
@@ -8629,7 +10243,7 @@ k:
 	RET
 
 // func dotAVX512x22x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x22x1tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -8718,17 +10332,65 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	LEAQ (R8)(CX*4), R9
-	ADDQ CX, R9
-	LEAQ (R9)(CX*4), R10
-	ADDQ CX, R10
-	LEAQ (R10)(CX*4), R11
-	ADDQ CX, R11
-	MOVQ b+32(FP), R12
-	MOVQ k+64(FP), R13
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x16, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	LEAQ       (R9)(CX*4), R10
+	ADDQ       CX, R10
+	LEAQ       (R10)(CX*4), R11
+	ADDQ       CX, R11
+	MOVQ       b+32(FP), R12
+	MOVQ       k+64(FP), R13
 
 k:
 	VMOVUPS.Z    (R12), K1, Z22
@@ -8838,7 +10500,7 @@ k:
 	RET
 
 // func dotAVX512x23x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x23x1tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -8930,17 +10592,67 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	LEAQ (R8)(CX*4), R9
-	ADDQ CX, R9
-	LEAQ (R9)(CX*4), R10
-	ADDQ CX, R10
-	LEAQ (R10)(CX*4), R11
-	ADDQ CX, R11
-	MOVQ b+32(FP), R12
-	MOVQ k+64(FP), R13
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x17, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	LEAQ       (R9)(CX*4), R10
+	ADDQ       CX, R10
+	LEAQ       (R10)(CX*4), R11
+	ADDQ       CX, R11
+	MOVQ       b+32(FP), R12
+	MOVQ       k+64(FP), R13
 
 k:
 	VMOVUPS.Z    (R12), K1, Z23
@@ -9054,7 +10766,7 @@ k:
 	RET
 
 // func dotAVX512x24x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·dotAVX512x24x1tail(SB), NOSPLIT, $0-96
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
@@ -9149,17 +10861,69 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ AX, DI
-	LEAQ (DI)(CX*4), R8
-	ADDQ CX, R8
-	LEAQ (R8)(CX*4), R9
-	ADDQ CX, R9
-	LEAQ (R9)(CX*4), R10
-	ADDQ CX, R10
-	LEAQ (R10)(CX*4), R11
-	ADDQ CX, R11
-	MOVQ b+32(FP), R12
-	MOVQ k+64(FP), R13
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x18, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	LEAQ       (R9)(CX*4), R10
+	ADDQ       CX, R10
+	LEAQ       (R10)(CX*4), R11
+	ADDQ       CX, R11
+	MOVQ       b+32(FP), R12
+	MOVQ       k+64(FP), R13
 
 k:
 	VMOVUPS.Z    (R12), K1, Z24

@@ -84,6 +84,7 @@ type productWriter struct {
 // tile computes one block and steps to the next.
 func (p *productWriter) tile() {
 	p.startSums()
+	p.prefetchNext()
 	p.rowPointers()
 	b, k := GP64(), GP64()
 	Load(Param("b"), b)
@@ -114,6 +115,11 @@ func variable(name string) operand.Mem {
 func (p *productWriter) step(b reg.GPVirtual) {
 	for j, r := range p.row {
 		p.load(operand.Mem{Base: b, Disp: j * p.bytes}, j, r)
+	}
+	if p.cols == 2 { // the next panel, where B is not packed
+		for j := 2 * p.bytes; j < 4*p.bytes; j += 64 {
+			PREFETCHT0(operand.Mem{Base: b, Disp: j})
+		}
 	}
 	ADDQ(p.brs, b)
 	x := p.reg()
@@ -190,6 +196,21 @@ func (p *productWriter) startSums() {
 	Label("add")
 	p.eachSum(func(m operand.Mem, i, j int) { p.load(m, j, p.sums[i][j]) })
 	Label("sums")
+}
+
+// prefetchNext asks for the next block of C, which the k loop hides: C is seldom in a
+// near cache when it holds the gradients of weights.
+func (p *productWriter) prefetchNext() {
+	c, ldc := Load(Param("c"), GP64()), Load(Param("ldc"), GP64())
+	next := GP64()
+	IMUL3Q(operand.Imm(uint64(p.rows)), ldc, next)
+	ADDQ(next, c)
+	for range p.rows {
+		for j := range p.cols * p.bytes / 64 {
+			PREFETCHT0(operand.Mem{Base: c, Disp: 64 * j})
+		}
+		ADDQ(ldc, c)
+	}
 }
 
 // store writes register j of row i of C.
