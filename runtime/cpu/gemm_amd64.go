@@ -113,7 +113,7 @@ func (g *gemm) byPanel(w *Worker, m, n, k int, a, b, c view, add bool) {
 
 // pack is Pack.
 func (g *gemm) pack(w *Worker, rows, k, n int, b matrix) Packed {
-	if b.cs == 1 && rows < manyRows {
+	if b.cs == 1 && rows < fewRows {
 		return Packed{k: k, n: n, b: b}
 	}
 	panels := w.Tile(g.packedSize(k, n))
