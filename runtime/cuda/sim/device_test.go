@@ -1,0 +1,190 @@
+package sim_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/arithlang/mlc/runtime/cuda/sim"
+)
+
+func wantError(t *testing.T, err error, text string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), text) {
+		t.Errorf("got %v, want an error with %q", err, text)
+	}
+}
+
+func TestMemory(t *testing.T) {
+	d := sim.New(sim.Options{Memory: 1000})
+	p, err := d.Alloc(600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = d.Alloc(500)
+	wantError(t, err, "asked for 500 bytes, 400 of 1000 are free")
+	_, err = d.Alloc(0)
+	wantError(t, err, "cannot allocate 0")
+	wantError(t, d.Write(p, make([]byte, 601)), "601 bytes at offset 0 of an allocation of 600")
+	wantError(t, d.Write(p+599, make([]byte, 2)), "offset 599")
+	wantError(t, d.Write(12345, make([]byte, 2)), "nothing is allocated")
+
+	if err := d.Write(p+8, []byte{1, 2, 3}); err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, 3)
+	if err := d.Read(got, p+8); err != nil || string(got) != "\x01\x02\x03" {
+		t.Errorf("read %v, %v", got, err)
+	}
+	var un *sim.UninitialisedError
+	if err := d.Read(got, p+9); !errors.As(err, &un) || un.Offset != 11 {
+		t.Errorf("read of unwritten bytes: %v", err)
+	}
+
+	wantError(t, d.Free(p+8), "Alloc did not give")
+	if err := d.Free(p); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, d.Free(p), "freed twice")
+	wantError(t, d.Write(p, got), "nothing is allocated")
+	if _, err := d.Alloc(1000); err != nil {
+		t.Errorf("memory that was freed is not free: %v", err)
+	}
+}
+
+// TestFreed checks that a kernel cannot use what was freed.
+func TestFreed(t *testing.T) {
+	d := sim.New(sim.Options{})
+	src := snippet("st.global.u32 [%rd3], 1;")
+	m, err := d.Load([]byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, _ := m.Kernel("k")
+	p, _ := d.Alloc(1024)
+	args := append(words(uint32(p), uint32(p>>32)), make([]byte, 8)...)
+	launch := sim.Launch{Grid: [3]int{1, 1, 1}, Block: [3]int{1, 1, 1}, Args: args}
+	if _, err := k.Launch(launch); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Free(p); err != nil {
+		t.Fatal(err)
+	}
+	_, err = k.Launch(launch)
+	wantKind(t, err, sim.OutOfBounds, src, "st.global")
+	wantError(t, err, "freed")
+}
+
+func TestLaunchErrors(t *testing.T) {
+	src := strings.Replace(snippet(""), "(.param .u64 out, .param .u64 in)", "(.param .u64 out, .param .u64 in) .maxntid 128, 1, 1", 1)
+	d := sim.New(sim.Options{})
+	m, err := d.Load([]byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Kernel("other"); err == nil {
+		t.Error("a kernel that is not there is found")
+	}
+	k, _ := m.Kernel("k")
+	if p := k.Params(); len(p) != 2 || p[1].Name != "in" || p[1].Type != "u64" || p[1].Offset != 8 || p[1].Size != 8 {
+		t.Errorf("parameters %v", p)
+	}
+	one := [3]int{1, 1, 1}
+	for want, l := range map[string]sim.Launch{
+		"dimension 1":                      {Grid: [3]int{1, 0, 1}, Block: one, Args: make([]byte, 16)},
+		"block [1 1 65]":                   {Grid: one, Block: [3]int{1, 1, 65}, Args: make([]byte, 16)},
+		"129 threads a block":              {Grid: one, Block: [3]int{129, 1, 1}, Args: make([]byte, 16)},
+		"8 bytes of parameters, the":       {Grid: one, Block: one, Args: make([]byte, 8)},
+		"201024 bytes of shared memory":    {Grid: one, Block: one, Args: make([]byte, 16), Shared: 200000},
+		"register %rd5 is read before it ": {},
+	} {
+		if l.Args == nil {
+			continue
+		}
+		_, err := k.Launch(l)
+		wantKind(t, err, sim.BadLaunch, src, "")
+		wantError(t, err, want)
+	}
+}
+
+func TestLoadErrors(t *testing.T) {
+	d := sim.New(sim.Options{})
+	_, err := d.Load([]byte(strings.Replace(snippet(""), "sm_80", "sm_90", 1)))
+	wantError(t, err, "sm_90")
+	_, err = d.Load([]byte(snippet("frobnicate.u32 %r1, %r2;")))
+	wantError(t, err, "frobnicate")
+	_, err = d.Load([]byte("rubbish"))
+	wantError(t, err, "line 1")
+}
+
+// TestVariables checks global and constant variables: their values, pointers
+// among them, and that they are kept apart.
+func TestVariables(t *testing.T) {
+	src := `.version 8.0
+.target sm_80
+.address_size 64
+.global .align 4 .u32 counter = 5;
+.global .align 4 .b8 table[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+.global .align 8 .u64 pointer = generic(table);
+.const .align 4 .u32 factor[2] = {10, 20};
+.visible .entry k(.param .u64 out)
+{
+	.reg .b32 %r<8>;
+	.reg .b64 %rd<8>;
+	.local .align 8 .b8 stack[16];
+	ld.param.u64 %rd0, [out];
+	atom.global.add.u32 %r0, [counter], 1;
+	ld.global.u64 %rd1, [pointer];
+	ld.u8 %r1, [%rd1+2];
+	ld.const.u32 %r2, [factor+4];
+	mov.u64 %rd2, stack;
+	cvta.local.u64 %rd3, %rd2;
+	st.u32 [%rd3+8], %r2;
+	ld.local.u32 %r3, [stack+8];
+	mad.lo.u32 %r4, %r3, 100, %r1;
+	mad.lo.u32 %r4, %r0, 10000, %r4;
+	st.global.u32 [%rd0], %r4;
+	ret;
+}
+`
+	j := job{text: src, kernel: "k", args: []any{out(4)}}
+	if got := unwords(j.must(t, sim.Options{})[0])[0]; got != 5*10000+20*100+3 {
+		t.Errorf("got %d", got)
+	}
+	for _, c := range []struct {
+		old, new string
+		kind     sim.Kind
+	}{
+		{"[factor+4]", "[factor+8]", sim.OutOfBounds},
+		{"[%rd1+2]", "[%rd1+8]", sim.OutOfBounds},
+		{"ld.local.u32 %r3, [stack+8]", "ld.local.u32 %r3, [stack+4]", sim.Uninitialised},
+		{"[%rd3+8]", "[%rd3+16]", sim.OutOfBounds},
+		{"[counter], 1", "[counter+2], 1", ""},
+	} {
+		j.text = strings.Replace(src, c.old, c.new, 1)
+		_, err := j.run(sim.Options{})
+		if c.kind == "" {
+			wantError(t, err, "align")
+			continue
+		}
+		wantKind(t, err, c.kind, j.text, "")
+	}
+}
+
+// TestStats checks what a launch counts.
+func TestStats(t *testing.T) {
+	x := exhibits(t)[1]
+	_, st, err := x.stats(sim.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st.Blocks != 3 || st.Barriers != 3 || st.Bytes != 3*(256*4+4) {
+		t.Errorf("%+v", st)
+	}
+	body := "mov.u32 %r4, 1;\n@%p1 mov.u32 %r4, 2;"
+	src := snippet("setp.lt.u32 %p1, %r0, 5;\n" + body)
+	_, st, err = job{text: src, kernel: "k", block: [3]int{40}, args: []any{out(4), out(4)}}.stats(sim.Options{NoInit: true})
+	if want := int64(40*(9+2+1) + 5); err != nil || st.Steps != want {
+		t.Errorf("%d lane instructions, want %d, %v", st.Steps, want, err)
+	}
+}

@@ -1,0 +1,231 @@
+package num
+
+import (
+	"math"
+	"math/bits"
+)
+
+// Tensor cores add c and all products of a step as one fixed-point sum: exact
+// products, unnormalised, are aligned to the greatest exponent and cut to some
+// fraction bits; the exact sum of what is left is rounded once. Which steps an
+// instruction consists of and how many bits are kept differ by architecture.
+// The model is that of Xie et al., "MMA-Sim", validated there on hardware.
+
+// factor is sig * 2^(exp-frac): a number with its leading bit at frac, or a
+// subnormal one below it.
+type factor struct {
+	sig     int32
+	exp     int32
+	bits    uint32
+	special bool // an infinity or a NaN
+}
+
+// noTerm is the exponent of a term that is zero.
+const noTerm = -126
+
+// tensorCore is how an architecture adds up: kept fraction bits, and how many
+// products of 16-bit factors make one step.
+type tensorCore struct{ kept, step int }
+
+func tensorCoreOf(arch int) tensorCore {
+	if arch >= 90 {
+		return tensorCore{25, 16}
+	}
+	return tensorCore{24, 8}
+}
+
+// mostProducts is the longest step.
+const mostProducts = 16
+
+// sum adds c and the products of a step, factors of the format fin, in the
+// accumulator format fc.
+func (t tensorCore) sum(fin, fc Format, c uint64, a, b []factor) uint64 {
+	// Products are shifted by so much that aligning them is always to the right.
+	frac := 2 * int32(formats[fin].frac)
+	kept := int32(t.kept)
+	up := max(0, kept-frac)
+	var terms [mostProducts]struct {
+		sig int64
+		exp int32
+	}
+	last := readFactor(uint32(c), formats[fc].frac, uint32(fc.sign()), uint32(fc.inf()), int32(fc.bias()))
+	special := last.special
+	if last.sig == 0 {
+		last.exp = noTerm
+	}
+	top := max(noTerm, last.exp)
+	for k := range a {
+		x, y := &a[k], &b[k]
+		special = special || x.special || y.special
+		p, e := int64(x.sig)*int64(y.sig)<<up, x.exp+y.exp
+		if p == 0 {
+			e = noTerm
+		}
+		terms[k].sig, terms[k].exp = p, e
+		top = max(top, e)
+	}
+	if special {
+		return specialSum(fin, fc, c, a, b)
+	}
+	drop := top - kept + frac + up
+	total := cut(int64(last.sig)<<kept, top-last.exp+int32(formats[fc].frac))
+	for _, p := range terms[:len(a)] {
+		total += cut(p.sig, drop-p.exp)
+	}
+	return packSum(fc, total, int(top)-t.kept)
+}
+
+// cut is x / 2^by, rounded towards zero; by is not negative.
+func cut(x int64, by int32) int64 {
+	by = min(by, 62)
+	return (x + x>>63&(1<<uint(by)-1)) >> uint(by)
+}
+
+// packSum rounds a sum: to single precision towards zero, though to infinity
+// where it is too large, to half precision to the nearest even.
+func packSum(f Format, sum int64, exp int) uint64 {
+	n := number{neg: sum < 0, exp: exp, lo: uint64(max(sum, -sum))}
+	if f != F32 {
+		return f.pack(Mode{}, n)
+	}
+	length := bits.Len64(n.lo)
+	e := exp + length - 1
+	switch {
+	case e > 127:
+		return f.signedInf(n.neg)
+	case e < -126 || sum == 0:
+		return f.pack(Mode{Round: RZ}, n)
+	}
+	sig := n.lo << (64 - length) >> 40
+	return uint64(sum)>>63<<31 | uint64(e+126)<<23 + sig
+}
+
+// specialSum is the sum when an operand is an infinity or a NaN.
+func specialSum(fin, fc Format, c uint64, a, b []factor) uint64 {
+	s := fc.Float(c)
+	for k := range a {
+		s += fin.Float(uint64(a[k].bits)) * fin.Float(uint64(b[k].bits))
+	}
+	switch {
+	case math.IsNaN(s):
+		return fc.NaN()
+	case math.IsInf(s, 0):
+		return fc.signedInf(s < 0)
+	}
+	panic("BUG: a dot product with special operands is finite")
+}
+
+// dot takes the products of an element in steps.
+func (t tensorCore) dot(fin, fc Format, c uint64, a, b []factor) uint64 {
+	step := min(t.step, len(a))
+	if fin == F32 {
+		step = min(t.step/2, len(a))
+	}
+	for k := 0; k < len(a); k += step {
+		c = t.sum(fin, fc, c, a[k:k+step], b[k:k+step])
+	}
+	return c
+}
+
+// Mma computes a*b + c as the tensor cores of an architecture do. It takes the
+// rows of a and the columns of b, each k patterns of the format fin, and in c the
+// accumulators of the format fc row by row, which it replaces by the result. Of
+// single precision factors it takes what tf32 has.
+func Mma(arch int, fin, fc Format, k int, a, b, c []uint64) {
+	t := tensorCoreOf(arch)
+	var rows, cols [mostFactors]factor
+	x, y := factors(fin, a, rows[:0]), factors(fin, b, cols[:0])
+	n := len(b) / k
+	for i := range len(a) / k {
+		for j := range n {
+			c[i*n+j] = t.dot(fin, fc, c[i*n+j], x[i*k:i*k+k], y[j*k:j*k+k])
+		}
+	}
+}
+
+// mostFactors are in an operand: 16 rows of 16.
+const mostFactors = 256
+
+func factors[T uint16 | uint32 | uint64](f Format, xs []T, r []factor) []factor {
+	frac, sign, inf, bias := formats[f].frac, uint32(f.sign()), uint32(f.inf()), int32(f.bias())
+	mask := ^uint32(0)
+	if f == F32 {
+		mask <<= 13
+	}
+	for _, x := range xs {
+		r = append(r, readFactor(uint32(x)&mask, frac, sign, inf, bias))
+	}
+	return r
+}
+
+// readFactor takes a pattern apart, given what its format is.
+func readFactor(x uint32, frac uint, sign, inf uint32, bias int32) factor {
+	sig, exp := int32(x&(1<<frac-1)), int32(x&inf>>frac)
+	if exp > 0 {
+		sig |= 1 << frac
+	} else {
+		exp = 1
+	}
+	if x&sign != 0 {
+		sig = -sig
+	}
+	return factor{sig, exp - bias, x, x&inf == inf}
+}
+
+func dot[T uint16 | uint32](arch int, fin, fc Format, c uint64, a, b []T) uint64 {
+	var x, y [mostProducts]factor
+	return tensorCoreOf(arch).dot(fin, fc, c, factors(fin, a, x[:0]), factors(fin, b, y[:0]))
+}
+
+// Dot16 is an element of mma with operands of 16 bits, bf16 if bf, and single
+// precision accumulators: c plus the dot product of a and b.
+func Dot16(arch int, bf bool, c uint32, a, b []uint16) uint32 {
+	if bf {
+		return uint32(dot(arch, BF16, F32, uint64(c), a, b))
+	}
+	return uint32(dot(arch, F16, F32, uint64(c), a, b))
+}
+
+// Dot16F16 is an element of mma with half precision operands and accumulators.
+func Dot16F16(arch int, c uint16, a, b []uint16) uint16 {
+	return uint16(dot(arch, F16, F16, uint64(c), a, b))
+}
+
+// DotTF32 is an element of mma with tf32 operands, whose low 13 bits do not count.
+func DotTF32(arch int, c uint32, a, b []uint32) uint32 {
+	return uint32(dot(arch, F32, F32, uint64(c), a, b))
+}
+
+// DotInt is an element of mma with integer operands: they come extended to 32
+// bits. The sum wraps, or with sat is clamped.
+func DotInt(sat bool, c uint32, a, b []int32) uint32 {
+	sum := int64(int32(c))
+	for k := range a {
+		sum += int64(a[k]) * int64(b[k])
+	}
+	if sat {
+		return clampWord(sum)
+	}
+	return uint32(sum)
+}
+
+// DotF64 is an element of mma with double precision operands: a chain of fma.
+func DotF64(c uint64, a, b []uint64) uint64 {
+	for k := range a {
+		c = FmaF64(a[k], b[k], c)
+	}
+	return c
+}
+
+// DotB1 is an element of mma with single-bit operands: c plus the number of ones
+// in a & b, or in a ^ b.
+func DotB1(and bool, c uint32, a, b []uint32) uint32 {
+	for k := range a {
+		x := a[k] ^ b[k]
+		if and {
+			x = a[k] & b[k]
+		}
+		c += uint32(bits.OnesCount32(x))
+	}
+	return c
+}

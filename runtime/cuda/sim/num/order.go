@@ -1,0 +1,90 @@
+package num
+
+// Compare orders two values; less and equal are false where unordered is true.
+func (f Format) Compare(ftz bool, a, b uint64) (less, equal, unordered bool) {
+	if f.IsNaN(a) || f.IsNaN(b) {
+		return false, false, true
+	}
+	x, y := f.order(f.flushIf(ftz, a)), f.order(f.flushIf(ftz, b))
+	return x < y, x == y, false
+}
+
+// order maps patterns to integers of the same order, both zeros to zero.
+func (f Format) order(a uint64) int64 {
+	if a&f.sign() != 0 {
+		return -int64(a & f.abs())
+	}
+	return int64(a)
+}
+
+// Min returns the smaller value, with -0 below +0. Of a NaN and a number it
+// returns the number, or with nan the NaN.
+func (f Format) Min(ftz, nan bool, a, b uint64) uint64 {
+	return f.choose(ftz, nan, a, b, true)
+}
+
+// Max returns the greater value, by the rules of Min.
+func (f Format) Max(ftz, nan bool, a, b uint64) uint64 {
+	return f.choose(ftz, nan, a, b, false)
+}
+
+func (f Format) choose(ftz, nan bool, a, b uint64, least bool) uint64 {
+	aNaN, bNaN := f.IsNaN(a), f.IsNaN(b)
+	a, b = f.flushIf(ftz, a), f.flushIf(ftz, b)
+	switch {
+	case aNaN && bNaN || nan && (aNaN || bNaN):
+		return f.NaN()
+	case aNaN:
+		return b
+	case bNaN:
+		return a
+	}
+	x, y := f.order(a), f.order(b)
+	aFirst := x < y || x == y && a&f.sign() != 0
+	if aFirst == least {
+		return a
+	}
+	return b
+}
+
+// XorSign gives r the sign a ^ b, as min.xorsign.abs does with the result for
+// the magnitudes.
+func (f Format) XorSign(r, a, b uint64) uint64 {
+	return r&f.abs() | (a^b)&f.sign()
+}
+
+// CopySign returns the magnitude of b with the sign of a, PTX's order.
+func (f Format) CopySign(a, b uint64) uint64 {
+	return b&f.abs() | a&f.sign()
+}
+
+// Relu replaces a negative value by +0, and a NaN by the format's own.
+func (f Format) Relu(a uint64) uint64 {
+	switch {
+	case f.IsNaN(a):
+		return f.NaN()
+	case a&f.sign() != 0:
+		return 0
+	}
+	return a
+}
+
+// TestP tells the class of a value, by the name that testp has for it.
+func (f Format) TestP(class string, a uint64) bool {
+	nan, inf := f.IsNaN(a), f.IsInf(a)
+	switch class {
+	case "finite":
+		return !nan && !inf
+	case "infinite":
+		return inf
+	case "number":
+		return !nan
+	case "notanumber":
+		return nan
+	case "subnormal":
+		return f.IsSubnormal(a)
+	case "normal": // by the manual, zero is one
+		return !nan && !inf && !f.IsSubnormal(a)
+	}
+	panic("BUG: testp has no class " + class)
+}

@@ -1,0 +1,405 @@
+package ptx
+
+import "strings"
+
+// kernelParser reads the body of a kernel. Names live in scopes, blocks in
+// braces within blocks; a label may be used before it is seen, so branches are
+// tied to their targets at the end.
+type kernelParser struct {
+	*parser
+	k      *Kernel
+	scope  *scope
+	loc    Loc
+	copies map[*Var]*Var // of the module's shared variables in this kernel
+	fixups []fixup
+}
+
+type scope struct {
+	outer  *scope
+	regs   map[string]int // index in Kernel.Regs
+	types  map[string]Type
+	ranges map[string]regRange
+	vars   map[string]*Var
+	labels map[string]int
+	tables map[string][]labelUse
+}
+
+// regRange is what .reg .b32 %r<10> declares: %r0 to %r9.
+type regRange struct {
+	typ   Type
+	count int
+}
+
+// labelUse is a mention of a label.
+type labelUse struct {
+	name string
+	line int
+}
+
+// fixup is an operand of an instruction that awaits the labels.
+type fixup struct {
+	instr, arg int
+	use        labelUse
+	scope      *scope
+}
+
+func newKernelParser(p *parser, k *Kernel) *kernelParser {
+	kp := &kernelParser{parser: p, k: k, copies: map[*Var]*Var{}}
+	kp.push()
+	return kp
+}
+
+func (p *kernelParser) push() {
+	p.scope = &scope{
+		outer: p.scope, regs: map[string]int{}, types: map[string]Type{}, ranges: map[string]regRange{},
+		vars: map[string]*Var{}, labels: map[string]int{}, tables: map[string][]labelUse{},
+	}
+}
+
+func (s *scope) defines(name string) bool {
+	_, reg := s.types[name]
+	_, label := s.labels[name]
+	_, table := s.tables[name]
+	return reg || label || table || s.vars[name] != nil
+}
+
+// declare enters a variable or parameter into the current scope.
+func (p *kernelParser) declare(v *Var) error {
+	if p.scope.defines(v.Name) {
+		return p.errorAt(v.Line, "%s is defined twice", v.Name)
+	}
+	p.scope.vars[v.Name] = v
+	return nil
+}
+
+// body reads { ... } and checks the whole.
+func (p *kernelParser) body() error {
+	if err := p.expect("{"); err != nil {
+		return err
+	}
+	for depth := 1; depth > 0; {
+		switch {
+		case p.tok.kind == endToken:
+			return p.errorf("kernel %s has no end", p.k.Name)
+		case p.is("{"):
+			depth++
+			p.push()
+		case p.is("}"):
+			depth--
+			if depth > 0 {
+				p.scope = p.scope.outer
+			}
+		default:
+			if err := p.statement(); err != nil {
+				return err
+			}
+			continue
+		}
+		if depth == 0 { // what follows belongs to the module
+			break
+		}
+		if err := p.advance(); err != nil {
+			return err
+		}
+	}
+	if err := p.finish(); err != nil {
+		return err
+	}
+	return p.advance()
+}
+
+func (p *kernelParser) finish() error {
+	if err := p.resolveLabels(); err != nil {
+		return err
+	}
+	p.layout()
+	return p.checkEnd()
+}
+
+func (p *kernelParser) statement() error {
+	switch {
+	case p.is(";"):
+		return p.advance()
+	case p.tok.kind == dotToken:
+		return p.bodyDirective()
+	case p.is("@") || p.tok.kind == nameToken:
+		return p.labelOrInstr()
+	}
+	return p.errorf("expected an instruction, a label or a directive, found %s", p.tok)
+}
+
+func (p *kernelParser) bodyDirective() error {
+	switch p.tok.text {
+	case ".reg":
+		return p.registers()
+	case ".shared", ".local":
+		return p.variables(linkage{}, p.bodyVar)
+	case ".extern":
+		if err := p.advance(); err != nil {
+			return err
+		}
+		if !p.is(".shared") {
+			return p.errorf("expected .shared, found %s", p.tok)
+		}
+		return p.variables(linkage{extern: true}, p.bodyVar)
+	case ".loc":
+		l, err := p.parser.loc()
+		p.loc = l
+		return err
+	case ".pragma":
+		return p.pragma()
+	case ".file":
+		return p.file()
+	}
+	return p.errorf("unsupported directive %s in a kernel", p.tok)
+}
+
+func (p *kernelParser) bodyVar(v *Var) error {
+	p.k.Vars = append(p.k.Vars, v)
+	return p.declare(v)
+}
+
+// registers reads .reg .type NAME{<N>}, ...;
+func (p *kernelParser) registers() error {
+	if err := p.advance(); err != nil {
+		return err
+	}
+	t := typeNames[strings.TrimPrefix(p.tok.text, ".")]
+	if p.tok.kind != dotToken || t == NoType || t == TF32 {
+		return p.errorf("expected the type of a register, found %s", p.tok)
+	}
+	if err := p.advance(); err != nil {
+		return err
+	}
+	for {
+		if err := p.register(t); err != nil {
+			return err
+		}
+		if ok, err := p.accept(","); err != nil {
+			return err
+		} else if !ok {
+			return p.expect(";")
+		}
+	}
+}
+
+func (p *kernelParser) register(t Type) error {
+	line := p.tok.line
+	name, err := p.name("the name of a register")
+	if err != nil {
+		return err
+	}
+	s := p.scope
+	if !p.is("<") {
+		if s.defines(name) {
+			return p.errorAt(line, "%s is defined twice", name)
+		}
+		s.types[name] = t
+		return nil
+	}
+	if err := p.advance(); err != nil {
+		return err
+	}
+	// An expression would take the closing bracket for an operator.
+	n, ok := parseNumber(p.tok.text)
+	if p.tok.kind != numberToken || !ok || n.kind != integer || n.bits > 1<<30 {
+		return p.errorf("expected a number of registers, found %s", p.tok)
+	}
+	if _, twice := s.ranges[name]; twice {
+		return p.errorAt(line, "%s<%d> is defined twice", name, n.bits)
+	}
+	s.ranges[name] = regRange{t, int(n.bits)}
+	if err := p.advance(); err != nil {
+		return err
+	}
+	return p.expect(">")
+}
+
+// findReg returns the index of a register, which gets one at its first use.
+func (p *kernelParser) findReg(name string) (int, bool) {
+	for s := p.scope; s != nil; s = s.outer {
+		if at, ok := s.regs[name]; ok {
+			return at, true
+		}
+		if t, ok := s.declared(name); ok {
+			at := len(p.k.Regs)
+			s.regs[name] = at
+			p.k.Regs = append(p.k.Regs, Reg{name, t})
+			return at, true
+		}
+	}
+	return 0, false
+}
+
+// declared finds a register by its own declaration or in a range.
+func (s *scope) declared(name string) (Type, bool) {
+	if t, ok := s.types[name]; ok {
+		return t, true
+	}
+	number := 0
+	for at, unit := len(name)-1, 1; at > 0 && digit(name[at]) && len(name)-at < 10; at, unit = at-1, unit*10 {
+		number += int(name[at]-'0') * unit
+		if name[at] == '0' && at < len(name)-1 {
+			continue // a leading zero
+		}
+		if r, ok := s.ranges[name[:at]]; ok && number < r.count {
+			return r.typ, true
+		}
+	}
+	return NoType, false
+}
+
+// findVar finds a variable. One of the module's shared variables becomes one of
+// the kernel.
+func (p *kernelParser) findVar(name string) *Var {
+	for s := p.scope; s != nil; s = s.outer {
+		if v := s.vars[name]; v != nil {
+			return v
+		}
+	}
+	v := p.vars[name]
+	if v == nil || v.Space != Shared {
+		return v
+	}
+	if p.copies[v] == nil {
+		mine := *v
+		p.copies[v] = &mine
+		p.k.Vars = append(p.k.Vars, &mine)
+	}
+	return p.copies[v]
+}
+
+// layout places the variables in the shared and the local window.
+func (p *kernelParser) layout() {
+	k := p.k
+	dynamic := int64(1)
+	for _, v := range k.Vars {
+		size := &k.StaticSize
+		switch {
+		case v.Extern:
+			dynamic = max(dynamic, v.Align)
+			continue
+		case v.Space == Local:
+			size = &k.LocalSize
+		}
+		v.Offset = alignUp(*size, v.Align)
+		*size = v.Offset + v.Size
+	}
+	k.DynamicOffset = alignUp(k.StaticSize, dynamic)
+	for _, v := range k.Vars {
+		if v.Extern {
+			v.Offset = k.DynamicOffset
+		}
+	}
+}
+
+// labelOrInstr reads NAME: or an instruction.
+func (p *kernelParser) labelOrInstr() error {
+	if p.is("@") {
+		return p.instruction()
+	}
+	word := p.tok
+	if err := p.advance(); err != nil {
+		return err
+	}
+	if !p.is(":") {
+		return p.opcode(word, Guard{})
+	}
+	if err := p.advance(); err != nil {
+		return err
+	}
+	if p.scope.defines(word.text) {
+		return p.errorAt(word.line, "%s is defined twice", word.text)
+	}
+	if p.is(".branchtargets") {
+		return p.branchTargets(word.text)
+	}
+	p.scope.labels[word.text] = len(p.k.Instrs)
+	p.k.Labels = append(p.k.Labels, Label{word.text, len(p.k.Instrs)})
+	return nil
+}
+
+func (p *kernelParser) branchTargets(name string) error {
+	var uses []labelUse
+	for first := true; first || p.is(","); first = false {
+		if err := p.advance(); err != nil {
+			return err
+		}
+		line := p.tok.line
+		target, err := p.name("a label")
+		if err != nil {
+			return err
+		}
+		uses = append(uses, labelUse{target, line})
+	}
+	p.scope.tables[name] = uses
+	return p.expect(";")
+}
+
+func (s *scope) label(name string) (int, bool) {
+	for ; s != nil; s = s.outer {
+		if at, ok := s.labels[name]; ok {
+			return at, true
+		}
+	}
+	return 0, false
+}
+
+func (s *scope) table(name string) ([]labelUse, *scope) {
+	for ; s != nil; s = s.outer {
+		if uses, ok := s.tables[name]; ok {
+			return uses, s
+		}
+	}
+	return nil, nil
+}
+
+func (p *kernelParser) resolveLabels() error {
+	for _, f := range p.fixups {
+		arg := &p.k.Instrs[f.instr].Args[f.arg]
+		uses, scope := []labelUse{f.use}, f.scope
+		if arg.Kind == TableArg {
+			if uses, scope = f.scope.table(f.use.name); uses == nil {
+				return p.errorAt(f.use.line, "no .branchtargets list %s", f.use.name)
+			}
+		}
+		for _, use := range uses {
+			at, ok := scope.label(use.name)
+			if !ok {
+				return p.errorAt(use.line, "no label %s", use.name)
+			}
+			arg.Targets = append(arg.Targets, at)
+		}
+	}
+	return nil
+}
+
+// checkEnd makes sure that no path runs out of the kernel: the last instruction
+// leaves it or goes back, and no branch leads behind it.
+func (p *kernelParser) checkEnd() error {
+	n := len(p.k.Instrs)
+	if n == 0 {
+		return p.errorf("kernel %s does not end in ret or exit", p.k.Name)
+	}
+	last := &p.k.Instrs[n-1]
+	switch last.Op {
+	case "ret", "exit", "trap", "bra", "brx.idx":
+		if !last.Guard.Used {
+			break
+		}
+		fallthrough
+	default:
+		return p.errorAt(last.Line, "kernel %s does not end in ret or exit", p.k.Name)
+	}
+	for i := range p.k.Instrs {
+		in := &p.k.Instrs[i]
+		for _, a := range in.Args {
+			for _, at := range a.Targets {
+				if at == n {
+					return p.errorAt(in.Line, "the branch leads to the end of kernel %s, which has no ret or exit there", p.k.Name)
+				}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,240 @@
+package ptx
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// number is a constant: an integer, or a float with the precision its spelling
+// chose.
+type number struct {
+	kind numberKind
+	bits uint64 // of the integer, the single, or the double
+}
+
+type numberKind uint8
+
+const (
+	integer numberKind = iota
+	single             // 0f and eight digits
+	double             // 0d and sixteen digits, or a decimal fraction
+)
+
+// parseNumber reads the spelling of a number.
+func parseNumber(s string) (number, bool) {
+	low := strings.ToLower(s)
+	switch {
+	case strings.HasPrefix(low, "0f"):
+		v, err := strconv.ParseUint(low[2:], 16, 32)
+		return number{single, v}, err == nil && len(low) == 10
+	case strings.HasPrefix(low, "0d"):
+		v, err := strconv.ParseUint(low[2:], 16, 64)
+		return number{double, v}, err == nil && len(low) == 18
+	case strings.HasPrefix(low, "0x"):
+		v, err := strconv.ParseUint(strings.TrimSuffix(low[2:], "u"), 16, 64)
+		return number{integer, v}, err == nil
+	case strings.HasPrefix(low, "0b"):
+		v, err := strconv.ParseUint(strings.TrimSuffix(low[2:], "u"), 2, 64)
+		return number{integer, v}, err == nil
+	case strings.ContainsAny(low, ".e"):
+		v, err := strconv.ParseFloat(low, 64)
+		return number{double, math.Float64bits(v)}, err == nil && !strings.Contains(low, "_")
+	}
+	digits, base := strings.TrimSuffix(low, "u"), 10
+	if len(digits) > 1 && digits[0] == '0' {
+		base = 8
+	}
+	v, err := strconv.ParseUint(digits, base, 64)
+	return number{integer, v}, err == nil
+}
+
+// as gives the bits of a constant in a type.
+func (n number) as(t Type) (uint64, bool) {
+	mask := ^uint64(0)
+	if t.Bits() < 64 {
+		mask = 1<<t.Bits() - 1
+	}
+	switch {
+	case n.kind == integer && t == Pred:
+		return min(n.bits, 1), true
+	case n.kind == integer:
+		return n.bits & mask, t.Class() != Float
+	case n.kind == single:
+		switch t {
+		case F32, B32:
+			return n.bits, true
+		case F64:
+			return math.Float64bits(float64(math.Float32frombits(uint32(n.bits)))), true
+		}
+	case n.kind == double:
+		switch t {
+		case F64, B64:
+			return n.bits, true
+		case F32:
+			return uint64(math.Float32bits(float32(math.Float64frombits(n.bits)))), true
+		}
+	}
+	return 0, false
+}
+
+// precedence of the operators of constant expressions, the highest binding most.
+var precedence = map[string]int{
+	"*": 10, "/": 10, "%": 10, "+": 9, "-": 9, "<<": 8, ">>": 8, "<": 7, "<=": 7, ">": 7, ">=": 7,
+	"==": 6, "!=": 6, "&": 5, "^": 4, "|": 3, "&&": 2, "||": 1,
+}
+
+// maxDepth bounds the nesting of expressions.
+const maxDepth = 64
+
+// constant reads a constant expression.
+func (p *parser) constant() (number, error) { return p.binary(1, 0) }
+
+// integer reads a constant expression that is an integer.
+func (p *parser) integer(what string) (int64, error) {
+	line := p.tok.line
+	n, err := p.constant()
+	if err == nil && n.kind != integer {
+		err = p.errorAt(line, "expected an integer for %s", what)
+	}
+	return int64(n.bits), err
+}
+
+func (p *parser) binary(lowest, depth int) (number, error) {
+	left, err := p.unary(depth)
+	for err == nil && p.tok.kind == markToken && precedence[p.tok.text] >= lowest {
+		op, line := p.tok.text, p.tok.line
+		if err = p.advance(); err != nil {
+			break
+		}
+		var right number
+		if right, err = p.binary(precedence[op]+1, depth+1); err != nil {
+			break
+		}
+		var ok bool
+		if left, ok = combine(op, left, right); !ok {
+			err = p.errorAt(line, "cannot compute this constant expression with %q", op)
+		}
+	}
+	return left, err
+}
+
+func (p *parser) unary(depth int) (number, error) {
+	if depth > maxDepth {
+		return number{}, p.errorf("constant expression nested too deeply")
+	}
+	t := p.tok
+	if t.kind == numberToken {
+		n, ok := parseNumber(t.text)
+		if !ok {
+			return n, p.errorf("%s is not a number", t)
+		}
+		return n, p.advance()
+	}
+	if t.text == "WARP_SZ" {
+		return number{integer, 32}, p.advance()
+	}
+	if t.kind != markToken || !strings.Contains("-+~!(", t.text) {
+		return number{}, p.errorf("expected a constant, found %s", t)
+	}
+	if err := p.advance(); err != nil {
+		return number{}, err
+	}
+	if t.text == "(" {
+		n, err := p.binary(1, depth+1)
+		if err != nil {
+			return n, err
+		}
+		return n, p.expect(")")
+	}
+	n, err := p.unary(depth + 1)
+	if err != nil {
+		return n, err
+	}
+	return negate(p, t, n)
+}
+
+func negate(p *parser, op token, n number) (number, error) {
+	switch {
+	case op.text == "+":
+		return n, nil
+	case op.text == "-" && n.kind == integer:
+		return number{integer, -n.bits}, nil
+	case op.text == "-" && n.kind == single:
+		return number{single, n.bits ^ 1<<31}, nil
+	case op.text == "-":
+		return number{double, n.bits ^ 1<<63}, nil
+	case op.text == "~" && n.kind == integer:
+		return number{integer, ^n.bits}, nil
+	case op.text == "!" && n.kind == integer:
+		return truth(n.bits == 0), nil
+	}
+	return n, p.errorAt(op.line, "%s needs an integer", op)
+}
+
+func truth(b bool) number {
+	if b {
+		return number{integer, 1}
+	}
+	return number{}
+}
+
+// combine computes in signed integers; floats it leaves alone.
+func combine(op string, x, y number) (number, bool) {
+	if x.kind != integer || y.kind != integer {
+		return number{}, false
+	}
+	a, b := int64(x.bits), int64(y.bits)
+	switch op {
+	case "*":
+		a *= b
+	case "/", "%":
+		if b == 0 || b == -1 && a == math.MinInt64 {
+			return number{}, false
+		}
+		if op == "/" {
+			a /= b
+		} else {
+			a %= b
+		}
+	case "+":
+		a += b
+	case "-":
+		a -= b
+	case "<<":
+		a <<= min(y.bits, 64)
+	case ">>":
+		a >>= min(y.bits, 63)
+	case "&":
+		a &= b
+	case "^":
+		a ^= b
+	case "|":
+		a |= b
+	default:
+		return truth(compare(op, a, b)), true
+	}
+	return number{integer, uint64(a)}, true
+}
+
+func compare(op string, a, b int64) bool {
+	switch op {
+	case "<":
+		return a < b
+	case "<=":
+		return a <= b
+	case ">":
+		return a > b
+	case ">=":
+		return a >= b
+	case "==":
+		return a == b
+	case "!=":
+		return a != b
+	case "&&":
+		return a != 0 && b != 0
+	}
+	return a != 0 || b != 0
+}
+
+func (n number) String() string { return strconv.FormatInt(int64(n.bits), 10) }
