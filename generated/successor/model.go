@@ -28,7 +28,7 @@ var model = runtime.Model{
 	Params:   device.Flat(&embedGroup, &decoderGroup, &headGroup),
 	Plan:     plan,
 	Spec:     specText,
-	SpecHash: "728ea5f1686eeb9453517db43145b9b0ac2ea04105c62a5d15127fefedd7f5f1",
+	SpecHash: "59e474d809739b6215f7e5b8db96a8036a99bc74734eb034dd57a7714eeff2de",
 	Task: task.Config{
 		Base:       10,
 		Below:      1048576,
@@ -47,7 +47,7 @@ var model = runtime.Model{
 		Batch:      128,
 		Beta1:      0.9,
 		Beta2:      0.98,
-		Budget:     train.Budget{Steps: 1000},
+		Budget:     train.Budget{Steps: 1500},
 		Chunk:      32,
 		Clip:       0.0,
 		Cooldown:   0.4,

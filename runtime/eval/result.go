@@ -133,7 +133,8 @@ func (r *Result) Table() string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%7s %9s %12s\n", "digits", "problems", "exact match")
 	for _, c := range r.ByCell {
-		fmt.Fprintf(&b, "%7d %9d %10.1f %%\n", c.I, c.Samples, 100*c.Exact())
+		// Rounded down: only all of them are 100.0 %.
+		fmt.Fprintf(&b, "%7d %9d %10.1f %%\n", c.I, c.Samples, float64(1000*c.Correct/max(c.Samples, 1))/10)
 	}
 	return b.String()
 }

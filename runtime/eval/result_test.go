@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -47,6 +48,9 @@ func TestResultFile(t *testing.T) {
 	table := " digits  problems  exact match\n      6         4      100.0 %\n      7         4       50.0 %\n     60         4       25.0 %\n    101         4        0.0 %\n"
 	if diff := cmp.Diff(table, r.Table()); diff != "" {
 		t.Error(diff)
+	}
+	if got := (&Result{ByCell: []Cell{{15, 15, 2000, 1999}}}).Table(); !strings.Contains(got, " 99.9 %") {
+		t.Errorf("one wrong answer of 2000 shows as\n%s", got)
 	}
 	os.WriteFile(filepath.Join(dir, "eval/result.json"), text[:20], 0o644)
 	if r, err := load(dir); r != nil || err != nil {
