@@ -66,6 +66,7 @@ var variants = []struct {
 	{"tiny", []string{"model.embed.position=cyclic(learned, period = 3)", "model.bias=false", "model.dropout=0%"}},
 	{"tiny", []string{"model.embed.position=none", "model.decoder.cross.mask=true",
 		"train.optimizer=adamw(lr = 1e-3, betas = [0.9, 0.99], eps = 1e-8, decay = 0.1)"}},
+	{"tiny", []string{"model.decoder.self.bias=t5()", "model.decoder.cross.bias=fire()"}},
 	{"tiny", []string{"model.embed.position=sinusoidal", "model.decoder.self.mask=i == j || j == 0"}},
 }
 

@@ -35,6 +35,7 @@ func (b *block) computation(v *value) {
 		name := mnemonics[v.op][v.typ]
 		if name == "" {
 			b.f.fail("no vector code for %v of %v", v.op, v.typ)
+			b.claim(v)
 			return
 		}
 		b.binary(v, name)

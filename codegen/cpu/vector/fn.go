@@ -49,7 +49,11 @@ type fn struct {
 
 // compile writes the functions of a leaf, one for each instruction set.
 func compile(l *Leaf, p *pool) ([]*ir.Function, error) {
-	body := (&hoister{}).nodes(l.Body)
+	var body []flat.Node
+	for _, n := range l.Body {
+		body = append(body, mapExpressions(n, expr.Expand))
+	}
+	body = (&hoister{}).nodes(body)
 	var out []*ir.Function
 	for _, s := range []*isa{avx512, avx2} {
 		f, err := compileFor(l, body, s, p)

@@ -143,7 +143,7 @@ func (f *fn) take(g *group, n flat.Node) bool {
 		g.size, g.axis = a.Size, a.Var
 		g.serial = a.Size.IsConst() && a.Size.I <= int64(f.isa.lanes)
 	}
-	m.value = g.renamed(expr.Expand(m.value), a.Var)
+	m.value = g.renamed(m.value, a.Var)
 	if m.dst != nil {
 		m.dst = g.renamed(m.dst, a.Var)
 	} else if g.folds += f.partialRegs(m.reduce); len(g.members) > 0 && g.folds > f.isa.regs/2 {

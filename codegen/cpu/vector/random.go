@@ -107,7 +107,7 @@ func (f *fn) startStream(s *stream, r *flat.Random) {
 	f.op("MOVQ", tempReg, f.at(s.skip))
 	f.op("SHRQ", imm(2), d)
 	f.op("MOVQ", d, f.at(s.start))
-	example := f.integer(expr.Expand(r.Example))
+	example := f.integer(r.Example)
 	multiply := func(i int) {
 		f.op("MOVL", operand.U32(philoxMul[i]), reg.ECX)
 		f.op("MULL", reg.ECX)

@@ -47,7 +47,7 @@ func (f *fn) node(n flat.Node) {
 // gives back all slots of its own.
 func (f *fn) let(name string, e *expr.Expr) {
 	p := place{e.Type, f.slot(e.Type)}
-	f.scope(func() { f.scalarTo(expr.Expand(e), p) })
+	f.scope(func() { f.scalarTo(e, p) })
 	f.vars[name] = p
 }
 
@@ -69,7 +69,7 @@ func (f *fn) update(name string, e *expr.Expr) {
 		f.fail("%s is no variable of the leaf", name)
 		return
 	}
-	f.scope(func() { f.scalarTo(expr.Expand(e), p) })
+	f.scope(func() { f.scalarTo(e, p) })
 }
 
 func (f *fn) assign(a *flat.Assign) {
@@ -84,13 +84,13 @@ func (f *fn) assign(a *flat.Assign) {
 	if len(a.Axes) > 0 {
 		f.nest(a.Axes[:len(a.Axes)-1], func() {
 			last := a.Axes[len(a.Axes)-1]
-			f.run(&group{size: last.Size, axis: last.Var, members: []member{{dst: a.Dst, value: expr.Expand(a.Value)}}})
+			f.run(&group{size: last.Size, axis: last.Var, members: []member{{dst: a.Dst, value: a.Value}}})
 		})
 		return
 	}
 	f.scope(func() {
 		b := f.newBlock("", 4)
-		b.assign(a.Dst, expr.Expand(a.Value), false)
+		b.assign(a.Dst, a.Value, false)
 		b.prepare()
 		b.emit(instance{})
 	})
@@ -107,13 +107,13 @@ func (f *fn) fill(n *flat.Fill) {
 	}
 	const axis = "fill.e"
 	dst := expr.NewElem(n.Dst, n.Value.Type, expr.NewVar(axis, expr.I32))
-	f.run(&group{size: n.Size, axis: axis, members: []member{{dst: dst, value: expr.Expand(n.Value)}}})
+	f.run(&group{size: n.Size, axis: axis, members: []member{{dst: dst, value: n.Value}}})
 }
 
 func (f *fn) branch(n *flat.Branch) {
 	end := f.label("end")
 	f.scope(func() {
-		f.op("CMPQ", f.integer(expr.Expand(n.Cond)), imm(0))
+		f.op("CMPQ", f.integer(n.Cond), imm(0))
 		f.jump("JEQ", end)
 		f.body(n.Body)
 		f.mark(end)
