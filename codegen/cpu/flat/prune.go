@@ -15,8 +15,8 @@ func prune(r Kernel, outputs map[string]bool) Kernel {
 		live := maps.Clone(outputs)
 		collect(r.Pre, live)
 		collect(r.Body, live)
-		pre, n := sweep(r.Pre, live)
-		body, m := sweep(r.Body, live)
+		pre, n := sweep(r.Pre, r.Body, live)
+		body, m := sweep(r.Body, nil, live)
 		r = Kernel{pre, body}
 		if n+m == 0 {
 			return r
@@ -41,20 +41,21 @@ func collect(nodes []Node, live map[string]bool) {
 	}
 }
 
-// sweep returns the nodes without the dead ones, and how many it dropped.
-func sweep(nodes []Node, live map[string]bool) ([]Node, int) {
+// sweep returns the nodes without the dead ones, and how many it dropped. Behind
+// them come further nodes that see their names.
+func sweep(nodes, behind []Node, live map[string]bool) ([]Node, int) {
 	var out []Node
 	dropped := 0
-	for _, n := range nodes {
+	for i, n := range nodes {
 		switch n := n.(type) {
 		case *Loop:
-			body, d := sweep(n.Body, live)
+			body, d := sweep(n.Body, nil, live)
 			n.Body, dropped = body, dropped+d
 		case *Branch:
-			body, d := sweep(n.Body, live)
+			body, d := sweep(n.Body, nil, live)
 			n.Body, dropped = body, dropped+d
 		}
-		if dead(n, live) {
+		if name := boundBy(n); name != "" && !reads(name, nodes[i+1:], behind) || dead(n, live) {
 			dropped++
 			continue
 		}
@@ -63,10 +64,29 @@ func sweep(nodes []Node, live map[string]bool) ([]Node, int) {
 	return out, dropped
 }
 
-func dead(n Node, live map[string]bool) bool {
+// boundBy is the name that a node gives to the nodes after it in the same body. Other
+// bodies may use it again for something else.
+func boundBy(n Node) string {
 	switch n := n.(type) {
 	case *Let:
-		return !live[n.Name]
+		return n.Name
+	case *Reduce:
+		return n.Name
+	}
+	return ""
+}
+
+// reads says whether any of the nodes reads a name.
+func reads(name string, bodies ...[]Node) bool {
+	live := map[string]bool{}
+	for _, b := range bodies {
+		collect(b, live)
+	}
+	return live[name]
+}
+
+func dead(n Node, live map[string]bool) bool {
+	switch n := n.(type) {
 	case *Alloc:
 		return !live[n.Name]
 	case *Assign:
@@ -77,8 +97,6 @@ func dead(n Node, live map[string]bool) bool {
 		return !live[n.Dst]
 	case *Dot:
 		return !live[n.C.Slice]
-	case *Reduce:
-		return !live[n.Name]
 	case *Loop:
 		return len(n.Body) == 0
 	case *Branch:
