@@ -24,7 +24,7 @@ const rules = `
 	compiler/expr < compiler/ir < compiler/grad, compiler/opt, compiler/kernel;
 	compiler/ir, compiler/grad < compiler/plan < compiler/model, compiler/lower;
 	compiler/kernel, compiler/opt < compiler/lower < compiler;
-	compiler/kernel < codegen/cpu/flat < codegen/cpu/vector < codegen/cpu < codegen;
+	compiler/kernel < codegen/flat < codegen/cpu/vector < codegen/cpu < codegen;
 	compiler/check, compiler/lower < codegen/host < codegen;
 	compiler/lower < compiler/diff < compiler/cli;
 

@@ -3,7 +3,7 @@ package cpu
 import (
 	"fmt"
 
-	"github.com/arithlang/mlc/codegen/cpu/flat"
+	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/codegen/cpu/vector"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"

@@ -3,7 +3,7 @@ package vector
 import (
 	"fmt"
 
-	"github.com/arithlang/mlc/codegen/cpu/flat"
+	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/compiler/expr"
 )
 

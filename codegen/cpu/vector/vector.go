@@ -12,7 +12,7 @@ import (
 
 	"github.com/mmcloughlin/avo/ir"
 
-	"github.com/arithlang/mlc/codegen/cpu/flat"
+	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/compiler/expr"
 )
 

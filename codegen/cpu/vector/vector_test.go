@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/arithlang/mlc/codegen/cpu/flat"
+	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/kerneltest"

@@ -1,7 +1,7 @@
-// Package flat is the form of a kernel between the kernel IR and code for the
-// processor: tiles have become slices or are read in place, indices are flat,
-// loads are gone and what nothing reads is dropped. Packages codegen/cpu (Go) and
-// codegen/cpu/vector (assembly) print it.
+// Package flat is the form of a kernel between the kernel IR and code for a
+// machine: tiles have become slices or are read in place, indices are flat, loads
+// are gone and what nothing reads is dropped. Packages codegen/cpu (Go),
+// codegen/cpu/vector (assembly) and codegen/ptx print it.
 package flat
 
 import (
