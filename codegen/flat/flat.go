@@ -64,11 +64,12 @@ type (
 		Stream              uint32
 	}
 	// Dot adds a matrix product, to 0 if Zero is set; M and N are nil where C is
-	// one value.
+	// one value. MostM and MostN bound them where a constant does; 0 is unknown.
 	Dot struct {
-		M, N, K *expr.Expr
-		A, B, C Operand
-		Zero    bool
+		M, N, K      *expr.Expr
+		A, B, C      Operand
+		Zero         bool
+		MostM, MostN int
 	}
 	// Reduce names the canonical combination of Value over an axis.
 	Reduce struct {

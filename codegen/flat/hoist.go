@@ -41,6 +41,10 @@ func (h *hoister) nodes(ns []Node) []Node {
 			n.Body = h.nodes(n.Body)
 		case *Branch:
 			n.Body = h.nodes(n.Body)
+		case *Dot:
+			if n.M != nil {
+				n.MostM, n.MostN = h.most(n.M), h.most(n.N)
+			}
 		case *Alloc:
 			if n.Size == nil {
 				h.upper[n.Name], h.lower[n.Name] = nil, nil
@@ -52,6 +56,14 @@ func (h *hoister) nodes(ns []Node) []Node {
 		out = append(out, n)
 	}
 	return out
+}
+
+// most is a constant that bounds a size, 0 if it finds none.
+func (h *hoister) most(size *expr.Expr) int {
+	if b := h.max(size); b != nil && b.IsConst() {
+		return int(b.I)
+	}
+	return 0
 }
 
 func (h *hoister) loop(name string, lo, hi *expr.Expr) {

@@ -11,9 +11,9 @@ func Diff(e, leaf *Expr) *Expr {
 	if e.Type != F32 || leaf.Type != F32 || leaf.Op != Var && leaf.Op != Elem {
 		panic("BUG: Diff is for F32 leaves of F32 expressions")
 	}
-	in := newInterner()
-	leaf = in.intern(leaf)
-	root := in.intern(e)
+	in := NewInterner()
+	leaf = in.Intern(leaf)
+	root := in.Intern(e)
 	ds := map[*Expr]*Expr{leaf: F(1)}
 	Walk(root, func(e *Expr) {
 		if d := chain(e, ds); d != nil {

@@ -100,11 +100,11 @@ func Compile32(b Binder, es ...*Expr) *Code {
 
 func compile(b Binder, wide bool, es []*Expr) *Code {
 	c := &Code{}
-	in := newInterner()
+	in := NewInterner()
 	regs := map[*Expr]int{}
 	seen := map[*Expr]bool{}
 	for _, e := range es {
-		root := in.intern(e)
+		root := in.Intern(e)
 		walk(seen, root, func(e *Expr) {
 			regs[e] = len(c.regs)
 			c.regs = append(c.regs, Value{})

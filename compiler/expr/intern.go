@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// An interner gives structurally equal expressions one node.
-type interner struct {
+// An Interner gives structurally equal expressions one node.
+type Interner struct {
 	nodes map[shape]*Expr
 	ids   map[*Expr]uint32 // of interned nodes, in order of definition
 	memo  map[*Expr]*Expr  // by any node seen
@@ -23,23 +23,24 @@ type shape struct {
 	args string
 }
 
-func newInterner() *interner {
-	return &interner{map[shape]*Expr{}, map[*Expr]uint32{}, map[*Expr]*Expr{}}
+// NewInterner returns an Interner that knows no node yet.
+func NewInterner() *Interner {
+	return &Interner{map[shape]*Expr{}, map[*Expr]uint32{}, map[*Expr]*Expr{}}
 }
 
-// intern returns the one node that is structurally equal to e and whose operands
+// Intern returns the one node that is structurally equal to e and whose operands
 // are interned.
-func (in *interner) intern(e *Expr) *Expr {
+func (in *Interner) Intern(e *Expr) *Expr {
 	if c, ok := in.memo[e]; ok {
 		return c
 	}
-	c := in.node(mapArgs(e, in.intern))
+	c := in.node(mapArgs(e, in.Intern))
 	in.memo[e] = c
 	return c
 }
 
-// node is intern for a node whose operands are interned.
-func (in *interner) node(e *Expr) *Expr {
+// node is Intern for a node whose operands are interned.
+func (in *Interner) node(e *Expr) *Expr {
 	s := in.shape(e)
 	if c, ok := in.nodes[s]; ok {
 		return c
@@ -50,7 +51,7 @@ func (in *interner) node(e *Expr) *Expr {
 	return e
 }
 
-func (in *interner) shape(e *Expr) shape {
+func (in *Interner) shape(e *Expr) shape {
 	s := shape{op: e.Op, typ: e.Type, name: e.Name, bits: uint64(e.I)}
 	if e.Type == F32 {
 		s.bits = math.Float64bits(e.F)
@@ -70,16 +71,16 @@ func Equal(a, b *Expr) bool {
 	if a == b {
 		return true
 	}
-	in := newInterner()
-	return in.intern(a) == in.intern(b)
+	in := NewInterner()
+	return in.Intern(a) == in.Intern(b)
 }
 
 // Key returns a string that structurally equal expressions, and no others, have
 // in common. Its length is linear in the number of distinct subexpressions.
 func Key(e *Expr) string {
-	in := newInterner()
+	in := NewInterner()
 	var b strings.Builder
-	Walk(in.intern(e), func(e *Expr) {
+	Walk(in.Intern(e), func(e *Expr) {
 		s := in.shape(e)
 		fmt.Fprintf(&b, "%d %d %x %s", s.op, s.typ, s.bits, s.name)
 		for _, a := range e.Args {
@@ -101,10 +102,10 @@ type Binding struct {
 // variables, each over the ones before it, and rest is es over all of them. The
 // n-th is called name(n).
 func Share(es []*Expr, name func(n int) string) (lets []Binding, rest []*Expr) {
-	in := newInterner()
+	in := NewInterner()
 	roots := make([]*Expr, len(es))
 	for i, e := range es {
-		roots[i] = in.intern(e)
+		roots[i] = in.Intern(e)
 	}
 	uses := Uses(roots...)
 	done := map[*Expr]*Expr{}

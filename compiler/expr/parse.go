@@ -12,7 +12,7 @@ import (
 // equal subexpressions become one node. An error begins with the column, in
 // bytes from 1, where it was found.
 func Parse(text string, types func(name string) (Type, bool)) (*Expr, error) {
-	p := &parser{text: text, types: types, in: newInterner()}
+	p := &parser{text: text, types: types, in: NewInterner()}
 	p.next()
 	e := p.binary(1)
 	if p.err == nil && p.tok != "" {
@@ -33,7 +33,7 @@ type parser struct {
 	end   int
 	tok   string
 	types func(string) (Type, bool)
-	in    *interner
+	in    *Interner
 	err   error
 }
 

@@ -6,14 +6,14 @@ import "math"
 // equal for every environment, but for the bits of a NaN. It folds constants,
 // and applies the identities that hold for rounded and for wrapping arithmetic.
 func Simplify(e *Expr) *Expr {
-	s := &simplifier{in: newInterner(), done: map[*Expr]*Expr{}, rules: &identities}
-	return Rewrite(s.in.intern(e), s.node)
+	s := &simplifier{in: NewInterner(), done: map[*Expr]*Expr{}, rules: &identities}
+	return Rewrite(s.in.Intern(e), s.node)
 }
 
 // A simplifier builds simplified, interned nodes, so that its rules compare
 // operands by pointer.
 type simplifier struct {
-	in    *interner
+	in    *Interner
 	done  map[*Expr]*Expr
 	rules *[numOps][]identity
 }
@@ -24,7 +24,7 @@ type identity func(s *simplifier, e *Expr) *Expr
 
 // node simplifies a node over simplified operands.
 func (s *simplifier) node(e *Expr) *Expr {
-	e = s.in.intern(e)
+	e = s.in.Intern(e)
 	if r, ok := s.done[e]; ok {
 		return r
 	}

@@ -73,10 +73,10 @@ func Elems(es ...*Expr) []*Expr { return leaves(Elem, es) }
 
 func leaves(op Op, es []*Expr) []*Expr {
 	var found []*Expr
-	in := newInterner()
+	in := NewInterner()
 	seen := map[*Expr]bool{}
 	for _, e := range es {
-		walk(seen, in.intern(e), func(e *Expr) {
+		walk(seen, in.Intern(e), func(e *Expr) {
 			if e.Op == op {
 				found = append(found, e)
 			}

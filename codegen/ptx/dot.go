@@ -1,0 +1,129 @@
+package ptx
+
+import (
+	"github.com/arithlang/mlc/codegen/flat"
+	"github.com/arithlang/mlc/codegen/ptx/asm"
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// A tiling is how a block computes a product: rows x cols outputs at a time, each
+// thread high x wide of them in registers, over depth products at a time from
+// shared memory.
+type tiling struct{ rows, cols, depth, high, wide int }
+
+// tilings are tried in order: the first that wastes little on what is known of
+// the output's shape.
+var tilings = []struct {
+	maxRows, maxCols int // 0: any
+	tiling
+}{
+	{32, 16, tiling{32, 16, 16, 2, 1}},
+	{32, 0, tiling{32, 128, 16, 4, 4}},
+	{0, 16, tiling{256, 16, 8, 4, 4}},
+	{0, 32, tiling{128, 32, 16, 4, 4}},
+	{0, 0, tiling{64, 64, 16, 4, 4}},
+}
+
+const (
+	// stagePad keeps the columns of a staged matrix in different banks.
+	stagePad = 4
+	// stageBytes is what the largest tiling needs.
+	stageBytes = 4 * 16 * (32 + 128 + 2*stagePad)
+)
+
+// tilingOf chooses by the shape of the output, as far as it is known.
+func tilingOf(n *flat.Dot) tiling {
+	for _, t := range tilings {
+		if fits(n.MostM, t.maxRows) && fits(n.MostN, t.maxCols) {
+			return t.tiling
+		}
+	}
+	panic("BUG: no tiling")
+}
+
+// fits says whether a size is sure to be at most so much; 0 is any, or unknown.
+func fits(size, most int) bool { return most == 0 || size > 0 && size <= most }
+
+// dot adds a matrix product, each output in ascending k.
+func (p *printer) dot(n *flat.Dot) {
+	switch {
+	case n.M == nil:
+		v := p.vars[n.C.Slice]
+		p.chain(n, v, expr.Int(0), expr.Int(0))
+	case !p.team.whole || expr.Equal(n.M, expr.Int(1)):
+		p.outputs(n)
+	default:
+		newProduct(p, n).print()
+	}
+}
+
+const (
+	rowVar = "dot.row"
+	colVar = "dot.col"
+)
+
+// outputs gives each thread outputs of its own: for products that are too small
+// for tiles.
+func (p *printer) outputs(n *flat.Dot) {
+	row, col := expr.NewVar(rowVar, expr.I32), expr.NewVar(colVar, expr.I32)
+	c := expr.NewElem(n.C.Slice, expr.F32, element(n.C, row, col))
+	p.each([]kernel.Axis{{Var: rowVar, Size: n.M}, {Var: colVar, Size: n.N}}, nil, func() {
+		s, at, bytes := p.at(c)
+		acc := p.f.Copy(asm.F32(0))
+		if !n.Zero {
+			p.f.LoadInto(s, acc, at, bytes)
+		}
+		p.chain(n, acc, row, col)
+		p.f.Store(s, at, bytes, acc)
+	})
+}
+
+// element is the index of an operand's element.
+func element(o flat.Operand, i, j *expr.Expr) *expr.Expr {
+	at := expr.New(expr.Add, expr.New(expr.Mul, i, o.RS), expr.New(expr.Mul, j, o.CS))
+	return expr.Simplify(expr.New(expr.Add, o.Off, at))
+}
+
+// chain adds the products of one output to a register.
+func (p *printer) chain(n *flat.Dot, acc asm.Value, row, col *expr.Expr) {
+	f := p.f
+	a := f.Copy(p.pointer(n.A, row, expr.Int(0)))
+	b := f.Copy(p.pointer(n.B, expr.Int(0), col))
+	da, db := p.stride(n.A, n.A.CS), p.stride(n.B, n.B.RS)
+	k := f.Copy(asm.Int(0))
+	p.while(k, p.value(n.K), asm.Int(1), func() error {
+		x := f.Load(p.slices[n.A.Slice].space, asm.Float, a, 0)
+		y := f.Load(p.slices[n.B.Slice].space, asm.Float, b, 0)
+		f.Into(acc, "fma.rn.f32", x, y, acc)
+		p.advance(a, da)
+		p.advance(b, db)
+		return nil
+	})
+}
+
+// pointer is the address of an operand's element.
+func (p *printer) pointer(o flat.Operand, i, j *expr.Expr) asm.Value {
+	index := p.f.Register(p.value(element(o, i, j)))
+	return p.offset(p.slices[o.Slice], index)
+}
+
+// stride is a number of elements in bytes, as wide as an operand's addresses.
+func (p *printer) stride(o flat.Operand, n *expr.Expr) asm.Value {
+	if p.slices[o.Slice].space == asm.Shared {
+		return p.value(expr.Simplify(expr.New(expr.Mul, n, expr.Int(4))))
+	}
+	if n.IsConst() {
+		return asm.WideInt(4 * n.I)
+	}
+	return p.f.Do("mul.wide.s32", p.value(n), asm.Int(4))
+}
+
+// advance moves an address.
+func (p *printer) advance(addr, by asm.Value) {
+	op := "add.s64"
+	if addr.Class() == asm.Word {
+		op = "add.s32"
+	}
+	p.f.Into(addr, op, addr, by)
+}

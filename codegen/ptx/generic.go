@@ -1,0 +1,208 @@
+package ptx
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/arithlang/mlc/codegen/flat"
+	"github.com/arithlang/mlc/codegen/ptx/asm"
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// module prints kernels under the generic schedule.
+func module(ks []*kernel.Kernel, o Options) (Output, error) {
+	m := &asm.Module{Header: o.Header}
+	var out Output
+	for _, k := range ks {
+		p := newPrinter(k, m)
+		if err := p.kernel(); err != nil {
+			return Output{}, fmt.Errorf("kernel %s: %w", k.Name, err)
+		}
+		m.Add(p.f)
+		out.Kernels = append(out.Kernels, p.entry)
+	}
+	out.Text = m.Text()
+	return out, nil
+}
+
+const (
+	warpThreads = 32
+	// A block of the generic schedule is one team if it computes products, or loops;
+	// otherwise each of its warps is a team.
+	blockThreads = 256
+	rowWarps     = 4
+)
+
+// A team is the threads that work on one cell together.
+type team struct {
+	threads int
+	id      asm.Value // of a thread in its team
+	whole   bool      // the team is the block
+}
+
+// A printer writes one kernel under the generic schedule: cells go to teams in
+// turn, elements of a statement go to the threads of the team in turn, and
+// between two statements the team waits where sync.go finds that one needs what
+// other threads did in the other. Scalars and the conditions of loops are computed
+// by every thread for itself.
+type printer struct {
+	k     *kernel.Kernel
+	f     *asm.Func
+	m     *asm.Module
+	entry Entry
+
+	in      *expr.Interner
+	team    team
+	lane    asm.Value
+	vars    map[string]asm.Value
+	mutable map[string]bool
+	slices  map[string]slice
+	layers  []layer
+	impure  map[*expr.Expr]bool
+	waits   waits
+	stage   asm.Value // shared memory of products
+}
+
+func newPrinter(k *kernel.Kernel, m *asm.Module) *printer {
+	return &printer{
+		k: k, m: m, in: expr.NewInterner(),
+		vars: map[string]asm.Value{}, mutable: map[string]bool{}, slices: map[string]slice{}, impure: map[*expr.Expr]bool{},
+	}
+}
+
+// kernel prints the kernel and fills its entry.
+func (p *printer) kernel() error {
+	r := flat.Of(p.k)
+	whole := needsBlock(r.Body)
+	threads := rowWarps * warpThreads
+	if whole {
+		threads = blockThreads
+	}
+	p.f = asm.NewFunc(p.k.Name, threads)
+	p.entry = Entry{Name: p.k.Name, Threads: threads}
+	if p.k.Pos.Line > 0 {
+		p.f.Loc(p.m.File(p.k.Pos.File), p.k.Pos.Line, p.k.Pos.Col)
+	}
+	p.push()
+	for _, t := range p.k.Tiles {
+		p.mutable[t.Name] = len(t.Shape) == 0
+	}
+	p.parameters(r)
+	p.teams(whole)
+	if err := p.place(r.Pre); err != nil {
+		return err
+	}
+	if hasDot(r.Body) && whole {
+		p.stage = p.f.SharedArray("stage", stageBytes)
+		p.entry.Static += stageBytes
+	}
+	cells := p.cells(whole)
+	loop := &flat.Loop{Name: cellVar, Body: r.Body}
+	p.waits = findWaits(loop, p.team.threads)
+	if err := p.overCells(loop, cells, whole); err != nil {
+		return err
+	}
+	p.f.Return()
+	return nil
+}
+
+// needsBlock says whether a cell is worth a whole block: it computes products or
+// loops over rows.
+func needsBlock(body []flat.Node) bool {
+	return slices.ContainsFunc(body, func(n flat.Node) bool {
+		_, loops := n.(*flat.Loop)
+		return loops || hasDot([]flat.Node{n})
+	})
+}
+
+// hasDot says whether a body computes a matrix product.
+func hasDot(body []flat.Node) bool {
+	return slices.ContainsFunc(body, func(n flat.Node) bool {
+		d, ok := n.(*flat.Dot)
+		return ok && d.M != nil || hasDot(flat.Within(n))
+	})
+}
+
+// teams finds a thread's place.
+func (p *printer) teams(whole bool) {
+	tid := p.f.Special("%tid.x")
+	p.lane = p.f.Do("and.b32", tid, asm.Int(warpThreads-1))
+	if whole {
+		p.team = team{blockThreads, tid, true}
+		return
+	}
+	p.team = team{warpThreads, p.lane, false}
+}
+
+// cellVar is the name, which no variable of a kernel has, of the loop over cells.
+const cellVar = "cell"
+
+// cells computes the number of cells, and says how many blocks they are worth.
+func (p *printer) cells(whole bool) asm.Value {
+	n := expr.Int(1)
+	for _, a := range p.k.Grid {
+		n = expr.Simplify(expr.New(expr.Mul, n, a.Size))
+	}
+	p.entry.Blocks = n
+	if !whole {
+		more := expr.New(expr.Add, n, expr.Int(rowWarps-1))
+		p.entry.Blocks = expr.Simplify(expr.New(expr.Div, more, expr.Int(rowWarps)))
+	}
+	return p.value(n)
+}
+
+// overCells gives the cells to teams in turn: a team's first cell is its number.
+func (p *printer) overCells(loop *flat.Loop, cells asm.Value, whole bool) error {
+	f := p.f
+	first, step := f.Special("%ctaid.x"), f.Special("%nctaid.x")
+	if !whole {
+		warp := f.Do("shr.u32", f.Special("%tid.x"), asm.Int(5))
+		first = f.Do("mad.lo.s32", first, asm.Int(rowWarps), warp)
+		step = f.Do("mul.lo.s32", step, asm.Int(rowWarps))
+	}
+	cell := f.Copy(first)
+	return p.while(cell, cells, step, func() error {
+		rest := cell
+		for i, a := range slices.Backward(p.k.Grid) {
+			if i == 0 {
+				p.vars[a.Var] = rest
+				break
+			}
+			rest, p.vars[a.Var] = p.divide(rest, p.value(a.Size))
+		}
+		return p.nodes(loop.Body)
+	})
+}
+
+// divide returns quotient and remainder of natural numbers.
+func (p *printer) divide(x, by asm.Value) (quotient, remainder asm.Value) {
+	q := p.f.Do("div.u32", x, by)
+	return q, p.f.Do("sub.s32", x, p.f.Do("mul.lo.s32", q, by))
+}
+
+// while runs body as long as counter < limit, adding step to the counter.
+func (p *printer) while(counter, limit, step asm.Value, body func() error) error {
+	f := p.f
+	again, end := f.Label(), f.Label()
+	f.BranchIf(f.Do("setp.lt.s32", counter, limit), false, end)
+	f.Place(again)
+	p.push()
+	if err := body(); err != nil {
+		return err
+	}
+	p.pop()
+	f.Into(counter, "add.s32", counter, step)
+	f.BranchIf(f.Do("setp.lt.s32", counter, limit), true, again)
+	f.Place(end)
+	return nil
+}
+
+// wait lets the threads of the team see what the others have written.
+func (p *printer) wait() {
+	if p.team.whole {
+		p.f.Barrier()
+		return
+	}
+	p.f.WarpSync()
+}

@@ -1,0 +1,171 @@
+package ptx
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/arithlang/mlc/codegen/flat"
+	"github.com/arithlang/mlc/codegen/ptx/asm"
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// stepScalars are the scalars that change from step to step, in the order of
+// their block in device memory: a captured graph is replayed with new ones.
+var stepScalars = []string{"step", "seed0", "seed1", "scale", "lr", "correct1", "correct2", "clip"}
+
+// randomScalars are those that random words depend on.
+var randomScalars = []string{"seed0", "seed1", "step", "layer"}
+
+// A slice is a buffer or a tile: elements of 4 bytes from an address on.
+type slice struct {
+	space asm.Space
+	base  asm.Value
+}
+
+// parameters declares the parameters and loads them, in the order that Entry
+// documents.
+func (p *printer) parameters(r flat.Kernel) {
+	f := p.f
+	replica := f.Do("cvt.u64.u32", f.Special("%ctaid.y"))
+	for _, b := range p.k.Params {
+		if b.Mode != kernel.Scalar {
+			base, step := f.Param("u64"), f.Param("u64")
+			p.slices[b.Name] = slice{asm.Global, f.Do("mad.lo.s64", replica, step, base)}
+		}
+	}
+	var ofStep []string
+	for _, name := range p.scalars(r) {
+		t, _ := kernel.ScalarType(name)
+		if slices.Contains(stepScalars, name) {
+			ofStep = append(ofStep, name)
+			continue
+		}
+		p.entry.Scalars = append(p.entry.Scalars, name)
+		p.vars[name] = f.Param(map[bool]string{true: "f32", false: "u32"}[t == expr.F32])
+		if name == "example" {
+			p.vars[name] = f.Do("mad.lo.s32", f.Special("%ctaid.y"), f.Param("u32"), p.vars[name])
+		}
+	}
+	if len(ofStep) > 0 {
+		p.entry.Step = true
+		block := f.Param("u64")
+		for _, name := range ofStep {
+			t, _ := kernel.ScalarType(name)
+			p.vars[name] = f.Load(asm.Global, classOf(t), block, 4*slices.Index(stepScalars, name))
+		}
+	}
+}
+
+// scalars lists the scalars of a kernel, and those that its random words need.
+func (p *printer) scalars(r flat.Kernel) []string {
+	var names []string
+	for _, s := range p.k.Params {
+		if s.Mode == kernel.Scalar {
+			names = append(names, s.Name)
+		}
+	}
+	if !hasRandom(r.Body) {
+		return names
+	}
+	for _, s := range randomScalars {
+		if !slices.Contains(names, s) {
+			names = append(names, s)
+		}
+	}
+	return names
+}
+
+func hasRandom(body []flat.Node) bool {
+	return slices.ContainsFunc(body, func(n flat.Node) bool {
+		_, ok := n.(*flat.Random)
+		return ok || hasRandom(flat.Within(n))
+	})
+}
+
+const (
+	// staticLimit is how much static shared memory tiles may take beside what a
+	// product needs: four blocks then fit on a multiprocessor.
+	staticLimit = 24 << 10
+	tileAlign   = 16
+)
+
+// place finds room for the tiles: static shared memory while there is some and
+// the size is known, otherwise the room that the launch gives.
+func (p *printer) place(tiles []flat.Node) error {
+	teams := 1
+	if !p.team.whole {
+		teams = rowWarps
+	}
+	var late []*flat.Alloc
+	used := 0
+	for _, n := range tiles {
+		a, ok := n.(*flat.Alloc)
+		if !ok {
+			return fmt.Errorf("BUG: %T before all cells", n)
+		}
+		bytes := 0
+		if a.Size.IsConst() {
+			bytes = roundUp(4*max(int(a.Size.I), 1), tileAlign) * teams
+		}
+		if bytes == 0 || used+bytes > staticLimit {
+			late = append(late, a)
+			continue
+		}
+		used += bytes
+		base := p.f.SharedArray("tile_"+a.Name, bytes)
+		if teams > 1 {
+			warp := p.f.Do("shr.u32", p.f.Special("%tid.x"), asm.Int(5))
+			base = p.f.Do("mad.lo.s32", warp, asm.Int(int64(bytes/teams)), base)
+		}
+		p.slices[a.Name] = slice{asm.Shared, base}
+	}
+	p.entry.Static += used
+	if len(late) > 0 {
+		p.room(late, teams)
+	}
+	return nil
+}
+
+func roundUp(n, to int) int { return (n + to - 1) / to * to }
+
+// room places tiles in the room that the launch gives: in dynamic shared memory or
+// in global memory, which generic addresses do not tell apart.
+func (p *printer) room(tiles []*flat.Alloc, teams int) {
+	f := p.f
+	scratch, bytes := f.Param("u64"), f.Param("u64")
+	block := f.Do("mad.lo.s32", f.Special("%ctaid.y"), f.Special("%nctaid.x"), f.Special("%ctaid.x"))
+	own := f.Do("mad.lo.s64", f.Do("cvt.u64.u32", block), bytes, scratch)
+	shared := f.Do("cvta.shared.u64", f.Do("cvt.u64.u32", f.DynamicShared()))
+	base := f.Do("selp.b64", shared, own, f.Do("setp.eq.s64", scratch, asm.WideInt(0)))
+	sum := expr.Int(0)
+	offsets := make([]*expr.Expr, len(tiles))
+	for i, a := range tiles {
+		offsets[i] = sum
+		size := expr.New(expr.Mul, expr.New(expr.Div, expr.New(expr.Add, a.Size, expr.Int(3)), expr.Int(4)), expr.Int(tileAlign))
+		sum = expr.Simplify(expr.New(expr.Add, sum, size))
+	}
+	if teams > 1 {
+		warp := f.Do("shr.u32", f.Special("%tid.x"), asm.Int(5))
+		base = f.Do("mad.wide.u32", warp, p.value(sum), base)
+	}
+	for i, a := range tiles {
+		at := base
+		if i > 0 {
+			at = f.Do("mad.wide.u32", p.value(offsets[i]), asm.Int(1), base)
+		}
+		p.slices[a.Name] = slice{asm.Generic, at}
+	}
+	p.entry.Room = expr.Simplify(expr.New(expr.Mul, sum, expr.Int(int64(teams))))
+}
+
+// classOf is the class of registers for a type.
+func classOf(t expr.Type) asm.Class {
+	switch t {
+	case expr.F32:
+		return asm.Float
+	case expr.Bool:
+		return asm.Pred
+	}
+	return asm.Word
+}

@@ -1,0 +1,216 @@
+package ptx
+
+import (
+	"github.com/arithlang/mlc/codegen/flat"
+	"github.com/arithlang/mlc/codegen/ptx/asm"
+	"github.com/arithlang/mlc/compiler/expr"
+)
+
+// A product prints a Dot that a whole block computes.
+type product struct {
+	*printer
+	n *flat.Dot
+	tiling
+
+	sizeM, sizeN, sizeK asm.Value
+	row, col            asm.Value // of a thread's first output within the tile
+	a, b                *staged
+}
+
+// A staged is an operand's tile in shared memory: depth rows of width values, the
+// values of one k side by side.
+type staged struct {
+	operand      flat.Operand
+	outer, inner *expr.Expr // strides: along the output's rows or columns, along k
+	width, depth int
+	slots        int       // values that a thread brings
+	outerAt      asm.Value // of a thread's first slot
+	innerAt      asm.Value
+	outerStep    int // from slot to slot
+	innerStep    int
+	to           asm.Value // shared address of the first slot
+	from         asm.Value // shared address of what a thread multiplies first
+	limit        asm.Value // of outer
+}
+
+func newProduct(p *printer, n *flat.Dot) *product {
+	t := tilingOf(n)
+	q := &product{printer: p, n: n, tiling: t}
+	q.sizeM, q.sizeN, q.sizeK = p.f.Register(p.value(n.M)), p.f.Register(p.value(n.N)), p.f.Register(p.value(n.K))
+	across := asm.Int(int64(t.cols / t.wide))
+	ty, tx := p.divide(p.team.id, across)
+	q.row = p.f.Do("mul.lo.s32", ty, asm.Int(int64(t.high)))
+	q.col = p.f.Do("mul.lo.s32", tx, asm.Int(int64(t.wide)))
+	q.a = q.stagedOf(n.A, n.A.RS, n.A.CS, t.rows, p.stage, q.row, q.sizeM)
+	second := p.f.Do("add.s32", p.stage, asm.Int(int64(4*t.depth*(t.rows+stagePad))))
+	q.b = q.stagedOf(n.B, n.B.CS, n.B.RS, t.cols, second, q.col, q.sizeN)
+	return q
+}
+
+func (s *staged) pitch() int { return s.width + stagePad }
+
+// stagedOf plans how an operand's tile goes to shared memory: neighbouring threads
+// bring what lies side by side.
+func (q *product) stagedOf(o flat.Operand, outer, inner *expr.Expr, width int, at, first, limit asm.Value) *staged {
+	f := q.f
+	s := &staged{operand: o, outer: outer, inner: inner, width: width, depth: q.depth, limit: limit}
+	threads := q.team.threads
+	s.slots = (width*q.depth + threads - 1) / threads
+	if flat.IsInt(inner, 1) {
+		s.outerAt, s.innerAt = q.divide(q.team.id, asm.Int(int64(q.depth)))
+		s.outerStep = threads / q.depth
+	} else {
+		s.innerAt, s.outerAt = q.divide(q.team.id, asm.Int(int64(width)))
+		s.innerStep = threads / width
+	}
+	place := f.Do("mad.lo.s32", s.innerAt, asm.Int(int64(s.pitch())), s.outerAt)
+	s.to = f.Do("mad.lo.s32", place, asm.Int(4), at)
+	s.from = f.Do("mad.lo.s32", first, asm.Int(4), at)
+	return s
+}
+
+// print prints the loops over the output's tiles.
+func (q *product) print() {
+	f := q.f
+	m0 := f.Copy(asm.Int(0))
+	q.while(m0, q.sizeM, asm.Int(int64(q.rows)), func() error {
+		n0 := f.Copy(asm.Int(0))
+		return q.while(n0, q.sizeN, asm.Int(int64(q.cols)), func() error {
+			q.tile(m0, n0)
+			return nil
+		})
+	})
+}
+
+// tile computes one tile of the output.
+func (q *product) tile(m0, n0 asm.Value) {
+	f := q.f
+	acc := make([][]asm.Value, q.high)
+	for i := range acc {
+		for range q.wide {
+			acc[i] = append(acc[i], f.Copy(asm.F32(0)))
+		}
+	}
+	row, col := f.Do("add.s32", m0, q.row), f.Do("add.s32", n0, q.col)
+	if !q.n.Zero {
+		q.output(row, col, func(i, j int, s asm.Space, at asm.Value) { f.LoadInto(s, acc[i][j], at, 0) })
+	}
+	a, b := q.sources(q.a, m0), q.sources(q.b, n0)
+	k0 := f.Copy(asm.Int(0))
+	q.while(k0, q.sizeK, asm.Int(int64(q.depth)), func() error {
+		left := f.Do("sub.s32", q.sizeK, k0)
+		q.bring(q.a, a, left)
+		q.bring(q.b, b, left)
+		f.Barrier()
+		q.multiply(acc, left)
+		f.Barrier()
+		return nil
+	})
+	q.output(row, col, func(i, j int, s asm.Space, at asm.Value) { f.Store(s, at, 0, acc[i][j]) })
+}
+
+// A source is where a slot's value comes from.
+type source struct {
+	addr, inside asm.Value // inside: within the operand, along the outer side
+}
+
+// sources finds the first values that a thread brings for a tile from first on.
+func (q *product) sources(s *staged, first asm.Value) []source {
+	f := q.f
+	var out []source
+	outer, inner := q.value(s.outer), q.value(s.inner)
+	off := q.value(s.operand.Off)
+	for slot := range s.slots {
+		o := f.Do("add.s32", f.Do("add.s32", s.outerAt, first), asm.Int(int64(slot*s.outerStep)))
+		k := f.Do("add.s32", s.innerAt, asm.Int(int64(slot*s.innerStep)))
+		index := f.Do("mad.lo.s32", o, outer, f.Do("mad.lo.s32", k, inner, off))
+		inside := f.Do("setp.lt.s32", o, s.limit)
+		out = append(out, source{q.offset(q.slices[s.operand.Slice], index), inside})
+	}
+	return out
+}
+
+// bring copies the next depth values of k to shared memory, and 0 where there are
+// none: those meet no output.
+func (q *product) bring(s *staged, from []source, left asm.Value) {
+	f := q.f
+	step := q.stride(s.operand, expr.Simplify(expr.New(expr.Mul, s.inner, expr.Int(int64(q.depth)))))
+	for slot, src := range from {
+		k := f.Do("add.s32", s.innerAt, asm.Int(int64(slot*s.innerStep)))
+		there := f.Do("and.pred", src.inside, f.Do("setp.lt.s32", k, left))
+		v := f.Copy(asm.F32(0))
+		f.Guarded(there, true, func() { f.LoadInto(q.slices[s.operand.Slice].space, v, src.addr, 0) })
+		to := 4 * (slot*s.innerStep*s.pitch() + slot*s.outerStep)
+		if s.width*s.depth < q.team.threads {
+			room := f.Do("setp.lt.s32", q.team.id, asm.Int(int64(s.width*s.depth)))
+			f.Guarded(room, true, func() { f.Store(asm.Shared, s.to, to, v) })
+		} else {
+			f.Store(asm.Shared, s.to, to, v)
+		}
+		q.advance(src.addr, step)
+	}
+}
+
+// unroll is the number of values of k in a turn of the inner loop.
+const unroll = 4
+
+// multiply adds the products of the staged values, of which there may be fewer
+// than depth: adding 0 would change a sum of -0.
+func (q *product) multiply(acc [][]asm.Value, left asm.Value) {
+	f := q.f
+	count := f.Do("min.s32", left, asm.Int(int64(q.depth)))
+	a, b := f.Copy(q.a.from), f.Copy(q.b.from)
+	k := f.Copy(asm.Int(0))
+	for _, turn := range []int{unroll, 1} {
+		last := f.Do("sub.s32", count, asm.Int(int64(turn-1)))
+		q.while(k, last, asm.Int(int64(turn)), func() error {
+			for i := range turn {
+				q.products(acc, a, b, i)
+			}
+			f.Into(a, "add.s32", a, asm.Int(int64(4*turn*q.a.pitch())))
+			f.Into(b, "add.s32", b, asm.Int(int64(4*turn*q.b.pitch())))
+			return nil
+		})
+	}
+}
+
+// products adds the products of one k.
+func (q *product) products(acc [][]asm.Value, a, b asm.Value, k int) {
+	x := q.vector(a, 4*k*q.a.pitch(), q.high)
+	y := q.vector(b, 4*k*q.b.pitch(), q.wide)
+	for i := range acc {
+		for j := range acc[i] {
+			q.f.Into(acc[i][j], "fma.rn.f32", x[i], y[j], acc[i][j])
+		}
+	}
+}
+
+// vector loads values that lie side by side in shared memory.
+func (q *product) vector(at asm.Value, bytes, n int) []asm.Value {
+	vs := make([]asm.Value, n)
+	for i := range vs {
+		vs[i] = q.f.New(asm.Float)
+	}
+	q.f.LoadInto(asm.Shared, vs[0], at, bytes, vs[1:]...)
+	return vs
+}
+
+// output does something for each of a thread's outputs that exists.
+func (q *product) output(row, col asm.Value, do func(i, j int, s asm.Space, at asm.Value)) {
+	f := q.f
+	c := q.n.C
+	rs, cs, off := q.value(c.RS), q.value(c.CS), q.value(c.Off)
+	s := q.slices[c.Slice]
+	q.push()
+	for i := range q.high {
+		r := f.Do("add.s32", row, asm.Int(int64(i)))
+		rowIn := f.Do("setp.lt.s32", r, q.sizeM)
+		for j := range q.wide {
+			k := f.Do("add.s32", col, asm.Int(int64(j)))
+			in := f.Do("and.pred", rowIn, f.Do("setp.lt.s32", k, q.sizeN))
+			at := q.offset(s, f.Do("mad.lo.s32", r, rs, f.Do("mad.lo.s32", k, cs, off)))
+			f.Guarded(in, true, func() { do(i, j, s.space, at) })
+		}
+	}
+	q.pop()
+}

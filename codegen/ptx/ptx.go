@@ -1,0 +1,51 @@
+// Package ptx prints kernels as PTX for NVIDIA GPUs. It comes after package flat,
+// whose form of a kernel it schedules over threads (generic.go, dot.go) and
+// writes through package asm; what it prints is loaded by runtime/cuda, and
+// interpreted by runtime/cuda/sim where there is no GPU. It shares nothing with
+// the simulator, so that one checks the other.
+package ptx
+
+import (
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// Options say how a module is printed.
+type Options struct {
+	Header string // the first line, as a comment
+}
+
+// Output is the code of a program for the GPU.
+type Output struct {
+	Text    []byte // of one module, for sm_80 and later
+	Kernels []Entry
+}
+
+// An Entry says how a kernel of a module is launched. Its parameters are, in
+// order:
+//
+//   - of each buffer, the address of element 0 and the bytes from one replica to
+//     the next (u64, u64);
+//   - each of Scalars (32 bits), "example" with the step from one replica to the
+//     next (u32) behind it;
+//   - with Step, the address of the step's scalars: step, seed0, seed1, scale,
+//     lr, correct1, correct2, clip, 32 bits each (u64);
+//   - with Room, the address of scratch memory and its bytes a block (u64, u64).
+//     Address 0 stands for dynamic shared memory of so many bytes.
+//
+// The grid is x times y blocks: x is any number up to Blocks, which changes no
+// result, and y is the number of replicas.
+type Entry struct {
+	Name    string
+	Threads int        // of a block
+	Scalars []string   // that hold for one launch
+	Step    bool       // takes the step's scalars
+	Blocks  *expr.Expr // worth launching, over the launch's scalars
+	Room    *expr.Expr // bytes that the tiles of a block need; nil if it takes no room
+	Static  int        // bytes of static shared memory
+}
+
+// Module prints kernels as one module.
+func Module(ks []*kernel.Kernel, o Options) (Output, error) {
+	return module(ks, o)
+}

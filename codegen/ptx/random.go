@@ -1,0 +1,64 @@
+package ptx
+
+import (
+	"github.com/arithlang/mlc/codegen/flat"
+	"github.com/arithlang/mlc/codegen/ptx/asm"
+	"github.com/arithlang/mlc/compiler/expr"
+)
+
+// Philox4x32-10: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy
+// as 1, 2, 3", SC 2011.
+const philoxRounds = 10
+
+var (
+	philoxMultipliers = [2]int64{0xd2511f53, 0xcd9e8d57}
+	philoxKeySteps    = [2]int64{0x9e3779b9, 0xbb67ae85}
+)
+
+// random fills a tile with random words: a thread computes the four words of a
+// counter, and writes those that are the tile's.
+func (p *printer) random(n *flat.Random) {
+	f := p.f
+	size, base := p.value(n.Size), p.value(n.Base)
+	groups := expr.Simplify(expr.New(expr.Add, expr.New(expr.Div, expr.New(expr.Add, n.Base, expr.New(expr.Sub, n.Size, expr.Int(1))), expr.Int(4)), expr.Int(1)))
+	first := f.Do("add.s32", f.Do("shr.u32", f.Register(base), asm.Int(2)), p.team.id)
+	dst := p.slices[n.Dst]
+	seed := [2]asm.Value{p.vars["seed0"], p.vars["seed1"]}
+	example := p.value(n.Example)
+	stream := f.Do("add.s32", p.vars["layer"], asm.Int(int64(n.Stream)<<16))
+	empty := f.Label()
+	f.BranchIf(f.Do("setp.gt.s32", f.Register(size), asm.Int(0)), false, empty)
+	p.push()
+	p.share(p.value(groups), groups, first, p.team.threads, func(i asm.Value, again func()) {
+		again()
+		words := p.philox([4]asm.Value{i, example, p.vars["step"], stream}, seed)
+		e := f.Do("sub.s32", f.Do("shl.b32", i, asm.Int(2)), base)
+		at := p.offset(dst, e)
+		for j, w := range words {
+			inside := f.Do("setp.lt.u32", f.Do("add.s32", e, asm.Int(int64(j))), size)
+			f.Guarded(inside, true, func() { f.Store(dst.space, at, 4*j, w) })
+		}
+	})
+	p.pop()
+	f.Place(empty)
+}
+
+func (p *printer) philox(counter [4]asm.Value, seed [2]asm.Value) [4]asm.Value {
+	f := p.f
+	c, k := counter, seed
+	for round := range philoxRounds {
+		if round > 0 {
+			for i := range k {
+				k[i] = f.Do("add.s32", k[i], asm.Int(philoxKeySteps[i]))
+			}
+		}
+		m0, m1 := asm.Int(philoxMultipliers[0]), asm.Int(philoxMultipliers[1])
+		hi0, lo0 := f.Do("mul.hi.u32", c[0], m0), f.Do("mul.lo.s32", c[0], m0)
+		hi1, lo1 := f.Do("mul.hi.u32", c[2], m1), f.Do("mul.lo.s32", c[2], m1)
+		c = [4]asm.Value{
+			f.Do("xor.b32", f.Do("xor.b32", hi1, c[1]), k[0]), lo1,
+			f.Do("xor.b32", f.Do("xor.b32", hi0, c[3]), k[1]), lo0,
+		}
+	}
+	return c
+}

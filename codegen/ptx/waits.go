@@ -1,0 +1,200 @@
+package ptx
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/arithlang/mlc/codegen/flat"
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// waits are the nodes before which the threads of a team must wait for each other.
+type waits map[flat.Node]bool
+
+// An access is what a statement does to a slice. Owner says which thread has which
+// element: two accesses with the same owner, if it is known, have no element in
+// common but those that one thread has in both.
+type access struct {
+	write bool
+	owner string // "" is unknown
+}
+
+// A state is the accesses to each slice since the threads last waited.
+type state map[string]map[access]bool
+
+func (s state) clone() state {
+	c := state{}
+	for name, as := range s {
+		c[name] = maps.Clone(as)
+	}
+	return c
+}
+
+func (s state) add(name string, a access) {
+	if s[name] == nil {
+		s[name] = map[access]bool{}
+	}
+	s[name][a] = true
+}
+
+func (s state) join(t state) {
+	for name, as := range t {
+		for a := range as {
+			s.add(name, a)
+		}
+	}
+}
+
+func (s state) equal(t state) bool {
+	return maps.EqualFunc(s, t, func(a, b map[access]bool) bool { return maps.Equal(a, b) })
+}
+
+// conflicts says whether an access may meet another thread's.
+func (s state) conflicts(name string, a access) bool {
+	for b := range s[name] {
+		if (a.write || b.write) && (a.owner == "" || a.owner != b.owner) {
+			return true
+		}
+	}
+	return false
+}
+
+// findWaits decides before which nodes of a loop over cells a team of so many threads
+// waits.
+func findWaits(cells *flat.Loop, threads int) waits {
+	w := waiter{waits{}, threads}
+	w.nodes([]flat.Node{cells}, state{})
+	return w.waits
+}
+
+type waiter struct {
+	waits   waits
+	threads int
+}
+
+// nodes follows the accesses through a body and returns the state behind it.
+func (w *waiter) nodes(ns []flat.Node, s state) state {
+	for _, n := range ns {
+		s = w.node(n, s)
+	}
+	return s
+}
+
+func (w *waiter) node(n flat.Node, s state) state {
+	own := state{}
+	w.accesses(n, own)
+	conflict := false
+	for name, as := range own {
+		for a := range as {
+			conflict = conflict || s.conflicts(name, a)
+		}
+	}
+	if conflict {
+		w.waits[n] = true
+	}
+	if w.waits[n] {
+		s = state{}
+	} else {
+		s = s.clone()
+	}
+	s.join(own)
+	switch n := n.(type) {
+	case *flat.Loop:
+		return w.loop(n, s)
+	case *flat.Branch:
+		s.join(w.nodes(n.Body, s.clone()))
+	}
+	return s
+}
+
+// loop follows a loop until its next turn finds nothing new.
+func (w *waiter) loop(n *flat.Loop, before state) state {
+	s := before
+	for {
+		marked := len(w.waits)
+		next := before.clone()
+		next.join(w.nodes(n.Body, s.clone()))
+		if next.equal(s) && len(w.waits) == marked {
+			return s
+		}
+		s = next
+	}
+}
+
+// accesses adds what a node, its body left out, does to slices.
+func (w *waiter) accesses(n flat.Node, s state) {
+	var axes []kernel.Axis
+	switch n := n.(type) {
+	case *flat.Assign:
+		axes = n.Axes
+		if n.Dst.Op == expr.Elem {
+			s.add(n.Dst.Name, access{true, w.owner(axes, n.Dst.Args[0])})
+		}
+	case *flat.Fill:
+		if n.Size != nil {
+			axis := []kernel.Axis{{Var: elementVar, Size: n.Size}}
+			s.add(n.Dst, access{true, w.owner(axis, expr.NewVar(elementVar, expr.I32))})
+		}
+	case *flat.Random:
+		s.add(n.Dst, access{write: true})
+	case *flat.Dot:
+		s.add(n.A.Slice, access{})
+		s.add(n.B.Slice, access{})
+		if n.M != nil {
+			s.add(n.C.Slice, access{write: true})
+		}
+	}
+	for _, e := range flat.Reads(n) {
+		if e == nil {
+			continue
+		}
+		for _, x := range expr.Elems(e) {
+			s.add(x.Name, access{owner: w.owner(axes, x.Args[0])})
+		}
+	}
+}
+
+// owner is the rule by which the threads of a team have the elements of an access:
+// element number i of the axes is thread i mod threads's. Where a row of n elements
+// is dealt out, the owner of an element is its index mod n, whichever row it is;
+// without axes the first thread writes, and all read.
+func (w *waiter) owner(axes []kernel.Axis, index *expr.Expr) string {
+	if len(axes) == 0 {
+		return ""
+	}
+	size := expr.Int(1)
+	rest := index
+	for _, a := range slices.Backward(axes) {
+		coef, r, ok := flat.Affine(rest, a.Var)
+		if !ok || !expr.Equal(coef, size) {
+			return ""
+		}
+		rest = r
+		size = expr.Simplify(expr.New(expr.Mul, size, a.Size))
+	}
+	if !multiple(rest, size) {
+		return ""
+	}
+	for _, v := range expr.Vars(size) {
+		if _, scalar := kernel.ScalarType(v.Name); !scalar {
+			return ""
+		}
+	}
+	return "mod " + expr.Key(size)
+}
+
+// multiple says whether an expression is sure to be a multiple of a size.
+func multiple(e, size *expr.Expr) bool {
+	switch {
+	case e.IsConst() && e.I == 0, expr.Equal(e, size):
+		return true
+	case e.IsConst() && size.IsConst() && size.I > 0:
+		return e.I%size.I == 0
+	case e.Op == expr.Mul:
+		return multiple(e.Args[0], size) || multiple(e.Args[1], size)
+	case e.Op == expr.Add, e.Op == expr.Sub:
+		return multiple(e.Args[0], size) && multiple(e.Args[1], size)
+	}
+	return false
+}
