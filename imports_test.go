@@ -25,11 +25,12 @@ const rules = `
 	compiler/ir, compiler/grad < compiler/plan < compiler/model, compiler/lower;
 	compiler/kernel, compiler/opt < compiler/lower < compiler;
 	compiler/kernel < codegen/flat < codegen/cpu/vector < codegen/cpu < codegen;
+	codegen/flat, codegen/ptx/asm < codegen/ptx < codegen;
 	compiler/check, compiler/lower < codegen/host < codegen;
 	compiler/lower < compiler/diff < compiler/cli;
 
 	# What generated programs call.
-	runtime/device < runtime/cpu < runtime;
+	runtime/device < runtime/cpu, runtime/cuda < runtime;
 	runtime/philox < runtime/cpu, runtime/task, runtime/train;
 	runtime/device, runtime/philox < runtime/task, runtime/ckpt, runtime/track;
 	runtime/task, runtime/ckpt, runtime/track < runtime/train, runtime/eval < runtime;
@@ -44,7 +45,7 @@ const rules = `
 	compiler/check < docs/docgen;
 	compiler/check, runtime/task, runtime/track < bench;
 	runtime/cuda/sim/ptx, runtime/cuda/sim/num < runtime/cuda/sim;
-	NONE < specs, runtime/cpu/asm;
+	NONE < specs, runtime/cpu/asm, codegen/ptx/asm;
 `
 
 // TestImports holds every import within the module to the rules.

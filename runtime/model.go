@@ -5,6 +5,7 @@ package runtime
 
 import (
 	"github.com/arithlang/mlc/runtime/cpu"
+	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/task"
@@ -23,4 +24,5 @@ type Model struct {
 	Params   []device.Param // in arena order
 	Plan     device.Plan
 	CPU      []cpu.Kernel // the kernel table, indexed by Queue.Launch's kernel
+	GPU      cuda.Program // the same kernels for GPUs; without PTX there are none
 }

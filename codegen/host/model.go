@@ -37,6 +37,7 @@ func Model(f *jen.File, spec *check.Spec, groups []*plan.Group, cut lower.Batche
 		jen.Id("Params"):   jen.Qual(devicePath, "Flat").CallFunc(func(g *jen.Group) { groupRefs(g, groups) }),
 		jen.Id("Plan"):     jen.Id("plan"),
 		jen.Id("CPU"):      jen.Id("kernels"),
+		jen.Id("GPU"):      jen.Id("gpu"),
 	})
 	f.Comment("Parameters, in the order of the flat arena.")
 	f.Var().DefsFunc(func(g *jen.Group) {

@@ -24,6 +24,7 @@ var model = runtime.Model{
 		},
 		Samples: 2000,
 	},
+	GPU:      gpu,
 	Name:     "successor",
 	Params:   device.Flat(&embedGroup, &decoderGroup, &headGroup),
 	Plan:     plan,

@@ -1,0 +1,187 @@
+// Package cost counts what a kernel has to compute and to move in a launch, as
+// expressions over the launch's scalars. Package codegen/cpu prints the counts
+// for a trainer's benchmark; mlc explain holds what a GPU can do against them.
+package cost
+
+import (
+	"slices"
+
+	"github.com/arithlang/mlc/codegen/flat"
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// A Tally is a number of operations: Count, and what loops add to it whose rounds
+// are not alike.
+type Tally struct {
+	Count *expr.Expr
+	Loops []Loop
+}
+
+// A Loop is a tally for each Lo <= Name < Hi, or, without a name, for a
+// condition that holds.
+type Loop struct {
+	Name   string
+	Lo, Hi *expr.Expr
+	Cond   *expr.Expr
+	Tally
+}
+
+// Operations counts the floating-point operations of a kernel.
+func Operations(k *kernel.Kernel) Tally {
+	c := counter{k, map[string]*expr.Expr{}}
+	t := c.body(c.Body)
+	for _, a := range slices.Backward(c.Grid) {
+		t = t.over(a.Var, zero, a.Size)
+	}
+	return t
+}
+
+// Bytes counts what the buffers of a kernel hold: read once, or written once, or
+// both.
+func Bytes(k *kernel.Kernel) *expr.Expr {
+	const elemBytes = 4
+	n := zero
+	for _, p := range k.Params {
+		if p.Mode == kernel.Scalar {
+			continue
+		}
+		size := expr.Int(elemBytes)
+		if p.Mode == kernel.InOut {
+			size = expr.Int(2 * elemBytes)
+		}
+		for _, d := range p.Shape {
+			size = expr.New(expr.Mul, d, size)
+		}
+		n = expr.New(expr.Add, n, size)
+	}
+	return n
+}
+
+var zero = expr.Int(0)
+
+func (t *Tally) add(n *expr.Expr) { t.Count = expr.New(expr.Add, t.Count, n) }
+
+func (t *Tally) join(o Tally) {
+	t.add(o.Count)
+	t.Loops = append(t.Loops, o.Loops...)
+}
+
+// over is the tally of a loop.
+func (t Tally) over(name string, lo, hi *expr.Expr) Tally {
+	uses := slices.ContainsFunc(expr.Vars(t.Count), func(v *expr.Expr) bool { return v.Name == name })
+	if len(t.Loops) > 0 || uses {
+		return Tally{zero, []Loop{{Name: name, Lo: lo, Hi: hi, Tally: t}}}
+	}
+	rounds := hi
+	if !flat.IsInt(lo, 0) {
+		rounds = expr.New(expr.Max, expr.New(expr.Sub, hi, lo), zero)
+	}
+	return Tally{Count: expr.New(expr.Mul, rounds, t.Count)}
+}
+
+// when is the tally of a condition.
+func (t Tally) when(cond *expr.Expr) Tally {
+	if len(t.Loops) > 0 {
+		return Tally{zero, []Loop{{Cond: cond, Tally: t}}}
+	}
+	return Tally{Count: expr.New(expr.Where, cond, t.Count, zero)}
+}
+
+// A counter counts the floating-point operations of a kernel.
+type counter struct {
+	*kernel.Kernel
+	lets map[string]*expr.Expr // over scalars and loop variables
+}
+
+func (c *counter) body(body []kernel.Stmt) Tally {
+	t := Tally{Count: zero}
+	for _, s := range body {
+		switch s := s.(type) {
+		case *kernel.Let:
+			c.lets[s.Name] = c.known(s.Value)
+			t.add(operations(s.Value))
+		case *kernel.Store:
+			t.add(c.product(operations(s.Value), sizes(s.Axes)...))
+		case *kernel.Map:
+			t.add(c.product(operations(s.Value), sizes(s.Axes)...))
+		case *kernel.Reduce:
+			t.add(c.product(expr.New(expr.Add, operations(s.Value), expr.Int(1)), s.Axis.Size))
+		case *kernel.Dot:
+			t.add(c.dot(s))
+		case *kernel.For:
+			lo, hi := c.known(s.Lo), c.known(s.Hi)
+			if ofData(lo) || ofData(hi) {
+				lo, hi = zero, expr.Int(1) // nobody knows
+			}
+			t.join(c.body(s.Body).over(s.Var, lo, hi))
+		case *kernel.If:
+			inner := c.body(s.Then)
+			if cond := c.known(s.Cond); !ofData(cond) {
+				inner = inner.when(cond)
+			}
+			t.join(inner)
+		}
+	}
+	return t
+}
+
+// dot counts two operations for each pair of factors: each element of A meets a
+// whole row of B.
+func (c *counter) dot(d *kernel.Dot) *expr.Expr {
+	n := c.product(expr.Int(2), c.shape(d.A)...)
+	if out := c.shape(d.Dst); len(out) > 0 {
+		n = c.product(n, out[len(out)-1])
+	}
+	return n
+}
+
+func (c *counter) shape(tile string) []*expr.Expr {
+	for _, t := range c.Tiles {
+		if t.Name == tile {
+			return t.Shape
+		}
+	}
+	panic("BUG: no tile " + tile)
+}
+
+func sizes(axes []kernel.Axis) []*expr.Expr {
+	var out []*expr.Expr
+	for _, a := range axes {
+		out = append(out, a.Size)
+	}
+	return out
+}
+
+func (c *counter) product(n *expr.Expr, factors ...*expr.Expr) *expr.Expr {
+	for _, f := range factors {
+		n = expr.New(expr.Mul, c.known(f), n)
+	}
+	return n
+}
+
+// known puts their values in the place of lets.
+func (c *counter) known(e *expr.Expr) *expr.Expr { return expr.Subst(e, c.lets) }
+
+// ofData says whether a value depends on what is computed.
+func ofData(e *expr.Expr) bool {
+	found := false
+	expr.Walk(e, func(e *expr.Expr) { found = found || e.Op == expr.Elem || e.Type == expr.F32 })
+	return found
+}
+
+// counted are the operations that are counted, transcendental functions as what
+// they expand to.
+var counted = map[expr.Op]bool{
+	expr.Add: true, expr.Sub: true, expr.Mul: true, expr.Div: true, expr.Min: true, expr.Max: true, expr.Floor: true, expr.Sqrt: true,
+}
+
+func operations(e *expr.Expr) *expr.Expr {
+	n := int64(0)
+	expr.Walk(expr.Expand(e), func(e *expr.Expr) {
+		if e.Type == expr.F32 && counted[e.Op] {
+			n++
+		}
+	})
+	return expr.Int(n)
+}

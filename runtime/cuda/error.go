@@ -1,0 +1,99 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Code is a result of the driver, a CUresult.
+type Code int32
+
+// The codes that callers tell apart.
+const (
+	OutOfMemory           Code = 2
+	NotInitialised        Code = 3
+	NoDevice              Code = 100
+	InvalidDevice         Code = 101
+	InvalidPTX            Code = 218
+	UnsupportedPTXVersion Code = 222
+	NotFound              Code = 500
+	IllegalAddress        Code = 700
+	LaunchOutOfResources  Code = 701
+	LaunchTimeout         Code = 702
+	MisalignedAddress     Code = 716
+	LaunchFailed          Code = 719
+	CaptureUnsupported    Code = 900
+)
+
+// ErrUnavailable is in every error that means: this machine or this build of the
+// program has no GPU to offer, as opposed to one that does not work.
+var ErrUnavailable = errors.New("no usable NVIDIA GPU")
+
+// An Error is what the driver refused, or what failed on the device.
+type Error struct {
+	Code  Code
+	Name  string // of the code: CUDA_ERROR_ILLEGAL_ADDRESS
+	Text  string // the driver's explanation of it, if it has one
+	Doing string // what was being done: "launch kernel k3"
+	Log   string // what the compiler of PTX said, if it was asked
+	Help  string // what to do about it, if that is known
+	Err   error  // a cause that is known better, as the simulator's reports are
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s", e.Doing, e.Name)
+	if e.Text != "" {
+		fmt.Fprintf(&b, " (%d: %s)", e.Code, e.Text)
+	} else {
+		fmt.Fprintf(&b, " (%d)", e.Code)
+	}
+	if e.Err != nil {
+		fmt.Fprintf(&b, ": %v", e.Err)
+	}
+	if e.Log != "" {
+		b.WriteString("\n" + strings.TrimRight(e.Log, "\n"))
+	}
+	if e.Help != "" {
+		b.WriteString("\n" + e.Help)
+	}
+	return b.String()
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Lost says that the device can do nothing more for this process: what it was
+// running has failed, perhaps in an earlier call.
+func (e *Error) Lost() bool {
+	return e.Code >= 700 && e.Code < 800 && e.Code != LaunchOutOfResources
+}
+
+// A MemoryError says that there is too little memory.
+type MemoryError struct {
+	Asked       int64
+	Free, Total int64  // of the device at that moment; 0 if it was pinned memory that was asked for
+	Err         *Error // what the driver said
+}
+
+func (e *MemoryError) Error() string {
+	if e.Total == 0 {
+		return fmt.Sprintf("out of host memory: asked for %s of pinned memory", Bytes(e.Asked))
+	}
+	return fmt.Sprintf("out of GPU memory: asked for %s, %s of %s are free", Bytes(e.Asked), Bytes(e.Free), Bytes(e.Total))
+}
+
+func (e *MemoryError) Unwrap() error { return e.Err }
+
+// Bytes prints a number of bytes for people.
+func Bytes(n int64) string {
+	switch {
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	case n >= 1<<10:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%d bytes", n)
+}

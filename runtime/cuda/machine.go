@@ -1,0 +1,226 @@
+package cuda
+
+import (
+	_ "embed"
+	"fmt"
+	"time"
+
+	"github.com/arithlang/mlc/runtime/device"
+)
+
+// Options of a Machine.
+type Options struct {
+	About device.About
+	// Blocking waits after every launch, so that an error names its kernel. It is
+	// what CUDA_LAUNCH_BLOCKING asks for.
+	Blocking bool
+}
+
+// A Machine is a GPU as a device.Machine.
+type Machine struct {
+	dev     *Device
+	info    Info
+	options Options
+	kernels []*kernel // the model's
+	moves   moves     // the Machine's own
+	params  int
+
+	common memory // Params and the moments
+	sums   memory // of Root: its Grads are the sum
+	own    memory // of the replicas of a piece of work
+	root   *worker
+	piece  *worker
+
+	current *tape // being recorded
+	by      *worker
+	pending []group // recorded, in order
+	tapes   []*tape // of the Sum that is being recorded
+	spare   []*tape
+	summing bool // f of Sum is running: nothing may be handed over
+
+	in, out stage
+	scratch region
+	script  script
+	graphs  graphs
+	clock   *Times
+	err     error
+}
+
+// NewMachine returns a Machine for a program, with arenas of so many parameters.
+func NewMachine(d *Device, p Program, params int, o Options) (*Machine, error) {
+	m := &Machine{dev: d, info: d.Info(), options: o, params: params}
+	m.root, m.piece = newWorker(m, &m.sums), newWorker(m, &m.own)
+	var err error
+	if m.kernels, err = d.kernels(p); err != nil {
+		return nil, fmt.Errorf("the model's kernels cannot be loaded on %s: %w", m.info.Name, err)
+	}
+	if m.moves, err = d.moves(); err != nil {
+		return nil, fmt.Errorf("the runtime's kernels cannot be loaded on %s: %w", m.info.Name, err)
+	}
+	for _, x := range [...]struct {
+		mem   *memory
+		space device.Space
+	}{{&m.common, device.Params}, {&m.common, device.Moment1}, {&m.common, device.Moment2}, {&m.sums, device.Grads}} {
+		if _, err := x.mem.spaces[x.space].fit(d, stride(max(params, 1))); err != nil {
+			return nil, tooLarge(err, fmt.Sprintf("the arenas of %d parameters", params),
+				"end other programs on the GPU, train a smaller model, or use --device cpu")
+		}
+	}
+	return m, nil
+}
+
+// About names the device.
+func (m *Machine) About() device.About { return m.options.About }
+
+// Root is the worker with the gradients of Sum.
+func (m *Machine) Root() device.Worker { return m.root }
+
+// Err waits for everything that was asked for, and is the first error since the
+// Machine was made. After one nothing is done any more: results are left as they are.
+func (m *Machine) Err() error {
+	m.flush()
+	return m.err
+}
+
+func (m *Machine) fail(err error) {
+	if m.err == nil {
+		m.err = err
+	}
+}
+
+// Each calls f for i = 0 … n-1, one after the other.
+func (m *Machine) Each(n int, f func(w device.Worker, i int)) {
+	for i := range n {
+		f(m.piece, i)
+	}
+	m.flush() // so that the memory of pieces is free
+}
+
+// Ranges calls f for all of 0 … n-1.
+func (m *Machine) Ranges(n int, f func(w device.Worker, lo, hi int)) { f(m.root, 0, n) }
+
+// Sum records all pieces of work. Neighbours that differ only in their data become
+// replicas, as many together as there is memory for; the others run one after another.
+func (m *Machine) Sum(n int, f func(w device.Worker, i int)) {
+	m.root.Zero(device.Ref{Space: device.Grads}, m.params)
+	m.close()
+	m.tapes = m.tapes[:0]
+	m.summing = true
+	work, ints := 0, 0
+	for i := range n {
+		m.open(m.piece)
+		f(m.piece, i)
+		work, ints = max(work, m.current.work), max(ints, m.current.ints)
+		m.tapes = append(m.tapes, m.current)
+		m.current = nil
+	}
+	m.summing = false
+	m.cut(m.tapes, work, ints)
+	m.flush()
+}
+
+// cut makes groups of replicas.
+func (m *Machine) cut(tapes []*tape, work, ints int) {
+	longest := 1
+	for lo := 0; lo < len(tapes); {
+		n := alike(tapes[lo:])
+		longest, lo = max(longest, n), lo+n
+	}
+	most := 1
+	if m.err == nil {
+		var err error
+		most, err = m.replicas(longest, work, ints)
+		m.fail(err)
+	}
+	for lo := 0; lo < len(tapes); {
+		n := min(alike(tapes[lo:]), max(most, 1))
+		g := group{tapes: tapes[lo : lo+n], mem: &m.own, sum: true}
+		if n > 1 {
+			g.strides = [device.NumSpaces]int64{device.Grads: stride(m.params), device.Work: stride(work), device.Ints: stride(ints)}
+		}
+		m.pending = append(m.pending, g)
+		lo += n
+	}
+}
+
+// alike is how many of the first tapes are replicas of each other.
+func alike(tapes []*tape) int {
+	n := 1
+	for n < len(tapes) && tapes[n].replica(tapes[0], uint32(n)*tapes[1].apart(tapes[0])) {
+		n++
+	}
+	return n
+}
+
+// tapeOf is the tape that a worker's next op goes on: what workers do happens in
+// the order in which they ask for it.
+func (m *Machine) tapeOf(w *worker) *tape {
+	if m.current == nil || m.by != w {
+		if m.summing {
+			panic("BUG: a piece of a sum uses another worker than its own")
+		}
+		m.close()
+		m.open(w)
+	}
+	return m.current
+}
+
+// open begins a tape.
+func (m *Machine) open(w *worker) {
+	m.by, m.current = w, new(tape)
+	if last := len(m.spare) - 1; last >= 0 {
+		m.current, m.spare = m.spare[last], m.spare[:last]
+		m.current.reset()
+	}
+}
+
+// close ends the tape that is being recorded, if there is one.
+func (m *Machine) close() {
+	if m.current != nil {
+		m.pending = append(m.pending, group{tapes: []*tape{m.current}, mem: m.by.mem})
+		m.current = nil
+	}
+}
+
+// got hands over what was recorded when a result is wanted at once.
+func (m *Machine) got() {
+	if !m.summing {
+		m.flush()
+	}
+}
+
+// flush does everything that was recorded and gives the results to the host.
+func (m *Machine) flush() {
+	m.close()
+	if len(m.pending) == 0 {
+		return
+	}
+	if m.err == nil {
+		m.fail(m.run())
+	}
+	for i := range m.pending {
+		g := &m.pending[i]
+		for replica, t := range g.tapes {
+			if m.err == nil {
+				m.deliver(t, g.out+replica*t.out)
+			}
+			m.spare = append(m.spare, t)
+		}
+	}
+	m.pending = m.pending[:0]
+}
+
+// Times are what kernels took, by their numbers in the model's table, and the
+// Machine's own work: clearing, copies and sums of gradients.
+type Times struct {
+	Kernels []time.Duration
+	Rest    time.Duration
+}
+
+// Clock begins to time every launch on its own, which makes the whole slower. The
+// times add up in what it returns.
+func (m *Machine) Clock() *Times {
+	m.flush()
+	m.clock = &Times{Kernels: make([]time.Duration, len(m.kernels))}
+	return m.clock
+}

@@ -1,0 +1,137 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/arithlang/mlc/runtime/device"
+)
+
+const (
+	wordBytes  = 4
+	allocAlign = 256 // bytes, of every replica
+)
+
+// A region is device memory; the zero region is none.
+type region struct {
+	at    Ptr
+	bytes int64
+}
+
+// fit makes room for so many bytes; the contents are lost if the region has to grow.
+func (r *region) fit(d Driver, bytes int64) (grown bool, err error) {
+	if bytes <= r.bytes {
+		return false, nil
+	}
+	if err := d.Free(r.at); err != nil {
+		return true, err
+	}
+	*r = region{}
+	at, err := d.Alloc(bytes)
+	if err == nil {
+		*r = region{at, bytes}
+	}
+	return true, err
+}
+
+// A memory holds the spaces of one or more replicas, each space one replica after
+// the other.
+type memory struct {
+	spaces [device.NumSpaces]region
+}
+
+// stride is the bytes from one replica of so many elements to the next.
+func stride(elems int) int64 { return roundUp(int64(elems)*wordBytes, allocAlign) }
+
+func roundUp(n, to int64) int64 { return (n + to - 1) / to * to }
+
+// fits says whether one replica has so many elements of Work and Ints.
+func (mem *memory) fits(work, ints int) bool {
+	return stride(work) <= mem.spaces[device.Work].bytes && stride(ints) <= mem.spaces[device.Ints].bytes
+}
+
+// grow makes room for so many replicas, each with gradients, and loses what was there.
+func (m *Machine) grow(mem *memory, replicas, work, ints int) error {
+	for _, x := range [...]struct {
+		space device.Space
+		elems int
+	}{{device.Grads, m.params}, {device.Work, work}, {device.Ints, ints}} {
+		grown, err := mem.spaces[x.space].fit(m.dev, int64(replicas)*stride(x.elems))
+		if grown {
+			m.graphs.drop() // they have addresses in them
+		}
+		if err != nil {
+			return tooLarge(err, "activations and gradients of a micro-batch",
+				"make train.microbatch in the spec smaller (or, if it was testing that failed, test shorter --digits), or end other programs on the GPU")
+		}
+	}
+	return nil
+}
+
+// replicas makes room for up to n replicas and says for how many: as many as there
+// is memory for, but one at least.
+func (m *Machine) replicas(n, work, ints int) (int, error) {
+	free, total, err := m.dev.MemInfo()
+	if err != nil {
+		return 0, err
+	}
+	have := int64(0)
+	for _, r := range m.own.spaces {
+		have += r.bytes
+	}
+	const reserve = 16 // a part of the memory that is left to others
+	each := stride(m.params) + stride(work) + stride(ints)
+	n = int(max(1, min(int64(n), maxReplicas, (have+free-total/reserve)/each)))
+	for {
+		err := m.grow(&m.own, n, work, ints)
+		if n == 1 || !errors.As(err, new(*MemoryError)) {
+			return n, err
+		}
+		n /= 2 // memory is in pieces, or somebody else took it
+	}
+}
+
+// maxReplicas is what the y direction of a grid can have.
+const maxReplicas = 1<<16 - 1
+
+// tooLarge says what memory was for, and what to do when there is too little.
+func tooLarge(err error, what, help string) error {
+	var memory *MemoryError
+	if errors.As(err, &memory) && memory.Total > 0 {
+		return fmt.Errorf("%w, for %s: %s", err, what, help)
+	}
+	return err
+}
+
+// A stage is pinned host memory and as much on the device: what goes from one to
+// the other in one copy.
+type stage struct {
+	host []byte
+	dev  region
+}
+
+// fit makes room for so many words; the contents are lost if it has to grow.
+func (s *stage) fit(m *Machine, words int) error {
+	if words*wordBytes <= len(s.host) {
+		return nil
+	}
+	m.graphs.drop()
+	bytes := 1 << 12
+	for bytes < words*wordBytes {
+		bytes *= 2
+	}
+	if s.host != nil {
+		if err := m.dev.FreeHost(s.host); err != nil {
+			return err
+		}
+		s.host = nil
+	}
+	_, err := s.dev.fit(m.dev, int64(bytes))
+	if err == nil {
+		s.host, err = m.dev.AllocHost(bytes)
+	}
+	return tooLarge(err, "data on its way", "end other programs on the GPU")
+}
+
+// word is the address of a word on the device.
+func (s *stage) word(i int) Ptr { return s.dev.at + Ptr(i*wordBytes) }
