@@ -78,11 +78,14 @@ type (
 		Axis  kernel.Axis
 		Value *expr.Expr
 	}
-	// Loop runs Body for Name = Lo … Hi-1.
+	// Loop runs Body for Name = Lo … Hi-1. The turns of one that is Apart may run
+	// at the same time, each with the tiles of Own for itself.
 	Loop struct {
 		Name   string
 		Lo, Hi *expr.Expr
 		Body   []Node
+		Apart  bool
+		Own    map[string]bool
 	}
 	// Branch runs Body if Cond holds.
 	Branch struct {

@@ -6,6 +6,7 @@ import (
 )
 
 type resolver struct {
+	kernel *kernel.Kernel
 	params map[string]kernel.Param
 	tiles  map[string]kernel.Tile
 	views  map[string]view
@@ -15,6 +16,7 @@ type resolver struct {
 // resolve brings a kernel into resolved form.
 func resolve(k *kernel.Kernel) Kernel {
 	r := &resolver{
+		kernel: k,
 		params: map[string]kernel.Param{},
 		tiles:  map[string]kernel.Tile{},
 		late:   map[string][]*Alloc{},
@@ -138,7 +140,8 @@ func (r *resolver) stmt(s kernel.Stmt) []Node {
 	case *kernel.Reduce:
 		return append([]Node{&Reduce{s.Name, s.Op, r.axis(s.Axis), r.expr(s.Value)}}, r.waiting(s.Name)...)
 	case *kernel.For:
-		return []Node{&Loop{s.Var, r.expr(s.Lo), r.expr(s.Hi), append(r.waiting(s.Var), r.body(s.Body)...)}}
+		own, ok := apart(r.kernel, s)
+		return []Node{&Loop{s.Var, r.expr(s.Lo), r.expr(s.Hi), append(r.waiting(s.Var), r.body(s.Body)...), ok, own}}
 	case *kernel.If:
 		return []Node{&Branch{r.expr(s.Cond), r.body(s.Then)}}
 	}

@@ -28,10 +28,10 @@ func module(ks []*kernel.Kernel, o Options) (Output, error) {
 
 const (
 	warpThreads = 32
-	// A block of the generic schedule is one team if it computes products, or loops;
-	// otherwise each of its warps is a team.
-	blockThreads = 256
-	rowWarps     = 4
+	// A block is one team if it computes products, or loops; otherwise each of its
+	// warps is a team.
+	productThreads = 256
+	otherThreads   = 128
 )
 
 // A team is the threads that work on one cell together.
@@ -55,6 +55,8 @@ type printer struct {
 	in      *expr.Interner
 	team    team
 	lane    asm.Value
+	warp    asm.Value // of the block
+	warps   int
 	vars    map[string]asm.Value
 	mutable map[string]bool
 	slices  map[string]slice
@@ -75,9 +77,9 @@ func newPrinter(k *kernel.Kernel, m *asm.Module) *printer {
 func (p *printer) kernel() error {
 	r := flat.Of(p.k)
 	whole := needsBlock(r.Body)
-	threads := rowWarps * warpThreads
-	if whole {
-		threads = blockThreads
+	threads := otherThreads
+	if whole && hasDot(r.Body) {
+		threads = productThreads
 	}
 	p.f = asm.NewFunc(p.k.Name, threads)
 	p.entry = Entry{Name: p.k.Name, Threads: threads}
@@ -89,17 +91,17 @@ func (p *printer) kernel() error {
 		p.mutable[t.Name] = len(t.Shape) == 0
 	}
 	p.parameters(r)
-	p.teams(whole)
-	if err := p.place(r.Pre); err != nil {
+	p.teams(whole, threads)
+	if err := p.place(r.Pre, r.Body); err != nil {
 		return err
 	}
-	if hasDot(r.Body) && whole {
+	if hasDot(r.Body) {
 		p.stage = p.f.SharedArray("stage", stageBytes)
 		p.entry.Static += stageBytes
 	}
 	cells := p.cells(whole)
 	loop := &flat.Loop{Name: cellVar, Body: r.Body}
-	p.waits = findWaits(loop, p.team.threads)
+	p.waits = findWaits(loop, whole)
 	if err := p.overCells(loop, cells, whole); err != nil {
 		return err
 	}
@@ -125,14 +127,14 @@ func hasDot(body []flat.Node) bool {
 }
 
 // teams finds a thread's place.
-func (p *printer) teams(whole bool) {
+func (p *printer) teams(whole bool, threads int) {
 	tid := p.f.Special("%tid.x")
 	p.lane = p.f.Do("and.b32", tid, asm.Int(warpThreads-1))
-	if whole {
-		p.team = team{blockThreads, tid, true}
-		return
-	}
+	p.warp, p.warps = p.f.Do("shr.u32", tid, asm.Int(5)), threads/warpThreads
 	p.team = team{warpThreads, p.lane, false}
+	if whole {
+		p.team = team{threads, tid, true}
+	}
 }
 
 // cellVar is the name, which no variable of a kernel has, of the loop over cells.
@@ -146,8 +148,8 @@ func (p *printer) cells(whole bool) asm.Value {
 	}
 	p.entry.Blocks = n
 	if !whole {
-		more := expr.New(expr.Add, n, expr.Int(rowWarps-1))
-		p.entry.Blocks = expr.Simplify(expr.New(expr.Div, more, expr.Int(rowWarps)))
+		more := expr.New(expr.Add, n, expr.Int(int64(p.warps-1)))
+		p.entry.Blocks = expr.Simplify(expr.New(expr.Div, more, expr.Int(int64(p.warps))))
 	}
 	return p.value(n)
 }
@@ -157,9 +159,8 @@ func (p *printer) overCells(loop *flat.Loop, cells asm.Value, whole bool) error 
 	f := p.f
 	first, step := f.Special("%ctaid.x"), f.Special("%nctaid.x")
 	if !whole {
-		warp := f.Do("shr.u32", f.Special("%tid.x"), asm.Int(5))
-		first = f.Do("mad.lo.s32", first, asm.Int(rowWarps), warp)
-		step = f.Do("mul.lo.s32", step, asm.Int(rowWarps))
+		first = f.Do("mad.lo.s32", first, asm.Int(int64(p.warps)), p.warp)
+		step = f.Do("mul.lo.s32", step, asm.Int(int64(p.warps)))
 	}
 	cell := f.Copy(first)
 	return p.while(cell, cells, step, func() error {

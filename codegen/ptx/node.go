@@ -41,10 +41,7 @@ func (p *printer) node(n flat.Node) error {
 	case *flat.Reduce:
 		p.vars[n.Name] = p.reduce(n)
 	case *flat.Loop:
-		counter := p.f.Copy(p.value(n.Lo))
-		limit := p.settled(n.Hi)
-		p.vars[n.Name] = counter
-		return p.while(counter, limit, asm.Int(1), func() error { return p.nodes(n.Body) })
+		return p.loop(n)
 	case *flat.Branch:
 		end := p.f.Label()
 		p.f.BranchIf(p.value(n.Cond), false, end)
@@ -57,6 +54,21 @@ func (p *printer) node(n flat.Node) error {
 		panic(fmt.Sprintf("BUG: unknown node %T", n))
 	}
 	return nil
+}
+
+// loop runs a loop in every thread of the team, or deals its turns to the warps of
+// the block, each of which is then a team.
+func (p *printer) loop(n *flat.Loop) error {
+	counter, limit, step := p.f.Copy(p.value(n.Lo)), p.settled(n.Hi), 1
+	p.vars[n.Name] = counter
+	if p.team.whole && n.Apart {
+		block := p.team
+		defer func() { p.team = block }()
+		p.f.Into(counter, "add.s32", counter, p.warp)
+		step = p.warps
+		p.team = team{warpThreads, p.lane, false}
+	}
+	return p.while(counter, limit, asm.Int(int64(step)), func() error { return p.nodes(n.Body) })
 }
 
 // settled computes an expression into a value that keeps when variables change.

@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/arithlang/mlc/codegen/flat"
@@ -90,48 +91,69 @@ const (
 	tileAlign   = 16
 )
 
+// A tile is where a tile of the kernel will be: so many bytes, for the whole block
+// or for each warp.
+type tile struct {
+	name    string
+	perWarp bool
+	size    *expr.Expr // in bytes, a multiple of tileAlign
+}
+
 // place finds room for the tiles: static shared memory while there is some and
 // the size is known, otherwise the room that the launch gives.
-func (p *printer) place(tiles []flat.Node) error {
-	teams := 1
-	if !p.team.whole {
-		teams = rowWarps
-	}
-	var late []*flat.Alloc
+func (p *printer) place(allocs, body []flat.Node) error {
+	own := map[string]bool{}
+	ownTiles(body, own)
+	var late []tile
 	used := 0
-	for _, n := range tiles {
+	for _, n := range allocs {
 		a, ok := n.(*flat.Alloc)
 		if !ok {
 			return fmt.Errorf("BUG: %T before all cells", n)
 		}
-		bytes := 0
-		if a.Size.IsConst() {
-			bytes = roundUp(4*max(int(a.Size.I), 1), tileAlign) * teams
-		}
-		if bytes == 0 || used+bytes > staticLimit {
-			late = append(late, a)
+		size := expr.New(expr.Div, expr.New(expr.Add, a.Size, expr.Int(3)), expr.Int(4))
+		t := tile{a.Name, !p.team.whole || own[a.Name], expr.Simplify(expr.New(expr.Mul, size, expr.Int(tileAlign)))}
+		bytes := p.bytes(t)
+		if !bytes.IsConst() || used+int(bytes.I) > staticLimit {
+			late = append(late, t)
 			continue
 		}
-		used += bytes
-		base := p.f.SharedArray("tile_"+a.Name, bytes)
-		if teams > 1 {
-			warp := p.f.Do("shr.u32", p.f.Special("%tid.x"), asm.Int(5))
-			base = p.f.Do("mad.lo.s32", warp, asm.Int(int64(bytes/teams)), base)
+		used += int(bytes.I)
+		base := p.f.SharedArray("tile_"+a.Name, max(int(bytes.I), tileAlign))
+		if t.perWarp {
+			base = p.f.Do("mad.lo.s32", p.warp, asm.Int(t.size.I), base)
 		}
 		p.slices[a.Name] = slice{asm.Shared, base}
 	}
 	p.entry.Static += used
 	if len(late) > 0 {
-		p.room(late, teams)
+		p.room(late)
 	}
 	return nil
 }
 
-func roundUp(n, to int) int { return (n + to - 1) / to * to }
+// ownTiles marks the tiles of loops whose turns are dealt to warps.
+func ownTiles(body []flat.Node, own map[string]bool) {
+	for _, n := range body {
+		if isApart(n) {
+			maps.Copy(own, n.(*flat.Loop).Own)
+			continue
+		}
+		ownTiles(flat.Within(n), own)
+	}
+}
+
+// bytes is what a tile takes of a block's memory.
+func (p *printer) bytes(t tile) *expr.Expr {
+	if !t.perWarp {
+		return t.size
+	}
+	return expr.Simplify(expr.New(expr.Mul, t.size, expr.Int(int64(p.warps))))
+}
 
 // room places tiles in the room that the launch gives: in dynamic shared memory or
 // in global memory, which generic addresses do not tell apart.
-func (p *printer) room(tiles []*flat.Alloc, teams int) {
+func (p *printer) room(tiles []tile) {
 	f := p.f
 	scratch, bytes := f.Param("u64"), f.Param("u64")
 	block := f.Do("mad.lo.s32", f.Special("%ctaid.y"), f.Special("%nctaid.x"), f.Special("%ctaid.x"))
@@ -139,24 +161,15 @@ func (p *printer) room(tiles []*flat.Alloc, teams int) {
 	shared := f.Do("cvta.shared.u64", f.Do("cvt.u64.u32", f.DynamicShared()))
 	base := f.Do("selp.b64", shared, own, f.Do("setp.eq.s64", scratch, asm.WideInt(0)))
 	sum := expr.Int(0)
-	offsets := make([]*expr.Expr, len(tiles))
-	for i, a := range tiles {
-		offsets[i] = sum
-		size := expr.New(expr.Mul, expr.New(expr.Div, expr.New(expr.Add, a.Size, expr.Int(3)), expr.Int(4)), expr.Int(tileAlign))
-		sum = expr.Simplify(expr.New(expr.Add, sum, size))
-	}
-	if teams > 1 {
-		warp := f.Do("shr.u32", f.Special("%tid.x"), asm.Int(5))
-		base = f.Do("mad.wide.u32", warp, p.value(sum), base)
-	}
-	for i, a := range tiles {
-		at := base
-		if i > 0 {
-			at = f.Do("mad.wide.u32", p.value(offsets[i]), asm.Int(1), base)
+	for _, t := range tiles {
+		at := f.Do("mad.wide.u32", f.Register(p.value(sum)), asm.Int(1), base)
+		if t.perWarp {
+			at = f.Do("mad.wide.u32", p.warp, p.value(t.size), at)
 		}
-		p.slices[a.Name] = slice{asm.Generic, at}
+		p.slices[t.name] = slice{asm.Generic, at}
+		sum = expr.Simplify(expr.New(expr.Add, sum, p.bytes(t)))
 	}
-	p.entry.Room = expr.Simplify(expr.New(expr.Mul, sum, expr.Int(int64(teams))))
+	p.entry.Room = sum
 }
 
 // classOf is the class of registers for a type.

@@ -60,17 +60,17 @@ func (s state) conflicts(name string, a access) bool {
 	return false
 }
 
-// findWaits decides before which nodes of a loop over cells a team of so many threads
-// waits.
-func findWaits(cells *flat.Loop, threads int) waits {
-	w := waiter{waits{}, threads}
+// findWaits decides before which nodes of a loop over cells a team waits, which is
+// the whole block or a warp.
+func findWaits(cells *flat.Loop, whole bool) waits {
+	w := waiter{waits{}, whole}
 	w.nodes([]flat.Node{cells}, state{})
 	return w.waits
 }
 
 type waiter struct {
-	waits   waits
-	threads int
+	waits waits
+	whole bool
 }
 
 // nodes follows the accesses through a body and returns the state behind it.
@@ -83,7 +83,12 @@ func (w *waiter) nodes(ns []flat.Node, s state) state {
 
 func (w *waiter) node(n flat.Node, s state) state {
 	own := state{}
-	w.accesses(n, own)
+	dealt := w.whole && isApart(n)
+	if dealt {
+		w.anywhere([]flat.Node{n}, n.(*flat.Loop).Own, own)
+	} else {
+		w.accesses(n, own)
+	}
 	conflict := false
 	for name, as := range own {
 		for a := range as {
@@ -99,6 +104,11 @@ func (w *waiter) node(n flat.Node, s state) state {
 		s = s.clone()
 	}
 	s.join(own)
+	if dealt {
+		turns := waiter{w.waits, false}
+		turns.loop(n.(*flat.Loop), state{})
+		return s
+	}
 	switch n := n.(type) {
 	case *flat.Loop:
 		return w.loop(n, s)
@@ -106,6 +116,29 @@ func (w *waiter) node(n flat.Node, s state) state {
 		s.join(w.nodes(n.Body, s.clone()))
 	}
 	return s
+}
+
+// isApart says whether a node is a loop whose turns a block deals to its warps.
+func isApart(n flat.Node) bool {
+	l, ok := n.(*flat.Loop)
+	return ok && l.Apart
+}
+
+// anywhere adds the accesses of nodes and their bodies, but for tiles that each
+// warp has for itself, as those of unknown threads.
+func (w *waiter) anywhere(ns []flat.Node, but map[string]bool, s state) {
+	for _, n := range ns {
+		here := state{}
+		w.accesses(n, here)
+		for name, as := range here {
+			for a := range as {
+				if !but[name] {
+					s.add(name, access{write: a.write})
+				}
+			}
+		}
+		w.anywhere(flat.Within(n), but, s)
+	}
 }
 
 // loop follows a loop until its next turn finds nothing new.
