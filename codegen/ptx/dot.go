@@ -67,7 +67,7 @@ const (
 // for tiles.
 func (p *printer) outputs(n *flat.Dot) {
 	row, col := expr.NewVar(rowVar, expr.I32), expr.NewVar(colVar, expr.I32)
-	c := expr.NewElem(n.C.Slice, expr.F32, element(n.C, row, col))
+	c := p.own(expr.NewElem(n.C.Slice, expr.F32, element(n.C, row, col)))
 	p.each([]kernel.Axis{{Var: rowVar, Size: n.M}, {Var: colVar, Size: n.N}}, nil, func() {
 		s, at, bytes := p.at(c)
 		acc := p.f.Copy(asm.F32(0))

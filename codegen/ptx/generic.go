@@ -15,7 +15,7 @@ func module(ks []*kernel.Kernel, o Options) (Output, error) {
 	m := &asm.Module{Header: o.Header}
 	var out Output
 	for _, k := range ks {
-		p := newPrinter(k, m)
+		p := newPrinter(k, m, o.Aligned)
 		if err := p.kernel(); err != nil {
 			return Output{}, fmt.Errorf("kernel %s: %w", k.Name, err)
 		}
@@ -60,17 +60,28 @@ type printer struct {
 	vars    map[string]asm.Value
 	mutable map[string]bool
 	slices  map[string]slice
+	aligned map[string]bool // slices that begin at a multiple of 16 bytes
 	layers  []layer
 	impure  map[*expr.Expr]bool
 	waits   waits
 	stage   asm.Value // shared memory of products
 }
 
-func newPrinter(k *kernel.Kernel, m *asm.Module) *printer {
-	return &printer{
-		k: k, m: m, in: expr.NewInterner(),
+func newPrinter(k *kernel.Kernel, m *asm.Module, aligned func(k *kernel.Kernel, buffer int) bool) *printer {
+	p := &printer{
+		k: k, m: m, in: expr.NewInterner(), aligned: map[string]bool{},
 		vars: map[string]asm.Value{}, mutable: map[string]bool{}, slices: map[string]slice{}, impure: map[*expr.Expr]bool{},
 	}
+	for _, t := range k.Tiles {
+		p.aligned[t.Name], p.mutable[t.Name] = true, len(t.Shape) == 0
+	}
+	for i, b := range k.Params {
+		if b.Mode != kernel.Scalar {
+			p.aligned[b.Name] = aligned != nil && aligned(k, i)
+			p.entry.Aligned = append(p.entry.Aligned, p.aligned[b.Name])
+		}
+	}
+	return p
 }
 
 // kernel prints the kernel and fills its entry.
@@ -82,14 +93,11 @@ func (p *printer) kernel() error {
 		threads = productThreads
 	}
 	p.f = asm.NewFunc(p.k.Name, threads)
-	p.entry = Entry{Name: p.k.Name, Threads: threads}
+	p.entry.Name, p.entry.Threads = p.k.Name, threads
 	if p.k.Pos.Line > 0 {
 		p.f.Loc(p.m.File(p.k.Pos.File), p.k.Pos.Line, p.k.Pos.Col)
 	}
 	p.push()
-	for _, t := range p.k.Tiles {
-		p.mutable[t.Name] = len(t.Shape) == 0
-	}
 	p.parameters(r)
 	p.teams(whole, threads)
 	if err := p.place(r.Pre, r.Body); err != nil {
@@ -101,7 +109,7 @@ func (p *printer) kernel() error {
 	}
 	cells := p.cells(whole)
 	loop := &flat.Loop{Name: cellVar, Body: r.Body}
-	p.waits = findWaits(loop, whole)
+	p.waits = findWaits(loop, p.team, p.aligned)
 	if err := p.overCells(loop, cells, whole); err != nil {
 		return err
 	}

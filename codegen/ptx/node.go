@@ -94,36 +94,48 @@ func (p *printer) variable(n *flat.Alloc) error {
 }
 
 func (p *printer) assign(n *flat.Assign) {
-	store := func() {
-		v := p.value(n.Value)
-		s, at, bytes := p.at(n.Dst)
-		p.f.Store(s, at, bytes, v)
-	}
 	switch {
 	case n.Dst.Op == expr.Var:
 		p.f.Move(p.vars[n.Dst.Name], p.value(n.Value))
 	case len(n.Axes) == 0:
-		p.first(store)
+		p.first(func() { p.store(n.Dst, p.value(n.Value)) })
 	default:
-		p.each(n.Axes, []*expr.Expr{n.Dst, n.Value}, store)
+		p.elements(n)
 	}
 }
 
+// store writes neighbouring elements, as many as there are values.
+func (p *printer) store(dst *expr.Expr, vs ...asm.Value) {
+	s, at, bytes := p.at(p.own(dst))
+	p.f.Store(s, at, bytes, vs...)
+}
+
+// fill sets a variable, or all elements of a tile.
 func (p *printer) fill(n *flat.Fill) {
-	if n.Size == nil {
-		p.f.Move(p.vars[n.Dst], p.value(n.Value))
+	if a := asAssign(n); a != nil {
+		p.elements(a)
 		return
 	}
-	axis := kernel.Axis{Var: elementVar, Size: n.Size}
-	dst := expr.NewElem(n.Dst, n.Value.Type, expr.NewVar(elementVar, expr.I32))
-	p.each([]kernel.Axis{axis}, []*expr.Expr{n.Value}, func() {
-		s, at, bytes := p.at(dst)
-		p.f.Store(s, at, bytes, p.value(n.Value))
-	})
+	p.f.Move(p.vars[n.Dst], p.value(n.Value))
 }
 
 // elementVar is the name, which no variable of a kernel has, of an element's number.
 const elementVar = "element"
+
+// asAssign is a node that sets elements as an assignment; nil if it is another.
+func asAssign(n flat.Node) *flat.Assign {
+	switch n := n.(type) {
+	case *flat.Assign:
+		return n
+	case *flat.Fill:
+		if n.Size != nil {
+			axis := kernel.Axis{Var: elementVar, Size: n.Size}
+			dst := expr.NewElem(n.Dst, n.Value.Type, expr.NewVar(elementVar, expr.I32))
+			return &flat.Assign{Axes: []kernel.Axis{axis}, Dst: dst, Value: n.Value}
+		}
+	}
+	return nil
+}
 
 // first lets one thread of the team do something.
 func (p *printer) first(do func()) {
@@ -140,57 +152,65 @@ func (p *printer) first(do func()) {
 // computed once.
 func (p *printer) each(axes []kernel.Axis, reads []*expr.Expr, do func()) {
 	total := expr.Int(1)
+	vary := map[string]bool{}
 	for _, a := range axes {
 		total = expr.Simplify(expr.New(expr.Mul, total, a.Size))
+		vary[a.Var] = true
 	}
-	p.share(p.value(total), total, p.team.id, p.team.threads, func(i asm.Value, again func()) {
-		vary := map[string]bool{}
-		for _, a := range axes {
-			vary[a.Var] = true
-		}
+	once := func() {
 		for _, e := range reads {
 			p.hoist(p.own(e), vary)
 		}
-		again()
-		rest := i
+	}
+	p.share(total, p.team.id, p.team.threads, once, func(i asm.Value) {
 		for d, a := range slices.Backward(axes) {
 			if d == 0 {
-				p.vars[a.Var] = rest
+				p.vars[a.Var] = i
 				break
 			}
-			rest, p.vars[a.Var] = p.divide(rest, p.value(a.Size))
+			i, p.vars[a.Var] = p.divide(i, p.value(a.Size))
 		}
 		do()
 	})
 }
 
-// share runs work for i = first, first+step, … below total; size is total as an
-// expression. Work calls again between what it does once and what it does each
-// time.
-func (p *printer) share(total asm.Value, size *expr.Expr, first asm.Value, step int, work func(i asm.Value, again func())) {
+// maxUnrolled is the number of turns up to which a loop is written out.
+const maxUnrolled = 4
+
+// share runs turn for i = first, first+step, … below total, and once before.
+func (p *printer) share(total *expr.Expr, first asm.Value, step int, once func(), turn func(i asm.Value)) {
 	f := p.f
 	p.push()
 	defer p.pop()
-	once := size.IsConst() && size.I <= int64(step)
-	if once && size.I == int64(step) {
-		work(first, func() {})
+	one := func(i asm.Value) {
+		p.push()
+		turn(i)
+		p.pop()
+	}
+	if n := total.I; total.IsConst() && n > 0 && n%int64(step) == 0 && n/int64(step) <= maxUnrolled {
+		once()
+		for at := range n / int64(step) {
+			i := first
+			if at > 0 {
+				i = f.Do("add.s32", first, asm.Int(at*int64(step)))
+			}
+			one(i)
+		}
 		return
 	}
 	end := f.Label()
-	f.BranchIf(f.Do("setp.lt.s32", first, total), false, end)
-	if once {
-		work(first, func() {})
-		f.Place(end)
-		return
-	}
-	i, loop := f.Copy(first), f.Label()
-	work(i, func() {
+	limit := p.value(total)
+	f.BranchIf(f.Do("setp.lt.s32", first, limit), false, end)
+	once()
+	if total.IsConst() && total.I <= int64(step) {
+		one(first)
+	} else {
+		i, loop := f.Copy(first), f.Label()
 		f.Place(loop)
-		p.push()
-	})
-	p.pop()
-	f.Into(i, "add.s32", i, asm.Int(int64(step)))
-	f.BranchIf(f.Do("setp.lt.s32", i, total), true, loop)
+		one(i)
+		f.Into(i, "add.s32", i, asm.Int(int64(step)))
+		f.BranchIf(f.Do("setp.lt.s32", i, limit), true, loop)
+	}
 	f.Place(end)
 }
 
@@ -229,11 +249,10 @@ func (p *printer) reduce(n *flat.Reduce) asm.Value {
 	r := reductions[n.Op]
 	acc := f.Copy(asm.F32(r.start))
 	own := p.own(n.Value)
-	p.share(p.value(n.Axis.Size), n.Axis.Size, p.lane, warpThreads, func(i asm.Value, again func()) {
-		p.hoist(own, map[string]bool{n.Axis.Var: true})
-		again()
+	once := func() { p.hoist(own, map[string]bool{n.Axis.Var: true}) }
+	p.share(n.Axis.Size, p.lane, warpThreads, once, func(i asm.Value) {
 		p.vars[n.Axis.Var] = i
-		p.take(r, acc, p.value(n.Value))
+		p.take(r, acc, p.eval(own))
 	})
 	for d := warpThreads / 2; d > 0; d /= 2 {
 		p.take(r, acc, f.Shuffle("bfly", acc, d))

@@ -23,7 +23,9 @@ type staged struct {
 	operand      flat.Operand
 	outer, inner *expr.Expr // strides: along the output's rows or columns, along k
 	width, depth int
-	slots        int       // values that a thread brings
+	vector       int       // values that a thread brings at a time, side by side in the operand
+	alongK       bool      // values side by side are those of neighbouring k
+	slots        int       // how many times a thread brings some
 	outerAt      asm.Value // of a thread's first slot
 	innerAt      asm.Value
 	outerStep    int // from slot to slot
@@ -53,20 +55,44 @@ func (s *staged) pitch() int { return s.width + stagePad }
 // bring what lies side by side.
 func (q *product) stagedOf(o flat.Operand, outer, inner *expr.Expr, width int, at, first, limit asm.Value) *staged {
 	f := q.f
-	s := &staged{operand: o, outer: outer, inner: inner, width: width, depth: q.depth, limit: limit}
+	s := &staged{operand: o, outer: outer, inner: inner, width: width, depth: q.depth, limit: limit, alongK: flat.IsInt(inner, 1)}
+	s.vector = q.vectorOf(s)
 	threads := q.team.threads
-	s.slots = (width*q.depth + threads - 1) / threads
-	if flat.IsInt(inner, 1) {
-		s.outerAt, s.innerAt = q.divide(q.team.id, asm.Int(int64(q.depth)))
-		s.outerStep = threads / q.depth
+	s.slots = (width*q.depth/s.vector + threads - 1) / threads
+	if s.alongK {
+		s.outerAt, s.innerAt = q.divide(q.team.id, asm.Int(int64(q.depth/s.vector)))
+		s.innerAt = f.Do("mul.lo.s32", s.innerAt, asm.Int(int64(s.vector)))
+		s.outerStep = threads * s.vector / q.depth
 	} else {
-		s.innerAt, s.outerAt = q.divide(q.team.id, asm.Int(int64(width)))
-		s.innerStep = threads / width
+		s.innerAt, s.outerAt = q.divide(q.team.id, asm.Int(int64(width/s.vector)))
+		s.outerAt = f.Do("mul.lo.s32", s.outerAt, asm.Int(int64(s.vector)))
+		s.innerStep = threads * s.vector / width
 	}
 	place := f.Do("mad.lo.s32", s.innerAt, asm.Int(int64(s.pitch())), s.outerAt)
 	s.to = f.Do("mad.lo.s32", place, asm.Int(4), at)
 	s.from = f.Do("mad.lo.s32", first, asm.Int(4), at)
 	return s
+}
+
+// vectorOf is 4 where the values side by side begin at multiples of 16 bytes and
+// end together.
+func (q *product) vectorOf(s *staged) int {
+	const v = 4
+	four := expr.Int(v)
+	size, across := q.n.K, s.outer
+	if !s.alongK {
+		if !flat.IsInt(s.outer, 1) {
+			return 1
+		}
+		size, across = q.n.M, s.inner
+		if s.limit == q.sizeN {
+			size = q.n.N
+		}
+	}
+	if q.aligned[s.operand.Slice] && multiple(s.operand.Off, four) && multiple(across, four) && multiple(size, four) {
+		return v
+	}
+	return 1
 }
 
 // print prints the loops over the output's tiles.
@@ -138,16 +164,29 @@ func (q *product) bring(s *staged, from []source, left asm.Value) {
 	for slot, src := range from {
 		k := f.Do("add.s32", s.innerAt, asm.Int(int64(slot*s.innerStep)))
 		there := f.Do("and.pred", src.inside, f.Do("setp.lt.s32", k, left))
-		v := f.Copy(asm.F32(0))
-		f.Guarded(there, true, func() { f.LoadInto(q.slices[s.operand.Slice].space, v, src.addr, 0) })
+		vs := make([]asm.Value, s.vector)
+		for i := range vs {
+			vs[i] = f.Copy(asm.F32(0))
+		}
+		f.Guarded(there, true, func() { f.LoadInto(q.slices[s.operand.Slice].space, vs[0], src.addr, 0, vs[1:]...) })
 		to := 4 * (slot*s.innerStep*s.pitch() + slot*s.outerStep)
-		if s.width*s.depth < q.team.threads {
-			room := f.Do("setp.lt.s32", q.team.id, asm.Int(int64(s.width*s.depth)))
-			f.Guarded(room, true, func() { f.Store(asm.Shared, s.to, to, v) })
+		if room := s.width * s.depth / s.vector; room < q.team.threads {
+			f.Guarded(f.Do("setp.lt.s32", q.team.id, asm.Int(int64(room))), true, func() { s.put(f, to, vs) })
 		} else {
-			f.Store(asm.Shared, s.to, to, v)
+			s.put(f, to, vs)
 		}
 		q.advance(src.addr, step)
+	}
+}
+
+// put writes what a thread brings to shared memory.
+func (s *staged) put(f *asm.Func, to int, vs []asm.Value) {
+	if !s.alongK {
+		f.Store(asm.Shared, s.to, to, vs...)
+		return
+	}
+	for i, v := range vs {
+		f.Store(asm.Shared, s.to, to+4*i*s.pitch(), v)
 	}
 }
 

@@ -13,6 +13,10 @@ import (
 // Options say how a module is printed.
 type Options struct {
 	Header string // the first line, as a comment
+	// Aligned says whether a buffer is at a multiple of 16 bytes, in each of its
+	// replicas, in every launch of a kernel; nil: none is. Those are read and
+	// written four elements at a time.
+	Aligned func(k *kernel.Kernel, buffer int) bool
 }
 
 // Output is the code of a program for the GPU.
@@ -43,6 +47,7 @@ type Entry struct {
 	Blocks  *expr.Expr // worth launching, over the launch's scalars
 	Room    *expr.Expr // bytes that the tiles of a block need; nil if it takes no room
 	Static  int        // bytes of static shared memory
+	Aligned []bool     // by buffer: it must be at a multiple of 16 bytes
 }
 
 // Module prints kernels as one module.

@@ -8,7 +8,10 @@ import (
 
 // Philox4x32-10: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy
 // as 1, 2, 3", SC 2011.
-const philoxRounds = 10
+const (
+	philoxRounds = 10
+	philoxWords  = 4 // of a counter
+)
 
 var (
 	philoxMultipliers = [2]int64{0xd2511f53, 0xcd9e8d57}
@@ -29,8 +32,7 @@ func (p *printer) random(n *flat.Random) {
 	empty := f.Label()
 	f.BranchIf(f.Do("setp.gt.s32", f.Register(size), asm.Int(0)), false, empty)
 	p.push()
-	p.share(p.value(groups), groups, first, p.team.threads, func(i asm.Value, again func()) {
-		again()
+	p.share(groups, first, p.team.threads, func() {}, func(i asm.Value) {
 		words := p.philox([4]asm.Value{i, example, p.vars["step"], stream}, seed)
 		e := f.Do("sub.s32", f.Do("shl.b32", i, asm.Int(2)), base)
 		at := p.offset(dst, e)

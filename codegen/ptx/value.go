@@ -196,13 +196,13 @@ func (p *printer) load(e *expr.Expr) asm.Value {
 	return p.f.Load(s, classOf(e.Type), at, bytes)
 }
 
-// at is where an element is: an address and a number of bytes after it.
+// at is where an own element is: an address and a number of bytes after it.
 func (p *printer) at(e *expr.Expr) (s asm.Space, base asm.Value, bytes int) {
 	sl, ok := p.slices[e.Name]
 	if !ok {
 		panic("BUG: no slice " + e.Name)
 	}
-	index, offset := splitConst(p.own(e.Args[0]))
+	index, offset := splitConst(e.Args[0])
 	if index == nil {
 		return sl.space, sl.base, 4 * offset
 	}

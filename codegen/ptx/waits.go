@@ -1,6 +1,7 @@
 package ptx
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -60,17 +61,17 @@ func (s state) conflicts(name string, a access) bool {
 	return false
 }
 
-// findWaits decides before which nodes of a loop over cells a team waits, which is
-// the whole block or a warp.
-func findWaits(cells *flat.Loop, whole bool) waits {
-	w := waiter{waits{}, whole}
+// findWaits decides before which nodes of a loop over cells a team waits.
+func findWaits(cells *flat.Loop, t team, aligned map[string]bool) waits {
+	w := waiter{waits{}, t, aligned}
 	w.nodes([]flat.Node{cells}, state{})
 	return w.waits
 }
 
 type waiter struct {
-	waits waits
-	whole bool
+	waits   waits
+	team    team
+	aligned map[string]bool
 }
 
 // nodes follows the accesses through a body and returns the state behind it.
@@ -83,7 +84,7 @@ func (w *waiter) nodes(ns []flat.Node, s state) state {
 
 func (w *waiter) node(n flat.Node, s state) state {
 	own := state{}
-	dealt := w.whole && isApart(n)
+	dealt := w.team.whole && isApart(n)
 	if dealt {
 		w.anywhere([]flat.Node{n}, n.(*flat.Loop).Own, own)
 	} else {
@@ -105,7 +106,7 @@ func (w *waiter) node(n flat.Node, s state) state {
 	}
 	s.join(own)
 	if dealt {
-		turns := waiter{w.waits, false}
+		turns := waiter{w.waits, team{threads: warpThreads}, w.aligned}
 		turns.loop(n.(*flat.Loop), state{})
 		return s
 	}
@@ -157,20 +158,27 @@ func (w *waiter) loop(n *flat.Loop, before state) state {
 
 // accesses adds what a node, its body left out, does to slices.
 func (w *waiter) accesses(n flat.Node, s state) {
-	var axes []kernel.Axis
+	if a := asAssign(n); a != nil && len(a.Axes) > 0 {
+		v := vectorOf(a, w.team.threads, w.aligned)
+		s.add(a.Dst.Name, access{true, owner(a.Axes, a.Dst.Args[0], v)})
+		for _, e := range flat.Reads(a) {
+			for _, x := range expr.Elems(e) {
+				s.add(x.Name, access{owner: owner(a.Axes, x.Args[0], v)})
+			}
+		}
+		return
+	}
 	switch n := n.(type) {
 	case *flat.Assign:
-		axes = n.Axes
 		if n.Dst.Op == expr.Elem {
-			s.add(n.Dst.Name, access{true, w.owner(axes, n.Dst.Args[0])})
-		}
-	case *flat.Fill:
-		if n.Size != nil {
-			axis := []kernel.Axis{{Var: elementVar, Size: n.Size}}
-			s.add(n.Dst, access{true, w.owner(axis, expr.NewVar(elementVar, expr.I32))})
+			s.add(n.Dst.Name, access{write: true})
 		}
 	case *flat.Random:
-		s.add(n.Dst, access{write: true})
+		a := access{write: true}
+		if multiple(n.Base, expr.Int(philoxWords)) {
+			a.owner = owner([]kernel.Axis{{Var: elementVar, Size: n.Size}}, expr.NewVar(elementVar, expr.I32), philoxWords)
+		}
+		s.add(n.Dst, a)
 	case *flat.Dot:
 		s.add(n.A.Slice, access{})
 		s.add(n.B.Slice, access{})
@@ -183,19 +191,15 @@ func (w *waiter) accesses(n flat.Node, s state) {
 			continue
 		}
 		for _, x := range expr.Elems(e) {
-			s.add(x.Name, access{owner: w.owner(axes, x.Args[0])})
+			s.add(x.Name, access{})
 		}
 	}
 }
 
-// owner is the rule by which the threads of a team have the elements of an access:
-// element number i of the axes is thread i mod threads's. Where a row of n elements
-// is dealt out, the owner of an element is its index mod n, whichever row it is;
-// without axes the first thread writes, and all read.
-func (w *waiter) owner(axes []kernel.Axis, index *expr.Expr) string {
-	if len(axes) == 0 {
-		return ""
-	}
+// owner is the rule by which the threads of a team have the elements of an access,
+// dealt to them so many at a time. Where a row of n elements is dealt out, it is the
+// index mod n that decides, whichever row it is.
+func owner(axes []kernel.Axis, index *expr.Expr, vector int) string {
 	size := expr.Int(1)
 	rest := index
 	for _, a := range slices.Backward(axes) {
@@ -214,7 +218,7 @@ func (w *waiter) owner(axes []kernel.Axis, index *expr.Expr) string {
 			return ""
 		}
 	}
-	return "mod " + expr.Key(size)
+	return fmt.Sprintf("%s by %d", expr.Key(size), vector)
 }
 
 // multiple says whether an expression is sure to be a multiple of a size.
