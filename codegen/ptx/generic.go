@@ -107,10 +107,8 @@ func (p *printer) kernel() error {
 		p.stage = p.f.SharedArray("stage", stageBytes)
 		p.entry.Static += stageBytes
 	}
-	cells := p.cells(whole)
-	loop := &flat.Loop{Name: cellVar, Body: r.Body}
-	p.waits = findWaits(loop, p.team, p.aligned)
-	if err := p.overCells(loop, cells, whole); err != nil {
+	p.waits = findWaits(&flat.Loop{Name: cellVar, Body: r.Body}, p.team, p.aligned)
+	if err := p.overCells(p.cellsOf(r)); err != nil {
 		return err
 	}
 	p.f.Return()
@@ -148,40 +146,47 @@ func (p *printer) teams(whole bool, threads int) {
 // cellVar is the name, which no variable of a kernel has, of the loop over cells.
 const cellVar = "cell"
 
-// cells computes the number of cells, and says how many blocks they are worth.
-func (p *printer) cells(whole bool) asm.Value {
-	n := expr.Int(1)
+// cells are the units of work that are dealt to teams.
+type cells struct {
+	count *expr.Expr
+	body  func(cell asm.Value) error // what a team does for one
+}
+
+// cellsOf are the cells of the kernel's grid. A kernel that has one cell, which is a
+// product, is dealt out by the tiles of its output.
+func (p *printer) cellsOf(r flat.Kernel) cells {
+	if n := onlyProduct(p.k, r.Body); n != nil {
+		return p.tilesOf(n, r.Body)
+	}
+	count := expr.Int(1)
 	for _, a := range p.k.Grid {
-		n = expr.Simplify(expr.New(expr.Mul, n, a.Size))
+		count = expr.Simplify(expr.New(expr.Mul, count, a.Size))
 	}
-	p.entry.Blocks = n
-	if !whole {
-		more := expr.New(expr.Add, n, expr.Int(int64(p.warps-1)))
-		p.entry.Blocks = expr.Simplify(expr.New(expr.Div, more, expr.Int(int64(p.warps))))
-	}
-	return p.value(n)
+	return cells{count, func(cell asm.Value) error {
+		for i, a := range slices.Backward(p.k.Grid) {
+			if i == 0 {
+				p.vars[a.Var] = cell
+				break
+			}
+			cell, p.vars[a.Var] = p.divide(cell, p.value(a.Size))
+		}
+		return p.nodes(r.Body)
+	}}
 }
 
 // overCells gives the cells to teams in turn: a team's first cell is its number.
-func (p *printer) overCells(loop *flat.Loop, cells asm.Value, whole bool) error {
+func (p *printer) overCells(c cells) error {
 	f := p.f
+	p.entry.Blocks = c.count
 	first, step := f.Special("%ctaid.x"), f.Special("%nctaid.x")
-	if !whole {
+	if !p.team.whole {
+		more := expr.New(expr.Add, c.count, expr.Int(int64(p.warps-1)))
+		p.entry.Blocks = expr.Simplify(expr.New(expr.Div, more, expr.Int(int64(p.warps))))
 		first = f.Do("mad.lo.s32", first, asm.Int(int64(p.warps)), p.warp)
 		step = f.Do("mul.lo.s32", step, asm.Int(int64(p.warps)))
 	}
 	cell := f.Copy(first)
-	return p.while(cell, cells, step, func() error {
-		rest := cell
-		for i, a := range slices.Backward(p.k.Grid) {
-			if i == 0 {
-				p.vars[a.Var] = rest
-				break
-			}
-			rest, p.vars[a.Var] = p.divide(rest, p.value(a.Size))
-		}
-		return p.nodes(loop.Body)
-	})
+	return p.while(cell, p.value(c.count), step, func() error { return c.body(cell) })
 }
 
 // divide returns quotient and remainder of natural numbers.

@@ -4,6 +4,7 @@ import (
 	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/codegen/ptx/asm"
 	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
 )
 
 // A product prints a Dot that a whole block computes.
@@ -106,6 +107,45 @@ func (q *product) print() {
 			return nil
 		})
 	})
+}
+
+// onlyProduct is the product that a kernel of one cell consists of, but for names of
+// scalars; nil if it is something else.
+func onlyProduct(k *kernel.Kernel, body []flat.Node) *flat.Dot {
+	if len(k.Grid) > 0 || len(body) == 0 {
+		return nil
+	}
+	n, ok := body[len(body)-1].(*flat.Dot)
+	if !ok || n.M == nil || flat.IsInt(n.M, 1) {
+		return nil
+	}
+	for _, other := range body[:len(body)-1] {
+		if _, ok := other.(*flat.Let); !ok {
+			return nil
+		}
+	}
+	return n
+}
+
+// tilesOf are the tiles of a product's output as cells.
+func (p *printer) tilesOf(n *flat.Dot, body []flat.Node) cells {
+	t := tilingOf(n)
+	down, across := ceilDiv(n.M, t.rows), ceilDiv(n.N, t.cols)
+	return cells{expr.Simplify(expr.New(expr.Mul, down, across)), func(cell asm.Value) error {
+		if err := p.nodes(body[:len(body)-1]); err != nil {
+			return err
+		}
+		q := newProduct(p, n)
+		row, col := p.divide(cell, p.value(across))
+		m0 := p.f.Do("mul.lo.s32", row, asm.Int(int64(q.rows)))
+		q.tile(m0, p.f.Do("mul.lo.s32", col, asm.Int(int64(q.cols))))
+		return nil
+	}}
+}
+
+// ceilDiv is a size in units of n, rounded up.
+func ceilDiv(size *expr.Expr, n int) *expr.Expr {
+	return expr.Simplify(expr.New(expr.Div, expr.New(expr.Add, size, expr.Int(int64(n-1))), expr.Int(int64(n))))
 }
 
 // tile computes one tile of the output.
