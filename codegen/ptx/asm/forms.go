@@ -1,6 +1,10 @@
 package asm
 
-import "strings"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // A form is the classes of an instruction's result and operands.
 type form struct {
@@ -83,3 +87,9 @@ func (f *Func) FloatOf(v Value) Value {
 	f.line("mov.b32 %s, %s;", x.text, v.text)
 	return x
 }
+
+// Ops lists the instructions of the table.
+func Ops() []string { return slices.Sorted(maps.Keys(forms)) }
+
+// ArgClasses are the classes of an instruction's operands.
+func ArgClasses(op string) []Class { return formOf(op).args }

@@ -1,0 +1,133 @@
+package asm_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/arithlang/mlc/codegen/ptx/asm"
+	"github.com/arithlang/mlc/codegen/ptx/ptxas"
+	"github.com/arithlang/mlc/runtime/cuda/sim"
+)
+
+// everything writes an entry with every instruction of the table and every method
+// that writes others.
+func everything() *asm.Module {
+	m := &asm.Module{Header: "a test"}
+	f := asm.NewFunc("everything", 64)
+	f.Loc(m.File("a.arith"), 3, 1)
+	addr, word, float := f.Param("u64"), f.Param("u32"), f.Param("f32")
+	global := f.Do("cvta.to.global.u64", addr)
+	shared, dynamic := f.SharedArray("tile", 64), f.DynamicShared()
+	pred := f.Do("setp.lt.s32", word, asm.Int(3))
+	values := map[asm.Class]asm.Value{asm.Pred: pred, asm.Word: word, asm.Float: float, asm.Wide: global}
+	for _, op := range asm.Ops() {
+		var args []asm.Value
+		for _, c := range asm.ArgClasses(op) {
+			args = append(args, values[c])
+		}
+		f.Do(op, args...)
+	}
+	f.Comment("memory")
+	f.Store(asm.Global, global, 0, float, asm.F32(-0.5), float, float)
+	f.Store(asm.Shared, shared, 4, word)
+	f.Store(asm.Shared, dynamic, 0, asm.Int(1), asm.Int(2))
+	f.Store(asm.Generic, addr, -4, f.Load(asm.Generic, asm.Float, addr, 8))
+	f.WarpSync()
+	f.Barrier()
+	f.Store(asm.Global, global, 0, f.Shuffle("bfly", float, 16), f.Shuffle("idx", f.FloatOf(f.Bits(float)), 0))
+	f.Store(asm.Global, global, 0, f.Shuffle("bfly", word, 1))
+	end, loop := f.Label(), f.Label()
+	f.BranchIf(pred, false, end)
+	i := f.Copy(asm.Int(0))
+	f.Place(loop)
+	f.Into(i, "add.s32", i, f.Special("%ntid.x"))
+	f.Guarded(pred, true, func() { f.Move(i, word) })
+	f.BranchIf(f.Do("setp.lt.s32", i, asm.Int(9)), true, loop)
+	f.Branch(end)
+	f.Place(end)
+	f.Return()
+	m.Add(f)
+	return m
+}
+
+// TestLoads wants the simulator, which reads PTX by tables of its own, and NVIDIA's
+// assembler to take whatever can be written.
+func TestLoads(t *testing.T) {
+	text := everything().Text()
+	if _, err := sim.New(sim.Options{}).Load(text); err != nil {
+		t.Errorf("simulator: %v\n%s", err, text)
+	}
+	if _, err := ptxas.Assemble(text, "sm_80"); errors.Is(err, ptxas.ErrMissing) {
+		t.Skip(err)
+	} else if err != nil {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+func TestText(t *testing.T) {
+	got := string(everything().Text())
+	for _, want := range []string{
+		"// a test\n\n.version 7.8\n.target sm_80\n.address_size 64\n.file 1 \"a.arith\"\n",
+		".visible .entry everything(\n\t.param .u64 everything_0,\n\t.param .u32 everything_1,\n\t.param .f32 everything_2\n)\n.reqntid 64\n",
+		"\t.loc 1 3 1\n",
+		"\t.shared .align 16 .b8 tile[64];\n",
+		"\tst.global.v4.f32 [%d2], {%f1, %f",
+		"\tst.f32 [%d1+-4], %f",
+		"shfl.sync.bfly.b32",
+		"\t@!%p1 bra $L1;\n",
+		"\t@%p1 mov.b32 %r",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the text lacks %q", want)
+		}
+	}
+}
+
+// TestBugs wants a panic for what no instruction takes.
+func TestBugs(t *testing.T) {
+	f := asm.NewFunc("f", 32)
+	word, wide, pred := f.New(asm.Word), f.New(asm.Wide), f.New(asm.Pred)
+	for name, do := range map[string]func(){
+		"operand of another class":   func() { f.Do("add.s32", word, wide) },
+		"an operand too few":         func() { f.Do("add.s32", word) },
+		"no such instruction":        func() { f.Do("add.s33", word, word) },
+		"result of another class":    func() { f.Into(wide, "add.s32", word, word) },
+		"a constant as a result":     func() { f.Into(asm.Int(1), "add.s32", word, word) },
+		"move between classes":       func() { f.Move(word, wide) },
+		"64-bit shared address":      func() { f.Load(asm.Shared, asm.Word, wide, 0) },
+		"32-bit global address":      func() { f.Load(asm.Global, asm.Word, word, 0) },
+		"guard that is no predicate": func() { f.Guarded(word, true, func() {}) },
+		"guard within a guard":       func() { f.Guarded(pred, true, func() { f.Guarded(pred, true, func() {}) }) },
+	} {
+		if !panics(do) {
+			t.Errorf("%s: no panic", name)
+		}
+	}
+}
+
+func panics(do func()) (did bool) {
+	defer func() { did = recover() != nil }()
+	do()
+	return false
+}
+
+// TestFloats wants constants that are exact to the bit.
+func TestFloats(t *testing.T) {
+	f := asm.NewFunc("f", 32)
+	f.Copy(asm.F32(1))
+	f.Copy(asm.F32(-0x1p-149))
+	m := &asm.Module{}
+	m.Add(f)
+	text := string(m.Text())
+	if !strings.Contains(text, "0f3F800000") || !strings.Contains(text, "0f80000001") {
+		t.Error(text)
+	}
+}
+
+func TestOpsAreSorted(t *testing.T) {
+	if ops := asm.Ops(); !slices.IsSorted(ops) || len(ops) < 50 {
+		t.Error(ops)
+	}
+}

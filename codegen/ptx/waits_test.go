@@ -1,0 +1,97 @@
+package ptx_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/arithlang/mlc/codegen/ptx"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// TestWaits counts the barriers of small kernels: the ones that are needed, which the
+// simulator would miss, and no others, which nothing else would notice.
+func TestWaits(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		block, warp int
+		body        string
+	}{
+		{"each thread reads what it has written itself", 0, 0, `
+  tile   a f32[64]
+  load   a[e] = x[r, e]
+  map    a[e] = a[e] * 2.0
+  map    a[e] = a[e] + 1.0
+  store  y[r, e] = a[e]`},
+		{"neighbours", 0, 2, `
+  tile   a f32[64]
+  map    a[e] = x_[e] * 2.0
+  tile   x_ f32[64]
+  load   x_[e] = x[r, e]
+  store  y[r, e] = a[63 - e]`},
+		{"a reduction of what others wrote, and the next row over it", 0, 2, `
+  tile   a f32[64]
+  tile   x_ f32[64]
+  load   x_[e] = x[r, e]
+  map    a[e] = x_[e] * 2.0
+  reduce s = sum(a[e])
+  store  y[r, e] = s`},
+		{"rows of one tile", 0, 0, `
+  tile   a f32[2, 64]
+  tile   x_ f32[64]
+  load   x_[e] = x[r, e]
+  map    a[0, e] = x_[e] * 2.0
+  map    a[1, e] = a[0, e] + 1.0
+  store  y[r, e] = a[1, e]`},
+		{"sums over a loop", 0, 0, `
+  tile   a f32[64]
+  tile   x_ f32[64]
+  fill   a = 0.0
+  for    i = 0 until 7
+    load   x_[e] = x[i, e]
+    map    a[e] = a[e] + x_[e]
+  end
+  store  y[r, e] = a[e]`},
+		{"a loop whose turns read what the turn before wrote", 2, 0, `
+  tile   a f32[64]
+  fill   a = 0.0
+  for    i = 0 until 7
+    map    a[e] = a[e] + 1.0
+    reduce s = sum(a[e])
+    map    a[e] = a[e] + s
+  end
+  store  y[r, e] = a[e]`},
+		{"turns that are apart go to warps", 2, 2, `
+  tile   a f32[7, 64]
+  tile   x_ f32[64]
+  for    i = 0 until 7
+    load   x_[e] = x[i, e]
+    map    a[i, e] = x_[e]
+    reduce s = sum(a[i, e])
+    map    a[i, e] = s
+  end
+  store  y[r, e] = a[0, e]`},
+	} {
+		var tiles, body []string
+		for line := range strings.Lines(c.body) {
+			if strings.HasPrefix(line, "  tile") {
+				tiles = append(tiles, line)
+			} else if strings.TrimSpace(line) != "" {
+				body = append(body, strings.TrimSuffix(line, "\n")+"\n")
+			}
+		}
+		text := "kernel k row\n  in     x f32[T, 64]\n  out    y f32[T, 64]\n  scalar T\n  grid   r < T\n" +
+			strings.Join(tiles, "") + "\n" + strings.Join(body, "") + "end\n"
+		ks, err := kernel.Parse(text)
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", c.name, err, text)
+		}
+		out, err := ptx.Module(ks, ptx.Options{Aligned: func(*kernel.Kernel, int) bool { return true }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		block, warp := strings.Count(string(out.Text), "bar.sync"), strings.Count(string(out.Text), "bar.warp.sync")
+		if block != c.block || warp != c.warp {
+			t.Errorf("%s: %d barriers of the block and %d of the warp, want %d and %d\n%s", c.name, block, warp, c.block, c.warp, out.Text)
+		}
+	}
+}
