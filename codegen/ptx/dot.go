@@ -1,6 +1,8 @@
 package ptx
 
 import (
+	"math/bits"
+
 	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/codegen/ptx/asm"
 	"github.com/arithlang/mlc/compiler/expr"
@@ -25,22 +27,42 @@ var tilings = []struct {
 	{0, 0, tiling{64, 64, 16, 4, 4}},
 }
 
-const (
-	// stagePad keeps the columns of a staged matrix in different banks.
-	stagePad = 4
-	// stageBytes is what the largest tiling needs.
-	stageBytes = 4 * 16 * (32 + 128 + 2*stagePad)
-)
+// stagePad keeps the columns of a staged matrix in different banks.
+const stagePad = 4
+
+// bytes is the shared memory that a tiling takes for its operands.
+func (t tiling) bytes() int { return 4 * t.depth * (t.rows + t.cols + 2*stagePad) }
+
+// stageBytes is the shared memory that the products of a body take in turn.
+func stageBytes(body []flat.Node) int {
+	most := 0
+	for _, n := range body {
+		if d, ok := n.(*flat.Dot); ok && inTiles(d) {
+			most = max(most, tilingOf(d).bytes())
+		}
+		most = max(most, stageBytes(flat.Within(n)))
+	}
+	return most
+}
+
+// inTiles says whether a product is one for the whole block.
+func inTiles(n *flat.Dot) bool { return n.M != nil && !flat.IsInt(n.M, 1) }
 
 // tilingOf chooses by the shape of the output, as far as it is known.
 func tilingOf(n *flat.Dot) tiling {
 	for _, t := range tilings {
 		if fits(n.MostM, t.maxRows) && fits(n.MostN, t.maxCols) {
+			if n.K.IsConst() {
+				t.depth = min(t.depth, powerOfTwo(int(n.K.I)))
+			}
 			return t.tiling
 		}
 	}
 	panic("BUG: no tiling")
 }
+
+// powerOfTwo is the least power of two that is not below n.
+func powerOfTwo(n int) int { return 1 << bits.Len(uint(max(n, 1)-1)) }
 
 // fits says whether a size is sure to be at most so much; 0 is any, or unknown.
 func fits(size, most int) bool { return most == 0 || size > 0 && size <= most }
@@ -51,7 +73,7 @@ func (p *printer) dot(n *flat.Dot) {
 	case n.M == nil:
 		v := p.vars[n.C.Slice]
 		p.chain(n, v, expr.Int(0), expr.Int(0))
-	case !p.team.whole || expr.Equal(n.M, expr.Int(1)):
+	case !p.team.whole || !inTiles(n):
 		p.outputs(n)
 	default:
 		newProduct(p, n).print()
@@ -91,8 +113,7 @@ func (p *printer) chain(n *flat.Dot, acc asm.Value, row, col *expr.Expr) {
 	a := f.Copy(p.pointer(n.A, row, expr.Int(0)))
 	b := f.Copy(p.pointer(n.B, expr.Int(0), col))
 	da, db := p.stride(n.A, n.A.CS), p.stride(n.B, n.B.RS)
-	k := f.Copy(asm.Int(0))
-	p.while(k, p.value(n.K), asm.Int(1), func() error {
+	p.count(asm.Int(0), p.value(n.K), asm.Int(1), func(asm.Value) error {
 		x := f.Load(p.slices[n.A.Slice].space, asm.Float, a, 0)
 		y := f.Load(p.slices[n.B.Slice].space, asm.Float, b, 0)
 		f.Into(acc, "fma.rn.f32", x, y, acc)

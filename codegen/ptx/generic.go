@@ -103,9 +103,9 @@ func (p *printer) kernel() error {
 	if err := p.place(r.Pre, r.Body); err != nil {
 		return err
 	}
-	if hasDot(r.Body) {
-		p.stage = p.f.SharedArray("stage", stageBytes)
-		p.entry.Static += stageBytes
+	if n := stageBytes(r.Body); n > 0 && whole {
+		p.stage = p.f.SharedArray("stage", n)
+		p.entry.Static += n
 	}
 	p.waits = findWaits(&flat.Loop{Name: cellVar, Body: r.Body}, p.team, p.aligned)
 	if err := p.overCells(p.cellsOf(r)); err != nil {
@@ -185,8 +185,7 @@ func (p *printer) overCells(c cells) error {
 		first = f.Do("mad.lo.s32", first, asm.Int(int64(p.warps)), p.warp)
 		step = f.Do("mul.lo.s32", step, asm.Int(int64(p.warps)))
 	}
-	cell := f.Copy(first)
-	return p.while(cell, p.value(c.count), step, func() error { return c.body(cell) })
+	return p.count(first, p.value(c.count), step, c.body)
 }
 
 // divide returns quotient and remainder of natural numbers.
@@ -195,21 +194,43 @@ func (p *printer) divide(x, by asm.Value) (quotient, remainder asm.Value) {
 	return q, p.f.Do("sub.s32", x, p.f.Do("mul.lo.s32", q, by))
 }
 
-// while runs body as long as counter < limit, adding step to the counter.
-func (p *printer) while(counter, limit, step asm.Value, body func() error) error {
+// count runs body for i = from, from+step, … below limit, which may all be constants:
+// then nothing is tested that is known.
+func (p *printer) count(from, limit, step asm.Value, body func(i asm.Value) error) error {
 	f := p.f
-	again, end := f.Label(), f.Label()
-	f.BranchIf(f.Do("setp.lt.s32", counter, limit), false, end)
-	f.Place(again)
+	turns, known := turnsOf(from, limit, step)
+	if known && turns == 0 {
+		return nil
+	}
 	p.push()
-	if err := body(); err != nil {
+	defer p.pop()
+	i := f.Copy(from)
+	if known && turns == 1 {
+		return body(i)
+	}
+	again, end := f.Label(), f.Label()
+	if !known {
+		f.BranchIf(f.Do("setp.lt.s32", i, limit), false, end)
+	}
+	f.Place(again)
+	if err := body(i); err != nil {
 		return err
 	}
-	p.pop()
-	f.Into(counter, "add.s32", counter, step)
-	f.BranchIf(f.Do("setp.lt.s32", counter, limit), true, again)
+	f.Into(i, "add.s32", i, step)
+	f.BranchIf(f.Do("setp.lt.s32", i, limit), true, again)
 	f.Place(end)
 	return nil
+}
+
+// turnsOf is the number of turns of a loop over constants.
+func turnsOf(from, limit, step asm.Value) (n int64, known bool) {
+	a, ok1 := from.Const()
+	b, ok2 := limit.Const()
+	c, ok3 := step.Const()
+	if !ok1 || !ok2 || !ok3 {
+		return 0, false
+	}
+	return max(0, (b-a+c-1)/c), true
 }
 
 // wait lets the threads of the team see what the others have written.

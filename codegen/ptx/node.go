@@ -59,16 +59,17 @@ func (p *printer) node(n flat.Node) error {
 // loop runs a loop in every thread of the team, or deals its turns to the warps of
 // the block, each of which is then a team.
 func (p *printer) loop(n *flat.Loop) error {
-	counter, limit, step := p.f.Copy(p.value(n.Lo)), p.settled(n.Hi), 1
-	p.vars[n.Name] = counter
+	from, limit, step := p.value(n.Lo), p.settled(n.Hi), 1
 	if p.team.whole && n.Apart {
 		block := p.team
 		defer func() { p.team = block }()
-		p.f.Into(counter, "add.s32", counter, p.warp)
-		step = p.warps
+		from, step = p.f.Do("add.s32", p.warp, from), p.warps
 		p.team = team{warpThreads, p.lane, false}
 	}
-	return p.while(counter, limit, asm.Int(int64(step)), func() error { return p.nodes(n.Body) })
+	return p.count(from, limit, asm.Int(int64(step)), func(i asm.Value) error {
+		p.vars[n.Name] = i
+		return p.nodes(n.Body)
+	})
 }
 
 // settled computes an expression into a value that keeps when variables change.

@@ -24,6 +24,7 @@ type staged struct {
 	operand      flat.Operand
 	outer, inner *expr.Expr // strides: along the output's rows or columns, along k
 	width, depth int
+	mine         asm.Value // whether a thread brings anything; none if all do
 	vector       int       // values that a thread brings at a time, side by side in the operand
 	alongK       bool      // values side by side are those of neighbouring k
 	slots        int       // how many times a thread brings some
@@ -39,7 +40,7 @@ type staged struct {
 func newProduct(p *printer, n *flat.Dot) *product {
 	t := tilingOf(n)
 	q := &product{printer: p, n: n, tiling: t}
-	q.sizeM, q.sizeN, q.sizeK = p.f.Register(p.value(n.M)), p.f.Register(p.value(n.N)), p.f.Register(p.value(n.K))
+	q.sizeM, q.sizeN, q.sizeK = p.value(n.M), p.value(n.N), p.value(n.K)
 	across := asm.Int(int64(t.cols / t.wide))
 	ty, tx := p.divide(p.team.id, across)
 	q.row = p.f.Do("mul.lo.s32", ty, asm.Int(int64(t.high)))
@@ -68,6 +69,9 @@ func (q *product) stagedOf(o flat.Operand, outer, inner *expr.Expr, width int, a
 		s.innerAt, s.outerAt = q.divide(q.team.id, asm.Int(int64(width/s.vector)))
 		s.outerAt = f.Do("mul.lo.s32", s.outerAt, asm.Int(int64(s.vector)))
 		s.innerStep = threads * s.vector / width
+	}
+	if room := width * q.depth / s.vector; room < threads {
+		s.mine = f.Do("setp.lt.s32", q.team.id, asm.Int(int64(room)))
 	}
 	place := f.Do("mad.lo.s32", s.innerAt, asm.Int(int64(s.pitch())), s.outerAt)
 	s.to = f.Do("mad.lo.s32", place, asm.Int(4), at)
@@ -98,11 +102,8 @@ func (q *product) vectorOf(s *staged) int {
 
 // print prints the loops over the output's tiles.
 func (q *product) print() {
-	f := q.f
-	m0 := f.Copy(asm.Int(0))
-	q.while(m0, q.sizeM, asm.Int(int64(q.rows)), func() error {
-		n0 := f.Copy(asm.Int(0))
-		return q.while(n0, q.sizeN, asm.Int(int64(q.cols)), func() error {
+	q.count(asm.Int(0), q.sizeM, asm.Int(int64(q.rows)), func(m0 asm.Value) error {
+		return q.count(asm.Int(0), q.sizeN, asm.Int(int64(q.cols)), func(n0 asm.Value) error {
 			q.tile(m0, n0)
 			return nil
 		})
@@ -116,7 +117,7 @@ func onlyProduct(k *kernel.Kernel, body []flat.Node) *flat.Dot {
 		return nil
 	}
 	n, ok := body[len(body)-1].(*flat.Dot)
-	if !ok || n.M == nil || flat.IsInt(n.M, 1) {
+	if !ok || !inTiles(n) {
 		return nil
 	}
 	for _, other := range body[:len(body)-1] {
@@ -159,12 +160,11 @@ func (q *product) tile(m0, n0 asm.Value) {
 	}
 	row, col := f.Do("add.s32", m0, q.row), f.Do("add.s32", n0, q.col)
 	if !q.n.Zero {
-		q.output(row, col, func(i, j int, s asm.Space, at asm.Value) { f.LoadInto(s, acc[i][j], at, 0) })
+		q.output(row, col, func(i, j, n int, s asm.Space, at asm.Value) { f.LoadInto(s, acc[i][j], at, 0, acc[i][j+1:j+n]...) })
 	}
 	a, b := q.sources(q.a, m0), q.sources(q.b, n0)
-	k0 := f.Copy(asm.Int(0))
-	q.while(k0, q.sizeK, asm.Int(int64(q.depth)), func() error {
-		left := f.Do("sub.s32", q.sizeK, k0)
+	q.count(asm.Int(0), q.sizeK, asm.Int(int64(q.depth)), func(k0 asm.Value) error {
+		left := q.left(k0)
 		q.bring(q.a, a, left)
 		q.bring(q.b, b, left)
 		f.Barrier()
@@ -172,12 +172,39 @@ func (q *product) tile(m0, n0 asm.Value) {
 		f.Barrier()
 		return nil
 	})
-	q.output(row, col, func(i, j int, s asm.Space, at asm.Value) { f.Store(s, at, 0, acc[i][j]) })
+	q.output(row, col, func(i, j, n int, s asm.Space, at asm.Value) { f.Store(s, at, 0, acc[i][j:j+n]...) })
 }
 
-// A source is where a slot's value comes from.
+// left is how many k are left from k0 on, as far as one turn is concerned.
+func (q *product) left(k0 asm.Value) asm.Value {
+	k, known := q.sizeK.Const()
+	switch {
+	case known && k%int64(q.depth) == 0:
+		return asm.Int(int64(q.depth))
+	case known && k < int64(q.depth):
+		return q.sizeK
+	}
+	return q.f.Do("min.s32", q.f.Do("sub.s32", q.f.Register(q.sizeK), k0), asm.Int(int64(q.depth)))
+}
+
+// A source is where a slot's values come from.
 type source struct {
-	addr, inside asm.Value // inside: within the operand, along the outer side
+	addr, inside asm.Value // inside: brought by this thread, and within the operand along the outer side; none if that is sure
+}
+
+// whole says whether a size is sure to be a multiple of what is taken at a time, so
+// that nothing is ever beyond it.
+func whole(size asm.Value, n int) bool {
+	k, known := size.Const()
+	return known && k%int64(n) == 0
+}
+
+// both is whether two predicates hold, of which the first may be none.
+func (q *product) both(a, b asm.Value) asm.Value {
+	if !a.Valid() {
+		return b
+	}
+	return q.f.Do("and.pred", a, b)
 }
 
 // sources finds the first values that a thread brings for a tile from first on.
@@ -190,8 +217,11 @@ func (q *product) sources(s *staged, first asm.Value) []source {
 		o := f.Do("add.s32", f.Do("add.s32", s.outerAt, first), asm.Int(int64(slot*s.outerStep)))
 		k := f.Do("add.s32", s.innerAt, asm.Int(int64(slot*s.innerStep)))
 		index := f.Do("mad.lo.s32", o, outer, f.Do("mad.lo.s32", k, inner, off))
-		inside := f.Do("setp.lt.s32", o, s.limit)
-		out = append(out, source{q.offset(q.slices[s.operand.Slice], index), inside})
+		src := source{q.offset(q.slices[s.operand.Slice], index), s.mine}
+		if !whole(s.limit, s.width) {
+			src.inside = q.both(src.inside, f.Do("setp.lt.s32", o, s.limit))
+		}
+		out = append(out, src)
 	}
 	return out
 }
@@ -201,22 +231,34 @@ func (q *product) sources(s *staged, first asm.Value) []source {
 func (q *product) bring(s *staged, from []source, left asm.Value) {
 	f := q.f
 	step := q.stride(s.operand, expr.Simplify(expr.New(expr.Mul, s.inner, expr.Int(int64(q.depth)))))
+	one, _ := turnsOf(asm.Int(0), q.sizeK, asm.Int(int64(q.depth)))
 	for slot, src := range from {
-		k := f.Do("add.s32", s.innerAt, asm.Int(int64(slot*s.innerStep)))
-		there := f.Do("and.pred", src.inside, f.Do("setp.lt.s32", k, left))
-		vs := make([]asm.Value, s.vector)
-		for i := range vs {
-			vs[i] = f.Copy(asm.F32(0))
-		}
-		f.Guarded(there, true, func() { f.LoadInto(q.slices[s.operand.Slice].space, vs[0], src.addr, 0, vs[1:]...) })
+		vs := q.fetch(s, src, slot, left)
 		to := 4 * (slot*s.innerStep*s.pitch() + slot*s.outerStep)
-		if room := s.width * s.depth / s.vector; room < q.team.threads {
-			f.Guarded(f.Do("setp.lt.s32", q.team.id, asm.Int(int64(room))), true, func() { s.put(f, to, vs) })
-		} else {
-			s.put(f, to, vs)
+		f.Guarded(s.mine, true, func() { s.put(f, to, vs) })
+		if one != 1 {
+			q.advance(src.addr, step)
 		}
-		q.advance(src.addr, step)
 	}
+}
+
+// fetch loads the values of a slot.
+func (q *product) fetch(s *staged, src source, slot int, left asm.Value) []asm.Value {
+	f := q.f
+	vs := make([]asm.Value, s.vector)
+	there := src.inside
+	if !whole(q.sizeK, q.depth) {
+		k := f.Do("add.s32", s.innerAt, asm.Int(int64(slot*s.innerStep)))
+		there = q.both(there, f.Do("setp.lt.s32", k, left))
+	}
+	for i := range vs {
+		vs[i] = f.New(asm.Float)
+		if there.Valid() {
+			f.Move(vs[i], asm.F32(0))
+		}
+	}
+	f.Guarded(there, true, func() { f.LoadInto(q.slices[s.operand.Slice].space, vs[0], src.addr, 0, vs[1:]...) })
+	return vs
 }
 
 // put writes what a thread brings to shared memory.
@@ -237,20 +279,26 @@ const unroll = 4
 // than depth: adding 0 would change a sum of -0.
 func (q *product) multiply(acc [][]asm.Value, left asm.Value) {
 	f := q.f
-	count := f.Do("min.s32", left, asm.Int(int64(q.depth)))
 	a, b := f.Copy(q.a.from), f.Copy(q.b.from)
-	k := f.Copy(asm.Int(0))
-	for _, turn := range []int{unroll, 1} {
-		last := f.Do("sub.s32", count, asm.Int(int64(turn-1)))
-		q.while(k, last, asm.Int(int64(turn)), func() error {
-			for i := range turn {
+	turns := func(from, to asm.Value, n int) {
+		q.count(from, to, asm.Int(int64(n)), func(asm.Value) error {
+			for i := range n {
 				q.products(acc, a, b, i)
 			}
-			f.Into(a, "add.s32", a, asm.Int(int64(4*turn*q.a.pitch())))
-			f.Into(b, "add.s32", b, asm.Int(int64(4*turn*q.b.pitch())))
+			f.Into(a, "add.s32", a, asm.Int(int64(4*n*q.a.pitch())))
+			f.Into(b, "add.s32", b, asm.Int(int64(4*n*q.b.pitch())))
 			return nil
 		})
 	}
+	if n, known := left.Const(); known {
+		even := n - n%unroll
+		turns(asm.Int(0), asm.Int(even), unroll)
+		turns(asm.Int(even), left, 1)
+		return
+	}
+	even := f.Do("and.b32", left, asm.Int(-unroll))
+	turns(asm.Int(0), even, unroll)
+	turns(even, left, 1)
 }
 
 // products adds the products of one k.
@@ -274,21 +322,32 @@ func (q *product) vector(at asm.Value, bytes, n int) []asm.Value {
 	return vs
 }
 
-// output does something for each of a thread's outputs that exists.
-func (q *product) output(row, col asm.Value, do func(i, j int, s asm.Space, at asm.Value)) {
+// output does something for each of a thread's outputs that exists, n side by side
+// from output (i, j) on.
+func (q *product) output(row, col asm.Value, do func(i, j, n int, s asm.Space, at asm.Value)) {
 	f := q.f
 	c := q.n.C
 	rs, cs, off := q.value(c.RS), q.value(c.CS), q.value(c.Off)
 	s := q.slices[c.Slice]
+	n := 1
+	if four := expr.Int(4); q.wide == 4 && q.aligned[c.Slice] && flat.IsInt(c.CS, 1) && multiple(c.RS, four) && multiple(c.Off, four) && multiple(q.n.N, four) {
+		n = 4
+	}
 	q.push()
 	for i := range q.high {
 		r := f.Do("add.s32", row, asm.Int(int64(i)))
-		rowIn := f.Do("setp.lt.s32", r, q.sizeM)
-		for j := range q.wide {
+		var rowIn asm.Value
+		if !whole(q.sizeM, q.rows) {
+			rowIn = f.Do("setp.lt.s32", r, q.sizeM)
+		}
+		for j := 0; j < q.wide; j += n {
 			k := f.Do("add.s32", col, asm.Int(int64(j)))
-			in := f.Do("and.pred", rowIn, f.Do("setp.lt.s32", k, q.sizeN))
+			in := rowIn
+			if !whole(q.sizeN, q.cols) {
+				in = q.both(rowIn, f.Do("setp.lt.s32", k, q.sizeN))
+			}
 			at := q.offset(s, f.Do("mad.lo.s32", r, rs, f.Do("mad.lo.s32", k, cs, off)))
-			f.Guarded(in, true, func() { do(i, j, s.space, at) })
+			f.Guarded(in, true, func() { do(i, j, n, s.space, at) })
 		}
 	}
 	q.pop()

@@ -35,6 +35,7 @@ type Value struct {
 	class Class
 	text  string
 	konst bool
+	n     int64 // of an integer constant
 }
 
 // Class is the class of a value.
@@ -43,14 +44,19 @@ func (v Value) Class() Class { return v.class }
 // Valid says whether there is a value: the zero Value is none.
 func (v Value) Valid() bool { return v.text != "" }
 
+// Const is the value of an integer constant, and whether v is one.
+func (v Value) Const() (int64, bool) { return v.n, v.konst && v.class != Float }
+
 // Int is an integer constant.
-func Int(n int64) Value { return Value{Word, fmt.Sprint(n), true} }
+func Int(n int64) Value { return Value{Word, fmt.Sprint(n), true, n} }
 
 // WideInt is a 64-bit constant.
-func WideInt(n int64) Value { return Value{Wide, fmt.Sprint(n), true} }
+func WideInt(n int64) Value { return Value{Wide, fmt.Sprint(n), true, n} }
 
 // F32 is a float constant, exact to the bit.
-func F32(x float32) Value { return Value{Float, fmt.Sprintf("0f%08X", math.Float32bits(x)), true} }
+func F32(x float32) Value {
+	return Value{class: Float, text: fmt.Sprintf("0f%08X", math.Float32bits(x)), konst: true}
+}
 
 // Space is a state space with its addresses: shared memory has 32-bit ones.
 type Space string
@@ -278,8 +284,13 @@ func (f *Func) BranchIf(p Value, want bool, l Label) {
 // Return ends the thread.
 func (f *Func) Return() { f.line("ret;") }
 
-// Guarded writes what do writes under a predicate.
+// Guarded writes what do writes under a predicate; without one (the zero Value)
+// always.
 func (f *Func) Guarded(p Value, want bool, do func()) {
+	if !p.Valid() {
+		do()
+		return
+	}
 	if p.class != Pred || f.guard != "" {
 		panic("BUG: a guard within a guard, or no predicate")
 	}
