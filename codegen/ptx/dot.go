@@ -27,8 +27,12 @@ var tilings = []struct {
 	{0, 0, tiling{64, 64, 16, 4, 4}},
 }
 
-// stagePad keeps the columns of a staged matrix in different banks.
-const stagePad = 4
+const (
+	// stageName is the shared memory that products go through, a name that no tile has.
+	stageName = "stage"
+	// stagePad keeps the columns of a staged matrix in different banks.
+	stagePad = 4
+)
 
 // bytes is the shared memory that a tiling takes for its operands.
 func (t tiling) bytes() int { return 4 * t.depth * (t.rows + t.cols + 2*stagePad) }
@@ -60,6 +64,9 @@ func tilingOf(n *flat.Dot) tiling {
 	}
 	panic("BUG: no tiling")
 }
+
+// oneTurn says whether a product in tiles goes through shared memory once.
+func oneTurn(n *flat.Dot) bool { return n.K.IsConst() && n.K.I <= int64(tilingOf(n).depth) }
 
 // powerOfTwo is the least power of two that is not below n.
 func powerOfTwo(n int) int { return 1 << bits.Len(uint(max(n, 1)-1)) }

@@ -104,7 +104,7 @@ func (p *printer) kernel() error {
 		return err
 	}
 	if n := stageBytes(r.Body); n > 0 && whole {
-		p.stage = p.f.SharedArray("stage", n)
+		p.stage = p.f.SharedArray(stageName, n)
 		p.entry.Static += n
 	}
 	p.waits = findWaits(&flat.Loop{Name: cellVar, Body: r.Body}, p.team, p.aligned)

@@ -69,6 +69,9 @@ func (q *product) stagedOf(o flat.Operand, outer, inner *expr.Expr, width int, a
 		s.innerAt, s.outerAt = q.divide(q.team.id, asm.Int(int64(width/s.vector)))
 		s.outerAt = f.Do("mul.lo.s32", s.outerAt, asm.Int(int64(s.vector)))
 		s.innerStep = threads * s.vector / width
+		if k := q.n.K; k.IsConst() && s.slots > 1 {
+			s.slots = min(s.slots, (int(k.I)+s.innerStep-1)/s.innerStep)
+		}
 	}
 	if room := width * q.depth / s.vector; room < threads {
 		s.mine = f.Do("setp.lt.s32", q.team.id, asm.Int(int64(room)))
@@ -102,8 +105,13 @@ func (q *product) vectorOf(s *staged) int {
 
 // print prints the loops over the output's tiles.
 func (q *product) print() {
+	f := q.f
+	again := oneTurn(q.n) && (q.n.MostM == 0 || q.n.MostM > q.rows || q.n.MostN == 0 || q.n.MostN > q.cols)
 	q.count(asm.Int(0), q.sizeM, asm.Int(int64(q.rows)), func(m0 asm.Value) error {
 		return q.count(asm.Int(0), q.sizeN, asm.Int(int64(q.cols)), func(n0 asm.Value) error {
+			if again {
+				f.Barrier()
+			}
 			q.tile(m0, n0)
 			return nil
 		})
@@ -139,6 +147,9 @@ func (p *printer) tilesOf(n *flat.Dot, body []flat.Node) cells {
 		q := newProduct(p, n)
 		row, col := p.divide(cell, p.value(across))
 		m0 := p.f.Do("mul.lo.s32", row, asm.Int(int64(q.rows)))
+		if oneTurn(n) {
+			p.f.Barrier()
+		}
 		q.tile(m0, p.f.Do("mul.lo.s32", col, asm.Int(int64(q.cols))))
 		return nil
 	}}
@@ -149,7 +160,8 @@ func ceilDiv(size *expr.Expr, n int) *expr.Expr {
 	return expr.Simplify(expr.New(expr.Div, expr.New(expr.Add, size, expr.Int(int64(n-1))), expr.Int(int64(n))))
 }
 
-// tile computes one tile of the output.
+// tile computes one tile of the output. If that takes one turn, the staged values
+// are still in use when a thread is through.
 func (q *product) tile(m0, n0 asm.Value) {
 	f := q.f
 	acc := make([][]asm.Value, q.high)
@@ -169,7 +181,9 @@ func (q *product) tile(m0, n0 asm.Value) {
 		q.bring(q.b, b, left)
 		f.Barrier()
 		q.multiply(acc, left)
-		f.Barrier()
+		if !oneTurn(q.n) {
+			f.Barrier()
+		}
 		return nil
 	})
 	q.output(row, col, func(i, j, n int, s asm.Space, at asm.Value) { f.Store(s, at, 0, acc[i][j:j+n]...) })
@@ -231,12 +245,11 @@ func (q *product) sources(s *staged, first asm.Value) []source {
 func (q *product) bring(s *staged, from []source, left asm.Value) {
 	f := q.f
 	step := q.stride(s.operand, expr.Simplify(expr.New(expr.Mul, s.inner, expr.Int(int64(q.depth)))))
-	one, _ := turnsOf(asm.Int(0), q.sizeK, asm.Int(int64(q.depth)))
 	for slot, src := range from {
 		vs := q.fetch(s, src, slot, left)
 		to := 4 * (slot*s.innerStep*s.pitch() + slot*s.outerStep)
 		f.Guarded(s.mine, true, func() { s.put(f, to, vs) })
-		if one != 1 {
+		if !oneTurn(q.n) {
 			q.advance(src.addr, step)
 		}
 	}
@@ -280,10 +293,14 @@ const unroll = 4
 func (q *product) multiply(acc [][]asm.Value, left asm.Value) {
 	f := q.f
 	a, b := f.Copy(q.a.from), f.Copy(q.b.from)
-	turns := func(from, to asm.Value, n int) {
+	turns := func(from, to asm.Value, n int, last bool) {
+		once, known := turnsOf(from, to, asm.Int(int64(n)))
 		q.count(from, to, asm.Int(int64(n)), func(asm.Value) error {
 			for i := range n {
 				q.products(acc, a, b, i)
+			}
+			if last && known && once == 1 {
+				return nil
 			}
 			f.Into(a, "add.s32", a, asm.Int(int64(4*n*q.a.pitch())))
 			f.Into(b, "add.s32", b, asm.Int(int64(4*n*q.b.pitch())))
@@ -292,13 +309,13 @@ func (q *product) multiply(acc [][]asm.Value, left asm.Value) {
 	}
 	if n, known := left.Const(); known {
 		even := n - n%unroll
-		turns(asm.Int(0), asm.Int(even), unroll)
-		turns(asm.Int(even), left, 1)
+		turns(asm.Int(0), asm.Int(even), unroll, even == n)
+		turns(asm.Int(even), left, 1, true)
 		return
 	}
 	even := f.Do("and.b32", left, asm.Int(-unroll))
-	turns(asm.Int(0), even, unroll)
-	turns(even, left, 1)
+	turns(asm.Int(0), even, unroll, false)
+	turns(even, left, 1, true)
 }
 
 // products adds the products of one k.

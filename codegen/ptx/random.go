@@ -22,30 +22,36 @@ var (
 // counter, and writes those that are the tile's.
 func (p *printer) random(n *flat.Random) {
 	f := p.f
-	size, base := p.value(n.Size), p.value(n.Base)
-	groups := expr.Simplify(expr.New(expr.Add, expr.New(expr.Div, expr.New(expr.Add, n.Base, expr.New(expr.Sub, n.Size, expr.Int(1))), expr.Int(4)), expr.Int(1)))
-	first := f.Do("add.s32", f.Do("shr.u32", f.Register(base), asm.Int(2)), p.team.id)
-	dst := p.slices[n.Dst]
-	seed := [2]asm.Value{p.vars["seed0"], p.vars["seed1"]}
-	example := p.value(n.Example)
+	four := expr.Int(philoxWords)
+	counters := func(words *expr.Expr) *expr.Expr { return expr.New(expr.Div, words, four) }
+	count := counters(n.Size)
+	even := n.Size.IsConst() && multiple(n.Size, four) && multiple(n.Base, four)
+	if !even {
+		last := expr.New(expr.Sub, expr.New(expr.Add, n.Base, n.Size), expr.Int(1))
+		count = expr.New(expr.Add, expr.New(expr.Sub, counters(last), counters(n.Base)), expr.Int(1))
+	}
+	base, size, example := p.value(n.Base), p.value(n.Size), p.value(n.Example)
+	first := p.value(counters(n.Base))
 	stream := f.Do("add.s32", p.vars["layer"], asm.Int(int64(n.Stream)<<16))
-	empty := f.Label()
-	f.BranchIf(f.Do("setp.gt.s32", f.Register(size), asm.Int(0)), false, empty)
-	p.push()
-	p.share(groups, first, p.team.threads, func() {}, func(i asm.Value) {
-		words := p.philox([4]asm.Value{i, example, p.vars["step"], stream}, seed)
+	p.share(expr.Simplify(count), p.team.id, p.team.threads, func() {}, func(i asm.Value) {
+		i = f.Do("add.s32", i, first)
+		words := p.philox([philoxWords]asm.Value{i, example, p.vars["step"], stream}, [2]asm.Value{p.vars["seed0"], p.vars["seed1"]})
 		e := f.Do("sub.s32", f.Do("shl.b32", i, asm.Int(2)), base)
+		dst := p.slices[n.Dst]
 		at := p.offset(dst, e)
+		if even {
+			f.Store(dst.space, at, 0, words[:]...)
+			return
+		}
 		for j, w := range words {
 			inside := f.Do("setp.lt.u32", f.Do("add.s32", e, asm.Int(int64(j))), size)
 			f.Guarded(inside, true, func() { f.Store(dst.space, at, 4*j, w) })
 		}
 	})
-	p.pop()
-	f.Place(empty)
 }
 
-func (p *printer) philox(counter [4]asm.Value, seed [2]asm.Value) [4]asm.Value {
+// philox computes the words of a counter.
+func (p *printer) philox(counter [philoxWords]asm.Value, seed [2]asm.Value) [philoxWords]asm.Value {
 	f := p.f
 	c, k := counter, seed
 	for round := range philoxRounds {
@@ -57,7 +63,7 @@ func (p *printer) philox(counter [4]asm.Value, seed [2]asm.Value) [4]asm.Value {
 		m0, m1 := asm.Int(philoxMultipliers[0]), asm.Int(philoxMultipliers[1])
 		hi0, lo0 := f.Do("mul.hi.u32", c[0], m0), f.Do("mul.lo.s32", c[0], m0)
 		hi1, lo1 := f.Do("mul.hi.u32", c[2], m1), f.Do("mul.lo.s32", c[2], m1)
-		c = [4]asm.Value{
+		c = [philoxWords]asm.Value{
 			f.Do("xor.b32", f.Do("xor.b32", hi1, c[1]), k[0]), lo1,
 			f.Do("xor.b32", f.Do("xor.b32", hi0, c[3]), k[1]), lo0,
 		}

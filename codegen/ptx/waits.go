@@ -185,6 +185,9 @@ func (w *waiter) accesses(n flat.Node, s state) {
 		if n.M != nil {
 			s.add(n.C.Slice, access{write: true})
 		}
+		if inTiles(n) && oneTurn(n) {
+			s.add(stageName, access{write: true})
+		}
 	}
 	for _, e := range flat.Reads(n) {
 		if e == nil {

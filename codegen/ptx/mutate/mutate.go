@@ -1,0 +1,154 @@
+// Package mutate makes wrong kernels of right ones: each mutant of a module that
+// package codegen/ptx printed lacks a wait or a guard, or has another index, or
+// less memory. Its test holds the simulator, and the inputs that kernels are tested
+// on, to finding them.
+package mutate
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/arithlang/mlc/codegen/ptx"
+	"github.com/arithlang/mlc/compiler/expr"
+)
+
+// Kind is what is done to a kernel.
+type Kind string
+
+// The kinds.
+const (
+	Barrier Kind = "a barrier is deleted"
+	Weaken  Kind = "a barrier of a block is one of a warp"
+	Unguard Kind = "a guard is deleted"
+	Invert  Kind = "a guard is inverted"
+	Index   Kind = "a constant of an address is one more"
+	Shared  Kind = "static shared memory is half"
+	Room    Kind = "room is half"
+	Tight   Kind = "room is 16 bytes less"
+)
+
+// A Mutant is a kernel with one mistake.
+type Mutant struct {
+	Kind Kind
+	Line int    // of the text, from 1; 0 for the room
+	Old  string // the line
+	New  string
+	Code ptx.Output
+}
+
+func (m Mutant) String() string {
+	if m.Line == 0 {
+		return string(m.Kind)
+	}
+	return fmt.Sprintf("%s, line %d: %s -> %s", m.Kind, m.Line, strings.TrimSpace(m.Old), strings.TrimSpace(m.New))
+}
+
+// Of lists the mutants of a module with one kernel.
+func Of(code ptx.Output) []Mutant {
+	p := parse(string(code.Text))
+	var all []Mutant
+	edit := func(kind Kind, i int, line string) {
+		lines := append([]string{}, p.lines...)
+		lines[i] = line
+		out := code
+		out.Text = []byte(strings.Join(lines, "\n"))
+		all = append(all, Mutant{kind, i + 1, p.lines[i], line, out})
+	}
+	for i, in := range p.instrs {
+		line := p.lines[i]
+		switch {
+		case in.op == "bar.sync":
+			edit(Barrier, i, "")
+			edit(Weaken, i, "\tbar.warp.sync -1;")
+		case in.op == "bar.warp.sync":
+			edit(Barrier, i, "")
+		case in.guard != "" && (in.memory() || in.op == "bra"):
+			if p.decided(in.guard) {
+				continue
+			}
+			edit(Invert, i, strings.Replace(line, in.guard, inverse(in.guard), 1))
+			if in.memory() {
+				edit(Unguard, i, strings.Replace(line, in.guard, "", 1))
+			} else {
+				edit(Unguard, i, "")
+			}
+		}
+		if p.address[i] {
+			for _, next := range larger(line, in) {
+				edit(Index, i, next)
+			}
+		}
+	}
+	all = append(all, arrays(code, p.lines)...)
+	if room := code.Kernels[0].Room; room != nil {
+		all = append(all, roomMutant(code, Room, expr.New(expr.Div, room, expr.Int(2))))
+		all = append(all, roomMutant(code, Tight, expr.New(expr.Max, expr.New(expr.Sub, room, expr.Int(16)), expr.Int(0))))
+	}
+	return all
+}
+
+// arrays halves each array of shared memory, and puts it behind the others, so that
+// what is beyond it is beyond all of them.
+func arrays(code ptx.Output, lines []string) []Mutant {
+	var all []Mutant
+	last := -1
+	for i, line := range lines {
+		if sharedArray.MatchString(line) {
+			last = i
+		}
+	}
+	for i, line := range lines {
+		m := sharedArray.FindStringSubmatchIndex(line)
+		if m == nil {
+			continue
+		}
+		n, _ := strconv.Atoi(line[m[2]:m[3]])
+		half := fmt.Sprintf("%s%d%s", line[:m[2]], n/2, line[m[3]:])
+		text := slices.Insert(slices.Clone(lines), last+1, half)
+		out := code
+		out.Text = []byte(strings.Join(slices.Delete(text, i, i+1), "\n"))
+		all = append(all, Mutant{Shared, i + 1, line, half, out})
+	}
+	return all
+}
+
+func roomMutant(code ptx.Output, kind Kind, room *expr.Expr) Mutant {
+	e := code.Kernels[0]
+	e.Room = room
+	return Mutant{Kind: kind, Code: ptx.Output{Text: code.Text, Kernels: []ptx.Entry{e}}}
+}
+
+var sharedArray = regexp.MustCompile(`^\s*\.shared .*\[(\d+)\];`)
+
+// inverse is the other guard on a predicate.
+func inverse(guard string) string {
+	if rest, ok := strings.CutPrefix(guard, "@!"); ok {
+		return "@" + rest
+	}
+	return "@!" + guard[1:]
+}
+
+// larger lists a line once for each of its constants, which is larger by one, or
+// by an element where it is added to an address.
+func larger(line string, in instr) []string {
+	var out []string
+	for _, m := range constant.FindAllStringSubmatchIndex(line, -1) {
+		lo, hi := m[2], m[3]
+		n, err := strconv.ParseInt(line[lo:hi], 10, 64)
+		if err != nil {
+			continue
+		}
+		by := int64(1)
+		if in.memory() {
+			by = 4
+		}
+		out = append(out, fmt.Sprintf("%s%d%s", line[:lo], n+by, line[hi:]))
+	}
+	return out
+}
+
+// constant is an integer operand.
+var constant = regexp.MustCompile(`[ +](-?\d+)(?:[\],;])`)

@@ -1,0 +1,124 @@
+// Package ptxas asks NVIDIA's assembler about printed modules, where there is one:
+// whether it takes them, and what each kernel needs on an architecture. mlc explain
+// shows that; tests of package codegen/ptx hold every module to it.
+package ptxas
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Usage is what a kernel needs.
+type Usage struct {
+	Registers   int // a thread
+	Shared      int // bytes of static shared memory, a block
+	Stack       int // bytes, a thread
+	SpillStores int // bytes, a thread
+	SpillLoads  int // bytes, a thread
+}
+
+// ErrMissing says that there is no ptxas, and where to get it.
+var ErrMissing = errors.New("no ptxas found in $PATH: tools/install-cuda-tools brings it, as does NVIDIA's CUDA toolkit (no GPU is needed)")
+
+// Find looks for the assembler.
+func Find() (string, error) {
+	path, err := exec.LookPath("ptxas")
+	if err != nil {
+		return "", ErrMissing
+	}
+	return path, nil
+}
+
+// Assemble gives what each kernel of a module needs on an architecture such as
+// "sm_80". A module that is not accepted is an error with what ptxas says.
+func Assemble(text []byte, arch string) (map[string]Usage, error) {
+	_, said, err := run(text, arch)
+	if err != nil {
+		return nil, err
+	}
+	return parse(string(said))
+}
+
+// Code is the machine code of a module, optimised: two modules with the same code
+// are the same to a GPU.
+func Code(text []byte, arch string) ([]byte, error) {
+	code, _, err := run(text, arch)
+	return code, err
+}
+
+func run(text []byte, arch string) (code, said []byte, err error) {
+	path, err := Find()
+	if err != nil {
+		return nil, nil, err
+	}
+	dir, err := os.MkdirTemp("", "ptxas-")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer os.RemoveAll(dir)
+	if err := os.WriteFile(filepath.Join(dir, "kernels.ptx"), text, 0o600); err != nil {
+		return nil, nil, err
+	}
+	cmd := exec.Command(path, "-v", "-arch="+arch, "kernels.ptx", "-o", "kernels.cubin")
+	cmd.Dir = dir // so that its name is not in the code
+	if said, err = cmd.CombinedOutput(); err != nil {
+		return nil, nil, fmt.Errorf("ptxas for %s: %w\n%s", arch, err, bytes.TrimSpace(said))
+	}
+	code, err = os.ReadFile(filepath.Join(dir, "kernels.cubin"))
+	return code, said, err
+}
+
+// What ptxas -v prints of a kernel; the properties stand on the line behind the
+// name. Numbers that are 0 may be left out.
+var (
+	entryLine = regexp.MustCompile(`Compiling entry function '([^']+)'`)
+	stackLine = regexp.MustCompile(`(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads`)
+	usedLine  = regexp.MustCompile(`Used (\d+) registers`)
+	smemText  = regexp.MustCompile(`(\d+) bytes smem`)
+)
+
+func parse(text string) (map[string]Usage, error) {
+	all := map[string]Usage{}
+	name := ""
+	for line := range strings.Lines(text) {
+		if m := entryLine.FindStringSubmatch(line); m != nil {
+			name = m[1]
+		}
+		u := all[name]
+		stack, used, smem := stackLine.FindStringSubmatch(line), usedLine.FindStringSubmatch(line), smemText.FindStringSubmatch(line)
+		if stack != nil {
+			u.Stack, u.SpillStores, u.SpillLoads = number(stack[1]), number(stack[2]), number(stack[3])
+		}
+		if used != nil {
+			u.Registers = number(used[1])
+		}
+		if used != nil && smem != nil {
+			u.Shared = number(smem[1])
+		}
+		if name != "" {
+			all[name] = u
+		}
+	}
+	for name, u := range all {
+		if u.Registers == 0 {
+			return nil, fmt.Errorf("ptxas says nothing of the registers of %s:\n%s", name, text)
+		}
+	}
+	return all, nil
+}
+
+// number reads digits.
+func number(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return n
+}

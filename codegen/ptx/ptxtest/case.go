@@ -1,0 +1,84 @@
+package ptxtest
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/arithlang/mlc/codegen/cost"
+	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
+)
+
+// A Case is a launch of a kernel with the inputs of each replica and with what the
+// kernel interpreter makes of them.
+type Case struct {
+	Kernel  *kernel.Kernel
+	Scalars kernel.Scalars // of replica 0
+	Cells   int            // of the grid
+
+	start, want [Replicas][]kernel.Buffer
+}
+
+// exampleStep is how far the examples of a replica are from those of the one before.
+const exampleStep = 5
+
+// NewCase draws inputs and interprets the kernel.
+func NewCase(k *kernel.Kernel, s kernel.Scalars, kind kerneltest.Kind, seed uint64) (*Case, error) {
+	c := &Case{Kernel: k, Scalars: s, Cells: 1}
+	for _, a := range k.Grid {
+		c.Cells *= cost.Value(a.Size, s)
+	}
+	var err error
+	if c.start[0], c.want[0], err = kerneltest.Interpret(k, s, kind, seed); err != nil {
+		return nil, fmt.Errorf("interpreter: %w", err)
+	}
+	for r := 1; r < Replicas; r++ {
+		if err := c.replicate(r); err != nil {
+			return nil, fmt.Errorf("interpreter, replica %d: %w", r, err)
+		}
+	}
+	return c, nil
+}
+
+// replicate makes replica r of other inputs than replica 0.
+func (c *Case) replicate(r int) error {
+	s := maps.Clone(c.Scalars)
+	if x, ok := s["example"]; ok {
+		s["example"] = x + float64(r*exampleStep)
+	}
+	for i, b := range c.start[0] {
+		b = kernel.Buffer{F: slices.Clone(b.F), I: slices.Clone(b.I)}
+		if !c.shared(i) {
+			rotate(b.F, r)
+		}
+		c.start[r] = append(c.start[r], b)
+		c.want[r] = append(c.want[r], kernel.Buffer{F: slices.Clone(b.F), I: slices.Clone(b.I)})
+	}
+	return kernel.Run(c.Kernel, s, c.want[r])
+}
+
+// shared says whether all replicas read the same buffer: every other one that is
+// only read is like parameters, the rest like activations.
+func (c *Case) shared(buffer int) bool {
+	return c.Kernel.Params[buffer].Mode == kernel.In && buffer%2 == 1
+}
+
+// rotate moves elements by some places. Integers, which may be ids, stay.
+func rotate(f []float32, by int) {
+	if n := len(f); n > 0 {
+		copy(f, append(slices.Clone(f[by%n:]), f[:by%n]...))
+	}
+}
+
+// compare holds what a launch left in the buffers of a replica to the interpreter.
+func (c *Case) compare(replica int, got []kernel.Buffer) error {
+	var errs []error
+	for i, b := range got {
+		if err := kerneltest.Differ(c.Kernel.Params[i].Name, b, c.want[replica][i]); err != nil {
+			errs = append(errs, fmt.Errorf("replica %d: %w", replica, err))
+		}
+	}
+	return errors.Join(errs...)
+}

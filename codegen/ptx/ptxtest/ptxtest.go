@@ -1,0 +1,103 @@
+// Package ptxtest runs emitted kernels on the simulator of package
+// runtime/cuda/sim, on the inputs of package kerneltest, and holds them to the
+// kernel interpreter bit for bit. It comes after package codegen/ptx; its tests
+// and its mutation gate use it.
+package ptxtest
+
+import (
+	"fmt"
+	"maps"
+	"testing"
+
+	"github.com/arithlang/mlc/codegen/ptx"
+	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
+	"github.com/arithlang/mlc/runtime/cuda/sim"
+)
+
+// A Way is how a launch is made and in which order it runs. No result depends
+// on any of it.
+type Way struct {
+	Order    sim.Order
+	Seed     uint64
+	Blocks   int  // of a replica: 0 is as many as are worth launching
+	Replicas int  // at most Replicas
+	Global   bool // tiles lie in global scratch, not in shared memory
+	Skew     int  // elements by which buffers miss an address that is a multiple of 256
+}
+
+// All asks for a block a cell and one more, which has nothing to do.
+const All = 1 << 30
+
+// Replicas is the most that a launch of a Way has.
+const Replicas = 3
+
+func (w Way) String() string {
+	return fmt.Sprintf("order %d, seed %d, blocks %d, replicas %d, global %t, skew %d", w.Order, w.Seed, w.Blocks, w.Replicas, w.Global, w.Skew)
+}
+
+// Ways covers each order, number of blocks, number of replicas, place of the
+// tiles and alignment, and the pairs that have to do with each other.
+func Ways() []Way {
+	return []Way{
+		{Order: sim.RoundRobin, Seed: 1, Blocks: 0, Replicas: 1},
+		{Order: sim.Reversed, Seed: 2, Blocks: 1, Replicas: 1, Global: true},
+		{Order: sim.Random, Seed: 3, Blocks: 3, Replicas: 3, Skew: 1},
+		{Order: sim.Greedy, Seed: 4, Blocks: All, Replicas: 1, Skew: 3},
+		{Order: sim.Random, Seed: 5, Blocks: 2, Replicas: 3, Global: true, Skew: 2},
+		{Order: sim.Greedy, Seed: 6, Blocks: 1, Replicas: 2},
+	}
+}
+
+// Launches are those of package kerneltest, and one that has more rows, and longer
+// ones, than a block takes at a time.
+func Launches() []kernel.Scalars {
+	all := kerneltest.Launches()
+	large := maps.Clone(all[len(all)-1])
+	large["B"], large["T"], large["S"], large["C"], large["N"] = 4, 71, 75, 71, 9001
+	return append(all, large)
+}
+
+// Compare emits the kernels as one module and checks each of them, as a subtest
+// of its own, in every launch (Launches if there are none) and every way. Every
+// other launch has positive inputs.
+func Compare(t *testing.T, ks []*kernel.Kernel, o ptx.Options, launches ...kernel.Scalars) {
+	t.Helper()
+	out, err := ptx.Module(ks, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(launches) == 0 {
+		launches = Launches()
+	}
+	runs := make([]*Runner, len(Ways()))
+	for i, w := range Ways() {
+		if runs[i], err = Load(out, w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, k := range ks {
+		t.Run(k.Name, func(t *testing.T) {
+			for i, s := range launches {
+				kind := kerneltest.Kind(i % 2)
+				if err := compare(k, s, kind, uint64(i), runs); err != nil {
+					t.Errorf("%v inputs, launch %v: %v", kind, s, err)
+				}
+			}
+		})
+	}
+}
+
+// compare checks one launch every way and returns the first mistake.
+func compare(k *kernel.Kernel, s kernel.Scalars, kind kerneltest.Kind, seed uint64, runs []*Runner) error {
+	c, err := NewCase(k, s, kind, seed)
+	if err != nil {
+		return err
+	}
+	for _, r := range runs {
+		if err := r.Check(c); err != nil {
+			return fmt.Errorf("%v: %w", r.way, err)
+		}
+	}
+	return nil
+}

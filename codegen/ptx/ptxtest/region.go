@@ -1,0 +1,120 @@
+package ptxtest
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/runtime/cuda/sim"
+)
+
+// A region is an allocation of equally large parts, with space between them that
+// nobody may write.
+type region struct {
+	device *sim.Device
+	base   sim.Ptr
+	lead   int // bytes before part 0
+	size   int // of a part
+	stride int // from part to part
+	count  int
+	before []byte // all of the allocation, when nothing was written to it
+}
+
+// gap is how many bytes lie behind each part, at least.
+const gap = 64
+
+// place allocates parts that start skew elements behind a multiple of 256 bytes.
+func (l *launch) place(size, count, skew int) (*region, error) {
+	g := &region{device: l.device, lead: 4 * skew, size: size, count: count}
+	g.stride = (size+gap+255)/256*256 + 4*skew
+	var err error
+	if g.base, err = l.alloc(g.total()); err != nil {
+		return nil, err
+	}
+	return g, g.mark()
+}
+
+func (g *region) total() int { return max(1, g.lead+g.stride*g.count) }
+
+// at is the address of a part.
+func (g *region) at(part int) sim.Ptr { return g.base + sim.Ptr(g.lead+part*g.stride) }
+
+// mark remembers what the memory holds now.
+func (g *region) mark() error {
+	g.before = make([]byte, g.total())
+	return waive(g.device.Read(g.before, g.base))
+}
+
+// intact wants the spaces between parts as they were.
+func (g *region) intact() error {
+	now := make([]byte, len(g.before))
+	if err := waive(g.device.Read(now, g.base)); err != nil {
+		return err
+	}
+	for i, b := range now {
+		if at := i - g.lead; b != g.before[i] && (at < 0 || at%g.stride >= g.size) {
+			return fmt.Errorf("byte %d, between the parts of %d bytes, is written", at, g.size)
+		}
+	}
+	return nil
+}
+
+func (g *region) write(part int, b kernel.Buffer) error {
+	if g.size == 0 {
+		return nil
+	}
+	return g.device.Write(g.at(part), bytes(b))
+}
+
+// read is a part as a buffer. An element that nothing wrote is as before: it need
+// not be written.
+func (g *region) read(part int, before kernel.Buffer) (kernel.Buffer, error) {
+	now := bytes(before)
+	if len(now) == 0 {
+		return before, nil
+	}
+	if err := g.device.Read(now, g.at(part)); err != nil {
+		if waive(err) != nil {
+			return before, err
+		}
+		now = bytes(before)
+		var word [4]byte
+		for i := 0; i < len(now); i += 4 {
+			if err := g.device.Read(word[:], g.at(part)+sim.Ptr(i)); err == nil {
+				copy(now[i:], word[:])
+			}
+		}
+	}
+	var after kernel.Buffer
+	for ; len(now) > 0; now = now[4:] {
+		v := binary.LittleEndian.Uint32(now)
+		if before.I != nil {
+			after.I = append(after.I, int32(v))
+		} else {
+			after.F = append(after.F, math.Float32frombits(v))
+		}
+	}
+	return after, nil
+}
+
+// bytes are a buffer in memory.
+func bytes(b kernel.Buffer) []byte {
+	var out []byte
+	for _, v := range b.F {
+		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(v))
+	}
+	for _, v := range b.I {
+		out = binary.LittleEndian.AppendUint32(out, uint32(v))
+	}
+	return out
+}
+
+// waive drops the error of reading what was never written.
+func waive(err error) error {
+	if _, ok := errors.AsType[*sim.UninitialisedError](err); ok {
+		return nil
+	}
+	return err
+}

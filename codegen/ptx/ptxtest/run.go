@@ -1,0 +1,238 @@
+package ptxtest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/arithlang/mlc/codegen/cost"
+	"github.com/arithlang/mlc/codegen/ptx"
+	"github.com/arithlang/mlc/codegen/ptx/abi"
+	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/runtime/cuda/sim"
+)
+
+// A Runner has a module loaded on a simulated device.
+type Runner struct {
+	way     Way
+	device  *sim.Device
+	module  *sim.Module
+	entries map[string]ptx.Entry
+	steps   int64
+}
+
+// Load makes a device for a way and loads a module.
+func Load(out ptx.Output, w Way) (*Runner, error) { return LoadLimited(out, w, 0) }
+
+// LoadLimited is Load with a limit on the lane instructions of a launch.
+func LoadLimited(out ptx.Output, w Way, limit int64) (*Runner, error) {
+	r := &Runner{way: w, entries: map[string]ptx.Entry{}}
+	r.device = sim.New(sim.Options{Order: w.Order, Seed: w.Seed, MaxSteps: limit})
+	var err error
+	if r.module, err = r.device.Load([]byte(out.Text)); err != nil {
+		return nil, err
+	}
+	for _, e := range out.Kernels {
+		r.entries[e.Name] = e
+	}
+	return r, nil
+}
+
+// Check launches a case and holds what it leaves to the interpreter.
+func (r *Runner) Check(c *Case) error {
+	l, err := r.prepare(c)
+	if err != nil {
+		return err
+	}
+	defer l.free()
+	if l.grid == 0 {
+		return l.compare()
+	}
+	k, err := r.module.Kernel(c.Kernel.Name)
+	if err != nil {
+		return err
+	}
+	if err := l.declared(k.Params()); err != nil {
+		return err
+	}
+	stats, err := k.Launch(sim.Launch{
+		Grid: [3]int{l.grid, r.way.Replicas, 1}, Block: [3]int{l.entry.Threads, 1, 1}, Shared: l.dynamic, Args: l.params.Bytes,
+	})
+	if r.steps = stats.Steps; err != nil {
+		return err
+	}
+	return l.compare()
+}
+
+// Steps is how many lane instructions the last launch has run.
+func (r *Runner) Steps() int64 { return r.steps }
+
+// A launch is a case in the memory of a device.
+type launch struct {
+	*Runner
+	*Case
+	entry   ptx.Entry
+	grid    int
+	dynamic int // bytes of shared memory
+	regions []*region
+	scratch *region // nil: there is none
+	rest    []sim.Ptr
+	params  abi.Params
+}
+
+// prepare puts the buffers on the device and packs the parameters.
+func (r *Runner) prepare(c *Case) (*launch, error) {
+	e, ok := r.entries[c.Kernel.Name]
+	if !ok {
+		return nil, fmt.Errorf("the module lists no kernel %s", c.Kernel.Name)
+	}
+	l := &launch{Runner: r, Case: c, entry: e}
+	switch n := cost.Value(e.Blocks, c.Scalars); {
+	case c.Cells == 0:
+	case n < 1:
+		return nil, fmt.Errorf("%d blocks are said to be worth launching for %d cells", n, c.Cells)
+	case r.way.Blocks == 0:
+		l.grid = n
+	default:
+		l.grid = min(r.way.Blocks, max(n, c.Cells))
+	}
+	for i := range c.Kernel.Params {
+		if c.Kernel.Params[i].Mode != kernel.Scalar {
+			if err := l.buffer(i); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, name := range e.Scalars {
+		l.params.Scalar(name, c.Scalars, exampleStep)
+	}
+	if e.Step {
+		words := abi.StepScalars(c.Scalars)
+		p, err := l.alloc(len(words))
+		if err != nil {
+			return nil, err
+		}
+		l.params.Step(uint64(p))
+		if err := r.device.Write(p, words); err != nil {
+			return nil, err
+		}
+	}
+	if e.Room != nil {
+		return l, l.room()
+	}
+	return l, nil
+}
+
+// buffer places the replicas of a buffer parameter.
+func (l *launch) buffer(i int) error {
+	n, stride := 1, 0
+	if !l.shared(i) {
+		n = l.way.Replicas
+	}
+	b := l.start[0][i]
+	g, err := l.place(4*(len(b.F)+len(b.I)), n, l.way.Skew)
+	if err != nil {
+		return err
+	}
+	for r := range n {
+		if l.Kernel.Params[i].Mode != kernel.Out {
+			if err := g.write(r, l.start[r][i]); err != nil {
+				return err
+			}
+		}
+	}
+	if n > 1 {
+		stride = g.stride
+	}
+	l.regions = append(l.regions, g)
+	l.params.Buffer(uint64(g.at(0)), stride)
+	return nil
+}
+
+// spare is what a block's part of the scratch has beyond its tiles, so that an
+// access beyond them is one to memory that holds nothing.
+const spare = 256
+
+const (
+	mostShared  = 163 << 10 // bytes of shared memory that a block may have
+	mostScratch = 8 << 20   // bytes of global scratch, which decide how many blocks are launched
+)
+
+// room packs where the tiles lie. What does not fit into shared memory is in
+// global memory either way.
+func (l *launch) room() error {
+	size := cost.Value(l.entry.Room, l.Scalars)
+	if size < 0 {
+		return fmt.Errorf("a block is said to need %d bytes of tiles", size)
+	}
+	if !l.way.Global && size+l.entry.Static <= mostShared {
+		l.dynamic = size
+		l.params.Room(0, size)
+		return nil
+	}
+	each := (size+15)/16*16 + spare
+	l.grid = min(l.grid, max(1, mostScratch/each/l.way.Replicas))
+	p, err := l.alloc(each * l.grid * l.way.Replicas)
+	if err != nil {
+		return err
+	}
+	l.scratch = &region{device: l.device, base: p, size: size, stride: each, count: l.grid * l.way.Replicas}
+	l.params.Room(uint64(p), each)
+	return l.scratch.mark()
+}
+
+// declared holds the parameters that an entry declares to those packed.
+func (l *launch) declared(ps []sim.Param) error {
+	var types []string
+	for _, p := range ps {
+		types = append(types, p.Type)
+	}
+	if !slices.Equal(types, l.params.Types) {
+		return fmt.Errorf("the entry declares parameters %v, its launch has %v", types, l.params.Types)
+	}
+	return nil
+}
+
+// compare reads the buffers of all replicas.
+func (l *launch) compare() error {
+	var errs []error
+	for r := range l.way.Replicas {
+		var got []kernel.Buffer
+		for i, g := range l.regions {
+			b, err := g.read(r%g.count, l.start[r][i])
+			if err != nil {
+				return err
+			}
+			got = append(got, b)
+		}
+		errs = append(errs, l.Case.compare(r, got))
+	}
+	for i, g := range l.regions {
+		if err := g.intact(); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", l.Kernel.Params[i].Name, err))
+		}
+	}
+	if l.scratch != nil {
+		if err := l.scratch.intact(); err != nil {
+			errs = append(errs, fmt.Errorf("scratch: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (l *launch) alloc(bytes int) (sim.Ptr, error) {
+	p, err := l.device.Alloc(int64(max(bytes, 1)))
+	if err == nil {
+		l.rest = append(l.rest, p)
+	}
+	return p, err
+}
+
+// free gives back all memory of the launch.
+func (l *launch) free() {
+	for _, p := range l.rest {
+		if err := l.device.Free(p); err != nil {
+			panic("BUG: " + err.Error())
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package ptxtest
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/arithlang/mlc/compiler"
+	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// A Spec is one that the compiler has a lowering for.
+type Spec struct {
+	Path    string
+	Kernels []*kernel.Kernel
+}
+
+// Shipped compiles every spec below a folder and lists those that lower. Files
+// without a task are parts of others.
+func Shipped(dir string) ([]Spec, error) {
+	var specs []Spec
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".arith" {
+			return err
+		}
+		p, found, err := compiler.Compile(check.Options{Path: path, Read: os.ReadFile})
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		if !found.HasErrors() {
+			specs = append(specs, Spec{path, p.Lowered.Kernels})
+		}
+		return nil
+	})
+	return specs, err
+}
+
+// Distinct keeps the kernels that compute something else than those before them:
+// texts that differ by more than the kernel's name.
+func Distinct(specs []Spec) []Spec {
+	var out []Spec
+	seen := map[string]bool{}
+	for _, s := range specs {
+		var ks []*kernel.Kernel
+		for _, k := range s.Kernels {
+			_, text, _ := strings.Cut(k.String(), "\n")
+			if text = k.Family + text; !seen[text] {
+				seen[text] = true
+				ks = append(ks, k)
+			}
+		}
+		if len(ks) > 0 {
+			out = append(out, Spec{s.Path, ks})
+		}
+	}
+	return out
+}
