@@ -1,33 +1,27 @@
 package codegen
 
 import (
+	"slices"
+
 	"github.com/arithlang/mlc/codegen/ptx"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/lower"
 )
 
-// Module prints the kernels of a program for the GPU, with what its launches tell
-// about where buffers are.
+// Module prints the kernels of a program for the GPU.
 func Module(p *lower.Program, header string) (ptx.Output, error) {
-	at := alignments(p)
-	return ptx.Module(p.Kernels, ptx.Options{
-		Header:  header,
-		Aligned: func(k *kernel.Kernel, buffer int) bool { return at[k][buffer] },
-	})
+	return ptx.Module(p.Kernels, ptx.Options{Header: header, Aligned: Aligned(p)})
 }
 
-// alignments says of each kernel's buffers whether all launches bind them to
-// multiples of 16 bytes.
-func alignments(p *lower.Program) map[*kernel.Kernel][]bool {
+// Aligned tells of each buffer of a program's kernels whether all launches bind it
+// to multiples of 16 bytes.
+func Aligned(p *lower.Program) func(k *kernel.Kernel, buffer int) bool {
 	all := map[*kernel.Kernel][]bool{}
 	for _, e := range p.Entries {
 		for _, s := range e.Steps {
 			for _, l := range s.Routine.Launches {
 				if all[l.Kernel] == nil {
-					all[l.Kernel] = make([]bool, len(l.Args))
-					for i := range l.Args {
-						all[l.Kernel][i] = true
-					}
+					all[l.Kernel] = slices.Repeat([]bool{true}, len(l.Args))
 				}
 				for i, a := range l.Args {
 					all[l.Kernel][i] = all[l.Kernel][i] && isAligned(a)
@@ -35,7 +29,7 @@ func alignments(p *lower.Program) map[*kernel.Kernel][]bool {
 			}
 		}
 	}
-	return all
+	return func(k *kernel.Kernel, buffer int) bool { return all[k][buffer] }
 }
 
 // isAligned says whether an argument is at a multiple of 16 bytes, given that spaces
