@@ -17,6 +17,7 @@ func (p *printer) nodes(ns []flat.Node) error {
 			p.wait()
 		}
 		p.forget()
+		p.f.Comment(about(n))
 		if err := p.node(n); err != nil {
 			return err
 		}
@@ -54,6 +55,31 @@ func (p *printer) node(n flat.Node) error {
 		panic(fmt.Sprintf("BUG: unknown node %T", n))
 	}
 	return nil
+}
+
+// about says for readers what a node does.
+func about(n flat.Node) string {
+	switch n := n.(type) {
+	case *flat.Let:
+		return "let " + n.Name
+	case *flat.Alloc:
+		return "variable " + n.Name
+	case *flat.Assign:
+		return "set " + n.Dst.String()
+	case *flat.Fill:
+		return "fill " + n.Dst
+	case *flat.Random:
+		return "random " + n.Dst
+	case *flat.Dot:
+		return fmt.Sprintf("dot %s += %s * %s", n.C.Slice, n.A.Slice, n.B.Slice)
+	case *flat.Reduce:
+		return "reduce " + n.Name
+	case *flat.Loop:
+		return "for " + n.Name
+	case *flat.Branch:
+		return "if " + n.Cond.String()
+	}
+	panic(fmt.Sprintf("BUG: unknown node %T", n))
 }
 
 // loop runs a loop in every thread of the team, or deals its turns to the warps of

@@ -31,7 +31,7 @@ func (p *printer) parameters(r flat.Kernel) {
 	replica := f.Do("cvt.u64.u32", f.Special("%ctaid.y"))
 	for _, b := range p.k.Params {
 		if b.Mode != kernel.Scalar {
-			base, step := f.Param("u64"), f.Param("u64")
+			base, step := f.Param("u64", b.Name), f.Param("u64", b.Name+"$step")
 			p.slices[b.Name] = slice{asm.Global, f.Do("mad.lo.s64", replica, step, base)}
 		}
 	}
@@ -43,14 +43,14 @@ func (p *printer) parameters(r flat.Kernel) {
 			continue
 		}
 		p.entry.Scalars = append(p.entry.Scalars, name)
-		p.vars[name] = f.Param(map[bool]string{true: "f32", false: "u32"}[t == expr.F32])
+		p.vars[name] = f.Param(map[bool]string{true: "f32", false: "u32"}[t == expr.F32], name)
 		if name == "example" {
-			p.vars[name] = f.Do("mad.lo.s32", f.Special("%ctaid.y"), f.Param("u32"), p.vars[name])
+			p.vars[name] = f.Do("mad.lo.s32", f.Special("%ctaid.y"), f.Param("u32", name+"$step"), p.vars[name])
 		}
 	}
 	if len(ofStep) > 0 {
 		p.entry.Step = true
-		block := f.Param("u64")
+		block := f.Param("u64", "scalars")
 		for _, name := range ofStep {
 			t, _ := kernel.ScalarType(name)
 			p.vars[name] = f.Load(asm.Global, classOf(t), block, 4*slices.Index(stepScalars, name))
@@ -155,7 +155,7 @@ func (p *printer) bytes(t tile) *expr.Expr {
 // in global memory, which generic addresses do not tell apart.
 func (p *printer) room(tiles []tile) {
 	f := p.f
-	scratch, bytes := f.Param("u64"), f.Param("u64")
+	scratch, bytes := f.Param("u64", "scratch"), f.Param("u64", "scratch$bytes")
 	block := f.Do("mad.lo.s32", f.Special("%ctaid.y"), f.Special("%nctaid.x"), f.Special("%ctaid.x"))
 	own := f.Do("mad.lo.s64", f.Do("cvt.u64.u32", block), bytes, scratch)
 	shared := f.Do("cvta.shared.u64", f.Do("cvt.u64.u32", f.DynamicShared()))

@@ -76,7 +76,7 @@ var gpu = cuda.Program{
 			},
 			Scalars: []string{"B", "T", "P", "example", "layer"},
 			Step:    true,
-			Threads: 256,
+			Threads: 128,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -124,7 +124,7 @@ var gpu = cuda.Program{
 			},
 			Scalars: []string{"B", "T", "S", "P", "example", "layer"},
 			Step:    true,
-			Threads: 256,
+			Threads: 128,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -217,7 +217,7 @@ var gpu = cuda.Program{
 			},
 			Name:    "sum_17",
 			Scalars: []string{"B", "T"},
-			Threads: 256,
+			Threads: 128,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -251,7 +251,7 @@ var gpu = cuda.Program{
 			},
 			Name:    "norm_grad_64_v2",
 			Scalars: []string{"B", "T"},
-			Threads: 256,
+			Threads: 128,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -269,7 +269,7 @@ var gpu = cuda.Program{
 			},
 			Name:    "sum_64",
 			Scalars: []string{"B", "T"},
-			Threads: 256,
+			Threads: 128,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -285,7 +285,7 @@ var gpu = cuda.Program{
 		},
 		{
 			Blocks: func(_ *device.Env) int {
-				return 1
+				return 4
 			},
 			Name:    "outer_256x64",
 			Scalars: []string{"B", "T"},
@@ -297,7 +297,7 @@ var gpu = cuda.Program{
 			},
 			Name:    "sum_256",
 			Scalars: []string{"B", "T"},
-			Threads: 256,
+			Threads: 128,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -313,7 +313,7 @@ var gpu = cuda.Program{
 		},
 		{
 			Blocks: func(_ *device.Env) int {
-				return 1
+				return 4
 			},
 			Name:    "outer_64x256",
 			Scalars: []string{"B", "T"},
@@ -358,7 +358,7 @@ var gpu = cuda.Program{
 			},
 			Scalars: []string{"B", "T", "S", "P", "example", "layer"},
 			Step:    true,
-			Threads: 256,
+			Threads: 128,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -378,7 +378,7 @@ var gpu = cuda.Program{
 			},
 			Name:    "sum_64_v2",
 			Scalars: []string{"B", "S"},
-			Threads: 256,
+			Threads: 128,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -431,7 +431,7 @@ var gpu = cuda.Program{
 			},
 			Scalars: []string{"B", "T", "P", "example", "layer"},
 			Step:    true,
-			Threads: 256,
+			Threads: 128,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -506,7 +506,7 @@ var gpu = cuda.Program{
 				return (T*2+3)/4*16 + (T+3)/4*16 + (T+3)/4*16
 			},
 			Scalars: []string{"B", "T", "P"},
-			Threads: 256,
+			Threads: 128,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -531,7 +531,7 @@ var gpu = cuda.Program{
 				return (T*2+3)/4*16 + (T+3)/4*16 + (T+3)/4*16
 			},
 			Scalars: []string{"B", "T", "S", "P"},
-			Threads: 256,
+			Threads: 128,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -577,7 +577,7 @@ var gpu = cuda.Program{
 				return (T*2+3)/4*16 + (T+3)/4*16 + (T+3)/4*16
 			},
 			Scalars: []string{"B", "T", "C", "P"},
-			Threads: 256,
+			Threads: 128,
 		},
 		{
 			Blocks: func(_ *device.Env) int {
@@ -585,7 +585,7 @@ var gpu = cuda.Program{
 			},
 			Name:    "sum",
 			Scalars: []string{"N"},
-			Threads: 256,
+			Threads: 128,
 		},
 		{
 			Blocks: func(env *device.Env) int {

@@ -92,8 +92,8 @@ func NewFunc(name string, threads int) *Func {
 }
 
 // Param declares the next parameter, of a type such as u64, and returns its value.
-func (f *Func) Param(typ string) Value {
-	name := fmt.Sprintf("%s_%d", f.Name, len(f.params))
+func (f *Func) Param(typ, name string) Value {
+	name = identifier(name)
 	f.params = append(f.params, fmt.Sprintf(".param .%s %s", typ, name))
 	class := map[string]Class{"u64": Wide, "u32": Word, "f32": Float}[typ]
 	v := f.New(class)
@@ -103,9 +103,13 @@ func (f *Func) Param(typ string) Value {
 
 // SharedArray declares bytes of static shared memory and returns their address.
 func (f *Func) SharedArray(name string, bytes int) Value {
+	name = identifier(name)
 	f.shared = append(f.shared, fmt.Sprintf(".shared .align 16 .b8 %s[%d];", name, bytes))
 	return f.address(name)
 }
+
+// identifier is a name in the letters of PTX.
+func identifier(name string) string { return strings.ReplaceAll(name, ".", "$") }
 
 // DynamicShared is the address of the dynamic shared memory, which the module
 // declares.
@@ -243,19 +247,9 @@ func memory(s Space, addr Value, bytes int) string {
 // Shuffle exchanges a value between all lanes of a warp: bfly with the lane whose
 // number differs in the bits of by, idx from lane by.
 func (f *Func) Shuffle(mode string, v Value, by int) Value {
-	bits := v
-	if v.class == Float {
-		bits = f.New(Word)
-		f.line("mov.b32 %s, %s;", bits.text, v.text)
-	}
-	got := f.New(Word)
-	f.line("shfl.sync.%s.b32 %s, %s, %d, 31, -1;", mode, got.text, bits.text, by)
-	if v.class != Float {
-		return got
-	}
-	out := f.New(Float)
-	f.line("mov.b32 %s, %s;", out.text, got.text)
-	return out
+	got := f.New(v.class)
+	f.line("shfl.sync.%s.b32 %s, %s, %d, 31, -1;", mode, got.text, v.text, by)
+	return got
 }
 
 // Barrier waits for all threads of the block.

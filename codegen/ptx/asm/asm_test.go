@@ -17,7 +17,7 @@ func everything() *asm.Module {
 	m := &asm.Module{Header: "a test"}
 	f := asm.NewFunc("everything", 64)
 	f.Loc(m.File("a.arith"), 3, 1)
-	addr, word, float := f.Param("u64"), f.Param("u32"), f.Param("f32")
+	addr, word, float := f.Param("u64", "at"), f.Param("u32", "n"), f.Param("f32", "x")
 	global := f.Do("cvta.to.global.u64", addr)
 	shared, dynamic := f.SharedArray("tile", 64), f.DynamicShared()
 	pred := f.Do("setp.lt.s32", word, asm.Int(3))
@@ -70,7 +70,7 @@ func TestText(t *testing.T) {
 	got := string(everything().Text())
 	for _, want := range []string{
 		"// a test\n\n.version 7.8\n.target sm_80\n.address_size 64\n.file 1 \"a.arith\"\n",
-		".visible .entry everything(\n\t.param .u64 everything_0,\n\t.param .u32 everything_1,\n\t.param .f32 everything_2\n)\n.reqntid 64\n",
+		".visible .entry everything(\n\t.param .u64 at,\n\t.param .u32 n,\n\t.param .f32 x\n)\n.reqntid 64\n",
 		"\t.loc 1 3 1\n",
 		"\t.shared .align 16 .b8 tile[64];\n",
 		"\tst.global.v4.f32 [%d2], {%f1, %f",
