@@ -59,6 +59,7 @@ type printer struct {
 	warps   int
 	vars    map[string]asm.Value
 	mutable map[string]bool
+	counted map[string]bool // variables that count from 0
 	slices  map[string]slice
 	aligned map[string]bool // slices that begin at a multiple of 16 bytes
 	layers  []layer
@@ -70,10 +71,13 @@ type printer struct {
 func newPrinter(k *kernel.Kernel, m *asm.Module, aligned func(k *kernel.Kernel, buffer int) bool) *printer {
 	p := &printer{
 		k: k, m: m, in: expr.NewInterner(), aligned: map[string]bool{},
-		vars: map[string]asm.Value{}, mutable: map[string]bool{}, slices: map[string]slice{}, impure: map[*expr.Expr]bool{},
+		vars: map[string]asm.Value{}, mutable: map[string]bool{}, counted: map[string]bool{}, slices: map[string]slice{}, impure: map[*expr.Expr]bool{},
 	}
 	for _, t := range k.Tiles {
 		p.aligned[t.Name], p.mutable[t.Name] = true, len(t.Shape) == 0
+	}
+	for _, a := range k.Grid {
+		p.counted[a.Var] = true
 	}
 	for i, b := range k.Params {
 		if b.Mode != kernel.Scalar {

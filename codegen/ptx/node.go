@@ -28,7 +28,7 @@ func (p *printer) nodes(ns []flat.Node) error {
 func (p *printer) node(n flat.Node) error {
 	switch n := n.(type) {
 	case *flat.Let:
-		p.vars[n.Name] = p.settled(n.Value)
+		p.vars[n.Name], p.counted[n.Name] = p.settled(n.Value), false
 	case *flat.Alloc:
 		return p.variable(n)
 	case *flat.Assign:
@@ -93,7 +93,7 @@ func (p *printer) loop(n *flat.Loop) error {
 		p.team = team{warpThreads, p.lane, false}
 	}
 	return p.count(from, limit, asm.Int(int64(step)), func(i asm.Value) error {
-		p.vars[n.Name] = i
+		p.vars[n.Name], p.counted[n.Name] = i, flat.IsInt(n.Lo, 0)
 		return p.nodes(n.Body)
 	})
 }
@@ -182,7 +182,7 @@ func (p *printer) each(axes []kernel.Axis, reads []*expr.Expr, do func()) {
 	vary := map[string]bool{}
 	for _, a := range axes {
 		total = expr.Simplify(expr.New(expr.Mul, total, a.Size))
-		vary[a.Var] = true
+		vary[a.Var], p.counted[a.Var] = true, true
 	}
 	once := func() {
 		for _, e := range reads {

@@ -38,14 +38,14 @@ func (p *printer) random(n *flat.Random) {
 		words := p.philox([philoxWords]asm.Value{i, example, p.vars["step"], stream}, [2]asm.Value{p.vars["seed0"], p.vars["seed1"]})
 		e := f.Do("sub.s32", f.Do("shl.b32", i, asm.Int(2)), base)
 		dst := p.slices[n.Dst]
-		at := p.offset(dst, e)
 		if even {
-			f.Store(dst.space, at, 0, words[:]...)
+			f.Store(dst.space, p.offset(dst, e), 0, words[:]...)
 			return
 		}
 		for j, w := range words {
-			inside := f.Do("setp.lt.u32", f.Do("add.s32", e, asm.Int(int64(j))), size)
-			f.Guarded(inside, true, func() { f.Store(dst.space, at, 4*j, w) })
+			word := f.Do("add.s32", e, asm.Int(int64(j)))
+			at := p.offset(dst, word)
+			f.Guarded(f.Do("setp.lt.u32", word, size), true, func() { f.Store(dst.space, at, 0, w) })
 		}
 	})
 }

@@ -203,6 +203,9 @@ func (p *printer) at(e *expr.Expr) (s asm.Space, base asm.Value, bytes int) {
 		panic("BUG: no slice " + e.Name)
 	}
 	index, offset := splitConst(e.Args[0])
+	if index != nil && sl.space == asm.Shared && !p.natural(index) {
+		index, offset = e.Args[0], 0 // an address below 0 would wrap
+	}
 	if index == nil {
 		return sl.space, sl.base, 4 * offset
 	}
@@ -215,6 +218,19 @@ func (p *printer) at(e *expr.Expr) (s asm.Space, base asm.Value, bytes int) {
 	a := p.offset(sl, p.f.Register(p.eval(index)))
 	p.layers[len(p.layers)-1].addresses[at] = address{a}
 	return sl.space, a, 4 * offset
+}
+
+// natural says whether an index is sure not to be negative.
+func (p *printer) natural(e *expr.Expr) bool {
+	switch e.Op {
+	case expr.Const:
+		return e.I >= 0
+	case expr.Var:
+		return p.counted[e.Name]
+	case expr.Add, expr.Mul:
+		return p.natural(e.Args[0]) && p.natural(e.Args[1])
+	}
+	return false
 }
 
 // offset is the address of an element of a slice by its index.
