@@ -3,6 +3,7 @@ package cuda
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -65,9 +66,11 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Lost says that the device can do nothing more for this process: what it was
 // running has failed, perhaps in an earlier call.
-func (e *Error) Lost() bool {
-	return e.Code >= 700 && e.Code < 800 && e.Code != LaunchOutOfResources
-}
+func (e *Error) Lost() bool { return slices.Contains(fatal, e.Code) }
+
+// fatal are the codes after which a context is of no use: errors of memory and
+// links that could not be corrected, and those of code that was running.
+var fatal = []Code{214, 220, IllegalAddress, LaunchTimeout, 710, 714, 715, MisalignedAddress, 717, 718, LaunchFailed}
 
 // A MemoryError says that there is too little memory.
 type MemoryError struct {
@@ -83,7 +86,12 @@ func (e *MemoryError) Error() string {
 	return fmt.Sprintf("out of GPU memory: asked for %s, %s of %s are free", Bytes(e.Asked), Bytes(e.Free), Bytes(e.Total))
 }
 
-func (e *MemoryError) Unwrap() error { return e.Err }
+func (e *MemoryError) Unwrap() error {
+	if e.Err == nil {
+		return nil
+	}
+	return e.Err
+}
 
 // Bytes prints a number of bytes for people.
 func Bytes(n int64) string {

@@ -1,0 +1,234 @@
+//go:build !nogpu && (linux || windows) && (amd64 || arm64)
+
+package libcuda
+
+import (
+	"runtime"
+	"unsafe"
+
+	"github.com/arithlang/mlc/runtime/cuda"
+)
+
+// driver is one device, its primary context and one stream.
+type driver struct {
+	api
+	info   cuda.Info
+	dev    device
+	ctx    context
+	stream stream
+	launch launch
+	pinner runtime.Pinner // of launch
+
+	// What Close has to free.
+	allocated map[cuda.Ptr]bool
+	pinned    [][]byte
+	modules   map[*module]bool
+	graphs    map[*graph]bool
+
+	capturing bool
+	// pending names the kernels that were launched since Synchronize, each once:
+	// one of them is to blame if the device is lost. A function or graph whose
+	// round is not the current one is not among them yet.
+	pending []string
+	round   uint64
+	lost    error
+}
+
+// Info says what the device is.
+func (d *driver) Info() cuda.Info { return d.info }
+
+// do calls the driver on a thread where the context is current.
+func (d *driver) do(call func() cuda.Code, doing string, args ...any) error {
+	if d.lost != nil {
+		return d.lost
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	c := d.setCurrent(d.ctx)
+	if c == 0 {
+		c = call()
+	}
+	if c != 0 {
+		return d.failure(c, doing, args...)
+	}
+	return nil
+}
+
+// wait is do for what a stream that is being captured cannot do.
+func (d *driver) wait(call func() cuda.Code, doing string, args ...any) error {
+	if d.capturing {
+		return d.failure(cuda.CaptureUnsupported, doing, args...)
+	}
+	return d.do(call, doing, args...)
+}
+
+// Alloc reserves memory of the device.
+func (d *driver) Alloc(bytes int64) (p cuda.Ptr, err error) {
+	if bytes <= 0 {
+		return 0, d.failure(invalidValue, "allocate %d bytes of GPU memory", bytes)
+	}
+	err = d.wait(func() (c cuda.Code) {
+		p, c = d.memAlloc(bytes)
+		return c
+	}, "allocate %s of GPU memory", cuda.Bytes(bytes))
+	if err != nil {
+		return 0, d.shortage(err, bytes)
+	}
+	d.allocated[p] = true
+	return p, nil
+}
+
+// Free gives back what Alloc gave.
+func (d *driver) Free(p cuda.Ptr) error {
+	switch {
+	case p == 0:
+		return nil
+	case !d.allocated[p]:
+		return d.failure(invalidValue, "free GPU memory at %#x, which Alloc did not give", uint64(p))
+	}
+	err := d.wait(func() cuda.Code { return d.memFree(p) }, "free GPU memory")
+	if err == nil {
+		delete(d.allocated, p)
+	}
+	return err
+}
+
+// MemInfo gives the memory of the device.
+func (d *driver) MemInfo() (free, total int64, err error) {
+	err = d.wait(func() (c cuda.Code) {
+		free, total, c = d.memInfo()
+		return c
+	}, "ask how much GPU memory is free")
+	return free, total, err
+}
+
+// AllocHost reserves pinned host memory.
+func (d *driver) AllocHost(bytes int) (b []byte, err error) {
+	if bytes <= 0 {
+		return nil, d.failure(invalidValue, "allocate %d bytes of pinned memory", bytes)
+	}
+	err = d.wait(func() (c cuda.Code) {
+		b, c = d.hostAlloc(bytes)
+		return c
+	}, "allocate %s of pinned memory", cuda.Bytes(int64(bytes)))
+	if err != nil {
+		return nil, hostShortage(err, int64(bytes))
+	}
+	d.pinned = append(d.pinned, b)
+	return b, nil
+}
+
+// FreeHost gives back what AllocHost gave.
+func (d *driver) FreeHost(b []byte) error {
+	for i, p := range d.pinned {
+		if unsafe.SliceData(p) != unsafe.SliceData(b) {
+			continue
+		}
+		err := d.wait(func() cuda.Code { return d.hostFree(p) }, "free pinned memory")
+		if err == nil {
+			d.pinned = append(d.pinned[:i], d.pinned[i+1:]...)
+		}
+		return err
+	}
+	return d.failure(invalidValue, "free pinned memory that AllocHost did not give")
+}
+
+// isPinned says whether the device may read or write b after a call has returned.
+func (d *driver) isPinned(b []byte) bool {
+	start := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	for _, p := range d.pinned {
+		base := uintptr(unsafe.Pointer(unsafe.SliceData(p)))
+		if start >= base && start-base+uintptr(len(b)) <= uintptr(len(p)) {
+			return true
+		}
+	}
+	return false
+}
+
+// ToDevice copies to the device.
+func (d *driver) ToDevice(dst cuda.Ptr, src []byte) error {
+	return d.copyHost(src, func() cuda.Code { return d.copyToDevice(dst, src, d.stream) }, "to the GPU")
+}
+
+// ToHost copies from the device.
+func (d *driver) ToHost(dst []byte, src cuda.Ptr) error {
+	return d.copyHost(dst, func() cuda.Code { return d.copyToHost(dst, src, d.stream) }, "from the GPU")
+}
+
+// copyHost queues a copy of pinned memory; of other memory it waits for the end,
+// while it keeps the memory where it is.
+func (d *driver) copyHost(host []byte, queue func() cuda.Code, direction string) error {
+	switch {
+	case len(host) == 0:
+		return nil
+	case d.isPinned(host):
+		return d.do(queue, "copy %s %s", amount(len(host)), direction)
+	}
+	var pinner runtime.Pinner
+	defer pinner.Unpin()
+	pinner.Pin(unsafe.SliceData(host))
+	return d.wait(func() cuda.Code {
+		if c := queue(); c != 0 {
+			return c
+		}
+		return d.streamSynchronize(d.stream)
+	}, "copy %s %s", amount(len(host)), direction)
+}
+
+// Copy copies within the device.
+func (d *driver) Copy(dst, src cuda.Ptr, bytes int64) error {
+	if bytes == 0 {
+		return nil
+	}
+	return d.do(func() cuda.Code { return d.copyWithin(dst, src, bytes, d.stream) }, "copy %s within the GPU", amount(bytes))
+}
+
+// Zero clears memory of the device.
+func (d *driver) Zero(dst cuda.Ptr, bytes int64) error {
+	if bytes == 0 {
+		return nil
+	}
+	return d.do(func() cuda.Code { return d.zero(dst, bytes, d.stream) }, "clear %s of GPU memory", amount(bytes))
+}
+
+// Synchronize waits for the stream.
+func (d *driver) Synchronize() error {
+	err := d.wait(func() cuda.Code { return d.streamSynchronize(d.stream) }, "wait for the GPU")
+	if err == nil {
+		d.pending = d.pending[:0]
+		d.round++
+	}
+	return err
+}
+
+// Close frees everything. A device that is lost frees nothing any more: then the
+// end of the process does.
+func (d *driver) Close() error {
+	var first error
+	keep := func(err error) {
+		if first == nil {
+			first = err
+		}
+	}
+	if d.lost == nil {
+		keep(d.Synchronize())
+	}
+	for g := range d.graphs {
+		keep(g.Close())
+	}
+	for m := range d.modules {
+		keep(m.Unload())
+	}
+	for p := range d.allocated {
+		keep(d.Free(p))
+	}
+	for len(d.pinned) > 0 && first == nil {
+		keep(d.FreeHost(d.pinned[0]))
+	}
+	if first == nil {
+		first = d.do(func() cuda.Code { return d.streamDestroy(d.stream) }, "end the stream")
+	}
+	d.release(d.dev)
+	d.pinner.Unpin()
+	return first
+}

@@ -1,0 +1,522 @@
+// A driver library without a GPU, for tests. Memory of the device is memory of
+// this process, copies and memsets are done, launches are written down. What a
+// GPU does later is done later: at the next call that waits. The functions fake_*
+// at the end say what device it plays and which calls fail. One thread at a time.
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef int32_t result;
+typedef uint64_t dptr;
+
+enum {
+	OK, INVALID_VALUE, OUT_OF_MEMORY, NOT_INITIALIZED, NO_DEVICE = 100, INVALID_DEVICE, INVALID_CONTEXT = 201,
+	INVALID_PTX = 218, UNSUPPORTED_PTX_VERSION = 222, INVALID_HANDLE = 400, NOT_FOUND = 500,
+	CAPTURE_UNSUPPORTED = 900, CAPTURE_INVALIDATED = 901, CAPTURE_UNMATCHED = 903
+};
+
+static const struct { result code; const char *name, *text; } codes[] = {
+	{INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+	{OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+	{NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
+	{NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
+	{INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
+	{INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+	{INVALID_PTX, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
+	{UNSUPPORTED_PTX_VERSION, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "the provided PTX was compiled with an unsupported toolchain."},
+	{INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
+	{NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+	{700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
+	{719, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+	{803, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", "system has unsupported display driver / cuda driver combination"},
+	{CAPTURE_UNSUPPORTED, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "operation not permitted when stream is capturing"},
+	{CAPTURE_INVALIDATED, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", "operation failed due to a previous error during capture"},
+};
+
+// Device addresses are not host addresses: mixing them up is to be noticed.
+#define BIAS (1ull << 60)
+#define MAX_RANGES 4096
+
+typedef struct { char *base; size_t size; } range;
+typedef struct { range at[MAX_RANGES]; int n; } ranges;
+
+typedef struct { char *ptx; } module;
+typedef struct { char name[64]; size_t params; int shared; } function;
+typedef struct {
+	enum { COPY, ZERO, LAUNCH } kind;
+	char *dst; const char *src; size_t size;
+	function *f; uint32_t dims[7]; unsigned char *args;
+} op;
+typedef struct { op *at; int n; } ops;
+
+static struct {
+	int version, devices, major, minor;
+	size_t memory, used;
+	int initialised, contexts, live;
+	result lost, poison;
+	struct { char name[64]; result code; int after; } fails[8];
+	ranges device, pinned;
+	ops queue, done, captured;
+	int capturing, invalidated;
+	function *functions[256]; int nfunctions;
+} fake = {.version = 12040, .devices = 1, .major = 8, .minor = 0, .memory = 64 << 20};
+
+static __thread int current; // context of the thread
+
+// What a call needs.
+enum { NOTHING, INITIALISED, CONTEXT, NO_CAPTURE };
+
+static result enter(const char *name, int needs) {
+	for (int i = 0; i < 8; i++)
+		if (!strcmp(fake.fails[i].name, name) && fake.fails[i].after-- == 0) {
+			fake.fails[i].name[0] = 0;
+			return fake.fails[i].code;
+		}
+	if (needs >= INITIALISED && !fake.initialised) return NOT_INITIALIZED;
+	if (needs >= CONTEXT && fake.lost) return fake.lost;
+	if (needs >= CONTEXT && (!current || !fake.contexts)) return INVALID_CONTEXT;
+	if (needs >= NO_CAPTURE && fake.capturing) {
+		fake.invalidated = 1;
+		return CAPTURE_UNSUPPORTED;
+	}
+	return OK;
+}
+
+#define ENTER(needs) do { result e = enter(__func__, needs); if (e) return e; } while (0)
+
+static char *take(ranges *r, size_t size) {
+	if (r->n == MAX_RANGES) return NULL;
+	char *p = aligned_alloc(256, (size + 255) / 256 * 256);
+	memset(p, 0xCD, size);
+	r->at[r->n++] = (range){p, size};
+	fake.live++;
+	return p;
+}
+
+static int give(ranges *r, const char *p) {
+	for (int i = 0; i < r->n; i++)
+		if (r->at[i].base == p) {
+			int size = r->at[i].size;
+			free(r->at[i].base);
+			r->at[i] = r->at[--r->n];
+			fake.live--;
+			return size;
+		}
+	return -1;
+}
+
+static int inside(const ranges *r, const char *p, size_t size) {
+	for (int i = 0; i < r->n; i++)
+		if (p >= r->at[i].base && size <= r->at[i].size && (size_t)(p - r->at[i].base) <= r->at[i].size - size) return 1;
+	return 0;
+}
+
+static char *onDevice(dptr p, size_t size) {
+	char *h = (char *)(p - BIAS);
+	return p >= BIAS && inside(&fake.device, h, size) ? h : NULL;
+}
+
+static void append(ops *o, op x) {
+	o->at = realloc(o->at, (o->n + 1) * sizeof x);
+	o->at[o->n++] = x;
+}
+
+static void queue(op x) { append(fake.capturing ? &fake.captured : &fake.queue, x); }
+
+// Kernels of this name really run: each of n words at p is one more.
+static void add1(const op *o) {
+	dptr p;
+	uint32_t n;
+	memcpy(&p, o->args, 8);
+	memcpy(&n, o->args + 8, 4);
+	uint32_t *words = (uint32_t *)onDevice(p, 4ull * n);
+	if (!words) {
+		fake.lost = 700;
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++) words[i]++;
+}
+
+static result run(void) {
+	for (int i = 0; i < fake.queue.n && !fake.lost; i++) {
+		op *o = &fake.queue.at[i];
+		switch (o->kind) {
+		case COPY: memmove(o->dst, o->src, o->size); break;
+		case ZERO: memset(o->dst, 0, o->size); break;
+		case LAUNCH:
+			append(&fake.done, *o);
+			if (fake.poison) fake.lost = fake.poison;
+			else if (!strcmp(o->f->name, "add1")) add1(o);
+		}
+	}
+	fake.queue.n = 0;
+	return fake.lost;
+}
+
+result cuGetErrorName(result c, const char **out) {
+	for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+		if (codes[i].code == c) { *out = codes[i].name; return OK; }
+	*out = NULL;
+	return INVALID_VALUE;
+}
+
+result cuGetErrorString(result c, const char **out) {
+	for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+		if (codes[i].code == c) { *out = codes[i].text; return OK; }
+	*out = NULL;
+	return INVALID_VALUE;
+}
+
+result cuInit(unsigned flags) {
+	ENTER(NOTHING);
+	if (flags) return INVALID_VALUE;
+	if (!fake.devices) return NO_DEVICE;
+	fake.initialised = 1;
+	return OK;
+}
+
+result cuDriverGetVersion(int *v) { ENTER(NOTHING); *v = fake.version; return OK; }
+result cuDeviceGetCount(int *n) { ENTER(INITIALISED); *n = fake.devices; return OK; }
+
+result cuDeviceGet(int *d, int ordinal) {
+	ENTER(INITIALISED);
+	if (ordinal < 0 || ordinal >= fake.devices) return INVALID_DEVICE;
+	*d = ordinal;
+	return OK;
+}
+
+result cuDeviceGetName(char *name, int n, int d) { ENTER(INITIALISED); snprintf(name, n, "Fake GPU %d", d); return OK; }
+result cuDeviceTotalMem_v2(size_t *n, int d) { ENTER(INITIALISED); *n = fake.memory; return OK; }
+
+result cuDeviceGetAttribute(int *v, int attribute, int d) {
+	ENTER(INITIALISED);
+	switch (attribute) {
+	case 8: *v = 48 << 10; return OK;
+	case 16: *v = 108; return OK;
+	case 75: *v = fake.major; return OK;
+	case 76: *v = fake.minor; return OK;
+	case 97: *v = 163 << 10; return OK;
+	}
+	return INVALID_VALUE;
+}
+
+result cuDevicePrimaryCtxRetain(void **ctx, int d) {
+	ENTER(INITIALISED);
+	fake.contexts++;
+	fake.live++;
+	*ctx = (void *)(intptr_t)(d + 1);
+	return OK;
+}
+
+result cuDevicePrimaryCtxRelease_v2(int d) {
+	ENTER(INITIALISED);
+	if (!fake.contexts) return INVALID_CONTEXT;
+	fake.contexts--;
+	fake.live--;
+	return OK;
+}
+
+result cuCtxSetCurrent(void *ctx) { ENTER(INITIALISED); current = (int)(intptr_t)ctx; return OK; }
+
+// There is one stream.
+result cuStreamCreate(void **s, unsigned flags) {
+	ENTER(CONTEXT);
+	if (flags > 1) return INVALID_VALUE;
+	fake.live++;
+	*s = &fake;
+	return OK;
+}
+
+result cuStreamDestroy_v2(void *s) {
+	ENTER(NO_CAPTURE);
+	if (s != &fake) return INVALID_HANDLE;
+	fake.live--;
+	return OK;
+}
+
+result cuStreamSynchronize(void *s) {
+	ENTER(NO_CAPTURE);
+	return s == &fake ? run() : INVALID_HANDLE;
+}
+
+result cuMemAlloc_v2(dptr *p, size_t size) {
+	ENTER(CONTEXT);
+	if (!size) return INVALID_VALUE;
+	if (size > fake.memory - fake.used) return OUT_OF_MEMORY;
+	char *h = take(&fake.device, size);
+	if (!h) return OUT_OF_MEMORY;
+	fake.used += size;
+	*p = (dptr)h + BIAS;
+	return OK;
+}
+
+result cuMemFree_v2(dptr p) {
+	ENTER(NO_CAPTURE);
+	result e = run();
+	int size = e ? -1 : give(&fake.device, (char *)(p - BIAS));
+	if (size < 0) return e ? e : INVALID_VALUE;
+	fake.used -= size;
+	return OK;
+}
+
+result cuMemGetInfo_v2(size_t *available, size_t *total) {
+	ENTER(CONTEXT);
+	*available = fake.memory - fake.used;
+	*total = fake.memory;
+	return OK;
+}
+
+result cuMemHostAlloc(void **p, size_t size, unsigned flags) {
+	ENTER(CONTEXT);
+	if (!size) return INVALID_VALUE;
+	*p = take(&fake.pinned, size);
+	return *p ? OK : OUT_OF_MEMORY;
+}
+
+result cuMemFreeHost(void *p) { ENTER(NO_CAPTURE); return give(&fake.pinned, p) < 0 ? INVALID_VALUE : OK; }
+
+// copy is as late with memory that is not pinned: nothing promises otherwise.
+static result copy(char *dst, const char *src, size_t size, int pinned, void *s) {
+	if (!dst || !src) return INVALID_VALUE;
+	if (s != &fake) return INVALID_HANDLE;
+	if (!pinned && fake.capturing) { fake.invalidated = 1; return CAPTURE_UNSUPPORTED; }
+	queue((op){.kind = COPY, .dst = dst, .src = src, .size = size});
+	return OK;
+}
+
+result cuMemcpyHtoDAsync_v2(dptr dst, const void *src, size_t size, void *s) {
+	ENTER(CONTEXT);
+	return copy(onDevice(dst, size), src, size, inside(&fake.pinned, src, size), s);
+}
+
+result cuMemcpyDtoHAsync_v2(void *dst, dptr src, size_t size, void *s) {
+	ENTER(CONTEXT);
+	return copy(dst, onDevice(src, size), size, inside(&fake.pinned, dst, size), s);
+}
+
+result cuMemcpyDtoDAsync_v2(dptr dst, dptr src, size_t size, void *s) {
+	ENTER(CONTEXT);
+	return copy(onDevice(dst, size), onDevice(src, size), size, 1, s);
+}
+
+result cuMemsetD8Async(dptr dst, unsigned char v, size_t size, void *s) {
+	ENTER(CONTEXT);
+	char *h = onDevice(dst, size);
+	if (!h || v || s != &fake) return INVALID_VALUE;
+	queue((op){.kind = ZERO, .dst = h, .size = size});
+	return OK;
+}
+
+// logTo writes to the log buffer that an option of cuModuleLoadDataEx names.
+static void logTo(int buffer, unsigned n, const int *options, void **values, const char *format, ...) {
+	char *text = NULL;
+	size_t size = 0;
+	for (unsigned i = 0; i < n; i++) {
+		if (options[i] == buffer) text = values[i];
+		if (options[i] == buffer + 1) size = (uintptr_t)values[i];
+	}
+	if (!text || !size) return;
+	va_list args;
+	va_start(args, format);
+	int used = vsnprintf(text, size, format, args);
+	va_end(args);
+	for (unsigned i = 0; i < n; i++)
+		if (options[i] == buffer + 1) values[i] = (void *)(uintptr_t)used;
+}
+
+result cuModuleLoadDataEx(void **out, const char *ptx, unsigned n, const int *options, void **values) {
+	ENTER(CONTEXT);
+	int major, minor;
+	const char *version = strstr(ptx, ".version");
+	if (!version || sscanf(version, ".version %d.%d", &major, &minor) != 2) {
+		logTo(5, n, options, values, "ptxas application ptx input, line 1; fatal   : Missing .version directive at start of file '(null)'\n");
+		return INVALID_PTX;
+	}
+	if ((major + 4) * 1000 + minor * 10 > fake.version) {
+		logTo(5, n, options, values, "ptxas application ptx input, line 1; fatal   : Unsupported .version %d.%d\n", major, minor);
+		return UNSUPPORTED_PTX_VERSION;
+	}
+	logTo(3, n, options, values, "info: %zu bytes of PTX\n", strlen(ptx));
+	module *m = malloc(sizeof *m);
+	m->ptx = strdup(ptx);
+	fake.live++;
+	*out = m;
+	return OK;
+}
+
+result cuModuleUnload(module *m) {
+	ENTER(NO_CAPTURE);
+	free(m->ptx);
+	free(m);
+	fake.live--;
+	return OK;
+}
+
+// params adds up the parameters between the parentheses after an entry's name.
+static size_t params(const char *list) {
+	size_t size = 0;
+	const char *end = strchr(list, ')');
+	for (const char *p = list; (p = strstr(p, ".param")) && p < end; p++) {
+		int bits = 0;
+		sscanf(p, ".param .%*c%d", &bits);
+		size_t bytes = bits / 8;
+		size = (size + bytes - 1) / bytes * bytes + bytes;
+	}
+	return size;
+}
+
+result cuModuleGetFunction(void **out, module *m, const char *name) {
+	ENTER(CONTEXT);
+	size_t n = strlen(name);
+	for (const char *p = m->ptx; (p = strstr(p, ".entry ")); ) {
+		p += strlen(".entry ");
+		if (strncmp(p, name, n) || !strchr(" (\n{", p[n]) || n > 63) continue;
+		function *f = calloc(1, sizeof *f); // kept for what is written down of launches
+		strcpy(f->name, name);
+		f->params = strchr(" (", p[n]) ? params(p + n) : 0;
+		f->shared = 48 << 10;
+		*out = f;
+		return OK;
+	}
+	return NOT_FOUND;
+}
+
+result cuFuncGetAttribute(int *v, int attribute, function *f) {
+	ENTER(CONTEXT);
+	switch (attribute) {
+	case 0: *v = 1024; return OK;
+	case 1: *v = 256; return OK;
+	case 3: *v = 16; return OK;
+	case 4: *v = 32; return OK;
+	case 8: *v = f->shared; return OK;
+	}
+	return INVALID_VALUE;
+}
+
+result cuFuncSetAttribute(function *f, int attribute, int v) {
+	ENTER(CONTEXT);
+	if (attribute != 8 || v < 0 || v > 163 << 10) return INVALID_VALUE;
+	f->shared = v;
+	return OK;
+}
+
+result cuLaunchKernel(function *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                      unsigned shared, void *s, void **kernelParams, void **extra) {
+	ENTER(CONTEXT);
+	if (s != &fake) return INVALID_HANDLE;
+	if (!gx || !gy || !gz || !bx || !by || !bz || bx * by * bz > 1024 || shared > (unsigned)f->shared) return INVALID_VALUE;
+	const void *args = NULL;
+	size_t size = 0;
+	for (; extra && *extra; extra += 2) {
+		if (*extra == (void *)1) args = extra[1];
+		if (*extra == (void *)2) size = *(size_t *)extra[1];
+	}
+	if (kernelParams || size != f->params) return INVALID_VALUE;
+	op o = {.kind = LAUNCH, .f = f, .dims = {gx, gy, gz, bx, by, bz, shared}, .size = size, .args = malloc(size + 1)};
+	memcpy(o.args, args, size);
+	queue(o);
+	return OK;
+}
+
+result cuStreamBeginCapture_v2(void *s, int mode) {
+	ENTER(NO_CAPTURE);
+	if (s != &fake || mode != 2) return INVALID_VALUE;
+	fake.capturing = 1;
+	fake.invalidated = 0;
+	fake.captured = (ops){0};
+	return OK;
+}
+
+#ifndef NO_GRAPHS
+static ops *newOps(ops from) {
+	ops *o = calloc(1, sizeof *o);
+	for (int i = 0; i < from.n; i++) append(o, from.at[i]);
+	fake.live++;
+	return o;
+}
+
+static void freeOps(ops *o) {
+	free(o->at);
+	free(o);
+	fake.live--;
+}
+
+result cuStreamEndCapture(void *s, void **graph) {
+	ENTER(CONTEXT);
+	if (!fake.capturing) return CAPTURE_UNMATCHED;
+	fake.capturing = 0;
+	*graph = NULL;
+	if (fake.invalidated) return CAPTURE_INVALIDATED;
+	*graph = newOps(fake.captured);
+	return OK;
+}
+
+result cuGraphInstantiateWithFlags(void **exec, ops *graph, unsigned long long flags) { ENTER(CONTEXT); *exec = newOps(*graph); return OK; }
+result cuGraphDestroy(ops *graph) { ENTER(CONTEXT); freeOps(graph); return OK; }
+result cuGraphExecDestroy(ops *exec) { ENTER(CONTEXT); freeOps(exec); return OK; }
+
+result cuGraphLaunch(ops *exec, void *s) {
+	ENTER(CONTEXT);
+	for (int i = 0; i < exec->n; i++) queue(exec->at[i]);
+	return OK;
+}
+#endif
+
+#ifdef GORGONIA
+// What gorgonia.org/cu links to besides: it is never called.
+#define F(name) result name(void) { return 801; }
+#include "gorgonia.h"
+#endif
+
+// The controls.
+
+// fake_reset makes a new device. What is recorded or alive is forgotten.
+void fake_reset(void) {
+	memset(&fake, 0, sizeof fake);
+	fake.version = 12040;
+	fake.devices = 1;
+	fake.major = 8;
+	fake.memory = 64 << 20;
+}
+
+int fake_set(const char *what, int value) {
+	if (!strcmp(what, "version")) fake.version = value;
+	else if (!strcmp(what, "devices")) fake.devices = value;
+	else if (!strcmp(what, "major")) fake.major = value;
+	else if (!strcmp(what, "minor")) fake.minor = value;
+	else return -1;
+	return 0;
+}
+
+// fake_fail lets a function fail once, after so many calls that do not.
+int fake_fail(const char *name, int code, int after) {
+	for (int i = 0; i < 8; i++)
+		if (!fake.fails[i].name[0]) {
+			snprintf(fake.fails[i].name, sizeof fake.fails[i].name, "%s", name);
+			fake.fails[i].code = code;
+			fake.fails[i].after = after;
+			return 0;
+		}
+	return -1;
+}
+
+// fake_poison makes the next kernel that runs lose the device.
+void fake_poison(int code) { fake.poison = code; }
+
+// fake_live counts what was made and not freed.
+int fake_live(void) { return fake.live; }
+
+// fake_launches counts the kernels that ran.
+int fake_launches(void) { return fake.done.n; }
+
+// fake_launch gives one of them: its name, dimensions and shared memory, and
+// parameters, of which it returns the size.
+int fake_launch(int i, char *name, uint32_t *dims, unsigned char *args, int room) {
+	const op *o = &fake.done.at[i];
+	strcpy(name, o->f->name);
+	memcpy(dims, o->dims, sizeof o->dims);
+	memcpy(args, o->args, o->size < (size_t)room ? o->size : (size_t)room);
+	return o->size;
+}
