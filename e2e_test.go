@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	"github.com/arithlang/mlc/codegen"
@@ -19,13 +20,13 @@ func TestTrainerOfTheQuickStart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a program")
 	}
-	dir := generate(t, "specs/successor.arith")
+	dir := generate(t, "specs/successor.arith", "train.batch=64")
 	binary := filepath.Join(t.TempDir(), "successor")
 	command(t, dir, nil, "go", "build", "-o", binary, ".")
 
 	train := func(name string, flags ...string) (checkpoint string) {
 		run := filepath.Join(t.TempDir(), name)
-		args := append([]string{"train", "--quiet", "--out", run}, flags...)
+		args := append([]string{"train", "--device", "cpu", "--quiet", "--out", run}, flags...)
 		command(t, dir, nil, binary, args...)
 		files, err := filepath.Glob(filepath.Join(run, "ckpt", "*.safetensors"))
 		if err != nil || len(files) == 0 {
@@ -47,11 +48,40 @@ func TestTrainerOfTheQuickStart(t *testing.T) {
 	command(t, dir, []string{"CHECKPOINT=" + train("undertrained", "--steps", "30")}, "go", "test", "-v", "-run", "Agrees", ".")
 }
 
+// TestSimulatedSteps holds three steps on the simulated GPU to the processor's
+// bits: parameters, moments, and the metrics with the test at a report. Chunks of
+// several micro-batches, the last one smaller, run as replicas and one after another.
+func TestSimulatedSteps(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds programs")
+	}
+	for spec, set := range map[string][]string{
+		"tiny": {"train.batch=8"}, "successor": {"train.batch=7"}, "addition": {"train.batch=5"}, "kerple": {"train.batch=3"},
+	} {
+		t.Run(spec, func(t *testing.T) {
+			dir := generate(t, "specs/"+spec+".arith", append(set, "train.microbatch=2")...)
+			binary := filepath.Join(t.TempDir(), spec)
+			command(t, dir, nil, "go", "build", "-o", binary, ".")
+			train := func(device string) []byte {
+				run := filepath.Join(t.TempDir(), device)
+				command(t, dir, nil, binary, "train", "--quiet", "--out", run, "--steps", "3", "--device", device)
+				return append(read(t, filepath.Join(run, "ckpt", "step-00000003.safetensors")), times.ReplaceAll(read(t, filepath.Join(run, "metrics.jsonl")), nil)...)
+			}
+			if !bytes.Equal(train("cpu"), train("sim")) {
+				t.Error("the simulated GPU gives other bytes than the processor")
+			}
+		})
+	}
+}
+
+// times are what differs between two runs that do the same.
+var times = regexp.MustCompile(`"seconds":[^,]*,`)
+
 // generate writes the program of a spec, with the tests of testdata/e2e beside it,
 // into a folder of this module.
-func generate(t *testing.T, spec string) (dir string) {
+func generate(t *testing.T, spec string, set ...string) (dir string) {
 	t.Helper()
-	p, found, err := compiler.Compile(check.Options{Path: spec, Read: os.ReadFile, Set: []string{"eval.samples=20", "eval.digits=[6]", "train.batch=64"}})
+	p, found, err := compiler.Compile(check.Options{Path: spec, Read: os.ReadFile, Set: append(set, "eval.samples=20", "eval.digits=[6]")})
 	if err != nil || found.HasErrors() {
 		t.Fatal(err, found)
 	}

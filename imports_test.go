@@ -24,13 +24,15 @@ const rules = `
 	compiler/expr < compiler/ir < compiler/grad, compiler/opt, compiler/kernel;
 	compiler/ir, compiler/grad < compiler/plan < compiler/model, compiler/lower;
 	compiler/kernel, compiler/opt < compiler/lower < compiler;
-	compiler/kernel < codegen/flat < codegen/cpu/vector < codegen/cpu < codegen;
+	compiler/kernel < codegen/flat < codegen/cost, codegen/cpu/vector < codegen/cpu < codegen;
 	codegen/flat, codegen/ptx/asm < codegen/ptx < codegen;
 	compiler/check, compiler/lower < codegen/host < codegen;
 	compiler/lower < compiler/diff < compiler/cli;
 
 	# What generated programs call.
 	runtime/device < runtime/cpu, runtime/cuda < runtime;
+	runtime/cuda < runtime/cuda/libcuda < runtime;
+	runtime/cuda, runtime/cuda/sim < runtime/cuda/simulated < runtime;
 	runtime/philox < runtime/cpu, runtime/task, runtime/train;
 	runtime/device, runtime/philox < runtime/task, runtime/ckpt, runtime/track;
 	runtime/task, runtime/ckpt, runtime/track < runtime/train, runtime/eval < runtime;
@@ -44,8 +46,17 @@ const rules = `
 	compiler/kernel < compiler/kernel/remote < codegen/cpu/cputest, compiler/diff;
 	compiler/check < docs/docgen;
 	compiler/check, runtime/task, runtime/track < bench;
+	runtime/cuda/sim < compiler/cli; # mlc ptx
+
+	# What checks PTX: tests, mlc diff and mlc explain.
+	compiler/kernel < codegen/ptx/abi < codegen/ptx/ptxrun, codegen/ptx/ptxtest;
+	codegen/cost, codegen/ptx < codegen/ptx/ptxrun, codegen/ptx/ptxtest;
+	compiler, compiler/kernel/kerneltest, runtime/cuda/sim < codegen/ptx/ptxtest;
+	runtime/cuda/libcuda, runtime/cuda/simulated < codegen/ptx/ptxrun < compiler/cli;
+	codegen/ptx < codegen/ptx/mutate;
+	codegen/ptx/ptxas < compiler/cli;
 	runtime/cuda/sim/ptx, runtime/cuda/sim/num < runtime/cuda/sim;
-	NONE < specs, runtime/cpu/asm, codegen/ptx/asm;
+	NONE < specs, runtime/cpu/asm, codegen/ptx/asm, codegen/ptx/ptxas, runtime/cuda/libcuda/fakecuda;
 `
 
 // TestImports holds every import within the module to the rules.

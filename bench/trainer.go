@@ -100,12 +100,12 @@ func (c benchCase) resolve(root string) (*check.Spec, error) {
 }
 
 func (t *trainer) contestant(threads int) contestant {
-	return contestant{ours, []string{t.binary, "bench", "--serve", "--threads", fmt.Sprint(threads)}}
+	return contestant{ours, []string{t.binary, "bench", "--device", "cpu", "--serve", "--threads", fmt.Sprint(threads)}}
 }
 
 // kernels is the trainer's own table of its kernels.
 func (t *trainer) kernels(ctx context.Context, threads int) string {
-	out, err := output(ctx, "", t.binary, "bench", "--threads", fmt.Sprint(threads))
+	out, err := output(ctx, "", t.binary, "bench", "--device", "cpu", "--threads", fmt.Sprint(threads))
 	if err != nil {
 		return err.Error()
 	}

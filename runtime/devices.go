@@ -1,9 +1,16 @@
 package runtime
 
 import (
+	"errors"
+	"fmt"
+	"os"
 	goruntime "runtime"
 
 	"github.com/arithlang/mlc/runtime/cpu"
+	"github.com/arithlang/mlc/runtime/cuda"
+	"github.com/arithlang/mlc/runtime/cuda/libcuda"
+	"github.com/arithlang/mlc/runtime/cuda/sim"
+	"github.com/arithlang/mlc/runtime/cuda/simulated"
 	"github.com/arithlang/mlc/runtime/device"
 )
 
@@ -12,25 +19,100 @@ const maxThreads = 1024
 
 // deviceFlags choose the machine.
 type deviceFlags struct {
-	Device  string `help:"auto or cpu; this build has no other." default:"auto" placeholder:"auto"`
+	Device  string `help:"auto: an NVIDIA GPU if there is one, else the processor; cpu; cuda; sim: a simulated GPU that checks every access, very slow." default:"auto" placeholder:"auto"`
 	CPU     string `help:"Instructions: auto, go, avx2 or avx512. All give the same bits." name:"cpu" default:"auto" placeholder:"auto"`
 	Threads int    `help:"Threads, 0 for all. Any number gives the same bits." default:"0" placeholder:"N"`
 }
 
+// openers is the table of devices.
+var openers = map[string]func(f *deviceFlags, a app) (device.Machine, error){
+	"auto": (*deviceFlags).openAuto, "cpu": (*deviceFlags).openCPU, "cuda": (*deviceFlags).openCUDA, "sim": (*deviceFlags).openSim,
+}
+
 // open returns the machine that the flags ask for, with memory for the model.
-func (f *deviceFlags) open(m *Model) (device.Machine, error) {
-	switch f.Device {
-	case "auto", "cpu":
-	case "cuda", "sim", "ref":
-		return nil, usagef("this build has no device %s: use --device cpu, or auto", f.Device)
-	default:
-		return nil, usagef("unknown device %q: want auto, cpu, cuda, sim or ref", f.Device)
+func (f *deviceFlags) open(a app) (device.Machine, error) {
+	open := openers[f.Device]
+	if open == nil {
+		return nil, usagef("unknown device %q: want auto, cpu, cuda or sim", f.Device)
 	}
+	if _, _, err := f.cpu(); err != nil {
+		return nil, err
+	}
+	return open(f, a)
+}
+
+// openAuto prefers a GPU, and says so; without one it says nothing.
+func (f *deviceFlags) openAuto(a app) (device.Machine, error) {
+	if a.model.GPU.PTX == "" {
+		return f.openCPU(a)
+	}
+	machine, err := f.openCUDA(a)
+	switch {
+	case err == nil:
+		about := machine.About()
+		fmt.Fprintf(a.err, "using %s (%s); --device cpu would use the processor\n", about.Name, about.How)
+		return machine, nil
+	case !errors.Is(err, cuda.ErrUnavailable):
+		fmt.Fprintf(a.err, "using the processor, because the GPU cannot be used: %v\n", err)
+	}
+	return f.openCPU(a)
+}
+
+func (f *deviceFlags) openCPU(a app) (device.Machine, error) {
 	isa, threads, err := f.cpu()
 	if err != nil {
 		return nil, err
 	}
-	return NewCPU(m.CPU, isa, threads, m.Plan.NumParams), nil
+	return NewCPU(a.model.CPU, isa, threads, a.model.Plan.NumParams), nil
+}
+
+func (f *deviceFlags) openCUDA(a app) (device.Machine, error) {
+	driver, err := a.openGPU()
+	if err != nil {
+		return nil, fmt.Errorf("--device cuda: %w", err)
+	}
+	return newGPU(driver, &a.model, aboutGPU(driver))
+}
+
+func aboutGPU(d cuda.Driver) device.About {
+	i := d.Info()
+	how := fmt.Sprintf("compute capability %d.%d, driver for CUDA %d.%d", i.Major, i.Minor, i.Version/1000, i.Version%1000/10)
+	return device.About{Device: "cuda", Name: i.Name, How: how}
+}
+
+// openGPU opens the driver of the machine, or what a test has in its place.
+func (a app) openGPU() (cuda.Driver, error) {
+	if a.gpu != nil {
+		return a.gpu()
+	}
+	return libcuda.Open(libcuda.Options{})
+}
+
+// simMemory is what the simulated GPU has: it takes several times as much of the
+// host's, to check accesses.
+const simMemory = 1 << 30
+
+func (f *deviceFlags) openSim(a app) (device.Machine, error) {
+	driver, err := simulated.Open(sim.Options{Memory: simMemory})
+	if err != nil {
+		return nil, err
+	}
+	if a.model.GPU.PTX != "" {
+		fmt.Fprintln(a.err, "simulating a GPU, every access checked: thousands of times slower than one")
+	}
+	return newGPU(driver, &a.model, device.About{Device: "sim", Name: driver.Info().Name, How: "every access checked"})
+}
+
+func newGPU(d cuda.Driver, m *Model, about device.About) (device.Machine, error) {
+	if m.GPU.PTX == "" {
+		return nil, fmt.Errorf("--device %s: this program has no GPU kernels: build it again with a newer mlc, or use --device cpu", about.Device)
+	}
+	machine, err := cuda.NewMachine(cuda.NewDevice(d), m.GPU, m.Plan.NumParams,
+		cuda.Options{About: about, Blocking: os.Getenv("CUDA_LAUNCH_BLOCKING") == "1"})
+	if err != nil {
+		return nil, err // a nil *Machine is no nil interface
+	}
+	return machine, nil
 }
 
 // cpu is how the processor is to be used.

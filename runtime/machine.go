@@ -73,6 +73,9 @@ func (r *ranges) part(w device.Worker, i int) { r.f(w, r.n*i/r.parts, r.n*(i+1)/
 
 func (m *cpuMachine) Root() device.Worker { return m.shared.workers[0] }
 
+// Err is nil: nothing can go wrong on the processor.
+func (m *cpuMachine) Err() error { return nil }
+
 // cpuWorker is a cpu.Worker as a device.Worker: its memory is the host's.
 type cpuWorker struct {
 	*cpu.Worker

@@ -12,6 +12,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/train"
 )
 
@@ -34,6 +35,7 @@ type app struct {
 	in    io.Reader
 	out   io.Writer
 	err   *os.File
+	gpu   func() (cuda.Driver, error) // nil: NVIDIA's driver
 }
 
 // verbs is the command line.

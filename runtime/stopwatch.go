@@ -5,21 +5,28 @@ import (
 	"time"
 
 	"github.com/arithlang/mlc/runtime/cpu"
+	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/device"
 )
 
 // A stopwatch is a Machine that times the launches of another, where they are
-// made: with all workers at work and the caches as they are.
+// made: with all workers at work and the caches as they are. A GPU, which does them
+// later, times them itself.
 type stopwatch struct {
 	device.Machine
 	kernels []cpu.Kernel
+	gpu     *cuda.Times // nil: not on a GPU
 
 	mu      sync.Mutex
 	workers map[device.Worker]*timedWorker
 }
 
 func newStopwatch(m device.Machine, kernels []cpu.Kernel) *stopwatch {
-	return &stopwatch{Machine: m, kernels: kernels, workers: map[device.Worker]*timedWorker{}}
+	s := &stopwatch{Machine: m, kernels: kernels, workers: map[device.Worker]*timedWorker{}}
+	if gpu, ok := m.(*cuda.Machine); ok {
+		s.gpu = gpu.Clock()
+	}
+	return s
 }
 
 // of is the timed form of a worker.
@@ -57,6 +64,12 @@ func (s *stopwatch) laps() (kernels []lap, clearing lap) {
 			kernels[i].add(l)
 		}
 		clearing.add(w.clearing)
+	}
+	if s.gpu != nil {
+		for i := range kernels {
+			kernels[i].time = s.gpu.Kernels[i]
+		}
+		clearing.time = s.gpu.Rest
 	}
 	return kernels, clearing
 }

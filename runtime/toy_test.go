@@ -56,6 +56,7 @@ func toyModel() Model {
 }
 
 func toyPlan() device.Plan {
+	first := func(s device.Space) device.Ref { return device.Ref{Space: s} }
 	ints := func(off int) device.Ref { return device.Ref{Space: device.Ints, Off: off} }
 	full := func(e *device.Env) device.Layout {
 		s, t := e.B*e.S, e.B*e.T
@@ -73,17 +74,21 @@ func toyPlan() device.Plan {
 	return device.Plan{
 		NumParams: toySize,
 		Gradients: program(full, func(q device.Queue, e *device.Env, l device.Layout) {
-			q.Launch(toyGradients, e, l.Source, l.Target, l.Labels, l.Loss, l.Pred)
+			q.Launch(toyGradients, e, l.Source, l.Target, l.Labels, l.Loss, l.Pred, first(device.Params), first(device.Grads))
 		}),
 		Forward: program(full, func(q device.Queue, e *device.Env, l device.Layout) {
-			q.Launch(toyPredict, e, l.Source, l.Target, l.Pred)
+			q.Launch(toyPredict, e, l.Source, l.Target, l.Pred, first(device.Params))
 		}),
 		Encode: program(decode, func(q device.Queue, e *device.Env, l device.Layout) { q.Launch(toyEncode, e, l.Source, ints(0)) }),
 		Decode: program(decode, func(q device.Queue, e *device.Env, l device.Layout) {
-			q.Launch(toyPredict, e, ints(0), l.Target, l.Pred)
+			q.Launch(toyPredict, e, ints(0), l.Target, l.Pred, first(device.Params))
 		}),
-		SumSquares: program(none, func(q device.Queue, e *device.Env, _ device.Layout) { q.Launch(toySumSquares, e) }),
-		Update:     program(none, func(q device.Queue, e *device.Env, _ device.Layout) { q.Launch(toyUpdate, e) }),
+		SumSquares: program(none, func(q device.Queue, e *device.Env, _ device.Layout) {
+			q.Launch(toySumSquares, e, first(device.Grads), first(device.Work))
+		}),
+		Update: program(none, func(q device.Queue, e *device.Env, _ device.Layout) {
+			q.Launch(toyUpdate, e, first(device.Grads), first(device.Moment1), first(device.Moment2), first(device.Params))
+		}),
 	}
 }
 
@@ -156,7 +161,7 @@ func runToyEncode(w *cpu.Worker, e *device.Env, a []device.Ref) {
 func runToySumSquares(w *cpu.Worker, e *device.Env, _ []device.Ref) {
 	sum := float32(0)
 	for _, g := range w.Mem.F32[device.Grads][:e.N] {
-		sum += g * g
+		sum += float32(g * g)
 	}
 	w.Mem.F32[device.Work][0] = sum
 }
@@ -165,8 +170,8 @@ func runToyUpdate(w *cpu.Worker, e *device.Env, _ []device.Ref) {
 	p, m1, m2 := w.Mem.F32[device.Params], w.Mem.F32[device.Moment1], w.Mem.F32[device.Moment2]
 	for i := e.P; i < e.P+e.N; i++ {
 		g := w.Mem.F32[device.Grads][i] * e.Clip
-		m1[i] = 0.9*m1[i] + 0.1*g
-		m2[i] = 0.98*m2[i] + 0.02*g*g
-		p[i] -= e.LR * (m1[i]*e.Correct1/(float32(math.Sqrt(float64(m2[i]*e.Correct2)))+1e-9) + e.Decay*p[i])
+		m1[i] = float32(0.9*m1[i]) + float32(0.1*g)
+		m2[i] = float32(0.98*m2[i]) + float32(0.02*g*g)
+		p[i] -= float32(e.LR * (m1[i]*e.Correct1/(float32(math.Sqrt(float64(m2[i]*e.Correct2)))+1e-9) + float32(e.Decay*p[i])))
 	}
 }

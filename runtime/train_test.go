@@ -34,7 +34,7 @@ func stopAt(t *testing.T, m Model, dir string, steps int) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	match := trainer.ExactMatch
-	trainer.ExactMatch = func() float64 {
+	trainer.ExactMatch = func() (float64, error) {
 		if trainer.State.Step == steps {
 			stop()
 		}

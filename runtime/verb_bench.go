@@ -62,7 +62,7 @@ func (c *benchCmd) Run(a app) error {
 	if c.Steps < 0 || c.Batch < 0 {
 		return usagef("--steps and --batch must not be negative")
 	}
-	machine, err := c.open(&a.model)
+	machine, err := c.open(a)
 	if err != nil {
 		return err
 	}
@@ -140,10 +140,6 @@ func serve(a app, t *train.Trainer) error {
 // measure times whole steps, and then the launches of as many.
 func (c *benchCmd) measure(m *Model, t *train.Trainer) (*benchResult, error) {
 	about := t.Machine.About()
-	isa, threads, err := c.cpu()
-	if err != nil {
-		return nil, err
-	}
 	steps := c.Steps
 	if steps == 0 {
 		took, err := timeSteps(t, 1)
@@ -166,9 +162,16 @@ func (c *benchCmd) measure(m *Model, t *train.Trainer) (*benchResult, error) {
 		return nil, err
 	}
 	slices.Sort(took)
-	r := &benchResult{Name: m.Name, Device: about.String(), Processor: about.Name, Threads: threads, Batch: t.Config.Batch,
+	r := &benchResult{Name: m.Name, Device: about.String(), Processor: about.Name, Threads: 1, Batch: t.Config.Batch,
 		Chunk: max(t.Config.Chunk, t.Config.MicroBatch), MicroBatch: t.Config.MicroBatch, Source: shape.S, Target: shape.T,
-		Steps: steps, Seconds: took[steps/2].Seconds(), Memory: peakMemory(), Peak: measurePeak(isa, threads)}
+		Steps: steps, Seconds: took[steps/2].Seconds(), Memory: peakMemory()}
+	if about.Device == "cpu" {
+		isa, threads, err := c.cpu()
+		if err != nil {
+			return nil, err
+		}
+		r.Threads, r.Peak = threads, measurePeak(isa, threads)
+	}
 	r.Examples = float64(r.Batch) / r.Seconds
 	r.kernels(m, watch)
 	return r, nil
@@ -183,7 +186,7 @@ func (r *benchResult) kernels(m *Model, watch *stopwatch) {
 		}
 	}
 	if clearing.launches > 0 {
-		r.Kernels = append(r.Kernels, r.kernel("(clearing)", clearing))
+		r.Kernels = append(r.Kernels, r.kernel(clearingName, clearing))
 	}
 	slices.SortStableFunc(r.Kernels, func(a, b kernelBench) int { return cmp.Compare(b.Seconds, a.Seconds) })
 	rest := kernelBench{Name: "(rest: sums of gradients, problems, waiting)", Seconds: r.Seconds, Share: 1}
@@ -194,6 +197,10 @@ func (r *benchResult) kernels(m *Model, watch *stopwatch) {
 	r.Kernels = append(r.Kernels, rest)
 }
 
+// clearingName stands for the clearing of memory; of a GPU, also for copies and sums
+// of gradients.
+const clearingName = "(clearing)"
+
 // kernel is the row of a kernel. What bounds it is what would take longer at the
 // peak.
 func (r *benchResult) kernel(name string, l lap) kernelBench {
@@ -201,7 +208,7 @@ func (r *benchResult) kernel(name string, l lap) kernelBench {
 	k := kernelBench{Name: name, Launches: float64(l.launches) / float64(r.Steps), Seconds: worker / float64(r.Steps*r.Threads)}
 	k.Share = k.Seconds / r.Seconds
 	k.Flops, k.Bytes = l.Flops/worker, l.Bytes/worker
-	if l.Bytes > 0 {
+	if l.Bytes > 0 && r.Peak.Bytes > 0 {
 		k.Bound, k.OfPeak = "memory", k.Bytes/r.Peak.Bytes
 	}
 	if of := k.Flops / r.Peak.Flops; r.Peak.Flops > 0 && of > k.OfPeak {
@@ -218,8 +225,13 @@ func (r *benchResult) table() string {
 	fmt.Fprintf(&b, "a step of %d examples, %d source tokens and %d target rows each, in chunks of %d, micro-batches of %d\n",
 		r.Batch, r.Source, r.Target, r.Chunk, r.MicroBatch)
 	fmt.Fprintf(&b, "step  %.1f ms (median of %d), %.0f examples/s, peak memory %d MiB\n", 1000*r.Seconds, r.Steps, r.Examples, r.Memory/mega)
-	fmt.Fprintf(&b, "peak  %.1f GFLOP/s, copying %.1f GB/s: of each thread while all work, as are the rates below;\n"+
-		"      what stays in a cache can be faster than copying\n\n", r.Peak.Flops/giga, r.Peak.Bytes/giga)
+	if r.Peak.Bytes > 0 {
+		fmt.Fprintf(&b, "peak  %.1f GFLOP/s, copying %.1f GB/s: of each thread while all work, as are the rates below;\n"+
+			"      what stays in a cache can be faster than copying\n", r.Peak.Flops/giga, r.Peak.Bytes/giga)
+	} else {
+		fmt.Fprintf(&b, "      times of kernels are of each launch alone, with the way to the GPU and back\n")
+	}
+	b.WriteByte('\n')
 	width := 0
 	for _, k := range r.Kernels {
 		width = max(width, len(k.Name))
@@ -232,8 +244,11 @@ func (r *benchResult) table() string {
 			continue
 		}
 		fmt.Fprintf(&b, " %8.0f %9.2f %5.1f %%", k.Launches, 1000*k.Seconds, 100*k.Share)
-		if k.Bound != "" {
+		switch {
+		case k.Bound != "":
 			fmt.Fprintf(&b, " %9.1f %8.1f %6.0f %% %s", k.Flops/giga, k.Bytes/giga, 100*k.OfPeak, k.Bound)
+		case k.Bytes > 0:
+			fmt.Fprintf(&b, " %9.1f %8.1f", k.Flops/giga, k.Bytes/giga)
 		}
 		b.WriteByte('\n')
 	}

@@ -54,7 +54,7 @@ func (c *evalCmd) Run(a app, name program) error {
 
 // load puts the newest checkpoint of a run on a machine, ready to be tested.
 func (f *deviceFlags) load(a app, dir string) (*eval.Test, error) {
-	machine, err := f.open(&a.model)
+	machine, err := f.open(a)
 	if err != nil {
 		return nil, err
 	}
@@ -69,6 +69,9 @@ func (f *deviceFlags) load(a app, dir string) (*eval.Test, error) {
 	state, err := train.Load(path, machine, &a.model.Plan, a.model.Params)
 	if err != nil {
 		return nil, badCheckpoint(dir, err)
+	}
+	if err := machine.Err(); err != nil {
+		return nil, err
 	}
 	return newTest(a, machine, dir, rec, state)
 }

@@ -6,7 +6,26 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/runtime/cpu"
+	"github.com/arithlang/mlc/runtime/cuda"
 )
+
+// devices says what --device could be.
+func (a app) devices() []string {
+	all := []string{fmt.Sprintf("cpu: %s, %s, %d threads", processor(), cpu.Detect(), goruntime.GOMAXPROCS(0))}
+	if a.model.GPU.PTX == "" {
+		return append(all, "cuda, sim: this program has no GPU kernels")
+	}
+	gpu, err := a.openGPU()
+	if err != nil {
+		return append(all, fmt.Sprintf("cuda: %v", err), "sim")
+	}
+	about, i := aboutGPU(gpu), gpu.Info()
+	text := fmt.Sprintf("cuda: %s, %s, %d multiprocessors, %s", about.Name, about.How, i.SMs, cuda.Bytes(i.Memory))
+	if free, _, err := gpu.MemInfo(); err == nil {
+		text += fmt.Sprintf(" (%s free)", cuda.Bytes(free))
+	}
+	return append(all, text, "sim")
+}
 
 // infoCmd is the verb info.
 type infoCmd struct {
@@ -35,7 +54,7 @@ func (c *infoCmd) Run(a app) error {
 	m := &a.model
 	i := info{Name: m.Name, SpecHash: m.SpecHash, Version: m.Version, Params: m.Plan.NumParams, Kernels: len(m.CPU),
 		Budget:  m.Train.Budget.String(),
-		Devices: []string{fmt.Sprintf("cpu: %s, %s, %d threads", processor(), cpu.Detect(), goruntime.GOMAXPROCS(0))}}
+		Devices: a.devices()}
 	for _, p := range m.Params {
 		i.Tensors = append(i.Tensors, tensor{p.Name, append([]int{}, p.Shape...)})
 	}

@@ -240,7 +240,7 @@ func TestBadCommandLines(t *testing.T) {
 		{[]string{"bench", "--steps=-1"}, 2, "--steps and --batch must not be negative"},
 		{[]string{"train", "--steps", "3", "--time", "1s"}, 2, "can't be used together"},
 		{[]string{"train", "--steps=-3"}, 2, "must not be negative"},
-		{[]string{"train", "--device", "cuda"}, 2, "this build has no device cuda: use --device cpu, or auto"},
+		{[]string{"train", "--device", "sim"}, 1, "--device sim: this program has no GPU kernels: build it again with a newer mlc, or use --device cpu"},
 		{[]string{"train", "--device", "tpu"}, 2, `unknown device "tpu"`},
 		{[]string{"train", "--cpu", "mmx"}, 2, `unknown instruction set "mmx"`},
 		{[]string{"train", "--threads=-1"}, 2, "--threads -1"},

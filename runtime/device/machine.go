@@ -1,7 +1,7 @@
 package device
 
 // A Worker computes one micro-batch at a time: a Launcher with Grads, Work and
-// Ints of its own. Its methods wait for the launches before them.
+// Ints of its own. Its methods see what the launches before them have done.
 type Worker interface {
 	Launcher
 	// Queue is the Queue of this worker's launches.
@@ -34,11 +34,16 @@ type Machine interface {
 	// Each calls f for i = 0 … n-1, several at a time.
 	Each(n int, f func(w Worker, i int))
 	// Sum is Each with Grads cleared before each call; Root's Grads become the sum
-	// of all of them, added in ascending i.
+	// of all of them, added in ascending i. What GetInts and GetFloats fill within f
+	// may be there only when Sum returns.
 	Sum(n int, f func(w Worker, i int))
 	// Ranges calls f for ranges lo … hi-1 that make up 0 … n-1, several at a time,
 	// on workers that share Root's Grads.
 	Ranges(n int, f func(w Worker, lo, hi int))
 	// Root is the worker with the gradients of Sum.
 	Root() Worker
+	// Err waits for everything before it and is the first thing that went wrong.
+	// After an error nothing is done any more and what Get* fills is left as it was:
+	// ask before results are used.
+	Err() error
 }

@@ -82,6 +82,9 @@ func (m *Model) each(ctx context.Context, problems []task.Problem, f func(w devi
 		}
 		f(w, index, c.Slice(c.lo, c.hi))
 	})
+	if err := m.Machine.Err(); err != nil {
+		return err
+	}
 	return ctx.Err()
 }
 
@@ -120,6 +123,8 @@ func (m *Model) Decode(ctx context.Context, problems []task.Problem) ([][]int32,
 	return replies, err
 }
 
+// decode answers the problems of a batch. It ends also when the machine has failed,
+// with answers of no use.
 func (m *Model) decode(w device.Worker, b task.Batch) [][]int32 {
 	e := w.Env()
 	*e = device.Env{B: b.B, T: 1, S: b.S, C: b.T, Seed: m.Seed}

@@ -74,6 +74,9 @@ func (t *Trainer) Save() (string, error) {
 			f.Tensors = append(f.Tensors, ckpt.Tensor{Name: s.prefix + p.Name, Shape: p.Shape, Data: arena[p.Off : p.Off+count(p)]})
 		}
 	}
+	if err := t.Machine.Err(); err != nil {
+		return "", fmt.Errorf("cannot save a checkpoint: %w", err)
+	}
 	path := filepath.Join(t.Dir, "ckpt", checkpointName(t.State.Step))
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return "", err

@@ -46,7 +46,9 @@ func (r *run) advance() error {
 	r.report = track.Report{Step: s.Step, Examples: s.Examples, Tokens: s.Tokens, Loss: out.Loss, LR: rate, GradNorm: out.GradNorm,
 		ExactMatch: r.report.ExactMatch, Seconds: r.elapsed().Seconds(), Stage: "train"}
 	if s.Step%r.every == 0 || r.used() >= 1 {
-		r.report.ExactMatch = r.ExactMatch()
+		if r.report.ExactMatch, err = r.ExactMatch(); err != nil {
+			return fmt.Errorf("the test after step %d failed: %w", s.Step, err)
+		}
 		if err := r.log.Write(r.report); err != nil {
 			return fmt.Errorf("cannot write metrics: %w", err)
 		}

@@ -39,7 +39,8 @@ func newStepper(t *Trainer) *stepper {
 }
 
 // Step trains on the next batch and counts it: gradients of all chunks, their
-// norm, the update. It changes nothing when the loss or the gradient is not finite.
+// norm, the update. It changes nothing when the loss or the gradient is not finite;
+// after a failure of the machine nothing on it is of use.
 func (t *Trainer) Step(rate float64) (Outcome, error) {
 	if t.stepper == nil {
 		t.stepper = newStepper(t)
@@ -61,6 +62,9 @@ func (s *stepper) step(rate float64) (out Outcome, err error) {
 	out.Tokens = len(s.batch.Labels)
 	out.Loss = s.gradients()
 	out.GradNorm = s.norm()
+	if err := s.Machine.Err(); err != nil {
+		return out, s.failed(err)
+	}
 	for _, x := range [...]struct {
 		name  string
 		value float64
@@ -72,7 +76,14 @@ func (s *stepper) step(rate float64) (out Outcome, err error) {
 	}
 	s.update(rate, out.GradNorm)
 	s.project()
+	if err := s.Machine.Err(); err != nil {
+		return out, s.failed(err)
+	}
 	return out, nil
+}
+
+func (s *stepper) failed(err error) error {
+	return fmt.Errorf("step %d failed: %w", s.State.Step+1, err)
 }
 
 // gradients leaves the gradient of the batch's mean loss in Root's Grads and

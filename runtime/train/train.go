@@ -25,10 +25,10 @@ type Trainer struct {
 	Task       *task.Task
 	Config     Config
 	State      State
-	Dir        string            // the run directory
-	Meta       map[string]string // said in every checkpoint
-	SaveEvery  time.Duration     // time between checkpoints, 0: only at the end
-	ExactMatch func() float64    // tested at every report
+	Dir        string                  // the run directory
+	Meta       map[string]string       // said in every checkpoint
+	SaveEvery  time.Duration           // time between checkpoints, 0: only at the end
+	ExactMatch func() (float64, error) // tested at every report
 	Status     *track.Status
 
 	stepper *stepper

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"github.com/arithlang/mlc/runtime/cuda/sim/ptx"
 )
@@ -99,7 +100,7 @@ func (w *warp) resolve(a *address, size int, m uint32) (*buffer, uint32) {
 	}
 	if buf.private > 0 {
 		for i := range w.offs {
-			w.offs[i] += i * room
+			w.offs[i] += i * buf.stride
 		}
 	}
 	return buf, in
@@ -159,6 +160,9 @@ func (w *warp) initialised(a *address, buf *buffer, size int, m uint32) bool {
 	for ; m != 0; m &= m - 1 {
 		lane := bits.TrailingZeros32(m)
 		if !buf.init.has(w.offs[lane], size) {
+			if buf.private > 0 && buf.init.any(w.offs[lane], size) {
+				continue // a copy of a structure, with what pads it
+			}
 			at := buf.init.firstClear(w.offs[lane], size) - w.offs[lane]
 			w.failAt(Uninitialised, m&-m, a.space, a.of(w, lane), "byte %d of %d of %s was never written", at, size, buf.name)
 			return false
@@ -194,15 +198,23 @@ func (w *warp) writing(a *address, size int, m uint32, atomic bool) (*buffer, ui
 }
 
 func (w *warp) recordWrite(a *address, buf *buffer, size int, m uint32, atomic bool) bool {
-	c := w.tracker(buf).write(buf.shadow, &w.offs, m, access{size, w.pc, atomic})
-	if c != nil {
-		verb := "write"
-		if atomic {
-			verb = "atomic access"
-		}
-		w.race(a, verb, c)
+	t, verb := w.tracker(buf), "write"
+	if atomic {
+		verb = "atomic access"
 	}
-	return c == nil
+	for rest := m; ; {
+		c := t.write(buf.shadow, &w.offs, rest, access{size, w.pc, atomic})
+		if c == nil {
+			return true
+		}
+		if w.storing == nil || !w.storing.same(w, buf, c, m) {
+			w.race(a, verb, c)
+			return false
+		}
+		w.warn(w.raceReport(a, verb, c), ", of the same value")
+		t.mark(buf.shadow, w.offs[c.lane], size, t.current(), uint32(w.pc)<<whoShift|uint32(c.lane))
+		rest &^= 2<<c.lane - 1
+	}
 }
 
 // written notes that memory changed, for those that wait for that.
@@ -263,11 +275,14 @@ func (w *warp) failAt(kind Kind, m uint32, s ptx.Space, addr uint64, format stri
 
 // race reports a clash.
 func (w *warp) race(a *address, verb string, c *clash) {
-	if w.err != nil {
-		return
+	if w.err == nil {
+		w.err = w.raceReport(a, verb, c)
 	}
-	w.failAt(Race, 1<<c.lane, a.space, a.of(w, c.lane), "%s", verb)
-	r := w.err.(*Report)
+}
+
+func (w *warp) raceReport(a *address, verb string, c *clash) *Report {
+	r := w.report(Race, "%s", verb)
+	r.Lanes, r.Space, r.Addr = 1<<c.lane, a.space.String(), a.of(w, c.lane)
 	pc := int(c.who >> whoShift)
 	p := &Party{Line: w.b.code[pc].line(), Block: w.b.coords, Warp: w.id, Lane: int(c.who & laneWho), Verb: c.verb}
 	if c.who&manyWho != 0 {
@@ -285,4 +300,16 @@ func (w *warp) race(a *address, verb string, c *clash) {
 		p.Verb += " not yet waited for"
 	}
 	r.Other = p
+	return r
+}
+
+// warn notes what may be meant, once for every instruction.
+func (w *warp) warn(r *Report, note string) {
+	r.Detail += note
+	l := w.b.l
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !slices.ContainsFunc(l.warnings, func(old *Report) bool { return old.Line == r.Line && old.Kind == r.Kind }) {
+		l.warnings = append(l.warnings, r)
+	}
 }

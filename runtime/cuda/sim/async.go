@@ -30,12 +30,22 @@ type copies struct {
 	group [32]int // the open group of each lane
 }
 
-// reset forgets copies that nobody waited for.
-func (w *warp) resetCopies() {
+// dropCopies forgets copies that nobody waited for.
+func (w *warp) dropCopies() {
 	for _, c := range w.copies.list {
 		w.markCopy(&c, 0, 0)
 	}
 	w.copies = copies{list: w.copies.list[:0]}
+}
+
+// warnOfCopies warns of copies that nobody waited for, when their block is over.
+func (w *warp) warnOfCopies() {
+	for _, c := range w.copies.list {
+		w.pc = c.pc
+		r := w.report(PendingCopy, "the kernel ends without waiting for the copy")
+		r.Lanes = 1 << c.lane
+		w.warn(r, "")
+	}
 }
 
 func (w *warp) markCopy(c *asyncCopy, seg, who uint32) {

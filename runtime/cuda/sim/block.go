@@ -58,9 +58,10 @@ func newWarp(b *block, id int) *warp {
 	w.pred = make([]uint32, len(k.src.Regs))
 	w.def = make([]uint32, len(k.src.Regs))
 	if n := int(k.src.LocalSize); n > 0 {
-		w.local = &buffer{name: "local memory", window: localWindow, private: n, data: make([]byte, 32*n)}
+		stride := (n + 15) &^ 15
+		w.local = &buffer{name: "local memory", window: localWindow, private: n, stride: stride, data: make([]byte, 32*stride)}
 		if !b.opt.NoInit {
-			w.local.init = newBitmap(int64(32 * n))
+			w.local.init = newBitmap(int64(32 * stride))
 		}
 	}
 	for i, c := range k.consts {
@@ -112,7 +113,7 @@ func (w *warp) reset() {
 	w.near = tracker{table: &b.table, past: &w.past, warp: w.id}
 	w.far = tracker{table: &b.l.d.table, past: &w.past, warp: w.id}
 	w.fences = fences{}
-	w.resetCopies()
+	w.dropCopies()
 	w.watch.reset()
 	if w.local != nil {
 		poison(w.local.data)
@@ -199,6 +200,9 @@ func (b *block) idle() (status, error) {
 		}
 	}
 	if done {
+		for _, w := range b.warps {
+			w.warnOfCopies()
+		}
 		return finished, nil
 	}
 	return finished, b.deadlock()

@@ -91,7 +91,7 @@ func TestLaunchErrors(t *testing.T) {
 	}
 	one := [3]int{1, 1, 1}
 	for want, l := range map[string]sim.Launch{
-		"dimension 1":                      {Grid: [3]int{1, 0, 1}, Block: one, Args: make([]byte, 16)},
+		"0 is not between":                 {Grid: [3]int{1, 0, 1}, Block: one, Args: make([]byte, 16)},
 		"block [1 1 65]":                   {Grid: one, Block: [3]int{1, 1, 65}, Args: make([]byte, 16)},
 		"129 threads a block":              {Grid: one, Block: [3]int{129, 1, 1}, Args: make([]byte, 16)},
 		"8 bytes of parameters, the":       {Grid: one, Block: one, Args: make([]byte, 8)},

@@ -21,11 +21,14 @@ type job struct {
 	grid   [3]int
 	block  [3]int
 	shared int
-	args   []any // []byte: a buffer; out: one of so many bytes; uint32, uint64, float32
+	args   []any // []byte: a buffer; out: one of so many bytes; uint32, uint64, float32, raw
 }
 
 // out is a buffer that nothing is written to before the launch.
 type out int
+
+// raw is a structure that is passed by value.
+type raw []byte
 
 // run launches a job on a fresh device and returns its buffers.
 func (j job) run(o sim.Options) ([][]byte, error) {
@@ -60,6 +63,11 @@ func (j job) stats(o sim.Options) ([][]byte, sim.Stats, error) {
 			word(uint64(math.Float32bits(a)), 4)
 		case uint64:
 			word(a, 8)
+		case raw:
+			for len(args)%8 != 0 {
+				args = append(args, 0)
+			}
+			args = append(args, a...)
 		case []byte, out:
 			data, _ := a.([]byte)
 			size := len(data)

@@ -19,6 +19,9 @@ type Stats struct {
 	Bytes    int64 // read from and written to global memory
 	Barriers int64 // completed
 	Blocks   int
+	// Warnings are about what is suspicious, but may be meant: the first of each
+	// instruction.
+	Warnings []*Report
 }
 
 // launch is a launch while it runs.
@@ -46,10 +49,18 @@ type launch struct {
 	parked []*block // begun and put aside
 	busy   int
 	err    error
+	// warnings are of the first of each instruction.
+	warnings []*Report
 }
 
 // sharedLimit is the shared memory that a block may have, by architecture.
 var sharedLimit = map[int]int{80: 163 << 10, 86: 99 << 10, 89: 99 << 10, 90: 227 << 10}
+
+const (
+	localLimit = 512 << 10 // bytes a thread
+	constLimit = 64 << 10  // bytes a module
+	blockLimit = 1 << 26
+)
 
 // Launch runs a kernel to its end. What goes wrong in it is a *Report.
 func (k *Kernel) Launch(l Launch) (Stats, error) {
@@ -69,7 +80,7 @@ func (k *Kernel) Launch(l Launch) (Stats, error) {
 	}
 	wg.Wait()
 	return Stats{
-		Steps: run.steps.Load(), Bytes: run.bytes.Load(), Barriers: run.barriers.Load(), Blocks: run.blocks,
+		Steps: run.steps.Load(), Bytes: run.bytes.Load(), Barriers: run.barriers.Load(), Blocks: run.blocks, Warnings: run.warnings,
 	}, run.err
 }
 
@@ -81,7 +92,7 @@ func (k *Kernel) prepare(l Launch) (*launch, error) {
 	for i, dims := range [2][3]int{l.Grid, l.Block} {
 		for j, n := range dims {
 			if n < 1 || n > limits[i][j] {
-				return fail("%s %v: dimension %d is not between 1 and %d", [2]string{"grid", "block"}[i], dims, j, limits[i][j])
+				return fail("%s %v: %d is not between 1 and %d", [2]string{"grid", "block"}[i], dims, n, limits[i][j])
 			}
 		}
 	}
@@ -105,6 +116,13 @@ func (k *Kernel) prepare(l Launch) (*launch, error) {
 	}
 	if most := sharedLimit[k.m.d.opt.Arch]; l.Shared < 0 || size > most {
 		return fail("%d bytes of shared memory, the most is %d", size, most)
+	}
+	if k.src.LocalSize > localLimit {
+		return fail("%d bytes of local memory a thread, the most is %d", k.src.LocalSize, localLimit)
+	}
+	blocks := int64(l.Grid[0]) * int64(l.Grid[1])
+	if blocks > blockLimit || blocks*int64(l.Grid[2]) > blockLimit {
+		return fail("grid %v: the simulator runs at most %d blocks", l.Grid, blockLimit)
 	}
 	run := &launch{
 		d: k.m.d, k: k, grid: l.Grid, dims: l.Block, threads: threads, blocks: l.Grid[0] * l.Grid[1] * l.Grid[2],

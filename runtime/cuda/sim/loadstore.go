@@ -97,9 +97,10 @@ func (t *transfer) store(w *warp, m uint32) {
 	defer w.unlock()
 	for m != 0 {
 		if w.b.opt.SameValue {
-			m = t.distinct(w, m)
+			w.storing = t
 		}
 		buf, in := w.writing(&t.addr, t.size(), m, t.order.strong)
+		w.storing = nil
 		if buf == nil {
 			return
 		}
@@ -153,27 +154,30 @@ func (w *warp) vagueLanes(buf *buffer, shift, size int, m uint32) (v uint32) {
 	return v
 }
 
-// distinct drops lanes that store what another lane of m stores at the same place.
-func (t *transfer) distinct(w *warp, m uint32) uint32 {
-	seen := map[uint64]int{}
-	same := func(a, b int) bool {
-		for _, c := range t.cols {
-			if w.cols[c][a] != w.cols[c][b] {
-				return false
-			}
-		}
-		return true
+// same says whether a store that clashes with another one, as the first lanes of
+// m have done theirs, writes the value that is there anyway.
+func (t *transfer) same(w *warp, buf *buffer, c *clash, m uint32) bool {
+	if c.verb != "write" || c.who&atomicWho != 0 {
+		return false
 	}
-	keep := m
-	forLanes(m, func(lane int) {
-		addr := t.addr.of(w, lane)
-		if first, ok := seen[addr]; !ok {
-			seen[addr] = lane
-		} else if same(first, lane) {
-			keep &^= 1 << lane
+	off, other := w.offs[c.lane], int(c.who&laneWho)
+	if d := w.offs[other] - off; other < c.lane && m>>other&1 != 0 && -t.size() < d && d < t.size() {
+		// The other is a lane of this very instruction: its value is not there yet.
+		equal := d == 0
+		for _, col := range t.cols {
+			equal = equal && w.cols[col][other] == w.cols[col][c.lane]
 		}
-	})
-	return keep
+		return equal
+	}
+	if buf.init != nil && !buf.init.has(off, t.size()) {
+		return false
+	}
+	for k, col := range t.cols {
+		if loadBits(buf.data, off+k*t.elem, t.elem) != w.cols[col][c.lane]&mask(8*t.elem) {
+			return false
+		}
+	}
+	return true
 }
 
 // flagsOf are the releases in the memory of a buffer.

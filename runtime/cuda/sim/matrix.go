@@ -82,11 +82,11 @@ type product struct {
 }
 
 // fragments are the operands as matrices: A by rows of k, B by columns of k, C
-// by rows of 8.
+// by rows of 8, or of wmma of all columns.
 type fragments struct {
 	a [16 * 64]uint64
 	b [8 * 64]uint64
-	c [16 * 8]uint64
+	c [16 * 16]uint64
 }
 
 func (p *product) run(w *warp, _ uint32) {

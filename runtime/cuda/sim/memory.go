@@ -29,6 +29,7 @@ type buffer struct {
 	shadow   *shadow // nil: races are not checked
 	window   uint64  // what cvta adds
 	private  int     // bytes a lane, in local memory
+	stride   int     // from one lane to the next, a multiple of every access
 	global   bool
 	freed    bool
 	fixed    bool // not given by Alloc
@@ -83,6 +84,8 @@ func (b bitmap) has(off, n int) bool {
 	want := uint64(1)<<n - 1
 	return b[off>>6]>>(off&63)&want == want
 }
+
+func (b bitmap) any(off, n int) bool { return b[off>>6]>>(off&63)&(uint64(1)<<n-1) != 0 }
 
 func (b bitmap) set(off, n int) { b[off>>6] |= (uint64(1)<<n - 1) << (off & 63) }
 

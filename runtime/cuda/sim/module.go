@@ -44,6 +44,9 @@ func (d *Device) Load(text []byte) (*Module, error) {
 		return nil, fmt.Errorf("sim: load: the module is for sm_%d, the device is sm_%d", src.Arch, d.opt.Arch)
 	}
 	m := &Module{d: d, src: src, address: map[*ptx.Var]uint64{}, kernels: map[string]*Kernel{}}
+	if err := m.fit(); err != nil {
+		return nil, fmt.Errorf("sim: load: %w", err)
+	}
 	m.placeVars()
 	for _, ks := range src.Kernels {
 		k := &Kernel{m: m, src: ks}
@@ -58,6 +61,18 @@ func (d *Device) Load(text []byte) (*Module, error) {
 // gap lies between constants, so that an index beyond one does not reach the next.
 const gap = 256
 
+// fit checks that the device has room for the variables.
+func (m *Module) fit() error {
+	left := map[ptx.Space]int64{ptx.Global: m.d.opt.Memory - m.d.used, ptx.Const: constLimit}
+	for _, v := range m.src.Vars {
+		if room, ok := left[v.Space]; ok && v.Size > room {
+			return &ptx.Error{Line: v.Line, Msg: fmt.Sprintf("no room for %s: it takes %d bytes of .%s memory, %d are left", v.Name, v.Size, v.Space, room)}
+		}
+		left[v.Space] -= v.Size
+	}
+	return nil
+}
+
 // placeVars gives the global and constant variables their addresses and values.
 func (m *Module) placeVars() {
 	m.constants = &buffer{name: "constant memory", window: constWindow, readOnly: true}
@@ -66,6 +81,7 @@ func (m *Module) placeVars() {
 	for _, v := range m.src.Vars {
 		switch v.Space {
 		case ptx.Global:
+			m.d.used += v.Size
 			b := &buffer{name: "variable " + v.Name, data: make([]byte, max(v.Size, 1)), fixed: true}
 			m.address[v] = m.d.place(b)
 			buffers[v] = b

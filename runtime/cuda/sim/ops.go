@@ -52,6 +52,8 @@ func instructions() (map[string]func(*decoder) exec, map[string]func(*decoder, *
 		"match.any.sync": (*decoder).match, "match.all.sync": (*decoder).match,
 		"bar.warp.sync": (*decoder).warpBarrier,
 		"ldmatrix.sync": (*decoder).ldmatrix, "movmatrix.sync": (*decoder).movmatrix, "mma.sync": (*decoder).mma,
+		"wmma.load.a.sync": (*decoder).wmmaLoad, "wmma.load.b.sync": (*decoder).wmmaLoad, "wmma.load.c.sync": (*decoder).wmmaLoad,
+		"wmma.mma.sync": (*decoder).wmma, "wmma.store.d.sync": (*decoder).wmmaStore,
 	}
 	for _, prefix := range []string{"bar", "barrier", "bar.cta", "barrier.cta"} {
 		for _, verb := range []string{".sync", ".arrive", ".red"} {

@@ -26,7 +26,7 @@ const (
 	Trap             Kind = "trap"
 	DivideByZero     Kind = "division by zero"
 	InactiveLane     Kind = "inactive source lane"
-	PendingCopy      Kind = "pending copy"
+	PendingCopy      Kind = "pending copy" // a warning: nobody waited for it
 	BadLaunch        Kind = "bad launch"
 )
 

@@ -37,8 +37,8 @@ type Options struct {
 	// NoRaces and NoInit waive the checks for data races, and for reads of what
 	// was never written.
 	NoRaces, NoInit bool
-	// SameValue lets lanes of one instruction write one place if all write the
-	// same value there.
+	// SameValue makes unordered writes of one value to one place a warning:
+	// compilers let many threads compute and store the same.
 	SameValue bool
 	Eager     bool  // copy cp.async when issued, not when waited for
 	Jitter    bool  // approximate instructions err within their bounds

@@ -40,8 +40,10 @@ type warp struct {
 	copies copies
 	local  *buffer
 	offs   [32]int // of the access being executed
-	frag   fragments
-	watch  watch
+	// storing is the store being executed, where stores of one value may clash.
+	storing *transfer
+	frag    fragments
+	watch   watch
 }
 
 type state uint8

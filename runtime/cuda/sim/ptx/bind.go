@@ -114,6 +114,9 @@ func (b *binder) operand(s *argSpec, r *rawOperand) (Operand, error) {
 		if n := b.vector(); n > 0 {
 			return b.elements(s, r, t, n)
 		}
+		if r.kind == rawVec && len(r.list) == 1 { // a vector of one, as Triton writes it
+			r = &r.list[0]
+		}
 	case argSplit:
 		return b.split(s, r, t)
 	case argLabel, argTable:
@@ -285,6 +288,9 @@ func (b *binder) memory(s *argSpec, r *rawOperand) (Operand, error) {
 	if at, ok := b.findReg(r.name); ok {
 		o.Reg = at
 		have := b.k.Regs[at].Type
+		if b.in.Space == Param && b.what == "function" {
+			b.in.Space = Local // where a function has its parameters
+		}
 		if c := have.Class(); c == Float || c == Predicate || have.Bits() != 64 && have.Bits() != 32 {
 			return o, b.errorAt(r.line, "%s is a .%s register and cannot hold an address", r.name, have)
 		}
@@ -297,10 +303,13 @@ func (b *binder) memory(s *argSpec, r *rawOperand) (Operand, error) {
 	if space == Generic {
 		space = b.in.Space
 	}
+	if o.Var.Frame && space == Param {
+		b.in.Space, space = Local, Local
+	}
 	if have := o.Var.Space; have != space && (space != Generic || have != Global) {
 		return o, b.errorAt(r.line, "%s lies in .%s memory, but the access is to .%s", r.name, have, space)
 	}
-	if o.Var.Space == Param {
+	if o.Var.Space == Param || o.Var.Frame {
 		bytes := o.Type.Bytes() * int64(max(b.vector(), 1))
 		if o.Off < 0 || o.Off > o.Var.Size-bytes {
 			return o, b.errorAt(r.line, "the access lies outside of parameter %s, which has %d bytes", r.name, o.Var.Size)

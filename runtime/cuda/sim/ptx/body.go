@@ -2,15 +2,17 @@ package ptx
 
 import "strings"
 
-// kernelParser reads the body of a kernel. Names live in scopes, blocks in
+// kernelParser reads the body of a kernel or a function. Names live in scopes, blocks in
 // braces within blocks; a label may be used before it is seen, so branches are
 // tied to their targets at the end.
 type kernelParser struct {
 	*parser
 	k      *Kernel
+	what   string // "kernel" or "function"
 	scope  *scope
 	loc    Loc
 	copies map[*Var]*Var // of the module's shared variables in this kernel
+	calls  map[int]call  // by the instructions that stand for them
 	fixups []fixup
 }
 
@@ -44,7 +46,7 @@ type fixup struct {
 }
 
 func newKernelParser(p *parser, k *Kernel) *kernelParser {
-	kp := &kernelParser{parser: p, k: k, copies: map[*Var]*Var{}}
+	kp := &kernelParser{parser: p, k: k, what: "kernel", copies: map[*Var]*Var{}, calls: map[int]call{}}
 	kp.push()
 	return kp
 }
@@ -80,7 +82,7 @@ func (p *kernelParser) body() error {
 	for depth := 1; depth > 0; {
 		switch {
 		case p.tok.kind == endToken:
-			return p.errorf("kernel %s has no end", p.k.Name)
+			return p.errorf("%s %s has no end", p.what, p.k.Name)
 		case p.is("{"):
 			depth++
 			p.push()
@@ -112,7 +114,6 @@ func (p *kernelParser) finish() error {
 	if err := p.resolveLabels(); err != nil {
 		return err
 	}
-	p.layout()
 	return p.checkEnd()
 }
 
@@ -132,7 +133,7 @@ func (p *kernelParser) bodyDirective() error {
 	switch p.tok.text {
 	case ".reg":
 		return p.registers()
-	case ".shared", ".local":
+	case ".shared", ".local", ".param":
 		return p.variables(linkage{}, p.bodyVar)
 	case ".extern":
 		if err := p.advance(); err != nil {
@@ -151,7 +152,7 @@ func (p *kernelParser) bodyDirective() error {
 	case ".file":
 		return p.file()
 	}
-	return p.errorf("unsupported directive %s in a kernel", p.tok)
+	return p.errorf("unsupported directive %s in a %s", p.tok, p.what)
 }
 
 func (p *kernelParser) bodyVar(v *Var) error {
@@ -379,7 +380,7 @@ func (p *kernelParser) resolveLabels() error {
 func (p *kernelParser) checkEnd() error {
 	n := len(p.k.Instrs)
 	if n == 0 {
-		return p.errorf("kernel %s does not end in ret or exit", p.k.Name)
+		return p.errorf("%s %s does not end in ret or exit", p.what, p.k.Name)
 	}
 	last := &p.k.Instrs[n-1]
 	switch last.Op {
@@ -389,14 +390,14 @@ func (p *kernelParser) checkEnd() error {
 		}
 		fallthrough
 	default:
-		return p.errorAt(last.Line, "kernel %s does not end in ret or exit", p.k.Name)
+		return p.errorAt(last.Line, "%s %s does not end in ret or exit", p.what, p.k.Name)
 	}
 	for i := range p.k.Instrs {
 		in := &p.k.Instrs[i]
 		for _, a := range in.Args {
 			for _, at := range a.Targets {
 				if at == n {
-					return p.errorAt(in.Line, "the branch leads to the end of kernel %s, which has no ret or exit there", p.k.Name)
+					return p.errorAt(in.Line, "the branch leads to the end of %s %s, which has no ret or exit there", p.what, p.k.Name)
 				}
 			}
 		}

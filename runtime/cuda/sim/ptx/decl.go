@@ -173,11 +173,11 @@ func (p *parser) moduleVars(link linkage) error {
 	})
 }
 
-var varSpaces = map[string]Space{".global": Global, ".const": Const, ".shared": Shared, ".local": Local}
+var varSpaces = map[string]Space{".global": Global, ".const": Const, ".shared": Shared, ".local": Local, ".param": Local}
 
 // variables reads a declaration from its state space on.
 func (p *parser) variables(link linkage, declare func(*Var) error) error {
-	space := varSpaces[p.tok.text]
+	space, frame := varSpaces[p.tok.text], p.is(".param")
 	if err := p.advance(); err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (p *parser) variables(link linkage, declare func(*Var) error) error {
 		if err != nil {
 			return err
 		}
-		v.Extern = link.extern
+		v.Extern, v.Frame = link.extern, frame
 		if err := p.initialiser(v, h); err != nil {
 			return err
 		}

@@ -202,7 +202,7 @@ func (f *Form) since(mods []string) (Version, int) {
 
 var spaces = map[string]Space{
 	"global": Global, "const": Const, "local": Local, "shared": Shared, "shared::cta": Shared,
-	"param": Param, "param::entry": Param,
+	"param": Param, "param::entry": Param, "param::func": Param,
 }
 
 // resolveType finds the type of an operand.

@@ -130,7 +130,7 @@ func samples(r *rand.Rand, f *Form) []string {
 	return all
 }
 
-// samplePrologue declares registers %TYPE_0 to %TYPE_3 of every type.
+// samplePrologue declares registers %TYPE_0 to %TYPE_7 of every type.
 func samplePrologue(v Version, arch int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".version %v\n.target sm_%d\n.address_size 64\n.visible .entry k()\n{\n", v, arch)
@@ -138,7 +138,7 @@ func samplePrologue(v Version, arch int) string {
 		if t == TF32 || t == B128 && (v.before(Version{8, 3}) || arch < 70) {
 			continue
 		}
-		fmt.Fprintf(&b, ".reg .%s %%%s_<4>;\n", map[Type]Type{F16: B16, BF16: B16, F16x2: B32, BF16x2: B32}[t].or(t), t)
+		fmt.Fprintf(&b, ".reg .%s %%%s_<8>;\n", map[Type]Type{F16: B16, BF16: B16, F16x2: B32, BF16x2: B32}[t].or(t), t)
 	}
 	b.WriteString("here:\ntargets: .branchtargets here;\n")
 	return b.String()

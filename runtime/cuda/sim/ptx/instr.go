@@ -51,7 +51,7 @@ func (p *kernelParser) instruction() error {
 // opcode reads the rest of an instruction.
 func (p *kernelParser) opcode(op token, g Guard) error {
 	if op.text == "call" {
-		return p.errorAt(op.line, "call is not supported: inline all device functions")
+		return p.call(op, g)
 	}
 	words := []string{op.text}
 	for p.tok.kind == dotToken {

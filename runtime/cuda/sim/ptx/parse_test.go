@@ -228,7 +228,6 @@ func TestErrors(t *testing.T) {
 		{".version 7.8 .target sm_", `expected a target such as sm_80`},
 		{".version 7.8 .target sm_80, texmode_unified", `unsupported target option "texmode_unified"`},
 		{".version 7.8 .target sm_80\n.entry k() {}", `line 2: expected ".address_size"`},
-		{header + ".func f() { ret; }", `line 4: .func is not supported`},
 		{header + ".alias a, b;", `expected a directive of module scope, found ".alias"`},
 		{header + ".global .u32 x = \"a\";", `expected a constant`},
 		{header + ".global .u32 x = 1.5;", `cannot initialise a .u32`},
@@ -265,7 +264,14 @@ func TestErrors(t *testing.T) {
 		{"add.s33 %r1, %r1, %r2;", `unknown modifiers in "add.s33"`},
 		{"add.ftz.s32 %r1, %r1, %r2;", `unknown modifiers in "add.ftz.s32"`},
 		{"frobnicate.u32 %r1;", `unknown instruction "frobnicate.u32"`},
-		{"call (%r1), foo, (%r1);", `call is not supported`},
+		{"call (%r1), foo, (%r1);", `%r1 is no .param variable of the caller`},
+		{"call %rd1;", `a call through a pointer is not supported`},
+		{"call foo, (), proto;", `a call through a pointer is not supported`},
+		{"call foo, %r1;", `expected arguments in parentheses, found "%r1"`},
+		{"\ncall foo;", `line 9: the module has no function foo with a body`},
+		{"st.param.u32 [q], 1;", `q is not declared`},
+		{".param .b32 q; st.param.u64 [q], 1;", `the access lies outside of parameter q`},
+		{".param .b32 q; st.global.u32 [q], 1;", `q lies in .local memory, but the access is to .global`},
 		{"add.bf16 %h1, %h1, %h1;", `"add.bf16" needs .version 7.8 and .target sm_90 or later`},
 		{"fma.rn.relu.bf16 %h1, %h1, %h1, %r1;", `%r1 is a .b32 register`},
 		{"mov.b32 %r1, %tid.w2;", `%tid.w2 is not declared`},
@@ -391,6 +397,7 @@ func FuzzParse(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(text)
+	f.Add([]byte(callText))
 	f.Add([]byte(header + ".entry k() { .reg .b32 %r<2>; { L: bra L; } ret; }"))
 	f.Add([]byte(header + ".global .u32 x[] = {1, -2, 0x3}; .entry k(.param .align 8 .b8 p[16]) { exit; }"))
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -13,7 +13,9 @@ type parser struct {
 	mod    *Module
 	vars   map[string]*Var // of module scope
 	names  map[string]bool // kernels and functions
+	funcs  map[string]*function
 	kernel *kernelParser
+	bodies []*kernelParser // of the kernels
 }
 
 func (p *parser) advance() error {
@@ -71,7 +73,7 @@ func (p *parser) count(what string) (int, error) {
 
 func (p *parser) module() (*Module, error) {
 	p.mod = &Module{Files: map[int]string{}}
-	p.vars, p.names = map[string]*Var{}, map[string]bool{}
+	p.vars, p.names, p.funcs = map[string]*Var{}, map[string]bool{}, map[string]*function{}
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
@@ -80,6 +82,11 @@ func (p *parser) module() (*Module, error) {
 	}
 	for p.tok.kind != endToken {
 		if err := p.directive(); err != nil {
+			return nil, err
+		}
+	}
+	for _, kp := range p.bodies {
+		if err := p.expand(kp); err != nil {
 			return nil, err
 		}
 	}
@@ -148,7 +155,7 @@ func (p *parser) directive() error {
 		case ".entry":
 			return p.entry(link)
 		case ".func":
-			return p.prototype(link)
+			return p.function(link)
 		case ".file":
 			return p.file()
 		case ".loc":
@@ -171,21 +178,6 @@ func (p *parser) directive() error {
 
 // linkage is what stands before a declaration.
 type linkage struct{ extern bool }
-
-// prototype accepts the declaration of a function, which does no harm until it is
-// called; bodies are not supported.
-func (p *parser) prototype(link linkage) error {
-	line := p.tok.line
-	for !p.is(";") {
-		if p.is("{") || p.tok.kind == endToken || !link.extern {
-			return p.errorAt(line, ".func is not supported: inline all device functions")
-		}
-		if err := p.advance(); err != nil {
-			return err
-		}
-	}
-	return p.advance()
-}
 
 // file reads .file INDEX "NAME" and the optional time and size.
 func (p *parser) file() error {
@@ -332,6 +324,7 @@ func (p *parser) entry(link linkage) error {
 	if err := p.kernel.body(); err != nil {
 		return err
 	}
+	p.bodies = append(p.bodies, p.kernel)
 	p.kernel = nil
 	p.mod.Kernels = append(p.mod.Kernels, k)
 	return nil

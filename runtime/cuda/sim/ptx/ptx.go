@@ -83,6 +83,7 @@ type Var struct {
 	Size   int64 // bytes; 0 for an .extern array of no size
 	Offset int64 // in the parameter block, or the kernel's shared or local window
 	Extern bool
+	Frame  bool // in local memory, but .param to the text: of a call or a function
 	// Init is what a global or const variable starts with, Size bytes; nil is zeros.
 	Init   []byte
 	Relocs []Reloc

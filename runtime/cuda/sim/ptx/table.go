@@ -15,8 +15,8 @@ var sets = map[string]string{
 	"ucmp":  "lo,ls,hi,hs",
 	"fcmp":  "eq,ne,lt,le,gt,ge,equ,neu,ltu,leu,gtu,geu,num,nan",
 	"bool":  "and,or,xor",
-	"ldsp":  "const,global,local,param,param::entry,shared,shared::cta",
-	"stsp":  "global,local,shared,shared::cta",
+	"ldsp":  "const,global,local,param,param::entry,param::func,shared,shared::cta",
+	"stsp":  "global,local,param,param::func,shared,shared::cta",
 	"gs":    "global,shared,shared::cta",
 	"scope": "cta,cluster,gpu,sys",
 	"l1":    "L1::evict_normal,L1::evict_unchanged,L1::evict_first,L1::evict_last,L1::no_allocate",
@@ -32,6 +32,7 @@ var wordsSince = map[string]struct {
 }{
 	"shared::cta":  {Version{7, 8}, 30},
 	"param::entry": {Version{8, 3}, 10},
+	"param::func":  {Version{8, 3}, 10},
 	"cluster":      {Version{7, 8}, 90},
 	"atom.cta":     {Version{5, 0}, 60},
 	"atom.gpu":     {Version{5, 0}, 60},
@@ -380,6 +381,75 @@ const table = `
 7.1 80 mma.sync .aligned.m8n8k128.row.col.s32.b1.b1.s32.and.popc ={2*s32} {1*b32} {1*b32} {2*s32}
 7.1 80 mma.sync .aligned.m16n8k128.row.col.s32.b1.b1.s32.and.popc ={4*s32} {2*b32} {1*b32} {4*s32}
 7.1 80 mma.sync .aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc ={4*s32} {4*b32} {2*b32} {4*s32}
+
+# Matrices of wmma
+6.3 70 wmma.load.a.sync .aligned.{row,col}.m16n16k16.[global,shared,shared::cta].f16 ={8*b32} [T] ?u32
+6.3 70 wmma.load.b.sync .aligned.{row,col}.m16n16k16.[global,shared,shared::cta].f16 ={8*b32} [T] ?u32
+6.3 70 wmma.load.c.sync .aligned.{row,col}.m16n16k16.[global,shared,shared::cta].f16 ={4*b32} [T] ?u32
+6.3 70 wmma.load.c.sync .aligned.{row,col}.m16n16k16.[global,shared,shared::cta].f32 ={8*f32} [T] ?u32
+6.3 70 wmma.store.d.sync .aligned.{row,col}.m16n16k16.[global,shared,shared::cta].f16 [T] {4*b32} ?u32
+6.3 70 wmma.store.d.sync .aligned.{row,col}.m16n16k16.[global,shared,shared::cta].f32 [T] {8*f32} ?u32
+6.3 70 wmma.mma.sync .aligned.{row,col}.{row,col}.m16n16k16.f16.f16 ={4*b32} {8*b32} {8*b32} {4*b32}
+6.3 70 wmma.mma.sync .aligned.{row,col}.{row,col}.m16n16k16.f16.f32 ={4*b32} {8*b32} {8*b32} {8*f32}
+6.3 70 wmma.mma.sync .aligned.{row,col}.{row,col}.m16n16k16.f32.f16 ={8*f32} {8*b32} {8*b32} {4*b32}
+6.3 70 wmma.mma.sync .aligned.{row,col}.{row,col}.m16n16k16.f32.f32 ={8*f32} {8*b32} {8*b32} {8*f32}
+6.3 70 wmma.load.a.sync .aligned.{row,col}.m8n32k16.[global,shared,shared::cta].f16 ={8*b32} [T] ?u32
+6.3 70 wmma.load.b.sync .aligned.{row,col}.m8n32k16.[global,shared,shared::cta].f16 ={8*b32} [T] ?u32
+6.3 70 wmma.load.c.sync .aligned.{row,col}.m8n32k16.[global,shared,shared::cta].f16 ={4*b32} [T] ?u32
+6.3 70 wmma.load.c.sync .aligned.{row,col}.m8n32k16.[global,shared,shared::cta].f32 ={8*f32} [T] ?u32
+6.3 70 wmma.store.d.sync .aligned.{row,col}.m8n32k16.[global,shared,shared::cta].f16 [T] {4*b32} ?u32
+6.3 70 wmma.store.d.sync .aligned.{row,col}.m8n32k16.[global,shared,shared::cta].f32 [T] {8*f32} ?u32
+6.3 70 wmma.mma.sync .aligned.{row,col}.{row,col}.m8n32k16.f16.f16 ={4*b32} {8*b32} {8*b32} {4*b32}
+6.3 70 wmma.mma.sync .aligned.{row,col}.{row,col}.m8n32k16.f16.f32 ={4*b32} {8*b32} {8*b32} {8*f32}
+6.3 70 wmma.mma.sync .aligned.{row,col}.{row,col}.m8n32k16.f32.f16 ={8*f32} {8*b32} {8*b32} {4*b32}
+6.3 70 wmma.mma.sync .aligned.{row,col}.{row,col}.m8n32k16.f32.f32 ={8*f32} {8*b32} {8*b32} {8*f32}
+6.3 70 wmma.load.a.sync .aligned.{row,col}.m32n8k16.[global,shared,shared::cta].f16 ={8*b32} [T] ?u32
+6.3 70 wmma.load.b.sync .aligned.{row,col}.m32n8k16.[global,shared,shared::cta].f16 ={8*b32} [T] ?u32
+6.3 70 wmma.load.c.sync .aligned.{row,col}.m32n8k16.[global,shared,shared::cta].f16 ={4*b32} [T] ?u32
+6.3 70 wmma.load.c.sync .aligned.{row,col}.m32n8k16.[global,shared,shared::cta].f32 ={8*f32} [T] ?u32
+6.3 70 wmma.store.d.sync .aligned.{row,col}.m32n8k16.[global,shared,shared::cta].f16 [T] {4*b32} ?u32
+6.3 70 wmma.store.d.sync .aligned.{row,col}.m32n8k16.[global,shared,shared::cta].f32 [T] {8*f32} ?u32
+6.3 70 wmma.mma.sync .aligned.{row,col}.{row,col}.m32n8k16.f16.f16 ={4*b32} {8*b32} {8*b32} {4*b32}
+6.3 70 wmma.mma.sync .aligned.{row,col}.{row,col}.m32n8k16.f16.f32 ={4*b32} {8*b32} {8*b32} {8*f32}
+6.3 70 wmma.mma.sync .aligned.{row,col}.{row,col}.m32n8k16.f32.f16 ={8*f32} {8*b32} {8*b32} {4*b32}
+6.3 70 wmma.mma.sync .aligned.{row,col}.{row,col}.m32n8k16.f32.f32 ={8*f32} {8*b32} {8*b32} {8*f32}
+7.0 80 wmma.load.a.sync .aligned.{row,col}.m16n16k16.[global,shared,shared::cta].bf16 ={4*b32} [T] ?u32
+7.0 80 wmma.load.b.sync .aligned.{row,col}.m16n16k16.[global,shared,shared::cta].bf16 ={4*b32} [T] ?u32
+7.0 80 wmma.mma.sync .aligned.{row,col}.{row,col}.m16n16k16.f32.bf16.bf16.f32 ={8*f32} {4*b32} {4*b32} {8*f32}
+7.0 80 wmma.load.a.sync .aligned.{row,col}.m8n32k16.[global,shared,shared::cta].bf16 ={2*b32} [T] ?u32
+7.0 80 wmma.load.b.sync .aligned.{row,col}.m8n32k16.[global,shared,shared::cta].bf16 ={8*b32} [T] ?u32
+7.0 80 wmma.mma.sync .aligned.{row,col}.{row,col}.m8n32k16.f32.bf16.bf16.f32 ={8*f32} {2*b32} {8*b32} {8*f32}
+7.0 80 wmma.load.a.sync .aligned.{row,col}.m32n8k16.[global,shared,shared::cta].bf16 ={8*b32} [T] ?u32
+7.0 80 wmma.load.b.sync .aligned.{row,col}.m32n8k16.[global,shared,shared::cta].bf16 ={2*b32} [T] ?u32
+7.0 80 wmma.mma.sync .aligned.{row,col}.{row,col}.m32n8k16.f32.bf16.bf16.f32 ={8*f32} {8*b32} {2*b32} {8*f32}
+6.3 72 wmma.load.a.sync .aligned.{row,col}.m16n16k16.[global,shared,shared::cta].{s8,u8} ={2*b32} [T] ?u32
+6.3 72 wmma.load.b.sync .aligned.{row,col}.m16n16k16.[global,shared,shared::cta].{s8,u8} ={2*b32} [T] ?u32
+6.3 72 wmma.load.c.sync .aligned.{row,col}.m16n16k16.[global,shared,shared::cta].s32 ={8*s32} [T] ?u32
+6.3 72 wmma.store.d.sync .aligned.{row,col}.m16n16k16.[global,shared,shared::cta].s32 [T] {8*s32} ?u32
+6.3 72 wmma.mma.sync .aligned.{row,col}.{row,col}.m16n16k16.s32.s8.s8.s32.[satfinite] ={8*s32} {2*b32} {2*b32} {8*s32}
+6.3 72 wmma.mma.sync .aligned.{row,col}.{row,col}.m16n16k16.s32.u8.u8.s32.[satfinite] ={8*s32} {2*b32} {2*b32} {8*s32}
+6.3 72 wmma.load.a.sync .aligned.{row,col}.m8n32k16.[global,shared,shared::cta].{s8,u8} ={1*b32} [T] ?u32
+6.3 72 wmma.load.b.sync .aligned.{row,col}.m8n32k16.[global,shared,shared::cta].{s8,u8} ={4*b32} [T] ?u32
+6.3 72 wmma.load.c.sync .aligned.{row,col}.m8n32k16.[global,shared,shared::cta].s32 ={8*s32} [T] ?u32
+6.3 72 wmma.store.d.sync .aligned.{row,col}.m8n32k16.[global,shared,shared::cta].s32 [T] {8*s32} ?u32
+6.3 72 wmma.mma.sync .aligned.{row,col}.{row,col}.m8n32k16.s32.s8.s8.s32.[satfinite] ={8*s32} {1*b32} {4*b32} {8*s32}
+6.3 72 wmma.mma.sync .aligned.{row,col}.{row,col}.m8n32k16.s32.u8.u8.s32.[satfinite] ={8*s32} {1*b32} {4*b32} {8*s32}
+6.3 72 wmma.load.a.sync .aligned.{row,col}.m32n8k16.[global,shared,shared::cta].{s8,u8} ={4*b32} [T] ?u32
+6.3 72 wmma.load.b.sync .aligned.{row,col}.m32n8k16.[global,shared,shared::cta].{s8,u8} ={1*b32} [T] ?u32
+6.3 72 wmma.load.c.sync .aligned.{row,col}.m32n8k16.[global,shared,shared::cta].s32 ={8*s32} [T] ?u32
+6.3 72 wmma.store.d.sync .aligned.{row,col}.m32n8k16.[global,shared,shared::cta].s32 [T] {8*s32} ?u32
+6.3 72 wmma.mma.sync .aligned.{row,col}.{row,col}.m32n8k16.s32.s8.s8.s32.[satfinite] ={8*s32} {4*b32} {1*b32} {8*s32}
+6.3 72 wmma.mma.sync .aligned.{row,col}.{row,col}.m32n8k16.s32.u8.u8.s32.[satfinite] ={8*s32} {4*b32} {1*b32} {8*s32}
+7.0 80 wmma.load.a.sync .aligned.{row,col}.m16n16k8.[global,shared,shared::cta].tf32 ={4*b32} [T] ?u32
+7.0 80 wmma.load.a.sync .aligned.{row,col}.m8n8k4.[global,shared,shared::cta].f64 ={1*f64} [T] ?u32
+7.0 80 wmma.load.b.sync .aligned.{row,col}.m16n16k8.[global,shared,shared::cta].tf32 ={4*b32} [T] ?u32
+7.0 80 wmma.load.b.sync .aligned.{row,col}.m8n8k4.[global,shared,shared::cta].f64 ={1*f64} [T] ?u32
+7.0 80 wmma.load.c.sync .aligned.{row,col}.m16n16k8.[global,shared,shared::cta].f32 ={8*f32} [T] ?u32
+7.0 80 wmma.load.c.sync .aligned.{row,col}.m8n8k4.[global,shared,shared::cta].f64 ={2*f64} [T] ?u32
+7.0 80 wmma.store.d.sync .aligned.{row,col}.m16n16k8.[global,shared,shared::cta].f32 [T] {8*f32} ?u32
+7.0 80 wmma.store.d.sync .aligned.{row,col}.m8n8k4.[global,shared,shared::cta].f64 [T] {2*f64} ?u32
+7.0 80 wmma.mma.sync .aligned.{row,col}.{row,col}.m16n16k8.f32.tf32.tf32.f32 ={8*f32} {4*b32} {4*b32} {8*f32}
+7.0 80 wmma.mma.sync .aligned.{row,col}.{row,col}.m8n8k4.[rn,rz,rm,rp].f64.f64.f64.f64 ={2*f64} {1*f64} {1*f64} {2*f64}
 
 # Control
 1.0 10 bra .[uni] L

@@ -1,0 +1,111 @@
+package cuda
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"fmt"
+
+	"github.com/arithlang/mlc/runtime/device"
+)
+
+// A Device is a Driver and the modules that were loaded on it.
+type Device struct {
+	Driver
+	modules map[[sha256.Size]byte]Module // by their text
+}
+
+// NewDevice returns a device without modules.
+func NewDevice(d Driver) *Device {
+	return &Device{Driver: d, modules: map[[sha256.Size]byte]Module{}}
+}
+
+// Load loads a module, once for every text: compiling takes seconds.
+func (d *Device) Load(ptx string) (Module, error) {
+	key := sha256.Sum256([]byte(ptx))
+	if m := d.modules[key]; m != nil {
+		return m, nil
+	}
+	m, err := d.Driver.Load(ptx)
+	if err == nil {
+		d.modules[key] = m
+	}
+	return m, err
+}
+
+// A kernel is a Kernel that was loaded.
+type kernel struct {
+	Kernel
+	f       Function
+	number  int // in the model's table; -1: the Machine's own
+	scalars []scalar
+	static  int // bytes of shared memory that a block takes anyway
+	allowed int // bytes of dynamic shared memory that launches may take
+}
+
+// A scalar is a per-launch scalar of a kernel.
+type scalar struct {
+	bits    func(e *device.Env) uint32
+	example bool
+}
+
+// kernels loads a program.
+func (d *Device) kernels(p Program) ([]*kernel, error) {
+	mod, err := d.Load(p.PTX)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]*kernel, len(p.Kernels))
+	for i, k := range p.Kernels {
+		if all[i], err = d.kernel(mod, k, i); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+func (d *Device) kernel(mod Module, k Kernel, number int) (*kernel, error) {
+	f, err := mod.Function(k.Name)
+	if err != nil {
+		return nil, err
+	}
+	out := &kernel{Kernel: k, f: f, number: number}
+	for _, name := range k.Scalars {
+		bits := scalars[name]
+		if bits == nil {
+			return nil, fmt.Errorf("kernel %s takes %q, which this version of the runtime does not know: build the program again", k.Name, name)
+		}
+		out.scalars = append(out.scalars, scalar{bits, name == example})
+	}
+	if k.Room == nil {
+		return out, nil
+	}
+	a, err := f.Attributes()
+	if err != nil {
+		return nil, err
+	}
+	out.static = a.Shared
+	out.allowed = d.Info().Shared - a.Shared
+	return out, nil
+}
+
+//go:embed move.ptx
+var movePTX string
+
+// moveThreads is the size of a block of the Machine's own kernels.
+const moveThreads = 256
+
+// moves are the Machine's own kernels.
+type moves struct{ copy, clear, add *kernel }
+
+func (d *Device) moves() (m moves, err error) {
+	mod, err := d.Load(movePTX)
+	if err != nil {
+		return m, err
+	}
+	for name, k := range map[string]**kernel{"copy": &m.copy, "clear": &m.clear, "add": &m.add} {
+		if *k, err = d.kernel(mod, Kernel{Name: name, Threads: moveThreads}, -1); err != nil {
+			return m, err
+		}
+	}
+	return m, nil
+}

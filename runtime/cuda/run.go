@@ -1,0 +1,180 @@
+package cuda
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+// run hands over everything that is pending and waits for it.
+func (m *Machine) run() error {
+	if err := m.layOut(); err != nil {
+		return err
+	}
+	for i := range m.pending {
+		g := &m.pending[i]
+		m.emit(g)
+		at := g.in * wordBytes
+		for _, t := range g.tapes {
+			for _, w := range t.in {
+				binary.LittleEndian.PutUint32(m.in.host[at:], w)
+				at += wordBytes
+			}
+		}
+	}
+	if m.clock != nil || m.options.Blocking {
+		return m.walk()
+	}
+	if err := m.play(); err != nil {
+		return err
+	}
+	return m.dev.Synchronize()
+}
+
+// deliver gives the results of a tape, whose words of the stage begin at word, to
+// the host.
+func (m *Machine) deliver(t *tape, word int) {
+	for _, r := range t.results {
+		from := m.out.host[(word+r.at)*wordBytes:]
+		for i := range r.ints {
+			r.ints[i] = int32(binary.LittleEndian.Uint32(from[i*wordBytes:]))
+		}
+		for i := range r.floats {
+			r.floats[i] = math.Float32frombits(binary.LittleEndian.Uint32(from[i*wordBytes:]))
+		}
+	}
+}
+
+// play queues the script, as a graph if it has been played before.
+func (m *Machine) play() error {
+	if len(m.script.commands) < worthGraph || m.graphs.off {
+		return m.queue()
+	}
+	p := m.graphs.find(&m.script)
+	if p.graph == nil && p.plays > 0 {
+		graph, err := m.dev.Capture(m.queue)
+		if err != nil {
+			if lost(err) {
+				return err
+			}
+			m.graphs.off = true // it is only faster
+			return m.queue()
+		}
+		p.graph = graph
+	}
+	p.plays++
+	if p.graph == nil {
+		return m.queue()
+	}
+	return p.graph.Launch()
+}
+
+// queue queues the script launch by launch.
+func (m *Machine) queue() error {
+	return m.queueWith(func(*command) error { return nil })
+}
+
+// walk queues the script and waits for every command, to time it or to know which
+// one fails.
+func (m *Machine) walk() error {
+	last := time.Now()
+	err := m.queueWith(func(c *command) error {
+		err := m.dev.Synchronize()
+		took := time.Since(last)
+		last = last.Add(took)
+		switch {
+		case m.clock == nil:
+		case c.k.number >= 0:
+			m.clock.Kernels[c.k.number] += took
+		default:
+			m.clock.Rest += took
+		}
+		if err != nil {
+			return fmt.Errorf("kernel %s: %w", c.k.Name, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return m.dev.Synchronize()
+}
+
+// queueWith queues the script and calls after when a command is queued.
+func (m *Machine) queueWith(after func(c *command) error) error {
+	s := &m.script
+	if s.in > 0 {
+		if err := m.dev.ToDevice(m.in.dev.at, m.in.host[:s.in*wordBytes]); err != nil {
+			return err
+		}
+	}
+	for i := range s.commands {
+		c := &s.commands[i]
+		err := c.k.f.Launch(c.grid, [3]int{c.k.Threads, 1, 1}, c.shared, s.args[c.lo:c.hi])
+		if err == nil {
+			err = after(c)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if s.out == 0 {
+		return nil
+	}
+	return m.dev.ToHost(m.out.host[:s.out*wordBytes], m.out.dev.at)
+}
+
+func lost(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Lost()
+}
+
+const (
+	worthGraph = 8  // launches
+	maxGraphs  = 32 // as many shapes as batches commonly have, twice
+)
+
+// graphs are the scripts that were played lately, the latest last.
+type graphs struct {
+	plays []*played
+	off   bool
+}
+
+type played struct {
+	script
+	plays int
+	graph Graph // nil: not worth it yet
+}
+
+// find returns the script's history, empty if it is new.
+func (g *graphs) find(s *script) *played {
+	i := slices.IndexFunc(g.plays, func(p *played) bool { return p.equal(s) })
+	if i < 0 {
+		if len(g.plays) == maxGraphs {
+			g.plays[0].close()
+			g.plays = slices.Delete(g.plays, 0, 1)
+		}
+		i = len(g.plays)
+		g.plays = append(g.plays, &played{script: s.clone()})
+	}
+	p := g.plays[i]
+	g.plays = append(slices.Delete(g.plays, i, i+1), p)
+	return p
+}
+
+// drop forgets everything: memory has moved.
+func (g *graphs) drop() {
+	for _, p := range g.plays {
+		p.close()
+	}
+	g.plays = g.plays[:0]
+}
+
+func (p *played) close() {
+	if p.graph != nil {
+		_ = p.graph.Close() // nothing depends on its success
+	}
+}

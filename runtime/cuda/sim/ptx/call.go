@@ -1,0 +1,353 @@
+package ptx
+
+import "maps"
+
+// function is a .func. It has no code of its own: wherever it is called, a copy
+// of its body takes the place of the call, so that what runs a kernel knows
+// nothing of functions.
+type function struct {
+	name            string
+	results, params []*Var
+	body            *kernelParser // nil while it is only declared
+}
+
+// call is a call before its place is taken.
+type call struct {
+	name          string
+	line          int
+	results, args []*Var
+}
+
+// function reads a .func with or without a body.
+func (p *parser) function(link linkage) error {
+	if err := p.advance(); err != nil {
+		return err
+	}
+	line := p.tok.line
+	f := &function{}
+	body := newKernelParser(p, &Kernel{Line: line})
+	body.what = "function"
+	var err error
+	if p.is("(") {
+		if f.results, err = body.formals(); err != nil {
+			return err
+		}
+	}
+	if f.name, err = p.name("the name of a function"); err != nil {
+		return err
+	}
+	body.k.Name = f.name
+	if p.is("(") {
+		if f.params, err = body.formals(); err != nil {
+			return err
+		}
+	}
+	if ok, err := p.accept(".noreturn"); err != nil {
+		return err
+	} else if !ok && p.tok.kind == dotToken {
+		return p.errorf("unsupported function directive %s", p.tok)
+	}
+	old := p.funcs[f.name]
+	switch {
+	case p.vars[f.name] != nil || p.names[f.name] && old == nil:
+		return p.errorAt(line, "%s is defined twice", f.name)
+	case old == nil:
+		p.names[f.name], p.funcs[f.name] = true, f
+		old = f
+	}
+	if ok, err := p.accept(";"); ok || err != nil {
+		return err
+	}
+	if old.body != nil || link.extern {
+		return p.errorAt(line, "function %s must not have a body here: it is .extern or defined twice", f.name)
+	}
+	*old = *f
+	old.body = body
+	p.kernel = body
+	return body.body()
+}
+
+// formals reads the parameters or results of a function.
+func (p *kernelParser) formals() (vars []*Var, err error) {
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	for !p.is(")") {
+		if len(vars) > 0 {
+			if err := p.expect(","); err != nil {
+				return nil, err
+			}
+		}
+		if p.is(".reg") {
+			return nil, p.errorf("parameters of functions in registers are not supported: make them .param")
+		}
+		v, err := p.param()
+		if err != nil {
+			return nil, err
+		}
+		v.Space, v.Frame = Local, true
+		vars = append(vars, v)
+		if v.Name == "_" {
+			continue
+		}
+		if err := p.declare(v); err != nil {
+			return nil, err
+		}
+	}
+	return vars, p.advance()
+}
+
+// call reads call (RESULTS), NAME, (ARGUMENTS);
+func (p *kernelParser) call(op token, g Guard) error {
+	c := call{line: op.line}
+	if _, err := p.accept(".uni"); err != nil {
+		return err
+	}
+	var err error
+	if p.is("(") {
+		if c.results, err = p.actuals(); err != nil {
+			return err
+		}
+		if err := p.expect(","); err != nil {
+			return err
+		}
+	}
+	if c.name, err = p.name("the name of a function"); err != nil {
+		return err
+	}
+	if ok, err := p.accept(","); err != nil {
+		return err
+	} else if ok {
+		if c.args, err = p.actuals(); err != nil {
+			return err
+		}
+	}
+	if _, indirect := p.findReg(c.name); indirect || p.is(",") {
+		return p.errorAt(op.line, "a call through a pointer is not supported: call the function by its name")
+	}
+	p.calls[len(p.k.Instrs)] = c
+	p.k.Instrs = append(p.k.Instrs, Instr{Op: op.text, Guard: g, Line: op.line, Loc: p.loc})
+	return p.expect(";")
+}
+
+// actuals reads (NAME, ...), the parameters that a call passes.
+func (p *kernelParser) actuals() (vars []*Var, err error) {
+	if !p.is("(") {
+		return nil, p.errorf("expected arguments in parentheses, found %s", p.tok)
+	}
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	for !p.is(")") {
+		if len(vars) > 0 {
+			if err := p.expect(","); err != nil {
+				return nil, err
+			}
+		}
+		line := p.tok.line
+		name, err := p.name("the name of a .param variable")
+		if err != nil {
+			return nil, err
+		}
+		v := p.findVar(name)
+		if v == nil || !v.Frame {
+			return nil, p.errorAt(line, "%s is no .param variable of the caller, which is all that a call passes", name)
+		}
+		vars = append(vars, v)
+	}
+	return vars, p.advance()
+}
+
+// maxExpanded bounds the instructions of a kernel with all its calls expanded,
+// and of what is read on the way.
+const maxExpanded = 1 << 18
+
+// assertFail is what compilers call where an assertion does not hold. On a GPU
+// the driver has it; it prints the assertion and stops the kernel.
+const assertFail = "__assertfail"
+
+// expansion replaces the calls of a kernel.
+type expansion struct {
+	*parser
+	k      *Kernel
+	shared map[*Var]*Var // the kernel's own, by the module's
+	code   []Instr
+	read   int // instructions of all copies
+	frames map[*function]frame
+	active []*function
+}
+
+// frame is what the copies of one function have in common. No lane is in two of
+// them at a time, so they share registers and variables.
+type frame struct {
+	regs int // the number of the first register
+	vars map[*Var]*Var
+}
+
+// expand replaces all calls of a kernel, and lays out its memory.
+func (p *parser) expand(kp *kernelParser) error {
+	if len(kp.calls) > 0 {
+		e := &expansion{parser: p, k: kp.k, shared: kp.copies, frames: map[*function]frame{}}
+		at, err := e.copy(kp, frame{})
+		if err != nil {
+			return err
+		}
+		for i := range kp.k.Labels {
+			l := &kp.k.Labels[i]
+			l.At = at[l.At]
+		}
+		kp.k.Instrs = e.code
+	}
+	kp.layout()
+	return nil
+}
+
+// copy appends the instructions of a body, and returns where each of them is.
+func (e *expansion) copy(b *kernelParser, f frame) ([]int, error) {
+	n := len(b.k.Instrs)
+	at := make([]int, n+1)
+	var moved []int // instructions of this very body
+	emit := func(in Instr) {
+		moved = append(moved, len(e.code))
+		e.code = append(e.code, in)
+	}
+	for i := range b.k.Instrs {
+		at[i] = len(e.code)
+		in := f.rename(&b.k.Instrs[i])
+		c, isCall := b.calls[i]
+		switch {
+		case isCall:
+			if in.Guard.Used {
+				skip := in.Guard
+				skip.Not = !skip.Not
+				emit(jump(&in, skip, i+1))
+			}
+			if err := e.call(&c, f); err != nil {
+				return nil, err
+			}
+		case in.Op == "ret" && len(e.active) > 0:
+			if i < n-1 || in.Guard.Used {
+				emit(jump(&in, in.Guard, n))
+			}
+		default:
+			emit(in)
+		}
+		if e.read++; e.read > maxExpanded {
+			return nil, e.errorAt(in.Line, "with its calls expanded kernel %s has more than %d instructions", e.k.Name, maxExpanded)
+		}
+	}
+	at[n] = len(e.code)
+	for _, m := range moved {
+		for _, a := range e.code[m].Args {
+			for j := range a.Targets {
+				a.Targets[j] = at[a.Targets[j]]
+			}
+		}
+	}
+	return at, nil
+}
+
+// jump is a branch that stands in for an instruction.
+func jump(in *Instr, g Guard, target int) Instr {
+	return Instr{Op: "bra", Guard: g, Line: in.Line, Loc: in.Loc, Args: []Operand{{Kind: LabelArg, Targets: []int{target}}}}
+}
+
+// call appends the body of a function. Its parameters are the very variables
+// that the caller passes, which f names.
+func (e *expansion) call(c *call, f frame) error {
+	fn := e.funcs[c.name]
+	if c.name == assertFail && fn != nil && fn.body == nil {
+		e.code = append(e.code, Instr{Op: "trap", Line: c.line})
+		return nil
+	}
+	if fn == nil || fn.body == nil {
+		return e.errorAt(c.line, "the module has no function %s with a body", c.name)
+	}
+	for _, caller := range e.active {
+		if caller == fn {
+			return e.errorAt(c.line, "%s calls itself, directly or through others: recursion is not supported", c.name)
+		}
+	}
+	own := e.frame(fn)
+	callee := frame{own.regs, maps.Clone(own.vars)}
+	for _, side := range []struct {
+		what            string
+		formals, actual []*Var
+	}{{"result", fn.results, c.results}, {"argument", fn.params, c.args}} {
+		if len(side.formals) != len(side.actual) {
+			return e.errorAt(c.line, "function %s has %d %ss, found %d", c.name, len(side.formals), side.what, len(side.actual))
+		}
+		for i, v := range side.formals {
+			a := side.actual[i]
+			if v.Size != a.Size || v.Align > a.Align {
+				return e.errorAt(c.line, "%s %d of function %s has %d bytes at multiples of %d, found %s with %d at multiples of %d",
+					side.what, i+1, c.name, v.Size, v.Align, a.Name, a.Size, a.Align)
+			}
+			callee.vars[v] = f.variable(a)
+		}
+	}
+	e.active = append(e.active, fn)
+	_, err := e.copy(fn.body, callee)
+	e.active = e.active[:len(e.active)-1]
+	return err
+}
+
+// frame gives a function its registers and variables in the kernel.
+func (e *expansion) frame(fn *function) frame {
+	if f, ok := e.frames[fn]; ok {
+		return f
+	}
+	f := frame{len(e.k.Regs), map[*Var]*Var{}}
+	e.k.Regs = append(e.k.Regs, fn.body.k.Regs...)
+	module := map[*Var]*Var{} // of its shared variables
+	for of, mine := range fn.body.copies {
+		module[mine] = of
+	}
+	for _, v := range fn.body.k.Vars {
+		of := module[v]
+		if of != nil && e.shared[of] != nil {
+			f.vars[v] = e.shared[of]
+			continue
+		}
+		mine := *v
+		f.vars[v] = &mine
+		e.k.Vars = append(e.k.Vars, &mine)
+		if of != nil {
+			e.shared[of] = &mine
+		}
+	}
+	e.frames[fn] = f
+	return f
+}
+
+// variable is what a variable of the body is in the kernel.
+func (f frame) variable(v *Var) *Var {
+	if mine := f.vars[v]; mine != nil {
+		return mine
+	}
+	return v
+}
+
+// rename copies an instruction into the frame.
+func (f frame) rename(in *Instr) Instr {
+	out := *in
+	if out.Guard.Used {
+		out.Guard.Reg += f.regs
+	}
+	out.Args = f.operands(in.Args)
+	return out
+}
+
+func (f frame) operands(args []Operand) []Operand {
+	out := append([]Operand(nil), args...)
+	for i := range out {
+		o := &out[i]
+		if o.Kind == RegArg || o.Kind == MemArg && o.Reg != NoReg {
+			o.Reg += f.regs
+		}
+		o.Var = f.variable(o.Var)
+		o.Elems = f.operands(o.Elems)
+		o.Targets = append([]int(nil), o.Targets...)
+	}
+	return out
+}

@@ -1,0 +1,118 @@
+package simulated
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/arithlang/mlc/runtime/cuda"
+	"github.com/arithlang/mlc/runtime/cuda/sim"
+)
+
+type module struct {
+	d *driver
+	m *sim.Module
+}
+
+func (d *driver) Load(ptx string) (cuda.Module, error) {
+	if err := d.ready("load PTX"); err != nil {
+		return nil, err
+	}
+	m, err := d.dev.Load([]byte(ptx))
+	if err != nil {
+		e := fail(cuda.InvalidPTX, "load PTX", nil)
+		e.Log = err.Error()
+		return nil, e
+	}
+	return &module{d, m}, nil
+}
+
+func (m *module) Function(name string) (cuda.Function, error) {
+	k, err := m.m.Kernel(name)
+	if err != nil {
+		return nil, fail(cuda.NotFound, "find kernel "+name, err)
+	}
+	return &function{d: m.d, k: k, name: name, limits: k.Limits(), allowed: defaultShared - k.Limits().Static}, nil
+}
+
+func (m *module) Unload() error { return m.d.Synchronize() }
+
+type function struct {
+	d       *driver
+	k       *sim.Kernel
+	name    string
+	limits  sim.Limits
+	allowed int // bytes of dynamic shared memory
+}
+
+func (f *function) Attributes() (cuda.Attributes, error) {
+	if err := f.d.ready("ask for attributes of kernel " + f.name); err != nil {
+		return cuda.Attributes{}, err
+	}
+	return cuda.Attributes{Shared: f.limits.Static, MaxThreads: f.limits.Threads}, nil
+}
+
+func (f *function) AllowShared(bytes int) error {
+	doing := fmt.Sprintf("allow kernel %s %d bytes of dynamic shared memory", f.name, bytes)
+	if err := f.d.ready(doing); err != nil {
+		return err
+	}
+	if bytes < 0 || bytes > f.limits.Shared-f.limits.Static {
+		return fail(invalidValue, doing, nil)
+	}
+	f.allowed = bytes
+	return nil
+}
+
+// kinds says which code of a driver a simulator's report would be.
+var kinds = map[sim.Kind]cuda.Code{
+	sim.OutOfBounds: cuda.IllegalAddress, sim.ReadOnly: cuda.IllegalAddress, sim.Misaligned: cuda.MisalignedAddress, sim.BadLaunch: invalidValue,
+}
+
+func (f *function) Launch(grid, block [3]int, shared int, args []byte) error {
+	doing := "launch kernel " + f.name
+	if shared > f.allowed {
+		return fail(invalidValue, doing, fmt.Errorf("%d bytes of dynamic shared memory, %d are allowed", shared, f.allowed))
+	}
+	l := sim.Launch{Grid: grid, Block: block, Shared: shared, Args: slices.Clone(args)}
+	return f.d.do(func() error {
+		_, err := f.k.Launch(l)
+		if err == nil {
+			return nil
+		}
+		code := cuda.LaunchFailed
+		if r := (*sim.Report)(nil); errors.As(err, &r) && kinds[r.Kind] != 0 {
+			code = kinds[r.Kind]
+		}
+		return fail(code, doing, err)
+	})
+}
+
+type graph struct {
+	d   *driver
+	ops []func() error
+}
+
+func (d *driver) Capture(record func() error) (cuda.Graph, error) {
+	if err := d.ready("record a graph"); err != nil {
+		return nil, err
+	}
+	var ops []func() error
+	d.record = &ops
+	err := record()
+	d.record = nil
+	if err != nil {
+		return nil, err
+	}
+	return &graph{d, ops}, nil
+}
+
+func (g *graph) Launch() error {
+	if err := g.d.ready("launch a graph"); err != nil {
+		return err
+	}
+	g.d.queue = append(g.d.queue, g.ops...)
+	return nil
+}
+
+func (g *graph) Close() error { return g.d.Synchronize() }

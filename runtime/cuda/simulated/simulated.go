@@ -1,0 +1,258 @@
+// Package simulated is the GPU simulator as a cuda.Driver: whatever runs on a
+// device runs on it, with every access checked. Package sim, before it, interprets
+// PTX; package cuda's Machine and the tools that compare kernels use it.
+//
+// It is as lazy as a device: what is asked for is queued, and happens when
+// somebody waits. So memory that is used again too early holds wrong values here
+// too, and a fault shows up where it would on a GPU, but says exactly what it was.
+package simulated
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"github.com/arithlang/mlc/runtime/cuda"
+	"github.com/arithlang/mlc/runtime/cuda/sim"
+)
+
+// Open makes a simulated device.
+func Open(o sim.Options) (cuda.Driver, error) {
+	switch o.Arch {
+	case 0:
+		o.Arch = 80
+	case 80, 86, 89, 90:
+	default:
+		return nil, fmt.Errorf("there is no simulator of sm_%d: want sm_80, 86, 89 or 90", o.Arch)
+	}
+	return &driver{dev: sim.New(o), arch: o.Arch}, nil
+}
+
+type driver struct {
+	dev    *sim.Device
+	arch   int
+	queue  []func() error
+	record *[]func() error // of a capture
+	pinned [][]byte
+	lost   *cuda.Error
+}
+
+// What a device of compute capability 8 has.
+const (
+	multiprocessors = 108
+	defaultShared   = 48 << 10
+	version         = 12040
+)
+
+// optIn is the shared memory that a block may ask for, by architecture.
+var optIn = map[int]int{80: 163 << 10, 86: 99 << 10, 89: 99 << 10, 90: 227 << 10}
+
+func (d *driver) Info() cuda.Info {
+	_, total := d.dev.MemInfo()
+	return cuda.Info{Name: fmt.Sprintf("simulated sm_%d", d.arch), Major: d.arch / 10, Minor: d.arch % 10, Version: version,
+		SMs: multiprocessors, Memory: total, Shared: defaultShared, SharedOptIn: optIn[d.arch]}
+}
+
+// invalidValue is for arguments that make no sense.
+const invalidValue cuda.Code = 1
+
+var names = map[cuda.Code]string{
+	invalidValue: "CUDA_ERROR_INVALID_VALUE", cuda.OutOfMemory: "CUDA_ERROR_OUT_OF_MEMORY", cuda.InvalidPTX: "CUDA_ERROR_INVALID_PTX",
+	cuda.NotFound: "CUDA_ERROR_NOT_FOUND", cuda.IllegalAddress: "CUDA_ERROR_ILLEGAL_ADDRESS",
+	cuda.LaunchOutOfResources: "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", cuda.MisalignedAddress: "CUDA_ERROR_MISALIGNED_ADDRESS",
+	cuda.LaunchFailed: "CUDA_ERROR_LAUNCH_FAILED", cuda.CaptureUnsupported: "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
+}
+
+func fail(code cuda.Code, doing string, cause error) *cuda.Error {
+	return &cuda.Error{Code: code, Name: names[code], Doing: doing, Err: cause}
+}
+
+// ready says whether something can be done at once: not after a fault, and not
+// while work is recorded.
+func (d *driver) ready(doing string) error {
+	if d.lost != nil {
+		return d.lost
+	}
+	if d.record != nil {
+		return fail(cuda.CaptureUnsupported, doing, nil)
+	}
+	return nil
+}
+
+func (d *driver) Alloc(bytes int64) (cuda.Ptr, error) {
+	doing := fmt.Sprintf("allocate %s", cuda.Bytes(bytes))
+	if err := d.ready(doing); err != nil {
+		return 0, err
+	}
+	if bytes <= 0 {
+		return 0, fail(invalidValue, doing, nil)
+	}
+	if free, total := d.dev.MemInfo(); bytes > free {
+		return 0, &cuda.MemoryError{Asked: bytes, Free: free, Total: total, Err: fail(cuda.OutOfMemory, doing, nil)}
+	}
+	p, err := d.dev.Alloc(bytes)
+	if err != nil {
+		return 0, fail(invalidValue, doing, err)
+	}
+	return cuda.Ptr(p), nil
+}
+
+func (d *driver) Free(p cuda.Ptr) error {
+	if p == 0 {
+		return nil
+	}
+	if err := d.ready("free memory"); err != nil {
+		return err
+	}
+	if err := d.Synchronize(); err != nil {
+		return err
+	}
+	if err := d.dev.Free(sim.Ptr(p)); err != nil {
+		return fail(invalidValue, "free memory", err)
+	}
+	return nil
+}
+
+func (d *driver) MemInfo() (free, total int64, err error) {
+	if err := d.ready("ask for free memory"); err != nil {
+		return 0, 0, err
+	}
+	free, total = d.dev.MemInfo()
+	return free, total, nil
+}
+
+func (d *driver) AllocHost(bytes int) ([]byte, error) {
+	if err := d.ready("allocate pinned memory"); err != nil {
+		return nil, err
+	}
+	if bytes <= 0 {
+		return nil, fail(invalidValue, "allocate pinned memory", nil)
+	}
+	mem := make([]byte, bytes)
+	d.pinned = append(d.pinned, mem)
+	return mem, nil
+}
+
+func (d *driver) FreeHost(mem []byte) error {
+	if err := d.Synchronize(); err != nil {
+		return err
+	}
+	for i, p := range d.pinned {
+		if len(mem) == len(p) && &mem[0] == &p[0] {
+			d.pinned = append(d.pinned[:i], d.pinned[i+1:]...)
+			clear(mem)
+			return nil
+		}
+	}
+	return fail(invalidValue, "free pinned memory", nil)
+}
+
+// isPinned says whether memory is part of what AllocHost gave.
+func (d *driver) isPinned(mem []byte) bool {
+	at := uintptr(unsafe.Pointer(unsafe.SliceData(mem)))
+	for _, p := range d.pinned {
+		if lo := uintptr(unsafe.Pointer(unsafe.SliceData(p))); at >= lo && at+uintptr(len(mem)) <= lo+uintptr(len(p)) {
+			return true
+		}
+	}
+	return false
+}
+
+// do queues an operation, or records it.
+func (d *driver) do(op func() error) error {
+	switch {
+	case d.lost != nil:
+		return d.lost
+	case d.record != nil:
+		*d.record = append(*d.record, op)
+	default:
+		d.queue = append(d.queue, op)
+	}
+	return nil
+}
+
+// transfer queues a copy with the host, and waits for it if the memory is not pinned.
+func (d *driver) transfer(doing string, mem []byte, op func() error) error {
+	if len(mem) == 0 {
+		return d.ready(doing)
+	}
+	pinned := d.isPinned(mem)
+	if !pinned {
+		if err := d.ready(doing + ", memory that is not pinned"); err != nil {
+			return err
+		}
+	}
+	if err := d.do(op); err != nil || pinned {
+		return err
+	}
+	return d.Synchronize()
+}
+
+func (d *driver) ToDevice(dst cuda.Ptr, src []byte) error {
+	const doing = "copy to the device"
+	return d.transfer(doing, src, func() error {
+		if err := d.dev.Write(sim.Ptr(dst), src); err != nil {
+			return fail(cuda.IllegalAddress, doing, err)
+		}
+		return nil
+	})
+}
+
+func (d *driver) ToHost(dst []byte, src cuda.Ptr) error {
+	const doing = "copy to the host"
+	return d.transfer(doing, dst, func() error {
+		if err := d.dev.Read(dst, sim.Ptr(src)); err != nil {
+			return fail(cuda.IllegalAddress, doing, err)
+		}
+		return nil
+	})
+}
+
+func (d *driver) Copy(dst, src cuda.Ptr, bytes int64) error {
+	return d.do(func() error {
+		mem := make([]byte, bytes)
+		err := d.dev.Read(mem, sim.Ptr(src))
+		if err == nil {
+			err = d.dev.Write(sim.Ptr(dst), mem)
+		}
+		if err != nil {
+			return fail(cuda.IllegalAddress, "copy within the device", err)
+		}
+		return nil
+	})
+}
+
+func (d *driver) Zero(dst cuda.Ptr, bytes int64) error {
+	return d.do(func() error {
+		if err := d.dev.Write(sim.Ptr(dst), make([]byte, bytes)); err != nil {
+			return fail(cuda.IllegalAddress, "clear memory", err)
+		}
+		return nil
+	})
+}
+
+// Synchronize does what is queued.
+func (d *driver) Synchronize() error {
+	if err := d.ready("wait for the device"); err != nil {
+		return err
+	}
+	for _, op := range d.queue {
+		if err := op(); err != nil {
+			if d.lost == nil && !errors.As(err, &d.lost) {
+				d.lost = fail(cuda.LaunchFailed, "wait for the device", err)
+			}
+			break
+		}
+	}
+	clear(d.queue)
+	d.queue = d.queue[:0]
+	if d.lost != nil {
+		return d.lost
+	}
+	return nil
+}
+
+func (d *driver) Close() error {
+	*d = driver{lost: fail(invalidValue, "use a device that is closed", nil)}
+	return nil
+}

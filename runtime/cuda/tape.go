@@ -1,0 +1,160 @@
+package cuda
+
+import (
+	"slices"
+
+	"github.com/arithlang/mlc/runtime/device"
+)
+
+// A tape is work of one worker, recorded by reference: it names spaces rather than
+// addresses, so that it can run on the memory of any replica.
+type tape struct {
+	ops      []op
+	refs     []device.Ref // arguments of the ops
+	words    []uint32     // per-launch scalars of the ops
+	examples []int        // which words are an example; the step between replicas follows each
+	in       []uint32     // goes to the device before the work starts
+	blocks   []int        // where the step's scalars are within in
+	out      int          // words that come back when it has ended
+	results  []result
+	work     int // elements that it needs
+	ints     int
+}
+
+// opKind is what an op does.
+type opKind uint8
+
+const (
+	launchOp opKind = iota
+	clearOp         // n elements
+	putOp           // n words of in, from at on
+	getOp           // n words to out, from at on
+)
+
+// An op is one piece of recorded work. Its references and scalars are the next of
+// the tape.
+type op struct {
+	kind   opKind
+	kernel int
+	blocks int // of a launch, for one replica
+	room   int // bytes a block
+	refs   int // number of them
+	words  int
+	n, at  int // launch: at is where its step's scalars are within in, -1: nowhere
+}
+
+// A result is where words of out go on the host.
+type result struct {
+	at     int
+	ints   []int32
+	floats []float32
+}
+
+func (r *result) len() int { return len(r.ints) + len(r.floats) }
+
+// blockAlign is the multiple of words at which the step's scalars begin, so that
+// they can be loaded as vectors.
+const blockAlign = 8
+
+func (t *tape) reset() {
+	clear(t.results) // it should not keep their slices alive
+	*t = tape{ops: t.ops[:0], refs: t.refs[:0], words: t.words[:0], examples: t.examples[:0], in: t.in[:0],
+		blocks: t.blocks[:0], results: t.results[:0]}
+}
+
+// launch records a launch of a kernel of the model's table.
+func (t *tape) launch(number int, k *kernel, e *device.Env, args []device.Ref) {
+	o := op{kind: launchOp, kernel: number, blocks: k.Blocks(e), refs: len(args), words: len(t.words), at: -1}
+	if o.blocks <= 0 {
+		return
+	}
+	if k.Room != nil {
+		o.room = k.Room(e)
+	}
+	for _, s := range k.scalars {
+		if s.example {
+			t.examples = append(t.examples, len(t.words))
+		}
+		t.words = append(t.words, s.bits(e))
+		if s.example {
+			t.words = append(t.words, 0)
+		}
+	}
+	o.words = len(t.words) - o.words
+	if k.Step {
+		o.at = t.step(stepScalars(e))
+	}
+	t.refs = append(t.refs, args...)
+	t.ops = append(t.ops, o)
+}
+
+// step returns where the step's scalars are within in: they are there once as long
+// as they do not change.
+func (t *tape) step(now [stepWords]uint32) int {
+	if last := len(t.blocks) - 1; last >= 0 {
+		if at := t.blocks[last]; [stepWords]uint32(t.in[at:]) == now {
+			return at
+		}
+	}
+	t.align()
+	at := len(t.in)
+	t.in = append(t.in, now[:]...)
+	t.blocks = append(t.blocks, at)
+	return at
+}
+
+func (t *tape) align() {
+	for len(t.in)%blockAlign != 0 {
+		t.in = append(t.in, 0)
+	}
+}
+
+// move records an op on one reference.
+func (t *tape) move(kind opKind, r device.Ref, n, at int) {
+	if n == 0 {
+		return
+	}
+	t.refs = append(t.refs, r)
+	t.ops = append(t.ops, op{kind: kind, refs: 1, n: n, at: at})
+}
+
+func (t *tape) get(r device.Ref, to result) {
+	to.at = t.out
+	t.results = append(t.results, to)
+	t.move(getOp, r, to.len(), t.out)
+	t.out += to.len()
+}
+
+// replica says whether t is the same work as first but for its data, with examples
+// that are so many further.
+func (t *tape) replica(first *tape, further uint32) bool {
+	if !slices.Equal(t.ops, first.ops) || !slices.Equal(t.refs, first.refs) || !slices.Equal(t.examples, first.examples) ||
+		!slices.Equal(t.blocks, first.blocks) || len(t.in) != len(first.in) || len(t.words) != len(first.words) {
+		return false
+	}
+	for _, at := range t.blocks {
+		if [stepWords]uint32(t.in[at:]) != [stepWords]uint32(first.in[at:]) {
+			return false
+		}
+	}
+	examples := t.examples
+	for i, w := range t.words {
+		want := first.words[i]
+		if len(examples) > 0 && examples[0] == i {
+			want += further
+			examples = examples[1:]
+		}
+		if w != want {
+			return false
+		}
+	}
+	return true
+}
+
+// apart is how many examples t is further than first, if they are replicas.
+func (t *tape) apart(first *tape) uint32 {
+	if len(t.examples) == 0 || len(first.examples) == 0 {
+		return 0
+	}
+	return t.words[t.examples[0]] - first.words[first.examples[0]]
+}

@@ -1,0 +1,85 @@
+package cuda
+
+import (
+	"math"
+
+	"github.com/arithlang/mlc/runtime/device"
+)
+
+// A worker records what it is asked to do on the Machine's tapes.
+type worker struct {
+	m     *Machine
+	mem   *memory
+	queue device.Queue
+	env   device.Env
+}
+
+func newWorker(m *Machine, mem *memory) *worker {
+	w := &worker{m: m, mem: mem}
+	w.queue = device.NewQueue(w)
+	return w
+}
+
+func (w *worker) Queue() device.Queue { return w.queue }
+func (w *worker) Env() *device.Env    { return &w.env }
+
+func (w *worker) Launch(number int, e *device.Env, args ...device.Ref) {
+	w.m.tapeOf(w).launch(number, w.m.kernels[number], e, args)
+}
+
+func (w *worker) Zero(r device.Ref, n int) { w.m.tapeOf(w).move(clearOp, r, n, 0) }
+
+func (w *worker) Fit(work, ints int) {
+	if w.m.summing {
+		t := w.m.tapeOf(w)
+		t.work, t.ints = max(t.work, work), max(t.ints, ints)
+		return
+	}
+	if !w.mem.fits(work, ints) {
+		w.m.flush() // it may use the memory that is about to go
+		w.m.fail(w.m.grow(w.mem, 1, work, ints))
+	}
+}
+
+// piece is the most words that are moved at once, except within Sum: it bounds the
+// pinned memory.
+const piece = 1 << 20
+
+func (w *worker) PutInts(r device.Ref, src []int32) {
+	put(w, r, src, func(x int32) uint32 { return uint32(x) })
+}
+
+func (w *worker) PutFloats(r device.Ref, src []float32) { put(w, r, src, math.Float32bits) }
+
+func put[T int32 | float32](w *worker, r device.Ref, src []T, bits func(T) uint32) {
+	for len(src) > 0 {
+		n := min(len(src), piece)
+		t := w.m.tapeOf(w)
+		at := len(t.in)
+		for _, x := range src[:n] {
+			t.in = append(t.in, bits(x))
+		}
+		t.move(putOp, r, n, at)
+		if r, src = r.Plus(n), src[n:]; len(src) > 0 && !w.m.summing {
+			w.m.flush()
+		}
+	}
+}
+
+func (w *worker) GetInts(dst []int32, r device.Ref) {
+	for len(dst) > 0 {
+		n := min(len(dst), piece)
+		w.m.tapeOf(w).get(r, result{ints: dst[:n]})
+		r, dst = r.Plus(n), dst[n:]
+		w.m.got()
+	}
+}
+
+func (w *worker) GetFloats(dst []float32, r device.Ref) {
+	for len(dst) > 0 {
+		n := min(len(dst), piece)
+		w.m.tapeOf(w).get(r, result{floats: dst[:n]})
+		r, dst = r.Plus(n), dst[n:]
+		w.m.got()
+	}
+}

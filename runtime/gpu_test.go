@@ -1,0 +1,191 @@
+package runtime
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/arithlang/mlc/runtime/cpu"
+	"github.com/arithlang/mlc/runtime/cuda"
+	"github.com/arithlang/mlc/runtime/cuda/sim"
+	"github.com/arithlang/mlc/runtime/cuda/simulated"
+	"github.com/arithlang/mlc/runtime/device"
+)
+
+// simulatedGPU is a driver that behaves as one of NVIDIA's.
+func simulatedGPU(t *testing.T) cuda.Driver {
+	t.Helper()
+	d, err := simulated.Open(sim.Options{Memory: simMemory, Order: sim.Random, Seed: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// callGPU is call with a driver in place of NVIDIA's.
+func callGPU(t *testing.T, m Model, gpu func() (cuda.Driver, error), args ...string) said {
+	t.Helper()
+	stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stderr.Close()
+	var out strings.Builder
+	code := run(app{model: m, in: strings.NewReader(""), out: &out, err: stderr, gpu: gpu}, append([]string{"./toy"}, args...))
+	text, err := os.ReadFile(stderr.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return said{code, out.String(), string(text)}
+}
+
+func TestSimulatedTrainingGivesTheSameBits(t *testing.T) {
+	m := toyOnGPU()
+	for _, cut := range []struct{ batch, chunk, micro int }{{50, 16, 8}, {48, 16, 16}, {50, 0, 7}} {
+		m.Train.Batch, m.Train.Chunk, m.Train.MicroBatch = cut.batch, cut.chunk, cut.micro
+		sameRun(t, trained(t, m, "--device", "cpu", "--steps", "3"), trained(t, m, "--device", "sim", "--steps", "3"))
+	}
+}
+
+func TestDevicesCanTakeTurns(t *testing.T) {
+	m := toyOnGPU()
+	m.Train.Schedule, m.Train.Warmup, m.Train.Cooldown = "constant", 0, 0 // whatever the budget
+	whole := trained(t, m, "--device", "cpu", "--steps", "6")
+	dir := trained(t, m, "--device", "sim", "--steps", "2")
+	for i, device := range []string{"cpu", "sim"} {
+		if s := call(t, m, "", "train", "--resume", "--out", dir, "--device", device, "--steps", fmt.Sprint(4+2*i)); s.code != 0 {
+			t.Fatal(s.err)
+		}
+	}
+	want, _ := final(t, whole)
+	got, _ := final(t, dir)
+	if string(want) != string(got) {
+		t.Error("checkpoints differ")
+	}
+}
+
+func TestSimulatedAnswers(t *testing.T) {
+	m := toyOnGPU()
+	dir := trained(t, m, "--device", "cpu", "--steps", "60", "--quiet")
+	said := map[string]bool{}
+	for _, device := range []string{"cpu", "sim"} {
+		text := ""
+		for _, args := range [][]string{
+			{"eval", dir, "--quiet", "--samples", "40", "--mode", "verify"},
+			{"eval", dir, "--quiet", "--samples", "40", "--mode", "greedy"},
+			{"solve", dir, "41", "999", "1234567812345678"},
+		} {
+			os.RemoveAll(filepath.Join(dir, "eval"))
+			s := call(t, m, "", append(args, "--device", device)...)
+			if s.code != 0 {
+				t.Fatal(s.err)
+			}
+			text += s.out
+		}
+		said[text] = true
+	}
+	if len(said) != 1 {
+		t.Errorf("devices answer differently: %v", said)
+	}
+}
+
+func TestAutoUsesTheGPU(t *testing.T) {
+	m := toyOnGPU()
+	there := func() (cuda.Driver, error) { return simulatedGPU(t), nil }
+	dir := filepath.Join(t.TempDir(), "run")
+	s := callGPU(t, m, there, "train", "--out", dir, "--steps", "2", "--quiet")
+	if s.code != 0 || !strings.Contains(s.err, "using simulated sm_80 (compute capability 8.0, driver for CUDA 12.4); --device cpu would use the processor\n") {
+		t.Errorf("exit %d\n%s", s.code, s.err)
+	}
+	if rec, err := openRun(dir, &m); err != nil || rec.Device != "cuda" || rec.DeviceName != "simulated sm_80" {
+		t.Errorf("run.json: %+v, %v", rec, err)
+	}
+	if s := callGPU(t, m, there, "eval", dir, "--device", "cpu", "--samples", "2"); s.code != 0 || strings.Contains(s.err, "using") {
+		t.Errorf("--device cpu: exit %d\n%s", s.code, s.err)
+	}
+
+	missing := func() (cuda.Driver, error) { return nil, fmt.Errorf("%w: there is no driver", cuda.ErrUnavailable) }
+	if s := callGPU(t, m, missing, "eval", dir, "--samples", "2"); s.code != 0 || strings.Contains(s.err, "using") {
+		t.Errorf("auto without a GPU: exit %d\n%s", s.code, s.err)
+	}
+	if s := callGPU(t, m, missing, "eval", dir, "--device", "cuda"); s.code != 1 || !strings.Contains(s.err, "--device cuda: no usable NVIDIA GPU: there is no driver") {
+		t.Errorf("--device cuda without a GPU: exit %d\n%s", s.code, s.err)
+	}
+	old := func() (cuda.Driver, error) { return nil, errors.New("the driver is too old") }
+	if s := callGPU(t, m, old, "eval", dir, "--samples", "2"); s.code != 0 || !strings.Contains(s.err, "using the processor, because the GPU cannot be used: --device cuda: the driver is too old\n") {
+		t.Errorf("auto with an old driver: exit %d\n%s", s.code, s.err)
+	}
+	m.GPU = cuda.Program{}
+	if s := callGPU(t, m, there, "eval", dir, "--samples", "2"); s.code != 0 || strings.Contains(s.err, "using") {
+		t.Errorf("auto without kernels: exit %d\n%s", s.code, s.err)
+	}
+}
+
+func TestInfoListsDevices(t *testing.T) {
+	m := toyOnGPU()
+	for want, gpu := range map[string]func() (cuda.Driver, error){
+		"cuda: simulated sm_80, compute capability 8.0, driver for CUDA 12.4, 108 multiprocessors, 1.0 GiB (1.0 GiB free)": func() (cuda.Driver, error) {
+			return simulatedGPU(t), nil
+		},
+		"cuda: no usable NVIDIA GPU": func() (cuda.Driver, error) { return nil, cuda.ErrUnavailable },
+	} {
+		if s := callGPU(t, m, gpu, "info"); s.code != 0 || !strings.Contains(s.out, want) || !strings.Contains(s.out, "            sim\n") {
+			t.Errorf("exit %d, want %q in\n%s", s.code, want, s.out)
+		}
+	}
+}
+
+// TestBenchOnGPU expects launches to be counted as the plan makes them, and timed
+// on the device.
+func TestBenchOnGPU(t *testing.T) {
+	s := call(t, toyOnGPU(), "", "bench", "--steps", "2", "--device", "sim")
+	for _, want := range []string{
+		`toy on sim, every access checked \(simulated sm_80\)\na step of 50 examples`,
+		`\n      times of kernels are of each launch alone, with the way to the GPU and back\n\nkernel `,
+		`\ngradients +4 +[0-9.]*[1-9][0-9.]* +[0-9.]+ %\n`,
+	} {
+		if !regexp.MustCompile(want).MatchString(s.out) {
+			t.Errorf("exit %d, no match of %s in\n%s%s", s.code, want, s.out, s.err)
+		}
+	}
+}
+
+// newToyGPU is the toy on a machine with a driver.
+func newToyGPU(t *testing.T, m *Model, d cuda.Driver) *cuda.Machine {
+	t.Helper()
+	machine, err := cuda.NewMachine(cuda.NewDevice(d), m.GPU, m.Plan.NumParams, cuda.Options{About: device.About{Device: "cuda"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return machine
+}
+
+func TestStepsOnGPUAreOneLaunchAChunk(t *testing.T) {
+	m := toyOnGPU()
+	m.Train.Batch, m.Train.Chunk, m.Train.MicroBatch = 48, 16, 16
+	d := &faulty{Driver: simulatedGPU(t)}
+	tr := trainerOf(t, m, newToyGPU(t, &m, d))
+	onCPU := trainerOf(t, m, NewCPU(m.CPU, cpu.Go, 1, m.Plan.NumParams))
+	for step := range 4 {
+		a, err := tr.Step(0.01)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := onCPU.Step(0.01)
+		if err != nil || a != b {
+			t.Fatalf("step %d: %+v, %v; on the processor %+v", step, a, err, b)
+		}
+	}
+	if a, b := parameterBits(tr), parameterBits(onCPU); a != b {
+		t.Error("parameters differ")
+	}
+	// The first step also clears the moments; the second is the first of its kind,
+	// the third is recorded, and from then on it is a graph.
+	if n := d.launched["gradients"]; n != 3 || d.graphs != 2 {
+		t.Errorf("gradients were launched %d times, graphs %d times", n, d.graphs)
+	}
+}
