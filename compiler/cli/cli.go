@@ -38,6 +38,7 @@ type verbs struct {
 	Explain    explainCmd    `cmd:"" help:"Show what a spec becomes, stage by stage, or what an error code means."`
 	Build      buildCmd      `cmd:"" help:"Compile specs to Go programs and build them."`
 	Diff       diffCmd       `cmd:"" help:"Compare every kernel with the interpreters."`
+	PTX        ptxCmd        `cmd:"" name:"ptx" help:"Check and run the PTX of any compiler, without a GPU."`
 	Train      trainCmd      `cmd:"" passthrough:"" help:"Build the trainer of a spec if it is stale, and train."`
 	Info       infoCmd       `cmd:"" help:"Show versions and what the processor can do."`
 	Completion completionCmd `cmd:"" help:"Print what makes a shell complete the words of mlc."`

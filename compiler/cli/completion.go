@@ -79,10 +79,10 @@ func complete(root *kong.Node, words []string) []string {
 			open = nil
 		case f != nil && !f.IsBool() && !strings.Contains(w, "="):
 			open = f
-		case verb == root && !strings.HasPrefix(w, "-"):
-			if i := slices.IndexFunc(root.Children, func(n *kong.Node) bool { return n.Name == w }); i >= 0 {
-				verb = root.Children[i]
-				flags = slices.Concat(root.Flags, verb.Flags)
+		case !strings.HasPrefix(w, "-"):
+			if i := slices.IndexFunc(verb.Children, func(n *kong.Node) bool { return n.Name == w }); i >= 0 {
+				verb = verb.Children[i]
+				flags = slices.Concat(flags, verb.Flags)
 			}
 		}
 	}
@@ -94,8 +94,8 @@ func complete(root *kong.Node, words []string) []string {
 		return matching(valuesOf(findFlag(flags, name).Value), name+"=", value)
 	case strings.HasPrefix(last, "-"):
 		return matching(flagNames(flags), "", last)
-	case verb == root:
-		return matching(verbNames(root), "", last)
+	case len(verb.Children) > 0:
+		return matching(verbNames(verb), "", last)
 	case len(verb.Positional) > 0:
 		return matching(valuesOf(verb.Positional[0]), "", last)
 	}

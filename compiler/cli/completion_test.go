@@ -15,7 +15,7 @@ func TestComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ words, want string }{
-		{"", "init fmt vet explain build diff train info completion lsp"},
+		{"", "init fmt vet explain build diff ptx train info completion lsp"},
 		{"b", "build"},
 		{"--js", "--json"},
 		{"--color ", "auto always never"},
@@ -30,8 +30,11 @@ func TestComplete(t *testing.T) {
 		{"explain x.arith --stage=k", "--stage=kernel"},
 		{"explain x.arith --func ", ""},
 		{"init --from w", "window"},
-		{"diff x.arith --device ", "cpu ref"},
+		{"diff x.arith --device ", "cpu cuda sim ref"},
 		{"completion ", "bash zsh fish"},
+		{"ptx ", "check run"},
+		{"ptx run --order r", "round-robin reversed random"},
+		{"ptx run x.ptx --ke", "--kernel"},
 		{"build x", ""},
 		{"build --out build --ch", "--check"},
 	} {

@@ -15,7 +15,7 @@ import (
 // diffCmd is the verb diff.
 type diffCmd struct {
 	File    string   `arg:"" name:"FILE" help:"A spec."`
-	Device  string   `help:"What is compared: ${enum}; cpu is the generated Go, ref the kernel interpreter." enum:"cpu,ref" default:"cpu" placeholder:"cpu"`
+	Device  string   `help:"What is compared: ${enum}; cpu is the generated Go, cuda the PTX on a GPU, sim the same PTX on the simulator, ref the kernel interpreter." enum:"cpu,cuda,sim,ref" default:"cpu" placeholder:"cpu"`
 	Exact   bool     `help:"Also want every bit as the kernel interpreter has it."`
 	Kernel  []string `help:"Only these kernels." placeholder:"NAME"`
 	Lengths []int    `help:"Numbers of rows that the answers have." default:"1,7,33" placeholder:"1,7,33"`
@@ -29,10 +29,12 @@ computes is compared with the tensor function that it was made from, in float64,
 and with the kernel interpreter, bit by bit. Shown is the element that is farthest
 from float64: its distance, the same in units of the largest element of its buffer,
 and what the distance may be: %.0e of that element, or of 1 where it is smaller.
-Exit code 1 if an element is farther off, or, with --exact, if a bit differs.
+Exit code 1 if an element is farther off, or, with --exact, if a bit differs. The
+simulator checks every access of a kernel on the way: what it reports fails, too.
 
 Examples:
   mlc diff x.arith --exact
+  mlc diff x.arith --device sim --exact
   mlc diff x.arith --device ref --kernel attention_64 --lengths 100`, diff.Tolerance)
 }
 
@@ -59,16 +61,27 @@ func (c *diffCmd) Run(a *app) error {
 	if cases, err = c.chosen(cases); err != nil {
 		return err
 	}
-	var run remote.Runner
-	if c.Device == "cpu" {
-		k, err := a.startKernels(p, where.root)
-		if err != nil {
-			return err
-		}
-		defer k.stop()
-		run = k.run
+	run, stop, err := c.start(a, p, where.root)
+	if err != nil {
+		return err
 	}
+	defer stop()
 	return c.print(a, cases, run)
+}
+
+// start brings up the device that runs the kernels of a product.
+func (c *diffCmd) start(a *app, p *product, root string) (run remote.Runner, stop func(), err error) {
+	switch c.Device {
+	case "cpu":
+		k, err := a.startKernels(p, root)
+		if err != nil {
+			return nil, nil, err
+		}
+		return k.run, k.stop, nil
+	case "sim", "cuda":
+		return a.startPTX(p.program.Lowered.Kernels, c.Device)
+	}
+	return nil, func() {}, nil
 }
 
 // chosen keeps the kernels that are asked for.

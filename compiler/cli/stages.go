@@ -32,6 +32,7 @@ func stages() []stage {
 		{"kernel", "kernel IR", kernelText},
 		{"plan", "the programs: their buffers, calls and launches", planText},
 		{"go", "the generated plan.go and kernels.go", goText},
+		{"ptx", "the generated kernels.ptx, below what each kernel needs of a GPU", ptxText},
 	}
 }
 
@@ -158,19 +159,24 @@ func inOrder(f *ir.Func, lists ...[]*ir.Value) []*ir.Value {
 }
 
 func kernelText(p *compiler.Program, only string) (string, error) {
-	launched := map[*kernel.Kernel]bool{}
+	return kernel.Format(launched(p, only)), nil
+}
+
+// launched lists the kernels of the routines that are asked for.
+func launched(p *compiler.Program, only string) []*kernel.Kernel {
+	in := map[*kernel.Kernel]bool{}
 	routines(p, only, func(_ *lower.Entry, s lower.Step) {
 		for _, l := range s.Routine.Launches {
-			launched[l.Kernel] = true
+			in[l.Kernel] = true
 		}
 	})
 	var ks []*kernel.Kernel
 	for _, k := range p.Lowered.Kernels {
-		if launched[k] {
+		if in[k] {
 			ks = append(ks, k)
 		}
 	}
-	return kernel.Format(ks), nil
+	return ks
 }
 
 // planText prints the plan before and after lowering: calls, then launches. The

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,6 +25,7 @@ import (
 var (
 	all  = flag.Bool("all", false, "kernels of every shipped spec, not only of the small one")
 	only = flag.String("spec", "", "only this spec")
+	kind = flag.String("kind", "", "only kinds of mutants with this in their description")
 	part = flag.Int("part", 160, "try one mutant of so many; with 1 it takes long")
 	list = flag.String("survivors", "", "write the survivors to this file")
 )
@@ -94,6 +96,9 @@ func (g *gate) kernel(k *kernel.Kernel) error {
 
 // chosen says whether a mutant is tried: always the same ones, whatever the order.
 func chosen(k *kernel.Kernel, m Mutant) bool {
+	if !strings.Contains(string(m.Kind), *kind) {
+		return false
+	}
 	h := fnv.New32a()
 	fmt.Fprint(h, k.Name, m)
 	return h.Sum32()%uint32(*part) == 0
@@ -102,12 +107,16 @@ func chosen(k *kernel.Kernel, m Mutant) bool {
 // trialsOf runs the kernel as it is, which nothing may be wrong with.
 func trialsOf(k *kernel.Kernel, code ptx.Output) ([]trial, error) {
 	var all []trial
-	for i, s := range ptxtest.Launches() {
+	for i, s := range launches() {
 		c, err := ptxtest.NewCase(k, s, kerneltest.Kind(i%2), uint64(i))
 		if err != nil {
 			return nil, err
 		}
-		for _, w := range ptxtest.Ways() {
+		ways := ptxtest.Ways()
+		if i >= len(ptxtest.Launches()) {
+			ways = ways[3:5]
+		}
+		for _, w := range ways {
 			r, err := ptxtest.Load(code, w)
 			if err != nil {
 				return nil, err
@@ -123,25 +132,50 @@ func trialsOf(k *kernel.Kernel, code ptx.Output) ([]trial, error) {
 }
 
 const (
-	arch = "sm_80"
-	// same is said of mutants that compute the same as the kernel: ptxas makes the
-	// same code of both.
-	same = "equivalent"
-	// few is how many trials come before ptxas is asked.
-	few = 8
+	equivalent = "equivalent: " // to the kernel, and why
+	arch       = "sm_80"
+	few        = 8 // trials before ptxas is asked
 )
+
+// launches are those that kernels are tested on, and some more: mutants may not
+// hide behind the choice of lengths.
+func launches() []kernel.Scalars {
+	all := ptxtest.Launches()
+	for _, n := range []struct{ b, t, s, p float64 }{{1, 3, 40, 0}, {3, 16, 8, 0}, {2, 1, 64, 63}, {1, 130, 1, 0}} {
+		s := maps.Clone(all[0])
+		s["B"], s["T"], s["S"], s["P"], s["C"], s["N"] = n.b, n.t, n.s, n.p, n.t+n.p, 100*n.t+n.s
+		all = append(all, s)
+	}
+	return all
+}
 
 // attempt says what finds a mutant: a kind of report, a changed result, or nothing.
 func attempt(m Mutant, trials []trial, machine []byte) string {
-	for i, x := range trials {
-		if i == few && m.Line > 0 && machine != nil {
-			if code, err := ptxas.Code(m.Code.Text, arch); err == nil && bytes.Equal(code, machine) {
-				return same
-			}
+	if found := try(m.Code, trials[:few]); found != "" {
+		return found
+	}
+	if m.Line > 0 && machine != nil {
+		if code, err := ptxas.Code(m.Code.Text, arch); err == nil && bytes.Equal(code, machine) {
+			return equivalent + "ptxas makes the same code of it"
 		}
-		r, err := ptxtest.LoadLimited(m.Code, x.way, 10*x.steps+10_000)
+	}
+	if found := try(m.Code, trials[few:]); found != "" {
+		return found
+	}
+	for _, p := range m.Probes() {
+		if len(p.Modules) > 0 && !slices.ContainsFunc(p.Modules, func(o ptx.Output) bool { return try(o, trials) != "" }) {
+			return equivalent + p.Reason
+		}
+	}
+	return ""
+}
+
+// try says what is the first thing that trials find wrong with a module.
+func try(code ptx.Output, trials []trial) string {
+	for _, x := range trials {
+		r, err := ptxtest.LoadLimited(code, x.way, 10*x.steps+10_000)
 		if err != nil {
-			return "no valid module: " + err.Error()
+			return "no valid module"
 		}
 		if err := r.Check(x.c); err != nil {
 			if report, ok := errors.AsType[*sim.Report](err); ok {
@@ -160,7 +194,7 @@ func (g *gate) note(k *kernel.Kernel, m Mutant, found string) {
 		g.tried, g.missed, g.by = map[Kind]int{}, map[Kind]int{}, map[string]int{}
 	}
 	g.by[found]++
-	if found == same {
+	if strings.HasPrefix(found, equivalent) {
 		return
 	}
 	g.tried[m.Kind]++

@@ -97,7 +97,7 @@ func (k Kind) draw(r *rand.Rand) float32 {
 // largest extent n of any buffer with which the interpreter finds no index out of
 // range; so ids lie in their tables, and labels may be -1.
 func Check(k *kernel.Kernel, s kernel.Scalars, inputs Kind, seed uint64, run Runner) error {
-	start, want, err := interpret(k, s, inputs, seed)
+	start, want, err := Interpret(k, s, inputs, seed)
 	if err != nil {
 		return fmt.Errorf("interpreter: %w", err)
 	}
@@ -112,7 +112,7 @@ func Check(k *kernel.Kernel, s kernel.Scalars, inputs Kind, seed uint64, run Run
 	}
 	var errs []error
 	for i, p := range padded {
-		errs = append(errs, differ(k.Params[i].Name, got[i], want[i]))
+		errs = append(errs, Differ(k.Params[i].Name, got[i], want[i]))
 		if !intact(p.F, markF) || !intact(p.I, markI) {
 			errs = append(errs, fmt.Errorf("%s: written beyond its end", k.Params[i].Name))
 		}
@@ -120,8 +120,8 @@ func Check(k *kernel.Kernel, s kernel.Scalars, inputs Kind, seed uint64, run Run
 	return errors.Join(errs...)
 }
 
-// interpret returns inputs that suit the kernel and what it makes of them.
-func interpret(k *kernel.Kernel, s kernel.Scalars, inputs Kind, seed uint64) (start, end []kernel.Buffer, err error) {
+// Interpret returns inputs that suit the kernel and what it makes of them.
+func Interpret(k *kernel.Kernel, s kernel.Scalars, inputs Kind, seed uint64) (start, end []kernel.Buffer, err error) {
 	shapes, err := kernel.Extents(k, s)
 	if err != nil {
 		return nil, nil, err
@@ -217,8 +217,8 @@ func intact[T int32 | float32](padded []T, mark T) bool {
 	return !slices.ContainsFunc(padded[len(cut(padded)):], func(v T) bool { return v != mark })
 }
 
-// differ returns an error that shows the first of the elements that differ.
-func differ(name string, got, want kernel.Buffer) error {
+// Differ returns an error that shows the first of the elements that differ.
+func Differ(name string, got, want kernel.Buffer) error {
 	first, n := -1, 0
 	note := func(i int) {
 		if n == 0 {

@@ -11,10 +11,11 @@ import (
 // FuzzLaunch makes sure that whatever loads can be launched without a panic.
 func FuzzLaunch(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.ptx")
-	if err != nil || len(files) == 0 {
+	more, _ := filepath.Glob("testdata/compilers/*.ptx")
+	if err != nil || len(files) == 0 || len(more) == 0 {
 		f.Fatal("no testdata: ", err)
 	}
-	for _, file := range files {
+	for _, file := range append(files, more...) {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			f.Fatal(err)

@@ -1,0 +1,34 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/arithlang/mlc/codegen/ptx"
+	"github.com/arithlang/mlc/codegen/ptx/ptxrun"
+	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/compiler/kernel/remote"
+)
+
+// startPTX prints kernels as PTX and loads them on a device, in this process.
+func (a *app) startPTX(ks []*kernel.Kernel, device string) (remote.Runner, func(), error) {
+	code, err := ptx.Module(ks, ptx.Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	open := ptxrun.Simulator
+	if device == "cuda" {
+		open = ptxrun.GPU
+	}
+	m, err := ptxrun.New(open, code)
+	if err != nil {
+		if device == "cuda" {
+			return nil, nil, fmt.Errorf("--device cuda: %w\nthe same kernels can be compared without a GPU: --device sim", err)
+		}
+		return nil, nil, err
+	}
+	if device == "cuda" {
+		i := m.About()
+		fmt.Fprintf(a.err, "on %s, compute capability %d.%d\n", i.Name, i.Major, i.Minor)
+	}
+	return m.Run, func() { m.Close() }, nil
+}
