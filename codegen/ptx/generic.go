@@ -111,7 +111,7 @@ func (p *printer) kernel() error {
 		p.stage = p.f.SharedArray(stageName, n)
 		p.entry.Static += n
 	}
-	p.waits = findWaits(&flat.Loop{Name: cellVar, Body: r.Body}, p.team, p.aligned)
+	p.waits = p.findWaits(&flat.Loop{Name: cellVar, Body: r.Body})
 	if err := p.overCells(p.cellsOf(r)); err != nil {
 		return err
 	}

@@ -107,8 +107,8 @@ func (q *product) vectorOf(s *staged) int {
 func (q *product) print() {
 	f := q.f
 	again := oneTurn(q.n) && (q.n.MostM == 0 || q.n.MostM > q.rows || q.n.MostN == 0 || q.n.MostN > q.cols)
-	q.count(asm.Int(0), q.sizeM, asm.Int(int64(q.rows)), func(m0 asm.Value) error {
-		return q.count(asm.Int(0), q.sizeN, asm.Int(int64(q.cols)), func(n0 asm.Value) error {
+	q.count(asm.Int(0), q.once(q.sizeM), asm.Int(int64(q.rows)), func(m0 asm.Value) error {
+		return q.count(asm.Int(0), q.once(q.sizeN), asm.Int(int64(q.cols)), func(n0 asm.Value) error {
 			if again {
 				f.Barrier()
 			}
@@ -116,6 +116,15 @@ func (q *product) print() {
 			return nil
 		})
 	})
+}
+
+// once is a size that is 1 at least: a product of nothing has its barriers too, on
+// which those around it rely.
+func (q *product) once(size asm.Value) asm.Value {
+	if n, known := size.Const(); known {
+		return asm.Int(max(n, 1))
+	}
+	return q.f.Do("max.s32", size, asm.Int(1))
 }
 
 // onlyProduct is the product that a kernel of one cell consists of, but for names of
@@ -175,7 +184,7 @@ func (q *product) tile(m0, n0 asm.Value) {
 		q.output(row, col, func(i, j, n int, s asm.Space, at asm.Value) { f.LoadInto(s, acc[i][j], at, 0, acc[i][j+1:j+n]...) })
 	}
 	a, b := q.sources(q.a, m0), q.sources(q.b, n0)
-	q.count(asm.Int(0), q.sizeK, asm.Int(int64(q.depth)), func(k0 asm.Value) error {
+	q.count(asm.Int(0), q.once(q.sizeK), asm.Int(int64(q.depth)), func(k0 asm.Value) error {
 		left := q.left(k0)
 		q.bring(q.a, a, left)
 		q.bring(q.b, b, left)

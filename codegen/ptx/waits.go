@@ -1,7 +1,6 @@
 package ptx
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -18,7 +17,14 @@ type waits map[flat.Node]bool
 // common but those that one thread has in both.
 type access struct {
 	write bool
-	owner string // "" is unknown
+	owner owner
+}
+
+// An owner is the rule by which the threads of a team have elements: dealt out by
+// so many at a time, by their index modulo a size. The zero owner is unknown.
+type owner struct {
+	size   *expr.Expr // interned
+	vector int
 }
 
 // A state is the accesses to each slice since the threads last waited.
@@ -54,7 +60,7 @@ func (s state) equal(t state) bool {
 // conflicts says whether an access may meet another thread's.
 func (s state) conflicts(name string, a access) bool {
 	for b := range s[name] {
-		if (a.write || b.write) && (a.owner == "" || a.owner != b.owner) {
+		if (a.write || b.write) && (a.owner.size == nil || a.owner != b.owner) {
 			return true
 		}
 	}
@@ -62,8 +68,8 @@ func (s state) conflicts(name string, a access) bool {
 }
 
 // findWaits decides before which nodes of a loop over cells a team waits.
-func findWaits(cells *flat.Loop, t team, aligned map[string]bool) waits {
-	w := waiter{waits{}, t, aligned}
+func (p *printer) findWaits(cells *flat.Loop) waits {
+	w := waiter{waits{}, p.team, p.aligned, p.mutable, p.in}
 	w.nodes([]flat.Node{cells}, state{})
 	return w.waits
 }
@@ -72,6 +78,8 @@ type waiter struct {
 	waits   waits
 	team    team
 	aligned map[string]bool
+	mutable map[string]bool
+	in      *expr.Interner
 }
 
 // nodes follows the accesses through a body and returns the state behind it.
@@ -106,7 +114,7 @@ func (w *waiter) node(n flat.Node, s state) state {
 	}
 	s.join(own)
 	if dealt {
-		turns := waiter{w.waits, team{threads: warpThreads}, w.aligned}
+		turns := waiter{w.waits, team{threads: warpThreads}, w.aligned, w.mutable, w.in}
 		turns.loop(n.(*flat.Loop), state{})
 		return s
 	}
@@ -114,9 +122,56 @@ func (w *waiter) node(n flat.Node, s state) state {
 	case *flat.Loop:
 		return w.loop(n, s)
 	case *flat.Branch:
-		s.join(w.nodes(n.Body, s.clone()))
+		s.join(outside(w.nodes(n.Body, s.clone()), n.Body))
+	case *flat.Dot:
+		if inTiles(n) {
+			return left(n)
+		}
 	}
 	return s
+}
+
+// left is what a product in tiles has done since its last barrier, of which it has
+// one at least.
+func left(n *flat.Dot) state {
+	s := state{}
+	s.add(n.C.Slice, access{write: true})
+	if oneTurn(n) {
+		s.add(stageName, access{write: true})
+	}
+	return s
+}
+
+// outside is a state behind a body: owners that depend on what the body gives a
+// value mean nothing there.
+func outside(s state, body []flat.Node) state {
+	out := state{}
+	for name, as := range s {
+		for a := range as {
+			if a.owner.size != nil && slices.ContainsFunc(expr.Vars(a.owner.size), func(v *expr.Expr) bool { return binds(body, v.Name) }) {
+				a.owner = owner{}
+			}
+			out.add(name, a)
+		}
+	}
+	return out
+}
+
+// binds says whether a body gives a name a value.
+func binds(body []flat.Node, name string) bool {
+	return slices.ContainsFunc(body, func(n flat.Node) bool {
+		switch n := n.(type) {
+		case *flat.Let:
+			return n.Name == name
+		case *flat.Reduce:
+			return n.Name == name
+		case *flat.Alloc:
+			return n.Name == name
+		case *flat.Loop:
+			return n.Name == name || binds(n.Body, name)
+		}
+		return binds(flat.Within(n), name)
+	})
 }
 
 // isApart says whether a node is a loop whose turns a block deals to its warps.
@@ -148,7 +203,7 @@ func (w *waiter) loop(n *flat.Loop, before state) state {
 	for {
 		marked := len(w.waits)
 		next := before.clone()
-		next.join(w.nodes(n.Body, s.clone()))
+		next.join(outside(w.nodes(n.Body, s.clone()), []flat.Node{n}))
 		if next.equal(s) && len(w.waits) == marked {
 			return s
 		}
@@ -160,10 +215,10 @@ func (w *waiter) loop(n *flat.Loop, before state) state {
 func (w *waiter) accesses(n flat.Node, s state) {
 	if a := asAssign(n); a != nil && len(a.Axes) > 0 {
 		v := vectorOf(a, w.team.threads, w.aligned)
-		s.add(a.Dst.Name, access{true, owner(a.Axes, a.Dst.Args[0], v)})
+		s.add(a.Dst.Name, access{true, w.owner(a.Axes, a.Dst.Args[0], v)})
 		for _, e := range flat.Reads(a) {
 			for _, x := range expr.Elems(e) {
-				s.add(x.Name, access{owner: owner(a.Axes, x.Args[0], v)})
+				s.add(x.Name, access{owner: w.owner(a.Axes, x.Args[0], v)})
 			}
 		}
 		return
@@ -176,16 +231,16 @@ func (w *waiter) accesses(n flat.Node, s state) {
 	case *flat.Random:
 		a := access{write: true}
 		if multiple(n.Base, expr.Int(philoxWords)) {
-			a.owner = owner([]kernel.Axis{{Var: elementVar, Size: n.Size}}, expr.NewVar(elementVar, expr.I32), philoxWords)
+			a.owner = w.owner([]kernel.Axis{{Var: elementVar, Size: n.Size}}, expr.NewVar(elementVar, expr.I32), philoxWords)
 		}
 		s.add(n.Dst, a)
-	case *flat.Dot:
+	case *flat.Dot: // in tiles, it writes behind a barrier of its own
 		s.add(n.A.Slice, access{})
 		s.add(n.B.Slice, access{})
-		if n.M != nil {
-			s.add(n.C.Slice, access{write: true})
+		if n.M != nil && !(inTiles(n) && n.Zero) {
+			s.add(n.C.Slice, access{write: !inTiles(n)})
 		}
-		if inTiles(n) && oneTurn(n) {
+		if inTiles(n) {
 			s.add(stageName, access{write: true})
 		}
 	}
@@ -199,29 +254,25 @@ func (w *waiter) accesses(n flat.Node, s state) {
 	}
 }
 
-// owner is the rule by which the threads of a team have the elements of an access,
-// dealt to them so many at a time. Where a row of n elements is dealt out, it is the
-// index mod n that decides, whichever row it is.
-func owner(axes []kernel.Axis, index *expr.Expr, vector int) string {
+// owner is the rule by which the threads have the elements of an access, dealt to
+// them so many at a time. Where a row of n elements is dealt out, it is the index mod
+// n that decides, whichever row it is.
+func (w *waiter) owner(axes []kernel.Axis, index *expr.Expr, vector int) owner {
 	size := expr.Int(1)
 	rest := index
 	for _, a := range slices.Backward(axes) {
 		coef, r, ok := flat.Affine(rest, a.Var)
 		if !ok || !expr.Equal(coef, size) {
-			return ""
+			return owner{}
 		}
 		rest = r
 		size = expr.Simplify(expr.New(expr.Mul, size, a.Size))
 	}
-	if !multiple(rest, size) {
-		return ""
+	changes := func(v *expr.Expr) bool { return w.mutable[v.Name] }
+	if !multiple(rest, size) || slices.ContainsFunc(expr.Vars(size), changes) {
+		return owner{}
 	}
-	for _, v := range expr.Vars(size) {
-		if _, scalar := kernel.ScalarType(v.Name); !scalar {
-			return ""
-		}
-	}
-	return fmt.Sprintf("%s by %d", expr.Key(size), vector)
+	return owner{w.in.Intern(size), vector}
 }
 
 // multiple says whether an expression is sure to be a multiple of a size.
