@@ -16,6 +16,7 @@ func module(ks []*kernel.Kernel, o Options) (Output, error) {
 	var out Output
 	for _, k := range ks {
 		p := newPrinter(k, m, o.Aligned)
+		p.k = flat.Regrid(k, blockRows)
 		if err := p.kernel(); err != nil {
 			return Output{}, fmt.Errorf("kernel %s: %w", k.Name, err)
 		}
@@ -32,6 +33,9 @@ const (
 	// warps is a team.
 	productThreads = 256
 	otherThreads   = 128
+	// blockRows is how many rows of a product a block takes. Cells of more, which suit
+	// a processor's caches, would leave most of a GPU idle.
+	blockRows = 64
 )
 
 // A team is the threads that work on one cell together.

@@ -55,12 +55,9 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 255) / 256
+				return (B*T + 63) / 64
 			},
-			Name: "linear_64x64",
-			Room: func(_ *device.Env) int {
-				return 65536
-			},
+			Name:    "linear_64x64",
 			Scalars: []string{"B", "T"},
 			Threads: 256,
 		},
@@ -81,12 +78,9 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 255) / 256
+				return (B*T + 63) / 64
 			},
-			Name: "linear_64x64_v2",
-			Room: func(_ *device.Env) int {
-				return 65536
-			},
+			Name:    "linear_64x64_v2",
 			Scalars: []string{"B", "T", "example", "layer"},
 			Step:    true,
 			Threads: 256,
@@ -103,12 +97,9 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, S := env.B, env.S
-				return (B*S + 255) / 256
+				return (B*S + 63) / 64
 			},
-			Name: "linear_64x64_v3",
-			Room: func(_ *device.Env) int {
-				return 65536
-			},
+			Name:    "linear_64x64_v3",
 			Scalars: []string{"B", "S"},
 			Threads: 256,
 		},
@@ -129,12 +120,9 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 255) / 256
+				return (B*T + 63) / 64
 			},
-			Name: "linear_64x64_v4",
-			Room: func(_ *device.Env) int {
-				return 65536
-			},
+			Name:    "linear_64x64_v4",
 			Scalars: []string{"B", "T", "example", "layer"},
 			Step:    true,
 			Threads: 256,
@@ -142,23 +130,10 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 255) / 256
+				return (B*T + 63) / 64
 			},
 			Name: "linear_64x256",
 			Room: func(_ *device.Env) int {
-				return 262144
-			},
-			Scalars: []string{"B", "T", "example", "layer"},
-			Step:    true,
-			Threads: 256,
-		},
-		{
-			Blocks: func(env *device.Env) int {
-				B, T := env.B, env.T
-				return (B*T + 255) / 256
-			},
-			Name: "linear_256x64",
-			Room: func(_ *device.Env) int {
 				return 65536
 			},
 			Scalars: []string{"B", "T", "example", "layer"},
@@ -168,7 +143,17 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 255) / 256
+				return (B*T + 63) / 64
+			},
+			Name:    "linear_256x64",
+			Scalars: []string{"B", "T", "example", "layer"},
+			Step:    true,
+			Threads: 256,
+		},
+		{
+			Blocks: func(env *device.Env) int {
+				B, T := env.B, env.T
+				return (B*T + 63) / 64
 			},
 			Name:    "linear_64x17",
 			Scalars: []string{"B", "T"},
@@ -222,7 +207,7 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 255) / 256
+				return (B*T + 63) / 64
 			},
 			Name:    "linear_17x64",
 			Scalars: []string{"B", "T"},
@@ -274,11 +259,11 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 255) / 256
+				return (B*T + 63) / 64
 			},
 			Name: "linear_64x256_v2",
 			Room: func(_ *device.Env) int {
-				return 262144
+				return 65536
 			},
 			Scalars: []string{"B", "T"},
 			Threads: 256,
@@ -302,12 +287,9 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 255) / 256
+				return (B*T + 63) / 64
 			},
-			Name: "linear_256x64_v2",
-			Room: func(_ *device.Env) int {
-				return 65536
-			},
+			Name:    "linear_256x64_v2",
 			Scalars: []string{"B", "T"},
 			Threads: 256,
 		},
@@ -332,7 +314,7 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 255) / 256
+				return (B*T + 63) / 64
 			},
 			Name:    "linear_64x64_v5",
 			Scalars: []string{"B", "T"},
@@ -363,12 +345,9 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 255) / 256
+				return (B*T + 63) / 64
 			},
-			Name: "linear_64x64_v6",
-			Room: func(_ *device.Env) int {
-				return 65536
-			},
+			Name:    "linear_64x64_v6",
 			Scalars: []string{"B", "T"},
 			Threads: 256,
 		},
@@ -383,7 +362,7 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, S := env.B, env.S
-				return (B*S + 255) / 256
+				return (B*S + 63) / 64
 			},
 			Name:    "linear_64x64_v7",
 			Scalars: []string{"B", "S"},
@@ -400,12 +379,9 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, S := env.B, env.S
-				return (B*S + 255) / 256
+				return (B*S + 63) / 64
 			},
-			Name: "linear_64x64_v8",
-			Room: func(_ *device.Env) int {
-				return 65536
-			},
+			Name:    "linear_64x64_v8",
 			Scalars: []string{"B", "S"},
 			Threads: 256,
 		},
@@ -511,12 +487,9 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 255) / 256
+				return (B*T + 63) / 64
 			},
-			Name: "linear_64x64_v9",
-			Room: func(_ *device.Env) int {
-				return 65536
-			},
+			Name:    "linear_64x64_v9",
 			Scalars: []string{"B", "T"},
 			Threads: 256,
 		},
@@ -536,11 +509,11 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 255) / 256
+				return (B*T + 63) / 64
 			},
 			Name: "linear_64x256_v3",
 			Room: func(_ *device.Env) int {
-				return 262144
+				return 65536
 			},
 			Scalars: []string{"B", "T"},
 			Threads: 256,
@@ -548,12 +521,9 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 255) / 256
+				return (B*T + 63) / 64
 			},
-			Name: "linear_256x64_v3",
-			Room: func(_ *device.Env) int {
-				return 65536
-			},
+			Name:    "linear_256x64_v3",
 			Scalars: []string{"B", "T"},
 			Threads: 256,
 		},
