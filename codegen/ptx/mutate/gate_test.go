@@ -26,7 +26,7 @@ var (
 	all  = flag.Bool("all", false, "kernels of every shipped spec, not only of the small one")
 	only = flag.String("spec", "", "only this spec")
 	kind = flag.String("kind", "", "only kinds of mutants with this in their description")
-	part = flag.Int("part", 160, "try one mutant of so many; with 1 it takes long")
+	part = flag.Int("part", 600, "try one mutant of so many; with 1 it takes long")
 	list = flag.String("survivors", "", "write the survivors to this file")
 )
 
@@ -78,6 +78,10 @@ func (g *gate) kernel(k *kernel.Kernel) error {
 	if err != nil {
 		return err
 	}
+	mutants := slices.DeleteFunc(Of(code), func(m Mutant) bool { return !chosen(k, m) })
+	if len(mutants) == 0 {
+		return nil
+	}
 	trials, err := trialsOf(k, code)
 	if err != nil {
 		return err
@@ -86,10 +90,8 @@ func (g *gate) kernel(k *kernel.Kernel) error {
 	if err != nil && !errors.Is(err, ptxas.ErrMissing) {
 		return err
 	}
-	for _, m := range Of(code) {
-		if chosen(k, m) {
-			g.note(k, m, attempt(m, trials, machine))
-		}
+	for _, m := range mutants {
+		g.note(k, m, attempt(m, trials, machine))
 	}
 	return nil
 }
@@ -200,7 +202,7 @@ func (g *gate) note(k *kernel.Kernel, m Mutant, found string) {
 	g.tried[m.Kind]++
 	if found == "" {
 		g.missed[m.Kind]++
-		g.through = append(g.through, fmt.Sprintf("%s: %v", k.Name, m))
+		g.through = append(g.through, fmt.Sprintf("%s: %v: %s", k.Name, m, m.reason()))
 	}
 }
 
@@ -219,7 +221,8 @@ func (g *gate) finish(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if missed*100 > total {
+	// Of a small part one by chance proves nothing.
+	if missed > 1 && missed*100 > total {
 		t.Errorf("more than 1 in 100 survive:\n%s", strings.Join(g.through, "\n"))
 	}
 }

@@ -22,13 +22,17 @@ func (m Mutant) Probes() []Probe {
 	if in == nil {
 		return nil
 	}
+	unreached := Probe{"it is never reached", []ptx.Output{m.with("\ttrap;\n" + m.Old)}}
 	switch m.Kind {
+	case Invert:
+		return []Probe{unreached}
 	case Unguard:
 		closed, line := inverse(in[1]), m.New
 		if in[2] == "bra" {
 			closed, line = in[1], "" // the branch is the way around
 		}
-		return []Probe{{"the guard never closes", []ptx.Output{m.with(fmt.Sprintf("\t%s trap;\n%s", closed, line))}}}
+		open := Probe{"the guard never closes", []ptx.Output{m.with(fmt.Sprintf("\t%s trap;\n%s", closed, line))}}
+		return []Probe{open, unreached}
 	case Index:
 		var result, constant []ptx.Output
 		dst, _, _ := strings.Cut(in[3], ",")

@@ -1,0 +1,36 @@
+package mutate
+
+import "regexp"
+
+// survivors are the mutants that nothing finds, and why. Those that the gate shows
+// to be equivalent to their kernel are not among them. What is left of barriers
+// says something of the emitter, not of the simulator, whose order of accesses is
+// exact: without the barrier it still finds every pair of accesses in order.
+var survivors = []struct {
+	kind   Kind
+	line   *regexp.Regexp // of the kernel
+	reason string
+}{
+	{Barrier, regexp.MustCompile(`bar\.warp\.sync`), "each lane has the elements of a row to itself, which waits.go cannot tell of every index"},
+	{Barrier, regexp.MustCompile(`bar\.sync`), "another barrier parts the same accesses, in a loop that waits.go does not know to have a round"},
+	{Weaken, regexp.MustCompile(`bar\.sync`), "what the barrier parts is in one warp, or parted by another barrier too"},
+	{Unguard, regexp.MustCompile(`bra`), "what is done in vain writes nothing, and reads what is there"},
+	{Unguard, regexp.MustCompile(`ld\.`), "what is read in vain is there, and meets no result"},
+	{Unguard, regexp.MustCompile(`st\.`), "what is written in vain lies in a part of a tile that nothing reads"},
+	{Invert, regexp.MustCompile(`bra`), "the loop has one round either way, in every launch"},
+	{Index, regexp.MustCompile(`add\.s32 .*, \d+;$`), "a cell or a round more has nothing to do"},
+	{Index, regexp.MustCompile(`(mul|mad)\.`), "the factor is 0 wherever the product is used"},
+	{Index, regexp.MustCompile(`(max|min)\.`), "lengths are at least 1"},
+	{Index, regexp.MustCompile(`(div|shr|and|rem)\.`), "only threads that have nothing to do get another number"},
+	{Shared, regexp.MustCompile(`\[\d+\]`), "there are fewer cells than warps, and the last warps use nothing"},
+}
+
+// reason is why a mutant survives, as far as that is known.
+func (m Mutant) reason() string {
+	for _, s := range survivors {
+		if s.kind == m.Kind && s.line.MatchString(m.Old) {
+			return s.reason
+		}
+	}
+	return "no reason is known"
+}
