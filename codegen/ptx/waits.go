@@ -249,9 +249,19 @@ func (w *waiter) accesses(n flat.Node, s state) {
 			continue
 		}
 		for _, x := range expr.Elems(e) {
-			s.add(x.Name, access{})
+			s.add(x.Name, access{owner: w.lane(n, x.Args[0])})
 		}
 	}
+}
+
+// lane is the owner of what a reduction reads, where a warp is the team: its elements
+// go to the lanes in turn. All threads read what other nodes do.
+func (w *waiter) lane(n flat.Node, index *expr.Expr) owner {
+	r, ok := n.(*flat.Reduce)
+	if !ok || w.team.whole {
+		return owner{}
+	}
+	return w.owner([]kernel.Axis{r.Axis}, index, 1)
 }
 
 // owner is the rule by which the threads have the elements of an access, dealt to

@@ -35,6 +35,15 @@ func TestWaits(t *testing.T) {
   map    a[e] = x_[e] * 2.0
   reduce s = sum(a[e])
   store  y[r, e] = s`},
+		{"a reduction of what each lane wrote itself", 0, 0, `
+  tile   a f32[T]
+  tile   x_ f32[T]
+  load   x_[e] = x[r, e]
+  map    a[e] = x_[e] * 2.0
+  reduce s = sum(a[e])
+  map    a[e] = a[e] * s
+  reduce t = sum(a[e])
+  store  y[r, e] = t`},
 		{"rows of one tile", 0, 0, `
   tile   a f32[2, 64]
   tile   x_ f32[64]
