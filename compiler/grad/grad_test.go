@@ -59,9 +59,20 @@ var cases = []struct {
 	{"scatter", "v0 = param ids input : i32[B, T]\nv1 = param p0 input : f32[B, T, 3]", "v9 = scatter v0 v1 {rows = 4} : f32[4, 3]"},
 	{"softmax", "v0 = param p0 input : f32[B, T, 5]", "v9 = softmax v0 : f32[B, T, 5]"},
 	{"layernorm", "v0 = param p0 input : f32[B, T, 5]\nv1 = param w weight : f32[5]\nv2 = param w2 weight : f32[5]", "v9 = layernorm v0 v1 v2 {eps = 1e-05} : f32[B, T, 5]"},
+	{"rmsnorm", "v0 = param p0 input : f32[B, T, 5]\nv1 = param w weight : f32[5]", "v9 = rmsnorm v0 v1 {eps = 1e-05} : f32[B, T, 5]"},
+	{"rotate", "v0 = param p0 input : f32[B, T, 10]", "v1 = map {shape = [T, 2]; expr = cos(f32((P + d0) * (d1 + 1)))} : f32[T, 2]\n" +
+		"v2 = map {shape = [T, 2]; expr = sin(f32((P + d0) * (d1 + 1)))} : f32[T, 2]\nv9 = rotate v0 v1 v2 {heads = 2} : f32[B, T, 10]"},
+	{"noise and drawn rows", "v0 = param p0 input : f32[B, T, 3]\nv1 = param w weight : f32[9, 3]\nv2 = param tokens input : i32[B, T]",
+		"v3 = noise {shape = [B, T, 3]; stream = 4} : f32[B, T, 3]\nv4 = runs v2 {shape = [B, T]; expr = x0 < 2} : i32[B, T]\n" +
+			"v5 = draw {shape = [B, T]; stream = 7; rows = 3; group = 2} : i32[B, T]\nv6 = subset {shape = [T]; stream = 8; rows = 5; group = 2} : i32[T]\n" +
+			"v7 = map v4 v5 v6 {expr = (x0 + x1 + x2) % 9} : i32[B, T]\nv8 = gather v1 v7 : f32[B, T, 3]\nv9 = map v0 v3 v8 {expr = (x0 + 0.5 * x1) * x2} : f32[B, T, 3]"},
 	{"bias table", "v0 = param r weight : f32[2]\nv1 = param w weight : f32[2, 4]\nv2 = param p0 input : f32[2, T, S]",
 		"v3 = bias_table v0 v1 {shape = [2, T, S]; heads = 2; leaves = r w; mask = j <= i + 1; bias = r[h] * log(1.0 + r[1] * r[1] * f32(abs(i - j))) - w[h, min(j, 3)]} : f32[2, T, S]\n" +
 			"v9 = map v3 v2 {expr = x0 * x1} : f32[2, T, S]"},
+	{"bias table over positions", "v0 = param r weight : f32[2]\nv1 = param w weight : f32[2, 4]\nv2 = param p0 input : f32[2, T, T]",
+		"v3 = subset {shape = [T]; stream = 4; rows = 9; group = 2} : i32[T]\n" +
+			"v4 = bias_table v0 v1 v3 {shape = [2, T, T]; heads = 2; self; leaves = r w pi; mask = j <= i; bias = r[h] * log(1.0 + r[1] * r[1] * f32(pi[i] - pi[j])) - w[h, min(pi[j], 3)]} : f32[2, T, T]\n" +
+			"v9 = map v4 v2 {expr = x0 * x1} : f32[2, T, T]"},
 	{"attention with a table", "v0 = param q input : f32[B, T, 6]\nv1 = param k input : f32[B, S, 6]\nv2 = param v input : f32[B, S, 6]\nv3 = param r weight : f32[2]",
 		"v4 = bias_table v3 {shape = [2, T, S]; heads = 2; leaves = r; mask = j <= i + 1; bias = r[h] * f32(i - j)} : f32[2, T, S]\n" +
 			"v9 = attention v0 v1 v2 v4 {rate = 0.3; stream = 4; heads = 2; scale = 0.5; table; mask = j <= i + 1} : f32[B, T, 6]"},
@@ -223,6 +234,7 @@ func differences(t *testing.T, f *ir.Func, e ir.Env, args []ir.Tensor, p int, lo
 func TestErrors(t *testing.T) {
 	cases := []struct{ body, want string }{
 		{"v9 = append v0 v0 : f32[B, T, 2]", "append has no gradient"},
+		{"v1 = map v0 {shape = [T, 1]; expr = x0[0, d0, 0]} : f32[T, 1]\nv9 = rotate v0 v1 v1 {heads = 1} : f32[B, T, 2]", "angles have no gradient"},
 		{"v1 = reshape v0 {shape = [T, B, 2]} : f32[T, B, 2]\nv9 = map v0 v1 {shape = [B]; expr = x0[0, 0, 1] * x1[0, d0, 0]} : f32[B]", "read by index"},
 	}
 	for _, c := range cases {

@@ -1,6 +1,7 @@
 package grad
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/arithlang/mlc/compiler/expr"
@@ -29,6 +30,8 @@ var rules = map[ir.Op]rule{
 	ir.Scatter:      {"ix", scatterRule},
 	ir.Softmax:      {"x", softmaxRule},
 	ir.LayerNorm:    {"xgb", layerNormRule},
+	ir.RMSNorm:      {"xg", rmsNormRule},
+	ir.Rotate:       {"x", rotateRule},
 	ir.Attention:    {"qkvr", attentionRule},
 	ir.BiasTable:    {"r", biasTableRule},
 	ir.CrossEntropy: {"x", crossEntropyRule},
@@ -181,6 +184,21 @@ func layerNormRule(t *tape, v, dy *ir.Value) []*ir.Value {
 	return out
 }
 
+func rmsNormRule(t *tape, v, dy *ir.Value) []*ir.Value {
+	x, gamma := t.kept[v.Args[0]], t.kept[v.Args[1]]
+	return []*ir.Value{t.b.RMSNormGrad("x", x, gamma, dy, v.Attr.Eps), t.b.RMSNormGrad("gamma", x, gamma, dy, v.Attr.Eps)}
+}
+
+// rotateRule turns back. Angles are those of positions, which nothing learns.
+func rotateRule(t *tape, v, dy *ir.Value) []*ir.Value {
+	if t.active[v.Args[1]] || t.active[v.Args[2]] {
+		t.err = fmt.Errorf("%s: v%d: angles have no gradient", t.f.Name, v.ID)
+	}
+	sin := t.kept[v.Args[2]]
+	back := t.b.Map(expr.New(expr.Neg, ir.X(0, expr.F32)), sin)
+	return []*ir.Value{t.b.Rotate(dy, t.kept[v.Args[1]], back, v.Attr.Attn.Heads), nil, nil}
+}
+
 // attentionRule adds up a leaf's gradient over examples and heads.
 func attentionRule(t *tape, v, dy *ir.Value) []*ir.Value {
 	a := v.Attr.Attn
@@ -194,6 +212,10 @@ func attentionRule(t *tape, v, dy *ir.Value) []*ir.Value {
 	}
 	var out []*ir.Value
 	for k, result := range results {
+		if v.Args[k].Type.Elem != expr.F32 {
+			out = append(out, nil)
+			continue
+		}
 		g := t.b.AttentionGrad(result, args[0], args[1], args[2], dy, *a, v.Attr.Rate, v.Attr.Stream, args[3:]...)
 		if k >= 3 && !a.Table {
 			g = t.b.Sum(g, 0, 1)
@@ -210,7 +232,11 @@ func biasTableRule(t *tape, v, dy *ir.Value) []*ir.Value {
 		leaves[i] = t.kept[x]
 	}
 	var out []*ir.Value
-	for _, leaf := range v.Attr.Attn.Leaves {
+	for k, leaf := range v.Attr.Attn.Leaves {
+		if leaves[k].Type.Elem != expr.F32 {
+			out = append(out, nil)
+			continue
+		}
 		out = append(out, t.b.Sum(t.b.BiasTableGrad(leaf, dy, *v.Attr.Attn, leaves...), 0))
 	}
 	return out

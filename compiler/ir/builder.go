@@ -144,7 +144,7 @@ func (b *Builder) Scatter(ids, dy *Value, rows int) *Value {
 	return b.Emit(Scatter, Attr{Rows: rows}, ids, dy)
 }
 
-// Append writes row [B, T, D] into rows P … P+T-1 of cache [B, C, D], in place.
+// Append writes row [B, T, ..] into rows P … P+T-1 of cache [B, C, ..], in place.
 func (b *Builder) Append(cache, row *Value) *Value { return b.Emit(Append, Attr{}, cache, row) }
 
 // Softmax is over the last axis.

@@ -39,6 +39,8 @@ func (b *mapBinder) Var(name string, _ expr.Type) *expr.Value {
 	b.cells[name] = c
 	if f, ok := b.m.env.Scalars[name]; ok {
 		c.F = f
+	} else if name == "layer" {
+		c.I = int64(b.m.env.Layer)
 	} else if n, ok := b.m.env.Dims[name]; ok {
 		c.I = int64(n)
 	} else if _, launch := launchVars[name]; launch && b.err == nil {
@@ -107,13 +109,9 @@ func evalDropout(m *machine, v *Value, args []Tensor) (Tensor, error) {
 	out := Tensor{Shape: x.Shape, F: make([]float64, len(x.F))}
 	threshold := uint32(math.Round(v.Attr.Rate * (1 << 32)))
 	scale := float64(float32(1 / (1 - v.Attr.Rate)))
-	random := m.env.Rand
-	if random == nil {
-		random = m.env.philox
-	}
 	each := size(x.Shape[1:])
 	keep := func(k, e int) {
-		if random(v.Attr.Stream, m.env.Example+uint32(k/each), e) >= threshold {
+		if m.word(v.Attr.Stream, m.env.Example+uint32(k/each), e) >= threshold {
 			out.F[k] = x.F[k] * scale
 		}
 	}
@@ -294,7 +292,7 @@ func evalAppend(m *machine, _ *Value, args []Tensor) (Tensor, error) {
 		return Tensor{}, fmt.Errorf("rows %d to %d do not fit into %d", p, p+rows-1, capacity)
 	}
 	out := Tensor{Shape: cache.Shape, F: slices.Clone(cache.F), I: slices.Clone(cache.I)}
-	d := row.Shape[2]
+	d := size(row.Shape[2:])
 	for k := range size(row.Shape) {
 		b, t, c := k/(rows*d), k/d%rows, k%d
 		out.set((b*capacity+p+t)*d+c, row.at(k))

@@ -2,6 +2,7 @@ package ir_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,6 +63,17 @@ var worked = []struct {
 	{"append", []string{"f32[B, C, 1]", "f32[B, T, 1]"}, "append v0 v1 : f32[B, C, 1]",
 		[]ir.Tensor{floats([]int{2, 4, 1}, 1, 2, 3, 4, 5, 6, 7, 8), floats([]int{2, 3, 1}, 10, 20, 30, 40, 50, 60)},
 		floats([]int{2, 4, 1}, 1, 10, 20, 30, 5, 40, 50, 60)},
+	{"append to rows of numbers", []string{"i32[B, C]", "i32[B, T]"}, "append v0 v1 : i32[B, C]",
+		[]ir.Tensor{ints([]int{2, 4}, 1, 2, 3, 4, 5, 6, 7, 8), ints([]int{2, 3}, 10, 20, 30, 40, 50, 60)},
+		ints([]int{2, 4}, 1, 10, 20, 30, 5, 40, 50, 60)},
+	{"runs of rows 1 to 3", []string{"i32[B, C]"}, "runs v0 {shape = [B, T]; expr = (4 <= x0) & (x0 <= 13)} : i32[B, T]",
+		[]ir.Tensor{ints([]int{2, 4}, 4, 13, 14, 5, 17, 9, 9, 9)}, ints([]int{2, 3}, 2, 0, 1, 1, 2, 3)},
+	{"rotate by 90 and 180 degrees", []string{"f32[B, T, 10]", "f32[T, 2]", "f32[T, 2]"}, "rotate v0 v1 v2 {heads = 2} : f32[B, T, 10]",
+		[]ir.Tensor{floats([]int{2, 3, 10}, slices.Repeat([]float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, 6)...),
+			floats([]int{3, 2}, 0, -1, 1, 1, 1, 0), floats([]int{3, 2}, 1, 0, 0, 0, 0, 1)},
+		floats([]int{2, 3, 10}, slices.Repeat([]float64{-3, -2, 1, -4, 5, -8, -7, 6, -9, 10, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1, -4, 3, 2, 5, 6, -9, 8, 7, 10}, 2)...)},
+	{"rms norm", []string{"f32[B, 2]", "f32[2]"}, "rmsnorm v0 v1 {eps = 0} : f32[B, 2]",
+		[]ir.Tensor{floats([]int{2, 2}, 1, 7, -3, 0), floats([]int{2}, 1, 10)}, floats([]int{2, 2}, 0.2, 14, -math.Sqrt2, 0)},
 	{"softmax", []string{"f32[B, 2]"}, "softmax v0 : f32[B, 2]",
 		[]ir.Tensor{floats([]int{2, 2}, math.Log(3), 0, 1000, 1000)}, floats([]int{2, 2}, 0.75, 0.25, 0.5, 0.5)},
 	{"layer norm", []string{"f32[B, 2]", "f32[2]", "f32[2]"}, "layernorm v0 v1 v2 {eps = 0} : f32[B, 2]",
@@ -110,6 +122,7 @@ func TestEvalErrors(t *testing.T) {
 		{[]string{"f32[B]"}, "softmax v0 : f32[B]", []ir.Tensor{floats([]int{3}, 1, 2, 3)}, "has shape [3], not [2]"},
 		{[]string{"f32[B]"}, "softmax v0 : f32[B]", []ir.Tensor{floats([]int{2}, 1)}, "has 1 elements, not 2"},
 		{[]string{"f32[B]"}, "softmax v0 : f32[B]", nil, "0 arguments for 1"},
+		{[]string{"i32[B, T]"}, "runs v0 {shape = [B, T]; expr = x0 < 2} : i32[B, T]", []ir.Tensor{ints([]int{2, 3}, 1, 2, 3, 4, 5, 6)}, "row 3 of 3 tokens"},
 		{[]string{"f32[B, T, 1]", "f32[B, C, 1]"}, "append v0 v1 : f32[B, T, 1]",
 			[]ir.Tensor{floats([]int{2, 3, 1}, 1, 2, 3, 4, 5, 6), floats([]int{2, 4, 1}, 1, 2, 3, 4, 5, 6, 7, 8)}, "rows 1 to 4 do not fit into 3"},
 	}

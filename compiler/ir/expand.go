@@ -12,6 +12,8 @@ var expansions = map[Op]func(b *Builder, v *Value, args []*Value) *Value{
 	Softmax:          func(b *Builder, _ *Value, args []*Value) *Value { return expandSoftmax(b, args[0]) },
 	LayerNorm:        expandLayerNorm,
 	LayerNormGrad:    expandLayerNormGrad,
+	RMSNorm:          expandRMSNorm,
+	RMSNormGrad:      expandRMSNormGrad,
 	Attention:        expandAttention,
 	AttentionGrad:    expandAttentionGrad,
 	BiasTable:        expandBiasTable,

@@ -45,11 +45,14 @@ const (
 	Transpose           // axes permuted by Attr.Axes
 	Gather              // table [V, D], ids [..] -> [.., D]
 	Scatter             // ids [..], dy [.., D] -> [V, D]: sum of dy over the rows with each id; Attr.Rows = V
-	Append              // cache [B, C, D], row [B, T, D], at rows P..P+T-1 -> cache; in place
+	Append              // cache [B, C, ..], row [B, T, ..], at rows P..P+T-1 -> cache; in place
+	Rotate              // x [B, T, H*dh], cos, sin [T, r] -> x, where in each of Heads the elements n and r+n, n < r, are turned by angle n of the row
 
 	Softmax          // composite: over the last axis
 	LayerNorm        // composite: x [.., D], gamma [D], beta [D]; Attr.Eps
 	LayerNormGrad    // composite: x, gamma, dy -> Result "x", "gamma" or "beta"
+	RMSNorm          // composite: x [.., D], gamma [D]; Attr.Eps
+	RMSNormGrad      // composite: x, gamma, dy -> Result "x" or "gamma"
 	Attention        // composite: q [B, T, H*dh], k, v [B, J, H*dh], learned leaves … -> [B, T, H*dh]
 	AttentionGrad    // composite: q, k, v, dout, learned leaves … -> Result "q", "k", "v", or a leaf's name: [B, H, leaf…], the part of each example and head
 	BiasTable        // composite: learned leaves … -> [H, T, J]: an attention's bias at every open cell, 0 at closed ones; Attr.Shape
@@ -58,23 +61,29 @@ const (
 	CrossEntropyGrad // composite: logits, labels, dloss [..] -> logits gradient
 	ArgMax           // [.., V] -> I32 [..]; the first of equals
 
+	Runs   // tokens I32 [B, K] -> I32 [B, T]: the number, from 1, of token P+t in its maximal run of tokens for which Attr.Expr holds of x0; 0 for others
+	Draw   // -> I32 Attr.Shape [B, ..]: one number below Attr.Rows for each Attr.Group examples, at all their elements; word 0 of Stream
+	Subset // -> I32 [T] or [T, 1]: T of 0 .. Attr.Rows-1 in ascending order, all subsets alike, one for each Attr.Group examples; 0 .. T-1 where there are fewer; words of Stream
+	Noise  // -> F32 [B, T, D]: standard normal; random words of Stream counted by row P+t and feature
+
 	numOps
 )
 
 // Attr holds what an op needs besides its arguments. Unused fields are zero.
 type Attr struct {
 	Name   string     // Param: its name; others: a label for the kernel that computes the value
-	Expr   *expr.Expr // Map; Dropout: the element's number within the example (expansions only)
+	Expr   *expr.Expr // Map; Runs; Dropout: the element's number within the example (expansions only)
 	Axes   []int      // Sum, Max, Transpose
-	Shape  []Dim      // Reshape; Map: the result shape (needed when indices or no args decide it)
+	Shape  []Dim      // Reshape, Runs, Draw, Subset, Noise; Map: the result shape (needed when indices or no args decide it)
 	TransA bool       // MatMul
 	TransB bool       // MatMul
 	Rate   float64    // Dropout, Attention*: probability of zero
-	Stream uint32     // Dropout, Attention*: which random stream
-	Eps    float64    // LayerNorm*
-	Rows   int        // Scatter
+	Stream uint32     // Dropout, Attention*, Draw, Subset, Noise: which random stream
+	Eps    float64    // LayerNorm*, RMSNorm*
+	Rows   int        // Scatter; Draw, Subset: how many numbers to choose from
+	Group  int        // Draw, Subset: consecutive examples of a step's batch that share what is drawn
 	Result string     // *Grad ops: which of the gradients this value is
-	Attn   *AttnAttr  // Attention*
+	Attn   *AttnAttr  // Attention*; Rotate: Heads alone
 }
 
 // AttnAttr describes an attention site. Mask and Bias see the variables h, i, j,

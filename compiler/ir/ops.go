@@ -27,9 +27,12 @@ var ops = [numOps]opInfo{
 	Gather:           {name: "gather", min: 2, max: 2, shape: shapeGather, eval: evalGather},
 	Scatter:          {name: "scatter", min: 2, max: 2, attrs: "rows", shape: shapeScatter, eval: evalScatter, flops: flopsScatter},
 	Append:           {name: "append", min: 2, max: 2, shape: shapeAppend, eval: evalAppend},
+	Rotate:           {name: "rotate", min: 3, max: 3, attrs: "heads", shape: shapeRotate, eval: evalRotate, flops: flopsRotate},
 	Softmax:          {name: "softmax", min: 1, max: 1, shape: shapeSoftmax},
 	LayerNorm:        {name: "layernorm", min: 3, max: 3, attrs: "eps", shape: shapeLayerNorm},
 	LayerNormGrad:    {name: "layernorm_grad", min: 3, max: 3, attrs: "eps result", shape: shapeLayerNormGrad},
+	RMSNorm:          {name: "rmsnorm", min: 2, max: 2, attrs: "eps", shape: shapeRMSNorm},
+	RMSNormGrad:      {name: "rmsnorm_grad", min: 3, max: 3, attrs: "eps result", shape: shapeRMSNormGrad},
 	Attention:        {name: "attention", min: 3, max: -1, attrs: attnAttrs, shape: shapeAttention},
 	AttentionGrad:    {name: "attention_grad", min: 4, max: -1, attrs: attnAttrs + " result", shape: shapeAttentionGrad},
 	BiasTable:        {name: "bias_table", max: -1, attrs: "shape " + siteAttrs, shape: shapeBiasTable},
@@ -37,6 +40,10 @@ var ops = [numOps]opInfo{
 	CrossEntropy:     {name: "cross_entropy", min: 2, max: 2, shape: shapeCrossEntropy},
 	CrossEntropyGrad: {name: "cross_entropy_grad", min: 3, max: 3, shape: shapeCrossEntropyGrad},
 	ArgMax:           {name: "argmax", min: 1, max: 1, shape: shapeArgMax},
+	Runs:             {name: "runs", min: 1, max: 1, attrs: "expr shape", shape: shapeRuns, eval: evalRuns},
+	Draw:             {name: "draw", attrs: "shape " + drawAttrs, shape: shapeDraw, eval: evalDraw},
+	Subset:           {name: "subset", attrs: "shape " + drawAttrs, shape: shapeSubset, eval: evalSubset},
+	Noise:            {name: "noise", attrs: "shape stream", shape: shapeNoise, eval: evalNoise, flops: flopsNoise},
 }
 
 // siteAttrs say what an attention's bias is, attnAttrs all of an attention.
@@ -44,6 +51,9 @@ const (
 	siteAttrs = "heads mask bias leaves self"
 	attnAttrs = siteAttrs + " scale table rate stream"
 )
+
+// drawAttrs say what is drawn, and for whom.
+const drawAttrs = "stream rows group"
 
 func (op Op) String() string { return ops[op].name }
 

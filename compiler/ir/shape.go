@@ -237,8 +237,8 @@ func shapeScatter(v *Value) (Type, error) {
 
 func shapeAppend(v *Value) (Type, error) {
 	cache, row := v.Args[0].Type, v.Args[1].Type
-	ok := cache.Elem == row.Elem && cache.Rank() == 3 && row.Rank() == 3 &&
-		cache.Shape[0] == row.Shape[0] && cache.Shape[2] == row.Shape[2]
+	ok := cache.Elem == row.Elem && cache.Rank() == row.Rank() && row.Rank() >= 2 &&
+		cache.Shape[0] == row.Shape[0] && slices.Equal(cache.Shape[2:], row.Shape[2:])
 	if !ok {
 		return Type{}, fmt.Errorf("%s does not hold rows of %s", cache, row)
 	}

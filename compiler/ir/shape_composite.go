@@ -159,8 +159,8 @@ func checkLeaves(v *Value) error {
 		if !isName(name) || slices.Contains(a.Leaves[:i], name) || slices.Contains([]string{"q", "k", "v"}, name) {
 			return fmt.Errorf("bad leaf name %q", name)
 		}
-		if !constant(leaves[i].Type) {
-			return fmt.Errorf("leaf %s is %s, not F32 of constant shape", name, leaves[i].Type)
+		if t := leaves[i].Type; !constant(t) && !drawn(t) {
+			return fmt.Errorf("leaf %s is %s, not F32 of constant shape or positions", name, t)
 		}
 	}
 	return checkSite(a, attnScope(a.Leaves, leaves))
@@ -175,6 +175,10 @@ func constant(t Type) bool {
 	}
 	return t.Elem == expr.F32
 }
+
+// drawn reports whether t is that of positions, which a leaf may hold, too. They
+// have no gradient.
+func drawn(t Type) bool { return t.Elem == expr.I32 && t.Rank() == 1 }
 
 func checkSite(a *AttnAttr, s scope) error {
 	if a.Mask != nil {

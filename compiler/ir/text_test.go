@@ -40,7 +40,7 @@ func TestEveryOpIsInTheCorpus(t *testing.T) {
 	for _, v := range irtest.Parse(t, readAll(t)).Values {
 		seen[v.Op] = true
 	}
-	for op := ir.Param; op <= ir.ArgMax; op++ {
+	for op := ir.Param; op <= ir.Noise; op++ {
 		if !seen[op] {
 			t.Errorf("testdata/all.ir does not use %s", op)
 		}
@@ -104,7 +104,18 @@ var bad = []struct{ body, want string }{
 	{"v12 = transpose v9 {axes = 0} : f32[B]", "1 axes for rank 2"},
 	{"v12 = gather v10 v9 : f32[B, 3]", "needs a matrix and I32 ids"},
 	{"v12 = scatter v11 v9 : f32[5, 4]", "has no rows"},
-	{"v12 = append v9 v9 : f32[B, 4]", "does not hold rows"},
+	{"v12 = append v9 v11 : f32[B, 4]", "does not hold rows"},
+	{"v12 = runs v9 {shape = [B, T]; expr = x0 < 2.0} : i32[B, T]", "needs I32 tokens"},
+	{"v12 = reshape v11 {shape = [B, 1]} : i32[B, 1]\nv13 = runs v12 {shape = [B, T]} : i32[B, T]", "has no condition"},
+	{"v12 = reshape v11 {shape = [B, 1]} : i32[B, 1]\nv13 = runs v12 {shape = [B, T]; expr = x0 < P} : i32[B, T]", "variable P"},
+	{"v12 = draw {shape = [B]; rows = 3; group = 2} : i32[B]", "two axes or more"},
+	{"v12 = draw {shape = [B, T]; rows = 3} : i32[B, T]", "3 numbers for 0 examples"},
+	{"v12 = subset {shape = [B, T]; rows = 3; group = 2} : i32[B, T]", "not that of a sequence"},
+	{"v12 = noise {shape = [T, 3]} : f32[T, 3]", "not that of rows"},
+	{"v12 = reshape v9 {shape = [B, 1, 4]} : f32[B, 1, 4]\nv13 = rotate v12 v9 v9 {heads = 2} : f32[B, 1, 4]", "x, cos, sin are"},
+	{"v12 = reshape v9 {shape = [B, 1, 4]} : f32[B, 1, 4]\nv13 = map {shape = [1, 2]; expr = 0.5} : f32[1, 2]\nv14 = rotate v12 v13 v13 {heads = 2} : f32[B, 1, 4]", "2 pairs do not fit"},
+	{"v12 = rmsnorm v9 v10 {eps = 1e-05} : f32[B, 4]", "not f32[4]"},
+	{"v12 = sum v10 {axes = 1} : f32[4]\nv13 = rmsnorm_grad v9 v12 v9 {result = beta} : f32[4]", `no gradient "beta"`},
 	{"v12 = layernorm v9 v10 v10 {eps = 1e-05} : f32[B, 4]", "not f32[4]"},
 	{"v12 = cross_entropy v9 v10 : f32[B]", "labels are"},
 	{"v12 = attention v9 v9 v9 {heads = 2} : f32[B, 4]", "q, k, v are"},
@@ -114,7 +125,7 @@ var bad = []struct{ body, want string }{
 	{"v12 = reshape v9 {shape = [B, 1, 4]} : f32[B, 1, 4]\nv13 = attention v12 v12 v12 v10 {heads = 2; leaves = r; bias = r[h]} : f32[B, 1, 4]", "1 indices for rank 2"},
 	{"v12 = reshape v9 {shape = [B, 1, 4]} : f32[B, 1, 4]\nv13 = attention v12 v12 v12 {heads = 2; mask = i - j} : f32[B, 1, 4]", "mask is not Bool"},
 	{"v12 = reshape v9 {shape = [B, 1, 4]} : f32[B, 1, 4]\nv13 = attention v12 v12 v12 {heads = 2; bias = i - j} : f32[B, 1, 4]", "bias is not F32"},
-	{"v12 = reshape v9 {shape = [B, 1, 4]} : f32[B, 1, 4]\nv13 = attention v12 v12 v12 v9 {heads = 2; leaves = r} : f32[B, 1, 4]", "not F32 of constant shape"},
+	{"v12 = reshape v9 {shape = [B, 1, 4]} : f32[B, 1, 4]\nv13 = attention v12 v12 v12 v9 {heads = 2; leaves = r} : f32[B, 1, 4]", "not F32 of constant shape or positions"},
 	{"v12 = reshape v9 {shape = [B, 1, 4]} : f32[B, 1, 4]\nv13 = attention v12 v12 v12 v10 {heads = 2; leaves = q} : f32[B, 1, 4]", `bad leaf name "q"`},
 	{"v12 = reshape v9 {shape = [B, 1, 4]} : f32[B, 1, 4]\nv13 = attention v12 v12 v12 {heads = 2; rate = -1} : f32[B, 1, 4]", "not in [0, 1)"},
 	{"v12 = reshape v9 {shape = [B, 1, 4]} : f32[B, 1, 4]\nv13 = attention v12 v12 v12 : f32[B, 1, 4]", "has no description"},

@@ -19,11 +19,13 @@ type Group struct {
 
 // Elementwise reports whether each element of v depends on the same element of
 // its arguments alone.
-func Elementwise(v *ir.Value) bool { return v.Op == ir.Map || v.Op == ir.Dropout }
+func Elementwise(v *ir.Value) bool { return elementwise[v.Op] }
+
+var elementwise = map[ir.Op]bool{ir.Map: true, ir.Dropout: true, ir.Draw: true, ir.Noise: true}
 
 // epilogues are the anchors that elementwise values of their result's shape may
 // join. Attention has none: its rows are split over heads.
-var epilogues = map[ir.Op]bool{ir.MatMul: true, ir.Gather: true, ir.LayerNorm: true, ir.LayerNormGrad: true}
+var epilogues = map[ir.Op]bool{ir.MatMul: true, ir.Gather: true, ir.LayerNorm: true, ir.LayerNormGrad: true, ir.RMSNorm: true, ir.RMSNormGrad: true}
 
 // Fuse partitions a function into groups, in an order in which they can run.
 // An elementwise value joins the group of its latest argument when that group
@@ -115,7 +117,7 @@ func siblings(g *Group, v *ir.Value) bool {
 		return a.Attr.Stream == v.Attr.Stream
 	case ir.BiasTableGrad:
 		return true
-	case ir.LayerNormGrad:
+	case ir.LayerNormGrad, ir.RMSNormGrad:
 		return a.Attr.Result != "x" && v.Attr.Result != "x"
 	}
 	return false
