@@ -38,13 +38,16 @@ type Stream uint16
 
 // The streams of the host.
 const (
-	Init    Stream = 0xFF00 + iota // parameter initialisation
-	Values                         // the order of [0, Below): which numbers are held out
-	Epochs                         // the order of the training numbers in an epoch
-	Sampled                        // training problems that are drawn one by one
-	Held                           // held-out problems that are drawn one by one
-	Split                          // which of those are held out
-	Test                           // test problems
+	Init     Stream = 0xFF00 + iota // parameter initialisation
+	Values                          // the order of [0, Below): which numbers are held out
+	Epochs                          // the order of the training numbers in an epoch
+	Sampled                         // training problems that are drawn one by one
+	Held                            // held-out problems that are drawn one by one
+	Split                           // which of those are held out
+	Test                            // test problems
+	Runs                            // of a loop in a step of training
+	Cells                           // the order of the cells of a grid in a sweep of training
+	Shuffled                        // the order of a set of examples
 )
 
 // A Source is a sequence of words from its beginning.

@@ -1,11 +1,21 @@
 package task
 
-// A Batch is problems of one width as tokens: row-major, an example a row.
+// A Batch is problems as tokens: row-major, an example a row. A Drawer lays out
+// sequences in parts, each at a length of its own; T is the longest.
 type Batch struct {
 	B, T, S int     // examples, target rows, source tokens
-	Source  []int32 // [B, S]
-	Target  []int32 // [B, T] decoder input
-	Labels  []int32 // [B, T] what it is to say
+	Source  []int32 // [B, S]; nothing for sequences
+	Target  []int32 // [B, T] what the decoder reads
+	Labels  []int32 // [B, T] what it is to say; -1: anything
+	At      int     // of a Slice: its first row's place in the Labels of the whole
+	Parts   Parts
+}
+
+// Parts are the parts of a batch of sequences. The zero value is none: all is one.
+type Parts struct {
+	Size   int   // examples of a part; the last may have fewer
+	Rows   []int // T of each
+	Starts []int // where each begins in Target and Labels
 }
 
 // NewBatch returns room for n problems of a width.
@@ -32,9 +42,30 @@ func (t *Task) Batch(problems []Problem) (Batch, error) {
 	return b, nil
 }
 
-// Slice returns examples lo … hi-1.
+// Slice returns examples lo … hi-1, which must be of one part.
 func (b Batch) Slice(lo, hi int) Batch {
-	return Batch{hi - lo, b.T, b.S, b.Source[lo*b.S : hi*b.S], b.Target[lo*b.T : hi*b.T], b.Labels[lo*b.T : hi*b.T]}
+	start, t := lo*b.T, b.T
+	if p := b.Parts; p.Size > 0 {
+		n := lo / p.Size
+		if hi > lo && (hi-1)/p.Size != n {
+			panic("BUG: a slice of a batch across its parts")
+		}
+		t = p.Rows[n]
+		start = p.Starts[n] + (lo-n*p.Size)*t
+	}
+	end := start + (hi-lo)*t
+	return Batch{B: hi - lo, T: t, S: b.S, Source: b.Source[lo*b.S : hi*b.S], Target: b.Target[start:end], Labels: b.Labels[start:end], At: b.At + start}
+}
+
+// Kept is the number of labels that the loss counts.
+func (b Batch) Kept() int {
+	n := 0
+	for _, id := range b.Labels {
+		if id >= 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // resize makes room for n problems of a width. What was there is lost.
@@ -46,9 +77,9 @@ func (b *Batch) resize(n int, t *Task, width int) {
 	b.Labels = resize(b.Labels, n*b.T)
 }
 
-func resize(x []int32, n int) []int32 {
+func resize[T any](x []T, n int) []T {
 	if cap(x) < n {
-		return make([]int32, n)
+		return make([]T, n)
 	}
 	return x[:n]
 }

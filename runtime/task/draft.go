@@ -1,50 +1,74 @@
 package task
 
-import "strconv"
+import (
+	"strconv"
 
-const maxArity = 2
+	"github.com/arithlang/mlc/runtime/philox"
+)
 
 // A draft is a problem in memory that is used again: training makes hundreds a
 // step.
 type draft struct {
-	operands [maxArity][]byte
-	answer   []byte
+	of       *Task    // of its kind
+	operands [][]byte // in ordinary order
+	answer   []byte   // in ordinary order
+	start    int      // the letter of the first digit's hint, or of an array's first entry
+	fillers  []byte   // how many stand before each character; none: none anywhere
+	order    []int    // of the entries of an array
+	src      philox.Source
+
+	// A sequence as written:
+	tokens []int32
+	prompt int // tokens up to and including =
 }
 
-// newDraft returns a draft with room for numbers of so many digits.
-func newDraft(room int) (d draft) {
-	for i := range d.operands {
-		d.operands[i] = make([]byte, 0, room)
+// room makes a draft one of n operands.
+func (d *draft) room(n int) {
+	for len(d.operands) < n {
+		if len(d.operands) < cap(d.operands) {
+			d.operands = d.operands[:len(d.operands)+1] // and its memory
+		} else {
+			d.operands = append(d.operands, nil)
+		}
 	}
-	d.answer = make([]byte, 0, room)
-	return d
+	d.operands = d.operands[:n]
 }
 
 // problem is a copy of a draft.
-func (t *Task) problem(d *draft) Problem {
-	p := Problem{Operands: make([]string, t.kind.arity), Answer: string(d.answer)}
+func (d *draft) problem() Problem {
+	p := Problem{Kind: d.of.kind.name, Operands: make([]string, len(d.operands)), Answer: string(d.answer), Start: d.start}
 	for i := range p.Operands {
 		p.Operands[i] = string(d.operands[i])
+	}
+	if len(d.fillers) > 0 {
+		p.Fillers = append([]byte(nil), d.fillers...)
 	}
 	return p
 }
 
-// solved is the problem of these operands.
-func (t *Task) solved(operands []string) Problem {
-	var d draft
-	for i, x := range operands {
-		d.operands[i] = []byte(x)
+// draft is a problem as a draft.
+func (t *Task) draft(p Problem) *draft {
+	d := &draft{of: t.of(p), answer: []byte(p.Answer), start: p.Start, fillers: p.Fillers}
+	for _, x := range p.Operands {
+		d.operands = append(d.operands, []byte(x))
 	}
-	t.solve(&d)
-	return t.problem(&d)
+	return d
 }
 
 // solve fills in the answer.
-func (t *Task) solve(d *draft) { d.answer = t.kind.answer(d.answer[:0], t.cfg.Base, &d.operands) }
+func (t *Task) solve(d *draft) {
+	d.of = t
+	if t.kind.arity == 0 {
+		t.arrange(d)
+		return
+	}
+	d.answer = t.kind.answer(d.answer[:0], t.cfg.Base, d.operands)
+}
 
 // numbered makes the problem of these numbers.
 func (t *Task) numbered(d *draft, value func(operand int) int64) {
-	for i := range t.kind.arity {
+	d.room(t.kind.arity)
+	for i := range d.operands {
 		d.operands[i] = strconv.AppendInt(d.operands[i][:0], value(i), t.cfg.Base)
 	}
 	t.solve(d)
@@ -62,23 +86,41 @@ func (t *Task) width(d *draft) (int, error) {
 // A Drawer makes batches for training in memory of its own.
 type Drawer struct {
 	task   *Task
-	room   int // for the longest number
+	part   int
+	rows   int // of the longest sequence, if all are to be Padded
 	drafts []draft
+	order  []int // of the examples in the batch
 	batch  Batch
 }
 
-// NewDrawer returns a Drawer of the task's problems.
-func (t *Task) NewDrawer() *Drawer { return &Drawer{task: t, room: len(t.largest().Answer) + 1} }
+// NewDrawer returns a Drawer of the task's problems for launches of so many
+// examples, part: sequences of a launch share a length, the shorter the better. 0
+// means all examples of a batch.
+func (t *Task) NewDrawer(part int) *Drawer {
+	d := &Drawer{task: t, part: part}
+	if t.cfg.Padded {
+		d.rows = t.Rows()
+	}
+	return d
+}
 
-// Train encodes the n training examples from first on, at the width of the widest.
-// The Batch is good until the next call.
+// Train encodes the n training examples from first on: those of an encoder-decoder
+// in order, at the width of the widest; sequences the longest first, each launch at
+// the length of its longest, unless all are to be Padded. The Batch
+// is good until the next call.
 func (d *Drawer) Train(first int64, n int) (Batch, error) {
 	for len(d.drafts) < n {
-		d.drafts = append(d.drafts, newDraft(d.room))
+		d.drafts = append(d.drafts, draft{})
+	}
+	for i := range n {
+		of, k := d.task.at(first + int64(i))
+		of.train(&d.drafts[i], k)
+	}
+	if d.task.cfg.Sequence {
+		return d.sequences(n)
 	}
 	width := 0
 	for i := range n {
-		d.task.train(&d.drafts[i], first+int64(i))
 		w, err := d.task.width(&d.drafts[i])
 		if err != nil {
 			return Batch{}, err
@@ -87,8 +129,7 @@ func (d *Drawer) Train(first int64, n int) (Batch, error) {
 	}
 	d.batch.resize(n, d.task, width)
 	for i := range n {
-		p := &d.drafts[i]
-		encode(d.task, d.batch.Slice(i, i+1), p.operands[:d.task.kind.arity], p.answer, width)
+		d.task.encode(d.batch.Slice(i, i+1), &d.drafts[i], width)
 	}
 	return d.batch, nil
 }

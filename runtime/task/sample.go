@@ -1,73 +1,114 @@
 package task
 
 import (
-	"math"
-	"math/bits"
-
 	"github.com/arithlang/mlc/runtime/philox"
 )
 
 // Train returns training example k of the run. With Below, the training numbers
 // are walked epoch by epoch, each epoch in an order of its own, and the operands
-// of a problem are walked independently.
+// of a problem are walked independently. Sequences are drawn as grid.go says.
 func (t *Task) Train(k int64) Problem {
 	var d draft
-	t.train(&d, k)
-	return t.problem(&d)
+	of, k := t.at(k)
+	of.train(&d, k)
+	return d.problem()
 }
 
 func (t *Task) train(d *draft, k int64) {
-	if t.cfg.Below == 0 {
-		t.drawn(d, philox.Sampled, k, false)
-		return
+	switch {
+	case t.cfg.Below > 0:
+		epoch, i := uint32(k/t.trained), k%t.trained
+		t.ordered(d, k, false, func(operand int) int64 {
+			return t.order(philox.Epochs, t.trained, epoch, operand).at(i)
+		})
+	case t.cfg.Sequence:
+		t.fromGrid(d, k, false)
+	default:
+		t.drawn(d, k, false)
 	}
-	epoch, i := uint32(k/t.trained), k%t.trained
-	t.ordered(d, func(operand int) int64 {
-		return t.order(philox.Epochs, t.trained, epoch, operand).at(i)
-	})
 }
 
 // HeldOut returns problem k of those that training never sees. Without a hold-out
 // they are like the training problems, in another order.
 func (t *Task) HeldOut(k int64) Problem {
 	var d draft
-	if t.cfg.Below == 0 {
-		t.drawn(&d, philox.Held, k, true)
-		return t.problem(&d)
-	}
-	held := t.cfg.Below - t.trained
-	t.ordered(&d, func(int) int64 {
-		if held == 0 {
-			return k % t.cfg.Below
-		}
-		return t.trained + k%held
-	})
-	return t.problem(&d)
+	of, k := t.at(k)
+	of.heldOut(&d, k)
+	return d.problem()
 }
 
-// ordered makes the problem whose operands stand at these places of the order of
-// [0, Below).
-func (t *Task) ordered(d *draft, place func(operand int) int64) {
+func (t *Task) heldOut(d *draft, k int64) {
+	switch held := t.cfg.Below - t.trained; {
+	case t.cfg.Below > 0:
+		t.ordered(d, k, true, func(int) int64 {
+			if held == 0 {
+				return k % t.cfg.Below
+			}
+			return t.trained + k%held
+		})
+	case t.cfg.Sequence:
+		t.fromGrid(d, k, true)
+	default:
+		t.drawn(d, k, true)
+	}
+}
+
+// ordered makes problem k, whose operands stand at these places of the order of
+// [0, Below). What else it has is drawn by its number.
+func (t *Task) ordered(d *draft, k int64, held bool, place func(operand int) int64) {
+	src := t.source(d, side(held), uint64(k))
 	t.numbered(d, func(operand int) int64 {
+		if operand == 1 && t.single() {
+			return int64(src.Intn(t.cfg.Base))
+		}
 		return t.order(philox.Values, t.cfg.Below, 0, operand).at(place(operand))
 	})
-}
-
-func (t *Task) order(stream philox.Stream, n int64, turn uint32, operand int) permutation {
-	return newPermutation(philox.KeyOf(t.seed), uint64(n), turn, uint32(stream)<<16|uint32(operand))
-}
-
-// drawn makes problem k of a stream of problems with DigitsLo to DigitsHi digits,
-// on the wanted side of the hold-out if there is one.
-func (t *Task) drawn(d *draft, stream philox.Stream, k int64, held bool) {
-	src := philox.NewSource(t.seed, stream, uint64(k), 0)
-	draw := func() {
-		for i := range t.kind.arity {
-			d.operands[i] = t.random(d.operands[i][:0], src, t.cfg.DigitsLo+src.Intn(t.cfg.DigitsHi-t.cfg.DigitsLo+1))
-		}
-		t.solve(d)
+	if t.cfg.Sequence {
+		t.decorate(d, src, held)
 	}
+}
+
+// order is a permutation of [0, n) of this part of the task.
+func (t *Task) order(stream philox.Stream, n int64, turn uint32, operand int) permutation {
+	return newPermutation(philox.KeyOf(t.seed), uint64(n), turn, uint32(stream)<<16|uint32(t.part<<8|operand))
+}
+
+// source makes a draft's random numbers those of problem k of this part of the
+// task.
+func (t *Task) source(d *draft, stream philox.Stream, k uint64) *philox.Source {
+	d.src = *philox.NewSource(t.seed, stream, k, uint16(t.part))
+	return &d.src
+}
+
+// side is the stream of a side of the hold-out.
+func side(held bool) philox.Stream {
+	if held {
+		return philox.Held
+	}
+	return philox.Sampled
+}
+
+// drawn makes problem k of those with DigitsLo to DigitsHi digits,
+// on the wanted side of the hold-out if there is one.
+func (t *Task) drawn(d *draft, k int64, held bool) {
+	src := t.source(d, side(held), uint64(k))
+	lengths := t.cfg.DigitsHi - t.cfg.DigitsLo + 1
+	t.sided(d, held, func() {
+		d.room(t.kind.arity)
+		for i := range d.operands {
+			if i == 1 && t.single() {
+				d.operands[i] = append(d.operands[i][:0], digits[src.Intn(t.cfg.Base)])
+				continue
+			}
+			d.operands[i] = t.random(d.operands[i][:0], src, t.cfg.DigitsLo+src.Intn(lengths))
+		}
+	})
+}
+
+// sided draws a problem until it is on the wanted side of the hold-out.
+func (t *Task) sided(d *draft, held bool, draw func()) {
 	draw()
+	t.solve(d)
 	if t.cfg.Holdout == 0 {
 		return
 	}
@@ -76,6 +117,7 @@ func (t *Task) drawn(d *draft, stream philox.Stream, k int64, held bool) {
 	tries := int(40 / min(t.cfg.Holdout, 1-t.cfg.Holdout))
 	for ; t.isHeldOut(d) != held && tries > 0; tries-- {
 		draw()
+		t.solve(d)
 	}
 }
 
@@ -83,11 +125,11 @@ func (t *Task) drawn(d *draft, stream philox.Stream, k int64, held bool) {
 // way of the text's hash.
 func (t *Task) isHeldOut(d *draft) bool {
 	h := uint64(fnvOffset)
-	for i := range t.kind.arity {
+	for i, x := range d.operands {
 		if i > 0 {
 			h = fnv(h, t.kind.op)
 		}
-		h = fnv(h, d.operands[i])
+		h = fnv(h, x)
 	}
 	src := philox.NewSource(t.seed, philox.Split, h, 0)
 	return src.Float64() < t.cfg.Holdout
@@ -101,78 +143,4 @@ func fnv[T text](h uint64, x T) uint64 {
 		h = (h ^ uint64(x[i])) * 0x100000001b3
 	}
 	return h
-}
-
-// Test returns n problems whose operands have exactly so many digits: distinct
-// ones, all of them if there are fewer than n. For more than a quintillion
-// possible problems they are drawn one by one.
-func (t *Task) Test(length, n int) []Problem {
-	first, count := t.range64(length)
-	total := uint64(1)
-	for range t.kind.arity {
-		hi, lo := bits.Mul64(total, uint64(count))
-		if hi > 0 || lo > maxDomain || count == 0 {
-			return t.testDrawn(length, n)
-		}
-		total = lo
-	}
-	n = int(min(uint64(n), total))
-	order := newPermutation(philox.KeyOf(t.seed), total, uint32(length), uint32(philox.Test)<<16|1)
-	problems := make([]Problem, n)
-	var d draft
-	for k := range problems {
-		rest := order.at(int64(k))
-		t.numbered(&d, func(int) int64 {
-			value := first + rest%count
-			rest /= count
-			return value
-		})
-		problems[k] = t.problem(&d)
-	}
-	return problems
-}
-
-func (t *Task) testDrawn(length, n int) []Problem {
-	problems := make([]Problem, n)
-	var d draft
-	for k := range problems {
-		src := philox.NewSource(t.seed, philox.Test, uint64(length)<<32|uint64(k), 0)
-		for i := range t.kind.arity {
-			d.operands[i] = t.random(d.operands[i][:0], src, length)
-		}
-		t.solve(&d)
-		problems[k] = t.problem(&d)
-	}
-	return problems
-}
-
-// range64 is the first number with so many digits and how many there are; count is
-// 0 when that is too many for the permutation. Zero is a number of one digit.
-func (t *Task) range64(length int) (first, count int64) {
-	first = 1
-	for range length - 1 {
-		if first > math.MaxInt64/int64(t.cfg.Base) {
-			return 0, 0
-		}
-		first *= int64(t.cfg.Base)
-	}
-	if length == 1 {
-		return 0, int64(t.cfg.Base)
-	}
-	if first > math.MaxInt64/int64(t.cfg.Base) {
-		return 0, 0
-	}
-	return first, first * int64(t.cfg.Base-1)
-}
-
-// random appends a number of exactly so many digits, each equally likely.
-func (t *Task) random(dst []byte, src *philox.Source, length int) []byte {
-	first := len(dst)
-	for range length {
-		dst = append(dst, digits[src.Intn(t.cfg.Base)])
-	}
-	if length > 1 {
-		dst[first] = digits[1+src.Intn(t.cfg.Base-1)]
-	}
-	return dst
 }

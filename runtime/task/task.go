@@ -1,19 +1,25 @@
 // Package task makes the problems that models learn: as text, as tokens and as
 // labels. Nothing is stored and nothing has a state: a problem is a function of a
 // seed and an index. Numbers are strings of digits and may have any length.
-// Packages train and eval come after it.
+//
+// An encoder-decoder reads operands and writes the answer. A decoder-only model
+// reads and writes sequences, prompt=answer, in the words of McLeish et al. 2024
+// (arXiv:2405.17399). Packages train and eval come after this one.
 package task
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 )
 
 // A Problem is a question and its answer: numbers in ordinary order without
-// leading zeros.
+// leading zeros, or vectors, or the entries of an array.
 type Problem struct {
+	Kind     string // a row of the task table
 	Operands []string
 	Answer   string
+	Start    int    // the letter of the first digit's hint, or of an array's first entry
+	Fillers  []byte // how many stand before each character; nil: none anywhere
 }
 
 // A Task is a Config with a seed.
@@ -21,73 +27,193 @@ type Task struct {
 	cfg     Config
 	kind    kind
 	seed    uint64
-	trained int64 // with Below: how many of the numbers are trained on
+	vocab   *vocabulary // of sequences
+	trained int64       // with Below or Examples: how many of them are trained on
+	parts   []*Task     // of a mixed task
+	part    int         // number among those, which keeps their random numbers apart
 }
 
 // New returns the task of a Config. All its problems are functions of the seed.
 func New(cfg Config, seed uint64) (*Task, error) {
 	t := &Task{cfg: cfg, seed: seed}
-	for _, k := range kinds {
-		if k.name == cfg.Kind {
-			t.kind = k
-		}
+	if cfg.Sequence {
+		t.vocab = newVocabulary(&cfg)
 	}
-	switch {
-	case t.kind.name == "":
-		return nil, fmt.Errorf("task %q: there are %s", cfg.Kind, kindNames())
-	case cfg.Base < 2 || cfg.Base > len(digits):
-		return nil, fmt.Errorf("task %s: base %d: bases are 2 to %d", cfg.Kind, cfg.Base, len(digits))
-	case cfg.Interleave && t.kind.arity != 2:
-		return nil, fmt.Errorf("task %s: one operand cannot be interleaved", cfg.Kind)
-	case cfg.Below == 0 && (cfg.DigitsLo < 1 || cfg.DigitsHi < cfg.DigitsLo):
-		return nil, fmt.Errorf("task %s: operands of %d to %d digits: lengths start at 1 and ascend", cfg.Kind, cfg.DigitsLo, cfg.DigitsHi)
-	case cfg.Below < 0 || cfg.Holdout < 0 || cfg.Holdout >= 1:
-		return nil, fmt.Errorf("task %s: numbers below %d with a hold-out of %g: want a positive number and a fraction", cfg.Kind, cfg.Below, cfg.Holdout)
+	if err := cfg.check(); err != nil {
+		return nil, fmt.Errorf("task %s: %w", cfg.Kind, err)
 	}
-	t.trained = cfg.Below - int64(cfg.Holdout*float64(cfg.Below))
+	if cfg.Kind == "mixed" {
+		return t, t.mix()
+	}
+	t.kind, _ = kindOf(&cfg)
+	set := cfg.Below
+	if set == 0 {
+		set = cfg.Examples
+	}
+	t.trained = set - int64(cfg.Holdout*float64(set))
 	_, err := t.Width(t.largest())
 	return t, err
 }
 
-func kindNames() string {
-	var names []string
-	for _, k := range kinds {
-		names = append(names, k.name)
+// mix makes the parts of a mixed task.
+func (t *Task) mix() error {
+	n := int64(len(t.cfg.Of))
+	for i, name := range t.cfg.Of {
+		cfg := t.cfg
+		cfg.Kind, cfg.Of = name, nil
+		if cfg.Examples > 0 {
+			cfg.Examples = (cfg.Examples + n - 1 - int64(i)) / n
+		}
+		u, err := New(cfg, t.seed)
+		if err != nil {
+			return err
+		}
+		u.vocab, u.part = t.vocab, i
+		t.parts = append(t.parts, u)
 	}
-	return strings.Join(names, ", ")
+	t.kind = t.parts[0].kind
+	return nil
+}
+
+// at is the part of the task that example k is of, and its number there: the parts
+// of a mixed task take turns.
+func (t *Task) at(k int64) (*Task, int64) {
+	if n := int64(len(t.parts)); n > 0 {
+		return t.parts[k%n], k / n
+	}
+	return t, k
+}
+
+// of is the part of the task that a problem is of.
+func (t *Task) of(p Problem) *Task {
+	for _, u := range t.parts {
+		if u.kind.name == p.Kind {
+			return u
+		}
+	}
+	return t
 }
 
 // WithPad returns the same task at another width, for problems of another length.
 func (t *Task) WithPad(p Pad) *Task {
 	u := *t
 	u.cfg.Pad = p
+	u.parts = slices.Clone(t.parts)
+	for i, part := range u.parts {
+		u.parts[i] = part.WithPad(p)
+	}
 	return &u
 }
 
-// Arity is the number of operands.
-func (t *Task) Arity() int { return t.kind.arity }
+// Arrays reports whether a problem is an array, whose second length is its entries.
+func (t *Task) Arrays() bool { return t.kind.arity == 0 }
+
+// Arity is the number of operands whose lengths are told apart: two of an array,
+// whose entries and their number have one.
+func (t *Task) Arity() int {
+	if _, j := t.Extent(); j == 0 {
+		return 1
+	}
+	return 2
+}
 
 // Trained is the number of digits of the longest operands of training.
-func (t *Task) Trained() int { return len(t.largest().Operands[0]) }
+func (t *Task) Trained() int {
+	i, _ := t.Extent()
+	return i
+}
+
+// Extent is the greatest lengths of training, as Cell takes them; j is 0 where
+// problems have but one.
+func (t *Task) Extent() (i, j int) {
+	i = t.cfg.DigitsHi
+	if t.cfg.Below > 0 {
+		i = len(t.largest().Operands[0])
+	}
+	switch f := t.kind.family.(type) {
+	case arrays:
+		return i, t.cfg.LengthHi
+	case numbers:
+		if !f.grid(t) {
+			return i, 0
+		}
+	}
+	return i, i
+}
+
+// Axes says what the lengths i and j of Cell count; second is "" where there is
+// but one.
+func (t *Task) Axes() (first, second string) {
+	_, j := t.Extent()
+	switch {
+	case t.kind.arity == 0:
+		return "digits of an entry", "entries"
+	case j == 0:
+		return "digits", ""
+	}
+	return "digits of the first operand", "digits of the second operand"
+}
+
+// EndCounts reports whether an answer is right only with its end: not those of
+// sorting (McLeish et al. 2024, the released code).
+func (t *Task) EndCounts() bool { return t.kind.arity != 0 }
 
 // largest is the widest problem of training.
 func (t *Task) largest() Problem {
 	if t.cfg.Below == 0 {
-		return t.Carries(t.cfg.DigitsHi)
+		return t.longest(t.cfg.DigitsHi, t.cfg.LengthHi)
 	}
 	var d draft
-	t.numbered(&d, func(int) int64 { return t.cfg.Below - 1 })
-	return t.problem(&d)
+	t.numbered(&d, func(operand int) int64 {
+		if operand == 1 && t.single() {
+			return int64(t.cfg.Base - 1)
+		}
+		return t.cfg.Below - 1
+	})
+	return d.problem()
 }
 
-// Width is the number of places that a problem's operands and answer are padded
-// to. The problems of one launch share a width.
-func (t *Task) Width(p Problem) (int, error) {
-	need := len(p.Answer)
-	for _, x := range p.Operands {
-		need = max(need, len(x))
+// longest is the problem with the longest text of numbers of so many digits; of
+// arrays, of so many entries.
+func (t *Task) longest(digits, entries int) Problem {
+	d := draft{of: t}
+	j := digits
+	if t.kind.arity == 0 {
+		j = entries
 	}
-	return t.fit(need)
+	t.kind.family.longest(t, &d, digits, j)
+	t.solve(&d)
+	return d.problem()
+}
+
+// Rows is the target rows of the longest problem of training.
+func (t *Task) Rows() int {
+	if !t.cfg.Sequence {
+		w, _ := t.Width(t.largest())
+		_, rows := t.Shape(w)
+		return rows
+	}
+	rows := 0
+	for _, u := range t.parts {
+		rows = max(rows, u.Rows())
+	}
+	if rows == 0 {
+		rows, _ = t.Width(t.largest())
+		rows += t.fillerRoom(rows)
+	}
+	return rows
+}
+
+// Width is what the problems of one launch share. For an encoder-decoder it is the
+// number of places that operands and answer are padded to; for sequences the rows:
+// all tokens but the last.
+func (t *Task) Width(p Problem) (int, error) {
+	d := t.draft(p)
+	if !t.cfg.Sequence {
+		return t.width(d)
+	}
+	err := d.of.write(d)
+	return len(d.tokens) - 1, err
 }
 
 // fit is the width for a number of places.
@@ -112,81 +238,12 @@ func (p Pad) fit(n int) int {
 
 // Shape is the number of source tokens and of target rows at a width.
 func (t *Task) Shape(width int) (source, target int) {
-	return len(t.kind.op) + t.kind.arity*width + 2, width + 1
-}
-
-// Encode writes a problem's tokens at a width into a Batch of one.
-func (t *Task) Encode(p Problem, width int, b Batch) { encode(t, b, p.Operands, p.Answer, width) }
-
-// encode writes tokens: the source, the decoder's input and what it is to say at
-// each row. Numbers are padded with zeros to the width.
-func encode[T text](t *Task, b Batch, operands []T, answer T, width int) {
-	at := 0
-	put := func(symbol byte) {
-		b.Source[at] = int32(token(symbol))
-		at++
+	if t.cfg.Sequence {
+		return 0, width
 	}
-	put(symbolSOS)
-	if t.cfg.Interleave {
-		put(t.kind.op[0])
-		for place := range width {
-			for _, x := range operands {
-				put(padded(x, width, place))
-			}
-		}
-	} else {
-		for i, x := range operands {
-			if i > 0 {
-				put(t.kind.op[0])
-			}
-			for place := range width {
-				put(padded(x, width, place))
-			}
-		}
+	numbers := t.kind.arity * width
+	if t.single() && !t.cfg.Interleave {
+		numbers = width + 1
 	}
-	put(symbolEOS)
-
-	b.Target[0], b.Labels[width] = int32(token(symbolSOS)), EOS
-	for i := range width {
-		place := i
-		if t.cfg.Reversed {
-			place = width - 1 - i
-		}
-		id := int32(token(padded(answer, width, place)))
-		b.Labels[i], b.Target[i+1] = id, id
-	}
-}
-
-// padded is the digit at a place, counted from the left, of a number that is
-// padded with zeros to a width.
-func padded[T text](x T, width, place int) byte {
-	if place < width-len(x) {
-		return '0'
-	}
-	return x[place-(width-len(x))]
-}
-
-// Decode is the answer in tokens that a model wrote: in ordinary order, up to
-// EOS, without leading zeros. A token that is no digit shows as its symbol.
-func (t *Task) Decode(reply []int32) string {
-	var b strings.Builder
-	for _, id := range reply {
-		if symbols[id] == symbolEOS {
-			break
-		}
-		b.WriteByte(symbols[id])
-	}
-	return trim(t.turn(b.String()))
-}
-
-// turn changes between ordinary order and the order in which answers are written.
-func (t *Task) turn(x string) string {
-	if !t.cfg.Reversed {
-		return x
-	}
-	r := make([]byte, len(x))
-	for i := range r {
-		r[i] = x[len(x)-1-i]
-	}
-	return string(r)
+	return len(t.kind.op) + numbers + 2, width + 1
 }

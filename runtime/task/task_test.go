@@ -73,7 +73,7 @@ func TestEncode(t *testing.T) {
 		if diff := cmp.Diff([]string{c.source, c.target, c.labels}, got); diff != "" {
 			t.Errorf("%s %s (-want +got):\n%s", c.cfg.Kind, c.text, diff)
 		}
-		if got := task.Decode(b.Labels); got != p.Answer {
+		if got := task.Decode(p, b.Labels); got != p.Answer {
 			t.Errorf("%s %s: labels decode to %s, want %s", c.cfg.Kind, c.text, got, p.Answer)
 		}
 	}
@@ -89,7 +89,8 @@ func TestVocabulary(t *testing.T) {
 		t.Errorf("EOS is %d", token(symbolEOS))
 	}
 	for base, n := range map[int]int{2: 17, 10: 17, 11: 18, 36: 43} {
-		if got := VocabSize(base); got != n {
+		task := must(t, with(ranged, func(c *Config) { c.Base = base }), 0)
+		if got := task.Vocab(); got != n {
 			t.Errorf("base %d has %d tokens, want %d", base, got, n)
 		}
 	}
@@ -289,11 +290,11 @@ func TestParse(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	for want, change := range map[string]func(*Config){
-		`task "succesor": there are successor, addition`: func(c *Config) { c.Kind = "succesor" },
+		`task succesor: there are successor, addition`: func(c *Config) { c.Kind = "succesor" },
 		"bases are 2 to 36":                            func(c *Config) { c.Base = 37 },
 		"one operand cannot be interleaved":            func(c *Config) { c.Interleave = true },
 		"lengths start at 1":                           func(c *Config) { c.Below, c.DigitsLo = 0, 0 },
-		"a positive number and a fraction":             func(c *Config) { c.Holdout = 1 },
+		"a positive number and fractions":              func(c *Config) { c.Holdout = 1 },
 		"7 digits does not fit in numbers padded to 5": func(c *Config) { c.Pad = Pad{5, 0} },
 	} {
 		if _, err := New(with(successors, change), 0); err == nil || !strings.Contains(err.Error(), want) {
@@ -309,7 +310,7 @@ func TestDecodeShowsTheModelsOwnSymbols(t *testing.T) {
 		for _, symbol := range []byte(reply) {
 			ids = append(ids, int32(token(symbol)))
 		}
-		if got := task.Decode(ids); got != want {
+		if got := task.Decode(Problem{}, ids); got != want {
 			t.Errorf("%s decodes to %s, want %s", reply, got, want)
 		}
 	}
@@ -321,7 +322,7 @@ func TestDrawer(t *testing.T) {
 	for _, cfg := range []Config{successors, additions, ranged, with(ranged, func(c *Config) { c.Pad, c.Holdout = Pad{}, 0.5 }),
 		with(additions, func(c *Config) { c.Interleave, c.Reversed, c.Below = true, false, 50 })} {
 		task := must(t, cfg, 5)
-		d := task.NewDrawer()
+		d := task.NewDrawer(0)
 		for _, n := range []int{7, 3, 20} {
 			var problems []Problem
 			for k := range n {
@@ -348,7 +349,7 @@ func TestDrawer(t *testing.T) {
 
 func BenchmarkDrawer(b *testing.B) {
 	task, _ := New(additions, 1)
-	d := task.NewDrawer()
+	d := task.NewDrawer(0)
 	for k := range b.N {
 		d.Train(int64(k)*512, 512)
 	}
@@ -359,6 +360,28 @@ func BenchmarkTrain(b *testing.B) {
 	for k := range b.N {
 		if n, _ := strconv.Atoi(task.Train(int64(k)).Answer); n < 0 {
 			b.Fatal(n)
+		}
+	}
+}
+
+// TestProblemsStay makes sure that checkpoints and results of encoder-decoders go
+// on to mean the problems that they were made with.
+func TestProblemsStay(t *testing.T) {
+	for _, c := range []struct {
+		cfg  Config
+		want string // three of training, one held out, tests of 4 and 30 digits
+	}{
+		{successors, "1013225 597522 165418 906477 9302 804531093203597788628219557116"},
+		{additions, "1013225+570142 597522+995093 165418+579665 906477+691785 9236+9930 804531093203597788628219557116+314246468081834746004584028299"},
+		{ranged, "638+61 662+65 84+0 11+8 9236+9930 804531093203597788628219557116+314246468081834746004584028299"},
+	} {
+		task := must(t, c.cfg, 0)
+		var got []string
+		for _, p := range []Problem{task.Train(0), task.Train(1), task.Train(2), task.HeldOut(0), task.Test(4, 1)[0], task.Test(30, 1)[0]} {
+			got = append(got, task.Text(p))
+		}
+		if text := strings.Join(got, " "); text != c.want {
+			t.Errorf("%s: %s, want %s", c.cfg.Kind, text, c.want)
 		}
 	}
 }

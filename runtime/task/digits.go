@@ -1,0 +1,92 @@
+package task
+
+import (
+	"bytes"
+	"slices"
+)
+
+// digits are the symbols of the places of a number, by value.
+const digits = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+// digit is the value of a symbol.
+func digit(symbol byte) byte {
+	if symbol >= 'a' {
+		return symbol - 'a' + 10
+	}
+	return symbol - '0'
+}
+
+// digitAt is the value of a number's digit at a place, 0 being the lowest.
+func digitAt(x []byte, place int) int {
+	if place >= len(x) {
+		return 0
+	}
+	return int(digit(x[len(x)-1-place]))
+}
+
+// Arithmetic is digit by digit, so that numbers may have any length. Each function
+// appends its result, without leading zeros.
+
+func add(dst []byte, base int, a, b []byte) []byte {
+	return places(dst, base, max(len(a), len(b))+1, func(place int) int { return digitAt(a, place) + digitAt(b, place) })
+}
+
+// sub wants a >= b.
+func sub(dst []byte, base int, a, b []byte) []byte {
+	return places(dst, base, len(a), func(place int) int { return digitAt(a, place) - digitAt(b, place) })
+}
+
+func mul(dst []byte, base int, a, b []byte) []byte {
+	return places(dst, base, len(a)+len(b), func(place int) int {
+		sum := 0
+		for i := max(0, place-len(b)+1); i <= min(place, len(a)-1); i++ {
+			sum += digitAt(a, i) * digitAt(b, place-i)
+		}
+		return sum
+	})
+}
+
+// places appends the number whose n places have these values, which may be any
+// integers: what is not a digit is carried.
+func places(dst []byte, base, n int, value func(place int) int) []byte {
+	dst = slices.Grow(dst, n)
+	sum := dst[len(dst) : len(dst)+n]
+	carry := 0
+	for place := range n {
+		carry += value(place)
+		d := (carry%base + base) % base
+		sum[n-1-place] = digits[d]
+		carry = (carry - d) / base
+	}
+	return append(dst, trim(sum)...)
+}
+
+// less compares numbers without leading zeros.
+func less(a, b []byte) bool {
+	if len(a) != len(b) {
+		return len(a) < len(b)
+	}
+	return bytes.Compare(a, b) < 0
+}
+
+// text is a number or a row of symbols.
+type text interface{ string | []byte }
+
+// trim removes leading zeros.
+func trim[T text](x T) T {
+	if len(x) == 0 {
+		return T("0")
+	}
+	for len(x) > 1 && x[0] == '0' {
+		x = x[1:]
+	}
+	return x
+}
+
+// trimRepeated leaves one of the digits that a number begins with.
+func trimRepeated[T text](x T) T {
+	for len(x) > 1 && x[0] == x[1] {
+		x = x[1:]
+	}
+	return x
+}

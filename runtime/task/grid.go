@@ -1,0 +1,116 @@
+package task
+
+import "github.com/arithlang/mlc/runtime/philox"
+
+// Training on sequences walks a grid: one problem of each pair of lengths, then
+// one of each again, so that all are equally often (McLeish et al. 2024,
+// arXiv:2405.17399, the released code's generator). A number says all about a
+// problem. Without a set of Examples every problem is new, and each sweep has an
+// order of its own. A set is walked in one order, again and again; what is last in
+// that order is held out.
+
+// fromGrid makes example k of those that are trained on or held out.
+func (t *Task) fromGrid(d *draft, k int64, held bool) {
+	cells := t.kind.family.cells(t)
+	if n := t.cfg.Examples; n > 0 {
+		k = t.order(philox.Shuffled, n, 0, 0).at(t.placeInSet(k, held))
+		src := t.source(d, philox.Sampled, uint64(k))
+		t.kind.family.draw(t, d, k%cells, src)
+		t.solve(d)
+		t.decorate(d, src, held)
+		return
+	}
+	cell := t.order(philox.Cells, cells, uint32(k/cells), int(side(held)-philox.Sampled)).at(k % cells)
+	src := t.source(d, side(held), uint64(k))
+	first := true
+	t.sided(d, held, func() {
+		if _, ok := t.kind.family.(vectors); ok && !first {
+			cell = int64(src.Intn(int(cells))) // a cell has no other problem
+		}
+		first = false
+		t.kind.family.draw(t, d, cell, src)
+	})
+	t.decorate(d, src, held)
+}
+
+// placeInSet is the place of example k in the order of the set.
+func (t *Task) placeInSet(k int64, held bool) int64 {
+	rest := t.cfg.Examples - t.trained
+	switch {
+	case !held:
+		return k % t.trained
+	case rest == 0:
+		return k % t.cfg.Examples
+	}
+	return t.trained + k%rest
+}
+
+// decorate draws the hints, and for training the fillers.
+func (t *Task) decorate(d *draft, src *philox.Source, held bool) {
+	t.hint(d, src)
+	d.fillers = d.fillers[:0]
+	if !held && t.cfg.RandomPad > 0 {
+		t.scatter(d, src)
+	}
+}
+
+// Test returns n problems whose lengths are all the same: Cell of them.
+func (t *Task) Test(length, n int) []Problem {
+	_, j := t.Extent()
+	switch {
+	case t.kind.arity == 0:
+		return t.Cell(length, j, n)
+	case j > 0:
+		j = length
+	}
+	return t.Cell(length, j, n)
+}
+
+// Cell returns n test problems whose first operand has i digits and whose second
+// has j; of arrays, with j numbers of up to i digits. They are distinct, all of
+// them if there are fewer than n, but arrays and numbers of which there are more
+// than a quintillion are drawn one by one. The parts of a mixed task have equal
+// shares. Hints begin with the first letter.
+func (t *Task) Cell(i, j, n int) []Problem {
+	if len(t.parts) == 0 {
+		return t.cell(i, j, n)
+	}
+	of := make([][]Problem, len(t.parts))
+	for k, u := range t.parts {
+		of[k] = u.cell(i, j, (n+len(t.parts)-1-k)/len(t.parts))
+	}
+	var all []Problem
+	for row := range n {
+		for _, problems := range of {
+			if row < len(problems) {
+				all = append(all, problems[row])
+			}
+		}
+	}
+	return all
+}
+
+func (t *Task) cell(i, j, n int) []Problem {
+	lengths := uint32(i)
+	if j > 0 && j != i {
+		lengths |= uint32(j) << 16
+	}
+	total := t.kind.family.count(t, i, j)
+	var order permutation
+	if total > 0 {
+		n = int(min(uint64(n), total))
+		order = newPermutation(philox.KeyOf(t.seed), total, lengths, uint32(philox.Test)<<16|uint32(t.part<<8|1))
+	}
+	problems := make([]Problem, n)
+	var d draft
+	for k := range problems {
+		number := int64(k)
+		if total > 0 {
+			number = order.at(number)
+		}
+		t.kind.family.test(t, &d, i, j, number, t.source(&d, philox.Test, uint64(lengths)<<32|uint64(k)))
+		t.solve(&d)
+		problems[k] = d.problem()
+	}
+	return problems
+}

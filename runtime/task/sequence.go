@@ -1,0 +1,244 @@
+package task
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/arithlang/mlc/runtime/philox"
+)
+
+// sequences lays out the drafts of a batch.
+func (d *Drawer) sequences(n int) (Batch, error) {
+	d.order = d.order[:0]
+	for i := range n {
+		if err := d.drafts[i].of.write(&d.drafts[i]); err != nil {
+			return Batch{}, err
+		}
+		d.order = append(d.order, i)
+	}
+	if !d.task.cfg.Padded {
+		// The longest first: then a worker's memory grows but once, and what is left
+		// for the end is short.
+		slices.SortStableFunc(d.order, func(a, b int) int { return cmp.Compare(len(d.drafts[b].tokens), len(d.drafts[a].tokens)) })
+	}
+	b := &d.batch
+	b.B, b.T = n, 0
+	p := &b.Parts
+	p.Size, p.Rows, p.Starts = d.part, p.Rows[:0], p.Starts[:0]
+	if p.Size <= 0 {
+		p.Size = n
+	}
+	total := 0
+	for lo := 0; lo < n; lo += p.Size {
+		hi := min(lo+p.Size, n)
+		rows := d.rows
+		for _, i := range d.order[lo:hi] {
+			rows = max(rows, len(d.drafts[i].tokens)-1)
+		}
+		p.Rows, p.Starts = append(p.Rows, rows), append(p.Starts, total)
+		b.T = max(b.T, rows)
+		total += (hi - lo) * rows
+	}
+	b.Target, b.Labels = resize(b.Target, total), resize(b.Labels, total)
+	for row, i := range d.order {
+		d.drafts[i].lay(b.Slice(row, row+1))
+	}
+	return *b, nil
+}
+
+// lay writes a sequence into a Batch of one: all tokens but the last, and all but
+// the first as labels where the loss counts. Fillers are behind it, and in it
+// never labels.
+func (d *draft) lay(b Batch) {
+	first := d.prompt
+	if d.of.cfg.LossOnAll {
+		first = 1
+	}
+	for i := range b.T {
+		b.Target[i], b.Labels[i] = padID, -1
+		if i < len(d.tokens) {
+			b.Target[i] = d.tokens[i]
+		}
+		if next := i + 1; next >= first && next < len(d.tokens) && d.tokens[next] != padID {
+			b.Labels[i] = d.tokens[next]
+		}
+	}
+}
+
+// write makes the tokens of a sequence, prompt=answer and the end.
+func (t *Task) write(d *draft) error {
+	p := pen{draft: d, vocab: t.vocab}
+	d.tokens = d.tokens[:0]
+	if t.kind.arity == 0 {
+		p.entries()
+	} else if err := t.writeNumbers(&p); err != nil {
+		return err
+	}
+	d.prompt = 0
+	p.put('=')
+	d.prompt = len(d.tokens)
+	if t.kind.arity == 0 {
+		p.symbols(d.answer)
+	} else {
+		p.number(t, d.answer, p.width, t.reversed(), t.kind.fill)
+	}
+	d.tokens = append(d.tokens, eosID)
+	return nil
+}
+
+// writeNumbers writes what is before the =.
+func (t *Task) writeNumbers(p *pen) (err error) {
+	d := p.draft
+	if t.cfg.Pad.To > 0 || t.cfg.Interleave {
+		if p.width, err = t.width(d); err != nil {
+			return err
+		}
+	}
+	if t.cfg.Interleave {
+		p.put(t.sign())
+		for place := range p.width {
+			for i, x := range d.operands {
+				p.put(rune(t.placed(i, x, p.width, turned(place, p.width, t.cfg.ReversedOperands))))
+			}
+		}
+		return nil
+	}
+	for i, x := range d.operands {
+		width := p.width
+		if i > 0 {
+			p.put(t.sign())
+			if t.single() {
+				width = 0
+			}
+		}
+		p.number(t, x, width, t.cfg.ReversedOperands, '0')
+	}
+	return nil
+}
+
+// sign is the symbol between the operands of a sequence.
+func (t *Task) sign() rune {
+	if t.kind.op == "*" {
+		return 'x'
+	}
+	return rune(t.kind.op[0])
+}
+
+// A pen writes a sequence, character by character.
+type pen struct {
+	*draft
+	vocab   *vocabulary
+	width   int // of the numbers; 0: as wide as needed
+	written int // characters
+}
+
+// put writes a character, behind its fillers.
+func (p *pen) put(r rune) {
+	if p.written < len(p.fillers) {
+		for range p.fillers[p.written] {
+			p.tokens = append(p.tokens, padID)
+		}
+	}
+	p.written++
+	p.tokens = append(p.tokens, p.vocab.id(r))
+}
+
+func (p *pen) symbols(text []byte) {
+	for _, r := range string(text) {
+		p.put(r)
+	}
+}
+
+// number writes a number, widened with zeros, or with what it begins with if fill
+// is 0, and with a hint before each digit. A sign is at the end of the highest
+// digit.
+func (p *pen) number(t *Task, x []byte, width int, reversed bool, fill byte) {
+	negative := x[0] == '-'
+	if negative {
+		x, width = x[1:], width-1
+	}
+	if fill == 0 {
+		fill = x[0]
+	}
+	width = max(width, len(x))
+	if negative && !reversed {
+		p.put('-')
+	}
+	for i := range width {
+		if t.cfg.hinted() {
+			p.put(p.vocab.letter(p.start + i))
+		}
+		p.put(rune(widened(x, width, turned(i, width, reversed), fill)))
+	}
+	if negative && reversed {
+		p.put('-')
+	}
+}
+
+// turned is a place counted from the other end if the order is reversed.
+func turned(place, width int, reversed bool) int {
+	if reversed {
+		return width - 1 - place
+	}
+	return place
+}
+
+// entries writes the numbers of an array, each behind its letter.
+func (p *pen) entries() {
+	for k, x := range p.operands {
+		if k > 0 {
+			p.put(',')
+		}
+		p.put(p.vocab.letter(p.start + k))
+		p.put(':')
+		for i := range x {
+			p.put(rune(x[turned(i, len(x), p.of.cfg.ReversedOperands)]))
+		}
+	}
+}
+
+// scatter draws fillers for each character of a text but the end: one with the
+// chance p, each further one with a tenth of the chance of the one before (the
+// released code of McLeish et al. 2024). There are never more than fillerRoom.
+func (t *Task) scatter(d *draft, src *philox.Source) {
+	t.mustWrite(d)
+	n := len(d.tokens) - 1
+	left := t.fillerRoom(n)
+	for range n {
+		count := byte(0)
+		for q := t.cfg.RandomPad; left > 0 && src.Float64() < q; q *= 0.1 {
+			count++
+			left--
+		}
+		d.fillers = append(d.fillers, count)
+	}
+}
+
+// fillerRoom is the most fillers among n characters: far more than come by chance.
+func (t *Task) fillerRoom(n int) int {
+	if t.cfg.RandomPad == 0 {
+		return 0
+	}
+	return 8 + int(math.Ceil(2*t.cfg.RandomPad*float64(n)))
+}
+
+// hint draws where hints begin: anywhere if they are cyclic, else so that they end
+// with the last letter at the latest. The released code draws the first letter of
+// the cyclic ones twice as often as others.
+func (t *Task) hint(d *draft, src *philox.Source) {
+	if t.kind.arity == 0 {
+		return // letters of arrays are drawn with the array
+	}
+	d.start = 0
+	switch t.cfg.Hints {
+	case "cyclic":
+		d.start = src.Intn(numLetters+1) % numLetters
+	case "fixed":
+		n := len(d.answer)
+		for _, x := range d.operands {
+			n = max(n, len(x))
+		}
+		d.start = src.Intn(max(numLetters-n, 0) + 1)
+	}
+}
