@@ -48,6 +48,21 @@ func TestTrainerOfTheQuickStart(t *testing.T) {
 	command(t, dir, []string{"CHECKPOINT=" + train("undertrained", "--steps", "30")}, "go", "test", "-v", "-run", "Agrees", ".")
 }
 
+// TestLoopsDecodeWhatOnePassSays makes a loop of large random weights and compares decoding
+// with caches, for several numbers of runs, with one pass over all rows.
+func TestLoopsDecodeWhatOnePassSays(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a program")
+	}
+	dir := generateWith(t, []string{"decode_test.go"}, "specs/small/looped.arith", "model.width=24", "model.heads=2",
+		"model.ffn=geglu(hidden=32)", "model.head=geglu(hidden=32)", "train.batch=16", "train.microbatch=8", "eval.grid=[1..1, 1..2]", "eval.samples=3", "model.init=normal(std = 0.3)")
+	binary := filepath.Join(t.TempDir(), "looped")
+	command(t, dir, nil, "go", "build", "-o", binary, ".")
+	run := filepath.Join(t.TempDir(), "run")
+	command(t, dir, nil, binary, "train", "--device", "cpu", "--quiet", "--steps", "1", "--out", run)
+	command(t, dir, []string{"CHECKPOINT=" + filepath.Join(run, "ckpt", "step-00000001.safetensors")}, "go", "test", "-run", "PassAgrees", ".")
+}
+
 // TestSimulatedSteps holds three steps on the simulated GPU to the processor's
 // bits: parameters, moments, and the metrics with the test at a report. Chunks of
 // several micro-batches, the last one smaller, run as replicas and one after another.
@@ -77,11 +92,17 @@ func TestSimulatedSteps(t *testing.T) {
 // times are what differs between two runs that do the same.
 var times = regexp.MustCompile(`"seconds":[^,]*,`)
 
-// generate writes the program of a spec, with the tests of testdata/e2e beside it,
-// into a folder of this module.
+// generate writes the program of a spec, with the tests of problems and training
+// beside it, into a folder of this module.
 func generate(t *testing.T, spec string, set ...string) (dir string) {
 	t.Helper()
-	p, found, err := compiler.Compile(check.Options{Path: spec, Read: os.ReadFile, Set: append(set, "eval.samples=20", "eval.digits=[6]")})
+	return generateWith(t, []string{"agree_test.go", "alloc_test.go"}, spec, append(set, "eval.samples=20", "eval.digits=[6]")...)
+}
+
+// generateWith writes the program of a spec with some tests of testdata/e2e.
+func generateWith(t *testing.T, tests []string, spec string, set ...string) (dir string) {
+	t.Helper()
+	p, found, err := compiler.Compile(check.Options{Path: spec, Read: os.ReadFile, Set: set})
 	if err != nil || found.HasErrors() {
 		t.Fatal(err, found)
 	}
@@ -93,7 +114,7 @@ func generate(t *testing.T, spec string, set ...string) (dir string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	for _, test := range []string{"agree_test.go", "alloc_test.go"} {
+	for _, test := range tests {
 		files = append(files, codegen.File{Path: test, Data: read(t, "testdata/e2e/"+test+".txt")})
 	}
 	for _, f := range files {

@@ -27,6 +27,7 @@ const rules = `
 	compiler/kernel < codegen/flat < codegen/cost, codegen/cpu/vector < codegen/cpu < codegen;
 	codegen/flat, codegen/ptx/asm < codegen/ptx < codegen;
 	compiler/check, compiler/lower < codegen/host < codegen;
+	runtime/task < codegen/host; # the configuration, as a value
 	compiler/lower < compiler/diff < compiler/cli;
 
 	# What generated programs call.
@@ -45,8 +46,9 @@ const rules = `
 	runtime/cpu, runtime/device < codegen/cpu/cputest;
 	compiler/kernel < compiler/kernel/remote < codegen/cpu/cputest, compiler/diff;
 	compiler/check < docs/docgen;
-	compiler/check, runtime/task, runtime/track < bench;
+	compiler/check, codegen/host, runtime/task, runtime/track < bench;
 	runtime/cuda/sim < compiler/cli; # mlc ptx
+	runtime/eval, runtime/track < plot < compiler/cli; # mlc plot reads what runs leave
 
 	# What checks PTX: tests, mlc diff and mlc explain.
 	compiler/kernel < codegen/ptx/abi < codegen/ptx/ptxrun, codegen/ptx/ptxtest;
@@ -56,7 +58,7 @@ const rules = `
 	codegen/ptx < codegen/ptx/mutate;
 	codegen/ptx/ptxas < compiler/cli;
 	runtime/cuda/sim/ptx, runtime/cuda/sim/num < runtime/cuda/sim;
-	NONE < specs, runtime/cpu/asm, codegen/ptx/asm, codegen/ptx/ptxas, runtime/cuda/libcuda/fakecuda;
+	NONE < compiler/peertest, specs, runtime/cpu/asm, codegen/ptx/asm, codegen/ptx/ptxas, runtime/cuda/libcuda/fakecuda;
 `
 
 // TestImports holds every import within the module to the rules.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/arithlang/mlc/codegen/host"
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/runtime/task"
 )
@@ -70,7 +71,7 @@ func newProblem(t *trainer) problem {
 
 // trained are the n batches that a spec's program trains on after so many steps.
 func trained(s *check.Spec, after, n int) ([]batch, error) {
-	problems, err := task.New(taskConfig(s.Task), s.Train.Seed)
+	problems, err := task.New(host.TaskConfig(&s.Task), s.Train.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -96,10 +97,4 @@ func rows(tokens []int32, n int) [][]int32 {
 		all = append(all, tokens[:n])
 	}
 	return all
-}
-
-// taskConfig is a task as a generated program has it.
-func taskConfig(t check.Task) task.Config {
-	return task.Config{Kind: t.Kind, DigitsLo: t.DigitsLo, DigitsHi: t.DigitsHi, Below: t.Below, Base: t.Base, Reversed: t.Reversed,
-		Interleave: t.Interleave, Pad: task.Pad{To: t.Pad.To, Step: t.Pad.Step}, Holdout: t.Holdout}
 }

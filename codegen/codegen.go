@@ -33,9 +33,15 @@ func Generate(p *compiler.Program, version string) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
+	flop, err := p.RowFLOPs()
+	if err != nil {
+		return nil, err
+	}
 	goFiles := map[string]func(f *jen.File){
-		"main.go":         func(f *jen.File) { host.Main(f, p.Spec) },
-		"model.go":        func(f *jen.File) { host.Model(f, p.Spec, p.Lowered.Groups, p.Batches, version) },
+		"main.go": func(f *jen.File) { host.Main(f, p.Spec) },
+		"model.go": func(f *jen.File) {
+			host.Model(f, p.Spec, p.Lowered.Groups, host.Cost{Batches: p.Batches, RowFLOP: flop}, version)
+		},
 		"plan.go":         func(f *jen.File) { host.Plan(f, p.Lowered) },
 		"gpu.go":          func(f *jen.File) { gpu(f, module.Kernels) },
 		"kernels_test.go": host.Test,

@@ -46,9 +46,12 @@ var passes = []pass{
 		return err
 	}},
 	{"batches", func(p *Program) (err error) {
-		t := &p.Spec.Train
+		want := lower.Batches{Micro: p.Spec.Train.MicroBatch}
+		if group := p.Spec.DrawGroup(); group > 0 {
+			want = lower.Batches{Group: group}
+		}
 		source, target := p.Spec.TrainedShape()
-		p.Batches, err = lower.Cut(p.Lowered.Entry("gradients"), t.Batch, t.MicroBatch, source, target)
+		p.Batches, err = lower.Cut(p.Lowered.Entry("gradients"), p.Spec.Train.Batch, want, source, target)
 		return err
 	}},
 	{"verify-kernels", func(p *Program) error {

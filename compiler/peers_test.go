@@ -61,7 +61,7 @@ func TestPeers(t *testing.T) {
 	for _, name := range peers {
 		t.Run(name, func(t *testing.T) {
 			p := readPeer(t, name)
-			for _, d := range newTrainee(t, name, p).follow(t, p, len(p.Batches)) {
+			for _, d := range newTrainee(t, peerSpec(name), p.Params).follow(t, p, len(p.Batches)) {
 				t.Error(d)
 			}
 		})
@@ -90,7 +90,7 @@ func TestPeersTellModelsApart(t *testing.T) {
 	for _, m := range mutations {
 		t.Run(m.peer+", "+m.set, func(t *testing.T) {
 			p := readPeer(t, m.peer)
-			if len(newTrainee(t, m.peer, p, m.set).follow(t, p, 1)) == 0 {
+			if len(newTrainee(t, peerSpec(m.peer), p.Params, m.set).follow(t, p, 1)) == 0 {
 				t.Error("it agrees with its peer, which it should not")
 			}
 		})
@@ -124,11 +124,12 @@ type trainee struct {
 	at      map[string]int // of each parameter, the first element in the arenas
 }
 
+func peerSpec(name string) string { return "testdata/peers/" + name + ".arith" }
+
 // newTrainee compiles a peer's spec, with settings that come last, and gives its
 // model the peer's initial parameters, which must be all that it has.
-func newTrainee(t *testing.T, name string, p *peer, set ...string) *trainee {
+func newTrainee(t *testing.T, path string, params []peerParam, set ...string) *trainee {
 	t.Helper()
-	path := "testdata/peers/" + name + ".arith"
 	compiled, found, err := compiler.Compile(check.Options{Path: path, Read: os.ReadFile, Set: set})
 	if err != nil || len(found) > 0 {
 		found.Text(t.Output(), os.ReadFile, false)
@@ -149,14 +150,14 @@ func newTrainee(t *testing.T, name string, p *peer, set ...string) *trainee {
 			}
 		}
 	}
-	for _, param := range p.Params {
+	for _, param := range params {
 		if shape, ok := shapes[param.Name]; !ok || !slices.Equal(shape, param.Shape) {
 			t.Fatalf("%s has shape %v, not %v as its peer", param.Name, shape, param.Shape)
 		}
 		copy(r.machine.Params[r.at[param.Name]:], param.Initial)
 	}
-	if len(p.Params) != len(shapes) {
-		t.Fatalf("there are %d parameters, the peer has %d", len(shapes), len(p.Params))
+	if len(params) != len(shapes) {
+		t.Fatalf("there are %d parameters, the peer has %d", len(shapes), len(params))
 	}
 	return r
 }

@@ -5,8 +5,7 @@ func blocks() []BlockRow {
 		{Path: "task", Label: KindLabel, Common: true, Doc: "what problems look like"},
 		{Path: "model", Label: OptionalLabel, Common: true, Doc: "what is trained"},
 		{Path: "model.embed", Common: true, Doc: "from tokens to vectors"},
-		{Path: "model.loop", Doc: "a decoder-only stack that is applied several times, in place of encoder and decoder", Limit: Limit{
-			"E0410", "write an encoder-decoder: model.encoder { layers = 0 } and model.decoder { … }"}},
+		{Path: "model.loop", Doc: "a decoder-only stack that is applied several times, in place of encoder and decoder"},
 		{Path: "model.loop.self", Doc: "attention among the tokens read so far"},
 		{Path: "model.encoder", Common: true, Doc: "the layers that read the problem"},
 		{Path: "model.encoder.self", Common: true, Doc: "attention among the source tokens"},
@@ -22,7 +21,6 @@ func blocks() []BlockRow {
 			"E0450", "a spec trains once; put each training into a file of its own that includes the common one"}},
 		{Path: "stage.self", Doc: "the self attention of a decoder that is calibrated"},
 		{Path: "stage.cross", Doc: "the cross attention of a decoder that is calibrated"},
-		{Path: "sweep", Doc: "several trainings that differ in some attributes", Limit: Limit{
-			"E0451", "train once for each value, with --set path=value"}},
+		{Path: "sweep", Doc: "several trainings that differ in some attributes"},
 	}
 }

@@ -13,28 +13,28 @@ func widthRows() []Row {
 		{Path: "model.ffn", Type: Choice, Default: "relu", Doc: "the feed-forward part of a layer", Choices: []Option{
 			{Name: "relu", Args: hidden("units inside")},
 			{Name: "gelu", Args: hidden("units inside")},
-			gated(Limit{"E0411", "ffn = relu(hidden = …) or gelu(hidden = …)"}),
+			gated(),
 		}},
 		{Path: "model.norm", Type: Choice, Default: "layernorm", Doc: "normalization", Choices: []Option{
 			{Name: "layernorm", Args: normArgs("1e-5")},
-			{Name: "rmsnorm", Args: normArgs("1e-6"), Limit: Limit{"E0412", "norm = layernorm(…)"}},
+			{Name: "rmsnorm", Args: normArgs("1e-6")},
 		}},
 		{Path: "model.dropout", Type: Fraction, Default: "0%", Max: 0.99, Doc: "share of activations that is dropped"},
 		{Path: "model.bias", Type: Bool, Default: "true", Doc: "linear layers have biases"},
 		{Path: "model.head", Type: Choice, Default: "none", Doc: "a layer before the output, without residual", Choices: []Option{
 			{Name: "none"},
-			gated(Limit{"E0414", "head = none"}),
+			gated(),
 		}},
 		{Path: "model.output", Type: Choice, Default: "linear", Doc: "from vectors to logits", Choices: []Option{
 			{Name: "linear", Args: []Row{
-				{Path: "adapter", Type: Bool, Default: "false", Limit: Limit{"E0415", "adapter = false"}, Doc: "one more linear layer"},
-				{Path: "tied", Type: Bool, Default: "false", Limit: Limit{"E0415", "tied = false"}, Doc: "the token table is the output matrix"},
+				{Path: "adapter", Type: Bool, Default: "false", Doc: "one more linear layer"},
+				{Path: "tied", Type: Bool, Default: "false", Doc: "the token table is the output matrix"},
 			}},
 		}},
 		{Path: "model.init", Type: Choice, Default: "xavier", Doc: "how weights start", Choices: []Option{
 			{Name: "xavier", Doc: "uniform by fan-in and fan-out (Glorot & Bengio 2010)"},
-			{Name: "deepnorm", Limit: Limit{"E0416", "init = xavier"}, Doc: "normal, with gains that fall with the depth (Wang et al. 2022)"},
-			{Name: "normal", Limit: Limit{"E0416", "init = xavier"}, Args: []Row{
+			{Name: "deepnorm", Doc: "normal, with gains that fall with the depth (Wang et al. 2022)"},
+			{Name: "normal", Args: []Row{
 				{Path: "std", Type: Real, Default: "0.02", Max: 1e3, Doc: "standard deviation"}}},
 		}},
 	}
@@ -46,8 +46,8 @@ func hidden(doc string) []Row {
 
 // gated is GEGLU (Shazeer 2020). Its hidden units are counted before the gate,
 // which halves them, so there are an even number.
-func gated(l Limit) Option {
-	return Option{Name: "geglu", Args: hidden("units before the gate, which halves them"), Limit: l, Doc: "gated by GELU (Shazeer 2020)"}
+func gated() Option {
+	return Option{Name: "geglu", Args: hidden("units before the gate, which halves them"), Doc: "gated by GELU (Shazeer 2020)"}
 }
 
 func normArgs(eps string) []Row {
@@ -55,7 +55,7 @@ func normArgs(eps string) []Row {
 		{Path: "eps", Type: Real, Default: eps, Min: 0, Max: 1, Doc: "added to the variance"},
 		{Path: "place", Type: Choice, Default: "post", Doc: "where norms stand", Choices: []Option{
 			{Name: "post", Doc: "after the residual"},
-			{Name: "pre", Doc: "before each part of a layer", Limit: Limit{"E0413", "place = post"}},
+			{Name: "pre", Doc: "before each part of a layer"},
 		}},
 	}
 }
@@ -69,14 +69,13 @@ func embedRows() []Row {
 		{Path: "model.embed.position", Type: Choice, Default: "none", Doc: "the scheme of positions", Choices: positions()},
 		{Path: "model.embed.norm", Type: Choice, Default: "none", Doc: "normalization of the embedding", Choices: []Option{
 			{Name: "none"},
-			{Name: "layernorm", Args: normArgs("1e-5")[:1], Limit: Limit{"E0420", "norm = none"}},
-			{Name: "rmsnorm", Args: normArgs("1e-6")[:1], Limit: Limit{"E0420", "norm = none"}},
+			{Name: "layernorm", Args: normArgs("1e-5")[:1]},
+			{Name: "rmsnorm", Args: normArgs("1e-6")[:1]},
 		}},
 	}
 }
 
 func positions() []Option {
-	const today = "position = cyclic(sinusoidal, period = 3), sinusoidal, learned or none"
 	return []Option{
 		{Name: "none", Doc: "tokens are a set, but for the masks"},
 		{Name: "learned", Doc: "a vector a position", Args: []Row{
@@ -86,15 +85,20 @@ func positions() []Option {
 			{Path: "inner", Type: Choice, Default: "sinusoidal", Choices: []Option{{Name: "sinusoidal"}, {Name: "learned"}}, Doc: "what they are then"},
 			{Path: "period", Type: Int, Default: "3", Min: 1, Max: 1 << 16, Doc: "positions that are told apart"},
 		}},
-		{Name: "abacus", Doc: "positions within each number (McLeish et al. 2024)", Args: []Row{
-			{Path: "max_offset", Type: Int, Default: "100", Max: 1 << 20, Doc: "largest random offset in training; none in tests"},
-			{Path: "table", Type: Int, Default: "512", Min: 1, Max: 1 << 20, Doc: "rows of the table; the first is for all but digits"},
-		}, Limit: Limit{"E0417", today}},
+		{Name: "abacus", Doc: "positions within each number, from a start that a microbatch shares (McLeish et al. 2024)", Args: placesInNumbers("the first is for all but digits")},
+		{Name: "coupling", Doc: "positions within each number, from a start of its own for each example; an operator, too, has that of a digit (Cho et al. 2024)", Args: placesInNumbers("the first is for all but digits in tests")},
 		{Name: "random", Doc: "in training an ordered random subset of positions (Ruoss et al. 2023)", Args: []Row{
 			{Path: "inner", Type: Choice, Default: "sinusoidal", Doc: "what they are then; none leaves them to biases, as pi and pj",
 				Choices: []Option{{Name: "none"}, {Name: "sinusoidal"}, {Name: "learned"}}},
 			{Path: "max", Type: Int, Default: "2048", Min: 1, Max: 1 << 20, Doc: "positions to choose from"},
-		}, Limit: Limit{"E0418", today}},
+		}},
+	}
+}
+
+func placesInNumbers(first string) []Row {
+	return []Row{
+		{Path: "max_offset", Type: Int, Default: "100", Max: 1 << 20, Doc: "largest random offset in training; none in tests"},
+		{Path: "table", Type: Int, Default: "512", Min: 1, Max: 1 << 20, Doc: "rows of the table; " + first},
 	}
 }
 
@@ -119,8 +123,7 @@ func loopRows() []Row {
 func stackRows(block string, least float64, layers, doc string) []Row {
 	return []Row{
 		{Path: block + ".layers", Type: Int, Default: layers, Min: least, Max: 1 << 10, Doc: doc},
-		{Path: block + ".times", Type: Int, Default: "1", Min: 1, Max: 1 << 10, Limit: Limit{"E0421", "times = 1, and more layers"},
-			Doc: "how often the stack is applied"},
+		{Path: block + ".times", Type: Int, Default: "1", Min: 1, Max: 1 << 10, Doc: "how often the stack is applied"},
 	}
 }
 
@@ -130,7 +133,7 @@ func siteRows(site string) []Row {
 		{Path: site + ".bias", Type: Bias, Default: "none", Words: "none", Doc: "what is added to the scores"},
 		{Path: site + ".rotary", Type: Choice, Default: "none", Doc: "rotary positions (Su et al. 2021)", Choices: []Option{
 			{Name: "none"},
-			{Name: "rope", Limit: Limit{"E0419", "rotary = none; embed.position has other schemes"}, Args: []Row{
+			{Name: "rope", Args: []Row{
 				{Path: "base", Type: Real, Default: "10000", Min: 1, Max: 1e9, Doc: "of the wave lengths"},
 				{Path: "fraction", Type: Fraction, Default: "100%", Max: 1, Doc: "share of each head that is rotated"},
 			}},

@@ -15,7 +15,7 @@ func trainRows() []Row {
 	return []Row{
 		{Path: "train.loss", Type: Choice, Default: "cross_entropy", Doc: "what is minimized", Choices: []Option{
 			{Name: "cross_entropy"},
-			{Name: "progressive", Limit: Limit{"E0430", "loss = cross_entropy"}, Args: []Row{
+			{Name: "progressive", Args: []Row{
 				{Path: "alpha", Type: Real, Default: "1", Max: 1, Doc: "share of the pass of random length, beside that of full length"},
 				{Path: "backprop", Type: Int, Default: "auto", Words: "auto", Min: 1, Max: 1 << 10,
 					Doc: "most runs of the loop that gradients go through; auto: half of times, at least one"},
@@ -23,12 +23,12 @@ func trainRows() []Row {
 		}},
 		{Path: "train.reduce", Type: Choice, Default: "mean", Doc: "how the losses of tokens are added", Choices: []Option{
 			{Name: "mean", Doc: "over the tokens that count"},
-			{Name: "sum_over_batch", Limit: Limit{"E0431", "reduce = mean"}, Doc: "over those that count, divided by the size of the batch in tokens"},
+			{Name: "sum_over_batch", Doc: "over those that count, divided by the tokens of a batch of the longest problems"},
 		}},
-		{Path: "train.throttle", Type: Bool, Default: "false", Limit: Limit{"E0432", "throttle = false"},
+		{Path: "train.throttle", Type: Bool, Default: "false",
 			Doc: "a factor on the loss that falls with the number of times (McLeish et al. 2024)"},
 		{Path: "train.optimizer", Type: Choice, Default: "adamw", Doc: "how weights follow gradients", Choices: []Option{
-			{Name: "adamw", Args: append(adam("1e-3"), Row{Path: "decay", Type: Real, Default: "0.01", Min: 0, Max: 1e3, Doc: "of matrices"}),
+			{Name: "adamw", Args: append(adam("1e-3"), Row{Path: "decay", Type: Real, Default: "0.01", Min: 0, Max: 1e3, Doc: "of tables and matrices, not of norms and biases"}),
 				Doc: "Loshchilov & Hutter 2017"},
 			{Name: "adam", Args: adam("1e-3"), Doc: "Kingma & Ba 2014"},
 		}},
@@ -39,9 +39,13 @@ func trainRows() []Row {
 		}},
 		{Path: "train.clip", Type: Real, Default: "none", Words: "none", Min: 1e-9, Max: 1e9, Doc: "largest norm of the gradient"},
 		{Path: "train.batch", Type: Int, Default: "128", Min: 1, Max: 1 << 20, Doc: "examples a step"},
-		{Path: "train.ramp", Type: Fraction, Default: "0%", Max: 1, Limit: Limit{"E0433", "ramp = 0%"}, Doc: "share of the budget while the batch grows"},
+		{Path: "train.ramp", Type: Fraction, Default: "0%", Max: 1, Doc: "share of the budget while the batch grows from one microbatch on"},
+		{Path: "train.lengths", Type: Choice, Default: "sorted", Doc: "sequences of different lengths in a batch", Choices: []Option{
+			{Name: "sorted", Doc: "the longest first, so that those that are computed together need little padding"},
+			{Name: "padded", Doc: "as they are drawn, all as long as the longest problem there can be"},
+		}},
 		{Path: "train.microbatch", Type: Int, Default: "auto", Words: "auto", Min: 1, Max: 1 << 20,
-			Doc: "examples that one worker takes at a time; divides batch"},
+			Doc: "examples that share an offset of abacus positions and the runs of a progressive loss, auto: 64; without either, examples of a launch"},
 		{Path: "train.budget", Type: Budget, Default: "1000steps", Min: 0, Max: 1e24, Doc: "how long to train: steps, examples, time or FLOP"},
 		{Path: "train.precision", Type: Choice, Default: "auto", Doc: "numbers of the arithmetic", Choices: []Option{
 			{Name: "auto", Doc: "f32 on a CPU"},
@@ -51,7 +55,7 @@ func trainRows() []Row {
 		{Path: "train.seed", Type: Int, Default: "0", Max: 1e15, Doc: "key of all random numbers"},
 		{Path: "train.stop", Type: Choice, Default: "none", Doc: "a reason to stop early", Choices: []Option{
 			{Name: "none"},
-			{Name: "accuracy", Limit: Limit{"E0436", "train.budget says when to stop"}, Args: []Row{
+			{Name: "accuracy", Args: []Row{
 				{Path: "at_least", Type: Fraction, Default: "100%", Max: 1, Doc: "exact match"},
 				{Path: "on", Type: Choice, Default: "held_out", Doc: "of what", Choices: []Option{
 					{Name: "held_out", Doc: "problems kept from training"}, {Name: "train", Doc: "problems of training"}}},
@@ -63,23 +67,24 @@ func trainRows() []Row {
 func evalRows() []Row {
 	return []Row{
 		{Path: "eval.grid", Type: Grid, Default: "none", Words: "none", Min: 1, Max: 1000,
-			Limit: Limit{"E0440", "eval.digits = [6, 10, 15], both operands of equal length"},
-			Doc:   "digits of first and second operand, of an array digits and length"},
+			Doc: "digits of first and second operand, of an array digits and length"},
 		{Path: "eval.diagonal", Type: IntRange, Default: "none", Words: "none", Min: 1, Max: 1000,
-			Limit: Limit{"E0441", "eval.digits = [6, 10, 15]"}, Doc: "digits of both operands, beside the grid"},
+			Doc: "digits of both operands, beside the grid"},
 		{Path: "eval.digits", Type: IntList, Default: "[6, 10, 15, 20, 60]", Unless: "eval.grid eval.diagonal", Min: 1, Max: 1000,
 			Doc: "digits of the operands"},
 		{Path: "eval.samples", Type: Int, Default: "2000", Min: 1, Max: 1 << 30, Doc: "problems a length, or a cell of the grid"},
 		{Path: "eval.pad", Type: Choice, Default: "=task.pad", Doc: "fixed width of test problems", Choices: padOptions()},
 		{Path: "eval.metric", Type: Choice, Default: "exact_match", Doc: "when an answer counts", Choices: []Option{
 			{Name: "exact_match", Doc: "all of it is right"},
-			{Name: "first_token", Limit: Limit{"E0442", "metric = exact_match"}, Doc: "its first token is right"},
+			{Name: "first_token", Doc: "its first token is right"},
 		}},
 		{Path: "eval.mode", Type: Choice, Default: "verify", Doc: "how answers are found", Choices: []Option{
 			{Name: "verify", Doc: "one pass over the reference answer, which tells the same"},
 			{Name: "greedy", Doc: "token by token"},
 		}},
 		{Path: "eval.times", Type: IntList, Default: "none", Words: "none", Min: 1, Max: 1 << 10,
-			Limit: Limit{"E0443", "a stack is applied once"}, Doc: "runs of the loop, to think longer"},
+			Doc: "runs of the loop that are tested besides its own, to think longer"},
+		{Path: "eval.settle", Type: Int, Default: "none", Words: "none", Min: 2, Max: 1 << 10,
+			Doc: "most runs of the loop in a test besides in which each problem has as many as it takes until its answer stays the same"},
 	}
 }

@@ -2,6 +2,7 @@ package host
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/dave/jennifer/jen"
 
@@ -16,8 +17,14 @@ func Main(f *jen.File, spec *check.Spec) {
 	f.Func().Id("main").Params().Block(jen.Qual(runtimePath, "Main").Call(jen.Id("model")))
 }
 
+// A Cost is what the compiler knows of a step of training.
+type Cost struct {
+	lower.Batches
+	RowFLOP float64 // floating-point operations of a target row
+}
+
 // Model prints model.go: the settings of the spec and the table of parameters.
-func Model(f *jen.File, spec *check.Spec, groups []*plan.Group, cut lower.Batches, version string) {
+func Model(f *jen.File, spec *check.Spec, groups []*plan.Group, cost Cost, version string) {
 	f.ImportName(runtimePath, "runtime")
 	f.ImportName(devicePath, "device")
 	f.ImportName(taskPath, "task")
@@ -31,9 +38,9 @@ func Model(f *jen.File, spec *check.Spec, groups []*plan.Group, cut lower.Batche
 		jen.Id("Spec"):     jen.Id("specText"),
 		jen.Id("SpecHash"): jen.Lit(spec.Hash),
 		jen.Id("Version"):  jen.Lit(version),
-		jen.Id("Task"):     taskConfig(spec.Task),
-		jen.Id("Train"):    trainConfig(spec.Train, cut),
-		jen.Id("Eval"):     evalConfig(spec.Eval),
+		jen.Id("Task"):     taskConfig(&spec.Task),
+		jen.Id("Train"):    trainConfig(spec, cost),
+		jen.Id("Eval"):     evalConfig(spec),
 		jen.Id("Params"):   jen.Qual(devicePath, "Flat").CallFunc(func(g *jen.Group) { groupRefs(g, groups) }),
 		jen.Id("Plan"):     jen.Id("plan"),
 		jen.Id("CPU"):      jen.Id("kernels"),
@@ -100,35 +107,16 @@ func ints(ns []int) *jen.Statement {
 	})
 }
 
-func taskConfig(t check.Task) *jen.Statement {
-	return jen.Qual(taskPath, "Config").Values(jen.Dict{
-		jen.Id("Kind"):       jen.Lit(t.Kind),
-		jen.Id("DigitsLo"):   jen.Lit(t.DigitsLo),
-		jen.Id("DigitsHi"):   jen.Lit(t.DigitsHi),
-		jen.Id("Below"):      jen.Lit(int(t.Below)),
-		jen.Id("Base"):       jen.Lit(t.Base),
-		jen.Id("Reversed"):   jen.Lit(t.Reversed),
-		jen.Id("Interleave"): jen.Lit(t.Interleave),
-		jen.Id("Pad"):        pad(t.Pad),
-		jen.Id("Holdout"):    jen.Lit(t.Holdout),
-	})
-}
-
 func pad(p check.Pad) *jen.Statement {
 	return jen.Qual(taskPath, "Pad").Values(jen.Dict{jen.Id("To"): jen.Lit(p.To), jen.Id("Step"): jen.Lit(p.Step)})
 }
 
-func trainConfig(t check.Train, cut lower.Batches) *jen.Statement {
-	budget := jen.Dict{}
-	switch {
-	case t.Steps > 0:
-		budget[jen.Id("Steps")] = jen.Lit(t.Steps)
-	case t.Examples > 0:
-		budget[jen.Id("Examples")] = jen.Lit(int(t.Examples))
-	default:
-		budget[jen.Id("Time")] = jen.Lit(int(t.Time)).Comment(t.Time.String())
-	}
-	return jen.Qual(trainPath, "Config").Values(jen.Dict{
+func trainConfig(spec *check.Spec, cost Cost) *jen.Statement {
+	t := spec.Train
+	_, rows := spec.TrainedShape()
+	d := jen.Dict{
+		jen.Id("Times"):      jen.Lit(spec.Model.Times()),
+		jen.Id("Backprop"):   jen.Lit(t.Backprop),
 		jen.Id("Optimizer"):  jen.Lit(t.Optimizer),
 		jen.Id("LR"):         jen.Lit(t.LR),
 		jen.Id("Beta1"):      jen.Lit(t.Beta1),
@@ -140,18 +128,80 @@ func trainConfig(t check.Train, cut lower.Batches) *jen.Statement {
 		jen.Id("Cooldown"):   jen.Lit(t.Cooldown),
 		jen.Id("Clip"):       jen.Lit(t.Clip),
 		jen.Id("Batch"):      jen.Lit(t.Batch),
-		jen.Id("MicroBatch"): jen.Lit(cut.Micro),
-		jen.Id("Chunk"):      jen.Lit(cut.Chunk),
-		jen.Id("Budget"):     jen.Qual(trainPath, "Budget").Values(budget),
+		jen.Id("Ramp"):       jen.Lit(t.Ramp),
+		jen.Id("MicroBatch"): jen.Lit(cost.Micro),
+		jen.Id("Chunk"):      jen.Lit(cost.Chunk),
+		jen.Id("Group"):      jen.Lit(cost.Group),
+		jen.Id("Rows"):       jen.Lit(rows),
+		jen.Id("RowFLOP"):    jen.Lit(math.Round(cost.RowFLOP)),
+		jen.Id("Budget"):     budget(t),
 		jen.Id("Seed"):       jen.Lit(int(t.Seed)),
-	})
+	}
+	for field, set := range map[string]bool{"Progressive": t.Progressive, "SumLoss": t.SumLoss, "Throttle": t.Throttle} {
+		if set {
+			d[jen.Id(field)] = jen.True()
+		}
+	}
+	if t.Progressive {
+		d[jen.Id("Alpha")] = jen.Lit(t.Alpha)
+	}
+	if s := t.Stop; s != nil {
+		d[jen.Id("Stop")] = jen.Op("&").Qual(trainPath, "Stop").Values(jen.Dict{
+			jen.Id("AtLeast"): jen.Lit(s.AtLeast), jen.Id("HeldOut"): jen.Lit(s.HeldOut),
+		})
+	}
+	return jen.Qual(trainPath, "Config").Values(d)
 }
 
-func evalConfig(e check.Eval) *jen.Statement {
-	return jen.Qual(evalPath, "Config").Values(jen.Dict{
-		jen.Id("Digits"):  ints(e.Digits),
+func budget(t check.Train) *jen.Statement {
+	d := jen.Dict{}
+	switch {
+	case t.Steps > 0:
+		d[jen.Id("Steps")] = jen.Lit(t.Steps)
+	case t.Examples > 0:
+		d[jen.Id("Examples")] = jen.Lit(int(t.Examples))
+	case t.FLOP > 0:
+		d[jen.Id("FLOP")] = jen.Lit(t.FLOP)
+	default:
+		d[jen.Id("Time")] = jen.Lit(int(t.Time)).Comment(t.Time.String())
+	}
+	return jen.Qual(trainPath, "Budget").Values(d)
+}
+
+func evalConfig(spec *check.Spec) *jen.Statement {
+	e := &spec.Eval
+	d := jen.Dict{
 		jen.Id("Samples"): jen.Lit(e.Samples),
 		jen.Id("Pad"):     pad(e.Pad),
 		jen.Id("Greedy"):  jen.Lit(e.Greedy),
-	})
+	}
+	if g := e.Grid; g != nil {
+		d[jen.Id("Grid")] = jen.Qual(evalPath, "Grid").Values(jen.Dict{
+			jen.Id("First"):  span(g.FirstLo, g.FirstHi),
+			jen.Id("Second"): span(g.SecondLo, g.SecondHi),
+		})
+	}
+	if e.DiagonalHi > 0 {
+		d[jen.Id("Diagonal")] = span(e.DiagonalLo, e.DiagonalHi)
+	}
+	if len(e.Digits) > 0 {
+		d[jen.Id("Digits")] = ints(e.Digits)
+	}
+	if e.FirstToken {
+		d[jen.Id("FirstToken")] = jen.True()
+	}
+	if spec.Model.Loop != nil {
+		d[jen.Id("Loop")] = jen.Lit(spec.Model.Loop.Times)
+	}
+	if len(e.Times) > 0 {
+		d[jen.Id("Times")] = ints(e.Times)
+	}
+	if e.Settle > 0 {
+		d[jen.Id("Settle")] = jen.Lit(e.Settle)
+	}
+	return jen.Qual(evalPath, "Config").Values(d)
+}
+
+func span(lo, hi int) *jen.Statement {
+	return jen.Qual(evalPath, "Span").Values(jen.Dict{jen.Id("Lo"): jen.Lit(lo), jen.Id("Hi"): jen.Lit(hi)})
 }

@@ -77,7 +77,9 @@ func planVar(f *jen.File, p *lower.Program) {
 				d[jen.Id("Work")] = jen.Id("m").Dot("Work")
 				d[jen.Id("Ints")] = jen.Id("m").Dot("Ints")
 				for field, buffer := range layoutFields[name] {
-					d[jen.Id(field)] = jen.Id("b").Dot(Name(buffer)).Dot("At").Call(jen.Lit(0))
+					if memoryOf(p, name).Buffer(buffer) != nil {
+						d[jen.Id(field)] = jen.Id("b").Dot(Name(buffer)).Dot("At").Call(jen.Lit(0))
+					}
 				}
 			}))),
 		)
@@ -97,6 +99,16 @@ var (
 		"decoding":  {"Source": "source_tokens", "Target": "target_tokens", "Pred": "pred"},
 	}
 )
+
+// memoryOf is the memory of a name.
+func memoryOf(p *lower.Program, name string) *lower.Memory {
+	for _, e := range p.Entries {
+		if e.Memory.Name == name {
+			return e.Memory
+		}
+	}
+	panic("BUG: no program has the memory " + name)
+}
 
 func programsOf(p *lower.Program, memory string) string {
 	text := ""
@@ -127,13 +139,36 @@ func memory(f *jen.File, m *lower.Memory) {
 			if b.Type.Elem != 0 {
 				alloc = "Int32s"
 			}
-			g.Id("b").Dot(Name(b.Name)).Op("=").Id("m").Dot(alloc).Call(jen.Lit(b.Count), elements(b.Type.Shape))
+			g.Id("b").Dot(Name(b.Name)).Op("=").Id("m").Dot(alloc).Call(count(b), elements(b.Type.Shape))
 		}
 		g.Return(jen.Id("b"), jen.Id("m"))
 	})
 }
 
+// count is the number of a buffer's tensors.
+func count(b *lower.Buffer) *jen.Statement {
+	if b.PerTime {
+		return runs(b.Count, plan.Times)
+	}
+	return jen.Lit(b.Count)
+}
+
+// runs is n layers for each run of a launch.
+func runs(n int, r plan.Runs) *jen.Statement {
+	field := map[plan.Runs]string{plan.Free: "Free", plan.Kept: "Kept", plan.Times: "Times"}[r]
+	switch {
+	case field == "":
+		return jen.Lit(n)
+	case n == 1:
+		return jen.Id("e").Dot(field)
+	}
+	return jen.Lit(n).Op("*").Id("e").Dot(field)
+}
+
 func describe(b *lower.Buffer) string {
+	if b.PerTime {
+		return fmt.Sprintf("%d x times x %s", b.Count, b.Type)
+	}
 	if b.Count > 1 {
 		return fmt.Sprintf("%d x %s", b.Count, b.Type)
 	}
@@ -170,6 +205,10 @@ func entry(f *jen.File, e *lower.Entry) {
 	if e.Flat {
 		return
 	}
+	if len(e.Steps) == 0 {
+		f.Func().Id(Name(e.Name)).Params(jen.Qual(devicePath, "Queue"), jen.Op("*").Qual(devicePath, "Env")).Block()
+		return
+	}
 	f.Func().Id(Name(e.Name)).Params(queueEnv()...).BlockFunc(func(g *jen.Group) {
 		g.List(jen.Id("b"), jen.Id("_")).Op(":=").Id(join("new", e.Memory.Name, "memory")).Call(jen.Id("e"))
 		for _, b := range e.Memory.Buffers {
@@ -191,19 +230,39 @@ func queueEnv() []jen.Code {
 func step(g *jen.Group, e *lower.Entry, s lower.Step) {
 	args := []jen.Code{jen.Id("q"), jen.Id("e"), jen.Op("&").Id("b")}
 	name := join(e.Name, s.Routine.Name)
+	call := jen.Id(name).Call(args...)
+	if s.Unless != plan.Once {
+		call = jen.If(runs(1, s.Unless).Op("==").Lit(0)).Block(call)
+	}
 	if s.N == 0 {
-		g.Id(name).Call(args...)
+		g.Add(call)
 		return
 	}
-	head := []jen.Code{jen.Id("l").Op(":=").Range().Lit(s.N)}
-	if s.Down {
-		head = []jen.Code{jen.Id("l").Op(":=").Lit(s.N - 1), jen.Id("l").Op(">=").Lit(0), jen.Id("l").Op("--")}
-	}
-	g.For(head...).Block(
-		jen.Id("e").Dot("Layer").Op("=").Id("l"),
+	g.For(iterations(s)...).Block(
+		jen.Id("e").Dot("Layer").Op("=").Add(layer(s)),
 		jen.Id(name).Call(append(args, jen.Id("l"))...),
 	)
 	g.Id("e").Dot("Layer").Op("=").Lit(0)
+}
+
+// iterations is the head of a loop.
+func iterations(s lower.Step) []jen.Code {
+	if !s.Down {
+		return []jen.Code{jen.Id("l").Op(":=").Range().Add(runs(s.N, s.Runs))}
+	}
+	last := jen.Lit(s.N - 1)
+	if s.Runs != plan.Once {
+		last = runs(s.N, s.Runs).Op("-").Lit(1)
+	}
+	return []jen.Code{jen.Id("l").Op(":=").Add(last), jen.Id("l").Op(">=").Lit(0), jen.Id("l").Op("--")}
+}
+
+// layer is the layer number of an iteration: kept runs come after the free ones.
+func layer(s lower.Step) *jen.Statement {
+	if s.Runs == plan.Kept {
+		return jen.Id("l").Op("+").Add(runs(s.N, plan.Free))
+	}
+	return jen.Id("l")
 }
 
 // routine prints a function of the model as launches.
@@ -301,14 +360,29 @@ func flatArg(a lower.Arg) *jen.Statement {
 	})
 }
 
+// index is the number of a tensor in its buffer.
 func index(r plan.Ref) *jen.Statement {
-	switch {
-	case r.InLoop && r.Off != 0:
-		return jen.Id("l").Op("+").Lit(r.Off)
-	case r.InLoop:
-		return jen.Id("l")
+	var terms []*jen.Statement
+	if r.InLoop {
+		terms = append(terms, jen.Id("l"))
 	}
-	return jen.Lit(r.Off)
+	if r.N > 0 {
+		terms = append(terms, runs(r.N, r.Runs))
+	}
+	if r.Off != 0 || len(terms) == 0 {
+		terms = append(terms, jen.Lit(r.Off))
+	}
+	sum := terms[0]
+	for _, t := range terms[1:] {
+		sum.Op("+").Add(t)
+	}
+	if r.Mod == 0 {
+		return sum
+	}
+	if len(terms) > 1 {
+		sum = jen.Parens(sum)
+	}
+	return sum.Op("%").Lit(r.Mod)
 }
 
 // upper is s with an upper-case first letter.

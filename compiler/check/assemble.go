@@ -6,9 +6,8 @@ import "time"
 // missing; the parts that need them stay zero, and the spec is not handed out.
 func (c *checker) assemble(name string) *Spec {
 	s := &Spec{Name: name, Task: c.task(), Model: c.model(), Train: c.train(), Eval: c.eval()}
-	if v := c.get("train.loss").arg("backprop"); v.is("auto") && s.Model.Loop != nil {
-		s.Train.Backprop = max(s.Model.Loop.Times/2, 1)
-	}
+	s.Task.Sequence, s.Task.Padded = s.Model.Loop != nil, c.get("train.lengths").is("padded")
+	s.Train.Backprop = c.backprop(s)
 	return s
 }
 
@@ -132,6 +131,7 @@ func (c *checker) eval() Eval {
 		FirstToken: c.get("eval.metric").is("first_token"),
 		Greedy:     c.get("eval.mode").is("greedy"),
 		Times:      c.ints("eval.times"),
+		Settle:     c.int("eval.settle"),
 		Pos:        c.place("eval"),
 	}
 	if g := c.ints("eval.grid"); len(g) == 4 {

@@ -65,6 +65,9 @@ func (c *checker) position() Position {
 		Table:     v.int("table"),
 		Pos:       c.place(path),
 	}
+	if p.Kind == "coupling" {
+		p.Kind, p.Coupled = "abacus", true
+	}
 	if s := c.settings[path]; s != nil {
 		p.Pos = s.name.Start
 	}

@@ -18,6 +18,7 @@ func learnedOption() *dsl.Option {
 		{Path: "shape", Type: dsl.Any, Default: "[]", Doc: "lengths of the axes: whole numbers, H and definitions"},
 		{Path: "init", Type: dsl.Any, Default: "0", Doc: "a number, uniform(low, high), normal(std) or xavier()"},
 		{Path: "min", Type: dsl.Real, Default: "none", Words: "none", Min: -bound, Max: bound, Doc: "lower bound, kept after each update"},
+		{Path: "decay", Type: dsl.Bool, Default: "false", Doc: "weight decay applies"},
 		{Path: "shared", Type: dsl.Bool, Default: "false", Doc: "one for all layers"},
 	}, Doc: "a tensor that is trained"}
 }
@@ -60,7 +61,7 @@ func (c *checker) leaf(in *instance, name string) *Leaf {
 		l.Shape = shape
 	}
 	l.Init, v.args["init"].text = c.init(path, v.args["init"], l.Shape)
-	l.Shared = v.args["shared"].is("true")
+	l.Decay, l.Shared = v.args["decay"].is("true"), v.args["shared"].is("true")
 	if lo := v.args["min"]; !lo.is("none") {
 		l.Min = &lo.num
 	}
@@ -79,8 +80,10 @@ func leafText(v *value) string {
 	if lo := v.args["min"]; !lo.is("none") {
 		text += ", min = " + lo.text
 	}
-	if v.args["shared"].is("true") {
-		text += ", shared = true"
+	for _, name := range []string{"decay", "shared"} {
+		if v.args[name].is("true") {
+			text += ", " + name + " = true"
+		}
 	}
 	return text + ")"
 }
@@ -200,23 +203,23 @@ func (c *checker) init(path string, v *value, shape []int) (Init, string) {
 	case x.word == "normal":
 		return Init{Kind: "normal", A: x.args["std"].num}, x.text
 	case x.word == "xavier":
-		a := xavier(shape)
-		return Init{Kind: "uniform", A: -a, B: a}, "xavier()"
+		in, out := fans(shape)
+		return Init{Kind: "xavier", A: float64(in), B: float64(out)}, "xavier()"
 	}
 	return Init{Kind: "const"}, v.text
 }
 
-// xavier is the bound of Glorot & Bengio 2010 for a tensor whose last axis is
-// summed over; a vector counts as the weights from one unit.
-func xavier(shape []int) float64 {
-	in, out := 1, 1
+// fans are the inputs and outputs of a tensor whose last axis is summed over; a
+// vector counts as the weights from one unit.
+func fans(shape []int) (in, out int) {
+	in, out = 1, 1
 	if n := len(shape); n > 0 {
 		out = shape[0]
 		if n > 1 {
 			in = shape[n-1]
 		}
 	}
-	return math.Sqrt(6 / float64(in+out))
+	return in, out
 }
 
 // index translates leaf[…].

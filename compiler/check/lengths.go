@@ -1,9 +1,12 @@
 package check
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
-// lengths are the numbers of tokens of one shape of problem: of source and
-// target or, for a loop, of the whole text in both.
+// lengths are the numbers of tokens that a model reads of one shape of problem: of
+// source and target or, of a loop, of the whole text but its end in target.
 type lengths struct{ source, target int }
 
 // A layout says how a kind of task writes its problems.
@@ -47,13 +50,15 @@ func (t *Task) shape(pad Pad, a, b, answer int, loop bool) lengths {
 	if l.operands == 1 {
 		b = 0
 	}
-	if t.Hints != "" && t.Hints != "none" {
+	if n := max(a, b, answer); loop && t.Interleave && pad.To == 0 {
+		a, b, answer = n, n, n
+	}
+	if t.hinted() {
 		a, b, answer = 2*a, 2*b, 2*answer
 	}
 	source := a + b + l.operands + 1 // ^ a $ or ^ a + b $
 	if loop {
-		whole := source + answer // a = c $ or a + b = c $
-		return lengths{whole, whole}
+		return lengths{0, source + answer - 1} // a = c or a + b = c
 	}
 	return lengths{source, answer + 1}
 }
@@ -90,7 +95,7 @@ func (t *Task) sorted(digits, entries int, loop bool) lengths {
 	source := entries*(digits+3) - 1 + 2
 	target := 2 * entries
 	if loop {
-		return lengths{source + target - 1, source + target - 1}
+		return lengths{0, source + target - 2}
 	}
 	return lengths{source, target}
 }
@@ -128,8 +133,20 @@ func (t *Task) answerBound() int {
 func (s *Spec) trained() []lengths {
 	if s.shapes.trained == nil {
 		s.shapes.trained = s.listTrained()
+		for i := range s.shapes.trained {
+			l := &s.shapes.trained[i]
+			l.target += s.Task.fillerRoom(l.target)
+		}
 	}
 	return s.shapes.trained
+}
+
+// fillerRoom is the most fillers among n characters, as package task draws them.
+func (t *Task) fillerRoom(n int) int {
+	if t.RandomPad == 0 {
+		return 0
+	}
+	return 8 + int(math.Ceil(2*t.RandomPad*float64(n)))
 }
 
 // evaluated lists the shapes of the problems of evaluation.
@@ -192,7 +209,7 @@ func longest(ls []lengths) (n int) {
 }
 
 // TrainedShape is the number of source tokens and of target rows of the longest
-// problems of training; a loop reads both as one text.
+// problems of training. A loop has no source: it reads all as one text.
 func (s *Spec) TrainedShape() (source, target int) {
 	for _, l := range s.trained() {
 		source, target = max(source, l.source), max(target, l.target)

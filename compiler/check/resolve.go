@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/arithlang/mlc/compiler/expr"
@@ -17,6 +18,7 @@ type Options struct {
 	Path string                            // of the spec, with forward slashes
 	Read func(path string) ([]byte, error) // gives the text of the spec and of what it names
 	Set  []string                          // "path=value", applied last
+	Name string                            // of the spec; empty: the file's base name without extension
 }
 
 // Resolve reads a spec and everything it includes and checks it. The spec is nil
@@ -44,6 +46,7 @@ type checker struct {
 type sources struct {
 	lang     *language
 	main     string // the file of the spec
+	name     string // of the spec
 	read     func(string) ([]byte, error)
 	sets     []string
 	included map[string]diag.Pos // file -> where it was included
@@ -89,8 +92,12 @@ func newFound() *found {
 }
 
 func newChecker(opts Options) *checker {
+	name := opts.Name
+	if name == "" {
+		name = strings.TrimSuffix(path.Base(path.Clean(opts.Path)), path.Ext(opts.Path))
+	}
 	return &checker{
-		sources: &sources{lang: newLanguage(), main: path.Clean(opts.Path), read: opts.Read, sets: opts.Set,
+		sources: &sources{lang: newLanguage(), main: path.Clean(opts.Path), name: name, read: opts.Read, sets: opts.Set,
 			included: make(map[string]diag.Pos), closed: make(map[string]*query)},
 		merged:  newMerged(),
 		found:   newFound(),
@@ -114,25 +121,29 @@ func (c *checker) resolve() *Spec {
 	if len(points) == 0 {
 		points = []point{{merged: c.merged}}
 	}
-	name := strings.TrimSuffix(path.Base(c.main), path.Ext(c.main))
 	var spec *Spec
 	var first, last *checker
-	seen := make(map[finding]bool)
+	seen, count := make(map[finding]bool), make(map[finding]int)
 	for n, p := range points {
 		v := c.variant(p.merged)
 		v.like = last.before(p.merged)
-		s := v.resolveOne(name)
+		s := v.resolveOne()
 		if n == 0 {
 			spec, first, p.Name = s, v, ""
 		}
 		c.addPoint(p.Name, v.list, seen)
+		for _, d := range v.list {
+			count[finding{d.Code, d.Range}]++
+		}
 		last = v
 	}
+	c.list = slices.DeleteFunc(c.list, func(d *diag.Diagnostic) bool { // what some training uses is of use
+		return d.Code == "V003" && count[finding{d.Code, d.Range}] < len(points)
+	})
 	c.values, c.definitions, c.defined = first.values, first.definitions, first.defined
 	if c.list.HasErrors() {
 		return nil
 	}
-	c.sweepLimit(len(points))
 	spec.limits = c.complete(append(first.limits, c.limits...))
 	spec.places = first.spans()
 	spec.Resolved = first.print()
@@ -164,8 +175,8 @@ func (c *checker) addPoint(name string, list diag.List, seen map[finding]bool) {
 }
 
 // resolveOne resolves one training, or one row of stages, and vets it.
-func (c *checker) resolveOne(name string) *Spec {
-	spec := c.build(name)
+func (c *checker) resolveOne() *Spec {
+	spec := c.build(c.name)
 	c.buildStages(spec)
 	if !c.list.HasErrors() {
 		c.vetAll(spec)

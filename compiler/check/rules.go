@@ -23,14 +23,11 @@ func (c *checker) checkRules(s *Spec) {
 		c.report("E0310", c.at("train.schedule"), "warmup = %s and cooldown = %s are more than the whole", v["warmup"].text, v["cooldown"].text).
 			WithHelp("together they are at most 100%%")
 	}
-}
-
-// checkTask wants what a kind of task cannot do without.
-func (c *checker) checkTask(t *Task) {
-	needs := map[string]string{"mixed": "of", "file": "path"}[t.Kind]
-	if needs != "" && c.values["task."+needs] == nil {
-		row := c.lang.rows["task."+needs]
-		c.report("E0308", c.where("task"), "task %s needs %s", t.Kind, needs).WithHelp("add %s = …: %s", needs, row.Doc)
+	for _, path := range []string{"eval.times", "eval.settle"} {
+		if !c.get(path).is("none") && s.Model.Loop == nil {
+			c.report("E0318", c.at(path), "there is no loop to run %s times", c.values[path].text).
+				WithHelp("leave it out, or write a model.loop")
+		}
 	}
 }
 
@@ -70,7 +67,7 @@ func (c *checker) checkHeads(width, heads int) {
 
 func (c *checker) checkOperands() {
 	below, digits := c.values["task.below"], c.values["task.digits"]
-	if below.is("none") || digits == nil {
+	if below == nil || below.is("none") || digits == nil {
 		return
 	}
 	c.report("E0302", digits.at, "digits = %s and below = %s both say what operands are", digits.text, below.text).

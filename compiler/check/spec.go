@@ -46,6 +46,7 @@ func Lowerable(spec *Spec) diag.List { return spec.limits }
 // Task says what problems look like.
 type Task struct {
 	Kind             string   // successor, addition, …
+	Sequence         bool     // a problem is one text, prompt=answer, for a decoder-only model
 	Of               []string // mixed: the kinds that are mixed
 	DigitsLo         int      // operands have DigitsLo to DigitsHi significant digits …
 	DigitsHi         int
@@ -62,6 +63,7 @@ type Task struct {
 	Examples         int64   // problems drawn before training; 0: as they are needed
 	Holdout          float64 // fraction of [0, Below), or of the examples, kept for validation
 	LossOnAll        bool
+	Padded           bool   // sequences: all as long as the longest, in the order drawn
 	Scratchpad       bool   // parity: the answer is the running parity
 	Path             string // file: where the problems are, as Options.Read takes it
 	Separator        string // file: between problem and answer
@@ -100,14 +102,15 @@ type Model struct {
 }
 
 // Position is the scheme of absolute positions. The positions pi and pj of
-// biases are token indices, but for cyclic (modulo Period) and random (the
-// drawn subset).
+// biases are token indices, but for cyclic (modulo Period) and random (in
+// training the drawn subset; masks go by token indices).
 type Position struct {
 	Kind      string // none, learned, sinusoidal, cyclic, abacus, random
 	Inner     string // cyclic, random: none, sinusoidal or learned
 	Period    int    // cyclic
 	Max       int    // learned: rows of the table; random: positions to choose from
 	MaxOffset int    // abacus: largest random offset
+	Coupled   bool   // abacus: a random offset for each example, which all tokens have
 	Table     int    // abacus: rows of the table
 	Pos       diag.Pos
 }
@@ -155,13 +158,15 @@ type Leaf struct {
 	Shape  []int  // empty: a scalar
 	Init   Init
 	Min    *float64 // lower bound, kept by projection after each update
+	Decay  bool     // weight decay applies
 	Shared bool     // one for the whole model
 	From   string   // Init.Kind file: its path; stage: the result, as in calibrate.self
 	Pos    diag.Pos
 }
 
 // Init is how a parameter starts: "const" (A), "uniform" (A to B), "normal"
-// (standard deviation A). A leaf of Kind "file" or "stage" is not learned.
+// (standard deviation A), "xavier" (as the matrices of the model, for A inputs and
+// B outputs). A leaf of Kind "file" or "stage" is not learned.
 type Init struct {
 	Kind string
 	A, B float64
@@ -171,7 +176,7 @@ type Init struct {
 type Train struct {
 	Progressive bool    // loss over a random number of runs of the loop
 	Alpha       float64 // progressive: its share, beside a pass of full length
-	Backprop    int     // progressive: most runs that gradients go through
+	Backprop    int     // most runs of the loop that gradients go through: all of them unless progressive
 	SumLoss     bool    // the sum over tokens that count, divided by all tokens of the batch
 	Throttle    bool
 	Optimizer   string // adam, adamw
@@ -179,14 +184,14 @@ type Train struct {
 	Beta1       float64
 	Beta2       float64
 	Eps         float64
-	Decay       float64 // adamw: on matrices only
+	Decay       float64 // adamw: not on norms, linear biases and leaves that do not ask for it
 	Schedule    string  // constant, trapezoid, cosine
 	Warmup      float64 // fraction of the budget
 	Cooldown    float64 // fraction of the budget
 	Clip        float64 // largest gradient norm, 0: none
 	Batch       int
 	Ramp        float64 // fraction of the budget in which the batch grows
-	MicroBatch  int     // examples a launch, 0: the compiler chooses
+	MicroBatch  int     // examples that share draws (DrawGroup) or, without draws, a launch; 0: the compiler chooses
 	Steps       int     // budget: exactly one of Steps, Examples, Time, FLOP is set
 	Examples    int64
 	Time        time.Duration
@@ -214,6 +219,7 @@ type Eval struct {
 	FirstToken bool  // an answer counts when its first token is right
 	Greedy     bool  // decode instead of verifying
 	Times      []int // runs of the loop that are tested besides its own
+	Settle     int   // most runs in a test in which each problem has as many as it takes until its answer stays the same; 0: no such test
 	Pos        diag.Pos
 }
 

@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 // gives its spec.
 type Point struct {
 	Name string   // axis=value, separated by commas
+	Slug string   // the same as part of the name of a file; of its own in the sweep
 	Set  []string // path=value
 }
 
@@ -72,7 +74,23 @@ func (c *checker) points() []point {
 			all = next
 		}
 	}
+	distinguish(all)
 	return all
+}
+
+// maxSlug leaves room in the name of a file for that of the spec.
+const maxSlug = 120
+
+// distinguish numbers the points whose slugs are equal or too long.
+func distinguish(all []point) {
+	seen := make(map[string]bool)
+	for n := range all {
+		p := &all[n]
+		if len(p.Slug) > maxSlug || seen[p.Slug] {
+			p.Slug = fmt.Sprintf("%s-%d", p.Slug[:min(len(p.Slug), maxSlug)], n+1)
+		}
+		seen[p.Slug] = true
+	}
 }
 
 // extend gives a point each value of one more axis.
@@ -86,7 +104,9 @@ func (c *checker) extend(p point, axis string) []point {
 		e = p.evaluate(e)
 		m := p.merged.clone()
 		m.set(axis, &setting{name: c.settings[path].name, value: e})
-		q := p.with(c.axisName(axis), dsl.Format(e), axis+"="+c.settingText(axis, e))
+		short := c.axisName(axis)
+		q := p.with(short, dsl.Format(e), axis+"="+c.settingText(axis, e))
+		q.Slug = p.slug(short + "-" + dsl.Format(e))
 		q.merged, q.chosen = m, make(map[string]*dsl.Expr)
 		maps.Copy(q.chosen, p.chosen)
 		q.chosen[axis] = e
@@ -114,6 +134,7 @@ func (c *checker) extendCases(p point, axis string) []point {
 			continue
 		}
 		q := p.with(axis, name, "sweep."+axis+"="+name)
+		q.Slug = p.slug(name)
 		q.merged = p.merged.apply(c.lang, c.merged, in)
 		out = append(out, q)
 	}
@@ -131,6 +152,18 @@ func (p point) with(axis, value, set string) point {
 	}
 	p.Point = Point{Name: name, Set: append(p.Set[:len(p.Set):len(p.Set)], set)}
 	return p
+}
+
+// unfit is what does not go into the names of files and Go packages.
+var unfit = regexp.MustCompile(`[^A-Za-z0-9_.]+|\.\.+`)
+
+// slug is the point's, with one more part.
+func (p point) slug(part string) string {
+	part = strings.Trim(unfit.ReplaceAllString(part, "-"), "-.")
+	if p.Slug == "" {
+		return part
+	}
+	return p.Slug + "-" + part
 }
 
 // axisName is the shortest end of a path that names one axis.
@@ -217,12 +250,4 @@ func numberAt(x float64, e *dsl.Expr) *dsl.Expr {
 // pin takes an axis out of the sweep that the command line sets.
 func (c *checker) pin(path string) {
 	c.axes = slices.DeleteFunc(c.axes, func(a string) bool { return a == path })
-}
-
-// sweepLimit notes that a spec is more than one training.
-func (c *checker) sweepLimit(points int) {
-	if points > 1 {
-		l := c.lang.blocks["sweep"].Limit
-		c.limited(l, c.where("sweep"), "%s", fmt.Sprintf("a sweep of %d trainings", points))
-	}
 }

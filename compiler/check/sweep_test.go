@@ -39,9 +39,6 @@ func TestPoints(t *testing.T) {
 		if len(list) > 0 {
 			t.Fatalf("%s: %s", p.Name, list[0].Message)
 		}
-		if len(Lowerable(spec)) > 0 {
-			t.Errorf("%s is still a sweep: %s", p.Name, Lowerable(spec)[0].Message)
-		}
 		if m := spec.Model; m.Encoder.Layers*m.Decoder.Layers != 4 || (m.Width == 32) != strings.Contains(p.Name, "narrow") {
 			t.Errorf("%s has %d and %d layers of width %d", p.Name, m.Encoder.Layers, m.Decoder.Layers, m.Width)
 		}
@@ -51,6 +48,7 @@ func TestPoints(t *testing.T) {
 	}
 	want := Point{
 		Name: "arch=narrow,encoder.layers=2,decoder.layers=2,bias=fire(hidden=8),seed=1",
+		Slug: "narrow-encoder.layers-2-decoder.layers-2-bias-fire-hidden-8-seed-1",
 		Set: []string{"sweep.arch=narrow", "model.encoder.layers=2", "model.decoder.layers=2",
 			"model.decoder.self.bias=fire(hidden = 8)", "train.seed=1"},
 	}
@@ -62,8 +60,47 @@ func TestPoints(t *testing.T) {
 	if diff := cmp.Diff(first, pinned, sameSpec); diff != "" {
 		t.Errorf("the sweep resolves to another than its first training: %s", diff)
 	}
-	if l := Lowerable(first); len(l) != 1 || l[0].Code != "E0451" {
-		t.Errorf("limits %v", l)
+}
+
+// TestUsedSomewhere leaves definitions alone that one training uses.
+func TestUsedSomewhere(t *testing.T) {
+	for bias, want := range map[string]int{"[none, near]": 0, "[none, 0.5 * i]": 1} {
+		_, list := resolve(map[string]string{"a.arith": "arith 1\ntask addition {}\nbias near { s = learned([H])  value = -s[h] * abs(i - j) }\n" +
+			"sweep { model.decoder.self.bias = " + bias + " }\n"}, "a.arith")
+		if len(list) != want {
+			t.Errorf("%s: %v", bias, list)
+		}
+	}
+}
+
+// TestSlugs wants a name for each point that can be that of a folder.
+func TestSlugs(t *testing.T) {
+	long := strings.Repeat("x", maxSlug)
+	read := reader(map[string]string{"a.arith": "arith 1\ntask addition {}\nsweep {\n  task.digits = [1..5, 5]\n" +
+		"  model.decoder.self.bias = [0.5 * i, -0.5 * i, 1e-3 * i]\n  end " + long + " {}\n  end " + long + "y { train.seed = 1 }\n}\n"})
+	points, list := Points(Options{Path: "a.arith", Read: read})
+	if len(list) > 0 || len(points) != 12 {
+		t.Fatalf("%d points, %v", len(points), list)
+	}
+	seen := make(map[string]bool)
+	for _, p := range points {
+		if seen[p.Slug] || len(p.Slug) > maxSlug+4 || strings.ContainsAny(p.Slug, " =,()*/") || strings.Contains(p.Slug, "..") {
+			t.Errorf("%s is called %s", p.Name, p.Slug)
+		}
+		seen[p.Slug] = true
+	}
+	if want := "digits-1-5-bias-0.5-i-x"; !strings.HasPrefix(points[0].Slug, want) {
+		t.Errorf("%s is called %s, want %s…", points[0].Name, points[0].Slug, want)
+	}
+}
+
+// TestName gives a spec the name that is asked for.
+func TestName(t *testing.T) {
+	read := reader(map[string]string{"d/a.b.arith": "arith 1\ntask addition {}\n"})
+	for _, c := range [][2]string{{"", "a.b"}, {"other", "other"}} {
+		if spec, _ := Resolve(Options{Path: "d/a.b.arith", Read: read, Name: c[0]}); spec == nil || spec.Name != c[1] {
+			t.Errorf("the name is not %s", c[1])
+		}
 	}
 }
 

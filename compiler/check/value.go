@@ -89,7 +89,6 @@ func (c *checker) checkLoop() {
 	if !c.looped() {
 		return
 	}
-	c.limited(c.lang.blocks["model.loop"].Limit, c.loopAt(), "model.loop")
 	if r := c.firstOf(inStacks); r.Start.IsValid() {
 		c.report("E0312", r, "this belongs to an encoder-decoder, and the model is a loop").
 			WithHelp("leave out model.encoder and model.decoder, or model.loop").WithNote(c.loopAt().Start, "model.loop is written")
@@ -197,9 +196,6 @@ func (c *checker) numeric(row *dsl.Row, path string, e *dsl.Expr) *value {
 		return nil
 	}
 	v := &value{text: dsl.Format(e), num: x, of: of}
-	if of == "FLOP" {
-		c.limited(dsl.Limit{Code: "E0435", Today: "budget = 1000steps, 20Mexamples or 30m"}, e.Range, "a budget in FLOP")
-	}
 	if !(x >= row.Min && x <= row.Max) || of != "" && x == 0 {
 		c.outside(row, path, e)
 		return nil

@@ -102,7 +102,7 @@ func (s *Spec) evaluatedDigits() int {
 // longestNumber is the most digits in a row of problems with operands of a and b
 // digits and answers of at most the given ones.
 func (t *Task) longestNumber(pad Pad, a, b, atMost int) int {
-	if t.Hints != "" && t.Hints != "none" || t.Interleave {
+	if t.hinted() || t.Interleave {
 		return 1
 	}
 	most := max(a, b)

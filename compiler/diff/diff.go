@@ -38,6 +38,11 @@ type buffer struct {
 	ids  idRange // of I32 elements
 }
 
+// Text is what is compared: cases of equal text need only one comparison.
+func (c *Case) Text() string {
+	return kernel.Format([]*kernel.Kernel{c.Kernel}) + c.fn.String()
+}
+
 // Cases lists the kernels of a program, each with its first launch.
 func Cases(p *lower.Program) ([]*Case, error) {
 	var cases []*Case

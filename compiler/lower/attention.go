@@ -87,7 +87,7 @@ func (at *attention) scaled(x *expr.Expr) *expr.Expr { return mul(x, expr.F(at.v
 // draw fills a tile of n random words from word base of the example on.
 func (at *attention) draw(n, base *expr.Expr) string {
 	words := at.tile("bits", expr.U32, n)
-	example := expr.New(expr.Add, expr.NewVar("example", expr.U32), expr.New(expr.AsU32, at.b))
+	example := expr.New(expr.Add, firstExample, expr.New(expr.AsU32, at.b))
 	at.emit(&kernel.Fill{Dst: words, Rand: &kernel.Rand{Base: base, Example: example, Stream: at.v.Attr.Stream}})
 	return words
 }

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/arithlang/mlc/compiler/ir"
@@ -14,6 +15,7 @@ import (
 type Batches struct {
 	Micro int // examples a launch
 	Chunk int // examples a worker takes at a time, a multiple of Micro
+	Group int // examples that share draws, a multiple of Micro; 0: none do
 }
 
 const (
@@ -34,28 +36,52 @@ const (
 	minChunks, maxChunks = 4, 16
 )
 
-// Cut chooses the batches of the entry that trains. micro is what the spec asks
-// for, 0 where it leaves the choice; source and target are the trained lengths.
-func Cut(e *Entry, batch, micro, source, target int) (Batches, error) {
+// Cut chooses the batches of the entry that trains. want is what the spec settles:
+// Group, and Micro, or 0 where it leaves that choice; source and target are the
+// trained lengths.
+func Cut(e *Entry, batch int, want Batches, source, target int) (Batches, error) {
 	chunks := maxChunks
 	for chunks > minChunks && batch*target < chunks*chunkRows {
 		chunks /= 2
 	}
-	chunk := ceil(batch, chunks)
+	chunk, micro := ceil(batch, chunks), want.Micro
 	if micro == 0 {
 		bytes, err := widest(e, map[string]int{"B": 1, "S": source, "T": target, "C": target, "P": 0})
 		if err != nil {
 			return Batches{}, err
 		}
-		micro = 1
+		micro = want.fit(1)
 		if tables(e) {
-			micro = min(tableExamples, chunk)
+			micro = want.fit(min(tableExamples, chunk))
 		}
-		for 2*micro <= chunk && (2*micro*bytes <= cacheBytes || micro*target < launchRows) {
-			micro *= 2
+		for next := want.above(micro); next <= chunk && (next*bytes <= cacheBytes || micro*target < launchRows); next = want.above(micro) {
+			micro = next
 		}
 	}
-	return Batches{micro, ceil(chunk, micro) * micro}, nil
+	return Batches{micro, ceil(chunk, micro) * micro, want.Group}, nil
+}
+
+// fit is the largest launch of at most n examples that divides the group, so that
+// all of its examples share their draws.
+func (w Batches) fit(n int) int {
+	for w.Group > 0 && w.Group%n != 0 {
+		n--
+	}
+	return n
+}
+
+// above is the next larger launch to be tried: twice the size or, within a group,
+// the group's next divisor.
+func (w Batches) above(micro int) int {
+	if w.Group == 0 {
+		return 2 * micro
+	}
+	for next := micro + 1; next <= w.Group; next++ {
+		if w.Group%next == 0 {
+			return next
+		}
+	}
+	return math.MaxInt
 }
 
 // tables reports whether an attention of the entry adds a bias table.

@@ -2,9 +2,11 @@ package lower
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/compiler/plan"
 )
 
 // A Machine is the memory on which Run interprets a program: the oracle of what a
@@ -42,7 +44,11 @@ func (m *Machine) Prepare(e *Entry, s kernel.Scalars) {
 			}
 		}
 		m.floats[b], m.ints[b] = nil, nil
-		for range b.Count {
+		count := b.Count
+		if b.PerTime {
+			count *= runs(plan.Times, s)
+		}
+		for range count {
 			if b.Type.Elem == expr.F32 {
 				m.floats[b] = append(m.floats[b], make([]float32, n))
 			} else {
@@ -68,16 +74,20 @@ func (m *Machine) Run(e *Entry, s kernel.Scalars) error {
 		}
 	}
 	for _, step := range e.Steps {
+		if step.Unless != plan.Once && runs(step.Unless, s) > 0 {
+			continue
+		}
 		if step.N == 0 {
-			if err := m.routine(e, step.Routine, s, 0); err != nil {
+			if err := m.routine(e, step, s, 0); err != nil {
 				return err
 			}
 		}
-		for l := range step.N {
+		n := step.N * runs(step.Runs, s)
+		for l := range n {
 			if step.Down {
-				l = step.N - 1 - l
+				l = n - 1 - l
 			}
-			if err := m.routine(e, step.Routine, s, l); err != nil {
+			if err := m.routine(e, step, s, l); err != nil {
 				return err
 			}
 		}
@@ -85,16 +95,31 @@ func (m *Machine) Run(e *Entry, s kernel.Scalars) error {
 	return nil
 }
 
-func (m *Machine) routine(e *Entry, r *Routine, s kernel.Scalars, l int) error {
-	at := kernel.Scalars{}
-	for k, v := range s {
-		at[k] = v
+// runs is the number of runs of a launch, whose scalars have them by the names of
+// the fields of runtime/device.Env; 0 where the launch does not say.
+func runs(r plan.Runs, s kernel.Scalars) int {
+	switch r {
+	case plan.Free:
+		return int(s["Free"])
+	case plan.Kept:
+		return int(s["Kept"])
+	case plan.Times:
+		return int(s["Times"])
 	}
+	return 1
+}
+
+func (m *Machine) routine(e *Entry, step Step, s kernel.Scalars, l int) error {
+	r := step.Routine
+	at := maps.Clone(s)
 	at["layer"] = float64(l)
+	if step.Runs == plan.Kept {
+		at["layer"] += float64(step.N * runs(plan.Free, s))
+	}
 	for _, launch := range r.Launches {
 		bufs := make([]kernel.Buffer, len(launch.Args))
 		for i, a := range launch.Args {
-			bufs[i] = m.Buffer(e, a, l, int(s["P"]))
+			bufs[i] = m.Buffer(e, a, l, s)
 		}
 		if err := kernel.Run(launch.Kernel, at, bufs); err != nil {
 			return fmt.Errorf("%s: %w", r.Name, err)
@@ -103,12 +128,13 @@ func (m *Machine) routine(e *Entry, r *Routine, s kernel.Scalars, l int) error {
 	return nil
 }
 
-// Buffer is the memory behind an argument in iteration l; flat arenas begin at
-// element first.
-func (m *Machine) Buffer(e *Entry, a Arg, l, first int) kernel.Buffer {
-	if a.Group != nil && a.Group.Layers == 1 {
-		l = 0
+// Buffer is the memory behind an argument in iteration l of a launch; flat arenas
+// begin at element P.
+func (m *Machine) Buffer(e *Entry, a Arg, l int, s kernel.Scalars) kernel.Buffer {
+	if a.Group != nil {
+		l %= a.Group.Layers
 	}
+	first := int(s["P"])
 	switch a.Space {
 	case InParams:
 		return kernel.Buffer{F: m.Params[a.Group.Off+l*a.Group.Stride()+a.Off:]}
@@ -124,10 +150,7 @@ func (m *Machine) Buffer(e *Entry, a Arg, l, first int) kernel.Buffer {
 		return kernel.Buffer{F: m.Moment2[first:]}
 	}
 	b := e.Memory.Buffer(a.Ref.Buffer)
-	i := a.Ref.Off
-	if a.Ref.InLoop {
-		i += l
-	}
+	i := a.Ref.Index(l, runs(a.Ref.Runs, s))
 	if b.Type.Elem == expr.F32 {
 		return kernel.Buffer{F: m.floats[b][i]}
 	}

@@ -26,6 +26,8 @@ var families = map[ir.Op]family{
 	ir.Map:              {"map", "map", lowerMap},
 	ir.LayerNorm:        {"row", "norm", lowerLayerNorm},
 	ir.LayerNormGrad:    {"row", "norm_grad", lowerLayerNormGrad},
+	ir.RMSNorm:          {"row", "rmsnorm", lowerRMSNorm},
+	ir.RMSNormGrad:      {"row", "rmsnorm_grad", lowerRMSNormGrad},
 	ir.CrossEntropy:     {"row", "cross_entropy", lowerCrossEntropy},
 	ir.CrossEntropyGrad: {"row", "cross_entropy_grad", lowerCrossEntropyGrad},
 	ir.ArgMax:           {"row", "argmax", lowerArgMax},
@@ -39,6 +41,9 @@ var families = map[ir.Op]family{
 	ir.Gather:           {"gather", "gather", lowerGather},
 	ir.Scatter:          {"scatter", "scatter", lowerScatter},
 	ir.Append:           {"map", "append", lowerAppend},
+	ir.Rotate:           {"map", "rotate", lowerRotate},
+	ir.Runs:             {"row", "runs", lowerRuns},
+	ir.Subset:           {"row", "subset", lowerSubset},
 }
 
 // lowerGroup writes the kernel of a group. values are what the kernel's buffers

@@ -107,7 +107,7 @@ func TestKernelsComputeTheirFunctions(t *testing.T) {
 		{"B": 1, "T": 1, "S": 1, "C": 1, "P": 0, "N": 1},
 		{"B": 3, "T": 8, "S": 9, "C": 8, "P": 0, "N": 1024},
 	}
-	for _, v := range variants {
+	for _, v := range slices.Concat(variants, loops) {
 		t.Run(v.name, func(t *testing.T) { runAll(t, build(t, v), shapes, "") })
 	}
 }
@@ -121,7 +121,7 @@ func runAll(t *testing.T, p *lower.Program, shapes []kernel.Scalars, family stri
 			if e.Name == "decode" {
 				s = kernel.Scalars{"B": s["B"], "T": 1, "S": s["S"], "C": s["C"], "P": s["C"] - 1, "N": 1}
 			}
-			for k, x := range map[string]float64{"step": 3, "example": 40, "seed0": 9, "seed1": 8, "scale": 0.05,
+			for k, x := range map[string]float64{"Free": 1, "Kept": 1, "Times": 1, "step": 3, "example": 40, "seed0": 9, "seed1": 8, "scale": 0.05,
 				"lr": 0.01, "correct1": 1.5, "correct2": 20, "clip": 0.5, "decay": 0.1} {
 				s[k] = x
 			}
@@ -153,7 +153,7 @@ func compare(t *testing.T, p *lower.Program, e *lower.Entry, r *lower.Routine, s
 	}
 	var args []ir.Tensor
 	for _, v := range r.Func.Params {
-		args = append(args, random(rng, v, env, m.Buffer(e, r.Args[v], 0, 0)))
+		args = append(args, random(rng, v, env, m.Buffer(e, r.Args[v], 0, s)))
 	}
 	want, err := ir.Eval(r.Func, env, args)
 	if err != nil {
@@ -173,7 +173,7 @@ func compare(t *testing.T, p *lower.Program, e *lower.Entry, r *lower.Routine, s
 		if !ok {
 			continue
 		}
-		if err := near(m.Buffer(e, a, 0, 0), want[i]); err != nil {
+		if err := near(m.Buffer(e, a, 0, s), want[i]); err != nil {
 			t.Errorf("%s %s, result %s at %v: %v", e.Name, r.Name, res.Name, s, err)
 		}
 	}

@@ -141,8 +141,13 @@ func lowerAppend(e *emitter) error {
 	el := r.read(x, "x")
 	buf := e.out(v, "cache", sizes(v.Type.Shape)...)
 	as, vs := axes([]*expr.Expr{r.width})
-	e.emit(&kernel.Store{Buf: buf, Axes: as, Value: el(vs[0]),
-		Index: []*expr.Expr{r.leading(0), add(ivar("P"), r.leading(1)), vs[0]}})
+	at := []*expr.Expr{r.leading(0)}
+	for i := 1; i < len(x.Type.Shape)-1; i++ {
+		at = append(at, r.leading(i))
+	}
+	at = append(at, vs[0])
+	at[1] = add(ivar("P"), at[1])
+	e.emit(&kernel.Store{Buf: buf, Axes: as, Value: el(vs[0]), Index: at})
 	return nil
 }
 

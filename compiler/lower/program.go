@@ -45,18 +45,23 @@ func (m *Memory) Buffer(name string) *Buffer {
 // A Buffer is memory between kernels: Count tensors of one type. A Temp lives
 // within one routine and may serve several.
 type Buffer struct {
-	Name  string
-	Type  ir.Type
-	Count int
-	Zero  bool
-	Temp  bool
+	Name    string
+	Type    ir.Type
+	Count   int
+	PerTime bool // Count tensors for each run of plan.Times
+	Zero    bool
+	Temp    bool
 }
 
-// A Step runs a routine once, or for l = 0 … N-1 (N-1 … 0 when Down) when N > 0.
+// A Step runs a routine once, or for l = 0 … N*Runs-1 (from there to 0 when Down)
+// when N > 0; not at all when the launch has runs of the kind Unless. The layer
+// number of a launch is l, after all free runs where Runs is Kept.
 type Step struct {
 	Routine *Routine
 	N       int
+	Runs    plan.Runs
 	Down    bool
+	Unless  plan.Runs
 }
 
 // A Routine is a function of the model as launches.
@@ -97,7 +102,7 @@ const (
 type Arg struct {
 	Space Space
 	Ref   plan.Ref    // InBuffer
-	Group *plan.Group // InParams, InGrads: of instance l in a loop, else instance 0
+	Group *plan.Group // InParams, InGrads: of instance l modulo Layers in a loop, else instance 0
 	Param string
 	Off   int // of the parameter within an instance
 }

@@ -169,7 +169,7 @@ func (r *row) store(v *ir.Value, el element) {
 	as, vs := axes([]*expr.Expr{r.width})
 	value := el(vs[0])
 	if r.env.accumulate[v] {
-		old := r.load("sum", v.Type.Elem, buf, []*expr.Expr{r.width}, func(a []*expr.Expr) []*expr.Expr { return index(a[0]) })
+		old := r.load("old", v.Type.Elem, buf, []*expr.Expr{r.width}, func(a []*expr.Expr) []*expr.Expr { return index(a[0]) })
 		value = add(elem(old, vs[0]), value)
 	}
 	if len(v.Type.Shape) == 0 {
@@ -188,6 +188,11 @@ func (r *row) member(v *ir.Value) element {
 		return func(e *expr.Expr) *expr.Expr {
 			return dropped(x(e), expr.NewElem(words, expr.U32, e), v.Attr.Rate)
 		}
+	case ir.Draw:
+		n := r.drawn(v)
+		return func(*expr.Expr) *expr.Expr { return n }
+	case ir.Noise:
+		return r.noise(v)
 	case ir.Map:
 		args := make([]element, len(v.Args))
 		for i, a := range v.Args {
@@ -236,11 +241,17 @@ func (r *row) words(stream uint32) string {
 	for i := 1; i < len(r.shape)-1; i++ {
 		base = add(mul(base, size(r.shape[i])), r.leading(i))
 	}
-	base = mul(base, r.width)
-	example := expr.New(expr.Add, expr.NewVar("example", expr.U32), expr.New(expr.AsU32, r.leading(0)))
-	r.emit(&kernel.Fill{Dst: t, Rand: &kernel.Rand{Base: base, Example: example, Stream: stream}})
+	r.emit(&kernel.Fill{Dst: t, Rand: &kernel.Rand{Base: mul(base, r.width), Example: r.example(), Stream: stream}})
 	return t
 }
+
+// example is the number of this row's example within the step's batch.
+func (r *row) example() *expr.Expr {
+	return expr.New(expr.Add, firstExample, expr.New(expr.AsU32, r.leading(0)))
+}
+
+// firstExample is the number of the launch's first example.
+var firstExample = expr.NewVar("example", expr.U32)
 
 // dropped keeps x, scaled by 1/(1-rate), where its random word is at least
 // rate * 2^32.

@@ -25,13 +25,13 @@ func (l *lowerer) program(p *plan.Program) error {
 	mem := l.entry.Memory
 	for _, b := range p.Buffers {
 		if mem.Buffer(b.Name) == nil {
-			mem.Buffers = append(mem.Buffers, &Buffer{Name: b.Name, Type: b.Type, Count: b.Count, Zero: b.Zero})
+			mem.Buffers = append(mem.Buffers, &Buffer{Name: b.Name, Type: b.Type, Count: b.Count, PerTime: b.PerTime, Zero: b.Zero})
 		}
 	}
 	for _, s := range p.Body {
 		switch s := s.(type) {
 		case *plan.Call:
-			if err := l.step(s, 0, false); err != nil {
+			if err := l.step(s, Step{Unless: s.Unless}); err != nil {
 				return err
 			}
 		case *plan.Loop:
@@ -39,7 +39,7 @@ func (l *lowerer) program(p *plan.Program) error {
 				if len(s.Body) > 1 {
 					panic("BUG: loops of several calls are not lowered")
 				}
-				if err := l.step(c, s.N, s.Down); err != nil {
+				if err := l.step(c, Step{N: s.N, Runs: s.Runs, Down: s.Down}); err != nil {
 					return err
 				}
 			}
@@ -58,28 +58,49 @@ func (l *lowerer) memory(name string) *Memory {
 	return &Memory{Name: name}
 }
 
-func (l *lowerer) step(c *plan.Call, n int, down bool) error {
-	bind := &binder{lowerer: l, call: c, arg: map[*ir.Value]Arg{}}
-	bind.inLoop = n > 0
+// step adds the step s of a call, whose routine it lowers.
+func (l *lowerer) step(c *plan.Call, s Step) error {
+	stored := *c
+	stored.Func = copied(c.Func)
+	bind := &binder{lowerer: l, call: &stored, arg: map[*ir.Value]Arg{}}
 	if err := bind.params(); err != nil {
 		return err
 	}
-	r, err := l.routine(c.Func, bind)
+	r, err := l.routine(stored.Func, bind)
 	if err != nil {
 		return err
 	}
-	r.InLoop = n > 0
-	l.entry.Steps = append(l.entry.Steps, Step{Routine: r, N: n, Down: down})
+	r.InLoop = s.N > 0
+	s.Routine = r
+	l.entry.Steps = append(l.entry.Steps, s)
 	return nil
+}
+
+// copied gives f a copy of each parameter that it returns, and of what it returns
+// twice: a result is a value that its kernels store at one place.
+func copied(f *ir.Func) *ir.Func {
+	g := *f
+	g.Values, g.Results = slices.Clone(f.Values), slices.Clone(f.Results)
+	stored := map[*ir.Value]bool{}
+	for i, r := range g.Results {
+		v := r.Value
+		if v.Op == ir.Param || stored[v] {
+			v = &ir.Value{ID: len(g.Values), Op: ir.Map, Args: []*ir.Value{r.Value}, Type: v.Type,
+				Attr: ir.Attr{Expr: ir.X(0, v.Type.Elem)}, Pos: v.Pos}
+			g.Values = append(g.Values, v)
+			g.Results[i].Value = v
+		}
+		stored[v] = true
+	}
+	return &g
 }
 
 // A binder says where the values of one call live.
 type binder struct {
 	*lowerer
-	call   *plan.Call
-	inLoop bool
-	arg    map[*ir.Value]Arg
-	env    context
+	call *plan.Call
+	arg  map[*ir.Value]Arg
+	env  context
 }
 
 // params binds the parameters and results of the call.

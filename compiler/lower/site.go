@@ -32,7 +32,7 @@ func newSite(e *emitter, rows, keys ir.Dim, leaves []*ir.Value) *site {
 	for n, leaf := range attr.Leaves {
 		shape := sizes(leaves[n].Type.Shape)
 		name := leafName(leaf)
-		tile[leaf] = e.load(name, expr.F32, e.in(leaves[n], name+"_", shape...), shape, func(a []*expr.Expr) []*expr.Expr { return a })
+		tile[leaf] = e.load(name, leaves[n].Type.Elem, e.in(leaves[n], name+"_", shape...), shape, func(a []*expr.Expr) []*expr.Expr { return a })
 		s.tiles = append(s.tiles, tile[leaf])
 	}
 	s.mask, s.bias = s.bound(attr.Mask, tile), s.bound(attr.Guarded(), tile)

@@ -2,18 +2,26 @@ package model
 
 import (
 	"math"
+	"slices"
 
+	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
 )
 
+// streamPosition is the random stream of drawn positions: source, target and all
+// places of a layer draw the same ones.
+const streamPosition = 64
+
 // positionRows is the size of the learned position table, or 0.
 func (m *builder) positionRows() int {
 	switch p := m.spec.Model.Position; {
-	case p.Kind == "learned":
+	case p.Kind == "learned", p.Kind == "random" && p.Inner == "learned":
 		return p.Max
 	case p.Kind == "cyclic" && p.Inner == "learned":
 		return p.Period
+	case p.Kind == "abacus":
+		return p.Table
 	}
 	return 0
 }
@@ -26,15 +34,31 @@ func (m *builder) position(index *expr.Expr) *expr.Expr {
 	return index
 }
 
-// embed builds tokens [B, L] -> [B, L, D]: token embedding times its scale plus
-// position, then dropout. Token l has index first + l.
+// hasHistory says whether the position of a token depends on tokens before it, so
+// that decoding keeps them: embed then has a parameter and a result `history`,
+// I32 [B, C].
+func (m *builder) hasHistory() bool { return m.spec.Model.Position.Kind == "abacus" }
+
+// An embedding is a function of rows of tokens under construction.
+type embedding struct {
+	*builder
+	b      *ir.Builder
+	md     mode
+	tokens *ir.Value  // I32 [B, L]
+	rows   ir.Dim     // L
+	first  *expr.Expr // index of the first row
+}
+
+// embed builds tokens [B, L] -> x [B, L, D]: token embedding times its scale plus
+// position, then the norm of the embedding and dropout. Token l has index first + l.
 func (m *builder) embed(name, tokens, length string, first *expr.Expr, stream uint32, md mode) (*ir.Func, error) {
 	s := m.spec.Model
 	b := ir.NewBuilder(name, s.Pos)
 	ids := b.Param(tokens, ir.Ints(ir.Sym("B"), ir.Sym(length)), ir.Input)
-	table := b.Param("token", ir.T(ir.N(Vocab), ir.N(s.Width)), ir.Weight)
+	e := &embedding{builder: m, b: b, md: md, tokens: ids, rows: ir.Sym(length), first: first}
+	table := b.Param("token", ir.T(ir.N(m.spec.Task.Vocab()), ir.N(s.Width)), ir.Weight)
 	b.Pos(s.Position.Pos)
-	pos := m.positions(b, length, first)
+	pos := e.positions()
 	b.Pos(s.Pos)
 	x := b.Gather(table, ids)
 	scaled := expr.New(expr.Mul, x0, expr.F(s.TokenScale))
@@ -43,24 +67,144 @@ func (m *builder) embed(name, tokens, length string, first *expr.Expr, stream ui
 	} else {
 		x = b.Map(scaled, x)
 	}
-	x = m.dropout(b, x, stream, md)
+	x = m.dropout(b, e.norm(x), stream, md)
 	b.Result("x", x, false)
 	return b.Func()
 }
 
-// positions builds the [L, D] tensor that is added to every example, or nil.
-func (m *builder) positions(b *ir.Builder, length string, first *expr.Expr) *ir.Value {
-	s := m.spec.Model
-	if s.Position.Kind == "none" {
+// norm is the norm of the embedding, with parameters norm.gamma and, for a layer
+// norm, norm.beta.
+func (e *embedding) norm(x *ir.Value) *ir.Value {
+	s := e.spec.Model
+	gain := func(name string) *ir.Value { return e.b.Param(name, ir.T(ir.N(s.Width)), ir.Weight) }
+	switch s.EmbedNorm {
+	case "layernorm":
+		x = e.b.LayerNorm(x, gain("norm.gamma"), gain("norm.beta"), s.EmbedEps)
+	case "rmsnorm":
+		x = e.b.RMSNorm(x, gain("norm.gamma"), s.EmbedEps)
+	default:
+		return x
+	}
+	return e.b.Label(x, "norm")
+}
+
+// positions builds what is added to the tokens, [L, D] or [B, L, D], or nil.
+func (e *embedding) positions() *ir.Value {
+	p, width := e.spec.Model.Position, e.spec.Model.Width
+	if p.Kind == "none" || p.Inner == "none" {
 		return nil
 	}
-	index := m.position(expr.New(expr.Add, first, expr.NewVar("d0", expr.I32)))
-	if rows := m.positionRows(); rows > 0 {
-		table := b.Param("position", ir.T(ir.N(rows), ir.N(s.Width)), ir.Weight)
-		ids := b.MapShape(index, []ir.Dim{ir.Sym(length)})
-		return b.Gather(table, ids)
+	if p.Kind == "abacus" {
+		return e.look(e.abacus())
 	}
-	return b.MapShape(sinusoid(index, s.Width), []ir.Dim{ir.Sym(length), ir.N(s.Width)})
+	table := e.positionRows()
+	if p.Kind == "random" && e.md == training {
+		if table > 0 {
+			return e.look(e.b.Subset(p.Max, e.spec.DrawGroup(), streamPosition, e.rows))
+		}
+		drawn := e.b.Subset(p.Max, e.spec.DrawGroup(), streamPosition, e.rows, ir.N(1))
+		return e.b.MapShape(sinusoid(ir.X(0, expr.I32), width), []ir.Dim{e.rows, ir.N(width)}, drawn)
+	}
+	index := e.position(expr.New(expr.Add, e.first, ir.D(0)))
+	if table == 0 {
+		return e.b.MapShape(sinusoid(index, width), []ir.Dim{e.rows, ir.N(width)})
+	}
+	if p.Kind == "random" {
+		index = expr.New(expr.Min, index, expr.Int(int64(table-1)))
+	}
+	return e.look(e.b.MapShape(index, []ir.Dim{e.rows}))
+}
+
+// look reads rows of the position table.
+func (e *embedding) look(ids *ir.Value) *ir.Value {
+	table := e.b.Param("position", ir.T(ir.N(e.positionRows()), ir.N(e.spec.Model.Width)), ir.Weight)
+	return e.b.Gather(table, ids)
+}
+
+// abacus is the row of the position table of each token: of a digit its place in
+// its number, from 1, and of all other tokens 0. Training adds one random offset
+// to the digits of a draw group, so that rows beyond the longest number are trained
+// (McLeish et al. 2024, arXiv:2405.17399, section 3.1). Coupled positions add one
+// for each example, and to every token of it (Cho et al. 2024, arXiv:2405.20671). A
+// number that is longer than the table stays at its last row.
+func (e *embedding) abacus() *ir.Value {
+	p := e.spec.Model.Position
+	known := e.tokens
+	if e.md == decoding {
+		capacity := ir.Ints(ir.Sym("B"), ir.Sym("C"))
+		known = e.b.Append(e.b.Param("history", capacity, ir.Input), e.tokens)
+		e.b.Result("history", known, false)
+	}
+	runs := e.b.Runs(known, isDigit(e.spec.Task), e.rows)
+	place, args := ir.X(0, expr.I32), []*ir.Value{runs}
+	row := place
+	if e.md == training && p.MaxOffset > 0 {
+		group := e.spec.DrawGroup()
+		if p.Coupled {
+			group = 1
+		}
+		args = append(args, e.b.Draw(p.MaxOffset+1, group, streamPosition, ir.Sym("B"), e.rows))
+		row = expr.New(expr.Add, place, ir.X(1, expr.I32))
+		if !p.Coupled {
+			row = expr.New(expr.Where, expr.New(expr.Lt, expr.Int(0), place), row, expr.Int(0))
+		}
+	}
+	return e.b.Map(expr.New(expr.Min, row, expr.Int(int64(p.Table-1))), args...)
+}
+
+// isDigit says whether token x0 is a digit. Ids are those of package runtime/task.
+func isDigit(t check.Task) *expr.Expr {
+	token := ir.X(0, expr.I32)
+	between := func(lo, hi int64) *expr.Expr {
+		return expr.New(expr.And, expr.New(expr.Le, expr.Int(lo), token), expr.New(expr.Le, token, expr.Int(hi)))
+	}
+	if t.Sequence {
+		return between(4, 13)
+	}
+	is := between(5, 14)
+	if t.Base > 10 {
+		is = expr.New(expr.Or, is, between(17, int64(17+t.Base-11)))
+	}
+	return is
+}
+
+// rotated turns queries or keys x [B, T, D] by their positions, where a site has
+// rotary positions.
+func (l *layer) rotated(x *ir.Value, s *check.Site) *ir.Value {
+	if s.Rotary == nil {
+		return x
+	}
+	heads, r := l.spec.Model.Heads, s.Rotary
+	if p := l.spec.Model.Position; p.Kind == "random" && l.md == training {
+		drawn := l.b.Subset(p.Max, l.spec.DrawGroup(), streamPosition, x.Type.Shape[1], ir.N(1))
+		return l.b.Rotary(x, ir.X(0, expr.I32), heads, r.Base, r.Fraction, drawn)
+	}
+	index := l.position(expr.New(expr.Add, expr.NewVar("P", expr.I32), ir.D(0)))
+	return l.b.Rotary(x, index, heads, r.Base, r.Fraction)
+}
+
+// drawnPositions puts the positions that random positions have drawn for training
+// into a bias: as further leaves, which follow the given ones.
+func (l *layer) drawnPositions(bias *expr.Expr, attr *ir.AttnAttr, rows, keys ir.Dim, leaves []*ir.Value) []*ir.Value {
+	p := l.spec.Model.Position
+	if bias == nil || p.Kind != "random" || l.md != training {
+		return leaves
+	}
+	drawn := map[string]*expr.Expr{}
+	for _, side := range []struct {
+		position, index string
+		rows            ir.Dim
+	}{{"pi", "i", rows}, {"pj", "j", keys}} {
+		used := slices.ContainsFunc(expr.Vars(bias), func(v *expr.Expr) bool { return v.Name == side.position })
+		if !used {
+			continue
+		}
+		drawn[side.position] = expr.NewElem(side.position, expr.I32, expr.NewVar(side.index, expr.I32))
+		attr.Leaves = append(attr.Leaves, side.position)
+		leaves = append(leaves, l.b.Subset(p.Max, l.spec.DrawGroup(), streamPosition, side.rows))
+	}
+	attr.Bias = expr.Subst(bias, drawn)
+	return leaves
 }
 
 // sinusoid is feature d1 of position p: sin(p w_k) at d1 = 2k and cos(p w_k) at

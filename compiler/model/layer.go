@@ -6,6 +6,7 @@ import (
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
+	"github.com/arithlang/mlc/dsl/diag"
 )
 
 var (
@@ -19,28 +20,31 @@ const (
 	streamSource = 1 + iota
 	streamTarget
 	streamEncoder
-	streamDecoder = streamEncoder + 8
+	streamDecoder = streamEncoder + 8 // of the loop, too
+	streamState   = streamDecoder + 8
+	streamHead    = streamState + 1
 )
 
 // A layer is a function of one stack under construction.
 type layer struct {
 	*builder
 	b        *ir.Builder
+	group    string // of its parameters
 	md       mode
 	stream   uint32               // the next random stream
 	declared map[string]*ir.Value // learned leaves by name
 }
 
-func (m *builder) newLayer(name string, s check.Stack, stream uint32, md mode) *layer {
-	return &layer{builder: m, b: ir.NewBuilder(name, s.Pos), md: md, stream: stream, declared: map[string]*ir.Value{}}
+func (m *builder) newLayer(name, group string, pos diag.Pos, stream uint32, md mode) *layer {
+	return &layer{builder: m, b: ir.NewBuilder(name, pos), group: group, md: md, stream: stream, declared: map[string]*ir.Value{}}
 }
 
 // encoderLayer builds source [B, S, D] -> x [B, S, D].
 func (m *builder) encoderLayer(md mode) (*ir.Func, error) {
 	s := m.spec.Model.Encoder
-	l := m.newLayer("encoder_layer", s, streamEncoder, md)
+	l := m.newLayer("encoder_layer", "encoder", s.Pos, streamEncoder, md)
 	x := l.b.Param("x", m.rows("S"), ir.Input)
-	x = l.attend("self", s.Self, x, l.linear(x, "self.k"), l.linear(x, "self.v"), true)
+	x = l.attend("self", s.Self, x, l.itself(s.Self), true)
 	x = l.feedForward(x)
 	l.b.Result("y", x, false)
 	return l.b.Func()
@@ -52,26 +56,47 @@ func (m *builder) encoderLayer(md mode) (*ir.Func, error) {
 func (m *builder) decoderLayer(md mode) (*ir.Func, error) {
 	s := m.spec.Model.Decoder
 	name := map[mode]string{training: "decoder_layer", teacher: "decoder_layer", decoding: "decoder_step"}[md]
-	l := m.newLayer(name, s, streamDecoder, md)
+	l := m.newLayer(name, "decoder", s.Pos, streamDecoder, md)
 	x := l.b.Param("x", m.rows("T"), ir.Input)
-	if md == decoding {
-		keys := l.cached("self_keys", "C", l.linear(x, "self.k"))
-		values := l.cached("self_values", "C", l.linear(x, "self.v"))
-		x = l.attend("self", s.Self, x, keys, values, true)
-		x = l.attend("cross", s.Cross, x, l.b.Param("cross_keys", m.rows("S"), ir.Input), l.b.Param("cross_values", m.rows("S"), ir.Input), false)
-	} else {
+	cross := l.cached
+	if md != decoding {
 		source := l.b.Param("source", m.rows("S"), ir.Input)
-		x = l.attend("self", s.Self, x, l.linear(x, "self.k"), l.linear(x, "self.v"), true)
-		x = l.attend("cross", s.Cross, x, l.linear(source, "cross.k"), l.linear(source, "cross.v"), false)
+		cross = func(*ir.Value) (keys, values *ir.Value) { return l.memory("cross", s.Cross, source) }
 	}
+	x = l.attend("self", s.Self, x, l.itself(s.Self), true)
+	x = l.attend("cross", s.Cross, x, cross, false)
 	x = l.feedForward(x)
 	l.b.Result("y", x, false)
 	return l.b.Func()
 }
 
-// cached appends rows to a cache and makes it a result, so that later calls see it.
-func (l *layer) cached(name, length string, rows *ir.Value) *ir.Value {
-	cache := l.b.Append(l.b.Param(name, l.rows(length), ir.Input), rows)
+// A reader gives the keys and values that rows x attend to.
+type reader func(x *ir.Value) (keys, values *ir.Value)
+
+// itself reads the rows themselves and, when decoding, those before them.
+func (l *layer) itself(s *check.Site) reader {
+	return func(x *ir.Value) (keys, values *ir.Value) {
+		keys, values = l.memory("self", s, x)
+		if l.md == decoding {
+			keys, values = l.append("self_keys", keys), l.append("self_values", values)
+		}
+		return keys, values
+	}
+}
+
+// cached reads the keys and values of the source that crossCache has left.
+func (l *layer) cached(*ir.Value) (keys, values *ir.Value) {
+	return l.b.Param("cross_keys", l.rows("S"), ir.Input), l.b.Param("cross_values", l.rows("S"), ir.Input)
+}
+
+// memory is the keys and values of rows [B, L, D].
+func (l *layer) memory(name string, s *check.Site, rows *ir.Value) (keys, values *ir.Value) {
+	return l.rotated(l.linear(rows, name+".k"), s), l.linear(rows, name+".v")
+}
+
+// append appends rows to a cache and makes it a result, so that later calls see it.
+func (l *layer) append(name string, rows *ir.Value) *ir.Value {
+	cache := l.b.Append(l.b.Param(name, l.rows("C"), ir.Input), rows)
 	l.b.Result(name, cache, false)
 	return cache
 }
@@ -79,18 +104,21 @@ func (l *layer) cached(name, length string, rows *ir.Value) *ir.Value {
 // crossCache builds source [B, S, D] -> the keys and values [B, S, D] that every
 // decoded row attends to.
 func (m *builder) crossCache() (*ir.Func, error) {
-	l := m.newLayer("cross_cache", m.spec.Model.Decoder, streamDecoder, decoding)
-	source := l.b.Param("source", m.rows("S"), ir.Input)
-	l.b.Result("cross_keys", l.linear(source, "cross.k"), false)
-	l.b.Result("cross_values", l.linear(source, "cross.v"), false)
+	s := m.spec.Model.Decoder
+	l := m.newLayer("cross_cache", "decoder", s.Pos, streamDecoder, decoding)
+	keys, values := l.memory("cross", s.Cross, l.b.Param("source", m.rows("S"), ir.Input))
+	l.b.Result("cross_keys", keys, false)
+	l.b.Result("cross_values", values, false)
 	return l.b.Func()
 }
 
-// attend builds LN(x + dropout(Attention(x, keys, values) Wo)), one residual
-// sub-layer in post-norm order (arXiv:2310.11984's code, torch.nn.Transformer).
-func (l *layer) attend(name string, s *check.Site, x, keys, values *ir.Value, self bool) *ir.Value {
+// attend builds one residual sub-layer of Attention(x, keys, values) Wo, as
+// torch.nn.Transformer has it.
+func (l *layer) attend(name string, s *check.Site, x *ir.Value, read reader, self bool) *ir.Value {
 	l.b.Pos(s.Pos)
-	query := l.linear(x, name+".q")
+	in := l.before(x, name+".norm")
+	keys, values := read(in)
+	query := l.rotated(l.linear(in, name+".q"), s)
 	leaves := make([]*ir.Value, len(s.Leaves))
 	names := make([]string, len(s.Leaves))
 	for i, leaf := range s.Leaves {
@@ -99,11 +127,12 @@ func (l *layer) attend(name string, s *check.Site, x, keys, values *ir.Value, se
 		for k, n := range leaf.Shape {
 			dims[k] = ir.N(n)
 		}
-		leaves[i] = l.leaf(leafParam(leaf, name).Name, ir.T(dims...))
+		leaves[i] = l.leaf(leafName(leaf, name), ir.T(dims...))
 	}
 	attr := ir.AttnAttr{
 		Heads: l.spec.Model.Heads, Self: self, Mask: l.placed(s.Mask), Bias: l.placed(s.Bias), Leaves: names,
 	}
+	leaves = l.drawnPositions(s.Bias, &attr, x.Type.Shape[1], keys.Type.Shape[1], leaves)
 	if tabled(attr.Bias) {
 		table := l.b.BiasTable(attr, x.Type.Shape[1], keys.Type.Shape[1], leaves...)
 		leaves = []*ir.Value{l.b.Label(table, name+".bias")}
@@ -112,7 +141,7 @@ func (l *layer) attend(name string, s *check.Site, x, keys, values *ir.Value, se
 	attr.Scale = s.Scale
 	y := l.b.Attention(query, keys, values, attr, l.rate(s.Dropout), l.next(), leaves...)
 	y = l.b.Label(y, name+".attention")
-	return l.residual(x, l.linear(y, name+".o"), name+".norm")
+	return l.after(x, l.linear(y, name+".o"), name+".norm")
 }
 
 // tabled says whether a bias is worth a table [H, T, J], made once a launch,
@@ -137,45 +166,76 @@ func (l *layer) leaf(name string, t ir.Type) *ir.Value {
 	return l.declared[name]
 }
 
-// feedForward builds LN(x + dropout(dropout(act(x W1)) W2)). A relu comes after
-// its dropout, which makes no difference to the result: then the result is all
-// that its gradient needs.
+// feedForward builds the residual sub-layer dropout(act(x W1)) W2.
 func (l *layer) feedForward(x *ir.Value) *ir.Value {
 	l.b.Pos(l.spec.Model.Pos)
-	h, stream := l.linear(x, "ffn.in"), l.next()
-	activate := func() { h = l.b.Label(l.b.Map(activations[l.spec.Model.Act], h), "ffn.hidden") }
-	if l.spec.Model.Act == "relu" {
-		h = l.dropout(l.b, h, stream, l.md)
-		activate()
-	} else {
-		activate()
-		h = l.dropout(l.b, h, stream, l.md)
-	}
-	return l.residual(x, l.linear(h, "ffn.out"), "ffn.norm")
+	return l.after(x, l.ffn(l.before(x, "ffn.norm"), l.spec.Model.Act), "ffn.norm")
 }
 
-// activations are functions of x0.
-var activations = map[string]*expr.Expr{
-	"relu": expr.New(expr.Max, x0, expr.F(0)),
-	"gelu": gelu(),
+// ffn builds dropout(act(x W1)) W2. A relu comes after its dropout, which makes no
+// difference to the result: then the result is all that its gradient needs.
+func (l *layer) ffn(x *ir.Value, act string) *ir.Value {
+	var h *ir.Value
+	switch act {
+	case "geglu": // Shazeer 2020 (arXiv:2002.05202), section 2
+		u, g := l.linear(x, "ffn.in.u"), l.linear(x, "ffn.in.g")
+		h = l.dropped(l.b.Map(expr.New(expr.Mul, x0, gelu(x1)), u, g))
+	case "gelu":
+		h = l.dropped(l.b.Map(gelu(x0), l.linear(x, "ffn.in")))
+	case "relu":
+		h = l.b.Relu(l.dropped(l.linear(x, "ffn.in")))
+	default:
+		panic("BUG: no activation " + act)
+	}
+	return l.linear(l.b.Label(h, "ffn.hidden"), "ffn.out")
 }
 
 // gelu is x Φ(x), with the normal distribution function Φ through erf.
 // Hendrycks and Gimpel 2016, section 2.
-func gelu() *expr.Expr {
-	phi := expr.New(expr.Add, expr.F(1), expr.New(expr.Erf, expr.New(expr.Mul, x0, expr.F(0.7071067811865476))))
-	return expr.New(expr.Mul, expr.New(expr.Mul, x0, expr.F(0.5)), phi)
+func gelu(x *expr.Expr) *expr.Expr {
+	phi := expr.New(expr.Add, expr.F(1), expr.New(expr.Erf, expr.New(expr.Mul, x, expr.F(0.7071067811865476))))
+	return expr.New(expr.Mul, expr.New(expr.Mul, x, expr.F(0.5)), phi)
 }
 
-func (l *layer) residual(x, y *ir.Value, norm string) *ir.Value {
-	y = l.dropout(l.b, y, l.next(), l.md)
-	sum := l.b.Label(l.b.Add(x, y), strings.TrimSuffix(norm, "norm")+"sum")
+// before is what a residual sub-layer reads, and after what it makes of its result
+// y: LN(x + dropout(y)) in post-norm order, x + dropout(y) of a normed x in
+// pre-norm order.
+func (l *layer) before(x *ir.Value, norm string) *ir.Value {
+	if l.spec.Model.NormPost {
+		return x
+	}
+	return l.norm(l.b, x, norm)
+}
+
+func (l *layer) after(x, y *ir.Value, norm string) *ir.Value {
+	sum := l.b.Label(l.b.Add(x, l.dropped(y)), strings.TrimSuffix(norm, "norm")+"sum")
+	if !l.spec.Model.NormPost {
+		return sum
+	}
 	return l.norm(l.b, sum, norm)
 }
 
+// dropped is x after a dropout with the next stream.
+func (l *layer) dropped(x *ir.Value) *ir.Value { return l.dropout(l.b, x, l.next(), l.md) }
+
 // linear builds x W + b for the parameters name.w and name.b.
 func (l *layer) linear(x *ir.Value, name string) *ir.Value {
-	return l.project(l.b, x, name)
+	w := l.shape(name + ".w")
+	y := l.b.MatMul(x, l.b.Param(name+".w", ir.T(ir.N(w[0]), ir.N(w[1])), ir.Weight), false, false)
+	if l.spec.Model.Bias {
+		y = l.b.Add(y, l.b.Param(name+".b", ir.T(ir.N(w[1])), ir.Weight))
+	}
+	return l.b.Label(y, name)
+}
+
+// shape is that of a parameter of the layer's group.
+func (l *layer) shape(name string) []int {
+	for _, p := range l.plan.Group(l.group).Params {
+		if p.Name == name {
+			return p.Shape
+		}
+	}
+	panic("BUG: no parameter " + name + " in " + l.group)
 }
 
 func (l *layer) next() uint32 {
@@ -213,30 +273,17 @@ func (m *builder) dropout(b *ir.Builder, x *ir.Value, stream uint32, md mode) *i
 	return b.Dropout(x, m.spec.Model.Dropout, stream)
 }
 
+const rmsnorm = "rmsnorm"
+
 func (m *builder) norm(b *ir.Builder, x *ir.Value, name string) *ir.Value {
+	return m.normed(b, x, name, m.spec.Model.Norm, m.spec.Model.NormEps)
+}
+
+func (m *builder) normed(b *ir.Builder, x *ir.Value, name, kind string, eps float64) *ir.Value {
 	d := ir.T(ir.N(m.spec.Model.Width))
-	y := b.LayerNorm(x, b.Param(name+".gamma", d, ir.Weight), b.Param(name+".beta", d, ir.Weight), m.spec.Model.NormEps)
-	return b.Label(y, name)
-}
-
-// project builds x W + b, where the widths come from the parameter's group.
-func (m *builder) project(b *ir.Builder, x *ir.Value, name string) *ir.Value {
-	w := m.shape(name + ".w")
-	y := b.MatMul(x, b.Param(name+".w", ir.T(ir.N(w[0]), ir.N(w[1])), ir.Weight), false, false)
-	if m.spec.Model.Bias {
-		y = b.Add(y, b.Param(name+".b", ir.T(ir.N(w[1])), ir.Weight))
+	gamma := b.Param(name+".gamma", d, ir.Weight)
+	if kind == rmsnorm {
+		return b.Label(b.RMSNorm(x, gamma, eps), name)
 	}
-	return b.Label(y, name)
-}
-
-// shape is that of a matrix in any group; the same name has the same shape in all.
-func (m *builder) shape(name string) []int {
-	for _, g := range m.plan.Groups {
-		for _, p := range g.Params {
-			if p.Name == name {
-				return p.Shape
-			}
-		}
-	}
-	panic("BUG: no parameter " + name)
+	return b.Label(b.LayerNorm(x, gamma, b.Param(name+".beta", d, ir.Weight), eps), name)
 }

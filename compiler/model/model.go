@@ -6,6 +6,10 @@
 // Inductive Bias" (arXiv:2310.11984) section 4 and its released code: token
 // embeddings times a scale plus positions, an identity encoder or a stack of
 // encoder layers, post-norm decoder layers, a final norm, an untied output.
+//
+// The loop (loop.go) is the decoder-only model of McLeish et al., "Transformers Can
+// Do Arithmetic with the Right Embeddings" (arXiv:2405.17399) section 3 and its
+// released code.
 package model
 
 import (
@@ -17,13 +21,9 @@ import (
 	"github.com/arithlang/mlc/compiler/plan"
 )
 
-// Vocab is the number of token ids: end, start, padding, four operators and ten
-// digits, as in the released code of arXiv:2310.11984.
-const Vocab = 17
-
 // Names of the buffers that a trainer fills or reads.
 const (
-	SourceTokens = "source_tokens" // I32 [B, S]
+	SourceTokens = "source_tokens" // I32 [B, S]; encoder-decoders have it
 	TargetTokens = "target_tokens" // I32 [B, T]
 	Labels       = "labels"        // I32 [B, T], -1 where there is no loss
 	Loss         = "loss"          // F32 [B, T]
@@ -71,44 +71,84 @@ type builder struct {
 
 // groups declares the parameters. Matrices are [in, out].
 func (m *builder) groups() {
-	d := m.spec.Model.Width
-	embed := &plan.Group{Name: "embed", Layers: 1, Params: []plan.Param{
-		matrix("token", Vocab, d, xavier(Vocab, d)),
-	}}
-	if rows := m.positionRows(); rows > 0 {
-		embed.Params = append(embed.Params, matrix("position", rows, d, xavier(rows, d)))
+	s := m.spec.Model
+	m.group("embed", 1, m.embedding())
+	if s.Loop != nil {
+		gain := deepDecoder(s.Loop.Layers * s.Loop.Times)
+		m.group("loop", s.Loop.Layers, slices.Concat(m.site("self", s.Loop.Self, gain), m.feedForward(gain)))
+		m.group("head", 1, m.output(gain))
+		m.group(plan.Shared, 1, m.shared(gain, s.Loop.Self))
+		return
 	}
-	m.plan.Groups = append(m.plan.Groups, embed)
-	if enc := m.spec.Model.Encoder; enc.Layers > 0 {
-		layer := m.site("self", enc.Self)
-		layer = append(layer, m.feedForward()...)
-		m.plan.Groups = append(m.plan.Groups,
-			&plan.Group{Name: "encoder", Layers: enc.Layers, Params: layer},
-			&plan.Group{Name: "encoder_norm", Layers: 1, Params: norm("norm", d)})
+	enc, dec := s.Encoder, s.Decoder
+	inner, outer := deepEncoderDecoder(depth(enc), depth(dec))
+	if enc.Layers > 0 {
+		m.group("encoder", enc.Layers, slices.Concat(m.site("self", enc.Self, inner), m.feedForward(inner)))
+		m.group("encoder_norm", 1, m.norms("norm", s.Norm))
 	}
-	dec := m.spec.Model.Decoder
-	layer := m.site("self", dec.Self)
-	layer = append(layer, m.site("cross", dec.Cross)...)
-	layer = append(layer, m.feedForward()...)
-	head := norm("norm", d)
-	head = append(head, m.linear("out", d, Vocab, xavier(d, Vocab))...)
-	m.plan.Groups = append(m.plan.Groups,
-		&plan.Group{Name: "decoder", Layers: dec.Layers, Params: layer},
-		&plan.Group{Name: "head", Layers: 1, Params: head})
-	if shared := sharedLeaves(m.spec.Model.Encoder.Self, dec.Self, dec.Cross); len(shared) > 0 {
-		m.plan.Groups = append(m.plan.Groups, &plan.Group{Name: plan.Shared, Layers: 1, Params: shared})
+	m.group("decoder", dec.Layers, slices.Concat(m.site("self", dec.Self, outer), m.site("cross", dec.Cross, outer), m.feedForward(outer)))
+	m.group("head", 1, m.output(outer))
+	m.group(plan.Shared, 1, m.shared(outer, enc.Self, dec.Self, dec.Cross))
+}
+
+func (m *builder) group(name string, layers int, ps []plan.Param) {
+	if len(ps) > 0 {
+		m.plan.Groups = append(m.plan.Groups, &plan.Group{Name: name, Layers: layers, Params: ps})
 	}
 }
 
-// sharedLeaves lists the leaves that the whole model has once, each once.
-func sharedLeaves(sites ...*check.Site) []plan.Param {
+// tokens is the token table, which a tied output shares.
+func (m *builder) tokens() plan.Param { return m.table("token", m.spec.Task.Vocab()) }
+
+// embedding lists the tables and the norm of the embedding.
+func (m *builder) embedding() []plan.Param {
+	s := m.spec.Model
 	var ps []plan.Param
+	if !s.Tied {
+		ps = append(ps, m.tokens())
+	}
+	if rows := m.positionRows(); rows > 0 {
+		ps = append(ps, m.table("position", rows))
+	}
+	if s.EmbedNorm == "layernorm" || s.EmbedNorm == rmsnorm {
+		ps = append(ps, m.norms("norm", s.EmbedNorm)...)
+	}
+	return ps
+}
+
+// output lists what is between the last layer and the logits: a gated layer, the
+// norm, an adapter, the output matrix.
+func (m *builder) output(gain float64) []plan.Param {
+	s := m.spec.Model
+	var ps []plan.Param
+	if s.Head > 0 {
+		ps = m.gated(s.Head, gain)
+	}
+	ps = append(ps, m.norms("norm", s.Norm)...)
+	if s.Adapter {
+		ps = append(ps, m.linear("adapter", s.Width, s.Width, m.initial(s.Width, s.Width, gain))...)
+	}
+	vocab := m.spec.Task.Vocab()
+	out := m.linear("out", s.Width, vocab, m.initial(s.Width, vocab, gain))
+	if s.Tied {
+		out = out[1:] // its matrix is the token table
+	}
+	return append(ps, out...)
+}
+
+// shared lists what several groups use: a tied token table, and the leaves that the
+// whole model has once, each once.
+func (m *builder) shared(gain float64, sites ...*check.Site) []plan.Param {
+	var ps []plan.Param
+	if m.spec.Model.Tied {
+		ps = append(ps, m.tokens())
+	}
 	for _, s := range sites {
 		if s == nil {
 			continue
 		}
 		for _, leaf := range s.Leaves {
-			p := leafParam(leaf, "")
+			p := m.leafParam(leaf, "", gain)
 			known := slices.ContainsFunc(ps, func(q plan.Param) bool { return q.Name == p.Name })
 			if leaf.Shared && !known {
 				ps = append(ps, p)
@@ -119,61 +159,90 @@ func sharedLeaves(sites ...*check.Site) []plan.Param {
 }
 
 // leafParam is a learned leaf as a parameter; site is where a layer has its own.
-func leafParam(leaf check.Leaf, site string) plan.Param {
-	name := site + "." + leaf.Name
-	if leaf.Shared {
-		name = plan.Shared + "." + leaf.Name
+func (m *builder) leafParam(leaf check.Leaf, site string, gain float64) plan.Param {
+	init := plan.Init{Kind: leaf.Init.Kind, A: leaf.Init.A, B: leaf.Init.B}
+	if leaf.Init.Kind == "xavier" {
+		init = m.initial(int(leaf.Init.A), int(leaf.Init.B), gain)
 	}
-	return plan.Param{Name: name, Shape: leaf.Shape, Init: plan.Init{Kind: leaf.Init.Kind, A: leaf.Init.A, B: leaf.Init.B}, Min: leaf.Min, Pos: leaf.Pos}
+	return plan.Param{Name: leafName(leaf, site), Shape: leaf.Shape, Init: init, Decay: leaf.Decay, Min: leaf.Min, Pos: leaf.Pos}
 }
 
-// site lists the parameters of one attention site with its residual norm. The
-// in-projections start as parts of one packed [D, 3D] matrix, as in the paper's
-// code.
-func (m *builder) site(name string, s *check.Site) []plan.Param {
+func leafName(leaf check.Leaf, site string) string {
+	if leaf.Shared {
+		site = plan.Shared
+	}
+	return site + "." + leaf.Name
+}
+
+// site lists the parameters of one attention site with its residual norm. By
+// Glorot and Bengio's rule the in-projections start as parts of one packed [D, 3D]
+// matrix, as in the code of arXiv:2310.11984; only deep gains tell queries and keys
+// from the rest.
+func (m *builder) site(name string, s *check.Site, gain float64) []plan.Param {
 	d := m.spec.Model.Width
-	packed := xavier(d, 3*d)
+	in := map[string]plan.Init{"q": m.initial(d, d, 1), "k": m.initial(d, d, 1), "v": m.initial(d, d, gain)}
 	var ps []plan.Param
 	for _, part := range []string{"q", "k", "v"} {
-		ps = append(ps, m.linear(name+"."+part, d, d, packed)...)
+		init := in[part]
+		if m.spec.Model.Init == xavier {
+			init = m.initial(d, 3*d, 1)
+		}
+		ps = append(ps, m.linear(name+"."+part, d, d, init)...)
 	}
-	ps = append(ps, m.linear(name+".o", d, d, xavier(d, d))...)
+	ps = append(ps, m.linear(name+".o", d, d, m.initial(d, d, gain))...)
 	for _, leaf := range s.Leaves {
 		if !leaf.Shared {
-			ps = append(ps, leafParam(leaf, name))
+			ps = append(ps, m.leafParam(leaf, name, gain))
 		}
 	}
-	return append(ps, norm(name+".norm", d)...)
+	return append(ps, m.norms(name+".norm", m.spec.Model.Norm)...)
 }
 
-func (m *builder) feedForward() []plan.Param {
-	d, f := m.spec.Model.Width, m.spec.Model.Hidden
-	ps := m.linear("ffn.in", d, f, xavier(d, f))
-	ps = append(ps, m.linear("ffn.out", f, d, xavier(f, d))...)
-	return append(ps, norm("ffn.norm", d)...)
+func (m *builder) feedForward(gain float64) []plan.Param {
+	s := m.spec.Model
+	var ps []plan.Param
+	if s.Act == "geglu" {
+		ps = m.gated(s.Hidden, gain)
+	} else {
+		ps = m.linear("ffn.in", s.Width, s.Hidden, m.initial(s.Width, s.Hidden, gain))
+		ps = append(ps, m.linear("ffn.out", s.Hidden, s.Width, m.initial(s.Hidden, s.Width, gain))...)
+	}
+	return append(ps, m.norms("ffn.norm", s.Norm)...)
+}
+
+// gated lists the matrices of a GEGLU layer with so many hidden units before the
+// gate. Value and gate start as halves of one packed matrix.
+func (m *builder) gated(hidden int, gain float64) []plan.Param {
+	d := m.spec.Model.Width
+	in := m.initial(d, hidden, gain)
+	return slices.Concat(m.linear("ffn.in.u", d, hidden/2, in), m.linear("ffn.in.g", d, hidden/2, in),
+		m.linear("ffn.out", hidden/2, d, m.initial(hidden/2, d, gain)))
 }
 
 func (m *builder) linear(name string, in, out int, init plan.Init) []plan.Param {
-	ps := []plan.Param{matrix(name+".w", in, out, init)}
+	ps := []plan.Param{{Name: name + ".w", Shape: []int{in, out}, Init: init, Decay: true}}
 	if m.spec.Model.Bias {
 		ps = append(ps, plan.Param{Name: name + ".b", Shape: []int{out}, Init: plan.Init{Kind: "const"}})
 	}
 	return ps
 }
 
-func matrix(name string, in, out int, init plan.Init) plan.Param {
-	return plan.Param{Name: name, Shape: []int{in, out}, Init: init, Decay: true}
-}
-
-func norm(name string, d int) []plan.Param {
-	return []plan.Param{
-		{Name: name + ".gamma", Shape: []int{d}, Init: plan.Init{Kind: "const", A: 1}},
-		{Name: name + ".beta", Shape: []int{d}, Init: plan.Init{Kind: "const"}},
+// table is an embedding of so many rows.
+func (m *builder) table(name string, rows int) plan.Param {
+	d := m.spec.Model.Width
+	init := m.initial(rows, d, 1)
+	if m.spec.Model.Init == deepnorm {
+		init = plan.Init{Kind: "normal", A: 1 / math.Sqrt(float64(d))}
 	}
+	return plan.Param{Name: name, Shape: []int{rows, d}, Init: init, Decay: true}
 }
 
-// xavier is Glorot and Bengio's uniform initialisation.
-func xavier(in, out int) plan.Init {
-	a := math.Sqrt(6 / float64(in+out))
-	return plan.Init{Kind: "uniform", A: -a, B: a}
+// norms lists the parameters of a norm.
+func (m *builder) norms(name, kind string) []plan.Param {
+	d := m.spec.Model.Width
+	ps := []plan.Param{{Name: name + ".gamma", Shape: []int{d}, Init: plan.Init{Kind: "const", A: 1}}}
+	if kind != rmsnorm {
+		ps = append(ps, plan.Param{Name: name + ".beta", Shape: []int{d}, Init: plan.Init{Kind: "const"}})
+	}
+	return ps
 }

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
 	"github.com/arithlang/mlc/compiler/plan"
@@ -34,6 +35,9 @@ func (m *builder) forward() (*plan.Program, error) {
 func (m *builder) wholeRows(name string, md mode) (*plan.Program, error) {
 	p := &plan.Program{Name: name, Memory: name}
 	c := &caller{builder: m, p: p}
+	if m.spec.Model.Loop != nil {
+		return c.loopRows(md)
+	}
 	c.buffer(SourceTokens, ir.Ints(ir.Sym("B"), ir.Sym("S")), 1)
 	c.buffer(TargetTokens, ir.Ints(ir.Sym("B"), ir.Sym("T")), 1)
 	c.buffer(Labels, ir.Ints(ir.Sym("B"), ir.Sym("T")), 1)
@@ -42,18 +46,12 @@ func (m *builder) wholeRows(name string, md mode) (*plan.Program, error) {
 		c.buffer(Loss, ir.T(ir.Sym("B"), ir.Sym("T")), 1)
 	}
 	source := c.source(md)
-	n := m.spec.Model.Decoder.Layers
+	n := depth(m.spec.Model.Decoder)
 	c.buffer("x", m.rows("T"), n+1)
-	c.target(md)
+	c.embedTarget(md, plan.At("x", 0))
 	c.loop(n, "decoder", func() (*ir.Func, error) { return m.decoderLayer(md) },
 		refs{"x": plan.AtLayer("x", 0), "source": source}, refs{"y": plan.AtLayer("x", 1)})
-	results := refs{"pred": plan.At(Pred, 0)}
-	args := refs{"x": plan.At("x", n)}
-	if md == training {
-		args["labels"] = plan.At(Labels, 0)
-		results["loss"] = plan.At(Loss, 0)
-	}
-	c.call("head", func() (*ir.Func, error) { return m.head(md) }, args, results)
+	c.outcome(md, plan.At("x", n))
 	return p, c.err
 }
 
@@ -61,8 +59,13 @@ func (m *builder) wholeRows(name string, md mode) (*plan.Program, error) {
 func (m *builder) encode() (*plan.Program, error) {
 	p := &plan.Program{Name: "encode", Memory: "decoding", Doc: "runs the source side of decoding and fills the key and value caches of cross attention"}
 	c := &caller{builder: m, p: p}
+	if m.spec.Model.Loop != nil {
+		p.Doc = "does nothing: the model reads one text"
+		c.loopMemory()
+		return p, c.err
+	}
 	n := c.caches()
-	source := c.source(decoding)
+	source := c.source(teacher)
 	c.loop(n, "decoder", m.crossCache, refs{"source": source},
 		refs{"cross_keys": plan.AtLayer("cross_keys", 0), "cross_values": plan.AtLayer("cross_values", 0)})
 	return p, c.err
@@ -72,15 +75,19 @@ func (m *builder) encode() (*plan.Program, error) {
 func (m *builder) decode() (*plan.Program, error) {
 	p := &plan.Program{Name: "decode", Memory: "decoding", Doc: "predicts target rows P … P+T-1 from the caches that encode and earlier rows have filled"}
 	c := &caller{builder: m, p: p}
+	if m.spec.Model.Loop != nil {
+		p.Doc = "predicts rows P … P+T-1 from the caches that earlier rows have filled"
+		return c.loopDecode()
+	}
 	n := c.caches()
-	c.target(decoding)
+	c.embedTarget(decoding, plan.At("x", 0))
 	args, results := refs{"x": plan.AtLayer("x", 0)}, refs{"y": plan.AtLayer("x", 1)}
 	for _, cache := range []string{"self_keys", "self_values", "cross_keys", "cross_values"} {
 		args[cache] = plan.AtLayer(cache, 0)
 	}
 	results["self_keys"], results["self_values"] = args["self_keys"], args["self_values"]
 	c.loop(n, "decoder", func() (*ir.Func, error) { return m.decoderLayer(decoding) }, args, results)
-	c.call("head", func() (*ir.Func, error) { return m.head(decoding) }, refs{"x": plan.At("x", n)}, refs{"pred": plan.At(Pred, 0)})
+	c.outcome(decoding, plan.At("x", n))
 	return p, c.err
 }
 
@@ -100,7 +107,7 @@ func (c *caller) buffer(name string, t ir.Type, count int) {
 // caches declares the buffers that encode and decode share. Those of decoded
 // rows have room for all C rows.
 func (c *caller) caches() int {
-	n := c.spec.Model.Decoder.Layers
+	n := depth(c.spec.Model.Decoder)
 	c.buffer(SourceTokens, ir.Ints(ir.Sym("B"), ir.Sym("S")), 1)
 	c.buffer(TargetTokens, ir.Ints(ir.Sym("B"), ir.Sym("C")), 1)
 	c.buffer(Pred, ir.Ints(ir.Sym("B"), ir.Sym("C")), 1)
@@ -109,12 +116,18 @@ func (c *caller) caches() int {
 	c.buffer("self_keys", c.rows("C"), n)
 	c.buffer("self_values", c.rows("C"), n)
 	c.buffer("x", c.rows("C"), n+1)
+	if c.hasHistory() {
+		c.buffer(history, ir.Ints(ir.Sym("B"), ir.Sym("C")), 1)
+	}
 	return n
 }
 
+// depth is how many layers a row goes through.
+func depth(s check.Stack) int { return s.Layers * max(s.Times, 1) }
+
 // source embeds and encodes the source tokens and says where the result is.
 func (c *caller) source(md mode) plan.Ref {
-	n := c.spec.Model.Encoder.Layers
+	n := depth(c.spec.Model.Encoder)
 	c.buffer("source", c.rows("S"), n+1)
 	embed := func() (*ir.Func, error) {
 		return c.embed("embed_source", SourceTokens, "S", expr.Int(0), streamSource, md)
@@ -130,12 +143,26 @@ func (c *caller) source(md mode) plan.Ref {
 	return plan.At("memory", 0)
 }
 
-// target embeds the target tokens into x[0].
-func (c *caller) target(md mode) {
+// embedTarget embeds the target tokens.
+func (c *caller) embedTarget(md mode, to plan.Ref) {
 	embed := func() (*ir.Func, error) {
 		return c.embed("embed_target", TargetTokens, "T", expr.NewVar("P", expr.I32), streamTarget, md)
 	}
-	c.call("embed", embed, refs{TargetTokens: plan.At(TargetTokens, 0)}, refs{"x": plan.At("x", 0)})
+	args, results := refs{TargetTokens: plan.At(TargetTokens, 0)}, refs{"x": to}
+	if md == decoding && c.hasHistory() {
+		args[history], results[history] = plan.At(history, 0), plan.At(history, 0)
+	}
+	c.call("embed", embed, args, results)
+}
+
+// outcome predicts from the last layer's rows and, in training, weighs the losses.
+func (c *caller) outcome(md mode, x plan.Ref) {
+	args, results := refs{"x": x}, refs{"pred": plan.At(Pred, 0)}
+	if md == training {
+		args["labels"] = plan.At(Labels, 0)
+		results["loss"] = plan.At(Loss, 0)
+	}
+	c.call("head", func() (*ir.Func, error) { return c.head(md) }, args, results)
 }
 
 func (c *caller) call(group string, build func() (*ir.Func, error), args, results refs) {
@@ -163,20 +190,6 @@ func (c *caller) built(build func() (*ir.Func, error)) *ir.Func {
 func (m *builder) encoderNorm() (*ir.Func, error) {
 	b := ir.NewBuilder("encoder_norm", m.spec.Model.Encoder.Pos)
 	b.Result("y", m.norm(b, b.Param("x", m.rows("S"), ir.Input), "norm"), false)
-	return b.Func()
-}
-
-// head builds x [B, T, D] -> pred [B, T] and, for training, loss [B, T].
-func (m *builder) head(md mode) (*ir.Func, error) {
-	b := ir.NewBuilder("head", m.spec.Model.Pos)
-	x := b.Param("x", m.rows("T"), ir.Input)
-	logits := b.Label(m.project(b, m.norm(b, x, "norm"), "out"), "logits")
-	if md == training {
-		labels := b.Param("labels", ir.Ints(ir.Sym("B"), ir.Sym("T")), ir.Input)
-		b.Pos(m.spec.Train.Pos)
-		b.Result("loss", b.CrossEntropy(logits, labels), false)
-	}
-	b.Result("pred", b.ArgMax(logits), false)
 	return b.Func()
 }
 

@@ -15,9 +15,13 @@ import (
 // program (a loss) to functions without parameters that make their gradient.
 //
 // The gradient of buffer x is the buffer d.x. It is cleared first and added to
-// when several calls read x.
+// when several calls read x. Of a chain of tensors, each made of the one before, a
+// gradient lives until the one before it is there: d.x is a pair used in turn.
+//
+// Loops that run Free have no gradient. What comes before one has a gradient
+// through it only when it does not run at all (Call.Unless).
 func Differentiate(name, doc string, p *Program, seeds map[string]*ir.Func) (*Program, error) {
-	d := &differ{out: &Program{Name: name, Doc: doc, Memory: name}, src: p, shared: shared(p)}
+	d := &differ{out: &Program{Name: name, Doc: doc, Memory: name}, src: p, uses: usesOf(p)}
 	for _, b := range p.Buffers {
 		c := *b
 		d.out.Buffers = append(d.out.Buffers, &c)
@@ -42,41 +46,13 @@ func Differentiate(name, doc string, p *Program, seeds map[string]*ir.Func) (*Pr
 	for i := len(backward) - 1; i >= 0; i-- {
 		d.out.Body = append(d.out.Body, backward[i])
 	}
+	d.clearUnwritten()
 	return d.out, nil
 }
 
 type differ struct {
 	src, out *Program
-	shared   map[string]bool
-}
-
-// shared finds the buffers of which some tensor is read more than once.
-func shared(p *Program) map[string]bool {
-	reads := map[Ref]int{}
-	out := map[string]bool{}
-	read := func(c *Call, l int) {
-		for _, r := range c.Args {
-			if r.InLoop {
-				r = At(r.Buffer, l+r.Off)
-			}
-			if reads[r]++; reads[r] > 1 {
-				out[r.Buffer] = true
-			}
-		}
-	}
-	for _, s := range p.Body {
-		switch s := s.(type) {
-		case *Call:
-			read(s, 0)
-		case *Loop:
-			for l := range s.N {
-				for _, c := range s.Body {
-					read(c, l)
-				}
-			}
-		}
-	}
-	return out
+	uses     uses
 }
 
 func (d *differ) stmt(s Stmt) (fwd, bwd Stmt, err error) {
@@ -88,10 +64,13 @@ func (d *differ) stmt(s Stmt) (fwd, bwd Stmt, err error) {
 		}
 		return f, b, err
 	case *Loop:
-		lf := &Loop{N: s.N, Down: s.Down}
-		lb := &Loop{N: s.N, Down: !s.Down}
+		if s.Runs == Free {
+			return s, nil, nil
+		}
+		lf := &Loop{N: s.N, Runs: s.Runs, Most: s.Most, Down: s.Down}
+		lb := &Loop{N: s.N, Runs: s.Runs, Most: s.Most, Down: !s.Down}
 		for _, c := range s.Body {
-			f, b, err := d.call(c, s.N)
+			f, b, err := d.call(c, s.N*max(s.Most, 1))
 			if err != nil {
 				return nil, nil, err
 			}
@@ -108,8 +87,8 @@ func (d *differ) stmt(s Stmt) (fwd, bwd Stmt, err error) {
 	panic(fmt.Sprintf("BUG: statement %T", s))
 }
 
-// call makes the saving and the backward call of c, which runs in a loop of n
-// iterations, or once when n is 0.
+// call makes the saving and the backward call of c, which runs in a loop of at most
+// n iterations, or once when n is 0.
 func (d *differ) call(c *Call, n int) (fwd, bwd *Call, err error) {
 	f, b, err := grad.Backward(c.Func)
 	if err != nil {
@@ -120,6 +99,9 @@ func (d *differ) call(c *Call, n int) (fwd, bwd *Call, err error) {
 		fwd.Results[k] = v
 	}
 	bwd = &Call{Func: b, Group: c.Group, Args: map[string]Ref{}, Results: map[string]Ref{}}
+	if beforeFree(c) {
+		bwd.Unless = Free
+	}
 	for i, p := range b.Params {
 		name := p.Attr.Name
 		switch b.Roles[i] {
@@ -149,7 +131,7 @@ func (d *differ) call(c *Call, n int) (fwd, bwd *Call, err error) {
 		}
 		live = true
 		bwd.Results[r.Name] = d.gradient(arg)
-		r.Accumulate = d.shared[arg.Buffer]
+		r.Accumulate = d.uses.shared[arg.Buffer]
 		if r.Accumulate {
 			d.out.Buffer("d." + arg.Buffer).Zero = true
 		}
@@ -192,13 +174,38 @@ func (d *differ) saved(name string, t ir.Type, n int) Ref {
 	return At(name, 0)
 }
 
-// gradient is the gradient of a tensor, whose buffer it adds on first use.
+// gradient is the gradient of a tensor, whose buffer it adds on first use. Where
+// the tensor's number depends on Free runs, the gradient is wanted without any.
 func (d *differ) gradient(r Ref) Ref {
 	b := d.src.Buffer(r.Buffer)
-	g := "d." + r.Buffer
-	if d.out.Buffer(g) == nil {
-		d.out.Buffers = append(d.out.Buffers, &Buffer{Name: g, Type: b.Type, Count: b.Count})
+	chain := d.uses.chain[r.Buffer]
+	if r.Runs == Free {
+		r.N, r.Runs, r.Mod = 0, Once, 0
 	}
-	r.Buffer = g
+	if r.Buffer = "d." + r.Buffer; chain {
+		r = r.Turn()
+	}
+	if d.out.Buffer(r.Buffer) == nil {
+		g := &Buffer{Name: r.Buffer, Type: b.Type, Count: b.Count}
+		if chain {
+			g.Count = 2
+		}
+		d.out.Buffers = append(d.out.Buffers, g)
+	}
 	return r
+}
+
+// clearUnwritten makes the gradient zero of what nothing with a gradient reads.
+func (d *differ) clearUnwritten() {
+	written := map[string]bool{}
+	for _, c := range d.out.Calls() {
+		for _, r := range c.Results {
+			written[r.Buffer] = true
+		}
+	}
+	for _, b := range d.out.Buffers {
+		if strings.HasPrefix(b.Name, "d.") && !written[b.Name] {
+			b.Zero = true
+		}
+	}
 }

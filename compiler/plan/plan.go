@@ -71,25 +71,67 @@ func (g *Group) ParamOff(name string) (int, bool) {
 
 // A Buffer is a tensor, or Count of one shape (one a layer), that calls
 // exchange. A Zero buffer is cleared when its program starts, because calls add
-// to it.
+// to it. A PerTime buffer has Count tensors for each run of Times.
 type Buffer struct {
-	Name  string
-	Type  ir.Type
-	Count int
-	Zero  bool
+	Name    string
+	Type    ir.Type
+	Count   int
+	Zero    bool
+	PerTime bool
 }
 
-// A Ref is one tensor of a buffer: number Off, or, when InLoop, number l+Off
-// where l is the loop variable.
+// Runs is a number that only a launch knows: how often a stack of layers is gone
+// through.
+type Runs uint8
+
+// The numbers of runs of a launch.
+const (
+	Once  Runs = iota // 1
+	Free              // training: runs before those with a gradient, 0 or more
+	Kept              // training: runs with a gradient
+	Times             // forward pass and decoding
+)
+
+// A Ref is one tensor of a buffer: number Off, plus l when InLoop where l is the
+// loop variable, plus N times the launch's Runs, all of it modulo Mod if that is
+// not 0. N and Runs tell where a loop ends, Mod is for tensors used in turn.
 type Ref struct {
 	Buffer string
 	InLoop bool
 	Off    int
+	N      int
+	Runs   Runs
+	Mod    int
 }
 
 // At is tensor i of a buffer, and AtLayer tensor l+off inside a loop.
 func At(buffer string, i int) Ref        { return Ref{Buffer: buffer, Off: i} }
 func AtLayer(buffer string, off int) Ref { return Ref{Buffer: buffer, InLoop: true, Off: off} }
+
+// After is the tensor that a loop of n layers leaves, if iteration l stores tensor l+1.
+func After(buffer string, n int, runs Runs) Ref { return Ref{Buffer: buffer, N: n, Runs: runs} }
+
+// Turn is the tensor of a pair that is used in turn.
+func (r Ref) Turn() Ref {
+	if !r.InLoop && r.N == 0 {
+		r.Off %= 2
+	} else {
+		r.Mod = 2
+	}
+	return r
+}
+
+// Index is the number of the tensor in iteration l of a launch with the given runs.
+func (r Ref) Index(l, runs int) int {
+	i := r.Off + r.N*runs
+	if r.InLoop {
+		i += l
+	}
+	if r.Mod > 0 {
+		i %= r.Mod
+	}
+	return i
+}
 
 // A Stmt is a *Call or a *Loop.
 type Stmt interface{ stmt() }
@@ -97,19 +139,25 @@ type Stmt interface{ stmt() }
 // Shared is the group of the parameters that all layers share.
 const Shared = "shared"
 
-// A Call runs a function. Weight parameters come from instance l of the group
-// (instance 0 outside a loop), or from the group Shared; all others are in Args,
-// and results in Results, by name. A result without an entry is not stored.
+// A Call runs a function. Weight parameters come from instance l of the group,
+// modulo its layers (instance 0 outside a loop), or from the group Shared; all others are in Args,
+// and results in Results, by name. A result without an entry is not stored. A
+// call Unless some runs is left out when a launch has such runs.
 type Call struct {
 	Func    *ir.Func
 	Group   string
 	Args    map[string]Ref
 	Results map[string]Ref
+	Unless  Runs
 }
 
-// A Loop runs Body for l = 0 … N-1, or N-1 … 0 when Down.
+// A Loop runs Body for l = 0 … N*runs-1, or from there to 0 when Down: N layers,
+// gone through as often as the launch says, at most Most times (0: once). What runs
+// Free has no gradient.
 type Loop struct {
 	N    int
+	Runs Runs
+	Most int
 	Down bool
 	Body []*Call
 }
@@ -164,17 +212,38 @@ func (p *Plan) NumParams() int {
 	return n
 }
 
-func (r Ref) String() string {
-	switch {
-	case r.InLoop && r.Off == 0:
-		return r.Buffer + "[l]"
-	case r.InLoop:
-		return fmt.Sprintf("%s[l%+d]", r.Buffer, r.Off)
-	case r.Off == 0:
-		return r.Buffer
-	default:
-		return fmt.Sprintf("%s[%d]", r.Buffer, r.Off)
+// String names the runs as they are in a launch.
+func (r Runs) String() string { return [...]string{"once", "free", "kept", "times"}[r] }
+
+// Count writes n layers for each run.
+func (r Runs) Count(n int) string {
+	if r == Once {
+		return fmt.Sprint(n)
 	}
+	return fmt.Sprintf("%d*%s", n, r)
+}
+
+func (r Ref) String() string {
+	var terms []string
+	if r.InLoop {
+		terms = append(terms, "l")
+	}
+	if r.N > 0 {
+		terms = append(terms, r.Runs.Count(r.N))
+	}
+	if r.Off != 0 {
+		terms = append(terms, fmt.Sprint(r.Off))
+	}
+	at := strings.Join(terms, "+")
+	switch {
+	case at == "":
+		return r.Buffer
+	case r.Mod > 0 && len(terms) > 1:
+		at = fmt.Sprintf("(%s) %% %d", at, r.Mod)
+	case r.Mod > 0:
+		at = fmt.Sprintf("%s %% %d", at, r.Mod)
+	}
+	return r.Buffer + "[" + at + "]"
 }
 
 // String prints the program, one call a line.
@@ -185,6 +254,9 @@ func (p *Program) String() string {
 		fmt.Fprintf(&b, "  buffer %s : %s", buf.Name, buf.Type)
 		if buf.Count > 1 {
 			fmt.Fprintf(&b, " x %d", buf.Count)
+		}
+		if buf.PerTime {
+			b.WriteString(" x times")
 		}
 		if buf.Zero {
 			b.WriteString(" zero")
@@ -200,7 +272,7 @@ func (p *Program) String() string {
 			if s.Down {
 				dir = " down"
 			}
-			fmt.Fprintf(&b, "  for l < %d%s\n", s.N, dir)
+			fmt.Fprintf(&b, "  for l < %s%s\n", s.Runs.Count(s.N), dir)
 			for _, c := range s.Body {
 				fmt.Fprintf(&b, "    %s\n", c)
 			}
@@ -229,7 +301,11 @@ func (c *Call) String() string {
 			outs = append(outs, r.Name+op+ref.String())
 		}
 	}
-	return fmt.Sprintf("%s(%s) -> %s", c.Func.Name, strings.Join(ins, ", "), strings.Join(outs, ", "))
+	text := fmt.Sprintf("%s(%s) -> %s", c.Func.Name, strings.Join(ins, ", "), strings.Join(outs, ", "))
+	if c.Unless != Once {
+		text += " unless " + c.Unless.String()
+	}
+	return text
 }
 
 // Calls lists the calls of the program in order, those of a loop once.

@@ -63,8 +63,8 @@ const trainings = `
 ## Several trainings
 
 A sweep trains once for each combination of its axes, the last varying fastest. An axis is the path of an attribute
-with a list or range of values, or a name of its own with cases that change several attributes at once.
-` + "`--set train.seed=2`" + ` or ` + "`--set sweep.arch=wide`" + ` keeps one value of an axis.
+with a list or range of values, or a name of its own with cases that change several attributes at once. Values may be
+arithmetic on attributes and earlier axes, as in ` + "`model.loop.times = 16 / model.loop.layers`" + `.
 
     sweep {
       arch deep { model.decoder.layers = 4 }
@@ -74,6 +74,11 @@ with a list or range of values, or a name of its own with cases that change seve
       }
       train.seed = 1..3
     }
+
+Each training is a program, a trainer and a run directory of its own, named like ` + "`FILE-deep-seed-1`" + `.
+` + "`mlc explain`" + ` compares them in a table, ` + "`mlc train`" + ` makes them in turn and ends with a table of what they have
+learnt, and every verb takes ` + "`--point`" + ` to choose: by values, ` + "`--point arch=wide,seed=2`" + `, by number from 1, or by
+name, ` + "`--point wide-seed-2`" + `. ` + "`--set train.seed=2`" + ` puts one value in place of an axis.
 
 Stages run in order. Each changes attributes for itself and starts with fresh weights, or with those of the stage that
 ` + "`from`" + ` names. A stage with one of the attributes besides ` + "`from`" + ` is a calibration: it reads the attention of that stage,

@@ -284,4 +284,46 @@ model.heads = 4
 model.decoder.self.rotary = none
 `,
 	},
+	{
+		ID:    "E0318",
+		Title: "more runs of no loop",
+		Doc: "A looped model can be tested with more runs of its loop than it was trained with; encoder and " +
+			"decoder are run once.",
+		Broken: `arith 1
+
+task successor {}
+
+eval.times = [2, 4]
+`,
+		Mended: `arith 1
+
+task addition {}
+
+model.loop.layers = 2
+
+eval.times = [2, 4]
+`,
+	},
+	{
+		ID:    "E0319",
+		Title: "zeros in front of vectors",
+		Doc: "Vectors of bits begin at the left, and arrays are letters and numbers of their own widths: neither can be " +
+			"padded to a fixed width.",
+		Broken: `arith 1
+
+task or {
+  pad = zero(to = 25)
+}
+
+model.loop { layers = 2 }
+`,
+		Mended: `arith 1
+
+task or {
+  pad = none
+}
+
+model.loop { layers = 2 }
+`,
+	},
 }

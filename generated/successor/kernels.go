@@ -532,7 +532,7 @@ func gather64V2(worker *cpu.Worker, env *device.Env, ids []int32, table, x2, y [
 	}
 }
 
-// linear64x64 is a kernel of the matmul family (specs/successor.arith:34):
+// linear64x64 is a kernel of the matmul family (specs/successor.arith:38):
 // y[B * T, 64] from x[B * T, 64], w[64, 64], bias[64].
 func linear64x64(worker *cpu.Worker, env *device.Env, x, w, bias, y []float32) {
 	B, T := env.B, env.T
@@ -758,7 +758,7 @@ func norm64(worker *cpu.Worker, env *device.Env, x, gamma, beta, y []float32) {
 	}
 }
 
-// linear64x64V3 is a kernel of the matmul family (specs/successor.arith:38):
+// linear64x64V3 is a kernel of the matmul family (specs/successor.arith:44):
 // y[B * S, 64] from x[B * S, 64], w[64, 64], bias[64].
 func linear64x64V3(worker *cpu.Worker, env *device.Env, x, w, bias, y []float32) {
 	B, S := env.B, env.S
@@ -1874,7 +1874,7 @@ func linear64x64V6(worker *cpu.Worker, env *device.Env, x, w, x2, y []float32) {
 	}
 }
 
-// sum64V2 is a kernel of the row family (specs/successor.arith:38):
+// sum64V2 is a kernel of the row family (specs/successor.arith:44):
 // dy[64] from x[B * S, 64], dy[64].
 func sum64V2(worker *cpu.Worker, env *device.Env, x, dy []float32) {
 	B, S := env.B, env.S
@@ -1902,7 +1902,7 @@ func sum64V2(worker *cpu.Worker, env *device.Env, x, dy []float32) {
 	}
 }
 
-// linear64x64V7 is a kernel of the matmul family (specs/successor.arith:38):
+// linear64x64V7 is a kernel of the matmul family (specs/successor.arith:44):
 // y[B * S, 64] from x[B * S, 64], w[64, 64].
 func linear64x64V7(worker *cpu.Worker, env *device.Env, x, w, y []float32) {
 	B, S := env.B, env.S
@@ -1914,14 +1914,14 @@ func linear64x64V7(worker *cpu.Worker, env *device.Env, x, w, y []float32) {
 	}
 }
 
-// outer64x64V2 is a kernel of the matmul family (specs/successor.arith:38):
+// outer64x64V2 is a kernel of the matmul family (specs/successor.arith:44):
 // dw[64, 64] from x[B * S, 64], dy[B * S, 64], dw[64, 64].
 func outer64x64V2(worker *cpu.Worker, env *device.Env, x, dy, dw []float32) {
 	B, S := env.B, env.S
 	worker.Dot(64, 64, B*S, x, 1, 64, dy, 64, 1, dw, 64)
 }
 
-// linear64x64V8 is a kernel of the matmul family (specs/successor.arith:38):
+// linear64x64V8 is a kernel of the matmul family (specs/successor.arith:44):
 // y[B * S, 64] from x[B * S, 64], w[64, 64], x2[B * S, 64], y[B * S, 64].
 func linear64x64V8(worker *cpu.Worker, env *device.Env, x, w, x2, y []float32) {
 	B, S := env.B, env.S
@@ -2692,7 +2692,7 @@ func linear256x64V3(worker *cpu.Worker, env *device.Env, x, w, bias, x2, y []flo
 	}
 }
 
-// append64 is a kernel of the map family (specs/successor.arith:34):
+// append64 is a kernel of the map family (specs/successor.arith:38):
 // cache[B, C, 64] from x[B * T, 64].
 func append64(worker *cpu.Worker, env *device.Env, x, cache []float32) {
 	B, T, C, P := env.B, env.T, env.C, env.P

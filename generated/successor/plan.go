@@ -177,7 +177,7 @@ type gradientsMemory struct {
 	source         device.Array // f32[B, S, 64]
 	x              device.Array // 3 x f32[B, T, 64]
 	dSource        device.Array // f32[B, S, 64]
-	dX             device.Array // 3 x f32[B, T, 64]
+	dX             device.Array // 2 x f32[B, T, 64]
 	selfK          device.Array // 2 x f32[B, T, 64]
 	selfV          device.Array // 2 x f32[B, T, 64]
 	selfQ          device.Array // 2 x f32[B, T, 64]
@@ -218,7 +218,7 @@ func newGradientsMemory(e *device.Env) (b gradientsMemory, m device.Allocator) {
 	b.source = m.Floats(1, e.B*e.S*64)
 	b.x = m.Floats(3, e.B*e.C*64)
 	b.dSource = m.Floats(1, e.B*e.S*64)
-	b.dX = m.Floats(3, e.B*e.C*64)
+	b.dX = m.Floats(2, e.B*e.C*64)
 	b.selfK = m.Floats(2, e.B*e.C*64)
 	b.selfV = m.Floats(2, e.B*e.C*64)
 	b.selfQ = m.Floats(2, e.B*e.C*64)
@@ -330,7 +330,7 @@ func gradientsHeadBack(q device.Queue, e *device.Env, b *gradientsMemory) {
 	q.Launch(kSum17, e, b.t2.At(0), dw.Plus(headOffOutB)) // d.out.b
 	q.Launch(kLinear17x64, e, b.t2.At(0), w.Plus(headOffOutW), b.t3.At(0))
 	q.Launch(kOuter64x17, e, b.norm.At(0), b.t2.At(0), dw.Plus(headOffOutW))                               // d.out.w
-	q.Launch(kNormGrad64, e, b.x.At(2), w.Plus(headOffNormGamma), b.t3.At(0), b.dX.At(2))                  // d.x
+	q.Launch(kNormGrad64, e, b.x.At(2), w.Plus(headOffNormGamma), b.t3.At(0), b.dX.At(0))                  // d.x
 	q.Launch(kNormGrad64V2, e, b.x.At(2), b.t3.At(0), dw.Plus(headOffNormGamma), dw.Plus(headOffNormBeta)) // d.norm.gamma, d.norm.beta
 }
 
@@ -338,12 +338,12 @@ func gradientsHeadBack(q device.Queue, e *device.Env, b *gradientsMemory) {
 func gradientsDecoderLayerBack(q device.Queue, e *device.Env, b *gradientsMemory, l int) {
 	w := decoderGroup.At(l)
 	dw := decoderGroup.Gradient(l)
-	q.Launch(kNormGrad64V3, e, b.ffnSum.At(l), w.Plus(decoderOffFfnNormGamma), b.dX.At(l+1), b.t3.At(0), b.t4.At(0))          // ffn.norm.dx
-	q.Launch(kNormGrad64V2, e, b.ffnSum.At(l), b.dX.At(l+1), dw.Plus(decoderOffFfnNormGamma), dw.Plus(decoderOffFfnNormBeta)) // d.ffn.norm.gamma, d.ffn.norm.beta
-	q.Launch(kSum64, e, b.t4.At(0), dw.Plus(decoderOffFfnOutB))                                                               // d.ffn.out.b
-	q.Launch(kLinear64x256V2, e, b.t4.At(0), w.Plus(decoderOffFfnOutW), b.ffnHidden.At(l), b.t5.At(0))                        // ffn.hidden.dx
-	q.Launch(kOuter256x64, e, b.ffnHidden.At(l), b.t4.At(0), dw.Plus(decoderOffFfnOutW))                                      // d.ffn.out.w
-	q.Launch(kSum256, e, b.t5.At(0), dw.Plus(decoderOffFfnInB))                                                               // d.ffn.in.b
+	q.Launch(kNormGrad64V3, e, b.ffnSum.At(l), w.Plus(decoderOffFfnNormGamma), b.dX.At((l+1)%2), b.t3.At(0), b.t4.At(0))          // ffn.norm.dx
+	q.Launch(kNormGrad64V2, e, b.ffnSum.At(l), b.dX.At((l+1)%2), dw.Plus(decoderOffFfnNormGamma), dw.Plus(decoderOffFfnNormBeta)) // d.ffn.norm.gamma, d.ffn.norm.beta
+	q.Launch(kSum64, e, b.t4.At(0), dw.Plus(decoderOffFfnOutB))                                                                   // d.ffn.out.b
+	q.Launch(kLinear64x256V2, e, b.t4.At(0), w.Plus(decoderOffFfnOutW), b.ffnHidden.At(l), b.t5.At(0))                            // ffn.hidden.dx
+	q.Launch(kOuter256x64, e, b.ffnHidden.At(l), b.t4.At(0), dw.Plus(decoderOffFfnOutW))                                          // d.ffn.out.w
+	q.Launch(kSum256, e, b.t5.At(0), dw.Plus(decoderOffFfnInB))                                                                   // d.ffn.in.b
 	q.Launch(kLinear256x64V2, e, b.t5.At(0), w.Plus(decoderOffFfnInW), b.t3.At(0), b.t4.At(0))
 	q.Launch(kOuter64x256, e, b.crossNorm.At(l), b.t5.At(0), dw.Plus(decoderOffFfnInW))                                           // d.ffn.in.w
 	q.Launch(kNormGrad64V4, e, b.crossSum.At(l), w.Plus(decoderOffCrossNormGamma), b.t4.At(0), b.t3.At(0), b.t6.At(0))            // cross.norm.dx
@@ -372,10 +372,10 @@ func gradientsDecoderLayerBack(q device.Queue, e *device.Env, b *gradientsMemory
 	q.Launch(kOuter64x64, e, b.x.At(l), b.t6.At(0), dw.Plus(decoderOffSelfQW)) // d.self.q.w
 	q.Launch(kSum64, e, b.t11.At(0), dw.Plus(decoderOffSelfVB))                // d.self.v.b
 	q.Launch(kLinear64x64V6, e, b.t11.At(0), w.Plus(decoderOffSelfVW), b.t4.At(0), b.t3.At(0))
-	q.Launch(kOuter64x64, e, b.x.At(l), b.t11.At(0), dw.Plus(decoderOffSelfVW))                // d.self.v.w
-	q.Launch(kSum64, e, b.t10.At(0), dw.Plus(decoderOffSelfKB))                                // d.self.k.b
-	q.Launch(kLinear64x64V6, e, b.t10.At(0), w.Plus(decoderOffSelfKW), b.t3.At(0), b.dX.At(l)) // d.x
-	q.Launch(kOuter64x64, e, b.x.At(l), b.t10.At(0), dw.Plus(decoderOffSelfKW))                // d.self.k.w
+	q.Launch(kOuter64x64, e, b.x.At(l), b.t11.At(0), dw.Plus(decoderOffSelfVW))                  // d.self.v.w
+	q.Launch(kSum64, e, b.t10.At(0), dw.Plus(decoderOffSelfKB))                                  // d.self.k.b
+	q.Launch(kLinear64x64V6, e, b.t10.At(0), w.Plus(decoderOffSelfKW), b.t3.At(0), b.dX.At(l%2)) // d.x
+	q.Launch(kOuter64x64, e, b.x.At(l), b.t10.At(0), dw.Plus(decoderOffSelfKW))                  // d.self.k.w
 }
 
 // gradientsEmbedTargetBack launches embed_target_back (line 20 of the spec).
@@ -575,9 +575,9 @@ func decodeEmbedTarget(q device.Queue, e *device.Env, b *decodingMemory) {
 func decodeDecoderStep(q device.Queue, e *device.Env, b *decodingMemory, l int) {
 	w := decoderGroup.At(l)
 	q.Launch(kLinear64x64, e, b.x.At(l), w.Plus(decoderOffSelfKW), w.Plus(decoderOffSelfKB), b.t2.At(0))                   // self.k
+	q.Launch(kLinear64x64, e, b.x.At(l), w.Plus(decoderOffSelfVW), w.Plus(decoderOffSelfVB), b.t3.At(0))                   // self.v
 	q.Launch(kAppend64, e, b.t2.At(0), b.selfKeys.At(l))                                                                   // self_keys
-	q.Launch(kLinear64x64, e, b.x.At(l), w.Plus(decoderOffSelfVW), w.Plus(decoderOffSelfVB), b.t2.At(0))                   // self.v
-	q.Launch(kAppend64, e, b.t2.At(0), b.selfValues.At(l))                                                                 // self_values
+	q.Launch(kAppend64, e, b.t3.At(0), b.selfValues.At(l))                                                                 // self_values
 	q.Launch(kLinear64x64, e, b.x.At(l), w.Plus(decoderOffSelfQW), w.Plus(decoderOffSelfQB), b.t2.At(0))                   // self.q
 	q.Launch(kAttention64V5, e, b.t2.At(0), b.selfKeys.At(l), b.selfValues.At(l), b.t3.At(0))                              // self.attention
 	q.Launch(kLinear64x64V9, e, b.t3.At(0), w.Plus(decoderOffSelfOW), w.Plus(decoderOffSelfOB), b.x.At(l), b.t2.At(0))     // self.o, self.sum

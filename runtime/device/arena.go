@@ -51,11 +51,12 @@ type Group struct {
 	Params []Param
 }
 
-// At is the first parameter of layer l in the Params space.
-func (g *Group) At(l int) Ref { return Ref{Params, g.Off + l*g.Stride} }
+// At is the first parameter of layer l in the Params space. Layers are counted
+// through all runs of a stack that is gone through several times.
+func (g *Group) At(l int) Ref { return Ref{Params, g.Off + l%g.Layers*g.Stride} }
 
 // Gradient is the first parameter of layer l in the Grads space.
-func (g *Group) Gradient(l int) Ref { return Ref{Grads, g.Off + l*g.Stride} }
+func (g *Group) Gradient(l int) Ref { return Ref{Grads, g.Off + l%g.Layers*g.Stride} }
 
 // Flat lists the parameters of all layers of all groups with their places, in
 // arena order. A parameter of a stack is named group.layer.name.

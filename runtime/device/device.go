@@ -36,7 +36,10 @@ type Env struct {
 	C        int     // rows of the self-attention keys: T, or the key/value cache's capacity [C]
 	P        int     // the first target row, 0 unless decoding row by row [P]
 	N        int     // elements, for kernels over flat arenas [N]
-	Layer    int     // the layer instance, which keeps random streams apart [layer]
+	Free     int     // runs of a looped stack before those with a gradient; Gradients alone
+	Kept     int     // runs with a gradient, at least 1; Gradients alone
+	Times    int     // runs of a looped stack in Forward and Decode, at least 1
+	Layer    int     // the layer instance, counted through all runs, which keeps random streams apart [layer]
 	Step     uint32  // training step [step]
 	Example  uint32  // index of the launch's first example within the step's batch [example]
 	Seed     uint64  // [seed0] low half, [seed1] high half
@@ -117,12 +120,13 @@ type Program struct {
 //	Gradients  one micro-batch forward and backward; adds to Grads, writes Loss and Pred
 //	Forward    teacher forcing without dropout; writes Pred
 //	Encode     the source side of decoding; fills the cross-attention caches
-//	Decode     target rows P … P+T-1, after Encode with the same B, S and C; writes Pred [B, T]
+//	Decode     target rows P … P+T-1, after Encode with the same B, S, C and Times; writes Pred [B, T]
 //	SumSquares of the Grads arena, into Work element 0 (Env.N elements)
 //	Update     the optimizer on N elements from element Env.P of the arenas
 //
-// Encode and Decode share one Layout, which depends on B, S and C alone, so that
-// the caches survive between launches; Pred and Target have room for C rows an example.
+// Encode and Decode share one Layout, which depends on B, S, C and Times alone, so
+// that the caches survive between launches; Pred and Target have room for C rows an
+// example. Encode of a model without a source does nothing.
 type Plan struct {
 	NumParams  int
 	Gradients  Program

@@ -1,0 +1,117 @@
+package host
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/runtime/task"
+)
+
+// TestTaskAgrees holds what the compiler knows of a task to the task itself: the
+// vocabulary and the longest problem of training.
+func TestTaskAgrees(t *testing.T) {
+	const loop = "model.loop { layers = 1 }\n"
+	for _, text := range []string{
+		"task successor {}", "task addition { below = 1Mi\n pad = zero(to = 9) }", "task parity { pad = zero(to = 30) }",
+		"task nx1 { pad = zero(to = 25) }", "task addition { base = 16\n digits = 2..5\n pad = zero(to = 6) }",
+		loop + "task addition { digits = 3..20\n order = reversed }", loop + "task subtraction { order = reversed }", loop + "task multiplication { digits = 1..15 }",
+		loop + "task or { order = plain\n examples = 2870 }", loop + "task sort { digits = 1..10\n length = 2..10\n order = reversed }",
+		loop + "task mixed { of = [addition, subtraction, multiplication] }", loop + "task addition { hints = cyclic }", loop + "task addition { hints = fixed }",
+		loop + "task addition { random_pad = 10% }", loop + "task addition { pad = zero(to = 25, step = 2) }", loop + "task addition { interleave = true }",
+		loop + "task nx1 {}", loop + "task successor {}", loop + "task parity { digits = 1..8 }", loop + "task addition { loss_on = all\n below = 5000 }",
+		loop + "task mixed { of = [addition, nx1]\n interleave = true }",
+	} {
+		spec := resolve(t, text)
+		cfg := TaskConfig(&spec.Task)
+		tasks, err := task.New(cfg, 1)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if got := spec.Task.Vocab(); got != tasks.Vocab() {
+			t.Errorf("%s: package check has %d tokens, the task %d", text, got, tasks.Vocab())
+		}
+		_, rows := spec.TrainedShape()
+		if cfg.Sequence && rows != tasks.Rows() || rows < tasks.Rows() && cfg.Pad.To > 0 {
+			t.Errorf("%s: package check has %d rows, the task %d", text, rows, tasks.Rows())
+		}
+		longest := 0
+		for k := range int64(300) {
+			w, err := tasks.Width(tasks.Train(k))
+			if err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			_, w = tasks.Shape(w)
+			longest = max(longest, w)
+		}
+		if longest > tasks.Rows() {
+			t.Errorf("%s: a problem of %d rows, the longest has %d", text, longest, tasks.Rows())
+		}
+	}
+}
+
+func TestTaskConfigIsPrinted(t *testing.T) {
+	spec := resolve(t, "task mixed { of = [addition, subtraction]\n hints = cyclic\n examples = 20M\n random_pad = 10% }\nmodel.loop { layers = 1 }\ntrain.lengths = padded")
+	text := fmt.Sprintf("%#v", jen.Var().Id("c").Op("=").Add(taskConfig(&spec.Task)))
+	for _, want := range []string{`Of: []string{"addition", "subtraction"}`, `Hints: "cyclic"`, `Examples: 20000000`, `RandomPad: 0.1`, `Sequence: true`, `Padded: true`} {
+		if squeezed := strings.Join(strings.Fields(text), " "); !strings.Contains(squeezed, want) {
+			t.Errorf("%s is missing in\n%s", want, text)
+		}
+	}
+}
+
+func resolve(t *testing.T, text string) *check.Spec {
+	t.Helper()
+	spec, found := check.Resolve(check.Options{Path: "x.arith", Read: func(string) ([]byte, error) { return []byte("arith 1\n" + text + "\n"), nil }})
+	if found.HasErrors() {
+		t.Fatalf("%s: %v", text, found)
+	}
+	if limits := check.Lowerable(spec); limits.HasErrors() {
+		t.Fatalf("%s: %v", text, limits)
+	}
+	return spec
+}
+
+// TestSpecsHaveProblems draws problems of every spec of the project, and tests the
+// longest of them.
+func TestSpecsHaveProblems(t *testing.T) {
+	paths, err := filepath.Glob("../../specs/*/*.arith")
+	if err != nil || len(paths) < 50 {
+		t.Fatalf("%d specs: %v", len(paths), err)
+	}
+	for _, path := range paths {
+		if filepath.Base(filepath.Dir(path)) == "base" {
+			continue // parts of specs
+		}
+		spec, found := check.Resolve(check.Options{Path: path, Read: os.ReadFile})
+		if found.HasErrors() {
+			t.Errorf("%s: %v", path, found)
+			continue
+		}
+		tasks, err := task.New(TaskConfig(&spec.Task), 1)
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		if _, err := tasks.NewDrawer(8).Train(0, 20); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+		wide := tasks.WithPad(task.Pad(spec.Eval.Pad))
+		for _, digits := range spec.Eval.Digits {
+			if _, err := wide.Batch(wide.Test(digits, 2)); err != nil {
+				t.Errorf("%s, %d digits: %v", path, digits, err)
+			}
+		}
+		if g := spec.Eval.Grid; g != nil {
+			if _, err := wide.Batch(wide.Cell(g.FirstHi, g.SecondHi, 2)); err != nil {
+				t.Errorf("%s: %v", path, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/arithlang/mlc/dsl"
+)
+
+// checkTask wants what a kind of task cannot do without, and nothing that it can
+// do nothing with.
+func (c *checker) checkTask(t *Task) {
+	needs := map[string]string{"mixed": "of", "file": "path"}[t.Kind]
+	if needs != "" && c.values["task."+needs] == nil {
+		row := c.lang.rows["task."+needs]
+		c.report("E0308", c.where("task"), "task %s needs %s", t.Kind, needs).WithHelp("add %s = …: %s", needs, row.Doc)
+	}
+	for _, k := range t.kinds() {
+		if (k == "or" || k == "sort") && t.Pad.To > 0 {
+			c.report("E0319", c.at("task.pad"), "zeros in front would change the problems of task %s", k).WithHelp("use pad = none")
+		}
+	}
+	c.limitTask(t)
+}
+
+// seq2seqKinds are the tasks that encoder-decoders learn.
+var seq2seqKinds = []string{"successor", "addition", "nx1", "parity"}
+
+// limitTask notes what only one of the two kinds of models can do today.
+func (c *checker) limitTask(t *Task) {
+	loop := "a decoder-only model: model.loop"
+	for _, l := range []struct {
+		holds bool
+		path  string // what says it
+		dsl.Limit
+	}{
+		{!t.Sequence && t.Kind != "file" && !slices.Contains(seq2seqKinds, t.Kind), "task", dsl.Limit{Code: "E0401", Today: loop}},
+		{t.Sequence && t.Base > 10, "task.base", dsl.Limit{Code: "E0402", Today: "a base of at most 10"}},
+		{!t.Sequence && t.hinted(), "task.hints", dsl.Limit{Code: "E0403", Today: loop}},
+		{!t.Sequence && t.RandomPad > 0, "task.random_pad", dsl.Limit{Code: "E0404", Today: "pad = zero(to = …)"}},
+		{t.Examples > 0 && (!t.Sequence || t.Below > 0), "task.examples", dsl.Limit{Code: "E0405",
+			Today: "train.budget = 20Mexamples, which says for how long to train"}},
+		{!t.Sequence && t.LossOnAll, "task.loss_on", dsl.Limit{Code: "E0406", Today: "loss_on = answer"}},
+	} {
+		if !l.holds {
+			continue
+		}
+		what := "task " + t.Kind
+		if l.path != "task" {
+			what = fmt.Sprintf("%s = %s", l.path, c.get(l.path).text)
+		}
+		c.limited(l.Limit, c.at(l.path), "%s", what)
+	}
+}
+
+// hinted reports whether letters stand before digits.
+func (t *Task) hinted() bool { return t.Hints == "cyclic" || t.Hints == "fixed" }

@@ -1,0 +1,81 @@
+package check
+
+import (
+	"fmt"
+	"math"
+	"testing"
+)
+
+// TestMeanPasses holds the means of a progressive loss to their sums over all draws,
+// and some of them to those of the fact sheet of arXiv:2405.17399.
+func TestMeanPasses(t *testing.T) {
+	for _, c := range []struct {
+		times, most int
+		alpha       float64
+		want        Passes
+	}{
+		{1, 1, 1, Passes{1, 0, 1}},
+		{2, 1, 1, Passes{1, 0.5, 1}},
+		{4, 2, 1, Passes{1, 1.5, 1.375}},
+		{8, 4, 1, Passes{1, 3.5, 2.125}},
+		{16, 8, 1, Passes{1, 7.5, 3.625}},
+		{16, 8, 0, Passes{1, 8, 8}},
+		{16, 8, 0.5, Passes{2, 15.5, 11.625}},
+	} {
+		s := &Spec{Model: Model{Loop: &Loop{Times: c.times}}, Train: Train{Progressive: true, Backprop: c.most, Alpha: c.alpha}}
+		got := s.MeanPasses()
+		for i, x := range []float64{got.Count - c.want.Count, got.Free - c.want.Free, got.Kept - c.want.Kept} {
+			if math.Abs(x) > 1e-12 {
+				t.Errorf("R = %d, K = %d, alpha = %g: %+v, want %+v (number %d)", c.times, c.most, c.alpha, got, c.want, i)
+			}
+		}
+	}
+	plain := &Spec{Model: Model{Loop: &Loop{Times: 5}}, Train: Train{Backprop: 5}}
+	if got := plain.MeanPasses(); got != (Passes{1, 0, 5}) {
+		t.Errorf("cross entropy: %+v", got)
+	}
+}
+
+// TestBackpropAndGroups resolves what a spec leaves open.
+func TestBackpropAndGroups(t *testing.T) {
+	const looped = "model.loop { times = %d }\n"
+	for _, c := range []struct {
+		text            string
+		backprop, group int
+	}{
+		{"", 1, 0},
+		{"train.microbatch = 32", 1, 0},
+		{fmt.Sprintf(looped, 16), 16, 64},
+		{fmt.Sprintf(looped, 16) + "train.loss = progressive()", 8, 64},
+		{fmt.Sprintf(looped, 1) + "train.loss = progressive()", 1, 64},
+		{fmt.Sprintf(looped, 5) + "train.loss = progressive(backprop = 3)", 3, 64},
+		{fmt.Sprintf(looped, 2) + "train.loss = progressive(backprop = 3)", 2, 64},
+		{fmt.Sprintf(looped, 2) + "train { batch = 1024  microbatch = 512 }", 2, 512},
+		{fmt.Sprintf(looped, 2) + "train.batch = 20", 2, 20},
+		{"model.embed.position = abacus()", 1, 64},
+	} {
+		s, list := resolve(map[string]string{"a.arith": "arith 1\ntask addition {}\n" + c.text}, "a.arith")
+		if list.HasErrors() {
+			t.Errorf("%s: %v", c.text, list)
+			continue
+		}
+		if s.Train.Backprop != c.backprop || s.DrawGroup() != c.group {
+			t.Errorf("%s: backprop %d, draw group %d, want %d, %d", c.text, s.Train.Backprop, s.DrawGroup(), c.backprop, c.group)
+		}
+	}
+}
+
+// TestDecayOfFire wants weight decay on what is no bias, and nowhere else unless a
+// leaf asks for it.
+func TestDecayOfFire(t *testing.T) {
+	s := one(t, "task addition {}\nbias own {\n  a = learned([H], decay = true, shared = true)\n  b = learned([H])\n  value = a[h] + b[h]\n}\n\nmodel.decoder.self.bias = fire() + own")
+	want := map[string]bool{"fire.w1": true, "fire.w2": true, "fire.scale": true, "fire.reach": true, "own.a": true}
+	if n := len(s.Model.Decoder.Self.Leaves); n != 8 {
+		t.Fatalf("%d leaves, want 8", n)
+	}
+	for _, l := range s.Model.Decoder.Self.Leaves {
+		if l.Decay != want[l.Name] {
+			t.Errorf("%s decays: %t", l.Name, l.Decay)
+		}
+	}
+}

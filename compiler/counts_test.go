@@ -1,0 +1,93 @@
+package compiler_test
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"testing"
+
+	"github.com/arithlang/mlc/compiler"
+	"github.com/arithlang/mlc/compiler/check"
+)
+
+const headline = "../specs/looped8x2.arith"
+
+// TestParameterCounts holds models of McLeish et al. 2024 to table 3 of their paper
+// (arXiv:2405.17399), and to the exact counts of their released code.
+func TestParameterCounts(t *testing.T) {
+	const (
+		table = 512 * 1024
+		fire  = 32 + 32 + 16*32 + 16 + 2 // two layers of a network, c and L's factor
+	)
+	nope := "model.embed.position = none"
+	for _, c := range []struct {
+		layers, times int
+		set           []string
+		want          int
+	}{
+		{16, 1, nil, 122_267_648},
+		{8, 2, nil, 63_514_624},
+		{4, 4, nil, 34_138_112},
+		{2, 8, nil, 19_449_856},
+		{1, 16, nil, 12_105_728},
+		{32, 1, nil, 239_773_696},
+		{1, 1, nil, 12_105_728},
+		{8, 2, []string{nope}, 63_514_624 - table},
+		{8, 2, []string{"model.embed.position = learned(max = 512)"}, 63_514_624},
+		{8, 2, []string{nope, "model.loop.self.bias = fire(hidden = 32, c = 0.1, threshold = 512)"}, 63_514_624 - table + 8*fire},
+		{8, 2, []string{"model.loop.self.rotary = rope()"}, 63_514_624},
+	} {
+		t.Run(fmt.Sprintf("%dx%d %v", c.layers, c.times, c.set), func(t *testing.T) {
+			p := compileHeadline(t, append(c.set, fmt.Sprintf("model.loop.layers = %d", c.layers), fmt.Sprintf("model.loop.times = %d", c.times))...)
+			if got := p.Lowered.NumParams; got != c.want {
+				t.Errorf("%d parameters, want %d", got, c.want)
+			}
+		})
+	}
+}
+
+// TestFLOPs holds the operations of a row to a count by hand of what matrices
+// multiply and attention: all that grows with the square of the width, or with the
+// length and the width. What is left out is less than a percent.
+func TestFLOPs(t *testing.T) {
+	const width, gated, symbols = 1024, 1024, 19
+	const layer = 4*width*width + 3*width*gated // of matrices
+	const head = 3*width*gated + width*width + width*symbols
+	for _, c := range []struct {
+		layers, times int
+		loss          string
+		forward, back float64 // recurrences, on average
+	}{
+		{8, 2, "progressive(alpha = 1)", 1.5, 1},
+		{4, 4, "progressive(alpha = 1)", 1.5 + 1.375, 1.375},
+		{1, 16, "progressive(alpha = 1)", 7.5 + 3.625, 3.625},
+		{2, 1, "cross_entropy", 1, 1},
+		{2, 3, "cross_entropy", 3, 3},
+	} {
+		t.Run(fmt.Sprintf("%dx%d %s", c.layers, c.times, c.loss), func(t *testing.T) {
+			p := compileHeadline(t, fmt.Sprintf("model.loop.layers = %d", c.layers), fmt.Sprintf("model.loop.times = %d", c.times), "train.loss = "+c.loss)
+			_, rows := p.Spec.TrainedShape()
+			attention := 2.0 * width * float64(rows) // scores, or what they weigh: all keys count
+			want := c.forward*float64(c.layers)*(2*layer+2*attention) +
+				c.back*float64(c.layers)*(4*layer+5*attention) + // scores once more, and two gradients of each product
+				6*head
+			got, err := p.RowFLOPs()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !(math.Abs(got-want) <= 0.01*want) {
+				t.Errorf("%g operations a row, %g by hand, %.2f%% off", got, want, 100*(got-want)/want)
+			}
+		})
+	}
+}
+
+func compileHeadline(t *testing.T, set ...string) *compiler.Program {
+	t.Helper()
+	p, found, err := compiler.Compile(check.Options{Path: headline, Read: os.ReadFile, Set: set})
+	if err != nil || found.HasErrors() {
+		found.Text(t.Output(), os.ReadFile, false)
+		t.Fatal(err)
+	}
+	return p
+}

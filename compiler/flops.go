@@ -1,0 +1,87 @@
+package compiler
+
+import (
+	"github.com/arithlang/mlc/compiler/ir"
+	"github.com/arithlang/mlc/compiler/opt"
+	"github.com/arithlang/mlc/compiler/plan"
+)
+
+// StepFLOPs is the number of floating-point operations of one step of training, on
+// average: the gradients of the whole batch, every problem as long as the longest,
+// and the optimizer. A loop counts as often as its runs are drawn on average; exp
+// or a sine counts as one.
+func (p *Program) StepFLOPs() (float64, error) {
+	batch, micro := p.Spec.Train.Batch, p.Batches.Micro
+	total, err := p.launchFLOPs(micro)
+	if err != nil {
+		return 0, err
+	}
+	total *= float64(batch / micro)
+	if rest := batch % micro; rest > 0 {
+		n, err := p.launchFLOPs(rest)
+		if err != nil {
+			return 0, err
+		}
+		total += n
+	}
+	for _, f := range p.Plan.Optimizer {
+		n, err := ir.FLOPs(f, ir.Env{Dims: p.trainedDims(0)})
+		if err != nil {
+			return 0, err
+		}
+		total += n
+	}
+	return total, nil
+}
+
+// RowFLOPs is the share of one target row in StepFLOPs.
+func (p *Program) RowFLOPs() (float64, error) {
+	n, err := p.StepFLOPs()
+	_, rows := p.Spec.TrainedShape()
+	return n / float64(p.Spec.Train.Batch*rows), err
+}
+
+// trainedDims are the extents of a launch on so many of the longest examples.
+func (p *Program) trainedDims(examples int) map[string]int {
+	source, target := p.Spec.TrainedShape()
+	return map[string]int{"B": examples, "S": source, "T": target, "C": target, "P": 0, "N": p.Lowered.NumParams}
+}
+
+// launchFLOPs counts the gradients of so many examples.
+func (p *Program) launchFLOPs(examples int) (float64, error) {
+	mean := p.Spec.MeanPasses()
+	runs := map[plan.Runs]float64{plan.Once: mean.Count, plan.Free: mean.Free, plan.Kept: mean.Kept}
+	total := 0.0
+	for _, prog := range p.Plan.Programs {
+		if prog.Name != "gradients" {
+			continue
+		}
+		for _, s := range prog.Body {
+			calls, n := []*plan.Call{}, mean.Count
+			switch s := s.(type) {
+			case *plan.Call:
+				calls = append(calls, s)
+			case *plan.Loop:
+				calls, n = s.Body, float64(s.N)*runs[s.Runs]
+			}
+			for _, c := range calls {
+				flops, err := callFLOPs(c.Func, p.trainedDims(examples))
+				if err != nil {
+					return 0, err
+				}
+				total += n * flops
+			}
+		}
+	}
+	return total, nil
+}
+
+// callFLOPs counts one call. The results of a composite op share what they have in
+// common, as its kernel does.
+func callFLOPs(f *ir.Func, dims map[string]int) (float64, error) {
+	simple, err := ir.Decompose(f)
+	if err != nil {
+		return 0, err
+	}
+	return ir.FLOPs(opt.CSE(simple), ir.Env{Dims: dims})
+}

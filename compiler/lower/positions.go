@@ -1,0 +1,126 @@
+package lower
+
+import (
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/ir"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// lowerRuns numbers the tokens of one example in each cell, from its first token
+// on, and stores rows P, P+1, … of those in a cache, or all.
+func lowerRuns(e *emitter) error {
+	v := e.group.Anchors[0]
+	tokens := v.Args[0]
+	b := e.grid("b", size(v.Type.Shape[0]))
+	rows := size(v.Type.Shape[1])
+	first := ivar("P")
+	if tokens.Type.Shape[1] == v.Type.Shape[1] {
+		first = expr.Int(0)
+	}
+	all := add(first, rows)
+	ids := e.load("id", expr.I32, e.in(tokens, "tokens", sizes(tokens.Type.Shape)...), []*expr.Expr{all},
+		func(a []*expr.Expr) []*expr.Expr { return []*expr.Expr{b, a[0]} })
+	count, numbers := e.tile("count", expr.I32), e.tile("number", expr.I32, all)
+	e.set(count, expr.Int(0))
+	e.loop("p", all, func(p *expr.Expr) {
+		member := expr.Subst(v.Attr.Expr, map[string]*expr.Expr{"x0": ielem(ids, p)})
+		e.set(count, where(member, add(ielem(count), expr.Int(1)), expr.Int(0)))
+		e.set(numbers, ielem(count), p)
+	})
+	as, vs := axes([]*expr.Expr{rows})
+	e.emit(&kernel.Store{Buf: e.out(v, "runs", sizes(v.Type.Shape)...), Axes: as,
+		Index: []*expr.Expr{b, vs[0]}, Value: ielem(numbers, add(first, vs[0]))})
+	return nil
+}
+
+// drawn is the number that this row's draw group has drawn.
+func (r *row) drawn(v *ir.Value) *expr.Expr {
+	group := expr.New(expr.Div, r.example(), expr.U(uint32(v.Attr.Group)))
+	word := r.tile("word", expr.U32, expr.Int(1))
+	r.emit(&kernel.Fill{Dst: word, Rand: &kernel.Rand{Base: expr.Int(0), Example: group, Stream: v.Attr.Stream}})
+	return below(expr.NewElem(word, expr.U32, expr.Int(0)), expr.U(uint32(v.Attr.Rows)))
+}
+
+// below is a number 0 … n-1 from a random word.
+func below(word, n *expr.Expr) *expr.Expr {
+	return expr.New(expr.AsI32, expr.New(expr.Mod, word, n))
+}
+
+// lowerSubset takes each of the numbers in turn with the chance of what is still
+// wanted among what is left: Knuth, The Art of Computer Programming, volume 2,
+// 3.4.2, algorithm S.
+func lowerSubset(e *emitter) error {
+	v := e.group.Anchors[0]
+	rows, choices := size(v.Type.Shape[0]), expr.Int(int64(v.Attr.Rows))
+	words := e.tile("words", expr.U32, choices)
+	group := expr.New(expr.Div, firstExample, expr.U(uint32(v.Attr.Group)))
+	e.emit(&kernel.Fill{Dst: words, Rand: &kernel.Rand{Base: expr.Int(0), Example: group, Stream: v.Attr.Stream}})
+	chosen, count := e.tile("chosen", expr.I32, rows), e.tile("count", expr.I32)
+	e.mapTo(chosen, []*expr.Expr{rows}, func(i []*expr.Expr) *expr.Expr { return i[0] })
+	e.set(count, expr.Int(0))
+	enough := expr.New(expr.And, le(expr.Int(1), rows), le(rows, choices))
+	e.loop("n", where(enough, choices, expr.Int(0)), func(n *expr.Expr) {
+		left := expr.New(expr.AsU32, sub(choices, n))
+		take := lt(below(expr.NewElem(words, expr.U32, n), left), sub(rows, ielem(count)))
+		at := lesser(ielem(count), sub(rows, expr.Int(1)))
+		e.set(chosen, where(take, n, ielem(chosen, at)), at)
+		e.set(count, add(ielem(count), where(take, expr.Int(1), expr.Int(0))))
+	})
+	as, vs := axes([]*expr.Expr{rows})
+	e.emit(&kernel.Store{Buf: e.out(v, "subset", rows), Axes: as, Index: vs, // [T, 1] is as [T] in memory
+		Value: ielem(chosen, vs[0])})
+	return nil
+}
+
+// noise is the elements of this row of a Noise, two random words each.
+func (r *row) noise(v *ir.Value) element {
+	words := mul(expr.Int(2), r.width)
+	t := r.tile("bits", expr.U32, words)
+	base := mul(add(ivar("P"), r.leading(1)), ir.WholeBlocks(words))
+	r.emit(&kernel.Fill{Dst: t, Rand: &kernel.Rand{Base: base, Example: r.example(), Stream: v.Attr.Stream}})
+	word := func(e *expr.Expr) *expr.Expr { return expr.NewElem(t, expr.U32, e) }
+	return func(e *expr.Expr) *expr.Expr { return ir.Normal(word(e), word(add(r.width, e))) }
+}
+
+// lowerRotate turns the pairs of one row in each cell, head by head.
+func lowerRotate(e *emitter) error {
+	v := e.group.Anchors[0]
+	x, angles := v.Args[0], v.Args[1].Type.Shape
+	all, t := rowsOf(v.Type.Shape), size(v.Type.Shape[1])
+	width, r := v.Type.Shape[2].N, int64(angles[1].N)
+	row := e.grid("r", all)
+	heads := v.Attr.Attn.Heads
+	dh := int64(width / heads)
+	at := e.let("t", mod(row, t))
+	table := func(name string, arg *ir.Value) string {
+		return e.load(name, expr.F32, e.in(arg, name+"_", sizes(angles)...), []*expr.Expr{expr.Int(r)},
+			func(a []*expr.Expr) []*expr.Expr { return []*expr.Expr{at, a[0]} })
+	}
+	cos, sin := table("cos", v.Args[1]), table("sin", v.Args[2])
+	buf := e.in(x, "x", all, expr.Int(int64(width)))
+	out := e.out(v, "y", all, expr.Int(int64(width)))
+	e.loop("h", expr.Int(int64(heads)), func(h *expr.Expr) {
+		place := func(first int64, i *expr.Expr) []*expr.Expr {
+			return []*expr.Expr{row, add(add(mul(h, expr.Int(dh)), expr.Int(first)), i)}
+		}
+		part := func(name string, first, n int64) string {
+			return e.load(name, expr.F32, buf, []*expr.Expr{expr.Int(n)}, func(a []*expr.Expr) []*expr.Expr { return place(first, a[0]) })
+		}
+		store := func(first, n int64, value element) {
+			as, vs := axes([]*expr.Expr{expr.Int(n)})
+			e.emit(&kernel.Store{Buf: out, Axes: as, Index: place(first, vs[0]), Value: value(vs[0])})
+		}
+		a, b := part("a", 0, r), part("b", r, r)
+		store(0, r, func(i *expr.Expr) *expr.Expr {
+			return sub(mul(elem(a, i), elem(cos, i)), mul(elem(b, i), elem(sin, i)))
+		})
+		store(r, r, func(i *expr.Expr) *expr.Expr {
+			return add(mul(elem(b, i), elem(cos, i)), mul(elem(a, i), elem(sin, i)))
+		})
+		if rest := dh - 2*r; rest > 0 {
+			c := part("c", 2*r, rest)
+			store(2*r, rest, func(i *expr.Expr) *expr.Expr { return elem(c, i) })
+		}
+	})
+	return nil
+}

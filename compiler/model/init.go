@@ -1,0 +1,38 @@
+package model
+
+import (
+	"math"
+
+	"github.com/arithlang/mlc/compiler/plan"
+)
+
+// The rules by which matrices start, as specs name them.
+const (
+	xavier   = "xavier"   // uniform: Glorot and Bengio 2010, section 4.2.1
+	deepnorm = "deepnorm" // normal: Wang et al. 2022 (arXiv:2203.00555), figure 2
+	normal   = "normal"   // of one standard deviation
+)
+
+// initial is how a matrix of in inputs and out outputs starts. The gain is for
+// deepnorm alone.
+func (m *builder) initial(in, out int, gain float64) plan.Init {
+	fan := float64(in + out)
+	switch m.spec.Model.Init {
+	case deepnorm:
+		return plan.Init{Kind: "normal", A: gain * math.Sqrt(2/fan)}
+	case normal:
+		return plan.Init{Kind: "normal", A: m.spec.Model.InitStd}
+	}
+	a := math.Sqrt(6 / fan)
+	return plan.Init{Kind: "uniform", A: -a, B: a}
+}
+
+// deepDecoder is deepnorm's gain in a decoder alone whose input goes through so
+// many layers.
+func deepDecoder(layers int) float64 { return math.Pow(8*float64(layers), -0.25) }
+
+// deepEncoderDecoder is deepnorm's gain in an encoder and in its decoder.
+func deepEncoderDecoder(encoder, decoder int) (inner, outer float64) {
+	n, m := float64(encoder), float64(decoder)
+	return 0.87 * math.Pow(n*n*n*n*m, -1.0/16), math.Pow(12*m, -0.25)
+}

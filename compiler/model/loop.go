@@ -1,0 +1,146 @@
+package model
+
+import (
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/ir"
+	"github.com/arithlang/mlc/compiler/plan"
+)
+
+// Buffers of a loop's programs.
+const (
+	embedded = "embedded" // F32 [B, T, D]: the input that is added again
+	state    = "x"        // F32 [B, T, D]: what goes through the layers
+	history  = "history"  // I32 [B, C]: tokens so far, when decoding needs them
+)
+
+// loopRows runs a loop on all rows at once. Training runs it without gradients
+// first, then with: the free runs use two tensors in turn and end in the first, and
+// the kept runs leave each tensor for the backward pass.
+func (c *caller) loopRows(md mode) (*plan.Program, error) {
+	loop := c.spec.Model.Loop
+	n := loop.Layers
+	c.tokens("T")
+	if md != training {
+		c.buffer(state, c.rows("T"), 2)
+		c.input(md, plan.At(state, 0))
+		c.runs(&plan.Loop{N: n, Runs: plan.Times}, "loop_layer", md, plan.AtLayer(state, 0).Turn(), nil)
+		c.outcome(md, plan.After(state, n, plan.Times).Turn())
+		return c.p, c.err
+	}
+	kept := c.spec.Train.Backprop
+	c.buffer(Labels, ir.Ints(ir.Sym("B"), ir.Sym("T")), 1)
+	c.buffer(Loss, ir.T(ir.Sym("B"), ir.Sym("T")), 1)
+	c.buffer(state, c.rows("T"), n*kept+1)
+	first := plan.After(state, n, plan.Free).Turn()
+	c.input(md, first)
+	first.InLoop = true
+	c.runs(&plan.Loop{N: n, Runs: plan.Free}, "loop_layer_free", md, first, nil)
+	c.runs(&plan.Loop{N: n, Runs: plan.Kept, Most: kept}, "loop_layer", md, plan.AtLayer(state, 0), nil)
+	c.outcome(md, plan.After(state, n, plan.Kept))
+	return c.p, c.err
+}
+
+// loopDecode runs a loop on rows P … P+T-1, with the keys and values of all rows of
+// each layer and each run in caches.
+func (c *caller) loopDecode() (*plan.Program, error) {
+	n := c.spec.Model.Loop.Layers
+	c.loopMemory()
+	caches := refs{"self_keys": plan.AtLayer("self_keys", 0), "self_values": plan.AtLayer("self_values", 0)}
+	c.input(decoding, plan.At(state, 0))
+	c.runs(&plan.Loop{N: n, Runs: plan.Times}, "loop_step", decoding, plan.AtLayer(state, 0).Turn(), caches)
+	c.outcome(decoding, plan.After(state, n, plan.Times).Turn())
+	return c.p, c.err
+}
+
+// loopMemory declares the buffers of decoding, which have room for all C rows.
+func (c *caller) loopMemory() {
+	c.tokens("C")
+	c.buffer(state, c.rows("C"), 2)
+	for _, name := range []string{"self_keys", "self_values"} {
+		c.p.Buffers = append(c.p.Buffers, &plan.Buffer{Name: name, Type: c.rows("C"), Count: c.spec.Model.Loop.Layers, PerTime: true})
+	}
+	if c.hasHistory() {
+		c.buffer(history, ir.Ints(ir.Sym("B"), ir.Sym("C")), 1)
+	}
+}
+
+// tokens declares what every program of a loop has of rows.
+func (c *caller) tokens(rows string) {
+	ids := ir.Ints(ir.Sym("B"), ir.Sym(rows))
+	c.buffer(TargetTokens, ids, 1)
+	c.buffer(Pred, ids, 1)
+	c.buffer(embedded, c.rows(rows), 1)
+}
+
+// input embeds the tokens and makes the state before the first layer.
+func (c *caller) input(md mode, first plan.Ref) {
+	c.embedTarget(md, plan.At(embedded, 0))
+	args := refs{}
+	if c.spec.Model.Loop.State == 0 {
+		args["x"] = plan.At(embedded, 0)
+	}
+	c.call("", func() (*ir.Func, error) { return c.start(md) }, args, refs{"y": first})
+}
+
+// runs adds a loop over layers from the tensor at, and to the one after it.
+func (c *caller) runs(loop *plan.Loop, name string, md mode, at plan.Ref, caches refs) {
+	f := c.built(func() (*ir.Func, error) { return c.loopLayer(name, md) })
+	if f == nil {
+		return
+	}
+	next := at
+	next.Off++
+	call := &plan.Call{Func: f, Group: "loop", Args: refs{"x": at, embedded: plan.At(embedded, 0)}, Results: refs{"y": next}}
+	for name, cache := range caches {
+		call.Args[name], call.Results[name] = cache, cache
+	}
+	loop.Body = []*plan.Call{call}
+	c.p.Body = append(c.p.Body, loop)
+}
+
+// start builds the state y [B, T, D] before the first layer: the embedded input x,
+// or noise. In tests the noise is the same for all examples, so that no answer
+// depends on the others of a launch.
+func (m *builder) start(md mode) (*ir.Func, error) {
+	loop := m.spec.Model.Loop
+	b := ir.NewBuilder("start", loop.Pos)
+	if loop.State == 0 {
+		b.Result("y", b.Map(x0, b.Param("x", m.rows("T"), ir.Input)), false)
+		return b.Func()
+	}
+	shape := m.rows("T").Shape
+	examples := shape[0]
+	if md != training {
+		examples = ir.N(1)
+	}
+	noise := b.Noise(streamState, examples, shape[1], shape[2])
+	b.Result("y", b.MapShape(expr.New(expr.Mul, x0, expr.F(loop.State)), shape, noise), false)
+	return b.Func()
+}
+
+// loopLayer builds x [B, T, D], embedded [B, T, D] -> y [B, T, D]: one layer, after
+// the embedded input is added where the spec says.
+func (m *builder) loopLayer(name string, md mode) (*ir.Func, error) {
+	s := m.spec.Model.Loop
+	l := m.newLayer(name, "loop", s.Pos, streamDecoder, md)
+	x := l.inject(l.b.Param("x", m.rows("T"), ir.Input))
+	x = l.attend("self", s.Self, x, l.itself(s.Self), true)
+	x = l.feedForward(x)
+	l.b.Result("y", x, false)
+	return l.b.Func()
+}
+
+// inject adds the embedded input before every layer or before the first of each
+// run, which the launch's layer number tells (arXiv:2405.17399, section 3.2).
+func (l *layer) inject(x *ir.Value) *ir.Value {
+	loop := l.spec.Model.Loop
+	if loop.Inject == "none" {
+		return x
+	}
+	sum := expr.New(expr.Add, x0, x1)
+	if loop.Inject == "block" {
+		at := expr.New(expr.Mod, expr.NewVar("layer", expr.I32), expr.Int(int64(loop.Layers)))
+		sum = expr.New(expr.Where, expr.New(expr.Eq, at, expr.Int(0)), sum, x0)
+	}
+	return l.b.Label(l.b.Map(sum, x, l.b.Param(embedded, l.rows("T"), ir.Input)), "injected")
+}

@@ -1,0 +1,70 @@
+package plan
+
+// uses says how the calls of a program that have gradients read its buffers.
+type uses struct {
+	// shared buffers have a tensor that is read more than once, or by a call that
+	// may be left out: their gradients are sums.
+	shared map[string]bool
+	// chain buffers have more than two tensors, of which a loop makes each of the
+	// one before.
+	chain map[string]bool
+}
+
+// usesOf follows each loop for the runs that it has at least, and one more.
+func usesOf(p *Program) uses {
+	u := uses{shared: map[string]bool{}, chain: map[string]bool{}}
+	reads := map[Ref]int{}
+	read := func(c *Call, l, runs int) {
+		for _, r := range c.Args {
+			if reads[At(r.Buffer, r.Index(l, runs))]++; reads[At(r.Buffer, r.Index(l, runs))] > 1 || beforeFree(c) {
+				u.shared[r.Buffer] = true
+			}
+		}
+	}
+	for _, s := range p.Body {
+		switch s := s.(type) {
+		case *Call:
+			read(s, 0, 2)
+		case *Loop:
+			if s.Runs == Free {
+				continue
+			}
+			n := s.N
+			if s.Runs != Once {
+				n *= 2
+			}
+			for _, c := range s.Body {
+				for l := range n {
+					read(c, l, 2)
+				}
+				u.chains(p, c)
+			}
+		}
+	}
+	for name := range u.shared {
+		delete(u.chain, name)
+	}
+	return u
+}
+
+// chains notes the chain that a call in a loop makes: it reads tensor l and stores
+// tensor l+1.
+func (u *uses) chains(p *Program, c *Call) {
+	for _, r := range c.Results {
+		for _, a := range c.Args {
+			if a.Buffer == r.Buffer && a == AtLayer(a.Buffer, 0) && r == AtLayer(r.Buffer, 1) && p.Buffer(r.Buffer).Count > 2 {
+				u.chain[r.Buffer] = true
+			}
+		}
+	}
+}
+
+// beforeFree reports whether what c stores is read by a loop that runs Free.
+func beforeFree(c *Call) bool {
+	for _, r := range c.Results {
+		if r.Runs == Free {
+			return true
+		}
+	}
+	return false
+}

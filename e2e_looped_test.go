@@ -1,0 +1,32 @@
+package main
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/arithlang/mlc/compiler/peertest"
+)
+
+// TestLoopedPrograms holds the programs of some decoder-only models to PyTorch: on
+// the processor with each instruction set, and on the simulated GPU. All others are
+// held to it before code is made of them, in package compiler.
+func TestLoopedPrograms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds programs")
+	}
+	const folder = "compiler/testdata/looped"
+	cases, err := filepath.Abs(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"lxr_abacus_rope", "lt_abacus_fire", "plain_learned"} {
+		t.Run(name, func(t *testing.T) {
+			c, err := peertest.Read(folder, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := generateWith(t, []string{"looped_test.go"}, folder+"/looped.arith", c.Set...)
+			command(t, dir, []string{"CASES=" + cases, "CASE=" + name}, "go", "test", "-run", "PyTorch|Kernels", ".")
+		})
+	}
+}
