@@ -84,7 +84,7 @@ func launchesOfTest(t *testing.T, m Model) int {
 	f := &faulty{Driver: simulatedGPU(t)}
 	machine := newToyGPU(t, &m, f)
 	tr := trainerOf(t, m, machine)
-	if _, err := heldOutMatch(&m, machine, tr.Task, 1)(); err != nil {
+	if _, err := exactMatch(&m, machine, tr.Task, 1, tr.Task.HeldOut)(); err != nil {
 		t.Fatal(err)
 	}
 	return f.launched["predict"]

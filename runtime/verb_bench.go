@@ -17,10 +17,11 @@ import (
 // benchCmd is the verb bench.
 type benchCmd struct {
 	deviceFlags
-	Steps int  `help:"Steps to time, 0 for as many as take some seconds." default:"0" placeholder:"N"`
-	Batch int  `help:"Examples a step, instead of the spec's." placeholder:"N"`
-	Serve bool `help:"For each line of standard input, a number, run so many steps and print the seconds that they took."`
-	JSON  bool `help:"Print the result as JSON." name:"json"`
+	Steps  int  `help:"Steps to time, 0 for as many as take some seconds." default:"0" placeholder:"N"`
+	Batch  int  `help:"Examples a step, instead of the spec's." placeholder:"N"`
+	Padded bool `help:"Pad all sequences to the longest, as train.lengths = padded does."`
+	Serve  bool `help:"For each line of standard input, a number, run so many steps and print the seconds that they took."`
+	JSON   bool `help:"Print the result as JSON." name:"json"`
 }
 
 // benchResult is what the verb bench says. Times are seconds, for one step.
@@ -33,7 +34,8 @@ type benchResult struct {
 	Chunk      int           `json:"chunk"`
 	MicroBatch int           `json:"micro_batch"`
 	Source     int           `json:"source"`
-	Target     int           `json:"target"`
+	Target     int           `json:"target"` // of the longest
+	Rows       float64       `json:"rows"`   // of the mean example, as it is computed
 	Steps      int           `json:"steps"`
 	Seconds    float64       `json:"step_seconds"` // the median
 	Examples   float64       `json:"examples_per_second"`
@@ -89,7 +91,9 @@ func (c *benchCmd) Run(a app) error {
 
 // trainer is ready for the first step of a run that is not kept.
 func (c *benchCmd) trainer(m *Model, machine device.Machine) (*train.Trainer, error) {
-	problems, err := task.New(m.Task, m.Train.Seed)
+	cfg := m.Task
+	cfg.Padded = cfg.Padded || c.Padded
+	problems, err := task.New(cfg, m.Train.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -157,13 +161,13 @@ func (c *benchCmd) measure(m *Model, t *train.Trainer) (*benchResult, error) {
 	if _, err := timeSteps(t, steps); err != nil {
 		return nil, err
 	}
-	shape, err := t.Task.NewDrawer().Train(0, t.Config.Batch)
+	shape, err := t.Task.NewDrawer(t.Config.MicroBatch).Train(0, t.Config.Batch)
 	if err != nil {
 		return nil, err
 	}
 	slices.Sort(took)
 	r := &benchResult{Name: m.Name, Device: about.String(), Processor: about.Name, Threads: 1, Batch: t.Config.Batch,
-		Chunk: max(t.Config.Chunk, t.Config.MicroBatch), MicroBatch: t.Config.MicroBatch, Source: shape.S, Target: shape.T,
+		Chunk: max(t.Config.Chunk, t.Config.MicroBatch), MicroBatch: t.Config.MicroBatch, Source: shape.S, Target: shape.T, Rows: float64(len(shape.Labels)) / float64(shape.B),
 		Steps: steps, Seconds: took[steps/2].Seconds(), Memory: peakMemory()}
 	if about.Device == "cpu" {
 		isa, threads, err := c.cpu()
@@ -217,13 +221,23 @@ func (r *benchResult) kernel(name string, l lap) kernelBench {
 	return k
 }
 
+// shape says how large the examples are.
+func (r *benchResult) shape() string {
+	switch {
+	case r.Source > 0:
+		return fmt.Sprintf("%d source tokens and %d target rows", r.Source, r.Target)
+	case r.Rows == float64(r.Target):
+		return fmt.Sprintf("%d rows", r.Target)
+	}
+	return fmt.Sprintf("%.1f rows, at most %d,", r.Rows, r.Target)
+}
+
 // table is the result for people.
 func (r *benchResult) table() string {
 	const mega, giga = 1 << 20, 1e9
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s on %s (%s)\n", r.Name, r.Device, r.Processor)
-	fmt.Fprintf(&b, "a step of %d examples, %d source tokens and %d target rows each, in chunks of %d, micro-batches of %d\n",
-		r.Batch, r.Source, r.Target, r.Chunk, r.MicroBatch)
+	fmt.Fprintf(&b, "a step of %d examples, %s each, in chunks of %d, micro-batches of %d\n", r.Batch, r.shape(), r.Chunk, r.MicroBatch)
 	fmt.Fprintf(&b, "step  %.1f ms (median of %d), %.0f examples/s, peak memory %d MiB\n", 1000*r.Seconds, r.Steps, r.Examples, r.Memory/mega)
 	if r.Peak.Bytes > 0 {
 		fmt.Fprintf(&b, "peak  %.1f GFLOP/s, copying %.1f GB/s: of each thread while all work, as are the rates below;\n"+

@@ -21,6 +21,7 @@ type trainCmd struct {
 	Seed     *uint64       `help:"Seed of everything random, instead of the spec's." placeholder:"N"`
 	Steps    int           `help:"Train for so many steps, instead of the spec's budget." xor:"budget" placeholder:"N"`
 	Examples int64         `help:"Train for so many examples." xor:"budget" placeholder:"N"`
+	FLOP     float64       `help:"Train for so many floating-point operations: 8e18." name:"flop" xor:"budget" placeholder:"N"`
 	Time     time.Duration `help:"Train for so long: 90s, 5m, 2h." xor:"budget" placeholder:"D"`
 	Resume   bool          `help:"Go on with the run in --out, or with the newest run of this spec."`
 	Save     time.Duration `help:"Time between checkpoints." default:"1m" placeholder:"D"`
@@ -34,8 +35,8 @@ func (c *trainCmd) Run(a app, name program) error {
 	if err != nil {
 		return err
 	}
-	if c.Steps < 0 || c.Examples < 0 || c.Time < 0 || c.Save < 0 {
-		return usagef("--steps, --examples, --time and --save must not be negative")
+	if c.Steps < 0 || c.Examples < 0 || c.FLOP < 0 || c.Time < 0 || c.Save < 0 {
+		return usagef("--steps, --examples, --flop, --time and --save must not be negative")
 	}
 	dir, rec, err := c.directory(&a.model, machine)
 	if err != nil {
@@ -57,11 +58,14 @@ func (c *trainCmd) Run(a app, name program) error {
 	case err != nil:
 		return fmt.Errorf("%w\n%s", err, afterFailure(dir, name))
 	}
+	if t.State.Stopped && !c.Quiet {
+		fmt.Fprintf(a.err, "stopped at step %d: the exact match is what the spec asks for\n", t.State.Step)
+	}
 	test, err := c.test(a, machine, dir, rec, t.State)
 	if err != nil {
 		return err
 	}
-	if err := report(ctx, a, name, test, c.Quiet, c.JSON); err != nil {
+	if err := reportAll(ctx, a, name, test, c.Quiet, c.JSON); err != nil {
 		return err
 	}
 	if !c.Quiet {
@@ -96,8 +100,8 @@ func afterFailure(dir string, name program) string {
 // longer than a line.
 func showpiece(t *eval.Test) task.Problem {
 	p := t.Task.Carries(1)
-	for _, n := range t.Digits {
-		longer := t.Task.Carries(min(n, 26))
+	for _, cell := range t.Cells {
+		longer := t.Task.Carries(min(cell.I, 26))
 		if _, err := t.Task.Width(longer); err == nil && len(longer.Answer) > len(p.Answer) {
 			p = longer
 		}
@@ -107,7 +111,7 @@ func showpiece(t *eval.Test) task.Problem {
 
 // budget is what the command line says instead of the one given.
 func (c *trainCmd) budget(b train.Budget) train.Budget {
-	if asked := (train.Budget{Steps: c.Steps, Examples: c.Examples, Time: c.Time}); asked != (train.Budget{}) {
+	if asked := (train.Budget{Steps: c.Steps, Examples: c.Examples, FLOP: c.FLOP, Time: c.Time}); asked != (train.Budget{}) {
 		return asked
 	}
 	return b
@@ -159,7 +163,9 @@ func (c *trainCmd) trainer(a app, machine device.Machine, dir string, rec record
 	cfg.Seed, cfg.Budget = rec.Seed, rec.Budget
 	t := &train.Trainer{Machine: machine, Plan: &m.Plan, Params: m.Params, Task: problems, Config: cfg, Dir: dir, SaveEvery: c.Save,
 		Meta:       map[string]string{"name": m.Name, "spec_hash": m.SpecHash, "mlc_version": m.Version},
-		ExactMatch: heldOutMatch(m, machine, problems, rec.Seed), Status: track.NewStatus(a.err, c.Quiet)}
+		ExactMatch: exactMatch(m, machine, problems, rec.Seed, problems.HeldOut),
+		TrainMatch: exactMatch(m, machine, problems, rec.Seed, problems.Train),
+		Status:     track.NewStatus(a.err, c.Quiet)}
 	t.Start()
 	if path := newestCheckpoint(dir); path != "" {
 		if err := t.Resume(path); err != nil {
@@ -169,18 +175,19 @@ func (c *trainCmd) trainer(a app, machine device.Machine, dir string, rec record
 	return t, nil
 }
 
-// heldOut is the number of problems that the exact match while training is over.
-const heldOut = 64
+// matched is the number of problems that the exact match while training is over.
+const matched = 64
 
-// heldOutMatch returns the test that is made at every report.
-func heldOutMatch(m *Model, machine device.Machine, problems *task.Task, seed uint64) func() (float64, error) {
-	sample := make([]task.Problem, heldOut)
+// exactMatch returns a test of the first problems of a kind, as it is made while
+// training.
+func exactMatch(m *Model, machine device.Machine, problems *task.Task, seed uint64, problem func(k int64) task.Problem) func() (float64, error) {
+	sample := make([]task.Problem, matched)
 	for i := range sample {
-		sample[i] = problems.HeldOut(int64(i))
+		sample[i] = problem(int64(i))
 	}
-	model := eval.Model{Machine: machine, Plan: &m.Plan, Task: problems, Seed: seed}
+	model := eval.Model{Machine: machine, Plan: &m.Plan, Task: problems, Seed: seed, Runs: m.Eval.Loop}
 	return func() (float64, error) {
-		right, err := model.Verify(context.Background(), sample)
+		right, err := model.Verify(context.Background(), sample, eval.ExactMatch)
 		if err != nil {
 			return 0, err
 		}
@@ -190,6 +197,6 @@ func heldOutMatch(m *Model, machine device.Machine, problems *task.Task, seed ui
 				n++
 			}
 		}
-		return float64(n) / heldOut, nil
+		return float64(n) / matched, nil
 	}
 }

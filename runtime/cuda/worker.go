@@ -60,7 +60,8 @@ func put[T int32 | float32](w *worker, r device.Ref, src []T, bits func(T) uint3
 			t.in = append(t.in, bits(x))
 		}
 		t.move(putOp, r, n, at)
-		if r, src = r.Plus(n), src[n:]; len(src) > 0 && !w.m.summing {
+		full := len(t.in) >= piece
+		if r, src = r.Plus(n), src[n:]; full && !w.m.summing {
 			w.m.flush()
 		}
 	}

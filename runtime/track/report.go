@@ -68,9 +68,12 @@ func Open(dir string, step int) (*Log, *Report, error) {
 	return log, &kept[len(kept)-1], nil
 }
 
+// All returns the reports in a run directory.
+func All(dir string) ([]Report, error) { return read(filepath.Join(dir, "metrics.jsonl"), math.MaxInt) }
+
 // Last returns the last report in a run directory, nil if there is none.
 func Last(dir string) (*Report, error) {
-	all, err := read(filepath.Join(dir, "metrics.jsonl"), math.MaxInt)
+	all, err := All(dir)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}

@@ -17,6 +17,8 @@ type State struct {
 	Step     int   // steps done
 	Examples int64 // examples seen
 	Tokens   int64 // labels seen
+	Rows     int64 // target rows computed, with those that have no label
+	Stopped  bool  // there was a reason to stop before the budget was spent
 }
 
 // spaces are what a checkpoint holds: for each parameter a tensor of every space,
@@ -62,6 +64,8 @@ func (t *Trainer) Save() (string, error) {
 		"step":     strconv.Itoa(t.State.Step),
 		"examples": strconv.FormatInt(t.State.Examples, 10),
 		"tokens":   strconv.FormatInt(t.State.Tokens, 10),
+		"rows":     strconv.FormatInt(t.State.Rows, 10),
+		"stopped":  strconv.FormatBool(t.State.Stopped),
 	}}
 	for k, v := range t.Meta {
 		f.Meta[k] = v
@@ -123,14 +127,29 @@ func Load(path string, m device.Machine, plan *device.Plan, params []device.Para
 			copy(arenas[i][p.Off:], t.Data)
 		}
 	}
-	step, err1 := strconv.Atoi(f.Meta["step"])
-	examples, err2 := strconv.ParseInt(f.Meta["examples"], 10, 64)
-	tokens, err3 := strconv.ParseInt(f.Meta["tokens"], 10, 64)
-	if err1 != nil || err2 != nil || err3 != nil || step < 0 || examples < 0 || tokens < 0 {
-		return s, fmt.Errorf("%s: it does not say how far it was trained", path)
+	if s, err = stateOf(f.Meta); err != nil {
+		return s, fmt.Errorf("%s: it does not say how far it was trained: %w", path, err)
 	}
 	for i, sp := range spaces {
 		m.Root().PutFloats(device.Ref{Space: sp.space}, arenas[i])
 	}
-	return State{step, examples, tokens}, nil
+	return s, nil
+}
+
+// stateOf reads the State that a checkpoint says.
+func stateOf(meta map[string]string) (State, error) {
+	var s State
+	step := int64(0)
+	for _, x := range []struct {
+		name string
+		to   *int64
+	}{{"step", &step}, {"examples", &s.Examples}, {"tokens", &s.Tokens}, {"rows", &s.Rows}} {
+		n, err := strconv.ParseInt(meta[x.name], 10, 64)
+		if err != nil || n < 0 {
+			return s, fmt.Errorf("%s is %q", x.name, meta[x.name])
+		}
+		*x.to = n
+	}
+	s.Step, s.Stopped = int(step), meta["stopped"] == "true"
+	return s, nil
 }

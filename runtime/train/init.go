@@ -19,21 +19,17 @@ var initials = map[string]func(i device.Init, src *philox.Source) float64{
 	},
 }
 
-// initial returns an arena as it is before the first step: a parameter's values
-// depend on the seed and its place in the list.
-func initial(params []device.Param, size int, seed uint64) []float32 {
-	arena := make([]float32, size)
-	for i, p := range params {
-		draw := initials[p.Init.Kind]
-		if draw == nil {
-			panic("BUG: parameter " + p.Name + " starts as " + p.Init.Kind)
-		}
-		src := philox.NewSource(seed, philox.Init, uint64(i), 0)
-		for e := range count(p) {
-			arena[p.Off+e] = float32(draw(p.Init, src))
-		}
+// initial fills x with a parameter's values before the first step. They depend on
+// the seed and on the parameter's place in the list.
+func initial(x []float32, p device.Param, place int, seed uint64) {
+	draw := initials[p.Init.Kind]
+	if draw == nil {
+		panic("BUG: parameter " + p.Name + " starts as " + p.Init.Kind)
 	}
-	return arena
+	src := philox.NewSource(seed, philox.Init, uint64(place), 0)
+	for e := range x {
+		x[e] = float32(draw(p.Init, src))
+	}
 }
 
 func count(p device.Param) int {

@@ -14,6 +14,7 @@ type run struct {
 	log    *track.Log
 	report track.Report
 	every  int // steps between reports
+	total  int // steps, 0 if not known
 	start  time.Time
 	saved  time.Time
 	before time.Duration // trained by earlier processes
@@ -22,7 +23,7 @@ type run struct {
 
 func newRun(t *Trainer, log *track.Log, last *track.Report) *run {
 	now := time.Now()
-	r := &run{Trainer: t, log: log, every: t.Config.Budget.reportEvery(t.Config.Batch), start: now, saved: now, first: t.State}
+	r := &run{Trainer: t, log: log, every: t.Config.reportEvery(), total: t.Config.steps(), start: now, saved: now, first: t.State}
 	if last != nil {
 		r.report = *last
 		r.before = time.Duration(last.Seconds * float64(time.Second))
@@ -33,12 +34,16 @@ func newRun(t *Trainer, log *track.Log, last *track.Report) *run {
 func (r *run) elapsed() time.Duration { return r.before + time.Since(r.start) }
 
 // used is the part of the budget that is used up.
-func (r *run) used() float64 { return r.Config.Budget.used(r.State, r.elapsed()) }
+func (r *run) used() float64 { return r.Config.used(r.State, r.elapsed()) }
+
+// done says whether there is nothing more to train.
+func (r *run) done() bool { return r.State.Stopped || r.used() >= 1 }
 
 // advance does one step and all that is due after it.
 func (r *run) advance() error {
-	rate := r.Config.rate(r.Config.Budget.middle(r.State, r.Config.Batch, r.elapsed()))
-	out, err := r.Step(rate)
+	examples := r.Config.batch(r.used())
+	rate := r.Config.rate(r.Config.middle(r.State, examples, r.elapsed()))
+	out, err := r.stepOn(examples, rate)
 	if err != nil {
 		return err
 	}
@@ -52,6 +57,9 @@ func (r *run) advance() error {
 		if err := r.log.Write(r.report); err != nil {
 			return fmt.Errorf("cannot write metrics: %w", err)
 		}
+		if err := r.stop(); err != nil {
+			return err
+		}
 	}
 	r.Status.Update(r.progress(), false)
 	if r.SaveEvery == 0 || time.Since(r.saved) < r.SaveEvery {
@@ -62,13 +70,29 @@ func (r *run) advance() error {
 	return err
 }
 
+// stop ends training if it is good enough to.
+func (r *run) stop() error {
+	s := r.Config.Stop
+	if s == nil {
+		return nil
+	}
+	match := r.report.ExactMatch
+	if !s.HeldOut {
+		var err error
+		if match, err = r.TrainMatch(); err != nil {
+			return fmt.Errorf("the test after step %d failed: %w", r.State.Step, err)
+		}
+	}
+	r.State.Stopped = match >= s.AtLeast
+	return nil
+}
+
 // progress extrapolates from what this process has done.
 func (r *run) progress() track.Progress {
-	b := r.Config.Budget
 	here := time.Since(r.start)
-	p := track.Progress{Report: r.report, Fraction: r.used(), Total: b.steps(r.Config.Batch), Left: -1}
+	p := track.Progress{Report: r.report, Fraction: r.used(), Total: r.total, Left: -1}
 	p.Rate = float64(r.State.Examples-r.first.Examples) / here.Seconds()
-	if gained := p.Fraction - b.used(r.first, r.before); gained > 0 {
+	if gained := p.Fraction - r.Config.used(r.first, r.before); gained > 0 {
 		p.Left = time.Duration(float64(here) * max(1-p.Fraction, 0) / gained)
 	}
 	return p

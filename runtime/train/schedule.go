@@ -1,7 +1,6 @@
 package train
 
 import (
-	"fmt"
 	"math"
 	"time"
 )
@@ -35,74 +34,71 @@ func (c *Config) rate(at float64) float64 {
 }
 
 // used is the part of the budget that is used up.
-func (b Budget) used(s State, elapsed time.Duration) float64 {
-	switch {
+func (c *Config) used(s State, elapsed time.Duration) float64 {
+	switch b := c.Budget; {
 	case b.Steps > 0:
 		return float64(s.Step) / float64(b.Steps)
 	case b.Examples > 0:
 		return float64(s.Examples) / float64(b.Examples)
+	case b.FLOP > 0:
+		return float64(s.Rows) * c.RowFLOP / b.FLOP
+	default:
+		return float64(elapsed) / float64(b.Time)
 	}
-	return float64(elapsed) / float64(b.Time)
 }
 
-// middle is the point of the budget in the middle of the next step, which is what
-// its learning rate is for: neither the first nor the last step stands still.
-func (b Budget) middle(s State, batch int, elapsed time.Duration) float64 {
-	switch {
+// middle is the point of the budget in the middle of the next step, of so many
+// examples, which is what its learning rate is for: neither the first nor the last
+// step stands still.
+func (c *Config) middle(s State, examples int, elapsed time.Duration) float64 {
+	switch b := c.Budget; {
 	case b.Steps > 0:
 		return (float64(s.Step) + 0.5) / float64(b.Steps)
 	case b.Examples > 0:
-		return (float64(s.Examples) + 0.5*float64(batch)) / float64(b.Examples)
+		return (float64(s.Examples) + 0.5*float64(examples)) / float64(b.Examples)
+	case b.FLOP > 0:
+		rows := float64(c.Rows) // of an example; later the mean so far
+		if s.Examples > 0 {
+			rows = float64(s.Rows) / float64(s.Examples)
+		}
+		return c.used(s, elapsed) + 0.5*float64(examples)*rows*c.RowFLOP/b.FLOP
 	}
-	return b.used(s, elapsed)
+	return c.used(s, elapsed)
+}
+
+// batch is the number of examples of a step at a point of the budget. While it
+// grows it is a whole number of draw groups, one at first (arXiv:2405.17399's code,
+// whose ramp is over time).
+func (c *Config) batch(at float64) int {
+	if at >= c.Ramp {
+		return c.Batch
+	}
+	unit := c.group()
+	groups := int(at/c.Ramp*float64(c.Batch)/float64(unit)) + 1
+	return min(groups*unit, c.Batch)
 }
 
 // steps is the length of training, 0 if only time will tell.
-func (b Budget) steps(batch int) int {
-	if b.Examples > 0 {
-		return int((b.Examples + int64(batch) - 1) / int64(batch))
+func (c *Config) steps() int {
+	switch b := c.Budget; {
+	case b.Examples > 0 && c.Ramp > 0:
+		n := 0
+		for s := (State{}); c.used(s, 0) < 1; n++ {
+			s.Examples += int64(c.batch(c.used(s, 0)))
+		}
+		return n
+	case b.Examples > 0:
+		return int((b.Examples + int64(c.Batch) - 1) / int64(c.Batch))
+	default:
+		return b.Steps
 	}
-	return b.Steps
 }
 
 // reportEvery is the number of steps between two reports: it depends on the
 // budget alone, so that a resumed run reports at the same steps.
-func (b Budget) reportEvery(batch int) int {
-	if n := b.steps(batch); n > 0 {
+func (c *Config) reportEvery() int {
+	if n := c.steps(); n > 0 {
 		return max(1, n/100)
 	}
 	return 20
-}
-
-func (b Budget) String() string {
-	switch {
-	case b.Steps > 0:
-		return fmt.Sprintf("%d steps", b.Steps)
-	case b.Examples > 0:
-		return fmt.Sprintf("%d examples", b.Examples)
-	}
-	return b.Time.String()
-}
-
-// Check returns what is wrong with a Config, in the words of a spec.
-func (c *Config) Check() error {
-	fields := 0
-	for _, set := range []bool{c.Budget.Steps > 0, c.Budget.Examples > 0, c.Budget.Time > 0} {
-		if set {
-			fields++
-		}
-	}
-	switch {
-	case schedules[c.Schedule] == nil:
-		return fmt.Errorf("schedule %q: there are constant, cosine and trapezoid", c.Schedule)
-	case c.Optimizer != "adam" && c.Optimizer != "adamw":
-		return fmt.Errorf("optimizer %q: there are adam and adamw", c.Optimizer)
-	case fields != 1:
-		return fmt.Errorf("the budget must be a number of steps, of examples or a time, and more than 0")
-	case c.Batch < 1 || c.MicroBatch < 1:
-		return fmt.Errorf("a batch of %d in micro-batches of %d: both are at least 1", c.Batch, c.MicroBatch)
-	case c.Chunk < 0 || c.Chunk%c.MicroBatch != 0:
-		return fmt.Errorf("chunks of %d examples in micro-batches of %d: a chunk is a number of whole micro-batches", c.Chunk, c.MicroBatch)
-	}
-	return nil
 }

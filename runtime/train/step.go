@@ -10,9 +10,10 @@ import (
 
 // An Outcome is what one step says about itself.
 type Outcome struct {
-	Loss     float64 // nats a token
+	Loss     float64 // nats a label
 	GradNorm float64 // before clipping
 	Tokens   int     // labels
+	Rows     int     // target rows, with those that have no label
 }
 
 // A stepper is the memory of a step, all of it used again by the next one: after
@@ -21,7 +22,8 @@ type stepper struct {
 	*Trainer
 	drawer    *task.Drawer
 	batch     task.Batch
-	losses    []float32 // of each row of the batch
+	losses    [maxPasses][]float32 // of each row of the batch, by pass
+	weight    float64              // of a label in the loss
 	optimizer device.Env
 	stretches []stretch
 	stretch   stretch   // that is updated
@@ -33,34 +35,39 @@ type stepper struct {
 }
 
 func newStepper(t *Trainer) *stepper {
-	s := &stepper{Trainer: t, drawer: t.Task.NewDrawer(), stretches: t.stretches()}
+	s := &stepper{Trainer: t, drawer: t.Task.NewDrawer(t.Config.MicroBatch), stretches: t.stretches()}
 	s.runChunk, s.runRange = s.chunk, s.updateRange
 	return s
 }
 
-// Step trains on the next batch and counts it: gradients of all chunks, their
+// Step trains on the next whole batch and counts it: gradients of all chunks, their
 // norm, the update. It changes nothing when the loss or the gradient is not finite;
 // after a failure of the machine nothing on it is of use.
-func (t *Trainer) Step(rate float64) (Outcome, error) {
+func (t *Trainer) Step(rate float64) (Outcome, error) { return t.stepOn(t.Config.Batch, rate) }
+
+// stepOn is Step on so many examples.
+func (t *Trainer) stepOn(examples int, rate float64) (Outcome, error) {
 	if t.stepper == nil {
 		t.stepper = newStepper(t)
 	}
-	out, err := t.stepper.step(rate)
+	out, err := t.stepper.step(examples, rate)
 	if err != nil {
 		return out, err
 	}
 	t.State.Step++
-	t.State.Examples += int64(t.Config.Batch)
+	t.State.Examples += int64(examples)
 	t.State.Tokens += int64(out.Tokens)
+	t.State.Rows += int64(out.Rows)
 	return out, nil
 }
 
-func (s *stepper) step(rate float64) (out Outcome, err error) {
-	if s.batch, err = s.drawer.Train(s.State.Examples, s.Config.Batch); err != nil {
+func (s *stepper) step(examples int, rate float64) (out Outcome, err error) {
+	if s.batch, err = s.drawer.Train(s.State.Examples, examples); err != nil {
 		return out, err
 	}
-	out.Tokens = len(s.batch.Labels)
-	out.Loss = s.gradients()
+	out.Tokens, out.Rows = s.batch.Kept(), len(s.batch.Labels)
+	s.weight = s.Config.weight(examples, out.Tokens)
+	out.Loss = s.gradients() / float64(out.Tokens)
 	out.GradNorm = s.norm()
 	if err := s.Machine.Err(); err != nil {
 		return out, s.failed(err)
@@ -86,17 +93,29 @@ func (s *stepper) failed(err error) error {
 	return fmt.Errorf("step %d failed: %w", s.State.Step+1, err)
 }
 
-// gradients leaves the gradient of the batch's mean loss in Root's Grads and
-// returns that loss: chunks and rows are added in ascending order.
+// gradients leaves the gradient of the batch's loss in Root's Grads and returns the
+// sum of the labels' losses, of each pass by its share: chunks and rows are added in
+// ascending order.
 func (s *stepper) gradients() float64 {
 	n := (s.batch.B + s.Config.chunk() - 1) / s.Config.chunk()
-	s.losses = resize(s.losses, len(s.batch.Labels))
-	s.Machine.Sum(n, s.runChunk)
-	sum := 0.0
-	for _, loss := range s.losses {
-		sum += float64(loss)
+	for i, share := range s.Config.shares() {
+		if share > 0 {
+			s.losses[i] = resize(s.losses[i], len(s.batch.Labels))
+		}
 	}
-	return sum / float64(len(s.losses))
+	s.Machine.Sum(n, s.runChunk)
+	total := 0.0
+	for i, share := range s.Config.shares() {
+		if share == 0 {
+			continue
+		}
+		sum := 0.0
+		for _, loss := range s.losses[i] {
+			sum += float64(loss)
+		}
+		total += float64(share * sum)
+	}
+	return total
 }
 
 // chunk computes the gradients of a chunk, one micro-batch after the other: each
@@ -104,19 +123,29 @@ func (s *stepper) gradients() float64 {
 func (s *stepper) chunk(w device.Worker, i int) {
 	first := i * s.Config.chunk()
 	end := min(first+s.Config.chunk(), s.batch.B)
-	e := w.Env()
+	shares := s.Config.shares()
 	for lo := first; lo < end; lo += s.Config.MicroBatch {
 		part := s.batch.Slice(lo, min(lo+s.Config.MicroBatch, end))
-		*e = device.Env{B: part.B, T: part.T, S: part.S, C: part.T, Step: uint32(s.State.Step), Example: uint32(lo),
-			Seed: s.Config.Seed, Scale: float32(1 / float64(len(s.batch.Labels)))}
-		lay := s.Plan.Gradients.Layout(e)
-		w.Fit(lay.Work, lay.Ints)
-		w.PutInts(lay.Source, part.Source)
-		w.PutInts(lay.Target, part.Target)
-		w.PutInts(lay.Labels, part.Labels)
-		s.Plan.Gradients.Run(w.Queue(), e)
-		w.GetFloats(s.losses[lo*part.T:][:len(part.Labels)], lay.Loss)
+		for i, p := range s.Config.passes(s.State.Step, lo) {
+			if shares[i] > 0 {
+				s.launch(w, lo, &part, p, i)
+			}
+		}
 	}
+}
+
+// launch computes the gradients of pass number i of the examples from first on.
+func (s *stepper) launch(w device.Worker, first int, part *task.Batch, p pass, i int) {
+	e := w.Env()
+	*e = device.Env{B: part.B, T: part.T, S: part.S, C: part.T, Free: p.free, Kept: p.kept, Times: s.Config.Times,
+		Step: uint32(s.State.Step), Example: uint32(first), Seed: s.Config.Seed, Scale: float32(s.Config.shares()[i] * s.weight)}
+	lay := s.Plan.Gradients.Layout(e)
+	w.Fit(lay.Work, lay.Ints)
+	w.PutInts(lay.Source, part.Source)
+	w.PutInts(lay.Target, part.Target)
+	w.PutInts(lay.Labels, part.Labels)
+	s.Plan.Gradients.Run(w.Queue(), e)
+	w.GetFloats(s.losses[i][part.At:][:len(part.Labels)], lay.Loss)
 }
 
 // norm is the Euclidean norm of the gradient.

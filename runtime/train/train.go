@@ -28,7 +28,8 @@ type Trainer struct {
 	Dir        string                  // the run directory
 	Meta       map[string]string       // said in every checkpoint
 	SaveEvery  time.Duration           // time between checkpoints, 0: only at the end
-	ExactMatch func() (float64, error) // tested at every report
+	ExactMatch func() (float64, error) // on held-out problems; tested at every report
+	TrainMatch func() (float64, error) // on those of training; tested too if Config.Stop asks for it
 	Status     *track.Status
 
 	stepper *stepper
@@ -40,9 +41,15 @@ var ErrInterrupted = errors.New("interrupted")
 // Start sets parameters and moments as they are before the first step.
 func (t *Trainer) Start() {
 	w := t.Machine.Root()
-	w.PutFloats(device.Ref{Space: device.Params}, initial(t.Params, t.Plan.NumParams, t.Config.Seed))
-	w.Zero(device.Ref{Space: device.Moment1}, t.Plan.NumParams)
-	w.Zero(device.Ref{Space: device.Moment2}, t.Plan.NumParams)
+	for _, s := range spaces {
+		w.Zero(device.Ref{Space: s.space}, t.Plan.NumParams)
+	}
+	var values []float32 // of one parameter at a time: a second arena is more than the machine may have
+	for i, p := range t.Params {
+		values = resize(values, count(p))
+		initial(values, p, i, t.Config.Seed)
+		w.PutFloats(device.Ref{Space: device.Params, Off: p.Off}, values)
+	}
 	t.State = State{}
 }
 
@@ -52,8 +59,9 @@ func (t *Trainer) Resume(path string) (err error) {
 	return err
 }
 
-// Run trains until the budget is used up or ctx is done, and saves either way. It
-// goes on from the State, and from the metrics in Dir up to its step.
+// Run trains until the budget is used up, there is a reason to stop or ctx is done,
+// and saves in any case. It goes on from the State, and from the metrics in Dir up
+// to its step.
 func (t *Trainer) Run(ctx context.Context) (err error) {
 	if err := t.Config.Check(); err != nil {
 		return err
@@ -64,7 +72,7 @@ func (t *Trainer) Run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
 	r := newRun(t, log, last)
-	for ctx.Err() == nil && r.used() < 1 {
+	for ctx.Err() == nil && !r.done() {
 		if err := r.advance(); err != nil {
 			t.Status.Clear()
 			return err
@@ -74,7 +82,7 @@ func (t *Trainer) Run(ctx context.Context) (err error) {
 	if _, err := t.Save(); err != nil {
 		return err
 	}
-	if r.used() < 1 {
+	if !r.done() {
 		return ErrInterrupted
 	}
 	return nil

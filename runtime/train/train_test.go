@@ -35,6 +35,17 @@ func TestRate(t *testing.T) {
 	}
 }
 
+// TestTrapezoid pins the schedule of arXiv:2405.17399 at the points of its fact
+// sheet.
+func TestTrapezoid(t *testing.T) {
+	cfg := Config{LR: 1, Schedule: "trapezoid", Warmup: 0.1, Cooldown: 0.1}
+	for at, want := range map[float64]float64{0: 0, 0.05: 0.5, 0.5: 1, 0.95: 0.5, 1: 0} {
+		if got := cfg.rate(at); math.Abs(got-want) > 1e-12 {
+			t.Errorf("at %g the rate is %g, want %g", at, got, want)
+		}
+	}
+}
+
 func TestBudget(t *testing.T) {
 	for _, c := range []struct {
 		budget       Budget
@@ -48,17 +59,58 @@ func TestBudget(t *testing.T) {
 		{Budget{Examples: 1000}, State{Examples: 300}, 0, 0.3, 0.35, 10, 1},
 		{Budget{Examples: 1001}, State{Examples: 1100}, 0, 1100. / 1001, 1150. / 1001, 11, 1},
 		{Budget{Time: time.Minute}, State{Step: 7}, 15 * time.Second, 0.25, 0.25, 0, 20},
+		{Budget{FLOP: 1e6}, State{}, 0, 0, 0.04, 0, 20},
+		{Budget{FLOP: 1e6}, State{Examples: 200, Rows: 1000}, 0, 0.1, 0.125, 0, 20},
 	} {
 		const batch = 100
-		if got := c.budget.used(c.state, c.elapsed); got != c.used {
+		cfg := Config{Budget: c.budget, Batch: batch, Rows: 8, RowFLOP: 100}
+		if got := cfg.used(c.state, c.elapsed); got != c.used {
 			t.Errorf("%s at %v: %g used, want %g", c.budget, c.state, got, c.used)
 		}
-		if got := c.budget.middle(c.state, batch, c.elapsed); got != c.middle {
+		if got := cfg.middle(c.state, batch, c.elapsed); got != c.middle {
 			t.Errorf("%s at %v: the middle of the step is %g, want %g", c.budget, c.state, got, c.middle)
 		}
-		if steps, every := c.budget.steps(batch), c.budget.reportEvery(batch); steps != c.steps || every != c.every {
+		if steps, every := cfg.steps(), cfg.reportEvery(); steps != c.steps || every != c.every {
 			t.Errorf("%s: %d steps, a report every %d, want %d, %d", c.budget, steps, every, c.steps, c.every)
 		}
+	}
+}
+
+// TestRamp pins the batch of arXiv:2405.17399 at the points of its fact sheet: from
+// one draw group to 8192 examples.
+func TestRamp(t *testing.T) {
+	for _, c := range []struct {
+		group int
+		at    float64
+		want  int
+	}{
+		{256, 0, 256}, {256, 0.3, 4352}, {256, 0.59, 8192}, {256, 0.6, 8192}, {256, 1, 8192},
+		{4096, 0, 4096}, {4096, 0.29, 4096}, {4096, 0.3, 8192}, {4096, 0.9, 8192},
+		{3000, 0.59, 8192}, // not a whole number of groups
+	} {
+		cfg := Config{Batch: 8192, Ramp: 0.6, MicroBatch: 2, Group: c.group}
+		if got := cfg.batch(c.at); got != c.want {
+			t.Errorf("groups of %d, at %g: a batch of %d, want %d", c.group, c.at, got, c.want)
+		}
+	}
+	if got := (&Config{Batch: 100, MicroBatch: 8}).batch(0); got != 100 {
+		t.Errorf("without a ramp the first batch is %d of 100", got)
+	}
+}
+
+// TestRampSteps counts the steps of a growing batch: of 1000 examples the first 500
+// are seen 10, 20, 30, … at a time.
+func TestRampSteps(t *testing.T) {
+	cfg := Config{Batch: 50, Ramp: 0.5, MicroBatch: 10, Budget: Budget{Examples: 1000}}
+	var sizes []int
+	for s := (State{}); cfg.used(s, 0) < 1; {
+		n := cfg.batch(cfg.used(s, 0))
+		sizes = append(sizes, n)
+		s.Examples += int64(n)
+	}
+	want := []int{10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 20, 20, 20, 20, 20, 30, 30, 30, 30, 40, 40, 50, 50, 50}
+	if n := len(want); !cmp.Equal(sizes[:n], want) || cfg.steps() != len(sizes) {
+		t.Errorf("%d steps of\n%v, want\n%v", cfg.steps(), sizes, want)
 	}
 }
 
@@ -74,6 +126,10 @@ func TestCheck(t *testing.T) {
 		"the budget must be a":                       func(c *Config) { c.Budget.Examples = 5 },
 		"a batch of 0 in micro-batch":                func(c *Config) { c.Batch = 0 },
 		"chunks of 3 examples in micro-batches of 2": func(c *Config) { c.Chunk = 3 },
+		"groups of 5 examples in micro-batches of 2": func(c *Config) { c.Group = 5 },
+		"gradients through 3 of 2 runs":              func(c *Config) { c.Progressive, c.Times, c.Backprop = true, 2, 3 },
+		"a sum over the batch":                       func(c *Config) { c.SumLoss = true },
+		"a budget in FLOP for a model":               func(c *Config) { c.Budget = Budget{FLOP: 1} },
 	} {
 		bad := good
 		change(&bad)
@@ -90,7 +146,14 @@ func TestInitial(t *testing.T) {
 		{Name: "u", Shape: []int{n / 2, 2}, Off: 1, Init: device.Init{Kind: "uniform", A: -1, B: 3}},
 		{Name: "n", Shape: []int{n}, Off: 1 + n, Init: device.Init{Kind: "normal", A: 0.02}},
 	}
-	a := initial(params, 1+2*n, 5)
+	starts := func(params []device.Param, seed uint64) []float32 {
+		x := make([]float32, 1+2*n)
+		for i, p := range params {
+			initial(x[p.Off:p.Off+count(p)], p, i, seed)
+		}
+		return x
+	}
+	a := starts(params, 5)
 	if a[0] != 0.5 {
 		t.Errorf("the constant is %g", a[0])
 	}
@@ -114,10 +177,10 @@ func TestInitial(t *testing.T) {
 	if mean, dev := moments(a[1+n:]); math.Abs(mean) > 0.0006 || math.Abs(dev-0.02) > 0.0006 {
 		t.Errorf("normal: mean %g, deviation %g", mean, dev)
 	}
-	if !cmp.Equal(a, initial(params, 1+2*n, 5)) || cmp.Equal(a, initial(params, 1+2*n, 6)) {
+	if !cmp.Equal(a, starts(params, 5)) || cmp.Equal(a, starts(params, 6)) {
 		t.Error("initial values are not a function of the seed")
 	}
-	if cmp.Equal(initial(params[1:2], 1+2*n, 5)[1:1+n], a[1:1+n]) {
+	if cmp.Equal(starts(params[1:2], 5)[1:1+n], a[1:1+n]) {
 		t.Error("two parameters start equal")
 	}
 }

@@ -1,0 +1,180 @@
+package runtime
+
+import (
+	"cmp"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/arithlang/mlc/runtime/cpu"
+	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/train"
+)
+
+// loopedToy is the toy trained in every way that a looped model can be. Its kernels
+// know nothing of runs: all passes of an example are alike.
+func loopedToy() Model {
+	m := toyModel()
+	c := &m.Train
+	c.Times, c.Backprop, c.Progressive, c.Alpha, c.Throttle = 8, 3, true, 0.25, true
+	c.SumLoss, c.Rows = true, 10
+	c.Batch, c.MicroBatch, c.Chunk, c.Group = 50, 4, 12, 8
+	return m
+}
+
+// A launched is what a launch of the gradients was told.
+type launched struct {
+	Example             uint32
+	B, Free, Kept, Runs int
+	Scale               float32
+}
+
+// launches records those of one step, in order.
+func launches(t *testing.T, m Model) []launched {
+	t.Helper()
+	var mu sync.Mutex
+	var all []launched
+	healthy := m.CPU[toyGradients].Run
+	m.CPU[toyGradients].Run = func(w *cpu.Worker, e *device.Env, a []device.Ref) {
+		mu.Lock()
+		all = append(all, launched{e.Example, e.B, e.Free, e.Kept, e.Times, e.Scale})
+		mu.Unlock()
+		healthy(w, e, a)
+	}
+	if _, err := trainerOf(t, m, NewCPU(m.CPU, cpu.Go, 2, m.Plan.NumParams)).Step(0.01); err != nil {
+		t.Fatal(err)
+	}
+	slices.SortStableFunc(all, func(a, b launched) int { return cmp.Compare(a.Example, b.Example) })
+	return all
+}
+
+// TestPassesOfAStep wants a full and a drawn pass of every launch, the drawn ones
+// alike within a group of 8 and nowhere else, by their shares.
+func TestPassesOfAStep(t *testing.T) {
+	m := loopedToy()
+	all := launches(t, m)
+	if len(all) != 2*13 {
+		t.Fatalf("%d launches of 13 micro-batches", len(all))
+	}
+	weight := (1 + math.Min(8./4, 3./2)) / 3 / (50 * 10)
+	draws := map[uint32][2]int{}
+	different := false
+	for i := 0; i < len(all); i += 2 {
+		full, drawn := all[i], all[i+1]
+		want := launched{uint32(2 * i), min(4, 50-2*i), 5, 3, 8, float32(0.75 * weight)}
+		if diff := gocmp.Diff(want, full); diff != "" {
+			t.Errorf("the full pass: -want +got:\n%s", diff)
+		}
+		if drawn.Scale != float32(0.25*weight) || drawn.Free+drawn.Kept > 8 || drawn.Kept < 1 || drawn.Kept > 3 {
+			t.Errorf("the drawn pass: %+v", drawn)
+		}
+		runs := [2]int{drawn.Free, drawn.Kept}
+		if known, ok := draws[drawn.Example/8]; ok && known != runs {
+			t.Errorf("group %d has draws %v and %v", drawn.Example/8, known, runs)
+		}
+		different = different || runs != draws[0] && drawn.Example >= 8
+		draws[drawn.Example/8] = runs
+	}
+	if !different {
+		t.Error("all groups have the same draws")
+	}
+	m.Train.Alpha = 1
+	if n := len(launches(t, m)); n != 13 {
+		t.Errorf("alpha = 1: %d launches, want 13", n)
+	}
+	m.Train.Alpha = 0
+	for _, l := range launches(t, m) {
+		if l.Free != 5 || l.Kept != 3 {
+			t.Errorf("alpha = 0: %+v", l)
+		}
+	}
+}
+
+// TestLossOfPasses compares with a plain loss, since passes are alike: the reported
+// loss is the same, the gradient is the throttled sum over the batch.
+func TestLossOfPasses(t *testing.T) {
+	step := func(m Model) train.Outcome {
+		out, err := trainerOf(t, m, NewCPU(m.CPU, cpu.Go, 1, m.Plan.NumParams)).Step(0.01)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	plain := loopedToy()
+	plain.Train.Progressive, plain.Train.SumLoss, plain.Train.Throttle = false, false, false
+	plain.Train.Backprop = plain.Train.Times
+	want, got := step(plain), step(loopedToy())
+	near := func(what string, got, want float64) {
+		if math.Abs(got-want) > 1e-5*want {
+			t.Errorf("%s is %g, want %g", what, got, want)
+		}
+	}
+	const labels = 50 * 8
+	near("the loss", got.Loss, want.Loss)
+	near("the gradient", got.GradNorm, want.GradNorm*2.5/3*labels/(50*10))
+	if got.Tokens != labels || got.Rows != labels {
+		t.Errorf("%d labels in %d rows, want %d", got.Tokens, got.Rows, labels)
+	}
+}
+
+// TestAllOfItResumes stops runs whose batch grows, with a budget in examples and the
+// same in FLOP, and goes on to the same bytes. Only the first is reported at every
+// step.
+func TestAllOfItResumes(t *testing.T) {
+	for _, c := range []struct {
+		budget train.Budget
+		stops  []int
+	}{
+		{train.Budget{Examples: 15 * 50}, []int{1, 7, 19}},
+		{train.Budget{FLOP: 100 * 8 * 15 * 50}, []int{20}},
+	} {
+		m := loopedToy()
+		m.Train.Ramp, m.Train.RowFLOP, m.Train.Budget = 0.6, 100, c.budget
+		whole := trained(t, m, "--threads", "1", "--cpu", "go")
+		if _, metrics := final(t, whole); !strings.Contains(metrics, `"step":29,"examples":764,`) {
+			t.Fatalf("the batch does not grow to 15 times 50 examples in 29 steps:\n%s", metrics)
+		}
+		sameRun(t, whole, trained(t, m, "--threads", "3"))
+		for _, steps := range c.stops {
+			dir := filepath.Join(t.TempDir(), "run")
+			stopAt(t, m, dir, steps)
+			if s := call(t, m, "", "train", "--resume", "--out", dir); s.code != 0 {
+				t.Fatal(s.err)
+			}
+			sameRun(t, whole, dir)
+		}
+	}
+}
+
+// TestStop wants training to end at the first report at which enough is right, and
+// to stay ended.
+func TestStop(t *testing.T) {
+	for _, heldOut := range []bool{true, false} {
+		m := toyModel()
+		m.Train.Budget.Steps = 200
+		m.Train.Stop = &train.Stop{AtLeast: 0.5, HeldOut: heldOut}
+		dir := trained(t, m)
+		checkpoint, metrics := final(t, dir)
+		reports := strings.Count(metrics, `"step":`)
+		if reports < 2 || reports > 90 {
+			t.Errorf("held out %t: %d reports of 100 before the stop", heldOut, reports)
+		}
+		if s := call(t, m, "", "train", "--resume", "--out", dir); s.code != 0 || !strings.Contains(s.err, "stopped at step") {
+			t.Fatalf("resuming what has stopped: exit %d\n%s", s.code, s.err)
+		}
+		if again, same := final(t, dir); string(again) != string(checkpoint) || same != metrics {
+			t.Error("resuming what has stopped goes on training")
+		}
+		killed := filepath.Join(t.TempDir(), "run")
+		stopAt(t, m, killed, 4)
+		if s := call(t, m, "", "train", "--resume", "--out", killed); s.code != 0 {
+			t.Fatal(s.err)
+		}
+		sameRun(t, dir, killed)
+	}
+}
