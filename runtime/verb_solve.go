@@ -4,10 +4,14 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"os"
 	"strings"
+
+	"golang.org/x/term"
 
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/task"
+	"github.com/arithlang/mlc/runtime/track"
 )
 
 // solveCmd is the verb solve.
@@ -15,6 +19,8 @@ type solveCmd struct {
 	deviceFlags
 	Dir      string   `arg:"" name:"RUN" help:"Run directory."`
 	Problems []string `arg:"" optional:"" name:"PROBLEM" help:"What to solve; without any, a problem a line of standard input."`
+	Times    int      `help:"Run the loop so often, instead of as often as in training." placeholder:"N"`
+	Thinking bool     `help:"Show what would have been answered after each run of the loop. With --json mlc plot draws it."`
 	JSON     bool     `help:"Print problems and answers as JSON." name:"json"`
 }
 
@@ -27,9 +33,18 @@ type answer struct {
 
 // Run prints the model's answer to each problem, right or wrong.
 func (c *solveCmd) Run(a app) error {
+	if err := checkTimes(c.Times, &a.model.Eval); err != nil {
+		return err
+	}
+	if c.Thinking && a.model.Eval.Loop == 0 {
+		return usagef("--thinking: this model has no loop, its layers are run once")
+	}
 	test, err := c.load(a, c.Dir)
 	if err != nil {
 		return err
+	}
+	if c.Times > 0 {
+		test.Runs = c.Times
 	}
 	for _, text := range c.Problems {
 		if err := c.solve(a, test, text); err != nil {
@@ -56,14 +71,31 @@ func (c *solveCmd) solve(a app, t *eval.Test, text string) error {
 	if err != nil {
 		return usageError{err}
 	}
+	if c.Thinking {
+		return c.think(a, t, p)
+	}
 	replies, err := t.Decode(context.Background(), []task.Problem{p})
 	if err != nil {
 		return fmt.Errorf("%q: %w", t.Task.Text(p), err)
 	}
-	reply := t.Task.Decode(replies[0])
+	reply := t.Task.Decode(p, replies[0])
 	if c.JSON {
 		return printJSON(a, answer{t.Task.Text(p), reply, reply == p.Answer})
 	}
 	_, err = fmt.Fprintln(a.out, reply)
+	return err
+}
+
+// think prints what the model would have answered after each run of its loop.
+func (c *solveCmd) think(a app, t *eval.Test, p task.Problem) error {
+	thought, err := t.Think(context.Background(), p, t.Runs)
+	if err != nil {
+		return fmt.Errorf("%q: %w", t.Task.Text(p), err)
+	}
+	if c.JSON {
+		return printJSON(a, thought)
+	}
+	f, isFile := a.out.(*os.File)
+	_, err = fmt.Fprint(a.out, thought.Table(isFile && term.IsTerminal(int(f.Fd())) && track.Color()))
 	return err
 }

@@ -28,7 +28,7 @@ func TestTrainEndsWithATable(t *testing.T) {
 	}
 	for _, want := range []string{
 		"training toy: 1,173 parameters, 150 steps, seed 1, on cpu, ", "run directory " + dir, "step 150/150  loss ", "left 0s\n",
-		"testing length 10", "next: ./toy solve " + dir + " '9999999999'\n",
+		"testing length 6 to length 10", "next: ./toy solve " + dir + " '9999999999'\n",
 	} {
 		if !strings.Contains(s.err, want) {
 			t.Errorf("standard error has no %q:\n%s", want, s.err)
@@ -85,7 +85,7 @@ func TestVerificationAgreesWithGreedyDecoding(t *testing.T) {
 			problems = append(problems, test.Task.Test(digits, 600)...)
 		}
 		ctx := context.Background()
-		right, err := test.Verify(ctx, problems)
+		right, err := test.Verify(ctx, problems, eval.ExactMatch)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,8 +172,10 @@ func TestInterruptedEvaluationGoesOn(t *testing.T) {
 	test := testModel(t, m, dir)
 	ctx, stop := context.WithCancel(context.Background())
 	var tested []string
-	test.Progress = func(what string) {
-		tested = append(tested, what)
+	test.Dir = filepath.Join(dir, "eval")
+	test.Patience = 0
+	test.Progress = func(p eval.Progress) {
+		tested = append(tested, p.String())
 		if len(tested) == 2 {
 			stop()
 		}

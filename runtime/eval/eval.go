@@ -1,6 +1,7 @@
-// Package eval tests trained models: exact match by length, by verification or by
-// greedy decoding, and answers to single problems. Package runtime gives it a
-// device and a run directory.
+// Package eval tests trained models: exact match cell by cell, by verification or
+// by greedy decoding, answers to single problems, and what a looped model would
+// answer after each run of its loop. Package runtime gives it a device and a run
+// directory.
 package eval
 
 import (
@@ -8,75 +9,149 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/arithlang/mlc/runtime/task"
 )
 
-// The modes of a test. They agree on every problem.
+// The modes of a test. Verify and greedy agree on every problem; settle gives each
+// problem as many runs of the loop as it takes until its answer stays the same.
 const (
 	ModeVerify = "verify"
 	ModeGreedy = "greedy"
+	ModeSettle = "settle"
+)
+
+// The metrics of a test: what of an answer has to be right.
+const (
+	ExactMatch = "exact_match"
+	FirstToken = "first_token"
 )
 
 // A Test is one evaluation of a run.
 type Test struct {
 	Model
 	Settings
-	Digits       []int
-	Trained      int // digits of the longest operands of training
+	Cells        []Pair
+	Trained      Pair // the longest problems of training
 	SecondsTrain float64
-	Dir          string       // the run directory
-	Progress     func(string) // told what is being done
+	Dir          string         // for the result
+	Patience     time.Duration  // cells are tested together for about so long; 0: one by one
+	Progress     func(Progress) // told what will be done next
 }
 
-// Run tests every length and writes eval/ after each, so that an interrupted
-// evaluation goes on where it stopped: lengths that were done under the same
+// A Progress is how far a test is.
+type Progress struct {
+	Next        []Pair
+	Done, Total int // cells
+}
+
+// String says what is done next.
+func (p Progress) String() string {
+	first, last := p.Next[0], p.Next[len(p.Next)-1]
+	what := first.String()
+	if first != last {
+		what += " to " + last.String()
+	}
+	if p.Total > 20 {
+		what += fmt.Sprintf(", %d of %d cells done", p.Done, p.Total)
+	}
+	return "testing " + what
+}
+
+// Run tests every cell and writes the result as it goes, so that an interrupted or
+// killed evaluation goes on where it stopped: cells that were done under the same
 // Settings are not done again, and stay in the result.
 func (t *Test) Run(ctx context.Context) (*Result, error) {
-	old, err := load(t.Dir)
+	old, err := Load(t.Dir)
 	if err != nil {
 		return nil, err
 	}
 	r := &Result{Settings: t.Settings, SecondsTrain: t.SecondsTrain}
+	done := map[Pair]bool{}
 	if old != nil && old.Settings == t.Settings {
-		r.ByCell, r.SecondsEval = old.ByCell, old.SecondsEval
-		r.summarise(t.Trained)
-	}
-	for _, digits := range t.Digits {
-		if slices.ContainsFunc(r.ByCell, func(c Cell) bool { return c.I == digits }) {
-			continue
+		r.ByCell, r.SecondsEval, r.RunsTaken = old.ByCell, old.SecondsEval, old.RunsTaken
+		for _, c := range r.ByCell {
+			done[c.Pair] = true
 		}
-		t.Progress(fmt.Sprintf("testing length %d", digits))
+	}
+	left := slices.DeleteFunc(slices.Clone(t.Cells), func(p Pair) bool { return done[p] })
+	for n := 1; len(left) > 0; {
+		next := left[:min(n, len(left))]
+		left = left[len(next):]
+		if t.Progress != nil {
+			t.Progress(Progress{Next: next, Done: len(r.ByCell), Total: len(r.ByCell) + len(next) + len(left)})
+		}
 		start := time.Now()
-		c, err := t.cell(ctx, digits)
+		cells, runs, err := t.cells(ctx, next)
 		if err != nil {
 			return nil, err
 		}
-		r.ByCell = append(r.ByCell, c)
-		slices.SortFunc(r.ByCell, func(a, b Cell) int { return a.I - b.I })
-		r.SecondsEval += time.Since(start).Seconds()
+		took := time.Since(start)
+		r.add(cells, runs, took)
 		r.summarise(t.Trained)
 		if err := r.save(t.Dir); err != nil {
 			return nil, fmt.Errorf("cannot save the result: %w", err)
 		}
+		n = t.together(n, took)
 	}
+	r.summarise(t.Trained)
 	return r, nil
 }
 
-// cell tests problems whose operands all have so many digits.
-func (t *Test) cell(ctx context.Context, digits int) (Cell, error) {
-	problems := t.Task.Test(digits, t.Samples)
-	judge := t.Verify
-	if t.Mode == ModeGreedy {
-		judge = t.Greedy
+// together is how many cells to test at once after n took so long: no result
+// depends on it.
+func (t *Test) together(n int, took time.Duration) int {
+	fit := int(float64(n) * t.Patience.Seconds() / max(took.Seconds(), 1e-6))
+	return max(1, min(2*n, fit))
+}
+
+// cells tests the problems of some cells. Runs is how many runs of the loop a test
+// has taken that settles, for all problems together.
+func (t *Test) cells(ctx context.Context, pairs []Pair) (out []Cell, runs int, err error) {
+	var all []task.Problem
+	out = make([]Cell, len(pairs))
+	for i, p := range pairs {
+		these := t.Task.Cell(p.I, p.J, t.Samples)
+		out[i] = Cell{Pair: p, Samples: len(these)}
+		all = append(all, these...)
 	}
-	right, err := judge(ctx, problems)
-	c := Cell{I: digits, Samples: len(problems)}
-	if t.Task.Arity() > 1 {
-		c.J = digits
+	right, runs, err := t.judge(ctx, all)
+	if err != nil {
+		return nil, 0, err
 	}
-	for _, ok := range right {
-		if ok {
-			c.Correct++
+	for i := range out {
+		for _, ok := range right[:out[i].Samples] {
+			if ok {
+				out[i].Correct++
+			}
 		}
+		right = right[out[i].Samples:]
 	}
-	return c, err
+	return out, runs, nil
+}
+
+// judge says of each problem whether its answer counts.
+func (t *Test) judge(ctx context.Context, problems []task.Problem) (right []bool, runs int, err error) {
+	switch t.Mode {
+	case ModeGreedy:
+		right, err = t.Greedy(ctx, problems, t.Metric)
+	case ModeSettle:
+		return t.settled(ctx, problems)
+	default:
+		right, err = t.Verify(ctx, problems, t.Metric)
+	}
+	return right, 0, err
+}
+
+// settled judges the answers that stay the same, and adds up the runs they took.
+func (t *Test) settled(ctx context.Context, problems []task.Problem) (right []bool, runs int, err error) {
+	replies, took, err := t.Settle(ctx, problems, t.Settings.Times)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, n := range took {
+		runs += n
+	}
+	right, err = t.counts(problems, replies, t.Metric)
+	return right, runs, err
 }

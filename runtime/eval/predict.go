@@ -15,17 +15,25 @@ type Model struct {
 	Plan    *device.Plan
 	Task    *task.Task
 	Seed    uint64
+	Runs    int // of the loop; a model without one ignores it
 }
 
-// maxTokens is how many tokens, source and target, go into one launch: enough to
-// keep the matrix products busy, few enough that activations stay in the cache and
-// that there is work for all workers.
-const maxTokens = 1 << 10
+// How many tokens, source and target, go into one launch: enough to keep the matrix
+// products busy, few enough that activations stay in the cache and that there is
+// work for all workers. Decoding computes one row of each problem at a time.
+const (
+	maxTokens       = 1 << 10
+	maxTokensDecode = 1 << 12
+)
 
-// A group is all problems of one width, and room for their tokens.
+// A form is what the problems of a launch have in common: their width, and how
+// many tokens of it are given.
+type form struct{ width, prompt int }
+
+// A group is all problems of one form, and room for their tokens.
 type group struct {
+	form
 	index []int // of the problems in the caller's list
-	width int
 	task.Batch
 }
 
@@ -35,26 +43,27 @@ type chunk struct {
 	lo, hi int
 }
 
-// chunks sorts problems into launches. Each problem has the width that it would
-// have alone, so that its answer does not depend on the others.
-func (m *Model) chunks(problems []task.Problem) ([]chunk, error) {
-	byWidth := map[int]*group{}
+// chunks sorts problems into launches of so many tokens. Each problem has the
+// width that it would have alone, so that its answer does not depend on the others.
+func (m *Model) chunks(problems []task.Problem, tokens int) ([]chunk, error) {
+	groups := map[form]*group{}
 	for i, p := range problems {
 		w, err := m.Task.Width(p)
 		if err != nil {
 			return nil, err
 		}
-		if byWidth[w] == nil {
-			byWidth[w] = &group{width: w}
+		f := form{w, m.Task.Prompt(p)}
+		if groups[f] == nil {
+			groups[f] = &group{form: f}
 		}
-		byWidth[w].index = append(byWidth[w].index, i)
+		groups[f].index = append(groups[f].index, i)
 	}
 	var all []chunk
-	for _, w := range slices.Sorted(maps.Keys(byWidth)) {
-		g := byWidth[w]
+	for _, f := range slices.SortedFunc(maps.Keys(groups), form.compare) {
+		g := groups[f]
 		n := len(g.index)
-		g.Batch = m.Task.NewBatch(n, w)
-		parts := ceil(n, max(1, maxTokens/(g.S+g.T)))
+		g.Batch = m.Task.NewBatch(n, f.width)
+		parts := ceil(n, max(1, tokens/(g.S+g.T)))
 		for i := range parts {
 			all = append(all, chunk{g, n * i / parts, n * (i + 1) / parts})
 		}
@@ -62,12 +71,19 @@ func (m *Model) chunks(problems []task.Problem) ([]chunk, error) {
 	return all, nil
 }
 
+func (f form) compare(g form) int {
+	if f.width != g.width {
+		return f.width - g.width
+	}
+	return f.prompt - g.prompt
+}
+
 func ceil(a, b int) int { return (a + b - 1) / b }
 
 // each calls f for every chunk and its tokens on the machine's workers until ctx
 // is done.
-func (m *Model) each(ctx context.Context, problems []task.Problem, f func(w device.Worker, index []int, b task.Batch)) error {
-	all, err := m.chunks(problems)
+func (m *Model) each(ctx context.Context, problems []task.Problem, tokens int, f func(w device.Worker, index []int, b task.Batch)) error {
+	all, err := m.chunks(problems, tokens)
 	if err != nil {
 		return err
 	}
@@ -88,88 +104,144 @@ func (m *Model) each(ctx context.Context, problems []task.Problem, f func(w devi
 	return ctx.Err()
 }
 
-// Verify says of each problem whether greedy decoding would answer it exactly. It
-// does when at every row the most likely token, given the right ones before it, is
-// the right one: one pass shows that, without decoding.
-func (m *Model) Verify(ctx context.Context, problems []task.Problem) ([]bool, error) {
-	right := make([]bool, len(problems))
-	err := m.each(ctx, problems, func(w device.Worker, index []int, b task.Batch) {
-		e := w.Env()
-		*e = device.Env{B: b.B, T: b.T, S: b.S, C: b.T, Seed: m.Seed}
-		lay := m.Plan.Forward.Layout(e)
-		w.Fit(lay.Work, lay.Ints)
-		w.PutInts(lay.Source, b.Source)
-		w.PutInts(lay.Target, b.Target)
-		m.Plan.Forward.Run(w.Queue(), e)
-		pred := b.Target // which has been read
-		w.GetInts(pred, lay.Pred)
+// env is the environment of a launch of T rows of the problems of a batch.
+func (m *Model) env(w device.Worker, b task.Batch, rows, capacity int) *device.Env {
+	e := w.Env()
+	*e = device.Env{B: b.B, T: rows, S: b.S, C: capacity, Times: max(m.Runs, 1), Seed: m.Seed}
+	return e
+}
+
+// Verify says of each problem whether greedy decoding would answer it. It does
+// when at every row the most likely token, given the right ones before it, is the
+// right one: one pass shows that, without decoding. Where hints are not looked at
+// a pass may leave the answer open; those problems are decoded.
+func (m *Model) Verify(ctx context.Context, problems []task.Problem, metric string) ([]bool, error) {
+	verdicts := make([]verdict, len(problems))
+	err := m.each(ctx, problems, maxTokens, func(w device.Worker, index []int, b task.Batch) {
+		pred := m.predict(w, b)
 		for row, i := range index {
 			lo, hi := row*b.T, (row+1)*b.T
-			right[i] = slices.Equal(pred[lo:hi], b.Labels[lo:hi])
+			r := m.rule(problems[i], b.T, metric)
+			verdicts[i] = r.verify(pred[lo:hi], b.Labels[lo:hi])
 		}
 	})
-	return right, err
+	if err != nil {
+		return nil, err
+	}
+	counts := make([]bool, len(problems))
+	var undecided []task.Problem
+	for i, v := range verdicts {
+		counts[i] = v == right
+		if v == open {
+			undecided = append(undecided, problems[i])
+		}
+	}
+	if len(undecided) == 0 {
+		return counts, nil
+	}
+	decided, err := m.Greedy(ctx, undecided, metric)
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range verdicts {
+		if v == open {
+			counts[i], decided = decided[0], decided[1:]
+		}
+	}
+	return counts, nil
+}
+
+// predict runs the model over all rows of a batch and returns what it says in
+// each, in the memory of the targets, which have been read.
+func (m *Model) predict(w device.Worker, b task.Batch) []int32 {
+	e := m.env(w, b, b.T, b.T)
+	lay := m.Plan.Forward.Layout(e)
+	w.Fit(lay.Work, lay.Ints)
+	w.PutInts(lay.Source, b.Source)
+	w.PutInts(lay.Target, b.Target)
+	m.Plan.Forward.Run(w.Queue(), e)
+	w.GetInts(b.Target, lay.Pred)
+	return b.Target
 }
 
 // Decode answers each problem greedily, a token after the other, and returns the
 // tokens up to EOS, or as many as the answer should have.
 func (m *Model) Decode(ctx context.Context, problems []task.Problem) ([][]int32, error) {
 	replies := make([][]int32, len(problems))
-	err := m.each(ctx, problems, func(w device.Worker, index []int, b task.Batch) {
-		for row, reply := range m.decode(w, b) {
+	err := m.each(ctx, problems, maxTokensDecode, func(w device.Worker, index []int, b task.Batch) {
+		r := m.rule(problems[index[0]], b.T, ExactMatch)
+		for row, reply := range m.decode(w, b, r.first, r.limit(b.Labels[:b.T])) {
 			replies[index[row]] = reply
 		}
 	})
 	return replies, err
 }
 
-// decode answers the problems of a batch. It ends also when the machine has failed,
-// with answers of no use.
-func (m *Model) decode(w device.Worker, b task.Batch) [][]int32 {
-	e := w.Env()
-	*e = device.Env{B: b.B, T: 1, S: b.S, C: b.T, Seed: m.Seed}
+// decode answers the problems of a batch, each with so many tokens at most: the
+// rows up to the first of the answer in one launch, then row by row. It ends also
+// when the machine has failed, with answers of no use.
+func (m *Model) decode(w device.Worker, b task.Batch, first, limit int) [][]int32 {
+	e := m.env(w, b, first+1, first+limit)
 	lay := m.Plan.Encode.Layout(e)
 	w.Fit(lay.Work, lay.Ints)
 	w.PutInts(lay.Source, b.Source)
 	m.Plan.Encode.Run(w.Queue(), e)
 
-	replies := make([][]int32, b.B)
-	ended := make([]bool, b.B)
-	input := make([]int32, b.B)
-	for i := range input {
-		input[i] = b.Target[i*b.T]
+	given := make([]int32, 0, b.B*e.T)
+	for i := range b.B {
+		given = append(given, b.Target[i*b.T:][:e.T]...)
 	}
-	for left := b.B; e.P < b.T && left > 0; e.P++ {
-		w.PutInts(lay.Target, input)
-		m.Plan.Decode.Run(w.Queue(), e)
-		w.GetInts(input, lay.Pred)
-		for i, id := range input {
+	w.PutInts(lay.Target, given)
+	m.Plan.Decode.Run(w.Queue(), e)
+	w.GetInts(given, lay.Pred)
+	said := make([]int32, b.B)
+	for i := range said {
+		said[i] = given[i*e.T+first]
+	}
+
+	replies := make([][]int32, b.B)
+	end := m.Task.EOS()
+	ended := make([]bool, b.B)
+	e.P, e.T = e.T, 1
+	for left := b.B; ; e.P++ {
+		for i, id := range said {
 			if ended[i] {
 				continue
 			}
 			replies[i] = append(replies[i], id)
-			if id == task.EOS {
+			if id == end || len(replies[i]) == limit {
 				ended[i] = true
 				left--
 			}
 		}
+		if left == 0 {
+			return replies
+		}
+		w.PutInts(lay.Target, said)
+		m.Plan.Decode.Run(w.Queue(), e)
+		w.GetInts(said, lay.Pred)
 	}
-	return replies
 }
 
-// Greedy says of each problem whether its greedily decoded reply is the label.
-func (m *Model) Greedy(ctx context.Context, problems []task.Problem) ([]bool, error) {
+// Greedy says of each problem whether its greedily decoded reply counts.
+func (m *Model) Greedy(ctx context.Context, problems []task.Problem, metric string) ([]bool, error) {
 	replies, err := m.Decode(ctx, problems)
 	if err != nil {
 		return nil, err
 	}
-	right := make([]bool, len(problems))
+	return m.counts(problems, replies, metric)
+}
+
+// counts says of each problem whether its reply counts.
+func (m *Model) counts(problems []task.Problem, replies [][]int32, metric string) ([]bool, error) {
+	counts := make([]bool, len(problems))
 	for i, p := range problems {
 		b, err := m.Task.Batch([]task.Problem{p})
 		if err != nil {
 			return nil, err
 		}
-		right[i] = slices.Equal(replies[i], b.Labels)
+		r := m.rule(p, b.T, metric)
+		counts[i] = r.accepts(p, replies[i], b.Labels)
 	}
-	return right, nil
+	return counts, nil
 }

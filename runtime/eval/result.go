@@ -8,7 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"time"
 
 	"github.com/arithlang/mlc/runtime/ckpt"
 )
@@ -19,28 +21,35 @@ type Settings struct {
 	Name            string `json:"name"`
 	SpecHash        string `json:"spec_hash"`
 	Seed            uint64 `json:"seed"`
-	Mode            string `json:"mode"` // verify, greedy
+	Mode            string `json:"mode"`   // verify, greedy
+	Metric          string `json:"metric"` // exact_match, first_token
 	ExamplesTrained int64  `json:"examples_trained"`
 	Samples         int    `json:"samples"`
-	Pad             [2]int `json:"pad"` // to, step
+	Pad             [2]int `json:"pad"`             // to, step
+	Times           int    `json:"times,omitempty"` // runs of the loop, where there is one
 }
 
 // A Result is eval/result.json. Fractions are means over cells, absent where there
-// is no such cell.
+// is no such cell (McLeish et al., arXiv:2405.17399, section 3).
 type Result struct {
 	Settings
 	SecondsTrain float64            `json:"seconds_train"`
 	SecondsEval  float64            `json:"seconds_eval"`
-	ID           *float64           `json:"id,omitempty"`     // operands no longer than trained on
-	OOD          *float64           `json:"ood,omitempty"`    // longer, up to 100 digits
-	OOD100       *float64           `json:"ood100,omitempty"` // more than 100 digits
-	ByLength     map[string]float64 `json:"by_length"`
-	ByCell       []Cell             `json:"by_cell"`
+	Trained      *[2]int            `json:"trained,omitempty"`    // the longest problems of training: ends of the square of ID
+	ID           *float64           `json:"id,omitempty"`         // in distribution: nothing longer than trained on
+	OOD          *float64           `json:"ood,omitempty"`        // out of it, up to 100 digits
+	OOD100       *float64           `json:"ood100,omitempty"`     // both of the same length, above 100 digits
+	RunsTaken    int                `json:"runs_taken,omitempty"` // of the loop, by all problems, where a test takes as many as an answer needs
+	MeanRuns     float64            `json:"mean_runs,omitempty"`
+	ByLength     map[string]float64 `json:"by_length"` // where both have the same
+	ByCell       []Cell             `json:"by_cell"`   // ordered by the first, then by the second length
 }
 
-// A Cell is the count for operands of I and J digits; J is 0 for one operand. In
-// JSON it is [i, j, samples, correct].
-type Cell struct{ I, J, Samples, Correct int }
+// A Cell is the count of a Pair of lengths. In JSON it is [i, j, samples, correct].
+type Cell struct {
+	Pair
+	Samples, Correct int
+}
 
 // MarshalJSON implements json.Marshaler.
 func (c Cell) MarshalJSON() ([]byte, error) {
@@ -51,18 +60,30 @@ func (c Cell) MarshalJSON() ([]byte, error) {
 func (c *Cell) UnmarshalJSON(b []byte) error {
 	var v [4]int
 	err := json.Unmarshal(b, &v)
-	*c = Cell{I: v[0], J: v[1], Samples: v[2], Correct: v[3]}
+	*c = Cell{Pair{v[0], v[1]}, v[2], v[3]}
 	return err
 }
 
-// Exact is the fraction of right answers.
-func (c Cell) Exact() float64 { return float64(c.Correct) / float64(max(c.Samples, 1)) }
+// Fraction is that of the right answers.
+func (c Cell) Fraction() float64 { return float64(c.Correct) / float64(max(c.Samples, 1)) }
 
-const resultFile = "eval/result.json"
+// inOrder compares cells as the result lists them.
+func inOrder(a, b Cell) int {
+	if a.I != b.I {
+		return a.I - b.I
+	}
+	return a.J - b.J
+}
 
-// load returns the result in a run directory; nil if there is none that can be
-// read, which costs no more than doing it again.
-func load(dir string) (*Result, error) {
+// The files of a result in its directory.
+const (
+	resultFile = "result.json"
+	gridFile   = "grid.csv"
+)
+
+// Load returns the result in a directory; nil if there is none that can be read,
+// which costs no more than doing it again.
+func Load(dir string) (*Result, error) {
 	text, err := os.ReadFile(filepath.Join(dir, resultFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -77,22 +98,42 @@ func load(dir string) (*Result, error) {
 	return r, nil
 }
 
-// summarise fills in what follows from the cells. Trained is the length of the
-// longest operands of training.
-func (r *Result) summarise(trained int) {
+// add takes in cells that are not there yet, and the runs of the loop that all
+// their problems took together.
+func (r *Result) add(cells []Cell, runs int, took time.Duration) {
+	r.RunsTaken += runs
+	r.ByCell = append(r.ByCell, cells...)
+	slices.SortFunc(r.ByCell, inOrder)
+	r.SecondsEval += took.Seconds()
+}
+
+// hundred is the number of digits above which only cells with two operands of equal
+// length are counted, apart.
+const hundred = 100
+
+// summarise fills in what follows from the cells and the longest problems of
+// training.
+func (r *Result) summarise(trained Pair) {
+	r.Trained = &[2]int{trained.I, trained.J}
 	r.ByLength = map[string]float64{}
 	var id, ood, ood100 []float64
+	problems := 0
 	for _, c := range r.ByCell {
-		r.ByLength[strconv.Itoa(c.I)] = c.Exact()
+		problems += c.Samples
+		equal := c.J == 0 || c.I == c.J
+		if equal {
+			r.ByLength[strconv.Itoa(c.I)] = c.Fraction()
+		}
 		switch longest := max(c.I, c.J); {
-		case longest <= trained:
-			id = append(id, c.Exact())
-		case longest <= 100:
-			ood = append(ood, c.Exact())
-		default:
-			ood100 = append(ood100, c.Exact())
+		case c.I <= trained.I && c.J <= trained.J:
+			id = append(id, c.Fraction())
+		case longest <= hundred:
+			ood = append(ood, c.Fraction())
+		case equal:
+			ood100 = append(ood100, c.Fraction())
 		}
 	}
+	r.MeanRuns = float64(r.RunsTaken) / float64(max(problems, 1))
 	r.ID, r.OOD, r.OOD100 = mean(id), mean(ood), mean(ood100)
 }
 
@@ -108,9 +149,9 @@ func mean(x []float64) *float64 {
 	return &sum
 }
 
-// save writes eval/result.json and eval/grid.csv.
+// save writes result.json and grid.csv.
 func (r *Result) save(dir string) error {
-	if err := os.MkdirAll(filepath.Join(dir, "eval"), 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
 	text, err := json.Marshal(r)
@@ -121,20 +162,9 @@ func (r *Result) save(dir string) error {
 		return err
 	}
 	var table bytes.Buffer
-	table.WriteString("i,j,samples,correct,exact_match\n")
+	fmt.Fprintf(&table, "i,j,samples,correct,%s\n", r.Metric)
 	for _, c := range r.ByCell {
-		fmt.Fprintf(&table, "%d,%d,%d,%d,%g\n", c.I, c.J, c.Samples, c.Correct, c.Exact())
+		fmt.Fprintf(&table, "%d,%d,%d,%d,%g\n", c.I, c.J, c.Samples, c.Correct, c.Fraction())
 	}
-	return ckpt.WriteFile(filepath.Join(dir, "eval", "grid.csv"), table.Bytes())
-}
-
-// Table is the result for people: a line a length.
-func (r *Result) Table() string {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "%7s %9s %12s\n", "digits", "problems", "exact match")
-	for _, c := range r.ByCell {
-		// Rounded down: only all of them are 100.0 %.
-		fmt.Fprintf(&b, "%7d %9d %10.1f %%\n", c.I, c.Samples, float64(1000*c.Correct/max(c.Samples, 1))/10)
-	}
-	return b.String()
+	return ckpt.WriteFile(filepath.Join(dir, gridFile), table.Bytes())
 }

@@ -12,16 +12,16 @@ import (
 
 func TestResultFile(t *testing.T) {
 	dir := t.TempDir()
-	if r, err := load(dir); r != nil || err != nil {
+	if r, err := Load(dir); r != nil || err != nil {
 		t.Fatalf("a result where there is none: %v, %v", r, err)
 	}
-	r := &Result{Settings: Settings{Name: "x", SpecHash: "ab", Seed: 3, Mode: ModeVerify, ExamplesTrained: 9, Samples: 4, Pad: [2]int{7, 3}},
-		SecondsTrain: 1.5, SecondsEval: 0.5, ByCell: []Cell{{6, 6, 4, 4}, {7, 7, 4, 2}, {60, 60, 4, 1}, {101, 101, 4, 0}}}
-	r.summarise(7)
+	r := &Result{Settings: Settings{Name: "x", SpecHash: "ab", Seed: 3, Mode: ModeVerify, Metric: ExactMatch, ExamplesTrained: 9, Samples: 4, Pad: [2]int{7, 3}},
+		SecondsTrain: 1.5, SecondsEval: 0.5, ByCell: []Cell{{Pair{6, 6}, 4, 4}, {Pair{7, 7}, 4, 2}, {Pair{60, 60}, 4, 1}, {Pair{101, 101}, 4, 0}}}
+	r.summarise(Pair{7, 7})
 	if err := r.save(dir); err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "eval/result.json"))
+	text, err := os.ReadFile(filepath.Join(dir, "result.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,15 +30,15 @@ func TestResultFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]any{
-		"name": "x", "spec_hash": "ab", "seed": 3., "mode": "verify", "examples_trained": 9., "samples": 4., "pad": []any{7., 3.},
-		"seconds_train": 1.5, "seconds_eval": 0.5, "id": 0.75, "ood": 0.25, "ood100": 0.,
+		"name": "x", "spec_hash": "ab", "seed": 3., "mode": "verify", "metric": "exact_match", "examples_trained": 9., "samples": 4., "pad": []any{7., 3.},
+		"seconds_train": 1.5, "seconds_eval": 0.5, "trained": []any{7., 7.}, "id": 0.75, "ood": 0.25, "ood100": 0.,
 		"by_length": map[string]any{"6": 1., "7": 0.5, "60": 0.25, "101": 0.},
 		"by_cell":   []any{[]any{6., 6., 4., 4.}, []any{7., 7., 4., 2.}, []any{60., 60., 4., 1.}, []any{101., 101., 4., 0.}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	again, err := load(dir)
+	again, err := Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,14 +46,14 @@ func TestResultFile(t *testing.T) {
 		t.Error(diff)
 	}
 	table := " digits  problems  exact match\n      6         4      100.0 %\n      7         4       50.0 %\n     60         4       25.0 %\n    101         4        0.0 %\n"
-	if diff := cmp.Diff(table, r.Table()); diff != "" {
+	if diff := cmp.Diff(table, r.Table(80)); diff != "" {
 		t.Error(diff)
 	}
-	if got := (&Result{ByCell: []Cell{{15, 15, 2000, 1999}}}).Table(); !strings.Contains(got, " 99.9 %") {
+	if got := (&Result{Settings: Settings{Metric: ExactMatch}, ByCell: []Cell{{Pair{15, 15}, 2000, 1999}}}).Table(80); !strings.Contains(got, " 99.9 %") {
 		t.Errorf("one wrong answer of 2000 shows as\n%s", got)
 	}
-	os.WriteFile(filepath.Join(dir, "eval/result.json"), text[:20], 0o644)
-	if r, err := load(dir); r != nil || err != nil {
+	os.WriteFile(filepath.Join(dir, "result.json"), text[:20], 0o644)
+	if r, err := Load(dir); r != nil || err != nil {
 		t.Errorf("a damaged result: %v, %v", r, err)
 	}
 }

@@ -1,0 +1,190 @@
+package eval
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/arithlang/mlc/runtime/task"
+)
+
+func TestCells(t *testing.T) {
+	for _, c := range []struct {
+		task string
+		cfg  Config
+		want []Pair
+	}{
+		{"addition", Config{Grid: Grid{Span{1, 2}, Span{1, 3}}, Diagonal: Span{2, 4}, Digits: []int{9}},
+			[]Pair{{1, 1}, {1, 2}, {2, 1}, {1, 3}, {2, 2}, {2, 3}, {3, 3}, {4, 4}, {9, 9}}},
+		{"sort", Config{Grid: Grid{Span{1, 2}, Span{1, 1}}, Digits: []int{2}}, []Pair{{1, 1}, {2, 1}, {2, 5}}},
+		{"successor", Config{Grid: Grid{Span{1, 2}, Span{1, 3}}, Digits: []int{6, 2}}, []Pair{{1, 0}, {2, 0}, {6, 0}}},
+	} {
+		tk, err := task.New(sequences[c.task], 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, c.cfg.Cells(tk)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.task, diff)
+		}
+	}
+}
+
+func TestGridOnTheCommandLine(t *testing.T) {
+	for text, want := range map[string]Grid{
+		"1..100,2..30": {Span{1, 100}, Span{2, 30}},
+		"1..7":         {Span{1, 7}, Span{1, 7}},
+		"5,1..2":       {Span{5, 5}, Span{1, 2}},
+	} {
+		var g Grid
+		if err := g.UnmarshalText([]byte(text)); err != nil || g != want {
+			t.Errorf("%s is %v, %v", text, g, err)
+		}
+	}
+	for _, text := range []string{"", "0..3", "3..2", "1..2..3", "1..3,", "a..b", "1-3"} {
+		var g Grid
+		if err := g.UnmarshalText([]byte(text)); err == nil || !strings.Contains(err.Error(), "want 1..20") {
+			t.Errorf("%q is %v, %v", text, g, err)
+		}
+	}
+}
+
+// grid is a test of a grid of additions.
+func grid(t *testing.T, dir string, patience time.Duration) *Test {
+	t.Helper()
+	cfg := Config{Grid: Grid{Span{1, 4}, Span{1, 4}}, Diagonal: Span{5, 6}}
+	p, _ := newPupil(t, sequences["addition"], func(t *task.Task) (all []task.Problem) {
+		for _, c := range cfg.Cells(t) {
+			all = append(all, t.Cell(c.I, c.J, 25)...)
+		}
+		return all
+	})
+	return &Test{Model: *p.model(), Settings: Settings{Name: "x", Mode: ModeVerify, Metric: ExactMatch, Samples: 25, Times: 2},
+		Cells: cfg.Cells(p.task), Trained: Pair{2, 3}, Dir: dir, Patience: patience}
+}
+
+// TestGridGoesOn kills an evaluation again and again; each goes on with the cell
+// that the last one did not finish, and the result is that of an undisturbed one.
+func TestGridGoesOn(t *testing.T) {
+	ctx := context.Background()
+	whole := grid(t, t.TempDir(), time.Hour)
+	want, err := whole.Run(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	killed := errors.New("killed")
+	tested := map[Pair]int{}
+	for run := 0; ; run++ {
+		test := grid(t, dir, 0)
+		steps := 0
+		test.Progress = func(p Progress) {
+			if steps++; steps > 3 {
+				panic(killed) // with the cell untested
+			}
+			for _, c := range p.Next {
+				tested[c]++
+			}
+			if p.Done != len(tested)-1 || p.Total != 18 {
+				t.Errorf("progress says %d of %d, after %d", p.Done, p.Total, len(tested)-1)
+			}
+		}
+		got, err := func() (r *Result, err error) {
+			defer func() {
+				if v := recover(); v != nil {
+					err = v.(error)
+				}
+			}()
+			return test.Run(ctx)
+		}()
+		if errors.Is(err, killed) && run < 20 {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.SecondsEval, want.SecondsEval = 0, 0
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("pieces give another result (-whole +pieces):\n%s", diff)
+		}
+		if run != 5 {
+			t.Errorf("18 cells, 3 a run, took %d runs", run+1)
+		}
+		break
+	}
+	for c, n := range tested {
+		if n != 1 {
+			t.Errorf("%v was tested %d times", c, n)
+		}
+	}
+	table, err := os.ReadFile(filepath.Join(dir, gridFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(table)), "\n")
+	if lines[0] != "i,j,samples,correct,exact_match" || len(lines) != 19 || !slices.IsSorted(lines[1:]) {
+		t.Errorf("grid.csv:\n%s", table)
+	}
+}
+
+// TestMeans holds the three means to their cells.
+func TestMeans(t *testing.T) {
+	r := &Result{}
+	for _, c := range []struct{ i, j, correct int }{
+		{1, 1, 10}, {2, 3, 8}, // in distribution
+		{3, 3, 6}, {1, 4, 0}, {100, 100, 3}, // out of it
+		{101, 101, 5}, {160, 160, 0}, // above 100
+		{101, 7, 10}, // neither: only equal lengths count there
+	} {
+		r.ByCell = append(r.ByCell, Cell{Pair{c.i, c.j}, 10, c.correct})
+	}
+	r.summarise(Pair{2, 3})
+	if *r.ID != 0.9 || *r.OOD != (0.6+0+0.3)/3 || *r.OOD100 != 0.25 {
+		t.Errorf("means %g, %g, %g", *r.ID, *r.OOD, *r.OOD100)
+	}
+	want := map[string]float64{"1": 1, "3": 0.6, "100": 0.3, "101": 0.5, "160": 0}
+	if diff := cmp.Diff(want, r.ByLength); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTableOfAGrid(t *testing.T) {
+	r := &Result{Settings: Settings{Metric: FirstToken}}
+	for i := 1; i <= 4; i++ {
+		for j := 1; j <= 5; j++ {
+			r.ByCell = append(r.ByCell, Cell{Pair{i, j}, 10, max(0, 14-2*max(i, j)-i)})
+			r.ByCell[len(r.ByCell)-1].Correct = min(10, r.ByCell[len(r.ByCell)-1].Correct)
+		}
+	}
+	r.ByCell = append(r.ByCell, Cell{Pair{7, 7}, 10, 5}, Cell{Pair{8, 8}, 10, 0})
+	r.summarise(Pair{2, 3})
+	want := `first token: 92.0 % in distribution, 42.1 % out of it
+
+    1   5
+  1 █97│53
+  2 886│42
+    ───┘
+  3 55531
+  4 2222·
+
+both of 7 to 8: 5·
+
+█ all right, 9 to 0 tenths of them, · none; lengths of the first down, of the second across
+`
+	got := r.Table(80)
+	if i := strings.Index(got, "\n"); !strings.HasPrefix(got, "first token: ") {
+		t.Errorf("the first line is %q", got[:i])
+	} else if diff := cmp.Diff(want[strings.Index(want, "\n"):], got[i:]); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	narrow := r.Table(9) // three columns for five
+	if !strings.Contains(narrow, "\n  1 8") {
+		t.Errorf("narrow:\n%s", narrow)
+	}
+}

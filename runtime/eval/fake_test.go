@@ -1,0 +1,151 @@
+package eval
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"testing"
+
+	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/task"
+)
+
+// A pupil is a model that knows the right answers and says them with mistakes, which
+// are a function of the text so far and of the runs of the loop: what any causal
+// model is to its evaluation. A mistake is any token; afterwards it goes on as if it
+// had said what it should, hints left out.
+type pupil struct {
+	task  *task.Task
+	known map[string]int32 // by the text so far without hints: what plain token comes
+	exact map[string]int32 // by the text so far: what token comes
+	tries uint32           // one answer token in so many is a mistake
+	calm  int              // runs after which it says what it said before
+}
+
+func newPupil(t *testing.T, cfg task.Config, problems func(*task.Task) []task.Problem) (*pupil, []task.Problem) {
+	t.Helper()
+	tk, err := task.New(cfg, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &pupil{task: tk, known: map[string]int32{}, exact: map[string]int32{}, tries: 12, calm: 3}
+	all := problems(tk)
+	for _, x := range all {
+		b, err := tk.Batch([]task.Problem{x})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for row := max(tk.Prompt(x)-1, 0); row < b.T; row++ {
+			prefix := b.Target[:row+1]
+			p.exact[key(b.Source, prefix)] = b.Labels[row]
+			for ahead := row; ahead < b.T; ahead++ {
+				if !tk.IsHint(b.Labels[ahead]) {
+					p.known[key(b.Source, p.plain(prefix))] = b.Labels[ahead]
+					break
+				}
+			}
+		}
+	}
+	return p, all
+}
+
+func key(source, text []int32) string { return fmt.Sprint(source, text) }
+
+func (p *pupil) plain(text []int32) []int32 {
+	return slices.DeleteFunc(slices.Clone(text), p.task.IsHint)
+}
+
+// next is the token after a text.
+func (p *pupil) next(source, text []int32, runs int) int32 {
+	right, ok := p.exact[key(source, text)]
+	if !ok {
+		if right, ok = p.known[key(source, p.plain(text))]; !ok {
+			right = p.task.EOS()
+		}
+	}
+	h := fnv.New32a()
+	fmt.Fprint(h, source, text, min(runs, p.calm))
+	dice := h.Sum32()
+	if dice>>8%p.tries == 0 {
+		return int32(dice >> 16 % uint32(p.task.Vocab()))
+	}
+	return right
+}
+
+// machine is one worker without threads.
+func (p *pupil) machine() device.Machine { return &fakeMachine{worker: fakeWorker{pupil: p}} }
+
+func (p *pupil) model() *Model {
+	return &Model{Machine: p.machine(), Plan: fakePlan(), Task: p.task, Runs: 2}
+}
+
+// The kernels of the fake plan.
+const (
+	fakeForward = iota
+	fakeEncode
+	fakeDecode
+)
+
+func fakePlan() *device.Plan {
+	layout := func(e *device.Env) device.Layout {
+		at := func(n int) device.Ref { return device.Ref{Space: device.Ints, Off: n} }
+		s, t := e.B*e.S, e.B*e.C
+		return device.Layout{Ints: s + 2*t, Source: at(0), Target: at(s), Pred: at(s + t)}
+	}
+	program := func(kernel int) device.Program {
+		return device.Program{Layout: layout, Run: func(q device.Queue, e *device.Env) { q.Launch(kernel, e) }}
+	}
+	return &device.Plan{Forward: program(fakeForward), Encode: program(fakeEncode), Decode: program(fakeDecode)}
+}
+
+type fakeWorker struct {
+	pupil  *pupil
+	env    device.Env
+	ints   []int32
+	texts  [][]int32 // what was decoded of each example: a cache
+	source []int32
+}
+
+func (w *fakeWorker) Queue() device.Queue             { return device.NewQueue(w) }
+func (w *fakeWorker) Env() *device.Env                { return &w.env }
+func (w *fakeWorker) Fit(_, ints int)                 { w.ints = make([]int32, ints) }
+func (w *fakeWorker) PutInts(r device.Ref, x []int32) { copy(w.ints[r.Off:r.Off+len(x)], x) }
+func (w *fakeWorker) GetInts(x []int32, r device.Ref) { copy(x, w.ints[r.Off:r.Off+len(x)]) }
+func (*fakeWorker) PutFloats(device.Ref, []float32)   {}
+func (*fakeWorker) GetFloats([]float32, device.Ref)   {}
+func (*fakeWorker) Zero(device.Ref, int)              {}
+
+func (w *fakeWorker) Launch(kernel int, e *device.Env, _ ...device.Ref) {
+	if kernel == fakeEncode {
+		w.source = slices.Clone(w.ints[:e.B*e.S])
+		w.texts = make([][]int32, e.B)
+		return
+	}
+	if kernel == fakeForward {
+		w.source = w.ints[:e.B*e.S]
+		w.texts = make([][]int32, e.B)
+	}
+	target := w.ints[e.B*e.S:]
+	pred := target[e.B*e.C:]
+	for b := range e.B {
+		if len(w.texts[b]) != e.P {
+			panic(fmt.Sprintf("BUG: rows from %d on, after %d", e.P, len(w.texts[b])))
+		}
+		for row := range e.T {
+			w.texts[b] = append(w.texts[b], target[b*e.T+row])
+			pred[b*e.T+row] = w.pupil.next(w.source[b*e.S:(b+1)*e.S], w.texts[b], e.Times)
+		}
+	}
+}
+
+type fakeMachine struct {
+	device.Machine
+	worker fakeWorker
+}
+
+func (m *fakeMachine) Err() error { return nil }
+func (m *fakeMachine) Each(n int, f func(w device.Worker, i int)) {
+	for i := range n {
+		f(&m.worker, i)
+	}
+}

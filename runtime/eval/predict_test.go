@@ -1,0 +1,206 @@
+package eval
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/arithlang/mlc/runtime/task"
+)
+
+// sequences are the tasks of decoder-only models, and one of the others.
+var sequences = map[string]task.Config{
+	"addition":    {Kind: "addition", Sequence: true, DigitsLo: 1, DigitsHi: 6, Base: 10, Reversed: true, ReversedOperands: true},
+	"subtraction": {Kind: "subtraction", Sequence: true, DigitsLo: 1, DigitsHi: 6, Base: 10, Reversed: true, ReversedOperands: true},
+	"hints":       {Kind: "addition", Sequence: true, DigitsLo: 1, DigitsHi: 6, Base: 10, Reversed: true, ReversedOperands: true, Hints: "cyclic"},
+	"or":          {Kind: "or", Sequence: true, DigitsLo: 1, DigitsHi: 6, Base: 2},
+	"sort":        {Kind: "sort", Sequence: true, DigitsLo: 1, DigitsHi: 3, LengthLo: 1, LengthHi: 5, Base: 10, Reversed: true, ReversedOperands: true},
+	"successor":   {Kind: "successor", DigitsLo: 1, DigitsHi: 6, Base: 10, Reversed: true},
+}
+
+// cellsOf are problems of several cells.
+func cellsOf(t *task.Task) (all []task.Problem) {
+	for i := 1; i <= 4; i++ {
+		for j := 1; j <= 4; j++ {
+			all = append(all, t.Cell(i, j, 30)...)
+		}
+	}
+	return all
+}
+
+// TestVerificationIsDecoding holds the two to each other on problems that a pupil
+// answers with mistakes of every kind: digits, ends too early and too late, hints.
+func TestVerificationIsDecoding(t *testing.T) {
+	ctx := context.Background()
+	for name, cfg := range sequences {
+		for _, metric := range []string{ExactMatch, FirstToken} {
+			p, problems := newPupil(t, cfg, cellsOf)
+			m := p.model()
+			verified, err := m.Verify(ctx, problems, metric)
+			if err != nil {
+				t.Fatal(err)
+			}
+			greedy, err := m.Greedy(ctx, problems, metric)
+			if err != nil {
+				t.Fatal(err)
+			}
+			count := 0
+			for i := range problems {
+				if verified[i] != greedy[i] {
+					t.Errorf("%s, %s: %s: verified %v, decoded %v", name, metric, p.task.Written(problems[i]), verified[i], greedy[i])
+				}
+				if verified[i] {
+					count++
+				}
+			}
+			if count < len(problems)/10 || count > len(problems)*99/100 {
+				t.Errorf("%s, %s: %d of %d right: the test wants both kinds", name, metric, count, len(problems))
+			}
+		}
+	}
+}
+
+// TestHintsAreNotJudged looks for answers with a wrong letter that count, which a
+// single pass over the right answer would not find.
+func TestHintsAreNotJudged(t *testing.T) {
+	p, problems := newPupil(t, sequences["hints"], cellsOf)
+	m := p.model()
+	replies, err := m.Decode(context.Background(), problems)
+	if err != nil {
+		t.Fatal(err)
+	}
+	right, err := m.Verify(context.Background(), problems, ExactMatch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	letters := 0
+	for i, x := range problems {
+		b, _ := p.task.Batch([]task.Problem{x})
+		if right[i] && !slices.Equal(replies[i], b.Labels[p.task.Prompt(x)-1:]) {
+			letters++
+		}
+	}
+	if letters == 0 {
+		t.Error("no answer has a wrong letter and counts")
+	}
+}
+
+// TestSortingNeedsNoEnd holds the rule for arrays to its words.
+func TestSortingNeedsNoEnd(t *testing.T) {
+	p, problems := newPupil(t, sequences["sort"], cellsOf)
+	m := p.model()
+	for _, x := range problems {
+		b, _ := p.task.Batch([]task.Problem{x})
+		r := m.rule(x, b.T, ExactMatch)
+		answer := slices.Clone(b.Labels[r.first:])
+		pred := slices.Clone(b.Labels)
+		pred[b.T-1]++
+		if r.verify(pred, b.Labels) != right {
+			t.Fatalf("%s: without an end it does not count", p.task.Written(x))
+		}
+		if answer[len(answer)-1]++; !r.accepts(x, answer, b.Labels) {
+			t.Fatalf("%s: a reply without an end does not count", p.task.Written(x))
+		}
+		pred[r.first]++
+		if r.verify(pred, b.Labels) == right {
+			t.Fatalf("%s: a wrong first token counts", p.task.Written(x))
+		}
+	}
+}
+
+// TestAnswersDoNotDependOnOthers decodes problems one by one and all together.
+func TestAnswersDoNotDependOnOthers(t *testing.T) {
+	ctx := context.Background()
+	p, problems := newPupil(t, sequences["addition"], cellsOf)
+	m := p.model()
+	together, err := m.Decode(ctx, problems)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, x := range problems {
+		alone, err := m.Decode(ctx, []task.Problem{x})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(alone[0], together[i]) {
+			t.Fatalf("%s: %v alone, %v among others", p.task.Written(x), alone[0], together[i])
+		}
+	}
+}
+
+func TestSettle(t *testing.T) {
+	ctx := context.Background()
+	p, problems := newPupil(t, sequences["addition"], cellsOf)
+	m := p.model()
+	replies, runs, err := m.Settle(ctx, problems, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[int]int{}
+	for i, x := range problems {
+		counts[runs[i]]++
+		for n := 1; n <= runs[i]; n++ {
+			with := *m
+			with.Runs = n
+			now, _ := with.Decode(ctx, []task.Problem{x})
+			if same := slices.Equal(now[0], replies[i]); n >= runs[i]-1 && !same {
+				t.Fatalf("%s settled after %d runs, but after %d it is %v, not %v", p.task.Written(x), runs[i], n, now[0], replies[i])
+			}
+		}
+	}
+	if counts[2] == 0 || counts[3] == 0 || counts[1]+counts[5] > 0 {
+		t.Errorf("answers by runs: %v; the pupil calms down after %d", counts, p.calm)
+	}
+}
+
+func TestThink(t *testing.T) {
+	p, problems := newPupil(t, sequences["addition"], cellsOf)
+	m := p.model()
+	settled := map[int]int{}
+	for _, x := range problems {
+		thought, err := m.Think(context.Background(), x, 6)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, _ := p.task.Batch([]task.Problem{x})
+		last, first := "", p.task.Prompt(x)-1
+		allRight := true
+		for i, s := range thought.After[5] {
+			last += s.Token
+			want := first+i < b.T && s.Token == p.task.Symbol(b.Labels[first+i])
+			if s.Right != want {
+				t.Fatalf("%s: token %d is %s, right: %v", p.task.Written(x), i, s.Token, s.Right)
+			}
+			allRight = allRight && s.Right
+		}
+		replies, _ := (&Model{Machine: m.Machine, Plan: m.Plan, Task: m.Task, Runs: 6}).Decode(context.Background(), []task.Problem{x})
+		want := ""
+		for _, id := range replies[0] {
+			want += p.task.Symbol(id)
+		}
+		if last != want || allRight != p.task.Correct(x, replies[0]) || thought.Reply != p.task.Decode(x, replies[0]) {
+			t.Fatalf("%s: after all runs %q, decoded %q", p.task.Written(x), last, want)
+		}
+		settled[thought.Settled]++
+	}
+	if settled[1] == 0 || settled[2] == 0 || settled[3] == 0 || len(settled) > 3 {
+		t.Errorf("settled after: %v; the pupil calms down after %d", settled, p.calm)
+	}
+}
+
+// TestRoomForALetter holds how much is decoded: the answer, and where letters are
+// not judged one token more, as the authors' code has it (two for each digit and
+// for the end).
+func TestRoomForALetter(t *testing.T) {
+	for name, more := range map[string]int{"addition": 0, "hints": 1, "sort": 0} {
+		p, problems := newPupil(t, sequences[name], cellsOf)
+		b, err := p.task.Batch(problems[:1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := p.model().rule(problems[0], b.T, ExactMatch)
+		if got, want := r.limit(b.Labels), b.T-p.task.Prompt(problems[0])+1+more; got != want {
+			t.Errorf("%s: %d tokens are decoded, want %d", name, got, want)
+		}
+	}
+}

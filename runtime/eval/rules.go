@@ -1,0 +1,87 @@
+package eval
+
+import (
+	"slices"
+
+	"github.com/arithlang/mlc/runtime/task"
+)
+
+// A rule says when an answer counts, for problems whose tokens lie alike. It
+// follows McLeish et al. (arXiv:2405.17399) and their code: an answer ends where it
+// should, what stands behind the end does not matter, index hints are not looked
+// at, and a sorted array need not end.
+type rule struct {
+	task   *task.Task
+	metric string
+	first  int // the row that says the first token of the answer
+	rows   int // that say the answer, its end included
+}
+
+// rule is the rule for problems like p in a batch of t rows.
+func (m *Model) rule(p task.Problem, t int, metric string) rule {
+	first := max(m.Task.Prompt(p)-1, 0)
+	return rule{m.Task, metric, first, t - first}
+}
+
+// limit is how many tokens are decoded for such labels: as many as the answer has,
+// and one more where a letter could take the room of a digit.
+func (r *rule) limit(labels []int32) int {
+	if r.hinted(labels) {
+		return r.rows + 1
+	}
+	return r.rows
+}
+
+func (r *rule) hinted(labels []int32) bool { return slices.ContainsFunc(labels, r.task.IsHint) }
+
+// A verdict is what one pass over the right answer tells.
+type verdict uint8
+
+const (
+	wrong verdict = iota
+	right
+	open // only decoding can tell
+)
+
+// verify compares what is predicted after each right token with the token that
+// comes.
+func (r *rule) verify(pred, labels []int32) verdict {
+	pred, labels = pred[r.first:], labels[r.first:]
+	at := 0
+	for at < r.rows && pred[at] == labels[at] {
+		at++
+	}
+	hint := r.task.IsHint
+	switch {
+	case at == r.rows:
+		return right
+	case hint(pred[at]) || hint(labels[at]):
+		return open
+	case r.metric == FirstToken:
+		if slices.ContainsFunc(labels[:at], func(id int32) bool { return !hint(id) }) {
+			return right
+		}
+	case at == r.rows-1 && !r.task.EndCounts():
+		return right
+	}
+	return wrong
+}
+
+// accepts says whether the decoded reply to a problem counts.
+func (r *rule) accepts(p task.Problem, reply, labels []int32) bool {
+	if r.metric != FirstToken {
+		return r.task.Correct(p, reply)
+	}
+	return r.firstPlain(reply) == r.firstPlain(labels[r.first:])
+}
+
+// firstPlain is the first token that is no hint, -1 if there is none.
+func (r *rule) firstPlain(text []int32) int32 {
+	hint := r.task.IsHint
+	for _, id := range text {
+		if !hint(id) {
+			return id
+		}
+	}
+	return -1
+}

@@ -1,0 +1,134 @@
+package eval
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Table is the result for people: a line a length, or, where lengths make a grid,
+// a picture of it that is at most so many columns wide.
+func (r *Result) Table(width int) string {
+	var b strings.Builder
+	grid, line := r.split()
+	if len(grid) == 0 {
+		r.lines(&b)
+		return b.String()
+	}
+	name := strings.ReplaceAll(r.Metric, "_", " ")
+	fmt.Fprintf(&b, "%s: %s\n\n", name, r.means())
+	picture(&b, grid, r.Trained, width)
+	if len(line) > 0 {
+		fmt.Fprintf(&b, "\nboth of %d to %d: ", line[0].I, line[len(line)-1].I)
+		for _, c := range line {
+			b.WriteRune(shade(c.Fraction()))
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString("\n█ all right, 9 to 0 tenths of them, · none; lengths of the first down, of the second across\n")
+	return b.String()
+}
+
+// lines writes a line a length.
+func (r *Result) lines(b *strings.Builder) {
+	fmt.Fprintf(b, "%7s %9s %12s\n", "digits", "problems", strings.ReplaceAll(r.Metric, "_", " "))
+	for _, c := range r.ByCell {
+		// Rounded down: only all of them are 100.0 %.
+		fmt.Fprintf(b, "%7d %9d %10.1f %%\n", c.I, c.Samples, float64(1000*c.Correct/max(c.Samples, 1))/10)
+	}
+	if r.MeanRuns > 0 {
+		fmt.Fprintf(b, "after %.1f runs of the loop\n", r.MeanRuns)
+	}
+}
+
+// means is the three means in words.
+func (r *Result) means() string {
+	var parts []string
+	for _, m := range []struct {
+		value *float64
+		what  string
+	}{{r.ID, "in distribution"}, {r.OOD, "out of it"}, {r.OOD100, "above 100 digits"}} {
+		if m.value != nil {
+			parts = append(parts, fmt.Sprintf("%.1f %% %s", float64(int(1000**m.value))/10, m.what))
+		}
+	}
+	if r.MeanRuns > 0 {
+		parts = append(parts, fmt.Sprintf("after %.1f runs of the loop", r.MeanRuns))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// split tells the grid from lengths along the diagonal that lie outside of it.
+func (r *Result) split() (grid map[Pair]Cell, line []Cell) {
+	var hi Pair
+	for _, c := range r.ByCell {
+		if c.J != 0 && c.I != c.J {
+			hi = Pair{max(hi.I, c.I), max(hi.J, c.J)}
+		}
+	}
+	grid = map[Pair]Cell{}
+	for _, c := range r.ByCell {
+		if c.I > hi.I || c.J > hi.J {
+			line = append(line, c)
+		} else {
+			grid[c.Pair] = c
+		}
+	}
+	return grid, line
+}
+
+// picture draws a character a cell, or one for several where there is no room. A
+// line is drawn around what was trained.
+func picture(b *strings.Builder, grid map[Pair]Cell, trained *[2]int, width int) {
+	lo, hi := Pair{1 << 30, 1 << 30}, Pair{}
+	for p := range grid {
+		lo = Pair{min(lo.I, p.I), min(lo.J, p.J)}
+		hi = Pair{max(hi.I, p.I), max(hi.J, p.J)}
+	}
+	const margin = 6 // a row's number, and the line
+	side := ceil(hi.J-lo.J+1, max(width-margin, 1))
+	inside := func(at, end int) bool { return trained != nil && at+side-1 <= end }
+	fmt.Fprintf(b, "%5d%*d\n", lo.J, max(1, ceil(hi.J-lo.J+1, side)-1), hi.J)
+	for i := lo.I; i <= hi.I; i += side {
+		row := fmt.Sprintf("%3d ", i)
+		rule := "    "
+		for j := lo.J; j <= hi.J; j += side {
+			row += string(block(grid, i, j, side))
+			if inside(j, trained[1]) {
+				rule += "─"
+				if inside(i, trained[0]) && !inside(j+side, trained[1]) && j+side <= hi.J {
+					row += "│"
+					rule += "┘"
+				}
+			}
+		}
+		b.WriteString(row + "\n")
+		if inside(i, trained[0]) && !inside(i+side, trained[0]) && i+side <= hi.I {
+			b.WriteString(rule + "\n")
+		}
+	}
+}
+
+// block is the mean of the cells of a square.
+func block(grid map[Pair]Cell, i, j, side int) rune {
+	var all []float64
+	for p := range side * side {
+		if c, ok := grid[Pair{i + p/side, j + p%side}]; ok {
+			all = append(all, c.Fraction())
+		}
+	}
+	if m := mean(all); m != nil {
+		return shade(*m)
+	}
+	return ' '
+}
+
+// shade is the character of a fraction.
+func shade(x float64) rune {
+	switch {
+	case x >= 1:
+		return '█'
+	case x <= 0:
+		return '·'
+	}
+	return '0' + rune(10*x)
+}

@@ -1,0 +1,137 @@
+package eval
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/task"
+)
+
+// A Thinking is what a looped model says after each run of its loop (McLeish et al.,
+// arXiv:2405.17399, appendix A.7.1 and figure 15): it answers greedily with all
+// runs, and that answer is read again with fewer of them, through the same output.
+type Thinking struct {
+	Problem string   `json:"problem"`
+	Answer  string   `json:"answer"` // the right one
+	Reply   string   `json:"reply"`  // the model's, with all runs
+	After   [][]Said `json:"after"`  // for 1, 2, … runs, each token of the reply
+	Settled int      `json:"settled"`
+}
+
+// A Said is one token of an answer, in the order in which it is written.
+type Said struct {
+	Token string `json:"token"`
+	Right bool   `json:"right"`
+}
+
+// Table is a line a run for people: the tokens as they are written, wrong ones in
+// red if there are colours.
+func (t *Thinking) Table(colours bool) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, after each run of the loop:\n", t.Problem)
+	for r, line := range t.After {
+		count := 0
+		fmt.Fprintf(&b, "%3d  ", r+1)
+		for _, s := range line {
+			switch {
+			case s.Right:
+				count++
+				b.WriteString(s.Token)
+			case colours:
+				b.WriteString("\x1b[31m" + s.Token + "\x1b[0m")
+			default:
+				b.WriteString(s.Token)
+			}
+		}
+		fmt.Fprintf(&b, "  %d of %d right\n", count, len(line))
+	}
+	fmt.Fprintf(&b, "%s, settled after %d of %d runs\n", t.Reply, t.Settled, len(t.After))
+	return b.String()
+}
+
+// Think follows a problem through so many runs of the loop. Settled is the number
+// of runs after which nothing changes any more.
+func (m *Model) Think(ctx context.Context, p task.Problem, runs int) (*Thinking, error) {
+	all := *m
+	all.Runs = runs
+	replies, err := all.Decode(ctx, []task.Problem{p})
+	if err != nil {
+		return nil, err
+	}
+	reply := replies[0]
+	said, err := m.reread(ctx, p, reply, runs)
+	if err != nil {
+		return nil, err
+	}
+	b, err := m.Task.Batch([]task.Problem{p})
+	if err != nil {
+		return nil, err
+	}
+	want := b.Labels[max(m.Task.Prompt(p)-1, 0):]
+	t := &Thinking{Problem: m.Task.Text(p), Answer: p.Answer, Reply: m.Task.Decode(p, reply), Settled: 1}
+	for r, tokens := range said {
+		var line []Said
+		for i, id := range tokens {
+			line = append(line, Said{m.Task.Symbol(id), i < len(want) && id == want[i]})
+		}
+		t.After = append(t.After, line)
+		if r > 0 && !slices.Equal(tokens, said[r-1]) {
+			t.Settled = r + 1
+		}
+	}
+	return t, nil
+}
+
+// reread is what the model says at each token of its reply after 1, 2, … runs.
+func (m *Model) reread(ctx context.Context, p task.Problem, reply []int32, runs int) ([][]int32, error) {
+	said := make([][]int32, runs)
+	err := m.each(ctx, []task.Problem{p}, maxTokens, func(w device.Worker, _ []int, b task.Batch) {
+		first := max(m.Task.Prompt(p)-1, 0)
+		b.Target = append(slices.Clone(b.Target[:first+1]), reply[:len(reply)-1]...)
+		b.T = len(b.Target)
+		for r := range said {
+			once := *m
+			once.Runs = r + 1
+			now := b
+			now.Target = slices.Clone(b.Target)
+			said[r] = once.predict(w, now)[first:]
+		}
+	})
+	return said, err
+}
+
+// Settle answers problems with as many runs of the loop as it takes until an answer
+// is the same twice, most at the most. It needs no right answer to stop. Runs is
+// how many each took.
+func (m *Model) Settle(ctx context.Context, problems []task.Problem, most int) (replies [][]int32, runs []int, err error) {
+	replies, runs = make([][]int32, len(problems)), make([]int, len(problems))
+	open := make([]int, len(problems))
+	for i := range open {
+		open[i] = i
+	}
+	for n := 1; n <= most && len(open) > 0; n++ {
+		some := make([]task.Problem, len(open))
+		for k, i := range open {
+			some[k] = problems[i]
+		}
+		with := *m
+		with.Runs = n
+		now, err := with.Decode(ctx, some)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%d runs: %w", n, err)
+		}
+		var still []int
+		for k, i := range open {
+			runs[i] = n
+			if n == 1 || !slices.Equal(now[k], replies[i]) {
+				still = append(still, i)
+			}
+			replies[i] = now[k]
+		}
+		open = still
+	}
+	return replies, runs, nil
+}
