@@ -15,6 +15,7 @@ type buildCmd struct {
 	Bin      string   `help:"Folder for binaries. By default bin, below the module's root." placeholder:"DIR"`
 	NoBinary bool     `help:"Write the programs and do not build them."`
 	Set      []string `help:"Set an attribute: --set model.width=32." sep:"none" placeholder:"PATH=VALUE"`
+	Point    []string `help:"Of a sweep only these trainings." sep:"none" placeholder:"AXIS=VALUE,…"`
 	Check    bool     `help:"Write nothing; tell whether what is on disk is what the specs give." xor:"once"`
 	Watch    bool     `help:"Build again whenever a spec or a file that it includes changes." short:"w" xor:"once"`
 	Dump     string   `help:"Also print a stage of the compilation (see mlc explain --help)." placeholder:"STAGE"`
@@ -26,6 +27,7 @@ func (buildCmd) Help() string {
   mlc build specs/successor.arith            writes generated/successor/ and bin/successor
   mlc build --check specs/*.arith            are the programs fresh? exit 1 if not
   mlc build x.arith --set train.batch=64     another program: generated/x-HASH
+  mlc build sweep.arith --point seed=1       those trainings of a sweep: generated/sweep-…-seed-1
   mlc build --watch x.arith                  until Ctrl-C
 
 In Go code, beside a spec: //go:generate mlc build --no-binary x.arith`
@@ -51,18 +53,38 @@ func (c *buildCmd) Run(a *app) error {
 	return c.all(a, where)
 }
 
-// all builds each spec once.
+// all builds each training of each spec once.
 func (c *buildCmd) all(a *app, where project) error {
-	shown := false
+	var shown findings
 	for _, file := range c.Files {
-		switch err := c.one(a, where, file); {
-		case errors.Is(err, errShown):
-			shown = true
-		case err != nil:
+		trainings, err := a.trainings(file, where.root, c.Set, c.Point)
+		if err := shown.unless(err); err != nil {
 			return err
 		}
+		for _, t := range trainings {
+			if err := shown.unless(c.one(a, where, t)); err != nil {
+				return err
+			}
+		}
 	}
-	if shown {
+	return shown.err()
+}
+
+// findings remembers that something was found, while a verb goes on.
+type findings bool
+
+// unless returns an error that is more than findings.
+func (f *findings) unless(err error) error {
+	if errors.Is(err, errShown) {
+		*f = true
+		return nil
+	}
+	return err
+}
+
+// err is errShown if there were any.
+func (f findings) err() error {
+	if f {
 		return errShown
 	}
 	return nil
@@ -81,9 +103,9 @@ func distinctNames(files []string) error {
 	return nil
 }
 
-func (c *buildCmd) one(a *app, where project, file string) error {
+func (c *buildCmd) one(a *app, where project, t training) error {
 	start := time.Now()
-	p, err := where.product(a, file, c.Set)
+	p, err := where.product(a, t)
 	if err != nil {
 		return err
 	}
@@ -147,7 +169,7 @@ func (a *app) write(p *product, start time.Time) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &report{Name: p.name, Source: p.source.name, Dir: fromHere(p.dir), Files: len(p.files),
+	return &report{Name: p.name, Source: p.of.name, Dir: fromHere(p.dir), Files: len(p.files),
 		Changed: append([]string{}, changed...), Seconds: time.Since(start).Seconds(), verbose: a.verbose}, nil
 }
 

@@ -40,7 +40,7 @@ func (a *app) check(p *product) error {
 	case f.Fresh && !a.quiet:
 		_, err = fmt.Fprintf(a.out, "%s is fresh\n", f.Dir)
 	case !f.Fresh:
-		_, err = fmt.Fprint(a.out, f.summary(diffs[0]), "make it fresh: mlc build ", filepath.ToSlash(fromHere(p.source.path(p.source.name))), "\n")
+		_, err = fmt.Fprint(a.out, f.summary(diffs[0]), "make it fresh: mlc build ", filepath.ToSlash(fromHere(p.of.path(p.of.name))), "\n")
 	}
 	if err == nil && !f.Fresh {
 		err = errShown

@@ -40,6 +40,7 @@ type verbs struct {
 	Diff       diffCmd       `cmd:"" help:"Compare every kernel with the interpreters."`
 	PTX        ptxCmd        `cmd:"" name:"ptx" help:"Check and run the PTX of any compiler, without a GPU."`
 	Train      trainCmd      `cmd:"" passthrough:"" help:"Build the trainer of a spec if it is stale, and train."`
+	Plot       plotCmd       `cmd:"" help:"Draw accuracy grids and curves of runs."`
 	Info       infoCmd       `cmd:"" help:"Show versions and what the processor can do."`
 	Completion completionCmd `cmd:"" help:"Print what makes a shell complete the words of mlc."`
 	LSP        lspCmd        `cmd:"" name:"lsp" help:"Serve an editor on standard input and output (see docs/editor)."`

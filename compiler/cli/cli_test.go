@@ -37,19 +37,19 @@ func TestWriteError(t *testing.T) {
 func TestSplitTrain(t *testing.T) {
 	for _, c := range []struct {
 		args string
-		want training
+		want trainLine
 	}{
-		{"x.arith", training{file: "x.arith"}},
-		{"x.arith --seed 3 -q", training{file: "x.arith", flags: []string{"--seed", "3", "-q"}}},
-		{"--set a=1 x.arith --steps 2 --set=b=2 --out r", training{file: "x.arith", set: []string{"a=1", "b=2"}, flags: []string{"--steps", "2", "--out", "r"}}},
-		{"x.arith --help", training{file: "x.arith", flags: []string{"--help"}}},
-		{"-h", training{help: true}},
+		{"x.arith", trainLine{file: "x.arith"}},
+		{"x.arith --seed 3 -q", trainLine{file: "x.arith", flags: []string{"--seed", "3", "-q"}}},
+		{"--set a=1 x.arith --steps 2 --set=b=2 --out r", trainLine{file: "x.arith", set: []string{"a=1", "b=2"}, flags: []string{"--steps", "2", "--out", "r"}}},
+		{"x.arith --help", trainLine{file: "x.arith", flags: []string{"--help"}}},
+		{"-h", trainLine{help: true}},
 	} {
 		got, err := splitTrain(strings.Fields(c.args))
 		if err != nil {
 			t.Errorf("%s: %v", c.args, err)
 		}
-		if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(training{})); diff != "" {
+		if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(trainLine{})); diff != "" {
 			t.Errorf("%s:\n%s", c.args, diff)
 		}
 	}
@@ -102,7 +102,8 @@ func TestScaled(t *testing.T) {
 func BenchmarkBuild(b *testing.B) {
 	for b.Loop() {
 		where := project{root: b.TempDir()}
-		if _, err := where.product(&app{err: b.Output()}, "../../specs/successor.arith", nil); err != nil {
+		t := training{source: source{name: "../../specs/successor.arith"}}
+		if _, err := where.product(&app{err: b.Output()}, t); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -20,6 +20,7 @@ type diffCmd struct {
 	Kernel  []string `help:"Only these kernels." placeholder:"NAME"`
 	Lengths []int    `help:"Numbers of rows that the answers have." default:"1,7,33" placeholder:"1,7,33"`
 	Set     []string `help:"Set an attribute: --set model.width=32." sep:"none" placeholder:"PATH=VALUE"`
+	Point   []string `help:"Of a sweep only these trainings." sep:"none" placeholder:"AXIS=VALUE,…"`
 }
 
 // Help is printed below the usage.
@@ -31,6 +32,7 @@ from float64: its distance, the same in units of the largest element of its buff
 and what the distance may be: %.0e of that element, or of 1 where it is smaller.
 Exit code 1 if an element is farther off, or, with --exact, if a bit differs. The
 simulator checks every access of a kernel on the way: what it reports fails, too.
+Of a sweep, each training is compared, but for kernels that an earlier one has.
 
 Examples:
   mlc diff x.arith --exact
@@ -50,7 +52,23 @@ func (c *diffCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	p, err := where.product(a, c.File, c.Set)
+	trainings, err := a.trainings(c.File, where.root, c.Set, c.Point)
+	if err != nil {
+		return err
+	}
+	var out findings
+	done := map[string]bool{}
+	for _, t := range trainings {
+		if err := out.unless(c.training(a, where, t, done)); err != nil {
+			return err
+		}
+	}
+	return out.err()
+}
+
+// training compares the kernels of one training that have not been done.
+func (c *diffCmd) training(a *app, where project, t training, done map[string]bool) error {
+	p, err := where.product(a, t)
 	if err != nil {
 		return err
 	}
@@ -60,6 +78,16 @@ func (c *diffCmd) Run(a *app) error {
 	}
 	if cases, err = c.chosen(cases); err != nil {
 		return err
+	}
+	cases = slices.DeleteFunc(cases, func(k *diff.Case) bool { return done[k.Text()] })
+	for _, k := range cases {
+		done[k.Text()] = true
+	}
+	if t.point.Name != "" {
+		a.say("%s: %d new kernels", t.point.Name, len(cases))
+	}
+	if len(cases) == 0 {
+		return nil
 	}
 	run, stop, err := c.start(a, p, where.root)
 	if err != nil {

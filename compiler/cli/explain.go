@@ -21,6 +21,7 @@ type explainCmd struct {
 	HTML     string   `name:"html" help:"Write one page with all stages side by side, linked by the lines of the spec." xor:"line,stage" placeholder:"FILE"`
 	Func     string   `help:"Only what concerns one function of the model and its gradient." placeholder:"NAME"`
 	Set      []string `help:"Set an attribute: --set model.width=32." sep:"none" placeholder:"PATH=VALUE"`
+	Point    []string `help:"Of a sweep only these trainings." sep:"none" placeholder:"AXIS=VALUE,…"`
 }
 
 // Help is printed below the usage.
@@ -36,6 +37,7 @@ Examples:
   mlc explain specs/successor.arith --stage kernel --func head
   mlc explain specs/successor.arith --line 44             what becomes of a line
   mlc explain specs/successor.arith --html page.html
+  mlc explain specs/abacus/table3.arith                   every training of a sweep, one a line
   mlc explain E0202`)
 	return b.String()
 }
@@ -58,14 +60,24 @@ func (c *explainCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	s, err := findSource(c.What, where.root)
-	if err != nil {
+	all, err := a.trainings(c.What, where.root, c.Set, c.Point)
+	switch {
+	case err != nil:
 		return err
+	case len(all) == 1:
+		return c.training(a, all[0])
+	case c.Stage == "" && c.Line == "" && c.HTML == "":
+		return a.compareAll(all)
 	}
+	return usagef("%s asks for %d trainings, and this shows one: choose it, as in --point %s", all[0].shown(all[0].name), len(all), all[0].point.Slug)
+}
+
+// training explains one training.
+func (c *explainCmd) training(a *app, t training) error {
 	if c.Stage == "resolved" && c.Line == "" {
-		return a.printResolved(s, c.Set)
+		return a.printResolved(t)
 	}
-	p, err := a.compile(s, c.Set)
+	p, err := a.compile(t)
 	if err != nil {
 		return err
 	}
@@ -74,11 +86,11 @@ func (c *explainCmd) Run(a *app) error {
 	}
 	switch {
 	case c.HTML != "":
-		return a.writePage(p, s, c.Set, c.HTML)
+		return a.writePage(p, t, c.HTML)
 	case c.Line != "":
-		return a.follow(p, s, c.Set, c.Line, c.Stage)
+		return a.follow(p, t, c.Line, c.Stage)
 	case c.Stage == "":
-		return a.summarize(p, s)
+		return a.summarize(p, t)
 	}
 	return a.printStage(p, c.Stage, c.Func)
 }
@@ -110,9 +122,9 @@ func (a *app) printStage(p *compiler.Program, stage, function string) error {
 
 // printResolved prints the resolved form of a spec, also of one that asks for what
 // the compiler has not yet.
-func (a *app) printResolved(s source, set []string) error {
-	spec, found := check.Resolve(check.Options{Path: s.name, Read: s.read, Set: set})
-	if err := a.findings(s, found); err != nil {
+func (a *app) printResolved(t training) error {
+	spec, found := check.Resolve(t.options())
+	if err := a.findings(t.source, found); err != nil {
 		return err
 	}
 	if found.HasErrors() {

@@ -15,17 +15,19 @@ import (
 )
 
 // trace follows a compiled spec through the stages.
-func (a *app) trace(p *compiler.Program, s source, set []string) (*trace, *check.Document, error) {
+func (a *app) trace(p *compiler.Program, t training) (*trace, *check.Document, error) {
 	var files []specFile
-	doc := check.Inspect(check.Options{Path: s.name, Set: set, Read: func(name string) ([]byte, error) {
-		text, err := s.read(name)
+	opts := t.options()
+	opts.Read = func(name string) ([]byte, error) {
+		text, err := t.read(name)
 		if err == nil && !slices.ContainsFunc(files, func(f specFile) bool { return f.name == name }) {
 			files = append(files, specFile{name, text})
 		}
 		return text, err
-	}})
-	t, err := newTrace(p, doc, files)
-	return t, doc, err
+	}
+	doc := check.Inspect(opts)
+	tr, err := newTrace(p, doc, files)
+	return tr, doc, err
 }
 
 // A followed line is what a line of a spec becomes.
@@ -55,8 +57,8 @@ type followedSection struct {
 }
 
 // follow prints what a line of a spec becomes at each stage, or, whole, at one.
-func (a *app) follow(p *compiler.Program, s source, set []string, at, stage string) error {
-	t, doc, err := a.trace(p, s, set)
+func (a *app) follow(p *compiler.Program, of training, at, stage string) error {
+	t, doc, err := a.trace(p, of)
 	if err != nil {
 		return err
 	}
@@ -79,11 +81,11 @@ func (a *app) follow(p *compiler.Program, s source, set []string, at, stage stri
 	}
 	switch {
 	case len(f.Settings) == 0 && len(f.Stages) == 0:
-		return usagef("--line: line %d of %s sets nothing", where.Line, s.shown(where.File))
+		return usagef("--line: line %d of %s sets nothing", where.Line, of.shown(where.File))
 	case stage != "" && len(f.Stages) == 0:
-		return usagef("--line: nothing at stage %s comes from line %d of %s", stage, where.Line, s.shown(where.File))
+		return usagef("--line: nothing at stage %s comes from line %d of %s", stage, where.Line, of.shown(where.File))
 	}
-	f.File = s.shown(f.File)
+	f.File = of.shown(f.File)
 	if a.json {
 		return a.printJSON(f)
 	}

@@ -27,7 +27,7 @@ var decidesTable = []struct {
 	{"model.heads", attends},
 	{"model.dropout", func(_ *ir.Func, v *ir.Value) bool { return v.Attr.Rate > 0 }},
 	{"model.ffn", func(_ *ir.Func, v *ir.Value) bool { return strings.HasPrefix(v.Attr.Name, "ffn.") }},
-	{"model.norm", func(_ *ir.Func, v *ir.Value) bool { return v.Op == ir.LayerNorm || v.Op == ir.LayerNormGrad }},
+	{"model.norm", func(_ *ir.Func, v *ir.Value) bool { return slices.Contains(norms, v.Op) }},
 	{"model.embed.token", inFunction("embed_")},
 	{"model.embed.position", inFunction("embed_")},
 	{"model.output", inFunction("head")},
@@ -37,6 +37,8 @@ var decidesTable = []struct {
 	{"train.optimizer", inFunction("update")},
 	{"train.clip", inFunction("sum_squares")},
 }
+
+var norms = []ir.Op{ir.LayerNorm, ir.LayerNormGrad, ir.RMSNorm, ir.RMSNormGrad}
 
 func attends(_ *ir.Func, v *ir.Value) bool { return v.Attr.Attn != nil }
 

@@ -20,12 +20,12 @@ var pageText string
 var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
 // writePage writes the page of a compiled spec.
-func (a *app) writePage(p *compiler.Program, s source, set []string, file string) error {
-	t, _, err := a.trace(p, s, set)
+func (a *app) writePage(p *compiler.Program, of training, file string) error {
+	t, _, err := a.trace(p, of)
 	if err != nil {
 		return err
 	}
-	page, err := t.page(s.name, "mlc "+Version)
+	page, err := t.page(of.name, "mlc "+Version)
 	if err != nil {
 		return err
 	}

@@ -55,11 +55,11 @@ func moduleRoot(dir string) string {
 	}
 }
 
-// A product is the program of one spec. It is named after the spec; with
-// attributes set on the command line it is another program, and has the spec's
-// hash in its name.
+// A product is the program of one training. It is named after the spec and the
+// point of its sweep; with attributes set on the command line it is another
+// program, and has the spec's hash in its name.
 type product struct {
-	source  source
+	of      training
 	program *compiler.Program
 	name    string
 	dir     string         // of the program
@@ -67,17 +67,13 @@ type product struct {
 	files   []codegen.File // what belongs in dir
 }
 
-// product compiles a spec, in memory.
-func (p project) product(a *app, file string, set []string) (*product, error) {
-	s, err := findSource(file, p.root)
+// product compiles a training, in memory.
+func (p project) product(a *app, t training) (*product, error) {
+	prog, err := a.compile(t)
 	if err != nil {
 		return nil, err
 	}
-	prog, err := a.compile(s, set)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkName(s, prog.Spec.Name); err != nil {
+	if err := checkName(t.source, prog.Spec.Name); err != nil {
 		return nil, err
 	}
 	files, err := codegen.Generate(prog, Version)
@@ -85,10 +81,10 @@ func (p project) product(a *app, file string, set []string) (*product, error) {
 		return nil, err
 	}
 	name := prog.Spec.Name
-	if len(set) > 0 {
+	if len(t.set) > 0 {
 		name += "-" + prog.Spec.Hash[:8]
 	}
-	return &product{source: s, program: prog, name: name, dir: filepath.Join(p.programs, name),
+	return &product{of: t, program: prog, name: name, dir: filepath.Join(p.programs, name),
 		binary: filepath.Join(p.binaries, name+exeSuffix), files: files}, nil
 }
 

@@ -8,9 +8,13 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"syscall"
 )
 
 const exeSuffix = ".exe"
+
+// ownGroup leaves a child to the signals of the terminal.
+func ownGroup() *syscall.SysProcAttr { return nil }
 
 // replace runs a program with this one's terminal and returns how it exited.
 // Interrupts reach it by themselves and are for it alone.

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/compiler"
-	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/dsl"
 	"github.com/arithlang/mlc/dsl/diag"
 )
@@ -51,15 +50,19 @@ func (s source) read(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, dsl.MaxBytes+1))
 }
 
-// compile takes a spec through the compiler and prints what it finds. After
+// compile takes a training through the compiler and prints what it finds. After
 // findings that are errors it returns errShown.
-func (a *app) compile(s source, set []string) (*compiler.Program, error) {
-	p, found, err := compiler.Compile(check.Options{Path: s.name, Read: s.read, Set: set})
-	if err := a.findings(s, found); err != nil {
+func (a *app) compile(t training) (*compiler.Program, error) {
+	p, found, err := compiler.Compile(t.options())
+	news := found
+	if t.printed != nil { // what is in a sweep but for limits has been printed
+		news = t.news(found)
+	}
+	if err := a.findings(t.source, news); err != nil {
 		return nil, err
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: this is a bug in mlc, please report it with the spec: %w", s.name, err)
+		return nil, fmt.Errorf("%s: this is a bug in mlc, please report it with the spec: %w", t.name, err)
 	}
 	if found.HasErrors() {
 		return nil, errShown

@@ -26,6 +26,7 @@ type stage struct {
 func stages() []stage {
 	return []stage{
 		{"resolved", "the spec with every default written out", resolvedText},
+		{"data", "problems as text, as tokens, with Abacus rows and with what each row is to say", dataText},
 		{"ir", "tensor IR of the programs without gradients, as package model writes it", irText},
 		{"grad", "tensor IR of a training step with its backward functions, simplified", gradText},
 		{"fused", "the values of each function in groups, and the kernel that computes each", fusedText},
@@ -203,9 +204,9 @@ func loopText(s lower.Step) string {
 	case s.N == 0:
 		return ""
 	case s.Down:
-		return fmt.Sprintf(" for l < %d down", s.N)
+		return " for l < " + s.Runs.Count(s.N) + " down"
 	}
-	return fmt.Sprintf(" for l < %d", s.N)
+	return " for l < " + s.Runs.Count(s.N)
 }
 
 func launchText(l lower.Launch) string {

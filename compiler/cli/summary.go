@@ -7,9 +7,7 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/compiler"
-	"github.com/arithlang/mlc/compiler/ir"
 	"github.com/arithlang/mlc/compiler/lower"
-	"github.com/arithlang/mlc/compiler/plan"
 )
 
 // A summary says how large a model and a step of its training are.
@@ -37,13 +35,13 @@ type step struct {
 	MicroBatch int     `json:"microbatch"`
 	Source     int     `json:"source_tokens"`
 	Target     int     `json:"target_rows"`
-	FLOPs      float64 `json:"flops"` // counting an exp or a sine as one
+	FLOPs      float64 `json:"flops"` // as compiler.Program.StepFLOPs counts them
 }
 
-// footprint is memory in bytes.
+// footprint is memory in bytes of a step on the CPU.
 type footprint struct {
-	Shared    int `json:"shared"`     // parameters, the sum of gradients, two moments
-	PerWorker int `json:"per_worker"` // gradients, activations, saved values
+	Shared    int `json:"shared"`     // parameters, two moments
+	PerWorker int `json:"per_worker"` // gradients, once more for their sum or to be ahead of it, activations, saved values
 }
 
 type family struct {
@@ -55,7 +53,7 @@ type family struct {
 const floatBytes = 4
 
 // summarize prints what is known of a program without running it.
-func (a *app) summarize(p *compiler.Program, s source) error {
+func (a *app) summarize(p *compiler.Program, t training) error {
 	sum, err := newSummary(p)
 	if err != nil {
 		return err
@@ -63,7 +61,7 @@ func (a *app) summarize(p *compiler.Program, s source) error {
 	if a.json {
 		return a.printJSON(sum)
 	}
-	_, err = fmt.Fprintf(a.out, "%snext: mlc train %s\n", sum, s.shown(s.name))
+	_, err = fmt.Fprintf(a.out, "%snext: mlc train %s\n", sum, t.command())
 	return err
 }
 
@@ -76,14 +74,14 @@ func newSummary(p *compiler.Program) (*summary, error) {
 		s.Groups = append(s.Groups, group{g.Name, g.Layers, g.Stride()})
 	}
 	var err error
-	if s.Step.FLOPs, err = s.flops(p.Plan); err != nil {
+	if s.Step.FLOPs, err = p.StepFLOPs(); err != nil {
 		return nil, err
 	}
 	work, err := s.work(p.Lowered)
 	if err != nil {
 		return nil, err
 	}
-	s.Memory = footprint{Shared: 4 * floatBytes * s.Params, PerWorker: floatBytes * (s.Params + work)}
+	s.Memory = footprint{Shared: 3 * floatBytes * s.Params, PerWorker: floatBytes * (2*s.Params + work)}
 	for _, k := range p.Lowered.Kernels {
 		i := slices.IndexFunc(s.Families, func(f family) bool { return f.Name == k.Family })
 		if i < 0 {
@@ -98,48 +96,6 @@ func newSummary(p *compiler.Program) (*summary, error) {
 // dims are the extents of a launch on so many examples.
 func (s *summary) dims(examples int) map[string]int {
 	return map[string]int{"B": examples, "S": s.Step.Source, "T": s.Step.Target, "C": s.Step.Target, "P": 0, "N": s.Params}
-}
-
-// flops counts a step: gradients of all micro-batches, of which the last may be
-// smaller, and the optimizer.
-func (s *summary) flops(p *plan.Plan) (float64, error) {
-	total := 0.0
-	add := func(f *ir.Func, examples int, times float64) error {
-		n, err := ir.FLOPs(f, ir.Env{Dims: s.dims(examples)})
-		total += times * n
-		return err
-	}
-	whole, rest := s.Step.Batch/s.Step.MicroBatch, s.Step.Batch%s.Step.MicroBatch
-	for _, prog := range p.Programs {
-		if prog.Name != trainingProgram {
-			continue
-		}
-		for _, st := range prog.Body {
-			calls, n := []*plan.Call{}, 1.0
-			switch st := st.(type) {
-			case *plan.Call:
-				calls = append(calls, st)
-			case *plan.Loop:
-				calls, n = st.Body, float64(st.N)
-			}
-			for _, c := range calls {
-				if err := add(c.Func, s.Step.MicroBatch, n*float64(whole)); err != nil {
-					return 0, err
-				}
-				if rest > 0 {
-					if err := add(c.Func, rest, n); err != nil {
-						return 0, err
-					}
-				}
-			}
-		}
-	}
-	for _, f := range p.Optimizer {
-		if err := add(f, s.Step.MicroBatch, 1); err != nil {
-			return 0, err
-		}
-	}
-	return total, nil
 }
 
 // work counts the elements of the buffers of a micro-batch.

@@ -17,11 +17,12 @@ func traceOf(t *testing.T, file string) *trace {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := a.compile(s, nil)
+	of := training{source: s}
+	p, err := a.compile(of)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr, _, err := a.trace(p, s, nil)
+	tr, _, err := a.trace(p, of)
 	if err != nil {
 		t.Fatal(err)
 	}

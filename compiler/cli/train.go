@@ -19,49 +19,74 @@ type trainCmd struct {
 
 // Help is printed below the usage.
 func (trainCmd) Help() string {
-	return `mlc train [--set PATH=VALUE] FILE [FLAGS OF THE TRAINER]
+	return `mlc train [--set PATH=VALUE] [--point AXIS=VALUE,…] FILE [FLAGS OF THE TRAINER]
 
---set is for mlc, wherever it stands; all else after FILE goes to the trainer.
-Its own help is: mlc train FILE --help
+--set and --point are for mlc, wherever they stand; all else after FILE goes to the
+trainer. Its own help is: mlc train FILE --help
+
+Of a sweep every training is made in turn, or those that --point chooses: by values
+of the axes, by number from 1, or by name. Each has a run directory of its own, with
+--out DIR below DIR; --resume leaves out what is done and goes on with the rest.
 
 Examples:
   mlc train specs/successor.arith
   mlc train specs/successor.arith --seed 3 --steps 500 --out runs/trial
-  mlc train specs/successor.arith --set model.width=32`
+  mlc train specs/successor.arith --set model.width=32
+  mlc train specs/small/embeddings.arith --point embedding=abacus,seed=1`
 }
 
 // Run builds the trainer and becomes it.
 func (c *trainCmd) Run(a *app, verb *kong.Context) error {
-	t, err := splitTrain(c.Args)
+	line, err := splitTrain(c.Args)
 	if err != nil {
 		return err
 	}
-	if t.help {
+	if line.help {
 		return verb.PrintUsage(false)
 	}
 	where, err := findProject("", "")
 	if err != nil {
 		return err
 	}
-	start := time.Now()
-	p, err := where.product(a, t.file, t.set)
+	all, err := a.trainings(line.file, where.root, line.set, line.point)
 	if err != nil {
 		return err
+	}
+	if len(all) > 1 {
+		return a.trainAll(where, all, line)
+	}
+	p, err := a.trainer(where, all[0], line.quiet())
+	if err != nil {
+		return err
+	}
+	a.release()
+	return replace(p.binary, p.command(line.flags), os.Environ())
+}
+
+// trainer makes the program of a training and its binary, where they are stale.
+func (a *app) trainer(where project, t training, quiet bool) (*product, error) {
+	start := time.Now()
+	p, err := where.product(a, t)
+	if err != nil {
+		return nil, err
 	}
 	made, err := a.write(p, start)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	quiet := slices.Contains(t.flags, "--quiet") || slices.Contains(t.flags, "-q")
 	switch err := a.link(p, made); {
 	case errors.Is(err, errNoGo) && binaryIsNew(p):
 	case err != nil:
-		return err
+		return nil, err
 	case !quiet:
 		a.say("%s", strings.TrimSuffix(made.String(), "\n"))
 	}
-	a.release()
-	return replace(p.binary, append([]string{callable(fromHere(p.binary)), "train"}, t.flags...), os.Environ())
+	return p, nil
+}
+
+// command is what trains a product.
+func (p *product) command(flags []string) []string {
+	return append([]string{callable(fromHere(p.binary)), "train"}, flags...)
 }
 
 // callable is a path as a shell takes it for a command.
@@ -72,40 +97,50 @@ func callable(path string) string {
 	return path
 }
 
-// training is the command line of the verb train.
-type training struct {
+// trainLine is the command line of the verb train.
+type trainLine struct {
 	file  string
 	set   []string
+	point []string
 	flags []string // for the trainer
 	help  bool
 }
 
-func splitTrain(args []string) (t training, err error) {
+func (l trainLine) quiet() bool {
+	return slices.Contains(l.flags, "--quiet") || slices.Contains(l.flags, "-q")
+}
+
+func splitTrain(args []string) (l trainLine, err error) {
+	own := map[string]struct {
+		values *[]string
+		form   string
+	}{"--set": {&l.set, "PATH=VALUE"}, "--point": {&l.point, "AXIS=VALUE"}}
 	for len(args) > 0 {
 		arg := args[0]
 		args = args[1:]
-		value, isSet := strings.CutPrefix(arg, "--set=")
+		name, value, given := strings.Cut(arg, "=")
+		flag, mine := own[name]
 		switch {
-		case isSet:
-			t.set = append(t.set, value)
-		case arg == "--set" && len(args) == 0:
-			return t, usagef("--set wants PATH=VALUE")
-		case arg == "--set":
-			t.set = append(t.set, args[0])
+		case mine && given:
+			*flag.values = append(*flag.values, value)
+		case mine && len(args) == 0:
+			return l, usagef("%s wants %s", name, flag.form)
+		case mine:
+			*flag.values = append(*flag.values, args[0])
 			args = args[1:]
-		case t.file != "":
-			t.flags = append(t.flags, arg)
+		case l.file != "":
+			l.flags = append(l.flags, arg)
 		case arg == "--help" || arg == "-h":
-			t.help = true
-			return t, nil
+			l.help = true
+			return l, nil
 		case strings.HasPrefix(arg, "-"):
-			return t, usagef("%s comes before the spec: flags of the trainer go after it, as in mlc train FILE %s", arg, arg)
+			return l, usagef("%s comes before the spec: flags of the trainer go after it, as in mlc train FILE %s", arg, arg)
 		default:
-			t.file = arg
+			l.file = arg
 		}
 	}
-	if t.file == "" {
-		return t, usagef("which spec? mlc train FILE [FLAGS OF THE TRAINER]")
+	if l.file == "" {
+		return l, usagef("which spec? mlc train FILE [FLAGS OF THE TRAINER]")
 	}
-	return t, nil
+	return l, nil
 }

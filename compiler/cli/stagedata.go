@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/arithlang/mlc/codegen/host"
+	"github.com/arithlang/mlc/compiler"
+	"github.com/arithlang/mlc/runtime/task"
+)
+
+// How many problems of each sort --stage data shows, and how many tokens a line has.
+const (
+	shownTrained = 8
+	shownHeld    = 2
+	shownTested  = 2
+	lineTokens   = 24
+)
+
+// dataText shows problems as the model gets them: as text, as tokens, with Abacus
+// rows and with what each row is to say.
+func dataText(p *compiler.Program, _ string) (string, error) {
+	cfg := host.TaskConfig(&p.Spec.Task)
+	t, err := task.New(cfg, p.Spec.Train.Seed)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "task %s, %d tokens, seed %d\n", cfg.Kind, t.Vocab(), p.Spec.Train.Seed)
+	s := sample{task: t, cfg: &cfg, out: &b}
+	for k := range int64(shownTrained) {
+		s.show(fmt.Sprintf("training example %d", k), t.Train(k))
+	}
+	if cfg.Holdout > 0 {
+		for k := range int64(shownHeld) {
+			s.show(fmt.Sprintf("held-out problem %d", k), t.HeldOut(k))
+		}
+	}
+	i, j := t.Extent()
+	for k, q := range t.Cell(i, j, shownTested) {
+		s.show(fmt.Sprintf("test problem %d of %s", k, cell(t, i, j)), q)
+	}
+	if s.err == nil && cfg.Sequence {
+		s.err = s.batch(p)
+	}
+	return b.String(), s.err
+}
+
+// cell names a cell of the test.
+func cell(t *task.Task, i, j int) string {
+	first, second := t.Axes()
+	if second == "" {
+		return fmt.Sprintf("%d %s", i, first)
+	}
+	return fmt.Sprintf("%d %s, %d %s", i, first, j, second)
+}
+
+// A sample prints problems.
+type sample struct {
+	task *task.Task
+	cfg  *task.Config
+	out  *strings.Builder
+	err  error
+}
+
+// show prints a problem; the first error stays.
+func (s *sample) show(title string, p task.Problem) {
+	w, err := s.task.Width(p)
+	if s.err = cmp.Or(s.err, err); s.err != nil {
+		return
+	}
+	b := s.task.NewBatch(1, w)
+	s.task.Encode(p, w, b)
+	fmt.Fprintf(s.out, "\n%s: %s = %s\n", title, s.task.Text(p), p.Answer)
+	if !s.cfg.Sequence {
+		s.rows(row{"source", s.symbols(b.Source)}, row{"token", numbers(b.Source)})
+		s.rows(row{"target", s.symbols(b.Target)}, row{"token", numbers(b.Target)}, row{"says", s.symbols(b.Labels)})
+		return
+	}
+	fmt.Fprintf(s.out, "  %s\n", s.task.Written(p))
+	// The end is said, and never read.
+	ids := append(slices.Clone(b.Target), s.task.EOS())
+	s.rows(row{"symbol", s.symbols(ids)}, row{"token", numbers(ids)}, row{"abacus", numbers(task.Runs(ids))}, row{"says", s.symbols(b.Labels)})
+}
+
+// A row is a name and an entry for each token.
+type row struct {
+	name    string
+	entries []string
+}
+
+// rows prints rows below each other, folded at the width of a line.
+func (s *sample) rows(rows ...row) {
+	n := len(rows[0].entries)
+	for lo := 0; lo < n; lo += lineTokens {
+		for _, r := range rows {
+			line := fmt.Sprintf("  %-7s", r.name)
+			for _, e := range r.entries[min(lo, len(r.entries)):min(lo+lineTokens, len(r.entries))] {
+				line += strings.Repeat(" ", 4-utf8.RuneCountInString(e)) + e
+			}
+			s.out.WriteString(line + "\n")
+		}
+	}
+}
+
+// symbols shows tokens; a row that is to say nothing in particular has a dot.
+func (s *sample) symbols(ids []int32) []string {
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		out[i] = "."
+		if id >= 0 {
+			out[i] = s.task.Symbol(id)
+		}
+	}
+	return out
+}
+
+func numbers(ids []int32) []string {
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		out[i] = fmt.Sprint(id)
+	}
+	return out
+}
+
+// batch says how the sequences of the first step are laid out.
+func (s *sample) batch(p *compiler.Program) error {
+	n := p.Spec.Train.Batch
+	b, err := s.task.NewDrawer(p.Batches.Micro).Train(0, n)
+	if err != nil {
+		return err
+	}
+	tokens := 0
+	for k := range int64(n) {
+		w, err := s.task.Width(s.task.Train(k))
+		if err != nil {
+			return err
+		}
+		tokens += w
+	}
+	fmt.Fprintf(s.out, "\nThe first %d examples, in launches of %d, have %d to %d rows each; %.1f %% of the rows are tokens, %.1f %% have a label.\n",
+		n, p.Batches.Micro, slices.Min(b.Parts.Rows), slices.Max(b.Parts.Rows), share(tokens, b), share(b.Kept(), b))
+	return nil
+}
+
+// share is a number of rows of a batch in percent.
+func share(n int, b task.Batch) float64 { return 100 * float64(n) / float64(len(b.Labels)) }

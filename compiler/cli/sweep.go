@@ -1,0 +1,201 @@
+package cli
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/dsl/diag"
+)
+
+// A training is one of those that a spec asks for: the spec's own, or a point of
+// its sweep.
+type training struct {
+	source
+	set     []string        // path=value, from the command line
+	point   check.Point     // with no name: the spec has no sweep
+	printed map[string]bool // findings that have been printed for another of the sweep
+}
+
+// settings are all that is set in the training beside its file.
+func (t training) settings() []string { return slices.Concat(t.set, t.point.Set) }
+
+// options are those of the training for package check.
+func (t training) options() check.Options {
+	o := check.Options{Path: t.name, Read: t.read, Set: t.settings()}
+	if t.point.Name != "" {
+		o.Name = nameOf(t.name) + "-" + t.point.Slug
+	}
+	return o
+}
+
+// nameOf is the name of a spec's file without folder and extension.
+func nameOf(file string) string {
+	return strings.TrimSuffix(path.Base(file), path.Ext(file))
+}
+
+// trainings lists those that a spec asks for, or the ones of them that only
+// chooses. What is found in a sweep is printed here, once for all of it.
+func (a *app) trainings(file, root string, set, only []string) ([]training, error) {
+	s, err := findSource(file, root)
+	if err != nil {
+		return nil, err
+	}
+	opts := check.Options{Path: s.name, Read: s.read, Set: set}
+	points, found := check.Points(opts)
+	if len(points) == 0 && !found.HasErrors() {
+		if len(only) > 0 {
+			return nil, usagef("--point: %s has no sweep, so there is nothing to choose", s.shown(s.name))
+		}
+		return []training{{source: s, set: set}}, nil
+	}
+	_, found = check.Resolve(opts)
+	if err := a.findings(s, found); err != nil {
+		return nil, err
+	}
+	if found.HasErrors() {
+		return nil, errShown
+	}
+	if points, err = choose(points, only); err != nil {
+		return nil, err
+	}
+	shown := make(map[string]bool)
+	all := make([]training, len(points))
+	for i, p := range points {
+		all[i] = training{source: s, set: set, point: p, printed: shown}
+	}
+	return all, nil
+}
+
+// command is the rest of a command line that is about the training.
+func (t training) command() string {
+	text := t.shown(t.name)
+	if t.point.Name != "" {
+		text += " --point " + t.point.Slug
+	}
+	return text
+}
+
+// choose keeps the points that any of the choices is about, in order.
+func choose(points []check.Point, choices []string) ([]check.Point, error) {
+	if len(choices) == 0 {
+		return points, nil
+	}
+	keep := make([]bool, len(points))
+	for _, c := range choices {
+		hits := 0
+		for i, p := range points {
+			if isAbout(c, i, p) {
+				keep[i] = true
+				hits++
+			}
+		}
+		if hits == 0 {
+			return nil, usagef("--point: the sweep has no training %q: %s", c, diag.DidYouMean(c, termsOf(points), "say which by its number from 1, its name, or values such as"))
+		}
+	}
+	var out []check.Point
+	for i, p := range points {
+		if keep[i] {
+			out = append(out, p)
+		}
+	}
+	return out, nil
+}
+
+// isAbout reports whether a choice is the number of a point, from 0 here, its slug,
+// or some of its values.
+func isAbout(choice string, number int, p check.Point) bool {
+	if choice == strconv.Itoa(number+1) || choice == p.Slug {
+		return true
+	}
+	has := terms(p.Name)
+	for _, t := range terms(strings.ReplaceAll(choice, " ", "")) {
+		if !slices.Contains(has, t) {
+			return false
+		}
+	}
+	return true
+}
+
+// termsOf lists the values that tell points apart, each once.
+func termsOf(points []check.Point) []string {
+	var all []string
+	for _, p := range points {
+		for _, t := range terms(p.Name) {
+			if !slices.Contains(all, t) {
+				all = append(all, t)
+			}
+		}
+	}
+	return all
+}
+
+// terms takes axis=value,axis=value apart; values may have commas in parentheses.
+func terms(name string) []string {
+	var out []string
+	depth, from := 0, 0
+	for i, r := range name {
+		switch {
+		case strings.ContainsRune("([", r):
+			depth++
+		case strings.ContainsRune(")]", r):
+			depth--
+		case r == ',' && depth == 0:
+			out = append(out, name[from:i])
+			from = i + 1
+		}
+	}
+	return append(out, name[from:])
+}
+
+// news are the errors that have not been printed for another training.
+func (t training) news(found diag.List) diag.List {
+	return slices.DeleteFunc(slices.Clone(found), func(d *diag.Diagnostic) bool {
+		key := fmt.Sprint(d.Code, d.Range)
+		old := t.printed[key]
+		t.printed[key] = true
+		return old || d.Severity != diag.Error
+	})
+}
+
+// compareAll prints the size of each training of a sweep, one a line.
+func (a *app) compareAll(all []training) error {
+	wide := len("training")
+	for _, t := range all {
+		wide = max(wide, len(t.point.Name))
+	}
+	var shown findings
+	for i, t := range all {
+		if i == 0 && !a.json {
+			fmt.Fprintf(a.out, "%-*s  %13s  %11s  %9s  %10s  %7s\n", wide, "training", "parameters", "step (FLOP)", "memory", "per thread", "kernels")
+		}
+		if err := a.ctx.Err(); err != nil {
+			return err
+		}
+		if err := shown.unless(a.compareOne(t, wide)); err != nil {
+			return err
+		}
+	}
+	return shown.err()
+}
+
+func (a *app) compareOne(t training, wide int) error {
+	p, err := a.compile(t)
+	if err != nil {
+		return err
+	}
+	sum, err := newSummary(p)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(sum)
+	}
+	_, err = fmt.Fprintf(a.out, "%-*s  %13s  %11s  %9s  %10s  %7d\n", wide, t.point.Name, thousands(sum.Params), scaled(sum.Step.FLOPs, 1000, ""),
+		scaled(float64(sum.Memory.Shared), 1024, "B"), scaled(float64(sum.Memory.PerWorker), 1024, "B"), len(p.Lowered.Kernels))
+	return err
+}

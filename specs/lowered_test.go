@@ -1,0 +1,102 @@
+package specs
+
+import (
+	"flag"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/arithlang/mlc/compiler"
+	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/compiler/diff"
+)
+
+// uncompiled are the specs with stages, which the compiler has not yet, and those
+// that are no more than a part of others.
+var uncompiled = regexp.MustCompile(`_abc\.arith$|^base/`)
+
+var every = flag.Bool("all", false, "compile every training of every sweep")
+
+// tiny makes the model of a spec so small that its kernels are interpreted quickly.
+// No two of its extents are equal.
+func tiny(spec *check.Spec) []string {
+	set := []string{"model.width=8", "model.heads=2"}
+	if spec.Model.Act == "geglu" {
+		set = append(set, "model.ffn=geglu(hidden = 20)")
+	} else {
+		set = append(set, "model.ffn=relu(hidden = 10)")
+	}
+	if spec.Model.Head > 0 {
+		set = append(set, "model.head=geglu(hidden = 12)")
+	}
+	return set
+}
+
+// some are points that have each setting of each axis, with -all all points.
+func some(points []check.Point) []check.Point {
+	if len(points) == 0 {
+		return []check.Point{{}} // no sweep
+	}
+	out, seen := points[:1], make(map[string]bool)
+	for n, p := range points {
+		news := *every
+		for _, s := range p.Set {
+			news = news || !seen[s] && !strings.HasPrefix(s, "train.seed=")
+			seen[s] = true
+		}
+		if n > 0 && news {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// TestLowered compiles every spec, at several points of its sweep, with a tiny
+// model, and compares each kernel with what it stands for.
+func TestLowered(t *testing.T) {
+	done := make(map[string]bool)
+	for _, file := range files(t) {
+		if uncompiled.MatchString(file) {
+			continue
+		}
+		opts := check.Options{Path: file, Read: os.ReadFile}
+		opts.Set = tiny(resolve(t, opts))
+		points, list := check.Points(opts)
+		silent(t, file, list)
+		for _, p := range some(points) {
+			one := opts
+			one.Set = slices.Concat(opts.Set, p.Set)
+			prog, list, err := compiler.Compile(one)
+			if err != nil || list.HasErrors() {
+				t.Errorf("%s, %s: %v", file, p.Name, err)
+				silent(t, file, list)
+				continue
+			}
+			compare(t, file+" "+p.Name, prog, done)
+		}
+	}
+	t.Logf("%d kernels", len(done))
+}
+
+// compare holds the kernels that have not been done to float64.
+func compare(t *testing.T, name string, prog *compiler.Program, done map[string]bool) {
+	t.Helper()
+	cases, err := diff.Cases(prog.Lowered)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	for _, c := range cases {
+		if text := c.Text(); !done[text] {
+			done[text] = true
+			r, err := c.Compare(diff.Shape{Batch: 2, Length: 5}, nil)
+			switch {
+			case err != nil:
+				t.Errorf("%s: %v", name, err)
+			case r.Out():
+				t.Errorf("%s: %s: %s%v is %v, want %v", name, c.Kernel.Name, r.Buffer, r.Index, r.Got, r.Want)
+			}
+		}
+	}
+}
