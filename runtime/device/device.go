@@ -100,7 +100,7 @@ type Init struct {
 type Layout struct {
 	Work   int // elements of the Work space
 	Ints   int // elements of the Ints space
-	Source Ref // I32 [B, S] source tokens
+	Source Ref // I32 [B, S] source tokens; nowhere in a model that reads one text
 	Target Ref // I32 [B, T] decoder input tokens
 	Labels Ref // I32 [B, T] expected tokens, -1 where there is no loss
 	Pred   Ref // I32 [B, T] argmax of the logits
