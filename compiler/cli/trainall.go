@@ -18,19 +18,17 @@ import (
 // the command line or an interrupt does.
 func (a *app) trainAll(where project, all []training, line trainLine) error {
 	flags := takeFlags(line.flags)
-	var made []*product
 	var failed error
 	for i, t := range all {
 		p, err := a.trainer(where, t, true)
 		if err != nil {
 			return err
 		}
-		made = append(made, p)
 		if !line.quiet() {
 			a.say("training %d of %d: %s", i+1, len(all), t.point.Name)
 		}
 		var status exitStatus
-		switch err := attend(p.binary, p.command(flags.of(p))); {
+		switch err := attend(p.binary, p.command(flags.of(t))); {
 		case errors.As(err, &status) && status == exitFindings:
 			a.say("training %d of %d has failed: mlc train %s", i+1, len(all), t.command())
 			failed = errShown
@@ -41,7 +39,7 @@ func (a *app) trainAll(where project, all []training, line trainLine) error {
 	if slices.Contains(flags.rest, "--json") {
 		return failed
 	}
-	return errors.Join(failed, flags.table(a, made))
+	return errors.Join(failed, flags.table(a, all))
 }
 
 // trainFlags are the flags of the trainer, those taken out that differ from one
@@ -71,25 +69,25 @@ func takeFlags(flags []string) trainFlags {
 	return f
 }
 
-// of are the flags for one product. What has not begun is not resumed.
-func (f trainFlags) of(p *product) []string {
+// of are the flags for one training. What has not begun is not resumed.
+func (f trainFlags) of(t training) []string {
 	flags := slices.Clone(f.rest)
 	if f.out != "" {
-		flags = append(flags, "--out", f.dir(p))
+		flags = append(flags, "--out", f.dir(t))
 	}
-	if f.resume && f.dir(p) != "" && exists(filepath.Join(f.dir(p), "run.json")) {
+	if f.resume && f.dir(t) != "" && exists(filepath.Join(f.dir(t), "run.json")) {
 		flags = append(flags, "--resume")
 	}
 	return flags
 }
 
-// dir is the run directory of a product, the newest one where there are several;
+// dir is the run directory of a training, the newest one where there are several;
 // "" if there is none.
-func (f trainFlags) dir(p *product) string {
+func (f trainFlags) dir(t training) string {
 	if f.out != "" {
-		return filepath.Join(f.out, p.of.point.Slug)
+		return filepath.Join(f.out, t.point.Slug)
 	}
-	all, _ := filepath.Glob(filepath.Join("runs", p.program.Spec.Name, "*", "run.json"))
+	all, _ := filepath.Glob(filepath.Join("runs", t.options().Name, "*", "run.json"))
 	if len(all) == 0 {
 		return ""
 	}
@@ -109,24 +107,24 @@ type score struct {
 	OOD100 *float64 `json:"ood100"`
 }
 
-// table prints how well the products of a sweep have learnt, one a line.
-func (f trainFlags) table(a *app, all []*product) error {
+// table prints how well the trainings of a sweep went, one a line.
+func (f trainFlags) table(a *app, all []training) error {
 	wide := len("exact match, %")
-	for _, p := range all {
-		wide = max(wide, len(p.of.point.Name))
+	for _, t := range all {
+		wide = max(wide, len(t.point.Name))
 	}
 	fmt.Fprintf(a.out, "%-*s  %8s  %8s  %8s\n", wide, "exact match, %", "trained", "longer", "over 100")
-	for _, p := range all {
+	for _, t := range all {
 		var s score
-		text, err := os.ReadFile(filepath.Join(f.dir(p), "eval", "result.json"))
+		text, err := os.ReadFile(filepath.Join(f.dir(t), "eval", "result.json"))
 		if err == nil {
 			err = json.Unmarshal(text, &s)
 		}
 		if err != nil {
-			fmt.Fprintf(a.out, "%-*s  %8s\n", wide, p.of.point.Name, "no result")
+			fmt.Fprintf(a.out, "%-*s  %8s\n", wide, t.point.Name, "no result")
 			continue
 		}
-		fmt.Fprintf(a.out, "%-*s  %8s  %8s  %8s\n", wide, p.of.point.Name, percent(s.ID), percent(s.OOD), percent(s.OOD100))
+		fmt.Fprintf(a.out, "%-*s  %8s  %8s  %8s\n", wide, t.point.Name, percent(s.ID), percent(s.OOD), percent(s.OOD100))
 	}
 	return nil
 }
