@@ -34,7 +34,7 @@ func ptxText(p *compiler.Program, only string) (string, error) {
 	}
 	var b strings.Builder
 	source, target := p.Spec.TrainedShape()
-	fmt.Fprintf(&b, "// A launch has %d examples of %d source tokens and %d target rows. The bound is\n", p.Batches.Micro, source, target)
+	fmt.Fprintf(&b, "// A launch has %d examples of %s. The bound is\n", p.Batches.Micro, lengths(source, target))
 	fmt.Fprintf(&b, "// computing where a kernel has more than %v operations for each byte that it must\n// move, as an A100 has, and else memory.\n", balance)
 	if err != nil {
 		fmt.Fprintf(&b, "// Registers and spills: %v.\n", err)

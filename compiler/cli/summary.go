@@ -120,6 +120,14 @@ func (s *summary) work(p *lower.Program) (int, error) {
 	return total, nil
 }
 
+// lengths says how long an example is; a decoder alone has no source.
+func lengths(source, target int) string {
+	if source == 0 {
+		return fmt.Sprintf("%d rows", target)
+	}
+	return fmt.Sprintf("%d source tokens and %d target rows", source, target)
+}
+
 // String is the summary for people.
 func (s *summary) String() string {
 	var b strings.Builder
@@ -127,8 +135,8 @@ func (s *summary) String() string {
 	for _, g := range s.Groups {
 		fmt.Fprintf(&b, "  %-14s %2d x %12s\n", g.Name, g.Layers, thousands(g.PerLayer))
 	}
-	fmt.Fprintf(&b, "step        %s on %d examples of %d source tokens and %d target rows, by %d\n",
-		scaled(s.Step.FLOPs, 1000, "FLOP"), s.Step.Batch, s.Step.Source, s.Step.Target, s.Step.MicroBatch)
+	fmt.Fprintf(&b, "step        %s on %d examples of %s, by %d\n",
+		scaled(s.Step.FLOPs, 1000, "FLOP"), s.Step.Batch, lengths(s.Step.Source, s.Step.Target), s.Step.MicroBatch)
 	fmt.Fprintf(&b, "memory      %s, and %s for each thread\n", scaled(float64(s.Memory.Shared), 1024, "B"), scaled(float64(s.Memory.PerWorker), 1024, "B"))
 	total := 0
 	var families []string

@@ -30,8 +30,6 @@ const (
 	zeroID  = 4 // digits are 4 to 13
 	equalID = 17
 	spaceID = 18
-
-	symbolPad = ' '
 )
 
 // A vocabulary maps symbols to tokens and back.
