@@ -92,8 +92,10 @@ func NewFunc(name string, threads int) *Func {
 }
 
 // Param declares the next parameter, of a type such as u64, and returns its value.
+// Its name begins with _: ptxas 12.4 crashes where a parameter is called like an
+// entry of the module.
 func (f *Func) Param(typ, name string) Value {
-	name = identifier(name)
+	name = "_" + identifier(name)
 	f.params = append(f.params, fmt.Sprintf(".param .%s %s", typ, name))
 	class := map[string]Class{"u64": Wide, "u32": Word, "f32": Float}[typ]
 	v := f.New(class)

@@ -49,6 +49,10 @@ func everything() *asm.Module {
 	f.Place(end)
 	f.Return()
 	m.Add(f)
+	other := asm.NewFunc("x", 32) // as a parameter of everything is called
+	other.Store(asm.Global, other.Param("u64", "x"), 0, asm.Int(1))
+	other.Return()
+	m.Add(other)
 	return m
 }
 
@@ -70,7 +74,7 @@ func TestText(t *testing.T) {
 	got := string(everything().Text())
 	for _, want := range []string{
 		"// a test\n\n.version 7.8\n.target sm_80\n.address_size 64\n.file 1 \"a.arith\"\n",
-		".visible .entry everything(\n\t.param .u64 at,\n\t.param .u32 n,\n\t.param .f32 x\n)\n.reqntid 64\n",
+		".visible .entry everything(\n\t.param .u64 _at,\n\t.param .u32 _n,\n\t.param .f32 _x\n)\n.reqntid 64\n",
 		"\t.loc 1 3 1\n",
 		"\t.shared .align 16 .b8 tile[64];\n",
 		"\tst.global.v4.f32 [%d2], {%f1, %f",
