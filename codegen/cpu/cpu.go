@@ -30,9 +30,6 @@ type Options struct {
 	Reserved []string
 }
 
-// FileNames are the names of all files that Files may print.
-var FileNames = []string{"kernels.go", "costs.go", "kernels_amd64.s", "kernels_amd64.go", "kernels_other.go"}
-
 // Files prints the files of kernels, by name: kernels.go with one function a
 // kernel and the table
 //

@@ -76,6 +76,18 @@ var cases = []struct {
 	{"attention with a table", "v0 = param q input : f32[B, T, 6]\nv1 = param k input : f32[B, S, 6]\nv2 = param v input : f32[B, S, 6]\nv3 = param r weight : f32[2]",
 		"v4 = bias_table v3 {shape = [2, T, S]; heads = 2; leaves = r; mask = j <= i + 1; bias = r[h] * f32(i - j)} : f32[2, T, S]\n" +
 			"v9 = attention v0 v1 v2 v4 {rate = 0.3; stream = 4; heads = 2; scale = 0.5; table; mask = j <= i + 1} : f32[B, T, 6]"},
+	{"head product", "v0 = param p0 input : f32[B, T, 6]\nv1 = param w weight : f32[3, 4]", "v9 = head_product v0 v1 {heads = 2} : f32[B, T, 8]"},
+	{"head product transposed", "v0 = param p0 input : f32[B, T, 6]\nv1 = param w weight : f32[4, 3]", "v9 = head_product v0 v1 {transb; heads = 2} : f32[B, T, 8]"},
+	{"attention with relative scores", "v0 = param q input : f32[B, T, 6]\nv1 = param k input : f32[B, S, 6]\nv2 = param v input : f32[B, S, 6]\nv3 = param w weight : f32[5, 3]",
+		"v4 = head_product v0 v3 {transb; heads = 2} : f32[B, T, 10]\nv9 = attention v0 v1 v2 v4 {rate = 0.3; stream = 4; heads = 2; scale = 0.5; relative = 2; mask = j <= i + 1} : f32[B, T, 6]"},
+	{"attention with relative scores and a table", "v0 = param q input : f32[B, T, 6]\nv1 = param k input : f32[B, T, 6]\nv2 = param r weight : f32[2]\nv3 = param w weight : f32[3, 3]",
+		"v4 = head_product v0 v3 {transb; heads = 2} : f32[B, T, 6]\nv5 = bias_table v2 {shape = [2, T, T]; heads = 2; self; leaves = r; bias = r[h] * f32(i - j)} : f32[2, T, T]\n" +
+			"v9 = attention v0 v1 v1 v4 v5 {heads = 2; scale = 0.5; self; table; relative = 1} : f32[B, T, 6]"},
+	{"a fixed and a learned leaf", "v0 = param q input : f32[B, T, 6]\nv1 = param line fixed : f32[2, 3]\nv2 = param r weight : f32[2]",
+		"v3 = bias_table v1 v2 {shape = [2, T, T]; heads = 2; self; leaves = line r; bias = max(line[h, min(j, 2)], r[h] * f32(i - j))} : f32[2, T, T]\n" +
+			"v9 = attention v0 v0 v0 v3 {heads = 2; scale = 0.5; self; table} : f32[B, T, 6]"},
+	{"fixed leaves", "v0 = param q input : f32[B, T, 6]\nv1 = param line fixed : f32[2, 3]",
+		"v9 = attention v0 v0 v0 v1 {heads = 2; scale = 0.5; self; fixed; leaves = line; mask = j <= i; bias = line[h, max(min(j - i + 1, 2), 0)]} : f32[B, T, 6]"},
 	{"cross entropy", "v0 = param p0 input : f32[B, T, 5]\nv1 = param labels input : i32[B, T]", "v9 = cross_entropy v0 v1 : f32[B, T]"},
 	{"parameter as a result", "v0 = param p0 input : f32[B]", "v9 = map v0 {expr = x0} : f32[B]\nresult z v0"},
 	{"two results", "v0 = param p0 input : f32[B, T]\nv1 = param w weight : f32[T]", "v8 = map v0 v1 {expr = x0 * x1} : f32[B, T]\nresult z v8\nv9 = softmax v8 : f32[B, T]"},
@@ -113,7 +125,7 @@ func TestEveryOp(t *testing.T) {
 		text.WriteString(c.body + "\n")
 	}
 	for op := ir.Map; op < ir.ArgMax; op++ {
-		if op == ir.Append || op == ir.Attention || strings.HasSuffix(op.String(), "_grad") {
+		if op == ir.Append || op == ir.Attention || op == ir.AttentionWeights || op == ir.HeadOuter || strings.HasSuffix(op.String(), "_grad") {
 			continue // has no gradient, or a test of its own
 		}
 		if !strings.Contains(text.String(), "= "+op.String()+" ") {
@@ -153,7 +165,10 @@ func compare(t *testing.T, f *ir.Func, e ir.Env, seed uint64) error {
 	}
 	for i, p := range f.Params {
 		missing := !slices.ContainsFunc(bwd.Results, func(r ir.Result) bool { return r.Name == "d."+p.Attr.Name })
-		if missing && p.Type.Elem == expr.F32 {
+		if !missing && f.Roles[i] == ir.Fixed {
+			return fmt.Errorf("%s is fixed and has a gradient", p.Attr.Name)
+		}
+		if missing && p.Type.Elem == expr.F32 && f.Roles[i] != ir.Fixed {
 			for _, d := range differences(t, f, e, args, i, loss).F {
 				if d != 0 {
 					return fmt.Errorf("%s has no gradient", p.Attr.Name)

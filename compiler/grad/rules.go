@@ -32,6 +32,7 @@ var rules = map[ir.Op]rule{
 	ir.LayerNorm:    {"xgb", layerNormRule},
 	ir.RMSNorm:      {"xg", rmsNormRule},
 	ir.Rotate:       {"x", rotateRule},
+	ir.HeadProduct:  {"xw", headProductRule},
 	ir.Attention:    {"qkvr", attentionRule},
 	ir.BiasTable:    {"r", biasTableRule},
 	ir.CrossEntropy: {"x", crossEntropyRule},
@@ -40,10 +41,8 @@ var rules = map[ir.Op]rule{
 // arg is the short name of argument k.
 func (r rule) arg(v *ir.Value, k int) string {
 	switch {
-	case v.Op == ir.Attention && k >= 3 && v.Attr.Attn.Table:
-		return ".table"
 	case v.Op == ir.Attention && k >= 3:
-		return "." + v.Attr.Attn.Leaves[k-3]
+		return "." + attentionResults(v)[k]
 	case v.Op == ir.BiasTable:
 		return "." + v.Attr.Attn.Leaves[k]
 	}
@@ -199,6 +198,29 @@ func rotateRule(t *tape, v, dy *ir.Value) []*ir.Value {
 	return []*ir.Value{t.b.Rotate(dy, t.kept[v.Args[1]], back, v.Attr.Attn.Heads), nil, nil}
 }
 
+// headProductRule is for y = x w, or x wᵀ, of each head's part.
+func headProductRule(t *tape, v, dy *ir.Value) []*ir.Value {
+	x, w := t.kept[v.Args[0]], t.kept[v.Args[1]]
+	heads, transposed := v.Attr.Attn.Heads, v.Attr.TransB
+	dx := t.b.HeadProduct(dy, w, !transposed, heads)
+	if transposed {
+		return []*ir.Value{dx, t.b.HeadOuter(dy, x, heads)}
+	}
+	return []*ir.Value{dx, t.b.HeadOuter(x, dy, heads)}
+}
+
+// attentionResults names the gradients of an attention's arguments.
+func attentionResults(v *ir.Value) []string {
+	results := []string{"q", "k", "v"}
+	if v.Attr.Attn.Relative > 0 {
+		results = append(results, "relative")
+	}
+	if v.Attr.Attn.Table {
+		results = append(results, "table")
+	}
+	return append(results, v.Attr.Attn.Leaves...)
+}
+
 // attentionRule adds up a leaf's gradient over examples and heads.
 func attentionRule(t *tape, v, dy *ir.Value) []*ir.Value {
 	a := v.Attr.Attn
@@ -206,18 +228,14 @@ func attentionRule(t *tape, v, dy *ir.Value) []*ir.Value {
 	for i, x := range v.Args {
 		args[i] = t.kept[x]
 	}
-	results := slices.Concat([]string{"q", "k", "v"}, a.Leaves)
-	if a.Table {
-		results = append(results, "table")
-	}
 	var out []*ir.Value
-	for k, result := range results {
-		if v.Args[k].Type.Elem != expr.F32 {
+	for k, result := range attentionResults(v) {
+		if !t.active[v.Args[k]] {
 			out = append(out, nil)
 			continue
 		}
 		g := t.b.AttentionGrad(result, args[0], args[1], args[2], dy, *a, v.Attr.Rate, v.Attr.Stream, args[3:]...)
-		if k >= 3 && !a.Table {
+		if slices.Contains(a.Leaves, result) {
 			g = t.b.Sum(g, 0, 1)
 		}
 		out = append(out, g)
@@ -233,7 +251,7 @@ func biasTableRule(t *tape, v, dy *ir.Value) []*ir.Value {
 	}
 	var out []*ir.Value
 	for k, leaf := range v.Attr.Attn.Leaves {
-		if leaves[k].Type.Elem != expr.F32 {
+		if !t.active[v.Args[k]] {
 			out = append(out, nil)
 			continue
 		}

@@ -20,6 +20,7 @@ type attentionCase struct {
 	rate    float64
 	word    func(h, t, j int) int // of a cell's dropout
 	scale   float64
+	far     int // where distances are clipped, 0: no relative scores
 	b, t, j int // examples, target rows in this launch, keys
 	c, p    int // all target rows, first one of this launch
 	width   int
@@ -53,6 +54,20 @@ var attentionCases = []attentionCase{
 		bias: func(r, table []float64, h, i, j int) float64 { return table[h*4+i-j] + r[1] },
 	},
 	{
+		name: "relative, rows 3 to 5 of 6", attrs: "heads = 2; scale = 0.5; self; relative = 2; mask = j <= i", heads: 2, scale: 0.5, far: 2, b: 2, t: 3, j: 6, c: 6, p: 3, width: 4,
+		open: func(_, i, j int) bool { return j <= i },
+	},
+	{
+		name: "relative with a bias", attrs: "heads = 2; scale = 0.5; relative = 1; leaves = r table; bias = table[h, min(j, 3)] + r[1]", heads: 2, scale: 0.5, far: 1, b: 1, t: 5, j: 4, c: 5, width: 4,
+		bias: func(r, table []float64, h, _, j int) float64 { return table[h*4+min(j, 3)] + r[1] },
+	},
+	{
+		// At closed cells the leaf is read, too.
+		name: "fixed", attrs: "heads = 2; scale = 0.5; fixed; leaves = r table; mask = i % 2 == 1; bias = max(table[h, j], r[h])", heads: 2, scale: 0.5, b: 2, t: 4, j: 4, c: 4, width: 4,
+		open: func(_, i, _ int) bool { return i%2 == 1 },
+		bias: func(r, table []float64, h, _, j int) float64 { return max(table[h*4+j], r[h]) },
+	},
+	{
 		name: "dropout", attrs: "rate = 0.5; stream = 4; heads = 2; scale = 0.5; mask = j <= i", heads: 2, scale: 0.5, rate: 0.5, b: 2, t: 5, j: 5, c: 5, width: 4,
 		open: func(_, i, j int) bool { return j <= i },
 		word: func(h, t, j int) int { return (h*5+t)*8 + j },
@@ -73,13 +88,22 @@ var attentionCases = []attentionCase{
 	},
 }
 
+// function gives the attention and, unless it drops some, its weights and logits.
 func (c *attentionCase) function() string {
-	leaves, args := "", ""
+	params, args, more := "", "", ""
+	if c.far > 0 {
+		params, args = fmt.Sprintf("  v5 = param far input : f32[B, T, %d]\n", c.heads*(2*c.far+1)), " v5"
+	}
 	if c.bias != nil {
-		leaves, args = "  v3 = param r weight : f32[2]\n  v4 = param table weight : f32[2, 4]\n", " v3 v4"
+		params, args = "  v3 = param r weight : f32[2]\n  v4 = param table weight : f32[2, 4]\n"+params, args+" v3 v4"
+	}
+	if c.rate == 0 {
+		for n, result := range []string{"weights", "logits"} {
+			more += fmt.Sprintf("  v%d = attention_weights v0 v1%s {result = %s; %s} : f32[B, %d, T, S]\n  result %[3]s v%[1]d\n", 7+n, args, result, c.attrs, c.heads)
+		}
 	}
 	return fmt.Sprintf("func f\n  v0 = param q input : f32[B, T, %[1]d]\n  v1 = param k input : f32[B, S, %[1]d]\n  v2 = param v input : f32[B, S, %[1]d]\n%[2]s"+
-		"  v5 = attention v0 v1 v2%[3]s {%[4]s} : f32[B, T, %[1]d]\n  result y v5\nend\n", c.width, leaves, args, c.attrs)
+		"  v6 = attention v0 v1 v2%[3]s {%[4]s} : f32[B, T, %[1]d]\n  result y v6\n%[5]send\n", c.width, params, args, c.attrs, more)
 }
 
 func (c *attentionCase) env() ir.Env {
@@ -89,10 +113,12 @@ func (c *attentionCase) env() ir.Env {
 	}
 }
 
-// naive is attention by the book, one output at a time.
-func (c *attentionCase) naive(env ir.Env, args []ir.Tensor) ir.Tensor {
+// naive is attention by the book, one output at a time, with its weights and logits.
+func (c *attentionCase) naive(env ir.Env, args []ir.Tensor) []ir.Tensor {
 	q, k, v := args[0].F, args[1].F, args[2].F
 	out := ir.Tensor{Shape: args[0].Shape, F: make([]float64, len(q))}
+	probs := ir.Tensor{Shape: []int{c.b, c.heads, c.t, c.j}}
+	logits := ir.Tensor{Shape: probs.Shape}
 	dh := c.width / c.heads
 	for b := range c.b {
 		for h := range c.heads {
@@ -102,19 +128,26 @@ func (c *attentionCase) naive(env ir.Env, args []ir.Tensor) ir.Tensor {
 				total := 0.0
 				for j := range c.j {
 					if c.open != nil && !c.open(h, i, j) {
+						logits.F = append(logits.F, math.Inf(-1))
 						continue
 					}
 					s := 0.0
+					if c.far > 0 {
+						at := max(min(j-i, c.far), -c.far) + c.far
+						s = c.scale * args[len(args)-1].F[((b*c.t+row)*c.heads+h)*(2*c.far+1)+at]
+					}
 					for d := range dh {
 						s += c.scale * q[(b*c.t+row)*c.width+h*dh+d] * k[(b*c.j+j)*c.width+h*dh+d]
 					}
 					if c.bias != nil {
 						s += c.bias(args[3].F, args[4].F, h, i, j)
 					}
+					logits.F = append(logits.F, s)
 					weights[j] = math.Exp(s)
 					total += weights[j]
 				}
 				for j, w := range weights {
+					probs.F = append(probs.F, w/max(total, 1e-300))
 					if w == 0 || c.rate > 0 && env.Rand(4, env.Example+uint32(b), c.word(h, row, j)) < uint32(c.rate*(1<<32)) {
 						continue
 					}
@@ -125,7 +158,7 @@ func (c *attentionCase) naive(env ir.Env, args []ir.Tensor) ir.Tensor {
 			}
 		}
 	}
-	return out
+	return []ir.Tensor{out, probs, logits}
 }
 
 func TestAttention(t *testing.T) {
@@ -133,9 +166,11 @@ func TestAttention(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			f, env := irtest.Parse(t, c.function()), c.env()
 			args := irtest.Args(t, f, env, 5)
-			got := irtest.Eval(t, f, env, args)[0]
-			if err := irtest.Same(got, c.naive(env, args), 1e-9); err != nil {
-				t.Error(err)
+			want := c.naive(env, args)
+			for n, got := range irtest.Eval(t, f, env, args) {
+				if err := irtest.Same(got, want[n], 1e-9); err != nil {
+					t.Errorf("%s: %v", f.Results[n].Name, err)
+				}
 			}
 		})
 	}

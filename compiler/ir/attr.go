@@ -35,6 +35,8 @@ var attrTable = []attrRow{
 	{"scale", func(v *Value) string { return showFloat(site(v).Scale) }, func(v *Value, s string) error { return readFloat(&newSite(v).Scale, s) }},
 	{"self", func(v *Value) string { return showBool(site(v).Self) }, func(v *Value, s string) error { return readBool(&newSite(v).Self, s) }},
 	{"table", func(v *Value) string { return showBool(site(v).Table) }, func(v *Value, s string) error { return readBool(&newSite(v).Table, s) }},
+	{"fixed", func(v *Value) string { return showBool(site(v).Fixed) }, func(v *Value, s string) error { return readBool(&newSite(v).Fixed, s) }},
+	{"relative", func(v *Value) string { return showInt(site(v).Relative) }, func(v *Value, s string) error { return readInt(&newSite(v).Relative, s) }},
 	{"leaves", func(v *Value) string { return strings.Join(site(v).Leaves, " ") }, func(v *Value, s string) error { newSite(v).Leaves = strings.Fields(s); return nil }},
 	{"mask", func(v *Value) string { return showExpr(site(v).Mask) }, func(v *Value, s string) (err error) { newSite(v).Mask, err = parseSite(v, s); return err }},
 	{"bias", func(v *Value) string { return showExpr(site(v).Bias) }, func(v *Value, s string) (err error) { newSite(v).Bias, err = parseSite(v, s); return err }},
@@ -55,16 +57,32 @@ func newSite(v *Value) *AttnAttr {
 	return v.Attr.Attn
 }
 
-// leaves are the arguments that hold an attention's learned leaves.
-func (v *Value) leaves() []*Value {
-	if site(v).Table {
-		return nil
+// SiteArgs are the arguments of an attention besides queries, keys, values and a
+// gradient: its relative scores and its bias table, nil where it has none, and the
+// leaves of its bias.
+func (v *Value) SiteArgs() (relative, table *Value, leaves []*Value) { return v.siteArgs(v.Args) }
+
+// siteArgs is SiteArgs of args that stand for v's own. There may be too few of
+// them, or too many for a table, before v is verified.
+func (v *Value) siteArgs(args []*Value) (relative, table *Value, leaves []*Value) {
+	leaves = args[min(siteFrom[v.Op], len(args)):]
+	if site(v).Relative != 0 && len(leaves) > 0 {
+		relative, leaves = leaves[0], leaves[1:]
 	}
-	return v.Args[min(leavesFrom[v.Op], len(v.Args)):]
+	if site(v).Table && len(leaves) > 0 {
+		table, leaves = leaves[0], leaves[1:]
+	}
+	return relative, table, leaves
 }
 
-// leavesFrom is where the leaves begin among the arguments, or the bias table.
-var leavesFrom = map[Op]int{Attention: 3, AttentionGrad: 4, BiasTable: 0, BiasTableGrad: 1}
+// leaves are the arguments that hold the leaves of an attention's bias.
+func (v *Value) leaves() []*Value {
+	_, _, leaves := v.SiteArgs()
+	return leaves
+}
+
+// siteFrom is where the arguments of a site begin.
+var siteFrom = map[Op]int{Attention: 3, AttentionGrad: 4, AttentionWeights: 2, BiasTable: 0, BiasTableGrad: 1}
 
 func showBool(b bool) string {
 	if b {

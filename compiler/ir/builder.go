@@ -161,10 +161,41 @@ func (b *Builder) LayerNormGrad(result string, x, gamma, dy *Value, eps float64)
 	return b.Emit(LayerNormGrad, Attr{Eps: eps, Result: result}, x, gamma, dy)
 }
 
+// Relative is, for queries q [B, T, H*dh] and one vector for each distance from
+// -c to c, table [2c+1, dh], the relative scores [B, T, H*(2c+1)] of an attention
+// (AttnAttr.Relative = c): q_i · table[clip(j-i, -c, c) + c].
+// Shaw, Uszkoreit and Vaswani 2018 (arXiv:1803.02155), equations 4 and 5.
+func (b *Builder) Relative(q, table *Value, heads int) *Value {
+	return b.HeadProduct(q, table, true, heads)
+}
+
+// HeadProduct is x [.., H*K] times w [K, N], or its transpose, each head's part by
+// itself: [.., H*N].
+func (b *Builder) HeadProduct(x, w *Value, transposed bool, heads int) *Value {
+	return b.Emit(HeadProduct, Attr{TransB: transposed, Attn: &AttnAttr{Heads: heads}}, x, w)
+}
+
+// HeadOuter is x [.., H*K] and y [.., H*N] to [K, N], summed over rows and heads.
+func (b *Builder) HeadOuter(x, y *Value, heads int) *Value {
+	return b.Emit(HeadOuter, Attr{Attn: &AttnAttr{Heads: heads}}, x, y)
+}
+
 // Attention is softmax(scale q·k + bias) v over the open cells, a head at a time,
-// for q [B, T, H*dh] and k, v [B, J, H*dh]. leaves go with a.Leaves.
+// for q [B, T, H*dh] and k, v [B, J, H*dh]. leaves go with a.Leaves; before them
+// come relative scores and a bias table, where a has them.
 func (b *Builder) Attention(q, k, v *Value, a AttnAttr, rate float64, stream uint32, leaves ...*Value) *Value {
 	return b.Emit(Attention, Attr{Attn: &a, Rate: rate, Stream: stream}, append([]*Value{q, k, v}, leaves...)...)
+}
+
+// AttentionWeights is what softmax gives in an attention of q [B, T, H*dh] and k
+// [B, J, H*dh], or with logits what it reads: [B, H, T, J]. Closed cells have 0, or
+// -Inf. It has no gradient.
+func (b *Builder) AttentionWeights(q, k *Value, a AttnAttr, logits bool, leaves ...*Value) *Value {
+	result := "weights"
+	if logits {
+		result = "logits"
+	}
+	return b.Emit(AttentionWeights, Attr{Attn: &a, Result: result}, append([]*Value{q, k}, leaves...)...)
 }
 
 // BiasTable is the bias of an attention site at all cells, [H, rows, keys]. leaves

@@ -14,8 +14,11 @@ var expansions = map[Op]func(b *Builder, v *Value, args []*Value) *Value{
 	LayerNormGrad:    expandLayerNormGrad,
 	RMSNorm:          expandRMSNorm,
 	RMSNormGrad:      expandRMSNormGrad,
+	HeadProduct:      expandHeadProduct,
+	HeadOuter:        expandHeadOuter,
 	Attention:        expandAttention,
 	AttentionGrad:    expandAttentionGrad,
+	AttentionWeights: expandAttentionWeights,
 	BiasTable:        expandBiasTable,
 	BiasTableGrad:    expandBiasTableGrad,
 	CrossEntropy:     expandCrossEntropy,
@@ -134,6 +137,23 @@ func expandCrossEntropyGrad(b *Builder, _ *Value, args []*Value) *Value {
 	diff := bin(expr.Sub, x0, expr.New(expr.Where, hit, expr.F(1), expr.F(0)))
 	e := expr.New(expr.Where, counts, bin(expr.Mul, diff, x2), expr.F(0))
 	return b.Map(e, expandSoftmax(b, x), b.Reshape(labels, tall...), b.Reshape(dloss, tall...))
+}
+
+// apart is each head's part of x [.., H*K] by itself: [.., H, K].
+func apart(b *Builder, x *Value, heads int) *Value {
+	s := x.Type.Shape
+	n := len(s) - 1
+	return b.Reshape(x, slices.Concat(s[:n], []Dim{N(heads), N(s[n].N / heads)})...)
+}
+
+func expandHeadProduct(b *Builder, v *Value, args []*Value) *Value {
+	y := b.MatMul(apart(b, args[0], v.Attr.Attn.Heads), args[1], false, v.Attr.TransB)
+	return b.Reshape(y, v.Type.Shape...)
+}
+
+func expandHeadOuter(b *Builder, v *Value, args []*Value) *Value {
+	heads := v.Attr.Attn.Heads
+	return b.Outer(apart(b, args[0], heads), apart(b, args[1], heads))
 }
 
 // expandArgMax takes the smallest index at which the maximum stands.

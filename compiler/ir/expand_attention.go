@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"math"
 	"slices"
 
 	"github.com/arithlang/mlc/compiler/expr"
@@ -12,14 +13,13 @@ type cellular struct {
 	b       *Builder
 	v       *Value
 	leaves  []*Value
-	q, k    *Value // [B, H, T or J, dh]
-	keysDim Dim    // J
-	val     *Value
+	q, k    *Value     // [B, H, T or J, dh]
+	keysDim Dim        // J
 	mask    *expr.Expr // over cell variables; leaf n is x{n+base}
 	bias    *expr.Expr
 	scale   *expr.Expr
+	scores  *Value // closed cells have the least finite number
 	probs   *Value // after softmax, before dropout
-	dropped *Value // after dropout
 }
 
 // leafBase is the number of arguments before the leaves in cell Maps.
@@ -27,16 +27,24 @@ const leafBase = 3
 
 func expandAttention(b *Builder, v *Value, args []*Value) *Value {
 	c := newCellular(b, v, args)
-	return c.join(b.MatMul(c.dropped, c.val, false, false), args[0])
+	return c.join(b.MatMul(c.dropout(c.probs), c.split(args[2]), false, false), args[0])
+}
+
+func expandAttentionWeights(b *Builder, v *Value, args []*Value) *Value {
+	c := newCellular(b, v, args)
+	if v.Attr.Result == "weights" {
+		return c.probs
+	}
+	return c.cells(expr.New(expr.Where, c.mask, x0, expr.F(math.Inf(-1))), c.scores)
 }
 
 func expandAttentionGrad(b *Builder, v *Value, args []*Value) *Value {
 	c := newCellular(b, v, args)
 	dout := c.split(args[3])
 	if v.Attr.Result == "v" {
-		return c.join(b.MatMul(c.dropped, dout, true, false), args[1])
+		return c.join(b.MatMul(c.dropout(c.probs), dout, true, false), args[1])
 	}
-	dprobs := c.dropout(b.MatMul(dout, c.val, false, true))
+	dprobs := c.dropout(b.MatMul(dout, c.split(args[2]), false, true))
 	along := sumLast(b, b.Mul(dprobs, c.probs))
 	dscores := b.Map(bin(expr.Mul, x0, bin(expr.Sub, x1, x2)), c.probs, dprobs, along)
 	switch v.Attr.Result {
@@ -44,6 +52,8 @@ func expandAttentionGrad(b *Builder, v *Value, args []*Value) *Value {
 		return b.Map(bin(expr.Mul, x0, c.scale), c.join(b.MatMul(dscores, c.k, false, false), args[0]))
 	case "k":
 		return b.Map(bin(expr.Mul, x0, c.scale), c.join(b.MatMul(dscores, c.q, true, false), args[1]))
+	case "relative":
+		return c.relativeGrad(dscores, args[4])
 	}
 	if v.Attr.Attn.Table {
 		return b.Sum(dscores, 0)
@@ -76,36 +86,34 @@ func expandBiasTableGrad(b *Builder, v *Value, args []*Value) *Value {
 
 func newCellular(b *Builder, v *Value, args []*Value) *cellular {
 	c := &cellular{b: b, v: v, scale: expr.F(v.Attr.Attn.Scale)}
-	c.q, c.k, c.val = c.split(args[0]), c.split(args[1]), c.split(args[2])
+	c.q, c.k = c.split(args[0]), c.split(args[1])
 	c.keysDim = c.k.Type.Shape[2]
-	rest := args[leavesFrom[v.Op]:]
-	if !v.Attr.Attn.Table {
-		c.leaves, rest = rest, nil
-	}
+	var relative, table *Value
+	relative, table, c.leaves = v.siteArgs(args)
 	c.site()
-	scores := b.MatMul(c.q, c.k, false, true)
+	parts := []*Value{b.MatMul(c.q, c.k, false, true)}
+	if relative != nil {
+		at := expr.NewElem("x1", expr.F32, D(0), D(1), D(2), c.distance())
+		parts[0] = c.cells(bin(expr.Add, x0, at), parts[0], c.split(relative))
+	}
+	if table != nil {
+		parts, c.bias = append(parts, table), x1
+	}
 	// Closed cells get the least finite score, so that the row's maximum is finite;
 	// they are taken out again after exp.
 	closed := expr.F(-3e38)
-	if len(rest) > 0 {
-		c.bias = x1
-	}
 	biased := bin(expr.Add, bin(expr.Mul, x0, c.scale), c.bias)
-	scores = c.cells(expr.New(expr.Where, c.mask, biased, closed), append([]*Value{scores}, rest...)...)
+	c.scores = c.cells(expr.New(expr.Where, c.mask, biased, closed), parts...)
 	weight := expr.New(expr.Exp, bin(expr.Sub, x0, x1))
-	e := c.cells(expr.New(expr.Where, c.mask, weight, expr.F(0)), scores, maxLast(b, scores))
+	e := c.cells(expr.New(expr.Where, c.mask, weight, expr.F(0)), c.scores, maxLast(b, c.scores))
 	total := b.Map(expr.New(expr.Where, bin(expr.Lt, expr.F(0), x0), x0, expr.F(1)), sumLast(b, e))
 	c.probs = b.Map(bin(expr.Div, x0, x1), e, total)
-	c.dropped = c.dropout(c.probs)
 	return c
 }
 
 // split makes [B, H, rows, dh] of [B, rows, H*dh].
 func (c *cellular) split(x *Value) *Value {
-	heads := c.v.Attr.Attn.Heads
-	s := x.Type.Shape
-	apart := c.b.Reshape(x, s[0], s[1], N(heads), N(s[2].N/heads))
-	return c.b.Transpose(apart, 0, 2, 1, 3)
+	return c.b.Transpose(apart(c.b, x, c.v.Attr.Attn.Heads), 0, 2, 1, 3)
 }
 
 // join undoes split; the result has the shape of like.
@@ -189,6 +197,20 @@ func (c *cellular) dropout(x *Value) *Value {
 		cell = expr.New(expr.Where, inside, cell, expr.Int(0))
 	}
 	return c.b.Emit(Dropout, Attr{Rate: rate, Stream: stream, Expr: cell}, x)
+}
+
+// distance is the number of a cell's relative score.
+func (c *cellular) distance() *expr.Expr { return c.overCells(c.v.Attr.Attn.Distance()) }
+
+// relativeGrad is like the relative scores: the gradients of the products q·k,
+// summed over the keys at each distance.
+func (c *cellular) relativeGrad(dscores, like *Value) *Value {
+	s := dscores.Type.Shape
+	hit := bin(expr.Eq, c.distance(), D(4))
+	column := c.b.Reshape(dscores, slices.Concat(s, []Dim{N(1)})...)
+	shape := slices.Concat(s, []Dim{N(2*c.v.Attr.Attn.Relative + 1)})
+	each := c.b.MapShape(expr.New(expr.Where, hit, bin(expr.Mul, x0, c.scale), expr.F(0)), shape, column)
+	return c.join(c.b.Sum(each, 3), like)
 }
 
 // leafGrad is [B, H, leaf…]: dscores times the derivative of the bias by each

@@ -53,8 +53,11 @@ const (
 	LayerNormGrad    // composite: x, gamma, dy -> Result "x", "gamma" or "beta"
 	RMSNorm          // composite: x [.., D], gamma [D]; Attr.Eps
 	RMSNormGrad      // composite: x, gamma, dy -> Result "x" or "gamma"
-	Attention        // composite: q [B, T, H*dh], k, v [B, J, H*dh], learned leaves … -> [B, T, H*dh]
-	AttentionGrad    // composite: q, k, v, dout, learned leaves … -> Result "q", "k", "v", or a leaf's name: [B, H, leaf…], the part of each example and head
+	HeadProduct      // composite: x [.., H*K], w [K, N] -> [.., H*N]: each head's part of a row times w, or its transpose (TransB)
+	HeadOuter        // composite: x [.., H*K], y [.., H*N] -> [K, N]: the sum of outer products over all rows and heads; the gradient of HeadProduct's w
+	Attention        // composite: q [B, T, H*dh], k, v [B, J, H*dh], relative scores, leaves … -> [B, T, H*dh]
+	AttentionGrad    // composite: q, k, v, dout, relative scores, leaves … -> Result "q", "k", "v", "relative", or a leaf's name: [B, H, leaf…], the part of each example and head
+	AttentionWeights // composite: q, k, relative scores, leaves … -> [B, H, T, J]: Result "weights", what softmax gives, 0 at closed cells; or "logits", what it reads, -Inf there
 	BiasTable        // composite: learned leaves … -> [H, T, J]: an attention's bias at every open cell, 0 at closed ones; Attr.Shape
 	BiasTableGrad    // composite: dtable [H, T, J], learned leaves … -> Result a leaf's name: [H, leaf…], the part of each head
 	CrossEntropy     // composite: logits [.., V], labels [..] -> [..]; rows with label -1 give 0
@@ -76,14 +79,14 @@ type Attr struct {
 	Axes   []int      // Sum, Max, Transpose
 	Shape  []Dim      // Reshape, Runs, Draw, Subset, Noise; Map: the result shape (needed when indices or no args decide it)
 	TransA bool       // MatMul
-	TransB bool       // MatMul
+	TransB bool       // MatMul, HeadProduct
 	Rate   float64    // Dropout, Attention*: probability of zero
 	Stream uint32     // Dropout, Attention*, Draw, Subset, Noise: which random stream
 	Eps    float64    // LayerNorm*, RMSNorm*
 	Rows   int        // Scatter; Draw, Subset: how many numbers to choose from
 	Group  int        // Draw, Subset: consecutive examples of a step's batch that share what is drawn
-	Result string     // *Grad ops: which of the gradients this value is
-	Attn   *AttnAttr  // Attention*; Rotate: Heads alone
+	Result string     // *Grad ops, AttentionWeights: which of the results this value is
+	Attn   *AttnAttr  // Attention*; Rotate, HeadProduct, HeadOuter: Heads alone
 }
 
 // AttnAttr describes an attention site. Mask and Bias see the variables h, i, j,
@@ -95,9 +98,16 @@ type AttnAttr struct {
 	Scale  float64
 	Mask   *expr.Expr
 	Bias   *expr.Expr
-	Leaves []string // names of the learned leaves, in the order of the trailing Args
+	Leaves []string // names of the leaves, in the order of the trailing Args
 	Self   bool     // keys are the target rows themselves
 	Table  bool     // the bias is the last argument, a BiasTable [H, T, J], whose gradient is Result "table"; no Bias, no Leaves
+	Fixed  bool     // nothing learns the leaves, and the bias reads them within their shapes at closed cells, too
+
+	// Relative, if not 0, is how far apart positions are told apart: the first
+	// argument before table or leaves is [B, T, H*(2 Relative + 1)], whose element
+	// clip(j - i, -Relative, Relative) + Relative of a head is added to q·k of a
+	// cell. Shaw, Uszkoreit and Vaswani 2018 (arXiv:1803.02155), equation 5.
+	Relative int
 }
 
 // A Value is one tensor, defined once by Op applied to Args.
@@ -129,6 +139,7 @@ const (
 	Weight             // a learned parameter
 	Saved              // a forward value kept for the backward function
 	Grad               // the gradient of a forward result
+	Fixed              // a parameter that nothing learns
 )
 
 // A Func is a straight line of Values. Blocks, heads and losses are Funcs;

@@ -33,8 +33,11 @@ var ops = [numOps]opInfo{
 	LayerNormGrad:    {name: "layernorm_grad", min: 3, max: 3, attrs: "eps result", shape: shapeLayerNormGrad},
 	RMSNorm:          {name: "rmsnorm", min: 2, max: 2, attrs: "eps", shape: shapeRMSNorm},
 	RMSNormGrad:      {name: "rmsnorm_grad", min: 3, max: 3, attrs: "eps result", shape: shapeRMSNormGrad},
-	Attention:        {name: "attention", min: 3, max: -1, attrs: attnAttrs, shape: shapeAttention},
-	AttentionGrad:    {name: "attention_grad", min: 4, max: -1, attrs: attnAttrs + " result", shape: shapeAttentionGrad},
+	HeadProduct:      {name: "head_product", min: 2, max: 2, attrs: "transb heads", shape: shapeHeadProduct},
+	HeadOuter:        {name: "head_outer", min: 2, max: 2, attrs: "heads", shape: shapeHeadOuter},
+	Attention:        {name: "attention", min: 3, max: -1, attrs: attnAttrs + " rate stream", shape: shapeAttention},
+	AttentionGrad:    {name: "attention_grad", min: 4, max: -1, attrs: attnAttrs + " rate stream result", shape: shapeAttentionGrad},
+	AttentionWeights: {name: "attention_weights", min: 2, max: -1, attrs: attnAttrs + " result", shape: shapeAttentionWeights},
 	BiasTable:        {name: "bias_table", max: -1, attrs: "shape " + siteAttrs, shape: shapeBiasTable},
 	BiasTableGrad:    {name: "bias_table_grad", min: 1, max: -1, attrs: siteAttrs + " result", shape: shapeBiasTableGrad},
 	CrossEntropy:     {name: "cross_entropy", min: 2, max: 2, shape: shapeCrossEntropy},
@@ -46,10 +49,10 @@ var ops = [numOps]opInfo{
 	Noise:            {name: "noise", attrs: "shape stream", shape: shapeNoise, eval: evalNoise, flops: flopsNoise},
 }
 
-// siteAttrs say what an attention's bias is, attnAttrs all of an attention.
+// siteAttrs say what an attention's bias is, attnAttrs all of its scores.
 const (
-	siteAttrs = "heads mask bias leaves self"
-	attnAttrs = siteAttrs + " scale table rate stream"
+	siteAttrs = "heads mask bias leaves self fixed"
+	attnAttrs = siteAttrs + " scale table relative"
 )
 
 // drawAttrs say what is drawn, and for whom.

@@ -56,8 +56,67 @@ func shapeLayerNormGrad(v *Value) (Type, error) {
 	return Type{}, fmt.Errorf("has no gradient %q", v.Attr.Result)
 }
 
+// headParts gives the width of one head's part of the rows of an argument.
+func headParts(v *Value, arg int) (int, error) {
+	d, err := rows(v, arg)
+	if err != nil {
+		return 0, err
+	}
+	if h := site(v).Heads; d.Sym != "" || h < 1 || d.N%h != 0 {
+		return 0, fmt.Errorf("%d heads do not divide the width %s", h, d)
+	}
+	return d.N / v.Attr.Attn.Heads, nil
+}
+
+func shapeHeadProduct(v *Value) (Type, error) {
+	k, err := headParts(v, 0)
+	if err != nil {
+		return Type{}, err
+	}
+	x, w := v.Args[0].Type, v.Args[1].Type
+	if w.Rank() != 2 || !constant(w) {
+		return Type{}, fmt.Errorf("right operand is %s", w)
+	}
+	rows, columns := w.Shape[0].N, w.Shape[1].N
+	if v.Attr.TransB {
+		rows, columns = columns, rows
+	}
+	if rows != k {
+		return Type{}, fmt.Errorf("inner extents %d and %d differ", k, rows)
+	}
+	lead := x.Shape[:x.Rank()-1]
+	return T(slices.Concat(lead, []Dim{N(v.Attr.Attn.Heads * columns)})...), nil
+}
+
+func shapeHeadOuter(v *Value) (Type, error) {
+	k, err := headParts(v, 0)
+	if err != nil {
+		return Type{}, err
+	}
+	n, err := headParts(v, 1)
+	if err != nil {
+		return Type{}, err
+	}
+	x, y := v.Args[0].Type, v.Args[1].Type
+	if !slices.Equal(x.Shape[:x.Rank()-1], y.Shape[:y.Rank()-1]) {
+		return Type{}, fmt.Errorf("leading extents of %s and %s differ", x, y)
+	}
+	return T(N(k), N(n)), nil
+}
+
 func shapeAttention(v *Value) (Type, error) {
 	return v.Args[0].Type, checkAttention(v)
+}
+
+func shapeAttentionWeights(v *Value) (Type, error) {
+	if err := checkScores(v); err != nil {
+		return Type{}, err
+	}
+	if r := v.Attr.Result; r != "weights" && r != "logits" {
+		return Type{}, fmt.Errorf("has no result %q", r)
+	}
+	q, k := v.Args[0].Type.Shape, v.Args[1].Type.Shape
+	return T(q[0], N(v.Attr.Attn.Heads), q[1], k[1]), nil
 }
 
 func shapeAttentionGrad(v *Value) (Type, error) {
@@ -73,8 +132,12 @@ func shapeAttentionGrad(v *Value) (Type, error) {
 	case "k", "v":
 		return v.Args[1].Type, nil
 	}
-	if v.Attr.Attn.Table && v.Attr.Result == "table" {
-		return v.Args[4].Type, nil
+	relative, table, _ := v.SiteArgs()
+	switch {
+	case relative != nil && v.Attr.Result == "relative":
+		return relative.Type, nil
+	case table != nil && v.Attr.Result == "table":
+		return table.Type, nil
 	}
 	if k := slices.Index(v.Attr.Attn.Leaves, v.Attr.Result); k >= 0 {
 		per := []Dim{v.Args[0].Type.Shape[0], N(v.Attr.Attn.Heads)}
@@ -83,23 +146,38 @@ func shapeAttentionGrad(v *Value) (Type, error) {
 	return Type{}, fmt.Errorf("has no gradient %q", v.Attr.Result)
 }
 
+// checkAttention checks scores, values and dropout.
 func checkAttention(v *Value) error {
+	if err := checkRate(v); err != nil {
+		return err
+	}
+	if err := floats(v, 2); err != nil {
+		return err
+	}
+	if q, k, val := v.Args[0].Type, v.Args[1].Type, v.Args[2].Type; !k.Equal(val) {
+		return fmt.Errorf("q, k, v are %s, %s, %s", q, k, val)
+	}
+	return checkScores(v)
+}
+
+// checkScores checks queries, keys and what makes scores of them.
+func checkScores(v *Value) error {
 	a := v.Attr.Attn
 	if a == nil {
 		return errors.New("has no description")
 	}
-	if err := floats(v, 0, 1, 2); err != nil {
+	if err := floats(v, 0, 1); err != nil {
 		return err
 	}
-	if err := checkRate(v); err != nil {
+	q, k := v.Args[0].Type, v.Args[1].Type
+	if q.Rank() != 3 || k.Rank() != 3 || q.Shape[0] != k.Shape[0] || q.Shape[2] != k.Shape[2] {
+		return fmt.Errorf("q and k are %s and %s", q, k)
+	}
+	if _, err := headParts(v, 0); err != nil {
 		return err
 	}
-	q, k, val := v.Args[0].Type, v.Args[1].Type, v.Args[2].Type
-	if q.Rank() != 3 || k.Rank() != 3 || !k.Equal(val) || q.Shape[0] != k.Shape[0] || q.Shape[2] != k.Shape[2] {
-		return fmt.Errorf("q, k, v are %s, %s, %s", q, k, val)
-	}
-	if w := q.Shape[2]; w.Sym != "" || a.Heads < 1 || w.N%a.Heads != 0 {
-		return fmt.Errorf("%d heads do not divide the width %s", a.Heads, w)
+	if err := checkRelative(v); err != nil {
+		return err
 	}
 	if a.Table {
 		return checkTable(v, T(N(a.Heads), q.Shape[1], k.Shape[1]))
@@ -107,15 +185,35 @@ func checkAttention(v *Value) error {
 	return checkLeaves(v)
 }
 
-// checkTable wants the one argument after q, k, v (and dout) to be a bias table,
-// and nothing else that makes a bias.
+// checkRelative wants the relative scores to have room for each head's distances.
+func checkRelative(v *Value) error {
+	a, q := v.Attr.Attn, v.Args[0].Type.Shape
+	if a.Relative < 0 {
+		return fmt.Errorf("relative = %d is negative", a.Relative)
+	}
+	relative, _, _ := v.SiteArgs()
+	want := T(q[0], q[1], N(a.Heads*(2*a.Relative+1)))
+	switch {
+	case a.Relative == 0:
+		return nil
+	case relative == nil:
+		return errors.New("has no argument for its relative scores")
+	case !relative.Type.Equal(want):
+		return fmt.Errorf("relative scores are %s, not %s", relative.Type, want)
+	}
+	return nil
+}
+
+// checkTable wants the last argument to be a bias table, and nothing else to make
+// a bias.
 func checkTable(v *Value, want Type) error {
-	a, rest := v.Attr.Attn, v.Args[leavesFrom[v.Op]:]
-	if a.Bias != nil || len(a.Leaves) > 0 || len(rest) != 1 {
+	a := v.Attr.Attn
+	_, table, leaves := v.SiteArgs()
+	if a.Bias != nil || len(a.Leaves) > 0 || table == nil || len(leaves) > 0 {
 		return errors.New("a table takes the place of bias and leaves")
 	}
-	if !rest[0].Type.Equal(want) {
-		return fmt.Errorf("table is %s, not %s", rest[0].Type, want)
+	if !table.Type.Equal(want) {
+		return fmt.Errorf("table is %s, not %s", table.Type, want)
 	}
 	return checkSite(a, attnScope(nil, nil))
 }
@@ -149,14 +247,17 @@ func shapeBiasTableGrad(v *Value) (Type, error) {
 	return T(slices.Concat([]Dim{N(a.Heads)}, v.leaves()[k].Type.Shape)...), nil
 }
 
-// checkLeaves checks the learned leaves and that mask and bias use no others.
+// reserved are the names of other arguments, which no leaf has.
+var reserved = []string{"q", "k", "v", "relative"}
+
+// checkLeaves checks the leaves and that mask and bias use no others.
 func checkLeaves(v *Value) error {
 	a, leaves := v.Attr.Attn, v.leaves()
 	if len(leaves) != len(a.Leaves) {
 		return fmt.Errorf("has %d leaves, %d arguments for them", len(a.Leaves), len(leaves))
 	}
 	for i, name := range a.Leaves {
-		if !isName(name) || slices.Contains(a.Leaves[:i], name) || slices.Contains([]string{"q", "k", "v"}, name) {
+		if !isName(name) || slices.Contains(a.Leaves[:i], name) || slices.Contains(reserved, name) {
 			return fmt.Errorf("bad leaf name %q", name)
 		}
 		if t := leaves[i].Type; !constant(t) && !drawn(t) {

@@ -3,14 +3,14 @@ package ir
 import "github.com/arithlang/mlc/compiler/expr"
 
 // Guarded is the bias made safe to compute at closed cells, where it may divide
-// integers by zero or index a leaf outside of its shape.
+// integers by zero or, if the leaves are not Fixed, index one outside of its shape.
 func (a *AttnAttr) Guarded() *expr.Expr {
 	if a.Bias == nil || a.Mask == nil {
 		return a.Bias
 	}
 	return expr.Rewrite(a.Bias, func(e *expr.Expr) *expr.Expr {
 		switch {
-		case e.Op == expr.Elem:
+		case e.Op == expr.Elem && !a.Fixed:
 			idx := make([]*expr.Expr, len(e.Args))
 			for n, i := range e.Args {
 				idx[n] = a.ifOpen(i, 0)
@@ -40,4 +40,11 @@ func OverCells(e *expr.Expr) bool {
 		}
 	}
 	return false
+}
+
+// Distance is the number, from 0, of the relative score of query i and key j.
+func (a *AttnAttr) Distance() *expr.Expr {
+	i, j, c := expr.NewVar("i", expr.I32), expr.NewVar("j", expr.I32), int64(a.Relative)
+	d := bin(expr.Add, bin(expr.Sub, j, i), expr.Int(c))
+	return bin(expr.Min, bin(expr.Max, d, expr.Int(0)), expr.Int(2*c))
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // roleNames is indexed by Role.
-var roleNames = [...]string{Input: "input", Weight: "weight", Saved: "saved", Grad: "grad"}
+var roleNames = [...]string{Input: "input", Weight: "weight", Saved: "saved", Grad: "grad", Fixed: "fixed"}
 
 func (r Role) String() string { return roleNames[r] }
 

@@ -122,6 +122,44 @@ func bound(e *expr.Expr) (lower, upper []linear, ok bool) {
 	return nil, nil, false
 }
 
+// LineOf is the slope of an index that is not linear itself but the same along the
+// lines of cells with equal j + slope i: it depends on i and j by that sum alone.
+func LineOf(index *expr.Expr) (slope int64, ok bool) {
+	if _, plain := linearOf(index); plain {
+		return 0, false
+	}
+	var parts []linear
+	if !sums(index, &parts) || len(parts) == 0 {
+		return 0, false
+	}
+	for n, l := range parts {
+		i, j := l.coef["i"], l.coef["j"]
+		if j == 0 || i%j != 0 || n > 0 && i/j != slope {
+			return 0, false
+		}
+		slope = i / j
+	}
+	return slope, true
+}
+
+// sums collects the largest linear parts of e that differ between cells, and
+// reports whether i and j occur in nothing else.
+func sums(e *expr.Expr, parts *[]linear) bool {
+	if !OverCells(e) {
+		return true
+	}
+	if l, ok := linearOf(e); ok {
+		*parts = append(*parts, l)
+		return true
+	}
+	for _, a := range e.Args {
+		if !sums(a, parts) {
+			return false
+		}
+	}
+	return e.Op != expr.Var
+}
+
 // A linear is a sum of integer variables with constant factors.
 type linear struct {
 	coef     map[string]int64

@@ -89,3 +89,48 @@ func checkRow(t *testing.T, text string, w ir.Window, mask *expr.Expr, i, J int6
 		}
 	}
 }
+
+// TestLineOf wants an index to be the same for all cells of a line, by trying them,
+// and linear ones and others to be none.
+func TestLineOf(t *testing.T) {
+	for _, c := range []struct {
+		index string
+		slope int64
+		ok    bool
+	}{
+		{"max(min(j - i + 7, 9), 0)", -1, true},
+		{"min(max(j + i - J + 12, 0), 13)", 1, true},
+		{"max(j - J + 5, 0)", 0, true},
+		{"max(2*i + j, 3 - j - 2*i)", 2, true},
+		{"abs(6*i - 3*j) % 4", -2, true},
+		{"max(min(h, 2) + j, 0)", 0, true},
+		{"max(j - i, 0) + 2*J", -1, true},
+		{"j - i + 7", 0, false},         // linear
+		{"max(h, 3)", 0, false},         // no cell
+		{"max(i - 2*j, 0)", 0, false},   // steeper than the keys
+		{"max(i, j)", 0, false},         // two lines
+		{"max(j - i, i + j)", 0, false}, // two slopes
+		{"max(j - i, 0) + i", 0, false}, // a line and a row
+		{"max(j * i, 0)", 0, false},     // a curve
+		{"max(j - i, 0) * j", 0, false}, // a line and a column
+	} {
+		e, err := expr.Parse(c.index, func(string) (expr.Type, bool) { return expr.I32, true })
+		if err != nil {
+			t.Fatal(err)
+		}
+		slope, ok := ir.LineOf(e)
+		if slope != c.slope && c.ok || ok != c.ok {
+			t.Errorf("%s: slope %d, %v", c.index, slope, ok)
+		}
+		value := func(i, j int64) int64 {
+			return expr.Eval64(e, expr.Bindings{"i": {I: i}, "j": {I: j}, "J": {I: 5}, "h": {I: 1}}).I
+		}
+		for i := range int64(5) {
+			for j := range int64(5) {
+				if ok && value(i, j) != value(0, j+slope*i) {
+					t.Errorf("%s differs along the line of (%d, %d)", c.index, i, j)
+				}
+			}
+		}
+	}
+}

@@ -15,29 +15,34 @@ type attention struct {
 	window    ir.Window
 	q, k, val string // buffers, each flat: see place
 	table     string // buffer of the bias table, if there is one
+	relative  string // buffer of the relative scores, if there are any, flat
 	width, dh *expr.Expr
 	b         *expr.Expr
 }
 
-// newAttention declares the buffers; rest are the arguments after q, k, v (and the
-// gradient of the result): nothing, or a bias table. Learned leaves are read by
-// the table's kernels alone.
-func newAttention(e *emitter, rest []*ir.Value) (*attention, error) {
+// newAttention declares the buffers of queries, keys and what makes scores of them.
+func newAttention(e *emitter) *attention {
 	v := e.group.Anchors[0]
-	if len(v.Attr.Attn.Leaves) > 0 {
-		return nil, unsupported(v, "learned leaves outside of a bias table")
-	}
 	q, k := v.Args[0], v.Args[1]
 	at := &attention{window: ir.WindowOf(v.Attr.Attn.Mask)}
 	at.width, at.dh = size(q.Type.Shape[2]), expr.Int(int64(q.Type.Shape[2].N/v.Attr.Attn.Heads))
 	at.q = e.in(q, "q", product(q.Type.Shape))
 	at.k = e.in(k, "k", product(k.Type.Shape))
-	at.val = e.in(v.Args[2], "v", product(k.Type.Shape))
-	if v.Attr.Attn.Table {
-		at.table = e.in(rest[0], "table", sizes(rest[0].Type.Shape)...)
+	relative, table, leaves := v.SiteArgs()
+	if relative != nil {
+		at.relative = e.in(relative, "relative", product(relative.Type.Shape))
 	}
-	at.site = newSite(e, q.Type.Shape[1], k.Type.Shape[1], nil)
-	return at, nil
+	if table != nil {
+		at.table = e.in(table, "table", sizes(table.Type.Shape)...)
+	}
+	at.site = newSite(e, q.Type.Shape[1], k.Type.Shape[1], leaves)
+	return at
+}
+
+// values declares the buffer of the values.
+func (at *attention) values() {
+	v := at.v.Args[2]
+	at.val = at.in(v, "v", product(v.Type.Shape))
 }
 
 // cells makes the grid: examples, unless they are summed over in each cell, and
@@ -53,6 +58,13 @@ func (at *attention) cells(examples bool) {
 // that many rows, so that it is computed once for all that read there.
 func (at *attention) place(name string, rows, n *expr.Expr) *expr.Expr {
 	return at.let(name, add(mul(add(mul(at.b, rows), n), at.width), mul(at.h, at.dh)))
+}
+
+// distance is where the relative scores of row n of an example begin.
+func (at *attention) distance(n *expr.Expr) *expr.Expr {
+	attr := at.v.Attr.Attn
+	row := add(mul(add(mul(at.b, at.rows), n), expr.Int(int64(attr.Heads))), at.h)
+	return mul(row, expr.Int(int64(2*attr.Relative+1)))
 }
 
 // vector loads one head's part of a row.
@@ -142,10 +154,8 @@ func softmaxScale(total *expr.Expr) *expr.Expr {
 // lowerAttention computes softmax(scale q·k + bias) v over the open keys of each
 // query; a query without open keys gives zeros.
 func lowerAttention(e *emitter) error {
-	at, err := newAttention(e, e.group.Anchors[0].Args[3:])
-	if err != nil {
-		return err
-	}
+	at := newAttention(e)
+	at.values()
 	at.cells(true)
 	if w := at.window.Narrow; w != nil {
 		at.narrow(w).forward()
@@ -153,5 +163,26 @@ func lowerAttention(e *emitter) error {
 	}
 	d := at.dense()
 	d.forward(at.grid("m", ceilDiv(at.rows, blockRows)))
+	return nil
+}
+
+// lowerAttentionWeights stores the probabilities or the scores of all cells, in
+// blocks of queries. Closed cells have a result too, so that no key is left out.
+func lowerAttentionWeights(e *emitter) error {
+	at := newAttention(e)
+	at.window = ir.Window{}
+	at.cells(true)
+	d := at.dense()
+	d.block(at.grid("m", ceilDiv(at.rows, blockRows)))
+	d.scores()
+	if at.v.Attr.Result == "weights" {
+		d.loop("r", d.height, func(r *expr.Expr) {
+			norm := d.softmax(r)
+			d.mapRow(d.weights, r, d.count, func(e *expr.Expr) *expr.Expr { return mul(elem(d.weights, r, e), norm) })
+		})
+	}
+	buf := e.out(at.v, "y", sizes(at.v.Type.Shape)...)
+	as, vs := axes([]*expr.Expr{d.height, d.count})
+	e.emit(&kernel.Store{Buf: buf, Axes: as, Index: []*expr.Expr{at.b, at.h, add(d.first, vs[0]), vs[1]}, Value: elem(d.weights, vs...)})
 	return nil
 }

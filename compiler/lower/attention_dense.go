@@ -1,7 +1,9 @@
 package lower
 
 import (
+	"fmt"
 	"math"
+	"slices"
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
@@ -75,7 +77,57 @@ func (d *dense) mapCells(tile string, f func(r, e *expr.Expr) *expr.Expr) {
 	d.mapTo(tile, []*expr.Expr{d.height, d.count}, func(a []*expr.Expr) *expr.Expr { return f(a[0], a[1]) })
 }
 
-// scores computes scale q·k + bias, -Inf where a cell is closed.
+// lines puts what a bias reads along lines of cells into tiles with one element a
+// line, made once for the block.
+func (d *dense) lines(bias *expr.Expr) *expr.Expr {
+	return expr.Rewrite(bias, func(x *expr.Expr) *expr.Expr {
+		last := len(x.Args) - 1
+		if x.Op != expr.Elem || slices.ContainsFunc(x.Args[:max(last, 0)], ir.OverCells) {
+			return x
+		}
+		slope, ok := int64(0), false
+		if last >= 0 {
+			slope, ok = ir.LineOf(x.Args[last])
+		}
+		if !ok {
+			return x
+		}
+		return d.line(x, slope)
+	})
+}
+
+// line is an element that is the same for all cells with equal j + slope i.
+func (d *dense) line(x *expr.Expr, slope int64) *expr.Expr {
+	bent := max(slope, -slope)
+	number := func(i, j *expr.Expr) *expr.Expr {
+		if slope < 0 {
+			return sub(j, mul(expr.Int(bent), i))
+		}
+		return add(j, mul(expr.Int(slope), i))
+	}
+	lowest := add(ivar("P"), d.first)
+	if slope < 0 {
+		lowest = add(lowest, sub(d.height, expr.Int(1)))
+	}
+	t := d.tile("line", expr.F32, add(d.count, expr.Int(bent*(blockRows-1))))
+	start := d.let(t+"_start", number(lowest, d.lo))
+	// A block without keys has no lines: their numbers might be outside of the leaf.
+	others := mul(lesser(d.count, expr.Int(1)), mul(expr.Int(bent), sub(d.height, expr.Int(1))))
+	d.mapTo(t, []*expr.Expr{add(d.count, others)}, func(a []*expr.Expr) *expr.Expr {
+		return at(x, expr.Int(0), add(start, a[0]))
+	})
+	return elem(t, sub(number(ivar("i"), ivar("j")), start))
+}
+
+// distances loads the relative scores of the block's queries.
+func (d *dense) distances() string {
+	n := int64(2*d.v.Attr.Attn.Relative + 1)
+	return d.load("distances", expr.F32, d.relative, []*expr.Expr{d.height, expr.Int(n)}, func(a []*expr.Expr) []*expr.Expr {
+		return []*expr.Expr{add(d.distance(add(d.first, a[0])), a[1])}
+	})
+}
+
+// scores computes scale (q·k + relative) + bias, -Inf where a cell is closed.
 func (d *dense) scores() {
 	q := d.matrix("qs", d.q, d.queries, d.height, false)
 	k := d.matrix("ks", d.k, d.open, d.count, true)
@@ -87,14 +139,25 @@ func (d *dense) scores() {
 			return []*expr.Expr{d.h, add(d.first, a[0]), add(d.lo, a[1])}
 		})
 	}
+	bias, distances := d.bias, ""
+	if bias != nil {
+		bias = d.lines(bias)
+	}
+	if d.relative != "" {
+		distances = d.distances()
+	}
 	d.mapCells(p, func(r, e *expr.Expr) *expr.Expr {
 		i, j := d.cell(r, e)
-		s := d.scaled(elem(p, r, e))
+		s := elem(p, r, e)
+		if distances != "" {
+			s = add(s, elem(distances, r, at(d.v.Attr.Attn.Distance(), i, j)))
+		}
+		s = d.scaled(s)
 		switch {
 		case biases != "":
 			s = add(s, elem(biases, r, e))
-		case d.bias != nil:
-			s = add(s, at(d.bias, i, j))
+		case bias != nil:
+			s = add(s, at(bias, i, j))
 		}
 		if d.mask == nil {
 			return s
@@ -187,6 +250,32 @@ func (d *dense) scoreGrads(g *attentionGrad, r *expr.Expr, ds, dropped string) {
 		d.emit(&kernel.Map{Dst: g.dtable, At: at, Axes: as, Value: add(elem(g.dtable, at...), grad(vs[0]))})
 	}
 	d.mapRow(ds, r, d.count, func(e *expr.Expr) *expr.Expr { return d.scaled(grad(e)) })
+	if v := g.result["relative"]; v != nil {
+		d.relativeGrad(v, r, ds)
+	}
+}
+
+// relativeGrad stores the gradients of the relative scores of row r, those of its
+// products being in ds: of the two at the ends the sums over all keys so far away,
+// of each other one that of its key, if it is among the block's.
+func (d *dense) relativeGrad(v *ir.Value, r *expr.Expr, ds string) {
+	attr := d.v.Attr.Attn
+	most := expr.Int(int64(2 * attr.Relative))
+	i, _ := d.cell(r, expr.Int(0))
+	t := d.tile("apart", expr.F32, add(most, expr.Int(1)))
+	d.zero(t)
+	lead := d.let("lead", sub(add(d.lo, expr.Int(int64(attr.Relative))), i)) // of the first key, before it is clipped
+	near := d.let("near", lesser(expr.Simplify(expr.New(expr.Max, lead, expr.Int(1))), most))
+	far := d.let("far", lesser(add(lead, d.count), most))
+	as, vs := axes([]*expr.Expr{expr.Simplify(expr.New(expr.Max, sub(far, near), expr.Int(0)))})
+	d.emit(&kernel.Map{Dst: t, At: []*expr.Expr{add(near, vs[0])}, Axes: as, Value: elem(ds, r, sub(add(near, vs[0]), lead))})
+	for _, end := range []*expr.Expr{expr.Int(0), most} {
+		sum := d.reduce(fmt.Sprintf("end%d", end.I), expr.Add, d.count, func(e *expr.Expr) *expr.Expr {
+			return where(eq(at(attr.Distance(), i, add(d.lo, e)), end), elem(ds, r, e), expr.F(0))
+		})
+		d.set(t, sum, end)
+	}
+	d.storeDistances(v, add(d.first, r), t)
 }
 
 // spread adds the product of a tile [height, count], transposed, with rows of the

@@ -15,6 +15,17 @@ type attentionGrad struct {
 	dtable string // tile [T, J] of the table's gradient, "" where not a result
 }
 
+// learned is the leaf whose gradient is a result, "" if there is none. Those of
+// bias tables are read by their own kernels.
+func (g *attentionGrad) learned() string {
+	for _, leaf := range g.v.Attr.Attn.Leaves {
+		if g.result[leaf] != nil {
+			return leaf
+		}
+	}
+	return ""
+}
+
 // lowerAttentionGrad computes all gradients of one head of one example in each
 // cell. With p the probabilities, r the dropout factor (0 or 1/(1-rate)) and g the
 // gradient of the output row of a query:
@@ -22,16 +33,17 @@ type attentionGrad struct {
 //	dp_j = r_j g·v_j   delta = sum_j p_j dp_j   ds_j = p_j (dp_j - delta)
 //	dq = scale sum_j ds_j k_j   dk_j += scale ds_j q   dv_j += r_j p_j g
 //
+// The gradient of a relative score is the sum of scale ds_j over its keys.
 // The gradient of a bias table is the sum of ds_j over the examples: then a cell
 // is one head, which takes the examples in turn.
 func lowerAttentionGrad(e *emitter) error {
-	at, err := newAttention(e, e.group.Anchors[0].Args[4:])
-	if err != nil {
-		return err
-	}
-	g := &attentionGrad{attention: at, result: map[string]*ir.Value{}}
+	g := &attentionGrad{attention: newAttention(e), result: map[string]*ir.Value{}}
+	g.values()
 	for _, a := range e.group.Anchors {
 		g.result[a.Attr.Result] = a
+	}
+	if leaf := g.learned(); leaf != "" {
+		return unsupported(g.v, "the gradient of leaf "+leaf+" outside of a bias table")
 	}
 	g.dout = e.in(g.v.Args[3], "dout", product(g.v.Args[3].Type.Shape))
 	example := func() { g.dense().backward(g) }
@@ -75,6 +87,19 @@ func (g *attentionGrad) end() {
 			g.storeMatrix(g.result[sum.result], "d"+sum.result, all, g.keys, sum.tile)
 		}
 	}
+}
+
+// storeDistances writes the gradients of the relative scores of row n of an example.
+func (at *attention) storeDistances(v *ir.Value, n *expr.Expr, tile string) {
+	buf := at.out(v, "drelative", product(v.Type.Shape))
+	place := at.let("drow", at.distance(n))
+	as, vs := axes([]*expr.Expr{expr.Int(int64(2*at.v.Attr.Attn.Relative + 1))})
+	x := elem(tile, vs[0])
+	if at.env.accumulate[v] {
+		old := at.load("old", expr.F32, buf, []*expr.Expr{as[0].Size}, func(a []*expr.Expr) []*expr.Expr { return []*expr.Expr{add(place, a[0])} })
+		x = add(elem(old, vs[0]), x)
+	}
+	at.emit(&kernel.Store{Buf: buf, Index: []*expr.Expr{add(place, vs[0])}, Axes: as, Value: x})
 }
 
 // storeTable writes a tile [T, J] to head h of a table's buffer.

@@ -96,7 +96,15 @@ func (a *narrow) product(name string, x, y string) *expr.Expr {
 func (a *narrow) scores(q *query) {
 	query := a.vector("qt", a.q, q.place)
 	for n, key := range a.vectors("k", a.k, q) {
-		s := a.scaled(a.product(fmt.Sprintf("s%d", n), query, key))
+		s := a.product(fmt.Sprintf("s%d", n), query, key)
+		if a.relative != "" {
+			i := add(ivar("P"), q.t)
+			far := a.load("relative", expr.F32, a.relative, nil, func([]*expr.Expr) []*expr.Expr {
+				return []*expr.Expr{add(a.distance(q.t), at(a.v.Attr.Attn.Distance(), i, q.keys[n]))}
+			})
+			s = add(s, elem(far))
+		}
+		s = a.scaled(s)
 		if a.table != "" {
 			bias := a.load("bias", expr.F32, a.table, nil, func([]*expr.Expr) []*expr.Expr { return []*expr.Expr{a.h, q.t, q.keys[n]} })
 			s = add(s, elem(bias))
@@ -191,6 +199,9 @@ func (a *narrow) backward(g *attentionGrad) {
 		}
 		a.spread(g.dk, dp, q, a.q)
 		a.spread(g.dv, dropped, q, g.dout)
+		if v := g.result["relative"]; v != nil {
+			a.relativeGrad(v, q, dp)
+		}
 	})
 	g.end()
 }
@@ -238,4 +249,17 @@ func (a *narrow) spread(sum, weights string, q *query, buf string) {
 	for n, j := range q.keys {
 		a.addRow(sum, j, a.dh, func(e *expr.Expr) *expr.Expr { return mul(elem(weights, expr.Int(int64(n)), q.t), elem(x, e)) })
 	}
+}
+
+// relativeGrad stores the gradients of a query's relative scores: each the sum of
+// those of its keys' products.
+func (a *narrow) relativeGrad(v *ir.Value, q *query, ds string) {
+	attr := a.v.Attr.Attn
+	t := a.tile("apart", expr.F32, expr.Int(int64(2*attr.Relative+1)))
+	a.zero(t)
+	for n, j := range q.keys {
+		far := at(attr.Distance(), add(ivar("P"), q.t), j)
+		a.set(t, add(elem(t, far), elem(ds, expr.Int(int64(n)), q.t)), far)
+	}
+	a.storeDistances(v, q.t, t)
 }

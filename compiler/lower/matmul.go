@@ -50,6 +50,38 @@ func lowerMatMul(e *emitter) error {
 	return nil
 }
 
+// lowerHeadProduct computes y = x W (or x Wᵀ) for a block of the heads' parts of
+// rows, which lie one after another.
+func lowerHeadProduct(e *emitter) error {
+	v := e.group.Anchors[0]
+	x, w := v.Args[0], v.Args[1]
+	k, n := size(w.Type.Shape[0]), size(w.Type.Shape[1])
+	if v.Attr.TransB {
+		k, n = n, k
+	}
+	rows := parts(v, x)
+	first, height := e.block(rows, rowsPerCell)
+	at := func(i []*expr.Expr) []*expr.Expr { return []*expr.Expr{add(first, i[0]), i[1]} }
+	a := e.load("a", expr.F32, e.in(x, "x", rows, k), []*expr.Expr{height, k}, at)
+	b := e.load("b", expr.F32, e.in(w, "w", sizes(w.Type.Shape)...), []*expr.Expr{k, n}, func(i []*expr.Expr) []*expr.Expr {
+		if v.Attr.TransB {
+			return []*expr.Expr{i[1], i[0]}
+		}
+		return i
+	})
+	e.accumulateProduct(v, "y", []*expr.Expr{rows, n}, []*expr.Expr{height, n}, at, a, b)
+	return nil
+}
+
+// parts is how many parts of rows of x a product takes: one a row, or one a head.
+func parts(v, x *ir.Value) *expr.Expr {
+	rows := rowsOf(x.Type.Shape)
+	if v.Attr.Attn != nil {
+		rows = mul(rows, expr.Int(int64(v.Attr.Attn.Heads)))
+	}
+	return rows
+}
+
 // block cuts rows into cells and names the first row and the number of rows of one.
 func (e *emitter) block(rows *expr.Expr, most int64) (first, height *expr.Expr) {
 	cell := e.grid("m", ceilDiv(rows, most))
@@ -57,11 +89,12 @@ func (e *emitter) block(rows *expr.Expr, most int64) (first, height *expr.Expr) 
 	return first, e.let("height", lesser(expr.Int(most), sub(rows, first)))
 }
 
-// lowerOuter computes the gradient of a weight, xᵀ dy summed over all rows.
+// lowerOuter computes the gradient of a weight, xᵀ dy summed over all rows, or over
+// all heads' parts of rows.
 func lowerOuter(e *emitter) error {
 	v := e.group.Anchors[0]
 	x, dy := v.Args[0], v.Args[1]
-	rows := rowsOf(x.Type.Shape)
+	rows := parts(v, x)
 	k, n := size(v.Type.Shape[0]), size(v.Type.Shape[1])
 	first, height := expr.Int(0), k
 	if v.Type.Shape[0].N > rowsPerCell {

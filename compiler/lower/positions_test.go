@@ -148,6 +148,10 @@ var schemes = []variant{
 		s.Model.Position = check.Position{Kind: "random", Inner: "sinusoidal", Max: 20}
 		s.Model.Decoder.Cross.Rotary = &check.Rotary{Base: 100, Fraction: 1}
 	}},
+	{"rotary of what is projected", func(s *check.Spec) {
+		s.Model.Decoder.Self.Rotary = &check.Rotary{Base: 100, Fraction: 0.5, Input: true}
+		s.Model.Decoder.Cross.Rotary = s.Model.Decoder.Self.Rotary
+	}},
 	{"Abacus positions in an encoder-decoder", func(s *check.Spec) {
 		s.Model.Position = check.Position{Kind: "abacus", MaxOffset: 4, Table: 12}
 		s.Train.MicroBatch = 2

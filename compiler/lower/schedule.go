@@ -110,7 +110,7 @@ func (b *binder) params() error {
 	byRef := map[plan.Ref]*ir.Value{}
 	for i, p := range f.Params {
 		name := p.Attr.Name
-		if f.Roles[i] == ir.Weight {
+		if f.Roles[i] == ir.Weight || f.Roles[i] == ir.Fixed {
 			a, err := b.weight(name, InParams)
 			if err != nil {
 				return err
@@ -152,14 +152,14 @@ func (b *binder) result(r ir.Result, byRef map[plan.Ref]*ir.Value) error {
 }
 
 func (b *binder) weight(name string, s Space) (Arg, error) {
-	for _, group := range []string{b.call.Group, plan.Shared} {
+	for _, group := range []string{b.call.Group, plan.Shared, plan.Fixed} {
 		if g := b.plan.Group(group); g != nil {
 			if off, ok := g.ParamOff(name); ok {
 				return Arg{Space: s, Group: g, Param: name, Off: off}, nil
 			}
 		}
 	}
-	return Arg{}, fmt.Errorf("BUG: %s: neither group %q nor the shared one has a parameter %s", b.call.Func.Name, b.call.Group, name)
+	return Arg{}, fmt.Errorf("BUG: %s: neither group %q nor those for all layers have a parameter %s", b.call.Func.Name, b.call.Group, name)
 }
 
 // routine lowers a function: its groups, their kernels, and the temporaries

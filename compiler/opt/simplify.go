@@ -34,12 +34,13 @@ func rewrite(f *ir.Func, each func(b *ir.Builder, v *ir.Value, args []*ir.Value)
 
 // simplifiers give a simpler value for v over args, or nil.
 var simplifiers = map[ir.Op]func(b *ir.Builder, v *ir.Value, args []*ir.Value) *ir.Value{
-	ir.Map:           simplifyMap,
-	ir.Dropout:       simplifyDropout,
-	ir.Reshape:       simplifyReshape,
-	ir.Transpose:     simplifyTranspose,
-	ir.Attention:     simplifyAttention,
-	ir.AttentionGrad: simplifyAttention,
+	ir.Map:              simplifyMap,
+	ir.Dropout:          simplifyDropout,
+	ir.Reshape:          simplifyReshape,
+	ir.Transpose:        simplifyTranspose,
+	ir.Attention:        simplifyAttention,
+	ir.AttentionGrad:    simplifyAttention,
+	ir.AttentionWeights: simplifyAttention,
 }
 
 func simplifyMap(b *ir.Builder, v *ir.Value, args []*ir.Value) *ir.Value {
