@@ -101,7 +101,7 @@ func TestAutoUsesTheGPU(t *testing.T) {
 	if s.code != 0 || !strings.Contains(s.err, "using simulated sm_80 (compute capability 8.0, driver for CUDA 12.4); --device cpu would use the processor\n") {
 		t.Errorf("exit %d\n%s", s.code, s.err)
 	}
-	if rec, err := openRun(dir, &m); err != nil || rec.Device != "cuda" || rec.DeviceName != "simulated sm_80" {
+	if rec, err := openRun(dir, m.identity()); err != nil || rec.Device != "cuda" || rec.DeviceName != "simulated sm_80" {
 		t.Errorf("run.json: %+v, %v", rec, err)
 	}
 	if s := callGPU(t, m, there, "eval", dir, "--device", "cpu", "--samples", "2"); s.code != 0 || strings.Contains(s.err, "using") {

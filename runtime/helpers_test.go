@@ -14,8 +14,8 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// toyProcess in the environment makes the test binary a trainer: of the toy, or of
-// a slow one whose first step takes a minute.
+// toyProcess in the environment makes the test binary a trainer: of the toy, of a
+// slow one whose first step takes a minute, or of the toy in stages.
 const toyProcess = "MLC_TEST_TOY"
 
 func TestMain(m *testing.M) {
@@ -26,6 +26,8 @@ func TestMain(m *testing.M) {
 		m := toyModel()
 		m.CPU[toyGradients].Run = func(*cpu.Worker, *device.Env, []device.Ref) { time.Sleep(time.Minute) }
 		Main(m)
+	case "stages":
+		MainStages(toyPipeline())
 	}
 	os.Exit(m.Run())
 }
@@ -88,7 +90,7 @@ func final(t *testing.T, dir string) (checkpoint []byte, metrics string) {
 	return checkpoint, metrics
 }
 
-var seconds = regexp.MustCompile(`"seconds":[^,]*|,[^,]*,train`)
+var seconds = regexp.MustCompile(`"seconds":[^,]*|,[^,]*,(train|first|second)\b`)
 
 // sameRun compares two runs to the last byte.
 func sameRun(t *testing.T, want, got string) {

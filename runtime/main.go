@@ -32,6 +32,7 @@ func Main(m Model) {
 // app is a model and the world it runs in. Results go to out, the rest to err.
 type app struct {
 	model Model
+	whole *Pipeline // that the model is a stage of; nil: of none
 	in    io.Reader
 	out   io.Writer
 	err   *os.File
@@ -56,7 +57,7 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 
 // run does what args (the program's name first) say and returns the exit code.
 func run(a app, args []string) (code int) {
-	name := a.model.Name
+	name := a.identity().name
 	asked := false // for help, which is an answer
 	var v verbs
 	parser, err := kong.New(&v, kong.Name(name), kong.Writers(a.out, a.err),

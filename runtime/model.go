@@ -25,4 +25,11 @@ type Model struct {
 	Plan     device.Plan
 	CPU      []cpu.Kernel // the kernel table, indexed by Queue.Launch's kernel
 	GPU      cuda.Program // the same kernels for GPUs; without PTX there are none
+	Given    []Table      // values of fixed parameters that were known when the program was made
+}
+
+// A Table is the values of a fixed parameter.
+type Table struct {
+	Param  string // its name
+	Values string // float32, little endian, row-major: what an embedded file is
 }

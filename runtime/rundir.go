@@ -13,6 +13,11 @@ import (
 	"github.com/arithlang/mlc/runtime/train"
 )
 
+// An identity is what a run is of.
+type identity struct{ name, spec, hash, version string }
+
+func (m *Model) identity() identity { return identity{m.Name, m.Spec, m.SpecHash, m.Version} }
+
 // A record is run.json: what a run directory is of.
 type record struct {
 	Name       string       `json:"name"`
@@ -22,10 +27,13 @@ type record struct {
 	DeviceName string       `json:"device_name"`
 	Seed       uint64       `json:"seed"`
 	Params     int          `json:"params"`
-	Budget     train.Budget `json:"budget"`
+	Budget     train.Budget `json:"budget,omitzero"`
 	Started    time.Time    `json:"started"`
 	Go         string       `json:"go"`
 	CPU        string       `json:"cpu"`
+
+	Stage  string         `json:"stage,omitempty"`  // of a pipeline, which this is the run of
+	Stages []*stageRecord `json:"stages,omitempty"` // of a run of a pipeline, in order
 }
 
 const (
@@ -35,9 +43,9 @@ const (
 
 // createRun makes a run directory: dir, or one named after spec and time if dir is
 // empty. It refuses one that has something in it.
-func createRun(dir string, m *Model, r record) (string, error) {
+func createRun(dir string, id identity, r record) (string, error) {
 	if dir == "" {
-		dir = filepath.Join("runs", m.Name, r.Started.Format("20060102-150405")+"-"+m.SpecHash[:min(8, len(m.SpecHash))])
+		dir = filepath.Join("runs", id.name, r.Started.Format("20060102-150405")+"-"+id.hash[:min(8, len(id.hash))])
 	}
 	if found, err := os.ReadDir(dir); err == nil && len(found) > 0 {
 		if _, err := os.Stat(filepath.Join(dir, recordFile)); err == nil {
@@ -45,13 +53,26 @@ func createRun(dir string, m *Model, r record) (string, error) {
 		}
 		return "", fmt.Errorf("%s is not empty: choose another --out", dir)
 	}
+	return dir, fillRun(dir, id, r)
+}
+
+// fillRun writes what a run directory begins with. Doing it again changes nothing
+// but the record.
+func fillRun(dir string, id identity, r record) error {
+	if err := makeDir(dir); err != nil {
+		return err
+	}
+	if err := ckpt.WriteFile(filepath.Join(dir, specFile), []byte(id.spec)); err != nil {
+		return fmt.Errorf("cannot write to the run directory: %w: choose another place with --out", err)
+	}
+	return writeRecord(dir, r)
+}
+
+func makeDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("cannot make the run directory: %w: choose a place that can be written with --out", err)
+		return fmt.Errorf("cannot make the run directory: %w: choose a place that can be written with --out", err)
 	}
-	if err := ckpt.WriteFile(filepath.Join(dir, specFile), []byte(m.Spec)); err != nil {
-		return "", fmt.Errorf("cannot write to the run directory: %w: choose another place with --out", err)
-	}
-	return dir, writeRecord(dir, r)
+	return nil
 }
 
 func writeRecord(dir string, r record) error {
@@ -80,8 +101,8 @@ func newestRun(name string) (string, error) {
 	return "", fmt.Errorf("there is no run in %s: train without --resume, or say where it is with --out", filepath.Join("runs", name))
 }
 
-// openRun reads run.json and makes sure that the run is of this very spec.
-func openRun(dir string, m *Model) (record, error) {
+// readRecord reads run.json.
+func readRecord(dir string) (record, error) {
 	var r record
 	text, err := os.ReadFile(filepath.Join(dir, recordFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -93,8 +114,14 @@ func openRun(dir string, m *Model) (record, error) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		return r, fmt.Errorf("%s is damaged: %w", filepath.Join(dir, recordFile), err)
 	}
-	if r.SpecHash == m.SpecHash {
-		return r, nil
+	return r, nil
+}
+
+// openRun reads run.json and makes sure that the run is of this very spec.
+func openRun(dir string, id identity) (record, error) {
+	r, err := readRecord(dir)
+	if err != nil || r.SpecHash == id.hash {
+		return r, err
 	}
 	spec, err := os.ReadFile(filepath.Join(dir, specFile))
 	if err != nil {
@@ -102,7 +129,7 @@ func openRun(dir string, m *Model) (record, error) {
 	}
 	return r, fmt.Errorf("%s is a run of another spec (%s, %.8s; this program is %s, %.8s). Lines of the run (-) and of this program (+):\n%s"+
 		"build the program from %s to go on with that run, or train this one in a directory of its own",
-		dir, r.Name, r.SpecHash, m.Name, m.SpecHash, lineDiff(string(spec), m.Spec), filepath.Join(dir, specFile))
+		dir, r.Name, r.SpecHash, id.name, id.hash, lineDiff(string(spec), id.spec), filepath.Join(dir, specFile))
 }
 
 // newestCheckpoint returns the path of a run's last checkpoint, "" if it has none.

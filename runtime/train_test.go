@@ -28,7 +28,7 @@ func stopAt(t *testing.T, m Model, dir string, steps int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	trainer, err := c.trainer(app{model: m, err: os.Stderr}, machine, dir, rec)
+	trainer, err := c.trainer(app{model: m, err: os.Stderr}, machine, dir, rec, beginning{})
 	if err != nil {
 		t.Fatal(err)
 	}

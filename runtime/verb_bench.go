@@ -97,7 +97,7 @@ func (c *benchCmd) trainer(m *Model, machine device.Machine) (*train.Trainer, er
 	if err != nil {
 		return nil, err
 	}
-	t := &train.Trainer{Machine: machine, Plan: &m.Plan, Params: m.Params, Task: problems, Config: m.Train}
+	t := &train.Trainer{Machine: machine, Plan: &m.Plan, Params: m.Params, Task: problems, Config: m.Train, Given: m.tables()}
 	if c.Batch > 0 {
 		t.Config.Batch = c.Batch
 	}

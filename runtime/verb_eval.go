@@ -37,10 +37,14 @@ type evalCmd struct {
 // Run tests a trained model: once, or, if the spec says so, with several numbers
 // of runs of its loop.
 func (c *evalCmd) Run(a app, name program) error {
+	a, dir, err := a.at(c.Dir)
+	if err != nil {
+		return err
+	}
 	if err := c.check(&a.model.Eval); err != nil {
 		return err
 	}
-	test, err := c.load(a, c.Dir)
+	test, err := c.load(a, dir)
 	if err != nil {
 		return err
 	}
@@ -114,7 +118,7 @@ func (f *deviceFlags) load(a app, dir string) (*eval.Test, error) {
 	if err != nil {
 		return nil, err
 	}
-	rec, err := openRun(dir, &a.model)
+	rec, err := openRun(dir, a.model.identity())
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/cuda"
+	"github.com/arithlang/mlc/runtime/device"
 )
 
 // devices says what --device could be.
@@ -41,6 +42,7 @@ type info struct {
 	Tensors  []tensor `json:"tensors"`
 	Kernels  int      `json:"kernels"`
 	Budget   string   `json:"budget"`
+	Stages   []string `json:"stages,omitempty"`
 	Devices  []string `json:"devices"`
 }
 
@@ -49,20 +51,28 @@ type tensor struct {
 	Shape []int  `json:"shape"`
 }
 
-// Run prints what the program is.
+// Run prints what the program is; of a pipeline, what its last stage trains.
 func (c *infoCmd) Run(a app) error {
-	m := &a.model
-	i := info{Name: m.Name, SpecHash: m.SpecHash, Version: m.Version, Params: m.Plan.NumParams, Kernels: len(m.CPU),
+	m, id := &a.model, a.identity()
+	i := info{Name: id.name, SpecHash: id.hash, Version: id.version, Params: device.Trained(m.Params, m.Plan.NumParams), Kernels: len(m.CPU),
 		Budget:  m.Train.Budget.String(),
 		Devices: a.devices()}
 	for _, p := range m.Params {
 		i.Tensors = append(i.Tensors, tensor{p.Name, append([]int{}, p.Shape...)})
+	}
+	if a.whole != nil {
+		for _, s := range a.whole.Stages {
+			i.Stages = append(i.Stages, s.Name)
+		}
 	}
 	if c.JSON {
 		return printJSON(a, i)
 	}
 	fmt.Fprintf(a.out, "spec        %s, %s\ncompiler    mlc %s\nparameters  %s in %d tensors\nkernels     %d\nbudget      %s\n",
 		i.Name, i.SpecHash, i.Version, thousands(i.Params), len(i.Tensors), i.Kernels, i.Budget)
+	if len(i.Stages) > 0 {
+		fmt.Fprintf(a.out, "stages      %s; the numbers are those of %s\n", strings.Join(i.Stages, ", "), a.whole.last().Name)
+	}
 	_, err := fmt.Fprintf(a.out, "devices     %s\n", strings.Join(i.Devices, "\n            "))
 	return err
 }

@@ -33,13 +33,17 @@ type answer struct {
 
 // Run prints the model's answer to each problem, right or wrong.
 func (c *solveCmd) Run(a app) error {
+	a, dir, err := a.at(c.Dir)
+	if err != nil {
+		return err
+	}
 	if err := checkTimes(c.Times, &a.model.Eval); err != nil {
 		return err
 	}
 	if c.Thinking && a.model.Eval.Loop == 0 {
 		return usagef("--thinking: this model has no loop, its layers are run once")
 	}
-	test, err := c.load(a, c.Dir)
+	test, err := c.load(a, dir)
 	if err != nil {
 		return err
 	}

@@ -25,18 +25,26 @@ type trainCmd struct {
 	Time     time.Duration `help:"Train for so long: 90s, 5m, 2h." xor:"budget" placeholder:"D"`
 	Resume   bool          `help:"Go on with the run in --out, or with the newest run of this spec."`
 	Save     time.Duration `help:"Time between checkpoints." default:"1m" placeholder:"D"`
+	Until    string        `help:"Of a spec with stages: end after this one." placeholder:"STAGE"`
+	GoOn     bool          `help:"Of a spec with stages: go on to the next one where the exact match that ends a stage was not reached."`
 	Quiet    bool          `help:"Show no progress." short:"q"`
 	JSON     bool          `help:"Print the result as JSON." name:"json"`
 }
 
 // Run trains, then tests.
 func (c *trainCmd) Run(a app, name program) error {
+	if c.Steps < 0 || c.Examples < 0 || c.FLOP < 0 || c.Time < 0 || c.Save < 0 {
+		return usagef("--steps, --examples, --flop, --time and --save must not be negative")
+	}
+	if a.whole != nil {
+		return c.runStages(a, name)
+	}
+	if c.Until != "" || c.GoOn {
+		return usagef("--until and --go-on: this spec has no stages")
+	}
 	machine, err := c.open(a)
 	if err != nil {
 		return err
-	}
-	if c.Steps < 0 || c.Examples < 0 || c.FLOP < 0 || c.Time < 0 || c.Save < 0 {
-		return usagef("--steps, --examples, --flop, --time and --save must not be negative")
 	}
 	dir, rec, err := c.directory(&a.model, machine)
 	if err != nil {
@@ -44,33 +52,59 @@ func (c *trainCmd) Run(a app, name program) error {
 	}
 	ctx, cancel := a.untilInterrupt()
 	defer cancel()
-	t, err := c.trainer(a, machine, dir, rec)
+	t, err := c.trainer(a, machine, dir, rec, beginning{given: a.model.tables()})
 	if err != nil {
 		return err
 	}
-	if !c.Quiet {
-		fmt.Fprintf(a.err, "training %s: %s parameters, %s, seed %d, on %s\nrun directory %s\n",
-			a.model.Name, thousands(t.Plan.NumParams), t.Config.Budget, t.Config.Seed, machine.About(), dir)
-	}
-	switch err := t.Run(ctx); {
-	case errors.Is(err, train.ErrInterrupted):
-		return fmt.Errorf("%w at step %d, saved; go on with: %s train --resume --out %s", err, t.State.Step, name, dir)
-	case err != nil:
-		return fmt.Errorf("%w\n%s", err, afterFailure(dir, name))
-	}
-	if t.State.Stopped && !c.Quiet {
-		fmt.Fprintf(a.err, "stopped at step %d: the exact match is what the spec asks for\n", t.State.Step)
+	c.say(a, "training %s: %s\nrun directory %s\n", a.model.Name, about(t), dir)
+	if err := c.train(ctx, a, t, goOn(name, dir)); err != nil {
+		return err
 	}
 	test, err := c.test(a, machine, dir, rec, t.State)
 	if err != nil {
 		return err
 	}
+	return c.report(ctx, a, name, test, dir)
+}
+
+// say tells the person who waits.
+func (c *trainCmd) say(a app, format string, args ...any) {
+	if !c.Quiet {
+		fmt.Fprintf(a.err, format, args...)
+	}
+}
+
+// goOn is the command that goes on with a run.
+func goOn(name program, dir string) string {
+	return fmt.Sprintf("%s train --resume --out %s", name, dir)
+}
+
+// about says what is trained, and how.
+func about(t *train.Trainer) string {
+	return fmt.Sprintf("%s parameters, %s, seed %d, on %s", thousands(device.Trained(t.Params, t.Plan.NumParams)), t.Config.Budget,
+		t.Config.Seed, t.Machine.About())
+}
+
+// train trains to the end, or says how to go on, which goOn does.
+func (c *trainCmd) train(ctx context.Context, a app, t *train.Trainer, goOn string) error {
+	switch err := t.Run(ctx); {
+	case errors.Is(err, train.ErrInterrupted):
+		return fmt.Errorf("%w at step %d, saved; go on with: %s", err, t.State.Step, goOn)
+	case err != nil:
+		return fmt.Errorf("%w\n%s", err, afterFailure(t.Dir, goOn))
+	}
+	if t.State.Stopped {
+		c.say(a, "stopped at step %d: the exact match is what the spec asks for\n", t.State.Step)
+	}
+	return nil
+}
+
+// report tests, prints what comes of it and says what can be done with the run in dir.
+func (c *trainCmd) report(ctx context.Context, a app, name program, test *eval.Test, dir string) error {
 	if err := reportAll(ctx, a, name, test, c.Quiet, c.JSON); err != nil {
 		return err
 	}
-	if !c.Quiet {
-		fmt.Fprintf(a.err, "next: %s solve %s '%s'\n", name, dir, test.Task.Text(showpiece(test)))
-	}
+	c.say(a, "next: %s solve %s '%s'\n", name, dir, test.Task.Text(showpiece(test)))
 	return nil
 }
 
@@ -80,18 +114,23 @@ func (c *trainCmd) test(a app, machine device.Machine, dir string, rec record, s
 	if c.Device != "sim" {
 		return newTest(a, machine, dir, rec, s)
 	}
-	if !c.Quiet {
-		fmt.Fprintf(a.err, "testing on the processor; test on the simulator with eval %s --device sim --samples N\n", dir)
+	return c.load(a, dir)
+}
+
+// load is what was trained, ready to be tested.
+func (c *trainCmd) load(a app, dir string) (*eval.Test, error) {
+	on := c.deviceFlags
+	if on.Device == "sim" {
+		c.say(a, "testing on the processor; test on the simulator with eval %s --device sim --samples N\n", dir)
+		on.Device = "cpu"
 	}
-	onCPU := c.deviceFlags
-	onCPU.Device = "cpu"
-	return onCPU.load(a, dir)
+	return on.load(a, dir)
 }
 
 // afterFailure says what is left of a run that failed.
-func afterFailure(dir string, name program) string {
+func afterFailure(dir, goOn string) string {
 	if path := newestCheckpoint(dir); path != "" {
-		return fmt.Sprintf("the last checkpoint is %s; when the cause is gone, go on with: %s train --resume --out %s", path, name, dir)
+		return fmt.Sprintf("the last checkpoint is %s; when the cause is gone, go on with: %s", path, goOn)
 	}
 	return "there is no checkpoint yet"
 }
@@ -121,47 +160,69 @@ func (c *trainCmd) budget(b train.Budget) train.Budget {
 // resumed.
 func (c *trainCmd) directory(m *Model, machine device.Machine) (string, record, error) {
 	if !c.Resume {
-		about := machine.About()
-		rec := record{Name: m.Name, SpecHash: m.SpecHash, Version: m.Version, Device: about.Device, DeviceName: about.Name, Seed: m.Train.Seed,
-			Params: m.Plan.NumParams, Budget: c.budget(m.Train.Budget), Started: time.Now().UTC().Truncate(time.Second),
-			Go: goruntime.Version(), CPU: processor()}
-		if about.Device == "cpu" {
-			rec.CPU = about.How
-		}
-		if c.Seed != nil {
-			rec.Seed = *c.Seed
-		}
-		dir, err := createRun(c.Out, m, rec)
+		rec := c.newRecord(m.identity(), m, machine.About())
+		rec.Budget = c.budget(m.Train.Budget)
+		dir, err := createRun(c.Out, m.identity(), rec)
 		return dir, rec, err
 	}
-	dir := c.Out
-	if dir == "" {
-		var err error
-		if dir, err = newestRun(m.Name); err != nil {
-			return "", record{}, err
-		}
-	}
-	rec, err := openRun(dir, m)
+	dir, rec, err := c.reopen(m.identity())
 	if err != nil {
 		return "", rec, err
-	}
-	if c.Seed != nil && *c.Seed != rec.Seed {
-		return "", rec, usagef("the run in %s has seed %d: resume it without --seed", dir, rec.Seed)
 	}
 	rec.Budget = c.budget(rec.Budget)
 	return dir, rec, writeRecord(dir, rec)
 }
 
+// newRecord is the record of a run that begins now; m is the model that it is for.
+func (c *trainCmd) newRecord(id identity, m *Model, about device.About) record {
+	rec := record{Name: id.name, SpecHash: id.hash, Version: id.version, Device: about.Device, DeviceName: about.Name, Seed: m.Train.Seed,
+		Params: device.Trained(m.Params, m.Plan.NumParams), Started: time.Now().UTC().Truncate(time.Second), Go: goruntime.Version(), CPU: processor()}
+	if about.Device == "cpu" {
+		rec.CPU = about.How
+	}
+	if c.Seed != nil {
+		rec.Seed = *c.Seed
+	}
+	return rec
+}
+
+// reopen finds the run that is to be resumed.
+func (c *trainCmd) reopen(id identity) (dir string, rec record, err error) {
+	dir = c.Out
+	if dir == "" {
+		if dir, err = newestRun(id.name); err != nil {
+			return "", rec, err
+		}
+	}
+	if rec, err = openRun(dir, id); err != nil {
+		return "", rec, err
+	}
+	if c.Seed != nil && *c.Seed != rec.Seed {
+		return "", rec, usagef("the run in %s has seed %d: resume it without --seed", dir, rec.Seed)
+	}
+	return dir, rec, nil
+}
+
+// A beginning is what training begins with besides random weights.
+type beginning struct {
+	given   map[string][]float32 // fixed parameters
+	weights string               // a checkpoint of another model; "": none
+}
+
 // trainer is ready for the run's next step.
-func (c *trainCmd) trainer(a app, machine device.Machine, dir string, rec record) (*train.Trainer, error) {
+func (c *trainCmd) trainer(a app, machine device.Machine, dir string, rec record, b beginning) (*train.Trainer, error) {
 	m := &a.model
+	if err := m.complete(b.given); err != nil {
+		return nil, err
+	}
 	problems, err := task.New(m.Task, rec.Seed)
 	if err != nil {
 		return nil, err
 	}
 	cfg := m.Train
 	cfg.Seed, cfg.Budget = rec.Seed, rec.Budget
-	t := &train.Trainer{Machine: machine, Plan: &m.Plan, Params: m.Params, Task: problems, Config: cfg, Dir: dir, SaveEvery: c.Save,
+	t := &train.Trainer{Machine: machine, Plan: &m.Plan, Params: m.Params, Task: problems, Config: cfg, Given: b.given, Dir: dir,
+		Stage: rec.Stage, SaveEvery: c.Save,
 		Meta:       map[string]string{"name": m.Name, "spec_hash": m.SpecHash, "mlc_version": m.Version},
 		ExactMatch: exactMatch(m, machine, problems, rec.Seed, problems.HeldOut),
 		TrainMatch: exactMatch(m, machine, problems, rec.Seed, problems.Train),
@@ -171,8 +232,12 @@ func (c *trainCmd) trainer(a app, machine device.Machine, dir string, rec record
 		if err := t.Resume(path); err != nil {
 			return nil, badCheckpoint(dir, err)
 		}
+		return t, nil
 	}
-	return t, nil
+	if b.weights == "" {
+		return t, nil
+	}
+	return t, t.Adopt(b.weights)
 }
 
 // matched is the number of problems that the exact match while training is over.

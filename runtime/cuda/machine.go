@@ -81,6 +81,9 @@ func (m *Machine) Err() error {
 	return m.err
 }
 
+// Close ends the Machine and the driver under it, and frees all that they hold.
+func (m *Machine) Close() error { return m.dev.Close() }
+
 func (m *Machine) fail(err error) {
 	if m.err == nil {
 		m.err = err

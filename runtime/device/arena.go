@@ -88,3 +88,13 @@ func (p Param) Elems() int {
 	}
 	return n
 }
+
+// Trained is how many elements, the first of an arena of so many, are trained.
+func Trained(params []Param, all int) int {
+	for _, p := range params {
+		if p.Fixed {
+			return p.Off
+		}
+	}
+	return all
+}

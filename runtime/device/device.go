@@ -78,7 +78,7 @@ func (q Queue) Launch(kernel int, env *Env, args ...Ref) {
 // Zero clears n elements.
 func (q Queue) Zero(r Ref, n int) { q.to.Zero(r, n) }
 
-// A Param is one learned parameter in the Params arena.
+// A Param is one parameter in the Params arena.
 type Param struct {
 	Name  string
 	Shape []int // empty: a scalar
@@ -86,10 +86,11 @@ type Param struct {
 	Init  Init
 	Decay bool // weight decay applies
 	Min   *float32
+	Fixed bool // it is not trained; fixed parameters lie behind all others
 }
 
 // Init is how a parameter starts: "const" (A), "uniform" (from A to B), "normal"
-// (standard deviation A).
+// (standard deviation A), "given" (what the trainer is given for it).
 type Init struct {
 	Kind string
 	A, B float64
@@ -105,6 +106,8 @@ type Layout struct {
 	Labels Ref // I32 [B, T] expected tokens, -1 where there is no loss
 	Pred   Ref // I32 [B, T] argmax of the logits
 	Loss   Ref // F32 [B, T] loss of each row (Gradients only)
+	Self   Ref // F32 [B, heads, T, T] (Attention only)
+	Cross  Ref // F32 [B, heads, T, S] (Attention only, of a model with a source)
 }
 
 // A Program is one entry point of the plan. Layout is a pure function of Env's
@@ -123,16 +126,20 @@ type Program struct {
 //	Decode     target rows P … P+T-1, after Encode with the same B, S, C and Times; writes Pred [B, T]
 //	SumSquares of the Grads arena, into Work element 0 (Env.N elements)
 //	Update     the optimizer on N elements from element Env.P of the arenas
+//	Attention  teacher forcing without dropout; writes the weights of one decoder
+//	           layer's attention, 0 where a cell is closed, or its logits, -Inf there,
+//	           into Self and Cross; nothing unless a calibration reads this model
 //
 // Encode and Decode share one Layout, which depends on B, S, C and Times alone, so
 // that the caches survive between launches; Pred and Target have room for C rows an
 // example. Encode of a model without a source does nothing.
 type Plan struct {
-	NumParams  int
+	NumParams  int // elements of the Params arena, fixed ones among them
 	Gradients  Program
 	Forward    Program
 	Encode     Program
 	Decode     Program
 	SumSquares Program
 	Update     Program
+	Attention  Program
 }

@@ -48,6 +48,7 @@ const (
 	Runs                            // of a loop in a step of training
 	Cells                           // the order of the cells of a grid in a sweep of training
 	Shuffled                        // the order of a set of examples
+	Listed                          // numbers of lists that operands are taken from
 )
 
 // A Source is a sequence of words from its beginning.

@@ -12,6 +12,7 @@ type Config struct {
 	DigitsLo         int      // operands have DigitsLo to DigitsHi significant digits …
 	DigitsHi         int
 	Below            int64 // … or, if not 0, are drawn from [0, Below) by a random permutation
+	Released         bool  // … or, with Below, from the lists of released.go
 	LengthLo         int   // sort: LengthLo to LengthHi entries
 	LengthHi         int
 	Base             int
@@ -61,6 +62,8 @@ func (c *Config) check() error {
 		return fmt.Errorf("numbers below %d, a hold-out of %g, random padding of %g: want a positive number and fractions", c.Below, c.Holdout, c.RandomPad)
 	case c.Below > 0 && (c.Examples != 0 || k.family == vectors{} || k.arity == 0):
 		return fmt.Errorf("numbers below %d are a set by themselves, and of numbers", c.Below)
+	case c.Released && (c.Below != listed || !k.seq2seq):
+		return fmt.Errorf("numbers below %d from the released lists: those are for successor, addition, nx1 and parity, and of %d numbers", c.Below, listed)
 	case (c.Pad.To > 0 || c.Interleave) && (k.family == vectors{} || k.arity == 0):
 		return fmt.Errorf("zeros in front are for numbers")
 	case k.arity == 0 && (c.LengthLo < 1 || c.LengthHi < c.LengthLo):

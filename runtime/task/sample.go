@@ -4,9 +4,9 @@ import (
 	"github.com/arithlang/mlc/runtime/philox"
 )
 
-// Train returns training example k of the run. With Below, the training numbers
-// are walked epoch by epoch, each epoch in an order of its own, and the operands
-// of a problem are walked independently. Sequences are drawn as grid.go says.
+// Train returns training example k of the run. With Below, the training numbers (or
+// those of a list) are walked epoch by epoch, each epoch in an order of its own, and
+// the operands of a problem are walked independently. Sequences are drawn as grid.go says.
 func (t *Task) Train(k int64) Problem {
 	var d draft
 	of, k := t.at(k)
@@ -59,9 +59,9 @@ func (t *Task) ordered(d *draft, k int64, held bool, place func(operand int) int
 	src := t.source(d, side(held), uint64(k))
 	t.numbered(d, func(operand int) int64 {
 		if operand == 1 && t.single() {
-			return int64(src.Intn(t.cfg.Base))
+			return t.factor(src)
 		}
-		return t.order(philox.Values, t.cfg.Below, 0, operand).at(place(operand))
+		return t.entry(t.order(philox.Values, t.cfg.Below, 0, operand).at(place(operand)), operand)
 	})
 	if t.cfg.Sequence {
 		t.decorate(d, src, held)

@@ -168,7 +168,7 @@ func (t *Task) largest() Problem {
 		if operand == 1 && t.single() {
 			return int64(t.cfg.Base - 1)
 		}
-		return t.cfg.Below - 1
+		return t.highest()
 	})
 	return d.problem()
 }

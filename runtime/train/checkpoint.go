@@ -23,14 +23,20 @@ type State struct {
 
 // spaces are what a checkpoint holds: for each parameter a tensor of every space,
 // its name behind the prefix.
-var spaces = []struct {
-	space  device.Space
-	prefix string
-}{
+var spaces = []space{
 	{device.Params, ""},
 	{device.Moment1, "moment1."},
 	{device.Moment2, "moment2."},
 }
+
+type space struct {
+	space  device.Space
+	prefix string
+}
+
+// holds reports whether a space has anything of a parameter: fixed ones have no
+// moments.
+func (s *space) holds(p device.Param) bool { return !p.Fixed || s.space == device.Params }
 
 // keep is how many checkpoints stay: the newest, and one to fall back on.
 const keep = 2
@@ -75,6 +81,9 @@ func (t *Trainer) Save() (string, error) {
 		arena := make([]float32, t.Plan.NumParams)
 		w.GetFloats(arena, device.Ref{Space: s.space})
 		for _, p := range t.Params {
+			if !s.holds(p) {
+				continue
+			}
 			f.Tensors = append(f.Tensors, ckpt.Tensor{Name: s.prefix + p.Name, Shape: p.Shape, Data: arena[p.Off : p.Off+count(p)]})
 		}
 	}
@@ -108,18 +117,17 @@ func (t *Trainer) prune() error {
 // Load puts the checkpoint at path onto a machine and returns its State.
 func Load(path string, m device.Machine, plan *device.Plan, params []device.Param) (State, error) {
 	var s State
-	f, err := ckpt.Read(path)
+	tensors, meta, err := read(path)
 	if err != nil {
 		return s, err
-	}
-	tensors := map[string]ckpt.Tensor{}
-	for _, t := range f.Tensors {
-		tensors[t.Name] = t
 	}
 	arenas := make([][]float32, len(spaces))
 	for i, sp := range spaces {
 		arenas[i] = make([]float32, plan.NumParams)
 		for _, p := range params {
+			if !sp.holds(p) {
+				continue
+			}
 			t, ok := tensors[sp.prefix+p.Name]
 			if !ok || !slices.Equal(t.Shape, p.Shape) {
 				return s, fmt.Errorf("%s: it has no tensor %s of shape %v: it is of another model", path, sp.prefix+p.Name, p.Shape)
@@ -127,13 +135,23 @@ func Load(path string, m device.Machine, plan *device.Plan, params []device.Para
 			copy(arenas[i][p.Off:], t.Data)
 		}
 	}
-	if s, err = stateOf(f.Meta); err != nil {
+	if s, err = stateOf(meta); err != nil {
 		return s, fmt.Errorf("%s: it does not say how far it was trained: %w", path, err)
 	}
 	for i, sp := range spaces {
 		m.Root().PutFloats(device.Ref{Space: sp.space}, arenas[i])
 	}
 	return s, nil
+}
+
+// read returns the tensors of a checkpoint by name, and what it says of the run.
+func read(path string) (map[string]ckpt.Tensor, map[string]string, error) {
+	f, err := ckpt.Read(path)
+	tensors := map[string]ckpt.Tensor{}
+	for _, t := range f.Tensors {
+		tensors[t.Name] = t
+	}
+	return tensors, f.Meta, err
 }
 
 // stateOf reads the State that a checkpoint says.

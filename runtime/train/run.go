@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -49,7 +50,7 @@ func (r *run) advance() error {
 	}
 	s := &r.State
 	r.report = track.Report{Step: s.Step, Examples: s.Examples, Tokens: s.Tokens, Loss: out.Loss, LR: rate, GradNorm: out.GradNorm,
-		ExactMatch: r.report.ExactMatch, Seconds: r.elapsed().Seconds(), Stage: "train"}
+		ExactMatch: r.report.ExactMatch, Seconds: r.elapsed().Seconds(), Stage: cmp.Or(r.Stage, "train")}
 	if s.Step%r.every == 0 || r.used() >= 1 {
 		if r.report.ExactMatch, err = r.ExactMatch(); err != nil {
 			return fmt.Errorf("the test after step %d failed: %w", s.Step, err)

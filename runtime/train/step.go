@@ -148,11 +148,11 @@ func (s *stepper) launch(w device.Worker, first int, part *task.Batch, p pass, i
 	w.GetFloats(s.losses[i][part.At:][:len(part.Labels)], lay.Loss)
 }
 
-// norm is the Euclidean norm of the gradient.
+// norm is the Euclidean norm of the gradient, of all that is trained.
 func (s *stepper) norm() float64 {
 	w := s.Machine.Root()
 	e := w.Env()
-	*e = device.Env{N: s.Plan.NumParams, Step: uint32(s.State.Step), Seed: s.Config.Seed}
+	*e = device.Env{N: device.Trained(s.Params, s.Plan.NumParams), Step: uint32(s.State.Step), Seed: s.Config.Seed}
 	lay := s.Plan.SumSquares.Layout(e)
 	w.Fit(max(lay.Work, 1), lay.Ints)
 	s.Plan.SumSquares.Run(w.Queue(), e)
@@ -211,7 +211,7 @@ func resize[T any](x []T, n int) []T {
 	return x[:n]
 }
 
-// A stretch is parameters lo … hi-1 of the arena with one decay.
+// A stretch is trained parameters lo … hi-1 of the arena with one decay.
 type stretch struct {
 	lo, hi int
 	decay  float32
@@ -220,6 +220,9 @@ type stretch struct {
 func (t *Trainer) stretches() []stretch {
 	var all []stretch
 	for i, p := range t.Params {
+		if p.Fixed {
+			break
+		}
 		s := stretch{lo: p.Off, hi: t.Plan.NumParams}
 		if i+1 < len(t.Params) {
 			s.hi = t.Params[i+1].Off

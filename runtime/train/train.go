@@ -10,6 +10,8 @@ package train
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/arithlang/mlc/runtime/device"
@@ -25,7 +27,9 @@ type Trainer struct {
 	Task       *task.Task
 	Config     Config
 	State      State
+	Given      map[string][]float32    // the values of fixed parameters, 0 where there are none
 	Dir        string                  // the run directory
+	Stage      string                  // said in every report; "": train
 	Meta       map[string]string       // said in every checkpoint
 	SaveEvery  time.Duration           // time between checkpoints, 0: only at the end
 	ExactMatch func() (float64, error) // on held-out problems; tested at every report
@@ -47,7 +51,12 @@ func (t *Trainer) Start() {
 	var values []float32 // of one parameter at a time: a second arena is more than the machine may have
 	for i, p := range t.Params {
 		values = resize(values, count(p))
-		initial(values, p, i, t.Config.Seed)
+		if p.Fixed {
+			clear(values)
+			copy(values, t.Given[p.Name])
+		} else {
+			initial(values, p, i, t.Config.Seed)
+		}
 		w.PutFloats(device.Ref{Space: device.Params, Off: p.Off}, values)
 	}
 	t.State = State{}
@@ -57,6 +66,26 @@ func (t *Trainer) Start() {
 func (t *Trainer) Resume(path string) (err error) {
 	t.State, err = Load(path, t.Machine, t.Plan, t.Params)
 	return err
+}
+
+// Adopt takes the parameters of another model's checkpoint that this one has too, by
+// name, instead of their initial values. Fixed ones stay what was given.
+func (t *Trainer) Adopt(path string) error {
+	tensors, _, err := read(path)
+	if err != nil {
+		return err
+	}
+	for _, p := range t.Params {
+		from, ok := tensors[p.Name]
+		if !ok || p.Fixed {
+			continue
+		}
+		if !slices.Equal(from.Shape, p.Shape) {
+			return fmt.Errorf("%s: its %s has shape %v, that of this model %v: it is too different to go on from", path, p.Name, from.Shape, p.Shape)
+		}
+		t.Machine.Root().PutFloats(device.Ref{Space: device.Params, Off: p.Off}, from.Data)
+	}
+	return t.Machine.Err()
 }
 
 // Run trains until the budget is used up, there is a reason to stop or ctx is done,

@@ -1,0 +1,33 @@
+// Package calibrate turns the attention of a trained model into biases for longer
+// problems: attention bias calibration (Duan, Shi and Xu, arXiv:2310.11984, section
+// 4, appendices D and F). It finds the lines of each head's attention matrix that
+// stand out, and extends them to a larger matrix. It is pure: package runtime
+// captures the attention before it, and gives the result to the training after it
+// as fixed parameters.
+//
+// A line along direction (a, b), a cells down and b to the right from one cell to
+// the next, has the number a*j - b*i: i+j for antidiagonals, j-i for diagonals, j
+// for columns. Where matrices differ in size, lines of b > 0 keep their number from
+// the left end of the rows, all others from the right end (appendix D).
+package calibrate
+
+// A Config says which attention is read and which of its lines are kept.
+// Generated code holds one.
+type Config struct {
+	Samples int  // problems whose attention is averaged
+	Heads   int  // of the model that is read
+	Layer   int  // of the decoder, from 1
+	Logits  bool // scores before the softmax; else weights
+	Mean    bool // a line's value is the mean of its cells; else their sum
+	Self    Lines
+	Cross   Lines
+}
+
+// Lines says what becomes of the attention of a site. One without directions is not
+// read.
+type Lines struct {
+	Directions [][2]int // each a Direction
+	Rows       int      // first rows of the attention that count
+	M, N       int      // rows and columns of the matrix that lines are extended to
+	Keep       func(value, mean, std float64) bool
+}

@@ -1,0 +1,44 @@
+package calibrate
+
+import "fmt"
+
+// A Direction (a, b) is a cells down, at least one, and b to the right.
+type Direction [2]int
+
+// Tensor is the name of the lines of a site along a direction: self.line.1.1.
+func Tensor(site string, d Direction) string { return fmt.Sprintf("%s.line.%d.%d", site, d[0], d[1]) }
+
+// Number is the line of cell (i, j).
+func (d Direction) Number(i, j int) int { return d[0]*j - d[1]*i }
+
+// Formula is the number of a line in terms of its cells: i+j.
+func (d Direction) Formula() string {
+	term := func(n int, of string) string {
+		if n == 1 {
+			return of
+		}
+		return fmt.Sprintf("%d%s", n, of)
+	}
+	a, b := d[0], d[1]
+	switch {
+	case b < 0:
+		return term(-b, "i") + "+" + term(a, "j")
+	case b > 0:
+		return term(a, "j") + "-" + term(b, "i")
+	}
+	return term(a, "j")
+}
+
+// Len is the number of lines of an [m, n] matrix.
+func (d Direction) Len(m, n int) int { return d[0]*(n-1) + max(d[1], -d[1])*(m-1) + 1 }
+
+// lowest is the least number of a line of a matrix of m rows.
+func (d Direction) lowest(m int) int { return min(-d[1]*(m-1), 0) }
+
+// shift is what is added to the number of a line where the matrix has more columns.
+func (d Direction) shift(columns int) int {
+	if d[1] > 0 {
+		return 0
+	}
+	return d[0] * columns
+}

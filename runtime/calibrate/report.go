@@ -1,0 +1,70 @@
+package calibrate
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Kept reports whether a line is kept in any head.
+func (r *Result) Kept() bool {
+	for _, h := range r.Heads {
+		if !h.Transparent {
+			return true
+		}
+	}
+	return false
+}
+
+// String says which lines each head keeps, a head a line of text.
+func (r *Result) String() string {
+	var b strings.Builder
+	for n, h := range r.Heads {
+		var kept []string
+		for _, f := range h.Directions {
+			for _, line := range f.Lines {
+				if line.Kept {
+					kept = append(kept, fmt.Sprintf("%s = %d (%.2f)", f.Formula, line.Number, line.Value))
+				}
+			}
+		}
+		if h.Transparent {
+			kept = []string{"nothing, stays open"}
+		}
+		fmt.Fprintf(&b, "  head %d: %s\n", n, strings.Join(kept, ", "))
+	}
+	return b.String()
+}
+
+// Strongest says what the strongest line along each direction is and how far it
+// stands out, a head a line of text. Of n lines one can be sqrt(n-1) standard
+// deviations above the mean, when all others are equal, and k equal ones
+// sqrt((n-k)/k).
+func (r *Result) Strongest() string {
+	var b strings.Builder
+	for n, h := range r.Heads {
+		var all []string
+		for _, f := range h.Directions {
+			all = append(all, f.strongest())
+		}
+		fmt.Fprintf(&b, "  head %d: %s\n", n, strings.Join(all, "; "))
+	}
+	return b.String()
+}
+
+func (f *Family) strongest() string {
+	if len(f.Lines) == 0 {
+		return f.Formula + ": no open cell"
+	}
+	best := f.Lines[0]
+	for _, line := range f.Lines {
+		if line.Value > best.Value {
+			best = line
+		}
+	}
+	text := fmt.Sprintf("%s = %d with %.3g, mean %.3g", f.Formula, best.Number, best.Value, f.Mean)
+	if f.Std > 0 {
+		text += fmt.Sprintf(" + %.2f std (a line alone of %d has %.2f)", (best.Value-f.Mean)/f.Std, len(f.Lines), math.Sqrt(float64(len(f.Lines)-1)))
+	}
+	return text
+}

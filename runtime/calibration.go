@@ -1,0 +1,215 @@
+package runtime
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/arithlang/mlc/runtime/calibrate"
+	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/task"
+	"github.com/arithlang/mlc/runtime/train"
+)
+
+// What a calibration leaves in its directory.
+const (
+	attentionFile   = "attention.safetensors"
+	calibrationFile = "calibration.json"
+	linesFile       = "lines.safetensors"
+)
+
+const (
+	captureTokens = 1 << 10 // source and target, of a launch
+	captureRoom   = 1 << 24 // elements of attention on their way to the sum
+)
+
+// A capture adds up the attention of one decoder layer over problems.
+type capture struct {
+	machine device.Machine
+	model   *Model
+	seed    uint64
+	batch   task.Batch
+	sites   [2]captured // self, cross
+}
+
+// captured is the attention of a site.
+type captured struct {
+	size  int       // elements of an example; 0: the site is not read
+	each  []float32 // of the examples on their way, one after another
+	total []float64
+}
+
+// attend averages the attention of the first training problems, in which all have the
+// width of the widest. Sums are taken in the order of the problems.
+func attend(ctx context.Context, m *Model, machine device.Machine, problems *task.Task, seed uint64, c *calibrate.Config) (self, cross calibrate.Attention, err error) {
+	sample := make([]task.Problem, c.Samples)
+	for k := range sample {
+		sample[k] = problems.Train(int64(k))
+	}
+	r := capture{machine: machine, model: m, seed: seed}
+	if r.batch, err = problems.Batch(sample); err != nil {
+		return self, cross, err
+	}
+	t, s := r.batch.T, r.batch.S
+	for i, x := range [...]struct {
+		lines   calibrate.Lines
+		columns int
+	}{{c.Self, t}, {c.Cross, s}} {
+		if len(x.lines.Directions) > 0 {
+			r.sites[i] = captured{size: c.Heads * t * x.columns, total: make([]float64, c.Heads*t*x.columns)}
+		}
+	}
+	if err := r.run(ctx); err != nil {
+		return self, cross, err
+	}
+	for _, site := range r.sites {
+		for e := range site.total {
+			site.total[e] /= float64(c.Samples)
+		}
+	}
+	return calibrate.Attention{Heads: c.Heads, Rows: t, Columns: t, Values: r.sites[0].total},
+		calibrate.Attention{Heads: c.Heads, Rows: t, Columns: s, Values: r.sites[1].total}, nil
+}
+
+// run goes through the batch, as much at a time as there is room for.
+func (r *capture) run(ctx context.Context) error {
+	launch := max(1, captureTokens/(r.batch.S+r.batch.T))
+	room := launch * max(1, captureRoom/(launch*max(1, r.sites[0].size+r.sites[1].size)))
+	for lo := 0; lo < r.batch.B; lo += room {
+		if ctx.Err() != nil {
+			return train.ErrInterrupted
+		}
+		hi := min(lo+room, r.batch.B)
+		for i := range r.sites {
+			r.sites[i].each = make([]float32, (hi-lo)*r.sites[i].size)
+		}
+		r.machine.Each((hi-lo+launch-1)/launch, func(w device.Worker, n int) {
+			first := lo + n*launch
+			r.launch(w, r.batch.Slice(first, min(first+launch, hi)), first-lo)
+		})
+		if err := r.machine.Err(); err != nil {
+			return err
+		}
+		for i := range r.sites {
+			r.sites[i].add()
+		}
+	}
+	return nil
+}
+
+// launch computes the attention of some examples, of which the first is number at of
+// those on their way.
+func (r *capture) launch(w device.Worker, part task.Batch, at int) {
+	e := w.Env()
+	*e = device.Env{B: part.B, T: part.T, S: part.S, C: part.T, Times: max(r.model.Eval.Loop, 1), Seed: r.seed}
+	lay := r.model.Plan.Attention.Layout(e)
+	w.Fit(lay.Work, lay.Ints)
+	w.PutInts(lay.Source, part.Source)
+	w.PutInts(lay.Target, part.Target)
+	r.model.Plan.Attention.Run(w.Queue(), e)
+	for i, from := range [...]device.Ref{lay.Self, lay.Cross} {
+		if size := r.sites[i].size; size > 0 {
+			w.GetFloats(r.sites[i].each[at*size:(at+part.B)*size], from)
+		}
+	}
+}
+
+func (s *captured) add() {
+	for rest := s.each; len(rest) > 0; rest = rest[s.size:] {
+		for e := range s.total {
+			s.total[e] += float64(rest[e])
+		}
+	}
+}
+
+// A calibration is calibration.json.
+type calibration struct {
+	Name     string            `json:"name"`
+	SpecHash string            `json:"spec_hash"`
+	Version  string            `json:"mlc_version"`
+	Stage    string            `json:"stage"`
+	From     string            `json:"from"`
+	Samples  int               `json:"samples"`
+	Layer    int               `json:"layer"`  // of the decoder, from 1
+	Of       string            `json:"of"`     // weights, logits
+	Reduce   string            `json:"reduce"` // sum, mean
+	Self     *calibrate.Result `json:"self,omitempty"`
+	Cross    *calibrate.Result `json:"cross,omitempty"`
+}
+
+func newCalibration(id identity, s *Stage) *calibration {
+	c := &calibration{Name: id.name, SpecHash: id.hash, Version: id.version, Stage: s.Name, From: s.From,
+		Samples: s.Calibration.Samples, Layer: s.Calibration.Layer, Of: "weights", Reduce: "sum"}
+	if s.Calibration.Logits {
+		c.Of = "logits"
+	}
+	if s.Calibration.Mean {
+		c.Reduce = "mean"
+	}
+	return c
+}
+
+// A site is where a calibration reads attention.
+type site struct {
+	name   string
+	lines  calibrate.Lines
+	read   calibrate.Attention
+	result **calibrate.Result
+}
+
+// sites are those that a calibration reads.
+func (c *calibration) sites(k *calibrate.Config, self, cross calibrate.Attention) []site {
+	all := []site{{"self", k.Self, self, &c.Self}, {"cross", k.Cross, cross, &c.Cross}}
+	return slices.DeleteFunc(all, func(s site) bool { return len(s.lines.Directions) == 0 })
+}
+
+// calibrated calibrates each site and writes what comes of it. The attention and the
+// statistics are written even where no line is kept, which is an error where a later
+// stage wants the bias.
+func (c *calibration) calibrated(dir string, p *Pipeline, k *calibrate.Config, sites []site) error {
+	meta := map[string]string{"name": c.Name, "spec_hash": c.SpecHash, "mlc_version": c.Version, "stage": c.Stage, "from": c.From,
+		"samples": strconv.Itoa(c.Samples), "layer": strconv.Itoa(c.Layer), "of": c.Of}
+	read, lines := ckpt.File{Meta: meta}, ckpt.File{Meta: meta}
+	for _, s := range sites {
+		values := make([]float32, len(s.read.Values))
+		for e, x := range s.read.Values {
+			values[e] = float32(x)
+		}
+		read.Tensors = append(read.Tensors, ckpt.Tensor{Name: s.name, Shape: []int{s.read.Heads, s.read.Rows, s.read.Columns}, Data: values})
+	}
+	if err := ckpt.Write(filepath.Join(dir, attentionFile), read); err != nil {
+		return err
+	}
+	for _, s := range sites {
+		r, err := k.Calibrate(s.lines, s.read)
+		if err != nil {
+			return fmt.Errorf("%s attention: %w", s.name, err)
+		}
+		*s.result = r
+		heads := s.read.Heads
+		lines.Tensors = append(lines.Tensors, ckpt.Tensor{Name: s.name, Shape: []int{heads, s.lines.M, s.lines.N}, Data: r.Matrix()})
+		for _, t := range r.Tables() {
+			lines.Tensors = append(lines.Tensors,
+				ckpt.Tensor{Name: calibrate.Tensor(s.name, t.Direction), Shape: []int{heads, len(t.Values) / heads}, Data: t.Values})
+		}
+	}
+	text, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := ckpt.WriteFile(filepath.Join(dir, calibrationFile), append(text, '\n')); err != nil {
+		return err
+	}
+	for _, s := range sites {
+		if r := *s.result; !r.Kept() && p.uses(c.Stage, s.name) {
+			return fmt.Errorf("no line of %s attention stands out in any head, so there is nothing to calibrate with. The strongest lines are\n%s"+
+				"train %s until it solves its problems, or lower %s.keep in stage %s (all lines are in %s)",
+				s.name, r.Strongest(), c.From, s.name, c.Stage, filepath.Join(dir, calibrationFile))
+		}
+	}
+	return ckpt.Write(filepath.Join(dir, linesFile), lines)
+}

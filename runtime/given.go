@@ -1,0 +1,59 @@
+package runtime
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"path/filepath"
+
+	"github.com/arithlang/mlc/runtime/ckpt"
+)
+
+// tables are the values of fixed parameters that the program brings along.
+func (m *Model) tables() map[string][]float32 {
+	given := make(map[string][]float32, len(m.Given))
+	for _, t := range m.Given {
+		values := make([]float32, len(t.Values)/4)
+		for e := range values {
+			values[e] = math.Float32frombits(binary.LittleEndian.Uint32([]byte(t.Values[4*e : 4*e+4])))
+		}
+		given[t.Param] = values
+	}
+	return given
+}
+
+// given are the values of a stage's fixed parameters: its program's, and the results
+// of the calibrations before it in the run's directory.
+func (s *Stage) given(run string) (map[string][]float32, error) {
+	given := s.Model.tables()
+	files := map[string]map[string]ckpt.Tensor{}
+	for _, g := range s.Given {
+		path := filepath.Join(run, g.Stage, linesFile)
+		if files[path] == nil {
+			f, err := ckpt.Read(path)
+			if err != nil {
+				return nil, fmt.Errorf("stage %s has no result of %s: %w", s.Name, g.Stage, err)
+			}
+			files[path] = map[string]ckpt.Tensor{}
+			for _, t := range f.Tensors {
+				files[path][t.Name] = t
+			}
+		}
+		t, ok := files[path][g.Tensor]
+		if !ok {
+			return nil, fmt.Errorf("%s has no tensor %s, which stage %s is trained with: the run is of another program", path, g.Tensor, s.Name)
+		}
+		given[g.Param] = t.Data
+	}
+	return given, nil
+}
+
+// complete makes sure that every fixed parameter is given.
+func (m *Model) complete(given map[string][]float32) error {
+	for _, p := range m.Params {
+		if p.Fixed && len(given[p.Name]) != p.Elems() {
+			return fmt.Errorf("parameter %s of shape %v is given %d values: the run is of another program", p.Name, p.Shape, len(given[p.Name]))
+		}
+	}
+	return nil
+}

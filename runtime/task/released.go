@@ -1,0 +1,62 @@
+package task
+
+import "github.com/arithlang/mlc/runtime/philox"
+
+// The lists that the code released with Duan, Shi & Xu (arXiv:2310.11984) takes
+// operands from have 2^20 entries, and are shuffled and split like the numbers below
+// 2^20 that the paper speaks of. That of successor is those numbers.
+const (
+	listed     = 1 << 20
+	mostListed = 1_000_000
+
+	// Of operands of addition and nx1: the numbers up to 9, 90, 900, 9000 and 90000,
+	// which were to be all of one to five digits; then some of six; then any.
+	listedSix = 174_763
+
+	// Of parity: as many strings of each length, and the rest longer by one.
+	listedBits = 18
+	listedEach = listed / listedBits
+)
+
+// hasLists reports whether operands are taken from such lists.
+func (t *Task) hasLists() bool { return t.cfg.Released && t.kind.name != "successor" }
+
+// highest is the largest operand with Below.
+func (t *Task) highest() int64 {
+	switch {
+	case !t.hasLists():
+		return t.cfg.Below - 1
+	case t.kind.name == "parity":
+		return 1<<(listedBits+1) - 1
+	}
+	return mostListed
+}
+
+// entry is number n of the list of an operand.
+func (t *Task) entry(n int64, operand int) int64 {
+	if !t.hasLists() {
+		return n
+	}
+	src := philox.NewSource(t.seed, philox.Listed, uint64(n), uint16(t.part<<8|operand))
+	if t.kind.name == "parity" {
+		return int64(src.Uint32() >> (32 - (n/listedEach + 1)))
+	}
+	for last := int64(9); last <= 90_000; last *= 10 {
+		if n <= last {
+			return n
+		}
+		n -= last + 1
+	}
+	if n < listedSix {
+		return 100_000 + int64(src.Intn(mostListed-100_000+1))
+	}
+	return 1 + int64(src.Intn(mostListed))
+}
+
+// factor draws the digit of nx1. The released code leaves out 0.
+func (t *Task) factor(src *philox.Source) int64 {
+	if t.hasLists() {
+		return int64(1 + src.Intn(t.cfg.Base-1))
+	}
+	return int64(src.Intn(t.cfg.Base))
+}
