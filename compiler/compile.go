@@ -15,13 +15,24 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// A Program is a compiled spec with the result of every stage.
+// A Program is a compiled spec with the result of every stage. A spec with stages
+// has no plan of its own: Stages are those that train, each a Program.
 type Program struct {
 	Source  string // the path of the spec, as given
 	Spec    *check.Spec
+	Stage   string     // the name of the stage that the program is of; "" in a spec without
 	Plan    *plan.Plan // functions with their gradients, optimized
 	Lowered *lower.Program
 	Batches lower.Batches // how the spec's batch is cut
+	Stages  []*Program
+}
+
+// Trainings lists what is trained in order: the stages, or the one program.
+func (p *Program) Trainings() []*Program {
+	if len(p.Stages) > 0 {
+		return p.Stages
+	}
+	return []*Program{p}
 }
 
 // A pass is one stage of the compiler on a Program.
@@ -81,9 +92,16 @@ func Compile(opts check.Options) (*Program, diag.List, error) {
 		return nil, append(found, limits...).Sort(), nil
 	}
 	p := &Program{Source: opts.Path, Spec: spec}
-	for _, pass := range passes {
-		if err := pass.run(p); err != nil {
-			return nil, found, fmt.Errorf("pass %s: %w", pass.name, err)
+	for _, s := range spec.Stages {
+		if s.Spec != nil {
+			p.Stages = append(p.Stages, &Program{Source: opts.Path, Spec: s.Spec, Stage: s.Name})
+		}
+	}
+	for _, t := range p.Trainings() {
+		for _, pass := range passes {
+			if err := pass.run(t); err != nil {
+				return nil, found, fmt.Errorf("pass %s: %w", pass.name, err)
+			}
 		}
 	}
 	return p, found, nil

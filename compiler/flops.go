@@ -44,7 +44,7 @@ func (p *Program) RowFLOPs() (float64, error) {
 // trainedDims are the extents of a launch on so many of the longest examples.
 func (p *Program) trainedDims(examples int) map[string]int {
 	source, target := p.Spec.TrainedShape()
-	return map[string]int{"B": examples, "S": source, "T": target, "C": target, "P": 0, "N": p.Lowered.NumParams}
+	return map[string]int{"B": examples, "S": source, "T": target, "C": target, "P": 0, "N": p.Plan.Trained()}
 }
 
 // launchFLOPs counts the gradients of so many examples.

@@ -20,6 +20,7 @@ const (
 	taskPath    = runtimePath + "/task"
 	trainPath   = runtimePath + "/train"
 	evalPath    = runtimePath + "/eval"
+	calibPath   = runtimePath + "/calibrate"
 )
 
 // Name is the Go name of a dotted or underscored name: self.q.w is selfQW.
@@ -49,7 +50,7 @@ func kernelName(l lower.Launch) *jen.Statement { return jen.Id(join("k", l.Kerne
 // Reserved lists the names that plan.go and model.go declare at package level,
 // which the kernels' functions must not take.
 func Reserved(p *lower.Program) []string {
-	names := []string{"plan", "model", "specText", "kernelText", "gpu", "ptxText"}
+	names := []string{"plan", "model", "Model", "specText", "tableText", "kernelText", "gpu", "ptxText"}
 	for _, g := range p.Groups {
 		names = append(names, join(g.Name, "group"))
 		for _, param := range g.Params {

@@ -23,8 +23,17 @@ type Cost struct {
 	RowFLOP float64 // floating-point operations of a target row
 }
 
+// A Trainer is what model.go describes.
+type Trainer struct {
+	Spec    *check.Spec
+	Stage   string // of the spec; "" if it has none. A stage's model is exported.
+	Groups  []*plan.Group
+	Cost    Cost
+	Version string
+}
+
 // Model prints model.go: the settings of the spec and the table of parameters.
-func Model(f *jen.File, spec *check.Spec, groups []*plan.Group, cost Cost, version string) {
+func Model(f *jen.File, t Trainer) {
 	f.ImportName(runtimePath, "runtime")
 	f.ImportName(devicePath, "device")
 	f.ImportName(taskPath, "task")
@@ -33,22 +42,33 @@ func Model(f *jen.File, spec *check.Spec, groups []*plan.Group, cost Cost, versi
 	f.Anon("embed")
 	f.Comment("//go:embed spec.arith")
 	f.Var().Id("specText").String()
-	f.Var().Id("model").Op("=").Qual(runtimePath, "Model").Values(jen.Dict{
-		jen.Id("Name"):     jen.Lit(spec.Name),
+	tables := t.tables(f)
+	variable, name := "model", t.Spec.Name
+	if t.Stage != "" {
+		variable, name = "Model", name+"/"+t.Stage
+		f.PackageComment(fmt.Sprintf("Package %s is the stage %s of %s.", Package(t.Stage), t.Stage, t.Spec.Name))
+		f.Comment("Model is the model of the stage " + t.Stage + ".")
+	}
+	d := jen.Dict{
+		jen.Id("Name"):     jen.Lit(name),
 		jen.Id("Spec"):     jen.Id("specText"),
-		jen.Id("SpecHash"): jen.Lit(spec.Hash),
-		jen.Id("Version"):  jen.Lit(version),
-		jen.Id("Task"):     taskConfig(&spec.Task),
-		jen.Id("Train"):    trainConfig(spec, cost),
-		jen.Id("Eval"):     evalConfig(spec),
-		jen.Id("Params"):   jen.Qual(devicePath, "Flat").CallFunc(func(g *jen.Group) { groupRefs(g, groups) }),
+		jen.Id("SpecHash"): jen.Lit(t.Spec.Hash),
+		jen.Id("Version"):  jen.Lit(t.Version),
+		jen.Id("Task"):     taskConfig(&t.Spec.Task),
+		jen.Id("Train"):    trainConfig(t.Spec, t.Cost),
+		jen.Id("Eval"):     evalConfig(t.Spec),
+		jen.Id("Params"):   jen.Qual(devicePath, "Flat").CallFunc(func(g *jen.Group) { groupRefs(g, t.Groups) }),
 		jen.Id("Plan"):     jen.Id("plan"),
 		jen.Id("CPU"):      jen.Id("kernels"),
 		jen.Id("GPU"):      jen.Id("gpu"),
-	})
+	}
+	if tables != nil {
+		d[jen.Id("Given")] = tables
+	}
+	f.Var().Id(variable).Op("=").Qual(runtimePath, "Model").Values(d)
 	f.Comment("Parameters, in the order of the flat arena.")
 	f.Var().DefsFunc(func(g *jen.Group) {
-		for _, gr := range groups {
+		for _, gr := range t.Groups {
 			group(g, gr)
 		}
 	})
@@ -92,6 +112,9 @@ func param(p plan.Param) *jen.Statement {
 	}
 	if p.Decay {
 		d[jen.Id("Decay")] = jen.True()
+	}
+	if p.Fixed {
+		d[jen.Id("Fixed")] = jen.True()
 	}
 	if p.Min != nil {
 		d[jen.Id("Min")] = jen.Id("new").Call(jen.Float32().Call(jen.Lit(*p.Min)))

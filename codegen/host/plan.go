@@ -69,7 +69,10 @@ func planVar(f *jen.File, p *lower.Program) {
 			})
 		}
 	}))
-	for _, name := range []string{"gradients", "forward", "decoding"} {
+	for _, name := range []string{"gradients", "forward", "decoding", "attention"} {
+		if memoryOf(p, name) == nil {
+			continue
+		}
 		f.Comment(fmt.Sprintf("layout%s says where the runtime meets %s.", upper(name), programsOf(p, name)))
 		f.Func().Id(join("layout", name)).Params(jen.Id("e").Op("*").Qual(devicePath, "Env")).Qual(devicePath, "Layout").Block(
 			jen.List(jen.Id("b"), jen.Id("m")).Op(":=").Id(join("new", name, "memory")).Call(jen.Id("e")),
@@ -91,23 +94,24 @@ func planVar(f *jen.File, p *lower.Program) {
 var (
 	programField = map[string]string{
 		"gradients": "Gradients", "forward": "Forward", "encode": "Encode", "decode": "Decode",
-		"sum_squares": "SumSquares", "update": "Update",
+		"sum_squares": "SumSquares", "update": "Update", "attention": "Attention",
 	}
 	layoutFields = map[string]map[string]string{
 		"gradients": {"Source": "source_tokens", "Target": "target_tokens", "Labels": "labels", "Pred": "pred", "Loss": "loss"},
 		"forward":   {"Source": "source_tokens", "Target": "target_tokens", "Labels": "labels", "Pred": "pred"},
 		"decoding":  {"Source": "source_tokens", "Target": "target_tokens", "Pred": "pred"},
+		"attention": {"Source": "source_tokens", "Target": "target_tokens", "Self": "self", "Cross": "cross"},
 	}
 )
 
-// memoryOf is the memory of a name.
+// memoryOf is the memory of a name; nil if no program has it.
 func memoryOf(p *lower.Program, name string) *lower.Memory {
 	for _, e := range p.Entries {
 		if e.Memory.Name == name {
 			return e.Memory
 		}
 	}
-	panic("BUG: no program has the memory " + name)
+	return nil
 }
 
 func programsOf(p *lower.Program, memory string) string {
@@ -297,7 +301,7 @@ func weights(g *jen.Group, r *lower.Routine) {
 			}
 			bound[weightName(a)] = true
 			layer, through := jen.Lit(0), "At"
-			if r.InLoop && a.Group.Name != plan.Shared {
+			if r.InLoop && !ofAll(a.Group) {
 				layer = jen.Id("l")
 			}
 			if a.Space == lower.InGrads {
@@ -308,11 +312,15 @@ func weights(g *jen.Group, r *lower.Routine) {
 	}
 }
 
-// weightName is w, or dw for gradients; shared or dshared for the shared group.
+// ofAll reports whether a group is what all layers share.
+func ofAll(g *plan.Group) bool { return g.Name == plan.Shared || g.Name == plan.Fixed }
+
+// weightName is w, or dw for gradients; shared, dshared or fixed for the groups that
+// all layers share.
 func weightName(a lower.Arg) string {
 	name := "w"
-	if a.Group.Name == plan.Shared {
-		name = plan.Shared
+	if ofAll(a.Group) {
+		name = a.Group.Name
 	}
 	if a.Space == lower.InGrads {
 		name = "d" + name

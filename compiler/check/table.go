@@ -1,11 +1,14 @@
 package check
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -14,11 +17,8 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// fixedToday is what works in place of biases that are not learned.
-var fixedToday = dsl.Limit{Code: "E0424", Today: "define the bias by an expression: bias NAME { value = … }"}
-
-// tableBias describes table(…) and the results of stages as definitions, so that
-// their leaves get names like others.
+// tableBias describes table(…) as a definition, so that its leaves get names like
+// others.
 var tableBias = &definition{kind: "bias", name: "table"}
 
 // tableOption describes the arguments of table(…).
@@ -40,17 +40,16 @@ func (s *scope) table(e *dsl.Expr) *expr.Expr {
 	if v == nil {
 		return nil
 	}
-	s.limited(fixedToday, e.Head, "a table from a file")
 	file, at := v.args["file"].word, v.args["file"].at
 	key := file + "\n" + v.args["tensor"].word
 	in := s.uses.find(tableBias, key)
 	if in == nil {
-		shape := s.tableShape(file, v.args["tensor"].word, at)
-		if shape == nil {
+		t := s.tableTensor(file, v.args["tensor"].word, at)
+		if t == nil {
 			return nil
 		}
 		in = s.newInstance(tableBias, key, nil, e.Range)
-		s.fixed(in, "values", Leaf{Shape: shape, Init: Init{Kind: "file"}, From: file, Pos: e.Range.Start})
+		s.fixed(in, "values", Leaf{Shape: t.shape, Init: Init{Kind: "file"}, From: file, Tensor: t.name, Values: t.values(), Pos: e.Range.Start})
 	}
 	return cell(in.leaves["values"])
 }
@@ -75,43 +74,86 @@ func cell(leaf *Leaf) *expr.Expr {
 	return expr.NewElem(leaf.Name, expr.F32, idx...)
 }
 
-// tableShape reads the shape of a tensor off a file; nil after an error.
-func (s *scope) tableShape(file, tensor string, at diag.Range) []int {
+// tableTensor finds the tensor of a table in a file; nil after an error.
+func (s *scope) tableTensor(file, name string, at diag.Range) *tensor {
 	src, err := s.read(file)
 	if err != nil {
 		s.report("E0107", at, "cannot read %s", file).WithHelp("%v", err)
 		return nil
 	}
-	shapes, err := tensorShapes(src)
+	tensors, err := readTensors(src)
 	if err != nil {
 		s.report("E0219", at, "%s is no safetensors file: %v", file, err).WithHelp("export the table with safetensors, as one F32 tensor")
 		return nil
 	}
-	names := slices.Sorted(maps.Keys(shapes))
-	shape, ok := shapes[tensor]
-	if tensor == "" && len(names) == 1 {
-		shape, ok = shapes[names[0]], true
+	names := slices.Sorted(maps.Keys(tensors))
+	if name == "" && len(names) == 1 {
+		name = names[0]
 	}
-	if !ok {
+	t := tensors[name]
+	if t == nil {
 		help := "export the table with safetensors"
 		if len(names) > 0 {
 			help = "choose one of its tensors by the argument tensor: " + strings.Join(names, ", ")
 		}
-		s.report("E0219", at, "%s has %d tensors, and %q is none of them", file, len(names), tensor).WithHelp("%s", help)
+		s.report("E0219", at, "%s has %d tensors, and %q is none of them", file, len(names), name).WithHelp("%s", help)
 		return nil
 	}
 	heads := s.heads()
-	if len(shape) < 2 || len(shape) > 3 || slices.Min(shape) < 1 || len(shape) == 3 && shape[0] != heads {
-		s.report("E0219", at, "the table of %s has the shape %s", file, shapeText(shape)).
+	if n := len(t.shape); n < 2 || n > 3 || slices.Min(t.shape) < 1 || n == 3 && t.shape[0] != heads {
+		s.report("E0219", at, "the table of %s has the shape %s", file, shapeText(t.shape)).
 			WithHelp("its axes are query and key, or head, query and key for the %d heads", heads)
 		return nil
 	}
-	return shape
+	for k, x := range t.values() {
+		if x-x != 0 {
+			s.report("E0219", at, "the table of %s holds %v, as element %d", file, x, k).
+				WithHelp("close cells by a mask, or by a number such as -1e4, beside which nothing of them is left after the softmax")
+			return nil
+		}
+	}
+	return t
 }
 
-// tensorShapes reads the header of a safetensors file: its length in eight bytes,
-// then JSON that gives type, shape and place of each tensor.
-func tensorShapes(src []byte) (map[string][]int, error) {
+// hash identifies a resolved spec and the tables that it reads.
+func (c *checker) hash(resolved string) string {
+	h := sha256.New()
+	h.Write([]byte(resolved))
+	readers := []*checker{c}
+	for _, name := range c.stages {
+		if v := c.stageOf[name]; v != nil {
+			readers = append(readers, v)
+		}
+	}
+	for _, r := range readers {
+		for _, in := range r.uses.all {
+			if in.definition == tableBias {
+				binary.Write(h, binary.LittleEndian, in.leaves["values"].Values)
+			}
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// A tensor of a safetensors file.
+type tensor struct {
+	name  string
+	shape []int
+	data  []byte // float32, little endian
+}
+
+// values are the elements.
+func (t *tensor) values() []float32 {
+	out := make([]float32, len(t.data)/4)
+	for k := range out {
+		out[k] = math.Float32frombits(binary.LittleEndian.Uint32(t.data[4*k:]))
+	}
+	return out
+}
+
+// readTensors reads a safetensors file: the length of its header in eight bytes,
+// then JSON that gives type, shape and place of each tensor, then their elements.
+func readTensors(src []byte) (map[string]*tensor, error) {
 	const most = 1 << 20
 	if len(src) < 8 {
 		return nil, errors.New("it has no header")
@@ -125,21 +167,37 @@ func tensorShapes(src []byte) (map[string][]int, error) {
 		return nil, errors.New("its header is no JSON object")
 	}
 	delete(header, "__metadata__")
-	shapes := make(map[string][]int)
+	out := make(map[string]*tensor)
 	for name, text := range header {
-		var t struct {
-			DType string `json:"dtype"`
-			Shape []int  `json:"shape"`
+		t, err := readTensor(name, text, src[8+n:])
+		if err != nil {
+			return nil, err
 		}
-		if err := json.Unmarshal(text, &t); err != nil || t.DType != "F32" {
-			return nil, fmt.Errorf("the tensor %q is not of type F32", name)
-		}
-		for _, d := range t.Shape {
-			if d < 0 || d > maxLeaf {
-				return nil, fmt.Errorf("the tensor %q has an axis of length %d", name, d)
-			}
-		}
-		shapes[name] = t.Shape
+		out[name] = t
 	}
-	return shapes, nil
+	return out, nil
+}
+
+// readTensor reads one entry of a header and cuts its elements out of the data.
+func readTensor(name string, text json.RawMessage, data []byte) (*tensor, error) {
+	var t struct {
+		DType string `json:"dtype"`
+		Shape []int  `json:"shape"`
+		At    [2]int `json:"data_offsets"`
+	}
+	if err := json.Unmarshal(text, &t); err != nil || t.DType != "F32" {
+		return nil, fmt.Errorf("the tensor %q is not of type F32", name)
+	}
+	size := 4
+	for _, d := range t.Shape {
+		if d < 0 || d > maxLeaf || size*d > 4*maxLeaf {
+			return nil, fmt.Errorf("the tensor %q has an axis of length %d", name, d)
+		}
+		size *= d
+	}
+	lo, hi := t.At[0], t.At[1]
+	if lo < 0 || hi > len(data) || hi-lo != size {
+		return nil, fmt.Errorf("the tensor %q has %d bytes of elements, from %d to %d, and the file %d", name, size, lo, hi, len(data))
+	}
+	return &tensor{name, t.Shape, data[lo:hi]}, nil
 }

@@ -168,13 +168,22 @@ func isDigit(t check.Task) *expr.Expr {
 	return is
 }
 
-// rotated turns queries or keys x [B, T, D] by their positions, where a site has
-// rotary positions.
-func (l *layer) rotated(x *ir.Value, s *check.Site) *ir.Value {
-	if s.Rotary == nil {
-		return x
+// projected is a linear layer of rows x [B, L, D] that makes queries or keys of a
+// site: with rotary positions, turned heads, or heads of what is turned as one.
+func (l *layer) projected(x *ir.Value, name string, s *check.Site) *ir.Value {
+	switch r := s.Rotary; {
+	case r == nil:
+		return l.linear(x, name)
+	case r.Input:
+		return l.linear(l.rotated(x, 1, r), name)
+	default:
+		return l.rotated(l.linear(x, name), l.spec.Model.Heads, r)
 	}
-	heads, r := l.spec.Model.Heads, s.Rotary
+}
+
+// rotated turns the heads of rows x [B, L, D] by their positions, which for random
+// positions are those drawn in training.
+func (l *layer) rotated(x *ir.Value, heads int, r *check.Rotary) *ir.Value {
 	if p := l.spec.Model.Position; p.Kind == "random" && l.md == training {
 		drawn := l.b.Subset(p.Max, l.spec.DrawGroup(), streamPosition, x.Type.Shape[1], ir.N(1))
 		return l.b.Rotary(x, ir.X(0, expr.I32), heads, r.Base, r.Fraction, drawn)

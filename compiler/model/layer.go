@@ -1,6 +1,7 @@
 package model
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/arithlang/mlc/compiler/check"
@@ -32,7 +33,8 @@ type layer struct {
 	group    string // of its parameters
 	md       mode
 	stream   uint32               // the next random stream
-	declared map[string]*ir.Value // learned leaves by name
+	declared map[string]*ir.Value // leaves by name
+	captured *check.Capture       // what attention leaves of itself; nil: nothing
 }
 
 func (m *builder) newLayer(name, group string, pos diag.Pos, stream uint32, md mode) *layer {
@@ -52,11 +54,15 @@ func (m *builder) encoderLayer(md mode) (*ir.Func, error) {
 
 // decoderLayer builds x [B, T, D], source [B, S, D] -> y [B, T, D]. When
 // decoding, the keys and values of self attention are caches [B, C, D] to which
-// the rows are appended, and those of cross attention come from crossCache.
+// the rows are appended, and those of cross attention come from crossCache. When
+// capturing, the results self [B, H, T, T] and cross [B, H, T, S] are its attention.
 func (m *builder) decoderLayer(md mode) (*ir.Func, error) {
 	s := m.spec.Model.Decoder
-	name := map[mode]string{training: "decoder_layer", teacher: "decoder_layer", decoding: "decoder_step"}[md]
+	name := map[mode]string{training: "decoder_layer", teacher: "decoder_layer", capturing: "decoder_attention", decoding: "decoder_step"}[md]
 	l := m.newLayer(name, "decoder", s.Pos, streamDecoder, md)
+	if md == capturing {
+		l.captured = m.spec.Capture
+	}
 	x := l.b.Param("x", m.rows("T"), ir.Input)
 	cross := l.cached
 	if md != decoding {
@@ -91,7 +97,7 @@ func (l *layer) cached(*ir.Value) (keys, values *ir.Value) {
 
 // memory is the keys and values of rows [B, L, D].
 func (l *layer) memory(name string, s *check.Site, rows *ir.Value) (keys, values *ir.Value) {
-	return l.rotated(l.linear(rows, name+".k"), s), l.linear(rows, name+".v")
+	return l.projected(rows, name+".k", s), l.linear(rows, name+".v")
 }
 
 // append appends rows to a cache and makes it a result, so that later calls see it.
@@ -118,7 +124,7 @@ func (l *layer) attend(name string, s *check.Site, x *ir.Value, read reader, sel
 	l.b.Pos(s.Pos)
 	in := l.before(x, name+".norm")
 	keys, values := read(in)
-	query := l.rotated(l.linear(in, name+".q"), s)
+	query := l.projected(in, name+".q", s)
 	leaves := make([]*ir.Value, len(s.Leaves))
 	names := make([]string, len(s.Leaves))
 	for i, leaf := range s.Leaves {
@@ -127,18 +133,27 @@ func (l *layer) attend(name string, s *check.Site, x *ir.Value, read reader, sel
 		for k, n := range leaf.Shape {
 			dims[k] = ir.N(n)
 		}
-		leaves[i] = l.leaf(leafName(leaf, name), ir.T(dims...))
+		leaves[i] = l.leaf(leaf, name, ir.T(dims...))
 	}
 	attr := ir.AttnAttr{
 		Heads: l.spec.Model.Heads, Self: self, Mask: l.placed(s.Mask), Bias: l.placed(s.Bias), Leaves: names,
 	}
 	leaves = l.drawnPositions(s.Bias, &attr, x.Type.Shape[1], keys.Type.Shape[1], leaves)
-	if tabled(attr.Bias) {
+	if attr.Fixed = lined(attr.Bias, s.Leaves); !attr.Fixed && tabled(attr.Bias) {
 		table := l.b.BiasTable(attr, x.Type.Shape[1], keys.Type.Shape[1], leaves...)
 		leaves = []*ir.Value{l.b.Label(table, name+".bias")}
 		attr.Bias, attr.Leaves, attr.Table = nil, nil, true
 	}
 	attr.Scale = s.Scale
+	if s.Shaw > 0 {
+		attr.Relative = s.Shaw
+		w := l.shape(name + ".relative")
+		table := l.b.Param(name+".relative", ir.T(ir.N(w[0]), ir.N(w[1])), ir.Weight)
+		leaves = append([]*ir.Value{l.b.Relative(query, table, attr.Heads)}, leaves...)
+	}
+	if l.captured != nil {
+		l.b.Result(name, l.b.AttentionWeights(query, keys, attr, l.captured.Logits, leaves...), false)
+	}
 	y := l.b.Attention(query, keys, values, attr, l.rate(s.Dropout), l.next(), leaves...)
 	y = l.b.Label(y, name+".attention")
 	return l.after(x, l.linear(y, name+".o"), name+".norm")
@@ -158,10 +173,30 @@ func tabled(bias *expr.Expr) bool {
 	return costly
 }
 
-// leaf declares the parameter of a learned leaf; sites may share it.
-func (l *layer) leaf(name string, t ir.Type) *ir.Value {
+// lined says whether a bias is made of calibrated lines alone. Then each cell takes
+// an element a direction, by an index that goes with the key, and a table would be
+// more to read than that.
+func lined(bias *expr.Expr, leaves []check.Leaf) bool {
+	if bias == nil {
+		return false
+	}
+	lines, other := false, false
+	expr.Walk(bias, func(e *expr.Expr) {
+		line := e.Op == expr.Elem && slices.ContainsFunc(leaves, func(l check.Leaf) bool { return l.Name == e.Name && l.Init.Kind == "stage" })
+		lines = lines || line
+		other = other || e.Op.Transcendental() || e.Op == expr.Elem && !line
+	})
+	return lines && !other
+}
+
+// leaf declares the parameter of a leaf; sites may share it.
+func (l *layer) leaf(leaf check.Leaf, site string, t ir.Type) *ir.Value {
+	name, role := leafName(leaf, site), ir.Weight
+	if leaf.Fixed() {
+		role = ir.Fixed
+	}
 	if l.declared[name] == nil {
-		l.declared[name] = l.b.Param(name, t, ir.Weight)
+		l.declared[name] = l.b.Param(name, t, role)
 	}
 	return l.declared[name]
 }

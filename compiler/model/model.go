@@ -28,6 +28,8 @@ const (
 	Labels       = "labels"        // I32 [B, T], -1 where there is no loss
 	Loss         = "loss"          // F32 [B, T]
 	Pred         = "pred"          // I32 [B, T]
+	Self         = "self"          // F32 [B, H, T, T]; attention leaves it
+	Cross        = "cross"         // F32 [B, H, T, S]; attention leaves it
 )
 
 // Build makes the functions, parameters and programs of a spec.
@@ -35,6 +37,9 @@ func Build(spec *check.Spec) (*plan.Plan, error) {
 	m := &builder{spec: spec, plan: &plan.Plan{}}
 	m.groups()
 	programs := []func() (*plan.Program, error){m.gradients, m.forward, m.encode, m.decode}
+	if spec.Capture != nil {
+		programs = append(programs, m.attention)
+	}
 	for _, build := range programs {
 		p, err := build()
 		if err != nil {
@@ -59,9 +64,10 @@ func Build(spec *check.Spec) (*plan.Plan, error) {
 type mode uint8
 
 const (
-	training mode = iota // dropout, all rows
-	teacher              // no dropout, all rows
-	decoding             // no dropout, rows from P on, keys and values in caches
+	training  mode = iota // dropout, all rows
+	teacher               // no dropout, all rows
+	capturing             // teacher, for the attention of a layer
+	decoding              // no dropout, rows from P on, keys and values in caches
 )
 
 type builder struct {
@@ -78,6 +84,7 @@ func (m *builder) groups() {
 		m.group("loop", s.Loop.Layers, slices.Concat(m.site("self", s.Loop.Self, gain), m.feedForward(gain)))
 		m.group("head", 1, m.output(gain))
 		m.group(plan.Shared, 1, m.shared(gain, s.Loop.Self))
+		m.group(plan.Fixed, 1, m.fixed())
 		return
 	}
 	enc, dec := s.Encoder, s.Decoder
@@ -89,6 +96,7 @@ func (m *builder) groups() {
 	m.group("decoder", dec.Layers, slices.Concat(m.site("self", dec.Self, outer), m.site("cross", dec.Cross, outer), m.feedForward(outer)))
 	m.group("head", 1, m.output(outer))
 	m.group(plan.Shared, 1, m.shared(outer, enc.Self, dec.Self, dec.Cross))
+	m.group(plan.Fixed, 1, m.fixed())
 }
 
 func (m *builder) group(name string, layers int, ps []plan.Param) {
@@ -158,6 +166,15 @@ func (m *builder) shared(gain float64, sites ...*check.Site) []plan.Param {
 	return ps
 }
 
+// fixed lists the leaves that are given and not trained.
+func (m *builder) fixed() []plan.Param {
+	var ps []plan.Param
+	for _, leaf := range m.spec.Given() {
+		ps = append(ps, plan.Param{Name: leaf.Name, Shape: leaf.Shape, Init: plan.Init{Kind: "given"}, Fixed: true, Pos: leaf.Pos})
+	}
+	return ps
+}
+
 // leafParam is a learned leaf as a parameter; site is where a layer has its own.
 func (m *builder) leafParam(leaf check.Leaf, site string, gain float64) plan.Param {
 	init := plan.Init{Kind: leaf.Init.Kind, A: leaf.Init.A, B: leaf.Init.B}
@@ -168,7 +185,10 @@ func (m *builder) leafParam(leaf check.Leaf, site string, gain float64) plan.Par
 }
 
 func leafName(leaf check.Leaf, site string) string {
-	if leaf.Shared {
+	switch {
+	case leaf.Fixed():
+		return leaf.Name
+	case leaf.Shared:
 		site = plan.Shared
 	}
 	return site + "." + leaf.Name
@@ -190,8 +210,12 @@ func (m *builder) site(name string, s *check.Site, gain float64) []plan.Param {
 		ps = append(ps, m.linear(name+"."+part, d, d, init)...)
 	}
 	ps = append(ps, m.linear(name+".o", d, d, m.initial(d, d, gain))...)
+	if s.Shaw > 0 {
+		rows, head := 2*s.Shaw+1, d/m.spec.Model.Heads
+		ps = append(ps, plan.Param{Name: name + ".relative", Shape: []int{rows, head}, Init: m.initial(rows, head, 1), Decay: true})
+	}
 	for _, leaf := range s.Leaves {
-		if !leaf.Shared {
+		if !leaf.Shared && !leaf.Fixed() {
 			ps = append(ps, m.leafParam(leaf, name, gain))
 		}
 	}

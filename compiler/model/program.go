@@ -31,6 +31,27 @@ func (m *builder) forward() (*plan.Program, error) {
 	return p, nil
 }
 
+// attention is forward up to a layer of the decoder whose attention it leaves. Every
+// layer before leaves its own in the same place, so that one function is enough.
+func (m *builder) attention() (*plan.Program, error) {
+	p := &plan.Program{Name: "attention", Memory: "attention",
+		Doc: "leaves the attention of a layer of the decoder, for every target row from the correct rows before it, without dropout"}
+	c := &caller{builder: m, p: p}
+	c.buffer(SourceTokens, ir.Ints(ir.Sym("B"), ir.Sym("S")), 1)
+	c.buffer(TargetTokens, ir.Ints(ir.Sym("B"), ir.Sym("T")), 1)
+	heads := ir.N(m.spec.Model.Heads)
+	c.buffer(Self, ir.T(ir.Sym("B"), heads, ir.Sym("T"), ir.Sym("T")), 1)
+	c.buffer(Cross, ir.T(ir.Sym("B"), heads, ir.Sym("T"), ir.Sym("S")), 1)
+	source := c.source(teacher)
+	n := m.spec.Capture.Layer
+	c.buffer("x", m.rows("T"), n+1)
+	c.embedTarget(teacher, plan.At("x", 0))
+	c.loop(n, "decoder", func() (*ir.Func, error) { return m.decoderLayer(capturing) },
+		refs{"x": plan.AtLayer("x", 0), "source": source},
+		refs{"y": plan.AtLayer("x", 1), "self": plan.At(Self, 0), "cross": plan.At(Cross, 0)})
+	return p, c.err
+}
+
 // wholeRows runs the model on all target rows at once.
 func (m *builder) wholeRows(name string, md mode) (*plan.Program, error) {
 	p := &plan.Program{Name: name, Memory: name}

@@ -13,20 +13,21 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// Init is how a parameter starts: "const" (A), "uniform" (from A to B) or
-// "normal" (standard deviation A).
+// Init is how a parameter starts: "const" (A), "uniform" (from A to B), "normal"
+// (standard deviation A), or "given" (what the trainer is given for it).
 type Init struct {
 	Kind string
 	A, B float64
 }
 
-// A Param is one learned tensor of a group.
+// A Param is one tensor of a group, learned or Fixed.
 type Param struct {
 	Name  string // as the functions of the group call it
 	Shape []int  // empty: a scalar
 	Init  Init
 	Decay bool     // weight decay applies
 	Min   *float64 // lower bound kept after each update
+	Fixed bool     // it has no gradient, and the optimizer leaves it alone
 	Pos   diag.Pos
 }
 
@@ -136,12 +137,16 @@ func (r Ref) Index(l, runs int) int {
 // A Stmt is a *Call or a *Loop.
 type Stmt interface{ stmt() }
 
-// Shared is the group of the parameters that all layers share.
-const Shared = "shared"
+// Groups of one instance that all layers share: of learned parameters, and of fixed
+// ones, which lie behind all others in the arena.
+const (
+	Shared = "shared"
+	Fixed  = "fixed"
+)
 
 // A Call runs a function. Weight parameters come from instance l of the group,
-// modulo its layers (instance 0 outside a loop), or from the group Shared; all others are in Args,
-// and results in Results, by name. A result without an entry is not stored. A
+// modulo its layers (instance 0 outside a loop), or from the group Shared, and fixed
+// ones from the group Fixed; all others are in Args, and results in Results, by name. A result without an entry is not stored. A
 // call Unless some runs is left out when a launch has such runs.
 type Call struct {
 	Func    *ir.Func
@@ -208,6 +213,15 @@ func (p *Plan) NumParams() int {
 	for _, g := range p.Groups {
 		g.Off = n
 		n += g.Layers * g.Stride()
+	}
+	return n
+}
+
+// Trained is the number of elements of the arena, the first ones, that are trained.
+func (p *Plan) Trained() int {
+	n := p.NumParams()
+	if g := p.Group(Fixed); g != nil {
+		n = g.Off
 	}
 	return n
 }
@@ -284,7 +298,7 @@ func (p *Program) String() string {
 func (c *Call) String() string {
 	var ins, outs []string
 	for i, p := range c.Func.Params {
-		if c.Func.Roles[i] == ir.Weight {
+		if c.Func.Roles[i] == ir.Weight || c.Func.Roles[i] == ir.Fixed {
 			continue
 		}
 		ins = append(ins, p.Attr.Name+"="+c.Args[p.Attr.Name].String())

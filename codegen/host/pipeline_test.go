@@ -1,0 +1,72 @@
+package host
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/compiler/expr"
+)
+
+// TestStatistic prints conditions on lines, with no more digits, parentheses and
+// calls than they need.
+func TestStatistic(t *testing.T) {
+	for keep, want := range map[string]string{
+		"value >= mean + 0.87 * std":                         "mean+0.87*std <= value",
+		"value > 1e-3 && !(mean - (std - value) >= 2)":       "0.001 < value && !(2.0 <= mean-(std-value))",
+		"(value - mean) / std > 3 || value / (mean / std)<1": "3.0 < (value-mean)/std || value/(mean/std) < 1.0",
+		"max(abs(value), sqrt(std), 0) > -0.5":               "(-0.5) < max(max(math.Abs(value), math.Sqrt(std)), 0.0)",
+		"floor(log(value)) == -mean":                         "math.Floor(math.Log(value)) == -mean",
+		"sigmoid(value) < exp(-std)":                         "(1 / (1 + math.Exp(-value))) < math.Exp(-std)",
+		"where(std > 0, value / std, value) > 1":             "1.0 < func() float64 {\n\tif 0.0 < std {\n\t\treturn value / std\n\t}\n\treturn value\n}()",
+		"true":                                               "true",
+	} {
+		spec := resolve(t, "task successor {}\nstage a {}\nstage b {\n from = a\n self.keep = "+keep+"\n}\nstage c { model.decoder.self.bias = b.self }")
+		e := spec.Stages[1].Calibration.Self.Keep
+		if got := strings.TrimPrefix(fmt.Sprintf("%#v", jen.Return(statistic(e))), "return "); got != want {
+			t.Errorf("%s is printed as %s, want %s", keep, got, want)
+		}
+	}
+}
+
+// TestStatisticKnowsAllFunctions prints every function that a condition may call.
+func TestStatisticKnowsAllFunctions(t *testing.T) {
+	for _, w := range check.Words() {
+		if w.Kind != "function" || w.Name == "sum" || w.Name == "table" || w.Name == "learned" {
+			continue
+		}
+		args := map[int]string{1: "value", 2: "value, std", 3: "value, std, mean"}[1+strings.Count(w.Args, ",")]
+		switch w.Name {
+		case "where":
+			args = "value > std, value, mean"
+		case "mod":
+			args = "7, 3" // no statistic is whole
+		case "min", "max":
+			args = "value, mean, std"
+		}
+		spec := resolve(t, "task successor {}\nstage a {}\nstage b {\n from = a\n self.keep = "+w.Name+"("+args+") > mean\n}\nstage c { model.decoder.self.bias = b.self }")
+		if text := fmt.Sprintf("%#v", statistic(spec.Stages[1].Calibration.Self.Keep)); text == "" {
+			t.Errorf("%s is printed as nothing", w.Name)
+		}
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("an element of a leaf is printed")
+		}
+	}()
+	statistic(expr.NewElem("leaf", expr.F32))
+}
+
+func TestPackage(t *testing.T) {
+	for stage, want := range map[string]string{
+		"interpolate": "interpolate", "warm2": "warm2", "main": "stagemain_", "func": "stagefunc_", "x_test": "stagex_test_",
+		"_": "stage__", "internal": "stageinternal_",
+	} {
+		if got := Package(stage); got != want {
+			t.Errorf("stage %s has the package %s, want %s", stage, got, want)
+		}
+	}
+}

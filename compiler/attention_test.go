@@ -1,0 +1,171 @@
+package compiler_test
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/compiler/model"
+)
+
+// A peerAttention is the scores that the softmax of a peer's last decoder layer gets
+// of the first problems: [B, H, T, T] and [B, H, T, S], nil where a key is not seen.
+type peerAttention struct{ Self, Cross []*float64 }
+
+// How far a score or a weight may be from its peer, relative to it if that is more than
+// 1.
+const (
+	// Of about 1: a few layers' rounding.
+	captureTolerance = 2e-6
+
+	// Of the weights of rows that are closed, by -5e3, where float32 has steps of 5e-4.
+	closingTolerance = 5e-4
+)
+
+// TestPeerAttention holds the attention that a calibration reads to the peers'.
+func TestPeerAttention(t *testing.T) {
+	hold := func(name, of string, tolerance float64) {
+		t.Run(name+" "+of, func(t *testing.T) {
+			for _, d := range newCapture(t, name, "of = "+of).compare(t, readPeer(t, name), of, tolerance) {
+				t.Error(d)
+			}
+		})
+	}
+	for _, name := range []string{"windows", "kerple", "alibi_published", "rope", "rope_input", "shaw", "lines", "mixed"} {
+		hold(name, "logits", captureTolerance)
+	}
+	for _, name := range []string{"encoder", "alibi", "lines"} { // alibi has other logits, which softmax cannot tell
+		hold(name, "weights", captureTolerance)
+	}
+	hold("closing", "weights", closingTolerance)
+}
+
+// TestPeerAttentionTellsModelsApart makes sure that the comparison notices attention
+// that is slightly another one.
+func TestPeerAttentionTellsModelsApart(t *testing.T) {
+	const weights = "of = weights"
+	mutations := []struct{ peer, reading, set string }{
+		{"kerple", "layer = 1", ""},
+		{"windows", "of = logits", ""},
+		{"windows", weights, "model.decoder.cross.mask = abs(J - 1 - i - j) <= 1"},
+		{"encoder", weights, "model.decoder.self.scale = 0.4999"},
+		{"alibi", weights, "model.decoder.self.bias = 0.9999 * alibi()"},
+		{"rope_input", weights, "model.decoder.cross.rotary = rope(of = input)"},
+		{"shaw", weights, "model.decoder.self.bias = -0.001 * abs(i - j)"},
+		{"closing", weights, "stage.second.model.decoder.cross.mask = i + j != 6"},
+		{"lines", weights, "stage.second.model.decoder.cross.bias = 0.501 * lines.cross"},
+	}
+	for _, m := range mutations {
+		t.Run(fmt.Sprint(m), func(t *testing.T) {
+			var set []string
+			if m.set != "" {
+				set = append(set, m.set)
+			}
+			if len(newCapture(t, m.peer, m.reading, set...).compare(t, readPeer(t, m.peer), "weights", captureTolerance)) == 0 {
+				t.Error("it agrees with its peer, which it should not")
+			}
+		})
+	}
+}
+
+// newCapture compiles a peer's model with a calibration that reads it. Of a spec with
+// stages that is the last one.
+func newCapture(t *testing.T, name, reading string, set ...string) *trainee {
+	t.Helper()
+	const read, reader = "second", "\nstage reader {\n from = second\n %s\n}\nstage third {}\nvet { V008 = off }\n"
+	spec, err := os.ReadFile(peerSpec(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(spec) + fmt.Sprintf(reader, reading)
+	if p := readPeer(t, name); !slices.ContainsFunc(p.Params, func(x peerParam) bool { return strings.HasPrefix(x.Name, "fixed.") }) {
+		text = strings.Replace(text, "\nstage reader", "\nstage second {}\nstage reader", 1)
+	}
+	o := check.Options{Path: peerSpec(name), Set: set, Read: func(path string) ([]byte, error) {
+		if path == peerSpec(name) {
+			return []byte(text), nil
+		}
+		return os.ReadFile(path)
+	}}
+	for _, p := range compilePeer(t, o).Trainings() {
+		if p.Stage == read {
+			return traineeOf(t, p, readPeer(t, name).Params)
+		}
+	}
+	t.Fatal("there is no stage ", read)
+	return nil
+}
+
+// compare runs the program attention on the peer's first problems and says in what its
+// weights or logits differ.
+func (r *trainee) compare(t *testing.T, p *peer, of string, tolerance float64) []string {
+	t.Helper()
+	e := r.program.Entry("attention")
+	if e == nil {
+		t.Fatal("there is no program attention")
+	}
+	b := p.Batches[0]
+	rows, keys := len(b.Target[0]), len(b.Source[0])
+	s := b.scalars(0, rows)
+	r.machine.Prepare(e, s)
+	copy(r.machine.Ints(e, model.SourceTokens, 0), slices.Concat(b.Source...))
+	copy(r.machine.Ints(e, model.TargetTokens, 0), slices.Concat(b.Target...))
+	r.run(t, e, s)
+	var diffs []string
+	for _, site := range []struct {
+		name string
+		keys int
+		want []*float64
+	}{{model.Self, rows, p.Attention.Self}, {model.Cross, keys, p.Attention.Cross}} {
+		got := r.machine.Floats(e, site.name, 0)
+		if len(site.want) == 0 || len(got) < len(site.want) {
+			t.Fatalf("%s has %d elements, its peer %d", site.name, len(got), len(site.want))
+		}
+		n := 0
+		for row := range slices.Chunk(site.want, site.keys) {
+			if d := distanceOf(got[n:][:site.keys], wanted(row, of)); !(d <= tolerance) {
+				diffs = append(diffs, fmt.Sprintf("the %s of %s, row %d, are %g off", of, site.name, n/site.keys, d))
+			}
+			n += site.keys
+		}
+	}
+	return diffs
+}
+
+// wanted is a peer's scores of a query, or what softmax makes of them.
+func wanted(scores []*float64, of string) []float64 {
+	out, largest, sum := make([]float64, len(scores)), math.Inf(-1), 0.0
+	for k, x := range scores {
+		out[k] = math.Inf(-1)
+		if x != nil {
+			out[k] = *x
+		}
+		largest = max(largest, out[k])
+	}
+	if of == "logits" {
+		return out
+	}
+	for _, x := range out {
+		sum += math.Exp(x - largest)
+	}
+	for k, x := range out {
+		out[k] = math.Exp(x-largest) / sum
+	}
+	return out
+}
+
+// distanceOf is the largest difference of an element, relative to its size if that is
+// more than 1; what is infinite must be so in both.
+func distanceOf(got []float32, want []float64) float64 {
+	d := 0.0
+	for k, w := range want {
+		if g := float64(got[k]); g != w {
+			d = max(d, math.Abs(g-w)/max(1, math.Abs(w)))
+		}
+	}
+	return d
+}

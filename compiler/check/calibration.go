@@ -1,0 +1,182 @@
+package check
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/dsl"
+	"github.com/arithlang/mlc/dsl/diag"
+)
+
+// calibration resolves a stage that makes biases.
+func (c *checker) calibration(name, from string, spec *Spec) *Calibration {
+	prefix := "stage." + name + "."
+	for _, path := range c.order {
+		if rest, ok := strings.CutPrefix(path, prefix); ok && c.lang.rows["stage."+rest] == nil {
+			c.report("E0313", c.settings[path].name, "%s calibrates and trains nothing, so it cannot set %s", name, rest).
+				WithHelp("set it in a stage of its own")
+		}
+	}
+	if c.get(prefix + "from").is("none") {
+		c.report("E0314", c.where("stage."+name), "%s has no attention to read", name).WithHelp("write from = and a stage that trains")
+	}
+	c.checkWeights(name, from)
+	k := &Calibration{
+		Samples: int(c.stageRow(name, "samples").num),
+		Extend:  int(c.stageRow(name, "extend").num),
+		Mean:    c.stageRow(name, "reduce").is("mean"),
+		Self:    c.lines(name, "self", spec),
+		Cross:   c.lines(name, "cross", spec),
+	}
+	k.Logits = c.stageRow(name, "of").is("logits")
+	k.Layer = int(c.stageRow(name, "layer").num)
+	l := c.extended(k.Extend)
+	k.Self.Queries, k.Self.Keys = l.target, l.target
+	k.Cross.Queries, k.Cross.Keys = l.target, l.source
+	if read := spec.stage(from); read != nil && read.Spec != nil {
+		c.capture(name, k, read.Spec)
+	}
+	c.results[name] = k
+	return k
+}
+
+// capture says of the stage that is read which attention it is to leave. A model
+// has one program for that, so all calibrations read the same layer of it.
+func (c *checker) capture(name string, k *Calibration, read *Spec) {
+	m := &read.Model
+	k.Heads = m.Heads
+	if m.Loop != nil {
+		c.limited(calibratedToday, c.where("stage."+name), "the calibration of a loop")
+		return
+	}
+	layers := m.Decoder.Layers * max(m.Decoder.Times, 1)
+	if k.Layer == 0 {
+		k.Layer = layers
+	}
+	at := c.at("stage." + name + ".layer")
+	switch {
+	case k.Layer > layers:
+		c.report("E0207", at, "%s reads layer %d of a decoder with %d", name, k.Layer, layers).WithHelp("write layer = last, or a number from 1 to %d", layers)
+	case read.Capture == nil:
+		read.Capture = &k.Capture
+	case *read.Capture != k.Capture:
+		c.limited(calibratedToday, at, "a second layer of one stage")
+	}
+}
+
+// calibratedToday is what can be calibrated.
+var calibratedToday = dsl.Limit{Code: "E0450", Today: "one layer of a stage whose model is an encoder and a decoder"}
+
+// stage finds a stage by name.
+func (s *Spec) stage(name string) *Stage {
+	for n := range s.Stages {
+		if s.Stages[n].Name == name {
+			return &s.Stages[n]
+		}
+	}
+	return nil
+}
+
+// lines resolves which lines of one site's attention are kept.
+func (c *checker) lines(stage, site string, spec *Spec) Lines {
+	l := Lines{Rows: int(c.stageRow(stage, site+".rows").num)}
+	if c.get("stage." + stage + "." + site + ".rows").is("auto") {
+		_, l.Rows = spec.Task.digits()
+	}
+	d := c.stageRow(stage, site+".direction").list
+	for n := 0; n+1 < len(d); n += 2 {
+		if step := [2]int{int(d[n]), int(d[n+1])}; !slices.Contains(l.Directions, step) {
+			l.Directions = append(l.Directions, step)
+		}
+	}
+	if keep := c.stageRow(stage, site+".keep").expr; keep != nil {
+		s := &scope{checker: c, path: "stage." + stage + "." + site + ".keep", mask: true, vars: statistics}
+		l.Keep, _ = s.boolean(keep)
+	}
+	return l
+}
+
+// statistics are the variables of a calibration's keep.
+var statistics = []string{"value", "mean", "std"}
+
+// resultBias names the leaves of calibrated biases.
+var resultBias = &definition{kind: "bias", name: "calibrated"}
+
+// result translates the result of a calibration, NAME.self or NAME.cross: of each
+// direction the value of the line that a cell lies on, and the largest of those.
+func (s *scope) result(e *dsl.Expr, stage, site string) *expr.Expr {
+	k := s.results[stage]
+	switch {
+	case s.mask:
+		s.report("E0209", e.Head, "%s is a bias, and %s is a mask", e.Text, s.path).WithHelp("a mask sees %s", indexHelp)
+		return nil
+	case k == nil:
+		s.report("E0209", e.Head, "%s is no calibration that comes before", stage).
+			WithHelp("%s", diag.DidYouMean(stage, slices.Sorted(maps.Keys(s.results)), "set the bias in a stage that comes behind the calibration"))
+		return nil
+	case site != "self" && site != "cross":
+		s.report("E0209", e.Head, "%s has no result %q", stage, site).WithHelp("write %s.self or %s.cross", stage, stage)
+		return nil
+	case k.Heads > 0 && k.Heads != s.heads():
+		s.report("E0219", e.Head, "%s has a bias for each of %d heads, and here are %d", e.Text, k.Heads, s.heads()).
+			WithHelp("calibrate a model of as many heads")
+		return nil
+	}
+	in := s.uses.find(resultBias, stage)
+	if in == nil {
+		in = s.newInstance(resultBias, stage, nil, e.Range)
+	}
+	l := &k.Self
+	if site == "cross" {
+		l = &k.Cross
+	}
+	var largest *expr.Expr
+	for n, d := range l.Directions {
+		x := s.line(in, fmt.Sprintf("%s%d", site, n), l, d, Leaf{From: stage, Tensor: fmt.Sprintf("%s.line.%d.%d", site, d[0], d[1]), Pos: e.Range.Start})
+		if largest == nil {
+			largest = x
+		} else {
+			largest = expr.New(expr.Max, largest, x)
+		}
+	}
+	return largest
+}
+
+// line is the value of the line along a direction (1, b) that a cell lies on, by a
+// fixed leaf of an element for each line and head. Lines are numbered so that
+// numbers ascend with j. Diagonals begin at the first key; antidiagonals and
+// columns end at the last one, so that they stay where they are when the source
+// grows in front. The first and the last element stand for all lines outside of
+// the extended matrix.
+func (s *scope) line(in *instance, name string, l *Lines, d [2]int, leaf Leaf) *expr.Expr {
+	down := max(d[1], -d[1]) * (l.Queries - 1)
+	last := l.Keys - 1 + down + 2
+	if in.leaves[name] == nil {
+		leaf.Shape, leaf.Init = []int{s.heads(), last + 1}, Init{Kind: "stage"}
+		s.fixed(in, name, leaf)
+	}
+	i, j := expr.NewVar("i", expr.I32), expr.NewVar("j", expr.I32)
+	var at *expr.Expr
+	switch d[1] {
+	case 1:
+		at = expr.New(expr.Add, expr.New(expr.Sub, j, i), expr.Int(int64(down+1)))
+	default:
+		at = expr.New(expr.Add, expr.New(expr.Sub, j, expr.NewVar("J", expr.I32)), expr.Int(int64(l.Keys+1)))
+		if d[1] < 0 {
+			at = expr.New(expr.Add, at, i)
+		}
+	}
+	at = expr.New(expr.Min, expr.New(expr.Max, at, expr.Int(0)), expr.Int(int64(last)))
+	return expr.NewElem(in.leaves[name].Name, expr.F32, expr.NewVar("h", expr.I32), at)
+}
+
+// extended is the shape of test problems of so many digits.
+func (c *checker) extended(digits int) lengths {
+	t := c.task()
+	pad := c.pad("eval.pad")
+	t.Pad = pad
+	return t.shape(pad, digits, digits, digits, c.looped())
+}
