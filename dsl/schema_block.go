@@ -17,8 +17,7 @@ func blocks() []BlockRow {
 		{Path: "train", Common: true, Doc: "how the model is trained"},
 		{Path: "eval", Common: true, Doc: "what is tested after training"},
 		{Path: "vet", Doc: "which warnings are wanted"},
-		{Path: "stage", Label: NameLabel, Doc: "one of several trainings in a row, or a calibration between them", Limit: Limit{
-			"E0450", "a spec trains once; put each training into a file of its own that includes the common one"}},
+		{Path: "stage", Label: NameLabel, Doc: "one of several trainings in a row, or a calibration between them"},
 		{Path: "stage.self", Doc: "the self attention of a decoder that is calibrated"},
 		{Path: "stage.cross", Doc: "the cross attention of a decoder that is calibrated"},
 		{Path: "sweep", Doc: "several trainings that differ in some attributes"},

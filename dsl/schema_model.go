@@ -135,8 +135,17 @@ func siteRows(site string) []Row {
 			{Name: "none"},
 			{Name: "rope", Args: []Row{
 				{Path: "base", Type: Real, Default: "10000", Min: 1, Max: 1e9, Doc: "of the wave lengths"},
-				{Path: "fraction", Type: Fraction, Default: "100%", Max: 1, Doc: "share of each head that is rotated"},
+				{Path: "fraction", Type: Fraction, Default: "100%", Max: 1, Doc: "share that is rotated"},
+				{Path: "of", Type: Choice, Default: "heads", Doc: "what is rotated", Choices: []Option{
+					{Name: "heads", Doc: "queries and keys, each head by itself: scores depend on distances"},
+					{Name: "input", Doc: "what queries and keys are projected from, as a whole, as in the released code of Duan & Shi 2023: they do not"}}},
 			}},
+		}},
+		{Path: site + ".relative", Type: Choice, Default: "none", Doc: "a learned vector for each distance, with which queries have products as with keys", Choices: []Option{
+			{Name: "none"},
+			{Name: "shaw", Args: []Row{
+				{Path: "clip", Type: Int, Default: "16", Min: 1, Max: 1 << 12, Doc: "distances beyond it are alike"},
+			}, Doc: "one table a layer, for keys alone (Shaw et al. 2018, equation 4)"},
 		}},
 		{Path: site + ".scale", Type: Real, Default: "1 / sqrt(width / heads)", Min: -1e9, Max: 1e9, Doc: "factor on the scores"},
 		{Path: site + ".dropout", Type: Fraction, Default: "=model.dropout", Max: 0.99, Doc: "share of attention weights that is dropped"},

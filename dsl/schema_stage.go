@@ -26,6 +26,12 @@ func stageRows() []Row {
 		{Path: "stage.from", Type: StageName, Default: "none", Words: "none",
 			Doc: "the stage whose weights it starts with, or whose attention it reads"},
 		{Path: "stage.samples", Type: Int, Default: "1000", Min: 1, Max: 1 << 30, Doc: "problems whose attention is averaged"},
+		{Path: "stage.layer", Type: Int, Default: "last", Words: "last", Min: 1, Max: 1000,
+			Doc: "the layer of the decoder whose attention is read, from 1"},
+		{Path: "stage.of", Type: Choice, Default: "weights", Doc: "what of the attention is read", Choices: []Option{
+			{Name: "weights", Doc: "after the softmax, as in the paper's code"},
+			{Name: "logits", Doc: "before it, as in the paper's text; closed cells count for nothing"},
+		}},
 		{Path: "stage.extend", Type: Int, Default: "60", Min: 1, Max: 10000, Doc: "digits that the bias is extended to"},
 		{Path: "stage.reduce", Type: Choice, Default: "sum", Doc: "what the attention along a line becomes", Choices: []Option{
 			{Name: "sum", Doc: "its sum, as in the paper's code"},

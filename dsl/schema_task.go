@@ -26,6 +26,10 @@ func taskRows() []Row {
 	return []Row{
 		{Path: "task.below", Type: Int, Default: "none", Words: "none", Kinds: numbers, Min: 2, Max: 1 << 40,
 			Doc: "operands are the numbers below this, in an order drawn once"},
+		{Path: "task.sampling", Type: Choice, Default: "permutation", Kinds: "successor addition nx1 parity", Doc: "with below: where operands come from", Choices: []Option{
+			{Name: "permutation", Doc: "all numbers below it, each once an epoch"},
+			{Name: "released", Doc: "the lists of the released code of Duan & Shi 2023, for below = 1Mi: short numbers are rare, those below 10^6 that follow may repeat; no digit 0 to multiply with; of parity as many strings of each length from 1 to 18 bits"},
+		}},
 		{Path: "task.digits", Type: IntRange, Default: "1..20", Unless: "task.below", Min: 1, Max: 1000,
 			Doc: "operands have this many significant digits, each length equally likely"},
 		{Path: "task.length", Type: IntRange, Default: "1..20", Kinds: "sort", Min: 1, Max: 1000, Doc: "entries of the array"},

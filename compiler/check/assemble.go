@@ -56,6 +56,7 @@ func (c *checker) task() Task {
 		Kind:             c.kind,
 		Of:               c.get("task.of").words,
 		Below:            int64(c.num("task.below")),
+		Released:         c.word("task.sampling") == "released",
 		Base:             c.int("task.base"),
 		Reversed:         order == "reversed" || order == "reversed_answer",
 		ReversedOperands: order == "reversed",

@@ -115,8 +115,9 @@ func (c *checker) site(path string) *Site {
 	s := &Site{Scale: c.num(path + ".scale"), Dropout: c.num(path + ".dropout"), Pos: c.sitePlace(path)}
 	c.sites[path] = s
 	if v := c.get(path + ".rotary"); v.is("rope") {
-		s.Rotary = &Rotary{Base: v.num64("base"), Fraction: v.num64("fraction")}
+		s.Rotary = &Rotary{Base: v.num64("base"), Fraction: v.num64("fraction"), Input: v.arg("of").is("input")}
 	}
+	s.Shaw = c.get(path + ".relative").int("clip")
 	if v := c.values[path+".mask"]; v != nil {
 		s.Mask, _ = (&scope{checker: c, path: path + ".mask", mask: true}).condition(v.expr)
 	}

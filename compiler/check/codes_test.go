@@ -2,7 +2,10 @@ package check
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,9 +46,25 @@ func example(text string) map[string]string {
 	return map[string]string{"example.arith": text, "base.arith": "arith 1\n", "bias.safetensors": safetensors(`{"b":{"dtype":"F32","shape":[4,8,8]}}`)}
 }
 
-// safetensors is a file with a header and no data.
+// safetensors is a file with a header and zeros for the tensors that it has a shape
+// of.
 func safetensors(header string) string {
-	return string(binary.LittleEndian.AppendUint64(nil, uint64(len(header)))) + header
+	var data []byte
+	var tensors map[string]map[string]any
+	if json.Unmarshal([]byte(header), &tensors) == nil {
+		for _, name := range slices.Sorted(maps.Keys(tensors)) {
+			size := 4
+			shape, _ := tensors[name]["shape"].([]any)
+			for _, d := range shape {
+				size *= max(int(d.(float64)), 0)
+			}
+			tensors[name]["data_offsets"] = []int{len(data), len(data) + size}
+			data = append(data, make([]byte, size)...)
+		}
+		text, _ := json.Marshal(tensors)
+		header = string(text)
+	}
+	return string(binary.LittleEndian.AppendUint64(nil, uint64(len(header)))) + header + string(data)
 }
 
 func reader(files map[string]string) func(string) ([]byte, error) {

@@ -1,13 +1,17 @@
 package check
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/dsl/diag"
 )
 
 // one resolves a spec of one file, which must be without findings.
@@ -221,8 +225,36 @@ func TestTable(t *testing.T) {
 		}
 	}
 	for _, src := range []string{"", "1234567", strings.Repeat("\xff", 20)} {
-		if _, err := tensorShapes([]byte(src)); err == nil {
+		if _, err := readTensors([]byte(src)); err == nil {
 			t.Errorf("%q is a safetensors file", src)
+		}
+	}
+}
+
+// TestTableValues reads the elements of tables, and tells specs apart by them.
+func TestTableValues(t *testing.T) {
+	const spec = "arith 1\ntask successor {}\nmodel.decoder.cross.bias = table(\"t.st\", \"b\")"
+	const header = `{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1,2],"data_offsets":[4,12]}}`
+	resolved := func(b ...float32) (*Spec, diag.List) {
+		src := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
+		src, _ = binary.Append(append(src, header...), binary.LittleEndian, append([]float32{7}, b...))
+		return resolve(map[string]string{"a.arith": spec, "t.st": string(src)}, "a.arith")
+	}
+	one, _ := resolved(0.5, -1e4)
+	if leaf := one.Given()[0]; !slices.Equal(leaf.Values, []float32{0.5, -1e4}) || leaf.Tensor != "b" || !leaf.Fixed() {
+		t.Errorf("leaf %+v", leaf)
+	}
+	if two, _ := resolved(0.5, -1e5); two.Hash == one.Hash || two.Resolved != one.Resolved {
+		t.Errorf("specs of two tables have the hashes %s and %s", one.Hash, two.Hash)
+	}
+	for _, x := range []float64{math.Inf(-1), math.NaN()} {
+		if _, list := resolved(float32(x), 1); !list.HasErrors() || list[0].Code != "E0219" {
+			t.Errorf("a table with %v: %v", x, list)
+		}
+	}
+	for _, b := range [][]float32{nil, {1}, {1, 2, 3}} {
+		if _, list := resolved(b...); list.HasErrors() != (len(b) < 2) {
+			t.Errorf("%d elements of 2: %v", len(b), list)
 		}
 	}
 }

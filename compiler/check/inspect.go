@@ -113,8 +113,8 @@ func Inspect(opts Options) *Document {
 	}
 	for i := range doc.Settings {
 		s := &doc.Settings[i]
-		set := c.settings[s.Path]
-		s.Wins = set != nil && set.name == s.Name
+		set := c.wins(s)
+		s.Wins = set != nil
 		if v := c.values[s.Path]; v != nil {
 			s.Text = v.text
 		} else if s.Wins {
@@ -123,6 +123,17 @@ func Inspect(opts Options) *Document {
 	}
 	doc.Definitions = c.describe()
 	return doc
+}
+
+// wins is what a setting sets in the spec, or in the first training of its sweep,
+// which may include it; nil: another overrides it.
+func (c *checker) wins(s *Setting) *setting {
+	for _, m := range []*merged{c.merged, c.first} {
+		if m != nil && m.settings[s.Path] != nil && m.settings[s.Path].name == s.Name {
+			return m.settings[s.Path]
+		}
+	}
+	return nil
 }
 
 // describe lists the definitions with what uses them.

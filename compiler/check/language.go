@@ -86,6 +86,12 @@ func (l *language) overlay(path string) (in, meaning string) {
 	return strings.Join(names[:n], "."), strings.Join(names[n:], ".")
 }
 
+// isCase reports whether a block is a case of a sweep.
+func (l *language) isCase(block string) bool {
+	in, meaning := l.overlay(block)
+	return meaning == "" && strings.HasPrefix(in, "sweep.") && strings.Count(in, ".") == 2
+}
+
 // row is what an attribute means; nil for an unknown one, and for definitions in
 // biases and masks.
 func (l *language) row(path string) *dsl.Row {

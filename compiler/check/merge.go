@@ -11,14 +11,15 @@ import (
 
 // merged is what all sources together say.
 type merged struct {
-	settings map[string]*setting   // by path; those in stages and sweeps begin with their path
-	order    []string              // paths in the order in which they were first set
-	labels   map[string]*dsl.Ident // kind of the task, name of the model
-	places   map[string]diag.Range // where a block was written last
-	axes     []string              // of the sweep: paths, or names of axes with cases
-	cases    []string              // sweep.AXIS.CASE in the order in which they were first written
-	stages   []string              // names in the order in which they were first written
-	inside   map[string][]string   // attributes and blocks of a stage or case of a sweep, by its path
+	settings map[string]*setting     // by path; those in stages and sweeps begin with their path
+	order    []string                // paths in the order in which they were first set
+	labels   map[string]*dsl.Ident   // kind of the task, name of the model
+	places   map[string]diag.Range   // where a block was written last
+	axes     []string                // of the sweep: paths, or names of axes with cases
+	cases    []string                // sweep.AXIS.CASE in the order in which they were first written
+	includes map[string][]*dsl.Entry // of a case, by its path
+	stages   []string                // names in the order in which they were first written
+	inside   map[string][]string     // attributes and blocks of a stage or case of a sweep, by its path
 }
 
 // A setting is an attribute and the value it was last given.
@@ -33,6 +34,7 @@ func newMerged() *merged {
 		labels:   make(map[string]*dsl.Ident),
 		places:   make(map[string]diag.Range),
 		inside:   make(map[string][]string),
+		includes: make(map[string][]*dsl.Entry),
 	}
 }
 
@@ -58,8 +60,12 @@ type merger struct {
 
 func (m *merger) entries(block string, entries []*dsl.Entry) {
 	for _, e := range entries {
-		if e.Include != nil {
-			m.report("E0109", e.Range, "an include stands only at the top of a file").WithHelp("move it out of the braces")
+		switch {
+		case e.Include != nil && m.lang.isCase(block):
+			m.includes[block] = append(m.includes[block], e) // read when the case is resolved
+			continue
+		case e.Include != nil:
+			m.report("E0109", e.Range, "an include stands only at the top of a file, or of a case of a sweep").WithHelp("move it out of the braces")
 			continue
 		}
 		parent, ok := m.enter(block, e.Path[:len(e.Path)-1])

@@ -1,8 +1,6 @@
 package check
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"path"
 	"slices"
@@ -40,6 +38,7 @@ type checker struct {
 	results map[string]*Calibration // of those that calibrate
 	stageOf map[string]*checker     // of those that train
 	like    *before                 // nil for the first training
+	first   *merged                 // what that says
 }
 
 // sources is where settings come from.
@@ -53,8 +52,9 @@ type sources struct {
 	loads    int
 	unparsed bool // some source did not parse: what follows would be guesses
 	written  written
-	closed   map[string]*query // answers of closedQuery
-	total    int               // nodes of expressions, in all trainings
+	bases    map[string]*merged // what cases of sweeps include, by their path
+	closed   map[string]*query  // answers of closedQuery
+	total    int                // nodes of expressions, in all trainings
 }
 
 // found is what one set of settings gives.
@@ -98,7 +98,7 @@ func newChecker(opts Options) *checker {
 	}
 	return &checker{
 		sources: &sources{lang: newLanguage(), main: path.Clean(opts.Path), name: name, read: opts.Read, sets: opts.Set,
-			included: make(map[string]diag.Pos), closed: make(map[string]*query)},
+			included: make(map[string]diag.Pos), bases: make(map[string]*merged), closed: make(map[string]*query)},
 		merged:  newMerged(),
 		found:   newFound(),
 		results: make(map[string]*Calibration),
@@ -118,15 +118,18 @@ func (c *checker) resolve() *Spec {
 		return nil
 	}
 	points := c.points()
+	if c.unparsed { // the same in what a case includes
+		return nil
+	}
 	if len(points) == 0 {
-		points = []point{{merged: c.merged}}
+		points = []point{{own: c.merged}}
 	}
 	var spec *Spec
 	var first, last *checker
 	seen, count := make(map[finding]bool), make(map[finding]int)
 	for n, p := range points {
-		v := c.variant(p.merged)
-		v.like = last.before(p.merged)
+		v := c.variant(p.merged())
+		v.like = last.before(v.merged)
 		s := v.resolveOne()
 		if n == 0 {
 			spec, first, p.Name = s, v, ""
@@ -140,15 +143,19 @@ func (c *checker) resolve() *Spec {
 	c.list = slices.DeleteFunc(c.list, func(d *diag.Diagnostic) bool { // what some training uses is of use
 		return d.Code == "V003" && count[finding{d.Code, d.Range}] < len(points)
 	})
-	c.values, c.definitions, c.defined = first.values, first.definitions, first.defined
+	c.first, c.values, c.definitions, c.defined = first.merged, first.values, first.definitions, first.defined
 	if c.list.HasErrors() {
 		return nil
 	}
 	spec.limits = c.complete(append(first.limits, c.limits...))
 	spec.places = first.spans()
 	spec.Resolved = first.print()
-	sum := sha256.Sum256([]byte(spec.Resolved))
-	spec.Hash = hex.EncodeToString(sum[:])
+	spec.Hash = first.hash(spec.Resolved)
+	for _, stage := range spec.Stages {
+		if stage.Spec != nil { // alone it does not resolve: it uses what others leave
+			stage.Spec.Resolved, stage.Spec.Hash = spec.Resolved, spec.Hash
+		}
+	}
 	return spec
 }
 

@@ -302,7 +302,7 @@ func TestHostile(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, list, c.code)
 		}
 	}
-	if d := time.Since(begin); d > time.Minute { // a hang, not a measurement
+	if d := time.Since(begin); d > 5*time.Minute { // a hang, not a measurement
 		t.Errorf("took %v", d)
 	}
 }

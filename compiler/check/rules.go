@@ -82,11 +82,15 @@ func (c *checker) checkHalves() {
 			c.report("E0316", c.at(path), "the gate halves hidden = %d, which is odd", v.int("hidden")).WithHelp("use hidden = %d", v.int("hidden")+1)
 		}
 	}
-	head := c.num("model.width") / c.num("model.heads")
+	width := c.num("model.width")
 	for _, path := range []string{"model.loop.self", "model.encoder.self", "model.decoder.self", "model.decoder.cross"} {
 		v := c.get(path + ".rotary")
-		if n := head * v.num64("fraction"); v.is("rope") && math.Mod(n, 2) != 0 {
-			c.report("E0317", c.at(path+".rotary"), "rotations are of pairs, and %s of a head of width %s are %s", v.args["fraction"].text, short(head), short(n)).
+		whole, what := width/c.num("model.heads"), "head"
+		if v.arg("of").is("input") {
+			whole, what = width, "vector"
+		}
+		if n := whole * v.num64("fraction"); v.is("rope") && math.Mod(n, 2) != 0 {
+			c.report("E0317", c.at(path+".rotary"), "rotations are of pairs, and %s of a %s of width %s are %s", v.args["fraction"].text, what, short(whole), short(n)).
 				WithHelp("choose a fraction that leaves an even number")
 		}
 	}

@@ -20,6 +20,10 @@ func (c *checker) checkTask(t *Task) {
 			c.report("E0319", c.at("task.pad"), "zeros in front would change the problems of task %s", k).WithHelp("use pad = none")
 		}
 	}
+	if t.Released && t.Below != 1<<20 {
+		c.report("E0320", c.at("task.sampling"), "the released lists are of 2^20 numbers, and below = %s", c.get("task.below").text).
+			WithHelp("use below = 1Mi, or sampling = permutation")
+	}
 	c.limitTask(t)
 }
 

@@ -16,7 +16,7 @@ const setFile = "--set"
 // Bounds on includes, against files that include each other many times over.
 const (
 	maxIncludeDepth = 32
-	maxIncludes     = 256
+	maxIncludes     = 1024
 )
 
 // load merges a file: what it includes, the bodies of its includes, then its own
@@ -52,19 +52,26 @@ func (c *checker) load(file string, stack []string, at diag.Range) {
 			own = append(own, e)
 			continue
 		}
-		target := e.Include.File.Text
-		if !path.IsAbs(target) {
-			target = path.Join(path.Dir(file), target)
-		}
-		c.written.include(e.Include.File.Range, path.Clean(target))
-		target, chain := path.Clean(target), append(stack[:len(stack):len(stack)], file)
-		if !slices.Contains(chain, target) {
-			c.included[target] = e.Range.Start
-		}
-		c.load(target, chain, e.Include.File.Range)
-		c.body(e.Include.Body)
+		c.include(e, append(stack[:len(stack):len(stack)], file))
 	}
 	c.body(own)
+}
+
+// include merges what an include names and then the include's own body. The files
+// that led to it are in chain.
+func (c *checker) include(e *dsl.Entry, chain []string) {
+	name := e.Include.File
+	target := name.Text
+	if !path.IsAbs(target) {
+		target = path.Join(path.Dir(name.Range.Start.File), target)
+	}
+	target = path.Clean(target)
+	c.written.include(name.Range, target)
+	if _, ok := c.included[target]; !ok && !slices.Contains(chain, target) {
+		c.included[target] = e.Range.Start
+	}
+	c.load(target, chain, name.Range)
+	c.body(e.Include.Body)
 }
 
 // override applies the --set options.

@@ -4,6 +4,7 @@
 package check
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -20,11 +21,35 @@ type Spec struct {
 	Model    Model
 	Train    Train
 	Eval     Eval
-	Stages   []Stage // in order; none: the spec itself is trained
+	Stages   []Stage  // in order; none: the spec itself is trained
+	Capture  *Capture // of a stage that trains: what a later one reads of its attention; nil: nothing
 
 	places map[string]diag.Range // of attributes and blocks, by path
 	limits diag.List             // what the compiler cannot lower yet
 	shapes struct{ trained, evaluated []lengths }
+}
+
+// Given lists the leaves that are not trained, each once.
+func (s *Spec) Given() []Leaf {
+	var out []Leaf
+	for _, site := range s.Model.sites() {
+		for _, leaf := range site.Leaves {
+			known := slices.ContainsFunc(out, func(l Leaf) bool { return l.Name == leaf.Name })
+			if leaf.Fixed() && !known {
+				out = append(out, leaf)
+			}
+		}
+	}
+	return out
+}
+
+// sites are the attention sites.
+func (m *Model) sites() []*Site {
+	all := []*Site{m.Encoder.Self, m.Decoder.Self, m.Decoder.Cross}
+	if m.Loop != nil {
+		all = append(all, m.Loop.Self)
+	}
+	return slices.DeleteFunc(all, func(s *Site) bool { return s == nil })
 }
 
 // At is the place of an attribute's value, or of its block where the value is
@@ -51,6 +76,7 @@ type Task struct {
 	DigitsLo         int      // operands have DigitsLo to DigitsHi significant digits …
 	DigitsHi         int
 	Below            int64 // … or, if not 0, are drawn from [0, Below) by a random permutation
+	Released         bool  // … or, with Below, from the lists of the code that Duan & Shi 2023 released
 	LengthLo         int   // sort: the array has LengthLo to LengthHi entries
 	LengthHi         int
 	Base             int
@@ -142,27 +168,37 @@ type Site struct {
 	Bias    *expr.Expr // F32; nil = none
 	Leaves  []Leaf     // leaves of Bias, in order of first use
 	Rotary  *Rotary    // nil = none
+	Shaw    int        // distances up to this have a learned vector each (Shaw et al. 2018); 0: none
 	Scale   float64    // factor on q·k
 	Dropout float64
 	Pos     diag.Pos
 }
 
 // Rotary are rotary positions (Su et al. 2021): the first Fraction of each head
-// is rotated, the wave lengths are powers of Base.
-type Rotary struct{ Base, Fraction float64 }
+// is rotated, the wave lengths are powers of Base. Input: not of the heads of queries
+// and keys, but of the vectors that they are projected from.
+type Rotary struct {
+	Base, Fraction float64
+	Input          bool
+}
 
-// Leaf is a tensor of a bias: learned, one for each layer that uses it, unless
-// Init says that it comes from a file or a stage.
+// Leaf is a tensor of a bias: learned, one for each layer that uses it, or fixed,
+// one for the whole model, if it comes from a file or a stage.
 type Leaf struct {
 	Name   string // unique in the spec: bias name, a dot, leaf name
 	Shape  []int  // empty: a scalar
 	Init   Init
-	Min    *float64 // lower bound, kept by projection after each update
-	Decay  bool     // weight decay applies
-	Shared bool     // one for the whole model
-	From   string   // Init.Kind file: its path; stage: the result, as in calibrate.self
+	Min    *float64  // lower bound, kept by projection after each update
+	Decay  bool      // weight decay applies
+	Shared bool      // one for the whole model
+	From   string    // Init.Kind file: its path; stage: its name
+	Tensor string    // of the file, or of what the stage leaves, as in self.line.1.-1
+	Values []float32 // Init.Kind file: its elements
 	Pos    diag.Pos
 }
+
+// Fixed reports whether a leaf is given before training and is not trained.
+func (l *Leaf) Fixed() bool { return l.Init.Kind == "file" || l.Init.Kind == "stage" }
 
 // Init is how a parameter starts: "const" (A), "uniform" (A to B), "normal"
 // (standard deviation A), "xavier" (as the matrices of the model, for A inputs and
@@ -237,11 +273,19 @@ type Stage struct {
 	Pos         diag.Pos
 }
 
+// Capture is the attention of a decoder layer that a calibration reads.
+type Capture struct {
+	Layer  int  // from 1
+	Logits bool // before the softmax, else after it
+}
+
 // Calibration makes biases of a trained model's attention (Duan & Shi 2023,
 // arXiv:2310.11984, section 4): the lines of its attention matrices, extended to
 // longer problems. The results are the biases NAME.self and NAME.cross.
 type Calibration struct {
+	Capture
 	Samples int  // problems whose attention is averaged
+	Heads   int  // of the attention
 	Extend  int  // digits of the problems that the biases serve
 	Mean    bool // a line counts by its mean, else by its sum
 	Self    Lines
@@ -252,5 +296,7 @@ type Calibration struct {
 type Lines struct {
 	Directions [][2]int   // rows and columns from cell to cell
 	Rows       int        // first rows of the attention that count
+	Queries    int        // rows of the extended matrix
+	Keys       int        // its columns
 	Keep       *expr.Expr // Bool over the F32 variables value, mean, std
 }

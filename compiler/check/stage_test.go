@@ -5,6 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/arithlang/mlc/compiler/expr"
 )
 
 // TestStages holds what stages become.
@@ -31,9 +33,9 @@ stage second {
 `)
 	f := func(name string) *Calibration { return spec.stage(name).Calibration }
 	want := &Calibration{
-		Samples: 32, Extend: 19,
-		Self:  Lines{Directions: [][2]int{{1, 1}}, Rows: 6},
-		Cross: Lines{Directions: [][2]int{{1, -1}, {1, 0}}, Rows: 3},
+		Capture: Capture{Layer: 2}, Samples: 32, Heads: 4, Extend: 19,
+		Self:  Lines{Directions: [][2]int{{1, 1}}, Rows: 6, Queries: 21, Keys: 21},
+		Cross: Lines{Directions: [][2]int{{1, -1}, {1, 0}}, Rows: 3, Queries: 21, Keys: 43},
 	}
 	if diff := cmp.Diff(want, f("calibrate"), cmpopts.IgnoreFields(Lines{}, "Keep")); diff != "" {
 		t.Error(diff)
@@ -53,19 +55,23 @@ stage second {
 	}
 	leaves := append(second.Spec.Model.Decoder.Self.Leaves, second.Spec.Model.Decoder.Cross.Leaves...)
 	wantLeaves := []Leaf{
-		{Name: "calibrated.self", Shape: []int{4, 21, 21}, Init: Init{Kind: "stage"}, From: "calibrate.self"},
-		{Name: "calibrated2.cross", Shape: []int{4, 21, 43}, Init: Init{Kind: "stage"}, From: "calibrate.cross"},
+		{Name: "calibrated.self0", Shape: []int{4, 43}, Init: Init{Kind: "stage"}, From: "calibrate", Tensor: "self.line.1.1"},
+		{Name: "calibrated.cross0", Shape: []int{4, 65}, Init: Init{Kind: "stage"}, From: "calibrate", Tensor: "cross.line.1.-1"},
+		{Name: "calibrated.cross1", Shape: []int{4, 45}, Init: Init{Kind: "stage"}, From: "calibrate", Tensor: "cross.line.1.0"},
 	}
 	if diff := cmp.Diff(wantLeaves, leaves, sameSpec); diff != "" {
 		t.Error(diff)
 	}
-}
-
-func (s *Spec) stage(name string) Stage {
-	for _, st := range s.Stages {
-		if st.Name == name {
-			return st
+	self := "calibrated.self0[h, min(max(j - i + 21, 0), 42)]"
+	for want, bias := range map[string]*expr.Expr{
+		self + " + " + self: second.Spec.Model.Decoder.Self.Bias,
+		"2.0 * max(calibrated.cross0[h, min(max(j - J + 44 + i, 0), 64)], calibrated.cross1[h, min(max(j - J + 44, 0), 44)])": second.Spec.Model.Decoder.Cross.Bias,
+	} {
+		if got := bias.String(); got != want {
+			t.Errorf("bias %s, want %s", got, want)
 		}
 	}
-	return Stage{}
+	if got := first.Spec.Capture; got == nil || *got != (Capture{Layer: 2}) || second.Spec.Capture != nil {
+		t.Errorf("of the first stage %+v is read, of the second %+v", got, second.Spec.Capture)
+	}
 }

@@ -43,16 +43,23 @@ const (
 // A point is a Point with its settings.
 type point struct {
 	Point
-	merged *merged
+	base   *merged              // what its cases include; nil: nothing
+	own    *merged              // what the spec itself says, its axes included
 	chosen map[string]*dsl.Expr // values of plain axes
+}
+
+// merged is all that the point says. The spec changes what a case includes, as it
+// does what it includes for all.
+func (p point) merged() *merged {
+	if p.base == nil {
+		return p.own
+	}
+	return p.own.over(p.base)
 }
 
 // points multiplies the axes in order.
 func (c *checker) points() []point {
-	if len(c.stages) > maxAxes {
-		c.report("E0315", c.where("stage."+c.stages[maxAxes]), "there are more than %d stages", maxAxes).WithHelp("write several specs that include what they share")
-		c.stages = nil
-	}
+	c.boundStages()
 	if len(c.axes) > maxAxes {
 		c.report("E0315", c.where("sweep"), "the sweep has more than %d axes", maxAxes).WithHelp("write several specs that include what they share")
 		return nil
@@ -60,7 +67,7 @@ func (c *checker) points() []point {
 	if len(c.axes) == 0 {
 		return nil
 	}
-	all := []point{{merged: c.single()}}
+	all := []point{{own: c.single()}}
 	for _, axis := range c.axes {
 		var next []point
 		for _, p := range all {
@@ -76,6 +83,13 @@ func (c *checker) points() []point {
 	}
 	distinguish(all)
 	return all
+}
+
+func (c *checker) boundStages() {
+	if len(c.stages) > maxAxes {
+		c.report("E0315", c.where("stage."+c.stages[maxAxes]), "there are more than %d stages", maxAxes).WithHelp("write several specs that include what they share")
+		c.stages = nil
+	}
 }
 
 // maxSlug leaves room in the name of a file for that of the spec.
@@ -102,12 +116,12 @@ func (c *checker) extend(p point, axis string) []point {
 	path := "sweep." + axis
 	for _, e := range c.entries(c.settings[path].value) {
 		e = p.evaluate(e)
-		m := p.merged.clone()
+		m := p.own.clone()
 		m.set(axis, &setting{name: c.settings[path].name, value: e})
 		short := c.axisName(axis)
 		q := p.with(short, dsl.Format(e), axis+"="+c.settingText(axis, e))
 		q.Slug = p.slug(short + "-" + dsl.Format(e))
-		q.merged, q.chosen = m, make(map[string]*dsl.Expr)
+		q.own, q.chosen = m, make(map[string]*dsl.Expr)
 		maps.Copy(q.chosen, p.chosen)
 		q.chosen[axis] = e
 		out = append(out, q)
@@ -135,12 +149,60 @@ func (c *checker) extendCases(p point, axis string) []point {
 		}
 		q := p.with(axis, name, "sweep."+axis+"="+name)
 		q.Slug = p.slug(name)
-		q.merged = p.merged.apply(c.lang, c.merged, in)
+		q.own = p.own.apply(c.lang, c.merged, in)
+		if len(c.includes[in]) > 0 {
+			q.base = c.base(in)
+			if p.base != nil {
+				q.base = q.base.over(p.base)
+			}
+		}
 		out = append(out, q)
 	}
 	if len(out) == 0 && only != nil {
 		c.report("E0208", only.value.Range, "the axis %s has no case %s", axis, text(only.value)).
 			WithHelp("%s", diag.DidYouMean(dsl.Format(only.value), names, "it has none and"))
+	}
+	return out
+}
+
+// base merges what a case of a sweep includes: whole specs or parts of them, with
+// which its training begins.
+func (c *checker) base(in string) *merged {
+	if m := c.bases[in]; m != nil {
+		return m
+	}
+	v := c.variant(newMerged())
+	for _, e := range c.includes[in] {
+		v.include(e, []string{e.Range.Start.File})
+		if len(v.axes) > 0 {
+			v.report("E0109", e.Include.File.Range, "%s is a sweep, and a case of a sweep is one training", e.Include.File.Text).
+				WithHelp("include what it sweeps over in cases of this sweep")
+			c.unparsed = true
+			break
+		}
+	}
+	v.boundStages()
+	c.adopt(v)
+	c.bases[in] = v.merged.single()
+	return c.bases[in]
+}
+
+// over gives these settings on top of others.
+func (m *merged) over(base *merged) *merged {
+	out := base.clone()
+	for _, path := range m.order {
+		out.set(path, m.settings[path])
+	}
+	maps.Copy(out.places, m.places)
+	out.labels = maps.Clone(base.labels)
+	maps.Copy(out.labels, m.labels)
+	out.stages = slices.Clone(base.stages)
+	for _, name := range m.stages {
+		addNew(&out.stages, name)
+	}
+	out.inside = maps.Clone(base.inside)
+	for in, paths := range m.inside {
+		out.inside[in] = slices.Concat(base.inside[in], paths)
 	}
 	return out
 }
@@ -206,14 +268,22 @@ func (c *checker) entries(e *dsl.Expr) []*dsl.Expr {
 // evaluate puts the values of earlier axes, or else of attributes, in place of
 // their paths and folds arithmetic on numbers.
 func (p point) evaluate(e *dsl.Expr) *dsl.Expr {
+	var all *merged
 	return dsl.Rewrite(e, func(e *dsl.Expr) *dsl.Expr {
 		switch {
 		case e.Kind == dsl.Name && p.chosen[e.Text] != nil:
 			c := *p.chosen[e.Text]
 			c.Range, c.Head = e.Range, e.Head
 			return &c
-		case e.Kind == dsl.Name && p.merged.settings[e.Text] != nil && strings.Contains(e.Text, "."):
-			c := *p.merged.settings[e.Text].value
+		case e.Kind == dsl.Name && strings.Contains(e.Text, "."):
+			if all == nil {
+				all = p.merged()
+			}
+			s := all.settings[e.Text]
+			if s == nil {
+				return e
+			}
+			c := *s.value
 			c.Range, c.Head = e.Range, e.Head
 			return &c
 		case e.Kind == dsl.Binary:

@@ -250,7 +250,7 @@ func (c *checker) vetStages(s *Spec) {
 		for _, later := range s.Stages[n+1:] {
 			used = used || later.From == stage.Name
 			if t := c.stageOf[later.Name]; t != nil && stage.Calibration != nil {
-				used = used || t.uses.find(resultBias, stage.Name+".self") != nil || t.uses.find(resultBias, stage.Name+".cross") != nil
+				used = used || t.uses.find(resultBias, stage.Name) != nil
 			}
 		}
 		if !used {

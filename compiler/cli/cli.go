@@ -40,7 +40,7 @@ type verbs struct {
 	Diff       diffCmd       `cmd:"" help:"Compare every kernel with the interpreters."`
 	PTX        ptxCmd        `cmd:"" name:"ptx" help:"Check and run the PTX of any compiler, without a GPU."`
 	Train      trainCmd      `cmd:"" passthrough:"" help:"Build the trainer of a spec if it is stale, and train."`
-	Plot       plotCmd       `cmd:"" help:"Draw accuracy grids and curves of runs."`
+	Plot       plotCmd       `cmd:"" help:"Draw grids, curves and attention of runs, or print their results as tables."`
 	Info       infoCmd       `cmd:"" help:"Show versions and what the processor can do."`
 	Completion completionCmd `cmd:"" help:"Print what makes a shell complete the words of mlc."`
 	LSP        lspCmd        `cmd:"" name:"lsp" help:"Serve an editor on standard input and output (see docs/editor)."`
@@ -69,7 +69,7 @@ func Run(args []string, out, err io.Writer) int {
 	answered := false // by help or version
 	parser, bug := kong.New(&v, kong.Name("mlc"), kong.Writers(out, err),
 		kong.Description("A compiler of small transformers that do arithmetic: a spec becomes a Go program that trains and tests it."),
-		kong.Vars{"version": versionLine(), "starters": starterNames()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Vars{"version": versionLine(), "starters": starterNames(), "kinds": plotKinds()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Exit(func(int) { answered = true }))
 	if bug != nil {
 		panic("BUG: " + bug.Error())

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/diff"
 	"github.com/arithlang/mlc/compiler/kernel/remote"
 	"github.com/arithlang/mlc/dsl/diag"
@@ -66,26 +67,49 @@ func (c *diffCmd) Run(a *app) error {
 	return out.err()
 }
 
-// training compares the kernels of one training that have not been done.
+// training compares the kernels of one training, or of each stage of it, that have
+// not been done.
 func (c *diffCmd) training(a *app, where project, t training, done map[string]bool) error {
-	p, err := where.product(a, t)
+	p, err := a.compile(t)
 	if err != nil {
 		return err
 	}
-	cases, err := diff.Cases(p.program.Lowered)
-	if err != nil {
-		return err
+	var cases []*diff.Case
+	of := map[*diff.Case]*compiler.Program{}
+	for _, q := range p.Trainings() {
+		more, err := diff.Cases(q.Lowered)
+		if err != nil {
+			return err
+		}
+		for _, k := range more {
+			of[k] = q
+		}
+		cases = append(cases, more...)
 	}
 	if cases, err = c.chosen(cases); err != nil {
 		return err
 	}
-	cases = slices.DeleteFunc(cases, func(k *diff.Case) bool { return done[k.Text()] })
-	for _, k := range cases {
-		done[k.Text()] = true
+	var out findings
+	for _, q := range p.Trainings() {
+		var mine []*diff.Case
+		for _, k := range cases {
+			if of[k] == q && !done[k.Text()] {
+				done[k.Text()] = true
+				mine = append(mine, k)
+			}
+		}
+		if name := strings.TrimSpace(t.point.Name + " " + q.Stage); name != "" {
+			a.say("%s: %d new kernels", name, len(mine))
+		}
+		if err := out.unless(c.program(a, where, q, mine)); err != nil {
+			return err
+		}
 	}
-	if t.point.Name != "" {
-		a.say("%s: %d new kernels", t.point.Name, len(cases))
-	}
+	return out.err()
+}
+
+// program compares kernels of one program.
+func (c *diffCmd) program(a *app, where project, p *compiler.Program, cases []*diff.Case) error {
 	if len(cases) == 0 {
 		return nil
 	}
@@ -97,8 +121,8 @@ func (c *diffCmd) training(a *app, where project, t training, done map[string]bo
 	return c.print(a, cases, run)
 }
 
-// start brings up the device that runs the kernels of a product.
-func (c *diffCmd) start(a *app, p *product, root string) (run remote.Runner, stop func(), err error) {
+// start brings up the device that runs the kernels of a program.
+func (c *diffCmd) start(a *app, p *compiler.Program, root string) (run remote.Runner, stop func(), err error) {
 	switch c.Device {
 	case "cpu":
 		k, err := a.startKernels(p, root)
@@ -107,7 +131,7 @@ func (c *diffCmd) start(a *app, p *product, root string) (run remote.Runner, sto
 		}
 		return k.run, k.stop, nil
 	case "sim", "cuda":
-		return a.startPTX(p.program.Lowered.Kernels, c.Device)
+		return a.startPTX(p.Lowered.Kernels, c.Device)
 	}
 	return nil, func() {}, nil
 }

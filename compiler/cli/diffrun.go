@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/arithlang/mlc/codegen"
+	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/kernel/remote"
 )
 
@@ -27,10 +28,10 @@ type served struct {
 	run   remote.Runner
 }
 
-// startKernels builds and starts a program around the kernels of a product. While
+// startKernels builds and starts a program around the kernels of another. While
 // it is built, its files lie in a folder of the module at root, where imports are
 // resolved as they are for trainers; go's patterns pass over a leading underscore.
-func (a *app) startKernels(p *product, root string) (*served, error) {
+func (a *app) startKernels(p *compiler.Program, root string) (*served, error) {
 	dir, err := os.MkdirTemp("", "mlc-diff-")
 	if err != nil {
 		return nil, err
@@ -47,20 +48,18 @@ func (a *app) startKernels(p *product, root string) (*served, error) {
 	return s, nil
 }
 
-func (a *app) buildKernels(p *product, root, binary string) error {
+func (a *app) buildKernels(p *compiler.Program, root, binary string) error {
 	const otherwise = "compare the kernel interpreter with --device ref"
 	src, err := os.MkdirTemp(root, "_mlc-diff-")
 	if err != nil {
 		return fmt.Errorf("cannot build the kernels: %w; or %s", err, otherwise)
 	}
 	defer os.RemoveAll(src)
-	code := []codegen.File{{Path: "main.go", Data: []byte(kernelsMain)}}
-	for _, f := range p.files {
-		if codegen.OfKernels(f.Path) {
-			code = append(code, f)
-		}
+	code, err := codegen.Kernels(p)
+	if err != nil {
+		return err
 	}
-	for _, f := range code {
+	for _, f := range append(code, codegen.File{Path: "main.go", Data: []byte(kernelsMain)}) {
 		if err := os.WriteFile(filepath.Join(src, f.Path), f.Data, 0o600); err != nil {
 			return err
 		}

@@ -20,6 +20,7 @@ type explainCmd struct {
 	Line     string   `help:"Follow one line of the spec, or of a file that it includes, through all stages, or to its text at one with --stage." xor:"line" placeholder:"[FILE:]LINE"`
 	HTML     string   `name:"html" help:"Write one page with all stages side by side, linked by the lines of the spec." xor:"line,stage" placeholder:"FILE"`
 	Func     string   `help:"Only what concerns one function of the model and its gradient." placeholder:"NAME"`
+	Only     string   `help:"Of a spec with stages only this one." placeholder:"STAGE"`
 	Set      []string `help:"Set an attribute: --set model.width=32." sep:"none" placeholder:"PATH=VALUE"`
 	Point    []string `help:"Of a sweep only these trainings." sep:"none" placeholder:"AXIS=VALUE,…"`
 }
@@ -38,6 +39,7 @@ Examples:
   mlc explain specs/successor.arith --line 44             what becomes of a line
   mlc explain specs/successor.arith --html page.html
   mlc explain specs/abacus/table3.arith                   every training of a sweep, one a line
+  mlc explain specs/bias/addition_abc.arith --only extrapolate --stage plan
   mlc explain E0202`)
 	return b.String()
 }
@@ -81,27 +83,40 @@ func (c *explainCmd) training(a *app, t training) error {
 	if err != nil {
 		return err
 	}
+	if p, err = only(p, c.Only); err != nil {
+		return err
+	}
 	if err := checkFunction(p, c.Func); err != nil {
 		return err
 	}
 	switch {
 	case c.HTML != "":
+		if err := one(p, "--html"); err != nil {
+			return err
+		}
 		return a.writePage(p, t, c.HTML)
 	case c.Line != "":
+		if err := one(p, "--line"); err != nil {
+			return err
+		}
 		return a.follow(p, t, c.Line, c.Stage)
+	case c.Stage == "" && len(p.Stages) > 0:
+		return a.summarizeStages(p, t)
 	case c.Stage == "":
 		return a.summarize(p, t)
 	}
-	return a.printStage(p, c.Stage, c.Func)
+	return a.printStages(p, c.Stage, c.Func)
 }
 
 // checkFunction makes sure that a function that is asked for exists; "" is all.
 func checkFunction(p *compiler.Program, name string) error {
 	var names []string
-	for _, e := range p.Lowered.Entries {
-		for _, s := range e.Steps {
-			if !slices.Contains(names, s.Routine.Name) {
-				names = append(names, s.Routine.Name)
+	for _, t := range p.Trainings() {
+		for _, e := range t.Lowered.Entries {
+			for _, s := range e.Steps {
+				if !slices.Contains(names, s.Routine.Name) {
+					names = append(names, s.Routine.Name)
+				}
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -61,11 +62,18 @@ type originRule struct {
 // sitePaths are the attention sites.
 var sitePaths = []string{"model.encoder.self", "model.decoder.self", "model.decoder.cross", "model.loop.self"}
 
-func newOrigins(spec *check.Spec, doc *check.Document) *origins {
+// newOrigins looks through the settings of a spec, in the order in which they count:
+// those of a stage after all others, as what they are in the stage.
+func newOrigins(spec *check.Spec, stage string, doc *check.Document) *origins {
 	o := &origins{set: map[string][]place{}}
 	for _, s := range doc.Settings {
 		if s.Wins {
 			o.set[s.Path] = lines(diag.Range{Start: s.Name.Start, End: s.Value.End})
+		}
+	}
+	for path, from := range maps.Clone(o.set) {
+		if path, ok := strings.CutPrefix(path, "stage."+stage+"."); ok && stage != "" {
+			o.set[path] = from
 		}
 	}
 	for _, d := range decidesTable {

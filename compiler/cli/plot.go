@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/arithlang/mlc/plot"
 )
@@ -12,25 +14,44 @@ import (
 // plotCmd is the verb plot.
 type plotCmd struct {
 	Runs   []string `arg:"" name:"RUN" help:"Run directories, or files with what solve --thinking --json has printed."`
+	Kind   string   `help:"What to show: ${enum}." enum:"${kinds}" default:"all" placeholder:"all"`
 	Out    string   `help:"Folder for the figures; by default plots, in the run directory if there is one." short:"o" placeholder:"DIR"`
-	Format string   `help:"${enum}." enum:"png,svg,pdf" default:"png" placeholder:"png"`
+	Format string   `help:"png, svg, pdf: figures; text, markdown, csv: tables, printed." enum:"png,svg,pdf,text,markdown,csv," default:"" placeholder:"png"`
 	Eval   string   `help:"Part of the evaluation to draw, a folder below eval: times-8, first_token." placeholder:"FOLDER"`
+	Digits []int    `help:"Lengths to be columns of a table; by default all, or means where those are many." placeholder:"6,10,20"`
 }
 
 // Help is printed below the usage.
 func (plotCmd) Help() string {
-	return `Draws what there is: grid, a heat map of both lengths with a red square around what was
-trained, the mean over runs of one spec; lengths, the diagonal; loss and training, over examples.
+	return `Draws what there is:
+  grid       a heat map of both lengths with a red square around what was trained,
+             the mean over runs of one spec
+  length     exact match by length, a line a run
+  loss       over examples; the stages of a run are lines of their own
+  training   exact match of held-out problems, over examples
+  attention  of a calibration, head by head: the attention that was read, and the bias
+             that was made of it
+  table      exact match, a run a line; a table can also be had of attention: the
+             lines that each head keeps
 
 Examples:
   mlc plot runs/looped/20260101-120000-1a2b3c4d
   mlc plot runs/looped/*                         the runs together, into plots
-  mlc plot --format svg -o figures runs/looped/* runs/baselines/*
+  mlc plot --kind length --format svg -o figures runs/addition_*/*
+  mlc plot --kind table --format markdown --digits 6,10,20,60 runs/addition_*/*
+  mlc plot --kind attention --format text RUN    the lines of a calibration
   bin/looped solve RUN 123+456 --thinking --json > t.json && mlc plot t.json`
 }
 
-// Run draws the figures of all runs together.
+// plotKinds is the enumeration of --kind.
+func plotKinds() string { return "all," + strings.Join(plot.Kinds(), ",") + ",table" }
+
+// Run draws the figures of all runs together, or prints their tables.
 func (c *plotCmd) Run(a *app) error {
+	tables := c.Kind == "table" || slices.Contains(tableFormats, c.Format)
+	if err := c.check(tables); err != nil {
+		return err
+	}
 	var runs []*plot.Run
 	var figures []*plot.Figure
 	for _, path := range c.Runs {
@@ -48,31 +69,67 @@ func (c *plotCmd) Run(a *app) error {
 		}
 		runs = append(runs, r)
 	}
-	drawn, err := plot.Figures(runs)
+	if tables {
+		return c.print(a, runs)
+	}
+	kind := c.Kind
+	if kind == "all" {
+		kind = ""
+	}
+	drawn, err := plot.Figures(runs, kind)
 	if err != nil {
 		return err
 	}
 	figures = append(figures, drawn...)
 	if len(figures) == 0 {
-		return errors.New("there is nothing to draw yet: the runs have been neither tested nor trained for long enough to have two reports")
+		return c.nothing()
 	}
 	return c.save(a, figures)
 }
 
+// check finds flags that do not go together.
+func (c *plotCmd) check(tables bool) error {
+	switch {
+	case tables && c.Format != "" && !slices.Contains(tableFormats, c.Format):
+		return usagef("--kind table is printed: choose --format text, markdown or csv, or --kind length for a figure")
+	case tables && (c.Kind == "loss" || c.Kind == "training"):
+		return usagef("there is no table of --kind %s: choose --format png, svg or pdf (metrics.csv in the run directory has the numbers)", c.Kind)
+	case tables && c.Out != "":
+		return usagef("--out is for figures; tables are printed")
+	case !tables && c.Digits != nil:
+		return usagef("--digits is for tables: add --kind table")
+	}
+	return nil
+}
+
+// nothing says why nothing can be shown.
+func (c *plotCmd) nothing() error {
+	switch c.Kind {
+	case "attention":
+		return errors.New("there is no attention to show: none of the runs has a stage that has calibrated (a spec with stages, like those of specs/bias that end with _abc, has one)")
+	case "grid", "length", "table":
+		return errors.New("there is nothing to show yet: the runs have not been tested at two lengths; test one with its trainer: bin/NAME eval RUN --digits 6,10,20")
+	}
+	return errors.New("there is nothing to draw yet: the runs have been neither tested nor trained for long enough to have two reports")
+}
+
 // save writes the figures and says where.
 func (c *plotCmd) save(a *app, figures []*plot.Figure) error {
-	dir := c.Out
+	dir, format := c.Out, c.Format
 	if dir == "" {
 		dir = "plots"
 		if info, err := os.Stat(c.Runs[0]); len(c.Runs) == 1 && err == nil && info.IsDir() {
 			dir = filepath.Join(c.Runs[0], dir)
 		}
 	}
+	if format == "" {
+		format = "png"
+	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
 	for _, f := range figures {
-		path := filepath.Join(dir, f.Name+"."+c.Format)
+		path := filepath.Join(dir, f.Name+"."+format)
 		if err := f.Save(path); err != nil {
 			return fmt.Errorf("cannot save a figure: %w", err)
 		}

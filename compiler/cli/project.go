@@ -2,7 +2,9 @@ package cli
 
 import (
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/arithlang/mlc/codegen"
@@ -76,17 +78,34 @@ func (p project) product(a *app, t training) (*product, error) {
 	if err := checkName(t.source, prog.Spec.Name); err != nil {
 		return nil, err
 	}
-	files, err := codegen.Generate(prog, Version)
-	if err != nil {
-		return nil, err
-	}
 	name := prog.Spec.Name
 	if len(t.set) > 0 {
 		name += "-" + prog.Spec.Hash[:8]
 	}
-	return &product{of: t, program: prog, name: name, dir: filepath.Join(p.programs, name),
-		binary: filepath.Join(p.binaries, name+exeSuffix), files: files}, nil
+	dir := filepath.Join(p.programs, name)
+	files, err := codegen.Generate(prog, codegen.Options{Version: Version, Path: importPath(dir)})
+	if err != nil {
+		return nil, err
+	}
+	return &product{of: t, program: prog, name: name, dir: dir, binary: filepath.Join(p.binaries, name+exeSuffix), files: files}, nil
 }
+
+// importPath is the path by which Go imports packages from a folder. Outside of a
+// module nothing can be built, and the path is one that reads well.
+func importPath(dir string) string {
+	root := moduleRoot(dir)
+	if root != "" {
+		text, err := os.ReadFile(filepath.Join(root, "go.mod"))
+		rel, relErr := filepath.Rel(root, dir)
+		if module := moduleLine.FindSubmatch(text); err == nil && relErr == nil && module != nil {
+			return path.Join(strings.Trim(string(module[1]), "\"`"), filepath.ToSlash(rel))
+		}
+	}
+	return path.Join("generated", filepath.Base(dir))
+}
+
+// moduleLine finds the path of the module in a go.mod.
+var moduleLine = regexp.MustCompile(`(?m)^module[ \t]+([^ \t\r\n]+)`)
 
 // checkName makes sure that the name of a spec, which becomes a folder with a Go
 // package, can be one.

@@ -56,7 +56,7 @@ func trainedScalars(p *compiler.Program) kernel.Scalars {
 	}
 	source, target := p.Spec.TrainedShape()
 	s["B"], s["S"], s["T"], s["C"] = float64(p.Batches.Micro), float64(source), float64(target), float64(target)
-	s["N"] = float64(p.Lowered.NumParams)
+	s["N"] = float64(p.Plan.Trained())
 	return s
 }
 

@@ -15,7 +15,7 @@ type summary struct {
 	Name     string    `json:"name"`
 	Source   string    `json:"source"`
 	Hash     string    `json:"spec_hash"`
-	Params   int       `json:"params"`
+	Params   int       `json:"params"` // trained ones
 	Groups   []group   `json:"groups"`
 	Step     step      `json:"step"`
 	Memory   footprint `json:"memory"`
@@ -67,8 +67,11 @@ func (a *app) summarize(p *compiler.Program, t training) error {
 
 func newSummary(p *compiler.Program) (*summary, error) {
 	t := p.Spec.Train
-	s := &summary{Name: p.Spec.Name, Source: p.Source, Hash: p.Spec.Hash, Params: p.Lowered.NumParams,
+	s := &summary{Name: p.Spec.Name, Source: p.Source, Hash: p.Spec.Hash, Params: p.Plan.Trained(),
 		Step: step{Batch: t.Batch, MicroBatch: p.Batches.Micro}}
+	if p.Stage != "" {
+		s.Name += "/" + p.Stage
+	}
 	s.Step.Source, s.Step.Target = p.Spec.TrainedShape()
 	for _, g := range p.Plan.Groups {
 		s.Groups = append(s.Groups, group{g.Name, g.Layers, g.Stride()})
@@ -81,7 +84,8 @@ func newSummary(p *compiler.Program) (*summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Memory = footprint{Shared: 3 * floatBytes * s.Params, PerWorker: floatBytes * (2*s.Params + work)}
+	all := p.Lowered.NumParams
+	s.Memory = footprint{Shared: 3 * floatBytes * all, PerWorker: floatBytes * (2*all + work)}
 	for _, k := range p.Lowered.Kernels {
 		i := slices.IndexFunc(s.Families, func(f family) bool { return f.Name == k.Family })
 		if i < 0 {
@@ -131,7 +135,14 @@ func lengths(source, target int) string {
 // String is the summary for people.
 func (s *summary) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "spec        %s, %.12s\nparameters  %s\n", s.Source, s.Hash, thousands(s.Params))
+	fmt.Fprintf(&b, "spec        %s, %.12s\n%s", s.Source, s.Hash, s.details())
+	return b.String()
+}
+
+// details is the summary without the spec.
+func (s *summary) details() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "parameters  %s\n", thousands(s.Params))
 	for _, g := range s.Groups {
 		fmt.Fprintf(&b, "  %-14s %2d x %12s\n", g.Name, g.Layers, thousands(g.PerLayer))
 	}

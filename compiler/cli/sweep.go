@@ -184,18 +184,35 @@ func (a *app) compareAll(all []training) error {
 }
 
 func (a *app) compareOne(t training, wide int) error {
-	p, err := a.compile(t)
+	whole, err := a.compile(t)
 	if err != nil {
 		return err
 	}
-	sum, err := newSummary(p)
-	if err != nil {
-		return err
+	if len(whole.Stages) > 0 && !a.json {
+		if _, err := fmt.Fprintln(a.out, t.point.Name); err != nil {
+			return err
+		}
 	}
-	if a.json {
-		return a.printJSON(sum)
+	for _, p := range whole.Trainings() {
+		sum, err := newSummary(p)
+		if err != nil {
+			return err
+		}
+		if a.json {
+			if err := a.printJSON(sum); err != nil {
+				return err
+			}
+			continue
+		}
+		name := t.point.Name
+		if p.Stage != "" {
+			name = "  " + p.Stage
+		}
+		_, err = fmt.Fprintf(a.out, "%-*s  %13s  %11s  %9s  %10s  %7d\n", wide, name, thousands(sum.Params), scaled(sum.Step.FLOPs, 1000, ""),
+			scaled(float64(sum.Memory.Shared), 1024, "B"), scaled(float64(sum.Memory.PerWorker), 1024, "B"), len(p.Lowered.Kernels))
+		if err != nil {
+			return err
+		}
 	}
-	_, err = fmt.Fprintf(a.out, "%-*s  %13s  %11s  %9s  %10s  %7d\n", wide, t.point.Name, thousands(sum.Params), scaled(sum.Step.FLOPs, 1000, ""),
-		scaled(float64(sum.Memory.Shared), 1024, "B"), scaled(float64(sum.Memory.PerWorker), 1024, "B"), len(p.Lowered.Kernels))
-	return err
+	return nil
 }

@@ -47,7 +47,7 @@ type line struct {
 // newTrace follows a compiled spec. Files gives the text of the files that it was
 // read from.
 func newTrace(p *compiler.Program, doc *check.Document, files []specFile) (*trace, error) {
-	o := newOrigins(p.Spec, doc)
+	o := newOrigins(p.Spec, p.Stage, doc)
 	t := &trace{}
 	add := func(name, doc string, sections []section) {
 		t.columns = append(t.columns, column{name, doc, sections})

@@ -26,13 +26,15 @@ trainer. Its own help is: mlc train FILE --help
 
 Of a sweep every training is made in turn, or those that --point chooses: by values
 of the axes, by number from 1, or by name. Each has a run directory of its own, with
---out DIR below DIR; --resume leaves out what is done and goes on with the rest.
+--out DIR below DIR; --resume leaves out what is done, were it in a run of the same
+spec under another name, and goes on with the rest. A table of all results comes last.
 
 Examples:
   mlc train specs/successor.arith
   mlc train specs/successor.arith --seed 3 --steps 500 --out runs/trial
   mlc train specs/successor.arith --set model.width=32
-  mlc train specs/small/embeddings.arith --point embedding=abacus,seed=1`
+  mlc train specs/small/embeddings.arith --point embedding=abacus,seed=1
+  mlc train specs/bias/table1.arith --resume`
 }
 
 // Run builds the trainer and becomes it.

@@ -11,35 +11,197 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
+
+	"github.com/arithlang/mlc/compiler"
+)
+
+// A series is the trainings of a sweep, which are made in turn.
+type series struct {
+	*app
+	where project
+	flags trainFlags
+	quiet bool
+	start time.Time
+	jobs  []job
+	ran   bool // some trainer has understood the command line
+}
+
+// A job is one training of a series.
+type job struct {
+	training
+	hash   string  // of the spec
+	work   float64 // floating-point operations, or what else is in proportion to its time; 0: not known
+	tested []int   // lengths
+	staged bool
+	begun  bool // before this series
+	state  jobState
+	ending time.Duration // from the start of the series
+}
+
+type jobState uint8
+
+const (
+	waiting jobState = iota
+	done
+	failed
 )
 
 // trainAll makes the trainings of a sweep in turn and ends with a table of their
 // results. One that fails does not keep the others from being made; a mistake on
 // the command line or an interrupt does.
 func (a *app) trainAll(where project, all []training, line trainLine) error {
-	flags := takeFlags(line.flags)
-	var failed error
-	for i, t := range all {
-		p, err := a.trainer(where, t, true)
-		if err != nil {
+	s := &series{app: a, where: where, flags: takeFlags(line.flags), quiet: line.quiet(), start: time.Now()}
+	if err := s.plan(all); err != nil {
+		return err
+	}
+	for i := range s.jobs {
+		if s.jobs[i].state != waiting {
+			continue
+		}
+		if err := s.train(i); err != nil {
+			if n := s.count(done); n > 0 {
+				a.say("%d of %d trainings are done; go on with: mlc train %s --resume%s", n, len(all), all[0].shown(all[0].name), s.flags.outFlag())
+			}
 			return err
 		}
-		if !line.quiet() {
-			a.say("training %d of %d: %s", i+1, len(all), t.point.Name)
+	}
+	return s.finish()
+}
+
+// plan compiles all trainings: what the compiler finds in one is said before hours
+// have gone into others, and how much work each is.
+func (s *series) plan(all []training) error {
+	for _, t := range all {
+		if err := s.ctx.Err(); err != nil {
+			return err
 		}
-		var status exitStatus
-		switch err := attend(p.binary, p.command(flags.of(t))); {
-		case errors.As(err, &status) && status == exitFindings:
-			a.say("training %d of %d has failed: mlc train %s", i+1, len(all), t.command())
-			failed = errShown
+		j := job{training: t}
+		p, err := s.compile(t)
+		switch {
+		case errors.Is(err, errShown):
+			j.state = failed
 		case err != nil:
 			return err
+		default:
+			j.hash, j.work, j.staged = p.Spec.Hash, s.flags.work(p), len(p.Stages) > 0
+			for _, stage := range p.Trainings() {
+				j.tested = stage.Spec.Eval.Digits // of the last
+			}
+			j.begun = s.flags.resume && s.flags.dir(&j) != ""
+		}
+		s.jobs = append(s.jobs, j)
+	}
+	if s.count(failed) == len(s.jobs) {
+		return errShown
+	}
+	return nil
+}
+
+// train makes one of the trainings. An error ends the series.
+func (s *series) train(i int) error {
+	j := &s.jobs[i]
+	p, err := s.trainer(s.where, j.training, true)
+	if err != nil {
+		return err
+	}
+	if !s.quiet {
+		s.say("training %d of %d: %s%s", i+1, len(s.jobs), j.point.Name, s.progress())
+	}
+	err = attend(p.binary, p.command(s.flags.of(j)))
+	var status exitStatus
+	switch {
+	case err == nil:
+		j.state = done
+	case !errors.As(err, &status) || status == exitInterrupted || status == exitUsage && !s.ran:
+		return err
+	default:
+		j.state = failed
+		s.say("training %d of %d has failed: mlc train %s", i+1, len(s.jobs), j.command())
+	}
+	s.ran = true
+	j.ending = time.Since(s.start)
+	return nil
+}
+
+func (s *series) count(state jobState) int {
+	n := 0
+	for _, j := range s.jobs {
+		if j.state == state {
+			n++
 		}
 	}
-	if slices.Contains(flags.rest, "--json") {
-		return failed
+	return n
+}
+
+// progress says how far the series is, and when it may end: as if all work took as
+// long as that of the trainings which were made from their beginning.
+func (s *series) progress() string {
+	var all, behind, measured float64
+	var took, last time.Duration
+	for _, j := range s.jobs {
+		if j.work == 0 && j.state == waiting {
+			return ""
+		}
+		all += j.work
+		if j.state == waiting {
+			continue
+		}
+		behind += j.work
+		if j.state == done && !j.begun {
+			measured += j.work
+			took += j.ending - last
+		}
+		last = max(last, j.ending)
 	}
-	return errors.Join(failed, flags.table(a, all))
+	if behind == 0 {
+		return ""
+	}
+	text := fmt.Sprintf(" (%.0f %% of the work is done", 100*behind/all)
+	if measured > 0 {
+		text += fmt.Sprintf(", about %s left", rounded(time.Duration(float64(took)*(all-behind)/measured)))
+	}
+	if n := s.count(failed); n > 0 {
+		text += fmt.Sprintf(", %d failed", n)
+	}
+	return text + ")"
+}
+
+// rounded leaves of a time what people want to know.
+func rounded(d time.Duration) string {
+	if d < time.Minute {
+		return d.Round(time.Second).String()
+	}
+	return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
+}
+
+// finish prints the results, and the trainings that have failed.
+func (s *series) finish() error {
+	if !slices.Contains(s.flags.rest, "--json") {
+		rows := make([]resultRow, len(s.jobs))
+		for i := range s.jobs {
+			j := &s.jobs[i]
+			rows[i] = resultRow{name: j.point.Name, missing: "failed"}
+			if j.state == done {
+				rows[i] = readResult(j.point.Name, s.flags.dir(j))
+				rows[i].lengths = j.tested
+			}
+		}
+		if err := writeResults(s.out, rows); err != nil {
+			return err
+		}
+	}
+	n := s.count(failed)
+	if n == 0 {
+		return nil
+	}
+	s.say("%d of %d trainings have failed:", n, len(s.jobs))
+	for _, j := range s.jobs {
+		if j.state == failed {
+			s.say("  mlc train %s", j.command())
+		}
+	}
+	return errShown
 }
 
 // trainFlags are the flags of the trainer, those taken out that differ from one
@@ -48,6 +210,7 @@ type trainFlags struct {
 	rest   []string
 	out    string // the folder of all run directories; "" is the usual one of each
 	resume bool
+	stages []string // what only the trainers of specs with stages take
 }
 
 func takeFlags(flags []string) trainFlags {
@@ -62,6 +225,11 @@ func takeFlags(flags []string) trainFlags {
 			f.out = flags[i]
 		case flags[i] == "--resume":
 			f.resume = true
+		case flags[i] == "--go-on" || strings.HasPrefix(flags[i], "--until="):
+			f.stages = append(f.stages, flags[i])
+		case flags[i] == "--until" && i+1 < len(flags):
+			i++
+			f.stages = append(f.stages, "--until="+flags[i])
 		default:
 			f.rest = append(f.rest, flags[i])
 		}
@@ -69,73 +237,97 @@ func takeFlags(flags []string) trainFlags {
 	return f
 }
 
-// of are the flags for one training. What has not begun is not resumed.
-func (f trainFlags) of(t training) []string {
-	flags := slices.Clone(f.rest)
-	if f.out != "" {
-		flags = append(flags, "--out", f.dir(t))
+// outFlag is the flag that out came from.
+func (f trainFlags) outFlag() string {
+	if f.out == "" {
+		return ""
 	}
-	if f.resume && f.dir(t) != "" && exists(filepath.Join(f.dir(t), "run.json")) {
-		flags = append(flags, "--resume")
+	return " --out " + f.out
+}
+
+// has reports whether one of some flags is given to the trainer.
+func (f trainFlags) has(names ...string) bool {
+	return slices.ContainsFunc(f.rest, func(flag string) bool {
+		name, _, _ := strings.Cut(flag, "=")
+		return slices.Contains(names, name)
+	})
+}
+
+// budgets are the flags that say how long to train.
+var budgets = []string{"--steps", "--examples", "--flop", "--time"}
+
+// work is the floating-point operations of all that a program trains. With a budget
+// of the command line all programs are one unit of work; 0 where it is not known.
+func (f trainFlags) work(p *compiler.Program) float64 {
+	if f.has(budgets...) {
+		return 1
+	}
+	total := 0.0
+	for _, s := range p.Trainings() {
+		t := s.Spec.Train
+		step, err := s.StepFLOPs()
+		switch {
+		case err != nil || t.Time > 0:
+			return 0
+		case t.FLOP > 0:
+			total += t.FLOP
+		case t.Examples > 0:
+			total += step * float64(t.Examples) / float64(t.Batch)
+		default:
+			total += step * float64(t.Steps)
+		}
+	}
+	return total
+}
+
+// of are the flags for one training. What has not begun is not resumed.
+func (f trainFlags) of(j *job) []string {
+	flags, dir := slices.Clone(f.rest), f.dir(j)
+	if j.staged {
+		flags = append(flags, f.stages...)
+	}
+	switch {
+	case f.resume && dir != "" && exists(filepath.Join(dir, "run.json")):
+		return append(flags, "--resume", "--out", dir)
+	case f.out != "":
+		return append(flags, "--out", dir)
 	}
 	return flags
 }
 
 // dir is the run directory of a training, the newest one where there are several;
-// "" if there is none.
-func (f trainFlags) dir(t training) string {
+// "" if there is none. A run of the very same spec under another name will do to be
+// resumed: rows of one table are rows of others, too.
+func (f trainFlags) dir(j *job) string {
 	if f.out != "" {
-		return filepath.Join(f.out, t.point.Slug)
+		return filepath.Join(f.out, j.point.Slug)
 	}
-	all, _ := filepath.Glob(filepath.Join("runs", t.options().Name, "*", "run.json"))
+	all, _ := filepath.Glob(filepath.Join("runs", j.options().Name, "*", "run.json"))
+	if len(all) == 0 && f.resume && !f.has(append(budgets, "--seed")...) {
+		all, _ = filepath.Glob(filepath.Join("runs", "*", "*", "run.json"))
+		all = slices.DeleteFunc(all, func(record string) bool { return !isRunOf(record, j.hash) })
+		slices.SortFunc(all, func(a, b string) int { // runs are named after the time
+			return strings.Compare(filepath.Base(filepath.Dir(a)), filepath.Base(filepath.Dir(b)))
+		})
+	}
 	if len(all) == 0 {
 		return ""
 	}
-	return filepath.Dir(slices.Max(all))
+	return filepath.Dir(all[len(all)-1])
+}
+
+// isRunOf reports whether a run.json is of a run of a spec.
+func isRunOf(record, hash string) bool {
+	var run struct {
+		SpecHash string `json:"spec_hash"`
+	}
+	text, err := os.ReadFile(record)
+	return err == nil && json.Unmarshal(text, &run) == nil && run.SpecHash == hash
 }
 
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
-}
-
-// A score is what a table of trainings shows of eval/result.json: fractions of
-// right answers.
-type score struct {
-	ID     *float64 `json:"id"`
-	OOD    *float64 `json:"ood"`
-	OOD100 *float64 `json:"ood100"`
-}
-
-// table prints how well the trainings of a sweep went, one a line.
-func (f trainFlags) table(a *app, all []training) error {
-	wide := len("exact match, %")
-	for _, t := range all {
-		wide = max(wide, len(t.point.Name))
-	}
-	fmt.Fprintf(a.out, "%-*s  %8s  %8s  %8s\n", wide, "exact match, %", "trained", "longer", "over 100")
-	for _, t := range all {
-		var s score
-		text, err := os.ReadFile(filepath.Join(f.dir(t), "eval", "result.json"))
-		if err == nil {
-			err = json.Unmarshal(text, &s)
-		}
-		if err != nil {
-			fmt.Fprintf(a.out, "%-*s  %8s\n", wide, t.point.Name, "no result")
-			continue
-		}
-		fmt.Fprintf(a.out, "%-*s  %8s  %8s  %8s\n", wide, t.point.Name, percent(s.ID), percent(s.OOD), percent(s.OOD100))
-	}
-	return nil
-}
-
-// percent writes a fraction, "-" if there is none. It is rounded down: only all is
-// 100.0.
-func percent(x *float64) string {
-	if x == nil {
-		return "-"
-	}
-	return fmt.Sprintf("%.1f", float64(int(1000**x+1e-9))/10)
 }
 
 // attend runs a program to its end with this one's terminal. Signals that come

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,32 +29,37 @@ func writeProgram(dir string, files []codegen.File) (changed []string, err error
 	if err != nil || len(diffs) == 0 {
 		return nil, err
 	}
-	_, statErr := os.Stat(dir)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, writeError(dir, err)
-	}
-	var written []string
+	var written, folders []string
 	defer func() {
 		for _, temp := range written {
 			os.Remove(temp)
 		}
-		if err != nil && statErr != nil {
-			os.Remove(dir) // made here, and empty
+		for _, folder := range slices.Backward(folders) {
+			os.Remove(folder) // if it is empty
 		}
 	}()
 	for _, d := range diffs {
-		if d.kind != leftOver {
-			temp, err := writeTemp(dir, d.want)
-			written = append(written, temp)
-			if err != nil {
-				return nil, writeError(dir, err)
-			}
+		if d.kind == leftOver {
+			continue
+		}
+		folder := filepath.Dir(filepath.Join(dir, d.file))
+		if _, err := os.Stat(folder); err != nil {
+			folders = append(folders, dir, folder)
+		}
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return nil, writeError(dir, err)
+		}
+		temp, err := writeTemp(folder, d.want)
+		written = append(written, temp)
+		if err != nil {
+			return nil, writeError(dir, err)
 		}
 	}
 	for i, d := range diffs {
 		path := filepath.Join(dir, d.file)
 		if d.kind == leftOver {
 			err = os.Remove(path)
+			folders = append(folders, filepath.Dir(path))
 		} else {
 			err = os.Rename(written[i], path)
 		}
@@ -110,21 +116,45 @@ func compareProgram(dir string, files []codegen.File) ([]difference, error) {
 			diffs = append(diffs, difference{f.Path, stale, have, f.Data})
 		}
 	}
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	names, err := regularFiles(dir)
+	if err != nil {
 		return nil, writeError(dir, err)
 	}
-	for _, e := range entries {
-		wanted := slices.ContainsFunc(files, func(f codegen.File) bool { return f.Path == e.Name() })
-		if !e.Type().IsRegular() || wanted {
+	for _, name := range names {
+		if slices.ContainsFunc(files, func(f codegen.File) bool { return f.Path == name }) {
 			continue
 		}
-		have, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err == nil && (isGenerated(have) || strings.HasPrefix(e.Name(), unfinished)) {
-			diffs = append(diffs, difference{e.Name(), leftOver, have, nil})
+		have, err := os.ReadFile(filepath.Join(dir, name))
+		if err == nil && (isGenerated(have) || strings.HasPrefix(path.Base(name), unfinished)) {
+			diffs = append(diffs, difference{name, leftOver, have, nil})
 		}
 	}
 	return diffs, nil
+}
+
+// regularFiles lists the files of a folder and of the folders in it, which may be
+// those of stages; none if there is no folder.
+func regularFiles(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if e.Type().IsRegular() {
+			names = append(names, e.Name())
+		}
+		if !e.IsDir() {
+			continue
+		}
+		inner, _ := os.ReadDir(filepath.Join(dir, e.Name())) // one that cannot be read is none of a program
+		for _, f := range inner {
+			if f.Type().IsRegular() {
+				names = append(names, e.Name()+"/"+f.Name())
+			}
+		}
+	}
+	return names, nil
 }
 
 func isGenerated(data []byte) bool { return bytes.HasPrefix(data, []byte(generatedMark)) }

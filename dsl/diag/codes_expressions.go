@@ -109,8 +109,8 @@ model.decoder.self.bias = sum(m = 0..H - 1, 0.5 * m)
 		Title: "a table that is none",
 		Doc: "table(…) takes a safetensors file with an F32 tensor of shape [I, J] or [H, I, J]; where " +
 			"there are several tensors, the argument tensor chooses one. A table for other heads than the " +
-			"model has fits no query. The file of these examples has one tensor, of shape [4, 8, 8], and " +
-			"the compiler does not lower tables yet.",
+			"model has fits no query, and neither does the result of a calibration. All elements are finite: " +
+			"-1e4 closes a cell. The file of these examples has one tensor, of shape [4, 8, 8].",
 		Broken: `arith 1
 
 task successor {}
@@ -122,8 +122,8 @@ model.decoder.self.bias = table("bias.safetensors")
 
 task successor {}
 
-model.heads = 2
-model.decoder.self.bias = -0.5 * abs(i - j)
+model.heads = 4
+model.decoder.self.bias = table("bias.safetensors")
 `,
 	},
 	{

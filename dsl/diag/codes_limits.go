@@ -112,22 +112,4 @@ task successor {
 }
 `,
 	},
-	{
-		ID:    "E0424",
-		Title: "biases from files and calibrations",
-		Doc: "Tables from files and the results of calibration stages are checked and cannot be biases yet. The " +
-			"file of this example holds one F32 tensor of shape [4, 8, 8].",
-		Broken: `arith 1
-
-task successor {}
-
-model.decoder.self.bias = table("bias.safetensors")
-`,
-		Mended: `arith 1
-
-task successor {}
-
-model.decoder.self.bias = -0.5 * abs(i - j)
-`,
-	},
 }

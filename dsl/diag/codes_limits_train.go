@@ -22,25 +22,42 @@ train.precision = f32
 	},
 	{
 		ID:    "E0450",
-		Title: "stages",
-		Doc:   "A spec trains once today.",
+		Title: "calibrations of loops, and of two layers of a stage",
+		Doc: "A calibration reads the attention of one decoder layer of an encoder-decoder. The program of a stage " +
+			"leaves the attention of one layer, so all calibrations that read a stage read the same one, and the same of it.",
 		Broken: `arith 1
 
-task successor {}
-
-stage warm {
-  train.batch = 32
+task successor {
+  order = reversed
 }
 
-stage main {
-  from = warm
+model.loop { layers = 2 }
+
+stage first {}
+
+stage calibrate {
+  from    = first
+  samples = 32
+}
+
+stage second {
+  model.loop.self.bias = calibrate.self
 }
 `,
 		Mended: `arith 1
 
 task successor {}
 
-train.batch = 32
+stage first {}
+
+stage calibrate {
+  from    = first
+  samples = 32
+}
+
+stage second {
+  model.decoder.self.bias = calibrate.self
+}
 `,
 	},
 }

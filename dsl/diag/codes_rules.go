@@ -186,7 +186,7 @@ model {
 		ID:    "E0313",
 		Title: "a calibration that trains",
 		Doc: "A stage either trains, and then overrides attributes of the spec, or it calibrates a stage " +
-			"before it, and then has samples, extend, reduce and what to do with self and cross.",
+			"before it, and then has samples, layer, of, extend, reduce and what to do with self and cross.",
 		Broken: `arith 1
 
 task successor {}
@@ -198,19 +198,33 @@ stage second {
   samples     = 100
   train.batch = 64
 }
+
+stage third {
+  model.decoder.self.bias = second.self
+}
 `,
 		Mended: `arith 1
 
 task successor {}
 
-train.batch = 64
+stage first {}
+
+stage second {
+  from    = first
+  samples = 100
+}
+
+stage third {
+  train.batch             = 64
+  model.decoder.self.bias = second.self
+}
 `,
 	},
 	{
 		ID:    "E0314",
 		Title: "a stage without weights",
 		Doc: "A calibration reads the attention of a stage that has trained; its own result is a bias and " +
-			"no weights to start from.",
+			"no weights to start from, or to test. So the last stage trains.",
 		Broken: `arith 1
 
 task successor {}
@@ -223,7 +237,16 @@ stage first {
 
 task successor {}
 
-train.batch = 64
+stage first {}
+
+stage second {
+  from    = first
+  samples = 100
+}
+
+stage third {
+  model.decoder.self.bias = second.self
+}
 `,
 	},
 	{
@@ -324,6 +347,26 @@ task or {
 }
 
 model.loop { layers = 2 }
+`,
+	},
+	{
+		ID:    "E0320",
+		Title: "released lists of another size",
+		Doc: "The lists of operands that Duan & Shi 2023 released with their code have 2^20 entries, as many as the " +
+			"numbers below 1Mi.",
+		Broken: `arith 1
+
+task addition {
+  below    = 1k
+  sampling = released
+}
+`,
+		Mended: `arith 1
+
+task addition {
+  below    = 1Mi
+  sampling = released
+}
 `,
 	},
 }

@@ -141,8 +141,9 @@ task successor {}
 	{
 		ID:    "E0109",
 		Title: "an include in the wrong place",
-		Doc: "An include brings in a whole file and stands at the top of a file, outside of all braces. To " +
-			"change what was included, give the include a body of path = value entries.",
+		Doc: "An include brings in a whole file and stands at the top of a file, outside of all braces, or in a case " +
+			"of a sweep, which is one training. To change what was included, give the include a body of path = value " +
+			"entries.",
 		Broken: `arith 1
 
 task successor {
