@@ -32,6 +32,7 @@ const rules = `
 
 	# What generated programs call.
 	runtime/device < runtime/cpu, runtime/cuda < runtime;
+	runtime/calibrate < runtime;
 	runtime/cuda < runtime/cuda/libcuda < runtime;
 	runtime/cuda, runtime/cuda/sim < runtime/cuda/simulated < runtime;
 	runtime/philox < runtime/cpu, runtime/task, runtime/train;
@@ -48,7 +49,7 @@ const rules = `
 	compiler/check < docs/docgen;
 	compiler/check, codegen/host, runtime/task, runtime/track < bench;
 	runtime/cuda/sim < compiler/cli; # mlc ptx
-	runtime/eval, runtime/track < plot < compiler/cli; # mlc plot reads what runs leave
+	runtime/eval, runtime/track, runtime/calibrate < plot < compiler/cli; # mlc plot reads what runs leave
 
 	# What checks PTX: tests, mlc diff and mlc explain.
 	compiler/kernel < codegen/ptx/abi < codegen/ptx/ptxrun, codegen/ptx/ptxtest;

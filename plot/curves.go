@@ -8,34 +8,54 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/plotutil"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/track"
 )
 
-// The size of a figure with curves.
+// The size of a figure with curves, without its legend.
 const (
-	curvesWidth  = 16 * vg.Centimeter
-	curvesHeight = 10 * vg.Centimeter
+	curvesWidth  = 14 * vg.Centimeter
+	curvesHeight = 9 * vg.Centimeter
 )
 
-// Lengths is exact match by the length of both operands, a line a run; nil if
-// there are not two lengths.
+// A series is what makes one line of a figure.
+type series struct {
+	name   string // what has a colour of its own
+	seed   uint64
+	points plotter.XYs
+}
+
+// Lengths is exact match by the length of both operands, a line a run (Duan, Shi and
+// Xu, arXiv:2310.11984, figure 1), with a red line at the longest problems of
+// training; nil if there are not two lengths.
 func Lengths(runs []*Run) (*Figure, error) {
-	p := newCurves("length of the operands", "")
-	p.Y.Min, p.Y.Max = 0, 1
-	p.X.Tick.Marker = lengths{1}
+	c := newCurves("length of the operands", "")
+	c.Y.Min, c.Y.Max = 0, 1
+	c.X.Tick.Marker = lengths{1}
+	var all []series
+	var longest []int
 	for _, r := range runs {
-		if r.Result != nil {
-			p.Y.Label.Text = "fraction right: " + r.Result.Metric
+		if r.Result == nil {
+			continue
+		}
+		c.Y.Label.Text = "fraction right: " + r.Result.Metric
+		all = append(all, series{r.Name, r.Seed, byLength(r.Result)})
+		if t := r.Result.Trained; t != nil && !slices.Contains(longest, t[0]) {
+			longest = append(longest, t[0])
 		}
 	}
-	return p.figure("lengths", runs, func(r *Run) plotter.XYs {
-		if r.Result == nil {
-			return nil
+	if len(longest) == 1 {
+		end := float64(longest[0])
+		l, err := plotter.NewLine(plotter.XYs{{X: end, Y: 0}, {X: end, Y: 1}})
+		if err != nil {
+			return nil, err
 		}
-		return byLength(r.Result)
-	})
+		l.Color, l.Width = red, vg.Points(0.6)
+		c.Add(l)
+	}
+	return c.figure("lengths", all)
 }
 
 // byLength are the cells along the diagonal.
@@ -72,31 +92,38 @@ func (counts) Ticks(lo, hi float64) []plot.Tick {
 	return ticks
 }
 
-// Loss is the loss of training, a line a run.
+// Loss is the loss of training, a line a run, or a stage of one.
 func Loss(runs []*Run) (*Figure, error) {
-	p := newCurves("examples", "loss, nats a token")
-	p.X.Tick.Marker = counts{}
-	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
-	return p.figure("loss", runs, reported(func(r *track.Report) float64 { return max(r.Loss, 1e-6) }))
+	c := newCurves("examples", "loss, nats a token")
+	c.X.Tick.Marker = counts{}
+	c.Y.Scale, c.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+	return c.figure("loss", reported(runs, func(r *track.Report) float64 { return max(r.Loss, 1e-6) }))
 }
 
-// Training is the exact match on held-out problems while training, a line a run.
-func Training(runs []*Run) (*Figure, error) {
-	p := newCurves("examples", "exact match of held-out problems")
-	p.X.Tick.Marker = counts{}
-	p.Legend.Top = false
-	p.Y.Min, p.Y.Max = 0, 1
-	return p.figure("training", runs, reported(func(r *track.Report) float64 { return r.ExactMatch }))
+// Learning is the exact match on held-out problems while training, a line a run, or
+// a stage of one.
+func Learning(runs []*Run) (*Figure, error) {
+	c := newCurves("examples", "exact match of held-out problems")
+	c.X.Tick.Marker = counts{}
+	c.Y.Min, c.Y.Max = 0, 1
+	return c.figure("training", reported(runs, func(r *track.Report) float64 { return r.ExactMatch }))
 }
 
 // reported is a value of each report over the examples seen.
-func reported(value func(*track.Report) float64) func(*Run) plotter.XYs {
-	return func(r *Run) (out plotter.XYs) {
-		for i := range r.Reports {
-			out = append(out, plotter.XY{X: float64(r.Reports[i].Examples), Y: value(&r.Reports[i])})
+func reported(runs []*Run, value func(*track.Report) float64) (all []series) {
+	for _, r := range runs {
+		for _, t := range r.Trainings {
+			s := series{name: r.Name, seed: r.Seed}
+			if t.Stage != "" {
+				s.name += "/" + t.Stage
+			}
+			for i := range t.Reports {
+				s.points = append(s.points, plotter.XY{X: float64(t.Reports[i].Examples), Y: value(&t.Reports[i])})
+			}
+			all = append(all, s)
 		}
-		return out
 	}
+	return all
 }
 
 // curves are lines over one axis.
@@ -105,45 +132,50 @@ type curves struct{ *plot.Plot }
 func newCurves(x, y string) curves {
 	p := plot.New()
 	p.X.Label.Text, p.Y.Label.Text = x, y
-	p.Legend.Top = true
 	p.Add(plotter.NewGrid())
 	return curves{p}
 }
 
-// figure adds a line a run that has at least two points; nil if none has.
-func (c curves) figure(name string, runs []*Run, points func(*Run) plotter.XYs) (*Figure, error) {
-	drawn := 0
-	for _, r := range runs {
-		xys := points(r)
-		if len(xys) < 2 {
+// fewPoints are so few that each is marked: between them nothing is known.
+const fewPoints = 12
+
+// figure adds a line for each series of at least two points, seeds of one name in
+// one colour, and a legend beside them; nil if there is no line.
+func (c curves) figure(name string, all []series) (*Figure, error) {
+	legend := plot.NewLegend()
+	legend.Top, legend.Left, legend.Padding = true, true, vg.Points(3)
+	var width vg.Length
+	var seen []string
+	for i, s := range all {
+		if !slices.Contains(seen, s.name) {
+			seen = append(seen, s.name)
+		}
+		if len(s.points) < 2 {
 			continue
 		}
-		l, err := plotter.NewLine(xys)
+		l, dots, err := plotter.NewLinePoints(s.points)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", r.Name, err)
+			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
-		l.Color = plotutil.Color(slices.Index(names(runs), r.Name))
-		l.Dashes = plotutil.Dashes(seedOf(runs, r))
+		colour := slices.Index(seen, s.name)
+		before := slices.DeleteFunc(slices.Clone(all[:i]), func(o series) bool { return o.name != s.name })
+		l.Color = plotutil.Color(colour)
+		l.Dashes = plotutil.Dashes(len(before) + colour/len(plotutil.DefaultColors))
 		l.Width = vg.Points(1.2)
 		c.Add(l)
-		c.Legend.Add(fmt.Sprintf("%s, seed %d", r.Name, r.Seed), l)
-		drawn++
+		if len(s.points) <= fewPoints {
+			dots.Color, dots.Shape, dots.Radius = l.Color, draw.CircleGlyph{}, vg.Points(2)
+			c.Add(dots)
+		}
+		label := fmt.Sprintf("%s, seed %d", s.name, s.seed)
+		legend.Add(label, l)
+		width = max(width, legend.ThumbnailWidth+legend.TextStyle.Width(" "+label+" "))
 	}
-	if drawn == 0 {
+	if width == 0 {
 		return nil, nil
 	}
-	return single(name, c.Plot, curvesWidth, curvesHeight), nil
-}
-
-// seedOf is which of the runs of its spec a run is.
-func seedOf(runs []*Run, r *Run) (n int) {
-	for _, other := range runs {
-		if other == r {
-			break
-		}
-		if other.Name == r.Name {
-			n++
-		}
-	}
-	return n
+	return &Figure{name, curvesWidth + width, curvesHeight, func(canvas draw.Canvas) {
+		c.Draw(draw.Crop(canvas, 0, -width, 0, 0))
+		legend.Draw(draw.Crop(canvas, canvas.Size().X-width, 0, 0, -vg.Points(5)))
+	}}, nil
 }

@@ -118,7 +118,7 @@ func Grid(results []*eval.Result) (*Figure, error) {
 		}
 		p.Add(square)
 	}
-	return &Figure{"grid", 13 * vg.Centimeter, 12 * vg.Centimeter, withBar(p, colours)}, nil
+	return &Figure{"grid", 13 * vg.Centimeter, 12 * vg.Centimeter, withBar(p.Draw, colours)}, nil
 }
 
 // square is the line around what was trained.
@@ -133,26 +133,31 @@ func (f *field) square(first, second int) (*plotter.Line, error) {
 	return l, nil
 }
 
-// withBar draws a plot with the bar of its colours to the right.
-func withBar(p *plot.Plot, colours palette.ColorMap) func(draw.Canvas) {
+// barWidth is the room for the bar of colours.
+const barWidth = 1.6 * vg.Centimeter
+
+// withBar draws something with the bar of its colours to the right.
+func withBar(picture func(draw.Canvas), colours palette.ColorMap) func(draw.Canvas) {
 	bar := plot.New()
 	bar.Add(&plotter.ColorBar{ColorMap: colours, Vertical: true})
 	bar.HideX()
 	bar.Y.Padding = 0
 	bar.Title.Text = " " // as high as the other one's
 	return func(c draw.Canvas) {
-		const room = 1.6 * vg.Centimeter
-		p.Draw(draw.Crop(c, 0, -room, 0, 0))
-		bar.Draw(draw.Crop(c, c.Size().X-room, 0, 0.8*vg.Centimeter, 0))
+		picture(draw.Crop(c, 0, -barWidth, 0, 0))
+		bar.Draw(draw.Crop(c, c.Size().X-barWidth, 0, 0.8*vg.Centimeter, 0))
 	}
 }
 
-// lengths marks whole numbers; those of a downward axis are negative.
+// lengths marks whole numbers from 1; those of a downward axis are negative.
 type lengths struct{ sign float64 }
 
 // Ticks implements plot.Ticker.
-func (l lengths) Ticks(lo, hi float64) []plot.Tick {
-	first, last := math.Min(l.sign*lo, l.sign*hi), math.Max(l.sign*lo, l.sign*hi)
+func (l lengths) Ticks(lo, hi float64) []plot.Tick { return whole(lo, hi, l.sign, 1) }
+
+// whole marks about ten of the numbers from least on, and least itself.
+func whole(lo, hi, sign, least float64) []plot.Tick {
+	first, last := math.Min(sign*lo, sign*hi), math.Max(sign*lo, sign*hi)
 	step := 1.0
 	for _, s := range []float64{1, 2, 5, 10, 20, 50, 100} {
 		step = s
@@ -161,11 +166,11 @@ func (l lengths) Ticks(lo, hi float64) []plot.Tick {
 		}
 	}
 	var ticks []plot.Tick
-	if first <= 1 && step > 1 {
-		ticks = append(ticks, plot.Tick{Value: l.sign, Label: "1"})
+	if first <= least && math.Mod(least, step) != 0 {
+		ticks = append(ticks, plot.Tick{Value: sign * least, Label: fmt.Sprint(least)})
 	}
-	for n := step * math.Ceil(math.Max(first, 1)/step); n <= last; n += step {
-		ticks = append(ticks, plot.Tick{Value: l.sign * n, Label: fmt.Sprint(n)})
+	for n := step * math.Ceil(math.Max(first, least)/step); n <= last; n += step {
+		ticks = append(ticks, plot.Tick{Value: sign * n, Label: fmt.Sprint(n)})
 	}
 	return ticks
 }

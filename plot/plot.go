@@ -1,12 +1,12 @@
 // Package plot draws what runs have left in their directories: the heat map of
-// exact match over both lengths, exact match by length, curves of training, and
+// exact match over both lengths, exact match by length, curves of training, the
+// attention that a calibration has read and the bias that it has made of it, and
 // what a looped model would have answered after each run of its loop. It comes
-// after packages runtime/eval and runtime/track, which write those files; the mlc
-// command is after it.
+// after packages runtime/eval, runtime/track and runtime/calibrate, whose files and
+// values those are; the mlc command is after it.
 package plot
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,36 +16,10 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
 
 	"github.com/arithlang/mlc/runtime/eval"
-	"github.com/arithlang/mlc/runtime/track"
 )
-
-// A Run is what is known of a run directory.
-type Run struct {
-	Name    string `json:"name"`
-	Seed    uint64 `json:"seed"`
-	Reports []track.Report
-	Result  *eval.Result // nil: not tested yet
-}
-
-// Load reads a run directory, with the result in a folder below eval; "" is what
-// the spec asks for.
-func Load(dir, folder string) (*Run, error) {
-	text, err := os.ReadFile(filepath.Join(dir, "run.json"))
-	if err != nil {
-		return nil, fmt.Errorf("%s is no run directory: %w", dir, err)
-	}
-	r := new(Run)
-	if err := json.Unmarshal(text, r); err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, "run.json"), err)
-	}
-	if r.Reports, err = track.All(dir); err != nil {
-		return nil, err
-	}
-	r.Result, err = eval.Load(filepath.Join(dir, "eval", folder))
-	return r, err
-}
 
 // Formats are the names of the formats that figures are saved in, as file names
 // end.
@@ -64,7 +38,7 @@ func (f *Figure) Save(path string) error {
 	if !slices.Contains(Formats(), format) {
 		return fmt.Errorf("%s: figures are saved as %s", path, strings.Join(Formats(), ", "))
 	}
-	c, err := draw.NewFormattedCanvas(f.width, f.height, format)
+	c, err := f.canvas(format)
 	if err != nil {
 		return err
 	}
@@ -80,14 +54,74 @@ func (f *Figure) Save(path string) error {
 	return err
 }
 
+// dotsPerInch is the resolution of a PNG: cells of a matrix are small.
+const dotsPerInch = 192
+
+// canvas is what a figure of some format is drawn on.
+func (f *Figure) canvas(format string) (vg.CanvasWriterTo, error) {
+	if format == "png" {
+		return vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(f.width, f.height), vgimg.UseDPI(dotsPerInch))}, nil
+	}
+	return draw.NewFormattedCanvas(f.width, f.height, format)
+}
+
 // single is a figure of one plot.
 func single(name string, p *plot.Plot, width, height vg.Length) *Figure {
 	return &Figure{name, width, height, p.Draw}
 }
 
-// Figures draws what there is to draw of some runs: a heat map for each spec, the
-// mean over its seeds, and the curves of all of them together.
-func Figures(runs []*Run) ([]*Figure, error) {
+// kinds are the kinds of figures, in their order. Each draws what some runs have for
+// it, together or one by one; nothing is no error.
+var kinds = []struct {
+	name string
+	draw func([]*Run) ([]*Figure, error)
+}{
+	{"grid", grids},
+	{"length", one(Lengths)},
+	{"loss", one(Loss)},
+	{"training", one(Learning)},
+	{"attention", attention},
+}
+
+// one makes a list of a figure, which may be nil.
+func one(draw func([]*Run) (*Figure, error)) func([]*Run) ([]*Figure, error) {
+	return func(runs []*Run) ([]*Figure, error) {
+		f, err := draw(runs)
+		if f == nil {
+			return nil, err
+		}
+		return []*Figure{f}, err
+	}
+}
+
+// Kinds are the names of the kinds of figures.
+func Kinds() []string {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = k.name
+	}
+	return names
+}
+
+// Figures draws what there is of some runs: all of one kind, or of all kinds if that
+// is "".
+func Figures(runs []*Run, kind string) ([]*Figure, error) {
+	var out []*Figure
+	for _, k := range kinds {
+		if kind != "" && kind != k.name {
+			continue
+		}
+		figures, err := k.draw(runs)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, figures...)
+	}
+	return out, nil
+}
+
+// grids draws a heat map for each spec, the mean over its seeds.
+func grids(runs []*Run) ([]*Figure, error) {
 	var out []*Figure
 	for _, name := range names(runs) {
 		var results []*eval.Result
@@ -104,18 +138,9 @@ func Figures(runs []*Run) ([]*Figure, error) {
 			continue
 		}
 		if len(names(runs)) > 1 {
-			f.Name += "-" + name
+			f.Name += "-" + inFileName(name)
 		}
 		out = append(out, f)
-	}
-	for _, draw := range []func([]*Run) (*Figure, error){Lengths, Loss, Training} {
-		f, err := draw(runs)
-		if err != nil {
-			return nil, err
-		}
-		if f != nil {
-			out = append(out, f)
-		}
 	}
 	return out, nil
 }
@@ -129,4 +154,14 @@ func names(runs []*Run) []string {
 		}
 	}
 	return out
+}
+
+// inFileName makes a name of a spec, or of one with a stage, one of a file.
+func inFileName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`/\: `, r) {
+			return '-'
+		}
+		return r
+	}, name)
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/plot"
+
 	"github.com/arithlang/mlc/runtime/eval"
 )
 
@@ -67,7 +69,7 @@ func TestFigures(t *testing.T) {
 		{runs, "grid-a grid-b lengths loss training"},
 		{[]*Run{{Name: "fresh"}}, ""},
 	} {
-		figures, err := Figures(c.runs)
+		figures, err := Figures(c.runs, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,5 +195,31 @@ func TestThinking(t *testing.T) {
 	os.WriteFile(path, []byte(`{}`), 0o666)
 	if _, err := LoadThinking(path); err == nil {
 		t.Error("any JSON is a thinking")
+	}
+}
+
+// TestTicks counts lengths from 1 and cells from 0, and no more of them than there is
+// room for.
+func TestTicks(t *testing.T) {
+	for _, c := range []struct {
+		marker interface {
+			Ticks(lo, hi float64) []plot.Tick
+		}
+		lo, hi float64
+		want   string
+	}{
+		{lengths{1}, 0.5, 5.5, "1=1 2=2 3=3 4=4 5=5"},
+		{lengths{1}, 1, 60, "1=1 10=10 20=20 30=30 40=40 50=50 60=60"},
+		{lengths{-1}, -20.5, -0.5, "-1=1 -2=2 -4=4 -6=6 -8=8 -10=10 -12=12 -14=14 -16=16 -18=18 -20=20"},
+		{indices{1}, -0.5, 3.5, "0=0 1=1 2=2 3=3"},
+		{indices{-1}, -61.5, 0.5, "0=0 -10=10 -20=20 -30=30 -40=40 -50=50 -60=60"},
+	} {
+		var got []string
+		for _, tick := range c.marker.Ticks(c.lo, c.hi) {
+			got = append(got, fmt.Sprintf("%g=%s", tick.Value+0, tick.Label))
+		}
+		if text := strings.Join(got, " "); text != c.want {
+			t.Errorf("%v from %g to %g: %s, want %s", c.marker, c.lo, c.hi, text, c.want)
+		}
 	}
 }

@@ -63,7 +63,12 @@ func TestExamples(t *testing.T) {
 				spec.WriteString(code)
 			}
 		}
-		_, list := check.Resolve(check.Options{Path: "x", Read: func(string) ([]byte, error) { return []byte(spec.String()), nil }})
+		_, list := check.Resolve(check.Options{Path: "x", Read: func(name string) ([]byte, error) {
+			if name != "x" { // a row of a sweep
+				return []byte("arith 1\n\ntask successor {}\n"), nil
+			}
+			return []byte(spec.String()), nil
+		}})
 		for _, d := range list {
 			if d.Severity == diag.Warning {
 				continue // a definition that nothing uses

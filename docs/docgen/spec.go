@@ -75,6 +75,16 @@ arithmetic on attributes and earlier axes, as in ` + "`model.loop.times = 16 / m
       train.seed = 1..3
     }
 
+A case may include a whole spec, so that the trainings are of different tasks or have stages. What stands outside of the
+sweep then holds for all of them, whatever they include:
+
+    sweep {
+      row plain { include "plain.arith" }
+      row window { include "window.arith" }
+    }
+
+    eval.samples = 10k
+
 Each training is a program, a trainer and a run directory of its own, named like ` + "`FILE-deep-seed-1`" + `.
 ` + "`mlc explain`" + ` compares them in a table, ` + "`mlc train`" + ` makes them in turn and ends with a table of what they have
 learnt, and every verb takes ` + "`--point`" + ` to choose: by values, ` + "`--point arch=wide,seed=2`" + `, by number from 1, or by
@@ -95,6 +105,10 @@ and ` + "`NAME.self`" + ` and ` + "`NAME.cross`" + ` are biases from then on.
       model.decoder.self.bias  = calibrate.self
       model.decoder.cross.bias = calibrate.cross
     }
+
+All stages are one program and one run directory: ` + "`mlc train`" + ` does them in turn, ` + "`--resume`" + ` goes on wherever it
+stopped, and ` + "`mlc explain FILE --only extrapolate`" + ` shows one of them. The last stage trains; it is what is tested. A
+calibrated bias is a number for each line of a head's attention and direction, not a matrix, and it is not trained.
 `
 
 // expressions writes the words of expressions and the prelude.
