@@ -106,7 +106,7 @@ func generateWith(t *testing.T, tests []string, spec string, set ...string) (dir
 	if err != nil || found.HasErrors() {
 		t.Fatal(err, found)
 	}
-	files, err := codegen.Generate(p, "test")
+	files, err := codegen.Generate(p, codegen.Options{Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}

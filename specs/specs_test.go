@@ -128,6 +128,9 @@ func TestPoints(t *testing.T) {
 		"abacus/figure19.arith": 2 * 3 * 3,
 		"abacus/figure20.arith": 3 * 3 * 3,
 		"abacus/figure21.arith": 3 * 2 * 3,
+		"bias/table1.arith":     6 + 7 + 5 + 5,
+		"bias/table3.arith":     4 + 5 + 3,
+		"bias/variants.arith":   3 * 3,
 		"looped8x2.arith":       0,
 	} {
 		all, list := check.Points(check.Options{Path: file, Read: os.ReadFile})
@@ -232,4 +235,18 @@ func draw(mask *expr.Expr, rows, columns int) []string {
 		lines = append(lines, line.String())
 	}
 	return lines
+}
+
+// TestRowsAreSpecs wants the rows of a table to be the very specs of its folder.
+func TestRowsAreSpecs(t *testing.T) {
+	for _, table := range []string{"bias/table1.arith", "bias/table3.arith"} {
+		all, _ := check.Points(check.Options{Path: table, Read: os.ReadFile})
+		for _, p := range all {
+			row := resolve(t, check.Options{Path: table, Read: os.ReadFile, Set: p.Set})
+			alone := resolve(t, check.Options{Path: "bias/" + p.Slug + ".arith", Read: os.ReadFile})
+			if row.Hash != alone.Hash {
+				t.Errorf("%s of %s is another spec than bias/%s.arith", p.Name, table, p.Slug)
+			}
+		}
+	}
 }

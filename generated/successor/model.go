@@ -29,7 +29,7 @@ var model = runtime.Model{
 	Params:   device.Flat(&embedGroup, &decoderGroup, &headGroup),
 	Plan:     plan,
 	Spec:     specText,
-	SpecHash: "c1df11acc167fe414cb8a12ec1554830484291136b0e9a4fb22d66675a4cf563",
+	SpecHash: "771697bb71186a7b7b8f872670cf55f71470d625918f2a2a8100a0040d8885c7",
 	Task: task.Config{
 		Base:    10,
 		Below:   1048576,
