@@ -17,13 +17,15 @@ import (
 )
 
 // peers are the specs in testdata/peers whose models were also trained in PyTorch.
-var peers = []string{"windows", "encoder", "kerple"}
+var peers = []string{"windows", "encoder", "kerple", "alibi", "alibi_published", "rope", "rope_input", "shaw", "lines", "mixed"}
 
 // A peer is what training gave there, by bench/peers/fixture.py, in float64.
 type peer struct {
-	Losses  []float64 // of each step's batch, before the step
-	Batches []peerBatch
-	Params  []peerParam
+	Losses    []float64 // of each step's batch, before the step
+	Batches   []peerBatch
+	Params    []peerParam
+	Attention peerAttention // before training
+	Pred      [][]int32     // of the first batch, before training
 }
 
 // A peerBatch is tokens, a problem a row.
@@ -57,11 +59,23 @@ const (
 	finalTolerance = 1e-4
 )
 
+// TestPeers holds models to their peers: what they predict, of all rows at once and row
+// by row from caches, and then how they train. Where calibrated lines close whole rows,
+// scores have the few digits that float32 leaves beside -5e3, too few to train alike.
 func TestPeers(t *testing.T) {
-	for _, name := range peers {
+	for _, name := range append(peers, "closing") {
 		t.Run(name, func(t *testing.T) {
 			p := readPeer(t, name)
-			for _, d := range newTrainee(t, peerSpec(name), p.Params).follow(t, p, len(p.Batches)) {
+			r := newTrainee(t, peerSpec(name), p.Params)
+			for how, pred := range map[string][][]int32{"forward": r.forward(t, p.Batches[0]), "decode": r.decode(t, p.Batches[0])} {
+				if !slices.EqualFunc(pred, p.Pred, slices.Equal) {
+					t.Errorf("%s says %v, want %v", how, pred, p.Pred)
+				}
+			}
+			if name == "closing" {
+				return
+			}
+			for _, d := range r.follow(t, p, len(p.Batches)) {
 				t.Error(d)
 			}
 		})
@@ -86,6 +100,27 @@ func TestPeersTellModelsApart(t *testing.T) {
 		{"kerple", "bias.kerple.value = -r1[h] * log(1 + r2[h] * (i - j + 1))"},
 		{"kerple", "bias.kerple.value = -r1[0] * log(1 + r2[h] * (i - j))"},
 		{"kerple", "model.embed.position = none"},
+		{"alibi", "model.embed.position = none"},
+		{"alibi", "model.decoder.cross.bias = alibi()"},
+		{"alibi", "model.decoder.self.bias = 0.999 * alibi()"},
+		{"alibi_published", "model.embed.position = sinusoidal"},
+		{"alibi_published", "model.decoder.self.bias = -exp(-log(2) * (h + 1)) * abs(i - j)"},
+		{"rope", "model.decoder.self.rotary = rope(base = 9000)"},
+		{"rope", "model.decoder.self.rotary = rope(fraction = 50%)"},
+		{"rope", "model.decoder.self.rotary = rope(of = input)"},
+		{"rope", "model.decoder.cross.rotary = none"},
+		{"rope_input", "model.decoder.self.rotary = rope(fraction = 50%)"},
+		{"rope_input", "model.decoder.self.rotary = rope(of = input)"},
+		{"rope_input", "model.decoder.cross.rotary = rope(fraction = 50%)"},
+		{"rope_input", "model.decoder.cross.rotary = rope(base = 9000, fraction = 50%, of = input)"},
+		{"shaw", "model.decoder.self.scale = 0.49"},
+		{"shaw", "model.encoder.self.bias = -0.001 * abs(i - j)"},
+		{"lines", "stage.second.model.decoder.self.bias = 1.001 * lines.self"},
+		{"lines", "stage.second.model.decoder.self.bias = lines.self + 0.001 * j"},
+		{"lines", "stage.second.model.decoder.cross.bias = 0.501 * lines.cross"},
+		{"lines", "stage.second.model.decoder.cross.mask = i + j >= 2"},
+		{"mixed", "stage.second.model.decoder.self.bias = lines.self + 0.999 * kerple"},
+		{"mixed", "stage.second.model.decoder.cross.bias = lines.cross - 0.501 * abs(J - 2 - i - j)"},
 	}
 	for _, m := range mutations {
 		t.Run(m.peer+", "+m.set, func(t *testing.T) {
@@ -94,6 +129,37 @@ func TestPeersTellModelsApart(t *testing.T) {
 				t.Error("it agrees with its peer, which it should not")
 			}
 		})
+	}
+}
+
+// TestPeersTellTablesApart makes sure that the comparison notices tables of positions
+// whose rows, or lines whose numbers, are one off: reversed they would be distances to
+// the other side.
+func TestPeersTellTablesApart(t *testing.T) {
+	moves := map[string]func(xs []float32){
+		"reversed": slices.Reverse[[]float32],
+		"moved":    func(xs []float32) { copy(xs, slices.Concat(xs[len(xs)-1:], xs[:len(xs)-1])) },
+	}
+	for peer, tables := range map[string][]string{
+		"shaw":  {"encoder.self.relative", "decoder.self.relative"},
+		"lines": {"fixed.calibrated.self0", "fixed.calibrated.self1", "fixed.calibrated.cross0", "fixed.calibrated.cross1"},
+		"mixed": {"fixed.calibrated.cross0"},
+	} {
+		program := compilePeer(t, check.Options{Path: peerSpec(peer), Read: os.ReadFile})
+		for _, table := range tables {
+			for how, move := range moves {
+				t.Run(peer+", "+table+" "+how, func(t *testing.T) {
+					p := readPeer(t, peer)
+					n := slices.IndexFunc(p.Params, func(x peerParam) bool { return x.Name == table })
+					for row := range slices.Chunk(p.Params[n].Initial, p.Params[n].Shape[1]) {
+						move(row)
+					}
+					if len(traineeOf(t, last(program), p.Params).follow(t, p, 1)) == 0 {
+						t.Error("it agrees with its peer, which it should not")
+					}
+				})
+			}
+		}
 	}
 }
 
@@ -119,6 +185,7 @@ func readFixture[T any](t *testing.T, path string) *T {
 // A trainee is a compiled model under training, kernel by kernel.
 type trainee struct {
 	train   check.Train
+	trained int // elements of the arenas
 	program *lower.Program
 	machine *lower.Machine
 	at      map[string]int // of each parameter, the first element in the arenas
@@ -127,15 +194,32 @@ type trainee struct {
 func peerSpec(name string) string { return "testdata/peers/" + name + ".arith" }
 
 // newTrainee compiles a peer's spec, with settings that come last, and gives its
-// model the peer's initial parameters, which must be all that it has.
+// model, the last one if it has stages, the peer's initial parameters, which must be
+// all that it has.
 func newTrainee(t *testing.T, path string, params []peerParam, set ...string) *trainee {
 	t.Helper()
-	compiled, found, err := compiler.Compile(check.Options{Path: path, Read: os.ReadFile, Set: set})
+	return traineeOf(t, last(compilePeer(t, check.Options{Path: path, Read: os.ReadFile, Set: set})), params)
+}
+
+// last is the last training of a program.
+func last(p *compiler.Program) *compiler.Program {
+	trainings := p.Trainings()
+	return trainings[len(trainings)-1]
+}
+
+func compilePeer(t *testing.T, o check.Options) *compiler.Program {
+	t.Helper()
+	p, found, err := compiler.Compile(o)
 	if err != nil || len(found) > 0 {
-		found.Text(t.Output(), os.ReadFile, false)
-		t.Fatal(path, err)
+		found.Text(t.Output(), o.Read, false)
+		t.Fatal(o.Path, err)
 	}
-	r := &trainee{compiled.Spec.Train, compiled.Lowered, lower.NewMachine(compiled.Lowered), map[string]int{}}
+	return p
+}
+
+func traineeOf(t *testing.T, compiled *compiler.Program, params []peerParam) *trainee {
+	t.Helper()
+	r := &trainee{compiled.Spec.Train, compiled.Plan.Trained(), compiled.Lowered, lower.NewMachine(compiled.Lowered), map[string]int{}}
 	shapes := map[string][]int{}
 	for _, g := range compiled.Lowered.Groups {
 		off := g.Off
@@ -209,12 +293,60 @@ func (r *trainee) gradients(t *testing.T, b peerBatch) float64 {
 	return sum / rows
 }
 
+// forward predicts all rows of a batch at once.
+func (r *trainee) forward(t *testing.T, b peerBatch) [][]int32 {
+	t.Helper()
+	rows := len(b.Target[0])
+	e, s := r.program.Entry("forward"), b.scalars(0, rows)
+	r.machine.Prepare(e, s)
+	copy(r.machine.Ints(e, model.SourceTokens, 0), slices.Concat(b.Source...))
+	copy(r.machine.Ints(e, model.TargetTokens, 0), slices.Concat(b.Target...))
+	r.run(t, e, s)
+	return slices.Collect(slices.Chunk(r.machine.Ints(e, model.Pred, 0), rows))
+}
+
+// decode predicts the first three rows of a batch, then one after the other.
+func (r *trainee) decode(t *testing.T, b peerBatch) [][]int32 {
+	t.Helper()
+	encode, e := r.program.Entry("encode"), r.program.Entry("decode")
+	s := b.scalars(0, len(b.Target[0]))
+	r.machine.Prepare(encode, s)
+	copy(r.machine.Ints(encode, model.SourceTokens, 0), slices.Concat(b.Source...))
+	r.run(t, encode, s)
+	pred := make([][]int32, len(b.Target))
+	for from, to := 0, 3; to <= len(b.Target[0]); from, to = to, to+1 {
+		var tokens []int32
+		for _, row := range b.Target {
+			tokens = append(tokens, row[from:to]...)
+		}
+		copy(r.machine.Ints(e, model.TargetTokens, 0), tokens)
+		r.run(t, e, b.scalars(from, to))
+		for k := range pred {
+			pred[k] = append(pred[k], r.machine.Ints(e, model.Pred, 0)[k*(to-from):][:to-from]...)
+		}
+	}
+	return pred
+}
+
+// scalars are those of a launch without gradient on rows of a batch.
+func (b *peerBatch) scalars(from, to int) kernel.Scalars {
+	return kernel.Scalars{"B": float64(len(b.Source)), "S": float64(len(b.Source[0])), "T": float64(to - from), "C": float64(len(b.Target[0])),
+		"P": float64(from), "step": 0, "example": 0, "seed0": 0, "seed1": 0}
+}
+
+func (r *trainee) run(t *testing.T, e *lower.Entry, s kernel.Scalars) {
+	t.Helper()
+	if err := r.machine.Run(e, s); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // update does a step of the spec's optimizer.
 func (r *trainee) update(t *testing.T, step int) {
 	t.Helper()
 	correct := func(beta float64) float64 { return 1 / (1 - math.Pow(beta, float64(step+1))) }
 	e := r.program.Entry("update")
-	s := kernel.Scalars{"P": 0, "N": float64(r.program.NumParams), "lr": r.train.LR, "clip": 1, "decay": 0,
+	s := kernel.Scalars{"P": 0, "N": float64(r.trained), "lr": r.train.LR, "clip": 1, "decay": 0,
 		"correct1": correct(r.train.Beta1), "correct2": correct(r.train.Beta2)}
 	r.machine.Prepare(e, s)
 	if err := r.machine.Run(e, s); err != nil {
@@ -227,7 +359,7 @@ func (r *trainee) wrongGradients(p *peer) []string {
 	var diffs []string
 	for i, param := range p.Params {
 		largest := maxAbs(param.Gradient)
-		if isKeyBias(param.Name) {
+		if param.useless() {
 			largest = maxAbs(p.Params[i-1].Gradient)
 		}
 		got := r.machine.Grads[r.at[param.Name]:]
@@ -244,7 +376,7 @@ func (r *trainee) wrongParams(p *peer) []string {
 	reach := r.train.LR * float64(len(p.Batches))
 	var diffs []string
 	for _, param := range p.Params {
-		if isKeyBias(param.Name) {
+		if param.useless() {
 			continue
 		}
 		d := distance(r.machine.Params[r.at[param.Name]:], param.Final)
@@ -255,11 +387,13 @@ func (r *trainee) wrongParams(p *peer) []string {
 	return diffs
 }
 
-// isKeyBias is true of parameters that change nothing: a bias of the keys adds the
-// same to all scores of a query, which softmax ignores. What a program has as
-// their gradient is the rounding of that of the key matrix, declared before it,
-// and Adam makes whole steps of it.
-func isKeyBias(name string) bool { return strings.HasSuffix(name, ".k.b") }
+// useless is true of parameters that change nothing: a bias of the keys adds the same
+// to all scores of a query, which softmax ignores, unless keys are rotated behind it.
+// What a program has as their gradient is the rounding of that of the key matrix,
+// declared before it, and Adam makes whole steps of it.
+func (p *peerParam) useless() bool {
+	return strings.HasSuffix(p.Name, ".k.b") && maxAbs(p.Gradient) < 1e-12
+}
 
 func maxAbs(xs []float32) float64 { return distance(make([]float32, len(xs)), xs) }
 
