@@ -18,8 +18,8 @@ type Spec struct {
 	Kernels []*kernel.Kernel
 }
 
-// Shipped compiles every spec below a folder and lists those that lower. Files
-// without a task are parts of others.
+// Shipped compiles every spec below a folder and lists those that lower, one with
+// stages by stage. Files without a task are parts of others.
 func Shipped(dir string) ([]Spec, error) {
 	var specs []Spec
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -30,8 +30,11 @@ func Shipped(dir string) ([]Spec, error) {
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		if !found.HasErrors() {
-			specs = append(specs, Spec{path, p.Lowered.Kernels})
+		if found.HasErrors() {
+			return nil
+		}
+		for _, t := range p.Trainings() {
+			specs = append(specs, Spec{path, t.Lowered.Kernels})
 		}
 		return nil
 	})
