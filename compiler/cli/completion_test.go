@@ -10,7 +10,7 @@ import (
 
 func TestComplete(t *testing.T) {
 	var v verbs
-	parser, err := kong.New(&v, kong.Vars{"version": "", "starters": starterNames()})
+	parser, err := kong.New(&v, kong.Vars{"version": "", "starters": starterNames(), "kinds": plotKinds()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"strings"
-
-	"github.com/arithlang/mlc/compiler/check"
 )
 
 // initCmd is the verb init.
@@ -81,11 +79,7 @@ func (c *initCmd) Run(a *app) error {
 	if err := m.write(a); err != nil {
 		return err
 	}
-	next := "mlc train " + file
-	if !compiles(c.Name, text) {
-		next = "mlc vet " + file + "    (it states what cannot be trained yet; mlc build says what is missing)"
-	}
-	_, err = fmt.Fprintf(a.out, "next: %s\n", next)
+	_, err = fmt.Fprintf(a.out, "next: mlc train %s\n", file)
 	return err
 }
 
@@ -100,10 +94,4 @@ func createFile(name string, data []byte) error {
 	}
 	_, err = f.Write(data)
 	return errors.Join(err, f.Close())
-}
-
-// compiles reports whether the compiler has all that a spec asks for.
-func compiles(name string, text []byte) bool {
-	spec, found := check.Resolve(check.Options{Path: name + ".arith", Read: func(string) ([]byte, error) { return text, nil }})
-	return !found.HasErrors() && !check.Lowerable(spec).HasErrors()
 }
