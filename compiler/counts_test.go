@@ -46,6 +46,15 @@ func TestParameterCounts(t *testing.T) {
 	}
 }
 
+// TestFixedRows: rows that stay as they were drawn are kept with the weights, and are
+// no parameters that are trained.
+func TestFixedRows(t *testing.T) {
+	p := compileHeadline(t, "model.embed.position = abacus(learned = false)")
+	if all, trained := p.Lowered.NumParams, p.Plan.Trained(); all != 63_514_624 || trained != all-512*1024 {
+		t.Errorf("%d parameters, %d of them trained", all, trained)
+	}
+}
+
 // TestFLOPs holds the operations of a row to a count by hand of what matrices
 // multiply and attention: all that grows with the square of the width, or with the
 // length and the width. What is left out is less than a percent.

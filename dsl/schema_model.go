@@ -99,6 +99,7 @@ func placesInNumbers(first string) []Row {
 	return []Row{
 		{Path: "max_offset", Type: Int, Default: "100", Max: 1 << 20, Doc: "largest random offset in training; none in tests"},
 		{Path: "table", Type: Int, Default: "512", Min: 1, Max: 1 << 20, Doc: "rows of the table; " + first},
+		{Path: "learned", Type: Bool, Default: "true", Doc: "the rows are trained; else they stay as they were drawn"},
 	}
 }
 

@@ -48,10 +48,10 @@ func (s *Stage) given(run string) (map[string][]float32, error) {
 	return given, nil
 }
 
-// complete makes sure that every fixed parameter is given.
+// complete makes sure that every parameter that is to be given is.
 func (m *Model) complete(given map[string][]float32) error {
 	for _, p := range m.Params {
-		if p.Fixed && len(given[p.Name]) != p.Elems() {
+		if p.Init.Kind == "given" && len(given[p.Name]) != p.Elems() {
 			return fmt.Errorf("parameter %s of shape %v is given %d values: the run is of another program", p.Name, p.Shape, len(given[p.Name]))
 		}
 	}

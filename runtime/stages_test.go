@@ -449,6 +449,24 @@ func TestFixed(t *testing.T) {
 	}
 }
 
+// TestFixedDrawn wants a fixed parameter that starts at random to stay as it was
+// drawn, and to be another for another seed.
+func TestFixedDrawn(t *testing.T) {
+	m := fixedToy()
+	m.Params[len(m.Params)-1].Init = device.Init{Kind: "normal", A: 3}
+	drawn := func(seed string, steps string) []float32 {
+		dir := filepath.Join(t.TempDir(), "run")
+		if s := call(t, *m, "", "train", "--out", dir, "--seed", seed, "--steps", steps); s.code != 0 {
+			t.Fatalf("exit %d\n%s", s.code, s.err)
+		}
+		return tensors(t, newestCheckpoint(dir))[toyGiven].Data
+	}
+	one, more, other := drawn("1", "1"), drawn("1", "9"), drawn("2", "1")
+	if !slices.Equal(one, more) || slices.Equal(one, other) || one[0] == 0 {
+		t.Errorf("after a step %v, after nine %v, of another seed %v", one, more, other)
+	}
+}
+
 // TestAttend compares the mean with one made by hand.
 func TestAttend(t *testing.T) {
 	m := attendingToy()

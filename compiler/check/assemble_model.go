@@ -63,6 +63,7 @@ func (c *checker) position() Position {
 		Max:       v.int("max"),
 		MaxOffset: v.int("max_offset"),
 		Table:     v.int("table"),
+		Fixed:     v.arg("learned").is("false"),
 		Pos:       c.place(path),
 	}
 	if p.Kind == "coupling" {

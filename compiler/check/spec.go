@@ -138,6 +138,7 @@ type Position struct {
 	MaxOffset int    // abacus: largest random offset
 	Coupled   bool   // abacus: a random offset for each example, which all tokens have
 	Table     int    // abacus: rows of the table
+	Fixed     bool   // abacus: which are not trained
 	Pos       diag.Pos
 }
 

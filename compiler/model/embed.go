@@ -117,7 +117,11 @@ func (e *embedding) positions() *ir.Value {
 
 // look reads rows of the position table.
 func (e *embedding) look(ids *ir.Value) *ir.Value {
-	table := e.b.Param("position", ir.T(ir.N(e.positionRows()), ir.N(e.spec.Model.Width)), ir.Weight)
+	role := ir.Weight
+	if e.spec.Model.Position.Fixed {
+		role = ir.Fixed
+	}
+	table := e.b.Param("position", ir.T(ir.N(e.positionRows()), ir.N(e.spec.Model.Width)), role)
 	return e.b.Gather(table, ids)
 }
 

@@ -115,7 +115,7 @@ func (m *builder) embedding() []plan.Param {
 	if !s.Tied {
 		ps = append(ps, m.tokens())
 	}
-	if rows := m.positionRows(); rows > 0 {
+	if rows := m.positionRows(); rows > 0 && !s.Position.Fixed {
 		ps = append(ps, m.table("position", rows))
 	}
 	if s.EmbedNorm == "layernorm" || s.EmbedNorm == rmsnorm {
@@ -166,9 +166,15 @@ func (m *builder) shared(gain float64, sites ...*check.Site) []plan.Param {
 	return ps
 }
 
-// fixed lists the leaves that are given and not trained.
+// fixed lists what is not trained: a position table that stays as it was drawn, and
+// the leaves that are given.
 func (m *builder) fixed() []plan.Param {
 	var ps []plan.Param
+	if m.spec.Model.Position.Fixed {
+		p := m.table("position", m.positionRows())
+		p.Fixed = true
+		ps = append(ps, p)
+	}
 	for _, leaf := range m.spec.Given() {
 		ps = append(ps, plan.Param{Name: leaf.Name, Shape: leaf.Shape, Init: plan.Init{Kind: "given"}, Fixed: true, Pos: leaf.Pos})
 	}

@@ -51,7 +51,7 @@ func (t *Trainer) Start() {
 	var values []float32 // of one parameter at a time: a second arena is more than the machine may have
 	for i, p := range t.Params {
 		values = resize(values, count(p))
-		if p.Fixed {
+		if p.Init.Kind == "given" {
 			clear(values)
 			copy(values, t.Given[p.Name])
 		} else {
