@@ -48,13 +48,20 @@ type said struct {
 // call runs a model's command line in this process.
 func call(t *testing.T, m Model, stdin string, args ...string) said {
 	t.Helper()
+	return callApp(t, app{model: m, in: strings.NewReader(stdin)}, append([]string{"./toy"}, args...))
+}
+
+// callApp runs a command line, the program's name first, and listens.
+func callApp(t *testing.T, a app, args []string) said {
+	t.Helper()
 	stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer stderr.Close()
 	var out bytes.Buffer
-	code := run(app{model: m, in: strings.NewReader(stdin), out: &out, err: stderr}, append([]string{"./toy"}, args...))
+	a.out, a.err = &out, stderr
+	code := run(a, args)
 	text, err := os.ReadFile(stderr.Name())
 	if err != nil {
 		t.Fatal(err)

@@ -117,18 +117,7 @@ func toyStages() Pipeline {
 // callStages is call for a pipeline.
 func callStages(t *testing.T, p Pipeline, args ...string) said {
 	t.Helper()
-	stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stderr.Close()
-	var out bytes.Buffer
-	code := run(p.app(app{in: strings.NewReader(""), out: &out, err: stderr}), append([]string{"./toys"}, args...))
-	text, err := os.ReadFile(stderr.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return said{code, out.String(), string(text)}
+	return callApp(t, p.app(app{in: strings.NewReader("")}), append([]string{"./toys"}, args...))
 }
 
 // travelled does all stages in a new directory.

@@ -31,10 +31,10 @@ const (
 	done      = "done"
 )
 
-// A journey is a run of a pipeline: a directory with one for each stage in it. Its
+// A pipelineRun is a run of a pipeline: a directory with one for each stage in it. Its
 // record says which are done, and is written when everything else of a stage is, so
 // that a process that was stopped anywhere can be gone on with.
-type journey struct {
+type pipelineRun struct {
 	cmd  *trainCmd
 	app  app
 	name program
@@ -54,7 +54,7 @@ func (c *trainCmd) runStages(a app, name program) error {
 	}
 	ctx, cancel := a.untilInterrupt()
 	defer cancel()
-	j := &journey{cmd: c, app: a, name: name}
+	j := &pipelineRun{cmd: c, app: a, name: name}
 	if err := j.open(until); err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (c *trainCmd) runStages(a app, name program) error {
 
 // open makes the run directory, or opens the one to be resumed. The budget of the
 // command line is for the trainings up to stage until.
-func (j *journey) open(until int) (err error) {
+func (j *pipelineRun) open(until int) (err error) {
 	c, p := j.cmd, j.app.whole
 	id := j.app.identity()
 	if c.Resume {
@@ -105,7 +105,7 @@ func (j *journey) open(until int) (err error) {
 }
 
 // begin is the record of a new run.
-func (j *journey) begin(id identity) (record, error) {
+func (j *pipelineRun) begin(id identity) (record, error) {
 	p := j.app.whole
 	first := j.app.of(&p.Stages[0])
 	machine, err := j.cmd.deviceFlags.open(first)
@@ -135,16 +135,16 @@ func free(m device.Machine) {
 }
 
 // set says how far a stage is.
-func (j *journey) set(i int, state string) error {
+func (j *pipelineRun) set(i int, state string) error {
 	j.rec.Stages[i].State = state
 	return writeRecord(j.dir, j.rec)
 }
 
 // goOn is the command that goes on with the run.
-func (j *journey) goOn() string { return goOn(j.name, j.dir) }
+func (j *pipelineRun) goOn() string { return goOn(j.name, j.dir) }
 
 // do does a stage.
-func (j *journey) do(ctx context.Context, i int) error {
+func (j *pipelineRun) do(ctx context.Context, i int) error {
 	if err := j.set(i, running); err != nil {
 		return err
 	}
@@ -163,10 +163,10 @@ func (j *journey) do(ctx context.Context, i int) error {
 }
 
 // place is the directory of a stage.
-func (j *journey) place(s *Stage) string { return filepath.Join(j.dir, s.Name) }
+func (j *pipelineRun) place(s *Stage) string { return filepath.Join(j.dir, s.Name) }
 
 // trained is the machine with what stage s has trained, and its record.
-func (j *journey) trained(s *Stage) (device.Machine, record, error) {
+func (j *pipelineRun) trained(s *Stage) (device.Machine, record, error) {
 	dir := j.place(s)
 	rec, err := readRecord(dir)
 	if err != nil {
@@ -183,7 +183,7 @@ func (j *journey) trained(s *Stage) (device.Machine, record, error) {
 }
 
 // train trains a stage from where it is.
-func (j *journey) train(ctx context.Context, i int, s *Stage) error {
+func (j *pipelineRun) train(ctx context.Context, i int, s *Stage) error {
 	a, dir := j.app.of(s), j.place(s)
 	machine, err := j.cmd.deviceFlags.open(a)
 	if err != nil {
@@ -214,7 +214,7 @@ func (j *journey) train(ctx context.Context, i int, s *Stage) error {
 }
 
 // beginning is what a stage has from those before it.
-func (j *journey) beginning(s *Stage) (b beginning, err error) {
+func (j *pipelineRun) beginning(s *Stage) (b beginning, err error) {
 	if b.given, err = s.given(j.dir); err != nil {
 		return b, err
 	}
@@ -226,7 +226,7 @@ func (j *journey) beginning(s *Stage) (b beginning, err error) {
 
 // reached wants a stage that another begins from to have the exact match that it
 // trains for: the attention of one that has not learned its task says nothing.
-func (j *journey) reached(i int, s *Stage, t *train.Trainer) error {
+func (j *pipelineRun) reached(i int, s *Stage, t *train.Trainer) error {
 	stop, reader := s.Model.Train.Stop, j.app.whole.reader(s.Name)
 	if stop == nil || t.State.Stopped || reader == "" {
 		return nil
@@ -253,7 +253,7 @@ func (j *journey) reached(i int, s *Stage, t *train.Trainer) error {
 }
 
 // calibrate makes the biases of a stage.
-func (j *journey) calibrate(ctx context.Context, s *Stage) error {
+func (j *pipelineRun) calibrate(ctx context.Context, s *Stage) error {
 	p := j.app.whole
 	from := p.stage(s.From)
 	machine, rec, err := j.trained(from)
@@ -290,7 +290,7 @@ func (j *journey) calibrate(ctx context.Context, s *Stage) error {
 }
 
 // finish tests the last stage that was to be done.
-func (j *journey) finish(ctx context.Context, until int) error {
+func (j *pipelineRun) finish(ctx context.Context, until int) error {
 	p := j.app.whole
 	s := &p.Stages[until]
 	if s.Model != nil {

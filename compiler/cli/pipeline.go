@@ -135,11 +135,7 @@ func (a *app) summarizeStages(p *compiler.Program, t training) error {
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return a.printJSON(sum)
-	}
-	_, err = fmt.Fprintf(a.out, "%snext: mlc train %s\n", sum, t.command())
-	return err
+	return a.printSummary(sum, t)
 }
 
 // printStages prints each training of a spec at a stage of its compilation.

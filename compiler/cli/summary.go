@@ -58,10 +58,15 @@ func (a *app) summarize(p *compiler.Program, t training) error {
 	if err != nil {
 		return err
 	}
+	return a.printSummary(sum, t)
+}
+
+// printSummary prints what is known of a training and how to begin it.
+func (a *app) printSummary(sum fmt.Stringer, t training) error {
 	if a.json {
 		return a.printJSON(sum)
 	}
-	_, err = fmt.Fprintf(a.out, "%snext: mlc train %s\n", sum, t.command())
+	_, err := fmt.Fprintf(a.out, "%snext: mlc train %s\n", sum, t.command())
 	return err
 }
 
