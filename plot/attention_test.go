@@ -102,7 +102,7 @@ func pipelineDir(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	for file, tensors := range map[string]ckpt.File{attentionFile: read, linesFile: lines} {
+	for file, tensors := range map[string]ckpt.File{calibrate.AttentionFile: read, calibrate.LinesFile: lines} {
 		if err := ckpt.Write(filepath.Join(dir, "calibrate", file), tensors); err != nil {
 			t.Fatal(err)
 		}
@@ -160,14 +160,14 @@ func TestPipeline(t *testing.T) {
 // shapes that calibration.json speaks of.
 func TestCalibrationFiles(t *testing.T) {
 	dir := pipelineDir(t)
-	if err := os.Remove(filepath.Join(dir, "calibrate", linesFile)); err != nil {
+	if err := os.Remove(filepath.Join(dir, "calibrate", calibrate.LinesFile)); err != nil {
 		t.Fatal(err)
 	}
 	figures, err := Figures(load(t, dir), "attention")
 	if err != nil || figureNames(figures) != "attention-self attention-cross" {
 		t.Errorf("%q, %v", figureNames(figures), err)
 	}
-	path := filepath.Join(dir, "calibrate", attentionFile)
+	path := filepath.Join(dir, "calibrate", calibrate.AttentionFile)
 	if err := ckpt.Write(path, ckpt.File{Meta: map[string]string{"name": "abc"}, Tensors: []ckpt.Tensor{{Name: "self", Shape: []int{3, 2, 2}, Data: make([]float32, 12)}}}); err != nil {
 		t.Fatal(err)
 	}

@@ -13,12 +13,6 @@ import (
 	"github.com/arithlang/mlc/runtime/ckpt"
 )
 
-const (
-	calibrationFile = "calibration.json"
-	attentionFile   = "attention.safetensors"
-	linesFile       = "lines.safetensors"
-)
-
 // A Calibration is what a stage has calibrated.
 type Calibration struct {
 	Stage   string
@@ -39,7 +33,7 @@ type Site struct {
 
 // loadCalibration reads the directory of a stage; nil if it calibrates nothing.
 func loadCalibration(dir string) (*Calibration, error) {
-	path := filepath.Join(dir, calibrationFile)
+	path := filepath.Join(dir, calibrate.RecordFile)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -55,11 +49,11 @@ func loadCalibration(dir string) (*Calibration, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	c := found.Calibration
-	read, err := ckpt.Read(filepath.Join(dir, attentionFile))
+	read, err := ckpt.Read(filepath.Join(dir, calibrate.AttentionFile))
 	if err != nil {
 		return nil, err
 	}
-	bias, err := ckpt.Read(filepath.Join(dir, linesFile))
+	bias, err := ckpt.Read(filepath.Join(dir, calibrate.LinesFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -70,7 +64,7 @@ func loadCalibration(dir string) (*Calibration, error) {
 		heads := len(s.Heads)
 		if s.Read = tensor(read, s.Name, heads, s.Rows, s.Columns); s.Read == nil {
 			return nil, fmt.Errorf("%s has no tensor %s [%d, %d, %d], of which %s speaks: calibrate again",
-				filepath.Join(dir, attentionFile), s.Name, heads, s.Rows, s.Columns, path)
+				filepath.Join(dir, calibrate.AttentionFile), s.Name, heads, s.Rows, s.Columns, path)
 		}
 		s.Bias = tensor(bias, s.Name, heads, s.Extended[0], s.Extended[1])
 		c.Sites = append(c.Sites, s)

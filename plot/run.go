@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/arithlang/mlc/runtime/calibrate"
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/track"
 )
@@ -62,7 +63,7 @@ func Load(dir, folder string) (*Run, error) {
 
 // readRecord reads run.json; a calibration has calibration.json instead.
 func readRecord(dir string) (rec record, err error) {
-	for _, file := range []string{"run.json", calibrationFile} {
+	for _, file := range []string{"run.json", calibrate.RecordFile} {
 		path := filepath.Join(dir, file)
 		text, failed := os.ReadFile(path)
 		if failed == nil {

@@ -15,13 +15,6 @@ import (
 	"github.com/arithlang/mlc/runtime/train"
 )
 
-// What a calibration leaves in its directory.
-const (
-	attentionFile   = "attention.safetensors"
-	calibrationFile = "calibration.json"
-	linesFile       = "lines.safetensors"
-)
-
 const (
 	captureTokens = 1 << 10 // source and target, of a launch
 	captureRoom   = 1 << 24 // elements of attention on their way to the sum
@@ -181,7 +174,7 @@ func (c *calibration) calibrated(dir string, p *Pipeline, k *calibrate.Config, s
 		}
 		read.Tensors = append(read.Tensors, ckpt.Tensor{Name: s.name, Shape: []int{s.read.Heads, s.read.Rows, s.read.Columns}, Data: values})
 	}
-	if err := ckpt.Write(filepath.Join(dir, attentionFile), read); err != nil {
+	if err := ckpt.Write(filepath.Join(dir, calibrate.AttentionFile), read); err != nil {
 		return err
 	}
 	for _, s := range sites {
@@ -201,15 +194,15 @@ func (c *calibration) calibrated(dir string, p *Pipeline, k *calibrate.Config, s
 	if err != nil {
 		return err
 	}
-	if err := ckpt.WriteFile(filepath.Join(dir, calibrationFile), append(text, '\n')); err != nil {
+	if err := ckpt.WriteFile(filepath.Join(dir, calibrate.RecordFile), append(text, '\n')); err != nil {
 		return err
 	}
 	for _, s := range sites {
 		if r := *s.result; !r.Kept() && p.uses(c.Stage, s.name) {
 			return fmt.Errorf("no line of %s attention stands out in any head, so there is nothing to calibrate with. The strongest lines are\n%s"+
 				"train %s until it solves its problems, or lower %s.keep in stage %s (all lines are in %s)",
-				s.name, r.Strongest(), c.From, s.name, c.Stage, filepath.Join(dir, calibrationFile))
+				s.name, r.Strongest(), c.From, s.name, c.Stage, filepath.Join(dir, calibrate.RecordFile))
 		}
 	}
-	return ckpt.Write(filepath.Join(dir, linesFile), lines)
+	return ckpt.Write(filepath.Join(dir, calibrate.LinesFile), lines)
 }

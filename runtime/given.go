@@ -6,6 +6,7 @@ import (
 	"math"
 	"path/filepath"
 
+	"github.com/arithlang/mlc/runtime/calibrate"
 	"github.com/arithlang/mlc/runtime/ckpt"
 )
 
@@ -28,7 +29,7 @@ func (s *Stage) given(run string) (map[string][]float32, error) {
 	given := s.Model.tables()
 	files := map[string]map[string]ckpt.Tensor{}
 	for _, g := range s.Given {
-		path := filepath.Join(run, g.Stage, linesFile)
+		path := filepath.Join(run, g.Stage, calibrate.LinesFile)
 		if files[path] == nil {
 			f, err := ckpt.Read(path)
 			if err != nil {

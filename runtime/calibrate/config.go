@@ -11,6 +11,13 @@
 // the left end of the rows, all others from the right end (appendix D).
 package calibrate
 
+// What a calibration leaves in its directory.
+const (
+	AttentionFile = "attention.safetensors" // what was read: self and cross, [heads, rows, columns]
+	RecordFile    = "calibration.json"      // every line, and whether it was kept
+	LinesFile     = "lines.safetensors"     // the biases: lines by Tensor, and self and cross, [heads, M, N]
+)
+
 // A Config says which attention is read and which of its lines are kept.
 // Generated code holds one.
 type Config struct {
