@@ -133,7 +133,7 @@ func travelled(t *testing.T, p Pipeline, args ...string) string {
 // sameJourney compares what two runs of a pipeline have left, to the last byte.
 func sameJourney(t *testing.T, want, got string) {
 	t.Helper()
-	for _, name := range []string{attentionFile, calibrationFile, linesFile} {
+	for _, name := range []string{calibrate.AttentionFile, calibrate.RecordFile, calibrate.LinesFile} {
 		a, errA := os.ReadFile(filepath.Join(want, "calibrate", name))
 		b, errB := os.ReadFile(filepath.Join(got, "calibrate", name))
 		if errA != nil || errB != nil || !bytes.Equal(a, b) {
@@ -188,7 +188,7 @@ func TestPipeline(t *testing.T) {
 	if diff := cmp.Diff([]string{"first done", "calibrate done", "second done"}, states(t, dir)); diff != "" {
 		t.Error(diff)
 	}
-	lines := tensors(t, filepath.Join(dir, "calibrate", linesFile))
+	lines := tensors(t, filepath.Join(dir, "calibrate", calibrate.LinesFile))
 	for name, shape := range map[string][]int{"self": {2, 11, 11}, "cross": {2, 11, 12}, "self.line.1.1": {2, 23}, "cross.line.1.-1": {2, 24}} {
 		if diff := cmp.Diff(shape, lines[name].Shape); diff != "" {
 			t.Errorf("%s: %s", name, diff)
@@ -270,7 +270,7 @@ func TestPipelineResumes(t *testing.T) {
 		}
 		if until == "first" { // and killed in what follows
 			os.MkdirAll(filepath.Join(dir, "calibrate"), 0o755)
-			os.WriteFile(filepath.Join(dir, "calibrate", linesFile), []byte("half"), 0o644)
+			os.WriteFile(filepath.Join(dir, "calibrate", calibrate.LinesFile), []byte("half"), 0o644)
 			os.MkdirAll(filepath.Join(dir, "second"), 0o755)
 			os.WriteFile(filepath.Join(dir, "second", specFile), []byte("half"), 0o644)
 		}
@@ -380,11 +380,11 @@ func TestNothingKept(t *testing.T) {
 			t.Errorf("exit %d, no %q in:\n%s", s.code, want, s.err)
 		}
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "calibrate", calibrationFile))
+	text, err := os.ReadFile(filepath.Join(dir, "calibrate", calibrate.RecordFile))
 	if err != nil || !json.Valid(text) {
 		t.Errorf("no statistics: %v", err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "calibrate", linesFile)); err == nil {
+	if _, err := os.Stat(filepath.Join(dir, "calibrate", calibrate.LinesFile)); err == nil {
 		t.Error("there are lines that nobody should use")
 	}
 	p.Stages[1].Calibration.Cross.Keep = toyPipeline().Stages[1].Calibration.Cross.Keep
@@ -453,6 +453,23 @@ func TestFixedDrawn(t *testing.T) {
 	one, more, other := drawn("1", "1"), drawn("1", "9"), drawn("2", "1")
 	if !slices.Equal(one, more) || slices.Equal(one, other) || one[0] == 0 {
 		t.Errorf("after a step %v, after nine %v, of another seed %v", one, more, other)
+	}
+}
+
+// TestDrawnWeights begins a stage with the fixed rows that another has drawn.
+func TestDrawnWeights(t *testing.T) {
+	drawn := func(seed uint64) *Model {
+		m := fixedToy()
+		m.Params[len(m.Params)-1].Init = device.Init{Kind: "normal", A: 3}
+		m.Train.Seed = seed
+		return m
+	}
+	p := toyPipeline()
+	p.Stages = []Stage{{Name: "first", Model: drawn(1)}, {Name: "second", From: "first", Model: drawn(2)}}
+	dir := travelled(t, p, "-q")
+	from, to := tensors(t, newestCheckpoint(filepath.Join(dir, "first"))), tensors(t, newestCheckpoint(filepath.Join(dir, "second")))
+	if diff := cmp.Diff(from[toyGiven].Data, to[toyGiven].Data); diff != "" {
+		t.Error(diff)
 	}
 }
 

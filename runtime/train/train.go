@@ -69,7 +69,7 @@ func (t *Trainer) Resume(path string) (err error) {
 }
 
 // Adopt takes the parameters of another model's checkpoint that this one has too, by
-// name, instead of their initial values. Fixed ones stay what was given.
+// name, instead of their initial values. What was given stays.
 func (t *Trainer) Adopt(path string) error {
 	tensors, _, err := read(path)
 	if err != nil {
@@ -77,7 +77,7 @@ func (t *Trainer) Adopt(path string) error {
 	}
 	for _, p := range t.Params {
 		from, ok := tensors[p.Name]
-		if !ok || p.Fixed {
+		if !ok || p.Init.Kind == "given" {
 			continue
 		}
 		if !slices.Equal(from.Shape, p.Shape) {
