@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/task"
@@ -50,7 +51,11 @@ func (c *trainCmd) runStages(a app, name program) error {
 		until = slices.IndexFunc(p.Stages, func(s Stage) bool { return s.Name == c.Until })
 	}
 	if until < 0 {
-		return usagef("--until %s: there is no such stage", c.Until)
+		var names []string
+		for _, s := range p.Stages {
+			names = append(names, s.Name)
+		}
+		return usagef("--until %s: there is no such stage; there are %s", c.Until, strings.Join(names, ", "))
 	}
 	ctx, cancel := a.untilInterrupt()
 	defer cancel()
