@@ -15,7 +15,8 @@ vet:
 test:
 	go test ./...
 
-# Deletes every generated file first, so that the result proves they can be recreated.
+# Deletes generated/, so that the result proves that programs can be recreated, and writes
+# all other generated files again but docs/performance.md (make bench).
 generate:
 	rm -rf generated
 	go generate ./...

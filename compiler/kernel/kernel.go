@@ -1,7 +1,7 @@
 // Package kernel is the kernel IR: the program of one grid cell over whole tiles.
 // Threads, layouts and barriers are not in it; they belong to a target's
 // schedule. Package lower makes kernels from groups of tensor values, and the
-// back ends (codegen/cpu, later codegen/ptx) print them.
+// back ends (codegen/cpu and codegen/ptx, both by way of codegen/flat) print them.
 //
 // The interpreter (interp.go) defines every kernel's result to the last bit:
 // F32 operations round once each and never fuse, except that Dot adds its

@@ -3,8 +3,8 @@
 // comes after package check; packages grad, opt and lower take its output.
 //
 // The encoder-decoder is the one of Duan, Shi and Xu, "Attention Bias as an
-// Inductive Bias" (arXiv:2310.11984) section 4 and its released code: token
-// embeddings times a scale plus positions, an identity encoder or a stack of
+// Inductive Bias" (arXiv:2310.11984), section 2 and appendix B, and of its
+// released code: token embeddings times a scale plus positions, an identity encoder or a stack of
 // encoder layers, post-norm decoder layers, a final norm, an untied output.
 //
 // The loop (loop.go) is the decoder-only model of McLeish et al., "Transformers Can

@@ -1,3 +1,6 @@
+// Package opt simplifies tensor IR (Simplify, CSE, DCE), groups its values into
+// kernels (Fuse) and lets temporaries share memory (Place). It comes after packages
+// model and grad; package lower makes kernels of its groups.
 package opt
 
 import (
