@@ -111,6 +111,9 @@ func (u unit) files() ([]File, error) {
 	if tables := host.Tables(u.Spec, comment(u.header)); tables != nil {
 		files = append(files, File{host.TableFile, tables})
 	}
+	if problems := host.Problems(&u.Spec.Task, comment(u.header)); problems != nil {
+		files = append(files, File{host.ProblemFile, problems})
+	}
 	for path, print := range goFiles {
 		file, err := u.render(path, print)
 		if err != nil {

@@ -104,6 +104,9 @@ func Compile(opts check.Options) (*Program, diag.List, error) {
 			}
 		}
 	}
+	if misfits := p.checkWeights(); len(misfits) > 0 {
+		return nil, append(found, misfits...).Sort(), nil
+	}
 	return p, found, nil
 }
 

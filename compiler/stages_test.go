@@ -287,3 +287,40 @@ func TestLogits(t *testing.T) {
 		}
 	}
 }
+
+// TestWeightsFit wants stages that begin with the weights of another to have
+// parameters of the same shapes.
+func TestWeightsFit(t *testing.T) {
+	text := stages + `
+stage first {}
+stage same {
+  from = first
+  model.decoder.self.bias = t5(4, 8)
+}
+stage wide {
+  from = first
+  model.width = 16
+}
+stage dozen {
+  from = same
+  task.base = 12
+}
+`
+	p, found, err := compiler.Compile(check.Options{Path: "a.arith", Read: func(string) ([]byte, error) { return []byte(text), nil }})
+	if err != nil || p != nil {
+		t.Fatal(p, err)
+	}
+	var got []string
+	for _, d := range found {
+		if d.Code == "E0314" {
+			got = append(got, fmt.Sprintf("%d:%d %s", d.Range.Start.Line, d.Range.Start.Col, d.Message))
+		}
+	}
+	want := []string{
+		"25:10 wide cannot begin with the weights of first: their embed.token has the shape [17 8], and here it is [17 16]",
+		"29:10 dozen cannot begin with the weights of same: their embed.token has the shape [17 8], and here it is [19 8]",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -55,7 +55,7 @@ func trainRows() []Row {
 		{Path: "train.seed", Type: Int, Default: "0", Max: 1e15, Doc: "key of all random numbers"},
 		{Path: "train.stop", Type: Choice, Default: "none", Doc: "a reason to stop early", Choices: []Option{
 			{Name: "none"},
-			{Name: "accuracy", Args: []Row{
+			{Name: "accuracy", Doc: "of 64 problems at a report, then of 1024 others", Args: []Row{
 				{Path: "at_least", Type: Fraction, Default: "100%", Max: 1, Doc: "exact match"},
 				{Path: "on", Type: Choice, Default: "held_out", Doc: "of what", Choices: []Option{
 					{Name: "held_out", Doc: "problems kept from training"}, {Name: "train", Doc: "problems of training"}}},
@@ -66,14 +66,14 @@ func trainRows() []Row {
 
 func evalRows() []Row {
 	return []Row{
-		{Path: "eval.grid", Type: Grid, Default: "none", Words: "none", Min: 1, Max: 1000,
+		{Path: "eval.grid", Type: Grid, Default: "none", Words: "none", Kinds: made, Min: 1, Max: 1000,
 			Doc: "digits of first and second operand, of an array digits and length"},
-		{Path: "eval.diagonal", Type: IntRange, Default: "none", Words: "none", Min: 1, Max: 1000,
+		{Path: "eval.diagonal", Type: IntRange, Default: "none", Words: "none", Kinds: made, Min: 1, Max: 1000,
 			Doc: "digits of both operands, beside the grid"},
-		{Path: "eval.digits", Type: IntList, Default: "[6, 10, 15, 20, 60]", Unless: "eval.grid eval.diagonal", Min: 1, Max: 1000,
+		{Path: "eval.digits", Type: IntList, Default: "[6, 10, 15, 20, 60]", Unless: "eval.grid eval.diagonal", Kinds: made, Min: 1, Max: 1000,
 			Doc: "digits of the operands"},
-		{Path: "eval.samples", Type: Int, Default: "2000", Min: 1, Max: 1 << 30, Doc: "problems a length, or a cell of the grid"},
-		{Path: "eval.pad", Type: Choice, Default: "=task.pad", Doc: "fixed width of test problems", Choices: padOptions()},
+		{Path: "eval.samples", Type: Int, Default: "2000", Min: 1, Max: 1 << 30, Doc: "problems a length, or a cell of the grid; of a file at most so many held-out ones of each length of the prompt"},
+		{Path: "eval.pad", Type: Choice, Default: "=task.pad", Kinds: made, Doc: "fixed width of test problems", Choices: padOptions()},
 		{Path: "eval.metric", Type: Choice, Default: "exact_match", Doc: "when an answer counts", Choices: []Option{
 			{Name: "exact_match", Doc: "all of it is right"},
 			{Name: "first_token", Doc: "its first token is right"},

@@ -41,7 +41,7 @@ func (f *deviceFlags) open(a app) (device.Machine, error) {
 	return open(f, a)
 }
 
-// openAuto prefers a GPU, and says so; without one it says nothing.
+// openAuto prefers a GPU, and says so once; without one it says nothing.
 func (f *deviceFlags) openAuto(a app) (device.Machine, error) {
 	if a.model.GPU.PTX == "" {
 		return f.openCPU(a)
@@ -50,12 +50,19 @@ func (f *deviceFlags) openAuto(a app) (device.Machine, error) {
 	switch {
 	case err == nil:
 		about := machine.About()
-		fmt.Fprintf(a.err, "using %s (%s); --device cpu would use the processor\n", about.Name, about.How)
+		a.tell("using %s (%s); --device cpu would use the processor\n", about.Name, about.How)
 		return machine, nil
 	case !errors.Is(err, cuda.ErrUnavailable):
-		fmt.Fprintf(a.err, "using the processor, because the GPU cannot be used: %v\n", err)
+		a.tell("using the processor, because the GPU cannot be used: %v\n", err)
 	}
 	return f.openCPU(a)
+}
+
+// tell says which device is used, unless that is known.
+func (a app) tell(format string, args ...any) {
+	if !a.told {
+		fmt.Fprintf(a.err, format, args...)
+	}
 }
 
 func (f *deviceFlags) openCPU(a app) (device.Machine, error) {
@@ -98,7 +105,7 @@ func (f *deviceFlags) openSim(a app) (device.Machine, error) {
 		return nil, err
 	}
 	if a.model.GPU.PTX != "" {
-		fmt.Fprintln(a.err, "simulating a GPU, every access checked: thousands of times slower than one")
+		a.tell("simulating a GPU, every access checked: thousands of times slower than one\n")
 	}
 	return newGPU(driver, &a.model, device.About{Device: "sim", Name: driver.Info().Name, How: "every access checked"})
 }

@@ -93,6 +93,26 @@ func TestSimulatedAnswers(t *testing.T) {
 	}
 }
 
+// TestStagesOpenTheGPUOnce wants each stage to be trained and tested on one machine, and
+// which one it is to be said once.
+func TestStagesOpenTheGPUOnce(t *testing.T) {
+	first, second := toyOnGPU(), toyOnGPU()
+	p := Pipeline{Name: "toys", Spec: "arith 1\n", SpecHash: "fedcba9876543210", Version: "v0.0.0",
+		Stages: []Stage{{Name: "first", Model: &first}, {Name: "second", From: "first", Model: &second}}}
+	for _, s := range p.Stages {
+		s.Model.Spec, s.Model.SpecHash, s.Model.Eval.Samples = p.Spec, p.SpecHash, 4
+	}
+	opened := 0
+	world := p.app(app{in: strings.NewReader(""), gpu: func() (cuda.Driver, error) {
+		opened++
+		return simulatedGPU(t), nil
+	}})
+	s := callApp(t, world, []string{"./toys", "train", "--out", filepath.Join(t.TempDir(), "run"), "--steps", "2"})
+	if said := strings.Count(s.err, "using simulated sm_80"); s.code != 0 || opened != 2 || said != 1 {
+		t.Errorf("exit %d, the GPU is opened %d times and named %d times\n%s", s.code, opened, said, s.err)
+	}
+}
+
 func TestAutoUsesTheGPU(t *testing.T) {
 	m := toyOnGPU()
 	there := func() (cuda.Driver, error) { return simulatedGPU(t), nil }

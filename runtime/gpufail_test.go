@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/arithlang/mlc/runtime/cuda"
+	"github.com/arithlang/mlc/runtime/train"
 )
 
 // illegalAddress is what a driver says after a kernel went astray.
@@ -84,7 +85,7 @@ func launchesOfTest(t *testing.T, m Model) int {
 	f := &faulty{Driver: simulatedGPU(t)}
 	machine := newToyGPU(t, &m, f)
 	tr := trainerOf(t, m, machine)
-	if _, err := exactMatch(&m, machine, tr.Task, 1, tr.Task.HeldOut)(); err != nil {
+	if _, err := exactMatch(&m, machine, tr.Task, 1)(true, 0, train.Glance); err != nil {
 		t.Fatal(err)
 	}
 	return f.launched["predict"]

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -77,6 +78,15 @@ func trained(t *testing.T, m Model, args ...string) string {
 		t.Fatalf("train: exit %d\n%s", s.code, s.err)
 	}
 	return dir
+}
+
+// interrupting is how long an interrupt has until it is noticed, on a busy machine too.
+const interrupting = 500 * time.Millisecond
+
+// interrupt is what Ctrl-C is for this process.
+func interrupt() {
+	syscall.Kill(os.Getpid(), syscall.SIGINT)
+	time.Sleep(interrupting)
 }
 
 // final is the bytes of a run's last checkpoint, and of its metrics without the

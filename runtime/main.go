@@ -8,7 +8,9 @@ import (
 	"os"
 	"os/signal"
 	"runtime/pprof"
+	"strings"
 	"syscall"
+	"unicode"
 
 	"github.com/alecthomas/kong"
 
@@ -33,10 +35,12 @@ func Main(m Model) {
 type app struct {
 	model Model
 	whole *Pipeline // that the model is a stage of; nil: of none
+	args  []string  // the command line, the program's name first
 	in    io.Reader
 	out   io.Writer
 	err   *os.File
 	gpu   func() (cuda.Driver, error) // nil: NVIDIA's driver
+	told  bool                        // which device is used
 }
 
 // verbs is the command line.
@@ -57,6 +61,7 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 
 // run does what args (the program's name first) say and returns the exit code.
 func run(a app, args []string) (code int) {
+	a.args = args
 	name := a.identity().name
 	asked := false // for help, which is an answer
 	var v verbs
@@ -96,6 +101,22 @@ func profiled(path string, do func() error) error {
 	err = do()
 	pprof.StopCPUProfile()
 	return errors.Join(err, f.Close())
+}
+
+// again is the command line as a shell takes it.
+func (a app) again() string {
+	words := make([]string, len(a.args))
+	for i, word := range a.args {
+		if words[i] = word; word == "" || strings.ContainsFunc(word, special) {
+			words[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// special reports whether a rune may mean something to a shell.
+func special(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("%+,-./:=@_", r)
 }
 
 // program is the name that the program was called by.

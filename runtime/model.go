@@ -16,7 +16,7 @@ import (
 type Model struct {
 	Name     string // of the spec
 	Spec     string // the resolved spec text
-	SpecHash string // hex SHA-256 of Spec
+	SpecHash string // hex SHA-256 of Spec and of what it reads of files
 	Version  string // of the compiler
 	Task     task.Config
 	Train    train.Config

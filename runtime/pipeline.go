@@ -15,7 +15,7 @@ import (
 type Pipeline struct {
 	Name     string // of the spec
 	Spec     string // the resolved spec text
-	SpecHash string // hex SHA-256 of Spec
+	SpecHash string // hex SHA-256 of Spec and of what it reads of files
 	Version  string // of the compiler
 	Stages   []Stage
 }
@@ -143,5 +143,5 @@ func (a app) at(dir string) (app, string, error) {
 				dir, s.Name, dir, trained)
 		}
 	}
-	return a, dir, fmt.Errorf("%s has no checkpoint yet: train it with train --resume --out %s", dir, dir)
+	return a, dir, noCheckpoint(dir)
 }

@@ -178,3 +178,64 @@ func TestStop(t *testing.T) {
 		sameRun(t, dir, killed)
 	}
 }
+
+// TestStopIsProven has all of the first problems right from the second report on, and
+// enough of many others at the fourth.
+func TestStopIsProven(t *testing.T) {
+	for _, heldOut := range []bool{true, false} {
+		m := toyModel()
+		m.Train.Stop = &train.Stop{AtLeast: 0.97, HeldOut: heldOut}
+		trainer := trainerIn(t, m, filepath.Join(t.TempDir(), "run"))
+		proofs := map[int]float64{2: 0.9, 3: 0.96, 4: 0.98}
+		trainer.Match = func(held bool, first, n int) (float64, error) {
+			step := trainer.State.Step
+			switch {
+			case first == 0 && n == 64 && held == heldOut && step > 1:
+				return 1, nil
+			case first == 0 && n == 64:
+				return 0.95, nil
+			case first == 64 && n == 1024 && held == heldOut && step > 1:
+				return proofs[step], nil
+			}
+			t.Errorf("after %d steps %d problems from %d on are tested, held out %t", step, n, first, held)
+			return 0, nil
+		}
+		if err := trainer.Run(t.Context()); err != nil || !trainer.State.Stopped || trainer.State.Step != 4 {
+			t.Errorf("held out %t: after %d steps: stopped %t, %v", heldOut, trainer.State.Step, trainer.State.Stopped, err)
+		}
+		if match, err := trainer.StopMatch(); match != 0.98 || err != nil {
+			t.Errorf("held out %t: stopped at a match of %g, %v", heldOut, match, err)
+		}
+	}
+}
+
+// TestMatch counts what is right of the problems that are asked for.
+func TestMatch(t *testing.T) {
+	trainer := trainerIn(t, toyModel(), filepath.Join(t.TempDir(), "run"))
+	trainer.Config.Budget.Steps = 60
+	if err := trainer.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	parts := map[float64]bool{}
+	for _, heldOut := range []bool{true, false} {
+		whole, err := trainer.Match(heldOut, 0, 600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := 0.0
+		for first := range 3 {
+			part, err := trainer.Match(heldOut, 200*first, 200)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum += part / 3
+			parts[part] = true
+		}
+		if math.Abs(sum-whole) > 1e-9 {
+			t.Errorf("held out %t: %g of 600, %g of its parts", heldOut, whole, sum)
+		}
+	}
+	if len(parts) < 3 {
+		t.Errorf("six samples with matches %v: they are not of different problems", parts)
+	}
+}

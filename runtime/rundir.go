@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/arithlang/mlc/runtime/ckpt"
@@ -41,19 +43,84 @@ const (
 	specFile   = "spec.arith"
 )
 
-// createRun makes a run directory: dir, or one named after spec and time if dir is
-// empty. It refuses one that has something in it.
-func createRun(dir string, id identity, r record) (string, error) {
+// short is the part of the hash that names of run directories have.
+func (id identity) short() string { return id.hash[:min(8, len(id.hash))] }
+
+// newRun makes the directory of a new run: dir, in which nothing may be yet, or, if
+// that is empty, one named after spec and time.
+func newRun(dir string, id identity, started time.Time) (string, error) {
 	if dir == "" {
-		dir = filepath.Join("runs", id.name, r.Started.Format("20060102-150405")+"-"+id.hash[:min(8, len(id.hash))])
+		return datedRun(id, started)
 	}
-	if found, err := os.ReadDir(dir); err == nil && len(found) > 0 {
-		if _, err := os.Stat(filepath.Join(dir, recordFile)); err == nil {
-			return "", fmt.Errorf("%s has a run in it already: go on with it by --resume --out %s, or choose another --out", dir, dir)
+	stale, err := vacant(dir, id)
+	if err != nil {
+		return "", err
+	}
+	for _, path := range stale {
+		if err := os.Remove(path); err != nil {
+			return "", err
 		}
-		return "", fmt.Errorf("%s is not empty: choose another --out", dir)
 	}
-	return dir, fillRun(dir, id, r)
+	return dir, makeDir(dir)
+}
+
+// datedRun makes a directory that no other run has, however many begin in a second.
+func datedRun(id identity, started time.Time) (string, error) {
+	base := filepath.Join("runs", id.name, started.Format("20060102-150405")+"-"+id.short())
+	if err := makeDir(filepath.Dir(base)); err != nil {
+		return "", err
+	}
+	dir := base
+	for n := 2; ; n++ {
+		switch err := os.Mkdir(dir, 0o755); {
+		case err == nil:
+			return dir, nil
+		case !errors.Is(err, fs.ErrExist):
+			return "", cannotMake(err)
+		}
+		dir = fmt.Sprintf("%s-%02d", base, n) // later ones sort behind
+	}
+}
+
+// vacant refuses a directory that has something in it, apart from what a run of the
+// same spec leaves that was killed before it began: stale are its temporary files.
+func vacant(dir string, id identity) (stale []string, err error) {
+	found, _ := os.ReadDir(dir) // if it cannot be read it cannot be made, which is said then
+	for _, file := range found {
+		path := filepath.Join(dir, file.Name())
+		switch name := file.Name(); {
+		case strings.HasPrefix(name, "."+specFile+".") || strings.HasPrefix(name, "."+recordFile+"."):
+			stale = append(stale, path)
+		case name == specFile && sameText(path, id.spec):
+		case exists(filepath.Join(dir, recordFile)):
+			return nil, fmt.Errorf("%s has a run in it already: go on with it by --resume --out %s, or choose another --out", dir, dir)
+		default:
+			return nil, fmt.Errorf("%s is not empty: choose another --out", dir)
+		}
+	}
+	return stale, nil
+}
+
+func sameText(path, text string) bool {
+	found, err := os.ReadFile(path)
+	return err == nil && string(found) == text
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// occupy locks a run directory and writes what it begins with.
+func occupy(dir string, id identity, r record) (unlock func(), err error) {
+	if unlock, err = lock(dir); err != nil {
+		return nil, err
+	}
+	if err := fillRun(dir, id, r); err != nil {
+		unlock()
+		return nil, err
+	}
+	return unlock, nil
 }
 
 // fillRun writes what a run directory begins with. Doing it again changes nothing
@@ -70,9 +137,13 @@ func fillRun(dir string, id identity, r record) error {
 
 func makeDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("cannot make the run directory: %w: choose a place that can be written with --out", err)
+		return cannotMake(err)
 	}
 	return nil
+}
+
+func cannotMake(err error) error {
+	return fmt.Errorf("cannot make the run directory: %w: choose a place that can be written with --out", err)
 }
 
 func writeRecord(dir string, r record) error {
@@ -86,19 +157,21 @@ func writeRecord(dir string, r record) error {
 	return nil
 }
 
-// newestRun is the run directory of this spec's name that was made last.
-func newestRun(name string) (string, error) {
-	dirs, err := os.ReadDir(filepath.Join("runs", name))
+// newestRun is the run directory of this spec that was made last, of those that are
+// named after their time.
+func newestRun(id identity) (string, error) {
+	runs := filepath.Join("runs", id.name)
+	dirs, err := os.ReadDir(runs)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
-	for i := len(dirs) - 1; i >= 0; i-- {
-		dir := filepath.Join("runs", name, dirs[i].Name())
-		if _, err := os.Stat(filepath.Join(dir, recordFile)); err == nil {
+	for _, d := range slices.Backward(dirs) {
+		dir := filepath.Join(runs, d.Name())
+		if ours, _ := filepath.Match("????????-??????-"+id.short()+"*", d.Name()); ours && exists(filepath.Join(dir, recordFile)) {
 			return dir, nil
 		}
 	}
-	return "", fmt.Errorf("there is no run in %s: train without --resume, or say where it is with --out", filepath.Join("runs", name))
+	return "", fmt.Errorf("there is no run of this spec in %s: train without --resume, or say where it is with --out", runs)
 }
 
 // readRecord reads run.json.
@@ -127,6 +200,10 @@ func openRun(dir string, id identity) (record, error) {
 	if err != nil {
 		return r, fmt.Errorf("%s is a run of another spec: %w", dir, err)
 	}
+	if string(spec) == id.spec {
+		return r, fmt.Errorf("%s is a run of this spec with other files: a table or a list of problems that it reads has changed (%.8s; this program is %.8s). "+
+			"Build the program with the files of then to go on with that run, or train this one in a directory of its own", dir, r.SpecHash, id.hash)
+	}
 	return r, fmt.Errorf("%s is a run of another spec (%s, %.8s; this program is %s, %.8s). Lines of the run (-) and of this program (+):\n%s"+
 		"build the program from %s to go on with that run, or train this one in a directory of its own",
 		dir, r.Name, r.SpecHash, id.name, id.hash, lineDiff(string(spec), id.spec), filepath.Join(dir, specFile))
@@ -147,4 +224,9 @@ func badCheckpoint(dir string, err error) error {
 		return fmt.Errorf("%w\nremove it to go on from %s", err, all[len(all)-2])
 	}
 	return fmt.Errorf("%w\nthere is no older checkpoint: remove it to start again from the first step", err)
+}
+
+// noCheckpoint says what to do where nothing is trained.
+func noCheckpoint(dir string) error {
+	return fmt.Errorf("%s has no checkpoint yet: train it with train --resume --out %s", dir, dir)
 }

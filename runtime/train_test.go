@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -19,8 +20,8 @@ import (
 	"github.com/arithlang/mlc/runtime/train"
 )
 
-// stopAt trains a run that is asked to stop after so many steps.
-func stopAt(t *testing.T, m Model, dir string, steps int) {
+// trainerIn is the trainer of a new run.
+func trainerIn(t *testing.T, m Model, dir string) *train.Trainer {
 	t.Helper()
 	machine := NewCPU(m.CPU, cpu.Go, 2, m.Plan.NumParams)
 	c := trainCmd{Out: dir, Quiet: true}
@@ -28,17 +29,29 @@ func stopAt(t *testing.T, m Model, dir string, steps int) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	unlock, err := occupy(dir, m.identity(), rec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock()
 	trainer, err := c.trainer(app{model: m, err: os.Stderr}, machine, dir, rec, beginning{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return trainer
+}
+
+// stopAt trains a run that is asked to stop after so many steps.
+func stopAt(t *testing.T, m Model, dir string, steps int) {
+	t.Helper()
+	trainer := trainerIn(t, m, dir)
 	ctx, stop := context.WithCancel(context.Background())
-	match := trainer.ExactMatch
-	trainer.ExactMatch = func() (float64, error) {
+	match := trainer.Match
+	trainer.Match = func(heldOut bool, first, n int) (float64, error) {
 		if trainer.State.Step == steps {
 			stop()
 		}
-		return match()
+		return match(heldOut, first, n)
 	}
 	if err := trainer.Run(ctx); !errors.Is(err, train.ErrInterrupted) || trainer.State.Step != steps {
 		t.Fatalf("stopped after %d steps with %v", trainer.State.Step, err)
@@ -220,6 +233,37 @@ func TestBudgets(t *testing.T) {
 	}
 	if s := call(t, m, "", "train", "--resume", "--out", dir, "-q"); s.code != 0 {
 		t.Error(s.err)
+	}
+}
+
+// TestTimeIsNotForgotten interrupts a run with a budget of time before its first
+// report, and wants the time that it has taken to count.
+func TestTimeIsNotForgotten(t *testing.T) {
+	m := toyModel()
+	var once sync.Once
+	healthy := m.CPU[toyGradients].Run
+	m.CPU[toyGradients].Run = func(w *cpu.Worker, e *device.Env, a []device.Ref) {
+		if e.Step == 2 {
+			once.Do(interrupt)
+		}
+		healthy(w, e, a)
+	}
+	dir := filepath.Join(t.TempDir(), "run")
+	if s := call(t, m, "", "train", "--out", dir, "--time", "10h", "-q"); s.code != exitInterrupted {
+		t.Fatalf("exit %d\n%s", s.code, s.err)
+	}
+	if _, metrics := final(t, dir); strings.Contains(metrics, `"step"`) {
+		t.Fatalf("there is a report:\n%s", metrics)
+	}
+	if s := call(t, m, "", "train", "--resume", "--out", dir, "--time", interrupting.String(), "-q"); s.code != 0 {
+		t.Fatal(s.err)
+	}
+	if got := filepath.Base(newestCheckpoint(dir)); got != "step-00000003.safetensors" {
+		t.Errorf("the time of training was over, and it went on to %s", got)
+	}
+	f, err := ckpt.Read(newestCheckpoint(trained(t, toyModel(), "-q")))
+	if _, ok := f.Meta["elapsed"]; ok || err != nil {
+		t.Errorf("a checkpoint of a run without a budget of time says when it was made (%v)", err)
 	}
 }
 

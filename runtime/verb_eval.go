@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -26,7 +27,7 @@ type evalCmd struct {
 	Grid     *eval.Grid `help:"Lengths of both operands to test, every pair of them, instead of the spec's tests." placeholder:"1..100,1..100"`
 	Diagonal *eval.Span `help:"Lengths to test where both operands have the same." placeholder:"101..160"`
 	Digits   []int      `help:"The same, one by one." placeholder:"6,10,20"`
-	Samples  int        `help:"Problems a length, or a pair of lengths." placeholder:"N"`
+	Samples  int        `help:"Problems a length, or a pair of lengths. With another number, metric or mode than the spec's, or another --times, the result is in a folder below eval." placeholder:"N"`
 	Times    int        `help:"Run the loop so often, instead of as often as in training." placeholder:"N"`
 	Metric   string     `help:"exact_match: all of an answer is right; first_token: its first token is." enum:"exact_match,first_token," default:""`
 	Mode     string     `help:"verify: one pass a problem; greedy: a token at a time; settle: greedy, with as many runs of the loop, --times at most, as it takes until an answer stays the same." enum:"verify,greedy,settle," default:""`
@@ -36,12 +37,12 @@ type evalCmd struct {
 
 // Run tests a trained model: once, or, if the spec says so, with several numbers
 // of runs of its loop.
-func (c *evalCmd) Run(a app, name program) error {
+func (c *evalCmd) Run(a app) error {
 	a, dir, err := a.at(c.Dir)
 	if err != nil {
 		return err
 	}
-	if err := c.check(&a.model.Eval); err != nil {
+	if err := c.check(&a.model); err != nil {
 		return err
 	}
 	test, err := c.load(a, dir)
@@ -68,18 +69,22 @@ func (c *evalCmd) Run(a app, name program) error {
 	}
 	ctx, cancel := a.untilInterrupt()
 	defer cancel()
-	if c.Mode == eval.ModeSettle {
-		return report(ctx, a, name, settling(test, cmp.Or(c.Times, a.model.Eval.Settle, a.model.Eval.Loop)), c.Quiet, c.JSON)
+	t := tester{a, dir, a.again(), c.Quiet, c.JSON}
+	switch {
+	case c.Mode == eval.ModeSettle:
+		return t.report(ctx, settling(test, cmp.Or(c.Times, a.model.Eval.Settle, a.model.Eval.Loop)))
+	case c.Times > 0:
+		return t.report(ctx, test.WithTimes(c.Times))
 	}
-	if c.Times > 0 {
-		test.Settings.Times, test.Runs = c.Times, c.Times
-		return report(ctx, a, name, test, c.Quiet, c.JSON)
-	}
-	return reportAll(ctx, a, name, test, c.Quiet, c.JSON)
+	return t.reportAll(ctx, test)
 }
 
 // check finds what is wrong with the flags.
-func (c *evalCmd) check(spec *eval.Config) error {
+func (c *evalCmd) check(m *Model) error {
+	spec := &m.Eval
+	if m.Task.Listed() && (c.Grid != nil || c.Diagonal != nil || c.Digits != nil) {
+		return usagef("the problems are those of a file: leave out --grid, --diagonal and --digits")
+	}
 	for _, n := range c.Digits {
 		if n < 1 {
 			return usagef("--digits %d: a number has at least one digit", n)
@@ -124,7 +129,7 @@ func (f *deviceFlags) load(a app, dir string) (*eval.Test, error) {
 	}
 	path := newestCheckpoint(dir)
 	if path == "" {
-		return nil, fmt.Errorf("%s has no checkpoint yet: train it with train --resume --out %s", dir, dir)
+		return nil, noCheckpoint(dir)
 	}
 	state, err := train.Load(path, machine, &a.model.Plan, a.model.Params)
 	if err != nil {
@@ -149,10 +154,10 @@ func newTest(a app, machine device.Machine, dir string, rec record, state train.
 	}
 	problems = problems.WithPad(pad)
 	t := &eval.Test{
-		Model: eval.Model{Machine: machine, Plan: &m.Plan, Task: problems, Seed: rec.Seed, Runs: m.Eval.Loop},
+		Model: eval.Model{Machine: machine, Plan: &m.Plan, Task: problems, Seed: rec.Seed},
 		Settings: eval.Settings{Name: m.Name, SpecHash: m.SpecHash, Seed: rec.Seed, Mode: eval.ModeVerify, Metric: eval.ExactMatch,
-			ExamplesTrained: state.Examples, Samples: m.Eval.Samples, Pad: [2]int{pad.To, pad.Step}, Times: m.Eval.Loop},
-		Cells: m.Eval.Cells(problems), Patience: time.Second, Dir: dir}
+			ExamplesTrained: state.Examples, Samples: m.Eval.Samples, Pad: [2]int{pad.To, pad.Step}},
+		Cells: m.Eval.Cells(problems), Patience: time.Second}
 	t.Trained.I, t.Trained.J = problems.Extent()
 	if m.Eval.Greedy {
 		t.Mode = eval.ModeGreedy
@@ -167,70 +172,89 @@ func newTest(a app, machine device.Machine, dir string, rec record, state train.
 	if last != nil {
 		t.SecondsTrain = last.Seconds
 	}
-	return t, nil
+	return t.WithTimes(m.Eval.Loop), nil
+}
+
+// A tester makes the tests of a run and prints what comes of them.
+type tester struct {
+	app
+	dir         string // of the run
+	again       string // the command that goes on with an interrupted test
+	quiet, json bool
 }
 
 // reportAll tests as the spec says: with the loop's own number of runs, then with
 // others.
-func reportAll(ctx context.Context, a app, name program, t *eval.Test, quiet, asJSON bool) error {
-	if err := report(ctx, a, name, t, quiet, asJSON); err != nil {
+func (r *tester) reportAll(ctx context.Context, t *eval.Test) error {
+	if err := r.report(ctx, t); err != nil {
 		return err
 	}
-	for _, times := range a.model.Eval.Times {
-		other := *t
-		other.Settings.Times, other.Runs = times, times
-		if !asJSON {
-			fmt.Fprintf(a.out, "\n%d runs of the loop:\n", times)
+	for _, times := range r.model.Eval.Times {
+		if !r.json {
+			fmt.Fprintf(r.out, "\n%d runs of the loop:\n", times)
 		}
-		if err := report(ctx, a, name, &other, quiet, asJSON); err != nil {
+		if err := r.report(ctx, t.WithTimes(times)); err != nil {
 			return err
 		}
 	}
-	if most := a.model.Eval.Settle; most > 0 {
-		if !asJSON {
-			fmt.Fprintf(a.out, "\nruns of the loop until an answer stays the same, %d at most:\n", most)
+	if most := r.model.Eval.Settle; most > 0 {
+		if !r.json {
+			fmt.Fprintf(r.out, "\nruns of the loop until an answer stays the same, %d at most:\n", most)
 		}
-		return report(ctx, a, name, settling(t, most), quiet, asJSON)
+		return r.report(ctx, settling(t, most))
 	}
 	return nil
 }
 
 // report tests and prints what comes of it.
-func report(ctx context.Context, a app, name program, t *eval.Test, quiet, asJSON bool) error {
-	run := t.Dir
+func (r *tester) report(ctx context.Context, t *eval.Test) error {
 	test := *t
-	test.Dir = resultDir(&a.model.Eval, t)
-	if !quiet {
-		test.Progress = progress(a.err)
+	folder, own := resultFolder(&r.model.Eval, t)
+	if own {
+		test.Own = r.model.Eval.Cells(t.Task)
 	}
-	r, err := test.Run(ctx)
+	if !r.quiet {
+		test.Progress = progress(r.err)
+	}
+	result, err := test.Run(ctx, filepath.Join(r.dir, "eval", folder))
 	if ctx.Err() != nil {
-		return fmt.Errorf("%w while testing; go on with: %s eval %s", train.ErrInterrupted, name, run)
+		return fmt.Errorf("%w while testing; go on with: %s", train.ErrInterrupted, r.again)
 	}
 	if err != nil {
 		return err
 	}
-	if !asJSON {
-		_, err = fmt.Fprint(a.out, r.Table(columns(a.out)))
+	if !r.json {
+		_, err = fmt.Fprint(r.out, result.Table(columns(r.out)))
 		return err
 	}
-	return printJSON(a, r)
+	return printJSON(r.app, result)
 }
 
-// resultDir is where a result goes: eval, or below it where the spec says another
-// metric or number of runs.
-func resultDir(spec *eval.Config, t *eval.Test) string {
-	dir := filepath.Join(t.Dir, "eval")
+// resultFolder is where below eval a result goes: a folder for each thing that is not
+// as in the spec, apart from lengths, so that no test takes the place of another. Own
+// says that the spec asks for this result.
+func resultFolder(spec *eval.Config, t *eval.Test) (folder string, own bool) {
+	var parts []string
+	other := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
 	if (t.Metric == eval.FirstToken) != spec.FirstToken {
-		dir = filepath.Join(dir, t.Metric)
+		other("%s", t.Metric)
 	}
-	switch {
+	if t.Mode != eval.ModeSettle && (t.Mode == eval.ModeGreedy) != spec.Greedy {
+		other("%s", t.Mode)
+	}
+	if t.Samples != spec.Samples {
+		other("samples-%d", t.Samples)
+	}
+	own = len(parts) == 0
+	switch times := t.Settings.Times; {
 	case t.Mode == eval.ModeSettle:
-		dir = filepath.Join(dir, "settle-"+strconv.Itoa(t.Settings.Times))
-	case t.Settings.Times != spec.Loop:
-		dir = filepath.Join(dir, "times-"+strconv.Itoa(t.Settings.Times))
+		other("settle-%d", times)
+		own = own && times == spec.Settle
+	case times != spec.Loop:
+		other("times-%d", times)
+		own = own && slices.Contains(spec.Times, times)
 	}
-	return dir
+	return filepath.Join(parts...), own
 }
 
 // progressEvery is how long a line of progress stands for what follows it, where

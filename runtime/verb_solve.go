@@ -28,7 +28,7 @@ type solveCmd struct {
 type answer struct {
 	Problem string `json:"problem"`
 	Answer  string `json:"answer"`
-	Right   bool   `json:"right"`
+	Right   *bool  `json:"right,omitempty"` // absent where the right answer is not known
 }
 
 // Run prints the model's answer to each problem, right or wrong.
@@ -48,7 +48,7 @@ func (c *solveCmd) Run(a app) error {
 		return err
 	}
 	if c.Times > 0 {
-		test.Runs = c.Times
+		test = test.WithTimes(c.Times)
 	}
 	for _, text := range c.Problems {
 		if err := c.solve(a, test, text); err != nil {
@@ -75,6 +75,9 @@ func (c *solveCmd) solve(a app, t *eval.Test, text string) error {
 	if err != nil {
 		return usageError{err}
 	}
+	if c.Thinking && p.Answer == "" {
+		return usagef("--thinking shows which tokens are right, and the file has no answer to %q: write it behind the prompt, as in the file", text)
+	}
 	if c.Thinking {
 		return c.think(a, t, p)
 	}
@@ -84,7 +87,11 @@ func (c *solveCmd) solve(a app, t *eval.Test, text string) error {
 	}
 	reply := t.Task.Decode(p, replies[0])
 	if c.JSON {
-		return printJSON(a, answer{t.Task.Text(p), reply, reply == p.Answer})
+		said := answer{Problem: t.Task.Text(p), Answer: reply}
+		if right := reply == p.Answer; p.Answer != "" {
+			said.Right = &right
+		}
+		return printJSON(a, said)
 	}
 	_, err = fmt.Fprintln(a.out, reply)
 	return err

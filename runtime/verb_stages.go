@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/task"
-	"github.com/arithlang/mlc/runtime/track"
 	"github.com/arithlang/mlc/runtime/train"
 )
 
@@ -22,6 +22,7 @@ type stageRecord struct {
 	State  string       `json:"state"`
 	Seed   uint64       `json:"seed"`
 	Budget train.Budget `json:"budget,omitzero"`
+	Last   string       `json:"last,omitempty"` // of a training that is done: the name of its last checkpoint
 }
 
 // The states of a stage, whose order is that of time.
@@ -36,11 +37,14 @@ const (
 // record says which are done, and is written when everything else of a stage is, so
 // that a process that was stopped anywhere can be gone on with.
 type pipelineRun struct {
-	cmd  *trainCmd
-	app  app
-	name program
-	dir  string
-	rec  record
+	cmd     *trainCmd
+	app     app
+	name    program
+	dir     string
+	unlock  func() // of dir
+	rec     record
+	stage   *Stage // that machine is for; nil: there is none
+	machine device.Machine
 }
 
 // runStages does all stages that are not done yet, then tests the last one.
@@ -60,6 +64,7 @@ func (c *trainCmd) runStages(a app, name program) error {
 	ctx, cancel := a.untilInterrupt()
 	defer cancel()
 	j := &pipelineRun{cmd: c, app: a, name: name}
+	defer j.close()
 	if err := j.open(until); err != nil {
 		return err
 	}
@@ -74,15 +79,15 @@ func (c *trainCmd) runStages(a app, name program) error {
 	return j.finish(ctx, until)
 }
 
-// open makes the run directory, or opens the one to be resumed. The budget of the
-// command line is for the trainings up to stage until.
+// open makes the run directory, or opens the one to be resumed, for the stages up to
+// until.
 func (j *pipelineRun) open(until int) (err error) {
 	c, p := j.cmd, j.app.whole
 	id := j.app.identity()
 	if c.Resume {
 		j.dir, j.rec, err = c.reopen(id)
 	} else {
-		j.rec, err = j.begin(id)
+		j.dir, j.rec, err = j.begin(id)
 	}
 	if err != nil {
 		return err
@@ -93,32 +98,56 @@ func (j *pipelineRun) open(until int) (err error) {
 	if len(j.rec.Stages) != len(p.Stages) {
 		return fmt.Errorf("%s is damaged: it has %d stages of %d", filepath.Join(j.dir, recordFile), len(j.rec.Stages), len(p.Stages))
 	}
-	for _, s := range j.rec.Stages[:until+1] {
-		if s.Kind == "training" && s.State != done {
-			s.Budget = c.budget(s.Budget)
-		}
+	if err := j.lengthen(until); err != nil {
+		return err
 	}
-	if c.Resume {
-		err = writeRecord(j.dir, j.rec)
-	} else {
-		j.dir, err = createRun(c.Out, id, j.rec)
+	if j.unlock, err = occupy(j.dir, id, j.rec); err != nil {
+		return err
 	}
-	if err == nil {
-		c.say(j.app, "%s in %d stages, run directory %s\n", p.Name, len(p.Stages), j.dir)
-	}
-	return err
+	c.say(j.app, "%s in %d stages, run directory %s\n", p.Name, len(p.Stages), j.dir)
+	return nil
 }
 
-// begin is the record of a new run.
-func (j *pipelineRun) begin(id identity) (record, error) {
-	p := j.app.whole
-	first := j.app.of(&p.Stages[0])
-	machine, err := j.cmd.deviceFlags.open(first)
-	if err != nil {
-		return record{}, err
+// lengthen gives the budget of the command line to the trainings up to stage until
+// that are not done. Where all are, the last of them is trained on, unless a stage has
+// begun from what it was.
+func (j *pipelineRun) lengthen(until int) error {
+	budget := j.cmd.budget(train.Budget{})
+	if budget == (train.Budget{}) {
+		return nil
 	}
-	defer free(machine)
-	rec := j.cmd.newRecord(id, p.last().Model, machine.About())
+	last, open := -1, false
+	for i, s := range j.rec.Stages[:until+1] {
+		if s.Kind != "training" {
+			continue
+		}
+		last = i
+		if s.State != done {
+			s.Budget, open = budget, true
+		}
+	}
+	if open || last < 0 || j.rec.Stages[last].Budget == budget {
+		return nil
+	}
+	s := j.rec.Stages[last]
+	for i, later := range j.app.whole.Stages {
+		if later.From == s.Name && j.rec.Stages[i].State != waiting {
+			return usagef("the trainings up to stage %s are done, and %s has begun from it, so there is nothing to train longer: "+
+				"leave the budget out, or train in another --out", s.Name, later.Name)
+		}
+	}
+	s.Budget, s.State, s.Last = budget, running, ""
+	return nil
+}
+
+// begin makes the directory and the record of a new run.
+func (j *pipelineRun) begin(id identity) (dir string, rec record, err error) {
+	p := j.app.whole
+	machine, err := j.on(&p.Stages[0])
+	if err != nil {
+		return "", rec, err
+	}
+	rec = j.cmd.newRecord(id, p.last().Model, machine.About())
 	for _, s := range p.Stages {
 		r := &stageRecord{Name: s.Name, Kind: "calibration", State: waiting, Seed: rec.Seed}
 		if s.Model != nil {
@@ -129,19 +158,48 @@ func (j *pipelineRun) begin(id identity) (record, error) {
 		}
 		rec.Stages = append(rec.Stages, r)
 	}
-	return rec, nil
+	dir, err = newRun(j.cmd.Out, id, rec.Started)
+	return dir, rec, err
 }
 
-// free gives back what a machine holds, if that is more than the host's memory.
-func free(m device.Machine) {
-	if c, ok := m.(io.Closer); ok {
+// on is the machine for a stage, as it was left if the last one was for it, too. Which
+// one it is is said once.
+func (j *pipelineRun) on(s *Stage) (device.Machine, error) {
+	if j.stage == s {
+		return j.machine, nil
+	}
+	j.free()
+	machine, err := j.cmd.deviceFlags.open(j.app.of(s))
+	if err != nil {
+		return nil, err
+	}
+	j.machine, j.stage, j.app.told = machine, s, true
+	return machine, nil
+}
+
+// free gives back what the machine holds, if that is more than the host's memory.
+func (j *pipelineRun) free() {
+	if c, ok := j.machine.(io.Closer); ok {
 		c.Close()
+	}
+	j.machine, j.stage = nil, nil
+}
+
+// close leaves machine and directory to others.
+func (j *pipelineRun) close() {
+	j.free()
+	if j.unlock != nil {
+		j.unlock()
 	}
 }
 
 // set says how far a stage is.
 func (j *pipelineRun) set(i int, state string) error {
-	j.rec.Stages[i].State = state
+	r := j.rec.Stages[i]
+	r.State, r.Last = state, ""
+	if path := newestCheckpoint(filepath.Join(j.dir, r.Name)); state == done && path != "" {
+		r.Last = filepath.Base(path)
+	}
 	return writeRecord(j.dir, j.rec)
 }
 
@@ -170,31 +228,46 @@ func (j *pipelineRun) do(ctx context.Context, i int) error {
 // place is the directory of a stage.
 func (j *pipelineRun) place(s *Stage) string { return filepath.Join(j.dir, s.Name) }
 
+// result is the last checkpoint of a training that is done. Another one is no
+// substitute: whatever begins from it would not be what the spec says.
+func (j *pipelineRun) result(s *Stage) (string, error) {
+	newest := newestCheckpoint(j.place(s))
+	i := slices.IndexFunc(j.rec.Stages, func(r *stageRecord) bool { return r.Name == s.Name })
+	want := j.rec.Stages[i].Last
+	if newest == "" || want != "" && filepath.Base(newest) != want {
+		return "", fmt.Errorf("%s is done, but its last checkpoint is not %s: %s", s.Name,
+			filepath.Join(j.place(s), "ckpt", cmp.Or(want, "there")), bringBack)
+	}
+	return newest, nil
+}
+
+const bringBack = "bring it back, or train in another --out"
+
 // trained is the machine with what stage s has trained, and its record.
-func (j *pipelineRun) trained(s *Stage) (device.Machine, record, error) {
-	dir := j.place(s)
-	rec, err := readRecord(dir)
+func (j *pipelineRun) trained(s *Stage) (machine device.Machine, rec record, state train.State, err error) {
+	path, err := j.result(s)
 	if err != nil {
-		return nil, rec, err
+		return nil, rec, state, err
 	}
-	machine, err := j.cmd.deviceFlags.open(j.app.of(s))
-	if err != nil {
-		return nil, rec, err
+	if rec, err = readRecord(j.place(s)); err != nil {
+		return nil, rec, state, err
 	}
-	if _, err := train.Load(newestCheckpoint(dir), machine, &s.Model.Plan, s.Model.Params); err != nil {
-		return nil, rec, badCheckpoint(dir, err)
+	if machine, err = j.on(s); err != nil {
+		return nil, rec, state, err
 	}
-	return machine, rec, machine.Err()
+	if state, err = train.Load(path, machine, &s.Model.Plan, s.Model.Params); err != nil {
+		return nil, rec, state, fmt.Errorf("%w\n%s is done: %s", err, s.Name, bringBack)
+	}
+	return machine, rec, state, machine.Err()
 }
 
 // train trains a stage from where it is.
 func (j *pipelineRun) train(ctx context.Context, i int, s *Stage) error {
 	a, dir := j.app.of(s), j.place(s)
-	machine, err := j.cmd.deviceFlags.open(a)
+	machine, err := j.on(s)
 	if err != nil {
 		return err
 	}
-	defer free(machine)
 	rec := j.cmd.newRecord(s.Model.identity(), s.Model, machine.About())
 	if old, err := readRecord(dir); err == nil {
 		rec.Started = old.Started
@@ -224,9 +297,9 @@ func (j *pipelineRun) beginning(s *Stage) (b beginning, err error) {
 		return b, err
 	}
 	if s.From != "" {
-		b.weights = newestCheckpoint(j.place(j.app.whole.stage(s.From)))
+		b.weights, err = j.result(j.app.whole.stage(s.From))
 	}
-	return b, nil
+	return b, err
 }
 
 // reached wants a stage that another begins from to have the exact match that it
@@ -236,19 +309,16 @@ func (j *pipelineRun) reached(i int, s *Stage, t *train.Trainer) error {
 	if stop == nil || t.State.Stopped || reader == "" {
 		return nil
 	}
-	report, err := track.Last(t.Dir)
+	match, err := t.StopMatch()
 	if err != nil {
 		return err
 	}
-	match := 0.0
-	if report != nil {
-		match = report.ExactMatch
-	}
-	what := fmt.Sprintf("its budget of %s is used up and %s, which %s begins from, has an exact match of %.4g %% on held-out problems; the spec wants %.4g %%",
-		t.Config.Budget, s.Name, reader, 100*match, 100*stop.AtLeast)
+	problems := "held-out problems"
 	if !stop.HeldOut {
-		what += " on those of training"
+		problems = "problems of training"
 	}
+	what := fmt.Sprintf("its budget of %s is used up and %s, which %s begins from, has an exact match of %.4g %% on %s; the spec wants %.4g %%",
+		t.Config.Budget, s.Name, reader, 100*match, problems, 100*stop.AtLeast)
 	if j.cmd.GoOn {
 		j.cmd.say(j.app, "%s; going on all the same\n", what)
 		return nil
@@ -261,11 +331,10 @@ func (j *pipelineRun) reached(i int, s *Stage, t *train.Trainer) error {
 func (j *pipelineRun) calibrate(ctx context.Context, s *Stage) error {
 	p := j.app.whole
 	from := p.stage(s.From)
-	machine, rec, err := j.trained(from)
+	machine, rec, _, err := j.trained(from)
 	if err != nil {
 		return err
 	}
-	defer free(machine)
 	problems, err := task.New(from.Model.Task, rec.Seed)
 	if err != nil {
 		return err
@@ -299,12 +368,16 @@ func (j *pipelineRun) finish(ctx context.Context, until int) error {
 	p := j.app.whole
 	s := &p.Stages[until]
 	if s.Model != nil {
-		a := j.app.of(s)
-		test, err := j.cmd.load(a, j.place(s))
+		a, dir := j.app.of(s), j.place(s)
+		machine, rec, state, err := j.trained(s)
 		if err != nil {
 			return err
 		}
-		if err := j.cmd.report(ctx, a, j.name, test, j.place(s)); err != nil {
+		test, err := j.cmd.test(a, machine, dir, rec, state)
+		if err != nil {
+			return err
+		}
+		if err := j.cmd.report(ctx, a, j.name, test, dir); err != nil {
 			return err
 		}
 	}

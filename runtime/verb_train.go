@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	goruntime "runtime"
 	"time"
 
@@ -36,6 +37,9 @@ func (c *trainCmd) Run(a app, name program) error {
 	if c.Steps < 0 || c.Examples < 0 || c.FLOP < 0 || c.Time < 0 || c.Save < 0 {
 		return usagef("--steps, --examples, --flop, --time and --save must not be negative")
 	}
+	if math.IsNaN(c.FLOP) || math.IsInf(c.FLOP, 0) {
+		return usagef("--flop %g: want a number, such as 8e18", c.FLOP)
+	}
 	if a.whole != nil {
 		return c.runStages(a, name)
 	}
@@ -50,6 +54,11 @@ func (c *trainCmd) Run(a app, name program) error {
 	if err != nil {
 		return err
 	}
+	unlock, err := occupy(dir, a.model.identity(), rec)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	ctx, cancel := a.untilInterrupt()
 	defer cancel()
 	t, err := c.trainer(a, machine, dir, rec, beginning{given: a.model.tables()})
@@ -101,7 +110,8 @@ func (c *trainCmd) train(ctx context.Context, a app, t *train.Trainer, goOn stri
 
 // report tests, prints what comes of it and says what can be done with the run in dir.
 func (c *trainCmd) report(ctx context.Context, a app, name program, test *eval.Test, dir string) error {
-	if err := reportAll(ctx, a, name, test, c.Quiet, c.JSON); err != nil {
+	t := tester{a, dir, fmt.Sprintf("%s eval %s", name, dir), c.Quiet, c.JSON}
+	if err := t.reportAll(ctx, test); err != nil {
 		return err
 	}
 	c.say(a, "next: %s solve %s '%s'\n", name, dir, test.Task.Text(showpiece(test)))
@@ -157,20 +167,20 @@ func (c *trainCmd) budget(b train.Budget) train.Budget {
 }
 
 // directory returns the run directory and its record: a new one, or the one to be
-// resumed.
-func (c *trainCmd) directory(m *Model, machine device.Machine) (string, record, error) {
-	if !c.Resume {
-		rec := c.newRecord(m.identity(), m, machine.About())
-		rec.Budget = c.budget(m.Train.Budget)
-		dir, err := createRun(c.Out, m.identity(), rec)
-		return dir, rec, err
+// resumed. Nothing is written yet.
+func (c *trainCmd) directory(m *Model, machine device.Machine) (dir string, rec record, err error) {
+	id := m.identity()
+	if c.Resume {
+		if dir, rec, err = c.reopen(id); err != nil {
+			return "", rec, err
+		}
+		rec.Budget = c.budget(rec.Budget)
+		return dir, rec, nil
 	}
-	dir, rec, err := c.reopen(m.identity())
-	if err != nil {
-		return "", rec, err
-	}
-	rec.Budget = c.budget(rec.Budget)
-	return dir, rec, writeRecord(dir, rec)
+	rec = c.newRecord(id, m, machine.About())
+	rec.Budget = c.budget(m.Train.Budget)
+	dir, err = newRun(c.Out, id, rec.Started)
+	return dir, rec, err
 }
 
 // newRecord is the record of a run that begins now; m is the model that it is for.
@@ -190,7 +200,7 @@ func (c *trainCmd) newRecord(id identity, m *Model, about device.About) record {
 func (c *trainCmd) reopen(id identity) (dir string, rec record, err error) {
 	dir = c.Out
 	if dir == "" {
-		if dir, err = newestRun(id.name); err != nil {
+		if dir, err = newestRun(id); err != nil {
 			return "", rec, err
 		}
 	}
@@ -223,10 +233,9 @@ func (c *trainCmd) trainer(a app, machine device.Machine, dir string, rec record
 	cfg.Seed, cfg.Budget = rec.Seed, rec.Budget
 	t := &train.Trainer{Machine: machine, Plan: &m.Plan, Params: m.Params, Task: problems, Config: cfg, Given: b.given, Dir: dir,
 		Stage: rec.Stage, SaveEvery: c.Save,
-		Meta:       map[string]string{"name": m.Name, "spec_hash": m.SpecHash, "mlc_version": m.Version},
-		ExactMatch: exactMatch(m, machine, problems, rec.Seed, problems.HeldOut),
-		TrainMatch: exactMatch(m, machine, problems, rec.Seed, problems.Train),
-		Status:     track.NewStatus(a.err, c.Quiet)}
+		Meta:   map[string]string{"name": m.Name, "spec_hash": m.SpecHash, "mlc_version": m.Version},
+		Match:  exactMatch(m, machine, problems, rec.Seed),
+		Status: track.NewStatus(a.err, c.Quiet)}
 	t.Start()
 	if path := newestCheckpoint(dir); path != "" {
 		if err := t.Resume(path); err != nil {
@@ -240,28 +249,28 @@ func (c *trainCmd) trainer(a app, machine device.Machine, dir string, rec record
 	return t, t.Adopt(b.weights)
 }
 
-// matched is the number of problems that the exact match while training is over.
-const matched = 64
-
-// exactMatch returns a test of the first problems of a kind, as it is made while
-// training.
-func exactMatch(m *Model, machine device.Machine, problems *task.Task, seed uint64, problem func(k int64) task.Problem) func() (float64, error) {
-	sample := make([]task.Problem, matched)
-	for i := range sample {
-		sample[i] = problem(int64(i))
-	}
+// exactMatch returns the test that is made while training.
+func exactMatch(m *Model, machine device.Machine, problems *task.Task, seed uint64) train.Match {
 	model := eval.Model{Machine: machine, Plan: &m.Plan, Task: problems, Seed: seed, Runs: m.Eval.Loop}
-	return func() (float64, error) {
+	return func(heldOut bool, first, n int) (float64, error) {
+		problem := problems.Train
+		if heldOut {
+			problem = problems.HeldOut
+		}
+		sample := make([]task.Problem, n)
+		for i := range sample {
+			sample[i] = problem(int64(first + i))
+		}
 		right, err := model.Verify(context.Background(), sample, eval.ExactMatch)
 		if err != nil {
 			return 0, err
 		}
-		n := 0
+		count := 0
 		for _, ok := range right {
 			if ok {
-				n++
+				count++
 			}
 		}
-		return float64(n) / matched, nil
+		return float64(count) / float64(n), nil
 	}
 }

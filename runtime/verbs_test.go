@@ -8,10 +8,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/arithlang/mlc/runtime/cpu"
+	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/task"
 )
@@ -132,36 +135,111 @@ func TestEval(t *testing.T) {
 		verified.ID == nil || verified.OOD == nil || verified.OOD100 != nil || *verified.OOD != verified.ByLength["10"] {
 		t.Errorf("result: %+v", verified)
 	}
-	if s := call(t, m, "", "eval", dir, "--mode", "greedy", "--threads", "1"); s.code != 0 {
-		t.Fatal(s.err)
-	}
-	greedy := read()
-	if greedy.Mode != "greedy" {
-		t.Error("the mode is not greedy")
-	}
-	if diff := cmp.Diff(verified.ByCell, greedy.ByCell); diff != "" {
-		t.Errorf("greedy decoding counts otherwise than verification:\n%s", diff)
-	}
-
-	// A count that is there is taken over, unless it was made under other settings.
-	marked := greedy
+	// A count that is there is taken over. Other lengths join it.
+	marked := read()
 	marked.ByCell[1].Correct = 0
 	text, _ := json.Marshal(marked)
 	os.WriteFile(filepath.Join(dir, "eval/result.json"), text, 0o644)
-	s := call(t, m, "", "eval", dir, "--mode", "greedy", "--digits", "6,12")
+	s := call(t, m, "", "eval", dir, "--digits", "6,12")
 	if s.code != 0 || strings.Contains(s.err, "length 6") || !strings.Contains(s.err, "length 12") {
 		t.Errorf("resumed evaluation: exit %d\n%s", s.code, s.err)
 	}
-	if r := read(); len(r.ByCell) != 4 || r.ByLength["6"] != 0 {
+	if r := read(); len(r.ByCell) != 4 || r.ByLength["6"] != 0 || *r.OOD != *verified.OOD {
 		t.Errorf("resumed evaluation: %+v", r)
 	}
-	s = call(t, m, "", "eval", dir, "--samples", "50", "--digits", "6", "--json")
-	if s.code != 0 || read().ByLength["6"] == 0 || !json.Valid([]byte(s.out)) {
-		t.Errorf("other settings: exit %d\n%s\n%s", s.code, s.out, s.err)
+}
+
+// TestOtherEvaluations wants tests that the spec does not ask for to leave alone the
+// result of those that it does.
+func TestOtherEvaluations(t *testing.T) {
+	m := toyModel()
+	dir := trained(t, m, "--steps", "150", "-q")
+	spec := map[string]string{}
+	for _, name := range []string{"result.json", "grid.csv"} {
+		text, err := os.ReadFile(filepath.Join(dir, "eval", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec[name] = string(text)
 	}
-	grid, _ := os.ReadFile(filepath.Join(dir, "eval/grid.csv"))
-	if !regexp.MustCompile(`^i,j,samples,correct,exact_match\n6,0,50,\d+,0\.\d+\n$`).Match(grid) {
-		t.Errorf("grid.csv:\n%s", grid)
+	load := func(folder string) *eval.Result {
+		r, err := eval.Load(filepath.Join(dir, "eval", folder))
+		if err != nil || r == nil {
+			t.Fatalf("%s: %v, %v", folder, r, err)
+		}
+		return r
+	}
+	for _, c := range []struct {
+		folder string
+		cells  int
+		args   []string
+	}{
+		{"greedy", 3, []string{"--mode", "greedy", "--threads", "1"}},
+		{"samples-50", 1, []string{"--samples", "50", "--digits", "6"}},
+		{"samples-50", 3, []string{"--samples", "50", "--digits", "7,8"}},
+		{"first_token/greedy/samples-20", 3, []string{"--samples", "20", "--mode", "greedy", "--metric", "first_token"}},
+		{"", 3, []string{"--samples", "300", "--mode", "verify", "--metric", "exact_match"}},
+	} {
+		s := call(t, m, "", append([]string{"eval", dir, "--json"}, c.args...)...)
+		if s.code != 0 || !json.Valid([]byte(s.out)) {
+			t.Fatalf("%v: exit %d\n%s\n%s", c.args, s.code, s.out, s.err)
+		}
+		if r := load(c.folder); len(r.ByCell) != c.cells {
+			t.Errorf("%v: %d cells in %s", c.args, len(r.ByCell), c.folder)
+		}
+		for name, want := range spec {
+			if got, err := os.ReadFile(filepath.Join(dir, "eval", name)); string(got) != want || err != nil {
+				t.Errorf("%v: %s has become\n%s, %v", c.args, name, got, err)
+			}
+		}
+	}
+	if diff := cmp.Diff(load("").ByCell, load("greedy").ByCell); diff != "" {
+		t.Errorf("greedy decoding counts otherwise than verification:\n%s", diff)
+	}
+	// Those of other settings have no spec: means are over all of their lengths.
+	if r := load("samples-50"); *r.OOD != (r.ByLength["7"]+r.ByLength["8"])/2 {
+		t.Errorf("means of other settings: %+v", r)
+	}
+}
+
+func TestResultFolders(t *testing.T) {
+	spec := eval.Config{Samples: 300, Greedy: true, Loop: 4, Times: []int{8}, Settle: 16}
+	for _, c := range []struct {
+		settings eval.Settings
+		folder   string
+		own      bool
+	}{
+		{eval.Settings{Mode: "greedy", Metric: "exact_match", Samples: 300, Times: 4}, "", true},
+		{eval.Settings{Mode: "greedy", Metric: "exact_match", Samples: 300, Times: 8}, "times-8", true},
+		{eval.Settings{Mode: "greedy", Metric: "exact_match", Samples: 300, Times: 9}, "times-9", false},
+		{eval.Settings{Mode: "settle", Metric: "exact_match", Samples: 300, Times: 16}, "settle-16", true},
+		{eval.Settings{Mode: "settle", Metric: "exact_match", Samples: 300, Times: 4}, "settle-4", false},
+		{eval.Settings{Mode: "verify", Metric: "first_token", Samples: 3, Times: 8}, "first_token/verify/samples-3/times-8", false},
+	} {
+		folder, own := resultFolder(&spec, &eval.Test{Settings: c.settings})
+		if filepath.ToSlash(folder) != c.folder || own != c.own {
+			t.Errorf("%+v: %s, %t, want %s, %t", c.settings, folder, own, c.folder, c.own)
+		}
+	}
+}
+
+// TestGoOnWithAnEvaluation wants the whole command line to be said.
+func TestGoOnWithAnEvaluation(t *testing.T) {
+	m := toyModel()
+	dir := filepath.Join(filepath.Dir(trained(t, m, "-q")), "it's mine")
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(filepath.Dir(dir), "run"))); err != nil {
+		t.Fatal(err)
+	}
+	var once sync.Once // twice would be the end of this process
+	healthy := m.CPU[toyPredict].Run
+	m.CPU[toyPredict].Run = func(w *cpu.Worker, e *device.Env, a []device.Ref) {
+		once.Do(interrupt)
+		healthy(w, e, a)
+	}
+	s := call(t, m, "", "eval", dir, "--digits", "3,4", "--samples", "2")
+	want := "while testing; go on with: ./toy eval '" + strings.ReplaceAll(dir, "'", `'\''`) + "' --digits 3,4 --samples 2\n"
+	if s.code != exitInterrupted || !strings.Contains(s.err, want) {
+		t.Errorf("exit %d, no %q in\n%s", s.code, want, s.err)
 	}
 }
 
@@ -172,7 +250,6 @@ func TestInterruptedEvaluationGoesOn(t *testing.T) {
 	test := testModel(t, m, dir)
 	ctx, stop := context.WithCancel(context.Background())
 	var tested []string
-	test.Dir = filepath.Join(dir, "eval")
 	test.Patience = 0
 	test.Progress = func(p eval.Progress) {
 		tested = append(tested, p.String())
@@ -180,10 +257,10 @@ func TestInterruptedEvaluationGoesOn(t *testing.T) {
 			stop()
 		}
 	}
-	if _, err := test.Run(ctx); exitCode(err) != exitInterrupted {
+	if _, err := test.Run(ctx, filepath.Join(dir, "eval")); exitCode(err) != exitInterrupted {
 		t.Errorf("interrupted evaluation: %v", err)
 	}
-	if _, err := test.Run(context.Background()); err != nil {
+	if _, err := test.Run(context.Background(), filepath.Join(dir, "eval")); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"testing length 1", "testing length 6", "testing length 6", "testing length 10"}, tested); diff != "" {
@@ -242,6 +319,8 @@ func TestBadCommandLines(t *testing.T) {
 		{[]string{"bench", "--steps=-1"}, 2, "--steps and --batch must not be negative"},
 		{[]string{"train", "--steps", "3", "--time", "1s"}, 2, "can't be used together"},
 		{[]string{"train", "--steps=-3"}, 2, "must not be negative"},
+		{[]string{"train", "--flop", "nan"}, 2, "--flop NaN: want a number"},
+		{[]string{"train", "--flop", "inf"}, 2, "--flop +Inf: want a number"},
 		{[]string{"train", "--device", "sim"}, 1, "--device sim: this program has no GPU kernels: build it again with a newer mlc, or use --device cpu"},
 		{[]string{"train", "--device", "tpu"}, 2, `unknown device "tpu"`},
 		{[]string{"train", "--cpu", "mmx"}, 2, `unknown instruction set "mmx"`},
@@ -251,7 +330,7 @@ func TestBadCommandLines(t *testing.T) {
 		{[]string{"train", "--out", filepath.Join(file, "x")}, 1, "cannot make the run directory: "},
 		{[]string{"train", "--resume", "--out", t.TempDir()}, 1, "is no run directory: it has no run.json"},
 		{[]string{"train", "--resume", "--out", dir, "--seed", "9"}, 2, "has seed 1: resume it without --seed"},
-		{[]string{"train", "--resume"}, 1, "there is no run in runs/toy: train without --resume"},
+		{[]string{"train", "--resume"}, 1, "there is no run of this spec in runs/toy: train without --resume"},
 		{[]string{"eval", "nowhere"}, 1, "nowhere is no run directory"},
 		{[]string{"eval", dir, "--mode", "guess"}, 2, "--mode must be one of"},
 		{[]string{"eval", dir, "--digits", "0"}, 2, "at least one digit"},
@@ -278,6 +357,17 @@ func TestAnotherSpecIsRefused(t *testing.T) {
 		if s.code != 1 || !strings.Contains(s.err, "is a run of another spec (toy, 01234567; this program is toy, fedcba98)") || !strings.Contains(s.err, want) {
 			t.Errorf("%v: exit %d\n%s", args, s.code, s.err)
 		}
+	}
+}
+
+// TestOtherFiles is of a spec whose text is the same, but not a table that it reads.
+func TestOtherFiles(t *testing.T) {
+	dir := trained(t, toyModel(), "-q")
+	m := toyModel()
+	m.SpecHash = "fedcba9876543210"
+	want := "is a run of this spec with other files: a table or a list of problems that it reads has changed (01234567; this program is fedcba98). Build"
+	if s := call(t, m, "", "eval", dir); s.code != 1 || !strings.Contains(s.err, want) {
+		t.Errorf("exit %d\n%s", s.code, s.err)
 	}
 }
 
@@ -318,27 +408,5 @@ func TestDamagedCheckpoints(t *testing.T) {
 	}
 	if again, _ := os.ReadFile(newest); !bytes.Equal(again, good) {
 		t.Error("going on from the older checkpoint gives other bytes")
-	}
-}
-
-func TestResumeTakesTheNewestRun(t *testing.T) {
-	t.Chdir(t.TempDir())
-	m := toyModel()
-	if s := call(t, m, "", "train", "-q", "--steps", "2"); s.code != 0 {
-		t.Fatal(s.err)
-	}
-	made, err := filepath.Glob("runs/toy/*-01234567/run.json")
-	if err != nil || len(made) != 1 {
-		t.Fatalf("runs: %v", made)
-	}
-	older := filepath.Join("runs/toy", "20200101-000000-01234567")
-	if s := call(t, m, "", "train", "-q", "--steps", "1", "--out", older); s.code != 0 {
-		t.Fatal(s.err)
-	}
-	if s := call(t, m, "", "train", "-q", "--resume", "--steps", "5"); s.code != 0 {
-		t.Fatal(s.err)
-	}
-	if got, want := newestCheckpoint(filepath.Dir(made[0])), "step-00000005.safetensors"; filepath.Base(got) != want {
-		t.Errorf("the newest run has come to %s, want %s", got, want)
 	}
 }

@@ -43,7 +43,7 @@ func some(points []check.Point) []check.Point {
 	for n, p := range points {
 		news := *every
 		for _, s := range p.Set {
-			news = news || !seen[s] && !strings.HasPrefix(s, "train.seed=")
+			news = news || !seen[s] && !strings.HasPrefix(s, "sweep.train.seed=")
 			seen[s] = true
 		}
 		if n > 0 && news {

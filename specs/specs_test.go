@@ -61,14 +61,14 @@ func TestSpecs(t *testing.T) {
 	for _, file := range files(t) {
 		t.Run(file, func(t *testing.T) {
 			opts := check.Options{Path: file, Read: os.ReadFile}
-			fixedPoint(t, resolve(t, opts))
+			fixedPoint(t, path.Dir(file), resolve(t, opts))
 			all, list := check.Points(opts)
 			silent(t, file, list)
 			hashes := make(map[string]string)
 			for _, p := range all {
 				opts.Set = p.Set
 				spec := resolve(t, opts)
-				fixedPoint(t, spec)
+				fixedPoint(t, path.Dir(file), spec)
 				if twin, ok := hashes[spec.Hash]; ok {
 					t.Errorf("the points %s and %s are the same spec", twin, p.Name)
 				}
@@ -78,12 +78,17 @@ func TestSpecs(t *testing.T) {
 	}
 }
 
-// fixedPoint resolves what a spec resolves to. It may have warnings: it spells out
-// what has no effect.
-func fixedPoint(t *testing.T, spec *check.Spec) {
+// fixedPoint resolves what a spec of a folder resolves to. It may have warnings: it
+// spells out what has no effect.
+func fixedPoint(t *testing.T, folder string, spec *check.Spec) {
 	t.Helper()
-	read := func(string) ([]byte, error) { return []byte(spec.Resolved), nil }
-	again, list := check.Resolve(check.Options{Path: spec.Name + ".arith", Read: read})
+	file := path.Join(folder, spec.Name+".arith")
+	again, list := check.Resolve(check.Options{Path: file, Read: func(name string) ([]byte, error) {
+		if name == file {
+			return []byte(spec.Resolved), nil
+		}
+		return os.ReadFile(name)
+	}})
 	if list.HasErrors() {
 		silent(t, spec.Name+" resolved", list)
 	}

@@ -43,6 +43,7 @@ func Model(f *jen.File, t Trainer) {
 	f.Comment("//go:embed spec.arith")
 	f.Var().Id("specText").String()
 	tables := t.tables(f)
+	problems := t.taskConfig(f)
 	variable, name := "model", t.Spec.Name
 	if t.Stage != "" {
 		variable, name = "Model", name+"/"+t.Stage
@@ -54,7 +55,7 @@ func Model(f *jen.File, t Trainer) {
 		jen.Id("Spec"):     jen.Id("specText"),
 		jen.Id("SpecHash"): jen.Lit(t.Spec.Hash),
 		jen.Id("Version"):  jen.Lit(t.Version),
-		jen.Id("Task"):     taskConfig(&t.Spec.Task),
+		jen.Id("Task"):     problems,
 		jen.Id("Train"):    trainConfig(t.Spec, t.Cost),
 		jen.Id("Eval"):     evalConfig(t.Spec),
 		jen.Id("Params"):   jen.Qual(devicePath, "Flat").CallFunc(func(g *jen.Group) { groupRefs(g, t.Groups) }),
@@ -131,7 +132,11 @@ func ints(ns []int) *jen.Statement {
 }
 
 func pad(p check.Pad) *jen.Statement {
-	return jen.Qual(taskPath, "Pad").Values(jen.Dict{jen.Id("To"): jen.Lit(p.To), jen.Id("Step"): jen.Lit(p.Step)})
+	d := jen.Dict{jen.Id("To"): jen.Lit(p.To), jen.Id("Step"): jen.Lit(p.Step)}
+	if p.Less != 0 {
+		d[jen.Id("Less")] = jen.Lit(p.Less)
+	}
+	return jen.Qual(taskPath, "Pad").Values(d)
 }
 
 func trainConfig(spec *check.Spec, cost Cost) *jen.Statement {
@@ -186,7 +191,7 @@ func budget(t check.Train) *jen.Statement {
 	case t.FLOP > 0:
 		d[jen.Id("FLOP")] = jen.Lit(t.FLOP)
 	default:
-		d[jen.Id("Time")] = jen.Lit(int(t.Time)).Comment(t.Time.String())
+		d[jen.Id("Time")] = jen.Lit(int(t.Time))
 	}
 	return jen.Qual(trainPath, "Budget").Values(d)
 }

@@ -43,7 +43,7 @@ func TestStatisticKnowsAllFunctions(t *testing.T) {
 		case "where":
 			args = "value > std, value, mean"
 		case "mod":
-			args = "7, 3" // no statistic is whole
+			args = "floor(value), 3"
 		case "min", "max":
 			args = "value, mean, std"
 		}

@@ -51,7 +51,22 @@ func parameterConsts(f *jen.File, groups []*plan.Group) {
 	})
 }
 
-func paramConst(g *plan.Group, param string) string { return join(g.Name, "off", param) }
+// paramConst is the constant of a parameter: one that has the Go name of others
+// before it, as b.w_1 has that of b.w1, gets a number.
+func paramConst(g *plan.Group, param string) string {
+	name, same := join(g.Name, "off", param), 0
+	for _, p := range g.Params {
+		switch {
+		case p.Name == param && same > 0:
+			return fmt.Sprintf("%s_%d", name, same+1)
+		case p.Name == param:
+			return name
+		case join(g.Name, "off", p.Name) == name:
+			same++
+		}
+	}
+	panic("BUG: no parameter " + param)
+}
 
 // planVar prints the table that the runtime drives.
 func planVar(f *jen.File, p *lower.Program) {

@@ -20,13 +20,34 @@ func TaskConfig(t *check.Task) task.Config {
 		Pad: task.Pad(t.Pad), Hints: t.Hints, RandomPad: t.RandomPad,
 		Examples: t.Examples, Holdout: t.Holdout,
 		LossOnAll: t.LossOnAll, Padded: t.Padded, Scratchpad: t.Scratchpad,
+		Problems: t.Problems.String(), Separator: t.Separator,
 	}
 }
 
-// taskConfig prints it, without fields that are zero.
-func taskConfig(t *check.Task) jen.Code {
+// ProblemFile is the name of the file of the problems that a task reads.
+const ProblemFile = "problems.txt"
+
+// Problems is that file: the header, by which it is known for generated, then the
+// problems; nil if the task makes them.
+func Problems(t *check.Task, header string) []byte {
+	if t.Problems == nil {
+		return nil
+	}
+	return []byte(header + t.Problems.String())
+}
+
+// taskConfig prints it, without fields that are zero. Problems are the end of what is
+// embedded.
+func (t Trainer) taskConfig(f *jen.File) jen.Code {
 	fields := jen.Dict{}
-	v := reflect.ValueOf(TaskConfig(t))
+	cfg := TaskConfig(&t.Spec.Task)
+	if n := len(cfg.Problems); n > 0 {
+		cfg.Problems = ""
+		f.Comment("//go:embed " + ProblemFile)
+		f.Var().Id("problemText").String()
+		fields[jen.Id("Problems")] = jen.Id("problemText").Index(jen.Len(jen.Id("problemText")).Op("-").Lit(n), jen.Empty())
+	}
+	v := reflect.ValueOf(cfg)
 	for i := range v.NumField() {
 		if x := v.Field(i); !x.IsZero() {
 			fields[jen.Id(v.Type().Field(i).Name)] = literal(x)

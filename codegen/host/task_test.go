@@ -26,6 +26,7 @@ func TestTaskAgrees(t *testing.T) {
 		loop + "task addition { random_pad = 10% }", loop + "task addition { pad = zero(to = 25, step = 2) }", loop + "task addition { interleave = true }",
 		loop + "task nx1 {}", loop + "task successor {}", loop + "task parity { digits = 1..8 }", loop + "task addition { loss_on = all\n below = 5000 }",
 		loop + "task mixed { of = [addition, nx1]\n interleave = true }",
+		loop + "task file { path = \"p\" }", loop + "task file { path = \"p\"\n separator = \" 12\"\n random_pad = 10%\n holdout = 0% }",
 	} {
 		spec := resolve(t, text)
 		cfg := TaskConfig(&spec.Task)
@@ -36,6 +37,17 @@ func TestTaskAgrees(t *testing.T) {
 		}
 		if got := spec.Task.Vocab(); got != tasks.Vocab() {
 			t.Errorf("%s: package check has %d tokens, the task %d", text, got, tasks.Vocab())
+		}
+		if first, last := spec.Task.Digits(); cfg.Sequence {
+			ids := make([]int32, tasks.Vocab())
+			for id := range ids {
+				ids[id] = int32(id)
+			}
+			for id, row := range tasks.Runs(ids) {
+				if (row > 0) != (first <= id && id <= last) {
+					t.Errorf("%s: token %s is a digit to one of package check and the task alone", text, tasks.Symbol(int32(id)))
+				}
+			}
 		}
 		_, rows := spec.TrainedShape()
 		if cfg.Sequence && rows != tasks.Rows() || rows < tasks.Rows() && cfg.Pad.To > 0 {
@@ -58,7 +70,7 @@ func TestTaskAgrees(t *testing.T) {
 
 func TestTaskConfigIsPrinted(t *testing.T) {
 	spec := resolve(t, "task mixed { of = [addition, subtraction]\n hints = cyclic\n examples = 20M\n random_pad = 10% }\nmodel.loop { layers = 1 }\ntrain.lengths = padded")
-	text := fmt.Sprintf("%#v", jen.Var().Id("c").Op("=").Add(taskConfig(&spec.Task)))
+	text := fmt.Sprintf("%#v", jen.Var().Id("c").Op("=").Add(Trainer{Spec: spec}.taskConfig(jen.NewFile("p"))))
 	for _, want := range []string{`Of: []string{"addition", "subtraction"}`, `Hints: "cyclic"`, `Examples: 20000000`, `RandomPad: 0.1`, `Sequence: true`, `Padded: true`} {
 		if squeezed := strings.Join(strings.Fields(text), " "); !strings.Contains(squeezed, want) {
 			t.Errorf("%s is missing in\n%s", want, text)
@@ -68,7 +80,12 @@ func TestTaskConfigIsPrinted(t *testing.T) {
 
 func resolve(t *testing.T, text string) *check.Spec {
 	t.Helper()
-	spec, found := check.Resolve(check.Options{Path: "x.arith", Read: func(string) ([]byte, error) { return []byte("arith 1\n" + text + "\n"), nil }})
+	spec, found := check.Resolve(check.Options{Path: "x.arith", Read: func(file string) ([]byte, error) {
+		if file == "p" {
+			return []byte("a 12=34567\nbb 12=ö89\r\n\"\\ 123=4"), nil
+		}
+		return []byte("arith 1\n" + text + "\n"), nil
+	}})
 	if found.HasErrors() {
 		t.Fatalf("%s: %v", text, found)
 	}

@@ -70,6 +70,7 @@ func (c *checker) task() Task {
 		Scratchpad:       c.flag("task.scratchpad"),
 		Path:             c.word("task.path"),
 		Separator:        c.word("task.separator"),
+		Problems:         c.readProblems(),
 		Pos:              c.place("task"),
 	}
 	t.DigitsLo, t.DigitsHi = c.pair("task.digits")
@@ -79,7 +80,11 @@ func (c *checker) task() Task {
 
 func (c *checker) pad(path string) Pad {
 	v := c.get(path)
-	return Pad{To: v.int("to"), Step: v.int("step")}
+	p := Pad{To: v.int("to"), Step: v.int("step")}
+	if n := v.int("answer"); n > 0 {
+		p.Less = p.To - n
+	}
+	return p
 }
 
 func (c *checker) train() Train {

@@ -11,7 +11,8 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// calibration resolves a stage that makes biases.
+// calibration resolves a stage that makes biases, of problems as those of the stage
+// that it reads.
 func (c *checker) calibration(name, from string, spec *Spec) *Calibration {
 	prefix := "stage." + name + "."
 	for _, path := range c.order {
@@ -24,6 +25,10 @@ func (c *checker) calibration(name, from string, spec *Spec) *Calibration {
 		c.report("E0314", c.where("stage."+name), "%s has no attention to read", name).WithHelp("write from = and a stage that trains")
 	}
 	c.checkWeights(name, from)
+	read := spec.stage(from)
+	if read != nil && read.Spec != nil {
+		spec = read.Spec
+	}
 	k := &Calibration{
 		Samples: int(c.stageRow(name, "samples").num),
 		Extend:  int(c.stageRow(name, "extend").num),
@@ -33,11 +38,11 @@ func (c *checker) calibration(name, from string, spec *Spec) *Calibration {
 	}
 	k.Logits = c.stageRow(name, "of").is("logits")
 	k.Layer = int(c.stageRow(name, "layer").num)
-	l := c.extended(k.Extend)
+	l := spec.extended(k.Extend)
 	k.Self.Queries, k.Self.Keys = l.target, l.target
 	k.Cross.Queries, k.Cross.Keys = l.target, l.source
-	if read := spec.stage(from); read != nil && read.Spec != nil {
-		c.capture(name, k, read.Spec)
+	if read != nil && read.Spec != nil {
+		c.capture(name, k, spec)
 	}
 	c.results[name] = k
 	return k
@@ -174,9 +179,6 @@ func (s *scope) line(in *instance, name string, l *Lines, d [2]int, leaf Leaf) *
 }
 
 // extended is the shape of test problems of so many digits.
-func (c *checker) extended(digits int) lengths {
-	t := c.task()
-	pad := c.pad("eval.pad")
-	t.Pad = pad
-	return t.shape(pad, digits, digits, digits, c.looped())
+func (s *Spec) extended(digits int) lengths {
+	return s.Task.shape(s.Eval.Pad, digits, digits, digits, s.Model.Loop != nil)
 }

@@ -159,21 +159,23 @@ func taken(name string) bool {
 
 // uses are the ways in which definitions are used, in order.
 type uses struct {
-	all     []*instance
-	byKey   map[*definition]map[string]*instance
-	numbers map[*definition]int // given in names so far
-	leaves  map[string]*Leaf    // of all, by name
+	all      []*instance
+	byKey    map[*definition]map[string]*instance
+	prefixes map[string]bool     // of all
+	numbers  map[*definition]int // given in names so far
+	leaves   map[string]*Leaf    // of all, by name
 }
 
 func newUses() *uses {
-	return &uses{byKey: make(map[*definition]map[string]*instance), numbers: make(map[*definition]int), leaves: make(map[string]*Leaf)}
+	return &uses{byKey: make(map[*definition]map[string]*instance), prefixes: make(map[string]bool),
+		numbers: make(map[*definition]int), leaves: make(map[string]*Leaf)}
 }
 
 // An instance is a definition with its arguments. Uses with the same arguments
 // are one and share their leaves.
 type instance struct {
 	*definition
-	prefix string // of its leaves: the name of the definition, with a number from the second instance on
+	prefix string // of its leaves, its own: the name of the definition, with a number from the second instance on
 	at     diag.Range
 	leaves map[string]*Leaf
 	texts  map[string]string     // learned leaves as they are printed
@@ -185,24 +187,28 @@ type instance struct {
 func (u *uses) find(d *definition, key string) *instance { return u.byKey[d][key] }
 
 // newInstance makes an instance. The first gives its leaves the name of the
-// definition, later ones a number with it that makes no name of the spec.
+// definition, later ones, and those whose name is taken, a number with it that makes
+// no name of the spec.
 func (c *checker) newInstance(d *definition, key string, given map[string]*expr.Expr, at diag.Range) *instance {
 	in := &instance{definition: d, prefix: d.name, at: at, leaves: make(map[string]*Leaf),
 		texts: make(map[string]string), values: make(map[string]*expr.Expr), busy: make(map[string]bool)}
 	maps.Copy(in.values, given)
-	same := c.uses.byKey[d]
-	if same == nil {
-		same = make(map[string]*instance)
-		c.uses.byKey[d] = same
+	if c.uses.byKey[d] == nil {
+		c.uses.byKey[d] = make(map[string]*instance)
 	}
-	for len(same) > 0 && (in.prefix == d.name || c.definition(in.prefix) != nil) {
+	for c.uses.prefixes[in.prefix] || slices.Contains(siteParams, in.prefix) || in.prefix != d.name && c.definition(in.prefix) != nil {
 		c.uses.numbers[d]++
 		in.prefix = d.name + strconv.Itoa(c.uses.numbers[d]+1)
 	}
-	same[key] = in
+	c.uses.prefixes[in.prefix] = true
+	c.uses.byKey[d][key] = in
 	c.uses.all = append(c.uses.all, in)
 	return in
 }
+
+// siteParams are what package model calls the parameters of an attention site,
+// beside which its leaves stand.
+var siteParams = []string{"q", "k", "v", "o", "norm"}
 
 // define translates an attribute of an instance once.
 func (c *checker) define(in *instance, name string) *expr.Expr {

@@ -258,3 +258,26 @@ func TestTableValues(t *testing.T) {
 		}
 	}
 }
+
+// TestLeavesHaveOwnNames keeps the leaves of a bias apart from the parameters of its
+// site and from what the compiler makes.
+func TestLeavesHaveOwnNames(t *testing.T) {
+	spec := one(t, `task addition {}
+bias q { w = learned([H])  value = w[h] * j }
+bias norm { gamma = learned([H])  value = gamma[h] * j }
+bias calibrated { self0 = learned([H])  value = self0[h] * j }
+bias calibrated2 { self0 = learned([H])  value = self0[h] * i }
+stage first {}
+stage cal { from = first  samples = 8 }
+stage second { model.decoder.self.bias = cal.self + calibrated + calibrated2 + q + norm }
+`)
+	var names []string
+	for _, l := range spec.stage("second").Spec.Model.Decoder.Self.Leaves {
+		names = append(names, l.Name)
+	}
+	slices.Sort(names)
+	want := []string{"calibrated.self0", "calibrated2.self0", "calibrated3.self0", "norm2.gamma", "q2.w"}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -2,6 +2,7 @@ package check
 
 import (
 	"math"
+	"slices"
 
 	"github.com/arithlang/mlc/compiler/expr"
 )
@@ -14,8 +15,18 @@ const maxLength = 1 << 24
 type fact struct {
 	size   int  // as a tree, at most maxTree + 1
 	whole  bool // its values are whole numbers by the way it is made
+	nan    bool // it may be no number, or an integer made of what is none
 	lo, hi float64
 }
+
+// over and under report whether a number may be infinite, and zero whether it may
+// be nothing, after rounding.
+func (f fact) over() bool  { return f.hi > math.MaxFloat32 }
+func (f fact) under() bool { return f.lo < -math.MaxFloat32 }
+func (f fact) zero() bool  { return f.lo < leastNormal && f.hi > -leastNormal }
+
+// leastNormal is the least float32 that does not lose digits.
+const leastNormal = 0x1p-126
 
 // fact works out what is known of an expression, once for each node.
 func (c *checker) fact(e *expr.Expr) fact {
@@ -28,7 +39,7 @@ func (c *checker) fact(e *expr.Expr) fact {
 		args[n] = c.fact(a)
 		f.size = min(f.size+args[n].size, maxTree+1)
 	}
-	f.whole = isWhole(e, args)
+	f.whole, f.nan = isWhole(e, args), mayBeNaN(e, args)
 	f.lo, f.hi = c.extent(e, args)
 	if e.Type == expr.I32 && !(f.lo >= math.MinInt32 && f.hi <= math.MaxInt32) {
 		f.lo, f.hi = math.MinInt32, math.MaxInt32 // it may wrap around
@@ -56,6 +67,40 @@ func isWhole(e *expr.Expr, args []fact) bool {
 		}
 	}
 	return true
+}
+
+// mayBeNaN reports whether a value may be no number. Of a comparison with such a
+// one, Min and Max give the second operand.
+func mayBeNaN(e *expr.Expr, a []fact) bool {
+	switch {
+	case e.Type != expr.F32 && e.Op != expr.ToI32:
+		return false
+	case e.Op == expr.Elem:
+		return true // training may diverge
+	case e.Op == expr.Min, e.Op == expr.Max:
+		return a[1].nan
+	case e.Op == expr.Where:
+		a = a[1:]
+	}
+	if slices.ContainsFunc(a, func(f fact) bool { return f.nan }) {
+		return true
+	}
+	infinite := func(f fact) bool { return f.over() || f.under() }
+	switch e.Op {
+	case expr.Add:
+		return a[0].over() && a[1].under() || a[0].under() && a[1].over()
+	case expr.Sub:
+		return a[0].over() && a[1].over() || a[0].under() && a[1].under()
+	case expr.Mul:
+		return a[0].zero() && infinite(a[1]) || infinite(a[0]) && a[1].zero()
+	case expr.Div:
+		return a[0].zero() && a[1].zero() || infinite(a[0]) && infinite(a[1])
+	case expr.Log, expr.Sqrt:
+		return a[0].lo < 0
+	case expr.Sin, expr.Cos:
+		return infinite(a[0])
+	}
+	return false
 }
 
 // asWhole turns a whole number into an integer; nil for others.
@@ -90,8 +135,14 @@ func (c *checker) extent(e *expr.Expr, a []fact) (lo, hi float64) {
 	case expr.Abs:
 		return max(a[0].lo, -a[0].hi, 0), max(-a[0].lo, a[0].hi)
 	case expr.Min:
+		if a[0].nan {
+			return min(a[0].lo, a[1].lo), a[1].hi
+		}
 		return min(a[0].lo, a[1].lo), min(a[0].hi, a[1].hi)
 	case expr.Max:
+		if a[0].nan {
+			return a[1].lo, max(a[0].hi, a[1].hi)
+		}
 		return max(a[0].lo, a[1].lo), max(a[0].hi, a[1].hi)
 	case expr.Mod: // has the sign of the first
 		if a[0].lo >= 0 {
@@ -99,6 +150,9 @@ func (c *checker) extent(e *expr.Expr, a []fact) (lo, hi float64) {
 		}
 		return 1 - a[1].hi, a[1].hi - 1
 	case expr.Floor, expr.ToI32, expr.ToF32:
+		if e.Op == expr.ToI32 && a[0].nan {
+			return -inf, inf
+		}
 		return math.Floor(a[0].lo), math.Ceil(a[0].hi)
 	case expr.Where:
 		return min(a[1].lo, a[2].lo), max(a[1].hi, a[2].hi)
@@ -116,6 +170,8 @@ func (c *checker) span(name string) (lo, hi float64) {
 		return heads, heads
 	case "I", "J":
 		return 1, maxLength
+	case "value", "mean", "std":
+		return math.Inf(-1), math.Inf(1)
 	}
 	if p := c.values["model.embed.position"]; p.is("cyclic") && (name == "pi" || name == "pj") {
 		return 0, p.args["period"].num - 1

@@ -108,9 +108,17 @@ func (s *scope) apply(f *function, e *dsl.Expr) *expr.Expr {
 			s.report("E0203", a.Name.Range, "%s has no argument %q", f.name, a.Name.Name).WithHelp("write the value alone")
 			return nil
 		}
-		if args[n] = s.expr(a.Value); args[n] == nil || !s.fits(f, n, args[n], a.Value) {
+		x := s.expr(a.Value)
+		if x == nil {
 			return nil
 		}
+		if whole := s.asWhole(x); f.whole && whole != nil {
+			x = whole
+		}
+		if !s.fits(f, n, x, a.Value) {
+			return nil
+		}
+		args[n] = x
 	}
 	return f.build(args)
 }
@@ -124,7 +132,7 @@ func (s *scope) fits(f *function, n int, x *expr.Expr, e *dsl.Expr) bool {
 	case !cond && x.Type == expr.Bool:
 		s.mismatch(e, x, f.name+" takes numbers")
 	case f.whole && x.Type != expr.I32:
-		s.report("E0212", e.Range, "%s takes whole numbers, and %s is not", f.name, text(e)).WithHelp("whole numbers are made of h, i, j and lengths without division")
+		s.report("E0212", e.Range, "%s takes whole numbers, and %s is not", f.name, text(e)).WithHelp("whole numbers are made of h, i, j and lengths without division, or write floor(%s)", text(e))
 	case f.whole && n == 1:
 		if s.fact(x).lo < 1 {
 			s.report("E0207", e.Range, "the divisor %s is not always positive", text(e)).WithHelp("write a whole number, H, I or J")

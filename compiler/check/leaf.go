@@ -259,7 +259,12 @@ func (s *scope) element(leaf *Leaf, e *dsl.Expr, args []dsl.Arg) *expr.Expr {
 				WithHelp("indices are made of h, i, j and whole numbers, or write floor(%s)", text(a.Value))
 			return nil
 		}
-		if f := s.fact(whole); !(f.lo >= 0 && f.hi <= float64(leaf.Shape[n]-1)) {
+		switch f := s.fact(whole); {
+		case f.nan:
+			s.report("E0303", a.Value.Range, "the index %s of %s may be no number", text(a.Value), leaf.Name).
+				WithHelp("write clip(…, 0, %d), which takes care of that", leaf.Shape[n]-1)
+			return nil
+		case !(f.lo >= 0 && f.hi <= float64(leaf.Shape[n]-1)):
 			s.report("E0303", a.Value.Range, "the index %s of %s is not always between 0 and %d", text(a.Value), leaf.Name, leaf.Shape[n]-1).
 				WithHelp("write clip(%s, 0, %d)", text(a.Value), leaf.Shape[n]-1)
 			return nil

@@ -38,10 +38,9 @@ func (t *Task) shape(pad Pad, a, b, answer int, loop bool) lengths {
 		b = 1
 	}
 	if pad.To > 0 {
-		answer = max(pad.To, pad.To+(answer-pad.To+pad.Step-1)/pad.Step*pad.Step)
-		a = answer
-		if !l.single {
-			b = answer
+		a = pad.width(answer + pad.Less)
+		if answer = a - pad.Less; !l.single {
+			b = a
 		}
 	}
 	if l.single && t.Interleave {
@@ -61,6 +60,14 @@ func (t *Task) shape(pad Pad, a, b, answer int, loop bool) lengths {
 		return lengths{0, source + answer - 1} // a = c or a + b = c
 	}
 	return lengths{source, answer + 1}
+}
+
+// width is what numbers of n digits are padded to.
+func (p Pad) width(n int) int {
+	if p.To == 0 {
+		return n
+	}
+	return max(p.To, p.To+(n-p.To+p.Step-1)/p.Step*p.Step)
 }
 
 // lengths lists the shapes of problems whose operands have a and b digits, with
@@ -159,6 +166,9 @@ func (s *Spec) evaluated() []lengths {
 
 func (s *Spec) listTrained() []lengths {
 	t := &s.Task
+	if t.Problems != nil {
+		return t.Problems.shapes(s.Model.Loop != nil)
+	}
 	lo, hi := t.digits()
 	if t.Kind == "sort" {
 		return []lengths{t.sorted(lo, t.LengthLo, s.Model.Loop != nil), t.sorted(hi, t.LengthHi, s.Model.Loop != nil)}
@@ -167,6 +177,9 @@ func (s *Spec) listTrained() []lengths {
 }
 
 func (s *Spec) listEvaluated() []lengths {
+	if p := s.Task.Problems; p != nil {
+		return p.shapes(s.Model.Loop != nil)
+	}
 	var out []lengths
 	sort := s.Task.Kind == "sort"
 	loop := s.Model.Loop != nil

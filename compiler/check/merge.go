@@ -244,8 +244,8 @@ func (c *checker) checkKind() {
 		c.report("E0307", c.where("task"), "no task is named").WithHelp("write task KIND { … }; kinds are %s", strings.Join(names, ", "))
 		return
 	}
-	c.kind = label.Name
 	if i := slices.Index(names, label.Name); i >= 0 {
+		c.kind = label.Name
 		if k := c.lang.schema.Kinds[i]; k.Code != "" {
 			c.limited(k.Limit, label.Range, "task %s", k.Name)
 		}

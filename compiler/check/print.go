@@ -2,6 +2,8 @@ package check
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -195,8 +197,24 @@ func (p *printer) printStages() {
 					ls = append(ls, line{attr, p.exprText(p.settings[path].value)})
 				}
 			}
+			ls = append(ls, p.following(t, prefix)...)
 		}
 		p.lines(ls, "  ")
 		p.WriteString("}\n")
 	}
+}
+
+// following prints what a stage changes without saying so: attributes that are by
+// default another's value, which it sets. Above the stages they stand by themselves.
+func (p *printer) following(t *checker, prefix string) (ls []line) {
+	for _, attr := range slices.Sorted(maps.Keys(t.values)) {
+		row := p.lang.row(attr)
+		if row == nil || p.settings[prefix+attr] != nil || !p.has(attr[:strings.LastIndexByte(attr, '.')]) {
+			continue
+		}
+		if of, ok := strings.CutPrefix(row.Default, "="); ok && p.settings[prefix+of] != nil {
+			ls = append(ls, line{attr, p.valueText(t.values[attr])})
+		}
+	}
+	return ls
 }

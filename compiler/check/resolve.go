@@ -48,21 +48,24 @@ type sources struct {
 	name     string // of the spec
 	read     func(string) ([]byte, error)
 	sets     []string
+	pinned   []string            // paths that those set
 	included map[string]diag.Pos // file -> where it was included
 	loads    int
 	unparsed bool // some source did not parse: what follows would be guesses
 	written  written
-	bases    map[string]*merged // what cases of sweeps include, by their path
-	closed   map[string]*query  // answers of closedQuery
-	total    int                // nodes of expressions, in all trainings
+	bases    map[string]*merged   // what cases of sweeps include, by their path
+	closed   map[string]*query    // answers of closedQuery
+	files    map[string]*Problems // by path and separator
+	total    int                  // nodes of expressions, in all trainings
 }
 
 // found is what one set of settings gives.
 type found struct {
-	list   diag.List
-	limits diag.List
-	kind   string
-	values map[string]*value
+	list     diag.List
+	limits   diag.List
+	kind     string
+	values   map[string]*value
+	problems *Problems // of the task; nil: they are made
 	expressions
 }
 
@@ -98,7 +101,7 @@ func newChecker(opts Options) *checker {
 	}
 	return &checker{
 		sources: &sources{lang: newLanguage(), main: path.Clean(opts.Path), name: name, read: opts.Read, sets: opts.Set,
-			included: make(map[string]diag.Pos), bases: make(map[string]*merged), closed: make(map[string]*query)},
+			included: make(map[string]diag.Pos), bases: make(map[string]*merged), closed: make(map[string]*query), files: make(map[string]*Problems)},
 		merged:  newMerged(),
 		found:   newFound(),
 		results: make(map[string]*Calibration),

@@ -93,7 +93,7 @@ func TestSuccessor(t *testing.T) {
 		"train.batch=100", "train.budget=90m", "train.seed=7", "model.dropout=10%")
 	want := &Spec{
 		Name: "successor", Hash: spec.Hash, Resolved: spec.Resolved,
-		Task: Task{Kind: "successor", Below: 1 << 20, Base: 10, Reversed: true, Pad: Pad{7, 3}, Holdout: 0.125},
+		Task: Task{Kind: "successor", Below: 1 << 20, Base: 10, Reversed: true, Pad: Pad{To: 7, Step: 3}, Holdout: 0.125},
 		Model: Model{
 			Name: "seq2seq", Width: 64, Heads: 4, Act: "relu", Hidden: 256, NormEps: 1e-5, NormPost: true,
 			Norm: "layernorm", Dropout: 0.1, Bias: true, Init: "xavier", TokenScale: 8, EmbedNorm: "none",
@@ -109,7 +109,7 @@ func TestSuccessor(t *testing.T) {
 			Backprop: 1, Optimizer: "adam", LR: 2e-3, Beta1: 0.9, Beta2: 0.98, Eps: 1e-9, Schedule: "cosine", Warmup: 0.2, Clip: 1,
 			Batch: 100, Precision: "auto", Time: 90 * time.Minute, Seed: 7,
 		},
-		Eval: Eval{Digits: []int{6, 10, 15, 20, 60}, Samples: 2000, Pad: Pad{61, 3}},
+		Eval: Eval{Digits: []int{6, 10, 15, 20, 60}, Samples: 2000, Pad: Pad{To: 61, Step: 3}},
 	}
 	if diff := cmp.Diff(want, spec, sameSpec); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -316,10 +316,12 @@ func TestLengths(t *testing.T) {
 		want   []lengths
 	}{
 		{"successor", Pad{}, 3, []lengths{{5, 4}, {5, 5}}},
-		{"successor", Pad{7, 3}, 6, []lengths{{9, 8}}},
-		{"successor", Pad{7, 3}, 7, []lengths{{9, 8}, {12, 11}}},
-		{"successor", Pad{61, 3}, 60, []lengths{{63, 62}}},
-		{"addition", Pad{7, 3}, 8, []lengths{{23, 11}}},
+		{"successor", Pad{To: 7, Step: 3}, 6, []lengths{{9, 8}}},
+		{"successor", Pad{To: 7, Step: 3}, 7, []lengths{{9, 8}, {12, 11}}},
+		{"successor", Pad{To: 61, Step: 3}, 60, []lengths{{63, 62}}},
+		{"addition", Pad{To: 7, Step: 3}, 8, []lengths{{23, 11}}},
+		{"addition", Pad{To: 7, Step: 3, Less: 2}, 3, []lengths{{17, 6}}},
+		{"addition", Pad{To: 7, Step: 3, Less: 2}, 5, []lengths{{17, 6}, {23, 9}}},
 		{"addition", Pad{}, 2, []lengths{{7, 3}, {7, 4}}},
 	} {
 		got := (&Task{Kind: c.kind}).lengths(c.pad, c.digits, c.digits, c.digits+1, false)

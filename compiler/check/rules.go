@@ -23,11 +23,26 @@ func (c *checker) checkRules(s *Spec) {
 		c.report("E0310", c.at("train.schedule"), "warmup = %s and cooldown = %s are more than the whole", v["warmup"].text, v["cooldown"].text).
 			WithHelp("together they are at most 100%%")
 	}
+	if s.Model.Loop == nil {
+		c.checkRuns(s)
+	}
+}
+
+// checkRuns wants nothing that is of the runs of a loop, where there is none.
+func (c *checker) checkRuns(s *Spec) {
 	for _, path := range []string{"eval.times", "eval.settle"} {
-		if !c.get(path).is("none") && s.Model.Loop == nil {
+		if !c.get(path).is("none") {
 			c.report("E0318", c.at(path), "there is no loop to run %s times", c.values[path].text).
 				WithHelp("leave it out, or write a model.loop")
 		}
+	}
+	if s.Train.Progressive {
+		c.report("E0318", c.at("train.loss"), "a progressive loss is over the runs of a loop, and the model has none").
+			WithHelp("use loss = cross_entropy, or write a model.loop")
+	}
+	if s.Train.Throttle {
+		c.report("E0318", c.at("train.throttle"), "throttle counts the runs of a loop, and the model has none").
+			WithHelp("leave it out, or write a model.loop")
 	}
 }
 

@@ -24,6 +24,10 @@ func (c *checker) checkTask(t *Task) {
 		c.report("E0320", c.at("task.sampling"), "the released lists are of 2^20 numbers, and below = %s", c.get("task.below").text).
 			WithHelp("use below = 1Mi, or sampling = permutation")
 	}
+	if p := t.Problems; p != nil && p.Prompts == 1 && t.Holdout > 0 {
+		c.report("E0321", c.atFirst("task.holdout", "task.path"), "all lines of %s have the same prompt, and none can be held out", t.Path).
+			WithHelp("add problems, or write holdout = 0%%")
+	}
 	c.limitTask(t)
 }
 
@@ -38,7 +42,7 @@ func (c *checker) limitTask(t *Task) {
 		path  string // what says it
 		dsl.Limit
 	}{
-		{!t.Sequence && t.Kind != "file" && !slices.Contains(seq2seqKinds, t.Kind), "task", dsl.Limit{Code: "E0401", Today: loop}},
+		{!t.Sequence && !slices.Contains(seq2seqKinds, t.Kind), "task", dsl.Limit{Code: "E0401", Today: loop}},
 		{t.Sequence && t.Base > 10, "task.base", dsl.Limit{Code: "E0402", Today: "a base of at most 10"}},
 		{!t.Sequence && t.hinted(), "task.hints", dsl.Limit{Code: "E0403", Today: loop}},
 		{!t.Sequence && t.RandomPad > 0, "task.random_pad", dsl.Limit{Code: "E0404", Today: "pad = zero(to = …)"}},

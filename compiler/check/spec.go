@@ -15,7 +15,7 @@ import (
 // A Spec is a fully resolved and typed spec: every default is filled in.
 type Spec struct {
 	Name     string // the file's base name without extension
-	Hash     string // hex SHA-256 of Resolved
+	Hash     string // hex SHA-256 of Resolved and of what it reads of files
 	Resolved string // the spec with every default written out; parses back to itself
 	Task     Task
 	Model    Model
@@ -89,16 +89,18 @@ type Task struct {
 	Examples         int64   // problems drawn before training; 0: as they are needed
 	Holdout          float64 // fraction of [0, Below), or of the examples, kept for validation
 	LossOnAll        bool
-	Padded           bool   // sequences: all as long as the longest, in the order drawn
-	Scratchpad       bool   // parity: the answer is the running parity
-	Path             string // file: where the problems are, as Options.Read takes it
-	Separator        string // file: between problem and answer
+	Padded           bool      // sequences: all as long as the longest, in the order drawn
+	Scratchpad       bool      // parity: the answer is the running parity
+	Path             string    // file: where the problems are, as Options.Read takes it
+	Separator        string    // file: between prompt and answer
+	Problems         *Problems // file: what is in it; nil for other tasks
 	Pos              diag.Pos
 }
 
 // Pad is the fixed width operands and answer are zero-padded to: the smallest of
 // To, To+Step, To+2*Step, … that the problem and its answer fit in. To = 0: none.
-type Pad struct{ To, Step int }
+// The answer is Less places narrower.
+type Pad struct{ To, Step, Less int }
 
 // Model says what is trained: an encoder-decoder, or a loop.
 type Model struct {

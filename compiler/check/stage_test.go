@@ -1,6 +1,7 @@
 package check
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -73,5 +74,55 @@ stage second {
 	}
 	if got := first.Spec.Capture; got == nil || *got != (Capture{Layer: 2}) || second.Spec.Capture != nil {
 		t.Errorf("of the first stage %+v is read, of the second %+v", got, second.Spec.Capture)
+	}
+}
+
+// TestCalibrationReadsStage takes the problems that a calibration is of from the
+// stage that it reads.
+func TestCalibrationReadsStage(t *testing.T) {
+	spec := one(t, `task addition { digits = 1..20 }
+stage first {
+  task.digits = 1..6
+  eval.pad    = zero(to = 41)
+}
+stage calibrate {
+  from   = first
+  extend = 30
+}
+stage second { model.decoder.cross.bias = calibrate.cross }
+`)
+	k := spec.stage("calibrate").Calibration
+	if l := k.Cross; l.Rows != 6 || k.Self.Rows != 6 || l.Queries != 42 || l.Keys != 85 {
+		t.Errorf("%d and %d rows of %d queries and %d keys", k.Self.Rows, l.Rows, l.Queries, l.Keys)
+	}
+}
+
+// TestStageFollows prints, in a stage, what follows from what it sets.
+func TestStageFollows(t *testing.T) {
+	spec := one(t, `task addition {
+  digits = 1..6
+  pad    = zero(to = 9)
+}
+stage first { task.pad = zero(to = 41, answer = 8) }
+stage second {
+  from          = first
+  task.pad      = zero(to = 12)
+  eval.pad      = zero(to = 20)
+  model.dropout = 20%
+}
+`)
+	_, first, ok := strings.Cut(spec.Resolved, "stage first {")
+	if !ok {
+		t.Fatalf("no stage in\n%s", spec.Resolved)
+	}
+	first, second, _ := strings.Cut(first, "stage second {")
+	for _, c := range []struct{ text, want string }{
+		{first, "\n  eval.pad = zero(to = 41, step = 1, answer = 8)\n"},
+		{second, "\n  eval.pad                    = zero(to = 20, step = 1, answer = none)\n"},
+		{second, "\n  model.decoder.self.dropout  = 20%\n"},
+	} {
+		if !strings.Contains(c.text, c.want) {
+			t.Errorf("no %q in\n%s", c.want, c.text)
+		}
 	}
 }

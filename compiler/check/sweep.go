@@ -17,7 +17,7 @@ import (
 type Point struct {
 	Name string   // axis=value, separated by commas
 	Slug string   // the same as part of the name of a file; of its own in the sweep
-	Set  []string // path=value
+	Set  []string // sweep.path=[value], or sweep.axis=case
 }
 
 // Points lists the trainings of a sweep in order, the last axis varying fastest;
@@ -119,7 +119,7 @@ func (c *checker) extend(p point, axis string) []point {
 		m := p.own.clone()
 		m.set(axis, &setting{name: c.settings[path].name, value: e})
 		short := c.axisName(axis)
-		q := p.with(short, dsl.Format(e), axis+"="+c.settingText(axis, e))
+		q := p.with(short, dsl.Format(e), path+"=["+c.settingText(axis, e)+"]") // still an axis, which later cases change
 		q.Slug = p.slug(short + "-" + dsl.Format(e))
 		q.own, q.chosen = m, make(map[string]*dsl.Expr)
 		maps.Copy(q.chosen, p.chosen)
@@ -150,6 +150,9 @@ func (c *checker) extendCases(p point, axis string) []point {
 		q := p.with(axis, name, "sweep."+axis+"="+name)
 		q.Slug = p.slug(name)
 		q.own = p.own.apply(c.lang, c.merged, in)
+		for _, path := range c.pinned {
+			q.own.set(path, c.settings[path])
+		}
 		if len(c.includes[in]) > 0 {
 			q.base = c.base(in)
 			if p.base != nil {
@@ -317,7 +320,14 @@ func numberAt(x float64, e *dsl.Expr) *dsl.Expr {
 	return digitsAt(strconv.FormatFloat(x, 'f', -1, 64), e)
 }
 
-// pin takes an axis out of the sweep that the command line sets.
+// pin notes that the command line sets a path: it is no axis of the sweep, and no
+// case changes it.
 func (c *checker) pin(path string) {
+	if !overridable(path) {
+		return
+	}
 	c.axes = slices.DeleteFunc(c.axes, func(a string) bool { return a == path })
+	if c.settings[path] != nil { // else it is not known
+		c.pinned = append(c.pinned, path)
+	}
 }

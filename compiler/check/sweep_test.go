@@ -1,9 +1,11 @@
 package check
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,8 +51,8 @@ func TestPoints(t *testing.T) {
 	want := Point{
 		Name: "arch=narrow,encoder.layers=2,decoder.layers=2,bias=fire(hidden=8),seed=1",
 		Slug: "narrow-encoder.layers-2-decoder.layers-2-bias-fire-hidden-8-seed-1",
-		Set: []string{"sweep.arch=narrow", "model.encoder.layers=2", "model.decoder.layers=2",
-			"model.decoder.self.bias=fire(hidden = 8)", "train.seed=1"},
+		Set: []string{"sweep.arch=narrow", "sweep.model.encoder.layers=[2]", "sweep.model.decoder.layers=[2]",
+			"sweep.model.decoder.self.bias=[fire(hidden = 8)]", "sweep.train.seed=[1]"},
 	}
 	if diff := cmp.Diff(want, points[6]); diff != "" {
 		t.Error(diff)
@@ -114,7 +116,9 @@ sweep {
   model.decoder.self.bias = [table("t.st")]
 }
 `,
-		"parts/t.st": safetensors(`{"t":{"dtype":"F32","shape":[8,9]}}`),
+		"parts/t.st":  safetensors(`{"t":{"dtype":"F32","shape":[8,9]}}`),
+		"parts/x.txt": "a=1\nb=2\n",
+		"y.txt":       "a=1\nb=2\n",
 	}
 	points, list := Points(Options{Path: "a.arith", Read: reader(files)})
 	if len(points) != 2 || len(list) > 0 {
@@ -144,6 +148,47 @@ func TestPins(t *testing.T) {
 		points, list := Points(Options{Path: "a.arith", Read: reader(map[string]string{"a.arith": swept}), Set: c.set})
 		if len(list) > 0 || len(points) != c.want {
 			t.Errorf("%v: %d points, want %d; %v", c.set, len(points), c.want, list)
+		}
+	}
+}
+
+// TestLaterWins builds each training of a sweep as it is named and checked: what
+// stands later in the file wins, and the command line over all.
+func TestLaterWins(t *testing.T) {
+	for _, c := range []struct {
+		sweep string
+		set   []string
+		want  string // seeds and widths in order
+	}{
+		{"arch deep { train.seed = 9  model.width = 32 }  arch wide {}  train.seed = 1..2", nil, "1 32, 2 32, 1 64, 2 64, "},
+		{"train.seed = 1..2  arch deep { train.seed = 9  model.width = 32 }  arch wide {}", nil, "9 32, 1 64, 9 32, 2 64, "},
+		{"train.seed = 1..2  arch deep { train.seed = 9  model.width = 32 }  arch wide {}", []string{"train.seed=5", "model.width=128"}, "5 128, 5 128, "},
+		{"arch deep { train.seed = 9  model.width = 32 }  arch wide {}", []string{"sweep.arch=deep", "model.width=128"}, "9 128, "},
+	} {
+		opts := Options{Path: "a.arith", Set: c.set, Read: reader(map[string]string{
+			"a.arith": "arith 1\ntask addition {}\nmodel { width = 64  heads = 4 }\nsweep { " + c.sweep + " }\n"})}
+		points, _ := Points(opts)
+		built := ""
+		for _, p := range points {
+			opts.Set = slices.Concat(c.set, p.Set)
+			spec, list := Resolve(opts)
+			if len(list) > 0 {
+				t.Fatalf("%s: %s", p.Name, list[0].Message)
+			}
+			built += fmt.Sprintf("%d %d, ", spec.Train.Seed, spec.Model.Width)
+		}
+		if built != c.want {
+			t.Errorf("%s with %v: %s, want %s", c.sweep, c.set, built, c.want)
+		}
+		checked := ""
+		ch := newChecker(Options{Path: "a.arith", Set: c.set, Read: opts.Read})
+		ch.merge()
+		for _, p := range ch.points() {
+			s := ch.variant(p.merged()).build("a")
+			checked += fmt.Sprintf("%d %d, ", s.Train.Seed, s.Model.Width)
+		}
+		if checked != c.want {
+			t.Errorf("%s with %v: %s are checked, want %s", c.sweep, c.set, checked, c.want)
 		}
 	}
 }

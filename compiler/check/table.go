@@ -115,7 +115,7 @@ func (s *scope) tableTensor(file, name string, at diag.Range) *tensor {
 	return t
 }
 
-// hash identifies a resolved spec and the tables that it reads.
+// hash identifies a resolved spec and the tables and problems that it reads.
 func (c *checker) hash(resolved string) string {
 	h := sha256.New()
 	h.Write([]byte(resolved))
@@ -126,6 +126,7 @@ func (c *checker) hash(resolved string) string {
 		}
 	}
 	for _, r := range readers {
+		h.Write([]byte(r.problems.String()))
 		for _, in := range r.uses.all {
 			if in.definition == tableBias {
 				binary.Write(h, binary.LittleEndian, in.leaves["values"].Values)

@@ -44,11 +44,11 @@ func (c *checker) resolveValues() {
 }
 
 // belongs reports whether the spec's kinds of task and model have an attribute;
-// one that is set and does not belong is an error.
+// one that is set and does not belong is an error. A task that is not known has all.
 func (c *checker) belongs(row *dsl.Row) bool {
 	set := c.settings[row.Path]
-	if row.Kinds != "" && !slices.Contains(strings.Fields(row.Kinds), c.kind) {
-		if set != nil && c.kind != "" {
+	if row.Kinds != "" && c.kind != "" && !slices.Contains(strings.Fields(row.Kinds), c.kind) {
+		if set != nil {
 			c.report("E0214", set.name, "%s belongs to other tasks than %s", row.Path, c.kind).
 				WithHelp("it is for %s", strings.Join(strings.Fields(row.Kinds), ", "))
 		}
@@ -196,7 +196,10 @@ func (c *checker) numeric(row *dsl.Row, path string, e *dsl.Expr) *value {
 		return nil
 	}
 	v := &value{text: dsl.Format(e), num: x, of: of}
-	if !(x >= row.Min && x <= row.Max) || of != "" && x == 0 {
+	if b, ok := budgets[of]; ok {
+		row = &b
+	}
+	if !(x >= row.Min && x <= row.Max) {
 		c.outside(row, path, e)
 		return nil
 	}
@@ -208,10 +211,22 @@ func (c *checker) numeric(row *dsl.Row, path string, e *dsl.Expr) *value {
 	return v
 }
 
+// budgets bounds what a budget counts: float64 holds the counts, and time.Duration
+// the seconds.
+var budgets = map[string]dsl.Row{
+	"steps":    {Path: "steps", Type: dsl.Budget, Min: 1, Max: 1e15},
+	"examples": {Path: "examples", Type: dsl.Budget, Min: 1, Max: 1e15},
+	"seconds":  {Path: "s", Type: dsl.Budget, Min: 1e-9, Max: 1 << 33},
+	"FLOP":     {Path: "FLOP", Type: dsl.Budget, Min: 1, Max: 1e24},
+}
+
 func (c *checker) outside(row *dsl.Row, path string, e *dsl.Expr) {
 	unit, factor := "", 1.0
-	if row.Type == dsl.Fraction {
+	switch row.Type {
+	case dsl.Fraction:
 		unit, factor = "%", 100
+	case dsl.Budget:
+		unit = row.Path
 	}
 	show := func(x float64) string {
 		if x == math.Trunc(x) && math.Abs(x) < 1e15 {

@@ -19,6 +19,8 @@ var vetRules = []struct {
 	{"V009", (*checker).vetInput},
 	{"V010", (*checker).vetShapes},
 	{"V011", (*checker).vetOrder},
+	{"V012", (*checker).vetDrawn},
+	{"V013", (*checker).vetPadding},
 }
 
 // vetAll warns of a spec: of each of its trainings, and of what none of them
@@ -81,12 +83,18 @@ func (c *checker) vetPositions(s *Spec) {
 // trainedDigits is the number of digits of the longest number in training.
 func (s *Spec) trainedDigits() int {
 	t := &s.Task
+	if t.Problems != nil {
+		return t.Problems.Run
+	}
 	_, hi := t.digits()
 	return t.longestNumber(t.Pad, hi, hi, t.answerBound())
 }
 
 // evaluatedDigits is that of the longest number in evaluation.
 func (s *Spec) evaluatedDigits() int {
+	if p := s.Task.Problems; p != nil {
+		return p.Run
+	}
 	e, most := &s.Eval, 0
 	if g := e.Grid; g != nil && s.Task.Kind == "sort" {
 		most = g.FirstHi
@@ -112,7 +120,7 @@ func (t *Task) longestNumber(pad Pad, a, b, atMost int) int {
 			most = max(most, min(answer, atMost))
 		}
 	}
-	return max(most, pad.To)
+	return pad.width(most + max(pad.Less, 0))
 }
 
 // vetLeaves finds leaves that are declared and have no effect in any training.
@@ -154,15 +162,12 @@ func (c *checker) vetProgressive(s *Spec) {
 	if !s.Train.Progressive {
 		return
 	}
-	times, path := s.Model.Decoder.Times, "model.decoder.times"
-	if s.Model.Loop != nil {
-		times, path = s.Model.Loop.Times, "model.loop.times"
-	}
+	times, backprop := s.Model.Loop.Times, c.get("train.loss").int("backprop")
 	switch {
 	case times == 1:
-		c.report("V005", c.at("train.loss"), "a progressive loss is plain cross entropy where %s = 1", path).WithHelp("use loss = cross_entropy, or more times")
-	case s.Train.Backprop > times:
-		c.report("V005", c.at("train.loss"), "backprop = %d is more than %s = %d", s.Train.Backprop, path, times).WithHelp("use backprop = auto, or at most %d", times)
+		c.report("V005", c.at("train.loss"), "a progressive loss is plain cross entropy where model.loop.times = 1").WithHelp("use loss = cross_entropy, or more times")
+	case backprop > times:
+		c.report("V005", c.at("train.loss"), "backprop = %d is more than model.loop.times = %d", backprop, times).WithHelp("use backprop = auto, or at most %d", times)
 	}
 }
 
@@ -224,6 +229,9 @@ func (c *checker) vetEvaluation(s *Spec) {
 // problems is the number of problems that are evaluated.
 func (s *Spec) problems() float64 {
 	e := &s.Eval
+	if p := s.Task.Problems; p != nil {
+		return float64(min(p.heldOut(s.Task.Holdout), p.Lengths*e.Samples))
+	}
 	cells := len(e.Digits)
 	if e.DiagonalLo > 0 {
 		cells += e.DiagonalHi - e.DiagonalLo + 1

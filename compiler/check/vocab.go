@@ -6,12 +6,15 @@ const (
 	vocabSequence = 19           // four specials, ten digits, + - x = and the space
 	vocabHints    = 19 + 102     // and the letters of index hints
 	vocabSort     = 19 + 102 - 3 // D : , are among the letters
+	ownTokens     = 2            // filler and end, before the characters of a file, digits first
 )
 
 // Vocab is the number of tokens. Those of sequences are McLeish et al. 2024's
 // (arXiv:2405.17399, the released code's character tokenizers).
 func (t *Task) Vocab() int {
 	switch {
+	case t.Problems != nil:
+		return ownTokens + t.Problems.Symbols
 	case !t.Sequence:
 		return vocabSeq2seq + max(t.Base-10, 0)
 	case t.Kind == "sort":
@@ -20,4 +23,16 @@ func (t *Task) Vocab() int {
 		return vocabHints
 	}
 	return vocabSequence
+}
+
+// Digits are the first and the last token that is a digit; there is none if last is
+// less than first. Beyond base ten some letters are digits, too.
+func (t *Task) Digits() (first, last int) {
+	switch {
+	case t.Problems != nil:
+		return ownTokens, ownTokens + t.Problems.Digits - 1
+	case t.Sequence:
+		return 4, 13
+	}
+	return 5, 14
 }

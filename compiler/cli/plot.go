@@ -17,7 +17,7 @@ type plotCmd struct {
 	Kind   string   `help:"What to show: ${enum}." enum:"${kinds}" default:"all" placeholder:"all"`
 	Out    string   `help:"Folder for the figures; by default plots, in the run directory if there is one." short:"o" placeholder:"DIR"`
 	Format string   `help:"png, svg, pdf: figures; text, markdown, csv: tables, printed." enum:"png,svg,pdf,text,markdown,csv," default:"" placeholder:"png"`
-	Eval   string   `help:"Part of the evaluation to draw, a folder below eval: times-8, first_token." placeholder:"FOLDER"`
+	Eval   string   `help:"Part of the evaluation to draw, a folder below eval: times-8, samples-100, first_token." placeholder:"FOLDER"`
 	Digits []int    `help:"Lengths to be columns of a table; by default all, or means where those are many." placeholder:"6,10,20"`
 }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/compiler"
-	"github.com/arithlang/mlc/dsl"
+	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
@@ -47,7 +47,7 @@ func (s source) read(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, dsl.MaxBytes+1))
+	return io.ReadAll(io.LimitReader(f, check.MaxFile+1))
 }
 
 // compile takes a training through the compiler and prints what it finds. After

@@ -40,6 +40,9 @@ func dataText(p *compiler.Program, _ string) (string, error) {
 		}
 	}
 	i, j := t.Extent()
+	if ls := t.Lengths(); len(ls) > 0 {
+		i = ls[len(ls)-1]
+	}
 	for k, q := range t.Cell(i, j, shownTested) {
 		s.show(fmt.Sprintf("test problem %d of %s", k, cell(t, i, j)), q)
 	}
@@ -83,7 +86,7 @@ func (s *sample) show(title string, p task.Problem) {
 	fmt.Fprintf(s.out, "  %s\n", s.task.Written(p))
 	// The end is said, and never read.
 	ids := append(slices.Clone(b.Target), s.task.EOS())
-	s.rows(row{"symbol", s.symbols(ids)}, row{"token", numbers(ids)}, row{"abacus", numbers(task.Runs(ids))}, row{"says", s.symbols(b.Labels)})
+	s.rows(row{"symbol", s.symbols(ids)}, row{"token", numbers(ids)}, row{"abacus", numbers(s.task.Runs(ids))}, row{"says", s.symbols(b.Labels)})
 }
 
 // A row is a name and an entry for each token.

@@ -295,17 +295,20 @@ func (f trainFlags) of(j *job) []string {
 	return flags
 }
 
-// dir is the run directory of a training, the newest one where there are several;
-// "" if there is none. A run of the very same spec under another name will do to be
-// resumed: rows of one table are rows of others, too.
+// dir is the run directory of a training: of those of its very spec that are named
+// after their time the newest one; "" if there is none. One under another name will do
+// to be resumed: rows of one table are rows of others, too.
 func (f trainFlags) dir(j *job) string {
 	if f.out != "" {
 		return filepath.Join(f.out, j.point.Slug)
 	}
-	all, _ := filepath.Glob(filepath.Join("runs", j.options().Name, "*", "run.json"))
+	runs := func(name string) []string {
+		all, _ := filepath.Glob(filepath.Join("runs", name, "????????-??????-*", "run.json"))
+		return slices.DeleteFunc(all, func(record string) bool { return !isRunOf(record, j.hash) })
+	}
+	all := runs(j.options().Name)
 	if len(all) == 0 && f.resume && !f.has(append(budgets, "--seed")...) {
-		all, _ = filepath.Glob(filepath.Join("runs", "*", "*", "run.json"))
-		all = slices.DeleteFunc(all, func(record string) bool { return !isRunOf(record, j.hash) })
+		all = runs("*")
 		slices.SortFunc(all, func(a, b string) int { // runs are named after the time
 			return strings.Compare(filepath.Base(filepath.Dir(a)), filepath.Base(filepath.Dir(b)))
 		})

@@ -102,6 +102,7 @@ func TestRunOfTheSameSpec(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for dir, hash := range map[string]string{
 		"runs/other/20250102-000000-aa": "aa", "runs/zoo/20250101-000000-aa": "aa", "runs/table-b/20250101-000000-bb": "bb", "runs/no/20260101-000000-cc": "cc",
+		"runs/table-b/20250102-000000-bb": "bb", "runs/table-b/20250103-000000-cc": "cc", "runs/table-b/backup": "bb", // a copy
 	} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -123,7 +124,9 @@ func TestRunOfTheSameSpec(t *testing.T) {
 		{[]string{"--resume", "-q"}, named("a", "dd"), ""},
 		{[]string{"--resume", "--seed=3"}, named("a", "aa"), ""},
 		{[]string{"--steps", "5", "--resume"}, named("a", "aa"), ""},
-		{[]string{"--resume"}, named("b", "aa"), "runs/table-b/20250101-000000-bb"},
+		{nil, named("b", "bb"), "runs/table-b/20250102-000000-bb"},
+		{[]string{"--resume"}, named("b", "bb"), "runs/table-b/20250102-000000-bb"},
+		{[]string{"--resume"}, named("b", "aa"), "runs/other/20250102-000000-aa"}, // its own are of other specs
 		{[]string{"--out", "x", "--resume"}, named("b", "aa"), "x/b"},
 	} {
 		f := takeFlags(c.flags)

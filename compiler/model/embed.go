@@ -159,15 +159,12 @@ func (e *embedding) abacus() *ir.Value {
 // isDigit says whether token x0 is a digit. Ids are those of package runtime/task.
 func isDigit(t check.Task) *expr.Expr {
 	token := ir.X(0, expr.I32)
-	between := func(lo, hi int64) *expr.Expr {
-		return expr.New(expr.And, expr.New(expr.Le, expr.Int(lo), token), expr.New(expr.Le, token, expr.Int(hi)))
+	between := func(lo, hi int) *expr.Expr {
+		return expr.New(expr.And, expr.New(expr.Le, expr.Int(int64(lo)), token), expr.New(expr.Le, token, expr.Int(int64(hi))))
 	}
-	if t.Sequence {
-		return between(4, 13)
-	}
-	is := between(5, 14)
-	if t.Base > 10 {
-		is = expr.New(expr.Or, is, between(17, int64(17+t.Base-11)))
+	is := between(t.Digits())
+	if !t.Sequence && t.Base > 10 {
+		is = expr.New(expr.Or, is, between(17, 17+t.Base-11))
 	}
 	return is
 }

@@ -200,7 +200,7 @@ func attributes(s *dsl.Schema, block string) string {
 		}
 		doc := r.Doc + later(r.Limit)
 		if r.Kinds != "" {
-			doc += "; tasks " + code(strings.Fields(r.Kinds))
+			doc += "; " + tasksOf(s, r)
 		}
 		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", name, cell(r.Takes()), quoted(r.DefaultWords()), cell(doc))
 		if slices.ContainsFunc(r.Choices, explained) {
@@ -260,3 +260,18 @@ func quoted(text string) string {
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 
 func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
+// tasksOf says which tasks have an attribute.
+func tasksOf(s *dsl.Schema, r *dsl.Row) string {
+	have := strings.Fields(r.Kinds)
+	var others []string
+	for _, k := range s.Kinds {
+		if !slices.Contains(have, k.Name) {
+			others = append(others, k.Name)
+		}
+	}
+	if len(others) == 1 {
+		return "all tasks but " + code(others)
+	}
+	return "tasks " + code(have)
+}

@@ -131,7 +131,8 @@ model.decoder.self.bias = table("bias.safetensors")
 		Title: "an index may leave its tensor",
 		Doc: "What a bias says must hold at any length, so the index of a learned tensor must provably stay " +
 			"within it: i - j does not, clip(i - j, 0, 7) does. The bounds of h are 0 and H - 1; those of i, " +
-			"j, I and J are not known.",
+			"j, I and J are not known. It must be a number as well, which floor(log(i - j)) is not at j > i; of that " +
+			"clip makes its lower bound, and so does max where it comes first.",
 		Broken: `arith 1
 
 task successor {}

@@ -7,7 +7,7 @@ var modelLimitCodes = []Code{
 		ID:    "E0401",
 		Title: "tasks",
 		Doc: "Encoder-decoders learn successor, addition, nx1 and parity; decoder-only models, those with a loop, all " +
-			"tasks but problems from a file.",
+			"tasks.",
 		Broken: `arith 1
 
 task subtraction {}

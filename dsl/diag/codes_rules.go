@@ -224,7 +224,8 @@ stage third {
 		ID:    "E0314",
 		Title: "a stage without weights",
 		Doc: "A calibration reads the attention of a stage that has trained; its own result is a bias and " +
-			"no weights to start from, or to test. So the last stage trains.",
+			"no weights to start from, or to test. So the last stage trains. Weights that a stage starts from " +
+			"must fit: where both stages have a matrix, it is of one shape.",
 		Broken: `arith 1
 
 task successor {}
@@ -309,9 +310,9 @@ model.decoder.self.rotary = none
 	},
 	{
 		ID:    "E0318",
-		Title: "more runs of no loop",
-		Doc: "A looped model can be tested with more runs of its loop than it was trained with; encoder and " +
-			"decoder are run once.",
+		Title: "runs of no loop",
+		Doc: "A looped model can be tested with more runs of its loop than it was trained with, a progressive loss " +
+			"draws how many there are, and throttle counts them; a model of encoder and decoder has no loop to run.",
 		Broken: `arith 1
 
 task successor {}
@@ -367,6 +368,33 @@ task addition {
   below    = 1Mi
   sampling = released
 }
+`,
+	},
+	{
+		ID:    "E0321",
+		Title: "a file that has no problems",
+		Doc: "A task file reads a file of problems, one a line: the prompt, the separator, the answer. The file is " +
+			"UTF-8 text of at most 64 MiB, a line has at most 1,000 characters, and all lines together have at most " +
+			"1,024 different ones, none of which is a control character but the tab. Neither prompt nor answer is " +
+			"empty. Lines may repeat; those of one prompt are all held out or none, so that holding out takes two " +
+			"prompts. The file of these examples has lines such as XIV=14.",
+		Broken: `arith 1
+
+task file {
+  path      = "roman.txt"
+  separator = " is "
+}
+
+model.loop { layers = 2 }
+`,
+		Mended: `arith 1
+
+task file {
+  path      = "roman.txt"
+  separator = "="
+}
+
+model.loop { layers = 2 }
 `,
 	},
 }

@@ -246,4 +246,62 @@ task addition {
 model.embed.position = abacus(max_offset = 100)
 `,
 	},
+	{
+		ID:    "V012",
+		Title: "random positions that reach nothing",
+		Doc: "Random positions without an embedding of their own (inner = none) are read by rotations and by biases over " +
+			"pi and pj (Ruoss et al. 2023). Biases over i and j, as alibi, and relative vectors go by the indices of " +
+			"tokens, and so do masks.",
+		Broken: `arith 1
+
+task successor {}
+
+model.embed.position = random(inner = none, max = 128)
+
+model.decoder.self.bias = alibi
+`,
+		Mended: `arith 1
+
+task successor {}
+
+model.embed.position = random(inner = none, max = 128)
+
+model.decoder.self.bias = fire
+`,
+	},
+	{
+		ID:    "V013",
+		Title: "lengths that count padding",
+		Doc: "A loop is trained on texts of several lengths at once, which are padded to the longest, and I and J are " +
+			"the padded length; in a test they are the problem's own. What a mask or bias makes of them, as the " +
+			"distance to the end, is then not what was trained.",
+		Broken: `arith 1
+
+task addition {}
+
+model.loop {
+  layers    = 2
+  self.bias = to_end
+}
+
+bias to_end {
+  w     = learned([H, 64])
+  value = w[h, clip(J - 1 - j, 0, 63)]
+}
+`,
+		Mended: `arith 1
+
+task addition {}
+
+model.loop {
+  layers    = 2
+  self.bias = back
+}
+
+bias back {
+  w     = learned([H, 64])
+  value = w[h, clip(i - j, 0, 63)]
+}
+`,
+	},
 }

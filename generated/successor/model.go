@@ -29,7 +29,7 @@ var model = runtime.Model{
 	Params:   device.Flat(&embedGroup, &decoderGroup, &headGroup),
 	Plan:     plan,
 	Spec:     specText,
-	SpecHash: "771697bb71186a7b7b8f872670cf55f71470d625918f2a2a8100a0040d8885c7",
+	SpecHash: "4617a2eb2ace1b5b0968102300cd006042524d86f4663170c70c5da6970800a0",
 	Task: task.Config{
 		Base:    10,
 		Below:   1048576,

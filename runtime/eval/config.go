@@ -54,8 +54,14 @@ func (s Span) all() []int {
 
 // Cells lists what is tested of a task, each cell once, short problems first.
 func (c *Config) Cells(t *task.Task) []Pair {
-	_, entries := t.Extent()
 	var out []Pair
+	if t.Listed() { // lengths are what the file has
+		for _, n := range t.Lengths() {
+			out = append(out, Pair{I: n})
+		}
+		return out
+	}
+	_, entries := t.Extent()
 	for _, i := range c.Grid.First.all() {
 		for _, j := range c.Grid.Second.all() {
 			out = append(out, Pair{i, j})

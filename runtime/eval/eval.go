@@ -34,7 +34,7 @@ type Test struct {
 	Cells        []Pair
 	Trained      Pair // the longest problems of training
 	SecondsTrain float64
-	Dir          string         // for the result
+	Own          []Pair         // the cells that means of the result in a file are over; nil: all
 	Patience     time.Duration  // cells are tested together for about so long; 0: one by one
 	Progress     func(Progress) // told what will be done next
 }
@@ -58,11 +58,18 @@ func (p Progress) String() string {
 	return "testing " + what
 }
 
-// Run tests every cell and writes the result as it goes, so that an interrupted or
-// killed evaluation goes on where it stopped: cells that were done under the same
-// Settings are not done again, and stay in the result.
-func (t *Test) Run(ctx context.Context) (*Result, error) {
-	old, err := Load(t.Dir)
+// WithTimes is the test with so many runs of the loop.
+func (t Test) WithTimes(n int) *Test {
+	t.Runs, t.Settings.Times = n, n
+	return &t
+}
+
+// Run tests every cell and writes the result to dir as it goes, so that an interrupted
+// or killed evaluation goes on where it stopped: cells that were done under the same
+// Settings are not done again, and stay in the result. Means of the one that is
+// returned are over Cells.
+func (t *Test) Run(ctx context.Context, dir string) (*Result, error) {
+	old, err := Load(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -88,14 +95,34 @@ func (t *Test) Run(ctx context.Context) (*Result, error) {
 		}
 		took := time.Since(start)
 		r.add(cells, runs, took)
-		r.summarise(t.Trained)
-		if err := r.save(t.Dir); err != nil {
-			return nil, fmt.Errorf("cannot save the result: %w", err)
+		if err := t.save(r, dir); err != nil {
+			return nil, err
 		}
 		n = t.together(n, took)
 	}
-	r.summarise(t.Trained)
+	if err := t.save(r, dir); err != nil { // again: what is there may be half of a result
+		return nil, err
+	}
+	t.summarise(r, t.Cells)
 	return r, nil
+}
+
+// save writes the result so far.
+func (t *Test) save(r *Result, dir string) error {
+	t.summarise(r, t.Own)
+	if err := r.save(dir); err != nil {
+		return fmt.Errorf("cannot save the result: %w", err)
+	}
+	return nil
+}
+
+// summarise fills in what follows from the cells, and the means over some of them.
+func (t *Test) summarise(r *Result, over []Pair) {
+	r.summarise(t.Trained, over)
+	if t.Task.Listed() {
+		share := r.total().Fraction()
+		r.Overall = &share
+	}
 }
 
 // together is how many cells to test at once after n took so long: no result

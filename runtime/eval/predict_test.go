@@ -15,6 +15,7 @@ var sequences = map[string]task.Config{
 	"hints":       {Kind: "addition", Sequence: true, DigitsLo: 1, DigitsHi: 6, Base: 10, Reversed: true, ReversedOperands: true, Hints: "cyclic"},
 	"or":          {Kind: "or", Sequence: true, DigitsLo: 1, DigitsHi: 6, Base: 2},
 	"sort":        {Kind: "sort", Sequence: true, DigitsLo: 1, DigitsHi: 3, LengthLo: 1, LengthHi: 5, Base: 10, Reversed: true, ReversedOperands: true},
+	"file":        {Kind: "file", Sequence: true, Separator: ": ", Problems: "é: 1\nab c: 12\nx: yz\n12ab: 3\nxyzx: 312\n"},
 	"successor":   {Kind: "successor", DigitsLo: 1, DigitsHi: 6, Base: 10, Reversed: true},
 }
 

@@ -39,6 +39,7 @@ type Result struct {
 	ID           *float64           `json:"id,omitempty"`         // in distribution: nothing longer than trained on
 	OOD          *float64           `json:"ood,omitempty"`        // out of it, up to 100 digits
 	OOD100       *float64           `json:"ood100,omitempty"`     // both of the same length, above 100 digits
+	Overall      *float64           `json:"overall,omitempty"`    // of all problems alike: where they are those of a file
 	RunsTaken    int                `json:"runs_taken,omitempty"` // of the loop, by all problems, where a test takes as many as an answer needs
 	MeanRuns     float64            `json:"mean_runs,omitempty"`
 	ByLength     map[string]float64 `json:"by_length"` // where both have the same
@@ -112,8 +113,12 @@ func (r *Result) add(cells []Cell, runs int, took time.Duration) {
 const hundred = 100
 
 // summarise fills in what follows from the cells and the longest problems of
-// training.
-func (r *Result) summarise(trained Pair) {
+// training. Means are over those cells that are listed, over all without a list.
+func (r *Result) summarise(trained Pair, over []Pair) {
+	listed := map[Pair]bool{}
+	for _, p := range over {
+		listed[p] = true
+	}
 	r.Trained = &[2]int{trained.I, trained.J}
 	r.ByLength = map[string]float64{}
 	var id, ood, ood100 []float64
@@ -123,6 +128,9 @@ func (r *Result) summarise(trained Pair) {
 		equal := c.J == 0 || c.I == c.J
 		if equal {
 			r.ByLength[strconv.Itoa(c.I)] = c.Fraction()
+		}
+		if over != nil && !listed[c.Pair] {
+			continue
 		}
 		switch longest := max(c.I, c.J); {
 		case c.I <= trained.I && c.J <= trained.J:
@@ -137,6 +145,15 @@ func (r *Result) summarise(trained Pair) {
 	r.ID, r.OOD, r.OOD100 = mean(id), mean(ood), mean(ood100)
 }
 
+// total counts the problems of all cells.
+func (r *Result) total() (all Cell) {
+	for _, c := range r.ByCell {
+		all.Samples += c.Samples
+		all.Correct += c.Correct
+	}
+	return all
+}
+
 func mean(x []float64) *float64 {
 	if len(x) == 0 {
 		return nil
@@ -149,7 +166,7 @@ func mean(x []float64) *float64 {
 	return &sum
 }
 
-// save writes result.json and grid.csv.
+// save writes grid.csv and result.json, which says how far both are.
 func (r *Result) save(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -158,13 +175,13 @@ func (r *Result) save(dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := ckpt.WriteFile(filepath.Join(dir, resultFile), append(text, '\n')); err != nil {
-		return err
-	}
 	var table bytes.Buffer
 	fmt.Fprintf(&table, "i,j,samples,correct,%s\n", r.Metric)
 	for _, c := range r.ByCell {
 		fmt.Fprintf(&table, "%d,%d,%d,%d,%g\n", c.I, c.J, c.Samples, c.Correct, c.Fraction())
 	}
-	return ckpt.WriteFile(filepath.Join(dir, gridFile), table.Bytes())
+	if err := ckpt.WriteFile(filepath.Join(dir, gridFile), table.Bytes()); err != nil {
+		return err
+	}
+	return ckpt.WriteFile(filepath.Join(dir, resultFile), append(text, '\n'))
 }

@@ -13,9 +13,9 @@ import (
 func TestSettlingTest(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
-	test := grid(t, dir, time.Hour)
+	test := grid(t, time.Hour)
 	test.Mode, test.Settings.Times = ModeSettle, 8
-	want, err := test.Run(ctx)
+	want, err := test.Run(ctx, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,9 +48,9 @@ func TestSettlingTest(t *testing.T) {
 		dir      string
 		patience time.Duration
 	}{{t.TempDir(), 0}, {dir, 0}} {
-		test := grid(t, c.dir, c.patience)
+		test := grid(t, c.patience)
 		test.Mode, test.Settings.Times = ModeSettle, 8
-		got, err := test.Run(ctx)
+		got, err := test.Run(ctx, c.dir)
 		if err != nil {
 			t.Fatal(err)
 		}

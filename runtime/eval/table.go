@@ -2,6 +2,7 @@ package eval
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -30,10 +31,20 @@ func (r *Result) Table(width int) string {
 
 // lines writes a line a length.
 func (r *Result) lines(b *strings.Builder) {
-	fmt.Fprintf(b, "%7s %9s %12s\n", "digits", "problems", strings.ReplaceAll(r.Metric, "_", " "))
-	for _, c := range r.ByCell {
+	what := "digits"
+	if r.Overall != nil {
+		what = "length"
+	}
+	fmt.Fprintf(b, "%7s %9s %12s\n", what, "problems", strings.ReplaceAll(r.Metric, "_", " "))
+	line := func(name string, c Cell) {
 		// Rounded down: only all of them are 100.0 %.
-		fmt.Fprintf(b, "%7d %9d %10.1f %%\n", c.I, c.Samples, float64(1000*c.Correct/max(c.Samples, 1))/10)
+		fmt.Fprintf(b, "%7s %9d %10.1f %%\n", name, c.Samples, float64(1000*c.Correct/max(c.Samples, 1))/10)
+	}
+	for _, c := range r.ByCell {
+		line(strconv.Itoa(c.I), c)
+	}
+	if r.Overall != nil {
+		line("all", r.total())
 	}
 	if r.MeanRuns > 0 {
 		fmt.Fprintf(b, "after %.1f runs of the loop\n", r.MeanRuns)
@@ -48,7 +59,8 @@ func (r *Result) means() string {
 		what  string
 	}{{r.ID, "in distribution"}, {r.OOD, "out of it"}, {r.OOD100, "above 100 digits"}} {
 		if m.value != nil {
-			parts = append(parts, fmt.Sprintf("%.1f %% %s", float64(int(1000**m.value))/10, m.what))
+			// Rounded down, but for what is lost in adding fractions.
+			parts = append(parts, fmt.Sprintf("%.1f %% %s", float64(int(1000**m.value+1e-9))/10, m.what))
 		}
 	}
 	if r.MeanRuns > 0 {

@@ -28,11 +28,14 @@ type Config struct {
 	LossOnAll        bool    // sequences: the prompt has labels, too
 	Padded           bool    // sequences: all as long as the longest there can be, in the order drawn
 	Scratchpad       bool    // parity: the answer is the parity of each prefix
+	Problems         string  // file: a problem a line, each with its end: prompt, separator, answer
+	Separator        string  // file: between prompt and answer
 }
 
 // A Pad is the fixed width that operands and answer are padded to with zeros: the
 // smallest of To, To+Step, To+2*Step, … that they fit in. To = 0: as wide as needed.
-type Pad struct{ To, Step int }
+// The answer is Less places narrower.
+type Pad struct{ To, Step, Less int }
 
 func (c *Config) hinted() bool { return c.Hints != "" && c.Hints != "none" }
 
@@ -43,6 +46,9 @@ func (c *Config) check() error {
 			return fmt.Errorf("a mix of %v: want sequences of one or more other kinds of numbers", c.Of)
 		}
 		return nil // the parts are checked
+	}
+	if c.Kind == ofFile {
+		return c.checkFile()
 	}
 	k, ok := kindOf(c)
 	switch {

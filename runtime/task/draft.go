@@ -55,14 +55,15 @@ func (t *Task) draft(p Problem) *draft {
 	return d
 }
 
-// solve fills in the answer.
+// solve fills in the answer, if it is not there already.
 func (t *Task) solve(d *draft) {
 	d.of = t
-	if t.kind.arity == 0 {
+	switch {
+	case t.kind.arity == 0:
 		t.arrange(d)
-		return
+	case t.kind.answer != nil:
+		d.answer = t.kind.answer(d.answer[:0], t.cfg.Base, d.operands)
 	}
-	d.answer = t.kind.answer(d.answer[:0], t.cfg.Base, d.operands)
 }
 
 // numbered makes the problem of these numbers.
@@ -76,7 +77,7 @@ func (t *Task) numbered(d *draft, value func(operand int) int64) {
 
 // width is the number of places that a draft needs, padded.
 func (t *Task) width(d *draft) (int, error) {
-	need := len(d.answer)
+	need := len(d.answer) + t.cfg.Pad.Less
 	for _, x := range d.operands {
 		need = max(need, len(x))
 	}

@@ -45,6 +45,7 @@ func (t *Task) encode(b Batch, d *draft, width int) {
 	}
 	put(symbolEOS)
 
+	width -= t.cfg.Pad.Less
 	b.Target[0], b.Labels[width] = int32(token(symbolSOS)), EOS
 	fill := t.kind.fill
 	if fill == 0 {
@@ -99,7 +100,7 @@ func (t *Task) Decode(p Problem, reply []int32) string {
 	}
 	text := b.String()
 	switch {
-	case u.kind.arity == 0:
+	case u.kind.answer == nil:
 		return text
 	case u.reversed():
 		text = turn(text)

@@ -70,7 +70,8 @@ func (t *Task) Test(length, n int) []Problem {
 // has j; of arrays, with j numbers of up to i digits. They are distinct, all of
 // them if there are fewer than n, but arrays and numbers of which there are more
 // than a quintillion are drawn one by one. The parts of a mixed task have equal
-// shares. Hints begin with the first letter.
+// shares. Hints begin with the first letter. Of a file they are the held-out problems
+// whose prompt has i characters.
 func (t *Task) Cell(i, j, n int) []Problem {
 	if len(t.parts) == 0 {
 		return t.cell(i, j, n)
@@ -96,6 +97,9 @@ func (t *Task) cell(i, j, n int) []Problem {
 		lengths |= uint32(j) << 16
 	}
 	total := t.kind.family.count(t, i, j)
+	if t.Listed() {
+		n = int(min(uint64(n), total))
+	}
 	var order permutation
 	if total > 0 {
 		n = int(min(uint64(n), total))

@@ -112,6 +112,38 @@ func TestMixedPartsDiffer(t *testing.T) {
 	}
 }
 
+// TestMixedExtent tests mixed tasks at the lengths that any of their parts has,
+// whichever comes first.
+func TestMixedExtent(t *testing.T) {
+	for _, c := range []struct {
+		of    []string
+		i, j  int
+		arity int
+	}{
+		{[]string{"successor", "addition"}, 20, 20, 2}, {[]string{"addition", "successor"}, 20, 20, 2}, {[]string{"parity", "or"}, 20, 20, 2},
+		{[]string{"nx1", "subtraction"}, 20, 20, 2}, {[]string{"successor", "nx1"}, 20, 0, 1},
+	} {
+		task := must(t, with(adding, func(cfg *Config) { cfg.Kind, cfg.Of, cfg.DigitsHi, cfg.Scratchpad = "mixed", c.of, 20, true }), 1)
+		if i, j := task.Extent(); i != c.i || j != c.j || task.Arity() != c.arity {
+			t.Errorf("%v: lengths up to %d and %d of %d operands", c.of, i, j, task.Arity())
+		}
+		if _, second := task.Axes(); (second != "") != (c.arity == 2) {
+			t.Errorf("%v has the second axis %q", c.of, second)
+		}
+		for _, digits := range []int{3, 25} {
+			problems := task.Test(digits, 8)
+			for _, p := range problems {
+				if single := p.Kind == "nx1"; len(p.Operands[0]) != digits || !single && len(p.Operands[len(p.Operands)-1]) != digits {
+					t.Errorf("%v: %s of %v is a problem of %d digits", c.of, p.Kind, p.Operands, digits)
+				}
+			}
+			if _, err := task.Batch(problems); err != nil {
+				t.Errorf("%v: %v", c.of, err)
+			}
+		}
+	}
+}
+
 func TestHintWindows(t *testing.T) {
 	starts := map[string][numLetters]int{}
 	for _, hints := range []string{"cyclic", "fixed"} {
@@ -284,14 +316,14 @@ func TestParseSequences(t *testing.T) {
 
 // TestSeq2seqKinds are the rows of the table of the attention-bias paper's code.
 func TestSeq2seqKinds(t *testing.T) {
-	four := Config{Below: 999, Base: 10, Reversed: true, Pad: Pad{4, 3}}
+	four := Config{Below: 999, Base: 10, Reversed: true, Pad: Pad{To: 4, Step: 3}}
 	for _, c := range []struct {
 		change                 func(*Config)
 		text                   string
 		source, target, labels string
 	}{
 		{func(c *Config) { c.Kind, c.Base, c.Scratchpad = "parity", 2, true }, "1011", "^1011$", "^1001", "1001$"},
-		{func(c *Config) { c.Kind, c.Base, c.Scratchpad, c.Pad = "parity", 2, true, Pad{6, 0} }, "1011", "^001011$", "^100111", "100111$"},
+		{func(c *Config) { c.Kind, c.Base, c.Scratchpad, c.Pad = "parity", 2, true, Pad{To: 6, Step: 0} }, "1011", "^001011$", "^100111", "100111$"},
 		{func(c *Config) { c.Kind, c.Base = "parity", 2 }, "1011", "^1011$", "^0001", "0001$"},
 		{func(c *Config) { c.Kind = "nx1" }, "123*6", "^0123*6$", "^8370", "8370$"},
 		{func(c *Config) { c.Kind, c.Interleave = "nx1", true }, "123*6", "^*06162636$", "^8370", "8370$"},
@@ -337,9 +369,9 @@ func TestNewRefusesSequences(t *testing.T) {
 		"use a decoder-only model":              func(c *Config) { c.Kind, c.Sequence = "or", false },
 		"are for sequences":                     func(c *Config) { c.Sequence, c.RandomPad = false, 0.1 },
 		"bases are 2 to 36, of sequences to 10": func(c *Config) { c.Base = 12 },
-		"zeros in front are for numbers":        func(c *Config) { c.Kind, c.Pad = "or", Pad{25, 0} },
+		"zeros in front are for numbers":        func(c *Config) { c.Kind, c.Pad = "or", Pad{To: 25, Step: 0} },
 		"arrays of 0 to 0 entries":              func(c *Config) { c.Kind = "sort" },
-		"21 digits does not fit":                func(c *Config) { c.Pad = Pad{15, 0} },
+		"21 digits does not fit":                func(c *Config) { c.Pad = Pad{To: 15, Step: 0} },
 		"are a set by themselves":               func(c *Config) { c.Below, c.Examples = 9, 9 },
 	} {
 		if _, err := New(with(adding, change), 0); err == nil || !strings.Contains(err.Error(), want) {

@@ -12,7 +12,7 @@ type kind struct {
 	op      string // between the operands, the first symbol when they are interleaved
 	arity   int    // operands; 0: as many as an array has entries
 	family  family
-	answer  func(dst []byte, base int, x [][]byte) []byte // appended to dst, in ordinary order
+	answer  func(dst []byte, base int, x [][]byte) []byte // appended to dst, in ordinary order; nil: no number
 	fill    byte                                          // what widens an answer: '0', or 0 for its own first digit
 	seq2seq bool                                          // encoder-decoders have it
 	expects string                                        // what solve is to be given
@@ -30,11 +30,12 @@ func kinds() []kind {
 		{"parity", "", 1, numbers{}, runningParity, 0, true, "a number", "1011"},
 		{"or", "+", 2, vectors{}, or, '0', false, "two vectors of bits with a + between them", "001+00000"},
 		{"sort", ",", 0, arrays{}, nil, '0', false, "numbers with commas between them", "75946,36999,81201"},
+		{ofFile, "", 1, &lines{}, nil, '0', false, "a prompt as the file has them", ""},
 	}
 }
 
 // A family is how the problems of a kind are drawn, and what of them can be tested:
-// numbers, vectors or arrays.
+// numbers, vectors, arrays, or what a file lists.
 type family interface {
 	// cells is the number of cells of the grid that training walks.
 	cells(t *Task) int64
@@ -68,7 +69,7 @@ func multiplication(dst []byte, base int, x [][]byte) []byte { return mul(dst, b
 
 // runningParity is the parity of the lowest n digits at place n, without what only
 // repeats the parity of all: y_1 = x_1, y_i = y_{i-1} + x_i modulo 2 (Duan and Shi
-// 2023, arXiv:2310.11984, section 3.3).
+// 2023, arXiv:2310.11984v3, section 3.3).
 func runningParity(dst []byte, _ int, x [][]byte) []byte {
 	first := len(dst)
 	dst = append(dst, x[0]...)

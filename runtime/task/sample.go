@@ -16,6 +16,8 @@ func (t *Task) Train(k int64) Problem {
 
 func (t *Task) train(d *draft, k int64) {
 	switch {
+	case t.Listed():
+		t.fromFile(d, k, false)
 	case t.cfg.Below > 0:
 		epoch, i := uint32(k/t.trained), k%t.trained
 		t.ordered(d, k, false, func(operand int) int64 {
@@ -39,6 +41,8 @@ func (t *Task) HeldOut(k int64) Problem {
 
 func (t *Task) heldOut(d *draft, k int64) {
 	switch held := t.cfg.Below - t.trained; {
+	case t.Listed():
+		t.fromFile(d, k, true)
 	case t.cfg.Below > 0:
 		t.ordered(d, k, true, func(int) int64 {
 			if held == 0 {

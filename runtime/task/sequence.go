@@ -70,21 +70,40 @@ func (d *draft) lay(b Batch) {
 func (t *Task) write(d *draft) error {
 	p := pen{draft: d, vocab: t.vocab}
 	d.tokens = d.tokens[:0]
+	if f, ok := t.kind.family.(*lines); ok {
+		p.line(f)
+		return nil
+	}
 	if t.kind.arity == 0 {
 		p.entries()
 	} else if err := t.writeNumbers(&p); err != nil {
 		return err
 	}
-	d.prompt = 0
 	p.put('=')
 	d.prompt = len(d.tokens)
 	if t.kind.arity == 0 {
 		p.symbols(d.answer)
 	} else {
-		p.number(t, d.answer, p.width, t.reversed(), t.kind.fill)
+		p.number(t, d.answer, p.width-t.cfg.Pad.Less, t.reversed(), t.kind.fill)
 	}
-	d.tokens = append(d.tokens, eosID)
+	d.tokens = append(d.tokens, t.vocab.eos)
 	return nil
+}
+
+// line writes a line of a file, with fillers for an answer that is not known.
+func (p *pen) line(f *lines) {
+	p.symbols(p.operands[0])
+	for _, r := range f.separator {
+		p.put(r)
+	}
+	p.prompt = len(p.tokens)
+	p.symbols(p.answer)
+	if len(p.answer) == 0 {
+		for range f.room(p.prompt) {
+			p.tokens = append(p.tokens, padID)
+		}
+	}
+	p.tokens = append(p.tokens, p.vocab.eos)
 }
 
 // writeNumbers writes what is before the =.

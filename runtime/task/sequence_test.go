@@ -31,7 +31,7 @@ func encoded(t *testing.T, task *Task, p Problem) (ids, labels, rows []int32) {
 	if got := b.Labels[b.T-1]; got != eosID {
 		t.Errorf("%s ends with label %d", task.Written(p), got)
 	}
-	return ids, b.Labels, Runs(ids)
+	return ids, b.Labels, task.Runs(ids)
 }
 
 // TestVectors are worked examples: texts, tokens, labels and Abacus rows by hand.
@@ -69,7 +69,8 @@ func TestVectors(t *testing.T) {
 		{sorting, "75,21,75", nil, "A:57,B:12,C:57=B,A,C",
 			[]int32{19, 16, 9, 11, 15, 20, 16, 5, 6, 15, 21, 16, 9, 11, 17, 20, 15, 19, 15, 21, 3},
 			[]int32{0, 0, 1, 2, 0, 0, 0, 1, 2, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0}},
-		{with(adding, func(c *Config) { c.DigitsHi, c.Pad = 2, Pad{3, 0} }), "12+345", nil, "210+543=753", nil, nil},
+		{with(adding, func(c *Config) { c.DigitsHi, c.Pad = 2, Pad{To: 3, Step: 0} }), "12+345", nil, "210+543=753", nil, nil},
+		{with(adding, func(c *Config) { c.DigitsHi, c.Pad = 2, Pad{To: 4, Less: 1} }), "12+345", nil, "2100+5430=753", nil, nil},
 		{with(adding, func(c *Config) { c.Reversed, c.ReversedOperands = false, false }), "12+345", nil, "12+345=357", nil, nil},
 		{with(adding, func(c *Config) { c.Interleave = true }), "12+345", nil, "+251403=753", nil, nil},
 		{kindOfSequence("successor"), "99", nil, "99=001", nil, nil},

@@ -46,6 +46,9 @@ func New(cfg Config, seed uint64) (*Task, error) {
 		return t, t.mix()
 	}
 	t.kind, _ = kindOf(&cfg)
+	if t.Listed() {
+		return t, t.readFile()
+	}
 	set := cfg.Below
 	if set == 0 {
 		set = cfg.Examples
@@ -123,9 +126,16 @@ func (t *Task) Trained() int {
 	return i
 }
 
-// Extent is the greatest lengths of training, as Cell takes them; j is 0 where
-// problems have but one.
+// Extent is the greatest lengths of training, as Cell takes them, of any part of a
+// mixed task; j is 0 where problems have but one.
 func (t *Task) Extent() (i, j int) {
+	for _, u := range t.parts {
+		a, b := u.Extent()
+		i, j = max(i, a), max(j, b)
+	}
+	if len(t.parts) > 0 {
+		return i, j
+	}
 	i = t.cfg.DigitsHi
 	if t.cfg.Below > 0 {
 		i = len(t.largest().Operands[0])
@@ -133,6 +143,8 @@ func (t *Task) Extent() (i, j int) {
 	switch f := t.kind.family.(type) {
 	case arrays:
 		return i, t.cfg.LengthHi
+	case *lines:
+		return f.extent(), 0
 	case numbers:
 		if !f.grid(t) {
 			return i, 0
@@ -148,6 +160,8 @@ func (t *Task) Axes() (first, second string) {
 	switch {
 	case t.kind.arity == 0:
 		return "digits of an entry", "entries"
+	case t.Listed():
+		return "characters of the prompt", ""
 	case j == 0:
 		return "digits", ""
 	}
@@ -245,5 +259,5 @@ func (t *Task) Shape(width int) (source, target int) {
 	if t.single() && !t.cfg.Interleave {
 		numbers = width + 1
 	}
-	return len(t.kind.op) + numbers + 2, width + 1
+	return len(t.kind.op) + numbers + 2, width - t.cfg.Pad.Less + 1
 }

@@ -10,9 +10,9 @@ import (
 )
 
 var (
-	successors = Config{Kind: "successor", Below: 1 << 20, Base: 10, Reversed: true, Pad: Pad{7, 3}, Holdout: 0.125}
-	additions  = Config{Kind: "addition", Below: 1 << 20, Base: 10, Reversed: true, Pad: Pad{7, 3}, Holdout: 0.125}
-	ranged     = Config{Kind: "addition", DigitsLo: 1, DigitsHi: 3, Base: 10, Reversed: true, Pad: Pad{4, 0}, Holdout: 0.01}
+	successors = Config{Kind: "successor", Below: 1 << 20, Base: 10, Reversed: true, Pad: Pad{To: 7, Step: 3}, Holdout: 0.125}
+	additions  = Config{Kind: "addition", Below: 1 << 20, Base: 10, Reversed: true, Pad: Pad{To: 7, Step: 3}, Holdout: 0.125}
+	ranged     = Config{Kind: "addition", DigitsLo: 1, DigitsHi: 3, Base: 10, Reversed: true, Pad: Pad{To: 4, Step: 0}, Holdout: 0.01}
 )
 
 func must(t *testing.T, cfg Config, seed uint64) *Task {
@@ -39,7 +39,8 @@ func show(ids []int32) string {
 
 func TestEncode(t *testing.T) {
 	interleaved := with(additions, func(c *Config) { c.Interleave = true })
-	four := func(c *Config) { c.Pad, c.Below = Pad{4, 3}, 999 }
+	four := func(c *Config) { c.Pad, c.Below = Pad{To: 4, Step: 3}, 999 }
+	short := func(c *Config) { four(c); c.Pad.Less = 2 }
 	for _, c := range []struct {
 		cfg                    Config
 		text                   string
@@ -48,11 +49,13 @@ func TestEncode(t *testing.T) {
 		{with(successors, four), "12", "^0012$", "^3100", "3100$"},
 		{with(successors, four), "9999", "^0009999$", "^0000100", "0000100$"},
 		{with(successors, func(c *Config) { c.Pad = Pad{} }), "099", "^099$", "^001", "001$"},
-		{with(successors, func(c *Config) { c.Reversed, c.Pad, c.Below = false, Pad{4, 0}, 999 }), "12", "^0012$", "^0013", "0013$"},
+		{with(successors, func(c *Config) { c.Reversed, c.Pad, c.Below = false, Pad{To: 4, Step: 0}, 999 }), "12", "^0012$", "^0013", "0013$"},
 		{with(successors, func(c *Config) { c.Base = 16 }), "ff", "^00000ff$", "^0010000", "0010000$"},
 		{with(additions, four), "123+748", "^0123+0748$", "^1780", "1780$"},
+		{with(additions, short), "12+34", "^0012+0034$", "^64", "64$"},
+		{with(additions, short), "12+99", "^0000012+0000099$", "^11100", "11100$"},
 		{with(interleaved, four), "123+748", "^+00172438$", "^1780", "1780$"},
-		{with(interleaved, func(c *Config) { c.Pad, c.Below = Pad{3, 1}, 99 }), "99+12", "^+009192$", "^111", "111$"},
+		{with(interleaved, func(c *Config) { c.Pad, c.Below = Pad{To: 3, Step: 1}, 99 }), "99+12", "^+009192$", "^111", "111$"},
 	} {
 		task := must(t, c.cfg, 1)
 		p, err := task.Parse(c.text)
@@ -101,8 +104,8 @@ func TestPad(t *testing.T) {
 		pad     Pad
 		n, want int
 	}{
-		{Pad{7, 3}, 1, 7}, {Pad{7, 3}, 7, 7}, {Pad{7, 3}, 8, 10}, {Pad{7, 3}, 61, 61}, {Pad{7, 3}, 62, 64},
-		{Pad{0, 0}, 5, 5}, {Pad{61, 0}, 60, 61}, {Pad{61, 0}, 62, 61},
+		{Pad{To: 7, Step: 3}, 1, 7}, {Pad{To: 7, Step: 3}, 7, 7}, {Pad{To: 7, Step: 3}, 8, 10}, {Pad{To: 7, Step: 3}, 61, 61}, {Pad{To: 7, Step: 3}, 62, 64},
+		{Pad{To: 0, Step: 0}, 5, 5}, {Pad{To: 61, Step: 0}, 60, 61}, {Pad{To: 61, Step: 0}, 62, 61},
 	} {
 		if got := c.pad.fit(c.n); got != c.want {
 			t.Errorf("%v fits %d places in %d, want %d", c.pad, c.n, got, c.want)
@@ -295,7 +298,7 @@ func TestNewRefuses(t *testing.T) {
 		"one operand cannot be interleaved":            func(c *Config) { c.Interleave = true },
 		"lengths start at 1":                           func(c *Config) { c.Below, c.DigitsLo = 0, 0 },
 		"a positive number and fractions":              func(c *Config) { c.Holdout = 1 },
-		"7 digits does not fit in numbers padded to 5": func(c *Config) { c.Pad = Pad{5, 0} },
+		"7 digits does not fit in numbers padded to 5": func(c *Config) { c.Pad = Pad{To: 5, Step: 0} },
 	} {
 		if _, err := New(with(successors, change), 0); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got error %v, want %s", err, want)

@@ -28,8 +28,11 @@ func (t *Task) Written(p Problem) string {
 }
 
 // Carries is a problem with many carries, of numbers of n digits; of arrays, one
-// of n entries.
+// of n entries; of a file, one that is held out.
 func (t *Task) Carries(n int) Problem {
+	if t.Listed() {
+		return t.HeldOut(0)
+	}
 	if t.kind.arity == 0 {
 		return t.longest(min(n, t.cfg.DigitsHi), n)
 	}
@@ -50,6 +53,9 @@ func (t *Task) Parse(text string) (Problem, error) {
 	}
 	if len(t.parts) > 0 {
 		return Problem{}, err
+	}
+	if t.Listed() {
+		return t.parseListed(text)
 	}
 	fail := func(why string) (Problem, error) {
 		return Problem{}, fmt.Errorf("%s: %s; expected %s, such as %s", quote(text), why, t.kind.expects, t.kind.example)

@@ -1,6 +1,10 @@
 package task
 
-import "strings"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // symbols is the vocabulary of encoder-decoders: a token is an index into it. The
 // first 17 are those of the released code of the attention-bias paper, in ASCII
@@ -35,16 +39,22 @@ const (
 // A vocabulary maps symbols to tokens and back.
 type vocabulary struct {
 	symbols []rune // by token
+	eos     int32
+	digits  [2]int32 // the first, and the one behind the last
 	hints   []rune
 	ascii   [128]int32
 	other   map[rune]int32
 }
 
 // newVocabulary is that of a task's sequences: McLeish et al. 2024, the released
-// code's character tokenizers for numbers, index hints and sorting.
+// code's character tokenizers for numbers, index hints and sorting; or the characters
+// of a file.
 func newVocabulary(c *Config) *vocabulary {
+	if c.Kind == ofFile {
+		return vocabularyOf(c.Problems)
+	}
 	const specials, number = " ?^$", "0123456789"
-	v := &vocabulary{hints: []rune(letters), other: map[rune]int32{}}
+	v := &vocabulary{hints: []rune(letters), other: map[rune]int32{}, eos: eosID, digits: [2]int32{zeroID, zeroID + 10}}
 	own, more := "+-x= ", ""
 	switch {
 	case c.Kind == "sort":
@@ -54,15 +64,51 @@ func newVocabulary(c *Config) *vocabulary {
 	}
 	v.symbols = []rune(specials + number + own + more)
 	for id, r := range v.symbols {
-		switch {
-		case id > padID && id < zeroID || id == spaceID: // stands for no symbol of a text
-		case r < 128:
-			v.ascii[r] = int32(id)
-		default:
-			v.other[r] = int32(id)
+		if id >= zeroID && id != spaceID { // others stand for no symbol of a text
+			v.set(r, int32(id))
 		}
 	}
 	return v
+}
+
+// vocabularyOf is that of a text, whose ends of lines are no symbols: a filler, the
+// end, and the characters that there are, first the digits, each in ascending order.
+func vocabularyOf(text string) *vocabulary {
+	v := &vocabulary{symbols: []rune(" $"), eos: 1, other: map[rune]int32{}}
+	has := map[rune]bool{}
+	for _, r := range text {
+		has[r] = true
+	}
+	delete(has, '\n')
+	digit := func(r rune) bool { return '0' <= r && r <= '9' }
+	own := slices.Sorted(maps.Keys(has))
+	slices.SortStableFunc(own, func(a, b rune) int {
+		switch {
+		case digit(a) == digit(b):
+			return 0
+		case digit(a):
+			return -1
+		}
+		return 1
+	})
+	v.digits[0] = int32(len(v.symbols))
+	v.digits[1] = v.digits[0]
+	for _, r := range own {
+		v.set(r, int32(len(v.symbols)))
+		v.symbols = append(v.symbols, r)
+		if digit(r) {
+			v.digits[1]++
+		}
+	}
+	return v
+}
+
+func (v *vocabulary) set(r rune, id int32) {
+	if r < 128 {
+		v.ascii[r] = id
+	} else {
+		v.other[r] = id
+	}
 }
 
 // id is the token of a symbol.
@@ -90,7 +136,7 @@ func (t *Task) Vocab() int {
 // EOS is the token that ends an answer.
 func (t *Task) EOS() int32 {
 	if t.vocab != nil {
-		return eosID
+		return t.vocab.eos
 	}
 	return EOS
 }
@@ -116,10 +162,10 @@ func (t *Task) IsHint(id int32) bool { return t.cfg.hinted() && id > equalID }
 // Runs numbers the digits of each run of digits in a text from 1, and gives other
 // tokens 0: the rows of an Abacus table without an offset (McLeish et al. 2024,
 // section 3.1).
-func Runs(tokens []int32) []int32 {
+func (t *Task) Runs(tokens []int32) []int32 {
 	rows := make([]int32, len(tokens))
 	for i, id := range tokens {
-		if id < zeroID || id >= zeroID+10 {
+		if id < t.vocab.digits[0] || id >= t.vocab.digits[1] {
 			continue
 		}
 		rows[i] = 1

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/runtime/device"
@@ -14,11 +15,12 @@ import (
 // A State is how far training has come. With parameters and moments it is all
 // that a run needs to go on.
 type State struct {
-	Step     int   // steps done
-	Examples int64 // examples seen
-	Tokens   int64 // labels seen
-	Rows     int64 // target rows computed, with those that have no label
-	Stopped  bool  // there was a reason to stop before the budget was spent
+	Step     int           // steps done
+	Examples int64         // examples seen
+	Tokens   int64         // labels seen
+	Rows     int64         // target rows computed, with those that have no label
+	Stopped  bool          // there was a reason to stop before the budget was spent
+	Elapsed  time.Duration // trained, where the budget is a time; else 0
 }
 
 // spaces are what a checkpoint holds: for each parameter a tensor of every space,
@@ -37,6 +39,9 @@ type space struct {
 // holds reports whether a space has anything of a parameter: fixed ones have no
 // moments.
 func (s *space) holds(p device.Param) bool { return !p.Fixed || s.space == device.Params }
+
+// elapsed is what a checkpoint calls State.Elapsed, in nanoseconds.
+const elapsed = "elapsed"
 
 // keep is how many checkpoints stay: the newest, and one to fall back on.
 const keep = 2
@@ -76,6 +81,9 @@ func (t *Trainer) Save() (string, error) {
 	for k, v := range t.Meta {
 		f.Meta[k] = v
 	}
+	if t.Config.Budget.Time > 0 { // no other checkpoint depends on the clock
+		f.Meta[elapsed] = strconv.FormatInt(int64(t.State.Elapsed), 10)
+	}
 	w := t.Machine.Root()
 	for _, s := range spaces {
 		arena := make([]float32, t.Plan.NumParams)
@@ -84,7 +92,7 @@ func (t *Trainer) Save() (string, error) {
 			if !s.holds(p) {
 				continue
 			}
-			f.Tensors = append(f.Tensors, ckpt.Tensor{Name: s.prefix + p.Name, Shape: p.Shape, Data: arena[p.Off : p.Off+count(p)]})
+			f.Tensors = append(f.Tensors, ckpt.Tensor{Name: s.prefix + p.Name, Shape: p.Shape, Data: arena[p.Off : p.Off+p.Elems()]})
 		}
 	}
 	if err := t.Machine.Err(); err != nil {
@@ -157,17 +165,20 @@ func read(path string) (map[string]ckpt.Tensor, map[string]string, error) {
 // stateOf reads the State that a checkpoint says.
 func stateOf(meta map[string]string) (State, error) {
 	var s State
-	step := int64(0)
+	var step, trained int64
 	for _, x := range []struct {
 		name string
 		to   *int64
-	}{{"step", &step}, {"examples", &s.Examples}, {"tokens", &s.Tokens}, {"rows", &s.Rows}} {
+	}{{"step", &step}, {"examples", &s.Examples}, {"tokens", &s.Tokens}, {"rows", &s.Rows}, {elapsed, &trained}} {
+		if _, ok := meta[x.name]; !ok && x.name == elapsed {
+			continue
+		}
 		n, err := strconv.ParseInt(meta[x.name], 10, 64)
 		if err != nil || n < 0 {
 			return s, fmt.Errorf("%s is %q", x.name, meta[x.name])
 		}
 		*x.to = n
 	}
-	s.Step, s.Stopped = int(step), meta["stopped"] == "true"
+	s.Step, s.Stopped, s.Elapsed = int(step), meta["stopped"] == "true", time.Duration(trained)
 	return s, nil
 }

@@ -71,7 +71,8 @@ func (b Budget) String() string {
 	return b.Time.String()
 }
 
-// A Stop ends training, at a report, at an exact match of AtLeast.
+// A Stop ends training, at a report, at an exact match of AtLeast: of a glance, and of
+// what proves it.
 type Stop struct {
 	AtLeast float64
 	HeldOut bool // on problems kept from training, else on those of training

@@ -31,11 +31,3 @@ func initial(x []float32, p device.Param, place int, seed uint64) {
 		x[e] = float32(draw(p.Init, src))
 	}
 }
-
-func count(p device.Param) int {
-	n := 1
-	for _, d := range p.Shape {
-		n *= d
-	}
-	return n
-}

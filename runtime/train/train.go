@@ -21,23 +21,33 @@ import (
 
 // A Trainer is one run.
 type Trainer struct {
-	Machine    device.Machine
-	Plan       *device.Plan
-	Params     []device.Param
-	Task       *task.Task
-	Config     Config
-	State      State
-	Given      map[string][]float32    // the values of fixed parameters, 0 where there are none
-	Dir        string                  // the run directory
-	Stage      string                  // said in every report; "": train
-	Meta       map[string]string       // said in every checkpoint
-	SaveEvery  time.Duration           // time between checkpoints, 0: only at the end
-	ExactMatch func() (float64, error) // on held-out problems; tested at every report
-	TrainMatch func() (float64, error) // on those of training; tested too if Config.Stop asks for it
-	Status     *track.Status
+	Machine   device.Machine
+	Plan      *device.Plan
+	Params    []device.Param
+	Task      *task.Task
+	Config    Config
+	State     State
+	Given     map[string][]float32 // the values of fixed parameters, 0 where there are none
+	Dir       string               // the run directory
+	Stage     string               // said in every report; "": train
+	Meta      map[string]string    // said in every checkpoint
+	SaveEvery time.Duration        // time between checkpoints, 0: only at the end
+	Match     Match                // asked at every report
+	Status    *track.Status
 
 	stepper *stepper
 }
+
+// A Match tests exact match on problems first … first+n-1, of those kept from training
+// or of those of training.
+type Match func(heldOut bool, first, n int) (float64, error)
+
+// The numbers of problems of a Match: the first few at every report, and many others
+// where those are right enough to stop.
+const (
+	Glance = 64
+	Proof  = 1024
+)
 
 // ErrInterrupted is returned by Run when it was asked to stop, after saving.
 var ErrInterrupted = errors.New("interrupted")
@@ -50,7 +60,7 @@ func (t *Trainer) Start() {
 	}
 	var values []float32 // of one parameter at a time: a second arena is more than the machine may have
 	for i, p := range t.Params {
-		values = resize(values, count(p))
+		values = resize(values, p.Elems())
 		if p.Init.Kind == "given" {
 			clear(values)
 			copy(values, t.Given[p.Name])
@@ -108,7 +118,7 @@ func (t *Trainer) Run(ctx context.Context) (err error) {
 		}
 	}
 	t.Status.Update(r.progress(), true)
-	if _, err := t.Save(); err != nil {
+	if err := r.save(); err != nil {
 		return err
 	}
 	if !r.done() {

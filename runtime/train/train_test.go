@@ -149,7 +149,7 @@ func TestInitial(t *testing.T) {
 	starts := func(params []device.Param, seed uint64) []float32 {
 		x := make([]float32, 1+2*n)
 		for i, p := range params {
-			initial(x[p.Off:p.Off+count(p)], p, i, seed)
+			initial(x[p.Off:p.Off+p.Elems()], p, i, seed)
 		}
 		return x
 	}

@@ -1,0 +1,49 @@
+package host
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/arithlang/mlc/compiler/plan"
+)
+
+// TestModelHasBudget prints model.go, which must be Go, with a budget of each kind.
+func TestModelHasBudget(t *testing.T) {
+	for budget, want := range map[string]string{
+		"3ksteps": "Steps: 3000", "1000000000000000examples": "Examples: 1000000000000000", "8EFLOP": "FLOP: 8e+18",
+		"1e-9s": "Time: 1}", "30m": "Time: 1800000000000", "24h": "Time: 86400000000000", "99420d": "Time: 8589888000000000000",
+	} {
+		f := jen.NewFile("main")
+		Model(f, Trainer{Spec: resolve(t, "task successor {}\ntrain.budget = "+budget)})
+		var text bytes.Buffer
+		if err := f.Render(&text); err != nil {
+			t.Errorf("%s: %v", budget, err)
+			continue
+		}
+		if squeezed := strings.Join(strings.Fields(text.String()), " "); !strings.Contains(squeezed, "Budget{"+want) {
+			t.Errorf("%s: Budget{%s is missing in\n%s", budget, want, text.String())
+		}
+	}
+}
+
+// TestParamConsts gives parameters constants of their own, whatever their names.
+func TestParamConsts(t *testing.T) {
+	g := &plan.Group{Name: "decoder"}
+	for _, name := range []string{"self.b.w1", "self.b.w_1", "self.b_w.1", "self.b.w__1", "self.b.w2", "self.b.w_1.2"} {
+		g.Params = append(g.Params, plan.Param{Name: name})
+	}
+	seen := make(map[string]string)
+	for _, p := range g.Params {
+		name := paramConst(g, p.Name)
+		if other, ok := seen[name]; ok {
+			t.Errorf("%s and %s are both %s", other, p.Name, name)
+		}
+		seen[name] = p.Name
+	}
+	if want := "self.b.w1"; seen["decoderOffSelfBW1"] != want {
+		t.Errorf("%s has lost its constant: %v", want, seen)
+	}
+}

@@ -1,0 +1,55 @@
+package compiler
+
+import (
+	"slices"
+
+	"github.com/arithlang/mlc/compiler/plan"
+	"github.com/arithlang/mlc/dsl/diag"
+)
+
+// checkWeights wants each stage to be able to begin with the weights of the one that
+// it names: what both have is of one shape.
+func (p *Program) checkWeights() (found diag.List) {
+	for _, s := range p.Spec.Stages {
+		from, to := p.stage(s.From), p.stage(s.Name)
+		if from == nil || to == nil {
+			continue
+		}
+		for _, g := range to.Plan.Groups {
+			old, now := differing(from.Plan.Group(g.Name), g)
+			if now == nil {
+				continue
+			}
+			found = append(found, diag.New("E0314", p.Spec.At("stage."+s.Name+".from"),
+				"%s cannot begin with the weights of %s: their %s.%s has the shape %v, and here it is %v", s.Name, s.From, g.Name, now.Name, old.Shape, now.Shape).
+				WithHelp("give both stages the same width, tokens and tables, or write from = none"))
+			break
+		}
+	}
+	return found
+}
+
+// stage is the training of a stage; nil if there is none.
+func (p *Program) stage(name string) *Program {
+	i := slices.IndexFunc(p.Stages, func(s *Program) bool { return s.Stage == name })
+	if i < 0 {
+		return nil
+	}
+	return p.Stages[i]
+}
+
+// differing finds a parameter that has another shape in one of two groups; nil if
+// there is none. Of a single layer, and of several, parameters have names of their own.
+func differing(from, to *plan.Group) (old, now *plan.Param) {
+	if from == nil || (from.Layers > 1) != (to.Layers > 1) {
+		return nil, nil
+	}
+	for n := range to.Params {
+		now := &to.Params[n]
+		i := slices.IndexFunc(from.Params, func(q plan.Param) bool { return q.Name == now.Name })
+		if i >= 0 && now.Init.Kind != "given" && !slices.Equal(from.Params[i].Shape, now.Shape) {
+			return &from.Params[i], now
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,119 @@
+package runtime
+
+import (
+	"os"
+	"path/filepath"
+	goruntime "runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestResumeTakesTheNewestRun(t *testing.T) {
+	t.Chdir(t.TempDir())
+	m := toyModel()
+	if s := call(t, m, "", "train", "-q", "--steps", "2"); s.code != 0 {
+		t.Fatal(s.err)
+	}
+	made, err := filepath.Glob("runs/toy/*-01234567/run.json")
+	if err != nil || len(made) != 1 {
+		t.Fatalf("runs: %v", made)
+	}
+	older := filepath.Join("runs/toy", "20200101-000000-01234567")
+	if s := call(t, m, "", "train", "-q", "--steps", "1", "--out", older); s.code != 0 {
+		t.Fatal(s.err)
+	}
+	for _, other := range []string{"backup", "99991231-000000-fedcba98"} { // a copy, and a run of another spec
+		if err := os.CopyFS(filepath.Join("runs/toy", other), os.DirFS(older)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s := call(t, m, "", "train", "-q", "--resume", "--steps", "5"); s.code != 0 {
+		t.Fatal(s.err)
+	}
+	if got, want := newestCheckpoint(filepath.Dir(made[0])), "step-00000005.safetensors"; filepath.Base(got) != want {
+		t.Errorf("the newest run has come to %s, want %s", got, want)
+	}
+}
+
+// TestRunsOfASecond wants each of many runs that begin at once to have a directory of
+// its own, and the last one to be the newest.
+func TestRunsOfASecond(t *testing.T) {
+	t.Chdir(t.TempDir())
+	m := toyModel()
+	id, now := m.identity(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	var dirs []string
+	for range 11 {
+		dir, err := newRun("", id, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := writeRecord(dir, record{}); err != nil {
+			t.Fatal(err)
+		}
+		if newest, err := newestRun(id); newest != dir || err != nil {
+			t.Errorf("after %s the newest run is %s, %v", dir, newest, err)
+		}
+		dirs = append(dirs, filepath.ToSlash(dir))
+	}
+	if diff := cmp.Diff([]string{"runs/toy/20260102-030405-01234567", "runs/toy/20260102-030405-01234567-02"}, dirs[:2]); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestOneProcessARun refuses a directory in which another process trains.
+func TestOneProcessARun(t *testing.T) {
+	if goruntime.GOOS == "windows" {
+		t.Skip("there are no locks")
+	}
+	for name, dir := range map[string]string{"./toy": trained(t, toyModel(), "-q"), "./toys": travelled(t, toyPipeline(), "-q")} {
+		again := func() said {
+			if name == "./toy" {
+				return call(t, toyModel(), "", "train", "--resume", "--out", dir, "--steps", "23", "-q")
+			}
+			return callStages(t, toyPipeline(), "train", "--resume", "--out", dir, "--steps", "23", "-q")
+		}
+		before, _ := os.ReadFile(filepath.Join(dir, recordFile))
+		unlock, err := lock(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := again(); s.code != 1 || !strings.Contains(s.err, "another process is training in "+dir) {
+			t.Errorf("%s: exit %d\n%s", name, s.code, s.err)
+		}
+		if after, _ := os.ReadFile(filepath.Join(dir, recordFile)); string(before) != string(after) {
+			t.Errorf("%s: the run of another process has become\n%s", name, after)
+		}
+		unlock()
+		if s := again(); s.code != 0 {
+			t.Errorf("%s: exit %d\n%s", name, s.code, s.err)
+		}
+	}
+}
+
+// TestKilledWhileItBegins takes a directory in which nothing but the beginning of a
+// run of this spec is.
+func TestKilledWhileItBegins(t *testing.T) {
+	m := toyModel()
+	dir := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(specFile, "arith 1\n") // somebody's own
+	if s := call(t, m, "", "train", "--out", dir); s.code != 1 || !strings.Contains(s.err, "is not empty") {
+		t.Errorf("exit %d\n%s", s.code, s.err)
+	}
+	write(specFile, m.Spec)
+	write(".run.json.123", "{")
+	if s := call(t, m, "", "train", "--out", dir, "-q"); s.code != 0 {
+		t.Fatal(s.err)
+	}
+	sameRun(t, trained(t, m, "-q"), dir)
+	if left, _ := filepath.Glob(filepath.Join(dir, ".*")); len(left) > 0 {
+		t.Errorf("half-written files stay: %v", left)
+	}
+}
