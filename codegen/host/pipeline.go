@@ -97,7 +97,7 @@ func calibration(k *check.Calibration) *jen.Statement {
 }
 
 func linesOf(l check.Lines) *jen.Statement {
-	return jen.Qual(calibPath, "Lines").Values(jen.Dict{
+	d := jen.Dict{
 		jen.Id("Directions"): jen.Index().Index(jen.Lit(2)).Int().ValuesFunc(func(g *jen.Group) {
 			for _, d := range l.Directions {
 				g.Values(jen.Lit(d[0]), jen.Lit(d[1]))
@@ -108,5 +108,9 @@ func linesOf(l check.Lines) *jen.Statement {
 		jen.Id("N"):    jen.Lit(l.Keys),
 		jen.Id("Keep"): jen.Func().Params(jen.List(jen.Id("value"), jen.Id("mean"), jen.Id("std")).Float64()).Bool().
 			Block(jen.Return(statistic(l.Keep))),
-	})
+	}
+	if l.Paired {
+		d[jen.Id("Paired")] = jen.True()
+	}
+	return jen.Qual(calibPath, "Lines").Values(d)
 }

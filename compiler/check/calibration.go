@@ -9,6 +9,7 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/dsl"
 	"github.com/arithlang/mlc/dsl/diag"
+	"github.com/arithlang/mlc/runtime/calibrate"
 )
 
 // calibration resolves a stage that makes biases, of problems as those of the stage
@@ -41,6 +42,7 @@ func (c *checker) calibration(name, from string, spec *Spec) *Calibration {
 	l := spec.extended(k.Extend)
 	k.Self.Queries, k.Self.Keys = l.target, l.target
 	k.Cross.Queries, k.Cross.Keys = l.target, l.source
+	k.Cross.Paired = spec.Task.paired()
 	if read != nil && read.Spec != nil {
 		c.capture(name, k, spec)
 	}
@@ -163,19 +165,33 @@ func (s *scope) line(in *instance, name string, l *Lines, d [2]int, leaf Leaf) *
 		leaf.Shape, leaf.Init = []int{s.heads(), last + 1}, Init{Kind: "stage"}
 		s.fixed(in, name, leaf)
 	}
-	i, j := expr.NewVar("i", expr.I32), expr.NewVar("j", expr.I32)
-	var at *expr.Expr
-	switch d[1] {
-	case 1:
-		at = expr.New(expr.Add, expr.New(expr.Sub, j, i), expr.Int(int64(down+1)))
-	default:
-		at = expr.New(expr.Add, expr.New(expr.Sub, j, expr.NewVar("J", expr.I32)), expr.Int(int64(l.Keys+1)))
-		if d[1] < 0 {
-			at = expr.New(expr.Add, at, i)
-		}
+	element := func(at *expr.Expr) *expr.Expr {
+		return expr.NewElem(in.leaves[name].Name, expr.F32, expr.NewVar("h", expr.I32), at)
 	}
-	at = expr.New(expr.Min, expr.New(expr.Max, at, expr.Int(0)), expr.Int(int64(last)))
-	return expr.NewElem(in.leaves[name].Name, expr.F32, expr.NewVar("h", expr.I32), at)
+	value := func(at *expr.Expr) *expr.Expr {
+		return element(expr.New(expr.Min, expr.New(expr.Max, at, expr.Int(0)), expr.Int(int64(last))))
+	}
+	i, j, J := expr.NewVar("i", expr.I32), expr.NewVar("j", expr.I32), expr.NewVar("J", expr.I32)
+	if d[1] == 1 {
+		return value(expr.New(expr.Add, expr.New(expr.Sub, j, i), expr.Int(int64(down+1))))
+	}
+	number := j
+	if d[1] < 0 {
+		number = expr.New(expr.Add, j, i)
+	}
+	end := func(length *expr.Expr, extended int) *expr.Expr {
+		return expr.New(expr.Add, expr.New(expr.Sub, number, length), expr.Int(int64(extended+1)))
+	}
+	right := end(J, l.Keys)
+	if !l.Paired {
+		return value(right)
+	}
+	operand := expr.New(expr.Div, expr.New(expr.Sub, J, expr.Int(3)), expr.Int(2))
+	extended := calibrate.Operand(l.Keys)
+	left := value(end(operand, extended))
+	outside := expr.New(expr.Le, right, expr.Int(int64(extended+2))) // lines of zeros in front, wider than the extended matrix has
+	return expr.New(expr.Where, expr.New(expr.Le, number, expr.New(expr.Add, operand, expr.Int(1))),
+		left, expr.New(expr.Where, outside, element(expr.Int(0)), value(right)))
 }
 
 // extended is the shape of test problems of so many digits.

@@ -62,6 +62,12 @@ func (t *Task) shape(pad Pad, a, b, answer int, loop bool) lengths {
 	return lengths{source, answer + 1}
 }
 
+// paired says whether all problems are two numbers of one width around an operator.
+func (t *Task) paired() bool {
+	l := layouts[t.Kind]
+	return l.operands == 2 && !l.single && !t.Interleave && t.Pad.To > 0
+}
+
 // width is what numbers of n digits are padded to.
 func (p Pad) width(n int) int {
 	if p.To == 0 {

@@ -301,5 +301,6 @@ type Lines struct {
 	Rows       int        // first rows of the attention that count
 	Queries    int        // rows of the extended matrix
 	Keys       int        // its columns
+	Paired     bool       // the source is ^ a + b $, both of one width: what begins in a stays with its end
 	Keep       *expr.Expr // Bool over the F32 variables value, mean, std
 }

@@ -13,8 +13,9 @@ import (
 // TestStages holds what stages become.
 func TestStages(t *testing.T) {
 	spec := one(t, `task addition {
-  pad   = zero(to = 20)
-  below = 1k
+  interleave = true
+  pad        = zero(to = 20)
+  below      = 1k
 }
 stage first {}
 stage calibrate {
@@ -66,7 +67,7 @@ stage second {
 	self := "calibrated.self0[h, min(max(j - i + 21, 0), 42)]"
 	for want, bias := range map[string]*expr.Expr{
 		self + " + " + self: second.Spec.Model.Decoder.Self.Bias,
-		"2.0 * max(calibrated.cross0[h, min(max(j - J + 44 + i, 0), 64)], calibrated.cross1[h, min(max(j - J + 44, 0), 44)])": second.Spec.Model.Decoder.Cross.Bias,
+		"2.0 * max(calibrated.cross0[h, min(max(j + i - J + 44, 0), 64)], calibrated.cross1[h, min(max(j - J + 44, 0), 44)])": second.Spec.Model.Decoder.Cross.Bias,
 	} {
 		if got := bias.String(); got != want {
 			t.Errorf("bias %s, want %s", got, want)
@@ -76,6 +77,59 @@ stage second {
 		t.Errorf("of the first stage %+v is read, of the second %+v", got, second.Spec.Capture)
 	}
 }
+
+// TestPairedLines reads the lines of ^ a + b $ at widths below, at and above the one
+// that they are extended to. A cell takes the line of the token that its own line
+// begins at, by the place from the end of its number.
+func TestPairedLines(t *testing.T) {
+	const extended = 20
+	bias := one(t, `task addition {
+  digits = 1..6
+  pad    = zero(to = 20)
+}
+stage first {}
+stage lines {
+  from            = first
+  extend          = 19
+  cross.direction = [[1, -1], [1, 0]]
+}
+stage second { model.decoder.cross.bias = lines.cross }
+`).stage("second").Spec.Model.Decoder.Cross.Bias
+	for direction, bias := range map[int]*expr.Expr{-1: bias.Args[0], 0: bias.Args[1]} {
+		for _, width := range []int{1, 5, extended, 21, 50} {
+			columns := 2*width + 3
+			for i := range 4 {
+				for j := range columns {
+					line := j - direction*i
+					want := int64(0) // no such line
+					switch place := line - width; {
+					case line == 0 || line >= columns:
+						continue // ^, and lines that begin behind the text
+					case place <= 1 && place > -extended:
+						want = int64(place + extended + 1)
+					case place > 1 && line-columns >= -extended-1:
+						want = int64(line - columns + 2*extended + 4)
+					}
+					if place := line - width; place == -extended {
+						want = 1 // the column of ^, which says nothing
+					}
+					if got := expr.Eval64(bias, matrixCell{i, j, columns}).F; got != float64(want) {
+						t.Fatalf("direction %d, width %d: cell (%d, %d) takes line %g, want %d", direction, width, i, j, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A matrixCell is an environment in which every element is its own number.
+type matrixCell [3]int
+
+func (c matrixCell) Var(name string) expr.Value {
+	return expr.Value{I: int64(map[string]int{"i": c[0], "j": c[1], "J": c[2]}[name])}
+}
+
+func (c matrixCell) Elem(_ string, at []int) expr.Value { return expr.Value{F: float64(at[1])} }
 
 // TestCalibrationReadsStage takes the problems that a calibration is of from the
 // stage that it reads.

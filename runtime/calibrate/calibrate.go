@@ -83,7 +83,7 @@ func (c *Config) Calibrate(l Lines, a Attention) (*Result, error) {
 			f.judge(l.Keep)
 			head.Directions = append(head.Directions, *f)
 		}
-		head.Transparent = !r.extend(h, head.Directions)
+		head.Transparent = !r.extend(h, head.Directions, l.Paired)
 		r.Heads = append(r.Heads, head)
 	}
 	return r, nil
@@ -144,17 +144,18 @@ func (f *Family) judge(keep func(value, mean, std float64) bool) {
 
 // extend writes the lines of a head that are kept into its tables, and reports
 // whether there are any. Without one all stays 0.
-func (r *Result) extend(h int, families []Family) (any bool) {
+func (r *Result) extend(h int, families []Family, paired bool) (any bool) {
 	m, n := r.Extended[0], r.Extended[1]
 	for k, f := range families {
 		values := r.tables[k].head(h, m, n)
 		for i := range values {
 			values[i] = Closed
 		}
-		shift := f.Direction.shift(n-r.Columns) - f.Direction.lowest(m) + 1
+		first := f.Direction.lowest(m) - 1
 		for _, line := range f.Lines {
-			at := line.Number + shift
-			if line.Kept && at > 0 && at < len(values)-1 { // else the extended matrix is smaller and has no such line
+			number, there := f.Direction.extended(line.Number, r.Columns, n, paired)
+			at := number - first
+			if line.Kept && there && at > 0 && at < len(values)-1 { // else the extended matrix is smaller and has no such line
 				values[at], any = float32(line.Value), true
 			}
 		}

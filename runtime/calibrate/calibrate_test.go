@@ -241,6 +241,50 @@ func TestExtension(t *testing.T) {
 	}
 }
 
+// TestPaired extends ^ a + b $ from width to width: a line stays with the token that
+// it begins at, by its place from the end of its number, and is gone if the number is
+// too short for it.
+func TestPaired(t *testing.T) {
+	for _, d := range []Direction{antidiagonal, column} {
+		for _, w := range [][2]int{{3, 3}, {3, 7}, {7, 3}, {1, 20}} {
+			from, to := sumColumns(w[0]), sumColumns(w[1])
+			for c := 1; c < len(from); c++ { // where ^ goes says nothing
+				a := Attention{Heads: 1, Rows: 1, Columns: len(from), Values: make([]float64, len(from))}
+				for j := range a.Values {
+					a.Values[j] = 0.01
+				}
+				a.Values[c] = 1
+				l := Lines{Directions: [][2]int{d}, Rows: 1, M: 1, N: len(to), Paired: true, Keep: func(v, mean, _ float64) bool { return v > mean }}
+				var open []string
+				for j, v := range calibrated(t, Config{}, l, a).Matrix() {
+					if v == 1 && j > 0 {
+						open = append(open, to[j])
+					}
+				}
+				var want []string
+				if slices.Contains(to, from[c]) {
+					want = []string{from[c]}
+				}
+				if !slices.Equal(open, want) {
+					t.Errorf("direction %v, widths %v: the line of %s goes to %v", d, w, from[c], open)
+				}
+			}
+		}
+	}
+}
+
+// sumColumns names the columns ^ a + b $ of numbers of a width.
+func sumColumns(width int) []string {
+	names := []string{"^"}
+	for _, number := range []string{"a", "b"} {
+		for k := width; k > 0; k-- {
+			names = append(names, fmt.Sprint(number, k))
+		}
+		names = append(names, map[string]string{"a": "+", "b": "$"}[number])
+	}
+	return names
+}
+
 // TestSmaller wants lines that a smaller matrix does not have to vanish, and a head
 // that is left with none to be transparent.
 func TestSmaller(t *testing.T) {

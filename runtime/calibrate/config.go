@@ -8,7 +8,9 @@
 // A line along direction (a, b), a cells down and b to the right from one cell to
 // the next, has the number a*j - b*i: i+j for antidiagonals, j-i for diagonals, j
 // for columns. Where matrices differ in size, lines of b > 0 keep their number from
-// the left end of the rows, all others from the right end (appendix D).
+// the left end of the rows, all others from the right end (appendix D). Where columns
+// are ^ a + b $, lines that begin in a or + keep theirs from the end of a: the paper
+// reads and extends at one width, where that is the same.
 package calibrate
 
 // What a calibration leaves in its directory.
@@ -36,5 +38,6 @@ type Lines struct {
 	Directions [][2]int // each a Direction
 	Rows       int      // first rows of the attention that count
 	M, N       int      // rows and columns of the matrix that lines are extended to
+	Paired     bool     // columns are ^ a + b $, with a and b of one width
 	Keep       func(value, mean, std float64) bool
 }

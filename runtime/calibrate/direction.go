@@ -35,10 +35,21 @@ func (d Direction) Len(m, n int) int { return d[0]*(n-1) + max(d[1], -d[1])*(m-1
 // lowest is the least number of a line of a matrix of m rows.
 func (d Direction) lowest(m int) int { return min(-d[1]*(m-1), 0) }
 
-// shift is what is added to the number of a line where the matrix has more columns.
-func (d Direction) shift(columns int) int {
-	if d[1] > 0 {
-		return 0
+// extended is the number that a line of a matrix of from columns has in one of to, and
+// whether it is there: among paired columns one that begins in b may have no place to
+// begin in a shorter b.
+func (d Direction) extended(number, from, to int, paired bool) (int, bool) {
+	switch {
+	case d[1] > 0:
+		return number, true
+	case !paired:
+		return number + d[0]*(to-from), true
+	case number <= d[0]*(Operand(from)+1):
+		return number + d[0]*(Operand(to)-Operand(from)), true
 	}
-	return d[0] * columns
+	number += d[0] * (to - from)
+	return number, number > d[0]*(Operand(to)+1)
 }
+
+// Operand is the width of a and b where there are so many columns ^ a + b $.
+func Operand(columns int) int { return (columns - 3) / 2 }
