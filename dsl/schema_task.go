@@ -33,8 +33,8 @@ func taskRows() []Row {
 			{Name: "permutation", Doc: "all numbers below it, each once an epoch"},
 			{Name: "released", Doc: "the lists of the released code of Duan & Shi 2023, for below = 1Mi: of two operands more short numbers than in a permutation and none above 10^6, which may repeat; no digit 0 to multiply with; of parity as many strings of each length from 1 to 18 bits"},
 		}},
-		{Path: "task.digits", Type: IntRange, Default: "1..20", Unless: "task.below", Kinds: made, Min: 1, Max: 1000,
-			Doc: "operands have this many significant digits, each length equally likely"},
+		{Path: "task.digits", Type: IntRange, Default: "1..20", Words: "none", Unless: "task.below", Kinds: made, Min: 1, Max: 1000,
+			Doc: "operands have this many significant digits, each length equally likely; none: below says what they are"},
 		{Path: "task.length", Type: IntRange, Default: "1..20", Kinds: "sort", Min: 1, Max: 1000, Doc: "entries of the array"},
 		{Path: "task.base", Type: Int, Default: "10", Kinds: made, Min: 2, Max: 36, Doc: "numbers are written in this base"},
 		{Path: "task.order", Type: Choice, Default: "reversed_answer", Kinds: made, Doc: "which digit of a number comes first", Choices: []Option{

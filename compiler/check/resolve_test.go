@@ -330,3 +330,17 @@ func TestLengths(t *testing.T) {
 		}
 	}
 }
+
+// TestTakenBack wants none to leave operands to the other attribute that says what
+// they are, as if it had not been set.
+func TestTakenBack(t *testing.T) {
+	for want, have := range map[string]string{
+		"task addition { below = 1k }":      "task addition {\n  digits = none\n  below = 1k\n}",
+		"task addition { digits = 1..3 }":   "task addition {\n  digits = 1..3\n  below = none\n}",
+		"task successor { digits = 1..20 }": "task successor { below = none }",
+	} {
+		if a, b := one(t, want), one(t, have); a.Hash != b.Hash {
+			t.Errorf("%s is\n%s\nand not\n%s", have, b.Resolved, a.Resolved)
+		}
+	}
+}

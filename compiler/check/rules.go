@@ -82,7 +82,13 @@ func (c *checker) checkHeads(width, heads int) {
 
 func (c *checker) checkOperands() {
 	below, digits := c.values["task.below"], c.values["task.digits"]
-	if below == nil || below.is("none") || digits == nil {
+	switch {
+	case digits == nil:
+		return
+	case digits.is("none"):
+		c.report("E0302", digits.at, "nothing says what operands are").WithHelp("set digits = 1..6, or below = 1Mi")
+		return
+	case below == nil || below.is("none"):
 		return
 	}
 	c.report("E0302", digits.at, "digits = %s and below = %s both say what operands are", digits.text, below.text).

@@ -105,6 +105,9 @@ func (c *checker) resolveValue(row *dsl.Row, path string) {
 		if v == nil {
 			return
 		}
+		if v.is("none") && c.replaced(row) {
+			return
+		}
 		v.given = true
 		c.values[path] = v
 	case row.Default == "" || c.replaced(row):

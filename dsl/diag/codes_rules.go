@@ -27,9 +27,9 @@ model {
 	},
 	{
 		ID:    "E0302",
-		Title: "operands are given twice",
+		Title: "operands are given twice or not at all",
 		Doc: "task.digits draws operands by their number of digits, task.below from the numbers below a " +
-			"bound. A spec that includes another may take its choice back by below = none.",
+			"bound. A spec that includes another may take its choice back by below = none or digits = none.",
 		Broken: `arith 1
 
 task successor {
