@@ -18,10 +18,13 @@ type benchCase struct {
 	Kernels bool     // its kernels are listed one by one
 }
 
+// paperSize are the problems and batches of arXiv:2310.11984.
+var paperSize = []string{"task.pad=zero(to = 61)", "train.batch=512"}
+
 var cases = []benchCase{
-	{Name: "abs", Kind: "abs", Spec: "specs/bias/addition_abs.arith", Kernels: true,
+	{Name: "abs", Kind: "abs", Spec: "specs/bias/addition_abs.arith", Set: append([]string{"model.dropout=30%"}, paperSize...), Kernels: true,
 		Title: "addition with attention bias scaffolding, dropout 0.3"},
-	{Name: "abs-no-dropout", Kind: "abs", Spec: "specs/bias/addition_abs.arith", Set: []string{"model.dropout=0%"},
+	{Name: "abs-no-dropout", Kind: "abs", Spec: "specs/bias/addition_abs.arith", Set: append([]string{"model.dropout=0%"}, paperSize...),
 		Title: "the same without dropout"},
 	{Name: "successor", Kind: "successor", Spec: "specs/successor.arith",
 		Title: "the quick start"},

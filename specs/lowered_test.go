@@ -15,7 +15,7 @@ import (
 
 // uncompiled are the specs that are no more than a part of others, and those whose
 // trainings are specs of their own.
-var uncompiled = regexp.MustCompile(`^base/|^bias/table`)
+var uncompiled = regexp.MustCompile(`^base/|^bias/(table|paper)`)
 
 var every = flag.Bool("all", false, "compile every training of every sweep")
 

@@ -15,7 +15,8 @@ import (
 
 // parts are the files of base that are no specs: they have no task.
 var parts = []string{
-	"base/architectures.arith", "base/calibration.arith", "base/embeddings.arith",
+	"base/alibi.arith", "base/architectures.arith", "base/calibration.arith", "base/embeddings.arith",
+	"base/narrow.arith", "base/paper.arith", "base/rope.arith", "base/rpe.arith",
 	"base/scaffold_binary.arith", "base/scaffold_unary.arith", "base/seq2seq.arith",
 }
 
@@ -136,6 +137,8 @@ func TestPoints(t *testing.T) {
 		"bias/table1.arith":     6 + 7 + 5 + 5,
 		"bias/table3.arith":     4 + 5 + 3,
 		"bias/variants.arith":   3 * 3,
+		"bias/paper.arith":      6 + 7 + 5 + 5,
+		"bias/paper_abc.arith":  3,
 		"looped8x2.arith":       0,
 	} {
 		all, list := check.Points(check.Options{Path: file, Read: os.ReadFile})
@@ -198,7 +201,7 @@ func TestWindows(t *testing.T) {
 	for file, cross := range map[string][]string{
 		"successor.arith":             unary["code"],
 		"bias/successor_window.arith": unary["figure"],
-		"bias/successor_abs.arith":    unary["figure"],
+		"bias/successor_abs.arith":    unary["code"],
 		"bias/successor_nope.arith":   unary["code"],
 		"bias/parity_window.arith":    unary["parity"],
 		"bias/parity_abs.arith":       unary["parity"],
