@@ -9,7 +9,6 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/dsl"
 	"github.com/arithlang/mlc/dsl/diag"
-	"github.com/arithlang/mlc/runtime/calibrate"
 )
 
 // calibration resolves a stage that makes biases, of problems as those of the stage
@@ -187,7 +186,7 @@ func (s *scope) line(in *instance, name string, l *Lines, d [2]int, leaf Leaf) *
 		return value(right)
 	}
 	operand := expr.New(expr.Div, expr.New(expr.Sub, J, expr.Int(3)), expr.Int(2))
-	extended := calibrate.Operand(l.Keys)
+	extended := (l.Keys - 3) / 2
 	left := value(end(operand, extended))
 	outside := expr.New(expr.Le, right, expr.Int(int64(extended+2))) // lines of zeros in front, wider than the extended matrix has
 	return expr.New(expr.Where, expr.New(expr.Le, number, expr.New(expr.Add, operand, expr.Int(1))),

@@ -44,12 +44,12 @@ func (d Direction) extended(number, from, to int, paired bool) (int, bool) {
 		return number, true
 	case !paired:
 		return number + d[0]*(to-from), true
-	case number <= d[0]*(Operand(from)+1):
-		return number + d[0]*(Operand(to)-Operand(from)), true
+	case number <= d[0]*(operand(from)+1):
+		return number + d[0]*(operand(to)-operand(from)), true
 	}
 	number += d[0] * (to - from)
-	return number, number > d[0]*(Operand(to)+1)
+	return number, number > d[0]*(operand(to)+1)
 }
 
-// Operand is the width of a and b where there are so many columns ^ a + b $.
-func Operand(columns int) int { return (columns - 3) / 2 }
+// operand is the width of a and b where there are so many columns ^ a + b $.
+func operand(columns int) int { return (columns - 3) / 2 }
