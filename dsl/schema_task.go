@@ -68,7 +68,7 @@ func taskRows() []Row {
 func padOptions() []Option {
 	return []Option{
 		{Name: "none", Doc: "each number has its own width"},
-		{Name: "zero", Doc: "zeros in front, to the first of to, to + step, … that everything fits in", Args: []Row{
+		{Name: "zero", Doc: "zeros in front, to the first of to, to + step, … that everything fits in, in tests with the longest answer that operands of their length can have", Args: []Row{
 			{Path: "to", Type: Int, Min: 1, Max: 10000, Doc: "the least width"},
 			{Path: "step", Type: Int, Default: "1", Min: 1, Max: 10000, Doc: "what is added to it until all fits"},
 			{Path: "answer", Type: Int, Default: "none", Words: "none", Min: 1, Max: 10000, Doc: "places of the answer where the operands have to, by default as many; where it ends is then learned by its place, so only tests with as many can be right"},

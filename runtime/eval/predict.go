@@ -236,7 +236,7 @@ func (m *Model) Greedy(ctx context.Context, problems []task.Problem, metric stri
 func (m *Model) counts(problems []task.Problem, replies [][]int32, metric string) ([]bool, error) {
 	counts := make([]bool, len(problems))
 	for i, p := range problems {
-		b, err := m.Task.Batch([]task.Problem{p})
+		b, err := m.Task.One(p)
 		if err != nil {
 			return nil, err
 		}

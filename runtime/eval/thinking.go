@@ -66,7 +66,7 @@ func (m *Model) Think(ctx context.Context, p task.Problem, runs int) (*Thinking,
 	if err != nil {
 		return nil, err
 	}
-	b, err := m.Task.Batch([]task.Problem{p})
+	b, err := m.Task.One(p)
 	if err != nil {
 		return nil, err
 	}

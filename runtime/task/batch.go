@@ -25,11 +25,22 @@ func (t *Task) NewBatch(n, width int) Batch {
 	return b
 }
 
-// Batch encodes problems at the width of the widest.
+// One encodes a problem of a test, at its own width.
+func (t *Task) One(p Problem) (Batch, error) {
+	width, err := t.Width(p)
+	if err != nil {
+		return Batch{}, err
+	}
+	b := t.NewBatch(1, width)
+	t.Encode(p, width, b)
+	return b, nil
+}
+
+// Batch encodes problems of training, at the width of the widest.
 func (t *Task) Batch(problems []Problem) (Batch, error) {
 	width := 0
 	for _, p := range problems {
-		w, err := t.Width(p)
+		w, err := t.tight(p)
 		if err != nil {
 			return Batch{}, err
 		}

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"bytes"
 	"strconv"
 
 	"github.com/arithlang/mlc/runtime/philox"
@@ -76,12 +77,29 @@ func (t *Task) numbered(d *draft, value func(operand int) int64) {
 }
 
 // width is the number of places that a draft needs, padded.
-func (t *Task) width(d *draft) (int, error) {
+func (t *Task) width(d *draft) (int, error) { return t.fit(t.places(d)) }
+
+// places is the number of places that a draft needs.
+func (t *Task) places(d *draft) int {
 	need := len(d.answer) + t.cfg.Pad.Less
 	for _, x := range d.operands {
 		need = max(need, len(x))
 	}
-	return t.fit(need)
+	return need
+}
+
+// room is the number of places that any problem with operands as long as a draft's
+// needs, if they are padded; else what the draft needs.
+func (t *Task) room(d *draft) int {
+	need := t.places(d)
+	if t.cfg.Pad.To == 0 || t.kind.answer == nil {
+		return need
+	}
+	var longest [][]byte
+	for _, x := range d.operands {
+		longest = append(longest, bytes.Repeat([]byte{digits[t.cfg.Base-1]}, len(x)))
+	}
+	return max(need, len(t.kind.answer(nil, t.cfg.Base, longest))+t.cfg.Pad.Less)
 }
 
 // A Drawer makes batches for training in memory of its own.

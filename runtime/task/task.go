@@ -203,7 +203,7 @@ func (t *Task) longest(digits, entries int) Problem {
 // Rows is the target rows of the longest problem of training.
 func (t *Task) Rows() int {
 	if !t.cfg.Sequence {
-		w, _ := t.Width(t.largest())
+		w, _ := t.tight(t.largest())
 		_, rows := t.Shape(w)
 		return rows
 	}
@@ -218,10 +218,24 @@ func (t *Task) Rows() int {
 	return rows
 }
 
-// Width is what the problems of one launch share. For an encoder-decoder it is the
-// number of places that operands and answer are padded to; for sequences the rows:
-// all tokens but the last.
+// Width is what the problems of one launch of a test share. For an encoder-decoder it
+// is the number of places that operands and answer are padded to, if possible those of
+// the longest answer to such operands: else the width would tell whether a one is
+// carried out of the highest place. For sequences it is the rows: all tokens but the
+// last.
 func (t *Task) Width(p Problem) (int, error) {
+	if t.cfg.Sequence {
+		return t.tight(p)
+	}
+	d := t.draft(p)
+	if need := t.room(d); t.cfg.Pad.fit(need) >= need {
+		return t.cfg.Pad.fit(need), nil
+	}
+	return t.width(d)
+}
+
+// tight is the Width that fits a problem of training.
+func (t *Task) tight(p Problem) (int, error) {
 	d := t.draft(p)
 	if !t.cfg.Sequence {
 		return t.width(d)

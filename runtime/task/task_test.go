@@ -52,7 +52,9 @@ func TestEncode(t *testing.T) {
 		{with(successors, func(c *Config) { c.Reversed, c.Pad, c.Below = false, Pad{To: 4, Step: 0}, 999 }), "12", "^0012$", "^0013", "0013$"},
 		{with(successors, func(c *Config) { c.Base = 16 }), "ff", "^00000ff$", "^0010000", "0010000$"},
 		{with(additions, four), "123+748", "^0123+0748$", "^1780", "1780$"},
-		{with(additions, short), "12+34", "^0012+0034$", "^64", "64$"},
+		{with(additions, four), "1234+5678", "^0001234+0005678$", "^2196000", "2196000$"}, // as wide as 5678+5678
+		{with(successors, func(c *Config) { c.Pad, c.Below = Pad{To: 4, Step: 0}, 999 }), "1234", "^1234$", "^5321", "5321$"},
+		{with(additions, short), "1+2", "^0001+0002$", "^30", "30$"},
 		{with(additions, short), "12+99", "^0000012+0000099$", "^11100", "11100$"},
 		{with(interleaved, four), "123+748", "^+00172438$", "^1780", "1780$"},
 		{with(interleaved, func(c *Config) { c.Pad, c.Below = Pad{To: 3, Step: 1}, 99 }), "99+12", "^+009192$", "^111", "111$"},
