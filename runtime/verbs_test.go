@@ -98,7 +98,7 @@ func TestVerificationAgreesWithGreedyDecoding(t *testing.T) {
 		}
 		count := 0
 		for i, p := range problems {
-			b, err := test.Task.Batch([]task.Problem{p})
+			b, err := test.Task.One(p)
 			if err != nil {
 				t.Fatal(err)
 			}

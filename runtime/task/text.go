@@ -116,17 +116,15 @@ func (t *Task) Correct(p Problem, reply []int32) bool {
 
 // reference is the tokens of the answer to a problem, with the end.
 func (t *Task) reference(p Problem) []int32 {
-	d := t.draft(p)
 	if t.cfg.Sequence {
+		d := t.draft(p)
 		d.of.mustWrite(d)
 		return d.tokens[d.prompt:]
 	}
-	w, err := t.width(d)
+	b, err := t.One(p)
 	if err != nil {
 		panic("BUG: a problem without a width is judged: " + err.Error())
 	}
-	b := t.NewBatch(1, w)
-	t.encode(b, d, w)
 	return b.Labels
 }
 
