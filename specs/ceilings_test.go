@@ -10,6 +10,7 @@ import (
 
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/dsl/diag"
 )
 
 // TestCeilings computes what the windows of the scaffolded specs can do at all: the
@@ -58,7 +59,14 @@ func TestCeilings(t *testing.T) {
 		{"bias/nx1_nope.arith", []string{one}, 0.96},
 		{"bias/addition_nope.arith", []string{two, code}, 0.01},
 	} {
-		spec := resolve(t, check.Options{Path: c.file, Read: os.ReadFile, Set: c.set})
+		spec, list := check.Resolve(check.Options{Path: c.file, Read: os.ReadFile, Set: c.set})
+		if spec == nil {
+			silent(t, c.file, list)
+		}
+		warned := slices.ContainsFunc(list, func(d *diag.Diagnostic) bool { return d.Code == "V014" })
+		if warned != (c.want < 1) {
+			t.Errorf("%s with %q, of which the best is %g: the compiler warns: %t", c.file, c.set, c.want, warned)
+		}
 		got := ceiling(t, spec)
 		if math.Round(got*1000)/1000 != c.want || c.want == 1 && got < 1 {
 			t.Errorf("%s with %q: the best is %.4f, want %g", c.file, c.set, got, c.want)

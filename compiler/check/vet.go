@@ -21,6 +21,7 @@ var vetRules = []struct {
 	{"V011", (*checker).vetOrder},
 	{"V012", (*checker).vetDrawn},
 	{"V013", (*checker).vetPadding},
+	{"V014", (*checker).vetWindows},
 }
 
 // vetAll warns of a spec: of each of its trainings, and of what none of them

@@ -304,4 +304,44 @@ bias back {
 }
 `,
 	},
+	{
+		ID:    "V014",
+		Title: "windows that hide what an answer needs",
+		Doc: "Two short problems, of each of which some row sees the same tokens through the masks, directly and through " +
+			"all layers of rows before, and must say something else. No training makes a model with these masks and positions " +
+			"right on both. Only decoders with masks, and with cyclic positions or none, are looked at; a window that hides " +
+			"something only of longer problems is not found.",
+		Broken: `arith 1
+
+task successor {
+  digits = 1..6
+  pad    = zero(to = 7)
+}
+
+model {
+  embed.position = none
+
+  decoder {
+    self.mask  = window(left = 1)
+    cross.mask = antiwindow(left = 1, right = 1) // of the first row: x_1 or x_2?
+  }
+}
+`,
+		Mended: `arith 1
+
+task successor {
+  digits = 1..6
+  pad    = zero(to = 7)
+}
+
+model {
+  embed.position = none
+
+  decoder {
+    self.mask  = window(left = 1)
+    cross.mask = antiwindow(left = 0, right = 1)
+  }
+}
+`,
+	},
 }
