@@ -18,13 +18,14 @@ type benchCase struct {
 	Kernels bool     // its kernels are listed one by one
 }
 
-// paperSize are the problems and batches of arXiv:2310.11984.
-var paperSize = []string{"task.pad=zero(to = 61)", "train.batch=512"}
+// paper are the problems, batches and rate of arXiv:2310.11984.
+var paper = []string{"task.pad=zero(to = 61)", "train.batch=512",
+	"train.optimizer=adam(lr = 1e-4, betas = [0.9, 0.98], eps = 1e-9)", "train.schedule=constant"}
 
 var cases = []benchCase{
-	{Name: "abs", Kind: "abs", Spec: "specs/bias/addition_abs.arith", Set: append([]string{"model.dropout=30%"}, paperSize...), Kernels: true,
+	{Name: "abs", Kind: "abs", Spec: "specs/bias/addition_abs.arith", Set: append([]string{"model.dropout=30%"}, paper...), Kernels: true,
 		Title: "addition with attention bias scaffolding, dropout 0.3"},
-	{Name: "abs-no-dropout", Kind: "abs", Spec: "specs/bias/addition_abs.arith", Set: append([]string{"model.dropout=0%"}, paperSize...),
+	{Name: "abs-no-dropout", Kind: "abs", Spec: "specs/bias/addition_abs.arith", Set: append([]string{"model.dropout=0%"}, paper...),
 		Title: "the same without dropout"},
 	{Name: "successor", Kind: "successor", Spec: "specs/successor.arith",
 		Title: "the quick start"},
