@@ -70,3 +70,15 @@ func TestPackage(t *testing.T) {
 		}
 	}
 }
+
+// TestPairedLines wants the program to extend lines as the compiler reads them: those
+// of two operands of one width, and no others, from the end of their operand.
+func TestPairedLines(t *testing.T) {
+	keep := expr.New(expr.Lt, expr.NewVar("mean", expr.F32), expr.NewVar("value", expr.F32))
+	for _, paired := range []bool{false, true} {
+		text := linesOf(check.Lines{Directions: [][2]int{{1, -1}}, Rows: 6, Queries: 9, Keys: 17, Keep: keep, Paired: paired}).GoString()
+		if strings.Contains(text, "Paired") != paired {
+			t.Errorf("paired %t:\n%s", paired, text)
+		}
+	}
+}
