@@ -27,18 +27,25 @@ var layouts = map[string]layout{
 	"parity":         {1, false, func(a, _ int) (int, int) { return a, a }},
 }
 
+// layout says how a kind of task writes its problems. Without its way there a parity
+// is one digit.
+func (t *Task) layout(kind string) (layout, bool) {
+	l, ok := layouts[kind]
+	if kind == "parity" && !t.Scratchpad {
+		l.answer = func(_, _ int) (int, int) { return 1, 1 }
+	}
+	return l, ok
+}
+
 // shape is the shape of problems with operands of a and b digits and an answer of
 // the given digits.
 func (t *Task) shape(pad Pad, a, b, answer int, loop bool) lengths {
 	l := layouts[t.Kind]
-	if t.Kind == "parity" && !t.Scratchpad && pad.To == 0 {
-		answer = 1
-	}
 	if l.single {
 		b = 1
 	}
 	if pad.To > 0 {
-		a = pad.width(answer + pad.Less)
+		a = pad.width(max(a, b, answer+pad.Less))
 		if answer = a - pad.Less; !l.single {
 			b = a
 		}
@@ -81,7 +88,7 @@ func (p Pad) width(n int) int {
 func (t *Task) lengths(pad Pad, a, b, atMost int, loop bool) []lengths {
 	var out []lengths
 	for _, k := range t.kinds() {
-		l, ok := layouts[k]
+		l, ok := t.layout(k)
 		if !ok {
 			continue
 		}

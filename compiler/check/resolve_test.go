@@ -323,6 +323,10 @@ func TestLengths(t *testing.T) {
 		{"addition", Pad{To: 7, Step: 3, Less: 2}, 3, []lengths{{17, 6}}},
 		{"addition", Pad{To: 7, Step: 3, Less: 2}, 5, []lengths{{17, 6}, {23, 9}}},
 		{"addition", Pad{}, 2, []lengths{{7, 3}, {7, 4}}},
+		{"parity", Pad{}, 8, []lengths{{10, 2}}},
+		{"parity", Pad{To: 20, Step: 1}, 8, []lengths{{22, 21}}},
+		{"parity", Pad{To: 20, Step: 1, Less: 19}, 8, []lengths{{22, 2}}},
+		{"parity", Pad{To: 20, Step: 10, Less: 19}, 21, []lengths{{32, 12}}},
 	} {
 		got := (&Task{Kind: c.kind}).lengths(c.pad, c.digits, c.digits, c.digits+1, false)
 		if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(lengths{})); diff != "" {

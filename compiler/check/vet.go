@@ -116,12 +116,12 @@ func (t *Task) longestNumber(pad Pad, a, b, atMost int) int {
 	}
 	most := max(a, b)
 	for _, k := range t.kinds() {
-		if l, ok := layouts[k]; ok {
+		if l, ok := t.layout(k); ok {
 			_, answer := l.answer(a, b)
-			most = max(most, min(answer, atMost))
+			most = max(most, min(answer, atMost)+max(pad.Less, 0))
 		}
 	}
-	return pad.width(most + max(pad.Less, 0))
+	return pad.width(most)
 }
 
 // vetLeaves finds leaves that are declared and have no effect in any training.
