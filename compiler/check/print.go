@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -189,19 +190,32 @@ func (p *printer) printStages() {
 			}
 		}
 		if t := p.stageOf[name]; t != nil {
-			for _, path := range p.order {
-				attr, ok := strings.CutPrefix(path, prefix)
-				if v := t.values[attr]; ok && v != nil {
-					ls = append(ls, line{attr, p.valueText(v)})
-				} else if ok && p.lang.defines(attr) {
-					ls = append(ls, line{attr, p.exprText(p.settings[path].value)})
-				}
-			}
-			ls = append(ls, p.following(t, prefix)...)
+			ls = append(ls, p.changes(t, prefix)...)
 		}
 		p.lines(ls, "  ")
 		p.WriteString("}\n")
 	}
+}
+
+// changes prints what a stage changes: definitions, then attributes in schema
+// order, whatever order they were written in.
+func (p *printer) changes(t *checker, prefix string) (ls []line) {
+	for _, path := range p.order {
+		attr, ok := strings.CutPrefix(path, prefix)
+		if v := t.values[attr]; ok && v != nil {
+			ls = append(ls, line{attr, p.valueText(v)})
+		} else if ok && p.lang.defines(attr) {
+			ls = append(ls, line{attr, p.exprText(p.settings[path].value)})
+		}
+	}
+	ls = append(ls, p.following(t, prefix)...)
+	rank := func(l line) int {
+		return slices.IndexFunc(p.lang.schema.Rows, func(r dsl.Row) bool { return r.Path == l.name })
+	}
+	slices.SortStableFunc(ls, func(a, b line) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.name, b.name))
+	})
+	return ls
 }
 
 // following prints what a stage changes without saying so: attributes that are by

@@ -180,3 +180,12 @@ stage second {
 		}
 	}
 }
+
+// TestStageOrder wants one spec of attributes in either order.
+func TestStageOrder(t *testing.T) {
+	const a, b = "  train.budget = 100steps\n", "  model.embed.position = none\n"
+	x, y := one(t, "task successor {}\nstage s {\n"+a+b+"}\n"), one(t, "task successor {}\nstage s {\n"+b+a+"}\n")
+	if x.Hash != y.Hash {
+		t.Errorf("two specs:\n%s\n%s", x.Resolved, y.Resolved)
+	}
+}
