@@ -436,6 +436,22 @@ func TestDrawnWeights(t *testing.T) {
 	}
 }
 
+// TestMissingWeights says which weights the stage to begin from does not have.
+func TestMissingWeights(t *testing.T) {
+	more := fixedToy()
+	more.Params[len(more.Params)-1].Init = device.Init{Kind: "normal", A: 3}
+	p := toyPipeline()
+	p.Stages = []Stage{{Name: "first", Model: attendingToy()}, {Name: "second", From: "first", Model: more}}
+	dir := filepath.Join(t.TempDir(), "run")
+	s := callStages(t, p, "train", "--out", dir)
+	if want := filepath.Join(dir, "first") + " has no " + toyGiven + ": new weights there\n"; s.code != 0 || !strings.Contains(s.err+s.out, want) {
+		t.Errorf("exit %d, want %q:\n%s", s.code, want, s.err)
+	}
+	if got, want := someOf([]string{"a", "b", "c", "d", "e"}), "a, b, c and 2 more"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 // TestAttend compares the mean with one made by hand.
 func TestAttend(t *testing.T) {
 	m := attendingToy()

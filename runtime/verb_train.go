@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	goruntime "runtime"
+	"strings"
 	"time"
 
 	"github.com/arithlang/mlc/runtime/device"
@@ -246,7 +248,20 @@ func (c *trainCmd) trainer(a app, machine device.Machine, dir string, rec record
 	if b.weights == "" {
 		return t, nil
 	}
-	return t, t.Adopt(b.weights)
+	missing, err := t.Adopt(b.weights)
+	if len(missing) > 0 && err == nil {
+		c.say(a, "%s has no %s: new weights there\n", filepath.Dir(filepath.Dir(b.weights)), someOf(missing))
+	}
+	return t, err
+}
+
+// someOf lists a few names.
+func someOf(names []string) string {
+	const few = 3
+	if len(names) <= few {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:few], ", "), len(names)-few)
 }
 
 // exactMatch returns the test that is made while training.

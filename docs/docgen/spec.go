@@ -91,8 +91,9 @@ learnt, and every verb takes ` + "`--point`" + ` to choose: by values, ` + "`--p
 name, ` + "`--point wide-seed-2`" + `. ` + "`--set train.seed=2`" + ` puts one value in place of an axis.
 
 Stages run in order. Each changes attributes for itself and starts with fresh weights, or with those of the stage that
-` + "`from`" + ` names. A stage with one of the attributes besides ` + "`from`" + ` is a calibration: it reads the attention of that stage,
-and ` + "`NAME.self`" + ` and ` + "`NAME.cross`" + ` are biases from then on.
+` + "`from`" + ` names; what that one does not have, such as further layers, is fresh, and the trainer says so. A stage with one of
+the attributes besides ` + "`from`" + ` is a calibration: it reads the attention of that stage, and ` + "`NAME.self`" + ` and ` + "`NAME.cross`" + `
+are biases from then on.
 
     stage interpolate {}
 

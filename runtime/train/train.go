@@ -79,23 +79,27 @@ func (t *Trainer) Resume(path string) (err error) {
 }
 
 // Adopt takes the parameters of another model's checkpoint that this one has too, by
-// name, instead of their initial values. What was given stays.
-func (t *Trainer) Adopt(path string) error {
+// name, instead of their initial values, and returns the names of those that it does
+// not have. What was given stays.
+func (t *Trainer) Adopt(path string) (missing []string, err error) {
 	tensors, _, err := read(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, p := range t.Params {
 		from, ok := tensors[p.Name]
-		if !ok || p.Init.Kind == "given" {
+		switch {
+		case p.Init.Kind == "given":
 			continue
-		}
-		if !slices.Equal(from.Shape, p.Shape) {
-			return fmt.Errorf("%s: its %s has shape %v, that of this model %v: it is too different to go on from", path, p.Name, from.Shape, p.Shape)
+		case !ok:
+			missing = append(missing, p.Name)
+			continue
+		case !slices.Equal(from.Shape, p.Shape):
+			return nil, fmt.Errorf("%s: its %s has shape %v, that of this model %v: it is too different to go on from", path, p.Name, from.Shape, p.Shape)
 		}
 		t.Machine.Root().PutFloats(device.Ref{Space: device.Params, Off: p.Off}, from.Data)
 	}
-	return t.Machine.Err()
+	return missing, t.Machine.Err()
 }
 
 // Run trains until the budget is used up, there is a reason to stop or ctx is done,
