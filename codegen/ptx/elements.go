@@ -35,8 +35,11 @@ func (p *printer) elements(n *flat.Assign) {
 }
 
 // vectors loads the elements of an expression that lie side by side where a
-// variable advances by one, v of each.
+// variable advances by one, v of each. The indices that it computes are those of the
+// first, which nothing else may take for its own.
 func (p *printer) vectors(value *expr.Expr, last string, v int) map[*expr.Expr][]asm.Value {
+	p.push()
+	defer p.pop()
 	loaded := map[*expr.Expr][]asm.Value{}
 	for _, e := range expr.Elems(value) {
 		if !aligned(e, last, v, p.aligned) {

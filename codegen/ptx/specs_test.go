@@ -17,13 +17,21 @@ import (
 var all = flag.Bool("all", false, "check every kernel of every shipped spec, in every way")
 
 // compare checks kernels, with -all in every way.
-func compare(t *testing.T, ks []*kernel.Kernel) {
+func compare(t *testing.T, ks []*kernel.Kernel, o ptx.Options) {
 	t.Helper()
 	if *all {
-		ptxtest.CompareAll(t, ks, ptx.Options{})
+		ptxtest.CompareAll(t, ks, o)
 	} else {
-		ptxtest.Compare(t, ks, ptx.Options{})
+		ptxtest.Compare(t, ks, o)
 	}
+}
+
+// either checks kernels with buffers anywhere and with aligned ones.
+func either(t *testing.T, ks []*kernel.Kernel) {
+	t.Run("anywhere", func(t *testing.T) { compare(t, ks, ptx.Options{}) })
+	t.Run("aligned", func(t *testing.T) {
+		compare(t, ks, ptx.Options{Aligned: func(*kernel.Kernel, int) bool { return true }})
+	})
 }
 
 // TestShippedKernels holds the kernels of shipped specs to the interpreter: by
@@ -39,7 +47,7 @@ func TestShippedKernels(t *testing.T) {
 		if !*all && name != "tiny.arith" {
 			continue
 		}
-		t.Run(name, func(t *testing.T) { compare(t, s.Kernels) })
+		t.Run(name, func(t *testing.T) { compare(t, s.Kernels, s.Options) })
 	}
 }
 
@@ -53,7 +61,7 @@ func TestRandom(t *testing.T) {
 	for seed := range n {
 		ks = append(ks, kerneltest.Random(seed))
 	}
-	compare(t, ks)
+	either(t, ks)
 }
 
 // TestCorners does the same with the kernels that try the corners of the printer
@@ -79,6 +87,6 @@ func TestCorners(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Run(filepath.Base(path), func(t *testing.T) { compare(t, ks) })
+		t.Run(filepath.Base(path), func(t *testing.T) { either(t, ks) })
 	}
 }

@@ -131,7 +131,7 @@ func (c *diffCmd) start(a *app, p *compiler.Program, root string) (run remote.Ru
 		}
 		return k.run, k.stop, nil
 	case "sim", "cuda":
-		return a.startPTX(p.Lowered.Kernels, c.Device)
+		return a.startPTX(p.Lowered, c.Device)
 	}
 	return nil, func() {}, nil
 }

@@ -3,15 +3,15 @@ package cli
 import (
 	"fmt"
 
-	"github.com/arithlang/mlc/codegen/ptx"
+	"github.com/arithlang/mlc/codegen"
 	"github.com/arithlang/mlc/codegen/ptx/ptxrun"
-	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/remote"
+	"github.com/arithlang/mlc/compiler/lower"
 )
 
-// startPTX prints kernels as PTX and loads them on a device, in this process.
-func (a *app) startPTX(ks []*kernel.Kernel, device string) (remote.Runner, func(), error) {
-	code, err := ptx.Module(ks, ptx.Options{})
+// startPTX prints the kernels of a program as PTX and loads them on a device, in this process.
+func (a *app) startPTX(p *lower.Program, device string) (remote.Runner, func(), error) {
+	code, err := codegen.Module(p, "")
 	if err != nil {
 		return nil, nil, err
 	}

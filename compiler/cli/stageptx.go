@@ -6,6 +6,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/arithlang/mlc/codegen"
 	"github.com/arithlang/mlc/codegen/cost"
 	"github.com/arithlang/mlc/codegen/ptx"
 	"github.com/arithlang/mlc/codegen/ptx/ptxas"
@@ -24,7 +25,7 @@ const balance = 12.5
 // what each of them needs.
 func ptxText(p *compiler.Program, only string) (string, error) {
 	ks := launched(p, only)
-	code, err := ptx.Module(ks, ptx.Options{})
+	code, err := ptx.Module(ks, ptx.Options{Aligned: codegen.Aligned(p.Lowered)})
 	if err != nil {
 		return "", err
 	}

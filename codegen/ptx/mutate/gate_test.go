@@ -46,7 +46,7 @@ func TestGate(t *testing.T) {
 			for _, k := range s.Kernels {
 				t.Run(name+"/"+k.Name, func(t *testing.T) {
 					t.Parallel()
-					if err := g.kernel(k); err != nil {
+					if err := g.kernel(k, s.Options); err != nil {
 						t.Error(err)
 					}
 				})
@@ -73,8 +73,8 @@ type trial struct {
 }
 
 // kernel tries the mutants of a kernel, the cheapest trials first.
-func (g *gate) kernel(k *kernel.Kernel) error {
-	code, err := ptx.Module([]*kernel.Kernel{k}, ptx.Options{})
+func (g *gate) kernel(k *kernel.Kernel, o ptx.Options) error {
+	code, err := ptx.Module([]*kernel.Kernel{k}, o)
 	if err != nil {
 		return err
 	}

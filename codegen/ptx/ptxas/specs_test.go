@@ -22,7 +22,7 @@ func TestShippedSpecs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range ptxtest.Distinct(specs) {
-		out, err := ptx.Module(s.Kernels, ptx.Options{})
+		out, err := ptx.Module(s.Kernels, s.Options)
 		if err != nil {
 			t.Errorf("%s: %v", s.Path, err)
 			continue

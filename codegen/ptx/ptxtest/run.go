@@ -130,7 +130,11 @@ func (l *launch) buffer(i int) error {
 		n = l.way.Replicas
 	}
 	b := l.start[0][i]
-	g, err := l.place(4*(len(b.F)+len(b.I)), n, l.way.Skew)
+	skew := l.way.Skew
+	if i := len(l.regions); i < len(l.entry.Aligned) && l.entry.Aligned[i] {
+		skew = 0
+	}
+	g, err := l.place(4*(len(b.F)+len(b.I)), n, skew)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/arithlang/mlc/codegen"
+	"github.com/arithlang/mlc/codegen/ptx"
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/kernel"
@@ -16,6 +18,7 @@ import (
 type Spec struct {
 	Path    string
 	Kernels []*kernel.Kernel
+	Options ptx.Options // that its programs have
 }
 
 // Shipped compiles every spec below a folder and lists those that lower, one with
@@ -34,7 +37,7 @@ func Shipped(dir string) ([]Spec, error) {
 			return nil
 		}
 		for _, t := range p.Trainings() {
-			specs = append(specs, Spec{path, t.Lowered.Kernels})
+			specs = append(specs, Spec{path, t.Lowered.Kernels, ptx.Options{Aligned: codegen.Aligned(t.Lowered)}})
 		}
 		return nil
 	})
@@ -56,7 +59,7 @@ func Distinct(specs []Spec) []Spec {
 			}
 		}
 		if len(ks) > 0 {
-			out = append(out, Spec{s.Path, ks})
+			out = append(out, Spec{s.Path, ks, s.Options})
 		}
 	}
 	return out
