@@ -118,3 +118,18 @@ func TestUnreached(t *testing.T) {
 		t.Errorf("on: exit %d\n%s", s.code, s.err)
 	}
 }
+
+// TestReachedBetweenReports goes on from a stage whose match is what it trains for
+// where no report has seen it.
+func TestReachedBetweenReports(t *testing.T) {
+	p := toyPipeline()
+	p.Stages[0].Model.Train.Stop = &train.Stop{AtLeast: 0.5, HeldOut: true}
+	dir := filepath.Join(t.TempDir(), "run")
+	if s := callStages(t, p, "train", "--out", dir, "--steps", "3"); s.code != 1 {
+		t.Fatalf("exit %d\n%s", s.code, s.err)
+	}
+	p.Stages[0].Model.Train.Stop.AtLeast = 0.005
+	if s := callStages(t, p, "train", "--resume", "--out", dir, "--until", "first"); s.code != 0 {
+		t.Errorf("exit %d\n%s", s.code, s.err)
+	}
+}

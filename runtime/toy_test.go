@@ -37,7 +37,7 @@ func toyModel() Model {
 		Task: task.Config{Kind: "successor", Below: 1_000_000, Base: 10, Reversed: true, Pad: task.Pad{To: 7, Step: 3}, Holdout: 0.125},
 		Train: train.Config{Optimizer: "adamw", LR: 0.05, Beta1: 0.9, Beta2: 0.98, Eps: 1e-9, Decay: 0.01, Schedule: "trapezoid", Warmup: 0.1,
 			Cooldown: 0.5, Clip: 0.5, Batch: 50, MicroBatch: 16, Budget: train.Budget{Steps: 20}, Seed: 1},
-		Eval: eval.Config{Digits: []int{1, 6, 10}, Samples: 300},
+		Eval: eval.Config{Digits: []int{1, 6, 10}, Samples: 300, Pad: task.Pad{To: 7, Step: 3}},
 		Params: []device.Param{
 			{Name: "here", Shape: []int{2, toyV, toyV}, Off: 0, Init: table, Decay: true},
 			{Name: "before", Shape: []int{toyV, toyV}, Off: 2 * toyTable, Init: table, Decay: true},

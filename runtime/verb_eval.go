@@ -149,9 +149,6 @@ func newTest(a app, machine device.Machine, dir string, rec record, state train.
 		return nil, err
 	}
 	pad := m.Eval.Pad
-	if pad == (task.Pad{}) {
-		pad = m.Task.Pad
-	}
 	problems = problems.WithPad(pad)
 	t := &eval.Test{
 		Model: eval.Model{Machine: machine, Plan: &m.Plan, Task: problems, Seed: rec.Seed},

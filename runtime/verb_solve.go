@@ -59,7 +59,9 @@ func (c *solveCmd) Run(a app) error {
 		return nil
 	}
 	lines := bufio.NewScanner(a.in)
-	for n := 1; lines.Scan(); n++ {
+	lines.Buffer(nil, longestLine)
+	n := 1
+	for ; lines.Scan(); n++ {
 		if strings.TrimSpace(lines.Text()) == "" {
 			continue
 		}
@@ -67,8 +69,14 @@ func (c *solveCmd) Run(a app) error {
 			return fmt.Errorf("line %d: %w", n, err)
 		}
 	}
-	return lines.Err()
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("line %d: %w", n, err)
+	}
+	return nil
 }
+
+// longestLine is the most bytes of a problem on standard input.
+const longestLine = 1 << 20
 
 func (c *solveCmd) solve(a app, t *eval.Test, text string) error {
 	p, err := t.Task.Parse(text)

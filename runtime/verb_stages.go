@@ -313,6 +313,9 @@ func (j *pipelineRun) reached(i int, s *Stage, t *train.Trainer) error {
 	if err != nil {
 		return err
 	}
+	if match >= stop.AtLeast {
+		return nil
+	}
 	problems := "held-out problems"
 	if !stop.HeldOut {
 		problems = "problems of training"

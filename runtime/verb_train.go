@@ -275,6 +275,7 @@ func exactMatch(m *Model, machine device.Machine, problems *task.Task, seed uint
 		sample := make([]task.Problem, n)
 		for i := range sample {
 			sample[i] = problem(int64(first + i))
+			sample[i].Fillers = nil // what stands before one is no question
 		}
 		right, err := model.Verify(context.Background(), sample, eval.ExactMatch)
 		if err != nil {

@@ -23,15 +23,22 @@ func (t *Task) fromGrid(d *draft, k int64, held bool) {
 	cell := t.order(philox.Cells, cells, uint32(k/cells), int(side(held)-philox.Sampled)).at(k % cells)
 	src := t.source(d, side(held), uint64(k))
 	first := true
-	t.sided(d, held, func() {
+	draw := func() {
 		if _, ok := t.kind.family.(vectors); ok && !first {
 			cell = int64(src.Intn(int(cells))) // a cell has no other problem
 		}
 		first = false
 		t.kind.family.draw(t, d, cell, src)
-	})
+	}
+	for n := 0; !t.sided(d, held, draw) && n < otherCells; n++ {
+		cell = int64(src.Intn(int(cells)))
+	}
 	t.decorate(d, src, held)
 }
+
+// otherCells is how many more are tried where one of few problems has none on the
+// wanted side of the hold-out.
+const otherCells = 64
 
 // placeInSet is the place of example k in the order of the set.
 func (t *Task) placeInSet(k int64, held bool) int64 {

@@ -61,6 +61,31 @@ func TestSet(t *testing.T) {
 	}
 }
 
+// TestFewOfACell wants the hold-out kept where lengths have fewer problems than it
+// takes to have one of them on its side, and where its share is less than one.
+func TestFewOfACell(t *testing.T) {
+	few := with(adding, func(c *Config) { c.Kind, c.DigitsHi, c.Holdout = "successor", 5, 0.01 })
+	for _, cfg := range []Config{few, with(few, func(c *Config) { c.Kind, c.Base, c.Scratchpad, c.DigitsHi, c.Holdout = "parity", 2, true, 10, 0.1 })} {
+		for seed := range uint64(3) {
+			task := must(t, cfg, seed)
+			for k := range int64(200) {
+				for held, p := range map[bool]Problem{false: task.Train(k), true: task.HeldOut(k)} {
+					if task.isHeldOut(task.draft(p)) != held {
+						t.Fatalf("%s, seed %d: problem %d, %s, is on the wrong side", cfg.Kind, seed, k, p.Operands[0])
+					}
+				}
+			}
+		}
+	}
+	task := must(t, with(successors, func(c *Config) { c.Below, c.Holdout = 50, 0.01 }), 1)
+	held := task.HeldOut(0)
+	for k := range int64(200) {
+		if p := task.Train(k); p.Operands[0] == held.Operands[0] {
+			t.Fatalf("%s is held out and example %d", p.Operands[0], k)
+		}
+	}
+}
+
 // placeOfOne is what tells problems of or apart, but for who holds the one when
 // lengths are equal. It wants the longer one to be all zeros.
 func placeOfOne(t *testing.T, p Problem) string {

@@ -109,20 +109,21 @@ func (t *Task) drawn(d *draft, k int64, held bool) {
 	})
 }
 
-// sided draws a problem until it is on the wanted side of the hold-out.
-func (t *Task) sided(d *draft, held bool, draw func()) {
+// sided draws a problem until it is on the wanted side of the hold-out, and reports
+// whether there was one. A side that has no problem at all is given up after a number
+// of draws that misses one with a chance of exp(-40).
+func (t *Task) sided(d *draft, held bool, draw func()) bool {
 	draw()
 	t.solve(d)
 	if t.cfg.Holdout == 0 {
-		return
+		return true
 	}
-	// A side that has no problem at all is given up after a number of draws that
-	// misses one with a chance of exp(-40).
 	tries := int(40 / min(t.cfg.Holdout, 1-t.cfg.Holdout))
 	for ; t.isHeldOut(d) != held && tries > 0; tries-- {
 		draw()
 		t.solve(d)
 	}
+	return t.isHeldOut(d) == held
 }
 
 // isHeldOut draws the side of the hold-out that a problem is on from its text, by

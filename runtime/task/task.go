@@ -53,7 +53,11 @@ func New(cfg Config, seed uint64) (*Task, error) {
 	if set == 0 {
 		set = cfg.Examples
 	}
-	t.trained = set - int64(cfg.Holdout*float64(set))
+	held := int64(cfg.Holdout * float64(set))
+	if cfg.Holdout > 0 && set > 1 {
+		held = max(held, 1)
+	}
+	t.trained = set - held
 	_, err := t.Width(t.largest())
 	return t, err
 }

@@ -267,6 +267,8 @@ func TestParse(t *testing.T) {
 		{successors, strings.Repeat("9", 40), strings.Repeat("9", 40) + " 1" + strings.Repeat("0", 40)},
 		{additions, "12 + 0", "12+0 12"},
 		{binary, "111", "111 1000"},
+		{with(additions, func(c *Config) { c.Kind, c.Base = "nx1", 36 }), "1x*2", "1x*2 3u"},
+		{with(additions, func(c *Config) { c.Kind = "nx1" }), "12x3", "12*3 36"},
 		{successors, "", "a number is missing; expected a number, such as 99999"},
 		{successors, "12a", `'a' is no digit of base 10`},
 		{successors, "-3", `'-' is no digit`},

@@ -62,7 +62,10 @@ func (t *Task) Parse(text string) (Problem, error) {
 	}
 	plain := text
 	if t.kind.op == "*" {
-		plain = strings.NewReplacer("x", "*", "×", "*").Replace(text)
+		plain = strings.ReplaceAll(plain, "×", "*")
+		if !strings.Contains(digits[:t.cfg.Base], "x") {
+			plain = strings.ReplaceAll(plain, "x", "*")
+		}
 	}
 	operands := []string{strings.TrimSpace(plain)}
 	if t.kind.arity != 1 {

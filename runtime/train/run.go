@@ -14,8 +14,9 @@ type run struct {
 	*Trainer
 	log    *track.Log
 	report track.Report
-	every  int // steps between reports
-	total  int // steps, 0 if not known
+	over   bool // the budget is used up
+	every  int  // steps between reports
+	total  int  // steps, 0 if not known
 	start  time.Time
 	saved  time.Time
 	before time.Duration // trained by earlier processes
@@ -30,6 +31,7 @@ func newRun(t *Trainer, log *track.Log, last *track.Report) *run {
 		r.before = time.Duration(last.Seconds * float64(time.Second))
 	}
 	r.before = max(r.before, t.State.Elapsed) // steps after the last report take time, too
+	r.over = r.used() >= 1
 	return r
 }
 
@@ -39,7 +41,7 @@ func (r *run) elapsed() time.Duration { return r.before + time.Since(r.start) }
 func (r *run) used() float64 { return r.Config.used(r.State, r.elapsed()) }
 
 // done says whether there is nothing more to train.
-func (r *run) done() bool { return r.State.Stopped || r.used() >= 1 }
+func (r *run) done() bool { return r.State.Stopped || r.over }
 
 // advance does one step and all that is due after it.
 func (r *run) advance() error {
@@ -50,9 +52,10 @@ func (r *run) advance() error {
 		return err
 	}
 	s := &r.State
+	r.over = r.used() >= 1 // time goes on: asked once a step, so that the last one is reported
 	r.report = track.Report{Step: s.Step, Examples: s.Examples, Tokens: s.Tokens, Loss: out.Loss, LR: rate, GradNorm: out.GradNorm,
 		ExactMatch: r.report.ExactMatch, Seconds: r.elapsed().Seconds(), Stage: cmp.Or(r.Stage, "train")}
-	if s.Step%r.every == 0 || r.used() >= 1 {
+	if s.Step%r.every == 0 || r.over {
 		if r.report.ExactMatch, err = r.Match(true, 0, Glance); err != nil {
 			return fmt.Errorf("the test after step %d failed: %w", s.Step, err)
 		}
