@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -241,7 +242,9 @@ func (c *checker) checkKind() {
 		names[i] = k.Name
 	}
 	if label == nil {
-		c.report("E0307", c.where("task"), "no task is named").WithHelp("write task KIND { … }; kinds are %s", strings.Join(names, ", "))
+		at := c.where("task")
+		at.Start.File = cmp.Or(at.Start.File, c.main)
+		c.report("E0307", at, "no task is named").WithHelp("write task KIND { … }; kinds are %s", strings.Join(names, ", "))
 		return
 	}
 	if i := slices.Index(names, label.Name); i >= 0 {

@@ -73,6 +73,9 @@ func (a *app) trainings(file, root string, set, only []string) ([]training, erro
 // command is the rest of a command line that is about the training.
 func (t training) command() string {
 	text := t.shown(t.name)
+	for _, s := range t.set {
+		text += " --set '" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
 	if t.point.Name != "" {
 		text += " --point " + t.point.Slug
 	}

@@ -5,9 +5,9 @@ var nameCodes = []Code{
 	{
 		ID:    "E0201",
 		Title: "unknown block",
-		Doc: "There is no block of this name here. The blocks of a file are task, model, bias, train, eval, " +
-			"stage and sweep; embed, encoder and decoder stand in model, self and cross in encoder and " +
-			"decoder.",
+		Doc: "There is no block of this name here. The blocks of a file are task, model, mask, bias, train, eval, " +
+			"stage, sweep and vet; embed, encoder, decoder and loop stand in model, self and cross in " +
+			"encoder and decoder, self in loop.",
 		Broken: `arith 1
 
 task successor {}
@@ -172,7 +172,7 @@ task.pad = zero(to = 7)
 	{
 		ID:    "E0211",
 		Title: "a name too many or too few",
-		Doc: "bias and stage blocks have a name of their own, task has its kind and model may have a name; " +
+		Doc: "mask, bias and stage blocks have a name of their own, task has its kind and model may have a name; " +
 			"other blocks have none.",
 		Broken: `arith 1
 
