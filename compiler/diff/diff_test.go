@@ -3,6 +3,7 @@ package diff
 import (
 	"math"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/arithlang/mlc/compiler"
@@ -83,6 +84,47 @@ func TestCompareFinds(t *testing.T) {
 			}
 			if r.Out() != x.out || r.Inexact != x.inexact {
 				t.Errorf("%s, %s: %+v", c.Kernel.Name, x.name, r)
+			}
+		}
+	}
+}
+
+// TestClosedCells wants kernels to be their functions where a cell is closed, or a
+// branch not taken, whose bias is no number, and where a window has no key at all.
+func TestClosedCells(t *testing.T) {
+	bias := func(value string) string {
+		return "model.decoder.self.bias = b\nbias b {\n  r = learned([H], init = 1)\n  value = " + value + "\n}\n"
+	}
+	for _, text := range []string{
+		bias("-r[h] * log(1 + i - j)"),
+		bias("r[h] / (i - j + 1)"),
+		bias("where(i == j, 0, r[h] / (i - j))"),
+		bias("where(j < i, log(r[h] * (i - j)), 0)"),
+		"model.decoder.cross {\n  mask = j < 0\n  relative = shaw(clip = 2)\n}\n",
+		"model.decoder.self {\n  mask = j <= i - 4\n  relative = shaw(clip = 2)\n}\n",
+		"model.decoder.self.mask = j - 2000000000 <= i + 2000000000\n",
+	} {
+		spec := "arith 1\ntask addition { digits = 1..3 }\nmodel {\n  width = 8\n  heads = 2\n  decoder.layers = 1\n}\n" + text
+		p, found, err := compiler.Compile(check.Options{Path: "x.arith", Read: func(string) ([]byte, error) { return []byte(spec), nil }})
+		if err != nil || found.HasErrors() {
+			t.Fatal(text, err, found)
+		}
+		cs, err := Cases(p.Lowered)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range cs {
+			if !strings.Contains(c.Kernel.Name, "attention") && !strings.Contains(c.Kernel.Name, "bias") {
+				continue
+			}
+			for _, length := range []int{1, 5, 34} {
+				r, err := c.Compare(Shape{Batch: 2, Length: length}, nil)
+				if err != nil {
+					t.Fatalf("%s: %s at %d: %v", text, c.Kernel.Name, length, err)
+				}
+				if r.Out() || r.Elements == 0 {
+					t.Errorf("%s: %s at %d: %+v", text, c.Kernel.Name, length, r)
+				}
 			}
 		}
 	}

@@ -109,6 +109,9 @@ func bound(e *expr.Expr) (lower, upper []linear, ok bool) {
 	if e.Op == expr.Lt {
 		d.constant++
 	}
+	if !d.small() {
+		return nil, nil, false
+	}
 	k := d.coef["j"]
 	delete(d.coef, "j")
 	switch k {
@@ -217,6 +220,18 @@ func (l linear) times(k int64) linear {
 		}
 	}
 	return p
+}
+
+// small reports whether the sum, of indices of any problem, is far from wrapping
+// around: bounds are gathered in 64 bits and printed in 32.
+func (l linear) small() bool {
+	const most = 1 << 28
+	for _, k := range l.coef {
+		if max(k, -k) > most {
+			return false
+		}
+	}
+	return max(l.constant, -l.constant) <= most
 }
 
 // natural reports whether a sum is a constant that is not negative.

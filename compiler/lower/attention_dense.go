@@ -268,7 +268,9 @@ func (d *dense) relativeGrad(v *ir.Value, r *expr.Expr, ds string) {
 	near := d.let("near", lesser(expr.Simplify(expr.New(expr.Max, lead, expr.Int(1))), most))
 	far := d.let("far", lesser(add(lead, d.count), most))
 	as, vs := axes([]*expr.Expr{expr.Simplify(expr.New(expr.Max, sub(far, near), expr.Int(0)))})
-	d.emit(&kernel.Map{Dst: t, At: []*expr.Expr{add(near, vs[0])}, Axes: as, Value: elem(ds, r, sub(add(near, vs[0]), lead))})
+	d.when(lt(near, far), func() { // else near may lie behind the tile
+		d.emit(&kernel.Map{Dst: t, At: []*expr.Expr{add(near, vs[0])}, Axes: as, Value: elem(ds, r, sub(add(near, vs[0]), lead))})
+	})
 	for _, end := range []*expr.Expr{expr.Int(0), most} {
 		sum := d.reduce(fmt.Sprintf("end%d", end.I), expr.Add, d.count, func(e *expr.Expr) *expr.Expr {
 			return where(eq(at(attr.Distance(), i, add(d.lo, e)), end), elem(ds, r, e), expr.F(0))

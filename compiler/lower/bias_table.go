@@ -94,7 +94,7 @@ func (g *leafGrads) sum(ds string) {
 		for n, x := range whole {
 			slope := g.spill(g.slope(bias, x))
 			name := fmt.Sprintf("sum%d", n)
-			g.emit(&kernel.Reduce{Name: name, Op: expr.Add, Axis: g.all()[0], Value: mul(open, slope)})
+			g.emit(&kernel.Reduce{Name: name, Op: expr.Add, Axis: g.all()[0], Value: g.guarded(mul(open, slope))})
 			g.set(g.sums[x.Name], add(elem(g.sums[x.Name], x.Args...), expr.NewVar(name, expr.F32)), x.Args...)
 		}
 	}
@@ -104,6 +104,16 @@ func (g *leafGrads) sum(ds string) {
 			g.loop("j", g.keys, func(j *expr.Expr) { g.single(single, i, j, elem(ds, t, j)) })
 		})
 	}
+}
+
+// guarded is a sum's term where a cell is open, and 0 where it is closed, whatever
+// the bias is there: it need not be a number.
+func (g *leafGrads) guarded(x *expr.Expr) *expr.Expr {
+	if g.mask == nil {
+		return x
+	}
+	open := g.perCell(g.whereOpen(ivar("i"), ivar("j"), expr.F(1)))
+	return where(lt(expr.F(0), open), x, expr.F(0))
 }
 
 // single adds to the leaf elements that the bias reads at one cell, if it is open.
@@ -158,7 +168,11 @@ func (g *leafGrads) slope(e, x *expr.Expr) *expr.Expr {
 		if outer.Op != expr.Elem && uses(outer, "cell") {
 			outer = g.perCell(outer)
 		}
-		if part := mul(outer, inner); sum.IsConst() && sum.F == 0 {
+		part := mul(outer, inner)
+		if !outer.IsConst() { // of a branch that is not taken inner need not be a number
+			part = where(eq(outer, expr.F(0)), expr.F(0), part)
+		}
+		if sum.IsConst() && sum.F == 0 {
 			sum = part
 		} else {
 			sum = add(sum, part)
