@@ -54,7 +54,7 @@ const rules = `
 	# What checks PTX: tests, mlc diff and mlc explain.
 	compiler/kernel < codegen/ptx/abi < codegen/ptx/ptxrun, codegen/ptx/ptxtest;
 	codegen/cost, codegen/ptx < codegen/ptx/ptxrun, codegen/ptx/ptxtest;
-	compiler, compiler/kernel/kerneltest, runtime/cuda/sim < codegen/ptx/ptxtest;
+	compiler, codegen, compiler/kernel/kerneltest, runtime/cuda/sim < codegen/ptx/ptxtest; # what programs ship
 	runtime/cuda/libcuda, runtime/cuda/simulated < codegen/ptx/ptxrun < compiler/cli;
 	codegen/ptx < codegen/ptx/mutate;
 	codegen/ptx/ptxas < compiler/cli;

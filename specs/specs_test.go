@@ -202,7 +202,7 @@ func TestWindows(t *testing.T) {
 	band := []string{"o...", "oo..", ".oo.", "..oo"}
 	for file, cross := range map[string][]string{
 		"successor.arith":             unary["code"],
-		"bias/successor_window.arith": unary["figure"],
+		"bias/successor_window.arith": unary["code"],
 		"bias/successor_abs.arith":    unary["code"],
 		"bias/successor_nope.arith":   unary["code"],
 		"bias/parity_window.arith":    unary["parity"],
