@@ -39,9 +39,9 @@ func (p *Program) stage(name string) *Program {
 }
 
 // differing finds a parameter that has another shape in one of two groups; nil if
-// there is none. Of a single layer, and of several, parameters have names of their own.
+// there is none.
 func differing(from, to *plan.Group) (old, now *plan.Param) {
-	if from == nil || (from.Layers > 1) != (to.Layers > 1) {
+	if from == nil {
 		return nil, nil
 	}
 	for n := range to.Params {

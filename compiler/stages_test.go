@@ -305,6 +305,11 @@ stage dozen {
   from = same
   task.base = 12
 }
+stage single { model.decoder.layers = 1 }
+stage deeper {
+  from = single
+  model.ffn = relu(hidden = 24)
+}
 `
 	p, found, err := compiler.Compile(check.Options{Path: "a.arith", Read: func(string) ([]byte, error) { return []byte(text), nil }})
 	if err != nil || p != nil {
@@ -319,6 +324,7 @@ stage dozen {
 	want := []string{
 		"25:10 wide cannot begin with the weights of first: their embed.token has the shape [17 8], and here it is [17 16]",
 		"29:10 dozen cannot begin with the weights of same: their embed.token has the shape [17 8], and here it is [19 8]",
+		"34:10 deeper cannot begin with the weights of single: their decoder.ffn.in.w has the shape [8 12], and here it is [8 24]",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)

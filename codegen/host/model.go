@@ -82,7 +82,7 @@ func groupRefs(g *jen.Group, groups []*plan.Group) {
 }
 
 func group(g *jen.Group, gr *plan.Group) {
-	g.Id(join(gr.Name, "group")).Op("=").Qual(devicePath, "Group").Values(jen.Dict{
+	d := jen.Dict{
 		jen.Id("Name"):   jen.Lit(gr.Name),
 		jen.Id("Off"):    jen.Lit(gr.Off),
 		jen.Id("Layers"): jen.Lit(gr.Layers),
@@ -93,7 +93,11 @@ func group(g *jen.Group, gr *plan.Group) {
 			}
 			g.Line()
 		}),
-	})
+	}
+	if gr.Stack {
+		d[jen.Id("Stack")] = jen.True()
+	}
+	g.Id(join(gr.Name, "group")).Op("=").Qual(devicePath, "Group").Values(d)
 }
 
 func param(p plan.Param) *jen.Statement {

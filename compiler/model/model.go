@@ -78,30 +78,36 @@ type builder struct {
 // groups declares the parameters. Matrices are [in, out].
 func (m *builder) groups() {
 	s := m.spec.Model
-	m.group("embed", 1, m.embedding())
+	m.group("embed", m.embedding())
 	if s.Loop != nil {
 		gain := deepDecoder(s.Loop.Layers * s.Loop.Times)
-		m.group("loop", s.Loop.Layers, slices.Concat(m.site("self", s.Loop.Self, gain), m.feedForward(gain)))
-		m.group("head", 1, m.output(gain))
-		m.group(plan.Shared, 1, m.shared(gain, s.Loop.Self))
-		m.group(plan.Fixed, 1, m.fixed())
+		m.stack("loop", s.Loop.Layers, slices.Concat(m.site("self", s.Loop.Self, gain), m.feedForward(gain)))
+		m.group("head", m.output(gain))
+		m.group(plan.Shared, m.shared(gain, s.Loop.Self))
+		m.group(plan.Fixed, m.fixed())
 		return
 	}
 	enc, dec := s.Encoder, s.Decoder
 	inner, outer := deepEncoderDecoder(depth(enc), depth(dec))
 	if enc.Layers > 0 {
-		m.group("encoder", enc.Layers, slices.Concat(m.site("self", enc.Self, inner), m.feedForward(inner)))
-		m.group("encoder_norm", 1, m.norms("norm", s.Norm))
+		m.stack("encoder", enc.Layers, slices.Concat(m.site("self", enc.Self, inner), m.feedForward(inner)))
+		m.group("encoder_norm", m.norms("norm", s.Norm))
 	}
-	m.group("decoder", dec.Layers, slices.Concat(m.site("self", dec.Self, outer), m.site("cross", dec.Cross, outer), m.feedForward(outer)))
-	m.group("head", 1, m.output(outer))
-	m.group(plan.Shared, 1, m.shared(outer, enc.Self, dec.Self, dec.Cross))
-	m.group(plan.Fixed, 1, m.fixed())
+	m.stack("decoder", dec.Layers, slices.Concat(m.site("self", dec.Self, outer), m.site("cross", dec.Cross, outer), m.feedForward(outer)))
+	m.group("head", m.output(outer))
+	m.group(plan.Shared, m.shared(outer, enc.Self, dec.Self, dec.Cross))
+	m.group(plan.Fixed, m.fixed())
 }
 
-func (m *builder) group(name string, layers int, ps []plan.Param) {
+// stack adds the parameters of so many layers.
+func (m *builder) stack(name string, layers int, ps []plan.Param) {
+	m.plan.Groups = append(m.plan.Groups, &plan.Group{Name: name, Stack: true, Layers: layers, Params: ps})
+}
+
+// group adds parameters that the model has once, if there are any.
+func (m *builder) group(name string, ps []plan.Param) {
 	if len(ps) > 0 {
-		m.plan.Groups = append(m.plan.Groups, &plan.Group{Name: name, Layers: layers, Params: ps})
+		m.plan.Groups = append(m.plan.Groups, &plan.Group{Name: name, Layers: 1, Params: ps})
 	}
 }
 

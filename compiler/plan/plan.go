@@ -41,9 +41,11 @@ func (p Param) Elems() int {
 }
 
 // A Group is the parameters of one stack of layers: Layers instances of Params,
-// one after another in the flat arena, from element Off.
+// one after another in the flat arena, from element Off. What a model has once, such
+// as its embedding, is a single instance without Stack.
 type Group struct {
 	Name   string
+	Stack  bool // layers have numbers, even one alone
 	Layers int
 	Params []Param
 	Off    int

@@ -282,6 +282,7 @@ var (
 				Shape: []int{64},
 			},
 		},
+		Stack:  true,
 		Stride: 66752,
 	}
 	headGroup = device.Group{

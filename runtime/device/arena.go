@@ -45,6 +45,7 @@ func FlatLayout(*Env) Layout { return Layout{Work: align} }
 // one after another from element Off of the flat arenas.
 type Group struct {
 	Name   string
+	Stack  bool // layers have numbers, even one alone
 	Off    int
 	Layers int
 	Stride int // elements of one instance
@@ -59,7 +60,8 @@ func (g *Group) At(l int) Ref { return Ref{Params, g.Off + l%g.Layers*g.Stride} 
 func (g *Group) Gradient(l int) Ref { return Ref{Grads, g.Off + l%g.Layers*g.Stride} }
 
 // Flat lists the parameters of all layers of all groups with their places, in
-// arena order. A parameter of a stack is named group.layer.name.
+// arena order. A parameter of a stack is named group.layer.name, so that a deeper
+// stack finds those of a shallower one.
 func Flat(groups ...*Group) []Param {
 	var out []Param
 	for _, g := range groups {
@@ -68,7 +70,7 @@ func Flat(groups ...*Group) []Param {
 			for _, p := range g.Params {
 				p.Off = off
 				off += p.Elems()
-				if g.Layers > 1 {
+				if g.Stack {
 					p.Name = fmt.Sprintf("%s.%d.%s", g.Name, l, p.Name)
 				} else {
 					p.Name = g.Name + "." + p.Name
