@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"runtime/pprof"
@@ -75,15 +76,31 @@ func run(a app, args []string) (code int) {
 	if asked {
 		return exitOK
 	}
-	if err == nil {
-		err = profiled(v.Profile, func() error { return verb.Run() })
-	} else {
+	if err != nil {
 		err = usageError{fmt.Errorf("%w (see %s --help)", err, args[0])}
+	} else if err = checkPositive(verb.Flags()); err == nil {
+		err = profiled(v.Profile, func() error { return verb.Run() })
 	}
 	if err != nil {
 		fmt.Fprintf(a.err, "%s: %v\n", name, err)
 	}
 	return exitCode(err)
+}
+
+// checkPositive wants numbers above 0 of the flags that are given and have a tag
+// positive, whose value is an example: 0 would pass for a flag that is not given.
+func checkPositive(flags []*kong.Flag) error {
+	for _, f := range flags {
+		if !f.Set || !f.Tag.Has("positive") {
+			continue
+		}
+		v := f.Target
+		if v.CanInt() && v.Int() > 0 || v.CanFloat() && v.Float() > 0 && !math.IsInf(v.Float(), 0) {
+			continue
+		}
+		return usagef("--%s %v: want a number above 0, such as %s", f.Name, v, f.Tag.Get("positive"))
+	}
+	return nil
 }
 
 // profiled does something and writes a profile of it, if there is a path for that.

@@ -18,7 +18,7 @@ import (
 type benchCmd struct {
 	deviceFlags
 	Steps  int  `help:"Steps to time, 0 for as many as take some seconds." default:"0" placeholder:"N"`
-	Batch  int  `help:"Examples a step, instead of the spec's." placeholder:"N"`
+	Batch  int  `help:"Examples a step, instead of the spec's." positive:"64" placeholder:"N"`
 	Padded bool `help:"Pad all sequences to the longest, as train.lengths = padded does."`
 	Serve  bool `help:"For each line of standard input, a number, run so many steps and print the seconds that they took."`
 	JSON   bool `help:"Print the result as JSON." name:"json"`
@@ -61,8 +61,8 @@ const warmSteps = 2
 
 // Run times training steps on the spec's own shapes.
 func (c *benchCmd) Run(a app) error {
-	if c.Steps < 0 || c.Batch < 0 {
-		return usagef("--steps and --batch must not be negative")
+	if c.Steps < 0 {
+		return usagef("--steps %d must not be negative", c.Steps)
 	}
 	machine, err := c.open(a)
 	if err != nil {

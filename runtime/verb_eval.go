@@ -27,8 +27,8 @@ type evalCmd struct {
 	Grid     *eval.Grid `help:"Lengths of both operands to test, every pair of them, instead of the spec's tests." placeholder:"1..100,1..100"`
 	Diagonal *eval.Span `help:"Lengths to test where both operands have the same." placeholder:"101..160"`
 	Digits   []int      `help:"The same, one by one." placeholder:"6,10,20"`
-	Samples  int        `help:"Problems a length, or a pair of lengths. With another number, metric or mode than the spec's, or another --times, the result is in a folder below eval." placeholder:"N"`
-	Times    int        `help:"Run the loop so often, instead of as often as in training." placeholder:"N"`
+	Samples  int        `help:"Problems a length, or a pair of lengths. With another number, metric or mode than the spec's, or another --times, the result is in a folder below eval." positive:"1000" placeholder:"N"`
+	Times    int        `help:"Run the loop so often, instead of as often as in training." positive:"8" placeholder:"N"`
 	Metric   string     `help:"exact_match: all of an answer is right; first_token: its first token is." enum:"exact_match,first_token," default:""`
 	Mode     string     `help:"verify: one pass a problem; greedy: a token at a time; settle: greedy, with as many runs of the loop, --times at most, as it takes until an answer stays the same." enum:"verify,greedy,settle," default:""`
 	Quiet    bool       `help:"Show no progress." short:"q"`
@@ -90,9 +90,6 @@ func (c *evalCmd) check(m *Model) error {
 			return usagef("--digits %d: a number has at least one digit", n)
 		}
 	}
-	if c.Samples < 0 {
-		return usagef("--samples %d: want a positive number", c.Samples)
-	}
 	if c.Mode == eval.ModeSettle && spec.Loop == 0 {
 		return usagef("--mode settle: this model has no loop, its layers are run once")
 	}
@@ -106,13 +103,16 @@ func settling(t *eval.Test, most int) *eval.Test {
 	return &other
 }
 
+// maxTimes is the most runs of a loop, as in the language: eval.times.
+const maxTimes = 1 << 10
+
 // checkTimes is about a number of runs of the loop; 0 is none.
 func checkTimes(times int, spec *eval.Config) error {
 	switch {
-	case times < 0:
-		return usagef("--times %d: want a positive number", times)
 	case times > 0 && spec.Loop == 0:
 		return usagef("--times %d: this model has no loop, its layers are run once", times)
+	case times > maxTimes:
+		return usagef("--times %d: the loop is run at most %d times; it was trained with %d", times, maxTimes, spec.Loop)
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ type solveCmd struct {
 	deviceFlags
 	Dir      string   `arg:"" name:"RUN" help:"Run directory."`
 	Problems []string `arg:"" optional:"" name:"PROBLEM" help:"What to solve; without any, a problem a line of standard input."`
-	Times    int      `help:"Run the loop so often, instead of as often as in training." placeholder:"N"`
+	Times    int      `help:"Run the loop so often, instead of as often as in training." positive:"8" placeholder:"N"`
 	Thinking bool     `help:"Show what would have been answered after each run of the loop. With --json mlc plot draws it."`
 	JSON     bool     `help:"Print problems and answers as JSON." name:"json"`
 }

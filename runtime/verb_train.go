@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"path/filepath"
 	goruntime "runtime"
 	"strings"
@@ -22,10 +21,10 @@ type trainCmd struct {
 	deviceFlags
 	Out      string        `help:"Run directory, instead of runs/NAME/<time>-<hash>." placeholder:"DIR"`
 	Seed     *uint64       `help:"Seed of everything random, instead of the spec's." placeholder:"N"`
-	Steps    int           `help:"Train for so many steps, instead of the spec's budget." xor:"budget" placeholder:"N"`
-	Examples int64         `help:"Train for so many examples." xor:"budget" placeholder:"N"`
-	FLOP     float64       `help:"Train for so many floating-point operations: 8e18." name:"flop" xor:"budget" placeholder:"N"`
-	Time     time.Duration `help:"Train for so long: 90s, 5m, 2h." xor:"budget" placeholder:"D"`
+	Steps    int           `help:"Train for so many steps, instead of the spec's budget." positive:"500" xor:"budget" placeholder:"N"`
+	Examples int64         `help:"Train for so many examples." positive:"100000" xor:"budget" placeholder:"N"`
+	FLOP     float64       `help:"Train for so many floating-point operations: 8e18." positive:"8e18" name:"flop" xor:"budget" placeholder:"N"`
+	Time     time.Duration `help:"Train for so long: 90s, 5m, 2h." positive:"5m" xor:"budget" placeholder:"D"`
 	Resume   bool          `help:"Go on with the run in --out, or with the newest run of this spec."`
 	Save     time.Duration `help:"Time between checkpoints." default:"1m" placeholder:"D"`
 	Until    string        `help:"Of a spec with stages: end after this one." placeholder:"STAGE"`
@@ -36,11 +35,8 @@ type trainCmd struct {
 
 // Run trains, then tests.
 func (c *trainCmd) Run(a app, name program) error {
-	if c.Steps < 0 || c.Examples < 0 || c.FLOP < 0 || c.Time < 0 || c.Save < 0 {
-		return usagef("--steps, --examples, --flop, --time and --save must not be negative")
-	}
-	if math.IsNaN(c.FLOP) || math.IsInf(c.FLOP, 0) {
-		return usagef("--flop %g: want a number, such as 8e18", c.FLOP)
+	if c.Save < 0 {
+		return usagef("--save %s must not be negative", c.Save)
 	}
 	if a.whole != nil {
 		return c.runStages(a, name)

@@ -316,9 +316,15 @@ func TestBadCommandLines(t *testing.T) {
 	}{
 		{[]string{"train", "--devise", "cpu"}, 2, "unknown flag --devise"},
 		{[]string{"tune"}, 2, `unexpected argument tune`},
-		{[]string{"bench", "--steps=-1"}, 2, "--steps and --batch must not be negative"},
+		{[]string{"bench", "--steps=-1"}, 2, "--steps -1 must not be negative"},
+		{[]string{"bench", "--batch", "0"}, 2, "--batch 0: want a number above 0"},
 		{[]string{"train", "--steps", "3", "--time", "1s"}, 2, "can't be used together"},
-		{[]string{"train", "--steps=-3"}, 2, "must not be negative"},
+		{[]string{"train", "--steps=-3"}, 2, "--steps -3: want a number above 0, such as 500"},
+		{[]string{"train", "--steps", "0"}, 2, "--steps 0: want a number above 0"},
+		{[]string{"train", "--examples", "0"}, 2, "--examples 0: want a number above 0"},
+		{[]string{"train", "--time", "0s"}, 2, "--time 0s: want a number above 0, such as 5m"},
+		{[]string{"train", "--save=-1s"}, 2, "--save -1s must not be negative"},
+		{[]string{"train", "--flop", "0"}, 2, "--flop 0: want a number above 0"},
 		{[]string{"train", "--flop", "nan"}, 2, "--flop NaN: want a number"},
 		{[]string{"train", "--flop", "inf"}, 2, "--flop +Inf: want a number"},
 		{[]string{"train", "--device", "sim"}, 1, "--device sim: this program has no GPU kernels: build it again with a newer mlc, or use --device cpu"},
@@ -334,6 +340,10 @@ func TestBadCommandLines(t *testing.T) {
 		{[]string{"eval", "nowhere"}, 1, "nowhere is no run directory"},
 		{[]string{"eval", dir, "--mode", "guess"}, 2, "--mode must be one of"},
 		{[]string{"eval", dir, "--digits", "0"}, 2, "at least one digit"},
+		{[]string{"eval", dir, "--samples", "0"}, 2, "--samples 0: want a number above 0"},
+		{[]string{"eval", dir, "--samples=-4"}, 2, "--samples -4: want a number above 0"},
+		{[]string{"eval", dir, "--times", "0"}, 2, "--times 0: want a number above 0"},
+		{[]string{"solve", dir, "--times=-1", "1"}, 2, "--times -1: want a number above 0"},
 		{[]string{"solve"}, 2, "RUN"},
 	} {
 		s := call(t, m, "", c.args...)
@@ -408,5 +418,22 @@ func TestDamagedCheckpoints(t *testing.T) {
 	}
 	if again, _ := os.ReadFile(newest); !bytes.Equal(again, good) {
 		t.Error("going on from the older checkpoint gives other bytes")
+	}
+}
+
+// TestTimes bounds the runs of a loop.
+func TestTimes(t *testing.T) {
+	for _, c := range []struct {
+		times, loop int
+		want        string // part of the error; "": none
+	}{
+		{0, 0, ""}, {0, 4, ""}, {1, 4, ""}, {1024, 4, ""},
+		{2, 0, "this model has no loop"},
+		{1025, 4, "--times 1025: the loop is run at most 1024 times; it was trained with 4"},
+	} {
+		err := checkTimes(c.times, &eval.Config{Loop: c.loop})
+		if (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) || exitCode(err) != exitUsage) {
+			t.Errorf("--times %d of a loop of %d: %v, want %q", c.times, c.loop, err, c.want)
+		}
 	}
 }
