@@ -263,9 +263,9 @@ func (r *ptxResult) finish(a *app, stats bool) error {
 			Seconds  float64       `json:"seconds"`
 		}{r.kernel, append([]string{}, names...), append([]*ptxFinding{}, r.notes...), r.stats.Steps, r.stats.Bytes, r.stats.Barriers, r.stats.Blocks, seconds})
 	case stats:
-		_, err = fmt.Fprintf(a.out, "%s: %s, %d instructions of lanes, %d bytes of global memory moved, %s\n%.3g s, %s\n",
+		_, err = fmt.Fprintf(a.out, "%s: %s, %d instructions of lanes, %d bytes of global memory moved, %s\n%s, %s\n",
 			r.kernel, counted(r.stats.Blocks, "block"), r.stats.Steps, r.stats.Bytes, counted(int(r.stats.Barriers), "barrier"),
-			seconds, scaled(float64(r.stats.Steps)/seconds, 1000, "instructions/s"))
+			r.took.Round(time.Microsecond), scaled(float64(r.stats.Steps)/seconds, 1000, "instructions/s"))
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -175,13 +176,17 @@ func thousands(n int) string {
 
 // scaled writes a number with a prefix: 1.5 GFLOP, 3.2 MiB.
 func scaled(x, base float64, unit string) string {
-	prefixes := []string{"", "k", "M", "G", "T", "P"}
+	prefixes := []string{"", "k", "M", "G", "T", "P", "E"}
 	if base == 1024 {
-		prefixes = []string{"", "Ki", "Mi", "Gi", "Ti", "Pi"}
+		prefixes = []string{"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"}
 	}
 	i := 0
-	for ; x >= base && i < len(prefixes)-1; i++ {
+	for ; math.Round(x) >= base && i < len(prefixes)-1; i++ {
 		x /= base
 	}
-	return fmt.Sprintf("%.3g %s%s", x, prefixes[i], unit)
+	form := "%.3g %s%s"
+	if math.Round(x) >= 1000 { // which three digits would have an exponent for
+		form = "%.0f %s%s"
+	}
+	return fmt.Sprintf(form, x, prefixes[i], unit)
 }
