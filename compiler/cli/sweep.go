@@ -74,7 +74,7 @@ func (a *app) trainings(file, root string, set, only []string) ([]training, erro
 func (t training) command() string {
 	text := t.shown(t.name)
 	for _, s := range t.set {
-		text += " --set '" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+		text += " --set " + shellWord(s)
 	}
 	if t.point.Name != "" {
 		text += " --point " + t.point.Slug

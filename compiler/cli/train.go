@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/alecthomas/kong"
 )
@@ -110,6 +111,41 @@ type trainLine struct {
 
 func (l trainLine) quiet() bool {
 	return slices.Contains(l.flags, "--quiet") || slices.Contains(l.flags, "-q")
+}
+
+// again is the command line that goes on with what this one has begun.
+func (l trainLine) again() string {
+	words := []string{"mlc", "train", shellWord(l.file)}
+	for _, s := range l.set {
+		words = append(words, "--set", shellWord(s))
+	}
+	for _, p := range l.point {
+		words = append(words, "--point", shellWord(p))
+	}
+	words = append(words, shellWords(l.flags)...)
+	if !slices.Contains(l.flags, "--resume") {
+		words = append(words, "--resume")
+	}
+	return strings.Join(words, " ")
+}
+
+// shellWord is a word as a shell takes it.
+func shellWord(word string) string {
+	special := func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("%+,-./:=@_", r)
+	}
+	if word != "" && !strings.ContainsFunc(word, special) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+func shellWords(words []string) []string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = shellWord(w)
+	}
+	return out
 }
 
 func splitTrain(args []string) (l trainLine, err error) {

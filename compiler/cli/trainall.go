@@ -60,8 +60,8 @@ func (a *app) trainAll(where project, all []training, line trainLine) error {
 			continue
 		}
 		if err := s.train(i); err != nil {
-			if n := s.count(done); n > 0 {
-				a.say("%d of %d trainings are done; go on with: mlc train %s --resume%s", n, len(all), all[0].shown(all[0].name), s.flags.outFlag())
+			if s.ran || err == exitStatus(exitInterrupted) {
+				a.say("%d of %d trainings are done; go on with all of them: %s", s.count(done), len(all), line.again())
 			}
 			return err
 		}
@@ -117,11 +117,16 @@ func (s *series) train(i int) error {
 		return err
 	default:
 		j.state = failed
-		s.say("training %d of %d has failed: mlc train %s", i+1, len(s.jobs), j.command())
+		s.say("training %d of %d has failed: %s", i+1, len(s.jobs), s.command(j))
 	}
 	s.ran = true
 	j.ending = time.Since(s.start)
 	return nil
+}
+
+// command is what makes one of the trainings alone.
+func (s *series) command(j *job) string {
+	return strings.Join(slices.Concat([]string{"mlc train", j.command()}, shellWords(s.flags.of(j))), " ")
 }
 
 func (s *series) count(state jobState) int {
@@ -198,7 +203,7 @@ func (s *series) finish() error {
 	s.say("%d of %d trainings have failed:", n, len(s.jobs))
 	for _, j := range s.jobs {
 		if j.state == failed {
-			s.say("  mlc train %s", j.command())
+			s.say("  %s", s.command(&j))
 		}
 	}
 	return errShown
@@ -235,14 +240,6 @@ func takeFlags(flags []string) trainFlags {
 		}
 	}
 	return f
-}
-
-// outFlag is the flag that out came from.
-func (f trainFlags) outFlag() string {
-	if f.out == "" {
-		return ""
-	}
-	return " --out " + f.out
 }
 
 // has reports whether one of some flags is given to the trainer.

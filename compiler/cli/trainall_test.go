@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -132,6 +133,24 @@ func TestRunOfTheSameSpec(t *testing.T) {
 		f := takeFlags(c.flags)
 		if got := filepath.ToSlash(f.dir(c.job)); got != c.want {
 			t.Errorf("%v: row %s is in %q, want %q", c.flags, c.job.point.Slug, got, c.want)
+		}
+	}
+}
+
+// TestAgain wants the whole command line to be said, with --resume.
+func TestAgain(t *testing.T) {
+	for args, want := range map[string]string{
+		"s.arith":                     "mlc train s.arith --resume",
+		"s.arith --out o --resume -q": "mlc train s.arith --out o --resume -q",
+		"--set a=b s.arith --steps 5 --point=row=x": "mlc train s.arith --set a=b --point row=x --steps 5 --resume",
+		"it's.arith --set a=relu(1)":                `mlc train 'it'\''s.arith' --set 'a=relu(1)' --resume`,
+	} {
+		line, err := splitTrain(strings.Fields(args))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := line.again(); got != want {
+			t.Errorf("%s: %s, want %s", args, got, want)
 		}
 	}
 }
