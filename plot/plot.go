@@ -120,14 +120,16 @@ func Figures(runs []*Run, kind string) ([]*Figure, error) {
 	return out, nil
 }
 
-// grids draws a heat map for each spec, the mean over its seeds.
+// grids draws a heat map for each system, the mean over its seeds.
 func grids(runs []*Run) ([]*Figure, error) {
 	var out []*Figure
 	for _, name := range names(runs) {
 		var results []*eval.Result
 		for _, r := range runs {
-			if r.Name == name && r.Result != nil {
-				results = append(results, r.Result)
+			if r.system() == name && r.Result != nil {
+				named := *r.Result
+				named.Name = name
+				results = append(results, &named)
 			}
 		}
 		f, err := Grid(results)
@@ -145,12 +147,12 @@ func grids(runs []*Run) ([]*Figure, error) {
 	return out, nil
 }
 
-// names lists the specs of some runs.
+// names lists the systems that some runs are of.
 func names(runs []*Run) []string {
 	var out []string
 	for _, r := range runs {
-		if !slices.Contains(out, r.Name) {
-			out = append(out, r.Name)
+		if name := r.system(); !slices.Contains(out, name) {
+			out = append(out, name)
 		}
 	}
 	return out

@@ -211,15 +211,74 @@ func TestTicks(t *testing.T) {
 		{lengths{1}, 0.5, 5.5, "1=1 2=2 3=3 4=4 5=5"},
 		{lengths{1}, 1, 60, "1=1 10=10 20=20 30=30 40=40 50=50 60=60"},
 		{lengths{-1}, -20.5, -0.5, "-1=1 -2=2 -4=4 -6=6 -8=8 -10=10 -12=12 -14=14 -16=16 -18=18 -20=20"},
+		{tenths{}, 0, 1, "0=0.0 0.1= 0.2=0.2 0.3= 0.4=0.4 0.5= 0.6=0.6 0.7= 0.8=0.8 0.9= 1=1.0"},
+		{decades{}, -0.4, 0.4, "-0.398= -0.301=0.5 -0.222= -0.155= -0.0969= -0.0458= 0=1 0.301=2"},
+		{decades{}, -3.1, -0.01, "-3.1= -3.05= -3=0.001 -2.7= -2.52= -2.4= -2.3= -2.22= -2.15= -2.1= -2.05= -2=0.01 -1.7= -1.52= -1.4= -1.3= -1.22= -1.15= -1.1= -1.05= -1=0.1 -0.699= -0.523= -0.398= -0.301= -0.222= -0.155= -0.0969= -0.0458="},
 		{indices{1}, -0.5, 3.5, "0=0 1=1 2=2 3=3"},
 		{indices{-1}, -61.5, 0.5, "0=0 -10=10 -20=20 -30=30 -40=40 -50=50 -60=60"},
 	} {
 		var got []string
 		for _, tick := range c.marker.Ticks(c.lo, c.hi) {
-			got = append(got, fmt.Sprintf("%g=%s", tick.Value+0, tick.Label))
+			got = append(got, fmt.Sprintf("%.3g=%s", tick.Value+0, tick.Label))
 		}
 		if text := strings.Join(got, " "); text != c.want {
 			t.Errorf("%v from %g to %g: %s, want %s", c.marker, c.lo, c.hi, text, c.want)
+		}
+	}
+}
+
+// TestTitles names systems without what they share, and without the seeds that trainings
+// of a sweep have in their names.
+func TestTitles(t *testing.T) {
+	for names, want := range map[string]string{
+		"a":                       "a",
+		"sweep-a-seed-1":          "sweep-a",
+		"sweep-a sweep-b":         "a b",
+		"sweep-seed-1-a sweep-b":  "a b",
+		"sweep-a-seed-2 sweep-ab": "a-seed-2 ab", // the seed is another one
+		"sweep-a sweep-a-b":       "a a-b",
+		"addition_a addition_b":   "addition_a addition_b",
+		"x-a-seed-1 x-a":          "x-a x-a",
+	} {
+		var runs []*Run
+		for _, name := range strings.Fields(names) {
+			runs = append(runs, &Run{Name: name, Seed: 1})
+		}
+		called := titles(runs)
+		var got []string
+		for _, r := range runs {
+			got = append(got, called[r.system()])
+		}
+		if text := strings.Join(got, " "); text != want {
+			t.Errorf("%s are called %s, want %s", names, text, want)
+		}
+	}
+}
+
+// TestLegend wants the systems of a sweep by their rows, what the red line is, and room
+// for as many lines as there are.
+func TestLegend(t *testing.T) {
+	var dirs []string
+	for seed := range uint64(20) {
+		for _, row := range []string{"abs", "vanilla"} {
+			dirs = append(dirs, runDir(t, fmt.Sprintf("sweep-%s-seed-%d", row, seed), seed, func(i, j int) int { return max(i, j) / 2 }))
+		}
+	}
+	f, err := Lengths(load(t, dirs...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.height <= curvesHeight {
+		t.Errorf("%d lines in a legend of %v", len(dirs), f.height)
+	}
+	path := filepath.Join(t.TempDir(), "lengths.svg")
+	if err := f.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	drawn, _ := os.ReadFile(path)
+	for _, want := range []string{">abs, seed 0<", ">vanilla, seed 19<", ">longest of training<", ">exact match<", ">length of the operands<"} {
+		if !bytes.Contains(drawn, []byte(want)) {
+			t.Errorf("the figure has no %s", want)
 		}
 	}
 }

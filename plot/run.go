@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/arithlang/mlc/runtime/calibrate"
 	"github.com/arithlang/mlc/runtime/eval"
@@ -72,14 +73,41 @@ func readRecord(dir string) (rec record, err error) {
 			}
 			return rec, failed
 		}
-		if err == nil {
-			err = fmt.Errorf("%s is no run directory: %w", dir, failed)
-		}
 		if !errors.Is(failed, fs.ErrNotExist) {
 			return rec, failed
 		}
 	}
-	return rec, err
+	return rec, noRun(dir)
+}
+
+// noRun says what is wrong with a path that is to be a run directory's.
+func noRun(dir string) error {
+	if _, err := os.Stat(dir); err != nil {
+		return fmt.Errorf("%s is no run directory: there is no such folder; %s", dir, passRun)
+	}
+	for _, below := range []string{"*", "*/*"} {
+		if found, _ := filepath.Glob(filepath.Join(dir, below, "run.json")); len(found) > 0 {
+			return fmt.Errorf("%s is no run directory, but has some in it: pass %s", dir, filepath.Join(dir, below))
+		}
+	}
+	return fmt.Errorf("%s is no run directory: it has no run.json; %s", dir, passRun)
+}
+
+// passRun says what a run directory is.
+const passRun = "pass the folder that training has named, such as runs/NAME/<time>-<hash>"
+
+// Evaluations lists the folders below eval that have a result, all but the one that
+// the spec asks for.
+func Evaluations(dir string) []string {
+	var out []string
+	root := filepath.Join(track.Trained(dir), "eval")
+	filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+		if rel, bad := filepath.Rel(root, filepath.Dir(path)); err == nil && bad == nil && filepath.Base(path) == "result.json" && rel != "." {
+			out = append(out, filepath.ToSlash(rel))
+		}
+		return nil
+	})
+	return out
 }
 
 // add reads what a stage has left so far.
@@ -100,4 +128,38 @@ func (r *Run) add(stage, dir string) error {
 }
 
 // label tells a run from the others.
-func (r *Run) label() string { return fmt.Sprintf("%s, seed %d", r.Name, r.Seed) }
+func (r *Run) label() string { return fmt.Sprintf("%s, seed %d", r.system(), r.Seed) }
+
+// system is what a run is one of, from its seed: its name, without the seed that those
+// of a sweep have in it.
+func (r *Run) system() string {
+	seed := fmt.Sprintf("-seed-%d-", r.Seed)
+	return strings.TrimSuffix(strings.Replace(r.Name+"-", seed, "-", 1), "-")
+}
+
+// titles are what the systems of some runs are called side by side: without the words
+// that all of them begin with, such as the name of a sweep.
+func titles(runs []*Run) map[string]string {
+	var common []string
+	for i, name := range names(runs) {
+		words := strings.SplitAfter(name, "-")
+		if i == 0 {
+			common = words[:len(words)-1]
+		}
+		n := 0
+		for n < len(common) && n < len(words)-1 && common[n] == words[n] {
+			n++
+		}
+		common = common[:n]
+	}
+	out := map[string]string{}
+	for _, name := range names(runs) {
+		out[name] = strings.TrimPrefix(name, strings.Join(common, ""))
+	}
+	if len(out) == 1 {
+		for name := range out {
+			out[name] = name
+		}
+	}
+	return out
+}
