@@ -27,11 +27,8 @@ func LoadThinking(path string) (*eval.Thinking, error) {
 		return nil, err
 	}
 	t := new(eval.Thinking)
-	if err := json.Unmarshal(text, t); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if len(t.After) == 0 {
-		return nil, fmt.Errorf("%s is not what solve --thinking --json prints", path)
+	if json.Unmarshal(text, t) != nil || len(t.After) == 0 {
+		return nil, fmt.Errorf("%s is neither a run directory nor what solve --thinking --json prints for one problem: %s", path, passRun)
 	}
 	return t, nil
 }

@@ -69,6 +69,9 @@ func (c *plotCmd) Run(a *app) error {
 		}
 		runs = append(runs, r)
 	}
+	if err := c.checkEval(a, runs); err != nil {
+		return err
+	}
 	if tables {
 		return c.print(a, runs)
 	}
@@ -98,6 +101,33 @@ func (c *plotCmd) check(tables bool) error {
 		return usagef("--out is for figures; tables are printed")
 	case !tables && c.Digits != nil:
 		return usagef("--digits is for tables: add --kind table")
+	}
+	return nil
+}
+
+// checkEval wants one of the runs at least to have the evaluation that is asked for,
+// and names those that have not.
+func (c *plotCmd) checkEval(a *app, runs []*plot.Run) error {
+	if c.Eval == "" {
+		return nil
+	}
+	var without, others []string
+	for _, r := range runs {
+		if r.Result == nil {
+			without = append(without, r.Dir)
+		}
+		others = append(others, plot.Evaluations(r.Dir)...)
+	}
+	if len(without) == len(runs) {
+		slices.Sort(others)
+		there := "they have none but what the spec asks for, without --eval"
+		if others = slices.Compact(others); len(others) > 0 {
+			there = "there are " + strings.Join(others, ", ")
+		}
+		return usagef("--eval %s: none of the runs has this evaluation; %s", c.Eval, there)
+	}
+	for _, dir := range without {
+		a.say("%s has no evaluation %s", dir, c.Eval)
 	}
 	return nil
 }
