@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strconv"
 	"strings"
 )
 
@@ -56,10 +57,12 @@ func starterNames() string {
 
 // Run writes the spec, then the module if there is none.
 func (c *initCmd) Run(a *app) error {
-	file := c.Name + ".arith"
-	if err := checkName(source{name: file}, c.Name); err != nil {
+	given := strconv.Quote(c.Name)
+	c.Name = strings.TrimSuffix(c.Name, ".arith")
+	if err := checkName(given, c.Name); err != nil {
 		return err
 	}
+	file := c.Name + ".arith"
 	text, err := starterFiles.ReadFile("starter/" + c.From + ".arith")
 	if err != nil {
 		return fmt.Errorf("BUG: %w", err)

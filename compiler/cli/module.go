@@ -66,7 +66,7 @@ func (c *initCmd) module(dir string) (*newModule, error) {
 	} else {
 		m.path = "example.com/" + c.Name
 		if err := module.CheckPath(m.path); err != nil {
-			return nil, usagef("%s cannot be part of the path of a Go module: %w", c.Name, err)
+			return nil, usagef("%q cannot be part of the path of a Go module, choose another name: %w", c.Name, err)
 		}
 	}
 	if m.path == "" && !m.needs {

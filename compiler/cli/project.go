@@ -75,7 +75,7 @@ func (p project) product(a *app, t training) (*product, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkName(t.source, prog.Spec.Name); err != nil {
+	if err := checkName(t.shown(t.name), prog.Spec.Name); err != nil {
 		return nil, err
 	}
 	name := prog.Spec.Name
@@ -108,13 +108,13 @@ func importPath(dir string) string {
 var moduleLine = regexp.MustCompile(`(?m)^module[ \t]+([^ \t\r\n]+)`)
 
 // checkName makes sure that the name of a spec, which becomes a folder with a Go
-// package, can be one.
-func checkName(s source, name string) error {
+// package, can be one. What is the name as it was given, or its file.
+func checkName(what, name string) error {
 	plain := strings.IndexFunc(name, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-' && r != '.'
 	}) < 0
-	if !plain || name == "" || name[0] == '_' || name[0] == '.' {
-		return usagef("%s: the name of a spec becomes the name of its program: use letters, digits, - and _, and begin with a letter", s.name)
+	if !plain || name == "" || strings.ContainsRune("_.-", rune(name[0])) {
+		return usagef("%s: the name of a spec becomes the name of its program: use letters, digits, - and _, and begin with a letter", what)
 	}
 	return nil
 }
