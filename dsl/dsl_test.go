@@ -244,3 +244,17 @@ func checkEntries(t *testing.T, entries []*Entry) {
 		}
 	}
 }
+
+// TestOtherEncodings says of a file in one which byte is wrong, and what to do.
+func TestOtherEncodings(t *testing.T) {
+	for src, want := range map[string]string{
+		"arith 1\nx = \xff":   "the byte 0xff is no character of UTF-8",
+		"\xff\xfea\x00r\x00":  "the byte 0xff is no character of UTF-8",
+		"arith 1\nx = \ufffd": "'\ufffd' means nothing here",
+	} {
+		_, list := Parse("f", []byte(src))
+		if len(list) != 1 || list[0].Code != "E0106" || list[0].Message != want {
+			t.Errorf("%q: %v, want %s", src, list, want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/alecthomas/participle/v2"
 	"github.com/alecthomas/participle/v2/lexer"
@@ -118,7 +119,10 @@ func lexError(s *source, src []byte, err error) *diag.Diagnostic {
 		r.End = s.pos(at + len(line))
 		return diag.New("E0106", r, "this string is never closed").WithHelp(`end it with " on the same line`)
 	}
-	c := []rune(rest[:min(len(rest), 4)])[0]
+	c, size := utf8.DecodeRuneInString(rest)
+	if c == utf8.RuneError && size == 1 {
+		return diag.New("E0106", r, "the byte 0x%02x is no character of UTF-8", rest[0]).WithHelp("save the file as UTF-8")
+	}
 	r.End = s.pos(at + len(string(c)))
 	help := "comments begin with //, conditions use && || !"
 	if c == '#' || c == '\'' || c == ';' {
