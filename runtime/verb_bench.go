@@ -59,10 +59,16 @@ type kernelBench struct {
 // warmSteps are enough for every worker to have all the memory that it needs.
 const warmSteps = 2
 
+// maxBatch is the most examples of a step, as in the language: train.batch.
+const maxBatch = 1 << 20
+
 // Run times training steps on the spec's own shapes.
 func (c *benchCmd) Run(a app) error {
 	if c.Steps < 0 {
 		return usagef("--steps %d must not be negative", c.Steps)
+	}
+	if c.Batch > maxBatch {
+		return usagef("--batch %d: want at most %d examples", c.Batch, maxBatch)
 	}
 	machine, err := c.open(a)
 	if err != nil {

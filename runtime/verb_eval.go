@@ -85,15 +85,40 @@ func (c *evalCmd) check(m *Model) error {
 	if m.Task.Listed() && (c.Grid != nil || c.Diagonal != nil || c.Digits != nil) {
 		return usagef("the problems are those of a file: leave out --grid, --diagonal and --digits")
 	}
-	for _, n := range c.Digits {
-		if n < 1 {
-			return usagef("--digits %d: a number has at least one digit", n)
-		}
+	if err := c.checkSize(); err != nil {
+		return err
 	}
 	if c.Mode == eval.ModeSettle && spec.Loop == 0 {
 		return usagef("--mode settle: this model has no loop, its layers are run once")
 	}
 	return checkTimes(c.Times, spec)
+}
+
+// What a test may ask for at the most: a slip must not take all memory, or a year.
+const (
+	maxTimes   = 1 << 10 // as in the language: eval.times
+	maxGrid    = 1000    // as in the language: eval.grid
+	maxLength  = 10_000
+	maxSamples = 1 << 20
+)
+
+// checkSize wants a test to end.
+func (c *evalCmd) checkSize() error {
+	for _, n := range c.Digits {
+		if n < 1 || n > maxLength {
+			return usagef("--digits %d: want lengths from 1 to %d", n, maxLength)
+		}
+	}
+	if d := c.Diagonal; d != nil && d.Hi > maxLength {
+		return usagef("--diagonal %d..%d: want lengths up to %d", d.Lo, d.Hi, maxLength)
+	}
+	if g := c.Grid; g != nil && max(g.First.Hi, g.Second.Hi) > maxGrid {
+		return usagef("--grid %d..%d,%d..%d: want lengths up to %d; --diagonal and --digits take longer ones", g.First.Lo, g.First.Hi, g.Second.Lo, g.Second.Hi, maxGrid)
+	}
+	if c.Samples > maxSamples {
+		return usagef("--samples %d: want at most %d problems a length", c.Samples, maxSamples)
+	}
+	return nil
 }
 
 // settling is the test that takes as many runs of the loop as an answer needs.
@@ -102,9 +127,6 @@ func settling(t *eval.Test, most int) *eval.Test {
 	other.Mode, other.Settings.Times = eval.ModeSettle, most
 	return &other
 }
-
-// maxTimes is the most runs of a loop, as in the language: eval.times.
-const maxTimes = 1 << 10
 
 // checkTimes is about a number of runs of the loop; 0 is none.
 func checkTimes(times int, spec *eval.Config) error {
