@@ -69,7 +69,7 @@ func readRecord(dir string) (rec record, err error) {
 		text, failed := os.ReadFile(path)
 		if failed == nil {
 			if failed = json.Unmarshal(text, &rec); failed != nil {
-				failed = fmt.Errorf("%s: %w", path, failed)
+				failed = fmt.Errorf("%s is damaged: %w", path, failed)
 			}
 			return rec, failed
 		}

@@ -93,7 +93,7 @@ func createFile(name string, data []byte) error {
 		return fmt.Errorf("%s is there already, and init overwrites nothing: choose another name", name)
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("cannot write %s: %w: go to a folder that you may write to", name, err)
 	}
 	_, err = f.Write(data)
 	return errors.Join(err, f.Close())

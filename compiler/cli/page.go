@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	_ "embed"
+	"fmt"
 	"html/template"
 	"os"
 	"path/filepath"
@@ -30,7 +31,7 @@ func (a *app) writePage(p *compiler.Program, of training, file string) error {
 		return err
 	}
 	if err := os.WriteFile(file, page, 0o644); err != nil {
-		return err
+		return fmt.Errorf("cannot write the page: %w: choose another file with --html", err)
 	}
 	a.say("%s  %s", filepath.ToSlash(file), scaled(float64(len(page)), 1024, "B"))
 	return nil

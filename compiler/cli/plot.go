@@ -156,7 +156,7 @@ func (c *plotCmd) save(a *app, figures []*plot.Figure) error {
 		format = "png"
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
+		return fmt.Errorf("cannot make the folder for figures: %w: choose another with -o", err)
 	}
 	for _, f := range figures {
 		path := filepath.Join(dir, f.Name+"."+format)
