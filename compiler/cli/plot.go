@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -69,7 +70,7 @@ func (c *plotCmd) Run(a *app) error {
 		}
 		runs = append(runs, r)
 	}
-	if err := c.checkEval(a, runs); err != nil {
+	if err := c.checkResults(a, runs); err != nil {
 		return err
 	}
 	if tables {
@@ -105,31 +106,48 @@ func (c *plotCmd) check(tables bool) error {
 	return nil
 }
 
-// checkEval wants one of the runs at least to have the evaluation that is asked for,
-// and names those that have not.
-func (c *plotCmd) checkEval(a *app, runs []*plot.Run) error {
-	if c.Eval == "" {
-		return nil
-	}
+// checkResults wants one of the runs at least to have what is asked for of the results,
+// and names those that have none.
+func (c *plotCmd) checkResults(a *app, runs []*plot.Run) error {
 	var without, others []string
+	var tested []int
 	for _, r := range runs {
+		others = append(others, plot.Evaluations(r.Dir)...)
 		if r.Result == nil {
 			without = append(without, r.Dir)
+			continue
 		}
-		others = append(others, plot.Evaluations(r.Dir)...)
+		for _, cell := range r.Result.ByCell {
+			tested = append(tested, cell.I)
+		}
 	}
-	if len(without) == len(runs) {
-		slices.Sort(others)
+	if len(without) == len(runs) && c.Eval != "" {
 		there := "they have none but what the spec asks for, without --eval"
-		if others = slices.Compact(others); len(others) > 0 {
-			there = "there are " + strings.Join(others, ", ")
+		if len(others) > 0 {
+			there = "there are " + eachOnce(others)
 		}
 		return usagef("--eval %s: none of the runs has this evaluation; %s", c.Eval, there)
 	}
+	for _, n := range c.Digits {
+		if len(tested) > 0 && !slices.Contains(tested, n) {
+			return usagef("--digits %d: none of the runs has been tested at this length; tested are %s", n, eachOnce(tested))
+		}
+	}
 	for _, dir := range without {
-		a.say("%s has no evaluation %s", dir, c.Eval)
+		switch {
+		case c.Eval != "":
+			a.say("%s has no evaluation %s", dir, c.Eval)
+		case len(without) < len(runs) && (c.Kind == "length" || c.Kind == "grid"):
+			a.say("%s has not been tested", dir)
+		}
 	}
 	return nil
+}
+
+// eachOnce writes values in order, without repetitions.
+func eachOnce[T cmp.Ordered](values []T) string {
+	slices.Sort(values)
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(slices.Compact(values)), "[]"), " ", ", ")
 }
 
 // nothing says why nothing can be shown.
@@ -137,7 +155,9 @@ func (c *plotCmd) nothing() error {
 	switch c.Kind {
 	case "attention":
 		return errors.New("there is no attention to show: none of the runs has a stage that has calibrated (a spec with stages, like those of specs/bias that end with _abc, has one)")
-	case "grid", "length", "table":
+	case "grid":
+		return errors.New("there is no grid to show: none of the runs has been tested at two different lengths of its operands; test one with its trainer: bin/NAME eval RUN --grid 1..20 (tasks of one operand have --kind length)")
+	case "length", "table":
 		return errors.New("there is nothing to show yet: the runs have not been tested at two lengths; test one with its trainer: bin/NAME eval RUN --digits 6,10,20")
 	}
 	return errors.New("there is nothing to draw yet: the runs have been neither tested nor trained for long enough to have two reports")
