@@ -16,6 +16,9 @@ var errNoGo = errors.New("there is no go command in PATH, and the trainer is bui
 // makeBinary builds the program in its folder. The go command knows best whether
 // there is anything to do: it also sees changes in the runtime.
 func (a *app) makeBinary(p *product) error {
+	if info, err := os.Stat(p.binary); err == nil && info.IsDir() { // go build would write into it
+		return fmt.Errorf("%s is a folder, and the trainer is to be written there: move it away, or choose another place with --bin", fromHere(p.binary))
+	}
 	return a.goBuild(p.dir, "write the program alone with --no-binary", "-o", p.binary, ".")
 }
 
@@ -53,6 +56,8 @@ func buildAdvice(text []byte) string {
 		return "a trainer imports mlc's runtime: go get github.com/arithlang/mlc"
 	case bytes.Contains(text, []byte("no space left on device")):
 		return "the disk is full: make room, or choose another folder with --bin"
+	case bytes.Contains(text, []byte("file exists")):
+		return "a part of that path is a file: choose another folder with --bin"
 	case bytes.Contains(text, []byte("permission denied")):
 		return "choose a folder that you may write to with --bin"
 	}
