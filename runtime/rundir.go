@@ -46,22 +46,33 @@ const (
 // short is the part of the hash that names of run directories have.
 func (id identity) short() string { return id.hash[:min(8, len(id.hash))] }
 
-// newRun makes the directory of a new run: dir, in which nothing may be yet, or, if
-// that is empty, one named after spec and time.
-func newRun(dir string, id identity, started time.Time) (string, error) {
+// A claim is a run directory that no other process trains in until it is unlocked.
+type claim struct {
+	dir    string
+	rec    record
+	unlock func()
+}
+
+// newRun makes the directory of a new run and locks it: dir, in which nothing may be
+// yet, or, if that is empty, one named after spec and time. Only who has locked it may
+// look what is in it: files that another process is writing look as if it was killed.
+func newRun(dir string, id identity, started time.Time) (_ string, unlock func(), err error) {
 	if dir == "" {
-		return datedRun(id, started)
+		dir, err = datedRun(id, started)
+	} else {
+		err = makeDir(dir)
 	}
-	stale, err := vacant(dir, id)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	for _, path := range stale {
-		if err := os.Remove(path); err != nil {
-			return "", err
-		}
+	if unlock, err = lock(dir); err != nil {
+		return "", nil, err
 	}
-	return dir, makeDir(dir)
+	if err := vacate(dir, id); err != nil {
+		unlock()
+		return "", nil, err
+	}
+	return dir, unlock, nil
 }
 
 // datedRun makes a directory that no other run has, however many begin in a second.
@@ -82,10 +93,14 @@ func datedRun(id identity, started time.Time) (string, error) {
 	}
 }
 
-// vacant refuses a directory that has something in it, apart from what a run of the
-// same spec leaves that was killed before it began: stale are its temporary files.
-func vacant(dir string, id identity) (stale []string, err error) {
-	found, _ := os.ReadDir(dir) // if it cannot be read it cannot be made, which is said then
+// vacate refuses a directory that has something in it, apart from what a run of the
+// same spec leaves that was killed before it began, whose temporary files go.
+func vacate(dir string, id identity) error {
+	found, err := os.ReadDir(dir)
+	if err != nil {
+		return cannotMake(err)
+	}
+	var stale []string
 	for _, file := range found {
 		path := filepath.Join(dir, file.Name())
 		switch name := file.Name(); {
@@ -93,12 +108,17 @@ func vacant(dir string, id identity) (stale []string, err error) {
 			stale = append(stale, path)
 		case name == specFile && sameText(path, id.spec):
 		case exists(filepath.Join(dir, recordFile)):
-			return nil, fmt.Errorf("%s has a run in it already: go on with it by --resume --out %s, or choose another --out", dir, dir)
+			return fmt.Errorf("%s has a run in it already: go on with it by --resume --out %s, or choose another --out", dir, dir)
 		default:
-			return nil, fmt.Errorf("%s is not empty: choose another --out", dir)
+			return fmt.Errorf("%s is not empty: choose another --out", dir)
 		}
 	}
-	return stale, nil
+	for _, path := range stale {
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func sameText(path, text string) bool {
@@ -109,18 +129,6 @@ func sameText(path, text string) bool {
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
-}
-
-// occupy locks a run directory and writes what it begins with.
-func occupy(dir string, id identity, r record) (unlock func(), err error) {
-	if unlock, err = lock(dir); err != nil {
-		return nil, err
-	}
-	if err := fillRun(dir, id, r); err != nil {
-		unlock()
-		return nil, err
-	}
-	return unlock, nil
 }
 
 // fillRun writes what a run directory begins with. Doing it again changes nothing
@@ -179,7 +187,7 @@ func readRecord(dir string) (record, error) {
 	var r record
 	text, err := os.ReadFile(filepath.Join(dir, recordFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return r, fmt.Errorf("%s is no run directory: it has no %s", dir, recordFile)
+		return r, noRun(dir)
 	}
 	if err != nil {
 		return r, err
@@ -188,6 +196,10 @@ func readRecord(dir string) (record, error) {
 		return r, fmt.Errorf("%s is damaged: %w", filepath.Join(dir, recordFile), err)
 	}
 	return r, nil
+}
+
+func noRun(dir string) error {
+	return fmt.Errorf("%s is no run directory: it has no %s", dir, recordFile)
 }
 
 // openRun reads run.json and makes sure that the run is of this very spec.

@@ -1,7 +1,9 @@
 package runtime
 
 import (
+	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	goruntime "runtime"
 	"strings"
@@ -46,10 +48,11 @@ func TestRunsOfASecond(t *testing.T) {
 	id, now := m.identity(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	var dirs []string
 	for range 11 {
-		dir, err := newRun("", id, now)
+		dir, unlock, err := newRun("", id, now)
 		if err != nil {
 			t.Fatal(err)
 		}
+		unlock()
 		if err := writeRecord(dir, record{}); err != nil {
 			t.Fatal(err)
 		}
@@ -91,6 +94,56 @@ func TestOneProcessARun(t *testing.T) {
 			t.Errorf("%s: exit %d\n%s", name, s.code, s.err)
 		}
 	}
+}
+
+// TestBeginsAtOnce has trainings begin at once in one new directory, as processes: one
+// goes on, and all others leave it alone and say why they do not.
+func TestBeginsAtOnce(t *testing.T) {
+	if goruntime.GOOS == "windows" {
+		t.Skip("there are no locks")
+	}
+	m := toyModel()
+	begun := t.TempDir() // another process is about to write run.json
+	unlock, err := lock(begun)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	half := filepath.Join(begun, ".run.json.123")
+	if err := os.WriteFile(half, []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if s := call(t, m, "", "train", "--out", begun, "-q"); s.code != 1 || !strings.Contains(s.err, "another process is training in "+begun) {
+		t.Errorf("exit %d\n%s", s.code, s.err)
+	}
+	if !exists(half) {
+		t.Error("what another process was writing is gone")
+	}
+
+	dir := filepath.Join(t.TempDir(), "run")
+	var all []*exec.Cmd
+	var says []*bytes.Buffer
+	for range 6 {
+		cmd, stderr := toyCommand("toy", "train", "--out", dir, "-q"), new(bytes.Buffer)
+		cmd.Stderr = stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		all, says = append(all, cmd), append(says, stderr)
+	}
+	ended := 0
+	for i, cmd := range all {
+		switch err := cmd.Wait(); {
+		case err == nil:
+			ended++
+		case !strings.Contains(says[i].String(), "another process is training in "+dir) && !strings.Contains(says[i].String(), dir+" has a run in it already"):
+			t.Errorf("%v\n%s", err, says[i])
+		}
+	}
+	if ended != 1 {
+		t.Errorf("%d of %d trainings that began at once have come to their end", ended, len(all))
+	}
+	sameRun(t, trained(t, m, "-q"), dir)
 }
 
 // TestKilledWhileItBegins takes a directory in which nothing but the beginning of a

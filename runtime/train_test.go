@@ -25,16 +25,15 @@ func trainerIn(t *testing.T, m Model, dir string) *train.Trainer {
 	t.Helper()
 	machine := NewCPU(m.CPU, cpu.Go, 2, m.Plan.NumParams)
 	c := trainCmd{Out: dir, Quiet: true}
-	dir, rec, err := c.directory(&m, machine)
+	at, err := c.directory(&m, machine)
 	if err != nil {
 		t.Fatal(err)
 	}
-	unlock, err := occupy(dir, m.identity(), rec)
-	if err != nil {
+	at.unlock()
+	if err := fillRun(at.dir, m.identity(), at.rec); err != nil {
 		t.Fatal(err)
 	}
-	unlock()
-	trainer, err := c.trainer(app{model: m, err: os.Stderr}, machine, dir, rec, beginning{})
+	trainer, err := c.trainer(app{model: m, err: os.Stderr}, machine, at.dir, at.rec, beginning{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,12 +37,10 @@ const (
 // record says which are done, and is written when everything else of a stage is, so
 // that a process that was stopped anywhere can be gone on with.
 type pipelineRun struct {
-	cmd     *trainCmd
-	app     app
-	name    program
-	dir     string
-	unlock  func() // of dir
-	rec     record
+	cmd  *trainCmd
+	app  app
+	name program
+	claim
 	stage   *Stage // that machine is for; nil: there is none
 	machine device.Machine
 }
@@ -85,9 +83,9 @@ func (j *pipelineRun) open(until int) (err error) {
 	c, p := j.cmd, j.app.whole
 	id := j.app.identity()
 	if c.Resume {
-		j.dir, j.rec, err = c.reopen(id)
+		j.claim, err = c.reopen(id)
 	} else {
-		j.dir, j.rec, err = j.begin(id)
+		j.claim, err = j.begin(id)
 	}
 	if err != nil {
 		return err
@@ -101,7 +99,7 @@ func (j *pipelineRun) open(until int) (err error) {
 	if err := j.lengthen(until); err != nil {
 		return err
 	}
-	if j.unlock, err = occupy(j.dir, id, j.rec); err != nil {
+	if err := fillRun(j.dir, id, j.rec); err != nil {
 		return err
 	}
 	c.say(j.app, "%s in %d stages, run directory %s\n", p.Name, len(p.Stages), j.dir)
@@ -141,13 +139,13 @@ func (j *pipelineRun) lengthen(until int) error {
 }
 
 // begin makes the directory and the record of a new run.
-func (j *pipelineRun) begin(id identity) (dir string, rec record, err error) {
+func (j *pipelineRun) begin(id identity) (at claim, err error) {
 	p := j.app.whole
 	machine, err := j.on(&p.Stages[0])
 	if err != nil {
-		return "", rec, err
+		return at, err
 	}
-	rec = j.cmd.newRecord(id, p.last().Model, machine.About())
+	rec := j.cmd.newRecord(id, p.last().Model, machine.About())
 	for _, s := range p.Stages {
 		r := &stageRecord{Name: s.Name, Kind: "calibration", State: waiting, Seed: rec.Seed}
 		if s.Model != nil {
@@ -158,8 +156,9 @@ func (j *pipelineRun) begin(id identity) (dir string, rec record, err error) {
 		}
 		rec.Stages = append(rec.Stages, r)
 	}
-	dir, err = newRun(j.cmd.Out, id, rec.Started)
-	return dir, rec, err
+	at.rec = rec
+	at.dir, at.unlock, err = newRun(j.cmd.Out, id, rec.Started)
+	return at, err
 }
 
 // on is the machine for a stage, as it was left if the last one was for it, too. Which

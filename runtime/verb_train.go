@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	goruntime "runtime"
 	"strings"
@@ -48,15 +49,15 @@ func (c *trainCmd) Run(a app, name program) error {
 	if err != nil {
 		return err
 	}
-	dir, rec, err := c.directory(&a.model, machine)
+	at, err := c.directory(&a.model, machine)
 	if err != nil {
 		return err
 	}
-	unlock, err := occupy(dir, a.model.identity(), rec)
-	if err != nil {
+	defer at.unlock()
+	dir, rec := at.dir, at.rec
+	if err := fillRun(dir, a.model.identity(), rec); err != nil {
 		return err
 	}
-	defer unlock()
 	ctx, cancel := a.untilInterrupt()
 	defer cancel()
 	t, err := c.trainer(a, machine, dir, rec, beginning{given: a.model.tables()})
@@ -164,21 +165,19 @@ func (c *trainCmd) budget(b train.Budget) train.Budget {
 	return b
 }
 
-// directory returns the run directory and its record: a new one, or the one to be
-// resumed. Nothing is written yet.
-func (c *trainCmd) directory(m *Model, machine device.Machine) (dir string, rec record, err error) {
+// directory claims the run directory: a new one, or the one to be resumed. Its record
+// is not written yet.
+func (c *trainCmd) directory(m *Model, machine device.Machine) (at claim, err error) {
 	id := m.identity()
 	if c.Resume {
-		if dir, rec, err = c.reopen(id); err != nil {
-			return "", rec, err
-		}
-		rec.Budget = c.budget(rec.Budget)
-		return dir, rec, nil
+		at, err = c.reopen(id)
+		at.rec.Budget = c.budget(at.rec.Budget)
+		return at, err
 	}
-	rec = c.newRecord(id, m, machine.About())
-	rec.Budget = c.budget(m.Train.Budget)
-	dir, err = newRun(c.Out, id, rec.Started)
-	return dir, rec, err
+	at.rec = c.newRecord(id, m, machine.About())
+	at.rec.Budget = c.budget(m.Train.Budget)
+	at.dir, at.unlock, err = newRun(c.Out, id, at.rec.Started)
+	return at, err
 }
 
 // newRecord is the record of a run that begins now; m is the model that it is for.
@@ -194,21 +193,32 @@ func (c *trainCmd) newRecord(id identity, m *Model, about device.About) record {
 	return rec
 }
 
-// reopen finds the run that is to be resumed.
-func (c *trainCmd) reopen(id identity) (dir string, rec record, err error) {
-	dir = c.Out
+// reopen claims the run that is to be resumed. It is locked before it is read: another
+// process may have been training in it till then.
+func (c *trainCmd) reopen(id identity) (claim, error) {
+	dir := c.Out
 	if dir == "" {
+		var err error
 		if dir, err = newestRun(id); err != nil {
-			return "", rec, err
+			return claim{}, err
 		}
 	}
-	if rec, err = openRun(dir, id); err != nil {
-		return "", rec, err
+	unlock, err := lock(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return claim{}, noRun(dir)
 	}
-	if c.Seed != nil && *c.Seed != rec.Seed {
-		return "", rec, usagef("the run in %s has seed %d: resume it without --seed", dir, rec.Seed)
+	if err != nil {
+		return claim{}, err
 	}
-	return dir, rec, nil
+	rec, err := openRun(dir, id)
+	if err == nil && c.Seed != nil && *c.Seed != rec.Seed {
+		err = usagef("the run in %s has seed %d: resume it without --seed", dir, rec.Seed)
+	}
+	if err != nil {
+		unlock()
+		return claim{}, err
+	}
+	return claim{dir, rec, unlock}, nil
 }
 
 // A beginning is what training begins with besides random weights.
