@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -165,21 +164,31 @@ func writeRecord(dir string, r record) error {
 	return nil
 }
 
-// newestRun is the run directory of this spec that was made last, of those that are
-// named after their time.
+// newestRun is the run directory of this spec that was begun last, whatever its name.
+// A copy began when its original did: then the one that is named after its time is the
+// newest, the last of several.
 func newestRun(id identity) (string, error) {
 	runs := filepath.Join("runs", id.name)
 	dirs, err := os.ReadDir(runs)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
-	for _, d := range slices.Backward(dirs) {
+	newest, begun := "", time.Time{}
+	for _, d := range dirs {
 		dir := filepath.Join(runs, d.Name())
-		if ours, _ := filepath.Match("????????-??????-"+id.short()+"*", d.Name()); ours && exists(filepath.Join(dir, recordFile)) {
-			return dir, nil
+		r, err := readRecord(dir)
+		if err != nil || r.SpecHash != id.hash {
+			continue
+		}
+		dated, _ := filepath.Match("????????-??????-"+id.short()+"*", d.Name())
+		if newest == "" || r.Started.After(begun) || dated && r.Started.Equal(begun) {
+			newest, begun = dir, r.Started
 		}
 	}
-	return "", fmt.Errorf("there is no run of this spec in %s: train without --resume, or say where it is with --out", runs)
+	if newest == "" {
+		return "", fmt.Errorf("there is no run of this spec in %s: train without --resume, or say where it is with --out", runs)
+	}
+	return newest, nil
 }
 
 // readRecord reads run.json.

@@ -13,30 +13,44 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// TestResumeTakesTheNewestRun of the spec, by when it was begun: names are what --out
+// made them.
 func TestResumeTakesTheNewestRun(t *testing.T) {
-	t.Chdir(t.TempDir())
 	m := toyModel()
-	if s := call(t, m, "", "train", "-q", "--steps", "2"); s.code != 0 {
-		t.Fatal(s.err)
-	}
-	made, err := filepath.Glob("runs/toy/*-01234567/run.json")
-	if err != nil || len(made) != 1 {
-		t.Fatalf("runs: %v", made)
-	}
-	older := filepath.Join("runs/toy", "20200101-000000-01234567")
-	if s := call(t, m, "", "train", "-q", "--steps", "1", "--out", older); s.code != 0 {
-		t.Fatal(s.err)
-	}
-	for _, other := range []string{"backup", "99991231-000000-fedcba98"} { // a copy, and a run of another spec
-		if err := os.CopyFS(filepath.Join("runs/toy", other), os.DirFS(older)); err != nil {
+	day := func(n int) time.Time { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC) }
+	const dated, second, tenth, named = "20260102-000000-01234567", "20260102-000000-01234567-02", "20260102-000000-01234567-10", "wide"
+	for _, c := range []struct {
+		what string
+		runs map[string]record
+		want string
+	}{
+		{"one by name", map[string]record{named: {Started: day(2)}, dated: {Started: day(1)}}, named},
+		{"one by time", map[string]record{named: {Started: day(1)}, dated: {Started: day(2)}}, dated},
+		{"a copy", map[string]record{dated: {Started: day(2)}, "backup": {Started: day(2)}, "0": {Started: day(2)}}, dated},
+		{"of one second", map[string]record{dated: {Started: day(2)}, second: {Started: day(2)}, tenth: {Started: day(2)}}, tenth},
+		{"another spec", map[string]record{named: {Started: day(1)}, dated: {Started: day(2), SpecHash: "fedcba98"}}, named},
+		{"nothing else", map[string]record{dated: {SpecHash: "fedcba98"}}, ""},
+	} {
+		t.Chdir(t.TempDir())
+		for name, r := range c.runs {
+			if r.SpecHash == "" {
+				r.SpecHash = m.SpecHash
+			}
+			dir := filepath.Join("runs/toy", name)
+			if err := fillRun(dir, m.identity(), r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.MkdirAll("runs/toy/99991231-235959-01234567", 0o755); err != nil { // killed before it began
 			t.Fatal(err)
 		}
-	}
-	if s := call(t, m, "", "train", "-q", "--resume", "--steps", "5"); s.code != 0 {
-		t.Fatal(s.err)
-	}
-	if got, want := newestCheckpoint(filepath.Dir(made[0])), "step-00000005.safetensors"; filepath.Base(got) != want {
-		t.Errorf("the newest run has come to %s, want %s", got, want)
+		s := call(t, m, "", "train", "--resume", "--steps", "1", "-q")
+		switch got := newestCheckpoint(filepath.Join("runs/toy", c.want)); {
+		case c.want == "" && (s.code != 1 || !strings.Contains(s.err, "there is no run of this spec in runs/toy")):
+			t.Errorf("%s: exit %d\n%s", c.what, s.code, s.err)
+		case c.want != "" && (s.code != 0 || got == ""):
+			t.Errorf("%s: %s has not been gone on with: exit %d\n%s", c.what, c.want, s.code, s.err)
+		}
 	}
 }
 
@@ -53,7 +67,7 @@ func TestRunsOfASecond(t *testing.T) {
 			t.Fatal(err)
 		}
 		unlock()
-		if err := writeRecord(dir, record{}); err != nil {
+		if err := writeRecord(dir, record{SpecHash: id.hash, Started: now}); err != nil {
 			t.Fatal(err)
 		}
 		if newest, err := newestRun(id); newest != dir || err != nil {
