@@ -76,7 +76,7 @@ func (t *Test) Run(ctx context.Context, dir string) (*Result, error) {
 	r := &Result{Settings: t.Settings, SecondsTrain: t.SecondsTrain}
 	done := map[Pair]bool{}
 	if old != nil && old.Settings == t.Settings {
-		r.ByCell, r.SecondsEval, r.RunsTaken = old.ByCell, old.SecondsEval, old.RunsTaken
+		r.ByCell, r.SecondsEval = slices.DeleteFunc(old.ByCell, t.lacks), old.SecondsEval
 		for _, c := range r.ByCell {
 			done[c.Pair] = true
 		}
@@ -89,12 +89,12 @@ func (t *Test) Run(ctx context.Context, dir string) (*Result, error) {
 			t.Progress(Progress{Next: next, Done: len(r.ByCell), Total: len(r.ByCell) + len(next) + len(left)})
 		}
 		start := time.Now()
-		cells, runs, err := t.cells(ctx, next)
+		cells, err := t.cells(ctx, next)
 		if err != nil {
 			return nil, err
 		}
 		took := time.Since(start)
-		r.add(cells, runs, took)
+		r.add(cells, took)
 		if err := t.save(r, dir); err != nil {
 			return nil, err
 		}
@@ -106,6 +106,9 @@ func (t *Test) Run(ctx context.Context, dir string) (*Result, error) {
 	t.summarise(r, t.Cells)
 	return r, nil
 }
+
+// lacks reports whether a cell does not say what a test of its mode says.
+func (t *Test) lacks(c Cell) bool { return t.Mode == ModeSettle && c.Samples > 0 && c.Runs == 0 }
 
 // save writes the result so far.
 func (t *Test) save(r *Result, dir string) error {
@@ -132,11 +135,10 @@ func (t *Test) together(n int, took time.Duration) int {
 	return max(1, min(2*n, fit))
 }
 
-// cells tests the problems of some cells. Runs is how many runs of the loop a test
-// has taken that settles, for all problems together.
-func (t *Test) cells(ctx context.Context, pairs []Pair) (out []Cell, runs int, err error) {
+// cells tests the problems of some cells.
+func (t *Test) cells(ctx context.Context, pairs []Pair) ([]Cell, error) {
 	var all []task.Problem
-	out = make([]Cell, len(pairs))
+	out := make([]Cell, len(pairs))
 	for i, p := range pairs {
 		these := t.Task.Cell(p.I, p.J, t.Samples)
 		out[i] = Cell{Pair: p, Samples: len(these)}
@@ -144,41 +146,36 @@ func (t *Test) cells(ctx context.Context, pairs []Pair) (out []Cell, runs int, e
 	}
 	right, runs, err := t.judge(ctx, all)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
+	at := 0
 	for i := range out {
-		for _, ok := range right[:out[i].Samples] {
-			if ok {
+		for range out[i].Samples {
+			if right[at] {
 				out[i].Correct++
 			}
+			if runs != nil {
+				out[i].Runs += runs[at]
+			}
+			at++
 		}
-		right = right[out[i].Samples:]
 	}
-	return out, runs, nil
+	return out, nil
 }
 
-// judge says of each problem whether its answer counts.
-func (t *Test) judge(ctx context.Context, problems []task.Problem) (right []bool, runs int, err error) {
+// judge says of each problem whether its answer counts, and, of a test that settles,
+// how many runs of the loop it took.
+func (t *Test) judge(ctx context.Context, problems []task.Problem) (right []bool, runs []int, err error) {
 	switch t.Mode {
 	case ModeGreedy:
 		right, err = t.Greedy(ctx, problems, t.Metric)
 	case ModeSettle:
-		return t.settled(ctx, problems)
+		var replies [][]int32
+		if replies, runs, err = t.Settle(ctx, problems, t.Settings.Times); err == nil {
+			right, err = t.counts(problems, replies, t.Metric)
+		}
 	default:
 		right, err = t.Verify(ctx, problems, t.Metric)
 	}
-	return right, 0, err
-}
-
-// settled judges the answers that stay the same, and adds up the runs they took.
-func (t *Test) settled(ctx context.Context, problems []task.Problem) (right []bool, runs int, err error) {
-	replies, took, err := t.Settle(ctx, problems, t.Settings.Times)
-	if err != nil {
-		return nil, 0, err
-	}
-	for _, n := range took {
-		runs += n
-	}
-	right, err = t.counts(problems, replies, t.Metric)
 	return right, runs, err
 }

@@ -193,7 +193,7 @@ func TestMeans(t *testing.T) {
 		{101, 101, 5}, {160, 160, 0}, // above 100
 		{101, 7, 10}, // neither: only equal lengths count there
 	} {
-		r.ByCell = append(r.ByCell, Cell{Pair{c.i, c.j}, 10, c.correct})
+		r.ByCell = append(r.ByCell, Cell{Pair{c.i, c.j}, 10, c.correct, 0})
 	}
 	r.summarise(Pair{2, 3}, []Pair{{1, 1}, {100, 100}, {4, 4}})
 	if *r.ID != 1 || *r.OOD != 0.3 || r.OOD100 != nil || r.ByLength["3"] != 0.6 {
@@ -213,11 +213,11 @@ func TestTableOfAGrid(t *testing.T) {
 	r := &Result{Settings: Settings{Metric: FirstToken}}
 	for i := 1; i <= 4; i++ {
 		for j := 1; j <= 5; j++ {
-			r.ByCell = append(r.ByCell, Cell{Pair{i, j}, 10, max(0, 14-2*max(i, j)-i)})
+			r.ByCell = append(r.ByCell, Cell{Pair{i, j}, 10, max(0, 14-2*max(i, j)-i), 0})
 			r.ByCell[len(r.ByCell)-1].Correct = min(10, r.ByCell[len(r.ByCell)-1].Correct)
 		}
 	}
-	r.ByCell = append(r.ByCell, Cell{Pair{7, 7}, 10, 5}, Cell{Pair{8, 8}, 10, 0})
+	r.ByCell = append(r.ByCell, Cell{Pair{7, 7}, 10, 5, 0}, Cell{Pair{8, 8}, 10, 0, 0})
 	r.summarise(Pair{2, 3}, nil)
 	want := `first token: 80.0 % in distribution, 28.7 % out of it
 

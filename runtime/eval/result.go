@@ -35,33 +35,39 @@ type Result struct {
 	Settings
 	SecondsTrain float64            `json:"seconds_train"`
 	SecondsEval  float64            `json:"seconds_eval"`
-	Trained      *[2]int            `json:"trained,omitempty"`    // the longest problems of training: ends of the square of ID
-	ID           *float64           `json:"id,omitempty"`         // in distribution: nothing longer than trained on
-	OOD          *float64           `json:"ood,omitempty"`        // out of it, up to 100 digits
-	OOD100       *float64           `json:"ood100,omitempty"`     // both of the same length, above 100 digits
-	Overall      *float64           `json:"overall,omitempty"`    // of all problems alike: where they are those of a file
-	RunsTaken    int                `json:"runs_taken,omitempty"` // of the loop, by all problems, where a test takes as many as an answer needs
-	MeanRuns     float64            `json:"mean_runs,omitempty"`
-	ByLength     map[string]float64 `json:"by_length"` // where both have the same
-	ByCell       []Cell             `json:"by_cell"`   // ordered by the first, then by the second length
+	Trained      *[2]int            `json:"trained,omitempty"`   // the longest problems of training: ends of the square of ID
+	ID           *float64           `json:"id,omitempty"`        // in distribution: nothing longer than trained on
+	OOD          *float64           `json:"ood,omitempty"`       // out of it, up to 100 digits
+	OOD100       *float64           `json:"ood100,omitempty"`    // both of the same length, above 100 digits
+	Overall      *float64           `json:"overall,omitempty"`   // of all problems alike: where they are those of a file
+	MeanRuns     float64            `json:"mean_runs,omitempty"` // of the loop, over problems, where a test takes as many as an answer needs
+	ByLength     map[string]float64 `json:"by_length"`           // where both have the same
+	ByCell       []Cell             `json:"by_cell"`             // ordered by the first, then by the second length
 }
 
-// A Cell is the count of a Pair of lengths. In JSON it is [i, j, samples, correct].
+// A Cell is the count of a Pair of lengths. In JSON it is [i, j, samples, correct], and
+// where a test takes as many runs of the loop as an answer needs, [i, j, samples,
+// correct, runs].
 type Cell struct {
 	Pair
 	Samples, Correct int
+	Runs             int // of the loop, by all problems
 }
 
 // MarshalJSON implements json.Marshaler.
 func (c Cell) MarshalJSON() ([]byte, error) {
-	return json.Marshal([4]int{c.I, c.J, c.Samples, c.Correct})
+	v := []int{c.I, c.J, c.Samples, c.Correct}
+	if c.Runs > 0 {
+		v = append(v, c.Runs)
+	}
+	return json.Marshal(v)
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (c *Cell) UnmarshalJSON(b []byte) error {
-	var v [4]int
+	var v [5]int
 	err := json.Unmarshal(b, &v)
-	*c = Cell{Pair{v[0], v[1]}, v[2], v[3]}
+	*c = Cell{Pair{v[0], v[1]}, v[2], v[3], v[4]}
 	return err
 }
 
@@ -99,10 +105,8 @@ func Load(dir string) (*Result, error) {
 	return r, nil
 }
 
-// add takes in cells that are not there yet, and the runs of the loop that all
-// their problems took together.
-func (r *Result) add(cells []Cell, runs int, took time.Duration) {
-	r.RunsTaken += runs
+// add takes in cells that are not there yet.
+func (r *Result) add(cells []Cell, took time.Duration) {
 	r.ByCell = append(r.ByCell, cells...)
 	slices.SortFunc(r.ByCell, inOrder)
 	r.SecondsEval += took.Seconds()
@@ -122,9 +126,8 @@ func (r *Result) summarise(trained Pair, over []Pair) {
 	r.Trained = &[2]int{trained.I, trained.J}
 	r.ByLength = map[string]float64{}
 	var id, ood, ood100 []float64
-	problems := 0
+	problems, runs := 0, 0
 	for _, c := range r.ByCell {
-		problems += c.Samples
 		equal := c.J == 0 || c.I == c.J
 		if equal {
 			r.ByLength[strconv.Itoa(c.I)] = c.Fraction()
@@ -132,6 +135,7 @@ func (r *Result) summarise(trained Pair, over []Pair) {
 		if over != nil && !listed[c.Pair] {
 			continue
 		}
+		problems, runs = problems+c.Samples, runs+c.Runs
 		switch longest := max(c.I, c.J); {
 		case c.I <= trained.I && c.J <= trained.J:
 			id = append(id, c.Fraction())
@@ -141,7 +145,7 @@ func (r *Result) summarise(trained Pair, over []Pair) {
 			ood100 = append(ood100, c.Fraction())
 		}
 	}
-	r.MeanRuns = float64(r.RunsTaken) / float64(max(problems, 1))
+	r.MeanRuns = float64(runs) / float64(max(problems, 1))
 	r.ID, r.OOD, r.OOD100 = mean(id), mean(ood), mean(ood100)
 }
 

@@ -16,7 +16,7 @@ func TestResultFile(t *testing.T) {
 		t.Fatalf("a result where there is none: %v, %v", r, err)
 	}
 	r := &Result{Settings: Settings{Name: "x", SpecHash: "ab", Seed: 3, Mode: ModeVerify, Metric: ExactMatch, ExamplesTrained: 9, Samples: 4, Pad: [2]int{7, 3}},
-		SecondsTrain: 1.5, SecondsEval: 0.5, ByCell: []Cell{{Pair{6, 6}, 4, 4}, {Pair{7, 7}, 4, 2}, {Pair{60, 60}, 4, 1}, {Pair{101, 101}, 4, 0}}}
+		SecondsTrain: 1.5, SecondsEval: 0.5, ByCell: []Cell{{Pair{6, 6}, 4, 4, 0}, {Pair{7, 7}, 4, 2, 0}, {Pair{60, 60}, 4, 1, 0}, {Pair{101, 101}, 4, 0, 0}}}
 	r.summarise(Pair{7, 7}, nil)
 	if err := r.save(dir); err != nil {
 		t.Fatal(err)
@@ -49,11 +49,15 @@ func TestResultFile(t *testing.T) {
 	if diff := cmp.Diff(table, r.Table(80)); diff != "" {
 		t.Error(diff)
 	}
-	if got := (&Result{Settings: Settings{Metric: ExactMatch}, ByCell: []Cell{{Pair{15, 15}, 2000, 1999}}}).Table(80); !strings.Contains(got, " 99.9 %") {
+	if got := (&Result{Settings: Settings{Metric: ExactMatch}, ByCell: []Cell{{Pair{15, 15}, 2000, 1999, 0}}}).Table(80); !strings.Contains(got, " 99.9 %") {
 		t.Errorf("one wrong answer of 2000 shows as\n%s", got)
 	}
+	cells := []Cell{{Pair{6, 6}, 4, 4, 9}, {Pair{7, 0}, 4, 2, 0}}
+	if text, err := json.Marshal(cells); string(text) != "[[6,6,4,4,9],[7,0,4,2]]" || err != nil {
+		t.Errorf("cells are %s, %v", text, err)
+	}
 	share := 0.5
-	listed := &Result{Settings: Settings{Metric: ExactMatch}, Overall: &share, ByCell: []Cell{{Pair{1, 0}, 1, 1}, {Pair{12, 0}, 3, 1}}}
+	listed := &Result{Settings: Settings{Metric: ExactMatch}, Overall: &share, ByCell: []Cell{{Pair{1, 0}, 1, 1, 0}, {Pair{12, 0}, 3, 1, 0}}}
 	table = " length  problems  exact match\n      1         1      100.0 %\n     12         3       33.3 %\n    all         4       50.0 %\n"
 	if diff := cmp.Diff(table, listed.Table(80)); diff != "" {
 		t.Error(diff)

@@ -19,7 +19,7 @@ func TestSettlingTest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	total := 0
+	var total Cell
 	for _, c := range want.ByCell {
 		problems := test.Task.Cell(c.I, c.J, test.Samples)
 		replies, runs, err := test.Settle(ctx, problems, 8)
@@ -30,19 +30,21 @@ func TestSettlingTest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		correct := 0
+		one := Cell{Pair: c.Pair, Samples: len(problems)}
 		for i := range problems {
-			total += runs[i]
+			one.Runs += runs[i]
 			if right[i] {
-				correct++
+				one.Correct++
 			}
 		}
-		if correct != c.Correct {
-			t.Errorf("%v: %d right answers settle, the test has %d", c.Pair, correct, c.Correct)
+		if one != c {
+			t.Errorf("settling one by one gives %v, the test has %v", one, c)
 		}
+		total.Samples += one.Samples
+		total.Runs += one.Runs
 	}
-	if want.RunsTaken != total || want.MeanRuns <= 2 || want.MeanRuns >= 8 {
-		t.Errorf("%d runs, %g a problem; settling one by one took %d", want.RunsTaken, want.MeanRuns, total)
+	if mean := float64(total.Runs) / float64(total.Samples); want.MeanRuns != mean || mean <= 2 || mean >= 8 {
+		t.Errorf("%g runs a problem; settling one by one took %g", want.MeanRuns, mean)
 	}
 	for _, c := range []struct {
 		dir      string
@@ -58,5 +60,45 @@ func TestSettlingTest(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("-at once +again:\n%s", diff)
 		}
+	}
+}
+
+// TestRunsOfSomeLengths wants means over runs to be of the lengths that are asked for,
+// and of a result in a file those of its own.
+func TestRunsOfSomeLengths(t *testing.T) {
+	ctx, dir := context.Background(), t.TempDir()
+	settling := func(cells ...Pair) *Result {
+		test := grid(t, time.Hour)
+		test.Mode, test.Settings.Times, test.Own, test.Cells = ModeSettle, 8, []Pair{{1, 2}, {3, 3}}, cells
+		r, err := test.Run(ctx, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	own, other := settling(Pair{1, 2}, Pair{3, 3}), settling(Pair{4, 4})
+	file, err := Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(file.ByCell) != 3 || file.MeanRuns != own.MeanRuns {
+		t.Errorf("with other lengths a mean of %g runs is %g", own.MeanRuns, file.MeanRuns)
+	}
+	if c := file.ByCell[2]; other.MeanRuns != float64(c.Runs)/float64(c.Samples) || other.MeanRuns == own.MeanRuns {
+		t.Errorf("of the length that was asked for %g runs, of the cell %v", other.MeanRuns, c)
+	}
+	if again := settling(Pair{1, 2}, Pair{3, 3}); again.MeanRuns != own.MeanRuns {
+		t.Errorf("asked again, %g runs, not %g", again.MeanRuns, own.MeanRuns)
+	}
+
+	// Cells that do not say their runs are tested again.
+	for i := range file.ByCell {
+		file.ByCell[i].Runs = 0
+	}
+	if err := file.save(dir); err != nil {
+		t.Fatal(err)
+	}
+	if again := settling(Pair{1, 2}, Pair{3, 3}); again.MeanRuns != own.MeanRuns {
+		t.Errorf("of cells without runs, %g runs, not %g", again.MeanRuns, own.MeanRuns)
 	}
 }
