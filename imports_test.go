@@ -33,6 +33,7 @@ const rules = `
 	# What generated programs call.
 	runtime/device < runtime/cpu, runtime/cuda < runtime;
 	runtime/calibrate < runtime;
+	runtime/lock < runtime/eval;
 	runtime/cuda < runtime/cuda/libcuda < runtime;
 	runtime/cuda, runtime/cuda/sim < runtime/cuda/simulated < runtime;
 	runtime/philox < runtime/cpu, runtime/task, runtime/train;

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/runtime/lock"
 	"github.com/arithlang/mlc/runtime/train"
 )
 
@@ -64,7 +65,7 @@ func newRun(dir string, id identity, started time.Time) (_ string, unlock func()
 	if err != nil {
 		return "", nil, err
 	}
-	if unlock, err = lock(dir); err != nil {
+	if unlock, err = occupy(dir); err != nil {
 		return "", nil, err
 	}
 	if err := vacate(dir, id); err != nil {
@@ -72,6 +73,15 @@ func newRun(dir string, id identity, started time.Time) (_ string, unlock func()
 		return "", nil, err
 	}
 	return dir, unlock, nil
+}
+
+// occupy keeps other processes from training in a run directory until unlock is called.
+func occupy(dir string) (unlock func(), err error) {
+	unlock, err = lock.Try(dir)
+	if errors.Is(err, lock.ErrTaken) {
+		return nil, fmt.Errorf("another process is training in %s: wait for its end, or choose another --out", dir)
+	}
+	return unlock, err
 }
 
 // datedRun makes a directory that no other run has, however many begin in a second.

@@ -93,7 +93,7 @@ func TestOneProcessARun(t *testing.T) {
 			return callStages(t, toyPipeline(), "train", "--resume", "--out", dir, "--steps", "23", "-q")
 		}
 		before, _ := os.ReadFile(filepath.Join(dir, recordFile))
-		unlock, err := lock(dir)
+		unlock, err := occupy(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +118,7 @@ func TestBeginsAtOnce(t *testing.T) {
 	}
 	m := toyModel()
 	begun := t.TempDir() // another process is about to write run.json
-	unlock, err := lock(begun)
+	unlock, err := occupy(begun)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -203,7 +203,7 @@ func (c *trainCmd) reopen(id identity) (claim, error) {
 			return claim{}, err
 		}
 	}
-	unlock, err := lock(dir)
+	unlock, err := occupy(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return claim{}, noRun(dir)
 	}

@@ -7,9 +7,11 @@ package eval
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
+	"github.com/arithlang/mlc/runtime/lock"
 	"github.com/arithlang/mlc/runtime/task"
 )
 
@@ -64,29 +66,24 @@ func (t Test) WithTimes(n int) *Test {
 	return &t
 }
 
-// Run tests every cell and writes the result to dir as it goes, so that an interrupted
-// or killed evaluation goes on where it stopped: cells that were done under the same
-// Settings are not done again, and stay in the result. Means of the one that is
-// returned are over Cells.
+// Run tests every cell and adds it to the result in dir as it goes, so that an
+// interrupted or killed evaluation goes on where it stopped, and several at once share
+// the work: cells that were done under the same Settings are not done again, and stay
+// in the result. Means of the one that is returned are over Cells.
 func (t *Test) Run(ctx context.Context, dir string) (*Result, error) {
-	old, err := Load(dir)
-	if err != nil {
+	r := &Result{Settings: t.Settings, SecondsTrain: t.SecondsTrain}
+	if err := t.join(r, dir); err != nil {
 		return nil, err
 	}
-	r := &Result{Settings: t.Settings, SecondsTrain: t.SecondsTrain}
-	done := map[Pair]bool{}
-	if old != nil && old.Settings == t.Settings {
-		r.ByCell, r.SecondsEval = slices.DeleteFunc(old.ByCell, t.lacks), old.SecondsEval
-		for _, c := range r.ByCell {
-			done[c.Pair] = true
+	left := slices.Clone(t.Cells)
+	for n := 1; ; {
+		left = slices.DeleteFunc(left, r.has)
+		if len(left) == 0 {
+			break
 		}
-	}
-	left := slices.DeleteFunc(slices.Clone(t.Cells), func(p Pair) bool { return done[p] })
-	for n := 1; len(left) > 0; {
 		next := left[:min(n, len(left))]
-		left = left[len(next):]
 		if t.Progress != nil {
-			t.Progress(Progress{Next: next, Done: len(r.ByCell), Total: len(r.ByCell) + len(next) + len(left)})
+			t.Progress(Progress{Next: next, Done: len(r.ByCell), Total: len(r.ByCell) + len(left)})
 		}
 		start := time.Now()
 		cells, err := t.cells(ctx, next)
@@ -94,30 +91,64 @@ func (t *Test) Run(ctx context.Context, dir string) (*Result, error) {
 			return nil, err
 		}
 		took := time.Since(start)
-		r.add(cells, took)
-		if err := t.save(r, dir); err != nil {
+		if err := t.keep(r, dir, cells, took); err != nil {
 			return nil, err
 		}
 		n = t.together(n, took)
 	}
-	if err := t.save(r, dir); err != nil { // again: what is there may be half of a result
+	if err := t.keep(r, dir, nil, 0); err != nil { // again: what is there may be half of a result
 		return nil, err
 	}
 	t.summarise(r, t.Cells)
 	return r, nil
 }
 
+// join takes what the result in dir has of the same Settings.
+func (t *Test) join(r *Result, dir string) error {
+	there, err := Load(dir)
+	if there == nil || there.Settings != t.Settings {
+		return err
+	}
+	r.add(slices.DeleteFunc(there.ByCell, t.lacks))
+	r.SecondsEval = there.SecondsEval
+	return nil
+}
+
 // lacks reports whether a cell does not say what a test of its mode says.
 func (t *Test) lacks(c Cell) bool { return t.Mode == ModeSettle && c.Samples > 0 && c.Runs == 0 }
 
-// save writes the result so far.
-func (t *Test) save(r *Result, dir string) error {
+// keep adds cells to the result so far, and saves it with what other processes have
+// added to it meanwhile.
+func (t *Test) keep(r *Result, dir string, cells []Cell, took time.Duration) error {
+	unlock, err := occupy(dir)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := t.join(r, dir); err != nil {
+		return err
+	}
+	r.add(cells)
+	r.SecondsEval += took.Seconds()
 	t.summarise(r, t.Own)
 	if err := r.save(dir); err != nil {
-		return fmt.Errorf("cannot save the result: %w", err)
+		return cannotSave(err)
 	}
 	return nil
 }
+
+// occupy makes the directory of a result and keeps other processes from writing to it.
+func occupy(dir string) (unlock func(), err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, cannotSave(err)
+	}
+	if unlock, err = lock.Wait(dir); err != nil {
+		return nil, cannotSave(err)
+	}
+	return unlock, nil
+}
+
+func cannotSave(err error) error { return fmt.Errorf("cannot save the result: %w", err) }
 
 // summarise fills in what follows from the cells, and the means over some of them.
 func (t *Test) summarise(r *Result, over []Pair) {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -130,6 +131,67 @@ func TestGridGoesOn(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(string(table)), "\n")
 	if lines[0] != "i,j,samples,correct,exact_match" || len(lines) != 19 || !slices.IsSorted(lines[1:]) {
 		t.Errorf("grid.csv:\n%s", table)
+	}
+}
+
+// TestAtOnce runs an evaluation in the middle of another one of the same result: no
+// cell is lost, and what one has done the other does not do again.
+func TestAtOnce(t *testing.T) {
+	ctx, dir := context.Background(), t.TempDir()
+	want, err := grid(t, time.Hour).Run(ctx, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, other := grid(t, 0), grid(t, 0)
+	one.Cells = slices.DeleteFunc(one.Cells, func(p Pair) bool { return p == Pair{6, 6} })
+	other.Cells = []Pair{{4, 4}, {6, 6}}
+	var tested []Pair
+	one.Progress = func(p Progress) {
+		if tested = append(tested, p.Next...); len(tested) == 3 {
+			if _, err := other.Run(ctx, dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	got, err := one.Run(ctx, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(tested) != 16 || slices.Contains(tested, Pair{4, 4}) {
+		t.Errorf("of 18 cells, of which the other did two, %d were tested: %v", len(tested), tested)
+	}
+	there, err := Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for where, r := range map[string]*Result{"returned": got, "saved": there} {
+		if diff := cmp.Diff(want.ByCell, r.ByCell); diff != "" {
+			t.Errorf("cells of two evaluations at once, %s (-alone +at once):\n%s", where, diff)
+		}
+	}
+}
+
+// TestManyAtOnce has evaluations of one result wait for each other while they add to it.
+func TestManyAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	var all sync.WaitGroup
+	var tests []*Test
+	cells := grid(t, 0).Cells
+	for i := range 6 {
+		test := grid(t, 0)
+		test.Cells = cells[3*i : 3*i+3]
+		tests = append(tests, test)
+	}
+	for _, test := range tests {
+		all.Go(func() {
+			if _, err := test.Run(context.Background(), dir); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if r, err := Load(dir); err != nil || len(r.ByCell) != len(cells) {
+		t.Errorf("of %d cells %v are left, %v", len(cells), r.ByCell, err)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/arithlang/mlc/runtime/ckpt"
 )
@@ -105,11 +104,23 @@ func Load(dir string) (*Result, error) {
 	return r, nil
 }
 
-// add takes in cells that are not there yet.
-func (r *Result) add(cells []Cell, took time.Duration) {
-	r.ByCell = append(r.ByCell, cells...)
-	slices.SortFunc(r.ByCell, inOrder)
-	r.SecondsEval += took.Seconds()
+// add takes in those cells that are not there yet.
+func (r *Result) add(cells []Cell) {
+	for _, c := range cells {
+		if at, there := r.find(c.Pair); !there {
+			r.ByCell = slices.Insert(r.ByCell, at, c)
+		}
+	}
+}
+
+// find is where a cell is, or would be.
+func (r *Result) find(p Pair) (at int, there bool) {
+	return slices.BinarySearchFunc(r.ByCell, Cell{Pair: p}, inOrder)
+}
+
+func (r *Result) has(p Pair) bool {
+	_, there := r.find(p)
+	return there
 }
 
 // hundred is the number of digits above which only cells with two operands of equal
@@ -172,9 +183,6 @@ func mean(x []float64) *float64 {
 
 // save writes grid.csv and result.json, which says how far both are.
 func (r *Result) save(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
 	text, err := json.Marshal(r)
 	if err != nil {
 		return err
