@@ -86,7 +86,7 @@ func (t *Test) Run(ctx context.Context, dir string) (*Result, error) {
 			t.Progress(Progress{Next: next, Done: len(r.ByCell), Total: len(r.ByCell) + len(left)})
 		}
 		start := time.Now()
-		cells, err := t.cells(ctx, next)
+		cells, err := t.cells(ctx, next, portion)
 		if err != nil {
 			return nil, err
 		}
@@ -166,32 +166,44 @@ func (t *Test) together(n int, took time.Duration) int {
 	return max(1, min(2*n, fit))
 }
 
-// cells tests the problems of some cells.
-func (t *Test) cells(ctx context.Context, pairs []Pair) ([]Cell, error) {
-	var all []task.Problem
+// portion is how many problems of a test are in memory at a time: enough for all
+// workers of any machine.
+const portion = 1 << 14
+
+// cells tests the problems of some cells, so many at a time: no result depends on it.
+func (t *Test) cells(ctx context.Context, pairs []Pair, portion int) ([]Cell, error) {
 	out := make([]Cell, len(pairs))
-	for i, p := range pairs {
-		these := t.Task.Cell(p.I, p.J, t.Samples)
-		out[i] = Cell{Pair: p, Samples: len(these)}
-		all = append(all, these...)
-	}
-	right, runs, err := t.judge(ctx, all)
-	if err != nil {
-		return nil, err
-	}
-	at := 0
-	for i := range out {
-		for range out[i].Samples {
-			if right[at] {
-				out[i].Correct++
+	var problems []task.Problem
+	var of []*Cell // of each of them
+	judge := func() error {
+		right, runs, err := t.judge(ctx, problems)
+		if err != nil {
+			return err
+		}
+		for k, c := range of {
+			c.Samples++
+			if right[k] {
+				c.Correct++
 			}
 			if runs != nil {
-				out[i].Runs += runs[at]
+				c.Runs += runs[k]
 			}
-			at++
+		}
+		problems, of = problems[:0], of[:0]
+		return nil
+	}
+	for k, pair := range pairs {
+		out[k].Pair = pair
+		for p := range t.Task.Each(pair.I, pair.J, t.Samples) {
+			if problems, of = append(problems, p), append(of, &out[k]); len(problems) < portion {
+				continue
+			}
+			if err := judge(); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return out, nil
+	return out, judge()
 }
 
 // judge says of each problem whether its answer counts, and, of a test that settles,

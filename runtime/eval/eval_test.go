@@ -195,6 +195,44 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
+// TestPortions wants the counts of a test to be the same however few problems are in
+// memory at a time, and a test of many problems to draw them by and by.
+func TestPortions(t *testing.T) {
+	ctx := context.Background()
+	for _, mode := range []string{ModeVerify, ModeGreedy, ModeSettle} {
+		test := grid(t, 0)
+		test.Mode = mode
+		want, err := test.cells(ctx, test.Cells, portion)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, few := range []int{1, 7, 25} {
+			got, err := test.cells(ctx, test.Cells, few)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s, %d at a time (-at once +by and by):\n%s", mode, few, diff)
+			}
+		}
+	}
+
+	tk, err := task.New(sequences["successor"], 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	machine := &idleMachine{}
+	test := &Test{Model: Model{Machine: machine, Plan: fakePlan(), Task: tk}, Settings: Settings{Mode: ModeVerify, Metric: ExactMatch, Samples: 3 * portion},
+		Cells: []Pair{{6, 0}}, Trained: Pair{6, 0}}
+	r, err := test.Run(ctx, t.TempDir())
+	if err != nil || r.ByCell[0].Samples != test.Samples {
+		t.Fatalf("%v, %v", r, err)
+	}
+	if rows := len("123456=123457"); machine.most > 2*portion*rows/maxTokens {
+		t.Errorf("%d launches at a time of %d problems", machine.most, test.Samples)
+	}
+}
+
 // TestOtherLengths adds cells to a result, whose means stay those of its own.
 func TestOtherLengths(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()

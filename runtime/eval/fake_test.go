@@ -149,3 +149,12 @@ func (m *fakeMachine) Each(n int, f func(w device.Worker, i int)) {
 		f(&m.worker, i)
 	}
 }
+
+// An idleMachine computes nothing and counts what it is asked for.
+type idleMachine struct {
+	device.Machine
+	most int // launches at a time
+}
+
+func (m *idleMachine) Err() error                                 { return nil }
+func (m *idleMachine) Each(n int, _ func(w device.Worker, i int)) { m.most = max(m.most, n) }

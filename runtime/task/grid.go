@@ -1,6 +1,11 @@
 package task
 
-import "github.com/arithlang/mlc/runtime/philox"
+import (
+	"iter"
+	"slices"
+
+	"github.com/arithlang/mlc/runtime/philox"
+)
 
 // Training on sequences walks a grid: one problem of each pair of lengths, then
 // one of each again, so that all are equally often (McLeish et al. 2024,
@@ -79,26 +84,32 @@ func (t *Task) Test(length, n int) []Problem {
 // than a quintillion are drawn one by one. The parts of a mixed task have equal
 // shares. Hints begin with the first letter. Of a file they are the held-out problems
 // whose prompt has i characters.
-func (t *Task) Cell(i, j, n int) []Problem {
-	if len(t.parts) == 0 {
-		return t.cell(i, j, n)
+func (t *Task) Cell(i, j, n int) []Problem { return slices.Collect(t.Each(i, j, n)) }
+
+// Each yields the problems of Cell one by one.
+func (t *Task) Each(i, j, n int) iter.Seq[Problem] {
+	parts := t.parts
+	if len(parts) == 0 {
+		parts = []*Task{t}
 	}
-	of := make([][]Problem, len(t.parts))
-	for k, u := range t.parts {
-		of[k] = u.cell(i, j, (n+len(t.parts)-1-k)/len(t.parts))
-	}
-	var all []Problem
-	for row := range n {
-		for _, problems := range of {
-			if row < len(problems) {
-				all = append(all, problems[row])
+	return func(yield func(Problem) bool) {
+		sizes := make([]int, len(parts))
+		problems := make([]func(k int) Problem, len(parts))
+		for k, u := range parts {
+			sizes[k], problems[k] = u.cell(i, j, (n+len(parts)-1-k)/len(parts))
+		}
+		for row := range slices.Max(sizes) {
+			for k, problem := range problems {
+				if row < sizes[k] && !yield(problem(row)) {
+					return
+				}
 			}
 		}
 	}
-	return all
 }
 
-func (t *Task) cell(i, j, n int) []Problem {
+// cell is how many problems there are in a cell, n at most, and problem k of those.
+func (t *Task) cell(i, j, n int) (size int, problem func(k int) Problem) {
 	lengths := uint32(i)
 	if j > 0 && j != i {
 		lengths |= uint32(j) << 16
@@ -112,16 +123,14 @@ func (t *Task) cell(i, j, n int) []Problem {
 		n = int(min(uint64(n), total))
 		order = newPermutation(philox.KeyOf(t.seed), total, lengths, uint32(philox.Test)<<16|uint32(t.part<<8|1))
 	}
-	problems := make([]Problem, n)
 	var d draft
-	for k := range problems {
+	return n, func(k int) Problem {
 		number := int64(k)
 		if total > 0 {
 			number = order.at(number)
 		}
 		t.kind.family.test(t, &d, i, j, number, t.source(&d, philox.Test, uint64(lengths)<<32|uint64(k)))
 		t.solve(&d)
-		problems[k] = d.problem()
+		return d.problem()
 	}
-	return problems
 }

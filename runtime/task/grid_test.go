@@ -404,3 +404,32 @@ func TestNewRefusesSequences(t *testing.T) {
 		}
 	}
 }
+
+// TestPinnedProblems pins problems of tests, by their order: results of runs depend on it.
+func TestPinnedProblems(t *testing.T) {
+	mixed := with(adding, func(c *Config) { c.Kind, c.Of = "mixed", []string{"addition", "subtraction", "multiplication"} })
+	for _, c := range []struct {
+		cfg  Config
+		n    int
+		want string
+	}{
+		{mixed, 7, "911+15 418-34 445*62 510+59 930-77 320*72 642+70"},
+		{sorting, 2, "7,115 32,693"},
+		{additions, 3, "911+15 510+59 642+70"},
+	} {
+		var texts []string
+		task := must(t, c.cfg, 3)
+		for _, p := range task.Cell(3, 2, c.n) {
+			texts = append(texts, task.Text(p))
+		}
+		if got := strings.Join(texts, " "); got != c.want {
+			t.Errorf("%s has %s, want %s", c.cfg.Kind, got, c.want)
+		}
+		for p := range task.Each(3, 2, c.n) {
+			if got := task.Text(p); got != texts[0] {
+				t.Errorf("%s: one by one the first is %s", c.cfg.Kind, got)
+			}
+			break
+		}
+	}
+}
