@@ -348,3 +348,26 @@ func TestTakenBack(t *testing.T) {
 		}
 	}
 }
+
+// TestHintedPlaces counts the letters that the longest number of training takes.
+func TestHintedPlaces(t *testing.T) {
+	for text, want := range map[string]int{
+		"task addition { digits = 1..20 }":                                             21,
+		"task subtraction { digits = 1..20 }":                                          20,
+		"task multiplication { digits = 1..20 }":                                       40,
+		"task mixed {\n of = [addition, multiplication]\n digits = 1..9\n }":           18,
+		"task addition {\n digits = 1..20\n pad = zero(to = 102)\n }":                  102,
+		"task addition {\n digits = 1..20\n pad = zero(to = 7, step = 10)\n }":         27,
+		"task addition {\n digits = 1..20\n pad = zero(to = 9, step=12, answer=6)\n }": 33,
+		"task or { digits = 1..20 }":                                                   20,
+	} {
+		s, list := resolve(map[string]string{"a.arith": "arith 1\n\n" + text + "\n\nmodel.loop { layers = 2 }\ntask.hints = fixed\n"}, "a.arith")
+		if s == nil || len(list) > 0 {
+			t.Errorf("%s: %v", text, list)
+			continue
+		}
+		if got := s.Task.hintedPlaces(); got != want {
+			t.Errorf("%s: %d places, want %d", text, got, want)
+		}
+	}
+}

@@ -20,6 +20,10 @@ func (c *checker) checkTask(t *Task) {
 			c.report("E0319", c.at("task.pad"), "zeros in front would change the problems of task %s", k).WithHelp("use pad = none")
 		}
 	}
+	if n := t.hintedPlaces(); t.Hints == "fixed" && n > hintLetters {
+		c.report("E0207", c.at("task.hints"), "fixed hints never come twice in a number, and there are %d letters for numbers of up to %d places", hintLetters, n).
+			WithHelp("use hints = cyclic, or shorter numbers")
+	}
 	if t.Released && t.Below != 1<<20 {
 		c.report("E0320", c.at("task.sampling"), "the released lists are of 2^20 numbers, and below = %s", c.get("task.below").text).
 			WithHelp("use below = 1Mi, or sampling = permutation")
@@ -63,3 +67,21 @@ func (c *checker) limitTask(t *Task) {
 
 // hinted reports whether letters stand before digits.
 func (t *Task) hinted() bool { return t.Hints == "cyclic" || t.Hints == "fixed" }
+
+// hintedPlaces is the most places of a number in training, as it is written.
+func (t *Task) hintedPlaces() int {
+	_, hi := t.digits()
+	n := hi
+	for _, k := range t.kinds() {
+		l, _ := t.layout(k)
+		if l.answer == nil {
+			continue
+		}
+		_, most := l.answer(hi, hi)
+		if most = min(most, t.answerBound()); k == "subtraction" && t.Pad.To == 0 {
+			most-- // its sign has no letter
+		}
+		n = max(n, most+t.Pad.Less)
+	}
+	return t.Pad.width(n)
+}

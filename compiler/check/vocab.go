@@ -2,11 +2,12 @@ package check
 
 // The sizes of vocabularies; package task has the tokens themselves.
 const (
-	vocabSeq2seq  = 17           // end, start, padding, four operators, ten digits; more for larger bases
-	vocabSequence = 19           // four specials, ten digits, + - x = and the space
-	vocabHints    = 19 + 102     // and the letters of index hints
-	vocabSort     = 19 + 102 - 3 // D : , are among the letters
-	ownTokens     = 2            // filler and end, before the characters of a file, digits first
+	hintLetters   = 102
+	vocabSeq2seq  = 17 // end, start, padding, four operators, ten digits; more for larger bases
+	vocabSequence = 19 // four specials, ten digits, + - x = and the space
+	vocabHints    = 19 + hintLetters
+	vocabSort     = 19 + hintLetters - 3 // D : , are among the letters
+	ownTokens     = 2                    // filler and end, before the characters of a file, digits first
 )
 
 // Vocab is the number of tokens. Those of sequences are McLeish et al. 2024's

@@ -2,6 +2,7 @@ package task
 
 import (
 	"math/big"
+	"slices"
 	"strings"
 	"testing"
 
@@ -165,6 +166,31 @@ func TestMixedExtent(t *testing.T) {
 			if _, err := task.Batch(problems); err != nil {
 				t.Errorf("%v: %v", c.of, err)
 			}
+		}
+	}
+}
+
+// TestHintsOfPaddedNumbers wants fixed hints to end with the last letter at the latest,
+// zeros in front included.
+func TestHintsOfPaddedNumbers(t *testing.T) {
+	for _, pad := range []Pad{{To: 60, Step: 1}, {To: 100, Step: 1}, {To: 60, Step: 1, Less: 9}, {To: 102}, {To: 5, Step: 40}} {
+		task := must(t, with(adding, func(c *Config) { c.Hints, c.Pad = "fixed", pad }), 2)
+		last := 0
+		for k := range int64(2000) {
+			p := task.Train(k)
+			for number := range strings.FieldsFuncSeq(task.Written(p), func(r rune) bool { return r == '+' || r == '=' }) {
+				text := []rune(number)
+				for i := 0; i < len(text); i += 2 {
+					letter := slices.Index(task.vocab.hints, text[i])
+					if letter != p.Start+i/2 {
+						t.Fatalf("padded to %v, %s begins again at %c", pad, number, text[i])
+					}
+					last = max(last, letter)
+				}
+			}
+		}
+		if last != numLetters-1 {
+			t.Errorf("padded to %v, no hint is the last letter, but %d", pad, last)
 		}
 	}
 }

@@ -254,10 +254,6 @@ func (t *Task) hint(d *draft, src *philox.Source) {
 	case "cyclic":
 		d.start = src.Intn(numLetters+1) % numLetters
 	case "fixed":
-		n := len(d.answer)
-		for _, x := range d.operands {
-			n = max(n, len(x))
-		}
-		d.start = src.Intn(max(numLetters-n, 0) + 1)
+		d.start = src.Intn(max(numLetters-t.cfg.Pad.fit(t.places(d)), 0) + 1)
 	}
 }
