@@ -80,7 +80,7 @@ stage second {
 
 // TestPairedLines reads the lines of ^ a + b $ at widths below, at and above the one
 // that they are extended to. A cell takes the line of the token that its own line
-// begins at, by the place from the end of its number.
+// begins at, by the place from the end of its number, of diagonals from the beginning.
 func TestPairedLines(t *testing.T) {
 	const extended = 20
 	bias := one(t, `task addition {
@@ -91,11 +91,12 @@ stage first {}
 stage lines {
   from            = first
   extend          = 19
-  cross.direction = [[1, -1], [1, 0]]
+  cross.direction = [[1, -1], [1, 0], [1, 1]]
 }
 stage second { model.decoder.cross.bias = lines.cross }
 `).stage("second").Spec.Model.Decoder.Cross.Bias
-	for direction, bias := range map[int]*expr.Expr{-1: bias.Args[0], 0: bias.Args[1]} {
+	const first = 21 // number of line 0 of diagonals, in as many rows
+	for direction, bias := range map[int]*expr.Expr{-1: bias.Args[0].Args[0], 0: bias.Args[0].Args[1], 1: bias.Args[1]} {
 		for _, width := range []int{1, 5, extended, 21, 50} {
 			columns := 2*width + 3
 			for i := range 4 {
@@ -103,6 +104,14 @@ stage second { model.decoder.cross.bias = lines.cross }
 					line := j - direction*i
 					want := int64(0) // no such line
 					switch place := line - width; {
+					case direction == 1 && line == columns-1:
+						want = first + 2*extended + 2
+					case direction == 1 && place <= 0 && line <= extended:
+						want = int64(first + line)
+					case direction == 1 && place > 0 && place <= extended+1:
+						want = int64(first + extended + place)
+					case direction == 1:
+						// longer than the extended operands
 					case line == 0 || line >= columns:
 						continue // ^, and lines that begin behind the text
 					case place <= 1 && place > -extended:
@@ -110,7 +119,7 @@ stage second { model.decoder.cross.bias = lines.cross }
 					case place > 1 && line-columns >= -extended-1:
 						want = int64(line - columns + 2*extended + 4)
 					}
-					if place := line - width; place == -extended {
+					if place := line - width; direction < 1 && place == -extended {
 						want = 1 // the column of ^, which says nothing
 					}
 					if got := expr.Eval64(bias, matrixCell{i, j, columns}).F; got != float64(want) {

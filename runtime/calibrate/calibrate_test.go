@@ -242,12 +242,12 @@ func TestExtension(t *testing.T) {
 }
 
 // TestPaired extends ^ a + b $ from width to width: a line stays with the token that
-// it begins at, by its place from the end of its number, and is gone if the number is
-// too short for it.
+// it begins at, by its place from the end of its number, of diagonals from the
+// beginning, and is gone if the number is too short for it.
 func TestPaired(t *testing.T) {
-	for _, d := range []Direction{antidiagonal, column} {
+	for _, d := range []Direction{antidiagonal, column, diagonal} {
 		for _, w := range [][2]int{{3, 3}, {3, 7}, {7, 3}, {1, 20}} {
-			from, to := sumColumns(w[0]), sumColumns(w[1])
+			from, to := sumColumns(w[0], d), sumColumns(w[1], d)
 			for c := 1; c < len(from); c++ { // where ^ goes says nothing
 				a := Attention{Heads: 1, Rows: 1, Columns: len(from), Values: make([]float64, len(from))}
 				for j := range a.Values {
@@ -273,11 +273,15 @@ func TestPaired(t *testing.T) {
 	}
 }
 
-// sumColumns names the columns ^ a + b $ of numbers of a width.
-func sumColumns(width int) []string {
+// sumColumns names the columns ^ a + b $ of numbers of a width, by places from the end
+// that lines along a direction keep.
+func sumColumns(width int, d Direction) []string {
 	names := []string{"^"}
 	for _, number := range []string{"a", "b"} {
-		for k := width; k > 0; k-- {
+		for k := range width {
+			if d[1] <= 0 {
+				k = width - 1 - k
+			}
 			names = append(names, fmt.Sprint(number, k))
 		}
 		names = append(names, map[string]string{"a": "+", "b": "$"}[number])

@@ -9,8 +9,9 @@
 // the next, has the number a*j - b*i: i+j for antidiagonals, j-i for diagonals, j
 // for columns. Where matrices differ in size, lines of b > 0 keep their number from
 // the left end of the rows, all others from the right end (appendix D). Where columns
-// are ^ a + b $, lines that begin in a or + keep theirs from the end of a: the paper
-// reads and extends at one width, where that is the same.
+// are ^ a + b $, these are the ends of the operand that a line begins in: those of b > 0
+// that begin in + or b keep theirs from +, all others that begin in a or + from the end
+// of a. The paper reads and extends at one width, where that is the same.
 package calibrate
 
 // What a calibration leaves in its directory.

@@ -36,19 +36,28 @@ func (d Direction) Len(m, n int) int { return d[0]*(n-1) + max(d[1], -d[1])*(m-1
 func (d Direction) lowest(m int) int { return min(-d[1]*(m-1), 0) }
 
 // extended is the number that a line of a matrix of from columns has in one of to, and
-// whether it is there: among paired columns one that begins in b may have no place to
-// begin in a shorter b.
+// whether it is there: among paired columns one that begins in an operand may have no
+// place to begin in a shorter one.
 func (d Direction) extended(number, from, to int, paired bool) (int, bool) {
-	switch {
-	case d[1] > 0:
-		return number, true
-	case !paired:
-		return number + d[0]*(to-from), true
-	case number <= d[0]*(operand(from)+1):
-		return number + d[0]*(operand(to)-operand(from)), true
+	wider := d[0] * (to - from)
+	if !paired {
+		if d[1] > 0 {
+			return number, true
+		}
+		return number + wider, true
 	}
-	number += d[0] * (to - from)
-	return number, number > d[0]*(operand(to)+1)
+	longer, plus, end := d[0]*(operand(to)-operand(from)), d[0]*(operand(from)+1), d[0]*(from-1)
+	switch {
+	case d[1] > 0 && number < plus:
+		return number, number < plus+longer
+	case d[1] > 0 && number < end:
+		return number + longer, number+longer < end+wider
+	case d[1] <= 0 && number <= plus:
+		return number + longer, true
+	case d[1] <= 0:
+		return number + wider, number+wider > plus+longer
+	}
+	return number + wider, true
 }
 
 // operand is the width of a and b where there are so many columns ^ a + b $.
