@@ -335,6 +335,24 @@ func TestLengths(t *testing.T) {
 	}
 }
 
+// TestRotatedShare wants any share of a head that is an even number of elements: of
+// 50, every fourth hundredth.
+func TestRotatedShare(t *testing.T) {
+	for percent := 1; percent <= 100; percent++ {
+		files := map[string]string{"a.arith": fmt.Sprintf(`arith 1
+task successor {}
+model {
+  width = 100
+  heads = 2
+  decoder.self.rotary = rope(fraction = %d%%)
+}
+`, percent)}
+		if _, list := resolve(files, "a.arith"); list.HasErrors() == (percent%4 == 0) {
+			t.Errorf("%d%%: %s", percent, textOf(list, files))
+		}
+	}
+}
+
 // TestTakenBack wants none to leave operands to the other attribute that says what
 // they are, as if it had not been set.
 func TestTakenBack(t *testing.T) {

@@ -110,7 +110,8 @@ func (c *checker) checkHalves() {
 		if v.arg("of").is("input") {
 			whole, what = width, "vector"
 		}
-		if n := whole * v.num64("fraction"); v.is("rope") && math.Mod(n, 2) != 0 {
+		// A share is seldom a float64: 28% of 100 are a little more than 28.
+		if n := whole * v.num64("fraction"); v.is("rope") && math.Abs(math.Remainder(n, 2)) > 1e-9*whole {
 			c.report("E0317", c.at(path+".rotary"), "rotations are of pairs, and %s of a %s of width %s are %s", v.args["fraction"].text, what, short(whole), short(n)).
 				WithHelp("choose a fraction that leaves an even number")
 		}
