@@ -11,7 +11,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// wellBehaved wants help with every finding, a text of all of them, a document for
+// wellBehaved wants help with every finding and its place, a text of all of them, a document for
 // tools, and a resolved form that is its own.
 func wellBehaved(t *testing.T, files map[string]string, set ...string) {
 	opts := Options{Path: "a.arith", Set: set, Read: reader(files)}
@@ -22,6 +22,9 @@ func wellBehaved(t *testing.T, files map[string]string, set ...string) {
 	for _, d := range list {
 		if d.Help == "" {
 			t.Fatalf("%s has no help", d.Message)
+		}
+		if !d.Range.Start.IsValid() {
+			t.Fatalf("%s has no place", d.Message)
 		}
 	}
 	textOf(list, files)

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,7 +14,7 @@ type merged struct {
 	settings map[string]*setting     // by path; those in stages and sweeps begin with their path
 	order    []string                // paths in the order in which they were first set
 	labels   map[string]*dsl.Ident   // kind of the task, name of the model
-	places   map[string]diag.Range   // where a block was written last
+	places   map[string]diag.Range   // where a block was written last, or else first entered by a path
 	axes     []string                // of the sweep: paths, or names of axes with cases
 	cases    []string                // sweep.AXIS.CASE in the order in which they were first written
 	includes map[string][]*dsl.Entry // of a case, by its path
@@ -97,8 +96,19 @@ func (m *merger) enter(block string, names []dsl.Ident) (string, bool) {
 		}
 		block = join(block, id.Name)
 		m.visit(block)
+		if _, ok := m.places[block]; !ok {
+			m.mark(block, id.Range)
+		}
 	}
 	return block, true
+}
+
+// mark keeps where a block is written.
+func (m *merger) mark(path string, r diag.Range) {
+	m.places[path] = r
+	if in, meaning := m.lang.overlay(path); in != "" && meaning != "" {
+		m.inside[in] = append(m.inside[in], meaning)
+	}
 }
 
 // visit keeps the order of stages and of the cases of a sweep.
@@ -160,10 +170,7 @@ func (m *merger) block(parent string, id dsl.Ident, b *dsl.Block, whole diag.Ran
 		m.label(path, b.Label)
 	}
 	m.visit(path)
-	m.places[path] = id.Range
-	if in, meaning := m.lang.overlay(path); in != "" && meaning != "" {
-		m.inside[in] = append(m.inside[in], meaning)
-	}
+	m.mark(path, id.Range)
 	m.written.block(path, id.Range, whole, row)
 	m.entries(path, b.Entries)
 }
@@ -242,9 +249,7 @@ func (c *checker) checkKind() {
 		names[i] = k.Name
 	}
 	if label == nil {
-		at := c.where("task")
-		at.Start.File = cmp.Or(at.Start.File, c.main)
-		c.report("E0307", at, "no task is named").WithHelp("write task KIND { … }; kinds are %s", strings.Join(names, ", "))
+		c.report("E0307", c.where("task"), "no task is named").WithHelp("write task KIND { … }; kinds are %s", strings.Join(names, ", "))
 		return
 	}
 	if i := slices.Index(names, label.Name); i >= 0 {
@@ -257,7 +262,18 @@ func (c *checker) checkKind() {
 	c.report("E0208", label.Range, "there is no task %q", label.Name).WithHelp("%s", diag.DidYouMean(label.Name, names, "tasks are"))
 }
 
-// where is the place of a block, or of the nearest one around it.
+// where is the place of a block, or of the nearest one around it, or else the
+// beginning of the spec.
+func (c *checker) where(path string) diag.Range {
+	if r := c.merged.where(path); r.Start.IsValid() {
+		return r
+	}
+	top := diag.Pos{File: c.main, Line: 1, Col: 1}
+	return diag.Range{Start: top, End: top}
+}
+
+// where is the place of a block, or of the nearest one around it; nowhere if there is
+// none.
 func (m *merged) where(path string) diag.Range {
 	for path != "" {
 		if r, ok := m.places[path]; ok {
