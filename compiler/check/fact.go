@@ -41,11 +41,30 @@ func (c *checker) fact(e *expr.Expr) fact {
 	}
 	f.whole, f.nan = isWhole(e, args), mayBeNaN(e, args)
 	f.lo, f.hi = c.extent(e, args)
-	if e.Type == expr.I32 && !(f.lo >= math.MinInt32 && f.hi <= math.MaxInt32) {
-		f.lo, f.hi = math.MinInt32, math.MaxInt32 // it may wrap around
+	if e.Type == expr.F32 { // rounding keeps order: the rounded bounds hold for what is rounded
+		f.lo, f.hi = float64(float32(f.lo)), float64(float32(f.hi))
+	}
+	if math.IsNaN(f.lo) {
+		f.lo = math.Inf(-1)
+	}
+	if math.IsNaN(f.hi) {
+		f.hi = math.Inf(1)
 	}
 	c.facts[e] = f
 	return f
+}
+
+// fits32 reports whether numbers fit into 32 bits with either sign.
+func (f fact) fits32() bool { return f.lo >= -math.MaxInt32 && f.hi <= math.MaxInt32 }
+
+// arith computes with two numbers of one type. Whole numbers whose result may not
+// fit are taken as real ones, as a constant of that size is: no device wraps.
+func (c *checker) arith(op expr.Op, a, b *expr.Expr) *expr.Expr {
+	x := expr.New(op, a, b)
+	if x.Type == expr.I32 && !c.fact(x).fits32() {
+		return expr.New(op, real32(a), real32(b))
+	}
+	return x
 }
 
 // isWhole reports whether a number is whole, given its operands.
@@ -132,6 +151,10 @@ func (c *checker) extent(e *expr.Expr, a []fact) (lo, hi float64) {
 		return -a[0].hi, -a[0].lo
 	case expr.Mul:
 		return products(a[0], a[1])
+	case expr.Div:
+		return quotients(a[0], a[1])
+	case expr.Sqrt:
+		return math.Sqrt(max(a[0].lo, 0)), math.Sqrt(max(a[0].hi, 0))
 	case expr.Abs:
 		return max(a[0].lo, -a[0].hi, 0), max(-a[0].lo, a[0].hi)
 	case expr.Min:
@@ -153,7 +176,7 @@ func (c *checker) extent(e *expr.Expr, a []fact) (lo, hi float64) {
 		if e.Op == expr.ToI32 && a[0].nan {
 			return -inf, inf
 		}
-		return math.Floor(a[0].lo), math.Ceil(a[0].hi)
+		return math.Floor(a[0].lo), math.Floor(a[0].hi)
 	case expr.Where:
 		return min(a[1].lo, a[2].lo), max(a[1].hi, a[2].hi)
 	}
@@ -177,6 +200,16 @@ func (c *checker) span(name string) (lo, hi float64) {
 		return 0, p.args["period"].num - 1
 	}
 	return 0, maxLength
+}
+
+// quotients bounds a quotient by those of the bounds, where nothing is divided by
+// zero.
+func quotients(a, b fact) (lo, hi float64) {
+	if b.zero() || b.nan {
+		return math.Inf(-1), math.Inf(1)
+	}
+	w, x, y, z := a.lo/b.lo, a.lo/b.hi, a.hi/b.lo, a.hi/b.hi
+	return min(w, x, y, z), max(w, x, y, z)
 }
 
 // products bounds a product by the products of the bounds; zero times infinity

@@ -133,12 +133,29 @@ func (s *scope) fits(f *function, n int, x *expr.Expr, e *dsl.Expr) bool {
 		s.mismatch(e, x, f.name+" takes numbers")
 	case f.whole && x.Type != expr.I32:
 		s.report("E0212", e.Range, "%s takes whole numbers, and %s is not", f.name, text(e)).WithHelp("whole numbers are made of h, i, j and lengths without division, or write floor(%s)", text(e))
-	case f.whole && n == 1:
-		if s.fact(x).lo < 1 {
-			s.report("E0207", e.Range, "the divisor %s is not always positive", text(e)).WithHelp("write a whole number, H, I or J")
-			return false
-		}
+	case f.whole:
+		return s.operand(f, n, x, e)
+	default:
 		return true
+	}
+	return false
+}
+
+// maxDivisor keeps what mod adds up within 32 bits.
+const maxDivisor = 1 << 30
+
+// operand wants an operand of a function of whole numbers that all devices have
+// alike: a number, of 32 bits, and to divide by, a positive one.
+func (s *scope) operand(f *function, n int, x *expr.Expr, e *dsl.Expr) bool {
+	switch k := s.fact(x); {
+	case n == 1 && k.lo < 1:
+		s.report("E0207", e.Range, "the divisor %s is not always positive", text(e)).WithHelp("write a whole number, H, I or J")
+	case n == 1 && k.hi > maxDivisor:
+		s.report("E0207", e.Range, "the divisor %s may be larger than 2^30", text(e)).WithHelp("write min(%s, %d)", text(e), maxDivisor)
+	case k.nan:
+		s.report("E0207", e.Range, "%s may be no number, and %s takes whole numbers", text(e), f.name).WithHelp("write clip(…, 0, 1000000), which takes care of that")
+	case !k.fits32():
+		s.report("E0207", e.Range, "%s may be too large for whole numbers, which have 32 bits", text(e)).WithHelp("write clip(%s, 0, 1000000), or take remainders before products", text(e))
 	default:
 		return true
 	}
@@ -180,7 +197,8 @@ func (s *scope) sum(e *dsl.Expr) *expr.Expr {
 		case total == nil:
 			total = x
 		default:
-			total = fold(expr.Add, []*expr.Expr{total, x})
+			l, r := match(total, x)
+			total = s.arith(expr.Add, l, r)
 		}
 	}
 	return total

@@ -202,7 +202,12 @@ func TestExpressions(t *testing.T) {
 		{"sum(m = 0..H - 3, sum(n = m..m + 1, m + 0.5 * n))", "f32(0) + 0.5 * f32(0) + (f32(0) + 0.5 * f32(1)) + (f32(1) + 0.5 * f32(1) + (f32(1) + 0.5 * f32(2)))"},
 		{"where(i >= j && !(i != 3) || true, 1, 2)", "f32(where(j <= i && !(i != 3) || true, 1, 2))"},
 		{"4_000_000_000 * i", "4e+09 * f32(i)"},
-		{"-2147483647 - i", "f32(-2147483647 - i)"},
+		{"-2147483647 + i", "f32(-2147483647 + i)"}, // whole numbers that may not fit become real
+		{"-2147483647 - i", "-2147483647.0 - f32(i)"},
+		{"127 * i - j * j", "f32(127 * i) - f32(j) * f32(j)"},
+		{"128 * i", "128.0 * f32(i)"},
+		{"sum(m = 1..128, i)", "f32(" + strings.Repeat("i + ", 126) + "i) + f32(i)"},
+		{"where(i * i <= j * j, h * h, 100000 * 100000)", "where(f32(i) * f32(i) <= f32(j) * f32(j), f32(h * h), 1e10)"},
 	} {
 		spec, list := resolve(map[string]string{"a.arith": "arith 1\ntask successor {}\nmodel.decoder.cross.bias = " + c.in}, "a.arith")
 		if len(list) > 0 {

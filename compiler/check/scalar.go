@@ -235,7 +235,10 @@ func (s *scope) binary(e *dsl.Expr) *expr.Expr {
 	if o.swapped {
 		a, b = b, a
 	}
-	return expr.New(o.op, a, b)
+	if o.logical {
+		return expr.New(o.op, a, b)
+	}
+	return s.arith(o.op, a, b)
 }
 
 // name translates a name without arguments.

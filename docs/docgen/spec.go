@@ -57,6 +57,9 @@ order. Biases add: ` + "`bias = fire + 0.5 * alibi`" + `.
       r2    = learned([H], init = uniform(0, 1), min = 0)
       value = -r1[h] * log(1 + r2[h] * abs(i - j))
     }
+
+Sums, differences and products of ` + "`h`" + `, ` + "`i`" + `, ` + "`j`" + `, lengths and whole numbers are whole and exact. One that could leave 32 bits
+at some length is computed as a real number of 32 bits, as quotients and fractions are.
 `
 
 const trainings = `
