@@ -30,7 +30,8 @@ func (diffCmd) Help() string {
 computes is compared with the tensor function that it was made from, in float64,
 and with the kernel interpreter, bit by bit. Shown is the element that is farthest
 from float64: its distance, the same in units of the largest element of its buffer,
-and what the distance may be: %.0e of that element, or of 1 where it is smaller.
+and what the distance may be: %.0e of that element, or of 1 where it is smaller,
+and more where the inputs' own rounding makes more.
 Exit code 1 if an element is farther off, or, with --exact, if a bit differs. The
 simulator checks every access of a kernel on the way: what it reports fails, too.
 Of a sweep, each training is compared, but for kernels that an earlier one has.

@@ -9,6 +9,7 @@ import (
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/compiler/kernel/remote"
 )
 
 func cases(t *testing.T, spec string, set ...string) []*Case {
@@ -84,6 +85,38 @@ func TestCompareFinds(t *testing.T) {
 			}
 			if r.Out() != x.out || r.Inexact != x.inexact {
 				t.Errorf("%s, %s: %+v", c.Kernel.Name, x.name, r)
+			}
+		}
+	}
+}
+
+// TestNarrow wants the norms of two elements, which divide by the distance of these,
+// to be right, and still to be found where they are not.
+func TestNarrow(t *testing.T) {
+	for _, norm := range []string{"layernorm", "rmsnorm"} {
+		for _, c := range cases(t, "tiny", "model.width=2", "model.heads=1", "model.norm="+norm) {
+			if !strings.Contains(c.Kernel.Name, "norm") {
+				continue
+			}
+			for _, length := range []int{1, 7, 33} {
+				wrong := func(_ string, s kernel.Scalars, bufs []kernel.Buffer) error {
+					err := kernel.Run(c.Kernel, s, bufs)
+					for i := range bufs {
+						if c.Kernel.Params[i].Mode != kernel.In {
+							bufs[i].F[0] = 1.1*bufs[i].F[0] + 0.01
+						}
+					}
+					return err
+				}
+				for _, run := range []remote.Runner{nil, wrong} {
+					r, err := c.Compare(Shape{Batch: 2, Length: length}, run)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if r.Out() != (run != nil) {
+						t.Errorf("%s, %s at %d, wrong %v: %+v", norm, c.Kernel.Name, length, run != nil, r)
+					}
+				}
 			}
 		}
 	}
