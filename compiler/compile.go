@@ -91,23 +91,37 @@ func Compile(opts check.Options) (*Program, diag.List, error) {
 	if limits := check.Lowerable(spec); len(limits) > 0 {
 		return nil, append(found, limits...).Sort(), nil
 	}
-	p := &Program{Source: opts.Path, Spec: spec}
-	for _, s := range spec.Stages {
-		if s.Spec != nil {
-			p.Stages = append(p.Stages, &Program{Source: opts.Path, Spec: s.Spec, Stage: s.Name})
-		}
-	}
-	for _, t := range p.Trainings() {
-		for _, pass := range passes {
-			if err := pass.run(t); err != nil {
-				return nil, found, fmt.Errorf("pass %s: %w", pass.name, err)
-			}
-		}
+	p := newProgram(opts.Path, spec)
+	if err := p.run(passes); err != nil {
+		return nil, found, err
 	}
 	if misfits := p.checkWeights(); len(misfits) > 0 {
 		return nil, append(found, misfits...).Sort(), nil
 	}
 	return p, found, nil
+}
+
+// newProgram is a spec before any pass.
+func newProgram(source string, spec *check.Spec) *Program {
+	p := &Program{Source: source, Spec: spec}
+	for _, s := range spec.Stages {
+		if s.Spec != nil {
+			p.Stages = append(p.Stages, &Program{Source: source, Spec: s.Spec, Stage: s.Name})
+		}
+	}
+	return p
+}
+
+// run takes each training through some passes.
+func (p *Program) run(passes []pass) error {
+	for _, t := range p.Trainings() {
+		for _, pass := range passes {
+			if err := pass.run(t); err != nil {
+				return fmt.Errorf("pass %s: %w", pass.name, err)
+			}
+		}
+	}
+	return nil
 }
 
 func pure(f func(*ir.Func) *ir.Func) func(*ir.Func) (*ir.Func, error) {

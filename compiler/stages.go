@@ -3,9 +3,58 @@ package compiler
 import (
 	"slices"
 
+	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/plan"
 	"github.com/arithlang/mlc/dsl/diag"
 )
+
+// Vet finds what is wrong with a spec without compiling it: what package check
+// finds, and weights that do not fit, in all trainings of a sweep. An error is a bug
+// in the compiler.
+func Vet(opts check.Options) (diag.List, error) {
+	spec, found := check.Resolve(opts)
+	if found.HasErrors() {
+		return found, nil
+	}
+	points, _ := check.Points(opts)
+	if len(points) == 0 {
+		misfits, err := misfits(opts.Path, spec)
+		return append(found, misfits...).Sort(), err
+	}
+	seen := map[diag.Range]bool{}
+	for _, point := range points {
+		one := opts
+		one.Set = slices.Concat(opts.Set, point.Set)
+		if spec, _ = check.Resolve(one); spec == nil {
+			continue
+		}
+		misfits, err := misfits(opts.Path, spec)
+		if err != nil {
+			return found, err
+		}
+		for _, d := range misfits {
+			if !seen[d.Range] {
+				seen[d.Range] = true
+				found = append(found, d.WithNote(diag.Pos{}, "in the training %s", point.Name))
+			}
+		}
+	}
+	return found.Sort(), nil
+}
+
+// misfits lists the weights of a spec that do not fit. Models are built for it where
+// there are weights to compare, and those that cannot be compiled are left to Compile.
+func misfits(source string, spec *check.Spec) (diag.List, error) {
+	p := newProgram(source, spec)
+	begins := func(s check.Stage) bool { return s.From != "" && p.stage(s.Name) != nil }
+	if !slices.ContainsFunc(spec.Stages, begins) || len(check.Lowerable(spec)) > 0 {
+		return nil, nil
+	}
+	if err := p.run(passes[:1]); err != nil {
+		return nil, err
+	}
+	return p.checkWeights(), nil
+}
 
 // checkWeights wants each stage to be able to begin with the weights of the one that
 // it names: what both have is of one shape.

@@ -17,6 +17,7 @@ import (
 	"github.com/arithlang/mlc/compiler/lower"
 	"github.com/arithlang/mlc/compiler/model"
 	"github.com/arithlang/mlc/compiler/plan"
+	"github.com/arithlang/mlc/dsl/diag"
 )
 
 // stages is a model of two layers and two heads whose attention is read, and one
@@ -311,22 +312,37 @@ stage deeper {
   model.ffn = relu(hidden = 24)
 }
 `
-	p, found, err := compiler.Compile(check.Options{Path: "a.arith", Read: func(string) ([]byte, error) { return []byte(text), nil }})
-	if err != nil || p != nil {
-		t.Fatal(p, err)
-	}
-	var got []string
-	for _, d := range found {
-		if d.Code == "E0314" {
-			got = append(got, fmt.Sprintf("%d:%d %s", d.Range.Start.Line, d.Range.Start.Col, d.Message))
-		}
-	}
 	want := []string{
 		"25:10 wide cannot begin with the weights of first: their embed.token has the shape [17 8], and here it is [17 16]",
 		"29:10 dozen cannot begin with the weights of same: their embed.token has the shape [17 8], and here it is [19 8]",
 		"34:10 deeper cannot begin with the weights of single: their decoder.ffn.in.w has the shape [8 12], and here it is [8 24]",
 	}
-	if !slices.Equal(got, want) {
+	given := func(text string) check.Options {
+		return check.Options{Path: "a.arith", Read: func(string) ([]byte, error) { return []byte(text), nil }}
+	}
+	misfits := func(found diag.List, err error) (got []string) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range found {
+			if d.Code == "E0314" {
+				got = append(got, fmt.Sprintf("%d:%d %s", d.Range.Start.Line, d.Range.Start.Col, d.Message))
+			}
+		}
+		return got
+	}
+	p, found, err := compiler.Compile(given(text))
+	if got := misfits(found, err); p != nil || !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+	if got := misfits(compiler.Vet(given(text))); !slices.Equal(got, want) {
+		t.Errorf("vet: %q, want %q", got, want)
+	}
+	if got := misfits(compiler.Vet(given(stages + "stage first {}\nstage same { from = first }\n"))); got != nil {
+		t.Errorf("weights that fit: %q", got)
+	}
+	swept := stages + "stage first {}\nstage other {\n  from = first\n  model.width = 8\n}\nsweep { model.width = [8, 16] }\n"
+	if got := misfits(compiler.Vet(given(swept))); len(got) != 1 || !strings.HasPrefix(got[0], "20:10 other cannot") {
+		t.Errorf("a sweep: %q", got)
 	}
 }

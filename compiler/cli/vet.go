@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/dsl/diag"
 )
@@ -42,7 +44,10 @@ func (c *vetCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		_, found := check.Resolve(check.Options{Path: s.name, Read: s.read, Set: c.Set})
+		found, err := compiler.Vet(check.Options{Path: s.name, Read: s.read, Set: c.Set})
+		if err != nil {
+			return fmt.Errorf("%s: this is a bug in mlc, please report it with the spec: %w", file, err)
+		}
 		found = slices.DeleteFunc(found, func(d *diag.Diagnostic) bool { return slices.Contains(c.Disable, d.Code) })
 		if err := a.findings(s, found); err != nil {
 			return err
