@@ -227,9 +227,12 @@ func (m *merger) attr(parent string, id dsl.Ident, e *dsl.Expr) {
 	m.set(path, &setting{name: id.Range, value: e})
 }
 
-// elsewhere is the help for an unknown attribute: a near one of the block, or
-// else one of another block, or else all of the block.
+// elsewhere is the help for an unknown attribute: what is known by that name, or a
+// near one of the block, or else one of another block, or else all of the block.
 func (m *merger) elsewhere(block, name, otherwise string) string {
+	if h := hintFor(name); h != "" {
+		return h
+	}
 	here := m.lang.names(block)
 	if diag.Nearest(name, here) == "" {
 		for _, r := range m.lang.schema.Rows {
