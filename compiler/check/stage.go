@@ -57,6 +57,7 @@ func (c *checker) buildStages(spec *Spec) {
 	}
 	for _, name := range c.stages {
 		stage := Stage{Name: name, Pos: c.place("stage." + name)}
+		c.checkFolder(name)
 		c.stageRow(name, "from")
 		if from := c.values["stage."+name+".from"]; from != nil && !from.is("none") {
 			stage.From = from.word
@@ -79,6 +80,31 @@ func (c *checker) buildStages(spec *Spec) {
 		c.report("E0314", c.where("stage."+last), "%s calibrates, and no stage comes behind it", last).
 			WithHelp("add a stage that trains with %s.self and %s.cross as biases", last, last)
 	}
+}
+
+// checkFolder wants the name of a stage to be that of a folder on all systems, and
+// of another than those of earlier stages.
+func (c *checker) checkFolder(name string) {
+	same := func(other string) bool { return strings.EqualFold(name, other) }
+	if IsDevice(name) {
+		c.report("E0217", c.where("stage."+name), "Windows has a device %s, so no folder of a stage can have that name", strings.ToUpper(name)).
+			WithHelp("choose another name")
+	}
+	if i := slices.IndexFunc(c.earlier, same); i >= 0 {
+		c.report("E0217", c.where("stage."+name), "the stages %s and %s would be one folder where letters have no case", c.earlier[i], name).
+			WithHelp("choose another name")
+	}
+}
+
+// IsDevice reports whether a file or folder of that name is a device on Windows,
+// whatever its extension.
+func IsDevice(name string) bool {
+	name, _, _ = strings.Cut(strings.ToLower(name), ".")
+	if slices.Contains([]string{"con", "prn", "aux", "nul"}, name) {
+		return true
+	}
+	n := len(name) - 1
+	return n == 3 && (name[:n] == "com" || name[:n] == "lpt") && name[n] >= '0' && name[n] <= '9'
 }
 
 // adopt takes over what a variant found.

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -196,5 +197,30 @@ func TestStageOrder(t *testing.T) {
 	x, y := one(t, "task successor {}\nstage s {\n"+a+b+"}\n"), one(t, "task successor {}\nstage s {\n"+b+a+"}\n")
 	if x.Hash != y.Hash {
 		t.Errorf("two specs:\n%s\n%s", x.Resolved, y.Resolved)
+	}
+}
+
+// TestStageFolders wants names of stages that are folders on all systems.
+func TestStageFolders(t *testing.T) {
+	for names, want := range map[string]string{
+		"one two":       "",
+		"com come con1": "",
+		"one con":       "3:7 Windows has a device CON",
+		"Aux":           "2:7 Windows has a device AUX",
+		"LPT1":          "2:7 Windows has a device LPT1",
+		"one two One":   "4:7 the stages one and One would be one folder",
+	} {
+		src := "arith 1\n"
+		for _, name := range strings.Fields(names) {
+			src += "stage " + name + " {}\n"
+		}
+		_, list := resolve(map[string]string{"a.arith": src + "task successor {}\nvet.V008 = off\n"}, "a.arith")
+		got := ""
+		for _, d := range list {
+			got += fmt.Sprintf("%d:%d %s", d.Range.Start.Line, d.Range.Start.Col, d.Message)
+		}
+		if len(list) > 1 || (got == "") != (want == "") || !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q, want %q", names, got, want)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/arithlang/mlc/codegen"
 	"github.com/arithlang/mlc/compiler"
+	"github.com/arithlang/mlc/compiler/check"
 )
 
 // A project says where what is made from specs goes.
@@ -115,6 +116,9 @@ func checkName(what, name string) error {
 	}) < 0
 	if !plain || name == "" || strings.ContainsRune("_.-", rune(name[0])) {
 		return usagef("%s: the name of a spec becomes the name of its program: use letters, digits, - and _, and begin with a letter", what)
+	}
+	if check.IsDevice(name) {
+		return usagef("%s: the name of a spec becomes the name of its program, and Windows has a device %s: choose another", s.name, name)
 	}
 	return nil
 }

@@ -66,7 +66,8 @@ bias b {
 	{
 		ID:    "E0217",
 		Title: "the name has a meaning already",
-		Doc:   "The names of indices, lengths and functions cannot be given to parts of a bias.",
+		Doc: "The names of indices, lengths and functions cannot be given to parts of a bias. Stages become " +
+			"folders: their names differ in more than case, and are none that Windows keeps for devices, as aux and con.",
 		Broken: `arith 1
 
 task successor {}
