@@ -118,7 +118,7 @@ func checkName(what, name string) error {
 		return usagef("%s: the name of a spec becomes the name of its program: use letters, digits, - and _, and begin with a letter", what)
 	}
 	if check.IsDevice(name) {
-		return usagef("%s: the name of a spec becomes the name of its program, and Windows has a device %s: choose another", s.name, name)
+		return usagef("%s: the name of a spec becomes the name of its program, and Windows has a device %s: choose another", what, name)
 	}
 	return nil
 }
