@@ -151,63 +151,6 @@ func (s *scope) result(e *dsl.Expr, stage, site string) *expr.Expr {
 	return largest
 }
 
-// line is the value of the line along a direction (1, b) that a cell lies on, by a
-// fixed leaf of an element for each line and head. Lines are numbered so that
-// numbers ascend with j. Diagonals begin at the first key; antidiagonals and
-// columns end at the last one, so that they stay where they are when the source
-// grows in front. Of paired operands each has its own ends: a line stays with the one
-// that it begins in, as runtime/calibrate extends it. The first and the last element
-// stand for all lines outside of the extended matrix.
-func (s *scope) line(in *instance, name string, l *Lines, d [2]int, leaf Leaf) *expr.Expr {
-	down := max(d[1], -d[1]) * (l.Queries - 1)
-	last := l.Keys - 1 + down + 2
-	if in.leaves[name] == nil {
-		leaf.Shape, leaf.Init = []int{s.heads(), last + 1}, Init{Kind: "stage"}
-		s.fixed(in, name, leaf)
-	}
-	element := func(at *expr.Expr) *expr.Expr {
-		return expr.NewElem(in.leaves[name].Name, expr.F32, expr.NewVar("h", expr.I32), at)
-	}
-	value := func(at *expr.Expr) *expr.Expr {
-		return element(expr.New(expr.Min, expr.New(expr.Max, at, expr.Int(0)), expr.Int(int64(last))))
-	}
-	i, j, J := expr.NewVar("i", expr.I32), expr.NewVar("j", expr.I32), expr.NewVar("J", expr.I32)
-	operand, extended := expr.New(expr.Div, expr.New(expr.Sub, J, expr.Int(3)), expr.Int(2)), (l.Keys-3)/2
-	outside := element(expr.Int(0)) // lines of zeros in front, wider than the extended matrix has
-	if d[1] == 1 {
-		number := expr.New(expr.Sub, j, i)
-		first := value(expr.New(expr.Add, number, expr.Int(int64(down+1))))
-		if !l.Paired {
-			return first
-		}
-		from := func(place *expr.Expr, extended int) *expr.Expr {
-			return value(expr.New(expr.Add, expr.New(expr.Sub, number, place), expr.Int(int64(extended+down+1))))
-		}
-		upTo := func(x *expr.Expr, most int, then *expr.Expr) *expr.Expr {
-			return expr.New(expr.Where, expr.New(expr.Le, x, expr.Int(int64(most))), then, outside)
-		}
-		second := upTo(expr.New(expr.Sub, number, operand), extended+1, from(operand, extended))
-		inFirst, inSecond := expr.New(expr.Le, number, operand), expr.New(expr.Le, number, expr.New(expr.Sub, J, expr.Int(2)))
-		return expr.New(expr.Where, inFirst, upTo(number, extended, first),
-			expr.New(expr.Where, inSecond, second, from(J, l.Keys)))
-	}
-	number := j
-	if d[1] < 0 {
-		number = expr.New(expr.Add, j, i)
-	}
-	end := func(length *expr.Expr, extended int) *expr.Expr {
-		return expr.New(expr.Add, expr.New(expr.Sub, number, length), expr.Int(int64(extended+1)))
-	}
-	right := end(J, l.Keys)
-	if !l.Paired {
-		return value(right)
-	}
-	left := value(end(operand, extended))
-	beyond := expr.New(expr.Le, right, expr.Int(int64(extended+2)))
-	return expr.New(expr.Where, expr.New(expr.Le, number, expr.New(expr.Add, operand, expr.Int(1))),
-		left, expr.New(expr.Where, beyond, outside, value(right)))
-}
-
 // extended is the shape of test problems of so many digits.
 func (s *Spec) extended(digits int) lengths {
 	return s.Task.shape(s.Eval.Pad, digits, digits, digits, s.Model.Loop != nil)
