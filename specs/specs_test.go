@@ -205,7 +205,7 @@ func TestWindows(t *testing.T) {
 		"bias/successor_window.arith": unary["code"],
 		"bias/successor_abs.arith":    unary["code"],
 		"bias/successor_nope.arith":   unary["code"],
-		"bias/parity_window.arith":    unary["parity"],
+		"bias/parity_window.arith":    unary["pcode"],
 		"bias/parity_abs.arith":       unary["parity"],
 		"bias/parity_nope.arith":      unary["pcode"],
 		"small/parity.arith":          unary["pcode"],
