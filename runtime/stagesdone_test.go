@@ -87,7 +87,7 @@ func TestUnreached(t *testing.T) {
 	p.Stages[0].Model.Train.Stop = &train.Stop{AtLeast: 0.5, HeldOut: true}
 	dir := filepath.Join(t.TempDir(), "run")
 	s := callStages(t, p, "train", "--out", dir, "--steps", "3")
-	for _, want := range []string{"stage first: its budget of 3 steps is used up", "which calibrate begins from, has an exact match of 3.125 %", "the spec wants 50 %",
+	for _, want := range []string{"stage first: its budget of 3 steps is used up", "which calibrate begins from, has an exact match of 3.13 %", "the spec wants 50 %",
 		"Train it longer with ./toys train --resume --out " + dir + " --until first --steps N, or go on all the same with ./toys train --resume --out " + dir + " --go-on"} {
 		if s.code != 1 || !strings.Contains(s.err, want) {
 			t.Errorf("exit %d, no %q in:\n%s", s.code, want, s.err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/task"
+	"github.com/arithlang/mlc/runtime/track"
 	"github.com/arithlang/mlc/runtime/train"
 )
 
@@ -319,8 +320,8 @@ func (j *pipelineRun) reached(i int, s *Stage, t *train.Trainer) error {
 	if !stop.HeldOut {
 		problems = "problems of training"
 	}
-	what := fmt.Sprintf("its budget of %s is used up and %s, which %s begins from, has an exact match of %.4g %% on %s; the spec wants %.4g %%",
-		t.Config.Budget, s.Name, reader, 100*match, problems, 100*stop.AtLeast)
+	what := fmt.Sprintf("its budget of %s is used up and %s, which %s begins from, has an exact match of %s %% on %s; the spec wants %.10g %%",
+		t.Config.Budget, s.Name, reader, track.Percent(match), problems, 100*stop.AtLeast)
 	if j.cmd.GoOn {
 		j.cmd.say(j.app, "%s; going on all the same\n", what)
 		return nil

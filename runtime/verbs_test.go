@@ -25,7 +25,7 @@ func TestTrainEndsWithATable(t *testing.T) {
 	if s.code != 0 {
 		t.Fatal(s.err)
 	}
-	table := regexp.MustCompile(`^ digits  problems  exact match\n      1        10  +90\.0 %\n      6       300  +[0-9.]+ %\n     10       300  +[0-9.]+ %\n$`)
+	table := regexp.MustCompile(`^ digits  problems  exact match\n      1        10  +90\.00 %\n      6       300  +[0-9.]+ %\n     10       300  +[0-9.]+ %\n$`)
 	if !table.MatchString(s.out) {
 		t.Errorf("standard output:\n%s", s.out)
 	}

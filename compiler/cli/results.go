@@ -85,11 +85,10 @@ func writeResults(w io.Writer, rows []resultRow) error {
 	return err
 }
 
-// percent writes a fraction, "-" if there is none. It is rounded down: only all is
-// 100.00.
+// percent writes a fraction, "-" if there is none.
 func percent(x *float64) string {
 	if x == nil {
 		return "-"
 	}
-	return fmt.Sprintf("%.2f", float64(int(10000**x+1e-9))/100)
+	return track.Percent(*x)
 }

@@ -319,7 +319,7 @@ func TestTableOfAGrid(t *testing.T) {
 	}
 	r.ByCell = append(r.ByCell, Cell{Pair{7, 7}, 10, 5, 0}, Cell{Pair{8, 8}, 10, 0, 0})
 	r.summarise(Pair{2, 3}, nil)
-	want := `first token: 80.0 % in distribution, 28.7 % out of it
+	want := `first token: 80.00 % in distribution, 28.75 % out of it
 
     1   5
   1 █97│53
@@ -330,13 +330,13 @@ func TestTableOfAGrid(t *testing.T) {
 
 both of 7 to 8: 5·
 
-█ all right, 9 to 0 tenths of them, · none; lengths of the first down, of the second across
+█ all right, 9 to 1 tenths of them, · none; lengths of the first down, of the second across
 `
 	if diff := cmp.Diff(want, r.Table(80)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	narrow := r.Table(9) // three columns for five
-	if !strings.Contains(narrow, "\n  1 8") {
+	if !strings.Contains(narrow, "\n  1 9") {
 		t.Errorf("narrow:\n%s", narrow)
 	}
 }

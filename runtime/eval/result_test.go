@@ -45,11 +45,11 @@ func TestResultFile(t *testing.T) {
 	if diff := cmp.Diff(r, again); diff != "" {
 		t.Error(diff)
 	}
-	table := " digits  problems  exact match\n      6         4      100.0 %\n      7         4       50.0 %\n     60         4       25.0 %\n    101         4        0.0 %\n"
+	table := " digits  problems  exact match\n      6         4     100.00 %\n      7         4      50.00 %\n     60         4      25.00 %\n    101         4       0.00 %\n"
 	if diff := cmp.Diff(table, r.Table(80)); diff != "" {
 		t.Error(diff)
 	}
-	if got := (&Result{Settings: Settings{Metric: ExactMatch}, ByCell: []Cell{{Pair{15, 15}, 2000, 1999, 0}}}).Table(80); !strings.Contains(got, " 99.9 %") {
+	if got := (&Result{Settings: Settings{Metric: ExactMatch}, ByCell: []Cell{{Pair{15, 15}, 2000, 1999, 0}}}).Table(80); !strings.Contains(got, " 99.95 %") {
 		t.Errorf("one wrong answer of 2000 shows as\n%s", got)
 	}
 	cells := []Cell{{Pair{6, 6}, 4, 4, 9}, {Pair{7, 0}, 4, 2, 0}}
@@ -58,7 +58,7 @@ func TestResultFile(t *testing.T) {
 	}
 	share := 0.5
 	listed := &Result{Settings: Settings{Metric: ExactMatch}, Overall: &share, ByCell: []Cell{{Pair{1, 0}, 1, 1, 0}, {Pair{12, 0}, 3, 1, 0}}}
-	table = " length  problems  exact match\n      1         1      100.0 %\n     12         3       33.3 %\n    all         4       50.0 %\n"
+	table = " length  problems  exact match\n      1         1     100.00 %\n     12         3      33.33 %\n    all         4      50.00 %\n"
 	if diff := cmp.Diff(table, listed.Table(80)); diff != "" {
 		t.Error(diff)
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/arithlang/mlc/runtime/track"
 )
 
 // Table is the result for people: a line a length, or, where lengths make a grid,
@@ -25,7 +27,7 @@ func (r *Result) Table(width int) string {
 		}
 		b.WriteByte('\n')
 	}
-	b.WriteString("\n█ all right, 9 to 0 tenths of them, · none; lengths of the first down, of the second across\n")
+	b.WriteString("\n█ all right, 9 to 1 tenths of them, · none; lengths of the first down, of the second across\n")
 	return b.String()
 }
 
@@ -37,8 +39,7 @@ func (r *Result) lines(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, "%7s %9s %12s\n", what, "problems", strings.ReplaceAll(r.Metric, "_", " "))
 	line := func(name string, c Cell) {
-		// Rounded down: only all of them are 100.0 %.
-		fmt.Fprintf(b, "%7s %9d %10.1f %%\n", name, c.Samples, float64(1000*c.Correct/max(c.Samples, 1))/10)
+		fmt.Fprintf(b, "%7s %9d %10s %%\n", name, c.Samples, track.Percent(c.Fraction()))
 	}
 	for _, c := range r.ByCell {
 		line(strconv.Itoa(c.I), c)
@@ -59,8 +60,7 @@ func (r *Result) means() string {
 		what  string
 	}{{r.ID, "in distribution"}, {r.OOD, "out of it"}, {r.OOD100, "above 100 digits"}} {
 		if m.value != nil {
-			// Rounded down, but for what is lost in adding fractions.
-			parts = append(parts, fmt.Sprintf("%.1f %% %s", float64(int(1000**m.value+1e-9))/10, m.what))
+			parts = append(parts, fmt.Sprintf("%s %% %s", track.Percent(*m.value), m.what))
 		}
 	}
 	if r.MeanRuns > 0 {
@@ -136,11 +136,12 @@ func block(grid map[Pair]Cell, i, j, side int) rune {
 
 // shade is the character of a fraction.
 func shade(x float64) rune {
-	switch {
-	case x >= 1:
+	switch tenths := track.Nearest(x, 10); tenths {
+	case 10:
 		return '█'
-	case x <= 0:
+	case 0:
 		return '·'
+	default:
+		return '0' + rune(tenths)
 	}
-	return '0' + rune(10*x)
 }

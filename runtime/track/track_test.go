@@ -82,7 +82,7 @@ func TestResumedLogEqualsUninterrupted(t *testing.T) {
 func TestStatus(t *testing.T) {
 	now := time.Unix(1000, 0)
 	progress := Progress{Report: report(10), Total: 1000, Rate: 43210, Left: 83 * time.Second}
-	const text = "step 10/1000  loss 0.1000  exact match  50.0 %  examples/s 43210  left 1m23s"
+	const text = "step 10/1000  loss 0.1000  exact match  50.00 %  examples/s 43210  left 1m23s"
 	for _, c := range []struct {
 		name        string
 		live, color bool
