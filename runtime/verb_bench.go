@@ -167,7 +167,7 @@ func (c *benchCmd) measure(m *Model, t *train.Trainer) (*benchResult, error) {
 	if _, err := timeSteps(t, steps); err != nil {
 		return nil, err
 	}
-	shape, err := t.Task.NewDrawer(t.Config.MicroBatch).Train(0, t.Config.Batch)
+	shape, err := t.Task.NewDrawer(t.Config.Group, t.Config.MicroBatch).Train(0, t.Config.Batch)
 	if err != nil {
 		return nil, err
 	}

@@ -116,7 +116,7 @@ func TestSpecsHaveProblems(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 			continue
 		}
-		if _, err := tasks.NewDrawer(8).Train(0, 20); err != nil {
+		if _, err := tasks.NewDrawer(0, 8).Train(0, 20); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
 		wide := tasks.WithPad(task.Pad(spec.Eval.Pad))

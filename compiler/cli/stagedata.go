@@ -132,7 +132,7 @@ func numbers(ids []int32) []string {
 // batch says how the sequences of the first step are laid out.
 func (s *sample) batch(p *compiler.Program) error {
 	n := p.Spec.Train.Batch
-	b, err := s.task.NewDrawer(p.Batches.Micro).Train(0, n)
+	b, err := s.task.NewDrawer(p.Batches.Group, p.Batches.Micro).Train(0, n)
 	if err != nil {
 		return err
 	}

@@ -105,6 +105,7 @@ func (t *Task) room(d *draft) int {
 // A Drawer makes batches for training in memory of its own.
 type Drawer struct {
 	task   *Task
+	group  int
 	part   int
 	rows   int // of the longest sequence, if all are to be Padded
 	drafts []draft
@@ -113,10 +114,11 @@ type Drawer struct {
 }
 
 // NewDrawer returns a Drawer of the task's problems for launches of so many
-// examples, part: sequences of a launch share a length, the shorter the better. 0
-// means all examples of a batch.
-func (t *Task) NewDrawer(part int) *Drawer {
-	d := &Drawer{task: t, part: part}
+// examples, part: sequences of a launch share a length, the shorter the better. A
+// group, a multiple of part, is so many examples in the order in which they are
+// drawn, and stays together. 0 means all examples of a batch.
+func (t *Task) NewDrawer(group, part int) *Drawer {
+	d := &Drawer{task: t, group: group, part: part}
 	if t.cfg.Padded {
 		d.rows = t.Rows()
 	}
@@ -124,9 +126,9 @@ func (t *Task) NewDrawer(part int) *Drawer {
 }
 
 // Train encodes the n training examples from first on: those of an encoder-decoder
-// in order, at the width of the widest; sequences the longest first, each launch at
-// the length of its longest, unless all are to be Padded. The Batch
-// is good until the next call.
+// in order, at the width of the widest; sequences group by group, of a group the
+// longest first, each launch at the length of its longest, unless all are to be
+// Padded. The Batch is good until the next call.
 func (d *Drawer) Train(first int64, n int) (Batch, error) {
 	for len(d.drafts) < n {
 		d.drafts = append(d.drafts, draft{})

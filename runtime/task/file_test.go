@@ -187,7 +187,7 @@ func TestFileParse(t *testing.T) {
 // fillers too, and in memory of the Drawer.
 func TestFileDrawer(t *testing.T) {
 	task := must(t, with(reading(squares(), 0.1), func(c *Config) { c.RandomPad, c.LossOnAll = 0.2, true }), 5)
-	d := task.NewDrawer(8)
+	d := task.NewDrawer(0, 8)
 	b, err := d.Train(0, 16)
 	if err != nil {
 		t.Fatal(err)

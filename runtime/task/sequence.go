@@ -18,9 +18,7 @@ func (d *Drawer) sequences(n int) (Batch, error) {
 		d.order = append(d.order, i)
 	}
 	if !d.task.cfg.Padded {
-		// The longest first: then a worker's memory grows but once, and what is left
-		// for the end is short.
-		slices.SortStableFunc(d.order, func(a, b int) int { return cmp.Compare(len(d.drafts[b].tokens), len(d.drafts[a].tokens)) })
+		d.sort(n)
 	}
 	b := &d.batch
 	b.B, b.T = n, 0
@@ -45,6 +43,19 @@ func (d *Drawer) sequences(n int) (Batch, error) {
 		d.drafts[i].lay(b.Slice(row, row+1))
 	}
 	return *b, nil
+}
+
+// sort puts the longest of each group first: then a worker's memory grows but once,
+// and what is left for the end is short. It moves no example to another group, so what
+// a group draws has nothing to do with lengths.
+func (d *Drawer) sort(n int) {
+	group := d.group
+	if group <= 0 {
+		group = n
+	}
+	for some := range slices.Chunk(d.order, max(group, 1)) {
+		slices.SortStableFunc(some, func(a, b int) int { return cmp.Compare(len(d.drafts[b].tokens), len(d.drafts[a].tokens)) })
+	}
 }
 
 // lay writes a sequence into a Batch of one: all tokens but the last, and all but

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -242,7 +243,7 @@ func TestSequenceDrawer(t *testing.T) {
 		for _, padded := range []bool{false, true} {
 			task := must(t, with(cfg, func(c *Config) { c.Padded = padded }), 5)
 			const n, part, first = 50, 8, 40
-			d := task.NewDrawer(part)
+			d := task.NewDrawer(0, part)
 			b, err := d.Train(first, n)
 			if err != nil {
 				t.Fatal(err)
@@ -290,10 +291,44 @@ func TestSequenceDrawer(t *testing.T) {
 	}
 }
 
+// TestGroupsAreOfRandomExamples wants each draw group to be the examples with its
+// numbers, whatever their lengths: sorted they are within it alone.
+func TestGroupsAreOfRandomExamples(t *testing.T) {
+	const n, group, part, first = 100, 32, 8, 40
+	task := must(t, adding, 5)
+	b, err := task.NewDrawer(group, part).Train(first, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for from := 0; from < n; from += group {
+		var want, got []string
+		last := b.T
+		for row := from; row < min(from+group, n); row++ {
+			alone, err := task.One(task.Train(first + int64(row)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			one := b.Slice(row, row+1)
+			want = append(want, fmt.Sprint(alone.Target))
+			text := slices.DeleteFunc(slices.Clone(one.Target), func(id int32) bool { return id == padID || id == task.EOS() })
+			got = append(got, fmt.Sprint(text))
+			if one.T > last {
+				t.Errorf("example %d has %d rows, more than the %d before it", row, one.T, last)
+			}
+			last = one.T
+		}
+		slices.Sort(want)
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("group from %d on (-want +got):\n%s", from, diff)
+		}
+	}
+}
+
 func TestSortedBatchesHaveLittlePadding(t *testing.T) {
 	share := func(padded bool) float64 {
 		task := must(t, with(adding, func(c *Config) { c.Padded = padded }), 5)
-		b, err := task.NewDrawer(64).Train(0, 4096)
+		b, err := task.NewDrawer(0, 64).Train(0, 4096)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -311,7 +346,7 @@ func TestSortedBatchesHaveLittlePadding(t *testing.T) {
 
 func BenchmarkSequenceDrawer(b *testing.B) {
 	task, _ := New(adding, 1)
-	d := task.NewDrawer(64)
+	d := task.NewDrawer(0, 64)
 	for k := range b.N {
 		d.Train(int64(k)*512, 512)
 	}

@@ -329,7 +329,7 @@ func TestDrawer(t *testing.T) {
 	for _, cfg := range []Config{successors, additions, ranged, with(ranged, func(c *Config) { c.Pad, c.Holdout = Pad{}, 0.5 }),
 		with(additions, func(c *Config) { c.Interleave, c.Reversed, c.Below = true, false, 50 })} {
 		task := must(t, cfg, 5)
-		d := task.NewDrawer(0)
+		d := task.NewDrawer(0, 0)
 		for _, n := range []int{7, 3, 20} {
 			var problems []Problem
 			for k := range n {
@@ -356,7 +356,7 @@ func TestDrawer(t *testing.T) {
 
 func BenchmarkDrawer(b *testing.B) {
 	task, _ := New(additions, 1)
-	d := task.NewDrawer(0)
+	d := task.NewDrawer(0, 0)
 	for k := range b.N {
 		d.Train(int64(k)*512, 512)
 	}

@@ -35,7 +35,7 @@ type stepper struct {
 }
 
 func newStepper(t *Trainer) *stepper {
-	s := &stepper{Trainer: t, drawer: t.Task.NewDrawer(t.Config.MicroBatch), stretches: t.stretches()}
+	s := &stepper{Trainer: t, drawer: t.Task.NewDrawer(t.Config.Group, t.Config.MicroBatch), stretches: t.stretches()}
 	s.runChunk, s.runRange = s.chunk, s.updateRange
 	return s
 }

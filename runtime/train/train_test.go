@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/task"
 )
 
 func TestRate(t *testing.T) {
@@ -111,6 +112,36 @@ func TestRampSteps(t *testing.T) {
 	want := []int{10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 20, 20, 20, 20, 20, 30, 30, 30, 30, 40, 40, 50, 50, 50}
 	if n := len(want); !cmp.Equal(sizes[:n], want) || cfg.steps() != len(sizes) {
 		t.Errorf("%d steps of\n%v, want\n%v", cfg.steps(), sizes, want)
+	}
+}
+
+// TestGroupsOfAStep wants each draw group of a step to be the examples with its numbers,
+// whose labels it then has.
+func TestGroupsOfAStep(t *testing.T) {
+	tasks, err := task.New(task.Config{Kind: "addition", DigitsLo: 1, DigitsHi: 20, Base: 10, Sequence: true}, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n, group = 48, 16
+	s := newStepper(&Trainer{Task: tasks, Plan: &device.Plan{}, Config: Config{MicroBatch: 4, Group: group}})
+	b, err := s.drawer.Train(n, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for first := 0; first < n; first += group {
+		want, got := 0, 0
+		for row := first; row < first+group; row++ {
+			alone, err := tasks.One(tasks.Train(n + int64(row)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want += alone.Kept()
+			part := b.Slice(row, row+1)
+			got += part.Kept()
+		}
+		if want != got {
+			t.Errorf("the group from %d on has %d labels, its examples %d", first, got, want)
+		}
 	}
 }
 
