@@ -39,7 +39,8 @@ func trainRows() []Row {
 		}},
 		{Path: "train.clip", Type: Real, Default: "none", Words: "none", Min: 1e-9, Max: 1e9, Doc: "largest norm of the gradient"},
 		{Path: "train.batch", Type: Int, Default: "128", Min: 1, Max: 1 << 20, Doc: "examples a step"},
-		{Path: "train.ramp", Type: Fraction, Default: "0%", Max: 1, Doc: "share of the budget while the batch grows from one microbatch on"},
+		{Path: "train.ramp", Type: Fraction, Default: "0%", Max: 1, Doc: "share of the budget while the batch grows"},
+		{Path: "train.ramp_from", Type: Int, Default: "auto", Words: "auto", Min: 1, Max: 1 << 20, Doc: "examples of the first step while the batch grows, and what it grows by; auto: one microbatch"},
 		{Path: "train.lengths", Type: Choice, Default: "sorted", Doc: "sequences of different lengths in a batch", Choices: []Option{
 			{Name: "sorted", Doc: "the longest first, so that those that are computed together need little padding; of examples that share draws, each microbatch by itself"},
 			{Name: "padded", Doc: "as they are drawn, all as long as the longest problem there can be"},

@@ -174,6 +174,9 @@ func trainConfig(spec *check.Spec, cost Cost) *jen.Statement {
 			d[jen.Id(field)] = jen.True()
 		}
 	}
+	if t.RampFrom > 0 {
+		d[jen.Id("RampFrom")] = jen.Lit(t.RampFrom)
+	}
 	if t.Progressive {
 		d[jen.Id("Alpha")] = jen.Lit(t.Alpha)
 	}

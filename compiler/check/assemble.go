@@ -105,6 +105,7 @@ func (c *checker) train() Train {
 		Clip:        c.num("train.clip"),
 		Batch:       c.int("train.batch"),
 		Ramp:        c.num("train.ramp"),
+		RampFrom:    c.int("train.ramp_from"),
 		MicroBatch:  c.int("train.microbatch"),
 		Precision:   c.word("train.precision"),
 		Seed:        uint64(c.num("train.seed")),

@@ -18,6 +18,7 @@ func (c *checker) checkRules(s *Spec) {
 		c.report("E0305", c.at("train.microbatch"), "microbatch = %d is larger than batch = %d", s.Train.MicroBatch, s.Train.Batch).
 			WithHelp("use microbatch = auto, or at most %d", s.Train.Batch)
 	}
+	c.checkRamp(&s.Train)
 	if s.Train.Warmup+s.Train.Cooldown > 1 {
 		v := c.values["train.schedule"].args
 		c.report("E0310", c.at("train.schedule"), "warmup = %s and cooldown = %s are more than the whole", v["warmup"].text, v["cooldown"].text).
@@ -25,6 +26,19 @@ func (c *checker) checkRules(s *Spec) {
 	}
 	if s.Model.Loop == nil {
 		c.checkRuns(s)
+	}
+}
+
+// checkRamp wants a batch that can grow from what it begins with.
+func (c *checker) checkRamp(t *Train) {
+	const path = "train.ramp_from"
+	switch {
+	case t.RampFrom > t.Batch:
+		c.report("E0330", c.at(path), "ramp_from = %d is larger than batch = %d, which the batch grows to", t.RampFrom, t.Batch).
+			WithHelp("use at most %d, or auto for one microbatch", t.Batch)
+	case t.RampFrom > 0 && t.Ramp == 0:
+		c.report("E0330", c.at(path), "ramp_from = %d, and the batch does not grow", t.RampFrom).
+			WithHelp("give ramp a share of the budget, as 60%%, or leave ramp_from out")
 	}
 }
 

@@ -230,6 +230,7 @@ type Train struct {
 	Clip        float64 // largest gradient norm, 0: none
 	Batch       int
 	Ramp        float64 // fraction of the budget in which the batch grows
+	RampFrom    int     // examples that it begins with and grows by; 0: one micro-batch
 	MicroBatch  int     // examples that share draws (DrawGroup) or, without draws, a launch; 0: the compiler chooses
 	Steps       int     // budget: exactly one of Steps, Examples, Time, FLOP is set
 	Examples    int64

@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 )
 
@@ -76,6 +77,25 @@ func TestDecayOfFire(t *testing.T) {
 	for _, l := range s.Model.Decoder.Self.Leaves {
 		if l.Decay != want[l.Name] {
 			t.Errorf("%s decays: %t", l.Name, l.Decay)
+		}
+	}
+}
+
+// TestRampFrom refuses what a batch cannot begin with.
+func TestRampFrom(t *testing.T) {
+	for text, want := range map[string]string{
+		"ramp = 60%  ramp_from = 4":   "",
+		"ramp = 60%  ramp_from = 128": "",
+		"ramp = 60%  ramp_from = 129": "ramp_from = 129 is larger than batch = 128",
+		"ramp_from = 4":               "the batch does not grow",
+	} {
+		_, list := resolve(map[string]string{"a.arith": "arith 1\ntask addition {}\ntrain { " + text + " }\n"}, "a.arith")
+		got := ""
+		for _, d := range list {
+			got += d.Message
+		}
+		if list.HasErrors() != (want != "") || !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}
 }

@@ -397,4 +397,28 @@ task file {
 model.loop { layers = 2 }
 `,
 	},
+	{
+		ID:    "E0330",
+		Title: "a batch that cannot grow from ramp_from",
+		Doc:   "While the batch grows, over the share ramp of the budget, it has ramp_from examples at first and batch in the end.",
+		Broken: `arith 1
+
+task successor {}
+
+train {
+  batch     = 128
+  ramp_from = 64
+}
+`,
+		Mended: `arith 1
+
+task successor {}
+
+train {
+  batch     = 128
+  ramp      = 60%
+  ramp_from = 64
+}
+`,
+	},
 }

@@ -29,7 +29,7 @@ var model = runtime.Model{
 	Params:   device.Flat(&embedGroup, &decoderGroup, &headGroup),
 	Plan:     plan,
 	Spec:     specText,
-	SpecHash: "4617a2eb2ace1b5b0968102300cd006042524d86f4663170c70c5da6970800a0",
+	SpecHash: "52f77c614a842c4d71c434640342c511e9165fdabfe939d803b5fa2bfb6578fd",
 	Task: task.Config{
 		Base:    10,
 		Below:   1048576,

@@ -25,6 +25,7 @@ type Config struct {
 	Clip        float64 // largest gradient norm, 0: none
 	Batch       int     // examples a step
 	Ramp        float64 // fraction of the budget in which the batch grows to that
+	RampFrom    int     // examples that it begins with and grows by; 0: a group
 	Chunk       int     // examples whose gradients one worker adds up: a multiple of MicroBatch, which 0 stands for
 	MicroBatch  int     // examples a launch, at most Batch
 	Group       int     // examples that share random draws: a multiple of MicroBatch; 0: none do
@@ -49,6 +50,14 @@ func (c *Config) group() int {
 		return c.MicroBatch
 	}
 	return c.Group
+}
+
+// rampFrom is the number of examples that a growing batch begins with.
+func (c *Config) rampFrom() int {
+	if c.RampFrom == 0 {
+		return c.group()
+	}
+	return c.RampFrom
 }
 
 // A Budget is how long training goes on: the one field that is not 0.
@@ -97,6 +106,8 @@ func (c *Config) Check() error {
 		return fmt.Errorf("a budget in FLOP for a model that does not say how many it takes: use steps, examples or a time")
 	case c.Batch < 1 || c.MicroBatch < 1:
 		return fmt.Errorf("a batch of %d in micro-batches of %d: both are at least 1", c.Batch, c.MicroBatch)
+	case c.RampFrom < 0 || c.RampFrom > c.Batch:
+		return fmt.Errorf("a batch that grows from %d examples to %d: it begins with 1 at least", c.RampFrom, c.Batch)
 	case c.Chunk < 0 || c.Chunk%c.MicroBatch != 0:
 		return fmt.Errorf("chunks of %d examples in micro-batches of %d: a chunk is a number of whole micro-batches", c.Chunk, c.MicroBatch)
 	case c.Group < 0 || c.Group%c.MicroBatch != 0:

@@ -67,15 +67,15 @@ func (c *Config) middle(s State, examples int, elapsed time.Duration) float64 {
 }
 
 // batch is the number of examples of a step at a point of the budget. While it
-// grows it is a whole number of draw groups, one at first (arXiv:2405.17399's code,
-// whose ramp is over time).
+// grows it is a multiple of what it begins with (arXiv:2405.17399's code, which begins
+// with a micro-batch on each GPU, and whose ramp is over time).
 func (c *Config) batch(at float64) int {
 	if at >= c.Ramp {
 		return c.Batch
 	}
-	unit := c.group()
-	groups := int(at/c.Ramp*float64(c.Batch)/float64(unit)) + 1
-	return min(groups*unit, c.Batch)
+	unit := c.rampFrom()
+	n := int(at/c.Ramp*float64(c.Batch)/float64(unit)) + 1
+	return min(n*unit, c.Batch)
 }
 
 // steps is the length of training, 0 if only time will tell.

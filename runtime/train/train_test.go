@@ -99,6 +99,20 @@ func TestRamp(t *testing.T) {
 	}
 }
 
+// TestRampFrom counts the steps of 400M examples that begin with a micro-batch of 512
+// on one GPU, and on each of eight, as figure 6 of arXiv:2405.17399 is trained.
+func TestRampFrom(t *testing.T) {
+	for _, c := range []struct{ from, first, later, steps int }{
+		{0, 512, 4608, 118_578},
+		{4096, 4096, 8192, 63_477},
+	} {
+		cfg := Config{Batch: 8192, Ramp: 0.6, RampFrom: c.from, MicroBatch: 8, Group: 512, Budget: Budget{Examples: 400e6}}
+		if first, later, steps := cfg.batch(0), cfg.batch(0.3), cfg.steps(); first != c.first || later != c.later || steps != c.steps {
+			t.Errorf("from %d: steps of %d, after 30 %% of %d, %d in all; want %d, %d, %d", c.from, first, later, steps, c.first, c.later, c.steps)
+		}
+	}
+}
+
 // TestRampSteps counts the steps of a growing batch: of 1000 examples the first 500
 // are seen 10, 20, 30, … at a time.
 func TestRampSteps(t *testing.T) {
@@ -156,6 +170,7 @@ func TestCheck(t *testing.T) {
 		"the budget must be":                         func(c *Config) { c.Budget = Budget{} },
 		"the budget must be a":                       func(c *Config) { c.Budget.Examples = 5 },
 		"a batch of 0 in micro-batch":                func(c *Config) { c.Batch = 0 },
+		"a batch that grows from 5 examples to 4":    func(c *Config) { c.RampFrom = 5 },
 		"chunks of 3 examples in micro-batches of 2": func(c *Config) { c.Chunk = 3 },
 		"groups of 5 examples in micro-batches of 2": func(c *Config) { c.Group = 5 },
 		"gradients through 3 of 2 runs":              func(c *Config) { c.Progressive, c.Times, c.Backprop = true, 2, 3 },
