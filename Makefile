@@ -31,6 +31,7 @@ fuzz:
 	go test ./compiler/check -run '^$$' -fuzz FuzzInclude -fuzztime 10m -fuzzminimizetime 5x
 	go test ./compiler/check -run '^$$' -fuzz FuzzSet -fuzztime 10m -fuzzminimizetime 5x
 	go test ./compiler/lsp -run '^$$' -fuzz FuzzView -fuzztime 10m -fuzzminimizetime 5x
+	go test ./compiler/lsp -run '^$$' -fuzz FuzzServe -fuzztime 10m -fuzzminimizetime 5x
 	go test ./runtime/cuda/sim/ptx -run '^$$' -fuzz FuzzParse -fuzztime 10m -fuzzminimizetime 5x
 	go test ./runtime/cuda/sim/num -run '^$$' -fuzz FuzzArithmetic -fuzztime 10m -fuzzminimizetime 5x
 

@@ -34,6 +34,7 @@ const rules = `
 	runtime/device < runtime/cpu, runtime/cuda < runtime;
 	runtime/calibrate < runtime;
 	runtime/lock < runtime/eval;
+	runtime/interrupt < runtime, compiler/cli;
 	runtime/cuda < runtime/cuda/libcuda < runtime;
 	runtime/cuda, runtime/cuda/sim < runtime/cuda/simulated < runtime;
 	runtime/philox < runtime/cpu, runtime/task, runtime/train;

@@ -1,7 +1,6 @@
 package lsp
 
 import (
-	"context"
 	"strings"
 
 	"go.lsp.dev/protocol"
@@ -9,17 +8,17 @@ import (
 	"github.com/arithlang/mlc/dsl"
 )
 
-// at finds the file and the offset that a request is about.
-func (s *server) at(p protocol.TextDocumentPositionParams) (*view, int) {
-	f := s.file(p.TextDocument.URI)
-	if f == nil {
+// at finds the text and the offset that a request is about; nil if it is not open.
+func (s *server) at(path string, p protocol.Position) (*view, int) {
+	f := s.file(path)
+	if f == nil || f.view == nil {
 		return nil, 0
 	}
-	return f.view, f.view.offset(p.Position)
+	return f.view, f.view.offset(p)
 }
 
-func (s *server) hover(_ context.Context, p *protocol.HoverParams) (any, error) {
-	v, offset := s.at(p.TextDocumentPositionParams)
+func (s *server) hover(path string, p *protocol.HoverParams) (any, error) {
+	v, offset := s.at(path, p.Position)
 	if v == nil {
 		return nil, nil
 	}
@@ -31,8 +30,8 @@ func (s *server) hover(_ context.Context, p *protocol.HoverParams) (any, error) 
 	return &protocol.Hover{Contents: protocol.MarkupContent{Kind: protocol.Markdown, Value: text}, Range: &r}, nil
 }
 
-func (s *server) definition(_ context.Context, p *protocol.DefinitionParams) (any, error) {
-	v, offset := s.at(p.TextDocumentPositionParams)
+func (s *server) definition(path string, p *protocol.DefinitionParams) (any, error) {
+	v, offset := s.at(path, p.Position)
 	if v == nil {
 		return nil, nil
 	}
@@ -59,9 +58,9 @@ var itemKinds = map[proposalKind]protocol.CompletionItemKind{
 	definitionProposal: protocol.CompletionItemKindReference,
 }
 
-func (s *server) completion(_ context.Context, p *protocol.CompletionParams) (any, error) {
+func (s *server) completion(path string, p *protocol.CompletionParams) (any, error) {
 	list := &protocol.CompletionList{Items: []protocol.CompletionItem{}}
-	v, offset := s.at(p.TextDocumentPositionParams)
+	v, offset := s.at(path, p.Position)
 	if v == nil {
 		return list, nil
 	}
@@ -89,10 +88,10 @@ func (s *server) completion(_ context.Context, p *protocol.CompletionParams) (an
 
 // formatting replaces the whole text where its style is another; a text with
 // errors stays.
-func (s *server) formatting(_ context.Context, p *protocol.DocumentFormattingParams) (any, error) {
-	f := s.file(p.TextDocument.URI)
+func (s *server) formatting(path string, _ *protocol.DocumentFormattingParams) (any, error) {
+	f := s.file(path)
 	edits := []protocol.TextEdit{}
-	if f == nil {
+	if f == nil || f.view == nil {
 		return edits, nil
 	}
 	text, _ := dsl.FormatFile(f.path, []byte(f.text))

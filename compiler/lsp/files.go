@@ -1,13 +1,16 @@
 package lsp
 
 import (
-	"context"
+	"fmt"
+	"io"
+	"net/url"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"go.lsp.dev/jsonrpc2"
 	"go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
 
@@ -21,74 +24,108 @@ type file struct {
 	version int32
 	path    string
 	text    string
-	view    *view
+	view    *view // nil before the text has been checked
 }
 
 // pathOf is the path of a file by which specs are read, or for a text that is in
 // no file its URI.
-func pathOf(u uri.URI) string {
-	if strings.HasPrefix(string(u), uri.FileScheme+"://") {
-		return path.Clean(filepath.ToSlash(u.Filename()))
+func pathOf(u uri.URI) (string, error) {
+	parsed, err := url.ParseRequestURI(string(u))
+	switch {
+	case err != nil:
+		return "", err
+	case parsed.Scheme == "":
+		return "", fmt.Errorf("%q is no URI: it has no scheme", u)
+	case parsed.Scheme != uri.FileScheme:
+		return string(u), nil
+	case !strings.HasPrefix(parsed.Path, "/") || strings.ContainsRune(parsed.Path, 0):
+		return "", fmt.Errorf("%q names no file", u)
 	}
-	return string(u)
+	return path.Clean(filepath.ToSlash(u.Filename())), nil
 }
 
-func (s *server) file(u uri.URI) *file {
-	n := slices.IndexFunc(s.files, func(f *file) bool { return f.uri == u })
+// file is the open text with a path; nil if there is none.
+func (s *server) file(path string) *file {
+	n := slices.IndexFunc(s.files, func(f *file) bool { return f.path == path })
 	if n < 0 {
 		return nil
 	}
 	return s.files[n]
 }
 
+// readSpec reads a file: of one that is too long, enough to see that. What is no
+// file, such as a pipe, might never end.
+func readSpec(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, check.MaxFile+1))
+}
+
 // readFile reads what a spec includes, as it stands in the editor.
 func (s *server) readFile(path string) ([]byte, error) {
-	for _, f := range s.files {
-		if f.path == path {
-			return []byte(f.text), nil
-		}
+	if f := s.file(path); f != nil {
+		return []byte(f.text), nil
 	}
 	return s.read(filepath.FromSlash(path))
 }
 
-func (s *server) didOpen(ctx context.Context, p *protocol.DidOpenTextDocumentParams) (any, error) {
+func (s *server) didOpen(path string, p *protocol.DidOpenTextDocumentParams) (any, error) {
 	d := p.TextDocument
-	s.files = append(s.files, &file{uri: d.URI, version: d.Version, path: pathOf(d.URI), text: d.Text})
-	return nil, s.check(ctx)
+	s.forget(path) // if it was opened before
+	s.files = append(s.files, &file{uri: d.URI, version: d.Version, path: path, text: d.Text})
+	s.check()
+	return nil, nil
 }
 
-func (s *server) didChange(ctx context.Context, p *protocol.DidChangeTextDocumentParams) (any, error) {
-	if f := s.file(p.TextDocument.URI); f != nil && len(p.ContentChanges) > 0 {
+func (s *server) didChange(path string, p *protocol.DidChangeTextDocumentParams) (any, error) {
+	f := s.file(path)
+	if f == nil {
+		return nil, fmt.Errorf("%w: %s is not open", jsonrpc2.ErrInvalidParams, p.TextDocument.URI)
+	}
+	if len(p.ContentChanges) > 0 {
 		f.version = p.TextDocument.Version
 		f.text = p.ContentChanges[len(p.ContentChanges)-1].Text
 	}
-	return nil, s.check(ctx)
+	s.check()
+	return nil, nil
 }
 
-func (s *server) didClose(ctx context.Context, p *protocol.DidCloseTextDocumentParams) (any, error) {
-	s.files = slices.DeleteFunc(s.files, func(f *file) bool { return f.uri == p.TextDocument.URI })
-	err := s.conn.Notify(ctx, protocol.MethodTextDocumentPublishDiagnostics,
-		&protocol.PublishDiagnosticsParams{URI: p.TextDocument.URI, Diagnostics: []protocol.Diagnostic{}})
-	if err != nil {
-		return nil, err
-	}
-	return nil, s.check(ctx)
+func (s *server) didClose(path string, p *protocol.DidCloseTextDocumentParams) (any, error) {
+	s.forget(path)
+	s.publish(&protocol.PublishDiagnosticsParams{URI: p.TextDocument.URI, Diagnostics: []protocol.Diagnostic{}})
+	s.check()
+	return nil, nil
+}
+
+func (s *server) forget(path string) {
+	s.files = slices.DeleteFunc(s.files, func(f *file) bool { return f.path == path })
 }
 
 // check looks at every open file again, since each may include the one that
 // changed, and publishes what it finds.
-func (s *server) check(ctx context.Context) error {
+func (s *server) check() {
 	for _, f := range s.files {
 		f.view = newView(f.path, f.text, s.readFile, f.view)
 		params := &protocol.PublishDiagnosticsParams{URI: f.uri, Version: uint32(f.version), Diagnostics: []protocol.Diagnostic{}}
 		for _, x := range f.view.findings() {
 			params.Diagnostics = append(params.Diagnostics, s.diagnostic(f.view, x))
 		}
-		if err := s.conn.Notify(ctx, protocol.MethodTextDocumentPublishDiagnostics, params); err != nil {
-			return err
-		}
+		s.publish(params)
 	}
-	return nil
+}
+
+func (s *server) publish(p *protocol.PublishDiagnosticsParams) {
+	s.notify(protocol.MethodTextDocumentPublishDiagnostics, p)
 }
 
 func (s *server) diagnostic(v *view, x finding) protocol.Diagnostic {
@@ -130,10 +167,8 @@ func (s *server) related(r diag.Range, message string) protocol.DiagnosticRelate
 
 // uriOf is the URI of a path, as the editor writes it if the file is open.
 func (s *server) uriOf(path string) uri.URI {
-	for _, f := range s.files {
-		if f.path == path {
-			return f.uri
-		}
+	if f := s.file(path); f != nil {
+		return f.uri
 	}
 	return uri.File(filepath.FromSlash(path))
 }

@@ -6,99 +6,163 @@
 package lsp
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"go.lsp.dev/jsonrpc2"
 	"go.lsp.dev/protocol"
+	"go.lsp.dev/uri"
 )
 
-// Serve answers one editor until it says goodbye or hangs up. The error says
-// that the connection broke, or that the editor left without a shutdown.
-func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
-	s := &server{
-		conn: jsonrpc2.NewConn(jsonrpc2.NewStream(duplex{in, out})),
-		read: os.ReadFile,
-		exit: make(chan error, 1),
+// Serve answers one editor, one message after the other, until it says goodbye or
+// hangs up. What is malformed is answered with what is wrong. The error says that
+// the connection broke, or that the editor left without a shutdown.
+func Serve(in io.Reader, out io.Writer) error {
+	s := &server{wire: newWire(in, out), read: readSpec}
+	for s.phase != gone {
+		body, err := s.wire.read()
+		switch malformed := new(jsonrpc2.Error); {
+		case errors.As(err, &malformed):
+			s.reply(nil, nil, err)
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		default:
+			s.handle(body)
+		}
+		if err := s.err(); err != nil {
+			return err
+		}
 	}
-	s.conn.Go(ctx, s.handle)
-	select {
-	case err := <-s.exit:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-s.conn.Done():
-	}
-	if err := s.conn.Err(); !errors.Is(err, io.EOF) {
-		return err
+	if !s.dismissed {
+		return errors.New("the editor left without a shutdown")
 	}
 	return nil
 }
 
-// duplex joins both directions of a connection. The process owns its standard
-// streams: nothing is closed.
-type duplex struct {
-	io.Reader
-	io.Writer
-}
-
-func (duplex) Close() error { return nil }
-
-// A server is the state of one connection. The connection handles one message
-// after the other, so nothing is locked.
+// A server is the state of one connection.
 type server struct {
-	conn     jsonrpc2.Conn
-	read     func(string) ([]byte, error)
-	exit     chan error
-	shutdown bool
-	snippets bool // the editor takes completions with places to fill in
-	files    []*file
+	*wire
+	read      func(string) ([]byte, error)
+	phase     phase
+	dismissed bool // there was a shutdown
+	snippets  bool // the editor takes completions with places to fill in
+	files     []*file
 }
+
+// A phase of a connection; each follows the one before.
+type phase uint8
+
+const (
+	fresh   phase = iota // waits for initialize
+	ready                // answers
+	leaving              // after shutdown, waits for exit
+	gone
+)
+
+// errNotInitialized refuses requests that come before initialize.
+var errNotInitialized = jsonrpc2.NewError(jsonrpc2.ServerNotInitialized, "initialize comes first")
 
 // A method answers one kind of message.
-type method func(s *server, ctx context.Context, params json.RawMessage) (any, error)
+type method func(s *server, params json.RawMessage) (any, error)
 
-// methods is everything that the server understands.
+// methods is everything that the server understands while it is ready, besides exit.
 var methods = map[string]method{
-	protocol.MethodInitialize:             decode((*server).initialize),
-	protocol.MethodInitialized:            func(*server, context.Context, json.RawMessage) (any, error) { return nil, nil },
-	protocol.MethodShutdown:               (*server).prepareExit,
-	protocol.MethodExit:                   (*server).leave,
-	protocol.MethodTextDocumentDidOpen:    decode((*server).didOpen),
-	protocol.MethodTextDocumentDidChange:  decode((*server).didChange),
-	protocol.MethodTextDocumentDidClose:   decode((*server).didClose),
-	protocol.MethodTextDocumentHover:      decode((*server).hover),
-	protocol.MethodTextDocumentCompletion: decode((*server).completion),
-	protocol.MethodTextDocumentDefinition: decode((*server).definition),
-	protocol.MethodTextDocumentFormatting: decode((*server).formatting),
+	protocol.MethodInitialized:            func(*server, json.RawMessage) (any, error) { return nil, nil },
+	protocol.MethodShutdown:               (*server).shutdown,
+	protocol.MethodTextDocumentDidOpen:    onText((*server).didOpen, func(p *protocol.DidOpenTextDocumentParams) uri.URI { return p.TextDocument.URI }),
+	protocol.MethodTextDocumentDidChange:  onText((*server).didChange, func(p *protocol.DidChangeTextDocumentParams) uri.URI { return p.TextDocument.URI }),
+	protocol.MethodTextDocumentDidClose:   onText((*server).didClose, func(p *protocol.DidCloseTextDocumentParams) uri.URI { return p.TextDocument.URI }),
+	protocol.MethodTextDocumentHover:      onText((*server).hover, func(p *protocol.HoverParams) uri.URI { return p.TextDocument.URI }),
+	protocol.MethodTextDocumentCompletion: onText((*server).completion, func(p *protocol.CompletionParams) uri.URI { return p.TextDocument.URI }),
+	protocol.MethodTextDocumentDefinition: onText((*server).definition, func(p *protocol.DefinitionParams) uri.URI { return p.TextDocument.URI }),
+	protocol.MethodTextDocumentFormatting: onText((*server).formatting, func(p *protocol.DocumentFormattingParams) uri.URI { return p.TextDocument.URI }),
 }
 
-// decode makes a method of a function that takes decoded parameters.
-func decode[P any](f func(*server, context.Context, *P) (any, error)) method {
-	return func(s *server, ctx context.Context, params json.RawMessage) (any, error) {
+// onText makes a method of a function that takes decoded parameters and the path of
+// the text that they are about.
+func onText[P any](f func(*server, string, *P) (any, error), text func(*P) uri.URI) method {
+	return func(s *server, params json.RawMessage) (any, error) {
 		p := new(P)
-		if err := json.Unmarshal(params, p); err != nil {
+		if err := decode(params, p); err != nil {
+			return nil, err
+		}
+		path, err := pathOf(text(p))
+		if err != nil {
 			return nil, fmt.Errorf("%w: %w", jsonrpc2.ErrInvalidParams, err)
 		}
-		return f(s, ctx, p)
+		return f(s, path, p)
 	}
 }
 
-// handle answers one message. Requests that the server does not know are errors;
-// notifications that it does not know may be ignored.
-func (s *server) handle(ctx context.Context, reply jsonrpc2.Replier, req jsonrpc2.Request) error {
-	if f, ok := methods[req.Method()]; ok {
-		result, err := f(s, ctx, req.Params())
-		return reply(ctx, result, err)
+func decode(params json.RawMessage, p any) error {
+	if params == nil {
+		return fmt.Errorf("%w: there are none", jsonrpc2.ErrInvalidParams)
 	}
-	return jsonrpc2.MethodNotFoundHandler(ctx, reply, req)
+	if err := json.Unmarshal(params, p); err != nil {
+		return fmt.Errorf("%w: %w", jsonrpc2.ErrInvalidParams, err)
+	}
+	return nil
 }
 
-func (s *server) initialize(_ context.Context, p *protocol.InitializeParams) (any, error) {
+// handle does what a message asks for. What is wrong with a request is its answer,
+// what is wrong with a notification goes to the editor's log.
+func (s *server) handle(body []byte) {
+	m, err := decodeMessage(body)
+	switch {
+	case err != nil:
+		s.reply(m.ID, nil, err)
+		return
+	case m.Method == "": // a response, and nothing was asked
+		return
+	}
+	result, err := s.answer(m)
+	switch {
+	case m.ID != nil:
+		s.reply(m.ID, result, err)
+	case err != nil:
+		s.notify(protocol.MethodWindowLogMessage,
+			protocol.LogMessageParams{Type: protocol.MessageTypeWarning, Message: fmt.Sprintf("%s is ignored: %v", m.Method, err)})
+	}
+}
+
+// answer finds the result of a message. A panic, which is a mistake in mlc, is an
+// error of this message alone.
+func (s *server) answer(m message) (result any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = jsonrpc2.Errorf(jsonrpc2.InternalError, "this is a bug in mlc, please report it: %v", p)
+		}
+	}()
+	switch f, known := methods[m.Method]; {
+	case m.Method == protocol.MethodExit:
+		s.phase = gone
+		return nil, nil
+	case s.phase == fresh && m.Method == protocol.MethodInitialize:
+		return s.initialize(m.Params)
+	case s.phase == fresh:
+		return nil, errNotInitialized
+	case s.phase == leaving:
+		return nil, fmt.Errorf("%w: nothing but exit comes after shutdown", jsonrpc2.ErrInvalidRequest)
+	case m.Method == protocol.MethodInitialize:
+		return nil, fmt.Errorf("%w: the server is initialized", jsonrpc2.ErrInvalidRequest)
+	case known:
+		return f(s, m.Params)
+	case m.ID == nil: // it may be ignored, as $/cancelRequest
+		return nil, nil
+	}
+	return nil, fmt.Errorf("%q: %w", m.Method, jsonrpc2.ErrMethodNotFound)
+}
+
+func (s *server) initialize(params json.RawMessage) (any, error) {
+	var p protocol.InitializeParams
+	if err := decode(params, &p); err != nil {
+		return nil, err
+	}
+	s.phase = ready
 	if t := p.Capabilities.TextDocument; t != nil && t.Completion != nil && t.Completion.CompletionItem != nil {
 		s.snippets = t.Completion.CompletionItem.SnippetSupport
 	}
@@ -114,21 +178,8 @@ func (s *server) initialize(_ context.Context, p *protocol.InitializeParams) (an
 	}, nil
 }
 
-// prepareExit is the shutdown that must come before the exit.
-func (s *server) prepareExit(context.Context, json.RawMessage) (any, error) {
-	s.shutdown = true
-	return nil, nil
-}
-
-// leave ends Serve.
-func (s *server) leave(context.Context, json.RawMessage) (any, error) {
-	var err error
-	if !s.shutdown {
-		err = errors.New("the editor left without a shutdown")
-	}
-	select {
-	case s.exit <- err:
-	default: // it said so before
-	}
+// shutdown comes before the exit.
+func (s *server) shutdown(json.RawMessage) (any, error) {
+	s.phase, s.dismissed = leaving, true
 	return nil, nil
 }

@@ -32,9 +32,12 @@ func connect(t *testing.T) *editor {
 	t.Cleanup(cancel)
 	here, there := net.Pipe()
 	e := &editor{t: t, published: make(chan protocol.PublishDiagnosticsParams, 100), served: make(chan error, 1), hangUp: here.Close}
-	go func() { e.served <- Serve(ctx, there, there) }()
+	go func() { e.served <- Serve(there, there) }()
 	e.conn = jsonrpc2.NewConn(jsonrpc2.NewStream(here))
 	e.conn.Go(ctx, func(ctx context.Context, reply jsonrpc2.Replier, req jsonrpc2.Request) error {
+		if req.Method() != protocol.MethodTextDocumentPublishDiagnostics {
+			return nil
+		}
 		var p protocol.PublishDiagnosticsParams
 		if err := json.Unmarshal(req.Params(), &p); err != nil {
 			return err
