@@ -53,7 +53,7 @@ func taskRows() []Row {
 		{Path: "task.random_pad", Type: Fraction, Default: "0%", Max: 1, Doc: "chance of a filler before each token, in training"},
 		{Path: "task.examples", Type: Int, Default: "none", Words: "none", Kinds: made, Min: 1, Max: 1 << 50,
 			Doc: "size of the set that training walks again and again; none: every problem is new"},
-		{Path: "task.holdout", Type: Fraction, Default: "1%", Max: 0.9, Doc: "share of problems that is kept for validation; 10% of the lines of a file, and at least one of them"},
+		{Path: "task.holdout", Type: Fraction, Default: "1%", Max: 0.9, Doc: "share of problems that is kept for validation, without which no exact match is reported while training; 10% of the lines of a file, and at least one of them"},
 		{Path: "task.loss_on", Type: Choice, Default: "answer", Doc: "which tokens count", Choices: []Option{
 			{Name: "answer", Doc: "those of the answer"},
 			{Name: "all", Doc: "those of the problem too"},

@@ -89,8 +89,8 @@ func pipelineDir(t *testing.T) string {
 	for file, content := range map[string]string{
 		"run.json": `{"name":"abc","seed":7,"stages":[{"name":"first","kind":"training","state":"done"},` +
 			`{"name":"calibrate","kind":"calibration","state":"done"},{"name":"last","kind":"training","state":"done"}]}`,
-		"first/metrics.jsonl":        `{"step":1,"examples":50,"loss":2.5}` + "\n" + `{"step":2,"examples":100,"loss":0.5}` + "\n",
-		"last/metrics.jsonl":         `{"step":1,"examples":50,"loss":1.5}` + "\n" + `{"step":2,"examples":90,"loss":0.5}` + "\n",
+		"first/metrics.jsonl":        `{"step":1,"examples":50,"loss":2.5,"exact_match":0}` + "\n" + `{"step":2,"examples":100,"loss":0.5,"exact_match":1}` + "\n",
+		"last/metrics.jsonl":         `{"step":1,"examples":50,"loss":1.5,"exact_match":0}` + "\n" + `{"step":2,"examples":90,"loss":0.5,"exact_match":1}` + "\n",
 		"last/eval/result.json":      `{"name":"abc/last","metric":"exact_match","trained":[7,7],"by_cell":[[6,6,5,5],[60,60,5,4]]}`,
 		"calibrate/calibration.json": string(text),
 	} {

@@ -139,20 +139,23 @@ func Loss(runs []*Run) (*Figure, error) {
 	c := newCurves("examples", "loss, nats a token")
 	c.X.Tick.Marker = counts{}
 	c.Y.Tick.Marker = decades{}
-	return c.figure("loss", reported(runs, func(r *track.Report) float64 { return math.Log10(max(r.Loss, 1e-6)) }))
+	return c.figure("loss", reported(runs, func(r *track.Report) *float64 {
+		log := math.Log10(max(r.Loss, 1e-6))
+		return &log
+	}))
 }
 
 // Learning is the exact match on held-out problems while training, a line a run, or
-// a stage of one.
+// a stage of one; none of a run that holds no problem out.
 func Learning(runs []*Run) (*Figure, error) {
 	c := newCurves("examples", "exact match of held-out problems")
 	c.X.Tick.Marker = counts{}
 	c.Y.Min, c.Y.Max, c.Y.Tick.Marker = 0, 1, tenths{}
-	return c.figure("training", reported(runs, func(r *track.Report) float64 { return r.ExactMatch }))
+	return c.figure("training", reported(runs, func(r *track.Report) *float64 { return r.ExactMatch }))
 }
 
-// reported is a value of each report over the examples seen.
-func reported(runs []*Run, value func(*track.Report) float64) (all []series) {
+// reported is a value of each report that has it, over the examples seen.
+func reported(runs []*Run, value func(*track.Report) *float64) (all []series) {
 	called := titles(runs)
 	for _, r := range runs {
 		for _, t := range r.Trainings {
@@ -161,7 +164,9 @@ func reported(runs []*Run, value func(*track.Report) float64) (all []series) {
 				s.name += "/" + t.Stage
 			}
 			for i := range t.Reports {
-				s.points = append(s.points, plotter.XY{X: float64(t.Reports[i].Examples), Y: value(&t.Reports[i])})
+				if v := value(&t.Reports[i]); v != nil {
+					s.points = append(s.points, plotter.XY{X: float64(t.Reports[i].Examples), Y: *v})
+				}
 			}
 			all = append(all, s)
 		}

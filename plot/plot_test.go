@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/plot"
 
 	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/track"
 )
 
 // runDir makes a run directory: a result over grid and diagonal, and two reports.
@@ -35,7 +36,7 @@ func runDir(t *testing.T, name string, seed uint64, right func(i, j int) int) st
 	for file, content := range map[string]string{
 		"run.json":         fmt.Sprintf(`{"name":%q,"seed":%d}`, name, seed),
 		"eval/result.json": string(text),
-		"metrics.jsonl":    `{"step":1,"examples":50,"loss":2.5}` + "\n" + `{"step":2,"examples":100,"loss":0.5,"exact_match":0.25}` + "\n",
+		"metrics.jsonl":    `{"step":1,"examples":50,"loss":2.5,"exact_match":0}` + "\n" + `{"step":2,"examples":100,"loss":0.5,"exact_match":0.25}` + "\n",
 	} {
 		path := filepath.Join(dir, file)
 		os.MkdirAll(filepath.Dir(path), 0o777)
@@ -68,6 +69,7 @@ func TestFigures(t *testing.T) {
 		{runs[:1], "grid lengths loss training"},
 		{runs, "grid-a grid-b lengths loss training"},
 		{[]*Run{{Name: "fresh"}}, ""},
+		{[]*Run{{Name: "without held-out problems", Trainings: []Training{{Reports: []track.Report{{Examples: 50}, {Examples: 100}}}}}}, "loss"},
 	} {
 		figures, err := Figures(c.runs, "")
 		if err != nil {

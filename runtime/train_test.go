@@ -17,6 +17,7 @@ import (
 	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/track"
 	"github.com/arithlang/mlc/runtime/train"
 )
 
@@ -282,5 +283,28 @@ func TestLossThatIsNoNumber(t *testing.T) {
 	s := call(t, m, "", "train", "--out", dir)
 	if s.code != 1 || !strings.Contains(s.err, "loss at step 7 is not a finite number (loss NaN") {
 		t.Errorf("exit %d\n%s", s.code, s.err)
+	}
+}
+
+// TestTrainingWithoutHeldOutProblems wants no exact match of them: neither asked for,
+// nor reported, nor stopped at.
+func TestTrainingWithoutHeldOutProblems(t *testing.T) {
+	m := toyModel()
+	m.Task.Holdout, m.Train.Budget.Steps = 0, 4
+	trainer := trainerIn(t, m, filepath.Join(t.TempDir(), "run"))
+	trainer.Match = func(heldOut bool, first, n int) (float64, error) {
+		t.Errorf("problems from %d on are tested, held out %t", first, heldOut)
+		return 0, nil
+	}
+	if err := trainer.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	last, err := track.Last(trainer.Dir)
+	if err != nil || last == nil || last.Step != 4 || last.ExactMatch != nil {
+		t.Errorf("the last report is %+v: %v", last, err)
+	}
+	trainer.Config.Stop = &train.Stop{AtLeast: 0.5, HeldOut: true}
+	if err := trainer.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "no problem is held out") {
+		t.Errorf("to stop at held-out problems that there are none of: %v", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 // checkRules wants attributes that fit each other. The spec is complete.
 func (c *checker) checkRules(s *Spec) {
 	c.checkTask(&s.Task)
+	c.checkStop(s)
 	c.checkHeads(s.Model.Width, s.Model.Heads)
 	c.checkHalves()
 	c.checkOperands()
@@ -39,6 +40,14 @@ func (c *checker) checkRamp(t *Train) {
 	case t.RampFrom > 0 && t.Ramp == 0:
 		c.report("E0330", c.at(path), "ramp_from = %d, and the batch does not grow", t.RampFrom).
 			WithHelp("give ramp a share of the budget, as 60%%, or leave ramp_from out")
+	}
+}
+
+// checkStop wants problems to stop at the exact match of.
+func (c *checker) checkStop(s *Spec) {
+	if stop := s.Train.Stop; stop != nil && stop.HeldOut && !s.Task.holdsOut() {
+		c.report("E0327", c.at("train.stop"), "training stops at an exact match of held-out problems, and task.holdout = %s holds out none", c.get("task.holdout").text).
+			WithHelp("write stop = accuracy(on = train, …), or hold some out: task.holdout = 1%%")
 	}
 }
 

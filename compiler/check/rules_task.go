@@ -65,6 +65,9 @@ func (c *checker) limitTask(t *Task) {
 	}
 }
 
+// holdsOut reports whether some problems are kept from training.
+func (t *Task) holdsOut() bool { return t.Holdout > 0 && t.Examples != 1 }
+
 // hinted reports whether letters stand before digits.
 func (t *Task) hinted() bool { return t.Hints == "cyclic" || t.Hints == "fixed" }
 

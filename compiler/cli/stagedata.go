@@ -34,7 +34,7 @@ func dataText(p *compiler.Program, _ string) (string, error) {
 	for k := range int64(shownTrained) {
 		s.show(fmt.Sprintf("training example %d", k), t.Train(k))
 	}
-	if cfg.Holdout > 0 {
+	if t.HoldsOut() {
 		for k := range int64(shownHeld) {
 			s.show(fmt.Sprintf("held-out problem %d", k), t.HeldOut(k))
 		}

@@ -398,6 +398,32 @@ model.loop { layers = 2 }
 `,
 	},
 	{
+		ID:    "E0327",
+		Title: "a stop at held-out problems that there are none of",
+		Doc: "stop = accuracy ends training at an exact match of problems that training never sees, unless it says on = train. " +
+			"With holdout = 0% there are none, and no exact match of them is reported.",
+		Broken: `arith 1
+
+task addition {
+  holdout = 0%
+}
+
+model.loop { layers = 2 }
+
+train.stop = accuracy(at_least = 99%)
+`,
+		Mended: `arith 1
+
+task addition {
+  holdout = 0%
+}
+
+model.loop { layers = 2 }
+
+train.stop = accuracy(at_least = 99%, on = train)
+`,
+	},
+	{
 		ID:    "E0330",
 		Title: "a batch that cannot grow from ramp_from",
 		Doc:   "While the batch grows, over the share ramp of the budget, it has ramp_from examples at first and batch in the end.",

@@ -155,7 +155,7 @@ func (t *Test) summarise(r *Result, over []Pair) {
 	r.summarise(t.Trained, over)
 	if t.Task.Listed() {
 		share := r.total().Fraction()
-		r.Overall = &share
+		r.Overall, r.OnTraining = &share, !t.Task.HoldsOut()
 	}
 }
 

@@ -62,6 +62,10 @@ func TestResultFile(t *testing.T) {
 	if diff := cmp.Diff(table, listed.Table(80)); diff != "" {
 		t.Error(diff)
 	}
+	listed.OnTraining = true
+	if got := listed.Table(80); !strings.HasSuffix(got, "problems of training\n") {
+		t.Errorf("without held-out problems:\n%s", got)
+	}
 	os.WriteFile(filepath.Join(dir, "result.json"), text[:20], 0o644)
 	if r, err := Load(dir); r != nil || err != nil {
 		t.Errorf("a damaged result: %v, %v", r, err)

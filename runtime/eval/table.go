@@ -47,6 +47,9 @@ func (r *Result) lines(b *strings.Builder) {
 	if r.Overall != nil {
 		line("all", r.total())
 	}
+	if r.OnTraining {
+		b.WriteString("no problem is held out: these are problems of training\n")
+	}
 	if r.MeanRuns > 0 {
 		fmt.Fprintf(b, "after %.1f runs of the loop\n", r.MeanRuns)
 	}

@@ -71,6 +71,9 @@ func TestFileIsWalked(t *testing.T) {
 		for k := range int64(100) {
 			held[task.Written(task.HeldOut(k))] = true
 		}
+		if task.HoldsOut() != (share > 0) {
+			t.Errorf("hold-out of %g: %t", share, task.HoldsOut())
+		}
 		if want := max(1, int(40*share)); share > 0 && len(held) != want || share == 0 && len(held) != 40 {
 			t.Errorf("hold-out of %g: %d problems, want %d", share, len(held), want)
 		}

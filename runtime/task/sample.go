@@ -1,6 +1,8 @@
 package task
 
 import (
+	"slices"
+
 	"github.com/arithlang/mlc/runtime/philox"
 )
 
@@ -37,6 +39,17 @@ func (t *Task) HeldOut(k int64) Problem {
 	of, k := t.at(k)
 	of.heldOut(&d, k)
 	return d.problem()
+}
+
+// HoldsOut reports whether there are problems that training never sees.
+func (t *Task) HoldsOut() bool {
+	if len(t.parts) > 0 {
+		return !slices.ContainsFunc(t.parts, func(u *Task) bool { return !u.HoldsOut() })
+	}
+	if set := max(t.cfg.Below, t.cfg.Examples); set > 0 {
+		return t.trained < set
+	}
+	return t.cfg.Holdout > 0
 }
 
 func (t *Task) heldOut(d *draft, k int64) {

@@ -191,6 +191,26 @@ func TestTrainingWalksEveryNumberOnceAnEpoch(t *testing.T) {
 	}
 }
 
+// TestHoldsOut is about each way to hold problems out, and a set of one problem, of
+// which none can be.
+func TestHoldsOut(t *testing.T) {
+	for _, c := range []struct {
+		task *Task
+		want bool
+	}{
+		{must(t, with(ranged, func(c *Config) { c.Holdout = 0.25 }), 9), true},
+		{must(t, with(ranged, func(c *Config) { c.Holdout = 0 }), 9), false},
+		{must(t, with(successors, func(c *Config) { c.Holdout = 0.01 }), 9), true},
+		{must(t, with(successors, func(c *Config) { c.Holdout = 0 }), 9), false},
+		{must(t, with(adding, func(c *Config) { c.Examples, c.Holdout = 1, 0.5 }), 9), false},
+		{must(t, with(adding, func(c *Config) { c.Examples, c.Holdout = 2, 0.01 }), 9), true},
+	} {
+		if got := c.task.HoldsOut(); got != c.want {
+			t.Errorf("%+v: %t", c.task.cfg, got)
+		}
+	}
+}
+
 func TestRangedHoldoutIsDisjoint(t *testing.T) {
 	task := must(t, with(ranged, func(c *Config) { c.Holdout = 0.25 }), 9)
 	held := map[string]bool{}

@@ -17,23 +17,27 @@ import (
 
 // A Report is one line of metrics.jsonl.
 type Report struct {
-	Step       int     `json:"step"` // steps done
-	Examples   int64   `json:"examples"`
-	Tokens     int64   `json:"tokens"` // labels seen
-	Loss       float64 `json:"loss"`   // of the last step, nats a token
-	LR         float64 `json:"lr"`
-	GradNorm   float64 `json:"grad_norm"`   // before clipping
-	ExactMatch float64 `json:"exact_match"` // on held-out problems, 0 to 1
-	Seconds    float64 `json:"seconds"`     // of training
-	Stage      string  `json:"stage"`
+	Step       int      `json:"step"` // steps done
+	Examples   int64    `json:"examples"`
+	Tokens     int64    `json:"tokens"` // labels seen
+	Loss       float64  `json:"loss"`   // of the last step, nats a token
+	LR         float64  `json:"lr"`
+	GradNorm   float64  `json:"grad_norm"`             // before clipping
+	ExactMatch *float64 `json:"exact_match,omitempty"` // on held-out problems, 0 to 1; nil: there are none
+	Seconds    float64  `json:"seconds"`               // of training
+	Stage      string   `json:"stage"`
 }
 
 const columns = "step,examples,tokens,loss,lr,grad_norm,exact_match,seconds,stage\n"
 
 func (r Report) csv() string {
 	f := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+	match := ""
+	if r.ExactMatch != nil {
+		match = f(*r.ExactMatch)
+	}
 	return fmt.Sprintf("%d,%d,%d,%s,%s,%s,%s,%s,%s\n", r.Step, r.Examples, r.Tokens,
-		f(r.Loss), f(r.LR), f(r.GradNorm), f(r.ExactMatch), f(r.Seconds), r.Stage)
+		f(r.Loss), f(r.LR), f(r.GradNorm), match, f(r.Seconds), r.Stage)
 }
 
 // A Log appends reports to the metrics files of a run directory.

@@ -38,7 +38,9 @@ func (p Progress) text(dim func(string) string) string {
 		field("step", "%d (%.0f %%)", p.Step, 100*p.Fraction)
 	}
 	field("loss", "%.4f", p.Loss)
-	field("exact match", "%6s %%", Percent(p.ExactMatch))
+	if p.ExactMatch != nil {
+		field("exact match", "%6s %%", Percent(*p.ExactMatch))
+	}
 	field("examples/s", "%.0f", p.Rate)
 	if p.Left >= 0 {
 		field("left", "%s", p.Left.Round(time.Second))

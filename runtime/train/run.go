@@ -56,8 +56,8 @@ func (r *run) advance() error {
 	r.report = track.Report{Step: s.Step, Examples: s.Examples, Tokens: s.Tokens, Loss: out.Loss, LR: rate, GradNorm: out.GradNorm,
 		ExactMatch: r.report.ExactMatch, Seconds: r.elapsed().Seconds(), Stage: cmp.Or(r.Stage, "train")}
 	if s.Step%r.every == 0 || r.over {
-		if r.report.ExactMatch, err = r.Match(true, 0, Glance); err != nil {
-			return fmt.Errorf("the test after step %d failed: %w", s.Step, err)
+		if err := r.test(); err != nil {
+			return err
 		}
 		if err := r.log.Write(r.report); err != nil {
 			return fmt.Errorf("cannot write metrics: %w", err)
@@ -72,6 +72,19 @@ func (r *run) advance() error {
 	}
 	r.saved = time.Now()
 	return r.save()
+}
+
+// test asks for the exact match on held-out problems, where there are any.
+func (r *run) test() error {
+	if !r.Task.HoldsOut() {
+		return nil
+	}
+	match, err := r.Match(true, 0, Glance)
+	if err != nil {
+		return fmt.Errorf("the test after step %d failed: %w", r.State.Step, err)
+	}
+	r.report.ExactMatch = &match
+	return nil
 }
 
 // save writes a checkpoint, with the time where that is what the budget is.
@@ -92,7 +105,7 @@ func (r *run) stop() error {
 	var match float64
 	var err error
 	if s.HeldOut {
-		match, err = r.proven(r.report.ExactMatch)
+		match, err = r.proven(*r.report.ExactMatch)
 	} else {
 		match, err = r.StopMatch()
 	}

@@ -109,6 +109,9 @@ func (t *Trainer) Run(ctx context.Context) (err error) {
 	if err := t.Config.Check(); err != nil {
 		return err
 	}
+	if s := t.Config.Stop; s != nil && s.HeldOut && !t.Task.HoldsOut() {
+		return errors.New("no problem is held out, and training is to stop at an exact match on held-out ones: hold some out, or stop at that on problems of training")
+	}
 	log, last, err := track.Open(t.Dir, t.State.Step)
 	if err != nil {
 		return err
