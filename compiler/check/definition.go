@@ -1,6 +1,8 @@
 package check
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -32,7 +34,10 @@ func (d *definition) add(name string, s *setting) {
 	d.attrs[name] = s
 }
 
-func (d *definition) path(name string) string { return d.kind + "." + d.name + "." + name }
+func (d *definition) path() string { return d.kind + "." + d.name }
+
+// attr is the path of an attribute.
+func (d *definition) attr(name string) string { return d.path() + "." + name }
 
 // learned reports whether an attribute is a learned leaf.
 func (d *definition) learned(name string) bool {
@@ -45,16 +50,23 @@ func (d *definition) learned(name string) bool {
 func (d *definition) params() []string {
 	var out []string
 	for _, n := range d.names {
-		if n != "value" && !d.learned(n) && !names(d.attrs[n].value) {
+		if n != "value" && !d.learned(n) && len(names(d.attrs[n].value)) == 0 {
 			out = append(out, n)
 		}
 	}
 	return out
 }
 
-// names reports whether there is any name in an expression.
-func names(e *dsl.Expr) bool {
-	return e.Kind == dsl.Name || slices.ContainsFunc(e.Args, func(a dsl.Arg) bool { return names(a.Value) })
+// names lists the names in an expression.
+func names(e *dsl.Expr) []string {
+	if e.Kind == dsl.Name {
+		return []string{e.Text}
+	}
+	var out []string
+	for _, a := range e.Args {
+		out = append(out, names(a.Value)...)
+	}
+	return out
 }
 
 // collect finds the definitions of the spec and checks all of them, used or not.
@@ -75,27 +87,71 @@ func (c *checker) collect() {
 	for _, d := range c.defined {
 		c.complement(d)
 		c.probe(d)
+		if !d.broken {
+			c.checkRead(d)
+		}
 	}
 }
 
-// complement completes a definition without value that has the name of one of the
-// prelude: it changes some numbers of that.
+// complement completes a definition that is written as paths and has the name of one
+// of the prelude: it is that one with some attributes changed. What nothing reads
+// then is left out. A block takes the place of the prelude's.
 func (c *checker) complement(d *definition) {
-	for _, p := range c.lang.prelude {
-		if p.name != d.name || p.kind != d.kind || d.attrs["value"] != nil {
-			continue
+	p := c.lang.preludeOf(d.name)
+	if p == nil || p.kind != d.kind || c.blocks[d.kind+"."+d.name] {
+		return
+	}
+	for _, n := range p.names {
+		if d.attrs[n] == nil {
+			d.attrs[n] = p.attrs[n]
 		}
-		own := d.names
-		d.names = nil
-		for _, n := range p.names {
-			if d.attrs[n] == nil {
-				d.attrs[n] = p.attrs[n]
-			}
-			d.names = append(d.names, n)
-		}
-		for _, n := range own {
+	}
+	needed := d.needed(append([]string{"value"}, d.names...))
+	own := d.names
+	d.names = nil
+	for _, n := range append(slices.Clone(p.names), own...) {
+		if needed[n] {
 			addNew(&d.names, n)
 		}
+	}
+}
+
+// needed is some attributes and what they read.
+func (d *definition) needed(some []string) map[string]bool {
+	out := make(map[string]bool)
+	for len(some) > 0 {
+		n := some[0]
+		some = some[1:]
+		if s := d.attrs[n]; s != nil && !out[n] {
+			out[n] = true
+			some = append(some, names(s.value)...)
+		}
+	}
+	return out
+}
+
+// checkRead wants each attribute to be the value, or to be read by another. A reader
+// may be overridden: what it read is of no use then, but no mistake.
+func (c *checker) checkRead(d *definition) {
+	var read []string
+	for _, n := range d.names {
+		read = append(read, names(d.attrs[n].value)...)
+	}
+	for _, e := range c.written.of(c.lang, d.path()) {
+		read = append(read, names(e)...)
+	}
+	var useful []string
+	for _, n := range d.names {
+		if n == "value" || slices.Contains(read, n) {
+			useful = append(useful, n)
+		}
+	}
+	for _, n := range d.names {
+		if slices.Contains(useful, n) {
+			continue
+		}
+		c.report("E0220", d.attrs[n].name, "nothing in the %s %s reads %q", d.kind, d.name, n).
+			WithHelp("%s", diag.DidYouMean(n, useful, "use it in value, or leave it out; the others are"))
 	}
 }
 
@@ -134,7 +190,7 @@ func (c *checker) probe(d *definition) {
 	}
 	delete(p.open, d)
 	if !slices.Contains(d.names, "value") {
-		p.report("E0311", d.at, "%s %s has no value", d.kind, d.name).WithHelp("add value = …")
+		p.report("E0311", d.at, "%s %s has no value", d.kind, d.name).WithHelp("%s", c.valueHelp(d))
 	}
 	d.broken = p.list.HasErrors()
 	for _, f := range p.list {
@@ -143,6 +199,31 @@ func (c *checker) probe(d *definition) {
 		}
 	}
 	c.list, c.nodes = append(c.list, p.list...), p.nodes
+}
+
+// valueHelp says what a definition without value may be meant to be.
+func (c *checker) valueHelp(d *definition) string {
+	written := c.blocks[d.path()]
+	p := c.lang.preludeOf(d.name)
+	switch {
+	case slices.ContainsFunc(d.names, func(n string) bool { return diag.Nearest(n, []string{"value"}) != "" }):
+		return `did you mean "value"?`
+	case written && p != nil:
+		n := p.names[0]
+		if len(d.names) > 0 {
+			n = cmp.Or(diag.Nearest(d.names[0], p.names), n)
+		}
+		return fmt.Sprintf("a block takes the place of the prelude's %s: add value = …, or change a part of that by its path, as in %s.%s.%s = …", p.name, p.kind, p.name, n)
+	case !written && p == nil:
+		var known []string
+		for _, p := range c.lang.prelude {
+			known = append(known, p.name)
+		}
+		if near := c.lang.preludeOf(diag.Nearest(d.name, known)); near != nil {
+			return fmt.Sprintf("did you mean %q?", near.path())
+		}
+	}
+	return "add value = …"
 }
 
 // separate is a checker of the same settings that finds and names on its own.
@@ -217,12 +298,12 @@ func (c *checker) define(in *instance, name string) *expr.Expr {
 	}
 	set := in.attrs[name]
 	if in.busy[name] {
-		c.report("E0215", set.name, "%s is defined by itself", in.path(name)).WithHelp("a definition may use leaves and other definitions")
+		c.report("E0215", set.name, "%s is defined by itself", in.attr(name)).WithHelp("a definition may use leaves and other definitions")
 		return nil
 	}
 	in.busy[name] = true
 	defer delete(in.busy, name)
-	s := &scope{checker: c, path: in.path(name), mask: in.kind == "mask", in: in}
+	s := &scope{checker: c, path: in.attr(name), mask: in.kind == "mask", in: in}
 	in.values[name] = s.attribute(name, set.value)
 	return in.values[name]
 }
@@ -259,12 +340,7 @@ func (c *checker) definition(name string) *definition {
 	if d := c.definitions[name]; d != nil {
 		return d
 	}
-	for _, d := range c.lang.prelude {
-		if d.name == name {
-			return d
-		}
-	}
-	return nil
+	return c.lang.preludeOf(name)
 }
 
 // use is the value of a definition with the arguments of e.

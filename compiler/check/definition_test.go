@@ -176,13 +176,65 @@ func TestInvented(t *testing.T) {
 		{"masks in biases", "near = window(2)  value = where(near, 0, i - j)", 9, 3, 6},
 		{"other biases", "value = alibi * t5(max = 64)", 2, 1, -0.25},
 		{"halves", "value = sum(m = 0..H / 2, m) * sum(n = -1..1, n * i)", 3, 0, 0},
-		{"numbers of the prelude", "value = t5 }  bias t5 { max = 64", 40, 0, 16 + math.Floor(math.Log(2.5)/math.Log(4)*16)},
+		{"numbers of the prelude", "value = t5 }  bias.t5.max = 64  bias c { value = i", 40, 0, 16 + math.Floor(math.Log(2.5)/math.Log(4)*16)},
 		{"trigonometry", "value = sin(0 * i) + cos(0 * j)", 1, 1, 1},
 	} {
 		spec := one(t, "task successor {}\nbias b { "+c.block+" }\nmodel.decoder.cross.bias = b")
 		if got := evaluate(spec.Model.Decoder.Cross.Bias, 4, 0, c.i, c.j, nil); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("%s: %v at i = %d, j = %d, want %v", c.name, got, c.i, c.j, c.want)
 		}
+	}
+}
+
+// TestPreludeChanged changes parts of the prelude by their paths, and puts blocks in
+// the place of all of it. The resolved spec says the same.
+func TestPreludeChanged(t *testing.T) {
+	const use = "task successor {}\nvet.V002 = off\nmodel.decoder.cross.mask = window(right = 0)\n"
+	for _, c := range []struct{ name, src, want string }{
+		{"untouched", "", "0--- 00-- -00- --00"},
+		{"by a path", "mask.window.left = 2\n", "0--- 00-- 000- -000"},
+		{"on the command line", "--set mask.window.left=0\n", "0--- -0-- --0- ---0"},
+		{"the last wins", "mask.window.left = 2\n--set mask.window.left=0\n", "0--- -0-- --0- ---0"},
+		{"what others are of no use without", "mask.window.first = 1\n", "00-- 00-- 00-- 00--"},
+		{"with an attribute of its own", "mask.window { more = 1  left = more  right = 0  value = i - left <= j && j <= i + right }\n", "0--- 00-- -00- --00"},
+		{"a block", "mask window { right = 1  value = j == right }\n", "0--- 0--- 0--- 0---"},
+		{"a block, then a path", "mask window { right = 1  value = j == right + 1 }\n--set mask.window.right=0\n--set mask.window.value=j == right + i\n", "0--- -0-- --0- ---0"},
+		{"in a sweep", "sweep { mask.window.left = [0, 1] }\n", "0--- -0-- --0- ---0"},
+		{"a block in a case", "sweep { axis a { mask window { right = 3  value = j == right } }\naxis b {} }\n", "0--- 0--- 0--- 0---"},
+		{"a block over an included path", "sweep { axis a { include \"b.arith\" } }\nmask window { left = 1  right = 0  value = j == right + left }\n", "-0-- -0-- -0-- -0--"},
+	} {
+		files := map[string]string{"a.arith": "arith 1\n" + use + c.src, "b.arith": "arith 1\ntask successor {}\nmask.window.left = 3\n"}
+		spec, list := resolve(files, "a.arith")
+		if len(list) > 0 {
+			t.Errorf("%s: %s", c.name, textOf(list, files))
+			continue
+		}
+		if got := draw(spec, spec.Model.Decoder.Cross.Mask, 4, 4); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+		if again := one(t, strings.TrimPrefix(spec.Resolved, "arith 1\n")); again.Resolved != spec.Resolved {
+			t.Errorf("%s: resolved again:\n%s", c.name, cmp.Diff(spec.Resolved, again.Resolved))
+		}
+	}
+}
+
+// TestStagePrelude changes the prelude in one stage, and replaces it in another.
+func TestStagePrelude(t *testing.T) {
+	spec := one(t, `task successor {}
+vet.V002 = off
+model.decoder.cross.mask = window
+stage plain {}
+stage wide { from = plain  mask.window.left = 2 }
+stage own { from = wide  mask window { value = i == j } }
+`)
+	for name, want := range map[string]string{"plain": "0--- 00-- -00- --00", "wide": "0--- 00-- 000- -000", "own": "0--- -0-- --0- ---0"} {
+		s := spec.stage(name).Spec
+		if got := draw(s, s.Model.Decoder.Cross.Mask, 4, 4); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	if again := one(t, strings.TrimPrefix(spec.Resolved, "arith 1\n")); again.Resolved != spec.Resolved {
+		t.Error(cmp.Diff(spec.Resolved, again.Resolved))
 	}
 }
 

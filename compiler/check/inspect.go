@@ -24,6 +24,17 @@ func (w *written) setting(path string, name diag.Range, e *dsl.Expr, row *dsl.Ro
 	w.values = append(w.values, e)
 }
 
+// of lists the values that are given to attributes of a mask or bias, anywhere.
+func (w *written) of(lang *language, definition string) []*dsl.Expr {
+	var out []*dsl.Expr
+	for i, s := range w.settings {
+		if _, meaning := lang.overlay(s.Path); strings.HasPrefix(meaning, definition+".") {
+			out = append(out, w.values[i])
+		}
+	}
+	return out
+}
+
 // uses finds the places in which definitions and stages are named.
 func (w *written) uses() map[string][]diag.Range {
 	out := make(map[string][]diag.Range)

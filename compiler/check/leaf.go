@@ -42,7 +42,7 @@ func (c *checker) leaf(in *instance, name string) *Leaf {
 	if l := in.leaves[name]; l != nil || !in.learned(name) {
 		return l
 	}
-	path := in.path(name)
+	path := in.attr(name)
 	l := &Leaf{Name: in.prefix + "." + name, Shape: wrongShape, Pos: in.place(name)}
 	in.leaves[name] = l
 	c.uses.leaves[l.Name] = l

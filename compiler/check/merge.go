@@ -20,6 +20,7 @@ type merged struct {
 	includes map[string][]*dsl.Entry // of a case, by its path
 	stages   []string                // names in the order in which they were first written
 	inside   map[string][]string     // attributes and blocks of a stage or case of a sweep, by its path
+	blocks   map[string]bool         // masks and biases that are written as blocks, by their path
 }
 
 // A setting is an attribute and the value it was last given.
@@ -35,6 +36,7 @@ func newMerged() *merged {
 		places:   make(map[string]diag.Range),
 		inside:   make(map[string][]string),
 		includes: make(map[string][]*dsl.Entry),
+		blocks:   make(map[string]bool),
 	}
 }
 
@@ -172,6 +174,9 @@ func (m *merger) block(parent string, id dsl.Ident, b *dsl.Block, whole diag.Ran
 	m.visit(path)
 	m.mark(path, id.Range)
 	m.written.block(path, id.Range, whole, row)
+	if m.lang.defines(path) {
+		m.blocks[path] = true
+	}
 	m.entries(path, b.Entries)
 }
 

@@ -49,3 +49,13 @@ func commentAbove(lines []string, line int) string {
 	}
 	return strings.Join(words, " ")
 }
+
+// preludeOf is the prelude's definition of a name; nil if there is none.
+func (l *language) preludeOf(name string) *definition {
+	for _, d := range l.prelude {
+		if d.name == name {
+			return d
+		}
+	}
+	return nil
+}

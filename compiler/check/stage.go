@@ -22,6 +22,9 @@ func (m *merged) apply(lang *language, all *merged, in string) *merged {
 		if r, ok := all.places[in+"."+meaning]; ok {
 			out.places[meaning] = r
 		}
+		if all.blocks[in+"."+meaning] {
+			out.blocks[meaning] = true
+		}
 	}
 	return out
 }
@@ -39,7 +42,7 @@ func (m *merged) single() *merged {
 func (m *merged) clone() *merged {
 	out := *m
 	out.settings, out.order = maps.Clone(m.settings), slices.Clone(m.order)
-	out.places = maps.Clone(m.places)
+	out.places, out.blocks = maps.Clone(m.places), maps.Clone(m.blocks)
 	return &out
 }
 

@@ -197,6 +197,7 @@ func (m *merged) over(base *merged) *merged {
 		out.set(path, m.settings[path])
 	}
 	maps.Copy(out.places, m.places)
+	maps.Copy(out.blocks, m.blocks)
 	out.labels = maps.Clone(base.labels)
 	maps.Copy(out.labels, m.labels)
 	out.stages = slices.Clone(base.stages)

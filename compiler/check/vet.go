@@ -130,13 +130,13 @@ func (c *checker) vetLeaves(trainings []*checker) {
 	for _, t := range trainings {
 		for _, in := range t.uses.all {
 			for name := range in.leaves {
-				used[in.path(name)] = true
+				used[in.attr(name)] = true
 			}
 		}
 	}
 	for _, d := range c.defined {
 		for _, n := range d.names {
-			if d.learned(n) && !used[d.path(n)] {
+			if d.learned(n) && !used[d.attr(n)] {
 				c.report("V003", d.attrs[n].name, "%s.%s is learned and never used", d.name, n).
 					WithHelp("use it in the value of the bias, and the bias in an attention site")
 			}

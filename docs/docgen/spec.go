@@ -49,7 +49,7 @@ const definitions = `
 A mask is a condition and a bias a number: for each head, query and key, whether the query sees the key and what is
 added to their score. Both must be usable at any length. A block ` + "`bias NAME`" + ` or ` + "`mask NAME`" + ` defines one of your own.
 Its attribute ` + "`value`" + ` is the result; one that is ` + "`learned(…)`" + ` is a tensor that is trained with the rest; any other is a
-definition for use in the block. A call such as ` + "`NAME(left = 2)`" + ` or ` + "`NAME(2)`" + ` replaces definitions, by name or in their
+definition for use in the block, and an error where nothing uses it. A call such as ` + "`NAME(left = 2)`" + ` or ` + "`NAME(2)`" + ` replaces definitions, by name or in their
 order. Biases add: ` + "`bias = fire + 0.5 * alibi`" + `.
 
     bias kerple {
@@ -115,6 +115,11 @@ stopped, and ` + "`mlc explain FILE --only extrapolate`" + ` shows one of them. 
 calibrated bias is a number for each line of a head's attention and direction, not a matrix, and it is not trained.
 `
 
+const preludeText = `These masks and biases are there without an include. A block with the name of one takes its place: nothing of the
+prelude's is left in it. A path, in a file or on the command line, changes a part of it and leaves the rest:
+` + "`mask.window.left = 2`" + `, ` + "`--set bias.t5.max=64`" + `.
+`
+
 // expressions writes the words of expressions and the prelude.
 func expressions(b *strings.Builder) {
 	b.WriteString(definitions)
@@ -131,7 +136,7 @@ func expressions(b *strings.Builder) {
 			fmt.Fprintf(b, "| `%s` | %s |\n", text, cell(w.Doc))
 		}
 	}
-	b.WriteString("\n### Prelude\n\nThese masks and biases are there without an include.\n\n| name | arguments | meaning |\n|---|---|---|\n")
+	b.WriteString("\n### Prelude\n\n" + preludeText + "\n| name | arguments | meaning |\n|---|---|---|\n")
 	for _, d := range prelude() {
 		var args []string
 		for _, p := range d.Params {

@@ -128,6 +128,35 @@ model.decoder.self.bias = table("bias.safetensors")
 `,
 	},
 	{
+		ID:    "E0220",
+		Title: "an attribute that nothing reads",
+		Doc: "An attribute of a mask or bias is its value, or is there for the others to use. One that none of " +
+			"them reads is misspelt or left over.",
+		Broken: `arith 1
+
+task successor {}
+
+bias b {
+  slope = 0.5
+  slop  = 0.25
+  value = -slope * abs(i - j)
+}
+
+model.decoder.self.bias = b
+`,
+		Mended: `arith 1
+
+task successor {}
+
+bias b {
+  slope = 0.25
+  value = -slope * abs(i - j)
+}
+
+model.decoder.self.bias = b
+`,
+	},
+	{
 		ID:    "E0303",
 		Title: "an index may leave its tensor",
 		Doc: "What a bias says must hold at any length, so the index of a learned tensor must provably stay " +
@@ -187,9 +216,11 @@ model.decoder.self.bias = b
 	},
 	{
 		ID:    "E0311",
-		Title: "a bias without value",
-		Doc: "The attribute value of a bias block says what is added to the attention scores; the others are " +
-			"there to be used in it.",
+		Title: "a mask or bias without value",
+		Doc: "The attribute value of a mask block says which keys a query sees, that of a bias block what is " +
+			"added to the attention scores; the others are there to be used in it. A block with the name of a " +
+			"mask or bias of the prelude takes its place, so it needs a value, too. To change a part of the " +
+			"prelude's, give it by its path: mask.window.left = 3.",
 		Broken: `arith 1
 
 task successor {}

@@ -53,10 +53,11 @@ task successor {}
 
 bias b {
   r     = learned([H])
-  value = -0.5 * abs(i - j)
+  value = r[h] * abs(i - j)
 }
 
 model.decoder.self.bias = b
+--set bias.b.value=-0.5 * abs(i - j)
 `,
 		Mended: `arith 1
 
