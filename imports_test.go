@@ -35,11 +35,13 @@ const rules = `
 	runtime/calibrate < runtime;
 	runtime/lock < runtime/eval;
 	runtime/interrupt < runtime, compiler/cli;
+	runtime/damage < runtime/ckpt, runtime/track, runtime/record, plot;
 	runtime/cuda < runtime/cuda/libcuda < runtime;
 	runtime/cuda, runtime/cuda/sim < runtime/cuda/simulated < runtime;
 	runtime/philox < runtime/cpu, runtime/task, runtime/train;
 	runtime/device, runtime/philox < runtime/task, runtime/ckpt, runtime/track;
 	runtime/task, runtime/ckpt, runtime/track < runtime/train, runtime/eval < runtime;
+	runtime/train < runtime/record < runtime, plot < compiler/cli;
 	runtime < generated/*;
 
 	# What only tests and generators are built from.

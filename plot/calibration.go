@@ -1,16 +1,15 @@
 package plot
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/arithlang/mlc/runtime/calibrate"
 	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/runtime/damage"
 )
 
 // A Calibration is what a stage has calibrated.
@@ -34,19 +33,16 @@ type Site struct {
 // loadCalibration reads the directory of a stage; nil if it calibrates nothing.
 func loadCalibration(dir string) (*Calibration, error) {
 	path := filepath.Join(dir, calibrate.RecordFile)
-	text, err := os.ReadFile(path)
+	var found struct {
+		Calibration
+		Self, Cross *calibrate.Result
+	}
+	err := damage.ReadJSON(path, &found)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
-	}
-	var found struct {
-		Calibration
-		Self, Cross *calibrate.Result
-	}
-	if err := json.Unmarshal(text, &found); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	c := found.Calibration
 	read, err := ckpt.Read(filepath.Join(dir, calibrate.AttentionFile))

@@ -1,16 +1,18 @@
 package plot
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/arithlang/mlc/runtime/calibrate"
+	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/track"
 )
 
@@ -19,22 +21,18 @@ type Run struct {
 	Dir          string
 	Name         string
 	Seed         uint64
-	Trainings    []Training     // one, or those of a pipeline in order
-	Result       *eval.Result   // nil: not tested yet
-	Calibrations []*Calibration // of a pipeline, in order
+	SpecHash     string
+	Trained      record.Training // how long, by its budget
+	Trainings    []Training      // one, or those of a pipeline in order
+	Result       *eval.Result    // nil: not tested yet
+	Calibrations []*Calibration  // of a pipeline, in order
+	variant      string          // what tells it from others of its system: ", 50 steps"
 }
 
 // A Training is what one has reported.
 type Training struct {
 	Stage   string // "": it is no stage of a pipeline
 	Reports []track.Report
-}
-
-// record is what run.json says, and calibration.json says alike.
-type record struct {
-	Name   string
-	Seed   uint64
-	Stages []struct{ Name, Kind string }
 }
 
 // Load reads a run directory, with the result in a folder below eval; "" is what
@@ -44,40 +42,33 @@ func Load(dir, folder string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{Dir: dir, Name: rec.Name, Seed: rec.Seed}
+	r := &Run{Dir: dir, Name: rec.Name, Seed: rec.Seed, SpecHash: rec.SpecHash}
+	trained, how := rec.Trained(dir)
+	r.Trained = how
 	if len(rec.Stages) == 0 {
 		if err := r.add("", dir); err != nil {
 			return nil, err
 		}
 	}
 	for _, s := range rec.Stages {
-		if !filepath.IsLocal(s.Name) {
-			return nil, fmt.Errorf("%s: a stage cannot be called %q", filepath.Join(dir, "run.json"), s.Name)
-		}
 		if err := r.add(s.Name, filepath.Join(dir, s.Name)); err != nil {
 			return nil, err
 		}
 	}
-	r.Result, err = eval.Load(filepath.Join(track.Trained(dir), "eval", folder))
+	r.Result, err = eval.Load(filepath.Join(trained, "eval", folder))
 	return r, err
 }
 
 // readRecord reads run.json; a calibration has calibration.json instead.
-func readRecord(dir string) (rec record, err error) {
-	for _, file := range []string{"run.json", calibrate.RecordFile} {
-		path := filepath.Join(dir, file)
-		text, failed := os.ReadFile(path)
-		if failed == nil {
-			if failed = json.Unmarshal(text, &rec); failed != nil {
-				failed = fmt.Errorf("%s is damaged: %w", path, failed)
-			}
-			return rec, failed
-		}
-		if !errors.Is(failed, fs.ErrNotExist) {
-			return rec, failed
-		}
+func readRecord(dir string) (record.Record, error) {
+	rec, err := record.Read(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = damage.ReadJSON(filepath.Join(dir, calibrate.RecordFile), &rec)
 	}
-	return rec, noRun(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return rec, noRun(dir)
+	}
+	return rec, err
 }
 
 // noRun says what is wrong with a path that is to be a run directory's.
@@ -100,7 +91,8 @@ const passRun = "pass the folder that training has named, such as runs/NAME/<tim
 // the spec asks for.
 func Evaluations(dir string) []string {
 	var out []string
-	root := filepath.Join(track.Trained(dir), "eval")
+	trained, _ := record.Trained(dir) // that of a damaged record has been said
+	root := filepath.Join(trained, "eval")
 	filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
 		if rel, bad := filepath.Rel(root, filepath.Dir(path)); err == nil && bad == nil && filepath.Base(path) == "result.json" && rel != "." {
 			out = append(out, filepath.ToSlash(rel))
@@ -130,11 +122,65 @@ func (r *Run) add(stage, dir string) error {
 // label tells a run from the others.
 func (r *Run) label() string { return fmt.Sprintf("%s, seed %d", r.system(), r.Seed) }
 
-// system is what a run is one of, from its seed: its name, without the seed that those
-// of a sweep have in it.
+// system is what a run is one of, apart from its seed: its name, without the seed that
+// those of a sweep have in it, and how long it was trained where that tells them apart.
 func (r *Run) system() string {
 	seed := fmt.Sprintf("-seed-%d-", r.Seed)
-	return strings.TrimSuffix(strings.Replace(r.Name+"-", seed, "-", 1), "-")
+	return strings.TrimSuffix(strings.Replace(r.Name+"-", seed, "-", 1), "-") + r.variant
+}
+
+// Distinguish makes systems of their own of runs of one that were trained for other
+// budgets: a mean over both, or lines in one colour, would be of nothing.
+func Distinguish(runs []*Run) {
+	trained := map[string][]string{} // by system
+	for _, r := range runs {
+		r.variant = ""
+		if how := r.Trained.String(); !slices.Contains(trained[r.system()], how) {
+			trained[r.system()] = append(trained[r.system()], how)
+		}
+	}
+	for _, r := range runs {
+		if how := r.Trained.String(); how != "" && len(trained[r.system()]) > 1 {
+			r.variant = ", " + how
+		}
+	}
+}
+
+// Labels names runs side by side: by their names, and those that share one by as much
+// as tells them apart, of seed, budget, examples seen, spec and directory.
+func Labels(runs []*Run) []string {
+	labels := make([]string, len(runs))
+	for i, r := range runs {
+		labels[i] = r.Name
+	}
+	for _, about := range []func(*Run) string{
+		func(r *Run) string { return fmt.Sprintf("seed %d", r.Seed) },
+		func(r *Run) string { return r.Trained.String() },
+		func(r *Run) string {
+			if r.Result == nil || r.Result.ExamplesTrained == 0 {
+				return ""
+			}
+			return fmt.Sprintf("after %d examples", r.Result.ExamplesTrained)
+		},
+		func(r *Run) string { return r.SpecHash[:min(8, len(r.SpecHash))] },
+		func(r *Run) string { return r.Dir },
+	} {
+		said := map[string]string{} // by label, of the first that has it
+		apart := map[string]bool{}
+		for i, r := range runs {
+			what := about(r)
+			if first, ok := said[labels[i]]; ok && first != what {
+				apart[labels[i]] = true
+			}
+			said[labels[i]] = what
+		}
+		for i, r := range runs {
+			if what := about(r); what != "" && apart[labels[i]] {
+				labels[i] += ", " + what
+			}
+		}
+	}
+	return labels
 }
 
 // titles are what the systems of some runs are called side by side: without the words

@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/runtime/lock"
+	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/train"
 )
 
@@ -20,28 +20,8 @@ type identity struct{ name, spec, hash, version string }
 
 func (m *Model) identity() identity { return identity{m.Name, m.Spec, m.SpecHash, m.Version} }
 
-// A record is run.json: what a run directory is of.
-type record struct {
-	Name       string       `json:"name"`
-	SpecHash   string       `json:"spec_hash"`
-	Version    string       `json:"mlc_version"`
-	Device     string       `json:"device"`
-	DeviceName string       `json:"device_name"`
-	Seed       uint64       `json:"seed"`
-	Params     int          `json:"params"`
-	Budget     train.Budget `json:"budget,omitzero"`
-	Started    time.Time    `json:"started"`
-	Go         string       `json:"go"`
-	CPU        string       `json:"cpu"`
-
-	Stage  string         `json:"stage,omitempty"`  // of a pipeline, which this is the run of
-	Stages []*stageRecord `json:"stages,omitempty"` // of a run of a pipeline, in order
-}
-
-const (
-	recordFile = "run.json"
-	specFile   = "spec.arith"
-)
+// specFile is the name of the resolved spec in a run directory.
+const specFile = "spec.arith"
 
 // short is the part of the hash that names of run directories have.
 func (id identity) short() string { return id.hash[:min(8, len(id.hash))] }
@@ -49,7 +29,7 @@ func (id identity) short() string { return id.hash[:min(8, len(id.hash))] }
 // A claim is a run directory that no other process trains in until it is unlocked.
 type claim struct {
 	dir    string
-	rec    record
+	rec    record.Record
 	unlock func()
 }
 
@@ -113,10 +93,10 @@ func vacate(dir string, id identity) error {
 	for _, file := range found {
 		path := filepath.Join(dir, file.Name())
 		switch name := file.Name(); {
-		case strings.HasPrefix(name, "."+specFile+".") || strings.HasPrefix(name, "."+recordFile+"."):
+		case strings.HasPrefix(name, "."+specFile+".") || strings.HasPrefix(name, "."+record.File+"."):
 			stale = append(stale, path)
 		case name == specFile && sameText(path, id.spec):
-		case exists(filepath.Join(dir, recordFile)):
+		case exists(filepath.Join(dir, record.File)):
 			return fmt.Errorf("%s has a run in it already: go on with it by --resume --out %s, or choose another --out", dir, dir)
 		default:
 			return fmt.Errorf("%s is not empty: choose another --out", dir)
@@ -142,7 +122,7 @@ func exists(path string) bool {
 
 // fillRun writes what a run directory begins with. Doing it again changes nothing
 // but the record.
-func fillRun(dir string, id identity, r record) error {
+func fillRun(dir string, id identity, r record.Record) error {
 	if err := makeDir(dir); err != nil {
 		return err
 	}
@@ -163,12 +143,8 @@ func cannotMake(err error) error {
 	return fmt.Errorf("cannot make the run directory: %w: choose a place that can be written with --out", err)
 }
 
-func writeRecord(dir string, r record) error {
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := ckpt.WriteFile(filepath.Join(dir, recordFile), append(text, '\n')); err != nil {
+func writeRecord(dir string, r record.Record) error {
+	if err := r.Write(dir); err != nil {
 		return fmt.Errorf("cannot write to the run directory: %w: choose another place with --out", err)
 	}
 	return nil
@@ -202,27 +178,16 @@ func newestRun(id identity) (string, error) {
 }
 
 // readRecord reads run.json.
-func readRecord(dir string) (record, error) {
-	var r record
-	text, err := os.ReadFile(filepath.Join(dir, recordFile))
+func readRecord(dir string) (record.Record, error) {
+	r, err := record.Read(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return r, noRun(dir)
+		return r, record.NoRun(dir)
 	}
-	if err != nil {
-		return r, err
-	}
-	if err := json.Unmarshal(text, &r); err != nil {
-		return r, fmt.Errorf("%s is damaged: %w", filepath.Join(dir, recordFile), err)
-	}
-	return r, nil
-}
-
-func noRun(dir string) error {
-	return fmt.Errorf("%s is no run directory: it has no %s", dir, recordFile)
+	return r, err
 }
 
 // openRun reads run.json and makes sure that the run is of this very spec.
-func openRun(dir string, id identity) (record, error) {
+func openRun(dir string, id identity) (record.Record, error) {
 	r, err := readRecord(dir)
 	if err != nil || r.SpecHash == id.hash {
 		return r, err

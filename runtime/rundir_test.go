@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/arithlang/mlc/runtime/record"
 )
 
 // TestResumeTakesTheNewestRun of the spec, by when it was begun: names are what --out
@@ -21,15 +23,15 @@ func TestResumeTakesTheNewestRun(t *testing.T) {
 	const dated, second, tenth, named = "20260102-000000-01234567", "20260102-000000-01234567-02", "20260102-000000-01234567-10", "wide"
 	for _, c := range []struct {
 		what string
-		runs map[string]record
+		runs map[string]record.Record
 		want string
 	}{
-		{"one by name", map[string]record{named: {Started: day(2)}, dated: {Started: day(1)}}, named},
-		{"one by time", map[string]record{named: {Started: day(1)}, dated: {Started: day(2)}}, dated},
-		{"a copy", map[string]record{dated: {Started: day(2)}, "backup": {Started: day(2)}, "0": {Started: day(2)}}, dated},
-		{"of one second", map[string]record{dated: {Started: day(2)}, second: {Started: day(2)}, tenth: {Started: day(2)}}, tenth},
-		{"another spec", map[string]record{named: {Started: day(1)}, dated: {Started: day(2), SpecHash: "fedcba98"}}, named},
-		{"nothing else", map[string]record{dated: {SpecHash: "fedcba98"}}, ""},
+		{"one by name", map[string]record.Record{named: {Started: day(2)}, dated: {Started: day(1)}}, named},
+		{"one by time", map[string]record.Record{named: {Started: day(1)}, dated: {Started: day(2)}}, dated},
+		{"a copy", map[string]record.Record{dated: {Started: day(2)}, "backup": {Started: day(2)}, "0": {Started: day(2)}}, dated},
+		{"of one second", map[string]record.Record{dated: {Started: day(2)}, second: {Started: day(2)}, tenth: {Started: day(2)}}, tenth},
+		{"another spec", map[string]record.Record{named: {Started: day(1)}, dated: {Started: day(2), SpecHash: "fedcba98"}}, named},
+		{"nothing else", map[string]record.Record{dated: {SpecHash: "fedcba98"}}, ""},
 	} {
 		t.Chdir(t.TempDir())
 		for name, r := range c.runs {
@@ -67,7 +69,7 @@ func TestRunsOfASecond(t *testing.T) {
 			t.Fatal(err)
 		}
 		unlock()
-		if err := writeRecord(dir, record{SpecHash: id.hash, Started: now}); err != nil {
+		if err := writeRecord(dir, record.Record{SpecHash: id.hash, Started: now}); err != nil {
 			t.Fatal(err)
 		}
 		if newest, err := newestRun(id); newest != dir || err != nil {
@@ -92,7 +94,7 @@ func TestOneProcessARun(t *testing.T) {
 			}
 			return callStages(t, toyPipeline(), "train", "--resume", "--out", dir, "--steps", "23", "-q")
 		}
-		before, _ := os.ReadFile(filepath.Join(dir, recordFile))
+		before, _ := os.ReadFile(filepath.Join(dir, record.File))
 		unlock, err := occupy(dir)
 		if err != nil {
 			t.Fatal(err)
@@ -100,7 +102,7 @@ func TestOneProcessARun(t *testing.T) {
 		if s := again(); s.code != 1 || !strings.Contains(s.err, "another process is training in "+dir) {
 			t.Errorf("%s: exit %d\n%s", name, s.code, s.err)
 		}
-		if after, _ := os.ReadFile(filepath.Join(dir, recordFile)); string(before) != string(after) {
+		if after, _ := os.ReadFile(filepath.Join(dir, record.File)); string(before) != string(after) {
 			t.Errorf("%s: the run of another process has become\n%s", name, after)
 		}
 		unlock()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/task"
 	"github.com/arithlang/mlc/runtime/track"
 	"github.com/arithlang/mlc/runtime/train"
@@ -164,7 +165,7 @@ func (f *deviceFlags) load(a app, dir string) (*eval.Test, error) {
 }
 
 // newTest is the spec's evaluation of a run.
-func newTest(a app, machine device.Machine, dir string, rec record, state train.State) (*eval.Test, error) {
+func newTest(a app, machine device.Machine, dir string, rec record.Record, state train.State) (*eval.Test, error) {
 	m := &a.model
 	problems, err := task.New(m.Task, rec.Seed)
 	if err != nil {

@@ -11,20 +11,11 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/task"
 	"github.com/arithlang/mlc/runtime/track"
 	"github.com/arithlang/mlc/runtime/train"
 )
-
-// A stageRecord is what a pipeline's run.json says of a stage.
-type stageRecord struct {
-	Name   string       `json:"name"`
-	Kind   string       `json:"kind"` // training, calibration
-	State  string       `json:"state"`
-	Seed   uint64       `json:"seed"`
-	Budget train.Budget `json:"budget,omitzero"`
-	Last   string       `json:"last,omitempty"` // of a training that is done: the name of its last checkpoint
-}
 
 // The states of a stage, whose order is that of time.
 const (
@@ -95,7 +86,7 @@ func (j *pipelineRun) open(until int) (err error) {
 		return usagef("%s is of the stage %s: resume the run that it lies in, with --out %s", j.dir, j.rec.Stage, filepath.Dir(filepath.Clean(j.dir)))
 	}
 	if len(j.rec.Stages) != len(p.Stages) {
-		return fmt.Errorf("%s is damaged: it has %d stages of %d", filepath.Join(j.dir, recordFile), len(j.rec.Stages), len(p.Stages))
+		return fmt.Errorf("%s is damaged: it has %d stages of %d", filepath.Join(j.dir, record.File), len(j.rec.Stages), len(p.Stages))
 	}
 	if err := j.lengthen(until); err != nil {
 		return err
@@ -148,7 +139,7 @@ func (j *pipelineRun) begin(id identity) (at claim, err error) {
 	}
 	rec := j.cmd.newRecord(id, p.last().Model, machine.About())
 	for _, s := range p.Stages {
-		r := &stageRecord{Name: s.Name, Kind: "calibration", State: waiting, Seed: rec.Seed}
+		r := &record.Stage{Name: s.Name, Kind: "calibration", State: waiting, Seed: rec.Seed}
 		if s.Model != nil {
 			r.Kind, r.Budget = "training", s.Model.Train.Budget
 			if j.cmd.Seed == nil {
@@ -232,7 +223,7 @@ func (j *pipelineRun) place(s *Stage) string { return filepath.Join(j.dir, s.Nam
 // substitute: whatever begins from it would not be what the spec says.
 func (j *pipelineRun) result(s *Stage) (string, error) {
 	newest := newestCheckpoint(j.place(s))
-	i := slices.IndexFunc(j.rec.Stages, func(r *stageRecord) bool { return r.Name == s.Name })
+	i := slices.IndexFunc(j.rec.Stages, func(r *record.Stage) bool { return r.Name == s.Name })
 	want := j.rec.Stages[i].Last
 	if newest == "" || want != "" && filepath.Base(newest) != want {
 		return "", fmt.Errorf("%s is done, but its last checkpoint is not %s: %s", s.Name,
@@ -244,7 +235,7 @@ func (j *pipelineRun) result(s *Stage) (string, error) {
 const bringBack = "bring it back, or train in another --out"
 
 // trained is the machine with what stage s has trained, and its record.
-func (j *pipelineRun) trained(s *Stage) (machine device.Machine, rec record, state train.State, err error) {
+func (j *pipelineRun) trained(s *Stage) (machine device.Machine, rec record.Record, state train.State, err error) {
 	path, err := j.result(s)
 	if err != nil {
 		return nil, rec, state, err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/task"
 	"github.com/arithlang/mlc/runtime/track"
 	"github.com/arithlang/mlc/runtime/train"
@@ -119,7 +120,7 @@ func (c *trainCmd) report(ctx context.Context, a app, name program, test *eval.T
 
 // test is the evaluation of what was trained. That of a simulated run is the
 // processor's: it would take hours on the simulator, for the same answers.
-func (c *trainCmd) test(a app, machine device.Machine, dir string, rec record, s train.State) (*eval.Test, error) {
+func (c *trainCmd) test(a app, machine device.Machine, dir string, rec record.Record, s train.State) (*eval.Test, error) {
 	if c.Device != "sim" {
 		return newTest(a, machine, dir, rec, s)
 	}
@@ -181,8 +182,8 @@ func (c *trainCmd) directory(m *Model, machine device.Machine) (at claim, err er
 }
 
 // newRecord is the record of a run that begins now; m is the model that it is for.
-func (c *trainCmd) newRecord(id identity, m *Model, about device.About) record {
-	rec := record{Name: id.name, SpecHash: id.hash, Version: id.version, Device: about.Device, DeviceName: about.Name, Seed: m.Train.Seed,
+func (c *trainCmd) newRecord(id identity, m *Model, about device.About) record.Record {
+	rec := record.Record{Name: id.name, SpecHash: id.hash, Version: id.version, Device: about.Device, DeviceName: about.Name, Seed: m.Train.Seed,
 		Params: device.Trained(m.Params, m.Plan.NumParams), Started: time.Now().UTC().Truncate(time.Second), Go: goruntime.Version(), CPU: processor()}
 	if about.Device == "cpu" {
 		rec.CPU = about.How
@@ -205,7 +206,7 @@ func (c *trainCmd) reopen(id identity) (claim, error) {
 	}
 	unlock, err := occupy(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return claim{}, noRun(dir)
+		return claim{}, record.NoRun(dir)
 	}
 	if err != nil {
 		return claim{}, err
@@ -228,7 +229,7 @@ type beginning struct {
 }
 
 // trainer is ready for the run's next step.
-func (c *trainCmd) trainer(a app, machine device.Machine, dir string, rec record, b beginning) (*train.Trainer, error) {
+func (c *trainCmd) trainer(a app, machine device.Machine, dir string, rec record.Record, b beginning) (*train.Trainer, error) {
 	m := &a.model
 	if err := m.complete(b.given); err != nil {
 		return nil, err

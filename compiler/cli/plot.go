@@ -70,6 +70,7 @@ func (c *plotCmd) Run(a *app) error {
 		}
 		runs = append(runs, r)
 	}
+	plot.Distinguish(runs)
 	if err := c.checkResults(a, runs); err != nil {
 		return err
 	}

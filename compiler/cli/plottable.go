@@ -56,19 +56,11 @@ func (c *plotCmd) print(a *app, runs []*plot.Run) error {
 	return writeText(a.out, slices.DeleteFunc(wide, func(t table) bool { return t.title == "" }))
 }
 
-// resultRows are the results of runs; the names of those that share one say the seed.
+// resultRows are the results of runs, under names that tell them apart.
 func (c *plotCmd) resultRows(runs []*plot.Run) []resultRow {
-	names := map[string]int{}
-	for _, r := range runs {
-		names[r.Name]++
-	}
 	var rows []resultRow
-	for _, r := range runs {
-		row := resultRow{name: r.Name, result: r.Result, lengths: c.Digits, missing: "no result"}
-		if names[r.Name] > 1 {
-			row.name += fmt.Sprintf(", seed %d", r.Seed)
-		}
-		rows = append(rows, row)
+	for i, name := range plot.Labels(runs) {
+		rows = append(rows, resultRow{name: name, result: runs[i].Result, lengths: c.Digits, missing: "no result"})
 	}
 	return rows
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/track"
 )
 
@@ -22,8 +23,15 @@ type resultRow struct {
 // readResult reads what a run directory says.
 func readResult(name, dir string) resultRow {
 	row := resultRow{name: name, missing: "no result"}
-	if dir != "" {
-		row.result, _ = eval.Load(filepath.Join(track.Trained(dir), "eval")) // none is as good as an unreadable one
+	if dir == "" {
+		return row
+	}
+	trained, err := record.Trained(dir)
+	if err == nil {
+		row.result, err = eval.Load(filepath.Join(trained, "eval"))
+	}
+	if err != nil {
+		row.missing = err.Error()
 	}
 	return row
 }

@@ -1,0 +1,57 @@
+package plot
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/record"
+	"github.com/arithlang/mlc/runtime/train"
+)
+
+// TestLabels wants what differs between runs of one name to be in their labels, and no
+// two labels to be alike.
+func TestLabels(t *testing.T) {
+	for _, c := range []struct {
+		change func(*Run)
+		want   string
+	}{
+		{func(r *Run) { r.Name = "other" }, "small other"},
+		{func(r *Run) { r.Seed = 2 }, "small, seed 1 small, seed 2"},
+		{func(r *Run) { r.Trained.Budget.Steps = 50 }, "small, 200 steps small, 50 steps"},
+		{func(r *Run) { r.Trained.Budget = train.Budget{} }, "small, 200 steps small"},
+		{func(r *Run) { r.Trained.Earlier = []train.Budget{{Steps: 50}} }, "small, 200 steps small, 50 steps, then 200 steps"},
+		{func(r *Run) { r.Result.ExamplesTrained = 77 }, "small, after 100 examples small, after 77 examples"},
+		{func(r *Run) { r.SpecHash = "ffffffffffff" }, "small, 01234567 small, ffffffff"},
+		{func(r *Run) { r.Dir = "runs/b" }, "small, runs/a small, runs/b"},
+		{func(r *Run) { r.Seed, r.Trained.Budget.Steps = 2, 50 }, "small, seed 1 small, seed 2"},
+	} {
+		var runs []*Run
+		for range 2 {
+			runs = append(runs, &Run{Dir: "runs/a", Name: "small", Seed: 1, SpecHash: "0123456789", Trained: record.Training{Budget: train.Budget{Steps: 200}},
+				Result: &eval.Result{Settings: eval.Settings{ExamplesTrained: 100}}})
+		}
+		c.change(runs[1])
+		labels := Labels(runs)
+		if got := labels[0] + " " + labels[1]; got != c.want {
+			t.Errorf("%s, want %s", got, c.want)
+		}
+	}
+}
+
+// TestDistinguish wants no mean over runs that were trained for other budgets.
+func TestDistinguish(t *testing.T) {
+	var runs []*Run
+	for _, steps := range []int{200, 200, 50} {
+		runs = append(runs, &Run{Name: "small", Seed: uint64(len(runs)), Trained: record.Training{Budget: train.Budget{Steps: steps}}})
+	}
+	runs = append(runs, &Run{Name: "other"})
+	Distinguish(runs)
+	if got, want := names(runs), []string{"small, 200 steps", "small, 50 steps", "other"}; !slices.Equal(got, want) {
+		t.Errorf("systems %q, want %q", got, want)
+	}
+	Distinguish(runs[:2])
+	if got := names(runs[:2]); !slices.Equal(got, []string{"small"}) {
+		t.Errorf("systems %q", got)
+	}
+}

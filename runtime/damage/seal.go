@@ -1,0 +1,56 @@
+package damage
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+)
+
+// checksum is the last member of a sealed object: the SHA-256 of the object without
+// it and without white space.
+const checksum = "sha256"
+
+// Seal adds the checksum to a JSON object with members.
+func Seal(object []byte) []byte {
+	sum, err := sumOf(object)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	rest := bytes.TrimSpace(bytes.TrimSuffix(bytes.TrimSpace(object), []byte("}")))
+	return fmt.Appendf(nil, "%s,%q:%q}", rest, checksum, sum)
+}
+
+// Unseal decodes an object: an Error where its checksum, if it has one, is of another.
+func Unseal(text []byte, to any) error {
+	var sealed struct {
+		Sum *string `json:"sha256"`
+	}
+	if err := JSON(text, &sealed); err != nil {
+		return err
+	}
+	if sealed.Sum == nil {
+		return JSON(text, to)
+	}
+	at := bytes.LastIndex(text, []byte(","))
+	if at < 0 {
+		return altered()
+	}
+	sum, err := sumOf(append(bytes.Clone(text[:at]), '}'))
+	if err != nil || sum != *sealed.Sum {
+		return altered()
+	}
+	return JSON(text, to)
+}
+
+func altered() error { return Errorf("altered: its contents do not match its checksum") }
+
+func sumOf(object []byte) (string, error) {
+	var b bytes.Buffer
+	if err := json.Compact(&b, object); err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(b.Bytes())
+	return hex.EncodeToString(sum[:]), nil
+}

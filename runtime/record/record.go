@@ -1,0 +1,153 @@
+// Package record is run.json: what a run directory is of, and how it came to be.
+package record
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/runtime/damage"
+	"github.com/arithlang/mlc/runtime/train"
+)
+
+// File is the name of a record in its run directory.
+const File = "run.json"
+
+// A Record is run.json.
+type Record struct {
+	Name       string    `json:"name"`
+	SpecHash   string    `json:"spec_hash"`
+	Version    string    `json:"mlc_version"`
+	Device     string    `json:"device"`
+	DeviceName string    `json:"device_name"`
+	Seed       uint64    `json:"seed"`
+	Params     int       `json:"params"`
+	Training             // of a run without stages, and of that of a stage
+	Started    time.Time `json:"started"`
+	Go         string    `json:"go"`
+	CPU        string    `json:"cpu"`
+
+	Stage  string   `json:"stage,omitempty"`  // of a pipeline, which this is the run of
+	Stages []*Stage `json:"stages,omitempty"` // of a run of a pipeline, in order
+}
+
+// A Training is how long a model is trained. The schedule is over the budget, so that
+// the weights of a run that was given another one halfway are of both.
+type Training struct {
+	Budget  train.Budget   `json:"budget,omitzero"`
+	Earlier []train.Budget `json:"earlier_budgets,omitempty"` // those that its first steps were for
+}
+
+// Lengthen gives what was trained for some steps another budget.
+func (t *Training) Lengthen(b train.Budget) {
+	if b == t.Budget {
+		return
+	}
+	t.Earlier = append(t.Earlier, t.Budget)
+	t.Budget = b
+}
+
+// Is reports whether all steps were for one budget.
+func (t *Training) Is(b train.Budget) bool { return t.Budget == b && len(t.Earlier) == 0 }
+
+// Had reports whether some steps may have been for a budget.
+func (t *Training) Had(b train.Budget) bool { return t.Budget == b || slices.Contains(t.Earlier, b) }
+
+// String is the budgets in the order in which they were given.
+func (t *Training) String() string {
+	var all []string
+	for _, b := range append(slices.Clone(t.Earlier), t.Budget) {
+		if b != (train.Budget{}) {
+			all = append(all, b.String())
+		}
+	}
+	return strings.Join(all, ", then ")
+}
+
+// A Stage is what a pipeline's record says of one stage.
+type Stage struct {
+	Name  string `json:"name"`
+	Kind  string `json:"kind"` // training, calibration
+	State string `json:"state"`
+	Seed  uint64 `json:"seed"`
+	Training
+	Last string `json:"last,omitempty"` // of a training that is done: the name of its last checkpoint
+}
+
+// Trains reports whether a stage trains a model.
+func (s *Stage) Trains() bool { return s.Kind == "training" }
+
+// Read reads the record of a run directory. The error is fs.ErrNotExist where there is
+// none, and damage where it is no record.
+func Read(dir string) (Record, error) {
+	var r Record
+	path := filepath.Join(dir, File)
+	if err := damage.ReadJSON(path, &r); err != nil {
+		return r, err
+	}
+	for i, s := range r.Stages {
+		if s == nil {
+			return r, damage.In(path, damage.Errorf("its stage %d is none", i+1))
+		}
+		if !filepath.IsLocal(s.Name) {
+			return r, damage.In(path, damage.Errorf("a stage cannot be called %q", s.Name))
+		}
+	}
+	return r, nil
+}
+
+// Write writes the record of a run directory.
+func (r *Record) Write(dir string) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return ckpt.WriteFile(filepath.Join(dir, File), append(text, '\n'))
+}
+
+// last is the last stage that trains, nil if there is none.
+func (r *Record) last() *Stage {
+	for i := len(r.Stages) - 1; i >= 0; i-- {
+		if r.Stages[i].Trains() {
+			return r.Stages[i]
+		}
+	}
+	return nil
+}
+
+// Trained is the directory whose metrics and results speak for the run in dir, and how
+// it was trained: dir itself, or that of the last stage that trains.
+func (r *Record) Trained(dir string) (string, Training) {
+	if s := r.last(); s != nil {
+		return filepath.Join(dir, s.Name), s.Training
+	}
+	return dir, r.Training
+}
+
+// Trained is Record.Trained of the record in dir, which may have none.
+func Trained(dir string) (string, error) {
+	r, err := Read(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return dir, nil
+	}
+	if err != nil {
+		return dir, err
+	}
+	in, _ := r.Trained(dir)
+	return in, nil
+}
+
+// NoRun says that a directory has no record.
+func NoRun(dir string) error {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is no run directory: there is no such folder", dir)
+	}
+	return fmt.Errorf("%s is no run directory: it has no %s", dir, File)
+}

@@ -1,0 +1,74 @@
+package record
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/arithlang/mlc/runtime/damage"
+	"github.com/arithlang/mlc/runtime/train"
+)
+
+func in(t *testing.T, text string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, File), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestTrained finds the directory that speaks for a run.
+func TestTrained(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"name":"plain"}`: ".",
+		`{"stages":[{"name":"a","kind":"training"},{"name":"b","kind":"calibration"},{"name":"c","kind":"training"}]}`: "c",
+		`{"stages":[{"name":"a","kind":"training"},{"name":"b","kind":"calibration"}]}`:                                "a",
+	} {
+		dir := in(t, text)
+		if got, err := Trained(dir); got != filepath.Join(dir, want) || err != nil {
+			t.Errorf("%s: %s, %v, want %s in it", text, got, err, want)
+		}
+	}
+	for _, text := range []string{`{"stages":[{"name":"../../etc","kind":"training"}]}`, `{"stages":[null]}`, `{"stages":`} {
+		if _, err := Trained(in(t, text)); !damage.Is(err) || !strings.Contains(err.Error(), "run.json is damaged: ") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	dir := t.TempDir()
+	if got, err := Trained(dir); got != dir || err != nil {
+		t.Errorf("a directory without a run speaks for itself, not %s, %v", got, err)
+	}
+	if _, err := Read(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+// TestLengthen wants a record to say every budget that steps were for.
+func TestLengthen(t *testing.T) {
+	steps := func(n int) train.Budget { return train.Budget{Steps: n} }
+	want := Record{Name: "toy", Seed: 3, Training: Training{Budget: steps(10)}, Stages: []*Stage{{Name: "first", Kind: "training", Training: Training{Budget: steps(5)}}}}
+	want.Lengthen(steps(10))
+	if !want.Is(steps(10)) || want.String() != "10 steps" {
+		t.Errorf("%v: its own budget is none more", want.Training)
+	}
+	want.Lengthen(steps(20))
+	if want.Is(steps(20)) || !want.Had(steps(10)) || !want.Had(steps(20)) || want.Had(steps(5)) || want.String() != "10 steps, then 20 steps" {
+		t.Errorf("lengthened: %s", want.String())
+	}
+	dir := t.TempDir()
+	if err := want.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Read(dir)
+	if err != nil || !reflect.DeepEqual(want, got) {
+		t.Errorf("%+v, %v, want %+v", got, err, want)
+	}
+	if _, trained := got.Trained(dir); !trained.Is(steps(5)) {
+		t.Errorf("the last stage is trained for %s", trained.String())
+	}
+}
