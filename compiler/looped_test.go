@@ -42,6 +42,7 @@ func TestLoopedTellsModelsApart(t *testing.T) {
 		{"lxr_abacus", "model.loop.state = embed"},
 		{"lxr_abacus", "model.loop.state = normal(std = 0.1001)"},
 		{"embed_abacus", "model.loop.state = normal(std = 0.1)"},
+		{"embed_abacus", "model.loop.state = normal(std = 0)"},
 		{"lxr_abacus", "model.embed.position = abacus(max_offset = 5, table = 12)"},
 		{"lxr_abacus", "train.microbatch = 1"},
 		{"lxr_learned", "model.embed.token = learned(scale = 1.001)"},

@@ -116,7 +116,7 @@ func loopRows() []Row {
 		{Path: "model.loop.state", Type: Choice, Default: "embed", Doc: "what the first layer starts from", Choices: []Option{
 			{Name: "embed", Doc: "the embedded input"},
 			{Name: "normal", Doc: "noise, drawn for every pass, in tests too", Args: []Row{
-				{Path: "std", Type: Real, Default: "0.02", Max: 1e3, Doc: "standard deviation"}}},
+				{Path: "std", Type: Real, Default: "0.02", Max: 1e3, Doc: "standard deviation; 0 starts from zeros"}}},
 		}},
 	}
 }

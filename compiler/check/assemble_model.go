@@ -81,7 +81,8 @@ func (c *checker) loop() *Loop {
 		Layers: c.int("model.loop.layers"),
 		Times:  c.int("model.loop.times"),
 		Inject: "none",
-		State:  state.num64("std"),
+		State:  state.word,
+		Std:    state.num64("std"),
 		Self:   c.causalSite("model.loop.self"),
 		Pos:    c.place("model.loop"),
 	}

@@ -149,7 +149,8 @@ type Loop struct {
 	Layers int
 	Times  int
 	Inject string  // the embedded input is added again: none, block (once each time), every_layer
-	State  float64 // standard deviation of the noise it starts from; 0: the embedded input
+	State  string  // what it starts from: embed (the embedded input), normal (noise)
+	Std    float64 // normal: standard deviation; 0 is zeros
 	Self   *Site
 	Pos    diag.Pos
 }

@@ -271,8 +271,12 @@ func (c *checker) vetStages(s *Spec) {
 
 // vetInput finds loops that never see their input.
 func (c *checker) vetInput(s *Spec) {
-	if l := s.Model.Loop; l != nil && l.Inject == "none" && l.State > 0 {
-		c.report("V009", c.at("model.loop.state"), "the input never reaches the model: the loop starts from noise and nothing is injected").
+	if l := s.Model.Loop; l != nil && l.Inject == "none" && l.State != "embed" {
+		what := "noise"
+		if l.Std == 0 {
+			what = "zeros"
+		}
+		c.report("V009", c.at("model.loop.state"), "the input never reaches the model: the loop starts from %s and nothing is injected", what).
 			WithHelp("use inject = add(before = block), or state = embed")
 	}
 }

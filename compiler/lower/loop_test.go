@@ -18,7 +18,7 @@ import (
 var loops = []variant{
 	{"loop: injection before the block, from noise, pre-norm, gelu, biases, dropout", func(s *check.Spec) {
 		looped(s, 2, 3)
-		s.Model.Loop.Inject, s.Model.Loop.State = "block", 0.5
+		s.Model.Loop.Inject, s.Model.Loop.State, s.Model.Loop.Std = "block", "normal", 0.5
 		s.Model.NormPost, s.Model.Act, s.Model.Init = false, "gelu", "normal"
 	}},
 	{"loop: injection before every layer, a head, an adapter, abacus, rotary", func(s *check.Spec) {
@@ -44,7 +44,7 @@ func looped(s *check.Spec, layers, times int) {
 	causal := expr.New(expr.Le, ivar("j"), ivar("i"))
 	s.Task.Sequence = true
 	s.Model.Encoder, s.Model.Decoder = check.Stack{}, check.Stack{}
-	s.Model.Loop = &check.Loop{Layers: layers, Times: times, Inject: "none", Self: &check.Site{Mask: causal, Scale: 0.5, Dropout: 0.25}}
+	s.Model.Loop = &check.Loop{Layers: layers, Times: times, Inject: "none", State: "embed", Self: &check.Site{Mask: causal, Scale: 0.5, Dropout: 0.25}}
 	s.Train.Backprop, s.Train.Batch = times, 8
 }
 
@@ -115,12 +115,12 @@ func randomParams(p *lower.Program) []float32 {
 // layers do whose last two are the first two again. Gradients of a layer are the sum of
 // both copies', or of the last alone when the first run is free.
 func TestLoopIsItsUnrolledStack(t *testing.T) {
-	for _, state := range []float64{0, 0.5} {
-		t.Run(fmt.Sprintf("state %g", state), func(t *testing.T) {
+	for _, state := range []check.Loop{{State: "embed"}, {State: "normal", Std: 0.5}, {State: "normal"}} {
+		t.Run(fmt.Sprintf("state %s %g", state.State, state.Std), func(t *testing.T) {
 			with := func(layers, times int) *lower.Program {
 				return build(t, variant{"", func(s *check.Spec) {
 					looped(s, layers, times)
-					s.Model.Loop.Inject, s.Model.Loop.State, s.Model.Act = "every_layer", state, "gelu"
+					s.Model.Loop.Inject, s.Model.Loop.State, s.Model.Loop.Std, s.Model.Act = "every_layer", state.State, state.Std, "gelu"
 					s.Model.Dropout, s.Model.Loop.Self.Dropout = 0, 0
 				}})
 			}
@@ -153,10 +153,29 @@ func TestLoopIsItsUnrolledStack(t *testing.T) {
 			slopes(t, launchOf(once, "gradients", far.Params), far.s, wantEmbed)
 
 			more := launchOf(twice, "forward", params).run(t, kernel.Scalars{"Times": 2})
-			if want := far.Ints(far.e, model.Pred, 0); state == 0 && !slices.Equal(more.Ints(more.e, model.Pred, 0), want) {
+			if want := far.Ints(far.e, model.Pred, 0); state.Std == 0 && !slices.Equal(more.Ints(more.e, model.Pred, 0), want) {
 				t.Errorf("the forward pass predicts %v, want %v", more.Ints(more.e, model.Pred, 0), want)
 			}
 		})
+	}
+}
+
+// TestStateOfZeros: a loop that starts from noise of no deviation, and into which
+// nothing is injected, has seen nothing of the text.
+func TestStateOfZeros(t *testing.T) {
+	for _, state := range []string{"normal", "embed"} {
+		p := build(t, variant{"", func(s *check.Spec) {
+			looped(s, 1, 2)
+			s.Model.Loop.State = state
+		}})
+		m := launchOf(p, "gradients", randomParams(p)).run(t, kernel.Scalars{"Kept": 2})
+		embed, loop, _ := split(p, m.Grads)
+		if seen := slices.Max(embed) > 0; seen != (state == "embed") {
+			t.Errorf("state %s: the embedding has a gradient: %v", state, seen)
+		}
+		if slices.Max(loop) == 0 {
+			t.Errorf("state %s: the loop has no gradient", state)
+		}
 	}
 }
 

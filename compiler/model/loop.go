@@ -76,7 +76,7 @@ func (c *caller) tokens(rows string) {
 func (c *caller) input(md mode, first plan.Ref) {
 	c.embedTarget(md, plan.At(embedded, 0))
 	args := refs{}
-	if c.spec.Model.Loop.State == 0 {
+	if c.spec.Model.Loop.State == "embed" {
 		args["x"] = plan.At(embedded, 0)
 	}
 	c.call("", func() (*ir.Func, error) { return c.start(md) }, args, refs{"y": first})
@@ -99,22 +99,26 @@ func (c *caller) runs(loop *plan.Loop, name string, md mode, at plan.Ref, caches
 }
 
 // start builds the state y [B, T, D] before the first layer: the embedded input x,
-// or noise. In tests the noise is the same for all examples, so that no answer
-// depends on the others of a launch.
+// or noise, of which a deviation of 0 leaves zeros. In tests the noise is the same for
+// all examples, so that no answer depends on the others of a launch.
 func (m *builder) start(md mode) (*ir.Func, error) {
 	loop := m.spec.Model.Loop
 	b := ir.NewBuilder("start", loop.Pos)
-	if loop.State == 0 {
+	if loop.State == "embed" {
 		b.Result("y", b.Map(x0, b.Param("x", m.rows("T"), ir.Input)), false)
 		return b.Func()
 	}
 	shape := m.rows("T").Shape
+	if loop.Std == 0 {
+		b.Result("y", b.MapShape(expr.F(0), shape), false)
+		return b.Func()
+	}
 	examples := shape[0]
 	if md != training {
 		examples = ir.N(1)
 	}
 	noise := b.Noise(streamState, examples, shape[1], shape[2])
-	b.Result("y", b.MapShape(expr.New(expr.Mul, x0, expr.F(loop.State)), shape, noise), false)
+	b.Result("y", b.MapShape(expr.New(expr.Mul, x0, expr.F(loop.Std)), shape, noise), false)
 	return b.Func()
 }
 
