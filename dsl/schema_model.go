@@ -87,7 +87,7 @@ func positions() []Option {
 		}},
 		{Name: "abacus", Doc: "positions within each number, from a start that a microbatch shares (McLeish et al. 2024)", Args: placesInNumbers("the first is for all but digits")},
 		{Name: "coupling", Doc: "positions within each number, from a start of its own for each example; an operator, too, has that of a digit (Cho et al. 2024)", Args: placesInNumbers("the first is for all but digits in tests")},
-		{Name: "random", Doc: "in training an ordered random subset of positions (Ruoss et al. 2023)", Args: []Row{
+		{Name: "random", Doc: "in training an ordered random subset of positions, as many as the longest problem has tokens, of which each takes the first; in tests 0, 1, 2 and so on (Ruoss et al. 2023)", Args: []Row{
 			{Path: "inner", Type: Choice, Default: "sinusoidal", Doc: "what they are then; none leaves them to biases, as pi and pj",
 				Choices: []Option{{Name: "none"}, {Name: "sinusoidal"}, {Name: "learned"}}},
 			{Path: "max", Type: Int, Default: "2048", Min: 1, Max: 1 << 20, Doc: "positions to choose from"},

@@ -131,7 +131,7 @@ type Model struct {
 
 // Position is the scheme of absolute positions. The positions pi and pj of
 // biases are token indices, but for cyclic (modulo Period) and random (in
-// training the drawn subset; masks go by token indices).
+// training the first of the drawn ones; masks go by token indices).
 type Position struct {
 	Kind      string // none, learned, sinusoidal, cyclic, abacus, random
 	Inner     string // cyclic, random: none, sinusoidal or learned

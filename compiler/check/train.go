@@ -18,6 +18,15 @@ func (s *Spec) DrawGroup() int {
 	return min(autoGroup, s.Train.Batch)
 }
 
+// DrawnPositions is how many random positions training draws at once: those of all
+// tokens of its longest problem, the end included, though no row reads it, as in
+// arXiv:2405.17399's code, which pads every text to that. A row has the position of its
+// number among those, however long the texts beside it are.
+func (s *Spec) DrawnPositions() int {
+	source, target := s.TrainedShape()
+	return min(max(source, target+1), s.Model.Position.Max)
+}
+
 // Times is how often a pass runs the model's stack: 1 without a loop.
 func (m *Model) Times() int {
 	if m.Loop == nil {

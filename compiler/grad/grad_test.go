@@ -64,13 +64,13 @@ var cases = []struct {
 		"v2 = map {shape = [T, 2]; expr = sin(f32((P + d0) * (d1 + 1)))} : f32[T, 2]\nv9 = rotate v0 v1 v2 {heads = 2} : f32[B, T, 10]"},
 	{"noise and drawn rows", "v0 = param p0 input : f32[B, T, 3]\nv1 = param w weight : f32[9, 3]\nv2 = param tokens input : i32[B, T]",
 		"v3 = noise {shape = [B, T, 3]; stream = 4} : f32[B, T, 3]\nv4 = runs v2 {shape = [B, T]; expr = x0 < 2} : i32[B, T]\n" +
-			"v5 = draw {shape = [B, T]; stream = 7; rows = 3; group = 2} : i32[B, T]\nv6 = subset {shape = [T]; stream = 8; rows = 5; group = 2} : i32[T]\n" +
+			"v5 = draw {shape = [B, T]; stream = 7; rows = 3; group = 2} : i32[B, T]\nv6 = subset {shape = [T]; stream = 8; rows = 5; size = 4; group = 2} : i32[T]\n" +
 			"v7 = map v4 v5 v6 {expr = (x0 + x1 + x2) % 9} : i32[B, T]\nv8 = gather v1 v7 : f32[B, T, 3]\nv9 = map v0 v3 v8 {expr = (x0 + 0.5 * x1) * x2} : f32[B, T, 3]"},
 	{"bias table", "v0 = param r weight : f32[2]\nv1 = param w weight : f32[2, 4]\nv2 = param p0 input : f32[2, T, S]",
 		"v3 = bias_table v0 v1 {shape = [2, T, S]; heads = 2; leaves = r w; mask = j <= i + 1; bias = r[h] * log(1.0 + r[1] * r[1] * f32(abs(i - j))) - w[h, min(j, 3)]} : f32[2, T, S]\n" +
 			"v9 = map v3 v2 {expr = x0 * x1} : f32[2, T, S]"},
 	{"bias table over positions", "v0 = param r weight : f32[2]\nv1 = param w weight : f32[2, 4]\nv2 = param p0 input : f32[2, T, T]",
-		"v3 = subset {shape = [T]; stream = 4; rows = 9; group = 2} : i32[T]\n" +
+		"v3 = subset {shape = [T]; stream = 4; rows = 9; size = 7; group = 2} : i32[T]\n" +
 			"v4 = bias_table v0 v1 v3 {shape = [2, T, T]; heads = 2; self; leaves = r w pi; mask = j <= i; bias = r[h] * log(1.0 + r[1] * r[1] * f32(pi[i] - pi[j])) - w[h, min(pi[j], 3)]} : f32[2, T, T]\n" +
 			"v9 = map v4 v2 {expr = x0 * x1} : f32[2, T, T]"},
 	{"attention with a table", "v0 = param q input : f32[B, T, 6]\nv1 = param k input : f32[B, S, 6]\nv2 = param v input : f32[B, S, 6]\nv3 = param r weight : f32[2]",

@@ -29,6 +29,7 @@ var attrTable = []attrRow{
 	{"stream", func(v *Value) string { return showInt(int(v.Attr.Stream)) }, readStream},
 	{"eps", func(v *Value) string { return showFloat(v.Attr.Eps) }, func(v *Value, s string) error { return readFloat(&v.Attr.Eps, s) }},
 	{"rows", func(v *Value) string { return showInt(v.Attr.Rows) }, func(v *Value, s string) error { return readInt(&v.Attr.Rows, s) }},
+	{"size", func(v *Value) string { return showInt(v.Attr.Size) }, func(v *Value, s string) error { return readInt(&v.Attr.Size, s) }},
 	{"group", func(v *Value) string { return showInt(v.Attr.Group) }, func(v *Value, s string) error { return readInt(&v.Attr.Group, s) }},
 	{"result", func(v *Value) string { return v.Attr.Result }, func(v *Value, s string) error { v.Attr.Result = s; return nil }},
 	{"heads", func(v *Value) string { return showInt(site(v).Heads) }, func(v *Value, s string) error { return readInt(&newSite(v).Heads, s) }},

@@ -24,12 +24,13 @@ func (b *Builder) Draw(choices, group int, stream uint32, shape ...Dim) *Value {
 	return b.Emit(Draw, Attr{Rows: choices, Group: group, Stream: stream, Shape: shape})
 }
 
-// Subset is I32 of shape [T] or [T, 1]: T of the numbers 0 … choices-1, in ascending
-// order, drawn for group consecutive examples of a step's batch, which must hold
-// those of a launch; 0 … T-1 where T exceeds choices. Ruoss et al. 2023,
+// Subset is I32 of shape [T] or [T, 1]: the first T of size of the numbers
+// 0 … choices-1, in ascending order, drawn for group consecutive examples of a step's
+// batch, which must hold those of a launch; 0 … T-1 where T exceeds size. So what a row
+// is given does not hang on how many rows a launch has. Ruoss et al. 2023,
 // arXiv:2305.16843, section 3.
-func (b *Builder) Subset(choices, group int, stream uint32, shape ...Dim) *Value {
-	return b.Emit(Subset, Attr{Rows: choices, Group: group, Stream: stream, Shape: shape})
+func (b *Builder) Subset(choices, size, group int, stream uint32, shape ...Dim) *Value {
+	return b.Emit(Subset, Attr{Rows: choices, Size: size, Group: group, Stream: stream, Shape: shape})
 }
 
 // Noise is F32 [B, T, D] from the standard normal distribution, or [1, T, D], the

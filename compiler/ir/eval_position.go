@@ -75,10 +75,10 @@ func evalSubset(m *machine, v *Value, _ []Tensor) (Tensor, error) {
 	for k := range out.I {
 		out.I[k] = int64(k)
 	}
-	choices, taken := v.Attr.Rows, 0
+	choices, size, taken := v.Attr.Rows, v.Attr.Size, 0
 	group := m.env.Example / uint32(v.Attr.Group)
-	for n := 0; n < choices && len(out.I) <= choices; n++ {
-		if int(m.word(v.Attr.Stream, group, n)%uint32(choices-n)) < len(out.I)-taken {
+	for n := 0; n < choices && taken < len(out.I) && len(out.I) <= size; n++ {
+		if int(m.word(v.Attr.Stream, group, n)%uint32(choices-n)) < size-taken {
 			out.I[taken] = int64(n)
 			taken++
 		}

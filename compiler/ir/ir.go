@@ -66,7 +66,7 @@ const (
 
 	Runs   // tokens I32 [B, K] -> I32 [B, T]: the number, from 1, of token P+t in its maximal run of tokens for which Attr.Expr holds of x0; 0 for others
 	Draw   // -> I32 Attr.Shape [B, ..]: one number below Attr.Rows for each Attr.Group examples, at all their elements; word 0 of Stream
-	Subset // -> I32 [T] or [T, 1]: T of 0 .. Attr.Rows-1 in ascending order, all subsets alike, one for each Attr.Group examples; 0 .. T-1 where there are fewer; words of Stream
+	Subset // -> I32 [T] or [T, 1]: the first T of Attr.Size of 0 .. Attr.Rows-1 in ascending order, all subsets alike, one for each Attr.Group examples; 0 .. T-1 where T is more; words of Stream
 	Noise  // -> F32 [B, T, D]: standard normal; random words of Stream counted by row P+t and feature
 
 	numOps
@@ -84,6 +84,7 @@ type Attr struct {
 	Stream uint32     // Dropout, Attention*, Draw, Subset, Noise: which random stream
 	Eps    float64    // LayerNorm*, RMSNorm*
 	Rows   int        // Scatter; Draw, Subset: how many numbers to choose from
+	Size   int        // Subset: how many of them are chosen
 	Group  int        // Draw, Subset: consecutive examples of a step's batch that share what is drawn
 	Result string     // *Grad ops, AttentionWeights: which of the results this value is
 	Attn   *AttnAttr  // Attention*; Rotate, HeadProduct, HeadOuter: Heads alone

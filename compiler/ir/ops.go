@@ -45,7 +45,7 @@ var ops = [numOps]opInfo{
 	ArgMax:           {name: "argmax", min: 1, max: 1, shape: shapeArgMax},
 	Runs:             {name: "runs", min: 1, max: 1, attrs: "expr shape", shape: shapeRuns, eval: evalRuns},
 	Draw:             {name: "draw", attrs: "shape " + drawAttrs, shape: shapeDraw, eval: evalDraw},
-	Subset:           {name: "subset", attrs: "shape " + drawAttrs, shape: shapeSubset, eval: evalSubset},
+	Subset:           {name: "subset", attrs: "size shape " + drawAttrs, shape: shapeSubset, eval: evalSubset},
 	Noise:            {name: "noise", attrs: "shape stream", shape: shapeNoise, eval: evalNoise, flops: flopsNoise},
 }
 

@@ -48,6 +48,9 @@ func shapeSubset(v *Value) (Type, error) {
 	if t.Rank() != 1 && (t.Rank() != 2 || t.Shape[1] != N(1)) {
 		return Type{}, fmt.Errorf("shape %s is not that of a sequence", shapeString(t.Shape))
 	}
+	if v.Attr.Size < 1 || v.Attr.Size > v.Attr.Rows {
+		return Type{}, fmt.Errorf("chooses %d of %d numbers", v.Attr.Size, v.Attr.Rows)
+	}
 	return t, errors.Join(checkDraw(v), checkType(t))
 }
 

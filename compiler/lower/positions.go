@@ -51,24 +51,24 @@ func below(word, n *expr.Expr) *expr.Expr {
 // 3.4.2, algorithm S.
 func lowerSubset(e *emitter) error {
 	v := e.group.Anchors[0]
-	rows, choices := size(v.Type.Shape[0]), expr.Int(int64(v.Attr.Rows))
+	rows, choices, wanted := size(v.Type.Shape[0]), expr.Int(int64(v.Attr.Rows)), expr.Int(int64(v.Attr.Size))
+	last := sub(wanted, expr.Int(1))
 	words := e.tile("words", expr.U32, choices)
 	group := expr.New(expr.Div, firstExample, expr.U(uint32(v.Attr.Group)))
 	e.emit(&kernel.Fill{Dst: words, Rand: &kernel.Rand{Base: expr.Int(0), Example: group, Stream: v.Attr.Stream}})
-	chosen, count := e.tile("chosen", expr.I32, rows), e.tile("count", expr.I32)
-	e.mapTo(chosen, []*expr.Expr{rows}, func(i []*expr.Expr) *expr.Expr { return i[0] })
+	chosen, count := e.tile("chosen", expr.I32, wanted), e.tile("count", expr.I32)
+	e.mapTo(chosen, []*expr.Expr{wanted}, func(i []*expr.Expr) *expr.Expr { return i[0] })
 	e.set(count, expr.Int(0))
-	enough := expr.New(expr.And, le(expr.Int(1), rows), le(rows, choices))
-	e.loop("n", where(enough, choices, expr.Int(0)), func(n *expr.Expr) {
+	e.loop("n", choices, func(n *expr.Expr) {
 		left := expr.New(expr.AsU32, sub(choices, n))
-		take := lt(below(expr.NewElem(words, expr.U32, n), left), sub(rows, ielem(count)))
-		at := lesser(ielem(count), sub(rows, expr.Int(1)))
+		take := lt(below(expr.NewElem(words, expr.U32, n), left), sub(wanted, ielem(count)))
+		at := lesser(ielem(count), last)
 		e.set(chosen, where(take, n, ielem(chosen, at)), at)
 		e.set(count, add(ielem(count), where(take, expr.Int(1), expr.Int(0))))
 	})
 	as, vs := axes([]*expr.Expr{rows})
 	e.emit(&kernel.Store{Buf: e.out(v, "subset", rows), Axes: as, Index: vs, // [T, 1] is as [T] in memory
-		Value: ielem(chosen, vs[0])})
+		Value: where(le(rows, wanted), ielem(chosen, lesser(vs[0], last)), vs[0])})
 	return nil
 }
 

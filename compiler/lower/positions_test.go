@@ -12,6 +12,7 @@ import (
 	"github.com/arithlang/mlc/compiler/ir/irtest"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/lower"
+	"github.com/arithlang/mlc/compiler/model"
 	"github.com/arithlang/mlc/compiler/plan"
 )
 
@@ -23,14 +24,14 @@ var positional = []struct{ name, params, body string }{
 		"v2 = runs v0 {shape = [B, T]; expr = x0 == 2} : i32[B, T]\nv3 = draw {shape = [B, T]; stream = 5; rows = 7; group = 3} : i32[B, T]\n" +
 			"v4 = map v2 v3 {expr = min(where(0 < x0, x0 + x1, 0), 39)} : i32[B, T]\nv9 = gather v1 v4 : f32[B, T, 6]"},
 	{"history", "v0 = param history input : i32[B, C]\nv1 = param tokens input : i32[B, T]", "v2 = append v0 v1 : i32[B, C]\nv9 = runs v2 {shape = [B, T]; expr = x0 < 2} : i32[B, T]\nresult history v2"},
-	{"subset", "v0 = param table weight : f32[11, 6]", "v2 = subset {shape = [T]; stream = 6; rows = 11; group = 4} : i32[T]\nv9 = gather v0 v2 : f32[T, 6]"},
-	{"subset as a column", "v0 = param x input : f32[T, 6]", "v2 = subset {shape = [T, 1]; stream = 6; rows = 7; group = 4} : i32[T, 1]\nv9 = map v0 v2 {expr = x0 * f32(x1)} : f32[T, 6]"},
+	{"subset", "v0 = param table weight : f32[11, 6]", "v2 = subset {shape = [T]; stream = 6; rows = 11; size = 6; group = 4} : i32[T]\nv9 = gather v0 v2 : f32[T, 6]"},
+	{"subset as a column", "v0 = param x input : f32[T, 6]", "v2 = subset {shape = [T, 1]; stream = 6; rows = 7; size = 4; group = 4} : i32[T, 1]\nv9 = map v0 v2 {expr = x0 * f32(x1)} : f32[T, 6]"},
 	{"noise", "v0 = param x input : f32[B, T, 6]", "v1 = noise {shape = [B, T, 6]; stream = 4} : f32[B, T, 6]\nv9 = map v0 v1 {expr = x0 * (x0 + 0.02 * x1)} : f32[B, T, 6]"},
 	{"noise of one example", "v0 = param x input : f32[B, T, 5]", "v1 = noise {shape = [1, T, 5]; stream = 4} : f32[1, T, 5]\nv9 = map v0 v1 {expr = x0 * x1} : f32[B, T, 5]"},
 	{"rotate", "v0 = param x input : f32[B, T, 12]", "v1 = map {shape = [T, 2]; expr = cos(f32((P + d0) * (d1 + 1)))} : f32[T, 2]\n" +
 		"v2 = map {shape = [T, 2]; expr = sin(f32((P + d0) * (d1 + 1)))} : f32[T, 2]\nv9 = rotate v0 v1 v2 {heads = 2} : f32[B, T, 12]"},
 	{"rotate whole heads", "v0 = param x input : f32[B, T, 12]", "v1 = map {shape = [T, 3]; expr = f32(P + d0) - 0.5} : f32[T, 3]\nv9 = rotate v0 v1 v1 {heads = 2} : f32[B, T, 12]"},
-	{"bias table over positions", "v0 = param r weight : f32[2]\nv2 = param x input : f32[2, T, T]", "v3 = subset {shape = [T]; stream = 4; rows = 9; group = 2} : i32[T]\n" +
+	{"bias table over positions", "v0 = param r weight : f32[2]\nv2 = param x input : f32[2, T, T]", "v3 = subset {shape = [T]; stream = 4; rows = 9; size = 9; group = 2} : i32[T]\n" +
 		"v4 = bias_table v0 v3 {shape = [2, T, T]; heads = 2; self; leaves = r pi; mask = j <= i; bias = r[h] * log(1.0 + r[1] * r[1] * f32(pi[i] - pi[j]))} : f32[2, T, T]\n" +
 		"v9 = map v4 v2 {expr = x0 * x1} : f32[2, T, T]"},
 	{"rms norm", "v0 = param x input : f32[B, T, 40]\nv1 = param gamma weight : f32[40]\nv2 = param r input : f32[B, T, 40]",
@@ -132,20 +133,20 @@ func TestNoiseBitsOfRows(t *testing.T) {
 var schemes = []variant{
 	{"loop: random learned positions, rotary, a learned bias of them", func(s *check.Spec) {
 		looped(s, 2, 2)
-		s.Model.Position = check.Position{Kind: "random", Inner: "learned", Max: 20}
+		drawn(s, "learned")
 		s.Model.Loop.Self.Bias, s.Model.Loop.Self.Leaves = ofPositions()
 		s.Model.Loop.Self.Rotary = &check.Rotary{Base: 100, Fraction: 0.5}
 	}},
 	{"random positions for biases alone", func(s *check.Spec) {
 		s.Train.Batch = 8
-		s.Model.Position = check.Position{Kind: "random", Inner: "none", Max: 20}
+		drawn(s, "none")
 		s.Model.Encoder = check.Stack{Layers: 1, Self: &check.Site{Scale: 0.5}}
 		s.Model.Decoder.Self.Bias = expr.New(expr.ToF32, expr.New(expr.Sub, ivar("pj"), ivar("pi")))
 		s.Model.Decoder.Cross.Bias, s.Model.Decoder.Cross.Leaves = ofPositions()
 	}},
 	{"random sinusoidal positions, rotary", func(s *check.Spec) {
 		s.Train.Batch = 8
-		s.Model.Position = check.Position{Kind: "random", Inner: "sinusoidal", Max: 20}
+		drawn(s, "sinusoidal")
 		s.Model.Decoder.Cross.Rotary = &check.Rotary{Base: 100, Fraction: 1}
 	}},
 	{"rotary of what is projected", func(s *check.Spec) {
@@ -156,6 +157,13 @@ var schemes = []variant{
 		s.Model.Position = check.Position{Kind: "abacus", MaxOffset: 4, Table: 12}
 		s.Train.MicroBatch = 2
 	}},
+}
+
+// drawn gives s random positions, and problems whose longest has more tokens than the
+// launches of these tests.
+func drawn(s *check.Spec, inner string) {
+	s.Task.Kind, s.Task.DigitsLo, s.Task.DigitsHi = "addition", 1, 4
+	s.Model.Position = check.Position{Kind: "random", Inner: inner, Max: 20}
 }
 
 // ofPositions is kerple over positions.
@@ -172,4 +180,18 @@ func TestSchemes(t *testing.T) {
 			}, "")
 		})
 	}
+}
+
+// TestPositionsOfARow: what is drawn for a row is the same in a launch as long as its
+// text and in a longer one, so its loss is, to the bit.
+func TestPositionsOfARow(t *testing.T) {
+	p := build(t, variant{"", func(s *check.Spec) {
+		schemes[0].change(s)
+		s.Model.Dropout, s.Model.Loop.Self.Dropout = 0, 0
+	}})
+	of := func(rows float64) []float32 {
+		m := launchOf(p, "gradients", randomParams(p)).run(t, kernel.Scalars{"B": 1, "T": rows, "C": rows, "Kept": 2})
+		return m.Floats(m.e, model.Loss, 0)
+	}
+	sameBits(t, "loss", of(10)[:7], of(7))
 }

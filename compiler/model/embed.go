@@ -100,9 +100,9 @@ func (e *embedding) positions() *ir.Value {
 	table := e.positionRows()
 	if p.Kind == "random" && e.md == training {
 		if table > 0 {
-			return e.look(e.b.Subset(p.Max, e.spec.DrawGroup(), streamPosition, e.rows))
+			return e.look(e.b.Subset(p.Max, e.spec.DrawnPositions(), e.spec.DrawGroup(), streamPosition, e.rows))
 		}
-		drawn := e.b.Subset(p.Max, e.spec.DrawGroup(), streamPosition, e.rows, ir.N(1))
+		drawn := e.b.Subset(p.Max, e.spec.DrawnPositions(), e.spec.DrawGroup(), streamPosition, e.rows, ir.N(1))
 		return e.b.MapShape(sinusoid(ir.X(0, expr.I32), width), []ir.Dim{e.rows, ir.N(width)}, drawn)
 	}
 	index := e.position(expr.New(expr.Add, e.first, ir.D(0)))
@@ -186,7 +186,7 @@ func (l *layer) projected(x *ir.Value, name string, s *check.Site) *ir.Value {
 // positions are those drawn in training.
 func (l *layer) rotated(x *ir.Value, heads int, r *check.Rotary) *ir.Value {
 	if p := l.spec.Model.Position; p.Kind == "random" && l.md == training {
-		drawn := l.b.Subset(p.Max, l.spec.DrawGroup(), streamPosition, x.Type.Shape[1], ir.N(1))
+		drawn := l.b.Subset(p.Max, l.spec.DrawnPositions(), l.spec.DrawGroup(), streamPosition, x.Type.Shape[1], ir.N(1))
 		return l.b.Rotary(x, ir.X(0, expr.I32), heads, r.Base, r.Fraction, drawn)
 	}
 	index := l.position(expr.New(expr.Add, expr.NewVar("P", expr.I32), ir.D(0)))
@@ -211,7 +211,7 @@ func (l *layer) drawnPositions(bias *expr.Expr, attr *ir.AttnAttr, rows, keys ir
 		}
 		drawn[side.position] = expr.NewElem(side.position, expr.I32, expr.NewVar(side.index, expr.I32))
 		attr.Leaves = append(attr.Leaves, side.position)
-		leaves = append(leaves, l.b.Subset(p.Max, l.spec.DrawGroup(), streamPosition, side.rows))
+		leaves = append(leaves, l.b.Subset(p.Max, l.spec.DrawnPositions(), l.spec.DrawGroup(), streamPosition, side.rows))
 	}
 	attr.Bias = expr.Subst(bias, drawn)
 	return leaves

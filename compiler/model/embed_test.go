@@ -16,10 +16,11 @@ import (
 var sequence = []int64{5, 6, 14, 7, 8, 9, 17, 8, 10, 9, 3}
 
 // rowsOf builds the embedding of a model of width 2 whose tokens are 0 and whose
-// position n is (n, n), and gives the rows that the tokens from the first on get.
+// position n is (n, n), and gives the rows that the tokens from the first on get. Its
+// longest problem has 11 tokens.
 func rowsOf(t *testing.T, p check.Position, md mode, first int, ids []int64, word uint32) []float64 {
 	t.Helper()
-	spec := &check.Spec{Task: check.Task{Sequence: true}, Model: check.Model{Width: 2, TokenScale: 1, Position: p}, Train: check.Train{Batch: 8}}
+	spec := &check.Spec{Task: check.Task{Kind: "addition", DigitsLo: 4, DigitsHi: 4, Sequence: true}, Model: check.Model{Width: 2, TokenScale: 1, Position: p}, Train: check.Train{Batch: 8}}
 	m := &builder{spec: spec, plan: &plan.Plan{}}
 	f, err := m.embed("embed_target", TargetTokens, "T", expr.NewVar("P", expr.I32), streamTarget, md)
 	if err != nil {
