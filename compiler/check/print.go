@@ -16,8 +16,21 @@ import (
 // Of a sweep it is one training.
 func (c *checker) print() string {
 	p := &printer{checker: c}
+	p.spec()
+	return p.String()
+}
+
+// meaning is what print writes, with 10% and 10.0% or 4 * width and 256 alike: equal for
+// trainings that are the same.
+func (c *checker) meaning() string {
+	p := &printer{checker: c, meant: true}
+	p.spec()
+	return p.String()
+}
+
+func (p *printer) spec() {
 	p.WriteString("arith 1\n")
-	for _, b := range c.lang.schema.Blocks {
+	for _, b := range p.lang.schema.Blocks {
 		switch {
 		case b.Path == "mask" || b.Path == "bias":
 			p.definitions(b.Path)
@@ -30,12 +43,12 @@ func (c *checker) print() string {
 			p.block(b.Path, "")
 		}
 	}
-	return p.String()
 }
 
 type printer struct {
 	*checker
 	strings.Builder
+	meant bool // values as they are read, not as they are written
 }
 
 // A line is one attribute.
@@ -98,10 +111,22 @@ func (p *printer) lines(ls []line, indent string) {
 
 // valueText is a value as it is printed.
 func (p *printer) valueText(v *value) string {
-	if v.expr != nil {
+	switch {
+	case v.expr != nil:
 		return p.exprText(v.expr)
+	case p.meant:
+		return v.meaning()
 	}
 	return v.text
+}
+
+// meaning is equal for values that are read alike.
+func (v *value) meaning() string {
+	text := fmt.Sprint(v.num, v.of, v.word, v.words, v.list)
+	for _, name := range slices.Sorted(maps.Keys(v.args)) {
+		text += " " + name + v.args[name].meaning()
+	}
+	return text
 }
 
 // settingText is a value as the command line takes it.

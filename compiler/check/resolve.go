@@ -129,11 +129,13 @@ func (c *checker) resolve() *Spec {
 	}
 	var spec *Spec
 	var first, last *checker
+	var all []trained
 	seen, count := make(map[finding]bool), make(map[finding]int)
 	for n, p := range points {
 		v := c.variant(p.merged())
 		v.like = last.before(v.merged)
 		s := v.resolveOne()
+		all = append(all, trained{p, v})
 		if n == 0 {
 			spec, first, p.Name = s, v, ""
 		}
@@ -146,6 +148,7 @@ func (c *checker) resolve() *Spec {
 	c.list = slices.DeleteFunc(c.list, func(d *diag.Diagnostic) bool { // what some training uses is of use
 		return d.Code == "V003" && count[finding{d.Code, d.Range}] < len(points)
 	})
+	c.vetSweep(all)
 	c.first, c.values, c.definitions, c.defined = first.merged, first.values, first.definitions, first.defined
 	if c.list.HasErrors() {
 		return nil

@@ -85,7 +85,7 @@ func TestRows(t *testing.T) {
 	if len(want) > 0 || len(hashes) != len(points) {
 		t.Errorf("%d trainings are missing, %d of %d differ", len(want), len(hashes), len(points))
 	}
-	set := append([]string{"train.batch=3", "train.seed=4"}, points[2].Set[:1]...)
+	set := append([]string{"train.batch=3", "sweep.train.seed=4"}, points[2].Set[:1]...)
 	if s, _ := Resolve(Options{Path: file, Read: read, Set: set}); s == nil || s.Train.Batch != 3 || s.Train.Seed != 4 || s.Train.Clip != 3 {
 		t.Errorf("--set does not win over what a row includes: %+v", s.Train)
 	}

@@ -46,6 +46,7 @@ type point struct {
 	base   *merged              // what its cases include; nil: nothing
 	own    *merged              // what the spec itself says, its axes included
 	chosen map[string]*dsl.Expr // values of plain axes
+	at     []diag.Range         // where each of Set stands
 }
 
 // merged is all that the point says. The spec changes what a case includes, as it
@@ -119,7 +120,7 @@ func (c *checker) extend(p point, axis string) []point {
 		m := p.own.clone()
 		m.set(axis, &setting{name: c.settings[path].name, value: e})
 		short := c.axisName(axis)
-		q := p.with(short, dsl.Format(e), path+"=["+c.settingText(axis, e)+"]") // still an axis, which later cases change
+		q := p.with(e.Range, short, dsl.Format(e), path+"=["+c.settingText(axis, e)+"]") // still an axis, which later cases change
 		q.Slug = p.slug(short + "-" + dsl.Format(e))
 		q.own, q.chosen = m, make(map[string]*dsl.Expr)
 		maps.Copy(q.chosen, p.chosen)
@@ -147,7 +148,7 @@ func (c *checker) extendCases(p point, axis string) []point {
 		if only != nil && dsl.Format(only.value) != name || len(out) > maxPoints {
 			continue
 		}
-		q := p.with(axis, name, "sweep."+axis+"="+name)
+		q := p.with(c.where(in), axis, name, "sweep."+axis+"="+name)
 		q.Slug = p.slug(name)
 		q.own = p.own.apply(c.lang, c.merged, in)
 		for _, path := range c.pinned {
@@ -211,11 +212,13 @@ func (m *merged) over(base *merged) *merged {
 	return out
 }
 
-func (p point) with(axis, value, set string) point {
+// with is the point with one more value, which stands at a place.
+func (p point) with(at diag.Range, axis, value, set string) point {
 	name := axis + "=" + strings.ReplaceAll(value, " ", "")
 	if p.Name != "" {
 		name = p.Name + "," + name
 	}
+	p.at = append(p.at[:len(p.at):len(p.at)], at)
 	p.Point = Point{Name: name, Set: append(p.Set[:len(p.Set):len(p.Set)], set)}
 	return p
 }
@@ -321,14 +324,18 @@ func numberAt(x float64, e *dsl.Expr) *dsl.Expr {
 	return digitsAt(strconv.FormatFloat(x, 'f', -1, 64), e)
 }
 
-// pin notes that the command line sets a path: it is no axis of the sweep, and no
-// case changes it.
+// pin notes that the command line sets a path, so that no case of the sweep changes
+// it. An axis of its own it may not have.
 func (c *checker) pin(path string) {
-	if !overridable(path) {
+	s := c.settings[path]
+	if !overridable(path) || s == nil {
 		return
 	}
-	c.axes = slices.DeleteFunc(c.axes, func(a string) bool { return a == path })
-	if c.settings[path] != nil { // else it is not known
-		c.pinned = append(c.pinned, path)
+	if slices.Contains(c.axes, path) {
+		c.report("E0328", s.name, "%s is an axis of the sweep, which has values for it", path).
+			WithHelp("choose with --set sweep.%s=%s, or one of its trainings with --point", path, text(s.value)).
+			WithNote(c.settings["sweep."+path].name.Start, "the axis")
+		return
 	}
+	c.pinned = append(c.pinned, path)
 }

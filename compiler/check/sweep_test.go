@@ -132,17 +132,17 @@ sweep {
 	}
 }
 
-// TestPins takes axes out by --set.
+// TestPins changes axes by --set.
 func TestPins(t *testing.T) {
 	for _, c := range []struct {
 		set  []string
 		want int
 	}{
-		{[]string{"train.seed=7"}, 8},
+		{[]string{"sweep.train.seed=7"}, 8},
 		{[]string{"sweep.arch=none"}, 8},
-		{[]string{"sweep.arch=wide", "train.seed=7"}, 4},
+		{[]string{"sweep.arch=wide", "sweep.train.seed=7"}, 4},
 		{[]string{"sweep.train.seed=1..3"}, 24},
-		{[]string{"model.encoder.layers=4"}, 8},
+		{[]string{"sweep.model.encoder.layers=4"}, 8},
 		{[]string{"train.batch=8"}, 16},
 	} {
 		points, list := Points(Options{Path: "a.arith", Read: reader(map[string]string{"a.arith": swept}), Set: c.set})
@@ -162,7 +162,7 @@ func TestLaterWins(t *testing.T) {
 	}{
 		{"arch deep { train.seed = 9  model.width = 32 }  arch wide {}  train.seed = 1..2", nil, "1 32, 2 32, 1 64, 2 64, "},
 		{"train.seed = 1..2  arch deep { train.seed = 9  model.width = 32 }  arch wide {}", nil, "9 32, 1 64, 9 32, 2 64, "},
-		{"train.seed = 1..2  arch deep { train.seed = 9  model.width = 32 }  arch wide {}", []string{"train.seed=5", "model.width=128"}, "5 128, 5 128, "},
+		{"train.seed = 1..2  arch deep { train.seed = 9  model.width = 32 }  arch wide {}", []string{"model.width=128"}, "9 128, 1 128, 9 128, 2 128, "},
 		{"arch deep { train.seed = 9  model.width = 32 }  arch wide {}", []string{"sweep.arch=deep", "model.width=128"}, "9 128, "},
 	} {
 		opts := Options{Path: "a.arith", Set: c.set, Read: reader(map[string]string{
@@ -172,7 +172,7 @@ func TestLaterWins(t *testing.T) {
 		for _, p := range points {
 			opts.Set = slices.Concat(c.set, p.Set)
 			spec, list := Resolve(opts)
-			if len(list) > 0 {
+			if list.HasErrors() {
 				t.Fatalf("%s: %s", p.Name, list[0].Message)
 			}
 			built += fmt.Sprintf("%d %d, ", spec.Train.Seed, spec.Model.Width)

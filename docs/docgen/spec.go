@@ -91,7 +91,7 @@ sweep then holds for all of them, whatever they include:
 Each training is a program, a trainer and a run directory of its own, named like ` + "`FILE-deep-seed-1`" + `.
 ` + "`mlc explain`" + ` compares them in a table, ` + "`mlc train`" + ` makes them in turn and ends with a table of what they have
 learnt, and ` + "`build`, `train`, `explain` and `diff` take `--point`" + ` to choose: by values, ` + "`--point arch=wide,seed=2`" + `, by number from 1, or by
-name, ` + "`--point wide-seed-2`" + `. ` + "`--set train.seed=2`" + ` puts one value in place of an axis.
+name, ` + "`--point wide-seed-2`" + `. ` + "`--set sweep.train.seed=2`" + ` gives an axis other values.
 
 Stages run in order. Each changes attributes for itself and starts with fresh weights, or with those of the stage that
 ` + "`from`" + ` names; what that one does not have, such as further layers, is fresh, and the trainer says so. A stage with one of

@@ -238,4 +238,26 @@ task successor {}
 --set train.seed=2
 `,
 	},
+	{
+		ID:    "E0240",
+		Title: "a training that a sweep has twice",
+		Doc: "Trainings that resolve to the same settings have the same result, to the last byte, and rows of a table that " +
+			"nothing tells apart. Values of an axis are compared as they are read: 10% and 10.0% are one.",
+		Broken: `arith 1
+
+task successor {}
+
+sweep {
+  train.batch = [64, 128, 64]
+}
+`,
+		Mended: `arith 1
+
+task successor {}
+
+sweep {
+  train.batch = [64, 128]
+}
+`,
+	},
 }

@@ -424,6 +424,30 @@ train.stop = accuracy(at_least = 99%, on = train)
 `,
 	},
 	{
+		ID:    "E0328",
+		Title: "an axis that is set",
+		Doc: "An axis of a sweep says which values an attribute has. What --set says besides would stand for one value or " +
+			"for none of them, and the tables would name others.",
+		Broken: `arith 1
+--set train.seed=5
+
+task successor {}
+
+sweep {
+  train.seed = 1..3
+}
+`,
+		Mended: `arith 1
+--set sweep.train.seed=5
+
+task successor {}
+
+sweep {
+  train.seed = 1..3
+}
+`,
+	},
+	{
 		ID:    "E0330",
 		Title: "a batch that cannot grow from ramp_from",
 		Doc:   "While the batch grows, over the share ramp of the budget, it has ramp_from examples at first and batch in the end.",
