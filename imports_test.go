@@ -27,7 +27,8 @@ const rules = `
 	compiler/kernel < codegen/flat < codegen/cost, codegen/cpu/vector < codegen/cpu < codegen;
 	codegen/flat, codegen/ptx/asm < codegen/ptx < codegen;
 	compiler/check, compiler/lower < codegen/host < codegen;
-	runtime/task < codegen/host; # the configuration, as a value
+	runtime/task, runtime/tokens < codegen/host; # the configuration, as a value
+	runtime/tokens < compiler/check; # one tokenizer: what is counted is what is read
 	compiler/lower < compiler/diff < compiler/cli;
 
 	# What generated programs call.
@@ -40,6 +41,7 @@ const rules = `
 	runtime/cuda, runtime/cuda/sim < runtime/cuda/simulated < runtime;
 	runtime/philox < runtime/cpu, runtime/task, runtime/train;
 	runtime/device, runtime/philox < runtime/task, runtime/ckpt, runtime/track;
+	runtime/tokens < runtime/task;
 	runtime/task, runtime/ckpt, runtime/track < runtime/train, runtime/eval < runtime;
 	runtime/train < runtime/record < runtime, plot < compiler/cli;
 	runtime < generated/*;

@@ -111,8 +111,8 @@ func (u unit) files() ([]File, error) {
 	if tables := host.Tables(u.Spec, comment(u.header)); tables != nil {
 		files = append(files, File{host.TableFile, tables})
 	}
-	if problems := host.Problems(&u.Spec.Task, comment(u.header)); problems != nil {
-		files = append(files, File{host.ProblemFile, problems})
+	for path, data := range host.ProblemFiles(&u.Spec.Task, comment(u.header)) {
+		files = append(files, File{path, data})
 	}
 	for path, print := range goFiles {
 		file, err := u.render(path, print)

@@ -61,7 +61,14 @@ func taskRows() []Row {
 		{Path: "task.scratchpad", Type: Bool, Default: "true", Kinds: "parity", Doc: "the answer spells out the running parity"},
 		{Path: "task.of", Type: Names, Kinds: "mixed", Choices: mixable(), Doc: "the tasks that are mixed, each equally often"},
 		{Path: "task.path", Type: FilePath, Kinds: "file", Doc: "the file, UTF-8, a problem a line: prompt, separator, answer"},
+		{Path: "task.test", Type: FilePath, Kinds: "file", Doc: "a file of the same form whose problems are tested; without one the held-out problems are"},
 		{Path: "task.separator", Type: Text, Kinds: "file", Default: `"="`, Doc: "what stands between prompt and answer: the first in a line"},
+		{Path: "task.tokens", Type: Choice, Default: "characters", Kinds: "file", Doc: "what a token is; lengths count tokens", Choices: []Option{
+			{Name: "characters", Doc: "each character, those of the separator too"},
+			{Name: "words", Doc: "what stands between spaces; the separator is one token"},
+			{Name: "numbers", Doc: "each whole number, as it is written without zeros in front; other marks are words", Args: []Row{
+				{Path: "below", Type: Int, Min: 2, Max: 1000, Doc: "what the numbers lie below: all of them are tokens"}}},
+		}},
 	}
 }
 

@@ -46,6 +46,9 @@ func Lengths(runs []*Run) (*Figure, error) {
 			continue
 		}
 		c.Y.Label.Text = strings.ReplaceAll(r.Result.Metric, "_", " ")
+		if r.Result.Tested != "" {
+			c.X.Label.Text = "prompt length, tokens"
+		}
 		all = append(all, series{called[r.system()], r.Seed, byLength(r.Result)})
 		if t := r.Result.Trained; t != nil && !slices.Contains(longest, t[0]) {
 			longest = append(longest, t[0])

@@ -18,6 +18,7 @@ const (
 	runtimePath = "github.com/arithlang/mlc/runtime"
 	devicePath  = runtimePath + "/device"
 	taskPath    = runtimePath + "/task"
+	tokensPath  = runtimePath + "/tokens"
 	trainPath   = runtimePath + "/train"
 	evalPath    = runtimePath + "/eval"
 	calibPath   = runtimePath + "/calibrate"

@@ -37,6 +37,7 @@ func Model(f *jen.File, t Trainer) {
 	f.ImportName(runtimePath, "runtime")
 	f.ImportName(devicePath, "device")
 	f.ImportName(taskPath, "task")
+	f.ImportName(tokensPath, "tokens")
 	f.ImportName(trainPath, "train")
 	f.ImportName(evalPath, "eval")
 	f.Anon("embed")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/runtime/task"
+	"github.com/arithlang/mlc/runtime/tokens"
 )
 
 // TaskConfig is a task as a generated program has it.
@@ -20,20 +21,26 @@ func TaskConfig(t *check.Task) task.Config {
 		Pad: task.Pad(t.Pad), Hints: t.Hints, RandomPad: t.RandomPad,
 		Examples: t.Examples, Holdout: t.Holdout,
 		LossOnAll: t.LossOnAll, Padded: t.Padded, Scratchpad: t.Scratchpad,
-		Problems: t.Problems.String(), Separator: t.Separator,
+		Problems: t.Problems.String(), Tests: t.Tests.String(), Separator: t.Separator, Tokens: t.Tokens,
 	}
 }
 
-// ProblemFile is the name of the file of the problems that a task reads.
-const ProblemFile = "problems.txt"
+// The names of the files of the problems that a task reads.
+const (
+	ProblemFile = "problems.txt"
+	TestFile    = "tests.txt"
+)
 
-// Problems is that file: the header, by which it is known for generated, then the
-// problems; nil if the task makes them.
-func Problems(t *check.Task, header string) []byte {
-	if t.Problems == nil {
-		return nil
+// ProblemFiles are those files by name: the header, by which they are known for
+// generated, then the problems; none if the task makes them.
+func ProblemFiles(t *check.Task, header string) map[string][]byte {
+	files := map[string][]byte{}
+	for name, p := range map[string]*check.Problems{ProblemFile: t.Problems, TestFile: t.Tests} {
+		if p != nil {
+			files[name] = []byte(header + p.Text)
+		}
 	}
-	return []byte(header + t.Problems.String())
+	return files
 }
 
 // taskConfig prints it, without fields that are zero. Problems are the end of what is
@@ -41,11 +48,16 @@ func Problems(t *check.Task, header string) []byte {
 func (t Trainer) taskConfig(f *jen.File) jen.Code {
 	fields := jen.Dict{}
 	cfg := TaskConfig(&t.Spec.Task)
-	if n := len(cfg.Problems); n > 0 {
-		cfg.Problems = ""
-		f.Comment("//go:embed " + ProblemFile)
-		f.Var().Id("problemText").String()
-		fields[jen.Id("Problems")] = jen.Id("problemText").Index(jen.Len(jen.Id("problemText")).Op("-").Lit(n), jen.Empty())
+	for _, e := range []struct {
+		text                 *string
+		file, variable, name string
+	}{{&cfg.Problems, ProblemFile, "problemText", "Problems"}, {&cfg.Tests, TestFile, "testText", "Tests"}} {
+		if n := len(*e.text); n > 0 {
+			*e.text = ""
+			f.Comment("//go:embed " + e.file)
+			f.Var().Id(e.variable).String()
+			fields[jen.Id(e.name)] = jen.Id(e.variable).Index(jen.Len(jen.Id(e.variable)).Op("-").Lit(n), jen.Empty())
+		}
 	}
 	v := reflect.ValueOf(cfg)
 	for i := range v.NumField() {
@@ -61,6 +73,15 @@ func literal(x reflect.Value) jen.Code {
 	switch v := x.Interface().(type) {
 	case task.Pad:
 		return pad(check.Pad(v))
+	case tokens.Rule:
+		d := jen.Dict{}
+		if v.Words {
+			d[jen.Id("Words")] = jen.True()
+		}
+		if v.Numbers > 0 {
+			d[jen.Id("Numbers")] = jen.Lit(v.Numbers)
+		}
+		return jen.Qual(tokensPath, "Rule").Values(d)
 	case []string:
 		return jen.Index().String().ValuesFunc(func(g *jen.Group) {
 			for _, s := range v {

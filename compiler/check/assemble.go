@@ -69,10 +69,12 @@ func (c *checker) task() Task {
 		LossOnAll:        c.word("task.loss_on") == "all",
 		Scratchpad:       c.flag("task.scratchpad"),
 		Path:             c.word("task.path"),
+		TestPath:         c.word("task.test"),
 		Separator:        c.word("task.separator"),
-		Problems:         c.readProblems(),
+		Tokens:           c.tokens(),
 		Pos:              c.place("task"),
 	}
+	t.Problems, t.Tests = c.readProblems(t.Tokens)
 	t.DigitsLo, t.DigitsHi = c.pair("task.digits")
 	t.LengthLo, t.LengthHi = c.pair("task.length")
 	return t

@@ -190,7 +190,7 @@ func (s *Spec) listTrained() []lengths {
 }
 
 func (s *Spec) listEvaluated() []lengths {
-	if p := s.Task.Problems; p != nil {
+	if p := s.Task.tested(); p != nil {
 		return p.shapes(s.Model.Loop != nil)
 	}
 	var out []lengths

@@ -8,27 +8,29 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/arithlang/mlc/runtime/tokens"
 )
 
 // Bounds of a file of problems. Vocabularies are no larger than what kernels keep
 // beside each other.
 const (
 	MaxFile    = 64 << 20 // bytes of a file that a spec names
-	maxLine    = 1000     // characters
+	maxLine    = 1000     // tokens
 	maxSymbols = 1024     // different ones in a file
 )
 
 // Problems are what a file of problems holds: lines of prompt, separator, answer.
-// Lengths count characters.
+// Lengths count tokens.
 type Problems struct {
-	Text    string // the lines, each with its end
-	Count   int    // of lines
-	Lines   []int  // lengths of lines, each once, in ascending order
-	Lengths int    // how many lengths prompts have
-	Prompts int    // different ones, counted to 2
-	Symbols int    // different characters
-	Digits  int    // which of them are digits
-	Run     int    // most digits in a row
+	Text    string   // the lines, each with its end, prompts and answers as Task.Tokens.Join has them
+	Count   int      // of lines
+	Lines   []int    // lengths of lines, each once, in ascending order
+	Lengths int      // how many lengths prompts have
+	Prompts int      // different ones, counted to 2
+	Symbols []string // different tokens, as the vocabulary has them
+	Digits  int      // how many of them, the first, are digits
+	Run     int      // most digits in a row
 }
 
 // String is the lines, each with its end; nothing of none.
@@ -39,37 +41,71 @@ func (p *Problems) String() string {
 	return p.Text
 }
 
-// readProblems reads the problems of a task file, once for all trainings; nil for
+// tokens is what a token of a task file is.
+func (c *checker) tokens() tokens.Rule {
+	v := c.get("task.tokens")
+	return tokens.Rule{Words: v.is("words"), Numbers: v.int("below")}
+}
+
+// readProblems reads the problems of a task file and those of its test file; nil for
 // other tasks and after an error.
-func (c *checker) readProblems() *Problems {
-	file, separator := c.values["task.path"], c.word("task.separator")
-	if c.kind != "file" || file == nil || c.values["task.separator"] == nil {
-		return nil
+func (c *checker) readProblems(rule tokens.Rule) (problems, tests *Problems) {
+	separator := c.word("task.separator")
+	if c.kind != "file" || c.values["task.path"] == nil || c.values["task.separator"] == nil || c.values["task.tokens"] == nil {
+		return nil, nil
 	}
 	if separator == "" || strings.ContainsAny(separator, "\r\n") || !utf8.ValidString(separator) {
 		c.report("E0321", c.at("task.separator"), "the separator %q cannot stand within a line", separator).WithHelp(`write one such as separator = "="`)
-		return nil
+		return nil, nil
 	}
-	key := file.word + "\n" + separator
+	c.problems = c.problemsOf(c.values["task.path"], separator, rule)
+	if file := c.values["task.test"]; file != nil {
+		c.tests = c.problemsOf(file, separator, rule)
+		c.checkTests(file)
+	}
+	return c.problems, c.tests
+}
+
+// problemsOf reads a file of problems, once for all trainings; nil after an error.
+func (c *checker) problemsOf(file *value, separator string, rule tokens.Rule) *Problems {
+	key := fmt.Sprintf("%s\n%s\n%v", file.word, separator, rule)
 	if c.files[key] == nil {
 		src, err := c.read(file.word)
 		if err != nil {
 			c.report("E0107", file.at, "cannot read %s", file.word).WithHelp("%v", err)
 			return nil
 		}
-		p, fault := parseProblems(src, separator)
+		p, fault := parseProblems(src, separator, rule)
 		if fault != nil {
-			place := file.word
-			if fault.line > 0 {
-				place = fmt.Sprintf("%s:%d", place, fault.line)
-			}
-			c.report("E0321", file.at, "%s: %s", place, fault.what).WithHelp("%s", fault.help)
+			c.faulty(file, fault)
 			return nil
 		}
 		c.files[key] = p
 	}
-	c.problems = c.files[key]
-	return c.problems
+	return c.files[key]
+}
+
+// faulty reports what is wrong with a file of problems.
+func (c *checker) faulty(file *value, f *fault) {
+	place := file.word
+	if f.line > 0 {
+		place = fmt.Sprintf("%s:%d", place, f.line)
+	}
+	c.report("E0321", file.at, "%s: %s", place, f.what).WithHelp("%s", f.help)
+}
+
+// checkTests wants tests of tokens that the problems of training have.
+func (c *checker) checkTests(file *value) {
+	if c.problems == nil || c.tests == nil {
+		return
+	}
+	for _, symbol := range c.tests.Symbols {
+		if !slices.Contains(c.problems.Symbols, symbol) {
+			c.report("E0230", file.at, "%s has the token %q, and %s has not", file.word, symbol, c.word("task.path")).
+				WithHelp("add problems with it to %s: what is never read in training is never learnt", c.word("task.path"))
+			return
+		}
+	}
 }
 
 // A fault is what is wrong with a file of problems, at a line if that is not 0.
@@ -80,7 +116,7 @@ type fault struct {
 
 // parseProblems reads a file of problems. Ends of lines may be those of Windows, a
 // byte order mark may stand in front, and the last line needs no end.
-func parseProblems(src []byte, separator string) (*Problems, *fault) {
+func parseProblems(src []byte, separator string, rule tokens.Rule) (*Problems, *fault) {
 	if len(src) > MaxFile {
 		return nil, &fault{0, fmt.Sprintf("the file has more than %d MiB", MaxFile>>20), "train on a part of it"}
 	}
@@ -91,69 +127,98 @@ func parseProblems(src []byte, separator string) (*Problems, *fault) {
 	if !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
-	p := &Problems{Text: text}
+	p := &Problems{}
 	first := ""
-	symbols, lines, prompts := map[rune]bool{}, map[int]bool{}, map[int]bool{}
+	between := rule.Separator(separator)
+	used, lines, prompts := map[string]bool{}, map[int]bool{}, map[int]bool{}
+	for _, token := range between {
+		used[token] = true
+	}
+	var joined strings.Builder
 	for line := range strings.Lines(text) {
 		p.Count++
-		line = line[:len(line)-1]
-		prompt, f := problemOf(line, separator)
+		prompt, answer, f := problemOf(line[:len(line)-1], separator, rule)
 		if f != nil {
 			f.line = p.Count
 			return nil, f
 		}
+		whole := slices.Concat(prompt, between, answer)
+		one := rule.Join(prompt)
 		if p.Count == 1 {
-			first, p.Prompts = prompt, 1
-		} else if prompt != first {
+			first, p.Prompts = one, 1
+		} else if one != first {
 			p.Prompts = 2
 		}
-		lines[utf8.RuneCountInString(line)], prompts[utf8.RuneCountInString(prompt)] = true, true
-		p.Run = max(p.Run, digitsInARow(line))
-		for _, r := range line {
-			symbols[r] = true
+		lines[len(whole)], prompts[len(prompt)] = true, true
+		p.Run = max(p.Run, digitsInARow(whole, rule))
+		for _, token := range whole {
+			used[token] = true
 		}
+		joined.WriteString(one + separator + rule.Join(answer) + "\n")
 	}
-	p.Symbols, p.Lengths, p.Lines = len(symbols), len(prompts), slices.Sorted(maps.Keys(lines))
-	for r := '0'; r <= '9'; r++ {
-		if symbols[r] {
-			p.Digits++
-		}
-	}
-	if p.Symbols > maxSymbols {
-		return nil, &fault{0, fmt.Sprintf("the file has %d different characters, more than %d", p.Symbols, maxSymbols), "each is a token: write problems with fewer"}
+	p.Text, p.Lengths, p.Lines = joined.String(), len(prompts), slices.Sorted(maps.Keys(lines))
+	p.Symbols, p.Digits = rule.Vocabulary(used)
+	if n := len(p.Symbols); n > maxSymbols {
+		return nil, &fault{0, fmt.Sprintf("the file has %d different tokens, more than %d", n, maxSymbols), "write problems with fewer, or say in task.tokens what a token is"}
 	}
 	return p, nil
 }
 
-// problemOf is the prompt of a line.
-func problemOf(line, separator string) (prompt string, f *fault) {
-	prompt, answer, found := strings.Cut(line, separator)
-	control := strings.IndexFunc(line, func(r rune) bool { return unicode.IsControl(r) && r != '\t' })
-	switch n := utf8.RuneCountInString(line); {
-	case line == "":
-		return "", &fault{0, "the line is empty", "remove it: every line is a problem"}
-	case !utf8.ValidString(line):
-		return "", &fault{0, "the line is no UTF-8 text", "save the file as UTF-8"}
-	case control >= 0:
-		return "", &fault{0, fmt.Sprintf("the line has the control character %U", []rune(line[control:])[0]), "remove it"}
-	case n > maxLine:
-		return "", &fault{0, fmt.Sprintf("the line has %d characters, more than %d", n, maxLine), "remove it, or make it shorter"}
-	case !found:
-		return "", &fault{0, fmt.Sprintf("the line has no %q", separator), "write prompt" + separator + "answer, or name what stands between them: separator = \"…\""}
-	case prompt == "":
-		return "", &fault{0, fmt.Sprintf("nothing stands before %q", separator), "write prompt" + separator + "answer"}
-	case answer == "":
-		return "", &fault{0, fmt.Sprintf("nothing stands behind %q", separator), "write prompt" + separator + "answer"}
+// problemOf is the tokens of prompt and answer of a line.
+func problemOf(line, separator string, rule tokens.Rule) (prompt, answer []string, f *fault) {
+	fail := func(help, format string, args ...any) ([]string, []string, *fault) {
+		return nil, nil, &fault{0, fmt.Sprintf(format, args...), help}
 	}
-	return prompt, nil
+	before, behind, found := strings.Cut(line, separator)
+	control := strings.IndexFunc(line, func(r rune) bool { return unicode.IsControl(r) && r != '\t' })
+	form := "write prompt" + separator + "answer"
+	switch {
+	case line == "":
+		return fail("remove it: every line is a problem", "the line is empty")
+	case !utf8.ValidString(line):
+		return fail("save the file as UTF-8", "the line is no UTF-8 text")
+	case control >= 0:
+		return fail("remove it", "the line has the control character %U", []rune(line[control:])[0])
+	case !found:
+		return fail(form+", or name what stands between them: separator = \"…\"", "the line has no %q", separator)
+	}
+	for _, part := range []struct {
+		text string
+		to   *[]string
+	}{{before, &prompt}, {behind, &answer}} {
+		var err error
+		if *part.to, err = rule.Cut(part.text); err != nil {
+			return fail("write numbers without zeros in front, or raise task.tokens = numbers(below = …)", "%v", err)
+		}
+	}
+	again, _, _ := strings.Cut(rule.Join(prompt)+separator, separator)
+	switch n := len(prompt) + len(rule.Separator(separator)) + len(answer); {
+	case len(prompt) == 0:
+		return fail(form, "nothing stands before %q", separator)
+	case len(answer) == 0:
+		return fail(form, "nothing stands behind %q", separator)
+	case n > maxLine:
+		return fail("remove it, or make it shorter", "the line has %d %s, more than %d", n, plainTokens(rule), maxLine)
+	case again != rule.Join(prompt):
+		return fail("separate prompts and answers by something that no prompt has: separator = \"…\"", "the prompt, with one space between tokens, has %q in it", separator)
+	}
+	return prompt, answer, nil
 }
 
-// digitsInARow is the length of the longest run of digits.
-func digitsInARow(line string) (most int) {
+// plainTokens is what people call the tokens.
+func plainTokens(rule tokens.Rule) string {
+	if rule == (tokens.Rule{}) {
+		return "characters"
+	}
+	return "tokens"
+}
+
+// digitsInARow is the length of the longest run of tokens that are digits.
+func digitsInARow(line []string, rule tokens.Rule) (most int) {
 	n := 0
-	for i := range len(line) {
+	for _, token := range line {
 		n++
-		if line[i] < '0' || line[i] > '9' {
+		if !rule.Digit(token) {
 			n = 0
 		}
 		most = max(most, n)
@@ -168,6 +233,15 @@ func (p *Problems) heldOut(share float64) int {
 		return p.Count
 	}
 	return max(1, int(math.Round(share*float64(p.Count))))
+}
+
+// tested is the file whose problems are tested, all or what is held out of it; nil of
+// other tasks.
+func (t *Task) tested() *Problems {
+	if t.Tests != nil {
+		return t.Tests
+	}
+	return t.Problems
 }
 
 // shapes lists the shapes of the problems.

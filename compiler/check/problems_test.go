@@ -6,21 +6,30 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/arithlang/mlc/runtime/tokens"
 )
+
+var characters, words = tokens.Rule{}, tokens.Rule{Words: true}
 
 // TestProblemsOfAFile counts what is in files.
 func TestProblemsOfAFile(t *testing.T) {
+	split := strings.Fields
 	for _, c := range []struct {
 		file, separator string
+		rule            tokens.Rule
 		want            Problems
 	}{
-		{"a=1\nbb=23\n", "=", Problems{Text: "a=1\nbb=23\n", Count: 2, Lines: []int{3, 5}, Lengths: 2, Prompts: 2, Symbols: 6, Digits: 3, Run: 2}},
-		{"\ufeffé 1→22\r\né 3→4", " ", Problems{Text: "é 1→22\né 3→4\n", Count: 2, Lines: []int{5, 6}, Lengths: 1, Prompts: 1, Symbols: 7, Digits: 4, Run: 2}},
-		{"1\t1\n1\t2\n1\t1\n", "\t", Problems{Text: "1\t1\n1\t2\n1\t1\n", Count: 3, Lines: []int{3}, Lengths: 1, Prompts: 1, Symbols: 3, Digits: 2, Run: 1}},
-		{"12==34=5\n", "==", Problems{Text: "12==34=5\n", Count: 1, Lines: []int{8}, Lengths: 1, Prompts: 1, Symbols: 6, Digits: 5, Run: 2}},
-		{strings.Repeat("x", 998) + "=1\n", "=", Problems{Text: strings.Repeat("x", 998) + "=1\n", Count: 1, Lines: []int{1000}, Lengths: 1, Prompts: 1, Symbols: 3, Digits: 1, Run: 1}},
+		{"a=1\nbb=23\n", "=", characters, Problems{Text: "a=1\nbb=23\n", Count: 2, Lines: []int{3, 5}, Lengths: 2, Prompts: 2, Symbols: split("1 2 3 = a b"), Digits: 3, Run: 2}},
+		{"\ufeffé 1→22\r\né 3→4", " ", characters, Problems{Text: "é 1→22\né 3→4\n", Count: 2, Lines: []int{5, 6}, Lengths: 1, Prompts: 1, Symbols: []string{"1", "2", "3", "4", " ", "é", "→"}, Digits: 4, Run: 2}},
+		{"1\t1\n1\t2\n1\t1\n", "\t", characters, Problems{Text: "1\t1\n1\t2\n1\t1\n", Count: 3, Lines: []int{3}, Lengths: 1, Prompts: 1, Symbols: []string{"1", "2", "\t"}, Digits: 2, Run: 1}},
+		{"12==34=5\n", "==", characters, Problems{Text: "12==34=5\n", Count: 1, Lines: []int{8}, Lengths: 1, Prompts: 1, Symbols: split("1 2 3 4 5 ="), Digits: 5, Run: 2}},
+		{strings.Repeat("x", 998) + "=1\n", "=", characters, Problems{Text: strings.Repeat("x", 998) + "=1\n", Count: 1, Lines: []int{1000}, Lengths: 1, Prompts: 1, Symbols: split("1 = x"), Digits: 1, Run: 1}},
+		{" two  plus\tone ->  three \n2 -> two\n", " -> ", words, Problems{Text: "two plus one -> three\n2 -> two\n", Count: 2, Lines: []int{3, 5}, Lengths: 2, Prompts: 2,
+			Symbols: []string{"2", " -> ", "one", "plus", "three", "two"}, Digits: 1, Run: 1}},
+		{"2+1=0\n", "=", tokens.Rule{Numbers: 3}, Problems{Text: "2 + 1=0\n", Count: 1, Lines: []int{5}, Lengths: 1, Prompts: 1, Symbols: split("0 1 2 + ="), Digits: 3, Run: 1}},
 	} {
-		p, f := parseProblems([]byte(c.file), c.separator)
+		p, f := parseProblems([]byte(c.file), c.separator, c.rule)
 		if f != nil {
 			t.Errorf("%.20q: %v", c.file, *f)
 			continue
@@ -39,23 +48,26 @@ func TestFilesWithoutProblems(t *testing.T) {
 	}
 	for _, c := range []struct {
 		file string
+		rule tokens.Rule
 		line int
 		want string
 	}{
-		{"", 0, "the file is empty"},
-		{"\ufeff", 0, "the file is empty"},
-		{"a=1\nb 2\nc=3\n", 2, `the line has no "="`},
-		{"a=1\n\n", 2, "the line is empty"},
-		{"a=1\n=2\n", 2, `nothing stands before "="`},
-		{"a=1\nb=", 2, `nothing stands behind "="`},
-		{"a=\xff\n", 1, "the line is no UTF-8 text"},
-		{"a=1\rb=2\n", 1, "the control character U+000D"},
-		{"a=\x001\n", 1, "the control character U+0000"},
-		{"a=1\n" + strings.Repeat("x", 999) + "=1\n", 2, "the line has 1001 characters, more than 1000"},
-		{every.String(), 0, "the file has 1026 different characters, more than 1024"},
-		{strings.Repeat("\n", MaxFile+1), 0, "the file has more than 64 MiB"},
+		{"", characters, 0, "the file is empty"},
+		{"\ufeff", characters, 0, "the file is empty"},
+		{"a=1\nb 2\nc=3\n", characters, 2, `the line has no "="`},
+		{"a=1\n\n", characters, 2, "the line is empty"},
+		{"a=1\n=2\n", characters, 2, `nothing stands before "="`},
+		{"a=1\nb=", characters, 2, `nothing stands behind "="`},
+		{"a=\xff\n", characters, 1, "the line is no UTF-8 text"},
+		{"a=1\rb=2\n", characters, 1, "the control character U+000D"},
+		{"a=\x001\n", characters, 1, "the control character U+0000"},
+		{"a=1\n" + strings.Repeat("x", 999) + "=1\n", characters, 2, "the line has 1001 characters, more than 1000"},
+		{every.String(), characters, 0, "the file has 1026 different tokens, more than 1024"},
+		{"1 = 2\n = 1\n", words, 2, `nothing stands before "="`},
+		{"1=2\n1+5=3\n", tokens.Rule{Numbers: 5}, 2, "5 is no whole number below 5"},
+		{strings.Repeat("\n", MaxFile+1), characters, 0, "the file has more than 64 MiB"},
 	} {
-		p, f := parseProblems([]byte(c.file), "=")
+		p, f := parseProblems([]byte(c.file), "=", c.rule)
 		if p != nil || f == nil || f.line != c.line || !strings.Contains(f.what, c.want) || f.help == "" {
 			t.Errorf("%.20q: %+v, want %s in line %d", c.file, f, c.want, c.line)
 		}
@@ -90,5 +102,39 @@ func TestProblemsAreReadOnce(t *testing.T) {
 	files["d/data/q.txt"] = "a=1\nb=4\n"
 	if hash() == before {
 		t.Error("other problems of a stage have the same hash")
+	}
+}
+
+// TestSeparatorWithin wants a separator that still ends the prompt when there is one
+// space between tokens.
+func TestSeparatorWithin(t *testing.T) {
+	_, f := parseProblems([]byte("12+ + 3\n"), " + ", tokens.Rule{Numbers: 20})
+	if f == nil || f.line != 1 || !strings.Contains(f.what, `the prompt, with one space between tokens, has " + " in it`) {
+		t.Errorf("got %+v", f)
+	}
+}
+
+// TestTestFile wants lengths, hash and problems of both files in their places.
+func TestTestFile(t *testing.T) {
+	const spec = "arith 1\ntask file {\n  path = \"p.txt\"\n  test = \"q.txt\"\n  tokens = words\n}\nmodel.loop.layers = 1\n"
+	files := map[string]string{"a.arith": spec, "p.txt": "a b=b\nb=a\n", "q.txt": "a a a=b b\n"}
+	s, list := resolve(files, "a.arith")
+	if list.HasErrors() {
+		t.Fatal(textOf(list, files))
+	}
+	if got, want := s.evaluated(), []lengths{{0, 6}}; !slices.Equal(got, want) {
+		t.Errorf("tested are %v, want %v", got, want)
+	}
+	if _, rows := s.TrainedShape(); rows != 4 || s.problems() != 1 || s.Task.Vocab() != 5 {
+		t.Errorf("%d rows, %g problems, %d tokens", rows, s.problems(), s.Task.Vocab())
+	}
+	before := s.Hash
+	for name, text := range map[string]string{"p.txt": "a b=a\nb=a\n", "q.txt": "a a a=b a\n"} {
+		was := files[name]
+		files[name] = text
+		if s, _ := resolve(files, "a.arith"); s.Hash == before {
+			t.Errorf("another %s has the same hash", name)
+		}
+		files[name] = was
 	}
 }

@@ -55,7 +55,7 @@ type sources struct {
 	written  written
 	bases    map[string]*merged   // what cases of sweeps include, by their path
 	closed   map[string]*query    // answers of closedQuery
-	files    map[string]*Problems // by path and separator
+	files    map[string]*Problems // by path, separator and tokens
 	total    int                  // nodes of expressions, in all trainings
 }
 
@@ -66,6 +66,7 @@ type found struct {
 	kind     string
 	values   map[string]*value
 	problems *Problems // of the task; nil: they are made
+	tests    *Problems // of the task's test file; nil: there is none
 	expressions
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/dsl/diag"
+	"github.com/arithlang/mlc/runtime/tokens"
 )
 
 // A Spec is a fully resolved and typed spec: every default is filled in.
@@ -89,11 +90,14 @@ type Task struct {
 	Examples         int64   // problems drawn before training; 0: as they are needed
 	Holdout          float64 // fraction of [0, Below), or of the examples, kept for validation
 	LossOnAll        bool
-	Padded           bool      // sequences: all as long as the longest, in the order drawn
-	Scratchpad       bool      // parity: the answer is the running parity
-	Path             string    // file: where the problems are, as Options.Read takes it
-	Separator        string    // file: between prompt and answer
+	Padded           bool   // sequences: all as long as the longest, in the order drawn
+	Scratchpad       bool   // parity: the answer is the running parity
+	Path             string // file: where the problems are, as Options.Read takes it
+	TestPath         string // file: where those are that are tested; "": they are held out
+	Separator        string // file: between prompt and answer
+	Tokens           tokens.Rule
 	Problems         *Problems // file: what is in it; nil for other tasks
+	Tests            *Problems // file: what is in that of the tests; nil without
 	Pos              diag.Pos
 }
 

@@ -127,6 +127,9 @@ func (c *checker) hash(resolved string) string {
 	}
 	for _, r := range readers {
 		h.Write([]byte(r.problems.String()))
+		if r.tests != nil {
+			h.Write([]byte("\n" + r.tests.Text)) // no file has an empty line
+		}
 		for _, in := range r.uses.all {
 			if in.definition == tableBias {
 				binary.Write(h, binary.LittleEndian, in.leaves["values"].Values)

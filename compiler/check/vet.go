@@ -93,7 +93,7 @@ func (s *Spec) trainedDigits() int {
 
 // evaluatedDigits is that of the longest number in evaluation.
 func (s *Spec) evaluatedDigits() int {
-	if p := s.Task.Problems; p != nil {
+	if p := s.Task.tested(); p != nil {
 		return p.Run
 	}
 	e, most := &s.Eval, 0
@@ -230,6 +230,9 @@ func (c *checker) vetEvaluation(s *Spec) {
 // problems is the number of problems that are evaluated.
 func (s *Spec) problems() float64 {
 	e := &s.Eval
+	if p := s.Task.Tests; p != nil {
+		return float64(min(p.Count, p.Lengths*e.Samples))
+	}
 	if p := s.Task.Problems; p != nil {
 		return float64(min(p.heldOut(s.Task.Holdout), p.Lengths*e.Samples))
 	}

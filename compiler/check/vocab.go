@@ -7,7 +7,7 @@ const (
 	vocabSequence = 19 // four specials, ten digits, + - x = and the space
 	vocabHints    = 19 + hintLetters
 	vocabSort     = 19 + hintLetters - 3 // D : , are among the letters
-	ownTokens     = 2                    // filler and end, before the characters of a file, digits first
+	ownTokens     = 2                    // filler and end, before the tokens of a file, digits first
 )
 
 // Vocab is the number of tokens. Those of sequences are McLeish et al. 2024's
@@ -15,7 +15,7 @@ const (
 func (t *Task) Vocab() int {
 	switch {
 	case t.Problems != nil:
-		return ownTokens + t.Problems.Symbols
+		return ownTokens + len(t.Problems.Symbols)
 	case !t.Sequence:
 		return vocabSeq2seq + max(t.Base-10, 0)
 	case t.Kind == "sort":

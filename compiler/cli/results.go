@@ -54,6 +54,9 @@ func (r resultRow) columns() (heads, cells []string) {
 		}
 		return heads, cells
 	}
+	if r.result.Overall != nil {
+		return []string{"all"}, []string{percent(r.result.Overall)}
+	}
 	return []string{"trained", "longer", "over 100"}, []string{percent(r.result.ID), percent(r.result.OOD), percent(r.result.OOD100)}
 }
 

@@ -95,14 +95,20 @@ type row struct {
 	entries []string
 }
 
-// rows prints rows below each other, folded at the width of a line.
+// rows prints rows below each other, folded at the width of a line, as wide as the
+// longest entry needs.
 func (s *sample) rows(rows ...row) {
-	n := len(rows[0].entries)
+	n, wide := len(rows[0].entries), 3
+	for _, r := range rows {
+		for _, e := range r.entries {
+			wide = max(wide, utf8.RuneCountInString(e))
+		}
+	}
 	for lo := 0; lo < n; lo += lineTokens {
 		for _, r := range rows {
 			line := fmt.Sprintf("  %-7s", r.name)
 			for _, e := range r.entries[min(lo, len(r.entries)):min(lo+lineTokens, len(r.entries))] {
-				line += strings.Repeat(" ", 4-utf8.RuneCountInString(e)) + e
+				line += strings.Repeat(" ", 1+wide-utf8.RuneCountInString(e)) + e
 			}
 			s.out.WriteString(line + "\n")
 		}

@@ -13,7 +13,7 @@ type Code struct {
 }
 
 // codeTables holds the codes by subject.
-var codeTables = [][]Code{syntaxCodes, nameCodes, expressionCodes, ruleCodes, modelLimitCodes, trainLimitCodes, vetCodes, settingVetCodes}
+var codeTables = [][]Code{syntaxCodes, nameCodes, expressionCodes, fileCodes, ruleCodes, modelLimitCodes, trainLimitCodes, vetCodes, settingVetCodes}
 
 // Codes returns the documentation of all codes in order.
 func Codes() []Code { return slices.Concat(codeTables...) }

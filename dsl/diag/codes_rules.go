@@ -374,10 +374,10 @@ task addition {
 		ID:    "E0321",
 		Title: "a file that has no problems",
 		Doc: "A task file reads a file of problems, one a line: the prompt, the separator, the answer. The file is " +
-			"UTF-8 text of at most 64 MiB, a line has at most 1,000 characters, and all lines together have at most " +
-			"1,024 different ones, none of which is a control character but the tab. Neither prompt nor answer is " +
-			"empty. Lines may repeat; those of one prompt are all held out or none, so that holding out takes two " +
-			"prompts. The file of these examples has lines such as XIV=14.",
+			"UTF-8 text of at most 64 MiB without control characters but the tab, a line has at most 1,000 tokens, " +
+			"and all lines together have at most 1,024 different ones: characters, or what task.tokens says. Neither " +
+			"prompt nor answer is empty. Lines may repeat; those of one prompt are all held out or none, so that " +
+			"holding out takes two prompts. The file of these examples has lines such as XIV=14.",
 		Broken: `arith 1
 
 task file {

@@ -155,7 +155,8 @@ func (t *Test) summarise(r *Result, over []Pair) {
 	r.summarise(t.Trained, over)
 	if t.Task.Listed() {
 		share := r.total().Fraction()
-		r.Overall, r.OnTraining = &share, !t.Task.HoldsOut()
+		r.Overall, r.Tested = &share, t.Task.Tested()
+		r.ByPrompt, r.ByLength = r.ByLength, nil
 	}
 }
 

@@ -34,15 +34,16 @@ type Result struct {
 	Settings
 	SecondsTrain float64            `json:"seconds_train"`
 	SecondsEval  float64            `json:"seconds_eval"`
-	Trained      *[2]int            `json:"trained,omitempty"`     // the longest problems of training: ends of the square of ID
-	ID           *float64           `json:"id,omitempty"`          // in distribution: nothing longer than trained on
-	OOD          *float64           `json:"ood,omitempty"`         // out of it, up to 100 digits
-	OOD100       *float64           `json:"ood100,omitempty"`      // both of the same length, above 100 digits
-	Overall      *float64           `json:"overall,omitempty"`     // of all problems alike: where they are those of a file
-	OnTraining   bool               `json:"on_training,omitempty"` // the file has no problem held out: these are problems of training
-	MeanRuns     float64            `json:"mean_runs,omitempty"`   // of the loop, over problems, where a test takes as many as an answer needs
-	ByLength     map[string]float64 `json:"by_length"`             // where both have the same
-	ByCell       []Cell             `json:"by_cell"`               // ordered by the first, then by the second length
+	Trained      *[2]int            `json:"trained,omitempty"`          // the longest problems of training: ends of the square of ID
+	ID           *float64           `json:"id,omitempty"`               // in distribution: nothing longer than trained on
+	OOD          *float64           `json:"ood,omitempty"`              // out of it, up to 100 digits
+	OOD100       *float64           `json:"ood100,omitempty"`           // both of the same length, above 100 digits
+	Overall      *float64           `json:"overall,omitempty"`          // of all problems alike: where they are those of a file
+	Tested       string             `json:"tested,omitempty"`           // of a file: which of its problems these are, as task.Tested says
+	MeanRuns     float64            `json:"mean_runs,omitempty"`        // of the loop, over problems, where a test takes as many as an answer needs
+	ByLength     map[string]float64 `json:"by_length,omitzero"`         // where both have the same
+	ByPrompt     map[string]float64 `json:"by_prompt_length,omitempty"` // of a file: by the tokens of the prompt
+	ByCell       []Cell             `json:"by_cell"`                    // ordered by the first, then by the second length
 }
 
 // A Cell is the count of a Pair of lengths. In JSON it is [i, j, samples, correct], and

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/arithlang/mlc/runtime/task"
 )
 
 func TestResultFile(t *testing.T) {
@@ -57,13 +59,13 @@ func TestResultFile(t *testing.T) {
 		t.Errorf("cells are %s, %v", text, err)
 	}
 	share := 0.5
-	listed := &Result{Settings: Settings{Metric: ExactMatch}, Overall: &share, ByCell: []Cell{{Pair{1, 0}, 1, 1, 0}, {Pair{12, 0}, 3, 1, 0}}}
-	table = " length  problems  exact match\n      1         1     100.00 %\n     12         3      33.33 %\n    all         4      50.00 %\n"
+	listed := &Result{Settings: Settings{Metric: ExactMatch}, Overall: &share, Tested: task.OfTestFile, ByCell: []Cell{{Pair{1, 0}, 1, 1, 0}, {Pair{12, 0}, 3, 1, 0}}}
+	table = " prompt length  problems  exact match\n             1         1     100.00 %\n            12         3      33.33 %\n           all         4      50.00 %\nof problems of the test file; lengths are in tokens\n"
 	if diff := cmp.Diff(table, listed.Table(80)); diff != "" {
 		t.Error(diff)
 	}
-	listed.OnTraining = true
-	if got := listed.Table(80); !strings.HasSuffix(got, "problems of training\n") {
+	listed.Tested = task.OfTraining
+	if got := listed.Table(80); !strings.HasSuffix(got, "\nno problem is held out: these are problems of training\n") {
 		t.Errorf("without held-out problems:\n%s", got)
 	}
 	os.WriteFile(filepath.Join(dir, "result.json"), text[:20], 0o644)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/arithlang/mlc/runtime/task"
 	"github.com/arithlang/mlc/runtime/track"
 )
 
@@ -33,22 +34,26 @@ func (r *Result) Table(width int) string {
 
 // lines writes a line a length.
 func (r *Result) lines(b *strings.Builder) {
-	what := "digits"
-	if r.Overall != nil {
-		what = "length"
+	what := " digits"
+	if r.Tested != "" {
+		what = " prompt length"
 	}
-	fmt.Fprintf(b, "%7s %9s %12s\n", what, "problems", strings.ReplaceAll(r.Metric, "_", " "))
+	fmt.Fprintf(b, "%s %9s %12s\n", what, "problems", strings.ReplaceAll(r.Metric, "_", " "))
 	line := func(name string, c Cell) {
-		fmt.Fprintf(b, "%7s %9d %10s %%\n", name, c.Samples, track.Percent(c.Fraction()))
+		fmt.Fprintf(b, "%*s %9d %10s %%\n", len(what), name, c.Samples, track.Percent(c.Fraction()))
 	}
 	for _, c := range r.ByCell {
 		line(strconv.Itoa(c.I), c)
 	}
-	if r.Overall != nil {
+	if r.Tested != "" {
 		line("all", r.total())
 	}
-	if r.OnTraining {
+	switch r.Tested {
+	case "":
+	case task.OfTraining:
 		b.WriteString("no problem is held out: these are problems of training\n")
+	default:
+		b.WriteString("of " + r.Tested + "; lengths are in tokens\n")
 	}
 	if r.MeanRuns > 0 {
 		fmt.Fprintf(b, "after %.1f runs of the loop\n", r.MeanRuns)

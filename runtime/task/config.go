@@ -3,6 +3,8 @@ package task
 import (
 	"fmt"
 	"slices"
+
+	"github.com/arithlang/mlc/runtime/tokens"
 )
 
 // A Config says what problems look like. Generated code holds one.
@@ -28,8 +30,10 @@ type Config struct {
 	LossOnAll        bool    // sequences: the prompt has labels, too
 	Padded           bool    // sequences: all as long as the longest there can be, in the order drawn
 	Scratchpad       bool    // parity: the answer is the parity of each prefix
-	Problems         string  // file: a problem a line, each with its end: prompt, separator, answer
+	Problems         string  // file: a problem a line, each with its end: prompt, separator, answer, both as Tokens.Join has them
+	Tests            string  // file: in the same way those that are tested; "": those that are held out
 	Separator        string  // file: between prompt and answer
+	Tokens           tokens.Rule
 }
 
 // A Pad is the fixed width that operands and answer are padded to with zeros: the

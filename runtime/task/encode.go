@@ -1,6 +1,9 @@
 package task
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Encode writes a problem's tokens at a width into a Batch of one.
 func (t *Task) Encode(p Problem, width int, b Batch) {
@@ -89,16 +92,10 @@ func widened(x []byte, width, place int, fill byte) byte {
 // shows as its symbol.
 func (t *Task) Decode(p Problem, reply []int32) string {
 	u := t.of(p)
-	var b strings.Builder
-	for _, id := range reply {
-		if id == u.EOS() {
-			break
-		}
-		if !u.IsHint(id) {
-			b.WriteString(u.Symbol(id))
-		}
+	if end := slices.Index(reply, u.EOS()); end >= 0 {
+		reply = reply[:end]
 	}
-	text := b.String()
+	text := u.join(slices.DeleteFunc(slices.Clone(reply), u.IsHint))
 	switch {
 	case u.kind.answer == nil:
 		return text
@@ -115,6 +112,15 @@ func (t *Task) Decode(p Problem, reply []int32) string {
 		return "-" + trim(number)
 	}
 	return trim(text)
+}
+
+// join is tokens as text.
+func (t *Task) join(reply []int32) string {
+	symbols := make([]string, len(reply))
+	for i, id := range reply {
+		symbols[i] = t.Symbol(id)
+	}
+	return t.cfg.Tokens.Join(symbols)
 }
 
 // turn changes between ordinary order and the order in which answers are written.

@@ -163,7 +163,7 @@ func TestFileParse(t *testing.T) {
 	task := must(t, reading(squares()+"7²=50\n", 0.1), 1)
 	for _, c := range []struct{ text, want string }{
 		{"7²", "7²=49"}, {"7²=50", "7²=50"}, {"77", "77= "}, {"77=1", "77=1"}, {"123456789", "123456789= "},
-		{"x", `the file has no 'x'`}, {"=9", "the prompt is missing"}, {"7=x", "the file has no 'x'"},
+		{"x", `the file has no "x"`}, {"=9", "the prompt is missing"}, {"7=x", `the file has no "x"`},
 	} {
 		p, err := task.Parse(c.text)
 		got := ""

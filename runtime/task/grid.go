@@ -82,8 +82,8 @@ func (t *Task) Test(length, n int) []Problem {
 // has j; of arrays, with j numbers of up to i digits. They are distinct, all of
 // them if there are fewer than n, but arrays and numbers of which there are more
 // than a quintillion are drawn one by one. The parts of a mixed task have equal
-// shares. Hints begin with the first letter. Of a file they are the held-out problems
-// whose prompt has i characters.
+// shares. Hints begin with the first letter. Of a file they are the problems of the
+// test whose prompt has i tokens.
 func (t *Task) Cell(i, j, n int) []Problem { return slices.Collect(t.Each(i, j, n)) }
 
 // Each yields the problems of Cell one by one.

@@ -103,12 +103,12 @@ func (t *Task) write(d *draft) error {
 
 // line writes a line of a file, with fillers for an answer that is not known.
 func (p *pen) line(f *lines) {
-	p.symbols(p.operands[0])
-	for _, r := range f.separator {
-		p.put(r)
+	p.cut(p.operands[0])
+	for _, id := range f.between {
+		p.add(id)
 	}
 	p.prompt = len(p.tokens)
-	p.symbols(p.answer)
+	p.cut(p.answer)
 	if len(p.answer) == 0 {
 		for range f.room(p.prompt) {
 			p.tokens = append(p.tokens, padID)
@@ -155,7 +155,7 @@ func (t *Task) sign() rune {
 	return rune(t.kind.op[0])
 }
 
-// A pen writes a sequence, character by character.
+// A pen writes a sequence, character by character, or token by token of a file.
 type pen struct {
 	*draft
 	vocab   *vocabulary
@@ -164,14 +164,26 @@ type pen struct {
 }
 
 // put writes a character, behind its fillers.
-func (p *pen) put(r rune) {
+func (p *pen) put(r rune) { p.add(p.vocab.id(r)) }
+
+// cut writes the tokens of a text of a file.
+func (p *pen) cut(text []byte) {
+	for len(text) > 0 {
+		var token []byte
+		token, text = p.of.cfg.Tokens.Next(text)
+		p.add(p.vocab.idOf(token))
+	}
+}
+
+// add writes a token, behind its fillers.
+func (p *pen) add(id int32) {
 	if p.written < len(p.fillers) {
 		for range p.fillers[p.written] {
 			p.tokens = append(p.tokens, padID)
 		}
 	}
 	p.written++
-	p.tokens = append(p.tokens, p.vocab.id(r))
+	p.tokens = append(p.tokens, id)
 }
 
 func (p *pen) symbols(text []byte) {

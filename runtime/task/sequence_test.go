@@ -165,8 +165,8 @@ func TestSequenceVocabularies(t *testing.T) {
 			}
 		}
 		for _, r := range task.vocab.hints {
-			if id := task.vocab.id(r); c.size > 19 && task.vocab.symbols[id] != r {
-				t.Errorf("%c is token %d, which is %c", r, id, task.vocab.symbols[id])
+			if id := task.vocab.id(r); c.size > 19 && task.vocab.symbols[id] != string(r) {
+				t.Errorf("%c is token %d, which is %s", r, id, task.vocab.symbols[id])
 			}
 		}
 	}

@@ -112,6 +112,26 @@ func (t *Task) WithPad(p Pad) *Task {
 	return &u
 }
 
+// What a test of a file is of.
+const (
+	OfTestFile = "problems of the test file"
+	OfHeldOut  = "held-out problems"
+	OfTraining = "problems of training"
+)
+
+// Tested says which problems of a file a test is of; "" of other tasks.
+func (t *Task) Tested() string {
+	switch {
+	case !t.Listed():
+		return ""
+	case t.cfg.Tests != "":
+		return OfTestFile
+	case t.HoldsOut():
+		return OfHeldOut
+	}
+	return OfTraining
+}
+
 // Arrays reports whether a problem is an array, whose second length is its entries.
 func (t *Task) Arrays() bool { return t.kind.arity == 0 }
 
@@ -148,7 +168,7 @@ func (t *Task) Extent() (i, j int) {
 	case arrays:
 		return i, t.cfg.LengthHi
 	case *lines:
-		return f.extent(), 0
+		return f.extent(t.cfg.Tokens), 0
 	case numbers:
 		if !f.grid(t) {
 			return i, 0
@@ -165,7 +185,7 @@ func (t *Task) Axes() (first, second string) {
 	case t.kind.arity == 0:
 		return "digits of an entry", "entries"
 	case t.Listed():
-		return "characters of the prompt", ""
+		return "tokens of the prompt", ""
 	case j == 0:
 		return "digits", ""
 	}

@@ -20,9 +20,12 @@ func (t *Task) Written(p Problem) string {
 	}
 	d := t.draft(p)
 	d.of.mustWrite(d)
+	if f, ok := t.kind.family.(*lines); ok && t.vocab.words != nil {
+		return t.join(d.tokens[:d.prompt-1]) + f.separator + t.join(d.tokens[d.prompt:len(d.tokens)-1])
+	}
 	var b strings.Builder
 	for _, id := range d.tokens[:len(d.tokens)-1] {
-		b.WriteRune(t.vocab.symbols[id])
+		b.WriteString(t.vocab.symbols[id])
 	}
 	return b.String()
 }

@@ -1,9 +1,10 @@
 package task
 
 import (
-	"maps"
-	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/arithlang/mlc/runtime/tokens"
 )
 
 // symbols is the vocabulary of encoder-decoders: a token is an index into it. The
@@ -38,20 +39,21 @@ const (
 
 // A vocabulary maps symbols to tokens and back.
 type vocabulary struct {
-	symbols []rune // by token
+	symbols []string // by token
 	eos     int32
 	digits  [2]int32 // the first, and the one behind the last
 	hints   []rune
 	ascii   [128]int32
 	other   map[rune]int32
+	words   map[string]int32 // of a file whose tokens are no characters; nil: they are
 }
 
 // newVocabulary is that of a task's sequences: McLeish et al. 2024, the released
-// code's character tokenizers for numbers, index hints and sorting; or the characters
-// of a file.
+// code's character tokenizers for numbers, index hints and sorting; or the tokens of
+// a file.
 func newVocabulary(c *Config) *vocabulary {
 	if c.Kind == ofFile {
-		return vocabularyOf(c.Problems)
+		return vocabularyOf(c)
 	}
 	const specials, number = " ?^$", "0123456789"
 	v := &vocabulary{hints: []rune(letters), other: map[rune]int32{}, eos: eosID, digits: [2]int32{zeroID, zeroID + 10}}
@@ -62,8 +64,8 @@ func newVocabulary(c *Config) *vocabulary {
 	case c.hinted():
 		more = letters
 	}
-	v.symbols = []rune(specials + number + own + more)
-	for id, r := range v.symbols {
+	for id, r := range []rune(specials + number + own + more) {
+		v.symbols = append(v.symbols, string(r))
 		if id >= zeroID && id != spaceID { // others stand for no symbol of a text
 			v.set(r, int32(id))
 		}
@@ -71,33 +73,39 @@ func newVocabulary(c *Config) *vocabulary {
 	return v
 }
 
-// vocabularyOf is that of a text, whose ends of lines are no symbols: a filler, the
-// end, and the characters that there are, first the digits, each in ascending order.
-func vocabularyOf(text string) *vocabulary {
-	v := &vocabulary{symbols: []rune(" $"), eos: 1, other: map[rune]int32{}}
-	has := map[rune]bool{}
-	for _, r := range text {
-		has[r] = true
-	}
-	delete(has, '\n')
-	digit := func(r rune) bool { return '0' <= r && r <= '9' }
-	own := slices.Sorted(maps.Keys(has))
-	slices.SortStableFunc(own, func(a, b rune) int {
-		switch {
-		case digit(a) == digit(b):
-			return 0
-		case digit(a):
-			return -1
+// vocabularyOf is that of a file: a filler, the end, and the tokens that there are.
+func vocabularyOf(c *Config) *vocabulary {
+	v := &vocabulary{eos: 1, other: map[rune]int32{}}
+	used := map[string]bool{}
+	take := func(text string) {
+		for rest := []byte(text); len(rest) > 0; {
+			var token []byte
+			token, rest = c.Tokens.Next(rest)
+			used[string(token)] = true
 		}
-		return 1
-	})
-	v.digits[0] = int32(len(v.symbols))
-	v.digits[1] = v.digits[0]
-	for _, r := range own {
-		v.set(r, int32(len(v.symbols)))
-		v.symbols = append(v.symbols, r)
-		if digit(r) {
-			v.digits[1]++
+	}
+	for _, file := range []string{c.Problems, c.Tests} {
+		for line := range strings.Lines(file) {
+			prompt, answer, _ := strings.Cut(strings.TrimSuffix(line, "\n"), c.Separator)
+			take(prompt)
+			take(answer)
+		}
+	}
+	for _, token := range c.Tokens.Separator(c.Separator) {
+		used[token] = true
+	}
+	own, digits := c.Tokens.Vocabulary(used)
+	v.symbols = append([]string{" ", "$"}, own...)
+	v.digits = [2]int32{2, 2 + int32(digits)}
+	if c.Tokens != (tokens.Rule{}) {
+		v.words = map[string]int32{}
+	}
+	for i, token := range own {
+		id := int32(2 + i)
+		if r, _ := utf8.DecodeRuneInString(token); v.words == nil {
+			v.set(r, id)
+		} else {
+			v.words[token] = id
 		}
 	}
 	return v
@@ -117,6 +125,15 @@ func (v *vocabulary) id(r rune) int32 {
 		return v.ascii[r]
 	}
 	return v.other[r]
+}
+
+// idOf is the token of what is written so in a file, padID if there is none.
+func (v *vocabulary) idOf(token []byte) int32 {
+	if v.words != nil {
+		return v.words[string(token)]
+	}
+	r, _ := utf8.DecodeRune(token)
+	return v.id(r)
 }
 
 // letter is number n of the letters, the first behind the last.
@@ -152,7 +169,7 @@ func (t *Task) Symbol(id int32) string {
 	case id == padID:
 		return "_"
 	}
-	return string(t.vocab.symbols[id])
+	return t.vocab.symbols[id]
 }
 
 // IsHint reports whether a token is a letter before a digit, which no answer is
