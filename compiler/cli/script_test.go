@@ -35,6 +35,8 @@ func TestScripts(t *testing.T) {
 			"tmpfs":      tmpfs,
 			"readonly":   readonly,
 			"transcript": transcript,
+			"quotes":     quotes,
+			"commands":   commands,
 			"await":      await,
 		},
 		Condition: func(cond string) (bool, error) {
@@ -79,11 +81,11 @@ func setup(env *testscript.Env) error {
 		return err
 	}
 	env.Setenv("MLCDIR", filepath.Dir(command))
-	tutorial, err := filepath.Abs("../../docs/tutorial.md")
+	root, err := filepath.Abs("../..")
 	if err != nil {
 		return err
 	}
-	env.Setenv("TUTORIAL", tutorial)
+	env.Setenv("ROOT", root)
 	env.Setenv("GOFLAGS", "-mod=mod")
 	env.Setenv("GOPROXY", "off")
 	return nil
