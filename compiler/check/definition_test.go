@@ -176,7 +176,7 @@ func TestInvented(t *testing.T) {
 		{"masks in biases", "near = window(2)  value = where(near, 0, i - j)", 9, 3, 6},
 		{"other biases", "value = alibi * t5(max = 64)", 2, 1, -0.25},
 		{"halves", "value = sum(m = 0..H / 2, m) * sum(n = -1..1, n * i)", 3, 0, 0},
-		{"numbers of the prelude", "value = t5 }  bias.t5.max = 64  bias c { value = i", 40, 0, 16 + math.Floor(math.Log(2.5)/math.Log(4)*16)},
+		{"numbers of the prelude", "value = t5 }  bias.t5.max = 64  vet { V017 = off", 40, 0, 16 + math.Floor(math.Log(2.5)/math.Log(4)*16)},
 		{"trigonometry", "value = sin(0 * i) + cos(0 * j)", 1, 1, 1},
 	} {
 		spec := one(t, "task successor {}\nbias b { "+c.block+" }\nmodel.decoder.cross.bias = b")

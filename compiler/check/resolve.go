@@ -55,6 +55,7 @@ type sources struct {
 	written  written
 	bases    map[string]*merged   // what cases of sweeps include, by their path
 	closed   map[string]*query    // answers of closedQuery
+	inUse    map[diag.Range]bool  // masks, biases and leaves that some training uses
 	files    map[string]*Problems // by path, separator and tokens
 	total    int                  // nodes of expressions, in all trainings
 }
@@ -102,7 +103,7 @@ func newChecker(opts Options) *checker {
 	}
 	return &checker{
 		sources: &sources{lang: newLanguage(), main: path.Clean(opts.Path), name: name, read: opts.Read, sets: opts.Set,
-			included: make(map[string]diag.Pos), bases: make(map[string]*merged), closed: make(map[string]*query), files: make(map[string]*Problems)},
+			included: make(map[string]diag.Pos), bases: make(map[string]*merged), closed: make(map[string]*query), inUse: make(map[diag.Range]bool), files: make(map[string]*Problems)},
 		merged:  newMerged(),
 		found:   newFound(),
 		results: make(map[string]*Calibration),
@@ -131,7 +132,7 @@ func (c *checker) resolve() *Spec {
 	var spec *Spec
 	var first, last *checker
 	var all []trained
-	seen, count := make(map[finding]bool), make(map[finding]int)
+	seen := make(map[finding]bool)
 	for n, p := range points {
 		v := c.variant(p.merged())
 		v.like = last.before(v.merged)
@@ -141,13 +142,10 @@ func (c *checker) resolve() *Spec {
 			spec, first, p.Name = s, v, ""
 		}
 		c.addPoint(p.Name, v.list, seen)
-		for _, d := range v.list {
-			count[finding{d.Code, d.Range}]++
-		}
 		last = v
 	}
 	c.list = slices.DeleteFunc(c.list, func(d *diag.Diagnostic) bool { // what some training uses is of use
-		return d.Code == "V003" && count[finding{d.Code, d.Range}] < len(points)
+		return (d.Code == "V003" || d.Code == "V017") && c.inUse[d.Range]
 	})
 	c.vetSweep(all)
 	c.first, c.values, c.definitions, c.defined = first.merged, first.values, first.definitions, first.defined

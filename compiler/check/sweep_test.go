@@ -66,11 +66,33 @@ func TestPoints(t *testing.T) {
 
 // TestUsedSomewhere leaves definitions alone that one training uses.
 func TestUsedSomewhere(t *testing.T) {
-	for bias, want := range map[string]int{"[none, near]": 0, "[none, 0.5 * i]": 1} {
-		_, list := resolve(map[string]string{"a.arith": "arith 1\ntask addition {}\nbias near { s = learned([H])  value = -s[h] * abs(i - j) }\n" +
-			"sweep { model.decoder.self.bias = " + bias + " }\n"}, "a.arith")
-		if len(list) != want {
-			t.Errorf("%s: %v", bias, list)
+	const near = "bias near { s = learned([H])  value = -s[h] * abs(i - j) }\n"
+	const axis = "sweep { model.decoder.self.bias = "
+	for src, want := range map[string]string{
+		near + axis + "[none, near] }":                                                        "",
+		near + axis + "[none, 0.5 * i] }":                                                     "V017",
+		near + axis + "[none, 2 * near] }":                                                    "",
+		near + "bias.near.value = -abs(i - j)\n" + "model.decoder.self.bias = near":           "E0204",
+		near + "--set bias.near.value=-abs(i - j)\nmodel.decoder.self.bias = near":            "V003",
+		near + "bias far { value = near }\nmodel.decoder.self.bias = far":                     "",
+		near + "bias far { value = near }\nmodel.decoder.self.bias = alibi":                   "V017 V017",
+		near + "mask left { value = j <= i }\nmodel.decoder.self.bias = where(left, near, 0)": "",
+		near + "mask left { value = j <= i }\nmodel.decoder.self.bias = near":                 "V017",
+		"include \"b.arith\"\n":                                                               "",
+		"include \"b.arith\"\nbias.near.value = -2 * abs(i - j)":                              "",
+		"sweep { row a { " + near + "}  row b { model.decoder.self.bias = 0.5 * i } }":        "V017",
+		"sweep { row a { " + near + "model.decoder.self.bias = near }  row b {} }":            "",
+		"stage a { " + near + "}\nstage b { from = a  model.decoder.self.bias = 0.5 * i }":    "V017",
+		near + "stage a {}\nstage b { from = a  model.decoder.self.bias = near }":             "",
+		near + "vet.V017 = off":                                                               "",
+	} {
+		_, list := resolve(map[string]string{"a.arith": "arith 1\ntask addition {}\n" + src + "\n", "b.arith": "arith 1\n" + near}, "a.arith")
+		var codes []string
+		for _, d := range list {
+			codes = append(codes, d.Code)
+		}
+		if got := strings.Join(codes, " "); got != want {
+			t.Errorf("%s: %s, want %s", src, got, want)
 		}
 	}
 }

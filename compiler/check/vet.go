@@ -41,9 +41,7 @@ func (c *checker) vetAll(s *Spec) {
 			trainings = append(trainings, v)
 		}
 	}
-	if c.wanted("V003") {
-		c.vetLeaves(trainings)
-	}
+	c.vetDefinitions(trainings)
 	if c.wanted("V008") {
 		c.vetStages(s)
 	}
@@ -124,21 +122,39 @@ func (t *Task) longestNumber(pad Pad, a, b, atMost int) int {
 	return pad.width(most)
 }
 
-// vetLeaves finds leaves that are declared and have no effect in any training.
-func (c *checker) vetLeaves(trainings []*checker) {
+// vetDefinitions finds masks and biases of the spec's own file that no training uses,
+// and leaves without effect of those that are used. What an include brings may be
+// meant for others.
+func (c *checker) vetDefinitions(trainings []*checker) {
 	used := make(map[string]bool)
 	for _, t := range trainings {
+		for d := range t.used {
+			used[d.path()] = true
+		}
 		for _, in := range t.uses.all {
 			for name := range in.leaves {
 				used[in.attr(name)] = true
 			}
 		}
 	}
-	for _, d := range c.defined {
-		for _, n := range d.names {
-			if d.learned(n) && !used[d.attr(n)] {
-				c.report("V003", d.attrs[n].name, "%s.%s is learned and never used", d.name, n).
-					WithHelp("use it in the value of the bias, and the bias in an attention site")
+	for _, t := range trainings {
+		for _, d := range t.defined {
+			if !used[d.path()] {
+				if d.at.Start.File == c.main && c.wanted("V017") {
+					c.report("V017", d.at, "no attention uses the %s %s", d.kind, d.name).
+						WithHelp("write %s = %s in an attention block, as model.decoder.self, or remove it", d.kind, d.name)
+				}
+				continue
+			}
+			c.inUse[d.at] = true
+			for _, n := range d.names {
+				at := d.attrs[n].name
+				switch {
+				case used[d.attr(n)]:
+					c.inUse[at] = true
+				case d.learned(n) && c.wanted("V003"):
+					c.report("V003", at, "%s.%s is learned and never used", d.name, n).WithHelp("use it in the value of the %s", d.kind)
+				}
 			}
 		}
 	}

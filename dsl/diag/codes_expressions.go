@@ -52,6 +52,8 @@ bias b {
   x     = value + 1
   value = 2 * x
 }
+
+model.decoder.self.bias = b
 `,
 		Mended: `arith 1
 
@@ -61,6 +63,8 @@ bias b {
   x     = abs(i - j) + 1
   value = 2 * x
 }
+
+model.decoder.self.bias = b
 `,
 	},
 	{
@@ -76,6 +80,8 @@ bias b {
   h     = abs(i - j)
   value = -0.5 * h
 }
+
+model.decoder.self.bias = b
 `,
 		Mended: `arith 1
 
@@ -85,6 +91,8 @@ bias b {
   dist  = abs(i - j)
   value = -0.5 * dist
 }
+
+model.decoder.self.bias = b
 `,
 	},
 	{
@@ -228,6 +236,8 @@ task successor {}
 bias b {
   x = abs(i - j)
 }
+
+model.decoder.self.bias = b
 `,
 		Mended: `arith 1
 
@@ -237,6 +247,8 @@ bias b {
   x     = abs(i - j)
   value = -x
 }
+
+model.decoder.self.bias = b
 `,
 	},
 }

@@ -46,4 +46,24 @@ sweep {
 }
 `,
 	},
+	{
+		ID:    "V017",
+		Title: "a mask or bias that is never used",
+		Doc: "No attention site of any training names the block, directly or in another that is used. Blocks of included " +
+			"files are not looked at.",
+		Broken: `arith 1
+
+task successor {}
+
+bias near { value = -abs(i - j) }
+`,
+		Mended: `arith 1
+
+task successor {}
+
+bias near { value = -abs(i - j) }
+
+model.decoder.self.bias = near
+`,
+	},
 }
