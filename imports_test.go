@@ -36,7 +36,8 @@ const rules = `
 	runtime/calibrate < runtime;
 	runtime/lock < runtime/eval;
 	runtime/interrupt < runtime, compiler/cli;
-	runtime/damage < runtime/ckpt, runtime/track, runtime/record, plot;
+	runtime/damage < runtime/ckpt, runtime/track < runtime/train;
+	runtime/damage < runtime/record, runtime/eval, plot;
 	runtime/cuda < runtime/cuda/libcuda < runtime;
 	runtime/cuda, runtime/cuda/sim < runtime/cuda/simulated < runtime;
 	runtime/philox < runtime/cpu, runtime/task, runtime/train;

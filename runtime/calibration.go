@@ -11,6 +11,7 @@ import (
 	"github.com/arithlang/mlc/runtime/calibrate"
 	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/task"
 	"github.com/arithlang/mlc/runtime/train"
 )
@@ -124,6 +125,7 @@ type calibration struct {
 	Name     string            `json:"name"`
 	SpecHash string            `json:"spec_hash"`
 	Version  string            `json:"mlc_version"`
+	Seed     uint64            `json:"seed"` // of the training whose attention was read
 	Stage    string            `json:"stage"`
 	From     string            `json:"from"`
 	Samples  int               `json:"samples"`
@@ -134,8 +136,8 @@ type calibration struct {
 	Cross    *calibrate.Result `json:"cross,omitempty"`
 }
 
-func newCalibration(id identity, s *Stage) *calibration {
-	c := &calibration{Name: id.name, SpecHash: id.hash, Version: id.version, Stage: s.Name, From: s.From,
+func newCalibration(rec *record.Record, s *Stage, seed uint64) *calibration {
+	c := &calibration{Name: rec.Name, SpecHash: rec.SpecHash, Version: rec.Version, Seed: seed, Stage: s.Name, From: s.From,
 		Samples: s.Calibration.Samples, Layer: s.Calibration.Layer, Of: "weights", Reduce: "sum"}
 	if s.Calibration.Logits {
 		c.Of = "logits"
@@ -164,7 +166,7 @@ func (c *calibration) sites(k *calibrate.Config, self, cross calibrate.Attention
 // statistics are written even where no line is kept, which is an error where a later
 // stage wants the bias.
 func (c *calibration) calibrated(dir string, p *Pipeline, k *calibrate.Config, sites []site) error {
-	meta := map[string]string{"name": c.Name, "spec_hash": c.SpecHash, "mlc_version": c.Version, "stage": c.Stage, "from": c.From,
+	meta := map[string]string{"name": c.Name, "spec_hash": c.SpecHash, "mlc_version": c.Version, "seed": strconv.FormatUint(c.Seed, 10), "stage": c.Stage, "from": c.From,
 		"samples": strconv.Itoa(c.Samples), "layer": strconv.Itoa(c.Layer), "of": c.Of}
 	read, lines := ckpt.File{Meta: meta}, ckpt.File{Meta: meta}
 	for _, s := range sites {

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"strconv"
 
 	"github.com/arithlang/mlc/runtime/calibrate"
 	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/runtime/record"
 )
 
 // tables are the values of fixed parameters that the program brings along.
@@ -24,16 +26,25 @@ func (m *Model) tables() map[string][]float32 {
 }
 
 // given are the values of a stage's fixed parameters: its program's, and the results
-// of the calibrations before it in the run's directory.
-func (s *Stage) given(run string) (map[string][]float32, error) {
+// of the calibrations before it, which say what run they are of.
+func (j *pipelineRun) given(s *Stage) (map[string][]float32, error) {
 	given := s.Model.tables()
 	files := map[string]map[string]ckpt.Tensor{}
 	for _, g := range s.Given {
-		path := filepath.Join(run, g.Stage, calibrate.LinesFile)
+		path := filepath.Join(j.dir, g.Stage, calibrate.LinesFile)
 		if files[path] == nil {
 			f, err := ckpt.Read(path)
 			if err != nil {
 				return nil, fmt.Errorf("stage %s has no result of %s: %w", s.Name, g.Stage, err)
+			}
+			err = ofSameRun(path, f.Meta, filepath.Join(j.dir, record.File), []fact{
+				{"name", []string{j.rec.Name}},
+				{"spec_hash", []string{j.rec.SpecHash}},
+				{"stage", []string{g.Stage}},
+				{"seed", []string{strconv.FormatUint(j.state(j.app.whole.stage(g.Stage).From).Seed, 10)}},
+			})
+			if err != nil {
+				return nil, err
 			}
 			files[path] = map[string]ckpt.Tensor{}
 			for _, t := range f.Tensors {

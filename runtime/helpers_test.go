@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -119,5 +120,16 @@ func sameRun(t *testing.T, want, got string) {
 	}
 	if wantMetrics != gotMetrics {
 		t.Errorf("metrics differ:\n%s\n---\n%s", wantMetrics, gotMetrics)
+	}
+}
+
+// at does something once, before the gradients of a step.
+func at(m *Model, step uint32, do func()) {
+	healthy, once := m.CPU[toyGradients].Run, sync.Once{}
+	m.CPU[toyGradients].Run = func(w *cpu.Worker, e *device.Env, a []device.Ref) {
+		if e.Step == step {
+			once.Do(do)
+		}
+		healthy(w, e, a)
 	}
 }

@@ -6,13 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/runtime/lock"
 	"github.com/arithlang/mlc/runtime/record"
-	"github.com/arithlang/mlc/runtime/train"
 )
 
 // An identity is what a run is of.
@@ -26,17 +24,17 @@ const specFile = "spec.arith"
 // short is the part of the hash that names of run directories have.
 func (id identity) short() string { return id.hash[:min(8, len(id.hash))] }
 
-// A claim is a run directory that no other process trains in until it is unlocked.
+// A claim is a run directory that no other process trains in until it is closed.
 type claim struct {
-	dir    string
-	rec    record.Record
-	unlock func()
+	*lock.Dir
+	dir string
+	rec record.Record
 }
 
 // newRun makes the directory of a new run and locks it: dir, in which nothing may be
 // yet, or, if that is empty, one named after spec and time. Only who has locked it may
 // look what is in it: files that another process is writing look as if it was killed.
-func newRun(dir string, id identity, started time.Time) (_ string, unlock func(), err error) {
+func newRun(dir string, id identity, started time.Time) (_ string, held *lock.Dir, err error) {
 	if dir == "" {
 		dir, err = datedRun(id, started)
 	} else {
@@ -45,23 +43,23 @@ func newRun(dir string, id identity, started time.Time) (_ string, unlock func()
 	if err != nil {
 		return "", nil, err
 	}
-	if unlock, err = occupy(dir); err != nil {
+	if held, err = occupy(dir); err != nil {
 		return "", nil, err
 	}
 	if err := vacate(dir, id); err != nil {
-		unlock()
+		held.Close()
 		return "", nil, err
 	}
-	return dir, unlock, nil
+	return dir, held, nil
 }
 
-// occupy keeps other processes from training in a run directory until unlock is called.
-func occupy(dir string) (unlock func(), err error) {
-	unlock, err = lock.Try(dir)
+// occupy keeps other processes from training in a run directory until it is closed.
+func occupy(dir string) (*lock.Dir, error) {
+	held, err := lock.Try(dir)
 	if errors.Is(err, lock.ErrTaken) {
 		return nil, fmt.Errorf("another process is training in %s: wait for its end, or choose another --out", dir)
 	}
-	return unlock, err
+	return held, err
 }
 
 // datedRun makes a directory that no other run has, however many begin in a second.
@@ -89,23 +87,35 @@ func vacate(dir string, id identity) error {
 	if err != nil {
 		return cannotMake(err)
 	}
-	var stale []string
 	for _, file := range found {
-		path := filepath.Join(dir, file.Name())
 		switch name := file.Name(); {
-		case strings.HasPrefix(name, "."+specFile+".") || strings.HasPrefix(name, "."+record.File+"."):
-			stale = append(stale, path)
-		case name == specFile && sameText(path, id.spec):
+		case ckpt.IsTemp(name):
+		case name == specFile && sameText(filepath.Join(dir, name), id.spec):
 		case exists(filepath.Join(dir, record.File)):
 			return fmt.Errorf("%s has a run in it already: go on with it by --resume --out %s, or choose another --out", dir, dir)
 		default:
 			return fmt.Errorf("%s is not empty: choose another --out", dir)
 		}
 	}
-	for _, path := range stale {
-		if err := os.Remove(path); err != nil {
+	return ckpt.Clean(dir)
+}
+
+// clean removes what processes that were killed have left half written in a run
+// directory and in those of its stages. Results have locks of their own.
+func clean(dir string) error {
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
 			return err
+		case !d.IsDir():
+			return nil
+		case d.Name() == "eval" && path != dir:
+			return fs.SkipDir
 		}
+		return ckpt.Clean(path)
+	})
+	if err != nil {
+		return fmt.Errorf("cannot remove what a killed process has left: %w", err)
 	}
 	return nil
 }
@@ -203,26 +213,4 @@ func openRun(dir string, id identity) (record.Record, error) {
 	return r, fmt.Errorf("%s is a run of another spec (%s, %.8s; this program is %s, %.8s). Lines of the run (-) and of this program (+):\n%s"+
 		"build the program from %s to go on with that run, or train this one in a directory of its own",
 		dir, r.Name, r.SpecHash, id.name, id.hash, lineDiff(string(spec), id.spec), filepath.Join(dir, specFile))
-}
-
-// newestCheckpoint returns the path of a run's last checkpoint, "" if it has none.
-func newestCheckpoint(dir string) string {
-	all := train.Checkpoints(dir)
-	if len(all) == 0 {
-		return ""
-	}
-	return all[len(all)-1]
-}
-
-// badCheckpoint says what to do about a checkpoint that cannot be read.
-func badCheckpoint(dir string, err error) error {
-	if all := train.Checkpoints(dir); len(all) > 1 {
-		return fmt.Errorf("%w\nremove it to go on from %s", err, all[len(all)-2])
-	}
-	return fmt.Errorf("%w\nthere is no older checkpoint: remove it to start again from the first step", err)
-}
-
-// noCheckpoint says what to do where nothing is trained.
-func noCheckpoint(dir string) error {
-	return fmt.Errorf("%s has no checkpoint yet: train it with train --resume --out %s", dir, dir)
 }

@@ -64,11 +64,11 @@ func TestRunsOfASecond(t *testing.T) {
 	id, now := m.identity(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	var dirs []string
 	for range 11 {
-		dir, unlock, err := newRun("", id, now)
+		dir, held, err := newRun("", id, now)
 		if err != nil {
 			t.Fatal(err)
 		}
-		unlock()
+		held.Close()
 		if err := writeRecord(dir, record.Record{SpecHash: id.hash, Started: now}); err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +95,7 @@ func TestOneProcessARun(t *testing.T) {
 			return callStages(t, toyPipeline(), "train", "--resume", "--out", dir, "--steps", "23", "-q")
 		}
 		before, _ := os.ReadFile(filepath.Join(dir, record.File))
-		unlock, err := occupy(dir)
+		held, err := occupy(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +105,7 @@ func TestOneProcessARun(t *testing.T) {
 		if after, _ := os.ReadFile(filepath.Join(dir, record.File)); string(before) != string(after) {
 			t.Errorf("%s: the run of another process has become\n%s", name, after)
 		}
-		unlock()
+		held.Close()
 		if s := again(); s.code != 0 {
 			t.Errorf("%s: exit %d\n%s", name, s.code, s.err)
 		}
@@ -120,11 +120,11 @@ func TestBeginsAtOnce(t *testing.T) {
 	}
 	m := toyModel()
 	begun := t.TempDir() // another process is about to write run.json
-	unlock, err := occupy(begun)
+	held, err := occupy(begun)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer unlock()
+	defer held.Close()
 	half := filepath.Join(begun, ".run.json.123")
 	if err := os.WriteFile(half, []byte("{"), 0o644); err != nil {
 		t.Fatal(err)

@@ -91,13 +91,18 @@ func fixedToy() *Model {
 
 func toyPipeline() Pipeline {
 	p := toyStages()
+	p.own()
+	return p
+}
+
+// own makes the models of all stages those of the pipeline's spec.
+func (p *Pipeline) own() {
 	for _, s := range p.Stages {
 		if s.Model != nil {
 			s.Model.Spec, s.Model.SpecHash = p.Spec, p.SpecHash
 			s.Model.Eval.Samples = 30
 		}
 	}
-	return p
 }
 
 func toyStages() Pipeline {
@@ -431,6 +436,7 @@ func TestDrawnWeights(t *testing.T) {
 	}
 	p := toyPipeline()
 	p.Stages = []Stage{{Name: "first", Model: drawn(1)}, {Name: "second", From: "first", Model: drawn(2)}}
+	p.own()
 	dir := travelled(t, p, "-q")
 	from, to := tensors(t, newestCheckpoint(filepath.Join(dir, "first"))), tensors(t, newestCheckpoint(filepath.Join(dir, "second")))
 	if diff := cmp.Diff(from[toyGiven].Data, to[toyGiven].Data); diff != "" {
@@ -444,6 +450,7 @@ func TestMissingWeights(t *testing.T) {
 	more.Params[len(more.Params)-1].Init = device.Init{Kind: "normal", A: 3}
 	p := toyPipeline()
 	p.Stages = []Stage{{Name: "first", Model: attendingToy()}, {Name: "second", From: "first", Model: more}}
+	p.own()
 	dir := filepath.Join(t.TempDir(), "run")
 	s := callStages(t, p, "train", "--out", dir)
 	if want := filepath.Join(dir, "first") + " has no " + toyGiven + ": new weights there\n"; s.code != 0 || !strings.Contains(s.err+s.out, want) {

@@ -30,14 +30,15 @@ func trainerIn(t *testing.T, m Model, dir string) *train.Trainer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at.unlock()
+	defer at.Close()
 	if err := fillRun(at.dir, m.identity(), at.rec); err != nil {
 		t.Fatal(err)
 	}
-	trainer, err := c.trainer(app{model: m, err: os.Stderr}, machine, at.dir, at.rec, beginning{})
+	trainer, err := c.trainer(app{model: m, err: os.Stderr}, machine, at.Dir, at.dir, &at.rec, beginning{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	trainer.Still = nil
 	return trainer
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/lock"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/task"
 	"github.com/arithlang/mlc/runtime/track"
@@ -33,7 +34,7 @@ type evalCmd struct {
 	Metric   string     `help:"exact_match: all of an answer is right; first_token: its first token is." enum:"exact_match,first_token," default:""`
 	Mode     string     `help:"verify: one pass a problem; greedy: a token at a time; settle: greedy, with as many runs of the loop, --times at most, as it takes until an answer stays the same." enum:"verify,greedy,settle," default:""`
 	Quiet    bool       `help:"Show no progress." short:"q"`
-	JSON     bool       `help:"Print the result as JSON." name:"json"`
+	JSON     bool       `help:"Print the run directory and the result as JSON." name:"json"`
 }
 
 // Run tests a trained model: once, or, if the spec says so, with several numbers
@@ -154,18 +155,21 @@ func (f *deviceFlags) load(a app, dir string) (*eval.Test, error) {
 	if path == "" {
 		return nil, noCheckpoint(dir)
 	}
-	state, err := train.Load(path, machine, &a.model.Plan, a.model.Params)
+	from, err := readCheckpoint(path, dir, &rec)
+	if err == nil {
+		err = from.Put(machine, &a.model.Plan, a.model.Params)
+	}
 	if err != nil {
 		return nil, badCheckpoint(dir, err)
 	}
 	if err := machine.Err(); err != nil {
 		return nil, err
 	}
-	return newTest(a, machine, dir, rec, state)
+	return newTest(a, machine, dir, &rec, from.State)
 }
 
 // newTest is the spec's evaluation of a run.
-func newTest(a app, machine device.Machine, dir string, rec record.Record, state train.State) (*eval.Test, error) {
+func newTest(a app, machine device.Machine, dir string, rec *record.Record, state train.State) (*eval.Test, error) {
 	m := &a.model
 	problems, err := task.New(m.Task, rec.Seed)
 	if err != nil {
@@ -175,9 +179,14 @@ func newTest(a app, machine device.Machine, dir string, rec record.Record, state
 	problems = problems.WithPad(pad)
 	t := &eval.Test{
 		Model: eval.Model{Machine: machine, Plan: &m.Plan, Task: problems, Seed: rec.Seed},
-		Settings: eval.Settings{Name: m.Name, SpecHash: m.SpecHash, Seed: rec.Seed, Mode: eval.ModeVerify, Metric: eval.ExactMatch,
+		Settings: eval.Settings{Name: rec.Name, SpecHash: m.SpecHash, Seed: rec.Seed, Mode: eval.ModeVerify, Metric: eval.ExactMatch,
 			ExamplesTrained: state.Examples, Samples: m.Eval.Samples, Pad: [2]int{pad.To, pad.Step}},
 		Cells: m.Eval.Cells(problems), Patience: time.Second}
+	watched, err := lock.Watch(dir) // until the process ends
+	if err != nil {
+		return nil, err
+	}
+	t.Still = watched.Check
 	t.Trained.I, t.Trained.J = problems.Extent()
 	if m.Eval.Greedy {
 		t.Mode = eval.ModeGreedy
@@ -247,7 +256,13 @@ func (r *tester) report(ctx context.Context, t *eval.Test) error {
 		_, err = fmt.Fprint(r.out, result.Table(columns(r.out)))
 		return err
 	}
-	return printJSON(r.app, result)
+	return printJSON(r.app, printed{r.dir, result})
+}
+
+// printed is a result as --json prints it.
+type printed struct {
+	Run string `json:"run"` // its directory
+	*eval.Result
 }
 
 // resultFolder is where below eval a result goes: a folder for each thing that is not

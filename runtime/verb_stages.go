@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/task"
@@ -85,22 +88,46 @@ func (j *pipelineRun) open(until int) (err error) {
 	if j.rec.Stage != "" {
 		return usagef("%s is of the stage %s: resume the run that it lies in, with --out %s", j.dir, j.rec.Stage, filepath.Dir(filepath.Clean(j.dir)))
 	}
-	if len(j.rec.Stages) != len(p.Stages) {
-		return fmt.Errorf("%s is damaged: it has %d stages of %d", filepath.Join(j.dir, record.File), len(j.rec.Stages), len(p.Stages))
+	if err := j.check(); err != nil {
+		return damage.In(filepath.Join(j.dir, record.File), err)
 	}
 	if err := j.lengthen(until); err != nil {
 		return err
 	}
-	if err := fillRun(j.dir, id, j.rec); err != nil {
-		return err
+	if !j.done(until) {
+		if err := fillRun(j.dir, id, j.rec); err != nil {
+			return err
+		}
 	}
 	c.say(j.app, "%s in %d stages, run directory %s\n", p.Name, len(p.Stages), j.dir)
 	return nil
 }
 
+// done reports whether nothing is left to do up to a stage.
+func (j *pipelineRun) done(until int) bool {
+	return !slices.ContainsFunc(j.rec.Stages[:until+1], func(s *record.Stage) bool { return s.State != done })
+}
+
+// check wants the record to have the stages of the program.
+func (j *pipelineRun) check() error {
+	stages := j.app.whole.Stages
+	if len(j.rec.Stages) != len(stages) {
+		return damage.Errorf("it has %d stages of %d", len(j.rec.Stages), len(stages))
+	}
+	for i, r := range j.rec.Stages {
+		switch {
+		case r.Name != stages[i].Name || r.Trains() != (stages[i].Model != nil):
+			return damage.Errorf("stage %d is the %s %s, not %s", i+1, r.Kind, r.Name, stages[i].Name)
+		case !slices.Contains([]string{waiting, running, unreached, done}, r.State):
+			return damage.Errorf("stage %s cannot be %q", r.Name, r.State)
+		}
+	}
+	return nil
+}
+
 // lengthen gives the budget of the command line to the trainings up to stage until
-// that are not done. Where all are, the last of them is trained on, unless a stage has
-// begun from what it was.
+// that have not begun; one that has gets it when it goes on. Where all are done, the
+// last of them is trained on, unless a stage has begun from what it was.
 func (j *pipelineRun) lengthen(until int) error {
 	budget := j.cmd.budget(train.Budget{})
 	if budget == (train.Budget{}) {
@@ -108,12 +135,12 @@ func (j *pipelineRun) lengthen(until int) error {
 	}
 	last, open := -1, false
 	for i, s := range j.rec.Stages[:until+1] {
-		if s.Kind != "training" {
+		if !s.Trains() {
 			continue
 		}
-		last = i
-		if s.State != done {
-			s.Budget, open = budget, true
+		last, open = i, open || s.State != done
+		if s.State == waiting {
+			s.Change(budget, 0)
 		}
 	}
 	if open || last < 0 || j.rec.Stages[last].Budget == budget {
@@ -126,7 +153,16 @@ func (j *pipelineRun) lengthen(until int) error {
 				"leave the budget out, or train in another --out", s.Name, later.Name)
 		}
 	}
-	s.Budget, s.State, s.Last = budget, running, ""
+	from, _, err := j.result(&j.app.whole.Stages[last])
+	if err != nil {
+		return err
+	}
+	cfg := j.app.whole.Stages[last].Model.Train
+	if cfg.Budget = budget; cfg.Spent(from.State) {
+		j.cmd.sayDone(j.app, cfg.Budget, from.State, &s.Training, filepath.Join(j.dir, s.Name))
+		return nil
+	}
+	s.State, s.Last = running, ""
 	return nil
 }
 
@@ -149,7 +185,7 @@ func (j *pipelineRun) begin(id identity) (at claim, err error) {
 		rec.Stages = append(rec.Stages, r)
 	}
 	at.rec = rec
-	at.dir, at.unlock, err = newRun(j.cmd.Out, id, rec.Started)
+	at.dir, at.Dir, err = newRun(j.cmd.Out, id, rec.Started)
 	return at, err
 }
 
@@ -179,16 +215,19 @@ func (j *pipelineRun) free() {
 // close leaves machine and directory to others.
 func (j *pipelineRun) close() {
 	j.free()
-	if j.unlock != nil {
-		j.unlock()
+	if j.Dir != nil {
+		j.Dir.Close()
 	}
 }
 
 // set says how far a stage is.
-func (j *pipelineRun) set(i int, state string) error {
-	r := j.rec.Stages[i]
+func (j *pipelineRun) set(s *Stage, state string) error {
+	if err := j.Check(); err != nil {
+		return err
+	}
+	r := j.state(s.Name)
 	r.State, r.Last = state, ""
-	if path := newestCheckpoint(filepath.Join(j.dir, r.Name)); state == done && path != "" {
+	if path := newestCheckpoint(j.place(s)); state == done && path != "" {
 		r.Last = filepath.Base(path)
 	}
 	return writeRecord(j.dir, j.rec)
@@ -199,103 +238,133 @@ func (j *pipelineRun) goOn() string { return goOn(j.name, j.dir) }
 
 // do does a stage.
 func (j *pipelineRun) do(ctx context.Context, i int) error {
-	if err := j.set(i, running); err != nil {
+	s := &j.app.whole.Stages[i]
+	if err := j.set(s, running); err != nil {
 		return err
 	}
-	s := &j.app.whole.Stages[i]
 	j.cmd.say(j.app, "stage %d of %d, %s: ", i+1, len(j.rec.Stages), s.Name)
 	var err error
 	if s.Model != nil {
-		err = j.train(ctx, i, s)
+		err = j.train(ctx, s)
 	} else {
 		err = j.calibrate(ctx, s)
 	}
 	if err != nil {
 		return err
 	}
-	return j.set(i, done)
+	return j.set(s, done)
 }
 
 // place is the directory of a stage.
 func (j *pipelineRun) place(s *Stage) string { return filepath.Join(j.dir, s.Name) }
 
-// result is the last checkpoint of a training that is done. Another one is no
-// substitute: whatever begins from it would not be what the spec says.
-func (j *pipelineRun) result(s *Stage) (string, error) {
-	newest := newestCheckpoint(j.place(s))
-	i := slices.IndexFunc(j.rec.Stages, func(r *record.Stage) bool { return r.Name == s.Name })
-	want := j.rec.Stages[i].Last
+// state is what the record says of a stage.
+func (j *pipelineRun) state(name string) *record.Stage {
+	return j.rec.Stages[slices.IndexFunc(j.rec.Stages, func(r *record.Stage) bool { return r.Name == name })]
+}
+
+// record is the record of a training, which has to be of the same run as the one of all
+// stages. It is fs.ErrNotExist where the training has none yet.
+func (j *pipelineRun) record(s *Stage) (record.Record, error) {
+	rec, err := record.Read(j.place(s))
+	if err != nil {
+		return rec, err
+	}
+	says := map[string]string{"spec_hash": rec.SpecHash, "seed": strconv.FormatUint(rec.Seed, 10)}
+	return rec, ofSameRun(filepath.Join(j.place(s), record.File), says, filepath.Join(j.dir, record.File), []fact{
+		{"spec_hash", []string{j.rec.SpecHash}},
+		{"seed", []string{strconv.FormatUint(j.state(s.Name).Seed, 10)}},
+	})
+}
+
+// result is the last checkpoint of a training that is done, and its record. Another one
+// is no substitute: whatever begins from it would not be what the spec says.
+func (j *pipelineRun) result(s *Stage) (*train.Checkpoint, record.Record, error) {
+	newest, want := newestCheckpoint(j.place(s)), j.state(s.Name).Last
 	if newest == "" || want != "" && filepath.Base(newest) != want {
-		return "", fmt.Errorf("%s is done, but its last checkpoint is not %s: %s", s.Name,
+		return nil, record.Record{}, fmt.Errorf("%s is done, but its last checkpoint is not %s: %s", s.Name,
 			filepath.Join(j.place(s), "ckpt", cmp.Or(want, "there")), bringBack)
 	}
-	return newest, nil
+	rec, err := j.record(s)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = record.NoRun(j.place(s))
+	}
+	if err != nil {
+		return nil, rec, err
+	}
+	c, err := readCheckpoint(newest, j.place(s), &rec)
+	if damage.Is(err) {
+		err = fmt.Errorf("%w\n%s is done: %s", err, s.Name, bringBack)
+	}
+	return c, rec, err
 }
 
 const bringBack = "bring it back, or train in another --out"
 
 // trained is the machine with what stage s has trained, and its record.
 func (j *pipelineRun) trained(s *Stage) (machine device.Machine, rec record.Record, state train.State, err error) {
-	path, err := j.result(s)
+	from, rec, err := j.result(s)
 	if err != nil {
-		return nil, rec, state, err
-	}
-	if rec, err = readRecord(j.place(s)); err != nil {
 		return nil, rec, state, err
 	}
 	if machine, err = j.on(s); err != nil {
 		return nil, rec, state, err
 	}
-	if state, err = train.Load(path, machine, &s.Model.Plan, s.Model.Params); err != nil {
-		return nil, rec, state, fmt.Errorf("%w\n%s is done: %s", err, s.Name, bringBack)
+	if err := from.Put(machine, &s.Model.Plan, s.Model.Params); err != nil {
+		return nil, rec, state, err
 	}
-	return machine, rec, state, machine.Err()
+	return machine, rec, from.State, machine.Err()
 }
 
 // train trains a stage from where it is.
-func (j *pipelineRun) train(ctx context.Context, i int, s *Stage) error {
-	a, dir := j.app.of(s), j.place(s)
+func (j *pipelineRun) train(ctx context.Context, s *Stage) error {
+	a, dir, state := j.app.of(s), j.place(s), j.state(s.Name)
 	machine, err := j.on(s)
 	if err != nil {
 		return err
 	}
-	rec := j.cmd.newRecord(s.Model.identity(), s.Model, machine.About())
-	if old, err := readRecord(dir); err == nil {
-		rec.Started = old.Started
-	}
-	rec.Stage, rec.Seed, rec.Budget = s.Name, j.rec.Stages[i].Seed, j.rec.Stages[i].Budget
-	if err := fillRun(dir, s.Model.identity(), rec); err != nil {
+	rec, err := j.record(s)
+	if errors.Is(err, fs.ErrNotExist) {
+		rec = j.cmd.newRecord(s.Model.identity(), s.Model, machine.About())
+		rec.Stage, rec.Seed = s.Name, state.Seed
+	} else if err != nil {
 		return err
 	}
+	rec.Training = state.Training
 	b, err := j.beginning(s)
 	if err != nil {
 		return err
 	}
-	t, err := j.cmd.trainer(a, machine, dir, rec, b)
+	t, err := j.cmd.trainer(a, machine, j.Dir, dir, &rec, b)
 	if err != nil {
+		return err
+	}
+	state.Change(t.Config.Budget, t.State.Step)
+	rec.Training = state.Training
+	if err := errors.Join(writeRecord(j.dir, j.rec), fillRun(dir, s.Model.identity(), rec)); err != nil {
 		return err
 	}
 	j.cmd.say(a, "training %s\n", about(t))
 	if err := j.cmd.train(ctx, a, t, j.goOn()); err != nil {
 		return err
 	}
-	return j.reached(i, s, t)
+	return j.reached(s, t)
 }
 
 // beginning is what a stage has from those before it.
 func (j *pipelineRun) beginning(s *Stage) (b beginning, err error) {
-	if b.given, err = s.given(j.dir); err != nil {
+	if b.given, err = j.given(s); err != nil {
 		return b, err
 	}
 	if s.From != "" {
-		b.weights, err = j.result(j.app.whole.stage(s.From))
+		b.weights, _, err = j.result(j.app.whole.stage(s.From))
 	}
 	return b, err
 }
 
 // reached wants a stage that another begins from to have the exact match that it
 // trains for: the attention of one that has not learned its task says nothing.
-func (j *pipelineRun) reached(i int, s *Stage, t *train.Trainer) error {
+func (j *pipelineRun) reached(s *Stage, t *train.Trainer) error {
 	stop, reader := s.Model.Train.Stop, j.app.whole.reader(s.Name)
 	if stop == nil || t.State.Stopped || reader == "" {
 		return nil
@@ -317,7 +386,7 @@ func (j *pipelineRun) reached(i int, s *Stage, t *train.Trainer) error {
 		j.cmd.say(j.app, "%s; going on all the same\n", what)
 		return nil
 	}
-	return errors.Join(j.set(i, unreached), fmt.Errorf("%s. Train it longer with %s --until %s --steps N, or go on all the same with %s --go-on",
+	return errors.Join(j.set(s, unreached), fmt.Errorf("%s. Train it longer with %s --until %s --steps N, or go on all the same with %s --go-on",
 		what, j.goOn(), s.Name, j.goOn()))
 }
 
@@ -343,10 +412,11 @@ func (j *pipelineRun) calibrate(ctx context.Context, s *Stage) error {
 		return err
 	}
 	dir := j.place(s)
-	if err := makeDir(dir); err != nil {
+	if err := errors.Join(j.Check(), makeDir(dir)); err != nil {
 		return err
 	}
-	c := newCalibration(j.app.identity(), s)
+	c := newCalibration(&j.rec, s, rec.Seed)
+	c.Version = j.app.identity().version
 	sites := c.sites(k, self, cross)
 	if err := c.calibrated(dir, p, k, sites); err != nil {
 		return err
@@ -367,11 +437,15 @@ func (j *pipelineRun) finish(ctx context.Context, until int) error {
 		if err != nil {
 			return err
 		}
-		test, err := j.cmd.test(a, machine, dir, rec, state)
+		test, err := j.cmd.test(a, machine, dir, &rec, state)
 		if err != nil {
 			return err
 		}
 		if err := j.cmd.report(ctx, a, j.name, test, dir); err != nil {
+			return err
+		}
+	} else if j.cmd.JSON {
+		if err := printJSON(j.app, map[string]string{"run": j.place(s)}); err != nil {
 			return err
 		}
 	}

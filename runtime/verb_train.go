@@ -12,6 +12,7 @@ import (
 
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/lock"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/task"
 	"github.com/arithlang/mlc/runtime/track"
@@ -32,7 +33,7 @@ type trainCmd struct {
 	Until    string        `help:"Of a spec with stages: end after this one." placeholder:"STAGE"`
 	GoOn     bool          `help:"Of a spec with stages: go on to the next one where the exact match that ends a stage was not reached."`
 	Quiet    bool          `help:"Show no progress." short:"q"`
-	JSON     bool          `help:"Print the result as JSON." name:"json"`
+	JSON     bool          `help:"Print the run directory and the result as JSON." name:"json"`
 }
 
 // Run trains, then tests.
@@ -54,22 +55,31 @@ func (c *trainCmd) Run(a app, name program) error {
 	if err != nil {
 		return err
 	}
-	defer at.unlock()
+	defer at.Close()
 	dir, rec := at.dir, at.rec
-	if err := fillRun(dir, a.model.identity(), rec); err != nil {
-		return err
-	}
 	ctx, cancel := a.untilInterrupt()
 	defer cancel()
-	t, err := c.trainer(a, machine, dir, rec, beginning{given: a.model.tables()})
+	t, err := c.trainer(a, machine, at.Dir, dir, &rec, beginning{given: a.model.tables()})
 	if err != nil {
 		return err
 	}
-	c.say(a, "training %s: %s\nrun directory %s\n", a.model.Name, about(t), dir)
-	if err := c.train(ctx, a, t, goOn(name, dir)); err != nil {
+	done, err := t.Done()
+	if err != nil {
 		return err
 	}
-	test, err := c.test(a, machine, dir, rec, t.State)
+	if done {
+		c.sayDone(a, t.Config.Budget, t.State, &rec.Training, dir)
+	} else {
+		rec.Change(t.Config.Budget, t.State.Step)
+		if err := fillRun(dir, a.model.identity(), rec); err != nil {
+			return err
+		}
+		c.say(a, "training %s: %s\nrun directory %s\n", a.model.Name, about(t), dir)
+		if err := c.train(ctx, a, t, goOn(name, dir)); err != nil {
+			return err
+		}
+	}
+	test, err := c.test(a, machine, dir, &rec, t.State)
 	if err != nil {
 		return err
 	}
@@ -81,6 +91,19 @@ func (c *trainCmd) say(a app, format string, args ...any) {
 	if !c.Quiet {
 		fmt.Fprintf(a.err, format, args...)
 	}
+}
+
+// sayDone says why nothing is trained of a run that is at its end, whatever budget is
+// asked for. Nothing is written to it then.
+func (c *trainCmd) sayDone(a app, asked train.Budget, s train.State, trained *record.Training, dir string) {
+	why := "its budget of " + asked.String() + " is used up"
+	switch {
+	case s.Stopped:
+		why = fmt.Sprintf("it stopped at step %d, at the exact match that the spec asks for", s.Step)
+	case asked != trained.Budget:
+		why = fmt.Sprintf("%s are no more than that, and its budget stays %s", asked, trained.Budget)
+	}
+	c.say(a, "%s has been trained for %d steps, and nothing is to be trained: %s\n", dir, s.Step, why)
 }
 
 // goOn is the command that goes on with a run.
@@ -120,7 +143,7 @@ func (c *trainCmd) report(ctx context.Context, a app, name program, test *eval.T
 
 // test is the evaluation of what was trained. That of a simulated run is the
 // processor's: it would take hours on the simulator, for the same answers.
-func (c *trainCmd) test(a app, machine device.Machine, dir string, rec record.Record, s train.State) (*eval.Test, error) {
+func (c *trainCmd) test(a app, machine device.Machine, dir string, rec *record.Record, s train.State) (*eval.Test, error) {
 	if c.Device != "sim" {
 		return newTest(a, machine, dir, rec, s)
 	}
@@ -166,18 +189,16 @@ func (c *trainCmd) budget(b train.Budget) train.Budget {
 	return b
 }
 
-// directory claims the run directory: a new one, or the one to be resumed. Its record
-// is not written yet.
+// directory claims the run directory: a new one, or the one to be resumed. The record
+// of a new one is not written yet.
 func (c *trainCmd) directory(m *Model, machine device.Machine) (at claim, err error) {
 	id := m.identity()
 	if c.Resume {
-		at, err = c.reopen(id)
-		at.rec.Budget = c.budget(at.rec.Budget)
-		return at, err
+		return c.reopen(id)
 	}
 	at.rec = c.newRecord(id, m, machine.About())
 	at.rec.Budget = c.budget(m.Train.Budget)
-	at.dir, at.unlock, err = newRun(c.Out, id, at.rec.Started)
+	at.dir, at.Dir, err = newRun(c.Out, id, at.rec.Started)
 	return at, err
 }
 
@@ -204,7 +225,7 @@ func (c *trainCmd) reopen(id identity) (claim, error) {
 			return claim{}, err
 		}
 	}
-	unlock, err := occupy(dir)
+	held, err := occupy(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return claim{}, record.NoRun(dir)
 	}
@@ -215,21 +236,25 @@ func (c *trainCmd) reopen(id identity) (claim, error) {
 	if err == nil && c.Seed != nil && *c.Seed != rec.Seed {
 		err = usagef("the run in %s has seed %d: resume it without --seed", dir, rec.Seed)
 	}
+	if err == nil {
+		err = clean(dir)
+	}
 	if err != nil {
-		unlock()
+		held.Close()
 		return claim{}, err
 	}
-	return claim{dir, rec, unlock}, nil
+	return claim{held, dir, rec}, nil
 }
 
 // A beginning is what training begins with besides random weights.
 type beginning struct {
 	given   map[string][]float32 // fixed parameters
-	weights string               // a checkpoint of another model; "": none
+	weights *train.Checkpoint    // of another model; nil: none
 }
 
-// trainer is ready for the run's next step.
-func (c *trainCmd) trainer(a app, machine device.Machine, dir string, rec record.Record, b beginning) (*train.Trainer, error) {
+// trainer is ready for the next step of the run in dir, which may be that of a stage of
+// what is held, with the budget of the command line if there is one.
+func (c *trainCmd) trainer(a app, machine device.Machine, held *lock.Dir, dir string, rec *record.Record, b beginning) (*train.Trainer, error) {
 	m := &a.model
 	if err := m.complete(b.given); err != nil {
 		return nil, err
@@ -239,25 +264,26 @@ func (c *trainCmd) trainer(a app, machine device.Machine, dir string, rec record
 		return nil, err
 	}
 	cfg := m.Train
-	cfg.Seed, cfg.Budget = rec.Seed, rec.Budget
+	cfg.Seed, cfg.Budget = rec.Seed, c.budget(rec.Budget)
 	t := &train.Trainer{Machine: machine, Plan: &m.Plan, Params: m.Params, Task: problems, Config: cfg, Given: b.given, Dir: dir,
-		Stage: rec.Stage, SaveEvery: c.Save,
-		Meta:   map[string]string{"name": m.Name, "spec_hash": m.SpecHash, "mlc_version": m.Version},
+		Stage: rec.Stage, SaveEvery: c.Save, Still: held.Check,
+		Meta:   map[string]string{"name": rec.Name, "spec_hash": rec.SpecHash, "mlc_version": m.Version},
 		Match:  exactMatch(m, machine, problems, rec.Seed),
 		Status: track.NewStatus(a.err, c.Quiet)}
 	t.Start()
 	if path := newestCheckpoint(dir); path != "" {
-		if err := t.Resume(path); err != nil {
-			return nil, badCheckpoint(dir, err)
+		from, err := readCheckpoint(path, dir, rec)
+		if err == nil {
+			err = t.Resume(from)
 		}
-		return t, nil
+		return t, badCheckpoint(dir, err)
 	}
-	if b.weights == "" {
+	if b.weights == nil {
 		return t, nil
 	}
 	missing, err := t.Adopt(b.weights)
 	if len(missing) > 0 && err == nil {
-		c.say(a, "%s has no %s: new weights there\n", filepath.Dir(filepath.Dir(b.weights)), someOf(missing))
+		c.say(a, "%s has no %s: new weights there\n", filepath.Dir(filepath.Dir(b.weights.Path)), someOf(missing))
 	}
 	return t, err
 }

@@ -62,9 +62,15 @@ func TestTrainEndsWithATable(t *testing.T) {
 }
 
 func TestQuietTrainingSaysNothing(t *testing.T) {
-	s := call(t, toyModel(), "", "train", "--out", filepath.Join(t.TempDir(), "run"), "-q", "--json")
-	if s.code != 0 || s.err != "" || !json.Valid([]byte(s.out)) {
+	dir := filepath.Join(t.TempDir(), "run")
+	s := call(t, toyModel(), "", "train", "--out", dir, "-q", "--json")
+	if s.code != 0 || s.err != "" || !json.Valid([]byte(s.out)) || !strings.HasPrefix(s.out, `{"run":"`+dir+`","name":"toy",`) {
 		t.Errorf("exit %d, standard error %q, standard output:\n%s", s.code, s.err, s.out)
+	}
+	stages := filepath.Join(t.TempDir(), "run")
+	s = callStages(t, toyPipeline(), "train", "--out", stages, "--until", "calibrate", "-q", "--json")
+	if want := `{"run":"` + filepath.Join(stages, "calibrate") + "\"}\n"; s.code != 0 || s.out != want {
+		t.Errorf("exit %d\n%s%s", s.code, s.out, s.err)
 	}
 }
 

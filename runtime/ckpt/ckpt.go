@@ -18,6 +18,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 )
 
 // A Tensor is a named array, row-major. A scalar has no extents.
@@ -51,6 +52,31 @@ type entry struct {
 // as it was.
 func Write(path string, f File) error {
 	return replace(path, func(w io.Writer) error { return Encode(w, f) })
+}
+
+// tempName is the name of a file that replace writes beside another.
+var tempName = regexp.MustCompile(`^\..+\.(json|arith|csv|safetensors)\.[0-9]+$`)
+
+// IsTemp reports whether a file is one that Write or WriteFile has not finished. Who
+// finds one in a directory that is locked knows that its process was killed.
+func IsTemp(name string) bool { return tempName.MatchString(name) }
+
+// Clean removes from a directory what processes that were killed have left half
+// written. It must be locked.
+func Clean(dir string) error {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if !IsTemp(f.Name()) || !f.Type().IsRegular() {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, f.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // WriteFile puts text at path in the same way.

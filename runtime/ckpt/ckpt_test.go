@@ -11,8 +11,11 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/arithlang/mlc/runtime/damage"
 )
 
 func example() File {
@@ -185,5 +188,57 @@ func TestFullDiskLeavesTheOldFile(t *testing.T) {
 		if err := Encode(dev, example()); err == nil {
 			t.Error("/dev/full took it")
 		}
+	}
+}
+
+// TestUnreadable tells a file that cannot be read from one that is damaged.
+func TestUnreadable(t *testing.T) {
+	good := encoded(t, example())
+	broken := errors.New("input/output error")
+	for n := 0; n < len(good); n += 7 {
+		_, err := Decode(io.MultiReader(bytes.NewReader(good[:n]), iotest.ErrReader(broken)), int64(len(good)))
+		if !errors.Is(err, broken) || damage.Is(err) {
+			t.Fatalf("unreadable after %d bytes: %v", n, err)
+		}
+		if _, err := decode(good[:n]); !damage.Is(err) {
+			t.Fatalf("cut after %d bytes: %v", n, err)
+		}
+	}
+	for _, path := range []string{t.TempDir(), filepath.Join(t.TempDir(), "nowhere")} {
+		if _, err := Read(path); err == nil || damage.Is(err) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// TestClean removes what a killed process has not finished, and nothing else.
+func TestClean(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "run.json")
+	var temp string
+	err := replace(path, func(io.Writer) error {
+		files, _ := os.ReadDir(dir)
+		temp = files[0].Name()
+		return errors.New("killed")
+	})
+	if err == nil || !IsTemp(temp) {
+		t.Errorf("%q is no temporary file, %v", temp, err)
+	}
+	stay := []string{".hidden", ".notes.txt.1", ".run.json.swp", "run.json", "run.json.1"}
+	for _, name := range append(stay, ".run.json.123", ".step-00000003.safetensors.9", ".spec.arith.77", ".grid.csv.1") {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Clean(dir); err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	files, _ := os.ReadDir(dir)
+	for _, f := range files {
+		left = append(left, f.Name())
+	}
+	if diff := cmp.Diff(stay, left); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -7,16 +7,17 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"slices"
+
+	"github.com/arithlang/mlc/runtime/damage"
 )
 
-// Read returns the checkpoint at path. The error says what is wrong with a file
-// that is incomplete, altered or something else altogether.
+// Read returns the checkpoint at path. The error is damage where the file is incomplete,
+// altered or something else altogether, and not where it cannot be read.
 func Read(path string) (File, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -47,7 +48,7 @@ func Decode(r io.Reader, size int64) (File, error) {
 	}
 	want := meta[checksumKey]
 	if want == "" {
-		return File{}, errors.New("not a checkpoint of this program: it has no checksum")
+		return File{}, damage.Errorf("not a checkpoint of this program: it has no checksum")
 	}
 	delete(meta, checksumKey)
 	sum := sha256.New()
@@ -63,18 +64,20 @@ func Decode(r io.Reader, size int64) (File, error) {
 		f.Tensors = append(f.Tensors, Tensor{name, e.Shape, values})
 	}
 	if got := hex.EncodeToString(sum.Sum(nil)); got != want {
-		return File{}, errors.New("altered: its contents do not match its checksum")
+		return File{}, damage.Errorf("altered: its contents do not match its checksum")
 	}
 	return f, nil
 }
 
 func decodeHeader(r io.Reader, size int64) (map[string]entry, map[string]string, int64, error) {
 	fail := func(format string, args ...any) (map[string]entry, map[string]string, int64, error) {
-		return nil, nil, 0, fmt.Errorf(format, args...)
+		return nil, nil, 0, damage.Errorf(format, args...)
 	}
 	var length uint64
-	if err := binary.Read(r, binary.LittleEndian, &length); err != nil {
+	if err := binary.Read(r, binary.LittleEndian, &length); ends(err) {
 		return fail("truncated: %d bytes are no checkpoint", size)
+	} else if err != nil {
+		return nil, nil, 0, err
 	}
 	if length > maxHeader {
 		return fail("not a checkpoint: its header would have %d bytes", length)
@@ -83,30 +86,35 @@ func decodeHeader(r io.Reader, size int64) (map[string]entry, map[string]string,
 		return fail("truncated: its header has %d bytes, the file %d", length, size)
 	}
 	head := make([]byte, length)
-	if _, err := io.ReadFull(r, head); err != nil {
-		return fail("truncated: %w", err)
+	if _, err := io.ReadFull(r, head); ends(err) {
+		return fail("truncated: it ends in its header")
+	} else if err != nil {
+		return nil, nil, 0, err
 	}
 	var raw map[string]json.RawMessage
-	if err := json.Unmarshal(head, &raw); err != nil {
-		return fail("not a checkpoint: its header is no JSON object: %w", err)
+	if err := damage.JSON(head, &raw); err != nil {
+		return fail("not a checkpoint: its header is no JSON object: %v", err)
 	}
 	meta := map[string]string{}
 	if text, ok := raw[metadataKey]; ok {
-		if err := json.Unmarshal(text, &meta); err != nil {
-			return fail("not a checkpoint: %s: %w", metadataKey, err)
+		if err := damage.JSON(text, &meta); err != nil {
+			return fail("not a checkpoint: %s: %v", metadataKey, err)
 		}
 		delete(raw, metadataKey)
 	}
 	entries := make(map[string]entry, len(raw))
 	for name, text := range raw {
 		var e entry
-		if err := json.Unmarshal(text, &e); err != nil {
-			return fail("not a checkpoint: tensor %.80q: %w", name, err)
+		if err := damage.JSON(text, &e); err != nil {
+			return fail("not a checkpoint: tensor %.80q: %v", name, err)
 		}
 		entries[name] = e
 	}
 	return entries, meta, size - 8 - int64(length), nil
 }
+
+// ends reports whether there was less to read than there should be.
+func ends(err error) bool { return err == io.EOF || err == io.ErrUnexpectedEOF }
 
 // layout checks that the tensors make up the data without gap or overlap, and
 // returns their names in the order of the data.
@@ -124,11 +132,11 @@ func layout(entries map[string]entry, dataSize int64) ([]string, error) {
 		e := entries[name]
 		switch bytes, ok := sizeOf(e.Shape); {
 		case e.Type != "F32":
-			return nil, fmt.Errorf("tensor %.80q is %.20q; only F32 is read", name, e.Type)
+			return nil, damage.Errorf("tensor %.80q is %.20q; only F32 is read", name, e.Type)
 		case e.Offsets[0] != offset || e.Offsets[1] < offset:
-			return nil, fmt.Errorf("altered: tensor %.80q lies at %d to %d, expected to begin at %d", name, e.Offsets[0], e.Offsets[1], offset)
+			return nil, damage.Errorf("altered: tensor %.80q lies at %d to %d, expected to begin at %d", name, e.Offsets[0], e.Offsets[1], offset)
 		case !ok || bytes != e.Offsets[1]-e.Offsets[0]:
-			return nil, fmt.Errorf("altered: tensor %.80q of shape %v has %d bytes", name, e.Shape, e.Offsets[1]-e.Offsets[0])
+			return nil, damage.Errorf("altered: tensor %.80q of shape %v has %d bytes", name, e.Shape, e.Offsets[1]-e.Offsets[0])
 		}
 		offset = e.Offsets[1]
 	}
@@ -137,7 +145,7 @@ func layout(entries map[string]entry, dataSize int64) ([]string, error) {
 		if offset > dataSize {
 			what = "truncated"
 		}
-		return nil, fmt.Errorf("%s: its tensors have %d bytes, the file has room for %d", what, offset, dataSize)
+		return nil, damage.Errorf("%s: its tensors have %d bytes, the file has room for %d", what, offset, dataSize)
 	}
 	return names, nil
 }
@@ -156,8 +164,10 @@ func sizeOf(shape []int) (int64, bool) {
 
 func readFloats(r io.Reader, n int) ([]float32, error) {
 	raw := make([]byte, 4*n)
-	if _, err := io.ReadFull(r, raw); err != nil {
-		return nil, fmt.Errorf("truncated: %w", err)
+	if _, err := io.ReadFull(r, raw); ends(err) {
+		return nil, damage.Errorf("truncated: it ends in its tensors")
+	} else if err != nil {
+		return nil, err
 	}
 	data := make([]float32, n)
 	for i := range data {

@@ -8,9 +8,11 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/runtime/lock"
 	"github.com/arithlang/mlc/runtime/task"
 )
@@ -39,6 +41,7 @@ type Test struct {
 	Own          []Pair         // the cells that means of the result in a file are over; nil: all
 	Patience     time.Duration  // cells are tested together for about so long; 0: one by one
 	Progress     func(Progress) // told what will be done next
+	Still        func() error   // an error once the run directory is not there any more, asked before anything is written; nil: not asked
 }
 
 // A Progress is how far a test is.
@@ -96,7 +99,7 @@ func (t *Test) Run(ctx context.Context, dir string) (*Result, error) {
 		}
 		n = t.together(n, took)
 	}
-	if err := t.keep(r, dir, nil, 0); err != nil { // again: what is there may be half of a result
+	if err := t.keep(r, dir, nil, 0); err != nil { // what is there may be half of a result
 		return nil, err
 	}
 	t.summarise(r, t.Cells)
@@ -118,15 +121,26 @@ func (t *Test) join(r *Result, dir string) error {
 func (t *Test) lacks(c Cell) bool { return t.Mode == ModeSettle && c.Samples > 0 && c.Runs == 0 }
 
 // keep adds cells to the result so far, and saves it with what other processes have
-// added to it meanwhile.
+// added to it meanwhile. A result that is there already is not written again.
 func (t *Test) keep(r *Result, dir string, cells []Cell, took time.Duration) error {
-	unlock, err := occupy(dir)
+	if t.Still != nil {
+		if err := t.Still(); err != nil {
+			return err
+		}
+	}
+	held, err := occupy(dir)
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer held.Close()
+	if err := ckpt.Clean(dir); err != nil {
+		return cannotSave(err)
+	}
 	if err := t.join(r, dir); err != nil {
 		return err
+	}
+	if len(cells) == 0 && t.saved(r, dir) {
+		return nil
 	}
 	r.add(cells)
 	r.SecondsEval += took.Seconds()
@@ -137,15 +151,26 @@ func (t *Test) keep(r *Result, dir string, cells []Cell, took time.Duration) err
 	return nil
 }
 
+// saved reports whether the files in dir say all that a result does.
+func (t *Test) saved(r *Result, dir string) bool {
+	there, err := Load(dir)
+	if err != nil || there == nil || there.Settings != t.Settings || !slices.Equal(there.ByCell, r.ByCell) {
+		return false
+	}
+	table, err := os.ReadFile(filepath.Join(dir, gridFile))
+	return err == nil && string(table) == r.grid()
+}
+
 // occupy makes the directory of a result and keeps other processes from writing to it.
-func occupy(dir string) (unlock func(), err error) {
+func occupy(dir string) (*lock.Dir, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, cannotSave(err)
 	}
-	if unlock, err = lock.Wait(dir); err != nil {
+	held, err := lock.Wait(dir)
+	if err != nil {
 		return nil, cannotSave(err)
 	}
-	return unlock, nil
+	return held, nil
 }
 
 func cannotSave(err error) error { return fmt.Errorf("cannot save the result: %w", err) }

@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,8 +9,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/runtime/damage"
 )
 
 // Settings are what the counts of a Result depend on. Counts made under others are
@@ -89,10 +90,11 @@ const (
 	gridFile   = "grid.csv"
 )
 
-// Load returns the result in a directory; nil if there is none that can be read,
-// which costs no more than doing it again.
+// Load returns the result in a directory; nil if there is none. One that is damaged is
+// an error: it may be hours of work, and its other file says what it said.
 func Load(dir string) (*Result, error) {
-	text, err := os.ReadFile(filepath.Join(dir, resultFile))
+	path := filepath.Join(dir, resultFile)
+	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -100,8 +102,8 @@ func Load(dir string) (*Result, error) {
 		return nil, err
 	}
 	r := new(Result)
-	if json.Unmarshal(text, r) != nil {
-		return nil, nil
+	if err := damage.Unseal(text, r); err != nil {
+		return nil, damage.Errorf("%v; the counts are also in %s. Move %s away to test again", damage.In(path, err), filepath.Join(dir, gridFile), path)
 	}
 	return r, nil
 }
@@ -183,19 +185,24 @@ func mean(x []float64) *float64 {
 	return &sum
 }
 
+// grid is grid.csv: a line a cell.
+func (r *Result) grid() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "i,j,samples,correct,%s\n", r.Metric)
+	for _, c := range r.ByCell {
+		fmt.Fprintf(&b, "%d,%d,%d,%d,%g\n", c.I, c.J, c.Samples, c.Correct, c.Fraction())
+	}
+	return b.String()
+}
+
 // save writes grid.csv and result.json, which says how far both are.
 func (r *Result) save(dir string) error {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	var table bytes.Buffer
-	fmt.Fprintf(&table, "i,j,samples,correct,%s\n", r.Metric)
-	for _, c := range r.ByCell {
-		fmt.Fprintf(&table, "%d,%d,%d,%d,%g\n", c.I, c.J, c.Samples, c.Correct, c.Fraction())
-	}
-	if err := ckpt.WriteFile(filepath.Join(dir, gridFile), table.Bytes()); err != nil {
+	if err := ckpt.WriteFile(filepath.Join(dir, gridFile), []byte(r.grid())); err != nil {
 		return err
 	}
-	return ckpt.WriteFile(filepath.Join(dir, resultFile), append(text, '\n'))
+	return ckpt.WriteFile(filepath.Join(dir, resultFile), append(damage.Seal(text), '\n'))
 }

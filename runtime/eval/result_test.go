@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/task"
 )
 
@@ -37,6 +39,7 @@ func TestResultFile(t *testing.T) {
 		"by_length": map[string]any{"6": 1., "7": 0.5, "60": 0.25, "101": 0.},
 		"by_cell":   []any{[]any{6., 6., 4., 4.}, []any{7., 7., 4., 2.}, []any{60., 60., 4., 1.}, []any{101., 101., 4., 0.}},
 	}
+	delete(got, "sha256")
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -68,8 +71,10 @@ func TestResultFile(t *testing.T) {
 	if got := listed.Table(80); !strings.HasSuffix(got, "\nno problem is held out: these are problems of training\n") {
 		t.Errorf("without held-out problems:\n%s", got)
 	}
-	os.WriteFile(filepath.Join(dir, "result.json"), text[:20], 0o644)
-	if r, err := Load(dir); r != nil || err != nil {
-		t.Errorf("a damaged result: %v, %v", r, err)
+	for what, bad := range map[string][]byte{"cut": text[:20], "changed": bytes.Replace(text, []byte("[60,60,4,1]"), []byte("[60,60,4,3]"), 1), "empty": nil} {
+		os.WriteFile(filepath.Join(dir, "result.json"), bad, 0o644)
+		if r, err := Load(dir); r != nil || !damage.Is(err) || !strings.Contains(err.Error(), "the counts are also in "+filepath.Join(dir, "grid.csv")) {
+			t.Errorf("a result that is %s: %v, %v", what, r, err)
+		}
 	}
 }

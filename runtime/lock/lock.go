@@ -1,8 +1,44 @@
-// Package lock keeps processes out of each other's directories. A lock ends with the
-// process that has it. Where there are no locks everybody gets one.
+// Package lock keeps processes out of each other's directories, and notices when one is
+// no longer where it was. A lock ends with the process that has it. Where there are no
+// locks everybody gets one.
 package lock
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+	"os"
+)
 
 // ErrTaken is returned by Try when another process has the lock.
 var ErrTaken = errors.New("locked by another process")
+
+// A Dir is a directory that is kept open, and so is not taken for another one that is
+// made in its place.
+type Dir struct {
+	path string
+	file *os.File
+}
+
+// Watch opens a directory without locking it.
+func Watch(path string) (*Dir, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return &Dir{path, f}, nil
+}
+
+// Close ends the lock.
+func (d *Dir) Close() { d.file.Close() }
+
+// Check is an error once the directory is not at its path any more.
+func (d *Dir) Check() error {
+	then, err := d.file.Stat()
+	if err != nil {
+		return err
+	}
+	if now, err := os.Stat(d.path); err == nil && os.SameFile(then, now) {
+		return nil
+	}
+	return fmt.Errorf("the folder %s was removed or moved while it was written to", d.path)
+}

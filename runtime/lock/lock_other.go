@@ -2,8 +2,8 @@
 
 package lock
 
-// Try does nothing where there is no flock.
-func Try(string) (unlock func(), err error) { return func() {}, nil }
+// Try locks nothing where there is no flock.
+func Try(path string) (*Dir, error) { return Watch(path) }
 
-// Wait does nothing where there is no flock.
-func Wait(string) (unlock func(), err error) { return func() {}, nil }
+// Wait locks nothing where there is no flock.
+func Wait(path string) (*Dir, error) { return Watch(path) }

@@ -3,6 +3,7 @@ package lock
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -15,19 +16,19 @@ func TestLock(t *testing.T) {
 		t.Skip("there are no locks")
 	}
 	dir := t.TempDir()
-	unlock, err := Try(dir)
+	held, err := Try(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Try(dir); !errors.Is(err, ErrTaken) {
 		t.Errorf("a second lock: %v", err)
 	}
-	unlock()
-	if unlock, err = Try(dir); err != nil {
+	held.Close()
+	if held, err = Try(dir); err != nil {
 		t.Fatalf("after unlocking: %v", err)
 	}
-	unlock()
-	for _, f := range []func(string) (func(), error){Try, Wait} {
+	held.Close()
+	for _, f := range []func(string) (*Dir, error){Try, Wait, Watch} {
 		if _, err := f(filepath.Join(dir, "nowhere")); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("a directory that is not there: %v", err)
 		}
@@ -38,7 +39,7 @@ func TestLock(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			for range 100 {
-				unlock, err := Wait(dir)
+				held, err := Wait(dir)
 				if err != nil {
 					t.Error(err)
 					return
@@ -47,12 +48,45 @@ func TestLock(t *testing.T) {
 					both.Add(1)
 				}
 				count.Add(-1)
-				unlock()
+				held.Close()
 			}
 		})
 	}
 	all.Wait()
 	if n := both.Load(); n > 0 {
 		t.Errorf("%d times there were two with the same lock", n)
+	}
+}
+
+// TestMoved notices a directory that is gone, and one that is made in its place.
+func TestMoved(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	held, err := Try(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	check := func(there bool) {
+		t.Helper()
+		if err := held.Check(); (err == nil) != there {
+			t.Error(err)
+		}
+	}
+	check(true)
+	if err := os.Rename(dir, dir+"2"); err != nil {
+		t.Fatal(err)
+	}
+	check(false)
+	if err := os.Rename(dir+"2", dir); err != nil {
+		t.Fatal(err)
+	}
+	check(true)
+	for range 20 { // a freed inode is often the next that is given out
+		os.Remove(dir)
+		os.Mkdir(dir, 0o755)
+		check(false)
 	}
 }

@@ -4,27 +4,26 @@ package lock
 
 import (
 	"errors"
-	"os"
 	"syscall"
 )
 
-// Try locks a directory until unlock is called, or returns ErrTaken.
-func Try(dir string) (unlock func(), err error) { return flock(dir, syscall.LOCK_NB) }
+// Try locks a directory until it is closed, or returns ErrTaken.
+func Try(path string) (*Dir, error) { return flock(path, syscall.LOCK_NB) }
 
-// Wait locks a directory until unlock is called, when nobody else has it locked.
-func Wait(dir string) (unlock func(), err error) { return flock(dir, 0) }
+// Wait locks a directory until it is closed, when nobody else has it locked.
+func Wait(path string) (*Dir, error) { return flock(path, 0) }
 
-func flock(dir string, how int) (unlock func(), err error) {
-	f, err := os.Open(dir)
+func flock(path string, how int) (*Dir, error) {
+	d, err := Watch(path)
 	if err != nil {
 		return nil, err
 	}
 	err = syscall.EINTR
 	for err == syscall.EINTR { // a signal came while it waited
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|how)
+		err = syscall.Flock(int(d.file.Fd()), syscall.LOCK_EX|how)
 	}
 	if err == syscall.EWOULDBLOCK {
-		return nil, errors.Join(ErrTaken, f.Close())
+		return nil, errors.Join(ErrTaken, d.file.Close())
 	}
-	return func() { f.Close() }, nil // with an error the file system has no locks
+	return d, nil // with an error the file system has no locks
 }

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -45,30 +44,34 @@ type Training struct {
 	Earlier []train.Budget `json:"earlier_budgets,omitempty"` // those that its first steps were for
 }
 
-// Lengthen gives what was trained for some steps another budget.
-func (t *Training) Lengthen(b train.Budget) {
+// Change gives a training another budget after so many steps.
+func (t *Training) Change(b train.Budget, steps int) {
 	if b == t.Budget {
 		return
 	}
-	t.Earlier = append(t.Earlier, t.Budget)
+	if steps > 0 {
+		t.Earlier = append(t.Earlier[:len(t.Earlier):len(t.Earlier)], t.Budget)
+	}
 	t.Budget = b
 }
 
 // Is reports whether all steps were for one budget.
 func (t *Training) Is(b train.Budget) bool { return t.Budget == b && len(t.Earlier) == 0 }
 
-// Had reports whether some steps may have been for a budget.
-func (t *Training) Had(b train.Budget) bool { return t.Budget == b || slices.Contains(t.Earlier, b) }
-
-// String is the budgets in the order in which they were given.
-func (t *Training) String() string {
+// Budgets are all that steps were for, the last one last.
+func (t *Training) Budgets() []string {
 	var all []string
-	for _, b := range append(slices.Clone(t.Earlier), t.Budget) {
+	for _, b := range append(t.Earlier[:len(t.Earlier):len(t.Earlier)], t.Budget) {
 		if b != (train.Budget{}) {
 			all = append(all, b.String())
 		}
 	}
-	return strings.Join(all, ", then ")
+	return all
+}
+
+// String is the budgets in the order in which they were given.
+func (t *Training) String() string {
+	return strings.Join(t.Budgets(), ", then ")
 }
 
 // A Stage is what a pipeline's record says of one stage.

@@ -48,16 +48,18 @@ func TestTrained(t *testing.T) {
 	}
 }
 
-// TestLengthen wants a record to say every budget that steps were for.
-func TestLengthen(t *testing.T) {
+// TestChange wants a record to say every budget that steps were for.
+func TestChange(t *testing.T) {
 	steps := func(n int) train.Budget { return train.Budget{Steps: n} }
 	want := Record{Name: "toy", Seed: 3, Training: Training{Budget: steps(10)}, Stages: []*Stage{{Name: "first", Kind: "training", Training: Training{Budget: steps(5)}}}}
-	want.Lengthen(steps(10))
+	want.Change(steps(30), 0)
+	want.Change(steps(10), 0)
+	want.Change(steps(10), 5)
 	if !want.Is(steps(10)) || want.String() != "10 steps" {
 		t.Errorf("%v: its own budget is none more", want.Training)
 	}
-	want.Lengthen(steps(20))
-	if want.Is(steps(20)) || !want.Had(steps(10)) || !want.Had(steps(20)) || want.Had(steps(5)) || want.String() != "10 steps, then 20 steps" {
+	want.Change(steps(20), 10)
+	if want.Is(steps(20)) || want.String() != "10 steps, then 20 steps" {
 		t.Errorf("lengthened: %s", want.String())
 	}
 	dir := t.TempDir()

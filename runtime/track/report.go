@@ -7,12 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 )
 
 // A Report is one line of metrics.jsonl.
@@ -40,16 +37,23 @@ func (r Report) csv() string {
 		f(r.Loss), f(r.LR), f(r.GradNorm), match, f(r.Seconds), r.Stage)
 }
 
+// The metrics files in a run directory. They say the same: where they do not, one of
+// them is damaged.
+const (
+	jsonlFile = "metrics.jsonl"
+	csvFile   = "metrics.csv"
+)
+
 // A Log appends reports to the metrics files of a run directory.
 type Log struct {
 	jsonl, csv *os.File
 }
 
-// Open continues the metrics files of a run directory after so many steps: what
-// they say about later ones, or did not finish saying, is cut off. It returns the
-// last report that is left, if there is one.
+// Open continues the metrics files of a run directory after so many steps: what they
+// say about later ones, or did not finish saying, is cut off. It returns the last
+// report that is left, if there is one. Files that are damaged stay as they are.
 func Open(dir string, step int) (*Log, *Report, error) {
-	kept, err := read(filepath.Join(dir, "metrics.jsonl"), step)
+	kept, err := Until(dir, step)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -59,10 +63,10 @@ func Open(dir string, step int) (*Log, *Report, error) {
 		table.WriteString(r.csv())
 	}
 	log := &Log{}
-	if log.jsonl, err = restart(filepath.Join(dir, "metrics.jsonl"), jsonl.Bytes()); err != nil {
+	if log.jsonl, err = restart(filepath.Join(dir, jsonlFile), jsonl.Bytes()); err != nil {
 		return nil, nil, err
 	}
-	if log.csv, err = restart(filepath.Join(dir, "metrics.csv"), table.Bytes()); err != nil {
+	if log.csv, err = restart(filepath.Join(dir, csvFile), table.Bytes()); err != nil {
 		log.jsonl.Close()
 		return nil, nil, err
 	}
@@ -70,39 +74,6 @@ func Open(dir string, step int) (*Log, *Report, error) {
 		return log, nil, nil
 	}
 	return log, &kept[len(kept)-1], nil
-}
-
-// All returns the reports in a run directory.
-func All(dir string) ([]Report, error) { return read(filepath.Join(dir, "metrics.jsonl"), math.MaxInt) }
-
-// Last returns the last report in a run directory, nil if there is none.
-func Last(dir string) (*Report, error) {
-	all, err := All(dir)
-	if err != nil || len(all) == 0 {
-		return nil, err
-	}
-	return &all[len(all)-1], nil
-}
-
-// read returns the reports up to a step, and stops at a line that is none: a
-// killed run may have left half of one.
-func read(path string, step int) ([]Report, error) {
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	var kept []Report
-	for l := range strings.Lines(string(text)) {
-		var r Report
-		if !strings.HasSuffix(l, "\n") || json.Unmarshal([]byte(l), &r) != nil || r.Step > step {
-			break
-		}
-		kept = append(kept, r)
-	}
-	return kept, nil
 }
 
 func line(r Report) []byte {
@@ -137,6 +108,17 @@ func (l *Log) Write(r Report) error {
 	}
 	_, err := l.csv.WriteString(r.csv())
 	return err
+}
+
+// Sync waits until all reports are on the disk: a checkpoint of a step is written after
+// the reports up to it.
+func (l *Log) Sync() error {
+	for _, f := range []*os.File{l.jsonl, l.csv} {
+		if err := f.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, os.ErrInvalid) {
+			return err
+		}
+	}
+	return nil
 }
 
 // Close closes the files.

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/arithlang/mlc/runtime/damage"
 )
 
 func report(step int) Report {
@@ -83,7 +85,7 @@ func TestWithoutHeldOutProblems(t *testing.T) {
 func TestResumedLogEqualsUninterrupted(t *testing.T) {
 	whole := t.TempDir()
 	write(t, whole, 0, 1, 2, 3, 4, 5, 6)
-	for _, torn := range []string{"", `{"step":6,"exa`, `{"step":3}` + "\n" + `{"step":4}` + "\n"} {
+	for _, torn := range []string{"", `{"step":6,"exa`, "\x00\x00\x00"} {
 		dir := t.TempDir()
 		write(t, dir, 0, 1, 2, 3, 4, 5)
 		path := filepath.Join(dir, "metrics.jsonl")
@@ -157,5 +159,66 @@ func TestNoColor(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")
 	if Color() {
 		t.Error("colour under NO_COLOR")
+	}
+}
+
+// TestDamagedMetrics flips every bit of both files and cuts them everywhere: what they
+// say is as it was, or the damage is noticed and nothing is written.
+func TestDamagedMetrics(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, 0, 1, 2, 3)
+	whole, err := Until(dir, 3)
+	if err != nil || len(whole) != 3 {
+		t.Fatal(whole, err)
+	}
+	tell := func(path, what string, text []byte) {
+		t.Helper()
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Until(dir, 3)
+		switch {
+		case err == nil && !cmp.Equal(whole, got):
+			t.Fatalf("%s of %s is not noticed", what, filepath.Base(path))
+		case err != nil && (!damage.Is(err) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "json:")):
+			t.Fatalf("%s of %s: %v", what, filepath.Base(path), err)
+		}
+		if err == nil {
+			return
+		}
+		before := files(t, dir)
+		if _, _, err := Open(dir, 3); err == nil || files(t, dir) != before {
+			t.Fatalf("%s of %s: %v, and the files are changed", what, filepath.Base(path), err)
+		}
+	}
+	for _, name := range []string{"metrics.jsonl", "metrics.csv"} {
+		path := filepath.Join(dir, name)
+		good, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range good {
+			for bit := range 8 {
+				bad := bytes.Clone(good)
+				bad[i] ^= 1 << bit
+				tell(path, "a bit", bad)
+			}
+			tell(path, "a cut", good[:i])
+		}
+		lines := bytes.SplitAfter(good, []byte("\n"))
+		tell(path, "a lost line", bytes.Join([][]byte{lines[0], lines[2], lines[3]}, nil))
+		tell(path, "a line twice", bytes.Join([][]byte{lines[0], lines[1], lines[1], lines[2], lines[3]}, nil))
+		if err := os.WriteFile(path, good, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := Until(dir, 3); err != nil {
+		t.Error(err)
+	}
+	if err := os.Remove(filepath.Join(dir, "metrics.csv")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Until(dir, 3); err != nil || !cmp.Equal(whole, got) {
+		t.Errorf("without the table: %v, %v", got, err)
 	}
 }

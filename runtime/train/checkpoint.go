@@ -1,7 +1,9 @@
 package train
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +11,7 @@ import (
 	"time"
 
 	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/device"
 )
 
@@ -72,6 +75,7 @@ func escape(path string) string {
 func (t *Trainer) Save() (string, error) {
 	f := ckpt.File{Meta: map[string]string{
 		"seed":     strconv.FormatUint(t.Config.Seed, 10),
+		"budget":   t.Config.Budget.String(),
 		"step":     strconv.Itoa(t.State.Step),
 		"examples": strconv.FormatInt(t.State.Examples, 10),
 		"tokens":   strconv.FormatInt(t.State.Tokens, 10),
@@ -99,8 +103,8 @@ func (t *Trainer) Save() (string, error) {
 		return "", fmt.Errorf("cannot save a checkpoint: %w", err)
 	}
 	path := filepath.Join(t.Dir, "ckpt", checkpointName(t.State.Step))
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return "", err
+	if err := os.Mkdir(filepath.Dir(path), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", fmt.Errorf("cannot save a checkpoint: %w", err)
 	}
 	if err := ckpt.Write(path, f); err != nil {
 		return "", fmt.Errorf("cannot save a checkpoint: %w", err)
@@ -110,25 +114,47 @@ func (t *Trainer) Save() (string, error) {
 
 // prune removes old checkpoints, and what a killed process left half written.
 func (t *Trainer) prune() error {
-	stale, _ := filepath.Glob(filepath.Join(escape(t.Dir), "ckpt", ".step-*"))
 	if old := Checkpoints(t.Dir); len(old) > keep {
-		stale = append(stale, old[:len(old)-keep]...)
-	}
-	for _, name := range stale {
-		if err := os.Remove(name); err != nil {
-			return err
+		for _, name := range old[:len(old)-keep] {
+			if err := os.Remove(name); err != nil {
+				return err
+			}
 		}
 	}
-	return nil
+	return ckpt.Clean(filepath.Join(t.Dir, "ckpt"))
 }
 
-// Load puts the checkpoint at path onto a machine and returns its State.
-func Load(path string, m device.Machine, plan *device.Plan, params []device.Param) (State, error) {
-	var s State
-	tensors, meta, err := read(path)
+// A Checkpoint is a file that Save has written: parameters, moments, a State, and what
+// it says of the run that it is of.
+type Checkpoint struct {
+	Path    string
+	Meta    map[string]string
+	State   State
+	tensors map[string]ckpt.Tensor
+}
+
+// Read reads the checkpoint at path. The error is damage where the file is not what
+// Save has written at that path.
+func Read(path string) (*Checkpoint, error) {
+	f, err := ckpt.Read(path)
 	if err != nil {
-		return s, err
+		return nil, err
 	}
+	c := &Checkpoint{Path: path, Meta: f.Meta, tensors: map[string]ckpt.Tensor{}}
+	for _, t := range f.Tensors {
+		c.tensors[t.Name] = t
+	}
+	if c.State, err = stateOf(f.Meta); err != nil {
+		return nil, fmt.Errorf("%s: it does not say how far it was trained: %w", path, err)
+	}
+	if want := checkpointName(c.State.Step); filepath.Base(path) != want {
+		return nil, fmt.Errorf("%s: it is the checkpoint after %d steps, which is called %s: give it its name back", path, c.State.Step, want)
+	}
+	return c, nil
+}
+
+// Put puts parameters and moments onto a machine.
+func (c *Checkpoint) Put(m device.Machine, plan *device.Plan, params []device.Param) error {
 	arenas := make([][]float32, len(spaces))
 	for i, sp := range spaces {
 		arenas[i] = make([]float32, plan.NumParams)
@@ -136,30 +162,17 @@ func Load(path string, m device.Machine, plan *device.Plan, params []device.Para
 			if !sp.holds(p) {
 				continue
 			}
-			t, ok := tensors[sp.prefix+p.Name]
+			t, ok := c.tensors[sp.prefix+p.Name]
 			if !ok || !slices.Equal(t.Shape, p.Shape) {
-				return s, fmt.Errorf("%s: it has no tensor %s of shape %v: it is of another model", path, sp.prefix+p.Name, p.Shape)
+				return fmt.Errorf("%s: it has no tensor %s of shape %v: it is of another model", c.Path, sp.prefix+p.Name, p.Shape)
 			}
 			copy(arenas[i][p.Off:], t.Data)
 		}
 	}
-	if s, err = stateOf(meta); err != nil {
-		return s, fmt.Errorf("%s: it does not say how far it was trained: %w", path, err)
-	}
 	for i, sp := range spaces {
 		m.Root().PutFloats(device.Ref{Space: sp.space}, arenas[i])
 	}
-	return s, nil
-}
-
-// read returns the tensors of a checkpoint by name, and what it says of the run.
-func read(path string) (map[string]ckpt.Tensor, map[string]string, error) {
-	f, err := ckpt.Read(path)
-	tensors := map[string]ckpt.Tensor{}
-	for _, t := range f.Tensors {
-		tensors[t.Name] = t
-	}
-	return tensors, f.Meta, err
+	return nil
 }
 
 // stateOf reads the State that a checkpoint says.
@@ -175,7 +188,7 @@ func stateOf(meta map[string]string) (State, error) {
 		}
 		n, err := strconv.ParseInt(meta[x.name], 10, 64)
 		if err != nil || n < 0 {
-			return s, fmt.Errorf("%s is %q", x.name, meta[x.name])
+			return s, damage.Errorf("%s is %q", x.name, meta[x.name])
 		}
 		*x.to = n
 	}

@@ -59,6 +59,9 @@ func (r *run) advance() error {
 		if err := r.test(); err != nil {
 			return err
 		}
+		if err := r.still(); err != nil {
+			return err
+		}
 		if err := r.log.Write(r.report); err != nil {
 			return fmt.Errorf("cannot write metrics: %w", err)
 		}
@@ -91,6 +94,12 @@ func (r *run) test() error {
 func (r *run) save() error {
 	if r.Config.Budget.Time > 0 {
 		r.State.Elapsed = r.elapsed()
+	}
+	if err := r.still(); err != nil {
+		return err
+	}
+	if err := r.log.Sync(); err != nil {
+		return fmt.Errorf("cannot write metrics: %w", err)
 	}
 	_, err := r.Save()
 	return err

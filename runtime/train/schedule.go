@@ -47,6 +47,10 @@ func (c *Config) used(s State, elapsed time.Duration) float64 {
 	}
 }
 
+// Spent reports whether nothing is left to train after a State, by what it says alone:
+// of a budget of time it knows only where that was its budget.
+func (c *Config) Spent(s State) bool { return s.Stopped || c.used(s, s.Elapsed) >= 1 }
+
 // middle is the point of the budget in the middle of the next step, of so many
 // examples, which is what its learning rate is for: neither the first nor the last
 // step stands still.

@@ -32,6 +32,7 @@ type Trainer struct {
 	Stage     string               // said in every report; "": train
 	Meta      map[string]string    // said in every checkpoint
 	SaveEvery time.Duration        // time between checkpoints, 0: only at the end
+	Still     func() error         // an error once Dir is not there any more, asked before anything is written; nil: not asked
 	Match     Match                // asked at every report
 	Status    *track.Status
 
@@ -73,21 +74,20 @@ func (t *Trainer) Start() {
 }
 
 // Resume sets them, and the State, from a checkpoint.
-func (t *Trainer) Resume(path string) (err error) {
-	t.State, err = Load(path, t.Machine, t.Plan, t.Params)
-	return err
+func (t *Trainer) Resume(c *Checkpoint) error {
+	if err := c.Put(t.Machine, t.Plan, t.Params); err != nil {
+		return err
+	}
+	t.State = c.State
+	return nil
 }
 
 // Adopt takes the parameters of another model's checkpoint that this one has too, by
 // name, instead of their initial values, and returns the names of those that it does
 // not have. What was given stays.
-func (t *Trainer) Adopt(path string) (missing []string, err error) {
-	tensors, _, err := read(path)
-	if err != nil {
-		return nil, err
-	}
+func (t *Trainer) Adopt(c *Checkpoint) (missing []string, err error) {
 	for _, p := range t.Params {
-		from, ok := tensors[p.Name]
+		from, ok := c.tensors[p.Name]
 		switch {
 		case p.Init.Kind == "given":
 			continue
@@ -95,11 +95,33 @@ func (t *Trainer) Adopt(path string) (missing []string, err error) {
 			missing = append(missing, p.Name)
 			continue
 		case !slices.Equal(from.Shape, p.Shape):
-			return nil, fmt.Errorf("%s: its %s has shape %v, that of this model %v: it is too different to go on from", path, p.Name, from.Shape, p.Shape)
+			return nil, fmt.Errorf("%s: its %s has shape %v, that of this model %v: it is too different to go on from", c.Path, p.Name, from.Shape, p.Shape)
 		}
 		t.Machine.Root().PutFloats(device.Ref{Space: device.Params, Off: p.Off}, from.Data)
 	}
 	return missing, t.Machine.Err()
+}
+
+// Done reports whether nothing is left to train: the budget is used up, or there was a
+// reason to stop.
+func (t *Trainer) Done() (bool, error) {
+	if err := t.Config.Check(); err != nil || t.State.Step == 0 {
+		return false, err
+	}
+	var last *track.Report
+	reports, err := track.Until(t.Dir, t.State.Step)
+	if len(reports) > 0 {
+		last = &reports[len(reports)-1]
+	}
+	return newRun(t, nil, last).done(), err
+}
+
+// still is an error once the run directory is not there any more.
+func (t *Trainer) still() error {
+	if t.Still == nil {
+		return nil
+	}
+	return t.Still()
 }
 
 // Run trains until the budget is used up, there is a reason to stop or ctx is done,

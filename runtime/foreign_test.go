@@ -1,0 +1,293 @@
+package runtime
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/arithlang/mlc/runtime/calibrate"
+	"github.com/arithlang/mlc/runtime/record"
+)
+
+// contents are the bytes and times of all files below a directory.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		all[path] = info.ModTime().String() + string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// unchanged compares a directory with what it was.
+func unchanged(t *testing.T, dir string, before map[string]string) {
+	t.Helper()
+	after := contents(t, dir)
+	for path := range before {
+		if after[path] != before[path] {
+			t.Errorf("%s has been written", path)
+		}
+	}
+	if len(after) != len(before) {
+		t.Errorf("%d files, before %d", len(after), len(before))
+	}
+}
+
+// edit replaces text in a file.
+func edit(t *testing.T, path, old, new string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil || !strings.Contains(string(text), old) {
+		t.Fatalf("%s has no %s, %v", path, old, err)
+	}
+	if err := os.WriteFile(path, []byte(strings.Replace(string(text), old, new, 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func copied(t *testing.T, dir string) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), "copy")
+	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// TestForeignCheckpoint wants every verb to compare what a checkpoint says of itself with
+// run.json, to say both sides, and to write nothing.
+func TestForeignCheckpoint(t *testing.T) {
+	m, other := toyModel(), toyModel()
+	other.SpecHash, other.Train.LR = strings.Repeat("ab", 32), 0.01
+	stopped := filepath.Join(t.TempDir(), "run")
+	stopAt(t, m, stopped, 10)
+	seed2 := filepath.Join(t.TempDir(), "run")
+	m2 := toyModel()
+	m2.Train.Seed = 2
+	stopAt(t, m2, seed2, 10)
+	spec := filepath.Join(t.TempDir(), "run")
+	stopAt(t, other, spec, 10)
+	const name = "ckpt/step-00000010.safetensors"
+	bring := func(from string) func(dir string) {
+		return func(dir string) {
+			text, err := os.ReadFile(filepath.Join(from, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for what, c := range map[string]struct {
+		change func(dir string)
+		want   string
+	}{
+		"of another seed": {bring(seed2), "is of another run: its seed is 2, that of DIR/run.json 1."},
+		"of another spec": {bring(spec), "is of another run: its spec hash is abababababab, that of DIR/run.json 0123456789abcdef."},
+		"edited seed":     {func(dir string) { edit(t, filepath.Join(dir, record.File), `"seed": 1`, `"seed": 7`) }, "its seed is 1, that of DIR/run.json 7."},
+		"edited budget":   {func(dir string) { edit(t, filepath.Join(dir, record.File), `"steps": 20`, `"steps": 28`) }, "its budget is 20 steps, that of DIR/run.json 28 steps."},
+		"edited name":     {func(dir string) { edit(t, filepath.Join(dir, record.File), `"name": "toy"`, `"name": "boy"`) }, "its name is toy, that of DIR/run.json boy."},
+		"renamed": {func(dir string) {
+			os.Rename(filepath.Join(dir, name), filepath.Join(dir, "ckpt/step-00000019.safetensors"))
+		}, "it is the checkpoint after 10 steps, which is called step-00000010.safetensors"},
+	} {
+		dir := copied(t, stopped)
+		c.change(dir)
+		before := contents(t, dir)
+		for _, args := range [][]string{{"train", "--resume", "--out", dir}, {"eval", dir}, {"solve", dir, "1"}} {
+			s := call(t, m, "", args...)
+			if s.code != 1 || !strings.Contains(s.err, strings.ReplaceAll(c.want, "DIR", dir)) || strings.Contains(s.err, "remove") {
+				t.Errorf("%s, %s: exit %d\n%s", what, args[0], s.code, s.err)
+			}
+		}
+		unchanged(t, dir, before)
+	}
+}
+
+// TestForeignStage wants the same of what a stage begins with.
+func TestForeignStage(t *testing.T) {
+	p := toyPipeline()
+	mine, other := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "run")
+	for dir, seed := range map[string]string{mine: "1", other: "2"} {
+		if s := callStages(t, p, "train", "--out", dir, "--seed", seed, "--until", "calibrate", "-q"); s.code != 0 {
+			t.Fatal(s.err)
+		}
+	}
+	bring := func(name string) func(dir string) {
+		return func(dir string) {
+			os.RemoveAll(filepath.Join(dir, name))
+			if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(filepath.Join(other, name))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for what, c := range map[string]struct {
+		change func(dir string)
+		until  string
+		want   string
+	}{
+		"a stage of another run":       {bring("first"), "first", "DIR/first/run.json is of another run: its seed is 2, that of DIR/run.json 1."},
+		"a calibration of another run": {bring("calibrate"), "second", "DIR/calibrate/" + calibrate.LinesFile + " is of another run: its seed is 2, that of DIR/run.json 1."},
+		"a checkpoint of another run":  {bring("first/ckpt"), "first", "is of another run: its seed is 2, that of DIR/first/run.json 1."},
+		"an edited seed": {func(dir string) {
+			edit(t, filepath.Join(dir, record.File), `"state": "done",
+      "seed": 1`, `"state": "done",
+      "seed": 3`)
+		}, "first", "DIR/first/run.json is of another run: its seed is 1, that of DIR/run.json 3."},
+		"a state that there is not": {func(dir string) { edit(t, filepath.Join(dir, record.File), `"done"`, `"donf"`) }, "second", `DIR/run.json is damaged: stage first cannot be "donf"`},
+		"a stage that there is not": {func(dir string) { edit(t, filepath.Join(dir, record.File), `"calibrate"`, `"calibratf"`) }, "second", `DIR/run.json is damaged: stage 2 is the calibration calibratf, not calibrate`},
+		"a checkpoint that is not a file": {func(dir string) {
+			path := newestCheckpoint(filepath.Join(dir, "first"))
+			os.Remove(path)
+			os.Mkdir(path, 0o755)
+		}, "first", "is a directory"},
+	} {
+		dir := copied(t, mine)
+		c.change(dir)
+		before := contents(t, filepath.Join(dir, "first"))
+		s := callStages(t, p, "train", "--resume", "--out", dir, "--until", c.until, "-q")
+		if s.code != 1 || !strings.Contains(s.err, strings.ReplaceAll(c.want, "DIR", dir)) || strings.Contains(s.err, "remove") {
+			t.Errorf("%s: exit %d, want %s\n%s", what, s.code, c.want, s.err)
+		}
+		unchanged(t, filepath.Join(dir, "first"), before)
+	}
+}
+
+// TestFinishedIsNotWritten resumes what is at its end: no file is touched, whatever
+// budget that needs no more is asked for.
+func TestFinishedIsNotWritten(t *testing.T) {
+	dir := trained(t, toyModel(), "-q", "--steps", "40")
+	before := contents(t, dir)
+	for want, args := range map[string][]string{
+		"for 40 steps, and nothing is to be trained: its budget of 40 steps is used up":                           nil,
+		"for 40 steps, and nothing is to be trained: 10 steps are no more than that, and its budget stays 40 ste": {"--steps", "10"},
+	} {
+		if s := call(t, toyModel(), "", append([]string{"train", "--resume", "--out", dir}, args...)...); s.code != 0 || !strings.Contains(s.err, want) || s.out == "" {
+			t.Errorf("%v: exit %d\n%s%s", args, s.code, s.out, s.err)
+		}
+		unchanged(t, dir, before)
+	}
+	p := toyPipeline()
+	dir = travelled(t, p, "-q")
+	before = contents(t, dir)
+	for _, args := range [][]string{nil, {"--until", "first"}, {"--steps", "10"}} {
+		if s := callStages(t, p, append([]string{"train", "--resume", "--out", dir}, args...)...); s.code != 0 || args != nil && args[0] == "--steps" && !strings.Contains(s.err, "10 steps are no more than that") {
+			t.Errorf("%v: exit %d\n%s%s", args, s.code, s.out, s.err)
+		}
+		if args == nil || args[0] != "--until" { // which tests what was not tested
+			unchanged(t, dir, before)
+		}
+		before = contents(t, dir)
+	}
+}
+
+// TestDamagedRun wants damage to any file of a run to be said, and nothing to be written.
+func TestDamagedRun(t *testing.T) {
+	m := toyModel()
+	whole := trained(t, m, "-q")
+	for _, c := range []struct{ file, old, new, want string }{
+		{"metrics.jsonl", `{"step":8,`, `{"step":8$`, "metrics.jsonl is damaged: line 8: this is no JSON"},
+		{"metrics.jsonl", `{"step":8,`, `{"step":7,`, "metrics.jsonl is damaged: line 8 is of step 7, the one before it of step 7"},
+		{"metrics.jsonl", `{"step":8,"examples":400`, `{"step":8,"examples":402`, "do not say the same"},
+		{"metrics.csv", "\n8,400", "\n8,500", "do not say the same"},
+		{"metrics.csv", "\n8,400", "\nx,400", `metrics.csv is damaged: line 9: "x" is no number of steps`},
+		{"run.json", `"seed": 1`, `"seed": -1`, "run.json is damaged: line 7: seed cannot be -1"},
+		{"run.json", `{`, `[`, "run.json is damaged: line 2: this is no JSON"},
+		{"eval/result.json", `[6,0,300,`, `[6,0,301,`, "eval/result.json is damaged: altered"},
+		{"eval/result.json", `by_cell`, "by\x00cell", "eval/result.json is damaged: "},
+	} {
+		dir := copied(t, whole)
+		edit(t, filepath.Join(dir, c.file), c.old, c.new)
+		before := contents(t, dir)
+		s := call(t, m, "", "train", "--resume", "--out", dir, "-q")
+		if s.code != 1 || !strings.Contains(s.err, c.want) || strings.Contains(s.err, "invalid character") {
+			t.Errorf("%s, %q: exit %d, want %q\n%s", c.file, c.new, s.code, c.want, s.err)
+		}
+		unchanged(t, dir, before)
+	}
+}
+
+// TestUnreadable wants nobody to be told to remove a file that cannot be read.
+func TestUnreadable(t *testing.T) {
+	m := toyModel()
+	dir := trained(t, m, "-q")
+	path := newestCheckpoint(dir)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(path, 0o755); err != nil { // cannot be read by root, either
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"train", "--resume", "--out", dir}, {"eval", dir}} {
+		if s := call(t, m, "", args...); s.code != 1 || !strings.Contains(s.err, path) || strings.Contains(s.err, "remove it") {
+			t.Errorf("%s: exit %d\n%s", args[0], s.code, s.err)
+		}
+	}
+}
+
+// TestRemovedRun removes, moves and replaces a run directory under a training, which is
+// to end with an error and not to make another one.
+func TestRemovedRun(t *testing.T) {
+	for what, change := range map[string]func(dir string){
+		"removed":  func(dir string) { os.RemoveAll(dir) },
+		"moved":    func(dir string) { os.Rename(dir, dir+"2") },
+		"replaced": func(dir string) { os.RemoveAll(dir); os.MkdirAll(filepath.Join(dir, "ckpt"), 0o755) },
+	} {
+		m := toyModel()
+		dir := filepath.Join(t.TempDir(), "run")
+		at(&m, 7, func() { change(dir) })
+		s := call(t, m, "", "train", "--out", dir, "-q", "--threads", "1")
+		if s.code != 1 || !strings.Contains(s.err, "the folder "+dir+" was removed or moved while it was written to") {
+			t.Errorf("%s: exit %d\n%s", what, s.code, s.err)
+		}
+		if files, _ := filepath.Glob(filepath.Join(dir, "*", "*")); len(files) > 0 || what != "replaced" && exists(dir) {
+			t.Errorf("%s: it has been made again: %v", what, files)
+		}
+	}
+	m := toyModel()
+	dir := trained(t, m, "-q")
+	test := testModel(t, m, dir)
+	os.RemoveAll(dir)
+	if _, err := test.Run(t.Context(), filepath.Join(dir, "eval")); err == nil || exists(dir) {
+		t.Errorf("a test in a run that was removed: %v", err)
+	}
+}
+
+// TestWhatAKillLeaves wants half-written files of every kind to go.
+func TestWhatAKillLeaves(t *testing.T) {
+	p := toyPipeline()
+	dir := filepath.Join(t.TempDir(), "run")
+	if s := callStages(t, p, "train", "--out", dir, "--until", "calibrate", "-q"); s.code != 0 {
+		t.Fatal(s.err)
+	}
+	for _, name := range []string{".run.json.12", ".spec.arith.3", "first/.run.json.4", "first/ckpt/.step-00000020.safetensors.5", "calibrate/.lines.safetensors.6",
+		"calibrate/.calibration.json.7", "second/eval/.grid.csv.8", "second/eval/.result.json.9"} {
+		path := filepath.Join(dir, name)
+		os.MkdirAll(filepath.Dir(path), 0o755)
+		if err := os.WriteFile(path, []byte("half"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s := callStages(t, p, "train", "--out", dir, "--resume", "-q"); s.code != 0 {
+		t.Fatal(s.err)
+	}
+	for path := range contents(t, dir) {
+		if strings.HasPrefix(filepath.Base(path), ".") {
+			t.Errorf("%s stays", path)
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package track
+
+import (
+	"errors"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/arithlang/mlc/runtime/damage"
+)
+
+// All returns the reports in a run directory, in which a process may be training.
+func All(dir string) ([]Report, error) { return read(dir, math.MaxInt) }
+
+// Last returns the last report in a run directory, nil if there is none.
+func Last(dir string) (*Report, error) {
+	all, err := All(dir)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	return &all[len(all)-1], nil
+}
+
+// Until returns the reports up to a step of which there is a checkpoint: all of them
+// were written before that was.
+func Until(dir string, step int) ([]Report, error) {
+	kept, err := read(dir, step)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := readRows(dir, step)
+	if err != nil || rows == nil || len(rows) == len(kept) {
+		return kept, err
+	}
+	return nil, damage.Errorf("%s and %s do not have as many reports up to step %d: %d and %d. One of them is damaged; %s",
+		filepath.Join(dir, jsonlFile), filepath.Join(dir, csvFile), step, len(kept), len(rows), mend)
+}
+
+// mend is what to do about damaged metrics.
+const mend = "nothing was changed. Mend it by the other one, which says the same, or remove both to go on without what they say"
+
+// read returns the reports up to a step, which have to be what metrics.csv says, too. A
+// killed process may have left half of a last line, which is none.
+func read(dir string, step int) ([]Report, error) {
+	path := filepath.Join(dir, jsonlFile)
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	rows, err := readRows(dir, step)
+	if err != nil {
+		return nil, err
+	}
+	var kept []Report
+	last, n := -1, 0
+	for l := range strings.Lines(string(text)) {
+		if !strings.HasSuffix(l, "\n") {
+			break
+		}
+		n++
+		var r Report
+		if err := damage.StrictJSON([]byte(l), &r); err != nil {
+			return nil, damage.Errorf("%s is damaged: line %d: %v; %s", path, n, err, mend)
+		}
+		if r.Step <= last {
+			return nil, damage.Errorf("%s is damaged: line %d is of step %d, the one before it of step %d; %s", path, n, r.Step, last, mend)
+		}
+		last = r.Step
+		if r.Step > step {
+			continue
+		}
+		if len(kept) < len(rows) && rows[len(kept)] != r.csv() {
+			return nil, damage.Errorf("%s or %s is damaged: line %d and line %d do not say the same; %s", path, filepath.Join(dir, csvFile), n, n+1, mend)
+		}
+		kept = append(kept, r)
+	}
+	return kept, nil
+}
+
+// readRows returns the rows of metrics.csv up to a step; nil where there is no such file,
+// or one with other columns, of another version.
+func readRows(dir string, step int) ([]string, error) {
+	path := filepath.Join(dir, csvFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	rows, n := []string{}, 0
+	for l := range strings.Lines(string(text)) {
+		if !strings.HasSuffix(l, "\n") {
+			break
+		}
+		if n++; n == 1 {
+			if l != columns {
+				return nil, nil
+			}
+			continue
+		}
+		first, _, _ := strings.Cut(l, ",")
+		at, err := strconv.Atoi(first)
+		if err != nil {
+			return nil, damage.Errorf("%s is damaged: line %d: %.20q is no number of steps; %s", path, n, first, mend)
+		}
+		if at <= step {
+			rows = append(rows, l)
+		}
+	}
+	return rows, nil
+}
