@@ -1,11 +1,7 @@
 package plot
 
 import (
-	"bytes"
 	"encoding/json"
-	"image"
-	"image/color"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -136,7 +132,7 @@ func TestPipeline(t *testing.T) {
 		{[]*Run{whole, other}, "attention", "attention-self-abc-seed-7 bias-self-abc-seed-7 attention-cross-abc-seed-7 bias-cross-abc-seed-7"},
 		{[]*Run{other}, "attention", ""},
 	} {
-		figures, err := Figures(c.runs, c.kind)
+		figures, err := Figures(c.runs, c.kind, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +159,7 @@ func TestCalibrationFiles(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "calibrate", calibrate.LinesFile)); err != nil {
 		t.Fatal(err)
 	}
-	figures, err := Figures(load(t, dir), "attention")
+	figures, err := Figures(load(t, dir), "attention", Options{})
 	if err != nil || figureNames(figures) != "attention-self attention-cross" {
 		t.Errorf("%q, %v", figureNames(figures), err)
 	}
@@ -180,84 +176,5 @@ func TestCalibrationFiles(t *testing.T) {
 	}
 	if _, err := Load(dir, ""); err == nil || !strings.Contains(err.Error(), "cannot be called") {
 		t.Errorf("a stage outside of its run: %v", err)
-	}
-}
-
-// pixels are the places of a colour in a figure.
-func pixels(t *testing.T, f *Figure, want color.Color) (at []image.Point) {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "f.png")
-	if err := f.Save(path); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	img, _, err := image.Decode(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, g, b, _ := want.RGBA()
-	for y := range img.Bounds().Dy() {
-		for x := range img.Bounds().Dx() {
-			if r1, g1, b1, _ := img.At(x, y).RGBA(); r1 == r && g1 == g && b1 == b {
-				at = append(at, image.Pt(x, y))
-			}
-		}
-	}
-	return at
-}
-
-// slope is how far up a cloud of points goes to the right, from -1 to 1: their
-// correlation.
-func slope(at []image.Point) float64 {
-	var mx, my, xx, yy, xy float64
-	n := float64(len(at))
-	for _, p := range at {
-		mx, my = mx+float64(p.X)/n, my-float64(p.Y)/n
-	}
-	for _, p := range at {
-		dx, dy := float64(p.X)-mx, -float64(p.Y)-my
-		xx, yy, xy = xx+dx*dx, yy+dy*dy, xy+dx*dy
-	}
-	return xy / math.Sqrt(xx*yy)
-}
-
-// TestBiasPicture looks for the lines in the pixels: the strongest cells of a head
-// lie on its line, closed ones are dark, a transparent head is black and what is to
-// come grey.
-func TestBiasPicture(t *testing.T) {
-	run := load(t, pipelineDir(t))[0]
-	sites := run.Calibrations[0].Sites
-	only := func(s Site, h int) *Figure { // one head
-		m := *s.Result
-		size := m.Extended[0] * m.Extended[1]
-		s.Bias = s.Bias[h*size : (h+1)*size]
-		m.Heads = m.Heads[h : h+1]
-		s.Result = &m
-		f, err := s.bias("")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return f
-	}
-	yellow, purple := color.RGBA{0xfd, 0xe7, 0x25, 0xff}, color.RGBA{0x44, 0x01, 0x54, 0xff}
-	const many = 1000
-	self, cross, transparent := only(sites[0], 0), only(sites[1], 0), only(sites[1], 2)
-	if at := pixels(t, cross, yellow); len(at) < many || slope(at) < 0.9 {
-		t.Errorf("%d light pixels of an antidiagonal, slope %.2f", len(at), slope(at))
-	}
-	if at := pixels(t, self, yellow); len(at) < many || slope(at) > -0.9 {
-		t.Errorf("%d light pixels of a diagonal, slope %.2f", len(at), slope(at))
-	}
-	if light, dark := pixels(t, cross, yellow), pixels(t, cross, purple); len(dark) < 10*len(light) {
-		t.Errorf("%d dark pixels and %d light ones", len(dark), len(light))
-	}
-	if grey, grey0 := pixels(t, self, future), pixels(t, cross, future); len(grey) < 10*many || len(grey0) > many {
-		t.Errorf("%d grey pixels of self attention, %d of cross attention", len(grey), len(grey0))
-	}
-	if at := pixels(t, transparent, color.Black); len(at) < 10*many {
-		t.Errorf("%d black pixels of a transparent head", len(at))
 	}
 }

@@ -3,6 +3,7 @@ package plot
 import (
 	"fmt"
 	"image/color"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -12,231 +13,302 @@ import (
 	"gonum.org/v1/plot/plotutil"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
 
 	"github.com/arithlang/mlc/runtime/eval"
-	"github.com/arithlang/mlc/runtime/track"
 )
 
-// The size of a figure with curves, without its legend.
+// The size of the data of a figure with curves.
 const (
-	curvesWidth  = 14 * vg.Centimeter
-	curvesHeight = 9 * vg.Centimeter
+	curvesWidth  = 9 * vg.Centimeter
+	curvesHeight = 5.6 * vg.Centimeter
 )
 
-// A series is what makes one line of a figure.
+// A series is what one run says of something.
 type series struct {
-	name   string // what has a colour of its own
+	system string
 	seed   uint64
+	of     string // the problems it is measured on, where a figure has several
 	points plotter.XYs
+	steady bool // between two points it is what they say
 }
 
-// Lengths is exact match by the length of both operands, a line a run (Duan, Shi and
-// Xu, arXiv:2310.11984, figure 1), with a red line at the longest problems of
-// training; nil if there are not two lengths.
-func Lengths(runs []*Run) (*Figure, error) {
-	c := newCurves("length of the operands", "")
-	c.Y.Min, c.Y.Max, c.Y.Tick.Marker = 0, 1, tenths{}
-	c.X.Tick.Marker = lengths{1}
-	var all []series
-	var longest []int
-	called := titles(runs)
-	for _, r := range runs {
-		if r.Result == nil {
-			continue
-		}
-		c.Y.Label.Text = strings.ReplaceAll(r.Result.Metric, "_", " ")
-		if r.Result.Tested != "" {
-			c.X.Label.Text = "prompt length, tokens"
-		}
-		all = append(all, series{called[r.system()], r.Seed, byLength(r.Result)})
-		if t := r.Result.Trained; t != nil && !slices.Contains(longest, t[0]) {
-			longest = append(longest, t[0])
-		}
-	}
-	if len(longest) == 1 {
-		end := float64(longest[0])
-		l, err := plotter.NewLine(plotter.XYs{{X: end, Y: 0}, {X: end, Y: 1}})
-		if err != nil {
-			return nil, err
-		}
-		l.Color, l.Width = red, vg.Points(0.6)
-		c.Add(l)
-		c.legend.Add("longest of training", l)
-	}
-	return c.figure("lengths", all)
-}
-
-// byLength are the cells along the diagonal.
-func byLength(r *eval.Result) (out plotter.XYs) {
-	for _, c := range r.ByCell {
-		if c.J == 0 || c.I == c.J {
-			out = append(out, plotter.XY{X: float64(c.I), Y: c.Fraction()})
-		}
-	}
-	return out
-}
-
-// tenths marks fractions, every other one with its number.
-type tenths struct{}
-
-// Ticks implements plot.Ticker.
-func (tenths) Ticks(lo, hi float64) (ticks []plot.Tick) {
-	for n := range 11 {
-		t := plot.Tick{Value: float64(n) / 10}
-		if n%2 == 0 {
-			t.Label = fmt.Sprintf("%.1f", t.Value)
-		}
-		ticks = append(ticks, t)
-	}
-	return ticks
-}
-
-// decades marks numbers by their logarithms: powers of ten, and where there are few of
-// those 2 and 5 times them. An axis with plot.LogScale would put its label off its middle.
-type decades struct{}
-
-// Ticks implements plot.Ticker.
-func (decades) Ticks(lo, hi float64) (ticks []plot.Tick) {
-	for power := math.Floor(lo); power <= hi; power++ {
-		for n := 1.0; n < 10; n++ {
-			x := n * math.Pow(10, power)
-			t := plot.Tick{Value: math.Log10(x)}
-			if n == 1 || hi-lo < 2.5 && (n == 2 || n == 5) {
-				t.Label = fmt.Sprintf("%.3g", x)
-			}
-			if t.Value >= lo && t.Value <= hi {
-				ticks = append(ticks, t)
-			}
-		}
-	}
-	return ticks
-}
-
-// counts marks numbers of examples: 50k, 2M.
-type counts struct{}
-
-// Ticks implements plot.Ticker.
-func (counts) Ticks(lo, hi float64) []plot.Tick {
-	ticks := plot.DefaultTicks{}.Ticks(lo, hi)
-	for i, t := range ticks {
-		if t.IsMinor() {
-			continue
-		}
-		ticks[i].Label = fmt.Sprintf("%g", t.Value)
-		for _, unit := range []struct {
-			size float64
-			name string
-		}{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
-			if t.Value >= unit.size {
-				ticks[i].Label = fmt.Sprintf("%g%s", t.Value/unit.size, unit.name)
-				break
-			}
-		}
-	}
-	return ticks
-}
-
-// Loss is the loss of training, a line a run, or a stage of one.
-func Loss(runs []*Run) (*Figure, error) {
-	c := newCurves("examples", "loss, nats a token")
-	c.X.Tick.Marker = counts{}
-	c.Y.Tick.Marker = decades{}
-	return c.figure("loss", reported(runs, func(r *track.Report) *float64 {
-		log := math.Log10(max(r.Loss, 1e-6))
-		return &log
-	}))
-}
-
-// Learning is the exact match on held-out problems while training, a line a run, or
-// a stage of one; none of a run that holds no problem out.
-func Learning(runs []*Run) (*Figure, error) {
-	c := newCurves("examples", "exact match of held-out problems")
-	c.X.Tick.Marker = counts{}
-	c.Y.Min, c.Y.Max, c.Y.Tick.Marker = 0, 1, tenths{}
-	return c.figure("training", reported(runs, func(r *track.Report) *float64 { return r.ExactMatch }))
-}
-
-// reported is a value of each report that has it, over the examples seen.
-func reported(runs []*Run, value func(*track.Report) *float64) (all []series) {
-	called := titles(runs)
-	for _, r := range runs {
-		for _, t := range r.Trainings {
-			s := series{name: called[r.system()], seed: r.Seed}
-			if t.Stage != "" {
-				s.name += "/" + t.Stage
-			}
-			for i := range t.Reports {
-				if v := value(&t.Reports[i]); v != nil {
-					s.points = append(s.points, plotter.XY{X: float64(t.Reports[i].Examples), Y: *v})
-				}
-			}
-			all = append(all, s)
-		}
-	}
-	return all
-}
-
-// curves are lines over one axis.
-type curves struct {
-	*plot.Plot
-	legend *plot.Legend
-}
-
-func newCurves(x, y string) curves {
-	p, legend := plot.New(), plot.NewLegend()
-	p.X.Label.Text, p.Y.Label.Text = x, y
-	p.Add(plotter.NewGrid())
-	legend.Top, legend.Left, legend.Padding = true, true, vg.Points(3)
-	return curves{p, &legend}
-}
-
-// lineColours can be told apart by everybody (Okabe and Ito), and from red.
-var lineColours = []color.Color{
-	color.RGBA{0x00, 0x72, 0xb2, 0xff}, color.RGBA{0xe6, 0x9f, 0x00, 0xff}, color.RGBA{0x00, 0x9e, 0x73, 0xff},
-	color.RGBA{0xcc, 0x79, 0xa7, 0xff}, color.RGBA{0x56, 0xb4, 0xe9, 0xff}, color.RGBA{0x8c, 0x56, 0x4b, 0xff}, color.RGBA{0x33, 0x33, 0x33, 0xff},
+// A curve is a line of a figure: of one series, or the mean of those that differ in the
+// seed alone, with a band of one standard deviation around it.
+type curve struct {
+	name   string
+	points plotter.XYs
+	band   []float64 // half its height at each point; nil: there is none
+	line   draw.LineStyle
+	ends   [2]float64 // beyond which nothing can be
 }
 
 // fewPoints are so few that each is marked: between them nothing is known.
 const fewPoints = 12
 
-// figure adds a line for each series of at least two points, seeds of one name in
-// one colour, and a legend beside them; nil if there is no line.
-func (c curves) figure(name string, all []series) (*Figure, error) {
-	drawn := 0
-	var seen []string
+// Plot implements plot.Plotter.
+func (l *curve) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	height := func(v float64) vg.Length { return y(min(max(v, l.ends[0]), l.ends[1])) }
+	line := make([]vg.Point, len(l.points))
+	for i, at := range l.points {
+		line[i] = vg.Point{X: x(at.X), Y: height(at.Y)}
+	}
+	if l.band != nil {
+		var edge []vg.Point
+		for i, at := range l.points {
+			edge = append(edge, vg.Point{X: line[i].X, Y: height(at.Y + l.band[i])})
+		}
+		for i := len(l.points) - 1; i >= 0; i-- {
+			edge = append(edge, vg.Point{X: line[i].X, Y: height(l.points[i].Y - l.band[i])})
+		}
+		c.FillPolygon(pale(l.line.Color), edge)
+	}
+	c.StrokeLines(l.line, line)
+	if len(line) <= fewPoints {
+		for _, at := range line {
+			c.DrawGlyph(draw.GlyphStyle{Color: l.line.Color, Radius: vg.Points(1.6), Shape: draw.CircleGlyph{}}, at)
+		}
+	}
+}
+
+// pale is a colour that lets others show through.
+func pale(c color.Color) color.Color {
+	r, g, b, _ := c.RGBA()
+	return color.NRGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), 0x38}
+}
+
+// icon is a curve in a legend.
+func (l *curve) icon(c draw.Canvas) {
+	y := (c.Min.Y + c.Max.Y) / 2
+	if l.band != nil {
+		box(c, pale(l.line.Color), c.Rectangle)
+	}
+	c.StrokeLine2(l.line, c.Min.X, y, c.Max.X, y)
+}
+
+// curvesOf makes a curve of each series of at least two points, or of all of one system.
+// Systems have their colours and problems their dashes; of a single system the problems
+// have colours, too.
+func curvesOf(all []series, each bool) []*curve {
+	var systems, problems []string
+	var groups [][]series
 	for i, s := range all {
-		if !slices.Contains(seen, s.name) {
-			seen = append(seen, s.name)
+		if !slices.Contains(systems, s.system) {
+			systems = append(systems, s.system)
+		}
+		if !slices.Contains(problems, s.of) {
+			problems = append(problems, s.of)
 		}
 		if len(s.points) < 2 {
 			continue
 		}
-		l, dots, err := plotter.NewLinePoints(s.points)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", s.name, err)
+		same := func(group []series) bool { return group[0].system == s.system && group[0].of == s.of }
+		if at := slices.IndexFunc(groups, same); at >= 0 && !each {
+			groups[at] = append(groups[at], all[i])
+		} else {
+			groups = append(groups, all[i:i+1:i+1])
 		}
-		colour := slices.Index(seen, s.name)
-		before := slices.DeleteFunc(slices.Clone(all[:i]), func(o series) bool { return o.name != s.name })
-		l.Color = lineColours[colour%len(lineColours)]
-		l.Dashes = plotutil.Dashes(len(before) + colour/len(lineColours))
-		l.Width = vg.Points(1.2)
+	}
+	var out []*curve
+	lines := map[[2]string]int{} // of one system and problems
+	for _, group := range alone(groups) {
+		l, first := mean(group), group[0]
+		colour, dashes := slices.Index(systems, first.system), slices.Index(problems, first.of)
+		if len(systems) == 1 {
+			colour = dashes
+		}
+		key := [2]string{first.system, first.of}
+		dashes += colour/len(lineColours) + len(problems)*lines[key]
+		lines[key]++
+		l.line = draw.LineStyle{Color: lineColours[colour%len(lineColours)], Width: vg.Points(1.1), Dashes: plotutil.Dashes(dashes)}
+		if first.of != "" {
+			l.name += ": " + first.of
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// alone makes groups of their own of series that have less than two points in common.
+func alone(groups [][]series) (out [][]series) {
+	for _, group := range groups {
+		if len(common(group)) >= 2 {
+			out = append(out, group)
+			continue
+		}
+		for i := range group {
+			out = append(out, group[i:i+1])
+		}
+	}
+	return out
+}
+
+// common is where all of some series are known: at points that all of them have, of
+// steady ones at any point of one as far as all of them go.
+func common(group []series) []float64 {
+	have := map[float64]int{}
+	from, to := math.Inf(-1), math.Inf(1)
+	for _, s := range group {
+		from, to = max(from, s.points[0].X), min(to, s.points[len(s.points)-1].X)
+		for _, at := range s.points {
+			have[at.X]++
+		}
+	}
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(have)), func(x float64) bool {
+		return x < from || x > to || !group[0].steady && have[x] < len(group)
+	})
+}
+
+// mean is the curve of some series where all of them are known.
+func mean(group []series) *curve {
+	var seeds []uint64
+	for _, s := range group {
+		if !slices.Contains(seeds, s.seed) {
+			seeds = append(seeds, s.seed)
+		}
+	}
+	what := ofSeeds(seeds)
+	if len(seeds) < len(group) && len(group) > 1 {
+		what = fmt.Sprintf("mean of %d runs", len(group))
+	}
+	l := &curve{name: strings.TrimPrefix(group[0].system+", "+what, ", ")}
+	if len(group) == 1 {
+		l.points = group[0].points
+		return l
+	}
+	next := make([]int, len(group)) // the first point of each that is not before x
+	for _, x := range common(group) {
+		var values []float64
+		for i, s := range group {
+			for s.points[next[i]].X < x {
+				next[i]++
+			}
+			values = append(values, between(s.points, next[i], x))
+		}
+		y, deviation := eval.Spread(values)
+		l.points, l.band = append(l.points, plotter.XY{X: x, Y: y}), append(l.band, deviation)
+	}
+	return l
+}
+
+// between is a series at x, which is not before the point that precedes number i.
+func between(points plotter.XYs, i int, x float64) float64 {
+	b := points[i]
+	if b.X == x || i == 0 {
+		return b.Y
+	}
+	a := points[i-1]
+	return a.Y + (b.Y-a.Y)*(x-a.X)/(b.X-a.X)
+}
+
+// curves are lines over one axis.
+type curves struct{ *plot.Plot }
+
+func newCurves(x, y string) curves {
+	c := curves{newAxes(x, y)}
+	c.Add(rules{})
+	return c
+}
+
+// rules are light lines at the ticks that have numbers.
+type rules struct{}
+
+// Plot implements plot.Plotter.
+func (rules) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	style := draw.LineStyle{Color: grid, Width: vg.Points(0.4)}
+	for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
+		if at := x(t.Value); !t.IsMinor() && c.ContainsX(at) {
+			c.StrokeLine2(style, at, c.Min.Y, at, c.Max.Y)
+		}
+	}
+	for _, t := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
+		if at := y(t.Value); !t.IsMinor() && c.ContainsY(at) {
+			c.StrokeLine2(style, c.Min.X, at, c.Max.X, at)
+		}
+	}
+}
+
+// percents makes the upward axis one of per cent, with room for lines at its ends.
+func (c curves) percents() {
+	c.Y.Min, c.Y.Max, c.Y.Tick.Marker = -3, 103, percents{}
+}
+
+// ranges fits the axes that have no range to the curves.
+func (c curves) ranges(lines []*curve) {
+	for _, l := range lines {
+		for i, at := range l.points {
+			c.X.Min, c.X.Max = min(c.X.Min, at.X), max(c.X.Max, at.X)
+			half := 0.0
+			if l.band != nil {
+				half = l.band[i]
+			}
+			if c.Y.Tick.Marker != (percents{}) {
+				c.Y.Min, c.Y.Max = min(c.Y.Min, at.Y-half), max(c.Y.Max, at.Y+half)
+			}
+		}
+	}
+	if c.X.Tick.Marker != (decades{}) {
+		c.X.Min = 0
+	}
+	if c.Y.Tick.Marker == (decades{}) {
+		c.Y.Min, c.Y.Max = round125(c.Y.Min, math.Floor), round125(c.Y.Max, math.Ceil)
+	}
+}
+
+// round125 takes the logarithm of a number to that of the next 1, 2 or 5 times a power
+// of ten, by math.Floor or math.Ceil.
+func round125(x float64, way func(float64) float64) float64 {
+	best := math.Inf(1)
+	for _, n := range []float64{1, 2, 5} {
+		at := math.Log10(n)
+		power := math.Round(x - at)
+		if math.Abs(power+at-x) > 1e-9 { // else it is that already
+			power = way(x - at)
+		}
+		if math.Abs(power+at-x) < math.Abs(best-x) {
+			best = power + at
+		}
+	}
+	return best
+}
+
+// figure draws the curves of some series, with what each is to the right of them; nil if
+// there is none.
+func (c curves) figure(name, title string, all []series, o Options) *Figure {
+	lines := curvesOf(all, o.Each)
+	if len(lines) == 0 {
+		return nil
+	}
+	c.ranges(lines)
+	f := &Figure{Name: name, panels: [][]*panel{{{Plot: c.Plot, width: sharp(curvesWidth), height: sharp(curvesHeight)}}}}
+	if title != "" {
+		f.title = []string{title}
+	}
+	banded := false
+	for _, l := range lines {
+		l.ends = [2]float64{c.Y.Min, c.Y.Max}
+		if c.Y.Tick.Marker == (percents{}) {
+			l.ends = [2]float64{0, 100}
+		}
 		c.Add(l)
-		if len(s.points) <= fewPoints {
-			dots.Color, dots.Shape, dots.Radius = l.Color, draw.CircleGlyph{}, vg.Points(2)
-			c.Add(dots)
-		}
-		c.legend.Add(fmt.Sprintf("%s, seed %d", s.name, s.seed), l)
-		drawn++
+		f.legend = append(f.legend, entry{l.name, l.icon})
+		banded = banded || l.band != nil
 	}
-	if drawn == 0 {
-		return nil, nil
+	c.Add(frame{})
+	if banded {
+		f.legend = append(f.legend, entry{"± one standard deviation", func(d draw.Canvas) { box(d, pale(color.Black), d.Rectangle) }})
 	}
-	const margin = 5 * vg.Millimeter
-	room := c.legend.Rectangle(draw.New(vgimg.New(1, 1))).Size() // whatever the canvas
-	width := room.X + margin
-	return &Figure{name, curvesWidth + width, max(curvesHeight, room.Y+margin), func(canvas draw.Canvas) {
-		c.Draw(draw.Crop(canvas, 0, -width, 0, 0))
-		c.legend.Draw(draw.Crop(canvas, canvas.Size().X-width, 0, 0, -vg.Points(5)))
-	}}, nil
+	return f
+}
+
+// upright is a red line through all of the data.
+type upright struct{ x float64 }
+
+// Plot implements plot.Plotter.
+func (u upright) Plot(c draw.Canvas, p *plot.Plot) {
+	x, _ := p.Transforms(&c)
+	if at := x(u.x); c.ContainsX(at) {
+		c.StrokeLine2(draw.LineStyle{Color: red, Width: vg.Points(0.8)}, at, c.Min.Y, at, c.Max.Y)
+	}
 }

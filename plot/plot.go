@@ -8,73 +8,21 @@ package plot
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
-
-	"github.com/arithlang/mlc/runtime/eval"
 )
 
-// Formats are the names of the formats that figures are saved in, as file names
-// end.
-func Formats() []string { return []string{"png", "svg", "pdf"} }
-
-// A Figure is a picture with a name that goes into a file's.
-type Figure struct {
-	Name          string
-	width, height vg.Length
-	draw          func(c draw.Canvas)
-}
-
-// Save writes a figure to a file, in the format that its name ends with.
-func (f *Figure) Save(path string) error {
-	format := strings.TrimPrefix(filepath.Ext(path), ".")
-	if !slices.Contains(Formats(), format) {
-		return fmt.Errorf("%s: figures are saved as %s", path, strings.Join(Formats(), ", "))
-	}
-	c, err := f.canvas(format)
-	if err != nil {
-		return err
-	}
-	f.draw(draw.New(c))
-	out, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	_, err = c.WriteTo(out)
-	if closed := out.Close(); err == nil {
-		err = closed
-	}
-	return err
-}
-
-// dotsPerInch is the resolution of a PNG: cells of a matrix are small.
-const dotsPerInch = 192
-
-// canvas is what a figure of some format is drawn on.
-func (f *Figure) canvas(format string) (vg.CanvasWriterTo, error) {
-	if format == "png" {
-		return vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(f.width, f.height), vgimg.UseDPI(dotsPerInch))}, nil
-	}
-	return draw.NewFormattedCanvas(f.width, f.height, format)
-}
-
-// single is a figure of one plot.
-func single(name string, p *plot.Plot, width, height vg.Length) *Figure {
-	return &Figure{name, width, height, p.Draw}
+// Options say how curves are drawn.
+type Options struct {
+	Each     bool // a line for each run, instead of the mean of those that differ in the seed alone
+	LogSteps bool // what training reports over its steps, on a logarithmic axis
 }
 
 // kinds are the kinds of figures, in their order. Each draws what some runs have for
 // it, together or one by one; nothing is no error.
 var kinds = []struct {
 	name string
-	draw func([]*Run) ([]*Figure, error)
+	draw func([]*Run, Options) ([]*Figure, error)
 }{
 	{"grid", grids},
 	{"length", one(Lengths)},
@@ -84,9 +32,9 @@ var kinds = []struct {
 }
 
 // one makes a list of a figure, which may be nil.
-func one(draw func([]*Run) (*Figure, error)) func([]*Run) ([]*Figure, error) {
-	return func(runs []*Run) ([]*Figure, error) {
-		f, err := draw(runs)
+func one(draw func([]*Run, Options) (*Figure, error)) func([]*Run, Options) ([]*Figure, error) {
+	return func(runs []*Run, o Options) ([]*Figure, error) {
+		f, err := draw(runs, o)
 		if f == nil {
 			return nil, err
 		}
@@ -105,13 +53,13 @@ func Kinds() []string {
 
 // Figures draws what there is of some runs: all of one kind, or of all kinds if that
 // is "".
-func Figures(runs []*Run, kind string) ([]*Figure, error) {
+func Figures(runs []*Run, kind string, o Options) ([]*Figure, error) {
 	var out []*Figure
 	for _, k := range kinds {
 		if kind != "" && kind != k.name {
 			continue
 		}
-		figures, err := k.draw(runs)
+		figures, err := k.draw(runs, o)
 		if err != nil {
 			return nil, err
 		}
@@ -121,25 +69,18 @@ func Figures(runs []*Run, kind string) ([]*Figure, error) {
 }
 
 // grids draws a heat map for each system, the mean over its seeds.
-func grids(runs []*Run) ([]*Figure, error) {
+func grids(runs []*Run, _ Options) ([]*Figure, error) {
 	var out []*Figure
-	for _, name := range names(runs) {
-		var results []*eval.Result
-		for _, r := range runs {
-			if r.system() == name && r.Result != nil {
-				named := *r.Result
-				named.Name = name
-				results = append(results, &named)
-			}
-		}
-		f, err := Grid(results)
+	systems := names(runs)
+	for _, name := range systems {
+		f, err := Grid(slices.DeleteFunc(slices.Clone(runs), func(r *Run) bool { return r.system() != name }))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		if f == nil {
 			continue
 		}
-		if len(names(runs)) > 1 {
+		if len(systems) > 1 {
 			f.Name += "-" + inFileName(name)
 		}
 		out = append(out, f)

@@ -4,8 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"image"
-	_ "image/png"
+	"image/color"
 	"math"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"testing"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
 
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/track"
@@ -71,7 +71,7 @@ func TestFigures(t *testing.T) {
 		{[]*Run{{Name: "fresh"}}, ""},
 		{[]*Run{{Name: "without held-out problems", Trainings: []Training{{Reports: []track.Report{{Examples: 50}, {Examples: 100}}}}}}, "loss"},
 	} {
-		figures, err := Figures(c.runs, "")
+		figures, err := Figures(c.runs, "", Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,14 +104,17 @@ func TestField(t *testing.T) {
 	runs := load(t, runDir(t, "a", 1, func(i, j int) int { return (i + j) % 11 }), runDir(t, "a", 2, func(int, int) int { return 10 }))
 	runs[0].Result.ByCell = runs[0].Result.ByCell[1:]
 	runs[1].Result.ByCell = runs[1].Result.ByCell[2:] // without 1, 1 and 1, 2
-	f := newField([]*eval.Result{runs[0].Result, runs[1].Result})
-	columns, rows := f.Dims()
+	f, err := newField([]*eval.Result{runs[0].Result, runs[1].Result})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, columns := len(f.mean), len(f.mean[0])
 	if columns != 10 || rows != 12 {
 		t.Fatalf("%d columns and %d rows", columns, rows)
 	}
 	for r := range rows {
 		for c := range columns {
-			i, j := -int(f.Y(r)), int(f.X(c))
+			i, j := r+1, c+1
 			want := (float64((i+j)%11)/10 + 1) / 2
 			switch {
 			case i == 1 && j == 1:
@@ -119,64 +122,46 @@ func TestField(t *testing.T) {
 			case i == 1 && j == 2:
 				want = 0.3
 			}
-			if got := f.Z(c, r); math.Abs(got-want) > 1e-12 || math.IsNaN(got) != math.IsNaN(want) {
+			if got := f.mean[r][c]; math.Abs(got-want) > 1e-12 || math.IsNaN(got) != math.IsNaN(want) {
 				t.Errorf("%d, %d: %g, want %g", i, j, got, want)
 			}
 		}
 	}
-	if newField([]*eval.Result{{ByCell: []eval.Cell{{Pair: eval.Pair{I: 3, J: 3}}, {Pair: eval.Pair{I: 4}}}}}) != nil {
-		t.Error("a grid of cells on the diagonal")
+	pair := func(i, j int) eval.Cell { return eval.Cell{Pair: eval.Pair{I: i, J: j}} }
+	if f, err := newField([]*eval.Result{{ByCell: []eval.Cell{pair(3, 3), pair(4, 0)}}}); f != nil || err != nil {
+		t.Errorf("a grid of cells on the diagonal: %v", err)
+	}
+	if _, err := newField([]*eval.Result{{ByCell: []eval.Cell{pair(1, 2), pair(1<<20, 1<<19)}}}); err == nil {
+		t.Error("a grid of 2^39 cells")
 	}
 }
 
-// TestGridPicture looks for the square and for light and dark cells in the pixels.
-func TestGridPicture(t *testing.T) {
-	runs := load(t, runDir(t, "a", 1, func(i, j int) int {
-		if i <= 6 {
-			return 10
+// TestDamagedResult refuses counts that no test makes.
+func TestDamagedResult(t *testing.T) {
+	for _, cell := range []string{"[1,1,5,6]", "[1,1,5,-1]", "[0,1,5,5]", "[1,-1,5,5]", "[1,1000000000000,5,5]", "[1,1,-5,-5]"} {
+		dir := runDir(t, "a", 1, func(int, int) int { return 1 })
+		if err := os.WriteFile(filepath.Join(dir, "eval", "result.json"), []byte(`{"metric":"exact_match","by_cell":[`+cell+`]}`), 0o666); err != nil {
+			t.Fatal(err)
 		}
-		return 0
-	}))
-	f, err := Grid([]*eval.Result{runs[0].Result})
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "grid.png")
-	if err := f.Save(path); err != nil {
-		t.Fatal(err)
-	}
-	text, _ := os.ReadFile(path)
-	img, _, err := image.Decode(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var reds, lightRow, darkRow int
-	size := img.Bounds()
-	for y := range size.Dy() {
-		for x := range size.Dx() * 3 / 4 { // the bar of colours is to the right
-			r, g, b, _ := img.At(x, y).RGBA()
-			switch [3]uint32{r >> 8, g >> 8, b >> 8} {
-			case [3]uint32{0xd6, 0x1f, 0x1f}:
-				reds++
-			case [3]uint32{0xfd, 0xe7, 0x25}:
-				lightRow += y
-			case [3]uint32{0x44, 0x01, 0x54}:
-				darkRow += y
-			}
+		if _, err := Load(dir, ""); err == nil || !strings.Contains(err.Error(), "result.json is damaged") {
+			t.Errorf("%s: %v", cell, err)
 		}
 	}
-	if reds < 100 {
-		t.Errorf("%d red pixels", reds)
+}
+
+// thought is what solve --thinking says after two runs of a loop, of which the first is
+// wrong.
+func thought(problem, answer, wrong string) *eval.Thinking {
+	t := &eval.Thinking{Problem: problem, Answer: answer, Reply: answer, Settled: 2, After: make([][]eval.Said, 2)}
+	for i := range answer {
+		t.After[0] = append(t.After[0], eval.Said{Token: wrong[i : i+1], Right: wrong[i] == answer[i]})
+		t.After[1] = append(t.After[1], eval.Said{Token: answer[i : i+1], Right: true})
 	}
-	if lightRow == 0 || darkRow < 2*lightRow {
-		t.Errorf("light cells are not above dark ones: %d, %d", lightRow, darkRow)
-	}
+	return t
 }
 
 func TestThinking(t *testing.T) {
-	thought := &eval.Thinking{Problem: "1+2", Answer: "3", Reply: "3", Settled: 2, After: [][]eval.Said{
-		{{Token: "5"}, {Token: "$", Right: true}}, {{Token: "3", Right: true}, {Token: "$", Right: true}}}}
-	text, err := json.Marshal(thought)
+	text, err := json.Marshal(thought("123", "124", "127"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,13 +171,23 @@ func TestThinking(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	svg := filepath.Join(t.TempDir(), "t.svg")
-	if err := Thinking(again).Save(svg); err != nil {
-		t.Fatal(err)
+	checkThought := func(i, j int) color.Color {
+		if i == 0 && j == 2 {
+			return wrongToken
+		}
+		return rightToken
 	}
-	drawn, _ := os.ReadFile(svg)
-	if n := bytes.Count(drawn, []byte("#C7E9C0")); n != 3 {
-		t.Errorf("%d tokens on green, want 3", n)
+	f := Thinking(again)
+	l, img := f.layout(), picture(t, f)
+	data := l.data[0][0]
+	for i := range 2 {
+		for j := range 3 { // the corner of a cell, beside its token
+			x := data.Min.X + data.Size().X*vg.Length(j)/3 + 4*dot
+			y := data.Max.Y - data.Size().Y*vg.Length(i)/2 - 4*dot
+			if got := img.At(int(x/dot), img.Bounds().Dy()-int(y/dot)); color.RGBAModel.Convert(got) != checkThought(i, j) {
+				t.Errorf("token %d after %d runs is on %v", j+1, i+1, got)
+			}
+		}
 	}
 	os.WriteFile(path, []byte(`{}`), 0o666)
 	if _, err := LoadThinking(path); err == nil {
@@ -210,14 +205,19 @@ func TestTicks(t *testing.T) {
 		lo, hi float64
 		want   string
 	}{
-		{lengths{1}, 0.5, 5.5, "1=1 2=2 3=3 4=4 5=5"},
-		{lengths{1}, 1, 60, "1=1 10=10 20=20 30=30 40=40 50=50 60=60"},
-		{lengths{-1}, -20.5, -0.5, "-1=1 -2=2 -4=4 -6=6 -8=8 -10=10 -12=12 -14=14 -16=16 -18=18 -20=20"},
-		{tenths{}, 0, 1, "0=0.0 0.1= 0.2=0.2 0.3= 0.4=0.4 0.5= 0.6=0.6 0.7= 0.8=0.8 0.9= 1=1.0"},
+		{cells{least: 1}, 0.5, 5.5, "1=1 2=2 3=3 4=4 5=5"},
+		{cells{least: 1}, 0.5, 60.5, "1=1 10=10 20=20 30=30 40=40 50=50 60=60"},
+		{cells{least: 1, down: true}, -20.5, -0.5, "-1=1 -2=2 -4=4 -6=6 -8=8 -10=10 -12=12 -14=14 -16=16 -18=18 -20=20"},
+		{cells{}, -0.5, 3.5, "0=0 1=1 2=2 3=3"},
+		{cells{down: true}, -61.5, 0.5, "0=0 -10=10 -20=20 -30=30 -40=40 -50=50 -60=60"},
+		{percents{}, -3, 103, "0=0 20=20 40=40 60=60 80=80 100=100"},
 		{decades{}, -0.4, 0.4, "-0.398= -0.301=0.5 -0.222= -0.155= -0.0969= -0.0458= 0=1 0.301=2"},
-		{decades{}, -3.1, -0.01, "-3.1= -3.05= -3=0.001 -2.7= -2.52= -2.4= -2.3= -2.22= -2.15= -2.1= -2.05= -2=0.01 -1.7= -1.52= -1.4= -1.3= -1.22= -1.15= -1.1= -1.05= -1=0.1 -0.699= -0.523= -0.398= -0.301= -0.222= -0.155= -0.0969= -0.0458="},
-		{indices{1}, -0.5, 3.5, "0=0 1=1 2=2 3=3"},
-		{indices{-1}, -61.5, 0.5, "0=0 -10=10 -20=20 -30=30 -40=40 -50=50 -60=60"},
+		{decades{}, -3.1, -0.5, "-3.1= -3.05= -3=0.001 -2.7= -2.52= -2.4= -2.3= -2.22= -2.15= -2.1= -2.05= -2=0.01 -1.7= -1.52= -1.4= -1.3= -1.22= -1.15= -1.1= -1.05= -1=0.1 -0.699= -0.523="},
+		{numbers{6}, 0, 25600, "0=0 5e+03=5k 1e+04=10k 1.5e+04=15k 2e+04=20k 2.5e+04=25k"},
+		{numbers{6}, 0, 3, "0=0 0.5=0.5 1=1 1.5=1.5 2=2 2.5=2.5 3=3"},
+		{numbers{5}, -0.4, 0.6, "-0.4=−0.4 -0.2=−0.2 0=0 0.2=0.2 0.4=0.4 0.6=0.6"},
+		{numbers{6}, 0, 50e6, "0=0 1e+07=10M 2e+07=20M 3e+07=30M 4e+07=40M 5e+07=50M"},
+		{numbers{6}, 1, 1, ""},
 	} {
 		var got []string
 		for _, tick := range c.marker.Ticks(c.lo, c.hi) {
@@ -233,25 +233,25 @@ func TestTicks(t *testing.T) {
 // of a sweep have in their names.
 func TestTitles(t *testing.T) {
 	for names, want := range map[string]string{
-		"a":                       "a",
-		"sweep-a-seed-1":          "sweep-a",
-		"sweep-a sweep-b":         "a b",
-		"sweep-seed-1-a sweep-b":  "a b",
-		"sweep-a-seed-2 sweep-ab": "a-seed-2 ab", // the seed is another one
-		"sweep-a sweep-a-b":       "a a-b",
-		"addition_a addition_b":   "addition_a addition_b",
-		"x-a-seed-1 x-a":          "x-a x-a",
+		"a":                       "a: ",
+		"sweep-a-seed-1":          "sweep-a: ",
+		"sweep-a sweep-b":         "sweep: a b",
+		"sweep-seed-1-a sweep-b":  "sweep: a b",
+		"sweep-a-seed-2 sweep-ab": "sweep: a-seed-2 ab", // the seed is another one
+		"sweep-a sweep-a-b":       "sweep: a a-b",
+		"addition_a addition_b":   ": addition_a addition_b",
+		"x-a-seed-1 x-a":          "x-a:  ",
 	} {
 		var runs []*Run
 		for _, name := range strings.Fields(names) {
 			runs = append(runs, &Run{Name: name, Seed: 1})
 		}
-		called := titles(runs)
+		common, called := titles(runs)
 		var got []string
 		for _, r := range runs {
 			got = append(got, called[r.system()])
 		}
-		if text := strings.Join(got, " "); text != want {
+		if text := common + ": " + strings.Join(got, " "); text != want {
 			t.Errorf("%s are called %s, want %s", names, text, want)
 		}
 	}
@@ -266,19 +266,20 @@ func TestLegend(t *testing.T) {
 			dirs = append(dirs, runDir(t, fmt.Sprintf("sweep-%s-seed-%d", row, seed), seed, func(i, j int) int { return max(i, j) / 2 }))
 		}
 	}
-	f, err := Lengths(load(t, dirs...))
+	runs := load(t, dirs...)
+	f, err := Lengths(runs, Options{Each: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.height <= curvesHeight {
-		t.Errorf("%d lines in a legend of %v", len(dirs), f.height)
+	if h := f.layout().height; h <= f.sideHeight() {
+		t.Errorf("%d lines in a legend of %v", len(dirs), h)
 	}
 	path := filepath.Join(t.TempDir(), "lengths.svg")
 	if err := f.Save(path); err != nil {
 		t.Fatal(err)
 	}
 	drawn, _ := os.ReadFile(path)
-	for _, want := range []string{">abs, seed 0<", ">vanilla, seed 19<", ">longest of training<", ">exact match<", ">length of the operands<"} {
+	for _, want := range []string{">abs, seed 0<", ">vanilla, seed 19<", ">sweep<", ">longest in training<", ">exact match (%)<", ">length of each operand (digits)<"} {
 		if !bytes.Contains(drawn, []byte(want)) {
 			t.Errorf("the figure has no %s", want)
 		}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -22,6 +23,7 @@ type Run struct {
 	Name         string
 	Seed         uint64
 	SpecHash     string
+	Task         string          // the name of what it learns; "": not known
 	Trained      record.Training // how long, by its budget
 	Trainings    []Training      // one, or those of a pipeline in order
 	Result       *eval.Result    // nil: not tested yet
@@ -55,8 +57,36 @@ func Load(dir, folder string) (*Run, error) {
 			return nil, err
 		}
 	}
-	r.Result, err = eval.Load(filepath.Join(trained, "eval", folder))
+	r.Task = taskOf(dir)
+	folder = filepath.Join(trained, "eval", folder)
+	if r.Result, err = eval.Load(folder); err == nil && r.Result != nil {
+		err = checkCounts(r.Result, folder)
+	}
 	return r, err
+}
+
+// checkCounts finds counts that no test makes.
+func checkCounts(r *eval.Result, dir string) error {
+	for _, c := range r.ByCell {
+		if c.I < 1 || c.J < 0 || max(c.I, c.J) > 1<<20 || c.Correct < 0 || c.Correct > c.Samples {
+			return fmt.Errorf("%s is damaged: %d of %d right at lengths %d and %d; remove it and test again with eval",
+				filepath.Join(dir, "result.json"), c.Correct, c.Samples, c.I, c.J)
+		}
+	}
+	return nil
+}
+
+// taskOf is the name of the task of a run's resolved spec.
+func taskOf(dir string) string {
+	text, err := os.ReadFile(filepath.Join(dir, "spec.arith"))
+	if err != nil {
+		return ""
+	}
+	found := regexp.MustCompile(`(?m)^task (\w+)`).FindSubmatch(text)
+	if found == nil {
+		return ""
+	}
+	return string(found[1])
 }
 
 // readRecord reads run.json; a calibration has calibration.json instead.
@@ -183,29 +213,29 @@ func Labels(runs []*Run) []string {
 	return labels
 }
 
-// titles are what the systems of some runs are called side by side: without the words
-// that all of them begin with, such as the name of a sweep.
-func titles(runs []*Run) map[string]string {
-	var common []string
-	for i, name := range names(runs) {
+// titles are what the systems of some runs are called side by side: what the words say
+// that all of them begin with, such as the name of a sweep, and the rest of each. Of a
+// single one nothing is left.
+func titles(runs []*Run) (common string, own map[string]string) {
+	var first []string
+	systems := names(runs)
+	for i, name := range systems {
 		words := strings.SplitAfter(name, "-")
 		if i == 0 {
-			common = words[:len(words)-1]
+			first = words[:len(words)-1]
 		}
 		n := 0
-		for n < len(common) && n < len(words)-1 && common[n] == words[n] {
+		for n < len(first) && n < len(words)-1 && first[n] == words[n] {
 			n++
 		}
-		common = common[:n]
+		first = first[:n]
 	}
-	out := map[string]string{}
-	for _, name := range names(runs) {
-		out[name] = strings.TrimPrefix(name, strings.Join(common, ""))
+	if len(systems) == 1 {
+		return systems[0], map[string]string{systems[0]: ""}
 	}
-	if len(out) == 1 {
-		for name := range out {
-			out[name] = name
-		}
+	common, own = strings.Join(first, ""), map[string]string{}
+	for _, name := range systems {
+		own[name] = strings.TrimPrefix(name, common)
 	}
-	return out
+	return strings.TrimSuffix(common, "-"), own
 }

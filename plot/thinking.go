@@ -7,17 +7,17 @@ import (
 	"os"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/arithlang/mlc/runtime/eval"
 )
 
-// The colours of tokens that are right and of those that are not.
+// The colours of tokens that are right and of those that are not: tints of blue and
+// orange, which everybody can tell apart.
 var (
-	rightToken = color.RGBA{0xc7, 0xe9, 0xc0, 0xff}
-	wrongToken = color.RGBA{0xfc, 0xbb, 0xa1, 0xff}
+	rightToken = color.RGBA{0xbd, 0xd9, 0xee, 0xff}
+	wrongToken = color.RGBA{0xf5, 0xb3, 0x66, 0xff}
 )
 
 // LoadThinking reads what solve --thinking --json has printed.
@@ -27,55 +27,73 @@ func LoadThinking(path string) (*eval.Thinking, error) {
 		return nil, err
 	}
 	t := new(eval.Thinking)
-	if json.Unmarshal(text, t) != nil || len(t.After) == 0 {
+	if json.Unmarshal(text, t) != nil || len(t.After) == 0 || len(t.After[0]) == 0 {
 		return nil, fmt.Errorf("%s is neither a run directory nor what solve --thinking --json prints for one problem: %s", path, passRun)
 	}
 	return t, nil
 }
 
-// perLine is how many tokens of an answer stand side by side in the picture.
-const perLine = 105
+// answerWidth is the room for the tokens of an answer; those beyond it are not drawn.
+const answerWidth = 36 * vg.Centimeter
 
 // Thinking draws the answer after each run of the loop, a line a run, right tokens
-// on green (McLeish et al., arXiv:2405.17399, figure 15).
+// on blue (McLeish et al., arXiv:2405.17399, figure 15).
 func Thinking(t *eval.Thinking) *Figure {
-	tokens := min(len(t.After[0]), perLine)
-	p := plot.New()
-	p.Title.Text = fmt.Sprintf("settled after %d of %d runs", t.Settled, len(t.After))
-	p.X.Label.Text, p.Y.Label.Text = "token of the answer", "runs of the loop"
-	p.X.Min, p.X.Max = 0.5, float64(tokens)+0.5
-	p.Y.Min, p.Y.Max = -float64(len(t.After))-0.5, -0.5
-	p.X.Tick.Marker, p.Y.Tick.Marker = lengths{1}, lengths{-1}
-	p.Add(thinking{t, tokens})
-	width := vg.Length(tokens)*vg.Points(9) + 3*vg.Centimeter
-	height := vg.Length(len(t.After))*vg.Points(14) + 2.5*vg.Centimeter
-	return single("thinking", p, max(width, 8*vg.Centimeter), height)
+	widest := vg.Points(6)
+	for _, s := range t.After[0] {
+		widest = max(widest, letters(labelSize).Width(s.Token))
+	}
+	width := roomy(max(widest+vg.Points(4), vg.Points(70)/vg.Length(len(t.After[0])))) // of a cell
+	height := roomy(max(vg.Points(13), vg.Points(56)/vg.Length(len(t.After))))
+	tokens := min(len(t.After[0]), int(answerWidth/width))
+	p := newAxes("token of the answer", "run of the loop")
+	p.X.Tick.Marker, p.Y.Tick.Marker = cells{least: 1}, cells{least: 1, down: true}
+	p.Add(&matrix{Pair: eval.Pair{I: 1, J: 1}, rows: len(t.After), columns: tokens, colour: func(i, j int) color.Color {
+		switch line := t.After[i]; {
+		case j >= len(line):
+			return color.White
+		case line[j].Right:
+			return rightToken
+		}
+		return wrongToken
+	}})
+	p.Add(said{t, tokens}, frame{})
+	title := fmt.Sprintf("%s = %s: settled after %d of %d runs", shortened(t.Problem), shortened(t.Answer), t.Settled, len(t.After))
+	if n := len(t.After[0]); n > tokens {
+		title += fmt.Sprintf("; the first %d of %d tokens", tokens, n)
+	}
+	return &Figure{
+		Name:   "thinking",
+		title:  []string{title},
+		panels: [][]*panel{{{Plot: p, width: width * vg.Length(tokens), height: height * vg.Length(len(t.After))}}},
+		foot:   []entry{{"right token", swatch(rightToken)}, {"wrong token", swatch(wrongToken)}},
+	}
 }
 
-// thinking is a table of tokens as a plot.Plotter.
-type thinking struct {
+// shortened leaves out the middle of a long text.
+func shortened(text string) string {
+	const most = 40 // characters
+	r := []rune(text)
+	if len(r) <= most {
+		return text
+	}
+	return string(r[:most/2]) + "…" + string(r[len(r)-most/2:])
+}
+
+// said is the tokens themselves as a plot.Plotter.
+type said struct {
 	*eval.Thinking
 	tokens int
 }
 
 // Plot implements plot.Plotter.
-func (t thinking) Plot(c draw.Canvas, p *plot.Plot) {
+func (t said) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
-	style := plotter.DefaultFont
-	style.Size = vg.Points(9)
-	text := draw.TextStyle{Color: color.Black, Font: style, XAlign: draw.XCenter, YAlign: draw.YCenter, Handler: plot.DefaultTextHandler}
+	style := letters(labelSize)
+	style.XAlign, style.YAlign = draw.XCenter, draw.YCenter
 	for r, line := range t.After {
 		for i, s := range line[:min(t.tokens, len(line))] {
-			at, row := float64(i+1), -float64(r+1)
-			fill := wrongToken
-			if s.Right {
-				fill = rightToken
-			}
-			c.FillPolygon(fill, []vg.Point{
-				{X: x(at - 0.5), Y: y(row - 0.5)}, {X: x(at + 0.5), Y: y(row - 0.5)},
-				{X: x(at + 0.5), Y: y(row + 0.5)}, {X: x(at - 0.5), Y: y(row + 0.5)},
-			})
-			c.FillText(text, vg.Point{X: x(at), Y: y(row)}, s.Token)
+			c.FillText(style, vg.Point{X: x(float64(i + 1)), Y: y(-float64(r+1)) + style.FontExtents().Descent}, s.Token)
 		}
 	}
 }

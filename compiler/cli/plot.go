@@ -14,31 +14,38 @@ import (
 
 // plotCmd is the verb plot.
 type plotCmd struct {
-	Runs   []string `arg:"" name:"RUN" help:"Run directories, or files with what solve --thinking --json has printed."`
-	Kind   string   `help:"What to show: ${enum}." enum:"${kinds}" default:"all" placeholder:"all"`
-	Out    string   `help:"Folder for the figures; by default plots, in the run directory if there is one." short:"o" placeholder:"DIR"`
-	Format string   `help:"png, svg, pdf: figures; text, markdown, csv: tables, printed." enum:"png,svg,pdf,text,markdown,csv," default:"" placeholder:"png"`
-	Eval   string   `help:"Part of the evaluation to draw, a folder below eval: times-8, samples-100, first_token." placeholder:"FOLDER"`
-	Digits []int    `help:"Lengths to be columns of a table; by default all, or means where those are many." placeholder:"6,10,20"`
+	Runs     []string `arg:"" name:"RUN" help:"Run directories, or files with what solve --thinking --json has printed."`
+	Kind     string   `help:"What to show: ${enum}." enum:"${kinds}" default:"all" placeholder:"all"`
+	Out      string   `help:"Folder for the figures; by default plots, in the run directory if there is one." short:"o" placeholder:"DIR"`
+	Format   string   `help:"png, svg, pdf: figures; text, markdown, csv: tables, printed." enum:"png,svg,pdf,text,markdown,csv," default:"" placeholder:"png"`
+	Eval     string   `help:"Part of the evaluation to draw, a folder below eval: times-8, samples-100, first_token." placeholder:"FOLDER"`
+	Each     bool     `help:"A line for each run, instead of the mean and a band of one standard deviation of those that differ in the seed alone."`
+	LogSteps bool     `help:"Loss and training over steps, on a logarithmic axis."`
+	Digits   []int    `help:"Lengths to be columns of a table; by default all, or means where those are many." placeholder:"6,10,20"`
 }
 
 // Help is printed below the usage.
 func (plotCmd) Help() string {
 	return `Draws what there is:
   grid       a heat map of both lengths with a red square around what was trained,
-             the mean over runs of one spec
-  length     exact match by length, a line a run
-  loss       over examples; the stages of a run are lines of their own
-  training   exact match of held-out problems, over examples
+             the mean over seeds
+  length     exact match by length
+  loss       while training; the stages of a run are lines of their own
+  training   exact match while training
   attention  of a calibration, head by head: the attention that was read, and the bias
              that was made of it
   table      exact match, a run a line; a table can also be had of attention: the
              lines that each head keeps
 
+Of runs that differ only in the seed, length, loss and training show the mean with a
+band of one standard deviation (of n seeds, with n-1; of loss, that of its logarithm),
+where all of them have been measured. --each draws a line for each run instead.
+
 Examples:
   mlc plot runs/looped/20260101-120000-1a2b3c4d
   mlc plot runs/looped/*                         the runs together, into plots
   mlc plot --kind length --format svg -o figures runs/addition_*/*
+  mlc plot --kind training --log-steps runs/grokking/*
   mlc plot --kind table --format markdown --digits 6,10,20,60 runs/addition_*/*
   mlc plot --kind attention --format text RUN    the lines of a calibration
   bin/looped solve RUN 123+456 --thinking --json > t.json && mlc plot t.json`
@@ -81,7 +88,7 @@ func (c *plotCmd) Run(a *app) error {
 	if kind == "all" {
 		kind = ""
 	}
-	drawn, err := plot.Figures(runs, kind)
+	drawn, err := plot.Figures(runs, kind, plot.Options{Each: c.Each, LogSteps: c.LogSteps})
 	if err != nil {
 		return err
 	}
@@ -103,6 +110,10 @@ func (c *plotCmd) check(tables bool) error {
 		return usagef("--out is for figures; tables are printed")
 	case !tables && c.Digits != nil:
 		return usagef("--digits is for tables: add --kind table")
+	case tables && c.Each:
+		return usagef("--each is for figures; tables have a line for each run")
+	case c.LogSteps && (tables || !slices.Contains([]string{"all", "loss", "training"}, c.Kind)):
+		return usagef("--log-steps is for --kind loss and --kind training")
 	}
 	return nil
 }

@@ -1,0 +1,106 @@
+package plot
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/plot/plotter"
+
+	"github.com/arithlang/mlc/runtime/track"
+)
+
+// TestMean takes the mean of seeds: of steady ones where any has a point, as far as all of
+// them go, of others where all have one.
+func TestMean(t *testing.T) {
+	all := []series{
+		{system: "a", seed: 1, points: plotter.XYs{{X: 1, Y: 0}, {X: 2, Y: 10}, {X: 4, Y: 30}, {X: 5, Y: 7}}},
+		{system: "b", seed: 1, points: plotter.XYs{{X: 1, Y: 5}, {X: 9, Y: 5}}},
+		{system: "a", seed: 2, points: plotter.XYs{{X: 1, Y: 2}, {X: 3, Y: 20}, {X: 4, Y: 30}}},
+		{system: "a", seed: 3, points: plotter.XYs{{X: 7, Y: 2}}}, // no line
+	}
+	for i := range all {
+		all[i].steady = true
+	}
+	lines := curvesOf(all, false)
+	if len(lines) != 2 || lines[0].name != "a, mean of 2 seeds" || lines[1].name != "b, seed 1" || lines[1].band != nil {
+		t.Fatalf("%+v", lines)
+	}
+	if diff := cmp.Diff(plotter.XYs{{X: 1, Y: 1}, {X: 2, Y: 10.5}, {X: 3, Y: 20}, {X: 4, Y: 30}}, lines[0].points); diff != "" {
+		t.Error(diff)
+	}
+	for i, want := range []float64{math.Sqrt2, math.Sqrt2 / 2, 0, 0} {
+		if got := lines[0].band[i]; math.Abs(got-want) > 1e-12 {
+			t.Errorf("deviation %g at %g, want %g", got, lines[0].points[i].X, want)
+		}
+	}
+	for i := range all {
+		all[i].steady = false
+	}
+	if diff := cmp.Diff(plotter.XYs{{X: 1, Y: 1}, {X: 4, Y: 30}}, curvesOf(all, false)[0].points); diff != "" {
+		t.Errorf("points that all have: %s", diff)
+	}
+	all[2].points = all[2].points[1:]
+	if lines := curvesOf(all, false); len(lines) != 3 {
+		t.Errorf("%d lines where two seeds have one point in common, want 3", len(lines))
+	}
+	var names []string
+	for _, l := range curvesOf(all, true) {
+		names = append(names, l.name)
+	}
+	if got, want := strings.Join(names, "; "), "a, seed 1; b, seed 1; a, seed 2"; got != want {
+		t.Errorf("each: %s, want %s", got, want)
+	}
+}
+
+// TestReported draws what reports have over examples or steps, and nothing where they
+// have none.
+func TestReported(t *testing.T) {
+	exact := &measure{of: "x", value: func(r *track.Report) *float64 { return r.ExactMatch }}
+	reports := []track.Report{{Step: 0, Examples: 0, ExactMatch: new(3.0)}, {Step: 10, Examples: 640, ExactMatch: new(2.0)}, {Step: 100, Examples: 6400}, {Step: 1000, Examples: 64000, ExactMatch: new(1.0)}}
+	for log, want := range map[bool]plotter.XYs{
+		false: {{X: 0, Y: 3}, {X: 640, Y: 2}, {X: 64000, Y: 1}},
+		true:  {{X: 1, Y: 2}, {X: 3, Y: 1}},
+	} {
+		if diff := cmp.Diff(want, exact.points(reports, log)); diff != "" {
+			t.Errorf("log steps %t: %s", log, diff)
+		}
+	}
+	right := func(int, int) int { return 10 }
+	runs := load(t, runDir(t, "s-a-seed-1", 1, right), runDir(t, "s-a-seed-2", 2, right), runDir(t, "s-b-seed-1", 1, right))
+	for _, c := range []struct {
+		draw func([]*Run, Options) (*Figure, error)
+		o    Options
+		want string
+	}{
+		{Loss, Options{}, ">training loss (nats per token)< >training examples< >s< >a, mean of 2 seeds< >b, seed 1< >± one standard deviation< >20< >0.5<"},
+		{Loss, Options{LogSteps: true, Each: true}, ">training steps< >a, seed 2< >1< >2<"},
+		{Learning, Options{}, ">exact match of held-out problems (%)< >0< >100<"},
+	} {
+		f, err := c.draw(runs, c.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		drawn, err := os.ReadFile(saved(t, f, "svg"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range strings.SplitAfter(c.want, "< ") {
+			if !bytes.Contains(drawn, []byte(strings.TrimSpace(want))) {
+				t.Errorf("%s %+v has no %s", f.Name, c.o, want)
+			}
+		}
+	}
+}
+
+func TestRound125(t *testing.T) {
+	for _, c := range []struct{ x, down, up float64 }{{3, 2, 5}, {0.007, 0.005, 0.01}, {1, 1, 1}, {20, 20, 20}, {99, 50, 100}} {
+		down, up := math.Pow(10, round125(math.Log10(c.x), math.Floor)), math.Pow(10, round125(math.Log10(c.x), math.Ceil))
+		if math.Abs(down/c.down-1) > 1e-9 || math.Abs(up/c.up-1) > 1e-9 {
+			t.Errorf("%g: %g to %g, want %g to %g", c.x, down, up, c.down, c.up)
+		}
+	}
+}

@@ -1,0 +1,332 @@
+package plot
+
+import (
+	"bytes"
+	"fmt"
+	"image/color"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgpdf"
+	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/arithlang/mlc/runtime/ckpt"
+)
+
+// Formats are the names of the formats that figures are saved in, as file names
+// end.
+func Formats() []string { return []string{"png", "svg", "pdf"} }
+
+// A Figure is a picture with a name that goes into a file's. From the top down it has a
+// title, panels with the data, and what the colours are; to the right of the panels the
+// bar of their colours, or a legend.
+type Figure struct {
+	Name   string
+	title  []string
+	panels [][]*panel // by row; those of a column, and of a row, are of one size
+	bar    *bar
+	legend []entry // of lines
+	foot   []entry // of cells
+}
+
+// A panel is axes with data of a certain size under a title.
+type panel struct {
+	*plot.Plot
+	title         string
+	width, height vg.Length // of the data, whole dots
+}
+
+// An entry says what something in the data is.
+type entry struct {
+	what string
+	icon func(c draw.Canvas) // in a canvas as high as a capital
+}
+
+// Distances in a figure.
+const (
+	margin     = 4 * dot
+	gap        = 2 * vg.Millimeter
+	iconWidth  = 6 * vg.Millimeter
+	iconHeight = 1.8 * vg.Millimeter
+)
+
+// insets are how far something reaches beyond the data of a panel.
+type insets struct{ left, right, top, bottom vg.Length }
+
+// axes is the plot without the names of its axes, and how far it reaches. Numbers at the
+// ends of an axis reach beyond it by as much as the rest of it leaves, so that is found
+// by a few turns.
+func (p *panel) axes() (*plot.Plot, insets) {
+	bare := *p.Plot
+	bare.X.Label.Text, bare.Y.Label.Text = "", ""
+	var in insets
+	for range 4 {
+		c := draw.Canvas{Rectangle: vg.Rectangle{Max: vg.Point{X: p.width + in.left + in.right, Y: p.height + in.top + in.bottom}}}
+		data := bare.DataCanvas(c)
+		in = insets{data.Min.X, c.Max.X - data.Max.X, c.Max.Y - data.Max.Y, data.Min.Y}
+	}
+	return &bare, in
+}
+
+// insets are those of all but the title.
+func (p *panel) insets() insets {
+	_, in := p.axes()
+	style := letters(labelSize)
+	if name := p.X.Label.Text; name != "" {
+		beyond := (style.Width(name) - p.width) / 2
+		in.left, in.right, in.bottom = max(in.left, beyond), max(in.right, beyond), in.bottom+lineHeight(style)
+	}
+	if name := p.Y.Label.Text; name != "" {
+		beyond := (style.Width(name) - p.height) / 2
+		in.top, in.bottom, in.left = max(in.top, beyond), max(in.bottom, beyond), in.left+lineHeight(style)
+	}
+	return in
+}
+
+// titled is the lines of a panel's title, none wider than the panel where a space lets
+// it end before.
+func (p *panel) titled() []string {
+	style := letters(smallSize)
+	var lines []string
+	for _, word := range strings.SplitAfter(p.title, " ") {
+		if word == "" {
+			continue
+		}
+		n := len(lines) - 1
+		if n >= 0 && style.Width(strings.TrimSpace(lines[n]+word)) <= p.width {
+			lines[n] += word
+		} else {
+			lines = append(lines, word)
+		}
+	}
+	return lines
+}
+
+// lineHeight is the distance of lines of letters.
+func lineHeight(s text.Style) vg.Length { return 1.25 * s.Font.Size }
+
+// A layout is where the parts of a figure are, from its lower left corner.
+type layout struct {
+	width, height vg.Length
+	data          [][]vg.Rectangle // of the panels
+	around        insets           // of each panel
+	right         vg.Length        // where the bar or the legend begins
+	foot          [][]entry        // by line
+}
+
+// layout places the parts, with the data of panels at whole dots.
+func (f *Figure) layout() layout {
+	var l layout
+	for _, row := range f.panels {
+		for _, p := range row {
+			in := p.insets()
+			in.top += vg.Length(len(p.titled())) * lineHeight(letters(smallSize))
+			l.around = insets{max(l.around.left, in.left), max(l.around.right, in.right), max(l.around.top, in.top), max(l.around.bottom, in.bottom)}
+		}
+	}
+	first := f.panels[0][0]
+	title, small := letters(titleSize), letters(smallSize)
+	across := roomy(l.around.left + first.width + l.around.right + gap)
+	down := roomy(l.around.top + first.height + l.around.bottom + gap/2)
+	l.right = margin + vg.Length(len(f.panels[0]))*across
+	for _, line := range f.title {
+		l.width = max(l.width, 2*margin+title.Width(line))
+	}
+	l.width = roomy(max(l.width, l.right+f.sideWidth()+margin))
+	l.foot = f.footLines(l.width - 2*margin)
+	foot := vg.Length(len(l.foot)) * 1.5 * lineHeight(small)
+	above := margin + vg.Length(len(f.title))*lineHeight(title)
+	if len(f.title) > 0 {
+		above += gap
+	}
+	panels := vg.Length(len(f.panels)) * down
+	l.height = roomy(above + max(panels, f.sideHeight()) + foot + margin)
+	for i, row := range f.panels {
+		l.data = append(l.data, nil)
+		for j, p := range row {
+			min := vg.Point{
+				X: sharp(margin + vg.Length(j)*across + l.around.left),
+				Y: sharp(l.height - above - vg.Length(i)*down - l.around.top - p.height),
+			}
+			l.data[i] = append(l.data[i], vg.Rectangle{Min: min, Max: min.Add(vg.Point{X: p.width, Y: p.height})})
+		}
+	}
+	return l
+}
+
+// sideWidth is how wide the bar or the legend is.
+func (f *Figure) sideWidth() (w vg.Length) {
+	if f.bar != nil {
+		w = f.bar.width()
+	}
+	for _, e := range f.legend {
+		w = max(w, iconWidth+gap+letters(labelSize).Width(e.what))
+	}
+	return w
+}
+
+// sideHeight is how high the legend is; the bar is as high as a panel.
+func (f *Figure) sideHeight() vg.Length {
+	return vg.Length(len(f.legend)) * lineHeight(letters(labelSize))
+}
+
+// footLines are the entries below the panels, as many in a line as there is room for.
+func (f *Figure) footLines(width vg.Length) (lines [][]entry) {
+	at := width
+	for _, e := range f.foot {
+		w := e.width()
+		if at+w > width {
+			lines, at = append(lines, nil), 0
+		}
+		last := len(lines) - 1
+		lines[last] = append(lines[last], e)
+		at += w
+	}
+	return lines
+}
+
+// width is that of an entry below the panels, with what lies between it and the next.
+func (e entry) width() vg.Length {
+	return iconHeight + gap/2 + letters(smallSize).Width(e.what) + 2*gap
+}
+
+// draw draws a figure.
+func (f *Figure) draw(c draw.Canvas, l layout) {
+	box(c, color.White, c.Rectangle)
+	style := letters(titleSize)
+	y := l.height - margin
+	for _, line := range f.title {
+		y -= lineHeight(style)
+		c.FillText(style, vg.Point{X: margin, Y: y}, line)
+	}
+	for i, row := range f.panels {
+		for j, p := range row {
+			p.draw(c, l.data[i][j])
+		}
+	}
+	top := l.data[0][0].Max.Y
+	if f.bar != nil {
+		f.bar.draw(c, vg.Rectangle{Min: vg.Point{X: l.right, Y: l.data[0][0].Min.Y}, Max: vg.Point{X: l.right + barWidth, Y: top}})
+	}
+	style = letters(labelSize)
+	y = top
+	for _, e := range f.legend {
+		y -= lineHeight(style)
+		e.icon(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: l.right, Y: y}, Max: vg.Point{X: l.right + iconWidth, Y: y + 0.7*style.Font.Size}}})
+		c.FillText(style, vg.Point{X: l.right + iconWidth + gap, Y: y}, e.what)
+	}
+	style = letters(smallSize)
+	for i, line := range l.foot {
+		x, y := vg.Length(margin), margin+vg.Length(len(l.foot)-1-i)*1.5*lineHeight(style)
+		for _, e := range line {
+			e.icon(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: sharp(x), Y: sharp(y)}, Max: vg.Point{X: sharp(x + iconHeight), Y: sharp(y + iconHeight)}}})
+			c.FillText(style, vg.Point{X: x + iconHeight + gap/2, Y: y}, e.what)
+			x += e.width()
+		}
+	}
+}
+
+// draw draws a panel around its data.
+func (p *panel) draw(c draw.Canvas, data vg.Rectangle) {
+	axes, in := p.axes()
+	axes.Draw(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
+		Min: vg.Point{X: data.Min.X - in.left, Y: data.Min.Y - in.bottom},
+		Max: vg.Point{X: data.Max.X + in.right, Y: data.Max.Y + in.top},
+	}})
+	name, middle := letters(labelSize), data.Min.Add(data.Size().Scale(0.5))
+	name.XAlign, name.YAlign = draw.XCenter, draw.YTop
+	c.FillText(name, vg.Point{X: middle.X, Y: data.Min.Y - in.bottom}, p.X.Label.Text)
+	name.Rotation, name.YAlign = math.Pi/2, draw.YBottom
+	c.FillText(name, vg.Point{X: data.Min.X - in.left - gap/2, Y: middle.Y}, p.Y.Label.Text)
+	title, y := letters(smallSize), data.Max.Y+in.top+gap/2
+	lines := p.titled()
+	for i, line := range lines {
+		c.FillText(title, vg.Point{X: data.Min.X, Y: y + vg.Length(len(lines)-1-i)*lineHeight(title)}, line)
+	}
+}
+
+// swatch is the icon of a colour of cells.
+func swatch(fill color.Color) func(draw.Canvas) {
+	return func(c draw.Canvas) {
+		box(c, fill, c.Rectangle)
+		outline(c, thin, c.Rectangle)
+	}
+}
+
+// Save writes a figure to a file, in the format that its name ends with.
+func (f *Figure) Save(path string) error {
+	format := strings.TrimPrefix(filepath.Ext(path), ".")
+	if !slices.Contains(Formats(), format) {
+		return fmt.Errorf("%s: figures are saved as %s", path, strings.Join(Formats(), ", "))
+	}
+	l := f.layout()
+	c := l.canvas(format)
+	f.draw(draw.NewCanvas(c, l.width, l.height), l)
+	var b bytes.Buffer
+	if _, err := c.WriteTo(&b); err != nil {
+		return err
+	}
+	text := b.Bytes()
+	if format == "svg" { // the font is not in it, and not on every machine
+		text = bytes.ReplaceAll(text, []byte("font-family:Liberation Sans;"), []byte("font-family:'Liberation Sans',Arimo,Arial,Helvetica,sans-serif;"))
+	}
+	return ckpt.WriteFile(path, text)
+}
+
+// canvas is what a figure of some format is drawn on.
+func (l *layout) canvas(format string) vg.CanvasWriterTo {
+	switch format {
+	case "svg":
+		return vgsvg.New(l.width, l.height)
+	case "pdf":
+		return codePage{vgpdf.New(l.width, l.height)}
+	}
+	return vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(l.width, l.height), vgimg.UseDPI(dotsPerInch))}
+}
+
+// codePage is a PDF, whose texts are bytes of the code page 1252 and not UTF-8.
+type codePage struct{ *vgpdf.Canvas }
+
+// FillString implements vg.Canvas.
+func (c codePage) FillString(f font.Face, at vg.Point, text string) {
+	c.Canvas.FillString(f, at, inCodePage(text))
+}
+
+// SetColor implements vg.Canvas.
+func (c codePage) SetColor(colour color.Color) { c.Canvas.SetColor(apart{colour}) }
+
+// apart is a colour whose parts are not multiplied by its alpha, as a PDF has them.
+type apart struct{ color.Color }
+
+// RGBA implements color.Color.
+func (a apart) RGBA() (r, g, b, alpha uint32) {
+	n := color.NRGBA64Model.Convert(a.Color).(color.NRGBA64)
+	return uint32(n.R), uint32(n.G), uint32(n.B), uint32(n.A)
+}
+
+// inCodePage is a text in the code page 1252; what is not in it, and not like anything
+// in it, is a question mark.
+func inCodePage(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case r < 0x80 || r >= 0xa0 && r <= 0xff:
+			b.WriteByte(byte(r))
+		case r == '−' || r == '–':
+			b.WriteByte(0x96)
+		case r == '…':
+			b.WriteByte(0x85)
+		default:
+			b.WriteByte('?')
+		}
+	}
+	return b.String()
+}

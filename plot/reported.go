@@ -1,0 +1,153 @@
+package plot
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/track"
+)
+
+// Lengths is exact match by the length of both operands (Duan, Shi and Xu,
+// arXiv:2310.11984, figure 1), with a red line at the longest problems of training;
+// nil if there are not two lengths.
+func Lengths(runs []*Run, o Options) (*Figure, error) {
+	c := newCurves("", "")
+	c.percents()
+	c.X.Tick.Marker = numbers{6}
+	var all []series
+	var longest []int
+	title, called := titles(runs)
+	for _, r := range runs {
+		if r.Result == nil {
+			continue
+		}
+		c.X.Label.Text, c.Y.Label.Text = lengthsOf(r.Task).both, metric(r.Result)
+		all = append(all, series{system: called[r.system()], seed: r.Seed, points: byLength(r.Result)})
+		if t := r.Result.Trained; t != nil && !slices.Contains(longest, t[0]) {
+			longest = append(longest, t[0])
+		}
+	}
+	f := c.figure("lengths", title, all, o)
+	if f != nil && len(longest) == 1 {
+		end := upright{float64(longest[0])}
+		c.X.Max = max(c.X.Max, end.x)
+		c.Add(end)
+		f.legend = append(f.legend, entry{"longest in training", func(d draw.Canvas) {
+			d.StrokeLine2(draw.LineStyle{Color: red, Width: vg.Points(0.8)}, d.Min.X, (d.Min.Y+d.Max.Y)/2, d.Max.X, (d.Min.Y+d.Max.Y)/2)
+		}})
+	}
+	return f, nil
+}
+
+// byLength are the cells along the diagonal.
+func byLength(r *eval.Result) (out plotter.XYs) {
+	for _, c := range r.ByCell {
+		if c.J == 0 || c.I == c.J {
+			out = append(out, plotter.XY{X: float64(c.I), Y: 100 * c.Fraction()})
+		}
+	}
+	return out
+}
+
+// A measure is a number that reports may have.
+type measure struct {
+	of    string                       // the problems that it is of
+	alone string                       // what the axis is called where there is no other measure
+	value func(*track.Report) *float64 // nil: not measured
+}
+
+// log is the logarithm of what is measured.
+func log(x *float64) *float64 {
+	if x == nil {
+		return nil
+	}
+	const least = 1e-9 // of what can be told from 0
+	y := math.Log10(max(*x, least))
+	return &y
+}
+
+// percent is a hundred times what is measured.
+func percent(x *float64) *float64 {
+	if x == nil {
+		return nil
+	}
+	y := 100 * *x
+	return &y
+}
+
+// Loss is the loss while training, on a logarithmic axis, where means and deviations
+// are those of the logarithm.
+func Loss(runs []*Run, o Options) (*Figure, error) {
+	c := newCurves("", "loss (nats per token)")
+	c.Y.Tick.Marker = decades{}
+	return c.reported("loss", runs, o, []measure{
+		{"training batches", "training loss (nats per token)", func(r *track.Report) *float64 { return log(&r.Loss) }},
+	}), nil
+}
+
+// Learning is the exact match while training.
+func Learning(runs []*Run, o Options) (*Figure, error) {
+	c := newCurves("", "exact match (%)")
+	c.percents()
+	return c.reported("training", runs, o, []measure{
+		{"held-out problems", "exact match of held-out problems (%)", func(r *track.Report) *float64 { return percent(r.ExactMatch) }},
+	}), nil
+}
+
+// reported draws measures of all reports, of a run or of each stage of one, over the
+// examples seen or, on a logarithmic axis, over the steps done.
+func (c curves) reported(name string, runs []*Run, o Options, measures []measure) *Figure {
+	c.X.Label.Text, c.X.Tick.Marker = "training examples", numbers{6}
+	if o.LogSteps {
+		c.X.Label.Text, c.X.Tick.Marker = "training steps", decades{}
+	}
+	var all []series
+	var there []string
+	title, called := titles(runs)
+	for _, r := range runs {
+		for _, t := range r.Trainings {
+			system := strings.Trim(called[r.system()]+"/"+t.Stage, "/")
+			for _, m := range measures {
+				points := m.points(t.Reports, o.LogSteps)
+				if len(points) == 0 {
+					continue
+				}
+				all = append(all, series{system: system, seed: r.Seed, of: m.of, points: points, steady: true})
+				if !slices.Contains(there, m.of) {
+					there = append(there, m.of)
+				}
+			}
+		}
+	}
+	for _, m := range measures {
+		if len(there) == 1 && m.of == there[0] {
+			c.Y.Label.Text = m.alone
+			for i := range all {
+				all[i].of = ""
+			}
+		}
+	}
+	return c.figure(name, title, all, o)
+}
+
+// points are the measure in those reports that have it.
+func (m *measure) points(reports []track.Report, logSteps bool) (points plotter.XYs) {
+	for i := range reports {
+		r := &reports[i]
+		y := m.value(r)
+		switch {
+		case y == nil || logSteps && r.Step == 0:
+		case logSteps:
+			points = append(points, plotter.XY{X: math.Log10(float64(r.Step)), Y: *y})
+		default:
+			points = append(points, plotter.XY{X: float64(r.Examples), Y: *y})
+		}
+	}
+	return points
+}

@@ -1,0 +1,19 @@
+package eval
+
+import "math"
+
+// Spread is the mean of some numbers and their sample standard deviation, with n−1 in
+// the denominator; 0 for one number.
+func Spread(x []float64) (mean, deviation float64) {
+	for _, v := range x {
+		mean += v
+	}
+	mean /= float64(len(x))
+	if len(x) < 2 {
+		return mean, 0
+	}
+	for _, v := range x {
+		deviation += (v - mean) * (v - mean)
+	}
+	return mean, math.Sqrt(deviation / float64(len(x)-1))
+}
