@@ -38,12 +38,29 @@ func (r *Row) Takes() string {
 		text += " " + strings.Join(r.Names(), ", ")
 	}
 	if r.Type != Budget && r.Min < r.Max {
-		text += " between " + bound(r.Type, r.Min) + " and " + bound(r.Type, r.Max)
+		text += " " + r.Range()
 	}
 	for _, w := range strings.Fields(r.Words) {
 		text += ", or " + w
 	}
 	return text
+}
+
+// Range says between which bounds a number lies.
+func (r *Row) Range() string {
+	if r.Above {
+		return "above " + bound(r.Type, r.Min) + ", at most " + bound(r.Type, r.Max)
+	}
+	return "between " + bound(r.Type, r.Min) + " and " + bound(r.Type, r.Max)
+}
+
+// Unusual reports whether a number is outside of what is usual, and says what that is.
+func (r *Row) Unusual(x float64) (usual string, unusual bool) {
+	u := r.Usual
+	if u == (Span{}) || x >= u.Lo && x <= u.Hi {
+		return "", false
+	}
+	return bound(r.Type, u.Lo) + " to " + bound(r.Type, u.Hi), true
 }
 
 // Names lists the names of a row's choices.

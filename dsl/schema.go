@@ -38,12 +38,17 @@ type Row struct {
 	Words   string // words that are allowed besides the type, separated by spaces
 	Min     float64
 	Max     float64 // bounds of numbers
+	Above   bool    // Min itself is out of bounds
+	Usual   Span    // numbers outside of it are warned of; none if both ends are 0
 	Len     int     // entries of a list; 0 means any
 	Choices []Option
 	Kinds   string // kinds of task that have the attribute, separated by spaces; "" means all
 	Limit          // any value but the default
 	Doc     string
 }
+
+// A Span is a closed interval.
+type Span struct{ Lo, Hi float64 }
 
 // An Option is one value of a Choice, with its arguments. The first argument may
 // be given without its name.

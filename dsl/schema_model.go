@@ -1,5 +1,9 @@
 package dsl
 
+// leastEps keeps what is divided by from being nothing: smaller numbers, squared or
+// not, are lost in float32.
+const leastEps = 1e-30
+
 func modelRows() []Row {
 	return concat(widthRows(), embedRows(), loopRows(), siteRows("model.loop.self"),
 		stackRows("model.encoder", 0, "0", "layers; 0 is the identity"), siteRows("model.encoder.self"),
@@ -8,7 +12,7 @@ func modelRows() []Row {
 
 func widthRows() []Row {
 	return []Row{
-		{Path: "model.width", Type: Int, Default: "64", Min: 1, Max: 1 << 16, Doc: "length of the vector of a token"},
+		{Path: "model.width", Type: Int, Default: "64", Min: 2, Max: 1 << 16, Doc: "length of the vector of a token"},
 		{Path: "model.heads", Type: Int, Default: "4", Min: 1, Max: 1 << 10, Doc: "attention heads; divides width"},
 		{Path: "model.ffn", Type: Choice, Default: "relu", Doc: "the feed-forward part of a layer", Choices: []Option{
 			{Name: "relu", Args: hidden("units inside")},
@@ -19,7 +23,7 @@ func widthRows() []Row {
 			{Name: "layernorm", Args: normArgs("1e-5")},
 			{Name: "rmsnorm", Args: normArgs("1e-6")},
 		}},
-		{Path: "model.dropout", Type: Fraction, Default: "0%", Max: 0.99, Doc: "share of activations that is dropped"},
+		{Path: "model.dropout", Type: Fraction, Default: "0%", Max: 0.99, Usual: Span{0, 0.7}, Doc: "share of activations that is dropped"},
 		{Path: "model.bias", Type: Bool, Default: "true", Doc: "linear layers have biases"},
 		{Path: "model.head", Type: Choice, Default: "none", Doc: "a layer before the output, without residual", Choices: []Option{
 			{Name: "none"},
@@ -35,7 +39,7 @@ func widthRows() []Row {
 			{Name: "xavier", Doc: "uniform by fan-in and fan-out (Glorot & Bengio 2010)"},
 			{Name: "deepnorm", Doc: "normal, with gains that fall with the depth (Wang et al. 2022)"},
 			{Name: "normal", Args: []Row{
-				{Path: "std", Type: Real, Default: "0.02", Max: 1e3, Doc: "standard deviation"}}},
+				{Path: "std", Type: Real, Default: "0.02", Above: true, Max: 1e3, Usual: Span{1e-4, 1}, Doc: "standard deviation"}}},
 		}},
 	}
 }
@@ -52,7 +56,7 @@ func gated() Option {
 
 func normArgs(eps string) []Row {
 	return []Row{
-		{Path: "eps", Type: Real, Default: eps, Min: 0, Max: 1, Doc: "added to the variance"},
+		{Path: "eps", Type: Real, Default: eps, Min: leastEps, Max: 1, Usual: Span{leastEps, 1e-2}, Doc: "added to the variance"},
 		{Path: "place", Type: Choice, Default: "post", Doc: "where norms stand", Choices: []Option{
 			{Name: "post", Doc: "after the residual"},
 			{Name: "pre", Doc: "before each part of a layer"},
@@ -64,7 +68,7 @@ func embedRows() []Row {
 	return []Row{
 		{Path: "model.embed.token", Type: Choice, Default: "learned", Doc: "token embedding", Choices: []Option{
 			{Name: "learned", Args: []Row{
-				{Path: "scale", Type: Real, Default: "sqrt(width)", Min: -1e9, Max: 1e9, Doc: "factor on the embedding"}}},
+				{Path: "scale", Type: Real, Default: "sqrt(width)", Above: true, Max: 1e9, Usual: Span{1e-3, 1e3}, Doc: "factor on the embedding"}}},
 		}},
 		{Path: "model.embed.position", Type: Choice, Default: "none", Doc: "the scheme of positions", Choices: positions()},
 		{Path: "model.embed.norm", Type: Choice, Default: "none", Doc: "normalization of the embedding", Choices: []Option{
@@ -83,7 +87,7 @@ func positions() []Option {
 		{Name: "sinusoidal", Doc: "Vaswani et al. 2017"},
 		{Name: "cyclic", Doc: "positions modulo a period (Duan & Shi 2023)", Args: []Row{
 			{Path: "inner", Type: Choice, Default: "sinusoidal", Choices: []Option{{Name: "sinusoidal"}, {Name: "learned"}}, Doc: "what they are then"},
-			{Path: "period", Type: Int, Default: "3", Min: 1, Max: 1 << 16, Doc: "positions that are told apart"},
+			{Path: "period", Type: Int, Default: "3", Min: 2, Max: 1 << 16, Doc: "positions that are told apart"},
 		}},
 		{Name: "abacus", Doc: "positions within each number, from a start that a microbatch shares (McLeish et al. 2024)", Args: placesInNumbers("the first is for all but digits")},
 		{Name: "coupling", Doc: "positions within each number, from a start of its own for each example; an operator, too, has that of a digit (Cho et al. 2024)", Args: placesInNumbers("the first is for all but digits in tests")},
@@ -135,8 +139,8 @@ func siteRows(site string) []Row {
 		{Path: site + ".rotary", Type: Choice, Default: "none", Doc: "rotary positions (Su et al. 2021)", Choices: []Option{
 			{Name: "none"},
 			{Name: "rope", Args: []Row{
-				{Path: "base", Type: Real, Default: "10000", Min: 1, Max: 1e9, Doc: "of the wave lengths"},
-				{Path: "fraction", Type: Fraction, Default: "100%", Max: 1, Doc: "share that is rotated"},
+				{Path: "base", Type: Real, Default: "10000", Min: 1, Above: true, Max: 1e9, Doc: "of the wave lengths"},
+				{Path: "fraction", Type: Fraction, Default: "100%", Above: true, Max: 1, Doc: "share that is rotated"},
 				{Path: "of", Type: Choice, Default: "heads", Doc: "what is rotated", Choices: []Option{
 					{Name: "heads", Doc: "queries and keys, each head by itself: scores depend on distances"},
 					{Name: "input", Doc: "what queries and keys are projected from, as a whole, as in the released code of Duan & Shi 2023: they do not"}}},
@@ -148,7 +152,7 @@ func siteRows(site string) []Row {
 				{Path: "clip", Type: Int, Default: "16", Min: 1, Max: 1 << 12, Doc: "distances beyond it are alike"},
 			}, Doc: "one table a layer, for keys alone (Shaw et al. 2018, equation 4)"},
 		}},
-		{Path: site + ".scale", Type: Real, Default: "1 / sqrt(width / heads)", Min: -1e9, Max: 1e9, Doc: "factor on the scores"},
-		{Path: site + ".dropout", Type: Fraction, Default: "=model.dropout", Max: 0.99, Doc: "share of attention weights that is dropped"},
+		{Path: site + ".scale", Type: Real, Default: "1 / sqrt(width / heads)", Min: 0, Max: 1e9, Usual: Span{1e-4, 1e3}, Doc: "factor on the scores"},
+		{Path: site + ".dropout", Type: Fraction, Default: "=model.dropout", Max: 0.99, Usual: Span{0, 0.7}, Doc: "share of attention weights that is dropped"},
 	}
 }

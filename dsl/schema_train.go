@@ -3,9 +3,9 @@ package dsl
 func trainRows() []Row {
 	adam := func(lr string) []Row {
 		return []Row{
-			{Path: "lr", Type: Real, Default: lr, Min: 0, Max: 1e3, Doc: "largest step size"},
+			{Path: "lr", Type: Real, Default: lr, Above: true, Max: 1, Usual: Span{1e-6, 0.1}, Doc: "largest step size"},
 			{Path: "betas", Type: RealList, Default: "[0.9, 0.98]", Len: 2, Min: 0, Max: 0.999999, Doc: "decay of the two moments"},
-			{Path: "eps", Type: Real, Default: "1e-9", Min: 0, Max: 1, Doc: "added to the root of the second moment"},
+			{Path: "eps", Type: Real, Default: "1e-9", Min: leastEps, Max: 1, Usual: Span{leastEps, 1e-2}, Doc: "added to the root of the second moment"},
 		}
 	}
 	ramp := []Row{
@@ -28,7 +28,7 @@ func trainRows() []Row {
 		{Path: "train.throttle", Type: Bool, Default: "false",
 			Doc: "a factor on the loss that falls with the number of times (McLeish et al. 2024)"},
 		{Path: "train.optimizer", Type: Choice, Default: "adamw", Doc: "how weights follow gradients", Choices: []Option{
-			{Name: "adamw", Args: append(adam("1e-3"), Row{Path: "decay", Type: Real, Default: "0.01", Min: 0, Max: 1e3, Doc: "of tables and matrices, not of norms and biases"}),
+			{Name: "adamw", Args: append(adam("1e-3"), Row{Path: "decay", Type: Real, Default: "0.01", Min: 0, Max: 1e3, Usual: Span{0, 1}, Doc: "of tables and matrices, not of norms and biases"}),
 				Doc: "Loshchilov & Hutter 2017"},
 			{Name: "adam", Args: adam("1e-3"), Doc: "Kingma & Ba 2014"},
 		}},
@@ -37,7 +37,7 @@ func trainRows() []Row {
 			{Name: "constant"},
 			{Name: "cosine", Args: ramp[:1]},
 		}},
-		{Path: "train.clip", Type: Real, Default: "none", Words: "none", Min: 1e-9, Max: 1e9, Doc: "largest norm of the gradient"},
+		{Path: "train.clip", Type: Real, Default: "none", Words: "none", Min: 1e-9, Max: 1e9, Usual: Span{1e-3, 1e4}, Doc: "largest norm of the gradient"},
 		{Path: "train.batch", Type: Int, Default: "128", Min: 1, Max: 1 << 20, Doc: "examples a step"},
 		{Path: "train.ramp", Type: Fraction, Default: "0%", Max: 1, Doc: "share of the budget while the batch grows"},
 		{Path: "train.ramp_from", Type: Int, Default: "auto", Words: "auto", Min: 1, Max: 1 << 20, Doc: "examples of the first step while the batch grows, and what it grows by; auto: one microbatch"},
@@ -57,7 +57,7 @@ func trainRows() []Row {
 		{Path: "train.stop", Type: Choice, Default: "none", Doc: "a reason to stop early", Choices: []Option{
 			{Name: "none"},
 			{Name: "accuracy", Doc: "of 64 problems at a report, then of 1024 others", Args: []Row{
-				{Path: "at_least", Type: Fraction, Default: "100%", Max: 1, Doc: "exact match"},
+				{Path: "at_least", Type: Fraction, Default: "100%", Above: true, Max: 1, Doc: "exact match"},
 				{Path: "on", Type: Choice, Default: "held_out", Doc: "of what", Choices: []Option{
 					{Name: "held_out", Doc: "problems kept from training"}, {Name: "train", Doc: "problems of training"}}},
 			}},

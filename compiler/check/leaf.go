@@ -30,7 +30,7 @@ func initOptions() []dsl.Option {
 	}
 	return []dsl.Option{
 		{Name: "uniform", Args: []dsl.Row{num("low", "0", -bound), num("high", "1", -bound)}},
-		{Name: "normal", Args: []dsl.Row{num("std", "1", 0)}},
+		{Name: "normal", Args: []dsl.Row{{Path: "std", Type: dsl.Real, Default: "1", Above: true, Max: bound}}},
 		{Name: "xavier"},
 	}
 }
@@ -64,6 +64,9 @@ func (c *checker) leaf(in *instance, name string) *Leaf {
 	l.Decay, l.Shared = v.args["decay"].is("true"), v.args["shared"].is("true")
 	if lo := v.args["min"]; !lo.is("none") {
 		l.Min = &lo.num
+		if start := l.Init.A; start < lo.num && (l.Init.Kind == "const" || l.Init.Kind == "uniform") {
+			c.report("E0207", lo.at, "%s begins at %s, below min = %s", path, short(start), lo.text).WithHelp("give it an init from %s on, or another min", lo.text)
+		}
 	}
 	in.texts[name] = leafText(v)
 	if e != written {
@@ -198,6 +201,8 @@ func (c *checker) init(path string, v *value, shape []int) (Init, string) {
 	x := c.choice(c.lang.inits, path+".init", e)
 	switch {
 	case x == nil:
+	case x.word == "uniform" && x.args["low"].num >= x.args["high"].num:
+		c.report("E0207", e.Range, "%s has no numbers", x.text).WithHelp("write uniform(low, high) with low < high, or a number")
 	case x.word == "uniform":
 		return Init{Kind: "uniform", A: x.args["low"].num, B: x.args["high"].num}, x.text
 	case x.word == "normal":

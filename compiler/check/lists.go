@@ -64,6 +64,10 @@ func (c *checker) numbers(row *dsl.Row, path string, e *dsl.Expr) *value {
 		if x == nil {
 			return nil
 		}
+		if row.Type == dsl.IntList && slices.Contains(v.list, x.num) {
+			c.report("E0204", a.Value.Range, "%s has %s twice", path, x.text).WithHelp("leave one out")
+			return nil
+		}
 		v.list = append(v.list, x.num)
 	}
 	return v

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -202,7 +203,7 @@ func (c *checker) numeric(row *dsl.Row, path string, e *dsl.Expr) *value {
 	if b, ok := budgets[of]; ok {
 		row = &b
 	}
-	if !(x >= row.Min && x <= row.Max) {
+	if !(x >= row.Min && x <= row.Max) || row.Above && x == row.Min {
 		c.outside(row, path, e)
 		return nil
 	}
@@ -237,7 +238,11 @@ func (c *checker) outside(row *dsl.Row, path string, e *dsl.Expr) {
 		}
 		return strconv.FormatFloat(x*factor, 'g', 12, 64) + unit
 	}
-	c.report("E0207", e.Range, "%s = %s is out of range", path, text(e)).WithHelp("it lies between %s and %s", show(row.Min), show(row.Max))
+	help := fmt.Sprintf("it lies between %s and %s", show(row.Min), show(row.Max))
+	if row.Above {
+		help = fmt.Sprintf("it is above %s and at most %s", show(row.Min), show(row.Max))
+	}
+	c.report("E0207", e.Range, "%s = %s is out of range", path, text(e)).WithHelp("%s", help)
 }
 
 // number evaluates a numeric value: digits with a unit of the row's type, or,

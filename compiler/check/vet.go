@@ -2,7 +2,10 @@ package check
 
 import (
 	"math"
+	"slices"
 	"strings"
+
+	"github.com/arithlang/mlc/dsl"
 )
 
 // vetRules warn of what is allowed but hardly meant. Each looks at one training.
@@ -22,6 +25,7 @@ var vetRules = []struct {
 	{"V012", (*checker).vetDrawn},
 	{"V013", (*checker).vetPadding},
 	{"V014", (*checker).vetWindows},
+	{"V018", (*checker).vetUsual},
 }
 
 // vetAll warns of a spec: of each of its trainings, and of what none of them
@@ -325,5 +329,29 @@ func (c *checker) vetOrder(s *Spec) {
 	if s.Model.Position.Kind == "abacus" && numbers && !t.ReversedOperands {
 		c.report("V011", c.at("task.order"), "Abacus positions count from the first digit, and order = %s puts another place there", c.word("task.order")).
 			WithHelp("use order = reversed, so that equal places get equal positions")
+	}
+}
+
+// vetUsual finds numbers far from those that models learn with.
+func (c *checker) vetUsual(*Spec) {
+	for i := range c.lang.schema.Rows {
+		row := &c.lang.schema.Rows[i]
+		if v := c.values[row.Path]; v != nil && c.settings[row.Path] != nil {
+			c.vetNumber(row, row.Path, v)
+		}
+	}
+}
+
+// vetNumber looks at a number, or at the arguments of a choice.
+func (c *checker) vetNumber(row *dsl.Row, path string, v *value) {
+	if usual, odd := row.Unusual(v.num); odd && !slices.Contains(strings.Fields(row.Words), v.word) {
+		c.report("V018", v.at, "%s = %s is hardly meant", path, v.text).WithHelp("usual are %s", usual)
+	}
+	for _, o := range row.Choices {
+		for i := range o.Args {
+			if a := v.args[o.Args[i].Path]; o.Name == v.word && a != nil {
+				c.vetNumber(&o.Args[i], join(path, o.Args[i].Path), a)
+			}
+		}
 	}
 }

@@ -66,4 +66,22 @@ bias near { value = -abs(i - j) }
 model.decoder.self.bias = near
 `,
 	},
+	{
+		ID:    "V018",
+		Title: "a number that is hardly meant",
+		Doc: "The number is allowed, and so far from those that models learn with that it is likely to be a slip: a learning " +
+			"rate of 0.5, scores that are multiplied with 0, nine activations of ten dropped.",
+		Broken: `arith 1
+
+task successor {}
+
+train.optimizer = adam(lr = 0.5)
+`,
+		Mended: `arith 1
+
+task successor {}
+
+train.optimizer = adam(lr = 5e-3)
+`,
+	},
 }

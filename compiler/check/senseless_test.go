@@ -1,0 +1,64 @@
+package check
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestSenseless gives numbers that no model can be made or trained with, numbers that
+// are hardly meant, and their neighbours.
+func TestSenseless(t *testing.T) {
+	leaf := func(args string) string {
+		return "bias b { w = learned([H], " + args + ")  value = w[h] * i }\nmodel.loop.self.bias = b"
+	}
+	for src, want := range map[string]string{
+		"train.optimizer = adam(lr = 0)":                       "E0207",
+		"train.optimizer = adamw(lr = 1000)":                   "E0207",
+		"train.optimizer = adam(lr = 0.5)":                     "V018",
+		"train.optimizer = adam(lr = 1e-8)":                    "V018",
+		"train.optimizer = adam(lr = 0.1)":                     "",
+		"train.optimizer = adam(eps = 0)":                      "E0207",
+		"train.optimizer = adam(eps = 0.1)":                    "V018",
+		"train.optimizer = adamw(decay = 0)":                   "",
+		"train.optimizer = adamw(decay = 100)":                 "V018",
+		"train.clip = 1e-6":                                    "V018",
+		"train.clip = none":                                    "",
+		"train.stop = accuracy(at_least = 0%)":                 "E0207",
+		"train.stop = accuracy(at_least = 1%)":                 "",
+		"model.width = 1\nmodel.heads = 1":                     "E0207",
+		"model.norm = rmsnorm(eps = 0)":                        "E0207",
+		"model.norm = layernorm(eps = 1e-12)":                  "",
+		"model.dropout = 90%":                                  "V018",
+		"model.embed.token = learned(scale = 0)":               "E0207",
+		"model.embed.token = learned(scale = -1)":              "E0207",
+		"model.embed.token = learned(scale = 1e6)":             "V018",
+		"model.embed.position = cyclic(period = 1)":            "E0207",
+		"model.init = normal(std = 0)":                         "E0207",
+		"model.init = normal(std = 100)":                       "V018",
+		"model.loop.self.scale = 0":                            "V018",
+		"model.loop.self.scale = -1":                           "E0207",
+		"model.loop.self.scale = 1 / width":                    "",
+		"model.loop.self.rotary = rope(fraction = 0%)":         "E0207",
+		"model.loop.self.rotary = rope(base = 1)":              "E0207",
+		"model.loop.self.dropout = 80%":                        "V018",
+		"eval.digits = [2, 3, 2]":                              "E0204",
+		"eval.times = [2, 2]":                                  "E0204",
+		leaf("init = normal(0)"):                               "E0207",
+		leaf("init = uniform(1, 1)"):                           "E0207",
+		leaf("init = uniform(2, 1)"):                           "E0207",
+		leaf("init = 0, min = 1"):                              "E0207",
+		leaf("init = uniform(-1, 1), min = 0"):                 "E0207",
+		leaf("init = uniform(0, 1), min = 0"):                  "",
+		leaf("init = normal(1), min = 0"):                      "",
+		"vet { V018 = off }\ntrain.optimizer = adam(lr = 0.5)": "",
+	} {
+		_, list := resolve(map[string]string{"a.arith": "arith 1\ntask addition { digits = 1..3 }\nmodel.loop { layers = 2 }\neval.samples = 10\n" + src + "\n"}, "a.arith")
+		var codes []string
+		for _, d := range list {
+			codes = append(codes, d.Code)
+		}
+		if got := strings.Join(codes, " "); got != want {
+			t.Errorf("%s: %q, want %q", src, got, want)
+		}
+	}
+}
