@@ -97,10 +97,17 @@ model.decoder.self.bias = b + kerple
 sweep { arch one { model.width = 32 }  arch two {}  train.seed = 1..2 }
 `
 	f.Add("train.seed=2", "sweep.arch=two")
+	f.Add("bias.kerple.r1.init.high=3", "sweep.model.decoder.self.bias.c=[1, 2]")
+	f.Add("mask.window.left=3", "stage.x.train.optimizer.lr=3")
 	f.Add("bias.b.c=3", "model.decoder.self.mask=window(1)")
 	f.Add("stage.x.from=none", "stage.x.train.batch=3")
 	for _, row := range newLanguage().schema.Rows {
 		f.Add(row.Path+"="+row.Default, row.Path+"=1..2")
+		for _, o := range row.Choices {
+			for _, a := range o.Args {
+				f.Add(row.Path+"="+o.Name, row.Path+"."+a.Path+"="+a.Default)
+			}
+		}
 	}
 	f.Fuzz(func(t *testing.T, one, two string) {
 		wellBehaved(t, map[string]string{"a.arith": base}, one, two)

@@ -19,9 +19,9 @@ func (w *written) block(path string, name, whole diag.Range, row *dsl.BlockRow) 
 	w.blocks = append(w.blocks, Block{path, name, whole, row})
 }
 
-func (w *written) setting(path string, name diag.Range, e *dsl.Expr, row *dsl.Row) {
-	w.settings = append(w.settings, Setting{Path: path, Name: name, Value: e.Range, Row: row})
-	w.values = append(w.values, e)
+func (w *written) setting(path string, s *setting, row *dsl.Row) {
+	w.settings = append(w.settings, Setting{Path: path, Attr: s.attribute(path), Name: s.name, Value: s.value.Range, Row: row})
+	w.values = append(w.values, s.value)
 }
 
 // of lists the values that are given to attributes of a mask or bias, anywhere.
@@ -71,8 +71,9 @@ type Block struct {
 // A Setting is an attribute that the spec, or a file it includes, writes.
 type Setting struct {
 	Path        string
+	Attr        string // of an argument the path of the attribute whose value has it; else Path
 	Name, Value diag.Range
-	Row         *dsl.Row // nil for definitions in bias and mask blocks
+	Row         *dsl.Row // nil for definitions in bias and mask blocks, and for their arguments
 	Text        string   // the resolved value in canonical form; "" where there is none
 	Wins        bool     // no later setting overrides it
 }

@@ -23,10 +23,12 @@ type merged struct {
 	blocks   map[string]bool         // masks and biases that are written as blocks, by their path
 }
 
-// A setting is an attribute and the value it was last given.
+// A setting is an attribute, or an argument of its value, and the value it was last
+// given.
 type setting struct {
 	name  diag.Range
 	value *dsl.Expr
+	args  []dsl.Ident // of an argument: the names that follow the attribute's path
 }
 
 func newMerged() *merged {
@@ -40,8 +42,32 @@ func newMerged() *merged {
 	}
 }
 
-// set gives an attribute its value.
+// set gives an attribute or argument its value. Those arguments that were set of its
+// last value went with that.
 func (m *merged) set(path string, s *setting) {
+	for _, p := range m.within(path) {
+		m.forget(p)
+	}
+	m.put(path, s)
+}
+
+// within lists the arguments that are set of the value at a path.
+func (m *merged) within(path string) []string {
+	var out []string
+	for _, p := range m.order {
+		if s := m.settings[p]; strings.HasPrefix(p, path+".") && len(s.attribute(p)) <= len(path) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func (m *merged) forget(path string) {
+	delete(m.settings, path)
+	m.order = slices.DeleteFunc(m.order, func(p string) bool { return p == path })
+}
+
+func (m *merged) put(path string, s *setting) {
 	if m.settings[path] == nil {
 		m.order = append(m.order, path)
 	}
@@ -70,14 +96,20 @@ func (m *merger) entries(block string, entries []*dsl.Entry) {
 			m.report("E0109", e.Range, "an include stands only at the top of a file, or of a case of a sweep").WithHelp("move it out of the braces")
 			continue
 		}
-		parent, ok := m.enter(block, e.Path[:len(e.Path)-1])
+		names, args := e.Path, []dsl.Ident(nil)
+		if e.Value != nil {
+			names, args = m.lang.split(block, e.Path)
+		}
+		parent, ok := m.enter(block, names[:len(names)-1])
 		if !ok {
 			continue
 		}
-		last := e.Path[len(e.Path)-1]
-		if e.Block != nil {
+		switch last := names[len(names)-1]; {
+		case e.Block != nil:
 			m.block(parent, last, e.Block, e.Range)
-		} else {
+		case len(args) > 0:
+			m.argument(join(parent, last.Name), args, e.Value)
+		default:
 			m.attr(parent, last, e.Value)
 		}
 	}
@@ -217,19 +249,58 @@ func (m *merger) attr(parent string, id dsl.Ident, e *dsl.Expr) {
 		m.report("E0202", id.Range, "%s has no attribute %q", parent, id.Name).WithHelp("%s", m.elsewhere(parent, id.Name, "it has"))
 		return
 	}
-	m.written.setting(path, id.Range, e, row)
-	if old, ok := m.seen[path]; ok {
-		m.twice(id.Range, old, path)
+	m.add(path, &setting{name: id.Range, value: e}, row)
+}
+
+// argument sets an argument of the value of an attribute.
+func (m *merger) argument(attr string, args []dsl.Ident, e *dsl.Expr) {
+	path := attr
+	for _, id := range args {
+		path = join(path, id.Name)
+	}
+	m.add(path, &setting{name: args[len(args)-1].Range, value: e, args: args}, m.lang.argument(path))
+}
+
+// add sets an attribute or argument, which this body must not have set before.
+func (m *merger) add(path string, s *setting, row *dsl.Row) {
+	m.written.setting(path, s, row)
+	if old, ok := m.already(path, s); ok {
+		m.twice(s.name, old, path)
 		return
 	}
-	m.seen[path] = id.Range
+	m.seen[path] = s.name
 	switch in, meaning := m.lang.overlay(path); {
 	case in == "sweep" && meaning != "":
 		addNew(&m.axes, meaning)
+		m.put(path, s) // axes are set in turn, each of its own
+		return
 	case in != "" && meaning != "":
 		m.inside[in] = append(m.inside[in], meaning)
 	}
-	m.set(path, &setting{name: id.Range, value: e})
+	m.set(path, s)
+}
+
+// already is where this body sets what a setting sets: by the same path, by that of an
+// argument, or in a call.
+func (m *merger) already(path string, s *setting) (old diag.Range, ok bool) {
+	if old, ok = m.seen[path]; ok {
+		return old, true
+	}
+	if in, meaning := m.lang.overlay(path); in == "sweep" && meaning != "" {
+		return old, false
+	}
+	for _, p := range m.within(path) {
+		if old, ok = m.seen[p]; ok {
+			return old, true
+		}
+	}
+	attr := s.attribute(path)
+	if _, ok = m.seen[attr]; ok {
+		if e := m.given(attr, m.settings[attr].value, s.args); e != nil {
+			return e.Range, true
+		}
+	}
+	return old, false
 }
 
 // elsewhere is the help for an unknown attribute: what is known by that name, or a

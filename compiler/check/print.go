@@ -131,7 +131,7 @@ func (v *value) meaning() string {
 
 // settingText is a value as the command line takes it.
 func (c *checker) settingText(path string, e *dsl.Expr) string {
-	if row := c.lang.row(path); row != nil && row.Type == dsl.FilePath && e.Kind == dsl.String {
+	if row := c.lang.meaning(path); row != nil && row.Type == dsl.FilePath && e.Kind == dsl.String {
 		return strconv.Quote(c.fromSpec(c.file(e)))
 	}
 	return c.exprText(e)
@@ -225,12 +225,11 @@ func (p *printer) printStages() {
 // changes prints what a stage changes: definitions, then attributes in schema
 // order, whatever order they were written in.
 func (p *printer) changes(t *checker, prefix string) (ls []line) {
-	for _, path := range p.order {
-		attr, ok := strings.CutPrefix(path, prefix)
-		if v := t.values[attr]; ok && v != nil {
+	for _, attr := range p.changed(prefix) {
+		if v := t.values[attr]; v != nil {
 			ls = append(ls, line{attr, p.valueText(v)})
-		} else if ok && p.lang.defines(attr) {
-			ls = append(ls, line{attr, p.exprText(p.settings[path].value)})
+		} else if p.lang.defines(attr) {
+			ls = append(ls, line{attr, p.exprText(t.settings[attr].value)})
 		}
 	}
 	ls = append(ls, p.following(t, prefix)...)
@@ -243,15 +242,27 @@ func (p *printer) changes(t *checker, prefix string) (ls []line) {
 	return ls
 }
 
+// changed lists the attributes that a stage sets, or an argument of.
+func (p *printer) changed(prefix string) []string {
+	var out []string
+	for _, path := range p.order {
+		if attr, ok := strings.CutPrefix(p.settings[path].attribute(path), prefix); ok {
+			addNew(&out, attr)
+		}
+	}
+	return out
+}
+
 // following prints what a stage changes without saying so: attributes that are by
 // default another's value, which it sets. Above the stages they stand by themselves.
 func (p *printer) following(t *checker, prefix string) (ls []line) {
+	changed := p.changed(prefix)
 	for _, attr := range slices.Sorted(maps.Keys(t.values)) {
 		row := p.lang.row(attr)
-		if row == nil || p.settings[prefix+attr] != nil || !p.has(attr[:strings.LastIndexByte(attr, '.')]) {
+		if row == nil || slices.Contains(changed, attr) || !p.has(attr[:strings.LastIndexByte(attr, '.')]) {
 			continue
 		}
-		if of, ok := strings.CutPrefix(row.Default, "="); ok && p.settings[prefix+of] != nil {
+		if of, ok := strings.CutPrefix(row.Default, "="); ok && slices.Contains(changed, of) {
 			ls = append(ls, line{attr, p.valueText(t.values[attr])})
 		}
 	}

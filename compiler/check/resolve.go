@@ -119,6 +119,7 @@ func (c *checker) merge() {
 func (c *checker) resolve() *Spec {
 	c.merge()
 	if c.unparsed { // what is missing may stand in the part that did not parse
+		c.fold()
 		c.resolveValues()
 		return nil
 	}
@@ -134,10 +135,11 @@ func (c *checker) resolve() *Spec {
 	var all []trained
 	seen := make(map[finding]bool)
 	for n, p := range points {
-		v := c.variant(p.merged())
+		said := p.merged()
+		v := c.variant(said)
 		v.like = last.before(v.merged)
 		s := v.resolveOne()
-		all = append(all, trained{p, v})
+		all = append(all, trained{p, said, v})
 		if n == 0 {
 			spec, first, p.Name = s, v, ""
 		}
@@ -199,6 +201,7 @@ func (c *checker) resolveOne() *Spec {
 // build makes the spec of the settings, but for stages.
 func (c *checker) build(name string) *Spec {
 	c.checkKind()
+	c.fold()
 	c.checkLoop()
 	c.resolveValues()
 	if c.like.keepsExpressions(c) {

@@ -43,10 +43,10 @@ const (
 // A point is a Point with its settings.
 type point struct {
 	Point
-	base   *merged              // what its cases include; nil: nothing
-	own    *merged              // what the spec itself says, its axes included
-	chosen map[string]*dsl.Expr // values of plain axes
-	at     []diag.Range         // where each of Set stands
+	base   *merged             // what its cases include; nil: nothing
+	own    *merged             // what the spec itself says, its axes included
+	chosen map[string]*setting // values of plain axes
+	at     []diag.Range        // where each of Set stands
 }
 
 // merged is all that the point says. The spec changes what a case includes, as it
@@ -117,14 +117,16 @@ func (c *checker) extend(p point, axis string) []point {
 	path := "sweep." + axis
 	for _, e := range c.entries(c.settings[path].value) {
 		e = p.evaluate(e)
-		m := p.own.clone()
-		m.set(axis, &setting{name: c.settings[path].name, value: e})
+		s := *c.settings[path]
+		s.value = e
 		short := c.axisName(axis)
 		q := p.with(e.Range, short, dsl.Format(e), path+"=["+c.settingText(axis, e)+"]") // still an axis, which later cases change
 		q.Slug = p.slug(short + "-" + dsl.Format(e))
-		q.own, q.chosen = m, make(map[string]*dsl.Expr)
+		q.own, q.chosen = p.own.clone(), make(map[string]*setting)
 		maps.Copy(q.chosen, p.chosen)
-		q.chosen[axis] = e
+		q.chosen[axis] = &s
+		q.own.set(axis, &s)
+		c.keepArguments(q)
 		out = append(out, q)
 	}
 	return out
@@ -154,6 +156,7 @@ func (c *checker) extendCases(p point, axis string) []point {
 		for _, path := range c.pinned {
 			q.own.set(path, c.settings[path])
 		}
+		c.keepArguments(q)
 		if len(c.includes[in]) > 0 {
 			q.base = c.base(in)
 			if p.base != nil {
@@ -167,6 +170,21 @@ func (c *checker) extendCases(p point, axis string) []point {
 			WithHelp("%s", diag.DidYouMean(dsl.Format(only.value), names, "it has none and"))
 	}
 	return out
+}
+
+// keepArguments sets again what the command line and earlier axes say of the arguments
+// of a call, where an axis has put another call in its place.
+func (c *checker) keepArguments(p point) {
+	for _, path := range c.pinned {
+		if p.own.settings[path] == nil {
+			p.own.set(path, c.settings[path])
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(p.chosen)) {
+		if p.own.settings[path] == nil {
+			p.own.set(path, p.chosen[path])
+		}
+	}
 }
 
 // base merges what a case of a sweep includes: whole specs or parts of them, with
@@ -279,7 +297,7 @@ func (p point) evaluate(e *dsl.Expr) *dsl.Expr {
 	return dsl.Rewrite(e, func(e *dsl.Expr) *dsl.Expr {
 		switch {
 		case e.Kind == dsl.Name && p.chosen[e.Text] != nil:
-			c := *p.chosen[e.Text]
+			c := *p.chosen[e.Text].value
 			c.Range, c.Head = e.Range, e.Head
 			return &c
 		case e.Kind == dsl.Name && strings.Contains(e.Text, "."):
@@ -327,6 +345,7 @@ func numberAt(x float64, e *dsl.Expr) *dsl.Expr {
 // pin notes that the command line sets a path, so that no case of the sweep changes
 // it. An axis of its own it may not have.
 func (c *checker) pin(path string) {
+	c.pinned = slices.DeleteFunc(c.pinned, func(p string) bool { return c.settings[p] == nil }) // an argument of a call that is no more
 	s := c.settings[path]
 	if !overridable(path) || s == nil {
 		return

@@ -36,7 +36,7 @@ func (s *scope) table(e *dsl.Expr) *expr.Expr {
 		s.report("E0209", e.Head, "table is a bias, and %s is a mask", s.path).WithHelp("a mask sees %s", indexHelp)
 		return nil
 	}
-	v := s.option(s.lang.table, s.path+".table", e)
+	v := s.option(s.lang.table, s.path, e)
 	if v == nil {
 		return nil
 	}

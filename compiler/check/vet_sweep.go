@@ -11,6 +11,7 @@ import (
 // A trained is a point of a sweep with what it resolved to.
 type trained struct {
 	point
+	said *merged // its settings, before arguments are folded into calls
 	*checker
 }
 
@@ -69,10 +70,16 @@ func (c *checker) vetOverridden(all []trained) {
 		if s.name.Start.File != c.main || strings.HasPrefix(path, "sweep.") || c.readByAxis(path) {
 			continue
 		}
-		kept := func(t trained) bool { return t.settings[path] == s }
-		if !slices.ContainsFunc(all, kept) {
-			c.report("V016", s.name, "%s = %s has no effect: every training of the sweep has its own", path, text(s.value)).
-				WithHelp("leave it out").WithNote(all[0].settings[path].name.Start, "set again")
+		kept := func(t trained) bool { return t.said.settings[path] == s }
+		if slices.ContainsFunc(all, kept) {
+			continue
+		}
+		d := c.report("V016", s.name, "%s = %s has no effect: every training of the sweep has its own", path, text(s.value)).WithHelp("leave it out")
+		for _, again := range []string{path, s.attribute(path)} {
+			if other := all[0].said.settings[again]; other != nil {
+				d.WithNote(other.name.Start, "set again")
+				break
+			}
 		}
 	}
 }

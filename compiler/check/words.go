@@ -39,18 +39,27 @@ func Words() []Word {
 	)
 }
 
-// Row is what an attribute means, by its path; nil for an unknown one, and for
-// definitions in biases and masks. Stages and sweeps have the attributes that
-// they change.
-func Row(path string) *dsl.Row { return newLanguage().row(path) }
+// Row is what an attribute, or an argument of its value, means, by its path; nil for
+// an unknown one, and for definitions in biases and masks. Stages and sweeps have
+// the attributes that they change.
+func Row(path string) *dsl.Row { return newLanguage().meaning(path) }
 
 // BlockRow is what a block means, by its path with the names of stages and cases
 // of sweeps; nil for an unknown one.
 func BlockRow(path string) *dsl.BlockRow { return newLanguage().block(path) }
 
-// Names lists the attributes and blocks that a block may hold; the empty path is
-// the file.
-func Names(block string) []string { return newLanguage().names(block) }
+// Names lists the attributes and blocks that a block may hold, or the arguments of
+// the values of an attribute; the empty path is the file.
+func Names(path string) []string {
+	l := newLanguage()
+	out := l.names(path)
+	for _, o := range l.options(path) {
+		for _, a := range o.Args {
+			addNew(&out, a.Path)
+		}
+	}
+	return out
+}
 
 // Learned describes the arguments of learned(…).
 func Learned() *dsl.Option { return newLanguage().learned }

@@ -67,8 +67,10 @@ var sitePaths = []string{"model.encoder.self", "model.decoder.self", "model.deco
 func newOrigins(spec *check.Spec, stage string, doc *check.Document) *origins {
 	o := &origins{set: map[string][]place{}}
 	for _, s := range doc.Settings {
-		if s.Wins {
-			o.set[s.Path] = lines(diag.Range{Start: s.Name.Start, End: s.Value.End})
+		if from := lines(diag.Range{Start: s.Name.Start, End: s.Value.End}); s.Wins && s.Path == s.Attr {
+			o.set[s.Path] = from
+		} else if s.Wins {
+			o.set[s.Attr] = union(o.set[s.Attr], from)
 		}
 	}
 	for path, from := range maps.Clone(o.set) {

@@ -71,7 +71,7 @@ func (v *view) names(p place) []proposal {
 	switch {
 	case path == "":
 		out = append(out, proposal{kind: blockProposal, label: "include", insert: `include "$0"`, detail: "another file"})
-	case (kind == "bias" || kind == "mask") && name != "":
+	case (kind == "bias" || kind == "mask") && name != "" && !strings.Contains(name, "."):
 		return []proposal{attribute("value", definitionRow(kind, "value"))}
 	case path == "bias" || path == "mask" || path == "stage": // what comes has a name of its own
 		return nil

@@ -75,6 +75,9 @@ func TestComplete(t *testing.T) {
 		"values of a sweep":      {prefix + "sweep {\n  model.embed.position = [none, ‸]\n}", "sinusoidal"},
 		"a stage":                {prefix + "stage first {\n  ‸\n}", "from model train"},
 		"the start of a stage":   {prefix + "stage first {}\nstage second {\n  from = ‸\n}", "first none"},
+		"arguments by path":      {prefix + "train.optimizer.‸", "lr eps decay -batch"},
+		"of a leaf by path":      {prefix + "bias.kerple.r1.‸", "init min -value"},
+		"an argument by path":    {prefix + "model.embed.position.inner = ‸", "sinusoidal learned"},
 		"a comment":              {prefix + "// mo‸", "-model"},
 		"a text":                 {prefix + "include \"‸\"", "-model"},
 	} {
@@ -114,6 +117,7 @@ func TestHover(t *testing.T) {
 		"what is overridden": {prefix + "include \"base.arith\" { model.wi‸dth = 64 }\nmodel.width = 96", []string{"overrides"}},
 		"a choice":           {prefix + "model.embed.position = cyc‸lic(period = 3)", []string{"modulo a period", "`period`"}},
 		"an argument":        {prefix + "train.optimizer = adam(l‸r = 1e-3)", []string{"**adam(lr)**", "largest step size", "default: 1e-3"}},
+		"its path":           {prefix + "train.optimizer.l‸r = 0.5", []string{"**train.optimizer.lr**", "largest step size", "default: 1e-3", "here: `0.5`"}},
 		"an inner choice":    {prefix + "model.norm = layernorm(place = po‸st)", []string{"after the residual"}},
 		"a variable":         {prefix + "model.decoder.self.mask = j <= ‸i", []string{"**i**", "query"}},
 		"a function":         {prefix + "model.decoder.self.mask = a‸bs(i - j) <= 1", []string{"**abs("}},

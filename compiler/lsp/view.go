@@ -42,13 +42,16 @@ func (v *view) tokenRange(t dsl.Token) diag.Range {
 	return diag.Range{Start: v.pos(v.path, t.Offset), End: v.pos(v.path, t.End())}
 }
 
-// row finds what an attribute means.
+// row finds what an attribute or argument means.
 func row(attr string) *dsl.Row {
+	if r := check.Row(attr); r != nil {
+		return r
+	}
 	kind, rest, _ := strings.Cut(attr, ".")
 	if _, name, ok := strings.Cut(rest, "."); ok && (kind == "bias" || kind == "mask") {
 		return definitionRow(kind, name)
 	}
-	return check.Row(attr)
+	return nil
 }
 
 // definitionRow describes an attribute of a bias or mask block.

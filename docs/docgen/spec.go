@@ -16,7 +16,8 @@ or environment. Files end in ` + "`.arith`" + ` and begin with ` + "`arith 1`" +
 style. Everything has a default, and ` + "`mlc explain --resolved FILE`" + ` prints a spec with every default written out.
 
 An attribute stands in its block or is given by its full path: ` + "`model { decoder { layers = 2 } }`" + ` and
-` + "`model.decoder.layers = 2`" + ` are the same. A file may ` + "`include \"base.arith\" { … }`" + ` another and change it in the body.
+` + "`model.decoder.layers = 2`" + ` are the same. An argument of a call has a path, too, which changes it alone:
+` + "`train.optimizer.lr = 3e-4`" + `. A file may ` + "`include \"base.arith\" { … }`" + ` another and change it in the body.
 Includes come first, then their bodies, then the file itself, then ` + "`--set path=value`" + ` of the command line; later wins. An
 attribute that is set twice in one body is an error.
 
