@@ -36,7 +36,10 @@ func widthRows() []Row {
 			}},
 		}},
 		{Path: "model.init", Type: Choice, Default: "xavier", Doc: "how weights start", Choices: []Option{
-			{Name: "xavier", Doc: "uniform by fan-in and fan-out (Glorot & Bengio 2010)"},
+			{Name: "xavier", Doc: "uniform by fan-in and fan-out (Glorot & Bengio 2010)", Args: []Row{
+				{Path: "biases", Type: Choice, Default: "zero", Doc: "how biases of linear layers start", Choices: []Option{
+					{Name: "zero"},
+					{Name: "uniform", Doc: "between -1 and 1, divided by the root of fan-in; those of attention 0 all the same: what PyTorch does where nobody asks, as in the released code of Duan & Shi 2023"}}}}},
 			{Name: "deepnorm", Doc: "normal, with gains that fall with the depth (Wang et al. 2022)"},
 			{Name: "normal", Args: []Row{
 				{Path: "std", Type: Real, Default: "0.02", Above: true, Max: 1e3, Usual: Span{1e-4, 1}, Doc: "standard deviation"}}},

@@ -33,6 +33,10 @@ func taskRows() []Row {
 			{Name: "permutation", Doc: "all numbers below it, each once an epoch"},
 			{Name: "released", Doc: "the lists of the released code of Duan & Shi 2023, for below = 1Mi: of two operands more short numbers than in a permutation and none above 10^6, which may repeat; no digit 0 to multiply with; of parity as many strings of each length from 1 to 18 bits"},
 		}},
+		{Path: "task.epochs", Type: Choice, Default: "reordered", Kinds: numbers, Doc: "with below: when training has seen all of them", Choices: []Option{
+			{Name: "reordered", Doc: "they come in another order, and operands in other pairs"},
+			{Name: "same", Doc: "the same problems come again in the same order, as in the released code of Duan & Shi 2023"},
+		}},
 		{Path: "task.digits", Type: IntRange, Default: "1..20", Words: "none", Unless: "task.below", Kinds: made, Min: 1, Max: 1000,
 			Doc: "operands have this many significant digits, each length equally likely; none: below says what they are"},
 		{Path: "task.length", Type: IntRange, Default: "1..20", Kinds: "sort", Min: 1, Max: 1000, Doc: "entries of the array"},

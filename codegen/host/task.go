@@ -15,7 +15,7 @@ import (
 func TaskConfig(t *check.Task) task.Config {
 	return task.Config{
 		Kind: t.Kind, Of: t.Of,
-		DigitsLo: t.DigitsLo, DigitsHi: t.DigitsHi, Below: t.Below, Released: t.Released, LengthLo: t.LengthLo, LengthHi: t.LengthHi,
+		DigitsLo: t.DigitsLo, DigitsHi: t.DigitsHi, Below: t.Below, Released: t.Released, Repeated: t.Repeated, LengthLo: t.LengthLo, LengthHi: t.LengthHi,
 		Base: t.Base, Sequence: t.Sequence,
 		Reversed: t.Reversed, ReversedOperands: t.ReversedOperands, Interleave: t.Interleave,
 		Pad: task.Pad(t.Pad), Hints: t.Hints, RandomPad: t.RandomPad,

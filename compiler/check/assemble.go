@@ -57,6 +57,7 @@ func (c *checker) task() Task {
 		Of:               c.get("task.of").words,
 		Below:            int64(c.num("task.below")),
 		Released:         c.word("task.sampling") == "released",
+		Repeated:         c.word("task.epochs") == "same",
 		Base:             c.int("task.base"),
 		Reversed:         order == "reversed" || order == "reversed_answer",
 		ReversedOperands: order == "reversed",

@@ -23,6 +23,7 @@ func (c *checker) model() Model {
 		Tied:       output.arg("tied").is("true"),
 		Init:       c.word("model.init"),
 		InitStd:    c.get("model.init").num64("std"),
+		InitBiases: c.get("model.init").arg("biases").is("uniform"),
 		TokenScale: c.get("model.embed.token").num64("scale"),
 		Position:   c.position(),
 		EmbedNorm:  c.word("model.embed.norm"),

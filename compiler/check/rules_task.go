@@ -28,6 +28,10 @@ func (c *checker) checkTask(t *Task) {
 		c.report("E0320", c.at("task.sampling"), "the released lists are of 2^20 numbers, and below = %s", c.get("task.below").text).
 			WithHelp("use below = 1Mi, or sampling = permutation")
 	}
+	if t.Repeated && t.Below == 0 {
+		c.report("E0331", c.at("task.epochs"), "epochs = same, and there are no epochs: every problem of digits is drawn anew").
+			WithHelp("set below = 1Mi, or leave epochs out")
+	}
 	if p := t.Problems; p != nil && p.Prompts == 1 && t.Holdout > 0 {
 		c.report("E0321", c.atFirst("task.holdout", "task.path"), "all lines of %s have the same prompt, and none can be held out", t.Path).
 			WithHelp("add problems, or write holdout = 0%%")

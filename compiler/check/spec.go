@@ -77,6 +77,7 @@ type Task struct {
 	DigitsLo         int      // operands have DigitsLo to DigitsHi significant digits …
 	DigitsHi         int
 	Below            int64 // … or, if not 0, are drawn from [0, Below) by a random permutation
+	Repeated         bool  // with Below: every epoch is the first again
 	Released         bool  // … or, with Below, from the lists of the code that Duan & Shi 2023 released
 	LengthLo         int   // sort: the array has LengthLo to LengthHi entries
 	LengthHi         int
@@ -123,6 +124,7 @@ type Model struct {
 	Tied       bool // the token table is the output matrix
 	Init       string
 	InitStd    float64 // normal
+	InitBiases bool    // xavier: linear biases start from uniform numbers, but for those of attention; else from 0
 	TokenScale float64 // factor on token embeddings
 	Position   Position
 	EmbedNorm  string // norm of the embedding: none, layernorm, rmsnorm

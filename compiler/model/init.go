@@ -27,6 +27,16 @@ func (m *builder) initial(in, out int, gain float64) plan.Init {
 	return plan.Init{Kind: "uniform", A: -a, B: a}
 }
 
+// initialBias is how the biases of a linear layer of in inputs start that is no part
+// of attention: at 0, or as those of PyTorch's torch.nn.Linear.
+func (m *builder) initialBias(in int) plan.Init {
+	if !m.spec.Model.InitBiases {
+		return plan.Init{Kind: "const"}
+	}
+	a := 1 / math.Sqrt(float64(in))
+	return plan.Init{Kind: "uniform", A: -a, B: a}
+}
+
 // deepDecoder is deepnorm's gain in a decoder alone whose input goes through so
 // many layers.
 func deepDecoder(layers int) float64 { return math.Pow(8*float64(layers), -0.25) }

@@ -219,9 +219,9 @@ func (m *builder) site(name string, s *check.Site, gain float64) []plan.Param {
 		if m.spec.Model.Init == xavier {
 			init = m.initial(d, 3*d, 1)
 		}
-		ps = append(ps, m.linear(name+"."+part, d, d, init)...)
+		ps = append(ps, m.affine(name+"."+part, d, d, init, plan.Init{Kind: "const"})...)
 	}
-	ps = append(ps, m.linear(name+".o", d, d, m.initial(d, d, gain))...)
+	ps = append(ps, m.affine(name+".o", d, d, m.initial(d, d, gain), plan.Init{Kind: "const"})...)
 	if s.Shaw > 0 {
 		rows, head := 2*s.Shaw+1, d/m.spec.Model.Heads
 		ps = append(ps, plan.Param{Name: name + ".relative", Shape: []int{rows, head}, Init: m.initial(rows, head, 1), Decay: true})
@@ -255,10 +255,16 @@ func (m *builder) gated(hidden int, gain float64) []plan.Param {
 		m.linear("ffn.out", hidden/2, d, m.initial(hidden/2, d, gain)))
 }
 
+// linear lists the parameters of a linear layer outside of attention.
 func (m *builder) linear(name string, in, out int, init plan.Init) []plan.Param {
-	ps := []plan.Param{{Name: name + ".w", Shape: []int{in, out}, Init: init, Decay: true}}
+	return m.affine(name, in, out, init, m.initialBias(in))
+}
+
+// affine lists a matrix and, where linear layers have them, its biases.
+func (m *builder) affine(name string, in, out int, weights, biases plan.Init) []plan.Param {
+	ps := []plan.Param{{Name: name + ".w", Shape: []int{in, out}, Init: weights, Decay: true}}
 	if m.spec.Model.Bias {
-		ps = append(ps, plan.Param{Name: name + ".b", Shape: []int{out}, Init: plan.Init{Kind: "const"}})
+		ps = append(ps, plan.Param{Name: name + ".b", Shape: []int{out}, Init: biases})
 	}
 	return ps
 }

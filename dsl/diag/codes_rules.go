@@ -471,4 +471,24 @@ train {
 }
 `,
 	},
+	{
+		ID:    "E0331",
+		Title: "epochs of problems that are drawn",
+		Doc:   "Only the numbers below a limit are walked, epoch by epoch; problems of so many digits are drawn, each anew.",
+		Broken: `arith 1
+
+task addition {
+  digits = 1..6
+  epochs = same
+}
+`,
+		Mended: `arith 1
+
+task addition {
+  below  = 1Mi
+  digits = none
+  epochs = same
+}
+`,
+	},
 }

@@ -29,7 +29,7 @@ var model = runtime.Model{
 	Params:   device.Flat(&embedGroup, &decoderGroup, &headGroup),
 	Plan:     plan,
 	Spec:     specText,
-	SpecHash: "52f77c614a842c4d71c434640342c511e9165fdabfe939d803b5fa2bfb6578fd",
+	SpecHash: "d100bef053c8f459c398dd6794a3c70818e9c27ac5a1de7c09bc3bea7d28ea96",
 	Task: task.Config{
 		Base:    10,
 		Below:   1048576,

@@ -14,6 +14,7 @@ type Config struct {
 	DigitsLo         int      // operands have DigitsLo to DigitsHi significant digits …
 	DigitsHi         int
 	Below            int64 // … or, if not 0, are drawn from [0, Below) by a random permutation
+	Repeated         bool  // with Below: every epoch is the first again
 	Released         bool  // … or, with Below, from the lists of released.go
 	LengthLo         int   // sort: LengthLo to LengthHi entries
 	LengthHi         int

@@ -2,6 +2,7 @@ package task
 
 import (
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -79,5 +80,25 @@ func TestReleasedSuccessor(t *testing.T) {
 	}
 	if _, err := New(with(additions, func(c *Config) { c.Released, c.Below = true, 1000 }), 1); err == nil {
 		t.Error("lists of 1000 numbers")
+	}
+}
+
+// TestRepeatedEpochs: with one order the second epoch is the first again, to the last
+// digit; else it has other pairs of operands.
+func TestRepeatedEpochs(t *testing.T) {
+	for _, kind := range []string{"addition", "nx1"} {
+		for _, repeated := range []bool{false, true} {
+			task := must(t, Config{Kind: kind, Below: 500, Repeated: repeated, Base: 10, Reversed: true, Holdout: 0.1}, 1)
+			same := 0
+			for k := range task.trained {
+				a, b := task.Train(k), task.Train(k+task.trained)
+				if slices.Equal(a.Operands, b.Operands) {
+					same++
+				}
+			}
+			if all := same == int(task.trained); all != repeated || !all && same > 20 {
+				t.Errorf("%s, repeated %t: %d of %d problems come again at their place", kind, repeated, same, task.trained)
+			}
+		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 )
 
 // Train returns training example k of the run. With Below, the training numbers (or
-// those of a list) are walked epoch by epoch, each epoch in an order of its own, and
-// the operands of a problem are walked independently. Sequences are drawn as grid.go says.
+// those of a list) are walked epoch by epoch, each epoch in an order of its own unless
+// it is Repeated, and the operands of a problem are walked independently. Sequences are drawn as grid.go says.
 func (t *Task) Train(k int64) Problem {
 	var d draft
 	of, k := t.at(k)
@@ -21,6 +21,9 @@ func (t *Task) train(d *draft, k int64) {
 	case t.Listed():
 		t.fromFile(d, k, false)
 	case t.cfg.Below > 0:
+		if t.cfg.Repeated {
+			k %= t.trained
+		}
 		epoch, i := uint32(k/t.trained), k%t.trained
 		t.ordered(d, k, false, func(operand int) int64 {
 			return t.order(philox.Epochs, t.trained, epoch, operand).at(i)
