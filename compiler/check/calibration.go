@@ -151,7 +151,10 @@ func (s *scope) result(e *dsl.Expr, stage, site string) *expr.Expr {
 	return largest
 }
 
-// extended is the shape of test problems of so many digits.
+// extended is the shape of problems of so many digits, which have answers of full width
+// even if those of the stage that is read are narrower.
 func (s *Spec) extended(digits int) lengths {
-	return s.Task.shape(s.Eval.Pad, digits, digits, digits, s.Model.Loop != nil)
+	pad := s.Eval.Pad
+	pad.Less = 0
+	return s.Task.shape(pad, digits, digits, digits, s.Model.Loop != nil)
 }

@@ -20,6 +20,7 @@ func (c *checker) checkRules(s *Spec) {
 			WithHelp("use microbatch = auto, or at most %d", s.Train.Batch)
 	}
 	c.checkRamp(&s.Train)
+	c.checkCalibrated(s)
 	if s.Train.Warmup+s.Train.Cooldown > 1 {
 		v := c.values["train.schedule"].args
 		c.report("E0310", c.at("train.schedule"), "warmup = %s and cooldown = %s are more than the whole", v["warmup"].text, v["cooldown"].text).

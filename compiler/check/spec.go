@@ -203,6 +203,7 @@ type Leaf struct {
 	Shared bool      // one for the whole model
 	From   string    // Init.Kind file: its path; stage: its name
 	Tensor string    // of the file, or of what the stage leaves, as in self.line.1.-1
+	Stage  string    // Init.Kind file: the calibration that left the file; "" for others
 	Values []float32 // Init.Kind file: its elements
 	Pos    diag.Pos
 }

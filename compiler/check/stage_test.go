@@ -224,3 +224,42 @@ func TestStageFolders(t *testing.T) {
 		}
 	}
 }
+
+// TestExtendedWidth: lines are extended to problems of the width that extend says, even
+// if the answers of the stage that is read are narrower.
+func TestExtendedWidth(t *testing.T) {
+	for _, c := range []struct {
+		pad           string
+		queries, keys int
+	}{
+		{"zero(to = 61)", 62, 125},
+		{"zero(to = 61, answer = 8)", 62, 125},
+		{"zero(to = 7, step = 3)", 62, 125},
+		{"zero(to = 30, step = 30, answer = 8)", 91, 183},
+	} {
+		spec := one(t, "task addition {}\nstage first { task { digits = 1..6  pad = "+c.pad+" } }\nstage calibrate { from = first  extend = 61 }\nstage second { model.decoder.cross.bias = calibrate.cross }\n")
+		if l := spec.stage("calibrate").Calibration.Cross; l.Queries != c.queries || l.Keys != c.keys {
+			t.Errorf("%s: %d rows and %d columns, want %d and %d", c.pad, l.Queries, l.Keys, c.queries, c.keys)
+		}
+	}
+}
+
+// TestCalibratedWidth refuses matrices of another width than the problems have.
+func TestCalibratedWidth(t *testing.T) {
+	for _, c := range []struct{ site, pad, digits, stage, want string }{
+		{"cross", "zero(to = 20)", "6, 19", "calibrate", ""},
+		{"cross", "zero(to = 20, step = 1)", "6, 20", "calibrate", "has 21 rows and 22 columns, and there are problems of 22 and 23 here"},
+		{"cross", "zero(to = 19)", "6", "calibrate", "what stage calibrate calibrated has 21 rows and 22 columns, and there are problems of 20 and 21 here"},
+		{"cross", "zero(to = 19)", "6", "", ""}, // a table of one's own
+		{"self", "zero(to = 19)", "6", "calibrate", ""},
+		{"self", "zero(to = 21)", "6", "calibrate", "has 21 rows and 22 columns, and there are problems of 22 and 22 here"},
+	} {
+		about := `{"__metadata__":{"stage":"` + c.stage + `"},"x":{"dtype":"F32","shape":[4,21,22]}}`
+		files := map[string]string{"x.st": safetensors(about), "a.arith": "arith 1\ntask successor { digits = 1..6  pad = " + c.pad + " }\neval.digits = [" + c.digits +
+			"]\nmodel.decoder." + c.site + ".bias = table(\"x.st\")\n"}
+		_, list := resolve(files, "a.arith")
+		if got := textOf(list, files); list.HasErrors() != (c.want != "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s, %s: %s, want %q", c.site, c.pad, got, c.want)
+		}
+	}
+}

@@ -49,7 +49,7 @@ func (s *scope) table(e *dsl.Expr) *expr.Expr {
 			return nil
 		}
 		in = s.newInstance(tableBias, key, nil, e.Range)
-		s.fixed(in, "values", Leaf{Shape: t.shape, Init: Init{Kind: "file"}, From: file, Tensor: t.name, Values: t.values(), Pos: e.Range.Start})
+		s.fixed(in, "values", Leaf{Shape: t.shape, Init: Init{Kind: "file"}, From: file, Tensor: t.name, Stage: t.stage, Values: t.values(), Pos: e.Range.Start})
 	}
 	return cell(in.leaves["values"])
 }
@@ -115,6 +115,37 @@ func (s *scope) tableTensor(file, name string, at diag.Range) *tensor {
 	return t
 }
 
+// checkCalibrated wants matrices that a calibration left to fit the problems that they
+// bias: lines that count from the right stand where they stand for one width alone.
+func (c *checker) checkCalibrated(s *Spec) {
+	d := &s.Model.Decoder
+	if d.Self != nil {
+		c.checkMatrices(s, "model.decoder.self.bias", d.Self, func(l lengths, keys int) (int, bool) { return l.target, l.target <= keys })
+	}
+	if d.Cross != nil {
+		c.checkMatrices(s, "model.decoder.cross.bias", d.Cross, func(l lengths, keys int) (int, bool) { return l.source, l.source == keys })
+	}
+}
+
+// checkMatrices is checkCalibrated of a site; columns says how many a shape of problems
+// has there, and whether they fit.
+func (c *checker) checkMatrices(s *Spec, path string, site *Site, columns func(l lengths, keys int) (n int, fits bool)) {
+	for _, leaf := range site.Leaves {
+		if leaf.Stage == "" {
+			continue
+		}
+		n := len(leaf.Shape)
+		rows, keys := leaf.Shape[n-2], leaf.Shape[n-1]
+		for _, l := range slices.Concat(s.trained(), s.evaluated()) {
+			if n, fits := columns(l, keys); !fits || l.target > rows {
+				c.report("E0332", c.at(path), "what stage %s calibrated has %d rows and %d columns, and there are problems of %d and %d here", leaf.Stage, rows, keys, l.target, n).
+					WithHelp("pad all problems to the width that was calibrated, or calibrate again with extend and pad of this one")
+				break
+			}
+		}
+	}
+}
+
 // hash identifies a resolved spec and the tables and problems that it reads.
 func (c *checker) hash(resolved string) string {
 	h := sha256.New()
@@ -142,6 +173,7 @@ func (c *checker) hash(resolved string) string {
 // A tensor of a safetensors file.
 type tensor struct {
 	name  string
+	stage string // the calibration that left it; "" of others
 	shape []int
 	data  []byte // float32, little endian
 }
@@ -170,6 +202,8 @@ func readTensors(src []byte) (map[string]*tensor, error) {
 	if err := json.Unmarshal(src[8:8+n], &header); err != nil {
 		return nil, errors.New("its header is no JSON object")
 	}
+	var about struct{ Stage string }
+	_ = json.Unmarshal(header["__metadata__"], &about) // there may be none, and in files of others anything
 	delete(header, "__metadata__")
 	out := make(map[string]*tensor)
 	for name, text := range header {
@@ -177,6 +211,7 @@ func readTensors(src []byte) (map[string]*tensor, error) {
 		if err != nil {
 			return nil, err
 		}
+		t.stage = about.Stage
 		out[name] = t
 	}
 	return out, nil
@@ -203,5 +238,5 @@ func readTensor(name string, text json.RawMessage, data []byte) (*tensor, error)
 	if lo < 0 || hi > len(data) || hi-lo != size {
 		return nil, fmt.Errorf("the tensor %q has %d bytes of elements, from %d to %d, and the file %d", name, size, lo, hi, len(data))
 	}
-	return &tensor{name, t.Shape, data[lo:hi]}, nil
+	return &tensor{name: name, shape: t.Shape, data: data[lo:hi]}, nil
 }

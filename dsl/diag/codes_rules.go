@@ -491,4 +491,32 @@ task addition {
 }
 `,
 	},
+	{
+		ID:    "E0332",
+		Title: "calibrated lines of another width",
+		Doc: "The matrices that a calibration leaves in lines.safetensors are of problems of one width, that of extend " +
+			"digits. Among problems of another width, in training or in a test, their lines would run beside the digits. A " +
+			"stage of the same spec can use the biases at any width. The file of these examples has the matrices of numbers " +
+			"padded to 20 places.",
+		Broken: `arith 1
+
+task successor {
+  digits = 1..6
+  pad    = zero(to = 30)
+}
+
+eval.digits = [6, 20]
+model.decoder.cross.bias = table("lines.safetensors", tensor = "cross")
+`,
+		Mended: `arith 1
+
+task successor {
+  digits = 1..6
+  pad    = zero(to = 20)
+}
+
+eval.digits = [6, 19]
+model.decoder.cross.bias = table("lines.safetensors", tensor = "cross")
+`,
+	},
 }
