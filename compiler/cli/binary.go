@@ -34,17 +34,15 @@ func (a *app) goBuild(dir, otherwise string, args ...string) error {
 			fromHere(dir), otherwise)
 	}
 	// Without version control: a trainer is what its spec says, and git may refuse.
-	cmd := exec.CommandContext(a.ctx, tool, append([]string{"build", "-buildvcs=false"}, args...)...)
+	cmd := a.command(tool, append([]string{"build", "-buildvcs=false"}, args...)...)
 	cmd.Dir = dir
 	if a.verbose {
 		fmt.Fprintf(a.err, "cd %s && %s\n", fromHere(dir), strings.Join(cmd.Args, " "))
 	}
 	text, err := cmd.CombinedOutput()
-	switch {
-	case a.ctx.Err() != nil:
-		return a.ctx.Err()
-	case err == nil:
-		return nil
+	switch err = a.ended(err); {
+	case err == nil || a.ctx.Err() != nil:
+		return err
 	}
 	return fmt.Errorf("go build of %s failed: %w\n%s%s", fromHere(dir), err, text, buildAdvice(text))
 }
@@ -58,6 +56,8 @@ func buildAdvice(text []byte) string {
 		return "the disk is full: make room, or choose another folder with --bin"
 	case bytes.Contains(text, []byte("file exists")):
 		return "a part of that path is a file: choose another folder with --bin"
+	case bytes.Contains(text, []byte("signal: killed")):
+		return "a part of it was " + errKilled.Error() + ": end other programs, or let go build less at a time: GOFLAGS=-p=1"
 	case bytes.Contains(text, []byte("permission denied")):
 		return "choose a folder that you may write to with --bin"
 	}

@@ -10,18 +10,17 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/arithlang/mlc/runtime/interrupt"
 )
 
-// The exit codes.
+// The exit codes, but that of an interrupt, which interrupt.Error has.
 const (
-	exitOK          = 0
-	exitFindings    = 1
-	exitUsage       = 2
-	exitInterrupted = 130
+	exitOK       = 0
+	exitFindings = 1
+	exitUsage    = 2
 )
 
 // verbs is the command line.
@@ -49,8 +48,8 @@ type verbs struct {
 
 // app is the world that a verb runs in. Results go to out, the rest to err.
 type app struct {
-	ctx      context.Context // ends with Ctrl-C
-	release  func()          // gives Ctrl-C its ordinary effect again
+	ctx      context.Context // ends with a signal; its cause is an interrupt.Error
+	release  func()          // gives signals their ordinary effect again
 	in       io.Reader
 	out, err io.Writer
 	color    bool
@@ -81,7 +80,7 @@ func Run(args []string, out, err io.Writer) int {
 	if fail != nil {
 		return finish(err, usagef("%w (see mlc --help)", fail))
 	}
-	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, release := interrupt.Context()
 	defer release()
 	a := &app{ctx: ctx, release: release, in: os.Stdin, out: out, err: err, color: useColor(v.Color, err),
 		json: v.JSON, quiet: v.Quiet, verbose: v.Verbose}
@@ -96,26 +95,22 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 // errShown ends a verb whose findings have been printed.
 var errShown = errors.New("findings were printed")
 
-// exitStatus is how a program that was run in mlc's place has ended.
-type exitStatus int
-
-func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
-
 // finish prints the error of a verb and returns the exit code that goes with it.
 func finish(w io.Writer, err error) int {
-	var status exitStatus
-	switch {
-	case err == nil:
+	if err == nil {
 		return exitOK
-	case errors.As(err, &status):
+	}
+	if status := exitStatus(0); errors.As(err, &status) {
 		return int(status)
-	case !errors.Is(err, errShown):
+	}
+	if e, ok := interrupt.In(err); ok { // whatever it kept from being done
+		fmt.Fprintf(w, "mlc: %v\n", e)
+		return e.ExitCode()
+	}
+	if !errors.Is(err, errShown) {
 		fmt.Fprintf(w, "mlc: %v\n", err)
 	}
-	switch {
-	case errors.Is(err, context.Canceled):
-		return exitInterrupted
-	case errors.As(err, new(usageError)):
+	if errors.As(err, new(usageError)) {
 		return exitUsage
 	}
 	return exitFindings

@@ -105,7 +105,7 @@ func BenchmarkBuild(b *testing.B) {
 	for b.Loop() {
 		where := project{root: b.TempDir()}
 		t := training{source: source{name: "../../specs/successor.arith"}}
-		if _, err := where.product(&app{err: b.Output()}, t); err != nil {
+		if _, err := where.product(&app{ctx: b.Context(), err: b.Output()}, t); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"runtime"
@@ -78,7 +79,7 @@ func (c *diffCmd) training(a *app, where project, t training, done map[string]bo
 	var cases []*diff.Case
 	of := map[*diff.Case]*compiler.Program{}
 	for _, q := range p.Trainings() {
-		more, err := diff.Cases(q.Lowered)
+		more, err := await(a, func() ([]*diff.Case, error) { return diff.Cases(q.Lowered) })
 		if err != nil {
 			return err
 		}
@@ -178,7 +179,7 @@ func (c *diffCmd) print(a *app, cases []*diff.Case, run remote.Runner) error {
 				return err
 			}
 		case <-a.ctx.Done():
-			return a.ctx.Err()
+			return context.Cause(a.ctx)
 		}
 	}
 	return t.end(run != nil)

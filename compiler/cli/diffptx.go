@@ -11,15 +11,17 @@ import (
 
 // startPTX prints the kernels of a program as PTX and loads them on a device, in this process.
 func (a *app) startPTX(p *lower.Program, device string) (remote.Runner, func(), error) {
-	code, err := codegen.Module(p, "")
-	if err != nil {
-		return nil, nil, err
-	}
 	open := ptxrun.Simulator
 	if device == "cuda" {
 		open = ptxrun.GPU
 	}
-	m, err := ptxrun.New(open, code)
+	m, err := await(a, func() (*ptxrun.Machine, error) {
+		code, err := codegen.Module(p, "")
+		if err != nil {
+			return nil, err
+		}
+		return ptxrun.New(open, code)
+	})
 	if err != nil {
 		if device == "cuda" {
 			return nil, nil, fmt.Errorf("--device cuda: %w\nthe same kernels can be compared without a GPU: --device sim", err)

@@ -1,14 +1,19 @@
 package cli
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"sync"
+	"syscall"
 
 	"github.com/arithlang/mlc/codegen"
 	"github.com/arithlang/mlc/compiler"
+	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/remote"
 )
 
@@ -23,9 +28,9 @@ func main() { cputest.Serve(kernels) }
 // served is a process that holds generated kernels.
 type served struct {
 	dir   string // of its files
-	cmd   *exec.Cmd
 	input io.Closer
-	run   remote.Runner
+	ask   remote.Runner
+	end   func() error // waits for the process
 }
 
 // startKernels builds and starts a program around the kernels of another. While
@@ -55,7 +60,7 @@ func (a *app) buildKernels(p *compiler.Program, root, binary string) error {
 		return fmt.Errorf("cannot build the kernels: %w; or %s", err, otherwise)
 	}
 	defer os.RemoveAll(src)
-	code, err := codegen.Kernels(p)
+	code, err := await(a, func() ([]codegen.File, error) { return codegen.Kernels(p) })
 	if err != nil {
 		return err
 	}
@@ -68,23 +73,35 @@ func (a *app) buildKernels(p *compiler.Program, root, binary string) error {
 }
 
 func (s *served) start(a *app, binary string) error {
-	s.cmd = exec.CommandContext(a.ctx, binary)
-	s.cmd.Stderr = a.err
-	in, err := s.cmd.StdinPipe()
+	cmd := a.command(binary)
+	cmd.Stderr = a.err
+	in, err := cmd.StdinPipe()
 	if err != nil {
 		return err
 	}
-	out, err := s.cmd.StdoutPipe()
+	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
 	}
-	s.input, s.run = in, remote.Dial(out, in)
-	return s.cmd.Start()
+	s.input, s.ask = in, remote.Dial(out, in)
+	s.end = sync.OnceValue(func() error { return a.ended(cmd.Wait()) })
+	return cmd.Start()
+}
+
+// run runs a kernel there. Where the process has ended, it says how.
+func (s *served) run(name string, k kernel.Scalars, bufs []kernel.Buffer) error {
+	err := s.ask(name, k, bufs)
+	for _, broken := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.EPIPE, fs.ErrClosed} {
+		if errors.Is(err, broken) {
+			return fmt.Errorf("the process that holds the kernels has ended: %w", cmp.Or(s.end(), err))
+		}
+	}
+	return err
 }
 
 // stop ends the process and removes its files.
 func (s *served) stop() {
 	s.input.Close()
-	s.cmd.Wait() // how it ends no longer matters
+	s.end() // how it ends no longer matters
 	os.RemoveAll(s.dir)
 }

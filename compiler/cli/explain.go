@@ -128,7 +128,7 @@ func checkFunction(p *compiler.Program, name string) error {
 
 // printStage prints a program at a stage of its compilation.
 func (a *app) printStage(p *compiler.Program, stage, function string) error {
-	text, err := stageText(p, stage, function)
+	text, err := await(a, func() (string, error) { return stageText(p, stage, function) })
 	if err != nil {
 		return err
 	}
@@ -138,14 +138,24 @@ func (a *app) printStage(p *compiler.Program, stage, function string) error {
 // printResolved prints the resolved form of a spec, also of one that asks for what
 // the compiler has not yet.
 func (a *app) printResolved(t training) error {
-	spec, found := check.Resolve(t.options())
-	if err := a.findings(t.source, found); err != nil {
+	type resolved struct {
+		spec  *check.Spec
+		found diag.List
+	}
+	r, err := await(a, func() (r resolved, _ error) {
+		r.spec, r.found = check.Resolve(t.options())
+		return r, nil
+	})
+	if err != nil {
 		return err
 	}
-	if found.HasErrors() {
+	if err := a.findings(t.source, r.found); err != nil {
+		return err
+	}
+	if r.found.HasErrors() {
 		return errShown
 	}
-	return a.printText("resolved", spec.Resolved)
+	return a.printText("resolved", r.spec.Resolved)
 }
 
 func (a *app) printText(stage, text string) error {

@@ -79,10 +79,10 @@ func (a *app) format(file string) (*formatted, error) {
 	s := source{name: stdinName}
 	var err error
 	if file == "-" {
-		f.have, err = io.ReadAll(io.LimitReader(a.in, dsl.MaxBytes+1))
+		f.have, err = await(a, func() ([]byte, error) { return io.ReadAll(io.LimitReader(a.in, dsl.MaxBytes+1)) })
 	} else if s, err = findSource(file, ""); err == nil {
 		f.path, f.File = s.path(s.name), s.shown(s.name)
-		f.have, err = s.read(s.name)
+		f.have, err = await(a, func() ([]byte, error) { return s.read(s.name) })
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot read %s: %w", f.File, err)
@@ -114,6 +114,27 @@ func (c *fmtCmd) put(a *app, f *formatted) error {
 		_, err = a.out.Write(diff.Diff(f.File+".orig", f.have, f.File, f.now))
 	case onlyShow || !a.quiet:
 		_, err = fmt.Fprintln(a.out, f.File)
+	}
+	return err
+}
+
+// putFile makes a file of some contents, which is never there in part. What is no
+// ordinary file, such as a pipe, is written to.
+func (a *app) putFile(path string, data []byte) error {
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.Mode().IsRegular():
+		return replaceFile(path, data)
+	case err == nil:
+		_, err := await(a, func() (struct{}, error) { return struct{}{}, os.WriteFile(path, data, 0o644) }) // a pipe waits for a reader
+		return err
+	}
+	temp, err := writeTemp(filepath.Dir(path), data)
+	if err == nil {
+		err = os.Rename(temp, path)
+	}
+	if err != nil && temp != "" {
+		os.Remove(temp)
 	}
 	return err
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// trace follows a compiled spec through the stages.
-func (a *app) trace(p *compiler.Program, t training) (*trace, *check.Document, error) {
+// newTraceOf follows a compiled spec through the stages.
+func newTraceOf(p *compiler.Program, t training) (*trace, *check.Document, error) {
 	var files []specFile
 	opts := t.options()
 	opts.Read = func(name string) ([]byte, error) {
@@ -58,7 +58,14 @@ type followedSection struct {
 
 // follow prints what a line of a spec becomes at each stage, or, whole, at one.
 func (a *app) follow(p *compiler.Program, of training, at, stage string) error {
-	t, doc, err := a.trace(p, of)
+	type traced struct {
+		*trace
+		doc *check.Document
+	}
+	t, err := await(a, func() (t traced, err error) {
+		t.trace, t.doc, err = newTraceOf(p, of)
+		return t, err
+	})
 	if err != nil {
 		return err
 	}
@@ -70,7 +77,7 @@ func (a *app) follow(p *compiler.Program, of training, at, stage string) error {
 		return usagef("--line: lines are not followed to stage %s", stage)
 	}
 	f := t.follow(where, stage)
-	for _, x := range doc.Settings {
+	for _, x := range t.doc.Settings {
 		if slices.Contains(lines(diag.Range{Start: x.Name.Start, End: x.Value.End}), where) {
 			on := settingOnLine{Path: x.Path, Value: x.Text, Wins: x.Wins}
 			if x.Row != nil {

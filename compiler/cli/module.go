@@ -174,13 +174,14 @@ func (m *newModule) fromRelease(a *app) error {
 		return err
 	}
 	a.say("go.mod")
-	cmd := exec.CommandContext(a.ctx, tool, "get", thisModule+"/runtime@"+m.from.version)
+	cmd := a.command(tool, "get", thisModule+"/runtime@"+m.from.version)
 	cmd.Dir = m.dir
 	if a.verbose {
 		a.say("%s", strings.Join(cmd.Args, " "))
 	}
-	if text, err := cmd.CombinedOutput(); err != nil {
+	text, err := cmd.CombinedOutput()
+	if err = a.ended(err); err != nil && a.ctx.Err() == nil {
 		return fmt.Errorf("%s failed: %w\n%s", strings.Join(cmd.Args, " "), err, text)
 	}
-	return nil
+	return err
 }

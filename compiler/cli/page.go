@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"fmt"
 	"html/template"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -22,15 +21,17 @@ var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
 // writePage writes the page of a compiled spec.
 func (a *app) writePage(p *compiler.Program, of training, file string) error {
-	t, _, err := a.trace(p, of)
+	page, err := await(a, func() ([]byte, error) {
+		t, _, err := newTraceOf(p, of)
+		if err != nil {
+			return nil, err
+		}
+		return t.page(of.name, "mlc "+Version)
+	})
 	if err != nil {
 		return err
 	}
-	page, err := t.page(of.name, "mlc "+Version)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(file, page, 0o644); err != nil {
+	if err := a.putFile(file, page); err != nil {
 		return fmt.Errorf("cannot write the page: %w: choose another file with --html", err)
 	}
 	a.say("%s  %s", filepath.ToSlash(file), scaled(float64(len(page)), 1024, "B"))

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/plot"
+	"github.com/arithlang/mlc/runtime/eval"
 )
 
 // plotCmd is the verb plot.
@@ -64,14 +66,14 @@ func (c *plotCmd) Run(a *app) error {
 	var figures []*plot.Figure
 	for _, path := range c.Runs {
 		if info, err := os.Stat(path); err == nil && !info.IsDir() {
-			t, err := plot.LoadThinking(path)
+			t, err := await(a, func() (*eval.Thinking, error) { return plot.LoadThinking(path) })
 			if err != nil {
 				return err
 			}
 			figures = append(figures, plot.Thinking(t))
 			continue
 		}
-		r, err := plot.Load(path, c.Eval)
+		r, err := await(a, func() (*plot.Run, error) { return plot.Load(path, c.Eval) })
 		if err != nil {
 			return err
 		}
@@ -88,7 +90,9 @@ func (c *plotCmd) Run(a *app) error {
 	if kind == "all" {
 		kind = ""
 	}
-	drawn, err := plot.Figures(runs, kind, plot.Options{Each: c.Each, LogSteps: c.LogSteps})
+	drawn, err := await(a, func() ([]*plot.Figure, error) {
+		return plot.Figures(runs, kind, plot.Options{Each: c.Each, LogSteps: c.LogSteps})
+	})
 	if err != nil {
 		return err
 	}
@@ -191,8 +195,11 @@ func (c *plotCmd) save(a *app, figures []*plot.Figure) error {
 		return fmt.Errorf("cannot make the folder for figures: %w: choose another with -o", err)
 	}
 	for _, f := range figures {
+		if a.ctx.Err() != nil {
+			return context.Cause(a.ctx)
+		}
 		path := filepath.Join(dir, f.Name+"."+format)
-		if err := f.Save(path); err != nil {
+		if err := saveFigure(f, path); err != nil {
 			return fmt.Errorf("cannot save a figure: %w", err)
 		}
 		switch {
@@ -205,4 +212,17 @@ func (c *plotCmd) save(a *app, figures []*plot.Figure) error {
 		}
 	}
 	return nil
+}
+
+// saveFigure makes a figure a file, which is never there in part.
+func saveFigure(f *plot.Figure, path string) error {
+	temp := filepath.Join(filepath.Dir(path), unfinished+filepath.Base(path)) // whose end is the format
+	err := f.Save(temp)
+	if err == nil {
+		err = os.Rename(temp, path)
+	}
+	if err != nil {
+		os.Remove(temp)
+	}
+	return err
 }

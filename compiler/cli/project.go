@@ -84,7 +84,9 @@ func (p project) product(a *app, t training) (*product, error) {
 		name += "-" + prog.Spec.Hash[:8]
 	}
 	dir := filepath.Join(p.programs, name)
-	files, err := codegen.Generate(prog, codegen.Options{Version: Version, Path: importPath(dir)})
+	files, err := await(a, func() ([]codegen.File, error) {
+		return codegen.Generate(prog, codegen.Options{Version: Version, Path: importPath(dir)})
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,10 @@ Example:
 func (c *ptxCheckCmd) Run(a *app) error {
 	bad := false
 	for _, path := range c.Files {
-		m, err := loadPTX(path, sim.Options{})
+		m, err := await(a, func() (*ptxModule, error) { return loadPTX(path, sim.Options{}) })
+		if interrupted(err) {
+			return err
+		}
 		if err != nil {
 			bad = true
 			if err := a.badPTX(err); err != nil {

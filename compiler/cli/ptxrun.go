@@ -84,10 +84,9 @@ func (c *ptxRunCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	a.release() // the simulator cannot be interrupted, and nothing is written until it is done
 	var first *ptxResult
 	for _, order := range orders {
-		r, err := c.launch(order)
+		r, err := await(a, func() (*ptxResult, error) { return c.launch(order) })
 		var report *sim.Report
 		switch {
 		case errors.As(err, &report):

@@ -16,6 +16,9 @@ const exeSuffix = ".exe"
 // ownGroup leaves a child to the signals of the terminal.
 func ownGroup() *syscall.SysProcAttr { return nil }
 
+// signalGroup ends a child: here there are no other signals.
+func signalGroup(p *os.Process, _ syscall.Signal) error { return p.Kill() }
+
 // replace runs a program with this one's terminal and returns how it exited.
 // Interrupts reach it by themselves and are for it alone.
 func replace(path string, argv, env []string) error {
@@ -23,7 +26,7 @@ func replace(path string, argv, env []string) error {
 	cmd := &exec.Cmd{Path: path, Args: argv, Env: env, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
 	err := cmd.Run()
 	if exit := new(exec.ExitError); errors.As(err, &exit) {
-		return exitStatus(exit.ExitCode())
+		return exitOf(exit)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot run %s: %w", path, err)

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"fmt"
+	"os"
 	"syscall"
 )
 
@@ -11,6 +12,9 @@ const exeSuffix = ""
 
 // ownGroup keeps the terminal's signals from a child, which gets them handed on.
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// signalGroup sends a signal to a child and its children, as a terminal does.
+func signalGroup(p *os.Process, s syscall.Signal) error { return syscall.Kill(-p.Pid, s) }
 
 // replace runs a program in place of this one, which gets all further signals
 // and whose exit code is the exit code. It returns only when that fails.

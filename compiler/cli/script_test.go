@@ -37,7 +37,7 @@ func TestScripts(t *testing.T) {
 			"transcript": transcript,
 			"quotes":     quotes,
 			"commands":   commands,
-			"await":      await,
+			"await":      awaitLine,
 		},
 		Condition: func(cond string) (bool, error) {
 			switch cond {
@@ -183,8 +183,8 @@ func readonly(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.Mkdir(ts.MkAbs(args[0]), 0o555))
 }
 
-// await waits until a file has a line that matches a regular expression.
-func await(ts *testscript.TestScript, neg bool, args []string) {
+// awaitLine waits until a file has a line that matches a regular expression.
+func awaitLine(ts *testscript.TestScript, neg bool, args []string) {
 	want := regexp.MustCompile("(?m)" + args[1])
 	for range 100 {
 		if text, err := os.ReadFile(ts.MkAbs(args[0])); err == nil && want.Match(text) {

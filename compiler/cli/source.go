@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -53,7 +54,19 @@ func (s source) read(name string) ([]byte, error) {
 // compile takes a training through the compiler and prints what it finds. After
 // findings that are errors it returns errShown.
 func (a *app) compile(t training) (*compiler.Program, error) {
-	p, found, err := compiler.Compile(t.options())
+	type compiled struct {
+		program *compiler.Program
+		found   diag.List
+		bug     error
+	}
+	made, err := await(a, func() (c compiled, _ error) {
+		c.program, c.found, c.bug = compiler.Compile(t.options())
+		return c, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	found := made.found
 	news := found
 	if t.printed != nil { // what is in a sweep but for limits has been printed
 		news = t.news(found)
@@ -61,13 +74,13 @@ func (a *app) compile(t training) (*compiler.Program, error) {
 	if err := a.findings(t.source, news); err != nil {
 		return nil, err
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: this is a bug in mlc, please report it with the spec: %w", t.name, err)
+	if made.bug != nil {
+		return nil, fmt.Errorf("%s: this is a bug in mlc, please report it with the spec: %w", t.name, made.bug)
 	}
 	if found.HasErrors() {
 		return nil, errShown
 	}
-	return p, nil
+	return made.program, nil
 }
 
 // findings prints diagnostics with paths as seen from the current directory.
@@ -87,7 +100,16 @@ func (a *app) findingsIn(s source, list diag.List, read func(path string) ([]byt
 	if a.json {
 		return list.JSON(a.out)
 	}
-	return list.Text(a.err, read, a.color)
+	text, err := await(a, func() ([]byte, error) { // it reads the files
+		var b bytes.Buffer
+		err := list.Text(&b, read, a.color)
+		return b.Bytes(), err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = a.err.Write(text)
+	return err
 }
 
 // shown is the path of a file as seen from the current directory. Options of the

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os/exec"
 	"strings"
 	"text/tabwriter"
 
@@ -30,6 +31,9 @@ func ptxText(p *compiler.Program, only string) (string, error) {
 		return "", err
 	}
 	usage, err := ptxas.Assemble(code.Text, ptxArch)
+	if exit := new(exec.ExitError); errors.As(err, &exit) && exitOf(exit).killed() {
+		return "", fmt.Errorf("ptxas was %w", errKilled)
+	}
 	if err != nil && !errors.Is(err, ptxas.ErrMissing) {
 		return "", fmt.Errorf("BUG: the module is not accepted: %w", err)
 	}

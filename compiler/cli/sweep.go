@@ -44,22 +44,36 @@ func (a *app) trainings(file, root string, set, only []string) ([]training, erro
 	if err != nil {
 		return nil, err
 	}
-	opts := check.Options{Path: s.name, Read: s.read, Set: set}
-	points, found := check.Points(opts)
-	if len(points) == 0 && !found.HasErrors() {
+	type asked struct {
+		points []check.Point
+		single bool
+		found  diag.List
+	}
+	of, err := await(a, func() (of asked, _ error) {
+		opts := check.Options{Path: s.name, Read: s.read, Set: set}
+		of.points, of.found = check.Points(opts)
+		if of.single = len(of.points) == 0 && !of.found.HasErrors(); !of.single {
+			_, of.found = check.Resolve(opts)
+		}
+		return of, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if of.single {
 		if len(only) > 0 {
 			return nil, usagef("--point: %s has no sweep, so there is nothing to choose", s.shown(s.name))
 		}
 		return []training{{source: s, set: set}}, nil
 	}
-	_, found = check.Resolve(opts)
-	if err := a.findings(s, found); err != nil {
+	if err := a.findings(s, of.found); err != nil {
 		return nil, err
 	}
-	if found.HasErrors() {
+	if of.found.HasErrors() {
 		return nil, errShown
 	}
-	if points, err = choose(points, only); err != nil {
+	points, err := choose(of.points, only)
+	if err != nil {
 		return nil, err
 	}
 	shown := make(map[string]bool)
@@ -175,9 +189,6 @@ func (a *app) compareAll(all []training) error {
 	for i, t := range all {
 		if i == 0 && !a.json {
 			fmt.Fprintf(a.out, "%-*s  %13s  %11s  %9s  %10s  %7s\n", wide, "training", "parameters", "step (FLOP)", "memory", "per thread", "kernels")
-		}
-		if err := a.ctx.Err(); err != nil {
-			return err
 		}
 		if err := shown.unless(a.compareOne(t, wide)); err != nil {
 			return err

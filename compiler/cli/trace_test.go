@@ -12,7 +12,7 @@ import (
 // traceOf follows a shipped spec.
 func traceOf(t *testing.T, file string) *trace {
 	t.Helper()
-	a := &app{err: t.Output()}
+	a := &app{ctx: t.Context(), err: t.Output()}
 	s, err := findSource("../../specs/"+file, "../..")
 	if err != nil {
 		t.Fatal(err)
@@ -22,7 +22,7 @@ func traceOf(t *testing.T, file string) *trace {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr, _, err := a.trace(p, of)
+	tr, _, err := newTraceOf(p, of)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -61,6 +62,9 @@ func (c *trainCmd) Run(a *app, verb *kong.Context) error {
 	p, err := a.trainer(where, all[0], line.quiet())
 	if err != nil {
 		return err
+	}
+	if a.ctx.Err() != nil {
+		return context.Cause(a.ctx)
 	}
 	a.release()
 	return replace(p.binary, p.command(line.flags), os.Environ())

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/arithlang/mlc/compiler"
+	"github.com/arithlang/mlc/runtime/interrupt"
 )
 
 // A series is the trainings of a sweep, which are made in turn.
@@ -60,7 +60,7 @@ func (a *app) trainAll(where project, all []training, line trainLine) error {
 			continue
 		}
 		if err := s.train(i); err != nil {
-			if s.ran || err == exitStatus(exitInterrupted) {
+			if s.ran || interrupted(err) {
 				a.say("%d of %d trainings are done; go on with all of them: %s", s.count(done), len(all), line.again())
 			}
 			return err
@@ -73,9 +73,6 @@ func (a *app) trainAll(where project, all []training, line trainLine) error {
 // have gone into others, and how much work each is.
 func (s *series) plan(all []training) error {
 	for _, t := range all {
-		if err := s.ctx.Err(); err != nil {
-			return err
-		}
 		j := job{training: t}
 		p, err := s.compile(t)
 		switch {
@@ -113,10 +110,13 @@ func (s *series) train(i int) error {
 	switch {
 	case err == nil:
 		j.state = done
-	case !errors.As(err, &status) || status == exitInterrupted || status == exitUsage && !s.ran:
+	case !errors.As(err, &status) || interrupted(err) || status == exitUsage && !s.ran:
 		return err
 	default:
 		j.state = failed
+		if status.killed() {
+			s.say("training %d of %d was %v: try it with fewer --threads, or on another machine", i+1, len(s.jobs), status)
+		}
 		s.say("training %d of %d has failed: %s", i+1, len(s.jobs), s.command(j))
 	}
 	s.ran = true
@@ -331,30 +331,31 @@ func exists(path string) bool {
 }
 
 // attend runs a program to its end with this one's terminal. Signals that come
-// meanwhile are handed on to it.
+// meanwhile are handed on to it, and the program is given the time to save.
 func attend(path string, argv []string) error {
 	cmd := &exec.Cmd{Path: path, Args: argv, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, SysProcAttr: ownGroup()}
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(signals)
+	signals, stop := interrupt.Notify(2)
+	defer stop()
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("cannot run %s: %w", path, err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	interrupted := false
+	asked := exitStatus(exitOK)
 	for {
 		select {
 		case s := <-signals:
-			interrupted = true
+			if asked == exitOK {
+				asked = exitStatus(interrupt.Error{Signal: s.(syscall.Signal)}.ExitCode())
+			}
 			cmd.Process.Signal(s) // it may just have ended
 		case err := <-ended:
 			var exit *exec.ExitError
 			switch {
-			case interrupted:
-				return exitStatus(exitInterrupted)
+			case asked != exitOK:
+				return asked
 			case errors.As(err, &exit):
-				return exitStatus(exit.ExitCode())
+				return exitOf(exit)
 			case err != nil:
 				return fmt.Errorf("cannot run %s: %w", path, err)
 			}

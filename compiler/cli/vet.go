@@ -44,9 +44,15 @@ func (c *vetCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		found, err := compiler.Vet(check.Options{Path: s.name, Read: s.read, Set: c.Set})
+		found, err := await(a, func() (diag.List, error) {
+			found, err := compiler.Vet(check.Options{Path: s.name, Read: s.read, Set: c.Set})
+			if err != nil {
+				err = fmt.Errorf("%s: this is a bug in mlc, please report it with the spec: %w", file, err)
+			}
+			return found, err
+		})
 		if err != nil {
-			return fmt.Errorf("%s: this is a bug in mlc, please report it with the spec: %w", file, err)
+			return err
 		}
 		found = slices.DeleteFunc(found, func(d *diag.Diagnostic) bool { return slices.Contains(c.Disable, d.Code) })
 		if err := a.findings(s, found); err != nil {

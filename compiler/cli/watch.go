@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -29,11 +30,11 @@ func (a *app) watch(build func() error, files func() ([]string, error)) error {
 	for {
 		switch err := build(); {
 		case a.ctx.Err() != nil:
-			return exitStatus(exitInterrupted)
+			return context.Cause(a.ctx)
 		case err != nil && !errors.Is(err, errShown):
 			fmt.Fprintf(a.err, "mlc: %v\n", err)
 		}
-		now, err := files()
+		now, err := await(a, files)
 		if err != nil {
 			return err
 		}
@@ -74,7 +75,7 @@ func (a *app) awaitChange(w *fsnotify.Watcher, files []string) error {
 	for {
 		select {
 		case <-a.ctx.Done():
-			return exitStatus(exitInterrupted)
+			return context.Cause(a.ctx)
 		case err := <-w.Errors:
 			return err
 		case e := <-w.Events:

@@ -22,12 +22,14 @@ func (Error) Error() string { return "interrupted" }
 // 143 for SIGTERM, 129 for SIGHUP.
 func (e Error) ExitCode() int { return 128 + int(e.Signal) }
 
-// Notify sends the signals that ask a program to end, less those that it was started
-// to ignore, as nohup does. Stop gives them their ordinary effect again.
+// Notify sends the signals that ask a program to end. A hang-up that the program was
+// started to ignore, as nohup does, stays ignored; Ctrl-C does not, since shells
+// ignore it for all that they start in the background. Stop gives signals their
+// ordinary effect again.
 func Notify(buffer int) (c <-chan os.Signal, stop func()) {
 	to := make(chan os.Signal, buffer)
 	for _, s := range signals {
-		if !signal.Ignored(s) {
+		if s != syscall.SIGHUP || !signal.Ignored(s) {
 			signal.Notify(to, s)
 		}
 	}
@@ -64,6 +66,10 @@ func In(err error) (e Error, ok bool) {
 // or that others read. It is for what cannot be told to end: reading a pipe, opening
 // one, computing.
 func Await[T any](ctx context.Context, f func() (T, error)) (T, error) {
+	if ctx.Err() != nil {
+		var none T
+		return none, context.Cause(ctx)
+	}
 	type outcome struct {
 		value T
 		err   error

@@ -1,0 +1,155 @@
+//go:build unix
+
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/arithlang/mlc/runtime/interrupt"
+)
+
+// endless is a kernel that counts for longer than anybody waits.
+const endless = `.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 x)
+{
+	.reg .b64 %n;
+	.reg .pred %p;
+	mov.b64 %n, 0;
+loop:
+	add.s64 %n, %n, 1;
+	setp.lt.s64 %p, %n, 1000000000000;
+	@%p bra loop;
+	ret;
+}
+`
+
+// TestSignalsEndVerbs sends a signal to mlc while it waits for a pipe, or computes
+// what never ends. That it has opened the pipe says that it is there.
+func TestSignalsEndVerbs(t *testing.T) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "pipe")
+	kernel := filepath.Join(dir, "endless.ptx")
+	if err := errors.Join(syscall.Mkfifo(pipe, 0o600), os.WriteFile(kernel, []byte(endless), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		args   []string
+		signal syscall.Signal
+		code   int
+		after  string // is written before the pipe is closed; "" leaves it open
+	}{
+		"vet":      {[]string{"vet", pipe}, syscall.SIGTERM, 143, ""},
+		"explain":  {[]string{"explain", pipe}, syscall.SIGINT, 130, ""},
+		"html":     {[]string{"explain", "--html", filepath.Join(dir, "page.html"), pipe}, syscall.SIGTERM, 143, "arith 1\n"},
+		"build":    {[]string{"build", pipe}, syscall.SIGHUP, 129, ""},
+		"train":    {[]string{"train", pipe}, syscall.SIGTERM, 143, ""},
+		"diff":     {[]string{"diff", pipe}, syscall.SIGTERM, 143, ""},
+		"fmt":      {[]string{"fmt", pipe}, syscall.SIGINT, 130, ""},
+		"plot":     {[]string{"plot", pipe}, syscall.SIGTERM, 143, ""},
+		"ptx":      {[]string{"ptx", "check", pipe}, syscall.SIGTERM, 143, ""},
+		"computes": {[]string{"ptx", "run", kernel, "--max-steps", "1000000000000", "--arg", "in:" + pipe}, syscall.SIGTERM, 143, "data"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.Command("mlc", c.args...)
+			var said bytes.Buffer
+			cmd.Stderr = &said
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			w, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits for the reader
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer w.Close()
+			if c.after != "" {
+				w.WriteString(c.after)
+				w.Close()
+			}
+			cmd.Process.Signal(c.signal)
+			cmd.Wait()
+			if got := cmd.ProcessState.ExitCode(); got != c.code || said.String() != "mlc: interrupted\n" {
+				t.Errorf("exit code %d, says %q", got, said.String())
+			}
+		})
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(left) != 2 {
+		t.Errorf("left are %v", left)
+	}
+}
+
+// TestSignalsEndReadingInput interrupts what reads standard input.
+func TestSignalsEndReadingInput(t *testing.T) {
+	const more = 1<<16 + 1 // than a pipe holds: when it is written, somebody reads
+	for _, args := range [][]string{{"fmt", "-"}, {"lsp"}} {
+		cmd := exec.Command("mlc", args...)
+		var said bytes.Buffer
+		cmd.Stderr = &said
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := in.Write(bytes.Repeat([]byte("\n"), more)); err != nil {
+			t.Fatal(err)
+		}
+		cmd.Process.Signal(syscall.SIGINT)
+		cmd.Wait()
+		if got := cmd.ProcessState.ExitCode(); got != 130 || said.String() != "mlc: interrupted\n" {
+			t.Errorf("%v: exit code %d, says %q", args, got, said.String())
+		}
+	}
+}
+
+// TestKilledChild wants the end of a process that the kernel has killed to be named.
+func TestKilledChild(t *testing.T) {
+	suicide := []string{"sh", "-c", "kill -KILL $$"}
+	a := &app{ctx: t.Context()}
+	for name, err := range map[string]error{
+		"a trainer": attend("/bin/sh", suicide),
+		"a command": a.ended(a.command(suicide[0], suicide[1:]...).Run()),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "killed by the kernel (SIGKILL): probably out of memory") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := attend("/bin/sh", []string{"sh", "-c", "kill -TERM $$"}); err != exitStatus(143) || !interrupted(err) {
+		t.Errorf("a trainer that was asked to end: %v", err)
+	}
+	if err := attend("/bin/sh", []string{"sh", "-c", "exit 7"}); err != exitStatus(7) || interrupted(err) {
+		t.Errorf("a trainer that fails: %v", err)
+	}
+}
+
+// TestInterruptEndsCommands wants an interrupt to reach a command and its children.
+func TestInterruptEndsCommands(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	a := &app{ctx: ctx}
+	cmd := a.command("sh", "-c", "echo ready; sleep 100; echo over")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	out.Read(make([]byte, len("ready\n")))
+	cancel(interrupt.Error{Signal: syscall.SIGTERM})
+	if n, err := out.Read(make([]byte, 10)); n > 0 || err == nil {
+		t.Errorf("went on")
+	}
+	if err := a.ended(cmd.Wait()); err != (interrupt.Error{Signal: syscall.SIGTERM}) {
+		t.Errorf("ended with %v", err)
+	}
+}
