@@ -13,7 +13,6 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/task"
-	"github.com/arithlang/mlc/runtime/train"
 )
 
 const (
@@ -75,7 +74,7 @@ func (r *capture) run(ctx context.Context) error {
 	room := launch * max(1, captureRoom/(launch*max(1, r.sites[0].size+r.sites[1].size)))
 	for lo := 0; lo < r.batch.B; lo += room {
 		if ctx.Err() != nil {
-			return train.ErrInterrupted
+			return context.Cause(ctx)
 		}
 		hi := min(lo+room, r.batch.B)
 		for i := range r.sites {

@@ -38,7 +38,7 @@ func (f *deviceFlags) open(a app) (device.Machine, error) {
 	if _, _, err := f.cpu(); err != nil {
 		return nil, err
 	}
-	return open(f, a)
+	return await(a, func() (device.Machine, error) { return open(f, a) })
 }
 
 // openAuto prefers a GPU, and says so once; without one it says nothing.

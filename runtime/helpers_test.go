@@ -81,11 +81,14 @@ func trained(t *testing.T, m Model, args ...string) string {
 	return dir
 }
 
+// exitInterrupted is the exit code after ctrlC.
+const exitInterrupted = 130
+
 // interrupting is how long an interrupt has until it is noticed, on a busy machine too.
 const interrupting = 500 * time.Millisecond
 
-// interrupt is what Ctrl-C is for this process.
-func interrupt() {
+// ctrlC is what Ctrl-C is for this process.
+func ctrlC() {
 	syscall.Kill(os.Getpid(), syscall.SIGINT)
 	time.Sleep(interrupting)
 }

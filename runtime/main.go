@@ -7,24 +7,21 @@ import (
 	"io"
 	"math"
 	"os"
-	"os/signal"
 	"runtime/pprof"
 	"strings"
-	"syscall"
 	"unicode"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/train"
+	"github.com/arithlang/mlc/runtime/interrupt"
 )
 
-// The exit codes.
+// The exit codes, but that of an interrupt, which interrupt.Error has.
 const (
-	exitOK          = 0
-	exitFailed      = 1
-	exitUsage       = 2
-	exitInterrupted = 130
+	exitOK     = 0
+	exitFailed = 1
+	exitUsage  = 2
 )
 
 // Main is a generated trainer: it does what the command line says and exits.
@@ -34,6 +31,7 @@ func Main(m Model) {
 
 // app is a model and the world it runs in. Results go to out, the rest to err.
 type app struct {
+	ctx   context.Context // ends with a signal; its cause is an interrupt.Error
 	model Model
 	whole *Pipeline // that the model is a stage of; nil: of none
 	args  []string  // the command line, the program's name first
@@ -62,6 +60,9 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 
 // run does what args (the program's name first) say and returns the exit code.
 func run(a app, args []string) (code int) {
+	var release func()
+	a.ctx, release = interrupt.Context()
+	defer release()
 	a.args = args
 	name := a.identity().name
 	asked := false // for help, which is an answer
@@ -140,32 +141,24 @@ func special(r rune) bool {
 type program string
 
 func exitCode(err error) int {
-	switch {
+	switch e, interrupted := interrupt.In(err); {
 	case err == nil:
 		return exitOK
-	case errors.Is(err, train.ErrInterrupted), errors.Is(err, context.Canceled):
-		return exitInterrupted
+	case interrupted:
+		return e.ExitCode()
 	case errors.As(err, new(usageError)):
 		return exitUsage
 	}
 	return exitFailed
 }
 
-// untilInterrupt returns a context that ends with the first Ctrl-C or SIGTERM; the
-// second has its ordinary effect.
-func (a app) untilInterrupt() (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(context.Background())
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		defer signal.Stop(signals)
-		select {
-		case <-signals:
-			signal.Stop(signals)
-			fmt.Fprintln(a.err, "\nstopping after this step (again to stop at once)")
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, cancel
+// untilInterrupt returns a context that ends with a signal, which is said: it is for
+// what goes on for a while then. It is told when it is over.
+func (a app) untilInterrupt() (ctx context.Context, over func()) {
+	stop := context.AfterFunc(a.ctx, func() { fmt.Fprintln(a.err, "\nstopping after this step (again to stop at once)") })
+	return a.ctx, func() { stop() }
 }
+
+// await returns what f computes or reads, or the interrupt that comes first. Then f
+// is left to itself, so it neither prints nor writes files.
+func await[T any](a app, f func() (T, error)) (T, error) { return interrupt.Await(a.ctx, f) }

@@ -288,7 +288,7 @@ func TestPipelineResumes(t *testing.T) {
 		launches, healthy := 0, m.CPU[c.kernel].Run
 		m.CPU[c.kernel].Run = func(w *cpu.Worker, e *device.Env, a []device.Ref) {
 			if launches++; launches == c.launch {
-				interrupt()
+				ctrlC()
 			}
 			healthy(w, e, a)
 		}

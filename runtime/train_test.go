@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,7 +35,7 @@ func trainerIn(t *testing.T, m Model, dir string) *train.Trainer {
 	if err := fillRun(at.dir, m.identity(), at.rec); err != nil {
 		t.Fatal(err)
 	}
-	trainer, err := c.trainer(app{model: m, err: os.Stderr}, machine, at.Dir, at.dir, &at.rec, beginning{})
+	trainer, err := c.trainer(app{ctx: t.Context(), model: m, err: os.Stderr}, machine, at.Dir, at.dir, &at.rec, beginning{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +55,7 @@ func stopAt(t *testing.T, m Model, dir string, steps int) {
 		}
 		return match(heldOut, first, n)
 	}
-	if err := trainer.Run(ctx); !errors.Is(err, train.ErrInterrupted) || trainer.State.Step != steps {
+	if err := trainer.Run(ctx); !errors.Is(err, context.Canceled) || trainer.State.Step != steps {
 		t.Fatalf("stopped after %d steps with %v", trainer.State.Step, err)
 	}
 }
@@ -169,7 +170,8 @@ func TestKillAndInterruptThenResume(t *testing.T) {
 	}{
 		{syscall.SIGKILL, -1, ""},
 		{syscall.SIGINT, 130, "go on with: "},
-		{syscall.SIGTERM, 130, "go on with: "},
+		{syscall.SIGTERM, 143, "interrupted at step "},
+		{syscall.SIGHUP, 129, "go on with: "},
 	} {
 		dir, code, stderr := interrupted(t, c.signal, "--steps", steps)
 		if code != c.code || !strings.Contains(stderr, c.says) {
@@ -209,6 +211,45 @@ func TestSecondInterruptKills(t *testing.T) {
 	}
 }
 
+// TestSignalsEndReadingInput interrupts what waits for its next line.
+func TestSignalsEndReadingInput(t *testing.T) {
+	dir := trained(t, toyModel(), "-q")
+	for _, c := range []struct {
+		args []string
+		line string
+		sig  syscall.Signal
+		code int
+	}{
+		{[]string{"solve", dir}, "12", syscall.SIGINT, 130},
+		{[]string{"solve", dir}, "12", syscall.SIGHUP, 129},
+		{[]string{"bench", "--serve"}, "1", syscall.SIGTERM, 143},
+	} {
+		cmd := toyCommand("toy", c.args...)
+		var said bytes.Buffer
+		cmd.Stderr = &said
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintln(in, c.line)
+		if _, err := out.Read(make([]byte, 100)); err != nil { // it has answered, and waits
+			t.Errorf("%v: %v\n%s", c.args, err, &said)
+		}
+		cmd.Process.Signal(c.sig)
+		cmd.Wait()
+		if got := cmd.ProcessState.ExitCode(); got != c.code || !strings.HasSuffix(said.String(), "toy: interrupted\n") {
+			t.Errorf("%v: exit code %d, says %q", c.args, got, said.String())
+		}
+	}
+}
+
 func TestKilledBeforeTheFirstCheckpoint(t *testing.T) {
 	m := toyModel()
 	whole := trained(t, m)
@@ -245,7 +286,7 @@ func TestTimeIsNotForgotten(t *testing.T) {
 	healthy := m.CPU[toyGradients].Run
 	m.CPU[toyGradients].Run = func(w *cpu.Worker, e *device.Env, a []device.Ref) {
 		if e.Step == 2 {
-			once.Do(interrupt)
+			once.Do(ctrlC)
 		}
 		healthy(w, e, a)
 	}

@@ -74,17 +74,20 @@ func (c *benchCmd) Run(a app) error {
 	if err != nil {
 		return err
 	}
-	t, err := c.trainer(&a.model, machine)
+	t, err := await(a, func() (*train.Trainer, error) {
+		t, err := c.trainer(&a.model, machine)
+		if err == nil {
+			_, err = timeSteps(t, warmSteps)
+		}
+		return t, err
+	})
 	if err != nil {
-		return err
-	}
-	if _, err := timeSteps(t, warmSteps); err != nil {
 		return err
 	}
 	if c.Serve {
 		return serve(a, t)
 	}
-	r, err := c.measure(&a.model, t)
+	r, err := await(a, func() (*benchResult, error) { return c.measure(&a.model, t) })
 	if err != nil {
 		return err
 	}
@@ -131,20 +134,22 @@ func timeSteps(t *train.Trainer, n int) ([]time.Duration, error) {
 // serve answers numbers of steps with seconds until its input ends.
 func serve(a app, t *train.Trainer) error {
 	lines := bufio.NewScanner(a.in)
-	for lines.Scan() {
+	for {
+		if more, err := nextLine(a, lines); err != nil || !more {
+			return err
+		}
 		n, err := strconv.Atoi(strings.TrimSpace(lines.Text()))
 		if err != nil || n < 1 {
 			return usagef("%q is no number of steps", lines.Text())
 		}
 		start := time.Now()
-		if _, err := timeSteps(t, n); err != nil {
+		if _, err := await(a, func() ([]time.Duration, error) { return timeSteps(t, n) }); err != nil {
 			return err
 		}
 		if _, err := fmt.Fprintf(a.out, "%.6f\n", time.Since(start).Seconds()); err != nil {
 			return err
 		}
 	}
-	return lines.Err()
 }
 
 // measure times whole steps, and then the launches of as many.

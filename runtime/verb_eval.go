@@ -155,7 +155,7 @@ func (f *deviceFlags) load(a app, dir string) (*eval.Test, error) {
 	if path == "" {
 		return nil, noCheckpoint(dir)
 	}
-	from, err := readCheckpoint(path, dir, &rec)
+	from, err := await(a, func() (*train.Checkpoint, error) { return readCheckpoint(path, dir, &rec) })
 	if err == nil {
 		err = from.Put(machine, &a.model.Plan, a.model.Params)
 	}
@@ -247,7 +247,7 @@ func (r *tester) report(ctx context.Context, t *eval.Test) error {
 	}
 	result, err := test.Run(ctx, filepath.Join(r.dir, "eval", folder))
 	if ctx.Err() != nil {
-		return fmt.Errorf("%w while testing; go on with: %s", train.ErrInterrupted, r.again)
+		return fmt.Errorf("%w while testing; go on with: %s", context.Cause(ctx), r.again)
 	}
 	if err != nil {
 		return err

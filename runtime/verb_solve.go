@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/interrupt"
 	"github.com/arithlang/mlc/runtime/task"
 	"github.com/arithlang/mlc/runtime/track"
 )
@@ -50,6 +50,15 @@ func (c *solveCmd) Run(a app) error {
 	if c.Times > 0 {
 		test = test.WithTimes(c.Times)
 	}
+	err = c.all(a, test)
+	if e, interrupted := interrupt.In(err); interrupted {
+		return e // where it was does not matter
+	}
+	return err
+}
+
+// all solves the problems of the command line, or else those of standard input.
+func (c *solveCmd) all(a app, test *eval.Test) error {
 	for _, text := range c.Problems {
 		if err := c.solve(a, test, text); err != nil {
 			return err
@@ -60,19 +69,23 @@ func (c *solveCmd) Run(a app) error {
 	}
 	lines := bufio.NewScanner(a.in)
 	lines.Buffer(nil, longestLine)
-	n := 1
-	for ; lines.Scan(); n++ {
-		if strings.TrimSpace(lines.Text()) == "" {
-			continue
+	for n := 1; ; n++ {
+		more, err := nextLine(a, lines)
+		if err == nil && more && strings.TrimSpace(lines.Text()) != "" {
+			err = c.solve(a, test, lines.Text())
 		}
-		if err := c.solve(a, test, lines.Text()); err != nil {
+		if err != nil {
 			return fmt.Errorf("line %d: %w", n, err)
 		}
+		if !more {
+			return nil
+		}
 	}
-	if err := lines.Err(); err != nil {
-		return fmt.Errorf("line %d: %w", n, err)
-	}
-	return nil
+}
+
+// nextLine reads a line, and reports whether there is one.
+func nextLine(a app, lines *bufio.Scanner) (bool, error) {
+	return await(a, func() (bool, error) { return lines.Scan(), lines.Err() })
 }
 
 // longestLine is the most bytes of a problem on standard input.
@@ -89,7 +102,7 @@ func (c *solveCmd) solve(a app, t *eval.Test, text string) error {
 	if c.Thinking {
 		return c.think(a, t, p)
 	}
-	replies, err := t.Decode(context.Background(), []task.Problem{p})
+	replies, err := await(a, func() ([][]int32, error) { return t.Decode(a.ctx, []task.Problem{p}) })
 	if err != nil {
 		return fmt.Errorf("%q: %w", t.Task.Text(p), err)
 	}
@@ -107,7 +120,7 @@ func (c *solveCmd) solve(a app, t *eval.Test, text string) error {
 
 // think prints what the model would have answered after each run of its loop.
 func (c *solveCmd) think(a app, t *eval.Test, p task.Problem) error {
-	thought, err := t.Think(context.Background(), p, t.Runs)
+	thought, err := await(a, func() (*eval.Thinking, error) { return t.Think(a.ctx, p, t.Runs) })
 	if err != nil {
 		return fmt.Errorf("%q: %w", t.Task.Text(p), err)
 	}

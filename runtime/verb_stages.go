@@ -14,6 +14,7 @@ import (
 
 	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/interrupt"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/task"
 	"github.com/arithlang/mlc/runtime/track"
@@ -64,6 +65,9 @@ func (c *trainCmd) runStages(a app, name program) error {
 	for i := range p.Stages[:until+1] {
 		if j.rec.Stages[i].State == done {
 			continue
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("%w; go on with: %s", context.Cause(ctx), j.goOn())
 		}
 		if err := j.do(ctx, i); err != nil {
 			return fmt.Errorf("stage %s: %w", p.Stages[i].Name, err)
@@ -405,7 +409,7 @@ func (j *pipelineRun) calibrate(ctx context.Context, s *Stage) error {
 	k := s.Calibration
 	j.cmd.say(j.app, "attention of %s in decoder layer %d, mean over %d problems\n", from.Name, k.Layer, k.Samples)
 	self, cross, err := attend(ctx, from.Model, machine, problems, rec.Seed, k)
-	if errors.Is(err, train.ErrInterrupted) {
+	if _, interrupted := interrupt.In(err); interrupted {
 		return fmt.Errorf("%w; go on with: %s", err, j.goOn())
 	}
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/interrupt"
 	"github.com/arithlang/mlc/runtime/lock"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/task"
@@ -119,8 +120,9 @@ func about(t *train.Trainer) string {
 
 // train trains to the end, or says how to go on, which goOn does.
 func (c *trainCmd) train(ctx context.Context, a app, t *train.Trainer, goOn string) error {
-	switch err := t.Run(ctx); {
-	case errors.Is(err, train.ErrInterrupted):
+	err := t.Run(ctx)
+	switch _, interrupted := interrupt.In(err); {
+	case interrupted:
 		return fmt.Errorf("%w at step %d, saved; go on with: %s", err, t.State.Step, goOn)
 	case err != nil:
 		return fmt.Errorf("%w\n%s", err, afterFailure(t.Dir, goOn))

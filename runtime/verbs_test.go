@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -78,7 +79,7 @@ func TestQuietTrainingSaysNothing(t *testing.T) {
 func testModel(t *testing.T, m Model, dir string) *eval.Test {
 	t.Helper()
 	f := deviceFlags{Device: "cpu", CPU: "auto", Threads: 2}
-	test, err := f.load(app{model: m}, dir)
+	test, err := f.load(app{ctx: t.Context(), model: m}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +240,7 @@ func TestGoOnWithAnEvaluation(t *testing.T) {
 	var once sync.Once // twice would be the end of this process
 	healthy := m.CPU[toyPredict].Run
 	m.CPU[toyPredict].Run = func(w *cpu.Worker, e *device.Env, a []device.Ref) {
-		once.Do(interrupt)
+		once.Do(ctrlC)
 		healthy(w, e, a)
 	}
 	s := call(t, m, "", "eval", dir, "--digits", "3,4", "--samples", "2")
@@ -263,7 +264,7 @@ func TestInterruptedEvaluationGoesOn(t *testing.T) {
 			stop()
 		}
 	}
-	if _, err := test.Run(ctx, filepath.Join(dir, "eval")); exitCode(err) != exitInterrupted {
+	if _, err := test.Run(ctx, filepath.Join(dir, "eval")); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted evaluation: %v", err)
 	}
 	if _, err := test.Run(context.Background(), filepath.Join(dir, "eval")); err != nil {

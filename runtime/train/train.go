@@ -50,9 +50,6 @@ const (
 	Proof  = 1024
 )
 
-// ErrInterrupted is returned by Run when it was asked to stop, after saving.
-var ErrInterrupted = errors.New("interrupted")
-
 // Start sets parameters and moments as they are before the first step.
 func (t *Trainer) Start() {
 	w := t.Machine.Root()
@@ -125,7 +122,7 @@ func (t *Trainer) still() error {
 }
 
 // Run trains until the budget is used up, there is a reason to stop or ctx is done,
-// and saves in any case. It goes on from the State, and from the metrics in Dir up
+// and saves in any case; then the error is the cause of that. It goes on from the State, and from the metrics in Dir up
 // to its step.
 func (t *Trainer) Run(ctx context.Context) (err error) {
 	if err := t.Config.Check(); err != nil {
@@ -151,7 +148,7 @@ func (t *Trainer) Run(ctx context.Context) (err error) {
 		return err
 	}
 	if !r.done() {
-		return ErrInterrupted
+		return context.Cause(ctx)
 	}
 	return nil
 }
