@@ -15,9 +15,10 @@ import (
 // A Point is one training of a sweep. Resolve with Set after the other options
 // gives its spec.
 type Point struct {
-	Name string   // axis=value, separated by commas
-	Slug string   // the same as part of the name of a file; of its own in the sweep
-	Set  []string // sweep.path=[value], or sweep.axis=case
+	Name string            // axis=value, separated by commas
+	Slug string            // the same as part of the name of a file; of its own in the sweep
+	Set  []string          // sweep.path=[value], or sweep.axis=case
+	Axes map[string]string // by attribute that an axis sets, itself or in its cases: the axis
 }
 
 // Points lists the trainings of a sweep in order, the last axis varying fastest;
@@ -122,6 +123,7 @@ func (c *checker) extend(p point, axis string) []point {
 		short := c.axisName(axis)
 		q := p.with(e.Range, short, dsl.Format(e), path+"=["+c.settingText(axis, e)+"]") // still an axis, which later cases change
 		q.Slug = p.slug(short + "-" + dsl.Format(e))
+		q.Axes = p.sets(axis, axis)
 		q.own, q.chosen = p.own.clone(), make(map[string]*setting)
 		maps.Copy(q.chosen, p.chosen)
 		q.chosen[axis] = &s
@@ -152,6 +154,7 @@ func (c *checker) extendCases(p point, axis string) []point {
 		}
 		q := p.with(c.where(in), axis, name, "sweep."+axis+"="+name)
 		q.Slug = p.slug(name)
+		q.Axes = p.sets(axis, c.setIn(in)...)
 		q.own = p.own.apply(c.lang, c.merged, in)
 		for _, path := range c.pinned {
 			q.own.set(path, c.settings[path])
@@ -230,6 +233,23 @@ func (m *merged) over(base *merged) *merged {
 	return out
 }
 
+// setIn lists the attributes that a case sets itself, and the command line does not.
+func (c *checker) setIn(in string) []string {
+	return slices.DeleteFunc(slices.Clone(c.inside[in]), func(path string) bool {
+		return c.settings[in+"."+path] == nil || slices.Contains(c.pinned, path)
+	})
+}
+
+// sets are the Axes of the point and of one more axis that sets some attributes.
+func (p point) sets(axis string, paths ...string) map[string]string {
+	all := make(map[string]string)
+	maps.Copy(all, p.Axes)
+	for _, path := range paths {
+		all[path] = axis
+	}
+	return all
+}
+
 // with is the point with one more value, which stands at a place.
 func (p point) with(at diag.Range, axis, value, set string) point {
 	name := axis + "=" + strings.ReplaceAll(value, " ", "")
@@ -237,7 +257,7 @@ func (p point) with(at diag.Range, axis, value, set string) point {
 		name = p.Name + "," + name
 	}
 	p.at = append(p.at[:len(p.at):len(p.at)], at)
-	p.Point = Point{Name: name, Set: append(p.Set[:len(p.Set):len(p.Set)], set)}
+	p.Point = Point{Name: name, Set: append(p.Set[:len(p.Set):len(p.Set)], set), Axes: p.Axes}
 	return p
 }
 

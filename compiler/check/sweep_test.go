@@ -53,6 +53,8 @@ func TestPoints(t *testing.T) {
 		Slug: "narrow-encoder.layers-2-decoder.layers-2-bias-fire-hidden-8-seed-1",
 		Set: []string{"sweep.arch=narrow", "sweep.model.encoder.layers=[2]", "sweep.model.decoder.layers=[2]",
 			"sweep.model.decoder.self.bias=[fire(hidden = 8)]", "sweep.train.seed=[1]"},
+		Axes: map[string]string{"model.width": "arch", "model.heads": "arch", "model.encoder.layers": "model.encoder.layers",
+			"model.decoder.layers": "model.decoder.layers", "model.decoder.self.bias": "model.decoder.self.bias", "train.seed": "train.seed"},
 	}
 	if diff := cmp.Diff(want, points[6]); diff != "" {
 		t.Error(diff)

@@ -21,19 +21,19 @@ type resultRow struct {
 }
 
 // readResult reads what a run directory says.
-func readResult(name, dir string) resultRow {
+func readResult(name, dir string) (resultRow, error) {
 	row := resultRow{name: name, missing: "no result"}
 	if dir == "" {
-		return row
+		return row, nil
 	}
 	trained, err := record.Trained(dir)
 	if err == nil {
 		row.result, err = eval.Load(filepath.Join(trained, "eval"))
 	}
 	if err != nil {
-		row.missing = err.Error()
+		row.missing = "unreadable"
 	}
-	return row
+	return row, err
 }
 
 // maxLengths is how many lengths are columns of a table.

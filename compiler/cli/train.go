@@ -29,7 +29,9 @@ trainer. Its own help is: mlc train FILE --help
 Of a sweep every training is made in turn, or those that --point chooses: by values
 of the axes, by number from 1, or by name. Each has a run directory of its own, with
 --out DIR below DIR; --resume leaves out what is done, were it in a run of the same
-spec under another name, and goes on with the rest. A table of all results comes last.
+spec under another name, and goes on with the rest: runs of another seed or budget do
+not count. A flag that sets what an axis sets, as --seed does train.seed, is refused.
+A table of all results comes last.
 
 Examples:
   mlc train specs/successor.arith
@@ -54,6 +56,9 @@ func (c *trainCmd) Run(a *app, verb *kong.Context) error {
 	}
 	all, err := a.trainings(line.file, where.root, line.set, line.point)
 	if err != nil {
+		return err
+	}
+	if err := takeFlags(line.flags).refuseAxes(all); err != nil {
 		return err
 	}
 	if len(all) > 1 {

@@ -1,12 +1,10 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -30,7 +28,7 @@ type series struct {
 // A job is one training of a series.
 type job struct {
 	training
-	hash   string  // of the spec
+	asked  asked   // of a run of it
 	work   float64 // floating-point operations, or what else is in proportion to its time; 0: not known
 	tested []int   // lengths
 	staged bool
@@ -81,9 +79,12 @@ func (s *series) plan(all []training) error {
 		case err != nil:
 			return err
 		default:
-			j.hash, j.work, j.staged = p.Spec.Hash, s.flags.work(p), len(p.Stages) > 0
+			j.asked, j.work, j.staged = s.flags.asks(p), s.flags.work(p), len(p.Stages) > 0
 			for _, stage := range p.Trainings() {
 				j.tested = stage.Spec.Eval.Digits // of the last
+			}
+			if err := s.flags.fits(&j, s.say); err != nil {
+				return err
 			}
 			j.begun = s.flags.resume && s.flags.dir(&j) != ""
 		}
@@ -188,7 +189,10 @@ func (s *series) finish() error {
 			j := &s.jobs[i]
 			rows[i] = resultRow{name: j.point.Name, missing: "failed"}
 			if j.state == done {
-				rows[i] = readResult(j.point.Name, s.flags.dir(j))
+				var err error
+				if rows[i], err = readResult(j.point.Name, s.flags.dir(j)); err != nil {
+					s.say("%v", err)
+				}
 				rows[i].lengths = j.tested
 			}
 		}
@@ -209,54 +213,10 @@ func (s *series) finish() error {
 	return errShown
 }
 
-// trainFlags are the flags of the trainer, those taken out that differ from one
-// training of a sweep to the next.
-type trainFlags struct {
-	rest   []string
-	out    string // the folder of all run directories; "" is the usual one of each
-	resume bool
-	stages []string // what only the trainers of specs with stages take
-}
-
-func takeFlags(flags []string) trainFlags {
-	var f trainFlags
-	for i := 0; i < len(flags); i++ {
-		value, isOut := strings.CutPrefix(flags[i], "--out=")
-		switch {
-		case isOut:
-			f.out = value
-		case flags[i] == "--out" && i+1 < len(flags):
-			i++
-			f.out = flags[i]
-		case flags[i] == "--resume":
-			f.resume = true
-		case flags[i] == "--go-on" || strings.HasPrefix(flags[i], "--until="):
-			f.stages = append(f.stages, flags[i])
-		case flags[i] == "--until" && i+1 < len(flags):
-			i++
-			f.stages = append(f.stages, "--until="+flags[i])
-		default:
-			f.rest = append(f.rest, flags[i])
-		}
-	}
-	return f
-}
-
-// has reports whether one of some flags is given to the trainer.
-func (f trainFlags) has(names ...string) bool {
-	return slices.ContainsFunc(f.rest, func(flag string) bool {
-		name, _, _ := strings.Cut(flag, "=")
-		return slices.Contains(names, name)
-	})
-}
-
-// budgets are the flags that say how long to train.
-var budgets = []string{"--steps", "--examples", "--flop", "--time"}
-
 // work is the floating-point operations of all that a program trains. With a budget
 // of the command line all programs are one unit of work; 0 where it is not known.
 func (f trainFlags) work(p *compiler.Program) float64 {
-	if f.has(budgets...) {
+	if f.hasBudget() {
 		return 1
 	}
 	total := 0.0
@@ -275,54 +235,6 @@ func (f trainFlags) work(p *compiler.Program) float64 {
 		}
 	}
 	return total
-}
-
-// of are the flags for one training. What has not begun is not resumed.
-func (f trainFlags) of(j *job) []string {
-	flags, dir := slices.Clone(f.rest), f.dir(j)
-	if j.staged {
-		flags = append(flags, f.stages...)
-	}
-	switch {
-	case f.resume && dir != "" && exists(filepath.Join(dir, "run.json")):
-		return append(flags, "--resume", "--out", dir)
-	case f.out != "":
-		return append(flags, "--out", dir)
-	}
-	return flags
-}
-
-// dir is the run directory of a training: of those of its very spec that are named
-// after their time the newest one; "" if there is none. One under another name will do
-// to be resumed: rows of one table are rows of others, too.
-func (f trainFlags) dir(j *job) string {
-	if f.out != "" {
-		return filepath.Join(f.out, j.point.Slug)
-	}
-	runs := func(name string) []string {
-		all, _ := filepath.Glob(filepath.Join("runs", name, "????????-??????-*", "run.json"))
-		return slices.DeleteFunc(all, func(record string) bool { return !isRunOf(record, j.hash) })
-	}
-	all := runs(j.options().Name)
-	if len(all) == 0 && f.resume && !f.has(append(budgets, "--seed")...) {
-		all = runs("*")
-		slices.SortFunc(all, func(a, b string) int { // runs are named after the time
-			return strings.Compare(filepath.Base(filepath.Dir(a)), filepath.Base(filepath.Dir(b)))
-		})
-	}
-	if len(all) == 0 {
-		return ""
-	}
-	return filepath.Dir(all[len(all)-1])
-}
-
-// isRunOf reports whether a run.json is of a run of a spec.
-func isRunOf(record, hash string) bool {
-	var run struct {
-		SpecHash string `json:"spec_hash"`
-	}
-	text, err := os.ReadFile(record)
-	return err == nil && json.Unmarshal(text, &run) == nil && run.SpecHash == hash
 }
 
 func exists(path string) bool {

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,8 +12,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/record"
+	"github.com/arithlang/mlc/runtime/train"
 )
 
 // result has so many of 1,000 problems right at each length.
@@ -98,41 +103,112 @@ func TestFlagsOfStages(t *testing.T) {
 	}
 }
 
-// TestRunOfTheSameSpec finds what --resume goes on with.
+// TestRunOfTheSameSpec finds what --resume goes on with: a run of the spec, the seed and
+// the budget that are asked for.
 func TestRunOfTheSameSpec(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for dir, hash := range map[string]string{
-		"runs/other/20250102-000000-aa": "aa", "runs/zoo/20250101-000000-aa": "aa", "runs/table-b/20250101-000000-bb": "bb", "runs/no/20260101-000000-cc": "cc",
-		"runs/table-b/20250102-000000-bb": "bb", "runs/table-b/20250103-000000-cc": "cc", "runs/table-b/backup": "bb", // a copy
+	const full = `"seed":1,"budget":{"steps":200}`
+	for dir, text := range map[string]string{
+		"runs/other/20250102-000000-aa":   `"spec_hash":"aa",` + full,
+		"runs/zoo/20250101-000000-aa":     `"spec_hash":"aa",` + full,
+		"runs/table-b/20250101-000000-bb": `"spec_hash":"bb",` + full,
+		"runs/table-b/20250102-000000-bb": `"spec_hash":"bb",` + full,
+		"runs/table-b/20250103-000000-cc": `"spec_hash":"cc",` + full,
+		"runs/table-b/20250104-000000-bb": `"spec_hash":"bb","seed":5,"budget":{"steps":200}`,
+		"runs/table-b/20250105-000000-bb": `"spec_hash":"bb","seed":1,"budget":{"steps":50}`,
+		"runs/table-b/20250106-000000-bb": `"spec_hash":"bb","seed":1,"budget":{"steps":200},"earlier_budgets":[{"steps":50}]`,
+		"runs/table-b/20250107-000000-bb": `"spec_hash":7`,
+		"runs/table-b/backup":             `"spec_hash":"bb",` + full, // a copy
+		"runs/no/20260101-000000-cc":      `"spec_hash":"cc",` + full,
+		"x/b":                             `"spec_hash":"bb","seed":1,"budget":{"steps":50}`,
 	} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, "run.json"), []byte(`{"spec_hash":"`+hash+`"}`), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "run.json"), []byte("{"+text+"}"), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	named := func(slug, hash string) *job {
-		return &job{training: training{source: source{name: "table.arith"}, point: check.Point{Name: "row=" + slug, Slug: slug}}, hash: hash}
+	named := func(f trainFlags, slug, hash string) *job {
+		spec := &check.Spec{Hash: hash, Train: check.Train{Seed: 1, Steps: 200}}
+		return &job{training: training{source: source{name: "table.arith"}, point: check.Point{Name: "row=" + slug, Slug: slug}},
+			asked: f.asks(&compiler.Program{Spec: spec})}
 	}
 	for _, c := range []struct {
-		flags []string
-		job   *job
-		want  string
+		flags      []string
+		slug, hash string
+		want       string
 	}{
-		{nil, named("a", "aa"), ""},
-		{[]string{"--resume"}, named("a", "aa"), "runs/other/20250102-000000-aa"},
-		{[]string{"--resume", "-q"}, named("a", "dd"), ""},
-		{[]string{"--resume", "--seed=3"}, named("a", "aa"), ""},
-		{[]string{"--steps", "5", "--resume"}, named("a", "aa"), ""},
-		{nil, named("b", "bb"), "runs/table-b/20250102-000000-bb"},
-		{[]string{"--resume"}, named("b", "bb"), "runs/table-b/20250102-000000-bb"},
-		{[]string{"--resume"}, named("b", "aa"), "runs/other/20250102-000000-aa"}, // its own are of other specs
-		{[]string{"--out", "x", "--resume"}, named("b", "aa"), "x/b"},
+		{nil, "a", "aa", ""},
+		{[]string{"--resume"}, "a", "aa", "runs/other/20250102-000000-aa"},
+		{[]string{"--resume", "-q"}, "a", "dd", ""},
+		{[]string{"--resume", "--seed=3"}, "a", "aa", ""},
+		{[]string{"--steps", "5", "--resume"}, "a", "aa", ""},
+		{nil, "b", "bb", "runs/table-b/20250102-000000-bb"},
+		{[]string{"--resume"}, "b", "bb", "runs/table-b/20250102-000000-bb"},
+		{[]string{"--resume", "--seed", "5"}, "b", "bb", "runs/table-b/20250104-000000-bb"},
+		{[]string{"--resume", "--steps=50"}, "b", "bb", "runs/table-b/20250105-000000-bb"},
+		{[]string{"--resume", "--steps", "200"}, "b", "bb", "runs/table-b/20250102-000000-bb"},
+		{[]string{"--resume", "--examples", "200"}, "b", "bb", ""},
+		{[]string{"--resume"}, "b", "aa", "runs/other/20250102-000000-aa"}, // its own are of other specs
+		{[]string{"--out", "x", "--resume"}, "b", "aa", "x/b"},
 	} {
 		f := takeFlags(c.flags)
-		if got := filepath.ToSlash(f.dir(c.job)); got != c.want {
-			t.Errorf("%v: row %s is in %q, want %q", c.flags, c.job.point.Slug, got, c.want)
+		j := named(f, c.slug, c.hash)
+		if got := filepath.ToSlash(f.dir(j)); got != c.want {
+			t.Errorf("%v: row %s is in %q, want %q", c.flags, c.slug, got, c.want)
+		}
+	}
+	var said []string
+	say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
+	f := takeFlags([]string{"--resume"})
+	if err := f.fits(named(f, "b", "bb"), say); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]string{
+		"runs/table-b/20250104-000000-bb: its seed is 5, and 1 is asked for: not gone on with",
+		"runs/table-b/20250105-000000-bb: its budget is 50 steps, and 200 steps are asked for: not gone on with",
+		"runs/table-b/20250106-000000-bb: its budget is 50 steps, then 200 steps, and 200 steps are asked for: not gone on with",
+		"runs/table-b/20250107-000000-bb/run.json is damaged: spec_hash cannot be a number: not gone on with",
+	}, said); diff != "" {
+		t.Error(diff)
+	}
+	for args, want := range map[string]string{
+		"--resume --out x":               "x/b is not the training row=b that is asked for: its budget is 50 steps, and 200 steps are asked for. Choose another --out",
+		"--resume --out x --steps 50":    "",
+		"--resume --out=x --seed=7":      "its seed is 1, and 7 is asked for",
+		"--out x":                        "",
+		"--resume --out y":               "",
+		"--resume --out x --examples 50": "its budget is 50 steps, and 50 examples are asked for",
+	} {
+		f := takeFlags(strings.Fields(args))
+		err := f.fits(named(f, "b", "bb"), say)
+		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || !errors.As(err, new(usageError))) {
+			t.Errorf("%s: %v, want %q", args, err, want)
+		}
+	}
+}
+
+// TestAskedOfStages compares the trainings up to the last one that is asked for.
+func TestAskedOfStages(t *testing.T) {
+	stage := func(name string, seed uint64) *compiler.Program {
+		return &compiler.Program{Stage: name, Spec: &check.Spec{Hash: "aa", Train: check.Train{Seed: seed, Examples: 500}}}
+	}
+	p := &compiler.Program{Spec: &check.Spec{Hash: "aa"}, Stages: []*compiler.Program{stage("first", 1), stage("second", 2)}}
+	of := func(name string, seed uint64, budget train.Budget) *record.Stage {
+		return &record.Stage{Name: name, Kind: "training", Seed: seed, Training: record.Training{Budget: budget}}
+	}
+	r := &record.Record{Seed: 2, Stages: []*record.Stage{of("first", 1, train.Budget{Examples: 500}), {Name: "calibrate", Kind: "calibration", Seed: 2}, of("second", 2, train.Budget{Steps: 9})}}
+	for args, want := range map[string]string{
+		"":                              "stage second: its budget is 9 steps, and 500 examples are asked for",
+		"--until first":                 "",
+		"--until second":                "stage second: its budget is 9 steps, and 500 examples are asked for",
+		"--until=first --seed 3":        "stage first: its seed is 1, and 3 is asked for",
+		"--until first --examples=1000": "stage first: its budget is 500 examples, and 1000 examples are asked for",
+	} {
+		a := takeFlags(strings.Fields(args)).asks(p)
+		if got := a.differs(r); got != want {
+			t.Errorf("%q: %q, want %q", args, got, want)
 		}
 	}
 }
