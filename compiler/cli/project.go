@@ -110,14 +110,14 @@ func importPath(dir string) string {
 // moduleLine finds the path of the module in a go.mod.
 var moduleLine = regexp.MustCompile(`(?m)^module[ \t]+([^ \t\r\n]+)`)
 
-// checkName makes sure that the name of a spec, which becomes a folder with a Go
-// package, can be one. What is the name as it was given, or its file.
+// programName is what the name of a program may be: it is a folder with a Go package.
+var programName = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_.-]*[A-Za-z0-9_-])?$`)
+
+// checkName makes sure that the name of a spec can be that of its program. What is the
+// name as it was given, or its file.
 func checkName(what, name string) error {
-	plain := strings.IndexFunc(name, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-' && r != '.'
-	}) < 0
-	if !plain || name == "" || strings.ContainsRune("_.-", rune(name[0])) {
-		return usagef("%s: the name of a spec becomes the name of its program: use letters, digits, - and _, and begin with a letter", what)
+	if !programName.MatchString(name) {
+		return usagef("%s: the name of a spec becomes the name of its program: use letters, digits, -, _ and dots between them, and begin with a letter", what)
 	}
 	if check.IsDevice(name) {
 		return usagef("%s: the name of a spec becomes the name of its program, and Windows has a device %s: choose another", what, name)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -37,6 +38,11 @@ func (c *vetCmd) Run(a *app) error {
 	where, err := findProject("", "")
 	if err != nil {
 		return err
+	}
+	for _, file := range c.Files {
+		if err := checkName(file, nameOf(filepath.ToSlash(file))); err != nil {
+			return err
+		}
 	}
 	failed := false
 	for _, file := range c.Files {
