@@ -177,6 +177,8 @@ func problemOf(line, separator string, rule tokens.Rule) (prompt, answer []strin
 		return fail("remove it: every line is a problem", "the line is empty")
 	case !utf8.ValidString(line):
 		return fail("save the file as UTF-8", "the line is no UTF-8 text")
+	case control >= 0 && line[control] == '\r':
+		return fail("save the file with the ends of lines of Unix or Windows", "the line has a carriage return in it")
 	case control >= 0:
 		return fail("remove it", "the line has the control character %U", []rune(line[control:])[0])
 	case !found:

@@ -57,7 +57,8 @@ type sources struct {
 	closed   map[string]*query    // answers of closedQuery
 	inUse    map[diag.Range]bool  // masks, biases and leaves that some training uses
 	files    map[string]*Problems // by path, separator and tokens
-	total    int                  // nodes of expressions, in all trainings
+	odd      map[*Problems]oddities
+	total    int // nodes of expressions, in all trainings
 }
 
 // found is what one set of settings gives.
@@ -103,7 +104,7 @@ func newChecker(opts Options) *checker {
 	}
 	return &checker{
 		sources: &sources{lang: newLanguage(), main: path.Clean(opts.Path), name: name, read: opts.Read, sets: opts.Set,
-			included: make(map[string]diag.Pos), bases: make(map[string]*merged), closed: make(map[string]*query), inUse: make(map[diag.Range]bool), files: make(map[string]*Problems)},
+			included: make(map[string]diag.Pos), bases: make(map[string]*merged), closed: make(map[string]*query), inUse: make(map[diag.Range]bool), files: make(map[string]*Problems), odd: make(map[*Problems]oddities)},
 		merged:  newMerged(),
 		found:   newFound(),
 		results: make(map[string]*Calibration),

@@ -8,7 +8,8 @@ import (
 	"github.com/arithlang/mlc/dsl"
 )
 
-// vetRules warn of what is allowed but hardly meant. Each looks at one training.
+// vetRules warn of what is allowed but hardly meant. Each looks at one training. One
+// without a code has several, and asks itself which are wanted.
 var vetRules = []struct {
 	code string
 	run  func(c *checker, s *Spec)
@@ -26,6 +27,7 @@ var vetRules = []struct {
 	{"V013", (*checker).vetPadding},
 	{"V014", (*checker).vetWindows},
 	{"V018", (*checker).vetUsual},
+	{"", (*checker).vetProblems},
 }
 
 // vetAll warns of a spec: of each of its trainings, and of what none of them
@@ -53,7 +55,7 @@ func (c *checker) vetAll(s *Spec) {
 
 func (c *checker) vet(s *Spec) {
 	for _, r := range vetRules {
-		if c.wanted(r.code) {
+		if r.code == "" || c.wanted(r.code) {
 			r.run(c, s)
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -65,7 +66,7 @@ func TestExamples(t *testing.T) {
 		}
 		_, list := check.Resolve(check.Options{Path: "x", Read: func(name string) ([]byte, error) {
 			if name != "x" { // a row of a sweep
-				return []byte("arith 1\n\ntask successor {}\n"), nil
+				return fmt.Appendf(nil, "arith 1\n\ntask successor {}\n\ntrain.batch = %d\n", len(name)), nil
 			}
 			return []byte(spec.String()), nil
 		}})

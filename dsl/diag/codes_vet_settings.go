@@ -84,4 +84,77 @@ task successor {}
 train.optimizer = adam(lr = 5e-3)
 `,
 	},
+	{
+		ID:    "V019",
+		Title: "a prompt with two answers",
+		Doc: "Two lines of a task file have one prompt and different answers. A model learns how often it sees each, and a test " +
+			"counts it wrong at least once. The file twice.txt of this example has the lines XIV=14 and XIV=15.",
+		Broken: `arith 1
+
+task file { path = "twice.txt" }
+
+model.loop { layers = 2 }
+`,
+		Mended: `arith 1
+
+task file { path = "roman.txt" }
+
+model.loop { layers = 2 }
+`,
+	},
+	{
+		ID:    "V020",
+		Title: "a line of a task file that comes again",
+		Doc: "A problem that stands in a file several times is trained on as often as it stands there, and tested as often. The file " +
+			"again.txt of this example has the line XIV=14 two times.",
+		Broken: `arith 1
+
+task file { path = "again.txt" }
+
+model.loop { layers = 2 }
+`,
+		Mended: `arith 1
+
+task file { path = "roman.txt" }
+
+model.loop { layers = 2 }
+`,
+	},
+	{
+		ID:    "V021",
+		Title: "characters of a task file that nobody sees",
+		Doc: "Where tokens are characters, a space at the end of a line is part of the answer, and one beside the separator part of " +
+			"what stands there; a tab, a hard space or a character of width 0 is a token of its own. The lines of spaces.txt " +
+			"in this example end with a space.",
+		Broken: `arith 1
+
+task file { path = "spaces.txt" }
+
+model.loop { layers = 2 }
+`,
+		Mended: `arith 1
+
+task file { path = "roman.txt" }
+
+model.loop { layers = 2 }
+`,
+	},
+	{
+		ID:    "V022",
+		Title: "a test that is trained on",
+		Doc: "The file of tests has a prompt that the file of problems has, too, so that the test tells of memory, not of what was " +
+			"learnt.",
+		Broken: `arith 1
+
+task file { path = "roman.txt"  test = "roman.txt" }
+
+model.loop { layers = 2 }
+`,
+		Mended: `arith 1
+
+task file { path = "roman.txt"  test = "later.txt" }
+
+model.loop { layers = 2 }
+`,
+	},
 }

@@ -1,0 +1,142 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/arithlang/mlc/runtime/tokens"
+)
+
+// An oddity is what a file of problems may say and hardly means, with the first line
+// that does and how many more do.
+type oddity struct {
+	code string
+	fault
+	more int
+}
+
+// oddities collects those of a file, one of each kind.
+type oddities []*oddity
+
+// note counts a line with an oddity; what tells of it if it is the first.
+func (o *oddities) note(code, help string, line int, format string, args ...any) {
+	for _, known := range *o {
+		if known.code == code && known.help == help {
+			known.more++
+			return
+		}
+	}
+	*o = append(*o, &oddity{code, fault{line, fmt.Sprintf(format, args...), help}, 0})
+}
+
+// oddities finds lines that contradict or repeat others, and characters that nobody
+// sees where each character is a token.
+func (p *Problems) oddities(separator string, rule tokens.Rule) oddities {
+	type first struct {
+		line   int
+		answer string
+	}
+	var found oddities
+	seen := make(map[string]first)
+	number := 0
+	for line := range strings.Lines(p.Text) {
+		number++
+		prompt, answer, _ := strings.Cut(line[:len(line)-1], separator)
+		if known, again := seen[prompt]; !again {
+			seen[prompt] = first{number, answer}
+		} else if known.answer != answer {
+			found.note("V019", "leave one of the lines: at most one of the answers can be right in a test", number,
+				"the answer to %q is %q, and in line %d it is %q", prompt, answer, known.line, known.answer)
+		} else {
+			found.note("V020", "leave one of the lines, unless it is meant to be trained on more often", number, "the line repeats line %d", known.line)
+		}
+		if rule == (tokens.Rule{}) {
+			found.unseen(number, prompt, answer, separator)
+		}
+	}
+	return found
+}
+
+// unseen notes spaces at the ends of a prompt or an answer, and characters that look
+// like nothing or like a space.
+func (o *oddities) unseen(line int, prompt, answer, separator string) {
+	const code = "V021"
+	trim := fmt.Sprintf("remove it, or make it part of what stands between: separator = %q", " "+strings.TrimSpace(separator)+" ")
+	switch {
+	case strings.TrimRight(answer, " \t") != answer:
+		o.note(code, "remove it: each space is a token of the answer, which has to be said", line, "the answer %q ends with a space", answer)
+	case strings.TrimLeft(answer, " \t") != answer:
+		o.note(code, trim, line, "the answer %q begins with a space, which is a token of it", answer)
+	case strings.TrimRight(prompt, " \t") != prompt:
+		o.note(code, trim, line, "the prompt %q ends with a space, which is a token of it", prompt)
+	case strings.TrimLeft(prompt, " \t") != prompt:
+		o.note(code, "remove it: each space is a token", line, "the prompt %q begins with a space", prompt)
+	}
+	hidden := func(r rune) bool { return r != ' ' && (unicode.IsSpace(r) || unicode.Is(unicode.Cf, r)) }
+	for _, part := range []string{prompt, answer} {
+		if at := strings.IndexFunc(part, hidden); at >= 0 {
+			o.note(code, "write a space, or nothing: each character is a token", line, "%q has the character %U, which nobody sees", part, []rune(part[at:])[0])
+			return
+		}
+	}
+}
+
+// vetProblems warns of oddities in the files of a task, and of tests that are trained
+// on.
+func (c *checker) vetProblems(s *Spec) {
+	for _, file := range []struct {
+		path string
+		*Problems
+	}{{"task.path", s.Task.Problems}, {"task.test", s.Task.Tests}} {
+		if file.Problems == nil {
+			continue
+		}
+		if _, known := c.odd[file.Problems]; !known {
+			c.odd[file.Problems] = file.oddities(s.Task.Separator, s.Task.Tokens)
+		}
+		for _, o := range c.odd[file.Problems] {
+			c.reportOddity(file.path, o)
+		}
+	}
+	if s.Task.Tests != nil {
+		for _, o := range c.trainedTests(s) {
+			c.reportOddity("task.test", o)
+		}
+	}
+}
+
+func (c *checker) reportOddity(path string, o *oddity) {
+	if !c.wanted(o.code) {
+		return
+	}
+	more := ""
+	if o.more > 0 {
+		more = fmt.Sprintf("; so it is in %s", plural(o.more, "more line"))
+		if o.more > 1 {
+			more += "s"
+		}
+	}
+	c.report(o.code, c.at(path), "%s:%d: %s%s", c.word(path), o.line, o.what, more).WithHelp("%s", o.help)
+}
+
+// trainedTests finds problems of the file of tests that the other file has, too.
+func (c *checker) trainedTests(s *Spec) (found oddities) {
+	lines := make(map[string]int)
+	prompts := func(p *Problems, each func(number int, prompt string)) {
+		number := 0
+		for line := range strings.Lines(p.Text) {
+			number++
+			prompt, _, _ := strings.Cut(line, s.Task.Separator)
+			each(number, prompt)
+		}
+	}
+	prompts(s.Task.Problems, func(number int, prompt string) { lines[prompt] = number })
+	prompts(s.Task.Tests, func(number int, prompt string) {
+		if there := lines[prompt]; there > 0 {
+			found.note("V022", "remove it from one of the files: a test of what was trained on tells of memory", number,
+				"%q is trained on: it stands in line %d of %s", prompt, there, c.word("task.path"))
+		}
+	})
+	return found
+}
