@@ -97,7 +97,7 @@ func Grid(runs []*Run) (*Figure, error) {
 	side := min(cellSide(gridWidth, max(len(f.mean), len(f.mean[0]))), sharp(largestCell))
 	out := &Figure{
 		Name:   "grid",
-		title:  []string{fmt.Sprintf("%s, %s", runs[0].system(), ofSeeds(seeds))},
+		title:  []string{fmt.Sprintf("%s, %s", runs[0].System(), ofSeeds(seeds))},
 		panels: [][]*panel{{{Plot: p, width: side * vg.Length(len(f.mean[0])), height: side * vg.Length(len(f.mean))}}},
 		bar:    &bar{scale, percents{}, metric(results[0])},
 	}

@@ -50,6 +50,13 @@ func TestDistinguish(t *testing.T) {
 	if got, want := names(runs), []string{"small, 200 steps", "small, 50 steps", "other"}; !slices.Equal(got, want) {
 		t.Errorf("systems %q, want %q", got, want)
 	}
+	for i, r := range runs[:3] {
+		r.Trained.Budget.Steps, r.SpecHash, r.Seedless = 200, []string{"0123456789", "1123456789", "2123456789"}[i], []string{"a", "a", "b"}[i]
+	}
+	Distinguish(runs)
+	if got, want := names(runs), []string{"small, 01234567", "small, 21234567", "other"}; !slices.Equal(got, want) {
+		t.Errorf("systems %q, want %q", got, want)
+	}
 	Distinguish(runs[:2])
 	if got := names(runs[:2]); !slices.Equal(got, []string{"small"}) {
 		t.Errorf("systems %q", got)

@@ -73,7 +73,7 @@ func grids(runs []*Run, _ Options) ([]*Figure, error) {
 	var out []*Figure
 	systems := names(runs)
 	for _, name := range systems {
-		f, err := Grid(slices.DeleteFunc(slices.Clone(runs), func(r *Run) bool { return r.system() != name }))
+		f, err := Grid(slices.DeleteFunc(slices.Clone(runs), func(r *Run) bool { return r.System() != name }))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -92,7 +92,7 @@ func grids(runs []*Run, _ Options) ([]*Figure, error) {
 func names(runs []*Run) []string {
 	var out []string
 	for _, r := range runs {
-		if name := r.system(); !slices.Contains(out, name) {
+		if name := r.System(); !slices.Contains(out, name) {
 			out = append(out, name)
 		}
 	}

@@ -249,7 +249,7 @@ func TestTitles(t *testing.T) {
 		common, called := titles(runs)
 		var got []string
 		for _, r := range runs {
-			got = append(got, called[r.system()])
+			got = append(got, called[r.System()])
 		}
 		if text := common + ": " + strings.Join(got, " "); text != want {
 			t.Errorf("%s are called %s, want %s", names, text, want)

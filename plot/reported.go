@@ -28,7 +28,7 @@ func Lengths(runs []*Run, o Options) (*Figure, error) {
 			continue
 		}
 		c.X.Label.Text, c.Y.Label.Text = lengthsOf(r.Task).both, metric(r.Result)
-		all = append(all, series{system: called[r.system()], seed: r.Seed, points: byLength(r.Result)})
+		all = append(all, series{system: called[r.System()], seed: r.Seed, points: byLength(r.Result)})
 		if t := r.Result.Trained; t != nil && !slices.Contains(longest, t[0]) {
 			longest = append(longest, t[0])
 		}
@@ -112,7 +112,7 @@ func (c curves) reported(name string, runs []*Run, o Options, measures []measure
 	title, called := titles(runs)
 	for _, r := range runs {
 		for _, t := range r.Trainings {
-			system := strings.Trim(called[r.system()]+"/"+t.Stage, "/")
+			system := strings.Trim(called[r.System()]+"/"+t.Stage, "/")
 			for _, m := range measures {
 				points := m.points(t.Reports, o.LogSteps)
 				if len(points) == 0 {

@@ -28,6 +28,7 @@ type Run struct {
 	Trainings    []Training      // one, or those of a pipeline in order
 	Result       *eval.Result    // nil: not tested yet
 	Calibrations []*Calibration  // of a pipeline, in order
+	Seedless     string          // its resolved spec without seeds
 	variant      string          // what tells it from others of its system: ", 50 steps"
 }
 
@@ -57,7 +58,7 @@ func Load(dir, folder string) (*Run, error) {
 			return nil, err
 		}
 	}
-	r.Task = taskOf(dir)
+	r.readSpec(dir)
 	folder = filepath.Join(trained, "eval", folder)
 	if r.Result, err = eval.Load(folder); err == nil && r.Result != nil {
 		err = checkCounts(r.Result, folder)
@@ -76,17 +77,18 @@ func checkCounts(r *eval.Result, dir string) error {
 	return nil
 }
 
-// taskOf is the name of the task of a run's resolved spec.
-func taskOf(dir string) string {
+var taskLine = regexp.MustCompile(`(?m)^task (\w+)`)
+
+// readSpec takes what figures say from the resolved spec of a run, if it is there.
+func (r *Run) readSpec(dir string) {
 	text, err := os.ReadFile(filepath.Join(dir, "spec.arith"))
 	if err != nil {
-		return ""
+		return
 	}
-	found := regexp.MustCompile(`(?m)^task (\w+)`).FindSubmatch(text)
-	if found == nil {
-		return ""
+	r.Seedless, _ = record.Seedless(string(text))
+	if found := taskLine.FindSubmatch(text); found != nil {
+		r.Task = string(found[1])
 	}
-	return string(found[1])
 }
 
 // readRecord reads run.json; a calibration has calibration.json instead.
@@ -150,28 +152,48 @@ func (r *Run) add(stage, dir string) error {
 }
 
 // label tells a run from the others.
-func (r *Run) label() string { return fmt.Sprintf("%s, seed %d", r.system(), r.Seed) }
+func (r *Run) label() string { return fmt.Sprintf("%s, seed %d", r.System(), r.Seed) }
 
-// system is what a run is one of, apart from its seed: its name, without the seed that
+// System is what a run is one of, apart from its seed: its name, without the seed that
 // those of a sweep have in it, and how long it was trained where that tells them apart.
-func (r *Run) system() string {
+func (r *Run) System() string {
 	seed := fmt.Sprintf("-seed-%d-", r.Seed)
 	return strings.TrimSuffix(strings.Replace(r.Name+"-", seed, "-", 1), "-") + r.variant
 }
 
-// Distinguish makes systems of their own of runs of one that were trained for other
-// budgets: a mean over both, or lines in one colour, would be of nothing.
+// Distinguish makes systems of their own of runs of one that differ in more than the
+// seed, in budgets or in specs: a mean over both, or lines in one colour, would be of
+// nothing. The hash that names a spec is that of the first seed.
 func Distinguish(runs []*Run) {
-	trained := map[string][]string{} // by system
 	for _, r := range runs {
 		r.variant = ""
-		if how := r.Trained.String(); !slices.Contains(trained[r.system()], how) {
-			trained[r.system()] = append(trained[r.system()], how)
+	}
+	hashes := map[string]string{}
+	for _, r := range runs {
+		if _, known := hashes[r.Seedless]; !known {
+			hashes[r.Seedless] = r.SpecHash[:min(8, len(r.SpecHash))]
 		}
 	}
-	for _, r := range runs {
-		if how := r.Trained.String(); how != "" && len(trained[r.system()]) > 1 {
-			r.variant = ", " + how
+	for _, about := range []func(*Run) string{
+		func(r *Run) string { return r.Trained.String() },
+		func(r *Run) string { return hashes[r.Seedless] },
+	} {
+		said := map[string][]string{} // by system
+		for _, r := range runs {
+			if what := about(r); !slices.Contains(said[r.System()], what) {
+				said[r.System()] = append(said[r.System()], what)
+			}
+		}
+		var variants []string
+		for _, r := range runs {
+			variant := r.variant
+			if what := about(r); what != "" && len(said[r.System()]) > 1 {
+				variant += ", " + what
+			}
+			variants = append(variants, variant)
+		}
+		for i, r := range runs {
+			r.variant = variants[i]
 		}
 	}
 }

@@ -60,28 +60,26 @@ func (c *plotCmd) print(a *app, runs []*plot.Run) error {
 func (c *plotCmd) resultRows(runs []*plot.Run) []resultRow {
 	var rows []resultRow
 	for i, name := range plot.Labels(runs) {
-		rows = append(rows, resultRow{name: name, result: runs[i].Result, lengths: c.Digits, missing: "no result"})
+		r := runs[i]
+		of := kin{kind: r.System(), name: r.System(), seed: fmt.Sprint(r.Seed)}
+		rows = append(rows, resultRow{name: name, result: r.Result, lengths: c.Digits, missing: "no result", of: of})
 	}
 	return rows
 }
 
-// wideResults are tables of exact match, a run a line; those with the same columns
-// that follow each other are one.
+// wideResults are tables of exact match, a run a line, and the means over seeds; those
+// with the same columns that follow each other are one.
 func (c *plotCmd) wideResults(runs []*plot.Run) []table {
 	var all []table
-	for _, r := range c.resultRows(runs) {
+	for _, r := range withMeans(c.resultRows(runs)) {
 		heads, cells := []string{"exact match, %"}, []any{r.name}
-		if r.result == nil {
-			cells = append(cells, r.missing)
-			if len(all) > 0 {
-				heads = all[len(all)-1].heads
-			}
-		} else {
-			columns, values := r.columns()
-			heads = append(heads, columns...)
-			for _, v := range values {
-				cells = append(cells, v)
-			}
+		columns, texts := r.cells()
+		if columns == nil && len(all) > 0 {
+			heads = all[len(all)-1].heads
+		}
+		heads = append(slices.Clone(heads), columns...)
+		for _, text := range texts {
+			cells = append(cells, text)
 		}
 		if len(all) == 0 || !slices.Equal(all[len(all)-1].heads, heads) {
 			all = append(all, table{heads: heads})

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/record"
@@ -18,6 +19,14 @@ type resultRow struct {
 	result  *eval.Result
 	lengths []int  // that the spec tests; none: all that there are
 	missing string // says why there is no result
+	of      kin
+	mean    []*resultRow // which it is the mean of; none: it is a training
+}
+
+// A kin says which trainings differ in their seeds alone: those of equal kind.
+type kin struct {
+	kind, name string // name is what tables call all of them; "": all that there are
+	seed       string
 }
 
 // readResult reads what a run directory says.
@@ -39,9 +48,10 @@ func readResult(name, dir string) (resultRow, error) {
 // maxLengths is how many lengths are columns of a table.
 const maxLengths = 12
 
-// columns are the heads of a result's columns and what it has in them: each length
-// that the spec tests, or the means where those are too many or make a grid.
-func (r resultRow) columns() (heads, cells []string) {
+// columns are the heads of a result's columns and the fractions in them, nil where there
+// is none: each length that the spec tests, or the means where those are too many or
+// make a grid.
+func (r *resultRow) columns() (heads []string, values []*float64) {
 	equal := func(c eval.Cell) bool { return c.J == 0 || c.I == c.J }
 	all := slices.Clone(r.result.ByCell)
 	if len(r.lengths) > 0 {
@@ -50,47 +60,122 @@ func (r resultRow) columns() (heads, cells []string) {
 	if len(all) <= maxLengths && !slices.ContainsFunc(all, func(c eval.Cell) bool { return !equal(c) }) {
 		for _, c := range all {
 			f := c.Fraction()
-			heads, cells = append(heads, fmt.Sprint(c.I)), append(cells, percent(&f))
+			heads, values = append(heads, fmt.Sprint(c.I)), append(values, &f)
 		}
-		return heads, cells
+		return heads, values
 	}
 	if r.result.Overall != nil {
-		return []string{"all"}, []string{percent(r.result.Overall)}
+		return []string{"all"}, []*float64{r.result.Overall}
 	}
-	return []string{"trained", "longer", "over 100"}, []string{percent(r.result.ID), percent(r.result.OOD), percent(r.result.OOD100)}
+	return []string{"trained", "longer", "over 100"}, []*float64{r.result.ID, r.result.OOD, r.result.OOD100}
+}
+
+// cells are the heads of a row's columns and its texts; no heads where there is no
+// result.
+func (r *resultRow) cells() (heads, texts []string) {
+	switch {
+	case len(r.mean) > 0:
+		return r.means()
+	case r.result == nil:
+		return nil, []string{r.missing}
+	}
+	heads, values := r.columns()
+	for _, v := range values {
+		texts = append(texts, percent(v))
+	}
+	return heads, texts
+}
+
+// means are the columns of the first seed, in each the mean over all seeds and their
+// sample standard deviation.
+func (r *resultRow) means() (heads, texts []string) {
+	heads, _ = r.mean[0].columns()
+	for i := range heads {
+		var values []float64
+		for _, m := range r.mean {
+			if _, all := m.columns(); all[i] != nil {
+				values = append(values, *all[i])
+			}
+		}
+		text := "-"
+		if len(values) == len(r.mean) {
+			mean, deviation := eval.Spread(values)
+			text = percent(&mean) + " ± " + percent(&deviation)
+		}
+		texts = append(texts, text)
+	}
+	return heads, texts
+}
+
+// withMeans ends rows with the means of those that have results of the same columns and
+// differ in their seeds alone.
+func withMeans(rows []resultRow) []resultRow {
+	var kinds []kin
+	seeds := map[kin][]*resultRow{}
+	for i := range rows {
+		r := &rows[i]
+		if r.result == nil || r.of.kind == "" {
+			continue
+		}
+		heads, _ := r.columns()
+		kind := kin{kind: r.of.kind + "\n" + strings.Join(heads, "\n"), name: r.of.name}
+		if len(seeds[kind]) == 0 {
+			kinds = append(kinds, kind)
+		}
+		if !slices.ContainsFunc(seeds[kind], func(o *resultRow) bool { return o.of.seed == r.of.seed }) {
+			seeds[kind] = append(seeds[kind], r)
+		}
+	}
+	out := slices.Clone(rows)
+	for _, kind := range kinds {
+		if n := len(seeds[kind]); n > 1 {
+			name := fmt.Sprintf("mean ± deviation, n = %d", n)
+			if kind.name != "" {
+				name = kind.name + ": " + name
+			}
+			out = append(out, resultRow{name: name, mean: seeds[kind]})
+		}
+	}
+	return out
 }
 
 // writeResults prints results as one table, a training a line. Where the columns
-// change, as from digits to bits, heads come again.
+// change, as from digits to bits, heads come again. It ends with the means over seeds.
 func writeResults(w io.Writer, rows []resultRow) error {
-	title := "exact match, %"
+	title, width := "exact match, %", 8
+	rows = withMeans(rows)
 	wide := len(title)
-	for _, r := range rows {
-		wide = max(wide, len(r.name))
+	for i := range rows {
+		wide = max(wide, utf8.RuneCountInString(rows[i].name))
+		if heads, texts := rows[i].cells(); heads != nil {
+			for _, text := range texts {
+				width = max(width, utf8.RuneCountInString(text))
+			}
+		}
 	}
 	var b strings.Builder
 	var last []string
 	line := func(name string, cells []string) {
 		fmt.Fprintf(&b, "%-*s", wide, name)
 		for _, c := range cells {
-			fmt.Fprintf(&b, "  %8s", c)
+			fmt.Fprintf(&b, "  %*s", width, c)
 		}
 		b.WriteByte('\n')
 	}
 	first := slices.IndexFunc(rows, func(r resultRow) bool { return r.result != nil })
-	for n, r := range rows {
-		heads, cells := last, []string{r.missing}
+	for n := range rows {
+		heads, cells := rows[n].cells()
 		switch {
-		case r.result != nil:
-			heads, cells = r.columns()
-		case n < first:
-			heads, _ = rows[first].columns()
+		case heads == nil && n < first:
+			heads, _ = rows[first].cells()
+		case heads == nil:
+			heads = last
 		}
 		if !slices.Equal(heads, last) {
 			line(title, heads)
 			title, last = "", heads
 		}
-		line(r.name, cells)
+		line(rows[n].name, cells)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -151,6 +151,15 @@ func termsOf(points []check.Point) []string {
 	return all
 }
 
+// seedless is the name of a point without its seed.
+func seedless(name string) string {
+	rest := slices.DeleteFunc(terms(name), func(t string) bool {
+		axis, _, _ := strings.Cut(t, "=")
+		return axis == "seed" || strings.HasSuffix(axis, ".seed")
+	})
+	return strings.Join(rest, ",")
+}
+
 // terms takes axis=value,axis=value apart; values may have commas in parentheses.
 func terms(name string) []string {
 	var out []string

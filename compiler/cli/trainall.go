@@ -12,6 +12,7 @@ import (
 
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/runtime/interrupt"
+	"github.com/arithlang/mlc/runtime/record"
 )
 
 // A series is the trainings of a sweep, which are made in turn.
@@ -32,6 +33,7 @@ type job struct {
 	work   float64 // floating-point operations, or what else is in proportion to its time; 0: not known
 	tested []int   // lengths
 	staged bool
+	of     kin
 	begun  bool // before this series
 	state  jobState
 	ending time.Duration // from the start of the series
@@ -79,6 +81,8 @@ func (s *series) plan(all []training) error {
 		case err != nil:
 			return err
 		default:
+			j.of = kin{name: seedless(t.point.Name)}
+			j.of.kind, j.of.seed = record.Seedless(p.Spec.Resolved)
 			j.asked, j.work, j.staged = s.flags.asks(p), s.flags.work(p), len(p.Stages) > 0
 			for _, stage := range p.Trainings() {
 				j.tested = stage.Spec.Eval.Digits // of the last
@@ -193,7 +197,7 @@ func (s *series) finish() error {
 				if rows[i], err = readResult(j.point.Name, s.flags.dir(j)); err != nil {
 					s.say("%v", err)
 				}
-				rows[i].lengths = j.tested
+				rows[i].lengths, rows[i].of = j.tested, j.of
 			}
 		}
 		if err := writeResults(s.out, rows); err != nil {

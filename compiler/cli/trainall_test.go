@@ -57,6 +57,47 @@ row=f                no result
 	}
 }
 
+// TestMeans ends a table with the mean and the sample standard deviation of trainings
+// that differ in their seeds alone, each seed once and only those with a result.
+func TestMeans(t *testing.T) {
+	digits := []int{6, 10}
+	a := func(seed string) kin { return kin{kind: "spec a", name: "row=a", seed: seed} }
+	b := func(seed string) kin { return kin{kind: "spec b", name: "row=b", seed: seed} }
+	var out bytes.Buffer
+	err := writeResults(&out, []resultRow{
+		{name: "row=a,seed=1", result: result(digits, 1000, 10), of: a("1")},
+		{name: "row=a,seed=2", result: result(digits, 990, 30), of: a("2")},
+		{name: "row=a,seed=2", result: result(digits, 0, 0), of: a("2")},
+		{name: "row=a,seed=3", result: result(digits, 980, 50), of: a("3")},
+		{name: "row=a,seed=4", missing: "failed", of: a("4")},
+		{name: "row=b,seed=1", result: result(digits, 1000, 0), of: b("1")},
+		{name: "row=b,seed=2", result: result(digits, 1000, 1000), of: b("2")},
+		{name: "row=b,seed=3", result: result([]int{6}, 7), of: b("3")},
+	})
+	want := `exact match, %                              6             10
+row=a,seed=1                           100.00           1.00
+row=a,seed=2                            99.00           3.00
+row=a,seed=2                             0.00           0.00
+row=a,seed=3                            98.00           5.00
+row=a,seed=4                           failed
+row=b,seed=1                           100.00           0.00
+row=b,seed=2                           100.00         100.00
+                                            6
+row=b,seed=3                             0.70
+                                            6             10
+row=a: mean ± deviation, n = 3   99.00 ± 1.00    3.00 ± 2.00
+row=b: mean ± deviation, n = 2  100.00 ± 0.00  50.00 ± 70.71
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" || err != nil {
+		t.Errorf("%v\n%s", err, diff)
+	}
+	for name, want := range map[string]string{"seed=1": "", "mask=f(a, seed=2),seed=1": "mask=f(a, seed=2)", "a=1,train.seed=2,b=3": "a=1,b=3", "seeds=1": "seeds=1"} {
+		if got := seedless(name); got != want {
+			t.Errorf("%s without its seed is %q, want %q", name, got, want)
+		}
+	}
+}
+
 // TestManyLengths shows means where there are more lengths than columns.
 func TestManyLengths(t *testing.T) {
 	var lengths, right []int
@@ -64,7 +105,7 @@ func TestManyLengths(t *testing.T) {
 		lengths, right = append(lengths, n+1), append(right, 0)
 	}
 	for n, want := range map[int]int{maxLengths: maxLengths, maxLengths + 1: 3} {
-		if heads, cells := (resultRow{result: result(lengths[:n], right...)}).columns(); len(heads) != want || len(cells) != want {
+		if heads, cells := (&resultRow{result: result(lengths[:n], right...)}).columns(); len(heads) != want || len(cells) != want {
 			t.Errorf("%d lengths have %d columns, want %d", n, len(heads), want)
 		}
 	}

@@ -1,0 +1,21 @@
+package record
+
+import (
+	"regexp"
+	"strings"
+)
+
+var seedLine = regexp.MustCompile(`(?m)^\s*seed\s*=.*\n`)
+
+// Seedless is what a resolved spec says apart from comments and from its seeds, and the
+// seeds.
+func Seedless(spec string) (rest, seeds string) {
+	var lines []string
+	for _, line := range strings.SplitAfter(spec, "\n") {
+		if !strings.HasPrefix(line, "//") {
+			lines = append(lines, line)
+		}
+	}
+	text := strings.Join(lines, "")
+	return seedLine.ReplaceAllString(text, ""), strings.Join(seedLine.FindAllString(text, -1), "")
+}
