@@ -37,7 +37,7 @@ const rules = `
 	runtime/lock < runtime/eval;
 	runtime/interrupt < runtime, compiler/cli;
 	runtime/damage < runtime/ckpt, runtime/track < runtime/train;
-	runtime/damage < runtime/record, runtime/eval, plot;
+	runtime/damage < runtime/record, runtime/eval, runtime, plot;
 	runtime/cuda < runtime/cuda/libcuda < runtime;
 	runtime/cuda, runtime/cuda/sim < runtime/cuda/simulated < runtime;
 	runtime/philox < runtime/cpu, runtime/task, runtime/train;

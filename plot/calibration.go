@@ -37,7 +37,7 @@ func loadCalibration(dir string) (*Calibration, error) {
 		Calibration
 		Self, Cross *calibrate.Result
 	}
-	err := damage.ReadJSON(path, &found)
+	err := damage.ReadSealed(path, &found)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

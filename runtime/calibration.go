@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/arithlang/mlc/runtime/calibrate"
 	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/task"
@@ -191,11 +193,16 @@ func (c *calibration) calibrated(dir string, p *Pipeline, k *calibrate.Config, s
 				ckpt.Tensor{Name: calibrate.Tensor(s.name, t.Direction), Shape: []int{heads, len(t.Values) / heads}, Data: t.Values})
 		}
 	}
-	text, err := json.MarshalIndent(c, "", "  ")
+	text, err := json.Marshal(c)
 	if err != nil {
 		return err
 	}
-	if err := ckpt.WriteFile(filepath.Join(dir, calibrate.RecordFile), append(text, '\n')); err != nil {
+	var sealed bytes.Buffer
+	if err := json.Indent(&sealed, damage.Seal(text), "", "  "); err != nil {
+		return err
+	}
+	sealed.WriteByte('\n')
+	if err := ckpt.WriteFile(filepath.Join(dir, calibrate.RecordFile), sealed.Bytes()); err != nil {
 		return err
 	}
 	for _, s := range sites {

@@ -13,12 +13,12 @@ import (
 )
 
 // newestCheckpoint returns the path of a run's last checkpoint, "" if it has none.
-func newestCheckpoint(dir string) string {
-	all := train.Checkpoints(dir)
-	if len(all) == 0 {
-		return ""
+func newestCheckpoint(dir string) (string, error) {
+	all, err := train.Checkpoints(dir)
+	if err != nil || len(all) == 0 {
+		return "", err
 	}
-	return all[len(all)-1]
+	return all[len(all)-1], nil
 }
 
 // readCheckpoint reads a checkpoint of the run in dir and makes sure that it is one of
@@ -78,7 +78,7 @@ func badCheckpoint(dir string, err error) error {
 	if !damage.Is(err) {
 		return err
 	}
-	if all := train.Checkpoints(dir); len(all) > 1 {
+	if all, _ := train.Checkpoints(dir); len(all) > 1 { // the damaged one was listed
 		return fmt.Errorf("%w\nremove it to go on from %s", err, all[len(all)-2])
 	}
 	return fmt.Errorf("%w\nthere is no older checkpoint: remove it to start again from the first step", err)

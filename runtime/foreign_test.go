@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/arithlang/mlc/runtime/calibrate"
+	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/record"
 )
 
@@ -151,7 +152,7 @@ func TestForeignStage(t *testing.T) {
 		"a state that there is not": {func(dir string) { edit(t, filepath.Join(dir, record.File), `"done"`, `"donf"`) }, "second", `DIR/run.json is damaged: stage first cannot be "donf"`},
 		"a stage that there is not": {func(dir string) { edit(t, filepath.Join(dir, record.File), `"calibrate"`, `"calibratf"`) }, "second", `DIR/run.json is damaged: stage 2 is the calibration calibratf, not calibrate`},
 		"a checkpoint that is not a file": {func(dir string) {
-			path := newestCheckpoint(filepath.Join(dir, "first"))
+			path := lastCheckpoint(filepath.Join(dir, "first"))
 			os.Remove(path)
 			os.Mkdir(path, 0o755)
 		}, "first", "is a directory"},
@@ -225,7 +226,7 @@ func TestDamagedRun(t *testing.T) {
 func TestUnreadable(t *testing.T) {
 	m := toyModel()
 	dir := trained(t, m, "-q")
-	path := newestCheckpoint(dir)
+	path := lastCheckpoint(dir)
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
@@ -236,6 +237,61 @@ func TestUnreadable(t *testing.T) {
 		if s := call(t, m, "", args...); s.code != 1 || !strings.Contains(s.err, path) || strings.Contains(s.err, "remove it") {
 			t.Errorf("%s: exit %d\n%s", args[0], s.code, s.err)
 		}
+	}
+	// A folder of checkpoints that cannot be read is not an empty one.
+	if err := os.RemoveAll(filepath.Dir(path)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Dir(path), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	before := contents(t, dir)
+	for _, args := range [][]string{{"train", "--resume", "--out", dir}, {"eval", dir}} {
+		if s := call(t, m, "", args...); s.code != 1 || !strings.Contains(s.err, filepath.Dir(path)) {
+			t.Errorf("%s: exit %d\n%s", args[0], s.code, s.err)
+		}
+	}
+	unchanged(t, dir, before)
+}
+
+// TestNewestOfASeed goes on with the newest run of the seed that is asked for, and with
+// none where one that cannot be read may be newer.
+func TestNewestOfASeed(t *testing.T) {
+	t.Chdir(t.TempDir())
+	m := toyModel()
+	for _, seed := range []string{"3", "1"} {
+		if s := call(t, m, "", "train", "--seed", seed, "--steps", "3", "-q"); s.code != 0 {
+			t.Fatal(s.err)
+		}
+	}
+	for seed, want := range map[string]string{"1": "", "3": "", "4": "there is no run of this spec with seed 4 in runs/toy"} {
+		s := call(t, m, "", "train", "--resume", "--seed", seed)
+		if (s.code == 0) != (want == "") || !strings.Contains(s.err, want) || want == "" && !strings.Contains(s.err, "has a budget of 3 steps; that of the spec is 20 steps") {
+			t.Errorf("seed %s: exit %d\n%s", seed, s.code, s.err)
+		}
+	}
+	for _, name := range []string{"a file", ".DS_Store"} {
+		if err := os.WriteFile(filepath.Join("runs/toy", name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir := "runs/toy/20200101-000000-damaged"
+	os.MkdirAll(dir, 0o755)
+	if err := os.WriteFile(filepath.Join(dir, record.File), []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if s := call(t, m, "", "train", "--resume"); s.code != 1 || !strings.Contains(s.err, dir+"/run.json is damaged: it ends too early\nsay which run to go on with by --out") {
+		t.Errorf("exit %d\n%s", s.code, s.err)
+	}
+}
+
+// TestLongLine says in our words that a line is too long.
+func TestLongLine(t *testing.T) {
+	m := toyModel()
+	dir := trained(t, m, "-q")
+	s := call(t, m, "41\n"+strings.Repeat("1", longestLine+1), "solve", dir)
+	if s.code != 2 || !strings.Contains(s.err, "line 2: it is longer than 1,048,576 bytes") {
+		t.Errorf("exit %d\n%s", s.code, s.err)
 	}
 }
 
@@ -289,5 +345,17 @@ func TestWhatAKillLeaves(t *testing.T) {
 		if strings.HasPrefix(filepath.Base(path), ".") {
 			t.Errorf("%s stays", path)
 		}
+	}
+}
+
+// TestSealedCalibration wants the record of a calibration to notice what was changed.
+func TestSealedCalibration(t *testing.T) {
+	path := filepath.Join(travelled(t, toyPipeline(), "--until", "calibrate", "-q"), "calibrate", calibrate.RecordFile)
+	if err := damage.ReadSealed(path, new(calibration)); err != nil {
+		t.Error(err)
+	}
+	edit(t, path, `"layer": 2`, `"layer": 3`)
+	if err := damage.ReadSealed(path, new(calibration)); !damage.Is(err) {
+		t.Errorf("a changed calibration: %v", err)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/runtime/calibrate"
-	"github.com/arithlang/mlc/runtime/train"
 )
 
 // A Pipeline is a compiled spec with stages, which are done in order.
@@ -134,11 +133,17 @@ func (a app) at(dir string) (app, string, error) {
 	}
 	s := a.whole.last()
 	inside := filepath.Join(dir, s.Name)
-	if len(train.Checkpoints(inside)) > 0 {
-		return a.of(s), inside, nil
+	newest, err := newestCheckpoint(inside)
+	if newest != "" || err != nil {
+		return a.of(s), inside, err
 	}
 	for _, state := range rec.Stages {
-		if trained := filepath.Join(dir, state.Name); len(train.Checkpoints(trained)) > 0 {
+		trained := filepath.Join(dir, state.Name)
+		newest, err := newestCheckpoint(trained)
+		switch {
+		case err != nil:
+			return a, dir, err
+		case newest != "":
 			return a, dir, fmt.Errorf("the run in %s has no checkpoint of %s yet: go on with train --resume --out %s, or name the stage that has, %s",
 				dir, s.Name, dir, trained)
 		}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/arithlang/mlc/runtime/ckpt"
@@ -160,10 +161,11 @@ func writeRecord(dir string, r record.Record) error {
 	return nil
 }
 
-// newestRun is the run directory of this spec that was begun last, whatever its name.
-// A copy began when its original did: then the one that is named after its time is the
-// newest, the last of several.
-func newestRun(id identity) (string, error) {
+// newestRun is the run directory of this spec, and of a seed if one is asked for, that
+// was begun last, whatever its name. A copy began when its original did: then the one
+// that is named after its time is the newest, the last of several. One that cannot be
+// read may be it.
+func newestRun(id identity, seed *uint64) (string, error) {
 	runs := filepath.Join("runs", id.name)
 	dirs, err := os.ReadDir(runs)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -172,8 +174,13 @@ func newestRun(id identity) (string, error) {
 	newest, begun := "", time.Time{}
 	for _, d := range dirs {
 		dir := filepath.Join(runs, d.Name())
-		r, err := readRecord(dir)
-		if err != nil || r.SpecHash != id.hash {
+		r, err := record.Read(dir)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
+			continue
+		case err != nil:
+			return "", fmt.Errorf("%w\nsay which run to go on with by --out", err)
+		case r.SpecHash != id.hash || seed != nil && r.Seed != *seed:
 			continue
 		}
 		dated, _ := filepath.Match("????????-??????-"+id.short()+"*", d.Name())
@@ -182,7 +189,11 @@ func newestRun(id identity) (string, error) {
 		}
 	}
 	if newest == "" {
-		return "", fmt.Errorf("there is no run of this spec in %s: train without --resume, or say where it is with --out", runs)
+		which := ""
+		if seed != nil {
+			which = fmt.Sprintf(" with seed %d", *seed)
+		}
+		return "", fmt.Errorf("there is no run of this spec%s in %s: train without --resume, or say where it is with --out", which, runs)
 	}
 	return newest, nil
 }

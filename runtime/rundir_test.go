@@ -47,7 +47,7 @@ func TestResumeTakesTheNewestRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := call(t, m, "", "train", "--resume", "--steps", "1", "-q")
-		switch got := newestCheckpoint(filepath.Join("runs/toy", c.want)); {
+		switch got := lastCheckpoint(filepath.Join("runs/toy", c.want)); {
 		case c.want == "" && (s.code != 1 || !strings.Contains(s.err, "there is no run of this spec in runs/toy")):
 			t.Errorf("%s: exit %d\n%s", c.what, s.code, s.err)
 		case c.want != "" && (s.code != 0 || got == ""):
@@ -72,7 +72,7 @@ func TestRunsOfASecond(t *testing.T) {
 		if err := writeRecord(dir, record.Record{SpecHash: id.hash, Started: now}); err != nil {
 			t.Fatal(err)
 		}
-		if newest, err := newestRun(id); newest != dir || err != nil {
+		if newest, err := newestRun(id, nil); newest != dir || err != nil {
 			t.Errorf("after %s the newest run is %s, %v", dir, newest, err)
 		}
 		dirs = append(dirs, filepath.ToSlash(dir))

@@ -202,7 +202,7 @@ func TestPipeline(t *testing.T) {
 	if line[11] < 4.8 || line[11] > 6 || line[10] != calibrate.Closed || line[0] != calibrate.Closed || line[toyLines+11] != 0 {
 		t.Errorf("lines %v", line)
 	}
-	trained := tensors(t, newestCheckpoint(filepath.Join(dir, "second")))
+	trained := tensors(t, lastCheckpoint(filepath.Join(dir, "second")))
 	if diff := cmp.Diff(line, trained[toyGiven].Data); diff != "" {
 		t.Errorf("the fixed parameter is not what was calibrated:\n%s", diff)
 	}
@@ -370,7 +370,7 @@ func TestWeights(t *testing.T) {
 	p.Stages[2].From = "first"
 	p.Stages[2].Model.Train.LR = 0
 	dir := travelled(t, p, "-q")
-	from, to := tensors(t, newestCheckpoint(filepath.Join(dir, "first"))), tensors(t, newestCheckpoint(filepath.Join(dir, "second")))
+	from, to := tensors(t, lastCheckpoint(filepath.Join(dir, "first"))), tensors(t, lastCheckpoint(filepath.Join(dir, "second")))
 	for _, param := range p.Stages[0].Model.Params {
 		if diff := cmp.Diff(from[param.Name].Data, to[param.Name].Data); diff != "" {
 			t.Errorf("%s: %s", param.Name, diff)
@@ -391,7 +391,7 @@ func TestFixed(t *testing.T) {
 	m := fixedToy()
 	values := bytes.Repeat([]byte{0, 0, 0x20, 0xc1}, toyHeads*toyLines) // -10
 	m.Given = []Table{{toyGiven, string(values)}}
-	want, got := tensors(t, newestCheckpoint(trained(t, toyModel()))), tensors(t, newestCheckpoint(trained(t, *m)))
+	want, got := tensors(t, lastCheckpoint(trained(t, toyModel()))), tensors(t, lastCheckpoint(trained(t, *m)))
 	for name, tensor := range want {
 		if diff := cmp.Diff(tensor.Data, got[name].Data); diff != "" {
 			t.Errorf("%s: %s", name, diff)
@@ -418,7 +418,7 @@ func TestFixedDrawn(t *testing.T) {
 		if s := call(t, *m, "", "train", "--out", dir, "--seed", seed, "--steps", steps); s.code != 0 {
 			t.Fatalf("exit %d\n%s", s.code, s.err)
 		}
-		return tensors(t, newestCheckpoint(dir))[toyGiven].Data
+		return tensors(t, lastCheckpoint(dir))[toyGiven].Data
 	}
 	one, more, other := drawn("1", "1"), drawn("1", "9"), drawn("2", "1")
 	if !slices.Equal(one, more) || slices.Equal(one, other) || one[0] == 0 {
@@ -438,7 +438,7 @@ func TestDrawnWeights(t *testing.T) {
 	p.Stages = []Stage{{Name: "first", Model: drawn(1)}, {Name: "second", From: "first", Model: drawn(2)}}
 	p.own()
 	dir := travelled(t, p, "-q")
-	from, to := tensors(t, newestCheckpoint(filepath.Join(dir, "first"))), tensors(t, newestCheckpoint(filepath.Join(dir, "second")))
+	from, to := tensors(t, lastCheckpoint(filepath.Join(dir, "first"))), tensors(t, lastCheckpoint(filepath.Join(dir, "second")))
 	if diff := cmp.Diff(from[toyGiven].Data, to[toyGiven].Data); diff != "" {
 		t.Error(diff)
 	}

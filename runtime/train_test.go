@@ -107,7 +107,7 @@ func TestTrainingLearns(t *testing.T) {
 	if last.Step != 300 || last.Examples != 300*50 || last.Tokens != 300*50*8 || last.Loss > 0.5 || last.ExactMatch < 0.8 || last.ExactMatch == 1 {
 		t.Errorf("after 300 steps: %+v", last)
 	}
-	f, err := ckpt.Read(newestCheckpoint(dir))
+	f, err := ckpt.Read(lastCheckpoint(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func interrupted(t *testing.T, sig os.Signal, args ...string) (string, int, stri
 		t.Fatal(err)
 	}
 	for range 1000 {
-		if newestCheckpoint(dir) != "" {
+		if lastCheckpoint(dir) != "" {
 			break
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -300,10 +300,10 @@ func TestTimeIsNotForgotten(t *testing.T) {
 	if s := call(t, m, "", "train", "--resume", "--out", dir, "--time", interrupting.String(), "-q"); s.code != 0 {
 		t.Fatal(s.err)
 	}
-	if got := filepath.Base(newestCheckpoint(dir)); got != "step-00000003.safetensors" {
+	if got := filepath.Base(lastCheckpoint(dir)); got != "step-00000003.safetensors" {
 		t.Errorf("the time of training was over, and it went on to %s", got)
 	}
-	f, err := ckpt.Read(newestCheckpoint(trained(t, toyModel(), "-q")))
+	f, err := ckpt.Read(lastCheckpoint(trained(t, toyModel(), "-q")))
 	if _, ok := f.Meta["elapsed"]; ok || err != nil {
 		t.Errorf("a checkpoint of a run without a budget of time says when it was made (%v)", err)
 	}

@@ -134,13 +134,14 @@ func timeSteps(t *train.Trainer, n int) ([]time.Duration, error) {
 // serve answers numbers of steps with seconds until its input ends.
 func serve(a app, t *train.Trainer) error {
 	lines := bufio.NewScanner(a.in)
+	lines.Buffer(nil, longestLine)
 	for {
 		if more, err := nextLine(a, lines); err != nil || !more {
 			return err
 		}
 		n, err := strconv.Atoi(strings.TrimSpace(lines.Text()))
 		if err != nil || n < 1 {
-			return usagef("%q is no number of steps", lines.Text())
+			return usagef("%.60q is no number of steps", lines.Text())
 		}
 		start := time.Now()
 		if _, err := await(a, func() ([]time.Duration, error) { return timeSteps(t, n) }); err != nil {

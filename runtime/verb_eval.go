@@ -151,7 +151,10 @@ func (f *deviceFlags) load(a app, dir string) (*eval.Test, error) {
 	if err != nil {
 		return nil, err
 	}
-	path := newestCheckpoint(dir)
+	path, err := newestCheckpoint(dir)
+	if err != nil {
+		return nil, err
+	}
 	if path == "" {
 		return nil, noCheckpoint(dir)
 	}

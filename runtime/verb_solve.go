@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -85,10 +86,14 @@ func (c *solveCmd) all(a app, test *eval.Test) error {
 
 // nextLine reads a line, and reports whether there is one.
 func nextLine(a app, lines *bufio.Scanner) (bool, error) {
-	return await(a, func() (bool, error) { return lines.Scan(), lines.Err() })
+	more, err := await(a, func() (bool, error) { return lines.Scan(), lines.Err() })
+	if errors.Is(err, bufio.ErrTooLong) {
+		err = usagef("it is longer than %s bytes, which is no line of what is asked for here", thousands(longestLine))
+	}
+	return more, err
 }
 
-// longestLine is the most bytes of a problem on standard input.
+// longestLine is the most bytes of a line of standard input.
 const longestLine = 1 << 20
 
 func (c *solveCmd) solve(a app, t *eval.Test, text string) error {

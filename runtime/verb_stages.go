@@ -230,8 +230,12 @@ func (j *pipelineRun) set(s *Stage, state string) error {
 		return err
 	}
 	r := j.state(s.Name)
+	path, err := newestCheckpoint(j.place(s))
+	if err != nil {
+		return err
+	}
 	r.State, r.Last = state, ""
-	if path := newestCheckpoint(j.place(s)); state == done && path != "" {
+	if state == done && path != "" {
 		r.Last = filepath.Base(path)
 	}
 	return writeRecord(j.dir, j.rec)
@@ -284,7 +288,11 @@ func (j *pipelineRun) record(s *Stage) (record.Record, error) {
 // result is the last checkpoint of a training that is done, and its record. Another one
 // is no substitute: whatever begins from it would not be what the spec says.
 func (j *pipelineRun) result(s *Stage) (*train.Checkpoint, record.Record, error) {
-	newest, want := newestCheckpoint(j.place(s)), j.state(s.Name).Last
+	newest, err := newestCheckpoint(j.place(s))
+	if err != nil {
+		return nil, record.Record{}, err
+	}
+	want := j.state(s.Name).Last
 	if newest == "" || want != "" && filepath.Base(newest) != want {
 		return nil, record.Record{}, fmt.Errorf("%s is done, but its last checkpoint is not %s: %s", s.Name,
 			filepath.Join(j.place(s), "ckpt", cmp.Or(want, "there")), bringBack)

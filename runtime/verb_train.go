@@ -68,6 +68,9 @@ func (c *trainCmd) Run(a app, name program) error {
 	if err != nil {
 		return err
 	}
+	if spec := a.model.Train.Budget; c.Resume && t.Config.Budget == rec.Budget && rec.Budget != spec {
+		c.say(a, "%s has a budget of %s; that of the spec is %s\n", dir, rec.Training.String(), spec)
+	}
 	if done {
 		c.sayDone(a, t.Config.Budget, t.State, &rec.Training, dir)
 	} else {
@@ -164,7 +167,7 @@ func (c *trainCmd) load(a app, dir string) (*eval.Test, error) {
 
 // afterFailure says what is left of a run that failed.
 func afterFailure(dir, goOn string) string {
-	if path := newestCheckpoint(dir); path != "" {
+	if path, _ := newestCheckpoint(dir); path != "" {
 		return fmt.Sprintf("the last checkpoint is %s; when the cause is gone, go on with: %s", path, goOn)
 	}
 	return "there is no checkpoint yet"
@@ -223,7 +226,7 @@ func (c *trainCmd) reopen(id identity) (claim, error) {
 	dir := c.Out
 	if dir == "" {
 		var err error
-		if dir, err = newestRun(id); err != nil {
+		if dir, err = newestRun(id, c.Seed); err != nil {
 			return claim{}, err
 		}
 	}
@@ -273,7 +276,11 @@ func (c *trainCmd) trainer(a app, machine device.Machine, held *lock.Dir, dir st
 		Match:  exactMatch(m, machine, problems, rec.Seed),
 		Status: track.NewStatus(a.err, c.Quiet)}
 	t.Start()
-	if path := newestCheckpoint(dir); path != "" {
+	path, err := newestCheckpoint(dir)
+	if err != nil {
+		return nil, err
+	}
+	if path != "" {
 		from, err := readCheckpoint(path, dir, rec)
 		if err == nil {
 			err = t.Resume(from)

@@ -400,7 +400,7 @@ func TestDamagedCheckpoints(t *testing.T) {
 	if s := call(t, m, "", "train", "--resume", "--out", dir, "-q"); s.code != 0 {
 		t.Fatal(s.err)
 	}
-	newest := newestCheckpoint(dir)
+	newest := lastCheckpoint(dir)
 	good, err := os.ReadFile(newest)
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"os"
 )
 
 // checksum is the last member of a sealed object: the SHA-256 of the object without
@@ -20,6 +21,15 @@ func Seal(object []byte) []byte {
 	}
 	rest := bytes.TrimSpace(bytes.TrimSuffix(bytes.TrimSpace(object), []byte("}")))
 	return fmt.Appendf(nil, "%s,%q:%q}", rest, checksum, sum)
+}
+
+// ReadSealed decodes the sealed object in the file at path.
+func ReadSealed(path string, to any) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return In(path, Unseal(text, to))
 }
 
 // Unseal decodes an object: an Error where its checksum, if it has one, is of another.

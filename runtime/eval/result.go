@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -94,16 +93,15 @@ const (
 // an error: it may be hours of work, and its other file says what it said.
 func Load(dir string) (*Result, error) {
 	path := filepath.Join(dir, resultFile)
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
 	r := new(Result)
-	if err := damage.Unseal(text, r); err != nil {
-		return nil, damage.Errorf("%v; the counts are also in %s. Move %s away to test again", damage.In(path, err), filepath.Join(dir, gridFile), path)
+	err := damage.ReadSealed(path, r)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case damage.Is(err):
+		return nil, damage.Errorf("%v; the counts are also in %s. Move %s away to test again", err, filepath.Join(dir, gridFile), path)
+	case err != nil:
+		return nil, err
 	}
 	return r, nil
 }

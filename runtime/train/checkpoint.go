@@ -52,23 +52,20 @@ const keep = 2
 // checkpointName is the file name after so many steps; names sort by step.
 func checkpointName(step int) string { return fmt.Sprintf("step-%08d.safetensors", step) }
 
-// Checkpoints returns the checkpoints of a run directory, oldest first.
-func Checkpoints(dir string) []string {
-	names, _ := filepath.Glob(filepath.Join(escape(dir), "ckpt", "step-*.safetensors"))
-	slices.Sort(names)
-	return names
-}
-
-// escape makes a path match itself in Glob.
-func escape(path string) string {
-	var b []byte
-	for i := range len(path) {
-		if slices.Contains([]byte(`*?[\`), path[i]) {
-			b = append(b, '\\')
-		}
-		b = append(b, path[i])
+// Checkpoints returns the paths of a run directory's checkpoints, oldest first. A folder
+// that cannot be read is an error: there may be some in it.
+func Checkpoints(dir string) ([]string, error) {
+	files, err := os.ReadDir(filepath.Join(dir, "ckpt"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
 	}
-	return string(b)
+	var all []string
+	for _, f := range files {
+		if ok, _ := filepath.Match("step-*.safetensors", f.Name()); ok {
+			all = append(all, filepath.Join(dir, "ckpt", f.Name()))
+		}
+	}
+	return all, err
 }
 
 // Save writes a checkpoint and returns its path. Equal states give equal bytes.
@@ -114,11 +111,13 @@ func (t *Trainer) Save() (string, error) {
 
 // prune removes old checkpoints, and what a killed process left half written.
 func (t *Trainer) prune() error {
-	if old := Checkpoints(t.Dir); len(old) > keep {
-		for _, name := range old[:len(old)-keep] {
-			if err := os.Remove(name); err != nil {
-				return err
-			}
+	old, err := Checkpoints(t.Dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range old[:max(len(old)-keep, 0)] {
+		if err := os.Remove(name); err != nil {
+			return err
 		}
 	}
 	return ckpt.Clean(filepath.Join(t.Dir, "ckpt"))
