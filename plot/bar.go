@@ -19,6 +19,7 @@ type bar struct {
 // Sizes of a bar.
 const (
 	barWidth   = 3.2 * vg.Millimeter
+	leastBar   = 3 * vg.Centimeter // high; else it is as high as a panel
 	barColours = 128
 	tickLength = 3 // points
 )

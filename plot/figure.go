@@ -76,17 +76,18 @@ func (p *panel) axes() (*plot.Plot, insets) {
 	return &bare, in
 }
 
-// insets are those of all but the title.
+// insets are those of all but the title. A name at the left that is longer than the data
+// reaches beyond it upwards, where no other is.
 func (p *panel) insets() insets {
-	_, in := p.axes()
-	style := letters(labelSize)
+	_, axes := p.axes()
+	in, style := axes, letters(labelSize)
 	if name := p.X.Label.Text; name != "" {
 		beyond := (style.Width(name) - p.width) / 2
 		in.left, in.right, in.bottom = max(in.left, beyond), max(in.right, beyond), in.bottom+lineHeight(style)
 	}
 	if name := p.Y.Label.Text; name != "" {
-		beyond := (style.Width(name) - p.height) / 2
-		in.top, in.bottom, in.left = max(in.top, beyond), max(in.bottom, beyond), in.left+lineHeight(style)
+		beyond := style.Width(name) - p.height
+		in.top, in.left = max(in.top, beyond/2, beyond-axes.bottom), in.left+lineHeight(style)
 	}
 	return in
 }
@@ -148,7 +149,7 @@ func (f *Figure) layout() layout {
 		above += gap
 	}
 	panels := vg.Length(len(f.panels)) * down
-	l.height = roomy(above + max(panels, f.sideHeight()) + foot + margin)
+	l.height = roomy(above + max(panels, l.around.top+f.sideHeight()+gap) + foot + margin)
 	for i, row := range f.panels {
 		l.data = append(l.data, nil)
 		for j, p := range row {
@@ -173,8 +174,11 @@ func (f *Figure) sideWidth() (w vg.Length) {
 	return w
 }
 
-// sideHeight is how high the legend is; the bar is as high as a panel.
+// sideHeight is how high the bar or the legend is.
 func (f *Figure) sideHeight() vg.Length {
+	if f.bar != nil {
+		return max(f.panels[0][0].height, sharp(leastBar))
+	}
 	return vg.Length(len(f.legend)) * lineHeight(letters(labelSize))
 }
 
@@ -214,7 +218,7 @@ func (f *Figure) draw(c draw.Canvas, l layout) {
 	}
 	top := l.data[0][0].Max.Y
 	if f.bar != nil {
-		f.bar.draw(c, vg.Rectangle{Min: vg.Point{X: l.right, Y: l.data[0][0].Min.Y}, Max: vg.Point{X: l.right + barWidth, Y: top}})
+		f.bar.draw(c, vg.Rectangle{Min: vg.Point{X: l.right, Y: top - f.sideHeight()}, Max: vg.Point{X: l.right + barWidth, Y: top}})
 	}
 	style = letters(labelSize)
 	y = top
@@ -245,7 +249,8 @@ func (p *panel) draw(c draw.Canvas, data vg.Rectangle) {
 	name.XAlign, name.YAlign = draw.XCenter, draw.YTop
 	c.FillText(name, vg.Point{X: middle.X, Y: data.Min.Y - in.bottom}, p.X.Label.Text)
 	name.Rotation, name.YAlign = math.Pi/2, draw.YBottom
-	c.FillText(name, vg.Point{X: data.Min.X - in.left - gap/2, Y: middle.Y}, p.Y.Label.Text)
+	half := name.Width(p.Y.Label.Text) / 2
+	c.FillText(name, vg.Point{X: data.Min.X - in.left - gap/2, Y: max(middle.Y, data.Min.Y-in.bottom+half)}, p.Y.Label.Text)
 	title, y := letters(smallSize), data.Max.Y+in.top+gap/2
 	lines := p.titled()
 	for i, line := range lines {

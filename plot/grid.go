@@ -65,7 +65,8 @@ func newField(results []*eval.Result) (*field, error) {
 // Sizes of heat maps.
 const (
 	gridWidth   = 8 * vg.Centimeter
-	largestCell = 1 * vg.Centimeter
+	leastWidth  = 3.6 * vg.Centimeter // of a few cells
+	largestCell = 1 * vg.Centimeter   // of more
 )
 
 // Grid is the heat map of the results of runs of one system, their mean, with a red
@@ -94,11 +95,12 @@ func Grid(runs []*Run) (*Figure, error) {
 		return colourOf(scale, 100*f.mean[i][j])
 	}})
 	p.Add(frame{})
-	side := min(cellSide(gridWidth, max(len(f.mean), len(f.mean[0]))), sharp(largestCell))
+	rows, columns := vg.Length(len(f.mean)), vg.Length(len(f.mean[0]))
+	side := min(cellSide(gridWidth, int(max(rows, columns))), sharp(max(largestCell, leastWidth/min(rows, columns))))
 	out := &Figure{
 		Name:   "grid",
 		title:  []string{fmt.Sprintf("%s, %s", runs[0].System(), ofSeeds(seeds))},
-		panels: [][]*panel{{{Plot: p, width: side * vg.Length(len(f.mean[0])), height: side * vg.Length(len(f.mean))}}},
+		panels: [][]*panel{{{Plot: p, width: side * columns, height: side * rows}}},
 		bar:    &bar{scale, percents{}, metric(results[0])},
 	}
 	if t := results[0].Trained; t != nil && t[0] >= f.first.Lo && t[1] >= f.second.Lo {
@@ -131,13 +133,13 @@ type lengths struct{ first, second, both string }
 // lengthsOf is what problems of a task are long in.
 func lengthsOf(task string) lengths {
 	operands := func(what, unit string) lengths {
-		return lengths{"length of the first " + what + unit, "length of the second " + what + unit, "length of each " + what + unit}
+		return lengths{"first " + what + unit, "second " + what + unit, "length of each " + what + unit}
 	}
 	switch task {
 	case "file":
 		return lengths{both: "length of the prompt (tokens)"}
 	case "sort":
-		return lengths{"length of the numbers (digits)", "length of the array (numbers)", "length of the numbers (digits)"}
+		return lengths{"numbers (digits)", "array (numbers)", "length of the array and of its numbers"}
 	case "or":
 		return operands("vector", " (bits)")
 	case "successor", "parity":
