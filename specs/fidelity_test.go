@@ -207,6 +207,34 @@ func TestFidelityOfTheEnd(t *testing.T) {
 	claims(t, "a line of 1.5 to 3.2, as `specs/small/successor_abc.arith` finds, the end gets %.0f to %.0f %%", share(1.5), share(3.2))
 }
 
+// TestFidelityOfColumns: one of n lines is sqrt(n-1) deviations above their mean where
+// all others are equal, and never more.
+func TestFidelityOfColumns(t *testing.T) {
+	claims(t, "of seven lines none is 4.5 deviations above the mean, at most %.1f", math.Sqrt(7-1))
+}
+
+// TestFidelityOfFillers looks for texts of figure 20 that would have more.
+func TestFidelityOfFillers(t *testing.T) {
+	spec, list := check.Resolve(check.Options{Path: "abacus/figure20.arith", Read: os.ReadFile})
+	silent(t, "abacus/figure20.arith", list)
+	tasks, err := task.New(host.TaskConfig(&spec.Task), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const texts = 20_000
+	for k := range int64(texts) {
+		p := tasks.Train(k)
+		fillers, characters := 0, len(p.Fillers)
+		for _, n := range p.Fillers {
+			fillers += int(n)
+		}
+		if bound := 8 + 2*spec.Task.RandomPad*float64(characters); float64(fillers) >= bound {
+			t.Errorf("text %d has %d fillers among %d characters", k, fillers, characters)
+		}
+	}
+	claims(t, "none of %s texts has as many", thousands(texts))
+}
+
 // TestFidelityOfPaper resolves what the document says to write.
 func TestFidelityOfPaper(t *testing.T) {
 	const path = "bias/as_theirs.arith"
