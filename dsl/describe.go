@@ -25,6 +25,7 @@ var typeWords = map[Type]string{
 	Condition:  "a condition",
 	Bias:       "a bias",
 	Budget:     "an amount with its unit (1000steps or 30m)",
+	Steps:      "a number of steps (100steps)",
 	StageName:  "the name of a stage",
 	Directions: "a step in rows and columns ([1, -1]), or a list of steps",
 	Statistic:  "a condition over value, mean and std",

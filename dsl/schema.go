@@ -23,6 +23,7 @@ const (
 	Condition              // a mask
 	Bias                   // an attention bias
 	Budget                 // 1000steps, 20Mexamples, 30m, 8EFLOP
+	Steps                  // 100steps
 	StageName              // an earlier stage
 	Directions             // [1, -1], or a list of such
 	Statistic              // a condition over value, mean and std

@@ -48,6 +48,10 @@ func trainRows() []Row {
 		{Path: "train.microbatch", Type: Int, Default: "auto", Words: "auto", Min: 1, Max: 1 << 20,
 			Doc: "examples that share an offset of abacus positions and the runs of a progressive loss, auto: 64; without either, examples of a launch"},
 		{Path: "train.budget", Type: Budget, Default: "1000steps", Min: 0, Max: 1e24, Doc: "how long to train: steps, examples, time or FLOP"},
+		{Path: "train.report", Type: Choice, Default: "brief", Doc: "what is measured while training, without dropout, into metrics.jsonl and metrics.csv", Choices: []Option{
+			{Name: "brief", Args: reports(), Doc: "exact match of held-out problems"},
+			{Name: "full", Args: reports(), Doc: "exact match and loss, in nats a token that counts, of held-out problems and of problems of training"},
+		}},
 		{Path: "train.precision", Type: Choice, Default: "auto", Doc: "numbers of the arithmetic", Choices: []Option{
 			{Name: "auto", Doc: "f32 on a CPU"},
 			{Name: "f32"},
@@ -56,12 +60,21 @@ func trainRows() []Row {
 		{Path: "train.seed", Type: Int, Default: "0", Max: 1e15, Doc: "key of all random numbers"},
 		{Path: "train.stop", Type: Choice, Default: "none", Doc: "a reason to stop early", Choices: []Option{
 			{Name: "none"},
-			{Name: "accuracy", Doc: "of 64 problems at a report, then of 1024 others", Args: []Row{
+			{Name: "accuracy", Doc: "of the problems of a report, then of 1024 others", Args: []Row{
 				{Path: "at_least", Type: Fraction, Default: "100%", Above: true, Max: 1, Doc: "exact match"},
 				{Path: "on", Type: Choice, Default: "held_out", Doc: "of what", Choices: []Option{
 					{Name: "held_out", Doc: "problems kept from training"}, {Name: "train", Doc: "problems of training"}}},
 			}},
 		}},
+	}
+}
+
+// reports are how often is measured, and on how much.
+func reports() []Row {
+	return []Row{
+		{Path: "every", Type: Steps, Default: "auto", Words: "auto", Min: 1, Max: 1e9,
+			Doc: "steps from one report to the next; auto: a hundredth of the budget, 20 steps if that is no number of steps"},
+		{Path: "problems", Type: Int, Default: "64", Min: 1, Max: 1 << 20, Doc: "how many, or all that there are"},
 	}
 }
 

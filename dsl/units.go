@@ -10,7 +10,7 @@ import (
 type Unit struct {
 	Name   string
 	Factor float64
-	Of     string // Budget only: steps, examples, seconds, FLOP
+	Of     string // Budget and Steps: steps, examples, seconds, FLOP
 }
 
 var (
@@ -26,6 +26,8 @@ func (t Type) Units() (units []Unit, must bool) {
 		return append(decimal[:3:3], binary2...), false
 	case Fraction:
 		return []Unit{{"%", 0.01, ""}}, true
+	case Steps:
+		return prefixed("steps", 3), true
 	case Budget:
 		units = append(units, prefixed("steps", 3)...)
 		units = append(units, prefixed("examples", 3)...)

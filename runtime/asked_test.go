@@ -6,6 +6,7 @@ import (
 
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/task"
 )
 
@@ -28,9 +29,9 @@ func TestNoFillersInQuestions(t *testing.T) {
 	if problems.Train(0).Fillers == nil {
 		t.Fatal("problems of training have no fillers")
 	}
-	match := exactMatch(&m, NewCPU(m.CPU, cpu.Go, 1, m.Plan.NumParams), problems, 1)
+	asking := questions{eval.Model{Machine: NewCPU(m.CPU, cpu.Go, 1, m.Plan.NumParams), Plan: &m.Plan, Task: problems, Seed: 1}}
 	for _, heldOut := range []bool{false, true} {
-		if _, err := match(heldOut, 0, 64); err != nil {
+		if _, err := asking.match(heldOut, 0, 64); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/arithlang/mlc/runtime/cuda"
+	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/train"
 )
 
@@ -85,7 +86,8 @@ func launchesOfTest(t *testing.T, m Model) int {
 	f := &faulty{Driver: simulatedGPU(t)}
 	machine := newToyGPU(t, &m, f)
 	tr := trainerOf(t, m, machine)
-	if _, err := exactMatch(&m, machine, tr.Task, 1)(true, 0, train.Glance); err != nil {
+	asking := questions{eval.Model{Machine: machine, Plan: &m.Plan, Task: tr.Task, Seed: 1}}
+	if _, err := asking.match(true, 0, train.Glance); err != nil {
 		t.Fatal(err)
 	}
 	return f.launched["predict"]

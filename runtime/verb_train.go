@@ -270,10 +270,11 @@ func (c *trainCmd) trainer(a app, machine device.Machine, held *lock.Dir, dir st
 	}
 	cfg := m.Train
 	cfg.Seed, cfg.Budget = rec.Seed, c.budget(rec.Budget)
+	asked := questions{eval.Model{Machine: machine, Plan: &m.Plan, Task: problems, Seed: rec.Seed, Runs: m.Eval.Loop}}
 	t := &train.Trainer{Machine: machine, Plan: &m.Plan, Params: m.Params, Task: problems, Config: cfg, Given: b.given, Dir: dir,
 		Stage: rec.Stage, SaveEvery: c.Save, Still: held.Check,
-		Meta:   map[string]string{"name": rec.Name, "spec_hash": rec.SpecHash, "mlc_version": m.Version},
-		Match:  exactMatch(m, machine, problems, rec.Seed),
+		Meta:  map[string]string{"name": rec.Name, "spec_hash": rec.SpecHash, "mlc_version": m.Version},
+		Match: asked.match, Score: asked.score,
 		Status: track.NewStatus(a.err, c.Quiet)}
 	t.Start()
 	path, err := newestCheckpoint(dir)
@@ -304,31 +305,4 @@ func someOf(names []string) string {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:few], ", "), len(names)-few)
-}
-
-// exactMatch returns the test that is made while training.
-func exactMatch(m *Model, machine device.Machine, problems *task.Task, seed uint64) train.Match {
-	model := eval.Model{Machine: machine, Plan: &m.Plan, Task: problems, Seed: seed, Runs: m.Eval.Loop}
-	return func(heldOut bool, first, n int) (float64, error) {
-		problem := problems.Train
-		if heldOut {
-			problem = problems.HeldOut
-		}
-		sample := make([]task.Problem, n)
-		for i := range sample {
-			sample[i] = problem(int64(first + i))
-			sample[i].Fillers = nil // what stands before one is no question
-		}
-		right, err := model.Verify(context.Background(), sample, eval.ExactMatch)
-		if err != nil {
-			return 0, err
-		}
-		count := 0
-		for _, ok := range right {
-			if ok {
-				count++
-			}
-		}
-		return float64(count) / float64(n), nil
-	}
 }

@@ -144,6 +144,9 @@ func pad(p check.Pad) *jen.Statement {
 	return jen.Qual(taskPath, "Pad").Values(d)
 }
 
+// trainGlance is the number of problems of a report that is not said: train.Glance.
+const trainGlance = 64
+
 func trainConfig(spec *check.Spec, cost Cost) *jen.Statement {
 	t := spec.Train
 	_, rows := spec.TrainedShape()
@@ -180,6 +183,16 @@ func trainConfig(spec *check.Spec, cost Cost) *jen.Statement {
 	}
 	if t.Progressive {
 		d[jen.Id("Alpha")] = jen.Lit(t.Alpha)
+	}
+	if r := t.Report; r != (check.Report{Problems: trainGlance}) {
+		fields := jen.Dict{jen.Id("Problems"): jen.Lit(r.Problems)}
+		if r.Every > 0 {
+			fields[jen.Id("Every")] = jen.Lit(r.Every)
+		}
+		if r.Full {
+			fields[jen.Id("Full")] = jen.True()
+		}
+		d[jen.Id("Report")] = jen.Qual(trainPath, "Report").Values(fields)
 	}
 	if s := t.Stop; s != nil {
 		d[jen.Id("Stop")] = jen.Op("&").Qual(trainPath, "Stop").Values(jen.Dict{

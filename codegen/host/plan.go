@@ -113,7 +113,7 @@ var (
 	}
 	layoutFields = map[string]map[string]string{
 		"gradients": {"Source": "source_tokens", "Target": "target_tokens", "Labels": "labels", "Pred": "pred", "Loss": "loss"},
-		"forward":   {"Source": "source_tokens", "Target": "target_tokens", "Labels": "labels", "Pred": "pred"},
+		"forward":   {"Source": "source_tokens", "Target": "target_tokens", "Labels": "labels", "Pred": "pred", "Loss": "loss"},
 		"decoding":  {"Source": "source_tokens", "Target": "target_tokens", "Pred": "pred"},
 		"attention": {"Source": "source_tokens", "Target": "target_tokens", "Self": "self", "Cross": "cross"},
 	}

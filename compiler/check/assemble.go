@@ -91,7 +91,7 @@ func (c *checker) pad(path string) Pad {
 }
 
 func (c *checker) train() Train {
-	loss, opt, sched := c.get("train.loss"), c.get("train.optimizer"), c.get("train.schedule")
+	loss, opt, sched, report := c.get("train.loss"), c.get("train.optimizer"), c.get("train.schedule"), c.get("train.report")
 	t := Train{
 		Progressive: loss.is("progressive"),
 		Alpha:       loss.num64("alpha"),
@@ -110,6 +110,7 @@ func (c *checker) train() Train {
 		Ramp:        c.num("train.ramp"),
 		RampFrom:    c.int("train.ramp_from"),
 		MicroBatch:  c.int("train.microbatch"),
+		Report:      Report{Every: report.int("every"), Problems: report.int("problems"), Full: report.is("full")},
 		Precision:   c.word("train.precision"),
 		Seed:        uint64(c.num("train.seed")),
 		Pos:         c.place("train"),

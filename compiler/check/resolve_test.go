@@ -107,7 +107,7 @@ func TestSuccessor(t *testing.T) {
 		},
 		Train: Train{
 			Backprop: 1, Optimizer: "adam", LR: 2e-3, Beta1: 0.9, Beta2: 0.98, Eps: 1e-9, Schedule: "cosine", Warmup: 0.2, Clip: 1,
-			Batch: 100, Precision: "auto", Time: 90 * time.Minute, Seed: 7,
+			Batch: 100, Report: Report{Problems: 64}, Precision: "auto", Time: 90 * time.Minute, Seed: 7,
 		},
 		Eval: Eval{Digits: []int{6, 10, 15, 20, 60}, Samples: 2000, Pad: Pad{To: 61, Step: 3}},
 	}

@@ -244,10 +244,18 @@ type Train struct {
 	Examples    int64
 	Time        time.Duration
 	FLOP        float64
+	Report      Report
 	Precision   string // auto, f32, bf16
 	Seed        uint64
 	Stop        *Stop // nil: not before the budget is spent
 	Pos         diag.Pos
+}
+
+// Report says what is measured while training.
+type Report struct {
+	Every    int  // steps between two; 0: a hundredth of the budget
+	Problems int  // of each measurement
+	Full     bool // exact match and loss, held-out problems and those of training; else exact match of held-out ones
 }
 
 // Stop ends training at an exact match of AtLeast.

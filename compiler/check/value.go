@@ -15,7 +15,7 @@ import (
 type value struct {
 	at    diag.Range
 	text  string            // in canonical form
-	num   float64           // Int, Real, Fraction; Budget: in steps, examples, seconds, FLOP
+	num   float64           // Int, Real, Fraction, Steps; Budget: in steps, examples, seconds, FLOP
 	of    string            // Budget: what num counts
 	word  string            // name of a Choice or stage, Bool, a text, or one of the row's words
 	words []string          // Names
@@ -160,7 +160,7 @@ func (c *checker) typed(row *dsl.Row, path string, e *dsl.Expr) *value {
 		return &value{text: e.Text, word: e.Text}
 	}
 	switch row.Type {
-	case dsl.Int, dsl.Real, dsl.Fraction, dsl.Budget:
+	case dsl.Int, dsl.Real, dsl.Fraction, dsl.Budget, dsl.Steps:
 		return c.numeric(row, path, e)
 	case dsl.Bool:
 		return c.boolean(path, e)
@@ -200,7 +200,7 @@ func (c *checker) numeric(row *dsl.Row, path string, e *dsl.Expr) *value {
 		return nil
 	}
 	v := &value{text: dsl.Format(e), num: x, of: of}
-	if b, ok := budgets[of]; ok {
+	if b, ok := budgets[of]; ok && row.Type == dsl.Budget {
 		row = &b
 	}
 	if !(x >= row.Min && x <= row.Max) || row.Above && x == row.Min {
@@ -231,6 +231,8 @@ func (c *checker) outside(row *dsl.Row, path string, e *dsl.Expr) {
 		unit, factor = "%", 100
 	case dsl.Budget:
 		unit = row.Path
+	case dsl.Steps:
+		unit = "steps"
 	}
 	show := func(x float64) string {
 		if x == math.Trunc(x) && math.Abs(x) < 1e15 {

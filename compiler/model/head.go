@@ -2,7 +2,7 @@ package model
 
 import "github.com/arithlang/mlc/compiler/ir"
 
-// head builds x [B, T, D] -> pred [B, T] and, for training, loss [B, T].
+// head builds x [B, T, D] -> pred [B, T] and, where rows are scored, loss [B, T].
 func (m *builder) head(md mode) (*ir.Func, error) {
 	s := m.spec.Model
 	l := m.newLayer("head", "head", s.Pos, streamHead, md)
@@ -15,7 +15,7 @@ func (m *builder) head(md mode) (*ir.Func, error) {
 		x = l.linear(x, "adapter")
 	}
 	logits := l.b.Label(l.logits(x), "logits")
-	if md == training {
+	if m.scored(md) {
 		labels := l.b.Param("labels", ir.Ints(ir.Sym("B"), ir.Sym("T")), ir.Input)
 		l.b.Pos(m.spec.Train.Pos)
 		l.b.Result("loss", l.b.CrossEntropy(logits, labels), false)

@@ -21,6 +21,10 @@ func (c *caller) loopRows(md mode) (*plan.Program, error) {
 	n := loop.Layers
 	c.tokens("T")
 	if md != training {
+		if c.scored(md) {
+			c.buffer(Labels, ir.Ints(ir.Sym("B"), ir.Sym("T")), 1)
+			c.buffer(Loss, ir.T(ir.Sym("B"), ir.Sym("T")), 1)
+		}
 		c.buffer(state, c.rows("T"), 2)
 		c.input(md, plan.At(state, 0))
 		c.runs(&plan.Loop{N: n, Runs: plan.Times}, "loop_layer", md, plan.AtLayer(state, 0).Turn(), nil)

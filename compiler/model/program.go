@@ -63,7 +63,7 @@ func (m *builder) wholeRows(name string, md mode) (*plan.Program, error) {
 	c.buffer(TargetTokens, ir.Ints(ir.Sym("B"), ir.Sym("T")), 1)
 	c.buffer(Labels, ir.Ints(ir.Sym("B"), ir.Sym("T")), 1)
 	c.buffer(Pred, ir.Ints(ir.Sym("B"), ir.Sym("T")), 1)
-	if md == training {
+	if m.scored(md) {
 		c.buffer(Loss, ir.T(ir.Sym("B"), ir.Sym("T")), 1)
 	}
 	source := c.source(md)
@@ -176,10 +176,17 @@ func (c *caller) embedTarget(md mode, to plan.Ref) {
 	c.call("embed", embed, args, results)
 }
 
-// outcome predicts from the last layer's rows and, in training, weighs the losses.
+// scored reports whether rows have losses: in training, and without dropout where
+// reports have them.
+func (m *builder) scored(md mode) bool {
+	return md == training || md == teacher && m.spec.Train.Report.Full
+}
+
+// outcome predicts from the last layer's rows and, where they have labels, makes their
+// losses.
 func (c *caller) outcome(md mode, x plan.Ref) {
 	args, results := refs{"x": x}, refs{"pred": plan.At(Pred, 0)}
-	if md == training {
+	if c.scored(md) {
 		args["labels"] = plan.At(Labels, 0)
 		results["loss"] = plan.At(Loss, 0)
 	}

@@ -146,14 +146,15 @@ func (c *Case) Compare(m Model) []string {
 // ComparePass does one pass.
 func (c *Case) ComparePass(m Model, p Pass) []string {
 	rows, gradients := m.Pass(p.Free, p.Kept)
-	diffs := append(c.wrongLosses(p, rows), c.wrongGradients(p, gradients)...)
+	diffs := append(c.CompareLosses(p, rows), c.wrongGradients(p, gradients)...)
 	for i, d := range diffs {
 		diffs[i] = fmt.Sprintf("%d recurrences without gradient and %d with: %s", p.Free, p.Kept, d)
 	}
 	return diffs
 }
 
-func (c *Case) wrongLosses(p Pass, rows [][]float32) []string {
+// CompareLosses says in what the losses of each token differ from those of a pass.
+func (c *Case) CompareLosses(p Pass, rows [][]float32) []string {
 	var diffs []string
 	sum := 0.0
 	for b, want := range p.Rows {

@@ -158,7 +158,7 @@ func prelude() []check.Definition {
 // units writes the table of units.
 func units(b *strings.Builder) {
 	b.WriteString("## Units\n\nA unit is part of its number.\n\n| value | units |\n|---|---|\n")
-	for _, t := range []dsl.Type{dsl.Int, dsl.Fraction, dsl.Budget} {
+	for _, t := range []dsl.Type{dsl.Int, dsl.Fraction, dsl.Budget, dsl.Steps} {
 		_, must := t.Units()
 		if row := (dsl.Row{Type: t}); must {
 			fmt.Fprintf(b, "| %s | one of %s |\n", row.Takes(), code(t.UnitNames()))

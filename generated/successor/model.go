@@ -29,7 +29,7 @@ var model = runtime.Model{
 	Params:   device.Flat(&embedGroup, &decoderGroup, &headGroup),
 	Plan:     plan,
 	Spec:     specText,
-	SpecHash: "d100bef053c8f459c398dd6794a3c70818e9c27ac5a1de7c09bc3bea7d28ea96",
+	SpecHash: "c9f13d4bde3f93407796136c343e9eaf05283e91c7e091e5699161b140fffa28",
 	Task: task.Config{
 		Base:    10,
 		Below:   1048576,

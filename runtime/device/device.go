@@ -105,7 +105,7 @@ type Layout struct {
 	Target Ref // I32 [B, T] decoder input tokens
 	Labels Ref // I32 [B, T] expected tokens, -1 where there is no loss
 	Pred   Ref // I32 [B, T] argmax of the logits
-	Loss   Ref // F32 [B, T] loss of each row (Gradients only)
+	Loss   Ref // F32 [B, T] loss of each row (Gradients, and Forward where reports have losses)
 	Self   Ref // F32 [B, heads, T, T] (Attention only)
 	Cross  Ref // F32 [B, heads, T, S] (Attention only, of a model with a source)
 }
@@ -121,7 +121,7 @@ type Program struct {
 // A Plan is everything a trainer launches.
 //
 //	Gradients  one micro-batch forward and backward; adds to Grads, writes Loss and Pred
-//	Forward    teacher forcing without dropout; writes Pred
+//	Forward    teacher forcing without dropout; writes Pred and, where it has a Loss, Loss
 //	Encode     the source side of decoding; fills the cross-attention caches
 //	Decode     target rows P … P+T-1, after Encode with the same B, S, C and Times; writes Pred [B, T]
 //	SumSquares of the Grads arena, into Work element 0 (Env.N elements)

@@ -116,13 +116,58 @@ func (m *Model) env(w device.Worker, b task.Batch, rows, capacity int) *device.E
 // right one: one pass shows that, without decoding. Where hints are not looked at
 // a pass may leave the answer open; those problems are decoded.
 func (m *Model) Verify(ctx context.Context, problems []task.Problem, metric string) ([]bool, error) {
+	return m.verify(ctx, problems, metric, nil)
+}
+
+// A Score is how well a model answers some problems.
+type Score struct {
+	Right int     // whole answers
+	Loss  float64 // of a label on average, in nats
+}
+
+// Score verifies whole answers in a pass that has losses: the plan's Forward has them
+// if reports do.
+func (m *Model) Score(ctx context.Context, problems []task.Problem) (Score, error) {
+	losses := make([]tally, len(problems))
+	right, err := m.verify(ctx, problems, ExactMatch, losses)
+	var s Score
+	var all tally
+	for i, ok := range right { // in this order, whatever the launches were
+		all.sum += losses[i].sum
+		all.labels += losses[i].labels
+		if ok {
+			s.Right++
+		}
+	}
+	s.Loss = all.sum / float64(max(all.labels, 1))
+	return s, err
+}
+
+// A tally is the losses of some labels.
+type tally struct {
+	sum    float64
+	labels int
+}
+
+// verify is Verify, and fills in the losses of each problem if they are wanted.
+func (m *Model) verify(ctx context.Context, problems []task.Problem, metric string, losses []tally) ([]bool, error) {
 	verdicts := make([]verdict, len(problems))
 	err := m.each(ctx, problems, maxTokens, func(w device.Worker, index []int, b task.Batch) {
-		pred := m.predict(w, b)
+		var ofRows []float32
+		if losses != nil {
+			ofRows = make([]float32, len(b.Labels))
+		}
+		pred := m.predict(w, b, ofRows)
 		for row, i := range index {
 			lo, hi := row*b.T, (row+1)*b.T
 			r := m.rule(problems[i], b.T, metric)
 			verdicts[i] = r.verify(pred[lo:hi], b.Labels[lo:hi])
+			for at := lo; losses != nil && at < hi; at++ {
+				if b.Labels[at] >= 0 {
+					losses[i].sum += float64(ofRows[at])
+					losses[i].labels++
+				}
+			}
 		}
 	})
 	if err != nil {
@@ -151,16 +196,23 @@ func (m *Model) Verify(ctx context.Context, problems []task.Problem, metric stri
 	return counts, nil
 }
 
-// predict runs the model over all rows of a batch and returns what it says in
-// each, in the memory of the targets, which have been read.
-func (m *Model) predict(w device.Worker, b task.Batch) []int32 {
+// predict runs the model over all rows of a batch and returns what it says in each, in
+// the memory of the targets, which have been read. It fills in the losses of the rows,
+// if they are wanted.
+func (m *Model) predict(w device.Worker, b task.Batch, losses []float32) []int32 {
 	e := m.env(w, b, b.T, b.T)
 	lay := m.Plan.Forward.Layout(e)
 	w.Fit(lay.Work, lay.Ints)
 	w.PutInts(lay.Source, b.Source)
 	w.PutInts(lay.Target, b.Target)
+	if lay.Loss != (device.Ref{}) { // which the labels are read for
+		w.PutInts(lay.Labels, b.Labels)
+	}
 	m.Plan.Forward.Run(w.Queue(), e)
 	w.GetInts(b.Target, lay.Pred)
+	if losses != nil {
+		w.GetFloats(losses, lay.Loss)
+	}
 	return b.Target
 }
 

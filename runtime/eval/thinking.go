@@ -97,7 +97,7 @@ func (m *Model) reread(ctx context.Context, p task.Problem, reply []int32, runs 
 			once.Runs = r + 1
 			now := b
 			now.Target = slices.Clone(b.Target)
-			said[r] = once.predict(w, now)[first:]
+			said[r] = once.predict(w, now, nil)[first:]
 		}
 	})
 	return said, err

@@ -55,6 +55,24 @@ func (t *Task) HoldsOut() bool {
 	return t.cfg.Holdout > 0
 }
 
+// Set is how many problems there are until they come again, of those that are held out
+// or of those that are trained on; 0 if there is no end of them.
+func (t *Task) Set(heldOut bool) int64 {
+	if len(t.parts) > 0 {
+		least := t.parts[0].Set(heldOut)
+		for _, u := range t.parts {
+			least = min(least, u.Set(heldOut))
+		}
+		return least * int64(len(t.parts)) // they take turns
+	}
+	if set := max(t.cfg.Below, t.cfg.Examples); heldOut && t.HoldsOut() && set > 0 {
+		return set - t.trained
+	} else if set > 0 {
+		return t.trained
+	}
+	return 0
+}
+
 func (t *Task) heldOut(d *draft, k int64) {
 	switch held := t.cfg.Below - t.trained; {
 	case t.Listed():

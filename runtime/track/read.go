@@ -31,7 +31,7 @@ func Until(dir string, step int) ([]Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := readRows(dir, step)
+	rows, _, err := readRows(dir, step)
 	if err != nil || rows == nil || len(rows) == len(kept) {
 		return kept, err
 	}
@@ -50,7 +50,7 @@ func read(dir string, step int) ([]Report, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	rows, err := readRows(dir, step)
+	rows, full, err := readRows(dir, step)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func read(dir string, step int) ([]Report, error) {
 		if r.Step > step {
 			continue
 		}
-		if len(kept) < len(rows) && rows[len(kept)] != r.csv() {
+		if len(kept) < len(rows) && rows[len(kept)] != r.csv(full) {
 			return nil, damage.Errorf("%s or %s is damaged: line %d and line %d do not say the same; %s", path, filepath.Join(dir, csvFile), n, n+1, mend)
 		}
 		kept = append(kept, r)
@@ -81,35 +81,37 @@ func read(dir string, step int) ([]Report, error) {
 }
 
 // readRows returns the rows of metrics.csv up to a step; nil where there is no such file,
-// or one with other columns, of another version.
-func readRows(dir string, step int) ([]string, error) {
+// or one with other columns, of another version. Full says that its columns are those of
+// full reports.
+func readRows(dir string, step int) (rows []string, full bool, err error) {
 	path := filepath.Join(dir, csvFile)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, false, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	rows, n := []string{}, 0
+	rows = []string{}
+	n := 0
 	for l := range strings.Lines(string(text)) {
 		if !strings.HasSuffix(l, "\n") {
 			break
 		}
 		if n++; n == 1 {
-			if l != columns {
-				return nil, nil
+			if full = l == fullColumns; !full && l != columns {
+				return nil, false, nil
 			}
 			continue
 		}
 		first, _, _ := strings.Cut(l, ",")
 		at, err := strconv.Atoi(first)
 		if err != nil {
-			return nil, damage.Errorf("%s is damaged: line %d: %.20q is no number of steps; %s", path, n, first, mend)
+			return nil, false, damage.Errorf("%s is damaged: line %d: %.20q is no number of steps; %s", path, n, first, mend)
 		}
 		if at <= step {
 			rows = append(rows, l)
 		}
 	}
-	return rows, nil
+	return rows, full, nil
 }

@@ -23,18 +23,33 @@ type Report struct {
 	ExactMatch *float64 `json:"exact_match,omitempty"` // on held-out problems, 0 to 1; nil: there are none
 	Seconds    float64  `json:"seconds"`               // of training
 	Stage      string   `json:"stage"`
+
+	// What only a full report has, without dropout.
+	HeldOutLoss     *float64 `json:"held_out_loss,omitempty"`     // nats a token; nil also: no problem is held out
+	TrainExactMatch *float64 `json:"train_exact_match,omitempty"` // on problems of training
+	TrainLoss       *float64 `json:"train_loss,omitempty"`
 }
 
-const columns = "step,examples,tokens,loss,lr,grad_norm,exact_match,seconds,stage\n"
+const (
+	columns     = "step,examples,tokens,loss,lr,grad_norm,exact_match,seconds,stage\n"
+	fullColumns = "step,examples,tokens,loss,lr,grad_norm,exact_match,seconds,stage,held_out_loss,train_exact_match,train_loss\n"
+)
 
-func (r Report) csv() string {
+// csv is a report as a line, with the columns of a full one or without.
+func (r Report) csv(full bool) string {
 	f := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
-	match := ""
-	if r.ExactMatch != nil {
-		match = f(*r.ExactMatch)
+	some := func(x *float64) string {
+		if x == nil {
+			return ""
+		}
+		return f(*x)
 	}
-	return fmt.Sprintf("%d,%d,%d,%s,%s,%s,%s,%s,%s\n", r.Step, r.Examples, r.Tokens,
-		f(r.Loss), f(r.LR), f(r.GradNorm), match, f(r.Seconds), r.Stage)
+	line := fmt.Sprintf("%d,%d,%d,%s,%s,%s,%s,%s,%s", r.Step, r.Examples, r.Tokens,
+		f(r.Loss), f(r.LR), f(r.GradNorm), some(r.ExactMatch), f(r.Seconds), r.Stage)
+	if full {
+		line += fmt.Sprintf(",%s,%s,%s", some(r.HeldOutLoss), some(r.TrainExactMatch), some(r.TrainLoss))
+	}
+	return line + "\n"
 }
 
 // The metrics files in a run directory. They say the same: where they do not, one of
@@ -47,22 +62,27 @@ const (
 // A Log appends reports to the metrics files of a run directory.
 type Log struct {
 	jsonl, csv *os.File
+	full       bool // metrics.csv has the columns of full reports
 }
 
 // Open continues the metrics files of a run directory after so many steps: what they
 // say about later ones, or did not finish saying, is cut off. It returns the last
-// report that is left, if there is one. Files that are damaged stay as they are.
-func Open(dir string, step int) (*Log, *Report, error) {
+// report that is left, if there is one. Files that are damaged stay as they are. Full is
+// for the columns of full reports.
+func Open(dir string, step int, full bool) (*Log, *Report, error) {
 	kept, err := Until(dir, step)
 	if err != nil {
 		return nil, nil, err
 	}
 	jsonl, table := new(bytes.Buffer), bytes.NewBufferString(columns)
+	if full {
+		table = bytes.NewBufferString(fullColumns)
+	}
 	for _, r := range kept {
 		jsonl.Write(line(r))
-		table.WriteString(r.csv())
+		table.WriteString(r.csv(full))
 	}
-	log := &Log{}
+	log := &Log{full: full}
 	if log.jsonl, err = restart(filepath.Join(dir, jsonlFile), jsonl.Bytes()); err != nil {
 		return nil, nil, err
 	}
@@ -106,7 +126,7 @@ func (l *Log) Write(r Report) error {
 	if _, err := l.jsonl.Write(line(r)); err != nil {
 		return err
 	}
-	_, err := l.csv.WriteString(r.csv())
+	_, err := l.csv.WriteString(r.csv(l.full))
 	return err
 }
 

@@ -41,6 +41,9 @@ func (p Progress) text(dim func(string) string) string {
 	if p.ExactMatch != nil {
 		field("exact match", "%6s %%", Percent(*p.ExactMatch))
 	}
+	if p.TrainExactMatch != nil {
+		field("of training", "%6s %%", Percent(*p.TrainExactMatch))
+	}
 	field("examples/s", "%.0f", p.Rate)
 	if p.Left >= 0 {
 		field("left", "%s", p.Left.Round(time.Second))

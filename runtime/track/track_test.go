@@ -22,7 +22,7 @@ func report(step int) Report {
 
 func write(t *testing.T, dir string, after int, steps ...int) *Report {
 	t.Helper()
-	log, last, err := Open(dir, after)
+	log, last, err := Open(dir, after, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ step,examples,tokens,loss,lr,grad_norm,exact_match,seconds,stage
 // TestWithoutHeldOutProblems wants no exact match of them, anywhere.
 func TestWithoutHeldOutProblems(t *testing.T) {
 	dir := t.TempDir()
-	log, _, err := Open(dir, 0)
+	log, _, err := Open(dir, 0, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,6 +78,45 @@ func TestWithoutHeldOutProblems(t *testing.T) {
 		t.Error(diff)
 	}
 	if line := (Progress{Report: r}).text(plain); strings.Contains(line, "match") {
+		t.Errorf("the status line is %q", line)
+	}
+}
+
+// TestFullReports wants what only they have behind the rest, in both files and in the
+// status line, and the same bytes when the log is opened again.
+func TestFullReports(t *testing.T) {
+	dir := t.TempDir()
+	r := report(7)
+	loss, match, learnt := 2.5, 1.0, 0.25
+	r.HeldOutLoss, r.TrainExactMatch, r.TrainLoss = &loss, &match, &learnt
+	without := report(8) // where no problem is held out
+	without.ExactMatch, without.TrainExactMatch, without.TrainLoss = nil, &match, &learnt
+	log, _, err := Open(dir, 0, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(log.Write(r), log.Write(without), log.Close()); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"step":7,"examples":896,"tokens":7168,"loss":0.14285714285714285,"lr":0.001,"grad_norm":0.30000000000000004,"exact_match":0.5,"seconds":1,"stage":"train","held_out_loss":2.5,"train_exact_match":1,"train_loss":0.25}
+{"step":8,"examples":1024,"tokens":8192,"loss":0.125,"lr":0.001,"grad_norm":0.30000000000000004,"seconds":1.1428571428571428,"stage":"train","train_exact_match":1,"train_loss":0.25}
+` + fullColumns + `7,896,7168,0.14285714285714285,0.001,0.30000000000000004,0.5,1,train,2.5,1,0.25
+8,1024,8192,0.125,0.001,0.30000000000000004,,1.1428571428571428,train,,1,0.25
+`
+	if diff := cmp.Diff(want, files(t, dir)); diff != "" {
+		t.Error(diff)
+	}
+	log, last, err := Open(dir, 7, true)
+	if err != nil || !cmp.Equal(last, &r) {
+		t.Fatalf("the last report is %+v: %v", last, err)
+	}
+	if err := errors.Join(log.Write(without), log.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, files(t, dir)); diff != "" {
+		t.Error(diff)
+	}
+	if line := (Progress{Report: r}).text(plain); !strings.Contains(line, "exact match  50.00 %  of training 100.00 %") {
 		t.Errorf("the status line is %q", line)
 	}
 }
@@ -187,7 +226,7 @@ func TestDamagedMetrics(t *testing.T) {
 			return
 		}
 		before := files(t, dir)
-		if _, _, err := Open(dir, 3); err == nil || files(t, dir) != before {
+		if _, _, err := Open(dir, 3, false); err == nil || files(t, dir) != before {
 			t.Fatalf("%s of %s: %v, and the files are changed", what, filepath.Base(path), err)
 		}
 	}

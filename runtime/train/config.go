@@ -33,6 +33,7 @@ type Config struct {
 	RowFLOP     float64 // floating-point operations that a target row takes
 	Budget      Budget
 	Stop        *Stop // nil: not before the budget is spent
+	Report      Report
 	Seed        uint64
 }
 
@@ -87,6 +88,21 @@ type Stop struct {
 	HeldOut bool // on problems kept from training, else on those of training
 }
 
+// A Report says what is measured while training.
+type Report struct {
+	Every    int  // steps between two; 0: a hundredth of the budget
+	Problems int  // of each measurement, or as many as there are; 0: Glance
+	Full     bool // exact match and loss, of held-out problems and of those of training; else exact match of held-out ones
+}
+
+// problems is how many are asked for.
+func (r Report) problems() int {
+	if r.Problems == 0 {
+		return Glance
+	}
+	return r.Problems
+}
+
 // Check returns what is wrong with a Config, in the words of a spec.
 func (c *Config) Check() error {
 	fields := 0
@@ -114,6 +130,8 @@ func (c *Config) Check() error {
 		return fmt.Errorf("groups of %d examples in micro-batches of %d: a group is a number of whole micro-batches", c.Group, c.MicroBatch)
 	case c.Progressive && (c.Times < 1 || c.Backprop < 1 || c.Backprop > c.Times):
 		return fmt.Errorf("gradients through %d of %d runs: it is one at least, and all of them at most", c.Backprop, c.Times)
+	case c.Report.Every < 0 || c.Report.Problems < 0:
+		return fmt.Errorf("a report of %d problems every %d steps: both are at least 1", c.Report.Problems, c.Report.Every)
 	case c.SumLoss && c.Rows < 1:
 		return fmt.Errorf("a sum over the batch for a model that does not say how long its problems are: use reduce = mean")
 	}

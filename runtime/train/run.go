@@ -54,7 +54,7 @@ func (r *run) advance() error {
 	s := &r.State
 	r.over = r.used() >= 1 // time goes on: asked once a step, so that the last one is reported
 	r.report = track.Report{Step: s.Step, Examples: s.Examples, Tokens: s.Tokens, Loss: out.Loss, LR: rate, GradNorm: out.GradNorm,
-		ExactMatch: r.report.ExactMatch, Seconds: r.elapsed().Seconds(), Stage: cmp.Or(r.Stage, "train")}
+		ExactMatch: r.report.ExactMatch, TrainExactMatch: r.report.TrainExactMatch, Seconds: r.elapsed().Seconds(), Stage: cmp.Or(r.Stage, "train")}
 	if s.Step%r.every == 0 || r.over {
 		if err := r.test(); err != nil {
 			return err
@@ -77,17 +77,47 @@ func (r *run) advance() error {
 	return r.save()
 }
 
-// test asks for the exact match on held-out problems, where there are any.
-func (r *run) test() error {
+// test measures what a report has of held-out problems, where there are any, and of
+// those of training.
+func (r *run) test() (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("the test after step %d failed: %w", r.State.Step, err)
+		}
+	}()
+	if !r.Config.Report.Full {
+		if r.Task.HoldsOut() {
+			var match float64
+			match, err = r.glance(true)
+			r.report.ExactMatch = &match
+		}
+		return err
+	}
+	s, err := r.Score(false, r.measured(false))
+	if err != nil {
+		return err
+	}
+	r.report.TrainExactMatch, r.report.TrainLoss = &s.ExactMatch, &s.Loss
 	if !r.Task.HoldsOut() {
 		return nil
 	}
-	match, err := r.Match(true, 0, Glance)
-	if err != nil {
-		return fmt.Errorf("the test after step %d failed: %w", r.State.Step, err)
+	held, err := r.Score(true, r.measured(true))
+	r.report.ExactMatch, r.report.HeldOutLoss = &held.ExactMatch, &held.Loss
+	return err
+}
+
+// measured is how many problems a report asks for, or all that there are.
+func (t *Trainer) measured(heldOut bool) int {
+	n := t.Config.Report.problems()
+	if set := t.Task.Set(heldOut); set > 0 {
+		n = int(min(int64(n), set))
 	}
-	r.report.ExactMatch = &match
-	return nil
+	return n
+}
+
+// glance is the exact match on the problems of a report.
+func (t *Trainer) glance(heldOut bool) (float64, error) {
+	return t.Match(heldOut, 0, t.measured(heldOut))
 }
 
 // save writes a checkpoint, with the time where that is what the budget is.
@@ -127,7 +157,7 @@ func (r *run) stop() error {
 
 // StopMatch is the exact match that Config.Stop is held to.
 func (t *Trainer) StopMatch() (float64, error) {
-	glance, err := t.Match(t.Config.Stop.HeldOut, 0, Glance)
+	glance, err := t.glance(t.Config.Stop.HeldOut)
 	if err != nil {
 		return 0, err
 	}
@@ -138,7 +168,7 @@ func (t *Trainer) StopMatch() (float64, error) {
 // of 64, a model that is wrong on one in thirty has all right now and then.
 func (t *Trainer) proven(glance float64) (float64, error) {
 	if s := t.Config.Stop; glance >= s.AtLeast {
-		return t.Match(s.HeldOut, Glance, Proof)
+		return t.Match(s.HeldOut, t.Config.Report.problems(), Proof)
 	}
 	return glance, nil
 }

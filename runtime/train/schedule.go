@@ -99,8 +99,11 @@ func (c *Config) steps() int {
 }
 
 // reportEvery is the number of steps between two reports: it depends on the
-// budget alone, so that a resumed run reports at the same steps.
+// configuration alone, so that a resumed run reports at the same steps.
 func (c *Config) reportEvery() int {
+	if c.Report.Every > 0 {
+		return c.Report.Every
+	}
 	if n := c.steps(); n > 0 {
 		return max(1, n/100)
 	}

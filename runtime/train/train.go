@@ -34,6 +34,7 @@ type Trainer struct {
 	SaveEvery time.Duration        // time between checkpoints, 0: only at the end
 	Still     func() error         // an error once Dir is not there any more, asked before anything is written; nil: not asked
 	Match     Match                // asked at every report
+	Score     Measure              // instead, where reports are Full
 	Status    *track.Status
 
 	stepper *stepper
@@ -43,8 +44,18 @@ type Trainer struct {
 // or of those of training.
 type Match func(heldOut bool, first, n int) (float64, error)
 
-// The numbers of problems of a Match: the first few at every report, and many others
-// where those are right enough to stop.
+// A Score is how well some problems are answered.
+type Score struct {
+	ExactMatch float64
+	Loss       float64 // mean of the labels, nats
+}
+
+// A Measure scores the first n problems, without dropout, of those kept from training
+// or of those of training.
+type Measure func(heldOut bool, n int) (Score, error)
+
+// The numbers of problems of a Match: the first few at every report, if that does not
+// say how many, and many others where those are right enough to stop.
 const (
 	Glance = 64
 	Proof  = 1024
@@ -131,7 +142,7 @@ func (t *Trainer) Run(ctx context.Context) (err error) {
 	if s := t.Config.Stop; s != nil && s.HeldOut && !t.Task.HoldsOut() {
 		return errors.New("no problem is held out, and training is to stop at an exact match on held-out ones: hold some out, or stop at that on problems of training")
 	}
-	log, last, err := track.Open(t.Dir, t.State.Step)
+	log, last, err := track.Open(t.Dir, t.State.Step, t.Config.Report.Full)
 	if err != nil {
 		return err
 	}

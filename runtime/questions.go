@@ -1,0 +1,48 @@
+package runtime
+
+import (
+	"context"
+
+	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/task"
+	"github.com/arithlang/mlc/runtime/train"
+)
+
+// questions are what a model is asked while it is trained.
+type questions struct{ eval.Model }
+
+// sample is problems first … first+n-1 of those kept from training, or of those of
+// training.
+func (q questions) sample(heldOut bool, first, n int) []task.Problem {
+	problem := q.Task.Train
+	if heldOut {
+		problem = q.Task.HeldOut
+	}
+	sample := make([]task.Problem, n)
+	for i := range sample {
+		sample[i] = problem(int64(first + i))
+		sample[i].Fillers = nil // what stands before one is no question
+	}
+	return sample
+}
+
+// match is a train.Match.
+func (q questions) match(heldOut bool, first, n int) (float64, error) {
+	right, err := q.Verify(context.Background(), q.sample(heldOut, first, n), eval.ExactMatch)
+	if err != nil {
+		return 0, err
+	}
+	count := 0
+	for _, ok := range right {
+		if ok {
+			count++
+		}
+	}
+	return float64(count) / float64(n), nil
+}
+
+// score is a train.Measure.
+func (q questions) score(heldOut bool, n int) (train.Score, error) {
+	s, err := q.Score(context.Background(), q.sample(heldOut, 0, n))
+	return train.Score{ExactMatch: float64(s.Right) / float64(n), Loss: s.Loss}, err
+}
