@@ -35,7 +35,7 @@ const rules = `
 	runtime/device < runtime/cpu, runtime/cuda < runtime;
 	runtime/calibrate < runtime;
 	runtime/lock < runtime/eval;
-	runtime/interrupt < runtime, compiler/cli;
+	runtime/interrupt, runtime/flag < runtime, compiler/cli;
 	runtime/damage < runtime/ckpt, runtime/track < runtime/train;
 	runtime/damage < runtime/record, runtime/eval, runtime, plot;
 	runtime/cuda < runtime/cuda/libcuda < runtime;

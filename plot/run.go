@@ -94,7 +94,7 @@ func (r *Run) readSpec(dir string) {
 // readRecord reads run.json; a calibration has calibration.json instead.
 func readRecord(dir string) (record.Record, error) {
 	rec, err := record.Read(dir)
-	if errors.Is(err, fs.ErrNotExist) {
+	if record.Missing(err) {
 		err = damage.ReadJSON(filepath.Join(dir, calibrate.RecordFile), &rec)
 	}
 	if errors.Is(err, fs.ErrNotExist) {

@@ -285,6 +285,22 @@ func TestNewestOfASeed(t *testing.T) {
 	}
 }
 
+// TestNoRuns says what is no run directory.
+func TestNoRuns(t *testing.T) {
+	m := toyModel()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]string{file: "it is a file", filepath.Join(file, "x"): "there is no such folder", filepath.Dir(file): "it has no run.json"} {
+		for _, args := range [][]string{{"eval", dir}, {"train", "--resume", "--out", dir}} {
+			if s := call(t, m, "", args...); s.code != 1 || !strings.Contains(s.err, dir+" is no run directory: "+want) {
+				t.Errorf("%v: exit %d, want %s\n%s", args, s.code, want, s.err)
+			}
+		}
+	}
+}
+
 // TestLongLine says in our words that a line is too long.
 func TestLongLine(t *testing.T) {
 	m := toyModel()

@@ -14,6 +14,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/arithlang/mlc/runtime/cuda"
+	"github.com/arithlang/mlc/runtime/flag"
 	"github.com/arithlang/mlc/runtime/interrupt"
 )
 
@@ -67,9 +68,9 @@ func run(a app, args []string) (code int) {
 	name := a.identity().name
 	asked := false // for help, which is an answer
 	var v verbs
-	parser, err := kong.New(&v, kong.Name(name), kong.Writers(a.out, a.err),
+	parser, err := kong.New(&v, append(flag.Numbers(), kong.Name(name), kong.Writers(a.out, a.err),
 		kong.Description("Trains and tests the model of "+name+".arith, compiled by mlc "+a.model.Version+"."),
-		kong.Exit(func(int) { asked = true }), kong.Bind(a), kong.Bind(program(args[0])))
+		kong.Exit(func(int) { asked = true }), kong.Bind(a), kong.Bind(program(args[0])))...)
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}

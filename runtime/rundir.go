@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/arithlang/mlc/runtime/ckpt"
@@ -176,7 +175,7 @@ func newestRun(id identity, seed *uint64) (string, error) {
 		dir := filepath.Join(runs, d.Name())
 		r, err := record.Read(dir)
 		switch {
-		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
+		case record.Missing(err):
 			continue
 		case err != nil:
 			return "", fmt.Errorf("%w\nsay which run to go on with by --out", err)
@@ -201,7 +200,7 @@ func newestRun(id identity, seed *uint64) (string, error) {
 // readRecord reads run.json.
 func readRecord(dir string) (record.Record, error) {
 	r, err := record.Read(dir)
-	if errors.Is(err, fs.ErrNotExist) {
+	if record.Missing(err) {
 		return r, record.NoRun(dir)
 	}
 	return r, err

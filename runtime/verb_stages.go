@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -272,7 +271,7 @@ func (j *pipelineRun) state(name string) *record.Stage {
 }
 
 // record is the record of a training, which has to be of the same run as the one of all
-// stages. It is fs.ErrNotExist where the training has none yet.
+// stages. The error is record.Missing where the training has none yet.
 func (j *pipelineRun) record(s *Stage) (record.Record, error) {
 	rec, err := record.Read(j.place(s))
 	if err != nil {
@@ -298,7 +297,7 @@ func (j *pipelineRun) result(s *Stage) (*train.Checkpoint, record.Record, error)
 			filepath.Join(j.place(s), "ckpt", cmp.Or(want, "there")), bringBack)
 	}
 	rec, err := j.record(s)
-	if errors.Is(err, fs.ErrNotExist) {
+	if record.Missing(err) {
 		err = record.NoRun(j.place(s))
 	}
 	if err != nil {
@@ -336,7 +335,7 @@ func (j *pipelineRun) train(ctx context.Context, s *Stage) error {
 		return err
 	}
 	rec, err := j.record(s)
-	if errors.Is(err, fs.ErrNotExist) {
+	if record.Missing(err) {
 		rec = j.cmd.newRecord(s.Model.identity(), s.Model, machine.About())
 		rec.Stage, rec.Seed = s.Name, state.Seed
 	} else if err != nil {

@@ -2,9 +2,7 @@ package runtime
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	goruntime "runtime"
 	"strings"
@@ -231,7 +229,7 @@ func (c *trainCmd) reopen(id identity) (claim, error) {
 		}
 	}
 	held, err := occupy(dir)
-	if errors.Is(err, fs.ErrNotExist) {
+	if record.Missing(err) {
 		return claim{}, record.NoRun(dir)
 	}
 	if err != nil {

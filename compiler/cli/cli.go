@@ -13,6 +13,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/arithlang/mlc/runtime/flag"
 	"github.com/arithlang/mlc/runtime/interrupt"
 )
 
@@ -66,10 +67,10 @@ func Main() { os.Exit(Run(os.Args[1:], os.Stdout, os.Stderr)) }
 func Run(args []string, out, err io.Writer) int {
 	var v verbs
 	answered := false // by help or version
-	parser, bug := kong.New(&v, kong.Name("mlc"), kong.Writers(out, err),
+	parser, bug := kong.New(&v, append(flag.Numbers(), kong.Name("mlc"), kong.Writers(out, err),
 		kong.Description("A compiler of small transformers that do arithmetic: a spec becomes a Go program that trains and tests it."),
 		kong.Vars{"version": versionLine(), "starters": starterNames(), "kinds": plotKinds()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.Exit(func(int) { answered = true }))
+		kong.Exit(func(int) { answered = true }))...)
 	if bug != nil {
 		panic("BUG: " + bug.Error())
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/arithlang/mlc/runtime/ckpt"
@@ -87,7 +88,7 @@ type Stage struct {
 // Trains reports whether a stage trains a model.
 func (s *Stage) Trains() bool { return s.Kind == "training" }
 
-// Read reads the record of a run directory. The error is fs.ErrNotExist where there is
+// Read reads the record of a run directory. The error is Missing where there is
 // none, and damage where it is no record.
 func Read(dir string) (Record, error) {
 	var r Record
@@ -137,7 +138,7 @@ func (r *Record) Trained(dir string) (string, Training) {
 // Trained is Record.Trained of the record in dir, which may have none.
 func Trained(dir string) (string, error) {
 	r, err := Read(dir)
-	if errors.Is(err, fs.ErrNotExist) {
+	if Missing(err) {
 		return dir, nil
 	}
 	if err != nil {
@@ -147,10 +148,18 @@ func Trained(dir string) (string, error) {
 	return in, nil
 }
 
+// Missing reports whether an error of Read is that there is no record.
+func Missing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
 // NoRun says that a directory has no record.
 func NoRun(dir string) error {
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+	switch info, err := os.Stat(dir); {
+	case Missing(err):
 		return fmt.Errorf("%s is no run directory: there is no such folder", dir)
+	case err == nil && !info.IsDir():
+		return fmt.Errorf("%s is no run directory: it is a file", dir)
 	}
 	return fmt.Errorf("%s is no run directory: it has no %s", dir, File)
 }

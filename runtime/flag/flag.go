@@ -1,0 +1,57 @@
+// Package flag reads numbers on command lines, and says in words for people what is no
+// number: what the library of flags says is about types of Go.
+package flag
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/alecthomas/kong"
+)
+
+// Numbers are the options of a command line that has numbers and times.
+func Numbers() []kong.Option {
+	return []kong.Option{
+		kong.KindMapper(reflect.Int, whole("a whole number")),
+		kong.KindMapper(reflect.Int64, whole("a whole number")),
+		kong.KindMapper(reflect.Uint64, number("a whole number from 0 on", func(v reflect.Value, text string) error {
+			n, err := strconv.ParseUint(text, 10, v.Type().Bits())
+			v.SetUint(n)
+			return err
+		})),
+		kong.KindMapper(reflect.Float64, number("a number, such as 8e18", func(v reflect.Value, text string) error {
+			x, err := strconv.ParseFloat(text, v.Type().Bits())
+			v.SetFloat(x)
+			return err
+		})),
+		kong.TypeMapper(reflect.TypeFor[time.Duration](), number("a time, such as 90s, 5m or 2h, of 290 years at most", func(v reflect.Value, text string) error {
+			d, err := time.ParseDuration(text)
+			v.SetInt(int64(d))
+			return err
+		})),
+	}
+}
+
+func whole(want string) kong.Mapper {
+	return number(want, func(v reflect.Value, text string) error {
+		n, err := strconv.ParseInt(text, 10, v.Type().Bits())
+		v.SetInt(n)
+		return err
+	})
+}
+
+// number is a kind of numbers that parse sets; want says what it takes.
+func number(want string, parse func(v reflect.Value, text string) error) kong.Mapper {
+	return kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
+		var text string
+		if err := ctx.Scan.PopValueInto(want, &text); err != nil {
+			return err
+		}
+		if parse(target, text) != nil {
+			return fmt.Errorf("%.60q: want %s", text, want)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,46 @@
+package flag
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alecthomas/kong"
+)
+
+// TestNumbers says in words what is no number, and reads what is one.
+func TestNumbers(t *testing.T) {
+	var line struct {
+		Steps    int
+		Examples int64
+		Seed     *uint64
+		FLOP     float64 `name:"flop"`
+		Time     time.Duration
+		Digits   []int
+	}
+	parser, err := kong.New(&line, Numbers()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]string{
+		"--steps abc":                          `--steps: "abc": want a whole number`,
+		"--steps 1e3":                          `--steps: "1e3": want a whole number`,
+		"--examples 9223372036854775808":       `--examples: "9223372036854775808": want a whole number`,
+		"--seed=-1":                            `--seed: "-1": want a whole number from 0 on`,
+		"--flop x":                             `--flop: "x": want a number, such as 8e18`,
+		"--time 5":                             `--time: "5": want a time, such as 90s, 5m or 2h`,
+		"--time 99999999999h":                  `--time: "99999999999h": want a time`,
+		"--digits 6,x":                         `--digits: "x": want a whole number`,
+		"--steps " + strings.Repeat("x", 1000): `--steps: "` + strings.Repeat("x", 60) + `": want a whole number`,
+	} {
+		if _, err := parser.Parse(strings.Fields(args)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%.60s: %v, want %s", args, err, want)
+		}
+	}
+	if _, err := parser.Parse(strings.Fields("--steps 7 --examples=-8 --seed 18446744073709551615 --flop 1.5e18 --time 1h30m --digits 6,10 --digits 20")); err != nil {
+		t.Fatal(err)
+	}
+	if line.Steps != 7 || line.Examples != -8 || *line.Seed != 1<<64-1 || line.FLOP != 1.5e18 || line.Time != 90*time.Minute || len(line.Digits) != 3 || line.Digits[2] != 20 {
+		t.Errorf("%+v", line)
+	}
+}
