@@ -22,6 +22,8 @@ type deviceFlags struct {
 	Device  string `help:"auto: an NVIDIA GPU if there is one, else the processor; cpu; cuda; sim: a simulated GPU that checks every access, very slow." default:"auto" placeholder:"auto"`
 	CPU     string `help:"Instructions: auto, go, avx2 or avx512. All give the same bits." name:"cpu" default:"auto" placeholder:"auto"`
 	Threads int    `help:"Threads, 0 for all. Any number gives the same bits." default:"0" placeholder:"N"`
+
+	trains bool // not only tests
 }
 
 // openers is the table of devices.
@@ -67,6 +69,13 @@ func (a app) tell(format string, args ...any) {
 
 func (f *deviceFlags) openCPU(a app) (device.Machine, error) {
 	isa, threads, err := f.cpu()
+	if err != nil {
+		return nil, err
+	}
+	n, err := a.model.needs(f.trains)
+	if err == nil {
+		err = a.afford(n, threads)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -41,6 +41,8 @@ type app struct {
 	err   *os.File
 	gpu   func() (cuda.Driver, error) // nil: NVIDIA's driver
 	told  bool                        // which device is used
+
+	memory func() (bytes float64, of string) // that is available; nil: as the system says
 }
 
 // verbs is the command line.

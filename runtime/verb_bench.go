@@ -70,6 +70,11 @@ func (c *benchCmd) Run(a app) error {
 	if c.Batch > maxBatch {
 		return usagef("--batch %d: want at most %d examples", c.Batch, maxBatch)
 	}
+	c.trains = true
+	if c.Batch > 0 {
+		a.model.Train.Batch = c.Batch
+	}
+	a.model.Task.Padded = a.model.Task.Padded || c.Padded
 	machine, err := c.open(a)
 	if err != nil {
 		return err
@@ -100,16 +105,11 @@ func (c *benchCmd) Run(a app) error {
 
 // trainer is ready for the first step of a run that is not kept.
 func (c *benchCmd) trainer(m *Model, machine device.Machine) (*train.Trainer, error) {
-	cfg := m.Task
-	cfg.Padded = cfg.Padded || c.Padded
-	problems, err := task.New(cfg, m.Train.Seed)
+	problems, err := task.New(m.Task, m.Train.Seed)
 	if err != nil {
 		return nil, err
 	}
 	t := &train.Trainer{Machine: machine, Plan: &m.Plan, Params: m.Params, Task: problems, Config: m.Train, Given: m.tables()}
-	if c.Batch > 0 {
-		t.Config.Batch = c.Batch
-	}
 	if err := t.Config.Check(); err != nil {
 		return nil, err
 	}

@@ -248,6 +248,11 @@ func (r *tester) report(ctx context.Context, t *eval.Test) error {
 	if !r.quiet {
 		test.Progress = progress(r.err)
 	}
+	if m, onCPU := t.Machine.(*cpuMachine); onCPU {
+		if err := r.afford(need{work: elemBytes * t.Room()}, len(m.own.workers)); err != nil {
+			return err
+		}
+	}
 	result, err := test.Run(ctx, filepath.Join(r.dir, "eval", folder))
 	if ctx.Err() != nil {
 		return fmt.Errorf("%w while testing; go on with: %s", context.Cause(ctx), r.again)

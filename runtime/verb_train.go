@@ -40,6 +40,7 @@ func (c *trainCmd) Run(a app, name program) error {
 	if c.Save < 0 {
 		return usagef("--save %s must not be negative", c.Save)
 	}
+	c.trains = true
 	if a.whole != nil {
 		return c.runStages(a, name)
 	}

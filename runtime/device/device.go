@@ -118,6 +118,19 @@ type Program struct {
 	Run    func(q Queue, e *Env)
 }
 
+// Room is how many elements of Work and Ints a launch on so many examples takes, e
+// apart from its B. It grows by as much with each example, and is a sum, since that of
+// an absurd number may be beyond integers.
+func (p Program) Room(examples int, e Env) float64 {
+	room := func(examples int) float64 {
+		e.B = examples
+		lay := p.Layout(&e)
+		return float64(lay.Work) + float64(lay.Ints)
+	}
+	one := room(1)
+	return one + float64(examples-1)*(room(2)-one)
+}
+
 // A Plan is everything a trainer launches.
 //
 //	Gradients  one micro-batch forward and backward; adds to Grads, writes Loss and Pred

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/lock"
 	"github.com/arithlang/mlc/runtime/task"
 )
@@ -104,6 +105,24 @@ func (t *Test) Run(ctx context.Context, dir string) (*Result, error) {
 	}
 	t.summarise(r, t.Cells)
 	return r, nil
+}
+
+// Room is how many elements of Work and Ints a launch of the longest problems takes.
+func (t *Test) Room() float64 {
+	if len(t.Cells) == 0 {
+		return 0
+	}
+	longest := slices.MaxFunc(t.Cells, func(a, b Pair) int { return a.I + a.J - b.I - b.J })
+	for p := range t.Task.Each(longest.I, longest.J, 1) {
+		width, err := t.Task.Width(p)
+		if err != nil { // which Run says
+			return 0
+		}
+		source, target := t.Task.Shape(width)
+		e := device.Env{T: target, S: source, C: target, Times: max(t.Runs, 1)}
+		return max(t.Plan.Forward.Room(max(1, maxTokens/(source+target)), e), t.Plan.Encode.Room(max(1, maxTokensDecode/(source+target)), e))
+	}
+	return 0
 }
 
 // join takes what the result in dir has of the same Settings.

@@ -224,6 +224,15 @@ func (t *Task) longest(digits, entries int) Problem {
 	return d.problem()
 }
 
+// Longest is the source tokens and the target rows of the longest problem of training.
+func (t *Task) Longest() (source, target int) {
+	if t.cfg.Sequence {
+		return 0, t.Rows()
+	}
+	w, _ := t.tight(t.largest())
+	return t.Shape(w)
+}
+
 // Rows is the target rows of the longest problem of training.
 func (t *Task) Rows() int {
 	if !t.cfg.Sequence {

@@ -1,0 +1,89 @@
+package runtime
+
+import (
+	"io/fs"
+	"math"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// availableMemory is how many bytes the process may still take, and who says so: the
+// machine (proc(5), MemAvailable), or a control group that it is in, or one around
+// that (cgroup v2: memory.max; v1: memory.limit_in_bytes). The caches of a group's
+// files count as free. It is infinite where the system does not tell.
+func availableMemory(root fs.FS) (bytes float64, of string) {
+	bytes, of = math.Inf(1), "the machine"
+	if kib, ok := field(root, "proc/meminfo", "MemAvailable:"); ok {
+		bytes = kib * 1024
+	}
+	groups, _ := fs.ReadFile(root, "proc/self/cgroup")
+	for line := range strings.Lines(string(groups)) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(parts) < 3 {
+			continue
+		}
+		for _, v := range cgroups {
+			if !strings.Contains(","+parts[1]+",", ","+v.controller+",") {
+				continue
+			}
+			if left := v.left(root, parts[2]); left < bytes {
+				bytes, of = left, "its control group"
+			}
+		}
+	}
+	return bytes, of
+}
+
+// A cgroup is a version of Linux's control groups of memory.
+type cgroup struct {
+	controller, dir  string
+	limit, used      string // files
+	inactive, active string // of memory.stat: bytes of the file cache
+}
+
+var cgroups = []cgroup{
+	{"", "sys/fs/cgroup", "memory.max", "memory.current", "inactive_file", "active_file"},
+	{"memory", "sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file", "total_active_file"},
+}
+
+// left is the least that is left in a group and in those around it. In a container the
+// group may be seen as the outermost one, whatever its path is.
+func (c *cgroup) left(root fs.FS, group string) float64 {
+	least := math.Inf(1)
+	for at := path.Clean("/" + group); ; at = path.Dir(at) {
+		dir := path.Join(c.dir, at)
+		limit, ok1 := number(root, path.Join(dir, c.limit))
+		used, ok2 := number(root, path.Join(dir, c.used))
+		if ok1 && ok2 {
+			inactive, _ := field(root, path.Join(dir, "memory.stat"), c.inactive+" ")
+			active, _ := field(root, path.Join(dir, "memory.stat"), c.active+" ")
+			least = min(least, max(0, limit-max(0, used-inactive-active)))
+		}
+		if at == "/" {
+			return least
+		}
+	}
+}
+
+// number is what a file has in it; one that is no number, such as max, is no limit.
+func number(root fs.FS, name string) (float64, bool) {
+	text, err := fs.ReadFile(root, name)
+	if err != nil {
+		return 0, false
+	}
+	n, err := strconv.ParseFloat(strings.TrimSpace(string(text)), 64)
+	return n, err == nil
+}
+
+// field is the number behind a name at the beginning of a line.
+func field(root fs.FS, name, key string) (float64, bool) {
+	text, _ := fs.ReadFile(root, name)
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, key); ok {
+			n, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 64)
+			return n, err == nil
+		}
+	}
+	return 0, false
+}

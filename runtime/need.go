@@ -1,0 +1,111 @@
+package runtime
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"runtime/debug"
+	"strings"
+
+	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/task"
+)
+
+// A need is memory in bytes that the processor needs for a run. Numbers are floats:
+// those of absurd models are beyond integers.
+type need struct {
+	params float64 // one arena of parameters
+	batch  float64 // tokens and losses of a step
+	work   float64 // activations and saved values, of a thread
+	arenas bool    // parameters, gradients and moments are still to be had
+}
+
+const elemBytes = 4 // F32 and I32
+
+// shared is for all threads: parameters and two moments.
+func (n need) shared() float64 {
+	if !n.arenas {
+		return n.batch
+	}
+	return 3*n.params + n.batch
+}
+
+// thread is for each thread: gradients, and once more for their sum or to be ahead of
+// it, and what a micro-batch leaves.
+func (n need) thread() float64 {
+	if !n.arenas {
+		return n.work
+	}
+	return 2*n.params + n.work
+}
+
+// needs is the memory for a model, without what its examples take unless it trains.
+func (m *Model) needs(trains bool) (need, error) {
+	n := need{params: elemBytes * float64(m.Plan.NumParams), arenas: true}
+	if !trains {
+		return n, nil
+	}
+	problems, err := task.New(m.Task, m.Train.Seed)
+	if err != nil {
+		return n, err
+	}
+	c := &m.Train
+	source, target := problems.Longest()
+	n.batch = elemBytes * float64(c.Batch) * float64(source+3*target)
+	n.work = elemBytes * m.Plan.Gradients.Room(min(c.MicroBatch, c.Batch), device.Env{T: target, S: source, C: target,
+		Free: c.Times - c.Backprop, Kept: max(c.Backprop, 1), Times: max(c.Times, 1)})
+	return n, nil
+}
+
+// afford wants as much memory as is needed with so many threads.
+func (a app) afford(n need, threads int) error {
+	memory := a.memory
+	if memory == nil {
+		memory = func() (float64, string) { return availableMemory(os.DirFS("/")) }
+	}
+	all := n.shared() + float64(threads)*n.thread()
+	have, of := memory()
+	if all > have {
+		debug.FreeOSMemory() // what is left of another model
+		have, of = memory()
+	}
+	if all <= have {
+		return nil
+	}
+	var parts []string
+	for _, p := range []struct {
+		what  string
+		bytes float64
+	}{
+		{"parameters, gradients and moments", n.shared() - n.batch + float64(threads)*(n.thread()-n.work)},
+		{"a batch", n.batch},
+		{fmt.Sprintf("the activations of %d threads", threads), float64(threads) * n.work},
+	} {
+		if p.bytes > 0 {
+			parts = append(parts, gibibytes(p.bytes)+" for "+strings.Replace(p.what, " 1 threads", " 1 thread", 1))
+		}
+	}
+	return fmt.Errorf("this needs %s of memory, and %s has %s available: %s; %s", gibibytes(all), of, gibibytes(have), strings.Join(parts, ", "), n.advice(threads, have))
+}
+
+// advice says how to come by with less memory.
+func (n need) advice(threads int, have float64) string {
+	fit := math.Floor((have - n.shared()) / n.thread())
+	switch {
+	case fit >= 1 && fit < float64(threads):
+		return fmt.Sprintf("it fits with --threads %.0f", fit)
+	case n.shared()-n.batch+n.thread()-n.work > have:
+		return "make the model smaller: model.width, its layers or its tables"
+	case n.work > n.batch:
+		return "make train.microbatch or the problems smaller, and use --threads 1"
+	}
+	return "make train.batch or the problems smaller"
+}
+
+// gibibytes writes a number of bytes.
+func gibibytes(bytes float64) string {
+	if bytes < 1<<30 {
+		return fmt.Sprintf("%.3g MiB", bytes/(1<<20))
+	}
+	return fmt.Sprintf("%.4g GiB", bytes/(1<<30))
+}
