@@ -82,10 +82,10 @@ func (a app) afford(n need, threads int) error {
 		{fmt.Sprintf("the activations of %d threads", threads), float64(threads) * n.work},
 	} {
 		if p.bytes > 0 {
-			parts = append(parts, gibibytes(p.bytes)+" for "+strings.Replace(p.what, " 1 threads", " 1 thread", 1))
+			parts = append(parts, inBytes(p.bytes)+" for "+strings.Replace(p.what, " 1 threads", " 1 thread", 1))
 		}
 	}
-	return fmt.Errorf("this needs %s of memory, and %s has %s available: %s; %s", gibibytes(all), of, gibibytes(have), strings.Join(parts, ", "), n.advice(threads, have))
+	return fmt.Errorf("this needs %s of memory, and %s has %s available: %s; %s", inBytes(all), of, inBytes(have), strings.Join(parts, ", "), n.advice(threads, have))
 }
 
 // advice says how to come by with less memory.
@@ -102,10 +102,12 @@ func (n need) advice(threads int, have float64) string {
 	return "make train.batch or the problems smaller"
 }
 
-// gibibytes writes a number of bytes.
-func gibibytes(bytes float64) string {
-	if bytes < 1<<30 {
-		return fmt.Sprintf("%.3g MiB", bytes/(1<<20))
+// inBytes writes a number of bytes.
+func inBytes(n float64) string {
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
+	i := 0
+	for ; n >= 1000 && i < len(units)-1; i++ {
+		n /= 1024
 	}
-	return fmt.Sprintf("%.4g GiB", bytes/(1<<30))
+	return fmt.Sprintf("%.3g %s", n, units[i])
 }

@@ -73,7 +73,7 @@ func TestTooLittleMemory(t *testing.T) {
 		{gib / 4, 12 * gib, []string{"train", "--out", dir, "--threads", "16"}, []string{"35 GiB for parameters", "it fits with --threads 4"}},
 		{1 << 60, 22 * gib, []string{"bench", "--threads", "1024"}, []string{"make the model smaller"}},
 		{1 << 60, 22 * gib, []string{"eval", trained(t, m, "-q")}, []string{"make the model smaller"}},
-		{small, 1 << 10, []string{"train", "--out", dir}, []string{"the machine has 0.000977 MiB available: "}},
+		{small, 1 << 10, []string{"train", "--out", dir}, []string{"the machine has 1 KiB available: "}},
 	} {
 		m.Plan.NumParams = c.params
 		s := callApp(t, app{model: m, in: strings.NewReader(""), memory: func() (float64, string) { return c.have, "the machine" }}, append([]string{"./toy"}, c.args...))

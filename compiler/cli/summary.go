@@ -41,8 +41,8 @@ type step struct {
 
 // footprint is memory in bytes of a step on the CPU.
 type footprint struct {
-	Shared    int `json:"shared"`     // parameters, two moments
-	PerWorker int `json:"per_worker"` // gradients, once more for their sum or to be ahead of it, activations, saved values
+	Shared    float64 `json:"shared"`     // parameters, two moments
+	PerWorker float64 `json:"per_worker"` // gradients, once more for their sum or to be ahead of it, activations, saved values
 }
 
 type family struct {
@@ -90,7 +90,7 @@ func newSummary(p *compiler.Program) (*summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := p.Lowered.NumParams
+	all := float64(p.Lowered.NumParams)
 	s.Memory = footprint{Shared: 3 * floatBytes * all, PerWorker: floatBytes * (2*all + work)}
 	for _, k := range p.Lowered.Kernels {
 		i := slices.IndexFunc(s.Families, func(f family) bool { return f.Name == k.Family })
@@ -108,21 +108,22 @@ func (s *summary) dims(examples int) map[string]int {
 	return map[string]int{"B": examples, "S": s.Step.Source, "T": s.Step.Target, "C": s.Step.Target, "P": 0, "N": s.Params}
 }
 
-// work counts the elements of the buffers of a micro-batch.
-func (s *summary) work(p *lower.Program) (int, error) {
-	total := 0
+// work counts the elements of the buffers of a micro-batch, which may be beyond
+// integers.
+func (s *summary) work(p *lower.Program) (float64, error) {
+	total := 0.0
 	for _, e := range p.Entries {
 		if e.Name != trainingProgram {
 			continue
 		}
 		for _, b := range e.Memory.Buffers {
-			n := b.Count
+			n := float64(b.Count)
 			for _, d := range b.Type.Shape {
 				size, err := d.Size(s.dims(s.Step.MicroBatch))
 				if err != nil {
 					return 0, fmt.Errorf("buffer %s: %w", b.Name, err)
 				}
-				n *= size
+				n *= float64(size)
 			}
 			total += n
 		}
@@ -154,7 +155,7 @@ func (s *summary) details() string {
 	}
 	fmt.Fprintf(&b, "step        %s on %d examples of %s, by %d\n",
 		scaled(s.Step.FLOPs, 1000, "FLOP"), s.Step.Batch, lengths(s.Step.Source, s.Step.Target), s.Step.MicroBatch)
-	fmt.Fprintf(&b, "memory      %s, and %s for each thread\n", scaled(float64(s.Memory.Shared), 1024, "B"), scaled(float64(s.Memory.PerWorker), 1024, "B"))
+	fmt.Fprintf(&b, "memory      %s, and %s for each thread\n", scaled(s.Memory.Shared, 1024, "B"), scaled(s.Memory.PerWorker, 1024, "B"))
 	total := 0
 	var families []string
 	for _, f := range s.Families {

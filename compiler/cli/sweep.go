@@ -232,7 +232,7 @@ func (a *app) compareOne(t training, wide int) error {
 			name = "  " + p.Stage
 		}
 		_, err = fmt.Fprintf(a.out, "%-*s  %13s  %11s  %9s  %10s  %7d\n", wide, name, thousands(sum.Params), scaled(sum.Step.FLOPs, 1000, ""),
-			scaled(float64(sum.Memory.Shared), 1024, "B"), scaled(float64(sum.Memory.PerWorker), 1024, "B"), len(p.Lowered.Kernels))
+			scaled(sum.Memory.Shared, 1024, "B"), scaled(sum.Memory.PerWorker, 1024, "B"), len(p.Lowered.Kernels))
 		if err != nil {
 			return err
 		}

@@ -43,6 +43,9 @@ func (c *Case) Compare(s Shape, run remote.Runner) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.fits(scalars, shapes); err != nil {
+		return nil, err
+	}
 	start := c.draw(shapes)
 	want, err := c.eval(scalars, start)
 	if err != nil {
@@ -81,6 +84,44 @@ func (c *Case) Compare(s Shape, run remote.Runner) (*Result, error) {
 		r.Inexact += inexact(got[i], exact[i])
 	}
 	return r, nil
+}
+
+// maxElements is the most that the buffers of a kernel may have together: each element
+// takes some tens of bytes, on every core.
+const maxElements = 1 << 26
+
+// fits wants a kernel whose buffers, and the inputs of its function, can be had.
+func (c *Case) fits(s kernel.Scalars, shapes [][]int) error {
+	all := 0.0 // the product of absurd extents may be beyond integers
+	add := func(shape []int) {
+		n := 1.0
+		for _, d := range shape {
+			n *= float64(d)
+		}
+		all += n
+	}
+	for _, shape := range shapes {
+		add(shape)
+	}
+	e := env(s)
+	for i, p := range c.fn.Params {
+		if c.params[i] >= 0 {
+			continue
+		}
+		var shape []int
+		for _, d := range p.Type.Shape {
+			n, err := d.Size(e.Dims)
+			if err != nil {
+				return err
+			}
+			shape = append(shape, n)
+		}
+		add(shape)
+	}
+	if all > maxElements {
+		return fmt.Errorf("its buffers have %.3g elements, and %d are compared at the most: make the model smaller, as with --set model.width=64", all, maxElements)
+	}
+	return nil
 }
 
 // eval computes the function in float64. An input that the kernel does not read is

@@ -162,3 +162,26 @@ func TestClosedCells(t *testing.T) {
 		}
 	}
 }
+
+// TestCompareRefusesWhatDoesNotFit wants an error, not an allocation, for weights of
+// 256 GiB.
+func TestCompareRefusesWhatDoesNotFit(t *testing.T) {
+	refused := 0
+	for _, c := range cases(t, "tiny", "model.width=65536", "model.ffn=relu(hidden=1Mi)") {
+		s := Shape{Batch: 2, Length: 1}
+		shapes, err := kernel.Extents(c.Kernel, c.scalars(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.fits(c.scalars(s), shapes) == nil {
+			continue
+		}
+		refused++
+		if _, err := c.Compare(s, nil); err == nil || !strings.Contains(err.Error(), "make the model smaller") {
+			t.Errorf("%s: %v", c.Kernel.Name, err)
+		}
+	}
+	if refused == 0 {
+		t.Error("every kernel fits")
+	}
+}
