@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -93,6 +94,50 @@ func TestReported(t *testing.T) {
 				t.Errorf("%s %+v has no %s", f.Name, c.o, want)
 			}
 		}
+	}
+}
+
+// TestTrainingAndHeldOut draws both, each where it was measured, and the loss of batches
+// only of runs that have no other of training.
+func TestTrainingAndHeldOut(t *testing.T) {
+	full := runDir(t, "full", 1, func(int, int) int { return 1 })
+	text := `{"step":1,"examples":10,"loss":9}
+{"step":2,"examples":20,"loss":4,"exact_match":0.25,"held_out_loss":3,"train_exact_match":0.5,"train_loss":2}
+{"step":3,"examples":30,"loss":9}
+{"step":4,"examples":40,"loss":4,"exact_match":0.75,"held_out_loss":1,"train_exact_match":1,"train_loss":0.5}
+`
+	if err := os.WriteFile(filepath.Join(full, "metrics.jsonl"), []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	plain := runDir(t, "plain", 1, func(int, int) int { return 1 })
+	for _, c := range []struct {
+		draw func([]*Run, Options) (*Figure, error)
+		dirs []string
+		y    string
+		want string
+	}{
+		{Learning, []string{full}, "exact match (%)", "seed 1: held-out problems; seed 1: training problems"},
+		{Loss, []string{full}, "loss (nats per token)", "seed 1: held-out problems; seed 1: training problems"},
+		{Loss, []string{plain}, "training loss (nats per token)", "seed 1"},
+		{Loss, []string{plain, full}, "loss (nats per token)",
+			"plain, seed 1: training batches; full, seed 1: held-out problems; full, seed 1: training problems"},
+	} {
+		f, err := c.draw(load(t, c.dirs...), Options{LogSteps: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, e := range f.legend {
+			names = append(names, e.what)
+		}
+		if got, y := strings.Join(names, "; "), f.panels[0][0].Y.Label.Text; got != c.want || y != c.y {
+			t.Errorf("%s of %s, want %s of %s", y, got, c.y, c.want)
+		}
+	}
+	r := load(t, full)[0].Trainings[0].Reports
+	match := &measure{value: func(r *track.Report) *float64 { return percent(r.TrainExactMatch) }}
+	if diff := cmp.Diff(plotter.XYs{{X: 20, Y: 50}, {X: 40, Y: 100}}, match.points(r, false)); diff != "" {
+		t.Errorf("what is not measured is a gap: %s", diff)
 	}
 }
 

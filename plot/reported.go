@@ -60,7 +60,14 @@ type measure struct {
 	of    string                       // the problems that it is of
 	alone string                       // what the axis is called where there is no other measure
 	value func(*track.Report) *float64 // nil: not measured
+	spare bool                         // drawn only of trainings without the measure before it
 }
+
+// What reports measure on.
+const (
+	heldOut = "held-out problems"
+	trained = "training problems"
+)
 
 // log is the logarithm of what is measured.
 func log(x *float64) *float64 {
@@ -81,22 +88,27 @@ func percent(x *float64) *float64 {
 	return &y
 }
 
-// Loss is the loss while training, on a logarithmic axis, where means and deviations
-// are those of the logarithm.
+// Loss is the loss while training, of held-out problems and of training, on a
+// logarithmic axis, where means and deviations are those of the logarithm. Where the loss
+// of problems of training was measured, that of the batches, which is under dropout, is
+// left out.
 func Loss(runs []*Run, o Options) (*Figure, error) {
 	c := newCurves("", "loss (nats per token)")
 	c.Y.Tick.Marker = decades{}
 	return c.reported("loss", runs, o, []measure{
-		{"training batches", "training loss (nats per token)", func(r *track.Report) *float64 { return log(&r.Loss) }},
+		{of: heldOut, alone: "loss of held-out problems (nats per token)", value: func(r *track.Report) *float64 { return log(r.HeldOutLoss) }},
+		{of: trained, alone: "loss of training problems (nats per token)", value: func(r *track.Report) *float64 { return log(r.TrainLoss) }},
+		{of: "training batches", alone: "training loss (nats per token)", value: func(r *track.Report) *float64 { return log(&r.Loss) }, spare: true},
 	}), nil
 }
 
-// Learning is the exact match while training.
+// Learning is the exact match while training, of held-out problems and of training.
 func Learning(runs []*Run, o Options) (*Figure, error) {
 	c := newCurves("", "exact match (%)")
 	c.percents()
 	return c.reported("training", runs, o, []measure{
-		{"held-out problems", "exact match of held-out problems (%)", func(r *track.Report) *float64 { return percent(r.ExactMatch) }},
+		{of: heldOut, alone: "exact match of held-out problems (%)", value: func(r *track.Report) *float64 { return percent(r.ExactMatch) }},
+		{of: trained, alone: "exact match of training problems (%)", value: func(r *track.Report) *float64 { return percent(r.TrainExactMatch) }},
 	}), nil
 }
 
@@ -113,9 +125,11 @@ func (c curves) reported(name string, runs []*Run, o Options, measures []measure
 	for _, r := range runs {
 		for _, t := range r.Trainings {
 			system := strings.Trim(called[r.System()]+"/"+t.Stage, "/")
+			var before plotter.XYs
 			for _, m := range measures {
 				points := m.points(t.Reports, o.LogSteps)
-				if len(points) == 0 {
+				spared := m.spare && len(before) > 0
+				if before = points; len(points) == 0 || spared {
 					continue
 				}
 				all = append(all, series{system: system, seed: r.Seed, of: m.of, points: points, steady: true})

@@ -32,8 +32,9 @@ func (plotCmd) Help() string {
   grid       a heat map of both lengths with a red square around what was trained,
              the mean over seeds
   length     exact match by length
-  loss       while training; the stages of a run are lines of their own
-  training   exact match while training
+  loss       while training, of training and held-out problems where both were measured;
+             the stages of a run are lines of their own
+  training   exact match while training, the same
   attention  of a calibration, head by head: the attention that was read, and the bias
              that was made of it
   table      exact match, a run a line; a table can also be had of attention: the
