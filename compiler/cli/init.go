@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"bytes"
 	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -34,13 +37,46 @@ Examples:
 	return b.String()
 }
 
-// starters are the specs that one can begin with, as they are in folder starter.
-var starters = []struct{ name, doc string }{
-	{"successor", "n + 1 with windows of attention: the quick start"},
-	{"window", "addition with windows of attention and cyclic positions"},
-	{"fire", "a bias of attention of one's own, written out: FIRE"},
-	{"looped", "addition with a looped decoder and Abacus positions"},
-	{"abc", "train, calibrate a bias on what was learnt, train again"},
+// A starter is a spec that one can begin with, as it is in folder starter.
+type starter struct {
+	name, doc string
+	problems  func() []byte // of the file that its task reads, NAME.txt; nil: it reads none
+}
+
+var starters = []starter{
+	{"successor", "n + 1 with windows of attention: the quick start", nil},
+	{"window", "addition with windows of attention and cyclic positions", nil},
+	{"fire", "a bias of attention of one's own, written out: FIRE", nil},
+	{"looped", "addition with a looped decoder and Abacus positions", nil},
+	{"abc", "train, calibrate a bias on what was learnt, train again", nil},
+	{"grokking", "a + b modulo 97 from a file: learnt by heart first, understood later", sums},
+}
+
+// sums are all problems of a + b modulo 97.
+func sums() []byte {
+	const modulus = 97
+	var b bytes.Buffer
+	for x := range modulus {
+		for y := range modulus {
+			fmt.Fprintf(&b, "%d + %d = %d\n", x, y, (x+y)%modulus)
+		}
+	}
+	return b.Bytes()
+}
+
+// files are what it begins with, under a name.
+func (s starter) files(name string) (map[string][]byte, error) {
+	spec, err := starterFiles.ReadFile("starter/" + s.name + ".arith")
+	if err != nil {
+		return nil, fmt.Errorf("BUG: %w", err)
+	}
+	files := map[string][]byte{}
+	if s.problems != nil {
+		files[name+".txt"] = s.problems()
+		spec = bytes.ReplaceAll(spec, []byte(s.name+".txt"), []byte(name+".txt"))
+	}
+	files[name+".arith"] = spec
+	return files, nil
 }
 
 //go:embed starter/*.arith
@@ -63,9 +99,10 @@ func (c *initCmd) Run(a *app) error {
 		return err
 	}
 	file := c.Name + ".arith"
-	text, err := starterFiles.ReadFile("starter/" + c.From + ".arith")
+	from := starters[slices.IndexFunc(starters, func(s starter) bool { return s.name == c.From })]
+	files, err := from.files(c.Name)
 	if err != nil {
-		return fmt.Errorf("BUG: %w", err)
+		return err
 	}
 	here, err := os.Getwd()
 	if err != nil {
@@ -75,10 +112,17 @@ func (c *initCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if err := createFile(file, text); err != nil {
-		return err
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if _, err := os.Lstat(name); err == nil {
+			return thereAlready(name)
+		}
 	}
-	a.say("%s", file)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := createFile(name, files[name]); err != nil {
+			return err
+		}
+		a.say("%s", name)
+	}
 	if err := m.write(a); err != nil {
 		return err
 	}
@@ -86,11 +130,15 @@ func (c *initCmd) Run(a *app) error {
 	return err
 }
 
+func thereAlready(name string) error {
+	return fmt.Errorf("%s is there already, and init overwrites nothing: choose another name", name)
+}
+
 // createFile writes a file that must not be there.
 func createFile(name string, data []byte) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s is there already, and init overwrites nothing: choose another name", name)
+		return thereAlready(name)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write %s: %w: go to a folder that you may write to", name, err)

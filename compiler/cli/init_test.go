@@ -24,11 +24,12 @@ func TestStarters(t *testing.T) {
 		t.Errorf("%d files for %d starters (%v)", len(files), len(starters), err)
 	}
 	for _, s := range starters {
-		text, err := starterFiles.ReadFile("starter/" + s.name + ".arith")
+		given, err := s.files("x")
 		if err != nil {
 			t.Fatal(err)
 		}
-		read := func(string) ([]byte, error) { return text, nil }
+		text := given["x.arith"]
+		read := func(path string) ([]byte, error) { return given[path], nil }
 		spec, found := check.Resolve(check.Options{Path: "x.arith", Read: read})
 		if len(found) == 0 {
 			found = check.Lowerable(spec)

@@ -150,6 +150,15 @@ func (t *Task) Vocab() int {
 	return token(digits[t.cfg.Base-1]) + 1
 }
 
+// Vocabulary is what the tokens show as, in order.
+func (t *Task) Vocabulary() []string {
+	all := make([]string, t.Vocab())
+	for id := range all {
+		all[id] = t.Symbol(int32(id))
+	}
+	return all
+}
+
 // EOS is the token that ends an answer.
 func (t *Task) EOS() int32 {
 	if t.vocab != nil {

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -78,7 +79,13 @@ func (t *Trainer) Save() (string, error) {
 		"tokens":   strconv.FormatInt(t.State.Tokens, 10),
 		"rows":     strconv.FormatInt(t.State.Rows, 10),
 		"stopped":  strconv.FormatBool(t.State.Stopped),
+		"end":      strconv.Itoa(int(t.Task.EOS())),
 	}}
+	vocabulary, err := json.Marshal(t.Task.Vocabulary())
+	if err != nil {
+		return "", fmt.Errorf("BUG: %w", err)
+	}
+	f.Meta["vocabulary"] = string(vocabulary)
 	for k, v := range t.Meta {
 		f.Meta[k] = v
 	}
