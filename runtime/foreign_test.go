@@ -222,6 +222,19 @@ func TestDamagedRun(t *testing.T) {
 	}
 }
 
+// TestChangedSpec says that the spec beside a run is not its own any more.
+func TestChangedSpec(t *testing.T) {
+	m := toyModel()
+	dir := trained(t, m, "-q")
+	if s := call(t, m, "", "train", "--resume", "--out", dir); s.code != 0 || strings.Contains(s.err, specFile) {
+		t.Errorf("exit %d\n%s", s.code, s.err)
+	}
+	edit(t, filepath.Join(dir, specFile), "1M", "2M")
+	if s := call(t, m, "", "train", "--resume", "--out", dir); s.code != 0 || !strings.Contains(s.err, filepath.Join(dir, specFile)+" is not the spec of this run any more") {
+		t.Errorf("exit %d\n%s", s.code, s.err)
+	}
+}
+
 // TestUnreadable wants nobody to be told to remove a file that cannot be read.
 func TestUnreadable(t *testing.T) {
 	m := toyModel()

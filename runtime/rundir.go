@@ -197,6 +197,15 @@ func newestRun(id identity, seed *uint64) (string, error) {
 	return newest, nil
 }
 
+// staleSpec says that spec.arith in a run directory is not the run's any more; "" if it is.
+func staleSpec(dir string, id identity) string {
+	path := filepath.Join(dir, specFile)
+	if sameText(path, id.spec) {
+		return ""
+	}
+	return fmt.Sprintf("%s is not the spec of this run any more: it was changed, or cannot be read\n", path)
+}
+
 // readRecord reads run.json.
 func readRecord(dir string) (record.Record, error) {
 	r, err := record.Read(dir)

@@ -94,6 +94,9 @@ func (j *pipelineRun) open(until int) (err error) {
 	if err := j.check(); err != nil {
 		return damage.In(filepath.Join(j.dir, record.File), err)
 	}
+	if c.Resume {
+		c.say(j.app, "%s", staleSpec(j.dir, id))
+	}
 	if err := j.lengthen(until); err != nil {
 		return err
 	}

@@ -67,6 +67,9 @@ func (c *trainCmd) Run(a app, name program) error {
 	if err != nil {
 		return err
 	}
+	if c.Resume {
+		c.say(a, "%s", staleSpec(dir, a.model.identity()))
+	}
 	if spec := a.model.Train.Budget; c.Resume && t.Config.Budget == rec.Budget && rec.Budget != spec {
 		c.say(a, "%s has a budget of %s; that of the spec is %s\n", dir, rec.Training.String(), spec)
 	}

@@ -46,12 +46,12 @@ const mend = "nothing was changed. Mend it by the other one, which says the same
 // killed process may have left half of a last line, which is none.
 func read(dir string, step int) ([]Report, error) {
 	path := filepath.Join(dir, jsonlFile)
-	text, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	rows, full, err := readRows(dir, step) // first: a process that is training adds to them last
+	if err != nil {
 		return nil, err
 	}
-	rows, full, err := readRows(dir, step)
-	if err != nil {
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	var kept []Report
@@ -77,6 +77,9 @@ func read(dir string, step int) ([]Report, error) {
 		}
 		kept = append(kept, r)
 	}
+	if len(rows) > len(kept) {
+		return nil, damage.Errorf("%s is damaged: it has %d reports, %s has %d; %s", path, len(kept), filepath.Join(dir, csvFile), len(rows), mend)
+	}
 	return kept, nil
 }
 
@@ -99,7 +102,11 @@ func readRows(dir string, step int) (rows []string, full bool, err error) {
 			break
 		}
 		if n++; n == 1 {
-			if full = l == fullColumns; !full && l != columns {
+			full = l == fullColumns
+			switch {
+			case !strings.HasPrefix(l, "step,"):
+				return nil, false, damage.Errorf("%s is damaged: line 1 does not name its columns; %s", path, mend)
+			case !full && l != columns:
 				return nil, false, nil
 			}
 			continue
