@@ -28,7 +28,7 @@ func TestFacts(t *testing.T) {
 		"abs(127 * i - 127 * j) / I",
 		"where(i < j, 1e30 * i, -0.7 * j)",
 	} {
-		files := map[string]string{"a.arith": "arith 1\ntask successor {}\nmodel.heads = 1\nmodel.decoder.cross.bias = " + text}
+		files := map[string]string{"a.arith": "arith 1\ntask successor {}\nmodel.heads = 1\nmodel.decoder.cross.mask = i < 0\nmodel.decoder.cross.bias = " + text}
 		spec, list := resolve(files, "a.arith")
 		if spec == nil {
 			t.Error(textOf(list, files))

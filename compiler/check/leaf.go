@@ -64,8 +64,8 @@ func (c *checker) leaf(in *instance, name string) *Leaf {
 	l.Decay, l.Shared = v.args["decay"].is("true"), v.args["shared"].is("true")
 	if lo := v.args["min"]; !lo.is("none") {
 		l.Min = &lo.num
-		if start := l.Init.A; start < lo.num && (l.Init.Kind == "const" || l.Init.Kind == "uniform") {
-			c.report("E0207", lo.at, "%s begins at %s, below min = %s", path, short(start), lo.text).WithHelp("give it an init from %s on, or another min", lo.text)
+		if most, known := l.Init.most(); known && most < lo.num {
+			c.report("E0207", lo.at, "%s begins at %s at most, below min = %s", path, short(most), lo.text).WithHelp("give it an init from %s on, or another min", lo.text)
 		}
 	}
 	in.texts[name] = leafText(v)
@@ -73,6 +73,17 @@ func (c *checker) leaf(in *instance, name string) *Leaf {
 		in.texts[name] = dsl.Format(written)
 	}
 	return l
+}
+
+// most is the largest number that a leaf may begin with, where that is known.
+func (i Init) most() (x float64, known bool) {
+	switch i.Kind {
+	case "const":
+		return i.A, true
+	case "uniform":
+		return i.B, true
+	}
+	return 0, false
 }
 
 // wrongShape is the shape of a leaf whose declaration is wrong.

@@ -53,10 +53,11 @@ type sources struct {
 	loads    int
 	unparsed bool // some source did not parse: what follows would be guesses
 	written  written
-	bases    map[string]*merged   // what cases of sweeps include, by their path
-	closed   map[string]*query    // answers of closedQuery
-	inUse    map[diag.Range]bool  // masks, biases and leaves that some training uses
-	files    map[string]*Problems // by path, separator and tokens
+	bases    map[string]*merged    // what cases of sweeps include, by their path
+	closed   map[string]*query     // answers of closedQuery
+	stray    map[string]*strayCell // answers of strayCell
+	inUse    map[diag.Range]bool   // masks, biases and leaves that some training uses
+	files    map[string]*Problems  // by path, separator and tokens
 	odd      map[*Problems]oddities
 	total    int // nodes of expressions, in all trainings
 }
@@ -104,7 +105,7 @@ func newChecker(opts Options) *checker {
 	}
 	return &checker{
 		sources: &sources{lang: newLanguage(), main: path.Clean(opts.Path), name: name, read: opts.Read, sets: opts.Set,
-			included: make(map[string]diag.Pos), bases: make(map[string]*merged), closed: make(map[string]*query), inUse: make(map[diag.Range]bool), files: make(map[string]*Problems), odd: make(map[*Problems]oddities)},
+			included: make(map[string]diag.Pos), bases: make(map[string]*merged), closed: make(map[string]*query), stray: make(map[string]*strayCell), inUse: make(map[diag.Range]bool), files: make(map[string]*Problems), odd: make(map[*Problems]oddities)},
 		merged:  newMerged(),
 		found:   newFound(),
 		results: make(map[string]*Calibration),

@@ -11,6 +11,7 @@ import (
 func (c *checker) checkRules(s *Spec) {
 	c.checkTask(&s.Task)
 	c.checkStop(s)
+	c.checkBiases(s)
 	c.checkHeads(s.Model.Width, s.Model.Heads)
 	c.checkHalves()
 	c.checkOperands()

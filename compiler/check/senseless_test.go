@@ -47,7 +47,7 @@ func TestSenseless(t *testing.T) {
 		leaf("init = uniform(1, 1)"):                           "E0207",
 		leaf("init = uniform(2, 1)"):                           "E0207",
 		leaf("init = 0, min = 1"):                              "E0207",
-		leaf("init = uniform(-1, 1), min = 0"):                 "E0207",
+		leaf("init = uniform(-2, -1), min = 0"):                "E0207",
 		leaf("init = uniform(0, 1), min = 0"):                  "",
 		leaf("init = normal(1), min = 0"):                      "",
 		"vet { V018 = off }\ntrain.optimizer = adam(lr = 0.5)": "",

@@ -28,6 +28,7 @@ var vetRules = []struct {
 	{"V014", (*checker).vetWindows},
 	{"V018", (*checker).vetUsual},
 	{"", (*checker).vetProblems},
+	{"V023", (*checker).vetBiases},
 }
 
 // vetAll warns of a spec: of each of its trainings, and of what none of them

@@ -21,32 +21,40 @@ func (c *checker) vetMasks(s *Spec) {
 	if len(shapes) == 0 {
 		return
 	}
+	for _, x := range s.attention() {
+		if x.Mask == nil {
+			continue
+		}
+		if at := c.closedQuery(s, x.Mask, shapes, x.size); at != nil {
+			c.report("V002", c.at(x.path+".mask"), "%s.mask leaves a query without a key", x.path).
+				WithHelp("no key is open for h = %d, i = %d where I = %d, J = %d: that query reads zeros", at.h, at.i, at.rows, at.keys)
+		}
+	}
+}
+
+// An attention is a site with its path and the shape of its cells.
+type attention struct {
+	path string
+	*Site
+	size func(l lengths) (rows, keys int)
+}
+
+// attention lists the sites of the model.
+func (s *Spec) attention() []attention {
 	same := func(n func(l lengths) int) func(l lengths) (int, int) {
 		return func(l lengths) (int, int) { return n(l), n(l) }
 	}
 	source, target := func(l lengths) int { return l.source }, func(l lengths) int { return l.target }
-	sites := []struct {
-		path string
-		site *Site
-		size func(l lengths) (rows, keys int)
-	}{
+	sites := []attention{
 		{"model.encoder.self", s.Model.Encoder.Self, same(source)},
 		{"model.decoder.self", s.Model.Decoder.Self, same(target)},
 		{"model.decoder.cross", s.Model.Decoder.Cross, func(l lengths) (int, int) { return l.target, l.source }},
 	}
 	if l := s.Model.Loop; l != nil {
 		sites = sites[:1]
-		sites[0].path, sites[0].site = "model.loop.self", l.Self
+		sites[0] = attention{"model.loop.self", l.Self, same(target)}
 	}
-	for _, x := range sites {
-		if x.site == nil || x.site.Mask == nil {
-			continue
-		}
-		if at := c.closedQuery(s, x.site.Mask, shapes, x.size); at != nil {
-			c.report("V002", c.at(x.path+".mask"), "%s.mask leaves a query without a key", x.path).
-				WithHelp("no key is open for h = %d, i = %d where I = %d, J = %d: that query reads zeros", at.h, at.i, at.rows, at.keys)
-		}
-	}
+	return slices.DeleteFunc(sites, func(x attention) bool { return x.Site == nil })
 }
 
 // shapesToVet lists the shapes of training and evaluation, the extremes first.
@@ -97,6 +105,7 @@ type maskRun struct {
 	code   *expr.Code
 	heads  int // that differ
 	period int // of the positions; 0 means none
+	shift  int // of random positions
 	cells  int // looked at so far
 }
 
@@ -125,7 +134,7 @@ func (m *maskRun) position(i int) int64 {
 	if m.period > 0 {
 		return int64(i % m.period)
 	}
-	return int64(i)
+	return int64(i + m.shift)
 }
 
 // closedRow finds a row of a mask in which no cell is open.

@@ -251,4 +251,23 @@ bias b {
 model.decoder.self.bias = b
 `,
 	},
+	{
+		ID:    "E0329",
+		Title: "a bias that is not finite",
+		Doc: "What is added to the scores of attention is a finite number in each cell that the mask leaves open, at all lengths " +
+			"of training and evaluation, with what its learned leaves begin with: the first step would end in scores that are " +
+			"none. Closed cells may be anything.",
+		Broken: `arith 1
+
+task successor {}
+
+model.decoder.self.bias = 1 / (i - j)
+`,
+		Mended: `arith 1
+
+task successor {}
+
+model.decoder.self.bias = 1 / (i - j + 1)
+`,
+	},
 }

@@ -157,4 +157,32 @@ task file { path = "roman.txt"  test = "later.txt" }
 model.loop { layers = 2 }
 `,
 	},
+	{
+		ID:    "V023",
+		Title: "a bias that may cease to be finite",
+		Doc: "With the values that its learned leaves begin with the bias is finite. With others, near those, it is not, and " +
+			"nothing keeps training from them.",
+		Broken: `arith 1
+
+task successor {}
+
+bias near {
+  w     = learned([H], init = uniform(0, 1))
+  value = log(1 + w[h] * abs(i - j))
+}
+
+model.decoder.self.bias = near
+`,
+		Mended: `arith 1
+
+task successor {}
+
+bias near {
+  w     = learned([H], init = uniform(0, 1), min = 0)
+  value = log(1 + w[h] * abs(i - j))
+}
+
+model.decoder.self.bias = near
+`,
+	},
 }

@@ -1,0 +1,51 @@
+package check
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestStrayBiases finds cells of biases that are not finite: certainly, perhaps, or
+// where no mask leaves them open.
+func TestStrayBiases(t *testing.T) {
+	leaf := func(args, value string) string {
+		return "bias b { w = learned([H]" + args + ")  value = " + value + " }\nmodel.loop.self.bias = b"
+	}
+	for src, want := range map[string]string{
+		"model.loop.self.bias = 1 / (i - j)":                                                                 "E0329 +Inf for h = 0, i = 0, j = 0",
+		"model.loop.self.bias = log(j - i)":                                                                  "E0329 -Inf for h = 0, i = 0, j = 0",
+		"model.loop.self.bias = exp(exp(1000 * i))":                                                          "E0329 +Inf for h = 0, i = 1, j = 0",
+		"model.loop.self.bias = exp(i + j)":                                                                  "E0329 +Inf for h = 0, i = 89, j = 0",
+		"model.loop.self.bias = exp(i + j)\neval.digits = [3]":                                               "",
+		"model.loop.self.bias = 1 / (h - 2)":                                                                 "E0329 +Inf for h = 2, i = 0, j = 0",
+		"model.loop.self.bias = 1 / (i - 17)":                                                                "E0329 +Inf for h = 0, i = 17, j = 0",
+		"model.loop.self.bias = 0 / (i - j)":                                                                 "E0329 NaN for h = 0, i = 0, j = 0",
+		"model.loop.self.bias = 1 / (i - j)\nmodel.loop.self.mask = j < i \nvet.V002 = off":                  "",
+		"model.loop.self.bias = log(j - i)\nmodel.loop.self.mask = false\nvet.V002 = off":                    "",
+		"model.loop.self.bias = sqrt(i - j)":                                                                 "",
+		"model.loop.self.bias = 1 / (i - j - 1)":                                                             "E0329 +Inf for h = 0, i = 1, j = 0",
+		"model.embed.position = random\nmodel.loop.self.bias = exp(pi / 20)":                                 "E0329 +Inf for h = 0, i = 0, j = 0",
+		"model.embed.position = random(max = 50)\nmodel.loop.self.bias = exp(pi / 20)\neval.digits = [2, 3]": "",
+		leaf("", "w[h] / (i - j)"):                                                                           "E0329 NaN for h = 0, i = 0, j = 0",
+		leaf("", "1 / w[h]"):                                                                                 "E0329 +Inf for h = 0, i = 0, j = 0",
+		leaf(", init = 1", "1 / w[h]"):                                                                       "",
+		leaf(", init = 1", "log(w[h])"):                                                                      "V023 NaN for h = 0, i = 0, j = 0",
+		leaf(", init = 1, min = 1e-3", "log(w[h])"):                                                          "",
+		leaf(", init = uniform(0, 1)", "log(1 + w[h] * (i - j))"):                                            "V023 -Inf for h = 0, i = 1, j = 0",
+		leaf(", init = uniform(0, 1), min = 0", "log(1 + w[h] * (i - j))"):                                   "",
+		leaf(", init = normal(1)", "sqrt(w[h])"):                                                             "V023 NaN for h = 0, i = 0, j = 0",
+		leaf(", init = uniform(0, 1)", "-exp(w[h]) * abs(i - j)"):                                            "",
+		"model.loop.self.bias = alibi + kerple + sandwich + rpe + t5 + fire":                                 "",
+	} {
+		files := map[string]string{"a.arith": "arith 1\ntask addition { digits = 1..3 }\nmodel.loop { layers = 2 }\neval.samples = 10\n" + src + "\n"}
+		if !strings.Contains(src, "eval.digits") {
+			files["a.arith"] += "eval.digits = [3, 400]\n"
+		}
+		_, list := resolve(files, "a.arith")
+		got := textOf(list, files)
+		code, text, _ := strings.Cut(want, " ")
+		if len(list) > 1 || (want == "") != (len(list) == 0) || want != "" && (list[0].Code != code || !strings.Contains(list[0].Message, text)) {
+			t.Errorf("%s:\n%s, want %q", src, got, want)
+		}
+	}
+}
