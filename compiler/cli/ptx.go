@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/arithlang/mlc/runtime/cuda/sim"
@@ -102,11 +101,17 @@ func deviceFor(target int) int {
 	return devices[len(devices)-1]
 }
 
+// maxPTX is the most bytes of a module.
+const maxPTX = 64 << 20
+
 // loadPTX reads a file and loads it on a device of its own.
 func loadPTX(path string, o sim.Options) (*ptxModule, error) {
-	data, err := os.ReadFile(path)
+	data, err := readUpTo(path, maxPTX+1)
 	if err != nil {
 		return nil, err
+	}
+	if len(data) > maxPTX {
+		return nil, &ptxError{File: path, Msg: fmt.Sprintf("the file has more than %d MiB, which no module has", maxPTX>>20)}
 	}
 	m := &ptxModule{path: path, lines: strings.Split(string(data), "\n")}
 	if m.text, err = ptx.Parse(data); err != nil {

@@ -43,12 +43,17 @@ func (s source) path(name string) string {
 
 // read gives the text of a file: of one that is too long, enough to see that.
 func (s source) read(name string) ([]byte, error) {
-	f, err := os.Open(s.path(name))
+	return readUpTo(s.path(name), check.MaxFile+1)
+}
+
+// readUpTo reads a file, which may have no end, up to so many bytes.
+func readUpTo(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, check.MaxFile+1))
+	return io.ReadAll(io.LimitReader(f, most))
 }
 
 // compile takes a training through the compiler and prints what it finds. After
