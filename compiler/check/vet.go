@@ -27,6 +27,7 @@ var vetRules = []struct {
 	{"V013", (*checker).vetPadding},
 	{"V014", (*checker).vetWindows},
 	{"V018", (*checker).vetUsual},
+	{"V040", (*checker).vetStarts},
 	{"", (*checker).vetProblems},
 	{"V023", (*checker).vetBiases},
 }
@@ -321,6 +322,14 @@ func (c *checker) vetShapes(s *Spec) {
 	if s.Model.Width >= scheduledWidth && (head%headStep != 0 || head > headMost) {
 		c.report("V010", c.atFirst("model.heads", "model.width"), "heads of width %d are computed the slow way", head).
 			WithHelp("choose heads so that width / heads is a multiple of %d, at most %d", headStep, headMost)
+	}
+}
+
+// vetStarts finds a start of biases in a model that has none.
+func (c *checker) vetStarts(s *Spec) {
+	if s.Model.InitBiases && !s.Model.Bias {
+		c.report("V040", c.at("model.init"), "biases = uniform says how biases start, and the model has none").
+			WithHelp("write bias = true, or init = xavier")
 	}
 }
 

@@ -345,4 +345,27 @@ model {
 }
 `,
 	},
+	{
+		ID:    "V040",
+		Title: "a start of biases that are not there",
+		Doc:   "With bias = false linear layers have no biases, and how they would start says nothing.",
+		Broken: `arith 1
+
+task successor {}
+
+model {
+  bias = false
+  init = xavier(biases = uniform)
+}
+`,
+		Mended: `arith 1
+
+task successor {}
+
+model {
+  bias = true
+  init = xavier(biases = uniform)
+}
+`,
+	},
 }
