@@ -152,7 +152,7 @@ func TestDamagedResult(t *testing.T) {
 // thought is what solve --thinking says after two runs of a loop, of which the first is
 // wrong.
 func thought(problem, answer, wrong string) *eval.Thinking {
-	t := &eval.Thinking{Problem: problem, Answer: answer, Reply: answer, Settled: 2, After: make([][]eval.Said, 2)}
+	t := &eval.Thinking{Problem: problem, Answer: answer, Expected: answer, Settled: 2, After: make([][]eval.Said, 2)}
 	for i := range answer {
 		t.After[0] = append(t.After[0], eval.Said{Token: wrong[i : i+1], Right: wrong[i] == answer[i]})
 		t.After[1] = append(t.After[1], eval.Said{Token: answer[i : i+1], Right: true})

@@ -27,7 +27,7 @@ func LoadThinking(path string) (*eval.Thinking, error) {
 		return nil, err
 	}
 	t := new(eval.Thinking)
-	if json.Unmarshal(text, t) != nil || len(t.After) == 0 || len(t.After[0]) == 0 {
+	if json.Unmarshal(text, t) != nil || t.Expected == "" || len(t.After) == 0 || len(t.After[0]) == 0 {
 		return nil, fmt.Errorf("%s is neither a run directory nor what solve --thinking --json prints for one problem: %s", path, passRun)
 	}
 	return t, nil
@@ -58,7 +58,7 @@ func Thinking(t *eval.Thinking) *Figure {
 		return wrongToken
 	}})
 	p.Add(said{t, tokens}, frame{})
-	title := fmt.Sprintf("%s = %s: settled after %d of %d runs", shortened(t.Problem), shortened(t.Answer), t.Settled, len(t.After))
+	title := fmt.Sprintf("%s = %s: settled after %d of %d runs", shortened(t.Problem), shortened(t.Expected), t.Settled, len(t.After))
 	if n := len(t.After[0]); n > tokens {
 		title += fmt.Sprintf("; the first %d of %d tokens", tokens, n)
 	}

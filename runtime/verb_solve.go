@@ -22,14 +22,16 @@ type solveCmd struct {
 	Problems []string `arg:"" optional:"" name:"PROBLEM" help:"What to solve; without any, a problem a line of standard input."`
 	Times    int      `help:"Run the loop so often, instead of as often as in training." positive:"8" placeholder:"N"`
 	Thinking bool     `help:"Show what would have been answered after each run of the loop. With --json mlc plot draws it."`
-	JSON     bool     `help:"Print problems and answers as JSON." name:"json"`
+	JSON     bool     `help:"Print as JSON the problem, the model's answer, and where it is known what is expected and whether the answer is right." name:"json"`
 }
 
-// answer is one line of solve --json.
+// answer is one line of solve --json. What is known of the right answer is absent where
+// that is not known.
 type answer struct {
-	Problem string `json:"problem"`
-	Answer  string `json:"answer"`
-	Right   *bool  `json:"right,omitempty"` // absent where the right answer is not known
+	Problem  string `json:"problem"`
+	Answer   string `json:"answer"` // the model's
+	Expected string `json:"expected,omitempty"`
+	Right    *bool  `json:"right,omitempty"`
 }
 
 // Run prints the model's answer to each problem, right or wrong.
@@ -113,7 +115,7 @@ func (c *solveCmd) solve(a app, t *eval.Test, text string) error {
 	}
 	reply := t.Task.Decode(p, replies[0])
 	if c.JSON {
-		said := answer{Problem: t.Task.Text(p), Answer: reply}
+		said := answer{Problem: t.Task.Text(p), Answer: reply, Expected: p.Answer}
 		if right := reply == p.Answer; p.Answer != "" {
 			said.Right = &right
 		}

@@ -288,7 +288,7 @@ func TestSolve(t *testing.T) {
 	}{
 		{"", []string{"41", "0041", long}, 0, "42\n42\n1234567812345678123456781234567812345679\n", ""},
 		{"41\n\n 100 \r\n", nil, 0, "42\n101\n", ""},
-		{"", []string{"--json", "41"}, 0, `{"problem":"41","answer":"42","right":true}` + "\n", ""},
+		{"", []string{"--json", "41"}, 0, `{"problem":"41","answer":"42","expected":"42","right":true}` + "\n", ""},
 		{"", []string{"12+3"}, 2, "", `"12+3": '+' is no digit of base 10; expected a number, such as 99999`},
 		{"", []string{"hello"}, 2, "", `'h' is no digit of base 10; expected a number`},
 		{"41\nx\n42\n", nil, 2, "42\n", `line 2: "x": 'x' is no digit`},

@@ -179,7 +179,8 @@ func TestThink(t *testing.T) {
 		for _, id := range replies[0] {
 			want += p.task.Symbol(id)
 		}
-		if last != want || allRight != p.task.Correct(x, replies[0]) || thought.Reply != p.task.Decode(x, replies[0]) {
+		if last != want || allRight != p.task.Correct(x, replies[0]) || thought.Answer != p.task.Decode(x, replies[0]) ||
+			thought.Expected != x.Answer || thought.Right != (thought.Answer == x.Answer) {
 			t.Fatalf("%s: after all runs %q, decoded %q", p.task.Written(x), last, want)
 		}
 		settled[thought.Settled]++

@@ -14,11 +14,12 @@ import (
 // arXiv:2405.17399, appendix A.7.1 and figure 15): it answers greedily with all
 // runs, and that answer is read again with fewer of them, through the same output.
 type Thinking struct {
-	Problem string   `json:"problem"`
-	Answer  string   `json:"answer"` // the right one
-	Reply   string   `json:"reply"`  // the model's, with all runs
-	After   [][]Said `json:"after"`  // for 1, 2, … runs, each token of the reply
-	Settled int      `json:"settled"`
+	Problem  string   `json:"problem"`
+	Answer   string   `json:"answer"`   // the model's, with all runs
+	Expected string   `json:"expected"` // the right one
+	Right    bool     `json:"right"`    // they are the same
+	After    [][]Said `json:"after"`    // for 1, 2, … runs, each token of the answer
+	Settled  int      `json:"settled"`
 }
 
 // A Said is one token of an answer, in the order in which it is written.
@@ -48,7 +49,7 @@ func (t *Thinking) Table(colours bool) string {
 		}
 		fmt.Fprintf(&b, "  %d of %d right\n", count, len(line))
 	}
-	fmt.Fprintf(&b, "%s, settled after %d of %d runs\n", t.Reply, t.Settled, len(t.After))
+	fmt.Fprintf(&b, "%s, settled after %d of %d runs\n", t.Answer, t.Settled, len(t.After))
 	return b.String()
 }
 
@@ -71,7 +72,8 @@ func (m *Model) Think(ctx context.Context, p task.Problem, runs int) (*Thinking,
 		return nil, err
 	}
 	want := b.Labels[max(m.Task.Prompt(p)-1, 0):]
-	t := &Thinking{Problem: m.Task.Text(p), Answer: p.Answer, Reply: m.Task.Decode(p, reply), Settled: 1}
+	t := &Thinking{Problem: m.Task.Text(p), Answer: m.Task.Decode(p, reply), Expected: p.Answer, Settled: 1}
+	t.Right = t.Answer == t.Expected
 	for r, tokens := range said {
 		var line []Said
 		for i, id := range tokens {
