@@ -58,6 +58,8 @@ func taskRows() []Row {
 		{Path: "task.examples", Type: Int, Default: "none", Words: "none", Kinds: made, Min: 1, Max: 1 << 50,
 			Doc: "size of the set that training walks again and again; none: every problem is new"},
 		{Path: "task.holdout", Type: Fraction, Default: "1%", Max: 0.9, Doc: "share of problems that is kept for validation, without which no exact match is reported while training; 10% of the lines of a file, and at least one of them"},
+		{Path: "task.split", Type: Int, Default: "none", Words: "none", Max: 1e15,
+			Doc: "seed that what is held out is drawn with, and a set of examples; none: train.seed, so that another one holds out other problems"},
 		{Path: "task.loss_on", Type: Choice, Default: "answer", Doc: "which tokens count", Choices: []Option{
 			{Name: "answer", Doc: "those of the answer"},
 			{Name: "all", Doc: "those of the problem too"},

@@ -57,7 +57,7 @@ func trainRows() []Row {
 			{Name: "f32"},
 			{Name: "bf16", Limit: Limit{"E0434", "precision = f32 or auto"}},
 		}},
-		{Path: "train.seed", Type: Int, Default: "0", Max: 1e15, Doc: "key of all random numbers"},
+		{Path: "train.seed", Type: Int, Default: "0", Max: 1e15, Doc: "key of all random numbers, also of those that say which problems are held out unless task.split does"},
 		{Path: "train.stop", Type: Choice, Default: "none", Doc: "a reason to stop early", Choices: []Option{
 			{Name: "none"},
 			{Name: "accuracy", Doc: "of the problems of a report, then of 1024 others", Args: []Row{

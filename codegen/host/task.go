@@ -19,7 +19,7 @@ func TaskConfig(t *check.Task) task.Config {
 		Base: t.Base, Sequence: t.Sequence,
 		Reversed: t.Reversed, ReversedOperands: t.ReversedOperands, Interleave: t.Interleave,
 		Pad: task.Pad(t.Pad), Hints: t.Hints, RandomPad: t.RandomPad,
-		Examples: t.Examples, Holdout: t.Holdout,
+		Examples: t.Examples, Holdout: t.Holdout, Split: t.Split,
 		LossOnAll: t.LossOnAll, Padded: t.Padded, Scratchpad: t.Scratchpad,
 		Problems: t.Problems.String(), Tests: t.Tests.String(), Separator: t.Separator, Tokens: t.Tokens,
 	}
@@ -90,6 +90,8 @@ func literal(x reflect.Value) jen.Code {
 		})
 	case int64:
 		return jen.Lit(int(v))
+	case *uint64:
+		return jen.Id("new").Call(jen.Uint64().Call(jen.Lit(int(*v))))
 	case string, int, bool, float64:
 		return jen.Lit(v)
 	}

@@ -26,7 +26,7 @@ func TestTaskAgrees(t *testing.T) {
 		loop + "task addition { random_pad = 10% }", loop + "task addition { pad = zero(to = 25, step = 2) }", loop + "task addition { interleave = true }",
 		loop + "task nx1 {}", loop + "task successor {}", loop + "task parity { digits = 1..8 }", loop + "task addition { loss_on = all\n below = 5000 }",
 		loop + "task mixed { of = [addition, nx1]\n interleave = true }",
-		loop + "task file { path = \"p\" }", loop + "task file { path = \"p\"\n separator = \" 12\"\n random_pad = 10%\n holdout = 0% }",
+		loop + "task file { path = \"p\" }", loop + "task file { path = \"p\"\n split = 3 }", loop + "task file { path = \"p\"\n separator = \" 12\"\n random_pad = 10%\n holdout = 0% }",
 	} {
 		spec := resolve(t, text)
 		cfg := TaskConfig(&spec.Task)

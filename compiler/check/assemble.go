@@ -76,6 +76,9 @@ func (c *checker) task() Task {
 		Pos:              c.place("task"),
 	}
 	t.Problems, t.Tests = c.readProblems(t.Tokens)
+	if v := c.get("task.split"); v.given && !v.is("none") {
+		t.Split = new(uint64(v.num))
+	}
 	t.DigitsLo, t.DigitsHi = c.pair("task.digits")
 	t.LengthLo, t.LengthHi = c.pair("task.length")
 	return t

@@ -89,6 +89,7 @@ type Task struct {
 	Hints            string  // none, cyclic, fixed: letters before digits
 	RandomPad        float64 // chance of a filler before each token, in training
 	Examples         int64   // problems drawn before training; 0: as they are needed
+	Split            *uint64 // seed of what is held out; nil: that of the run
 	Holdout          float64 // fraction of [0, Below), or of the examples, kept for validation
 	LossOnAll        bool
 	Padded           bool   // sequences: all as long as the longest, in the order drawn

@@ -93,6 +93,7 @@ Each training is a program, a trainer and a run directory of its own, named like
 ` + "`mlc explain`" + ` compares them in a table, ` + "`mlc train`" + ` makes them in turn and ends with a table of what they have
 learnt, and ` + "`build`, `train`, `explain` and `diff` take `--point`" + ` to choose: by values, ` + "`--point arch=wide,seed=2`" + `, by number from 1, or by
 name, ` + "`--point wide-seed-2`" + `. ` + "`--set sweep.train.seed=2`" + ` gives an axis other values.
+Another seed holds out other problems, too; with ` + "`task.split = 0`" + ` all seeds hold out the same.
 
 Stages run in order. Each changes attributes for itself and starts with fresh weights, or with those of the stage that
 ` + "`from`" + ` names; what that one does not have, such as further layers, is fresh, and the trainer says so. A stage with one of

@@ -29,7 +29,7 @@ var model = runtime.Model{
 	Params:   device.Flat(&embedGroup, &decoderGroup, &headGroup),
 	Plan:     plan,
 	Spec:     specText,
-	SpecHash: "c9f13d4bde3f93407796136c343e9eaf05283e91c7e091e5699161b140fffa28",
+	SpecHash: "775371bf314ee94f8a5fc4c3746ee4b40cecc1fd45da4af86d24372b0d195352",
 	Task: task.Config{
 		Base:    10,
 		Below:   1048576,

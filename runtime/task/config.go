@@ -28,6 +28,7 @@ type Config struct {
 	RandomPad        float64 // sequences: chance of a filler before a character, in training
 	Examples         int64   // sequences: the set that training walks, hold-out included; 0: no end
 	Holdout          float64 // fraction of the problems that training never sees
+	Split            *uint64 // seed of that part, and of the set of Examples; nil: that of the task
 	LossOnAll        bool    // sequences: the prompt has labels, too
 	Padded           bool    // sequences: all as long as the longest there can be, in the order drawn
 	Scratchpad       bool    // parity: the answer is the parity of each prefix

@@ -40,7 +40,7 @@ func (t *Task) readFile() error {
 	for _, token := range t.cfg.Tokens.Separator(t.cfg.Separator) {
 		f.between = append(f.between, t.vocab.idOf([]byte(token)))
 	}
-	if err := f.split(t.cfg.Problems, t.cfg.Holdout, t.seed); err != nil {
+	if err := f.split(t.cfg.Problems, t.cfg.Holdout, t.seedOf(philox.Split)); err != nil {
 		return err
 	}
 	t.cfg.Examples, t.trained = int64(len(f.all)), int64(f.trained)

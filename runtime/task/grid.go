@@ -25,7 +25,7 @@ func (t *Task) fromGrid(d *draft, k int64, held bool) {
 		t.decorate(d, src, held)
 		return
 	}
-	cell := t.order(philox.Cells, cells, uint32(k/cells), int(side(held)-philox.Sampled)).at(k % cells)
+	cell := t.orderBy(t.seedOf(side(held)), philox.Cells, cells, uint32(k/cells), int(side(held)-philox.Sampled)).at(k % cells)
 	src := t.source(d, side(held), uint64(k))
 	first := true
 	draw := func() {

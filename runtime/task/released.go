@@ -37,7 +37,7 @@ func (t *Task) entry(n int64, operand int) int64 {
 	if !t.hasLists() {
 		return n
 	}
-	src := philox.NewSource(t.seed, philox.Listed, uint64(n), uint16(t.part<<8|operand))
+	src := philox.NewSource(t.seedOf(philox.Listed), philox.Listed, uint64(n), uint16(t.part<<8|operand))
 	if t.kind.name == "parity" {
 		return int64(src.Uint32() >> (32 - (n/listedEach + 1)))
 	}

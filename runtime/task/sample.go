@@ -106,15 +106,33 @@ func (t *Task) ordered(d *draft, k int64, held bool, place func(operand int) int
 	}
 }
 
+// seedOf is the seed of a stream: that of the split for all that says which problems are
+// held out, and which are the set of Examples.
+func (t *Task) seedOf(stream philox.Stream) uint64 {
+	switch stream {
+	case philox.Split, philox.Held, philox.Values, philox.Listed, philox.Shuffled:
+		return t.split
+	case philox.Sampled:
+		if t.cfg.Examples > 0 && !t.Listed() {
+			return t.split
+		}
+	}
+	return t.seed
+}
+
 // order is a permutation of [0, n) of this part of the task.
 func (t *Task) order(stream philox.Stream, n int64, turn uint32, operand int) permutation {
-	return newPermutation(philox.KeyOf(t.seed), uint64(n), turn, uint32(stream)<<16|uint32(t.part<<8|operand))
+	return t.orderBy(t.seedOf(stream), stream, n, turn, operand)
+}
+
+func (t *Task) orderBy(seed uint64, stream philox.Stream, n int64, turn uint32, operand int) permutation {
+	return newPermutation(philox.KeyOf(seed), uint64(n), turn, uint32(stream)<<16|uint32(t.part<<8|operand))
 }
 
 // source makes a draft's random numbers those of problem k of this part of the
 // task.
 func (t *Task) source(d *draft, stream philox.Stream, k uint64) *philox.Source {
-	d.src = *philox.NewSource(t.seed, stream, k, uint16(t.part))
+	d.src = *philox.NewSource(t.seedOf(stream), stream, k, uint16(t.part))
 	return &d.src
 }
 
@@ -170,7 +188,7 @@ func (t *Task) isHeldOut(d *draft) bool {
 		}
 		h = fnv(h, x)
 	}
-	src := philox.NewSource(t.seed, philox.Split, h, 0)
+	src := philox.NewSource(t.seedOf(philox.Split), philox.Split, h, 0)
 	return src.Float64() < t.cfg.Holdout
 }
 

@@ -27,15 +27,20 @@ type Task struct {
 	cfg     Config
 	kind    kind
 	seed    uint64
+	split   uint64      // seed of what is held out
 	vocab   *vocabulary // of sequences
 	trained int64       // with Below or Examples: how many of them are trained on
 	parts   []*Task     // of a mixed task
 	part    int         // number among those, which keeps their random numbers apart
 }
 
-// New returns the task of a Config. All its problems are functions of the seed.
+// New returns the task of a Config. All its problems are functions of the seed, but for
+// those held out and a set of Examples, which are of Config.Split where that is given.
 func New(cfg Config, seed uint64) (*Task, error) {
-	t := &Task{cfg: cfg, seed: seed}
+	t := &Task{cfg: cfg, seed: seed, split: seed}
+	if cfg.Split != nil {
+		t.split = *cfg.Split
+	}
 	if cfg.Sequence {
 		t.vocab = newVocabulary(&cfg)
 	}
