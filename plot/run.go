@@ -58,7 +58,9 @@ func Load(dir, folder string) (*Run, error) {
 			return nil, err
 		}
 	}
-	r.readSpec(dir)
+	if err := r.readSpec(dir); err != nil {
+		return nil, err
+	}
 	folder = filepath.Join(trained, "eval", folder)
 	if r.Result, err = eval.Load(folder); err == nil && r.Result != nil {
 		err = checkCounts(r.Result, folder)
@@ -80,15 +82,22 @@ func checkCounts(r *eval.Result, dir string) error {
 var taskLine = regexp.MustCompile(`(?m)^task (\w+)`)
 
 // readSpec takes what figures say from the resolved spec of a run, if it is there.
-func (r *Run) readSpec(dir string) {
-	text, err := os.ReadFile(filepath.Join(dir, "spec.arith"))
+func (r *Run) readSpec(dir string) error {
+	path := filepath.Join(dir, "spec.arith")
+	text, err := damage.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
-		return
+		return err
 	}
 	r.Seedless, _ = record.Seedless(string(text))
-	if found := taskLine.FindSubmatch(text); found != nil {
-		r.Task = string(found[1])
+	found := taskLine.FindSubmatch(text)
+	if found == nil {
+		return damage.In(path, damage.Errorf("it has no task"))
 	}
+	r.Task = string(found[1])
+	return nil
 }
 
 // readRecord reads run.json; a calibration has calibration.json instead.

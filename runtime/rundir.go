@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/lock"
 	"github.com/arithlang/mlc/runtime/record"
 )
@@ -121,7 +122,7 @@ func clean(dir string) error {
 }
 
 func sameText(path, text string) bool {
-	found, err := os.ReadFile(path)
+	found, err := damage.ReadFile(path)
 	return err == nil && string(found) == text
 }
 
@@ -221,7 +222,7 @@ func openRun(dir string, id identity) (record.Record, error) {
 	if err != nil || r.SpecHash == id.hash {
 		return r, err
 	}
-	spec, err := os.ReadFile(filepath.Join(dir, specFile))
+	spec, err := damage.ReadFile(filepath.Join(dir, specFile))
 	if err != nil {
 		return r, fmt.Errorf("%s is a run of another spec: %w", dir, err)
 	}

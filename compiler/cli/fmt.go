@@ -129,6 +129,7 @@ func (a *app) putFile(path string, data []byte) error {
 		_, err := await(a, func() (struct{}, error) { return struct{}{}, os.WriteFile(path, data, 0o644) }) // a pipe waits for a reader
 		return err
 	}
+	defer tidy(filepath.Dir(path))()
 	temp, err := writeTemp(filepath.Dir(path), data)
 	if err == nil {
 		err = os.Rename(temp, path)
@@ -150,6 +151,7 @@ func replaceFile(path string, data []byte) error {
 	if err != nil {
 		return err
 	}
+	defer tidy(filepath.Dir(path))()
 	temp, err := writeTemp(filepath.Dir(path), data)
 	if err == nil {
 		err = os.Chmod(temp, info.Mode().Perm())

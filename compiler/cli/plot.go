@@ -185,7 +185,11 @@ func (c *plotCmd) save(a *app, figures []*plot.Figure) error {
 	dir, format := c.Out, c.Format
 	if dir == "" {
 		dir = "plots"
-		if info, err := os.Stat(c.Runs[0]); len(c.Runs) == 1 && err == nil && info.IsDir() {
+		info, err := os.Stat(c.Runs[0])
+		if err != nil {
+			return err
+		}
+		if len(c.Runs) == 1 && info.IsDir() {
 			dir = filepath.Join(c.Runs[0], dir)
 		}
 	}
@@ -195,6 +199,7 @@ func (c *plotCmd) save(a *app, figures []*plot.Figure) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("cannot make the folder for figures: %w: choose another with -o", err)
 	}
+	defer tidy(dir)()
 	for _, f := range figures {
 		if a.ctx.Err() != nil {
 			return context.Cause(a.ctx)

@@ -13,6 +13,8 @@ import (
 	"syscall"
 
 	"github.com/arithlang/mlc/codegen"
+	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/runtime/lock"
 )
 
 const (
@@ -82,6 +84,21 @@ func writeTemp(dir string, data []byte) (path string, err error) {
 		err = f.Chmod(0o644)
 	}
 	return f.Name(), errors.Join(err, f.Close())
+}
+
+// tidy removes from a folder what processes that were killed have left half written, if
+// no other process is writing there. None cleans while done has not been called.
+func tidy(dir string) (done func()) {
+	held, err := lock.Try(dir)
+	if err != nil {
+		return func() {}
+	}
+	left, _ := filepath.Glob(filepath.Join(dir, unfinished+"*"))
+	for _, file := range left {
+		os.Remove(file) // or it stays
+	}
+	ckpt.Clean(dir)
+	return held.Close
 }
 
 // A difference is one file of a program that is not on disk as it should be.

@@ -19,6 +19,9 @@ import (
 // Read returns the checkpoint at path. The error is damage where the file is incomplete,
 // altered or something else altogether, and not where it cannot be read.
 func Read(path string) (File, error) {
+	if err := damage.Readable(path); err != nil {
+		return File{}, err
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return File{}, err

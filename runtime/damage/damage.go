@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -32,9 +33,31 @@ func In(path string, err error) error {
 	return Errorf("%s is damaged: %v", path, err)
 }
 
+// Readable is an Error where a device or a named pipe is at path, which to read may take
+// for ever. Where nothing can be seen it is nil: who opens that says why.
+func Readable(path string) error {
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().IsRegular() || info.IsDir() {
+		return nil
+	}
+	what := "a device"
+	if info.Mode()&fs.ModeNamedPipe != 0 {
+		what = "a named pipe"
+	}
+	return In(path, Errorf("it is %s", what))
+}
+
+// ReadFile reads what a run has left: an Error where that is Readable's.
+func ReadFile(path string) ([]byte, error) {
+	if err := Readable(path); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+}
+
 // ReadJSON decodes the file at path: an Error where that is not JSON of to's kind.
 func ReadJSON(path string, to any) error {
-	text, err := os.ReadFile(path)
+	text, err := ReadFile(path)
 	if err != nil {
 		return err
 	}

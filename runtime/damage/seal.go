@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"os"
 )
 
 // checksum is the last member of a sealed object: the SHA-256 of the object without
@@ -25,7 +24,7 @@ func Seal(object []byte) []byte {
 
 // ReadSealed decodes the sealed object in the file at path.
 func ReadSealed(path string, to any) error {
-	text, err := os.ReadFile(path)
+	text, err := ReadFile(path)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/lock"
 	"github.com/arithlang/mlc/runtime/task"
@@ -176,7 +177,7 @@ func (t *Test) saved(r *Result, dir string) bool {
 	if err != nil || there == nil || there.Settings != t.Settings || !slices.Equal(there.ByCell, r.ByCell) {
 		return false
 	}
-	table, err := os.ReadFile(filepath.Join(dir, gridFile))
+	table, err := damage.ReadFile(filepath.Join(dir, gridFile))
 	return err == nil && string(table) == r.grid()
 }
 

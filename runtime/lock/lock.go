@@ -6,7 +6,9 @@ package lock
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"syscall"
 )
 
 // ErrTaken is returned by Try when another process has the lock.
@@ -37,7 +39,11 @@ func (d *Dir) Check() error {
 	if err != nil {
 		return err
 	}
-	if now, err := os.Stat(d.path); err == nil && os.SameFile(then, now) {
+	now, err := os.Stat(d.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		return err
+	}
+	if err == nil && os.SameFile(then, now) {
 		return nil
 	}
 	return fmt.Errorf("the folder %s was removed or moved while it was written to", d.path)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -88,5 +89,23 @@ func TestMoved(t *testing.T) {
 		os.Remove(dir)
 		os.Mkdir(dir, 0o755)
 		check(false)
+	}
+}
+
+// TestUnseen does not take a directory for gone that cannot be looked at.
+func TestUnseen(t *testing.T) {
+	dir, link := t.TempDir(), filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Skip(err)
+	}
+	held, err := Watch(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	os.Remove(link)
+	os.Symlink(link, link)
+	if err := held.Check(); err == nil || strings.Contains(err.Error(), "removed") {
+		t.Error(err)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -50,7 +49,7 @@ func read(dir string, step int) ([]Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := os.ReadFile(path)
+	text, err := damage.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -88,7 +87,7 @@ func read(dir string, step int) ([]Report, error) {
 // full reports.
 func readRows(dir string, step int) (rows []string, full bool, err error) {
 	path := filepath.Join(dir, csvFile)
-	text, err := os.ReadFile(path)
+	text, err := damage.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, false, nil
 	}
