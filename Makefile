@@ -1,6 +1,6 @@
 # Names for go commands, and nothing else.
 
-.PHONY: all build vet test generate check fuzz bench
+.PHONY: all build vet test generate check fuzz torture bench
 
 all: build vet test
 
@@ -24,16 +24,15 @@ generate:
 check: generate
 	git diff --exit-code -- generated runtime docs
 
+# All fuzz tests, each for so long.
+FUZZ ?= 10m
 fuzz:
-	go test ./dsl -run '^$$' -fuzz FuzzParse -fuzztime 10m -fuzzminimizetime 5x
-	go test ./dsl -run '^$$' -fuzz FuzzFormatFile -fuzztime 10m -fuzzminimizetime 5x
-	go test ./compiler/check -run '^$$' -fuzz FuzzResolve -fuzztime 10m -fuzzminimizetime 5x
-	go test ./compiler/check -run '^$$' -fuzz FuzzInclude -fuzztime 10m -fuzzminimizetime 5x
-	go test ./compiler/check -run '^$$' -fuzz FuzzSet -fuzztime 10m -fuzzminimizetime 5x
-	go test ./compiler/lsp -run '^$$' -fuzz FuzzView -fuzztime 10m -fuzzminimizetime 5x
-	go test ./compiler/lsp -run '^$$' -fuzz FuzzServe -fuzztime 10m -fuzzminimizetime 5x
-	go test ./runtime/cuda/sim/ptx -run '^$$' -fuzz FuzzParse -fuzztime 10m -fuzzminimizetime 5x
-	go test ./runtime/cuda/sim/num -run '^$$' -fuzz FuzzArithmetic -fuzztime 10m -fuzzminimizetime 5x
+	go run ./torture --fuzz $(FUZZ)
+
+# Hours of kills, failing system calls, damaged files and random inputs. Writes docs/reliability.md.
+SEED ?= 1
+torture:
+	go run ./torture --kills 10000 --failures 10000 --damages 100000 --fuzz $(FUZZ) --seed $(SEED) --write
 
 # Writes docs/performance.md. PYTHON is one that has bench/peers/requirements.txt.
 PYTHON ?= python3

@@ -66,7 +66,7 @@ const rules = `
 	codegen/ptx < codegen/ptx/mutate;
 	codegen/ptx/ptxas < compiler/cli;
 	runtime/cuda/sim/ptx, runtime/cuda/sim/num < runtime/cuda/sim;
-	NONE < compiler/peertest, specs, runtime/cpu/asm, codegen/ptx/asm, codegen/ptx/ptxas, runtime/cuda/libcuda/fakecuda;
+	NONE < compiler/peertest, specs, torture, runtime/cpu/asm, codegen/ptx/asm, codegen/ptx/ptxas, runtime/cuda/libcuda/fakecuda;
 `
 
 // TestImports holds every import within the module to the rules.

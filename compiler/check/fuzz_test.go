@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"maps"
 	"path/filepath"
 	"strings"
@@ -111,5 +112,16 @@ sweep { arch one { model.width = 32 }  arch two {}  train.seed = 1..2 }
 	}
 	f.Fuzz(func(t *testing.T, one, two string) {
 		wellBehaved(t, map[string]string{"a.arith": base}, one, two)
+	})
+}
+
+// FuzzProblems checks any file of problems.
+func FuzzProblems(f *testing.F) {
+	f.Add("1 = 2\n3 = 4\n", " = ", "holdout = 50%")
+	f.Add("\ufeffone -> two\r\nten -> \xff\n", " -> ", "")
+	f.Add("12=3\n\n=\n12=4", "=", "")
+	f.Fuzz(func(t *testing.T, problems, separator, more string) {
+		src := fmt.Sprintf("arith 1\ntask file {\n  path = \"p.txt\"\n  separator = %q\n%s\n}\nmodel.loop.layers = 1\n", separator, more)
+		wellBehaved(t, map[string]string{"a.arith": src, "p.txt": problems})
 	})
 }

@@ -1,0 +1,317 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// A specimen is a run directory to be damaged, and what can be done with it.
+type specimen struct {
+	name   string
+	folder string // of the site's folders: has the run in it, as run
+	other  string // has another run of the same shape
+	uses   []use
+}
+
+// A use is a command on a run, and what it says and leaves undamaged.
+type use struct {
+	argv []string
+	said string
+	want snapshot
+}
+
+// specimens measures every use of every specimen.
+func specimens(s *site) ([]*specimen, error) {
+	uses := func(program string) [][]string {
+		return [][]string{
+			{program, "train", "--resume", "--out", "run", "--device", "cpu", "-q", "--save", "1ns"},
+			{program, "eval", "run", "--device", "cpu"},
+			{program, "eval", "run", "--digits", "2,3,4,5", "--samples", "30", "--device", "cpu"},
+			{program, "eval", "run", "--digits", "2,3,4,5", "--device", "cpu"},
+			{program, "solve", "run", "12", "99", "--device", "cpu"},
+			{"mlc", "plot", "--kind", "table", "--format", "csv", "run"},
+			{"mlc", "plot", "--format", "svg", "run"},
+		}
+	}
+	all := []*specimen{
+		{name: "a run that is done", folder: "done", other: "elsewhere"},
+		{name: "a run that was killed", folder: "half", other: "elsewhere"},
+		{name: "stages that are done", folder: "stages", other: "other-stages"},
+		{name: "stages that were stopped", folder: "half-stages", other: "other-stages"},
+	}
+	for _, t := range all {
+		program := "tiny"
+		if strings.Contains(t.folder, "stages") {
+			program = "staged"
+		}
+		for _, argv := range uses(program) {
+			dir, err := t.begin(s)
+			if err != nil {
+				return nil, err
+			}
+			r, err := s.run(context.Background(), dir, argv...)
+			if err != nil {
+				return nil, err
+			}
+			if r.code != 0 && t.folder != "half" && t.folder != "half-stages" {
+				return nil, fmt.Errorf("%s: exit %d\n%s", strings.Join(argv, " "), r.code, r.err)
+			}
+			if r.code != 0 { // such a run has no result to be drawn
+				continue
+			}
+			want, err := take(dir)
+			if err != nil {
+				return nil, err
+			}
+			t.uses = append(t.uses, use{argv, r.out, want})
+			os.RemoveAll(dir)
+		}
+	}
+	return all, nil
+}
+
+// begin makes a folder with the run in it.
+func (t *specimen) begin(s *site) (string, error) {
+	dir, err := os.MkdirTemp(s.dir, "case-")
+	if err != nil {
+		return "", err
+	}
+	return dir, os.CopyFS(filepath.Join(dir, "run"), os.DirFS(s.at("folders", t.folder)))
+}
+
+// furnish makes what cases begin with.
+func (s *site) furnish() error {
+	mkdir := func(name string) string {
+		dir := s.at("folders", name)
+		os.MkdirAll(dir, 0o755)
+		return dir
+	}
+	for name, text := range specs {
+		if err := os.WriteFile(filepath.Join(mkdir("source"), name), []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	for _, name := range raggedFiles() {
+		mkdir("ragged")
+		if err := os.WriteFile(s.at("folders", name), []byte(specs["ragged.arith"]), 0o644); err != nil {
+			return err
+		}
+	}
+	folders := mkdir("")
+	train := []string{"train", "--device", "cpu", "-q", "--save", "1ns", "--out"}
+	for _, argv := range [][]string{
+		append(append([]string{"tiny"}, train...), "done"),
+		append(append([]string{"tiny"}, train...), "elsewhere", "--seed", "7"),
+		append(append([]string{"staged"}, train...), "stages"),
+		append(append([]string{"staged"}, train...), "other-stages", "--seed", "7"),
+		append(append([]string{"staged"}, train...), "half-stages", "--until", "look"),
+	} {
+		if err := s.must(folders, argv...); err != nil {
+			return err
+		}
+	}
+	return s.halve(folders)
+}
+
+// halve makes a run that was killed in its middle.
+func (s *site) halve(folders string) error {
+	half := filepath.Join(folders, "half")
+	for range 100 {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		go func() {
+			for ctx.Err() == nil {
+				if steps, _ := filepath.Glob(filepath.Join(half, "ckpt", "step-*[5-9].safetensors")); len(steps) > 0 {
+					cancel(errKill)
+				}
+				time.Sleep(time.Millisecond)
+			}
+		}()
+		_, err := s.run(ctx, folders, "tiny", "train", "--device", "cpu", "-q", "--save", "1ns", "--out", "half")
+		cancel(nil)
+		if err != nil {
+			return err
+		}
+		late, _ := filepath.Glob(filepath.Join(half, "ckpt", "step-*20.safetensors"))
+		steps, _ := filepath.Glob(filepath.Join(half, "ckpt", "step-*.safetensors"))
+		if len(late) == 0 && len(steps) > 1 {
+			return nil
+		}
+		os.RemoveAll(half)
+	}
+	return fmt.Errorf("no run could be killed in its middle")
+}
+
+// A wound is a way to damage a file.
+type wound struct {
+	name string
+	do   func(rng *rand.Rand, path string, text []byte, other string) error
+}
+
+func wounds() []wound {
+	rewrite := func(change func(*rand.Rand, []byte) []byte) func(*rand.Rand, string, []byte, string) error {
+		return func(rng *rand.Rand, path string, text []byte, _ string) error {
+			return os.WriteFile(path, change(rng, slices.Clone(text)), 0o644)
+		}
+	}
+	instead := func(put func(path string) error) func(*rand.Rand, string, []byte, string) error {
+		return func(_ *rand.Rand, path string, _ []byte, _ string) error {
+			if err := os.Remove(path); err != nil {
+				return err
+			}
+			return put(path)
+		}
+	}
+	flip := rewrite(func(rng *rand.Rand, text []byte) []byte {
+		if len(text) > 0 {
+			text[rng.IntN(len(text))] ^= 1 << rng.IntN(8)
+		}
+		return text
+	})
+	return []wound{
+		{"a bit flipped", flip}, {"a bit flipped", flip}, {"a bit flipped", flip},
+		{"truncated", rewrite(func(rng *rand.Rand, text []byte) []byte { return text[:rng.IntN(len(text)+1)] })},
+		{"extended", rewrite(func(rng *rand.Rand, text []byte) []byte {
+			for range 1 + rng.IntN(100) {
+				text = append(text, byte(rng.Uint32()))
+			}
+			return text
+		})},
+		{"a block of zeros", rewrite(func(rng *rand.Rand, text []byte) []byte {
+			at := rng.IntN(len(text) + 1)
+			clear(text[at:min(len(text), at+1+rng.IntN(512))])
+			return text
+		})},
+		{"emptied", rewrite(func(*rand.Rand, []byte) []byte { return nil })},
+		{"replaced by another run's", func(_ *rand.Rand, path string, _ []byte, other string) error {
+			text, err := os.ReadFile(other)
+			if err != nil {
+				return nil // the other run has none
+			}
+			return os.WriteFile(path, text, 0o644)
+		}},
+		{"removed", instead(func(string) error { return nil })},
+		{"a folder instead", instead(func(path string) error { return os.Mkdir(path, 0o755) })},
+		{"a link to nothing instead", instead(func(path string) error { return os.Symlink("nothing", path) })},
+		{"a link to itself instead", instead(func(path string) error { return os.Symlink(filepath.Base(path), path) })},
+		{"a named pipe instead", instead(func(path string) error { return syscall.Mkfifo(path, 0o644) })},
+	}
+}
+
+// damage damages one file of a run and uses the run. What comes of it is what comes of
+// the undamaged run, or an error that names the file. With the file as it was, the run
+// is used as if nothing had happened.
+func (c *campaign) damage(rng *rand.Rand, t *trial) error {
+	run := pick(rng, c.runs)
+	u := pick(rng, run.uses)
+	dir, err := run.begin(c.site)
+	defer os.RemoveAll(dir)
+	if err != nil {
+		return err
+	}
+	files, err := take(dir)
+	if err != nil {
+		return err
+	}
+	file := pick(rng, slices.DeleteFunc(slices.Sorted(maps.Keys(files)), func(name string) bool { return strings.HasSuffix(name, "/") || filepath.Base(name) == ".lock" }))
+	path := filepath.Join(dir, file)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	w := pick(rng, wounds())
+	for w.name == "removed" && filepath.Ext(file) == ".safetensors" { // which goes back to the one before it
+		w = pick(rng, wounds())
+	}
+	rel, _ := filepath.Rel("run", file)
+	t.about = w.name
+	t.did("%s: %s", run.name, file)
+	t.did("%s", strings.Join(u.argv, " "))
+	if err := w.do(rng, path, text, c.site.at("folders", run.other, rel)); err != nil {
+		return err
+	}
+	t.faults++
+	damaged, err := take(dir)
+	if err != nil {
+		return err
+	}
+	r, err := c.site.run(context.Background(), dir, u.argv...)
+	if err != nil {
+		return err
+	}
+	if err := r.clean(); err != nil {
+		return err
+	}
+	got, err := take(dir)
+	if err != nil {
+		return err
+	}
+	if r.code == 0 {
+		return u.silent(file, damaged, got, r)
+	}
+	if r.code != 1 && r.code != 2 {
+		return fmt.Errorf("exit %d\n%s", r.code, r.err)
+	}
+	if !strings.Contains(r.err, filepath.Base(file)) {
+		return fmt.Errorf("exit %d, and the message does not name %s:\n%s", r.code, file, r.err)
+	}
+	return u.mended(c.site, dir, path, text)
+}
+
+// silent holds a use that has noticed nothing to the undamaged one. The damaged file may
+// be as damaged as before, or whole.
+func (u *use) silent(file string, damaged, got snapshot, r said) error {
+	if r.out != u.said {
+		return fmt.Errorf("it says, without an error,\n%swhere it said\n%s%s", r.out, u.said, r.err)
+	}
+	if _, folder := damaged[file+"/"]; folder {
+		delete(got, file+"/")
+		got[file], damaged[file] = "", ""
+	}
+	if got[file] == damaged[file] {
+		got[file] = u.want[file]
+		if _, there := damaged[file]; !there {
+			delete(got, file)
+			damaged[file] = "removed"
+		}
+	}
+	want := u.want
+	if _, there := got[file]; !there && damaged[file] == "removed" {
+		want = maps.Clone(want)
+		delete(want, file)
+	}
+	if diff := want.differences(got); diff != nil {
+		return fmt.Errorf("without an error\n%s\n%s", strings.Join(diff, "\n"), r.err)
+	}
+	return nil
+}
+
+// mended brings the file back and wants the use to be as if nothing had happened.
+func (u *use) mended(s *site, dir, path string, text []byte) error {
+	os.RemoveAll(path)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		return err
+	}
+	r, err := s.run(context.Background(), dir, u.argv...)
+	if err != nil {
+		return err
+	}
+	got, err := take(dir)
+	if err != nil {
+		return err
+	}
+	if diff := u.want.differences(got); r.code != 0 || r.out != u.said || diff != nil {
+		return fmt.Errorf("with the file as it was: exit %d\n%s%s%s", r.code, r.out, r.err, strings.Join(diff, "\n"))
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+// Command torture kills mlc and its trainers, lets their system calls fail, damages
+// their files and feeds them nonsense, and holds what is left to what undisturbed work
+// leaves. It writes docs/reliability.md.
+//
+//	go run ./torture --kills 1000 --failures 1000 --damages 10000 --fuzz 1m --inputs 10000000
+//	go run ./torture --seed 7 --case damage/4711    one case again
+//
+// It comes after everything else: it builds mlc and the trainers as a user does.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+)
+
+// options is the command line.
+type options struct {
+	Kills    int           `help:"Kills to make." placeholder:"N"`
+	Failures int           `help:"System calls to let fail, where there is strace." placeholder:"N"`
+	Damages  int           `help:"Files to damage." placeholder:"N"`
+	Fuzz     time.Duration `help:"Time for each fuzz test of the module, in turn." placeholder:"1m"`
+	Inputs   int           `help:"Go on with the fastest fuzz tests until there were so many inputs." placeholder:"N"`
+	Seed     uint64        `help:"Seed of all that is drawn but inputs." default:"1"`
+	Case     string        `help:"One case again, as in damage/4711." placeholder:"KIND/N"`
+	Jobs     int           `help:"Cases at once." default:"2"`
+	Limit    time.Duration `help:"After which a process hangs." default:"1m"`
+	Write    bool          `help:"Write docs/reliability.md."`
+}
+
+func main() {
+	var o options
+	kong.Parse(&o, kong.Name("torture"))
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := o.run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "torture:", err)
+		os.Exit(1)
+	}
+}
+
+// run makes faults and random inputs at the same time, until there are enough or ctx
+// ends.
+func (o *options) run(ctx context.Context) error {
+	if o.Case != "" {
+		return o.again()
+	}
+	t := &tally{counts: map[row]*count{}}
+	errs := make(chan error, 2)
+	go func() { errs <- o.trials(ctx, t) }()
+	go func() { errs <- o.inputs(ctx, t) }()
+	if err := errors.Join(<-errs, <-errs); err != nil {
+		return err
+	}
+	if o.Write {
+		if err := o.write(t); err != nil {
+			return err
+		}
+	}
+	if n := t.found(); n > 0 {
+		return fmt.Errorf("%d cases found something", n)
+	}
+	return nil
+}
+
+// open makes a campaign; done leaves nothing of it.
+func (o *options) open() (c *campaign, done func(), err error) {
+	repo, err := filepath.Abs(".")
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := open(repo, o.Limit)
+	if err != nil {
+		return nil, nil, err
+	}
+	if c, err = newCampaign(s, o.Seed); err != nil {
+		s.close()
+		return nil, nil, err
+	}
+	return c, s.close, nil
+}
+
+// trials makes all faults.
+func (o *options) trials(ctx context.Context, t *tally) error {
+	if o.Kills+o.Failures+o.Damages == 0 {
+		return nil
+	}
+	c, done, err := o.open()
+	if err != nil {
+		return err
+	}
+	defer done()
+	for _, part := range []struct {
+		kind string
+		n    int
+	}{{"kill", o.Kills}, {"fail", o.Failures}, {"damage", o.Damages}} {
+		if part.kind == "fail" && part.n > 0 && !canTrace() {
+			fmt.Println("fail: left out, there is no strace that may trace")
+			continue
+		}
+		made := c.many(ctx, part.kind, part.n, o.Jobs, func(trial *trial) {
+			if trial.err != nil {
+				fmt.Printf("%s\n\n", trial)
+			}
+			t.add(part.kind, trial.about, trial.faults, trial.err)
+		})
+		fmt.Printf("%s: %d\n", part.kind, made)
+	}
+	return nil
+}
+
+// again does one case and says what it did.
+func (o *options) again() error {
+	c, done, err := o.open()
+	if err != nil {
+		return err
+	}
+	defer done()
+	return c.again(o.Case)
+}
+
+func (c *campaign) again(name string) error {
+	kind, number, _ := strings.Cut(name, "/")
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		return fmt.Errorf("--case %s: want a kind and a number, as in damage/4711", name)
+	}
+	t := c.one(kind, n)
+	fmt.Println(t)
+	return t.err
+}
+
+// inputs runs all fuzz tests in turn, then the fastest of them.
+func (o *options) inputs(ctx context.Context, t *tally) error {
+	if o.Fuzz == 0 {
+		return nil
+	}
+	all, err := targets()
+	if err != nil {
+		return err
+	}
+	for len(all) > 0 {
+		rates := map[target]int{}
+		fastest := 0
+		for _, target := range all {
+			if ctx.Err() != nil {
+				return nil
+			}
+			n, err := target.fuzz(o.Fuzz, o.Jobs)
+			if err != nil {
+				fmt.Printf("%s: %v\n\n", target, err)
+			}
+			t.add("input", target.String(), n, err)
+			rates[target], fastest = n, max(fastest, n)
+		}
+		fmt.Printf("input: %d\n", t.total("input").Made)
+		if t.total("input").Made >= o.Inputs {
+			return nil
+		}
+		all = slices.DeleteFunc(all, func(target target) bool { return rates[target] < fastest/2 })
+	}
+	return nil
+}

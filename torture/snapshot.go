@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A snapshot is the files of a folder, without what differs between two runs that do the
+// same: seconds, dates, and what the machine calls itself.
+type snapshot map[string]string
+
+// clocks match what a file says of time and machine.
+var clocks = map[string]*regexp.Regexp{
+	"metrics.jsonl": regexp.MustCompile(`"seconds":[^,]*`),
+	"metrics.csv":   regexp.MustCompile(`,[^,\n]*,(train|first|second)\b`),
+	"result.json":   regexp.MustCompile(`"seconds_(train|eval)":[^,]*|,"sha256":"[^"]*"`), // the checksum is of the seconds, too
+	"run.json":      regexp.MustCompile(`"(started|device_name|cpu)": *"[^"]*"`),
+}
+
+// take reads all files below dir; a name ending in / is a folder, and what is neither file
+// nor folder is named as what it is.
+func take(dir string) (snapshot, error) {
+	s := snapshot{}
+	return s, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		switch {
+		case err != nil || name == ".":
+			return err
+		case d.IsDir():
+			s[name+"/"] = ""
+			return nil
+		case strings.HasPrefix(name, "bin/"):
+			s[name] = "<program>" // which knows the folder that it was built in
+			return nil
+		case !d.Type().IsRegular():
+			s[name] = "<" + d.Type().String() + ">"
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		s[name] = timeless(name, string(text))
+		return err
+	})
+}
+
+// timeless is the text of a file without its times.
+func timeless(name, text string) string {
+	if clock := clocks[filepath.Base(name)]; clock != nil {
+		return clock.ReplaceAllString(text, "")
+	}
+	return text
+}
+
+// differences names the files in which two snapshots differ, and how.
+func (s snapshot) differences(other snapshot) []string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		if _, there := other[name]; !there {
+			all = append(all, name+" is missing")
+		} else if other[name] != s[name] {
+			all = append(all, name+" differs"+firstLine(s[name], other[name]))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(other)) {
+		if _, there := s[name]; !there {
+			all = append(all, name+" is left over")
+		}
+	}
+	return all
+}
+
+// firstLine shows the first line in which two texts differ.
+func firstLine(a, b string) string {
+	if strings.ContainsRune(a, 0) || strings.ContainsRune(b, 0) {
+		return ""
+	}
+	as, bs := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for i := range min(len(as), len(bs)) {
+		if as[i] != bs[i] {
+			return fmt.Sprintf(" in line %d: %.200q, not %.200q", i+1, bs[i], as[i])
+		}
+	}
+	return fmt.Sprintf(": %d lines, not %d", len(bs), len(as))
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A subject is work that may be ended anywhere, and be gone on with.
+type subject struct {
+	name    string
+	folders []string                  // of the site, which a copy of each is worked in
+	command func(dir string) []string // what is to be done next in dir
+	slow    bool                      // it builds programs, of so many processes that their system calls are not traced
+	want    snapshot                  // what it leaves undisturbed
+	took    time.Duration             // undisturbed
+	calls   map[string]int            // of each system call, undisturbed; nil: they cannot be traced
+}
+
+// always is a command that is its own continuation.
+func always(argv ...string) func(string) []string {
+	return func(string) []string { return argv }
+}
+
+// resumed is a training that has --resume as soon as there is a run.
+func resumed(argv ...string) func(string) []string {
+	return func(dir string) []string {
+		if _, err := os.Stat(filepath.Join(dir, "run", "run.json")); err != nil {
+			return argv
+		}
+		return append(slices.Clone(argv), "--resume")
+	}
+}
+
+func subjects() []*subject {
+	train := []string{"train", "--out", "run", "--device", "cpu", "--save", "1ns", "-q"}
+	return []*subject{
+		{name: "train", command: resumed(append([]string{"tiny"}, train...)...)},
+		{name: "stages", command: resumed(append([]string{"staged"}, train...)...)},
+		{name: "eval", folders: []string{"done"}, command: always("tiny", "eval", "done", "--grid", "1..6", "--samples", "60", "--device", "cpu")},
+		{name: "sweep", slow: true, folders: []string{"generated", "bin", "source"}, command: always("mlc", "train", "source/swept.arith", "--out", "run", "--device", "cpu", "--save", "1ns", "-q", "--resume")},
+		{name: "build", folders: []string{"source"}, command: always("mlc", "build", "--no-binary", "source/tiny.arith", "source/staged.arith")},
+		{name: "train from a spec", slow: true, folders: []string{"source"}, command: func(dir string) []string {
+			return resumed(append([]string{"mlc", "train", "source/tiny.arith"}, train[1:]...)...)(dir)
+		}},
+		{name: "plot", folders: []string{"done"}, command: always("mlc", "plot", "--format", "svg", "done")},
+		{name: "explain", folders: []string{"source"}, command: always("mlc", "explain", "--html", "page.html", "source/tiny.arith")},
+		{name: "fmt", folders: []string{"ragged"}, command: always(append([]string{"mlc", "fmt"}, raggedFiles()...)...)},
+	}
+}
+
+// raggedFiles are specs in a style of their own.
+func raggedFiles() []string {
+	var all []string
+	for i := range 30 {
+		all = append(all, fmt.Sprintf("ragged/%02d.arith", i))
+	}
+	return all
+}
+
+// begin makes a folder with what the subject begins with.
+func (s *subject) begin(at *site) (string, error) {
+	dir, err := os.MkdirTemp(at.dir, "case-")
+	if err != nil {
+		return "", err
+	}
+	for _, name := range s.folders {
+		if name == "generated" || name == "bin" { // large, and not written to
+			err = linkAll(at.at(name), filepath.Join(dir, name))
+		} else {
+			err = os.CopyFS(filepath.Join(dir, name), os.DirFS(at.at("folders", name)))
+		}
+		if err != nil {
+			return dir, err
+		}
+	}
+	for _, name := range []string{"go.mod", "go.sum"} {
+		text, err := os.ReadFile(at.at(name))
+		if err != nil {
+			return dir, err
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+			return dir, err
+		}
+	}
+	return dir, nil
+}
+
+// measure does the work undisturbed.
+func (s *subject) measure(at *site) error {
+	dir, err := s.begin(at)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	start := time.Now()
+	if err := at.must(dir, s.command(dir)...); err != nil {
+		return err
+	}
+	s.took = time.Since(start)
+	if s.want, err = take(dir); err != nil || s.slow || !canTrace() {
+		return err
+	}
+	s.calls, err = s.count(at)
+	return err
+}
+
+// end does what is left of the work and holds it to the undisturbed one.
+func (s *subject) end(at *site, dir string) error {
+	argv := s.command(dir)
+	r, err := at.run(context.Background(), dir, argv...)
+	if err != nil {
+		return err
+	}
+	if r.hung || r.code != 0 {
+		return fmt.Errorf("%s: exit %d, hung: %v\n%s", strings.Join(argv, " "), r.code, r.hung, r.err)
+	}
+	got, err := take(dir)
+	if err != nil {
+		return err
+	}
+	if diff := s.want.differences(got); diff != nil {
+		return fmt.Errorf("after %s:\n%s", strings.Join(argv, " "), strings.Join(diff, "\n"))
+	}
+	return nil
+}
+
+// linkAll makes a folder with the same files.
+func linkAll(from, to string) error {
+	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		target := to + strings.TrimPrefix(path, from)
+		if d.IsDir() {
+			return os.Mkdir(target, 0o755)
+		}
+		return os.Link(path, target)
+	})
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// canTrace reports whether strace is there and may trace.
+var canTrace = sync.OnceValue(func() bool { return exec.Command("strace", "-f", "true").Run() == nil })
+
+// errnos are the system calls that fail, and how each can.
+var errnos = map[string][]string{
+	"openat":     {"ENOSPC", "EIO", "EACCES", "EMFILE", "EROFS", "EINTR"},
+	"read":       {"EIO", "EINTR"},
+	"write":      {"ENOSPC", "EIO", "EDQUOT", "EINTR"},
+	"fsync":      {"EIO", "ENOSPC", "EINTR"},
+	"renameat":   {"ENOSPC", "EIO", "EACCES"},
+	"mkdirat":    {"ENOSPC", "EACCES", "EROFS"},
+	"unlinkat":   {"EIO", "EACCES"},
+	"fchmod":     {"EPERM", "EIO"},
+	"ftruncate":  {"EIO", "ENOSPC"},
+	"getdents64": {"EIO"},
+	"newfstatat": {"EACCES", "EIO"},
+	"flock":      {"EIO", "ENOLCK"},
+}
+
+// calls lists the names of errnos for strace.
+func calls() string {
+	var names []string
+	for name := range errnos {
+		names = append(names, name)
+	}
+	return strings.Join(names, ",")
+}
+
+// strace is a command under strace, which writes what it sees to a file.
+func strace(log string, options []string, argv []string) []string {
+	all := append([]string{"strace", "-f", "-y", "-o", log}, options...)
+	return append(append(all, "--"), argv...)
+}
+
+var syscallLine = regexp.MustCompile(`(?m)^\d+ +(\w+)\(`)
+
+// count counts the system calls of the undisturbed work.
+func (s *subject) count(at *site) (map[string]int, error) {
+	dir, err := s.begin(at)
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	log := dir + ".strace"
+	defer os.Remove(log)
+	if err := at.must(dir, strace(log, []string{"-e", "trace=" + calls()}, at.path(s.command(dir)))...); err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(log)
+	if err != nil {
+		return nil, err
+	}
+	n := map[string]int{}
+	for _, m := range syscallLine.FindAllStringSubmatch(string(text), -1) {
+		n[m[1]]++
+	}
+	return n, nil
+}
+
+// path is a command with the path of its program.
+func (s *site) path(argv []string) []string {
+	return append([]string{s.at("bin", argv[0])}, argv[1:]...)
+}
+
+// An injection is what strace does to one system call.
+type injection struct {
+	call string
+	nth  int
+	what string // error=EIO, signal=KILL
+}
+
+func (i injection) String() string { return fmt.Sprintf("%s:%s:when=%d", i.call, i.what, i.nth) }
+
+// injected runs a command with a disturbed call, and returns what strace says of that:
+// "" if it did not come to it.
+func (s *site) injected(dir string, i injection, argv []string) (r said, line string, err error) {
+	log := dir + ".strace"
+	defer os.Remove(log)
+	r, err = s.run(context.Background(), dir, strace(log, []string{"-e", "trace=" + i.call, "-e", "inject=" + i.String()}, s.path(argv))...)
+	if err != nil {
+		return r, "", err
+	}
+	text, err := os.ReadFile(log)
+	for l := range strings.Lines(string(text)) {
+		if strings.Contains(l, "(INJECTED)") || strings.Contains(i.what, "KILL") && strings.Contains(l, "killed by SIGKILL") {
+			line = strings.TrimSpace(l)
+		}
+	}
+	return r, line, err
+}
+
+// Of a call strace shows the file first: an open one by number and path, another by its
+// name.
+var (
+	openFile  = regexp.MustCompile(`^\d+ +\w+\(\d+<([^>]*)>`)
+	namedFile = regexp.MustCompile(`^\d+ +\w+\((?:AT_FDCWD<[^>]*>, )?"((?:[^"\\]|\\.)*)"`)
+)
+
+// fileOf is the file that a line of strace is about, below dir; "" if it is about none
+// there.
+func fileOf(line, dir string) string {
+	name := ""
+	if m := openFile.FindStringSubmatch(line); m != nil {
+		name = m[1]
+	} else if m := namedFile.FindStringSubmatch(line); m != nil {
+		name = m[1]
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(dir, name)
+		}
+	}
+	rel, err := filepath.Rel(dir, name)
+	if err != nil || rel == "." || !filepath.IsLocal(rel) {
+		return ""
+	}
+	return rel
+}
