@@ -227,7 +227,7 @@ func openRun(dir string, id identity) (record.Record, error) {
 		return r, fmt.Errorf("%s is a run of another spec: %w", dir, err)
 	}
 	if string(spec) == id.spec {
-		return r, fmt.Errorf("%s is a run of this spec with other files: a table or a list of problems that it reads has changed (%.8s; this program is %.8s). "+
+		return r, fmt.Errorf("%s is a run of this spec with other files: a table or a list of problems that it reads has changed (%.8s in run.json; this program is %.8s). "+
 			"Build the program with the files of then to go on with that run, or train this one in a directory of its own", dir, r.SpecHash, id.hash)
 	}
 	return r, fmt.Errorf("%s is a run of another spec (%s, %.8s; this program is %s, %.8s). Lines of the run (-) and of this program (+):\n%s"+

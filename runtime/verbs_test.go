@@ -387,7 +387,7 @@ func TestOtherFiles(t *testing.T) {
 	dir := trained(t, toyModel(), "-q")
 	m := toyModel()
 	m.SpecHash = "fedcba9876543210"
-	want := "is a run of this spec with other files: a table or a list of problems that it reads has changed (01234567; this program is fedcba98). Build"
+	want := "is a run of this spec with other files: a table or a list of problems that it reads has changed (01234567 in run.json; this program is fedcba98). Build"
 	if s := call(t, m, "", "eval", dir); s.code != 1 || !strings.Contains(s.err, want) {
 		t.Errorf("exit %d\n%s", s.code, s.err)
 	}

@@ -12,7 +12,17 @@ import (
 )
 
 // All returns the reports in a run directory, in which a process may be training.
-func All(dir string) ([]Report, error) { return read(dir, math.MaxInt) }
+func All(dir string) ([]Report, error) {
+	rows, _, err := readRows(dir, math.MaxInt) // first, since they are written last
+	if err != nil {
+		return nil, err
+	}
+	kept, err := read(dir, math.MaxInt)
+	if err == nil && len(rows) > len(kept) {
+		err = damage.Errorf("%s is damaged: it has %d reports, and %s has %d; %s", filepath.Join(dir, jsonlFile), len(kept), filepath.Join(dir, csvFile), len(rows), mend)
+	}
+	return kept, err
+}
 
 // Last returns the last report in a run directory, nil if there is none.
 func Last(dir string) (*Report, error) {

@@ -262,3 +262,22 @@ func TestDamagedMetrics(t *testing.T) {
 		t.Errorf("without the table: %v, %v", got, err)
 	}
 }
+
+// TestShortened wants an error of metrics that have lost lines, which the table has.
+func TestShortened(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, 0, 1, 2, 3)
+	path := filepath.Join(dir, "metrics.jsonl")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, left := range []int{0, len(text) / 2} {
+		if err := os.WriteFile(path, text[:left], 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if all, err := All(dir); err == nil || !strings.Contains(err.Error(), path+" is damaged: it has ") {
+			t.Errorf("%v, %v", all, err)
+		}
+	}
+}
