@@ -60,6 +60,9 @@ func (c *evalCmd) Run(a app) error {
 		}
 		test.Cells = asked.Cells(test.Task)
 	}
+	if err := a.model.Eval.Reach.Cells(test.Task, test.Cells); err != nil {
+		return usageError{err}
+	}
 	if c.Samples > 0 {
 		test.Samples = c.Samples
 	}

@@ -103,6 +103,9 @@ func (c *solveCmd) solve(a app, t *eval.Test, text string) error {
 	if err != nil {
 		return usageError{err}
 	}
+	if err := a.model.Eval.Reach.Problem(t.Task, p); err != nil {
+		return usageError{fmt.Errorf("%q: %w", t.Task.Text(p), err)}
+	}
 	if c.Thinking && p.Answer == "" {
 		return usagef("--thinking shows which tokens are right, and the file has no answer to %q: write it behind the prompt, as in the file", text)
 	}

@@ -300,6 +300,36 @@ func TestSolve(t *testing.T) {
 	}
 }
 
+// TestBeyondPositions wants no answer of a model to what its positions do not reach, and
+// no result.
+func TestBeyondPositions(t *testing.T) {
+	m := toyModel()
+	m.Eval.Reach = eval.Reach{Tokens: 16}
+	dir := trained(t, m, "-q")
+	before, err := os.ReadFile(filepath.Join(dir, "eval/result.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"eval", dir, "--digits", "6,20"},
+		{"eval", dir, "--diagonal", "5..20"},
+		{"solve", dir, "12345678901234567890"},
+		{"solve", dir, "--json", "12345678901234567890"},
+	} {
+		s := call(t, m, "", args...)
+		if s.code != exitUsage || s.out != "" || !strings.Contains(s.err, "E0304: max = 16 of the positions is fewer than the ") {
+			t.Errorf("%q: exit %d\n%s%s", args, s.code, s.out, s.err)
+		}
+	}
+	after, err := os.ReadFile(filepath.Join(dir, "eval/result.json"))
+	if err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the result was written: %v", err)
+	}
+	if s := call(t, m, "", "solve", dir, "41"); s.code != 0 {
+		t.Errorf("a problem that fits: exit %d\n%s", s.code, s.err)
+	}
+}
+
 func TestInfo(t *testing.T) {
 	s := call(t, toyModel(), "", "info")
 	for _, want := range []string{"toy, 0123456789abcdef", "1,173 in 4 tensors", "cpu: "} {

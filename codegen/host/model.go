@@ -248,7 +248,22 @@ func evalConfig(spec *check.Spec) *jen.Statement {
 	if e.Settle > 0 {
 		d[jen.Id("Settle")] = jen.Lit(e.Settle)
 	}
+	if r := reach(&spec.Model.Position); len(r) > 0 {
+		d[jen.Id("Reach")] = jen.Qual(evalPath, "Reach").Values(r)
+	}
 	return jen.Qual(evalPath, "Config").Values(d)
+}
+
+// reach is the rows of the tables of positions that tests read.
+func reach(p *check.Position) jen.Dict {
+	d := jen.Dict{}
+	switch {
+	case p.Kind == "learned", p.Kind == "random" && p.Inner == "learned":
+		d[jen.Id("Tokens")] = jen.Lit(p.Max)
+	case p.Kind == "abacus":
+		d[jen.Id("Places")] = jen.Lit(p.Table)
+	}
+	return d
 }
 
 func span(lo, hi int) *jen.Statement {

@@ -163,6 +163,9 @@ func (c *checker) checkPositions(s *Spec) {
 	case p.Kind == "random" && longest(s.trained()) > p.Max:
 		c.report("E0304", c.at(path), "max = %d is fewer than the %d positions of the longest problem of training", p.Max, longest(s.trained())).
 			WithHelp("use a max of %d or more", longest(s.trained()))
+	case p.Kind == "random" && p.Inner == "learned" && longest(s.evaluated()) > p.Max:
+		c.report("E0304", c.at(path), "max = %d is fewer than the %d positions of the longest problem of tests, which count from 0", p.Max, longest(s.evaluated())).
+			WithHelp("use a max of %d or more", longest(s.evaluated()))
 	case p.Kind == "abacus" && digits >= p.Table:
 		c.report("E0304", c.at(path), "table = %d has too few rows for digits %d places from the start of a number", p.Table, digits).
 			WithHelp("use table = %d: a row for each place of the longest number and offset, and one for all other tokens", digits+1)

@@ -48,7 +48,8 @@ task successor {
 		ID:    "E0304",
 		Title: "too few learned positions",
 		Doc: "Learned positions are rows of a table, and a problem that is trained or evaluated has more " +
-			"tokens than the table has rows.",
+			"tokens than the table has rows; or a number has more digits than the table of Abacus or coupled positions. " +
+			"A trainer says the same of lengths that eval and solve are asked for.",
 		Broken: `arith 1
 
 task successor {}

@@ -22,6 +22,7 @@ type Config struct {
 	Loop       int   // runs of the loop in training; 0: the model has none
 	Times      []int // runs of the loop that are tested besides
 	Settle     int   // most runs in a test besides that takes as many as an answer needs; 0: none
+	Reach      Reach // of the model's positions
 }
 
 // A Span is the lengths Lo … Hi; none when Hi is 0.

@@ -229,6 +229,25 @@ func (t *Task) longest(digits, entries int) Problem {
 	return d.problem()
 }
 
+// LongestIn is for each part of the task the problem with the longest text of those that
+// Each yields of a cell.
+func (t *Task) LongestIn(i, j int) []Problem {
+	if len(t.parts) == 0 {
+		if t.kind.arity == 1 {
+			j = i
+		}
+		d := draft{of: t}
+		t.kind.family.longest(t, &d, i, j)
+		t.solve(&d)
+		return []Problem{d.problem()}
+	}
+	var all []Problem
+	for _, u := range t.parts {
+		all = append(all, u.LongestIn(i, j)...)
+	}
+	return all
+}
+
 // Longest is the source tokens and the target rows of the longest problem of training.
 func (t *Task) Longest() (source, target int) {
 	if t.cfg.Sequence {

@@ -185,13 +185,21 @@ func (t *Task) Symbol(id int32) string {
 // judged by.
 func (t *Task) IsHint(id int32) bool { return t.cfg.hinted() && id > equalID }
 
+// isDigit reports whether a token is a digit of a number.
+func (t *Task) isDigit(id int32) bool {
+	if t.vocab == nil {
+		return strings.IndexByte(digits[:t.cfg.Base], symbols[id]) >= 0
+	}
+	return t.vocab.digits[0] <= id && id < t.vocab.digits[1]
+}
+
 // Runs numbers the digits of each run of digits in a text from 1, and gives other
 // tokens 0: the rows of an Abacus table without an offset (McLeish et al. 2024,
 // section 3.1).
 func (t *Task) Runs(tokens []int32) []int32 {
 	rows := make([]int32, len(tokens))
 	for i, id := range tokens {
-		if id < t.vocab.digits[0] || id >= t.vocab.digits[1] {
+		if !t.isDigit(id) {
 			continue
 		}
 		rows[i] = 1

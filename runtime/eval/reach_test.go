@@ -1,0 +1,43 @@
+package eval
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/arithlang/mlc/runtime/task"
+)
+
+// TestReach asks for problems up to the end of a table of positions, and beyond it.
+// 99 + 99$198$ has a source of 6 tokens; as one text, 99+99=198, 9 rows.
+func TestReach(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		reach  Reach
+		task   task.Config
+		digits int
+		want   string // "": nothing is wrong
+	}{
+		{"no table", Reach{}, task.Config{Kind: "addition", Sequence: true}, 500, ""},
+		{"places fit", Reach{Places: 12}, task.Config{Kind: "addition", Sequence: true}, 10, ""},
+		{"the answer has a place more", Reach{Places: 11}, task.Config{Kind: "addition", Sequence: true}, 10,
+			"length 10: E0304: table = 11 of the positions has too few rows for digits 11 places from the start of a number"},
+		{"tokens fit", Reach{Tokens: 9}, task.Config{Kind: "addition", Sequence: true}, 2, ""},
+		{"a token more", Reach{Tokens: 8}, task.Config{Kind: "addition", Sequence: true}, 2,
+			"length 2: E0304: max = 8 of the positions is fewer than the 9 of this problem"},
+		{"two stacks", Reach{Tokens: 12}, task.Config{Kind: "successor"}, 20, "is fewer than the 23 of this problem"},
+		{"places of two stacks", Reach{Places: 20}, task.Config{Kind: "successor"}, 20, "for digits 21 places from"},
+		{"a part of a mixed task", Reach{Tokens: 30}, task.Config{Kind: "mixed", Of: []string{"successor", "addition"}, Sequence: true}, 10, "E0304"},
+		{"an array", Reach{Tokens: 10}, task.Config{Kind: "sort", Sequence: true, LengthLo: 1, LengthHi: 5}, 3, "E0304"},
+	} {
+		c.task.Base, c.task.DigitsLo, c.task.DigitsHi = 10, 1, 3
+		problems, err := task.New(c.task, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cells := (&Config{Digits: []int{1, c.digits}}).Cells(problems)
+		err = c.reach.Cells(problems, cells)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}
