@@ -112,8 +112,12 @@ func (f trainFlags) refuseAxes(all []training) error {
 				if path != x.attribute && !strings.HasSuffix(path, "."+x.attribute) {
 					continue
 				}
-				return usagef("%s %s: the axis %s of the sweep in %s sets %s, and names its trainings after it. Choose some of them by --point, edit the sweep, or take the attribute out of it for all by --set %s",
-					x.flag, value, axis, t.shown(t.name), path, shellWord(path+"="+value+x.unit))
+				setting := path // which wins over cases
+				if axis == path {
+					setting = "sweep." + path
+				}
+				return usagef("%s %s: the axis %s of the sweep in %s sets %s, and names its trainings after it. Choose some of them by --point, edit the sweep, or set it for all of them by --set %s",
+					x.flag, value, axis, t.shown(t.name), path, shellWord(setting+"="+value+x.unit))
 			}
 		}
 	}
