@@ -479,3 +479,19 @@ func TestTimes(t *testing.T) {
 		}
 	}
 }
+
+// TestKilledBeforePruning leaves as many checkpoints of a run that was killed behind its
+// last one as of any other.
+func TestKilledBeforePruning(t *testing.T) {
+	dir := trained(t, toyModel(), "-q", "--save", "1ns")
+	oldest := filepath.Join(dir, "ckpt", "step-00000001.safetensors")
+	if err := os.WriteFile(oldest, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if s := call(t, toyModel(), "", "train", "--resume", "--out", dir, "-q"); s.code != 0 {
+		t.Fatal(s.err)
+	}
+	if exists(oldest) {
+		t.Error("a checkpoint from before the last two is left")
+	}
+}

@@ -32,29 +32,46 @@ func (c *campaign) fail(rng *rand.Rand, t *trial) error {
 	errno := pick(rng, errnos[i.call])
 	i.nth, i.what = 1+rng.IntN(s.calls[i.call]), "error="+errno
 	t.did("%s", i)
-	r, line, err := c.site.injected(dir, i, s.command(dir))
-	t.did("%s", line)
+	r, lines, err := c.site.injected(dir, i, s.command(dir))
+	t.did("%s", strings.Join(lines, "; "))
 	if err != nil {
 		return err
 	}
-	if line == "" { // it came to its end without so many calls
+	if len(lines) == 0 { // it came to its end without so many calls
+		return s.end(c.site, dir)
+	}
+	if strings.Contains(strings.Join(lines, "\n"), "<anon_inode:") { // with which Go's runtime wakes itself
 		return s.end(c.site, dir)
 	}
 	t.faults++
 	if err := r.clean(); err != nil {
 		return err
 	}
-	file := fileOf(line, dir)
-	switch {
-	case r.code == 0, file == "": // what a process cannot say if it cannot write, or is not ours
-	case r.code != 1:
-		return fmt.Errorf("exit %d\n%s", r.code, r.err)
-	case !strings.Contains(r.err, causes[errno]):
-		return fmt.Errorf("the message does not say %q:\n%s", causes[errno], r.err)
-	case !names(r.err, file):
-		return fmt.Errorf("the message does not name %s:\n%s", file, r.err)
+	if err := r.names(lines, dir, causes[errno]); err != nil {
+		return err
 	}
 	return s.end(c.site, dir)
+}
+
+// names wants a process that did not come to its end to have said why: the cause, and one
+// of the files that a call has failed for. It cannot say so if that is its output.
+func (r said) names(lines []string, dir, cause string) error {
+	switch r.code {
+	case 0:
+		return nil
+	case 1:
+	default:
+		return fmt.Errorf("exit %d\n%s", r.code, r.err)
+	}
+	var files []string
+	for _, line := range lines {
+		file := fileOf(line, dir)
+		if file == "" || names(r.err, file) && strings.Contains(r.err, cause) {
+			return nil
+		}
+		files = append(files, file)
+	}
+	return fmt.Errorf("exit %d, and the message does not say %q of %s:\n%s", r.code, cause, strings.Join(files, ", "), r.err)
 }
 
 // names reports whether a message names a file, one that it is written as until it is

@@ -25,12 +25,12 @@ func (c *campaign) kill(rng *rand.Rand, t *trial) error {
 		if s.calls != nil && rng.IntN(2) == 0 {
 			i := injection{call: pick(rng, slices.DeleteFunc(slices.Sorted(maps.Keys(s.calls)), func(name string) bool { return name == "read" }))}
 			i.nth, i.what = 1+rng.IntN(s.calls[i.call]), "signal=KILL"
-			r, line, err := c.site.injected(dir, i, argv)
+			r, lines, err := c.site.injected(dir, i, argv)
 			t.did("kill at %s", i)
 			if err != nil {
 				return err
 			}
-			if line != "" {
+			if len(lines) > 0 {
 				t.faults++
 			}
 			if err := r.clean(); err != nil {

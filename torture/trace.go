@@ -85,21 +85,21 @@ type injection struct {
 func (i injection) String() string { return fmt.Sprintf("%s:%s:when=%d", i.call, i.what, i.nth) }
 
 // injected runs a command with a disturbed call, and returns what strace says of that:
-// "" if it did not come to it.
-func (s *site) injected(dir string, i injection, argv []string) (r said, line string, err error) {
+// nothing if it did not come to it, a line each if several threads did.
+func (s *site) injected(dir string, i injection, argv []string) (r said, lines []string, err error) {
 	log := dir + ".strace"
 	defer os.Remove(log)
 	r, err = s.run(context.Background(), dir, strace(log, []string{"-e", "trace=" + i.call, "-e", "inject=" + i.String()}, s.path(argv))...)
 	if err != nil {
-		return r, "", err
+		return r, nil, err
 	}
 	text, err := os.ReadFile(log)
 	for l := range strings.Lines(string(text)) {
 		if strings.Contains(l, "(INJECTED)") || strings.Contains(i.what, "KILL") && strings.Contains(l, "killed by SIGKILL") {
-			line = strings.TrimSpace(l)
+			lines = append(lines, strings.TrimSpace(l))
 		}
 	}
-	return r, line, err
+	return r, lines, err
 }
 
 // Of a call strace shows the file first: an open one by number and path, another by its

@@ -87,7 +87,7 @@ func (t *Trainer) Resume(c *Checkpoint) error {
 		return err
 	}
 	t.State = c.State
-	return nil
+	return t.prune() // a process may have been killed before it did
 }
 
 // Adopt takes the parameters of another model's checkpoint that this one has too, by
