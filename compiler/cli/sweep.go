@@ -37,6 +37,26 @@ func nameOf(file string) string {
 	return strings.TrimSuffix(path.Base(file), path.Ext(file))
 }
 
+// A spread is what a spec says of its trainings.
+type spread struct {
+	points []check.Point
+	single bool // it has no sweep
+	found  diag.List
+}
+
+// ask reads a spec twice, and the second time it may be another one: there are errors or
+// points, or it is single.
+func ask(opts check.Options) (of spread) {
+	of.points, of.found = check.Points(opts)
+	if of.single = len(of.points) == 0 && !of.found.HasErrors(); of.single {
+		return of
+	}
+	if _, all := check.Resolve(opts); all.HasErrors() || !of.found.HasErrors() {
+		of.found = all
+	}
+	return of
+}
+
 // trainings lists those that a spec asks for, or the ones of them that only
 // chooses. What is found in a sweep is printed here, once for all of it.
 func (a *app) trainings(file, root string, set, only []string) ([]training, error) {
@@ -44,19 +64,7 @@ func (a *app) trainings(file, root string, set, only []string) ([]training, erro
 	if err != nil {
 		return nil, err
 	}
-	type asked struct {
-		points []check.Point
-		single bool
-		found  diag.List
-	}
-	of, err := await(a, func() (of asked, _ error) {
-		opts := check.Options{Path: s.name, Read: s.read, Set: set}
-		of.points, of.found = check.Points(opts)
-		if of.single = len(of.points) == 0 && !of.found.HasErrors(); !of.single {
-			_, of.found = check.Resolve(opts)
-		}
-		return of, nil
-	})
+	of, err := await(a, func() (spread, error) { return ask(check.Options{Path: s.name, Read: s.read, Set: set}), nil })
 	if err != nil {
 		return nil, err
 	}
