@@ -51,13 +51,21 @@ func ofSameRun(path string, meta map[string]string, source string, facts []fact)
 		if !there && (f.key == "budget" || f.key == "seed") || slices.Contains(f.values, says) {
 			continue // files of earlier versions do not say everything
 		}
-		differ = append(differ, fmt.Sprintf("its %s is %s, that of %s %s", strings.ReplaceAll(f.key, "_", " "), short(says), source, short(f.values[len(f.values)-1])))
+		differ = append(differ, fmt.Sprintf("its %s is %s, that of %s %s", strings.ReplaceAll(f.key, "_", " "), short(says), source, short(last(f.values))))
 	}
 	if differ == nil {
 		return nil
 	}
 	return fmt.Errorf("%s is of another run: %s. One of the two was brought here or changed: bring back the one that was here, or train in another --out",
 		path, strings.Join(differ, "; "))
+}
+
+// last is the value that a record has at present, "" if it has none.
+func last(values []string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return values[len(values)-1]
 }
 
 // short is as much of a hash as people compare.

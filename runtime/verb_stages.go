@@ -296,7 +296,7 @@ func (j *pipelineRun) result(s *Stage) (*train.Checkpoint, record.Record, error)
 	}
 	want := j.state(s.Name).Last
 	if newest == "" || want != "" && filepath.Base(newest) != want {
-		return nil, record.Record{}, fmt.Errorf("%s is done, but its last checkpoint is not %s: %s", s.Name,
+		return nil, record.Record{}, fmt.Errorf("by %s %s is done, but its last checkpoint is not %s: %s", filepath.Join(j.dir, record.File), s.Name,
 			filepath.Join(j.place(s), "ckpt", cmp.Or(want, "there")), bringBack)
 	}
 	rec, err := j.record(s)
