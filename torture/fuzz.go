@@ -3,12 +3,13 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -17,26 +18,29 @@ type target struct{ dir, name string }
 
 var fuzzTest = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(`)
 
-// targets finds all fuzz tests below the current folder.
-func targets() ([]target, error) {
+// targets finds all fuzz tests below a folder.
+func targets(root string) ([]target, error) {
 	var all []target
-	for _, pattern := range []string{"*", "*/*", "*/*/*", "*/*/*/*"} {
-		files, err := filepath.Glob(pattern + "_test.go")
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "testdata" || d.Name() == ".git"):
+			return fs.SkipDir
+		case !strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		text, err := os.ReadFile(path)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				return nil, err
-			}
-			for _, m := range fuzzTest.FindAllStringSubmatch(string(text), -1) {
-				all = append(all, target{filepath.ToSlash(filepath.Dir(file)), m[1]})
-			}
+		rel, err := filepath.Rel(root, filepath.Dir(path))
+		for _, m := range fuzzTest.FindAllStringSubmatch(string(text), -1) {
+			all = append(all, target{filepath.ToSlash(rel), m[1]})
 		}
-	}
-	slices.SortFunc(all, func(a, b target) int { return slices.Compare([]string{a.dir, a.name}, []string{b.dir, b.name}) })
-	return all, nil
+		return err
+	})
+	return all, err // by folder
 }
 
 func (t target) String() string { return t.dir + " " + t.name }

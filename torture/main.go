@@ -144,7 +144,7 @@ func (o *options) inputs(ctx context.Context, t *tally) error {
 	if o.Fuzz == 0 {
 		return nil
 	}
-	all, err := targets()
+	all, err := targets(".")
 	if err != nil {
 		return err
 	}

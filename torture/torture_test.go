@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 )
@@ -46,5 +47,18 @@ func TestCampaign(t *testing.T) {
 				t.Errorf("only %d faults could be made", made)
 			}
 		})
+	}
+}
+
+// TestTargets finds fuzz tests however deep they are.
+func TestTargets(t *testing.T) {
+	all, err := targets("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []target{{"dsl", "FuzzParse"}, {"compiler/lsp", "FuzzServe"}, {"runtime/cuda/sim/num", "FuzzArithmetic"}} {
+		if !slices.Contains(all, want) {
+			t.Errorf("%s is not among %v", want, all)
+		}
 	}
 }
