@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -160,6 +161,9 @@ func interrupted(t *testing.T, sig os.Signal, args ...string) (string, int, stri
 }
 
 func TestKillAndInterruptThenResume(t *testing.T) {
+	hangUps := make(chan os.Signal, 1)
+	signal.Notify(hangUps, syscall.SIGHUP) // under nohup what this starts would ignore it
+	defer signal.Stop(hangUps)
 	m := toyModel()
 	const steps = "1500"
 	whole := trained(t, m, "--steps", steps, "-q")
@@ -213,6 +217,9 @@ func TestSecondInterruptKills(t *testing.T) {
 
 // TestSignalsEndReadingInput interrupts what waits for its next line.
 func TestSignalsEndReadingInput(t *testing.T) {
+	hangUps := make(chan os.Signal, 1)
+	signal.Notify(hangUps, syscall.SIGHUP) // under nohup what this starts would ignore it
+	defer signal.Stop(hangUps)
 	dir := trained(t, toyModel(), "-q")
 	for _, c := range []struct {
 		args []string

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -36,6 +37,9 @@ loop:
 // TestSignalsEndVerbs sends a signal to mlc while it waits for a pipe, or computes
 // what never ends. That it has opened the pipe says that it is there.
 func TestSignalsEndVerbs(t *testing.T) {
+	hangUps := make(chan os.Signal, 1)
+	signal.Notify(hangUps, syscall.SIGHUP) // under nohup what this starts would ignore it
+	defer signal.Stop(hangUps)
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "pipe")
 	kernel := filepath.Join(dir, "endless.ptx")

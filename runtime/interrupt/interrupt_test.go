@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -33,6 +34,9 @@ func TestMain(m *testing.M) {
 // TestSecondSignalKills wants the first signal to end the context and the second the
 // process.
 func TestSecondSignalKills(t *testing.T) {
+	hangUps := make(chan os.Signal, 1)
+	signal.Notify(hangUps, syscall.SIGHUP) // under nohup what this starts would ignore it
+	defer signal.Stop(hangUps)
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), role+"=waits")
