@@ -62,7 +62,7 @@ func (percents) Ticks(_, _ float64) (ticks []plot.Tick) {
 }
 
 // decades marks numbers by their logarithms: powers of ten, and where there are few of
-// those 2 and 5 times them. An axis with plot.LogScale would put its label off its middle.
+// those 2 and 5 times them; within less than one all that there are. An axis with plot.LogScale would put its label off its middle.
 type decades struct{}
 
 // Ticks implements plot.Ticker.
@@ -72,7 +72,7 @@ func (decades) Ticks(lo, hi float64) (ticks []plot.Tick) {
 		for n := 1.0; n < 10; n++ {
 			x := n * math.Pow(10, power)
 			t := plot.Tick{Value: math.Log10(x)}
-			if n == 1 && math.Mod(power, every) == 0 || hi-lo < 2 && (n == 2 || n == 5) {
+			if n == 1 && math.Mod(power, every) == 0 || hi-lo < 2 && (n == 2 || n == 5) || hi-lo < 0.7 {
 				t.Label = number(x)
 			}
 			if t.Value >= lo-1e-9 && t.Value <= hi+1e-9 {
