@@ -1,12 +1,11 @@
 package plot
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
 	"github.com/arithlang/mlc/runtime/eval"
-	"github.com/arithlang/mlc/runtime/record"
-	"github.com/arithlang/mlc/runtime/train"
 )
 
 // TestLabels wants what differs between runs of one name to be in their labels, and no
@@ -18,17 +17,17 @@ func TestLabels(t *testing.T) {
 	}{
 		{func(r *Run) { r.Name = "other" }, "small other"},
 		{func(r *Run) { r.Seed = 2 }, "small, seed 1 small, seed 2"},
-		{func(r *Run) { r.Trained.Budget.Steps = 50 }, "small, 200 steps small, 50 steps"},
-		{func(r *Run) { r.Trained.Budget = train.Budget{} }, "small, 200 steps small"},
-		{func(r *Run) { r.Trained.Earlier = []train.Budget{{Steps: 50}} }, "small, 200 steps small, 50 steps, then 200 steps"},
+		{func(r *Run) { r.Trained = "50 steps" }, "small, 200 steps small, 50 steps"},
+		{func(r *Run) { r.Trained = "" }, "small, 200 steps small"},
+		{func(r *Run) { r.Trained = "50 steps, then 200 steps" }, "small, 200 steps small, 50 steps, then 200 steps"},
 		{func(r *Run) { r.Result.ExamplesTrained = 77 }, "small, after 100 examples small, after 77 examples"},
 		{func(r *Run) { r.SpecHash = "ffffffffffff" }, "small, 01234567 small, ffffffff"},
 		{func(r *Run) { r.Dir = "runs/b" }, "small, runs/a small, runs/b"},
-		{func(r *Run) { r.Seed, r.Trained.Budget.Steps = 2, 50 }, "small, seed 1 small, seed 2"},
+		{func(r *Run) { r.Seed, r.Trained = 2, "50 steps" }, "small, seed 1 small, seed 2"},
 	} {
 		var runs []*Run
 		for range 2 {
-			runs = append(runs, &Run{Dir: "runs/a", Name: "small", Seed: 1, SpecHash: "0123456789", Trained: record.Training{Budget: train.Budget{Steps: 200}},
+			runs = append(runs, &Run{Dir: "runs/a", Name: "small", Seed: 1, SpecHash: "0123456789", Trained: "200 steps",
 				Result: &eval.Result{Settings: eval.Settings{ExamplesTrained: 100}}})
 		}
 		c.change(runs[1])
@@ -43,7 +42,7 @@ func TestLabels(t *testing.T) {
 func TestDistinguish(t *testing.T) {
 	var runs []*Run
 	for _, steps := range []int{200, 200, 50} {
-		runs = append(runs, &Run{Name: "small", Seed: uint64(len(runs)), Trained: record.Training{Budget: train.Budget{Steps: steps}}})
+		runs = append(runs, &Run{Name: "small", Seed: uint64(len(runs)), Trained: fmt.Sprintf("%d steps", steps)})
 	}
 	runs = append(runs, &Run{Name: "other"})
 	Distinguish(runs)
@@ -51,7 +50,7 @@ func TestDistinguish(t *testing.T) {
 		t.Errorf("systems %q, want %q", got, want)
 	}
 	for i, r := range runs[:3] {
-		r.Trained.Budget.Steps, r.SpecHash, r.Seedless = 200, []string{"0123456789", "1123456789", "2123456789"}[i], []string{"a", "a", "b"}[i]
+		r.Trained, r.SpecHash, r.Seedless = "200 steps", []string{"0123456789", "1123456789", "2123456789"}[i], []string{"a", "a", "b"}[i]
 	}
 	Distinguish(runs)
 	if got, want := names(runs), []string{"small, 01234567", "small, 21234567", "other"}; !slices.Equal(got, want) {

@@ -23,13 +23,13 @@ type Run struct {
 	Name         string
 	Seed         uint64
 	SpecHash     string
-	Task         string          // the name of what it learns; "": not known
-	Trained      record.Training // how long, by its budget
-	Trainings    []Training      // one, or those of a pipeline in order
-	Result       *eval.Result    // nil: not tested yet
-	Calibrations []*Calibration  // of a pipeline, in order
-	Seedless     string          // its resolved spec without seeds
-	variant      string          // what tells it from others of its system: ", 50 steps"
+	Task         string         // the name of what it learns; "": not known
+	Trained      string         // how long, by its budget, and which stages fell short
+	Trainings    []Training     // one, or those of a pipeline in order
+	Result       *eval.Result   // nil: not tested yet
+	Calibrations []*Calibration // of a pipeline, in order
+	Seedless     string         // its resolved spec without seeds
+	variant      string         // what tells it from others of its system: ", 50 steps"
 }
 
 // A Training is what one has reported.
@@ -45,9 +45,8 @@ func Load(dir, folder string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{Dir: dir, Name: rec.Name, Seed: rec.Seed, SpecHash: rec.SpecHash}
-	trained, how := rec.Trained(dir)
-	r.Trained = how
+	r := &Run{Dir: dir, Name: rec.Name, Seed: rec.Seed, SpecHash: rec.SpecHash, Trained: rec.How()}
+	trained, _ := rec.Trained(dir)
 	if len(rec.Stages) == 0 {
 		if err := r.add("", dir); err != nil {
 			return nil, err
@@ -184,7 +183,7 @@ func Distinguish(runs []*Run) {
 		}
 	}
 	for _, about := range []func(*Run) string{
-		func(r *Run) string { return r.Trained.String() },
+		func(r *Run) string { return r.Trained },
 		func(r *Run) string { return hashes[r.Seedless] },
 	} {
 		said := map[string][]string{} // by system
@@ -216,7 +215,7 @@ func Labels(runs []*Run) []string {
 	}
 	for _, about := range []func(*Run) string{
 		func(r *Run) string { return fmt.Sprintf("seed %d", r.Seed) },
-		func(r *Run) string { return r.Trained.String() },
+		func(r *Run) string { return r.Trained },
 		func(r *Run) string {
 			if r.Result == nil || r.Result.ExamplesTrained == 0 {
 				return ""

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"image/color"
+	"io"
 	"os"
 
 	"gonum.org/v1/plot"
@@ -20,9 +21,17 @@ var (
 	wrongToken = color.RGBA{0xf5, 0xb3, 0x66, 0xff}
 )
 
+// maxThinking bounds what is read of a file, which may have no end.
+const maxThinking = 64 << 20
+
 // LoadThinking reads what solve --thinking --json has printed.
 func LoadThinking(path string) (*eval.Thinking, error) {
-	text, err := os.ReadFile(path)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxThinking))
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -197,12 +196,7 @@ func (c *calibration) calibrated(dir string, p *Pipeline, k *calibrate.Config, s
 	if err != nil {
 		return err
 	}
-	var sealed bytes.Buffer
-	if err := json.Indent(&sealed, damage.Seal(text), "", "  "); err != nil {
-		return err
-	}
-	sealed.WriteByte('\n')
-	if err := ckpt.WriteFile(filepath.Join(dir, calibrate.RecordFile), sealed.Bytes()); err != nil {
+	if err := ckpt.WriteFile(filepath.Join(dir, calibrate.RecordFile), damage.SealIndented(text)); err != nil {
 		return err
 	}
 	for _, s := range sites {

@@ -3,6 +3,7 @@ package runtime
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -59,6 +60,16 @@ func edit(t *testing.T, path, old, new string) {
 	}
 }
 
+var seal = regexp.MustCompile(`,\s*"sha256": "[0-9a-f]*"`)
+
+// forge edits a file with a checksum and leaves the checksum out.
+func forge(t *testing.T, path, old, new string) {
+	t.Helper()
+	edit(t, path, old, new)
+	text, _ := os.ReadFile(path)
+	edit(t, path, seal.FindString(string(text)), "")
+}
+
 func copied(t *testing.T, dir string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "copy")
@@ -99,9 +110,9 @@ func TestForeignCheckpoint(t *testing.T) {
 	}{
 		"of another seed": {bring(seed2), "is of another run: its seed is 2, that of DIR/run.json 1."},
 		"of another spec": {bring(spec), "is of another run: its spec hash is abababababab, that of DIR/run.json 0123456789abcdef."},
-		"edited seed":     {func(dir string) { edit(t, filepath.Join(dir, record.File), `"seed": 1`, `"seed": 7`) }, "its seed is 1, that of DIR/run.json 7."},
-		"edited budget":   {func(dir string) { edit(t, filepath.Join(dir, record.File), `"steps": 20`, `"steps": 28`) }, "its budget is 20 steps, that of DIR/run.json 28 steps."},
-		"edited name":     {func(dir string) { edit(t, filepath.Join(dir, record.File), `"name": "toy"`, `"name": "boy"`) }, "its name is toy, that of DIR/run.json boy."},
+		"edited seed":     {func(dir string) { forge(t, filepath.Join(dir, record.File), `"seed": 1`, `"seed": 7`) }, "its seed is 1, that of DIR/run.json 7."},
+		"edited budget":   {func(dir string) { forge(t, filepath.Join(dir, record.File), `"steps": 20`, `"steps": 28`) }, "its budget is 20 steps, that of DIR/run.json 28 steps."},
+		"edited name":     {func(dir string) { forge(t, filepath.Join(dir, record.File), `"name": "toy"`, `"name": "boy"`) }, "its name is toy, that of DIR/run.json boy."},
 		"renamed": {func(dir string) {
 			os.Rename(filepath.Join(dir, name), filepath.Join(dir, "ckpt/step-00000019.safetensors"))
 		}, "it is the checkpoint after 10 steps, which is called step-00000010.safetensors"},
@@ -145,12 +156,12 @@ func TestForeignStage(t *testing.T) {
 		"a calibration of another run": {bring("calibrate"), "second", "DIR/calibrate/" + calibrate.LinesFile + " is of another run: its seed is 2, that of DIR/run.json 1."},
 		"a checkpoint of another run":  {bring("first/ckpt"), "first", "is of another run: its seed is 2, that of DIR/first/run.json 1."},
 		"an edited seed": {func(dir string) {
-			edit(t, filepath.Join(dir, record.File), `"state": "done",
+			forge(t, filepath.Join(dir, record.File), `"state": "done",
       "seed": 1`, `"state": "done",
       "seed": 3`)
 		}, "first", "DIR/first/run.json is of another run: its seed is 1, that of DIR/run.json 3."},
-		"a state that there is not": {func(dir string) { edit(t, filepath.Join(dir, record.File), `"done"`, `"donf"`) }, "second", `DIR/run.json is damaged: stage first cannot be "donf"`},
-		"a stage that there is not": {func(dir string) { edit(t, filepath.Join(dir, record.File), `"calibrate"`, `"calibratf"`) }, "second", `DIR/run.json is damaged: stage 2 is the calibration calibratf, not calibrate`},
+		"a state that there is not": {func(dir string) { forge(t, filepath.Join(dir, record.File), `"done"`, `"donf"`) }, "second", `DIR/run.json is damaged: stage first cannot be "donf"`},
+		"a stage that there is not": {func(dir string) { forge(t, filepath.Join(dir, record.File), `"calibrate"`, `"calibratf"`) }, "second", `DIR/run.json is damaged: stage 2 is the calibration calibratf, not calibrate`},
 		"a checkpoint that is not a file": {func(dir string) {
 			path := lastCheckpoint(filepath.Join(dir, "first"))
 			os.Remove(path)
@@ -206,7 +217,7 @@ func TestDamagedRun(t *testing.T) {
 		{"metrics.jsonl", `{"step":8,"examples":400`, `{"step":8,"examples":402`, "do not say the same"},
 		{"metrics.csv", "\n8,400", "\n8,500", "do not say the same"},
 		{"metrics.csv", "\n8,400", "\nx,400", `metrics.csv is damaged: line 9: "x" is no number of steps`},
-		{"run.json", `"seed": 1`, `"seed": -1`, "run.json is damaged: line 7: seed cannot be -1"},
+		{"run.json", `"seed": 1`, `"seed": 3`, "run.json is damaged: altered"},
 		{"run.json", `{`, `[`, "run.json is damaged: line 2: this is no JSON"},
 		{"eval/result.json", `[6,0,300,`, `[6,0,301,`, "eval/result.json is damaged: altered"},
 		{"eval/result.json", `by_cell`, "by\x00cell", "eval/result.json is damaged: "},

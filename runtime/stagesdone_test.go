@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/train"
 )
 
@@ -110,6 +111,9 @@ func TestUnreached(t *testing.T) {
 	}
 	if s := callStages(t, p, "train", "--resume", "--out", forced, "--go-on"); s.code != 0 || !strings.Contains(s.err, "going on all the same") {
 		t.Errorf("--go-on: exit %d\n%s", s.code, s.err)
+	}
+	if r, err := record.Read(forced); err != nil || !strings.HasPrefix(r.How(), "3 steps, first with ") || !strings.HasSuffix(r.How(), " of 50 % exact match") {
+		t.Errorf("a stage that fell short: %q, %v", r.How(), err)
 	}
 	if s := callStages(t, p, "train", "--resume", "--out", dir, "--until", "first", "--steps", "300"); s.code != 0 || !strings.Contains(s.err, "stopped at step") {
 		t.Errorf("longer: exit %d\n%s", s.code, s.err)

@@ -379,6 +379,7 @@ func (j *pipelineRun) beginning(s *Stage) (b beginning, err error) {
 // reached wants a stage that another begins from to have the exact match that it
 // trains for: the attention of one that has not learned its task says nothing.
 func (j *pipelineRun) reached(s *Stage, t *train.Trainer) error {
+	j.state(s.Name).Short = ""
 	stop, reader := s.Model.Train.Stop, j.app.whole.reader(s.Name)
 	if stop == nil || t.State.Stopped || reader == "" {
 		return nil
@@ -397,6 +398,7 @@ func (j *pipelineRun) reached(s *Stage, t *train.Trainer) error {
 	what := fmt.Sprintf("its budget of %s is used up and %s, which %s begins from, has an exact match of %s %% on %s; the spec wants %.10g %%",
 		t.Config.Budget, s.Name, reader, track.Percent(match), problems, 100*stop.AtLeast)
 	if j.cmd.GoOn {
+		j.state(s.Name).Short = fmt.Sprintf("%s of %.10g %% exact match", track.Percent(match), 100*stop.AtLeast)
 		j.cmd.say(j.app, "%s; going on all the same\n", what)
 		return nil
 	}

@@ -500,13 +500,7 @@ func TestKilledBeforePruning(t *testing.T) {
 func TestRecordWithoutBudget(t *testing.T) {
 	dir := trained(t, toyModel(), "-q")
 	path := filepath.Join(dir, "run.json")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, bytes.Replace(text, []byte(`"budget"`), []byte(`"bu$get"`), 1), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	forge(t, path, `"budget"`, `"bu$get"`)
 	for _, args := range [][]string{{"train", "--resume", "--out", dir, "-q"}, {"eval", dir, "--digits", "3"}} {
 		if s := call(t, toyModel(), "", args...); s.code != 1 || !strings.Contains(s.err, "its budget is 20 steps, that of "+path+" not said") {
 			t.Errorf("%v: exit %d\n%s", args, s.code, s.err)

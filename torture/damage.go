@@ -294,7 +294,7 @@ func (u *use) silent(file string, damaged, got snapshot, r said) error {
 	}
 	delete(got, filepath.Join(filepath.Dir(file), "nothing")) // which a link led to
 	text, there := got[file]
-	if _, was := damaged[file]; there == was && text == damaged[file] || there && filepath.Base(file) == "run.json" { // which has what nobody reads
+	if _, was := damaged[file]; there == was && text == damaged[file] {
 		delete(got, file)
 		if text, wanted := u.want[file]; wanted {
 			got[file] = text

@@ -20,7 +20,7 @@ var clocks = map[string]*regexp.Regexp{
 	"metrics.jsonl": regexp.MustCompile(`"seconds":[^,]*`),
 	"metrics.csv":   regexp.MustCompile(`,[^,\n]*,(train|first|second)\b`),
 	"result.json":   regexp.MustCompile(`"seconds_(train|eval)":[^,]*|,"sha256":"[^"]*"`), // the checksum is of the seconds, too
-	"run.json":      regexp.MustCompile(`"(started|device_name|cpu)": *"[^"]*"`),
+	"run.json":      regexp.MustCompile(`"(started|device_name|cpu|sha256)": *"[^"]*"`),
 }
 
 // take reads all files below dir; a name ending in / is a folder, and what is neither file

@@ -248,22 +248,39 @@ func evalConfig(spec *check.Spec) *jen.Statement {
 	if e.Settle > 0 {
 		d[jen.Id("Settle")] = jen.Lit(e.Settle)
 	}
-	if r := reach(&spec.Model.Position); len(r) > 0 {
+	if r := reach(&spec.Model); len(r) > 0 {
 		d[jen.Id("Reach")] = jen.Qual(evalPath, "Reach").Values(r)
 	}
 	return jen.Qual(evalPath, "Config").Values(d)
 }
 
-// reach is the rows of the tables of positions that tests read.
-func reach(p *check.Position) jen.Dict {
+// reach is the rows of the tables of positions that tests read, and the sizes of
+// calibrated biases.
+func reach(m *check.Model) jen.Dict {
 	d := jen.Dict{}
-	switch {
+	switch p := &m.Position; {
 	case p.Kind == "learned", p.Kind == "random" && p.Inner == "learned":
 		d[jen.Id("Tokens")] = jen.Lit(p.Max)
 	case p.Kind == "abacus":
 		d[jen.Id("Places")] = jen.Lit(p.Table)
 	}
+	rows, keys := m.Decoder.Self.Calibrated()
+	across, source := m.Decoder.Cross.Calibrated()
+	if rows = least(least(rows, keys), across); rows > 0 {
+		d[jen.Id("Rows")] = jen.Lit(rows)
+	}
+	if source > 0 {
+		d[jen.Id("Source")] = jen.Lit(source)
+	}
 	return d
+}
+
+// least is the smaller of two sizes, of which 0 is none.
+func least(a, b int) int {
+	if a == 0 || b == 0 {
+		return a + b
+	}
+	return min(a, b)
 }
 
 func span(lo, hi int) *jen.Statement {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/plan"
 )
 
@@ -45,5 +46,24 @@ func TestParamConsts(t *testing.T) {
 	}
 	if want := "self.b.w1"; seen["decoderOffSelfBW1"] != want {
 		t.Errorf("%s has lost its constant: %v", want, seen)
+	}
+}
+
+// TestModelHasReach prints how far tables of positions and calibrated biases go.
+func TestModelHasReach(t *testing.T) {
+	learned := resolve(t, "task successor { digits = 1..6 }\neval.digits = [6]\nmodel.embed.position = learned(max = 16)")
+	calibrated := resolve(t, "task successor {}")
+	calibrated.Model.Decoder.Self.Leaves = []check.Leaf{{Stage: "calibrate", Shape: []int{4, 30, 20}}, {Shape: []int{8}}}
+	calibrated.Model.Decoder.Cross.Leaves = []check.Leaf{{Stage: "calibrate", Shape: []int{4, 21, 22}}}
+	for want, spec := range map[string]*check.Spec{
+		"Reach{Tokens: 16}":           learned,
+		"Reach{ Rows: 20, Source: 22": calibrated,
+	} {
+		f := jen.NewFile("main")
+		Model(f, Trainer{Spec: spec})
+		var text bytes.Buffer
+		if err := f.Render(&text); err != nil || !strings.Contains(strings.Join(strings.Fields(text.String()), " "), want) {
+			t.Errorf("%v, want %s in\n%s", err, want, text.String())
+		}
 	}
 }

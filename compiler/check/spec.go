@@ -185,6 +185,27 @@ type Site struct {
 	Pos     diag.Pos
 }
 
+// Calibrated is the least numbers of queries and keys that biases have which an earlier
+// calibration left as matrices; 0 where there are none.
+func (s *Site) Calibrated() (queries, keys int) {
+	if s == nil {
+		return 0, 0
+	}
+	for _, leaf := range s.Leaves {
+		if leaf.Stage == "" {
+			continue
+		}
+		n := len(leaf.Shape)
+		if q := leaf.Shape[n-2]; queries == 0 || q < queries {
+			queries = q
+		}
+		if k := leaf.Shape[n-1]; keys == 0 || k < keys {
+			keys = k
+		}
+	}
+	return queries, keys
+}
+
 // Rotary are rotary positions (Su et al. 2021): the first Fraction of each head
 // is rotated, the wave lengths are powers of Base. Input: not of the heads of queries
 // and keys, but of the vectors that they are projected from.

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -55,11 +54,15 @@ func (a *ptxArg) read(file string) (err error) {
 	if file == "" {
 		return usagef("--arg %s: want %s:FILE", a.text, a.kind)
 	}
-	if a.bytes, err = os.ReadFile(file); err != nil {
+	const most = 256 << 20
+	if a.bytes, err = readUpTo(file, most+1); err != nil {
 		return err
 	}
-	if len(a.bytes) == 0 {
+	switch len(a.bytes) {
+	case 0:
 		return fmt.Errorf("%s is empty: an argument has at least one byte", file)
+	case most + 1:
+		return fmt.Errorf("%s has more than 256 MiB: an argument has at most that", file)
 	}
 	a.size = int64(len(a.bytes))
 	if a.kind == "inout" {

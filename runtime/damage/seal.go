@@ -22,6 +22,16 @@ func Seal(object []byte) []byte {
 	return fmt.Appendf(nil, "%s,%q:%q}", rest, checksum, sum)
 }
 
+// SealIndented is Seal of an object for people to read, with a line for each member.
+func SealIndented(object []byte) []byte {
+	var b bytes.Buffer
+	if err := json.Indent(&b, Seal(object), "", "  "); err != nil {
+		panic("BUG: " + err.Error())
+	}
+	b.WriteByte('\n')
+	return b.Bytes()
+}
+
 // ReadSealed decodes the sealed object in the file at path.
 func ReadSealed(path string, to any) error {
 	text, err := ReadFile(path)

@@ -7,15 +7,18 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// A Reach is how far the tables of positions go that a model has. Kernels read the
-// last row for what lies beyond, so that an answer there says nothing.
+// A Reach is how far the tables of positions go that a model has, and which problems its
+// calibrated biases fit. Kernels read the last row for what lies beyond, so that an answer
+// there says nothing.
 type Reach struct {
 	Tokens int // rows of a table with one for each token of a text; 0: there is none
 	Places int // rows of a table with one for each place in a number, and the first for other tokens; 0: there is none
+	Rows   int // of calibrated biases, one for each token of an answer; 0: there are none
+	Source int // tokens that a source has beside a calibrated bias of cross attention; 0: there is none
 }
 
-// Cells is an error where a problem of one of some cells is longer than the tables: the
-// finding E0304 of a spec, for lengths that are asked for when it runs.
+// Cells is an error where a problem of one of some cells does not fit: the finding E0304
+// or E0332 of a spec, for lengths that are asked for when it runs.
 func (r Reach) Cells(t *task.Task, cells []Pair) error {
 	if r == (Reach{}) {
 		return nil
@@ -30,7 +33,7 @@ func (r Reach) Cells(t *task.Task, cells []Pair) error {
 	return nil
 }
 
-// Problem is an error where a problem is longer than the tables.
+// Problem is an error where a problem does not fit.
 func (r Reach) Problem(t *task.Task, p task.Problem) error {
 	if r == (Reach{}) {
 		return nil
@@ -50,6 +53,20 @@ func (r Reach) Problem(t *task.Task, p task.Problem) error {
 	case r.Places > 0 && places >= r.Places:
 		return fmt.Errorf("E0304: table = %d of the positions has too few rows for digits %d places from the start of a number: the model knows no others, so ask for shorter ones, or train with table = %d",
 			r.Places, places, places+1)
+	case r.Rows > 0 && b.T > r.Rows, r.Source > 0 && b.S != r.Source:
+		return fmt.Errorf("E0332: the calibrated bias is of %s, and this problem has %s: its lines would stand beside the digits, so pad to the width that was calibrated, or calibrate again for this one",
+			sizes(r.Rows, r.Source), sizes(b.T, b.S))
 	}
 	return nil
+}
+
+// sizes are those of an answer and of a source, 0 for none of it.
+func sizes(answer, source int) string {
+	switch {
+	case source == 0:
+		return fmt.Sprintf("%d tokens of the answer", answer)
+	case answer == 0:
+		return fmt.Sprintf("%d of the source", source)
+	}
+	return fmt.Sprintf("%d tokens of the answer and %d of the source", answer, source)
 }

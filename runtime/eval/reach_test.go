@@ -27,6 +27,7 @@ func TestReach(t *testing.T) {
 		{"two stacks", Reach{Tokens: 12}, task.Config{Kind: "successor"}, 20, "is fewer than the 23 of this problem"},
 		{"places of two stacks", Reach{Places: 20}, task.Config{Kind: "successor"}, 20, "for digits 21 places from"},
 		{"a part of a mixed task", Reach{Tokens: 30}, task.Config{Kind: "mixed", Of: []string{"successor", "addition"}, Sequence: true}, 10, "E0304"},
+		{"calibrated", Reach{Rows: 22, Source: 22}, task.Config{Kind: "successor"}, 20, "length 1: E0332: the calibrated bias is of 22 tokens of the answer and 22 of the source, and this problem has 3 tokens of the answer and 4 of the source"},
 		{"an array", Reach{Tokens: 10}, task.Config{Kind: "sort", Sequence: true, LengthLo: 1, LengthHi: 5}, 3, "E0304"},
 	} {
 		c.task.Base, c.task.DigitsLo, c.task.DigitsHi = 10, 1, 3

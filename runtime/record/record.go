@@ -82,18 +82,19 @@ type Stage struct {
 	State string `json:"state"`
 	Seed  uint64 `json:"seed"`
 	Training
-	Last string `json:"last,omitempty"` // of a training that is done: the name of its last checkpoint
+	Last  string `json:"last,omitempty"`  // of a training that is done: the name of its last checkpoint
+	Short string `json:"short,omitempty"` // of one that others begin from though its exact match is below the one wanted: both
 }
 
 // Trains reports whether a stage trains a model.
 func (s *Stage) Trains() bool { return s.Kind == "training" }
 
 // Read reads the record of a run directory. The error is Missing where there is
-// none, and damage where it is no record.
+// none, and damage where it is not the record that was written.
 func Read(dir string) (Record, error) {
 	var r Record
 	path := filepath.Join(dir, File)
-	if err := damage.ReadJSON(path, &r); err != nil {
+	if err := damage.ReadSealed(path, &r); err != nil {
 		return r, err
 	}
 	for i, s := range r.Stages {
@@ -109,11 +110,24 @@ func Read(dir string) (Record, error) {
 
 // Write writes the record of a run directory.
 func (r *Record) Write(dir string) error {
-	text, err := json.MarshalIndent(r, "", "  ")
+	text, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	return ckpt.WriteFile(filepath.Join(dir, File), append(text, '\n'))
+	return ckpt.WriteFile(filepath.Join(dir, File), damage.SealIndented(text))
+}
+
+// How says how the model was trained that speaks for the run: for how long, and which
+// stages before it fell short of their exact match.
+func (r *Record) How() string {
+	_, t := r.Trained("")
+	all := t.String()
+	for _, s := range r.Stages {
+		if s.Short != "" {
+			all = strings.TrimPrefix(all+", "+s.Name+" with "+s.Short, ", ")
+		}
+	}
+	return all
 }
 
 // last is the last stage that trains, nil if there is none.
