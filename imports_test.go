@@ -27,7 +27,7 @@ const rules = `
 	compiler/kernel < codegen/flat < codegen/cost, codegen/cpu/vector < codegen/cpu < codegen;
 	codegen/flat, codegen/ptx/asm < codegen/ptx < codegen;
 	compiler/check, compiler/lower < codegen/host < codegen;
-	runtime/task, runtime/tokens < codegen/host; # the configuration, as a value
+	runtime/device, runtime/task, runtime/train, runtime/eval < codegen/host; # the configuration, as values
 	runtime/tokens < compiler/check; # one tokenizer: what is counted is what is read
 	compiler/lower < compiler/diff < compiler/cli;
 

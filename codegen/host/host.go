@@ -12,8 +12,9 @@ import (
 	"github.com/arithlang/mlc/compiler/lower"
 )
 
-// Import paths of the runtime that generated code uses. Generated code is only
-// text here: the compiler does not import its runtime.
+// Import paths of the runtime that generated code uses. Generated code is only text
+// here: the compiler imports the runtime's configuration, whose values it prints, and
+// nothing else of it.
 const (
 	runtimePath = "github.com/arithlang/mlc/runtime"
 	devicePath  = runtimePath + "/device"

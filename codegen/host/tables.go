@@ -26,6 +26,15 @@ func Tables(spec *check.Spec, header string) []byte {
 	return out
 }
 
+// Given are the elements of each table by the name of the parameter that has them.
+func Given(spec *check.Spec) map[string][]float32 {
+	given := map[string][]float32{}
+	for _, leaf := range tableLeaves(spec) {
+		given[fixedName(leaf)] = leaf.Values
+	}
+	return given
+}
+
 // tableLeaves are the leaves that a file gives.
 func tableLeaves(spec *check.Spec) []check.Leaf {
 	var out []check.Leaf

@@ -1,14 +1,12 @@
 package host
 
 import (
-	"fmt"
 	"reflect"
 
 	"github.com/dave/jennifer/jen"
 
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/runtime/task"
-	"github.com/arithlang/mlc/runtime/tokens"
 )
 
 // TaskConfig is a task as a generated program has it.
@@ -59,41 +57,8 @@ func (t Trainer) taskConfig(f *jen.File) jen.Code {
 			fields[jen.Id(e.name)] = jen.Id(e.variable).Index(jen.Len(jen.Id(e.variable)).Op("-").Lit(n), jen.Empty())
 		}
 	}
-	v := reflect.ValueOf(cfg)
-	for i := range v.NumField() {
-		if x := v.Field(i); !x.IsZero() {
-			fields[jen.Id(v.Type().Field(i).Name)] = literal(x)
-		}
+	for name, x := range fieldsOf(reflect.ValueOf(cfg)) {
+		fields[jen.Id(name)] = x
 	}
 	return jen.Qual(taskPath, "Config").Values(fields)
-}
-
-// literal prints a value of a field of task.Config.
-func literal(x reflect.Value) jen.Code {
-	switch v := x.Interface().(type) {
-	case task.Pad:
-		return pad(check.Pad(v))
-	case tokens.Rule:
-		d := jen.Dict{}
-		if v.Words {
-			d[jen.Id("Words")] = jen.True()
-		}
-		if v.Numbers > 0 {
-			d[jen.Id("Numbers")] = jen.Lit(v.Numbers)
-		}
-		return jen.Qual(tokensPath, "Rule").Values(d)
-	case []string:
-		return jen.Index().String().ValuesFunc(func(g *jen.Group) {
-			for _, s := range v {
-				g.Lit(s)
-			}
-		})
-	case int64:
-		return jen.Lit(int(v))
-	case *uint64:
-		return jen.Id("new").Call(jen.Uint64().Call(jen.Lit(int(*v))))
-	case string, int, bool, float64:
-		return jen.Lit(v)
-	}
-	panic(fmt.Sprintf("BUG: a field of type %s", x.Type()))
 }

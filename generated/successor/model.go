@@ -17,7 +17,6 @@ var model = runtime.Model{
 	CPU: kernels,
 	Eval: eval.Config{
 		Digits: []int{6, 10, 15, 20, 60},
-		Greedy: false,
 		Pad: task.Pad{
 			Step: 3,
 			To:   61,
@@ -48,19 +47,14 @@ var model = runtime.Model{
 		Beta2:      0.98,
 		Budget:     train.Budget{Steps: 1500},
 		Chunk:      32,
-		Clip:       0.0,
 		Cooldown:   0.4,
-		Decay:      0.0,
 		Eps:        1e-09,
-		Group:      0,
 		LR:         0.003,
 		MicroBatch: 32,
 		Optimizer:  "adam",
-		Ramp:       0.0,
 		RowFLOP:    861174.0,
 		Rows:       8,
 		Schedule:   "trapezoid",
-		Seed:       0,
 		Times:      1,
 		Warmup:     0.1,
 	},
@@ -72,7 +66,6 @@ var (
 	embedGroup = device.Group{
 		Layers: 1,
 		Name:   "embed",
-		Off:    0,
 		Params: []device.Param{
 			{
 				Decay: true,
