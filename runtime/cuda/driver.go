@@ -1,5 +1,7 @@
 package cuda
 
+import "time"
+
 // Ptr is an address in the memory of a device. It is no pointer of this process.
 type Ptr uint64
 
@@ -12,6 +14,16 @@ type Info struct {
 	Memory       int64 // bytes
 	Shared       int   // bytes of shared memory that any block may take
 	SharedOptIn  int   // bytes that a block may take after AllowShared
+
+	// What reports and bounds are made from; 0 where the driver does not tell.
+	Clock       int // kHz at most, of the multiprocessors
+	MemoryClock int // kHz at most
+	BusWidth    int // bits between memory and the device
+	L2          int // bytes
+	SMShared    int // bytes of shared memory of a multiprocessor
+	SMRegisters int // of 32 bits, of a multiprocessor
+	SMThreads   int // that a multiprocessor holds at once
+	SMBlocks    int // that a multiprocessor holds at once
 }
 
 // A Driver is one device and one stream of work on it. What ToDevice, ToHost,
@@ -61,6 +73,10 @@ type Driver interface {
 	// memory are possible. If record fails there is no graph, and nothing has run.
 	Capture(record func() error) (Graph, error)
 
+	// NewEvent makes an event. Neither that nor anything that is done with events is
+	// possible while Capture records.
+	NewEvent() (Event, error)
+
 	// Close frees everything that came from the driver. No other call may follow.
 	Close() error
 }
@@ -102,5 +118,17 @@ type Attributes struct {
 type Graph interface {
 	Launch() error
 	// Close frees the graph once what was launched has ended.
+	Close() error
+}
+
+// An Event marks a place in a device's work, where the device's clock is read.
+type Event interface {
+	// Record puts the mark behind everything that was asked for; a mark before is
+	// forgotten.
+	Record() error
+	// Since waits until both marks are passed and is the time from start to this one,
+	// by the device's clock. Both events are of one Driver and were recorded.
+	Since(start Event) (time.Duration, error)
+	// Close ends the event; its mark may still be ahead.
 	Close() error
 }

@@ -19,16 +19,24 @@ type (
 	device  int32
 	context uintptr
 	stream  uintptr
-	handle  uintptr // of a module, function, graph or executable graph
+	handle  uintptr // of a module, function, graph, executable graph or event
 )
 
 // Attributes by their numbers in cuda.h.
 const (
 	deviceShared       = 8
+	deviceClock        = 13
 	deviceSMs          = 16
+	deviceMemoryClock  = 36
+	deviceBusWidth     = 37
+	deviceL2           = 38
+	deviceSMThreads    = 39
 	deviceMajor        = 75
 	deviceMinor        = 76
+	deviceSMShared     = 81
+	deviceSMRegisters  = 82
 	deviceSharedOptIn  = 97
+	deviceSMBlocks     = 106
 	functionMaxThreads = 0
 	functionShared     = 1
 	functionLocal      = 3
@@ -226,6 +234,27 @@ func (t *table) graphExecDestroy(exec handle) cuda.Code {
 func (t *table) graphLaunch(exec handle, s stream) cuda.Code {
 	return t.call(cuGraphLaunch, uintptr(exec), uintptr(s))
 }
+
+func (t *table) eventCreate() (handle, cuda.Code) {
+	var e handle
+	c := t.call(cuEventCreate, uintptr(unsafe.Pointer(&e)), 0)
+	return e, c
+}
+
+func (t *table) eventRecord(e handle, s stream) cuda.Code {
+	return t.call(cuEventRecord, uintptr(e), uintptr(s))
+}
+
+func (t *table) eventSynchronize(e handle) cuda.Code { return t.call(cuEventSynchronize, uintptr(e)) }
+
+// eventElapsed is in milliseconds.
+func (t *table) eventElapsed(start, end handle) (float32, cuda.Code) {
+	var ms float32
+	c := t.call(cuEventElapsedTime, uintptr(unsafe.Pointer(&ms)), uintptr(start), uintptr(end))
+	return ms, c
+}
+
+func (t *table) eventDestroy(e handle) cuda.Code { return t.call(cuEventDestroy, uintptr(e)) }
 
 // A launch is the arguments of cuLaunchKernel. It is made once and kept in place,
 // so that a launch costs nothing but the call.

@@ -8,7 +8,7 @@
 //   - table: the functions of the library by their versioned names, and how to call them;
 //   - api: one method a function, with Go types; built with -tags gorgonia, most of
 //     them go through gorgonia.org/cu instead;
-//   - driver, module, function, graph: the rules of package cuda on top.
+//   - driver, module, function, graph, event: the rules of package cuda on top.
 //
 // Built with -tags nogpu, or for a platform that has no such driver, Open gives an
 // error that wraps cuda.ErrUnavailable, and nothing else is linked.

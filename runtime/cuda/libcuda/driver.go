@@ -24,6 +24,7 @@ type driver struct {
 	pinned    [][]byte
 	modules   map[*module]bool
 	graphs    map[*graph]bool
+	events    map[*event]bool
 
 	capturing bool
 	// pending names the kernels that were launched since Synchronize, each once:
@@ -215,6 +216,9 @@ func (d *driver) Close() error {
 	}
 	for g := range d.graphs {
 		keep(g.Close())
+	}
+	for e := range d.events {
+		keep(e.Close())
 	}
 	for m := range d.modules {
 		keep(m.Unload())

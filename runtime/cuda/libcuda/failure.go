@@ -21,6 +21,7 @@ const (
 	jitCompilerMissing cuda.Code = 221
 	driverMismatch     cuda.Code = 803
 	compatUnsupported  cuda.Code = 804
+	invalidHandle      cuda.Code = 400
 	unknown            cuda.Code = 999
 )
 

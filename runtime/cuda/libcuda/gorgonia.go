@@ -30,6 +30,7 @@ func contextOf(ctx context) cu.CUContext { return *(*cu.CUContext)(unsafe.Pointe
 func streamOf(s stream) cu.Stream        { return *(*cu.Stream)(unsafe.Pointer(&s)) }
 func moduleOf(m handle) cu.Module        { return *(*cu.Module)(unsafe.Pointer(&m)) }
 func functionOf(f handle) cu.Function    { return *(*cu.Function)(unsafe.Pointer(&f)) }
+func eventOf(e handle) cu.Event          { return *(*cu.Event)(unsafe.Pointer(&e)) }
 
 func (api) deviceCount() (int, cuda.Code) {
 	n, err := cu.NumDevices()
@@ -127,4 +128,23 @@ func (api) moduleFunction(m handle, name string) (handle, cuda.Code) {
 func (api) functionAttribute(f handle, attribute int) (int, cuda.Code) {
 	v, err := functionOf(f).Attribute(cu.FunctionAttribute(attribute))
 	return v, code(err)
+}
+
+func (api) eventCreate() (handle, cuda.Code) {
+	e, err := cu.MakeEvent(cu.DefaultEvent)
+	return *(*handle)(unsafe.Pointer(&e)), code(err)
+}
+
+func (api) eventRecord(e handle, s stream) cuda.Code { return code(eventOf(e).Record(streamOf(s))) }
+
+func (api) eventSynchronize(e handle) cuda.Code { return code(eventOf(e).Synchronize()) }
+
+func (api) eventElapsed(start, end handle) (float32, cuda.Code) {
+	ms, err := eventOf(start).Elapsed(eventOf(end))
+	return float32(ms), code(err)
+}
+
+func (api) eventDestroy(e handle) cuda.Code {
+	c := eventOf(e)
+	return code(cu.DestroyEvent(&c))
 }

@@ -87,7 +87,8 @@ var one = [3]int{1, 1, 1}
 
 func TestInfo(t *testing.T) {
 	d, _ := open(t)
-	want := cuda.Info{Name: "Fake GPU 0", Major: 8, Version: 12040, SMs: 108, Memory: 64 << 20, Shared: 48 << 10, SharedOptIn: 163 << 10}
+	want := cuda.Info{Name: "Fake GPU 0", Major: 8, Version: 12040, SMs: 108, Memory: 64 << 20, Shared: 48 << 10, SharedOptIn: 163 << 10,
+		Clock: 1410000, MemoryClock: 1215000, BusWidth: 5120, L2: 40 << 20, SMShared: 164 << 10, SMRegisters: 65536, SMThreads: 2048, SMBlocks: 32}
 	if got := d.Info(); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -283,7 +284,8 @@ func TestCaptureFails(t *testing.T) {
 	p := alloc(t, d, 8)
 	f := function(t, d, "add1")
 	other, err := d.Capture(func() error { return nil })
-	ok(t, err)
+	e := event(t, d)
+	ok(t, err, e.Record())
 	for name, inside := range map[string]func() error{
 		"waiting":           d.Synchronize,
 		"allocating":        func() error { _, err := d.Alloc(8); return err },
@@ -294,6 +296,10 @@ func TestCaptureFails(t *testing.T) {
 		"loading":           func() error { _, err := d.Load(kernels); return err },
 		"capturing":         func() error { _, err := d.Capture(func() error { return nil }); return err },
 		"replaying":         other.Launch,
+		"making an event":   func() error { _, err := d.NewEvent(); return err },
+		"recording one":     e.Record,
+		"reading one":       func() error { _, err := e.Since(e); return err },
+		"freeing one":       e.Close,
 		"own error":         func() error { return &cuda.Error{Code: cuda.CaptureUnsupported} },
 	} {
 		g, err := d.Capture(func() error {

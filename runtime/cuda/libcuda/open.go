@@ -20,7 +20,8 @@ func Open(o Options) (cuda.Driver, error) {
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	d := &driver{api: api{t}, allocated: map[cuda.Ptr]bool{}, modules: map[*module]bool{}, graphs: map[*graph]bool{}}
+	d := &driver{api: api{t}, allocated: map[cuda.Ptr]bool{}, modules: map[*module]bool{},
+		graphs: map[*graph]bool{}, events: map[*event]bool{}}
 	if err := d.start(); err != nil {
 		return nil, err
 	}
@@ -86,6 +87,9 @@ func (d *driver) choose(ordinal int) (device, error) {
 			*a.value, c = d.deviceAttribute(dev, a.number)
 		}
 	}
+	if c == 0 {
+		c = d.facts(dev)
+	}
 	if c != 0 {
 		return 0, d.failure(c, "ask what GPU %d is", ordinal)
 	}
@@ -94,6 +98,29 @@ func (d *driver) choose(ordinal int) (device, error) {
 			cuda.ErrUnavailable, i.Name, i.Major, i.Minor, oldestCapable/10, oldestCapable%10)
 	}
 	return dev, nil
+}
+
+// facts asks for what only reports are made from: a driver that does not know an
+// attribute, or no longer tells it, is as good as any other.
+func (d *driver) facts(dev device) cuda.Code {
+	i := &d.info
+	for _, a := range []struct {
+		number int
+		value  *int
+	}{
+		{deviceClock, &i.Clock}, {deviceMemoryClock, &i.MemoryClock}, {deviceBusWidth, &i.BusWidth}, {deviceL2, &i.L2},
+		{deviceSMShared, &i.SMShared}, {deviceSMRegisters, &i.SMRegisters}, {deviceSMThreads, &i.SMThreads}, {deviceSMBlocks, &i.SMBlocks},
+	} {
+		v, c := d.deviceAttribute(dev, a.number)
+		switch c {
+		case 0:
+			*a.value = v
+		case invalidValue:
+		default:
+			return c
+		}
+	}
+	return 0
 }
 
 // enlist takes the device's primary context and makes the stream.

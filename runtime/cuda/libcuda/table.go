@@ -51,6 +51,11 @@ const (
 	cuGraphDestroy
 	cuGraphExecDestroy
 	cuGraphLaunch
+	cuEventCreate
+	cuEventRecord
+	cuEventSynchronize
+	cuEventElapsedTime
+	cuEventDestroy
 	numSymbols
 
 	numEarly = cuDeviceGetCount
@@ -94,6 +99,11 @@ var names = [numSymbols]string{
 	cuGraphDestroy:              "cuGraphDestroy",
 	cuGraphExecDestroy:          "cuGraphExecDestroy",
 	cuGraphLaunch:               "cuGraphLaunch",
+	cuEventCreate:               "cuEventCreate",
+	cuEventRecord:               "cuEventRecord",
+	cuEventSynchronize:          "cuEventSynchronize",
+	cuEventElapsedTime:          "cuEventElapsedTime",
+	cuEventDestroy:              "cuEventDestroy_v2",
 }
 
 // table is an opened library: the addresses of its functions.

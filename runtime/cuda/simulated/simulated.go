@@ -18,11 +18,10 @@ import (
 
 // Open makes a simulated device.
 func Open(o sim.Options) (cuda.Driver, error) {
-	switch o.Arch {
-	case 0:
+	if o.Arch == 0 {
 		o.Arch = 80
-	case 80, 86, 89, 90:
-	default:
+	}
+	if _, ok := capacities[o.Arch]; !ok {
 		return nil, fmt.Errorf("there is no simulator of sm_%d: want sm_80, 86, 89 or 90", o.Arch)
 	}
 	return &driver{dev: sim.New(o), arch: o.Arch}, nil
@@ -37,27 +36,43 @@ type driver struct {
 	lost   *cuda.Error
 }
 
-// What a device of compute capability 8 has.
+// What every device that is simulated has.
 const (
 	multiprocessors = 108
+	registers       = 65536 // of a multiprocessor
 	defaultShared   = 48 << 10
 	version         = 12040
 )
 
-// optIn is the shared memory that a block may ask for, by architecture.
-var optIn = map[int]int{80: 163 << 10, 86: 99 << 10, 89: 99 << 10, 90: 227 << 10}
-
-func (d *driver) Info() cuda.Info {
-	_, total := d.dev.MemInfo()
-	return cuda.Info{Name: fmt.Sprintf("simulated sm_%d", d.arch), Major: d.arch / 10, Minor: d.arch % 10, Version: version,
-		SMs: multiprocessors, Memory: total, Shared: defaultShared, SharedOptIn: optIn[d.arch]}
+// capacities are what differs between architectures, from the table of technical
+// specifications by compute capability in NVIDIA's CUDA C++ Programming Guide.
+var capacities = map[int]struct {
+	optIn, shared   int // bytes of shared memory: that a block may ask for, of a multiprocessor
+	threads, blocks int // that a multiprocessor holds at once
+}{
+	80: {163 << 10, 164 << 10, 2048, 32},
+	86: {99 << 10, 100 << 10, 1536, 16},
+	89: {99 << 10, 100 << 10, 1536, 24},
+	90: {227 << 10, 228 << 10, 2048, 32},
 }
 
-// invalidValue is for arguments that make no sense.
-const invalidValue cuda.Code = 1
+// Info says what the device is. A simulator has neither clocks nor a cache.
+func (d *driver) Info() cuda.Info {
+	_, total := d.dev.MemInfo()
+	c := capacities[d.arch]
+	return cuda.Info{Name: fmt.Sprintf("simulated sm_%d", d.arch), Major: d.arch / 10, Minor: d.arch % 10, Version: version,
+		SMs: multiprocessors, Memory: total, Shared: defaultShared, SharedOptIn: c.optIn,
+		SMShared: c.shared, SMRegisters: registers, SMThreads: c.threads, SMBlocks: c.blocks}
+}
+
+// Codes for arguments that make no sense.
+const (
+	invalidValue  cuda.Code = 1
+	invalidHandle cuda.Code = 400
+)
 
 var names = map[cuda.Code]string{
-	invalidValue: "CUDA_ERROR_INVALID_VALUE", cuda.OutOfMemory: "CUDA_ERROR_OUT_OF_MEMORY", cuda.InvalidPTX: "CUDA_ERROR_INVALID_PTX",
+	invalidValue: "CUDA_ERROR_INVALID_VALUE", invalidHandle: "CUDA_ERROR_INVALID_HANDLE", cuda.OutOfMemory: "CUDA_ERROR_OUT_OF_MEMORY", cuda.InvalidPTX: "CUDA_ERROR_INVALID_PTX",
 	cuda.NotFound: "CUDA_ERROR_NOT_FOUND", cuda.IllegalAddress: "CUDA_ERROR_ILLEGAL_ADDRESS",
 	cuda.LaunchOutOfResources: "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", cuda.MisalignedAddress: "CUDA_ERROR_MISALIGNED_ADDRESS",
 	cuda.LaunchFailed: "CUDA_ERROR_LAUNCH_FAILED", cuda.CaptureUnsupported: "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",

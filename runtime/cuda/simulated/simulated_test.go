@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/cuda/sim"
@@ -136,6 +137,7 @@ func TestGraphs(t *testing.T) {
 		"pageable memory": func() error { return f.ToDevice(f.x, make([]byte, 4)) },
 		"waiting":         f.Synchronize,
 		"allocating":      func() error { _, err := f.Alloc(4); return err },
+		"an event":        func() error { _, err := f.NewEvent(); return err },
 	} {
 		_, err := f.Capture(forbidden)
 		if err == nil {
@@ -205,4 +207,55 @@ func TestMemory(t *testing.T) {
 	d = open(t, sim.Options{})
 	_, err = d.Load("rubbish")
 	wantCode(t, err, cuda.InvalidPTX, "sim: load: line 1")
+}
+
+// TestEvents reads the host's clock when the queue reaches a mark, not when it is asked for.
+func TestEvents(t *testing.T) {
+	f := start(t)
+	events := make([]cuda.Event, 3)
+	for i := range events {
+		var err error
+		if events[i], err = f.NewEvent(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, b, fresh := events[0], events[1], events[2]
+	const pause = 20 * time.Millisecond
+	err := errors.Join(f.Zero(f.x, 128), a.Record(), f.increment(32), b.Record())
+	time.Sleep(pause)
+	got, since := b.Since(a)
+	if err := errors.Join(err, since); err != nil || got <= 0 || got >= pause {
+		t.Errorf("a launch took %v, %v", got, err)
+	}
+	if back, err := a.Since(b); err != nil || back != -got {
+		t.Errorf("backwards %v, %v, want %v", back, err, -got)
+	}
+	time.Sleep(pause)
+	err = b.Record() // the mark before is forgotten
+	if again, since := b.Since(a); err != nil || since != nil || again < pause {
+		t.Errorf("recorded again after %v: %v, %v, %v", pause, again, err, since)
+	}
+	_, err = b.Since(fresh)
+	wantCode(t, err, 400, "the time between two events")
+	if err := errors.Join(a.Close(), a.Close()); err != nil {
+		t.Error(err)
+	}
+	wantCode(t, a.Record(), 400, "record an event")
+	if err := f.increment(32); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, b.Record(), 1, "closed")
+}
+
+// TestCapacities opens every architecture: a block fits into a multiprocessor.
+func TestCapacities(t *testing.T) {
+	for _, arch := range []int{80, 86, 89, 90} {
+		i := open(t, sim.Options{Arch: arch}).Info()
+		if i.SMShared != i.SharedOptIn+1<<10 || i.SMThreads < 1536 || i.SMBlocks < 16 || i.SMRegisters != 65536 {
+			t.Errorf("sm_%d: %+v", arch, i)
+		}
+	}
 }

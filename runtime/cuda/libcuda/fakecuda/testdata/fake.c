@@ -1,7 +1,9 @@
 // A driver library without a GPU, for tests. Memory of the device is memory of
 // this process, copies and memsets are done, launches are written down. What a
-// GPU does later is done later: at the next call that waits. The functions fake_*
-// at the end say what device it plays and which calls fail. One thread at a time.
+// GPU does later is done later: at the next call that waits. Its clock shows what
+// it has done: a kernel takes a microsecond for each block, anything else one. The
+// functions fake_* at the end say what device it plays and which calls fail. One
+// thread at a time.
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,7 +15,7 @@ typedef uint64_t dptr;
 
 enum {
 	OK, INVALID_VALUE, OUT_OF_MEMORY, NOT_INITIALIZED, NO_DEVICE = 100, INVALID_DEVICE, INVALID_CONTEXT = 201,
-	INVALID_PTX = 218, UNSUPPORTED_PTX_VERSION = 222, INVALID_HANDLE = 400, NOT_FOUND = 500,
+	INVALID_PTX = 218, UNSUPPORTED_PTX_VERSION = 222, INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600,
 	CAPTURE_UNSUPPORTED = 900, CAPTURE_INVALIDATED = 901, CAPTURE_UNMATCHED = 903
 };
 
@@ -28,6 +30,7 @@ static const struct { result code; const char *name, *text; } codes[] = {
 	{UNSUPPORTED_PTX_VERSION, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "the provided PTX was compiled with an unsupported toolchain."},
 	{INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
 	{NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+	{NOT_READY, "CUDA_ERROR_NOT_READY", "device not ready"},
 	{700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
 	{719, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
 	{803, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", "system has unsupported display driver / cuda driver combination"},
@@ -44,10 +47,12 @@ typedef struct { range at[MAX_RANGES]; int n; } ranges;
 
 typedef struct { char *ptx; } module;
 typedef struct { char name[64]; size_t params; int shared; } function;
+typedef struct { int ahead, passed; int64_t at; } event; // marks ahead of it, and where the clock stood at the last
 typedef struct {
-	enum { COPY, ZERO, LAUNCH } kind;
+	enum { COPY, ZERO, LAUNCH, MARK } kind;
 	char *dst; const char *src; size_t size;
 	function *f; uint32_t dims[7]; unsigned char *args;
+	event *mark;
 } op;
 typedef struct { op *at; int n; } ops;
 
@@ -55,6 +60,7 @@ static struct {
 	int version, devices, major, minor;
 	size_t memory, used;
 	int initialised, contexts, live;
+	int64_t clock; // microseconds
 	result lost, poison;
 	struct { char name[64]; result code; int after; } fails[8];
 	ranges device, pinned;
@@ -143,9 +149,11 @@ static result run(void) {
 	for (int i = 0; i < fake.queue.n && !fake.lost; i++) {
 		op *o = &fake.queue.at[i];
 		switch (o->kind) {
-		case COPY: memmove(o->dst, o->src, o->size); break;
-		case ZERO: memset(o->dst, 0, o->size); break;
+		case COPY: memmove(o->dst, o->src, o->size); fake.clock++; break;
+		case ZERO: memset(o->dst, 0, o->size); fake.clock++; break;
+		case MARK: o->mark->ahead--; o->mark->passed = 1; o->mark->at = fake.clock; break;
 		case LAUNCH:
+			fake.clock += (int64_t)o->dims[0] * o->dims[1] * o->dims[2];
 			append(&fake.done, *o);
 			if (fake.poison) fake.lost = fake.poison;
 			else if (!strcmp(o->f->name, "add1")) add1(o);
@@ -194,10 +202,18 @@ result cuDeviceGetAttribute(int *v, int attribute, int d) {
 	ENTER(INITIALISED);
 	switch (attribute) {
 	case 8: *v = 48 << 10; return OK;
+	case 13: *v = 1410000; return OK;
 	case 16: *v = 108; return OK;
+	case 36: *v = 1215000; return OK;
+	case 37: *v = 5120; return OK;
+	case 38: *v = 40 << 20; return OK;
+	case 39: *v = 2048; return OK;
 	case 75: *v = fake.major; return OK;
 	case 76: *v = fake.minor; return OK;
+	case 81: *v = 164 << 10; return OK;
+	case 82: *v = 65536; return OK;
 	case 97: *v = 163 << 10; return OK;
+	case 106: *v = 32; return OK;
 	}
 	return INVALID_VALUE;
 }
@@ -463,6 +479,44 @@ result cuGraphLaunch(ops *exec, void *s) {
 	return OK;
 }
 #endif
+
+result cuEventCreate(event **out, unsigned flags) {
+	ENTER(CONTEXT);
+	if (flags) return INVALID_VALUE;
+	*out = calloc(1, sizeof **out);
+	fake.live++;
+	return OK;
+}
+
+result cuEventRecord(event *e, void *s) {
+	ENTER(NO_CAPTURE);
+	if (s != &fake) return INVALID_HANDLE;
+	e->ahead++;
+	queue((op){.kind = MARK, .mark = e});
+	return OK;
+}
+
+result cuEventSynchronize(event *e) {
+	ENTER(NO_CAPTURE);
+	return e->ahead ? run() : OK;
+}
+
+result cuEventElapsedTime(float *ms, event *start, event *end) {
+	ENTER(CONTEXT);
+	if (start->ahead || end->ahead) return NOT_READY;
+	if (!start->passed || !end->passed) return INVALID_HANDLE;
+	*ms = (end->at - start->at) / 1000.f;
+	return OK;
+}
+
+result cuEventDestroy_v2(event *e) {
+	ENTER(NO_CAPTURE);
+	result failed = e->ahead ? run() : OK;
+	if (failed) return failed;
+	free(e);
+	fake.live--;
+	return OK;
+}
 
 #ifdef GORGONIA
 // What gorgonia.org/cu links to besides: it is never called.

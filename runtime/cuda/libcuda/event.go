@@ -1,0 +1,80 @@
+//go:build !nogpu && (linux || windows) && (amd64 || arm64)
+
+package libcuda
+
+import (
+	"math"
+	"time"
+
+	"github.com/arithlang/mlc/runtime/cuda"
+)
+
+// event is a mark in the stream. The driver could record marks in graphs too, but
+// then a mark would stand for every replay.
+type event struct {
+	d        *driver
+	handle   handle
+	recorded bool
+}
+
+// NewEvent makes an event.
+func (d *driver) NewEvent() (cuda.Event, error) {
+	e := &event{d: d}
+	err := d.wait(func() (c cuda.Code) {
+		e.handle, c = d.eventCreate()
+		return c
+	}, "make an event")
+	if err != nil {
+		return nil, err
+	}
+	d.events[e] = true
+	return e, nil
+}
+
+// Record queues the mark.
+func (e *event) Record() error {
+	const doing = "record an event"
+	if !e.d.events[e] {
+		return e.d.failure(invalidHandle, doing)
+	}
+	err := e.d.wait(func() cuda.Code { return e.d.eventRecord(e.handle, e.d.stream) }, doing)
+	if err == nil {
+		e.recorded = true
+	}
+	return err
+}
+
+// Since waits for both marks and asks for the time between them.
+func (e *event) Since(start cuda.Event) (time.Duration, error) {
+	const doing = "ask for the time between two events"
+	s, ok := start.(*event)
+	if !ok || s.d != e.d || !e.ready() || !s.ready() {
+		return 0, e.d.failure(invalidHandle, doing)
+	}
+	var ms float32
+	err := e.d.wait(func() (c cuda.Code) {
+		for _, h := range [...]handle{s.handle, e.handle} {
+			if c = e.d.eventSynchronize(h); c != 0 {
+				return c
+			}
+		}
+		ms, c = e.d.eventElapsed(s.handle, e.handle)
+		return c
+	}, doing)
+	return time.Duration(math.Round(float64(ms) * float64(time.Millisecond))), err
+}
+
+// ready says whether there is a mark to wait for.
+func (e *event) ready() bool { return e.recorded && e.d.events[e] }
+
+// Close frees the event; the driver waits with that until its mark is passed.
+func (e *event) Close() error {
+	if !e.d.events[e] {
+		return nil
+	}
+	err := e.d.wait(func() cuda.Code { return e.d.eventDestroy(e.handle) }, "free an event")
+	if err == nil {
+		delete(e.d.events, e)
+	}
+	return err
+}
