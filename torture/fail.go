@@ -60,6 +60,11 @@ func (r said) names(lines []string, dir, cause string) error {
 	case 0:
 		return nil
 	case 1:
+	case 127: // the loader could not read a library, and the program has not begun
+		if strings.Contains(r.err, "error while loading shared libraries") {
+			return nil
+		}
+		fallthrough
 	default:
 		return fmt.Errorf("exit %d\n%s", r.code, r.err)
 	}
