@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/arithlang/mlc/runtime/device"
-	"github.com/arithlang/mlc/runtime/task"
 	"github.com/arithlang/mlc/runtime/train"
 )
 
@@ -105,16 +104,8 @@ func (c *benchCmd) Run(a app) error {
 
 // trainer is ready for the first step of a run that is not kept.
 func (c *benchCmd) trainer(m *Model, machine device.Machine) (*train.Trainer, error) {
-	problems, err := task.New(m.Task, m.Train.Seed)
-	if err != nil {
-		return nil, err
-	}
-	t := &train.Trainer{Machine: machine, Plan: &m.Plan, Params: m.Params, Task: problems, Config: m.Train, Given: m.tables()}
-	if err := t.Config.Check(); err != nil {
-		return nil, err
-	}
-	t.Start()
-	return t, nil
+	t := &train.Trainer{Machine: machine, Plan: &m.Plan, Params: m.Params, Config: m.Train, Given: m.tables()}
+	return t, t.Prepare(m.Task)
 }
 
 // timeSteps runs steps and returns how long each took. They learn slowly: there is

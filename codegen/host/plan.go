@@ -78,7 +78,7 @@ func planVar(f *jen.File, p *lower.Program) {
 			if e.Flat {
 				layout = jen.Qual(devicePath, "FlatLayout")
 			}
-			d[jen.Id(programField[e.Name])] = jen.Qual(devicePath, "Program").Values(jen.Dict{
+			d[jen.Id(ProgramField(e.Name))] = jen.Qual(devicePath, "Program").Values(jen.Dict{
 				jen.Id("Layout"): layout,
 				jen.Id("Run"):    jen.Id(Name(e.Name)),
 			})
@@ -94,7 +94,7 @@ func planVar(f *jen.File, p *lower.Program) {
 			jen.Return(jen.Qual(devicePath, "Layout").Values(jen.DictFunc(func(d jen.Dict) {
 				d[jen.Id("Work")] = jen.Id("m").Dot("Work")
 				d[jen.Id("Ints")] = jen.Id("m").Dot("Ints")
-				for field, buffer := range layoutFields[name] {
+				for field, buffer := range LayoutFields(name) {
 					if memoryOf(p, name).Buffer(buffer) != nil {
 						d[jen.Id(field)] = jen.Id("b").Dot(Name(buffer)).Dot("At").Call(jen.Lit(0))
 					}
@@ -104,20 +104,24 @@ func planVar(f *jen.File, p *lower.Program) {
 	}
 }
 
-// programField is the field of device.Plan for each program, and layoutFields
-// the buffers behind the fields of device.Layout.
-var (
-	programField = map[string]string{
+// ProgramField is the field of device.Plan that has the program of an entry.
+func ProgramField(entry string) string {
+	return map[string]string{
 		"gradients": "Gradients", "forward": "Forward", "encode": "Encode", "decode": "Decode",
 		"sum_squares": "SumSquares", "update": "Update", "attention": "Attention",
-	}
-	layoutFields = map[string]map[string]string{
+	}[entry]
+}
+
+// LayoutFields are the buffers of a memory behind the fields of device.Layout, as far as
+// the memory has them.
+func LayoutFields(memory string) map[string]string {
+	return map[string]map[string]string{
 		"gradients": {"Source": "source_tokens", "Target": "target_tokens", "Labels": "labels", "Pred": "pred", "Loss": "loss"},
 		"forward":   {"Source": "source_tokens", "Target": "target_tokens", "Labels": "labels", "Pred": "pred", "Loss": "loss"},
 		"decoding":  {"Source": "source_tokens", "Target": "target_tokens", "Pred": "pred"},
 		"attention": {"Source": "source_tokens", "Target": "target_tokens", "Self": "self", "Cross": "cross"},
-	}
-)
+	}[memory]
+}
 
 // memoryOf is the memory of a name; nil if no program has it.
 func memoryOf(p *lower.Program, name string) *lower.Memory {

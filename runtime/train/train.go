@@ -61,6 +61,19 @@ const (
 	Proof  = 1024
 )
 
+// Prepare makes the Trainer ready for its first step: it checks the Config, draws
+// problems of this kind by its seed, and starts.
+func (t *Trainer) Prepare(problems task.Config) (err error) {
+	if t.Task, err = task.New(problems, t.Config.Seed); err != nil {
+		return err
+	}
+	if err := t.Config.Check(); err != nil {
+		return err
+	}
+	t.Start()
+	return nil
+}
+
 // Start sets parameters and moments as they are before the first step.
 func (t *Trainer) Start() {
 	w := t.Machine.Root()

@@ -1,0 +1,95 @@
+// Package live makes of a compiled spec what a generated program has, as values of this
+// process: its configuration, the launch plan, the kernels for a GPU and what each has to
+// do. Nothing is printed as Go and nothing is built. It comes after package codegen, whose
+// PTX it takes; what trains and measures models without their programs comes after it. A
+// test holds it to generated programs, launch by launch.
+package live
+
+import (
+	"fmt"
+
+	"github.com/arithlang/mlc/codegen"
+	"github.com/arithlang/mlc/codegen/cost"
+	"github.com/arithlang/mlc/codegen/host"
+	"github.com/arithlang/mlc/compiler"
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/runtime/cpu"
+	"github.com/arithlang/mlc/runtime/cuda"
+	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/task"
+	"github.com/arithlang/mlc/runtime/train"
+)
+
+// A Model is a compiled training. It does not change, and any number of goroutines may
+// use it.
+type Model struct {
+	Name   string // of the spec, with /STAGE behind it where it has stages
+	Task   task.Config
+	Train  train.Config
+	Eval   eval.Config
+	Params []device.Param // in arena order
+	Plan   device.Plan
+	GPU    cuda.Program // by kernel number
+	// Costs are what a launch has to do at least, by kernel number. Where the rounds of a
+	// kernel's loops differ, they are gone through.
+	Costs []func(e *device.Env) cpu.Cost
+	// Given are the elements of the fixed parameters that come from files, by name. Those
+	// that a calibration of another stage makes are only in a run; without one they are 0.
+	Given map[string][]float32
+}
+
+// New makes the model of one training. A spec with stages is several: give it each of
+// p.Trainings().
+func New(p *compiler.Program) (*Model, error) {
+	if p.Lowered == nil {
+		return nil, fmt.Errorf("%s has %d stages, and a model is of one of them", p.Spec.Name, len(p.Stages))
+	}
+	flop, err := p.RowFLOPs()
+	if err != nil {
+		return nil, err
+	}
+	module, err := codegen.Module(p.Lowered, "Kernels of "+p.Source+".")
+	if err != nil {
+		return nil, err
+	}
+	m := &Model{
+		Name:  host.ModelName(p.Spec, p.Stage),
+		Task:  host.TaskConfig(&p.Spec.Task),
+		Train: host.TrainConfig(p.Spec, host.Cost{Batches: p.Batches, RowFLOP: flop}),
+		Eval:  host.EvalConfig(p.Spec),
+		Plan:  newPlan(p.Lowered),
+		GPU:   cuda.Program{PTX: string(module.Text)},
+		Given: host.Given(p.Spec),
+	}
+	var groups []*device.Group
+	for _, g := range p.Lowered.Groups {
+		groups = append(groups, new(host.Group(g)))
+	}
+	m.Params = device.Flat(groups...)
+	for i, e := range module.Kernels {
+		k := cuda.Kernel{Name: e.Name, Threads: e.Threads, Scalars: e.Scalars, Step: e.Step, Blocks: ofLaunch(e.Blocks)}
+		if e.Room != nil {
+			k.Room = ofLaunch(e.Room)
+		}
+		m.GPU.Kernels = append(m.GPU.Kernels, k)
+		m.Costs = append(m.Costs, costOf(p.Lowered.Kernels[i]))
+	}
+	return m, nil
+}
+
+// Trainer is ready for the first step on a machine, of a run that is not kept.
+func (m *Model) Trainer(machine device.Machine) (*train.Trainer, error) {
+	t := &train.Trainer{Machine: machine, Plan: &m.Plan, Params: m.Params, Config: m.Train, Given: m.Given}
+	return t, t.Prepare(m.Task)
+}
+
+// costOf counts what a launch of a kernel has to do.
+func costOf(k *kernel.Kernel) func(e *device.Env) cpu.Cost {
+	var none scope
+	flops, bytes := none.tally(cost.Operations(k)), ofLaunch(expr.Simplify(cost.Bytes(k)))
+	return func(e *device.Env) cpu.Cost {
+		return cpu.Cost{Flops: float64(flops(e, nil)), Bytes: float64(bytes(e))}
+	}
+}

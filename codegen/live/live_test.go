@@ -1,0 +1,99 @@
+package live_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/arithlang/mlc/codegen"
+	"github.com/arithlang/mlc/codegen/live"
+	"github.com/arithlang/mlc/compiler"
+	"github.com/arithlang/mlc/compiler/check"
+)
+
+// cases are the trainings whose generated programs a Model is held to: encoder-decoders
+// with learned and costly biases, loops with progressive loss, and a pipeline, of which
+// one stage leaves its attention and another has fixed parameters.
+var cases = []struct {
+	name, spec string
+	training   int // of a spec with stages
+	set        []string
+}{
+	{"tiny", "tiny", 0, []string{"train.batch=7", "train.microbatch=2"}},
+	{"successor", "successor", 0, nil},
+	{"addition", "addition", 0, nil},
+	{"kerple", "kerple", 0, []string{"model.encoder.layers=2"}},
+	{"looped", "small/looped", 0, nil},
+	{"recurrence", "small/recurrence", 0, nil},
+	{"before", "small/successor_abc", 0, nil},
+	{"after", "small/successor_abc", 1, nil},
+}
+
+func compile(t *testing.T, spec string, set []string) *compiler.Program {
+	t.Helper()
+	p, found, err := compiler.Compile(check.Options{Path: "../../specs/" + spec + ".arith", Read: os.ReadFile, Set: set})
+	if err != nil || found.HasErrors() {
+		t.Fatal(spec, err, found)
+	}
+	return p
+}
+
+// TestModelsAreTheGeneratedOnes generates the trainings as packages, and runs a test
+// beside them that compares each with its Model: settings, parameters, every launch of
+// every program, sizes and costs of kernels, and three steps of training.
+func TestModelsAreTheGeneratedOnes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds programs")
+	}
+	dir, err := os.MkdirTemp("testdata", "programs-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	whole := &compiler.Program{Source: "cases", Spec: &check.Spec{Name: "cases"}} // a pipeline of all of them
+	var imports, table strings.Builder
+	for _, c := range cases {
+		p := compile(t, c.spec, c.set).Trainings()[c.training]
+		p.Stage = c.name
+		whole.Stages = append(whole.Stages, p)
+		fmt.Fprintf(&imports, "import %q\n", "github.com/arithlang/mlc/codegen/live/"+filepath.ToSlash(dir)+"/"+c.name)
+		fmt.Fprintf(&table, "\t{%q, %q, %d, %#v, &%s.Model},\n", c.name, c.spec, c.training, c.set, c.name)
+	}
+	files, err := codegen.Generate(whole, codegen.Options{Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	agree, err := os.ReadFile("testdata/agree_test.go.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files = append(files, codegen.File{Path: "agree_test.go", Data: agree}, codegen.File{Path: "cases_test.go", Data: []byte("package programs\n\n" +
+		imports.String() + "\nvar cases = []oracle{\n" + table.String() + "}\n")})
+	for _, f := range files {
+		if f.Path == "main.go" {
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, f.Path)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, f.Path), f.Data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command("go", "test", "-vet=off", "-count=1", ".")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestNewWantsOneTraining has no model of several.
+func TestNewWantsOneTraining(t *testing.T) {
+	p := compile(t, "small/successor_abc", nil)
+	if _, err := live.New(p); err == nil || !strings.Contains(err.Error(), "2 stages") {
+		t.Errorf("a model of a spec with stages: %v", err)
+	}
+}
