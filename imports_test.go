@@ -41,6 +41,7 @@ const rules = `
 	runtime/damage < runtime/record, runtime/eval, runtime, plot;
 	runtime/cuda < runtime/cuda/libcuda < runtime;
 	runtime/cuda, runtime/cuda/sim < runtime/cuda/simulated < runtime;
+	runtime/cpu, runtime/cuda, runtime/cuda/card, runtime/cuda/sim/ptx < runtime/cuda/count < runtime;
 	runtime/philox < runtime/cpu, runtime/task, runtime/train;
 	runtime/device, runtime/philox < runtime/task, runtime/ckpt, runtime/track;
 	runtime/tokens < runtime/task;

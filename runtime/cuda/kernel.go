@@ -10,6 +10,8 @@
 package cuda
 
 import (
+	"encoding/binary"
+	"fmt"
 	"math"
 
 	"github.com/arithlang/mlc/runtime/device"
@@ -43,17 +45,64 @@ type Program struct {
 // example is the scalar that differs between replicas.
 const example = "example"
 
-// scalars gives the bits of each per-launch scalar.
-var scalars = map[string]func(e *device.Env) uint32{
-	"B":     func(e *device.Env) uint32 { return uint32(e.B) },
-	"T":     func(e *device.Env) uint32 { return uint32(e.T) },
-	"S":     func(e *device.Env) uint32 { return uint32(e.S) },
-	"C":     func(e *device.Env) uint32 { return uint32(e.C) },
-	"P":     func(e *device.Env) uint32 { return uint32(e.P) },
-	"N":     func(e *device.Env) uint32 { return uint32(e.N) },
-	"layer": func(e *device.Env) uint32 { return uint32(e.Layer) },
-	"decay": func(e *device.Env) uint32 { return math.Float32bits(e.Decay) },
-	example: func(e *device.Env) uint32 { return e.Example },
+// A binding is how a field of device.Env becomes the bits of a scalar, and comes back.
+type binding struct {
+	bits func(e *device.Env) uint32
+	set  func(e *device.Env, bits uint32)
+}
+
+// scalars gives the binding of each per-launch scalar.
+var scalars = map[string]binding{
+	"B":     {func(e *device.Env) uint32 { return uint32(e.B) }, func(e *device.Env, x uint32) { e.B = int(int32(x)) }},
+	"T":     {func(e *device.Env) uint32 { return uint32(e.T) }, func(e *device.Env, x uint32) { e.T = int(int32(x)) }},
+	"S":     {func(e *device.Env) uint32 { return uint32(e.S) }, func(e *device.Env, x uint32) { e.S = int(int32(x)) }},
+	"C":     {func(e *device.Env) uint32 { return uint32(e.C) }, func(e *device.Env, x uint32) { e.C = int(int32(x)) }},
+	"P":     {func(e *device.Env) uint32 { return uint32(e.P) }, func(e *device.Env, x uint32) { e.P = int(int32(x)) }},
+	"N":     {func(e *device.Env) uint32 { return uint32(e.N) }, func(e *device.Env, x uint32) { e.N = int(int32(x)) }},
+	"layer": {func(e *device.Env) uint32 { return uint32(e.Layer) }, func(e *device.Env, x uint32) { e.Layer = int(int32(x)) }},
+	"decay": {func(e *device.Env) uint32 { return math.Float32bits(e.Decay) }, func(e *device.Env, x uint32) { e.Decay = math.Float32frombits(x) }},
+	example: {func(e *device.Env) uint32 { return e.Example }, func(e *device.Env, x uint32) { e.Example = x }},
+}
+
+// Env reads the scalars of a launch back from its parameters, as a Driver gets them; all
+// other fields are 0. Of replicas it is that of the first.
+func (k *Kernel) Env(args []byte) (e device.Env, err error) {
+	words := 0
+	for _, name := range k.Scalars {
+		if words++; name == example {
+			words++
+		}
+	}
+	const buffer, pointer = 16, 8
+	tail := words * wordBytes
+	if k.Step || k.Room != nil {
+		tail = int(roundUp(int64(tail), pointer))
+	}
+	if k.Step {
+		tail += pointer
+	}
+	if k.Room != nil {
+		tail += 2 * pointer
+	}
+	if len(args) < tail || (len(args)-tail)%buffer != 0 {
+		return e, fmt.Errorf("kernel %s: %d bytes of parameters, of which %d are no addresses", k.Name, len(args), tail)
+	}
+	at := len(args) - tail
+	for _, name := range k.Scalars {
+		b, known := scalars[name]
+		if !known {
+			return e, unknownScalar(k.Name, name)
+		}
+		b.set(&e, binary.LittleEndian.Uint32(args[at:]))
+		if at += wordBytes; name == example {
+			at += wordBytes
+		}
+	}
+	return e, nil
+}
+
+func unknownScalar(kernel, name string) error {
+	return fmt.Errorf("kernel %s takes %q, which this version of the runtime does not know: build the program again", kernel, name)
 }
 
 // stepWords is the number of the step's scalars.

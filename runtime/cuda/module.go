@@ -3,7 +3,7 @@ package cuda
 import (
 	"crypto/sha256"
 	_ "embed"
-	"fmt"
+	"encoding/binary"
 
 	"github.com/arithlang/mlc/runtime/device"
 )
@@ -70,11 +70,11 @@ func (d *Device) kernel(mod Module, k Kernel, number int) (*kernel, error) {
 	}
 	out := &kernel{Kernel: k, f: f, number: number}
 	for _, name := range k.Scalars {
-		bits := scalars[name]
-		if bits == nil {
-			return nil, fmt.Errorf("kernel %s takes %q, which this version of the runtime does not know: build the program again", k.Name, name)
+		b, known := scalars[name]
+		if !known {
+			return nil, unknownScalar(k.Name, name)
 		}
-		out.scalars = append(out.scalars, scalar{bits, name == example})
+		out.scalars = append(out.scalars, scalar{b.bits, name == example})
 	}
 	if k.Room == nil {
 		return out, nil
@@ -88,8 +88,10 @@ func (d *Device) kernel(mod Module, k Kernel, number int) (*kernel, error) {
 	return out, nil
 }
 
+// MovePTX is the module of the Machine's own kernels: copy, clear and add.
+//
 //go:embed move.ptx
-var movePTX string
+var MovePTX string
 
 // moveThreads is the size of a block of the Machine's own kernels.
 const moveThreads = 256
@@ -98,7 +100,7 @@ const moveThreads = 256
 type moves struct{ copy, clear, add *kernel }
 
 func (d *Device) moves() (m moves, err error) {
-	mod, err := d.Load(movePTX)
+	mod, err := d.Load(MovePTX)
 	if err != nil {
 		return m, err
 	}
@@ -108,4 +110,26 @@ func (d *Device) moves() (m moves, err error) {
 		}
 	}
 	return m, nil
+}
+
+// Moved says what a launch of one of the Machine's own kernels has to do at least, all its
+// replicas together: additions, and bytes that are read and written. Others do nothing.
+func Moved(name string, grid [3]int, args []byte) (flops, bytes float64) {
+	word := func(at int) float64 {
+		if at+wordBytes > len(args) {
+			return 0
+		}
+		return float64(binary.LittleEndian.Uint32(args[at:]))
+	}
+	replicas := float64(grid[1])
+	switch name { // the counts stand behind the addresses: see copy, clear and emit
+	case "copy":
+		return 0, 2 * wordBytes * replicas * word(32)
+	case "clear":
+		return 0, wordBytes * replicas * word(16)
+	case "add":
+		replicas, n := word(24), word(28)
+		return replicas * n, wordBytes * (replicas + 2) * n
+	}
+	return 0, 0
 }

@@ -50,7 +50,7 @@ func (m *Machine) deliver(t *tape, word int) {
 
 // play queues the script, as a graph if it has been played before.
 func (m *Machine) play() error {
-	if len(m.script.commands) < worthGraph || m.graphs.off {
+	if len(m.script.commands) < WorthGraph || m.graphs.off {
 		return m.queue()
 	}
 	p := m.graphs.find(&m.script)
@@ -132,10 +132,10 @@ func lost(err error) bool {
 	return errors.As(err, &e) && e.Lost()
 }
 
-const (
-	worthGraph = 8  // launches
-	maxGraphs  = 32 // as many shapes as batches commonly have, twice
-)
+// WorthGraph is the fewest launches that a Machine makes a graph of.
+const WorthGraph = 8
+
+const maxGraphs = 32 // as many shapes as batches commonly have, twice
 
 // graphs are the scripts that were played lately, the latest last.
 type graphs struct {

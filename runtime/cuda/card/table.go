@@ -1,0 +1,62 @@
+package card
+
+// The architectures: the table of technical specifications in NVIDIA's CUDA C++
+// Programming Guide (appendix "Compute Capabilities"), and libcudacxx's arch_traits.h in
+// NVIDIA's repository cccl, which agree.
+var (
+	sm80  = Arch{Major: 8, Minor: 0, Shared: 164 << 10, Threads: 2048, Blocks: 32}
+	sm86  = Arch{Major: 8, Minor: 6, Shared: 100 << 10, Threads: 1536, Blocks: 16}
+	sm89  = Arch{Major: 8, Minor: 9, Shared: 100 << 10, Threads: 1536, Blocks: 24}
+	sm90  = Arch{Major: 9, Minor: 0, Shared: 228 << 10, Threads: 2048, Blocks: 32}
+	sm100 = Arch{Major: 10, Minor: 0, Shared: 228 << 10, Threads: 2048, Blocks: 32}
+)
+
+const (
+	mib  = 1 << 20
+	giga = 1e9
+	tera = 1e12
+)
+
+// All is the table, in the order of the architectures.
+//
+// Multiprocessors, clocks, second level caches, bytes of memory and bandwidths of the
+// A100s, H100s, H200 and B200 are what CUDA says of them, as the files of XLA's folder
+// xla/backends/gpu/target_config/specs record it; they agree with NVIDIA's documents.
+// Peaks, and all of the other cards, are from those:
+//
+//   - A100: "NVIDIA A100 Tensor Core GPU" data sheet, and the Ampere architecture
+//     whitepaper.
+//   - H100: "NVIDIA H100 Tensor Core GPU Architecture" whitepaper, table of SXM5 and PCIe;
+//     the data sheet gives tensor peaks with sparsity, which are twice as large.
+//   - H200: "NVIDIA H200 Tensor Core GPU" data sheet: the H100's chip, other memory.
+//   - B200: "NVIDIA Blackwell Architecture Technical Brief", HGX B200, one of its eight.
+//   - RTX 3090: "NVIDIA Ampere GA102 GPU Architecture" whitepaper; products with sums in
+//     fp32.
+//   - RTX 4090: "NVIDIA Ada GPU Architecture" whitepaper; products with sums in fp32.
+//   - L40S: "NVIDIA L40S" data sheet; the second level cache is that of the L40, which
+//     has the same chip, in the Ada whitepaper.
+//
+// Memory of the last three is what they are sold with, in units of 10⁹ bytes: a driver
+// tells a little more.
+func All() []Card {
+	return []Card{
+		{Name: "A100 SXM 40GB", Arch: sm80, SMs: 108, Clock: 1410e3, L2: 40 * mib, Memory: 42298834944,
+			FP32: 19.5 * tera, TF32: 156 * tera, BF16: 312 * tera, Bandwidth: 1555.2 * giga},
+		{Name: "A100 SXM 80GB", Arch: sm80, SMs: 108, Clock: 1410e3, L2: 40 * mib, Memory: 85100068864,
+			FP32: 19.5 * tera, TF32: 156 * tera, BF16: 312 * tera, Bandwidth: 2039.04 * giga},
+		{Name: "RTX 3090", Arch: sm86, SMs: 82, Clock: 1695e3, L2: 6 * mib, Memory: 24 * giga,
+			FP32: 35.6 * tera, TF32: 35.6 * tera, BF16: 71.2 * tera, Bandwidth: 936 * giga},
+		{Name: "RTX 4090", Arch: sm89, SMs: 128, Clock: 2520e3, L2: 72 * mib, Memory: 24 * giga,
+			FP32: 82.6 * tera, TF32: 82.6 * tera, BF16: 165.2 * tera, Bandwidth: 1008 * giga},
+		{Name: "L40S", Arch: sm89, SMs: 142, Clock: 2520e3, L2: 96 * mib, Memory: 48 * giga,
+			FP32: 91.6 * tera, TF32: 183 * tera, BF16: 362.05 * tera, Bandwidth: 864 * giga},
+		{Name: "H100 SXM", Arch: sm90, SMs: 132, Clock: 1980e3, L2: 50 * mib, Memory: 84942979072,
+			FP32: 66.9 * tera, TF32: 494.7 * tera, BF16: 989.4 * tera, Bandwidth: 3352.32 * giga},
+		{Name: "H100 PCIe", Arch: sm90, SMs: 114, Clock: 1755e3, L2: 50 * mib, Memory: 84942979072,
+			FP32: 51.2 * tera, TF32: 378 * tera, BF16: 756 * tera, Bandwidth: 2039.04 * giga},
+		{Name: "H200", Arch: sm90, SMs: 132, Clock: 1980e3, L2: 50 * mib, Memory: 151397597184,
+			FP32: 66.9 * tera, TF32: 494.7 * tera, BF16: 989.4 * tera, Bandwidth: 4800 * giga},
+		{Name: "B200", Arch: sm100, SMs: 148, Clock: 1965e3, L2: 132644864, Memory: 191514411008,
+			FP32: 80 * tera, TF32: 1100 * tera, BF16: 2250 * tera, Bandwidth: 7672.32 * giga},
+	}
+}

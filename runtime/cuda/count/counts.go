@@ -1,0 +1,178 @@
+package count
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/arithlang/mlc/runtime/cpu"
+	"github.com/arithlang/mlc/runtime/cuda/card"
+)
+
+// Counts are what a device was asked for.
+type Counts struct {
+	Kernels []Kernel // what was launched, graphs included, in the order in which functions were asked for
+
+	Direct   int64 // launches of kernels that were no part of a graph
+	Replays  int64 // launches of graphs
+	Captures int64 // graphs that were recorded and instantiated
+	Misses   int64 // stretches between two waits that would be worth a graph and were launched one by one
+	Waits    int64 // synchronisations
+	Allowed  int64 // calls that let a kernel have more shared memory
+
+	// Copies, those of graphs included. A copy of memory that is not pinned is a wait too.
+	ToDevice, ToDevicePageable, ToHost, ToHostPageable, Within, Cleared Traffic
+
+	// What is there at the end, and was at most.
+	Graphs, MostGraphs int64
+	Memory, MostMemory int64 // bytes of the device
+	Pinned, MostPinned int64 // bytes of the host
+
+	work
+}
+
+// Traffic is copies of one kind.
+type Traffic struct {
+	Times int64 `json:"times"`
+	Bytes int64 `json:"bytes"`
+}
+
+// A Kernel is all launches of one.
+type Kernel struct {
+	Name      string
+	Own       bool // it is the Machine's: clearing, copies, sums of gradients
+	Registers int  // of a thread; 0: not known
+	Static    int  // bytes of shared memory of a block, always
+	Tally
+}
+
+// A Tally is launches added up.
+type Tally struct {
+	Launches    int64
+	Replicas    int64 // launches of the plan that they stand for
+	Blocks      int64
+	Least, Most int64   // blocks of a launch
+	Weighted    float64 // blocks of each launch times its FLOP
+	Threads     int     // of a block, at most
+	Dynamic     int     // bytes of shared memory of a block, at most
+	Flops       float64
+	Bytes       float64
+	Bound       time.Duration // that they take at least, one after another
+}
+
+// traffic is a kind of copy.
+type traffic int
+
+const (
+	toDevice traffic = iota
+	toDevicePageable
+	toHost
+	toHostPageable
+	within
+	cleared
+	numTraffic
+)
+
+// work is what a graph may hold.
+type work struct {
+	tallies []Tally // by function number
+	traffic [numTraffic]Traffic
+}
+
+func (w *work) move(t traffic, bytes int64) {
+	w.traffic[t].Times++
+	w.traffic[t].Bytes += bytes
+}
+
+// tally is that of a function.
+func (w *work) tally(number int) *Tally {
+	for len(w.tallies) <= number {
+		w.tallies = append(w.tallies, Tally{})
+	}
+	return &w.tallies[number]
+}
+
+func (w *work) add(o *work) {
+	for i := range o.tallies {
+		w.tally(i).add(&o.tallies[i])
+	}
+	for i, t := range o.traffic {
+		w.traffic[i].Times += t.Times
+		w.traffic[i].Bytes += t.Bytes
+	}
+}
+
+func (t *Tally) add(o *Tally) {
+	if o.Launches == 0 {
+		return
+	}
+	if t.Launches == 0 || o.Least < t.Least {
+		t.Least = o.Least
+	}
+	t.Most, t.Threads, t.Dynamic = max(t.Most, o.Most), max(t.Threads, o.Threads), max(t.Dynamic, o.Dynamic)
+	t.Launches += o.Launches
+	t.Replicas += o.Replicas
+	t.Blocks += o.Blocks
+	t.Weighted += o.Weighted
+	t.Flops += o.Flops
+	t.Bytes += o.Bytes
+	t.Bound += o.Bound
+}
+
+// A launch is what is known of one.
+type launch struct {
+	*function
+	blocks, replicas, threads, shared int
+	cpu.Cost
+	overhead time.Duration
+}
+
+func (w *work) launch(c *card.Card, l launch) {
+	one := Tally{Launches: 1, Replicas: int64(l.replicas), Blocks: int64(l.blocks), Least: int64(l.blocks), Most: int64(l.blocks),
+		Weighted: float64(l.blocks) * l.Flops, Threads: l.threads, Dynamic: l.shared, Flops: l.Flops, Bytes: l.Bytes,
+		Bound: Bound(c, l.blocks, l.Cost, l.overhead)}
+	w.tally(l.number).add(&one)
+}
+
+// Bound is no more than a launch of so many blocks takes: the overhead, or the FLOP at
+// the peak of fp32 of as many multiprocessors as the blocks can fill, or the bytes at the
+// bandwidth of the memory, whichever is longest. It knows nothing of latencies, of waits
+// within a block, of memory that is read twice, nor of integers and addresses. Where all
+// that a launch reads lies in the second level cache it can be faster than memory.
+func Bound(c *card.Card, blocks int, cost cpu.Cost, overhead time.Duration) time.Duration {
+	share := min(1, float64(blocks)/float64(c.SMs))
+	seconds := max(cost.Flops/(c.FP32*share), cost.Bytes/c.Bandwidth)
+	return max(overhead, time.Duration(seconds*float64(time.Second)))
+}
+
+// Take returns what was counted since the device was opened or Take was called.
+func (d *Driver) Take() Counts {
+	c := d.counts
+	for _, f := range d.functions {
+		if t := *c.tally(f.number); t.Launches > 0 {
+			c.Kernels = append(c.Kernels, Kernel{Name: f.entry.Name, Own: f.own, Registers: f.registers, Static: int(f.entry.StaticSize), Tally: t})
+		}
+	}
+	for i, to := range []*Traffic{&c.ToDevice, &c.ToDevicePageable, &c.ToHost, &c.ToHostPageable, &c.Within, &c.Cleared} {
+		*to = c.traffic[i]
+	}
+	c.work = work{}
+	d.counts = Counts{Graphs: c.Graphs, MostGraphs: c.Graphs, Memory: c.Memory, MostMemory: c.Memory, Pinned: c.Pinned, MostPinned: c.Pinned}
+	return c
+}
+
+// Launched is how many kernels the device ran.
+func (c *Counts) Launched() int64 {
+	n := int64(0)
+	for i := range c.Kernels {
+		n += c.Kernels[i].Launches
+	}
+	return n
+}
+
+// Worst returns the kernels, those first that take longest at least.
+func (c *Counts) Worst() []Kernel {
+	all := slices.Clone(c.Kernels)
+	slices.SortStableFunc(all, func(a, b Kernel) int { return cmp.Compare(b.Bound, a.Bound) })
+	return all
+}

@@ -1,0 +1,17 @@
+package cuda
+
+import "github.com/arithlang/mlc/runtime/device"
+
+// Pack is the parameters of a launch without buffers, by the path that a Machine takes.
+func Pack(k Kernel, e *device.Env) []byte {
+	k.Blocks = func(*device.Env) int { return 1 }
+	loaded := &kernel{Kernel: k}
+	for _, name := range k.Scalars {
+		loaded.scalars = append(loaded.scalars, scalar{scalars[name].bits, name == example})
+	}
+	m, t := &Machine{kernels: []*kernel{loaded}}, &tape{}
+	t.launch(0, loaded, e, nil)
+	m.launch(&group{tapes: []*tape{t}}, &t.ops[0], t.refs, t.words)
+	c := m.script.commands[0]
+	return m.script.args[c.lo:c.hi]
+}
