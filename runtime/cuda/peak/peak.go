@@ -1,0 +1,237 @@
+// Package peak measures the most that a GPU does: fused multiply-adds in registers,
+// and bytes copied in its memory. Shares of what a kernel could do at best are of
+// these, since no kernel reaches what a data sheet says.
+//
+// Package cuda, before it, says what a driver does; the verb bench and mlc prove,
+// after it, hold the times of kernels against it.
+package peak
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/arithlang/mlc/runtime/cuda"
+)
+
+// Peak is what was measured. A rate is 0 where the device's clock does not advance.
+type Peak struct {
+	Flops float64 `json:"flops_per_second"` // of fp32, a fused multiply-add is two
+	Bytes float64 `json:"bytes_per_second"` // copied within the device's memory, read and written
+}
+
+// The sizes of the probes.
+const (
+	threads    = 256 // of a block
+	chains     = 8   // accumulators of a thread: more than enough to hide the latency
+	links      = 128 // multiply-adds of a thread in a turn of the loop, so that the loop costs little
+	vector     = 16  // bytes
+	vectors    = 4   // that a thread copies
+	tile       = threads * vector * vectors
+	fullSM     = 2048 // threads, where the driver does not tell
+	maxTurns   = 1 << 14
+	maxCopied  = 1 << 30 // bytes
+	memoryPart = 4       // of the free memory a copy may take one part for each end
+)
+
+const (
+	longEnough = 10 * time.Millisecond // beside which starting a kernel is nothing
+	repeats    = 5
+)
+
+// Measure takes a tenth of a second on a GPU, and on the simulator as little as
+// the smallest probe. It frees what it allocates.
+func Measure(d cuda.Driver) (p Peak, err error) {
+	m, err := d.Load(source())
+	if err != nil {
+		return p, fmt.Errorf("measure what the GPU does at best: %w", err)
+	}
+	defer func() { err = errors.Join(err, m.Unload()) }()
+	if p.Flops, err = arithmetic(d, m); err != nil {
+		return p, fmt.Errorf("measure the peak of arithmetic: %w", err)
+	}
+	if p.Bytes, err = bandwidth(d, m); err != nil {
+		return p, fmt.Errorf("measure the peak of copying: %w", err)
+	}
+	return p, nil
+}
+
+// arithmetic fills the device with more and more blocks, and then lets each work longer.
+func arithmetic(d cuda.Driver, m cuda.Module) (rate float64, err error) {
+	f, err := m.Function("multiply_add")
+	if err != nil {
+		return 0, err
+	}
+	i := d.Info()
+	sm := i.SMThreads
+	if sm == 0 {
+		sm = fullSM
+	}
+	full := max(i.SMs*sm/threads, 1)
+	out, err := d.Alloc(int64(full) * threads * 4)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, d.Free(out)) }()
+	return grow(d, full*maxTurns, func(n int) (float64, func() error, error) {
+		blocks, turns := min(n, full), max(n/full, 1)
+		args := binary.LittleEndian.AppendUint64(nil, uint64(out))
+		args = binary.LittleEndian.AppendUint32(args, uint32(turns))
+		args = binary.LittleEndian.AppendUint32(args, math.Float32bits(0.999)) // the sum tends to 1: neither infinite nor denormal
+		args = binary.LittleEndian.AppendUint32(args, math.Float32bits(0.001))
+		work := 2 * links * threads * float64(blocks) * float64(turns)
+		return work, func() error { return f.Launch([3]int{blocks, 1, 1}, [3]int{threads, 1, 1}, 0, args) }, nil
+	})
+}
+
+// bandwidth copies more and more: what is small stays in a cache.
+func bandwidth(d cuda.Driver, m cuda.Module) (rate float64, err error) {
+	f, err := m.Function("copy_tiles")
+	if err != nil {
+		return 0, err
+	}
+	free, _, err := d.MemInfo()
+	if err != nil {
+		return 0, err
+	}
+	var ends [2]cuda.Ptr
+	release := func() error {
+		err := errors.Join(d.Free(ends[0]), d.Free(ends[1]))
+		ends = [2]cuda.Ptr{}
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	return grow(d, int(max(min(free/memoryPart, maxCopied)/tile, 1)), func(tiles int) (float64, func() error, error) {
+		bytes := int64(tiles) * tile
+		if err := release(); err != nil {
+			return 0, nil, err
+		}
+		for i := range ends {
+			var err error
+			if ends[i], err = d.Alloc(bytes); err != nil {
+				return 0, nil, err
+			}
+		}
+		args := binary.LittleEndian.AppendUint64(nil, uint64(ends[0]))
+		args = binary.LittleEndian.AppendUint64(args, uint64(ends[1]))
+		launch := func() error { return f.Launch([3]int{tiles, 1, 1}, [3]int{threads, 1, 1}, 0, args) }
+		return 2 * float64(bytes), launch, d.Zero(ends[1], bytes)
+	})
+}
+
+// grow doubles n until a launch takes long enough or n is the most, repeats that
+// one, and returns how much work a second its fastest did. prepare returns the work
+// of a launch for n, and the launch.
+func grow(d cuda.Driver, most int, prepare func(n int) (work float64, launch func() error, err error)) (rate float64, err error) {
+	start, err := d.NewEvent()
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, start.Close()) }()
+	end, err := d.NewEvent()
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, end.Close()) }()
+	once := func(launch func() error) (time.Duration, error) {
+		if err := errors.Join(start.Record(), launch(), end.Record()); err != nil {
+			return 0, err
+		}
+		return end.Since(start)
+	}
+	for n := 1; ; n = min(2*n, most) {
+		work, launch, err := prepare(n)
+		if err != nil {
+			return 0, err
+		}
+		took, err := once(launch)
+		if err != nil {
+			return 0, err
+		}
+		if took < longEnough && n < most {
+			continue
+		}
+		for range repeats - 1 {
+			again, err := once(launch)
+			if err != nil {
+				return 0, err
+			}
+			took = min(took, again)
+		}
+		if took <= 0 {
+			return 0, nil
+		}
+		return work / took.Seconds(), nil
+	}
+}
+
+// source is the probes in PTX.
+func source() string {
+	var chain, initial, sum strings.Builder
+	for i := range links {
+		fmt.Fprintf(&chain, "\tfma.rn.f32 %%a%d, %%a%[1]d, %%x, %%y;\n", i%chains)
+	}
+	for i := range chains {
+		fmt.Fprintf(&initial, "\tadd.f32 %%a%d, %%f, 0f%08X;\n", i, math.Float32bits(float32(i)))
+		fmt.Fprintf(&sum, "\tadd.f32 %%f, %%f, %%a%d;\n", i)
+	}
+	var load, store strings.Builder
+	for i := range vectors {
+		at := i * threads * vector
+		fmt.Fprintf(&load, "\tld.global.v4.u32 {%%v%d, %%v%d, %%v%d, %%v%d}, [%%src+%d];\n", 4*i, 4*i+1, 4*i+2, 4*i+3, at)
+		fmt.Fprintf(&store, "\tst.global.v4.u32 [%%dst+%d], {%%v%d, %%v%d, %%v%d, %%v%d};\n", at, 4*i, 4*i+1, 4*i+2, 4*i+3)
+	}
+	return fmt.Sprintf(text, chains, initial.String(), chain.String(), sum.String(), tile, vector, load.String(), store.String())
+}
+
+// text is a kernel of chains of multiply-adds, whose sum is written so that no
+// compiler drops them, and one that copies a tile a block.
+const text = `.version 7.8
+.target sm_80
+.address_size 64
+
+.visible .entry multiply_add(.param .u64 out, .param .u32 turns, .param .f32 x, .param .f32 y)
+.reqntid 256
+{
+	.reg .pred %%more;
+	.reg .b32 %%turn, %%thread, %%block;
+	.reg .b64 %%out, %%offset;
+	.reg .f32 %%f, %%x, %%y, %%a<%d>;
+	ld.param.u32 %%turn, [turns];
+	ld.param.f32 %%x, [x];
+	ld.param.f32 %%y, [y];
+	mov.u32 %%thread, %%tid.x;
+	cvt.rn.f32.u32 %%f, %%thread;
+%sLOOP:
+%s	sub.u32 %%turn, %%turn, 1;
+	setp.ne.u32 %%more, %%turn, 0;
+	@%%more bra LOOP;
+%s	mov.u32 %%block, %%ctaid.x;
+	mad.lo.u32 %%thread, %%block, 256, %%thread;
+	mul.wide.u32 %%offset, %%thread, 4;
+	ld.param.u64 %%out, [out];
+	add.u64 %%out, %%out, %%offset;
+	st.global.f32 [%%out], %%f;
+	ret;
+}
+
+.visible .entry copy_tiles(.param .u64 dst, .param .u64 src)
+.reqntid 256
+{
+	.reg .b32 %%thread, %%block, %%v<16>;
+	.reg .b64 %%dst, %%src, %%offset, %%inner;
+	mov.u32 %%block, %%ctaid.x;
+	mov.u32 %%thread, %%tid.x;
+	mul.wide.u32 %%offset, %%block, %d;
+	mul.wide.u32 %%inner, %%thread, %d;
+	add.u64 %%offset, %%offset, %%inner;
+	ld.param.u64 %%dst, [dst];
+	ld.param.u64 %%src, [src];
+	add.u64 %%dst, %%dst, %%offset;
+	add.u64 %%src, %%src, %%offset;
+%s%s	ret;
+}
+`
