@@ -1,10 +1,12 @@
 package live_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,11 +14,15 @@ import (
 	"github.com/arithlang/mlc/codegen/live"
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/runtime/cuda"
+	"github.com/arithlang/mlc/runtime/cuda/sim"
+	"github.com/arithlang/mlc/runtime/cuda/simulated"
+	"github.com/arithlang/mlc/runtime/device"
 )
 
 // cases are the trainings whose generated programs a Model is held to: encoder-decoders
-// with learned and costly biases, loops with progressive loss, and a pipeline, of which
-// one stage leaves its attention and another has fixed parameters.
+// with learned and costly biases, loops with progressive loss that start from the input or
+// from noise, and a pipeline: one stage leaves its attention, one has fixed parameters.
 var cases = []struct {
 	name, spec string
 	training   int // of a spec with stages
@@ -26,8 +32,8 @@ var cases = []struct {
 	{"successor", "successor", 0, nil},
 	{"addition", "addition", 0, nil},
 	{"kerple", "kerple", 0, []string{"model.encoder.layers=2"}},
-	{"looped", "small/looped", 0, nil},
-	{"recurrence", "small/recurrence", 0, nil},
+	{"embedded", "small/looped", 0, []string{"train.loss=progressive(alpha = 0.5)", "model.loop.state=embed"}},
+	{"noise", "looped8x2", 0, nil},
 	{"before", "small/successor_abc", 0, nil},
 	{"after", "small/successor_abc", 1, nil},
 }
@@ -95,5 +101,45 @@ func TestNewWantsOneTraining(t *testing.T) {
 	p := compile(t, "small/successor_abc", nil)
 	if _, err := live.New(p); err == nil || !strings.Contains(err.Error(), "2 stages") {
 		t.Errorf("a model of a spec with stages: %v", err)
+	}
+}
+
+// TestTablesAreGiven has the elements of a table for the parameter that wants them.
+func TestTablesAreGiven(t *testing.T) {
+	const header = `{"t":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]}}`
+	table := append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...)
+	table, _ = binary.Append(table, binary.LittleEndian, []float32{3, -4})
+	files := map[string][]byte{
+		"a.arith": []byte("arith 1\ntask successor {}\nmodel.decoder.self.bias = table(\"one\")\nmodel.width = 8\nmodel.ffn = relu(hidden = 8)"),
+		"one":     table,
+	}
+	p, found, err := compiler.Compile(check.Options{Path: "a.arith", Read: func(path string) ([]byte, error) { return files[path], nil }})
+	if err != nil || found.HasErrors() {
+		t.Fatal(err, found)
+	}
+	m, err := live.New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(m.Params, func(p device.Param) bool { return p.Init.Kind == "given" })
+	if i < 0 || len(m.Given) != 1 {
+		t.Fatalf("%v is given to the parameters %+v", m.Given, m.Params)
+	}
+	driver, err := simulated.Open(sim.Options{Memory: 1 << 24})
+	if err != nil {
+		t.Fatal(err)
+	}
+	machine, err := cuda.NewMachine(cuda.NewDevice(driver), m.GPU, m.Plan.NumParams, cuda.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer machine.Close()
+	if _, err := m.Trainer(machine); err != nil {
+		t.Fatal(err)
+	}
+	got := make([]float32, 2)
+	machine.Root().GetFloats(got, device.Ref{Space: device.Params, Off: m.Params[i].Off})
+	if err := machine.Err(); err != nil || !slices.Equal(got, []float32{3, -4}) {
+		t.Errorf("%s starts as %v: %v", m.Params[i].Name, got, err)
 	}
 }

@@ -81,9 +81,6 @@ type run struct {
 }
 
 func (p *program) run(q device.Queue, e *device.Env) {
-	if len(p.steps) == 0 {
-		return
-	}
 	r := run{program: p, q: q, e: e}
 	if !p.flat {
 		r.arrays, _ = p.memory.place(e)
