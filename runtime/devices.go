@@ -19,7 +19,7 @@ const maxThreads = 1024
 
 // deviceFlags choose the machine.
 type deviceFlags struct {
-	Device  string `help:"auto: an NVIDIA GPU if there is one, else the processor; cpu; cuda; sim: a simulated GPU that checks every access, very slow." default:"auto" placeholder:"auto"`
+	Device  string `help:"auto: an NVIDIA GPU if there is one, else the processor; cpu; cuda; sim: a simulated GPU that checks every access, very slow; count: with bench, a GPU that computes nothing and counts everything." default:"auto" placeholder:"auto"`
 	CPU     string `help:"Instructions: auto, go, avx2 or avx512. All give the same bits." name:"cpu" default:"auto" placeholder:"auto"`
 	Threads int    `help:"Threads, 0 for all. Any number gives the same bits." default:"0" placeholder:"N"`
 
@@ -29,13 +29,14 @@ type deviceFlags struct {
 // openers is the table of devices.
 var openers = map[string]func(f *deviceFlags, a app) (device.Machine, error){
 	"auto": (*deviceFlags).openAuto, "cpu": (*deviceFlags).openCPU, "cuda": (*deviceFlags).openCUDA, "sim": (*deviceFlags).openSim,
+	countDevice: (*deviceFlags).openCount,
 }
 
 // open returns the machine that the flags ask for, with memory for the model.
 func (f *deviceFlags) open(a app) (device.Machine, error) {
 	open := openers[f.Device]
 	if open == nil {
-		return nil, usagef("unknown device %q: want auto, cpu, cuda or sim", f.Device)
+		return nil, usagef("unknown device %q: want auto, cpu, cuda, sim or count", f.Device)
 	}
 	if _, _, err := f.cpu(); err != nil {
 		return nil, err

@@ -16,7 +16,8 @@ import (
 // benchCmd is the verb bench.
 type benchCmd struct {
 	deviceFlags
-	Steps  int  `help:"Steps to time, 0 for as many as take some seconds." default:"0" placeholder:"N"`
+	countFlags
+	Steps  int  `help:"Steps to time or to count, 0 for as many as take some seconds." default:"0" placeholder:"N"`
 	Batch  int  `help:"Examples a step, instead of the spec's." positive:"64" placeholder:"N"`
 	Padded bool `help:"Pad all sequences to the longest, as train.lengths = padded does."`
 	Serve  bool `help:"For each line of standard input, a number, run so many steps and print the seconds that they took."`
@@ -74,6 +75,12 @@ func (c *benchCmd) Run(a app) error {
 		a.model.Train.Batch = c.Batch
 	}
 	a.model.Task.Padded = a.model.Task.Padded || c.Padded
+	switch {
+	case c.Device == countDevice:
+		return c.count(a)
+	case c.given():
+		return usagef("--card and --sms choose what --device count counts for, and the device is %s", c.Device)
+	}
 	machine, err := c.open(a)
 	if err != nil {
 		return err
@@ -104,8 +111,13 @@ func (c *benchCmd) Run(a app) error {
 
 // trainer is ready for the first step of a run that is not kept.
 func (c *benchCmd) trainer(m *Model, machine device.Machine) (*train.Trainer, error) {
-	t := &train.Trainer{Machine: machine, Plan: &m.Plan, Params: m.Params, Config: m.Train, Given: m.tables()}
+	t := c.newTrainer(m, machine)
 	return t, t.Prepare(m.Task)
+}
+
+// newTrainer has neither a task nor parameters yet.
+func (c *benchCmd) newTrainer(m *Model, machine device.Machine) *train.Trainer {
+	return &train.Trainer{Machine: machine, Plan: &m.Plan, Params: m.Params, Config: m.Train, Given: m.tables()}
 }
 
 // timeSteps runs steps and returns how long each took. They learn slowly: there is

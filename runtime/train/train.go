@@ -63,15 +63,21 @@ const (
 
 // Prepare makes the Trainer ready for its first step: it checks the Config, draws
 // problems of this kind by its seed, and starts.
-func (t *Trainer) Prepare(problems task.Config) (err error) {
+func (t *Trainer) Prepare(problems task.Config) error {
+	err := t.SetTask(problems)
+	if err == nil {
+		t.Start()
+	}
+	return err
+}
+
+// SetTask checks the settings and finds problems. Parameters stay what they are, which is
+// enough where nobody looks at results.
+func (t *Trainer) SetTask(problems task.Config) (err error) {
 	if t.Task, err = task.New(problems, t.Config.Seed); err != nil {
 		return err
 	}
-	if err := t.Config.Check(); err != nil {
-		return err
-	}
-	t.Start()
-	return nil
+	return t.Config.Check()
 }
 
 // Start sets parameters and moments as they are before the first step.

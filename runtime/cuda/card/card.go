@@ -28,6 +28,15 @@ type Card struct {
 	Bandwidth        float64 // of the memory, bytes/s
 }
 
+// With is the card with another number of multiprocessors, each as fast as before, and the
+// same memory.
+func (c Card) With(sms int) Card {
+	part := float64(sms) / float64(c.SMs)
+	c.SMs = sms
+	c.FP32, c.TF32, c.BF16 = part*c.FP32, part*c.TF32, part*c.BF16
+	return c
+}
+
 // An Arch is what all cards of a compute capability have in common.
 type Arch struct {
 	Major, Minor int

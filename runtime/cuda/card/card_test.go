@@ -47,6 +47,13 @@ func TestTable(t *testing.T) {
 	}
 }
 
+func TestWith(t *testing.T) {
+	whole := All()[0]
+	if half := whole.With(whole.SMs / 2); half.SMs != 54 || half.FP32 != whole.FP32/2 || half.BF16 != whole.BF16/2 || half.Bandwidth != whole.Bandwidth {
+		t.Errorf("half of %+v is %+v", whole, half)
+	}
+}
+
 // TestResident is of blocks that the programming guide's rules let fit.
 func TestResident(t *testing.T) {
 	for _, x := range []struct {

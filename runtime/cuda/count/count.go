@@ -23,10 +23,11 @@ import (
 // Options of a Driver.
 type Options struct {
 	Card card.Card // that it plays
-	SMs  int       // multiprocessors in place of the card's; 0: the card's
+	SMs  int       // multiprocessors in place of the card's, each as fast as its; 0: the card's
 
 	// Program and Costs, by its kernels' numbers, are the model's, so that it is known
-	// what its launches have to do. A cost may be nil; so may all.
+	// what its launches have to do. A cost is a function of the sizes in the Env (B, T, S,
+	// C, P and N); it may be nil, and so may all.
 	Program cuda.Program
 	Costs   []func(e *device.Env) cpu.Cost
 
@@ -61,7 +62,7 @@ func Open(o Options) (*Driver, error) {
 	}
 	d := &Driver{card: o.Card, options: o, next: firstAddress}
 	if o.SMs > 0 {
-		d.card.SMs = o.SMs
+		d.card = o.Card.With(o.SMs)
 	}
 	return d, nil
 }

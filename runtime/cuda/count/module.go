@@ -2,6 +2,7 @@ package count
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/cuda"
@@ -81,25 +82,27 @@ type need func(grid [3]int, args []byte) (cpu.Cost, error)
 func nothing([3]int, []byte) (cpu.Cost, error) { return cpu.Cost{}, nil }
 
 // costOf is what launches of a kernel of the model have to do: as often what one replica
-// does as there are replicas.
+// does as there are replicas. Each size is asked for once: a cost may go through loops.
 func (d *Driver) costOf(name string) need {
-	for i := range d.options.Program.Kernels {
-		k := &d.options.Program.Kernels[i]
-		if k.Name != name || i >= len(d.options.Costs) || d.options.Costs[i] == nil {
-			continue
-		}
-		var e device.Env // one for all: its address goes to functions that the compiler cannot see through
-		return func(grid [3]int, args []byte) (c cpu.Cost, err error) {
-			if e, err = k.Env(args); err != nil {
-				return c, err
-			}
-			c = d.options.Costs[i](&e)
-			c.Flops *= float64(grid[1])
-			c.Bytes *= float64(grid[1])
-			return c, nil
-		}
+	i := slices.IndexFunc(d.options.Program.Kernels, func(k cuda.Kernel) bool { return k.Name == name })
+	if i < 0 || i >= len(d.options.Costs) || d.options.Costs[i] == nil {
+		return nothing
 	}
-	return nothing
+	k, cost, known := &d.options.Program.Kernels[i], d.options.Costs[i], map[device.Env]cpu.Cost{}
+	return func(grid [3]int, args []byte) (cpu.Cost, error) {
+		e, err := k.Env(args)
+		if err != nil {
+			return cpu.Cost{}, err
+		}
+		e = device.Env{B: e.B, T: e.T, S: e.S, C: e.C, P: e.P, N: e.N}
+		c, ok := known[e]
+		if !ok {
+			c = cost(&e)
+			known[e] = c
+		}
+		replicas := float64(grid[1])
+		return cpu.Cost{Flops: replicas * c.Flops, Bytes: replicas * c.Bytes}, nil
+	}
 }
 
 func (m *module) Unload() error { return m.d.ready("unload PTX") }

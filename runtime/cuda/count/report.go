@@ -1,0 +1,178 @@
+package count
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/arithlang/mlc/runtime/cuda"
+	"github.com/arithlang/mlc/runtime/cuda/card"
+)
+
+// A Report is what steps of a model ask of a card. Times are seconds; numbers of launches,
+// copies, FLOP and bytes are of the mean step, those of graphs of all steps.
+type Report struct {
+	Name  string `json:"name"`  // of the model
+	Card  string `json:"card"`  // that it is counted for
+	SMs   int    `json:"sms"`   // multiprocessors of it
+	Steps int    `json:"steps"` // that were counted
+
+	Plan     float64 `json:"plan_launches"` // that the plan makes
+	Launches float64 `json:"launches"`      // that the device runs: replicas of a batch are one, and clearing and copies are some more
+	Calls    float64 `json:"calls"`         // that reach the driver: single launches, and graphs
+	Waits    float64 `json:"waits"`         // synchronisations
+
+	ToDevice Moved `json:"to_device"`
+	ToHost   Moved `json:"to_host"`
+
+	Captures int64 `json:"graphs_recorded"`
+	Replays  int64 `json:"graph_replays"`
+	Misses   int64 `json:"graph_misses"` // stretches that would be worth a graph and were launched one by one
+	Kept     int64 `json:"graphs_kept"`  // at most
+
+	Memory int64 `json:"memory_bytes"` // of the device, at most
+	Pinned int64 `json:"pinned_bytes"` // of the host, at most
+
+	Host   float64 `json:"host_seconds"`            // of the median step, recording and handing over
+	Growth int64   `json:"growth_bytes"`            // of resident memory since the first step, where the system tells it
+	Bound  float64 `json:"bound_seconds"`           // that the launches of a step take at least
+	Blocks float64 `json:"blocks_weighted_by_flop"` // of a mean launch, by FLOP
+
+	Kernels []Use `json:"kernels"` // those first that take longest at least
+}
+
+// Moved is copies between host and device in a step.
+type Moved struct {
+	Times float64 `json:"times"`
+	Bytes float64 `json:"bytes"`
+}
+
+// A Use is what a step has of a kernel. Blocks are those of all replicas of a launch.
+type Use struct {
+	Name      string  `json:"name"`
+	Own       bool    `json:"own,omitempty"` // it is the runtime's: clearing, copies, sums of gradients
+	Launches  float64 `json:"launches"`
+	Least     int64   `json:"blocks_min"`
+	Mean      float64 `json:"blocks_mean"`
+	Most      int64   `json:"blocks_max"`
+	Weighted  float64 `json:"blocks_weighted_by_flop"` // where there is no FLOP: the mean
+	Threads   int     `json:"threads"`                 // of a block
+	Static    int     `json:"shared_static"`           // bytes of a block
+	Dynamic   int     `json:"shared_dynamic"`          // bytes of a block, at most
+	Registers int     `json:"registers,omitempty"`     // of a thread, where that is known
+	Resident  int     `json:"resident_blocks"`         // of a multiprocessor, if registers are no obstacle where they are not known
+	Waves     float64 `json:"waves"`                   // of resident blocks that a launch of Weighted blocks is
+	Flops     float64 `json:"flop"`
+	Bytes     float64 `json:"bytes"`
+	Bound     float64 `json:"bound_seconds"`
+	Share     float64 `json:"share"` // of all bounds
+}
+
+// Report says what was counted in so many steps.
+func (d *Driver) Report(name string, c Counts, steps int) Report {
+	each := func(n int64) float64 { return float64(n) / float64(steps) }
+	moved := func(pinned, pageable Traffic) Moved {
+		return Moved{each(pinned.Times + pageable.Times), each(pinned.Bytes + pageable.Bytes)}
+	}
+	r := Report{Name: name, Card: d.card.Name, SMs: d.card.SMs, Steps: steps,
+		Launches: each(c.Launched()), Calls: each(c.Direct + c.Replays), Waits: each(c.Waits),
+		ToDevice: moved(c.ToDevice, c.ToDevicePageable), ToHost: moved(c.ToHost, c.ToHostPageable),
+		Captures: c.Captures, Replays: c.Replays, Misses: c.Misses, Kept: c.MostGraphs, Memory: c.MostMemory, Pinned: c.MostPinned}
+	flops := 0.0
+	for _, k := range c.Worst() {
+		u := k.use(&d.card, steps)
+		r.Kernels = append(r.Kernels, u)
+		r.Bound += u.Bound
+		r.Blocks += k.Weighted
+		flops += k.Flops
+		if !k.Own {
+			r.Plan += each(k.Replicas)
+		}
+	}
+	if flops > 0 {
+		r.Blocks /= flops
+	}
+	for i := range r.Kernels {
+		r.Kernels[i].Share = r.Kernels[i].Bound / r.Bound
+	}
+	return r
+}
+
+func (k *Kernel) use(c *card.Card, steps int) Use {
+	n := float64(steps)
+	u := Use{Name: k.Name, Own: k.Own, Launches: float64(k.Launches) / n, Least: k.Least, Mean: float64(k.Blocks) / float64(k.Launches), Most: k.Most,
+		Threads: k.Threads, Static: k.Static, Dynamic: k.Dynamic, Registers: k.Registers, Resident: c.Resident(k.Threads, k.Static+k.Dynamic, k.Registers),
+		Flops: k.Flops / n, Bytes: k.Bytes / n, Bound: k.Bound.Seconds() / n}
+	if u.Weighted = u.Mean; k.Flops > 0 {
+		u.Weighted = k.Weighted / k.Flops
+	}
+	if u.Resident > 0 {
+		u.Waves = u.Weighted / float64(u.Resident*c.SMs)
+	}
+	return u
+}
+
+// String is the report for people.
+func (r *Report) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s on %s with %d multiprocessors: counted, not computed, over %s\n", r.Name, r.Card, r.SMs, plural(r.Steps, "step"))
+	fmt.Fprintf(&b, "a step   %s launches of the plan; the device runs %s kernels, in %s calls of the driver, with %s waits\n", number(r.Plan), number(r.Launches), number(r.Calls), number(r.Waits))
+	fmt.Fprintf(&b, "copies   %s to the device in %s, %s from it in %s\n", bytes(r.ToDevice.Bytes), number(r.ToDevice.Times), bytes(r.ToHost.Bytes), number(r.ToHost.Times))
+	fmt.Fprintf(&b, "graphs   of all steps: %d recorded, %d replays, %d misses; at most %d kept\n", r.Captures, r.Replays, r.Misses, r.Kept)
+	fmt.Fprintf(&b, "memory   %s of the device, %s pinned\n", cuda.Bytes(r.Memory), cuda.Bytes(r.Pinned))
+	if r.Host > 0 {
+		grew := "did not grow"
+		if r.Growth > 0 {
+			grew = "grew by " + cuda.Bytes(r.Growth)
+		}
+		fmt.Fprintf(&b, "host     %.3g ms a step; resident memory %s since the first\n", 1000*r.Host, grew)
+	}
+	fmt.Fprintf(&b, "bound    %.4g ms a step at least; weighted by FLOP, a launch has %.2f blocks\n\n", 1000*r.Bound, r.Blocks)
+	r.kernels(&b)
+	b.WriteString("\nBlocks are those of all replicas of a launch, by FLOP weighted by it; waves are how often these fill the card.\n" +
+		"A launch takes at least its overhead, or its FLOP at the peak of fp32 of as many multiprocessors as it has blocks\n" +
+		"for, or its bytes at the bandwidth of the memory. Copies and waits are not in the bound.\n")
+	return b.String()
+}
+
+func (r *Report) kernels(b *strings.Builder) {
+	width := len("kernel")
+	for _, k := range r.Kernels {
+		width = max(width, len(k.name()))
+	}
+	fmt.Fprintf(b, "%-*s %10s %26s %10s %7s %7s %4s %8s %7s %9s %9s %10s %7s\n", width, "kernel", "launches", "blocks: least, mean, most", "by FLOP",
+		"threads", "shared", "regs", "resident", "waves", "GFLOP", "GB", "ms", "share")
+	for _, k := range r.Kernels {
+		registers := "?"
+		if k.Registers > 0 {
+			registers = fmt.Sprint(k.Registers)
+		}
+		fmt.Fprintf(b, "%-*s %10s %8d %8s %8d %10.2f %7d %7d %4s %8d %7.3g %9.3g %9.3g %10.4g %5.1f %%\n", width, k.name(), number(k.Launches),
+			k.Least, fmt.Sprintf("%.2f", k.Mean), k.Most, k.Weighted, k.Threads, k.Static+k.Dynamic, registers, k.Resident, k.Waves,
+			k.Flops/1e9, k.Bytes/1e9, 1000*k.Bound, 100*k.Share)
+	}
+}
+
+// name tells the runtime's own kernels from those of the model.
+func (u *Use) name() string {
+	if u.Own {
+		return "(" + u.Name + ")"
+	}
+	return u.Name
+}
+
+// number prints a mean: whole if it is, and if it is large.
+func number(x float64) string {
+	if x == float64(int64(x)) || x >= 1000 {
+		return fmt.Sprintf("%.0f", x)
+	}
+	return fmt.Sprintf("%.1f", x)
+}
+
+func bytes(n float64) string { return cuda.Bytes(int64(n)) }
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

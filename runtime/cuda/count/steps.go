@@ -1,0 +1,65 @@
+package count
+
+import (
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Steps with n = 0 are as many as take some seconds, but not more than enough to see
+// whether memory grows.
+const (
+	enoughTime  = 10 * time.Second
+	enoughSteps = 50
+)
+
+// Steps counts n steps of training, and what they take of the host. Before the first it
+// waits for the machine, whose driver d is, to hand over what was asked before.
+func (d *Driver) Steps(name string, machine interface{ Err() error }, n int, step func() error) (Report, error) {
+	if err := machine.Err(); err != nil {
+		return Report{}, err
+	}
+	d.Take()
+	var took []time.Duration
+	first, begin := int64(0), time.Now()
+	for more := true; more; more = len(took) < n || n == 0 && len(took) < enoughSteps && time.Since(begin) < enoughTime {
+		start := time.Now()
+		if err := step(); err != nil {
+			return Report{}, err
+		}
+		if took = append(took, time.Since(start)); len(took) == 1 {
+			first = resident() // everything is there that a step needs
+		}
+	}
+	r := d.Report(name, d.Take(), len(took))
+	slices.Sort(took)
+	r.Host = took[len(took)/2].Seconds()
+	if first > 0 {
+		r.Growth = resident() - first
+		runtime.KeepAlive(step) // and what it stands on, until it was measured
+	}
+	return r, nil
+}
+
+// resident is the memory, in bytes, that the process cannot do without; 0 where the
+// system does not tell.
+func resident() int64 {
+	debug.FreeOSMemory()
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(text))
+	if len(fields) < 2 {
+		return 0
+	}
+	pages, err := strconv.ParseInt(fields[1], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return pages * int64(os.Getpagesize())
+}
