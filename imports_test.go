@@ -58,6 +58,7 @@ const rules = `
 	compiler/check < docs/docgen;
 	compiler/check, codegen/host, runtime/task, runtime/track < bench;
 	runtime/cuda/sim < compiler/cli; # mlc ptx
+	runtime/philox, runtime/cuda/simulated < prove/fragment;
 	runtime/eval, runtime/track, runtime/calibrate < plot < compiler/cli; # mlc plot reads what runs leave
 
 	# What checks PTX: tests, mlc diff and mlc explain.

@@ -49,6 +49,7 @@ const (
 	Cells                           // the order of the cells of a grid in a sweep of training
 	Shuffled                        // the order of a set of examples
 	Listed                          // numbers of lists that operands are taken from
+	Probed                          // inputs of probes of instructions
 )
 
 // A Source is a sequence of words from its beginning.

@@ -123,7 +123,14 @@ func (d *decoder) conversion(to, from ptx.Type) func(a uint64) uint64 {
 	n, signed := to.Bits(), isSigned(to)
 	switch {
 	case to == ptx.TF32:
-		return func(a uint64) uint64 { return uint64(num.ToTF32(m, uint32(a))) }
+		relu := d.in.Has("relu")
+		return func(a uint64) uint64 {
+			r := uint64(num.ToTF32(m, uint32(a)))
+			if relu {
+				r = num.F32.Relu(r)
+			}
+			return r
+		}
 	case isFloat(to) && isFloat(from):
 		return d.cvtFloat(ft, fs, m, keep)
 	case isFloat(to):

@@ -1,0 +1,166 @@
+package fragment
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/arithlang/mlc/runtime/cuda"
+)
+
+// Options say what is recorded.
+type Options struct {
+	Seed uint64 // of the inputs
+	// Cases is how many threads run each probe; 0 means 2048. A product of matrices
+	// is one case of 32 or 128 threads, with as many results as it has elements.
+	Cases int
+	Only  []string // names of probes and groups; none means all
+}
+
+// Record runs the probes that a device has. A probe that fails is recorded with its
+// error, and the others go on. The error is of the options or the context, or that
+// of a device that is lost; what was recorded until then comes with it, the
+// probe that lost the device last.
+func Record(ctx context.Context, d cuda.Driver, o Options) (*Recording, error) {
+	probes, err := choose(o.Only)
+	if err != nil {
+		return nil, err
+	}
+	if o.Cases == 0 {
+		o.Cases = 2048
+	}
+	if o.Cases < 0 || o.Cases > mostThreads {
+		return nil, fmt.Errorf("%d cases of each probe: want 1 to %d", o.Cases, mostThreads)
+	}
+	info := d.Info()
+	r := &Recording{Card: info.Name, Driver: info.Version, Capability: fmt.Sprintf("%d.%d", info.Major, info.Minor), Seed: o.Seed, Inputs: map[string][]byte{}}
+	for _, p := range probes {
+		if !p.runsOn(info) {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return r, fmt.Errorf("before probe %s: %w", p.Name, err)
+		}
+		one := p.prepare(r, o)
+		one.Outputs, err = run(d, one, r.Inputs[one.Inputs])
+		if err != nil {
+			one.Error, one.Outputs = err.Error(), nil
+		}
+		r.Probes = append(r.Probes, one)
+		if e := (*cuda.Error)(nil); errors.As(err, &e) && e.Lost() {
+			return r, fmt.Errorf("probe %s: %w", p.Name, err)
+		}
+	}
+	return r, nil
+}
+
+// prepare describes a probe, and draws its inputs if no other has yet.
+func (p *Probe) prepare(r *Recording, o Options) *Recorded {
+	one := &Recorded{Name: p.Name, Group: p.Group, Doc: p.Doc, PTX: p.PTX(), Threads: p.Threads, Cases: p.cases(o.Cases),
+		In: p.In, Out: p.Out, Inputs: p.inputs()}
+	if r.Inputs[one.Inputs] == nil {
+		r.Inputs[one.Inputs] = p.drawn(o.Seed, one)
+	}
+	return one
+}
+
+// drawn are the inputs of all cases as they lie in memory.
+func (p *Probe) drawn(seed uint64, one *Recorded) []byte {
+	s := newSource(seed, one.Inputs)
+	_, bytes := layout(p.In, p.Threads)
+	mem := make([]byte, one.Cases*bytes)
+	for number := range one.Cases {
+		in := make([][]uint64, len(p.In))
+		for k := range in {
+			in[k] = make([]uint64, p.Threads)
+		}
+		p.draw.fill(p, s, number, in)
+		write(mem[number*bytes:], p.In, p.Threads, in)
+	}
+	return mem
+}
+
+// write puts operands where they lie in the memory of a case.
+func write(mem []byte, ts []Type, threads int, values [][]uint64) {
+	at, _ := layout(ts, threads)
+	for k, t := range ts {
+		for thread, x := range values[k] {
+			if n := t.bytes(); n == 8 {
+				binary.LittleEndian.PutUint64(mem[at[k]+8*thread:], x)
+			} else {
+				binary.LittleEndian.PutUint32(mem[at[k]+4*thread:], uint32(x))
+			}
+		}
+	}
+}
+
+// read takes operands from the memory of a case.
+func read(mem []byte, ts []Type, threads int) [][]uint64 {
+	at, _ := layout(ts, threads)
+	values := make([][]uint64, len(ts))
+	for k, t := range ts {
+		values[k] = make([]uint64, threads)
+		for thread := range threads {
+			if n := t.bytes(); n == 8 {
+				values[k][thread] = binary.LittleEndian.Uint64(mem[at[k]+8*thread:])
+			} else {
+				values[k][thread] = uint64(binary.LittleEndian.Uint32(mem[at[k]+4*thread:]))
+			}
+		}
+	}
+	return values
+}
+
+// run loads the PTX of a probe and runs all its cases in one launch.
+func run(d cuda.Driver, one *Recorded, inputs []byte) (outputs []byte, err error) {
+	m, err := d.Load(one.PTX)
+	if err != nil {
+		return nil, err
+	}
+	keep := func(later error) { // the first error says why
+		if err == nil {
+			err = later
+		}
+	}
+	defer func() { keep(m.Unload()) }()
+	f, err := m.Function("probe")
+	if err != nil {
+		return nil, err
+	}
+	outputs = make([]byte, one.outputBytes())
+	in, err := d.Alloc(int64(len(inputs)))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { keep(d.Free(in)) }()
+	out, err := d.Alloc(int64(len(outputs)))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { keep(d.Free(out)) }()
+	if err := d.ToDevice(in, inputs); err != nil {
+		return nil, err
+	}
+	if err := d.Zero(out, int64(len(outputs))); err != nil {
+		return nil, err
+	}
+	args := binary.LittleEndian.AppendUint64(nil, uint64(in))
+	args = binary.LittleEndian.AppendUint64(args, uint64(out))
+	grid, block := one.grid()
+	if err := f.Launch([3]int{grid, 1, 1}, [3]int{block, 1, 1}, 0, args); err != nil {
+		return nil, err
+	}
+	if err := d.ToHost(outputs, out); err != nil {
+		return nil, err
+	}
+	return outputs, d.Synchronize()
+}
+
+// grid is how many blocks, of how many threads, all cases take.
+func (one *Recorded) grid() (blocks, threads int) {
+	if one.Threads == 1 {
+		return one.Cases / warp, warp
+	}
+	return one.Cases, one.Threads
+}
