@@ -1,9 +1,9 @@
 // Package live makes of a compiled spec what a generated program has, as values of this
 // process: its configuration, the launch plan, the kernels for a GPU and what each has to
-// do. Nothing is printed as Go and nothing is built; so there are no kernels for a
-// processor. It comes after package codegen, whose
-// PTX it takes; what trains and measures models without their programs comes after it. A
-// test holds it to generated programs, launch by launch.
+// do. Nothing is printed as Go and nothing is built, so there are no kernels for a
+// processor. It comes after package codegen, whose PTX it takes; what trains and measures
+// models without their programs comes after it. A test holds it to generated programs,
+// launch by launch.
 package live
 
 import (
