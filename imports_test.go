@@ -69,6 +69,7 @@ const rules = `
 	codegen/ptx < codegen/ptx/mutate;
 	codegen/ptx/ptxas < compiler/cli;
 	runtime/cuda/sim/ptx, runtime/cuda/sim/num < runtime/cuda/sim;
+	compiler/diff, codegen/live, codegen/ptx/ptxrun, specs, runtime/interrupt < prove < compiler/cli; # mlc prove
 	NONE < compiler/peertest, specs, torture, runtime/cpu/asm, codegen/ptx/asm, codegen/ptx/ptxas, runtime/cuda/libcuda/fakecuda;
 `
 

@@ -39,11 +39,13 @@ type verbs struct {
 	Build      buildCmd      `cmd:"" help:"Compile specs to Go programs and build them."`
 	Diff       diffCmd       `cmd:"" help:"Compare every kernel with the interpreters."`
 	PTX        ptxCmd        `cmd:"" name:"ptx" help:"Check and run the PTX of any compiler, without a GPU."`
+	Prove      proveCmd      `cmd:"" help:"Prove that a GPU computes what it should, and measure how fast."`
 	Train      trainCmd      `cmd:"" passthrough:"" help:"Build the trainer of a spec if it is stale, and train."`
 	Plot       plotCmd       `cmd:"" help:"Draw grids, curves and attention of runs, or print their results as tables."`
 	Info       infoCmd       `cmd:"" help:"Show versions and what the processor can do."`
 	Completion completionCmd `cmd:"" help:"Print what makes a shell complete the words of mlc."`
 	LSP        lspCmd        `cmd:"" name:"lsp" help:"Serve an editor on standard input and output (see docs/editor)."`
+	ProvePart  provePartCmd  `cmd:"" hidden:"" name:"prove-part" help:"Do one part of prove."`
 	Complete   completeCmd   `cmd:"" hidden:"" passthrough:"" help:"List the words that may stand where the last one does."`
 }
 

@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/arithlang/mlc/prove"
+)
+
+// proveCmd is the verb prove.
+type proveCmd struct {
+	Device string        `help:"What is proved: ${enum}; cuda is the GPU of this machine, sim the simulator, at reduced sizes." enum:"cuda,sim" default:"cuda" placeholder:"cuda"`
+	Budget time.Duration `help:"Time for everything together." default:"540s" placeholder:"540s"`
+	Out    string        `help:"File for the result; by default prove-DEVICE-TIME.json here." short:"o" placeholder:"FILE"`
+	Only   []string      `help:"Only these phases." placeholder:"PHASE,…"`
+	Seed   uint64        `help:"Of what is drawn." default:"1" placeholder:"1"`
+}
+
+// Help is printed below the usage.
+func (proveCmd) Help() string {
+	var b strings.Builder
+	b.WriteString("Phases:\n")
+	for _, p := range prove.Phases() {
+		fmt.Fprintf(&b, "  %-10s %s\n", p[0], p[1])
+	}
+	b.WriteString(`
+Each part of a phase is a process of its own, with a share of the budget: one that
+dies or never ends is reported, and the next goes on. The result is written after
+every phase, and at the end a page for people (docs/gpu.md).
+Exit code 0 if everything that applies was checked, and is right; 1 if not.
+
+Examples:
+  mlc prove
+  mlc prove --device sim --budget 300s -o result.json
+  mlc prove --only machine,kernels`)
+	return b.String()
+}
+
+// Run proves a device and prints the page.
+func (c *proveCmd) Run(a *app) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	path := cmp.Or(c.Out, fmt.Sprintf("prove-%s-%s.json", c.Device, time.Now().UTC().Format("20060102-150405")))
+	o := prove.Options{
+		Device: c.Device, Budget: c.Budget, Only: c.Only, Seed: c.Seed, Version: thisBuild().Version,
+		Command: []string{self, "prove-part"},
+		Say:     func(phase string, p *prove.Part) { a.say("%-10s %s", phase, p.Summary()) },
+	}
+	if err := o.Check(); err != nil {
+		return usageError{err}
+	}
+	made := false
+	o.Keep = func(r *prove.Result) error {
+		if made {
+			return r.Write(path)
+		}
+		made = true
+		return r.Create(path)
+	}
+	r, err := prove.Run(a.ctx, o)
+	if err != nil {
+		return err
+	}
+	a.say("written: %s", path)
+	if a.json {
+		err = a.printJSON(r)
+	} else {
+		_, err = fmt.Fprint(a.out, r.Page())
+	}
+	if err == nil && !r.Proven() {
+		err = errShown
+	}
+	return err
+}
+
+// provePartCmd is the verb that prove starts processes with.
+type provePartCmd struct{}
+
+// Run does one part of a phase.
+func (provePartCmd) Run(a *app) error {
+	_, err := await(a, func() (struct{}, error) { return struct{}{}, prove.Child(a.in) })
+	return cmp.Or(context.Cause(a.ctx), err)
+}

@@ -1,0 +1,203 @@
+package prove
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/runtime/cuda"
+)
+
+// A request is what a process is asked for: one line of JSON on its standard input,
+// which stays open as long as somebody wants the answer.
+type request struct {
+	Phase   string
+	Part    string
+	Device  string
+	Seed    uint64
+	Seconds float64 // after which the part should have ended by itself
+	Answer  string  // the file of the Part
+}
+
+// Child does one part: it reads from in what is asked for, and writes what it finds. It
+// ends the process when in ends: then nobody waits for the answer.
+func Child(in io.Reader) error { return child(in, phases(), &Env{}) }
+
+func child(in io.Reader, table []phase, e *Env) error {
+	var req request
+	lines := json.NewDecoder(in)
+	if err := lines.Decode(&req); err != nil {
+		return fmt.Errorf("this is for mlc prove to start: no request on standard input: %w", err)
+	}
+	go func() {
+		io.Copy(io.Discard, in)
+		os.Exit(1)
+	}()
+	i := slices.IndexFunc(table, func(p phase) bool { return p.name == req.Phase })
+	if i < 0 {
+		return fmt.Errorf("BUG: no phase %q", req.Phase)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), scale(time.Second, req.Seconds))
+	defer cancel()
+	e.Device, e.Seed, e.dir = req.Device, req.Seed, filepath.Dir(req.Answer)
+	p := &Part{Name: req.Part}
+	p.conclude(ctx, table[i].run(ctx, e, p))
+	text, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	return ckpt.WriteFile(req.Answer, text)
+}
+
+// errSkip is in errors that mean: this cannot be done here, which is nobody's mistake.
+var errSkip = errors.New("skipped")
+
+// skipf is such an error.
+func skipf(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", errSkip, fmt.Sprintf(format, args...))
+}
+
+// conclude gives a part its verdict once it has run.
+func (p *Part) conclude(ctx context.Context, err error) {
+	switch {
+	case errors.Is(err, cuda.ErrUnavailable):
+		p.Verdict, p.Reason = Unavailable, err.Error()
+	case errors.Is(err, errSkip):
+		p.Verdict, p.Reason = Skipped, strings.TrimPrefix(err.Error(), errSkip.Error()+": ")
+	case err != nil && !errors.Is(err, context.DeadlineExceeded):
+		p.Verdict, p.Reason = Fail, err.Error()
+	case len(p.Wrong) > 0:
+		p.Verdict = Fail
+	case ctx.Err() != nil || err != nil:
+		p.Verdict = Cut
+	default:
+		p.Verdict = Pass
+	}
+	if ctx.Err() != nil && p.Reason == "" {
+		p.Reason = "budget"
+	}
+}
+
+// leastPart is a time in which no part is worth starting.
+const leastPart = time.Second / 2
+
+// errLimit ends a process that takes longer than it was given.
+var errLimit = errors.New("it took longer than it was given")
+
+// part runs a part in a process of its own and says what became of it.
+func (j *job) part(ctx context.Context, p phase, name string, limit time.Duration) *Part {
+	start := time.Now()
+	out := &Part{Name: name}
+	if limit < leastPart {
+		out.Verdict, out.Reason = Cut, "budget"
+		return out
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errLimit)
+	defer cancel()
+	req := request{
+		Phase: p.name, Part: name, Device: j.Device, Seed: j.Seed, Answer: filepath.Join(j.dir, "part.json"),
+		Seconds: (limit - min(2*time.Second, limit/4)).Seconds(),
+	}
+	said, err := j.ask(ctx, req, p.env)
+	found, bad := answer(req.Answer)
+	if found != nil && found.Name == name {
+		out = found
+	}
+	out.Seconds, out.Limit = time.Since(start).Seconds(), limit.Seconds()
+	switch {
+	case err != nil && errors.Is(context.Cause(ctx), errLimit):
+		out.Verdict, out.Reason = Fail, fmt.Sprintf("%v, %.1f seconds, and was ended", errLimit, limit.Seconds())
+	case err != nil:
+		out.Verdict, out.Reason = Fail, "its process did not end well: "+firstLine(err.Error())
+	case bad != nil:
+		out.Verdict, out.Reason = Fail, fmt.Sprintf("its process left no result: %v", bad)
+	default:
+		return out
+	}
+	out.Exit, out.Stderr = exitText(err), said
+	return out
+}
+
+// ask starts the process, and waits for its end. It returns the end of what it said.
+func (j *job) ask(ctx context.Context, req request, env []string) (said string, err error) {
+	cmd, in, err := j.start(ctx, req, env)
+	if err != nil {
+		return "", err
+	}
+	defer in.Close()
+	err = cmd.Wait()
+	return cmd.Stderr.(*tail).String(), err
+}
+
+// start starts the process. It ends when its input is closed.
+func (j *job) start(ctx context.Context, req request, env []string) (*exec.Cmd, io.Closer, error) {
+	line, err := json.Marshal(req)
+	if err != nil {
+		return nil, nil, err
+	}
+	var said tail
+	cmd := exec.CommandContext(ctx, j.Command[0], j.Command[1:]...)
+	cmd.Env = append(os.Environ(), env...)
+	cmd.Stdout, cmd.Stderr = &said, &said
+	cmd.WaitDelay = time.Second // somebody may hold its output open
+	ownGroup(cmd)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, nil, err
+	}
+	in.Write(append(line, '\n')) // where it is gone already, that is what Wait says
+	return cmd, in, nil
+}
+
+// answer reads and removes the file of a part.
+func answer(path string) (*Part, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, errors.New("there is no file")
+	}
+	os.Remove(path) // or the next one replaces it
+	p := new(Part)
+	if err := json.Unmarshal(text, p); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// exitText says how a process has ended.
+func exitText(err error) string {
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		return exit.String()
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return "exit status 0"
+}
+
+// A tail is the last bytes that were written.
+type tail struct{ last []byte }
+
+const maxTail = 4 << 10
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.last = append(t.last, p...)
+	if n := len(t.last) - maxTail; n > 0 {
+		t.last = t.last[n:]
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string { return strings.ToValidUTF8(string(bytes.TrimSpace(t.last)), "?") }

@@ -1,0 +1,14 @@
+//go:build unix
+
+package prove
+
+import (
+	"os"
+	"syscall"
+)
+
+// killSelf ends this process as the kernel does when memory is short.
+func killSelf() error {
+	syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	select {}
+}

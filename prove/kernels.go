@@ -1,0 +1,235 @@
+package prove
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/arithlang/mlc/codegen"
+	"github.com/arithlang/mlc/codegen/ptx/ptxrun"
+	"github.com/arithlang/mlc/compiler"
+	"github.com/arithlang/mlc/compiler/diff"
+	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/compiler/kernel/remote"
+)
+
+// Kernels is what came of the kernels of one spec.
+type Kernels struct {
+	Kernels  int     `json:"kernels"`            // that the spec has
+	Same     int     `json:"same"`               // of them, compared with an earlier spec
+	Compared int     `json:"compared"`           // and here
+	Elements int     `json:"elements"`           // of their results
+	Inexact  int     `json:"inexact"`            // with other bits than the kernel interpreter's
+	Worst    string  `json:"worst,omitempty"`    // the kernel farthest from float64
+	Distance float64 `json:"distance,omitempty"` // of that kernel, in units of what it may be
+}
+
+// lengths are the numbers of rows that kernels are compared at, and those that a slow
+// device gets.
+var lengths, fewLengths = []int{1, 7, 33}, []int{1, 7}
+
+// examples of a launch.
+const examples = 2
+
+func kernelParts(e *Env) ([]string, string) { return names(e.chosen()), "" }
+
+// runKernels compares the kernels of one spec that no earlier part has compared.
+func runKernels(ctx context.Context, e *Env, p *Part) error {
+	m, err := e.find(p.Name)
+	if err != nil {
+		return err
+	}
+	program, err := m.compile()
+	if err != nil {
+		return err
+	}
+	k := &comparisons{Kernels: &Kernels{}, env: e, part: p}
+	p.Kernels = k.Kernels
+	if err := k.remember(); err != nil {
+		return err
+	}
+	for _, t := range program.Trainings() {
+		if err := k.training(ctx, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// comparisons is the work of a part.
+type comparisons struct {
+	*Kernels
+	env  *Env
+	part *Part
+	done map[string]bool // hashes of what was compared, by earlier parts too
+
+	hashes map[*diff.Case]string // of a training
+}
+
+// memory is the file that tells a part what earlier ones have compared.
+const memory = "kernels.done"
+
+func (k *comparisons) remember() error {
+	k.done = map[string]bool{}
+	text, err := os.ReadFile(filepath.Join(k.env.dir, memory))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	for _, hash := range strings.Fields(string(text)) {
+		k.done[hash] = true
+	}
+	return nil
+}
+
+// note tells later parts what was compared.
+func (k *comparisons) note(hash string) error {
+	f, err := os.OpenFile(filepath.Join(k.env.dir, memory), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(hash + "\n")
+	return errors.Join(err, f.Close())
+}
+
+// hashes names what is compared: the kernels, what they stand for, and which of their
+// buffers are aligned, which decides how they are printed.
+func hashes(cases []*diff.Case, aligned func(*kernel.Kernel, int) bool) map[*diff.Case]string {
+	all := map[*diff.Case]string{}
+	for _, c := range cases {
+		text := []byte(c.Text())
+		for i, p := range c.Kernel.Params {
+			if p.Mode != kernel.Scalar {
+				text = strconv.AppendBool(text, aligned(c.Kernel, i))
+			}
+		}
+		sum := sha256.Sum256(text)
+		all[c] = hex.EncodeToString(sum[:8])
+	}
+	return all
+}
+
+func (k *comparisons) training(ctx context.Context, t *compiler.Program) error {
+	cases, err := diff.Cases(t.Lowered)
+	if err != nil {
+		return err
+	}
+	k.Kernels.Kernels += len(cases)
+	k.hashes = hashes(cases, codegen.Aligned(t.Lowered))
+	var news []*diff.Case
+	for _, c := range cases {
+		if hash := k.hashes[c]; k.done[hash] {
+			k.Same++
+		} else {
+			k.done[hash] = true
+			news = append(news, c)
+		}
+	}
+	if len(news) == 0 {
+		return nil
+	}
+	code, err := k.env.module(t.Lowered)
+	if err != nil {
+		return err
+	}
+	machine, err := ptxrun.New(k.env.Open, code)
+	if err != nil {
+		return err
+	}
+	err = k.compare(ctx, news, machine)
+	if ctx.Err() != nil {
+		return err // a comparison may be under way
+	}
+	return errors.Join(err, machine.Close())
+}
+
+// An outcome is what came of one kernel, at all lengths.
+type outcome struct {
+	*diff.Case
+	results []*diff.Result
+	err     error
+}
+
+// compare compares on all cores until the context ends.
+func (k *comparisons) compare(ctx context.Context, cases []*diff.Case, machine *ptxrun.Machine) error {
+	work, done := make(chan *diff.Case), make(chan outcome, len(cases))
+	for range min(runtime.GOMAXPROCS(0), len(cases)) {
+		go func() {
+			for c := range work {
+				done <- k.outcome(c, machine.Run)
+			}
+		}()
+	}
+	go func() {
+		defer close(work)
+		for _, c := range cases {
+			select {
+			case work <- c:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	for range cases {
+		select {
+		case o := <-done:
+			k.judge(o)
+			if o.err == nil {
+				if err := k.note(k.hashes[o.Case]); err != nil {
+					return err
+				}
+			}
+		case <-ctx.Done():
+			k.part.Reason = fmt.Sprintf("budget: %d of %d kernels were compared", k.Compared, k.Kernels.Kernels-k.Same)
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// outcome compares one kernel.
+func (k *comparisons) outcome(c *diff.Case, run remote.Runner) outcome {
+	o := outcome{Case: c}
+	at := lengths
+	if k.env.Reduced() {
+		at = fewLengths
+	}
+	for _, l := range at {
+		r, err := c.Compare(diff.Shape{Batch: examples, Length: l}, run)
+		if err != nil {
+			o.err = fmt.Errorf("at length %d: %w", l, err)
+			return o
+		}
+		o.results = append(o.results, r)
+	}
+	return o
+}
+
+// judge notes an outcome.
+func (k *comparisons) judge(o outcome) {
+	k.Compared++
+	if o.err != nil {
+		k.part.wrong("%s: %s: %v", k.part.Name, o.Kernel.Name, o.err)
+		return
+	}
+	for _, r := range o.results {
+		k.Elements += r.Elements
+		k.Inexact += r.Inexact
+		if d := r.Abs / r.Tolerance; d > k.Distance && !math.IsInf(d, 0) {
+			k.Distance, k.Worst = d, o.Kernel.Name
+		}
+		if r.Inexact == 0 && !r.Out() {
+			continue
+		}
+		k.part.wrong("%s: %s at length %d: %d of %d elements have other bits; farthest off is %s%v: %v, want %v",
+			k.part.Name, o.Kernel.Name, r.Shape.Length, r.Inexact, r.Elements, r.Buffer, r.Index, r.Got, r.Want)
+		return // one length tells enough
+	}
+}

@@ -1,0 +1,130 @@
+package prove
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/arithlang/mlc/runtime/cuda"
+)
+
+// Page is the result as a person reads it.
+func (r *Result) Page() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "mlc prove %s, --device %s, %s, %s\n", r.Version, r.Device, r.Host, r.Started)
+	for _, p := range r.Phases {
+		fmt.Fprintf(&b, "\n%-10s %-12s %6.1f s", p.Name, p.Verdict, p.Seconds)
+		if p.Reason != "" {
+			fmt.Fprintf(&b, "  %s", p.Reason)
+		}
+		b.WriteString("\n")
+		for _, part := range p.Parts {
+			for _, line := range part.lines() {
+				fmt.Fprintf(&b, "  %s\n", line)
+			}
+		}
+	}
+	fmt.Fprintf(&b, "\n%s, after %.1f of %.0f seconds\n", r.sentence(), r.Seconds, r.Budget)
+	return b.String()
+}
+
+// sentence is the verdict in words.
+func (r *Result) sentence() string {
+	switch r.Verdict {
+	case Pass:
+		return "proven: everything that applies was checked, and is right"
+	case Cut:
+		return "not proven: what was checked is right, but the budget ended before the rest"
+	case Skipped:
+		return "not proven: " + r.Reason
+	case Unavailable:
+		return "not proven: " + r.Reason + "\nwithout a GPU the same is checked on the simulator: mlc prove --device sim"
+	case Interrupted:
+		return "interrupted"
+	case "":
+		return "not ended"
+	}
+	return "not proven: something is wrong"
+}
+
+// Summary is a part in one line: its verdict, and what it has measured.
+func (p *Part) Summary() string {
+	text := fmt.Sprintf("%-22s %-11s %6.1f s", p.Name, p.Verdict, p.Seconds)
+	if about := p.about(); about != "" {
+		text += "  " + about
+	}
+	if p.Reason != "" {
+		text += "  " + p.Reason
+	}
+	return text
+}
+
+// lines are what the page says of a part.
+func (p *Part) lines() []string {
+	lines := []string{p.Summary()}
+	for _, w := range p.Wrong {
+		lines = append(lines, "  wrong: "+indent(w))
+	}
+	if p.Exit != "" {
+		lines = append(lines, "  its process: "+p.Exit)
+	}
+	if p.Stderr != "" {
+		lines = append(lines, "  it said last: "+indent(p.Stderr))
+	}
+	return lines
+}
+
+// indent lets the lines after the first stand below it.
+func indent(text string) string { return strings.ReplaceAll(text, "\n", "\n      ") }
+
+// about is what a part has measured.
+func (p *Part) about() string {
+	switch {
+	case p.Machine != nil:
+		return p.Machine.String()
+	case p.Module != nil:
+		return p.Module.String()
+	case p.Kernels != nil:
+		return p.Kernels.String()
+	case p.Steps != nil:
+		return p.Steps.String()
+	}
+	return ""
+}
+
+func (m *Machine) String() string {
+	text := fmt.Sprintf("%s, compute capability %s, CUDA %s, %d multiprocessors, %s", m.Card, m.Capability, m.Driver, m.SMs, cuda.Bytes(m.Memory))
+	if m.Clock > 0 {
+		text += fmt.Sprintf(", %d MHz", m.Clock/1000)
+	}
+	if v := m.SMI["driver_version"]; v != "" {
+		text += ", driver " + v
+	}
+	return text
+}
+
+func (m *Module) String() string {
+	text := fmt.Sprintf("%d kernels, %s of PTX, compiled in %.2f s, loaded in %.2f s", m.Kernels, cuda.Bytes(int64(m.Bytes)), m.Compile, m.Load)
+	if m.Spilled > 0 {
+		text += fmt.Sprintf(", %d bytes spilled, most in %s", m.Spilled, m.Spills)
+	}
+	return text
+}
+
+func (k *Kernels) String() string {
+	text := fmt.Sprintf("%d kernels, %d compared", k.Kernels, k.Compared)
+	if k.Same > 0 {
+		text += fmt.Sprintf(", %d as in earlier specs", k.Same)
+	}
+	if k.Elements > 0 {
+		text += fmt.Sprintf("; of %d elements %d have other bits", k.Elements, k.Inexact)
+	}
+	return text
+}
+
+func (s *Steps) String() string {
+	text := fmt.Sprintf("%d steps of %d examples, loss %.4f", s.Steps, s.Batch, s.Loss)
+	if s.Hash == s.Want {
+		text += ", the processor's bits"
+	}
+	return text
+}

@@ -1,0 +1,73 @@
+package prove
+
+import (
+	"context"
+	"runtime"
+
+	"github.com/arithlang/mlc/runtime/cuda"
+	"github.com/arithlang/mlc/runtime/cuda/libcuda"
+	"github.com/arithlang/mlc/runtime/cuda/sim"
+	"github.com/arithlang/mlc/runtime/cuda/simulated"
+)
+
+// A phase is one row of the table of what is proved.
+type phase struct {
+	name string
+	doc  string
+	// share of the budget, in units of all shares that are left.
+	share float64
+	// parts names what is done, each in a process of its own; or says why there is
+	// nothing to do on a device.
+	parts func(e *Env) (names []string, why string)
+	// run does a part, whose name it finds there, and notes what it finds. It returns
+	// when the context ends, with what it has; its error is what kept it from going on.
+	run func(ctx context.Context, e *Env, p *Part) error
+	// env is added to the environment of the process.
+	env []string
+}
+
+// phases is the table, in the order of running.
+func phases() []phase {
+	return []phase{
+		{"machine", "what the card and the driver are, and how long modules take to load", 0.10,
+			machineParts, runMachine, []string{"CUDA_CACHE_DISABLE=1"}}, // or only the first loading compiles
+		{"kernels", "every kernel of the specs against the kernel interpreter, bit for bit", 0.35,
+			kernelParts, runKernels, nil},
+		{"steps", "three steps of training of five specs against what the processor makes of them", 0.20,
+			stepParts, runSteps, nil},
+	}
+}
+
+// Phases gives name and one sentence of each phase, in their order.
+func Phases() (rows [][2]string) {
+	for _, p := range phases() {
+		rows = append(rows, [2]string{p.name, p.doc})
+	}
+	return rows
+}
+
+// An Env is what a part has to work with.
+type Env struct {
+	Device string // cuda or sim
+	Seed   uint64 // of what is drawn
+
+	dir    string                      // where a part leaves what later ones read
+	open   func() (cuda.Driver, error) // instead of the device; for tests
+	ptx    func(text []byte) []byte    // what becomes of kernels before they are loaded; for tests
+	hash   func(want string) string    // what becomes of the processor's hashes; for tests
+	models []model                     // instead of the table; for tests
+}
+
+// Open opens the device.
+func (e *Env) Open() (cuda.Driver, error) {
+	switch {
+	case e.open != nil:
+		return e.open()
+	case e.Device == "sim":
+		return simulated.Open(sim.Options{Workers: runtime.GOMAXPROCS(0), Seed: e.Seed})
+	}
+	return libcuda.Open(libcuda.Options{})
+}
+
+// Reduced says that the device is slow, and sizes are to be small.
+func (e *Env) Reduced() bool { return e.Device != "cuda" }

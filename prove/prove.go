@@ -1,0 +1,182 @@
+// Package prove finds out what a machine's GPU is, whether it computes what it should,
+// and how fast. It comes after the compiler, which makes the kernels that are tried, and
+// after package runtime/cuda, which drives the device; the command mlc prove prints the
+// page that comes of it.
+//
+// A run is a table of phases, and a phase a list of parts. Each part is a process of its
+// own with a share of the budget: a kernel that breaks the device, a driver that ends the
+// process, or a loop without end costs one part, and is reported with it. What a part
+// finds it writes to a file; the parent puts the parts together in a Result.
+package prove
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Options say what is proved, on what, and in what time.
+type Options struct {
+	Device  string        // one of Devices
+	Budget  time.Duration // of everything together
+	Only    []string      // names of phases; none: all
+	Seed    uint64        // of what is drawn
+	Version string        // of mlc, for the file
+	Command []string      // starts a process that calls Child
+
+	// Keep is called before the first phase and after every one; Say after every part.
+	Keep func(*Result) error
+	Say  func(phase string, p *Part)
+}
+
+// Devices are what can be proved.
+var Devices = [...]string{"cuda", "sim"}
+
+// Run runs the phases and returns what they found. The error is that of Keep, of options
+// that make no sense, or the cause of the context's end; then the result holds what was
+// found before.
+func Run(ctx context.Context, o Options) (*Result, error) { return run(ctx, o, phases()) }
+
+// Check wants options that make sense.
+func (o *Options) Check() error { return o.check(phases()) }
+
+func (o *Options) check(table []phase) error {
+	if !slices.Contains(Devices[:], o.Device) {
+		return fmt.Errorf("no device %q: devices are %s", o.Device, strings.Join(Devices[:], ", "))
+	}
+	if o.Budget < leastBudget {
+		return fmt.Errorf("a budget of %v is too little: want %v at the least", o.Budget, leastBudget)
+	}
+	var names []string
+	for _, p := range table {
+		names = append(names, p.name)
+	}
+	for _, name := range o.Only {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("no phase %q: phases are %s", name, strings.Join(names, ", "))
+		}
+	}
+	return nil
+}
+
+// leastBudget is how long a part takes to say that it has no time.
+const leastBudget = 2 * time.Second
+
+func run(ctx context.Context, o Options, table []phase) (*Result, error) {
+	start := time.Now()
+	r := &Result{
+		Format: format, Started: start.UTC().Format(time.RFC3339), Version: o.Version, Device: o.Device, Seed: o.Seed,
+		Host:   fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
+		Budget: o.Budget.Seconds(), Only: o.Only, Phases: []*Phase{},
+	}
+	if err := o.check(table); err != nil {
+		return r, err
+	}
+	dir, err := os.MkdirTemp("", "mlc-prove-")
+	if err != nil {
+		return r, err
+	}
+	defer os.RemoveAll(dir)
+	keep := func() error {
+		r.Seconds = time.Since(start).Seconds()
+		if o.Keep == nil {
+			return nil
+		}
+		return o.Keep(r)
+	}
+	if err := keep(); err != nil {
+		return r, err
+	}
+	chosen := slices.DeleteFunc(slices.Clone(table), func(p phase) bool {
+		return len(o.Only) > 0 && !slices.Contains(o.Only, p.name)
+	})
+	j := job{Options: o, dir: dir, end: start.Add(o.Budget - reserve(o.Budget))}
+	for i, p := range chosen {
+		r.Phases = append(r.Phases, j.phase(ctx, p, chosen[i:]))
+		if ctx.Err() != nil {
+			r.Verdict, r.Reason = Interrupted, context.Cause(ctx).Error()
+			return r, errors.Join(context.Cause(ctx), keep())
+		}
+		if err := keep(); err != nil {
+			return r, err
+		}
+	}
+	r.judge()
+	if j.missing != "" {
+		r.Reason = j.missing
+	}
+	return r, keep()
+}
+
+// reserve is what is kept of a budget for the end.
+func reserve(budget time.Duration) time.Duration { return min(time.Second, budget/10) }
+
+// A job is a run under way.
+type job struct {
+	Options
+	dir     string // for the files of parts
+	end     time.Time
+	missing string // says why there is no device
+}
+
+// phase runs one phase, the first of those that are left.
+func (j *job) phase(ctx context.Context, p phase, left []phase) *Phase {
+	start := time.Now()
+	out := &Phase{Name: p.name}
+	defer func() { out.Seconds = time.Since(start).Seconds() }()
+	env := &Env{Device: j.Device}
+	switch names, why := p.parts(env); {
+	case j.missing != "":
+		out.Verdict, out.Reason = Unavailable, "there is no device"
+		return out
+	case why != "":
+		out.Verdict, out.Reason = Skipped, why
+		return out
+	default:
+		until := start.Add(share(time.Until(j.end), left))
+		for i, name := range names {
+			part := j.part(ctx, p, name, limit(time.Until(until), len(names)-i))
+			if ctx.Err() != nil {
+				return out
+			}
+			out.Parts = append(out.Parts, part)
+			if j.Say != nil {
+				j.Say(p.name, part)
+			}
+			if part.Verdict == Unavailable {
+				j.missing = part.Reason
+				break
+			}
+		}
+	}
+	out.judge()
+	return out
+}
+
+// share is the time for the first of the phases that are left: what earlier ones did not
+// use is theirs.
+func share(time time.Duration, left []phase) time.Duration {
+	all := 0.0
+	for _, p := range left {
+		all += p.share
+	}
+	return max(0, min(time, scale(time, left[0].share/all)))
+}
+
+// limit is the time for the first of n parts that are left: at least its share, and half
+// of all that there is, since parts differ in what they take.
+func limit(left time.Duration, n int) time.Duration { return left / time.Duration(min(n, 2)) }
+
+func scale(d time.Duration, by float64) time.Duration { return time.Duration(float64(d) * by) }
+
+// firstLine is the beginning of a text of many lines.
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return cmp.Or(line, "nothing")
+}

@@ -1,0 +1,178 @@
+package prove
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/arithlang/mlc/runtime/ckpt"
+)
+
+// A Verdict says how a part, a phase or the whole has ended.
+type Verdict string
+
+// The verdicts. That of a phase is the worst of its parts, that of the whole the worst
+// of the phases; the list goes from good to bad.
+const (
+	Pass        Verdict = "pass"        // everything was checked, and is right
+	Skipped     Verdict = "skipped"     // it does not apply here, or cannot be done here
+	Cut         Verdict = "cut"         // what was reached is right, but time ended
+	Unavailable Verdict = "unavailable" // there is no such device
+	Interrupted Verdict = "interrupted" // a signal ended it
+	Fail        Verdict = "fail"        // something is wrong
+)
+
+var ranks = []Verdict{Pass, Skipped, Cut, Unavailable, Interrupted, Fail}
+
+// worse is the worse of two verdicts.
+func worse(a, b Verdict) Verdict {
+	if slices.Index(ranks, a) > slices.Index(ranks, b) {
+		return a
+	}
+	return b
+}
+
+// A Result is what a run has found, the content of its file.
+type Result struct {
+	Format  int      `json:"format"`
+	Started string   `json:"started"` // RFC 3339, UTC
+	Version string   `json:"version"` // of mlc
+	Host    string   `json:"host"`    // operating system, architecture, cores
+	Device  string   `json:"device"`  // cuda, sim or count
+	Seed    uint64   `json:"seed"`
+	Budget  float64  `json:"budget"`  // seconds
+	Seconds float64  `json:"seconds"` // that it took
+	Only    []string `json:"only,omitempty"`
+	Verdict Verdict  `json:"verdict,omitempty"` // none while it runs
+	Reason  string   `json:"reason,omitempty"`
+	Phases  []*Phase `json:"phases"`
+}
+
+// A Phase is one row of the table of phases that was run, or was to be.
+type Phase struct {
+	Name    string  `json:"name"`
+	Verdict Verdict `json:"verdict"`
+	Reason  string  `json:"reason,omitempty"` // why it was skipped as a whole
+	Seconds float64 `json:"seconds"`
+	Parts   []*Part `json:"parts,omitempty"`
+}
+
+// A Part is what one process has found, or how it has ended. Of the fields from Machine
+// on only the one of its phase is there.
+type Part struct {
+	Name    string   `json:"name"`
+	Verdict Verdict  `json:"verdict"`
+	Reason  string   `json:"reason,omitempty"` // why it is not a pass, but for what is in Wrong
+	Seconds float64  `json:"seconds"`
+	Limit   float64  `json:"limit"`            // seconds that it was given
+	Exit    string   `json:"exit,omitempty"`   // how the process ended, where it did not end well
+	Stderr  string   `json:"stderr,omitempty"` // the end of what it said then
+	Wrong   []string `json:"wrong,omitempty"`  // each thing that is not as it should be
+
+	Machine *Machine `json:"machine,omitempty"`
+	Module  *Module  `json:"module,omitempty"`
+	Kernels *Kernels `json:"kernels,omitempty"`
+	Steps   *Steps   `json:"steps,omitempty"`
+}
+
+// maxWrong is how many wrong things of a part are told one by one.
+const maxWrong = 20
+
+// wrong notes something that is not as it should be.
+func (p *Part) wrong(format string, args ...any) {
+	switch {
+	case len(p.Wrong) < maxWrong:
+		p.Wrong = append(p.Wrong, fmt.Sprintf(format, args...))
+	case len(p.Wrong) == maxWrong:
+		p.Wrong = append(p.Wrong, "and more")
+	}
+}
+
+// judge gives a phase the verdict of its parts.
+func (p *Phase) judge() {
+	p.Verdict = Pass
+	if len(p.Parts) == 0 {
+		p.Verdict = Skipped
+	}
+	for _, part := range p.Parts {
+		p.Verdict = worse(p.Verdict, part.Verdict)
+	}
+	if slices.ContainsFunc(p.Parts, func(q *Part) bool { return q.Verdict == Pass }) && p.Verdict == Skipped {
+		p.Verdict = Pass
+	}
+}
+
+// judge gives the whole the verdict of its phases.
+func (r *Result) judge() {
+	passed := false
+	r.Verdict = Pass
+	for _, p := range r.Phases {
+		r.Verdict = worse(r.Verdict, p.Verdict)
+		passed = passed || p.Verdict == Pass
+	}
+	switch {
+	case r.Verdict == Skipped && passed:
+		r.Verdict = Pass
+	case r.Verdict == Skipped:
+		r.Reason = "nothing could be checked"
+	}
+}
+
+// Proven says that everything that applies was checked, and is right.
+func (r *Result) Proven() bool { return r.Verdict == Pass }
+
+// format is the version of the file.
+const format = 1
+
+// Write puts the result into a file, which is complete at every moment.
+func (r *Result) Write(path string) error {
+	text, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		return err
+	}
+	return ckpt.WriteFile(path, append(text, '\n'))
+}
+
+// Create makes the file of a result, and refuses one that is there already.
+func (r *Result) Create(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s is there already: move it away, or choose another file with -o", path)
+	}
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return r.Write(path)
+}
+
+// maxResult is the most bytes that a file may have.
+const maxResult = 1 << 30
+
+// Load reads the file of a result.
+func Load(path string) (*Result, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxResult {
+		return nil, fmt.Errorf("%s is no result of mlc prove: want a file of at most %d bytes", path, maxResult)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var r Result
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, fmt.Errorf("%s is no result of mlc prove: %w", path, err)
+	}
+	if r.Format != format {
+		return nil, fmt.Errorf("%s is no result that this mlc reads: its format is %d, not %d", path, r.Format, format)
+	}
+	return &r, nil
+}

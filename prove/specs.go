@@ -1,0 +1,100 @@
+package prove
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/arithlang/mlc/codegen"
+	"github.com/arithlang/mlc/codegen/ptx"
+	"github.com/arithlang/mlc/compiler"
+	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/compiler/lower"
+	"github.com/arithlang/mlc/specs"
+)
+
+// A model is an embedded spec as phases use it.
+type model struct {
+	name string   // of the file, without its extension
+	set  []string // on top of it
+}
+
+// models have between them all that the others are made of. They go first, and are all
+// that a slow device gets.
+var models = []model{
+	{name: "tiny"}, {name: "successor"}, {name: "addition"}, {name: "kerple"}, {name: "small/looped"},
+	{name: "small/coupling"}, {name: "small/sort"}, {name: "bias/parity_rpe"}, {name: "bias/addition_rope"}, {name: "looped8x2"},
+}
+
+// apart are parts of other specs, and specs whose trainings are other specs.
+var apart = regexp.MustCompile(`^base/|^bias/(table|paper)`)
+
+// all are the models and then all other embedded specs, as they are.
+func all() []model {
+	out := slices.Clone(models)
+	fs.WalkDir(specs.Files, ".", func(file string, _ fs.DirEntry, _ error) error { // embedded files have no errors
+		name, ok := strings.CutSuffix(file, ".arith")
+		if ok && !apart.MatchString(name) && !slices.ContainsFunc(models, func(m model) bool { return m.name == name }) {
+			out = append(out, model{name: name})
+		}
+		return nil
+	})
+	return out
+}
+
+// chosen are the models of an Env: all, or those that a slow device gets.
+func (e *Env) chosen() []model {
+	switch {
+	case e.models != nil:
+		return e.models
+	case e.Reduced():
+		return models
+	}
+	return all()
+}
+
+// find gives a model by its name.
+func (e *Env) find(name string) (model, error) {
+	for _, m := range e.chosen() {
+		if m.name == name {
+			return m, nil
+		}
+	}
+	return model{}, fmt.Errorf("BUG: no model %q", name)
+}
+
+func names(all []model) (names []string) {
+	for _, m := range all {
+		names = append(names, m.name)
+	}
+	return names
+}
+
+// compile takes a model through the compiler: of a sweep its first training. That it
+// compiles is what the tests of package specs hold.
+func (m model) compile(set ...string) (*compiler.Program, error) {
+	p, found, err := compiler.Compile(check.Options{
+		Path: m.name + ".arith",
+		Read: func(file string) ([]byte, error) { return specs.Files.ReadFile(path.Clean(file)) },
+		Set:  slices.Concat(m.set, set),
+	})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("BUG: %s: %w", m.name, err)
+	case found.HasErrors():
+		return nil, fmt.Errorf("BUG: %s does not compile: %v", m.name, found)
+	}
+	return p, nil
+}
+
+// module prints the kernels of a program.
+func (e *Env) module(p *lower.Program) (ptx.Output, error) {
+	code, err := codegen.Module(p, "")
+	if err == nil && e.ptx != nil {
+		code.Text = e.ptx(code.Text)
+	}
+	return code, err
+}

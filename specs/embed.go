@@ -1,0 +1,8 @@
+package specs
+
+import "embed"
+
+// Files are the specs, by their paths from here.
+//
+//go:embed *.arith base bias abacus small
+var Files embed.FS
