@@ -45,10 +45,16 @@ func TestBenchCountsLaunchesAndTime(t *testing.T) {
 	if r.Name != "toy" || r.Batch != 40 || r.Chunk != 16 || r.Source != 9 || r.Target != 8 || r.Steps != 3 || r.Peak.Bytes <= 0 {
 		t.Errorf("%+v", r)
 	}
+	if r.GPU != nil || r.Timed <= 0 {
+		t.Errorf("%+v", r)
+	}
 	want := map[string]float64{"gradients": 3, "sum_squares": 1, "update": 2} // two stretches of decay
 	share := 0.0
 	for _, k := range r.Kernels {
 		share += k.Share
+		if k.Seconds < 0 {
+			t.Errorf("%s takes %g s", k.Name, k.Seconds)
+		}
 		if want[k.Name] != k.Launches {
 			t.Errorf("%s has %g launches a step, want %g", k.Name, k.Launches, want[k.Name])
 		}
@@ -74,7 +80,8 @@ func TestBenchTable(t *testing.T) {
 		`toy on cpu, .*\na step of 50 examples, 9 source tokens and 8 target rows each, in chunks of 16, micro-batches of 16\n`,
 		`\nstep  [0-9.]+ ms \(median of 1\), [0-9]+ examples/s, peak memory [0-9]+ MiB\n`,
 		`\nkernel +launches +ms a step +share +GFLOP/s +GB/s +of peak\ngradients +4 +[0-9.]+ +[0-9.]+ % +0.0 +0.0 +0 % (compute|memory)\n`,
-		`\n\(rest: .*\) +-?[0-9.]+ +-?[0-9.]+ %\n$`,
+		`\nrows  of 1 further steps, [0-9.]+ ms each\n\nkernel `,
+		`\n\(rest: .*\) +[0-9.]+ +[0-9.]+ %\n$`,
 	} {
 		if !regexp.MustCompile(want).MatchString(s.out) {
 			t.Errorf("exit %d, no match of %s in\n%s%s", s.code, want, s.out, s.err)

@@ -165,8 +165,11 @@ func TestBenchOnGPU(t *testing.T) {
 	s := call(t, toyOnGPU(), "", "bench", "--steps", "2", "--device", "sim")
 	for _, want := range []string{
 		`toy on sim, every access checked \(simulated sm_80\)\na step of 50 examples`,
-		`\n      times of kernels are of each launch alone, with the way to the GPU and back\n\nkernel `,
-		`\ngradients +4 +[0-9.]*[1-9][0-9.]* +[0-9.]+ %\n`,
+		`\n      by the GPU's clock; [0-9.]+ ms by the host's; the GPU works [0-9]+ % of the time\n      7 launches by the plan, 21 on the GPU, 7 asked of the driver: a graph is one\n`,
+		`\npeak  [0-9.]+ GFLOP/s, copying [0-9.]+ GB/s, as measured; what stays in a cache can be faster than copying\n`,
+		`\nrows  of 2 further steps, [0-9.]+ ms each: without graphs, each launch timed\n      from the end of what came before to its own\n\nkernel +launches +on GPU +ms a step `,
+		`\ngradients +4 +2 +[0-9.]*[1-9][0-9.]* +[0-9.]+ %\n`,
+		`\n\(the GPU waits for the host\) +[0-9.]+ +[0-9.]+ %\n$`,
 	} {
 		if !regexp.MustCompile(want).MatchString(s.out) {
 			t.Errorf("exit %d, no match of %s in\n%s%s", s.code, want, s.out, s.err)

@@ -3,6 +3,8 @@
 package runtime
 
 import (
+	"encoding/json"
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -56,6 +58,51 @@ func TestFakeDriver(t *testing.T) {
 		}
 		if len(c.want) == 0 && s.err != "" {
 			t.Errorf("%s: it says\n%s", name, s.err)
+		}
+	}
+}
+
+// TestBenchByTheFakeClock knows what the fake device's clock shows: it takes a
+// microsecond for each block, copy and clearing, and none while the host is at work.
+func TestBenchByTheFakeClock(t *testing.T) {
+	lib := fakecuda.Build(t)
+	t.Setenv("MLC_LIBCUDA", lib.Path)
+	lib.Set("fill", 0) // no kernel writes results: let them be numbers
+	s := call(t, toyOnGPU(), "", "bench", "--steps", "4", "--device", "cuda", "--json")
+	var r benchResult
+	if err := json.Unmarshal([]byte(s.out), &r); err != nil {
+		t.Fatalf("%v\n%s%s", err, s.out, s.err)
+	}
+	const micro = 1e-6
+	if r.Seconds != 67*micro || r.Timed != 67*micro || r.Peak.Bytes != 2*16384/micro {
+		t.Errorf("%+v", r)
+	}
+	if g := *r.GPU; g.Host <= 0 || g.Busy != 1 || g.Launches != 7 || g.Kernels != 21 || g.Driver != 7 {
+		t.Errorf("%+v", g)
+	}
+	// The four chunks of a step are three and a shorter one: two groups of replicas.
+	want := map[string][3]float64{
+		"gradients": {4, 2, 4 * micro}, "sum_squares": {1, 1, micro}, "update": {2, 2, 2 * micro},
+		"(clearing)": {0, 3, 25 * micro}, "(copies on the GPU)": {0, 11, 19 * micro}, "(sums of gradients)": {0, 2, 10 * micro},
+		"(copies from and to the host)": {0, 6, 6 * micro}, "(the GPU waits for the host)": {},
+	}
+	sum, share := 0.0, 0.0
+	for _, k := range r.Kernels {
+		if got := [3]float64{k.Launches, k.OnGPU, k.Seconds}; got != want[k.Name] {
+			t.Errorf("%s: %g, want %g", k.Name, got, want[k.Name])
+		}
+		delete(want, k.Name)
+		sum, share = sum+k.Seconds, share+k.Share
+	}
+	if len(want) > 0 || math.Abs(sum-r.Timed) > 1e-12 || math.Abs(share-1) > 1e-9 {
+		t.Errorf("no rows for %v; rows add up to %g of %g s, shares to %g", want, sum, r.Timed, share)
+	}
+	for _, function := range []string{"cuEventCreate", "cuEventRecord", "cuEventElapsedTime"} {
+		lib.Reset()
+		lib.Set("fill", 0)
+		lib.Fail(function, 2, 100)
+		if s := call(t, toyOnGPU(), "", "bench", "--steps", "2", "--device", "cuda"); s.code != 1 || !strings.Contains(s.err, "event") || strings.Count(s.err, "OUT_OF_MEMORY") != 1 {
+			t.Errorf("%s: exit %d\n%s", function, s.code, s.err)
 		}
 	}
 }

@@ -5,28 +5,22 @@ import (
 	"time"
 
 	"github.com/arithlang/mlc/runtime/cpu"
-	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// A stopwatch is a Machine that times the launches of another, where they are
-// made: with all workers at work and the caches as they are. A GPU, which does them
-// later, times them itself.
+// A stopwatch is a Machine that counts and times the launches of another, where they
+// are made: with all workers at work and the caches as they are. A GPU does them
+// later: of its launches only the number and what they have to do is of use.
 type stopwatch struct {
 	device.Machine
 	kernels []cpu.Kernel
-	gpu     *cuda.Times // nil: not on a GPU
 
 	mu      sync.Mutex
 	workers map[device.Worker]*timedWorker
 }
 
 func newStopwatch(m device.Machine, kernels []cpu.Kernel) *stopwatch {
-	s := &stopwatch{Machine: m, kernels: kernels, workers: map[device.Worker]*timedWorker{}}
-	if gpu, ok := m.(*cuda.Machine); ok {
-		s.gpu = gpu.Clock()
-	}
-	return s
+	return &stopwatch{Machine: m, kernels: kernels, workers: map[device.Worker]*timedWorker{}}
 }
 
 // of is the timed form of a worker.
@@ -65,18 +59,13 @@ func (s *stopwatch) laps() (kernels []lap, clearing lap) {
 		}
 		clearing.add(w.clearing)
 	}
-	if s.gpu != nil {
-		for i := range kernels {
-			kernels[i].time = s.gpu.Kernels[i]
-		}
-		clearing.time = s.gpu.Rest
-	}
 	return kernels, clearing
 }
 
 // A lap is what launches took, and had to do.
 type lap struct {
 	launches int
+	onGPU    int           // of the launches, those that are left on a GPU
 	time     time.Duration // of a worker
 	cpu.Cost
 }

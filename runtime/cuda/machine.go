@@ -2,7 +2,6 @@ package cuda
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/arithlang/mlc/runtime/device"
 )
@@ -41,7 +40,8 @@ type Machine struct {
 	scratch region
 	script  script
 	graphs  graphs
-	clock   *Times
+	watch   *Watch // nil: nobody looks at the clock
+	calls   Calls
 	err     error
 }
 
@@ -70,6 +70,9 @@ func NewMachine(d *Device, p Program, params int, o Options) (*Machine, error) {
 
 // About names the device.
 func (m *Machine) About() device.About { return m.options.About }
+
+// Driver is what the Machine works with. Whoever uses it waits first, by Err.
+func (m *Machine) Driver() Driver { return m.dev.Driver }
 
 // Root is the worker with the gradients of Sum.
 func (m *Machine) Root() device.Worker { return m.root }
@@ -210,19 +213,4 @@ func (m *Machine) flush() {
 		}
 	}
 	m.pending = m.pending[:0]
-}
-
-// Times are what kernels took, by their numbers in the model's table, and the
-// Machine's own work: clearing, copies and sums of gradients.
-type Times struct {
-	Kernels []time.Duration
-	Rest    time.Duration
-}
-
-// Clock begins to time every launch on its own, which makes the whole slower. The
-// times add up in what it returns.
-func (m *Machine) Clock() *Times {
-	m.flush()
-	m.clock = &Times{Kernels: make([]time.Duration, len(m.kernels))}
-	return m.clock
 }

@@ -385,19 +385,6 @@ func TestNothingAfterAnError(t *testing.T) {
 	}
 }
 
-// TestClock times launches one by one.
-func TestClock(t *testing.T) {
-	m, c := newMachine(t, program(1, 0), 10)
-	times := m.Clock()
-	x := make([]float32, 10)
-	for range 3 {
-		sumOf(m, []gradient{{lumps: [][]float32{x, x, x}}}, 1, [][]float32{make([]float32, 30)})
-	}
-	if m.Err() != nil || times.Kernels[accumulate] <= 0 || times.Rest <= 0 || times.Kernels[mirror] != 0 || c.captures > 0 {
-		t.Errorf("%+v, %v", times, m.Err())
-	}
-}
-
 // TestModulesAreLoadedOnce makes two machines on a device.
 func TestModulesAreLoadedOnce(t *testing.T) {
 	d, err := simulated.Open(sim.Options{})

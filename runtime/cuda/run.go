@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 )
 
 // run hands over everything that is pending and waits for it.
@@ -25,7 +24,10 @@ func (m *Machine) run() error {
 			}
 		}
 	}
-	if m.clock != nil || m.options.Blocking {
+	switch {
+	case m.watch != nil:
+		return m.watch.run()
+	case m.options.Blocking:
 		return m.walk()
 	}
 	if err := m.play(); err != nil {
@@ -51,63 +53,58 @@ func (m *Machine) deliver(t *tape, word int) {
 // play queues the script, as a graph if it has been played before.
 func (m *Machine) play() error {
 	if len(m.script.commands) < WorthGraph || m.graphs.off {
-		return m.queue()
+		return m.queue(nothing)
 	}
 	p := m.graphs.find(&m.script)
 	if p.graph == nil && p.plays > 0 {
-		graph, err := m.dev.Capture(m.queue)
+		graph, err := m.dev.Capture(func() error { return m.put(nothing) })
 		if err != nil {
 			if lost(err) {
 				return err
 			}
 			m.graphs.off = true // it is only faster
-			return m.queue()
+			return m.queue(nothing)
 		}
 		p.graph = graph
 	}
 	p.plays++
 	if p.graph == nil {
-		return m.queue()
+		return m.queue(nothing)
 	}
+	m.calls.Kernels += len(m.script.commands)
+	m.calls.Driver++
 	return p.graph.Launch()
 }
 
-// queue queues the script launch by launch.
-func (m *Machine) queue() error {
-	return m.queueWith(func(*command) error { return nil })
+// queue queues the script launch by launch and calls after as put does.
+func (m *Machine) queue(after func(c *command) error) error {
+	m.calls.Kernels += len(m.script.commands)
+	m.calls.Driver += len(m.script.commands)
+	return m.put(after)
 }
 
-// walk queues the script and waits for every command, to time it or to know which
-// one fails.
+func nothing(*command) error { return nil }
+
+// walk queues the script and waits for every command, to know which one fails.
 func (m *Machine) walk() error {
-	last := time.Now()
-	err := m.queueWith(func(c *command) error {
+	return m.queue(func(c *command) error {
 		err := m.dev.Synchronize()
-		took := time.Since(last)
-		last = last.Add(took)
-		switch {
-		case m.clock == nil:
-		case c.k.number >= 0:
-			m.clock.Kernels[c.k.number] += took
-		default:
-			m.clock.Rest += took
-		}
-		if err != nil {
+		if err != nil && c != nil {
 			return fmt.Errorf("kernel %s: %w", c.k.Name, err)
 		}
-		return nil
-	})
-	if err != nil {
 		return err
-	}
-	return m.dev.Synchronize()
+	})
 }
 
-// queueWith queues the script and calls after when a command is queued.
-func (m *Machine) queueWith(after func(c *command) error) error {
+// put queues the script, or records it for a graph. It calls after behind every command,
+// and with nil behind the copies from and to the host.
+func (m *Machine) put(after func(c *command) error) error {
 	s := &m.script
 	if s.in > 0 {
 		if err := m.dev.ToDevice(m.in.dev.at, m.in.host[:s.in*wordBytes]); err != nil {
+			return err
+		}
+		if err := after(nil); err != nil {
 			return err
 		}
 	}
@@ -124,7 +121,10 @@ func (m *Machine) queueWith(after func(c *command) error) error {
 	if s.out == 0 {
 		return nil
 	}
-	return m.dev.ToHost(m.out.host[:s.out*wordBytes], m.out.dev.at)
+	if err := m.dev.ToHost(m.out.host[:s.out*wordBytes], m.out.dev.at); err != nil {
+		return err
+	}
+	return after(nil)
 }
 
 func lost(err error) bool {

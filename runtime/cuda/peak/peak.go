@@ -49,7 +49,7 @@ func Measure(d cuda.Driver) (p Peak, err error) {
 	if err != nil {
 		return p, fmt.Errorf("measure what the GPU does at best: %w", err)
 	}
-	defer func() { err = errors.Join(err, m.Unload()) }()
+	defer release(&err, m.Unload)
 	if p.Flops, err = arithmetic(d, m); err != nil {
 		return p, fmt.Errorf("measure the peak of arithmetic: %w", err)
 	}
@@ -75,7 +75,7 @@ func arithmetic(d cuda.Driver, m cuda.Module) (rate float64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, d.Free(out)) }()
+	defer release(&err, func() error { return d.Free(out) })
 	return grow(d, full*maxTurns, func(n int) (float64, func() error, error) {
 		blocks, turns := min(n, full), max(n/full, 1)
 		args := binary.LittleEndian.AppendUint64(nil, uint64(out))
@@ -98,15 +98,15 @@ func bandwidth(d cuda.Driver, m cuda.Module) (rate float64, err error) {
 		return 0, err
 	}
 	var ends [2]cuda.Ptr
-	release := func() error {
+	empty := func() error {
 		err := errors.Join(d.Free(ends[0]), d.Free(ends[1]))
 		ends = [2]cuda.Ptr{}
 		return err
 	}
-	defer func() { err = errors.Join(err, release()) }()
+	defer release(&err, empty)
 	return grow(d, int(max(min(free/memoryPart, maxCopied)/tile, 1)), func(tiles int) (float64, func() error, error) {
 		bytes := int64(tiles) * tile
-		if err := release(); err != nil {
+		if err := empty(); err != nil {
 			return 0, nil, err
 		}
 		for i := range ends {
@@ -130,12 +130,12 @@ func grow(d cuda.Driver, most int, prepare func(n int) (work float64, launch fun
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, start.Close()) }()
+	defer release(&err, start.Close)
 	end, err := d.NewEvent()
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, end.Close()) }()
+	defer release(&err, end.Close)
 	once := func(launch func() error) (time.Duration, error) {
 		if err := errors.Join(start.Record(), launch(), end.Record()); err != nil {
 			return 0, err
@@ -165,6 +165,14 @@ func grow(d cuda.Driver, most int, prepare func(n int) (work float64, launch fun
 			return 0, nil
 		}
 		return work / took.Seconds(), nil
+	}
+}
+
+// release ends something. Its error counts if there is none: on a lost device it is the
+// same again.
+func release(err *error, end func() error) {
+	if failed := end(); *err == nil {
+		*err = failed
 	}
 }
 

@@ -57,7 +57,7 @@ typedef struct {
 typedef struct { op *at; int n; } ops;
 
 static struct {
-	int version, devices, major, minor;
+	int version, devices, major, minor, fill;
 	size_t memory, used;
 	int initialised, contexts, live;
 	int64_t clock; // microseconds
@@ -67,7 +67,7 @@ static struct {
 	ops queue, done, captured;
 	int capturing, invalidated;
 	function *functions[256]; int nfunctions;
-} fake = {.version = 12040, .devices = 1, .major = 8, .minor = 0, .memory = 64 << 20};
+} fake = {.version = 12040, .devices = 1, .major = 8, .minor = 0, .fill = 0xCD, .memory = 64 << 20};
 
 static __thread int current; // context of the thread
 
@@ -95,7 +95,7 @@ static result enter(const char *name, int needs) {
 static char *take(ranges *r, size_t size) {
 	if (r->n == MAX_RANGES) return NULL;
 	char *p = aligned_alloc(256, (size + 255) / 256 * 256);
-	memset(p, 0xCD, size);
+	memset(p, fake.fill, size);
 	r->at[r->n++] = (range){p, size};
 	fake.live++;
 	return p;
@@ -532,6 +532,7 @@ void fake_reset(void) {
 	fake.version = 12040;
 	fake.devices = 1;
 	fake.major = 8;
+	fake.fill = 0xCD;
 	fake.memory = 64 << 20;
 }
 
@@ -540,6 +541,7 @@ int fake_set(const char *what, int value) {
 	else if (!strcmp(what, "devices")) fake.devices = value;
 	else if (!strcmp(what, "major")) fake.major = value;
 	else if (!strcmp(what, "minor")) fake.minor = value;
+	else if (!strcmp(what, "fill")) fake.fill = value;
 	else return -1;
 	return 0;
 }

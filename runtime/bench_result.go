@@ -1,0 +1,184 @@
+package runtime
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/arithlang/mlc/runtime/train"
+)
+
+// benchResult is what the verb bench says. Times are seconds, for one step.
+type benchResult struct {
+	Name       string        `json:"name"`
+	Device     string        `json:"device"`
+	Processor  string        `json:"processor"`
+	Threads    int           `json:"threads"`
+	Batch      int           `json:"batch"`
+	Chunk      int           `json:"chunk"`
+	MicroBatch int           `json:"micro_batch"`
+	Source     int           `json:"source"`
+	Target     int           `json:"target"` // of the longest
+	Rows       float64       `json:"rows"`   // of the mean example, as it is computed
+	Steps      int           `json:"steps"`
+	Seconds    float64       `json:"step_seconds"` // the median, by the clock of the device
+	GPU        *gpuBench     `json:"gpu,omitempty"`
+	Examples   float64       `json:"examples_per_second"`
+	Memory     int           `json:"peak_memory_bytes"` // of the process
+	Peak       peak          `json:"peak"`
+	Timed      float64       `json:"timed_step_seconds"` // the mean of the steps in which kernels were timed: what the rows add up to
+	Kernels    []kernelBench `json:"kernels"`
+}
+
+// gpuBench is what only a GPU has, for one step.
+type gpuBench struct {
+	Host     float64 `json:"host_seconds"`    // the median, by the host's clock
+	Busy     float64 `json:"busy"`            // the share of the time that the GPU worked; else it waited for the host
+	Launches float64 `json:"plan_launches"`   // by the plan
+	Kernels  float64 `json:"gpu_launches"`    // on the GPU: what differs only in its data is one
+	Driver   float64 `json:"driver_launches"` // that the driver was asked for: a graph is one
+}
+
+// kernelBench is the launches of one kernel in a step.
+type kernelBench struct {
+	Name     string  `json:"name"`
+	Launches float64 `json:"launches"`               // by the plan
+	OnGPU    float64 `json:"gpu_launches,omitempty"` // that they became on a GPU
+	Seconds  float64 `json:"seconds"`                // of all threads together, divided by their number
+	Share    float64 `json:"share"`                  // of a timed step
+	Flops    float64 `json:"flops_per_second,omitempty"`
+	Bytes    float64 `json:"bytes_per_second,omitempty"`
+	OfPeak   float64 `json:"of_peak,omitempty"` // of what bounds it; above 1 where memory is the cache
+	Bound    string  `json:"bound,omitempty"`   // compute, memory
+}
+
+// newBenchResult has all that is known before anything is timed.
+func newBenchResult(m *Model, t *train.Trainer, steps int) (*benchResult, error) {
+	about := t.Machine.About()
+	shape, err := t.Task.NewDrawer(t.Config.Group, t.Config.MicroBatch).Train(0, t.Config.Batch)
+	if err != nil {
+		return nil, err
+	}
+	return &benchResult{Name: m.Name, Device: about.String(), Processor: about.Name, Threads: 1, Steps: steps, Batch: t.Config.Batch,
+		Chunk: max(t.Config.Chunk, t.Config.MicroBatch), MicroBatch: t.Config.MicroBatch,
+		Source: shape.S, Target: shape.T, Rows: float64(len(shape.Labels)) / float64(shape.B)}, nil
+}
+
+// row adds the row of what was launched. What bounds it is what would take longer at
+// the peak.
+func (r *benchResult) row(name string, l lap) {
+	if l.launches == 0 && l.onGPU == 0 {
+		return
+	}
+	steps, worker := float64(r.Steps), l.time.Seconds()
+	k := kernelBench{Name: name, Launches: float64(l.launches) / steps, OnGPU: float64(l.onGPU) / steps, Seconds: worker / steps / float64(r.Threads)}
+	if r.Timed > 0 {
+		k.Share = k.Seconds / r.Timed
+	}
+	if worker > 0 {
+		k.Flops, k.Bytes = l.Flops/worker, l.Bytes/worker
+	}
+	if l.Bytes > 0 && r.Peak.Bytes > 0 {
+		k.Bound, k.OfPeak = "memory", k.Bytes/r.Peak.Bytes
+	}
+	if of := k.Flops / r.Peak.Flops; r.Peak.Flops > 0 && of > k.OfPeak {
+		k.Bound, k.OfPeak = "compute", of
+	}
+	r.Kernels = append(r.Kernels, k)
+}
+
+// finish sorts the rows, the longest first, and adds the rest of the timed steps.
+func (r *benchResult) finish(rest kernelBench) {
+	slices.SortStableFunc(r.Kernels, func(a, b kernelBench) int { return cmp.Compare(b.Seconds, a.Seconds) })
+	if r.Timed > 0 {
+		rest.Share = rest.Seconds / r.Timed
+	}
+	r.Kernels = append(r.Kernels, rest)
+}
+
+// shape says how large the examples are.
+func (r *benchResult) shape() string {
+	switch {
+	case r.Source > 0:
+		return fmt.Sprintf("%d source tokens and %d target rows", r.Source, r.Target)
+	case r.Rows == float64(r.Target):
+		return fmt.Sprintf("%d rows", r.Target)
+	}
+	return fmt.Sprintf("%.1f rows, at most %d,", r.Rows, r.Target)
+}
+
+const mega, giga, milli = 1 << 20, 1e9, 1e-3
+
+// table is the result for people.
+func (r *benchResult) table() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s on %s (%s)\n", r.Name, r.Device, r.Processor)
+	fmt.Fprintf(&b, "a step of %d examples, %s each, in chunks of %d, micro-batches of %d\n", r.Batch, r.shape(), r.Chunk, r.MicroBatch)
+	fmt.Fprintf(&b, "step  %.1f ms (median of %d), %.0f examples/s, peak memory %d MiB\n", r.Seconds/milli, r.Steps, r.Examples, r.Memory/mega)
+	if g := r.GPU; g != nil {
+		fmt.Fprintf(&b, "      by the GPU's clock; %.1f ms by the host's; the GPU works %.0f %% of the time\n", g.Host/milli, 100*g.Busy)
+		fmt.Fprintf(&b, "      %.0f launches by the plan, %.0f on the GPU, %.0f asked of the driver: a graph is one\n", g.Launches, g.Kernels, g.Driver)
+	}
+	b.WriteString(r.peak())
+	fmt.Fprintf(&b, "rows  of %d further steps, %.1f ms each%s\n\n", r.Steps, r.Timed/milli, r.marked())
+	r.rows(&b)
+	return b.String()
+}
+
+// marked says what differs in steps whose kernels are timed.
+func (r *benchResult) marked() string {
+	if r.GPU == nil {
+		return ""
+	}
+	return ": without graphs, each launch timed\n      from the end of what came before to its own"
+}
+
+// peak is a line on what is possible at best.
+func (r *benchResult) peak() string {
+	switch p := r.Peak; {
+	case p.Bytes == 0:
+		return ""
+	case r.GPU != nil:
+		return fmt.Sprintf("peak  %.1f GFLOP/s, copying %.1f GB/s, as measured; what stays in a cache can be faster than copying\n", p.Flops/giga, p.Bytes/giga)
+	default:
+		return fmt.Sprintf("peak  %.1f GFLOP/s, copying %.1f GB/s: of each thread while all work, as are the rates below;\n"+
+			"      what stays in a cache can be faster than copying\n", p.Flops/giga, p.Bytes/giga)
+	}
+}
+
+// rows prints the kernels.
+func (r *benchResult) rows(b *strings.Builder) {
+	width := 0
+	for _, k := range r.Kernels {
+		width = max(width, len(k.Name))
+	}
+	gpu := func(format string, x any) {
+		if r.GPU != nil {
+			fmt.Fprintf(b, format, x)
+		}
+	}
+	fmt.Fprintf(b, "%-*s %8s", width, "kernel", "launches")
+	gpu(" %8s", "on GPU")
+	fmt.Fprintf(b, " %9s %7s %9s %8s %8s\n", "ms a step", "share", "GFLOP/s", "GB/s", "of peak")
+	for _, k := range r.Kernels {
+		fmt.Fprintf(b, "%-*s %8s", width, k.Name, some(k.Launches))
+		gpu(" %8s", some(k.OnGPU))
+		fmt.Fprintf(b, " %9.2f %5.1f %%", k.Seconds/milli, 100*k.Share)
+		switch {
+		case k.Bound != "":
+			fmt.Fprintf(b, " %9.1f %8.1f %6.0f %% %s", k.Flops/giga, k.Bytes/giga, 100*k.OfPeak, k.Bound)
+		case k.Bytes > 0:
+			fmt.Fprintf(b, " %9.1f %8.1f", k.Flops/giga, k.Bytes/giga)
+		}
+		b.WriteByte('\n')
+	}
+}
+
+// some prints a number of launches, nothing for none.
+func some(n float64) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.0f", n)
+}

@@ -1,0 +1,256 @@
+package cuda
+
+import (
+	_ "embed"
+	"encoding/binary"
+	"time"
+)
+
+// Laps are where the time of a device went, by its own clock. A lap is the time
+// between two marks that follow each other in the device's work, so laps are never
+// negative, and they add up to the time from the first mark to the last.
+type Laps struct {
+	Kernels          []Lap // by their numbers in the model's table
+	Copy, Clear, Add Lap   // the Machine's own kernels
+	Transfers        Lap   // copies from and to the host
+	Whole            Lap   // all that was handed over together, if launches have no marks of their own
+	Idle             Lap   // the device had nothing to do until the host asked for more
+}
+
+// A Lap is laps of one kind, added up.
+type Lap struct {
+	Times int
+	Time  time.Duration
+}
+
+// Total is the time of all laps.
+func (l *Laps) Total() time.Duration {
+	sum := l.Copy.Time + l.Clear.Time + l.Add.Time + l.Transfers.Time + l.Whole.Time + l.Idle.Time
+	for _, k := range l.Kernels {
+		sum += k.Time
+	}
+	return sum
+}
+
+// Calls say how often a device was asked for something.
+type Calls struct {
+	Kernels int // launches of kernels on the device, those in graphs included
+	Driver  int // launches that the driver was asked for, where a graph is one
+}
+
+// Calls counts since the Machine was made.
+func (m *Machine) Calls() Calls { return m.calls }
+
+// A Watch reads a device's clock while a Machine works. It puts marks into the
+// stream and reads them later, many together, so that no launch waits for another.
+type Watch struct {
+	m      *Machine
+	each   bool
+	events [maxMarks]Event
+	of     [maxMarks]*Lap // what the lap before a mark belongs to; nil: to nothing, watching cost it
+	used   int
+	laps   Laps
+
+	holder Function      // nil: the device is not held
+	pace   time.Duration // that the host takes for a launch and a mark, at most so far
+	began  time.Time     // the host, to ask for what is held
+	held   int           // marks that it is to ask for
+}
+
+const (
+	maxMarks = 256 // fewer than a stream takes before it lets the host wait
+	spare    = 8   // more marks than follow without looking whether there is room
+	margin   = 2   // times the pace
+
+	firstPace   = 5 * time.Microsecond
+	slowestPace = 50 * time.Microsecond // a host that was interrupted once is not always so slow
+)
+
+// Watch begins to read the device's clock. With each there is a mark behind every
+// launch, and graphs are not used. Then the host, which may be slower to ask than
+// the device is to work, is given a lead: a kernel holds the device until the next
+// launches are queued, so that laps show the device's pace and not the host's. Each
+// lap has the cost of a mark in it. Without each there are marks only around what is
+// handed over together, which costs next to nothing.
+//
+// Close ends it; only one Watch at a time.
+func (m *Machine) Watch(each bool) (*Watch, error) {
+	if err := m.Err(); err != nil {
+		return nil, err
+	}
+	w := &Watch{m: m, each: each, laps: Laps{Kernels: make([]Lap, len(m.kernels))}, pace: firstPace}
+	if err := w.open(); err != nil {
+		w.Close() // of a lost device its error is the one that is known
+		return nil, err
+	}
+	m.watch = w
+	return w, nil
+}
+
+//go:embed hold.ptx
+var holdPTX string
+
+func (w *Watch) open() error {
+	for i := range w.events {
+		var err error
+		if w.events[i], err = w.m.dev.NewEvent(); err != nil {
+			return err
+		}
+	}
+	if w.each && w.m.info.Clock > 0 { // the simulator does nothing until it is waited for
+		module, err := w.m.dev.Load(holdPTX)
+		if err != nil {
+			return err
+		}
+		if w.holder, err = module.Function("hold"); err != nil {
+			return err
+		}
+	}
+	return w.mark(nil)
+}
+
+// Close ends the watching.
+func (w *Watch) Close() error {
+	if w.m.watch == w {
+		w.m.watch = nil
+	}
+	var first error
+	for _, e := range w.events {
+		if e == nil {
+			continue
+		}
+		if err := e.Close(); first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// Read waits for everything that was asked for and returns the laps since Watch or
+// Read was called. What it takes itself is in no lap.
+func (w *Watch) Read() (Laps, error) {
+	err := w.m.Err()
+	if err == nil {
+		err = w.mark(&w.laps.Idle)
+	}
+	if err == nil {
+		err = w.read()
+	}
+	if err != nil {
+		return Laps{}, err
+	}
+	laps := w.laps
+	w.laps = Laps{Kernels: make([]Lap, len(laps.Kernels))}
+	return laps, w.mark(nil)
+}
+
+// mark ends the lap that is going on.
+func (w *Watch) mark(of *Lap) error {
+	if of != nil {
+		of.Times++
+	}
+	w.of[w.used] = of
+	w.used++
+	return w.events[w.used-1].Record()
+}
+
+func (w *Watch) full() bool { return w.used+spare > len(w.events) }
+
+// read adds up the laps so far. The last mark stays, as the beginning of the next.
+func (w *Watch) read() error {
+	for i := 1; i < w.used; i++ {
+		took, err := w.events[i].Since(w.events[i-1])
+		if err != nil {
+			return err
+		}
+		if of := w.of[i]; of != nil {
+			of.Time += took
+		}
+	}
+	last := w.used - 1
+	w.events[0], w.events[last] = w.events[last], w.events[0]
+	w.used = 1
+	return nil
+}
+
+// run hands over the Machine's script, with marks in it, and waits for it.
+func (w *Watch) run() error {
+	m := w.m
+	err := w.mark(&w.laps.Idle)
+	switch {
+	case err != nil:
+	case w.each:
+		err = w.walk()
+	default:
+		if err = m.play(); err == nil {
+			err = w.mark(&w.laps.Whole)
+		}
+	}
+	if err == nil {
+		err = m.dev.Synchronize()
+	}
+	if err != nil || !w.full() {
+		return err
+	}
+	return w.next(0)
+}
+
+// walk queues the script with a mark behind everything.
+func (w *Watch) walk() error {
+	const transfers = 2
+	left := len(w.m.script.commands) + transfers
+	if err := w.hold(left); err != nil {
+		return err
+	}
+	return w.m.queue(func(c *command) error {
+		if err := w.mark(w.lap(c)); err != nil {
+			return err
+		}
+		if left--; !w.full() {
+			return nil
+		}
+		if w.held > 0 {
+			w.pace = min(max(w.pace, time.Since(w.began)/time.Duration(w.held)), slowestPace)
+		}
+		return w.next(left)
+	})
+}
+
+// lap is where the time of a command belongs.
+func (w *Watch) lap(c *command) *Lap {
+	switch {
+	case c == nil:
+		return &w.laps.Transfers
+	case c.k == w.m.moves.copy:
+		return &w.laps.Copy
+	case c.k == w.m.moves.clear:
+		return &w.laps.Clear
+	case c.k == w.m.moves.add:
+		return &w.laps.Add
+	}
+	return &w.laps.Kernels[c.k.number]
+}
+
+// next reads the marks when there is room for no more. The device has nothing to do
+// meanwhile, which is no part of its work.
+func (w *Watch) next(left int) error {
+	if err := w.read(); err != nil {
+		return err
+	}
+	return w.hold(left)
+}
+
+// hold gives the host a lead of so many marks, or as many as there is room for.
+func (w *Watch) hold(left int) error {
+	w.held = min(left, len(w.events)-w.used)
+	w.began = time.Now()
+	if w.holder != nil && w.held > 0 {
+		const kilo = 1000
+		cycles := float64(margin*w.held) * w.pace.Seconds() * float64(w.m.info.Clock) * kilo
+		args := binary.LittleEndian.AppendUint64(nil, uint64(cycles))
+		if err := w.holder.Launch([3]int{1, 1, 1}, [3]int{1, 1, 1}, 0, args); err != nil {
+			return err
+		}
+	}
+	return w.mark(nil)
+}
