@@ -14,10 +14,11 @@ import (
 
 // A Model is a compiled spec.
 type Model struct {
-	Name     string // of the spec
-	Spec     string // the resolved spec text
-	SpecHash string // hex SHA-256 of Spec and of what it reads of files
-	Version  string // of the compiler
+	Name     string   // of the spec
+	Spec     string   // the resolved spec text
+	SpecHash string   // hex SHA-256 of Spec and of what it reads of files
+	Version  string   // of the compiler
+	Axes     []string // attributes that axes of a sweep set, of which this is one training
 	Task     task.Config
 	Train    train.Config
 	Eval     eval.Config

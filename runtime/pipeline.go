@@ -12,10 +12,11 @@ import (
 
 // A Pipeline is a compiled spec with stages, which are done in order.
 type Pipeline struct {
-	Name     string // of the spec
-	Spec     string // the resolved spec text
-	SpecHash string // hex SHA-256 of Spec and of what it reads of files
-	Version  string // of the compiler
+	Name     string   // of the spec
+	Spec     string   // the resolved spec text
+	SpecHash string   // hex SHA-256 of Spec and of what it reads of files
+	Version  string   // of the compiler
+	Axes     []string // attributes that axes of a sweep set, of which this is one training
 	Stages   []Stage
 }
 
@@ -57,6 +58,14 @@ func (a app) identity() identity {
 		return identity{p.Name, p.Spec, p.SpecHash, p.Version}
 	}
 	return a.model.identity()
+}
+
+// axes are the attributes that the program's name says.
+func (a app) axes() []string {
+	if p := a.whole; p != nil {
+		return p.Axes
+	}
+	return a.model.Axes
 }
 
 // last is the last stage that trains.

@@ -35,10 +35,33 @@ type trainCmd struct {
 	JSON     bool          `help:"Print the run directory and the result as JSON." name:"json"`
 }
 
+// refuseAxes refuses a flag that sets what an axis of a sweep sets: the run would be under
+// a name that says something else.
+func (c *trainCmd) refuseAxes(axes []string) error {
+	for _, set := range []struct {
+		given           bool
+		flag, attribute string
+	}{
+		{c.Seed != nil, "--seed", "train.seed"}, {c.Steps > 0, "--steps", "train.budget"}, {c.Examples > 0, "--examples", "train.budget"},
+		{c.FLOP > 0, "--flop", "train.budget"}, {c.Time > 0, "--time", "train.budget"},
+	} {
+		for _, axis := range axes {
+			if set.given && (axis == set.attribute || strings.HasSuffix(axis, "."+set.attribute)) {
+				return usagef("%s: an axis of the sweep that this program is of sets %s, and its name says so. Use the program of another training, or edit the sweep",
+					set.flag, axis)
+			}
+		}
+	}
+	return nil
+}
+
 // Run trains, then tests.
 func (c *trainCmd) Run(a app, name program) error {
 	if c.Save < 0 {
 		return usagef("--save %s must not be negative", c.Save)
+	}
+	if err := c.refuseAxes(a.axes()); err != nil {
+		return err
 	}
 	c.trains = true
 	if a.whole != nil {

@@ -507,3 +507,26 @@ func TestRecordWithoutBudget(t *testing.T) {
 		}
 	}
 }
+
+// TestFlagOfAnAxis refuses what the name of a program of a sweep says otherwise.
+func TestFlagOfAnAxis(t *testing.T) {
+	m := toyModel()
+	m.Axes = []string{"train.seed", "stage.first.train.budget"}
+	for flags, want := range map[string]string{
+		"--seed 5":    "--seed: an axis of the sweep that this program is of sets train.seed",
+		"--steps 2":   "--steps: an axis of the sweep that this program is of sets stage.first.train.budget",
+		"--time 1m":   "--time: an axis",
+		"--flop 1e9":  "--flop: an axis",
+		"--save 1m":   "",
+		"--threads 1": "",
+	} {
+		dir := filepath.Join(t.TempDir(), "run")
+		s := call(t, m, "", append([]string{"train", "--out", dir, "-q"}, strings.Fields(flags)...)...)
+		if want == "" && s.code != 0 || want != "" && (s.code != 2 || !strings.Contains(s.err, want)) {
+			t.Errorf("%s: exit %d, want %q:\n%s", flags, s.code, want, s.err)
+		}
+		if _, err := os.Stat(dir); want != "" && err == nil {
+			t.Errorf("%s has made a run", flags)
+		}
+	}
+}

@@ -72,6 +72,9 @@ func Model(f *jen.File, t Trainer) {
 		jen.Id("CPU"):      jen.Id("kernels"),
 		jen.Id("GPU"):      jen.Id("gpu"),
 	}
+	if len(t.Spec.Axes) > 0 && t.Stage == "" {
+		d[jen.Id("Axes")] = literal(reflect.ValueOf(t.Spec.Axes))
+	}
 	if tables != nil {
 		d[jen.Id("Given")] = tables
 	}

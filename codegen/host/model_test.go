@@ -67,3 +67,13 @@ func TestModelHasReach(t *testing.T) {
 		}
 	}
 }
+
+// TestModelHasAxes prints what the sweep sets that a program is one training of.
+func TestModelHasAxes(t *testing.T) {
+	f := jen.NewFile("main")
+	Model(f, Trainer{Spec: resolve(t, "task successor {}\nsweep { train.seed = [1, 2] }")})
+	var text bytes.Buffer
+	if err := f.Render(&text); err != nil || !strings.Contains(text.String(), `[]string{"train.seed"}`) {
+		t.Errorf("%v, no axis in\n%s", err, text.String())
+	}
+}

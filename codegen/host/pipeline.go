@@ -3,6 +3,7 @@ package host
 import (
 	"fmt"
 	"go/token"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -40,7 +41,7 @@ func Stages(f *jen.File, p Pipeline) {
 	f.Anon("embed")
 	f.Comment("//go:embed spec.arith")
 	f.Var().Id("specText").String()
-	f.Var().Id("pipeline").Op("=").Qual(runtimePath, "Pipeline").Values(jen.Dict{
+	d := jen.Dict{
 		jen.Id("Name"):     jen.Lit(p.Spec.Name),
 		jen.Id("Spec"):     jen.Id("specText"),
 		jen.Id("SpecHash"): jen.Lit(p.Spec.Hash),
@@ -51,7 +52,11 @@ func Stages(f *jen.File, p Pipeline) {
 			}
 			g.Line()
 		}),
-	})
+	}
+	if len(p.Spec.Axes) > 0 {
+		d[jen.Id("Axes")] = literal(reflect.ValueOf(p.Spec.Axes))
+	}
+	f.Var().Id("pipeline").Op("=").Qual(runtimePath, "Pipeline").Values(d)
 }
 
 func (p Pipeline) stage(f *jen.File, s check.Stage) *jen.Statement {

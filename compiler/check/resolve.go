@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -158,6 +159,7 @@ func (c *checker) resolve() *Spec {
 	}
 	spec.limits = c.complete(append(first.limits, c.limits...))
 	spec.places = first.spans()
+	spec.Axes = slices.Sorted(maps.Keys(points[0].Axes))
 	spec.Resolved = first.print()
 	spec.Hash = first.hash(spec.Resolved)
 	for _, stage := range spec.Stages {

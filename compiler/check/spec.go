@@ -23,6 +23,7 @@ type Spec struct {
 	Train    Train
 	Eval     Eval
 	Stages   []Stage  // in order; none: the spec itself is trained
+	Axes     []string // attributes that axes of a sweep set, of which this is one training
 	Capture  *Capture // of a stage that trains: what a later one reads of its attention; nil: nothing
 
 	places map[string]diag.Range // of attributes and blocks, by path
