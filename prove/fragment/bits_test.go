@@ -1,6 +1,7 @@
 package fragment
 
 import (
+	"fmt"
 	"math/big"
 	"math/bits"
 	"slices"
@@ -315,13 +316,33 @@ func reduced(op string, letter byte, x []uint64) uint64 {
 	return new(big.Int).And(r, big.NewInt(0xffffffff)).Uint64()
 }
 
-// TestMatrixMoves holds ldmatrix and movmatrix to the layout that the manual draws:
+// copied are the 16 bytes of a lane in shared memory, ones before, after a copy of
+// some bytes of the case's memory.
+func copied(name string, in [][]uint64, lane int) []uint64 {
+	var size int
+	fmt.Sscan(name[strings.LastIndex(name, " "):], &size)
+	r := []uint64{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}
+	for i := range size {
+		at := 16*lane + i // words lie operand by operand
+		b := in[at/4/warp][at/4%warp] >> (8 * (at % 4)) & 255
+		if i >= int(in[4][lane]) {
+			b = 0
+		}
+		r[i/4] = r[i/4]&^(255<<(8*(i%4))) | b<<(8*(i%4))
+	}
+	return r
+}
+
+// TestMatrixMoves holds copies to bytes counted one by one, and ldmatrix and movmatrix to the layout that the manual draws:
 // lane 4g+t has two neighbours of row g, or of column g of what is transposed.
 func TestMatrixMoves(t *testing.T) {
 	eachCase(t, "matrix", func(p *Probe, in [][]uint64, lane int) []uint64 {
 		words := strings.Split(p.Name, ".")
 		g, c := lane/4, lane%4
 		half := func(x uint64, i int) uint64 { return x >> (16 * i) & 0xffff }
+		if words[0] == "cp" {
+			return copied(p.Name, in, lane)
+		}
 		if words[0] == "movmatrix" {
 			at := func(row, col int) uint64 { return half(in[0][4*row+col/2], col%2) }
 			return []uint64{at(2*c, g) | at(2*c+1, g)<<16}

@@ -56,7 +56,7 @@ type draw struct {
 // Probes are all probes, group by group.
 func Probes() []*Probe {
 	return slices.Concat(floatProbes(), approxProbes(), convertProbes(), integerProbes(), warpProbes(),
-		matrixProbes(), mmaProbes(), wmmaProbes())
+		matrixProbes(), mmaProbes(), wmmaProbes(), wgmmaProbes(), asyncProbes())
 }
 
 // Groups are the names of the groups of probes. Probes that may bring a device

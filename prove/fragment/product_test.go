@@ -113,8 +113,8 @@ func checkProduct(t *testing.T, r *Recording, one *Recorded, probe *Probe) {
 	}
 }
 
-// TestPlaces wants every element of every matrix in a place of its own, and every
-// place taken.
+// TestPlaces wants every element of every matrix in a place of its own, and no place
+// left over.
 func TestPlaces(t *testing.T) {
 	for _, probe := range Probes() {
 		p := probe.product
@@ -144,6 +144,11 @@ func TestPlaces(t *testing.T) {
 				n += ot.count * probe.Threads
 			}
 			return n
+		}
+		if probe.Group == "wgmma" { // B takes half of its operand
+			for i := range group / 2 * p.b.count {
+				in[place{-1, i, 0}] = true
+			}
 		}
 		if len(in) != room(probe.In) || len(out) != room(probe.Out) {
 			t.Errorf("%s: %d elements in room for %d, %d results in room for %d", probe.Name, len(in), room(probe.In), len(out), room(probe.Out))

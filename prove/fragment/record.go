@@ -13,7 +13,8 @@ import (
 type Options struct {
 	Seed uint64 // of the inputs
 	// Cases is how many threads run each probe; 0 means 2048. A product of matrices
-	// is one case of 32 or 128 threads, with as many results as it has elements.
+	// is one case of 32 or 128 threads, with as many results as it has elements; of
+	// probes with many results it is a part of that.
 	Cases int
 	Only  []string // names of probes and groups; none means all
 }

@@ -36,7 +36,8 @@ func warpProbes() []*Probe {
 	})
 }
 
-// matrixProbes move matrices of 8 by 8 halves between shared memory and registers.
+// matrixProbes move matrices of 8 by 8 halves between shared memory and registers,
+// and words from global memory to shared memory.
 func matrixProbes() []*Probe {
 	// Each lane has four words, the row that it puts into shared memory, and the
 	// number of the row whose address it gives.
@@ -67,10 +68,18 @@ func matrixProbes() []*Probe {
 	}
 	all = append(all, row{pattern: "movmatrix.m8n8.trans.b16", in: "b16x2", out: "b16x2", doc: "a matrix in registers, transposed",
 		body: "movmatrix.sync.aligned.m8n8.trans.b16 %d0, %a0;"})
+	for _, c := range []struct {
+		cache string
+		bytes int
+	}{{"ca", 4}, {"ca", 8}, {"ca", 16}, {"cg", 16}} {
+		all = append(all, row{pattern: fmt.Sprintf("cp.async.%s.shared.global %d", c.cache, c.bytes), in: "4*b32 u32", out: "4*b32", draw: lengths(c.bytes),
+			doc: "a copy to shared memory of which a part may be zeros", body: copyAsync(c.cache, c.bytes)})
+	}
 	probes := family("matrix", warp, all)
 	for _, p := range probes {
 		op, rest, _ := strings.Cut(p.Name, ".")
 		p.body = strings.ReplaceAll(p.body, "MATRIX", op+".sync.aligned."+rest)
+		p.thin = 2
 	}
 	return probes
 }
@@ -97,6 +106,31 @@ bar.warp.sync 0xffffffff;
 MATRIX [%row], ` + registers("a", 0, n) + `;
 bar.warp.sync 0xffffffff;
 ld.shared.v4.b32 {%d0, %d1, %d2, %d3}, [%own];`
+}
+
+// lengths draws four words a lane and how many bytes are copied, at most so many.
+func lengths(most int) draw {
+	return draw{fmt.Sprintf("lengths to %d", most), func(p *Probe, s *source, number int, in [][]uint64) {
+		for lane := range warp {
+			for k := range 4 {
+				in[k][lane] = s.word() & 0xffffffff
+			}
+			in[4][lane] = uint64(s.Intn(most + 1))
+		}
+	}}
+}
+
+// copyAsync copies from the words of the case, 16 bytes for a lane, over ones.
+func copyAsync(cache string, bytes int) string {
+	return tile + fmt.Sprintf(`.reg .b64 %%from;
+mov.b32 %%d0, 0xffffffff;
+st.shared.v4.b32 [%%own], {%%d0, %%d0, %%d0, %%d0};
+bar.sync 0;
+mul.wide.u32 %%from, %%thread, 16;
+add.u64 %%from, %%from, %%in;
+cp.async.%s.shared.global [%%own], [%%from], %d, %%a4;
+cp.async.wait_all;
+ld.shared.v4.b32 {%%d0, %%d1, %%d2, %%d3}, [%%own];`, cache, bytes)
 }
 
 // registers is a vector of n registers from a number on.

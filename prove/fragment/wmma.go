@@ -55,7 +55,7 @@ func (f *wmmaForm) probe(layouts string) *Probe {
 	planes := func(elements int, t Type) int { return elements / (warp * t.count) }
 	na, nb, nc, nd := planes(x.m*x.k, x.a), planes(x.k*x.n, x.b), planes(x.m*x.n, x.c), planes(x.m*x.n, x.d)
 	p := &Probe{Name: fmt.Sprintf("wmma.mma.%s.%s.%s%s", layouts, f.shape, f.types, f.after), Group: "wmma", Doc: "a product of matrices in memory, added to a third",
-		Threads: warp, In: repeat(x.a, na, x.b, nb, x.c, nc), Out: repeat(x.d, nd), product: x, draw: productDraw(x), image: true, thin: 4}
+		Threads: warp, In: repeat(x.a, na, x.b, nb, x.c, nc), Out: repeat(x.d, nd), product: x, draw: productDraw(x), image: true, thin: 8}
 	p.draw.name += " " + layouts
 	p.body = f.body(x, p, aLayout, bLayout, na, nb)
 	p.complete()

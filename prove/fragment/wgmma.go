@@ -1,0 +1,169 @@
+package fragment
+
+import (
+	"fmt"
+	"strings"
+)
+
+// group is how many threads a warp group has, which wgmma is for.
+const group = 4 * warp
+
+// swizzles are the codes of a descriptor, by the bytes after which the pattern of a
+// row repeats; 0 is none.
+var swizzles = map[int]uint64{0: 0, 128: 1, 64: 2, 32: 3}
+
+// descriptor is what wgmma is told of a matrix in shared memory, but for its
+// address: the strides in bytes between its parts, and the swizzle (PTX ISA 8.4,
+// "Matrix Descriptor Format").
+func descriptor(leading, stride, swizzle int) uint64 {
+	return uint64(leading>>4)<<16 | uint64(stride>>4)<<32 | swizzles[swizzle]<<62
+}
+
+// imageForm is a probe of where wgmma looks for its matrices: A at the beginning of
+// shared memory, B from bAt on, both filled with small integers, of which every sum
+// is exact. What it gives shows which elements it took.
+type imageForm struct {
+	swizzle          int
+	leading, stride  int // of A, bytes
+	bLeading, bStore int // of B: leading and stride, bytes
+	start            int // bytes from the beginning of both at which they are said to begin
+	transA, transB   int
+}
+
+const (
+	bAt        = 8 << 10
+	imageBytes = 10 << 10
+)
+
+// imageForms have, for each swizzle and order of elements, the strides both ways
+// round, so that either meaning of the two can be told.
+var imageForms = []imageForm{
+	{0, 128, 256, 128, 256, 0, 0, 0}, {0, 1024, 128, 1024, 128, 0, 0, 0},
+	{32, 16, 256, 16, 256, 0, 0, 0},
+	{64, 16, 512, 16, 512, 0, 0, 0}, {64, 16, 512, 16, 512, 32, 0, 0},
+	{128, 16, 1024, 16, 1024, 0, 0, 0}, {128, 16, 1024, 16, 1024, 32, 0, 0}, {128, 16, 1024, 16, 1024, 64, 0, 0}, {128, 16, 1024, 16, 1024, 96, 0, 0},
+	{0, 128, 1024, 128, 256, 0, 1, 0}, {0, 1024, 128, 128, 256, 0, 1, 0},
+	{32, 256, 1024, 16, 256, 0, 1, 0}, {32, 512, 256, 16, 256, 0, 1, 0},
+	{64, 512, 1024, 16, 512, 0, 1, 0}, {64, 1024, 512, 16, 512, 0, 1, 0},
+	{128, 1024, 2048, 16, 1024, 0, 1, 0}, {128, 2048, 1024, 16, 1024, 0, 1, 0},
+	{0, 128, 256, 128, 1024, 0, 0, 1}, {0, 128, 256, 1024, 128, 0, 0, 1},
+}
+
+func wgmmaProbes() []*Probe {
+	var all []*Probe
+	for _, f := range imageForms {
+		all = append(all, f.probe())
+	}
+	for _, f := range groupForms {
+		all = append(all, f.probe())
+	}
+	return all
+}
+
+func (f *imageForm) probe() *Probe {
+	words := imageBytes / (4 * group)
+	p := &Probe{
+		Name:  fmt.Sprintf("wgmma.m64n8k16.f32.bf16.bf16 swizzle %d start %d trans %d%d strides %d %d, %d %d", f.swizzle, f.start, f.transA, f.transB, f.leading, f.stride, f.bLeading, f.bStore),
+		Group: "wgmma", Doc: "which elements of shared memory a product takes, by its descriptors", Claim: Unknown, Target: "sm_90a", Version: "8.0",
+		Threads: group, In: repeat(typesOf("bf16x2")[0], words), Out: typesOf("4*f32"), thin: 4, draw: draw{"small integers", integers},
+	}
+	p.body = wgmmaShared(imageBytes, 0, words) + matrixAddress("da", f.start, descriptor(f.leading, f.stride, f.swizzle)) +
+		matrixAddress("db", bAt+f.start, descriptor(f.bLeading, f.bStore, f.swizzle)) +
+		wgmmaRun(fmt.Sprintf("wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 %s, %%da, %%db, %%keep, 1, 1, %d, %d;", registers("d", 0, 4), f.transA, f.transB), "0")
+	for i := range 4 {
+		p.body = fmt.Sprintf("mov.b32 %%d%d, 0;\n", i) + p.body
+	}
+	p.complete()
+	return p
+}
+
+// integers draws floats that are integers of one digit.
+func integers(p *Probe, s *source, number int, in [][]uint64) {
+	for k, t := range p.In {
+		for thread := range in[k] {
+			var elements []uint64
+			for range t.count {
+				elements = append(elements, t.nearest(float64(s.Intn(17)-8)))
+			}
+			in[k][thread] = t.pack(elements)
+		}
+	}
+}
+
+// groupForm is a probe of the arithmetic of wgmma: A and C in registers, B in shared
+// memory without swizzle, its two parts along k behind one another.
+type groupForm struct {
+	k       int
+	d, a, b string // C is in D's registers
+	scales  string // of A and B, and trans-b, where the form has them
+}
+
+var groupForms = []groupForm{
+	{16, "f32", "bf16", "bf16", ", 1, 1, 0"}, {16, "f32", "bf16", "bf16", ", -1, 1, 0"},
+	{16, "f32", "f16", "f16", ", 1, 1, 0"}, {16, "f16", "f16", "f16", ", 1, 1, 0"},
+	{8, "f32", "tf32", "tf32", ", 1, 1"},
+	{32, "f32", "e4m3", "e4m3", ", 1, 1"}, {32, "f32", "e5m2", "e4m3", ", 1, 1"}, {32, "f16", "e4m3", "e4m3", ", 1, 1"},
+	{32, "s32", "s8", "s8", ""}, {32, "s32", "u8", "u8", ""},
+}
+
+func (f *groupForm) probe() *Probe {
+	x := &product{m: 64, n: 8, k: f.k, a: registerType(f.a), b: registerType(f.b), c: registerType(f.d), d: registerType(f.d), place: groupPlace}
+	nd := x.m * x.n / (group * x.d.count)
+	name := fmt.Sprintf("m64n8k%d.%s.%s.%s", f.k, f.d, f.a, f.b)
+	p := &Probe{Name: "wgmma." + name + strings.ReplaceAll(f.scales, ", ", " "), Group: "wgmma", Doc: "a product of a matrix in registers and one in shared memory, added to a third",
+		Claim: Unknown, Target: "sm_90a", Version: "8.0", Threads: group, In: repeat(x.a, 4, x.b, 1, x.c, nd), Out: repeat(x.d, nd), thin: 2, product: x, draw: productDraw(x)}
+	p.body = wgmmaShared(4*group, 4, 1) + matrixAddress("db", 0, descriptor(128, 256, 0))
+	for i := range nd {
+		p.body += fmt.Sprintf("mov.b32 %%d%d, %%a%d;\n", i, 5+i)
+	}
+	p.body += wgmmaRun(fmt.Sprintf("wgmma.mma_async.sync.aligned.%s %s, %s, %%db, %%keep%s;", name, registers("d", 0, nd), registers("a", 0, 4), f.scales), "1")
+	p.complete()
+	return p
+}
+
+// groupPlace is where a warp group holds the matrices of a groupForm: each warp has
+// 16 rows as in mma; B lies as rows of 16 bytes, eight for the first half of k and
+// eight for the second.
+func groupPlace(p *product, matrix byte, row, col int) (operand, thread, element int) {
+	if matrix == 'b' {
+		each := p.k / 2 // elements in a row
+		at := (row/each*8+col)*each + row%each
+		return 4, at / p.b.count, at % p.b.count
+	}
+	one := *p
+	one.m = 16
+	operand, lane, element := fragmentPlace(&one, matrix, row%16, col)
+	if matrix == 'c' {
+		operand, lane, element = accumulatorPlace(p.c, row%16, col)
+		operand += 5
+	}
+	return operand, row/16*warp + lane, element
+}
+
+// wgmmaShared puts so many operands, from a number on, into shared memory one
+// behind the other.
+func wgmmaShared(bytes, from, operands int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, ".shared .align 1024 .b8 tile[%d];\n.reg .b32 %%tile, %%own;\nmov.u32 %%tile, tile;\nmad.lo.u32 %%own, %%thread, 4, %%tile;\n", bytes)
+	for i := range operands {
+		fmt.Fprintf(&b, "st.shared.b32 [%%own+%d], %%a%d;\n", 4*group*i, from+i)
+	}
+	return b.String()
+}
+
+// matrixAddress makes a descriptor in a register.
+func matrixAddress(reg string, offset int, rest uint64) string {
+	return fmt.Sprintf(".reg .b64 %%%s;\ncvt.u64.u32 %%%s, %%tile;\nadd.u64 %%%s, %%%s, %d;\nand.b64 %%%s, %%%s, 0x3ffff;\nshr.u64 %%%s, %%%s, 4;\nor.b64 %%%s, %%%s, %#x;\n",
+		reg, reg, reg, reg, offset, reg, reg, reg, reg, reg, reg, rest)
+}
+
+// wgmmaRun runs one wgmma; keep says whether D begins as it is.
+func wgmmaRun(instruction, keep string) string {
+	return ".reg .pred %keep;\nsetp.ne.u32 %keep, " + keep + `, 0;
+fence.proxy.async;
+bar.sync 0;
+wgmma.fence.sync.aligned;
+` + instruction + `
+wgmma.commit_group.sync.aligned;
+wgmma.wait_group.sync.aligned 0;`
+}
