@@ -61,8 +61,12 @@ func (t *tally) found() (n int) {
 //go:embed page.md
 var pageText string
 
-// page is docs/reliability.md.
-func (o *options) page(t *tally, now time.Time) (string, error) {
+// sections are those of the page, and the kind of cases that each is about.
+var sections = map[string]string{"Kills": "kill", "Failing system calls": "fail", "Damaged files": "damage", "Inputs": "input"}
+
+// page is docs/reliability.md. Sections of which this campaign has no case stay as they
+// were before.
+func (o *options) page(t *tally, now time.Time, before string) (string, error) {
 	funcs := template.FuncMap{
 		"table": func(kind string) string {
 			var b strings.Builder
@@ -75,30 +79,55 @@ func (o *options) page(t *tally, now time.Time) (string, error) {
 			fmt.Fprintf(&b, "| **together** | **%s** | **%d** |", thousands(all.Made), all.Found)
 			return b.String()
 		},
-		"date":    func() string { return now.UTC().Format(time.DateOnly) },
-		"command": o.command,
+		"made": func(kind string) string {
+			return fmt.Sprintf("%s, `%s`.", now.UTC().Format(time.DateOnly), o.command(kind))
+		},
 	}
 	p, err := template.New("page").Funcs(funcs).Parse(pageText)
 	if err != nil {
 		return "", err
 	}
 	var b strings.Builder
-	err = p.Execute(&b, nil)
-	return b.String(), err
+	if err := p.Execute(&b, nil); err != nil {
+		return "", err
+	}
+	const heading = "\n\n## "
+	were := map[string]string{} // sections by their titles
+	for _, s := range strings.Split(strings.TrimSpace(before), heading)[1:] {
+		title, _, _ := strings.Cut(s, "\n")
+		were[title] = s
+	}
+	all := strings.Split(strings.TrimSpace(b.String()), heading)
+	for i, s := range all[1:] {
+		title, _, _ := strings.Cut(s, "\n")
+		if were[title] != "" && t.total(sections[title]).Made == 0 {
+			all[1+i] = were[title]
+		}
+	}
+	return strings.Join(all, heading) + "\n", nil
 }
 
-// command makes such a page again.
-func (o *options) command() string {
-	return fmt.Sprintf("go run ./torture --kills %d --failures %d --damages %d --fuzz %s --inputs %d --seed %d --write", o.Kills, o.Failures, o.Damages, o.Fuzz, o.Inputs, o.Seed)
+// command makes the cases of a kind again.
+func (o *options) command(kind string) string {
+	flags := map[string]string{
+		"kill": fmt.Sprintf("--kills %d", o.Kills), "fail": fmt.Sprintf("--failures %d", o.Failures), "damage": fmt.Sprintf("--damages %d", o.Damages),
+		"input": fmt.Sprintf("--fuzz %s --inputs %d", o.Fuzz, o.Inputs),
+	}
+	return fmt.Sprintf("go run ./torture %s --seed %d --write", flags[kind], o.Seed)
 }
 
 // write writes the page.
 func (o *options) write(t *tally) error {
-	text, err := o.page(t, time.Now())
+	const path = "docs/reliability.md"
+	before, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile("docs/reliability.md", []byte(text), 0o644)
+	text, err := o.page(t, time.Now(), string(before))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(text), 0o644)
 }
 
 func thousands(n int) string {

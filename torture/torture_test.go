@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -60,5 +62,37 @@ func TestTargets(t *testing.T) {
 		if !slices.Contains(all, want) {
 			t.Errorf("%s is not among %v", want, all)
 		}
+	}
+}
+
+// TestPage wants sections of a campaign that has no case of theirs to stay.
+func TestPage(t *testing.T) {
+	o := options{Kills: 2, Failures: 3, Seed: 7}
+	counts := func() *tally { return &tally{counts: map[row]*count{}} }
+	first := counts()
+	first.add("kill", "train", 2, nil)
+	first.add("fail", "plot", 3, errors.New("silent"))
+	page, err := o.page(first, time.Unix(0, 0), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := counts()
+	second.add("fail", "plot", 4, nil)
+	both, err := o.page(second, time.Unix(1e9, 0), page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string][]string{
+		page: {"1970-01-01, `go run ./torture --kills 2 --seed 7 --write`.", "| train | 2 | 0 |", "| plot | 3 | 1 |", "\n\n## Damaged files\n\n", "**0** | **0** |\n"},
+		both: {"1970-01-01, `go run ./torture --kills 2 ", "| train | 2 | 0 |", "2001-09-09, `go run ./torture --failures 3 ", "| plot | 4 | 0 |"},
+	} {
+		for _, w := range want {
+			if !strings.Contains(text, w) {
+				t.Errorf("no %q in\n%s", w, text)
+			}
+		}
+	}
+	if again, _ := o.page(counts(), time.Unix(2e9, 0), both); again != both {
+		t.Errorf("a campaign without cases changes the page:\n%s", again)
 	}
 }
