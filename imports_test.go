@@ -40,6 +40,7 @@ const rules = `
 	runtime/damage < runtime/ckpt, runtime/track < runtime/train;
 	runtime/damage < runtime/record, runtime/eval, runtime, plot;
 	runtime/cuda < runtime/cuda/libcuda, runtime/cuda/peak < runtime;
+	runtime/cpu, runtime/cuda/peak < runtime/profile < runtime;
 	runtime/cuda, runtime/cuda/sim < runtime/cuda/simulated < runtime;
 	runtime/cpu, runtime/cuda, runtime/cuda/card, runtime/cuda/sim/ptx < runtime/cuda/count < runtime;
 	runtime/philox < runtime/cpu, runtime/task, runtime/train;
@@ -70,6 +71,7 @@ const rules = `
 	codegen/ptx/ptxas < compiler/cli;
 	runtime/cuda/sim/ptx, runtime/cuda/sim/num < runtime/cuda/sim;
 	compiler/diff, codegen/live, codegen/ptx/ptxrun, specs, runtime/interrupt < prove < compiler/cli; # mlc prove
+	codegen/live, runtime/profile < prove/timing < prove;
 	NONE < compiler/peertest, specs, torture, runtime/cpu/asm, codegen/ptx/asm, codegen/ptx/ptxas, runtime/cuda/libcuda/fakecuda;
 `
 

@@ -33,11 +33,7 @@ func (f *countFlags) openCounted(m *Model) (*count.Driver, device.Machine, error
 	if err != nil {
 		return nil, nil, usagef("--card: %w", err)
 	}
-	o := count.Options{Card: c, SMs: f.SMs, Program: m.GPU}
-	for i := range m.CPU {
-		o.Costs = append(o.Costs, m.CPU[i].Cost)
-	}
-	d, err := count.Open(o)
+	d, err := count.Open(count.Options{Card: c, SMs: f.SMs, Program: m.GPU, Costs: m.costs()})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,11 +1,10 @@
 package runtime
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
+	"github.com/arithlang/mlc/runtime/profile"
 	"github.com/arithlang/mlc/runtime/train"
 )
 
@@ -23,34 +22,13 @@ type benchResult struct {
 	Rows       float64       `json:"rows"`   // of the mean example, as it is computed
 	Steps      int           `json:"steps"`
 	Seconds    float64       `json:"step_seconds"` // the median, by the clock of the device
-	GPU        *gpuBench     `json:"gpu,omitempty"`
 	Examples   float64       `json:"examples_per_second"`
 	Memory     int           `json:"peak_memory_bytes"` // of the process
 	Peak       peak          `json:"peak"`
 	Timed      float64       `json:"timed_step_seconds"` // the mean of the steps in which kernels were timed: what the rows add up to
-	Kernels    []kernelBench `json:"kernels"`
-}
+	Kernels    []profile.Row `json:"kernels"`
 
-// gpuBench is what only a GPU has, for one step.
-type gpuBench struct {
-	Host     float64 `json:"host_seconds"`    // the median, by the host's clock
-	Busy     float64 `json:"busy"`            // the share of the time that the GPU worked; else it waited for the host
-	Launches float64 `json:"plan_launches"`   // by the plan
-	Kernels  float64 `json:"gpu_launches"`    // on the GPU: what differs only in its data is one
-	Driver   float64 `json:"driver_launches"` // that the driver was asked for: a graph is one
-}
-
-// kernelBench is the launches of one kernel in a step.
-type kernelBench struct {
-	Name     string  `json:"name"`
-	Launches float64 `json:"launches"`               // by the plan
-	OnGPU    float64 `json:"gpu_launches,omitempty"` // that they became on a GPU
-	Seconds  float64 `json:"seconds"`                // of all threads together, divided by their number
-	Share    float64 `json:"share"`                  // of a timed step
-	Flops    float64 `json:"flops_per_second,omitempty"`
-	Bytes    float64 `json:"bytes_per_second,omitempty"`
-	OfPeak   float64 `json:"of_peak,omitempty"` // of what bounds it; above 1 where memory is the cache
-	Bound    string  `json:"bound,omitempty"`   // compute, memory
+	GPU *profile.GPU `json:"gpu,omitempty"` // nil: not on a GPU
 }
 
 // newBenchResult has all that is known before anything is timed.
@@ -63,38 +41,6 @@ func newBenchResult(m *Model, t *train.Trainer, steps int) (*benchResult, error)
 	return &benchResult{Name: m.Name, Device: about.String(), Processor: about.Name, Threads: 1, Steps: steps, Batch: t.Config.Batch,
 		Chunk: max(t.Config.Chunk, t.Config.MicroBatch), MicroBatch: t.Config.MicroBatch,
 		Source: shape.S, Target: shape.T, Rows: float64(len(shape.Labels)) / float64(shape.B)}, nil
-}
-
-// row adds the row of what was launched. What bounds it is what would take longer at
-// the peak.
-func (r *benchResult) row(name string, l lap) {
-	if l.launches == 0 && l.onGPU == 0 {
-		return
-	}
-	steps, worker := float64(r.Steps), l.time.Seconds()
-	k := kernelBench{Name: name, Launches: float64(l.launches) / steps, OnGPU: float64(l.onGPU) / steps, Seconds: worker / steps / float64(r.Threads)}
-	if r.Timed > 0 {
-		k.Share = k.Seconds / r.Timed
-	}
-	if worker > 0 {
-		k.Flops, k.Bytes = l.Flops/worker, l.Bytes/worker
-	}
-	if l.Bytes > 0 && r.Peak.Bytes > 0 {
-		k.Bound, k.OfPeak = "memory", k.Bytes/r.Peak.Bytes
-	}
-	if of := k.Flops / r.Peak.Flops; r.Peak.Flops > 0 && of > k.OfPeak {
-		k.Bound, k.OfPeak = "compute", of
-	}
-	r.Kernels = append(r.Kernels, k)
-}
-
-// finish sorts the rows, the longest first, and adds the rest of the timed steps.
-func (r *benchResult) finish(rest kernelBench) {
-	slices.SortStableFunc(r.Kernels, func(a, b kernelBench) int { return cmp.Compare(b.Seconds, a.Seconds) })
-	if r.Timed > 0 {
-		rest.Share = rest.Seconds / r.Timed
-	}
-	r.Kernels = append(r.Kernels, rest)
 }
 
 // shape says how large the examples are.

@@ -2,14 +2,16 @@ package runtime
 
 import (
 	"bufio"
+	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/arithlang/mlc/runtime/cuda"
+	gpupeak "github.com/arithlang/mlc/runtime/cuda/peak"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/profile"
 	"github.com/arithlang/mlc/runtime/train"
 )
 
@@ -156,8 +158,8 @@ func (c *benchCmd) onCPU(r *benchResult, m *Model, t *train.Trainer) error {
 	if err != nil {
 		return err
 	}
-	r.Seconds = median(took).Seconds()
-	watch := newStopwatch(t.Machine, m.CPU)
+	r.Seconds = profile.Median(took).Seconds()
+	watch := profile.NewStopwatch(t.Machine, m.costs())
 	t.Machine = watch
 	if took, err = timeSteps(t, r.Steps); err != nil {
 		return err
@@ -166,30 +168,40 @@ func (c *benchCmd) onCPU(r *benchResult, m *Model, t *train.Trainer) error {
 	if err != nil {
 		return err
 	}
-	r.Threads, r.Peak = threads, measurePeak(isa, threads)
-	r.Timed = mean(took)
-	laps, clearing := watch.laps()
+	r.Threads, r.Peak, r.Timed = threads, measurePeak(isa, threads), profile.Mean(took)
+	table := profile.Table{Steps: r.Steps, Threads: threads, Step: r.Timed, Peak: gpupeak.Peak(r.Peak)}
+	laps, clearing := watch.Laps()
 	for i, l := range laps {
-		r.row(m.CPU[i].Name, l)
+		table.Add(m.CPU[i].Name, l)
 	}
-	r.row("(clearing)", clearing)
-	rest := kernelBench{Name: "(rest: sums of gradients, problems, waiting)", Seconds: r.Timed}
-	for _, k := range r.Kernels {
-		rest.Seconds -= k.Seconds
-	}
-	r.finish(rest)
+	table.Add("(clearing)", clearing)
+	table.Finish("(rest: sums of gradients, problems, waiting)", table.Rest())
+	r.Kernels = table.Rows
 	return nil
 }
 
-func median(took []time.Duration) time.Duration {
-	return slices.Sorted(slices.Values(took))[len(took)/2]
+// onGPU measures by the clock of the GPU.
+func (r *benchResult) onGPU(m *Model, t *train.Trainer, gpu *cuda.Machine) (err error) {
+	run := profile.Run{Machine: gpu, Costs: m.costs(), Steps: r.Steps, Step: func(on device.Machine) error {
+		t.Machine = on
+		_, err := timeSteps(t, 1)
+		return err
+	}}
+	for _, k := range m.CPU {
+		run.Names = append(run.Names, k.Name)
+	}
+	if r.GPU, err = run.Measure(context.Background()); err != nil {
+		return err
+	}
+	r.Seconds, r.Timed, r.Peak = r.GPU.Seconds, r.GPU.Timed, peak(r.GPU.Peak)
+	r.Kernels, r.GPU.Rows = r.GPU.Rows, nil
+	return nil
 }
 
-// mean is in seconds.
-func mean(took []time.Duration) float64 {
-	sum := time.Duration(0)
-	for _, d := range took {
-		sum += d
+// costs are those of the kernels, by their numbers.
+func (m *Model) costs() (all []profile.Cost) {
+	for _, k := range m.CPU {
+		all = append(all, k.Cost)
 	}
-	return sum.Seconds() / float64(len(took))
+	return all
 }

@@ -50,6 +50,7 @@ type Watch struct {
 	of     [maxMarks]*Lap // what the lap before a mark belongs to; nil: to nothing, watching cost it
 	used   int
 	laps   Laps
+	note   func(kernel int, took time.Duration)
 
 	holder Function      // nil: the device is not held
 	pace   time.Duration // that the host takes for a launch and a mark, at most so far
@@ -154,6 +155,20 @@ func (w *Watch) mark(of *Lap) error {
 	return w.events[w.used-1].Record()
 }
 
+// Each lets note be called with every launch of the model's kernels, in their order
+// but later.
+func (w *Watch) Each(note func(kernel int, took time.Duration)) { w.note = note }
+
+// number is the kernel of a lap, -1 if it is another's.
+func (w *Watch) number(of *Lap) int {
+	for i := range w.laps.Kernels {
+		if of == &w.laps.Kernels[i] {
+			return i
+		}
+	}
+	return -1
+}
+
 func (w *Watch) full() bool { return w.used+spare > len(w.events) }
 
 // read adds up the laps so far. The last mark stays, as the beginning of the next.
@@ -163,8 +178,13 @@ func (w *Watch) read() error {
 		if err != nil {
 			return err
 		}
-		if of := w.of[i]; of != nil {
-			of.Time += took
+		of := w.of[i]
+		if of == nil {
+			continue
+		}
+		of.Time += took
+		if n := w.number(of); n >= 0 && w.note != nil {
+			w.note(n, took)
 		}
 	}
 	last := w.used - 1

@@ -1,0 +1,78 @@
+// Package timing finds out what training steps of a compiled model take on a GPU, whole
+// and kernel by kernel, at the shapes of training. Packages codegen/live, which makes the
+// model, and runtime/profile, which reads the GPU's clock, come before it; a phase of
+// package prove is after it.
+package timing
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/arithlang/mlc/codegen/live"
+	"github.com/arithlang/mlc/runtime/cuda"
+	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/profile"
+)
+
+// Options of Measure.
+type Options struct {
+	Warm, Steps int       // steps before, and to time: whole ones, and as many kernel by kernel
+	Batch       int       // examples of a step; 0: as many as in training
+	End         time.Time // after which no step begins but the first of each kind; none: no end
+}
+
+// A Timing is what steps took.
+type Timing struct {
+	Name       string `json:"name"`
+	Batch      int    `json:"batch"` // examples of a step
+	MicroBatch int    `json:"micro_batch"`
+	Warm       int    `json:"warm_up_steps"`
+	profile.GPU
+}
+
+// Measure trains a model on a device: steps until everything has its memory and is a
+// graph, steps that are timed whole, and steps whose kernels are timed one by one. The
+// driver is not closed. Nothing says whether the results are right.
+func Measure(ctx context.Context, m *live.Model, d cuda.Driver, o Options) (*Timing, error) {
+	sized := *m
+	if o.Batch > 0 {
+		sized.Train.Batch = o.Batch
+		sized.Train.Chunk, sized.Train.MicroBatch = min(m.Train.Chunk, o.Batch), min(m.Train.MicroBatch, o.Batch)
+	}
+	about := device.About{Device: "cuda", Name: d.Info().Name}
+	machine, err := cuda.NewMachine(cuda.NewDevice(d), m.GPU, m.Plan.NumParams, cuda.Options{About: about})
+	if err != nil {
+		return nil, err
+	}
+	t, err := sized.Trainer(machine)
+	if err != nil {
+		return nil, err
+	}
+	step := func(on device.Machine) error {
+		const little = 100 // what is learned does not matter, only that numbers stay finite
+		t.Machine = on
+		_, err := t.Step(t.Config.LR / little)
+		return err
+	}
+	out := &Timing{Name: m.Name, Batch: t.Config.Batch, MicroBatch: t.Config.MicroBatch}
+	for out.Warm < o.Warm && (out.Warm == 0 || o.End.IsZero() || time.Now().Before(o.End)) {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err := step(machine); err != nil {
+			return nil, fmt.Errorf("step %d of %s: %w", out.Warm+1, m.Name, err)
+		}
+		out.Warm++
+	}
+	run := profile.Run{Machine: machine, Costs: m.Costs, Step: step, Steps: o.Steps, End: o.End}
+	for _, k := range m.GPU.Kernels {
+		run.Names = append(run.Names, k.Name)
+	}
+	g, err := run.Measure(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("steps of %s: %w", m.Name, err)
+	}
+	out.GPU = *g
+	return out, nil
+}

@@ -1,0 +1,125 @@
+package timing
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/arithlang/mlc/codegen/live"
+	"github.com/arithlang/mlc/compiler"
+	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/runtime/cuda"
+	"github.com/arithlang/mlc/runtime/cuda/card"
+	"github.com/arithlang/mlc/runtime/cuda/count"
+	"github.com/arithlang/mlc/runtime/cuda/sim"
+	"github.com/arithlang/mlc/runtime/cuda/simulated"
+)
+
+func tiny(t *testing.T) *live.Model {
+	t.Helper()
+	p, found, err := compiler.Compile(check.Options{Path: "../../specs/tiny.arith", Read: os.ReadFile})
+	if err != nil || found.HasErrors() {
+		t.Fatal(err, found)
+	}
+	m, err := live.New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func open(t *testing.T) cuda.Driver {
+	t.Helper()
+	d, err := simulated.Open(sim.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// TestOnTheSimulator wants every kernel that a step launches, and a step that is the sum of its rows.
+func TestOnTheSimulator(t *testing.T) {
+	m := tiny(t)
+	before := m.Train
+	got, err := Measure(t.Context(), m, open(t), Options{Warm: 1, Steps: 2, Batch: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Name != "tiny" || got.Batch != 4 || got.MicroBatch > 4 || got.Warm != 1 || got.Steps != 2 || got.Marked != 2 || got.Reason != "" {
+		t.Errorf("%+v", got)
+	}
+	if got.Seconds <= 0 || got.Host <= 0 || got.Busy <= 0 || got.Busy > 1 || got.Peak.Flops <= 0 || got.Peak.Bytes <= 0 {
+		t.Errorf("%+v", got)
+	}
+	sum, launches, named := 0.0, 0.0, map[string]bool{}
+	for _, r := range got.Rows {
+		sum += r.Seconds
+		named[r.Name] = true
+		if r.Seconds < 0 || math.IsNaN(r.Share) {
+			t.Errorf("%+v", r)
+		}
+		if r.Launches > 0 && r.Name[0] != '(' {
+			launches += r.OnGPU
+			if r.Median <= 0 || r.Flops+r.Bytes <= 0 || r.OfPeak <= 0 || r.Bound == "" {
+				t.Errorf("%+v", r)
+			}
+		}
+	}
+	if math.Abs(sum-got.Timed) > 1e-6*got.Timed || len(named) != len(got.Rows) || launches < 10 || launches >= got.Kernels {
+		t.Errorf("rows of %g s, a step of %g; %g launches of %g", sum, got.Timed, launches, got.Kernels)
+	}
+	text, err := json.Marshal(got)
+	var back Timing
+	if err != nil || json.Unmarshal(text, &back) != nil || len(back.Rows) != len(got.Rows) || back.Seconds != got.Seconds {
+		t.Errorf("%v: %s", err, text)
+	}
+	if m.Train.Batch != before.Batch || m.Train.MicroBatch != before.MicroBatch {
+		t.Error("the model has changed")
+	}
+}
+
+// TestWithoutAClock has a device on which no time passes: that is said, and not made up.
+func TestWithoutAClock(t *testing.T) {
+	c, err := card.Find("H200")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := count.Open(count.Options{Card: c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Measure(t.Context(), tiny(t), d, Options{Warm: 2, Steps: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Reason == "" || got.Seconds != 0 || got.Timed != 0 || got.Peak.Flops != 0 || got.Steps != 3 || got.Kernels < 10 || got.Driver >= got.Kernels {
+		t.Errorf("%+v", got)
+	}
+	for _, r := range got.Rows {
+		if r.Seconds != 0 || r.Median != 0 || r.Flops != 0 || r.OfPeak != 0 {
+			t.Errorf("%+v", r)
+		}
+	}
+	if _, err := json.Marshal(got); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestEnds has no time, and no wish to go on.
+func TestEnds(t *testing.T) {
+	m := tiny(t)
+	got, err := Measure(t.Context(), m, open(t), Options{Warm: 5, Steps: 50, Batch: 2, End: time.Now()})
+	if err != nil || got.Warm != 1 || got.Steps != 1 || got.Marked != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	why := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(why)
+	if _, err := Measure(ctx, m, open(t), Options{Steps: 1, Batch: 2}); !errors.Is(err, why) {
+		t.Errorf("got %v", err)
+	}
+}

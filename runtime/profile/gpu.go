@@ -1,0 +1,174 @@
+package profile
+
+import (
+	"context"
+	"time"
+
+	"github.com/arithlang/mlc/runtime/cuda"
+	"github.com/arithlang/mlc/runtime/cuda/peak"
+	"github.com/arithlang/mlc/runtime/device"
+)
+
+// A Run is what is to be timed on a GPU.
+type Run struct {
+	Machine *cuda.Machine
+	Names   []string // of kernels, by number
+	Costs   []Cost   // by number
+	Step    func(m device.Machine) error
+	Steps   int       // whole ones, and as many kernel by kernel
+	End     time.Time // of the whole steps at half of the time left, of all; none: no end
+}
+
+// GPU is what a step of a model takes on a GPU. Times are seconds, by the GPU's clock
+// where nothing else is said, and 0 if it has none.
+type GPU struct {
+	Steps    int       `json:"steps"`        // that were timed whole
+	Seconds  float64   `json:"step_seconds"` // the median of a whole one
+	Host     float64   `json:"host_seconds"` // the median of a whole one, by the host's clock
+	Busy     float64   `json:"busy"`         // the share of the time that the GPU worked; else it waited for the host
+	Launches float64   `json:"plan_launches"`
+	Kernels  float64   `json:"gpu_launches"`    // on the GPU: what differs only in its data is one
+	Driver   float64   `json:"driver_launches"` // that the driver was asked for: a graph is one
+	Peak     peak.Peak `json:"peak"`            // as measured
+	Marked   int       `json:"timed_steps"`     // in which each launch was timed
+	Timed    float64   `json:"timed_step_seconds"`
+	Rows     []Row     `json:"kernels,omitempty"` // the longest first, the last is the rest; they add up to a timed step
+	Reason   string    `json:"not_timed,omitempty"`
+}
+
+// Measure times whole steps as they are in training, then steps with a mark behind
+// every launch, and in between what is possible at best. There is at least one of
+// either, and the context is asked between two.
+func (r *Run) Measure(ctx context.Context) (*GPU, error) {
+	g := &GPU{}
+	if err := r.whole(ctx, g); err != nil {
+		return nil, err
+	}
+	var err error
+	if g.Peak, err = peak.Measure(r.Machine.Driver()); err != nil {
+		return nil, err
+	}
+	if err := r.timed(ctx, g); err != nil {
+		return nil, err
+	}
+	if g.Timed == 0 {
+		g.Reason = "the device has no clock"
+	}
+	return g, nil
+}
+
+// steps calls do up to r.Steps times, the first time in any case.
+func (r *Run) steps(ctx context.Context, share float64, do func() error) (n int, err error) {
+	start := time.Now()
+	for n < max(r.Steps, 1) {
+		if n > 0 && !r.End.IsZero() && float64(time.Since(start)) >= share*float64(r.End.Sub(start)) {
+			break
+		}
+		if ctx.Err() != nil {
+			return n, context.Cause(ctx)
+		}
+		if err := do(); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// whole times steps one by one, with marks only around what is handed over together.
+func (r *Run) whole(ctx context.Context, g *GPU) error {
+	const half = 0.5
+	before := r.Machine.Calls()
+	var host, device []time.Duration
+	busy := 0.0
+	err := r.watched(false, func(w *cuda.Watch) (err error) {
+		g.Steps, err = r.steps(ctx, half, func() error {
+			start := time.Now()
+			if err := r.Step(r.Machine); err != nil {
+				return err
+			}
+			host = append(host, time.Since(start))
+			laps, err := w.Read()
+			device = append(device, laps.Total())
+			busy += laps.Whole.Time.Seconds()
+			return err
+		})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	n, calls := float64(g.Steps), r.Machine.Calls()
+	g.Seconds, g.Host = Median(device).Seconds(), Median(host).Seconds()
+	if all := n * Mean(device); all > 0 {
+		g.Busy = busy / all
+	}
+	g.Kernels, g.Driver = float64(calls.Kernels-before.Kernels)/n, float64(calls.Driver-before.Driver)/n
+	return nil
+}
+
+// maxSamples bounds the memory for a kernel's median.
+const maxSamples = 1 << 16
+
+// timed makes the rows. They are of the steps that they add up to: every lap of the
+// GPU's clock is in one of them, and none is negative.
+func (r *Run) timed(ctx context.Context, g *GPU) error {
+	plan := NewStopwatch(r.Machine, r.Costs)
+	samples := make([][]time.Duration, len(r.Names))
+	var laps cuda.Laps
+	err := r.watched(true, func(w *cuda.Watch) (err error) {
+		w.Each(func(kernel int, took time.Duration) {
+			if len(samples[kernel]) < maxSamples {
+				samples[kernel] = append(samples[kernel], took)
+			}
+		})
+		if g.Marked, err = r.steps(ctx, 1, func() error { return r.Step(plan) }); err != nil {
+			return err
+		}
+		laps, err = w.Read()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	total := laps.Total()
+	g.Timed = total.Seconds() / float64(g.Marked)
+	t := Table{Steps: g.Marked, Threads: 1, Step: g.Timed, Peak: g.Peak}
+	kernels, clearing := plan.Laps()
+	launches := clearing.Launches
+	for i, l := range kernels {
+		launches += l.Launches
+		l.OnGPU, l.Time = laps.Kernels[i].Times, laps.Kernels[i].Time
+		if len(samples[i]) > 0 {
+			l.Median = Median(samples[i])
+		}
+		t.Add(r.Names[i], l)
+	}
+	g.Launches = float64(launches) / float64(g.Marked)
+	for _, own := range []struct {
+		name string
+		cuda.Lap
+		plan int
+	}{
+		{"(clearing)", laps.Clear, clearing.Launches}, {"(copies on the GPU)", laps.Copy, 0},
+		{"(sums of gradients)", laps.Add, 0}, {"(copies from and to the host)", laps.Transfers, 0},
+	} {
+		t.Add(own.name, Lap{Launches: own.plan, OnGPU: own.Times, Time: own.Time})
+	}
+	t.Finish("(the GPU waits for the host)", laps.Idle.Time.Seconds()/float64(g.Marked))
+	g.Rows = t.Rows
+	return nil
+}
+
+// watched does something while the GPU's clock is read.
+func (r *Run) watched(each bool, do func(w *cuda.Watch) error) error {
+	w, err := r.Machine.Watch(each)
+	if err != nil {
+		return err
+	}
+	err = do(w)
+	if closed := w.Close(); err == nil {
+		err = closed // of a lost device it is the error that is known
+	}
+	return err
+}

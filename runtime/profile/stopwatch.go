@@ -1,0 +1,110 @@
+package profile
+
+import (
+	"sync"
+	"time"
+
+	"github.com/arithlang/mlc/runtime/cpu"
+	"github.com/arithlang/mlc/runtime/device"
+)
+
+// A Stopwatch is a Machine that counts and times the launches of another, where they
+// are made: with all workers at work and the caches as they are. A GPU does them
+// later: of its launches only the number and what they have to do is of use.
+type Stopwatch struct {
+	device.Machine
+	costs []Cost
+
+	mu      sync.Mutex
+	workers map[device.Worker]*timedWorker
+}
+
+// A Cost is what a launch of a kernel has to do; nil where that is not known.
+type Cost = func(e *device.Env) cpu.Cost
+
+// NewStopwatch returns the Machine in place of m, for kernels of these costs by number.
+func NewStopwatch(m device.Machine, costs []Cost) *Stopwatch {
+	return &Stopwatch{Machine: m, costs: costs, workers: map[device.Worker]*timedWorker{}}
+}
+
+// of is the timed form of a worker.
+func (s *Stopwatch) of(w device.Worker) *timedWorker {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.workers[w]
+	if t == nil {
+		t = &timedWorker{Worker: w, costs: s.costs, laps: make([]Lap, len(s.costs))}
+		t.queue = device.NewQueue(t)
+		s.workers[w] = t
+	}
+	return t
+}
+
+func (s *Stopwatch) Each(n int, f func(w device.Worker, i int)) {
+	s.Machine.Each(n, func(w device.Worker, i int) { f(s.of(w), i) })
+}
+
+func (s *Stopwatch) Sum(n int, f func(w device.Worker, i int)) {
+	s.Machine.Sum(n, func(w device.Worker, i int) { f(s.of(w), i) })
+}
+
+func (s *Stopwatch) Ranges(n int, f func(w device.Worker, lo, hi int)) {
+	s.Machine.Ranges(n, func(w device.Worker, lo, hi int) { f(s.of(w), lo, hi) })
+}
+
+func (s *Stopwatch) Root() device.Worker { return s.of(s.Machine.Root()) }
+
+// Laps are the launches of each kernel on all workers, and the clearing of memory.
+func (s *Stopwatch) Laps() (kernels []Lap, clearing Lap) {
+	kernels = make([]Lap, len(s.costs))
+	for _, w := range s.workers {
+		for i, l := range w.laps {
+			kernels[i].add(l)
+		}
+		clearing.add(w.clearing)
+	}
+	return kernels, clearing
+}
+
+// A Lap is what launches took, and had to do.
+type Lap struct {
+	Launches int           // by the plan
+	OnGPU    int           // that they became on a GPU
+	Time     time.Duration // of a worker
+	Median   time.Duration // of a launch on a GPU
+	cpu.Cost
+}
+
+func (l *Lap) add(o Lap) {
+	l.Launches += o.Launches
+	l.Time += o.Time
+	l.Flops += o.Flops
+	l.Bytes += o.Bytes
+}
+
+type timedWorker struct {
+	device.Worker
+	queue    device.Queue
+	costs    []Cost
+	laps     []Lap
+	clearing Lap
+}
+
+func (w *timedWorker) Queue() device.Queue { return w.queue }
+
+func (w *timedWorker) Launch(kernel int, e *device.Env, args ...device.Ref) {
+	start := time.Now()
+	w.Worker.Launch(kernel, e, args...)
+	l := Lap{Launches: 1, Time: time.Since(start)}
+	if cost := w.costs[kernel]; cost != nil {
+		l.Cost = cost(e)
+	}
+	w.laps[kernel].add(l)
+}
+
+func (w *timedWorker) Zero(r device.Ref, n int) {
+	const elemBytes = 4
+	start := time.Now()
+	w.Worker.Zero(r, n)
+	w.clearing.add(Lap{Launches: 1, Time: time.Since(start), Cost: cpu.Cost{Bytes: float64(elemBytes * n)}})
+}
