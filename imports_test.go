@@ -30,7 +30,7 @@ const rules = `
 	runtime/device, runtime/task, runtime/train, runtime/eval < codegen/host; # the configuration, as values
 	runtime/tokens < compiler/check; # one tokenizer: what is counted is what is read
 	compiler/lower < compiler/diff < compiler/cli;
-	codegen, runtime/cpu, runtime/cuda < codegen/live < compiler/cli; # what a generated program has, as values
+	codegen, runtime/cpu, runtime/cuda, runtime/cuda/count < codegen/live < compiler/cli; # what a generated program has, as values
 
 	# What generated programs call.
 	runtime/device < runtime/cpu, runtime/cuda < runtime;

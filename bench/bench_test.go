@@ -253,6 +253,10 @@ kernel table
 	if diff := cmp.Diff(preface+want, p.String()); diff != "" {
 		t.Error(diff)
 	}
+	p.Launches = "# Launches\n\ntable\n"
+	if _, last, _ := strings.Cut(p.String(), want); last != "\n## Launches\n\ntable\n" {
+		t.Errorf("behind the cases stands %q", last)
+	}
 	if err := p.disagreement(); err == nil || !strings.Contains(err.Error(), "x: JAX jit is another model") {
 		t.Errorf("disagreement: %v", err)
 	}

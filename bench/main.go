@@ -83,6 +83,11 @@ func (o *options) run(ctx context.Context) error {
 	if o.Check {
 		return p.disagreement()
 	}
+	launches, err := os.ReadFile(b.root + "/specs/launches.md")
+	if err != nil {
+		return err
+	}
+	p.Launches = string(launches)
 	return o.write(b.root, p.String())
 }
 

@@ -18,6 +18,7 @@ type page struct {
 	Cases    []string // if not all
 	Peers    []peer
 	Sections []section
+	Launches string // what a GPU would be asked for: specs/launches.md, a page of its own; "" leaves it out
 }
 
 // A section is what was measured of a case.
@@ -74,6 +75,9 @@ func (p *page) String() string {
 	p.summary(&b)
 	for _, s := range p.Sections {
 		s.write(&b)
+	}
+	if p.Launches != "" {
+		b.WriteString("\n#" + p.Launches) // as a section, the last: a test compares the two files
 	}
 	return b.String()
 }

@@ -110,7 +110,7 @@ func (c *buildCmd) one(a *app, where project, t training) error {
 		return err
 	}
 	if c.Dump != "" {
-		if err := a.printStages(p.program, c.Dump, ""); err != nil {
+		if err := a.printStages(p.program, c.Dump, "", onCard{}); err != nil {
 			return err
 		}
 	}

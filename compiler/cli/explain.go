@@ -23,13 +23,15 @@ type explainCmd struct {
 	Only     string   `help:"Of a spec with stages only this one." placeholder:"STAGE"`
 	Set      []string `help:"Set an attribute: --set model.width=32." sep:"none" placeholder:"PATH=VALUE"`
 	Point    []string `help:"Of a sweep only these trainings." sep:"none" placeholder:"AXIS=VALUE,…"`
+	Card     string   `help:"With --stage launches: the card, by a part of its name such as h100 sxm or 4090. H200 if not given." placeholder:"NAME"`
+	SMs      int      `name:"sms" help:"With --stage launches: multiprocessors, instead of the card's own." placeholder:"N"`
 }
 
 // Help is printed below the usage.
 func (explainCmd) Help() string {
 	var b strings.Builder
 	b.WriteString("Stages:\n")
-	for _, s := range stages() {
+	for _, s := range stages(onCard{}) {
 		fmt.Fprintf(&b, "  %-9s %s\n", s.name, s.doc)
 	}
 	b.WriteString(`
@@ -38,6 +40,7 @@ Examples:
   mlc explain specs/successor.arith --stage kernel --func head
   mlc explain specs/successor.arith --line 44             what becomes of a line
   mlc explain specs/successor.arith --html page.html
+  mlc explain specs/successor.arith --stage launches --card "h100 sxm"
   mlc explain specs/abacus/table3.arith                   every training of a sweep, one a line
   mlc explain specs/bias/addition_abc.arith --only extrapolate --stage plan
   mlc explain E0202`)
@@ -58,6 +61,10 @@ func (c *explainCmd) Run(a *app) error {
 	if err := checkStage(c.Stage); err != nil {
 		return err
 	}
+	on, err := c.onCard()
+	if err != nil {
+		return err
+	}
 	where, err := findProject("", "")
 	if err != nil {
 		return err
@@ -67,7 +74,7 @@ func (c *explainCmd) Run(a *app) error {
 	case err != nil:
 		return err
 	case len(all) == 1:
-		return c.training(a, all[0])
+		return c.training(a, all[0], on)
 	case c.Stage == "" && c.Line == "" && c.HTML == "":
 		return a.compareAll(all)
 	}
@@ -75,7 +82,7 @@ func (c *explainCmd) Run(a *app) error {
 }
 
 // training explains one training.
-func (c *explainCmd) training(a *app, t training) error {
+func (c *explainCmd) training(a *app, t training, on onCard) error {
 	if c.Stage == "resolved" && c.Line == "" {
 		return a.printResolved(t)
 	}
@@ -105,7 +112,7 @@ func (c *explainCmd) training(a *app, t training) error {
 	case c.Stage == "":
 		return a.summarize(p, t)
 	}
-	return a.printStages(p, c.Stage, c.Func)
+	return a.printStages(p, c.Stage, c.Func, on)
 }
 
 // checkFunction makes sure that a function that is asked for exists; "" is all.
@@ -127,8 +134,8 @@ func checkFunction(p *compiler.Program, name string) error {
 }
 
 // printStage prints a program at a stage of its compilation.
-func (a *app) printStage(p *compiler.Program, stage, function string) error {
-	text, err := await(a, func() (string, error) { return stageText(p, stage, function) })
+func (a *app) printStage(p *compiler.Program, stage, function string, on onCard) error {
+	text, err := await(a, func() (string, error) { return stageText(p, stage, function, on) })
 	if err != nil {
 		return err
 	}

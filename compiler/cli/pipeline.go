@@ -139,7 +139,7 @@ func (a *app) summarizeStages(p *compiler.Program, t training) error {
 }
 
 // printStages prints each training of a spec at a stage of its compilation.
-func (a *app) printStages(p *compiler.Program, stage, function string) error {
+func (a *app) printStages(p *compiler.Program, stage, function string, on onCard) error {
 	for n, t := range p.Trainings() {
 		if len(p.Stages) > 0 && !a.json {
 			if n > 0 {
@@ -147,7 +147,7 @@ func (a *app) printStages(p *compiler.Program, stage, function string) error {
 			}
 			fmt.Fprintf(a.out, "// stage %s\n\n", t.Stage)
 		}
-		if err := a.printStage(t, stage, function); err != nil {
+		if err := a.printStage(t, stage, function, on); err != nil {
 			return err
 		}
 	}

@@ -22,8 +22,8 @@ type stage struct {
 	text func(p *compiler.Program, only string) (string, error)
 }
 
-// stages is in the order of the pipeline.
-func stages() []stage {
+// stages is in the order of the pipeline. Launches are counted for a card.
+func stages(on onCard) []stage {
 	return []stage{
 		{"resolved", "the spec with every default written out", resolvedText},
 		{"data", "problems as text, as tokens, with Abacus rows and with what each row is to say", dataText},
@@ -34,12 +34,13 @@ func stages() []stage {
 		{"plan", "the programs: their buffers, calls and launches", planText},
 		{"go", "the generated plan.go and kernels.go", goText},
 		{"ptx", "the generated kernels.ptx, below what each kernel needs of a GPU", ptxText},
+		{launchesStage, "what a training step asks of a GPU (--card, --sms): launches, graphs, copies, memory, and their time at least", on.text},
 	}
 }
 
 func stageNames() []string {
 	var names []string
-	for _, s := range stages() {
+	for _, s := range stages(onCard{}) {
 		names = append(names, s.name)
 	}
 	return names
@@ -55,8 +56,8 @@ func checkStage(name string) error {
 }
 
 // stageText is a program at the stage of that name.
-func stageText(p *compiler.Program, name, only string) (string, error) {
-	for _, s := range stages() {
+func stageText(p *compiler.Program, name, only string, on onCard) (string, error) {
+	for _, s := range stages(on) {
 		if s.name == name {
 			return s.text(p, only)
 		}

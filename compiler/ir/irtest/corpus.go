@@ -13,7 +13,11 @@ import (
 	"github.com/arithlang/mlc/compiler/ir"
 )
 
-var update = flag.Bool("update", false, "rewrite the corpora in testdata")
+var update = flag.Bool("update", false, "rewrite what the test compares with")
+
+// Updating reports whether a test runs with -update: what it compares with is to be
+// written again.
+func Updating() bool { return *update }
 
 // Corpus runs every txtar file that matches pattern: run makes from the function
 // in in.ir the contents of the other files, or with -update the files themselves.

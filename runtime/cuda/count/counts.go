@@ -145,8 +145,8 @@ func Bound(c *card.Card, blocks int, cost cpu.Cost, overhead time.Duration) time
 	return max(overhead, time.Duration(seconds*float64(time.Second)))
 }
 
-// Take returns what was counted since the device was opened or Take was called.
-func (d *Driver) Take() Counts {
+// Counts returns what was counted since the device was opened or Take was called.
+func (d *Driver) Counts() Counts {
 	c := d.counts
 	for _, f := range d.functions {
 		if t := *c.tally(f.number); t.Launches > 0 {
@@ -157,6 +157,12 @@ func (d *Driver) Take() Counts {
 		*to = c.traffic[i]
 	}
 	c.work = work{}
+	return c
+}
+
+// Take returns the Counts, and begins new ones.
+func (d *Driver) Take() Counts {
+	c := d.Counts()
 	d.counts = Counts{Graphs: c.Graphs, MostGraphs: c.Graphs, Memory: c.Memory, MostMemory: c.Memory, Pinned: c.Pinned, MostPinned: c.Pinned}
 	return c
 }

@@ -115,8 +115,8 @@ func (k *Kernel) use(c *card.Card, steps int) Use {
 func (r *Report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s on %s with %d multiprocessors: counted, not computed, over %s\n", r.Name, r.Card, r.SMs, plural(r.Steps, "step"))
-	fmt.Fprintf(&b, "a step   %s launches of the plan; the device runs %s kernels, in %s calls of the driver, with %s waits\n", number(r.Plan), number(r.Launches), number(r.Calls), number(r.Waits))
-	fmt.Fprintf(&b, "copies   %s to the device in %s, %s from it in %s\n", bytes(r.ToDevice.Bytes), number(r.ToDevice.Times), bytes(r.ToHost.Bytes), number(r.ToHost.Times))
+	fmt.Fprintf(&b, "a step   %s launches of the plan; the device runs %s kernels, in %s calls of the driver, with %s waits\n", Number(r.Plan), Number(r.Launches), Number(r.Calls), Number(r.Waits))
+	fmt.Fprintf(&b, "copies   %s to the device in %s, %s from it in %s\n", bytes(r.ToDevice.Bytes), Number(r.ToDevice.Times), bytes(r.ToHost.Bytes), Number(r.ToHost.Times))
 	fmt.Fprintf(&b, "graphs   of all steps: %d recorded, %d replays, %d misses; at most %d kept\n", r.Captures, r.Replays, r.Misses, r.Kept)
 	fmt.Fprintf(&b, "memory   %s of the device, %s pinned\n", cuda.Bytes(r.Memory), cuda.Bytes(r.Pinned))
 	if r.Host > 0 {
@@ -124,9 +124,9 @@ func (r *Report) String() string {
 		if r.Growth > 0 {
 			grew = "grew by " + cuda.Bytes(r.Growth)
 		}
-		fmt.Fprintf(&b, "host     %.3g ms a step; resident memory %s since the first\n", 1000*r.Host, grew)
+		fmt.Fprintf(&b, "host     %s a step; resident memory %s since the first\n", Seconds(r.Host), grew)
 	}
-	fmt.Fprintf(&b, "bound    %.4g ms a step at least; weighted by FLOP, a launch has %.2f blocks\n\n", 1000*r.Bound, r.Blocks)
+	fmt.Fprintf(&b, "bound    %s a step at least; weighted by FLOP, a launch has %.2f blocks\n\n", Seconds(r.Bound), r.Blocks)
 	r.kernels(&b)
 	b.WriteString("\nBlocks are those of all replicas of a launch, by FLOP weighted by it; waves are how often these fill the card.\n" +
 		"A launch takes at least its overhead, or its FLOP at the peak of fp32 of as many multiprocessors as it has blocks\n" +
@@ -146,9 +146,9 @@ func (r *Report) kernels(b *strings.Builder) {
 		if k.Registers > 0 {
 			registers = fmt.Sprint(k.Registers)
 		}
-		fmt.Fprintf(b, "%-*s %10s %8d %8s %8d %10.2f %7d %7d %4s %8d %7.3g %9.3g %9.3g %10.4g %5.1f %%\n", width, k.name(), number(k.Launches),
+		fmt.Fprintf(b, "%-*s %10s %8d %8s %8d %10.2f %7d %7d %4s %8d %7.3g %9s %9s %10s %5.1f %%\n", width, k.name(), Number(k.Launches),
 			k.Least, fmt.Sprintf("%.2f", k.Mean), k.Most, k.Weighted, k.Threads, k.Static+k.Dynamic, registers, k.Resident, k.Waves,
-			k.Flops/1e9, k.Bytes/1e9, 1000*k.Bound, 100*k.Share)
+			short(k.Flops/1e9), short(k.Bytes/1e9), short(1000*k.Bound), 100*k.Share)
 	}
 }
 
@@ -160,8 +160,24 @@ func (u *Use) name() string {
 	return u.Name
 }
 
-// number prints a mean: whole if it is, and if it is large.
-func number(x float64) string {
+// short prints three digits, or all before the point.
+func short(x float64) string {
+	if x >= 1000 {
+		return fmt.Sprintf("%.0f", x)
+	}
+	return fmt.Sprintf("%.3g", x)
+}
+
+// Seconds prints a time in seconds or milliseconds, to four digits.
+func Seconds(s float64) string {
+	if s >= 1 {
+		return fmt.Sprintf("%.4g s", s)
+	}
+	return fmt.Sprintf("%.4g ms", 1000*s)
+}
+
+// Number prints a number of a mean step: whole if it is, and if it is large.
+func Number(x float64) string {
 	if x == float64(int64(x)) || x >= 1000 {
 		return fmt.Sprintf("%.0f", x)
 	}

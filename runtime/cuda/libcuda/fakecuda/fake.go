@@ -105,6 +105,11 @@ func (l *Library) Poison(code int) { l.call("fake_poison", uintptr(code)) }
 // Live counts what was made and not freed.
 func (l *Library) Live() int { return l.call("fake_live") }
 
+// Calls counts the calls of a function of the library, whatever came of them.
+func (l *Library) Calls(function string) int {
+	return l.call("fake_calls", uintptr(unsafe.Pointer(cString(function))))
+}
+
 // A Launch is a kernel that has run.
 type Launch struct {
 	Name        string

@@ -41,6 +41,7 @@ static const struct { result code; const char *name, *text; } codes[] = {
 // Device addresses are not host addresses: mixing them up is to be noticed.
 #define BIAS (1ull << 60)
 #define MAX_RANGES 4096
+#define MAX_CALLED 64 // functions
 
 typedef struct { char *base; size_t size; } range;
 typedef struct { range at[MAX_RANGES]; int n; } ranges;
@@ -63,6 +64,7 @@ static struct {
 	int64_t clock; // microseconds
 	result lost, poison;
 	struct { char name[64]; result code; int after; } fails[8];
+	struct { char name[64]; int times; } called[MAX_CALLED];
 	ranges device, pinned;
 	ops queue, done, captured;
 	int capturing, invalidated;
@@ -74,7 +76,17 @@ static __thread int current; // context of the thread
 // What a call needs.
 enum { NOTHING, INITIALISED, CONTEXT, NO_CAPTURE };
 
+// count notes a call of a function.
+static void count(const char *name) {
+	int i = 0;
+	while (i < MAX_CALLED && fake.called[i].name[0] && strcmp(fake.called[i].name, name)) i++;
+	if (i == MAX_CALLED) abort();
+	snprintf(fake.called[i].name, sizeof fake.called[i].name, "%s", name);
+	fake.called[i].times++;
+}
+
 static result enter(const char *name, int needs) {
+	count(name);
 	for (int i = 0; i < 8; i++)
 		if (!strcmp(fake.fails[i].name, name) && fake.fails[i].after-- == 0) {
 			fake.fails[i].name[0] = 0;
@@ -563,6 +575,13 @@ void fake_poison(int code) { fake.poison = code; }
 
 // fake_live counts what was made and not freed.
 int fake_live(void) { return fake.live; }
+
+// fake_calls counts the calls of a function.
+int fake_calls(const char *name) {
+	for (int i = 0; i < MAX_CALLED; i++)
+		if (!strcmp(fake.called[i].name, name)) return fake.called[i].times;
+	return 0;
+}
 
 // fake_launches counts the kernels that ran.
 int fake_launches(void) { return fake.done.n; }

@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+
+	"github.com/arithlang/mlc/codegen/live"
+	"github.com/arithlang/mlc/codegen/ptx/ptxas"
+	"github.com/arithlang/mlc/compiler"
+	"github.com/arithlang/mlc/runtime/cuda/card"
+	"github.com/arithlang/mlc/runtime/cuda/count"
+)
+
+// launchesStage is the name of the stage that is counted.
+const launchesStage = "launches"
+
+// countedCard is what launches are counted for where nobody says it.
+const countedCard = "H200"
+
+// onCard is what launches are counted for: the zero onCard is countedCard.
+type onCard struct {
+	name string // of the card; "": countedCard
+	sms  int    // 0: the card's
+}
+
+// onCard is what the flags choose.
+func (c *explainCmd) onCard() (onCard, error) {
+	on := onCard{c.Card, c.SMs}
+	if on != (onCard{}) && c.Stage != launchesStage {
+		return on, usagef("--card and --sms are for --stage %s", launchesStage)
+	}
+	if c.SMs < 0 {
+		return on, usagef("--sms %d: want a number above 0, such as 132", c.SMs)
+	}
+	if _, err := on.card(); err != nil {
+		return on, usagef("--card: %w", err)
+	}
+	return on, nil
+}
+
+func (on onCard) card() (card.Card, error) { return card.Find(cmp.Or(on.name, countedCard)) }
+
+// text counts steps of training on a device that computes nothing.
+func (on onCard) text(p *compiler.Program, only string) (string, error) {
+	c, err := on.card()
+	if err != nil {
+		return "", err
+	}
+	m, err := live.New(p)
+	if err != nil {
+		return "", err
+	}
+	registers, note, err := registersOf(m.GPU.PTX, c)
+	if err != nil {
+		return "", err
+	}
+	r, err := m.Count(count.Options{Card: c, SMs: on.sms, Registers: registers})
+	if err != nil {
+		return "", err
+	}
+	if only != "" {
+		shown := map[string]bool{}
+		for _, k := range launched(p, only) {
+			shown[m.GPU.Kernels[slices.Index(p.Lowered.Kernels, k)].Name] = true
+		}
+		r.Kernels = slices.DeleteFunc(r.Kernels, func(u count.Use) bool { return u.Own || !shown[u.Name] })
+	}
+	return r.String() + note, nil
+}
+
+// registersOf asks ptxas what the kernels of a module take on a card, where there is
+// one. The note says why it is not known.
+func registersOf(text string, c card.Card) (registers map[string]int, note string, err error) {
+	usage, err := ptxas.Assemble([]byte(text), fmt.Sprintf("sm_%d%d", c.Major, c.Minor))
+	if exit := new(exec.ExitError); errors.As(err, &exit) && exitOf(exit).killed() {
+		return nil, "", fmt.Errorf("ptxas was %w", errKilled)
+	}
+	if err != nil {
+		return nil, fmt.Sprintf("Registers are not known: %v.\n", err), nil
+	}
+	registers = map[string]int{}
+	for name, u := range usage {
+		registers[name] = u.Registers
+	}
+	return registers, "", nil
+}

@@ -1,0 +1,157 @@
+package specs
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/arithlang/mlc/codegen/live"
+	"github.com/arithlang/mlc/compiler"
+	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/compiler/ir/irtest"
+	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/runtime/cuda"
+	"github.com/arithlang/mlc/runtime/cuda/card"
+	"github.com/arithlang/mlc/runtime/cuda/count"
+)
+
+// What the table is, and the page that it also stands in, at the end.
+const (
+	launchesFile    = "launches.md"
+	performanceFile = "../docs/performance.md"
+	launchesCard    = "H200"
+	launchesTitle   = "# What a GPU would be asked for\n"
+	launchesPreface = launchesTitle + `
+Written by ` + "`go test ./specs -run Launches -update`" + `, never by hand.
+
+One training step of every spec, the first of a sweep, counted for an ` + launchesCard + ` by a driver that computes nothing
+(` + "`mlc explain FILE --stage launches`" + ` shows each kernel). *Plan* is the launches that the plan makes, *kernels* those that
+the device runs after equal pieces of the batch have become one, *calls* those that reach the driver, graphs counting as
+one. *Blocks* are those of a mean launch, weighted by FLOP: the card has 132 multiprocessors, and holds several blocks on
+each. *Waits* are synchronisations, *copied* is what goes to the device and comes from it, *memory* the most of the
+device's. *Misses* are stretches of work that would be worth a graph and were launched one by one, in so many *steps*.
+*At least* is the sum of what each launch takes at least: its overhead, its FLOP at the peak of fp32 of as many
+multiprocessors as it has blocks for, or its bytes at the bandwidth of the memory. Nothing here is measured.
+`
+)
+
+// TestLaunches holds what every spec asks of a card to the committed table, so that a
+// change of the geometry shows in its difference.
+func TestLaunches(t *testing.T) {
+	if testing.Short() {
+		t.Skip("counts steps of every spec")
+	}
+	files := files(t)
+	rows := make([]string, len(files))
+	t.Run("specs", func(t *testing.T) {
+		for i, file := range files {
+			t.Run(file, func(t *testing.T) {
+				t.Parallel()
+				rows[i] = launchRows(t, file)
+			})
+		}
+	})
+	got := launchesPreface + "\n" + launchesHead + strings.Join(rows, "")
+	if irtest.Updating() {
+		write(t, launchesFile, got)
+		page, _, _ := strings.Cut(read(t, performanceFile), "\n#"+launchesTitle)
+		write(t, performanceFile, page+"\n#"+got)
+		return
+	}
+	want := read(t, launchesFile)
+	if got != want {
+		t.Errorf("%s is not what the specs ask for:\n%s\nif that is meant: go test ./specs -run Launches -update", launchesFile, changed(want, got))
+	}
+	if page := read(t, performanceFile); !strings.HasSuffix(page, "\n#"+want) {
+		t.Errorf("%s does not end with %s: go test ./specs -run Launches -update", performanceFile, launchesFile)
+	}
+}
+
+const launchesHead = "| spec | plan | kernels | calls | blocks | waits | copied | memory | misses | steps | at least |\n" +
+	"|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n"
+
+// oneAtATime bounds memory: the largest specs record hundreds of megabytes a step.
+var oneAtATime sync.Mutex
+
+// launchRows are the rows of a spec, one for each training.
+func launchRows(t *testing.T, file string) string {
+	c, err := card.Find(launchesCard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts := check.Options{Path: file, Read: os.ReadFile}
+	points, list := check.Points(opts)
+	silent(t, file, list)
+	if len(points) > 0 {
+		opts.Set = points[0].Set
+	}
+	p, list, err := compiler.Compile(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if list.HasErrors() {
+		uncounted(&b, strings.TrimSuffix(file, ".arith"), list[0].Message)
+		return b.String()
+	}
+	for _, training := range p.Trainings() {
+		name := strings.TrimSuffix(file, ".arith")
+		if training.Stage != "" {
+			name += " (" + training.Stage + ")"
+		}
+		m, err := live.New(training)
+		if err != nil {
+			t.Fatal(err)
+		}
+		oneAtATime.Lock()
+		r, err := m.Count(count.Options{Card: c})
+		oneAtATime.Unlock()
+		if err != nil {
+			uncounted(&b, name, err.Error())
+			continue
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %.2f | %s | %s | %s | %d | %d | %s |\n", name, count.Number(r.Plan), count.Number(r.Launches), count.Number(r.Calls),
+			r.Blocks, count.Number(r.Waits), cuda.Bytes(int64(r.ToDevice.Bytes+r.ToHost.Bytes)), cuda.Bytes(r.Memory), r.Misses, r.Steps, count.Seconds(r.Bound))
+	}
+	return b.String()
+}
+
+// uncounted is the row of a training that says why it is empty.
+func uncounted(b *strings.Builder, name, why string) {
+	fmt.Fprintf(b, "| %s |%s %s |\n", name, strings.Repeat(" |", strings.Count(launchesHead, "---")-2), why)
+}
+
+// changed lists the lines that differ.
+func changed(want, got string) string {
+	var b strings.Builder
+	have := func(text, line string) bool { return strings.Contains("\n"+text, "\n"+line) }
+	for line := range strings.Lines(want) {
+		if !have(got, line) {
+			b.WriteString("- " + line)
+		}
+	}
+	for line := range strings.Lines(got) {
+		if !have(want, line) {
+			b.WriteString("+ " + line)
+		}
+	}
+	return b.String()
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := ckpt.WriteFile(file, []byte(text)); err != nil {
+		t.Fatal(err)
+	}
+}
