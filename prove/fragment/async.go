@@ -3,6 +3,8 @@ package fragment
 import (
 	"fmt"
 	"strings"
+
+	"github.com/arithlang/mlc/runtime/cuda"
 )
 
 // asyncProbes are barriers in memory and the copies that arrive at them.
@@ -24,6 +26,7 @@ func asyncProbes() []*Probe {
 	}
 	all = append(all, &Probe{Name: "cp.async.bulk.global.shared", Group: "tma", Doc: "a bulk copy from shared memory", Claim: Unknown, Target: "sm_90", Version: "8.0",
 		Threads: warp, In: in, Out: out, draw: sizes, body: bulkOut(), image: true})
+	all = append(all, boxProbes()...)
 	for _, p := range all {
 		p.complete()
 	}
@@ -123,15 +126,15 @@ func bulk(p *Probe, s *source, number int, in [][]uint64) {
 	}
 }
 
-// bulkIn copies from the case's memory, in one or two pieces, to shared memory that
-// holds a pattern. The results are which phases have ended before the copy, as bits by
-// parity, and after it; whether its end was seen in a million looks; and the memory.
-func bulkIn(pieces int) string {
+// arriving runs copies to shared memory, which holds a pattern, with one barrier
+// that waits for so many bytes. The results are which phases have ended before the
+// copies, as bits by parity, and after them; whether their end was seen in a million
+// looks; and the memory.
+func arriving(bytes, copies string) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	size, from, to := tileWords, tileWords+1, tileWords+2
-	line(".shared .align 128 .b8 tile[%d];\n.shared .align 8 .b64 bar;", 4*warp*tileWords)
-	line(".reg .b32 %%tile, %%own, %%bar, %%left, %%x, %%first, %%to;\n.reg .b64 %%from, %%y;\n.reg .pred %%p, %%follower;")
+	line(".shared .align 1024 .b8 tile[%d];\n.shared .align 8 .b64 bar;", 4*warp*tileWords)
+	line(".reg .b32 %%tile, %%own, %%bar, %%left, %%x;\n.reg .b64 %%y;\n.reg .pred %%p, %%follower;")
 	line("mov.u32 %%tile, tile;\nmov.u32 %%bar, bar;\nmad.lo.u32 %%own, %%thread, 4, %%tile;\nmov.u32 %%x, 0xa5a5a5a5;")
 	for i := range tileWords {
 		line("st.shared.b32 [%%own+%d], %%x;", 4*warp*i)
@@ -139,15 +142,7 @@ func bulkIn(pieces int) string {
 	line("setp.ne.u32 %%follower, %%thread, 0;\n@%%follower bra ready;")
 	line("mbarrier.init.shared.b64 [%%bar], 1;\nfence.mbarrier_init.release.cluster;\nready:\nfence.proxy.async;\nbar.warp.sync 0xffffffff;")
 	parities(line, "d0")
-	line("bar.warp.sync 0xffffffff;\n@%%follower bra wait;\nmbarrier.arrive.expect_tx.shared.b64 %%y, [%%bar], %%a%d;", size)
-	line("add.u32 %%to, %%tile, %%a%d;\ncvt.u64.u32 %%from, %%a%d;\nadd.u64 %%from, %%in, %%from;\nmov.u32 %%first, %%a%d;", to, from, size)
-	copyText := "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%to], [%from], %first, [%bar];"
-	if pieces == 2 { // the first of them is half, rounded up to whole 16 bytes
-		line("add.u32 %%first, %%a%d, 16;\nshr.u32 %%first, %%first, 5;\nshl.b32 %%first, %%first, 4;\n%s", size, copyText)
-		line("add.u32 %%to, %%to, %%first;\ncvt.u64.u32 %%y, %%first;\nadd.u64 %%from, %%from, %%y;\nsub.u32 %%first, %%a%d, %%first;", size)
-		line("setp.eq.u32 %%p, %%first, 0;\n@%%p bra wait;")
-	}
-	line("%s", copyText)
+	line("bar.warp.sync 0xffffffff;\n@%%follower bra wait;\nmbarrier.arrive.expect_tx.shared.b64 %%y, [%%bar], %s;\n%s", bytes, copies)
 	line("wait:\nmov.u32 %%left, 1000000;\nagain:\nmbarrier.test_wait.parity.shared.b64 %%p, [%%bar], 0;\n@%%p bra seen;")
 	line("sub.u32 %%left, %%left, 1;\nsetp.ne.u32 %%p, %%left, 0;\n@%%p bra again;\nseen:")
 	line("setp.ne.u32 %%p, %%left, 0;\nselp.u32 %%d2, 1, 0, %%p;\nbar.warp.sync 0xffffffff;")
@@ -156,6 +151,68 @@ func bulkIn(pieces int) string {
 		line("ld.shared.b32 %%d%d, [%%own+%d];", 3+i, 4*warp*i)
 	}
 	return b.String()
+}
+
+// bulkIn copies from the case's memory, in one or two pieces.
+func bulkIn(pieces int) string {
+	const copyText = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%to], [%from], %first, [%bar];"
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	size, from, to := tileWords, tileWords+1, tileWords+2
+	line(".reg .b32 %%first, %%to;\n.reg .b64 %%from;")
+	line("add.u32 %%to, %%tile, %%a%d;\ncvt.u64.u32 %%from, %%a%d;\nadd.u64 %%from, %%in, %%from;\nmov.u32 %%first, %%a%d;", to, from, size)
+	if pieces == 2 { // the first of them is half, rounded up to whole 16 bytes
+		line("add.u32 %%first, %%a%d, 16;\nshr.u32 %%first, %%first, 5;\nshl.b32 %%first, %%first, 4;\n%s", size, copyText)
+		line("add.u32 %%to, %%to, %%first;\ncvt.u64.u32 %%y, %%first;\nadd.u64 %%from, %%from, %%y;\nsub.u32 %%first, %%a%d, %%first;", size)
+		line("setp.eq.u32 %%p, %%first, 0;\n@%%p bra wait;")
+	}
+	line("%s", copyText)
+	return arriving(fmt.Sprintf("%%a%d", size), b.String())
+}
+
+// A Box is what a kernel's copy takes of the inputs as rows of 64 elements of bf16.
+type Box struct {
+	Elements int `json:"elements"` // of a row
+	Rows     int `json:"rows"`
+	Swizzle  int `json:"swizzle"` // bytes: 0, 32, 64 or 128
+}
+
+// rowBytes is a row of the inputs: one operand of a warp.
+const rowBytes = 4 * warp
+
+// tensor is what the driver is to describe: all inputs.
+func (b *Box) tensor(inputs cuda.Ptr, bytes int) cuda.Tensor {
+	return cuda.Tensor{Address: inputs, Element: cuda.TensorBF16, Size: [2]int{rowBytes / 2, bytes / rowBytes}, Stride: rowBytes,
+		Box: [2]int{b.Elements, b.Rows}, Swizzle: b.Swizzle}
+}
+
+// boxes are what is probed: no swizzle, and each swizzle with a full row.
+var boxes = []Box{{64, 8, 0}, {16, 8, 0}, {16, 8, 32}, {32, 8, 64}, {64, 8, 128}, {32, 5, 128}}
+
+func boxProbes() []*Probe {
+	var all []*Probe
+	for _, box := range boxes {
+		all = append(all, &Probe{Name: fmt.Sprintf("cp.async.bulk.tensor.2d.shared.global box %d %d swizzle %d", box.Elements, box.Rows, box.Swizzle), Group: "tma",
+			Doc: "a copy of a box of rows, perhaps beyond the edges of what there is", Claim: Unknown, Target: "sm_90", Version: "8.0", Threads: warp,
+			In: repeat(typesOf("bf16x2")[0], tileWords, typesOf("s32")[0], 2), Out: repeat(typesOf("u32")[0], 3, typesOf("b32")[0], tileWords),
+			draw: draw{"box", corners}, thin: 2, box: &box, body: arriving(fmt.Sprint(2*box.Elements*box.Rows),
+				fmt.Sprintf("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%%tile], [%%map, {%%a%d, %%a%d}], [%%bar];", tileWords, tileWords+1))})
+	}
+	return all
+}
+
+// corners draws rows, and where a box begins: near the rows of the case, on either
+// side of the first and last element.
+func corners(p *Probe, s *source, number int, in [][]uint64) {
+	for k := range tileWords {
+		for lane := range in[k] {
+			in[k][lane] = s.word() & 0xffffffff
+		}
+	}
+	x, y := s.Intn(96)-24, number*len(in)+s.Intn(8)-2
+	for lane := range warp {
+		in[tileWords][lane], in[tileWords+1][lane] = uint64(uint32(x)), uint64(uint32(y))
+	}
 }
 
 // parities asks a barrier which phases have ended.

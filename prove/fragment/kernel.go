@@ -17,7 +17,11 @@ func (p *Probe) PTX() string {
 
 	line("// %s: %s", p.Name, p.Doc)
 	line(".version %s\n.target %s\n.address_size 64\n", p.Version, p.Target)
-	line(".visible .entry probe(.param .u64 inputs, .param .u64 outputs)\n{")
+	parameters := ".param .u64 inputs, .param .u64 outputs"
+	if p.box != nil {
+		parameters += ", .param .align 64 .b8 map[128]"
+	}
+	line(".visible .entry probe(%s)\n{", parameters)
 	line("\t.reg .b32 %%thread, %%case;\n\t.reg .b64 %%in, %%out, %%skip;")
 	line("\tmov.u32 %%thread, %%tid.x;\n\tmov.u32 %%case, %%ctaid.x;")
 	if p.Threads == 1 {
@@ -25,6 +29,9 @@ func (p *Probe) PTX() string {
 	}
 	line("\tld.param.u64 %%in, [inputs];\n\tmul.wide.u32 %%skip, %%case, %d;\n\tadd.u64 %%in, %%in, %%skip;", inBytes)
 	line("\tld.param.u64 %%out, [outputs];\n\tmul.wide.u32 %%skip, %%case, %d;\n\tadd.u64 %%out, %%out, %%skip;", outBytes)
+	if p.box != nil {
+		line("\t.reg .b64 %%map;\n\tmov.b64 %%map, map;\n\tcvta.param.u64 %%map, %%map;")
+	}
 	if !p.image {
 		p.move(line, "ld", "a", "in", p.In, inAt)
 		for i, t := range p.Out {

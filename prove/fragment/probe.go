@@ -42,6 +42,7 @@ type Probe struct {
 	body    string // PTX between loads and stores; "" means just the instruction
 	draw    draw
 	product *product // what of a matrix product the operands are, if it is one
+	box     *Box     // what the inputs are described as to the kernel, if they are
 	thin    int      // one of so many cases is enough; 0 means all
 	bound   bound    // of a claim that is Bounded
 }

@@ -59,7 +59,7 @@ func Record(ctx context.Context, d cuda.Driver, o Options) (*Recording, error) {
 // prepare describes a probe, and draws its inputs if no other has yet.
 func (p *Probe) prepare(r *Recording, o Options) *Recorded {
 	one := &Recorded{Name: p.Name, Group: p.Group, Doc: p.Doc, PTX: p.PTX(), Threads: p.Threads, Cases: p.cases(o.Cases),
-		In: p.In, Out: p.Out, Inputs: p.inputs()}
+		In: p.In, Out: p.Out, Inputs: p.inputs(), Box: p.box}
 	if r.Inputs[one.Inputs] == nil {
 		r.Inputs[one.Inputs] = p.drawn(o.Seed, one)
 	}
@@ -146,8 +146,10 @@ func run(d cuda.Driver, one *Recorded, inputs []byte) (outputs []byte, err error
 	if err := d.Zero(out, int64(len(outputs))); err != nil {
 		return nil, err
 	}
-	args := binary.LittleEndian.AppendUint64(nil, uint64(in))
-	args = binary.LittleEndian.AppendUint64(args, uint64(out))
+	args, err := arguments(d, one, in, out, len(inputs))
+	if err != nil {
+		return nil, err
+	}
 	grid, block := one.grid()
 	if err := f.Launch([3]int{grid, 1, 1}, [3]int{block, 1, 1}, 0, args); err != nil {
 		return nil, err
@@ -156,6 +158,22 @@ func run(d cuda.Driver, one *Recorded, inputs []byte) (outputs []byte, err error
 		return nil, err
 	}
 	return outputs, d.Synchronize()
+}
+
+// arguments are the parameters of a probe's kernel.
+func arguments(d cuda.Driver, one *Recorded, in, out cuda.Ptr, bytes int) ([]byte, error) {
+	args := binary.LittleEndian.AppendUint64(nil, uint64(in))
+	args = binary.LittleEndian.AppendUint64(args, uint64(out))
+	if one.Box == nil {
+		return args, nil
+	}
+	describer, ok := d.(cuda.Describer)
+	if !ok {
+		return nil, errors.New("this driver does not describe tensors")
+	}
+	descriptor, err := describer.Describe(one.Box.tensor(in, bytes))
+	args = append(args, make([]byte, 64-len(args))...)
+	return append(args, descriptor[:]...), err
 }
 
 // grid is how many blocks, of how many threads, all cases take.

@@ -93,6 +93,7 @@ func TestDamaged(t *testing.T) {
 		{`"values|1|f32":"`, `"more":"` + packed + `","values|1|f32":"`, "more"},
 		{`"outputs":"H4sI`, `"outputs":"H5sI`, "fma.rn.f32"},
 		{`"outputs":"`, `"outputs":"` + packed + `","was":"`, "was"},
+		{`"error":"the card`, `"box":{"elements":65,"rows":1,"swizzle":0},"error":"the card`, "65 elements"},
 		{`"error":"the card`, `"outputs":"` + packed + `","error":"the card`, "neg.f32"},
 		{`"probes":[`, `"probes":[null,`, "empty"},
 		{`"probes":[`, `"probes":[{},`, "empty"},

@@ -46,7 +46,7 @@ func (d *driver) start() error {
 		return fmt.Errorf("NVIDIA's driver is too old: it implements CUDA %s, and the kernels need CUDA %s or later; update the driver",
 			versionText(version), versionText(oldestCUDA))
 	}
-	if err := d.find(numEarly, numSymbols); err != nil {
+	if err := d.find(numEarly, numNeeded); err != nil {
 		return err
 	}
 	if c := d.initialise(); c != 0 {

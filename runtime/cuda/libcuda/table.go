@@ -56,9 +56,12 @@ const (
 	cuEventSynchronize
 	cuEventElapsedTime
 	cuEventDestroy
+	// What follows is looked up when it is wanted.
+	cuTensorMapEncodeTiled
 	numSymbols
 
-	numEarly = cuDeviceGetCount
+	numEarly  = cuDeviceGetCount
+	numNeeded = cuTensorMapEncodeTiled
 )
 
 // names are what the library exports.
@@ -104,6 +107,7 @@ var names = [numSymbols]string{
 	cuEventSynchronize:          "cuEventSynchronize",
 	cuEventElapsedTime:          "cuEventElapsedTime",
 	cuEventDestroy:              "cuEventDestroy_v2",
+	cuTensorMapEncodeTiled:      "cuTensorMapEncodeTiled",
 }
 
 // table is an opened library: the addresses of its functions.

@@ -492,6 +492,18 @@ result cuGraphLaunch(ops *exec, void *s) {
 }
 #endif
 
+#ifndef NO_TENSORS
+// A descriptor is 16 words: the arguments.
+result cuTensorMapEncodeTiled(uint64_t *map, int type, uint32_t rank, void *address, const uint64_t *size, const uint64_t *stride,
+		const uint32_t *box, const uint32_t *step, int interleave, int swizzle, int promotion, int fill) {
+	ENTER(CONTEXT);
+	uint64_t words[16] = {type, rank, (uint64_t)address, size[0], size[1], stride[0], box[0], box[1], step[0], step[1],
+		interleave, swizzle, promotion, fill, (uint64_t)map % 64};
+	memcpy(map, words, sizeof words);
+	return OK;
+}
+#endif
+
 result cuEventCreate(event **out, unsigned flags) {
 	ENTER(CONTEXT);
 	if (flags) return INVALID_VALUE;
