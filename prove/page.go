@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/arithlang/mlc/prove/probe"
 	"github.com/arithlang/mlc/runtime/cuda"
 )
 
@@ -61,6 +62,9 @@ func (p *Part) Summary() string {
 // lines are what the page says of a part.
 func (p *Part) lines() []string {
 	lines := []string{p.Summary()}
+	for _, f := range p.Figures {
+		lines = append(lines, "  "+figure(f))
+	}
 	for _, w := range p.Wrong {
 		lines = append(lines, "  wrong: "+indent(w))
 	}
@@ -127,4 +131,12 @@ func (s *Steps) String() string {
 		text += ", the processor's bits"
 	}
 	return text
+}
+
+// figure is one thing that was measured.
+func figure(f probe.Figure) string {
+	if f.Value == 0 {
+		return f.Name + ": right; not measured"
+	}
+	return fmt.Sprintf("%-44s %10.4g %s, within %.0f %%", f.Name, f.Value, f.Unit, 100*f.Spread)
 }

@@ -35,6 +35,8 @@ func phases() []phase {
 			kernelParts, runKernels, nil},
 		{"steps", "three steps of training of five specs against what the processor makes of them", 0.20,
 			stepParts, runSteps, nil},
+		{"probes", "what the device does at best: arithmetic, tensor cores, copies, latencies", 0.08,
+			probeParts, runProbe, nil},
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/arithlang/mlc/prove/probe"
 	"github.com/arithlang/mlc/runtime/ckpt"
 )
 
@@ -76,6 +77,8 @@ type Part struct {
 	Module  *Module  `json:"module,omitempty"`
 	Kernels *Kernels `json:"kernels,omitempty"`
 	Steps   *Steps   `json:"steps,omitempty"`
+
+	Figures []probe.Figure `json:"figures,omitempty"`
 }
 
 // maxWrong is how many wrong things of a part are told one by one.

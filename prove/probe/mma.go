@@ -1,0 +1,192 @@
+package probe
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+)
+
+// A shape is one form of mma.sync: D = A B + C with A of 16 by k, B of k by 8. How the
+// elements lie in the registers of a warp is in the PTX ISA, section "Warp-level matrix
+// fragments": with g = lane/4 and t = lane%4, a register holds rows g or g+8 of A, and
+// columns t (of 32 bits) or 2t and 2t+1 (of 16), or those k/2 further on.
+type shape struct {
+	name  string // of the entry
+	op    string
+	k     int
+	each  int                    // elements of a register
+	bits  func(x float32) uint32 // of an element
+	about string                 // of the figure
+}
+
+var bf16 = shape{"mma_bf16", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", 16, 2,
+	func(x float32) uint32 { return math.Float32bits(x) >> 16 }, "mma.sync bf16"}
+
+var tf32 = shape{"mma_tf32", "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", 8, 1, math.Float32bits, "mma.sync tf32"}
+
+const (
+	rows, columns = 16, 8
+	chains        = 8 // products of a warp that do not wait for each other
+	mmaThreads    = 256
+	blocksPerSM   = 2    // 16 warps: as many products under way as the latency needs
+	mmaTurns      = 8192 // of chains products each: sums stay below 2^22, and so exact
+	mmaLaunches   = 20   // timed together, so that starting them is nothing
+)
+
+// run multiplies two matrices of small integers again and again, and checks every sum.
+func (s shape) run(b *bench) (err error) {
+	f, unload, err := b.function(s.source(), s.name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unload()) }()
+	blocks, turns, launches := b.pick(b.Info().SMs*blocksPerSM, 2), b.pick(mmaTurns, 2), b.pick(mmaLaunches, 1)
+	x, y := operands(s.k)
+	in, out := s.fragments(x, y), make([]byte, blocks*mmaThreads*16)
+	from, err := b.Alloc(int64(len(in)))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.Free(from)) }()
+	to, err := b.Alloc(int64(len(out)))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.Free(to)) }()
+	if err := errors.Join(b.ToDevice(from, in), b.Zero(to, int64(len(out)))); err != nil {
+		return err
+	}
+	args := binary.LittleEndian.AppendUint64(nil, uint64(from))
+	args = binary.LittleEndian.AppendUint64(args, uint64(to))
+	args = binary.LittleEndian.AppendUint32(args, uint32(turns))
+	work := float64(launches*blocks*mmaThreads/32*turns*chains) * float64(2*rows*columns*s.k)
+	err = b.rate(s.about, "TFLOP/s", work/1e12, b.device, func() error {
+		for range launches {
+			if err := f.Launch([3]int{blocks, 1, 1}, [3]int{mmaThreads, 1, 1}, 0, args); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := b.ToHost(out, to); err != nil {
+		return err
+	}
+	return check(out, x, y, s.k, float32(turns*chains))
+}
+
+// operands are matrices of integers from -2 to 2, row-major: nearly random data, since
+// what a card draws, and so its clock, depends on them.
+func operands(k int) (x, y []float32) {
+	rng := rand.New(rand.NewPCG(1, uint64(k)))
+	draw := func(n int) []float32 {
+		m := make([]float32, n)
+		for i := range m {
+			m[i] = float32(rng.IntN(5) - 2)
+		}
+		return m
+	}
+	return draw(rows * k), draw(k * columns)
+}
+
+// fragments are the registers of each lane: four of A and two of B.
+func (s shape) fragments(x, y []float32) []byte {
+	var out []byte
+	pack := func(at func(i int) float32) {
+		word := uint32(0)
+		for i := range s.each {
+			word |= s.bits(at(i)) << (32 / s.each * i)
+		}
+		out = binary.LittleEndian.AppendUint32(out, word)
+	}
+	for lane := range 32 {
+		g, t := lane/4, lane%4*s.each
+		for r := range 4 {
+			row, col := g+r%2*8, t+r/2*s.k/2
+			pack(func(i int) float32 { return x[row*s.k+col+i] })
+		}
+		for r := range 2 {
+			row := t + r*s.k/2
+			pack(func(i int) float32 { return y[(row+i)*columns+g] })
+		}
+	}
+	return out
+}
+
+// check wants every warp to have times the product.
+func check(out []byte, x, y []float32, k int, times float32) error {
+	for i := range len(out) / 4 {
+		lane, c := i/4%32, i%4
+		row, col := lane/4+c/2*8, lane%4*2+c%2
+		want := float32(0)
+		for j := range k {
+			want += x[row*k+j] * y[j*columns+col]
+		}
+		want *= times
+		if got := math.Float32frombits(binary.LittleEndian.Uint32(out[4*i:])); got != want {
+			return fmt.Errorf("mma.sync is wrong: element %d, %d of warp %d is %v, want %v", row, col, i/128, got, want)
+		}
+	}
+	return nil
+}
+
+// source is the probe in PTX.
+func (s shape) source() string {
+	var zero, products, sum strings.Builder
+	for i := range chains {
+		fmt.Fprintf(&products, "\t%s {%[2]s}, {%%a0, %%a1, %%a2, %%a3}, {%%b0, %%b1}, {%[2]s};\n", s.op, quad(i))
+		for c := range 4 {
+			fmt.Fprintf(&zero, "\tmov.f32 %%c%d_%d, 0f00000000;\n", i, c)
+			if i > 0 {
+				fmt.Fprintf(&sum, "\tadd.f32 %%c0_%d, %%c0_%[1]d, %%c%d_%[1]d;\n", c, i)
+			}
+		}
+	}
+	var accumulators []string
+	for i := range chains {
+		accumulators = append(accumulators, quad(i))
+	}
+	return fmt.Sprintf(mmaText, s.name, strings.Join(accumulators, ", "), zero.String(), products.String(), sum.String())
+}
+
+// quad names the four accumulators of a chain.
+func quad(i int) string { return fmt.Sprintf("%%c%d_0, %%c%[1]d_1, %%c%[1]d_2, %%c%[1]d_3", i) }
+
+const mmaText = `.version 7.8
+.target sm_80
+.address_size 64
+
+.visible .entry %s(.param .u64 in, .param .u64 out, .param .u32 turns)
+.reqntid 256
+{
+	.reg .pred %%more;
+	.reg .b32 %%turn, %%thread, %%lane, %%block, %%a<4>, %%b<2>;
+	.reg .b64 %%in, %%out, %%offset;
+	.reg .f32 %s;
+	ld.param.u64 %%in, [in];
+	ld.param.u64 %%out, [out];
+	ld.param.u32 %%turn, [turns];
+	mov.u32 %%thread, %%tid.x;
+	and.b32 %%lane, %%thread, 31;
+	mul.wide.u32 %%offset, %%lane, 24;
+	add.u64 %%in, %%in, %%offset;
+	ld.global.v2.u32 {%%a0, %%a1}, [%%in];
+	ld.global.v2.u32 {%%a2, %%a3}, [%%in+8];
+	ld.global.v2.u32 {%%b0, %%b1}, [%%in+16];
+%sLOOP:
+%s	sub.u32 %%turn, %%turn, 1;
+	setp.ne.u32 %%more, %%turn, 0;
+	@%%more bra LOOP;
+%s	mov.u32 %%block, %%ctaid.x;
+	mad.lo.u32 %%thread, %%block, 256, %%thread;
+	mul.wide.u32 %%offset, %%thread, 16;
+	add.u64 %%out, %%out, %%offset;
+	st.global.v4.f32 [%%out], {%%c0_0, %%c0_1, %%c0_2, %%c0_3};
+	ret;
+}
+`

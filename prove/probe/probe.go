@@ -1,0 +1,166 @@
+// Package probe measures what a GPU does at best, beside what package peak knows of it:
+// tensor cores by mma.sync, copies by the driver, and how long it takes to start work
+// and to wait for it. Each probe checks what it computes, so that a wrong result is no
+// speed. Package cuda, before it, says what a driver does; package prove runs the probes.
+package probe
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/arithlang/mlc/runtime/cuda"
+	"github.com/arithlang/mlc/runtime/cuda/peak"
+)
+
+// A Figure is one thing that was measured.
+type Figure struct {
+	Name   string  `json:"name"`
+	Value  float64 `json:"value,omitempty"`  // the best of the rounds; 0: only the result was checked
+	Unit   string  `json:"unit"`             // TFLOP/s, GB/s or µs
+	Spread float64 `json:"spread,omitempty"` // how much worse the worst round was, in units of the best
+}
+
+// A Probe is one row of the table of probes.
+type Probe struct {
+	Name, Doc string
+	run       func(b *bench) error
+}
+
+// Probes is the table.
+func Probes() []Probe {
+	return []Probe{
+		{"peak", "multiply-adds in registers, and a kernel that copies", runPeak},
+		{"mma-bf16", "tensor cores: mma.sync of bf16 with sums of fp32", bf16.run},
+		{"mma-tf32", "tensor cores: mma.sync of tf32", tf32.run},
+		{"copies", "copies of the driver, between host and device and within it", runCopies},
+		{"latency", "launches of kernels and of graphs, and waiting for them", runLatency},
+	}
+}
+
+// Run runs a probe. On a device that is slow and has no speed of its own, reduced, it
+// only checks what the probe computes. The error says what failed, or was wrong.
+func Run(name string, d cuda.Driver, reduced bool) ([]Figure, error) {
+	all := Probes()
+	i := slices.IndexFunc(all, func(p Probe) bool { return p.Name == name })
+	if i < 0 {
+		return nil, fmt.Errorf("BUG: no probe %q", name)
+	}
+	b := &bench{Driver: d, reduced: reduced}
+	var err error
+	for _, e := range []*cuda.Event{&b.start, &b.end} {
+		if *e, err = d.NewEvent(); err != nil {
+			return nil, err
+		}
+	}
+	err = all[i].run(b)
+	return b.figures, errors.Join(err, b.start.Close(), b.end.Close())
+}
+
+// rounds of a measurement.
+const rounds = 5
+
+// A bench is a device that something is measured on.
+type bench struct {
+	cuda.Driver
+	reduced    bool
+	start, end cuda.Event
+	figures    []Figure
+}
+
+// pick is a size, or the one for a slow device.
+func (b *bench) pick(size, reduced int) int {
+	if b.reduced {
+		return reduced
+	}
+	return size
+}
+
+// device is how long work takes by the device's clock.
+func (b *bench) device(work func() error) (time.Duration, error) {
+	if err := errors.Join(b.start.Record(), work(), b.end.Record()); err != nil {
+		return 0, err
+	}
+	return b.end.Since(b.start)
+}
+
+// host is how long a call takes by the host's clock.
+func (b *bench) host(call func() error) (time.Duration, error) {
+	start := time.Now()
+	err := call()
+	return time.Since(start), err
+}
+
+// clock measures something once.
+type clock func(call func() error) (time.Duration, error)
+
+// rate measures how much work a second is done: size is the work of a call, in units of
+// the figure's.
+func (b *bench) rate(name, unit string, size float64, by clock, call func() error) error {
+	took, err := b.repeat(by, call)
+	if err == nil {
+		b.note(Figure{Name: name, Unit: unit, Value: size / took[0].Seconds(), Spread: spread(took)})
+	}
+	return err
+}
+
+// latency measures how long one of n things takes that a call does.
+func (b *bench) latency(name string, n int, by clock, call func() error) error {
+	took, err := b.repeat(by, call)
+	if err == nil {
+		b.note(Figure{Name: name, Unit: "µs", Value: took[0].Seconds() * 1e6 / float64(n), Spread: spread(took)})
+	}
+	return err
+}
+
+// repeat measures after a first round that does not count, and sorts.
+func (b *bench) repeat(by clock, call func() error) ([]time.Duration, error) {
+	if err := errors.Join(call(), b.Synchronize()); err != nil {
+		return nil, err
+	}
+	took := make([]time.Duration, b.pick(rounds, 1))
+	for i := range took {
+		var err error
+		if took[i], err = by(call); err != nil {
+			return nil, err
+		}
+		if err := b.Synchronize(); err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(took)
+	return took, nil
+}
+
+func spread(took []time.Duration) float64 {
+	return took[len(took)-1].Seconds()/took[0].Seconds() - 1
+}
+
+// note keeps a figure; of a device that has no speed only that it was checked.
+func (b *bench) note(f Figure) {
+	if b.reduced {
+		f.Value, f.Spread = 0, 0
+	}
+	b.figures = append(b.figures, f)
+}
+
+func runPeak(b *bench) error {
+	p, err := peak.Measure(b)
+	b.note(Figure{Name: "fp32 multiply-adds", Value: p.Flops / 1e12, Unit: "TFLOP/s"})
+	b.note(Figure{Name: "copied by a kernel, read and written", Value: p.Bytes / 1e9, Unit: "GB/s"})
+	return err
+}
+
+// function loads PTX and finds its entry.
+func (b *bench) function(ptx, name string) (cuda.Function, func() error, error) {
+	m, err := b.Load(ptx)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := m.Function(name)
+	if err != nil {
+		return nil, nil, errors.Join(err, m.Unload())
+	}
+	return f, m.Unload, nil
+}
