@@ -1,6 +1,6 @@
 # Names for go commands, and nothing else.
 
-.PHONY: all build vet test generate check fuzz torture bench
+.PHONY: all build vet test generate check fuzz torture bench bundle
 
 all: build vet test
 
@@ -14,6 +14,10 @@ vet:
 
 test:
 	go test ./...
+
+# One folder, bin/bundle, that proves the GPU of another machine (docs/gpu.md).
+bundle:
+	tools/bundle
 
 # Deletes generated/, so that the result proves that programs can be recreated, and writes
 # all other generated files again but docs/performance.md (make bench).

@@ -69,6 +69,14 @@ func TestDriverFails(t *testing.T) {
 	if p := conclude(t, runKernels, e, "tiny"); p.Verdict != Fail || p.Kernels.Inexact == 0 {
 		t.Errorf("a driver that runs nothing: %+v", p)
 	}
+	if p := conclude(t, runProbe, e, "copies"); p.Verdict != Pass || p.Figures[0].Value == 0 {
+		t.Errorf("without a failure: %+v", p)
+	}
+	for part, run := range map[string]func(context.Context, *Env, *Part) error{"latency": runProbe, "warp": runFragments, "tiny": runSteps} {
+		if p := conclude(t, run, e, part); p.Verdict != Fail {
+			t.Errorf("%s, of a driver that runs nothing: %+v", part, p)
+		}
+	}
 	for _, c := range []struct {
 		run       func(context.Context, *Env, *Part) error
 		part      string
@@ -78,6 +86,11 @@ func TestDriverFails(t *testing.T) {
 			cuDeviceGetAttribute cuDevicePrimaryCtxRetain cuCtxSetCurrent cuStreamCreate cuMemGetInfo_v2 cuStreamDestroy_v2`},
 		{runMachine, "tiny", "cuModuleLoadDataEx cuModuleGetFunction cuFuncGetAttribute cuModuleUnload"},
 		{runKernels, "tiny", "cuMemAlloc_v2 cuMemcpyHtoDAsync_v2 cuLaunchKernel cuStreamSynchronize cuMemcpyDtoHAsync_v2 cuMemFree_v2"},
+		{runProbe, "latency", `cuEventCreate cuEventRecord cuEventElapsedTime cuEventDestroy_v2 cuStreamBeginCapture_v2 cuStreamEndCapture
+			cuGraphInstantiateWithFlags cuGraphLaunch cuGraphExecDestroy cuMemsetD8Async`},
+		{runProbe, "copies", "cuMemHostAlloc cuMemcpyDtoDAsync_v2 cuMemFreeHost"},
+		{runFragments, "warp", "cuModuleLoadDataEx cuModuleGetFunction cuMemAlloc_v2 cuLaunchKernel"},
+		{runSteps, "tiny", "cuModuleLoadDataEx cuFuncGetAttribute cuMemAlloc_v2 cuMemHostAlloc cuLaunchKernel cuStreamSynchronize"},
 	} {
 		for _, f := range strings.Fields(c.functions) {
 			lib.Reset()

@@ -32,7 +32,7 @@ func (r *Result) Page() string {
 func (r *Result) sentence() string {
 	switch r.Verdict {
 	case Pass:
-		return "proven: everything that applies was checked, and is right"
+		return r.proven()
 	case Cut:
 		return "not proven: what was checked is right, but the budget ended before the rest"
 	case Skipped:
@@ -45,6 +45,30 @@ func (r *Result) sentence() string {
 		return "not ended"
 	}
 	return "not proven: something is wrong"
+}
+
+// proven is the good verdict, and of what it is one.
+func (r *Result) proven() string {
+	var skipped []string
+	for _, p := range r.Phases {
+		if p.Verdict == Skipped {
+			skipped = append(skipped, p.Name)
+		}
+	}
+	text := "proven: everything that applies was checked, and is right"
+	switch {
+	case r.Device == "count":
+		text = "right as far as it goes: nothing was computed, and nothing is proven of a card"
+	case r.Device == "sim":
+		text += ", on the simulator: nothing is proven of a card"
+	}
+	if len(r.Only) > 0 {
+		text += "; asked for was no more than " + strings.Join(r.Only, ", ")
+	}
+	if len(skipped) > 0 {
+		text += "; skipped: " + strings.Join(skipped, ", ")
+	}
+	return text
 }
 
 // Summary is a part in one line: its verdict, and what it has measured.
@@ -91,6 +115,8 @@ func (p *Part) about() string {
 		return p.Kernels.String()
 	case p.Steps != nil:
 		return p.Steps.String()
+	case p.Fragments != nil:
+		return p.Fragments.String()
 	}
 	return ""
 }
@@ -126,17 +152,20 @@ func (k *Kernels) String() string {
 }
 
 func (s *Steps) String() string {
-	text := fmt.Sprintf("%d steps of %d examples, loss %.4f", s.Steps, s.Batch, s.Loss)
-	if s.Hash == s.Want {
-		text += ", the processor's bits"
+	text := fmt.Sprintf("%d steps of %d examples", s.Steps, s.Batch)
+	switch s.Hash {
+	case "":
+		return text + " were asked for, and nothing was computed"
+	case s.Want:
+		return fmt.Sprintf("%s, loss %.4f, the processor's bits", text, s.Loss)
 	}
-	return text
+	return fmt.Sprintf("%s, loss %.4f, other bits than the processor's", text, s.Loss)
 }
 
 // figure is one thing that was measured.
 func figure(f probe.Figure) string {
 	if f.Value == 0 {
-		return f.Name + ": right; not measured"
+		return f.Name + ": not measured here"
 	}
 	return fmt.Sprintf("%-44s %10.4g %s, within %.0f %%", f.Name, f.Value, f.Unit, 100*f.Spread)
 }

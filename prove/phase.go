@@ -5,6 +5,8 @@ import (
 	"runtime"
 
 	"github.com/arithlang/mlc/runtime/cuda"
+	"github.com/arithlang/mlc/runtime/cuda/card"
+	"github.com/arithlang/mlc/runtime/cuda/count"
 	"github.com/arithlang/mlc/runtime/cuda/libcuda"
 	"github.com/arithlang/mlc/runtime/cuda/sim"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
@@ -19,6 +21,8 @@ type phase struct {
 	// parts names what is done, each in a process of its own; or says why there is
 	// nothing to do on a device.
 	parts func(e *Env) (names []string, why string)
+	// computes says that the phase is of use only on a device that computes.
+	computes bool
 	// run does a part, whose name it finds there, and notes what it finds. It returns
 	// when the context ends, with what it has; its error is what kept it from going on.
 	run func(ctx context.Context, e *Env, p *Part) error
@@ -30,13 +34,15 @@ type phase struct {
 func phases() []phase {
 	return []phase{
 		{"machine", "what the card and the driver are, and how long modules take to load", 0.10,
-			machineParts, runMachine, []string{"CUDA_CACHE_DISABLE=1"}}, // or only the first loading compiles
+			machineParts, false, runMachine, []string{"CUDA_CACHE_DISABLE=1"}}, // or only the first loading compiles
 		{"kernels", "every kernel of the specs against the kernel interpreter, bit for bit", 0.35,
-			kernelParts, runKernels, nil},
+			kernelParts, true, runKernels, nil},
 		{"steps", "three steps of training of five specs against what the processor makes of them", 0.20,
-			stepParts, runSteps, nil},
+			stepParts, false, runSteps, nil},
 		{"probes", "what the device does at best: arithmetic, tensor cores, copies, latencies", 0.08,
-			probeParts, runProbe, nil},
+			probeParts, true, runProbe, nil},
+		{"fragments", "thousands of inputs through single instructions: recorded, and against the simulator", 0.15,
+			fragmentParts, true, runFragments, nil},
 	}
 }
 
@@ -50,7 +56,7 @@ func Phases() (rows [][2]string) {
 
 // An Env is what a part has to work with.
 type Env struct {
-	Device string // cuda or sim
+	Device string // cuda, sim or count
 	Seed   uint64 // of what is drawn
 
 	dir    string                      // where a part leaves what later ones read
@@ -67,9 +73,21 @@ func (e *Env) Open() (cuda.Driver, error) {
 		return e.open()
 	case e.Device == "sim":
 		return simulated.Open(sim.Options{Workers: runtime.GOMAXPROCS(0), Seed: e.Seed})
+	case e.counts():
+		c, err := card.Find(counted)
+		if err != nil {
+			return nil, err
+		}
+		return count.Open(count.Options{Card: c})
 	}
 	return libcuda.Open(libcuda.Options{})
 }
+
+// counted is the card that the device plays which only counts.
+const counted = "H200"
+
+// counts says that the device computes nothing.
+func (e *Env) counts() bool { return e.Device == "count" }
 
 // Reduced says that the device is slow, and sizes are to be small.
 func (e *Env) Reduced() bool { return e.Device != "cuda" }

@@ -36,7 +36,7 @@ type Options struct {
 }
 
 // Devices are what can be proved.
-var Devices = [...]string{"cuda", "sim"}
+var Devices = [...]string{"cuda", "sim", "count"}
 
 // Run runs the phases and returns what they found. The error is that of Keep, of options
 // that make no sense, or the cause of the context's end; then the result holds what was
@@ -137,6 +137,9 @@ func (j *job) phase(ctx context.Context, p phase, left []phase) *Phase {
 		return out
 	case why != "":
 		out.Verdict, out.Reason = Skipped, why
+		return out
+	case p.computes && env.counts():
+		out.Verdict, out.Reason = Skipped, "the device computes nothing, it only counts"
 		return out
 	default:
 		until := start.Add(share(time.Until(j.end), left))

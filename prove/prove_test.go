@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 // faults is a table of phases that end in all possible ways.
 func faults() []phase {
 	one := func(name string, share float64, run func(ctx context.Context, p *Part) error) phase {
-		return phase{name: name, doc: name, share: share,
+		return phase{name: name, doc: name, share: share, computes: true,
 			parts: func(*Env) ([]string, string) { return []string{name + " 1"}, "" },
 			run:   func(ctx context.Context, _ *Env, p *Part) error { return run(ctx, p) }}
 	}

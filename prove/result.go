@@ -78,7 +78,8 @@ type Part struct {
 	Kernels *Kernels `json:"kernels,omitempty"`
 	Steps   *Steps   `json:"steps,omitempty"`
 
-	Figures []probe.Figure `json:"figures,omitempty"`
+	Figures   []probe.Figure `json:"figures,omitempty"`
+	Fragments *Fragments     `json:"fragments,omitempty"`
 }
 
 // maxWrong is how many wrong things of a part are told one by one.

@@ -13,11 +13,12 @@ import (
 
 // proveCmd is the verb prove.
 type proveCmd struct {
-	Device string        `help:"What is proved: ${enum}; cuda is the GPU of this machine, sim the simulator, at reduced sizes." enum:"cuda,sim" default:"cuda" placeholder:"cuda"`
+	Device string        `help:"What is proved: ${enum}; cuda is the GPU of this machine; sim the simulator, at reduced sizes; count a GPU that computes nothing." enum:"cuda,sim,count" default:"cuda" placeholder:"cuda"`
 	Budget time.Duration `help:"Time for everything together." default:"540s" placeholder:"540s"`
 	Out    string        `help:"File for the result; by default prove-DEVICE-TIME.json here." short:"o" placeholder:"FILE"`
 	Only   []string      `help:"Only these phases." placeholder:"PHASE,…"`
 	Seed   uint64        `help:"Of what is drawn." default:"1" placeholder:"1"`
+	Replay string        `help:"Hold what a result has recorded of single instructions against the simulator, without a device." placeholder:"FILE"`
 }
 
 // Help is printed below the usage.
@@ -36,12 +37,16 @@ Exit code 0 if everything that applies was checked, and is right; 1 if not.
 Examples:
   mlc prove
   mlc prove --device sim --budget 300s -o result.json
-  mlc prove --only machine,kernels`)
+  mlc prove --only machine,kernels
+  mlc prove --replay result.json`)
 	return b.String()
 }
 
 // Run proves a device and prints the page.
 func (c *proveCmd) Run(a *app) error {
+	if c.Replay != "" {
+		return c.replay(a)
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -74,6 +79,27 @@ func (c *proveCmd) Run(a *app) error {
 		_, err = fmt.Fprint(a.out, r.Page())
 	}
 	if err == nil && !r.Proven() {
+		err = errShown
+	}
+	return err
+}
+
+// replay prints how the simulator stands to what was recorded.
+func (c *proveCmd) replay(a *app) error {
+	r, err := await(a, func() (*prove.Result, error) { return prove.Load(c.Replay) })
+	if err != nil {
+		return err
+	}
+	report, err := prove.Replay(a.ctx, r)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		err = a.printJSON(report)
+	} else {
+		_, err = fmt.Fprint(a.out, prove.ReplayPage(r, report))
+	}
+	if err == nil && len(report.Differences) > 0 {
 		err = errShown
 	}
 	return err

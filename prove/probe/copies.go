@@ -14,7 +14,11 @@ const (
 
 // runCopies sends bytes to the device, on to another place there, and back.
 func runCopies(b *bench) (err error) {
-	n := b.pick(copied, fewCopied)
+	free, _, err := b.MemInfo()
+	if err != nil {
+		return err
+	}
+	n := b.pick(int(min(copied, free/4)), fewCopied)
 	from, err := b.AllocHost(n)
 	if err != nil {
 		return err

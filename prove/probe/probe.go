@@ -100,7 +100,7 @@ type clock func(call func() error) (time.Duration, error)
 func (b *bench) rate(name, unit string, size float64, by clock, call func() error) error {
 	took, err := b.repeat(by, call)
 	if err == nil {
-		b.note(Figure{Name: name, Unit: unit, Value: size / took[0].Seconds(), Spread: spread(took)})
+		b.note(took, Figure{Name: name, Unit: unit, Value: size / took[0].Seconds()})
 	}
 	return err
 }
@@ -109,7 +109,7 @@ func (b *bench) rate(name, unit string, size float64, by clock, call func() erro
 func (b *bench) latency(name string, n int, by clock, call func() error) error {
 	took, err := b.repeat(by, call)
 	if err == nil {
-		b.note(Figure{Name: name, Unit: "µs", Value: took[0].Seconds() * 1e6 / float64(n), Spread: spread(took)})
+		b.note(took, Figure{Name: name, Unit: "µs", Value: took[0].Seconds() * 1e6 / float64(n)})
 	}
 	return err
 }
@@ -133,12 +133,14 @@ func (b *bench) repeat(by clock, call func() error) ([]time.Duration, error) {
 	return took, nil
 }
 
-func spread(took []time.Duration) float64 {
-	return took[len(took)-1].Seconds()/took[0].Seconds() - 1
-}
-
-// note keeps a figure; of a device that has no speed only that it was checked.
-func (b *bench) note(f Figure) {
+// note keeps a figure of rounds that took so long; of a device that has no speed, or no
+// clock, only that it was checked.
+func (b *bench) note(took []time.Duration, f Figure) {
+	if n := len(took); n > 0 && took[0] > 0 {
+		f.Spread = took[n-1].Seconds()/took[0].Seconds() - 1
+	} else if n > 0 {
+		f.Value = 0
+	}
 	if b.reduced {
 		f.Value, f.Spread = 0, 0
 	}
@@ -147,8 +149,8 @@ func (b *bench) note(f Figure) {
 
 func runPeak(b *bench) error {
 	p, err := peak.Measure(b)
-	b.note(Figure{Name: "fp32 multiply-adds", Value: p.Flops / 1e12, Unit: "TFLOP/s"})
-	b.note(Figure{Name: "copied by a kernel, read and written", Value: p.Bytes / 1e9, Unit: "GB/s"})
+	b.note(nil, Figure{Name: "fp32 multiply-adds", Value: p.Flops / 1e12, Unit: "TFLOP/s"})
+	b.note(nil, Figure{Name: "copied by a kernel, read and written", Value: p.Bytes / 1e9, Unit: "GB/s"})
 	return err
 }
 

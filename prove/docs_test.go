@@ -1,0 +1,71 @@
+package prove
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/arithlang/mlc/prove/fragment"
+)
+
+// fieldsOf lists the fields of a result's JSON by their paths: a list has [] behind it.
+func fieldsOf(t reflect.Type, path string) (paths []string) {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return fieldsOf(t.Elem(), path)
+	case reflect.Slice:
+		return fieldsOf(t.Elem(), path+"[]")
+	case reflect.Struct:
+		if t == reflect.TypeFor[fragment.Recording]() { // it writes itself
+			return []string{path}
+		}
+		for f := range t.Fields() {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			paths = append(paths, fieldsOf(f.Type, strings.TrimPrefix(path+"."+name, "."))...)
+		}
+		return paths
+	}
+	return []string{path}
+}
+
+// TestSchema wants docs/gpu.md to say what each field of the file is, and no other.
+func TestSchema(t *testing.T) {
+	page, err := os.ReadFile("../docs/gpu.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "| field |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	var said []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\| ([^|]+) \\|$").FindAllStringSubmatch(table, -1) {
+		said = append(said, strings.Replace(row[1], "P.", "phases[].parts[].", 1))
+	}
+	fields := fieldsOf(reflect.TypeFor[Result](), "")
+	for _, f := range fields {
+		if !slices.Contains(said, f) {
+			t.Errorf("docs/gpu.md says nothing of %s", f)
+		}
+	}
+	for _, f := range said {
+		if !slices.Contains(fields, f) {
+			t.Errorf("docs/gpu.md has %s, which the file has not", f)
+		}
+	}
+	if len(fields) < 60 {
+		t.Errorf("there are only %d fields", len(fields))
+	}
+	for _, p := range phases() {
+		if !strings.Contains(string(page), fmt.Sprintf("\n| `%s` |", p.name)) {
+			t.Errorf("docs/gpu.md has no row of the phase %s", p.name)
+		}
+	}
+	for _, v := range ranks {
+		if !strings.Contains(string(page), fmt.Sprintf("\n| `%s` |", v)) {
+			t.Errorf("docs/gpu.md has no row of the verdict %s", v)
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package prove
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/arithlang/mlc/prove/fragment"
+	"github.com/arithlang/mlc/runtime/interrupt"
+)
+
+// Fragments is what single instructions of one group did.
+type Fragments struct {
+	Probes    int                 `json:"probes"`    // that ran
+	Recorded  int                 `json:"recorded"`  // of them, only recorded: the simulator claims nothing of them
+	Results   int                 `json:"results"`   // that were compared with the simulator's
+	Unbound   int                 `json:"unbound"`   // of them, those for which PTX promises nothing
+	Different int                 `json:"different"` // of them, those that go against what the simulator claims
+	Recording *fragment.Recording `json:"recording"` // inputs and whole outputs
+}
+
+// fewCases are the cases of a probe on a slow device.
+const fewCases = 64
+
+func fragmentParts(*Env) ([]string, string) { return fragment.Groups(), "" }
+
+// runFragments records what the instructions of a group do, and holds it against the
+// simulator.
+func runFragments(ctx context.Context, e *Env, p *Part) error {
+	d, err := e.Open()
+	if err != nil {
+		return err
+	}
+	o := fragment.Options{Seed: e.Seed, Only: []string{p.Name}}
+	if e.Reduced() {
+		o.Cases = fewCases
+	}
+	r, err := fragment.Record(ctx, d, o)
+	if r == nil || ctx.Err() != nil {
+		return err
+	}
+	p.Fragments = &Fragments{Probes: len(r.Probes), Recording: r}
+	for _, one := range r.Probes {
+		if one.Error != "" {
+			p.wrong("%s: %s", one.Name, one.Error)
+		}
+	}
+	report, failed := interrupt.Await(ctx, func() (*fragment.Report, error) { return fragment.Compare(r) })
+	if ctx.Err() != nil || failed != nil {
+		return errors.Join(err, failed)
+	}
+	p.Fragments.compare(p, report)
+	if err == nil {
+		err = d.Close()
+	}
+	return err
+}
+
+// compare notes how a recording stands to the simulator.
+func (f *Fragments) compare(p *Part, report *fragment.Report) {
+	for _, row := range report.Rows {
+		if row.Claim == fragment.Unknown {
+			f.Recorded++
+		}
+		f.Results += row.Results
+		f.Unbound += row.Unbound
+		f.Different += row.Differences
+	}
+	for _, d := range report.Differences {
+		if d.Problem == "" { // what could not run is noted already
+			p.wrong("%s", d)
+		}
+	}
+}
+
+func (f *Fragments) String() string {
+	text := fmt.Sprintf("%d probes, %d results, of them %d other than the simulator's", f.Probes, f.Results, f.Different)
+	if f.Recorded > 0 {
+		text += fmt.Sprintf("; %d probes only recorded", f.Recorded)
+	}
+	return text
+}
+
+// Replay holds all that a result has recorded of single instructions against the
+// simulator, without a device.
+func Replay(ctx context.Context, r *Result) (*fragment.Report, error) {
+	all := &fragment.Report{}
+	for _, p := range r.Phases {
+		for _, part := range p.Parts {
+			if part.Fragments == nil || part.Fragments.Recording == nil {
+				continue
+			}
+			one, err := interrupt.Await(ctx, func() (*fragment.Report, error) { return fragment.Compare(part.Fragments.Recording) })
+			if err != nil {
+				return nil, err
+			}
+			all.Rows = append(all.Rows, one.Rows...)
+			all.Differences = append(all.Differences, one.Differences...)
+		}
+	}
+	if len(all.Rows) == 0 {
+		return nil, errors.New("the result has no recording: it was made without the phase fragments")
+	}
+	return all, nil
+}
+
+// ReplayPage is a report as a person reads it.
+func ReplayPage(r *Result, report *fragment.Report) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "recorded by mlc prove %s, --device %s, %s\n", r.Version, r.Device, r.Started)
+	different := 0
+	for _, row := range report.Rows {
+		fmt.Fprintf(&b, "  %s\n", row)
+		if row.Differences > 0 {
+			different++
+		}
+	}
+	for _, d := range report.Differences {
+		fmt.Fprintf(&b, "%s\n", d)
+	}
+	if len(report.Differences) == 0 {
+		fmt.Fprintf(&b, "the simulator does what was recorded, of %d probes\n", len(report.Rows))
+	} else {
+		fmt.Fprintf(&b, "the simulator does other things than were recorded, in %d of %d probes\n", different, len(report.Rows))
+	}
+	return b.String()
+}
