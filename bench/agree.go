@@ -7,6 +7,7 @@ import (
 	"math"
 	"path/filepath"
 
+	"github.com/arithlang/mlc/bench/peers"
 	"github.com/arithlang/mlc/runtime/track"
 )
 
@@ -53,7 +54,7 @@ var small = []string{"train.batch=8", "train.schedule=constant", "model.dropout=
 
 // agreements compares a case's second step with that of each library: the first
 // has left no parameter where it is 0 or 1.
-func (o *options) agreements(ctx context.Context, b *builder, c benchCase, peers []peer) ([]agreement, error) {
+func (o *options) agreements(ctx context.Context, b *builder, c peers.Case, installed []peer) ([]agreement, error) {
 	t, err := b.build(ctx, c, small)
 	if err != nil {
 		return nil, err
@@ -73,7 +74,7 @@ func (o *options) agreements(ctx context.Context, b *builder, c benchCase, peers
 		return nil, err
 	}
 	var all []agreement
-	for _, p := range peers {
+	for _, p := range installed {
 		if p.Missing != "" || p.Name == "compile" { // which is eager's code
 			continue
 		}

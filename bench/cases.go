@@ -3,37 +3,15 @@ package main
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/arithlang/mlc/bench/peers"
+	"github.com/arithlang/mlc/bench/rounds"
 )
 
-// A benchCase is a model that is timed.
-type benchCase struct {
-	Name    string
-	Title   string
-	Kind    string // of peers/models.py: what the spec's masks are there
-	Spec    string
-	Set     []string // as mlc's --set
-	Kernels bool     // its kernels are listed one by one
-}
-
-// paper are the problems, batches and rate of arXiv:2310.11984.
-var paper = []string{"task.pad=zero(to = 61)", "train.batch=512",
-	"train.optimizer=adam(lr = 1e-4, betas = [0.9, 0.98], eps = 1e-9)", "train.schedule=constant"}
-
-var cases = []benchCase{
-	{Name: "abs", Kind: "abs", Spec: "specs/bias/addition_abs.arith", Set: append([]string{"model.dropout=30%"}, paper...), Kernels: true,
-		Title: "addition with attention bias scaffolding, dropout 0.3"},
-	{Name: "abs-no-dropout", Kind: "abs", Spec: "specs/bias/addition_abs.arith", Set: append([]string{"model.dropout=0%"}, paper...),
-		Title: "the same without dropout"},
-	{Name: "successor", Kind: "successor", Spec: "specs/successor.arith",
-		Title: "the quick start"},
-	{Name: "fire-40", Kind: "fire", Spec: "bench/specs/fire.arith",
-		Title: "decoder with FIRE, 40 rows"},
-	{Name: "fire-80", Kind: "fire", Spec: "bench/specs/fire.arith", Set: []string{"task.pad=zero(to = 79)"}, Kernels: true,
-		Title: "decoder with FIRE, 80 rows"},
-}
+// cases are the models that are timed.
+var cases = peers.Cases()
 
 func caseNames() string {
 	var names []string
@@ -60,31 +38,29 @@ var libraries = []struct{ name, module, title string }{
 // installed are the peers that the command line asks for, with what keeps them
 // from taking part.
 func (o *options) installed(ctx context.Context) []peer {
-	var peers []peer
+	var all []peer
 	for _, l := range libraries {
 		if !strings.Contains(","+strings.Join(o.Peers, ",")+",", ","+l.name+",") {
 			continue
 		}
 		p := peer{Name: l.name, Title: strings.ReplaceAll(l.title, "%s ", "")}
-		out, err := exec.CommandContext(ctx, o.Python, "-c", "import "+l.module+" as m; print(m.__version__)").Output()
+		version, err := peers.Version(ctx, o.Python, l.module)
 		if err != nil {
 			p.Missing = fmt.Sprintf("%s has no %s (pip install -r bench/peers/requirements.txt)", o.Python, l.module)
 			logf("without %s: %s", p.Title, p.Missing)
 		} else {
-			version, _, _ := strings.Cut(strings.TrimSpace(string(out)), "+")
 			p.Title = fmt.Sprintf(l.title, version)
 		}
-		peers = append(peers, p)
+		all = append(all, p)
 	}
-	return peers
+	return all
 }
 
 // command is a call of peer.py.
 func (p peer) command(python, root, problem string, threads int, args ...string) []string {
-	script := filepath.Join(root, "bench", "peers", "peer.py")
-	return append([]string{python, "-B", script, problem, "--peer", p.Name, "--threads", fmt.Sprint(threads)}, args...)
+	return peers.OnCPU(p.Name, threads).Command(python, filepath.Join(root, "bench", "peers"), problem, args...)
 }
 
-func (p peer) contestant(python, root, problem string, threads int) contestant {
-	return contestant{p.Title, p.command(python, root, problem, threads)}
+func (p peer) contestant(python, root, problem string, threads int) rounds.Contestant {
+	return rounds.Contestant{Title: p.Title, Start: rounds.Process(p.command(python, root, problem, threads)...)}
 }

@@ -23,6 +23,9 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/arithlang/mlc/bench/peers"
+	"github.com/arithlang/mlc/bench/rounds"
 )
 
 // options is the command line.
@@ -68,13 +71,13 @@ func (o *options) run(ctx context.Context) error {
 		return err
 	}
 	defer b.close()
-	rounds, length := o.Rounds, roundLength
+	turns := rounds.Options{Rounds: o.Rounds, Length: roundLength, Say: logf}
 	if o.Quick {
-		rounds, length = 1, 0
+		turns.Rounds, turns.Length = 1, 0
 	}
-	p := page{Date: time.Now(), Threads: o.Threads, Rounds: rounds, Quick: o.Quick, Cases: o.Only, Peers: o.installed(ctx)}
+	p := page{Date: time.Now(), Threads: o.Threads, Rounds: turns.Rounds, Quick: o.Quick, Cases: o.Only, Peers: o.installed(ctx)}
 	for _, c := range chosen {
-		s, err := o.section(ctx, b, c, p.Peers, rounds, length)
+		s, err := o.section(ctx, b, c, p.Peers, turns)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.Name, err)
 		}
@@ -92,13 +95,13 @@ func (o *options) run(ctx context.Context) error {
 }
 
 // cases are those that the command line asks for.
-func (o *options) cases() ([]benchCase, error) {
+func (o *options) cases() ([]peers.Case, error) {
 	if len(o.Only) == 0 {
 		return cases, nil
 	}
-	var chosen []benchCase
+	var chosen []peers.Case
 	for _, name := range o.Only {
-		i := slices.IndexFunc(cases, func(c benchCase) bool { return c.Name == name })
+		i := slices.IndexFunc(cases, func(c peers.Case) bool { return c.Name == name })
 		if i < 0 {
 			return nil, fmt.Errorf("there is no case %s: there are %s", name, caseNames())
 		}
@@ -113,11 +116,11 @@ func (o *options) whole() bool {
 }
 
 // section measures a case.
-func (o *options) section(ctx context.Context, b *builder, c benchCase, peers []peer, rounds int, length time.Duration) (section, error) {
+func (o *options) section(ctx context.Context, b *builder, c peers.Case, installed []peer, turns rounds.Options) (section, error) {
 	s := section{Case: c}
 	if !o.Quick {
 		var err error
-		if s.Agreements, err = o.agreements(ctx, b, c, peers); err != nil || o.Check {
+		if s.Agreements, err = o.agreements(ctx, b, c, installed); err != nil || o.Check {
 			return s, err
 		}
 	}
@@ -130,14 +133,14 @@ func (o *options) section(ctx context.Context, b *builder, c benchCase, peers []
 	if err != nil {
 		return s, err
 	}
-	var others []contestant
-	for _, p := range peers {
+	var others []rounds.Contestant
+	for _, p := range installed {
 		if p.Missing == "" {
 			others = append(others, p.contestant(o.Python, b.root, problem, o.Threads))
 		}
 	}
 	logf("%s: %s", c.Name, c.Title)
-	if s.Results = duels(ctx, t.contestant(o.Threads), others, rounds, length); ctx.Err() != nil {
+	if s.Results = rounds.Duels(ctx, t.contestant(o.Threads), others, turns); ctx.Err() != nil {
 		return s, ctx.Err()
 	}
 	if c.Kernels && !o.Quick {

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/arithlang/mlc/bench/peers"
+	"github.com/arithlang/mlc/bench/rounds"
 )
 
 // A page is docs/performance.md.
@@ -23,10 +26,10 @@ type page struct {
 
 // A section is what was measured of a case.
 type section struct {
-	Case       benchCase
+	Case       peers.Case
 	Info       info
 	Agreements []agreement
-	Results    []result
+	Results    []rounds.Result
 	Kernels    string // the trainer's own table
 }
 
@@ -165,33 +168,30 @@ func (s *section) agreed(b *strings.Builder) {
 	}
 }
 
-func seconds(r result) string {
+func seconds(r rounds.Result) string {
 	if r.Err != nil || len(r.Seconds) == 0 {
 		return "failed"
 	}
-	return fmt.Sprintf("%.3g", median(r.Seconds))
+	return fmt.Sprintf("%.3g", rounds.Median(r.Seconds))
 }
 
 // ratio is how many times as long as ours a result is, round by round.
-func ratio(r result) string {
-	if r.Err != nil || len(r.Seconds) == 0 || len(r.Base) != len(r.Seconds) {
+func ratio(r rounds.Result) string {
+	ratio, known := r.Ratio()
+	if !known {
 		return "–"
 	}
-	all := make([]float64, len(r.Seconds))
-	for i := range all {
-		all[i] = r.Seconds[i] / r.Base[i]
-	}
-	return fmt.Sprintf("%.2f", median(all))
+	return fmt.Sprintf("%.2f", ratio)
 }
 
-func spread(r result) string {
+func spread(r rounds.Result) string {
 	if r.Err != nil || len(r.Seconds) == 0 {
 		return "–"
 	}
-	return fmt.Sprintf("%.0f %%", 100*(slices.Max(r.Seconds)-slices.Min(r.Seconds))/median(r.Seconds))
+	return fmt.Sprintf("%.0f %%", 100*(slices.Max(r.Seconds)-slices.Min(r.Seconds))/rounds.Median(r.Seconds))
 }
 
-func memory(r result) string {
+func memory(r rounds.Result) string {
 	if r.Peak == 0 {
 		return "–"
 	}

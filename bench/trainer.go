@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/arithlang/mlc/bench/peers"
+	"github.com/arithlang/mlc/bench/rounds"
 	"github.com/arithlang/mlc/compiler/check"
 )
 
@@ -41,7 +43,7 @@ func (b *builder) close() { os.RemoveAll(b.temp) }
 
 // A trainer is a compiled spec.
 type trainer struct {
-	benchCase
+	peers.Case
 	spec   *check.Spec
 	binary string
 	info   info
@@ -60,9 +62,9 @@ type info struct {
 }
 
 // build compiles a case's spec with more settings than its own.
-func (b *builder) build(ctx context.Context, c benchCase, set []string) (*trainer, error) {
+func (b *builder) build(ctx context.Context, c peers.Case, set []string) (*trainer, error) {
 	c.Set = append(c.Set[:len(c.Set):len(c.Set)], set...)
-	spec, err := c.resolve(b.root)
+	spec, err := resolve(c, b.root)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +82,7 @@ func (b *builder) build(ctx context.Context, c benchCase, set []string) (*traine
 			return nil, fmt.Errorf("mlc build said %q: %w", line, err)
 		}
 	}
-	t := &trainer{benchCase: c, spec: spec, binary: filepath.Join(b.root, made.Binary)}
+	t := &trainer{Case: c, spec: spec, binary: filepath.Join(b.root, made.Binary)}
 	if out, err = output(ctx, b.root, t.binary, "info", "--json"); err != nil {
 		return nil, err
 	}
@@ -88,7 +90,7 @@ func (b *builder) build(ctx context.Context, c benchCase, set []string) (*traine
 }
 
 // resolve is a case's spec with all that it leaves to defaults.
-func (c benchCase) resolve(root string) (*check.Spec, error) {
+func resolve(c peers.Case, root string) (*check.Spec, error) {
 	read := func(path string) ([]byte, error) { return os.ReadFile(filepath.Join(root, path)) }
 	spec, found := check.Resolve(check.Options{Path: c.Spec, Read: read, Set: c.Set})
 	if found.HasErrors() {
@@ -99,8 +101,34 @@ func (c benchCase) resolve(root string) (*check.Spec, error) {
 	return spec, nil
 }
 
-func (t *trainer) contestant(threads int) contestant {
-	return contestant{ours, []string{t.binary, "bench", "--device", "cpu", "--serve", "--threads", fmt.Sprint(threads)}}
+// batches is how many a peer is given to train on in turn.
+const batches = 4
+
+// problem writes the problem file of a trainer, with the n batches that it trains
+// on after so many steps, and returns its path.
+func (b *builder) problem(t *trainer, after, n int) (path string, err error) {
+	p := peers.NewProblem(t.Kind, t.spec, t.tensors())
+	if p.Batches, err = peers.Batches(t.spec, after, n); err != nil {
+		return "", err
+	}
+	path = filepath.Join(b.temp, fmt.Sprintf("%s-%d-%d.json", t.Name, after, n))
+	return path, p.Write(path)
+}
+
+// tensors are the shapes of the parameters.
+func (t *trainer) tensors() map[string][]int {
+	shapes := map[string][]int{}
+	for _, x := range t.info.Tensors {
+		shapes[x.Name] = x.Shape
+	}
+	return shapes
+}
+
+// ours is the contestant that the others are measured by.
+const ours = "mlc"
+
+func (t *trainer) contestant(threads int) rounds.Contestant {
+	return rounds.Contestant{Title: ours, Start: rounds.Process(t.binary, "bench", "--device", "cpu", "--serve", "--threads", fmt.Sprint(threads))}
 }
 
 // kernels is the trainer's own table of its kernels.
@@ -120,13 +148,7 @@ func output(ctx context.Context, dir, name string, args ...string) ([]byte, erro
 	cmd.Dir, cmd.Stderr = dir, &complaint
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w: %s", filepath.Base(name), err, lastLines(complaint.String(), 10))
+		return nil, fmt.Errorf("%s: %w: %s", filepath.Base(name), err, rounds.LastLines(complaint.String(), 10))
 	}
 	return out, nil
-}
-
-// lastLines is the end of a text.
-func lastLines(text string, n int) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.Join(lines[max(len(lines)-n, 0):], "\n")
 }

@@ -1,7 +1,7 @@
 """Trains a model of the bench in PyTorch or JAX, for its time or to be compared.
 
     pip install -r bench/peers/requirements.txt
-    python bench/peers/peer.py PROBLEM.json --peer eager|compile|jax [--threads N]
+    python bench/peers/peer.py PROBLEM.json --peer eager|compile|jax [--threads N] [--device cpu|cuda] [--precision fp32|tf32|bf16]
     python bench/peers/peer.py PROBLEM.json --peer eager --follow FROM TO
 
 The first serves as a compiled trainer does with bench --serve: it warms up, then
@@ -27,18 +27,20 @@ from models import Arrays, Model, State
 WARM_UP = 2  # steps
 
 
-def peer(kind: str, m: Model, state: State, threads: int):
+def peer(kind: str, m: Model, state: State, threads: int, device: str, precision: str):
     # Both libraries take as many threads as they see processors.
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
     os.environ["OMP_NUM_THREADS"] = str(threads)
     if kind == "jax":
+        if (device, precision) != ("cpu", "fp32"):
+            raise SystemExit("the peer in JAX has only --device cpu and --precision fp32")
         os.environ["JAX_PLATFORMS"] = "cpu"
         import jax_peer
         return jax_peer.Peer(m, state)
     import torch
     import torch_peer
     torch.set_num_threads(threads)
-    return torch_peer.Peer(m, state, kind == "compile")
+    return torch_peer.Peer(m, state, kind == "compile", device, precision)
 
 
 def serve(p, answers: TextIO) -> None:
@@ -80,17 +82,23 @@ def main() -> None:
     args.add_argument("problem")
     args.add_argument("--peer", choices=["eager", "compile", "jax"], required=True)
     args.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    args.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    args.add_argument("--precision", choices=["fp32", "tf32", "bf16"], default="fp32")
     args.add_argument("--follow", nargs=2)
     a = args.parse_args()
     # Only answers go to the pipe, whatever a library prints.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     m = models.read(a.problem)
+
+    def start(state: State):
+        return peer(a.peer, m, state, a.threads, a.device, a.precision)
+
     if a.follow:
         first, last = (models.checkpoint(path) for path in a.follow)
-        print(json.dumps(follow(peer(a.peer, m, first, a.threads), m, first, last)), file=answers, flush=True)
+        print(json.dumps(follow(start(first), m, first, last)), file=answers, flush=True)
     else:
-        serve(peer(a.peer, m, models.start(m), a.threads), answers)
+        serve(start(models.start(m)), answers)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The models in PyTorch, eager or compiled."""
+"""The models in PyTorch, eager or compiled, on a processor or a GPU."""
 
 import math
 
@@ -109,16 +109,25 @@ class Seq2Seq(nn.Module):
 ENDS = {".w": ".weight", ".b": ".bias", ".gamma": ".weight", ".beta": ".bias", ".token": ".token.weight"}
 
 
+# What float32 products are made of; matters on a GPU only.
+PRODUCTS = {"fp32": "highest", "tf32": "high", "bf16": "highest"}
+
+
 class Peer:
-    def __init__(self, m: Model, state: State, compiled: bool):
-        self.module = Seq2Seq(m)
+    """With bf16 parameters and moments stay in float32, and products are of bfloat16,
+    as torch.autocast chooses them."""
+
+    def __init__(self, m: Model, state: State, compiled: bool, device: str = "cpu", precision: str = "fp32"):
+        torch.set_float32_matmul_precision(PRODUCTS[precision])
+        self.device, self.precision = device, precision
+        self.module = Seq2Seq(m).to(device)
         self.params = dict(self.module.named_parameters())
         adam = m.adam
         self.optimizer = torch.optim.Adam(self.params.values(), lr=adam["lr"], betas=(adam["beta1"], adam["beta2"]),
                                           eps=adam["eps"], fused=True)
         self.load(state)
         self.loss = torch.compile(self.module) if compiled else self.module
-        self.batches = [[torch.from_numpy(x).long() for x in (b.source, b.target, b.labels)] for b in m.batches]
+        self.batches = [[torch.from_numpy(x).long().to(device) for x in (b.source, b.target, b.labels)] for b in m.batches]
         self.done = 0
 
     def load(self, state: State) -> None:
@@ -127,11 +136,11 @@ class Peer:
         for name in groups[0]:
             end = next((end for end in ENDS if name.endswith(end)), "")
             self.names[name] = name.removesuffix(end) + ENDS.get(end, "")
-            values = [torch.tensor(g[name].T if end == ".w" else g[name]) for g in groups]
+            values = [torch.tensor(g[name].T if end == ".w" else g[name], device=self.device) for g in groups]
             p = self.params[self.names[name]]
             with torch.no_grad():
                 p.copy_(values[0])
-            self.optimizer.state[p] = {"step": torch.tensor(float(state.step)), "exp_avg": values[1].contiguous(),
+            self.optimizer.state[p] = {"step": torch.tensor(float(state.step), device=self.device), "exp_avg": values[1].contiguous(),
                                        "exp_avg_sq": values[2].contiguous()}
         if len(self.names) != len(self.params):
             raise SystemExit("BUG: the module has other parameters than the model")
@@ -140,18 +149,21 @@ class Peer:
         """Named as in checkpoints, of each parameter what of gives."""
         packed = {}
         for name, theirs in self.names.items():
-            x = of(self.params[theirs]).detach().numpy()
+            x = of(self.params[theirs]).detach().cpu().numpy()
             packed[name] = x.T if name.endswith(".w") else x
         return {name: np.array(x) for name, x in models.unpack(packed).items()}
 
     def run(self, steps: int) -> float:
-        """Trains, and returns the last step's loss."""
+        """Trains, waits until everything is done, and returns the last step's loss."""
         for _ in range(steps):
-            loss = self.loss(*self.batches[self.done % len(self.batches)])
+            with torch.autocast(self.device, torch.bfloat16, enabled=self.precision == "bf16"):
+                loss = self.loss(*self.batches[self.done % len(self.batches)])
             self.optimizer.zero_grad()
             loss.backward()
             self.optimizer.step()
             self.done += 1
+        if self.device == "cuda":
+            torch.cuda.synchronize()
         return loss.item()
 
     def state(self) -> State:

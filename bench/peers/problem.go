@@ -1,0 +1,114 @@
+package peers
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/arithlang/mlc/codegen/host"
+	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/runtime/task"
+)
+
+// A Case is a model that the scripts know.
+type Case struct {
+	Name    string
+	Title   string
+	Kind    string // of models.py: what the spec's masks are there
+	Spec    string // in the repository
+	Set     []string
+	Kernels bool // command bench lists its kernels one by one
+}
+
+// paper are the problems, batches and rate of arXiv:2310.11984.
+var paper = []string{"task.pad=zero(to = 61)", "train.batch=512",
+	"train.optimizer=adam(lr = 1e-4, betas = [0.9, 0.98], eps = 1e-9)", "train.schedule=constant"}
+
+// Cases are all of them.
+func Cases() []Case {
+	return []Case{
+		{Name: "abs", Kind: "abs", Spec: "specs/bias/addition_abs.arith", Set: append([]string{"model.dropout=30%"}, paper...), Kernels: true,
+			Title: "addition with attention bias scaffolding, dropout 0.3"},
+		{Name: "abs-no-dropout", Kind: "abs", Spec: "specs/bias/addition_abs.arith", Set: append([]string{"model.dropout=0%"}, paper...),
+			Title: "the same without dropout"},
+		{Name: "successor", Kind: "successor", Spec: "specs/successor.arith",
+			Title: "the quick start"},
+		{Name: "fire-40", Kind: "fire", Spec: "bench/specs/fire.arith",
+			Title: "decoder with FIRE, 40 rows"},
+		{Name: "fire-80", Kind: "fire", Spec: "bench/specs/fire.arith", Set: []string{"task.pad=zero(to = 79)"}, Kernels: true,
+			Title: "decoder with FIRE, 80 rows"},
+	}
+}
+
+// A Problem is what the scripts are told of a model; models.py reads it.
+type Problem struct {
+	Kind    string             `json:"kind"`
+	Width   int                `json:"width"`
+	Heads   int                `json:"heads"`
+	Hidden  int                `json:"hidden"`
+	Layers  int                `json:"layers"`
+	Vocab   int                `json:"vocab"`
+	Dropout float64            `json:"dropout"`
+	Adam    map[string]float64 `json:"adam"`
+	Tensors map[string][]int   `json:"tensors"`
+	Batches []Batch            `json:"batches"`
+}
+
+// A Batch is tokens, an example a row.
+type Batch struct {
+	Source [][]int32 `json:"source"`
+	Target [][]int32 `json:"target"`
+	Labels [][]int32 `json:"labels"`
+}
+
+// NewProblem is a case's spec, resolved, with the shapes of its parameters, and without
+// batches.
+func NewProblem(kind string, spec *check.Spec, tensors map[string][]int) Problem {
+	m, o := &spec.Model, &spec.Train
+	p := Problem{Kind: kind, Width: m.Width, Heads: m.Heads, Hidden: m.Hidden, Layers: m.Decoder.Layers, Dropout: m.Dropout,
+		Adam:    map[string]float64{"lr": o.LR, "beta1": o.Beta1, "beta2": o.Beta2, "eps": o.Eps},
+		Tensors: tensors}
+	if shape := tensors["embed.token"]; len(shape) > 0 {
+		p.Vocab = shape[0]
+	}
+	return p
+}
+
+// Write writes the problem file.
+func (p *Problem) Write(path string) error {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	return ckpt.WriteFile(path, text)
+}
+
+// Batches are the n batches that a spec's program trains on after so many steps.
+func Batches(s *check.Spec, after, n int) ([]Batch, error) {
+	problems, err := task.New(host.TaskConfig(&s.Task), s.Train.Seed)
+	if err != nil {
+		return nil, err
+	}
+	var all []Batch
+	for step := range n {
+		drawn := make([]task.Problem, s.Train.Batch)
+		for i := range drawn {
+			drawn[i] = problems.Train(int64((after+step)*s.Train.Batch + i))
+		}
+		b, err := problems.Batch(drawn)
+		if err != nil {
+			return nil, fmt.Errorf("batch %d: %w", after+step, err)
+		}
+		all = append(all, Batch{rows(b.Source, b.S), rows(b.Target, b.T), rows(b.Labels, b.T)})
+	}
+	return all, nil
+}
+
+// rows cuts tokens into examples.
+func rows(tokens []int32, n int) [][]int32 {
+	var all [][]int32
+	for ; len(tokens) > 0; tokens = tokens[n:] {
+		all = append(all, tokens[:n])
+	}
+	return all
+}
