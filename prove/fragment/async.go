@@ -21,11 +21,11 @@ func asyncProbes() []*Probe {
 		{"cp.async.bulk.shared.global twice", "two bulk copies that arrive at one barrier", bulkIn(2)},
 	} {
 		p := &Probe{Name: f.name, Group: "tma", Doc: f.doc, Claim: Unknown, Target: "sm_90", Version: "8.0", Threads: warp,
-			In: in, Out: append(typesOf("3*u32"), out...), draw: sizes, body: f.body}
+			In: in, Out: append(typesOf("3*u32"), out...), draw: sizes, body: f.body, thin: 2}
 		all = append(all, p)
 	}
 	all = append(all, &Probe{Name: "cp.async.bulk.global.shared", Group: "tma", Doc: "a bulk copy from shared memory", Claim: Unknown, Target: "sm_90", Version: "8.0",
-		Threads: warp, In: in, Out: out, draw: sizes, body: bulkOut(), image: true})
+		Threads: warp, In: in, Out: out, draw: sizes, body: bulkOut(), image: true, thin: 2})
 	all = append(all, boxProbes()...)
 	for _, p := range all {
 		p.complete()

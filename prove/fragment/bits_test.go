@@ -155,6 +155,7 @@ func dots(words []string, in []uint64) uint64 {
 }
 
 func integerResult(name string, width int, in []uint64) uint64 {
+	name, table, _ := strings.Cut(name, " ")
 	words := strings.Split(name, ".")
 	last := words[len(words)-1]
 	switch words[0] {
@@ -206,6 +207,13 @@ func integerResult(name string, width int, in []uint64) uint64 {
 		return p.And(p, big.NewInt(0xffffffff)).Uint64()
 	case "dp4a", "dp2a":
 		return dots(words, in)
+	case "lop3":
+		var lut, r uint64
+		fmt.Sscanf(table, "0x%x", &lut)
+		for i := range 32 {
+			r |= bit(lut, int(bit(in[0], i)<<2|bit(in[1], i)<<1|bit(in[2], i))) << i
+		}
+		return r
 	case "sad":
 		d := new(big.Int).Sub(wide(last[0], 32, in[0]), wide(last[0], 32, in[1]))
 		return (d.Abs(d).Uint64() + in[2]) & 0xffffffff
@@ -221,6 +229,63 @@ func TestIntegers(t *testing.T) {
 			operands = append(operands, in[k][thread])
 		}
 		return []uint64{integerResult(p.Name, p.In[0].width, operands)}
+	})
+}
+
+// changed is what an atomic operation leaves.
+func changed(name string, t Type, in []uint64) uint64 {
+	words := strings.Split(name, ".")
+	old, x := in[0], in[1]
+	if t.kind == 'f' {
+		m := "add.rn"
+		if t.width == 32 && words[1] == "global" {
+			m = "add.rn.ftz"
+		}
+		var elements []uint64
+		for e := range t.count {
+			elements = append(elements, arithmetic(m, t, []uint64{t.element(old, e), t.element(x, e)}))
+		}
+		return t.pack(elements)
+	}
+	less := wide(words[3][0], t.width, x).Cmp(wide(words[3][0], t.width, old)) < 0
+	switch words[2] {
+	case "add":
+		return (old + x) & t.mask()
+	case "and":
+		return old & x
+	case "or":
+		return old | x
+	case "xor":
+		return old ^ x
+	case "exch":
+		return x
+	case "inc":
+		if old >= x {
+			return 0
+		}
+		return old + 1
+	case "dec":
+		if old == 0 || old > x {
+			return x
+		}
+		return old - 1
+	case "cas":
+		if old == x {
+			return in[2]
+		}
+		return old
+	}
+	if less == (words[2] == "min") {
+		return x
+	}
+	return old
+}
+
+// TestAtomics holds atomic operations to what they leave behind.
+func TestAtomics(t *testing.T) {
+	eachCase(t, "atomic", func(p *Probe, in [][]uint64, thread int) []uint64 {
+		operands := []uint64{in[0][thread], in[1][thread], in[len(in)-1][thread]}
+		return []uint64{operands[0], changed(p.Name, p.In[0], operands)}
 	})
 }
 

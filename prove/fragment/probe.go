@@ -56,7 +56,7 @@ type draw struct {
 
 // Probes are all probes, group by group.
 func Probes() []*Probe {
-	return slices.Concat(floatProbes(), approxProbes(), convertProbes(), integerProbes(), warpProbes(),
+	return slices.Concat(floatProbes(), approxProbes(), convertProbes(), integerProbes(), atomicProbes(), warpProbes(),
 		matrixProbes(), mmaProbes(), wmmaProbes(), wgmmaProbes(), asyncProbes())
 }
 
@@ -93,15 +93,19 @@ func choose(only []string) ([]*Probe, error) {
 }
 
 // runsOn says whether a device can run the probe: what a target with a letter has
-// is not in any later one.
+// is not in any later one. Its driver has to know the version of PTX: 7.8 came with
+// CUDA 11.8, 8.4 with 12.4, and so on.
 func (p *Probe) runsOn(i cuda.Info) bool {
-	var want int
+	var want, major, minor int
 	var letter string
 	if n, _ := fmt.Sscanf(p.Target, "sm_%d%s", &want, &letter); n == 0 {
 		panic("BUG: target " + p.Target)
 	}
+	if n, _ := fmt.Sscanf(p.Version, "%d.%d", &major, &minor); n != 2 {
+		panic("BUG: version " + p.Version)
+	}
 	has := 10*i.Major + i.Minor
-	return has == want || letter == "" && has > want
+	return i.Version >= 1000*(major+4)+10*minor && (has == want || letter == "" && has > want)
 }
 
 // cases is how many cases so many threads take: whole warps of them.
@@ -117,13 +121,13 @@ func (p *Probe) cases(threads int) int {
 // warp is how many threads a block of probes of one thread has.
 const warp = 32
 
-// inputs names the inputs of the probe; probes that draw alike share them.
-func (p *Probe) inputs() string {
+// inputs names the inputs of so many cases; probes that draw alike share them.
+func (p *Probe) inputs(cases int) string {
 	var names []string
 	for _, t := range p.In {
 		names = append(names, t.name)
 	}
-	return fmt.Sprintf("%s|%d|%s", p.draw.name, p.Threads, strings.Join(names, " "))
+	return fmt.Sprintf("%s|%dx%d|%s", p.draw.name, cases, p.Threads, strings.Join(names, " "))
 }
 
 // expand writes out all alternatives of a pattern: {a,b}.{,c.}d is a.d, a.c.d, b.d

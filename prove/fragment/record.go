@@ -58,8 +58,9 @@ func Record(ctx context.Context, d cuda.Driver, o Options) (*Recording, error) {
 
 // prepare describes a probe, and draws its inputs if no other has yet.
 func (p *Probe) prepare(r *Recording, o Options) *Recorded {
-	one := &Recorded{Name: p.Name, Group: p.Group, Doc: p.Doc, PTX: p.PTX(), Threads: p.Threads, Cases: p.cases(o.Cases),
-		In: p.In, Out: p.Out, Inputs: p.inputs(), Box: p.box}
+	cases := p.cases(o.Cases)
+	one := &Recorded{Name: p.Name, Group: p.Group, Doc: p.Doc, PTX: p.PTX(), Threads: p.Threads, Cases: cases,
+		In: p.In, Out: p.Out, Inputs: p.inputs(cases), Box: p.box}
 	if r.Inputs[one.Inputs] == nil {
 		r.Inputs[one.Inputs] = p.drawn(o.Seed, one)
 	}

@@ -89,7 +89,7 @@ func TestWrongCard(t *testing.T) {
 	var want []int
 	p, _ := choose([]string{"fma.rn.f32"})
 	for number := range 512 {
-		in := read(r.Inputs[p[0].inputs()][12*number:], p[0].In, 1)
+		in := read(r.Inputs[p[0].inputs(512)][12*number:], p[0].In, 1)
 		operands := []uint64{in[0][0], in[1][0], in[2][0]}
 		if arithmetic("fma.rn.f32", p[0].In[0], slices.Clone(operands)) != arithmetic("fma.rz.f32", p[0].In[0], operands) {
 			want = append(want, number)
@@ -246,19 +246,22 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestTargets wants what has a letter on its own architecture only.
+// TestTargets wants what has a letter on its own architecture only, and PTX that the
+// driver knows.
 func TestTargets(t *testing.T) {
 	for _, c := range []struct {
-		target       string
-		major, minor int
-		runs         bool
+		target, version      string
+		major, minor, driver int
+		runs                 bool
 	}{
-		{"sm_80", 8, 0, true}, {"sm_80", 9, 0, true}, {"sm_80", 7, 5, false}, {"sm_86", 8, 0, false}, {"sm_90", 9, 0, true}, {"sm_90", 12, 0, true},
-		{"sm_90a", 9, 0, true}, {"sm_90a", 10, 0, false}, {"sm_90a", 8, 9, false},
+		{"sm_80", "7.8", 8, 0, 12040, true}, {"sm_80", "7.8", 9, 0, 12040, true}, {"sm_80", "7.8", 7, 5, 12040, false}, {"sm_86", "7.8", 8, 0, 12040, false},
+		{"sm_90", "8.0", 9, 0, 12040, true}, {"sm_90", "8.0", 12, 0, 12080, true},
+		{"sm_90a", "8.0", 9, 0, 12040, true}, {"sm_90a", "8.0", 10, 0, 12080, false}, {"sm_90a", "8.0", 8, 9, 12040, false},
+		{"sm_80", "7.8", 8, 0, 11080, true}, {"sm_80", "7.8", 8, 0, 11070, false}, {"sm_80", "8.1", 8, 0, 12000, false}, {"sm_80", "8.1", 8, 0, 13000, true},
 	} {
-		p := Probe{Target: c.target}
-		if got := p.runsOn(cuda.Info{Major: c.major, Minor: c.minor}); got != c.runs {
-			t.Errorf("%s on %d.%d: %v", c.target, c.major, c.minor, got)
+		p := Probe{Target: c.target, Version: c.version}
+		if got := p.runsOn(cuda.Info{Major: c.major, Minor: c.minor, Version: c.driver}); got != c.runs {
+			t.Errorf("%s, PTX %s on %d.%d with driver %d: %v", c.target, c.version, c.major, c.minor, c.driver, got)
 		}
 	}
 }

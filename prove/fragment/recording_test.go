@@ -48,7 +48,7 @@ func TestRoundTrip(t *testing.T) {
 
 // TestSize wants a whole recording of a card, with the inputs of every probe, within
 // what a repository can bear. Results that the simulator does not have are taken
-// not to compress at all.
+// not to compress at all. What is read is what was written.
 func TestSize(t *testing.T) {
 	r := record(t, 90, Options{})
 	text, err := json.Marshal(r)
@@ -64,7 +64,10 @@ func TestSize(t *testing.T) {
 	if size > 8<<20 {
 		t.Errorf("a recording of everything has %d bytes", size)
 	}
-	t.Logf("%d probes, %d bytes", len(r.Probes), size)
+	var back Recording
+	if err := json.Unmarshal(text, &back); err != nil || !reflect.DeepEqual(r, &back) {
+		t.Errorf("what is read is not what was written: %v", err)
+	}
 }
 
 // TestDamaged wants every damage named.
@@ -88,9 +91,9 @@ func TestDamaged(t *testing.T) {
 		{`"in":["f32"]`, `"in":["f33"]`, "f33"},
 		{`"in":["f32"]`, `"in":[]`, "neg.f32"},
 		{`"in":["f32"]`, `"in":["f64"]`, "want 256"},
-		{`"inputs":"values|1|f32"`, `"inputs":"nothing"`, "nothing"},
-		{`"values|1|f32":"`, `"values|1|f32":"!`, "neg.f32"},
-		{`"values|1|f32":"`, `"more":"` + packed + `","values|1|f32":"`, "more"},
+		{`"inputs":"values|32x1|f32"`, `"inputs":"nothing"`, "nothing"},
+		{`"values|32x1|f32":"`, `"values|32x1|f32":"!`, "neg.f32"},
+		{`"values|32x1|f32":"`, `"more":"` + packed + `","values|32x1|f32":"`, "more"},
 		{`"outputs":"H4sI`, `"outputs":"H5sI`, "fma.rn.f32"},
 		{`"outputs":"`, `"outputs":"` + packed + `","was":"`, "was"},
 		{`"error":"the card`, `"box":{"elements":65,"rows":1,"swizzle":0},"error":"the card`, "65 elements"},
