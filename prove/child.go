@@ -25,8 +25,10 @@ type request struct {
 	Part    string
 	Device  string
 	Seed    uint64
-	Seconds float64 // after which the part should have ended by itself
-	Answer  string  // the file of the Part
+	Reduced bool
+	Command []string // that started this process
+	Seconds float64  // after which the part should have ended by itself
+	Answer  string   // the file of the Part
 }
 
 // Child does one part: it reads from in what is asked for, and writes what it finds. It
@@ -50,6 +52,7 @@ func child(in io.Reader, table []phase, e *Env) error {
 	ctx, cancel := context.WithTimeout(context.Background(), scale(time.Second, req.Seconds))
 	defer cancel()
 	e.Device, e.Seed, e.dir = req.Device, req.Seed, filepath.Dir(req.Answer)
+	e.reduced, e.command = req.Reduced, req.Command
 	p := &Part{Name: req.Part}
 	p.conclude(ctx, table[i].run(ctx, e, p))
 	text, err := json.Marshal(p)
@@ -105,7 +108,7 @@ func (j *job) part(ctx context.Context, p phase, name string, limit time.Duratio
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errLimit)
 	defer cancel()
 	req := request{
-		Phase: p.name, Part: name, Device: j.Device, Seed: j.Seed, Answer: filepath.Join(j.dir, "part.json"),
+		Phase: p.name, Part: name, Device: j.Device, Seed: j.Seed, Command: j.Command, Answer: filepath.Join(j.dir, "part.json"),
 		Seconds: (limit - min(2*time.Second, limit/4)).Seconds(),
 	}
 	said, err := j.ask(ctx, req, p.env)

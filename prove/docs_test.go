@@ -25,6 +25,10 @@ func fieldsOf(t reflect.Type, path string) (paths []string) {
 		}
 		for f := range t.Fields() {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if f.Anonymous {
+				paths = append(paths, fieldsOf(f.Type, path)...)
+				continue
+			}
 			paths = append(paths, fieldsOf(f.Type, strings.TrimPrefix(path+"."+name, "."))...)
 		}
 		return paths

@@ -90,6 +90,7 @@ func TestDriverFails(t *testing.T) {
 			cuGraphInstantiateWithFlags cuGraphLaunch cuGraphExecDestroy cuMemsetD8Async`},
 		{runProbe, "copies", "cuMemHostAlloc cuMemcpyDtoDAsync_v2 cuMemFreeHost"},
 		{runFragments, "warp", "cuModuleLoadDataEx cuModuleGetFunction cuMemAlloc_v2 cuLaunchKernel"},
+		{runTimed, "successor", "cuModuleLoadDataEx cuMemAlloc_v2 cuLaunchKernel"},
 		{runSteps, "tiny", "cuModuleLoadDataEx cuFuncGetAttribute cuMemAlloc_v2 cuMemHostAlloc cuLaunchKernel cuStreamSynchronize"},
 	} {
 		for _, f := range strings.Fields(c.functions) {

@@ -86,6 +86,11 @@ func (p *Part) Summary() string {
 // lines are what the page says of a part.
 func (p *Part) lines() []string {
 	lines := []string{p.Summary()}
+	if p.Timed != nil {
+		for _, line := range timedLines(p.Timed) {
+			lines = append(lines, "  "+line)
+		}
+	}
 	for _, f := range p.Figures {
 		lines = append(lines, "  "+figure(f))
 	}
@@ -117,6 +122,8 @@ func (p *Part) about() string {
 		return p.Steps.String()
 	case p.Fragments != nil:
 		return p.Fragments.String()
+	case p.Tool != nil:
+		return fmt.Sprintf("%s: %s", p.Tool.Version, p.Tool.Exit)
 	}
 	return ""
 }

@@ -43,6 +43,10 @@ func phases() []phase {
 			probeParts, true, runProbe, nil},
 		{"fragments", "thousands of inputs through single instructions: recorded, and against the simulator", 0.15,
 			fragmentParts, true, runFragments, nil},
+		{"timed", "every kernel of three models at the shapes of training, by the device's clock", 0.15,
+			timedParts, false, runTimed, nil},
+		{"tools", "what compute-sanitizer, ncu and nsys say, where they are installed", 0.15,
+			toolParts, false, runTool, nil},
 	}
 }
 
@@ -58,6 +62,9 @@ func Phases() (rows [][2]string) {
 type Env struct {
 	Device string // cuda, sim or count
 	Seed   uint64 // of what is drawn
+
+	reduced bool     // small sizes on a fast device, too
+	command []string // starts a process that calls Child
 
 	dir    string                      // where a part leaves what later ones read
 	open   func() (cuda.Driver, error) // instead of the device; for tests
@@ -90,4 +97,4 @@ const counted = "H200"
 func (e *Env) counts() bool { return e.Device == "count" }
 
 // Reduced says that the device is slow, and sizes are to be small.
-func (e *Env) Reduced() bool { return e.Device != "cuda" }
+func (e *Env) Reduced() bool { return e.reduced || e.Device != "cuda" }

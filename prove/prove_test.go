@@ -20,7 +20,7 @@ const asChild = "PROVE_TEST_CHILD"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asChild) != "" {
-		if err := child(os.Stdin, faults(), &Env{}); err != nil {
+		if err := child(os.Stdin, append(faults(), phases()...), &Env{}); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/arithlang/mlc/prove/probe"
+	"github.com/arithlang/mlc/prove/timing"
 	"github.com/arithlang/mlc/runtime/ckpt"
 )
 
@@ -80,6 +81,8 @@ type Part struct {
 
 	Figures   []probe.Figure `json:"figures,omitempty"`
 	Fragments *Fragments     `json:"fragments,omitempty"`
+	Timed     *timing.Timing `json:"timed,omitempty"`
+	Tool      *Tool          `json:"tool,omitempty"`
 }
 
 // maxWrong is how many wrong things of a part are told one by one.

@@ -1,0 +1,42 @@
+package prove
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/arithlang/mlc/prove/timing"
+	"github.com/arithlang/mlc/runtime/profile"
+)
+
+// TestTimed wants the launches of every kernel, and no times of a device that has none.
+func TestTimed(t *testing.T) {
+	for _, device := range []string{"sim", "count"} {
+		p := conclude(t, runTimed, &Env{Device: device}, "small/looped")
+		if p.Verdict != Pass || len(p.Timed.Rows) < 20 || p.Timed.Launches == 0 || p.Timed.Seconds != 0 || p.Timed.Peak.Flops != 0 {
+			t.Errorf("%s: %+v", device, p)
+			continue
+		}
+		for _, r := range p.Timed.Rows {
+			if r.Launches+r.OnGPU == 0 || r.Seconds != 0 || r.Median != 0 {
+				t.Errorf("%s: %+v", device, r)
+			}
+		}
+	}
+}
+
+// TestWorstKernels wants the longest kernels on the page, with their share of the peak.
+func TestWorstKernels(t *testing.T) {
+	m := &timing.Timing{Batch: 128, GPU: profile.GPU{Seconds: 0.002, Busy: 0.5, Launches: 90, Kernels: 12}}
+	for _, name := range strings.Split("abcdefghijk", "") {
+		m.Rows = append(m.Rows, profile.Row{Name: "kernel_" + name, OnGPU: 3, Median: 12.5, Share: 0.25, OfPeak: 0.125, Bound: "memory"})
+	}
+	page := strings.Join((&Part{Name: "m", Timed: m}).lines(), "\n")
+	for _, want := range []string{"128 examples in 2.000 ms, the device at work for 50 %", "kernel_a                             3       12.5  25.0 %   12.5 % memory"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q in\n%s", want, page)
+		}
+	}
+	if strings.Contains(page, "kernel_i") {
+		t.Errorf("all kernels are on the page:\n%s", page)
+	}
+}
