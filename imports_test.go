@@ -75,6 +75,7 @@ const rules = `
 	prove/fragment, prove/timing, runtime/cuda/count < prove;
 	compiler/diff, codegen/live, codegen/ptx/ptxrun, specs, runtime/interrupt < prove < compiler/cli; # mlc prove
 	codegen/live, runtime/profile < prove/timing < prove;
+	codegen/live, bench/peers, specs < prove/beside < prove;
 	NONE < compiler/peertest, specs, torture, runtime/cpu/asm, codegen/ptx/asm, codegen/ptx/ptxas, runtime/cuda/libcuda/fakecuda;
 `
 

@@ -1,0 +1,180 @@
+package beside
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/arithlang/mlc/bench/peers"
+	"github.com/arithlang/mlc/runtime/cuda"
+	"github.com/arithlang/mlc/runtime/cuda/sim"
+	"github.com/arithlang/mlc/runtime/cuda/simulated"
+)
+
+// python writes a program that plays Python: about is what it says of PyTorch, serve
+// what it does with the problem, which is its third argument.
+func python(t *testing.T, about, serve string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "python")
+	script := fmt.Sprintf("#!/bin/sh\nif [ \"$1\" = -c ]; then %s; exit; fi\n%s\n", about, serve)
+	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+const (
+	withGPU    = "echo 2.7.1+cu128 True"
+	withoutGPU = "echo 2.7.1+cpu False"
+	noTorch    = "echo 'Traceback' >&2; echo \"ModuleNotFoundError: No module named 'torch'\" >&2; exit 1"
+	fast       = `while read n; do echo 0.000001; done`
+)
+
+func TestFind(t *testing.T) {
+	none, cpu, gpu := python(t, noTorch, ""), python(t, withoutGPU, ""), python(t, withGPU, "")
+	odd := python(t, "echo hello", "")
+	if got, err := Find(t.Context(), []string{"/no/such/python", none, cpu, odd, gpu}, "cuda"); err != nil || *got != (Torch{gpu, "2.7.1", true}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got, err := Find(t.Context(), []string{none, cpu, gpu}, "cpu"); err != nil || got.Python != cpu || got.CUDA {
+		t.Errorf("%+v, %v", got, err)
+	}
+	_, err := Find(t.Context(), []string{"/no/such/python", none, cpu, odd}, "cuda")
+	for _, want := range []string{"no Python with PyTorch", "/no/such/python is not there", "No module named 'torch'", "PyTorch 2.7.1 sees no GPU", `says "hello" of itself`, "MLC_PYTHON"} {
+		if !errors.Is(err, ErrNoTorch) || !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in %v", want, err)
+		}
+	}
+	t.Setenv("MLC_PYTHON", gpu)
+	if all := Pythons(); all[0] != gpu || len(all) != 3 {
+		t.Errorf("%v", all)
+	}
+}
+
+// TestContests wants each to be one that the scripts and the shipped specs know.
+func TestContests(t *testing.T) {
+	names := map[string]bool{}
+	for _, c := range Contests("cuda", 2) {
+		names[c.String()] = true
+		if c.Way.Device != "cuda" || c.Way.Threads != 2 {
+			t.Errorf("%+v", c)
+		}
+		if _, err := compile(c.Case, nil); err != nil {
+			t.Errorf("%v: %v", c, err)
+		}
+	}
+	if len(names) != 18 || !names["abs eager tf32"] || !names["successor compile bf16"] {
+		t.Errorf("%v", names)
+	}
+	if n := len(Contests("cpu", 2)); n != 12 {
+		t.Errorf("%d contests on a processor", n)
+	}
+}
+
+func open(t *testing.T) cuda.Driver {
+	t.Helper()
+	d, err := simulated.Open(sim.Options{Workers: runtime.GOMAXPROCS(0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func successor(peer, precision string) Contest {
+	for _, c := range Contests("cpu", runtime.NumCPU()) {
+		if c.Case.Name == "successor" && c.Way.Peer == peer && c.Way.Precision == precision {
+			return c
+		}
+	}
+	panic("no such contest")
+}
+
+// small is what the simulator does in a second or two.
+func small(rounds int) Options {
+	return Options{Set: []string{"train.batch=2", "train.microbatch=2", "model.width=16", "model.heads=2", "model.ffn.hidden=16", "model.decoder.layers=1"}, Rounds: rounds}
+}
+
+func TestRun(t *testing.T) {
+	keep := filepath.Join(t.TempDir(), "problem.json")
+	torch := &Torch{Python: python(t, withGPU, `cp "$3" `+keep+"; echo \"$@\" >"+keep+".args; "+fast), Version: "2.7.1"}
+	r, err := Run(t.Context(), successor("eager", "fp32"), torch, open(t), small(3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Torch != "2.7.1" || r.Batch != 2 || r.Rounds != 3 || r.Ours <= 0 || r.Peers != 1e-6 || r.Ratio <= 0 || r.Ratio >= 1 || r.Start <= 0 || r.Cut || r.Failed != "" {
+		t.Errorf("%+v", r)
+	}
+	var p peers.Problem
+	text, err := os.ReadFile(keep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &p); err != nil || p.Kind != "successor" || p.Width != 16 || p.Layers != 1 || len(p.Batches) != batches ||
+		len(p.Batches[0].Source) != 2 || p.Vocab == 0 || p.Tensors["head.out.w"][0] != 16 {
+		t.Errorf("%v: %.300s", err, text)
+	}
+	args, err := os.ReadFile(keep + ".args")
+	if err != nil || !strings.Contains(string(args), "--peer eager --device cpu --precision fp32") {
+		t.Errorf("%s, %v", args, err)
+	}
+}
+
+// TestPeersFail has peers that never begin, and that end on the way.
+func TestPeersFail(t *testing.T) {
+	for name, c := range map[string]struct {
+		serve, want string
+		rounds      int
+	}{
+		"at once": {"echo no kernel image >&2; exit 1", "exit status 1: no kernel image", 0},
+		"later":   {"read n; echo 1; read n; echo 1; read n; echo out of memory >&2; exit 2", "exit status 2: out of memory", 1},
+		"garbage": {"read n; echo nan", "NaN seconds", 0},
+	} {
+		r, err := Run(t.Context(), successor("eager", "fp32"), &Torch{Python: python(t, withGPU, c.serve)}, open(t), small(2))
+		if err != nil || !strings.Contains(r.Failed, c.want) || r.Rounds != c.rounds || (r.Ratio > 0) != (c.rounds > 0) {
+			t.Errorf("%s: %+v, %v", name, r, err)
+		}
+	}
+}
+
+// TestEnds lets the time end while the peer is at work.
+func TestEnds(t *testing.T) {
+	why := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	slow := python(t, withGPU, "read n; echo 1; read n; echo 1; read n; exec sleep 600")
+	o := small(3)
+	o.Say = func(format string, args ...any) {
+		if strings.Contains(fmt.Sprintf(format, args...), "successor eager fp32         1.0000 s a step") {
+			cancel(why)
+		}
+	}
+	r, err := Run(ctx, successor("eager", "fp32"), &Torch{Python: slow}, open(t), o)
+	if err != nil || !r.Cut || r.Rounds != 1 || r.Failed != "" || r.Ratio <= 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if _, err := Run(ctx, successor("eager", "fp32"), &Torch{Python: slow}, open(t), o); !errors.Is(err, why) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestPyTorch is the real one, on the processor, where there is one.
+func TestPyTorch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("PyTorch takes seconds to start")
+	}
+	torch, err := Find(t.Context(), Pythons(), "cpu")
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, precision := range []string{"fp32", "bf16"} {
+		r, err := Run(t.Context(), successor("eager", precision), torch, open(t), small(1))
+		if err != nil || r.Failed != "" || r.Rounds != 1 || r.Peers <= 0 {
+			t.Errorf("%s: %+v, %v", precision, r, err)
+		}
+	}
+}
