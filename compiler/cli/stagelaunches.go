@@ -43,32 +43,51 @@ func (c *explainCmd) onCard() (onCard, error) {
 
 func (on onCard) card() (card.Card, error) { return card.Find(cmp.Or(on.name, countedCard)) }
 
-// text counts steps of training on a device that computes nothing.
+// text is the report for people.
 func (on onCard) text(p *compiler.Program, only string) (string, error) {
+	r, note, err := on.report(p, only)
+	return r.String() + note, err
+}
+
+// report counts steps of training on a device that computes nothing. The note says why
+// registers are not known.
+func (on onCard) report(p *compiler.Program, only string) (r count.Report, note string, err error) {
 	c, err := on.card()
 	if err != nil {
-		return "", err
+		return r, "", err
 	}
 	m, err := live.New(p)
 	if err != nil {
-		return "", err
+		return r, "", err
 	}
 	registers, note, err := registersOf(m.GPU.PTX, c)
 	if err != nil {
-		return "", err
+		return r, "", err
 	}
-	r, err := m.Count(count.Options{Card: c, SMs: on.sms, Registers: registers})
+	if r, err = m.Count(count.Options{Card: c, SMs: on.sms, Registers: registers}); err != nil || only == "" {
+		return r, note, err
+	}
+	shown := map[string]bool{}
+	for _, k := range launched(p, only) {
+		shown[m.GPU.Kernels[slices.Index(p.Lowered.Kernels, k)].Name] = true
+	}
+	r.Kernels = slices.DeleteFunc(r.Kernels, func(u count.Use) bool { return u.Own || !shown[u.Name] })
+	return r, note, nil
+}
+
+// printLaunches prints the report for programs.
+func (a *app) printLaunches(p *compiler.Program, only string, on onCard) error {
+	r, err := await(a, func() (count.Report, error) {
+		r, _, err := on.report(p, only)
+		return r, err
+	})
 	if err != nil {
-		return "", err
+		return err
 	}
-	if only != "" {
-		shown := map[string]bool{}
-		for _, k := range launched(p, only) {
-			shown[m.GPU.Kernels[slices.Index(p.Lowered.Kernels, k)].Name] = true
-		}
-		r.Kernels = slices.DeleteFunc(r.Kernels, func(u count.Use) bool { return u.Own || !shown[u.Name] })
-	}
-	return r.String() + note, nil
+	return a.printJSON(struct {
+		Stage  string       `json:"stage"`
+		Report count.Report `json:"report"`
+	}{launchesStage, r})
 }
 
 // registersOf asks ptxas what the kernels of a module take on a card, where there is
