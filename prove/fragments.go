@@ -13,6 +13,7 @@ import (
 // Fragments is what single instructions of one group did.
 type Fragments struct {
 	Probes    int                 `json:"probes"`    // that ran
+	Unknown   int                 `json:"unknown"`   // of them, those that the simulator does not know and was asked for
 	Recorded  int                 `json:"recorded"`  // of them, only recorded: the simulator claims nothing of them
 	Results   int                 `json:"results"`   // that were compared with the simulator's
 	Unbound   int                 `json:"unbound"`   // of them, those for which PTX promises nothing
@@ -28,6 +29,10 @@ func fragmentParts(*Env) ([]string, string) { return fragment.Groups(), "" }
 // runFragments records what the instructions of a group do, and holds it against the
 // simulator.
 func runFragments(ctx context.Context, e *Env, p *Part) error {
+	claims := map[string]fragment.Claim{}
+	for _, probe := range fragment.Probes() {
+		claims[probe.Name] = probe.Claim
+	}
 	d, err := e.Open()
 	if err != nil {
 		return err
@@ -41,8 +46,15 @@ func runFragments(ctx context.Context, e *Env, p *Part) error {
 		return err
 	}
 	p.Fragments = &Fragments{Probes: len(r.Probes), Recording: r}
+	if len(r.Probes) == 0 {
+		return errors.Join(d.Close(), skipf("the device has none of these instructions"))
+	}
 	for _, one := range r.Probes {
-		if one.Error != "" {
+		switch {
+		case one.Error == "":
+		case e.Device == "sim" && claims[one.Name] == fragment.Unknown:
+			p.Fragments.Unknown++
+		default:
 			p.wrong("%s: %s", one.Name, one.Error)
 		}
 	}
@@ -76,6 +88,9 @@ func (f *Fragments) compare(p *Part, report *fragment.Report) {
 
 func (f *Fragments) String() string {
 	text := fmt.Sprintf("%d probes, %d results, of them %d other than the simulator's", f.Probes, f.Results, f.Different)
+	if f.Unknown > 0 {
+		text += fmt.Sprintf("; the simulator does not know %d", f.Unknown)
+	}
 	if f.Recorded > 0 {
 		text += fmt.Sprintf("; %d probes only recorded", f.Recorded)
 	}

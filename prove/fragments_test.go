@@ -37,3 +37,19 @@ func TestReplay(t *testing.T) {
 		t.Errorf("of nothing: %v", err)
 	}
 }
+
+// TestUnknown wants instructions that the simulator does not know to be no mistake there,
+// but one of a card; and groups that a device has not to be skipped.
+func TestUnknown(t *testing.T) {
+	p := conclude(t, runFragments, &Env{Device: "sim"}, "mbarrier")
+	if p.Verdict != Pass || p.Fragments.Unknown == 0 || p.Fragments.Unknown > p.Fragments.Probes {
+		t.Errorf("%+v", p)
+	}
+	card := &Env{Device: "cuda", open: (&Env{Device: "sim"}).Open}
+	if p := conclude(t, runFragments, card, "mbarrier"); p.Verdict != Fail || len(p.Wrong) == 0 {
+		t.Errorf("on a card: %+v", p)
+	}
+	if p := conclude(t, runFragments, &Env{Device: "sim"}, "wgmma"); p.Verdict != Skipped || !strings.Contains(p.Reason, "none of these instructions") {
+		t.Errorf("on an older device: %+v", p)
+	}
+}
