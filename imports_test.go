@@ -32,6 +32,8 @@ const rules = `
 	compiler/lower < compiler/diff < compiler/cli;
 	codegen, runtime/cpu, runtime/cuda, runtime/cuda/count < codegen/live < compiler/cli; # what a generated program has, as values
 
+	runtime/abi < compiler/kernel, runtime/device; # the contract of a launch, for both sides
+
 	# What generated programs call.
 	runtime/device < runtime/cpu, runtime/cuda < runtime;
 	runtime/calibrate < runtime;
@@ -64,7 +66,7 @@ const rules = `
 	runtime/eval, runtime/track, runtime/calibrate < plot < compiler/cli; # mlc plot reads what runs leave
 
 	# What checks PTX: tests, mlc diff and mlc explain.
-	compiler/kernel < codegen/ptx/abi < codegen/ptx/ptxrun, codegen/ptx/ptxtest;
+	runtime/abi < codegen/ptx/ptxrun, codegen/ptx/ptxtest;
 	codegen/cost, codegen/ptx < codegen/ptx/ptxrun, codegen/ptx/ptxtest;
 	compiler, codegen, compiler/kernel/kerneltest, runtime/cuda/sim < codegen/ptx/ptxtest; # what programs ship
 	runtime/cuda/libcuda, runtime/cuda/simulated < codegen/ptx/ptxrun < compiler/cli;

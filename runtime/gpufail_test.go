@@ -209,7 +209,7 @@ func TestPTXThatCannotBeLoaded(t *testing.T) {
 	}
 	m.GPU.Kernels[toyUpdate].Scalars[0] = "Q"
 	s = call(t, m, "", "bench", "--device", "sim")
-	if s.code != 1 || !strings.Contains(s.err, `kernel update takes "Q", which this version of the runtime does not know: build the program again`) {
+	if s.code != 1 || !strings.Contains(s.err, `kernel update: no parameter of a launch is called "Q": build the program again, for this version of the runtime`) {
 		t.Errorf("exit %d\n%s", s.code, s.err)
 	}
 	m = toyOnGPU()

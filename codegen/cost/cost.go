@@ -9,6 +9,7 @@ import (
 	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/runtime/abi"
 )
 
 // A Tally is a number of operations: Count, and what loops add to it whose rounds
@@ -40,15 +41,14 @@ func Operations(k *kernel.Kernel) Tally {
 // Bytes counts what the buffers of a kernel hold: read once, or written once, or
 // both.
 func Bytes(k *kernel.Kernel) *expr.Expr {
-	const elemBytes = 4
 	n := zero
 	for _, p := range k.Params {
 		if p.Mode == kernel.Scalar {
 			continue
 		}
-		size := expr.Int(elemBytes)
+		size := expr.Int(abi.ElemBytes)
 		if p.Mode == kernel.InOut {
-			size = expr.Int(2 * elemBytes)
+			size = expr.Int(2 * abi.ElemBytes)
 		}
 		for _, d := range p.Shape {
 			size = expr.New(expr.Mul, d, size)

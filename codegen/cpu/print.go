@@ -9,6 +9,7 @@ import (
 	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/runtime/abi"
 )
 
 // A printer prints one kernel.
@@ -29,31 +30,17 @@ func newPrinter() *printer {
 	}
 }
 
-// scalars are the scalars of a launch in Go.
-var scalars = []struct {
-	name  string
-	value *jen.Statement
-}{
-	{"B", env("B")},
-	{"T", env("T")},
-	{"S", env("S")},
-	{"C", env("C")},
-	{"P", env("P")},
-	{"N", env("N")},
-	{"layer", env("Layer")},
-	{"step", env("Step")},
-	{"example", env("Example")},
-	{"seed0", jen.Uint32().Call(env("Seed"))},
-	{"seed1", jen.Uint32().Call(env("Seed").Op(">>").Lit(32))},
-	{"scale", env("Scale")},
-	{"lr", env("LR")},
-	{"correct1", env("Correct1")},
-	{"correct2", env("Correct2")},
-	{"clip", env("Clip")},
-	{"decay", env("Decay")},
+// field prints where the environment of a launch has a scalar.
+func field(s abi.Scalar) *jen.Statement {
+	whole := jen.Id("env").Dot(s.Field)
+	switch s.Half {
+	case abi.Low:
+		return jen.Uint32().Call(whole)
+	case abi.High:
+		return jen.Uint32().Call(whole.Op(">>").Lit(32))
+	}
+	return whole
 }
-
-func env(field string) *jen.Statement { return jen.Id("env").Dot(field) }
 
 // function prints the function of a kernel, which loops over all cells, and
 // returns the leaves that it calls.
@@ -118,9 +105,9 @@ func overGrid(grid []kernel.Axis, cell []flat.Node) []flat.Node {
 // bindScalars prints the definition of the scalars that the kernel uses.
 func (p *printer) bindScalars() []jen.Code {
 	var ids, values []jen.Code
-	for _, s := range scalars {
-		if id, ok := p.ids[s.name]; ok && p.used[id] {
-			ids, values = append(ids, jen.Id(id)), append(values, s.value)
+	for _, s := range abi.Scalars() {
+		if id, ok := p.ids[s.Name]; ok && p.used[id] {
+			ids, values = append(ids, jen.Id(id)), append(values, field(s))
 		}
 	}
 	if len(ids) == 0 {

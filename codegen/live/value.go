@@ -5,6 +5,7 @@ import (
 
 	"github.com/arithlang/mlc/codegen/cost"
 	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/runtime/abi"
 	"github.com/arithlang/mlc/runtime/device"
 )
 
@@ -12,17 +13,6 @@ import (
 // generated programs an I32 is a whole int. loops are the variables of the loops around
 // it, the outermost first.
 type value func(e *device.Env, loops []int) int
-
-// scalars are those of a launch that integer expressions are over, by their names.
-var scalars = map[string]func(e *device.Env) int{
-	"B":     func(e *device.Env) int { return e.B },
-	"T":     func(e *device.Env) int { return e.T },
-	"S":     func(e *device.Env) int { return e.S },
-	"C":     func(e *device.Env) int { return e.C },
-	"P":     func(e *device.Env) int { return e.P },
-	"N":     func(e *device.Env) int { return e.N },
-	"layer": func(e *device.Env) int { return e.Layer },
-}
 
 // operations are the ops of one or two operands.
 var operations = map[expr.Op]func(a, b int) int{
@@ -103,11 +93,12 @@ func (s scope) variable(name string) value {
 	if i := slices.Index(s, name); i >= 0 {
 		return func(_ *device.Env, loops []int) int { return loops[i] }
 	}
-	of := scalars[name]
-	if of == nil {
-		panic("BUG: no scalar of a launch is called " + name)
+	of, known := abi.Find(name)
+	if !known || of.Type != abi.I32 {
+		panic("BUG: no integer of a launch is called " + name)
 	}
-	return func(e *device.Env, _ []int) int { return of(e) }
+	bits := device.Bits(of)
+	return func(e *device.Env, _ []int) int { return int(int32(bits(e))) }
 }
 
 // tally compiles a count of operations.

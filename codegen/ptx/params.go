@@ -9,11 +9,8 @@ import (
 	"github.com/arithlang/mlc/codegen/ptx/asm"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/runtime/abi"
 )
-
-// stepScalars are the scalars that change from step to step, in the order of
-// their block in device memory: a captured graph is replayed with new ones.
-var stepScalars = []string{"step", "seed0", "seed1", "scale", "lr", "correct1", "correct2", "clip"}
 
 // randomScalars are those that random words depend on.
 var randomScalars = []string{"seed0", "seed1", "step", "layer"}
@@ -24,7 +21,7 @@ type slice struct {
 	base  asm.Value
 }
 
-// parameters declares the parameters and loads them, in the order that Entry
+// parameters declares the parameters and loads them, in the order that abi.Signature
 // documents.
 func (p *printer) parameters(r flat.Kernel) {
 	f := p.f
@@ -35,25 +32,25 @@ func (p *printer) parameters(r flat.Kernel) {
 			p.slices[b.Name] = slice{asm.Global, f.Do("mad.lo.s64", replica, step, base)}
 		}
 	}
-	var ofStep []string
+	var ofStep []abi.Scalar
 	for _, name := range p.scalars(r) {
-		t, _ := kernel.ScalarType(name)
-		if slices.Contains(stepScalars, name) {
-			ofStep = append(ofStep, name)
+		s, _ := abi.Find(name)
+		if s.Of == abi.OfStep {
+			ofStep = append(ofStep, s)
 			continue
 		}
 		p.entry.Scalars = append(p.entry.Scalars, name)
-		p.vars[name] = f.Param(map[bool]string{true: "f32", false: "u32"}[t == expr.F32], name)
-		if name == "example" {
-			p.vars[name] = f.Do("mad.lo.s32", f.Special("%ctaid.y"), f.Param("u32", name+"$step"), p.vars[name])
+		p.vars[name] = f.Param(s.Type.PTX(), name)
+		if s.Of == abi.OfReplica {
+			p.vars[name] = f.Do("mad.lo.s32", f.Special("%ctaid.y"), f.Param(s.Type.PTX(), name+"$step"), p.vars[name])
 		}
 	}
 	if len(ofStep) > 0 {
 		p.entry.Step = true
 		block := f.Param("u64", "scalars")
-		for _, name := range ofStep {
-			t, _ := kernel.ScalarType(name)
-			p.vars[name] = f.Load(asm.Global, classOf(t), block, 4*slices.Index(stepScalars, name))
+		for _, s := range ofStep {
+			t, _ := kernel.ScalarType(s.Name)
+			p.vars[s.Name] = f.Load(asm.Global, classOf(t), block, abi.ElemBytes*abi.StepWord(s.Name))
 		}
 	}
 }
@@ -88,7 +85,7 @@ const (
 	// staticLimit is how much static shared memory tiles may take beside what a
 	// product needs: four blocks then fit on a multiprocessor.
 	staticLimit = 24 << 10
-	tileAlign   = 16
+	tileAlign   = abi.TileAlign
 )
 
 // A tile is where a tile of the kernel will be: so many bytes, for the whole block

@@ -8,6 +8,7 @@ package ptx
 import (
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/runtime/abi"
 )
 
 // Options say how a module is printed.
@@ -25,19 +26,8 @@ type Output struct {
 	Kernels []Entry
 }
 
-// An Entry says how a kernel of a module is launched. Its parameters are, in
-// order:
-//
-//   - of each buffer, the address of element 0 and the bytes from one replica to
-//     the next (u64, u64);
-//   - each of Scalars (32 bits), "example" with the step from one replica to the
-//     next (u32) behind it;
-//   - with Step, the address of the step's scalars: step, seed0, seed1, scale,
-//     lr, correct1, correct2, clip, 32 bits each (u64);
-//   - with Room, the address of scratch memory and its bytes a block (u64, u64).
-//     Address 0 stands for dynamic shared memory of so many bytes.
-//
-// The grid is x times y blocks: x is any number up to Blocks, which changes no
+// An Entry says how a kernel of a module is launched. Its parameters are those of its
+// Signature. The grid is x times y blocks: x is any number up to Blocks, which changes no
 // result, and y is the number of replicas.
 type Entry struct {
 	Name    string
@@ -48,6 +38,15 @@ type Entry struct {
 	Room    *expr.Expr // bytes that the tiles of a block need; nil if it takes no room
 	Static  int        // bytes of static shared memory
 	Aligned []bool     // by buffer: it must be at a multiple of 16 bytes
+}
+
+// Signature is what the entry takes besides its buffers.
+func (e *Entry) Signature() abi.Signature {
+	s, err := abi.Sign(e.Scalars, e.Step, e.Room != nil)
+	if err != nil {
+		panic("BUG: entry " + e.Name + ": " + err.Error())
+	}
+	return s
 }
 
 // Module prints kernels as one module.

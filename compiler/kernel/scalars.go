@@ -2,56 +2,40 @@ package kernel
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/runtime/abi"
 )
 
-// scalarTable is the fixed list of names that a kernel can take from its
-// launch. They mirror the fields of runtime/device.Env.
-var scalarTable = []struct {
-	name string
-	typ  expr.Type
-}{
-	{"B", expr.I32},
-	{"T", expr.I32},
-	{"S", expr.I32},
-	{"C", expr.I32},
-	{"P", expr.I32},
-	{"N", expr.I32},
-	{"layer", expr.I32},
-	{"step", expr.U32},
-	{"example", expr.U32},
-	{"seed0", expr.U32},
-	{"seed1", expr.U32},
-	{"scale", expr.F32},
-	{"lr", expr.F32},
-	{"correct1", expr.F32},
-	{"correct2", expr.F32},
-	{"clip", expr.F32},
-	{"decay", expr.F32},
-}
+// types are those of package abi as expressions have them.
+var types = map[abi.Type]expr.Type{abi.I32: expr.I32, abi.U32: expr.U32, abi.F32: expr.F32}
 
 // Scalars are the values of one launch by name. F32 scalars are rounded to
 // float32; the others must be integers in the range of their type.
 type Scalars map[string]float64
 
-// ScalarNames lists the scalars that a launch can bind.
+// ScalarNames lists the scalars that a launch can bind: those of package abi.
 func ScalarNames() []string {
-	names := make([]string, len(scalarTable))
-	for i, s := range scalarTable {
-		names[i] = s.name
+	var names []string
+	for _, s := range abi.Scalars() {
+		names = append(names, s.Name)
 	}
 	return names
 }
 
 // ScalarType returns the type of a scalar, and whether there is one of that name.
 func ScalarType(name string) (expr.Type, bool) {
-	for _, s := range scalarTable {
-		if s.name == name {
-			return s.typ, true
-		}
+	s, known := abi.Find(name)
+	return types[s.Type], known
+}
+
+// Bits is the bits of a scalar, 0 if it is not bound.
+func (s Scalars) Bits(of abi.Scalar) uint32 {
+	if of.Type == abi.F32 {
+		return math.Float32bits(float32(s[of.Name]))
 	}
-	return 0, false
+	return uint32(int64(s[of.Name]))
 }
 
 // value returns the value of a scalar.

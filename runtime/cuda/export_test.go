@@ -6,8 +6,8 @@ import "github.com/arithlang/mlc/runtime/device"
 func Pack(k Kernel, e *device.Env) []byte {
 	k.Blocks = func(*device.Env) int { return 1 }
 	loaded := &kernel{Kernel: k}
-	for _, name := range k.Scalars {
-		loaded.scalars = append(loaded.scalars, scalar{scalars[name].bits, name == example})
+	if err := loaded.sign(); err != nil {
+		panic(err)
 	}
 	m, t := &Machine{kernels: []*kernel{loaded}}, &tape{}
 	t.launch(0, loaded, e, nil)

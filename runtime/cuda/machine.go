@@ -3,6 +3,7 @@ package cuda
 import (
 	"fmt"
 
+	"github.com/arithlang/mlc/runtime/abi"
 	"github.com/arithlang/mlc/runtime/device"
 )
 
@@ -39,6 +40,7 @@ type Machine struct {
 	in, out stage
 	scratch region
 	script  script
+	buffers []abi.Buffer // of the launch that is being packed
 	graphs  graphs
 	watch   *Watch // nil: nobody looks at the clock
 	calls   Calls

@@ -4,11 +4,12 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/arithlang/mlc/runtime/abi"
 	"github.com/arithlang/mlc/runtime/device"
 )
 
 const (
-	wordBytes  = 4
+	wordBytes  = abi.ElemBytes
 	allocAlign = 256 // bytes, of every replica
 )
 

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"encoding/binary"
 
+	"github.com/arithlang/mlc/runtime/abi"
 	"github.com/arithlang/mlc/runtime/device"
 )
 
@@ -37,15 +38,10 @@ type kernel struct {
 	Kernel
 	f       Function
 	number  int // in the model's table; -1: the Machine's own
-	scalars []scalar
-	static  int // bytes of shared memory that a block takes anyway
-	allowed int // bytes of dynamic shared memory that launches may take
-}
-
-// A scalar is a per-launch scalar of a kernel.
-type scalar struct {
-	bits    func(e *device.Env) uint32
-	example bool
+	sig     abi.Signature
+	bits    []func(e *device.Env) uint32 // of the scalars
+	static  int                          // bytes of shared memory that a block takes anyway
+	allowed int                          // bytes of dynamic shared memory that launches may take
 }
 
 // kernels loads a program.
@@ -69,12 +65,8 @@ func (d *Device) kernel(mod Module, k Kernel, number int) (*kernel, error) {
 		return nil, err
 	}
 	out := &kernel{Kernel: k, f: f, number: number}
-	for _, name := range k.Scalars {
-		b, known := scalars[name]
-		if !known {
-			return nil, unknownScalar(k.Name, name)
-		}
-		out.scalars = append(out.scalars, scalar{b.bits, name == example})
+	if err := out.sign(); err != nil {
+		return nil, err
 	}
 	if k.Room == nil {
 		return out, nil
@@ -86,6 +78,15 @@ func (d *Device) kernel(mod Module, k Kernel, number int) (*kernel, error) {
 	out.static = a.Shared
 	out.allowed = d.Info().Shared - a.Shared
 	return out, nil
+}
+
+// sign finds out which parameters the kernel takes.
+func (k *kernel) sign() (err error) {
+	k.sig, err = k.signature()
+	for _, s := range k.sig.Scalars {
+		k.bits = append(k.bits, device.Bits(s))
+	}
+	return err
 }
 
 // MovePTX is the module of the Machine's own kernels: copy, clear and add.

@@ -1,9 +1,9 @@
 package cuda
 
 import (
-	"encoding/binary"
 	"slices"
 
+	"github.com/arithlang/mlc/runtime/abi"
 	"github.com/arithlang/mlc/runtime/device"
 )
 
@@ -43,16 +43,12 @@ func (s *script) clone() script {
 
 func (s *script) u32(words ...uint32) {
 	for _, w := range words {
-		s.args = binary.LittleEndian.AppendUint32(s.args, w)
+		s.args = abi.AppendU32(s.args, w)
 	}
 }
 
-func (s *script) u64(x uint64) {
-	for len(s.args)%8 != 0 { // every command begins at a multiple of 8
-		s.args = append(s.args, 0)
-	}
-	s.args = binary.LittleEndian.AppendUint64(s.args, x)
-}
+// u64 appends at a multiple of 8, at which every command begins.
+func (s *script) u64(x uint64) { s.args = abi.AppendU64(s.args, x) }
 
 // end adds the command whose parameters are those since lo.
 func (s *script) end(k *kernel, lo int, x, y, shared int) {
@@ -112,8 +108,7 @@ func (m *Machine) allow(k *kernel, shared int) error {
 
 const (
 	maxBlocks  = 1<<31 - 1
-	roomAlign  = 16 // bytes, of a block's tiles
-	scratchPer = 4  // blocks of a multiprocessor that get scratch memory
+	scratchPer = 4 // blocks of a multiprocessor that get scratch memory
 )
 
 // A shape is how a kernel is launched: its room is shared memory if that is not 0,
@@ -124,7 +119,7 @@ type shape struct {
 }
 
 func (m *Machine) shape(o *op, replicas int) shape {
-	s := shape{blocks: min(o.blocks, maxBlocks), room: roundUp(int64(o.room), roomAlign)}
+	s := shape{blocks: min(o.blocks, maxBlocks), room: abi.RoomBytes(int64(o.room))}
 	switch {
 	case o.room == 0:
 	case s.room+int64(m.kernels[o.kernel].static) <= int64(m.info.SharedOptIn):
@@ -211,34 +206,23 @@ func (m *Machine) clear(g *group, r device.Ref, n int) {
 	s.end(m.moves.clear, lo, m.spread(n), len(g.tapes), 0)
 }
 
-// launch appends a launch of the model's kernels: see Kernel for its parameters.
+// launch appends a launch of the model's kernels.
 func (m *Machine) launch(g *group, o *op, refs []device.Ref, words []uint32) {
 	s, lo := &m.script, len(m.script.args)
-	k := m.kernels[o.kernel]
+	k, l := m.kernels[o.kernel], m.shape(o, len(g.tapes))
+	a := abi.Args{Buffers: m.buffers[:0], Words: words, Further: g.apart(), Bytes: uint64(l.room)}
 	for _, r := range refs {
 		at, step := m.address(g, r)
-		s.u64(uint64(at))
-		s.u64(uint64(step))
-	}
-	for _, sc := range k.scalars {
-		s.u32(words[0])
-		if words = words[1:]; sc.example {
-			s.u32(g.apart())
-			words = words[1:]
-		}
+		a.Buffers = append(a.Buffers, abi.Buffer{At: uint64(at), Stride: uint64(step)})
 	}
 	if o.at >= 0 {
-		s.u64(uint64(m.in.word(g.in + o.at)))
+		a.Step = uint64(m.in.word(g.in + o.at))
 	}
-	l := m.shape(o, len(g.tapes))
-	if k.Room != nil {
-		scratch := m.scratch.at
-		if l.shared > 0 {
-			scratch = 0
-		}
-		s.u64(uint64(scratch))
-		s.u64(uint64(l.room))
+	if l.shared == 0 {
+		a.Room = uint64(m.scratch.at)
 	}
+	m.buffers = a.Buffers
+	s.args = k.sig.Append(s.args, &a)
 	s.end(k, lo, l.blocks, len(g.tapes), l.shared)
 }
 

@@ -3,6 +3,7 @@ package cuda
 import (
 	"slices"
 
+	"github.com/arithlang/mlc/runtime/abi"
 	"github.com/arithlang/mlc/runtime/device"
 )
 
@@ -12,7 +13,7 @@ type tape struct {
 	ops      []op
 	refs     []device.Ref // arguments of the ops
 	words    []uint32     // per-launch scalars of the ops
-	examples []int        // which words are an example; the step between replicas follows each
+	examples []int        // which words are an example
 	in       []uint32     // goes to the device before the work starts
 	blocks   []int        // where the step's scalars are within in
 	out      int          // words that come back when it has ended
@@ -71,18 +72,15 @@ func (t *tape) launch(number int, k *kernel, e *device.Env, args []device.Ref) {
 	if k.Room != nil {
 		o.room = k.Room(e)
 	}
-	for _, s := range k.scalars {
-		if s.example {
+	for i, s := range k.sig.Scalars {
+		if s.Of == abi.OfReplica {
 			t.examples = append(t.examples, len(t.words))
 		}
-		t.words = append(t.words, s.bits(e))
-		if s.example {
-			t.words = append(t.words, 0)
-		}
+		t.words = append(t.words, k.bits[i](e))
 	}
 	o.words = len(t.words) - o.words
 	if k.Step {
-		o.at = t.step(stepScalars(e))
+		o.at = t.step(newStepBlock(e))
 	}
 	t.refs = append(t.refs, args...)
 	t.ops = append(t.ops, o)
@@ -90,9 +88,9 @@ func (t *tape) launch(number int, k *kernel, e *device.Env, args []device.Ref) {
 
 // step returns where the step's scalars are within in: they are there once as long
 // as they do not change.
-func (t *tape) step(now [stepWords]uint32) int {
+func (t *tape) step(now stepBlock) int {
 	if last := len(t.blocks) - 1; last >= 0 {
-		if at := t.blocks[last]; [stepWords]uint32(t.in[at:]) == now {
+		if at := t.blocks[last]; stepBlock(t.in[at:]) == now {
 			return at
 		}
 	}
@@ -133,7 +131,7 @@ func (t *tape) replica(first *tape, further uint32) bool {
 		return false
 	}
 	for _, at := range t.blocks {
-		if [stepWords]uint32(t.in[at:]) != [stepWords]uint32(first.in[at:]) {
+		if stepBlock(t.in[at:]) != stepBlock(first.in[at:]) {
 			return false
 		}
 	}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/arithlang/mlc/codegen/cost"
 	"github.com/arithlang/mlc/codegen/ptx"
-	"github.com/arithlang/mlc/codegen/ptx/abi"
 	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/runtime/abi"
 	"github.com/arithlang/mlc/runtime/cuda"
 )
 
@@ -91,7 +91,7 @@ type launch struct {
 	bufs    []kernel.Buffer
 	places  []cuda.Ptr // of bufs
 	held    []cuda.Ptr // all memory
-	params  abi.Params
+	args    abi.Args
 }
 
 func (l *launch) run(name string) error {
@@ -116,7 +116,8 @@ func (l *launch) run(name string) error {
 			return err
 		}
 	}
-	if err := f.Launch([3]int{blocks, 1, 1}, [3]int{e.Threads, 1, 1}, shared, l.params.Bytes); err != nil {
+	sig := e.Signature()
+	if err := f.Launch([3]int{blocks, 1, 1}, [3]int{e.Threads, 1, 1}, shared, sig.Append(nil, &l.args)); err != nil {
 		return err
 	}
 	if err := l.driver.Synchronize(); err != nil {
@@ -133,17 +134,17 @@ func (l *launch) upload(e ptx.Entry) error {
 			return err
 		}
 		l.places = append(l.places, p)
-		l.params.Buffer(uint64(p), 0)
+		l.args.Buffers = append(l.args.Buffers, abi.Buffer{At: uint64(p)})
 	}
-	for _, name := range e.Scalars {
-		l.params.Scalar(name, l.scalars, 0)
+	for _, s := range e.Signature().Scalars {
+		l.args.Words = append(l.args.Words, l.scalars.Bits(s))
 	}
 	if e.Step {
-		p, err := l.put(abi.StepScalars(l.scalars))
+		p, err := l.put(abi.StepBlock(l.scalars.Bits))
 		if err != nil {
 			return err
 		}
-		l.params.Step(uint64(p))
+		l.args.Step = uint64(p)
 	}
 	return nil
 }
@@ -157,16 +158,16 @@ func (l *launch) room(e ptx.Entry, f cuda.Function, blocks int) (int, int, error
 	size := cost.Value(e.Room, l.scalars)
 	info := l.driver.Info()
 	if size+e.Static <= max(info.Shared, info.SharedOptIn) {
-		l.params.Room(0, size)
+		l.args.Bytes = uint64(size)
 		if size+e.Static > info.Shared {
 			return blocks, size, f.AllowShared(size)
 		}
 		return blocks, size, nil
 	}
-	each := (size + 15) / 16 * 16
+	each := int(abi.RoomBytes(int64(size)))
 	blocks = min(blocks, max(1, mostScratch/each))
 	p, err := l.alloc(each * blocks)
-	l.params.Room(uint64(p), each)
+	l.args.Room, l.args.Bytes = uint64(p), uint64(each)
 	return blocks, 0, err
 }
 

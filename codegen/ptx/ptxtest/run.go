@@ -7,8 +7,8 @@ import (
 
 	"github.com/arithlang/mlc/codegen/cost"
 	"github.com/arithlang/mlc/codegen/ptx"
-	"github.com/arithlang/mlc/codegen/ptx/abi"
 	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/runtime/abi"
 	"github.com/arithlang/mlc/runtime/cuda/sim"
 )
 
@@ -56,7 +56,7 @@ func (r *Runner) Check(c *Case) error {
 		return err
 	}
 	stats, err := k.Launch(sim.Launch{
-		Grid: [3]int{l.grid, r.way.Replicas, 1}, Block: [3]int{l.entry.Threads, 1, 1}, Shared: l.dynamic, Args: l.params.Bytes,
+		Grid: [3]int{l.grid, r.way.Replicas, 1}, Block: [3]int{l.entry.Threads, 1, 1}, Shared: l.dynamic, Args: l.sig.Append(nil, &l.args),
 	})
 	if r.steps = stats.Steps; err != nil {
 		return err
@@ -77,7 +77,8 @@ type launch struct {
 	regions []*region
 	scratch *region // nil: there is none
 	rest    []sim.Ptr
-	params  abi.Params
+	sig     abi.Signature
+	args    abi.Args
 }
 
 // prepare puts the buffers on the device and packs the parameters.
@@ -86,7 +87,7 @@ func (r *Runner) prepare(c *Case) (*launch, error) {
 	if !ok {
 		return nil, fmt.Errorf("the module lists no kernel %s", c.Kernel.Name)
 	}
-	l := &launch{Runner: r, Case: c, entry: e}
+	l := &launch{Runner: r, Case: c, entry: e, sig: e.Signature()}
 	switch n := cost.Value(e.Blocks, c.Scalars); {
 	case c.Cells == 0:
 	case n < 1:
@@ -103,16 +104,17 @@ func (r *Runner) prepare(c *Case) (*launch, error) {
 			}
 		}
 	}
-	for _, name := range e.Scalars {
-		l.params.Scalar(name, c.Scalars, exampleStep)
+	l.args.Further = exampleStep
+	for _, s := range l.sig.Scalars {
+		l.args.Words = append(l.args.Words, c.Scalars.Bits(s))
 	}
 	if e.Step {
-		words := abi.StepScalars(c.Scalars)
+		words := abi.StepBlock(c.Scalars.Bits)
 		p, err := l.alloc(len(words))
 		if err != nil {
 			return nil, err
 		}
-		l.params.Step(uint64(p))
+		l.args.Step = uint64(p)
 		if err := r.device.Write(p, words); err != nil {
 			return nil, err
 		}
@@ -149,7 +151,7 @@ func (l *launch) buffer(i int) error {
 		stride = g.stride
 	}
 	l.regions = append(l.regions, g)
-	l.params.Buffer(uint64(g.at(0)), stride)
+	l.args.Buffers = append(l.args.Buffers, abi.Buffer{At: uint64(g.at(0)), Stride: uint64(stride)})
 	return nil
 }
 
@@ -171,28 +173,31 @@ func (l *launch) room() error {
 	}
 	if !l.way.Global && size+l.entry.Static <= mostShared {
 		l.dynamic = size
-		l.params.Room(0, size)
+		l.args.Bytes = uint64(size)
 		return nil
 	}
-	each := (size+15)/16*16 + spare
+	each := int(abi.RoomBytes(int64(size))) + spare
 	l.grid = min(l.grid, max(1, mostScratch/each/l.way.Replicas))
 	p, err := l.alloc(each * l.grid * l.way.Replicas)
 	if err != nil {
 		return err
 	}
 	l.scratch = &region{device: l.device, base: p, size: size, stride: each, count: l.grid * l.way.Replicas}
-	l.params.Room(uint64(p), each)
+	l.args.Room, l.args.Bytes = uint64(p), uint64(each)
 	return l.scratch.mark()
 }
 
-// declared holds the parameters that an entry declares to those packed.
+// declared holds the parameters that an entry declares to those of its signature.
 func (l *launch) declared(ps []sim.Param) error {
-	var types []string
+	var have, want []string
 	for _, p := range ps {
-		types = append(types, p.Type)
+		have = append(have, p.Type)
 	}
-	if !slices.Equal(types, l.params.Types) {
-		return fmt.Errorf("the entry declares parameters %v, its launch has %v", types, l.params.Types)
+	for _, t := range l.sig.Types(len(l.regions)) {
+		want = append(want, t.PTX())
+	}
+	if !slices.Equal(have, want) {
+		return fmt.Errorf("the entry declares parameters %v, its launch has %v", have, want)
 	}
 	return nil
 }

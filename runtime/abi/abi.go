@@ -1,0 +1,246 @@
+// Package abi is the contract of a launch: which scalars a kernel may take, where the
+// environment of a launch has each, and how the parameters of an entry on a GPU lie in
+// memory. Lowering, the printers of package codegen, runtime/cuda and what runs single
+// kernels all take it from here; it imports nothing.
+package abi
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// A Type is that of a scalar or of a parameter.
+type Type uint8
+
+// The types.
+const (
+	I32 Type = iota
+	U32
+	F32
+	U64
+)
+
+// Bytes is the size, and the multiple of which a parameter lies at.
+func (t Type) Bytes() int {
+	if t == U64 {
+		return 8
+	}
+	return 4
+}
+
+// PTX names the type of a parameter: PTX has no signed ones here.
+func (t Type) PTX() string { return [...]string{"u32", "u32", "f32", "u64"}[t] }
+
+// A Scalar is a value that a kernel can take from its launch, by name.
+type Scalar struct {
+	Name  string
+	Type  Type
+	Field string // of runtime/device.Env
+	Half  Half   // of the field
+	Of    Scope
+}
+
+// A Half says which part of a field a scalar is.
+type Half uint8
+
+// The halves: a field of 64 bits is two scalars.
+const (
+	Whole Half = iota
+	Low
+	High
+)
+
+// A Scope says between which launches a scalar does not differ.
+type Scope uint8
+
+// The scopes. Those of a step lie in device memory, so that a recorded graph can be
+// replayed with new ones; all others are parameters.
+const (
+	OfLaunch  Scope = iota
+	OfReplica       // a second parameter says how much larger it is in the next replica
+	OfStep
+)
+
+// scalars is the table. Those of a step lie in memory in this order.
+var scalars = [...]Scalar{
+	{"B", I32, "B", Whole, OfLaunch},
+	{"T", I32, "T", Whole, OfLaunch},
+	{"S", I32, "S", Whole, OfLaunch},
+	{"C", I32, "C", Whole, OfLaunch},
+	{"P", I32, "P", Whole, OfLaunch},
+	{"N", I32, "N", Whole, OfLaunch},
+	{"layer", I32, "Layer", Whole, OfLaunch},
+	{"step", U32, "Step", Whole, OfStep},
+	{"example", U32, "Example", Whole, OfReplica},
+	{"seed0", U32, "Seed", Low, OfStep},
+	{"seed1", U32, "Seed", High, OfStep},
+	{"scale", F32, "Scale", Whole, OfStep},
+	{"lr", F32, "LR", Whole, OfStep},
+	{"correct1", F32, "Correct1", Whole, OfStep},
+	{"correct2", F32, "Correct2", Whole, OfStep},
+	{"clip", F32, "Clip", Whole, OfStep},
+	{"decay", F32, "Decay", Whole, OfLaunch},
+}
+
+// Scalars lists all scalars, in the order in which kernels take them.
+func Scalars() []Scalar { return scalars[:] }
+
+// Find returns the scalar of a name.
+func Find(name string) (Scalar, bool) {
+	for _, s := range scalars {
+		if s.Name == name {
+			return s, true
+		}
+	}
+	return Scalar{}, false
+}
+
+// Sizes in bytes.
+const (
+	ElemBytes = 4  // of an element: all types that kernels compute on are as large
+	TileAlign = 16 // where tiles begin, and what a block's room is a multiple of
+	StepWords = 8  // of the block of a step's scalars, 4 bytes each
+)
+
+// RoomBytes is what a block that needs so many bytes of tiles is given.
+func RoomBytes(n int64) int64 { return (n + TileAlign - 1) / TileAlign * TileAlign }
+
+// StepWord is the word of the step's block that a scalar is in; -1 if it is in none.
+func StepWord(name string) int {
+	n := 0
+	for _, s := range scalars {
+		switch {
+		case s.Of != OfStep:
+		case s.Name == name:
+			return n
+		default:
+			n++
+		}
+	}
+	return -1
+}
+
+// StepBlock is the block of a step's scalars, of which bits gives each.
+func StepBlock(bits func(s Scalar) uint32) []byte {
+	var b []byte
+	for _, s := range scalars {
+		if s.Of == OfStep {
+			b = AppendU32(b, bits(s))
+		}
+	}
+	return b
+}
+
+// A Signature says which parameters the entry of a kernel takes, besides its buffers.
+// They are, in order:
+//
+//   - of each buffer, the address of element 0 for replica 0 and the bytes from one
+//     replica to the next (u64, u64);
+//   - each of Scalars; of one that is OfReplica, that of replica 0 and the step from one
+//     replica to the next;
+//   - with Step, the address of the step's scalars (u64);
+//   - with Room, the address of scratch memory and the bytes of it that a block has
+//     (u64, u64). Address 0 stands for dynamic shared memory.
+//
+// Block (x, y) of a grid computes cells of replica y.
+type Signature struct {
+	Scalars    []Scalar
+	Step, Room bool
+}
+
+// Sign makes the signature of an entry that takes scalars of these names.
+func Sign(scalars []string, step, room bool) (Signature, error) {
+	s := Signature{Step: step, Room: room}
+	for _, name := range scalars {
+		scalar, known := Find(name)
+		if !known || scalar.Of == OfStep {
+			return s, fmt.Errorf("no parameter of a launch is called %q", name)
+		}
+		s.Scalars = append(s.Scalars, scalar)
+	}
+	return s, nil
+}
+
+// Types lists the types of the parameters of an entry with so many buffers.
+func (s *Signature) Types(buffers int) []Type {
+	var all []Type
+	for range buffers {
+		all = append(all, U64, U64)
+	}
+	for _, scalar := range s.Scalars {
+		all = append(all, scalar.Type)
+		if scalar.Of == OfReplica {
+			all = append(all, scalar.Type)
+		}
+	}
+	if s.Step {
+		all = append(all, U64)
+	}
+	if s.Room {
+		all = append(all, U64, U64)
+	}
+	return all
+}
+
+// Args are the values of the parameters of a launch.
+type Args struct {
+	Buffers []Buffer
+	Words   []uint32 // the bits of Scalars
+	Further uint32   // how much larger a scalar that is OfReplica is in the next one
+	Step    uint64   // address
+	Room    uint64   // address
+	Bytes   uint64   // of the room of a block
+}
+
+// A Buffer is where a buffer is on the device.
+type Buffer struct{ At, Stride uint64 } // bytes from one replica to the next
+
+// Append packs parameters behind others, whose number of bytes is a multiple of 8.
+func (s *Signature) Append(b []byte, a *Args) []byte {
+	for _, x := range a.Buffers {
+		b = AppendU64(AppendU64(b, x.At), x.Stride)
+	}
+	for i, scalar := range s.Scalars {
+		b = AppendU32(b, a.Words[i])
+		if scalar.Of == OfReplica {
+			b = AppendU32(b, a.Further)
+		}
+	}
+	if s.Step {
+		b = AppendU64(b, a.Step)
+	}
+	if s.Room {
+		b = AppendU64(AppendU64(b, a.Room), a.Bytes)
+	}
+	return b
+}
+
+// AppendU32 appends a parameter of 4 bytes.
+func AppendU32(b []byte, x uint32) []byte { return binary.LittleEndian.AppendUint32(b, x) }
+
+// AppendU64 appends a parameter of 8 bytes at a multiple of its size.
+func AppendU64(b []byte, x uint64) []byte {
+	for len(b)%8 != 0 {
+		b = append(b, 0)
+	}
+	return binary.LittleEndian.AppendUint64(b, x)
+}
+
+// Words reads the bits of the scalars back from parameters.
+func (s *Signature) Words(args []byte) ([]uint32, error) {
+	tail := len(s.Append(nil, &Args{Words: make([]uint32, len(s.Scalars))}))
+	const buffer = 16
+	if len(args) < tail || (len(args)-tail)%buffer != 0 {
+		return nil, fmt.Errorf("%d bytes of parameters, of which %d are no buffers", len(args), tail)
+	}
+	at := len(args) - tail
+	var words []uint32
+	for _, scalar := range s.Scalars {
+		words = append(words, binary.LittleEndian.Uint32(args[at:]))
+		at += scalar.Type.Bytes()
+		if scalar.Of == OfReplica {
+			at += scalar.Type.Bytes()
+		}
+	}
+	return words, nil
+}

@@ -1,0 +1,71 @@
+package abi
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestAppend packs parameters, at the offsets that their types ask for, and reads the
+// scalars back.
+func TestAppend(t *testing.T) {
+	s, err := Sign([]string{"B", "example", "decay"}, true, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := s.Append(nil, &Args{Buffers: []Buffer{{0x10, 0x20}}, Words: []uint32{1, 2, 3}, Further: 4, Step: 5, Room: 6, Bytes: 7})
+	want := []byte{
+		0x10, 0, 0, 0, 0, 0, 0, 0, 0x20, 0, 0, 0, 0, 0, 0, 0,
+		1, 0, 0, 0, 2, 0, 0, 0, 4, 0, 0, 0, 3, 0, 0, 0,
+		5, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0,
+	}
+	if !slices.Equal(args, want) {
+		t.Errorf("%v, want %v", args, want)
+	}
+	at := 0
+	for _, p := range s.Types(1) {
+		at = (at+p.Bytes()-1)/p.Bytes()*p.Bytes() + p.Bytes()
+	}
+	if at != len(want) {
+		t.Errorf("parameters of types %v end at %d, not %d", s.Types(1), at, len(want))
+	}
+	if words, err := s.Words(args); err != nil || !slices.Equal(words, []uint32{1, 2, 3}) {
+		t.Errorf("scalars %v, %v", words, err)
+	}
+	if _, err := s.Words(args[:len(args)-8]); err == nil {
+		t.Error("parameters of another entry are read")
+	}
+	for _, name := range []string{"Q", "lr"} {
+		if _, err := Sign([]string{name}, false, false); err == nil {
+			t.Errorf("%s is a parameter", name)
+		}
+	}
+}
+
+// TestOddScalars wants an address behind an odd number of words at a multiple of 8.
+func TestOddScalars(t *testing.T) {
+	s, _ := Sign([]string{"B"}, true, false)
+	if args := s.Append(nil, &Args{Words: []uint32{1}, Step: 5}); !slices.Equal(args, []byte{1, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0}) {
+		t.Errorf("%v", args)
+	}
+}
+
+// TestStep wants the words of the block to be as many as its constant says, in order.
+func TestStep(t *testing.T) {
+	n := 0
+	for _, s := range Scalars() {
+		if s.Of != OfStep {
+			if StepWord(s.Name) >= 0 {
+				t.Errorf("%s is in the block", s.Name)
+			}
+			continue
+		}
+		if StepWord(s.Name) != n {
+			t.Errorf("%s is word %d, not %d", s.Name, StepWord(s.Name), n)
+		}
+		n++
+	}
+	block := StepBlock(func(s Scalar) uint32 { return uint32(StepWord(s.Name)) })
+	if n != StepWords || len(block) != 4*StepWords || block[4*5] != 5 {
+		t.Errorf("%d words, %v", n, block)
+	}
+}
