@@ -106,11 +106,13 @@ func (r *benchResult) rows(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, "%-*s %8s", width, "kernel", "launches")
 	gpu(" %8s", "on GPU")
+	gpu(" %9s", "µs each")
 	fmt.Fprintf(b, " %9s %7s %9s %8s %8s\n", "ms a step", "share", "GFLOP/s", "GB/s", "of peak")
 	for _, k := range r.Kernels {
 		fmt.Fprintf(b, "%-*s %8s", width, k.Name, some(k.Launches))
 		gpu(" %8s", some(k.OnGPU))
-		fmt.Fprintf(b, " %9.2f %5.1f %%", k.Seconds/milli, 100*k.Share)
+		gpu(" %9s", microseconds(k.Median))
+		fmt.Fprintf(b, " %9.*f %5.1f %%", r.decimals(), k.Seconds/milli, 100*k.Share)
 		switch {
 		case k.Bound != "":
 			fmt.Fprintf(b, " %9.1f %8.1f %6.0f %% %s", k.Flops/giga, k.Bytes/giga, 100*k.OfPeak, k.Bound)
@@ -119,6 +121,22 @@ func (r *benchResult) rows(b *strings.Builder) {
 		}
 		b.WriteByte('\n')
 	}
+}
+
+// decimals of milliseconds: kernels of a GPU take few microseconds.
+func (r *benchResult) decimals() int {
+	if r.GPU != nil {
+		return 3
+	}
+	return 2
+}
+
+// microseconds prints a median, nothing where there is none.
+func microseconds(n float64) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.1f", n)
 }
 
 // some prints a number of launches, nothing for none.
