@@ -51,7 +51,7 @@ func TestBundle(t *testing.T) {
 			t.Errorf("%v after %v: %s\n%s", c.args, took, r.Verdict, out)
 		}
 		for _, p := range r.Phases {
-			if len(p.Parts) == 0 {
+			if len(p.Parts) == 0 && p.Reason == "" {
 				t.Errorf("%v: phase %s has done nothing", c.args, p.Name)
 			}
 		}

@@ -122,6 +122,10 @@ func (p *Part) about() string {
 		return p.Steps.String()
 	case p.Fragments != nil:
 		return p.Fragments.String()
+	case p.Torch != nil:
+		return fmt.Sprintf("PyTorch %s of %s", p.Torch.Version, p.Torch.Python)
+	case p.Peer != nil:
+		return peerText(p.Peer)
 	case p.Tool != nil:
 		return fmt.Sprintf("%s: %s", p.Tool.Version, p.Tool.Exit)
 	}

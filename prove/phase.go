@@ -26,6 +26,9 @@ type phase struct {
 	// run does a part, whose name it finds there, and notes what it finds. It returns
 	// when the context ends, with what it has; its error is what kept it from going on.
 	run func(ctx context.Context, e *Env, p *Part) error
+	// beside says that nothing is proven by the phase: where its first part is skipped
+	// there is nothing to do, and what there is no time for is left out.
+	beside bool
 	// env is added to the environment of the process.
 	env []string
 }
@@ -34,19 +37,21 @@ type phase struct {
 func phases() []phase {
 	return []phase{
 		{"machine", "what the card and the driver are, and how long modules take to load", 0.10,
-			machineParts, false, runMachine, []string{"CUDA_CACHE_DISABLE=1"}}, // or only the first loading compiles
+			machineParts, false, runMachine, false, []string{"CUDA_CACHE_DISABLE=1"}}, // or only the first loading compiles
 		{"kernels", "every kernel of the specs against the kernel interpreter, bit for bit", 0.35,
-			kernelParts, true, runKernels, nil},
+			kernelParts, true, runKernels, false, nil},
 		{"steps", "three steps of training of five specs against what the processor makes of them", 0.20,
-			stepParts, false, runSteps, nil},
+			stepParts, false, runSteps, false, nil},
 		{"probes", "what the device does at best: arithmetic, tensor cores, copies, latencies", 0.08,
-			probeParts, true, runProbe, nil},
+			probeParts, true, runProbe, false, nil},
 		{"fragments", "thousands of inputs through single instructions: recorded, and against the simulator", 0.15,
-			fragmentParts, true, runFragments, nil},
+			fragmentParts, true, runFragments, false, nil},
 		{"timed", "every kernel of three models at the shapes of training, by the device's clock", 0.15,
-			timedParts, false, runTimed, nil},
+			timedParts, false, runTimed, false, nil},
+		{"peers", "training steps of mlc and of PyTorch by turns, where Python with torch is found", 0.20,
+			peerParts, true, runPeers, true, nil},
 		{"tools", "what compute-sanitizer, ncu and nsys say, where they are installed", 0.15,
-			toolParts, false, runTool, nil},
+			toolParts, false, runTool, false, nil},
 	}
 }
 

@@ -148,12 +148,20 @@ func (j *job) phase(ctx context.Context, p phase, left []phase) *Phase {
 			if ctx.Err() != nil {
 				return out
 			}
+			none := i == 0 && part.Verdict == Skipped
+			if p.beside && part.Verdict == Cut {
+				part.Verdict = Skipped
+			}
 			out.Parts = append(out.Parts, part)
 			if j.Say != nil {
 				j.Say(p.name, part)
 			}
 			if part.Verdict == Unavailable {
 				j.missing = part.Reason
+				break
+			}
+			if p.beside && none {
+				out.Reason = part.Reason
 				break
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/arithlang/mlc/prove/beside"
 	"github.com/arithlang/mlc/prove/probe"
 	"github.com/arithlang/mlc/prove/timing"
 	"github.com/arithlang/mlc/runtime/ckpt"
@@ -82,6 +83,8 @@ type Part struct {
 	Figures   []probe.Figure `json:"figures,omitempty"`
 	Fragments *Fragments     `json:"fragments,omitempty"`
 	Timed     *timing.Timing `json:"timed,omitempty"`
+	Torch     *Torch         `json:"torch,omitempty"`
+	Peer      *beside.Result `json:"peer,omitempty"`
 	Tool      *Tool          `json:"tool,omitempty"`
 }
 
