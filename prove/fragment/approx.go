@@ -15,23 +15,37 @@ func always(t tolerance) bound { return func([]float64) (tolerance, bool) { retu
 // manual gives (sections "Floating Point Instructions" and "Half Precision
 // Floating Point Instructions", PTX ISA 8.4).
 func approxProbes() []*Probe {
-	quotients := within("values 1:2", 1, 2)
-	angles := within("values -314:314", -314, 314)
+	quotients := within(1, 2)
+	angles := within(-314, 314)
 	return family("approx", 1, []row{
-		{pattern: "ex2.approx{,.ftz}.f32", in: "f32", out: "f32", doc: "2^x within 2 ulp", bound: always(tolerance{ulps: 2}), draw: within("values -150:130", -150, 130)},
-		{pattern: "lg2.approx{,.ftz}.f32", in: "f32", out: "f32", doc: "log2 x within 2^-22, near 1 absolute, else relative", bound: logBound, draw: within("values 0.5:2", 0.5, 2)},
-		{pattern: "rcp.approx{,.ftz}.f32", in: "f32", out: "f32", doc: "1/x within 1 ulp", bound: always(tolerance{ulps: 1}), draw: quotients},
-		{pattern: "rsqrt.approx{,.ftz}.f32", in: "f32", out: "f32", doc: "1/sqrt(x) within 2^-22.9, relative", bound: always(tolerance{rel: math.Exp2(-22.9)}), draw: within("values 1:4", 1, 4)},
-		{pattern: "sqrt.approx{,.ftz}.f32", in: "f32", out: "f32", doc: "sqrt(x) within 2^-23, relative", bound: always(tolerance{rel: 0x1p-23}), draw: within("values 1:4", 1, 4)},
-		{pattern: "{sin,cos}.approx{,.ftz}.f32", in: "f32", out: "f32", doc: "sine or cosine within 2^-20.5 in two periods, 2^-14.7 in a hundred", bound: angleBound, draw: angles},
-		{pattern: "tanh.approx.f32", in: "f32", out: "f32", doc: "tanh x within 2^-11, relative", bound: always(tolerance{rel: 0x1p-11}), draw: within("values -10:10", -10, 10)},
-		{pattern: "div.full{,.ftz}.f32", in: "2*f32", out: "f32", doc: "a quotient within 2 ulp", bound: always(tolerance{ulps: 2}), draw: quotients},
-		{pattern: "div.approx{,.ftz}.f32", in: "2*f32", out: "f32", doc: "a quotient within 2 ulp, of divisors from 2^-126 to 2^126", bound: divisorBound, draw: quotients},
-		{pattern: "ex2.approx.f16x2", in: "f16x2", out: "f16x2", doc: "2^x in half precision within 2^-9.9, relative", bound: always(tolerance{rel: math.Exp2(-9.9)}), draw: within("values -25:16", -25, 16)},
-		{pattern: "tanh.approx.f16x2", in: "f16x2", out: "f16x2", doc: "tanh x in half precision within 2^-10.987", bound: always(tolerance{abs: math.Exp2(-10.987)}), draw: within("values -5:5", -5, 5)},
-		{pattern: "ex2.approx.ftz.bf16x2", in: "bf16x2", out: "bf16x2", target: "sm_90", doc: "2^x in bf16 within 2^-7, relative", bound: always(tolerance{rel: 0x1p-7}), draw: within("values -150:130", -150, 130)},
-		{pattern: "tanh.approx.bf16x2", in: "bf16x2", out: "bf16x2", target: "sm_90", doc: "tanh x in bf16 within 2^-8", bound: always(tolerance{abs: 0x1p-8}), draw: within("values -5:5", -5, 5)},
-		{pattern: "{rcp.approx.ftz,rsqrt.approx,rsqrt.approx.ftz}.f64", in: "f64", out: "f64", claim: Unknown, doc: "a first approximation in double precision, of no promised accuracy", draw: within("values 1:4", 1, 4)},
+		{pattern: "ex2.approx{,.ftz}.f32", in: "f32", out: "f32",
+			doc: "2^x within 2 ulp", bound: always(tolerance{ulps: 2}), draw: within(-150, 130)},
+		{pattern: "lg2.approx{,.ftz}.f32", in: "f32", out: "f32",
+			doc: "log2 x within 2^-22, near 1 absolute, else relative", bound: logBound, draw: within(0.5, 2)},
+		{pattern: "rcp.approx{,.ftz}.f32", in: "f32", out: "f32",
+			doc: "1/x within 1 ulp", bound: always(tolerance{ulps: 1}), draw: quotients},
+		{pattern: "rsqrt.approx{,.ftz}.f32", in: "f32", out: "f32",
+			doc: "1/sqrt(x) within 2^-22.9, relative", bound: always(tolerance{rel: math.Exp2(-22.9)}), draw: within(1, 4)},
+		{pattern: "sqrt.approx{,.ftz}.f32", in: "f32", out: "f32",
+			doc: "sqrt(x) within 2^-23, relative", bound: always(tolerance{rel: 0x1p-23}), draw: within(1, 4)},
+		{pattern: "{sin,cos}.approx{,.ftz}.f32", in: "f32", out: "f32",
+			doc: "sine or cosine within 2^-20.5 in two periods, 2^-14.7 in a hundred", bound: angleBound, draw: angles},
+		{pattern: "tanh.approx.f32", in: "f32", out: "f32",
+			doc: "tanh x within 2^-11, relative", bound: always(tolerance{rel: 0x1p-11}), draw: within(-10, 10)},
+		{pattern: "div.full{,.ftz}.f32", in: "2*f32", out: "f32",
+			doc: "a quotient within 2 ulp", bound: always(tolerance{ulps: 2}), draw: quotients},
+		{pattern: "div.approx{,.ftz}.f32", in: "2*f32", out: "f32",
+			doc: "a quotient within 2 ulp, of divisors from 2^-126 to 2^126", bound: divisorBound, draw: quotients},
+		{pattern: "ex2.approx.f16x2", in: "f16x2", out: "f16x2",
+			doc: "2^x in half precision within 2^-9.9, relative", bound: always(tolerance{rel: math.Exp2(-9.9)}), draw: within(-25, 16)},
+		{pattern: "tanh.approx.f16x2", in: "f16x2", out: "f16x2",
+			doc: "tanh x in half precision within 2^-10.987", bound: always(tolerance{abs: math.Exp2(-10.987)}), draw: within(-5, 5)},
+		{pattern: "ex2.approx.ftz.bf16x2", in: "bf16x2", out: "bf16x2", target: "sm_90",
+			doc: "2^x in bf16 within 2^-7, relative", bound: always(tolerance{rel: 0x1p-7}), draw: within(-150, 130)},
+		{pattern: "tanh.approx.bf16x2", in: "bf16x2", out: "bf16x2", target: "sm_90",
+			doc: "tanh x in bf16 within 2^-8", bound: always(tolerance{abs: 0x1p-8}), draw: within(-5, 5)},
+		{pattern: "{rcp.approx.ftz,rsqrt.approx,rsqrt.approx.ftz}.f64", in: "f64", out: "f64", claim: Unknown,
+			doc: "a first approximation in double precision, of no promised accuracy", draw: within(1, 4)},
 	})
 }
 
@@ -42,8 +56,8 @@ func logBound(in []float64) (tolerance, bool) {
 	return tolerance{rel: 0x1p-22}, true
 }
 
-// angleBound promises nothing for angles beyond a hundred half turns, and everything for those that
-// are no numbers.
+// angleBound promises nothing for angles beyond 100 pi; those that are no numbers
+// have a result of their own.
 func angleBound(in []float64) (tolerance, bool) {
 	switch x := math.Abs(in[0]); {
 	case x <= 2*math.Pi:

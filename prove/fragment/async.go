@@ -24,8 +24,8 @@ func asyncProbes() []*Probe {
 			In: in, Out: append(typesOf("3*u32"), out...), draw: sizes, body: f.body, thin: 2}
 		all = append(all, p)
 	}
-	all = append(all, &Probe{Name: "cp.async.bulk.global.shared", Group: "tma", Doc: "a bulk copy from shared memory", Claim: Unknown, Target: "sm_90", Version: "8.0",
-		Threads: warp, In: in, Out: out, draw: sizes, body: bulkOut(), image: true, thin: 2})
+	all = append(all, &Probe{Name: "cp.async.bulk.global.shared", Group: "tma", Doc: "a bulk copy from shared memory",
+		Claim: Unknown, Target: "sm_90", Version: "8.0", Threads: warp, In: in, Out: out, draw: sizes, body: bulkOut(), image: true, thin: 2})
 	all = append(all, boxProbes()...)
 	for _, p := range all {
 		p.complete()
@@ -192,11 +192,13 @@ var boxes = []Box{{64, 8, 0}, {16, 8, 0}, {16, 8, 32}, {32, 8, 64}, {64, 8, 128}
 func boxProbes() []*Probe {
 	var all []*Probe
 	for _, box := range boxes {
-		all = append(all, &Probe{Name: fmt.Sprintf("cp.async.bulk.tensor.2d.shared.global box %d %d swizzle %d", box.Elements, box.Rows, box.Swizzle), Group: "tma",
-			Doc: "a copy of a box of rows, perhaps beyond the edges of what there is", Claim: Unknown, Target: "sm_90", Version: "8.0", Threads: warp,
+		copies := fmt.Sprintf("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%%tile], [%%map, {%%a%d, %%a%d}], [%%bar];",
+			tileWords, tileWords+1)
+		all = append(all, &Probe{Name: fmt.Sprintf("cp.async.bulk.tensor.2d.shared.global box %d %d swizzle %d", box.Elements, box.Rows, box.Swizzle),
+			Group: "tma", Doc: "a copy of a box of rows, perhaps beyond the edges of what there is",
+			Claim: Unknown, Target: "sm_90", Version: "8.0", Threads: warp,
 			In: repeat(typesOf("bf16x2")[0], tileWords, typesOf("s32")[0], 2), Out: repeat(typesOf("u32")[0], 3, typesOf("b32")[0], tileWords),
-			draw: draw{"box", corners}, thin: 2, box: &box, body: arriving(fmt.Sprint(2*box.Elements*box.Rows),
-				fmt.Sprintf("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%%tile], [%%map, {%%a%d, %%a%d}], [%%bar];", tileWords, tileWords+1))})
+			draw: draw{"box", corners}, thin: 2, box: &box, body: arriving(fmt.Sprint(2*box.Elements*box.Rows), copies)})
 	}
 	return all
 }
@@ -225,7 +227,8 @@ func parities(line func(string, ...any), reg string) {
 func bulkOut() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line(".shared .align 128 .b8 tile[%d];\n.reg .b32 %%tile, %%own, %%x, %%size, %%from, %%to;\n.reg .b64 %%at, %%y;\n.reg .pred %%p;", 4*warp*tileWords)
+	line(".shared .align 128 .b8 tile[%d];\n.reg .b32 %%tile, %%own, %%x, %%size, %%from, %%to;", 4*warp*tileWords)
+	line(".reg .b64 %%at, %%y;\n.reg .pred %%p;")
 	line("mov.u32 %%tile, tile;\nmad.lo.u32 %%own, %%thread, 4, %%tile;\nmul.wide.u32 %%at, %%thread, 4;\nadd.u64 %%at, %%at, %%in;")
 	for i := range tileWords {
 		line("ld.global.b32 %%x, [%%at+%d];\nst.shared.b32 [%%own+%d], %%x;", 4*warp*i, 4*warp*i)
@@ -235,6 +238,7 @@ func bulkOut() string {
 	}
 	line("fence.proxy.async;\nbar.warp.sync 0xffffffff;\nsetp.ne.u32 %%p, %%thread, 0;\n@%%p bra done;")
 	line("add.u32 %%from, %%tile, %%from;\ncvt.u64.u32 %%y, %%to;\nadd.u64 %%y, %%out, %%y;")
-	line("cp.async.bulk.global.shared::cta.bulk_group [%%y], [%%from], %%size;\ncp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\ndone:\nbar.warp.sync 0xffffffff;")
+	line("cp.async.bulk.global.shared::cta.bulk_group [%%y], [%%from], %%size;")
+	line("cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\ndone:\nbar.warp.sync 0xffffffff;")
 	return b.String()
 }

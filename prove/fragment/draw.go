@@ -1,6 +1,7 @@
 package fragment
 
 import (
+	"fmt"
 	"hash/fnv"
 	"math"
 
@@ -78,7 +79,9 @@ func specialFloats(t Type) []uint64 {
 var values = draw{"values", ranged(0, 0)}
 
 // within draws values of which a share is uniform between two bounds.
-func within(name string, low, high float64) draw { return draw{name, ranged(low, high)} }
+func within(low, high float64) draw {
+	return draw{fmt.Sprintf("values %g to %g", low, high), ranged(low, high)}
+}
 
 // ranged is the fill of values; between equal bounds nothing lies.
 func ranged(low, high float64) func(p *Probe, s *source, number int, in [][]uint64) {

@@ -9,7 +9,8 @@ func integerProbes() []*Probe {
 		shift   = "a shift by an amount that may exceed the width"
 	)
 	all := family("integer", 1, []row{
-		{pattern: "prmt.b32{,.f4e,.b4e,.rc8,.ecl,.ecr,.rc16}", in: "3*b32", out: "b32", doc: "four bytes of eight, chosen by a selector"},
+		{pattern: "prmt.b32{,.f4e,.b4e,.rc8,.ecl,.ecr,.rc16}", in: "3*b32", out: "b32",
+			doc: "four bytes of eight, chosen by a selector"},
 		{pattern: "bfe.u32", in: "3*u32", out: "u32", doc: extract},
 		{pattern: "bfe.s32", in: "s32 2*u32", out: "s32", doc: extract},
 		{pattern: "bfe.u64", in: "u64 2*u32", out: "u64", doc: extract},
@@ -27,7 +28,8 @@ func integerProbes() []*Probe {
 		{pattern: "brev.b32", in: "b32", out: "b32", doc: "the bits in reverse"},
 		{pattern: "bfind{,.shiftamt}.u32", in: "u32", out: "u32", doc: "the place of the leading bit"},
 		{pattern: "bfind{,.shiftamt}.s32", in: "s32", out: "u32", doc: "the place of the leading bit that is not a sign"},
-		{pattern: "fns.b32", in: "2*b32 s32", out: "b32", doc: "the n-th bit that is set, from a base", body: "and.b32 %a1, %a1, 31;\nNAME %d0, %a0, %a1, %a2;"},
+		{pattern: "fns.b32", in: "2*b32 s32", out: "b32",
+			doc: "the n-th bit that is set, from a base", body: "and.b32 %a1, %a1, 31;\nNAME %d0, %a0, %a1, %a2;"},
 		{pattern: "bmsk.{clamp,wrap}.b32", in: "2*b32", out: "b32", doc: "a mask by position and length"},
 		{pattern: "szext.{clamp,wrap}.s32", in: "s32 u32", out: "s32", doc: "the low bits extended by their sign"},
 		{pattern: "{add,sub}.sat.s32", in: "2*s32", out: "s32", doc: "a sum or difference, clamped"},

@@ -94,9 +94,11 @@ func mmaProbes() []*Probe {
 func (f *mmaForm) probe(shape string, x *product) *Probe {
 	tail := fmt.Sprintf("%s.row.col%s.%s.%s.%s.%s%s", shape, f.mods, f.d, f.a, f.b, f.c, f.after)
 	na, nb, nc, nd := x.m*x.k/(warp*x.a.count), x.n*x.k/(warp*x.b.count), x.m*x.n/(warp*x.c.count), x.m*x.n/(warp*x.d.count)
-	p := &Probe{Name: "mma." + tail, Group: "mma", Doc: "a product of matrices in registers, added to a third", Claim: f.claim, Threads: warp,
-		Target: f.target, Version: f.version, In: repeat(x.a, na, x.b, nb, x.c, nc), Out: repeat(x.d, nd), product: x, draw: productDraw(x), thin: 2}
-	p.body = fmt.Sprintf("mma.sync.aligned.%s %s, %s, %s, %s;", tail, registers("d", 0, nd), registers("a", 0, na), registers("a", na, nb), registers("a", na+nb, nc))
+	p := &Probe{Name: "mma." + tail, Group: "mma", Doc: "a product of matrices in registers, added to a third", Claim: f.claim,
+		Target: f.target, Version: f.version, Threads: warp,
+		In: repeat(x.a, na, x.b, nb, x.c, nc), Out: repeat(x.d, nd), product: x, draw: productDraw(x), thin: 2}
+	p.body = fmt.Sprintf("mma.sync.aligned.%s %s, %s, %s, %s;", tail,
+		registers("d", 0, nd), registers("a", 0, na), registers("a", na, nb), registers("a", na+nb, nc))
 	p.complete()
 	return p
 }

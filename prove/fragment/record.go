@@ -35,7 +35,8 @@ func Record(ctx context.Context, d cuda.Driver, o Options) (*Recording, error) {
 		return nil, fmt.Errorf("%d cases of each probe: want 1 to %d", o.Cases, mostThreads)
 	}
 	info := d.Info()
-	r := &Recording{Card: info.Name, Driver: info.Version, Capability: fmt.Sprintf("%d.%d", info.Major, info.Minor), Seed: o.Seed, Inputs: map[string][]byte{}}
+	r := &Recording{Card: info.Name, Driver: info.Version, Capability: fmt.Sprintf("%d.%d", info.Major, info.Minor),
+		Seed: o.Seed, Inputs: map[string][]byte{}}
 	for _, p := range probes {
 		if !p.runsOn(info) {
 			continue

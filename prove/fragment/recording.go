@@ -155,11 +155,11 @@ func (one *Recorded) check() error {
 		return fmt.Errorf("%d cases: want 1 to %d", one.Cases, mostThreads/one.Threads)
 	case one.Threads == 1 && one.Cases%warp != 0:
 		return fmt.Errorf("%d cases of one thread: want a multiple of %d", one.Cases, warp)
-	case len(one.In) < 1 || len(one.In) > mostOperands || len(one.Out) < 1 || len(one.Out) > mostOperands:
+	case min(len(one.In), len(one.Out)) < 1 || max(len(one.In), len(one.Out)) > mostOperands:
 		return fmt.Errorf("%d operands and %d results: want 1 to %d", len(one.In), len(one.Out), mostOperands)
 	case slices.Contains(one.In, Type{}) || slices.Contains(one.Out, Type{}):
 		return errors.New("an operand has no type")
-	case one.Box != nil && (one.inputBytes()%rowBytes != 0 || one.Box.Elements < 1 || one.Box.Elements > rowBytes/2 || one.Box.Rows < 1 || one.Box.Rows > 256):
+	case one.Box != nil && (min(one.Box.Elements, one.Box.Rows) < 1 || one.Box.Elements > rowBytes/2 || one.Box.Rows > 256):
 		return fmt.Errorf("a box of %d elements in %d rows", one.Box.Elements, one.Box.Rows)
 	}
 	return nil

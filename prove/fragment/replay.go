@@ -39,17 +39,22 @@ type Row struct {
 	Probe       string `json:"probe"`
 	Claim       Claim  `json:"claim"`
 	Results     int    `json:"results"` // that were compared
-	Unbound     int    `json:"unbound"` // of these, those for which PTX promises nothing
+	Unbound     int    `json:"unbound"` // elements that differ where PTX promises nothing
 	Differences int    `json:"differences"`
-	ULPs        uint64 `json:"ulps"` // the most between results of floats, within the claim or not
+	ULPs        uint64 `json:"ulps"`            // the most between results of floats, within the claim or not
+	Error       string `json:"error,omitempty"` // why the card gave no results
 }
 
 // String is the row as a line: the words "recorded only" are for probes that the
 // simulator says nothing of.
 func (r Row) String() string {
 	switch {
+	case r.Claim == Unknown && r.Error != "":
+		return r.Probe + ": not recorded: " + r.Error
 	case r.Claim == Unknown:
 		return r.Probe + ": recorded only"
+	case r.Results == 0:
+		return r.Probe + ": not compared"
 	case r.Differences > 0:
 		return fmt.Sprintf("%s: %d of %d results differ", r.Probe, r.Differences, r.Results)
 	}
@@ -63,7 +68,8 @@ type Report struct {
 }
 
 // Replay runs what was recorded on the simulator of the same architecture, and
-// gives every difference that goes against what the simulator claims.
+// gives every difference that goes against what the simulator claims. It runs the
+// PTX of the recording, not that of this program.
 func Replay(r *Recording) ([]Difference, error) {
 	report, err := Compare(r)
 	if err != nil {
@@ -84,7 +90,7 @@ func Compare(r *Recording) (*Report, error) {
 	}
 	report := &Report{}
 	for _, one := range r.Probes {
-		c := comparison{one: one, inputs: r.Inputs[one.Inputs], row: Row{Probe: one.Name, Claim: Unknown}}
+		c := comparison{one: one, inputs: r.Inputs[one.Inputs], row: Row{Probe: one.Name, Claim: Unknown, Error: one.Error}}
 		if p := known[one.Name]; p != nil && p.matches(one) {
 			c.probe, c.row.Claim = p, p.Claim
 		}
@@ -231,7 +237,8 @@ func (c *comparison) readable(in [][]uint64, thread, result int, x, y uint64) []
 		}
 		if row, col, ok := p.find(result, thread, e); ok {
 			a, b, addend := p.terms(in, row, col)
-			return []string{fmt.Sprintf("row %d of A: %s", row, strings.Join(a, " ")), fmt.Sprintf("column %d of B: %s", col, strings.Join(b, " ")), "C: " + addend}
+			return []string{fmt.Sprintf("row %d of A: %s", row, strings.Join(a, " ")),
+				fmt.Sprintf("column %d of B: %s", col, strings.Join(b, " ")), "C: " + addend}
 		}
 	}
 	var lines []string

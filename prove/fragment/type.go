@@ -102,8 +102,7 @@ func (t Type) isNaN(x uint64) bool {
 	return x&^t.sign() > t.inf()
 }
 
-// value is the number that an element stands for. Every format but f64 is a subset of float64;
-// 64-bit integers are rounded.
+// value is the number that an element stands for; 64-bit integers are rounded.
 func (t Type) value(x uint64) float64 {
 	switch {
 	case t.kind == 's':
@@ -185,9 +184,9 @@ func (t Type) elementText(e uint64) string {
 	return fmt.Sprintf("%d", e)
 }
 
-// layout says where operands of so many threads lie in the memory of a case: one operand
-// of all threads after the other, each aligned to its size; and how many bytes
-// that takes.
+// layout says where operands of so many threads lie in the memory of a case: one
+// operand of all threads after the other, each aligned to its size; and how many
+// bytes that takes.
 func layout(ts []Type, threads int) (offsets []int, bytes int) {
 	widest := 4
 	for _, t := range ts {

@@ -21,18 +21,24 @@ func warpProbes() []*Probe {
 		}
 	}}
 	return family("warp", warp, []row{
-		{pattern: "shfl.sync.{up,down,bfly,idx}.b32", in: "3*b32", out: "2*b32", draw: shuffled, doc: "another lane's word, and whether that lane was in range",
+		{pattern: "shfl.sync.{up,down,bfly,idx}.b32", in: "3*b32", out: "2*b32", draw: shuffled,
+			doc:  "another lane's word, and whether that lane was in range",
 			body: ".reg .pred %p;\nNAME %d0|%p, %a0, %a1, %a2, 0xffffffff;\nselp.u32 %d1, 1, 0, %p;"},
 		{pattern: "vote.sync.ballot.b32", in: "b32", out: "b32", draw: few, doc: "a bit of each lane",
 			body: ".reg .pred %p;\nsetp.ne.u32 %p, %a0, 0;\nNAME %d0, %p, 0xffffffff;"},
-		{pattern: "vote.sync.{all,any,uni}.pred", in: "b32", out: "b32", draw: few, doc: "whether all or any lanes say so, or all the same",
+		{pattern: "vote.sync.{all,any,uni}.pred", in: "b32", out: "b32", draw: few,
+			doc:  "whether all or any lanes say so, or all the same",
 			body: ".reg .pred %p;\nsetp.ne.u32 %p, %a0, 0;\nNAME %p, %p, 0xffffffff;\nselp.u32 %d0, 1, 0, %p;"},
-		{pattern: "match.any.sync.b32", in: "b32", out: "b32", draw: few, doc: "which lanes have the same word", body: "NAME %d0, %a0, 0xffffffff;"},
+		{pattern: "match.any.sync.b32", in: "b32", out: "b32", draw: few,
+			doc: "which lanes have the same word", body: "NAME %d0, %a0, 0xffffffff;"},
 		{pattern: "match.all.sync.b32", in: "b32", out: "2*b32", draw: few, doc: "whether all lanes have the same word",
 			body: ".reg .pred %p;\nNAME %d0|%p, %a0, 0xffffffff;\nselp.u32 %d1, 1, 0, %p;"},
-		{pattern: "redux.sync.{add,min,max}.u32", in: "u32", out: "u32", doc: "a sum or extreme over the warp", body: "NAME %d0, %a0, 0xffffffff;"},
-		{pattern: "redux.sync.{add,min,max}.s32", in: "s32", out: "s32", doc: "a sum or extreme over the warp", body: "NAME %d0, %a0, 0xffffffff;"},
-		{pattern: "redux.sync.{and,or,xor}.b32", in: "b32", out: "b32", doc: "bits combined over the warp", body: "NAME %d0, %a0, 0xffffffff;"},
+		{pattern: "redux.sync.{add,min,max}.u32", in: "u32", out: "u32",
+			doc: "a sum or extreme over the warp", body: "NAME %d0, %a0, 0xffffffff;"},
+		{pattern: "redux.sync.{add,min,max}.s32", in: "s32", out: "s32",
+			doc: "a sum or extreme over the warp", body: "NAME %d0, %a0, 0xffffffff;"},
+		{pattern: "redux.sync.{and,or,xor}.b32", in: "b32", out: "b32",
+			doc: "bits combined over the warp", body: "NAME %d0, %a0, 0xffffffff;"},
 	})
 }
 

@@ -23,11 +23,11 @@ func descriptor(leading, stride, swizzle int) uint64 {
 // shared memory, B from bAt on, both filled with small integers, of which every sum
 // is exact. What it gives shows which elements it took.
 type imageForm struct {
-	swizzle          int
-	leading, stride  int // of A, bytes
-	bLeading, bStore int // of B: leading and stride, bytes
-	start            int // bytes from the beginning of both at which they are said to begin
-	transA, transB   int
+	swizzle           int
+	leading, stride   int // of A, bytes
+	bLeading, bStride int // of B: leading and stride, bytes
+	start             int // bytes from the beginning of both at which they are said to begin
+	transA, transB    int
 }
 
 const (
@@ -63,13 +63,15 @@ func wgmmaProbes() []*Probe {
 func (f *imageForm) probe() *Probe {
 	words := imageBytes / (4 * group)
 	p := &Probe{
-		Name:  fmt.Sprintf("wgmma.m64n8k16.f32.bf16.bf16 swizzle %d start %d trans %d%d strides %d %d, %d %d", f.swizzle, f.start, f.transA, f.transB, f.leading, f.stride, f.bLeading, f.bStore),
+		Name: fmt.Sprintf("wgmma.m64n8k16.f32.bf16.bf16 swizzle %d start %d trans %d%d strides %d %d, %d %d",
+			f.swizzle, f.start, f.transA, f.transB, f.leading, f.stride, f.bLeading, f.bStride),
 		Group: "wgmma", Doc: "which elements of shared memory a product takes, by its descriptors", Claim: Unknown, Target: "sm_90a", Version: "8.0",
 		Threads: group, In: repeat(typesOf("bf16x2")[0], words), Out: typesOf("4*f32"), thin: 4, draw: draw{"small integers", integers},
 	}
 	p.body = wgmmaShared(imageBytes, 0, words) + matrixAddress("da", f.start, descriptor(f.leading, f.stride, f.swizzle)) +
-		matrixAddress("db", bAt+f.start, descriptor(f.bLeading, f.bStore, f.swizzle)) +
-		wgmmaRun(fmt.Sprintf("wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 %s, %%da, %%db, %%keep, 1, 1, %d, %d;", registers("d", 0, 4), f.transA, f.transB), "0")
+		matrixAddress("db", bAt+f.start, descriptor(f.bLeading, f.bStride, f.swizzle)) +
+		wgmmaRun(fmt.Sprintf("wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 %s, %%da, %%db, %%keep, 1, 1, %d, %d;",
+			registers("d", 0, 4), f.transA, f.transB), "0")
 	for i := range 4 {
 		p.body = fmt.Sprintf("mov.b32 %%d%d, 0;\n", i) + p.body
 	}
@@ -107,16 +109,19 @@ var groupForms = []groupForm{
 }
 
 func (f *groupForm) probe() *Probe {
-	x := &product{m: 64, n: 8, k: f.k, a: registerType(f.a), b: registerType(f.b), c: registerType(f.d), d: registerType(f.d), place: groupPlace}
+	x := &product{m: 64, n: 8, k: f.k, place: groupPlace,
+		a: registerType(f.a), b: registerType(f.b), c: registerType(f.d), d: registerType(f.d)}
 	nd := x.m * x.n / (group * x.d.count)
 	name := fmt.Sprintf("m64n8k%d.%s.%s.%s", f.k, f.d, f.a, f.b)
-	p := &Probe{Name: "wgmma." + name + strings.ReplaceAll(f.scales, ", ", " "), Group: "wgmma", Doc: "a product of a matrix in registers and one in shared memory, added to a third",
-		Claim: Unknown, Target: "sm_90a", Version: "8.0", Threads: group, In: repeat(x.a, 4, x.b, 1, x.c, nd), Out: repeat(x.d, nd), thin: 2, product: x, draw: productDraw(x)}
+	p := &Probe{Name: "wgmma." + name + strings.ReplaceAll(f.scales, ", ", " "), Group: "wgmma",
+		Doc: "a product of a matrix in registers and one in shared memory, added to a third", Claim: Unknown, Target: "sm_90a", Version: "8.0",
+		Threads: group, In: repeat(x.a, 4, x.b, 1, x.c, nd), Out: repeat(x.d, nd), thin: 2, product: x, draw: productDraw(x)}
 	p.body = wgmmaShared(4*group, 4, 1) + matrixAddress("db", 0, descriptor(128, 256, 0))
 	for i := range nd {
 		p.body += fmt.Sprintf("mov.b32 %%d%d, %%a%d;\n", i, 5+i)
 	}
-	p.body += wgmmaRun(fmt.Sprintf("wgmma.mma_async.sync.aligned.%s %s, %s, %%db, %%keep%s;", name, registers("d", 0, nd), registers("a", 0, 4), f.scales), "1")
+	p.body += wgmmaRun(fmt.Sprintf("wgmma.mma_async.sync.aligned.%s %s, %s, %%db, %%keep%s;",
+		name, registers("d", 0, nd), registers("a", 0, 4), f.scales), "1")
 	p.complete()
 	return p
 }
@@ -144,7 +149,8 @@ func groupPlace(p *product, matrix byte, row, col int) (operand, thread, element
 // behind the other.
 func wgmmaShared(bytes, from, operands int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, ".shared .align 1024 .b8 tile[%d];\n.reg .b32 %%tile, %%own;\nmov.u32 %%tile, tile;\nmad.lo.u32 %%own, %%thread, 4, %%tile;\n", bytes)
+	fmt.Fprintf(&b, ".shared .align 1024 .b8 tile[%d];\n.reg .b32 %%tile, %%own;\n", bytes)
+	b.WriteString("mov.u32 %tile, tile;\nmad.lo.u32 %own, %thread, 4, %tile;\n")
 	for i := range operands {
 		fmt.Fprintf(&b, "st.shared.b32 [%%own+%d], %%a%d;\n", 4*group*i, from+i)
 	}
@@ -153,8 +159,13 @@ func wgmmaShared(bytes, from, operands int) string {
 
 // matrixAddress makes a descriptor in a register.
 func matrixAddress(reg string, offset int, rest uint64) string {
-	return fmt.Sprintf(".reg .b64 %%%s;\ncvt.u64.u32 %%%s, %%tile;\nadd.u64 %%%s, %%%s, %d;\nand.b64 %%%s, %%%s, 0x3ffff;\nshr.u64 %%%s, %%%s, 4;\nor.b64 %%%s, %%%s, %#x;\n",
-		reg, reg, reg, reg, offset, reg, reg, reg, reg, reg, reg, rest)
+	return strings.NewReplacer("REG", "%"+reg, "OFFSET", fmt.Sprint(offset), "REST", fmt.Sprintf("%#x", rest)).Replace(`.reg .b64 REG;
+cvt.u64.u32 REG, %tile;
+add.u64 REG, REG, OFFSET;
+and.b64 REG, REG, 0x3ffff;
+shr.u64 REG, REG, 4;
+or.b64 REG, REG, REST;
+`)
 }
 
 // wgmmaRun runs one wgmma; keep says whether D begins as it is.

@@ -54,8 +54,9 @@ func (f *wmmaForm) probe(layouts string) *Probe {
 	x.place = imagePlace(aLayout, bLayout)
 	planes := func(elements int, t Type) int { return elements / (warp * t.count) }
 	na, nb, nc, nd := planes(x.m*x.k, x.a), planes(x.k*x.n, x.b), planes(x.m*x.n, x.c), planes(x.m*x.n, x.d)
-	p := &Probe{Name: fmt.Sprintf("wmma.mma.%s.%s.%s%s", layouts, f.shape, f.types, f.after), Group: "wmma", Doc: "a product of matrices in memory, added to a third",
-		Threads: warp, In: repeat(x.a, na, x.b, nb, x.c, nc), Out: repeat(x.d, nd), product: x, draw: productDraw(x), image: true, thin: 8}
+	p := &Probe{Name: fmt.Sprintf("wmma.mma.%s.%s.%s%s", layouts, f.shape, f.types, f.after), Group: "wmma",
+		Doc: "a product of matrices in memory, added to a third", Threads: warp,
+		In: repeat(x.a, na, x.b, nb, x.c, nc), Out: repeat(x.d, nd), product: x, draw: productDraw(x), image: true, thin: 8}
 	p.draw.name += " " + layouts
 	p.body = f.body(x, p, aLayout, bLayout, na, nb)
 	p.complete()
@@ -79,7 +80,8 @@ func (f *wmmaForm) body(x *product, p *Probe, aLayout, bLayout string, na, nb in
 		return fmt.Sprintf(".reg .%s %%%s<%d>;", bits, reg, n)
 	}
 	load := func(matrix, layout, element, reg string, n, offset, leading int) string {
-		return fmt.Sprintf("wmma.load.%s.sync.aligned.%s.%s.global.%s %s, [%%in+%d], %d;", matrix, layout, f.shape, element, registers(reg, 0, n), offset, leading)
+		return fmt.Sprintf("wmma.load.%s.sync.aligned.%s.%s.global.%s %s, [%%in+%d], %d;",
+			matrix, layout, f.shape, element, registers(reg, 0, n), offset, leading)
 	}
 	return strings.Join([]string{
 		declare("ra", f.a, f.na), declare("rb", f.a, f.nb), declare("rc", f.c, f.nc), declare("rd", f.d, f.nd),
