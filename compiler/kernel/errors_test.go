@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel/memory"
 )
 
 // TestErrors has one misuse a case: of the text, of the rules that Verify knows,
@@ -45,7 +46,7 @@ func TestErrors(t *testing.T) {
 			}
 			var bufs []Buffer
 			for i, shape := range shapes {
-				n := product(shape)
+				n := memory.Product(shape)
 				if ks[0].Params[i].Type == expr.F32 {
 					bufs = append(bufs, Buffer{F: wave(n, 1)})
 					continue

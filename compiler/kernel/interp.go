@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel/memory"
 )
 
 // A Buffer holds the elements of one buffer parameter: F if it is F32, I if it is
@@ -55,7 +55,7 @@ func Extents(k *Kernel, s Scalars) ([][]int, error) {
 		if p.Mode == Scalar {
 			break
 		}
-		shape, err := m.sizes(p.Shape)()
+		shape, err := m.Sizes(p.Shape)()
 		if err != nil {
 			return nil, fmt.Errorf("kernel %s: buffer %s: %w", k.Name, p.Name, err)
 		}
@@ -65,19 +65,15 @@ func Extents(k *Kernel, s Scalars) ([][]int, error) {
 }
 
 // machine is one run of a kernel. Statements are compiled to steps over its
-// variables and arrays. A name is one variable throughout, since a kernel's
-// scopes never hide one another.
+// memory.
 type machine struct {
+	*memory.Memory
 	k      *Kernel
 	launch Scalars
-	vars   map[string]*expr.Value
-	arrays map[string]*array // tiles and buffers
-	cell   int32             // the current cell of the grid, from 1
-	fault  error             // of an element or divisor inside an expression, which ends the run
 }
 
 // step runs one statement.
-type step func() error
+type step = memory.Step
 
 // scope is what a statement is compiled in: the variables that have a value, and
 // in order those that count loops.
@@ -93,7 +89,7 @@ func (sc scope) with(name string) scope {
 }
 
 func newMachine(k *Kernel, s Scalars) *machine {
-	return &machine{k: k, vars: map[string]*expr.Value{}, arrays: map[string]*array{}, launch: s}
+	return &machine{memory.New(), k, s}
 }
 
 // bindScalars gives the scalar parameters their values.
@@ -102,11 +98,11 @@ func (m *machine) bindScalars() error {
 		if p.Mode != Scalar {
 			continue
 		}
-		v, err := m.launch.value(p.Name)
+		v, err := m.launch.Value(p.Name)
 		if err != nil {
 			return err
 		}
-		*m.variable(p.Name) = v
+		*m.Variable(p.Name) = v
 	}
 	return nil
 }
@@ -117,19 +113,19 @@ func (m *machine) bindBuffers(shapes [][]int, bufs []Buffer) error {
 		return fmt.Errorf("it has %d buffers, not %d", len(shapes), len(bufs))
 	}
 	for i, b := range bufs {
-		p, n := m.k.Params[i], product(shapes[i])
-		a := &array{name: p.Name, typ: p.Type, shape: shapes[i], f: b.F, i: b.I}
+		p, n := m.k.Params[i], memory.Product(shapes[i])
+		a := &memory.Array{Name: p.Name, Type: p.Type, Shape: shapes[i], F: b.F, I: b.I}
 		have := len(b.I)
 		if p.Type == expr.F32 {
 			have = len(b.F)
 		}
 		if have < n {
-			return fmt.Errorf("buffer %s%v has %d elements of %s", p.Name, a.shape, have, p.Type)
+			return fmt.Errorf("buffer %s%v has %d elements of %s", p.Name, a.Shape, have, p.Type)
 		}
 		if p.Mode != In {
-			a.users = &users{make([]int32, n), make([]int32, n)}
+			a.Watch(n)
 		}
-		m.arrays[p.Name] = a
+		m.Arrays[p.Name] = a
 	}
 	return nil
 }
@@ -137,35 +133,23 @@ func (m *machine) bindBuffers(shapes [][]int, bufs []Buffer) error {
 // run walks the grid.
 func (m *machine) run() error {
 	for _, t := range m.k.Tiles {
-		m.arrays[t.Name] = &array{name: t.Name, typ: t.Type}
+		m.Arrays[t.Name] = &memory.Array{Name: t.Name, Type: t.Type}
 	}
 	sc := scope{bound: map[string]bool{}}
-	for name := range m.vars {
-		sc.bound[name] = true
-	}
+	m.Names(func(name string) { sc.bound[name] = true })
 	grid := m.loops(m.k.Grid)
 	for _, a := range m.k.Grid {
 		sc = sc.with(a.Var)
 	}
-	enter := m.at(sc.counted, m.tiles(sc, func(*Tile) bool { return true }))
+	enter := m.At(sc.counted, m.tiles(sc, func(*Tile) bool { return true }))
 	body := m.body(m.k.Body, sc)
 	return grid(func() error {
-		m.cell++
+		m.Cell++
 		if err := enter(); err != nil {
 			return err
 		}
 		return body()
 	})
-}
-
-// variable returns the variable of that name.
-func (m *machine) variable(name string) *expr.Value {
-	v := m.vars[name]
-	if v == nil {
-		v = new(expr.Value)
-		m.vars[name] = v
-	}
-	return v
 }
 
 // tiles compiles the making of those tiles among which whose shapes have become
@@ -181,17 +165,17 @@ func (m *machine) tiles(sc scope, among func(*Tile) bool) step {
 		if !known || !among(t) {
 			continue
 		}
-		sizes, a := m.sizes(t.Shape), m.arrays[t.Name]
+		sizes, a := m.Sizes(t.Shape), m.Arrays[t.Name]
 		steps = append(steps, func() error {
 			shape, err := sizes()
 			if err != nil {
 				return fmt.Errorf("tile %s: %w", t.Name, err)
 			}
-			a.fresh(shape)
+			a.Fresh(shape)
 			return nil
 		})
 	}
-	return sequence(steps)
+	return memory.Sequence(steps)
 }
 
 // define compiles what follows when name gets a value: the tiles whose shapes use
@@ -210,18 +194,7 @@ func (m *machine) body(body []Stmt, sc scope) step {
 	for _, s := range body {
 		steps = append(steps, m.stmt(s, sc))
 	}
-	return sequence(steps)
-}
-
-func sequence(steps []step) step {
-	return func() error {
-		for _, s := range steps {
-			if err := s(); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
+	return memory.Sequence(steps)
 }
 
 // located makes the errors of a step name its statement and where the loops
@@ -231,7 +204,7 @@ func (m *machine) located(s Stmt, sc scope, axes []Axis, run step) step {
 	for _, a := range axes {
 		names = append(names, a.Var)
 	}
-	run = m.at(names, run)
+	run = m.At(names, run)
 	return func() error {
 		if err := run(); err != nil {
 			return fmt.Errorf("%s: %w", m.k.describe(s), err)
@@ -240,17 +213,13 @@ func (m *machine) located(s Stmt, sc scope, axes []Axis, run step) step {
 	}
 }
 
-// at makes the errors of a step tell the values of variables.
-func (m *machine) at(names []string, run step) step {
-	return func() error {
-		err := run()
-		if err == nil || len(names) == 0 {
-			return err
-		}
-		var values []string
-		for _, name := range names {
-			values = append(values, fmt.Sprintf("%s = %d", name, m.variable(name).I))
-		}
-		return fmt.Errorf("at %s: %w", strings.Join(values, ", "), err)
+// loops compiles a nest of axes: it calls f for all their values, the last axis
+// fastest.
+func (m *machine) loops(axes []Axis) func(f step) error {
+	var names []string
+	var extents []*expr.Expr
+	for _, a := range axes {
+		names, extents = append(names, a.Var), append(extents, a.Size)
 	}
+	return m.Loops(names, extents)
 }

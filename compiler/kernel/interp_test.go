@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel/memory"
 )
 
 // load reads the kernel in testdata/kernels/NAME.kir.
@@ -95,7 +96,7 @@ func TestResidualDropout(t *testing.T) {
 	dropped := 0
 	for b := range batch {
 		for e := range row {
-			words := philox([4]uint32{uint32(e / 4), 40 + uint32(b), 9, 2*65536 + 5}, [2]uint32{0xdeadbeef, 0x12345678})
+			words := memory.Philox([4]uint32{uint32(e / 4), 40 + uint32(b), 9, 2*65536 + 5}, [2]uint32{0xdeadbeef, 0x12345678})
 			kept := x[b*row+e] * float32(1.1111112)
 			if words[e%4] < 429496730 {
 				kept = 0
@@ -291,7 +292,7 @@ func TestEmbedGrad(t *testing.T) {
 // TestReduceOrder has sums whose bits tell in which order they were taken.
 func TestReduceOrder(t *testing.T) {
 	const big = 1 << 25 // absorbs 1 on its own
-	sum := findReduce(expr.Add)
+	sum := memory.FindReduction(expr.Add)
 	for _, c := range []struct {
 		name   string
 		values map[int]float32
@@ -304,11 +305,11 @@ func TestReduceOrder(t *testing.T) {
 		{"lanes 1 and 17 meet first", map[int]float32{1: big, 17: -big, 0: 1}, 1},
 		{"lane 31 comes with lane 15", map[int]float32{31: big, 15: 1, 7: -big}, 0},
 	} {
-		p := sum.begin()
+		p := sum.Begin()
 		for e := range 96 {
-			p[e%lanes] = sum.take(p[e%lanes], c.values[e])
+			sum.Take(&p, int64(e), c.values[e])
 		}
-		if got := sum.combine(p); got != c.want {
+		if got := sum.Combine(p); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
@@ -395,7 +396,7 @@ func TestTileLifetime(t *testing.T) {
 	if d := cmp.Diff([]float64{nan, 2, nan, nan, 2, nan}, show(z), same); d != "" {
 		t.Errorf("z: %s", d)
 	}
-	if d := cmp.Diff([]int32{poison, 1, poison, poison, 1, poison}, w); d != "" {
+	if d := cmp.Diff([]int32{memory.Poison, 1, memory.Poison, memory.Poison, 1, memory.Poison}, w); d != "" {
 		t.Errorf("w: %s", d)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel/memory"
 )
 
 // stmt compiles a statement; what it defines enters the scope.
@@ -36,10 +37,10 @@ func (m *machine) stmt(s Stmt, sc scope) step {
 }
 
 func (m *machine) let(s *Let, sc scope) step {
-	value, v := m.code(s.Value), m.variable(s.Name)
+	value, v := m.Code(s.Value), m.Variable(s.Name)
 	tiles := m.define(sc, s.Name)
 	return func() error {
-		if err := value.run(); err != nil {
+		if err := value.Run(); err != nil {
 			return err
 		}
 		*v = value.At(0)
@@ -48,75 +49,75 @@ func (m *machine) let(s *Let, sc scope) step {
 }
 
 func (m *machine) load(s *Load) step {
-	src, dst := m.arrays[s.Buf], m.arrays[s.Dst]
-	each, from := m.loops(s.Axes), m.code(s.Index...)
+	src, dst := m.Arrays[s.Buf], m.Arrays[s.Dst]
+	each, from := m.loops(s.Axes), m.Code(s.Index...)
 	var vars []*expr.Value
 	for _, a := range s.Axes {
-		vars = append(vars, m.variable(a.Var))
+		vars = append(vars, m.Variable(a.Var))
 	}
 	index := make([]int, len(vars))
 	one := func() error {
-		if err := from.run(); err != nil {
+		if err := from.Run(); err != nil {
 			return err
 		}
-		at, err := from.offset(src)
+		at, err := from.Offset(src)
 		if err != nil {
 			return err
 		}
-		if err := src.read(at, m.cell); err != nil {
+		if err := src.Read(at, m.Cell); err != nil {
 			return err
 		}
 		for i, v := range vars {
 			index[i] = int(v.I)
 		}
-		into, err := dst.offset(index)
+		into, err := dst.Offset(index)
 		if err != nil {
 			return err
 		}
-		dst.set(into, src.get(at))
+		dst.Set(into, src.Get(at))
 		return nil
 	}
 	return func() error { return each(one) }
 }
 
 func (m *machine) store(s *Store) step {
-	dst := m.arrays[s.Buf]
-	return m.assign(dst, s.Index, s.Axes, s.Value, func(at int) error { return dst.write(at, m.cell) })
+	dst := m.Arrays[s.Buf]
+	return m.assign(dst, s.Index, s.Axes, s.Value, func(at int) error { return dst.Write(at, m.Cell) })
 }
 
 func (m *machine) mapping(s *Map) step {
-	return m.assign(m.arrays[s.Dst], s.At, s.Axes, s.Value, func(int) error { return nil })
+	return m.assign(m.Arrays[s.Dst], s.At, s.Axes, s.Value, func(int) error { return nil })
 }
 
 // assign compiles dst[index] = value for all values of axes.
-func (m *machine) assign(dst *array, index []*expr.Expr, axes []Axis, value *expr.Expr, note func(at int) error) step {
+func (m *machine) assign(dst *memory.Array, index []*expr.Expr, axes []Axis, value *expr.Expr, note func(at int) error) step {
 	each := m.loops(axes)
-	c := m.code(append(slices.Clip(index), value)...)
+	c := m.Code(append(slices.Clip(index), value)...)
 	one := func() error {
-		if err := c.run(); err != nil {
+		if err := c.Run(); err != nil {
 			return err
 		}
-		at, err := c.offset(dst)
+		at, err := c.Offset(dst)
 		if err != nil {
 			return err
 		}
 		if err := note(at); err != nil {
 			return err
 		}
-		dst.set(at, c.At(len(index)))
+		dst.Set(at, c.At(len(index)))
 		return nil
 	}
 	return func() error { return each(one) }
 }
 
 func (m *machine) fill(s *Fill) step {
-	dst, value := m.arrays[s.Dst], m.code(s.Value)
+	dst, value := m.Arrays[s.Dst], m.Code(s.Value)
 	return func() error {
-		if err := value.run(); err != nil {
+		if err := value.Run(); err != nil {
 			return err
 		}
-		for at := range product(dst.shape) {
-			dst.set(at, value.At(0))
+		for at := range memory.Product(dst.Shape) {
+			dst.Set(at, value.At(0))
 		}
 		return nil
 	}
@@ -124,54 +125,37 @@ func (m *machine) fill(s *Fill) step {
 
 // random compiles a Fill with the words that Rand documents.
 func (m *machine) random(s *Fill) step {
-	dst, c := m.arrays[s.Dst], m.code(s.Rand.Base, s.Rand.Example)
+	dst, c := m.Arrays[s.Dst], m.Code(s.Rand.Base, s.Rand.Example)
 	return func() error {
-		if err := c.run(); err != nil {
+		if err := c.Run(); err != nil {
 			return err
 		}
-		base, example := c.At(0).I, uint32(c.At(1).I)
-		if base < 0 {
-			return fmt.Errorf("the first word is %d", base)
-		}
-		var launch [4]uint32
-		for i, name := range []string{"seed0", "seed1", "step", "layer"} {
-			v, err := m.launch.value(name)
-			if err != nil {
-				return err
-			}
-			launch[i] = uint32(v.I)
-		}
-		for e := range dst.i {
-			n := base + int64(e)
-			counter := [4]uint32{uint32(n / 4), example, launch[2], s.Rand.Stream<<16 + launch[3]}
-			dst.i[e] = int32(philox(counter, [2]uint32{launch[0], launch[1]})[n%4])
-		}
-		return nil
+		return m.launch.Words(dst.I, s.Rand.Stream, uint32(c.At(1).I), c.At(0).I)
 	}
 }
 
 func (m *machine) dot(s *Dot) step {
-	dst, a, b := m.arrays[s.Dst], m.arrays[s.A], m.arrays[s.B]
+	dst, a, b := m.Arrays[s.Dst], m.Arrays[s.A], m.Arrays[s.B]
 	return func() error {
-		depth, cols, rows := b.shape[0], product(b.shape[1:]), 1
-		wantA, wantDst := []int{depth}, slices.Clone(b.shape[1:])
+		depth, cols, rows := b.Shape[0], memory.Product(b.Shape[1:]), 1
+		wantA, wantDst := []int{depth}, slices.Clone(b.Shape[1:])
 		rowStep, step := depth, 1
-		if len(dst.shape) == 2 {
-			rows = dst.shape[0]
+		if len(dst.Shape) == 2 {
+			rows = dst.Shape[0]
 			wantA, wantDst = []int{rows, depth}, []int{rows, cols}
 		}
 		if s.TransA {
 			slices.Reverse(wantA)
 			rowStep, step = 1, rows
 		}
-		if !slices.Equal(a.shape, wantA) || !slices.Equal(dst.shape, wantDst) {
-			return fmt.Errorf("shapes %v += %v * %v do not fit", dst.shape, a.shape, b.shape)
+		if !slices.Equal(a.Shape, wantA) || !slices.Equal(dst.Shape, wantDst) {
+			return fmt.Errorf("shapes %v += %v * %v do not fit", dst.Shape, a.Shape, b.Shape)
 		}
 		for r := range rows {
-			c := dst.f[r*cols:][:cols]
+			c := dst.F[r*cols:][:cols]
 			for k := range depth {
-				x := a.f[r*rowStep+k*step]
-				for n, y := range b.f[k*cols:][:cols] {
+				x := a.F[r*rowStep+k*step]
+				for n, y := range b.F[k*cols:][:cols] {
 					c[n] = FMA32(x, y, c[n])
 				}
 			}
@@ -181,28 +165,27 @@ func (m *machine) dot(s *Dot) step {
 }
 
 func (m *machine) reduce(s *Reduce, sc scope) step {
-	r, result := findReduce(s.Op), m.variable(s.Name)
-	each, value := m.loops([]Axis{s.Axis}), m.code(s.Value)
-	e, tiles := m.variable(s.Axis.Var), m.define(sc, s.Name)
+	r, result := memory.FindReduction(s.Op), m.Variable(s.Name)
+	each, value := m.loops([]Axis{s.Axis}), m.Code(s.Value)
+	e, tiles := m.Variable(s.Axis.Var), m.define(sc, s.Name)
 	return func() error {
-		p := r.begin()
+		p := r.Begin()
 		err := each(func() error {
-			err := value.run()
-			lane := &p[e.I%lanes]
-			*lane = r.take(*lane, float32(value.At(0).F))
+			err := value.Run()
+			r.Take(&p, e.I, float32(value.At(0).F))
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		result.F = float64(r.combine(p))
+		result.F = float64(r.Combine(p))
 		return tiles()
 	}
 }
 
 func (m *machine) forLoop(s *For, sc scope) step {
-	v, bounds := m.variable(s.Var), m.code(s.Lo, s.Hi)
-	enter := m.located(s, sc, nil, bounds.run)
+	v, bounds := m.Variable(s.Var), m.Code(s.Lo, s.Hi)
+	enter := m.located(s, sc, nil, bounds.Run)
 	inner := sc.with(s.Var)
 	fresh := m.located(s, inner, nil, m.define(inner, s.Var))
 	body := m.body(s.Body, inner)
@@ -225,8 +208,8 @@ func (m *machine) forLoop(s *For, sc scope) step {
 }
 
 func (m *machine) branch(s *If, sc scope) step {
-	cond := m.code(s.Cond)
-	test := m.located(s, sc, nil, cond.run)
+	cond := m.Code(s.Cond)
+	test := m.located(s, sc, nil, cond.Run)
 	then := m.body(s.Then, sc)
 	return func() error {
 		if err := test(); err != nil || cond.At(0).I == 0 {

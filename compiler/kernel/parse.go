@@ -4,74 +4,64 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/arithlang/mlc/compiler/expr"
-	"github.com/arithlang/mlc/dsl/diag"
+	"github.com/arithlang/mlc/compiler/kernel/lines"
 )
 
 // Parse reads kernels as Format writes them. Blank lines, indentation and lines
 // that begin with // do not matter. An error names the line. Parse finds what a
 // text means; whether that is a valid kernel is for Verify to say.
 func Parse(text string) ([]*Kernel, error) {
-	p := &parser{lines: strings.Split(text, "\n")}
+	p := &parser{Reader: lines.NewReader(text)}
 	var ks []*Kernel
-	for p.next() {
+	for p.Next() {
 		k, err := p.kernel()
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", p.at, err)
+			return nil, fmt.Errorf("line %d: %w", p.At, err)
 		}
 		ks = append(ks, k)
 	}
 	return ks, nil
 }
 
-// parser reads one line at a time; keyword and rest are those of line number at.
+// ParseHeader reads the first line of a kernel, which begins with keyword, its
+// parameters and its grid. It leaves the reader at the line after them.
+func ParseHeader(r *lines.Reader, keyword string) (*Kernel, error) {
+	p := &parser{Reader: r}
+	if err := p.header(keyword); err != nil {
+		return nil, err
+	}
+	for p.Next() {
+		declare, ok := declarations[p.Keyword]
+		if !ok {
+			break
+		}
+		if err := declare(p); err != nil {
+			return nil, err
+		}
+	}
+	return p.k, nil
+}
+
+// parser reads one line at a time.
 type parser struct {
-	lines         []string
-	at            int
-	keyword, rest string
+	*lines.Reader
 
 	k    *Kernel
 	vars map[string]expr.Type // the variables in scope
 }
 
-// next steps to the next line that says something. At the end of the text there
-// is no keyword.
-func (p *parser) next() bool {
-	p.keyword, p.rest = "", ""
-	for p.at < len(p.lines) {
-		line := strings.TrimSpace(p.lines[p.at])
-		p.at++
-		if line != "" && !strings.HasPrefix(line, "//") {
-			p.keyword = strings.Fields(line)[0]
-			p.rest = strings.TrimSpace(line[len(p.keyword):])
-			return true
-		}
-	}
-	return false
-}
-
 func (p *parser) kernel() (*Kernel, error) {
-	if p.keyword != "kernel" {
-		return nil, fmt.Errorf("%q stands where a kernel should begin", p.keyword)
+	if err := p.header("kernel"); err != nil {
+		return nil, err
 	}
-	head, pos, placed := strings.Cut(p.rest, "//")
-	words := strings.Fields(head)
-	if len(words) != 2 {
-		return nil, fmt.Errorf("kernel wants a name and a family")
-	}
-	p.k = &Kernel{Name: words[0], Family: words[1]}
-	p.vars = map[string]expr.Type{}
-	if placed {
-		var err error
-		if p.k.Pos, err = parsePos(strings.TrimSpace(pos)); err != nil {
-			return nil, err
+	for p.Next() {
+		declare, ok := declarations[p.Keyword]
+		if p.Keyword == "tile" {
+			declare, ok = (*parser).tile, true
 		}
-	}
-	for p.next() {
-		declare, ok := declarations[p.keyword]
 		if !ok {
 			break
 		}
@@ -84,14 +74,32 @@ func (p *parser) kernel() (*Kernel, error) {
 	return p.k, err
 }
 
-// declarations has the lines that may stand before the body of a kernel.
+// header reads the first line.
+func (p *parser) header(keyword string) error {
+	if p.Keyword != keyword {
+		return fmt.Errorf("%q stands where a kernel should begin", p.Keyword)
+	}
+	head, pos, placed := strings.Cut(p.Rest, "//")
+	words := strings.Fields(head)
+	if len(words) != 2 {
+		return fmt.Errorf("%s wants a name and a family", keyword)
+	}
+	p.k = &Kernel{Name: words[0], Family: words[1]}
+	p.vars = map[string]expr.Type{}
+	var err error
+	if placed {
+		p.k.Pos, err = lines.ParsePos(strings.TrimSpace(pos))
+	}
+	return err
+}
+
+// declarations has the lines that may stand before the tiles and the body of a kernel.
 var declarations = map[string]func(*parser) error{
 	"in":     func(p *parser) error { return p.param(In) },
 	"out":    func(p *parser) error { return p.param(Out) },
 	"inout":  func(p *parser) error { return p.param(InOut) },
 	"scalar": (*parser).scalars,
 	"grid":   (*parser).grid,
-	"tile":   (*parser).tile,
 }
 
 func (p *parser) param(mode Mode) error {
@@ -108,14 +116,14 @@ func (p *parser) tile() error {
 
 // array reads a declaration such as x f32[B*T, 64].
 func (p *parser) array() (name string, t expr.Type, shape []*expr.Expr, err error) {
-	name, text, _ := strings.Cut(p.rest, " ")
+	name, text, _ := strings.Cut(p.Rest, " ")
 	typeName, extents, ok := strings.Cut(strings.TrimSpace(text), "[")
 	t, known := expr.TypeByName(typeName)
 	extents, closed := strings.CutSuffix(extents, "]")
 	if !ok || !known || !closed {
 		return name, t, nil, fmt.Errorf("%s wants a type and extents in brackets, has %q", name, strings.TrimSpace(text))
 	}
-	for _, extent := range splitList(extents) {
+	for _, extent := range lines.Split(extents) {
 		e, err := p.extent(extent)
 		if err != nil {
 			return name, t, nil, err
@@ -126,7 +134,7 @@ func (p *parser) array() (name string, t expr.Type, shape []*expr.Expr, err erro
 }
 
 func (p *parser) scalars() error {
-	for _, name := range splitList(p.rest) {
+	for _, name := range lines.Split(p.Rest) {
 		t, ok := ScalarType(name)
 		if !ok {
 			return fmt.Errorf("no scalar is called %q; there are %s", name, strings.Join(ScalarNames(), ", "))
@@ -138,7 +146,7 @@ func (p *parser) scalars() error {
 }
 
 func (p *parser) grid() error {
-	axes, err := p.axes(p.rest, p.extent)
+	axes, err := p.axes(p.Rest, p.extent)
 	for _, a := range axes {
 		p.vars[a.Var] = expr.I32
 	}
@@ -152,7 +160,7 @@ func (p *parser) body() ([]Stmt, error) {
 	outer := maps.Clone(p.vars)
 	defer func() { p.vars = outer }()
 	var body []Stmt
-	for ; p.keyword != "end"; p.next() {
+	for ; p.Keyword != "end"; p.Next() {
 		s, err := p.statement()
 		if err != nil {
 			return nil, err
@@ -165,8 +173,8 @@ func (p *parser) body() ([]Stmt, error) {
 // axes reads a list such as r < 64, n < 192.
 func (p *parser) axes(text string, size func(string) (*expr.Expr, error)) ([]Axis, error) {
 	var axes []Axis
-	for _, item := range splitList(text) {
-		name, bound, ok := cutOutside(item, '<')
+	for _, item := range lines.Split(text) {
+		name, bound, ok := lines.Cut(item, '<')
 		if !ok {
 			return nil, fmt.Errorf("%q is no axis: it wants the form name < size", item)
 		}
@@ -226,55 +234,4 @@ func (p *parser) open(text string) (e *expr.Expr, free []string, err error) {
 		}
 	}
 	return e, free, nil
-}
-
-// splitList splits a text at its commas outside of brackets; an empty text has
-// no items.
-func splitList(text string) []string {
-	var items []string
-	for text = strings.TrimSpace(text); text != ""; {
-		item, rest, more := cutOutside(text, ',')
-		items = append(items, item)
-		if text = rest; more && text == "" {
-			items = append(items, "")
-		}
-	}
-	return items
-}
-
-// cutOutside cuts a text around the first sep outside of brackets, and trims both
-// parts.
-func cutOutside(text string, sep byte) (before, after string, found bool) {
-	depth := 0
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c == '(' || c == '[':
-			depth++
-		case c == ')' || c == ']':
-			depth--
-		case c == sep && depth == 0:
-			return strings.TrimSpace(text[:i]), strings.TrimSpace(text[i+1:]), true
-		}
-	}
-	return strings.TrimSpace(text), "", false
-}
-
-// parsePos reads file:line:col; the file's name may hold colons.
-func parsePos(text string) (diag.Pos, error) {
-	rest, col, ok1 := cutLast(text, ":")
-	file, line, ok2 := cutLast(rest, ":")
-	l, err1 := strconv.Atoi(line)
-	c, err2 := strconv.Atoi(col)
-	if !ok1 || !ok2 || err1 != nil || err2 != nil {
-		return diag.Pos{}, fmt.Errorf("%q is no position: it wants the form file:line:column", text)
-	}
-	return diag.Pos{File: file, Line: l, Col: c}, nil
-}
-
-func cutLast(s, sep string) (before, after string, found bool) {
-	i := strings.LastIndex(s, sep)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+len(sep):], true
 }

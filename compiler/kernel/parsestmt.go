@@ -7,12 +7,14 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel/lines"
+	"github.com/arithlang/mlc/compiler/kernel/memory"
 )
 
 // statement reads the statement on the current line, and the lines of the body
 // that it holds.
 func (p *parser) statement() (Stmt, error) {
-	switch p.keyword {
+	switch p.Keyword {
 	case "let":
 		return p.let()
 	case "load":
@@ -34,7 +36,7 @@ func (p *parser) statement() (Stmt, error) {
 	case "":
 		return nil, fmt.Errorf("kernel %s has no end", p.k.Name)
 	}
-	return nil, fmt.Errorf("%q begins no statement", p.keyword)
+	return nil, fmt.Errorf("%q begins no statement", p.Keyword)
 }
 
 // assignment is what let, load, store, map and reduce have in common: target =
@@ -47,10 +49,10 @@ type assignment struct {
 }
 
 func (p *parser) assignment() (*assignment, error) {
-	text, clause, spelt := strings.Cut(p.rest, " for ")
-	target, value, ok := cutOutside(text, '=')
+	text, clause, spelt := strings.Cut(p.Rest, " for ")
+	target, value, ok := lines.Cut(text, '=')
 	if !ok {
-		return nil, fmt.Errorf("%s wants the form target = value", p.keyword)
+		return nil, fmt.Errorf("%s wants the form target = value", p.Keyword)
 	}
 	a := &assignment{target: target, value: value, spelt: spelt}
 	var err error
@@ -188,7 +190,7 @@ func (p *parser) reduce() (Stmt, error) {
 	}
 	name, text, _ := strings.Cut(a.value, "(")
 	text, closed := strings.CutSuffix(text, ")")
-	r := findReduceName(name)
+	r := memory.NamedReduction(name)
 	if r == nil || !closed {
 		return nil, fmt.Errorf("%q is no reduction: it wants sum(…), max(…) or min(…)", a.value)
 	}
@@ -196,7 +198,7 @@ func (p *parser) reduce() (Stmt, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Reduce{Name: a.target, Op: r.op, Value: value}
+	s := &Reduce{Name: a.target, Op: r.Op, Value: value}
 	axes, err := p.settle(a, s)
 	if err != nil {
 		return nil, err
@@ -210,7 +212,7 @@ func (p *parser) reduce() (Stmt, error) {
 }
 
 func (p *parser) fill() (Stmt, error) {
-	dst, value, ok := cutOutside(p.rest, '=')
+	dst, value, ok := lines.Cut(p.Rest, '=')
 	if !ok {
 		return nil, fmt.Errorf("fill wants the form tile = value")
 	}
@@ -241,7 +243,7 @@ func (p *parser) random(text string) (*Rand, error) {
 }
 
 func (p *parser) dot() (Stmt, error) {
-	dst, product, ok1 := strings.Cut(p.rest, " += ")
+	dst, product, ok1 := strings.Cut(p.Rest, " += ")
 	a, b, ok2 := strings.Cut(product, " * ")
 	if !ok1 || !ok2 {
 		return nil, fmt.Errorf("dot wants the form tile += tile * tile")
@@ -251,7 +253,7 @@ func (p *parser) dot() (Stmt, error) {
 }
 
 func (p *parser) loop() (Stmt, error) {
-	name, bounds, ok1 := cutOutside(p.rest, '=')
+	name, bounds, ok1 := lines.Cut(p.Rest, '=')
 	lo, hi, ok2 := strings.Cut(bounds, " until ")
 	if !ok1 || !ok2 {
 		return nil, fmt.Errorf("for wants the form name = first until end")
@@ -264,7 +266,7 @@ func (p *parser) loop() (Stmt, error) {
 	if s.Hi, err = p.expr(hi); err != nil {
 		return nil, err
 	}
-	p.next()
+	p.Next()
 	p.vars[s.Var] = expr.I32
 	s.Body, err = p.body()
 	delete(p.vars, s.Var)
@@ -272,11 +274,11 @@ func (p *parser) loop() (Stmt, error) {
 }
 
 func (p *parser) branch() (Stmt, error) {
-	cond, err := p.expr(p.rest)
+	cond, err := p.expr(p.Rest)
 	if err != nil {
 		return nil, err
 	}
-	p.next()
+	p.Next()
 	then, err := p.body()
 	return &If{Cond: cond, Then: then}, err
 }

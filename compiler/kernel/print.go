@@ -5,7 +5,8 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/compiler/expr"
-	"github.com/arithlang/mlc/dsl/diag"
+	"github.com/arithlang/mlc/compiler/kernel/lines"
+	"github.com/arithlang/mlc/compiler/kernel/memory"
 )
 
 var modeNames = [...]string{In: "in", Out: "out", InOut: "inout", Scalar: "scalar"}
@@ -23,7 +24,8 @@ func Format(ks []*Kernel) string {
 // from what the subscripts imply (see impliedAxes).
 func (k *Kernel) String() string {
 	p := &printer{k: k}
-	p.header()
+	p.WriteString(k.Header("kernel"))
+	p.WriteByte('\n')
 	p.body(k.Body, 1)
 	p.WriteString("end\n")
 	return p.String()
@@ -35,14 +37,11 @@ type printer struct {
 	k *Kernel
 }
 
-// line writes one line: a keyword, padded so that what follows lines up, and the rest.
-func (p *printer) line(depth int, keyword, rest string) {
-	fmt.Fprintf(p, "%s%-6s %s\n", strings.Repeat("  ", depth), keyword, rest)
-}
-
-func (p *printer) header() {
-	k := p.k
-	fmt.Fprintf(p, "kernel %s %s%s\n", k.Name, k.Family, posText(k.Pos))
+// Header is the first line of a kernel, which begins with keyword, and what it
+// declares.
+func (k *Kernel) Header(keyword string) string {
+	var p strings.Builder
+	fmt.Fprintf(&p, "%s %s %s%s\n", keyword, k.Name, k.Family, lines.Pos(k.Pos))
 	width := 0
 	for _, b := range k.Params {
 		if b.Mode != Scalar {
@@ -53,7 +52,7 @@ func (p *printer) header() {
 		width = max(width, len(t.Name))
 	}
 	declare := func(keyword, name string, t expr.Type, shape []*expr.Expr) {
-		p.line(1, keyword, fmt.Sprintf("%-*s %s", width, name, element(t.String(), shape)))
+		p.WriteString(lines.Format(1, keyword, fmt.Sprintf("%-*s %s", width, name, element(t.String(), shape))))
 	}
 	var scalars []string
 	for _, b := range k.Params {
@@ -64,24 +63,24 @@ func (p *printer) header() {
 		}
 	}
 	if len(scalars) > 0 {
-		p.line(1, modeNames[Scalar], strings.Join(scalars, ", "))
+		p.WriteString(lines.Format(1, modeNames[Scalar], strings.Join(scalars, ", ")))
 	}
 	if len(k.Grid) > 0 {
-		p.line(1, "grid", axesText(k.Grid))
+		p.WriteString(lines.Format(1, "grid", AxesText(k.Grid)))
 	}
 	for _, t := range k.Tiles {
 		declare("tile", t.Name, t.Type, t.Shape)
 	}
-	p.WriteByte('\n')
+	return p.String()
 }
 
 func (p *printer) body(body []Stmt, depth int) {
 	for _, s := range body {
 		keyword, rest := p.k.stmtText(s)
-		p.line(depth, keyword, rest)
+		p.WriteString(lines.Format(depth, keyword, rest))
 		if inner := inner(s); inner != nil {
 			p.body(*inner, depth+1)
-			p.WriteString(strings.Repeat("  ", depth) + "end\n")
+			p.WriteString(lines.End(depth))
 		}
 	}
 }
@@ -126,7 +125,7 @@ func (k *Kernel) stmtText(s Stmt) (keyword, rest string) {
 		}
 		return "dot", s.Dst + " += " + a + " * " + s.B
 	case *Reduce:
-		return "reduce", s.Name + " = " + findReduce(s.Op).String() + "(" + text(s.Value) + ")" + k.axisClause(s, []Axis{s.Axis})
+		return "reduce", s.Name + " = " + memory.FindReduction(s.Op).String() + "(" + text(s.Value) + ")" + k.axisClause(s, []Axis{s.Axis})
 	case *For:
 		return "for", s.Var + " = " + text(s.Lo) + " until " + text(s.Hi)
 	case *If:
@@ -145,7 +144,7 @@ func (k *Kernel) axisClause(s Stmt, axes []Axis) string {
 	if equalAxes(implied, axes) {
 		return ""
 	}
-	return " for " + axesText(axes)
+	return " for " + AxesText(axes)
 }
 
 func equalAxes(a, b []Axis) bool {
@@ -160,7 +159,8 @@ func equalAxes(a, b []Axis) bool {
 	return true
 }
 
-func axesText(axes []Axis) string {
+// AxesText is axes with their sizes: i < 4, j < n.
+func AxesText(axes []Axis) string {
 	texts := make([]string, len(axes))
 	for i, a := range axes {
 		texts[i] = a.Var + " < " + text(a.Size)
@@ -192,11 +192,4 @@ func list(es []*expr.Expr) string {
 		texts[i] = text(e)
 	}
 	return strings.Join(texts, ", ")
-}
-
-func posText(p diag.Pos) string {
-	if p == (diag.Pos{}) {
-		return ""
-	}
-	return fmt.Sprintf(" // %s:%d:%d", p.File, p.Line, p.Col)
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel/memory"
 	"github.com/arithlang/mlc/runtime/abi"
 )
 
@@ -38,8 +39,8 @@ func (s Scalars) Bits(of abi.Scalar) uint32 {
 	return uint32(int64(s[of.Name]))
 }
 
-// value returns the value of a scalar.
-func (s Scalars) value(name string) (expr.Value, error) {
+// Value returns the value of a scalar.
+func (s Scalars) Value(name string) (expr.Value, error) {
 	t, known := ScalarType(name)
 	v, bound := s[name]
 	switch {
@@ -55,4 +56,26 @@ func (s Scalars) value(name string) (expr.Value, error) {
 		return expr.Value{I: int64(v)}, nil
 	}
 	return expr.Value{}, fmt.Errorf("scalar %s = %v is no %s", name, v, t)
+}
+
+// Words sets dst to the random words that Rand documents, of an example from word
+// base on.
+func (s Scalars) Words(dst []int32, stream, example uint32, base int64) error {
+	if base < 0 {
+		return fmt.Errorf("the first word is %d", base)
+	}
+	var launch [4]uint32
+	for i, name := range []string{"seed0", "seed1", "step", "layer"} {
+		v, err := s.Value(name)
+		if err != nil {
+			return err
+		}
+		launch[i] = uint32(v.I)
+	}
+	for e := range dst {
+		n := base + int64(e)
+		counter := [4]uint32{uint32(n / 4), example, launch[2], stream<<16 + launch[3]}
+		dst[e] = int32(memory.Philox(counter, [2]uint32{launch[0], launch[1]})[n%4])
+	}
+	return nil
 }

@@ -13,8 +13,8 @@ var families = []string{"map", "row", "matmul", "attention", "gather", "scatter"
 // reserved are the words that the text form would misread as a name.
 var reserved = []string{"for", "until", "of", "from", "random", "true", "false", "inf", "nan"}
 
-// maxStream keeps kernel streams apart from those that the host draws from.
-const maxStream = 0xFEFF
+// MaxStream keeps kernel streams apart from those that the host draws from.
+const MaxStream = 0xFEFF
 
 // Verify returns an error that names the first declaration or statement that
 // breaks a rule of the kernel IR: names and their scopes, types, ranks, modes.
@@ -34,6 +34,12 @@ func Verify(k *Kernel) error {
 	return nil
 }
 
+// VerifyHeader checks what a kernel declares before its body.
+func VerifyHeader(k *Kernel) error {
+	c := &checker{k: k, vars: map[string]expr.Type{}, axisVars: map[string]bool{}, names: map[string]bool{}}
+	return c.header()
+}
+
 // checker walks a kernel in the order of its text.
 type checker struct {
 	k        *Kernel
@@ -44,7 +50,7 @@ type checker struct {
 }
 
 func (c *checker) header() error {
-	if err := checkName(c.k.Name); err != nil {
+	if err := CheckName(c.k.Name); err != nil {
 		return err
 	}
 	if !slices.Contains(families, c.k.Family) {
@@ -132,7 +138,7 @@ func (c *checker) declare(name string) error {
 		return fmt.Errorf("%s is declared twice", name)
 	}
 	c.names[name] = true
-	return checkName(name)
+	return CheckName(name)
 }
 
 // bind takes a variable into scope, whose name must be free there.
@@ -141,10 +147,11 @@ func (c *checker) bind(name string, t expr.Type) error {
 		return fmt.Errorf("%s is already in use", name)
 	}
 	c.vars[name] = t
-	return checkName(name)
+	return CheckName(name)
 }
 
-func checkName(name string) error {
+// CheckName returns an error for what is no name.
+func CheckName(name string) error {
 	valid := name != "" && !slices.Contains(reserved, name)
 	for i, r := range name {
 		letter := r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'

@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel/memory"
 )
 
 // body checks statements in order. The variables that they bind go out of scope
@@ -220,8 +221,8 @@ func (c *checker) fill(s *Fill) error {
 		return notReading(s.Dst, s.Value)
 	case dst.Type != expr.U32 || len(dst.Shape) != 1:
 		return fmt.Errorf("random words go to a tile of u32 and rank 1, not %s and rank %d", dst.Type, len(dst.Shape))
-	case r.Stream > maxStream:
-		return fmt.Errorf("stream %d is above %d", r.Stream, maxStream)
+	case r.Stream > MaxStream:
+		return fmt.Errorf("stream %d is above %d", r.Stream, MaxStream)
 	}
 	if err := c.expr("example", r.Example, expr.U32); err != nil {
 		return err
@@ -264,7 +265,7 @@ func (c *checker) dot(s *Dot) error {
 }
 
 func (c *checker) reduce(s *Reduce) error {
-	if findReduce(s.Op) == nil {
+	if memory.FindReduction(s.Op) == nil {
 		return fmt.Errorf("%s is no reduction", s.Op)
 	}
 	err := c.axes([]Axis{s.Axis}, func() error { return c.expr("value", s.Value, expr.F32) })

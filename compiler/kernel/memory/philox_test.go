@@ -1,4 +1,4 @@
-package kernel
+package memory
 
 import "testing"
 
@@ -22,8 +22,8 @@ func TestPhilox(t *testing.T) {
 			[4]uint32{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1},
 		},
 	} {
-		if got := philox(c.counter, c.key); got != c.want {
-			t.Errorf("philox(%x, %x) = %x, want %x", c.counter, c.key, got, c.want)
+		if got := Philox(c.counter, c.key); got != c.want {
+			t.Errorf("Philox(%x, %x) = %x, want %x", c.counter, c.key, got, c.want)
 		}
 	}
 }

@@ -1,11 +1,11 @@
-package kernel
+package memory
 
 import "math/bits"
 
-// philox is Philox4x32-10 of Salmon, Moraes, Dror and Shaw, "Parallel random
+// Philox is Philox4x32-10 of Salmon, Moraes, Dror and Shaw, "Parallel random
 // numbers: as easy as 1, 2, 3" (SC 2011): four random words from a 128-bit
 // counter and a 64-bit key.
-func philox(counter [4]uint32, key [2]uint32) [4]uint32 {
+func Philox(counter [4]uint32, key [2]uint32) [4]uint32 {
 	const (
 		rounds       = 10
 		mul0, mul1   = 0xD2511F53, 0xCD9E8D57

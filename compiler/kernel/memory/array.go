@@ -1,0 +1,123 @@
+package memory
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/arithlang/mlc/compiler/expr"
+)
+
+// Poison is what a fresh tile holds, besides NaN in F32, so that reading it shows.
+const Poison = 0x7fffffff
+
+// An Array is a tile or buffer while a kernel runs. U32 elements are kept as the
+// I32 of the same bits.
+type Array struct {
+	Name  string
+	Type  expr.Type
+	Shape []int
+	F     []float32
+	I     []int32
+	users *users // of a buffer that the kernel writes
+}
+
+// users has the number of the cell that read or wrote each element of a buffer:
+// 0 for none, many for several. Cells count from 1.
+type users struct{ reader, writer []int32 }
+
+const many = -1
+
+// Watch makes Read and Write check that cells of a launch do not touch what others
+// write, among the first n elements.
+func (a *Array) Watch(n int) { a.users = &users{make([]int32, n), make([]int32, n)} }
+
+// Fresh makes the array a tile of undefined contents.
+func (a *Array) Fresh(shape []int) {
+	a.Shape = append(a.Shape[:0], shape...)
+	n := Product(shape)
+	if a.Type == expr.F32 {
+		a.F = slices.Grow(a.F[:0], n)[:n]
+		for k := range a.F {
+			a.F[k] = float32(math.NaN())
+		}
+		return
+	}
+	a.I = slices.Grow(a.I[:0], n)[:n]
+	for k := range a.I {
+		a.I[k] = Poison
+	}
+}
+
+// Product is the number of elements of a shape.
+func Product(shape []int) int {
+	n := 1
+	for _, s := range shape {
+		n *= s
+	}
+	return n
+}
+
+// Offset returns the row-major position of an element.
+func (a *Array) Offset(index []int) (int, error) {
+	at := 0
+	for d, x := range index {
+		if x < 0 || x >= a.Shape[d] {
+			return 0, fmt.Errorf("index %v is outside %s%v", index, a.Name, a.Shape)
+		}
+		at = at*a.Shape[d] + x
+	}
+	return at, nil
+}
+
+// Get returns the element at a position.
+func (a *Array) Get(at int) expr.Value {
+	switch a.Type {
+	case expr.F32:
+		return expr.Value{F: float64(a.F[at])}
+	case expr.U32:
+		return expr.Value{I: int64(uint32(a.I[at]))}
+	}
+	return expr.Value{I: int64(a.I[at])}
+}
+
+// Set sets the element at a position.
+func (a *Array) Set(at int, v expr.Value) {
+	if a.Type == expr.F32 {
+		a.F[at] = float32(v.F)
+		return
+	}
+	a.I[at] = int32(v.I)
+}
+
+// Read notes that a cell reads an element, which no other may write.
+func (a *Array) Read(at int, cell int32) error {
+	if a.users == nil {
+		return nil
+	}
+	if w := a.users.writer[at]; w != 0 && w != cell {
+		return fmt.Errorf("cell %d reads element %d of %s, which cell %d writes", cell, at, a.Name, w)
+	}
+	switch a.users.reader[at] {
+	case 0, cell:
+		a.users.reader[at] = cell
+	default:
+		a.users.reader[at] = many
+	}
+	return nil
+}
+
+// Write notes that a cell writes an element, which no other may read or write.
+func (a *Array) Write(at int, cell int32) error {
+	if a.users == nil {
+		return nil
+	}
+	if w := a.users.writer[at]; w != 0 && w != cell {
+		return fmt.Errorf("cell %d writes element %d of %s, as cell %d does", cell, at, a.Name, w)
+	}
+	if r := a.users.reader[at]; r != 0 && r != cell {
+		return fmt.Errorf("cell %d writes element %d of %s, which another cell reads", cell, at, a.Name)
+	}
+	a.users.writer[at] = cell
+	return nil
+}
