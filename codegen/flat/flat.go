@@ -2,6 +2,33 @@
 // machine: tiles have become slices or are read in place, indices are flat, loads
 // are gone and what nothing reads is dropped. Packages codegen/cpu (Go),
 // codegen/cpu/vector (assembly) and codegen/ptx print it.
+//
+// Its text has a kernel's header, the tiles that are made once, and what is done
+// for each cell, one node a line:
+//
+//	flat linear matmul
+//	  in     x f32[N, 40]
+//	  in     w f32[40, 8]
+//	  out    y f32[N, 8]
+//	  scalar N
+//	  grid   m < (N + 3) / 4
+//
+//	  tile   t f32[4 * 8]                         a tile of so many elements
+//	cells
+//	  let    rows = min(N - m * 4, 4)
+//	  var    v f32 = 0.0                          a variable, with or without a value
+//	  dot    t[0; 8, 1] = x[m * 160; 40, 1] * w[0; 8, 1] for rows, 8, 40; most 4, 8
+//	  for    i = 0 until rows; apart with u       turns in any order, each with its u
+//	    reduce s = sum(t[i * 8 + j]) for j < 8
+//	    set    y[m * 32 + i * 8 + j] = t[i * 8 + j] / s for j < 8
+//	  end
+//	end
+//
+// An operand a[o; r, c] of dot has its element (i, j) at o + i*r + j*c; = begins
+// with 0 and += with what is there; the sizes are rows, columns and the length of
+// the sums, or the last alone where the result is a variable; most bounds rows and
+// columns, 0 if nothing does. The other nodes are fill t[n] = value, which sets the
+// first n elements of a tile, random t[n] = stream of example from base, and if.
 package flat
 
 import (
@@ -26,6 +53,7 @@ func Of(k *kernel.Kernel) Kernel {
 
 // A Kernel is a kernel in flat form: Pre runs once, Body for each cell of the grid.
 type Kernel struct {
+	Head      *kernel.Kernel // name, family, parameters and grid; it has no tiles and no body
 	Pre, Body []Node
 }
 

@@ -17,7 +17,7 @@ func hoist(k *kernel.Kernel, r Kernel) Kernel {
 		h.loop(a.Var, expr.Int(0), a.Size)
 	}
 	body := h.nodes(r.Body)
-	return Kernel{append(r.Pre, h.out...), body}
+	return Kernel{r.Head, append(r.Pre, h.out...), body}
 }
 
 // A hoister knows bounds of the variables that a kernel binds, over scalars of

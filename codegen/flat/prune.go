@@ -17,7 +17,7 @@ func prune(r Kernel, outputs map[string]bool) Kernel {
 		collect(r.Body, live)
 		pre, n := sweep(r.Pre, r.Body, live)
 		body, m := sweep(r.Body, nil, live)
-		r = Kernel{pre, body}
+		r = Kernel{r.Head, pre, body}
 		if n+m == 0 {
 			return r
 		}
@@ -51,6 +51,7 @@ func sweep(nodes, behind []Node, live map[string]bool) ([]Node, int) {
 		case *Loop:
 			body, d := sweep(n.Body, nil, live)
 			n.Body, dropped = body, dropped+d
+			maps.DeleteFunc(n.Own, func(tile string, _ bool) bool { return !live[tile] })
 		case *Branch:
 			body, d := sweep(n.Body, nil, live)
 			n.Body, dropped = body, dropped+d

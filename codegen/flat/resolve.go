@@ -1,6 +1,8 @@
 package flat
 
 import (
+	"maps"
+
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
@@ -29,7 +31,8 @@ func resolve(k *kernel.Kernel) Kernel {
 	}
 	r.findViews(k)
 	pre, top := r.allocs(k)
-	return Kernel{pre, append(top, r.body(k.Body)...)}
+	head := &kernel.Kernel{Name: k.Name, Family: k.Family, Pos: k.Pos, Params: k.Params, Grid: k.Grid}
+	return Kernel{head, pre, append(top, r.body(k.Body)...)}
 }
 
 // allocs says where tiles are made: before all cells, at the start of a cell, or
@@ -141,6 +144,7 @@ func (r *resolver) stmt(s kernel.Stmt) []Node {
 		return append([]Node{&Reduce{s.Name, s.Op, r.axis(s.Axis), r.expr(s.Value)}}, r.waiting(s.Name)...)
 	case *kernel.For:
 		own, ok := apart(r.kernel, s)
+		maps.DeleteFunc(own, func(tile string, _ bool) bool { _, inPlace := r.views[tile]; return inPlace })
 		return []Node{&Loop{s.Var, r.expr(s.Lo), r.expr(s.Hi), append(r.waiting(s.Var), r.body(s.Body)...), ok, own}}
 	case *kernel.If:
 		return []Node{&Branch{r.expr(s.Cond), r.body(s.Then)}}
