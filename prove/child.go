@@ -28,6 +28,7 @@ type request struct {
 	Reduced bool
 	Command []string // that started this process
 	Seconds float64  // after which the part should have ended by itself
+	Grace   float64  // seconds to do so
 	Answer  string   // the file of the Part
 }
 
@@ -53,13 +54,35 @@ func child(in io.Reader, table []phase, e *Env) error {
 	defer cancel()
 	e.Device, e.Seed, e.dir = req.Device, req.Seed, filepath.Dir(req.Answer)
 	e.reduced, e.command = req.Reduced, req.Command
-	p := &Part{Name: req.Part}
-	p.conclude(ctx, table[i].run(ctx, e, p))
+	done := make(chan *Part, 1)
+	go func() {
+		p := &Part{Name: req.Part}
+		p.conclude(ctx, table[i].run(ctx, e, p))
+		done <- p
+	}()
+	p := await(ctx, done, scale(time.Second, req.Grace))
+	p.Name = req.Part
 	text, err := json.Marshal(p)
 	if err != nil {
 		return err
 	}
 	return ckpt.WriteFile(req.Answer, text)
+}
+
+// await returns what a part has found. Where its time has ended, and a little more, it is
+// left to itself.
+func await(ctx context.Context, done <-chan *Part, grace time.Duration) *Part {
+	select {
+	case p := <-done:
+		return p
+	case <-ctx.Done():
+	}
+	select {
+	case p := <-done:
+		return p
+	case <-time.After(grace):
+		return &Part{Verdict: Cut, Reason: outOfTime + ": it was under way"}
+	}
 }
 
 // errSkip is in errors that mean: this cannot be done here, which is nobody's mistake.
@@ -87,12 +110,15 @@ func (p *Part) conclude(ctx context.Context, err error) {
 		p.Verdict = Pass
 	}
 	if ctx.Err() != nil && p.Reason == "" {
-		p.Reason = "budget"
+		p.Reason = outOfTime
 	}
 }
 
+// outOfTime is the reason of what the budget has cut.
+const outOfTime = "budget"
+
 // leastPart is a time in which no part is worth starting.
-const leastPart = time.Second / 2
+const leastPart = time.Second
 
 // errLimit ends a process that takes longer than it was given.
 var errLimit = errors.New("it took longer than it was given")
@@ -102,14 +128,15 @@ func (j *job) part(ctx context.Context, p phase, name string, limit time.Duratio
 	start := time.Now()
 	out := &Part{Name: name}
 	if limit < leastPart {
-		out.Verdict, out.Reason = Cut, "budget"
+		out.Verdict, out.Reason = Cut, outOfTime
 		return out
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errLimit)
 	defer cancel()
+	grace := min(2*time.Second, limit/3)
 	req := request{
 		Phase: p.name, Part: name, Device: j.Device, Seed: j.Seed, Command: j.Command, Answer: filepath.Join(j.dir, "part.json"),
-		Seconds: (limit - min(2*time.Second, limit/4)).Seconds(),
+		Seconds: (limit - grace).Seconds(), Grace: grace.Seconds() / 2,
 	}
 	said, err := j.ask(ctx, req, p.env)
 	found, bad := answer(req.Answer)

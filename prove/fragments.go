@@ -45,10 +45,10 @@ func runFragments(ctx context.Context, e *Env, p *Part) error {
 	if r == nil || ctx.Err() != nil {
 		return err
 	}
-	p.Fragments = &Fragments{Probes: len(r.Probes), Recording: r}
 	if len(r.Probes) == 0 {
 		return errors.Join(d.Close(), skipf("the device has none of these instructions"))
 	}
+	p.Fragments = &Fragments{Probes: len(r.Probes), Recording: r}
 	for _, one := range r.Probes {
 		switch {
 		case one.Error == "":

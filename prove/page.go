@@ -18,10 +18,18 @@ func (r *Result) Page() string {
 			fmt.Fprintf(&b, "  %s", p.Reason)
 		}
 		b.WriteString("\n")
+		late := 0
 		for _, part := range p.Parts {
+			if part.Limit == 0 && part.Reason == outOfTime {
+				late++
+				continue
+			}
 			for _, line := range part.lines() {
 				fmt.Fprintf(&b, "  %s\n", line)
 			}
+		}
+		if late > 0 {
+			fmt.Fprintf(&b, "  for %d of %d there was no time\n", late, len(p.Parts))
 		}
 	}
 	fmt.Fprintf(&b, "\n%s, after %.1f of %.0f seconds\n", r.sentence(), r.Seconds, r.Budget)
@@ -178,5 +186,9 @@ func figure(f probe.Figure) string {
 	if f.Value == 0 {
 		return f.Name + ": not measured here"
 	}
-	return fmt.Sprintf("%-44s %10.4g %s, within %.0f %%", f.Name, f.Value, f.Unit, 100*f.Spread)
+	text := fmt.Sprintf("%-44s %10.4g %s", f.Name, f.Value, f.Unit)
+	if f.Spread > 0 {
+		text += fmt.Sprintf(", the worst round %.0f %% worse", 100*f.Spread)
+	}
+	return text
 }

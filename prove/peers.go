@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/arithlang/mlc/prove/beside"
-	"github.com/arithlang/mlc/runtime/interrupt"
 )
 
 // Torch is the PyTorch that there is.
@@ -72,10 +71,7 @@ func runPeers(ctx context.Context, e *Env, p *Part) error {
 	if e.Reduced() {
 		o = beside.Options{Rounds: 1, Set: []string{"train.batch=4", "train.microbatch=2"}}
 	}
-	got, err := interrupt.Await(ctx, func() (*beside.Result, error) { return beside.Run(ctx, all[i], t, d, o) })
-	if ctx.Err() != nil {
-		return context.Cause(ctx) // turns may be under way
-	}
+	got, err := beside.Run(ctx, all[i], t, d, o)
 	if err != nil {
 		return errors.Join(err, d.Close())
 	}

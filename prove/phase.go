@@ -23,8 +23,9 @@ type phase struct {
 	parts func(e *Env) (names []string, why string)
 	// computes says that the phase is of use only on a device that computes.
 	computes bool
-	// run does a part, whose name it finds there, and notes what it finds. It returns
-	// when the context ends, with what it has; its error is what kept it from going on.
+	// run does a part, whose name it finds there, and notes what it finds. Where the
+	// context ends it may return with what it has; otherwise it is left, and that is
+	// lost. Its error is what kept it from going on.
 	run func(ctx context.Context, e *Env, p *Part) error
 	// beside says that nothing is proven by the phase: where its first part is skipped
 	// there is nothing to do, and what there is no time for is left out.
@@ -38,19 +39,19 @@ func phases() []phase {
 	return []phase{
 		{"machine", "what the card and the driver are, and how long modules take to load", 0.10,
 			machineParts, false, runMachine, false, []string{"CUDA_CACHE_DISABLE=1"}}, // or only the first loading compiles
-		{"kernels", "every kernel of the specs against the kernel interpreter, bit for bit", 0.35,
+		{"kernels", "every kernel of the specs against the kernel interpreter, bit for bit", 0.45,
 			kernelParts, true, runKernels, false, nil},
-		{"steps", "three steps of training of five specs against what the processor makes of them", 0.20,
+		{"steps", "three steps of training of five specs against what the processor makes of them", 0.15,
 			stepParts, false, runSteps, false, nil},
-		{"probes", "what the device does at best: arithmetic, tensor cores, copies, latencies", 0.08,
+		{"probes", "what the device does at best: arithmetic, tensor cores, copies, latencies", 0.05,
 			probeParts, true, runProbe, false, nil},
-		{"fragments", "thousands of inputs through single instructions: recorded, and against the simulator", 0.15,
+		{"fragments", "thousands of inputs through single instructions: recorded, and against the simulator", 0.10,
 			fragmentParts, true, runFragments, false, nil},
-		{"timed", "every kernel of three models at the shapes of training, by the device's clock", 0.15,
+		{"timed", "every kernel of three models at the shapes of training, by the device's clock", 0.12,
 			timedParts, false, runTimed, false, nil},
 		{"peers", "training steps of mlc and of PyTorch by turns, where Python with torch is found", 0.20,
 			peerParts, true, runPeers, true, nil},
-		{"tools", "what compute-sanitizer, ncu and nsys say, where they are installed", 0.15,
+		{"tools", "what compute-sanitizer, ncu and nsys say, where they are installed", 0.10,
 			toolParts, false, runTool, false, nil},
 	}
 }

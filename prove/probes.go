@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/arithlang/mlc/prove/probe"
-	"github.com/arithlang/mlc/runtime/interrupt"
 )
 
 func probeParts(*Env) (names []string, why string) {
@@ -16,14 +15,11 @@ func probeParts(*Env) (names []string, why string) {
 }
 
 // runProbe runs one of the probes.
-func runProbe(ctx context.Context, e *Env, p *Part) error {
+func runProbe(_ context.Context, e *Env, p *Part) error {
 	d, err := e.Open()
 	if err != nil {
 		return err
 	}
-	p.Figures, err = interrupt.Await(ctx, func() ([]probe.Figure, error) { return probe.Run(p.Name, d, e.Reduced()) })
-	if ctx.Err() != nil {
-		return err // it may be under way
-	}
+	p.Figures, err = probe.Run(p.Name, d, e.Reduced())
 	return errors.Join(err, d.Close())
 }

@@ -55,13 +55,14 @@ func faults() []phase {
 			return nil
 		}),
 		one("absent", 1, func(context.Context, *Part) error { return skipf("no such program here") }),
-		one("slow", 3, func(ctx context.Context, p *Part) error {
+		one("slow", 0.3, func(ctx context.Context, p *Part) error {
 			<-ctx.Done()
 			p.Reason = "budget: 3 of 7"
 			return ctx.Err()
 		}),
-		one("endless", 3, func(context.Context, *Part) error { select {} }),
-		one("last", 3, func(context.Context, *Part) error { return nil }),
+		one("endless", 0.3, func(context.Context, *Part) error { select {} }),
+		one("stopped", 0.3, func(context.Context, *Part) error { return stopSelf() }),
+		one("last", 1, func(context.Context, *Part) error { return nil }),
 	}
 }
 
@@ -103,7 +104,8 @@ func TestFaults(t *testing.T) {
 		"silent":  {Fail, []string{"left no result", "exit status 0"}},
 		"absent":  {Skipped, []string{"no such program here"}},
 		"slow":    {Cut, []string{"budget: 3 of 7"}},
-		"endless": {Fail, []string{"longer than it was given", "and was ended"}},
+		"endless": {Cut, []string{"budget: it was under way"}},
+		"stopped": {Fail, []string{"longer than it was given", "and was ended", "signal: killed"}},
 		"last":    {Pass, nil},
 	}
 	if len(r.Phases) != len(want) {
@@ -210,6 +212,15 @@ func conclude(t *testing.T, run func(context.Context, *Env, *Part) error, e *Env
 	p := &Part{Name: name}
 	p.conclude(t.Context(), run(t.Context(), e, p))
 	return p
+}
+
+// TestLate wants parts that there was no time for on one line.
+func TestLate(t *testing.T) {
+	none := &Part{Name: "late one", Verdict: Cut, Reason: outOfTime}
+	r := &Result{Phases: []*Phase{{Name: "kernels", Parts: []*Part{{Name: "first", Verdict: Pass, Limit: 1}, none, none}}}}
+	if page := r.Page(); strings.Contains(page, none.Name) || !strings.Contains(page, "for 2 of 3 there was no time") {
+		t.Error(page)
+	}
 }
 
 // TestShares divides time: what one phase leaves is for those behind it, and the last

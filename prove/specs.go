@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"path"
@@ -42,7 +43,16 @@ func all() []model {
 		}
 		return nil
 	})
+	slices.SortStableFunc(out[len(models):], func(a, b model) int { return cmp.Compare(large(a), large(b)) })
 	return out
+}
+
+// large is 1 of the models whose kernels the interpreter takes longest for: they go last.
+func large(m model) int {
+	if strings.HasPrefix(m.name, "abacus/") {
+		return 1
+	}
+	return 0
 }
 
 // chosen are the models of an Env: all, or those that a slow device gets.

@@ -16,7 +16,6 @@ import (
 	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/device"
-	"github.com/arithlang/mlc/runtime/interrupt"
 	"github.com/arithlang/mlc/runtime/track"
 	"github.com/arithlang/mlc/runtime/train"
 )
@@ -135,10 +134,7 @@ func runSteps(ctx context.Context, e *Env, p *Part) error {
 	if err != nil {
 		return err
 	}
-	got, err := interrupt.Await(ctx, func() (*Steps, error) { return steps(ctx, m, d, start) })
-	if ctx.Err() != nil {
-		return context.Cause(ctx) // steps may be under way
-	}
+	got, err := steps(ctx, m, d, start)
 	if err != nil {
 		return errors.Join(err, d.Close())
 	}

@@ -80,8 +80,8 @@ func TestWrong(t *testing.T) {
 		{"latency", "launches are wrong", faulty{load: instead("add.u32 %n, %n, 1", "add.u32 %n, %n, 2"), host: nothing}},
 	} {
 		c.faulty.Driver = open(t)
-		if _, err := Run(c.probe, c.faulty, true); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %q", c.probe, err, c.want)
+		if figures, err := Run(c.probe, c.faulty, true); err == nil || !strings.Contains(err.Error(), c.want) || figures != nil {
+			t.Errorf("%s: %v, %v, want %q", c.probe, figures, err, c.want)
 		}
 	}
 }
