@@ -50,7 +50,7 @@ func function(k *kernel.Kernel, name string) (jen.Code, []*vector.Leaf) {
 	for _, t := range k.Tiles {
 		p.rank0[t.Name] = len(t.Shape) == 0
 	}
-	r := flat.Of(k)
+	r := flat.Of(k, flat.Processor())
 	nodes := append(r.Pre, overGrid(k.Grid, r.Body)...)
 	p.products = newProducts(k)
 	p.products.find(nodes)

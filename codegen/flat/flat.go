@@ -36,21 +36,6 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// Of brings a kernel into flat form.
-func Of(k *kernel.Kernel) Kernel {
-	written := map[string]bool{}
-	for _, p := range k.Params {
-		if p.Mode == kernel.Out || p.Mode == kernel.InOut {
-			written[p.Name] = true
-		}
-	}
-	r := hoist(k, resolve(k))
-	r.Body = fuseFills(r.Body)
-	r = prune(writeThrough(r), written)
-	r.Body = declare(r.Body)
-	return r
-}
-
 // A Kernel is a kernel in flat form: Pre runs once, Body for each cell of the grid.
 type Kernel struct {
 	Head      *kernel.Kernel // name, family, parameters and grid; it has no tiles and no body

@@ -23,7 +23,7 @@ end
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Of(ks[0])
+	return Of(ks[0], Processor())
 }
 
 // TestTileSizes wants tiles to be made once, large enough for all their sizes.

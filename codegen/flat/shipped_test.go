@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/arithlang/mlc/codegen/flat"
+	"github.com/arithlang/mlc/codegen/ptx"
 	"github.com/arithlang/mlc/codegen/ptx/ptxtest"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
@@ -46,25 +47,34 @@ func roundTrip(t *testing.T, k flat.Kernel) {
 	}
 }
 
-// TestShipped verifies the flat form of all kernels of all specs and reads it back,
-// and runs some of them.
+// tables are the passes of each target.
+var tables = map[string][]flat.Pass{"processor": flat.Processor(), "gpu": ptx.Passes()}
+
+// TestShipped verifies the flat form of all kernels of all specs after each pass,
+// reads the last one back, and runs some of them.
 func TestShipped(t *testing.T) {
 	draw := rand.New(rand.NewPCG(1, 2))
 	for _, k := range distinct(t) {
-		f := flat.Of(k)
-		if err := flat.Verify(f); err != nil {
-			t.Errorf("%v in\n%s\n%s", err, f, k)
-			continue
-		}
-		roundTrip(t, f)
-		if draw.IntN(40) == 0 {
-			agrees(t, k, f, kerneltest.Launches()[1])
+		runs := draw.IntN(80) == 0
+		for target, passes := range tables {
+			if target == "gpu" && k.Family != "matmul" {
+				continue // it has the processor's form
+			}
+			f := flat.Through(k, passes, func(p flat.Pass, f flat.Kernel) {
+				if err := flat.Verify(f); err != nil {
+					t.Errorf("%s, after %s: %v in\n%s\n%s", target, p.Name, err, f, k)
+				}
+				if runs {
+					agrees(t, k, f, p, kerneltest.Launches()[1])
+				}
+			})
+			roundTrip(t, f)
 		}
 	}
 }
 
 // agrees holds a flat form to the interpreter of the kernel IR.
-func agrees(t *testing.T, k *kernel.Kernel, f flat.Kernel, launches ...kernel.Scalars) {
+func agrees(t *testing.T, k *kernel.Kernel, f flat.Kernel, p flat.Pass, launches ...kernel.Scalars) {
 	t.Helper()
 	for i, s := range launches {
 		for _, kind := range []kerneltest.Kind{kerneltest.Signed, kerneltest.Positive} {
@@ -72,7 +82,7 @@ func agrees(t *testing.T, k *kernel.Kernel, f flat.Kernel, launches ...kernel.Sc
 				return flat.Run(f, s, bufs)
 			})
 			if err != nil {
-				t.Errorf("%v inputs, launch %v: %v in\n%s", kind, s, err, f)
+				t.Errorf("after %s, %v inputs, launch %v: %v in\n%s", p.Name, kind, s, err, f)
 				return
 			}
 		}
@@ -81,10 +91,47 @@ func agrees(t *testing.T, k *kernel.Kernel, f flat.Kernel, launches ...kernel.Sc
 
 // TestRandom does the same with kernels that no spec asks for, in all launches.
 func TestRandom(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range uint64(25) {
 		k := kerneltest.Random(seed)
-		f := flat.Of(k)
-		roundTrip(t, f)
-		agrees(t, k, f, kerneltest.Launches()...)
+		for _, passes := range tables {
+			flat.Through(k, passes, func(p flat.Pass, f flat.Kernel) {
+				roundTrip(t, f)
+				agrees(t, k, f, p, kerneltest.Launches()...)
+			})
+		}
+	}
+}
+
+// TestPassesAreInOrder wants each pass behind those that must come before it.
+func TestPassesAreInOrder(t *testing.T) {
+	for target, passes := range tables {
+		done := map[string]bool{}
+		for _, p := range passes {
+			if p.Why == "" {
+				t.Errorf("%s: %s has no reason", target, p.Name)
+			}
+			for _, before := range p.After {
+				if !done[before] {
+					t.Errorf("%s: %s comes before %s", target, p.Name, before)
+				}
+			}
+			done[p.Name] = true
+		}
+	}
+}
+
+// TestThroughShowsValues wants no pass to change what the one before it left.
+func TestThroughShowsValues(t *testing.T) {
+	for seed := range uint64(20) {
+		var shown []flat.Kernel
+		var texts []string
+		flat.Through(kerneltest.Random(seed), ptx.Passes(), func(_ flat.Pass, f flat.Kernel) {
+			shown, texts = append(shown, f), append(texts, f.String())
+		})
+		for i, f := range shown {
+			if f.String() != texts[i] {
+				t.Errorf("a later pass changed\n%s\nto\n%s", texts[i], f)
+			}
+		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // whole is a valid kernel that has every node; broken ones differ in one place.
-const whole = `flat whole row // spec.arith:1:2
+const entire = `flat entire row // spec.arith:1:2
   in     x f32[N, 8]
   in     w f32[8, 4]
   in     ids i32[N]
@@ -54,7 +54,7 @@ func TestVerify(t *testing.T) {
 	}
 	seen := map[string]string{}
 	for _, c := range []struct{ from, to, want string }{
-		{"whole row", "whole thing", `no family is called "thing"`},
+		{"entire row", "entire thing", `no family is called "thing"`},
 		{"scalar N, scale, example", "scalar N, scale, example, N", "N is declared twice"},
 		{"tile   t f32[4 * 8]", "let    t = 1\ntile t f32[4]", "let t = 1: before the cells there are only tiles"},
 		{"tile   t f32[4 * 8]", "var    t f32", "var t f32: before the cells there are only tiles"},
@@ -134,13 +134,13 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// verified is the whole kernel with one change.
+// verified is the entire kernel with one change.
 func verified(t *testing.T, from, to string) (Kernel, error) {
 	t.Helper()
-	if !strings.Contains(whole, from) {
+	if !strings.Contains(entire, from) {
 		t.Fatalf("the kernel has no %q", from)
 	}
-	text := strings.Replace(whole, from, to, 1)
+	text := strings.Replace(entire, from, to, 1)
 	ks, err := Parse(text)
 	if err != nil {
 		return Kernel{}, err
@@ -182,7 +182,7 @@ func TestVerifyMade(t *testing.T) {
 // FuzzParse looks for texts that are read, but not from what they print, and for
 // those that no reader can bear.
 func FuzzParse(f *testing.F) {
-	f.Add(whole)
+	f.Add(entire)
 	for _, path := range []string{"families", "corners", "leaves", "positions", "attention"} {
 		text, err := os.ReadFile("../cpu/testdata/" + path + ".txtar")
 		if err != nil {
@@ -194,7 +194,7 @@ func FuzzParse(f *testing.F) {
 			f.Fatal(err)
 		}
 		for _, k := range ks {
-			f.Add(Of(k).String())
+			f.Add(Of(k, Processor()).String())
 		}
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -16,7 +16,6 @@ func module(ks []*kernel.Kernel, o Options) (Output, error) {
 	var out Output
 	for _, k := range ks {
 		p := newPrinter(k, m, o.Aligned)
-		p.k = flat.Regrid(k, blockRows)
 		if err := p.kernel(); err != nil {
 			return Output{}, fmt.Errorf("kernel %s: %w", k.Name, err)
 		}
@@ -37,6 +36,9 @@ const (
 	// a processor's caches, would leave most of a GPU idle.
 	blockRows = 64
 )
+
+// Passes are those that bring a kernel into the flat form that is printed.
+func Passes() []flat.Pass { return flat.GPU(blockRows) }
 
 // A team is the threads that work on one cell together.
 type team struct {
@@ -94,7 +96,8 @@ func newPrinter(k *kernel.Kernel, m *asm.Module, aligned func(k *kernel.Kernel, 
 
 // kernel prints the kernel and fills its entry.
 func (p *printer) kernel() error {
-	r := flat.Of(p.k)
+	r := flat.Of(p.k, Passes())
+	p.k = r.Head
 	whole := needsBlock(r.Body)
 	threads := otherThreads
 	if whole && hasDot(r.Body) {

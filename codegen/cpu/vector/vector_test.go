@@ -27,7 +27,7 @@ func leafOf(k *kernel.Kernel) *Leaf {
 			l.Slices = append(l.Slices, Slice{Name: p.Name, Type: p.Type})
 		}
 	}
-	r := flat.Of(k)
+	r := flat.Of(k, flat.Processor())
 	body := l.withoutTiles(r.Body)
 	l.withoutTiles(r.Pre)
 	for _, a := range slices.Backward(k.Grid) {
