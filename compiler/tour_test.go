@@ -23,6 +23,7 @@ var tour = []struct{ stage, function string }{
 	{"grad", "head"},
 	{"fused", "head"},
 	{"kernel", "head"},
+	{"flat", "head"},
 	{"plan", "head"},
 	{"go", "head"},
 	{"ptx", "head"},
