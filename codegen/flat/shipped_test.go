@@ -2,10 +2,13 @@ package flat_test
 
 import (
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"golang.org/x/tools/txtar"
 
 	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/codegen/ptx"
@@ -97,6 +100,38 @@ func TestRandom(t *testing.T) {
 			flat.Through(k, passes, func(p flat.Pass, f flat.Kernel) {
 				roundTrip(t, f)
 				agrees(t, k, f, p, kerneltest.Launches()...)
+			})
+		}
+	}
+}
+
+// TestCorners does the same with kernels that try the corners of the back ends, and
+// the examples of package kernel.
+func TestCorners(t *testing.T) {
+	paths, err := filepath.Glob("../../compiler/kernel/testdata/kernels/*.kir")
+	if err != nil || len(paths) == 0 {
+		t.Fatal("no kernels:", err)
+	}
+	more, err := filepath.Glob("../cpu/testdata/*.txtar")
+	if err != nil || len(more) == 0 {
+		t.Fatal("no kernels:", err)
+	}
+	for _, path := range append(paths, more...) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if filepath.Ext(path) == ".txtar" {
+			text = txtar.Parse(text).Files[0].Data
+		}
+		ks, err := kernel.Parse(string(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range ks {
+			flat.Through(k, ptx.Passes(), func(p flat.Pass, f flat.Kernel) {
+				roundTrip(t, f)
+				agrees(t, k, f, p, kerneltest.Launches()[1:3]...)
 			})
 		}
 	}
