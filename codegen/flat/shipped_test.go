@@ -137,6 +137,44 @@ func TestCorners(t *testing.T) {
 	}
 }
 
+// TestInOrder runs loops whose turns only seem to be apart: neighbours write the same
+// element, and one adds to what those before it left.
+func TestInOrder(t *testing.T) {
+	ks, err := kernel.Parse(`
+kernel overlap row
+  in     x f32[8]
+  out    y f32[8]
+  tile   a f32[8]
+  tile   t f32[8]
+  load   a[e] = x[e]
+  fill   t = 0.0
+  for    i = 0 until 7
+    map    t[i + j] = a[i] + f32(j) for j < 2
+  end
+  store  y[e] = t[e]
+end
+kernel running row
+  in     x f32[8]
+  out    y f32[8]
+  tile   a f32[8]
+  tile   u f32[]
+  load   a[e] = x[e]
+  for    i = 0 until 8
+    if     i == 0
+      fill   u = 0.0
+    end
+    map    u[] = u[] + a[i]
+    store  y[i] = u[]
+  end
+end`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range ks {
+		flat.Through(k, flat.Processor(), func(p flat.Pass, f flat.Kernel) { agrees(t, k, f, p, kerneltest.Launches()[0]) })
+	}
+}
+
 // TestPassesAreInOrder wants each pass behind those that must come before it.
 func TestPassesAreInOrder(t *testing.T) {
 	for target, passes := range tables {
