@@ -76,7 +76,7 @@ const rules = `
 	codegen/ptx/ptxas < compiler/cli;
 	runtime/cuda/sim/ptx, runtime/cuda/sim/num < runtime/cuda/sim;
 	runtime/cuda/peak < prove/probe < prove;
-	prove/fragment, prove/timing, runtime/cuda/count < prove;
+	prove/fragment, prove/timing, runtime/cuda/count, runtime/damage < prove;
 	compiler/diff, codegen/live, codegen/ptx/ptxrun, specs, runtime/interrupt < prove < compiler/cli; # mlc prove
 	codegen/live, runtime/profile < prove/timing < prove;
 	codegen/live, bench/peers, specs < prove/beside < prove;

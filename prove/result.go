@@ -12,6 +12,7 @@ import (
 	"github.com/arithlang/mlc/prove/probe"
 	"github.com/arithlang/mlc/prove/timing"
 	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/runtime/damage"
 )
 
 // A Verdict says how a part, a phase or the whole has ended.
@@ -161,6 +162,19 @@ func (r *Result) Create(path string) error {
 	return r.Write(path)
 }
 
+// read decodes a result. What package json finds is said in words; recordings say
+// themselves what is wrong with them.
+func read(text []byte, r *Result) error {
+	if err := damage.JSON(text, new(json.RawMessage)); err != nil {
+		return err
+	}
+	err := json.Unmarshal(text, r)
+	if errors.As(err, new(*json.UnmarshalTypeError)) {
+		return damage.JSON(text, new(Result))
+	}
+	return err
+}
+
 // maxResult is the most bytes that a file may have.
 const maxResult = 1 << 30
 
@@ -178,7 +192,7 @@ func Load(path string) (*Result, error) {
 		return nil, err
 	}
 	var r Result
-	if err := json.Unmarshal(text, &r); err != nil {
+	if err := read(text, &r); err != nil {
 		return nil, fmt.Errorf("%s is no result of mlc prove: %w", path, err)
 	}
 	if r.Format != format {
