@@ -15,7 +15,6 @@ import (
 	"github.com/arithlang/mlc/codegen/live"
 	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/track"
 	"github.com/arithlang/mlc/runtime/train"
 )
@@ -151,8 +150,7 @@ func runSteps(ctx context.Context, e *Env, p *Part) error {
 
 // steps trains as a trainer does, up to its checkpoint.
 func steps(ctx context.Context, m *live.Model, d cuda.Driver, start time.Time) (*Steps, error) {
-	about := device.About{Device: "cuda", Name: d.Info().Name}
-	machine, err := cuda.NewMachine(cuda.NewDevice(d), m.GPU, m.Plan.NumParams, cuda.Options{About: about})
+	machine, err := m.Machine(d)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package live
 
 import (
-	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/cuda/count"
 	"github.com/arithlang/mlc/runtime/train"
 )
@@ -21,7 +20,7 @@ func (m *Model) Count(o count.Options) (count.Report, error) {
 	if err != nil {
 		return count.Report{}, err
 	}
-	machine, err := cuda.NewMachine(cuda.NewDevice(d), m.GPU, m.Plan.NumParams, cuda.Options{})
+	machine, err := m.Machine(d)
 	if err != nil {
 		return count.Report{}, err
 	}

@@ -23,7 +23,7 @@ const steps = 4
 // train does steps on a driver and returns the machine's first error.
 func train(t *testing.T, m *live.Model, d cuda.Driver) {
 	t.Helper()
-	machine, err := cuda.NewMachine(cuda.NewDevice(d), m.GPU, m.Plan.NumParams, cuda.Options{})
+	machine, err := m.Machine(d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestCostsComeBackFromParameters(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		machine, err := cuda.NewMachine(cuda.NewDevice(d), m.GPU, m.Plan.NumParams, cuda.Options{})
+		machine, err := m.Machine(d)
 		if err != nil {
 			t.Fatal(err)
 		}

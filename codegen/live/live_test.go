@@ -14,7 +14,6 @@ import (
 	"github.com/arithlang/mlc/codegen/live"
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
-	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/cuda/sim"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
 	"github.com/arithlang/mlc/runtime/device"
@@ -129,7 +128,7 @@ func TestTablesAreGiven(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	machine, err := cuda.NewMachine(cuda.NewDevice(driver), m.GPU, m.Plan.NumParams, cuda.Options{})
+	machine, err := m.Machine(driver)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,6 @@ import (
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/train"
 	"github.com/arithlang/mlc/specs"
 )
@@ -219,8 +218,7 @@ type trainee struct {
 const warmUp = 3
 
 func start(ctx context.Context, m *live.Model, d cuda.Driver) (rounds.Runner, error) {
-	about := device.About{Device: "cuda", Name: d.Info().Name}
-	machine, err := cuda.NewMachine(cuda.NewDevice(d), m.GPU, m.Plan.NumParams, cuda.Options{About: about})
+	machine, err := m.Machine(d)
 	if err != nil {
 		return nil, err
 	}

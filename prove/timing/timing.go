@@ -40,8 +40,7 @@ func Measure(ctx context.Context, m *live.Model, d cuda.Driver, o Options) (*Tim
 		sized.Train.Batch = o.Batch
 		sized.Train.Chunk, sized.Train.MicroBatch = min(m.Train.Chunk, o.Batch), min(m.Train.MicroBatch, o.Batch)
 	}
-	about := device.About{Device: "cuda", Name: d.Info().Name}
-	machine, err := cuda.NewMachine(cuda.NewDevice(d), m.GPU, m.Plan.NumParams, cuda.Options{About: about})
+	machine, err := m.Machine(d)
 	if err != nil {
 		return nil, err
 	}
