@@ -47,7 +47,7 @@ func TestBundle(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		if took > 16*time.Second || r.Verdict != Pass && r.Verdict != Cut || !strings.Contains(out, r.Page()) {
+		if took > 15*time.Second+grace || r.Verdict != Pass && r.Verdict != Cut || !strings.Contains(out, r.Page()) {
 			t.Errorf("%v after %v: %s\n%s", c.args, took, r.Verdict, out)
 		}
 		for _, p := range r.Phases {
