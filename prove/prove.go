@@ -144,7 +144,7 @@ func (j *job) phase(ctx context.Context, p phase, left []phase) *Phase {
 	default:
 		until := start.Add(share(time.Until(j.end), left))
 		for i, name := range names {
-			part := j.part(ctx, p, name, limit(time.Until(until), len(names)-i))
+			part := j.part(ctx, p, name, max(limit(time.Until(until), len(names)-i), least(time.Until(j.end))))
 			if ctx.Err() != nil {
 				return out
 			}
@@ -183,6 +183,16 @@ func share(time time.Duration, left []phase) time.Duration {
 // limit is the time for the first of n parts that are left: at least its share, and half
 // of all that there is, since parts differ in what they take.
 func limit(left time.Duration, n int) time.Duration { return left / time.Duration(min(n, 2)) }
+
+// least is the time for a part whose phase has used its share: that in which a quick one
+// ends, as long as others have several times as much of all that is left.
+func least(left time.Duration) time.Duration {
+	const others = 4
+	if left < others*leastPart {
+		return 0
+	}
+	return leastPart
+}
 
 func scale(d time.Duration, by float64) time.Duration { return time.Duration(float64(d) * by) }
 

@@ -161,6 +161,29 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// TestLeast lets quick parts run though their phase has used its share, as long as there
+// is time for others.
+func TestLeast(t *testing.T) {
+	for left, want := range map[time.Duration]time.Duration{20 * time.Second: leastPart, 4 * leastPart: leastPart, 3 * leastPart: 0, -1: 0} {
+		if got := least(left); got != want {
+			t.Errorf("%v of %v that are left, want %v", got, left, want)
+		}
+	}
+	t.Setenv(asChild, "1")
+	table := faults()
+	for i := range table {
+		table[i].share = 1e6
+		if table[i].name == "right" {
+			table[i].share = 1e-6
+		}
+	}
+	o := Options{Device: "sim", Budget: 12 * time.Second, Only: []string{"right", "wrong"}, Seed: 1, Command: []string{os.Args[0]}}
+	r, err := run(t.Context(), o, table)
+	if err != nil || r.Phases[0].Verdict != Pass || r.Phases[1].Verdict != Fail {
+		t.Errorf("%v\n%s", err, r.Page())
+	}
+}
+
 // TestInterrupt ends a run in the middle of a part: the process is gone with it.
 func TestInterrupt(t *testing.T) {
 	t.Setenv(asChild, "1")
