@@ -3,7 +3,6 @@ package flat
 import (
 	"fmt"
 	"maps"
-	"strconv"
 	"strings"
 
 	"github.com/arithlang/mlc/compiler/expr"
@@ -267,13 +266,10 @@ func (p *parser) random() (Node, error) {
 	if n.Dst, n.Size, err = p.sized(dst); err != nil {
 		return nil, err
 	}
-	stream, rest, ok1 := strings.Cut(words, " of ")
-	example, base, ok2 := strings.Cut(rest, " from ")
-	number, err := strconv.ParseUint(stream, 10, 32)
-	if !ok1 || !ok2 || err != nil {
-		return nil, fmt.Errorf("%q wants the form stream of example from base", words)
+	var example, base string
+	if n.Stream, example, base, err = lines.Random(words); err != nil {
+		return nil, err
 	}
-	n.Stream = uint32(number)
 	if n.Example, err = p.expr(example); err != nil {
 		return nil, err
 	}

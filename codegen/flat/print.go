@@ -63,34 +63,34 @@ func Describe(n Node) string {
 func nodeText(n Node) (keyword, rest string) {
 	switch n := n.(type) {
 	case *Let:
-		return "let", n.Name + " = " + text(n.Value)
+		return "let", n.Name + " = " + lines.Expr(n.Value)
 	case *Alloc:
 		return n.text()
 	case *Assign:
-		return "set", text(n.Dst) + " = " + text(n.Value) + axesClause(n.Axes)
+		return "set", lines.Expr(n.Dst) + " = " + lines.Expr(n.Value) + axesClause(n.Axes)
 	case *Fill:
-		return "fill", sized(n.Dst, n.Size) + " = " + text(n.Value)
+		return "fill", sized(n.Dst, n.Size) + " = " + lines.Expr(n.Value)
 	case *Random:
-		return "random", fmt.Sprintf("%s = %d of %s from %s", sized(n.Dst, n.Size), n.Stream, text(n.Example), text(n.Base))
+		return "random", fmt.Sprintf("%s = %d of %s from %s", sized(n.Dst, n.Size), n.Stream, lines.Expr(n.Example), lines.Expr(n.Base))
 	case *Dot:
 		return "dot", n.text()
 	case *Reduce:
-		return "reduce", fmt.Sprintf("%s = %v(%s)%s", n.Name, memory.FindReduction(n.Op), text(n.Value), axesClause([]kernel.Axis{n.Axis}))
+		return "reduce", fmt.Sprintf("%s = %v(%s)%s", n.Name, memory.FindReduction(n.Op), lines.Expr(n.Value), axesClause([]kernel.Axis{n.Axis}))
 	case *Loop:
-		return "for", n.Name + " = " + text(n.Lo) + " until " + text(n.Hi) + n.clause()
+		return "for", n.Name + " = " + lines.Expr(n.Lo) + " until " + lines.Expr(n.Hi) + n.clause()
 	case *Branch:
-		return "if", text(n.Cond)
+		return "if", lines.Expr(n.Cond)
 	}
 	panic(fmt.Sprintf("BUG: unknown node %T", n))
 }
 
 func (n *Alloc) text() (keyword, rest string) {
 	if n.Size != nil {
-		return "tile", fmt.Sprintf("%s %v[%s]", n.Name, n.Type, text(n.Size))
+		return "tile", fmt.Sprintf("%s %v[%s]", n.Name, n.Type, lines.Expr(n.Size))
 	}
 	rest = fmt.Sprintf("%s %v", n.Name, n.Type)
 	if n.Value != nil {
-		rest += " = " + text(n.Value)
+		rest += " = " + lines.Expr(n.Value)
 	}
 	return "var", rest
 }
@@ -103,7 +103,7 @@ func (n *Dot) text() string {
 	if n.Zero {
 		op = "="
 	}
-	clause := " for " + list(sizes)
+	clause := " for " + lines.Exprs(sizes)
 	if n.MostM != 0 || n.MostN != 0 {
 		clause += fmt.Sprintf("; most %d, %d", n.MostM, n.MostN)
 	}
@@ -111,7 +111,7 @@ func (n *Dot) text() string {
 }
 
 func (o Operand) text() string {
-	return fmt.Sprintf("%s[%s; %s, %s]", o.Slice, text(o.Off), text(o.RS), text(o.CS))
+	return fmt.Sprintf("%s[%s; %s, %s]", o.Slice, lines.Expr(o.Off), lines.Expr(o.RS), lines.Expr(o.CS))
 }
 
 // clause says that the turns of a loop are apart, and what each has for itself.
@@ -130,7 +130,7 @@ func sized(name string, size *expr.Expr) string {
 	if size == nil {
 		return name
 	}
-	return name + "[" + text(size) + "]"
+	return name + "[" + lines.Expr(size) + "]"
 }
 
 func axesClause(axes []kernel.Axis) string {
@@ -138,20 +138,4 @@ func axesClause(axes []kernel.Axis) string {
 		return ""
 	}
 	return " for " + kernel.AxesText(axes)
-}
-
-// text is expr.String also for the missing expressions of an invalid kernel.
-func text(e *expr.Expr) string {
-	if e == nil {
-		return "?"
-	}
-	return e.String()
-}
-
-func list(es []*expr.Expr) string {
-	texts := make([]string, len(es))
-	for i, e := range es {
-		texts[i] = text(e)
-	}
-	return strings.Join(texts, ", ")
 }

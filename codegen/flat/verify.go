@@ -196,14 +196,8 @@ func (c *checker) size(what string, e *expr.Expr) error {
 // expr checks an expression: its own typing, its type, and that it uses nothing but
 // names in scope that hold something.
 func (c *checker) expr(what string, e *expr.Expr, want expr.Type) error {
-	if e == nil {
-		return fmt.Errorf("%s: there is no expression", what)
-	}
-	if err := expr.Typecheck(e); err != nil {
+	if err := expr.Expect(e, want); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
-	}
-	if e.Type != want {
-		return fmt.Errorf("%s: %s is %s, not %s", what, e, e.Type, want)
 	}
 	for _, v := range expr.Vars(e) {
 		n, ok := c.names[v.Name]

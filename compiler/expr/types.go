@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -130,6 +131,20 @@ func Typecheck(e *Expr) error {
 		}
 	})
 	return first
+}
+
+// Expect is Typecheck of an expression that has to be there, and of a type.
+func Expect(e *Expr, want Type) error {
+	if e == nil {
+		return errors.New("there is no expression")
+	}
+	if err := Typecheck(e); err != nil {
+		return err
+	}
+	if e.Type != want {
+		return fmt.Errorf("%s is %s, not %s", e, e.Type, want)
+	}
+	return nil
 }
 
 func checkNode(e *Expr) error {

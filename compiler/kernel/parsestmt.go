@@ -3,7 +3,6 @@ package kernel
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/arithlang/mlc/compiler/expr"
@@ -228,13 +227,11 @@ func (p *parser) fill() (Stmt, error) {
 
 // random reads stream of example from base.
 func (p *parser) random(text string) (*Rand, error) {
-	stream, rest, ok1 := strings.Cut(text, " of ")
-	example, base, ok2 := strings.Cut(rest, " from ")
-	n, err := strconv.ParseUint(stream, 10, 32)
-	if !ok1 || !ok2 || err != nil {
-		return nil, fmt.Errorf("%q wants the form stream of example from base", text)
+	stream, example, base, err := lines.Random(text)
+	if err != nil {
+		return nil, err
 	}
-	r := &Rand{Stream: uint32(n)}
+	r := &Rand{Stream: stream}
 	if r.Example, err = p.expr(example); err != nil {
 		return nil, err
 	}

@@ -106,18 +106,18 @@ func (k *Kernel) describe(s Stmt) string {
 func (k *Kernel) stmtText(s Stmt) (keyword, rest string) {
 	switch s := s.(type) {
 	case *Let:
-		return "let", s.Name + " = " + text(s.Value)
+		return "let", s.Name + " = " + lines.Expr(s.Value)
 	case *Load:
 		return "load", element(s.Dst, axisVars(s.Axes)) + " = " + element(s.Buf, s.Index) + k.axisClause(s, s.Axes)
 	case *Store:
-		return "store", element(s.Buf, s.Index) + " = " + text(s.Value) + k.axisClause(s, s.Axes)
+		return "store", element(s.Buf, s.Index) + " = " + lines.Expr(s.Value) + k.axisClause(s, s.Axes)
 	case *Fill:
 		if r := s.Rand; r != nil {
-			return "fill", fmt.Sprintf("%s = random %d of %s from %s", s.Dst, r.Stream, text(r.Example), text(r.Base))
+			return "fill", fmt.Sprintf("%s = random %d of %s from %s", s.Dst, r.Stream, lines.Expr(r.Example), lines.Expr(r.Base))
 		}
-		return "fill", s.Dst + " = " + text(s.Value)
+		return "fill", s.Dst + " = " + lines.Expr(s.Value)
 	case *Map:
-		return "map", element(s.Dst, s.At) + " = " + text(s.Value) + k.axisClause(s, s.Axes)
+		return "map", element(s.Dst, s.At) + " = " + lines.Expr(s.Value) + k.axisClause(s, s.Axes)
 	case *Dot:
 		a := s.A
 		if s.TransA {
@@ -125,11 +125,11 @@ func (k *Kernel) stmtText(s Stmt) (keyword, rest string) {
 		}
 		return "dot", s.Dst + " += " + a + " * " + s.B
 	case *Reduce:
-		return "reduce", s.Name + " = " + memory.FindReduction(s.Op).String() + "(" + text(s.Value) + ")" + k.axisClause(s, []Axis{s.Axis})
+		return "reduce", s.Name + " = " + memory.FindReduction(s.Op).String() + "(" + lines.Expr(s.Value) + ")" + k.axisClause(s, []Axis{s.Axis})
 	case *For:
-		return "for", s.Var + " = " + text(s.Lo) + " until " + text(s.Hi)
+		return "for", s.Var + " = " + lines.Expr(s.Lo) + " until " + lines.Expr(s.Hi)
 	case *If:
-		return "if", text(s.Cond)
+		return "if", lines.Expr(s.Cond)
 	}
 	panic(fmt.Sprintf("BUG: unknown statement %T", s))
 }
@@ -163,7 +163,7 @@ func equalAxes(a, b []Axis) bool {
 func AxesText(axes []Axis) string {
 	texts := make([]string, len(axes))
 	for i, a := range axes {
-		texts[i] = a.Var + " < " + text(a.Size)
+		texts[i] = a.Var + " < " + lines.Expr(a.Size)
 	}
 	return strings.Join(texts, ", ")
 }
@@ -176,20 +176,4 @@ func axisVars(axes []Axis) []*expr.Expr {
 	return vars
 }
 
-func element(name string, index []*expr.Expr) string { return name + "[" + list(index) + "]" }
-
-// text is expr.String also for the missing expressions of an invalid kernel.
-func text(e *expr.Expr) string {
-	if e == nil {
-		return "?"
-	}
-	return e.String()
-}
-
-func list(es []*expr.Expr) string {
-	texts := make([]string, len(es))
-	for i, e := range es {
-		texts[i] = text(e)
-	}
-	return strings.Join(texts, ", ")
-}
+func element(name string, index []*expr.Expr) string { return name + "[" + lines.Exprs(index) + "]" }

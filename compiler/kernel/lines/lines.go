@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
@@ -101,4 +102,32 @@ func cutLast(s, sep string) (before, after string, found bool) {
 		return s, "", false
 	}
 	return s[:i], s[i+len(sep):], true
+}
+
+// Expr is expr.String also for the missing expressions of an invalid kernel.
+func Expr(e *expr.Expr) string {
+	if e == nil {
+		return "?"
+	}
+	return e.String()
+}
+
+// Exprs lists expressions.
+func Exprs(es []*expr.Expr) string {
+	texts := make([]string, len(es))
+	for i, e := range es {
+		texts[i] = Expr(e)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// Random reads "stream of example from base".
+func Random(text string) (stream uint32, example, base string, err error) {
+	number, rest, ok1 := strings.Cut(text, " of ")
+	example, base, ok2 := strings.Cut(rest, " from ")
+	n, err := strconv.ParseUint(number, 10, 32)
+	if !ok1 || !ok2 || err != nil {
+		return 0, "", "", fmt.Errorf("%q wants the form stream of example from base", text)
+	}
+	return uint32(n), example, base, nil
 }
