@@ -4,7 +4,6 @@ import (
 	"maps"
 	"math"
 	"math/bits"
-	"strings"
 
 	"github.com/mmcloughlin/avo/reg"
 
@@ -22,18 +21,17 @@ type block struct {
 	lanes int
 
 	order    []*value // operands before users
-	roots    []*value
 	byExpr   map[*expr.Expr]*value
-	byKey    map[valueKey]*value
-	elems    map[string]*value // elements by slice and index
+	byNode   map[node]*value
+	elems    map[*expr.Expr]*value // by interned element
 	pointers []*pointer
 	pending  []pending
 	streams  []*stream
 	folds    []*folding
-	numbers  map[*value]int
 
-	inst instance
-	registers
+	free  int       // registers for values: those from here on are reserved
+	steps [2][]step // of a whole vector, of a masked one
+	inst  instance
 }
 
 // A pending expression is computed once before the loop, into a slot.
@@ -44,14 +42,16 @@ type pending struct {
 
 type kind uint8
 
+// The kinds before gather are loaded where they are used, those from store on have
+// an effect and no result.
 const (
 	constant kind = iota
 	slotted       // a scalar in the frame
 	position      // the axis itself
 	load          // elements in a row
 	cell          // one element, in scalar code
-	gather        // elements at args[0]
 	word          // random words
+	gather        // elements at args[0]
 	compute
 	store   // args[0] to elements in a row
 	put     // args[0] to one element, in scalar code
@@ -60,88 +60,79 @@ const (
 	set     // args[0] to a slot
 )
 
-// A value is a node of a block.
-type value struct {
+// A node is what a value is. Nodes of constants, scalars and computations that are
+// equal are one value.
+type node struct {
 	kind kind
 	op   expr.Op
-	typ  expr.Type // of the operands
-	mask bool      // a condition
-	not  bool      // a comparison is negated
-	args []*value
+	typ  expr.Type  // of the operands
+	mask bool       // a condition
+	not  bool       // a comparison is negated
 	bits uint32     // of a constant
 	off  int        // slot
 	wide bool       // the slot holds a vector
 	ptr  *pointer   // of a row
 	at   *expr.Expr // of a cell
 	fold *folding
+	args [3]*value
+}
 
+// A value is a node of a block.
+type value struct {
+	node
 	state
+	spill int // slot that the body being written has it in; none: -1
 }
 
-// A valueKey tells computations apart.
-type valueKey struct {
-	kind    kind
-	op      expr.Op
-	typ     expr.Type
-	not     bool
-	bits    uint32
-	off     int
-	a, b, c int
+// operands are the values that a value is computed from.
+func (v *value) operands() []*value {
+	n := 0
+	for n < len(v.args) && v.args[n] != nil {
+		n++
+	}
+	return v.args[:n]
 }
+
+// is says whether a value is a constant.
+func (v *value) is(bits uint32) bool { return v.kind == constant && v.bits == bits }
 
 // A pointer is the address of an element, from which a loop counts.
 type pointer struct {
 	slice string
-	rest  *expr.Expr
-	key   string
+	rest  *expr.Expr     // interned
 	reg   reg.GPPhysical // nil: in the slot
 	off   int
 }
 
 func (f *fn) newBlock(axis string, lanes int) *block {
 	return &block{
-		f: f, axis: axis, lanes: lanes,
-		byExpr:  map[*expr.Expr]*value{},
-		byKey:   map[valueKey]*value{},
-		elems:   map[string]*value{},
-		numbers: map[*value]int{},
+		f: f, axis: axis, lanes: lanes, free: f.isa.regs,
+		byExpr: map[*expr.Expr]*value{},
+		byNode: map[node]*value{},
+		elems:  map[*expr.Expr]*value{},
 	}
 }
 
-// add appends a node unless there is an equal one.
-func (b *block) add(v value) *value {
-	key := valueKey{kind: v.kind, op: v.op, typ: v.typ, not: v.not, bits: v.bits, off: v.off}
-	for i, to := range []*int{&key.a, &key.b, &key.c}[:min(len(v.args), 3)] {
-		*to = b.numbers[v.args[i]] + 1
+// add appends a value unless there is an equal one.
+func (b *block) add(n node, args ...*value) *value {
+	copy(n.args[:], args)
+	shared := n.kind == constant || n.kind == slotted || n.kind == position || n.kind == compute
+	if v, ok := b.byNode[n]; ok && shared {
+		return v
 	}
-	shared := v.kind == constant || v.kind == slotted || v.kind == position || v.kind == compute
-	if shared {
-		if w, ok := b.byKey[key]; ok {
-			return w
-		}
-	}
-	w := &v
-	if shared {
-		b.byKey[key] = w
-	}
-	b.numbers[w] = len(b.order)
-	b.order = append(b.order, w)
-	return w
+	v := &value{node: n}
+	b.byNode[n] = v
+	b.order = append(b.order, v)
+	return v
 }
 
-// root appends a node with an effect.
-func (b *block) root(v value) { b.roots = append(b.roots, b.add(v)) }
-
-func (b *block) constant(bits uint32) *value { return b.add(value{kind: constant, bits: bits}) }
+func (b *block) constant(bits uint32) *value { return b.add(node{kind: constant, bits: bits}) }
 
 func (b *block) compute(op expr.Op, t expr.Type, args ...*value) *value {
-	return b.add(value{kind: compute, op: op, typ: t, args: args})
+	return b.add(node{kind: compute, op: op, typ: t}, args...)
 }
 
-// next forgets expressions, whose elements the statement before may have changed.
-func (b *block) next() { clear(b.byExpr) }
-
-// value returns the node of an expression.
+// value returns the value of an expression.
 func (b *block) value(e *expr.Expr) *value {
 	if v, ok := b.byExpr[e]; ok {
 		return v
@@ -160,98 +151,101 @@ func (b *block) build(e *expr.Expr) *value {
 	case e.Op == expr.Const:
 		return b.constant(uint32(e.I))
 	case e.Op == expr.Var && e.Name == b.axis:
-		return b.add(value{kind: position})
+		return b.add(node{kind: position})
 	case e.Op == expr.Var:
-		return b.variable(e)
-	case b.axis == "" && e.Op == expr.Elem && e.Type == expr.F32:
-		return b.cell(e)
-	case b.axis != "" && !flat.Depends(e, b.axis), b.axis == "" && allGeneral(e):
-		return b.slotted(e)
+		p, ok := b.f.vars[e.Name]
+		if !ok || p.typ != e.Type {
+			b.f.fail("%s has no value in the leaf", e.Name)
+		}
+		return b.slot(p)
 	case e.Op == expr.Elem:
 		return b.elem(e)
+	case b.fixed(e):
+		return b.slotted(e)
 	}
 	return b.operation(e)
 }
 
-func (b *block) variable(e *expr.Expr) *value {
-	p, ok := b.f.vars[e.Name]
-	if !ok || p.typ != e.Type {
-		b.f.fail("%s has no value in the leaf", e.Name)
+// fixed says whether an expression is computed before the block, into a slot.
+func (b *block) fixed(e *expr.Expr) bool {
+	if b.axis == "" {
+		return allGeneral(e)
 	}
-	return b.add(value{kind: slotted, off: p.off, wide: p.typ == expr.F32, mask: p.typ == expr.Bool})
+	return !flat.Depends(e, b.axis)
 }
 
-// slotted returns the node of an expression that the loop does not change.
+// slot returns the value in a place.
+func (b *block) slot(p place) *value {
+	return b.add(node{kind: slotted, off: p.off, wide: p.typ == expr.F32, mask: p.typ == expr.Bool})
+}
+
+// slotted returns the value of a fixed expression.
 func (b *block) slotted(e *expr.Expr) *value {
-	if e.Op == expr.Elem {
-		key := e.Name + "\n" + expr.Key(e.Args[0])
-		if v, ok := b.elems[key]; ok {
-			return v
-		}
-		defer func() { b.elems[key] = b.byExpr[e] }()
-	}
 	p := place{e.Type, b.f.slot(e.Type)}
 	if allGeneral(e) {
 		b.f.integerTo(e, p.off)
 	} else {
 		b.pending = append(b.pending, pending{e, p})
 	}
-	v := b.add(value{kind: slotted, off: p.off, wide: p.typ == expr.F32, mask: p.typ == expr.Bool})
-	b.byExpr[e] = v
-	return v
+	return b.slot(p)
 }
 
-// cell is one element that scalar code reads.
-func (b *block) cell(e *expr.Expr) *value {
-	key := e.Name + "\n" + expr.Key(e.Args[0])
-	if v, ok := b.elems[key]; ok {
-		return v
-	}
-	v := b.add(value{kind: cell, ptr: &pointer{slice: e.Name}, at: b.f.bridged(e.Args[0])})
-	b.elems[key] = v
-	return v
-}
-
-// elem is an element for each lane.
+// elem is an element, which is read once until it is written.
 func (b *block) elem(e *expr.Expr) *value {
-	key := e.Name + "\n" + expr.Key(e.Args[0])
-	if v, ok := b.elems[key]; ok {
-		return v
+	e = b.f.interner.Intern(e)
+	v, ok := b.elems[e]
+	if !ok {
+		v = b.fetch(e)
+		b.elems[e] = v
 	}
-	v := b.fetch(e)
-	b.elems[key] = v
 	return v
 }
 
 func (b *block) fetch(e *expr.Expr) *value {
+	switch {
+	case b.axis == "" && e.Type == expr.F32:
+		return b.add(node{kind: cell, ptr: &pointer{slice: e.Name}, at: b.f.bridged(e.Args[0])})
+	case b.fixed(e):
+		return b.slotted(e)
+	}
 	for i, s := range b.streams {
 		if s.tile == e.Name {
-			return b.add(value{kind: word, off: i})
+			return b.add(node{kind: word, off: i})
 		}
 	}
+	p, index := b.locate(e)
+	if index == nil {
+		return b.add(node{kind: load, ptr: p})
+	}
+	return b.add(node{kind: gather, ptr: p}, index)
+}
+
+// locate returns where an element is: elements in a row from a pointer on, or those
+// at an index from it.
+func (b *block) locate(e *expr.Expr) (p *pointer, index *value) {
 	coef, rest, affine := flat.Affine(e.Args[0], b.axis)
 	switch {
-	case affine && flat.IsInt(coef, 1):
-		return b.add(value{kind: load, ptr: b.pointer(e.Name, rest)})
-	case affine:
-		step := expr.New(expr.Mul, expr.NewVar(b.axis, expr.I32), coef)
-		return b.add(value{kind: gather, ptr: b.pointer(e.Name, rest), args: []*value{b.value(step)}})
+	case !affine:
+		return b.pointer(e.Name, expr.Int(0)), b.value(e.Args[0])
+	case flat.IsInt(coef, 1):
+		return b.pointer(e.Name, rest), nil
 	}
-	return b.add(value{kind: gather, ptr: b.pointer(e.Name, expr.Int(0)), args: []*value{b.value(e.Args[0])}})
+	p = b.pointer(e.Name, rest)
+	return p, b.value(expr.New(expr.Mul, expr.NewVar(b.axis, expr.I32), coef))
 }
 
 // pointer returns the pointer to an element.
 func (b *block) pointer(slice string, rest *expr.Expr) *pointer {
-	key := slice + "\n" + expr.Key(rest)
+	rest = b.f.interner.Intern(rest)
 	for _, p := range b.pointers {
-		if p.key == key {
+		if p.slice == slice && p.rest == rest {
 			return p
 		}
 	}
 	if _, ok := b.f.slices[slice]; !ok {
 		b.f.fail("%s is no slice of the leaf", slice)
 	}
-	p := &pointer{slice: slice, rest: rest, key: key}
+	p := &pointer{slice: slice, rest: rest}
 	b.pointers = append(b.pointers, p)
 	return p
 }
@@ -261,25 +255,19 @@ func (b *block) pointer(slice string, rest *expr.Expr) *pointer {
 func (b *block) assign(dst, e *expr.Expr, serial bool) {
 	v := b.value(e)
 	if b.axis == "" {
-		b.root(value{kind: put, ptr: &pointer{slice: dst.Name}, at: b.f.bridged(dst.Args[0]), args: []*value{v}})
+		b.add(node{kind: put, ptr: &pointer{slice: dst.Name}, at: b.f.bridged(dst.Args[0])}, v)
 		return
 	}
-	key := dst.Name + "\n" + expr.Key(dst.Args[0])
-	coef, rest, affine := flat.Affine(dst.Args[0], b.axis)
-	switch {
-	case affine && flat.IsInt(coef, 1):
-		b.root(value{kind: store, ptr: b.pointer(dst.Name, rest), args: []*value{v}})
-	case affine:
-		step := expr.New(expr.Mul, expr.NewVar(b.axis, expr.I32), coef)
-		b.root(value{kind: scatter, ptr: b.pointer(dst.Name, rest), args: []*value{v, b.value(step)}})
-	default:
-		b.root(value{kind: scatter, ptr: b.pointer(dst.Name, expr.Int(0)), args: []*value{v, b.value(dst.Args[0])}})
+	if p, index := b.locate(dst); index == nil {
+		b.add(node{kind: store, ptr: p}, v)
+	} else {
+		b.add(node{kind: scatter, ptr: p}, v, index)
 	}
-	b.next()
+	clear(b.byExpr)
 	if serial {
-		maps.DeleteFunc(b.elems, func(key string, _ *value) bool { return strings.HasPrefix(key, dst.Name+"\n") })
+		maps.DeleteFunc(b.elems, func(e *expr.Expr, _ *value) bool { return e.Name == dst.Name })
 	}
-	b.elems[key] = v
+	b.elems[b.f.interner.Intern(dst)] = v
 }
 
 // operation is an op whose operands change with the loop.
@@ -335,7 +323,7 @@ func (b *block) operation(e *expr.Expr) *value {
 
 // condition is a logical op on conditions.
 func (b *block) condition(op expr.Op, args ...*value) *value {
-	return b.add(value{kind: compute, op: op, typ: expr.Bool, mask: true, args: args})
+	return b.add(node{kind: compute, op: op, typ: expr.Bool, mask: true}, args...)
 }
 
 func (b *block) not(v *value) *value {
@@ -343,7 +331,7 @@ func (b *block) not(v *value) *value {
 		return v.args[0]
 	}
 	if v.kind == compute && v.typ != expr.Bool && b.negatable(v) {
-		return b.add(value{kind: compute, op: v.op, typ: v.typ, mask: true, not: !v.not, args: v.args})
+		return b.add(node{kind: compute, op: v.op, typ: v.typ, mask: true, not: !v.not}, v.operands()...)
 	}
 	return b.condition(expr.Not, v)
 }
@@ -372,7 +360,7 @@ func (b *block) compare(op expr.Op, t expr.Type, x, y *value) *value {
 			}
 		}
 	}
-	return b.add(value{kind: compute, op: op, typ: t, mask: true, args: []*value{x, y}})
+	return b.add(node{kind: compute, op: op, typ: t, mask: true}, x, y)
 }
 
 // flipped changes the sign bit, which orders unsigned integers as signed ones.
@@ -387,10 +375,9 @@ func (b *block) choose(t expr.Type, c, x, y *value) *value {
 	if t == expr.Bool {
 		return b.condition(expr.Or, b.condition(expr.And, c, x), b.condition(expr.And, b.not(c), y))
 	}
-	zero := func(v *value) bool { return v.kind == constant && v.bits == 0 }
 	inverse := c.kind == compute && c.op == expr.Not
 	direct := c.kind == compute && c.typ != expr.Bool && b.negatable(c)
-	if inverse || direct && zero(x) && !zero(y) {
+	if inverse || direct && x.is(0) && !y.is(0) {
 		c, x, y = b.not(c), y, x
 	}
 	return b.compute(expr.Where, t, c, x, y)
@@ -443,7 +430,7 @@ func (b *block) prune() {
 			live[v] = true
 		}
 		if live[v] {
-			for _, a := range v.args {
+			for _, a := range v.operands() {
 				live[a] = true
 			}
 		}
@@ -496,7 +483,7 @@ func (f *fn) scalars(es []pending) {
 	b := f.newBlock("", 4)
 	for _, e := range es {
 		v := b.value(e.e)
-		b.root(value{kind: set, typ: e.to.typ, off: e.to.off, args: []*value{v}})
+		b.add(node{kind: set, typ: e.to.typ, off: e.to.off}, v)
 	}
 	b.prepare()
 	b.emit(instance{})

@@ -22,55 +22,192 @@ const ymmMask = 15
 // emit writes the body for a vector.
 func (b *block) emit(in instance) {
 	b.inst = in
-	if b.free == 0 {
-		b.free = b.f.isa.regs
+	steps := &b.steps[0]
+	if in.masked {
+		steps = &b.steps[1]
+	}
+	if *steps == nil {
+		*steps = b.allocate(in.masked)
+	}
+	for _, v := range b.order {
+		v.spill = none
 	}
 	ints, vecs := b.f.ints, b.f.vecs
-	b.reset()
-	for i, v := range b.order {
-		b.now = i
-		b.instruction(v)
-		b.release(v)
+	for i := range *steps {
+		switch s := &(*steps)[i]; s.action {
+		case reload:
+			b.reload(s.value, s.reg)
+		case spill:
+			b.store(s.value, s.reg)
+		default:
+			b.run(s)
+		}
 	}
 	b.f.ints, b.f.vecs = ints, vecs
 }
 
-func (b *block) instruction(v *value) {
-	f := b.f
+// v is vector register n.
+func (b *block) v(n int) reg.Register { return vec(n, b.lanes) }
+
+// register is register n.
+func (b *block) register(n int) reg.Register {
+	if n >= firstMask {
+		return maskRegs[n-firstMask]
+	}
+	return b.v(n)
+}
+
+// number is the register of a value that is in register n, or has one of its own.
+func (b *block) number(v *value, n int) int {
+	if v.kind == word {
+		s := b.streams[v.off]
+		return s.words + b.inst.part%(2*s.groups)
+	}
+	return n
+}
+
+// store puts a value into its spill slot.
+func (b *block) store(v *value, n int) {
+	move := "VMOVUPS"
+	if n >= firstMask {
+		move, v.spill = "KMOVW", b.f.slot(expr.Bool)
+	} else {
+		v.spill = b.f.vector()
+	}
+	b.f.op(move, b.register(n), b.f.at(v.spill))
+}
+
+// reload loads a value into register n.
+func (b *block) reload(v *value, n int) {
+	f, r := b.f, b.register(n)
+	switch {
+	case n >= firstMask && v.spill != none:
+		f.op("KMOVW", f.at(v.spill), r)
+	case n >= firstMask:
+		f.op("KMOVW", f.at(v.off), r)
+	case v.is(0):
+		f.op(f.isa.instruction(expr.Xor, expr.U32), r, r, r)
+	case v.kind == slotted && !v.wide:
+		f.op("VPBROADCASTD", f.at(v.off), r)
+	case v.kind == load:
+		b.loadRow(v.ptr, r)
+	case v.kind == cell:
+		b.address(v)
+		f.op("VBROADCASTSS", mem(tempReg, evalRegs[0], 0), r)
+	case v.kind == position:
+		b.positions(n)
+	default:
+		m, suffix := b.memory(v)
+		if suffix != "" {
+			f.op("VPBROADCASTD", m, r)
+		} else {
+			f.op("VMOVUPS", m, r)
+		}
+	}
+}
+
+// memory returns where an instruction reads a value from memory, and the suffix
+// that it takes for that.
+func (b *block) memory(v *value) (m operand.Mem, suffix string) {
+	switch {
+	case v.spill != none:
+		return b.f.at(v.spill), ""
+	case v.kind == constant:
+		return b.f.constantWord(v.bits)
+	case v.kind == load:
+		return b.row(v.ptr), ""
+	case v.wide:
+		return b.f.at(v.off), ""
+	}
+	return b.f.at(v.off), ".BCST"
+}
+
+// run writes the instruction of a value.
+func (b *block) run(s *step) {
+	f, v := b.f, s.value
+	var in [2]reg.Register
+	for i, x := range s.in {
+		in[i] = b.register(b.number(x, s.from[i]))
+	}
 	switch v.kind {
 	case compute:
-		b.computation(v)
+		if s.name == "" {
+			b.quotient(s)
+			return
+		}
+		b.computation(s)
 	case gather:
-		b.gather(v)
+		b.gather(s, in[0])
 	case store:
-		b.storeRow(b.get(v.args[0]), v.ptr)
+		b.storeRow(in[0], v.ptr)
 	case put:
-		x := b.get(v.args[0])
 		b.address(v)
-		f.op("VMOVD", x, mem(tempReg, evalRegs[0], 0))
+		f.op("VMOVD", in[0], mem(tempReg, evalRegs[0], 0))
 	case scatter:
-		b.scatter(b.get(v.args[0]), b.get(v.args[1]), v.ptr)
+		b.scatter(in[0], in[1], v.ptr)
 	case fold:
-		b.fold(v)
+		b.fold(s)
 	case set:
-		b.set(v)
+		b.set(s, in[0])
+	}
+}
+
+// operands returns the operands of an instruction but for the result, and its name.
+func (b *block) operands(s *step) (name string, ops []operand.Op) {
+	name = s.name
+	if s.first != nil {
+		ops = append(ops, s.first)
+	}
+	if x := s.mem; x != nil && (s.at != none || x.kind == word) {
+		ops = append(ops, b.register(b.number(x, s.at)))
+	} else if x != nil {
+		m, suffix := b.memory(x)
+		ops = append(ops, m)
+		if name += suffix; name == "VMOVUPS.Z.BCST" {
+			name = "VBROADCASTSS.Z"
+		}
+	}
+	for i := len(s.in) - 1; i >= 0; i-- {
+		ops = append(ops, b.register(b.number(s.in[i], s.from[i])))
+	}
+	return name, ops
+}
+
+func (b *block) computation(s *step) {
+	name, ops := b.operands(s)
+	if name == "VBLENDVPS" { // the condition comes first
+		ops[0], ops[1], ops[2] = ops[2], ops[0], ops[1]
+	}
+	b.f.op(name, append(ops, b.register(s.reg))...)
+}
+
+// fold takes the vector into the partials of its part.
+func (b *block) fold(s *step) {
+	to := s.value.fold
+	acc := b.v(to.first + b.inst.part%to.regs)
+	name, ops := b.operands(s)
+	switch {
+	case !b.inst.masked:
+		b.f.op(name, append(ops, acc, acc)...)
+	case b.f.isa == avx512:
+		b.f.op(name, append(ops, acc, tailMask, acc)...)
+	default:
+		t := b.v(s.temps[0])
+		b.f.op(name, append(ops, acc, t)...)
+		b.f.op("VBLENDVPS", b.v(ymmMask), t, acc, acc)
 	}
 }
 
 // row is the place of the vector in a row.
 func (b *block) row(p *pointer) operand.Mem {
-	base := reg.Register(p.reg)
-	if p.reg == nil {
-		b.f.op("MOVQ", b.f.at(p.off), tempReg)
-		base = tempReg
-	}
-	if b.inst.indexed {
+	if base := b.base(p); b.inst.indexed {
 		return mem(base, indexReg, b.inst.disp)
+	} else {
+		return mem(base, nil, b.inst.disp)
 	}
-	return mem(base, nil, b.inst.disp)
 }
 
-// base is the address that gathered indices count from.
+// base is the address that a pointer holds.
 func (b *block) base(p *pointer) reg.Register {
 	if p.reg != nil {
 		return p.reg
@@ -105,25 +242,20 @@ func (b *block) storeRow(from reg.Register, p *pointer) {
 
 // gather loads elements at any indices; a gather clears its mask. What lanes that
 // do not exist would load is not defined.
-func (b *block) gather(v *value) {
-	f := b.f
-	index := b.get(v.args[0])
-	to := b.claim(v)
-	m := operand.Mem{Base: b.base(v.ptr), Index: index, Scale: 4}
+func (b *block) gather(s *step, index reg.Register) {
+	f, to := b.f, b.v(s.reg)
+	m := operand.Mem{Base: b.base(s.value.ptr), Index: index, Scale: 4}
 	if f.isa == avx512 {
-		k := tempMask
 		if b.inst.masked {
-			f.op("KMOVW", tailMask, k)
+			f.op("KMOVW", tailMask, tempMask)
 		} else {
-			f.op("KXNORW", k, k, k)
+			f.op("KXNORW", tempMask, tempMask, tempMask)
 		}
 		f.op("VPXORD", to, to, to)
-		f.op("VGATHERDPS", m, k, to)
+		f.op("VGATHERDPS", m, tempMask, to)
 		return
 	}
-	b.locked = append(b.locked, v)
-	var all value
-	mask := b.claim(&all)
+	mask := b.v(s.temps[0])
 	if b.inst.masked {
 		f.op("VMOVAPS", b.v(ymmMask), mask)
 	} else {
@@ -131,7 +263,6 @@ func (b *block) gather(v *value) {
 	}
 	f.op("VPXOR", to, to, to)
 	f.op("VGATHERDPS", mask, m, to)
-	b.vec[all.reg] = nil
 }
 
 // scatter stores the lanes that exist one by one.
@@ -192,38 +323,71 @@ func (b *block) positions(n int) {
 }
 
 // set stores a scalar in its slot.
-func (b *block) set(v *value) {
-	f, x := b.f, v.args[0]
-	if v.typ == expr.F32 {
-		r := b.get(x)
-		n := b.scratch()
-		all := vec(n, f.isa.lanes)
-		f.op("VBROADCASTSS", r, all)
+func (b *block) set(s *step, x reg.Register) {
+	f, v := b.f, s.value
+	switch {
+	case v.typ == expr.F32:
+		all := vec(s.temps[0], f.isa.lanes)
+		f.op("VBROADCASTSS", x, all)
 		f.op("VMOVUPS", all, f.at(v.off))
 		return
-	}
-	r := b.get(x)
-	if b.inMask(x) {
-		f.op("KMOVW", r, tempReg)
+	case s.from[0] >= firstMask:
+		f.op("KMOVW", x, tempReg)
 		f.op("ANDL", imm(1), tempReg)
 		f.op("NEGQ", tempReg)
-		f.op("MOVQ", tempReg, f.at(v.off))
-		return
-	}
-	f.op("VMOVD", r, tempReg)
-	if v.typ != expr.U32 {
-		f.op("MOVLQSX", tempReg, tempReg)
+	default:
+		f.op("VMOVD", x, tempReg)
+		if v.typ != expr.U32 {
+			f.op("MOVLQSX", tempReg, tempReg)
+		}
 	}
 	f.op("MOVQ", tempReg, f.at(v.off))
 }
 
-// scratch returns a register for the current instruction.
-func (b *block) scratch() int {
-	var tmp value
-	b.claim(&tmp)
-	n := tmp.reg
-	b.vec[n] = nil
-	return n
+// quotient divides integers in float64, which is exact: half a vector at a time.
+func (b *block) quotient(s *step) {
+	f := b.f
+	half := max(b.lanes/2, 4)
+	full := 2 * half // lanes of 64 bits fit half the elements
+	convert, upper, both := "VCVTTPD2DQY", "VEXTRACTF128", "VINSERTF128"
+	if full == 16 {
+		convert, upper, both = "VCVTTPD2DQ", "VEXTRACTF64X4", "VINSERTF64X4"
+	}
+	part := func(i int) reg.Register { return vec(s.temps[i], half) }
+	num := func(i int) reg.Register { return vec(s.temps[i], full) }
+	for h := range b.lanes / half {
+		for i, x := range s.in {
+			n := b.number(x, s.from[i])
+			if h == 0 {
+				f.op("VCVTDQ2PD", vec(n, half), num(i))
+				continue
+			}
+			f.op(upper, imm(1), vec(n, full), part(i))
+			f.op("VCVTDQ2PD", part(i), num(i))
+		}
+		f.op("VDIVPD", num(1), num(0), num(0))
+		f.op(convert, num(0), part(2-2*h))
+	}
+	if b.lanes == 4 {
+		f.op("VMOVUPS", part(2), b.v(s.reg))
+	} else {
+		f.op(both, imm(1), part(0), num(2), b.v(s.reg))
+	}
+}
+
+// address computes the address of a cell.
+func (b *block) address(v *value) {
+	b.f.eval(v.at, 0)
+	b.f.sliceBase(v.ptr.slice, tempReg)
+}
+
+// mem is element index + disp from a base.
+func mem(base, index reg.Register, disp int) operand.Mem {
+	m := operand.Mem{Base: base, Disp: 4 * disp}
+	if index != nil {
+		m.Index, m.Scale = index, 4
+	}
+	return m
 }
 
 // A folding is a reduction of a block: registers of partials, from the first.
@@ -233,23 +397,4 @@ type folding struct {
 	first int
 	regs  int
 	start float64
-}
-
-// fold takes the vector into the partials of its part.
-func (b *block) fold(v *value) {
-	f := b.f
-	acc := b.v(v.fold.first + b.inst.part%v.fold.regs)
-	switch {
-	case !b.inst.masked:
-		x, suffix := b.operand(v.args[0])
-		f.op(v.fold.op+suffix, x, acc, acc)
-	case f.isa == avx512:
-		x, suffix := b.operand(v.args[0])
-		f.op(v.fold.op+suffix, x, acc, tailMask, acc)
-	default:
-		x := b.get(v.args[0])
-		t := b.v(b.scratch())
-		f.op(v.fold.op, x, acc, t)
-		f.op("VBLENDVPS", b.v(ymmMask), t, acc, acc)
-	}
 }

@@ -33,18 +33,19 @@ type place struct {
 
 // A fn writes one function.
 type fn struct {
-	isa    *isa
-	pool   *pool
-	leaf   *Leaf
-	out    *ir.Function
-	slices map[string]operand.Mem // parameters
-	vars   map[string]place
-	lets   map[string]*expr.Expr // what the names in scope stand for
-	ints   int                   // bytes of the frame in use
-	vecs   int
-	keys   int // place of the round keys of random words
-	labels int
-	err    error // the first reason why the leaf cannot be compiled
+	isa      *isa
+	pool     *pool
+	leaf     *Leaf
+	out      *ir.Function
+	slices   map[string]operand.Mem // parameters
+	vars     map[string]place
+	lets     map[string]*expr.Expr // what the names in scope stand for
+	interner *expr.Interner
+	ints     int // bytes of the frame in use
+	vecs     int
+	keys     int // place of the round keys of random words
+	labels   int
+	err      error // the first reason why the leaf cannot be compiled
 }
 
 // compile writes the functions of a leaf, one for each instruction set.
@@ -65,16 +66,22 @@ func compile(l *Leaf, p *pool) ([]*ir.Function, error) {
 	return out, nil
 }
 
+// newFn begins the function of a leaf for an instruction set.
+func newFn(l *Leaf, s *isa, p *pool) *fn {
+	return &fn{
+		isa: s, pool: p, leaf: l,
+		out:      ir.NewFunction(l.Name + s.name),
+		slices:   map[string]operand.Mem{},
+		vars:     map[string]place{},
+		lets:     map[string]*expr.Expr{},
+		interner: expr.NewInterner(),
+		vecs:     intBytes,
+	}
+}
+
 // compileFor writes the function of a leaf for an instruction set.
 func compileFor(l *Leaf, body []flat.Node, s *isa, p *pool) (*ir.Function, error) {
-	f := &fn{
-		isa: s, pool: p, leaf: l,
-		out:    ir.NewFunction(l.Name + s.name),
-		slices: map[string]operand.Mem{},
-		vars:   map[string]place{},
-		lets:   map[string]*expr.Expr{},
-		vecs:   intBytes,
-	}
+	f := newFn(l, s, p)
 	f.out.Attributes = attr.NOSPLIT
 	f.out.Doc = []string{f.out.Name + " " + l.Doc}
 	f.out.AddPragma("noescape")

@@ -16,42 +16,68 @@ type isa struct {
 	regs  int    // vector registers
 	masks int    // opmask registers for conditions; none: conditions are vectors
 
-	streams int // of random words that a loop carries along
+	streams int   // of random words that a loop carries along
+	own     table // instructions that the other set does not have, or calls otherwise
 }
 
-var (
-	avx512 = &isa{"AVX512", 16, 32, 5, 2}
-	avx2   = &isa{"AVX2", 8, 16, 0, 1}
-)
+// A table names the instruction of an op by the type of its operands: F32, I32,
+// U32 and Bool.
+type table map[expr.Op][4]string
 
-// logic names a bitwise instruction, which AVX-512 has by lane.
-func (s *isa) logic(name string) string {
-	if s == avx512 {
-		return name + "D"
+var avx512 = &isa{"AVX512", 16, 32, 5, 2, table{
+	expr.And:   {"", "VPANDD", "VPANDD", "KANDW"},
+	expr.Or:    {"", "VPORD", "VPORD", "KORW"},
+	expr.Xor:   {"", "VPXORD", "VPXORD", "KXORW"},
+	expr.Not:   {expr.Bool: "KNOTW"},
+	expr.Floor: {"VRNDSCALEPS"},
+	expr.Lt:    {"VCMPPS", "VPCMPD", "VPCMPUD"},
+	expr.Le:    {"VCMPPS", "VPCMPD", "VPCMPUD"},
+	expr.Eq:    {"VCMPPS", "VPCMPD", "VPCMPUD"},
+	expr.Ne:    {"VCMPPS", "VPCMPD", "VPCMPUD"},
+}}
+
+var avx2 = &isa{"AVX2", 8, 16, 0, 1, table{
+	expr.And:   {"", "VPAND", "VPAND", "VPAND"},
+	expr.Or:    {"", "VPOR", "VPOR", "VPOR"},
+	expr.Xor:   {"", "VPXOR", "VPXOR", "VPXOR"},
+	expr.Not:   {expr.Bool: "VPXOR"}, // with all ones
+	expr.Floor: {"VROUNDPS"},
+	expr.Lt:    {"VCMPPS", "VPCMPGTD"}, // exchanged
+	expr.Le:    {"VCMPPS"},
+	expr.Eq:    {"VCMPPS", "VPCMPEQD", "VPCMPEQD"},
+	expr.Ne:    {"VCMPPS"},
+}}
+
+// common are the instructions that both sets have. Those of shifts lack the suffix
+// that tells constants from vectors.
+var common = table{
+	expr.Add:   {"VADDPS", "VPADDD", "VPADDD"},
+	expr.Sub:   {"VSUBPS", "VPSUBD", "VPSUBD"},
+	expr.Mul:   {"VMULPS", "VPMULLD", "VPMULLD"},
+	expr.Div:   {"VDIVPS", "VDIVPD"},
+	expr.Min:   {"VMINPS", "VPMINSD", "VPMINUD"},
+	expr.Max:   {"VMAXPS", "VPMAXSD", "VPMAXUD"},
+	expr.Shl:   {"", "VPSLL", "VPSLL"},
+	expr.Shr:   {"", "VPSRA", "VPSRL"},
+	expr.Sqrt:  {"VSQRTPS"},
+	expr.Abs:   {"", "VPABSD"},
+	expr.ToF32: {"", "VCVTDQ2PS", "VCVTUDQ2PS"},
+	expr.ToI32: {"VCVTTPS2DQ"},
+}
+
+// instruction names the instruction of an op on operands of a type.
+func (s *isa) instruction(op expr.Op, t expr.Type) string {
+	if row, ok := s.own[op]; ok {
+		return row[t]
 	}
-	return name
+	return common[op][t]
 }
-
-// mnemonics are the instructions with two operands by op and operand type.
-var mnemonics = map[expr.Op]map[expr.Type]string{
-	expr.Add: {expr.F32: "VADDPS", expr.I32: "VPADDD", expr.U32: "VPADDD"},
-	expr.Sub: {expr.F32: "VSUBPS", expr.I32: "VPSUBD", expr.U32: "VPSUBD"},
-	expr.Mul: {expr.F32: "VMULPS", expr.I32: "VPMULLD", expr.U32: "VPMULLD"},
-	expr.Div: {expr.F32: "VDIVPS"},
-	expr.Min: {expr.F32: "VMINPS", expr.I32: "VPMINSD", expr.U32: "VPMINUD"},
-	expr.Max: {expr.F32: "VMAXPS", expr.I32: "VPMAXSD", expr.U32: "VPMAXUD"},
-}
-
-var logicals = map[expr.Op]string{expr.And: "VPAND", expr.Or: "VPOR", expr.Xor: "VPXOR"}
-
-// maskLogicals are the same for opmasks.
-var maskLogicals = map[expr.Op]string{expr.And: "KANDW", expr.Or: "KORW", expr.Xor: "KXORW"}
 
 // commutes says whether operands of an op may be exchanged. Min and Max are not
 // symmetric for NaN and zeros.
 func commutes(op expr.Op, t expr.Type) bool {
 	switch op {
-	case expr.Add, expr.Mul, expr.And, expr.Or, expr.Xor, expr.Eq, expr.Ne:
+	case expr.Add, expr.Mul, expr.And, expr.Or, expr.Xor:
 		return true
 	case expr.Min, expr.Max:
 		return t != expr.F32
@@ -60,10 +86,7 @@ func commutes(op expr.Op, t expr.Type) bool {
 }
 
 // predicates are the codes of comparisons; xor 4 negates one.
-var predicates = map[expr.Op]uint8{expr.Eq: 0, expr.Lt: 1, expr.Le: 2, expr.Ne: 4}
-
-// comparisons are the instructions with a predicate by operand type (AVX-512).
-var comparisons = map[expr.Type]string{expr.F32: "VCMPPS", expr.I32: "VPCMPD", expr.U32: "VPCMPUD"}
+var predicates = map[expr.Op]int{expr.Eq: 0, expr.Lt: 1, expr.Le: 2, expr.Ne: 4}
 
 var vectorRegs = [...]reg.VecPhysical{
 	reg.Z0, reg.Z1, reg.Z2, reg.Z3, reg.Z4, reg.Z5, reg.Z6, reg.Z7,

@@ -58,7 +58,7 @@ func (l *loop) members(g *group) {
 			l.assign(m.dst, m.value, g.serial)
 			continue
 		}
-		l.root(value{kind: fold, args: []*value{l.value(m.value)}, fold: folds[0]})
+		l.add(node{kind: fold, fold: folds[0]}, l.value(m.value))
 		folds = folds[1:]
 	}
 }
@@ -83,7 +83,6 @@ var reductions = map[expr.Op]struct {
 
 // reserve gives registers to what the loop carries along.
 func (l *loop) reserve(g *group) {
-	l.free = l.f.isa.regs
 	if l.f.isa == avx2 {
 		l.free = ymmMask
 	}
@@ -117,7 +116,7 @@ func (l *loop) begin() {
 			r := l.v(s.first + i)
 			switch {
 			case s.start == 0:
-				f.op(f.isa.logic("VPXOR"), r, r, r)
+				f.op(f.isa.instruction(expr.Xor, expr.U32), r, r, r)
 			default:
 				f.op("VBROADCASTSS", f.pool.word(math.Float32bits(float32(s.start))), r)
 			}

@@ -238,7 +238,7 @@ func (p *philox) high(product int, shift bool) int {
 // meet writes the xor with a word that all lanes read.
 func (p *philox) meet(n int, word operand.Mem) {
 	m, suffix := p.all(word)
-	p.op(p.isa.logic("VPXOR")+suffix, m, p.v(n), p.v(n))
+	p.op(p.isa.instruction(expr.Xor, expr.U32)+suffix, m, p.v(n), p.v(n))
 }
 
 // mix writes the xor of two registers and a word that all lanes read.

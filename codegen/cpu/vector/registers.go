@@ -1,88 +1,138 @@
 package vector
 
-import (
-	"github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
+import "slices"
 
-	"github.com/arithlang/mlc/compiler/expr"
+// Registers for values have numbers: vectors from 0 on, opmasks from firstMask on.
+const firstMask = 32
+
+// A step is what is written for a body: a value is loaded into a register or
+// stored in its spill slot, or its instruction is run.
+type step struct {
+	action action
+	value  *value
+	reg    int // of the value
+	form
+	from  [2]int // registers of form.in
+	at    int    // register of form.mem; none if it is read from memory
+	temps [3]int
+}
+
+type action uint8
+
+const (
+	run action = iota
+	reload
+	spill
 )
 
-// The state of a value while a body is written.
+// none is no register.
+const none = -1
+
+// The state of a value while registers are allocated.
 type state struct {
-	uses  []int // places in the order that use it, ascending
-	reg   int   // register number; none: -1
-	spill int   // slot; none: -1
+	uses    []int // places in the order that use it, ascending
+	reg     int
+	spilled bool
 }
 
-// registers says what vector registers and opmasks hold. Those from free on are
-// reserved.
-type registers struct {
-	vec, mask [32]*value
-	free      int
-	now       int // place in the order
-	locked    []*value
+// An allocator gives the values of a block registers in one pass over them. Of
+// the values in registers it spills the one whose next use is farthest away.
+type allocator struct {
+	*block
+	masked bool
+	held   [firstMask + 8]*value // by register
+	locked []*value              // operands of the instruction at hand
+	now    int                   // place in the order
+	steps  []step
 }
 
-// reset begins a body: nothing is in a register.
-func (b *block) reset() {
-	b.vec, b.mask = [32]*value{}, [32]*value{}
+// allocate returns the steps of a block, over all lanes or masked.
+func (b *block) allocate(masked bool) []step {
+	a := &allocator{block: b, masked: masked}
 	for _, v := range b.order {
-		v.reg, v.spill, v.uses = -1, -1, v.uses[:0]
+		v.state = state{uses: v.uses[:0], reg: none}
 	}
 	for i, v := range b.order {
-		for _, a := range v.args {
-			a.uses = append(a.uses, i)
+		for _, x := range v.operands() {
+			x.uses = append(x.uses, i)
 		}
 	}
+	for i, v := range b.order {
+		if v.kind >= gather {
+			a.now = i
+			a.run(v)
+		}
+	}
+	return a.steps
 }
 
-// inMask says whether a value is held by an opmask.
-func (b *block) inMask(v *value) bool { return v.mask && b.f.isa.masks > 0 }
+// run gives an instruction its registers.
+func (a *allocator) run(v *value) {
+	s := step{value: v, reg: none, at: none, form: a.form(v, a.masked, a.inMemory)}
+	for i, x := range s.in {
+		s.from[i] = a.get(x)
+	}
+	if x := s.mem; x != nil && !a.inMemory(x) {
+		s.at = a.get(x)
+	}
+	if s.early {
+		s.reg = a.claim(v)
+	}
+	var temps [3]value
+	for i := range s.form.temps {
+		s.temps[i] = a.claim(&temps[i])
+	}
+	for _, n := range s.temps[:s.form.temps] {
+		a.held[n] = nil
+	}
+	a.locked = a.locked[:0]
+	for _, x := range v.operands() {
+		a.used(x)
+	}
+	if s.result && !s.early { // it may take the register of an operand
+		s.reg = a.claim(v)
+		a.locked = a.locked[:0]
+	}
+	a.steps = append(a.steps, s)
+}
 
 // file returns the registers that can hold a value.
-func (b *block) file(v *value) []*value {
-	if b.inMask(v) {
-		return b.mask[:b.f.isa.masks]
+func (a *allocator) file(v *value) (first, end int) {
+	if v.mask && a.f.isa.masks > 0 {
+		return firstMask, firstMask + a.f.isa.masks
 	}
-	return b.vec[:b.free]
+	return 0, a.free
 }
 
-// register is the register of number n that holds a value.
-func (b *block) register(v *value) reg.Register {
-	if b.inMask(v) {
-		return maskRegs[v.reg]
+// get returns a register with the value, which it locks. Random words have
+// registers of their own.
+func (a *allocator) get(v *value) int {
+	switch {
+	case v.kind == word:
+		return none
+	case v.reg == none:
+		n := a.claim(v)
+		a.steps = append(a.steps, step{action: reload, value: v, reg: n})
+	default:
+		a.locked = append(a.locked, v)
 	}
-	return b.v(v.reg)
+	return v.reg
 }
 
-// v is vector register n.
-func (b *block) v(n int) reg.Register { return vec(n, b.lanes) }
-
-// used counts a use of a value as done; one without more uses gives up its register.
-func (b *block) used(v *value) {
-	for len(v.uses) > 0 && v.uses[0] <= b.now {
-		v.uses = v.uses[1:]
-	}
-	if len(v.uses) == 0 && v.reg >= 0 {
-		b.file(v)[v.reg] = nil
-		v.reg = -1
-	}
-}
-
-// claim gives a value a register, if need be that of the value whose next use is
-// farthest away.
-func (b *block) claim(v *value) reg.Register {
-	file, best := b.file(v), -1
-	far := -1
-	for n, w := range file {
+// claim gives a value a register, which it locks.
+func (a *allocator) claim(v *value) int {
+	best, far := none, -1
+	first, end := a.file(v)
+	for n := first; n < end; n++ {
+		w := a.held[n]
 		if w == nil {
 			best = n
 			break
 		}
-		if b.isLocked(w) {
+		if slices.Contains(a.locked, w) {
 			continue
 		}
-		next := len(b.order)
+		next := len(a.order)
 		if len(w.uses) > 0 {
 			next = w.uses[0]
 		}
@@ -90,157 +140,49 @@ func (b *block) claim(v *value) reg.Register {
 			best, far = n, next
 		}
 	}
-	if best < 0 {
+	if best == none {
 		panic("BUG: every register is in use by one instruction")
 	}
-	if w := file[best]; w != nil {
-		b.evict(w)
+	if w := a.held[best]; w != nil {
+		a.evict(w)
 	}
-	file[best] = v
-	v.reg = best
-	return b.register(v)
+	a.held[best], v.reg = v, best
+	a.locked = append(a.locked, v)
+	return best
 }
 
-func (b *block) isLocked(v *value) bool {
-	for _, w := range b.locked {
-		if v == w {
-			return true
-		}
+// evict takes a value's register. What cannot be loaded again is spilled.
+func (a *allocator) evict(v *value) {
+	if !v.spilled && v.kind >= gather && len(v.uses) > 0 {
+		v.spilled = true
+		a.steps = append(a.steps, step{action: spill, value: v, reg: v.reg})
 	}
-	return false
+	a.held[v.reg], v.reg = nil, none
 }
 
-// evict takes a value's register; what cannot be loaded again goes to the frame.
-func (b *block) evict(v *value) {
-	r := b.register(v)
-	if v.spill < 0 && !b.loads(v) && len(v.uses) > 0 {
-		if b.inMask(v) {
-			v.spill = b.f.slot(expr.Bool)
-			b.f.op("KMOVW", r, b.f.at(v.spill))
-		} else {
-			v.spill = b.f.vector()
-			b.f.op("VMOVUPS", r, b.f.at(v.spill))
-		}
+// used notes a use of a value as done. One without more uses gives up its register.
+func (a *allocator) used(v *value) {
+	for len(v.uses) > 0 && v.uses[0] <= a.now {
+		v.uses = v.uses[1:]
 	}
-	b.file(v)[v.reg] = nil
-	v.reg = -1
+	if len(v.uses) == 0 && v.reg != none {
+		a.held[v.reg], v.reg = nil, none
+	}
 }
 
-// loads says whether a value is made by loading it.
-func (b *block) loads(v *value) bool {
-	switch v.kind {
-	case constant, slotted, load, cell, position:
-		return true
-	}
-	return false
-}
-
-// get returns a register with the value, locked for the current instruction.
-func (b *block) get(v *value) reg.Register {
-	if v.kind == word {
-		return b.v(b.streams[v.off].words + b.inst.part%(2*b.streams[v.off].groups))
-	}
-	if v.reg < 0 {
-		b.fetchInto(v)
-	}
-	b.locked = append(b.locked, v)
-	return b.register(v)
-}
-
-// operand returns where an instruction finds its memory or register operand, and
-// the suffix that the instruction takes for it. A value that is used again and
-// cannot stay in memory goes to a register.
-func (b *block) operand(v *value) (operand.Op, string) {
-	if v.reg < 0 && v.kind != word && !v.mask {
-		if m, suffix, ok := b.memory(v); ok {
-			return m, suffix
-		}
-	}
-	return b.get(v), ""
-}
-
-// memory returns the memory operand of a value, if instructions can read it there.
-func (b *block) memory(v *value) (m operand.Mem, suffix string, ok bool) {
-	wide := b.f.isa == avx512
-	switch {
-	case v.spill >= 0:
-		return b.f.at(v.spill), "", true
-	case v.kind == constant && wide:
-		return b.f.pool.word(v.bits), ".BCST", true
-	case v.kind == constant:
-		return b.f.pool.all(v.bits), "", true
-	case v.kind == slotted && v.wide:
-		return b.f.at(v.off), "", true
-	case v.kind == slotted && wide:
-		return b.f.at(v.off), ".BCST", true
-	case v.kind == load && !b.inst.masked && len(v.uses) <= 1:
-		return b.row(v.ptr), "", true
-	}
-	return operand.Mem{}, "", false
-}
-
-// inMemory says whether operand would return memory.
-func (b *block) inMemory(v *value) bool {
-	if v.reg >= 0 || v.kind == word || v.mask {
+// inMemory says whether an instruction would read a value from memory: it is in no
+// register and need not be in one.
+func (a *allocator) inMemory(v *value) bool {
+	if v.reg != none || v.mask {
 		return false
 	}
-	_, _, ok := b.memory(v)
-	return ok
-}
-
-// release ends the current instruction's hold on its operands.
-func (b *block) release(v *value) {
-	b.locked = b.locked[:0]
-	for _, a := range v.args {
-		b.used(a)
+	switch v.kind {
+	case constant:
+		return true
+	case slotted:
+		return v.wide || a.f.isa == avx512
+	case load:
+		return !a.masked && len(v.uses) <= 1
 	}
-}
-
-// fetchInto loads a value into a register.
-func (b *block) fetchInto(v *value) {
-	f := b.f
-	if v.kind == cell {
-		b.address(v)
-	}
-	r := b.claim(v)
-	m, suffix, ok := b.memory(v)
-	switch {
-	case b.inMask(v) && v.spill >= 0:
-		f.op("KMOVW", f.at(v.spill), r)
-	case b.inMask(v):
-		f.op("KMOVW", f.at(v.off), r)
-	case v.kind == constant && v.bits == 0 && f.isa == avx512:
-		f.op("VPXORD", r, r, r)
-	case v.kind == constant && v.bits == 0:
-		f.op("VPXOR", r, r, r)
-	case v.kind == slotted && !v.wide:
-		f.op("VPBROADCASTD", f.at(v.off), r)
-	case ok && suffix != "":
-		f.op("VPBROADCASTD", m, r)
-	case ok:
-		f.op("VMOVUPS", m, r)
-	case v.kind == load:
-		b.loadRow(v.ptr, r)
-	case v.kind == cell:
-		f.op("VBROADCASTSS", mem(tempReg, evalRegs[0], 0), r)
-	case v.kind == position:
-		b.positions(v.reg)
-	default:
-		panic("BUG: a value is read before it is computed")
-	}
-}
-
-// address computes the address of a cell.
-func (b *block) address(v *value) {
-	b.f.eval(v.at, 0)
-	b.f.sliceBase(v.ptr.slice, tempReg)
-}
-
-// mem is element index + disp from a base.
-func mem(base, index reg.Register, disp int) operand.Mem {
-	m := operand.Mem{Base: base, Disp: 4 * disp}
-	if index != nil {
-		m.Index, m.Scale = index, 4
-	}
-	return m
+	return v.spilled
 }

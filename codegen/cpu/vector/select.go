@@ -1,0 +1,110 @@
+package vector
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+
+	"github.com/arithlang/mlc/compiler/expr"
+)
+
+// A form is the instruction of a value and how it takes its operands. It is
+// written NAME first, mem, in (the last first), result.
+type form struct {
+	name   string
+	first  operand.Op // a constant; none: nil
+	mem    *value     // read where it is, in memory or a register; none: nil
+	in     []*value   // read from registers
+	early  bool       // the result is written while operands are still read
+	temps  int        // registers for the instruction alone
+	result bool
+}
+
+// form selects the instruction of a value. inMemory says which operands would be
+// read from memory.
+func (b *block) form(v *value, masked bool, inMemory func(*value) bool) form {
+	args, isAVX2 := v.operands(), b.f.isa == avx2
+	switch v.kind {
+	case compute:
+		s := b.selection(v, inMemory)
+		s.result = true
+		return s
+	case gather:
+		s := form{in: args, early: true, result: true}
+		if isAVX2 {
+			s.temps = 1
+		}
+		return s
+	case fold:
+		if isAVX2 && masked {
+			return form{name: v.fold.op, in: args, temps: 1}
+		}
+		return form{name: v.fold.op, mem: args[0]}
+	case set:
+		if v.typ == expr.F32 {
+			return form{in: args, temps: 1}
+		}
+	}
+	return form{in: args}
+}
+
+// selection is form for the computations.
+func (b *block) selection(v *value, inMemory func(*value) bool) form {
+	s := b.f.isa
+	name, args := s.instruction(v.op, v.typ), v.operands()
+	x, y := args[0], args[len(args)-1]
+	switch v.op {
+	case expr.Lt, expr.Le, expr.Eq, expr.Ne:
+		code := predicates[v.op]
+		switch {
+		case s == avx2 && v.typ != expr.F32 && v.op == expr.Lt: // x < y is y > x
+			return form{name: name, mem: x, in: []*value{y}}
+		case s == avx2 && v.typ != expr.F32:
+			return form{name: name, mem: y, in: args[:1]}
+		case v.not:
+			code ^= 4
+		}
+		return form{name: name, first: imm(code), mem: y, in: args[:1]}
+	case expr.Where:
+		return s.where(args[0], args[1], args[2])
+	case expr.Not:
+		if s == avx2 {
+			return form{name: name, first: b.f.pool.all(1<<32 - 1), in: args}
+		}
+		return form{name: name, in: args}
+	case expr.Floor:
+		return form{name: name, first: imm(9), mem: x}
+	case expr.Shl, expr.Shr:
+		if y.kind == constant {
+			return form{name: name + "D", first: imm(int(y.bits & 31)), in: args[:1]}
+		}
+		name += "VD"
+	case expr.Div:
+		if v.typ == expr.I32 {
+			return form{in: args, early: true, temps: 3}
+		}
+	}
+	if name == "" {
+		b.f.fail("no vector code for %v of %v", v.op, v.typ)
+	}
+	if len(args) == 1 {
+		return form{name: name, mem: x}
+	}
+	if commutes(v.op, v.typ) && inMemory(x) && !inMemory(y) {
+		x, y = y, x
+	}
+	return form{name: name, mem: y, in: []*value{x}}
+}
+
+// where is c ? x : y. A zero is left out by a mask.
+func (s *isa) where(c, x, y *value) form {
+	switch {
+	case s == avx512 && y.is(0):
+		return form{name: "VMOVUPS.Z", mem: x, in: []*value{c}}
+	case s == avx512:
+		return form{name: "VBLENDMPS", mem: x, in: []*value{c, y}}
+	case x.is(0):
+		return form{name: "VANDNPS", mem: y, in: []*value{c}}
+	case y.is(0):
+		return form{name: "VANDPS", mem: x, in: []*value{c}}
+	}
+	return form{name: "VBLENDVPS", mem: x, in: []*value{c, y}}
+}
