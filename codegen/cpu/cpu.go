@@ -124,7 +124,7 @@ func tableRow(k *kernel.Kernel, name, cost string) jen.Code {
 
 // doc says what a kernel is, where the spec asked for it, and what it reads and writes.
 func doc(k *kernel.Kernel, name string) []string {
-	first := fmt.Sprintf("%s is a kernel of the %s family", name, k.Family)
+	first := fmt.Sprintf("%s is a kernel of the %s family", name, k.Op.Family())
 	if k.Pos.File != "" {
 		first += fmt.Sprintf(" (%s:%d)", k.Pos.File, k.Pos.Line)
 	}

@@ -12,7 +12,7 @@ func TestParseErrors(t *testing.T) {
 	const header = "flat k row\n  out y f32[4]\n"
 	for text, want := range map[string]string{
 		"kernel k row":                           `line 1: "kernel" stands where a kernel should begin`,
-		"flat k":                                 "line 1: flat wants a name and a family",
+		"flat k":                                 "line 1: flat wants a name and a kind",
 		header + "tile t f32[1":                  "line 3: tile wants the form name type[size]",
 		header + "load t = 1":                    `line 3: "load" begins no statement`,
 		header:                                   "line 3: the kernel has no end",

@@ -38,7 +38,7 @@ import (
 
 // A Kernel is a kernel in flat form: Pre runs once, Body for each cell of the grid.
 type Kernel struct {
-	Head      *kernel.Kernel // name, family, parameters and grid; it has no tiles and no body
+	Head      *kernel.Kernel // name, operation, parameters and grid; it has no tiles and no body
 	Pre, Body []Node
 }
 

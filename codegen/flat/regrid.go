@@ -17,7 +17,7 @@ import (
 // where m is used nowhere else. Then a cell is any range of rows, and what becomes of
 // a row does not depend on the range that it is in.
 func Regrid(k *kernel.Kernel, most int64) *kernel.Kernel {
-	if k.Family != "matmul" || len(k.Grid) != 1 || len(k.Body) < 2 {
+	if k.Op.Family() != "matmul" || len(k.Grid) != 1 || len(k.Body) < 2 {
 		return k
 	}
 	first, ok1 := k.Body[0].(*kernel.Let)

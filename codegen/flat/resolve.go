@@ -31,7 +31,7 @@ func resolve(k *kernel.Kernel) Kernel {
 	}
 	r.findViews(k)
 	pre, top := r.allocs(k)
-	head := &kernel.Kernel{Name: k.Name, Family: k.Family, Pos: k.Pos, Params: k.Params, Grid: k.Grid}
+	head := &kernel.Kernel{Name: k.Name, Op: k.Op, Pos: k.Pos, Params: k.Params, Grid: k.Grid}
 	return Kernel{head, pre, append(top, r.body(k.Body)...)}
 }
 

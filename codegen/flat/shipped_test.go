@@ -60,7 +60,7 @@ func TestShipped(t *testing.T) {
 	for _, k := range distinct(t) {
 		runs := draw.IntN(80) == 0
 		for target, passes := range tables {
-			if target == "gpu" && k.Family != "matmul" {
+			if target == "gpu" && k.Op.Family() != "matmul" {
 				continue // it has the processor's form
 			}
 			f := flat.Through(k, passes, func(p flat.Pass, f flat.Kernel) {

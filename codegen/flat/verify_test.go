@@ -54,7 +54,7 @@ func TestVerify(t *testing.T) {
 	}
 	seen := map[string]string{}
 	for _, c := range []struct{ from, to, want string }{
-		{"entire row", "entire thing", `no family is called "thing"`},
+		{"entire row", "entire thing", `no kind is called "thing"`},
 		{"scalar N, scale, example", "scalar N, scale, example, N", "N is declared twice"},
 		{"tile   t f32[4 * 8]", "let    t = 1\ntile t f32[4]", "let t = 1: before the cells there are only tiles"},
 		{"tile   t f32[4 * 8]", "var    t f32", "var t f32: before the cells there are only tiles"},

@@ -26,7 +26,7 @@ func TestDiffReports(t *testing.T) {
 	}
 	var ks []*kernel.Kernel
 	for _, c := range cases {
-		if c.Kernel.Family == "matmul" {
+		if c.Kernel.Op.Family() == "matmul" {
 			ks = append(ks, c.Kernel)
 		}
 	}

@@ -93,10 +93,10 @@ func newSummary(p *compiler.Program) (*summary, error) {
 	all := float64(p.Lowered.NumParams)
 	s.Memory = footprint{Shared: 3 * floatBytes * all, PerWorker: floatBytes * (2*all + work)}
 	for _, k := range p.Lowered.Kernels {
-		i := slices.IndexFunc(s.Families, func(f family) bool { return f.Name == k.Family })
+		i := slices.IndexFunc(s.Families, func(f family) bool { return f.Name == k.Op.Family() })
 		if i < 0 {
 			i = len(s.Families)
-			s.Families = append(s.Families, family{Name: k.Family})
+			s.Families = append(s.Families, family{Name: k.Op.Family()})
 		}
 		s.Families[i].Kernels++
 	}

@@ -204,7 +204,7 @@ func kernelPlaces(p *compiler.Program, launches map[launchKey][]place) map[*kern
 func kernelSections(ks []*kernel.Kernel, from map[*kernel.Kernel][]place) []section {
 	var out []section
 	for _, k := range ks {
-		s := section{head: k.Name + " (" + k.Family + ")", whole: true, from: from[k]}
+		s := section{head: k.Name + " (" + k.Op.Family() + ")", whole: true, from: from[k]}
 		for _, text := range textLines(k.String()) {
 			s.lines = append(s.lines, line{text: text})
 		}

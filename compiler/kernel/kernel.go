@@ -19,7 +19,7 @@ import (
 // cell reads what another writes.
 type Kernel struct {
 	Name   string
-	Family string // map, row, matmul, attention, gather, scatter
+	Op     Operation
 	Pos    diag.Pos
 	Params []Param // buffers first, in launch order, then scalars
 	Grid   []Axis  // outermost first; sizes over scalars

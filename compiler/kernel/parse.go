@@ -82,9 +82,9 @@ func (p *parser) header(keyword string) error {
 	head, pos, placed := strings.Cut(p.Rest, "//")
 	words := strings.Fields(head)
 	if len(words) != 2 {
-		return fmt.Errorf("%s wants a name and a family", keyword)
+		return fmt.Errorf("%s wants a name and a kind", keyword)
 	}
-	p.k = &Kernel{Name: words[0], Family: words[1]}
+	p.k = &Kernel{Name: words[0], Op: Operation{Kind: words[1]}}
 	p.vars = map[string]expr.Type{}
 	var err error
 	if placed {
@@ -100,6 +100,13 @@ var declarations = map[string]func(*parser) error{
 	"inout":  func(p *parser) error { return p.param(InOut) },
 	"scalar": (*parser).scalars,
 	"grid":   (*parser).grid,
+	"op":     (*parser).operation,
+	"scale":  (*parser).scale,
+	"mask":   func(p *parser) (err error) { p.k.Op.Mask, err = p.term(p.Rest); return err },
+	"bias":   func(p *parser) (err error) { p.k.Op.Bias, err = p.term(p.Rest); return err },
+	"window": (*parser).window,
+	"drop":   (*parser).drop,
+	"with":   (*parser).step,
 }
 
 func (p *parser) param(mode Mode) error {

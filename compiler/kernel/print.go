@@ -38,10 +38,10 @@ type printer struct {
 }
 
 // Header is the first line of a kernel, which begins with keyword, and what it
-// declares.
+// declares, with its operation.
 func (k *Kernel) Header(keyword string) string {
 	var p strings.Builder
-	fmt.Fprintf(&p, "%s %s %s%s\n", keyword, k.Name, k.Family, lines.Pos(k.Pos))
+	fmt.Fprintf(&p, "%s %s %s%s\n", keyword, k.Name, k.Op.Kind, lines.Pos(k.Pos))
 	width := 0
 	for _, b := range k.Params {
 		if b.Mode != Scalar {
@@ -68,6 +68,7 @@ func (k *Kernel) Header(keyword string) string {
 	if len(k.Grid) > 0 {
 		p.WriteString(lines.Format(1, "grid", AxesText(k.Grid)))
 	}
+	p.WriteString(operationText(&k.Op))
 	for _, t := range k.Tiles {
 		declare("tile", t.Name, t.Type, t.Shape)
 	}

@@ -120,7 +120,7 @@ func TestRoundTripAxes(t *testing.T) {
 	at := expr.NewElem("a", expr.F32, i, j)
 	base := func(s ...Stmt) *Kernel {
 		return &Kernel{
-			Name: "axes", Family: "map",
+			Name: "axes", Op: Operation{Kind: "map"},
 			Params: []Param{{"x", expr.F32, In, []*expr.Expr{n(4), n(5)}}, {"y", expr.F32, Out, []*expr.Expr{n(5), n(5)}}},
 			Tiles:  []Tile{{"a", expr.F32, []*expr.Expr{n(4), n(5)}}},
 			Body:   append([]Stmt{&Fill{Dst: "a", Value: expr.F(0)}}, s...),

@@ -8,8 +8,6 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-var families = []string{"map", "row", "matmul", "attention", "gather", "scatter"}
-
 // reserved are the words that the text form would misread as a name.
 var reserved = []string{"for", "until", "of", "from", "random", "true", "false", "inf", "nan"}
 
@@ -53,10 +51,10 @@ func (c *checker) header() error {
 	if err := CheckName(c.k.Name); err != nil {
 		return err
 	}
-	if !slices.Contains(families, c.k.Family) {
-		return fmt.Errorf("no family is called %q; there are %s", c.k.Family, strings.Join(families, ", "))
-	}
 	if err := c.params(); err != nil {
+		return err
+	}
+	if err := c.operation(); err != nil {
 		return err
 	}
 	for _, a := range c.k.Grid {

@@ -26,9 +26,9 @@ type context struct {
 	inPlace    map[*ir.Value]*ir.Value // results that overwrite the buffer of a parameter
 }
 
-func newEmitter(g *opt.Group, family, name string, env *context) *emitter {
+func newEmitter(g *opt.Group, name string, env *context) *emitter {
 	e := &emitter{group: g, buffers: map[*ir.Value]string{}, env: env}
-	e.k = &kernel.Kernel{Name: name, Family: family, Pos: pos(g)}
+	e.k = &kernel.Kernel{Name: name, Pos: pos(g)}
 	e.body = &e.k.Body
 	return e
 }
@@ -113,11 +113,16 @@ func (e *emitter) out(v *ir.Value, name string, shape ...*expr.Expr) string {
 	return e.buffer(v, name, mode, shape)
 }
 
-func (e *emitter) buffer(v *ir.Value, name string, mode kernel.Mode, shape []*expr.Expr) string {
-	key := v
+// holder is the value whose buffer holds v.
+func (e *emitter) holder(v *ir.Value) *ir.Value {
 	if p, ok := e.env.inPlace[v]; ok {
-		key = p
+		return p
 	}
+	return v
+}
+
+func (e *emitter) buffer(v *ir.Value, name string, mode kernel.Mode, shape []*expr.Expr) string {
+	key := e.holder(v)
 	if n, ok := e.buffers[key]; ok {
 		for i := range e.k.Params {
 			if p := &e.k.Params[i]; p.Name == n && p.Mode != mode {

@@ -14,39 +14,38 @@ import (
 	"github.com/arithlang/mlc/compiler/opt"
 )
 
-// A family writes the kernel of a group whose anchor has one of its ops.
-type family struct {
-	name  string // the kernel family
+// A lowering writes the kernel of a group whose anchor has its op.
+type lowering struct {
 	label string // the start of kernel names
 	lower func(e *emitter) error
 }
 
-// families is keyed by the anchor's op; groups without an anchor are maps.
-var families = map[ir.Op]family{
-	ir.Map:              {"map", "map", lowerMap},
-	ir.LayerNorm:        {"row", "norm", lowerLayerNorm},
-	ir.LayerNormGrad:    {"row", "norm_grad", lowerLayerNormGrad},
-	ir.RMSNorm:          {"row", "rmsnorm", lowerRMSNorm},
-	ir.RMSNormGrad:      {"row", "rmsnorm_grad", lowerRMSNormGrad},
-	ir.CrossEntropy:     {"row", "cross_entropy", lowerCrossEntropy},
-	ir.CrossEntropyGrad: {"row", "cross_entropy_grad", lowerCrossEntropyGrad},
-	ir.ArgMax:           {"row", "argmax", lowerArgMax},
-	ir.Sum:              {"row", "sum", lowerSum},
-	ir.MatMul:           {"matmul", "linear", lowerMatMul},
-	ir.Outer:            {"matmul", "outer", lowerOuter},
-	ir.Attention:        {"attention", "attention", lowerAttention},
-	ir.AttentionGrad:    {"attention", "attention_grad", lowerAttentionGrad},
-	ir.AttentionWeights: {"attention", "attention_weights", lowerAttentionWeights},
-	ir.HeadProduct:      {"matmul", "head_linear", lowerHeadProduct},
-	ir.HeadOuter:        {"matmul", "head_outer", lowerOuter},
-	ir.BiasTable:        {"attention", "bias_table", lowerBiasTable},
-	ir.BiasTableGrad:    {"attention", "bias_table_grad", lowerBiasTableGrad},
-	ir.Gather:           {"gather", "gather", lowerGather},
-	ir.Scatter:          {"scatter", "scatter", lowerScatter},
-	ir.Append:           {"map", "append", lowerAppend},
-	ir.Rotate:           {"map", "rotate", lowerRotate},
-	ir.Runs:             {"row", "runs", lowerRuns},
-	ir.Subset:           {"row", "subset", lowerSubset},
+// lowerings is keyed by the anchor's op; groups without an anchor are maps.
+var lowerings = map[ir.Op]lowering{
+	ir.Map:              {"map", lowerMap},
+	ir.LayerNorm:        {"norm", lowerLayerNorm},
+	ir.LayerNormGrad:    {"norm_grad", lowerLayerNormGrad},
+	ir.RMSNorm:          {"rmsnorm", lowerRMSNorm},
+	ir.RMSNormGrad:      {"rmsnorm_grad", lowerRMSNormGrad},
+	ir.CrossEntropy:     {"cross_entropy", lowerCrossEntropy},
+	ir.CrossEntropyGrad: {"cross_entropy_grad", lowerCrossEntropyGrad},
+	ir.ArgMax:           {"argmax", lowerArgMax},
+	ir.Sum:              {"sum", lowerSum},
+	ir.MatMul:           {"linear", lowerMatMul},
+	ir.Outer:            {"outer", lowerOuter},
+	ir.Attention:        {"attention", lowerAttention},
+	ir.AttentionGrad:    {"attention_grad", lowerAttentionGrad},
+	ir.AttentionWeights: {"attention_weights", lowerAttentionWeights},
+	ir.HeadProduct:      {"head_linear", lowerHeadProduct},
+	ir.HeadOuter:        {"head_outer", lowerOuter},
+	ir.BiasTable:        {"bias_table", lowerBiasTable},
+	ir.BiasTableGrad:    {"bias_table_grad", lowerBiasTableGrad},
+	ir.Gather:           {"gather", lowerGather},
+	ir.Scatter:          {"scatter", lowerScatter},
+	ir.Append:           {"append", lowerAppend},
+	ir.Rotate:           {"rotate", lowerRotate},
+	ir.Runs:             {"runs", lowerRuns},
+	ir.Subset:           {"subset", lowerSubset},
 }
 
 // lowerGroup writes the kernel of a group. values are what the kernel's buffers
@@ -56,14 +55,15 @@ func lowerGroup(g *opt.Group, env *context) (k *kernel.Kernel, values []*ir.Valu
 	if len(g.Anchors) > 0 {
 		op = g.Anchors[0].Op
 	}
-	f, ok := families[op]
+	f, ok := lowerings[op]
 	if !ok {
-		return nil, nil, fmt.Errorf("%s: no kernel family computes it", op)
+		return nil, nil, fmt.Errorf("%s: no kernel computes it", op)
 	}
-	e := newEmitter(g, f.name, f.label+dims(g), env)
+	e := newEmitter(g, f.label+dims(g), env)
 	if err := f.lower(e); err != nil {
 		return nil, nil, err
 	}
+	e.k.Op = e.describe(op)
 	k = e.finish()
 	if err := kernel.Verify(k); err != nil {
 		return nil, nil, fmt.Errorf("BUG: kernel of %v: %w\n%s", g, err, k.String())

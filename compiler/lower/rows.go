@@ -62,17 +62,25 @@ func (e *emitter) cells() *expr.Expr {
 func (r *row) leading(i int) *expr.Expr {
 	n := len(r.shape) - 1
 	if r.lead == nil {
-		r.lead = make([]*expr.Expr, n)
-		rest := r.index
-		for k := n - 1; k > 0; k-- {
-			r.lead[k] = r.let(fmt.Sprintf("d%d", k), mod(rest, size(r.shape[k])))
-			rest = div(rest, size(r.shape[k]))
-		}
-		if n > 0 {
-			r.lead[0] = r.let("d0", rest)
+		r.lead = leading(r.shape, r.index)
+		for k := n - 1; k >= 0; k-- {
+			r.lead[k] = r.let(fmt.Sprintf("d%d", k), r.lead[k])
 		}
 	}
 	return r.lead[i]
+}
+
+// leading are the indices along the leading axes of a shape, of row r among all rows.
+func leading(shape []ir.Dim, r *expr.Expr) []*expr.Expr {
+	at := make([]*expr.Expr, len(shape)-1)
+	for k := len(at) - 1; k > 0; k-- {
+		at[k] = mod(r, size(shape[k]))
+		r = div(r, size(shape[k]))
+	}
+	if len(at) > 0 {
+		at[0] = r
+	}
+	return at
 }
 
 // column is the index along the last axis of element e of the row.

@@ -22,6 +22,7 @@ func freeVars(k *kernel.Kernel) map[string]bool {
 	for _, t := range k.Tiles {
 		scan(t.Shape...)
 	}
+	scan(k.Op.Exprs()...)
 	scanBody(k.Body, scan)
 	return used
 }

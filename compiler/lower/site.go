@@ -22,12 +22,9 @@ type site struct {
 
 // newSite declares the leaves' tiles and binds mask and bias to them.
 func newSite(e *emitter, rows, keys ir.Dim, leaves []*ir.Value) *site {
-	v := e.group.Anchors[0]
-	attr := v.Attr.Attn
-	s := &site{emitter: e, v: v, rows: size(rows), keys: size(keys), total: ivar("C"), leaves: leaves}
-	if attr.Self {
-		s.total = s.keys
-	}
+	s := siteOf(e, rows, keys)
+	s.leaves = leaves
+	attr := s.v.Attr.Attn
 	tile := map[string]string{}
 	for n, leaf := range attr.Leaves {
 		shape := sizes(leaves[n].Type.Shape)
@@ -35,11 +32,27 @@ func newSite(e *emitter, rows, keys ir.Dim, leaves []*ir.Value) *site {
 		tile[leaf] = e.load(name, leaves[n].Type.Elem, e.in(leaves[n], name+"_", shape...), shape, func(a []*expr.Expr) []*expr.Expr { return a })
 		s.tiles = append(s.tiles, tile[leaf])
 	}
-	s.mask, s.bias = s.bound(attr.Mask, tile), s.bound(attr.Guarded(), tile)
+	s.bind(tile)
+	return s
+}
+
+// siteOf is a site of so many rows and keys.
+func siteOf(e *emitter, rows, keys ir.Dim) *site {
+	v := e.group.Anchors[0]
+	s := &site{emitter: e, v: v, rows: size(rows), keys: size(keys), total: ivar("C")}
+	if v.Attr.Attn.Self {
+		s.total = s.keys
+	}
+	return s
+}
+
+// bind makes mask and bias, with each leaf called by a name of its own.
+func (s *site) bind(leaf map[string]string) {
+	attr := s.v.Attr.Attn
+	s.mask, s.bias = s.bound(attr.Mask, leaf), s.bound(attr.Guarded(), leaf)
 	if s.mask != nil && s.mask.IsConst() && s.mask.I != 0 {
 		s.mask = nil
 	}
-	return s
 }
 
 // bound puts tiles and lengths into a mask or a bias.

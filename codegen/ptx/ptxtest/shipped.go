@@ -53,7 +53,7 @@ func Distinct(specs []Spec) []Spec {
 		var ks []*kernel.Kernel
 		for _, k := range s.Kernels {
 			_, text, _ := strings.Cut(k.String(), "\n")
-			if text = k.Family + text; !seen[text] {
+			if text = k.Op.Kind + text; !seen[text] {
 				seen[text] = true
 				ks = append(ks, k)
 			}

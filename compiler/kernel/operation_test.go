@@ -1,0 +1,66 @@
+package kernel
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+// TestOperation reads operations written in other ways and prints the one form.
+func TestOperation(t *testing.T) {
+	archive(t, filepath.Join("testdata", "operation.txtar"), func(t *testing.T, in string) string {
+		ks, err := Parse(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range ks {
+			if err := Verify(k); err != nil {
+				t.Error(err)
+			}
+		}
+		roundTrip(t, ks)
+		return Format(ks)
+	})
+}
+
+// TestOperationErrors has one mistake a case, which Parse or Verify tells.
+func TestOperationErrors(t *testing.T) {
+	archive(t, filepath.Join("testdata", "errors", "operation.txtar"), func(t *testing.T, in string) string {
+		ks, err := Parse(in)
+		if err == nil {
+			err = VerifyHeader(ks[0])
+		}
+		if err == nil {
+			t.Fatal("no error")
+		}
+		return err.Error() + "\n"
+	})
+}
+
+// TestRoles finds what an operation says by the words for it.
+func TestRoles(t *testing.T) {
+	o := Operation{
+		Kind:    "attention_grad",
+		Results: []Result{{}, {Name: "dk"}},
+		Args:    []Argument{{Name: "q"}, {Name: "k"}, {Name: "v"}, {Name: "g"}, {}, {Name: "bias"}},
+	}
+	if r := o.Result("k").Name; r != "dk" {
+		t.Errorf("the gradient of k is %q", r)
+	}
+	for _, role := range []string{"q", "v", "table", "elsewhere"} {
+		if r := o.Result(role).Name; r != "" {
+			t.Errorf("the result %s is %q", role, r)
+		}
+	}
+	for role, want := range map[string]string{"q": "q", "dout": "g", "relative": "", "table": "bias", "x": ""} {
+		if a := o.Arg(role).Name; a != want {
+			t.Errorf("argument %s is %q, want %q", role, a, want)
+		}
+	}
+	o.SetResult("table", Result{Name: "dbias"})
+	if r := o.Result("table").Name; r != "dbias" || len(o.Results) != 5 {
+		t.Errorf("results %v", o.Results)
+	}
+	if o.Product() || o.Known() || o.Family() != "attention" || o.Size("r") != nil {
+		t.Errorf("%+v", o)
+	}
+}

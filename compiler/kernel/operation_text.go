@@ -1,0 +1,241 @@
+package kernel
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel/lines"
+)
+
+// operationText is what stands in a kernel's header, for example
+//
+//	op     c = x * w' for r < B * T, e < 64, k < 256
+//	with   v1 = c + bias[e]
+//	with   y += dropout 0.1 stream 7 of v1
+//
+//	op     y = q, k, v, _, table for b < B, h < 4, t < T, j < S, d < 16
+//	scale  0.25
+//	mask   j <= i && i - j <= 1
+//	window 2 from i - 1
+//	drop   0.1 stream 11
+func operationText(o *Operation) string {
+	if !o.Known() {
+		return ""
+	}
+	var b strings.Builder
+	line := func(keyword, text string) { b.WriteString(lines.Format(1, keyword, text)) }
+	line("op", o.text())
+	if o.Scale != 0 {
+		line("scale", number(o.Scale))
+	}
+	if o.Mask != nil {
+		line("mask", o.Mask.String())
+	}
+	if o.Bias != nil {
+		line("bias", o.Bias.String())
+	}
+	if o.Window != nil {
+		line("window", fmt.Sprintf("%d from %s", o.Window.Width, lines.Expr(o.Window.Lo)))
+	}
+	if o.Drop != nil {
+		line("drop", o.Drop.text())
+	}
+	for _, s := range o.Steps {
+		line("with", s.text())
+	}
+	return b.String()
+}
+
+func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+func (d Dropout) text() string {
+	if d.Rate == 0 {
+		return fmt.Sprintf("stream %d", d.Stream)
+	}
+	return fmt.Sprintf("%s stream %d", number(d.Rate), d.Stream)
+}
+
+// text is the line of a tensor op: results = arguments for axes.
+func (o *Operation) text() string {
+	var args []string
+	for _, a := range o.Args {
+		name := named(a.Name)
+		if a.Trans {
+			name += "'"
+		}
+		args = append(args, name)
+	}
+	text := strings.Join(args, o.between())
+	if len(o.Results) > 0 {
+		text = assigned(text, o.Results...) + " "
+	}
+	return text + "for " + AxesText(o.Axes)
+}
+
+// assigned is results = text, where one that is added to ends in a plus.
+func assigned(text string, results ...Result) string {
+	var names []string
+	for _, r := range results {
+		name := named(r.Name)
+		if r.Add {
+			name += " +"
+		}
+		names = append(names, name)
+	}
+	left := strings.Join(names, ", ")
+	if !strings.HasSuffix(left, "+") {
+		left += " "
+	}
+	return left + strings.TrimSpace("= "+text)
+}
+
+// between is what stands between arguments.
+func (o *Operation) between() string {
+	if o.Family() == "matmul" {
+		return " * "
+	}
+	return ", "
+}
+
+// named is a name, or what stands in the place of a missing one.
+func named(name string) string {
+	if name == "" {
+		return "_"
+	}
+	return name
+}
+
+func (s *Step) text() string {
+	text := lines.Expr(s.Value)
+	switch s.Op {
+	case "map":
+	case "dropout":
+		text = "dropout " + s.Dropout.text() + " of " + text
+	default:
+		text = s.Op + " " + s.Dropout.text()
+	}
+	return assigned(text, s.Result)
+}
+
+func (p *parser) operation() error {
+	o := &p.k.Op
+	text, axes, ok := strings.Cut(" "+p.Rest, " for ")
+	if !ok {
+		return fmt.Errorf("op wants the form results = arguments for axes")
+	}
+	left, right, _ := strings.Cut(text, "=")
+	for _, name := range lines.Split(left) {
+		o.Results = append(o.Results, resultOf(name))
+	}
+	for _, name := range lines.Split(strings.ReplaceAll(right, strings.TrimSpace(o.between()), ",")) {
+		name, trans := strings.CutSuffix(name, "'")
+		o.Args = append(o.Args, Argument{Name: strings.TrimPrefix(name, "_"), Trans: trans})
+	}
+	var err error
+	o.Axes, err = p.axes(axes, p.extent)
+	return err
+}
+
+// resultOf reads a name, with a plus if the result is added to what is there.
+func resultOf(text string) Result {
+	name, add := strings.CutSuffix(strings.TrimSpace(text), "+")
+	return Result{Name: strings.TrimPrefix(strings.TrimSpace(name), "_"), Add: add}
+}
+
+func (p *parser) step() error {
+	left, text, ok := strings.Cut(p.Rest, "=")
+	if !ok {
+		return fmt.Errorf("with wants the form name = value")
+	}
+	text = strings.TrimSpace(text)
+	s := Step{Result: resultOf(left), Op: "map"}
+	var err error
+	if op, rest, _ := strings.Cut(text, " "); op == "dropout" || op == "draw" || op == "noise" {
+		s.Op = op
+		rest, text, _ = strings.Cut(rest, " of ")
+		if s.Dropout, err = dropoutOf(rest); err != nil {
+			return err
+		}
+	}
+	if text != "" {
+		s.Value, err = p.term(text)
+	}
+	p.k.Op.Steps = append(p.k.Op.Steps, s)
+	return err
+}
+
+// dropoutOf reads "rate stream number"; the rate may be missing.
+func dropoutOf(text string) (d Dropout, err error) {
+	rate, stream, ok := strings.Cut(" "+text, " stream ")
+	n, err := strconv.ParseUint(stream, 10, 32)
+	if rate = strings.TrimSpace(rate); rate != "" && err == nil {
+		d.Rate, err = strconv.ParseFloat(rate, 64)
+	}
+	if !ok || err != nil {
+		return d, fmt.Errorf("%q wants the form rate stream number", text)
+	}
+	d.Stream = uint32(n)
+	return d, nil
+}
+
+func (p *parser) scale() (err error) {
+	if p.k.Op.Scale, err = strconv.ParseFloat(p.Rest, 64); err != nil {
+		return fmt.Errorf("scale wants a number, has %q", p.Rest)
+	}
+	return nil
+}
+
+func (p *parser) drop() error {
+	d, err := dropoutOf(p.Rest)
+	p.k.Op.Drop = &d
+	return err
+}
+
+func (p *parser) window() error {
+	width, lo, ok := strings.Cut(p.Rest, " from ")
+	n, err := strconv.Atoi(width)
+	if !ok || err != nil {
+		return fmt.Errorf("window wants the form width from key")
+	}
+	p.k.Op.Window = &Window{Width: n}
+	p.k.Op.Window.Lo, err = p.term(lo)
+	return err
+}
+
+// term reads an expression over an operation's axes, scalars, buffers and what has
+// been named before.
+func (p *parser) term(text string) (*expr.Expr, error) { return expr.Parse(text, p.k.termType) }
+
+// termType is the type of a name in an expression of the operation.
+func (k *Kernel) termType(name string) (expr.Type, bool) {
+	if b := k.buffer(name); b != nil {
+		return b.Type, true
+	}
+	if t, ok := ScalarType(name); ok {
+		return t, true
+	}
+	for _, s := range k.Op.Steps {
+		if s.Name == name {
+			return s.valueType(), true
+		}
+	}
+	for _, r := range k.Op.Results {
+		if r.Name == name {
+			return expr.F32, true
+		}
+	}
+	return expr.I32, slices.Contains(axisNames, name)
+}
+
+func (s *Step) valueType() expr.Type {
+	switch {
+	case s.Op == "draw":
+		return expr.I32
+	case s.Op == "map" && s.Value != nil:
+		return s.Value.Type
+	}
+	return expr.F32
+}
