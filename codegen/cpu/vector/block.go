@@ -3,7 +3,6 @@ package vector
 import (
 	"maps"
 	"math"
-	"math/bits"
 
 	"github.com/mmcloughlin/avo/reg"
 
@@ -153,11 +152,7 @@ func (b *block) build(e *expr.Expr) *value {
 	case e.Op == expr.Var && e.Name == b.axis:
 		return b.add(node{kind: position})
 	case e.Op == expr.Var:
-		p, ok := b.f.vars[e.Name]
-		if !ok || p.typ != e.Type {
-			b.f.fail("%s has no value in the leaf", e.Name)
-		}
-		return b.slot(p)
+		return b.slot(b.f.variable(e))
 	case e.Op == expr.Elem:
 		return b.elem(e)
 	case b.fixed(e):
@@ -385,29 +380,27 @@ func (b *block) choose(t expr.Type, c, x, y *value) *value {
 
 // divide truncates: by shifts where the divisor is a power of two, else in float64.
 func (b *block) divide(e *expr.Expr, x *value) *value {
-	t, by := e.Type, e.Args[1]
-	u := expr.U32
-	if by.IsConst() && by.I > 0 && by.I&(by.I-1) == 0 {
-		k := b.constant(uint32(bits.TrailingZeros64(uint64(by.I))))
-		rest := b.constant(uint32(by.I - 1))
+	const i, u = expr.I32, expr.U32
+	if k, power := log2(e.Args[1]); power {
+		by, rest := b.constant(uint32(k)), b.constant(1<<k-1)
 		switch {
-		case t == u && e.Op == expr.Div:
-			return b.compute(expr.Shr, u, x, k)
-		case t == u:
+		case e.Type == u && e.Op == expr.Div:
+			return b.compute(expr.Shr, u, x, by)
+		case e.Type == u:
 			return b.compute(expr.And, u, x, rest)
 		}
-		bias := b.compute(expr.And, u, b.compute(expr.Shr, expr.I32, x, b.constant(31)), rest)
+		bias := b.compute(expr.And, u, b.compute(expr.Shr, i, x, b.constant(31)), rest)
 		sum := b.compute(expr.Add, u, x, bias)
 		if e.Op == expr.Div {
-			return b.compute(expr.Shr, expr.I32, sum, k)
+			return b.compute(expr.Shr, i, sum, by)
 		}
 		return b.compute(expr.Sub, u, b.compute(expr.And, u, sum, rest), bias)
 	}
-	if t == u {
+	if e.Type == u {
 		b.f.fail("no division of U32 by other than powers of two")
 	}
-	y := b.value(by)
-	q := b.compute(expr.Div, expr.I32, x, y)
+	y := b.value(e.Args[1])
+	q := b.compute(expr.Div, i, x, y)
 	if e.Op == expr.Div {
 		return q
 	}

@@ -95,7 +95,7 @@ func (b *block) reload(v *value, n int) {
 		b.address(v)
 		f.op("VBROADCASTSS", mem(tempReg, evalRegs[0], 0), r)
 	case v.kind == position:
-		b.positions(n)
+		b.f.positions(b.inst, n)
 	default:
 		m, suffix := b.memory(v)
 		if suffix != "" {
@@ -113,7 +113,7 @@ func (b *block) memory(v *value) (m operand.Mem, suffix string) {
 	case v.spill != none:
 		return b.f.at(v.spill), ""
 	case v.kind == constant:
-		return b.f.constantWord(v.bits)
+		return b.f.constant(v.bits), b.f.isa.broadcast
 	case v.kind == load:
 		return b.row(v.ptr), ""
 	case v.wide:
@@ -299,16 +299,15 @@ func (b *block) scatter(from, index reg.Register, p *pointer) {
 	}
 }
 
-// positions puts the values of the axis into register n.
-func (b *block) positions(n int) {
-	f := b.f
+// positions puts the values of the axis into vector register n.
+func (f *fn) positions(in instance, n int) {
 	iota := f.pool.wide([8]uint32{0, 1, 2, 3, 4, 5, 6, 7}, [8]uint32{8, 9, 10, 11, 12, 13, 14, 15})
-	r := b.v(n)
+	r := f.full(n)
 	switch {
-	case b.inst.indexed:
-		f.op("LEAQ", operand.Mem{Base: indexReg, Disp: b.inst.disp}, tempReg)
-	case b.inst.disp > 0:
-		f.op("MOVL", imm(b.inst.disp), tempReg)
+	case in.indexed:
+		f.op("LEAQ", operand.Mem{Base: indexReg, Disp: in.disp}, tempReg)
+	case in.disp > 0:
+		f.op("MOVL", imm(in.disp), tempReg)
 	default:
 		f.op("VMOVUPS", iota, r)
 		return
@@ -327,7 +326,7 @@ func (b *block) set(s *step, x reg.Register) {
 	f, v := b.f, s.value
 	switch {
 	case v.typ == expr.F32:
-		all := vec(s.temps[0], f.isa.lanes)
+		all := f.full(s.temps[0])
 		f.op("VBROADCASTSS", x, all)
 		f.op("VMOVUPS", all, f.at(v.off))
 		return

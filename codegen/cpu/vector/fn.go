@@ -155,8 +155,8 @@ func (f *fn) receive(v Value, from operand.Mem) {
 	p := f.bind(v.Name, v.Type)
 	switch v.Type {
 	case expr.F32:
-		f.op("VBROADCASTSS", from, vec(0, f.isa.lanes))
-		f.op("VMOVUPS", vec(0, f.isa.lanes), f.at(p.off))
+		f.op("VBROADCASTSS", from, f.full(0))
+		f.op("VMOVUPS", f.full(0), f.at(p.off))
 	case expr.U32:
 		f.op("MOVL", from, tempReg)
 		f.op("MOVQ", tempReg, f.at(p.off))
@@ -184,6 +184,17 @@ func (f *fn) mark(label string) { f.out.AddLabel(ir.Label(label)) }
 
 // at is a place in the frame.
 func (f *fn) at(off int) operand.Mem { return operand.Mem{Base: frameReg, Disp: off} }
+
+// full is the widest vector register n.
+func (f *fn) full(n int) reg.Register { return vec(n, f.isa.lanes) }
+
+// constant is the operand of a constant, for the suffix that broadcasts.
+func (f *fn) constant(bits uint32) operand.Mem {
+	if f.isa == avx512 {
+		return f.pool.word(bits)
+	}
+	return f.pool.all(bits)
+}
 
 // slot takes a part of the frame.
 func (f *fn) slot(t expr.Type) int {

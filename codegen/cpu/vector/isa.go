@@ -16,15 +16,16 @@ type isa struct {
 	regs  int    // vector registers
 	masks int    // opmask registers for conditions; none: conditions are vectors
 
-	streams int   // of random words that a loop carries along
-	own     table // instructions that the other set does not have, or calls otherwise
+	streams   int    // of random words that a loop carries along
+	broadcast string // suffix of instructions that read one word for all lanes
+	own       table  // instructions that the other set does not have, or calls otherwise
 }
 
 // A table names the instruction of an op by the type of its operands: F32, I32,
 // U32 and Bool.
 type table map[expr.Op][4]string
 
-var avx512 = &isa{"AVX512", 16, 32, 5, 2, table{
+var avx512 = &isa{"AVX512", 16, 32, 5, 2, ".BCST", table{
 	expr.And:   {"", "VPANDD", "VPANDD", "KANDW"},
 	expr.Or:    {"", "VPORD", "VPORD", "KORW"},
 	expr.Xor:   {"", "VPXORD", "VPXORD", "KXORW"},
@@ -36,7 +37,7 @@ var avx512 = &isa{"AVX512", 16, 32, 5, 2, table{
 	expr.Ne:    {"VCMPPS", "VPCMPD", "VPCMPUD"},
 }}
 
-var avx2 = &isa{"AVX2", 8, 16, 0, 1, table{
+var avx2 = &isa{"AVX2", 8, 16, 0, 1, "", table{
 	expr.And:   {"", "VPAND", "VPAND", "VPAND"},
 	expr.Or:    {"", "VPOR", "VPOR", "VPOR"},
 	expr.Xor:   {"", "VPXOR", "VPXOR", "VPXOR"},

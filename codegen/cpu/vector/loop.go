@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
@@ -239,12 +238,9 @@ func (l *loop) countMask() {
 	f.op("VMOVUPS", operand.Mem{Base: tempReg, Index: limitReg, Scale: 4, Disp: 32}, l.v(ymmMask))
 }
 
-// full is the widest vector register n.
-func (f *fn) full(n int) reg.Register { return vec(n, f.isa.lanes) }
-
 // combine writes the xor butterfly over partials; lane 0 is the result.
 func (f *fn) combine(s *folding, off int) {
-	op, own, other, n := s.op, s.first, 0, f.isa.lanes
+	op, own, other := s.op, s.first, 0
 	for d := s.regs / 2; d > 0; d /= 2 {
 		for i := range d {
 			f.op(op, f.full(own+i+d), f.full(own+i), f.full(own+i))
@@ -262,8 +258,8 @@ func (f *fn) combine(s *folding, off int) {
 	f.op(op, vec(other, 4), vec(own, 4), vec(own, 4))
 	f.op("VPERMILPS", imm(1), vec(own, 4), vec(other, 4))
 	f.op(op, vec(other, 4), vec(own, 4), vec(own, 4))
-	f.op("VBROADCASTSS", vec(own, 4), vec(own, n))
-	f.op("VMOVUPS", vec(own, n), f.at(off))
+	f.op("VBROADCASTSS", vec(own, 4), f.full(own))
+	f.op("VMOVUPS", f.full(own), f.at(off))
 }
 
 // nest writes loops over the outer axes of a statement.

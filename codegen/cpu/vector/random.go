@@ -41,10 +41,8 @@ const (
 	stateRegs  = 8
 )
 
-// key is a round key in the frame.
-func (f *fn) key(round, half int) operand.Mem { return f.at(f.keys + (2*round+half)*f.wordBytes()) }
-
-// wordBytes is the size of a word that all lanes read: AVX2 has no broadcasting operands.
+// wordBytes is the size of a word in the frame that all lanes read: AVX2 has no
+// broadcasting operands.
 func (f *fn) wordBytes() int {
 	if f.isa == avx2 {
 		return 32
@@ -52,33 +50,31 @@ func (f *fn) wordBytes() int {
 	return 8
 }
 
+// key is the place of a round key in the frame.
+func (f *fn) key(round, half int) int { return f.keys + (2*round+half)*f.wordBytes() }
+
 // randomKeys computes the round keys, if the leaf has random words.
 func (f *fn) randomKeys() {
 	any := false
 	each(f.leaf.Body, func(n flat.Node) {
-		if _, ok := n.(*flat.Random); ok {
-			any = true
-		}
+		_, ok := n.(*flat.Random)
+		any = any || ok
 	})
 	if !any {
 		return
 	}
-	for _, name := range []string{"seed0", "seed1", "step"} {
-		if f.vars[name].typ != expr.U32 {
-			f.fail("random words need the value %s", name)
+	for _, v := range []Value{{"seed0", expr.U32}, {"seed1", expr.U32}, {"step", expr.U32}, {"layer", expr.I32}} {
+		if p, ok := f.vars[v.Name]; !ok || p.typ != v.Type {
+			f.fail("random words need the value %s", v.Name)
 			return
 		}
-	}
-	if p, ok := f.vars["layer"]; !ok || p.typ != expr.I32 {
-		f.fail("random words need the value layer")
-		return
 	}
 	f.keys = f.vecs
 	f.vecs += (2*philoxRounds*f.wordBytes() + slotVec - 1) / slotVec * slotVec
 	for half, name := range []string{"seed0", "seed1"} {
 		f.op("MOVQ", f.at(f.vars[name].off), tempReg)
 		for round := range philoxRounds {
-			f.spread(tempReg, f.keys+(2*round+half)*f.wordBytes())
+			f.spread(tempReg, f.key(round, half))
 			f.op("ADDL", operand.U32(philoxWeyl[half]), tempReg)
 		}
 	}
@@ -101,96 +97,78 @@ func (f *fn) startStream(s *stream, r *flat.Random) {
 	for i := range s.early {
 		s.early[i] = f.vector()
 	}
-	d := f.integer(r.Base)
-	f.op("MOVQ", d, tempReg)
+	base := f.integer(r.Base)
+	f.op("MOVQ", base, tempReg)
 	f.op("ANDQ", imm(3), tempReg)
 	f.op("MOVQ", tempReg, f.at(s.skip))
-	f.op("SHRQ", imm(2), d)
-	f.op("MOVQ", d, f.at(s.start))
+	f.op("SHRQ", imm(2), base)
+	f.op("MOVQ", base, f.at(s.start))
 	example := f.integer(r.Example)
 	multiply := func(i int) {
 		f.op("MOVL", operand.U32(philoxMul[i]), reg.ECX)
 		f.op("MULL", reg.ECX)
 	}
+	key := func(round, half int) operand.Mem { return f.at(f.key(round, half)) }
 	// The first round: c0 = high ^ example ^ key, c1 = low.
 	f.op("MOVL", f.at(f.vars["step"].off), reg.EAX)
 	multiply(1)
-	f.op("XORL", f.key(0, 0), reg.EDX)
+	f.op("XORL", key(0, 0), reg.EDX)
 	f.op("XORL", example, reg.EDX)
-	f.op("XORL", f.key(1, 0), reg.EAX)
+	f.op("XORL", key(1, 0), reg.EAX)
 	f.spread(reg.RAX, s.early[1])
 	f.op("MOVL", f.at(f.vars["layer"].off), reg.EAX)
 	f.op("ADDL", operand.U32(r.Stream<<16), reg.EAX)
-	f.op("XORL", f.key(0, 1), reg.EAX)
+	f.op("XORL", key(0, 1), reg.EAX)
 	f.spread(reg.RAX, s.early[0])
 	// The second: c2 = high ^ c3 ^ key, c3 = low.
 	f.op("MOVL", reg.EDX, reg.EAX)
 	multiply(0)
-	f.op("XORL", f.key(1, 1), reg.EDX)
+	f.op("XORL", key(1, 1), reg.EDX)
 	f.spread(reg.RDX, s.early[2])
-	f.op("XORL", f.key(2, 1), reg.EAX)
+	f.op("XORL", key(2, 1), reg.EAX)
 	f.spread(reg.RAX, s.early[3])
 }
 
 // firstCounters puts the first counters into the stream's register: the first and
 // the second half of a group in turn, as words interleaves them.
 func (f *fn) firstCounters(s *stream) {
-	n := f.isa.lanes
-	f.op("VPBROADCASTD", f.at(s.start), vec(s.counter, n))
+	r := f.full(s.counter)
 	places := f.pool.wide([8]uint32{0, 0, 4, 0, 1, 0, 5, 0}, [8]uint32{2, 0, 6, 0, 3, 0, 7, 0})
 	if f.isa == avx2 {
 		places = f.pool.vector([8]uint32{0, 0, 2, 0, 1, 0, 3, 0})
 	}
-	f.op("VPADDD", places, vec(s.counter, n), vec(s.counter, n))
-}
-
-// all is the operand of a word that all lanes read, and its instruction's suffix.
-func (f *fn) all(m operand.Mem) (operand.Mem, string) {
-	if f.isa == avx512 {
-		return m, ".BCST"
-	}
-	return m, ""
-}
-
-// constantWord is all of a constant.
-func (f *fn) constantWord(bits uint32) (operand.Mem, string) {
-	if f.isa == avx512 {
-		return f.pool.word(bits), ".BCST"
-	}
-	return f.pool.all(bits), ""
+	f.op("VPBROADCASTD", f.at(s.start), r)
+	f.op("VPADDD", places, r, r)
 }
 
 // nextWords writes the words of the next groups of counters. Nothing else may be in
 // the first eight registers for each group.
 func (f *fn) nextWords(s *stream) {
-	m, suffix := f.constantWord(uint32(f.isa.lanes / 2))
-	ps := make([]*philox, s.groups)
+	step := f.constant(uint32(f.isa.lanes / 2))
+	add := "VPADDD" + f.isa.broadcast
+	groups := make([]*philox, s.groups)
 	counter := s.counter
-	for i := range ps {
+	for i := range groups {
 		p := &philox{fn: f}
 		for r := range stateRegs {
 			p.free = append(p.free, stateRegs*i+r)
 		}
 		if i > 0 {
-			next := p.take()
-			f.op("VPADDD"+suffix, m, p.v(counter), p.v(next))
-			counter = next
+			counter = p.to(add, step, f.full(counter))
 		}
 		p.firstRounds(s, counter)
-		ps[i] = p
+		groups[i] = p
 	}
-	f.op("VPADDD"+suffix, m, vec(counter, f.isa.lanes), vec(s.counter, f.isa.lanes))
-	for i, p := range ps {
-		if i > 0 {
-			p.give(stateRegs * i)
-		}
+	f.op(add, step, f.full(counter), f.full(s.counter))
+	for i, p := range groups[1:] {
+		p.give(stateRegs * (i + 1)) // the counter
 	}
 	for r := 3; r < philoxRounds; r++ {
-		for _, p := range ps {
-			p.round(r)
+		for _, p := range groups {
+			p.round(r, s)
 		}
 	}
-	for i, p := range ps {
+	for i, p := range groups {
 		p.interleave(s.words + 2*i)
 	}
 }
@@ -202,91 +180,70 @@ type philox struct {
 	free []int
 }
 
-func (p *philox) v(n int) reg.Register { return vec(n, p.isa.lanes) }
-
-func (p *philox) take() int {
+// to writes an instruction whose result goes to a free register.
+func (p *philox) to(name string, operands ...operand.Op) int {
 	n := p.free[0]
 	p.free = p.free[1:]
+	p.op(name, append(operands, p.full(n))...)
 	return n
 }
 
-func (p *philox) give(n int) { p.free = append(p.free, n) }
+func (p *philox) give(registers ...int) { p.free = append(p.free, registers...) }
 
 // multiply writes the 64-bit products of a constant and a word.
 func (p *philox) multiply(i, word int) int {
-	n := p.take()
-	m := p.pool.all(philoxMul[i])
-	if p.isa == avx512 {
-		p.op("VPMULUDQ.BCST", m, p.v(word), p.v(n))
-	} else {
-		p.op("VPMULUDQ", m, p.v(word), p.v(n))
-	}
-	return n
+	return p.to("VPMULUDQ"+p.isa.broadcast, p.pool.all(philoxMul[i]), p.full(word))
 }
 
-// high writes the high words of products; shifts and shuffles use different ports.
-func (p *philox) high(product int, shift bool) int {
-	n := p.take()
-	if shift {
-		p.op("VPSRLQ", imm(32), p.v(product), p.v(n))
-	} else {
-		p.op("VMOVSHDUP", p.v(product), p.v(n))
-	}
-	return n
-}
+// high writes the high words of products; shifts, which round takes for half of
+// them, and shuffles use different ports.
+func (p *philox) high(product int) int { return p.to("VMOVSHDUP", p.full(product)) }
 
 // meet writes the xor with a word that all lanes read.
-func (p *philox) meet(n int, word operand.Mem) {
-	m, suffix := p.all(word)
-	p.op(p.isa.instruction(expr.Xor, expr.U32)+suffix, m, p.v(n), p.v(n))
+func (p *philox) meet(n, word int) {
+	p.op(p.isa.instruction(expr.Xor, expr.U32)+p.isa.broadcast, p.at(word), p.full(n), p.full(n))
 }
 
 // mix writes the xor of two registers and a word that all lanes read.
-func (p *philox) mix(n, other int, word operand.Mem) {
+func (p *philox) mix(n, other, word int) {
 	const xor3 = 0x96
-	m, suffix := p.all(word)
 	if p.isa == avx512 {
-		p.op("VPTERNLOGD"+suffix, imm(xor3), m, p.v(other), p.v(n))
+		p.op("VPTERNLOGD"+p.isa.broadcast, imm(xor3), p.at(word), p.full(other), p.full(n))
 		return
 	}
-	p.op("VPXOR", p.v(other), p.v(n), p.v(n))
-	p.op("VPXOR", m, p.v(n), p.v(n))
+	p.op("VPXOR", p.full(other), p.full(n), p.full(n))
+	p.meet(n, word)
 }
 
 // firstRounds writes three rounds, of which the first two know half the state.
 func (p *philox) firstRounds(s *stream, counter int) {
 	c3 := p.multiply(0, counter)
-	c2 := p.high(c3, false)
-	p.meet(c2, p.at(s.early[0]))
-
+	c2 := p.high(c3)
+	p.meet(c2, s.early[0])
 	c1 := p.multiply(1, c2)
 	p.give(c2)
-	c0 := p.high(c1, false)
-	p.meet(c0, p.at(s.early[1]))
-	p.meet(c3, p.at(s.early[2]))
-
-	even, odd := p.multiply(0, c0), p.multiply(1, c3)
-	p.give(c0)
-	p.give(c3)
-	p.c[0] = p.high(odd, false)
-	p.mix(p.c[0], c1, p.key(2, 0))
-	p.give(c1)
-	p.c[1] = odd
-	p.c[2] = p.high(even, true)
-	p.meet(p.c[2], p.at(s.early[3]))
-	p.c[3] = even
+	c0 := p.high(c1)
+	p.meet(c0, s.early[1])
+	p.meet(c3, s.early[2])
+	p.c = [4]int{c0, c1, c3, none}
+	p.round(2, s)
 }
 
-func (p *philox) round(r int) {
+// round writes a round. The last word of the state is the same for all lanes where it
+// has no register, and in the stream together with its key.
+func (p *philox) round(r int, s *stream) {
 	even, odd := p.multiply(0, p.c[0]), p.multiply(1, p.c[2])
-	p.give(p.c[0])
-	p.give(p.c[2])
-	c0 := p.high(odd, false)
+	p.give(p.c[0], p.c[2])
+	c0 := p.high(odd)
 	p.mix(c0, p.c[1], p.key(r, 0))
-	c2 := p.high(even, true)
-	p.mix(c2, p.c[3], p.key(r, 1))
 	p.give(p.c[1])
-	p.give(p.c[3])
+	c2 := p.to("VPSRLQ", imm(32), p.full(even))
+	if p.c[3] == none {
+		p.meet(c2, s.early[3])
+	} else {
+		p.mix(c2, p.c[3], p.key(r, 1))
+		p.give(p.c[3])
+	}
 	p.c = [4]int{c0, odd, c2, even}
 }
 
@@ -297,16 +254,16 @@ func (p *philox) interleave(words int) {
 		p.op("KMOVW", p.pool.word(0xAAAA), tempMask)
 	}
 	for i := 0; i < 4; i += 2 {
-		lo, hi := p.v(p.c[i]), p.v(p.c[i+1])
+		lo, hi := p.full(p.c[i]), p.full(p.c[i+1])
 		if p.isa == avx512 {
 			p.op("VMOVSLDUP", hi, tempMask, lo)
-			continue
+		} else {
+			p.op("VPSLLQ", imm(32), hi, hi)
+			p.op("VPBLENDD", imm(0xAA), hi, lo, lo)
 		}
-		p.op("VPSLLQ", imm(32), hi, hi)
-		p.op("VPBLENDD", imm(0xAA), hi, lo, lo)
 	}
-	p.op("VPUNPCKLQDQ", p.v(p.c[2]), p.v(p.c[0]), p.v(words))
-	p.op("VPUNPCKHQDQ", p.v(p.c[2]), p.v(p.c[0]), p.v(words+1))
+	p.op("VPUNPCKLQDQ", p.full(p.c[2]), p.full(p.c[0]), p.full(words))
+	p.op("VPUNPCKHQDQ", p.full(p.c[2]), p.full(p.c[0]), p.full(words+1))
 }
 
 // randomFill writes random words to a tile. Groups of counters begin before the
@@ -343,21 +300,19 @@ func (f *fn) randomFill(r *flat.Random) {
 
 // storeWords stores the lanes between two places.
 func (f *fn) storeWords(from int, in instance, before, end int) {
-	n := f.isa.lanes
-	b := f.newBlock("", n)
-	b.inst = in
-	b.positions(0)
-	at, to := vec(0, n), mem(pointerRegs[0], indexReg, in.disp)
+	f.positions(in, 0)
+	at, lo, hi := f.full(0), f.full(1), f.full(2)
+	to := mem(pointerRegs[0], indexReg, in.disp)
 	if f.isa == avx512 {
 		f.op("VPCMPD.BCST", imm(6), f.at(before), at, tailMask)
 		f.op("VPCMPD.BCST", imm(1), f.at(end), at, tailMask, tempMask)
-		f.op("VMOVUPS", vec(from, n), tempMask, to)
+		f.op("VMOVUPS", f.full(from), tempMask, to)
 		return
 	}
-	f.op("VPBROADCASTD", f.at(before), vec(1, n))
-	f.op("VPCMPGTD", vec(1, n), at, vec(1, n))
-	f.op("VPBROADCASTD", f.at(end), vec(2, n))
-	f.op("VPCMPGTD", at, vec(2, n), vec(2, n))
-	f.op("VPAND", vec(1, n), vec(2, n), vec(1, n))
-	f.op("VMASKMOVPS", vec(from, n), vec(1, n), to)
+	f.op("VPBROADCASTD", f.at(before), lo)
+	f.op("VPCMPGTD", lo, at, lo)
+	f.op("VPBROADCASTD", f.at(end), hi)
+	f.op("VPCMPGTD", at, hi, hi)
+	f.op("VPAND", lo, hi, lo)
+	f.op("VMASKMOVPS", f.full(from), lo, to)
 }
