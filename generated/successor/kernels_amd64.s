@@ -37,7 +37,7 @@ loop1:
 loop3:
 	LEAQ         (BX), AX
 	VPBROADCASTD AX, Z0
-	VPADDD       leafVectors<>+0(SB), Z0, Z0
+	VPADDD       leafWideVectors<>+0(SB), Z0, Z0
 	VPSRAD       $+31, Z0, Z1
 	VPANDD.BCST  leafWords<>+0(SB), Z1, Z1
 	VPADDD       Z1, Z0, Z2
@@ -166,81 +166,81 @@ loop3:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
 	VPSRAD       $+31, Y0, Y1
-	VPAND        leafVectors<>+64(SB), Y1, Y1
+	VPAND        leafVectors<>+0(SB), Y1, Y1
 	VPADDD       Y1, Y0, Y2
-	VPAND        leafVectors<>+64(SB), Y2, Y2
+	VPAND        leafVectors<>+0(SB), Y2, Y2
 	VPSUBD       Y1, Y2, Y1
-	VPCMPEQD     leafVectors<>+96(SB), Y1, Y2
+	VPCMPEQD     leafVectors<>+32(SB), Y1, Y2
 	VPSUBD       Y1, Y0, Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       leafVectors<>+128(SB), Y0, Y0
-	VMOVUPS      leafVectors<>+160(SB), Y1
+	VMULPS       leafVectors<>+64(SB), Y0, Y0
+	VMOVUPS      leafVectors<>+96(SB), Y1
 	VMINPS       Y0, Y1, Y0
-	VMOVUPS      leafVectors<>+192(SB), Y1
+	VMOVUPS      leafVectors<>+128(SB), Y1
 	VMAXPS       Y0, Y1, Y0
-	VMULPS       leafVectors<>+224(SB), Y0, Y1
-	VADDPS       leafVectors<>+256(SB), Y1, Y1
-	VSUBPS       leafVectors<>+256(SB), Y1, Y3
-	VMULPS       leafVectors<>+288(SB), Y3, Y4
+	VMULPS       leafVectors<>+160(SB), Y0, Y1
+	VADDPS       leafVectors<>+192(SB), Y1, Y1
+	VSUBPS       leafVectors<>+192(SB), Y1, Y3
+	VMULPS       leafVectors<>+224(SB), Y3, Y4
 	VSUBPS       Y4, Y0, Y0
-	VMULPS       leafVectors<>+320(SB), Y3, Y3
+	VMULPS       leafVectors<>+256(SB), Y3, Y3
 	VSUBPS       Y3, Y0, Y0
 	VMULPS       Y0, Y0, Y3
-	VMULPS       leafVectors<>+352(SB), Y0, Y4
+	VMULPS       leafVectors<>+288(SB), Y0, Y4
+	VADDPS       leafVectors<>+320(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y4
+	VADDPS       leafVectors<>+352(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y4
 	VADDPS       leafVectors<>+384(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y4
 	VADDPS       leafVectors<>+416(SB), Y4, Y4
-	VMULPS       Y0, Y4, Y4
-	VADDPS       leafVectors<>+448(SB), Y4, Y4
-	VMULPS       Y0, Y4, Y4
-	VADDPS       leafVectors<>+480(SB), Y4, Y4
 	VMULPS       Y4, Y3, Y3
 	VADDPS       Y3, Y0, Y0
-	VADDPS       leafVectors<>+512(SB), Y0, Y0
-	VPADDD       leafVectors<>+544(SB), Y1, Y1
+	VADDPS       leafVectors<>+448(SB), Y0, Y0
+	VPADDD       leafVectors<>+480(SB), Y1, Y1
 	VPSLLD       $+23, Y1, Y1
 	VMULPS       Y1, Y0, Y0
 	VMULPS       2048(DI), Y0, Y0
-	VMULPS       leafVectors<>+576(SB), Y0, Y1
-	VADDPS       leafVectors<>+256(SB), Y1, Y1
-	VPAND        leafVectors<>+64(SB), Y1, Y3
-	VPCMPEQD     leafVectors<>+96(SB), Y3, Y3
-	VSUBPS       leafVectors<>+256(SB), Y1, Y4
+	VMULPS       leafVectors<>+512(SB), Y0, Y1
+	VADDPS       leafVectors<>+192(SB), Y1, Y1
+	VPAND        leafVectors<>+0(SB), Y1, Y3
+	VPCMPEQD     leafVectors<>+32(SB), Y3, Y3
+	VSUBPS       leafVectors<>+192(SB), Y1, Y4
+	VMULPS       leafVectors<>+544(SB), Y4, Y5
+	VSUBPS       Y5, Y0, Y0
+	VMULPS       leafVectors<>+576(SB), Y4, Y5
+	VSUBPS       Y5, Y0, Y0
 	VMULPS       leafVectors<>+608(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+640(SB), Y4, Y5
-	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+672(SB), Y4, Y5
-	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+704(SB), Y4, Y4
+	VMULPS       leafVectors<>+640(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+736(SB), Y4, Y5
+	VMULPS       leafVectors<>+672(SB), Y4, Y5
+	VADDPS       leafVectors<>+704(SB), Y5, Y5
+	VMULPS       Y4, Y5, Y5
+	VADDPS       leafVectors<>+736(SB), Y5, Y5
+	VMULPS       Y4, Y5, Y5
 	VADDPS       leafVectors<>+768(SB), Y5, Y5
-	VMULPS       Y4, Y5, Y5
-	VADDPS       leafVectors<>+800(SB), Y5, Y5
-	VMULPS       Y4, Y5, Y5
-	VADDPS       leafVectors<>+832(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y5
-	VADDPS       leafVectors<>+512(SB), Y5, Y5
+	VADDPS       leafVectors<>+448(SB), Y5, Y5
 	VMULPS       Y4, Y0, Y6
-	VMULPS       leafVectors<>+864(SB), Y4, Y7
-	VADDPS       leafVectors<>+896(SB), Y7, Y7
+	VMULPS       leafVectors<>+800(SB), Y4, Y7
+	VADDPS       leafVectors<>+832(SB), Y7, Y7
 	VMULPS       Y4, Y7, Y4
-	VADDPS       leafVectors<>+928(SB), Y4, Y4
+	VADDPS       leafVectors<>+864(SB), Y4, Y4
 	VMULPS       Y4, Y6, Y4
 	VADDPS       Y4, Y0, Y0
 	VBLENDVPS    Y3, Y0, Y5, Y3
-	VPAND        leafVectors<>+960(SB), Y1, Y4
+	VPAND        leafVectors<>+896(SB), Y1, Y4
 	VPSLLD       $+30, Y4, Y4
 	VPXOR        Y4, Y3, Y3
-	VPADDD       leafVectors<>+64(SB), Y1, Y1
-	VPAND        leafVectors<>+64(SB), Y1, Y4
-	VPCMPEQD     leafVectors<>+96(SB), Y4, Y4
+	VPADDD       leafVectors<>+0(SB), Y1, Y1
+	VPAND        leafVectors<>+0(SB), Y1, Y4
+	VPCMPEQD     leafVectors<>+32(SB), Y4, Y4
 	VBLENDVPS    Y4, Y0, Y5, Y0
-	VPAND        leafVectors<>+960(SB), Y1, Y1
+	VPAND        leafVectors<>+896(SB), Y1, Y1
 	VPSLLD       $+30, Y1, Y1
 	VPXOR        Y1, Y0, Y0
 	VBLENDVPS    Y2, Y3, Y0, Y0
@@ -368,115 +368,115 @@ TEXT ·gather64Leaf1AVX512(SB), NOSPLIT, $0-84
 	MOVQ            y+16(FP), AX
 	LEAQ            (AX)(R8*4), R13
 	VPBROADCASTD    72(DI), Z27
-	VPADDD          leafVectors<>+992(SB), Z27, Z27
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z27, Z0
+	VPADDD          leafWideVectors<>+64(SB), Z27, Z27
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z27, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z5
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
 	VPADDD.BCST     leafWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
 	VPADDD.BCST     leafWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z4
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
@@ -680,75 +680,75 @@ TEXT ·gather64Leaf1AVX2(SB), NOSPLIT, $0-84
 	MOVQ         y+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
 	VPBROADCASTD 72(DI), Y12
-	VPADDD       leafVectors<>+1120(SB), Y12, Y12
+	VPADDD       leafVectors<>+992(SB), Y12, Y12
 	XORL         BX, BX
 
 loop1:
-	VPMULUDQ    leafVectors<>+1056(SB), Y12, Y0
+	VPMULUDQ    leafVectors<>+928(SB), Y12, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       2688(DI), Y1, Y1
-	VPMULUDQ    leafVectors<>+1088(SB), Y1, Y2
+	VPMULUDQ    leafVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       2752(DI), Y3, Y3
 	VPXOR       2816(DI), Y0, Y0
-	VPMULUDQ    leafVectors<>+1056(SB), Y3, Y4
-	VPMULUDQ    leafVectors<>+1088(SB), Y0, Y5
+	VPMULUDQ    leafVectors<>+928(SB), Y3, Y4
+	VPMULUDQ    leafVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP   Y5, Y6
 	VPXOR       Y2, Y6, Y6
 	VPXOR       2176(DI), Y6, Y6
 	VPSRLQ      $+32, Y4, Y7
 	VPXOR       2880(DI), Y7, Y7
-	VPADDD      leafVectors<>+1152(SB), Y12, Y12
-	VPMULUDQ    leafVectors<>+1056(SB), Y6, Y1
-	VPMULUDQ    leafVectors<>+1088(SB), Y7, Y3
+	VPADDD      leafVectors<>+1024(SB), Y12, Y12
+	VPMULUDQ    leafVectors<>+928(SB), Y6, Y1
+	VPMULUDQ    leafVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP   Y3, Y0
 	VPXOR       Y5, Y0, Y0
 	VPXOR       2240(DI), Y0, Y0
 	VPSRLQ      $+32, Y1, Y2
 	VPXOR       Y4, Y2, Y2
 	VPXOR       2272(DI), Y2, Y2
-	VPMULUDQ    leafVectors<>+1056(SB), Y0, Y6
-	VPMULUDQ    leafVectors<>+1088(SB), Y2, Y7
+	VPMULUDQ    leafVectors<>+928(SB), Y0, Y6
+	VPMULUDQ    leafVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP   Y7, Y5
 	VPXOR       Y3, Y5, Y5
 	VPXOR       2304(DI), Y5, Y5
 	VPSRLQ      $+32, Y6, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2336(DI), Y4, Y4
-	VPMULUDQ    leafVectors<>+1056(SB), Y5, Y0
-	VPMULUDQ    leafVectors<>+1088(SB), Y4, Y2
+	VPMULUDQ    leafVectors<>+928(SB), Y5, Y0
+	VPMULUDQ    leafVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       Y7, Y3, Y3
 	VPXOR       2368(DI), Y3, Y3
 	VPSRLQ      $+32, Y0, Y1
 	VPXOR       Y6, Y1, Y1
 	VPXOR       2400(DI), Y1, Y1
-	VPMULUDQ    leafVectors<>+1056(SB), Y3, Y5
-	VPMULUDQ    leafVectors<>+1088(SB), Y1, Y4
+	VPMULUDQ    leafVectors<>+928(SB), Y3, Y5
+	VPMULUDQ    leafVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP   Y4, Y7
 	VPXOR       Y2, Y7, Y7
 	VPXOR       2432(DI), Y7, Y7
 	VPSRLQ      $+32, Y5, Y6
 	VPXOR       Y0, Y6, Y6
 	VPXOR       2464(DI), Y6, Y6
-	VPMULUDQ    leafVectors<>+1056(SB), Y7, Y3
-	VPMULUDQ    leafVectors<>+1088(SB), Y6, Y1
+	VPMULUDQ    leafVectors<>+928(SB), Y7, Y3
+	VPMULUDQ    leafVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP   Y1, Y2
 	VPXOR       Y4, Y2, Y2
 	VPXOR       2496(DI), Y2, Y2
 	VPSRLQ      $+32, Y3, Y0
 	VPXOR       Y5, Y0, Y0
 	VPXOR       2528(DI), Y0, Y0
-	VPMULUDQ    leafVectors<>+1056(SB), Y2, Y7
-	VPMULUDQ    leafVectors<>+1088(SB), Y0, Y6
+	VPMULUDQ    leafVectors<>+928(SB), Y2, Y7
+	VPMULUDQ    leafVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP   Y6, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2560(DI), Y4, Y4
 	VPSRLQ      $+32, Y7, Y5
 	VPXOR       Y3, Y5, Y5
 	VPXOR       2592(DI), Y5, Y5
-	VPMULUDQ    leafVectors<>+1056(SB), Y4, Y2
-	VPMULUDQ    leafVectors<>+1088(SB), Y5, Y0
+	VPMULUDQ    leafVectors<>+928(SB), Y4, Y2
+	VPMULUDQ    leafVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       Y6, Y1, Y1
 	VPXOR       2624(DI), Y1, Y1
@@ -761,22 +761,22 @@ loop1:
 	VPBLENDD    $+170, Y2, Y3, Y3
 	VPUNPCKLQDQ Y3, Y1, Y13
 	VPUNPCKHQDQ Y3, Y1, Y14
-	VPXOR       leafVectors<>+1184(SB), Y13, Y0
-	VMOVUPS     leafVectors<>+1216(SB), Y1
+	VPXOR       leafVectors<>+1056(SB), Y13, Y0
+	VMOVUPS     leafVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     (SI)(BX*4), Y1
-	VMULPS      leafVectors<>+1248(SB), Y1, Y1
+	VMULPS      leafVectors<>+1120(SB), Y1, Y1
 	VADDPS      (R12)(BX*4), Y1, Y1
-	VMULPS      leafVectors<>+1280(SB), Y1, Y1
+	VMULPS      leafVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
 	VMOVUPS     Y0, (R13)(BX*4)
-	VPXOR       leafVectors<>+1184(SB), Y14, Y0
-	VMOVUPS     leafVectors<>+1216(SB), Y1
+	VPXOR       leafVectors<>+1056(SB), Y14, Y0
+	VMOVUPS     leafVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     32(SI)(BX*4), Y1
-	VMULPS      leafVectors<>+1248(SB), Y1, Y1
+	VMULPS      leafVectors<>+1120(SB), Y1, Y1
 	VADDPS      32(R12)(BX*4), Y1, Y1
-	VMULPS      leafVectors<>+1280(SB), Y1, Y1
+	VMULPS      leafVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
 	VMOVUPS     Y0, 32(R13)(BX*4)
 	ADDQ        $+16, BX
@@ -823,7 +823,7 @@ loop1:
 loop3:
 	LEAQ         (BX), AX
 	VPBROADCASTD AX, Z0
-	VPADDD       leafVectors<>+0(SB), Z0, Z0
+	VPADDD       leafWideVectors<>+0(SB), Z0, Z0
 	VPSRAD       $+31, Z0, Z1
 	VPANDD.BCST  leafWords<>+0(SB), Z1, Z1
 	VPADDD       Z1, Z0, Z2
@@ -955,81 +955,81 @@ loop3:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
 	VPSRAD       $+31, Y0, Y1
-	VPAND        leafVectors<>+64(SB), Y1, Y1
+	VPAND        leafVectors<>+0(SB), Y1, Y1
 	VPADDD       Y1, Y0, Y2
-	VPAND        leafVectors<>+64(SB), Y2, Y2
+	VPAND        leafVectors<>+0(SB), Y2, Y2
 	VPSUBD       Y1, Y2, Y1
-	VPCMPEQD     leafVectors<>+96(SB), Y1, Y2
+	VPCMPEQD     leafVectors<>+32(SB), Y1, Y2
 	VPSUBD       Y1, Y0, Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       leafVectors<>+128(SB), Y0, Y0
-	VMOVUPS      leafVectors<>+160(SB), Y1
+	VMULPS       leafVectors<>+64(SB), Y0, Y0
+	VMOVUPS      leafVectors<>+96(SB), Y1
 	VMINPS       Y0, Y1, Y0
-	VMOVUPS      leafVectors<>+192(SB), Y1
+	VMOVUPS      leafVectors<>+128(SB), Y1
 	VMAXPS       Y0, Y1, Y0
-	VMULPS       leafVectors<>+224(SB), Y0, Y1
-	VADDPS       leafVectors<>+256(SB), Y1, Y1
-	VSUBPS       leafVectors<>+256(SB), Y1, Y3
-	VMULPS       leafVectors<>+288(SB), Y3, Y4
+	VMULPS       leafVectors<>+160(SB), Y0, Y1
+	VADDPS       leafVectors<>+192(SB), Y1, Y1
+	VSUBPS       leafVectors<>+192(SB), Y1, Y3
+	VMULPS       leafVectors<>+224(SB), Y3, Y4
 	VSUBPS       Y4, Y0, Y0
-	VMULPS       leafVectors<>+320(SB), Y3, Y3
+	VMULPS       leafVectors<>+256(SB), Y3, Y3
 	VSUBPS       Y3, Y0, Y0
 	VMULPS       Y0, Y0, Y3
-	VMULPS       leafVectors<>+352(SB), Y0, Y4
+	VMULPS       leafVectors<>+288(SB), Y0, Y4
+	VADDPS       leafVectors<>+320(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y4
+	VADDPS       leafVectors<>+352(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y4
 	VADDPS       leafVectors<>+384(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y4
 	VADDPS       leafVectors<>+416(SB), Y4, Y4
-	VMULPS       Y0, Y4, Y4
-	VADDPS       leafVectors<>+448(SB), Y4, Y4
-	VMULPS       Y0, Y4, Y4
-	VADDPS       leafVectors<>+480(SB), Y4, Y4
 	VMULPS       Y4, Y3, Y3
 	VADDPS       Y3, Y0, Y0
-	VADDPS       leafVectors<>+512(SB), Y0, Y0
-	VPADDD       leafVectors<>+544(SB), Y1, Y1
+	VADDPS       leafVectors<>+448(SB), Y0, Y0
+	VPADDD       leafVectors<>+480(SB), Y1, Y1
 	VPSLLD       $+23, Y1, Y1
 	VMULPS       Y1, Y0, Y0
 	VMULPS       2048(DI), Y0, Y0
-	VMULPS       leafVectors<>+576(SB), Y0, Y1
-	VADDPS       leafVectors<>+256(SB), Y1, Y1
-	VPAND        leafVectors<>+64(SB), Y1, Y3
-	VPCMPEQD     leafVectors<>+96(SB), Y3, Y3
-	VSUBPS       leafVectors<>+256(SB), Y1, Y4
+	VMULPS       leafVectors<>+512(SB), Y0, Y1
+	VADDPS       leafVectors<>+192(SB), Y1, Y1
+	VPAND        leafVectors<>+0(SB), Y1, Y3
+	VPCMPEQD     leafVectors<>+32(SB), Y3, Y3
+	VSUBPS       leafVectors<>+192(SB), Y1, Y4
+	VMULPS       leafVectors<>+544(SB), Y4, Y5
+	VSUBPS       Y5, Y0, Y0
+	VMULPS       leafVectors<>+576(SB), Y4, Y5
+	VSUBPS       Y5, Y0, Y0
 	VMULPS       leafVectors<>+608(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+640(SB), Y4, Y5
-	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+672(SB), Y4, Y5
-	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+704(SB), Y4, Y4
+	VMULPS       leafVectors<>+640(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+736(SB), Y4, Y5
+	VMULPS       leafVectors<>+672(SB), Y4, Y5
+	VADDPS       leafVectors<>+704(SB), Y5, Y5
+	VMULPS       Y4, Y5, Y5
+	VADDPS       leafVectors<>+736(SB), Y5, Y5
+	VMULPS       Y4, Y5, Y5
 	VADDPS       leafVectors<>+768(SB), Y5, Y5
-	VMULPS       Y4, Y5, Y5
-	VADDPS       leafVectors<>+800(SB), Y5, Y5
-	VMULPS       Y4, Y5, Y5
-	VADDPS       leafVectors<>+832(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y5
-	VADDPS       leafVectors<>+512(SB), Y5, Y5
+	VADDPS       leafVectors<>+448(SB), Y5, Y5
 	VMULPS       Y4, Y0, Y6
-	VMULPS       leafVectors<>+864(SB), Y4, Y7
-	VADDPS       leafVectors<>+896(SB), Y7, Y7
+	VMULPS       leafVectors<>+800(SB), Y4, Y7
+	VADDPS       leafVectors<>+832(SB), Y7, Y7
 	VMULPS       Y4, Y7, Y4
-	VADDPS       leafVectors<>+928(SB), Y4, Y4
+	VADDPS       leafVectors<>+864(SB), Y4, Y4
 	VMULPS       Y4, Y6, Y4
 	VADDPS       Y4, Y0, Y0
 	VBLENDVPS    Y3, Y0, Y5, Y3
-	VPAND        leafVectors<>+960(SB), Y1, Y4
+	VPAND        leafVectors<>+896(SB), Y1, Y4
 	VPSLLD       $+30, Y4, Y4
 	VPXOR        Y4, Y3, Y3
-	VPADDD       leafVectors<>+64(SB), Y1, Y1
-	VPAND        leafVectors<>+64(SB), Y1, Y4
-	VPCMPEQD     leafVectors<>+96(SB), Y4, Y4
+	VPADDD       leafVectors<>+0(SB), Y1, Y1
+	VPAND        leafVectors<>+0(SB), Y1, Y4
+	VPCMPEQD     leafVectors<>+32(SB), Y4, Y4
 	VBLENDVPS    Y4, Y0, Y5, Y0
-	VPAND        leafVectors<>+960(SB), Y1, Y1
+	VPAND        leafVectors<>+896(SB), Y1, Y1
 	VPSLLD       $+30, Y1, Y1
 	VPXOR        Y1, Y0, Y0
 	VBLENDVPS    Y2, Y3, Y0, Y0
@@ -1157,115 +1157,115 @@ TEXT ·gather64V2Leaf1AVX512(SB), NOSPLIT, $0-84
 	MOVQ            y+16(FP), AX
 	LEAQ            (AX)(R8*4), R13
 	VPBROADCASTD    72(DI), Z27
-	VPADDD          leafVectors<>+992(SB), Z27, Z27
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z27, Z0
+	VPADDD          leafWideVectors<>+64(SB), Z27, Z27
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z27, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z5
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
 	VPADDD.BCST     leafWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
 	VPADDD.BCST     leafWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z4
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
@@ -1469,75 +1469,75 @@ TEXT ·gather64V2Leaf1AVX2(SB), NOSPLIT, $0-84
 	MOVQ         y+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
 	VPBROADCASTD 72(DI), Y12
-	VPADDD       leafVectors<>+1120(SB), Y12, Y12
+	VPADDD       leafVectors<>+992(SB), Y12, Y12
 	XORL         BX, BX
 
 loop1:
-	VPMULUDQ    leafVectors<>+1056(SB), Y12, Y0
+	VPMULUDQ    leafVectors<>+928(SB), Y12, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       2688(DI), Y1, Y1
-	VPMULUDQ    leafVectors<>+1088(SB), Y1, Y2
+	VPMULUDQ    leafVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       2752(DI), Y3, Y3
 	VPXOR       2816(DI), Y0, Y0
-	VPMULUDQ    leafVectors<>+1056(SB), Y3, Y4
-	VPMULUDQ    leafVectors<>+1088(SB), Y0, Y5
+	VPMULUDQ    leafVectors<>+928(SB), Y3, Y4
+	VPMULUDQ    leafVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP   Y5, Y6
 	VPXOR       Y2, Y6, Y6
 	VPXOR       2176(DI), Y6, Y6
 	VPSRLQ      $+32, Y4, Y7
 	VPXOR       2880(DI), Y7, Y7
-	VPADDD      leafVectors<>+1152(SB), Y12, Y12
-	VPMULUDQ    leafVectors<>+1056(SB), Y6, Y1
-	VPMULUDQ    leafVectors<>+1088(SB), Y7, Y3
+	VPADDD      leafVectors<>+1024(SB), Y12, Y12
+	VPMULUDQ    leafVectors<>+928(SB), Y6, Y1
+	VPMULUDQ    leafVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP   Y3, Y0
 	VPXOR       Y5, Y0, Y0
 	VPXOR       2240(DI), Y0, Y0
 	VPSRLQ      $+32, Y1, Y2
 	VPXOR       Y4, Y2, Y2
 	VPXOR       2272(DI), Y2, Y2
-	VPMULUDQ    leafVectors<>+1056(SB), Y0, Y6
-	VPMULUDQ    leafVectors<>+1088(SB), Y2, Y7
+	VPMULUDQ    leafVectors<>+928(SB), Y0, Y6
+	VPMULUDQ    leafVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP   Y7, Y5
 	VPXOR       Y3, Y5, Y5
 	VPXOR       2304(DI), Y5, Y5
 	VPSRLQ      $+32, Y6, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2336(DI), Y4, Y4
-	VPMULUDQ    leafVectors<>+1056(SB), Y5, Y0
-	VPMULUDQ    leafVectors<>+1088(SB), Y4, Y2
+	VPMULUDQ    leafVectors<>+928(SB), Y5, Y0
+	VPMULUDQ    leafVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       Y7, Y3, Y3
 	VPXOR       2368(DI), Y3, Y3
 	VPSRLQ      $+32, Y0, Y1
 	VPXOR       Y6, Y1, Y1
 	VPXOR       2400(DI), Y1, Y1
-	VPMULUDQ    leafVectors<>+1056(SB), Y3, Y5
-	VPMULUDQ    leafVectors<>+1088(SB), Y1, Y4
+	VPMULUDQ    leafVectors<>+928(SB), Y3, Y5
+	VPMULUDQ    leafVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP   Y4, Y7
 	VPXOR       Y2, Y7, Y7
 	VPXOR       2432(DI), Y7, Y7
 	VPSRLQ      $+32, Y5, Y6
 	VPXOR       Y0, Y6, Y6
 	VPXOR       2464(DI), Y6, Y6
-	VPMULUDQ    leafVectors<>+1056(SB), Y7, Y3
-	VPMULUDQ    leafVectors<>+1088(SB), Y6, Y1
+	VPMULUDQ    leafVectors<>+928(SB), Y7, Y3
+	VPMULUDQ    leafVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP   Y1, Y2
 	VPXOR       Y4, Y2, Y2
 	VPXOR       2496(DI), Y2, Y2
 	VPSRLQ      $+32, Y3, Y0
 	VPXOR       Y5, Y0, Y0
 	VPXOR       2528(DI), Y0, Y0
-	VPMULUDQ    leafVectors<>+1056(SB), Y2, Y7
-	VPMULUDQ    leafVectors<>+1088(SB), Y0, Y6
+	VPMULUDQ    leafVectors<>+928(SB), Y2, Y7
+	VPMULUDQ    leafVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP   Y6, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2560(DI), Y4, Y4
 	VPSRLQ      $+32, Y7, Y5
 	VPXOR       Y3, Y5, Y5
 	VPXOR       2592(DI), Y5, Y5
-	VPMULUDQ    leafVectors<>+1056(SB), Y4, Y2
-	VPMULUDQ    leafVectors<>+1088(SB), Y5, Y0
+	VPMULUDQ    leafVectors<>+928(SB), Y4, Y2
+	VPMULUDQ    leafVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       Y6, Y1, Y1
 	VPXOR       2624(DI), Y1, Y1
@@ -1550,22 +1550,22 @@ loop1:
 	VPBLENDD    $+170, Y2, Y3, Y3
 	VPUNPCKLQDQ Y3, Y1, Y13
 	VPUNPCKHQDQ Y3, Y1, Y14
-	VPXOR       leafVectors<>+1184(SB), Y13, Y0
-	VMOVUPS     leafVectors<>+1216(SB), Y1
+	VPXOR       leafVectors<>+1056(SB), Y13, Y0
+	VMOVUPS     leafVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     (SI)(BX*4), Y1
-	VMULPS      leafVectors<>+1248(SB), Y1, Y1
+	VMULPS      leafVectors<>+1120(SB), Y1, Y1
 	VADDPS      (R12)(BX*4), Y1, Y1
-	VMULPS      leafVectors<>+1280(SB), Y1, Y1
+	VMULPS      leafVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
 	VMOVUPS     Y0, (R13)(BX*4)
-	VPXOR       leafVectors<>+1184(SB), Y14, Y0
-	VMOVUPS     leafVectors<>+1216(SB), Y1
+	VPXOR       leafVectors<>+1056(SB), Y14, Y0
+	VMOVUPS     leafVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     32(SI)(BX*4), Y1
-	VMULPS      leafVectors<>+1248(SB), Y1, Y1
+	VMULPS      leafVectors<>+1120(SB), Y1, Y1
 	VADDPS      32(R12)(BX*4), Y1, Y1
-	VMULPS      leafVectors<>+1280(SB), Y1, Y1
+	VMULPS      leafVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
 	VMOVUPS     Y0, 32(R13)(BX*4)
 	ADDQ        $+16, BX
@@ -1963,123 +1963,123 @@ end6:
 	MOVQ         largest+32(FP), R13
 	MOVQ         norm+40(FP), R14
 	VPBROADCASTD 184(DI), Z27
-	VPADDD       leafVectors<>+992(SB), Z27, Z27
+	VPADDD       leafWideVectors<>+64(SB), Z27, Z27
 	VPBROADCASTD 200(DI), Z22
-	VPADDD       leafVectors<>+992(SB), Z22, Z22
+	VPADDD       leafWideVectors<>+64(SB), Z22, Z22
 	XORL         BX, BX
 	MOVQ         176(DI), DX
 	SUBQ         $+64, DX
 	JLT          tail7
 
 loop8:
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z27, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z27, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z5
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
 	VPADDD.BCST     leafWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
 	VPADDD.BCST     leafWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z4
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
@@ -2094,114 +2094,114 @@ loop8:
 	VMOVSLDUP       Z8, K6, Z9
 	VPUNPCKLQDQ     Z9, Z12, Z30
 	VPUNPCKHQDQ     Z9, Z12, Z31
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z22, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z22, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2496(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2560(DI), Z3, Z3
 	VPXORD.BCST     2624(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z5
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2688(DI), Z7, Z7
 	VPADDD.BCST     leafWords<>+116(SB), Z22, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2496(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2560(DI), Z12, Z12
 	VPXORD.BCST     2624(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2688(DI), Z10, Z10
 	VPADDD.BCST     leafWords<>+116(SB), Z8, Z22
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z4
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
@@ -2218,7 +2218,7 @@ loop8:
 	VPUNPCKHQDQ     Z9, Z12, Z26
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST     80(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
@@ -2309,7 +2309,7 @@ loop8:
 	VMOVUPS         Z0, (R12)(BX*4)
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST     80(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
@@ -2400,7 +2400,7 @@ loop8:
 	VMOVUPS         Z0, 64(R12)(BX*4)
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST     80(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
@@ -2491,7 +2491,7 @@ loop8:
 	VMOVUPS         Z0, 128(R12)(BX*4)
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST     80(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
@@ -2591,114 +2591,114 @@ tail7:
 	MOVL            $-1, AX
 	BZHIL           CX, AX, AX
 	KMOVW           AX, K7
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z27, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z27, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z5
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
 	VPADDD.BCST     leafWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
 	VPADDD.BCST     leafWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z4
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
@@ -2713,114 +2713,114 @@ tail7:
 	VMOVSLDUP       Z8, K6, Z9
 	VPUNPCKLQDQ     Z9, Z12, Z30
 	VPUNPCKHQDQ     Z9, Z12, Z31
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z22, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z22, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2496(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2560(DI), Z3, Z3
 	VPXORD.BCST     2624(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z5
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2688(DI), Z7, Z7
 	VPADDD.BCST     leafWords<>+116(SB), Z22, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2496(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2560(DI), Z12, Z12
 	VPXORD.BCST     2624(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2688(DI), Z10, Z10
 	VPADDD.BCST     leafWords<>+116(SB), Z8, Z22
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z4
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
@@ -2837,7 +2837,7 @@ tail7:
 	VPUNPCKHQDQ     Z9, Z12, Z26
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST     80(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
@@ -2935,7 +2935,7 @@ tail7:
 	KMOVW           AX, K7
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST     80(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
@@ -3033,7 +3033,7 @@ tail7:
 	KMOVW           AX, K7
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST     80(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
@@ -3131,7 +3131,7 @@ tail7:
 	KMOVW           AX, K7
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST     80(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
@@ -3551,12 +3551,12 @@ loop5:
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 2752(DI)
 	VMOVUPS      2688(DI), X0
-	VMULPS       leafVectors<>+1312(SB), X0, X0
+	VMULPS       leafVectors<>+1184(SB), X0, X0
 	MOVQ         176(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2752(DI), X0
-	VMULPS       leafVectors<>+1312(SB), X0, X0
+	VMULPS       leafVectors<>+1184(SB), X0, X0
 	MOVQ         16(DI), R8
 	ADDQ         176(DI), R8
 	MOVQ         p+24(FP), AX
@@ -3606,7 +3606,7 @@ end6:
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2880(DI)
 	VPBROADCASTD 184(DI), Y10
-	VPADDD       leafVectors<>+1120(SB), Y10, Y10
+	VPADDD       leafVectors<>+992(SB), Y10, Y10
 	MOVQ         192(DI), AX
 	ADDQ         AX, 176(DI)
 	MOVQ         bits2+56(FP), SI
@@ -3617,71 +3617,71 @@ end6:
 	XORL         BX, BX
 
 words7:
-	VPMULUDQ     leafVectors<>+1056(SB), Y10, Y0
+	VPMULUDQ     leafVectors<>+928(SB), Y10, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+1088(SB), Y1, Y2
+	VPMULUDQ     leafVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+1056(SB), Y3, Y4
-	VPMULUDQ     leafVectors<>+1088(SB), Y0, Y5
+	VPMULUDQ     leafVectors<>+928(SB), Y3, Y4
+	VPMULUDQ     leafVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP    Y5, Y6
 	VPXOR        Y2, Y6, Y6
 	VPXOR        2176(DI), Y6, Y6
 	VPSRLQ       $+32, Y4, Y7
 	VPXOR        2880(DI), Y7, Y7
-	VPADDD       leafVectors<>+1152(SB), Y10, Y10
-	VPMULUDQ     leafVectors<>+1056(SB), Y6, Y1
-	VPMULUDQ     leafVectors<>+1088(SB), Y7, Y3
+	VPADDD       leafVectors<>+1024(SB), Y10, Y10
+	VPMULUDQ     leafVectors<>+928(SB), Y6, Y1
+	VPMULUDQ     leafVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP    Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2240(DI), Y0, Y0
 	VPSRLQ       $+32, Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     leafVectors<>+1056(SB), Y0, Y6
-	VPMULUDQ     leafVectors<>+1088(SB), Y2, Y7
+	VPMULUDQ     leafVectors<>+928(SB), Y0, Y6
+	VPMULUDQ     leafVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP    Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2304(DI), Y5, Y5
 	VPSRLQ       $+32, Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     leafVectors<>+1056(SB), Y5, Y0
-	VPMULUDQ     leafVectors<>+1088(SB), Y4, Y2
+	VPMULUDQ     leafVectors<>+928(SB), Y5, Y0
+	VPMULUDQ     leafVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        Y7, Y3, Y3
 	VPXOR        2368(DI), Y3, Y3
 	VPSRLQ       $+32, Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+1056(SB), Y3, Y5
-	VPMULUDQ     leafVectors<>+1088(SB), Y1, Y4
+	VPMULUDQ     leafVectors<>+928(SB), Y3, Y5
+	VPMULUDQ     leafVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP    Y4, Y7
 	VPXOR        Y2, Y7, Y7
 	VPXOR        2432(DI), Y7, Y7
 	VPSRLQ       $+32, Y5, Y6
 	VPXOR        Y0, Y6, Y6
 	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     leafVectors<>+1056(SB), Y7, Y3
-	VPMULUDQ     leafVectors<>+1088(SB), Y6, Y1
+	VPMULUDQ     leafVectors<>+928(SB), Y7, Y3
+	VPMULUDQ     leafVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP    Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2496(DI), Y2, Y2
 	VPSRLQ       $+32, Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+1056(SB), Y2, Y7
-	VPMULUDQ     leafVectors<>+1088(SB), Y0, Y6
+	VPMULUDQ     leafVectors<>+928(SB), Y2, Y7
+	VPMULUDQ     leafVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP    Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
 	VPSRLQ       $+32, Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     leafVectors<>+1056(SB), Y4, Y2
-	VPMULUDQ     leafVectors<>+1088(SB), Y5, Y0
+	VPMULUDQ     leafVectors<>+928(SB), Y4, Y2
+	VPMULUDQ     leafVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2624(DI), Y1, Y1
@@ -3697,7 +3697,7 @@ words7:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 168(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
 	VPBROADCASTD 176(DI), Y2
@@ -3707,7 +3707,7 @@ words7:
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 168(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
 	VPBROADCASTD 176(DI), Y2
@@ -3765,78 +3765,78 @@ words7:
 	MOVQ         norm+40(FP), R14
 	MOVQ         bits2+56(FP), R15
 	VPBROADCASTD 184(DI), Y12
-	VPADDD       leafVectors<>+1120(SB), Y12, Y12
+	VPADDD       leafVectors<>+992(SB), Y12, Y12
 	XORL         BX, BX
 	MOVQ         176(DI), DX
 	SUBQ         $+16, DX
 	JLT          tail8
 
 loop9:
-	VPMULUDQ     leafVectors<>+1056(SB), Y12, Y0
+	VPMULUDQ     leafVectors<>+928(SB), Y12, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+1088(SB), Y1, Y2
+	VPMULUDQ     leafVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+1056(SB), Y3, Y4
-	VPMULUDQ     leafVectors<>+1088(SB), Y0, Y5
+	VPMULUDQ     leafVectors<>+928(SB), Y3, Y4
+	VPMULUDQ     leafVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP    Y5, Y6
 	VPXOR        Y2, Y6, Y6
 	VPXOR        2176(DI), Y6, Y6
 	VPSRLQ       $+32, Y4, Y7
 	VPXOR        2880(DI), Y7, Y7
-	VPADDD       leafVectors<>+1152(SB), Y12, Y12
-	VPMULUDQ     leafVectors<>+1056(SB), Y6, Y1
-	VPMULUDQ     leafVectors<>+1088(SB), Y7, Y3
+	VPADDD       leafVectors<>+1024(SB), Y12, Y12
+	VPMULUDQ     leafVectors<>+928(SB), Y6, Y1
+	VPMULUDQ     leafVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP    Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2240(DI), Y0, Y0
 	VPSRLQ       $+32, Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     leafVectors<>+1056(SB), Y0, Y6
-	VPMULUDQ     leafVectors<>+1088(SB), Y2, Y7
+	VPMULUDQ     leafVectors<>+928(SB), Y0, Y6
+	VPMULUDQ     leafVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP    Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2304(DI), Y5, Y5
 	VPSRLQ       $+32, Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     leafVectors<>+1056(SB), Y5, Y0
-	VPMULUDQ     leafVectors<>+1088(SB), Y4, Y2
+	VPMULUDQ     leafVectors<>+928(SB), Y5, Y0
+	VPMULUDQ     leafVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        Y7, Y3, Y3
 	VPXOR        2368(DI), Y3, Y3
 	VPSRLQ       $+32, Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+1056(SB), Y3, Y5
-	VPMULUDQ     leafVectors<>+1088(SB), Y1, Y4
+	VPMULUDQ     leafVectors<>+928(SB), Y3, Y5
+	VPMULUDQ     leafVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP    Y4, Y7
 	VPXOR        Y2, Y7, Y7
 	VPXOR        2432(DI), Y7, Y7
 	VPSRLQ       $+32, Y5, Y6
 	VPXOR        Y0, Y6, Y6
 	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     leafVectors<>+1056(SB), Y7, Y3
-	VPMULUDQ     leafVectors<>+1088(SB), Y6, Y1
+	VPMULUDQ     leafVectors<>+928(SB), Y7, Y3
+	VPMULUDQ     leafVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP    Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2496(DI), Y2, Y2
 	VPSRLQ       $+32, Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+1056(SB), Y2, Y7
-	VPMULUDQ     leafVectors<>+1088(SB), Y0, Y6
+	VPMULUDQ     leafVectors<>+928(SB), Y2, Y7
+	VPMULUDQ     leafVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP    Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
 	VPSRLQ       $+32, Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     leafVectors<>+1056(SB), Y4, Y2
-	VPMULUDQ     leafVectors<>+1088(SB), Y5, Y0
+	VPMULUDQ     leafVectors<>+928(SB), Y4, Y2
+	VPMULUDQ     leafVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2624(DI), Y1, Y1
@@ -3852,22 +3852,22 @@ loop9:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 80(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1344(SB), Y3, Y3
+	VPXOR        leafVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 16(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1376(SB), Y3
+	VMOVUPS      leafVectors<>+1248(SB), Y3
 	VBLENDVPS    Y1, (SI)(BX*4), Y3, Y1
 	VMOVUPS      Y1, (SI)(BX*4)
 	VPBROADCASTD 24(DI), Y5
 	VPADDD       Y0, Y5, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1344(SB), Y5, Y5
+	VPXOR        leafVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VBLENDVPS    Y0, (R12)(BX*4), Y3, Y0
@@ -3877,98 +3877,98 @@ loop9:
 	VANDPS       Y4, Y3, Y3
 	VMOVUPS      Y3, (R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+160(SB), Y4
+	VMOVUPS      leafVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+192(SB), Y5
+	VMOVUPS      leafVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+224(SB), Y1, Y6
-	VADDPS       leafVectors<>+256(SB), Y6, Y6
-	VSUBPS       leafVectors<>+256(SB), Y6, Y7
-	VMULPS       leafVectors<>+288(SB), Y7, Y8
+	VMULPS       leafVectors<>+160(SB), Y1, Y6
+	VADDPS       leafVectors<>+192(SB), Y6, Y6
+	VSUBPS       leafVectors<>+192(SB), Y6, Y7
+	VMULPS       leafVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+320(SB), Y7, Y7
+	VMULPS       leafVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+352(SB), Y1, Y8
+	VMULPS       leafVectors<>+288(SB), Y1, Y8
+	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
+	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+416(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+448(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+480(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+512(SB), Y1, Y1
-	VPADDD       leafVectors<>+544(SB), Y6, Y6
+	VADDPS       leafVectors<>+448(SB), Y1, Y1
+	VPADDD       leafVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMOVUPS      Y1, (SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+224(SB), Y0, Y3
-	VADDPS       leafVectors<>+256(SB), Y3, Y3
-	VSUBPS       leafVectors<>+256(SB), Y3, Y4
-	VMULPS       leafVectors<>+288(SB), Y4, Y5
+	VMULPS       leafVectors<>+160(SB), Y0, Y3
+	VADDPS       leafVectors<>+192(SB), Y3, Y3
+	VSUBPS       leafVectors<>+192(SB), Y3, Y4
+	VMULPS       leafVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+320(SB), Y4, Y4
+	VMULPS       leafVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+352(SB), Y0, Y5
+	VMULPS       leafVectors<>+288(SB), Y0, Y5
+	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
+	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+416(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+448(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+480(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+512(SB), Y0, Y0
-	VPADDD       leafVectors<>+544(SB), Y3, Y3
+	VADDPS       leafVectors<>+448(SB), Y0, Y0
+	VPADDD       leafVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMOVUPS      Y0, (R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+512(SB), Y5
+	VMOVUPS      leafVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y3
 	VMOVUPS      Y3, (R14)(BX*4)
-	VPXOR        leafVectors<>+1184(SB), Y13, Y4
-	VMOVUPS      leafVectors<>+1216(SB), Y5
+	VPXOR        leafVectors<>+1056(SB), Y13, Y4
+	VMOVUPS      leafVectors<>+1088(SB), Y5
 	VPCMPGTD     Y4, Y5, Y4
 	VMULPS       Y3, Y1, Y1
-	VMULPS       leafVectors<>+1280(SB), Y1, Y1
+	VMULPS       leafVectors<>+1152(SB), Y1, Y1
 	VANDNPS      Y1, Y4, Y1
 	VMOVUPS      Y1, (SI)(BX*4)
 	VMOVUPS      (R15)(BX*4), Y1
-	VPXOR        leafVectors<>+1184(SB), Y1, Y1
+	VPXOR        leafVectors<>+1056(SB), Y1, Y1
 	VPCMPGTD     Y1, Y5, Y1
 	VMULPS       Y3, Y0, Y0
-	VMULPS       leafVectors<>+1280(SB), Y0, Y0
+	VMULPS       leafVectors<>+1152(SB), Y0, Y0
 	VANDNPS      Y0, Y1, Y0
 	VMOVUPS      Y0, (R12)(BX*4)
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 80(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1344(SB), Y3, Y3
+	VPXOR        leafVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 16(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1376(SB), Y3
+	VMOVUPS      leafVectors<>+1248(SB), Y3
 	VBLENDVPS    Y1, 32(SI)(BX*4), Y3, Y1
 	VMOVUPS      Y1, 32(SI)(BX*4)
 	VPBROADCASTD 24(DI), Y5
 	VPADDD       Y0, Y5, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1344(SB), Y5, Y5
+	VPXOR        leafVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VBLENDVPS    Y0, 32(R12)(BX*4), Y3, Y0
@@ -3978,77 +3978,77 @@ loop9:
 	VANDPS       Y4, Y3, Y3
 	VMOVUPS      Y3, 32(R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+160(SB), Y4
+	VMOVUPS      leafVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+192(SB), Y5
+	VMOVUPS      leafVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+224(SB), Y1, Y6
-	VADDPS       leafVectors<>+256(SB), Y6, Y6
-	VSUBPS       leafVectors<>+256(SB), Y6, Y7
-	VMULPS       leafVectors<>+288(SB), Y7, Y8
+	VMULPS       leafVectors<>+160(SB), Y1, Y6
+	VADDPS       leafVectors<>+192(SB), Y6, Y6
+	VSUBPS       leafVectors<>+192(SB), Y6, Y7
+	VMULPS       leafVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+320(SB), Y7, Y7
+	VMULPS       leafVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+352(SB), Y1, Y8
+	VMULPS       leafVectors<>+288(SB), Y1, Y8
+	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
+	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+416(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+448(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+480(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+512(SB), Y1, Y1
-	VPADDD       leafVectors<>+544(SB), Y6, Y6
+	VADDPS       leafVectors<>+448(SB), Y1, Y1
+	VPADDD       leafVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMOVUPS      Y1, 32(SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+224(SB), Y0, Y3
-	VADDPS       leafVectors<>+256(SB), Y3, Y3
-	VSUBPS       leafVectors<>+256(SB), Y3, Y4
-	VMULPS       leafVectors<>+288(SB), Y4, Y5
+	VMULPS       leafVectors<>+160(SB), Y0, Y3
+	VADDPS       leafVectors<>+192(SB), Y3, Y3
+	VSUBPS       leafVectors<>+192(SB), Y3, Y4
+	VMULPS       leafVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+320(SB), Y4, Y4
+	VMULPS       leafVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+352(SB), Y0, Y5
+	VMULPS       leafVectors<>+288(SB), Y0, Y5
+	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
+	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+416(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+448(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+480(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+512(SB), Y0, Y0
-	VPADDD       leafVectors<>+544(SB), Y3, Y3
+	VADDPS       leafVectors<>+448(SB), Y0, Y0
+	VPADDD       leafVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMOVUPS      Y0, 32(R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+512(SB), Y5
+	VMOVUPS      leafVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y3
 	VMOVUPS      Y3, 32(R14)(BX*4)
-	VPXOR        leafVectors<>+1184(SB), Y14, Y4
-	VMOVUPS      leafVectors<>+1216(SB), Y5
+	VPXOR        leafVectors<>+1056(SB), Y14, Y4
+	VMOVUPS      leafVectors<>+1088(SB), Y5
 	VPCMPGTD     Y4, Y5, Y4
 	VMULPS       Y3, Y1, Y1
-	VMULPS       leafVectors<>+1280(SB), Y1, Y1
+	VMULPS       leafVectors<>+1152(SB), Y1, Y1
 	VANDNPS      Y1, Y4, Y1
 	VMOVUPS      Y1, 32(SI)(BX*4)
 	VMOVUPS      32(R15)(BX*4), Y1
-	VPXOR        leafVectors<>+1184(SB), Y1, Y1
+	VPXOR        leafVectors<>+1056(SB), Y1, Y1
 	VPCMPGTD     Y1, Y5, Y1
 	VMULPS       Y3, Y0, Y0
-	VMULPS       leafVectors<>+1280(SB), Y0, Y0
+	VMULPS       leafVectors<>+1152(SB), Y0, Y0
 	VANDNPS      Y0, Y1, Y0
 	VMOVUPS      Y0, 32(R12)(BX*4)
 	ADDQ         $+16, BX
@@ -4063,73 +4063,73 @@ tail8:
 	CMPQ         CX, DX
 	CMOVQLT      CX, DX
 	NEGQ         DX
-	LEAQ         leafVectors<>+1408(SB), AX
+	LEAQ         leafWideVectors<>+128(SB), AX
 	VMOVUPS      32(AX)(DX*4), Y15
-	VPMULUDQ     leafVectors<>+1056(SB), Y12, Y0
+	VPMULUDQ     leafVectors<>+928(SB), Y12, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+1088(SB), Y1, Y2
+	VPMULUDQ     leafVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+1056(SB), Y3, Y4
-	VPMULUDQ     leafVectors<>+1088(SB), Y0, Y5
+	VPMULUDQ     leafVectors<>+928(SB), Y3, Y4
+	VPMULUDQ     leafVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP    Y5, Y6
 	VPXOR        Y2, Y6, Y6
 	VPXOR        2176(DI), Y6, Y6
 	VPSRLQ       $+32, Y4, Y7
 	VPXOR        2880(DI), Y7, Y7
-	VPADDD       leafVectors<>+1152(SB), Y12, Y12
-	VPMULUDQ     leafVectors<>+1056(SB), Y6, Y1
-	VPMULUDQ     leafVectors<>+1088(SB), Y7, Y3
+	VPADDD       leafVectors<>+1024(SB), Y12, Y12
+	VPMULUDQ     leafVectors<>+928(SB), Y6, Y1
+	VPMULUDQ     leafVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP    Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2240(DI), Y0, Y0
 	VPSRLQ       $+32, Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     leafVectors<>+1056(SB), Y0, Y6
-	VPMULUDQ     leafVectors<>+1088(SB), Y2, Y7
+	VPMULUDQ     leafVectors<>+928(SB), Y0, Y6
+	VPMULUDQ     leafVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP    Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2304(DI), Y5, Y5
 	VPSRLQ       $+32, Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     leafVectors<>+1056(SB), Y5, Y0
-	VPMULUDQ     leafVectors<>+1088(SB), Y4, Y2
+	VPMULUDQ     leafVectors<>+928(SB), Y5, Y0
+	VPMULUDQ     leafVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        Y7, Y3, Y3
 	VPXOR        2368(DI), Y3, Y3
 	VPSRLQ       $+32, Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+1056(SB), Y3, Y5
-	VPMULUDQ     leafVectors<>+1088(SB), Y1, Y4
+	VPMULUDQ     leafVectors<>+928(SB), Y3, Y5
+	VPMULUDQ     leafVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP    Y4, Y7
 	VPXOR        Y2, Y7, Y7
 	VPXOR        2432(DI), Y7, Y7
 	VPSRLQ       $+32, Y5, Y6
 	VPXOR        Y0, Y6, Y6
 	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     leafVectors<>+1056(SB), Y7, Y3
-	VPMULUDQ     leafVectors<>+1088(SB), Y6, Y1
+	VPMULUDQ     leafVectors<>+928(SB), Y7, Y3
+	VPMULUDQ     leafVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP    Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2496(DI), Y2, Y2
 	VPSRLQ       $+32, Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+1056(SB), Y2, Y7
-	VPMULUDQ     leafVectors<>+1088(SB), Y0, Y6
+	VPMULUDQ     leafVectors<>+928(SB), Y2, Y7
+	VPMULUDQ     leafVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP    Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
 	VPSRLQ       $+32, Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     leafVectors<>+1056(SB), Y4, Y2
-	VPMULUDQ     leafVectors<>+1088(SB), Y5, Y0
+	VPMULUDQ     leafVectors<>+928(SB), Y4, Y2
+	VPMULUDQ     leafVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2624(DI), Y1, Y1
@@ -4145,23 +4145,23 @@ tail8:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 80(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1408(SB), Y3, Y3
+	VPXOR        leafVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 16(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1376(SB), Y3
+	VMOVUPS      leafVectors<>+1248(SB), Y3
 	VMASKMOVPS   (SI)(BX*4), Y15, Y5
 	VBLENDVPS    Y1, Y5, Y3, Y1
 	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
 	VPBROADCASTD 24(DI), Y5
 	VPADDD       Y0, Y5, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1408(SB), Y5, Y5
+	VPXOR        leafVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VMASKMOVPS   (R12)(BX*4), Y15, Y4
@@ -4172,77 +4172,77 @@ tail8:
 	VANDPS       Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y15, (R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+160(SB), Y4
+	VMOVUPS      leafVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+192(SB), Y5
+	VMOVUPS      leafVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+224(SB), Y1, Y6
-	VADDPS       leafVectors<>+256(SB), Y6, Y6
-	VSUBPS       leafVectors<>+256(SB), Y6, Y7
-	VMULPS       leafVectors<>+288(SB), Y7, Y8
+	VMULPS       leafVectors<>+160(SB), Y1, Y6
+	VADDPS       leafVectors<>+192(SB), Y6, Y6
+	VSUBPS       leafVectors<>+192(SB), Y6, Y7
+	VMULPS       leafVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+320(SB), Y7, Y7
+	VMULPS       leafVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+352(SB), Y1, Y8
+	VMULPS       leafVectors<>+288(SB), Y1, Y8
+	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
+	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+416(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+448(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+480(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+512(SB), Y1, Y1
-	VPADDD       leafVectors<>+544(SB), Y6, Y6
+	VADDPS       leafVectors<>+448(SB), Y1, Y1
+	VPADDD       leafVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+224(SB), Y0, Y3
-	VADDPS       leafVectors<>+256(SB), Y3, Y3
-	VSUBPS       leafVectors<>+256(SB), Y3, Y4
-	VMULPS       leafVectors<>+288(SB), Y4, Y5
+	VMULPS       leafVectors<>+160(SB), Y0, Y3
+	VADDPS       leafVectors<>+192(SB), Y3, Y3
+	VSUBPS       leafVectors<>+192(SB), Y3, Y4
+	VMULPS       leafVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+320(SB), Y4, Y4
+	VMULPS       leafVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+352(SB), Y0, Y5
+	VMULPS       leafVectors<>+288(SB), Y0, Y5
+	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
+	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+416(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+448(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+480(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+512(SB), Y0, Y0
-	VPADDD       leafVectors<>+544(SB), Y3, Y3
+	VADDPS       leafVectors<>+448(SB), Y0, Y0
+	VPADDD       leafVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+512(SB), Y5
+	VMOVUPS      leafVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y3
 	VMASKMOVPS   Y3, Y15, (R14)(BX*4)
-	VPXOR        leafVectors<>+1184(SB), Y13, Y4
-	VMOVUPS      leafVectors<>+1216(SB), Y5
+	VPXOR        leafVectors<>+1056(SB), Y13, Y4
+	VMOVUPS      leafVectors<>+1088(SB), Y5
 	VPCMPGTD     Y4, Y5, Y4
 	VMULPS       Y3, Y1, Y1
-	VMULPS       leafVectors<>+1280(SB), Y1, Y1
+	VMULPS       leafVectors<>+1152(SB), Y1, Y1
 	VANDNPS      Y1, Y4, Y1
 	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
 	VMASKMOVPS   (R15)(BX*4), Y15, Y1
-	VPXOR        leafVectors<>+1184(SB), Y1, Y1
+	VPXOR        leafVectors<>+1056(SB), Y1, Y1
 	VPCMPGTD     Y1, Y5, Y1
 	VMULPS       Y3, Y0, Y0
-	VMULPS       leafVectors<>+1280(SB), Y0, Y0
+	VMULPS       leafVectors<>+1152(SB), Y0, Y0
 	VANDNPS      Y0, Y1, Y0
 	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
 	SUBQ         $+8, CX
@@ -4251,28 +4251,28 @@ tail8:
 	CMPQ         CX, DX
 	CMOVQLT      CX, DX
 	NEGQ         DX
-	LEAQ         leafVectors<>+1408(SB), AX
+	LEAQ         leafWideVectors<>+128(SB), AX
 	VMOVUPS      32(AX)(DX*4), Y15
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 80(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1408(SB), Y3, Y3
+	VPXOR        leafVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 16(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1376(SB), Y3
+	VMOVUPS      leafVectors<>+1248(SB), Y3
 	VMASKMOVPS   32(SI)(BX*4), Y15, Y5
 	VBLENDVPS    Y1, Y5, Y3, Y1
 	VMASKMOVPS   Y1, Y15, 32(SI)(BX*4)
 	VPBROADCASTD 24(DI), Y5
 	VPADDD       Y0, Y5, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1408(SB), Y5, Y5
+	VPXOR        leafVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VMASKMOVPS   32(R12)(BX*4), Y15, Y4
@@ -4283,77 +4283,77 @@ tail8:
 	VANDPS       Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y15, 32(R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+160(SB), Y4
+	VMOVUPS      leafVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+192(SB), Y5
+	VMOVUPS      leafVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+224(SB), Y1, Y6
-	VADDPS       leafVectors<>+256(SB), Y6, Y6
-	VSUBPS       leafVectors<>+256(SB), Y6, Y7
-	VMULPS       leafVectors<>+288(SB), Y7, Y8
+	VMULPS       leafVectors<>+160(SB), Y1, Y6
+	VADDPS       leafVectors<>+192(SB), Y6, Y6
+	VSUBPS       leafVectors<>+192(SB), Y6, Y7
+	VMULPS       leafVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+320(SB), Y7, Y7
+	VMULPS       leafVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+352(SB), Y1, Y8
+	VMULPS       leafVectors<>+288(SB), Y1, Y8
+	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
+	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+416(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+448(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+480(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+512(SB), Y1, Y1
-	VPADDD       leafVectors<>+544(SB), Y6, Y6
+	VADDPS       leafVectors<>+448(SB), Y1, Y1
+	VPADDD       leafVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMASKMOVPS   Y1, Y15, 32(SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+224(SB), Y0, Y3
-	VADDPS       leafVectors<>+256(SB), Y3, Y3
-	VSUBPS       leafVectors<>+256(SB), Y3, Y4
-	VMULPS       leafVectors<>+288(SB), Y4, Y5
+	VMULPS       leafVectors<>+160(SB), Y0, Y3
+	VADDPS       leafVectors<>+192(SB), Y3, Y3
+	VSUBPS       leafVectors<>+192(SB), Y3, Y4
+	VMULPS       leafVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+320(SB), Y4, Y4
+	VMULPS       leafVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+352(SB), Y0, Y5
+	VMULPS       leafVectors<>+288(SB), Y0, Y5
+	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
+	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+416(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+448(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+480(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+512(SB), Y0, Y0
-	VPADDD       leafVectors<>+544(SB), Y3, Y3
+	VADDPS       leafVectors<>+448(SB), Y0, Y0
+	VPADDD       leafVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMASKMOVPS   Y0, Y15, 32(R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+512(SB), Y5
+	VMOVUPS      leafVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y3
 	VMASKMOVPS   Y3, Y15, 32(R14)(BX*4)
-	VPXOR        leafVectors<>+1184(SB), Y14, Y4
-	VMOVUPS      leafVectors<>+1216(SB), Y5
+	VPXOR        leafVectors<>+1056(SB), Y14, Y4
+	VMOVUPS      leafVectors<>+1088(SB), Y5
 	VPCMPGTD     Y4, Y5, Y4
 	VMULPS       Y3, Y1, Y1
-	VMULPS       leafVectors<>+1280(SB), Y1, Y1
+	VMULPS       leafVectors<>+1152(SB), Y1, Y1
 	VANDNPS      Y1, Y4, Y1
 	VMASKMOVPS   Y1, Y15, 32(SI)(BX*4)
 	VMASKMOVPS   32(R15)(BX*4), Y15, Y1
-	VPXOR        leafVectors<>+1184(SB), Y1, Y1
+	VPXOR        leafVectors<>+1056(SB), Y1, Y1
 	VPCMPGTD     Y1, Y5, Y1
 	VMULPS       Y3, Y0, Y0
-	VMULPS       leafVectors<>+1280(SB), Y0, Y0
+	VMULPS       leafVectors<>+1152(SB), Y0, Y0
 	VANDNPS      Y0, Y1, Y0
 	VMASKMOVPS   Y0, Y15, 32(R12)(BX*4)
 
@@ -4420,14 +4420,14 @@ loop11:
 	VMOVUPS      2752(DI), Y1
 	VMULPS       (R12), Y1, Y1
 	VADDPS       Y1, Y0, Y0
-	VADDPS       leafVectors<>+96(SB), Y0, Y0
+	VADDPS       leafVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, (R13)
 	VMOVUPS      2688(DI), Y0
 	VMULPS       32(SI), Y0, Y0
 	VMOVUPS      2752(DI), Y1
 	VMULPS       32(R12), Y1, Y1
 	VADDPS       Y1, Y0, Y0
-	VADDPS       leafVectors<>+96(SB), Y0, Y0
+	VADDPS       leafVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, 32(R13)
 	MOVQ         184(DI), AX
 	INCQ         AX
@@ -4581,115 +4581,115 @@ loop1:
 	MOVQ            y+16(FP), AX
 	LEAQ            (AX)(R8*4), R14
 	VPBROADCASTD    104(DI), Z27
-	VPADDD          leafVectors<>+992(SB), Z27, Z27
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z27, Z0
+	VPADDD          leafWideVectors<>+64(SB), Z27, Z27
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z27, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z5
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
 	VPADDD.BCST     leafWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
 	VPADDD.BCST     leafWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z4
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
@@ -4918,75 +4918,75 @@ loop1:
 	MOVQ         y+16(FP), AX
 	LEAQ         (AX)(R8*4), R14
 	VPBROADCASTD 104(DI), Y12
-	VPADDD       leafVectors<>+1120(SB), Y12, Y12
+	VPADDD       leafVectors<>+992(SB), Y12, Y12
 	XORL         BX, BX
 
 loop3:
-	VPMULUDQ    leafVectors<>+1056(SB), Y12, Y0
+	VPMULUDQ    leafVectors<>+928(SB), Y12, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       2688(DI), Y1, Y1
-	VPMULUDQ    leafVectors<>+1088(SB), Y1, Y2
+	VPMULUDQ    leafVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       2752(DI), Y3, Y3
 	VPXOR       2816(DI), Y0, Y0
-	VPMULUDQ    leafVectors<>+1056(SB), Y3, Y4
-	VPMULUDQ    leafVectors<>+1088(SB), Y0, Y5
+	VPMULUDQ    leafVectors<>+928(SB), Y3, Y4
+	VPMULUDQ    leafVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP   Y5, Y6
 	VPXOR       Y2, Y6, Y6
 	VPXOR       2176(DI), Y6, Y6
 	VPSRLQ      $+32, Y4, Y7
 	VPXOR       2880(DI), Y7, Y7
-	VPADDD      leafVectors<>+1152(SB), Y12, Y12
-	VPMULUDQ    leafVectors<>+1056(SB), Y6, Y1
-	VPMULUDQ    leafVectors<>+1088(SB), Y7, Y3
+	VPADDD      leafVectors<>+1024(SB), Y12, Y12
+	VPMULUDQ    leafVectors<>+928(SB), Y6, Y1
+	VPMULUDQ    leafVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP   Y3, Y0
 	VPXOR       Y5, Y0, Y0
 	VPXOR       2240(DI), Y0, Y0
 	VPSRLQ      $+32, Y1, Y2
 	VPXOR       Y4, Y2, Y2
 	VPXOR       2272(DI), Y2, Y2
-	VPMULUDQ    leafVectors<>+1056(SB), Y0, Y6
-	VPMULUDQ    leafVectors<>+1088(SB), Y2, Y7
+	VPMULUDQ    leafVectors<>+928(SB), Y0, Y6
+	VPMULUDQ    leafVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP   Y7, Y5
 	VPXOR       Y3, Y5, Y5
 	VPXOR       2304(DI), Y5, Y5
 	VPSRLQ      $+32, Y6, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2336(DI), Y4, Y4
-	VPMULUDQ    leafVectors<>+1056(SB), Y5, Y0
-	VPMULUDQ    leafVectors<>+1088(SB), Y4, Y2
+	VPMULUDQ    leafVectors<>+928(SB), Y5, Y0
+	VPMULUDQ    leafVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       Y7, Y3, Y3
 	VPXOR       2368(DI), Y3, Y3
 	VPSRLQ      $+32, Y0, Y1
 	VPXOR       Y6, Y1, Y1
 	VPXOR       2400(DI), Y1, Y1
-	VPMULUDQ    leafVectors<>+1056(SB), Y3, Y5
-	VPMULUDQ    leafVectors<>+1088(SB), Y1, Y4
+	VPMULUDQ    leafVectors<>+928(SB), Y3, Y5
+	VPMULUDQ    leafVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP   Y4, Y7
 	VPXOR       Y2, Y7, Y7
 	VPXOR       2432(DI), Y7, Y7
 	VPSRLQ      $+32, Y5, Y6
 	VPXOR       Y0, Y6, Y6
 	VPXOR       2464(DI), Y6, Y6
-	VPMULUDQ    leafVectors<>+1056(SB), Y7, Y3
-	VPMULUDQ    leafVectors<>+1088(SB), Y6, Y1
+	VPMULUDQ    leafVectors<>+928(SB), Y7, Y3
+	VPMULUDQ    leafVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP   Y1, Y2
 	VPXOR       Y4, Y2, Y2
 	VPXOR       2496(DI), Y2, Y2
 	VPSRLQ      $+32, Y3, Y0
 	VPXOR       Y5, Y0, Y0
 	VPXOR       2528(DI), Y0, Y0
-	VPMULUDQ    leafVectors<>+1056(SB), Y2, Y7
-	VPMULUDQ    leafVectors<>+1088(SB), Y0, Y6
+	VPMULUDQ    leafVectors<>+928(SB), Y2, Y7
+	VPMULUDQ    leafVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP   Y6, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2560(DI), Y4, Y4
 	VPSRLQ      $+32, Y7, Y5
 	VPXOR       Y3, Y5, Y5
 	VPXOR       2592(DI), Y5, Y5
-	VPMULUDQ    leafVectors<>+1056(SB), Y4, Y2
-	VPMULUDQ    leafVectors<>+1088(SB), Y5, Y0
+	VPMULUDQ    leafVectors<>+928(SB), Y4, Y2
+	VPMULUDQ    leafVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       Y6, Y1, Y1
 	VPXOR       2624(DI), Y1, Y1
@@ -4999,21 +4999,21 @@ loop3:
 	VPBLENDD    $+170, Y2, Y3, Y3
 	VPUNPCKLQDQ Y3, Y1, Y13
 	VPUNPCKHQDQ Y3, Y1, Y14
-	VPXOR       leafVectors<>+1184(SB), Y13, Y0
-	VMOVUPS     leafVectors<>+1216(SB), Y1
+	VPXOR       leafVectors<>+1056(SB), Y13, Y0
+	VMOVUPS     leafVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     (R12)(BX*4), Y1
 	VADDPS      (R13)(BX*4), Y1, Y1
-	VMULPS      leafVectors<>+1280(SB), Y1, Y1
+	VMULPS      leafVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
 	VADDPS      (SI)(BX*4), Y0, Y0
 	VMOVUPS     Y0, (R14)(BX*4)
-	VPXOR       leafVectors<>+1184(SB), Y14, Y0
-	VMOVUPS     leafVectors<>+1216(SB), Y1
+	VPXOR       leafVectors<>+1056(SB), Y14, Y0
+	VMOVUPS     leafVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     32(R12)(BX*4), Y1
 	VADDPS      32(R13)(BX*4), Y1, Y1
-	VMULPS      leafVectors<>+1280(SB), Y1, Y1
+	VMULPS      leafVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
 	VADDPS      32(SI)(BX*4), Y0, Y0
 	VMOVUPS     Y0, 32(R14)(BX*4)
@@ -5200,7 +5200,7 @@ loop1:
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 2048(DI)
 	VMOVUPS      2048(DI), X0
-	VMULPS       leafVectors<>+1472(SB), X0, X0
+	VMULPS       leafVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2112(DI)
 	MOVQ         24(DI), R8
@@ -5255,10 +5255,10 @@ loop1:
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 2176(DI)
 	VMOVUPS      2176(DI), X0
-	VMULPS       leafVectors<>+1472(SB), X0, X0
-	VADDPS       leafVectors<>+1504(SB), X0, X0
+	VMULPS       leafVectors<>+1280(SB), X0, X0
+	VADDPS       leafVectors<>+1312(SB), X0, X0
 	VSQRTPS      X0, X0
-	VMOVUPS      leafVectors<>+512(SB), X1
+	VMOVUPS      leafVectors<>+448(SB), X1
 	VDIVPS       X0, X1, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2240(DI)
@@ -5742,123 +5742,123 @@ end6:
 	MOVQ         largest+32(FP), R13
 	MOVQ         norm+40(FP), R14
 	VPBROADCASTD 232(DI), Z27
-	VPADDD       leafVectors<>+992(SB), Z27, Z27
+	VPADDD       leafWideVectors<>+64(SB), Z27, Z27
 	VPBROADCASTD 248(DI), Z22
-	VPADDD       leafVectors<>+992(SB), Z22, Z22
+	VPADDD       leafWideVectors<>+64(SB), Z22, Z22
 	XORL         BX, BX
 	MOVQ         224(DI), DX
 	SUBQ         $+64, DX
 	JLT          tail7
 
 loop8:
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z27, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z27, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z5
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
 	VPADDD.BCST     leafWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
 	VPADDD.BCST     leafWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z4
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
@@ -5873,114 +5873,114 @@ loop8:
 	VMOVSLDUP       Z8, K6, Z9
 	VPUNPCKLQDQ     Z9, Z12, Z30
 	VPUNPCKHQDQ     Z9, Z12, Z31
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z22, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z22, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2496(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2560(DI), Z3, Z3
 	VPXORD.BCST     2624(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z5
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2688(DI), Z7, Z7
 	VPADDD.BCST     leafWords<>+116(SB), Z22, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2496(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2560(DI), Z12, Z12
 	VPXORD.BCST     2624(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2688(DI), Z10, Z10
 	VPADDD.BCST     leafWords<>+116(SB), Z8, Z22
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z4
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
@@ -5997,7 +5997,7 @@ loop8:
 	VPUNPCKHQDQ     Z9, Z12, Z26
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPMULLD.BCST    leafWords<>+152(SB), Z0, Z0
 	VPADDD.BCST     88(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
@@ -6089,7 +6089,7 @@ loop8:
 	VMOVUPS         Z0, (R12)(BX*4)
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPMULLD.BCST    leafWords<>+152(SB), Z0, Z0
 	VPADDD.BCST     88(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
@@ -6181,7 +6181,7 @@ loop8:
 	VMOVUPS         Z0, 64(R12)(BX*4)
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPMULLD.BCST    leafWords<>+152(SB), Z0, Z0
 	VPADDD.BCST     88(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
@@ -6273,7 +6273,7 @@ loop8:
 	VMOVUPS         Z0, 128(R12)(BX*4)
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPMULLD.BCST    leafWords<>+152(SB), Z0, Z0
 	VPADDD.BCST     88(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
@@ -6374,114 +6374,114 @@ tail7:
 	MOVL            $-1, AX
 	BZHIL           CX, AX, AX
 	KMOVW           AX, K7
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z27, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z27, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z5
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
 	VPADDD.BCST     leafWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
 	VPADDD.BCST     leafWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z4
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
@@ -6496,114 +6496,114 @@ tail7:
 	VMOVSLDUP       Z8, K6, Z9
 	VPUNPCKLQDQ     Z9, Z12, Z30
 	VPUNPCKHQDQ     Z9, Z12, Z31
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z22, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z22, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2496(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2560(DI), Z3, Z3
 	VPXORD.BCST     2624(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z5
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2688(DI), Z7, Z7
 	VPADDD.BCST     leafWords<>+116(SB), Z22, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2496(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2560(DI), Z12, Z12
 	VPXORD.BCST     2624(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2688(DI), Z10, Z10
 	VPADDD.BCST     leafWords<>+116(SB), Z8, Z22
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z4
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
@@ -6620,7 +6620,7 @@ tail7:
 	VPUNPCKHQDQ     Z9, Z12, Z26
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPMULLD.BCST    leafWords<>+152(SB), Z0, Z0
 	VPADDD.BCST     88(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
@@ -6719,7 +6719,7 @@ tail7:
 	KMOVW           AX, K7
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPMULLD.BCST    leafWords<>+152(SB), Z0, Z0
 	VPADDD.BCST     88(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
@@ -6818,7 +6818,7 @@ tail7:
 	KMOVW           AX, K7
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPMULLD.BCST    leafWords<>+152(SB), Z0, Z0
 	VPADDD.BCST     88(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
@@ -6917,7 +6917,7 @@ tail7:
 	KMOVW           AX, K7
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPMULLD.BCST    leafWords<>+152(SB), Z0, Z0
 	VPADDD.BCST     88(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
@@ -7359,12 +7359,12 @@ loop5:
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 2752(DI)
 	VMOVUPS      2688(DI), X0
-	VMULPS       leafVectors<>+1312(SB), X0, X0
+	VMULPS       leafVectors<>+1184(SB), X0, X0
 	MOVQ         216(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2752(DI), X0
-	VMULPS       leafVectors<>+1312(SB), X0, X0
+	VMULPS       leafVectors<>+1184(SB), X0, X0
 	MOVQ         16(DI), R8
 	ADDQ         216(DI), R8
 	MOVQ         p+24(FP), AX
@@ -7414,7 +7414,7 @@ end6:
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2880(DI)
 	VPBROADCASTD 224(DI), Y10
-	VPADDD       leafVectors<>+1120(SB), Y10, Y10
+	VPADDD       leafVectors<>+992(SB), Y10, Y10
 	MOVQ         232(DI), AX
 	ADDQ         AX, 216(DI)
 	MOVQ         bits2+56(FP), SI
@@ -7425,71 +7425,71 @@ end6:
 	XORL         BX, BX
 
 words7:
-	VPMULUDQ     leafVectors<>+1056(SB), Y10, Y0
+	VPMULUDQ     leafVectors<>+928(SB), Y10, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+1088(SB), Y1, Y2
+	VPMULUDQ     leafVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+1056(SB), Y3, Y4
-	VPMULUDQ     leafVectors<>+1088(SB), Y0, Y5
+	VPMULUDQ     leafVectors<>+928(SB), Y3, Y4
+	VPMULUDQ     leafVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP    Y5, Y6
 	VPXOR        Y2, Y6, Y6
 	VPXOR        2176(DI), Y6, Y6
 	VPSRLQ       $+32, Y4, Y7
 	VPXOR        2880(DI), Y7, Y7
-	VPADDD       leafVectors<>+1152(SB), Y10, Y10
-	VPMULUDQ     leafVectors<>+1056(SB), Y6, Y1
-	VPMULUDQ     leafVectors<>+1088(SB), Y7, Y3
+	VPADDD       leafVectors<>+1024(SB), Y10, Y10
+	VPMULUDQ     leafVectors<>+928(SB), Y6, Y1
+	VPMULUDQ     leafVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP    Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2240(DI), Y0, Y0
 	VPSRLQ       $+32, Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     leafVectors<>+1056(SB), Y0, Y6
-	VPMULUDQ     leafVectors<>+1088(SB), Y2, Y7
+	VPMULUDQ     leafVectors<>+928(SB), Y0, Y6
+	VPMULUDQ     leafVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP    Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2304(DI), Y5, Y5
 	VPSRLQ       $+32, Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     leafVectors<>+1056(SB), Y5, Y0
-	VPMULUDQ     leafVectors<>+1088(SB), Y4, Y2
+	VPMULUDQ     leafVectors<>+928(SB), Y5, Y0
+	VPMULUDQ     leafVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        Y7, Y3, Y3
 	VPXOR        2368(DI), Y3, Y3
 	VPSRLQ       $+32, Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+1056(SB), Y3, Y5
-	VPMULUDQ     leafVectors<>+1088(SB), Y1, Y4
+	VPMULUDQ     leafVectors<>+928(SB), Y3, Y5
+	VPMULUDQ     leafVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP    Y4, Y7
 	VPXOR        Y2, Y7, Y7
 	VPXOR        2432(DI), Y7, Y7
 	VPSRLQ       $+32, Y5, Y6
 	VPXOR        Y0, Y6, Y6
 	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     leafVectors<>+1056(SB), Y7, Y3
-	VPMULUDQ     leafVectors<>+1088(SB), Y6, Y1
+	VPMULUDQ     leafVectors<>+928(SB), Y7, Y3
+	VPMULUDQ     leafVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP    Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2496(DI), Y2, Y2
 	VPSRLQ       $+32, Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+1056(SB), Y2, Y7
-	VPMULUDQ     leafVectors<>+1088(SB), Y0, Y6
+	VPMULUDQ     leafVectors<>+928(SB), Y2, Y7
+	VPMULUDQ     leafVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP    Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
 	VPSRLQ       $+32, Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     leafVectors<>+1056(SB), Y4, Y2
-	VPMULUDQ     leafVectors<>+1088(SB), Y5, Y0
+	VPMULUDQ     leafVectors<>+928(SB), Y4, Y2
+	VPMULUDQ     leafVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2624(DI), Y1, Y1
@@ -7505,7 +7505,7 @@ words7:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 208(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
 	VPBROADCASTD 216(DI), Y2
@@ -7515,7 +7515,7 @@ words7:
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 208(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
 	VPBROADCASTD 216(DI), Y2
@@ -7577,78 +7577,78 @@ words7:
 	MOVQ         norm+40(FP), R14
 	MOVQ         bits2+56(FP), R15
 	VPBROADCASTD 232(DI), Y12
-	VPADDD       leafVectors<>+1120(SB), Y12, Y12
+	VPADDD       leafVectors<>+992(SB), Y12, Y12
 	XORL         BX, BX
 	MOVQ         224(DI), DX
 	SUBQ         $+16, DX
 	JLT          tail8
 
 loop9:
-	VPMULUDQ     leafVectors<>+1056(SB), Y12, Y0
+	VPMULUDQ     leafVectors<>+928(SB), Y12, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+1088(SB), Y1, Y2
+	VPMULUDQ     leafVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+1056(SB), Y3, Y4
-	VPMULUDQ     leafVectors<>+1088(SB), Y0, Y5
+	VPMULUDQ     leafVectors<>+928(SB), Y3, Y4
+	VPMULUDQ     leafVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP    Y5, Y6
 	VPXOR        Y2, Y6, Y6
 	VPXOR        2176(DI), Y6, Y6
 	VPSRLQ       $+32, Y4, Y7
 	VPXOR        2880(DI), Y7, Y7
-	VPADDD       leafVectors<>+1152(SB), Y12, Y12
-	VPMULUDQ     leafVectors<>+1056(SB), Y6, Y1
-	VPMULUDQ     leafVectors<>+1088(SB), Y7, Y3
+	VPADDD       leafVectors<>+1024(SB), Y12, Y12
+	VPMULUDQ     leafVectors<>+928(SB), Y6, Y1
+	VPMULUDQ     leafVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP    Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2240(DI), Y0, Y0
 	VPSRLQ       $+32, Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     leafVectors<>+1056(SB), Y0, Y6
-	VPMULUDQ     leafVectors<>+1088(SB), Y2, Y7
+	VPMULUDQ     leafVectors<>+928(SB), Y0, Y6
+	VPMULUDQ     leafVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP    Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2304(DI), Y5, Y5
 	VPSRLQ       $+32, Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     leafVectors<>+1056(SB), Y5, Y0
-	VPMULUDQ     leafVectors<>+1088(SB), Y4, Y2
+	VPMULUDQ     leafVectors<>+928(SB), Y5, Y0
+	VPMULUDQ     leafVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        Y7, Y3, Y3
 	VPXOR        2368(DI), Y3, Y3
 	VPSRLQ       $+32, Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+1056(SB), Y3, Y5
-	VPMULUDQ     leafVectors<>+1088(SB), Y1, Y4
+	VPMULUDQ     leafVectors<>+928(SB), Y3, Y5
+	VPMULUDQ     leafVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP    Y4, Y7
 	VPXOR        Y2, Y7, Y7
 	VPXOR        2432(DI), Y7, Y7
 	VPSRLQ       $+32, Y5, Y6
 	VPXOR        Y0, Y6, Y6
 	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     leafVectors<>+1056(SB), Y7, Y3
-	VPMULUDQ     leafVectors<>+1088(SB), Y6, Y1
+	VPMULUDQ     leafVectors<>+928(SB), Y7, Y3
+	VPMULUDQ     leafVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP    Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2496(DI), Y2, Y2
 	VPSRLQ       $+32, Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+1056(SB), Y2, Y7
-	VPMULUDQ     leafVectors<>+1088(SB), Y0, Y6
+	VPMULUDQ     leafVectors<>+928(SB), Y2, Y7
+	VPMULUDQ     leafVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP    Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
 	VPSRLQ       $+32, Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     leafVectors<>+1056(SB), Y4, Y2
-	VPMULUDQ     leafVectors<>+1088(SB), Y5, Y0
+	VPMULUDQ     leafVectors<>+928(SB), Y4, Y2
+	VPMULUDQ     leafVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2624(DI), Y1, Y1
@@ -7664,23 +7664,23 @@ loop9:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
-	VPMULLD      leafVectors<>+1408(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPMULLD      leafVectors<>+1216(SB), Y0, Y0
 	VPBROADCASTD 88(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1408(SB), Y3, Y3
+	VPXOR        leafVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 24(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1376(SB), Y3
+	VMOVUPS      leafVectors<>+1248(SB), Y3
 	VBLENDVPS    Y1, (SI)(BX*4), Y3, Y1
 	VMOVUPS      Y1, (SI)(BX*4)
 	VPBROADCASTD 112(DI), Y5
 	VPADDD       Y5, Y0, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1408(SB), Y5, Y5
+	VPXOR        leafVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VBLENDVPS    Y0, (R12)(BX*4), Y3, Y0
@@ -7690,99 +7690,99 @@ loop9:
 	VANDPS       Y4, Y3, Y3
 	VMOVUPS      Y3, (R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+160(SB), Y4
+	VMOVUPS      leafVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+192(SB), Y5
+	VMOVUPS      leafVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+224(SB), Y1, Y6
-	VADDPS       leafVectors<>+256(SB), Y6, Y6
-	VSUBPS       leafVectors<>+256(SB), Y6, Y7
-	VMULPS       leafVectors<>+288(SB), Y7, Y8
+	VMULPS       leafVectors<>+160(SB), Y1, Y6
+	VADDPS       leafVectors<>+192(SB), Y6, Y6
+	VSUBPS       leafVectors<>+192(SB), Y6, Y7
+	VMULPS       leafVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+320(SB), Y7, Y7
+	VMULPS       leafVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+352(SB), Y1, Y8
+	VMULPS       leafVectors<>+288(SB), Y1, Y8
+	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
+	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+416(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+448(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+480(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+512(SB), Y1, Y1
-	VPADDD       leafVectors<>+544(SB), Y6, Y6
+	VADDPS       leafVectors<>+448(SB), Y1, Y1
+	VPADDD       leafVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMOVUPS      Y1, (SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+224(SB), Y0, Y3
-	VADDPS       leafVectors<>+256(SB), Y3, Y3
-	VSUBPS       leafVectors<>+256(SB), Y3, Y4
-	VMULPS       leafVectors<>+288(SB), Y4, Y5
+	VMULPS       leafVectors<>+160(SB), Y0, Y3
+	VADDPS       leafVectors<>+192(SB), Y3, Y3
+	VSUBPS       leafVectors<>+192(SB), Y3, Y4
+	VMULPS       leafVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+320(SB), Y4, Y4
+	VMULPS       leafVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+352(SB), Y0, Y5
+	VMULPS       leafVectors<>+288(SB), Y0, Y5
+	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
+	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+416(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+448(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+480(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+512(SB), Y0, Y0
-	VPADDD       leafVectors<>+544(SB), Y3, Y3
+	VADDPS       leafVectors<>+448(SB), Y0, Y0
+	VPADDD       leafVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMOVUPS      Y0, (R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+512(SB), Y5
+	VMOVUPS      leafVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y3
 	VMOVUPS      Y3, (R14)(BX*4)
-	VPXOR        leafVectors<>+1184(SB), Y13, Y4
-	VMOVUPS      leafVectors<>+1216(SB), Y5
+	VPXOR        leafVectors<>+1056(SB), Y13, Y4
+	VMOVUPS      leafVectors<>+1088(SB), Y5
 	VPCMPGTD     Y4, Y5, Y4
 	VMULPS       Y3, Y1, Y1
-	VMULPS       leafVectors<>+1280(SB), Y1, Y1
+	VMULPS       leafVectors<>+1152(SB), Y1, Y1
 	VANDNPS      Y1, Y4, Y1
 	VMOVUPS      Y1, (SI)(BX*4)
 	VMOVUPS      (R15)(BX*4), Y1
-	VPXOR        leafVectors<>+1184(SB), Y1, Y1
+	VPXOR        leafVectors<>+1056(SB), Y1, Y1
 	VPCMPGTD     Y1, Y5, Y1
 	VMULPS       Y3, Y0, Y0
-	VMULPS       leafVectors<>+1280(SB), Y0, Y0
+	VMULPS       leafVectors<>+1152(SB), Y0, Y0
 	VANDNPS      Y0, Y1, Y0
 	VMOVUPS      Y0, (R12)(BX*4)
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
-	VPMULLD      leafVectors<>+1408(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPMULLD      leafVectors<>+1216(SB), Y0, Y0
 	VPBROADCASTD 88(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1408(SB), Y3, Y3
+	VPXOR        leafVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 24(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1376(SB), Y3
+	VMOVUPS      leafVectors<>+1248(SB), Y3
 	VBLENDVPS    Y1, 32(SI)(BX*4), Y3, Y1
 	VMOVUPS      Y1, 32(SI)(BX*4)
 	VPBROADCASTD 112(DI), Y5
 	VPADDD       Y5, Y0, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1408(SB), Y5, Y5
+	VPXOR        leafVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VBLENDVPS    Y0, 32(R12)(BX*4), Y3, Y0
@@ -7792,77 +7792,77 @@ loop9:
 	VANDPS       Y4, Y3, Y3
 	VMOVUPS      Y3, 32(R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+160(SB), Y4
+	VMOVUPS      leafVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+192(SB), Y5
+	VMOVUPS      leafVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+224(SB), Y1, Y6
-	VADDPS       leafVectors<>+256(SB), Y6, Y6
-	VSUBPS       leafVectors<>+256(SB), Y6, Y7
-	VMULPS       leafVectors<>+288(SB), Y7, Y8
+	VMULPS       leafVectors<>+160(SB), Y1, Y6
+	VADDPS       leafVectors<>+192(SB), Y6, Y6
+	VSUBPS       leafVectors<>+192(SB), Y6, Y7
+	VMULPS       leafVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+320(SB), Y7, Y7
+	VMULPS       leafVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+352(SB), Y1, Y8
+	VMULPS       leafVectors<>+288(SB), Y1, Y8
+	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
+	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+416(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+448(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+480(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+512(SB), Y1, Y1
-	VPADDD       leafVectors<>+544(SB), Y6, Y6
+	VADDPS       leafVectors<>+448(SB), Y1, Y1
+	VPADDD       leafVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMOVUPS      Y1, 32(SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+224(SB), Y0, Y3
-	VADDPS       leafVectors<>+256(SB), Y3, Y3
-	VSUBPS       leafVectors<>+256(SB), Y3, Y4
-	VMULPS       leafVectors<>+288(SB), Y4, Y5
+	VMULPS       leafVectors<>+160(SB), Y0, Y3
+	VADDPS       leafVectors<>+192(SB), Y3, Y3
+	VSUBPS       leafVectors<>+192(SB), Y3, Y4
+	VMULPS       leafVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+320(SB), Y4, Y4
+	VMULPS       leafVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+352(SB), Y0, Y5
+	VMULPS       leafVectors<>+288(SB), Y0, Y5
+	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
+	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+416(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+448(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+480(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+512(SB), Y0, Y0
-	VPADDD       leafVectors<>+544(SB), Y3, Y3
+	VADDPS       leafVectors<>+448(SB), Y0, Y0
+	VPADDD       leafVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMOVUPS      Y0, 32(R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+512(SB), Y5
+	VMOVUPS      leafVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y3
 	VMOVUPS      Y3, 32(R14)(BX*4)
-	VPXOR        leafVectors<>+1184(SB), Y14, Y4
-	VMOVUPS      leafVectors<>+1216(SB), Y5
+	VPXOR        leafVectors<>+1056(SB), Y14, Y4
+	VMOVUPS      leafVectors<>+1088(SB), Y5
 	VPCMPGTD     Y4, Y5, Y4
 	VMULPS       Y3, Y1, Y1
-	VMULPS       leafVectors<>+1280(SB), Y1, Y1
+	VMULPS       leafVectors<>+1152(SB), Y1, Y1
 	VANDNPS      Y1, Y4, Y1
 	VMOVUPS      Y1, 32(SI)(BX*4)
 	VMOVUPS      32(R15)(BX*4), Y1
-	VPXOR        leafVectors<>+1184(SB), Y1, Y1
+	VPXOR        leafVectors<>+1056(SB), Y1, Y1
 	VPCMPGTD     Y1, Y5, Y1
 	VMULPS       Y3, Y0, Y0
-	VMULPS       leafVectors<>+1280(SB), Y0, Y0
+	VMULPS       leafVectors<>+1152(SB), Y0, Y0
 	VANDNPS      Y0, Y1, Y0
 	VMOVUPS      Y0, 32(R12)(BX*4)
 	ADDQ         $+16, BX
@@ -7877,73 +7877,73 @@ tail8:
 	CMPQ         CX, DX
 	CMOVQLT      CX, DX
 	NEGQ         DX
-	LEAQ         leafVectors<>+1408(SB), AX
+	LEAQ         leafWideVectors<>+128(SB), AX
 	VMOVUPS      32(AX)(DX*4), Y15
-	VPMULUDQ     leafVectors<>+1056(SB), Y12, Y0
+	VPMULUDQ     leafVectors<>+928(SB), Y12, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+1088(SB), Y1, Y2
+	VPMULUDQ     leafVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+1056(SB), Y3, Y4
-	VPMULUDQ     leafVectors<>+1088(SB), Y0, Y5
+	VPMULUDQ     leafVectors<>+928(SB), Y3, Y4
+	VPMULUDQ     leafVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP    Y5, Y6
 	VPXOR        Y2, Y6, Y6
 	VPXOR        2176(DI), Y6, Y6
 	VPSRLQ       $+32, Y4, Y7
 	VPXOR        2880(DI), Y7, Y7
-	VPADDD       leafVectors<>+1152(SB), Y12, Y12
-	VPMULUDQ     leafVectors<>+1056(SB), Y6, Y1
-	VPMULUDQ     leafVectors<>+1088(SB), Y7, Y3
+	VPADDD       leafVectors<>+1024(SB), Y12, Y12
+	VPMULUDQ     leafVectors<>+928(SB), Y6, Y1
+	VPMULUDQ     leafVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP    Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2240(DI), Y0, Y0
 	VPSRLQ       $+32, Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     leafVectors<>+1056(SB), Y0, Y6
-	VPMULUDQ     leafVectors<>+1088(SB), Y2, Y7
+	VPMULUDQ     leafVectors<>+928(SB), Y0, Y6
+	VPMULUDQ     leafVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP    Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2304(DI), Y5, Y5
 	VPSRLQ       $+32, Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     leafVectors<>+1056(SB), Y5, Y0
-	VPMULUDQ     leafVectors<>+1088(SB), Y4, Y2
+	VPMULUDQ     leafVectors<>+928(SB), Y5, Y0
+	VPMULUDQ     leafVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        Y7, Y3, Y3
 	VPXOR        2368(DI), Y3, Y3
 	VPSRLQ       $+32, Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+1056(SB), Y3, Y5
-	VPMULUDQ     leafVectors<>+1088(SB), Y1, Y4
+	VPMULUDQ     leafVectors<>+928(SB), Y3, Y5
+	VPMULUDQ     leafVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP    Y4, Y7
 	VPXOR        Y2, Y7, Y7
 	VPXOR        2432(DI), Y7, Y7
 	VPSRLQ       $+32, Y5, Y6
 	VPXOR        Y0, Y6, Y6
 	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     leafVectors<>+1056(SB), Y7, Y3
-	VPMULUDQ     leafVectors<>+1088(SB), Y6, Y1
+	VPMULUDQ     leafVectors<>+928(SB), Y7, Y3
+	VPMULUDQ     leafVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP    Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2496(DI), Y2, Y2
 	VPSRLQ       $+32, Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+1056(SB), Y2, Y7
-	VPMULUDQ     leafVectors<>+1088(SB), Y0, Y6
+	VPMULUDQ     leafVectors<>+928(SB), Y2, Y7
+	VPMULUDQ     leafVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP    Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
 	VPSRLQ       $+32, Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     leafVectors<>+1056(SB), Y4, Y2
-	VPMULUDQ     leafVectors<>+1088(SB), Y5, Y0
+	VPMULUDQ     leafVectors<>+928(SB), Y4, Y2
+	VPMULUDQ     leafVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2624(DI), Y1, Y1
@@ -7959,24 +7959,24 @@ tail8:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
-	VPMULLD      leafVectors<>+1408(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPMULLD      leafVectors<>+1216(SB), Y0, Y0
 	VPBROADCASTD 88(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1408(SB), Y3, Y3
+	VPXOR        leafVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 24(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1376(SB), Y3
+	VMOVUPS      leafVectors<>+1248(SB), Y3
 	VMASKMOVPS   (SI)(BX*4), Y15, Y5
 	VBLENDVPS    Y1, Y5, Y3, Y1
 	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
 	VPBROADCASTD 112(DI), Y5
 	VPADDD       Y5, Y0, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1408(SB), Y5, Y5
+	VPXOR        leafVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VMASKMOVPS   (R12)(BX*4), Y15, Y4
@@ -7987,77 +7987,77 @@ tail8:
 	VANDPS       Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y15, (R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+160(SB), Y4
+	VMOVUPS      leafVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+192(SB), Y5
+	VMOVUPS      leafVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+224(SB), Y1, Y6
-	VADDPS       leafVectors<>+256(SB), Y6, Y6
-	VSUBPS       leafVectors<>+256(SB), Y6, Y7
-	VMULPS       leafVectors<>+288(SB), Y7, Y8
+	VMULPS       leafVectors<>+160(SB), Y1, Y6
+	VADDPS       leafVectors<>+192(SB), Y6, Y6
+	VSUBPS       leafVectors<>+192(SB), Y6, Y7
+	VMULPS       leafVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+320(SB), Y7, Y7
+	VMULPS       leafVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+352(SB), Y1, Y8
+	VMULPS       leafVectors<>+288(SB), Y1, Y8
+	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
+	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+416(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+448(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+480(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+512(SB), Y1, Y1
-	VPADDD       leafVectors<>+544(SB), Y6, Y6
+	VADDPS       leafVectors<>+448(SB), Y1, Y1
+	VPADDD       leafVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+224(SB), Y0, Y3
-	VADDPS       leafVectors<>+256(SB), Y3, Y3
-	VSUBPS       leafVectors<>+256(SB), Y3, Y4
-	VMULPS       leafVectors<>+288(SB), Y4, Y5
+	VMULPS       leafVectors<>+160(SB), Y0, Y3
+	VADDPS       leafVectors<>+192(SB), Y3, Y3
+	VSUBPS       leafVectors<>+192(SB), Y3, Y4
+	VMULPS       leafVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+320(SB), Y4, Y4
+	VMULPS       leafVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+352(SB), Y0, Y5
+	VMULPS       leafVectors<>+288(SB), Y0, Y5
+	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
+	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+416(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+448(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+480(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+512(SB), Y0, Y0
-	VPADDD       leafVectors<>+544(SB), Y3, Y3
+	VADDPS       leafVectors<>+448(SB), Y0, Y0
+	VPADDD       leafVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+512(SB), Y5
+	VMOVUPS      leafVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y3
 	VMASKMOVPS   Y3, Y15, (R14)(BX*4)
-	VPXOR        leafVectors<>+1184(SB), Y13, Y4
-	VMOVUPS      leafVectors<>+1216(SB), Y5
+	VPXOR        leafVectors<>+1056(SB), Y13, Y4
+	VMOVUPS      leafVectors<>+1088(SB), Y5
 	VPCMPGTD     Y4, Y5, Y4
 	VMULPS       Y3, Y1, Y1
-	VMULPS       leafVectors<>+1280(SB), Y1, Y1
+	VMULPS       leafVectors<>+1152(SB), Y1, Y1
 	VANDNPS      Y1, Y4, Y1
 	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
 	VMASKMOVPS   (R15)(BX*4), Y15, Y1
-	VPXOR        leafVectors<>+1184(SB), Y1, Y1
+	VPXOR        leafVectors<>+1056(SB), Y1, Y1
 	VPCMPGTD     Y1, Y5, Y1
 	VMULPS       Y3, Y0, Y0
-	VMULPS       leafVectors<>+1280(SB), Y0, Y0
+	VMULPS       leafVectors<>+1152(SB), Y0, Y0
 	VANDNPS      Y0, Y1, Y0
 	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
 	SUBQ         $+8, CX
@@ -8066,29 +8066,29 @@ tail8:
 	CMPQ         CX, DX
 	CMOVQLT      CX, DX
 	NEGQ         DX
-	LEAQ         leafVectors<>+1408(SB), AX
+	LEAQ         leafWideVectors<>+128(SB), AX
 	VMOVUPS      32(AX)(DX*4), Y15
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
-	VPMULLD      leafVectors<>+1408(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPMULLD      leafVectors<>+1216(SB), Y0, Y0
 	VPBROADCASTD 88(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1408(SB), Y3, Y3
+	VPXOR        leafVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 24(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1376(SB), Y3
+	VMOVUPS      leafVectors<>+1248(SB), Y3
 	VMASKMOVPS   32(SI)(BX*4), Y15, Y5
 	VBLENDVPS    Y1, Y5, Y3, Y1
 	VMASKMOVPS   Y1, Y15, 32(SI)(BX*4)
 	VPBROADCASTD 112(DI), Y5
 	VPADDD       Y5, Y0, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1408(SB), Y5, Y5
+	VPXOR        leafVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VMASKMOVPS   32(R12)(BX*4), Y15, Y4
@@ -8099,77 +8099,77 @@ tail8:
 	VANDPS       Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y15, 32(R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+160(SB), Y4
+	VMOVUPS      leafVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+192(SB), Y5
+	VMOVUPS      leafVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+224(SB), Y1, Y6
-	VADDPS       leafVectors<>+256(SB), Y6, Y6
-	VSUBPS       leafVectors<>+256(SB), Y6, Y7
-	VMULPS       leafVectors<>+288(SB), Y7, Y8
+	VMULPS       leafVectors<>+160(SB), Y1, Y6
+	VADDPS       leafVectors<>+192(SB), Y6, Y6
+	VSUBPS       leafVectors<>+192(SB), Y6, Y7
+	VMULPS       leafVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+320(SB), Y7, Y7
+	VMULPS       leafVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+352(SB), Y1, Y8
+	VMULPS       leafVectors<>+288(SB), Y1, Y8
+	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
+	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+416(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+448(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+480(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+512(SB), Y1, Y1
-	VPADDD       leafVectors<>+544(SB), Y6, Y6
+	VADDPS       leafVectors<>+448(SB), Y1, Y1
+	VPADDD       leafVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMASKMOVPS   Y1, Y15, 32(SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+224(SB), Y0, Y3
-	VADDPS       leafVectors<>+256(SB), Y3, Y3
-	VSUBPS       leafVectors<>+256(SB), Y3, Y4
-	VMULPS       leafVectors<>+288(SB), Y4, Y5
+	VMULPS       leafVectors<>+160(SB), Y0, Y3
+	VADDPS       leafVectors<>+192(SB), Y3, Y3
+	VSUBPS       leafVectors<>+192(SB), Y3, Y4
+	VMULPS       leafVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+320(SB), Y4, Y4
+	VMULPS       leafVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+352(SB), Y0, Y5
+	VMULPS       leafVectors<>+288(SB), Y0, Y5
+	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
+	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+416(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+448(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+480(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+512(SB), Y0, Y0
-	VPADDD       leafVectors<>+544(SB), Y3, Y3
+	VADDPS       leafVectors<>+448(SB), Y0, Y0
+	VPADDD       leafVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMASKMOVPS   Y0, Y15, 32(R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+512(SB), Y5
+	VMOVUPS      leafVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y3
 	VMASKMOVPS   Y3, Y15, 32(R14)(BX*4)
-	VPXOR        leafVectors<>+1184(SB), Y14, Y4
-	VMOVUPS      leafVectors<>+1216(SB), Y5
+	VPXOR        leafVectors<>+1056(SB), Y14, Y4
+	VMOVUPS      leafVectors<>+1088(SB), Y5
 	VPCMPGTD     Y4, Y5, Y4
 	VMULPS       Y3, Y1, Y1
-	VMULPS       leafVectors<>+1280(SB), Y1, Y1
+	VMULPS       leafVectors<>+1152(SB), Y1, Y1
 	VANDNPS      Y1, Y4, Y1
 	VMASKMOVPS   Y1, Y15, 32(SI)(BX*4)
 	VMASKMOVPS   32(R15)(BX*4), Y15, Y1
-	VPXOR        leafVectors<>+1184(SB), Y1, Y1
+	VPXOR        leafVectors<>+1056(SB), Y1, Y1
 	VPCMPGTD     Y1, Y5, Y1
 	VMULPS       Y3, Y0, Y0
-	VMULPS       leafVectors<>+1280(SB), Y0, Y0
+	VMULPS       leafVectors<>+1152(SB), Y0, Y0
 	VANDNPS      Y0, Y1, Y0
 	VMASKMOVPS   Y0, Y15, 32(R12)(BX*4)
 
@@ -8238,14 +8238,14 @@ loop11:
 	VMOVUPS      2752(DI), Y1
 	VMULPS       (R12), Y1, Y1
 	VADDPS       Y1, Y0, Y0
-	VADDPS       leafVectors<>+96(SB), Y0, Y0
+	VADDPS       leafVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, (R13)
 	VMOVUPS      2688(DI), Y0
 	VMULPS       32(SI), Y0, Y0
 	VMOVUPS      2752(DI), Y1
 	VMULPS       32(R12), Y1, Y1
 	VADDPS       Y1, Y0, Y0
-	VADDPS       leafVectors<>+96(SB), Y0, Y0
+	VADDPS       leafVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, 32(R13)
 	MOVQ         232(DI), AX
 	INCQ         AX
@@ -8399,115 +8399,115 @@ loop1:
 	MOVQ            y+16(FP), AX
 	LEAQ            (AX)(R8*4), R14
 	VPBROADCASTD    104(DI), Z27
-	VPADDD          leafVectors<>+992(SB), Z27, Z27
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z27, Z0
+	VPADDD          leafWideVectors<>+64(SB), Z27, Z27
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z27, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z5
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
 	VPADDD.BCST     leafWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
 	VPADDD.BCST     leafWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z4
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
@@ -8736,75 +8736,75 @@ loop1:
 	MOVQ         y+16(FP), AX
 	LEAQ         (AX)(R8*4), R14
 	VPBROADCASTD 104(DI), Y12
-	VPADDD       leafVectors<>+1120(SB), Y12, Y12
+	VPADDD       leafVectors<>+992(SB), Y12, Y12
 	XORL         BX, BX
 
 loop3:
-	VPMULUDQ    leafVectors<>+1056(SB), Y12, Y0
+	VPMULUDQ    leafVectors<>+928(SB), Y12, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       2688(DI), Y1, Y1
-	VPMULUDQ    leafVectors<>+1088(SB), Y1, Y2
+	VPMULUDQ    leafVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       2752(DI), Y3, Y3
 	VPXOR       2816(DI), Y0, Y0
-	VPMULUDQ    leafVectors<>+1056(SB), Y3, Y4
-	VPMULUDQ    leafVectors<>+1088(SB), Y0, Y5
+	VPMULUDQ    leafVectors<>+928(SB), Y3, Y4
+	VPMULUDQ    leafVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP   Y5, Y6
 	VPXOR       Y2, Y6, Y6
 	VPXOR       2176(DI), Y6, Y6
 	VPSRLQ      $+32, Y4, Y7
 	VPXOR       2880(DI), Y7, Y7
-	VPADDD      leafVectors<>+1152(SB), Y12, Y12
-	VPMULUDQ    leafVectors<>+1056(SB), Y6, Y1
-	VPMULUDQ    leafVectors<>+1088(SB), Y7, Y3
+	VPADDD      leafVectors<>+1024(SB), Y12, Y12
+	VPMULUDQ    leafVectors<>+928(SB), Y6, Y1
+	VPMULUDQ    leafVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP   Y3, Y0
 	VPXOR       Y5, Y0, Y0
 	VPXOR       2240(DI), Y0, Y0
 	VPSRLQ      $+32, Y1, Y2
 	VPXOR       Y4, Y2, Y2
 	VPXOR       2272(DI), Y2, Y2
-	VPMULUDQ    leafVectors<>+1056(SB), Y0, Y6
-	VPMULUDQ    leafVectors<>+1088(SB), Y2, Y7
+	VPMULUDQ    leafVectors<>+928(SB), Y0, Y6
+	VPMULUDQ    leafVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP   Y7, Y5
 	VPXOR       Y3, Y5, Y5
 	VPXOR       2304(DI), Y5, Y5
 	VPSRLQ      $+32, Y6, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2336(DI), Y4, Y4
-	VPMULUDQ    leafVectors<>+1056(SB), Y5, Y0
-	VPMULUDQ    leafVectors<>+1088(SB), Y4, Y2
+	VPMULUDQ    leafVectors<>+928(SB), Y5, Y0
+	VPMULUDQ    leafVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       Y7, Y3, Y3
 	VPXOR       2368(DI), Y3, Y3
 	VPSRLQ      $+32, Y0, Y1
 	VPXOR       Y6, Y1, Y1
 	VPXOR       2400(DI), Y1, Y1
-	VPMULUDQ    leafVectors<>+1056(SB), Y3, Y5
-	VPMULUDQ    leafVectors<>+1088(SB), Y1, Y4
+	VPMULUDQ    leafVectors<>+928(SB), Y3, Y5
+	VPMULUDQ    leafVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP   Y4, Y7
 	VPXOR       Y2, Y7, Y7
 	VPXOR       2432(DI), Y7, Y7
 	VPSRLQ      $+32, Y5, Y6
 	VPXOR       Y0, Y6, Y6
 	VPXOR       2464(DI), Y6, Y6
-	VPMULUDQ    leafVectors<>+1056(SB), Y7, Y3
-	VPMULUDQ    leafVectors<>+1088(SB), Y6, Y1
+	VPMULUDQ    leafVectors<>+928(SB), Y7, Y3
+	VPMULUDQ    leafVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP   Y1, Y2
 	VPXOR       Y4, Y2, Y2
 	VPXOR       2496(DI), Y2, Y2
 	VPSRLQ      $+32, Y3, Y0
 	VPXOR       Y5, Y0, Y0
 	VPXOR       2528(DI), Y0, Y0
-	VPMULUDQ    leafVectors<>+1056(SB), Y2, Y7
-	VPMULUDQ    leafVectors<>+1088(SB), Y0, Y6
+	VPMULUDQ    leafVectors<>+928(SB), Y2, Y7
+	VPMULUDQ    leafVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP   Y6, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2560(DI), Y4, Y4
 	VPSRLQ      $+32, Y7, Y5
 	VPXOR       Y3, Y5, Y5
 	VPXOR       2592(DI), Y5, Y5
-	VPMULUDQ    leafVectors<>+1056(SB), Y4, Y2
-	VPMULUDQ    leafVectors<>+1088(SB), Y5, Y0
+	VPMULUDQ    leafVectors<>+928(SB), Y4, Y2
+	VPMULUDQ    leafVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       Y6, Y1, Y1
 	VPXOR       2624(DI), Y1, Y1
@@ -8817,21 +8817,21 @@ loop3:
 	VPBLENDD    $+170, Y2, Y3, Y3
 	VPUNPCKLQDQ Y3, Y1, Y13
 	VPUNPCKHQDQ Y3, Y1, Y14
-	VPXOR       leafVectors<>+1184(SB), Y13, Y0
-	VMOVUPS     leafVectors<>+1216(SB), Y1
+	VPXOR       leafVectors<>+1056(SB), Y13, Y0
+	VMOVUPS     leafVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     (R12)(BX*4), Y1
 	VADDPS      (R13)(BX*4), Y1, Y1
-	VMULPS      leafVectors<>+1280(SB), Y1, Y1
+	VMULPS      leafVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
 	VADDPS      (SI)(BX*4), Y0, Y0
 	VMOVUPS     Y0, (R14)(BX*4)
-	VPXOR       leafVectors<>+1184(SB), Y14, Y0
-	VMOVUPS     leafVectors<>+1216(SB), Y1
+	VPXOR       leafVectors<>+1056(SB), Y14, Y0
+	VMOVUPS     leafVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     32(R12)(BX*4), Y1
 	VADDPS      32(R13)(BX*4), Y1, Y1
-	VMULPS      leafVectors<>+1280(SB), Y1, Y1
+	VMULPS      leafVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
 	VADDPS      32(SI)(BX*4), Y0, Y0
 	VMOVUPS     Y0, 32(R14)(BX*4)
@@ -8972,118 +8972,118 @@ loop1:
 	MOVQ         y+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
 	VPBROADCASTD 104(DI), Z27
-	VPADDD       leafVectors<>+992(SB), Z27, Z27
+	VPADDD       leafWideVectors<>+64(SB), Z27, Z27
 	XORL         BX, BX
 
 loop3:
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z27, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z27, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z5
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
 	VPADDD.BCST     leafWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
 	VPADDD.BCST     leafWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z4
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
@@ -9311,75 +9311,75 @@ loop1:
 	MOVQ         y+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
 	VPBROADCASTD 104(DI), Y12
-	VPADDD       leafVectors<>+1120(SB), Y12, Y12
+	VPADDD       leafVectors<>+992(SB), Y12, Y12
 	XORL         BX, BX
 
 loop3:
-	VPMULUDQ    leafVectors<>+1056(SB), Y12, Y0
+	VPMULUDQ    leafVectors<>+928(SB), Y12, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       2688(DI), Y1, Y1
-	VPMULUDQ    leafVectors<>+1088(SB), Y1, Y2
+	VPMULUDQ    leafVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       2752(DI), Y3, Y3
 	VPXOR       2816(DI), Y0, Y0
-	VPMULUDQ    leafVectors<>+1056(SB), Y3, Y4
-	VPMULUDQ    leafVectors<>+1088(SB), Y0, Y5
+	VPMULUDQ    leafVectors<>+928(SB), Y3, Y4
+	VPMULUDQ    leafVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP   Y5, Y6
 	VPXOR       Y2, Y6, Y6
 	VPXOR       2176(DI), Y6, Y6
 	VPSRLQ      $+32, Y4, Y7
 	VPXOR       2880(DI), Y7, Y7
-	VPADDD      leafVectors<>+1152(SB), Y12, Y12
-	VPMULUDQ    leafVectors<>+1056(SB), Y6, Y1
-	VPMULUDQ    leafVectors<>+1088(SB), Y7, Y3
+	VPADDD      leafVectors<>+1024(SB), Y12, Y12
+	VPMULUDQ    leafVectors<>+928(SB), Y6, Y1
+	VPMULUDQ    leafVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP   Y3, Y0
 	VPXOR       Y5, Y0, Y0
 	VPXOR       2240(DI), Y0, Y0
 	VPSRLQ      $+32, Y1, Y2
 	VPXOR       Y4, Y2, Y2
 	VPXOR       2272(DI), Y2, Y2
-	VPMULUDQ    leafVectors<>+1056(SB), Y0, Y6
-	VPMULUDQ    leafVectors<>+1088(SB), Y2, Y7
+	VPMULUDQ    leafVectors<>+928(SB), Y0, Y6
+	VPMULUDQ    leafVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP   Y7, Y5
 	VPXOR       Y3, Y5, Y5
 	VPXOR       2304(DI), Y5, Y5
 	VPSRLQ      $+32, Y6, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2336(DI), Y4, Y4
-	VPMULUDQ    leafVectors<>+1056(SB), Y5, Y0
-	VPMULUDQ    leafVectors<>+1088(SB), Y4, Y2
+	VPMULUDQ    leafVectors<>+928(SB), Y5, Y0
+	VPMULUDQ    leafVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       Y7, Y3, Y3
 	VPXOR       2368(DI), Y3, Y3
 	VPSRLQ      $+32, Y0, Y1
 	VPXOR       Y6, Y1, Y1
 	VPXOR       2400(DI), Y1, Y1
-	VPMULUDQ    leafVectors<>+1056(SB), Y3, Y5
-	VPMULUDQ    leafVectors<>+1088(SB), Y1, Y4
+	VPMULUDQ    leafVectors<>+928(SB), Y3, Y5
+	VPMULUDQ    leafVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP   Y4, Y7
 	VPXOR       Y2, Y7, Y7
 	VPXOR       2432(DI), Y7, Y7
 	VPSRLQ      $+32, Y5, Y6
 	VPXOR       Y0, Y6, Y6
 	VPXOR       2464(DI), Y6, Y6
-	VPMULUDQ    leafVectors<>+1056(SB), Y7, Y3
-	VPMULUDQ    leafVectors<>+1088(SB), Y6, Y1
+	VPMULUDQ    leafVectors<>+928(SB), Y7, Y3
+	VPMULUDQ    leafVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP   Y1, Y2
 	VPXOR       Y4, Y2, Y2
 	VPXOR       2496(DI), Y2, Y2
 	VPSRLQ      $+32, Y3, Y0
 	VPXOR       Y5, Y0, Y0
 	VPXOR       2528(DI), Y0, Y0
-	VPMULUDQ    leafVectors<>+1056(SB), Y2, Y7
-	VPMULUDQ    leafVectors<>+1088(SB), Y0, Y6
+	VPMULUDQ    leafVectors<>+928(SB), Y2, Y7
+	VPMULUDQ    leafVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP   Y6, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2560(DI), Y4, Y4
 	VPSRLQ      $+32, Y7, Y5
 	VPXOR       Y3, Y5, Y5
 	VPXOR       2592(DI), Y5, Y5
-	VPMULUDQ    leafVectors<>+1056(SB), Y4, Y2
-	VPMULUDQ    leafVectors<>+1088(SB), Y5, Y0
+	VPMULUDQ    leafVectors<>+928(SB), Y4, Y2
+	VPMULUDQ    leafVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       Y6, Y1, Y1
 	VPXOR       2624(DI), Y1, Y1
@@ -9392,23 +9392,23 @@ loop3:
 	VPBLENDD    $+170, Y2, Y3, Y3
 	VPUNPCKLQDQ Y3, Y1, Y13
 	VPUNPCKHQDQ Y3, Y1, Y14
-	VPXOR       leafVectors<>+1184(SB), Y13, Y0
-	VMOVUPS     leafVectors<>+1216(SB), Y1
+	VPXOR       leafVectors<>+1056(SB), Y13, Y0
+	VMOVUPS     leafVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     (SI)(BX*4), Y1
 	VADDPS      (R12)(BX*4), Y1, Y1
-	VMULPS      leafVectors<>+1280(SB), Y1, Y1
+	VMULPS      leafVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
-	VMAXPS      leafVectors<>+96(SB), Y0, Y0
+	VMAXPS      leafVectors<>+32(SB), Y0, Y0
 	VMOVUPS     Y0, (R13)(BX*4)
-	VPXOR       leafVectors<>+1184(SB), Y14, Y0
-	VMOVUPS     leafVectors<>+1216(SB), Y1
+	VPXOR       leafVectors<>+1056(SB), Y14, Y0
+	VMOVUPS     leafVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     32(SI)(BX*4), Y1
 	VADDPS      32(R12)(BX*4), Y1, Y1
-	VMULPS      leafVectors<>+1280(SB), Y1, Y1
+	VMULPS      leafVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
-	VMAXPS      leafVectors<>+96(SB), Y0, Y0
+	VMAXPS      leafVectors<>+32(SB), Y0, Y0
 	VMOVUPS     Y0, 32(R13)(BX*4)
 	ADDQ        $+16, BX
 	CMPQ        BX, $+256
@@ -9551,115 +9551,115 @@ loop1:
 	MOVQ            y+16(FP), AX
 	LEAQ            (AX)(R8*4), R14
 	VPBROADCASTD    104(DI), Z27
-	VPADDD          leafVectors<>+992(SB), Z27, Z27
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z27, Z0
+	VPADDD          leafWideVectors<>+64(SB), Z27, Z27
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z27, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z5
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
 	VPADDD.BCST     leafWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
 	VPADDD.BCST     leafWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z4
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
@@ -9888,75 +9888,75 @@ loop1:
 	MOVQ         y+16(FP), AX
 	LEAQ         (AX)(R8*4), R14
 	VPBROADCASTD 104(DI), Y12
-	VPADDD       leafVectors<>+1120(SB), Y12, Y12
+	VPADDD       leafVectors<>+992(SB), Y12, Y12
 	XORL         BX, BX
 
 loop3:
-	VPMULUDQ    leafVectors<>+1056(SB), Y12, Y0
+	VPMULUDQ    leafVectors<>+928(SB), Y12, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       2688(DI), Y1, Y1
-	VPMULUDQ    leafVectors<>+1088(SB), Y1, Y2
+	VPMULUDQ    leafVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       2752(DI), Y3, Y3
 	VPXOR       2816(DI), Y0, Y0
-	VPMULUDQ    leafVectors<>+1056(SB), Y3, Y4
-	VPMULUDQ    leafVectors<>+1088(SB), Y0, Y5
+	VPMULUDQ    leafVectors<>+928(SB), Y3, Y4
+	VPMULUDQ    leafVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP   Y5, Y6
 	VPXOR       Y2, Y6, Y6
 	VPXOR       2176(DI), Y6, Y6
 	VPSRLQ      $+32, Y4, Y7
 	VPXOR       2880(DI), Y7, Y7
-	VPADDD      leafVectors<>+1152(SB), Y12, Y12
-	VPMULUDQ    leafVectors<>+1056(SB), Y6, Y1
-	VPMULUDQ    leafVectors<>+1088(SB), Y7, Y3
+	VPADDD      leafVectors<>+1024(SB), Y12, Y12
+	VPMULUDQ    leafVectors<>+928(SB), Y6, Y1
+	VPMULUDQ    leafVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP   Y3, Y0
 	VPXOR       Y5, Y0, Y0
 	VPXOR       2240(DI), Y0, Y0
 	VPSRLQ      $+32, Y1, Y2
 	VPXOR       Y4, Y2, Y2
 	VPXOR       2272(DI), Y2, Y2
-	VPMULUDQ    leafVectors<>+1056(SB), Y0, Y6
-	VPMULUDQ    leafVectors<>+1088(SB), Y2, Y7
+	VPMULUDQ    leafVectors<>+928(SB), Y0, Y6
+	VPMULUDQ    leafVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP   Y7, Y5
 	VPXOR       Y3, Y5, Y5
 	VPXOR       2304(DI), Y5, Y5
 	VPSRLQ      $+32, Y6, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2336(DI), Y4, Y4
-	VPMULUDQ    leafVectors<>+1056(SB), Y5, Y0
-	VPMULUDQ    leafVectors<>+1088(SB), Y4, Y2
+	VPMULUDQ    leafVectors<>+928(SB), Y5, Y0
+	VPMULUDQ    leafVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       Y7, Y3, Y3
 	VPXOR       2368(DI), Y3, Y3
 	VPSRLQ      $+32, Y0, Y1
 	VPXOR       Y6, Y1, Y1
 	VPXOR       2400(DI), Y1, Y1
-	VPMULUDQ    leafVectors<>+1056(SB), Y3, Y5
-	VPMULUDQ    leafVectors<>+1088(SB), Y1, Y4
+	VPMULUDQ    leafVectors<>+928(SB), Y3, Y5
+	VPMULUDQ    leafVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP   Y4, Y7
 	VPXOR       Y2, Y7, Y7
 	VPXOR       2432(DI), Y7, Y7
 	VPSRLQ      $+32, Y5, Y6
 	VPXOR       Y0, Y6, Y6
 	VPXOR       2464(DI), Y6, Y6
-	VPMULUDQ    leafVectors<>+1056(SB), Y7, Y3
-	VPMULUDQ    leafVectors<>+1088(SB), Y6, Y1
+	VPMULUDQ    leafVectors<>+928(SB), Y7, Y3
+	VPMULUDQ    leafVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP   Y1, Y2
 	VPXOR       Y4, Y2, Y2
 	VPXOR       2496(DI), Y2, Y2
 	VPSRLQ      $+32, Y3, Y0
 	VPXOR       Y5, Y0, Y0
 	VPXOR       2528(DI), Y0, Y0
-	VPMULUDQ    leafVectors<>+1056(SB), Y2, Y7
-	VPMULUDQ    leafVectors<>+1088(SB), Y0, Y6
+	VPMULUDQ    leafVectors<>+928(SB), Y2, Y7
+	VPMULUDQ    leafVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP   Y6, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2560(DI), Y4, Y4
 	VPSRLQ      $+32, Y7, Y5
 	VPXOR       Y3, Y5, Y5
 	VPXOR       2592(DI), Y5, Y5
-	VPMULUDQ    leafVectors<>+1056(SB), Y4, Y2
-	VPMULUDQ    leafVectors<>+1088(SB), Y5, Y0
+	VPMULUDQ    leafVectors<>+928(SB), Y4, Y2
+	VPMULUDQ    leafVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       Y6, Y1, Y1
 	VPXOR       2624(DI), Y1, Y1
@@ -9969,21 +9969,21 @@ loop3:
 	VPBLENDD    $+170, Y2, Y3, Y3
 	VPUNPCKLQDQ Y3, Y1, Y13
 	VPUNPCKHQDQ Y3, Y1, Y14
-	VPXOR       leafVectors<>+1184(SB), Y13, Y0
-	VMOVUPS     leafVectors<>+1216(SB), Y1
+	VPXOR       leafVectors<>+1056(SB), Y13, Y0
+	VMOVUPS     leafVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     (R12)(BX*4), Y1
 	VADDPS      (R13)(BX*4), Y1, Y1
-	VMULPS      leafVectors<>+1280(SB), Y1, Y1
+	VMULPS      leafVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
 	VADDPS      (SI)(BX*4), Y0, Y0
 	VMOVUPS     Y0, (R14)(BX*4)
-	VPXOR       leafVectors<>+1184(SB), Y14, Y0
-	VMOVUPS     leafVectors<>+1216(SB), Y1
+	VPXOR       leafVectors<>+1056(SB), Y14, Y0
+	VMOVUPS     leafVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     32(R12)(BX*4), Y1
 	VADDPS      32(R13)(BX*4), Y1, Y1
-	VMULPS      leafVectors<>+1280(SB), Y1, Y1
+	VMULPS      leafVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
 	VADDPS      32(SI)(BX*4), Y0, Y0
 	VMOVUPS     Y0, 32(R14)(BX*4)
@@ -10083,7 +10083,7 @@ loop1:
 	VADDPS     32(R12), Y0, Y0
 	VMOVUPS    Y0, 32(R13)
 	MOVL       $+1, CX
-	VMOVUPS    leafVectors<>+1536(SB), Y15
+	VMOVUPS    leafVectors<>+1344(SB), Y15
 	VMASKMOVPS 64(SI), Y15, Y0
 	VMASKMOVPS 64(R12), Y15, Y1
 	VADDPS     Y1, Y0, Y0
@@ -10128,7 +10128,7 @@ loop1:
 	VPXORD         Z29, Z29, Z29
 	VMOVUPS        (SI), Z0
 	VMAXPS         Z0, Z30, Z30
-	VMOVUPS        leafVectors<>+0(SB), Z1
+	VMOVUPS        leafWideVectors<>+0(SB), Z1
 	VPCMPD.BCST    $+0, 32(DI), Z1, K1
 	VMOVUPS.Z      Z0, K1, Z0
 	VADDPS         Z0, Z28, Z28
@@ -10139,7 +10139,7 @@ loop1:
 	VMAXPS         Z0, Z31, K7, Z31
 	MOVL           $+16, AX
 	VPBROADCASTD   AX, Z1
-	VPADDD         leafVectors<>+0(SB), Z1, Z1
+	VPADDD         leafWideVectors<>+0(SB), Z1, Z1
 	VPCMPD.BCST    $+0, 32(DI), Z1, K1
 	VMOVUPS.Z      Z0, K1, Z0
 	VADDPS         Z0, Z29, K7, Z29
@@ -10327,7 +10327,7 @@ loop1:
 	VMAXPS       (SI), Y11, Y11
 	VMAXPS       32(SI), Y12, Y12
 	MOVL         $+1, CX
-	VMOVUPS      leafVectors<>+1536(SB), Y15
+	VMOVUPS      leafVectors<>+1344(SB), Y15
 	VMASKMOVPS   64(SI), Y15, Y0
 	VMAXPS       Y0, Y13, Y1
 	VBLENDVPS    Y15, Y1, Y13, Y13
@@ -10360,103 +10360,103 @@ loop1:
 	VPXOR        Y10, Y10, Y10
 	VMOVUPS      (SI), Y0
 	VSUBPS       2048(DI), Y0, Y1
-	VMOVUPS      leafVectors<>+160(SB), Y2
+	VMOVUPS      leafVectors<>+96(SB), Y2
 	VMINPS       Y1, Y2, Y1
-	VMOVUPS      leafVectors<>+192(SB), Y2
+	VMOVUPS      leafVectors<>+128(SB), Y2
 	VMAXPS       Y1, Y2, Y1
-	VMULPS       leafVectors<>+224(SB), Y1, Y2
-	VADDPS       leafVectors<>+256(SB), Y2, Y2
-	VSUBPS       leafVectors<>+256(SB), Y2, Y3
-	VMULPS       leafVectors<>+288(SB), Y3, Y4
+	VMULPS       leafVectors<>+160(SB), Y1, Y2
+	VADDPS       leafVectors<>+192(SB), Y2, Y2
+	VSUBPS       leafVectors<>+192(SB), Y2, Y3
+	VMULPS       leafVectors<>+224(SB), Y3, Y4
 	VSUBPS       Y4, Y1, Y1
-	VMULPS       leafVectors<>+320(SB), Y3, Y3
+	VMULPS       leafVectors<>+256(SB), Y3, Y3
 	VSUBPS       Y3, Y1, Y1
 	VMULPS       Y1, Y1, Y3
-	VMULPS       leafVectors<>+352(SB), Y1, Y4
+	VMULPS       leafVectors<>+288(SB), Y1, Y4
+	VADDPS       leafVectors<>+320(SB), Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VADDPS       leafVectors<>+352(SB), Y4, Y4
+	VMULPS       Y1, Y4, Y4
 	VADDPS       leafVectors<>+384(SB), Y4, Y4
 	VMULPS       Y1, Y4, Y4
 	VADDPS       leafVectors<>+416(SB), Y4, Y4
-	VMULPS       Y1, Y4, Y4
-	VADDPS       leafVectors<>+448(SB), Y4, Y4
-	VMULPS       Y1, Y4, Y4
-	VADDPS       leafVectors<>+480(SB), Y4, Y4
 	VMULPS       Y4, Y3, Y3
 	VADDPS       Y3, Y1, Y1
-	VADDPS       leafVectors<>+512(SB), Y1, Y1
-	VPADDD       leafVectors<>+544(SB), Y2, Y2
+	VADDPS       leafVectors<>+448(SB), Y1, Y1
+	VPADDD       leafVectors<>+480(SB), Y2, Y2
 	VPSLLD       $+23, Y2, Y2
 	VMULPS       Y2, Y1, Y1
 	VADDPS       Y1, Y11, Y11
-	VMOVUPS      leafVectors<>+0(SB), Y1
+	VMOVUPS      leafWideVectors<>+0(SB), Y1
 	VPBROADCASTD 32(DI), Y2
 	VPCMPEQD     Y2, Y1, Y1
 	VANDPS       Y0, Y1, Y0
 	VADDPS       Y0, Y7, Y7
 	VMOVUPS      32(SI), Y0
 	VSUBPS       2048(DI), Y0, Y1
-	VMOVUPS      leafVectors<>+160(SB), Y2
+	VMOVUPS      leafVectors<>+96(SB), Y2
 	VMINPS       Y1, Y2, Y1
-	VMOVUPS      leafVectors<>+192(SB), Y2
+	VMOVUPS      leafVectors<>+128(SB), Y2
 	VMAXPS       Y1, Y2, Y1
-	VMULPS       leafVectors<>+224(SB), Y1, Y2
-	VADDPS       leafVectors<>+256(SB), Y2, Y2
-	VSUBPS       leafVectors<>+256(SB), Y2, Y3
-	VMULPS       leafVectors<>+288(SB), Y3, Y4
+	VMULPS       leafVectors<>+160(SB), Y1, Y2
+	VADDPS       leafVectors<>+192(SB), Y2, Y2
+	VSUBPS       leafVectors<>+192(SB), Y2, Y3
+	VMULPS       leafVectors<>+224(SB), Y3, Y4
 	VSUBPS       Y4, Y1, Y1
-	VMULPS       leafVectors<>+320(SB), Y3, Y3
+	VMULPS       leafVectors<>+256(SB), Y3, Y3
 	VSUBPS       Y3, Y1, Y1
 	VMULPS       Y1, Y1, Y3
-	VMULPS       leafVectors<>+352(SB), Y1, Y4
+	VMULPS       leafVectors<>+288(SB), Y1, Y4
+	VADDPS       leafVectors<>+320(SB), Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VADDPS       leafVectors<>+352(SB), Y4, Y4
+	VMULPS       Y1, Y4, Y4
 	VADDPS       leafVectors<>+384(SB), Y4, Y4
 	VMULPS       Y1, Y4, Y4
 	VADDPS       leafVectors<>+416(SB), Y4, Y4
-	VMULPS       Y1, Y4, Y4
-	VADDPS       leafVectors<>+448(SB), Y4, Y4
-	VMULPS       Y1, Y4, Y4
-	VADDPS       leafVectors<>+480(SB), Y4, Y4
 	VMULPS       Y4, Y3, Y3
 	VADDPS       Y3, Y1, Y1
-	VADDPS       leafVectors<>+512(SB), Y1, Y1
-	VPADDD       leafVectors<>+544(SB), Y2, Y2
+	VADDPS       leafVectors<>+448(SB), Y1, Y1
+	VPADDD       leafVectors<>+480(SB), Y2, Y2
 	VPSLLD       $+23, Y2, Y2
 	VMULPS       Y2, Y1, Y1
 	VADDPS       Y1, Y12, Y12
 	MOVL         $+8, AX
 	VMOVD        AX, X1
 	VPBROADCASTD X1, Y1
-	VPADDD       leafVectors<>+0(SB), Y1, Y1
+	VPADDD       leafWideVectors<>+0(SB), Y1, Y1
 	VPBROADCASTD 32(DI), Y2
 	VPCMPEQD     Y2, Y1, Y1
 	VANDPS       Y0, Y1, Y0
 	VADDPS       Y0, Y8, Y8
 	MOVL         $+1, CX
-	VMOVUPS      leafVectors<>+1536(SB), Y15
+	VMOVUPS      leafVectors<>+1344(SB), Y15
 	VMASKMOVPS   64(SI), Y15, Y0
 	VSUBPS       2048(DI), Y0, Y1
-	VMOVUPS      leafVectors<>+160(SB), Y2
+	VMOVUPS      leafVectors<>+96(SB), Y2
 	VMINPS       Y1, Y2, Y1
-	VMOVUPS      leafVectors<>+192(SB), Y2
+	VMOVUPS      leafVectors<>+128(SB), Y2
 	VMAXPS       Y1, Y2, Y1
-	VMULPS       leafVectors<>+224(SB), Y1, Y2
-	VADDPS       leafVectors<>+256(SB), Y2, Y2
-	VSUBPS       leafVectors<>+256(SB), Y2, Y3
-	VMULPS       leafVectors<>+288(SB), Y3, Y4
+	VMULPS       leafVectors<>+160(SB), Y1, Y2
+	VADDPS       leafVectors<>+192(SB), Y2, Y2
+	VSUBPS       leafVectors<>+192(SB), Y2, Y3
+	VMULPS       leafVectors<>+224(SB), Y3, Y4
 	VSUBPS       Y4, Y1, Y1
-	VMULPS       leafVectors<>+320(SB), Y3, Y3
+	VMULPS       leafVectors<>+256(SB), Y3, Y3
 	VSUBPS       Y3, Y1, Y1
 	VMULPS       Y1, Y1, Y3
-	VMULPS       leafVectors<>+352(SB), Y1, Y4
+	VMULPS       leafVectors<>+288(SB), Y1, Y4
+	VADDPS       leafVectors<>+320(SB), Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VADDPS       leafVectors<>+352(SB), Y4, Y4
+	VMULPS       Y1, Y4, Y4
 	VADDPS       leafVectors<>+384(SB), Y4, Y4
 	VMULPS       Y1, Y4, Y4
 	VADDPS       leafVectors<>+416(SB), Y4, Y4
-	VMULPS       Y1, Y4, Y4
-	VADDPS       leafVectors<>+448(SB), Y4, Y4
-	VMULPS       Y1, Y4, Y4
-	VADDPS       leafVectors<>+480(SB), Y4, Y4
 	VMULPS       Y4, Y3, Y3
 	VADDPS       Y3, Y1, Y1
-	VADDPS       leafVectors<>+512(SB), Y1, Y1
-	VPADDD       leafVectors<>+544(SB), Y2, Y2
+	VADDPS       leafVectors<>+448(SB), Y1, Y1
+	VPADDD       leafVectors<>+480(SB), Y2, Y2
 	VPSLLD       $+23, Y2, Y2
 	VMULPS       Y2, Y1, Y1
 	VADDPS       Y1, Y13, Y2
@@ -10464,7 +10464,7 @@ loop1:
 	MOVL         $+16, AX
 	VMOVD        AX, X1
 	VPBROADCASTD X1, Y1
-	VPADDD       leafVectors<>+0(SB), Y1, Y1
+	VPADDD       leafWideVectors<>+0(SB), Y1, Y1
 	VPBROADCASTD 32(DI), Y2
 	VPCMPEQD     Y2, Y1, Y1
 	VANDPS       Y0, Y1, Y0
@@ -10502,33 +10502,33 @@ loop1:
 	NEGQ         R8
 	MOVQ         R8, 32(DI)
 	VMOVUPS      2112(DI), X0
-	VCMPPS       $+1, leafVectors<>+1568(SB), X0, X1
-	VMOVUPS      leafVectors<>+1600(SB), X2
+	VCMPPS       $+1, leafVectors<>+1376(SB), X0, X1
+	VMOVUPS      leafVectors<>+1408(SB), X2
 	VCMPPS       $+2, X0, X2, X2
-	VPSUBD       leafVectors<>+1632(SB), X0, X3
+	VPSUBD       leafVectors<>+1440(SB), X0, X3
 	VPSRAD       $+23, X3, X3
 	VCVTDQ2PS    X3, X4
-	VMULPS       leafVectors<>+288(SB), X4, X5
+	VMULPS       leafVectors<>+224(SB), X4, X5
 	VPSLLD       $+23, X3, X3
 	VPSUBD       X3, X0, X3
-	VSUBPS       leafVectors<>+512(SB), X3, X3
-	VADDPS       leafVectors<>+1664(SB), X3, X6
+	VSUBPS       leafVectors<>+448(SB), X3, X3
+	VADDPS       leafVectors<>+1472(SB), X3, X6
 	VDIVPS       X6, X3, X6
 	VMULPS       X6, X6, X7
-	VMULPS       leafVectors<>+1696(SB), X7, X8
-	VADDPS       leafVectors<>+1728(SB), X8, X8
+	VMULPS       leafVectors<>+1504(SB), X7, X8
+	VADDPS       leafVectors<>+1536(SB), X8, X8
 	VMULPS       X7, X8, X8
-	VADDPS       leafVectors<>+1760(SB), X8, X8
+	VADDPS       leafVectors<>+1568(SB), X8, X8
 	VMULPS       X8, X7, X7
 	VSUBPS       X7, X3, X7
 	VMULPS       X7, X6, X6
-	VMULPS       leafVectors<>+320(SB), X4, X4
+	VMULPS       leafVectors<>+256(SB), X4, X4
 	VSUBPS       X4, X6, X4
 	VSUBPS       X3, X4, X3
 	VSUBPS       X3, X5, X3
-	VCMPPS       $+1, leafVectors<>+96(SB), X0, X4
-	VMOVUPS      leafVectors<>+1376(SB), X5
-	VBLENDVPS    X4, leafVectors<>+1792(SB), X5, X4
+	VCMPPS       $+1, leafVectors<>+32(SB), X0, X4
+	VMOVUPS      leafVectors<>+1248(SB), X5
+	VBLENDVPS    X4, leafVectors<>+1600(SB), X5, X4
 	VBLENDVPS    X2, X3, X4, X2
 	VBLENDVPS    X1, X2, X0, X0
 	VMOVUPS      2176(DI), X1
@@ -10596,7 +10596,7 @@ loop1:
 	VBROADCASTSS  leafWords<>+156(SB), Z31
 	VMOVUPS       (SI), Z0
 	VCMPPS        $+0, 2048(DI), Z0, K1
-	VMOVUPS       leafVectors<>+0(SB), Z0
+	VMOVUPS       leafWideVectors<>+0(SB), Z0
 	VCVTDQ2PS     Z0, Z0
 	VPBROADCASTD  leafWords<>+156(SB), Z1
 	VBLENDMPS     Z0, Z1, K1, Z0
@@ -10608,7 +10608,7 @@ loop1:
 	VCMPPS        $+0, 2048(DI), Z0, K1
 	MOVL          $+16, AX
 	VPBROADCASTD  AX, Z0
-	VPADDD        leafVectors<>+0(SB), Z0, Z0
+	VPADDD        leafWideVectors<>+0(SB), Z0, Z0
 	VCVTDQ2PS     Z0, Z0
 	VPBROADCASTD  leafWords<>+156(SB), Z1
 	VBLENDMPS     Z0, Z1, K1, Z0
@@ -10669,7 +10669,7 @@ loop1:
 	VMAXPS       (SI), Y11, Y11
 	VMAXPS       32(SI), Y12, Y12
 	MOVL         $+1, CX
-	VMOVUPS      leafVectors<>+1536(SB), Y15
+	VMOVUPS      leafVectors<>+1344(SB), Y15
 	VMASKMOVPS   64(SI), Y15, Y0
 	VMAXPS       Y0, Y13, Y1
 	VBLENDVPS    Y15, Y1, Y13, Y13
@@ -10694,9 +10694,9 @@ loop1:
 	VBROADCASTSS leafWords<>+156(SB), Y14
 	VMOVUPS      (SI), Y0
 	VCMPPS       $+0, 2048(DI), Y0, Y0
-	VMOVUPS      leafVectors<>+0(SB), Y1
+	VMOVUPS      leafWideVectors<>+0(SB), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMOVUPS      leafVectors<>+1568(SB), Y2
+	VMOVUPS      leafVectors<>+1376(SB), Y2
 	VBLENDVPS    Y0, Y1, Y2, Y0
 	VMINPS       Y0, Y11, Y11
 	VMOVUPS      32(SI), Y0
@@ -10704,21 +10704,21 @@ loop1:
 	MOVL         $+8, AX
 	VMOVD        AX, X1
 	VPBROADCASTD X1, Y1
-	VPADDD       leafVectors<>+0(SB), Y1, Y1
+	VPADDD       leafWideVectors<>+0(SB), Y1, Y1
 	VCVTDQ2PS    Y1, Y1
-	VMOVUPS      leafVectors<>+1568(SB), Y2
+	VMOVUPS      leafVectors<>+1376(SB), Y2
 	VBLENDVPS    Y0, Y1, Y2, Y0
 	VMINPS       Y0, Y12, Y12
 	MOVL         $+1, CX
-	VMOVUPS      leafVectors<>+1536(SB), Y15
+	VMOVUPS      leafVectors<>+1344(SB), Y15
 	VMASKMOVPS   64(SI), Y15, Y0
 	VCMPPS       $+0, 2048(DI), Y0, Y0
 	MOVL         $+16, AX
 	VMOVD        AX, X1
 	VPBROADCASTD X1, Y1
-	VPADDD       leafVectors<>+0(SB), Y1, Y1
+	VPADDD       leafWideVectors<>+0(SB), Y1, Y1
 	VCVTDQ2PS    Y1, Y1
-	VMOVUPS      leafVectors<>+1568(SB), Y2
+	VMOVUPS      leafVectors<>+1376(SB), Y2
 	VBLENDVPS    Y0, Y1, Y2, Y0
 	VMINPS       Y0, Y13, Y1
 	VBLENDVPS    Y15, Y1, Y13, Y13
@@ -10734,8 +10734,8 @@ loop1:
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 2112(DI)
 	VMOVUPS      2112(DI), X0
-	VCMPPS       $+1, leafVectors<>+1824(SB), X0, X1
-	VMINPS       leafVectors<>+1824(SB), X0, X0
+	VCMPPS       $+1, leafVectors<>+1632(SB), X0, X1
+	VMINPS       leafVectors<>+1632(SB), X0, X0
 	VCVTTPS2DQ   X0, X0
 	VANDPS       X0, X1, X0
 	MOVQ         24(DI), R8
@@ -10856,7 +10856,7 @@ tail3:
 	CMPQ       CX, DX
 	CMOVQLT    CX, DX
 	NEGQ       DX
-	LEAQ       leafVectors<>+1408(SB), AX
+	LEAQ       leafWideVectors<>+128(SB), AX
 	VMOVUPS    32(AX)(DX*4), Y15
 	VMOVUPS    2048(DI), Y0
 	VMASKMOVPS Y0, Y15, (SI)(BX*4)
@@ -11044,7 +11044,7 @@ loop1:
 	VPSLLD         $+23, Z1, Z1
 	VMULPS         Z1, Z0, Z0
 	VDIVPS         2112(DI), Z0, Z0
-	VMOVUPS        leafVectors<>+0(SB), Z1
+	VMOVUPS        leafWideVectors<>+0(SB), Z1
 	VPCMPD.BCST    $+0, 40(DI), Z1, K1
 	VBROADCASTSS.Z leafWords<>+56(SB), K1, Z1
 	VSUBPS         Z1, Z0, Z0
@@ -11086,7 +11086,7 @@ loop1:
 	VDIVPS         2112(DI), Z0, Z0
 	MOVL           $+16, AX
 	VPBROADCASTD   AX, Z1
-	VPADDD         leafVectors<>+0(SB), Z1, Z1
+	VPADDD         leafWideVectors<>+0(SB), Z1, Z1
 	VPCMPD.BCST    $+0, 40(DI), Z1, K1
 	VBROADCASTSS.Z leafWords<>+56(SB), K1, Z1
 	VSUBPS         Z1, Z0, Z0
@@ -11131,7 +11131,7 @@ loop1:
 	VMAXPS       (SI), Y11, Y11
 	VMAXPS       32(SI), Y12, Y12
 	MOVL         $+1, CX
-	VMOVUPS      leafVectors<>+1536(SB), Y15
+	VMOVUPS      leafVectors<>+1344(SB), Y15
 	VMASKMOVPS   64(SI), Y15, Y0
 	VMAXPS       Y0, Y13, Y1
 	VBLENDVPS    Y15, Y1, Y13, Y13
@@ -11156,90 +11156,90 @@ loop1:
 	VPXOR        Y14, Y14, Y14
 	VMOVUPS      (SI), Y0
 	VSUBPS       2048(DI), Y0, Y0
-	VMOVUPS      leafVectors<>+160(SB), Y1
+	VMOVUPS      leafVectors<>+96(SB), Y1
 	VMINPS       Y0, Y1, Y0
-	VMOVUPS      leafVectors<>+192(SB), Y1
+	VMOVUPS      leafVectors<>+128(SB), Y1
 	VMAXPS       Y0, Y1, Y0
-	VMULPS       leafVectors<>+224(SB), Y0, Y1
-	VADDPS       leafVectors<>+256(SB), Y1, Y1
-	VSUBPS       leafVectors<>+256(SB), Y1, Y2
-	VMULPS       leafVectors<>+288(SB), Y2, Y3
+	VMULPS       leafVectors<>+160(SB), Y0, Y1
+	VADDPS       leafVectors<>+192(SB), Y1, Y1
+	VSUBPS       leafVectors<>+192(SB), Y1, Y2
+	VMULPS       leafVectors<>+224(SB), Y2, Y3
 	VSUBPS       Y3, Y0, Y0
-	VMULPS       leafVectors<>+320(SB), Y2, Y2
+	VMULPS       leafVectors<>+256(SB), Y2, Y2
 	VSUBPS       Y2, Y0, Y0
 	VMULPS       Y0, Y0, Y2
-	VMULPS       leafVectors<>+352(SB), Y0, Y3
+	VMULPS       leafVectors<>+288(SB), Y0, Y3
+	VADDPS       leafVectors<>+320(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       leafVectors<>+352(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
 	VADDPS       leafVectors<>+384(SB), Y3, Y3
 	VMULPS       Y0, Y3, Y3
 	VADDPS       leafVectors<>+416(SB), Y3, Y3
-	VMULPS       Y0, Y3, Y3
-	VADDPS       leafVectors<>+448(SB), Y3, Y3
-	VMULPS       Y0, Y3, Y3
-	VADDPS       leafVectors<>+480(SB), Y3, Y3
 	VMULPS       Y3, Y2, Y2
 	VADDPS       Y2, Y0, Y0
-	VADDPS       leafVectors<>+512(SB), Y0, Y0
-	VPADDD       leafVectors<>+544(SB), Y1, Y1
+	VADDPS       leafVectors<>+448(SB), Y0, Y0
+	VPADDD       leafVectors<>+480(SB), Y1, Y1
 	VPSLLD       $+23, Y1, Y1
 	VMULPS       Y1, Y0, Y0
 	VADDPS       Y0, Y11, Y11
 	VMOVUPS      32(SI), Y0
 	VSUBPS       2048(DI), Y0, Y0
-	VMOVUPS      leafVectors<>+160(SB), Y1
+	VMOVUPS      leafVectors<>+96(SB), Y1
 	VMINPS       Y0, Y1, Y0
-	VMOVUPS      leafVectors<>+192(SB), Y1
+	VMOVUPS      leafVectors<>+128(SB), Y1
 	VMAXPS       Y0, Y1, Y0
-	VMULPS       leafVectors<>+224(SB), Y0, Y1
-	VADDPS       leafVectors<>+256(SB), Y1, Y1
-	VSUBPS       leafVectors<>+256(SB), Y1, Y2
-	VMULPS       leafVectors<>+288(SB), Y2, Y3
+	VMULPS       leafVectors<>+160(SB), Y0, Y1
+	VADDPS       leafVectors<>+192(SB), Y1, Y1
+	VSUBPS       leafVectors<>+192(SB), Y1, Y2
+	VMULPS       leafVectors<>+224(SB), Y2, Y3
 	VSUBPS       Y3, Y0, Y0
-	VMULPS       leafVectors<>+320(SB), Y2, Y2
+	VMULPS       leafVectors<>+256(SB), Y2, Y2
 	VSUBPS       Y2, Y0, Y0
 	VMULPS       Y0, Y0, Y2
-	VMULPS       leafVectors<>+352(SB), Y0, Y3
+	VMULPS       leafVectors<>+288(SB), Y0, Y3
+	VADDPS       leafVectors<>+320(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       leafVectors<>+352(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
 	VADDPS       leafVectors<>+384(SB), Y3, Y3
 	VMULPS       Y0, Y3, Y3
 	VADDPS       leafVectors<>+416(SB), Y3, Y3
-	VMULPS       Y0, Y3, Y3
-	VADDPS       leafVectors<>+448(SB), Y3, Y3
-	VMULPS       Y0, Y3, Y3
-	VADDPS       leafVectors<>+480(SB), Y3, Y3
 	VMULPS       Y3, Y2, Y2
 	VADDPS       Y2, Y0, Y0
-	VADDPS       leafVectors<>+512(SB), Y0, Y0
-	VPADDD       leafVectors<>+544(SB), Y1, Y1
+	VADDPS       leafVectors<>+448(SB), Y0, Y0
+	VPADDD       leafVectors<>+480(SB), Y1, Y1
 	VPSLLD       $+23, Y1, Y1
 	VMULPS       Y1, Y0, Y0
 	VADDPS       Y0, Y12, Y12
 	MOVL         $+1, CX
-	VMOVUPS      leafVectors<>+1536(SB), Y15
+	VMOVUPS      leafVectors<>+1344(SB), Y15
 	VMASKMOVPS   64(SI), Y15, Y0
 	VSUBPS       2048(DI), Y0, Y0
-	VMOVUPS      leafVectors<>+160(SB), Y1
+	VMOVUPS      leafVectors<>+96(SB), Y1
 	VMINPS       Y0, Y1, Y0
-	VMOVUPS      leafVectors<>+192(SB), Y1
+	VMOVUPS      leafVectors<>+128(SB), Y1
 	VMAXPS       Y0, Y1, Y0
-	VMULPS       leafVectors<>+224(SB), Y0, Y1
-	VADDPS       leafVectors<>+256(SB), Y1, Y1
-	VSUBPS       leafVectors<>+256(SB), Y1, Y2
-	VMULPS       leafVectors<>+288(SB), Y2, Y3
+	VMULPS       leafVectors<>+160(SB), Y0, Y1
+	VADDPS       leafVectors<>+192(SB), Y1, Y1
+	VSUBPS       leafVectors<>+192(SB), Y1, Y2
+	VMULPS       leafVectors<>+224(SB), Y2, Y3
 	VSUBPS       Y3, Y0, Y0
-	VMULPS       leafVectors<>+320(SB), Y2, Y2
+	VMULPS       leafVectors<>+256(SB), Y2, Y2
 	VSUBPS       Y2, Y0, Y0
 	VMULPS       Y0, Y0, Y2
-	VMULPS       leafVectors<>+352(SB), Y0, Y3
+	VMULPS       leafVectors<>+288(SB), Y0, Y3
+	VADDPS       leafVectors<>+320(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       leafVectors<>+352(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
 	VADDPS       leafVectors<>+384(SB), Y3, Y3
 	VMULPS       Y0, Y3, Y3
 	VADDPS       leafVectors<>+416(SB), Y3, Y3
-	VMULPS       Y0, Y3, Y3
-	VADDPS       leafVectors<>+448(SB), Y3, Y3
-	VMULPS       Y0, Y3, Y3
-	VADDPS       leafVectors<>+480(SB), Y3, Y3
 	VMULPS       Y3, Y2, Y2
 	VADDPS       Y2, Y0, Y0
-	VADDPS       leafVectors<>+512(SB), Y0, Y0
-	VPADDD       leafVectors<>+544(SB), Y1, Y1
+	VADDPS       leafVectors<>+448(SB), Y0, Y0
+	VPADDD       leafVectors<>+480(SB), Y1, Y1
 	VPSLLD       $+23, Y1, Y1
 	VMULPS       Y1, Y0, Y0
 	VADDPS       Y0, Y13, Y1
@@ -11283,37 +11283,37 @@ loop1:
 	LEAQ         (AX)(R8*4), R12
 	VMOVUPS      (SI), Y0
 	VSUBPS       2048(DI), Y0, Y0
-	VMOVUPS      leafVectors<>+160(SB), Y1
+	VMOVUPS      leafVectors<>+96(SB), Y1
 	VMINPS       Y0, Y1, Y0
-	VMOVUPS      leafVectors<>+192(SB), Y1
+	VMOVUPS      leafVectors<>+128(SB), Y1
 	VMAXPS       Y0, Y1, Y0
-	VMULPS       leafVectors<>+224(SB), Y0, Y1
-	VADDPS       leafVectors<>+256(SB), Y1, Y1
-	VSUBPS       leafVectors<>+256(SB), Y1, Y2
-	VMULPS       leafVectors<>+288(SB), Y2, Y3
+	VMULPS       leafVectors<>+160(SB), Y0, Y1
+	VADDPS       leafVectors<>+192(SB), Y1, Y1
+	VSUBPS       leafVectors<>+192(SB), Y1, Y2
+	VMULPS       leafVectors<>+224(SB), Y2, Y3
 	VSUBPS       Y3, Y0, Y0
-	VMULPS       leafVectors<>+320(SB), Y2, Y2
+	VMULPS       leafVectors<>+256(SB), Y2, Y2
 	VSUBPS       Y2, Y0, Y0
 	VMULPS       Y0, Y0, Y2
-	VMULPS       leafVectors<>+352(SB), Y0, Y3
+	VMULPS       leafVectors<>+288(SB), Y0, Y3
+	VADDPS       leafVectors<>+320(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       leafVectors<>+352(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
 	VADDPS       leafVectors<>+384(SB), Y3, Y3
 	VMULPS       Y0, Y3, Y3
 	VADDPS       leafVectors<>+416(SB), Y3, Y3
-	VMULPS       Y0, Y3, Y3
-	VADDPS       leafVectors<>+448(SB), Y3, Y3
-	VMULPS       Y0, Y3, Y3
-	VADDPS       leafVectors<>+480(SB), Y3, Y3
 	VMULPS       Y3, Y2, Y2
 	VADDPS       Y2, Y0, Y0
-	VADDPS       leafVectors<>+512(SB), Y0, Y0
-	VPADDD       leafVectors<>+544(SB), Y1, Y1
+	VADDPS       leafVectors<>+448(SB), Y0, Y0
+	VPADDD       leafVectors<>+480(SB), Y1, Y1
 	VPSLLD       $+23, Y1, Y1
 	VMULPS       Y1, Y0, Y0
 	VDIVPS       2112(DI), Y0, Y0
-	VMOVUPS      leafVectors<>+0(SB), Y1
+	VMOVUPS      leafWideVectors<>+0(SB), Y1
 	VPBROADCASTD 40(DI), Y2
 	VPCMPEQD     Y2, Y1, Y1
-	VANDPS       leafVectors<>+512(SB), Y1, Y1
+	VANDPS       leafVectors<>+448(SB), Y1, Y1
 	VSUBPS       Y1, Y0, Y0
 	VMULPS       2176(DI), Y0, Y0
 	VPBROADCASTD 32(DI), Y1
@@ -11321,83 +11321,83 @@ loop1:
 	VMOVUPS      Y0, (R12)
 	VMOVUPS      32(SI), Y0
 	VSUBPS       2048(DI), Y0, Y0
-	VMOVUPS      leafVectors<>+160(SB), Y1
+	VMOVUPS      leafVectors<>+96(SB), Y1
 	VMINPS       Y0, Y1, Y0
-	VMOVUPS      leafVectors<>+192(SB), Y1
+	VMOVUPS      leafVectors<>+128(SB), Y1
 	VMAXPS       Y0, Y1, Y0
-	VMULPS       leafVectors<>+224(SB), Y0, Y1
-	VADDPS       leafVectors<>+256(SB), Y1, Y1
-	VSUBPS       leafVectors<>+256(SB), Y1, Y2
-	VMULPS       leafVectors<>+288(SB), Y2, Y3
+	VMULPS       leafVectors<>+160(SB), Y0, Y1
+	VADDPS       leafVectors<>+192(SB), Y1, Y1
+	VSUBPS       leafVectors<>+192(SB), Y1, Y2
+	VMULPS       leafVectors<>+224(SB), Y2, Y3
 	VSUBPS       Y3, Y0, Y0
-	VMULPS       leafVectors<>+320(SB), Y2, Y2
+	VMULPS       leafVectors<>+256(SB), Y2, Y2
 	VSUBPS       Y2, Y0, Y0
 	VMULPS       Y0, Y0, Y2
-	VMULPS       leafVectors<>+352(SB), Y0, Y3
+	VMULPS       leafVectors<>+288(SB), Y0, Y3
+	VADDPS       leafVectors<>+320(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       leafVectors<>+352(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
 	VADDPS       leafVectors<>+384(SB), Y3, Y3
 	VMULPS       Y0, Y3, Y3
 	VADDPS       leafVectors<>+416(SB), Y3, Y3
-	VMULPS       Y0, Y3, Y3
-	VADDPS       leafVectors<>+448(SB), Y3, Y3
-	VMULPS       Y0, Y3, Y3
-	VADDPS       leafVectors<>+480(SB), Y3, Y3
 	VMULPS       Y3, Y2, Y2
 	VADDPS       Y2, Y0, Y0
-	VADDPS       leafVectors<>+512(SB), Y0, Y0
-	VPADDD       leafVectors<>+544(SB), Y1, Y1
+	VADDPS       leafVectors<>+448(SB), Y0, Y0
+	VPADDD       leafVectors<>+480(SB), Y1, Y1
 	VPSLLD       $+23, Y1, Y1
 	VMULPS       Y1, Y0, Y0
 	VDIVPS       2112(DI), Y0, Y0
 	MOVL         $+8, AX
 	VMOVD        AX, X1
 	VPBROADCASTD X1, Y1
-	VPADDD       leafVectors<>+0(SB), Y1, Y1
+	VPADDD       leafWideVectors<>+0(SB), Y1, Y1
 	VPBROADCASTD 40(DI), Y2
 	VPCMPEQD     Y2, Y1, Y1
-	VANDPS       leafVectors<>+512(SB), Y1, Y1
+	VANDPS       leafVectors<>+448(SB), Y1, Y1
 	VSUBPS       Y1, Y0, Y0
 	VMULPS       2176(DI), Y0, Y0
 	VPBROADCASTD 32(DI), Y1
 	VANDPS       Y0, Y1, Y0
 	VMOVUPS      Y0, 32(R12)
 	MOVL         $+1, CX
-	VMOVUPS      leafVectors<>+1536(SB), Y15
+	VMOVUPS      leafVectors<>+1344(SB), Y15
 	VMASKMOVPS   64(SI), Y15, Y0
 	VSUBPS       2048(DI), Y0, Y0
-	VMOVUPS      leafVectors<>+160(SB), Y1
+	VMOVUPS      leafVectors<>+96(SB), Y1
 	VMINPS       Y0, Y1, Y0
-	VMOVUPS      leafVectors<>+192(SB), Y1
+	VMOVUPS      leafVectors<>+128(SB), Y1
 	VMAXPS       Y0, Y1, Y0
-	VMULPS       leafVectors<>+224(SB), Y0, Y1
-	VADDPS       leafVectors<>+256(SB), Y1, Y1
-	VSUBPS       leafVectors<>+256(SB), Y1, Y2
-	VMULPS       leafVectors<>+288(SB), Y2, Y3
+	VMULPS       leafVectors<>+160(SB), Y0, Y1
+	VADDPS       leafVectors<>+192(SB), Y1, Y1
+	VSUBPS       leafVectors<>+192(SB), Y1, Y2
+	VMULPS       leafVectors<>+224(SB), Y2, Y3
 	VSUBPS       Y3, Y0, Y0
-	VMULPS       leafVectors<>+320(SB), Y2, Y2
+	VMULPS       leafVectors<>+256(SB), Y2, Y2
 	VSUBPS       Y2, Y0, Y0
 	VMULPS       Y0, Y0, Y2
-	VMULPS       leafVectors<>+352(SB), Y0, Y3
+	VMULPS       leafVectors<>+288(SB), Y0, Y3
+	VADDPS       leafVectors<>+320(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       leafVectors<>+352(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
 	VADDPS       leafVectors<>+384(SB), Y3, Y3
 	VMULPS       Y0, Y3, Y3
 	VADDPS       leafVectors<>+416(SB), Y3, Y3
-	VMULPS       Y0, Y3, Y3
-	VADDPS       leafVectors<>+448(SB), Y3, Y3
-	VMULPS       Y0, Y3, Y3
-	VADDPS       leafVectors<>+480(SB), Y3, Y3
 	VMULPS       Y3, Y2, Y2
 	VADDPS       Y2, Y0, Y0
-	VADDPS       leafVectors<>+512(SB), Y0, Y0
-	VPADDD       leafVectors<>+544(SB), Y1, Y1
+	VADDPS       leafVectors<>+448(SB), Y0, Y0
+	VPADDD       leafVectors<>+480(SB), Y1, Y1
 	VPSLLD       $+23, Y1, Y1
 	VMULPS       Y1, Y0, Y0
 	VDIVPS       2112(DI), Y0, Y0
 	MOVL         $+16, AX
 	VMOVD        AX, X1
 	VPBROADCASTD X1, Y1
-	VPADDD       leafVectors<>+0(SB), Y1, Y1
+	VPADDD       leafWideVectors<>+0(SB), Y1, Y1
 	VPBROADCASTD 40(DI), Y2
 	VPCMPEQD     Y2, Y1, Y1
-	VANDPS       leafVectors<>+512(SB), Y1, Y1
+	VANDPS       leafVectors<>+448(SB), Y1, Y1
 	VSUBPS       Y1, Y0, Y0
 	VMULPS       2176(DI), Y0, Y0
 	VPBROADCASTD 32(DI), Y1
@@ -11487,7 +11487,7 @@ TEXT ·sum17Leaf1AVX2(SB), NOSPLIT, $0-48
 	VMOVUPS    32(SI), Y0
 	VMOVUPS    Y0, 32(R12)
 	MOVL       $+1, CX
-	VMOVUPS    leafVectors<>+1536(SB), Y15
+	VMOVUPS    leafVectors<>+1344(SB), Y15
 	VMASKMOVPS 64(SI), Y15, Y0
 	VMASKMOVPS Y0, Y15, 64(R12)
 	MOVQ       $+0, R8
@@ -11512,7 +11512,7 @@ loop1:
 	VADDPS     32(R12), Y0, Y0
 	VMOVUPS    Y0, 32(SI)
 	MOVL       $+1, CX
-	VMOVUPS    leafVectors<>+1536(SB), Y15
+	VMOVUPS    leafVectors<>+1344(SB), Y15
 	VMASKMOVPS 64(SI), Y15, Y0
 	VMASKMOVPS 64(R12), Y15, Y1
 	VADDPS     Y1, Y0, Y0
@@ -11531,7 +11531,7 @@ end2:
 	VMOVUPS    32(SI), Y0
 	VMOVUPS    Y0, 32(R12)
 	MOVL       $+1, CX
-	VMOVUPS    leafVectors<>+1536(SB), Y15
+	VMOVUPS    leafVectors<>+1344(SB), Y15
 	VMASKMOVPS 64(SI), Y15, Y0
 	VMASKMOVPS Y0, Y15, 64(R12)
 	VZEROUPPER
@@ -11858,11 +11858,11 @@ loop1:
 	VBROADCASTSS X7, Y7
 	VMOVUPS      Y7, 2112(DI)
 	VMOVUPS      2048(DI), X0
-	VMULPS       leafVectors<>+1472(SB), X0, X0
+	VMULPS       leafVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2176(DI)
 	VMOVUPS      2112(DI), X0
-	VMULPS       leafVectors<>+1472(SB), X0, X0
+	VMULPS       leafVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2240(DI)
 	MOVQ         24(DI), R8
@@ -11917,10 +11917,10 @@ loop1:
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 2304(DI)
 	VMOVUPS      2304(DI), X0
-	VMULPS       leafVectors<>+1472(SB), X0, X0
-	VADDPS       leafVectors<>+1504(SB), X0, X0
+	VMULPS       leafVectors<>+1280(SB), X0, X0
+	VADDPS       leafVectors<>+1312(SB), X0, X0
 	VSQRTPS      X0, X0
-	VMOVUPS      leafVectors<>+512(SB), X1
+	VMOVUPS      leafVectors<>+448(SB), X1
 	VDIVPS       X0, X1, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2368(DI)
@@ -12005,7 +12005,7 @@ loop1:
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 2432(DI)
 	VMOVUPS      2432(DI), X0
-	VMULPS       leafVectors<>+1472(SB), X0, X0
+	VMULPS       leafVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2496(DI)
 	MOVQ         24(DI), R8
@@ -12404,7 +12404,7 @@ loop1:
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 2048(DI)
 	VMOVUPS      2048(DI), X0
-	VMULPS       leafVectors<>+1472(SB), X0, X0
+	VMULPS       leafVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2112(DI)
 	MOVQ         24(DI), R8
@@ -12459,10 +12459,10 @@ loop1:
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 2176(DI)
 	VMOVUPS      2176(DI), X0
-	VMULPS       leafVectors<>+1472(SB), X0, X0
-	VADDPS       leafVectors<>+1504(SB), X0, X0
+	VMULPS       leafVectors<>+1280(SB), X0, X0
+	VADDPS       leafVectors<>+1312(SB), X0, X0
 	VSQRTPS      X0, X0
-	VMOVUPS      leafVectors<>+512(SB), X1
+	VMOVUPS      leafVectors<>+448(SB), X1
 	VDIVPS       X0, X1, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2240(DI)
@@ -12683,7 +12683,7 @@ loop1:
 	XORL         2088(DI), AX
 	MOVQ         AX, 2432(DI)
 	VPBROADCASTD 112(DI), Z20
-	VPADDD       leafVectors<>+992(SB), Z20, Z20
+	VPADDD       leafWideVectors<>+64(SB), Z20, Z20
 	MOVQ         120(DI), AX
 	ADDQ         AX, 104(DI)
 	MOVQ         bits+48(FP), SI
@@ -12694,114 +12694,114 @@ loop1:
 	XORL         BX, BX
 
 words3:
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z20, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z20, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z5
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
 	VPADDD.BCST     leafWords<>+116(SB), Z20, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
 	VPADDD.BCST     leafWords<>+116(SB), Z8, Z20
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z4
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
@@ -12818,25 +12818,25 @@ words3:
 	VPUNPCKHQDQ     Z9, Z12, Z19
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 96(DI), Z0, K7
 	VPCMPD.BCST     $+1, 104(DI), Z0, K7, K6
 	VMOVUPS         Z16, K6, (SI)(BX*4)
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 96(DI), Z0, K7
 	VPCMPD.BCST     $+1, 104(DI), Z0, K7, K6
 	VMOVUPS         Z17, K6, 64(SI)(BX*4)
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 96(DI), Z0, K7
 	VPCMPD.BCST     $+1, 104(DI), Z0, K7, K6
 	VMOVUPS         Z18, K6, 128(SI)(BX*4)
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 96(DI), Z0, K7
 	VPCMPD.BCST     $+1, 104(DI), Z0, K7, K6
 	VMOVUPS         Z19, K6, 192(SI)(BX*4)
@@ -13258,7 +13258,7 @@ loop1:
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2880(DI)
 	VPBROADCASTD 112(DI), Y10
-	VPADDD       leafVectors<>+1120(SB), Y10, Y10
+	VPADDD       leafVectors<>+992(SB), Y10, Y10
 	MOVQ         120(DI), AX
 	ADDQ         AX, 104(DI)
 	MOVQ         bits+48(FP), SI
@@ -13269,71 +13269,71 @@ loop1:
 	XORL         BX, BX
 
 words3:
-	VPMULUDQ     leafVectors<>+1056(SB), Y10, Y0
+	VPMULUDQ     leafVectors<>+928(SB), Y10, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+1088(SB), Y1, Y2
+	VPMULUDQ     leafVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+1056(SB), Y3, Y4
-	VPMULUDQ     leafVectors<>+1088(SB), Y0, Y5
+	VPMULUDQ     leafVectors<>+928(SB), Y3, Y4
+	VPMULUDQ     leafVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP    Y5, Y6
 	VPXOR        Y2, Y6, Y6
 	VPXOR        2176(DI), Y6, Y6
 	VPSRLQ       $+32, Y4, Y7
 	VPXOR        2880(DI), Y7, Y7
-	VPADDD       leafVectors<>+1152(SB), Y10, Y10
-	VPMULUDQ     leafVectors<>+1056(SB), Y6, Y1
-	VPMULUDQ     leafVectors<>+1088(SB), Y7, Y3
+	VPADDD       leafVectors<>+1024(SB), Y10, Y10
+	VPMULUDQ     leafVectors<>+928(SB), Y6, Y1
+	VPMULUDQ     leafVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP    Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2240(DI), Y0, Y0
 	VPSRLQ       $+32, Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     leafVectors<>+1056(SB), Y0, Y6
-	VPMULUDQ     leafVectors<>+1088(SB), Y2, Y7
+	VPMULUDQ     leafVectors<>+928(SB), Y0, Y6
+	VPMULUDQ     leafVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP    Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2304(DI), Y5, Y5
 	VPSRLQ       $+32, Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     leafVectors<>+1056(SB), Y5, Y0
-	VPMULUDQ     leafVectors<>+1088(SB), Y4, Y2
+	VPMULUDQ     leafVectors<>+928(SB), Y5, Y0
+	VPMULUDQ     leafVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        Y7, Y3, Y3
 	VPXOR        2368(DI), Y3, Y3
 	VPSRLQ       $+32, Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+1056(SB), Y3, Y5
-	VPMULUDQ     leafVectors<>+1088(SB), Y1, Y4
+	VPMULUDQ     leafVectors<>+928(SB), Y3, Y5
+	VPMULUDQ     leafVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP    Y4, Y7
 	VPXOR        Y2, Y7, Y7
 	VPXOR        2432(DI), Y7, Y7
 	VPSRLQ       $+32, Y5, Y6
 	VPXOR        Y0, Y6, Y6
 	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     leafVectors<>+1056(SB), Y7, Y3
-	VPMULUDQ     leafVectors<>+1088(SB), Y6, Y1
+	VPMULUDQ     leafVectors<>+928(SB), Y7, Y3
+	VPMULUDQ     leafVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP    Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2496(DI), Y2, Y2
 	VPSRLQ       $+32, Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+1056(SB), Y2, Y7
-	VPMULUDQ     leafVectors<>+1088(SB), Y0, Y6
+	VPMULUDQ     leafVectors<>+928(SB), Y2, Y7
+	VPMULUDQ     leafVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP    Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
 	VPSRLQ       $+32, Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     leafVectors<>+1056(SB), Y4, Y2
-	VPMULUDQ     leafVectors<>+1088(SB), Y5, Y0
+	VPMULUDQ     leafVectors<>+928(SB), Y4, Y2
+	VPMULUDQ     leafVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2624(DI), Y1, Y1
@@ -13349,7 +13349,7 @@ words3:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 96(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
 	VPBROADCASTD 104(DI), Y2
@@ -13359,7 +13359,7 @@ words3:
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 96(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
 	VPBROADCASTD 104(DI), Y2
@@ -13441,11 +13441,11 @@ words3:
 	VBROADCASTSS X7, Y7
 	VMOVUPS      Y7, 2752(DI)
 	VMOVUPS      2688(DI), X0
-	VMULPS       leafVectors<>+1472(SB), X0, X0
+	VMULPS       leafVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2816(DI)
 	VMOVUPS      2752(DI), X0
-	VMULPS       leafVectors<>+1472(SB), X0, X0
+	VMULPS       leafVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2880(DI)
 	MOVQ         72(DI), R8
@@ -13500,10 +13500,10 @@ words3:
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 2944(DI)
 	VMOVUPS      2944(DI), X0
-	VMULPS       leafVectors<>+1472(SB), X0, X0
-	VADDPS       leafVectors<>+1504(SB), X0, X0
+	VMULPS       leafVectors<>+1280(SB), X0, X0
+	VADDPS       leafVectors<>+1312(SB), X0, X0
 	VSQRTPS      X0, X0
-	VMOVUPS      leafVectors<>+512(SB), X1
+	VMOVUPS      leafVectors<>+448(SB), X1
 	VDIVPS       X0, X1, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 3008(DI)
@@ -13588,7 +13588,7 @@ words3:
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 3072(DI)
 	VMOVUPS      3072(DI), X0
-	VMULPS       leafVectors<>+1472(SB), X0, X0
+	VMULPS       leafVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 3136(DI)
 	MOVQ         72(DI), R8
@@ -13631,10 +13631,10 @@ loop4:
 	VMOVUPS  Y0, (R14)(BX*4)
 	VMOVUPS  Y0, (R15)(BX*4)
 	VMOVUPS  (R8)(BX*4), Y1
-	VPXOR    leafVectors<>+1184(SB), Y1, Y1
-	VMOVUPS  leafVectors<>+1216(SB), Y2
+	VPXOR    leafVectors<>+1056(SB), Y1, Y1
+	VMOVUPS  leafVectors<>+1088(SB), Y2
 	VPCMPGTD Y1, Y2, Y1
-	VMULPS   leafVectors<>+1280(SB), Y0, Y0
+	VMULPS   leafVectors<>+1152(SB), Y0, Y0
 	VANDNPS  Y0, Y1, Y0
 	VMOVUPS  Y0, (R9)(BX*4)
 	ADDQ     $+8, BX
@@ -13964,12 +13964,12 @@ loop3:
 	VPXOR   Y0, Y0, Y0
 	VCMPPS  $+1, (SI)(BX*4), Y0, Y1
 	VANDPS  (R12)(BX*4), Y1, Y0
-	VMULPS  leafVectors<>+1280(SB), Y0, Y0
+	VMULPS  leafVectors<>+1152(SB), Y0, Y0
 	VMOVUPS Y0, (R13)(BX*4)
 	VPXOR   Y0, Y0, Y0
 	VCMPPS  $+1, 32(SI)(BX*4), Y0, Y1
 	VANDPS  32(R12)(BX*4), Y1, Y0
-	VMULPS  leafVectors<>+1280(SB), Y0, Y0
+	VMULPS  leafVectors<>+1152(SB), Y0, Y0
 	VMOVUPS Y0, 32(R13)(BX*4)
 	ADDQ    $+16, BX
 	CMPQ    BX, $+256
@@ -14624,7 +14624,7 @@ loop1:
 	XORL         2088(DI), AX
 	MOVQ         AX, 2432(DI)
 	VPBROADCASTD 112(DI), Z20
-	VPADDD       leafVectors<>+992(SB), Z20, Z20
+	VPADDD       leafWideVectors<>+64(SB), Z20, Z20
 	MOVQ         120(DI), AX
 	ADDQ         AX, 104(DI)
 	MOVQ         bits+48(FP), SI
@@ -14635,114 +14635,114 @@ loop1:
 	XORL         BX, BX
 
 words3:
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z20, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z20, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z5
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
 	VPADDD.BCST     leafWords<>+116(SB), Z20, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
 	VPADDD.BCST     leafWords<>+116(SB), Z8, Z20
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z4
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
@@ -14759,25 +14759,25 @@ words3:
 	VPUNPCKHQDQ     Z9, Z12, Z19
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 96(DI), Z0, K7
 	VPCMPD.BCST     $+1, 104(DI), Z0, K7, K6
 	VMOVUPS         Z16, K6, (SI)(BX*4)
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 96(DI), Z0, K7
 	VPCMPD.BCST     $+1, 104(DI), Z0, K7, K6
 	VMOVUPS         Z17, K6, 64(SI)(BX*4)
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 96(DI), Z0, K7
 	VPCMPD.BCST     $+1, 104(DI), Z0, K7, K6
 	VMOVUPS         Z18, K6, 128(SI)(BX*4)
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 96(DI), Z0, K7
 	VPCMPD.BCST     $+1, 104(DI), Z0, K7, K6
 	VMOVUPS         Z19, K6, 192(SI)(BX*4)
@@ -15199,7 +15199,7 @@ loop1:
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2880(DI)
 	VPBROADCASTD 112(DI), Y10
-	VPADDD       leafVectors<>+1120(SB), Y10, Y10
+	VPADDD       leafVectors<>+992(SB), Y10, Y10
 	MOVQ         120(DI), AX
 	ADDQ         AX, 104(DI)
 	MOVQ         bits+48(FP), SI
@@ -15210,71 +15210,71 @@ loop1:
 	XORL         BX, BX
 
 words3:
-	VPMULUDQ     leafVectors<>+1056(SB), Y10, Y0
+	VPMULUDQ     leafVectors<>+928(SB), Y10, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+1088(SB), Y1, Y2
+	VPMULUDQ     leafVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+1056(SB), Y3, Y4
-	VPMULUDQ     leafVectors<>+1088(SB), Y0, Y5
+	VPMULUDQ     leafVectors<>+928(SB), Y3, Y4
+	VPMULUDQ     leafVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP    Y5, Y6
 	VPXOR        Y2, Y6, Y6
 	VPXOR        2176(DI), Y6, Y6
 	VPSRLQ       $+32, Y4, Y7
 	VPXOR        2880(DI), Y7, Y7
-	VPADDD       leafVectors<>+1152(SB), Y10, Y10
-	VPMULUDQ     leafVectors<>+1056(SB), Y6, Y1
-	VPMULUDQ     leafVectors<>+1088(SB), Y7, Y3
+	VPADDD       leafVectors<>+1024(SB), Y10, Y10
+	VPMULUDQ     leafVectors<>+928(SB), Y6, Y1
+	VPMULUDQ     leafVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP    Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2240(DI), Y0, Y0
 	VPSRLQ       $+32, Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     leafVectors<>+1056(SB), Y0, Y6
-	VPMULUDQ     leafVectors<>+1088(SB), Y2, Y7
+	VPMULUDQ     leafVectors<>+928(SB), Y0, Y6
+	VPMULUDQ     leafVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP    Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2304(DI), Y5, Y5
 	VPSRLQ       $+32, Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     leafVectors<>+1056(SB), Y5, Y0
-	VPMULUDQ     leafVectors<>+1088(SB), Y4, Y2
+	VPMULUDQ     leafVectors<>+928(SB), Y5, Y0
+	VPMULUDQ     leafVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        Y7, Y3, Y3
 	VPXOR        2368(DI), Y3, Y3
 	VPSRLQ       $+32, Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+1056(SB), Y3, Y5
-	VPMULUDQ     leafVectors<>+1088(SB), Y1, Y4
+	VPMULUDQ     leafVectors<>+928(SB), Y3, Y5
+	VPMULUDQ     leafVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP    Y4, Y7
 	VPXOR        Y2, Y7, Y7
 	VPXOR        2432(DI), Y7, Y7
 	VPSRLQ       $+32, Y5, Y6
 	VPXOR        Y0, Y6, Y6
 	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     leafVectors<>+1056(SB), Y7, Y3
-	VPMULUDQ     leafVectors<>+1088(SB), Y6, Y1
+	VPMULUDQ     leafVectors<>+928(SB), Y7, Y3
+	VPMULUDQ     leafVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP    Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2496(DI), Y2, Y2
 	VPSRLQ       $+32, Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+1056(SB), Y2, Y7
-	VPMULUDQ     leafVectors<>+1088(SB), Y0, Y6
+	VPMULUDQ     leafVectors<>+928(SB), Y2, Y7
+	VPMULUDQ     leafVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP    Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
 	VPSRLQ       $+32, Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     leafVectors<>+1056(SB), Y4, Y2
-	VPMULUDQ     leafVectors<>+1088(SB), Y5, Y0
+	VPMULUDQ     leafVectors<>+928(SB), Y4, Y2
+	VPMULUDQ     leafVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2624(DI), Y1, Y1
@@ -15290,7 +15290,7 @@ words3:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 96(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
 	VPBROADCASTD 104(DI), Y2
@@ -15300,7 +15300,7 @@ words3:
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 96(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
 	VPBROADCASTD 104(DI), Y2
@@ -15382,11 +15382,11 @@ words3:
 	VBROADCASTSS X7, Y7
 	VMOVUPS      Y7, 2752(DI)
 	VMOVUPS      2688(DI), X0
-	VMULPS       leafVectors<>+1472(SB), X0, X0
+	VMULPS       leafVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2816(DI)
 	VMOVUPS      2752(DI), X0
-	VMULPS       leafVectors<>+1472(SB), X0, X0
+	VMULPS       leafVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2880(DI)
 	MOVQ         72(DI), R8
@@ -15441,10 +15441,10 @@ words3:
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 2944(DI)
 	VMOVUPS      2944(DI), X0
-	VMULPS       leafVectors<>+1472(SB), X0, X0
-	VADDPS       leafVectors<>+1504(SB), X0, X0
+	VMULPS       leafVectors<>+1280(SB), X0, X0
+	VADDPS       leafVectors<>+1312(SB), X0, X0
 	VSQRTPS      X0, X0
-	VMOVUPS      leafVectors<>+512(SB), X1
+	VMOVUPS      leafVectors<>+448(SB), X1
 	VDIVPS       X0, X1, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 3008(DI)
@@ -15529,7 +15529,7 @@ words3:
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 3072(DI)
 	VMOVUPS      3072(DI), X0
-	VMULPS       leafVectors<>+1472(SB), X0, X0
+	VMULPS       leafVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 3136(DI)
 	MOVQ         72(DI), R8
@@ -15572,10 +15572,10 @@ loop4:
 	VMOVUPS  Y0, (R14)(BX*4)
 	VMOVUPS  Y0, (R15)(BX*4)
 	VMOVUPS  (R8)(BX*4), Y1
-	VPXOR    leafVectors<>+1184(SB), Y1, Y1
-	VMOVUPS  leafVectors<>+1216(SB), Y2
+	VPXOR    leafVectors<>+1056(SB), Y1, Y1
+	VMOVUPS  leafVectors<>+1088(SB), Y2
 	VPCMPGTD Y1, Y2, Y1
-	VMULPS   leafVectors<>+1280(SB), Y0, Y0
+	VMULPS   leafVectors<>+1152(SB), Y0, Y0
 	VANDNPS  Y0, Y1, Y0
 	VMOVUPS  Y0, (R9)(BX*4)
 	ADDQ     $+8, BX
@@ -15962,123 +15962,123 @@ end6:
 	MOVQ         288(DI), R10
 	MOVQ         296(DI), R11
 	VPBROADCASTD 240(DI), Z27
-	VPADDD       leafVectors<>+992(SB), Z27, Z27
+	VPADDD       leafWideVectors<>+64(SB), Z27, Z27
 	VPBROADCASTD 256(DI), Z22
-	VPADDD       leafVectors<>+992(SB), Z22, Z22
+	VPADDD       leafWideVectors<>+64(SB), Z22, Z22
 	XORL         BX, BX
 	MOVQ         232(DI), DX
 	SUBQ         $+64, DX
 	JLT          tail7
 
 loop8:
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z27, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z27, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z5
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
 	VPADDD.BCST     leafWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
 	VPADDD.BCST     leafWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z4
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
@@ -16093,114 +16093,114 @@ loop8:
 	VMOVSLDUP       Z8, K6, Z9
 	VPUNPCKLQDQ     Z9, Z12, Z30
 	VPUNPCKHQDQ     Z9, Z12, Z31
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z22, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z22, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2496(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2560(DI), Z3, Z3
 	VPXORD.BCST     2624(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z5
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2688(DI), Z7, Z7
 	VPADDD.BCST     leafWords<>+116(SB), Z22, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2496(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2560(DI), Z12, Z12
 	VPXORD.BCST     2624(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2688(DI), Z10, Z10
 	VPADDD.BCST     leafWords<>+116(SB), Z8, Z22
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z4
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
@@ -16217,7 +16217,7 @@ loop8:
 	VPUNPCKHQDQ     Z9, Z12, Z26
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPMULLD.BCST    leafWords<>+152(SB), Z0, Z0
 	VPADDD.BCST     88(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
@@ -16331,7 +16331,7 @@ loop8:
 	VMOVUPS         Z0, (R10)(BX*4)
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPMULLD.BCST    leafWords<>+152(SB), Z0, Z0
 	VPADDD.BCST     88(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
@@ -16445,7 +16445,7 @@ loop8:
 	VMOVUPS         Z0, 64(R10)(BX*4)
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPMULLD.BCST    leafWords<>+152(SB), Z0, Z0
 	VPADDD.BCST     88(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
@@ -16559,7 +16559,7 @@ loop8:
 	VMOVUPS         Z0, 128(R10)(BX*4)
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPMULLD.BCST    leafWords<>+152(SB), Z0, Z0
 	VPADDD.BCST     88(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
@@ -16682,114 +16682,114 @@ tail7:
 	MOVL            $-1, AX
 	BZHIL           CX, AX, AX
 	KMOVW           AX, K7
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z27, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z27, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z5
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
 	VPADDD.BCST     leafWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
 	VPADDD.BCST     leafWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z4
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
@@ -16804,114 +16804,114 @@ tail7:
 	VMOVSLDUP       Z8, K6, Z9
 	VPUNPCKLQDQ     Z9, Z12, Z30
 	VPUNPCKHQDQ     Z9, Z12, Z31
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z22, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z22, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2496(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2560(DI), Z3, Z3
 	VPXORD.BCST     2624(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z5
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2688(DI), Z7, Z7
 	VPADDD.BCST     leafWords<>+116(SB), Z22, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2496(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2560(DI), Z12, Z12
 	VPXORD.BCST     2624(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2688(DI), Z10, Z10
 	VPADDD.BCST     leafWords<>+116(SB), Z8, Z22
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z4
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
@@ -16928,7 +16928,7 @@ tail7:
 	VPUNPCKHQDQ     Z9, Z12, Z26
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPMULLD.BCST    leafWords<>+152(SB), Z0, Z0
 	VPADDD.BCST     88(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
@@ -17049,7 +17049,7 @@ tail7:
 	KMOVW           AX, K7
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPMULLD.BCST    leafWords<>+152(SB), Z0, Z0
 	VPADDD.BCST     88(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
@@ -17170,7 +17170,7 @@ tail7:
 	KMOVW           AX, K7
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPMULLD.BCST    leafWords<>+152(SB), Z0, Z0
 	VPADDD.BCST     88(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
@@ -17291,7 +17291,7 @@ tail7:
 	KMOVW           AX, K7
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPMULLD.BCST    leafWords<>+152(SB), Z0, Z0
 	VPADDD.BCST     88(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
@@ -17949,12 +17949,12 @@ loop5:
 	VBROADCASTSS X7, Y7
 	VMOVUPS      Y7, 2880(DI)
 	VMOVUPS      2688(DI), X0
-	VMULPS       leafVectors<>+1312(SB), X0, X0
+	VMULPS       leafVectors<>+1184(SB), X0, X0
 	MOVQ         224(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2752(DI), X0
-	VMULPS       leafVectors<>+1312(SB), X0, X0
+	VMULPS       leafVectors<>+1184(SB), X0, X0
 	MOVQ         16(DI), R8
 	ADDQ         224(DI), R8
 	MOVQ         p+24(FP), AX
@@ -18013,7 +18013,7 @@ end6:
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2880(DI)
 	VPBROADCASTD 232(DI), Y10
-	VPADDD       leafVectors<>+1120(SB), Y10, Y10
+	VPADDD       leafVectors<>+992(SB), Y10, Y10
 	MOVQ         240(DI), AX
 	ADDQ         AX, 224(DI)
 	MOVQ         bits2+88(FP), SI
@@ -18024,71 +18024,71 @@ end6:
 	XORL         BX, BX
 
 words7:
-	VPMULUDQ     leafVectors<>+1056(SB), Y10, Y0
+	VPMULUDQ     leafVectors<>+928(SB), Y10, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+1088(SB), Y1, Y2
+	VPMULUDQ     leafVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+1056(SB), Y3, Y4
-	VPMULUDQ     leafVectors<>+1088(SB), Y0, Y5
+	VPMULUDQ     leafVectors<>+928(SB), Y3, Y4
+	VPMULUDQ     leafVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP    Y5, Y6
 	VPXOR        Y2, Y6, Y6
 	VPXOR        2176(DI), Y6, Y6
 	VPSRLQ       $+32, Y4, Y7
 	VPXOR        2880(DI), Y7, Y7
-	VPADDD       leafVectors<>+1152(SB), Y10, Y10
-	VPMULUDQ     leafVectors<>+1056(SB), Y6, Y1
-	VPMULUDQ     leafVectors<>+1088(SB), Y7, Y3
+	VPADDD       leafVectors<>+1024(SB), Y10, Y10
+	VPMULUDQ     leafVectors<>+928(SB), Y6, Y1
+	VPMULUDQ     leafVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP    Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2240(DI), Y0, Y0
 	VPSRLQ       $+32, Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     leafVectors<>+1056(SB), Y0, Y6
-	VPMULUDQ     leafVectors<>+1088(SB), Y2, Y7
+	VPMULUDQ     leafVectors<>+928(SB), Y0, Y6
+	VPMULUDQ     leafVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP    Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2304(DI), Y5, Y5
 	VPSRLQ       $+32, Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     leafVectors<>+1056(SB), Y5, Y0
-	VPMULUDQ     leafVectors<>+1088(SB), Y4, Y2
+	VPMULUDQ     leafVectors<>+928(SB), Y5, Y0
+	VPMULUDQ     leafVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        Y7, Y3, Y3
 	VPXOR        2368(DI), Y3, Y3
 	VPSRLQ       $+32, Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+1056(SB), Y3, Y5
-	VPMULUDQ     leafVectors<>+1088(SB), Y1, Y4
+	VPMULUDQ     leafVectors<>+928(SB), Y3, Y5
+	VPMULUDQ     leafVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP    Y4, Y7
 	VPXOR        Y2, Y7, Y7
 	VPXOR        2432(DI), Y7, Y7
 	VPSRLQ       $+32, Y5, Y6
 	VPXOR        Y0, Y6, Y6
 	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     leafVectors<>+1056(SB), Y7, Y3
-	VPMULUDQ     leafVectors<>+1088(SB), Y6, Y1
+	VPMULUDQ     leafVectors<>+928(SB), Y7, Y3
+	VPMULUDQ     leafVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP    Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2496(DI), Y2, Y2
 	VPSRLQ       $+32, Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+1056(SB), Y2, Y7
-	VPMULUDQ     leafVectors<>+1088(SB), Y0, Y6
+	VPMULUDQ     leafVectors<>+928(SB), Y2, Y7
+	VPMULUDQ     leafVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP    Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
 	VPSRLQ       $+32, Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     leafVectors<>+1056(SB), Y4, Y2
-	VPMULUDQ     leafVectors<>+1088(SB), Y5, Y0
+	VPMULUDQ     leafVectors<>+928(SB), Y4, Y2
+	VPMULUDQ     leafVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2624(DI), Y1, Y1
@@ -18104,7 +18104,7 @@ words7:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 216(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
 	VPBROADCASTD 224(DI), Y2
@@ -18114,7 +18114,7 @@ words7:
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 216(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
 	VPBROADCASTD 224(DI), Y2
@@ -18200,78 +18200,78 @@ words7:
 	MOVQ         272(DI), R10
 	MOVQ         280(DI), R11
 	VPBROADCASTD 240(DI), Y12
-	VPADDD       leafVectors<>+1120(SB), Y12, Y12
+	VPADDD       leafVectors<>+992(SB), Y12, Y12
 	XORL         BX, BX
 	MOVQ         232(DI), DX
 	SUBQ         $+16, DX
 	JLT          tail8
 
 loop9:
-	VPMULUDQ     leafVectors<>+1056(SB), Y12, Y0
+	VPMULUDQ     leafVectors<>+928(SB), Y12, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+1088(SB), Y1, Y2
+	VPMULUDQ     leafVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+1056(SB), Y3, Y4
-	VPMULUDQ     leafVectors<>+1088(SB), Y0, Y5
+	VPMULUDQ     leafVectors<>+928(SB), Y3, Y4
+	VPMULUDQ     leafVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP    Y5, Y6
 	VPXOR        Y2, Y6, Y6
 	VPXOR        2176(DI), Y6, Y6
 	VPSRLQ       $+32, Y4, Y7
 	VPXOR        2880(DI), Y7, Y7
-	VPADDD       leafVectors<>+1152(SB), Y12, Y12
-	VPMULUDQ     leafVectors<>+1056(SB), Y6, Y1
-	VPMULUDQ     leafVectors<>+1088(SB), Y7, Y3
+	VPADDD       leafVectors<>+1024(SB), Y12, Y12
+	VPMULUDQ     leafVectors<>+928(SB), Y6, Y1
+	VPMULUDQ     leafVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP    Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2240(DI), Y0, Y0
 	VPSRLQ       $+32, Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     leafVectors<>+1056(SB), Y0, Y6
-	VPMULUDQ     leafVectors<>+1088(SB), Y2, Y7
+	VPMULUDQ     leafVectors<>+928(SB), Y0, Y6
+	VPMULUDQ     leafVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP    Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2304(DI), Y5, Y5
 	VPSRLQ       $+32, Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     leafVectors<>+1056(SB), Y5, Y0
-	VPMULUDQ     leafVectors<>+1088(SB), Y4, Y2
+	VPMULUDQ     leafVectors<>+928(SB), Y5, Y0
+	VPMULUDQ     leafVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        Y7, Y3, Y3
 	VPXOR        2368(DI), Y3, Y3
 	VPSRLQ       $+32, Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+1056(SB), Y3, Y5
-	VPMULUDQ     leafVectors<>+1088(SB), Y1, Y4
+	VPMULUDQ     leafVectors<>+928(SB), Y3, Y5
+	VPMULUDQ     leafVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP    Y4, Y7
 	VPXOR        Y2, Y7, Y7
 	VPXOR        2432(DI), Y7, Y7
 	VPSRLQ       $+32, Y5, Y6
 	VPXOR        Y0, Y6, Y6
 	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     leafVectors<>+1056(SB), Y7, Y3
-	VPMULUDQ     leafVectors<>+1088(SB), Y6, Y1
+	VPMULUDQ     leafVectors<>+928(SB), Y7, Y3
+	VPMULUDQ     leafVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP    Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2496(DI), Y2, Y2
 	VPSRLQ       $+32, Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+1056(SB), Y2, Y7
-	VPMULUDQ     leafVectors<>+1088(SB), Y0, Y6
+	VPMULUDQ     leafVectors<>+928(SB), Y2, Y7
+	VPMULUDQ     leafVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP    Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
 	VPSRLQ       $+32, Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     leafVectors<>+1056(SB), Y4, Y2
-	VPMULUDQ     leafVectors<>+1088(SB), Y5, Y0
+	VPMULUDQ     leafVectors<>+928(SB), Y4, Y2
+	VPMULUDQ     leafVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2624(DI), Y1, Y1
@@ -18287,23 +18287,23 @@ loop9:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
-	VPMULLD      leafVectors<>+1408(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPMULLD      leafVectors<>+1216(SB), Y0, Y0
 	VPBROADCASTD 88(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1408(SB), Y3, Y3
+	VPXOR        leafVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 24(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1376(SB), Y3
+	VMOVUPS      leafVectors<>+1248(SB), Y3
 	VBLENDVPS    Y1, (SI)(BX*4), Y3, Y1
 	VMOVUPS      Y1, (SI)(BX*4)
 	VPBROADCASTD 112(DI), Y5
 	VPADDD       Y5, Y0, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1408(SB), Y5, Y5
+	VPXOR        leafVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VBLENDVPS    Y0, (R12)(BX*4), Y3, Y0
@@ -18313,62 +18313,62 @@ loop9:
 	VANDPS       Y4, Y3, Y3
 	VMOVUPS      Y3, (R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+160(SB), Y4
+	VMOVUPS      leafVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+192(SB), Y5
+	VMOVUPS      leafVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+224(SB), Y1, Y6
-	VADDPS       leafVectors<>+256(SB), Y6, Y6
-	VSUBPS       leafVectors<>+256(SB), Y6, Y7
-	VMULPS       leafVectors<>+288(SB), Y7, Y8
+	VMULPS       leafVectors<>+160(SB), Y1, Y6
+	VADDPS       leafVectors<>+192(SB), Y6, Y6
+	VSUBPS       leafVectors<>+192(SB), Y6, Y7
+	VMULPS       leafVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+320(SB), Y7, Y7
+	VMULPS       leafVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+352(SB), Y1, Y8
+	VMULPS       leafVectors<>+288(SB), Y1, Y8
+	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
+	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+416(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+448(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+480(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+512(SB), Y1, Y1
-	VPADDD       leafVectors<>+544(SB), Y6, Y6
+	VADDPS       leafVectors<>+448(SB), Y1, Y1
+	VPADDD       leafVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMOVUPS      Y1, (SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+224(SB), Y0, Y3
-	VADDPS       leafVectors<>+256(SB), Y3, Y3
-	VSUBPS       leafVectors<>+256(SB), Y3, Y4
-	VMULPS       leafVectors<>+288(SB), Y4, Y5
+	VMULPS       leafVectors<>+160(SB), Y0, Y3
+	VADDPS       leafVectors<>+192(SB), Y3, Y3
+	VSUBPS       leafVectors<>+192(SB), Y3, Y4
+	VMULPS       leafVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+320(SB), Y4, Y4
+	VMULPS       leafVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+352(SB), Y0, Y5
+	VMULPS       leafVectors<>+288(SB), Y0, Y5
+	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
+	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+416(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+448(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+480(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+512(SB), Y0, Y0
-	VPADDD       leafVectors<>+544(SB), Y3, Y3
+	VADDPS       leafVectors<>+448(SB), Y0, Y0
+	VPADDD       leafVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMOVUPS      Y0, (R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+512(SB), Y5
+	VMOVUPS      leafVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y3
 	VMOVUPS      Y3, (R14)(BX*4)
@@ -18376,24 +18376,24 @@ loop9:
 	VMOVUPS      Y1, (SI)(BX*4)
 	VMULPS       Y3, Y0, Y0
 	VMOVUPS      Y0, (R12)(BX*4)
-	VPXOR        leafVectors<>+1184(SB), Y13, Y3
-	VMOVUPS      leafVectors<>+1216(SB), Y4
+	VPXOR        leafVectors<>+1056(SB), Y13, Y3
+	VMOVUPS      leafVectors<>+1088(SB), Y4
 	VPCMPGTD     Y3, Y4, Y3
-	VMULPS       leafVectors<>+1280(SB), Y1, Y5
+	VMULPS       leafVectors<>+1152(SB), Y1, Y5
 	VANDNPS      Y5, Y3, Y5
 	VMOVUPS      Y5, (R15)(BX*4)
 	VMOVUPS      (R8)(BX*4), Y5
-	VMULPS       leafVectors<>+1280(SB), Y5, Y5
+	VMULPS       leafVectors<>+1152(SB), Y5, Y5
 	VANDNPS      Y5, Y3, Y3
 	VMOVUPS      Y3, (R8)(BX*4)
 	VMOVUPS      (R9)(BX*4), Y5
-	VPXOR        leafVectors<>+1184(SB), Y5, Y5
+	VPXOR        leafVectors<>+1056(SB), Y5, Y5
 	VPCMPGTD     Y5, Y4, Y4
-	VMULPS       leafVectors<>+1280(SB), Y0, Y5
+	VMULPS       leafVectors<>+1152(SB), Y0, Y5
 	VANDNPS      Y5, Y4, Y5
 	VMOVUPS      Y5, (R10)(BX*4)
 	VMOVUPS      (R11)(BX*4), Y5
-	VMULPS       leafVectors<>+1280(SB), Y5, Y5
+	VMULPS       leafVectors<>+1152(SB), Y5, Y5
 	VANDNPS      Y5, Y4, Y2
 	VMOVUPS      Y2, (R11)(BX*4)
 	VMULPS       Y3, Y1, Y4
@@ -18403,32 +18403,32 @@ loop9:
 	VMOVUPS      Y4, (AX)(BX*4)
 	VSUBPS       Y4, Y3, Y3
 	VMULPS       Y3, Y1, Y1
-	VMULPS       leafVectors<>+1312(SB), Y1, Y1
+	VMULPS       leafVectors<>+1184(SB), Y1, Y1
 	VMOVUPS      Y1, (R8)(BX*4)
 	VSUBPS       Y4, Y2, Y1
 	VMULPS       Y1, Y0, Y0
-	VMULPS       leafVectors<>+1312(SB), Y0, Y0
+	VMULPS       leafVectors<>+1184(SB), Y0, Y0
 	VMOVUPS      Y0, (R11)(BX*4)
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
-	VPMULLD      leafVectors<>+1408(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPMULLD      leafVectors<>+1216(SB), Y0, Y0
 	VPBROADCASTD 88(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1408(SB), Y3, Y3
+	VPXOR        leafVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 24(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1376(SB), Y3
+	VMOVUPS      leafVectors<>+1248(SB), Y3
 	VBLENDVPS    Y1, 32(SI)(BX*4), Y3, Y1
 	VMOVUPS      Y1, 32(SI)(BX*4)
 	VPBROADCASTD 112(DI), Y5
 	VPADDD       Y5, Y0, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1408(SB), Y5, Y5
+	VPXOR        leafVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VBLENDVPS    Y0, 32(R12)(BX*4), Y3, Y0
@@ -18438,62 +18438,62 @@ loop9:
 	VANDPS       Y4, Y3, Y3
 	VMOVUPS      Y3, 32(R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+160(SB), Y4
+	VMOVUPS      leafVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+192(SB), Y5
+	VMOVUPS      leafVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+224(SB), Y1, Y6
-	VADDPS       leafVectors<>+256(SB), Y6, Y6
-	VSUBPS       leafVectors<>+256(SB), Y6, Y7
-	VMULPS       leafVectors<>+288(SB), Y7, Y8
+	VMULPS       leafVectors<>+160(SB), Y1, Y6
+	VADDPS       leafVectors<>+192(SB), Y6, Y6
+	VSUBPS       leafVectors<>+192(SB), Y6, Y7
+	VMULPS       leafVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+320(SB), Y7, Y7
+	VMULPS       leafVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+352(SB), Y1, Y8
+	VMULPS       leafVectors<>+288(SB), Y1, Y8
+	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
+	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+416(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+448(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+480(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+512(SB), Y1, Y1
-	VPADDD       leafVectors<>+544(SB), Y6, Y6
+	VADDPS       leafVectors<>+448(SB), Y1, Y1
+	VPADDD       leafVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMOVUPS      Y1, 32(SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+224(SB), Y0, Y3
-	VADDPS       leafVectors<>+256(SB), Y3, Y3
-	VSUBPS       leafVectors<>+256(SB), Y3, Y4
-	VMULPS       leafVectors<>+288(SB), Y4, Y5
+	VMULPS       leafVectors<>+160(SB), Y0, Y3
+	VADDPS       leafVectors<>+192(SB), Y3, Y3
+	VSUBPS       leafVectors<>+192(SB), Y3, Y4
+	VMULPS       leafVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+320(SB), Y4, Y4
+	VMULPS       leafVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+352(SB), Y0, Y5
+	VMULPS       leafVectors<>+288(SB), Y0, Y5
+	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
+	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+416(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+448(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+480(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+512(SB), Y0, Y0
-	VPADDD       leafVectors<>+544(SB), Y3, Y3
+	VADDPS       leafVectors<>+448(SB), Y0, Y0
+	VPADDD       leafVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMOVUPS      Y0, 32(R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+512(SB), Y5
+	VMOVUPS      leafVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y3
 	VMOVUPS      Y3, 32(R14)(BX*4)
@@ -18501,24 +18501,24 @@ loop9:
 	VMOVUPS      Y1, 32(SI)(BX*4)
 	VMULPS       Y3, Y0, Y0
 	VMOVUPS      Y0, 32(R12)(BX*4)
-	VPXOR        leafVectors<>+1184(SB), Y14, Y3
-	VMOVUPS      leafVectors<>+1216(SB), Y4
+	VPXOR        leafVectors<>+1056(SB), Y14, Y3
+	VMOVUPS      leafVectors<>+1088(SB), Y4
 	VPCMPGTD     Y3, Y4, Y3
-	VMULPS       leafVectors<>+1280(SB), Y1, Y5
+	VMULPS       leafVectors<>+1152(SB), Y1, Y5
 	VANDNPS      Y5, Y3, Y5
 	VMOVUPS      Y5, 32(R15)(BX*4)
 	VMOVUPS      32(R8)(BX*4), Y5
-	VMULPS       leafVectors<>+1280(SB), Y5, Y5
+	VMULPS       leafVectors<>+1152(SB), Y5, Y5
 	VANDNPS      Y5, Y3, Y3
 	VMOVUPS      Y3, 32(R8)(BX*4)
 	VMOVUPS      32(R9)(BX*4), Y5
-	VPXOR        leafVectors<>+1184(SB), Y5, Y5
+	VPXOR        leafVectors<>+1056(SB), Y5, Y5
 	VPCMPGTD     Y5, Y4, Y4
-	VMULPS       leafVectors<>+1280(SB), Y0, Y5
+	VMULPS       leafVectors<>+1152(SB), Y0, Y5
 	VANDNPS      Y5, Y4, Y5
 	VMOVUPS      Y5, 32(R10)(BX*4)
 	VMOVUPS      32(R11)(BX*4), Y5
-	VMULPS       leafVectors<>+1280(SB), Y5, Y5
+	VMULPS       leafVectors<>+1152(SB), Y5, Y5
 	VANDNPS      Y5, Y4, Y2
 	VMOVUPS      Y2, 32(R11)(BX*4)
 	VMULPS       Y3, Y1, Y4
@@ -18528,11 +18528,11 @@ loop9:
 	VMOVUPS      Y4, 32(AX)(BX*4)
 	VSUBPS       Y4, Y3, Y3
 	VMULPS       Y3, Y1, Y1
-	VMULPS       leafVectors<>+1312(SB), Y1, Y1
+	VMULPS       leafVectors<>+1184(SB), Y1, Y1
 	VMOVUPS      Y1, 32(R8)(BX*4)
 	VSUBPS       Y4, Y2, Y1
 	VMULPS       Y1, Y0, Y0
-	VMULPS       leafVectors<>+1312(SB), Y0, Y0
+	VMULPS       leafVectors<>+1184(SB), Y0, Y0
 	VMOVUPS      Y0, 32(R11)(BX*4)
 	ADDQ         $+16, BX
 	CMPQ         BX, DX
@@ -18546,73 +18546,73 @@ tail8:
 	CMPQ         CX, DX
 	CMOVQLT      CX, DX
 	NEGQ         DX
-	LEAQ         leafVectors<>+1408(SB), AX
+	LEAQ         leafWideVectors<>+128(SB), AX
 	VMOVUPS      32(AX)(DX*4), Y15
-	VPMULUDQ     leafVectors<>+1056(SB), Y12, Y0
+	VPMULUDQ     leafVectors<>+928(SB), Y12, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+1088(SB), Y1, Y2
+	VPMULUDQ     leafVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+1056(SB), Y3, Y4
-	VPMULUDQ     leafVectors<>+1088(SB), Y0, Y5
+	VPMULUDQ     leafVectors<>+928(SB), Y3, Y4
+	VPMULUDQ     leafVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP    Y5, Y6
 	VPXOR        Y2, Y6, Y6
 	VPXOR        2176(DI), Y6, Y6
 	VPSRLQ       $+32, Y4, Y7
 	VPXOR        2880(DI), Y7, Y7
-	VPADDD       leafVectors<>+1152(SB), Y12, Y12
-	VPMULUDQ     leafVectors<>+1056(SB), Y6, Y1
-	VPMULUDQ     leafVectors<>+1088(SB), Y7, Y3
+	VPADDD       leafVectors<>+1024(SB), Y12, Y12
+	VPMULUDQ     leafVectors<>+928(SB), Y6, Y1
+	VPMULUDQ     leafVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP    Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2240(DI), Y0, Y0
 	VPSRLQ       $+32, Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     leafVectors<>+1056(SB), Y0, Y6
-	VPMULUDQ     leafVectors<>+1088(SB), Y2, Y7
+	VPMULUDQ     leafVectors<>+928(SB), Y0, Y6
+	VPMULUDQ     leafVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP    Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2304(DI), Y5, Y5
 	VPSRLQ       $+32, Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     leafVectors<>+1056(SB), Y5, Y0
-	VPMULUDQ     leafVectors<>+1088(SB), Y4, Y2
+	VPMULUDQ     leafVectors<>+928(SB), Y5, Y0
+	VPMULUDQ     leafVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        Y7, Y3, Y3
 	VPXOR        2368(DI), Y3, Y3
 	VPSRLQ       $+32, Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+1056(SB), Y3, Y5
-	VPMULUDQ     leafVectors<>+1088(SB), Y1, Y4
+	VPMULUDQ     leafVectors<>+928(SB), Y3, Y5
+	VPMULUDQ     leafVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP    Y4, Y7
 	VPXOR        Y2, Y7, Y7
 	VPXOR        2432(DI), Y7, Y7
 	VPSRLQ       $+32, Y5, Y6
 	VPXOR        Y0, Y6, Y6
 	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     leafVectors<>+1056(SB), Y7, Y3
-	VPMULUDQ     leafVectors<>+1088(SB), Y6, Y1
+	VPMULUDQ     leafVectors<>+928(SB), Y7, Y3
+	VPMULUDQ     leafVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP    Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2496(DI), Y2, Y2
 	VPSRLQ       $+32, Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+1056(SB), Y2, Y7
-	VPMULUDQ     leafVectors<>+1088(SB), Y0, Y6
+	VPMULUDQ     leafVectors<>+928(SB), Y2, Y7
+	VPMULUDQ     leafVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP    Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
 	VPSRLQ       $+32, Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     leafVectors<>+1056(SB), Y4, Y2
-	VPMULUDQ     leafVectors<>+1088(SB), Y5, Y0
+	VPMULUDQ     leafVectors<>+928(SB), Y4, Y2
+	VPMULUDQ     leafVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2624(DI), Y1, Y1
@@ -18628,24 +18628,24 @@ tail8:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
-	VPMULLD      leafVectors<>+1408(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPMULLD      leafVectors<>+1216(SB), Y0, Y0
 	VPBROADCASTD 88(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1408(SB), Y3, Y3
+	VPXOR        leafVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 24(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1376(SB), Y3
+	VMOVUPS      leafVectors<>+1248(SB), Y3
 	VMASKMOVPS   (SI)(BX*4), Y15, Y5
 	VBLENDVPS    Y1, Y5, Y3, Y1
 	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
 	VPBROADCASTD 112(DI), Y5
 	VPADDD       Y5, Y0, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1408(SB), Y5, Y5
+	VPXOR        leafVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VMASKMOVPS   (R12)(BX*4), Y15, Y4
@@ -18656,62 +18656,62 @@ tail8:
 	VANDPS       Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y15, (R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+160(SB), Y4
+	VMOVUPS      leafVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+192(SB), Y5
+	VMOVUPS      leafVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+224(SB), Y1, Y6
-	VADDPS       leafVectors<>+256(SB), Y6, Y6
-	VSUBPS       leafVectors<>+256(SB), Y6, Y7
-	VMULPS       leafVectors<>+288(SB), Y7, Y8
+	VMULPS       leafVectors<>+160(SB), Y1, Y6
+	VADDPS       leafVectors<>+192(SB), Y6, Y6
+	VSUBPS       leafVectors<>+192(SB), Y6, Y7
+	VMULPS       leafVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+320(SB), Y7, Y7
+	VMULPS       leafVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+352(SB), Y1, Y8
+	VMULPS       leafVectors<>+288(SB), Y1, Y8
+	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
+	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+416(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+448(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+480(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+512(SB), Y1, Y1
-	VPADDD       leafVectors<>+544(SB), Y6, Y6
+	VADDPS       leafVectors<>+448(SB), Y1, Y1
+	VPADDD       leafVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+224(SB), Y0, Y3
-	VADDPS       leafVectors<>+256(SB), Y3, Y3
-	VSUBPS       leafVectors<>+256(SB), Y3, Y4
-	VMULPS       leafVectors<>+288(SB), Y4, Y5
+	VMULPS       leafVectors<>+160(SB), Y0, Y3
+	VADDPS       leafVectors<>+192(SB), Y3, Y3
+	VSUBPS       leafVectors<>+192(SB), Y3, Y4
+	VMULPS       leafVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+320(SB), Y4, Y4
+	VMULPS       leafVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+352(SB), Y0, Y5
+	VMULPS       leafVectors<>+288(SB), Y0, Y5
+	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
+	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+416(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+448(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+480(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+512(SB), Y0, Y0
-	VPADDD       leafVectors<>+544(SB), Y3, Y3
+	VADDPS       leafVectors<>+448(SB), Y0, Y0
+	VPADDD       leafVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+512(SB), Y5
+	VMOVUPS      leafVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y3
 	VMASKMOVPS   Y3, Y15, (R14)(BX*4)
@@ -18719,24 +18719,24 @@ tail8:
 	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
 	VMULPS       Y3, Y0, Y0
 	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
-	VPXOR        leafVectors<>+1184(SB), Y13, Y3
-	VMOVUPS      leafVectors<>+1216(SB), Y4
+	VPXOR        leafVectors<>+1056(SB), Y13, Y3
+	VMOVUPS      leafVectors<>+1088(SB), Y4
 	VPCMPGTD     Y3, Y4, Y3
-	VMULPS       leafVectors<>+1280(SB), Y1, Y5
+	VMULPS       leafVectors<>+1152(SB), Y1, Y5
 	VANDNPS      Y5, Y3, Y5
 	VMASKMOVPS   Y5, Y15, (R15)(BX*4)
 	VMASKMOVPS   (R8)(BX*4), Y15, Y5
-	VMULPS       leafVectors<>+1280(SB), Y5, Y5
+	VMULPS       leafVectors<>+1152(SB), Y5, Y5
 	VANDNPS      Y5, Y3, Y3
 	VMASKMOVPS   Y3, Y15, (R8)(BX*4)
 	VMASKMOVPS   (R9)(BX*4), Y15, Y5
-	VPXOR        leafVectors<>+1184(SB), Y5, Y5
+	VPXOR        leafVectors<>+1056(SB), Y5, Y5
 	VPCMPGTD     Y5, Y4, Y4
-	VMULPS       leafVectors<>+1280(SB), Y0, Y5
+	VMULPS       leafVectors<>+1152(SB), Y0, Y5
 	VANDNPS      Y5, Y4, Y5
 	VMASKMOVPS   Y5, Y15, (R10)(BX*4)
 	VMASKMOVPS   (R11)(BX*4), Y15, Y5
-	VMULPS       leafVectors<>+1280(SB), Y5, Y5
+	VMULPS       leafVectors<>+1152(SB), Y5, Y5
 	VANDNPS      Y5, Y4, Y2
 	VMASKMOVPS   Y2, Y15, (R11)(BX*4)
 	VMULPS       Y3, Y1, Y4
@@ -18746,11 +18746,11 @@ tail8:
 	VMASKMOVPS   Y4, Y15, (AX)(BX*4)
 	VSUBPS       Y4, Y3, Y3
 	VMULPS       Y3, Y1, Y1
-	VMULPS       leafVectors<>+1312(SB), Y1, Y1
+	VMULPS       leafVectors<>+1184(SB), Y1, Y1
 	VMASKMOVPS   Y1, Y15, (R8)(BX*4)
 	VSUBPS       Y4, Y2, Y1
 	VMULPS       Y1, Y0, Y0
-	VMULPS       leafVectors<>+1312(SB), Y0, Y0
+	VMULPS       leafVectors<>+1184(SB), Y0, Y0
 	VMASKMOVPS   Y0, Y15, (R11)(BX*4)
 	SUBQ         $+8, CX
 	JLE          end10
@@ -18758,29 +18758,29 @@ tail8:
 	CMPQ         CX, DX
 	CMOVQLT      CX, DX
 	NEGQ         DX
-	LEAQ         leafVectors<>+1408(SB), AX
+	LEAQ         leafWideVectors<>+128(SB), AX
 	VMOVUPS      32(AX)(DX*4), Y15
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
-	VPMULLD      leafVectors<>+1408(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPMULLD      leafVectors<>+1216(SB), Y0, Y0
 	VPBROADCASTD 88(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1408(SB), Y3, Y3
+	VPXOR        leafVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 24(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1376(SB), Y3
+	VMOVUPS      leafVectors<>+1248(SB), Y3
 	VMASKMOVPS   32(SI)(BX*4), Y15, Y5
 	VBLENDVPS    Y1, Y5, Y3, Y1
 	VMASKMOVPS   Y1, Y15, 32(SI)(BX*4)
 	VPBROADCASTD 112(DI), Y5
 	VPADDD       Y5, Y0, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1408(SB), Y5, Y5
+	VPXOR        leafVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VMASKMOVPS   32(R12)(BX*4), Y15, Y4
@@ -18791,62 +18791,62 @@ tail8:
 	VANDPS       Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y15, 32(R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+160(SB), Y4
+	VMOVUPS      leafVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+192(SB), Y5
+	VMOVUPS      leafVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+224(SB), Y1, Y6
-	VADDPS       leafVectors<>+256(SB), Y6, Y6
-	VSUBPS       leafVectors<>+256(SB), Y6, Y7
-	VMULPS       leafVectors<>+288(SB), Y7, Y8
+	VMULPS       leafVectors<>+160(SB), Y1, Y6
+	VADDPS       leafVectors<>+192(SB), Y6, Y6
+	VSUBPS       leafVectors<>+192(SB), Y6, Y7
+	VMULPS       leafVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+320(SB), Y7, Y7
+	VMULPS       leafVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+352(SB), Y1, Y8
+	VMULPS       leafVectors<>+288(SB), Y1, Y8
+	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
+	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+416(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+448(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+480(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+512(SB), Y1, Y1
-	VPADDD       leafVectors<>+544(SB), Y6, Y6
+	VADDPS       leafVectors<>+448(SB), Y1, Y1
+	VPADDD       leafVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMASKMOVPS   Y1, Y15, 32(SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+224(SB), Y0, Y3
-	VADDPS       leafVectors<>+256(SB), Y3, Y3
-	VSUBPS       leafVectors<>+256(SB), Y3, Y4
-	VMULPS       leafVectors<>+288(SB), Y4, Y5
+	VMULPS       leafVectors<>+160(SB), Y0, Y3
+	VADDPS       leafVectors<>+192(SB), Y3, Y3
+	VSUBPS       leafVectors<>+192(SB), Y3, Y4
+	VMULPS       leafVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+320(SB), Y4, Y4
+	VMULPS       leafVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+352(SB), Y0, Y5
+	VMULPS       leafVectors<>+288(SB), Y0, Y5
+	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
+	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+416(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+448(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+480(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+512(SB), Y0, Y0
-	VPADDD       leafVectors<>+544(SB), Y3, Y3
+	VADDPS       leafVectors<>+448(SB), Y0, Y0
+	VPADDD       leafVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMASKMOVPS   Y0, Y15, 32(R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+512(SB), Y5
+	VMOVUPS      leafVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y3
 	VMASKMOVPS   Y3, Y15, 32(R14)(BX*4)
@@ -18854,24 +18854,24 @@ tail8:
 	VMASKMOVPS   Y1, Y15, 32(SI)(BX*4)
 	VMULPS       Y3, Y0, Y0
 	VMASKMOVPS   Y0, Y15, 32(R12)(BX*4)
-	VPXOR        leafVectors<>+1184(SB), Y14, Y3
-	VMOVUPS      leafVectors<>+1216(SB), Y4
+	VPXOR        leafVectors<>+1056(SB), Y14, Y3
+	VMOVUPS      leafVectors<>+1088(SB), Y4
 	VPCMPGTD     Y3, Y4, Y3
-	VMULPS       leafVectors<>+1280(SB), Y1, Y5
+	VMULPS       leafVectors<>+1152(SB), Y1, Y5
 	VANDNPS      Y5, Y3, Y5
 	VMASKMOVPS   Y5, Y15, 32(R15)(BX*4)
 	VMASKMOVPS   32(R8)(BX*4), Y15, Y5
-	VMULPS       leafVectors<>+1280(SB), Y5, Y5
+	VMULPS       leafVectors<>+1152(SB), Y5, Y5
 	VANDNPS      Y5, Y3, Y3
 	VMASKMOVPS   Y3, Y15, 32(R8)(BX*4)
 	VMASKMOVPS   32(R9)(BX*4), Y15, Y5
-	VPXOR        leafVectors<>+1184(SB), Y5, Y5
+	VPXOR        leafVectors<>+1056(SB), Y5, Y5
 	VPCMPGTD     Y5, Y4, Y4
-	VMULPS       leafVectors<>+1280(SB), Y0, Y5
+	VMULPS       leafVectors<>+1152(SB), Y0, Y5
 	VANDNPS      Y5, Y4, Y5
 	VMASKMOVPS   Y5, Y15, 32(R10)(BX*4)
 	VMASKMOVPS   32(R11)(BX*4), Y15, Y5
-	VMULPS       leafVectors<>+1280(SB), Y5, Y5
+	VMULPS       leafVectors<>+1152(SB), Y5, Y5
 	VANDNPS      Y5, Y4, Y2
 	VMASKMOVPS   Y2, Y15, 32(R11)(BX*4)
 	VMULPS       Y3, Y1, Y4
@@ -18881,11 +18881,11 @@ tail8:
 	VMASKMOVPS   Y4, Y15, 32(AX)(BX*4)
 	VSUBPS       Y4, Y3, Y3
 	VMULPS       Y3, Y1, Y1
-	VMULPS       leafVectors<>+1312(SB), Y1, Y1
+	VMULPS       leafVectors<>+1184(SB), Y1, Y1
 	VMASKMOVPS   Y1, Y15, 32(R8)(BX*4)
 	VSUBPS       Y4, Y2, Y1
 	VMULPS       Y1, Y0, Y0
-	VMULPS       leafVectors<>+1312(SB), Y0, Y0
+	VMULPS       leafVectors<>+1184(SB), Y0, Y0
 	VMASKMOVPS   Y0, Y15, 32(R11)(BX*4)
 
 end10:
@@ -18914,7 +18914,7 @@ tail11:
 	CMPQ       CX, DX
 	CMOVQLT    CX, DX
 	NEGQ       DX
-	LEAQ       leafVectors<>+1408(SB), AX
+	LEAQ       leafWideVectors<>+128(SB), AX
 	VMOVUPS    32(AX)(DX*4), Y15
 	VPXOR      Y0, Y0, Y0
 	VMASKMOVPS Y0, Y15, (SI)(BX*4)
@@ -19008,7 +19008,7 @@ loop14:
 	VMOVUPS      2752(DI), Y2
 	VMULPS       (R12), Y2, Y2
 	VADDPS       Y2, Y1, Y1
-	VADDPS       leafVectors<>+96(SB), Y1, Y1
+	VADDPS       leafVectors<>+32(SB), Y1, Y1
 	VMOVUPS      Y1, (R13)
 	VMULPS       (R15), Y0, Y0
 	VADDPS       (R14), Y0, Y0
@@ -19022,7 +19022,7 @@ loop14:
 	VMOVUPS      2752(DI), Y2
 	VMULPS       32(R12), Y2, Y2
 	VADDPS       Y2, Y1, Y1
-	VADDPS       leafVectors<>+96(SB), Y1, Y1
+	VADDPS       leafVectors<>+32(SB), Y1, Y1
 	VMOVUPS      Y1, 32(R13)
 	VMULPS       32(R15), Y0, Y0
 	VADDPS       32(R14), Y0, Y0
@@ -19683,7 +19683,7 @@ loop1:
 	XORL         2088(DI), AX
 	MOVQ         AX, 2432(DI)
 	VPBROADCASTD 112(DI), Z20
-	VPADDD       leafVectors<>+992(SB), Z20, Z20
+	VPADDD       leafWideVectors<>+64(SB), Z20, Z20
 	MOVQ         120(DI), AX
 	ADDQ         AX, 104(DI)
 	MOVQ         bits+48(FP), SI
@@ -19694,114 +19694,114 @@ loop1:
 	XORL         BX, BX
 
 words3:
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z20, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z20, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z5
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
 	VPADDD.BCST     leafWords<>+116(SB), Z20, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
 	VPADDD.BCST     leafWords<>+116(SB), Z8, Z20
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z4
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
@@ -19818,25 +19818,25 @@ words3:
 	VPUNPCKHQDQ     Z9, Z12, Z19
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 96(DI), Z0, K7
 	VPCMPD.BCST     $+1, 104(DI), Z0, K7, K6
 	VMOVUPS         Z16, K6, (SI)(BX*4)
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 96(DI), Z0, K7
 	VPCMPD.BCST     $+1, 104(DI), Z0, K7, K6
 	VMOVUPS         Z17, K6, 64(SI)(BX*4)
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 96(DI), Z0, K7
 	VPCMPD.BCST     $+1, 104(DI), Z0, K7, K6
 	VMOVUPS         Z18, K6, 128(SI)(BX*4)
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 96(DI), Z0, K7
 	VPCMPD.BCST     $+1, 104(DI), Z0, K7, K6
 	VMOVUPS         Z19, K6, 192(SI)(BX*4)
@@ -20258,7 +20258,7 @@ loop1:
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2880(DI)
 	VPBROADCASTD 112(DI), Y10
-	VPADDD       leafVectors<>+1120(SB), Y10, Y10
+	VPADDD       leafVectors<>+992(SB), Y10, Y10
 	MOVQ         120(DI), AX
 	ADDQ         AX, 104(DI)
 	MOVQ         bits+48(FP), SI
@@ -20269,71 +20269,71 @@ loop1:
 	XORL         BX, BX
 
 words3:
-	VPMULUDQ     leafVectors<>+1056(SB), Y10, Y0
+	VPMULUDQ     leafVectors<>+928(SB), Y10, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+1088(SB), Y1, Y2
+	VPMULUDQ     leafVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+1056(SB), Y3, Y4
-	VPMULUDQ     leafVectors<>+1088(SB), Y0, Y5
+	VPMULUDQ     leafVectors<>+928(SB), Y3, Y4
+	VPMULUDQ     leafVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP    Y5, Y6
 	VPXOR        Y2, Y6, Y6
 	VPXOR        2176(DI), Y6, Y6
 	VPSRLQ       $+32, Y4, Y7
 	VPXOR        2880(DI), Y7, Y7
-	VPADDD       leafVectors<>+1152(SB), Y10, Y10
-	VPMULUDQ     leafVectors<>+1056(SB), Y6, Y1
-	VPMULUDQ     leafVectors<>+1088(SB), Y7, Y3
+	VPADDD       leafVectors<>+1024(SB), Y10, Y10
+	VPMULUDQ     leafVectors<>+928(SB), Y6, Y1
+	VPMULUDQ     leafVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP    Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2240(DI), Y0, Y0
 	VPSRLQ       $+32, Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     leafVectors<>+1056(SB), Y0, Y6
-	VPMULUDQ     leafVectors<>+1088(SB), Y2, Y7
+	VPMULUDQ     leafVectors<>+928(SB), Y0, Y6
+	VPMULUDQ     leafVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP    Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2304(DI), Y5, Y5
 	VPSRLQ       $+32, Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     leafVectors<>+1056(SB), Y5, Y0
-	VPMULUDQ     leafVectors<>+1088(SB), Y4, Y2
+	VPMULUDQ     leafVectors<>+928(SB), Y5, Y0
+	VPMULUDQ     leafVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        Y7, Y3, Y3
 	VPXOR        2368(DI), Y3, Y3
 	VPSRLQ       $+32, Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+1056(SB), Y3, Y5
-	VPMULUDQ     leafVectors<>+1088(SB), Y1, Y4
+	VPMULUDQ     leafVectors<>+928(SB), Y3, Y5
+	VPMULUDQ     leafVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP    Y4, Y7
 	VPXOR        Y2, Y7, Y7
 	VPXOR        2432(DI), Y7, Y7
 	VPSRLQ       $+32, Y5, Y6
 	VPXOR        Y0, Y6, Y6
 	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     leafVectors<>+1056(SB), Y7, Y3
-	VPMULUDQ     leafVectors<>+1088(SB), Y6, Y1
+	VPMULUDQ     leafVectors<>+928(SB), Y7, Y3
+	VPMULUDQ     leafVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP    Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2496(DI), Y2, Y2
 	VPSRLQ       $+32, Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+1056(SB), Y2, Y7
-	VPMULUDQ     leafVectors<>+1088(SB), Y0, Y6
+	VPMULUDQ     leafVectors<>+928(SB), Y2, Y7
+	VPMULUDQ     leafVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP    Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
 	VPSRLQ       $+32, Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     leafVectors<>+1056(SB), Y4, Y2
-	VPMULUDQ     leafVectors<>+1088(SB), Y5, Y0
+	VPMULUDQ     leafVectors<>+928(SB), Y4, Y2
+	VPMULUDQ     leafVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2624(DI), Y1, Y1
@@ -20349,7 +20349,7 @@ words3:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 96(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
 	VPBROADCASTD 104(DI), Y2
@@ -20359,7 +20359,7 @@ words3:
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 96(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
 	VPBROADCASTD 104(DI), Y2
@@ -20441,11 +20441,11 @@ words3:
 	VBROADCASTSS X7, Y7
 	VMOVUPS      Y7, 2752(DI)
 	VMOVUPS      2688(DI), X0
-	VMULPS       leafVectors<>+1472(SB), X0, X0
+	VMULPS       leafVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2816(DI)
 	VMOVUPS      2752(DI), X0
-	VMULPS       leafVectors<>+1472(SB), X0, X0
+	VMULPS       leafVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2880(DI)
 	MOVQ         72(DI), R8
@@ -20500,10 +20500,10 @@ words3:
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 2944(DI)
 	VMOVUPS      2944(DI), X0
-	VMULPS       leafVectors<>+1472(SB), X0, X0
-	VADDPS       leafVectors<>+1504(SB), X0, X0
+	VMULPS       leafVectors<>+1280(SB), X0, X0
+	VADDPS       leafVectors<>+1312(SB), X0, X0
 	VSQRTPS      X0, X0
-	VMOVUPS      leafVectors<>+512(SB), X1
+	VMOVUPS      leafVectors<>+448(SB), X1
 	VDIVPS       X0, X1, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 3008(DI)
@@ -20588,7 +20588,7 @@ words3:
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 3072(DI)
 	VMOVUPS      3072(DI), X0
-	VMULPS       leafVectors<>+1472(SB), X0, X0
+	VMULPS       leafVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 3136(DI)
 	MOVQ         72(DI), R8
@@ -20631,10 +20631,10 @@ loop4:
 	VMOVUPS  Y0, (R14)(BX*4)
 	VMOVUPS  Y0, (R15)(BX*4)
 	VMOVUPS  (R8)(BX*4), Y1
-	VPXOR    leafVectors<>+1184(SB), Y1, Y1
-	VMOVUPS  leafVectors<>+1216(SB), Y2
+	VPXOR    leafVectors<>+1056(SB), Y1, Y1
+	VMOVUPS  leafVectors<>+1088(SB), Y2
 	VPCMPGTD Y1, Y2, Y1
-	VMULPS   leafVectors<>+1280(SB), Y0, Y0
+	VMULPS   leafVectors<>+1152(SB), Y0, Y0
 	VANDNPS  Y0, Y1, Y0
 	VMOVUPS  Y0, (R9)(BX*4)
 	ADDQ     $+8, BX
@@ -20998,123 +20998,123 @@ end6:
 	MOVQ         240(DI), R10
 	MOVQ         248(DI), R11
 	VPBROADCASTD 192(DI), Z27
-	VPADDD       leafVectors<>+992(SB), Z27, Z27
+	VPADDD       leafWideVectors<>+64(SB), Z27, Z27
 	VPBROADCASTD 208(DI), Z22
-	VPADDD       leafVectors<>+992(SB), Z22, Z22
+	VPADDD       leafWideVectors<>+64(SB), Z22, Z22
 	XORL         BX, BX
 	MOVQ         184(DI), DX
 	SUBQ         $+64, DX
 	JLT          tail7
 
 loop8:
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z27, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z27, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z5
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
 	VPADDD.BCST     leafWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
 	VPADDD.BCST     leafWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z4
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
@@ -21129,114 +21129,114 @@ loop8:
 	VMOVSLDUP       Z8, K6, Z9
 	VPUNPCKLQDQ     Z9, Z12, Z30
 	VPUNPCKHQDQ     Z9, Z12, Z31
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z22, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z22, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2496(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2560(DI), Z3, Z3
 	VPXORD.BCST     2624(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z5
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2688(DI), Z7, Z7
 	VPADDD.BCST     leafWords<>+116(SB), Z22, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2496(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2560(DI), Z12, Z12
 	VPXORD.BCST     2624(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2688(DI), Z10, Z10
 	VPADDD.BCST     leafWords<>+116(SB), Z8, Z22
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z4
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
@@ -21253,7 +21253,7 @@ loop8:
 	VPUNPCKHQDQ     Z9, Z12, Z26
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST     80(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
@@ -21366,7 +21366,7 @@ loop8:
 	VMOVUPS         Z0, (R10)(BX*4)
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST     80(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
@@ -21479,7 +21479,7 @@ loop8:
 	VMOVUPS         Z0, 64(R10)(BX*4)
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST     80(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
@@ -21592,7 +21592,7 @@ loop8:
 	VMOVUPS         Z0, 128(R10)(BX*4)
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST     80(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
@@ -21714,114 +21714,114 @@ tail7:
 	MOVL            $-1, AX
 	BZHIL           CX, AX, AX
 	KMOVW           AX, K7
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z27, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z27, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z5
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
 	VPADDD.BCST     leafWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
 	VPADDD.BCST     leafWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z4
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
@@ -21836,114 +21836,114 @@ tail7:
 	VMOVSLDUP       Z8, K6, Z9
 	VPUNPCKLQDQ     Z9, Z12, Z30
 	VPUNPCKHQDQ     Z9, Z12, Z31
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z22, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z22, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2496(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2560(DI), Z3, Z3
 	VPXORD.BCST     2624(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z5
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2688(DI), Z7, Z7
 	VPADDD.BCST     leafWords<>+116(SB), Z22, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2496(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2560(DI), Z12, Z12
 	VPXORD.BCST     2624(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2688(DI), Z10, Z10
 	VPADDD.BCST     leafWords<>+116(SB), Z8, Z22
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z4
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
@@ -21960,7 +21960,7 @@ tail7:
 	VPUNPCKHQDQ     Z9, Z12, Z26
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST     80(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
@@ -22080,7 +22080,7 @@ tail7:
 	KMOVW           AX, K7
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST     80(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
@@ -22200,7 +22200,7 @@ tail7:
 	KMOVW           AX, K7
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST     80(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
@@ -22320,7 +22320,7 @@ tail7:
 	KMOVW           AX, K7
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafVectors<>+0(SB), Z0, Z0
+	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST     80(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
@@ -22956,12 +22956,12 @@ loop5:
 	VBROADCASTSS X7, Y7
 	VMOVUPS      Y7, 2880(DI)
 	VMOVUPS      2688(DI), X0
-	VMULPS       leafVectors<>+1312(SB), X0, X0
+	VMULPS       leafVectors<>+1184(SB), X0, X0
 	MOVQ         184(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2752(DI), X0
-	VMULPS       leafVectors<>+1312(SB), X0, X0
+	VMULPS       leafVectors<>+1184(SB), X0, X0
 	MOVQ         16(DI), R8
 	ADDQ         184(DI), R8
 	MOVQ         p+24(FP), AX
@@ -23020,7 +23020,7 @@ end6:
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2880(DI)
 	VPBROADCASTD 192(DI), Y10
-	VPADDD       leafVectors<>+1120(SB), Y10, Y10
+	VPADDD       leafVectors<>+992(SB), Y10, Y10
 	MOVQ         200(DI), AX
 	ADDQ         AX, 184(DI)
 	MOVQ         bits2+88(FP), SI
@@ -23031,71 +23031,71 @@ end6:
 	XORL         BX, BX
 
 words7:
-	VPMULUDQ     leafVectors<>+1056(SB), Y10, Y0
+	VPMULUDQ     leafVectors<>+928(SB), Y10, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+1088(SB), Y1, Y2
+	VPMULUDQ     leafVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+1056(SB), Y3, Y4
-	VPMULUDQ     leafVectors<>+1088(SB), Y0, Y5
+	VPMULUDQ     leafVectors<>+928(SB), Y3, Y4
+	VPMULUDQ     leafVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP    Y5, Y6
 	VPXOR        Y2, Y6, Y6
 	VPXOR        2176(DI), Y6, Y6
 	VPSRLQ       $+32, Y4, Y7
 	VPXOR        2880(DI), Y7, Y7
-	VPADDD       leafVectors<>+1152(SB), Y10, Y10
-	VPMULUDQ     leafVectors<>+1056(SB), Y6, Y1
-	VPMULUDQ     leafVectors<>+1088(SB), Y7, Y3
+	VPADDD       leafVectors<>+1024(SB), Y10, Y10
+	VPMULUDQ     leafVectors<>+928(SB), Y6, Y1
+	VPMULUDQ     leafVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP    Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2240(DI), Y0, Y0
 	VPSRLQ       $+32, Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     leafVectors<>+1056(SB), Y0, Y6
-	VPMULUDQ     leafVectors<>+1088(SB), Y2, Y7
+	VPMULUDQ     leafVectors<>+928(SB), Y0, Y6
+	VPMULUDQ     leafVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP    Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2304(DI), Y5, Y5
 	VPSRLQ       $+32, Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     leafVectors<>+1056(SB), Y5, Y0
-	VPMULUDQ     leafVectors<>+1088(SB), Y4, Y2
+	VPMULUDQ     leafVectors<>+928(SB), Y5, Y0
+	VPMULUDQ     leafVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        Y7, Y3, Y3
 	VPXOR        2368(DI), Y3, Y3
 	VPSRLQ       $+32, Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+1056(SB), Y3, Y5
-	VPMULUDQ     leafVectors<>+1088(SB), Y1, Y4
+	VPMULUDQ     leafVectors<>+928(SB), Y3, Y5
+	VPMULUDQ     leafVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP    Y4, Y7
 	VPXOR        Y2, Y7, Y7
 	VPXOR        2432(DI), Y7, Y7
 	VPSRLQ       $+32, Y5, Y6
 	VPXOR        Y0, Y6, Y6
 	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     leafVectors<>+1056(SB), Y7, Y3
-	VPMULUDQ     leafVectors<>+1088(SB), Y6, Y1
+	VPMULUDQ     leafVectors<>+928(SB), Y7, Y3
+	VPMULUDQ     leafVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP    Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2496(DI), Y2, Y2
 	VPSRLQ       $+32, Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+1056(SB), Y2, Y7
-	VPMULUDQ     leafVectors<>+1088(SB), Y0, Y6
+	VPMULUDQ     leafVectors<>+928(SB), Y2, Y7
+	VPMULUDQ     leafVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP    Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
 	VPSRLQ       $+32, Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     leafVectors<>+1056(SB), Y4, Y2
-	VPMULUDQ     leafVectors<>+1088(SB), Y5, Y0
+	VPMULUDQ     leafVectors<>+928(SB), Y4, Y2
+	VPMULUDQ     leafVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2624(DI), Y1, Y1
@@ -23111,7 +23111,7 @@ words7:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 176(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
 	VPBROADCASTD 184(DI), Y2
@@ -23121,7 +23121,7 @@ words7:
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 176(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
 	VPBROADCASTD 184(DI), Y2
@@ -23203,78 +23203,78 @@ words7:
 	MOVQ         224(DI), R10
 	MOVQ         232(DI), R11
 	VPBROADCASTD 192(DI), Y12
-	VPADDD       leafVectors<>+1120(SB), Y12, Y12
+	VPADDD       leafVectors<>+992(SB), Y12, Y12
 	XORL         BX, BX
 	MOVQ         184(DI), DX
 	SUBQ         $+16, DX
 	JLT          tail8
 
 loop9:
-	VPMULUDQ     leafVectors<>+1056(SB), Y12, Y0
+	VPMULUDQ     leafVectors<>+928(SB), Y12, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+1088(SB), Y1, Y2
+	VPMULUDQ     leafVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+1056(SB), Y3, Y4
-	VPMULUDQ     leafVectors<>+1088(SB), Y0, Y5
+	VPMULUDQ     leafVectors<>+928(SB), Y3, Y4
+	VPMULUDQ     leafVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP    Y5, Y6
 	VPXOR        Y2, Y6, Y6
 	VPXOR        2176(DI), Y6, Y6
 	VPSRLQ       $+32, Y4, Y7
 	VPXOR        2880(DI), Y7, Y7
-	VPADDD       leafVectors<>+1152(SB), Y12, Y12
-	VPMULUDQ     leafVectors<>+1056(SB), Y6, Y1
-	VPMULUDQ     leafVectors<>+1088(SB), Y7, Y3
+	VPADDD       leafVectors<>+1024(SB), Y12, Y12
+	VPMULUDQ     leafVectors<>+928(SB), Y6, Y1
+	VPMULUDQ     leafVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP    Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2240(DI), Y0, Y0
 	VPSRLQ       $+32, Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     leafVectors<>+1056(SB), Y0, Y6
-	VPMULUDQ     leafVectors<>+1088(SB), Y2, Y7
+	VPMULUDQ     leafVectors<>+928(SB), Y0, Y6
+	VPMULUDQ     leafVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP    Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2304(DI), Y5, Y5
 	VPSRLQ       $+32, Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     leafVectors<>+1056(SB), Y5, Y0
-	VPMULUDQ     leafVectors<>+1088(SB), Y4, Y2
+	VPMULUDQ     leafVectors<>+928(SB), Y5, Y0
+	VPMULUDQ     leafVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        Y7, Y3, Y3
 	VPXOR        2368(DI), Y3, Y3
 	VPSRLQ       $+32, Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+1056(SB), Y3, Y5
-	VPMULUDQ     leafVectors<>+1088(SB), Y1, Y4
+	VPMULUDQ     leafVectors<>+928(SB), Y3, Y5
+	VPMULUDQ     leafVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP    Y4, Y7
 	VPXOR        Y2, Y7, Y7
 	VPXOR        2432(DI), Y7, Y7
 	VPSRLQ       $+32, Y5, Y6
 	VPXOR        Y0, Y6, Y6
 	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     leafVectors<>+1056(SB), Y7, Y3
-	VPMULUDQ     leafVectors<>+1088(SB), Y6, Y1
+	VPMULUDQ     leafVectors<>+928(SB), Y7, Y3
+	VPMULUDQ     leafVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP    Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2496(DI), Y2, Y2
 	VPSRLQ       $+32, Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+1056(SB), Y2, Y7
-	VPMULUDQ     leafVectors<>+1088(SB), Y0, Y6
+	VPMULUDQ     leafVectors<>+928(SB), Y2, Y7
+	VPMULUDQ     leafVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP    Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
 	VPSRLQ       $+32, Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     leafVectors<>+1056(SB), Y4, Y2
-	VPMULUDQ     leafVectors<>+1088(SB), Y5, Y0
+	VPMULUDQ     leafVectors<>+928(SB), Y4, Y2
+	VPMULUDQ     leafVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2624(DI), Y1, Y1
@@ -23290,22 +23290,22 @@ loop9:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 80(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1408(SB), Y3, Y3
+	VPXOR        leafVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 16(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1376(SB), Y3
+	VMOVUPS      leafVectors<>+1248(SB), Y3
 	VBLENDVPS    Y1, (SI)(BX*4), Y3, Y1
 	VMOVUPS      Y1, (SI)(BX*4)
 	VPBROADCASTD 24(DI), Y5
 	VPADDD       Y0, Y5, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1408(SB), Y5, Y5
+	VPXOR        leafVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VBLENDVPS    Y0, (R12)(BX*4), Y3, Y0
@@ -23315,62 +23315,62 @@ loop9:
 	VANDPS       Y4, Y3, Y3
 	VMOVUPS      Y3, (R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+160(SB), Y4
+	VMOVUPS      leafVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+192(SB), Y5
+	VMOVUPS      leafVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+224(SB), Y1, Y6
-	VADDPS       leafVectors<>+256(SB), Y6, Y6
-	VSUBPS       leafVectors<>+256(SB), Y6, Y7
-	VMULPS       leafVectors<>+288(SB), Y7, Y8
+	VMULPS       leafVectors<>+160(SB), Y1, Y6
+	VADDPS       leafVectors<>+192(SB), Y6, Y6
+	VSUBPS       leafVectors<>+192(SB), Y6, Y7
+	VMULPS       leafVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+320(SB), Y7, Y7
+	VMULPS       leafVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+352(SB), Y1, Y8
+	VMULPS       leafVectors<>+288(SB), Y1, Y8
+	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
+	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+416(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+448(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+480(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+512(SB), Y1, Y1
-	VPADDD       leafVectors<>+544(SB), Y6, Y6
+	VADDPS       leafVectors<>+448(SB), Y1, Y1
+	VPADDD       leafVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMOVUPS      Y1, (SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+224(SB), Y0, Y3
-	VADDPS       leafVectors<>+256(SB), Y3, Y3
-	VSUBPS       leafVectors<>+256(SB), Y3, Y4
-	VMULPS       leafVectors<>+288(SB), Y4, Y5
+	VMULPS       leafVectors<>+160(SB), Y0, Y3
+	VADDPS       leafVectors<>+192(SB), Y3, Y3
+	VSUBPS       leafVectors<>+192(SB), Y3, Y4
+	VMULPS       leafVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+320(SB), Y4, Y4
+	VMULPS       leafVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+352(SB), Y0, Y5
+	VMULPS       leafVectors<>+288(SB), Y0, Y5
+	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
+	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+416(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+448(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+480(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+512(SB), Y0, Y0
-	VPADDD       leafVectors<>+544(SB), Y3, Y3
+	VADDPS       leafVectors<>+448(SB), Y0, Y0
+	VPADDD       leafVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMOVUPS      Y0, (R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+512(SB), Y5
+	VMOVUPS      leafVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y3
 	VMOVUPS      Y3, (R14)(BX*4)
@@ -23378,24 +23378,24 @@ loop9:
 	VMOVUPS      Y1, (SI)(BX*4)
 	VMULPS       Y3, Y0, Y0
 	VMOVUPS      Y0, (R12)(BX*4)
-	VPXOR        leafVectors<>+1184(SB), Y13, Y3
-	VMOVUPS      leafVectors<>+1216(SB), Y4
+	VPXOR        leafVectors<>+1056(SB), Y13, Y3
+	VMOVUPS      leafVectors<>+1088(SB), Y4
 	VPCMPGTD     Y3, Y4, Y3
-	VMULPS       leafVectors<>+1280(SB), Y1, Y5
+	VMULPS       leafVectors<>+1152(SB), Y1, Y5
 	VANDNPS      Y5, Y3, Y5
 	VMOVUPS      Y5, (R15)(BX*4)
 	VMOVUPS      (R8)(BX*4), Y5
-	VMULPS       leafVectors<>+1280(SB), Y5, Y5
+	VMULPS       leafVectors<>+1152(SB), Y5, Y5
 	VANDNPS      Y5, Y3, Y3
 	VMOVUPS      Y3, (R8)(BX*4)
 	VMOVUPS      (R9)(BX*4), Y5
-	VPXOR        leafVectors<>+1184(SB), Y5, Y5
+	VPXOR        leafVectors<>+1056(SB), Y5, Y5
 	VPCMPGTD     Y5, Y4, Y4
-	VMULPS       leafVectors<>+1280(SB), Y0, Y5
+	VMULPS       leafVectors<>+1152(SB), Y0, Y5
 	VANDNPS      Y5, Y4, Y5
 	VMOVUPS      Y5, (R10)(BX*4)
 	VMOVUPS      (R11)(BX*4), Y5
-	VMULPS       leafVectors<>+1280(SB), Y5, Y5
+	VMULPS       leafVectors<>+1152(SB), Y5, Y5
 	VANDNPS      Y5, Y4, Y2
 	VMOVUPS      Y2, (R11)(BX*4)
 	VMULPS       Y3, Y1, Y4
@@ -23405,31 +23405,31 @@ loop9:
 	VMOVUPS      Y4, (AX)(BX*4)
 	VSUBPS       Y4, Y3, Y3
 	VMULPS       Y3, Y1, Y1
-	VMULPS       leafVectors<>+1312(SB), Y1, Y1
+	VMULPS       leafVectors<>+1184(SB), Y1, Y1
 	VMOVUPS      Y1, (R8)(BX*4)
 	VSUBPS       Y4, Y2, Y1
 	VMULPS       Y1, Y0, Y0
-	VMULPS       leafVectors<>+1312(SB), Y0, Y0
+	VMULPS       leafVectors<>+1184(SB), Y0, Y0
 	VMOVUPS      Y0, (R11)(BX*4)
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 80(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1408(SB), Y3, Y3
+	VPXOR        leafVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 16(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1376(SB), Y3
+	VMOVUPS      leafVectors<>+1248(SB), Y3
 	VBLENDVPS    Y1, 32(SI)(BX*4), Y3, Y1
 	VMOVUPS      Y1, 32(SI)(BX*4)
 	VPBROADCASTD 24(DI), Y5
 	VPADDD       Y0, Y5, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1408(SB), Y5, Y5
+	VPXOR        leafVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VBLENDVPS    Y0, 32(R12)(BX*4), Y3, Y0
@@ -23439,62 +23439,62 @@ loop9:
 	VANDPS       Y4, Y3, Y3
 	VMOVUPS      Y3, 32(R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+160(SB), Y4
+	VMOVUPS      leafVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+192(SB), Y5
+	VMOVUPS      leafVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+224(SB), Y1, Y6
-	VADDPS       leafVectors<>+256(SB), Y6, Y6
-	VSUBPS       leafVectors<>+256(SB), Y6, Y7
-	VMULPS       leafVectors<>+288(SB), Y7, Y8
+	VMULPS       leafVectors<>+160(SB), Y1, Y6
+	VADDPS       leafVectors<>+192(SB), Y6, Y6
+	VSUBPS       leafVectors<>+192(SB), Y6, Y7
+	VMULPS       leafVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+320(SB), Y7, Y7
+	VMULPS       leafVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+352(SB), Y1, Y8
+	VMULPS       leafVectors<>+288(SB), Y1, Y8
+	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
+	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+416(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+448(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+480(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+512(SB), Y1, Y1
-	VPADDD       leafVectors<>+544(SB), Y6, Y6
+	VADDPS       leafVectors<>+448(SB), Y1, Y1
+	VPADDD       leafVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMOVUPS      Y1, 32(SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+224(SB), Y0, Y3
-	VADDPS       leafVectors<>+256(SB), Y3, Y3
-	VSUBPS       leafVectors<>+256(SB), Y3, Y4
-	VMULPS       leafVectors<>+288(SB), Y4, Y5
+	VMULPS       leafVectors<>+160(SB), Y0, Y3
+	VADDPS       leafVectors<>+192(SB), Y3, Y3
+	VSUBPS       leafVectors<>+192(SB), Y3, Y4
+	VMULPS       leafVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+320(SB), Y4, Y4
+	VMULPS       leafVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+352(SB), Y0, Y5
+	VMULPS       leafVectors<>+288(SB), Y0, Y5
+	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
+	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+416(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+448(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+480(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+512(SB), Y0, Y0
-	VPADDD       leafVectors<>+544(SB), Y3, Y3
+	VADDPS       leafVectors<>+448(SB), Y0, Y0
+	VPADDD       leafVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMOVUPS      Y0, 32(R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+512(SB), Y5
+	VMOVUPS      leafVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y3
 	VMOVUPS      Y3, 32(R14)(BX*4)
@@ -23502,24 +23502,24 @@ loop9:
 	VMOVUPS      Y1, 32(SI)(BX*4)
 	VMULPS       Y3, Y0, Y0
 	VMOVUPS      Y0, 32(R12)(BX*4)
-	VPXOR        leafVectors<>+1184(SB), Y14, Y3
-	VMOVUPS      leafVectors<>+1216(SB), Y4
+	VPXOR        leafVectors<>+1056(SB), Y14, Y3
+	VMOVUPS      leafVectors<>+1088(SB), Y4
 	VPCMPGTD     Y3, Y4, Y3
-	VMULPS       leafVectors<>+1280(SB), Y1, Y5
+	VMULPS       leafVectors<>+1152(SB), Y1, Y5
 	VANDNPS      Y5, Y3, Y5
 	VMOVUPS      Y5, 32(R15)(BX*4)
 	VMOVUPS      32(R8)(BX*4), Y5
-	VMULPS       leafVectors<>+1280(SB), Y5, Y5
+	VMULPS       leafVectors<>+1152(SB), Y5, Y5
 	VANDNPS      Y5, Y3, Y3
 	VMOVUPS      Y3, 32(R8)(BX*4)
 	VMOVUPS      32(R9)(BX*4), Y5
-	VPXOR        leafVectors<>+1184(SB), Y5, Y5
+	VPXOR        leafVectors<>+1056(SB), Y5, Y5
 	VPCMPGTD     Y5, Y4, Y4
-	VMULPS       leafVectors<>+1280(SB), Y0, Y5
+	VMULPS       leafVectors<>+1152(SB), Y0, Y5
 	VANDNPS      Y5, Y4, Y5
 	VMOVUPS      Y5, 32(R10)(BX*4)
 	VMOVUPS      32(R11)(BX*4), Y5
-	VMULPS       leafVectors<>+1280(SB), Y5, Y5
+	VMULPS       leafVectors<>+1152(SB), Y5, Y5
 	VANDNPS      Y5, Y4, Y2
 	VMOVUPS      Y2, 32(R11)(BX*4)
 	VMULPS       Y3, Y1, Y4
@@ -23529,11 +23529,11 @@ loop9:
 	VMOVUPS      Y4, 32(AX)(BX*4)
 	VSUBPS       Y4, Y3, Y3
 	VMULPS       Y3, Y1, Y1
-	VMULPS       leafVectors<>+1312(SB), Y1, Y1
+	VMULPS       leafVectors<>+1184(SB), Y1, Y1
 	VMOVUPS      Y1, 32(R8)(BX*4)
 	VSUBPS       Y4, Y2, Y1
 	VMULPS       Y1, Y0, Y0
-	VMULPS       leafVectors<>+1312(SB), Y0, Y0
+	VMULPS       leafVectors<>+1184(SB), Y0, Y0
 	VMOVUPS      Y0, 32(R11)(BX*4)
 	ADDQ         $+16, BX
 	CMPQ         BX, DX
@@ -23547,73 +23547,73 @@ tail8:
 	CMPQ         CX, DX
 	CMOVQLT      CX, DX
 	NEGQ         DX
-	LEAQ         leafVectors<>+1408(SB), AX
+	LEAQ         leafWideVectors<>+128(SB), AX
 	VMOVUPS      32(AX)(DX*4), Y15
-	VPMULUDQ     leafVectors<>+1056(SB), Y12, Y0
+	VPMULUDQ     leafVectors<>+928(SB), Y12, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+1088(SB), Y1, Y2
+	VPMULUDQ     leafVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+1056(SB), Y3, Y4
-	VPMULUDQ     leafVectors<>+1088(SB), Y0, Y5
+	VPMULUDQ     leafVectors<>+928(SB), Y3, Y4
+	VPMULUDQ     leafVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP    Y5, Y6
 	VPXOR        Y2, Y6, Y6
 	VPXOR        2176(DI), Y6, Y6
 	VPSRLQ       $+32, Y4, Y7
 	VPXOR        2880(DI), Y7, Y7
-	VPADDD       leafVectors<>+1152(SB), Y12, Y12
-	VPMULUDQ     leafVectors<>+1056(SB), Y6, Y1
-	VPMULUDQ     leafVectors<>+1088(SB), Y7, Y3
+	VPADDD       leafVectors<>+1024(SB), Y12, Y12
+	VPMULUDQ     leafVectors<>+928(SB), Y6, Y1
+	VPMULUDQ     leafVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP    Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2240(DI), Y0, Y0
 	VPSRLQ       $+32, Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     leafVectors<>+1056(SB), Y0, Y6
-	VPMULUDQ     leafVectors<>+1088(SB), Y2, Y7
+	VPMULUDQ     leafVectors<>+928(SB), Y0, Y6
+	VPMULUDQ     leafVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP    Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2304(DI), Y5, Y5
 	VPSRLQ       $+32, Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     leafVectors<>+1056(SB), Y5, Y0
-	VPMULUDQ     leafVectors<>+1088(SB), Y4, Y2
+	VPMULUDQ     leafVectors<>+928(SB), Y5, Y0
+	VPMULUDQ     leafVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        Y7, Y3, Y3
 	VPXOR        2368(DI), Y3, Y3
 	VPSRLQ       $+32, Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+1056(SB), Y3, Y5
-	VPMULUDQ     leafVectors<>+1088(SB), Y1, Y4
+	VPMULUDQ     leafVectors<>+928(SB), Y3, Y5
+	VPMULUDQ     leafVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP    Y4, Y7
 	VPXOR        Y2, Y7, Y7
 	VPXOR        2432(DI), Y7, Y7
 	VPSRLQ       $+32, Y5, Y6
 	VPXOR        Y0, Y6, Y6
 	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     leafVectors<>+1056(SB), Y7, Y3
-	VPMULUDQ     leafVectors<>+1088(SB), Y6, Y1
+	VPMULUDQ     leafVectors<>+928(SB), Y7, Y3
+	VPMULUDQ     leafVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP    Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2496(DI), Y2, Y2
 	VPSRLQ       $+32, Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+1056(SB), Y2, Y7
-	VPMULUDQ     leafVectors<>+1088(SB), Y0, Y6
+	VPMULUDQ     leafVectors<>+928(SB), Y2, Y7
+	VPMULUDQ     leafVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP    Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
 	VPSRLQ       $+32, Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     leafVectors<>+1056(SB), Y4, Y2
-	VPMULUDQ     leafVectors<>+1088(SB), Y5, Y0
+	VPMULUDQ     leafVectors<>+928(SB), Y4, Y2
+	VPMULUDQ     leafVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2624(DI), Y1, Y1
@@ -23629,23 +23629,23 @@ tail8:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 80(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1408(SB), Y3, Y3
+	VPXOR        leafVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 16(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1376(SB), Y3
+	VMOVUPS      leafVectors<>+1248(SB), Y3
 	VMASKMOVPS   (SI)(BX*4), Y15, Y5
 	VBLENDVPS    Y1, Y5, Y3, Y1
 	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
 	VPBROADCASTD 24(DI), Y5
 	VPADDD       Y0, Y5, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1408(SB), Y5, Y5
+	VPXOR        leafVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VMASKMOVPS   (R12)(BX*4), Y15, Y4
@@ -23656,62 +23656,62 @@ tail8:
 	VANDPS       Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y15, (R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+160(SB), Y4
+	VMOVUPS      leafVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+192(SB), Y5
+	VMOVUPS      leafVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+224(SB), Y1, Y6
-	VADDPS       leafVectors<>+256(SB), Y6, Y6
-	VSUBPS       leafVectors<>+256(SB), Y6, Y7
-	VMULPS       leafVectors<>+288(SB), Y7, Y8
+	VMULPS       leafVectors<>+160(SB), Y1, Y6
+	VADDPS       leafVectors<>+192(SB), Y6, Y6
+	VSUBPS       leafVectors<>+192(SB), Y6, Y7
+	VMULPS       leafVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+320(SB), Y7, Y7
+	VMULPS       leafVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+352(SB), Y1, Y8
+	VMULPS       leafVectors<>+288(SB), Y1, Y8
+	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
+	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+416(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+448(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+480(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+512(SB), Y1, Y1
-	VPADDD       leafVectors<>+544(SB), Y6, Y6
+	VADDPS       leafVectors<>+448(SB), Y1, Y1
+	VPADDD       leafVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+224(SB), Y0, Y3
-	VADDPS       leafVectors<>+256(SB), Y3, Y3
-	VSUBPS       leafVectors<>+256(SB), Y3, Y4
-	VMULPS       leafVectors<>+288(SB), Y4, Y5
+	VMULPS       leafVectors<>+160(SB), Y0, Y3
+	VADDPS       leafVectors<>+192(SB), Y3, Y3
+	VSUBPS       leafVectors<>+192(SB), Y3, Y4
+	VMULPS       leafVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+320(SB), Y4, Y4
+	VMULPS       leafVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+352(SB), Y0, Y5
+	VMULPS       leafVectors<>+288(SB), Y0, Y5
+	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
+	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+416(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+448(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+480(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+512(SB), Y0, Y0
-	VPADDD       leafVectors<>+544(SB), Y3, Y3
+	VADDPS       leafVectors<>+448(SB), Y0, Y0
+	VPADDD       leafVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+512(SB), Y5
+	VMOVUPS      leafVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y3
 	VMASKMOVPS   Y3, Y15, (R14)(BX*4)
@@ -23719,24 +23719,24 @@ tail8:
 	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
 	VMULPS       Y3, Y0, Y0
 	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
-	VPXOR        leafVectors<>+1184(SB), Y13, Y3
-	VMOVUPS      leafVectors<>+1216(SB), Y4
+	VPXOR        leafVectors<>+1056(SB), Y13, Y3
+	VMOVUPS      leafVectors<>+1088(SB), Y4
 	VPCMPGTD     Y3, Y4, Y3
-	VMULPS       leafVectors<>+1280(SB), Y1, Y5
+	VMULPS       leafVectors<>+1152(SB), Y1, Y5
 	VANDNPS      Y5, Y3, Y5
 	VMASKMOVPS   Y5, Y15, (R15)(BX*4)
 	VMASKMOVPS   (R8)(BX*4), Y15, Y5
-	VMULPS       leafVectors<>+1280(SB), Y5, Y5
+	VMULPS       leafVectors<>+1152(SB), Y5, Y5
 	VANDNPS      Y5, Y3, Y3
 	VMASKMOVPS   Y3, Y15, (R8)(BX*4)
 	VMASKMOVPS   (R9)(BX*4), Y15, Y5
-	VPXOR        leafVectors<>+1184(SB), Y5, Y5
+	VPXOR        leafVectors<>+1056(SB), Y5, Y5
 	VPCMPGTD     Y5, Y4, Y4
-	VMULPS       leafVectors<>+1280(SB), Y0, Y5
+	VMULPS       leafVectors<>+1152(SB), Y0, Y5
 	VANDNPS      Y5, Y4, Y5
 	VMASKMOVPS   Y5, Y15, (R10)(BX*4)
 	VMASKMOVPS   (R11)(BX*4), Y15, Y5
-	VMULPS       leafVectors<>+1280(SB), Y5, Y5
+	VMULPS       leafVectors<>+1152(SB), Y5, Y5
 	VANDNPS      Y5, Y4, Y2
 	VMASKMOVPS   Y2, Y15, (R11)(BX*4)
 	VMULPS       Y3, Y1, Y4
@@ -23746,11 +23746,11 @@ tail8:
 	VMASKMOVPS   Y4, Y15, (AX)(BX*4)
 	VSUBPS       Y4, Y3, Y3
 	VMULPS       Y3, Y1, Y1
-	VMULPS       leafVectors<>+1312(SB), Y1, Y1
+	VMULPS       leafVectors<>+1184(SB), Y1, Y1
 	VMASKMOVPS   Y1, Y15, (R8)(BX*4)
 	VSUBPS       Y4, Y2, Y1
 	VMULPS       Y1, Y0, Y0
-	VMULPS       leafVectors<>+1312(SB), Y0, Y0
+	VMULPS       leafVectors<>+1184(SB), Y0, Y0
 	VMASKMOVPS   Y0, Y15, (R11)(BX*4)
 	SUBQ         $+8, CX
 	JLE          end10
@@ -23758,28 +23758,28 @@ tail8:
 	CMPQ         CX, DX
 	CMOVQLT      CX, DX
 	NEGQ         DX
-	LEAQ         leafVectors<>+1408(SB), AX
+	LEAQ         leafWideVectors<>+128(SB), AX
 	VMOVUPS      32(AX)(DX*4), Y15
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 80(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1408(SB), Y3, Y3
+	VPXOR        leafVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 16(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1376(SB), Y3
+	VMOVUPS      leafVectors<>+1248(SB), Y3
 	VMASKMOVPS   32(SI)(BX*4), Y15, Y5
 	VBLENDVPS    Y1, Y5, Y3, Y1
 	VMASKMOVPS   Y1, Y15, 32(SI)(BX*4)
 	VPBROADCASTD 24(DI), Y5
 	VPADDD       Y0, Y5, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1408(SB), Y5, Y5
+	VPXOR        leafVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VMASKMOVPS   32(R12)(BX*4), Y15, Y4
@@ -23790,62 +23790,62 @@ tail8:
 	VANDPS       Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y15, 32(R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+160(SB), Y4
+	VMOVUPS      leafVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+192(SB), Y5
+	VMOVUPS      leafVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+224(SB), Y1, Y6
-	VADDPS       leafVectors<>+256(SB), Y6, Y6
-	VSUBPS       leafVectors<>+256(SB), Y6, Y7
-	VMULPS       leafVectors<>+288(SB), Y7, Y8
+	VMULPS       leafVectors<>+160(SB), Y1, Y6
+	VADDPS       leafVectors<>+192(SB), Y6, Y6
+	VSUBPS       leafVectors<>+192(SB), Y6, Y7
+	VMULPS       leafVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+320(SB), Y7, Y7
+	VMULPS       leafVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+352(SB), Y1, Y8
+	VMULPS       leafVectors<>+288(SB), Y1, Y8
+	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
+	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+416(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+448(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+480(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+512(SB), Y1, Y1
-	VPADDD       leafVectors<>+544(SB), Y6, Y6
+	VADDPS       leafVectors<>+448(SB), Y1, Y1
+	VPADDD       leafVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMASKMOVPS   Y1, Y15, 32(SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+224(SB), Y0, Y3
-	VADDPS       leafVectors<>+256(SB), Y3, Y3
-	VSUBPS       leafVectors<>+256(SB), Y3, Y4
-	VMULPS       leafVectors<>+288(SB), Y4, Y5
+	VMULPS       leafVectors<>+160(SB), Y0, Y3
+	VADDPS       leafVectors<>+192(SB), Y3, Y3
+	VSUBPS       leafVectors<>+192(SB), Y3, Y4
+	VMULPS       leafVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+320(SB), Y4, Y4
+	VMULPS       leafVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+352(SB), Y0, Y5
+	VMULPS       leafVectors<>+288(SB), Y0, Y5
+	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
+	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+416(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+448(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+480(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+512(SB), Y0, Y0
-	VPADDD       leafVectors<>+544(SB), Y3, Y3
+	VADDPS       leafVectors<>+448(SB), Y0, Y0
+	VPADDD       leafVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMASKMOVPS   Y0, Y15, 32(R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+512(SB), Y5
+	VMOVUPS      leafVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y3
 	VMASKMOVPS   Y3, Y15, 32(R14)(BX*4)
@@ -23853,24 +23853,24 @@ tail8:
 	VMASKMOVPS   Y1, Y15, 32(SI)(BX*4)
 	VMULPS       Y3, Y0, Y0
 	VMASKMOVPS   Y0, Y15, 32(R12)(BX*4)
-	VPXOR        leafVectors<>+1184(SB), Y14, Y3
-	VMOVUPS      leafVectors<>+1216(SB), Y4
+	VPXOR        leafVectors<>+1056(SB), Y14, Y3
+	VMOVUPS      leafVectors<>+1088(SB), Y4
 	VPCMPGTD     Y3, Y4, Y3
-	VMULPS       leafVectors<>+1280(SB), Y1, Y5
+	VMULPS       leafVectors<>+1152(SB), Y1, Y5
 	VANDNPS      Y5, Y3, Y5
 	VMASKMOVPS   Y5, Y15, 32(R15)(BX*4)
 	VMASKMOVPS   32(R8)(BX*4), Y15, Y5
-	VMULPS       leafVectors<>+1280(SB), Y5, Y5
+	VMULPS       leafVectors<>+1152(SB), Y5, Y5
 	VANDNPS      Y5, Y3, Y3
 	VMASKMOVPS   Y3, Y15, 32(R8)(BX*4)
 	VMASKMOVPS   32(R9)(BX*4), Y15, Y5
-	VPXOR        leafVectors<>+1184(SB), Y5, Y5
+	VPXOR        leafVectors<>+1056(SB), Y5, Y5
 	VPCMPGTD     Y5, Y4, Y4
-	VMULPS       leafVectors<>+1280(SB), Y0, Y5
+	VMULPS       leafVectors<>+1152(SB), Y0, Y5
 	VANDNPS      Y5, Y4, Y5
 	VMASKMOVPS   Y5, Y15, 32(R10)(BX*4)
 	VMASKMOVPS   32(R11)(BX*4), Y15, Y5
-	VMULPS       leafVectors<>+1280(SB), Y5, Y5
+	VMULPS       leafVectors<>+1152(SB), Y5, Y5
 	VANDNPS      Y5, Y4, Y2
 	VMASKMOVPS   Y2, Y15, 32(R11)(BX*4)
 	VMULPS       Y3, Y1, Y4
@@ -23880,11 +23880,11 @@ tail8:
 	VMASKMOVPS   Y4, Y15, 32(AX)(BX*4)
 	VSUBPS       Y4, Y3, Y3
 	VMULPS       Y3, Y1, Y1
-	VMULPS       leafVectors<>+1312(SB), Y1, Y1
+	VMULPS       leafVectors<>+1184(SB), Y1, Y1
 	VMASKMOVPS   Y1, Y15, 32(R8)(BX*4)
 	VSUBPS       Y4, Y2, Y1
 	VMULPS       Y1, Y0, Y0
-	VMULPS       leafVectors<>+1312(SB), Y0, Y0
+	VMULPS       leafVectors<>+1184(SB), Y0, Y0
 	VMASKMOVPS   Y0, Y15, 32(R11)(BX*4)
 
 end10:
@@ -23913,7 +23913,7 @@ tail11:
 	CMPQ       CX, DX
 	CMOVQLT    CX, DX
 	NEGQ       DX
-	LEAQ       leafVectors<>+1408(SB), AX
+	LEAQ       leafWideVectors<>+128(SB), AX
 	VMOVUPS    32(AX)(DX*4), Y15
 	VPXOR      Y0, Y0, Y0
 	VMASKMOVPS Y0, Y15, (SI)(BX*4)
@@ -24005,7 +24005,7 @@ loop14:
 	VMOVUPS      2752(DI), Y2
 	VMULPS       (R12), Y2, Y2
 	VADDPS       Y2, Y1, Y1
-	VADDPS       leafVectors<>+96(SB), Y1, Y1
+	VADDPS       leafVectors<>+32(SB), Y1, Y1
 	VMOVUPS      Y1, (R13)
 	VMULPS       (R15), Y0, Y0
 	VADDPS       (R14), Y0, Y0
@@ -24019,7 +24019,7 @@ loop14:
 	VMOVUPS      2752(DI), Y2
 	VMULPS       32(R12), Y2, Y2
 	VADDPS       Y2, Y1, Y1
-	VADDPS       leafVectors<>+96(SB), Y1, Y1
+	VADDPS       leafVectors<>+32(SB), Y1, Y1
 	VMOVUPS      Y1, 32(R13)
 	VMULPS       32(R15), Y0, Y0
 	VADDPS       32(R14), Y0, Y0
@@ -24282,115 +24282,115 @@ loop1:
 	MOVQ            y+16(FP), AX
 	LEAQ            (AX)(R8*4), R12
 	VPBROADCASTD    96(DI), Z27
-	VPADDD          leafVectors<>+992(SB), Z27, Z27
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z27, Z0
+	VPADDD          leafWideVectors<>+64(SB), Z27, Z27
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z27, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z5
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
 	VPADDD.BCST     leafWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
 	VPADDD.BCST     leafWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z4
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
@@ -24607,75 +24607,75 @@ loop1:
 	MOVQ         y+16(FP), AX
 	LEAQ         (AX)(R8*4), R12
 	VPBROADCASTD 96(DI), Y12
-	VPADDD       leafVectors<>+1120(SB), Y12, Y12
+	VPADDD       leafVectors<>+992(SB), Y12, Y12
 	XORL         BX, BX
 
 loop3:
-	VPMULUDQ    leafVectors<>+1056(SB), Y12, Y0
+	VPMULUDQ    leafVectors<>+928(SB), Y12, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       2688(DI), Y1, Y1
-	VPMULUDQ    leafVectors<>+1088(SB), Y1, Y2
+	VPMULUDQ    leafVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       2752(DI), Y3, Y3
 	VPXOR       2816(DI), Y0, Y0
-	VPMULUDQ    leafVectors<>+1056(SB), Y3, Y4
-	VPMULUDQ    leafVectors<>+1088(SB), Y0, Y5
+	VPMULUDQ    leafVectors<>+928(SB), Y3, Y4
+	VPMULUDQ    leafVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP   Y5, Y6
 	VPXOR       Y2, Y6, Y6
 	VPXOR       2176(DI), Y6, Y6
 	VPSRLQ      $+32, Y4, Y7
 	VPXOR       2880(DI), Y7, Y7
-	VPADDD      leafVectors<>+1152(SB), Y12, Y12
-	VPMULUDQ    leafVectors<>+1056(SB), Y6, Y1
-	VPMULUDQ    leafVectors<>+1088(SB), Y7, Y3
+	VPADDD      leafVectors<>+1024(SB), Y12, Y12
+	VPMULUDQ    leafVectors<>+928(SB), Y6, Y1
+	VPMULUDQ    leafVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP   Y3, Y0
 	VPXOR       Y5, Y0, Y0
 	VPXOR       2240(DI), Y0, Y0
 	VPSRLQ      $+32, Y1, Y2
 	VPXOR       Y4, Y2, Y2
 	VPXOR       2272(DI), Y2, Y2
-	VPMULUDQ    leafVectors<>+1056(SB), Y0, Y6
-	VPMULUDQ    leafVectors<>+1088(SB), Y2, Y7
+	VPMULUDQ    leafVectors<>+928(SB), Y0, Y6
+	VPMULUDQ    leafVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP   Y7, Y5
 	VPXOR       Y3, Y5, Y5
 	VPXOR       2304(DI), Y5, Y5
 	VPSRLQ      $+32, Y6, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2336(DI), Y4, Y4
-	VPMULUDQ    leafVectors<>+1056(SB), Y5, Y0
-	VPMULUDQ    leafVectors<>+1088(SB), Y4, Y2
+	VPMULUDQ    leafVectors<>+928(SB), Y5, Y0
+	VPMULUDQ    leafVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       Y7, Y3, Y3
 	VPXOR       2368(DI), Y3, Y3
 	VPSRLQ      $+32, Y0, Y1
 	VPXOR       Y6, Y1, Y1
 	VPXOR       2400(DI), Y1, Y1
-	VPMULUDQ    leafVectors<>+1056(SB), Y3, Y5
-	VPMULUDQ    leafVectors<>+1088(SB), Y1, Y4
+	VPMULUDQ    leafVectors<>+928(SB), Y3, Y5
+	VPMULUDQ    leafVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP   Y4, Y7
 	VPXOR       Y2, Y7, Y7
 	VPXOR       2432(DI), Y7, Y7
 	VPSRLQ      $+32, Y5, Y6
 	VPXOR       Y0, Y6, Y6
 	VPXOR       2464(DI), Y6, Y6
-	VPMULUDQ    leafVectors<>+1056(SB), Y7, Y3
-	VPMULUDQ    leafVectors<>+1088(SB), Y6, Y1
+	VPMULUDQ    leafVectors<>+928(SB), Y7, Y3
+	VPMULUDQ    leafVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP   Y1, Y2
 	VPXOR       Y4, Y2, Y2
 	VPXOR       2496(DI), Y2, Y2
 	VPSRLQ      $+32, Y3, Y0
 	VPXOR       Y5, Y0, Y0
 	VPXOR       2528(DI), Y0, Y0
-	VPMULUDQ    leafVectors<>+1056(SB), Y2, Y7
-	VPMULUDQ    leafVectors<>+1088(SB), Y0, Y6
+	VPMULUDQ    leafVectors<>+928(SB), Y2, Y7
+	VPMULUDQ    leafVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP   Y6, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2560(DI), Y4, Y4
 	VPSRLQ      $+32, Y7, Y5
 	VPXOR       Y3, Y5, Y5
 	VPXOR       2592(DI), Y5, Y5
-	VPMULUDQ    leafVectors<>+1056(SB), Y4, Y2
-	VPMULUDQ    leafVectors<>+1088(SB), Y5, Y0
+	VPMULUDQ    leafVectors<>+928(SB), Y4, Y2
+	VPMULUDQ    leafVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       Y6, Y1, Y1
 	VPXOR       2624(DI), Y1, Y1
@@ -24688,21 +24688,21 @@ loop3:
 	VPBLENDD    $+170, Y2, Y3, Y3
 	VPUNPCKLQDQ Y3, Y1, Y13
 	VPUNPCKHQDQ Y3, Y1, Y14
-	VPXOR       leafVectors<>+1184(SB), Y13, Y0
-	VMOVUPS     leafVectors<>+1216(SB), Y1
+	VPXOR       leafVectors<>+1056(SB), Y13, Y0
+	VMOVUPS     leafVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     (SI)(BX*4), Y1
-	VMULPS      leafVectors<>+1280(SB), Y1, Y1
+	VMULPS      leafVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
-	VMULPS      leafVectors<>+1248(SB), Y0, Y0
+	VMULPS      leafVectors<>+1120(SB), Y0, Y0
 	VMOVUPS     Y0, (R12)(BX*4)
-	VPXOR       leafVectors<>+1184(SB), Y14, Y0
-	VMOVUPS     leafVectors<>+1216(SB), Y1
+	VPXOR       leafVectors<>+1056(SB), Y14, Y0
+	VMOVUPS     leafVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     32(SI)(BX*4), Y1
-	VMULPS      leafVectors<>+1280(SB), Y1, Y1
+	VMULPS      leafVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
-	VMULPS      leafVectors<>+1248(SB), Y0, Y0
+	VMULPS      leafVectors<>+1120(SB), Y0, Y0
 	VMOVUPS     Y0, 32(R12)(BX*4)
 	ADDQ        $+16, BX
 	CMPQ        BX, $+64
@@ -24815,7 +24815,7 @@ loop4:
 	VMOVUPS      (SI)(BX*4), Y0
 	VPBROADCASTD 24(DI), Y1
 	VPCMPEQD     Y1, Y0, Y0
-	VANDPS       leafVectors<>+512(SB), Y0, Y0
+	VANDPS       leafVectors<>+448(SB), Y0, Y0
 	VMOVUPS      Y0, (R12)(BX*4)
 	ADDQ         $+8, BX
 	CMPQ         BX, DX
@@ -24829,12 +24829,12 @@ tail3:
 	CMPQ         CX, DX
 	CMOVQLT      CX, DX
 	NEGQ         DX
-	LEAQ         leafVectors<>+1408(SB), AX
+	LEAQ         leafWideVectors<>+128(SB), AX
 	VMOVUPS      32(AX)(DX*4), Y15
 	VMASKMOVPS   (SI)(BX*4), Y15, Y0
 	VPBROADCASTD 24(DI), Y1
 	VPCMPEQD     Y1, Y0, Y0
-	VANDPS       leafVectors<>+512(SB), Y0, Y0
+	VANDPS       leafVectors<>+448(SB), Y0, Y0
 	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
 
 end5:
@@ -24968,115 +24968,115 @@ loop1:
 	MOVQ            y+16(FP), AX
 	LEAQ            (AX)(R8*4), R12
 	VPBROADCASTD    96(DI), Z27
-	VPADDD          leafVectors<>+992(SB), Z27, Z27
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z27, Z0
+	VPADDD          leafWideVectors<>+64(SB), Z27, Z27
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z27, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z5
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
 	VPADDD.BCST     leafWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
 	VPADDD.BCST     leafWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z1, Z4
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z12, Z13
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z6, Z1
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z15, Z12
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z0, Z6
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z11, Z15
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z5, Z0
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+1056(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+1088(SB), Z14, Z11
+	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
@@ -25293,75 +25293,75 @@ loop1:
 	MOVQ         y+16(FP), AX
 	LEAQ         (AX)(R8*4), R12
 	VPBROADCASTD 96(DI), Y12
-	VPADDD       leafVectors<>+1120(SB), Y12, Y12
+	VPADDD       leafVectors<>+992(SB), Y12, Y12
 	XORL         BX, BX
 
 loop3:
-	VPMULUDQ    leafVectors<>+1056(SB), Y12, Y0
+	VPMULUDQ    leafVectors<>+928(SB), Y12, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       2688(DI), Y1, Y1
-	VPMULUDQ    leafVectors<>+1088(SB), Y1, Y2
+	VPMULUDQ    leafVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       2752(DI), Y3, Y3
 	VPXOR       2816(DI), Y0, Y0
-	VPMULUDQ    leafVectors<>+1056(SB), Y3, Y4
-	VPMULUDQ    leafVectors<>+1088(SB), Y0, Y5
+	VPMULUDQ    leafVectors<>+928(SB), Y3, Y4
+	VPMULUDQ    leafVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP   Y5, Y6
 	VPXOR       Y2, Y6, Y6
 	VPXOR       2176(DI), Y6, Y6
 	VPSRLQ      $+32, Y4, Y7
 	VPXOR       2880(DI), Y7, Y7
-	VPADDD      leafVectors<>+1152(SB), Y12, Y12
-	VPMULUDQ    leafVectors<>+1056(SB), Y6, Y1
-	VPMULUDQ    leafVectors<>+1088(SB), Y7, Y3
+	VPADDD      leafVectors<>+1024(SB), Y12, Y12
+	VPMULUDQ    leafVectors<>+928(SB), Y6, Y1
+	VPMULUDQ    leafVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP   Y3, Y0
 	VPXOR       Y5, Y0, Y0
 	VPXOR       2240(DI), Y0, Y0
 	VPSRLQ      $+32, Y1, Y2
 	VPXOR       Y4, Y2, Y2
 	VPXOR       2272(DI), Y2, Y2
-	VPMULUDQ    leafVectors<>+1056(SB), Y0, Y6
-	VPMULUDQ    leafVectors<>+1088(SB), Y2, Y7
+	VPMULUDQ    leafVectors<>+928(SB), Y0, Y6
+	VPMULUDQ    leafVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP   Y7, Y5
 	VPXOR       Y3, Y5, Y5
 	VPXOR       2304(DI), Y5, Y5
 	VPSRLQ      $+32, Y6, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2336(DI), Y4, Y4
-	VPMULUDQ    leafVectors<>+1056(SB), Y5, Y0
-	VPMULUDQ    leafVectors<>+1088(SB), Y4, Y2
+	VPMULUDQ    leafVectors<>+928(SB), Y5, Y0
+	VPMULUDQ    leafVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       Y7, Y3, Y3
 	VPXOR       2368(DI), Y3, Y3
 	VPSRLQ      $+32, Y0, Y1
 	VPXOR       Y6, Y1, Y1
 	VPXOR       2400(DI), Y1, Y1
-	VPMULUDQ    leafVectors<>+1056(SB), Y3, Y5
-	VPMULUDQ    leafVectors<>+1088(SB), Y1, Y4
+	VPMULUDQ    leafVectors<>+928(SB), Y3, Y5
+	VPMULUDQ    leafVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP   Y4, Y7
 	VPXOR       Y2, Y7, Y7
 	VPXOR       2432(DI), Y7, Y7
 	VPSRLQ      $+32, Y5, Y6
 	VPXOR       Y0, Y6, Y6
 	VPXOR       2464(DI), Y6, Y6
-	VPMULUDQ    leafVectors<>+1056(SB), Y7, Y3
-	VPMULUDQ    leafVectors<>+1088(SB), Y6, Y1
+	VPMULUDQ    leafVectors<>+928(SB), Y7, Y3
+	VPMULUDQ    leafVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP   Y1, Y2
 	VPXOR       Y4, Y2, Y2
 	VPXOR       2496(DI), Y2, Y2
 	VPSRLQ      $+32, Y3, Y0
 	VPXOR       Y5, Y0, Y0
 	VPXOR       2528(DI), Y0, Y0
-	VPMULUDQ    leafVectors<>+1056(SB), Y2, Y7
-	VPMULUDQ    leafVectors<>+1088(SB), Y0, Y6
+	VPMULUDQ    leafVectors<>+928(SB), Y2, Y7
+	VPMULUDQ    leafVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP   Y6, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2560(DI), Y4, Y4
 	VPSRLQ      $+32, Y7, Y5
 	VPXOR       Y3, Y5, Y5
 	VPXOR       2592(DI), Y5, Y5
-	VPMULUDQ    leafVectors<>+1056(SB), Y4, Y2
-	VPMULUDQ    leafVectors<>+1088(SB), Y5, Y0
+	VPMULUDQ    leafVectors<>+928(SB), Y4, Y2
+	VPMULUDQ    leafVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       Y6, Y1, Y1
 	VPXOR       2624(DI), Y1, Y1
@@ -25374,21 +25374,21 @@ loop3:
 	VPBLENDD    $+170, Y2, Y3, Y3
 	VPUNPCKLQDQ Y3, Y1, Y13
 	VPUNPCKHQDQ Y3, Y1, Y14
-	VPXOR       leafVectors<>+1184(SB), Y13, Y0
-	VMOVUPS     leafVectors<>+1216(SB), Y1
+	VPXOR       leafVectors<>+1056(SB), Y13, Y0
+	VMOVUPS     leafVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     (SI)(BX*4), Y1
-	VMULPS      leafVectors<>+1280(SB), Y1, Y1
+	VMULPS      leafVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
-	VMULPS      leafVectors<>+1248(SB), Y0, Y0
+	VMULPS      leafVectors<>+1120(SB), Y0, Y0
 	VMOVUPS     Y0, (R12)(BX*4)
-	VPXOR       leafVectors<>+1184(SB), Y14, Y0
-	VMOVUPS     leafVectors<>+1216(SB), Y1
+	VPXOR       leafVectors<>+1056(SB), Y14, Y0
+	VMOVUPS     leafVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     32(SI)(BX*4), Y1
-	VMULPS      leafVectors<>+1280(SB), Y1, Y1
+	VMULPS      leafVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
-	VMULPS      leafVectors<>+1248(SB), Y0, Y0
+	VMULPS      leafVectors<>+1120(SB), Y0, Y0
 	VMOVUPS     Y0, 32(R12)(BX*4)
 	ADDQ        $+16, BX
 	CMPQ        BX, $+64
@@ -25501,7 +25501,7 @@ loop4:
 	VMOVUPS      (SI)(BX*4), Y0
 	VPBROADCASTD 24(DI), Y1
 	VPCMPEQD     Y1, Y0, Y0
-	VANDPS       leafVectors<>+512(SB), Y0, Y0
+	VANDPS       leafVectors<>+448(SB), Y0, Y0
 	VMOVUPS      Y0, (R12)(BX*4)
 	ADDQ         $+8, BX
 	CMPQ         BX, DX
@@ -25515,12 +25515,12 @@ tail3:
 	CMPQ         CX, DX
 	CMOVQLT      CX, DX
 	NEGQ         DX
-	LEAQ         leafVectors<>+1408(SB), AX
+	LEAQ         leafWideVectors<>+128(SB), AX
 	VMOVUPS      32(AX)(DX*4), Y15
 	VMASKMOVPS   (SI)(BX*4), Y15, Y0
 	VPBROADCASTD 24(DI), Y1
 	VPCMPEQD     Y1, Y0, Y0
-	VANDPS       leafVectors<>+512(SB), Y0, Y0
+	VANDPS       leafVectors<>+448(SB), Y0, Y0
 	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
 
 end5:
@@ -25598,35 +25598,35 @@ TEXT ·gather64V3Leaf1AVX2(SB), NOSPLIT, $0-48
 	MOVQ    y+8(FP), AX
 	LEAQ    (AX)(R8*4), R13
 	VMOVUPS (SI), Y0
-	VMULPS  leafVectors<>+1248(SB), Y0, Y0
+	VMULPS  leafVectors<>+1120(SB), Y0, Y0
 	VADDPS  (R12), Y0, Y0
 	VMOVUPS Y0, (R13)
 	VMOVUPS 32(SI), Y0
-	VMULPS  leafVectors<>+1248(SB), Y0, Y0
+	VMULPS  leafVectors<>+1120(SB), Y0, Y0
 	VADDPS  32(R12), Y0, Y0
 	VMOVUPS Y0, 32(R13)
 	VMOVUPS 64(SI), Y0
-	VMULPS  leafVectors<>+1248(SB), Y0, Y0
+	VMULPS  leafVectors<>+1120(SB), Y0, Y0
 	VADDPS  64(R12), Y0, Y0
 	VMOVUPS Y0, 64(R13)
 	VMOVUPS 96(SI), Y0
-	VMULPS  leafVectors<>+1248(SB), Y0, Y0
+	VMULPS  leafVectors<>+1120(SB), Y0, Y0
 	VADDPS  96(R12), Y0, Y0
 	VMOVUPS Y0, 96(R13)
 	VMOVUPS 128(SI), Y0
-	VMULPS  leafVectors<>+1248(SB), Y0, Y0
+	VMULPS  leafVectors<>+1120(SB), Y0, Y0
 	VADDPS  128(R12), Y0, Y0
 	VMOVUPS Y0, 128(R13)
 	VMOVUPS 160(SI), Y0
-	VMULPS  leafVectors<>+1248(SB), Y0, Y0
+	VMULPS  leafVectors<>+1120(SB), Y0, Y0
 	VADDPS  160(R12), Y0, Y0
 	VMOVUPS Y0, 160(R13)
 	VMOVUPS 192(SI), Y0
-	VMULPS  leafVectors<>+1248(SB), Y0, Y0
+	VMULPS  leafVectors<>+1120(SB), Y0, Y0
 	VADDPS  192(R12), Y0, Y0
 	VMOVUPS Y0, 192(R13)
 	VMOVUPS 224(SI), Y0
-	VMULPS  leafVectors<>+1248(SB), Y0, Y0
+	VMULPS  leafVectors<>+1120(SB), Y0, Y0
 	VADDPS  224(R12), Y0, Y0
 	VMOVUPS Y0, 224(R13)
 	VZEROUPPER
@@ -25696,35 +25696,35 @@ TEXT ·gather64V4Leaf1AVX2(SB), NOSPLIT, $0-48
 	MOVQ    y+8(FP), AX
 	LEAQ    (AX)(R8*4), R13
 	VMOVUPS (SI), Y0
-	VMULPS  leafVectors<>+1248(SB), Y0, Y0
+	VMULPS  leafVectors<>+1120(SB), Y0, Y0
 	VADDPS  (R12), Y0, Y0
 	VMOVUPS Y0, (R13)
 	VMOVUPS 32(SI), Y0
-	VMULPS  leafVectors<>+1248(SB), Y0, Y0
+	VMULPS  leafVectors<>+1120(SB), Y0, Y0
 	VADDPS  32(R12), Y0, Y0
 	VMOVUPS Y0, 32(R13)
 	VMOVUPS 64(SI), Y0
-	VMULPS  leafVectors<>+1248(SB), Y0, Y0
+	VMULPS  leafVectors<>+1120(SB), Y0, Y0
 	VADDPS  64(R12), Y0, Y0
 	VMOVUPS Y0, 64(R13)
 	VMOVUPS 96(SI), Y0
-	VMULPS  leafVectors<>+1248(SB), Y0, Y0
+	VMULPS  leafVectors<>+1120(SB), Y0, Y0
 	VADDPS  96(R12), Y0, Y0
 	VMOVUPS Y0, 96(R13)
 	VMOVUPS 128(SI), Y0
-	VMULPS  leafVectors<>+1248(SB), Y0, Y0
+	VMULPS  leafVectors<>+1120(SB), Y0, Y0
 	VADDPS  128(R12), Y0, Y0
 	VMOVUPS Y0, 128(R13)
 	VMOVUPS 160(SI), Y0
-	VMULPS  leafVectors<>+1248(SB), Y0, Y0
+	VMULPS  leafVectors<>+1120(SB), Y0, Y0
 	VADDPS  160(R12), Y0, Y0
 	VMOVUPS Y0, 160(R13)
 	VMOVUPS 192(SI), Y0
-	VMULPS  leafVectors<>+1248(SB), Y0, Y0
+	VMULPS  leafVectors<>+1120(SB), Y0, Y0
 	VADDPS  192(R12), Y0, Y0
 	VMOVUPS Y0, 192(R13)
 	VMOVUPS 224(SI), Y0
-	VMULPS  leafVectors<>+1248(SB), Y0, Y0
+	VMULPS  leafVectors<>+1120(SB), Y0, Y0
 	VADDPS  224(R12), Y0, Y0
 	VMOVUPS Y0, 224(R13)
 	VZEROUPPER
@@ -25886,7 +25886,7 @@ end6:
 loop8:
 	LEAQ         (BX), AX
 	VPBROADCASTD AX, Z0
-	VPADDD       leafVectors<>+0(SB), Z0, Z0
+	VPADDD       leafWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST  40(DI), Z0, Z1
 	VPXORD       Z2, Z2, Z2
 	VPCMPD       $+2, Z1, Z2, K1
@@ -25982,7 +25982,7 @@ tail7:
 	KMOVW        AX, K7
 	LEAQ         (BX), AX
 	VPBROADCASTD AX, Z0
-	VPADDD       leafVectors<>+0(SB), Z0, Z0
+	VPADDD       leafWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST  40(DI), Z0, Z1
 	VPXORD       Z2, Z2, Z2
 	VPCMPD       $+2, Z1, Z2, K1
@@ -26281,12 +26281,12 @@ loop5:
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 2112(DI)
 	VMOVUPS      2048(DI), X0
-	VMULPS       leafVectors<>+1312(SB), X0, X0
+	VMULPS       leafVectors<>+1184(SB), X0, X0
 	MOVQ         112(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2112(DI), X0
-	VMULPS       leafVectors<>+1312(SB), X0, X0
+	VMULPS       leafVectors<>+1184(SB), X0, X0
 	MOVQ         16(DI), R8
 	ADDQ         112(DI), R8
 	MOVQ         p+24(FP), AX
@@ -26319,22 +26319,22 @@ loop8:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 40(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1408(SB), Y3, Y3
+	VPXOR        leafVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 16(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1376(SB), Y3
+	VMOVUPS      leafVectors<>+1248(SB), Y3
 	VBLENDVPS    Y1, (SI)(BX*4), Y3, Y1
 	VMOVUPS      Y1, (SI)(BX*4)
 	VPBROADCASTD 24(DI), Y5
 	VPADDD       Y0, Y5, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1408(SB), Y5, Y5
+	VPXOR        leafVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VBLENDVPS    Y0, (R12)(BX*4), Y3, Y0
@@ -26344,62 +26344,62 @@ loop8:
 	VANDPS       Y4, Y3, Y3
 	VMOVUPS      Y3, (R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+160(SB), Y4
+	VMOVUPS      leafVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+192(SB), Y5
+	VMOVUPS      leafVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+224(SB), Y1, Y6
-	VADDPS       leafVectors<>+256(SB), Y6, Y6
-	VSUBPS       leafVectors<>+256(SB), Y6, Y7
-	VMULPS       leafVectors<>+288(SB), Y7, Y8
+	VMULPS       leafVectors<>+160(SB), Y1, Y6
+	VADDPS       leafVectors<>+192(SB), Y6, Y6
+	VSUBPS       leafVectors<>+192(SB), Y6, Y7
+	VMULPS       leafVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+320(SB), Y7, Y7
+	VMULPS       leafVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+352(SB), Y1, Y8
+	VMULPS       leafVectors<>+288(SB), Y1, Y8
+	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
+	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+416(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+448(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+480(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+512(SB), Y1, Y1
-	VPADDD       leafVectors<>+544(SB), Y6, Y6
+	VADDPS       leafVectors<>+448(SB), Y1, Y1
+	VPADDD       leafVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMOVUPS      Y1, (SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+224(SB), Y0, Y3
-	VADDPS       leafVectors<>+256(SB), Y3, Y3
-	VSUBPS       leafVectors<>+256(SB), Y3, Y4
-	VMULPS       leafVectors<>+288(SB), Y4, Y5
+	VMULPS       leafVectors<>+160(SB), Y0, Y3
+	VADDPS       leafVectors<>+192(SB), Y3, Y3
+	VSUBPS       leafVectors<>+192(SB), Y3, Y4
+	VMULPS       leafVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+320(SB), Y4, Y4
+	VMULPS       leafVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+352(SB), Y0, Y5
+	VMULPS       leafVectors<>+288(SB), Y0, Y5
+	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
+	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+416(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+448(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+480(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+512(SB), Y0, Y0
-	VPADDD       leafVectors<>+544(SB), Y3, Y3
+	VADDPS       leafVectors<>+448(SB), Y0, Y0
+	VPADDD       leafVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMOVUPS      Y0, (R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+512(SB), Y5
+	VMOVUPS      leafVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y2
 	VMOVUPS      Y2, (R14)(BX*4)
@@ -26419,28 +26419,28 @@ tail7:
 	CMPQ         CX, DX
 	CMOVQLT      CX, DX
 	NEGQ         DX
-	LEAQ         leafVectors<>+1408(SB), AX
+	LEAQ         leafWideVectors<>+128(SB), AX
 	VMOVUPS      32(AX)(DX*4), Y15
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 40(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1408(SB), Y3, Y3
+	VPXOR        leafVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 16(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1376(SB), Y3
+	VMOVUPS      leafVectors<>+1248(SB), Y3
 	VMASKMOVPS   (SI)(BX*4), Y15, Y5
 	VBLENDVPS    Y1, Y5, Y3, Y1
 	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
 	VPBROADCASTD 24(DI), Y5
 	VPADDD       Y0, Y5, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1408(SB), Y5, Y5
+	VPXOR        leafVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VMASKMOVPS   (R12)(BX*4), Y15, Y4
@@ -26451,62 +26451,62 @@ tail7:
 	VANDPS       Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y15, (R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+160(SB), Y4
+	VMOVUPS      leafVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+192(SB), Y5
+	VMOVUPS      leafVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+224(SB), Y1, Y6
-	VADDPS       leafVectors<>+256(SB), Y6, Y6
-	VSUBPS       leafVectors<>+256(SB), Y6, Y7
-	VMULPS       leafVectors<>+288(SB), Y7, Y8
+	VMULPS       leafVectors<>+160(SB), Y1, Y6
+	VADDPS       leafVectors<>+192(SB), Y6, Y6
+	VSUBPS       leafVectors<>+192(SB), Y6, Y7
+	VMULPS       leafVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+320(SB), Y7, Y7
+	VMULPS       leafVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+352(SB), Y1, Y8
+	VMULPS       leafVectors<>+288(SB), Y1, Y8
+	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
+	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+416(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+448(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+480(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+512(SB), Y1, Y1
-	VPADDD       leafVectors<>+544(SB), Y6, Y6
+	VADDPS       leafVectors<>+448(SB), Y1, Y1
+	VPADDD       leafVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+224(SB), Y0, Y3
-	VADDPS       leafVectors<>+256(SB), Y3, Y3
-	VSUBPS       leafVectors<>+256(SB), Y3, Y4
-	VMULPS       leafVectors<>+288(SB), Y4, Y5
+	VMULPS       leafVectors<>+160(SB), Y0, Y3
+	VADDPS       leafVectors<>+192(SB), Y3, Y3
+	VSUBPS       leafVectors<>+192(SB), Y3, Y4
+	VMULPS       leafVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+320(SB), Y4, Y4
+	VMULPS       leafVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+352(SB), Y0, Y5
+	VMULPS       leafVectors<>+288(SB), Y0, Y5
+	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
+	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+416(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+448(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+480(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+512(SB), Y0, Y0
-	VPADDD       leafVectors<>+544(SB), Y3, Y3
+	VADDPS       leafVectors<>+448(SB), Y0, Y0
+	VPADDD       leafVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+512(SB), Y5
+	VMOVUPS      leafVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y2
 	VMASKMOVPS   Y2, Y15, (R14)(BX*4)
@@ -26578,14 +26578,14 @@ loop10:
 	VMOVUPS      2112(DI), Y1
 	VMULPS       (R12), Y1, Y1
 	VADDPS       Y1, Y0, Y0
-	VADDPS       leafVectors<>+96(SB), Y0, Y0
+	VADDPS       leafVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, (R13)
 	VMOVUPS      2048(DI), Y0
 	VMULPS       32(SI), Y0, Y0
 	VMOVUPS      2112(DI), Y1
 	VMULPS       32(R12), Y1, Y1
 	VADDPS       Y1, Y0, Y0
-	VADDPS       leafVectors<>+96(SB), Y0, Y0
+	VADDPS       leafVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, 32(R13)
 	MOVQ         120(DI), AX
 	INCQ         AX
@@ -26922,7 +26922,7 @@ end6:
 loop8:
 	LEAQ         (BX), AX
 	VPBROADCASTD AX, Z0
-	VPADDD       leafVectors<>+0(SB), Z0, Z0
+	VPADDD       leafWideVectors<>+0(SB), Z0, Z0
 	VPMULLD.BCST leafWords<>+152(SB), Z0, Z0
 	VPADDD.BCST  48(DI), Z0, Z1
 	VPXORD       Z2, Z2, Z2
@@ -27019,7 +27019,7 @@ tail7:
 	KMOVW        AX, K7
 	LEAQ         (BX), AX
 	VPBROADCASTD AX, Z0
-	VPADDD       leafVectors<>+0(SB), Z0, Z0
+	VPADDD       leafWideVectors<>+0(SB), Z0, Z0
 	VPMULLD.BCST leafWords<>+152(SB), Z0, Z0
 	VPADDD.BCST  48(DI), Z0, Z1
 	VPXORD       Z2, Z2, Z2
@@ -27340,12 +27340,12 @@ loop5:
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 2112(DI)
 	VMOVUPS      2048(DI), X0
-	VMULPS       leafVectors<>+1312(SB), X0, X0
+	VMULPS       leafVectors<>+1184(SB), X0, X0
 	MOVQ         152(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2112(DI), X0
-	VMULPS       leafVectors<>+1312(SB), X0, X0
+	VMULPS       leafVectors<>+1184(SB), X0, X0
 	MOVQ         16(DI), R8
 	ADDQ         152(DI), R8
 	MOVQ         p+24(FP), AX
@@ -27382,23 +27382,23 @@ loop8:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
-	VPMULLD      leafVectors<>+1408(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPMULLD      leafVectors<>+1216(SB), Y0, Y0
 	VPBROADCASTD 48(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1408(SB), Y3, Y3
+	VPXOR        leafVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 24(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1376(SB), Y3
+	VMOVUPS      leafVectors<>+1248(SB), Y3
 	VBLENDVPS    Y1, (SI)(BX*4), Y3, Y1
 	VMOVUPS      Y1, (SI)(BX*4)
 	VPBROADCASTD 72(DI), Y5
 	VPADDD       Y5, Y0, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1408(SB), Y5, Y5
+	VPXOR        leafVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VBLENDVPS    Y0, (R12)(BX*4), Y3, Y0
@@ -27408,62 +27408,62 @@ loop8:
 	VANDPS       Y4, Y3, Y3
 	VMOVUPS      Y3, (R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+160(SB), Y4
+	VMOVUPS      leafVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+192(SB), Y5
+	VMOVUPS      leafVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+224(SB), Y1, Y6
-	VADDPS       leafVectors<>+256(SB), Y6, Y6
-	VSUBPS       leafVectors<>+256(SB), Y6, Y7
-	VMULPS       leafVectors<>+288(SB), Y7, Y8
+	VMULPS       leafVectors<>+160(SB), Y1, Y6
+	VADDPS       leafVectors<>+192(SB), Y6, Y6
+	VSUBPS       leafVectors<>+192(SB), Y6, Y7
+	VMULPS       leafVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+320(SB), Y7, Y7
+	VMULPS       leafVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+352(SB), Y1, Y8
+	VMULPS       leafVectors<>+288(SB), Y1, Y8
+	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
+	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+416(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+448(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+480(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+512(SB), Y1, Y1
-	VPADDD       leafVectors<>+544(SB), Y6, Y6
+	VADDPS       leafVectors<>+448(SB), Y1, Y1
+	VPADDD       leafVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMOVUPS      Y1, (SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+224(SB), Y0, Y3
-	VADDPS       leafVectors<>+256(SB), Y3, Y3
-	VSUBPS       leafVectors<>+256(SB), Y3, Y4
-	VMULPS       leafVectors<>+288(SB), Y4, Y5
+	VMULPS       leafVectors<>+160(SB), Y0, Y3
+	VADDPS       leafVectors<>+192(SB), Y3, Y3
+	VSUBPS       leafVectors<>+192(SB), Y3, Y4
+	VMULPS       leafVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+320(SB), Y4, Y4
+	VMULPS       leafVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+352(SB), Y0, Y5
+	VMULPS       leafVectors<>+288(SB), Y0, Y5
+	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
+	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+416(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+448(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+480(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+512(SB), Y0, Y0
-	VPADDD       leafVectors<>+544(SB), Y3, Y3
+	VADDPS       leafVectors<>+448(SB), Y0, Y0
+	VPADDD       leafVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMOVUPS      Y0, (R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+512(SB), Y5
+	VMOVUPS      leafVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y2
 	VMOVUPS      Y2, (R14)(BX*4)
@@ -27483,29 +27483,29 @@ tail7:
 	CMPQ         CX, DX
 	CMOVQLT      CX, DX
 	NEGQ         DX
-	LEAQ         leafVectors<>+1408(SB), AX
+	LEAQ         leafWideVectors<>+128(SB), AX
 	VMOVUPS      32(AX)(DX*4), Y15
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
-	VPMULLD      leafVectors<>+1408(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPMULLD      leafVectors<>+1216(SB), Y0, Y0
 	VPBROADCASTD 48(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1408(SB), Y3, Y3
+	VPXOR        leafVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 24(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1376(SB), Y3
+	VMOVUPS      leafVectors<>+1248(SB), Y3
 	VMASKMOVPS   (SI)(BX*4), Y15, Y5
 	VBLENDVPS    Y1, Y5, Y3, Y1
 	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
 	VPBROADCASTD 72(DI), Y5
 	VPADDD       Y5, Y0, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1408(SB), Y5, Y5
+	VPXOR        leafVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VMASKMOVPS   (R12)(BX*4), Y15, Y4
@@ -27516,62 +27516,62 @@ tail7:
 	VANDPS       Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y15, (R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+160(SB), Y4
+	VMOVUPS      leafVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+192(SB), Y5
+	VMOVUPS      leafVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+224(SB), Y1, Y6
-	VADDPS       leafVectors<>+256(SB), Y6, Y6
-	VSUBPS       leafVectors<>+256(SB), Y6, Y7
-	VMULPS       leafVectors<>+288(SB), Y7, Y8
+	VMULPS       leafVectors<>+160(SB), Y1, Y6
+	VADDPS       leafVectors<>+192(SB), Y6, Y6
+	VSUBPS       leafVectors<>+192(SB), Y6, Y7
+	VMULPS       leafVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+320(SB), Y7, Y7
+	VMULPS       leafVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+352(SB), Y1, Y8
+	VMULPS       leafVectors<>+288(SB), Y1, Y8
+	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
+	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+416(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+448(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+480(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+512(SB), Y1, Y1
-	VPADDD       leafVectors<>+544(SB), Y6, Y6
+	VADDPS       leafVectors<>+448(SB), Y1, Y1
+	VPADDD       leafVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+224(SB), Y0, Y3
-	VADDPS       leafVectors<>+256(SB), Y3, Y3
-	VSUBPS       leafVectors<>+256(SB), Y3, Y4
-	VMULPS       leafVectors<>+288(SB), Y4, Y5
+	VMULPS       leafVectors<>+160(SB), Y0, Y3
+	VADDPS       leafVectors<>+192(SB), Y3, Y3
+	VSUBPS       leafVectors<>+192(SB), Y3, Y4
+	VMULPS       leafVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+320(SB), Y4, Y4
+	VMULPS       leafVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+352(SB), Y0, Y5
+	VMULPS       leafVectors<>+288(SB), Y0, Y5
+	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
+	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+416(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+448(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+480(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+512(SB), Y0, Y0
-	VPADDD       leafVectors<>+544(SB), Y3, Y3
+	VADDPS       leafVectors<>+448(SB), Y0, Y0
+	VPADDD       leafVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+512(SB), Y5
+	VMOVUPS      leafVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y2
 	VMASKMOVPS   Y2, Y15, (R14)(BX*4)
@@ -27645,14 +27645,14 @@ loop10:
 	VMOVUPS      2112(DI), Y1
 	VMULPS       (R12), Y1, Y1
 	VADDPS       Y1, Y0, Y0
-	VADDPS       leafVectors<>+96(SB), Y0, Y0
+	VADDPS       leafVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, (R13)
 	VMOVUPS      2048(DI), Y0
 	VMULPS       32(SI), Y0, Y0
 	VMOVUPS      2112(DI), Y1
 	VMULPS       32(R12), Y1, Y1
 	VADDPS       Y1, Y0, Y0
-	VADDPS       leafVectors<>+96(SB), Y0, Y0
+	VADDPS       leafVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, 32(R13)
 	MOVQ         168(DI), AX
 	INCQ         AX
@@ -27813,19 +27813,19 @@ loop1:
 loop3:
 	VMOVUPS (SI)(BX*4), Y0
 	VADDPS  (R12)(BX*4), Y0, Y0
-	VMAXPS  leafVectors<>+96(SB), Y0, Y0
+	VMAXPS  leafVectors<>+32(SB), Y0, Y0
 	VMOVUPS Y0, (R13)(BX*4)
 	VMOVUPS 32(SI)(BX*4), Y0
 	VADDPS  32(R12)(BX*4), Y0, Y0
-	VMAXPS  leafVectors<>+96(SB), Y0, Y0
+	VMAXPS  leafVectors<>+32(SB), Y0, Y0
 	VMOVUPS Y0, 32(R13)(BX*4)
 	VMOVUPS 64(SI)(BX*4), Y0
 	VADDPS  64(R12)(BX*4), Y0, Y0
-	VMAXPS  leafVectors<>+96(SB), Y0, Y0
+	VMAXPS  leafVectors<>+32(SB), Y0, Y0
 	VMOVUPS Y0, 64(R13)(BX*4)
 	VMOVUPS 96(SI)(BX*4), Y0
 	VADDPS  96(R12)(BX*4), Y0, Y0
-	VMAXPS  leafVectors<>+96(SB), Y0, Y0
+	VMAXPS  leafVectors<>+32(SB), Y0, Y0
 	VMOVUPS Y0, 96(R13)(BX*4)
 	ADDQ    $+32, BX
 	CMPQ    BX, $+256
@@ -28144,7 +28144,7 @@ end6:
 loop8:
 	LEAQ         (BX), AX
 	VPBROADCASTD AX, Z0
-	VPADDD       leafVectors<>+0(SB), Z0, Z0
+	VPADDD       leafWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST  48(DI), Z0, Z1
 	VPXORD       Z2, Z2, Z2
 	VPCMPD       $+2, Z1, Z2, K1
@@ -28240,7 +28240,7 @@ tail7:
 	KMOVW        AX, K7
 	LEAQ         (BX), AX
 	VPBROADCASTD AX, Z0
-	VPADDD       leafVectors<>+0(SB), Z0, Z0
+	VPADDD       leafWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST  48(DI), Z0, Z1
 	VPXORD       Z2, Z2, Z2
 	VPCMPD       $+2, Z1, Z2, K1
@@ -28551,12 +28551,12 @@ loop5:
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 2112(DI)
 	VMOVUPS      2048(DI), X0
-	VMULPS       leafVectors<>+1312(SB), X0, X0
+	VMULPS       leafVectors<>+1184(SB), X0, X0
 	MOVQ         144(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2112(DI), X0
-	VMULPS       leafVectors<>+1312(SB), X0, X0
+	VMULPS       leafVectors<>+1184(SB), X0, X0
 	MOVQ         16(DI), R8
 	ADDQ         144(DI), R8
 	MOVQ         p+24(FP), AX
@@ -28593,22 +28593,22 @@ loop8:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 48(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1408(SB), Y3, Y3
+	VPXOR        leafVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 32(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1376(SB), Y3
+	VMOVUPS      leafVectors<>+1248(SB), Y3
 	VBLENDVPS    Y1, (SI)(BX*4), Y3, Y1
 	VMOVUPS      Y1, (SI)(BX*4)
 	VPBROADCASTD 24(DI), Y5
 	VPADDD       Y0, Y5, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1408(SB), Y5, Y5
+	VPXOR        leafVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VBLENDVPS    Y0, (R12)(BX*4), Y3, Y0
@@ -28618,62 +28618,62 @@ loop8:
 	VANDPS       Y4, Y3, Y3
 	VMOVUPS      Y3, (R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+160(SB), Y4
+	VMOVUPS      leafVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+192(SB), Y5
+	VMOVUPS      leafVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+224(SB), Y1, Y6
-	VADDPS       leafVectors<>+256(SB), Y6, Y6
-	VSUBPS       leafVectors<>+256(SB), Y6, Y7
-	VMULPS       leafVectors<>+288(SB), Y7, Y8
+	VMULPS       leafVectors<>+160(SB), Y1, Y6
+	VADDPS       leafVectors<>+192(SB), Y6, Y6
+	VSUBPS       leafVectors<>+192(SB), Y6, Y7
+	VMULPS       leafVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+320(SB), Y7, Y7
+	VMULPS       leafVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+352(SB), Y1, Y8
+	VMULPS       leafVectors<>+288(SB), Y1, Y8
+	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
+	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+416(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+448(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+480(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+512(SB), Y1, Y1
-	VPADDD       leafVectors<>+544(SB), Y6, Y6
+	VADDPS       leafVectors<>+448(SB), Y1, Y1
+	VPADDD       leafVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMOVUPS      Y1, (SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+224(SB), Y0, Y3
-	VADDPS       leafVectors<>+256(SB), Y3, Y3
-	VSUBPS       leafVectors<>+256(SB), Y3, Y4
-	VMULPS       leafVectors<>+288(SB), Y4, Y5
+	VMULPS       leafVectors<>+160(SB), Y0, Y3
+	VADDPS       leafVectors<>+192(SB), Y3, Y3
+	VSUBPS       leafVectors<>+192(SB), Y3, Y4
+	VMULPS       leafVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+320(SB), Y4, Y4
+	VMULPS       leafVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+352(SB), Y0, Y5
+	VMULPS       leafVectors<>+288(SB), Y0, Y5
+	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
+	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+416(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+448(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+480(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+512(SB), Y0, Y0
-	VPADDD       leafVectors<>+544(SB), Y3, Y3
+	VADDPS       leafVectors<>+448(SB), Y0, Y0
+	VPADDD       leafVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMOVUPS      Y0, (R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+512(SB), Y5
+	VMOVUPS      leafVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y2
 	VMOVUPS      Y2, (R14)(BX*4)
@@ -28693,28 +28693,28 @@ tail7:
 	CMPQ         CX, DX
 	CMOVQLT      CX, DX
 	NEGQ         DX
-	LEAQ         leafVectors<>+1408(SB), AX
+	LEAQ         leafWideVectors<>+128(SB), AX
 	VMOVUPS      32(AX)(DX*4), Y15
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafVectors<>+0(SB), Y0, Y0
+	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 48(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1408(SB), Y3, Y3
+	VPXOR        leafVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 32(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1376(SB), Y3
+	VMOVUPS      leafVectors<>+1248(SB), Y3
 	VMASKMOVPS   (SI)(BX*4), Y15, Y5
 	VBLENDVPS    Y1, Y5, Y3, Y1
 	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
 	VPBROADCASTD 24(DI), Y5
 	VPADDD       Y0, Y5, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1408(SB), Y5, Y5
+	VPXOR        leafVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VMASKMOVPS   (R12)(BX*4), Y15, Y4
@@ -28725,62 +28725,62 @@ tail7:
 	VANDPS       Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y15, (R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+160(SB), Y4
+	VMOVUPS      leafVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+192(SB), Y5
+	VMOVUPS      leafVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+224(SB), Y1, Y6
-	VADDPS       leafVectors<>+256(SB), Y6, Y6
-	VSUBPS       leafVectors<>+256(SB), Y6, Y7
-	VMULPS       leafVectors<>+288(SB), Y7, Y8
+	VMULPS       leafVectors<>+160(SB), Y1, Y6
+	VADDPS       leafVectors<>+192(SB), Y6, Y6
+	VSUBPS       leafVectors<>+192(SB), Y6, Y7
+	VMULPS       leafVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+320(SB), Y7, Y7
+	VMULPS       leafVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+352(SB), Y1, Y8
+	VMULPS       leafVectors<>+288(SB), Y1, Y8
+	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
+	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
 	VADDPS       leafVectors<>+416(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+448(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+480(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+512(SB), Y1, Y1
-	VPADDD       leafVectors<>+544(SB), Y6, Y6
+	VADDPS       leafVectors<>+448(SB), Y1, Y1
+	VPADDD       leafVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+224(SB), Y0, Y3
-	VADDPS       leafVectors<>+256(SB), Y3, Y3
-	VSUBPS       leafVectors<>+256(SB), Y3, Y4
-	VMULPS       leafVectors<>+288(SB), Y4, Y5
+	VMULPS       leafVectors<>+160(SB), Y0, Y3
+	VADDPS       leafVectors<>+192(SB), Y3, Y3
+	VSUBPS       leafVectors<>+192(SB), Y3, Y4
+	VMULPS       leafVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+320(SB), Y4, Y4
+	VMULPS       leafVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+352(SB), Y0, Y5
+	VMULPS       leafVectors<>+288(SB), Y0, Y5
+	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
+	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
 	VADDPS       leafVectors<>+416(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+448(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+480(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+512(SB), Y0, Y0
-	VPADDD       leafVectors<>+544(SB), Y3, Y3
+	VADDPS       leafVectors<>+448(SB), Y0, Y0
+	VPADDD       leafVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+512(SB), Y5
+	VMOVUPS      leafVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y2
 	VMASKMOVPS   Y2, Y15, (R14)(BX*4)
@@ -28852,14 +28852,14 @@ loop10:
 	VMOVUPS      2112(DI), Y1
 	VMULPS       (R12), Y1, Y1
 	VADDPS       Y1, Y0, Y0
-	VADDPS       leafVectors<>+96(SB), Y0, Y0
+	VADDPS       leafVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, (R13)
 	VMOVUPS      2048(DI), Y0
 	VMULPS       32(SI), Y0, Y0
 	VMOVUPS      2112(DI), Y1
 	VMULPS       32(R12), Y1, Y1
 	VADDPS       Y1, Y0, Y0
-	VADDPS       leafVectors<>+96(SB), Y0, Y0
+	VADDPS       leafVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, 32(R13)
 	MOVQ         160(DI), AX
 	INCQ         AX
@@ -29056,7 +29056,7 @@ tail3:
 	CMPQ       CX, DX
 	CMOVQLT    CX, DX
 	NEGQ       DX
-	LEAQ       leafVectors<>+1408(SB), AX
+	LEAQ       leafWideVectors<>+128(SB), AX
 	VMOVUPS    32(AX)(DX*4), Y15
 	VMASKMOVPS (SI)(BX*4), Y15, Y0
 	VMULPS     Y0, Y0, Y0
@@ -29068,7 +29068,7 @@ tail3:
 	CMPQ       CX, DX
 	CMOVQLT    CX, DX
 	NEGQ       DX
-	LEAQ       leafVectors<>+1408(SB), AX
+	LEAQ       leafWideVectors<>+128(SB), AX
 	VMOVUPS    32(AX)(DX*4), Y15
 	VMASKMOVPS 32(SI)(BX*4), Y15, Y0
 	VMULPS     Y0, Y0, Y0
@@ -29080,7 +29080,7 @@ tail3:
 	CMPQ       CX, DX
 	CMOVQLT    CX, DX
 	NEGQ       DX
-	LEAQ       leafVectors<>+1408(SB), AX
+	LEAQ       leafWideVectors<>+128(SB), AX
 	VMOVUPS    32(AX)(DX*4), Y15
 	VMASKMOVPS 64(SI)(BX*4), Y15, Y0
 	VMULPS     Y0, Y0, Y0
@@ -29092,7 +29092,7 @@ tail3:
 	CMPQ       CX, DX
 	CMOVQLT    CX, DX
 	NEGQ       DX
-	LEAQ       leafVectors<>+1408(SB), AX
+	LEAQ       leafWideVectors<>+128(SB), AX
 	VMOVUPS    32(AX)(DX*4), Y15
 	VMASKMOVPS 96(SI)(BX*4), Y15, Y0
 	VMULPS     Y0, Y0, Y0
@@ -29329,24 +29329,24 @@ loop1:
 
 loop4:
 	VMOVUPS (SI)(BX*4), Y0
-	VMULPS  leafVectors<>+1856(SB), Y0, Y0
+	VMULPS  leafVectors<>+1664(SB), Y0, Y0
 	VMOVUPS (R12)(BX*4), Y1
 	VMULPS  2048(DI), Y1, Y1
-	VMULPS  leafVectors<>+1888(SB), Y1, Y2
+	VMULPS  leafVectors<>+1696(SB), Y1, Y2
 	VADDPS  Y2, Y0, Y0
 	VMOVUPS Y0, (R13)(BX*4)
 	VMOVUPS Y0, (SI)(BX*4)
 	VMOVUPS (R14)(BX*4), Y2
-	VMULPS  leafVectors<>+1920(SB), Y2, Y2
+	VMULPS  leafVectors<>+1728(SB), Y2, Y2
 	VMULPS  Y1, Y1, Y1
-	VMULPS  leafVectors<>+1952(SB), Y1, Y1
+	VMULPS  leafVectors<>+1760(SB), Y1, Y1
 	VADDPS  Y1, Y2, Y1
 	VMOVUPS Y1, (R15)(BX*4)
 	VMOVUPS Y1, (R14)(BX*4)
 	VMULPS  2176(DI), Y0, Y0
 	VMULPS  2240(DI), Y1, Y1
 	VSQRTPS Y1, Y1
-	VADDPS  leafVectors<>+1984(SB), Y1, Y1
+	VADDPS  leafVectors<>+1792(SB), Y1, Y1
 	VDIVPS  Y1, Y0, Y0
 	VMOVUPS (R8)(BX*4), Y1
 	VMULPS  2304(DI), Y1, Y2
@@ -29366,27 +29366,27 @@ tail3:
 	CMPQ       CX, DX
 	CMOVQLT    CX, DX
 	NEGQ       DX
-	LEAQ       leafVectors<>+1408(SB), AX
+	LEAQ       leafWideVectors<>+128(SB), AX
 	VMOVUPS    32(AX)(DX*4), Y15
 	VMASKMOVPS (SI)(BX*4), Y15, Y0
-	VMULPS     leafVectors<>+1856(SB), Y0, Y0
+	VMULPS     leafVectors<>+1664(SB), Y0, Y0
 	VMASKMOVPS (R12)(BX*4), Y15, Y1
 	VMULPS     2048(DI), Y1, Y1
-	VMULPS     leafVectors<>+1888(SB), Y1, Y2
+	VMULPS     leafVectors<>+1696(SB), Y1, Y2
 	VADDPS     Y2, Y0, Y0
 	VMASKMOVPS Y0, Y15, (R13)(BX*4)
 	VMASKMOVPS Y0, Y15, (SI)(BX*4)
 	VMASKMOVPS (R14)(BX*4), Y15, Y2
-	VMULPS     leafVectors<>+1920(SB), Y2, Y2
+	VMULPS     leafVectors<>+1728(SB), Y2, Y2
 	VMULPS     Y1, Y1, Y1
-	VMULPS     leafVectors<>+1952(SB), Y1, Y1
+	VMULPS     leafVectors<>+1760(SB), Y1, Y1
 	VADDPS     Y1, Y2, Y1
 	VMASKMOVPS Y1, Y15, (R15)(BX*4)
 	VMASKMOVPS Y1, Y15, (R14)(BX*4)
 	VMULPS     2176(DI), Y0, Y0
 	VMULPS     2240(DI), Y1, Y1
 	VSQRTPS    Y1, Y1
-	VADDPS     leafVectors<>+1984(SB), Y1, Y1
+	VADDPS     leafVectors<>+1792(SB), Y1, Y1
 	VDIVPS     Y1, Y0, Y0
 	VMASKMOVPS (R8)(BX*4), Y15, Y1
 	VMULPS     2304(DI), Y1, Y2
@@ -29461,256 +29461,258 @@ DATA leafWords<>+204(SB)/4, $0x3ca3d70a
 DATA leafWords<>+208(SB)/4, $0x3089705f
 GLOBL leafWords<>(SB), RODATA|NOPTR, $212
 
-DATA leafVectors<>+0(SB)/8, $0x0000000100000000
-DATA leafVectors<>+8(SB)/8, $0x0000000300000002
-DATA leafVectors<>+16(SB)/8, $0x0000000500000004
-DATA leafVectors<>+24(SB)/8, $0x0000000700000006
-DATA leafVectors<>+32(SB)/8, $0x0000000900000008
-DATA leafVectors<>+40(SB)/8, $0x0000000b0000000a
-DATA leafVectors<>+48(SB)/8, $0x0000000d0000000c
-DATA leafVectors<>+56(SB)/8, $0x0000000f0000000e
-DATA leafVectors<>+64(SB)/8, $0x0000000100000001
-DATA leafVectors<>+72(SB)/8, $0x0000000100000001
-DATA leafVectors<>+80(SB)/8, $0x0000000100000001
-DATA leafVectors<>+88(SB)/8, $0x0000000100000001
-DATA leafVectors<>+96(SB)/8, $0x0000000000000000
-DATA leafVectors<>+104(SB)/8, $0x0000000000000000
-DATA leafVectors<>+112(SB)/8, $0x0000000000000000
-DATA leafVectors<>+120(SB)/8, $0x0000000000000000
-DATA leafVectors<>+128(SB)/8, $0xbe135d8ebe135d8e
-DATA leafVectors<>+136(SB)/8, $0xbe135d8ebe135d8e
-DATA leafVectors<>+144(SB)/8, $0xbe135d8ebe135d8e
-DATA leafVectors<>+152(SB)/8, $0xbe135d8ebe135d8e
-DATA leafVectors<>+160(SB)/8, $0x42b2000042b20000
-DATA leafVectors<>+168(SB)/8, $0x42b2000042b20000
-DATA leafVectors<>+176(SB)/8, $0x42b2000042b20000
-DATA leafVectors<>+184(SB)/8, $0x42b2000042b20000
-DATA leafVectors<>+192(SB)/8, $0xc2b00000c2b00000
-DATA leafVectors<>+200(SB)/8, $0xc2b00000c2b00000
-DATA leafVectors<>+208(SB)/8, $0xc2b00000c2b00000
-DATA leafVectors<>+216(SB)/8, $0xc2b00000c2b00000
-DATA leafVectors<>+224(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA leafVectors<>+232(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA leafVectors<>+240(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA leafVectors<>+248(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA leafVectors<>+256(SB)/8, $0x4b4000004b400000
-DATA leafVectors<>+264(SB)/8, $0x4b4000004b400000
-DATA leafVectors<>+272(SB)/8, $0x4b4000004b400000
-DATA leafVectors<>+280(SB)/8, $0x4b4000004b400000
-DATA leafVectors<>+288(SB)/8, $0x3f3172003f317200
-DATA leafVectors<>+296(SB)/8, $0x3f3172003f317200
-DATA leafVectors<>+304(SB)/8, $0x3f3172003f317200
-DATA leafVectors<>+312(SB)/8, $0x3f3172003f317200
-DATA leafVectors<>+320(SB)/8, $0x35bfbe8e35bfbe8e
-DATA leafVectors<>+328(SB)/8, $0x35bfbe8e35bfbe8e
-DATA leafVectors<>+336(SB)/8, $0x35bfbe8e35bfbe8e
-DATA leafVectors<>+344(SB)/8, $0x35bfbe8e35bfbe8e
-DATA leafVectors<>+352(SB)/8, $0x3ab5118b3ab5118b
-DATA leafVectors<>+360(SB)/8, $0x3ab5118b3ab5118b
-DATA leafVectors<>+368(SB)/8, $0x3ab5118b3ab5118b
-DATA leafVectors<>+376(SB)/8, $0x3ab5118b3ab5118b
-DATA leafVectors<>+384(SB)/8, $0x3c091d473c091d47
-DATA leafVectors<>+392(SB)/8, $0x3c091d473c091d47
-DATA leafVectors<>+400(SB)/8, $0x3c091d473c091d47
-DATA leafVectors<>+408(SB)/8, $0x3c091d473c091d47
-DATA leafVectors<>+416(SB)/8, $0x3d2aac7b3d2aac7b
-DATA leafVectors<>+424(SB)/8, $0x3d2aac7b3d2aac7b
-DATA leafVectors<>+432(SB)/8, $0x3d2aac7b3d2aac7b
-DATA leafVectors<>+440(SB)/8, $0x3d2aac7b3d2aac7b
-DATA leafVectors<>+448(SB)/8, $0x3e2aaa483e2aaa48
-DATA leafVectors<>+456(SB)/8, $0x3e2aaa483e2aaa48
-DATA leafVectors<>+464(SB)/8, $0x3e2aaa483e2aaa48
-DATA leafVectors<>+472(SB)/8, $0x3e2aaa483e2aaa48
-DATA leafVectors<>+480(SB)/8, $0x3efffffe3efffffe
-DATA leafVectors<>+488(SB)/8, $0x3efffffe3efffffe
-DATA leafVectors<>+496(SB)/8, $0x3efffffe3efffffe
-DATA leafVectors<>+504(SB)/8, $0x3efffffe3efffffe
-DATA leafVectors<>+512(SB)/8, $0x3f8000003f800000
-DATA leafVectors<>+520(SB)/8, $0x3f8000003f800000
-DATA leafVectors<>+528(SB)/8, $0x3f8000003f800000
-DATA leafVectors<>+536(SB)/8, $0x3f8000003f800000
-DATA leafVectors<>+544(SB)/8, $0x0000007f0000007f
-DATA leafVectors<>+552(SB)/8, $0x0000007f0000007f
-DATA leafVectors<>+560(SB)/8, $0x0000007f0000007f
-DATA leafVectors<>+568(SB)/8, $0x0000007f0000007f
-DATA leafVectors<>+576(SB)/8, $0x3f22f9833f22f983
-DATA leafVectors<>+584(SB)/8, $0x3f22f9833f22f983
-DATA leafVectors<>+592(SB)/8, $0x3f22f9833f22f983
-DATA leafVectors<>+600(SB)/8, $0x3f22f9833f22f983
-DATA leafVectors<>+608(SB)/8, $0x3fc900003fc90000
-DATA leafVectors<>+616(SB)/8, $0x3fc900003fc90000
-DATA leafVectors<>+624(SB)/8, $0x3fc900003fc90000
-DATA leafVectors<>+632(SB)/8, $0x3fc900003fc90000
-DATA leafVectors<>+640(SB)/8, $0x39fda00039fda000
-DATA leafVectors<>+648(SB)/8, $0x39fda00039fda000
-DATA leafVectors<>+656(SB)/8, $0x39fda00039fda000
-DATA leafVectors<>+664(SB)/8, $0x39fda00039fda000
-DATA leafVectors<>+672(SB)/8, $0x33a2200033a22000
-DATA leafVectors<>+680(SB)/8, $0x33a2200033a22000
-DATA leafVectors<>+688(SB)/8, $0x33a2200033a22000
-DATA leafVectors<>+696(SB)/8, $0x33a2200033a22000
-DATA leafVectors<>+704(SB)/8, $0x2c34611a2c34611a
-DATA leafVectors<>+712(SB)/8, $0x2c34611a2c34611a
-DATA leafVectors<>+720(SB)/8, $0x2c34611a2c34611a
-DATA leafVectors<>+728(SB)/8, $0x2c34611a2c34611a
-DATA leafVectors<>+736(SB)/8, $0x37ccf42d37ccf42d
-DATA leafVectors<>+744(SB)/8, $0x37ccf42d37ccf42d
-DATA leafVectors<>+752(SB)/8, $0x37ccf42d37ccf42d
-DATA leafVectors<>+760(SB)/8, $0x37ccf42d37ccf42d
-DATA leafVectors<>+768(SB)/8, $0xbab60614bab60614
-DATA leafVectors<>+776(SB)/8, $0xbab60614bab60614
-DATA leafVectors<>+784(SB)/8, $0xbab60614bab60614
-DATA leafVectors<>+792(SB)/8, $0xbab60614bab60614
-DATA leafVectors<>+800(SB)/8, $0x3d2aaaa53d2aaaa5
-DATA leafVectors<>+808(SB)/8, $0x3d2aaaa53d2aaaa5
-DATA leafVectors<>+816(SB)/8, $0x3d2aaaa53d2aaaa5
-DATA leafVectors<>+824(SB)/8, $0x3d2aaaa53d2aaaa5
-DATA leafVectors<>+832(SB)/8, $0xbf000000bf000000
-DATA leafVectors<>+840(SB)/8, $0xbf000000bf000000
-DATA leafVectors<>+848(SB)/8, $0xbf000000bf000000
-DATA leafVectors<>+856(SB)/8, $0xbf000000bf000000
-DATA leafVectors<>+864(SB)/8, $0xb94ca028b94ca028
-DATA leafVectors<>+872(SB)/8, $0xb94ca028b94ca028
-DATA leafVectors<>+880(SB)/8, $0xb94ca028b94ca028
-DATA leafVectors<>+888(SB)/8, $0xb94ca028b94ca028
-DATA leafVectors<>+896(SB)/8, $0x3c0883983c088398
-DATA leafVectors<>+904(SB)/8, $0x3c0883983c088398
-DATA leafVectors<>+912(SB)/8, $0x3c0883983c088398
-DATA leafVectors<>+920(SB)/8, $0x3c0883983c088398
-DATA leafVectors<>+928(SB)/8, $0xbe2aaaa3be2aaaa3
-DATA leafVectors<>+936(SB)/8, $0xbe2aaaa3be2aaaa3
-DATA leafVectors<>+944(SB)/8, $0xbe2aaaa3be2aaaa3
-DATA leafVectors<>+952(SB)/8, $0xbe2aaaa3be2aaaa3
-DATA leafVectors<>+960(SB)/8, $0x0000000200000002
-DATA leafVectors<>+968(SB)/8, $0x0000000200000002
-DATA leafVectors<>+976(SB)/8, $0x0000000200000002
-DATA leafVectors<>+984(SB)/8, $0x0000000200000002
+DATA leafVectors<>+0(SB)/8, $0x0000000100000001
+DATA leafVectors<>+8(SB)/8, $0x0000000100000001
+DATA leafVectors<>+16(SB)/8, $0x0000000100000001
+DATA leafVectors<>+24(SB)/8, $0x0000000100000001
+DATA leafVectors<>+32(SB)/8, $0x0000000000000000
+DATA leafVectors<>+40(SB)/8, $0x0000000000000000
+DATA leafVectors<>+48(SB)/8, $0x0000000000000000
+DATA leafVectors<>+56(SB)/8, $0x0000000000000000
+DATA leafVectors<>+64(SB)/8, $0xbe135d8ebe135d8e
+DATA leafVectors<>+72(SB)/8, $0xbe135d8ebe135d8e
+DATA leafVectors<>+80(SB)/8, $0xbe135d8ebe135d8e
+DATA leafVectors<>+88(SB)/8, $0xbe135d8ebe135d8e
+DATA leafVectors<>+96(SB)/8, $0x42b2000042b20000
+DATA leafVectors<>+104(SB)/8, $0x42b2000042b20000
+DATA leafVectors<>+112(SB)/8, $0x42b2000042b20000
+DATA leafVectors<>+120(SB)/8, $0x42b2000042b20000
+DATA leafVectors<>+128(SB)/8, $0xc2b00000c2b00000
+DATA leafVectors<>+136(SB)/8, $0xc2b00000c2b00000
+DATA leafVectors<>+144(SB)/8, $0xc2b00000c2b00000
+DATA leafVectors<>+152(SB)/8, $0xc2b00000c2b00000
+DATA leafVectors<>+160(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA leafVectors<>+168(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA leafVectors<>+176(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA leafVectors<>+184(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA leafVectors<>+192(SB)/8, $0x4b4000004b400000
+DATA leafVectors<>+200(SB)/8, $0x4b4000004b400000
+DATA leafVectors<>+208(SB)/8, $0x4b4000004b400000
+DATA leafVectors<>+216(SB)/8, $0x4b4000004b400000
+DATA leafVectors<>+224(SB)/8, $0x3f3172003f317200
+DATA leafVectors<>+232(SB)/8, $0x3f3172003f317200
+DATA leafVectors<>+240(SB)/8, $0x3f3172003f317200
+DATA leafVectors<>+248(SB)/8, $0x3f3172003f317200
+DATA leafVectors<>+256(SB)/8, $0x35bfbe8e35bfbe8e
+DATA leafVectors<>+264(SB)/8, $0x35bfbe8e35bfbe8e
+DATA leafVectors<>+272(SB)/8, $0x35bfbe8e35bfbe8e
+DATA leafVectors<>+280(SB)/8, $0x35bfbe8e35bfbe8e
+DATA leafVectors<>+288(SB)/8, $0x3ab5118b3ab5118b
+DATA leafVectors<>+296(SB)/8, $0x3ab5118b3ab5118b
+DATA leafVectors<>+304(SB)/8, $0x3ab5118b3ab5118b
+DATA leafVectors<>+312(SB)/8, $0x3ab5118b3ab5118b
+DATA leafVectors<>+320(SB)/8, $0x3c091d473c091d47
+DATA leafVectors<>+328(SB)/8, $0x3c091d473c091d47
+DATA leafVectors<>+336(SB)/8, $0x3c091d473c091d47
+DATA leafVectors<>+344(SB)/8, $0x3c091d473c091d47
+DATA leafVectors<>+352(SB)/8, $0x3d2aac7b3d2aac7b
+DATA leafVectors<>+360(SB)/8, $0x3d2aac7b3d2aac7b
+DATA leafVectors<>+368(SB)/8, $0x3d2aac7b3d2aac7b
+DATA leafVectors<>+376(SB)/8, $0x3d2aac7b3d2aac7b
+DATA leafVectors<>+384(SB)/8, $0x3e2aaa483e2aaa48
+DATA leafVectors<>+392(SB)/8, $0x3e2aaa483e2aaa48
+DATA leafVectors<>+400(SB)/8, $0x3e2aaa483e2aaa48
+DATA leafVectors<>+408(SB)/8, $0x3e2aaa483e2aaa48
+DATA leafVectors<>+416(SB)/8, $0x3efffffe3efffffe
+DATA leafVectors<>+424(SB)/8, $0x3efffffe3efffffe
+DATA leafVectors<>+432(SB)/8, $0x3efffffe3efffffe
+DATA leafVectors<>+440(SB)/8, $0x3efffffe3efffffe
+DATA leafVectors<>+448(SB)/8, $0x3f8000003f800000
+DATA leafVectors<>+456(SB)/8, $0x3f8000003f800000
+DATA leafVectors<>+464(SB)/8, $0x3f8000003f800000
+DATA leafVectors<>+472(SB)/8, $0x3f8000003f800000
+DATA leafVectors<>+480(SB)/8, $0x0000007f0000007f
+DATA leafVectors<>+488(SB)/8, $0x0000007f0000007f
+DATA leafVectors<>+496(SB)/8, $0x0000007f0000007f
+DATA leafVectors<>+504(SB)/8, $0x0000007f0000007f
+DATA leafVectors<>+512(SB)/8, $0x3f22f9833f22f983
+DATA leafVectors<>+520(SB)/8, $0x3f22f9833f22f983
+DATA leafVectors<>+528(SB)/8, $0x3f22f9833f22f983
+DATA leafVectors<>+536(SB)/8, $0x3f22f9833f22f983
+DATA leafVectors<>+544(SB)/8, $0x3fc900003fc90000
+DATA leafVectors<>+552(SB)/8, $0x3fc900003fc90000
+DATA leafVectors<>+560(SB)/8, $0x3fc900003fc90000
+DATA leafVectors<>+568(SB)/8, $0x3fc900003fc90000
+DATA leafVectors<>+576(SB)/8, $0x39fda00039fda000
+DATA leafVectors<>+584(SB)/8, $0x39fda00039fda000
+DATA leafVectors<>+592(SB)/8, $0x39fda00039fda000
+DATA leafVectors<>+600(SB)/8, $0x39fda00039fda000
+DATA leafVectors<>+608(SB)/8, $0x33a2200033a22000
+DATA leafVectors<>+616(SB)/8, $0x33a2200033a22000
+DATA leafVectors<>+624(SB)/8, $0x33a2200033a22000
+DATA leafVectors<>+632(SB)/8, $0x33a2200033a22000
+DATA leafVectors<>+640(SB)/8, $0x2c34611a2c34611a
+DATA leafVectors<>+648(SB)/8, $0x2c34611a2c34611a
+DATA leafVectors<>+656(SB)/8, $0x2c34611a2c34611a
+DATA leafVectors<>+664(SB)/8, $0x2c34611a2c34611a
+DATA leafVectors<>+672(SB)/8, $0x37ccf42d37ccf42d
+DATA leafVectors<>+680(SB)/8, $0x37ccf42d37ccf42d
+DATA leafVectors<>+688(SB)/8, $0x37ccf42d37ccf42d
+DATA leafVectors<>+696(SB)/8, $0x37ccf42d37ccf42d
+DATA leafVectors<>+704(SB)/8, $0xbab60614bab60614
+DATA leafVectors<>+712(SB)/8, $0xbab60614bab60614
+DATA leafVectors<>+720(SB)/8, $0xbab60614bab60614
+DATA leafVectors<>+728(SB)/8, $0xbab60614bab60614
+DATA leafVectors<>+736(SB)/8, $0x3d2aaaa53d2aaaa5
+DATA leafVectors<>+744(SB)/8, $0x3d2aaaa53d2aaaa5
+DATA leafVectors<>+752(SB)/8, $0x3d2aaaa53d2aaaa5
+DATA leafVectors<>+760(SB)/8, $0x3d2aaaa53d2aaaa5
+DATA leafVectors<>+768(SB)/8, $0xbf000000bf000000
+DATA leafVectors<>+776(SB)/8, $0xbf000000bf000000
+DATA leafVectors<>+784(SB)/8, $0xbf000000bf000000
+DATA leafVectors<>+792(SB)/8, $0xbf000000bf000000
+DATA leafVectors<>+800(SB)/8, $0xb94ca028b94ca028
+DATA leafVectors<>+808(SB)/8, $0xb94ca028b94ca028
+DATA leafVectors<>+816(SB)/8, $0xb94ca028b94ca028
+DATA leafVectors<>+824(SB)/8, $0xb94ca028b94ca028
+DATA leafVectors<>+832(SB)/8, $0x3c0883983c088398
+DATA leafVectors<>+840(SB)/8, $0x3c0883983c088398
+DATA leafVectors<>+848(SB)/8, $0x3c0883983c088398
+DATA leafVectors<>+856(SB)/8, $0x3c0883983c088398
+DATA leafVectors<>+864(SB)/8, $0xbe2aaaa3be2aaaa3
+DATA leafVectors<>+872(SB)/8, $0xbe2aaaa3be2aaaa3
+DATA leafVectors<>+880(SB)/8, $0xbe2aaaa3be2aaaa3
+DATA leafVectors<>+888(SB)/8, $0xbe2aaaa3be2aaaa3
+DATA leafVectors<>+896(SB)/8, $0x0000000200000002
+DATA leafVectors<>+904(SB)/8, $0x0000000200000002
+DATA leafVectors<>+912(SB)/8, $0x0000000200000002
+DATA leafVectors<>+920(SB)/8, $0x0000000200000002
+DATA leafVectors<>+928(SB)/8, $0xd2511f53d2511f53
+DATA leafVectors<>+936(SB)/8, $0xd2511f53d2511f53
+DATA leafVectors<>+944(SB)/8, $0xd2511f53d2511f53
+DATA leafVectors<>+952(SB)/8, $0xd2511f53d2511f53
+DATA leafVectors<>+960(SB)/8, $0xcd9e8d57cd9e8d57
+DATA leafVectors<>+968(SB)/8, $0xcd9e8d57cd9e8d57
+DATA leafVectors<>+976(SB)/8, $0xcd9e8d57cd9e8d57
+DATA leafVectors<>+984(SB)/8, $0xcd9e8d57cd9e8d57
 DATA leafVectors<>+992(SB)/8, $0x0000000000000000
-DATA leafVectors<>+1000(SB)/8, $0x0000000000000004
+DATA leafVectors<>+1000(SB)/8, $0x0000000000000002
 DATA leafVectors<>+1008(SB)/8, $0x0000000000000001
-DATA leafVectors<>+1016(SB)/8, $0x0000000000000005
-DATA leafVectors<>+1024(SB)/8, $0x0000000000000002
-DATA leafVectors<>+1032(SB)/8, $0x0000000000000006
-DATA leafVectors<>+1040(SB)/8, $0x0000000000000003
-DATA leafVectors<>+1048(SB)/8, $0x0000000000000007
-DATA leafVectors<>+1056(SB)/8, $0xd2511f53d2511f53
-DATA leafVectors<>+1064(SB)/8, $0xd2511f53d2511f53
-DATA leafVectors<>+1072(SB)/8, $0xd2511f53d2511f53
-DATA leafVectors<>+1080(SB)/8, $0xd2511f53d2511f53
-DATA leafVectors<>+1088(SB)/8, $0xcd9e8d57cd9e8d57
-DATA leafVectors<>+1096(SB)/8, $0xcd9e8d57cd9e8d57
-DATA leafVectors<>+1104(SB)/8, $0xcd9e8d57cd9e8d57
-DATA leafVectors<>+1112(SB)/8, $0xcd9e8d57cd9e8d57
-DATA leafVectors<>+1120(SB)/8, $0x0000000000000000
-DATA leafVectors<>+1128(SB)/8, $0x0000000000000002
-DATA leafVectors<>+1136(SB)/8, $0x0000000000000001
-DATA leafVectors<>+1144(SB)/8, $0x0000000000000003
-DATA leafVectors<>+1152(SB)/8, $0x0000000400000004
-DATA leafVectors<>+1160(SB)/8, $0x0000000400000004
-DATA leafVectors<>+1168(SB)/8, $0x0000000400000004
-DATA leafVectors<>+1176(SB)/8, $0x0000000400000004
-DATA leafVectors<>+1184(SB)/8, $0x8000000080000000
-DATA leafVectors<>+1192(SB)/8, $0x8000000080000000
-DATA leafVectors<>+1200(SB)/8, $0x8000000080000000
-DATA leafVectors<>+1208(SB)/8, $0x8000000080000000
-DATA leafVectors<>+1216(SB)/8, $0x9999999a9999999a
-DATA leafVectors<>+1224(SB)/8, $0x9999999a9999999a
-DATA leafVectors<>+1232(SB)/8, $0x9999999a9999999a
-DATA leafVectors<>+1240(SB)/8, $0x9999999a9999999a
-DATA leafVectors<>+1248(SB)/8, $0x4100000041000000
-DATA leafVectors<>+1256(SB)/8, $0x4100000041000000
-DATA leafVectors<>+1264(SB)/8, $0x4100000041000000
-DATA leafVectors<>+1272(SB)/8, $0x4100000041000000
-DATA leafVectors<>+1280(SB)/8, $0x3f8e38e43f8e38e4
-DATA leafVectors<>+1288(SB)/8, $0x3f8e38e43f8e38e4
-DATA leafVectors<>+1296(SB)/8, $0x3f8e38e43f8e38e4
-DATA leafVectors<>+1304(SB)/8, $0x3f8e38e43f8e38e4
-DATA leafVectors<>+1312(SB)/8, $0x3e8000003e800000
-DATA leafVectors<>+1320(SB)/8, $0x3e8000003e800000
-DATA leafVectors<>+1328(SB)/8, $0x3e8000003e800000
-DATA leafVectors<>+1336(SB)/8, $0x3e8000003e800000
-DATA leafVectors<>+1344(SB)/8, $0xffffffffffffffff
-DATA leafVectors<>+1352(SB)/8, $0xffffffffffffffff
-DATA leafVectors<>+1360(SB)/8, $0xffffffffffffffff
-DATA leafVectors<>+1368(SB)/8, $0xffffffffffffffff
-DATA leafVectors<>+1376(SB)/8, $0xff800000ff800000
-DATA leafVectors<>+1384(SB)/8, $0xff800000ff800000
-DATA leafVectors<>+1392(SB)/8, $0xff800000ff800000
-DATA leafVectors<>+1400(SB)/8, $0xff800000ff800000
-DATA leafVectors<>+1408(SB)/8, $0xffffffffffffffff
-DATA leafVectors<>+1416(SB)/8, $0xffffffffffffffff
-DATA leafVectors<>+1424(SB)/8, $0xffffffffffffffff
-DATA leafVectors<>+1432(SB)/8, $0xffffffffffffffff
-DATA leafVectors<>+1440(SB)/8, $0x0000000000000000
-DATA leafVectors<>+1448(SB)/8, $0x0000000000000000
-DATA leafVectors<>+1456(SB)/8, $0x0000000000000000
-DATA leafVectors<>+1464(SB)/8, $0x0000000000000000
-DATA leafVectors<>+1472(SB)/8, $0x3c8000003c800000
-DATA leafVectors<>+1480(SB)/8, $0x3c8000003c800000
-DATA leafVectors<>+1488(SB)/8, $0x3c8000003c800000
-DATA leafVectors<>+1496(SB)/8, $0x3c8000003c800000
-DATA leafVectors<>+1504(SB)/8, $0x3727c5ac3727c5ac
-DATA leafVectors<>+1512(SB)/8, $0x3727c5ac3727c5ac
-DATA leafVectors<>+1520(SB)/8, $0x3727c5ac3727c5ac
-DATA leafVectors<>+1528(SB)/8, $0x3727c5ac3727c5ac
-DATA leafVectors<>+1536(SB)/8, $0x00000000ffffffff
-DATA leafVectors<>+1544(SB)/8, $0x0000000000000000
-DATA leafVectors<>+1552(SB)/8, $0x0000000000000000
-DATA leafVectors<>+1560(SB)/8, $0x0000000000000000
-DATA leafVectors<>+1568(SB)/8, $0x7f8000007f800000
-DATA leafVectors<>+1576(SB)/8, $0x7f8000007f800000
-DATA leafVectors<>+1584(SB)/8, $0x7f8000007f800000
-DATA leafVectors<>+1592(SB)/8, $0x7f8000007f800000
-DATA leafVectors<>+1600(SB)/8, $0x0080000000800000
-DATA leafVectors<>+1608(SB)/8, $0x0080000000800000
-DATA leafVectors<>+1616(SB)/8, $0x0080000000800000
-DATA leafVectors<>+1624(SB)/8, $0x0080000000800000
-DATA leafVectors<>+1632(SB)/8, $0x3f3504f33f3504f3
-DATA leafVectors<>+1640(SB)/8, $0x3f3504f33f3504f3
-DATA leafVectors<>+1648(SB)/8, $0x3f3504f33f3504f3
-DATA leafVectors<>+1656(SB)/8, $0x3f3504f33f3504f3
-DATA leafVectors<>+1664(SB)/8, $0x4000000040000000
-DATA leafVectors<>+1672(SB)/8, $0x4000000040000000
-DATA leafVectors<>+1680(SB)/8, $0x4000000040000000
-DATA leafVectors<>+1688(SB)/8, $0x4000000040000000
-DATA leafVectors<>+1696(SB)/8, $0x3e98f06f3e98f06f
-DATA leafVectors<>+1704(SB)/8, $0x3e98f06f3e98f06f
-DATA leafVectors<>+1712(SB)/8, $0x3e98f06f3e98f06f
-DATA leafVectors<>+1720(SB)/8, $0x3e98f06f3e98f06f
-DATA leafVectors<>+1728(SB)/8, $0x3eccaf683eccaf68
-DATA leafVectors<>+1736(SB)/8, $0x3eccaf683eccaf68
-DATA leafVectors<>+1744(SB)/8, $0x3eccaf683eccaf68
-DATA leafVectors<>+1752(SB)/8, $0x3eccaf683eccaf68
-DATA leafVectors<>+1760(SB)/8, $0x3f2aaabd3f2aaabd
-DATA leafVectors<>+1768(SB)/8, $0x3f2aaabd3f2aaabd
-DATA leafVectors<>+1776(SB)/8, $0x3f2aaabd3f2aaabd
-DATA leafVectors<>+1784(SB)/8, $0x3f2aaabd3f2aaabd
-DATA leafVectors<>+1792(SB)/8, $0x7fc000007fc00000
-DATA leafVectors<>+1800(SB)/8, $0x7fc000007fc00000
-DATA leafVectors<>+1808(SB)/8, $0x7fc000007fc00000
-DATA leafVectors<>+1816(SB)/8, $0x7fc000007fc00000
-DATA leafVectors<>+1824(SB)/8, $0x4188000041880000
-DATA leafVectors<>+1832(SB)/8, $0x4188000041880000
-DATA leafVectors<>+1840(SB)/8, $0x4188000041880000
-DATA leafVectors<>+1848(SB)/8, $0x4188000041880000
-DATA leafVectors<>+1856(SB)/8, $0x3f6666663f666666
-DATA leafVectors<>+1864(SB)/8, $0x3f6666663f666666
-DATA leafVectors<>+1872(SB)/8, $0x3f6666663f666666
-DATA leafVectors<>+1880(SB)/8, $0x3f6666663f666666
-DATA leafVectors<>+1888(SB)/8, $0x3dcccccd3dcccccd
-DATA leafVectors<>+1896(SB)/8, $0x3dcccccd3dcccccd
-DATA leafVectors<>+1904(SB)/8, $0x3dcccccd3dcccccd
-DATA leafVectors<>+1912(SB)/8, $0x3dcccccd3dcccccd
-DATA leafVectors<>+1920(SB)/8, $0x3f7ae1483f7ae148
-DATA leafVectors<>+1928(SB)/8, $0x3f7ae1483f7ae148
-DATA leafVectors<>+1936(SB)/8, $0x3f7ae1483f7ae148
-DATA leafVectors<>+1944(SB)/8, $0x3f7ae1483f7ae148
-DATA leafVectors<>+1952(SB)/8, $0x3ca3d70a3ca3d70a
-DATA leafVectors<>+1960(SB)/8, $0x3ca3d70a3ca3d70a
-DATA leafVectors<>+1968(SB)/8, $0x3ca3d70a3ca3d70a
-DATA leafVectors<>+1976(SB)/8, $0x3ca3d70a3ca3d70a
-DATA leafVectors<>+1984(SB)/8, $0x3089705f3089705f
-DATA leafVectors<>+1992(SB)/8, $0x3089705f3089705f
-DATA leafVectors<>+2000(SB)/8, $0x3089705f3089705f
-DATA leafVectors<>+2008(SB)/8, $0x3089705f3089705f
-GLOBL leafVectors<>(SB), RODATA|NOPTR, $2016
+DATA leafVectors<>+1016(SB)/8, $0x0000000000000003
+DATA leafVectors<>+1024(SB)/8, $0x0000000400000004
+DATA leafVectors<>+1032(SB)/8, $0x0000000400000004
+DATA leafVectors<>+1040(SB)/8, $0x0000000400000004
+DATA leafVectors<>+1048(SB)/8, $0x0000000400000004
+DATA leafVectors<>+1056(SB)/8, $0x8000000080000000
+DATA leafVectors<>+1064(SB)/8, $0x8000000080000000
+DATA leafVectors<>+1072(SB)/8, $0x8000000080000000
+DATA leafVectors<>+1080(SB)/8, $0x8000000080000000
+DATA leafVectors<>+1088(SB)/8, $0x9999999a9999999a
+DATA leafVectors<>+1096(SB)/8, $0x9999999a9999999a
+DATA leafVectors<>+1104(SB)/8, $0x9999999a9999999a
+DATA leafVectors<>+1112(SB)/8, $0x9999999a9999999a
+DATA leafVectors<>+1120(SB)/8, $0x4100000041000000
+DATA leafVectors<>+1128(SB)/8, $0x4100000041000000
+DATA leafVectors<>+1136(SB)/8, $0x4100000041000000
+DATA leafVectors<>+1144(SB)/8, $0x4100000041000000
+DATA leafVectors<>+1152(SB)/8, $0x3f8e38e43f8e38e4
+DATA leafVectors<>+1160(SB)/8, $0x3f8e38e43f8e38e4
+DATA leafVectors<>+1168(SB)/8, $0x3f8e38e43f8e38e4
+DATA leafVectors<>+1176(SB)/8, $0x3f8e38e43f8e38e4
+DATA leafVectors<>+1184(SB)/8, $0x3e8000003e800000
+DATA leafVectors<>+1192(SB)/8, $0x3e8000003e800000
+DATA leafVectors<>+1200(SB)/8, $0x3e8000003e800000
+DATA leafVectors<>+1208(SB)/8, $0x3e8000003e800000
+DATA leafVectors<>+1216(SB)/8, $0xffffffffffffffff
+DATA leafVectors<>+1224(SB)/8, $0xffffffffffffffff
+DATA leafVectors<>+1232(SB)/8, $0xffffffffffffffff
+DATA leafVectors<>+1240(SB)/8, $0xffffffffffffffff
+DATA leafVectors<>+1248(SB)/8, $0xff800000ff800000
+DATA leafVectors<>+1256(SB)/8, $0xff800000ff800000
+DATA leafVectors<>+1264(SB)/8, $0xff800000ff800000
+DATA leafVectors<>+1272(SB)/8, $0xff800000ff800000
+DATA leafVectors<>+1280(SB)/8, $0x3c8000003c800000
+DATA leafVectors<>+1288(SB)/8, $0x3c8000003c800000
+DATA leafVectors<>+1296(SB)/8, $0x3c8000003c800000
+DATA leafVectors<>+1304(SB)/8, $0x3c8000003c800000
+DATA leafVectors<>+1312(SB)/8, $0x3727c5ac3727c5ac
+DATA leafVectors<>+1320(SB)/8, $0x3727c5ac3727c5ac
+DATA leafVectors<>+1328(SB)/8, $0x3727c5ac3727c5ac
+DATA leafVectors<>+1336(SB)/8, $0x3727c5ac3727c5ac
+DATA leafVectors<>+1344(SB)/8, $0x00000000ffffffff
+DATA leafVectors<>+1352(SB)/8, $0x0000000000000000
+DATA leafVectors<>+1360(SB)/8, $0x0000000000000000
+DATA leafVectors<>+1368(SB)/8, $0x0000000000000000
+DATA leafVectors<>+1376(SB)/8, $0x7f8000007f800000
+DATA leafVectors<>+1384(SB)/8, $0x7f8000007f800000
+DATA leafVectors<>+1392(SB)/8, $0x7f8000007f800000
+DATA leafVectors<>+1400(SB)/8, $0x7f8000007f800000
+DATA leafVectors<>+1408(SB)/8, $0x0080000000800000
+DATA leafVectors<>+1416(SB)/8, $0x0080000000800000
+DATA leafVectors<>+1424(SB)/8, $0x0080000000800000
+DATA leafVectors<>+1432(SB)/8, $0x0080000000800000
+DATA leafVectors<>+1440(SB)/8, $0x3f3504f33f3504f3
+DATA leafVectors<>+1448(SB)/8, $0x3f3504f33f3504f3
+DATA leafVectors<>+1456(SB)/8, $0x3f3504f33f3504f3
+DATA leafVectors<>+1464(SB)/8, $0x3f3504f33f3504f3
+DATA leafVectors<>+1472(SB)/8, $0x4000000040000000
+DATA leafVectors<>+1480(SB)/8, $0x4000000040000000
+DATA leafVectors<>+1488(SB)/8, $0x4000000040000000
+DATA leafVectors<>+1496(SB)/8, $0x4000000040000000
+DATA leafVectors<>+1504(SB)/8, $0x3e98f06f3e98f06f
+DATA leafVectors<>+1512(SB)/8, $0x3e98f06f3e98f06f
+DATA leafVectors<>+1520(SB)/8, $0x3e98f06f3e98f06f
+DATA leafVectors<>+1528(SB)/8, $0x3e98f06f3e98f06f
+DATA leafVectors<>+1536(SB)/8, $0x3eccaf683eccaf68
+DATA leafVectors<>+1544(SB)/8, $0x3eccaf683eccaf68
+DATA leafVectors<>+1552(SB)/8, $0x3eccaf683eccaf68
+DATA leafVectors<>+1560(SB)/8, $0x3eccaf683eccaf68
+DATA leafVectors<>+1568(SB)/8, $0x3f2aaabd3f2aaabd
+DATA leafVectors<>+1576(SB)/8, $0x3f2aaabd3f2aaabd
+DATA leafVectors<>+1584(SB)/8, $0x3f2aaabd3f2aaabd
+DATA leafVectors<>+1592(SB)/8, $0x3f2aaabd3f2aaabd
+DATA leafVectors<>+1600(SB)/8, $0x7fc000007fc00000
+DATA leafVectors<>+1608(SB)/8, $0x7fc000007fc00000
+DATA leafVectors<>+1616(SB)/8, $0x7fc000007fc00000
+DATA leafVectors<>+1624(SB)/8, $0x7fc000007fc00000
+DATA leafVectors<>+1632(SB)/8, $0x4188000041880000
+DATA leafVectors<>+1640(SB)/8, $0x4188000041880000
+DATA leafVectors<>+1648(SB)/8, $0x4188000041880000
+DATA leafVectors<>+1656(SB)/8, $0x4188000041880000
+DATA leafVectors<>+1664(SB)/8, $0x3f6666663f666666
+DATA leafVectors<>+1672(SB)/8, $0x3f6666663f666666
+DATA leafVectors<>+1680(SB)/8, $0x3f6666663f666666
+DATA leafVectors<>+1688(SB)/8, $0x3f6666663f666666
+DATA leafVectors<>+1696(SB)/8, $0x3dcccccd3dcccccd
+DATA leafVectors<>+1704(SB)/8, $0x3dcccccd3dcccccd
+DATA leafVectors<>+1712(SB)/8, $0x3dcccccd3dcccccd
+DATA leafVectors<>+1720(SB)/8, $0x3dcccccd3dcccccd
+DATA leafVectors<>+1728(SB)/8, $0x3f7ae1483f7ae148
+DATA leafVectors<>+1736(SB)/8, $0x3f7ae1483f7ae148
+DATA leafVectors<>+1744(SB)/8, $0x3f7ae1483f7ae148
+DATA leafVectors<>+1752(SB)/8, $0x3f7ae1483f7ae148
+DATA leafVectors<>+1760(SB)/8, $0x3ca3d70a3ca3d70a
+DATA leafVectors<>+1768(SB)/8, $0x3ca3d70a3ca3d70a
+DATA leafVectors<>+1776(SB)/8, $0x3ca3d70a3ca3d70a
+DATA leafVectors<>+1784(SB)/8, $0x3ca3d70a3ca3d70a
+DATA leafVectors<>+1792(SB)/8, $0x3089705f3089705f
+DATA leafVectors<>+1800(SB)/8, $0x3089705f3089705f
+DATA leafVectors<>+1808(SB)/8, $0x3089705f3089705f
+DATA leafVectors<>+1816(SB)/8, $0x3089705f3089705f
+GLOBL leafVectors<>(SB), RODATA|NOPTR, $1824
+
+DATA leafWideVectors<>+0(SB)/8, $0x0000000100000000
+DATA leafWideVectors<>+8(SB)/8, $0x0000000300000002
+DATA leafWideVectors<>+16(SB)/8, $0x0000000500000004
+DATA leafWideVectors<>+24(SB)/8, $0x0000000700000006
+DATA leafWideVectors<>+32(SB)/8, $0x0000000900000008
+DATA leafWideVectors<>+40(SB)/8, $0x0000000b0000000a
+DATA leafWideVectors<>+48(SB)/8, $0x0000000d0000000c
+DATA leafWideVectors<>+56(SB)/8, $0x0000000f0000000e
+DATA leafWideVectors<>+64(SB)/8, $0x0000000000000000
+DATA leafWideVectors<>+72(SB)/8, $0x0000000000000004
+DATA leafWideVectors<>+80(SB)/8, $0x0000000000000001
+DATA leafWideVectors<>+88(SB)/8, $0x0000000000000005
+DATA leafWideVectors<>+96(SB)/8, $0x0000000000000002
+DATA leafWideVectors<>+104(SB)/8, $0x0000000000000006
+DATA leafWideVectors<>+112(SB)/8, $0x0000000000000003
+DATA leafWideVectors<>+120(SB)/8, $0x0000000000000007
+DATA leafWideVectors<>+128(SB)/8, $0xffffffffffffffff
+DATA leafWideVectors<>+136(SB)/8, $0xffffffffffffffff
+DATA leafWideVectors<>+144(SB)/8, $0xffffffffffffffff
+DATA leafWideVectors<>+152(SB)/8, $0xffffffffffffffff
+DATA leafWideVectors<>+160(SB)/8, $0x0000000000000000
+DATA leafWideVectors<>+168(SB)/8, $0x0000000000000000
+DATA leafWideVectors<>+176(SB)/8, $0x0000000000000000
+DATA leafWideVectors<>+184(SB)/8, $0x0000000000000000
+GLOBL leafWideVectors<>(SB), RODATA|NOPTR, $192

@@ -26,7 +26,6 @@ type block struct {
 	pointers []*pointer
 	pending  []pending
 	streams  []*stream
-	folds    []*folding
 
 	free  int       // registers for values: those from here on are reserved
 	steps [2][]step // of a whole vector, of a masked one
@@ -128,7 +127,8 @@ func (b *block) add(n node, args ...*value) *value {
 func (b *block) constant(bits uint32) *value { return b.add(node{kind: constant, bits: bits}) }
 
 func (b *block) compute(op expr.Op, t expr.Type, args ...*value) *value {
-	return b.add(node{kind: compute, op: op, typ: t}, args...)
+	_, comparison := predicates[op]
+	return b.add(node{kind: compute, op: op, typ: t, mask: comparison || t == expr.Bool}, args...)
 }
 
 // value returns the value of an expression.
@@ -308,17 +308,8 @@ func (b *block) operation(e *expr.Expr) *value {
 		if args[1].kind != constant {
 			args[1] = b.compute(expr.And, expr.U32, args[1], b.constant(31))
 		}
-	case expr.And, expr.Or, expr.Xor:
-		if t == expr.Bool {
-			return b.condition(e.Op, args[0], args[1])
-		}
 	}
 	return b.compute(e.Op, t, args...)
-}
-
-// condition is a logical op on conditions.
-func (b *block) condition(op expr.Op, args ...*value) *value {
-	return b.add(node{kind: compute, op: op, typ: expr.Bool, mask: true}, args...)
 }
 
 func (b *block) not(v *value) *value {
@@ -326,9 +317,11 @@ func (b *block) not(v *value) *value {
 		return v.args[0]
 	}
 	if v.kind == compute && v.typ != expr.Bool && b.negatable(v) {
-		return b.add(node{kind: compute, op: v.op, typ: v.typ, mask: true, not: !v.not}, v.operands()...)
+		n := v.node
+		n.not = !n.not
+		return b.add(n)
 	}
-	return b.condition(expr.Not, v)
+	return b.compute(expr.Not, expr.Bool, v)
 }
 
 // negatable says whether the opposite of a comparison is one instruction too.
@@ -337,7 +330,7 @@ func (b *block) negatable(v *value) bool { return b.f.isa == avx512 || v.typ == 
 // compare is a comparison; AVX2 has only Lt and Eq of signed integers.
 func (b *block) compare(op expr.Op, t expr.Type, x, y *value) *value {
 	if t == expr.Bool {
-		v := b.condition(expr.Xor, x, y)
+		v := b.compute(expr.Xor, t, x, y)
 		if op == expr.Eq {
 			v = b.not(v)
 		}
@@ -355,7 +348,7 @@ func (b *block) compare(op expr.Op, t expr.Type, x, y *value) *value {
 			}
 		}
 	}
-	return b.add(node{kind: compute, op: op, typ: t, mask: true}, x, y)
+	return b.compute(op, t, x, y)
 }
 
 // flipped changes the sign bit, which orders unsigned integers as signed ones.
@@ -368,7 +361,7 @@ func (b *block) flipped(v *value) *value {
 
 func (b *block) choose(t expr.Type, c, x, y *value) *value {
 	if t == expr.Bool {
-		return b.condition(expr.Or, b.condition(expr.And, c, x), b.condition(expr.And, b.not(c), y))
+		return b.compute(expr.Or, t, b.compute(expr.And, t, c, x), b.compute(expr.And, t, b.not(c), y))
 	}
 	inverse := c.kind == compute && c.op == expr.Not
 	direct := c.kind == compute && c.typ != expr.Bool && b.negatable(c)

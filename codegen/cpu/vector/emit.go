@@ -16,9 +16,6 @@ type instance struct {
 	part    int // vector within a group of 32 elements, or of random words
 }
 
-// ymmMask is the register of the mask of an AVX2 tail.
-const ymmMask = 15
-
 // emit writes the body for a vector.
 func (b *block) emit(in instance) {
 	b.inst = in
@@ -183,18 +180,18 @@ func (b *block) computation(s *step) {
 
 // fold takes the vector into the partials of its part.
 func (b *block) fold(s *step) {
-	to := s.value.fold
+	f, to := b.f, s.value.fold
 	acc := b.v(to.first + b.inst.part%to.regs)
 	name, ops := b.operands(s)
 	switch {
 	case !b.inst.masked:
-		b.f.op(name, append(ops, acc, acc)...)
-	case b.f.isa == avx512:
-		b.f.op(name, append(ops, acc, tailMask, acc)...)
+		f.op(name, append(ops, acc, acc)...)
+	case f.isa == avx512:
+		f.op(name, append(ops, acc, f.isa.tail, acc)...)
 	default:
 		t := b.v(s.temps[0])
-		b.f.op(name, append(ops, acc, t)...)
-		b.f.op("VBLENDVPS", b.v(ymmMask), t, acc, acc)
+		f.op(name, append(ops, acc, t)...)
+		f.op("VBLENDVPS", f.isa.tail, t, acc, acc)
 	}
 }
 
@@ -217,26 +214,18 @@ func (b *block) base(p *pointer) reg.Register {
 }
 
 func (b *block) loadRow(p *pointer, to reg.Register) {
-	m := b.row(p)
-	switch {
-	case !b.inst.masked:
+	if m := b.row(p); b.inst.masked {
+		b.f.op(b.f.isa.loadSome, m, b.f.isa.tail, to)
+	} else {
 		b.f.op("VMOVUPS", m, to)
-	case b.f.isa == avx512:
-		b.f.op("VMOVUPS.Z", m, tailMask, to)
-	default:
-		b.f.op("VMASKMOVPS", m, b.v(ymmMask), to)
 	}
 }
 
 func (b *block) storeRow(from reg.Register, p *pointer) {
-	m := b.row(p)
-	switch {
-	case !b.inst.masked:
+	if m := b.row(p); b.inst.masked {
+		b.f.op(b.f.isa.saveSome, from, b.f.isa.tail, m)
+	} else {
 		b.f.op("VMOVUPS", from, m)
-	case b.f.isa == avx512:
-		b.f.op("VMOVUPS", from, tailMask, m)
-	default:
-		b.f.op("VMASKMOVPS", from, b.v(ymmMask), m)
 	}
 }
 
@@ -247,7 +236,7 @@ func (b *block) gather(s *step, index reg.Register) {
 	m := operand.Mem{Base: b.base(s.value.ptr), Index: index, Scale: 4}
 	if f.isa == avx512 {
 		if b.inst.masked {
-			f.op("KMOVW", tailMask, tempMask)
+			f.op("KMOVW", f.isa.tail, tempMask)
 		} else {
 			f.op("KXNORW", tempMask, tempMask, tempMask)
 		}
@@ -257,7 +246,7 @@ func (b *block) gather(s *step, index reg.Register) {
 	}
 	mask := b.v(s.temps[0])
 	if b.inst.masked {
-		f.op("VMOVAPS", b.v(ymmMask), mask)
+		f.op("VMOVAPS", f.isa.tail, mask)
 	} else {
 		f.op("VPCMPEQD", mask, mask, mask)
 	}
@@ -265,24 +254,17 @@ func (b *block) gather(s *step, index reg.Register) {
 	f.op("VGATHERDPS", mask, m, to)
 }
 
-// scatter stores the lanes that exist one by one.
+// scatter stores the lanes that exist one by one. It borrows indexReg and countReg.
 func (b *block) scatter(from, index reg.Register, p *pointer) {
 	f := b.f
 	values, indices := f.vector(), f.vector()
 	f.op("VMOVUPS", from, f.at(values))
 	f.op("VMOVUPS", index, f.at(indices))
 	base := b.base(p)
-	limit := f.slot(expr.I32)
-	saved := f.slot(expr.I32)
+	limit, saved := f.slot(expr.I32), f.slot(expr.I32)
 	f.op("MOVQ", indexReg, f.at(saved))
 	if b.inst.masked {
 		f.op("MOVQ", countReg, f.at(limit))
-	}
-	one := func(lane int, next reg.Register) {
-		f.op("MOVLQSX", f.at(indices+4*lane), next)
-		f.op("LEAQ", mem(base, next, 0), next)
-		f.op("MOVL", f.at(values+4*lane), countReg)
-		f.op("MOVL", countReg, operand.Mem{Base: next})
 	}
 	end := f.label("stored")
 	for lane := range b.lanes {
@@ -290,7 +272,10 @@ func (b *block) scatter(from, index reg.Register, p *pointer) {
 			f.op("CMPQ", f.at(limit), imm(lane))
 			f.jump("JLE", end)
 		}
-		one(lane, indexReg)
+		f.op("MOVLQSX", f.at(indices+4*lane), indexReg)
+		f.op("LEAQ", mem(base, indexReg, 0), indexReg)
+		f.op("MOVL", f.at(values+4*lane), countReg)
+		f.op("MOVL", countReg, operand.Mem{Base: indexReg})
 	}
 	f.mark(end)
 	f.op("MOVQ", f.at(saved), indexReg)
@@ -301,7 +286,7 @@ func (b *block) scatter(from, index reg.Register, p *pointer) {
 
 // positions puts the values of the axis into vector register n.
 func (f *fn) positions(in instance, n int) {
-	iota := f.pool.wide([8]uint32{0, 1, 2, 3, 4, 5, 6, 7}, [8]uint32{8, 9, 10, 11, 12, 13, 14, 15})
+	iota := f.pool.constant(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 	r := f.full(n)
 	switch {
 	case in.indexed:
@@ -387,13 +372,4 @@ func mem(base, index reg.Register, disp int) operand.Mem {
 		m.Index, m.Scale = index, 4
 	}
 	return m
-}
-
-// A folding is a reduction of a block: registers of partials, from the first.
-type folding struct {
-	name  string
-	op    string
-	first int
-	regs  int
-	start float64
 }

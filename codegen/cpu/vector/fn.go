@@ -34,7 +34,7 @@ type place struct {
 // A fn writes one function.
 type fn struct {
 	isa      *isa
-	pool     *pool
+	pool     pool
 	leaf     *Leaf
 	out      *ir.Function
 	slices   map[string]operand.Mem // parameters
@@ -49,7 +49,7 @@ type fn struct {
 }
 
 // compile writes the functions of a leaf, one for each instruction set.
-func compile(l *Leaf, p *pool) ([]*ir.Function, error) {
+func compile(l *Leaf, p pool) ([]*ir.Function, error) {
 	var body []flat.Node
 	for _, n := range l.Body {
 		body = append(body, mapExpressions(n, expr.Expand))
@@ -67,7 +67,7 @@ func compile(l *Leaf, p *pool) ([]*ir.Function, error) {
 }
 
 // newFn begins the function of a leaf for an instruction set.
-func newFn(l *Leaf, s *isa, p *pool) *fn {
+func newFn(l *Leaf, s *isa, p pool) *fn {
 	return &fn{
 		isa: s, pool: p, leaf: l,
 		out:      ir.NewFunction(l.Name + s.name),
@@ -80,7 +80,7 @@ func newFn(l *Leaf, s *isa, p *pool) *fn {
 }
 
 // compileFor writes the function of a leaf for an instruction set.
-func compileFor(l *Leaf, body []flat.Node, s *isa, p *pool) (*ir.Function, error) {
+func compileFor(l *Leaf, body []flat.Node, s *isa, p pool) (*ir.Function, error) {
 	f := newFn(l, s, p)
 	f.out.Attributes = attr.NOSPLIT
 	f.out.Doc = []string{f.out.Name + " " + l.Doc}
@@ -191,7 +191,7 @@ func (f *fn) full(n int) reg.Register { return vec(n, f.isa.lanes) }
 // constant is the operand of a constant, for the suffix that broadcasts.
 func (f *fn) constant(bits uint32) operand.Mem {
 	if f.isa == avx512 {
-		return f.pool.word(bits)
+		return f.pool.constant(bits)
 	}
 	return f.pool.all(bits)
 }

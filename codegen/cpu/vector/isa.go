@@ -1,8 +1,6 @@
 package vector
 
 import (
-	"fmt"
-
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 
@@ -18,14 +16,20 @@ type isa struct {
 
 	streams   int    // of random words that a loop carries along
 	broadcast string // suffix of instructions that read one word for all lanes
-	own       table  // instructions that the other set does not have, or calls otherwise
+
+	// The mask of the lanes that exist in the last vector of a loop, and the
+	// instructions that load and store only these.
+	tail               reg.Register
+	loadSome, saveSome string
+
+	own table // instructions that the other set does not have, or calls otherwise
 }
 
 // A table names the instruction of an op by the type of its operands: F32, I32,
 // U32 and Bool.
 type table map[expr.Op][4]string
 
-var avx512 = &isa{"AVX512", 16, 32, 5, 2, ".BCST", table{
+var avx512 = &isa{"AVX512", 16, 32, 5, 2, ".BCST", reg.K7, "VMOVUPS.Z", "VMOVUPS", table{
 	expr.And:   {"", "VPANDD", "VPANDD", "KANDW"},
 	expr.Or:    {"", "VPORD", "VPORD", "KORW"},
 	expr.Xor:   {"", "VPXORD", "VPXORD", "KXORW"},
@@ -37,7 +41,7 @@ var avx512 = &isa{"AVX512", 16, 32, 5, 2, ".BCST", table{
 	expr.Ne:    {"VCMPPS", "VPCMPD", "VPCMPUD"},
 }}
 
-var avx2 = &isa{"AVX2", 8, 16, 0, 1, "", table{
+var avx2 = &isa{"AVX2", 8, 16, 0, 1, "", reg.Y15, "VMASKMOVPS", "VMASKMOVPS", table{
 	expr.And:   {"", "VPAND", "VPAND", "VPAND"},
 	expr.Or:    {"", "VPOR", "VPOR", "VPOR"},
 	expr.Xor:   {"", "VPXOR", "VPXOR", "VPXOR"},
@@ -89,31 +93,23 @@ func commutes(op expr.Op, t expr.Type) bool {
 // predicates are the codes of comparisons; xor 4 negates one.
 var predicates = map[expr.Op]int{expr.Eq: 0, expr.Lt: 1, expr.Le: 2, expr.Ne: 4}
 
-var vectorRegs = [...]reg.VecPhysical{
-	reg.Z0, reg.Z1, reg.Z2, reg.Z3, reg.Z4, reg.Z5, reg.Z6, reg.Z7,
-	reg.Z8, reg.Z9, reg.Z10, reg.Z11, reg.Z12, reg.Z13, reg.Z14, reg.Z15,
-	reg.Z16, reg.Z17, reg.Z18, reg.Z19, reg.Z20, reg.Z21, reg.Z22, reg.Z23,
-	reg.Z24, reg.Z25, reg.Z26, reg.Z27, reg.Z28, reg.Z29, reg.Z30, reg.Z31,
-}
+// vectorRegs are the vector registers by lanes and number.
+var vectorRegs = func() (rs [17][firstMask]reg.Register) {
+	for lanes, width := range map[int]reg.Spec{4: reg.S128, 8: reg.S256, 16: reg.S512} {
+		for n := range rs[lanes] {
+			rs[lanes][n] = reg.Vector.Lookup(reg.Index(n), width)
+		}
+	}
+	return rs
+}()
 
 // vec is vector register n with a number of lanes.
-func vec(n, lanes int) reg.Register {
-	switch lanes {
-	case 4:
-		return vectorRegs[n].AsX()
-	case 8:
-		return vectorRegs[n].AsY()
-	case 16:
-		return vectorRegs[n]
-	}
-	panic(fmt.Sprintf("BUG: no register has %d lanes", lanes))
-}
+func vec(n, lanes int) reg.Register { return vectorRegs[lanes][n] }
 
-var maskRegs = [...]reg.Register{reg.K1, reg.K2, reg.K3, reg.K4, reg.K5, reg.K6, reg.K7}
+var maskRegs = [...]reg.Register{reg.K1, reg.K2, reg.K3, reg.K4, reg.K5}
 
-// tailMask is the opmask of the lanes that exist in the last vector of a loop,
-// tempMask serves within an instruction of a block.
-var tailMask, tempMask = maskRegs[6], maskRegs[5]
+// tempMask is an opmask that serves within an instruction of a block.
+var tempMask = reg.K6
 
 // General registers. Pointers into rows live as long as a loop, the others within
 // one expression. BP and SP are the caller's.
@@ -129,53 +125,38 @@ var (
 
 func imm(n int) operand.Op { return operand.I32(n) }
 
-// A pool holds the constants of a file: words for broadcasting operands, whole
-// vectors where there are none.
-type pool struct {
-	words   []uint32
-	vectors [][8]uint32
-	wordAt  map[uint32]int
-	vecAt   map[[8]uint32]int
+// A pool holds the constants of a file, those of a size in one section.
+type pool map[int]*section // by the words of a constant
+
+type section struct {
+	words []uint32
+	at    map[[16]uint32]int
 }
 
-func newPool() *pool { return &pool{wordAt: map[uint32]int{}, vecAt: map[[8]uint32]int{}} }
-
-const wordsName, vectorsName = "leafWords", "leafVectors"
-
-// word is a constant for a broadcasting operand.
-func (p *pool) word(bits uint32) operand.Mem {
-	at, ok := p.wordAt[bits]
-	if !ok {
-		at = 4 * len(p.words)
-		p.wordAt[bits] = at
-		p.words = append(p.words, bits)
+// constant is the place of a constant of 1, 8 or 16 words.
+func (p pool) constant(words ...uint32) operand.Mem {
+	s := p[len(words)]
+	if s == nil {
+		s = &section{at: map[[16]uint32]int{}}
+		p[len(words)] = s
 	}
-	return operand.NewDataAddr(operand.NewStaticSymbol(wordsName), at)
+	var key [16]uint32
+	copy(key[:], words)
+	at, ok := s.at[key]
+	if !ok {
+		at = 4 * len(s.words)
+		s.at[key] = at
+		s.words = append(s.words, words...)
+	}
+	return operand.NewDataAddr(sections[len(words)], at)
 }
 
-// vector is a constant of 32 bytes.
-func (p *pool) vector(words [8]uint32) operand.Mem {
-	at, ok := p.vecAt[words]
-	if !ok {
-		at = 32 * len(p.vectors)
-		p.vecAt[words] = at
-		p.vectors = append(p.vectors, words)
-	}
-	return operand.NewDataAddr(operand.NewStaticSymbol(vectorsName), at)
+// sections are the names of the sections.
+var sections = map[int]operand.Symbol{
+	1:  operand.NewStaticSymbol("leafWords"),
+	8:  operand.NewStaticSymbol("leafVectors"),
+	16: operand.NewStaticSymbol("leafWideVectors"),
 }
 
 // all is a vector of one word.
-func (p *pool) all(bits uint32) operand.Mem {
-	return p.vector([8]uint32{bits, bits, bits, bits, bits, bits, bits, bits})
-}
-
-// wide is a constant of 64 bytes: two vectors in a row.
-func (p *pool) wide(lo, hi [8]uint32) operand.Mem {
-	if at, ok := p.vecAt[lo]; ok && at/32+1 < len(p.vectors) && p.vectors[at/32+1] == hi {
-		return p.vector(lo)
-	}
-	at := 32 * len(p.vectors)
-	p.vectors = append(p.vectors, lo, hi)
-	p.vecAt[lo] = at
-	return p.vector(lo)
-}
+func (p pool) all(w uint32) operand.Mem { return p.constant(w, w, w, w, w, w, w, w) }

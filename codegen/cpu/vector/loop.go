@@ -1,11 +1,12 @@
 package vector
 
 import (
-	"maps"
 	"math"
+	"slices"
 
 	"github.com/mmcloughlin/avo/operand"
 
+	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
@@ -16,52 +17,6 @@ const straight = 160
 // partials is how many partial values a reduction keeps.
 const partials = 32
 
-// run writes the loop of a group.
-func (f *fn) run(g *group) {
-	places := map[string]place{}
-	for _, m := range g.members {
-		if m.reduce != nil {
-			places[m.reduce.Name] = place{expr.F32, f.slot(expr.F32)}
-		}
-	}
-	f.scope(func() {
-		l := &loop{block: f.newBlock(g.axis, f.isa.lanes), size: f.bridged(g.size), group: 1}
-		l.reserve(g)
-		l.members(g)
-		if !l.size.IsConst() {
-			l.limit = f.slot(expr.I32)
-			f.integerTo(l.size, l.limit)
-		}
-		for i, r := range g.random {
-			f.startStream(l.streams[i], r)
-		}
-		l.prepare()
-		l.begin()
-		if l.size.IsConst() {
-			l.fixed(int(l.size.I))
-		} else {
-			l.dynamic()
-		}
-		for _, s := range l.folds {
-			f.combine(s, places[s.name].off)
-		}
-	})
-	maps.Copy(f.vars, places)
-}
-
-// members builds what the statements of a group compute.
-func (l *loop) members(g *group) {
-	folds := l.folds
-	for _, m := range g.members {
-		if m.dst != nil {
-			l.assign(m.dst, m.value, g.serial)
-			continue
-		}
-		l.add(node{kind: fold, fold: folds[0]}, l.value(m.value))
-		folds = folds[1:]
-	}
-}
-
 // A loop is a block that runs over an axis.
 type loop struct {
 	*block
@@ -70,27 +25,71 @@ type loop struct {
 	group int // vectors that belong together: partials, or the words of a group of counters
 }
 
-// reductions are what partials start from, and the instruction that takes a value.
-var reductions = map[expr.Op]struct {
-	start float64
-	op    string
-}{
-	expr.Add: {0, "VADDPS"},
-	expr.Max: {math.Inf(-1), "VMAXPS"},
-	expr.Min: {math.Inf(1), "VMINPS"},
+// A folding is a reduction of a loop: registers of partials, from the first, and the
+// slot of the result.
+type folding struct {
+	reduce      *flat.Reduce
+	first, regs int
+	off         int
+}
+
+// starts are what partials start from.
+var starts = map[expr.Op]float64{expr.Add: 0, expr.Max: math.Inf(-1), expr.Min: math.Inf(1)}
+
+// run writes the loop of a group.
+func (f *fn) run(g *group) {
+	var folds []*folding
+	for _, m := range g.members {
+		if m.reduce != nil {
+			folds = append(folds, &folding{reduce: m.reduce, off: f.slot(expr.F32)})
+		}
+	}
+	f.scope(func() {
+		l := &loop{block: f.newBlock(g.axis, f.isa.lanes), size: f.bridged(g.size), group: 1}
+		l.reserve(g.random, folds, g.folds)
+		rest := folds
+		for _, m := range g.members {
+			if m.dst != nil {
+				l.assign(m.dst, m.value, g.serial)
+			} else {
+				l.add(node{kind: fold, fold: rest[0]}, l.value(m.value))
+				rest = rest[1:]
+			}
+		}
+		if !l.size.IsConst() {
+			l.limit = f.slot(expr.I32)
+			f.integerTo(l.size, l.limit)
+		}
+		for i, r := range g.random {
+			f.startStream(l.streams[i], r)
+		}
+		l.prepare()
+		l.begin(folds)
+		if l.size.IsConst() {
+			l.fixed(int(l.size.I))
+		} else {
+			l.dynamic()
+		}
+		for _, s := range folds {
+			f.combine(s)
+		}
+	})
+	for _, s := range folds {
+		f.vars[s.reduce.Name] = place{expr.F32, s.off}
+	}
 }
 
 // reserve gives registers to what the loop carries along.
-func (l *loop) reserve(g *group) {
+func (l *loop) reserve(random []*flat.Random, folds []*folding, partials int) {
 	if l.f.isa == avx2 {
-		l.free = ymmMask
+		l.free-- // the mask of the last vector
 	}
 	take := func(n int) int {
 		l.free -= n
 		return l.free
 	}
-	room := l.free - g.folds - (streamRegs+2)*len(g.random)
-	for _, r := range g.random {
+	room := l.free - partials - (streamRegs+2)*len(random)
+	for _, r := range random {
 		groups := 1
 		if room >= 2*stateRegs && (!l.size.IsConst() || l.size.I > int64(2*l.lanes)) {
 			groups = 2
@@ -98,26 +97,23 @@ func (l *loop) reserve(g *group) {
 		l.group = 2 * groups
 		l.streams = append(l.streams, &stream{tile: r.Dst, groups: groups, words: take(l.group), counter: take(1)})
 	}
-	for _, m := range g.members {
-		if r := m.reduce; r != nil {
-			n := l.f.partialRegs(r)
-			l.group = max(l.group, n)
-			l.folds = append(l.folds, &folding{r.Name, reductions[r.Op].op, take(n), n, reductions[r.Op].start})
-		}
+	for _, s := range folds {
+		s.regs = l.f.partialRegs(s.reduce)
+		s.first = take(s.regs)
+		l.group = max(l.group, s.regs)
 	}
 }
 
 // begin sets what the loop carries along.
-func (l *loop) begin() {
+func (l *loop) begin(folds []*folding) {
 	f := l.f
-	for _, s := range l.folds {
+	for _, s := range folds {
+		start := starts[s.reduce.Op]
 		for i := range s.regs {
-			r := l.v(s.first + i)
-			switch {
-			case s.start == 0:
+			if r := l.v(s.first + i); start == 0 {
 				f.op(f.isa.instruction(expr.Xor, expr.U32), r, r, r)
-			default:
-				f.op("VBROADCASTSS", f.pool.word(math.Float32bits(float32(s.start))), r)
+			} else {
+				f.op("VBROADCASTSS", f.pool.constant(math.Float32bits(float32(start))), r)
 			}
 		}
 	}
@@ -137,6 +133,17 @@ func (l *loop) vector(in instance) {
 	l.emit(in)
 }
 
+// turns writes n vectors, again and again until the index fails a comparison.
+func (l *loop) turns(label string, n int, jump string, limit operand.Op) {
+	l.f.mark(label)
+	for i := range n {
+		l.vector(instance{disp: i * l.lanes, indexed: true, part: i})
+	}
+	l.f.op("ADDQ", imm(n*l.lanes), indexReg)
+	l.f.op("CMPQ", indexReg, limit)
+	l.f.jump(jump, label)
+}
+
 // fixed writes a loop whose length is known.
 func (l *loop) fixed(n int) {
 	whole, rest := n/l.lanes, n%l.lanes
@@ -152,41 +159,30 @@ func (l *loop) fixed(n int) {
 	f := l.f
 	if looped > 0 {
 		f.op("XORL", indexReg.As32(), indexReg.As32())
-		again := f.label("loop")
-		f.mark(again)
-		for i := range unroll {
-			l.vector(instance{disp: i * l.lanes, indexed: true, part: i})
-		}
-		f.op("ADDQ", imm(unroll*l.lanes), indexReg)
-		f.op("CMPQ", indexReg, imm(looped*l.lanes))
-		f.jump("JLT", again)
+		l.turns(f.label("loop"), unroll, "JLT", imm(looped*l.lanes))
 	}
-	for i := looped; i < whole; i++ {
-		l.vector(instance{disp: (i - looped) * l.lanes, indexed: looped > 0, part: i})
+	in := instance{indexed: looped > 0}
+	for in.part = looped; in.part < whole; in.part++ {
+		l.vector(in)
+		in.disp += l.lanes
 	}
 	if rest > 0 {
 		f.op("MOVL", imm(rest), countReg)
 		l.constantMask(rest)
-		l.vector(instance{disp: (whole - looped) * l.lanes, indexed: looped > 0, masked: true, part: whole})
+		in.masked = true
+		l.vector(in)
 	}
 }
 
 // dynamic writes a loop whose length is in a slot.
 func (l *loop) dynamic() {
 	f := l.f
-	step := l.group * l.lanes
 	tail, again, end := f.label("tail"), f.label("loop"), f.label("end")
 	f.op("XORL", indexReg.As32(), indexReg.As32())
 	f.op("MOVQ", f.at(l.limit), limitReg)
-	f.op("SUBQ", imm(step), limitReg)
+	f.op("SUBQ", imm(l.group*l.lanes), limitReg)
 	f.jump("JLT", tail)
-	f.mark(again)
-	for i := range l.group {
-		l.vector(instance{disp: i * l.lanes, indexed: true, part: i})
-	}
-	f.op("ADDQ", imm(step), indexReg)
-	f.op("CMPQ", indexReg, limitReg)
-	f.jump("JLE", again)
+	l.turns(again, l.group, "JLE", limitReg)
 	f.mark(tail)
 	f.op("MOVQ", f.at(l.limit), countReg)
 	f.op("SUBQ", indexReg, countReg)
@@ -207,14 +203,14 @@ func (l *loop) constantMask(n int) {
 	f := l.f
 	if f.isa == avx512 {
 		f.op("MOVL", imm(1<<n-1), tempReg)
-		f.op("KMOVW", tempReg, tailMask)
+		f.op("KMOVW", tempReg, f.isa.tail)
 		return
 	}
-	var mask [8]uint32
+	mask := slices.Repeat([]uint32{0}, 8)
 	for i := range n {
 		mask[i] = 1<<32 - 1
 	}
-	f.op("VMOVUPS", f.pool.vector(mask), l.v(ymmMask))
+	f.op("VMOVUPS", f.pool.constant(mask...), f.isa.tail)
 }
 
 // countMask sets the mask of as many lanes as countReg says, at most all.
@@ -223,43 +219,40 @@ func (l *loop) countMask() {
 	if f.isa == avx512 {
 		f.op("MOVL", imm(-1), tempReg)
 		f.op("BZHIL", countReg, tempReg, tempReg)
-		f.op("KMOVW", tempReg, tailMask)
+		f.op("KMOVW", tempReg, f.isa.tail)
 		return
 	}
-	ones, zeros := [8]uint32{}, [8]uint32{}
-	for i := range ones {
-		ones[i] = 1<<32 - 1
-	}
+	const one = 1<<32 - 1
 	f.op("MOVL", imm(l.lanes), limitReg)
 	f.op("CMPQ", countReg, limitReg)
 	f.op("CMOVQLT", countReg, limitReg)
 	f.op("NEGQ", limitReg)
-	f.op("LEAQ", f.pool.wide(ones, zeros), tempReg)
-	f.op("VMOVUPS", operand.Mem{Base: tempReg, Index: limitReg, Scale: 4, Disp: 32}, l.v(ymmMask))
+	f.op("LEAQ", f.pool.constant(one, one, one, one, one, one, one, one, 0, 0, 0, 0, 0, 0, 0, 0), tempReg)
+	f.op("VMOVUPS", operand.Mem{Base: tempReg, Index: limitReg, Scale: 4, Disp: 32}, f.isa.tail)
 }
 
-// combine writes the xor butterfly over partials; lane 0 is the result.
-func (f *fn) combine(s *folding, off int) {
-	op, own, other := s.op, s.first, 0
+// combine writes the xor butterfly over partials and stores lane 0, the result.
+func (f *fn) combine(s *folding) {
+	op, own, other := f.isa.instruction(s.reduce.Op, expr.F32), s.first, 0
 	for d := s.regs / 2; d > 0; d /= 2 {
 		for i := range d {
 			f.op(op, f.full(own+i+d), f.full(own+i), f.full(own+i))
 		}
 	}
-	if f.isa == avx512 {
-		f.op("VEXTRACTF64X4", imm(1), vec(own, 16), vec(other, 8))
-		f.op(op, vec(other, 8), vec(own, 8), vec(own, 8))
-		f.op("VEXTRACTF32X4", imm(1), vec(own, 8), vec(other, 4))
-	} else {
-		f.op("VEXTRACTF128", imm(1), vec(own, 8), vec(other, 4))
+	fold := func(upper string, code, from, to int) {
+		f.op(upper, imm(code), vec(own, from), vec(other, to))
+		f.op(op, vec(other, to), vec(own, to), vec(own, to))
 	}
-	f.op(op, vec(other, 4), vec(own, 4), vec(own, 4))
-	f.op("VPERMILPS", imm(0x0E), vec(own, 4), vec(other, 4))
-	f.op(op, vec(other, 4), vec(own, 4), vec(own, 4))
-	f.op("VPERMILPS", imm(1), vec(own, 4), vec(other, 4))
-	f.op(op, vec(other, 4), vec(own, 4), vec(own, 4))
+	if f.isa == avx512 {
+		fold("VEXTRACTF64X4", 1, 16, 8)
+		fold("VEXTRACTF32X4", 1, 8, 4)
+	} else {
+		fold("VEXTRACTF128", 1, 8, 4)
+	}
+	fold("VPERMILPS", 0x0E, 4, 4)
+	fold("VPERMILPS", 1, 4, 4)
 	f.op("VBROADCASTSS", vec(own, 4), f.full(own))
-	f.op("VMOVUPS", f.full(own), f.at(off))
+	f.op("VMOVUPS", f.full(own), f.at(s.off))
 }
 
 // nest writes loops over the outer axes of a statement.

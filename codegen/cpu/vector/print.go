@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"go/format"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/mmcloughlin/avo/attr"
@@ -12,25 +14,20 @@ import (
 	"github.com/mmcloughlin/avo/printer"
 )
 
-// globals are the data sections of the constants.
-func (p *pool) globals() []*ir.Global {
-	words, vectors := ir.NewStaticGlobal(wordsName), ir.NewStaticGlobal(vectorsName)
-	for i, w := range p.words {
-		words.Data = append(words.Data, ir.NewDatum(4*i, operand.U32(w)))
-	}
-	words.Size = 4 * len(p.words)
-	for i, v := range p.vectors {
-		for j := 0; j < len(v); j += 2 {
-			vectors.Data = append(vectors.Data, ir.NewDatum(32*i+4*j, operand.U64(uint64(v[j])|uint64(v[j+1])<<32)))
-		}
-	}
-	vectors.Size = 32 * len(p.vectors)
+// globals are the sections of the constants.
+func (p pool) globals() []*ir.Global {
 	var out []*ir.Global
-	for _, g := range []*ir.Global{words, vectors} {
+	for _, size := range slices.Sorted(maps.Keys(p)) {
+		g := ir.NewGlobal(sections[size])
 		g.Attributes = attr.RODATA | attr.NOPTR
-		if g.Size > 0 {
-			out = append(out, g)
+		for words := range slices.Chunk(p[size].words, min(size, 2)) {
+			if size == 1 {
+				g.Append(operand.U32(words[0]))
+			} else {
+				g.Append(operand.U64(uint64(words[0]) | uint64(words[1])<<32))
+			}
 		}
+		out = append(out, g)
 	}
 	return out
 }

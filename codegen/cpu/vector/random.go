@@ -133,9 +133,9 @@ func (f *fn) startStream(s *stream, r *flat.Random) {
 // the second half of a group in turn, as words interleaves them.
 func (f *fn) firstCounters(s *stream) {
 	r := f.full(s.counter)
-	places := f.pool.wide([8]uint32{0, 0, 4, 0, 1, 0, 5, 0}, [8]uint32{2, 0, 6, 0, 3, 0, 7, 0})
+	places := f.pool.constant(0, 0, 4, 0, 1, 0, 5, 0, 2, 0, 6, 0, 3, 0, 7, 0)
 	if f.isa == avx2 {
-		places = f.pool.vector([8]uint32{0, 0, 2, 0, 1, 0, 3, 0})
+		places = f.pool.constant(0, 0, 2, 0, 1, 0, 3, 0)
 	}
 	f.op("VPBROADCASTD", f.at(s.start), r)
 	f.op("VPADDD", places, r, r)
@@ -251,7 +251,7 @@ func (p *philox) round(r int, s *stream) {
 // counter side by side.
 func (p *philox) interleave(words int) {
 	if p.isa == avx512 {
-		p.op("KMOVW", p.pool.word(0xAAAA), tempMask)
+		p.op("KMOVW", p.pool.constant(0xAAAA), tempMask)
 	}
 	for i := 0; i < 4; i += 2 {
 		lo, hi := p.full(p.c[i]), p.full(p.c[i+1])
@@ -304,8 +304,8 @@ func (f *fn) storeWords(from int, in instance, before, end int) {
 	at, lo, hi := f.full(0), f.full(1), f.full(2)
 	to := mem(pointerRegs[0], indexReg, in.disp)
 	if f.isa == avx512 {
-		f.op("VPCMPD.BCST", imm(6), f.at(before), at, tailMask)
-		f.op("VPCMPD.BCST", imm(1), f.at(end), at, tailMask, tempMask)
+		f.op("VPCMPD.BCST", imm(6), f.at(before), at, f.isa.tail)
+		f.op("VPCMPD.BCST", imm(1), f.at(end), at, f.isa.tail, tempMask)
 		f.op("VMOVUPS", f.full(from), tempMask, to)
 		return
 	}

@@ -117,7 +117,7 @@ func drawn(s *isa, seed uint64) *block {
 		Slices: []Slice{{"x", expr.F32}, {"y", expr.F32}, {"i", expr.I32}},
 		Values: []Value{{"a", expr.F32}, {"n", expr.I32}},
 	}
-	f := newFn(l, s, newPool())
+	f := newFn(l, s, pool{})
 	f.parameters()
 	e, n := expr.NewVar("e", expr.I32), expr.NewVar("n", expr.I32)
 	values := map[expr.Type][]*expr.Expr{

@@ -34,10 +34,11 @@ func (b *block) form(v *value, masked bool, inMemory func(*value) bool) form {
 		}
 		return s
 	case fold:
+		name := b.f.isa.instruction(v.fold.reduce.Op, expr.F32)
 		if isAVX2 && masked {
-			return form{name: v.fold.op, in: args, temps: 1}
+			return form{name: name, in: args, temps: 1}
 		}
-		return form{name: v.fold.op, mem: args[0]}
+		return form{name: name, mem: args[0]}
 	case set:
 		if v.typ == expr.F32 {
 			return form{in: args, temps: 1}

@@ -48,14 +48,14 @@ const FrameBytes = 1 << 14
 
 // Check says why a leaf cannot be compiled, nil if it can.
 func Check(l *Leaf) error {
-	_, err := compile(l, newPool())
+	_, err := compile(l, pool{})
 	return err
 }
 
 // Files prints the assembly of leaves, its declarations, and their stand-ins for
 // other processors.
 func Files(pkg, header string, ls []*Leaf) (asm, stubs, other []byte, err error) {
-	file, p := ir.NewFile(), newPool()
+	file, p := ir.NewFile(), pool{}
 	file.Includes = []string{"textflag.h"}
 	for _, l := range ls {
 		fs, err := compile(l, p)
