@@ -3,6 +3,7 @@ package vector
 import (
 	"maps"
 	"math"
+	"slices"
 
 	"github.com/mmcloughlin/avo/reg"
 
@@ -407,33 +408,24 @@ func (b *block) prepare() {
 	b.setPointers()
 }
 
-// prune drops the nodes that no root needs, such as comparisons that were negated.
+// prune drops what nothing needs, such as comparisons that were negated.
 func (b *block) prune() {
 	live := map[*value]bool{}
-	for i := len(b.order) - 1; i >= 0; i-- {
-		v := b.order[i]
-		if v.kind >= store {
+	for _, v := range slices.Backward(b.order) {
+		if v.kind >= store || live[v] {
 			live[v] = true
-		}
-		if live[v] {
-			for _, a := range v.operands() {
-				live[a] = true
+			for _, x := range v.operands() {
+				live[x] = true
 			}
 		}
 	}
-	kept := b.order[:0]
-	for _, v := range b.order {
-		if live[v] {
-			kept = append(kept, v)
-		}
-	}
-	b.order = kept
+	b.order = slices.DeleteFunc(b.order, func(v *value) bool { return !live[v] })
 }
 
-// setPointers computes the pointers, the first of them into registers.
+// setPointers computes the pointers, the first of them into registers. Others are in
+// slots, the first of those in registers too that are free in the end.
 func (b *block) setPointers() {
 	f := b.f
-	var late []*pointer
 	for i, p := range b.pointers {
 		if i < len(pointerRegs) && p.rest.IsConst() && p.rest.I < 1<<28 {
 			p.reg = pointerRegs[i]
@@ -453,11 +445,12 @@ func (b *block) setPointers() {
 		p.off = f.slot(expr.I32)
 		f.op("LEAQ", mem(tempReg, d, 0), d)
 		f.op("MOVQ", d, f.at(p.off))
-		late = append(late, p)
 	}
-	for i, p := range late[:min(len(late), len(evalRegs))] {
-		p.reg = evalRegs[i]
-		f.op("MOVQ", f.at(p.off), p.reg)
+	for i, p := range b.pointers[min(len(b.pointers), len(pointerRegs)):] {
+		if i < len(evalRegs) {
+			p.reg = evalRegs[i]
+			f.op("MOVQ", f.at(p.off), p.reg)
+		}
 	}
 }
 

@@ -1,6 +1,8 @@
 package vector
 
 import (
+	"slices"
+
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 
@@ -65,12 +67,11 @@ func (b *block) number(v *value, n int) int {
 
 // store puts a value into its spill slot.
 func (b *block) store(v *value, n int) {
-	move := "VMOVUPS"
+	move, t := "VMOVUPS", expr.F32
 	if n >= firstMask {
-		move, v.spill = "KMOVW", b.f.slot(expr.Bool)
-	} else {
-		v.spill = b.f.vector()
+		move, t = "KMOVW", expr.Bool
 	}
+	v.spill = b.f.slot(t)
 	b.f.op(move, b.register(n), b.f.at(v.spill))
 }
 
@@ -121,35 +122,35 @@ func (b *block) memory(v *value) (m operand.Mem, suffix string) {
 
 // run writes the instruction of a value.
 func (b *block) run(s *step) {
-	f, v := b.f, s.value
-	var in [2]reg.Register
-	for i, x := range s.in {
-		in[i] = b.register(b.number(x, s.from[i]))
-	}
+	v := s.value
+	name, ops := b.operands(s)
 	switch v.kind {
 	case compute:
-		if s.name == "" {
+		switch name {
+		case "":
 			b.quotient(s)
 			return
+		case "VBLENDVPS": // the condition comes first
+			ops[0], ops[1], ops[2] = ops[2], ops[0], ops[1]
 		}
-		b.computation(s)
+		b.f.op(name, append(ops, b.register(s.reg))...)
 	case gather:
-		b.gather(s, in[0])
+		b.gather(s, ops[0])
 	case store:
-		b.storeRow(in[0], v.ptr)
+		b.storeRow(ops[0], v.ptr)
 	case put:
 		b.address(v)
-		f.op("VMOVD", in[0], mem(tempReg, evalRegs[0], 0))
+		b.f.op("VMOVD", ops[0], mem(tempReg, evalRegs[0], 0))
 	case scatter:
-		b.scatter(in[0], in[1], v.ptr)
+		b.scatter(ops[1], ops[0], v.ptr)
 	case fold:
-		b.fold(s)
+		b.fold(s, name, ops)
 	case set:
-		b.set(s, in[0])
+		b.set(s, ops[0])
 	}
 }
 
-// operands returns the operands of an instruction but for the result, and its name.
+// operands returns the name of an instruction, and its operands but for the result.
 func (b *block) operands(s *step) (name string, ops []operand.Op) {
 	name = s.name
 	if s.first != nil {
@@ -164,25 +165,16 @@ func (b *block) operands(s *step) (name string, ops []operand.Op) {
 			name = "VBROADCASTSS.Z"
 		}
 	}
-	for i := len(s.in) - 1; i >= 0; i-- {
-		ops = append(ops, b.register(b.number(s.in[i], s.from[i])))
+	for i, x := range slices.Backward(s.in) {
+		ops = append(ops, b.register(b.number(x, s.from[i])))
 	}
 	return name, ops
 }
 
-func (b *block) computation(s *step) {
-	name, ops := b.operands(s)
-	if name == "VBLENDVPS" { // the condition comes first
-		ops[0], ops[1], ops[2] = ops[2], ops[0], ops[1]
-	}
-	b.f.op(name, append(ops, b.register(s.reg))...)
-}
-
 // fold takes the vector into the partials of its part.
-func (b *block) fold(s *step) {
+func (b *block) fold(s *step, name string, ops []operand.Op) {
 	f, to := b.f, s.value.fold
 	acc := b.v(to.first + b.inst.part%to.regs)
-	name, ops := b.operands(s)
 	switch {
 	case !b.inst.masked:
 		f.op(name, append(ops, acc, acc)...)
@@ -221,7 +213,7 @@ func (b *block) loadRow(p *pointer, to reg.Register) {
 	}
 }
 
-func (b *block) storeRow(from reg.Register, p *pointer) {
+func (b *block) storeRow(from operand.Op, p *pointer) {
 	if m := b.row(p); b.inst.masked {
 		b.f.op(b.f.isa.saveSome, from, b.f.isa.tail, m)
 	} else {
@@ -231,9 +223,9 @@ func (b *block) storeRow(from reg.Register, p *pointer) {
 
 // gather loads elements at any indices; a gather clears its mask. What lanes that
 // do not exist would load is not defined.
-func (b *block) gather(s *step, index reg.Register) {
+func (b *block) gather(s *step, index operand.Op) {
 	f, to := b.f, b.v(s.reg)
-	m := operand.Mem{Base: b.base(s.value.ptr), Index: index, Scale: 4}
+	m := operand.Mem{Base: b.base(s.value.ptr), Index: index.(reg.Register), Scale: 4}
 	if f.isa == avx512 {
 		if b.inst.masked {
 			f.op("KMOVW", f.isa.tail, tempMask)
@@ -255,9 +247,9 @@ func (b *block) gather(s *step, index reg.Register) {
 }
 
 // scatter stores the lanes that exist one by one. It borrows indexReg and countReg.
-func (b *block) scatter(from, index reg.Register, p *pointer) {
+func (b *block) scatter(from, index operand.Op, p *pointer) {
 	f := b.f
-	values, indices := f.vector(), f.vector()
+	values, indices := f.slot(expr.F32), f.slot(expr.F32)
 	f.op("VMOVUPS", from, f.at(values))
 	f.op("VMOVUPS", index, f.at(indices))
 	base := b.base(p)
@@ -307,7 +299,7 @@ func (f *fn) positions(in instance, n int) {
 }
 
 // set stores a scalar in its slot.
-func (b *block) set(s *step, x reg.Register) {
+func (b *block) set(s *step, x operand.Op) {
 	f, v := b.f, s.value
 	switch {
 	case v.typ == expr.F32:

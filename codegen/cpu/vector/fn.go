@@ -100,15 +100,15 @@ func (f *fn) fail(format string, args ...any) {
 	}
 }
 
-// goTypes are the types of parameters.
+// goTypes are the types of parameters, and the instruction that loads a value.
 var goTypes = map[expr.Type]struct {
-	value types.BasicKind
-	elem  types.BasicKind
-	bytes int
+	value, elem types.BasicKind
+	bytes       int
+	load        string
 }{
-	expr.F32: {types.Float32, types.Float32, 4},
-	expr.I32: {types.Int, types.Int32, 8},
-	expr.U32: {types.Uint32, types.Uint32, 4},
+	expr.F32: {types.Float32, types.Float32, 4, "VBROADCASTSS"},
+	expr.I32: {types.Int, types.Int32, 8, "MOVQ"},
+	expr.U32: {types.Uint32, types.Uint32, 4, "MOVL"},
 }
 
 // parameters declares the signature, and copies scalars to the frame, where all
@@ -116,25 +116,26 @@ var goTypes = map[expr.Type]struct {
 func (f *fn) parameters() {
 	var params []*types.Var
 	used := map[string]bool{}
-	add := func(name string, t types.Type) string { // registers have upper-case names, and g
+	at := 0
+	add := func(name string, t types.Type, bytes int) operand.Mem {
 		name = strings.ReplaceAll(name, ".", "_")
+		// Registers have upper-case names, and g.
 		for used[name] || token.IsKeyword(name) || name == "g" || len(name) > 1 && strings.ToUpper(name) == name {
 			name += "_"
 		}
 		used[name] = true
 		params = append(params, types.NewParam(token.NoPos, nil, name, t))
-		return name
+		at = (at + bytes - 1) &^ (bytes - 1)
+		at += bytes
+		return operand.NewParamAddr(name, at-bytes)
 	}
-	at := 8
-	f.op("MOVQ", operand.NewParamAddr(add("frame", types.NewPointer(types.Typ[types.Byte])), 0), frameReg)
+	f.op("MOVQ", add("frame", types.NewPointer(types.Typ[types.Byte]), 8), frameReg)
 	for _, s := range f.leaf.Slices {
 		if _, twice := f.slices[s.Name]; twice || s.Type == expr.Bool {
 			f.fail("slice %s is no parameter", s.Name)
 			return
 		}
-		name := add(s.Name, types.NewPointer(types.Typ[goTypes[s.Type].elem]))
-		f.slices[s.Name] = operand.NewParamAddr(name, at)
-		at += 8
+		f.slices[s.Name] = add(s.Name, types.NewPointer(types.Typ[goTypes[s.Type].elem]), 8)
 	}
 	for _, v := range f.leaf.Values {
 		if v.Type == expr.Bool {
@@ -142,28 +143,14 @@ func (f *fn) parameters() {
 			return
 		}
 		t := goTypes[v.Type]
-		name := add(v.Name, types.Typ[t.value])
-		at = (at + t.bytes - 1) &^ (t.bytes - 1)
-		f.receive(v, operand.NewParamAddr(name, at))
-		at += t.bytes
+		r, store := reg.Register(tempReg), "MOVQ"
+		if v.Type == expr.F32 {
+			r, store = f.full(0), "VMOVUPS"
+		}
+		f.op(t.load, add(v.Name, types.Typ[t.value], t.bytes), r)
+		f.op(store, r, f.at(f.bind(v.Name, v.Type).off))
 	}
 	f.out.SetSignature(gotypes.NewSignature(nil, types.NewSignatureType(nil, nil, nil, types.NewTuple(params...), nil, false)))
-}
-
-// receive copies a scalar parameter to the frame.
-func (f *fn) receive(v Value, from operand.Mem) {
-	p := f.bind(v.Name, v.Type)
-	switch v.Type {
-	case expr.F32:
-		f.op("VBROADCASTSS", from, f.full(0))
-		f.op("VMOVUPS", f.full(0), f.at(p.off))
-	case expr.U32:
-		f.op("MOVL", from, tempReg)
-		f.op("MOVQ", tempReg, f.at(p.off))
-	default:
-		f.op("MOVQ", from, tempReg)
-		f.op("MOVQ", tempReg, f.at(p.off))
-	}
 }
 
 // op writes an instruction, the destination last.
@@ -198,25 +185,16 @@ func (f *fn) constant(bits uint32) operand.Mem {
 
 // slot takes a part of the frame.
 func (f *fn) slot(t expr.Type) int {
+	next, bytes, end := &f.ints, slotInt, intBytes
 	if t == expr.F32 {
-		return f.vector()
+		next, bytes, end = &f.vecs, slotVec, FrameBytes
 	}
-	f.ints += slotInt
-	if f.ints > intBytes {
-		f.fail("too many integers for the frame")
-		f.ints = slotInt
-	}
-	return f.ints - slotInt
-}
-
-// vector takes the part of the frame for a vector.
-func (f *fn) vector() int {
-	f.vecs += slotVec
-	if f.vecs > FrameBytes {
+	if *next+bytes > end {
 		f.fail("too many values for the frame")
-		f.vecs = intBytes + slotVec
+		return 0
 	}
-	return f.vecs - slotVec
+	*next += bytes
+	return *next - bytes
 }
 
 // bind gives a scalar a place.

@@ -95,7 +95,7 @@ func (f *fn) spread(word reg.Register, off int) {
 func (f *fn) startStream(s *stream, r *flat.Random) {
 	s.start, s.skip = f.slot(expr.I32), f.slot(expr.I32)
 	for i := range s.early {
-		s.early[i] = f.vector()
+		s.early[i] = f.slot(expr.F32)
 	}
 	base := f.integer(r.Base)
 	f.op("MOVQ", base, tempReg)

@@ -68,7 +68,7 @@ func (b *block) allocate(masked bool) []step {
 
 // run gives an instruction its registers.
 func (a *allocator) run(v *value) {
-	s := step{value: v, reg: none, at: none, form: a.form(v, a.masked, a.inMemory)}
+	s := step{value: v, reg: none, at: none, form: a.form(v)}
 	for i, x := range s.in {
 		s.from[i] = a.get(x)
 	}

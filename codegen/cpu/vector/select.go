@@ -18,13 +18,12 @@ type form struct {
 	result bool
 }
 
-// form selects the instruction of a value. inMemory says which operands would be
-// read from memory.
-func (b *block) form(v *value, masked bool, inMemory func(*value) bool) form {
-	args, isAVX2 := v.operands(), b.f.isa == avx2
+// form selects the instruction of a value.
+func (a *allocator) form(v *value) form {
+	args, isAVX2 := v.operands(), a.f.isa == avx2
 	switch v.kind {
 	case compute:
-		s := b.selection(v, inMemory)
+		s := a.selection(v)
 		s.result = true
 		return s
 	case gather:
@@ -34,8 +33,8 @@ func (b *block) form(v *value, masked bool, inMemory func(*value) bool) form {
 		}
 		return s
 	case fold:
-		name := b.f.isa.instruction(v.fold.reduce.Op, expr.F32)
-		if isAVX2 && masked {
+		name := a.f.isa.instruction(v.fold.reduce.Op, expr.F32)
+		if isAVX2 && a.masked {
 			return form{name: name, in: args, temps: 1}
 		}
 		return form{name: name, mem: args[0]}
@@ -48,8 +47,8 @@ func (b *block) form(v *value, masked bool, inMemory func(*value) bool) form {
 }
 
 // selection is form for the computations.
-func (b *block) selection(v *value, inMemory func(*value) bool) form {
-	s := b.f.isa
+func (a *allocator) selection(v *value) form {
+	s := a.f.isa
 	name, args := s.instruction(v.op, v.typ), v.operands()
 	x, y := args[0], args[len(args)-1]
 	switch v.op {
@@ -68,7 +67,7 @@ func (b *block) selection(v *value, inMemory func(*value) bool) form {
 		return s.where(args[0], args[1], args[2])
 	case expr.Not:
 		if s == avx2 {
-			return form{name: name, first: b.f.pool.all(1<<32 - 1), in: args}
+			return form{name: name, first: a.f.pool.all(1<<32 - 1), in: args}
 		}
 		return form{name: name, in: args}
 	case expr.Floor:
@@ -84,12 +83,12 @@ func (b *block) selection(v *value, inMemory func(*value) bool) form {
 		}
 	}
 	if name == "" {
-		b.f.fail("no vector code for %v of %v", v.op, v.typ)
+		a.f.fail("no vector code for %v of %v", v.op, v.typ)
 	}
 	if len(args) == 1 {
 		return form{name: name, mem: x}
 	}
-	if commutes(v.op, v.typ) && inMemory(x) && !inMemory(y) {
+	if commutes(v.op, v.typ) && a.inMemory(x) && !a.inMemory(y) {
 		x, y = y, x
 	}
 	return form{name: name, mem: y, in: []*value{x}}
