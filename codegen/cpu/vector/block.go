@@ -28,8 +28,8 @@ type block struct {
 	pending  []pending
 	streams  []*stream
 
-	free  int       // registers for values: those from here on are reserved
-	steps [2][]step // of a whole vector, of a masked one
+	free  int             // registers for values: those from here on are reserved
+	steps map[bool][]step // of a whole vector, of a masked one
 	inst  instance
 }
 
@@ -109,6 +109,7 @@ func (f *fn) newBlock(axis string, lanes int) *block {
 		byExpr: map[*expr.Expr]*value{},
 		byNode: map[node]*value{},
 		elems:  map[*expr.Expr]*value{},
+		steps:  map[bool][]step{},
 	}
 }
 
@@ -237,9 +238,6 @@ func (b *block) pointer(slice string, rest *expr.Expr) *pointer {
 		if p.slice == slice && p.rest == rest {
 			return p
 		}
-	}
-	if _, ok := b.f.slices[slice]; !ok {
-		b.f.fail("%s is no slice of the leaf", slice)
 	}
 	p := &pointer{slice: slice, rest: rest}
 	b.pointers = append(b.pointers, p)

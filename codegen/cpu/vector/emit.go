@@ -21,19 +21,17 @@ type instance struct {
 // emit writes the body for a vector.
 func (b *block) emit(in instance) {
 	b.inst = in
-	steps := &b.steps[0]
-	if in.masked {
-		steps = &b.steps[1]
-	}
-	if *steps == nil {
-		*steps = b.allocate(in.masked)
+	steps, ok := b.steps[in.masked]
+	if !ok {
+		steps = b.allocate(in.masked)
+		b.steps[in.masked] = steps
 	}
 	for _, v := range b.order {
 		v.spill = none
 	}
 	ints, vecs := b.f.ints, b.f.vecs
-	for i := range *steps {
-		switch s := &(*steps)[i]; s.action {
+	for i := range steps {
+		switch s := &steps[i]; s.action {
 		case reload:
 			b.reload(s.value, s.reg)
 		case spill:
@@ -79,16 +77,10 @@ func (b *block) store(v *value, n int) {
 func (b *block) reload(v *value, n int) {
 	f, r := b.f, b.register(n)
 	switch {
-	case n >= firstMask && v.spill != none:
-		f.op("KMOVW", f.at(v.spill), r)
-	case n >= firstMask:
-		f.op("KMOVW", f.at(v.off), r)
 	case v.is(0):
 		f.op(f.isa.instruction(expr.Xor, expr.U32), r, r, r)
-	case v.kind == slotted && !v.wide:
-		f.op("VPBROADCASTD", f.at(v.off), r)
 	case v.kind == load:
-		b.loadRow(v.ptr, r)
+		b.move(f.isa.loadSome, b.row(v.ptr), r)
 	case v.kind == cell:
 		b.address(v)
 		f.op("VBROADCASTSS", mem(tempReg, evalRegs[0], 0), r)
@@ -96,9 +88,12 @@ func (b *block) reload(v *value, n int) {
 		b.f.positions(b.inst, n)
 	default:
 		m, suffix := b.memory(v)
-		if suffix != "" {
+		switch {
+		case n >= firstMask:
+			f.op("KMOVW", m, r)
+		case suffix != "" || v.kind == slotted && !v.wide:
 			f.op("VPBROADCASTD", m, r)
-		} else {
+		default:
 			f.op("VMOVUPS", m, r)
 		}
 	}
@@ -117,7 +112,16 @@ func (b *block) memory(v *value) (m operand.Mem, suffix string) {
 	case v.wide:
 		return b.f.at(v.off), ""
 	}
-	return b.f.at(v.off), ".BCST"
+	return b.f.at(v.off), b.f.isa.broadcast
+}
+
+// move moves a vector, or the lanes of it that exist.
+func (b *block) move(some string, from, to operand.Op) {
+	if b.inst.masked {
+		b.f.op(some, from, b.f.isa.tail, to)
+	} else {
+		b.f.op("VMOVUPS", from, to)
+	}
 }
 
 // run writes the instruction of a value.
@@ -137,7 +141,7 @@ func (b *block) run(s *step) {
 	case gather:
 		b.gather(s, ops[0])
 	case store:
-		b.storeRow(ops[0], v.ptr)
+		b.move(b.f.isa.saveSome, ops[0], b.row(v.ptr))
 	case put:
 		b.address(v)
 		b.f.op("VMOVD", ops[0], mem(tempReg, evalRegs[0], 0))
@@ -189,11 +193,11 @@ func (b *block) fold(s *step, name string, ops []operand.Op) {
 
 // row is the place of the vector in a row.
 func (b *block) row(p *pointer) operand.Mem {
-	if base := b.base(p); b.inst.indexed {
-		return mem(base, indexReg, b.inst.disp)
-	} else {
-		return mem(base, nil, b.inst.disp)
+	var index reg.Register
+	if b.inst.indexed {
+		index = indexReg
 	}
+	return mem(b.base(p), index, b.inst.disp)
 }
 
 // base is the address that a pointer holds.
@@ -203,22 +207,6 @@ func (b *block) base(p *pointer) reg.Register {
 	}
 	b.f.op("MOVQ", b.f.at(p.off), tempReg)
 	return tempReg
-}
-
-func (b *block) loadRow(p *pointer, to reg.Register) {
-	if m := b.row(p); b.inst.masked {
-		b.f.op(b.f.isa.loadSome, m, b.f.isa.tail, to)
-	} else {
-		b.f.op("VMOVUPS", m, to)
-	}
-}
-
-func (b *block) storeRow(from operand.Op, p *pointer) {
-	if m := b.row(p); b.inst.masked {
-		b.f.op(b.f.isa.saveSome, from, b.f.isa.tail, m)
-	} else {
-		b.f.op("VMOVUPS", from, m)
-	}
 }
 
 // gather loads elements at any indices; a gather clears its mask. What lanes that
@@ -322,33 +310,30 @@ func (b *block) set(s *step, x operand.Op) {
 
 // quotient divides integers in float64, which is exact: half a vector at a time.
 func (b *block) quotient(s *step) {
-	f := b.f
-	half := max(b.lanes/2, 4)
-	full := 2 * half // lanes of 64 bits fit half the elements
+	f, half, full := b.f, 4, 8 // lanes of 32 bits in a half; as many of 64 take a full register
 	convert, upper, both := "VCVTTPD2DQY", "VEXTRACTF128", "VINSERTF128"
-	if full == 16 {
+	if b.lanes == 16 {
+		half, full = 8, 16
 		convert, upper, both = "VCVTTPD2DQ", "VEXTRACTF64X4", "VINSERTF64X4"
 	}
-	part := func(i int) reg.Register { return vec(s.temps[i], half) }
-	num := func(i int) reg.Register { return vec(s.temps[i], full) }
-	for h := range b.lanes / half {
-		for i, x := range s.in {
-			n := b.number(x, s.from[i])
-			if h == 0 {
-				f.op("VCVTDQ2PD", vec(n, half), num(i))
-				continue
-			}
-			f.op(upper, imm(1), vec(n, full), part(i))
-			f.op("VCVTDQ2PD", part(i), num(i))
-		}
-		f.op("VDIVPD", num(1), num(0), num(0))
-		f.op(convert, num(0), part(2-2*h))
+	x, y := s.temps[0], s.temps[1]
+	divide := func(to int) {
+		f.op("VDIVPD", vec(y, full), vec(x, full), vec(x, full))
+		f.op(convert, vec(x, full), vec(to, half))
 	}
-	if b.lanes == 4 {
-		f.op("VMOVUPS", part(2), b.v(s.reg))
-	} else {
-		f.op(both, imm(1), part(0), num(2), b.v(s.reg))
+	for i, v := range s.in {
+		f.op("VCVTDQ2PD", vec(b.number(v, s.from[i]), half), vec(s.temps[i], full))
 	}
+	divide(s.reg)
+	if b.lanes == half {
+		return
+	}
+	for i, v := range s.in {
+		f.op(upper, imm(1), vec(b.number(v, s.from[i]), full), vec(s.temps[i], half))
+		f.op("VCVTDQ2PD", vec(s.temps[i], half), vec(s.temps[i], full))
+	}
+	divide(x)
+	f.op(both, imm(1), vec(x, half), vec(s.reg, full), vec(s.reg, full))
 }
 
 // address computes the address of a cell.

@@ -14,7 +14,7 @@ type step struct {
 	form
 	from  [2]int // registers of form.in
 	at    int    // register of form.mem; none if it is read from memory
-	temps [3]int
+	temps [2]int
 }
 
 type action uint8
@@ -78,7 +78,7 @@ func (a *allocator) run(v *value) {
 	if s.early {
 		s.reg = a.claim(v)
 	}
-	var temps [3]value
+	var temps [2]value
 	for i := range s.form.temps {
 		s.temps[i] = a.claim(&temps[i])
 	}

@@ -20,7 +20,7 @@ type form struct {
 
 // form selects the instruction of a value.
 func (a *allocator) form(v *value) form {
-	args, isAVX2 := v.operands(), a.f.isa == avx2
+	args := v.operands()
 	switch v.kind {
 	case compute:
 		s := a.selection(v)
@@ -28,13 +28,13 @@ func (a *allocator) form(v *value) form {
 		return s
 	case gather:
 		s := form{in: args, early: true, result: true}
-		if isAVX2 {
-			s.temps = 1
+		if a.f.isa == avx2 {
+			s.temps = 1 // the mask
 		}
 		return s
 	case fold:
 		name := a.f.isa.instruction(v.fold.reduce.Op, expr.F32)
-		if isAVX2 && a.masked {
+		if a.f.isa == avx2 && a.masked {
 			return form{name: name, in: args, temps: 1}
 		}
 		return form{name: name, mem: args[0]}
@@ -53,16 +53,18 @@ func (a *allocator) selection(v *value) form {
 	x, y := args[0], args[len(args)-1]
 	switch v.op {
 	case expr.Lt, expr.Le, expr.Eq, expr.Ne:
-		code := predicates[v.op]
+		out := form{name: name, mem: y, in: args[:1]}
 		switch {
-		case s == avx2 && v.typ != expr.F32 && v.op == expr.Lt: // x < y is y > x
-			return form{name: name, mem: x, in: []*value{y}}
-		case s == avx2 && v.typ != expr.F32:
-			return form{name: name, mem: y, in: args[:1]}
-		case v.not:
-			code ^= 4
+		case s == avx512 || v.typ == expr.F32:
+			code := predicates[v.op]
+			if v.not {
+				code ^= 4
+			}
+			out.first = imm(code)
+		case v.op == expr.Lt: // x < y is y > x
+			out.mem, out.in = x, args[1:]
 		}
-		return form{name: name, first: imm(code), mem: y, in: args[:1]}
+		return out
 	case expr.Where:
 		return s.where(args[0], args[1], args[2])
 	case expr.Not:
@@ -79,7 +81,7 @@ func (a *allocator) selection(v *value) form {
 		name += "VD"
 	case expr.Div:
 		if v.typ == expr.I32 {
-			return form{in: args, early: true, temps: 3}
+			return form{in: args, early: true, temps: 2}
 		}
 	}
 	if name == "" {
