@@ -63,7 +63,8 @@ type Window struct {
 	Width int
 }
 
-// A kind is a tensor op as kernels see it. Words that end in ? may be missing.
+// A kind is a tensor op as kernels see it. Words that end in ? may be missing, and
+// * is any number more.
 type kind struct {
 	family        string
 	axes          string // in order
@@ -101,7 +102,7 @@ var kinds = map[string]kind{
 	"attention_grad":     {"attention", "b h t j d n?", "q k v dout relative? table?", "q? k? v? relative? table?"},
 	"attention_weights":  {"attention", "b h t j d n?", "q k relative? table?", "weights? logits?"},
 	"bias_table":         {"attention", "h t j", "", "table"},
-	"bias_table_grad":    {"attention", "h t j", "dtable", "*"},
+	"bias_table_grad":    {"attention", "h t j", "dtable *", "*"}, // a result for each leaf
 }
 
 // Family is the kernel family: map, row, matmul, attention, gather or scatter.
@@ -140,16 +141,14 @@ func (o *Operation) Result(role string) Result {
 	return Result{}
 }
 
-// SetResult gives the result of a role; of no role it is the first, or one more
-// where a kind has any number.
+// SetResult gives the result of a role, the first if there is none of that name.
 func (o *Operation) SetResult(role string, r Result) {
-	i := roleOf(kinds[o.Kind].results, role)
-	if i < 0 {
-		i = len(o.Results)
-	}
-	if i >= len(o.Results) {
-		o.Results = append(o.Results, make([]Result, i+1-len(o.Results))...)
-	}
+	o.SetResultAt(max(0, roleOf(kinds[o.Kind].results, role)), r)
+}
+
+// SetResultAt gives result number i.
+func (o *Operation) SetResultAt(i int, r Result) {
+	o.Results = append(o.Results, make([]Result, max(0, i+1-len(o.Results)))...)
 	o.Results[i] = r
 }
 

@@ -93,13 +93,11 @@ func (c *opChecker) operands(o *Operation) error {
 	return fits("result", results, kinds[o.Kind].results)
 }
 
-// fits holds names to the roles of a kind; * stands for any number.
+// fits holds names to the roles of a kind.
 func fits(what string, names []string, roles string) error {
+	roles, more := strings.CutSuffix(roles, "*")
 	words := strings.Fields(roles)
-	if roles == "*" {
-		return nil
-	}
-	if len(names) > len(words) {
+	if len(names) > len(words) && !more {
 		return fmt.Errorf("%d %ss instead of %d", len(names), what, len(words))
 	}
 	for i, w := range words {

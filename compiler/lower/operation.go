@@ -43,7 +43,11 @@ func (d *describer) tensorOp(op ir.Op) {
 		}
 	}
 	for _, a := range d.group.Anchors {
-		d.o.SetResult(a.Attr.Result, d.result(a, "c"))
+		if r := d.result(a, "c"); op == ir.BiasTableGrad {
+			d.o.SetResultAt(slices.Index(v.Attr.Attn.Leaves, a.Attr.Result), r)
+		} else {
+			d.o.SetResult(a.Attr.Result, r)
+		}
 	}
 	switch op {
 	case ir.MatMul, ir.HeadProduct, ir.Outer, ir.HeadOuter:
@@ -74,7 +78,8 @@ func (d *describer) tensorOp(op ir.Op) {
 }
 
 // argsOf are the arguments of a value by the roles that they have in a kernel's
-// operation. Leaves have none: the bias names them. A cache is only written.
+// operation. Leaves have one where they have gradients, else the bias names them. A
+// cache is only written.
 func argsOf(v *ir.Value) []*ir.Value {
 	relative, table, leaves := v.SiteArgs()
 	switch v.Op {
@@ -89,8 +94,8 @@ func argsOf(v *ir.Value) []*ir.Value {
 			args = args[:len(args)-1]
 		}
 		return append(slices.Clone(args), relative, table)
-	case ir.BiasTable, ir.BiasTableGrad:
-		return v.Args[:len(v.Args)-len(leaves)]
+	case ir.BiasTable:
+		return nil
 	}
 	return v.Args
 }

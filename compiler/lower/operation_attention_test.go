@@ -1,0 +1,286 @@
+package lower_test
+
+import (
+	"math"
+
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// An attended is the attention of one query of one head of one example.
+type attended struct {
+	*oracle
+	b, h, t int
+	open    []bool
+	scores  []float64
+	p, keep []float64 // probabilities, and what dropout makes of 1
+	off     float64   // how far p may be off, relative to it
+}
+
+// vector is an element of one head's part of row n of an example.
+func (o *oracle) vector(name string, b, rows, n, h, d int) float64 {
+	return o.f(name, o.head(b, rows, n, h)*o.size("d")+d)
+}
+
+// head is the number of the head's part among all.
+func (o *oracle) head(b, rows, n, h int) int { return (b*rows+n)*o.size("h") + h }
+
+// far is where relative scores have the key j of query i.
+func (o *oracle) far(i, j int) int {
+	most := o.size("n") / 2
+	return min(max(j-i, -most), most) + most
+}
+
+// queries evaluates scores and probabilities of all queries. A score is off by d+4
+// units of the sum of its terms' magnitudes; the exponential of it by as much
+// relative to itself, besides what it and the sum of all add.
+func (o *oracle) queries(f func(a *attended)) {
+	op := &o.k.Op
+	for b := range o.size("b") {
+		for h := range o.size("h") {
+			for t := range o.size("t") {
+				o.largest = 0
+				a := &attended{oracle: o, b: b, h: h, t: t}
+				o.axis("h", h)
+				o.axis("i", t+int(o.s["P"]))
+				keys, terms := o.size("j"), 0.0
+				largest := math.Inf(-1)
+				for j := range keys {
+					s, total := a.score(j)
+					a.scores = append(a.scores, s)
+					if a.open[j] {
+						largest, terms = max(largest, s), max(terms, total)
+					}
+				}
+				sum := 0.0
+				for j := range keys {
+					p, keep := 0.0, 1.0
+					if a.open[j] {
+						p = math.Exp(a.scores[j] - largest)
+					}
+					if op.Drop != nil {
+						keep = kept(*op.Drop, o.word(op.Drop.Stream, b, a.number(j)))
+					}
+					a.p, a.keep, sum = append(a.p, p), append(a.keep, keep), sum+p
+				}
+				for j := range keys {
+					if sum > 0 {
+						a.p[j] /= sum
+					}
+				}
+				a.off = math.Expm1(2*float64(o.size("d")+8)*unit*(terms+o.largest)) + float64(keys+32)*unit
+				f(a)
+			}
+		}
+	}
+}
+
+// score is that of key j, and the sum of its terms' magnitudes. The key of an open
+// cell must be in the window.
+func (a *attended) score(j int) (s, total float64) {
+	o, op := a.oracle, &a.k.Op
+	i := int(o.Var("i", expr.I32).I)
+	o.axis("j", j)
+	for d := range o.size("d") {
+		x := o.vector(op.Arg("q").Name, a.b, o.size("t"), a.t, a.h, d) * o.vector(op.Arg("k").Name, a.b, o.size("j"), j, a.h, d)
+		s, total = s+x, total+math.Abs(x)
+	}
+	if r := op.Arg("relative").Name; r != "" {
+		x := o.f(r, o.head(a.b, o.size("t"), a.t, a.h)*o.size("n")+o.far(i, j))
+		s, total = s+x, total+math.Abs(x)
+	}
+	s, total = s*op.Scale, total*op.Scale
+	bias := 0.0
+	if op.Bias != nil {
+		bias = o.eval(op.Bias).F
+	}
+	if table := op.Arg("table").Name; table != "" {
+		bias = o.f(table, a.h, a.t, j)
+	}
+	open := op.Mask == nil || o.eval(op.Mask).I != 0
+	if w := op.Window; open && w != nil {
+		if n := j - int(o.eval(w.Lo).I); n < 0 || n >= w.Width {
+			o.Errorf("key %d is open to query %d and not in the window", j, i)
+		}
+	}
+	a.open = append(a.open, open)
+	return s + bias, total + math.Abs(bias)
+}
+
+// number is that of the random word of key j within the example.
+func (a *attended) number(j int) int {
+	blocks := func(n int) int { return (n + 3) / 4 * 4 }
+	w := a.k.Op.Window
+	if w == nil {
+		return (a.h*a.size("t")+a.t)*blocks(a.size("j")) + j
+	}
+	n := j - int(a.eval(w.Lo).I)
+	return max(0, (a.h*w.Width+n)*blocks(a.size("t"))+a.t)
+}
+
+// attention holds the result to the sum of the values by their probabilities.
+func (o *oracle) attention() {
+	op := &o.k.Op
+	o.queries(func(a *attended) {
+		for d := range o.size("d") {
+			y, total := 0.0, 0.0
+			for j, p := range a.p {
+				x := p * a.keep[j] * o.vector(op.Arg("v").Name, a.b, o.size("j"), j, a.h, d)
+				y, total = y+x, total+math.Abs(x)
+			}
+			at := []int{o.head(a.b, o.size("t"), a.t, a.h)*o.size("d") + d}
+			o.result(op.Result("y"), at, expr.Value{F: y}, a.off*total)
+		}
+	})
+}
+
+// attentionWeights holds probabilities, 0 at closed cells, or scores, -Inf there.
+func (o *oracle) attentionWeights() {
+	op := &o.k.Op
+	o.queries(func(a *attended) {
+		for j, p := range a.p {
+			at := []int{a.b, a.h, a.t, j}
+			o.result(op.Result("weights"), at, expr.Value{F: p}, a.off*p)
+			if logits := op.Result("logits"); a.open[j] {
+				o.result(logits, at, expr.Value{F: a.scores[j]}, math.Log1p(a.off))
+			} else if b, ok := o.end[logits.Name]; ok && !math.IsInf(float64(b.F[o.place(logits.Name, at)]), -1) {
+				o.Errorf("%s%v is a closed cell's", logits.Name, at)
+			}
+		}
+	})
+}
+
+// cells visits all queries and keys of all heads.
+func (o *oracle) cells(f func(h, t, j int, open bool)) {
+	for h := range o.size("h") {
+		for t := range o.size("t") {
+			for j := range o.size("j") {
+				o.axis("h", h)
+				o.axis("i", t+int(o.s["P"]))
+				o.axis("j", j)
+				o.largest = 0
+				f(h, t, j, o.k.Op.Mask == nil || o.eval(o.k.Op.Mask).I != 0)
+			}
+		}
+	}
+}
+
+// biasTable holds the bias at open cells, and 0 at others.
+func (o *oracle) biasTable() {
+	o.cells(func(h, t, j int, open bool) {
+		var want expr.Value
+		if open {
+			want = o.eval(o.k.Op.Bias)
+		}
+		o.result(o.k.Op.Result("table"), []int{h, t, j}, want, 32*unit*o.largest)
+	})
+}
+
+// biasTableGrad sums the gradients of the cells times the bias's derivatives by each
+// element of each leaf, head by head. How far a derivative may be off shows where it
+// is evaluated in float32, too.
+func (o *oracle) biasTableGrad() {
+	op := &o.k.Op
+	for n, res := range op.Results {
+		size := len(o.end[res.Name].F)
+		if size == 0 {
+			continue
+		}
+		g := &sumOf{make([]float64, size), make([]float64, size)}
+		leaf := op.Args[1+n].Name
+		slopes, rounded := map[*expr.Expr]*expr.Expr{}, map[*expr.Expr]*expr.Code{}
+		for _, x := range expr.Elems(op.Bias) {
+			if x.Name == leaf {
+				slopes[x] = expr.Diff(op.Bias, x)
+				rounded[slopes[x]] = expr.Compile32(o, slopes[x])
+			}
+		}
+		o.cells(func(h, t, j int, open bool) {
+			for x, slope := range slopes {
+				if !open {
+					continue
+				}
+				at := []int{}
+				for _, e := range x.Args {
+					at = append(at, int(o.eval(e).I))
+				}
+				ds, d := o.f(op.Arg("dtable").Name, h, t, j), o.eval(slope).F
+				off := 8*math.Abs(d-rounded[slope].Run().F) + 64*unit*math.Abs(d)
+				g.add(h*(size/o.size("h"))+o.place(leaf, at), ds*d, math.Abs(ds)*off)
+			}
+		})
+		for i := range g.x {
+			o.flat(res, i, g.x[i], g.total[i])
+		}
+	}
+}
+
+// A sumOf is a gradient and a sum of magnitudes that bounds how far it may be off.
+type sumOf struct{ x, total []float64 }
+
+func (s *sumOf) add(n int, x, total float64) { s.x[n], s.total[n] = s.x[n]+x, s.total[n]+total }
+
+// attentionGrad evaluates the gradients: with p the probabilities, r what dropout
+// makes of 1 and g the gradient of a query's result, dp = r g·v,
+// ds = p (dp - sum of p dp), dq = scale ds k, dk = scale ds q, dv = r p g. Each is off
+// as the probabilities are, relative to the sum of its terms' magnitudes.
+func (o *oracle) attentionGrad() {
+	op := &o.k.Op
+	grads := map[string]*sumOf{}
+	for _, role := range []string{"q", "k", "v", "relative", "table"} {
+		n := len(o.end[op.Result(role).Name].F)
+		if n > 0 {
+			grads[role] = &sumOf{make([]float64, n), make([]float64, n)}
+		}
+	}
+	add := func(role string, n int, x, total float64) {
+		if g := grads[role]; g != nil {
+			g.add(n, x, total)
+		}
+	}
+	queries, keys, width := o.size("t"), o.size("j"), o.size("d")
+	off := 0.0
+	o.queries(func(a *attended) {
+		off = max(off, a.off)
+		dp, dpTotal := make([]float64, keys), make([]float64, keys)
+		delta, deltaTotal := 0.0, 0.0
+		row := o.head(a.b, queries, a.t, a.h)
+		for j, p := range a.p {
+			for d := range width {
+				g := o.f(op.Arg("dout").Name, row*width+d)
+				x := a.keep[j] * g * o.vector(op.Arg("v").Name, a.b, keys, j, a.h, d)
+				dp[j], dpTotal[j] = dp[j]+x, dpTotal[j]+math.Abs(x)
+				add("v", o.head(a.b, keys, j, a.h)*width+d, a.keep[j]*p*g, math.Abs(a.keep[j]*p*g))
+			}
+			delta, deltaTotal = delta+p*dp[j], deltaTotal+p*dpTotal[j]
+		}
+		for j, p := range a.p {
+			ds, total := p*(dp[j]-delta), p*(dpTotal[j]+deltaTotal)
+			add("table", (a.h*queries+a.t)*keys+j, ds, total)
+			ds, total = ds*op.Scale, total*op.Scale
+			add("relative", row*o.size("n")+o.far(int(o.Var("i", expr.I32).I), j), ds, total)
+			for d := range width {
+				q, k := o.f(op.Arg("q").Name, row*width+d), o.vector(op.Arg("k").Name, a.b, keys, j, a.h, d)
+				add("q", row*width+d, ds*k, total*math.Abs(k))
+				add("k", o.head(a.b, keys, j, a.h)*width+d, ds*q, total*math.Abs(q))
+			}
+		}
+	})
+	off = 3*off + float64(width+queries*o.size("b"))*unit
+	for role, g := range grads {
+		res := op.Result(role)
+		for n := range g.x {
+			o.flat(res, n, g.x[n], off*g.total[n])
+		}
+	}
+}
+
+// flat compares element n of a buffer, whatever its shape.
+func (o *oracle) flat(res kernel.Result, n int, want, tolerance float64) {
+	shape := o.shape[res.Name]
+	at := make([]int, len(shape))
+	for i := len(shape) - 1; i >= 0; i-- {
+		at[i], n = n%shape[i], n/shape[i]
+	}
+	o.result(res, at, expr.Value{F: want}, tolerance)
+}

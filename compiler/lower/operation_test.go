@@ -1,0 +1,467 @@
+package lower_test
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/arithlang/mlc/codegen/ptx/ptxtest"
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
+)
+
+// unit is half the distance of 1 to the next float32.
+const unit = 0x1p-24
+
+// TestOperations holds what the kernels of all specs say that they compute to what
+// they do: an evaluation in float64 of the operation alone, where its kind has one,
+// and else to what depends on what.
+func TestOperations(t *testing.T) {
+	evaluated := map[string]int{}
+	for _, k := range operations(t) {
+		for i, inputs := range []kerneltest.Kind{kerneltest.Signed, kerneltest.Positive} {
+			s := kerneltest.Launches()[1+i]
+			o := newOracle(t, k, s, inputs)
+			if evaluate := oracles[k.Op.Kind]; evaluate != nil && !o.drawn() {
+				evaluate(o)
+				evaluated[k.Op.Kind]++
+			} else if i == 0 {
+				o.dependences()
+			}
+			if t.Failed() {
+				t.Fatalf("at %v:\n%s", s, k)
+			}
+		}
+	}
+	for kind := range oracles {
+		if evaluated[kind] == 0 {
+			t.Errorf("no spec has a kernel of kind %s", kind)
+		}
+	}
+}
+
+// oracles evaluate the kinds that say all that they compute.
+var oracles = map[string]func(*oracle){
+	"map":               (*oracle).rows,
+	"gather":            (*oracle).rows,
+	"matmul":            (*oracle).rows,
+	"head_product":      (*oracle).rows,
+	"outer":             (*oracle).rows,
+	"head_outer":        (*oracle).rows,
+	"scatter":           (*oracle).rows,
+	"sum":               (*oracle).sum,
+	"attention":         (*oracle).attention,
+	"attention_grad":    (*oracle).attentionGrad,
+	"attention_weights": (*oracle).attentionWeights,
+	"bias_table":        (*oracle).biasTable,
+	"bias_table_grad":   (*oracle).biasTableGrad,
+}
+
+// operations are the smallest kernels of all specs for each form of an operation.
+func operations(t *testing.T) []*kernel.Kernel {
+	t.Helper()
+	specs, err := ptxtest.Shipped("../../specs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbers := regexp.MustCompile(`\d+`)
+	smallest := map[string]*kernel.Kernel{}
+	for _, s := range ptxtest.Distinct(specs) {
+		for _, k := range s.Kernels {
+			_, text, ok := strings.Cut(k.Header(""), "\n  op ")
+			if !ok {
+				t.Fatalf("nothing is known of\n%s", k)
+			}
+			text, _, _ = strings.Cut(text, "\n  tile")
+			form := k.Op.Kind + numbers.ReplaceAllString(text, "#")
+			if old := smallest[form]; old == nil || work(k) < work(old) {
+				smallest[form] = k
+			}
+		}
+	}
+	var ks []*kernel.Kernel
+	for _, k := range smallest {
+		ks = append(ks, k)
+	}
+	return ks
+}
+
+// work is the product of an operation's sizes in a small launch.
+func work(k *kernel.Kernel) int {
+	o := &oracle{s: kerneltest.Launches()[1], k: k, vars: map[string]*expr.Value{}, code: map[*expr.Expr]*expr.Code{}}
+	n := 1
+	for _, a := range k.Op.Axes {
+		n *= o.size(a.Var)
+	}
+	return n
+}
+
+// An oracle has a launch of a kernel and what its operation's names stand for.
+type oracle struct {
+	*testing.T
+	k          *kernel.Kernel
+	s          kernel.Scalars
+	shape      map[string][]int
+	start, end map[string]kernel.Buffer
+	vars       map[string]*expr.Value
+	code       map[*expr.Expr]*expr.Code
+	largest    float64 // of the magnitudes of what was read
+}
+
+func newOracle(t *testing.T, k *kernel.Kernel, s kernel.Scalars, inputs kerneltest.Kind) *oracle {
+	t.Helper()
+	shapes, err := kernel.Extents(k, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start, end, err := kerneltest.Interpret(k, s, inputs, 1)
+	if err != nil && s["P"] > 0 { // its buffers do not reach so far
+		s["P"] = 0
+		start, end, err = kerneltest.Interpret(k, s, inputs, 1)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &oracle{T: t, k: k, s: s, shape: map[string][]int{}, start: map[string]kernel.Buffer{}, end: map[string]kernel.Buffer{}, vars: map[string]*expr.Value{}, code: map[*expr.Expr]*expr.Code{}}
+	for i := range shapes {
+		name := k.Params[i].Name
+		o.shape[name], o.start[name], o.end[name] = shapes[i], start[i], end[i]
+	}
+	return o
+}
+
+// Var is the cell of an axis, a step or a scalar.
+func (o *oracle) Var(name string, _ expr.Type) *expr.Value {
+	if o.vars[name] == nil {
+		v, err := o.s.Value(name)
+		if err != nil && !slices.Contains([]string{"r", "e", "h", "i", "j"}, name) && !o.names(name) {
+			o.Error(err)
+		}
+		o.vars[name] = &v
+	}
+	return o.vars[name]
+}
+
+// names reports whether the operation gives a value that name.
+func (o *oracle) names(name string) bool {
+	return slices.ContainsFunc(o.results(), func(r kernel.Result) bool { return r.Name == name })
+}
+
+// results are those of the tensor op, then those of its steps.
+func (o *oracle) results() []kernel.Result {
+	results := slices.Clone(o.k.Op.Results)
+	for _, s := range o.k.Op.Steps {
+		results = append(results, s.Result)
+	}
+	return results
+}
+
+// Elem loads elements of a buffer.
+func (o *oracle) Elem(name string, _ expr.Type) func([]int) expr.Value {
+	return func(idx []int) expr.Value { return o.at(name, idx...) }
+}
+
+// eval evaluates an expression, and remembers the largest value in it.
+func (o *oracle) eval(e *expr.Expr) expr.Value {
+	if o.code[e] == nil {
+		o.code[e] = expr.Compile64(o, e)
+	}
+	for _, v := range expr.Vars(e) {
+		x := o.Var(v.Name, v.Type)
+		o.meet(max(x.F, float64(x.I)))
+	}
+	return o.code[e].Run()
+}
+
+// at is an element of a buffer before the launch; 0 where there is none, as in the
+// branch of a where that is not taken.
+func (o *oracle) at(name string, idx ...int) expr.Value {
+	n := o.place(name, idx)
+	b := o.start[name]
+	switch {
+	case n < 0:
+		return expr.Value{}
+	case b.I != nil:
+		return expr.Value{I: int64(b.I[n])}
+	}
+	x := float64(b.F[n])
+	o.meet(x)
+	return expr.Value{F: x}
+}
+
+// meet remembers the largest magnitude.
+func (o *oracle) meet(x float64) {
+	if x = math.Abs(x); x > o.largest {
+		o.largest = x
+	}
+}
+
+func (o *oracle) place(name string, idx []int) int {
+	n := 0
+	for i, at := range idx {
+		if at < 0 || at >= o.shape[name][i] {
+			return -1
+		}
+		n = n*o.shape[name][i] + at
+	}
+	return n
+}
+
+func (o *oracle) f(name string, idx ...int) float64 { return o.at(name, idx...).F }
+
+func (o *oracle) set(name string, v expr.Value) { *o.Var(name, expr.I32) = v }
+
+func (o *oracle) axis(name string, n int) { o.set(name, expr.Value{I: int64(n)}) }
+
+// size is that of an axis, 1 if there is none.
+func (o *oracle) size(axis string) int {
+	if e := o.k.Op.Size(axis); e != nil {
+		return int(o.eval(e).I)
+	}
+	return 1
+}
+
+// drawn reports whether a step's values are none that the operation tells.
+func (o *oracle) drawn() bool {
+	for _, s := range o.k.Op.Steps {
+		if s.Op == "draw" || s.Op == "noise" {
+			return true
+		}
+	}
+	return false
+}
+
+// word is a random word of an example.
+func (o *oracle) word(stream uint32, example, n int) uint32 {
+	w := make([]int32, 1)
+	if err := o.s.Words(w, stream, uint32(o.s["example"])+uint32(example), int64(n)); err != nil {
+		o.Error(err)
+	}
+	return uint32(w[0])
+}
+
+// kept is 0 or what a value that is not dropped is multiplied by.
+func kept(d kernel.Dropout, word uint32) float64 {
+	if float64(word) < math.Round(d.Rate*(1<<32)) {
+		return 0
+	}
+	return 1 / (1 - d.Rate)
+}
+
+// steps names the values of all steps at row r and column e.
+func (o *oracle) steps(r, e int) {
+	o.axis("r", r)
+	o.axis("e", e)
+	for _, s := range o.k.Op.Steps {
+		v := o.eval(s.Value)
+		if s.Op == "dropout" {
+			examples := int(o.s["B"])
+			rows := o.size("r") / examples // of an example
+			v.F *= kept(s.Dropout, o.word(s.Stream, r/rows, r%rows*o.size("e")+e))
+		}
+		o.set(s.Name, v)
+		o.meet(v.F)
+	}
+}
+
+// rows evaluates what an operation leaves at each row and column: a sum of
+// products, or less, with steps after it. K products that are added with a fused
+// multiply-add each are off by K units of the sum of their magnitudes at most. What
+// the steps make of that shows where they are evaluated at both ends; what they add
+// themselves is some units of the largest value in them.
+func (o *oracle) rows() {
+	op := &o.k.Op
+	results := o.results()
+	for r := range o.size("r") {
+		for e := range o.size("e") {
+			o.largest = 0
+			c, off := o.sum1(r, e)
+			var values [3]map[string]expr.Value
+			for i, x := range []float64{c, c - off, c + off} {
+				for _, res := range op.Results {
+					o.set(res.Name, expr.Value{F: x})
+				}
+				o.steps(r, e)
+				values[i] = map[string]expr.Value{}
+				for _, res := range results {
+					values[i][res.Name] = *o.Var(res.Name, expr.F32)
+				}
+			}
+			for n, res := range results {
+				at := []int{r, e}
+				at = at[2-len(o.shape[res.Name]):]
+				v := values[0][res.Name]
+				tolerance := off
+				if n >= len(op.Results) {
+					spread := max(math.Abs(values[1][res.Name].F-v.F), math.Abs(values[2][res.Name].F-v.F))
+					tolerance = 2*spread + 32*unit*o.largest
+				}
+				o.result(res, at, v, tolerance)
+			}
+		}
+	}
+}
+
+// sum1 is what the tensor op gives at row r and column e, and how far a kernel may
+// be off.
+func (o *oracle) sum1(r, e int) (c, off float64) {
+	op := &o.k.Op
+	switch op.Kind {
+	case "map":
+		return 0, 0
+	case "gather":
+		return o.f(op.Arg("table").Name, int(o.at(op.Arg("ids").Name, r).I), e), 0
+	}
+	factor := func(a kernel.Argument, i, j int) float64 {
+		if a.Trans {
+			i, j = j, i
+		}
+		return o.f(a.Name, i, j)
+	}
+	left, right := op.Arg("left"), op.Arg("right")
+	total := 0.0
+	for k := range o.size("k") {
+		x := 0.0
+		if op.Kind != "scatter" {
+			x = factor(left, r, k) * factor(right, k, e)
+		} else if o.at(op.Arg("ids").Name, k).I == int64(r) {
+			x = o.f(op.Arg("dy").Name, k, e)
+		}
+		c += x
+		total += math.Abs(x)
+	}
+	if res := op.Results[0]; res.Add {
+		total += math.Abs(o.f(res.Name, r, e))
+	}
+	return c, float64(o.size("k")+2) * unit * total
+}
+
+// result compares an element of a buffer with its value, which is added to what was
+// there where the operation says so. Names that are no buffers are passed over.
+func (o *oracle) result(res kernel.Result, at []int, want expr.Value, tolerance float64) {
+	b, ok := o.end[res.Name]
+	if !ok {
+		return
+	}
+	n := o.place(res.Name, at)
+	if b.I != nil {
+		if int64(b.I[n]) != want.I {
+			o.Errorf("%s%v is %d, not %d", res.Name, at, b.I[n], want.I)
+		}
+		return
+	}
+	if res.Add {
+		want.F += float64(o.start[res.Name].F[n])
+	}
+	tolerance += 4*unit*math.Abs(want.F) + 0x1p-120
+	got := float64(b.F[n])
+	if bothNaN := math.IsNaN(got) && math.IsNaN(want.F); !bothNaN && !(math.Abs(got-want.F) <= tolerance) {
+		o.Errorf("%s%v is %g, not %g with an error of %g at most", res.Name, at, got, want.F, tolerance)
+	}
+}
+
+// sum evaluates the sum of a buffer's rows, or of the values of steps, over all but
+// the last axes of the result.
+func (o *oracle) sum() {
+	op := &o.k.Op
+	arg, res := op.Arg("x").Name, op.Results[0]
+	cells := 1
+	for _, n := range o.shape[res.Name] {
+		cells *= n
+	}
+	width := o.size("e")
+	sums, totals := make([]float64, cells), make([]float64, cells)
+	for r := range o.size("r") {
+		for e := range width {
+			o.steps(r, e)
+			x := 0.0
+			if b, ok := o.start[arg]; ok {
+				x = float64(b.F[r*width+e])
+			} else {
+				x = o.Var(arg, expr.F32).F
+			}
+			at := (r*width + e) % cells
+			sums[at] += x
+			totals[at] += math.Abs(x)
+		}
+	}
+	n := float64(o.size("r") * width / cells)
+	for i := range sums {
+		old := 0.0
+		if res.Add {
+			old = math.Abs(float64(o.start[res.Name].F[i]))
+		}
+		o.flat(res, i, sums[i], (n+16)*unit*(totals[i]+old))
+	}
+}
+
+// dependences changes one buffer at a time: what an operation reads must matter,
+// and what it adds to as well.
+func (o *oracle) dependences() {
+	adds := map[string]bool{}
+	for _, r := range o.results() {
+		adds[r.Name] = r.Add
+	}
+	for i, p := range o.k.Params {
+		if p.Mode == kernel.Scalar || p.Mode == kernel.Out {
+			continue
+		}
+		if p.Mode == kernel.InOut && !adds[p.Name] && !o.reads(p.Name) {
+			o.Errorf("%s is neither read nor added to", p.Name)
+		}
+		var bufs []kernel.Buffer
+		for j, q := range o.k.Params {
+			if q.Mode == kernel.Scalar {
+				break
+			}
+			b := o.start[q.Name]
+			b = kernel.Buffer{F: append([]float32(nil), b.F...), I: append([]int32(nil), b.I...)}
+			for n := range b.F {
+				if i == j {
+					b.F[n] = 0.5 - 3*b.F[n]
+				}
+			}
+			if i == j && b.I != nil {
+				b.I = append(b.I[1:], b.I[0])
+			}
+			bufs = append(bufs, b)
+		}
+		if err := kernel.Run(o.k, o.s, bufs); err != nil {
+			o.Error(err)
+			return
+		}
+		if !o.differs(bufs) {
+			o.Errorf("nothing depends on %s", p.Name)
+		}
+	}
+}
+
+// reads reports whether the operation names a buffer as something that it reads.
+func (o *oracle) reads(name string) bool {
+	for _, a := range o.k.Op.Args {
+		if a.Name == name {
+			return true
+		}
+	}
+	for _, x := range expr.Elems(o.k.Op.Exprs()...) {
+		if x.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// differs reports whether a result is another than it was.
+func (o *oracle) differs(bufs []kernel.Buffer) bool {
+	for i, b := range bufs {
+		p := o.k.Params[i]
+		if p.Mode != kernel.In && fmt.Sprint(b) != fmt.Sprint(o.end[p.Name]) {
+			return true
+		}
+	}
+	return false
+}
