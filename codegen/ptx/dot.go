@@ -98,13 +98,13 @@ func (p *printer) outputs(n *flat.Dot) {
 	row, col := expr.NewVar(rowVar, expr.I32), expr.NewVar(colVar, expr.I32)
 	c := p.own(expr.NewElem(n.C.Slice, expr.F32, element(n.C, row, col)))
 	p.each([]kernel.Axis{{Var: rowVar, Size: n.M}, {Var: colVar, Size: n.N}}, nil, func() {
-		s, at, bytes := p.at(c)
-		acc := p.f.Copy(asm.F32(0))
+		m, at, bytes := p.at(c)
+		acc := p.f.Variable(asm.F32(0))
 		if !n.Zero {
-			p.f.LoadInto(s, acc, at, bytes)
+			p.f.LoadInto(m, at, bytes, acc)
 		}
 		p.chain(n, acc, row, col)
-		p.f.Store(s, at, bytes, acc)
+		p.f.Store(m, at, bytes, acc)
 	})
 }
 
@@ -117,12 +117,12 @@ func element(o flat.Operand, i, j *expr.Expr) *expr.Expr {
 // chain adds the products of one output to a register.
 func (p *printer) chain(n *flat.Dot, acc asm.Value, row, col *expr.Expr) {
 	f := p.f
-	a := f.Copy(p.pointer(n.A, row, expr.Int(0)))
-	b := f.Copy(p.pointer(n.B, expr.Int(0), col))
+	a := f.Variable(p.pointer(n.A, row, expr.Int(0)))
+	b := f.Variable(p.pointer(n.B, expr.Int(0), col))
 	da, db := p.stride(n.A, n.A.CS), p.stride(n.B, n.B.RS)
 	p.count(asm.Int(0), p.value(n.K), asm.Int(1), func(asm.Value) error {
-		x := f.Load(p.slices[n.A.Slice].space, asm.Float, a, 0)
-		y := f.Load(p.slices[n.B.Slice].space, asm.Float, b, 0)
+		x := f.Load(p.slices[n.A.Slice].Memory, asm.Float, a, 0)
+		y := f.Load(p.slices[n.B.Slice].Memory, asm.Float, b, 0)
 		f.Into(acc, "fma.rn.f32", x, y, acc)
 		p.advance(a, da)
 		p.advance(b, db)
@@ -132,13 +132,13 @@ func (p *printer) chain(n *flat.Dot, acc asm.Value, row, col *expr.Expr) {
 
 // pointer is the address of an operand's element.
 func (p *printer) pointer(o flat.Operand, i, j *expr.Expr) asm.Value {
-	index := p.f.Register(p.value(element(o, i, j)))
+	index := p.value(element(o, i, j))
 	return p.offset(p.slices[o.Slice], index)
 }
 
 // stride is a number of elements in bytes, as wide as an operand's addresses.
 func (p *printer) stride(o flat.Operand, n *expr.Expr) asm.Value {
-	if p.slices[o.Slice].space == asm.Shared {
+	if p.slices[o.Slice].Space == asm.Shared {
 		return p.value(expr.Simplify(expr.New(expr.Mul, n, expr.Int(4))))
 	}
 	if n.IsConst() {

@@ -45,13 +45,8 @@ func (p *printer) vectors(value *expr.Expr, last string, v int) map[*expr.Expr][
 		if !aligned(e, last, v, p.aligned) {
 			continue
 		}
-		vs := make([]asm.Value, v)
-		for i := range vs {
-			vs[i] = p.f.New(classOf(e.Type))
-		}
-		s, at, bytes := p.at(e)
-		p.f.LoadInto(s, vs[0], at, bytes, vs[1:]...)
-		loaded[e] = vs
+		m, at, bytes := p.at(e)
+		loaded[e] = p.f.Loads(m, classOf(e.Type), v, at, bytes)
 	}
 	return loaded
 }

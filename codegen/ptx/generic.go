@@ -15,15 +15,25 @@ func module(ks []*kernel.Kernel, o Options) (Output, error) {
 	m := &asm.Module{Header: o.Header}
 	var out Output
 	for _, k := range ks {
-		p := newPrinter(k, m, o.Aligned)
-		if err := p.kernel(); err != nil {
+		p, err := build(k, m, o)
+		if err != nil {
 			return Output{}, fmt.Errorf("kernel %s: %w", k.Name, err)
+		}
+		p.f.Optimize()
+		if err := asm.Verify(p.f); err != nil {
+			return Output{}, fmt.Errorf("BUG: kernel %w", err)
 		}
 		m.Add(p.f)
 		out.Kernels = append(out.Kernels, p.entry)
 	}
 	out.Text = m.Text()
 	return out, nil
+}
+
+// build makes the instructions of a kernel, as many as it likes: passes follow.
+func build(k *kernel.Kernel, m *asm.Module, o Options) (*printer, error) {
+	p := newPrinter(k, m, o.Aligned)
+	return p, p.kernel()
 }
 
 const (
@@ -71,7 +81,7 @@ type printer struct {
 	layers  []layer
 	impure  map[*expr.Expr]bool
 	waits   waits
-	stage   asm.Value // shared memory of products
+	stage   slice // shared memory of products
 }
 
 func newPrinter(k *kernel.Kernel, m *asm.Module, aligned func(k *kernel.Kernel, buffer int) bool) *printer {
@@ -115,7 +125,7 @@ func (p *printer) kernel() error {
 		return err
 	}
 	if n := stageBytes(r.Body); n > 0 && whole {
-		p.stage = p.f.SharedArray(stageName, n)
+		p.stage = slice{asm.Shared.Of(stageName), p.f.SharedArray(stageName, n)}
 		p.entry.Static += n
 	}
 	p.waits = p.findWaits(&flat.Loop{Name: cellVar, Body: r.Body})
@@ -215,22 +225,19 @@ func (p *printer) count(from, limit, step asm.Value, body func(i asm.Value) erro
 	}
 	p.push()
 	defer p.pop()
-	i := f.Copy(from)
 	if known && turns == 1 {
-		return body(i)
+		return body(from)
 	}
-	again, end := f.Label(), f.Label()
-	if !known {
-		f.BranchIf(f.Do("setp.lt.s32", i, limit), false, end)
-	}
-	f.Place(again)
-	if err := body(i); err != nil {
-		return err
-	}
-	f.Into(i, "add.s32", i, step)
-	f.BranchIf(f.Do("setp.lt.s32", i, limit), true, again)
-	f.Place(end)
-	return nil
+	var err error
+	f.If(f.Do("setp.lt.s32", from, limit), func() {
+		i := f.Variable(from)
+		f.Loop(func() asm.Value {
+			err = body(i)
+			f.Into(i, "add.s32", i, step)
+			return f.Do("setp.lt.s32", i, limit)
+		})
+	})
+	return err
 }
 
 // turnsOf is the number of turns of a loop over constants.

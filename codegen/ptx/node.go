@@ -44,12 +44,12 @@ func (p *printer) node(n flat.Node) error {
 	case *flat.Loop:
 		return p.loop(n)
 	case *flat.Branch:
-		end := p.f.Label()
-		p.f.BranchIf(p.value(n.Cond), false, end)
-		p.push()
-		err := p.nodes(n.Body)
-		p.pop()
-		p.f.Place(end)
+		var err error
+		p.f.If(p.value(n.Cond), func() {
+			p.push()
+			err = p.nodes(n.Body)
+			p.pop()
+		})
 		return err
 	default:
 		panic(fmt.Sprintf("BUG: unknown node %T", n))
@@ -133,8 +133,8 @@ func (p *printer) assign(n *flat.Assign) {
 
 // store writes neighbouring elements, as many as there are values.
 func (p *printer) store(dst *expr.Expr, vs ...asm.Value) {
-	s, at, bytes := p.at(p.own(dst))
-	p.f.Store(s, at, bytes, vs...)
+	m, at, bytes := p.at(p.own(dst))
+	p.f.Store(m, at, bytes, vs...)
 }
 
 // fill sets a variable, or all elements of a tile.
@@ -166,12 +166,11 @@ func asAssign(n flat.Node) *flat.Assign {
 
 // first lets one thread of the team do something.
 func (p *printer) first(do func()) {
-	end := p.f.Label()
-	p.f.BranchIf(p.f.Do("setp.eq.s32", p.team.id, asm.Int(0)), false, end)
-	p.push()
-	do()
-	p.pop()
-	p.f.Place(end)
+	p.f.If(p.f.Do("setp.eq.s32", p.team.id, asm.Int(0)), func() {
+		p.push()
+		do()
+		p.pop()
+	})
 }
 
 // each deals all values of the axes, the last fastest, to the threads of the team
@@ -225,20 +224,20 @@ func (p *printer) share(total *expr.Expr, first asm.Value, step int, once func()
 		}
 		return
 	}
-	end := f.Label()
 	limit := p.value(total)
-	f.BranchIf(f.Do("setp.lt.s32", first, limit), false, end)
-	once()
-	if total.IsConst() && total.I <= int64(step) {
-		one(first)
-	} else {
-		i, loop := f.Copy(first), f.Label()
-		f.Place(loop)
-		one(i)
-		f.Into(i, "add.s32", i, asm.Int(int64(step)))
-		f.BranchIf(f.Do("setp.lt.s32", i, limit), true, loop)
-	}
-	f.Place(end)
+	f.If(f.Do("setp.lt.s32", first, limit), func() {
+		once()
+		if total.IsConst() && total.I <= int64(step) {
+			one(first)
+			return
+		}
+		i := f.Variable(first)
+		f.Loop(func() asm.Value {
+			one(i)
+			f.Into(i, "add.s32", i, asm.Int(int64(step)))
+			return f.Do("setp.lt.s32", i, limit)
+		})
+	})
 }
 
 // hoist computes the largest parts of an expression that do not change with the
@@ -274,7 +273,7 @@ func (p *printer) hoist(e *expr.Expr, vary map[string]bool) {
 func (p *printer) reduce(n *flat.Reduce) asm.Value {
 	f := p.f
 	r := reductions[n.Op]
-	acc := f.Copy(asm.F32(r.start))
+	acc := f.Variable(asm.F32(r.start))
 	own := p.own(n.Value)
 	once := func() { p.hoist(own, map[string]bool{n.Axis.Var: true}) }
 	p.share(n.Axis.Size, p.lane, warpThreads, once, func(i asm.Value) {

@@ -17,8 +17,8 @@ var randomScalars = []string{"seed0", "seed1", "step", "layer"}
 
 // A slice is a buffer or a tile: elements of 4 bytes from an address on.
 type slice struct {
-	space asm.Space
-	base  asm.Value
+	asm.Memory
+	base asm.Value
 }
 
 // parameters declares the parameters and loads them, in the order that abi.Signature
@@ -29,7 +29,7 @@ func (p *printer) parameters(r flat.Kernel) {
 	for _, b := range p.k.Params {
 		if b.Mode != kernel.Scalar {
 			base, step := f.Param("u64", b.Name), f.Param("u64", b.Name+"$step")
-			p.slices[b.Name] = slice{asm.Global, f.Do("mad.lo.s64", replica, step, base)}
+			p.slices[b.Name] = slice{asm.Global.Of(b.Name), f.Do("mad.lo.s64", replica, step, base)}
 		}
 	}
 	var ofStep []abi.Scalar
@@ -50,7 +50,7 @@ func (p *printer) parameters(r flat.Kernel) {
 		block := f.Param("u64", "scalars")
 		for _, s := range ofStep {
 			t, _ := kernel.ScalarType(s.Name)
-			p.vars[s.Name] = f.Load(asm.Global, classOf(t), block, abi.ElemBytes*abi.StepWord(s.Name))
+			p.vars[s.Name] = f.Load(asm.Global.Of("scalars"), classOf(t), block, abi.ElemBytes*abi.StepWord(s.Name))
 		}
 	}
 }
@@ -120,7 +120,7 @@ func (p *printer) place(allocs, body []flat.Node) error {
 		if t.perWarp {
 			base = p.f.Do("mad.lo.s32", p.warp, asm.Int(t.size.I), base)
 		}
-		p.slices[a.Name] = slice{asm.Shared, base}
+		p.slices[a.Name] = slice{asm.Shared.Of(a.Name), base}
 	}
 	p.entry.Static += used
 	if len(late) > 0 {
@@ -159,11 +159,11 @@ func (p *printer) room(tiles []tile) {
 	base := f.Do("selp.b64", shared, own, f.Do("setp.eq.s64", scratch, asm.WideInt(0)))
 	sum := expr.Int(0)
 	for _, t := range tiles {
-		at := f.Do("mad.wide.u32", f.Register(p.value(sum)), asm.Int(1), base)
+		at := f.Do("add.s64", base, f.Do("cvt.u64.u32", p.value(sum)))
 		if t.perWarp {
 			at = f.Do("mad.wide.u32", p.warp, p.value(t.size), at)
 		}
-		p.slices[t.name] = slice{asm.Generic, at}
+		p.slices[t.name] = slice{asm.Generic.Of(t.name), at}
 		sum = expr.Simplify(expr.New(expr.Add, sum, p.bytes(t)))
 	}
 	p.entry.Room = sum

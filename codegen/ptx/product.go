@@ -45,8 +45,8 @@ func newProduct(p *printer, n *flat.Dot) *product {
 	ty, tx := p.divide(p.team.id, across)
 	q.row = p.f.Do("mul.lo.s32", ty, asm.Int(int64(t.high)))
 	q.col = p.f.Do("mul.lo.s32", tx, asm.Int(int64(t.wide)))
-	q.a = q.stagedOf(n.A, n.A.RS, n.A.CS, t.rows, p.stage, q.row, q.sizeM)
-	second := p.f.Do("add.s32", p.stage, asm.Int(int64(4*t.depth*(t.rows+stagePad))))
+	q.a = q.stagedOf(n.A, n.A.RS, n.A.CS, t.rows, p.stage.base, q.row, q.sizeM)
+	second := p.f.Do("add.s32", p.stage.base, asm.Int(int64(4*t.depth*(t.rows+stagePad))))
 	q.b = q.stagedOf(n.B, n.B.CS, n.B.RS, t.cols, second, q.col, q.sizeN)
 	return q
 }
@@ -176,12 +176,12 @@ func (q *product) tile(m0, n0 asm.Value) {
 	acc := make([][]asm.Value, q.high)
 	for i := range acc {
 		for range q.wide {
-			acc[i] = append(acc[i], f.Copy(asm.F32(0)))
+			acc[i] = append(acc[i], f.Variable(asm.F32(0)))
 		}
 	}
 	row, col := f.Do("add.s32", m0, q.row), f.Do("add.s32", n0, q.col)
 	if !q.n.Zero {
-		q.output(row, col, func(i, j, n int, s asm.Space, at asm.Value) { f.LoadInto(s, acc[i][j], at, 0, acc[i][j+1:j+n]...) })
+		q.output(row, col, func(i, j, n int, m asm.Memory, at asm.Value) { f.LoadInto(m, at, 0, acc[i][j:j+n]...) })
 	}
 	a, b := q.sources(q.a, m0), q.sources(q.b, n0)
 	q.count(asm.Int(0), q.once(q.sizeK), asm.Int(int64(q.depth)), func(k0 asm.Value) error {
@@ -195,7 +195,7 @@ func (q *product) tile(m0, n0 asm.Value) {
 		}
 		return nil
 	})
-	q.output(row, col, func(i, j, n int, s asm.Space, at asm.Value) { f.Store(s, at, 0, acc[i][j:j+n]...) })
+	q.output(row, col, func(i, j, n int, m asm.Memory, at asm.Value) { f.Store(m, at, 0, acc[i][j:j+n]...) })
 }
 
 // left is how many k are left from k0 on, as far as one turn is concerned.
@@ -207,7 +207,7 @@ func (q *product) left(k0 asm.Value) asm.Value {
 	case known && k < int64(q.depth):
 		return q.sizeK
 	}
-	return q.f.Do("min.s32", q.f.Do("sub.s32", q.f.Register(q.sizeK), k0), asm.Int(int64(q.depth)))
+	return q.f.Do("min.s32", q.f.Do("sub.s32", q.sizeK, k0), asm.Int(int64(q.depth)))
 }
 
 // A source is where a slot's values come from.
@@ -240,7 +240,7 @@ func (q *product) sources(s *staged, first asm.Value) []source {
 		o := f.Do("add.s32", f.Do("add.s32", s.outerAt, first), asm.Int(int64(slot*s.outerStep)))
 		k := f.Do("add.s32", s.innerAt, asm.Int(int64(slot*s.innerStep)))
 		index := f.Do("mad.lo.s32", o, outer, f.Do("mad.lo.s32", k, inner, off))
-		src := source{q.offset(q.slices[s.operand.Slice], index), s.mine}
+		src := source{f.Variable(q.offset(q.slices[s.operand.Slice], index)), s.mine}
 		if !whole(s.limit, s.width) {
 			src.inside = q.both(src.inside, f.Do("setp.lt.s32", o, s.limit))
 		}
@@ -257,7 +257,7 @@ func (q *product) bring(s *staged, from []source, left asm.Value) {
 	for slot, src := range from {
 		vs := q.fetch(s, src, slot, left)
 		to := 4 * (slot*s.innerStep*s.pitch() + slot*s.outerStep)
-		f.Guarded(s.mine, true, func() { s.put(f, to, vs) })
+		f.Guarded(s.mine, true, func() { q.put(s, to, vs) })
 		if !oneTurn(q.n) {
 			q.advance(src.addr, step)
 		}
@@ -267,30 +267,31 @@ func (q *product) bring(s *staged, from []source, left asm.Value) {
 // fetch loads the values of a slot.
 func (q *product) fetch(s *staged, src source, slot int, left asm.Value) []asm.Value {
 	f := q.f
-	vs := make([]asm.Value, s.vector)
+	m := q.slices[s.operand.Slice].Memory
 	there := src.inside
 	if !whole(q.sizeK, q.depth) {
 		k := f.Do("add.s32", s.innerAt, asm.Int(int64(slot*s.innerStep)))
 		there = q.both(there, f.Do("setp.lt.s32", k, left))
 	}
-	for i := range vs {
-		vs[i] = f.New(asm.Float)
-		if there.Valid() {
-			f.Move(vs[i], asm.F32(0))
-		}
+	if !there.Valid() {
+		return f.Loads(m, asm.Float, s.vector, src.addr, 0)
 	}
-	f.Guarded(there, true, func() { f.LoadInto(q.slices[s.operand.Slice].space, vs[0], src.addr, 0, vs[1:]...) })
+	vs := make([]asm.Value, s.vector)
+	for i := range vs {
+		vs[i] = f.Variable(asm.F32(0))
+	}
+	f.Guarded(there, true, func() { f.LoadInto(m, src.addr, 0, vs...) })
 	return vs
 }
 
 // put writes what a thread brings to shared memory.
-func (s *staged) put(f *asm.Func, to int, vs []asm.Value) {
+func (q *product) put(s *staged, to int, vs []asm.Value) {
 	if !s.alongK {
-		f.Store(asm.Shared, s.to, to, vs...)
+		q.f.Store(q.stage.Memory, s.to, to, vs...)
 		return
 	}
 	for i, v := range vs {
-		f.Store(asm.Shared, s.to, to+4*i*s.pitch(), v)
+		q.f.Store(q.stage.Memory, s.to, to+4*i*s.pitch(), v)
 	}
 }
 
@@ -301,7 +302,7 @@ const unroll = 4
 // than depth: adding 0 would change a sum of -0.
 func (q *product) multiply(acc [][]asm.Value, left asm.Value) {
 	f := q.f
-	a, b := f.Copy(q.a.from), f.Copy(q.b.from)
+	a, b := f.Variable(q.a.from), f.Variable(q.b.from)
 	turns := func(from, to asm.Value, n int, last bool) {
 		once, known := turnsOf(from, to, asm.Int(int64(n)))
 		q.count(from, to, asm.Int(int64(n)), func(asm.Value) error {
@@ -340,17 +341,12 @@ func (q *product) products(acc [][]asm.Value, a, b asm.Value, k int) {
 
 // vector loads values that lie side by side in shared memory.
 func (q *product) vector(at asm.Value, bytes, n int) []asm.Value {
-	vs := make([]asm.Value, n)
-	for i := range vs {
-		vs[i] = q.f.New(asm.Float)
-	}
-	q.f.LoadInto(asm.Shared, vs[0], at, bytes, vs[1:]...)
-	return vs
+	return q.f.Loads(q.stage.Memory, asm.Float, n, at, bytes)
 }
 
 // output does something for each of a thread's outputs that exists, n side by side
 // from output (i, j) on.
-func (q *product) output(row, col asm.Value, do func(i, j, n int, s asm.Space, at asm.Value)) {
+func (q *product) output(row, col asm.Value, do func(i, j, n int, m asm.Memory, at asm.Value)) {
 	f := q.f
 	c := q.n.C
 	rs, cs, off := q.value(c.RS), q.value(c.CS), q.value(c.Off)
@@ -373,7 +369,7 @@ func (q *product) output(row, col asm.Value, do func(i, j, n int, s asm.Space, a
 				in = q.both(rowIn, f.Do("setp.lt.s32", k, q.sizeN))
 			}
 			at := q.offset(s, f.Do("mad.lo.s32", r, rs, f.Do("mad.lo.s32", k, cs, off)))
-			f.Guarded(in, true, func() { do(i, j, n, s.space, at) })
+			f.Guarded(in, true, func() { do(i, j, n, s.Memory, at) })
 		}
 	}
 	q.pop()

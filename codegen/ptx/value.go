@@ -91,7 +91,7 @@ func (p *printer) constant(e *expr.Expr) asm.Value {
 	case expr.F32:
 		return asm.F32(float32(e.F))
 	case expr.Bool:
-		return p.f.Do("setp.ne.s32", p.f.Copy(asm.Int(e.I)), asm.Int(0))
+		return asm.Bool(e.I != 0)
 	}
 	return asm.Int(e.I)
 }
@@ -111,7 +111,6 @@ func (p *printer) compute(e *expr.Expr) asm.Value {
 		args[1] = p.amount(e.Args[1], args[1])
 	}
 	if op, ok := simple[key{e.Op, t}]; ok {
-		args[0] = p.f.Register(args[0])
 		return p.f.Do(op, args...)
 	}
 	return p.composed(e, t, args)
@@ -161,9 +160,9 @@ func (p *printer) composed(e *expr.Expr, t expr.Type, args []asm.Value) asm.Valu
 	f := p.f
 	switch e.Op {
 	case expr.Min:
-		return p.choose(f.Do("setp.lt.f32", f.Register(args[0]), args[1]), args[0], args[1])
+		return p.choose(f.Do("setp.lt.f32", args[0], args[1]), args[0], args[1])
 	case expr.Max:
-		return p.choose(f.Do("setp.gt.f32", f.Register(args[0]), args[1]), args[0], args[1])
+		return p.choose(f.Do("setp.gt.f32", args[0], args[1]), args[0], args[1])
 	case expr.Where:
 		return p.choose(args[0], args[1], args[2])
 	case expr.Eq: // of Bool
@@ -192,32 +191,32 @@ func (p *printer) choose(c, a, b asm.Value) asm.Value {
 
 // load reads an element.
 func (p *printer) load(e *expr.Expr) asm.Value {
-	s, at, bytes := p.at(e)
-	return p.f.Load(s, classOf(e.Type), at, bytes)
+	m, at, bytes := p.at(e)
+	return p.f.Load(m, classOf(e.Type), at, bytes)
 }
 
 // at is where an own element is: an address and a number of bytes after it.
-func (p *printer) at(e *expr.Expr) (s asm.Space, base asm.Value, bytes int) {
+func (p *printer) at(e *expr.Expr) (m asm.Memory, base asm.Value, bytes int) {
 	sl, ok := p.slices[e.Name]
 	if !ok {
 		panic("BUG: no slice " + e.Name)
 	}
 	index, offset := splitConst(e.Args[0])
-	if index != nil && sl.space == asm.Shared && !p.natural(index) {
+	if index != nil && sl.Space == asm.Shared && !p.natural(index) {
 		index, offset = e.Args[0], 0 // an address below 0 would wrap
 	}
 	if index == nil {
-		return sl.space, sl.base, 4 * offset
+		return sl.Memory, sl.base, 4 * offset
 	}
 	at := place{e.Name, index}
 	for _, l := range p.layers {
 		if a, ok := l.addresses[at]; ok {
-			return sl.space, a.base, 4 * offset
+			return sl.Memory, a.base, 4 * offset
 		}
 	}
-	a := p.offset(sl, p.f.Register(p.eval(index)))
+	a := p.offset(sl, p.eval(index))
 	p.layers[len(p.layers)-1].addresses[at] = address{a}
-	return sl.space, a, 4 * offset
+	return sl.Memory, a, 4 * offset
 }
 
 // natural says whether an index is sure not to be negative.
@@ -235,7 +234,7 @@ func (p *printer) natural(e *expr.Expr) bool {
 
 // offset is the address of an element of a slice by its index.
 func (p *printer) offset(s slice, index asm.Value) asm.Value {
-	if s.space == asm.Shared {
+	if s.Space == asm.Shared {
 		return p.f.Do("mad.lo.s32", index, asm.Int(4), s.base)
 	}
 	return p.f.Do("mad.wide.s32", index, asm.Int(4), s.base)

@@ -1,7 +1,7 @@
-// Package asm writes PTX: registers have a class that is checked, each
-// instruction used is a row of a table (forms.go), and labels, guards and
-// parameters are values. Package codegen/ptx, before it, decides what to write;
-// after it come ptxas, the driver or the simulator.
+// Package asm is the low-level IR of kernels for a GPU: instructions over typed
+// values, in a tree of loops and regions. Package codegen/ptx builds it; Verify
+// checks it, passes (passes.go) make it smaller, and a Module prints it as PTX for
+// ptxas, the driver or the simulator.
 package asm
 
 import (
@@ -30,32 +30,47 @@ var classes = map[Class]struct{ typ, prefix string }{
 	Wide:  {"b64", "%d"},
 }
 
-// A Value is an operand: a register or a constant.
+// A Value is an operand: a constant, what one instruction computes, or a variable,
+// which instructions set again and again.
 type Value struct {
 	class Class
-	text  string
-	konst bool
-	n     int64 // of an integer constant
+	kind  kind
+	n     int64 // a constant, the bits of a float; else a number within the function
 }
+
+type kind uint8
+
+const (
+	none kind = iota
+	constant
+	single // what one instruction computes
+	variable
+)
+
+// Valid says whether there is a value: the zero Value is none.
+func (v Value) Valid() bool { return v.kind != none }
 
 // Class is the class of a value.
 func (v Value) Class() Class { return v.class }
 
-// Valid says whether there is a value: the zero Value is none.
-func (v Value) Valid() bool { return v.text != "" }
-
 // Const is the value of an integer constant, and whether v is one.
-func (v Value) Const() (int64, bool) { return v.n, v.konst && v.class != Float }
+func (v Value) Const() (int64, bool) { return v.n, v.kind == constant && v.class != Float }
 
 // Int is an integer constant.
-func Int(n int64) Value { return Value{Word, fmt.Sprint(n), true, n} }
+func Int(n int64) Value { return Value{Word, constant, n} }
 
 // WideInt is a 64-bit constant.
-func WideInt(n int64) Value { return Value{Wide, fmt.Sprint(n), true, n} }
+func WideInt(n int64) Value { return Value{Wide, constant, n} }
 
 // F32 is a float constant, exact to the bit.
-func F32(x float32) Value {
-	return Value{class: Float, text: fmt.Sprintf("0f%08X", math.Float32bits(x)), konst: true}
+func F32(x float32) Value { return Value{Float, constant, int64(math.Float32bits(x))} }
+
+// Bool is a constant predicate.
+func Bool(b bool) Value {
+	if b {
+		return Value{Pred, constant, 1}
+	}
+	return Value{Pred, constant, 0}
 }
 
 // Space is a state space with its addresses: shared memory has 32-bit ones.
@@ -66,29 +81,76 @@ const (
 	Global  Space = "global"
 	Shared  Space = "shared"
 	Generic Space = ""
-	Param   Space = "param"
 )
 
-// A Label is a place to branch to.
-type Label string
+// A Memory is a part of a space: what has another name shares nothing with it.
+type Memory struct {
+	Space Space
+	Name  string
+}
+
+// Of is the part of a space with a name.
+func (s Space) Of(name string) Memory { return Memory{s, name} }
+
+// An Instr is an instruction, or a region of code with the instructions in it: an
+// opIf runs its body where its operand holds, an opLoop once and again while its
+// operand, which the body computes, holds.
+type Instr struct {
+	op     string
+	dst    []Value
+	args   []Value
+	text   string // operands that are no values; what a comment says
+	guard  Value  // only where it holds
+	unless bool   // only where it does not
+	memory Memory // of a load or a store, whose first operand is the address
+	bytes  int    // behind the address
+	body   []*Instr
+}
 
 // A Func is an entry under construction.
 type Func struct {
 	Name    string
 	Threads int // of a block
 
-	params   []string
-	shared   []string
-	body     strings.Builder
-	count    map[Class]int
-	labels   int
-	guard    string
-	location string
+	params []string
+	shared []string
+	body   []*Instr
+	at     *[]*Instr // where instructions go
+	guard  Value
+	unless bool
+	values int64
 }
 
 // NewFunc begins an entry whose blocks have so many threads.
 func NewFunc(name string, threads int) *Func {
-	return &Func{Name: name, Threads: threads, count: map[Class]int{}}
+	f := &Func{Name: name, Threads: threads}
+	f.at = &f.body
+	return f
+}
+
+// emit adds an instruction.
+func (f *Func) emit(i *Instr) {
+	i.guard, i.unless = f.guard, f.unless
+	if err := i.check(); err != nil {
+		panic("BUG: " + err.Error())
+	}
+	*f.at = append(*f.at, i)
+}
+
+// compute adds an instruction with a result.
+func (f *Func) compute(c Class, i Instr) Value {
+	i.dst = f.fresh(c, single, 1)
+	f.emit(&i)
+	return i.dst[0]
+}
+
+func (f *Func) fresh(c Class, k kind, n int) []Value {
+	vs := make([]Value, n)
+	for i := range vs {
+		f.values++
+		vs[i] = Value{c, k, f.values}
+	}
+	return vs
 }
 
 // Param declares the next parameter, of a type such as u64, and returns its value.
@@ -98,16 +160,14 @@ func (f *Func) Param(typ, name string) Value {
 	name = "_" + identifier(name)
 	f.params = append(f.params, fmt.Sprintf(".param .%s %s", typ, name))
 	class := map[string]Class{"u64": Wide, "u32": Word, "f32": Float}[typ]
-	v := f.New(class)
-	f.line("ld.param.%s %s, [%s];", typ, v.text, name)
-	return v
+	return f.compute(class, Instr{op: "ld.param." + typ, text: "[" + name + "]"})
 }
 
 // SharedArray declares bytes of static shared memory and returns their address.
 func (f *Func) SharedArray(name string, bytes int) Value {
 	name = identifier(name)
 	f.shared = append(f.shared, fmt.Sprintf(".shared .align 16 .b8 %s[%d];", name, bytes))
-	return f.address(name)
+	return f.Special(name)
 }
 
 // identifier is a name in the letters of PTX.
@@ -115,204 +175,130 @@ func identifier(name string) string { return strings.ReplaceAll(name, ".", "$") 
 
 // DynamicShared is the address of the dynamic shared memory, which the module
 // declares.
-func (f *Func) DynamicShared() Value { return f.address(dynamicShared) }
+func (f *Func) DynamicShared() Value { return f.Special(dynamicShared) }
 
-func (f *Func) address(name string) Value {
-	v := f.New(Word)
-	f.line("mov.u32 %s, %s;", v.text, name)
-	return v
-}
+// Special is a special register, such as %tid.x.
+func (f *Func) Special(name string) Value { return f.compute(Word, Instr{op: "mov.u32", text: name}) }
 
-// New is a fresh register.
-func (f *Func) New(c Class) Value {
-	f.count[c]++
-	return Value{class: c, text: fmt.Sprintf("%s%d", classes[c].prefix, f.count[c])}
-}
-
-// Special copies a special register, such as %tid.x.
-func (f *Func) Special(name string) Value {
-	v := f.New(Word)
-	f.line("mov.u32 %s, %s;", v.text, name)
-	return v
-}
-
-// Do computes an instruction of the table into a fresh register.
+// Do computes an instruction of the table that has one form.
 func (f *Func) Do(op string, args ...Value) Value {
-	v := f.New(formOf(op).dst)
-	f.Into(v, op, args...)
-	return v
+	if len(forms[op]) != 1 {
+		panic("BUG: no instruction " + op)
+	}
+	return f.compute(Class(forms[op][0][0]), Instr{op: op, args: args})
 }
 
-// Into computes an instruction of the table into a register.
+// New is a variable, which has no value yet.
+func (f *Func) New(c Class) Value { return f.fresh(c, variable, 1)[0] }
+
+// Variable is a variable that begins with a value.
+func (f *Func) Variable(v Value) Value {
+	x := f.New(v.class)
+	f.Move(x, v)
+	return x
+}
+
+// Into computes an instruction of the table into a variable.
 func (f *Func) Into(dst Value, op string, args ...Value) {
-	form := formOf(op)
-	if dst.class != form.dst || dst.konst {
-		panic(fmt.Sprintf("BUG: %s into %s", op, dst.text))
-	}
-	if len(args) != len(form.args) {
-		panic(fmt.Sprintf("BUG: %s of %d operands", op, len(args)))
-	}
-	texts := []string{dst.text}
-	for i, a := range args {
-		if a.class != form.args[i] {
-			panic(fmt.Sprintf("BUG: %s: operand %d is %s", op, i, a.text))
-		}
-		texts = append(texts, a.text)
-	}
-	f.line("%s %s;", op, strings.Join(texts, ", "))
+	f.emit(&Instr{op: op, dst: []Value{dst}, args: args})
 }
 
-// Move copies a value into a register of its class.
-func (f *Func) Move(dst, src Value) {
-	if dst.class != src.class || dst.konst {
-		panic(fmt.Sprintf("BUG: move of %s into %s", src.text, dst.text))
-	}
-	f.line("mov.%s %s, %s;", classes[dst.class].typ, dst.text, src.text)
+// Move sets a variable.
+func (f *Func) Move(dst, src Value) { f.Into(dst, "mov."+classes[dst.class].typ, src) }
+
+// Copy is what a value is now, also where that is a variable.
+func (f *Func) Copy(v Value) Value {
+	return f.compute(v.class, Instr{op: "mov." + classes[v.class].typ, args: []Value{v}})
 }
 
-// Copy copies a value into a fresh register, which may then change.
-func (f *Func) Copy(src Value) Value {
-	v := f.New(src.class)
-	f.Move(v, src)
-	return v
+// Bits is the bit pattern of a float.
+func (f *Func) Bits(v Value) Value {
+	return f.compute(Word, Instr{op: "mov.b32", args: []Value{v}})
 }
 
-// Register returns a value as a register: itself, or a copy of a constant.
-func (f *Func) Register(v Value) Value {
-	if v.konst {
-		return f.Copy(v)
-	}
-	return v
+// FloatOf is the float with a bit pattern.
+func (f *Func) FloatOf(v Value) Value {
+	return f.compute(Float, Instr{op: "mov.b32", args: []Value{v}})
 }
 
 // Load reads a 32-bit element at an address plus bytes.
-func (f *Func) Load(s Space, c Class, addr Value, bytes int) Value {
-	v := f.New(c)
-	f.LoadInto(s, v, addr, bytes)
-	return v
+func (f *Func) Load(m Memory, c Class, addr Value, bytes int) Value {
+	return f.Loads(m, c, 1, addr, bytes)[0]
 }
 
-// LoadInto is Load into registers of one class, as many as a vector has (1, 2 or 4).
-func (f *Func) LoadInto(s Space, dst Value, addr Value, bytes int, more ...Value) {
-	dsts := append([]Value{dst}, more...)
-	f.line("ld%s%s.%s %s, %s;", space(s), vector(dsts), classes[dst.class].typ, list(dsts), memory(s, addr, bytes))
+// Loads reads elements side by side, as many as a vector has (1, 2 or 4).
+func (f *Func) Loads(m Memory, c Class, n int, addr Value, bytes int) []Value {
+	vs := f.fresh(c, single, n)
+	f.LoadInto(m, addr, bytes, vs...)
+	return vs
+}
+
+// LoadInto is Loads into variables.
+func (f *Func) LoadInto(m Memory, addr Value, bytes int, dst ...Value) {
+	f.emit(&Instr{op: opLoad, dst: dst, args: []Value{addr}, memory: m, bytes: bytes})
 }
 
 // Store writes values of one class, as many as a vector has, at an address plus
 // bytes.
-func (f *Func) Store(s Space, addr Value, bytes int, src ...Value) {
-	for i := range src {
-		src[i] = f.Register(src[i])
-	}
-	f.line("st%s%s.%s %s, %s;", space(s), vector(src), classes[src[0].class].typ, memory(s, addr, bytes), list(src))
-}
-
-func space(s Space) string {
-	if s == Generic {
-		return ""
-	}
-	return "." + string(s)
-}
-
-func vector(vs []Value) string {
-	if len(vs) == 1 {
-		return ""
-	}
-	return fmt.Sprintf(".v%d", len(vs))
-}
-
-func list(vs []Value) string {
-	if len(vs) == 1 {
-		return vs[0].text
-	}
-	var texts []string
-	for _, v := range vs {
-		texts = append(texts, v.text)
-	}
-	return "{" + strings.Join(texts, ", ") + "}"
-}
-
-func memory(s Space, addr Value, bytes int) string {
-	want := Wide
-	if s == Shared {
-		want = Word
-	}
-	if addr.class != want || addr.konst {
-		panic(fmt.Sprintf("BUG: %s is no address of the space %q", addr.text, s))
-	}
-	if bytes == 0 {
-		return "[" + addr.text + "]"
-	}
-	return fmt.Sprintf("[%s+%d]", addr.text, bytes)
+func (f *Func) Store(m Memory, addr Value, bytes int, src ...Value) {
+	f.emit(&Instr{op: opStore, args: append([]Value{addr}, src...), memory: m, bytes: bytes})
 }
 
 // Shuffle exchanges a value between all lanes of a warp: bfly with the lane whose
 // number differs in the bits of by, idx from lane by.
 func (f *Func) Shuffle(mode string, v Value, by int) Value {
-	got := f.New(v.class)
-	f.line("shfl.sync.%s.b32 %s, %s, %d, 31, -1;", mode, got.text, v.text, by)
-	return got
+	op := "shfl.sync." + mode + ".b32"
+	return f.compute(v.class, Instr{op: op, args: []Value{v}, text: fmt.Sprintf("%d, 31, -1", by)})
 }
 
 // Barrier waits for all threads of the block.
-func (f *Func) Barrier() { f.line("bar.sync 0;") }
+func (f *Func) Barrier() { f.emit(&Instr{op: opBarrier, text: "0"}) }
 
 // WarpSync waits for all lanes of the warp, and orders their memory accesses.
-func (f *Func) WarpSync() { f.line("bar.warp.sync -1;") }
+func (f *Func) WarpSync() { f.emit(&Instr{op: opWarpSync, text: "-1"}) }
 
-// Label makes a label; Place puts it here.
-func (f *Func) Label() Label {
-	f.labels++
-	return Label(fmt.Sprintf("$L%d", f.labels))
+// If does what do writes where a predicate holds.
+func (f *Func) If(p Value, do func()) {
+	f.region(opIf, func() Value {
+		do()
+		return p
+	})
 }
 
-// Place puts a label here.
-func (f *Func) Place(l Label) { fmt.Fprintf(&f.body, "%s:\n", l) }
+// Loop does what do writes once, and again while the predicate that it returns holds.
+func (f *Func) Loop(do func() (again Value)) { f.region(opLoop, do) }
 
-// Branch goes to a label.
-func (f *Func) Branch(l Label) { f.line("bra %s;", l) }
-
-// BranchIf goes to a label where a predicate is as wanted.
-func (f *Func) BranchIf(p Value, want bool, l Label) {
-	f.Guarded(p, want, func() { f.line("bra %s;", l) })
+func (f *Func) region(op string, do func() Value) {
+	i, outer := &Instr{op: op}, f.at
+	f.at = &i.body
+	i.args = []Value{do()}
+	f.at = outer
+	f.emit(i)
 }
 
 // Return ends the thread.
-func (f *Func) Return() { f.line("ret;") }
+func (f *Func) Return() { f.emit(&Instr{op: opReturn}) }
 
-// Guarded writes what do writes under a predicate; without one (the zero Value)
-// always.
+// Guarded puts each instruction that do writes under a predicate; without one (the
+// zero Value) under none.
 func (f *Func) Guarded(p Value, want bool, do func()) {
 	if !p.Valid() {
 		do()
 		return
 	}
-	if p.class != Pred || f.guard != "" {
+	if p.class != Pred || f.guard.Valid() {
 		panic("BUG: a guard within a guard, or no predicate")
 	}
-	f.guard = "@" + p.text + " "
-	if !want {
-		f.guard = "@!" + p.text + " "
-	}
+	f.guard, f.unless = p, !want
 	do()
-	f.guard = ""
+	f.guard, f.unless = Value{}, false
 }
 
-// Comment writes a line for readers.
-func (f *Func) Comment(text string) { fmt.Fprintf(&f.body, "\t// %s\n", text) }
+// Comment is a line for readers.
+func (f *Func) Comment(text string) { f.emit(&Instr{op: opComment, text: text}) }
 
 // Loc says that what follows is for a line of a source file, by the module's
 // number of the file.
 func (f *Func) Loc(file, line, column int) {
-	text := fmt.Sprintf("\t.loc %d %d %d\n", file, line, column)
-	if text != f.location {
-		f.body.WriteString(text)
-		f.location = text
-	}
-}
-
-func (f *Func) line(format string, args ...any) {
-	f.body.WriteString("\t" + f.guard)
-	fmt.Fprintf(&f.body, format, args...)
-	f.body.WriteByte('\n')
+	f.emit(&Instr{op: ".loc", text: fmt.Sprintf("%d %d %d", file, line, column)})
 }

@@ -1,95 +1,123 @@
 package asm
 
 import (
-	"maps"
+	"fmt"
 	"slices"
 	"strings"
 )
 
-// A form is the classes of an instruction's result and operands.
-type form struct {
-	dst  Class
-	args []Class
-}
+// The instructions that are told apart by more than their operands.
+const (
+	opLoad     = "ld"
+	opStore    = "st"
+	opBarrier  = "bar.sync"
+	opWarpSync = "bar.warp.sync"
+	opReturn   = "ret"
+	opIf       = "if"
+	opLoop     = "loop"
+	opComment  = "//"
+)
 
-// formTexts are the instructions that kernels are written with, by their classes:
-// result, then operands. A shift's amount is a word; bfe and the like have words
+// values are the instructions that do nothing but compute a value, by the classes of
+// result and operands. A shift's amount is a word; bfe and the like have words
 // throughout.
-var formTexts = map[string]string{
+var values = map[string]string{
 	"r=rr": `add.s32 sub.s32 mul.lo.s32 div.s32 div.u32 rem.s32 rem.u32 min.s32 max.s32 min.u32 max.u32
 		mul.hi.u32 and.b32 or.b32 xor.b32 shl.b32 shr.s32 shr.u32`,
 	"r=rrr": "mad.lo.s32",
-	"r=r":   "neg.s32 abs.s32 not.b32",
+	"r=r":   "neg.s32 abs.s32 not.b32 mov.b32",
 	"d=rr":  "mul.wide.s32 mul.wide.u32",
 	"d=rrd": "mad.wide.s32 mad.wide.u32",
 	"d=dd":  "add.s64 mul.lo.s64",
 	"d=ddd": "mad.lo.s64",
 	"d=r":   "cvt.u64.u32 cvt.s64.s32",
-	"d=d":   "cvta.shared.u64 cvta.to.global.u64",
+	"d=d":   "cvta.shared.u64 cvta.to.global.u64 mov.b64",
 	"d=ddp": "selp.b64",
 	"p=dd":  "setp.eq.s64",
 
 	"f=ff":  "add.rn.f32 sub.rn.f32 mul.rn.f32 div.rn.f32",
 	"f=fff": "fma.rn.f32",
-	"f=f":   "neg.f32 abs.f32 sqrt.rn.f32 cvt.rmi.f32.f32",
-	"f=r":   "cvt.rn.f32.s32 cvt.rn.f32.u32",
-	"r=f":   "cvt.rzi.s32.f32",
+	"f=f":   "neg.f32 abs.f32 sqrt.rn.f32 cvt.rmi.f32.f32 mov.f32",
+	"f=r":   "cvt.rn.f32.s32 cvt.rn.f32.u32 mov.b32",
+	"r=f":   "cvt.rzi.s32.f32 mov.b32",
 
 	"p=rr":  "setp.lt.s32 setp.le.s32 setp.eq.s32 setp.ne.s32 setp.ge.s32 setp.lt.u32 setp.le.u32 setp.gt.s32",
 	"p=ff":  "setp.lt.f32 setp.le.f32 setp.eq.f32 setp.neu.f32 setp.gt.f32",
 	"p=pp":  "and.pred or.pred xor.pred",
-	"p=p":   "not.pred",
+	"p=p":   "not.pred mov.pred",
 	"f=ffp": "selp.f32",
 	"r=rrp": "selp.b32",
+
+	"r=": "mov.u32 ld.param.u32", "d=": "ld.param.u64", "f=": "ld.param.f32", // of a name
 }
 
-var forms = parseForms()
+// effects are the others, which stay where they are, but for loads and stores.
+var effects = map[string]string{
+	"r=r": "shfl.sync.bfly.b32 shfl.sync.idx.b32",
+	"f=f": "shfl.sync.bfly.b32 shfl.sync.idx.b32",
+	"=":   strings.Join([]string{opBarrier, opWarpSync, opReturn, opComment, ".loc"}, " "),
+	"=p":  opIf + " " + opLoop,
+}
 
-func parseForms() map[string]form {
-	all := map[string]form{}
-	for classes, ops := range formTexts {
-		dst, args, _ := strings.Cut(classes, "=")
-		f := form{dst: Class(dst[0])}
-		for _, c := range []byte(args) {
-			f.args = append(f.args, Class(c))
-		}
-		for _, op := range strings.Fields(ops) {
-			all[op] = f
+// forms are the signatures of each instruction, and pure those that only compute.
+var forms, pure = signatures(values, effects), signatures(values)
+
+func signatures(tables ...map[string]string) map[string][]string {
+	all := map[string][]string{}
+	for _, table := range tables {
+		for sig, ops := range table {
+			for _, op := range strings.Fields(ops) {
+				all[op] = append(all[op], sig)
+			}
 		}
 	}
 	return all
 }
 
-func formOf(op string) form {
-	f, ok := forms[op]
-	if !ok {
-		panic("BUG: no instruction " + op)
-	}
-	return f
+// isMove says whether an instruction is a copy.
+func (i *Instr) isMove() bool {
+	return strings.HasPrefix(i.op, "mov.") && len(i.args) == 1 && i.args[0].class == i.dst[0].class
 }
 
-// Bits is the bit pattern of a float.
-func (f *Func) Bits(v Value) Value {
-	if v.class != Float {
-		panic("BUG: bits of " + v.text)
+// check holds an instruction to its form.
+func (i *Instr) check() error {
+	bad := func(text string, args ...any) error {
+		return fmt.Errorf("%s: %s", i, fmt.Sprintf(text, args...))
 	}
-	w := f.New(Word)
-	f.line("mov.b32 %s, %s;", w.text, v.text)
-	return w
+	if slices.ContainsFunc(i.dst, func(v Value) bool { return v.kind < single }) {
+		return bad("the result is no register")
+	}
+	if i.guard.Valid() && i.guard.class != Pred {
+		return bad("the guard is no predicate")
+	}
+	if i.op != opLoad && i.op != opStore {
+		if sig := letters(i.dst) + "=" + letters(i.args); !slices.Contains(forms[i.op], sig) {
+			return bad("no such instruction has operands %s", sig)
+		}
+		return nil
+	}
+	address, data := Wide, slices.Concat(i.dst, i.args[1:])
+	if i.memory.Space == Shared {
+		address = Word
+	}
+	if a := i.args[0]; a.class != address || a.kind == constant {
+		return bad("no address of the space %q", i.memory.Space)
+	}
+	n := len(data)
+	if n != 1 && n != 2 && n != 4 || letters(data) != strings.Repeat(letters(data[:1]), n) || data[0].class == Wide || data[0].class == Pred {
+		return bad("no vector")
+	}
+	if i.bytes%(4*n) != 0 {
+		return bad("%d bytes do not align a vector of %d", i.bytes, n)
+	}
+	return nil
 }
 
-// FloatOf is the float with a bit pattern.
-func (f *Func) FloatOf(v Value) Value {
-	if v.class != Word {
-		panic("BUG: float of " + v.text)
+// letters are the classes of values.
+func letters(vs []Value) string {
+	var text []byte
+	for _, v := range vs {
+		text = append(text, byte(v.class))
 	}
-	x := f.New(Float)
-	f.line("mov.b32 %s, %s;", x.text, v.text)
-	return x
+	return string(text)
 }
-
-// Ops lists the instructions of the table.
-func Ops() []string { return slices.Sorted(maps.Keys(forms)) }
-
-// ArgClasses are the classes of an instruction's operands.
-func ArgClasses(op string) []Class { return formOf(op).args }

@@ -8,7 +8,7 @@ import (
 // dynamicShared is the name of the dynamic shared memory.
 const dynamicShared = "room"
 
-// A Module is the text of a module under construction.
+// A Module is a module under construction.
 type Module struct {
 	Header string // of the first line, a comment
 	files  []string
@@ -43,23 +43,151 @@ func (m *Module) Text() []byte {
 	fmt.Fprintf(&b, "\n.extern .shared .align 16 .b8 %s[];\n", dynamicShared)
 	for _, f := range m.funcs {
 		b.WriteByte('\n')
-		f.write(&b)
+		b.WriteString(f.String())
 	}
 	return []byte(b.String())
 }
 
-// write writes an entry with its declarations.
-func (f *Func) write(b *strings.Builder) {
-	fmt.Fprintf(b, ".visible .entry %s(\n\t%s\n)\n.reqntid %d\n{\n", f.Name, strings.Join(f.params, ",\n\t"), f.Threads)
+// String is an entry as text.
+func (f *Func) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, ".visible .entry %s(\n\t%s\n)\n.reqntid %d\n{\n", f.Name, strings.Join(f.params, ",\n\t"), f.Threads)
+	p := printer{registers: map[Value]string{}, count: map[Class]int{}}
+	p.instrs(f.body)
 	for _, c := range []Class{Pred, Word, Float, Wide} {
-		if n := f.count[c]; n > 0 {
-			fmt.Fprintf(b, "\t.reg .%s %s<%d>;\n", classes[c].typ, classes[c].prefix, n+1)
+		if n := p.count[c]; n > 0 {
+			fmt.Fprintf(&b, "\t.reg .%s %s<%d>;\n", classes[c].typ, classes[c].prefix, n+1)
 		}
 	}
 	for _, s := range f.shared {
-		fmt.Fprintf(b, "\t%s\n", s)
+		fmt.Fprintf(&b, "\t%s\n", s)
 	}
-	b.WriteByte('\n')
-	b.WriteString(f.body.String())
-	b.WriteString("}\n")
+	return b.String() + "\n" + p.b.String() + "}\n"
+}
+
+// String is an instruction without its body, for messages.
+func (i *Instr) String() string {
+	p := printer{}
+	switch p.instr(i); i.op {
+	case opIf, opLoop:
+		return i.op + " " + p.value(i.args[0])
+	}
+	return strings.TrimSpace(p.b.String())
+}
+
+// A printer gives numbers to the registers and labels that it meets, in order.
+type printer struct {
+	b         strings.Builder
+	registers map[Value]string // nil: they are called by their numbers in the function
+	count     map[Class]int
+	labels    int
+}
+
+func (p *printer) line(format string, args ...any) { fmt.Fprintf(&p.b, format+"\n", args...) }
+
+func (p *printer) label() string {
+	p.labels++
+	return fmt.Sprintf("$L%d", p.labels)
+}
+
+func (p *printer) instrs(is []*Instr) {
+	for _, i := range is {
+		switch i.op {
+		case opIf:
+			end := p.label()
+			p.line("\t@!%s bra %s;", p.value(i.args[0]), end)
+			p.instrs(i.body)
+			p.line("%s:", end)
+		case opLoop:
+			again := p.label()
+			p.line("%s:", again)
+			p.instrs(i.body)
+			p.line("\t@%s bra %s;", p.value(i.args[0]), again)
+		default:
+			p.instr(i)
+		}
+	}
+}
+
+// instr prints an instruction that is no region.
+func (p *printer) instr(i *Instr) {
+	var operands []string
+	vector, typ := func(vs []Value) {
+		text := strings.Join(p.all(vs), ", ")
+		if len(vs) > 1 {
+			text = "{" + text + "}"
+		}
+		operands = append(operands, text)
+	}, ""
+	switch op := i.op; op {
+	case opComment, ".loc":
+		p.line("\t%s %s", op, i.text)
+		return
+	case opLoad:
+		vector(i.dst)
+		operands = append(operands, p.address(i))
+		typ = i.memory.access(i.dst)
+	case opStore:
+		operands = append(operands, p.address(i))
+		vector(i.args[1:])
+		typ = i.memory.access(i.args[1:])
+	default:
+		operands = append(p.all(i.dst), p.all(i.args)...)
+		if i.text != "" {
+			operands = append(operands, i.text)
+		}
+	}
+	p.line("\t%s%s;", p.guard(i), strings.TrimSpace(i.op+typ+" "+strings.Join(operands, ", ")))
+}
+
+func (p *printer) guard(i *Instr) string {
+	switch {
+	case !i.guard.Valid():
+		return ""
+	case i.unless:
+		return "@!" + p.value(i.guard) + " "
+	}
+	return "@" + p.value(i.guard) + " "
+}
+
+// access is the type of an access to some values.
+func (m Memory) access(vs []Value) string {
+	text := ""
+	if m.Space != Generic {
+		text = "." + string(m.Space)
+	}
+	if len(vs) > 1 {
+		text += fmt.Sprintf(".v%d", len(vs))
+	}
+	return text + "." + classes[vs[0].class].typ
+}
+
+func (p *printer) address(i *Instr) string {
+	if i.bytes == 0 {
+		return "[" + p.value(i.args[0]) + "]"
+	}
+	return fmt.Sprintf("[%s+%d]", p.value(i.args[0]), i.bytes)
+}
+
+func (p *printer) all(vs []Value) []string {
+	var texts []string
+	for _, v := range vs {
+		texts = append(texts, p.value(v))
+	}
+	return texts
+}
+
+func (p *printer) value(v Value) string {
+	switch {
+	case v.kind == constant && v.class == Float:
+		return fmt.Sprintf("0f%08X", v.n)
+	case v.kind == constant:
+		return fmt.Sprint(v.n)
+	case p.registers == nil:
+		return fmt.Sprint(classes[v.class].prefix, v.n)
+	case p.registers[v] == "":
+		p.count[v.class]++
+		p.registers[v] = fmt.Sprint(classes[v.class].prefix, p.count[v.class])
+	}
+	return p.registers[v]
 }

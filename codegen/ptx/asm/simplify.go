@@ -1,0 +1,178 @@
+package asm
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// simplify puts what is known in the place of integer instructions: floats round, and
+// stay as they are.
+func simplify(f *Func) {
+	newWalk(func(i *Instr) {
+		if pure[i.op] == nil {
+			return
+		}
+		if commutes(i.op) && i.args[0].kind == constant && i.args[1].kind != constant {
+			i.args[0], i.args[1] = i.args[1], i.args[0]
+		}
+		if c, ok := i.folded(); ok {
+			i.op, i.args = "mov."+classes[c.class].typ, []Value{c}
+		}
+		for slices.ContainsFunc(identities[i.op], func(r identity) bool { return r.apply(i) }) {
+		}
+	}).body(f.body)
+}
+
+// commutes says whether the first two operands may change places.
+func commutes(op string) bool {
+	name, typ, _ := strings.Cut(op, ".")
+	return strings.Contains(" add mul mad and or xor min max ", " "+name+" ") && !strings.HasSuffix(typ, "f32")
+}
+
+// folds compute words of constant operands.
+var folds = map[string]func(a, b int32) int32{
+	"add.s32":     func(a, b int32) int32 { return a + b },
+	"sub.s32":     func(a, b int32) int32 { return a - b },
+	"mul.lo.s32":  func(a, b int32) int32 { return a * b },
+	"div.s32":     func(a, b int32) int32 { return a / b },
+	"rem.s32":     func(a, b int32) int32 { return a % b },
+	"div.u32":     func(a, b int32) int32 { return int32(uint32(a) / uint32(b)) },
+	"rem.u32":     func(a, b int32) int32 { return int32(uint32(a) % uint32(b)) },
+	"min.s32":     func(a, b int32) int32 { return min(a, b) },
+	"max.s32":     func(a, b int32) int32 { return max(a, b) },
+	"and.b32":     func(a, b int32) int32 { return a & b },
+	"or.b32":      func(a, b int32) int32 { return a | b },
+	"xor.b32":     func(a, b int32) int32 { return a ^ b },
+	"shl.b32":     func(a, b int32) int32 { return a << uint32(b) },
+	"shr.s32":     func(a, b int32) int32 { return a >> uint32(b) },
+	"shr.u32":     func(a, b int32) int32 { return int32(uint32(a) >> uint32(b)) },
+	"setp.lt.s32": func(a, b int32) int32 { return truth(a < b) },
+	"setp.le.s32": func(a, b int32) int32 { return truth(a <= b) },
+	"setp.eq.s32": func(a, b int32) int32 { return truth(a == b) },
+	"setp.ne.s32": func(a, b int32) int32 { return truth(a != b) },
+	"setp.ge.s32": func(a, b int32) int32 { return truth(a >= b) },
+	"setp.gt.s32": func(a, b int32) int32 { return truth(a > b) },
+	"setp.lt.u32": func(a, b int32) int32 { return truth(uint32(a) < uint32(b)) },
+	"setp.le.u32": func(a, b int32) int32 { return truth(uint32(a) <= uint32(b)) },
+}
+
+func truth(b bool) int32 { return int32(Bool(b).n) }
+
+// folded is the constant that an instruction computes, if it does.
+func (i *Instr) folded() (Value, bool) {
+	fold := folds[i.op]
+	if fold == nil || slices.ContainsFunc(i.args, func(v Value) bool { return v.kind != constant }) {
+		return Value{}, false
+	}
+	a, b := int32(i.args[0].n), int32(i.args[1].n)
+	if i.divides() && b == 0 {
+		return Value{}, false
+	}
+	return Value{i.dst[0].class, constant, int64(fold(a, b))}, true
+}
+
+// divides says whether an instruction divides integers.
+func (i *Instr) divides() bool {
+	return strings.HasPrefix(i.op, "rem.") || strings.HasPrefix(i.op, "div.") && i.dst[0].class == Word
+}
+
+// identities say what else computes the same: an operand, a constant, or another
+// instruction. Capital letters are any operands, the same ones where the letters are;
+// no constant of a float is among them.
+var identities = parseIdentities(`
+	add.s32 A 0 = A
+	sub.s32 A 0 = A
+	sub.s32 A A = 0
+	mul.lo.s32 A 1 = A
+	mul.lo.s32 A 0 = 0
+	div.s32 A 1 = A
+	div.u32 A 1 = A
+	rem.s32 A 1 = 0
+	rem.u32 A 1 = 0
+	and.b32 A 0 = 0
+	and.b32 A -1 = A
+	and.b32 A A = A
+	or.b32 A 0 = A
+	or.b32 A A = A
+	xor.b32 A 0 = A
+	xor.b32 A A = 0
+	shl.b32 A 0 = A
+	shr.s32 A 0 = A
+	shr.u32 A 0 = A
+	min.s32 A A = A
+	max.s32 A A = A
+	mad.lo.s32 A 0 B = B
+	mad.lo.s32 A 1 B = add.s32 A B
+	mad.lo.s32 A B 0 = mul.lo.s32 A B
+	mad.wide.s32 A 0 B = B
+	mad.wide.u32 A 0 B = B
+	add.s64 A 0 = A
+	mul.lo.s64 A 1 = A
+	mad.lo.s64 A 0 B = B
+	mad.lo.s64 A 1 B = add.s64 A B
+	selp.b32 A B 1 = A
+	selp.b32 A B 0 = B
+	selp.b32 A A B = A
+	selp.f32 A B 1 = A
+	selp.f32 A B 0 = B
+	selp.f32 A A B = A
+	and.pred A 1 = A
+	and.pred A 0 = 0
+	and.pred A A = A
+	or.pred A 1 = 1
+	or.pred A 0 = A
+	or.pred A A = A
+	xor.pred A 0 = A
+	xor.pred A 1 = not.pred A
+`)
+
+// An identity is a row of the table: operands by what they are called there.
+type identity struct {
+	args, result []string // a result of several has an instruction first
+}
+
+func parseIdentities(text string) map[string][]identity {
+	all := map[string][]identity{}
+	for line := range strings.Lines(text) {
+		if left, right, ok := strings.Cut(line, " = "); ok {
+			words := strings.Fields(left)
+			all[words[0]] = append(all[words[0]], identity{words[1:], strings.Fields(right)})
+		}
+	}
+	return all
+}
+
+// apply rewrites an instruction by a row, and says whether that fits.
+func (r identity) apply(i *Instr) bool {
+	named := map[string]Value{}
+	for n, name := range r.args {
+		if v := i.args[n]; name[0] >= 'A' && !named[name].Valid() {
+			named[name] = v
+		} else if name[0] >= 'A' && named[name] != v || name[0] < 'A' && v != literal(name, v.class) {
+			return false
+		}
+	}
+	op, result := "mov."+classes[i.dst[0].class].typ, r.result
+	if len(result) > 1 {
+		op, result = result[0], result[1:]
+	}
+	i.op, i.args = op, nil
+	for _, name := range result {
+		v, ok := named[name]
+		if !ok {
+			v = literal(name, i.dst[0].class)
+		}
+		i.args = append(i.args, v)
+	}
+	return true
+}
+
+// literal is the constant that a row has.
+func literal(text string, c Class) Value {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		panic("BUG: " + text)
+	}
+	return Value{c, constant, int64(n)}
+}

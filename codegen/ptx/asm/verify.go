@@ -1,0 +1,140 @@
+package asm
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Verify returns an error that names the first instruction that breaks a rule: forms;
+// registers that have a value on every path before they are used; values that one
+// instruction sets, always; and waits and shuffles only where all threads come that
+// they are for. What a region sets is known in it alone, and behind a loop its
+// variables are.
+func Verify(f *Func) error {
+	v := verifier{known: map[Value]bool{}, made: map[Value]bool{}, reach: map[Value]reach{}}
+	v.values(f.body)
+	for v.changed = true; v.changed; {
+		v.changed = false
+		v.spread(f.body, block)
+	}
+	v.together(f.body, block)
+	if v.err != nil {
+		return fmt.Errorf("%s: %w", f.Name, v.err)
+	}
+	return nil
+}
+
+type verifier struct {
+	err     error
+	known   map[Value]bool // have a value on every path
+	order   []Value        // in which they got it
+	made    map[Value]bool // an instruction sets them
+	reach   map[Value]reach
+	changed bool
+	tid     Value
+}
+
+func (v *verifier) fail(i *Instr, text string) {
+	if v.err == nil {
+		v.err = fmt.Errorf("%s: %s", i, text)
+	}
+}
+
+func (v *verifier) values(is []*Instr) {
+	for _, i := range is {
+		if err := i.check(); err != nil && v.err == nil {
+			v.err = err
+		}
+		if i.op != opLoop {
+			v.uses(i)
+		}
+		before := len(v.order)
+		v.values(i.body)
+		if i.op == opLoop {
+			v.uses(i)
+		}
+		for _, x := range v.order[before:] {
+			if i.op == opIf || x.kind == single {
+				delete(v.known, x)
+			}
+		}
+		v.sets(i)
+	}
+}
+
+func (v *verifier) uses(i *Instr) {
+	for _, x := range append(slices.Clone(i.args), i.guard) {
+		if x.kind >= single && !v.known[x] {
+			v.fail(i, "an operand has no value on some path")
+		}
+	}
+}
+
+func (v *verifier) sets(i *Instr) {
+	for _, x := range i.dst {
+		if x.kind == single && v.made[x] {
+			v.fail(i, "the result is set already, and no variable")
+		}
+		if x.kind == single && i.guard.Valid() {
+			v.fail(i, "the result has no value where the guard does not hold, and is no variable")
+		}
+		v.made[x] = true
+		if !i.guard.Valid() && !v.known[x] {
+			v.known[x], v.order = true, append(v.order, x)
+		}
+	}
+}
+
+// A reach is which threads are sure to agree on a value, or to come to a place.
+type reach uint8
+
+const (
+	block reach = iota
+	warp
+	thread
+)
+
+// meetings are the instructions that threads come to together.
+var meetings = map[string]reach{opBarrier: block, opWarpSync: warp, "shfl.sync.bfly.b32": warp, "shfl.sync.idx.b32": warp}
+
+// within is who comes to the body of a region.
+func (v *verifier) within(i *Instr, here reach) reach { return max(here, v.reach[i.args[0]]) }
+
+// spread finds who agrees on values.
+func (v *verifier) spread(is []*Instr, here reach) {
+	for _, i := range is {
+		if len(i.body) > 0 {
+			v.spread(i.body, v.within(i, here))
+		}
+		of := v.reach[i.guard]
+		for _, x := range i.args {
+			of = max(of, v.reach[x])
+		}
+		switch {
+		case i.text == "%tid.x":
+			of, v.tid = thread, i.dst[0]
+		case i.op == "shr.u32" && i.args[0] == v.tid && i.args[1] == Int(5), strings.HasPrefix(i.op, "shfl.sync.idx"):
+			of = min(of, warp)
+		}
+		for _, x := range i.dst {
+			if x.kind == variable {
+				of = max(of, here)
+			}
+			v.changed = v.changed || of > v.reach[x]
+			v.reach[x] = max(of, v.reach[x])
+		}
+	}
+}
+
+// together holds meetings to who comes to them.
+func (v *verifier) together(is []*Instr, here reach) {
+	for _, i := range is {
+		if needs, ok := meetings[i.op]; ok && (here > needs || i.guard.Valid()) {
+			v.fail(i, "not all threads that it is for are sure to come here")
+		}
+		if len(i.body) > 0 {
+			v.together(i.body, v.within(i, here))
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package asm
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestVerify wants what is right accepted, and each mistake named. A function begins
+// with a uniform word, one that differs between warps, one between threads, a
+// predicate of each, and an address.
+func TestVerify(t *testing.T) {
+	type start struct {
+		*Func
+		all, warp, lane    Value
+		pAll, pWarp, pLane Value
+		at                 Value
+	}
+	one := Int(1)
+	for _, c := range []struct {
+		name, want string // none: it is right
+		write      func(f *start)
+	}{
+		{"values", "", func(f *start) { f.Do("add.s32", f.all, f.lane) }},
+		{"variable set in a loop, used behind it", "", func(f *start) {
+			x := f.New(Word)
+			f.Loop(func() Value { f.Move(x, f.all); return f.Do("setp.lt.s32", x, one) })
+			f.Do("add.s32", x, one)
+		}},
+		{"barrier where all come", "", func(f *start) { f.If(f.pAll, f.Barrier); f.If(f.pWarp, f.WarpSync) }},
+		{"shuffle of a warp", "", func(f *start) { f.If(f.pWarp, func() { f.Shuffle("bfly", f.lane, 1) }) }},
+		{"what a lane gives its warp", "", func(f *start) {
+			f.If(f.Do("setp.lt.s32", f.Shuffle("idx", f.lane, 0), one), f.WarpSync)
+		}},
+
+		{"operand of another class", "no such instruction has operands r=rd", func(f *start) {
+			f.body[len(f.body)-1].args = []Value{f.all, f.at}
+		}},
+		{"guard that is no predicate", "the guard is no predicate", func(f *start) {
+			f.Into(f.New(Word), "add.s32", f.all, one)
+			f.body[len(f.body)-1].guard = f.all
+		}},
+		{"constant set", "the result is no register", func(f *start) { f.body[len(f.body)-1].dst[0] = one }},
+		{"address in a word", "no address", func(f *start) {
+			f.Load(Global.Of("x"), Word, f.at, 0)
+			f.body[len(f.body)-1].args[0] = f.all
+		}},
+		{"three at a time", "no vector", func(f *start) {
+			f.Loads(Global.Of("x"), Word, 2, f.at, 0)
+			f.body[len(f.body)-1].dst = f.fresh(Word, single, 3)
+		}},
+		{"two classes at a time", "no vector", func(f *start) {
+			f.Store(Global.Of("x"), f.at, 0, one, one)
+			f.body[len(f.body)-1].args[2] = F32(1)
+		}},
+		{"vector out of line", "4 bytes do not align a vector of 2", func(f *start) {
+			f.Loads(Global.Of("x"), Word, 2, f.at, 8)
+			f.body[len(f.body)-1].bytes = 4
+		}},
+		{"variable without a value", "no value on some path", func(f *start) { f.Do("add.s32", f.New(Word), one) }},
+		{"variable set by a branch", "no value on some path", func(f *start) {
+			x := f.New(Word)
+			f.If(f.pAll, func() { f.Move(x, one) })
+			f.Copy(x)
+		}},
+		{"variable set under a guard", "no value on some path", func(f *start) {
+			x := f.New(Word)
+			f.Guarded(f.pAll, true, func() { f.Move(x, one) })
+			f.Copy(x)
+		}},
+		{"value of a branch", "no value on some path", func(f *start) {
+			var x Value
+			f.If(f.pAll, func() { x = f.Copy(one) })
+			f.Copy(x)
+		}},
+		{"value of a loop", "no value on some path", func(f *start) {
+			var x Value
+			f.Loop(func() Value { x = f.Copy(one); return f.pAll })
+			f.Copy(x)
+		}},
+		{"value of the next turn", "no value on some path", func(f *start) {
+			f.Loop(func() Value { f.Do("add.s32", f.all, one); f.Copy(one); return f.pAll })
+			body := f.body[len(f.body)-1].body
+			body[0].args[0] = body[1].dst[0]
+		}},
+		{"guard without a value", "no value on some path", func(f *start) {
+			f.Guarded(f.New(Pred), true, func() { f.Store(Global.Of("x"), f.at, 0, one) })
+		}},
+		{"value set twice", "set already", func(f *start) { f.Into(f.all, "add.s32", one, one) }},
+		{"value under a guard", "is no variable", func(f *start) { f.Guarded(f.pAll, true, func() { f.Copy(one) }) }},
+		{"barrier under a guard", "not all threads", func(f *start) { f.Guarded(f.pAll, true, f.Barrier) }},
+		{"barrier where some threads come", "not all threads", func(f *start) { f.If(f.pLane, f.Barrier) }},
+		{"barrier where some warps come", "not all threads", func(f *start) { f.If(f.pWarp, f.Barrier) }},
+		{"barrier within", "not all threads", func(f *start) { f.If(f.pLane, func() { f.If(f.pAll, f.Barrier) }) }},
+		{"wait where some lanes come", "not all threads", func(f *start) { f.If(f.pLane, f.WarpSync) }},
+		{"shuffle where some lanes come", "not all threads", func(f *start) {
+			f.If(f.pLane, func() { f.Shuffle("idx", f.lane, 0) })
+		}},
+		{"barrier in turns that threads have more of", "not all threads", func(f *start) {
+			i := f.Variable(f.lane)
+			f.Loop(func() Value {
+				f.Barrier()
+				f.Into(i, "add.s32", i, one)
+				return f.Do("setp.lt.s32", i, Int(9))
+			})
+		}},
+		{"barrier by what some threads have set", "not all threads", func(f *start) {
+			x := f.Variable(one)
+			f.If(f.pLane, func() { f.Move(x, Int(2)) })
+			f.If(f.Do("setp.lt.s32", x, Int(2)), f.Barrier)
+		}},
+		{"barrier by what some threads set under a guard", "not all threads", func(f *start) {
+			x := f.Variable(one)
+			f.Guarded(f.pLane, true, func() { f.Move(x, Int(2)) })
+			f.If(f.Do("setp.lt.s32", x, Int(2)), f.Barrier)
+		}},
+		{"barrier by what threads have loaded", "not all threads", func(f *start) {
+			x := f.Load(Global.Of("x"), Word, f.Do("mad.wide.s32", f.lane, Int(4), f.at), 0)
+			f.If(f.Do("setp.lt.s32", x, one), f.Barrier)
+		}},
+		{"barrier by a turn that comes before", "not all threads", func(f *start) {
+			x := f.Variable(one)
+			f.Loop(func() Value {
+				f.If(f.Do("setp.lt.s32", x, one), f.Barrier)
+				f.Move(x, f.lane)
+				return f.pAll
+			})
+		}},
+	} {
+		f := &start{Func: NewFunc("f", 64)}
+		f.at, f.lane = f.Param("u64", "x"), f.Special("%tid.x")
+		f.warp, f.all = f.Do("shr.u32", f.lane, Int(5)), f.Special("%ctaid.x")
+		less := func(v Value) Value { return f.Do("setp.lt.s32", v, Int(7)) }
+		f.pAll, f.pWarp, f.pLane = less(f.all), less(f.warp), less(f.lane)
+		f.Do("add.s32", f.all, one)
+		c.write(f)
+		switch err := Verify(f.Func); {
+		case c.want == "" && err != nil:
+			t.Errorf("%s: %v", c.name, err)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,12 @@
+package ptx
+
+import (
+	"github.com/arithlang/mlc/codegen/ptx/asm"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// Build gives the instructions of a kernel before any pass.
+func Build(k *kernel.Kernel, o Options) (*asm.Func, error) {
+	p, err := build(k, &asm.Module{}, o)
+	return p.f, err
+}
