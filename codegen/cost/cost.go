@@ -6,7 +6,6 @@ package cost
 import (
 	"slices"
 
-	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/runtime/abi"
@@ -74,7 +73,7 @@ func (t Tally) over(name string, lo, hi *expr.Expr) Tally {
 		return Tally{zero, []Loop{{Name: name, Lo: lo, Hi: hi, Tally: t}}}
 	}
 	rounds := hi
-	if !flat.IsInt(lo, 0) {
+	if !expr.IsInt(lo, 0) {
 		rounds = expr.New(expr.Max, expr.New(expr.Sub, hi, lo), zero)
 	}
 	return Tally{Count: expr.New(expr.Mul, rounds, t.Count)}
@@ -101,14 +100,16 @@ func (c *counter) body(body []kernel.Stmt) Tally {
 		case *kernel.Let:
 			c.lets[s.Name] = c.known(s.Value)
 			t.add(operations(s.Value))
-		case *kernel.Store:
-			t.add(c.product(operations(s.Value), sizes(s.Axes)...))
-		case *kernel.Map:
-			t.add(c.product(operations(s.Value), sizes(s.Axes)...))
+		case *kernel.Var:
+			c.lets[s.Name] = expr.NewElem(s.Name, s.Type) // it is data, whatever it holds
+		case *kernel.Set:
+			if n := operations(s.Value); !expr.IsInt(n, 0) {
+				t.add(c.product(n, kernel.Sizes(s.Axes)...))
+			}
 		case *kernel.Reduce:
 			t.add(c.product(expr.New(expr.Add, operations(s.Value), expr.Int(1)), s.Axis.Size))
-		case *kernel.Dot:
-			t.add(c.dot(s))
+		case *kernel.Dot: // a multiplication and an addition each
+			t.add(c.product(expr.Int(2), kernel.Sizes(s.Axes)...))
 		case *kernel.For:
 			lo, hi := c.known(s.Lo), c.known(s.Hi)
 			if ofData(lo) || ofData(hi) {
@@ -116,7 +117,7 @@ func (c *counter) body(body []kernel.Stmt) Tally {
 			}
 			t.join(c.body(s.Body).over(s.Var, lo, hi))
 		case *kernel.If:
-			inner := c.body(s.Then)
+			inner := c.body(s.Body)
 			if cond := c.known(s.Cond); !ofData(cond) {
 				inner = inner.when(cond)
 			}
@@ -124,33 +125,6 @@ func (c *counter) body(body []kernel.Stmt) Tally {
 		}
 	}
 	return t
-}
-
-// dot counts two operations for each pair of factors: each element of A meets a
-// whole row of B.
-func (c *counter) dot(d *kernel.Dot) *expr.Expr {
-	n := c.product(expr.Int(2), c.shape(d.A)...)
-	if out := c.shape(d.Dst); len(out) > 0 {
-		n = c.product(n, out[len(out)-1])
-	}
-	return n
-}
-
-func (c *counter) shape(tile string) []*expr.Expr {
-	for _, t := range c.Tiles {
-		if t.Name == tile {
-			return t.Shape
-		}
-	}
-	panic("BUG: no tile " + tile)
-}
-
-func sizes(axes []kernel.Axis) []*expr.Expr {
-	var out []*expr.Expr
-	for _, a := range axes {
-		out = append(out, a.Size)
-	}
-	return out
 }
 
 func (c *counter) product(n *expr.Expr, factors ...*expr.Expr) *expr.Expr {

@@ -13,15 +13,15 @@ kernel linear matmul
   out    y     f32[B * T, 32]
   scalar B, T
   grid   m < (B * T + 3) / 4
-  tile   a     f32[height, 64]
-  tile   b     f32[64, 32]
-  tile   c     f32[height, 32]
+  tile   b f32[64, 32]
   let    height = min(B * T - m * 4, 4)
-  load   a[a1, e] = x[m * 4 + a1, e]
-  load   b[a1, e] = w[a1, e]
-  fill   c = 0.0
-  dot    c += a * b
-  store  y[m * 4 + i, e] = c[i, e] * 2.0 + 1.0 for i < height, e < 32
+  tile   a f32[height, 64]
+  tile   c f32[height, 32]
+  set    a[a1, e] = x[m * 4 + a1, e]
+  set    b[a1, e] = w[a1, e]
+  set    c[a1, e] = 0.0
+  dot    c[r, j] += a[r, k] * b[k, j]
+  set    y[m * 4 + i, e] = c[i, e] * 2.0 + 1.0 for i < height, e < 32
 end
 
 kernel triangle row
@@ -32,7 +32,7 @@ kernel triangle row
   for    j = 0 until t + 1
     reduce s = sum(x[j, e] * x[t, e]) for e < 8
     if     j < t
-      store  y[t] = s + 1.0
+      set    y[t] = s + 1.0
     end
   end
 end

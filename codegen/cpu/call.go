@@ -5,14 +5,13 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
 // leafCall prints a leaf's function on each instruction set, and the Go that does the
 // same elsewhere.
-func (p *printer) leafCall(c *call, nodes []flat.Node) jen.Code {
+func (p *printer) leafCall(c *call, nodes []kernel.Stmt) jen.Code {
 	on := func(isa string) jen.Code {
 		var stmts []jen.Code
 		p.scope(func() { stmts = []jen.Code{p.calls(c, isa)} })
@@ -70,13 +69,13 @@ func (p *printer) prepare(k *kernel.Kernel, c *cutter) []jen.Code {
 	var dims []*expr.Expr
 	for _, b := range buffers(k) {
 		if whole[b.Name] {
-			size := flat.Elements(b.Shape)
+			size := kernel.Elements(b.Shape)
 			names = append(names, jen.Id(p.id(b.Name)))
 			checked = append(checked, jen.Id(p.id(b.Name)).Index(jen.Empty(), p.scalar(size)))
 			dims = append(dims, factors(size)...)
 		}
 	}
-	for _, t := range k.Tiles {
+	for _, t := range k.Tiles() {
 		if whole[t.Name] {
 			dims = append(dims, factors(c.sizes[t.Name])...)
 		}

@@ -7,7 +7,6 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/arithlang/mlc/codegen/cost"
-	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
@@ -80,7 +79,7 @@ func (p *printer) tally(t cost.Loop) jen.Code {
 		return jen.If(p.scalar(expr.Simplify(t.Cond))).Block(body()...)
 	}
 	hi := expr.Simplify(t.Hi)
-	if flat.IsInt(t.Lo, 0) {
+	if expr.IsInt(t.Lo, 0) {
 		return p.rangeOver(kernel.Axis{Var: t.Name, Size: hi}, body)
 	}
 	lo := p.scalar(expr.Simplify(t.Lo))

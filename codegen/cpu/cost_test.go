@@ -16,19 +16,19 @@ kernel linear matmul
   out    y     f32[B * T, 32]
   scalar B, T
   grid   m < (B * T + 255) / 256
-  tile   a     f32[height, 64]
-  tile   b     f32[64, 32]
-  tile   c     f32[height, 32]
 
+  tile   b f32[64, 32]
   let    first = m * 256
   let    height = min(B * T - first, 256)
-  load   a[a1, e] = x[first + a1, e]
-  load   b[a1, e] = w[a1, e]
-  fill   c = 0.0
-  dot    c += a * b
+  tile   a f32[height, 64]
+  tile   c f32[height, 32]
+  set    a[a1, e] = x[first + a1, e]
+  set    b[a1, e] = w[a1, e]
+  set    c[a1, e] = 0.0
+  dot    c[row, j] += a[row, k] * b[k, j]
   for    i = 0 until height
     let    r = first + i
-    store  y[r, e] = c[i, e] * 2.0 + 1.0
+    set    y[r, e] = c[i, e] * 2.0 + 1.0
   end
 end
 
@@ -41,10 +41,10 @@ kernel triangle row
   for    j = 0 until t + 1
     reduce s = sum(x[j, e] * x[t, e]) for e < 8
     if     j < t
-      store  y[t] = s + 1.0
+      set    y[t] = s + 1.0
     end
     if     0.0 < s
-      store  y[t] = s * s
+      set    y[t] = s * s
     end
   end
 end
@@ -52,7 +52,7 @@ end
 kernel constant map
   out    y f32[4]
 
-  store  y[e] = sqrt(f32(e))
+  set    y[e] = sqrt(f32(e))
 end
 `
 

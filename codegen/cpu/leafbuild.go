@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/arithlang/mlc/codegen/cpu/vector"
-	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
@@ -28,46 +27,44 @@ func (b *leafBuilder) fail(err error) {
 	}
 }
 
-func (b *leafBuilder) nodes(ns []flat.Node) []flat.Node {
-	out := make([]flat.Node, len(ns))
+func (b *leafBuilder) nodes(ns []kernel.Stmt) []kernel.Stmt {
+	out := make([]kernel.Stmt, len(ns))
 	for i, n := range ns {
 		out[i] = b.node(n)
 	}
 	return out
 }
 
-func (b *leafBuilder) node(n flat.Node) flat.Node {
+func (b *leafBuilder) node(n kernel.Stmt) kernel.Stmt {
 	switch n := n.(type) {
-	case *flat.Let:
+	case *kernel.Let:
 		delete(b.extents, n.Name) // which an axis before may have had too
-		return &flat.Let{Name: n.Name, Value: b.expr(n.Value)}
-	case *flat.Alloc:
-		a := &flat.Alloc{Name: n.Name, Type: n.Type}
+		return &kernel.Let{Name: n.Name, Value: b.expr(n.Value)}
+	case *kernel.Var:
+		a := &kernel.Var{Name: n.Name, Type: n.Type}
 		if n.Value != nil {
 			a.Value = b.expr(n.Value)
 		}
 		return a
-	case *flat.Assign:
+	case *kernel.Set:
 		axes := b.axes(n.Axes)
-		return &flat.Assign{Axes: axes, Dst: b.place(n.Dst), Value: b.expr(n.Value)}
-	case *flat.Fill:
-		return b.fill(n)
-	case *flat.Random:
+		return &kernel.Set{Axes: axes, Dst: b.place(n.Dst), Value: b.expr(n.Value)}
+	case *kernel.Random:
 		for _, v := range randomScalars {
 			b.value(v)
 		}
-		return &flat.Random{Dst: b.slice(n.Dst), Size: b.expr(n.Size), Base: b.expr(n.Base), Example: b.expr(n.Example), Stream: n.Stream}
-	case *flat.Reduce:
+		return &kernel.Random{Dst: b.slice(n.Dst), Size: b.expr(n.Size), Base: b.expr(n.Base), Example: b.expr(n.Example), Stream: n.Stream}
+	case *kernel.Reduce:
 		axes := b.axes([]kernel.Axis{n.Axis})
-		return &flat.Reduce{Name: n.Name, Op: n.Op, Axis: axes[0], Value: b.expr(n.Value)}
-	case *flat.Loop:
-		l := &flat.Loop{Name: n.Name, Lo: b.expr(n.Lo), Hi: b.expr(n.Hi)}
+		return &kernel.Reduce{Name: n.Name, Op: n.Op, Axis: axes[0], Value: b.expr(n.Value)}
+	case *kernel.For:
+		l := &kernel.For{Var: n.Var, Lo: b.expr(n.Lo), Hi: b.expr(n.Hi)}
 		b.guarded++
 		l.Body = b.nodes(n.Body)
 		b.guarded--
 		return l
-	case *flat.Branch:
-		br := &flat.Branch{Cond: b.expr(n.Cond)}
+	case *kernel.If:
+		br := &kernel.If{Cond: b.expr(n.Cond)}
 		b.guarded++
 		br.Body = b.nodes(n.Body)
 		b.guarded--
@@ -79,19 +76,6 @@ func (b *leafBuilder) node(n flat.Node) flat.Node {
 // randomScalars are what random words depend on beside their place.
 var randomScalars = []*expr.Expr{
 	expr.NewVar("seed0", expr.U32), expr.NewVar("seed1", expr.U32), expr.NewVar("step", expr.U32), expr.NewVar("layer", expr.I32),
-}
-
-// fill writes the setting of a tile as an assignment to all its elements.
-func (b *leafBuilder) fill(n *flat.Fill) flat.Node {
-	if n.Size == nil {
-		if !b.bound[n.Dst] {
-			b.fail(errWritesOut)
-		}
-		return &flat.Fill{Dst: n.Dst, Value: b.expr(n.Value)}
-	}
-	axis := kernel.Axis{Var: "fill.i", Size: b.expr(n.Size)}
-	dst := expr.NewElem(b.slice(n.Dst), b.types[n.Dst], expr.NewVar(axis.Var, expr.I32))
-	return &flat.Assign{Axes: []kernel.Axis{axis}, Dst: dst, Value: b.expr(n.Value)}
 }
 
 func (b *leafBuilder) axes(as []kernel.Axis) []kernel.Axis {
@@ -184,7 +168,7 @@ func (b *leafBuilder) elemAt(e *expr.Expr) *expr.Expr {
 			continue
 		}
 		size, ok := b.extents[v.Name]
-		coef, rest, affine := flat.Affine(off, v.Name)
+		coef, rest, affine := expr.Affine(off, v.Name)
 		if !ok || !affine || size.Op != expr.Const || coef.Op != expr.Const || coef.I < 0 || size.I < 1 {
 			b.fail(errIndex)
 			return e

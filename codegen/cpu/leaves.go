@@ -3,10 +3,12 @@ package cpu
 import (
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"math/bits"
+	"slices"
 
 	"github.com/arithlang/mlc/codegen/cpu/vector"
-	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
@@ -14,10 +16,10 @@ import (
 // A call is where a kernel calls a leaf instead of running some of its nodes.
 type call struct {
 	leaf  *vector.Leaf
-	nodes int        // how many nodes the leaf stands for
-	args  []arg      // one a slice of the leaf
-	over  *flat.Loop // the loop that several calls share, nil where one does it all
-	step  int64      // iterations of it in a call
+	nodes int         // how many nodes the leaf stands for
+	args  []arg       // one a slice of the leaf
+	over  *kernel.For // the loop that several calls share, nil where one does it all
+	step  int64       // iterations of it in a call
 }
 
 // An arg is what a leaf gets for a slice: all of it, or length elements from off
@@ -34,24 +36,24 @@ type cutter struct {
 	types   map[string]expr.Type
 	sizes   map[string]*expr.Expr // elements of what leaves can use
 	tainted map[string]bool       // variables whose values depend on loaded data
-	calls   map[flat.Node]*call   // by the first node
+	calls   map[kernel.Stmt]*call // by the first node
 	leaves  []*vector.Leaf
 }
 
-func newCutter(name string, k *kernel.Kernel, nodes []flat.Node) *cutter {
+func newCutter(name string, k *kernel.Kernel, nodes []kernel.Stmt) *cutter {
 	c := &cutter{
 		name:    name,
 		types:   map[string]expr.Type{},
 		sizes:   map[string]*expr.Expr{},
 		tainted: map[string]bool{},
-		calls:   map[flat.Node]*call{},
+		calls:   map[kernel.Stmt]*call{},
 	}
 	for _, b := range buffers(k) {
-		c.types[b.Name], c.sizes[b.Name] = b.Type, flat.Elements(b.Shape)
+		c.types[b.Name], c.sizes[b.Name] = b.Type, kernel.Elements(b.Shape)
 	}
 	for _, n := range nodes {
-		if a, ok := n.(*flat.Alloc); ok && a.Size != nil {
-			c.types[a.Name], c.sizes[a.Name] = a.Type, a.Size
+		if t, ok := n.(*kernel.Tile); ok {
+			c.types[t.Name], c.sizes[t.Name] = t.Type, t.Shape[0]
 		}
 	}
 	c.taint(nodes)
@@ -59,19 +61,19 @@ func newCutter(name string, k *kernel.Kernel, nodes []flat.Node) *cutter {
 }
 
 // taint finds the variables that depend on what is in memory, or that change.
-func (c *cutter) taint(nodes []flat.Node) {
+func (c *cutter) taint(nodes []kernel.Stmt) {
 	for _, n := range nodes {
 		switch n := n.(type) {
-		case *flat.Let:
+		case *kernel.Let:
 			c.mark(n.Name, c.loaded(n.Value))
-		case *flat.Reduce:
+		case *kernel.Reduce:
 			c.mark(n.Name, true)
-		case *flat.Alloc:
-			c.mark(n.Name, n.Size == nil)
-		case *flat.Loop:
-			c.mark(n.Name, c.loaded(n.Lo) || c.loaded(n.Hi))
+		case *kernel.Var:
+			c.mark(n.Name, true)
+		case *kernel.For:
+			c.mark(n.Var, c.loaded(n.Lo) || c.loaded(n.Hi))
 		}
-		c.taint(flat.Within(n))
+		c.taint(kernel.Within(n))
 	}
 }
 
@@ -92,7 +94,7 @@ func (c *cutter) loaded(e *expr.Expr) bool {
 
 // cut finds the leaves among nodes and in their bodies, and returns the nodes in
 // the order in which they are to be printed. top says that no loop is around them.
-func (c *cutter) cut(nodes []flat.Node, top bool) []flat.Node {
+func (c *cutter) cut(nodes []kernel.Stmt, top bool) []kernel.Stmt {
 	nodes = c.letsFirst(nodes)
 	for i := 0; i < len(nodes); {
 		n := c.longest(nodes[i:], top)
@@ -101,9 +103,9 @@ func (c *cutter) cut(nodes []flat.Node, top bool) []flat.Node {
 			continue
 		}
 		switch n := nodes[i].(type) {
-		case *flat.Loop:
+		case *kernel.For:
 			n.Body = c.cut(n.Body, false)
-		case *flat.Branch:
+		case *kernel.If:
 			n.Body = c.cut(n.Body, false)
 		}
 		i++
@@ -113,30 +115,30 @@ func (c *cutter) cut(nodes []flat.Node, top bool) []flat.Node {
 
 // letsFirst moves to the front what is computed from indices alone: it is needed
 // on both sides of a call, and leaves need not compute it.
-func (c *cutter) letsFirst(nodes []flat.Node) []flat.Node {
-	var first, rest []flat.Node
+func (c *cutter) letsFirst(nodes []kernel.Stmt) []kernel.Stmt {
+	var first, rest []kernel.Stmt
 	bound := map[string]bool{}
 	for _, n := range nodes {
-		let, ok := n.(*flat.Let)
+		let, ok := n.(*kernel.Let)
 		if ok && let.Value.Type != expr.Bool && !c.loaded(let.Value) && !mentionsAny(let.Value, bound) {
 			first = append(first, n)
 			continue
 		}
 		rest = append(rest, n)
-		bind(n, bound)
+		maps.Insert(bound, named(n))
 	}
 	return append(first, rest...)
 }
 
 // longest makes a leaf of as many nodes as it can from the first on, and returns
 // how many, 0 if the first cannot be in a leaf or nothing is worth a call.
-func (c *cutter) longest(nodes []flat.Node, top bool) int {
+func (c *cutter) longest(nodes []kernel.Stmt, top bool) int {
 	n := 0
 	for n < len(nodes) && c.fits(nodes[n]) {
 		n++
 	}
 	for ; n > 0; n-- {
-		if _, ok := nodes[n-1].(*flat.Let); ok || !worthwhile(nodes[:n]) {
+		if _, ok := nodes[n-1].(*kernel.Let); ok || !worthwhile(nodes[:n]) {
 			continue
 		}
 		if call, err := c.leaf(nodes[:n], nodes[n:], top); err == nil {
@@ -149,14 +151,12 @@ func (c *cutter) longest(nodes []flat.Node, top bool) int {
 }
 
 // fits says whether a node has the form of a part of a leaf.
-func (c *cutter) fits(n flat.Node) bool {
-	switch n := n.(type) {
-	case *flat.Dot:
+func (c *cutter) fits(n kernel.Stmt) bool {
+	switch n.(type) {
+	case *kernel.Dot, *kernel.Tile:
 		return false
-	case *flat.Alloc:
-		return n.Size == nil
 	}
-	for _, m := range flat.Within(n) {
+	for _, m := range kernel.Within(n) {
 		if !c.fits(m) {
 			return false
 		}
@@ -165,17 +165,17 @@ func (c *cutter) fits(n flat.Node) bool {
 }
 
 // worthwhile says whether nodes do more than a copy or some scalars.
-func worthwhile(nodes []flat.Node) bool {
+func worthwhile(nodes []kernel.Stmt) bool {
 	for _, n := range nodes {
 		switch n := n.(type) {
-		case *flat.Reduce, *flat.Random:
+		case *kernel.Reduce, *kernel.Random:
 			return true
-		case *flat.Assign:
+		case *kernel.Set:
 			if a := withoutUnitAxes(n); len(a.Axes) > 1 || len(a.Axes) == 1 && !copies(a) {
 				return true
 			}
-		case *flat.Loop, *flat.Branch:
-			if worthwhile(flat.Within(n)) {
+		case *kernel.For, *kernel.If:
+			if worthwhile(kernel.Within(n)) {
 				return true
 			}
 		}
@@ -183,11 +183,11 @@ func worthwhile(nodes []flat.Node) bool {
 	return false
 }
 
-// copies says whether an assignment over one axis is one that Go has a word for.
-func copies(a *flat.Assign) bool {
+// copies says whether an assignment over one axis only copies, or sets all elements alike.
+func copies(a *kernel.Set) bool {
 	_, to := unitStride(a.Dst, a.Axes[0].Var)
 	_, from := unitStride(a.Value, a.Axes[0].Var)
-	return to && (isZero(a.Value) || a.Value.Op == expr.Elem && from)
+	return to && (a.Value.IsConst() || a.Value.Op == expr.Elem && from)
 }
 
 var (
@@ -199,23 +199,25 @@ var (
 )
 
 // leaf makes a leaf of nodes, which rest follows in the same body.
-func (c *cutter) leaf(nodes, rest []flat.Node, top bool) (*call, error) {
+func (c *cutter) leaf(nodes, rest []kernel.Stmt, top bool) (*call, error) {
 	b := &leafBuilder{
 		cutter: c, call: &call{nodes: len(nodes)},
 		bound: map[string]bool{}, written: map[string]bool{}, extents: map[string]*expr.Expr{},
 		params: map[string]string{}, values: map[string]bool{},
 	}
 	for _, n := range nodes {
-		bind(n, b.bound)
-		writes(n, b.written)
-		if later := binds(n); later != "" && mentionedIn(rest, later) {
+		maps.Insert(b.bound, named(n))
+		for s := range kernel.All([]kernel.Stmt{n}) {
+			b.written[kernel.Written(s)] = true
+		}
+		if later := kernel.Bound(n); later != "" && slices.ContainsFunc(rest, func(s kernel.Stmt) bool { return kernel.Uses(s, later) }) {
 			return nil, errReadLater
 		}
 	}
 	name := fmt.Sprintf("%sLeaf%d", c.name, len(c.leaves)+1)
 	b.call.leaf = &vector.Leaf{Name: name, Doc: fmt.Sprintf("%s is a part of kernel %s.", name, c.name)}
-	if l, ok := nodes[0].(*flat.Loop); ok && top && len(nodes) == 1 {
-		nodes = []flat.Node{b.divide(l)}
+	if l, ok := nodes[0].(*kernel.For); ok && top && len(nodes) == 1 {
+		nodes = []kernel.Stmt{b.divide(l)}
 	}
 	b.call.leaf.Body = b.nodes(nodes)
 	if b.err != nil {
@@ -230,23 +232,23 @@ const share = 1 << 22
 
 // divide takes the loop that a leaf consists of apart where it may run for long:
 // the leaf gets the bounds of one call.
-func (b *leafBuilder) divide(l *flat.Loop) *flat.Loop {
+func (b *leafBuilder) divide(l *kernel.For) *kernel.For {
 	step := int64(1) << (bits.Len64(uint64(max(share/max(work(l.Body), 1), 1))) - 1)
-	if !flat.IsInt(l.Lo, 0) || l.Hi.Op == expr.Const && l.Hi.I <= step {
+	if !expr.IsInt(l.Lo, 0) || l.Hi.Op == expr.Const && l.Hi.I <= step {
 		return l
 	}
 	b.call.over, b.call.step = l, step
 	from, to := bounds(l)
-	return &flat.Loop{Name: l.Name, Lo: from, Hi: to, Body: l.Body}
+	return &kernel.For{Var: l.Var, Lo: from, Hi: to, Body: l.Body}
 }
 
 // bounds are where one call's part of a loop begins and ends.
-func bounds(l *flat.Loop) (from, to *expr.Expr) {
-	return expr.NewVar(l.Name+".from", expr.I32), expr.NewVar(l.Name+".to", expr.I32)
+func bounds(l *kernel.For) (from, to *expr.Expr) {
+	return expr.NewVar(l.Var+".from", expr.I32), expr.NewVar(l.Var+".to", expr.I32)
 }
 
 // work estimates the element operations of nodes.
-func work(nodes []flat.Node) int64 {
+func work(nodes []kernel.Stmt) int64 {
 	const unknown = 64 // trips of a loop
 	trips := func(size *expr.Expr) int64 {
 		if size.Op == expr.Const {
@@ -257,18 +259,18 @@ func work(nodes []flat.Node) int64 {
 	var sum int64
 	for _, n := range nodes {
 		per := int64(1)
-		for _, e := range flat.Reads(n) {
+		for _, e := range kernel.Reads(n) {
 			per += int64(len(expr.Uses(expr.Expand(e))))
 		}
-		for _, a := range axes(n) {
+		for _, a := range kernel.Axes(n) {
 			per *= trips(a.Size)
 		}
 		switch n := n.(type) {
-		case *flat.Loop:
+		case *kernel.For:
 			per += trips(n.Hi) * work(n.Body)
-		case *flat.Branch:
+		case *kernel.If:
 			per += work(n.Body)
-		case *flat.Random:
+		case *kernel.Random:
 			per += 16 * trips(n.Size)
 		}
 		sum += per
@@ -276,78 +278,20 @@ func work(nodes []flat.Node) int64 {
 	return sum
 }
 
-// writes marks the slices that a node and those in its body write.
-func writes(n flat.Node, written map[string]bool) {
-	switch n := n.(type) {
-	case *flat.Assign:
-		written[n.Dst.Name] = true
-	case *flat.Fill:
-		written[n.Dst] = true
-	case *flat.Random:
-		written[n.Dst] = true
-	case *flat.Dot:
-		written[n.C.Slice] = true
-	}
-	for _, m := range flat.Within(n) {
-		writes(m, written)
-	}
-}
-
-// bind marks the names that a node and those in its body bind.
-func bind(n flat.Node, bound map[string]bool) {
-	if name := binds(n); name != "" {
-		bound[name] = true
-	}
-	if l, ok := n.(*flat.Loop); ok {
-		bound[l.Name] = true
-	}
-	for _, a := range axes(n) {
-		bound[a.Var] = true
-	}
-	for _, m := range flat.Within(n) {
-		bind(m, bound)
-	}
-}
-
-// binds is the name that a node binds for those after it.
-func binds(n flat.Node) string {
-	switch n := n.(type) {
-	case *flat.Let:
-		return n.Name
-	case *flat.Reduce:
-		return n.Name
-	case *flat.Alloc:
-		if n.Size == nil {
-			return n.Name
+// named yields the names that a node and those in its body bind.
+func named(n kernel.Stmt) iter.Seq2[string, bool] {
+	return func(yield func(string, bool) bool) {
+		for name := range kernel.Names(n) {
+			if !yield(name, true) {
+				return
+			}
 		}
 	}
-	return ""
-}
-
-// axes are the axes of a node.
-func axes(n flat.Node) []kernel.Axis {
-	switch n := n.(type) {
-	case *flat.Assign:
-		return n.Axes
-	case *flat.Reduce:
-		return []kernel.Axis{n.Axis}
-	}
-	return nil
 }
 
 func mentionsAny(e *expr.Expr, names map[string]bool) bool {
 	for _, v := range expr.Vars(e) {
 		if names[v.Name] {
-			return true
-		}
-	}
-	return false
-}
-
-// mentionedIn says whether nodes read or set a variable.
-func mentionedIn(nodes []flat.Node, name string) bool {
-	for _, n := range nodes {
-		if flat.Mentions(n, name) {
 			return true
 		}
 	}

@@ -7,13 +7,12 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
 // assign prints the loops that set elements.
-func (p *printer) assign(a *flat.Assign) []jen.Code {
+func (p *printer) assign(a *kernel.Set) []jen.Code {
 	a = withoutUnitAxes(a)
 	if len(a.Axes) == 0 {
 		lets, dst, value := p.shareBoth(a.Dst, a.Value)
@@ -21,7 +20,7 @@ func (p *printer) assign(a *flat.Assign) []jen.Code {
 	}
 	axis, last := a.Axes[0], len(a.Axes) == 1
 	if !last {
-		rest := &flat.Assign{Axes: a.Axes[1:], Dst: a.Dst, Value: a.Value}
+		rest := &kernel.Set{Axes: a.Axes[1:], Dst: a.Dst, Value: a.Value}
 		return []jen.Code{p.rangeOver(axis, func() []jen.Code { return p.assign(rest) })}
 	}
 	if whole := p.whole(axis, a.Dst, a.Value); whole != nil {
@@ -33,11 +32,11 @@ func (p *printer) assign(a *flat.Assign) []jen.Code {
 }
 
 // withoutUnitAxes takes 0 for the variables of axes of size 1.
-func withoutUnitAxes(a *flat.Assign) *flat.Assign {
+func withoutUnitAxes(a *kernel.Set) *kernel.Set {
 	zero := map[string]*expr.Expr{}
 	var axes []kernel.Axis
 	for _, x := range a.Axes {
-		if flat.IsInt(x.Size, 1) {
+		if expr.IsInt(x.Size, 1) {
 			zero[x.Var] = expr.Int(0)
 		} else {
 			axes = append(axes, x)
@@ -47,7 +46,7 @@ func withoutUnitAxes(a *flat.Assign) *flat.Assign {
 		return a
 	}
 	at := func(e *expr.Expr) *expr.Expr { return expr.Simplify(expr.Subst(e, zero)) }
-	return &flat.Assign{Axes: axes, Dst: at(a.Dst), Value: at(a.Value)}
+	return &kernel.Set{Axes: axes, Dst: at(a.Dst), Value: at(a.Value)}
 }
 
 // set prints an assignment to an element.
@@ -66,6 +65,9 @@ func (p *printer) whole(axis kernel.Axis, dst, value *expr.Expr) jen.Code {
 		return nil
 	}
 	row := func(e, off *expr.Expr) *jen.Statement {
+		if expr.IsInt(off, 0) {
+			return p.filled(e.Name, axis.Size)
+		}
 		return p.tail(e.Name, off).Index(jen.Empty(), p.scalar(axis.Size))
 	}
 	if isZero(value) {
@@ -86,36 +88,14 @@ func unitStride(e *expr.Expr, v string) (off *expr.Expr, ok bool) {
 	if len(e.Args) != 1 {
 		return nil, false
 	}
-	coef, off, ok := flat.Affine(e.Args[0], v)
-	return off, ok && flat.IsInt(coef, 1)
+	coef, off, ok := expr.Affine(e.Args[0], v)
+	return off, ok && expr.IsInt(coef, 1)
 }
 
 // isZero says whether an expression is the constant with no bit set.
 func isZero(e *expr.Expr) bool {
 	return e.Op == expr.Const && expr.Equal(e, map[expr.Type]*expr.Expr{
 		expr.F32: expr.F(0), expr.I32: expr.Int(0), expr.U32: expr.U(0), expr.Bool: expr.B(false)}[e.Type])
-}
-
-// fill prints the setting of all elements of a tile to a value.
-func (p *printer) fill(f *flat.Fill) []jen.Code {
-	out, es := p.share(f.Value)
-	v := p.scalar(es[0])
-	if f.Size == nil {
-		return append(out, jen.Id(p.id(f.Dst)).Op("=").Add(v))
-	}
-	tile := p.filled(f.Dst, f.Size)
-	if isZero(f.Value) {
-		return []jen.Code{jen.Id("clear").Call(tile)}
-	}
-	if f.Value.Type == expr.I32 {
-		v = jen.Int32().Parens(v)
-	}
-	p.scope(func() {
-		i := p.fresh("i")
-		set := jen.Id(p.id(f.Dst)).Index(jen.Id(i)).Op("=").Add(v)
-		out = append(out, jen.For(jen.Id(i).Op(":=").Range().Add(tile)).Block(set))
-	})
-	return out
 }
 
 // reductions are the ops of a reduction: what the partial values start from and
@@ -130,7 +110,7 @@ var reductions = map[expr.Op]struct {
 }
 
 // reduce prints a loop over partial values and their combination.
-func (p *printer) reduce(r *flat.Reduce) []jen.Code {
+func (p *printer) reduce(r *kernel.Reduce) []jen.Code {
 	op := reductions[r.Op]
 	part := p.fresh("part")
 	lanes := func() *jen.Statement { return jen.Qual(runtimePath, "Lanes") }
@@ -235,7 +215,7 @@ func (h *hoister) rewrite(e *expr.Expr) *expr.Expr {
 
 // constant says whether an expression has one value for the whole loop.
 func (h *hoister) constant(e *expr.Expr) bool {
-	if flat.Depends(e, h.axis.Var) {
+	if expr.Depends(e, h.axis.Var) {
 		return false
 	}
 	for _, x := range expr.Elems(e) {

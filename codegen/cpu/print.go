@@ -19,8 +19,8 @@ type printer struct {
 	sizes    map[string]*expr.Expr // elements of the other tiles
 	rows     map[string]string     // names of rows, by slice, offset and length
 	products *products
-	leaves   map[flat.Node]*call // by the first node that a leaf stands for
-	isa      string              // the variable that says which instructions to use
+	leaves   map[kernel.Stmt]*call // by the first node that a leaf stands for
+	isa      string                // the variable that says which instructions to use
 }
 
 func newPrinter() *printer {
@@ -47,11 +47,13 @@ func field(s abi.Scalar) *jen.Statement {
 func function(k *kernel.Kernel, name string) (jen.Code, []*vector.Leaf) {
 	p := newPrinter()
 	params := p.params(k)
-	for _, t := range k.Tiles {
-		p.rank0[t.Name] = len(t.Shape) == 0
-	}
 	r := flat.Of(k, flat.Processor())
-	nodes := append(r.Pre, overGrid(k.Grid, r.Body)...)
+	for s := range kernel.All(r.Body) {
+		if v, ok := s.(*kernel.Var); ok {
+			p.rank0[v.Name] = true
+		}
+	}
+	nodes := append(r.Once, overGrid(k.Grid, r.Body)...)
 	p.products = newProducts(k)
 	p.products.find(nodes)
 	c := newCutter(name, k, nodes)
@@ -60,7 +62,7 @@ func function(k *kernel.Kernel, name string) (jen.Code, []*vector.Leaf) {
 	var prepare []jen.Code
 	if len(c.leaves) > 0 {
 		p.isa = p.fresh("isa")
-		prepare = p.prepare(k, c)
+		prepare = p.prepare(r, c)
 	}
 	body := append(prepare, p.nodes(nodes)...)
 	return jen.Func().Id(name).Params(params...).Block(append(p.bindScalars(), body...)...), c.leaves
@@ -95,9 +97,9 @@ func (p *printer) params(k *kernel.Kernel) []jen.Code {
 }
 
 // overGrid puts the loops over the cells around what is done for each.
-func overGrid(grid []kernel.Axis, cell []flat.Node) []flat.Node {
+func overGrid(grid []kernel.Axis, cell []kernel.Stmt) []kernel.Stmt {
 	for _, a := range slices.Backward(grid) {
-		cell = []flat.Node{&flat.Loop{Name: a.Var, Lo: expr.Int(0), Hi: a.Size, Body: cell}}
+		cell = []kernel.Stmt{&kernel.For{Var: a.Var, Lo: expr.Int(0), Hi: a.Size, Body: cell}}
 	}
 	return cell
 }
@@ -118,7 +120,7 @@ func (p *printer) bindScalars() []jen.Code {
 
 // releasing prints a loop that gives back, in what it is told to end its body
 // with, the scratch that the body takes.
-func (p *printer) releasing(body []flat.Node, loop func(end []jen.Code) jen.Code) []jen.Code {
+func (p *printer) releasing(body []kernel.Stmt, loop func(end []jen.Code) jen.Code) []jen.Code {
 	if !slices.ContainsFunc(body, p.takesScratch) {
 		return []jen.Code{loop(nil)}
 	}
@@ -130,13 +132,13 @@ func (p *printer) releasing(body []flat.Node, loop func(end []jen.Code) jen.Code
 }
 
 // takesScratch says whether a node takes scratch that it does not give back.
-func (p *printer) takesScratch(n flat.Node) bool {
+func (p *printer) takesScratch(n kernel.Stmt) bool {
 	switch n := n.(type) {
-	case *flat.Alloc:
-		return n.Size != nil
-	case *flat.Loop:
+	case *kernel.Tile:
+		return true
+	case *kernel.For:
 		return len(p.products.before[n]) > 0
-	case *flat.Branch:
+	case *kernel.If:
 		return slices.ContainsFunc(n.Body, p.takesScratch)
 	}
 	return false
@@ -158,7 +160,7 @@ func (p *printer) rangeOver(a kernel.Axis, body func() []jen.Code) jen.Code {
 	return loop
 }
 
-func (p *printer) nodes(ns []flat.Node) []jen.Code {
+func (p *printer) nodes(ns []kernel.Stmt) []jen.Code {
 	var out []jen.Code
 	for i := 0; i < len(ns); i++ {
 		if c := p.leaves[ns[i]]; c != nil {
@@ -173,33 +175,39 @@ func (p *printer) nodes(ns []flat.Node) []jen.Code {
 }
 
 // block prints nodes whose names nobody after them sees.
-func (p *printer) block(ns []flat.Node) (out []jen.Code) {
+func (p *printer) block(ns []kernel.Stmt) (out []jen.Code) {
 	p.scope(func() { out = p.nodes(ns) })
 	return out
 }
 
-func (p *printer) node(n flat.Node) []jen.Code {
+func (p *printer) node(n kernel.Stmt) []jen.Code {
 	switch n := n.(type) {
-	case *flat.Let:
+	case *kernel.Let:
 		out, es := p.share(n.Value)
 		return append(out, jen.Id(p.bind(n.Name)).Op(":=").Add(p.typed(es[0])))
-	case *flat.Alloc:
-		return []jen.Code{p.alloc(n)}
-	case *flat.Assign:
+	case *kernel.Tile:
+		p.sizes[n.Name] = n.Shape[0]
+		size := p.scalar(n.Shape[0])
+		return []jen.Code{jen.Id(p.bind(n.Name)).Op(":=").Id("worker").Dot(takers[n.Type]).Call(size)}
+	case *kernel.Var:
+		if n.Value != nil {
+			value := p.typed(n.Value)
+			return []jen.Code{jen.Id(p.bind(n.Name)).Op(":=").Add(value)}
+		}
+		return []jen.Code{jen.Var().Id(p.bind(n.Name)).Id(goType(n.Type))}
+	case *kernel.Set:
 		return p.assign(n)
-	case *flat.Fill:
-		return p.fill(n)
-	case *flat.Random:
+	case *kernel.Random:
 		return []jen.Code{jen.Id("worker").Dot("RandFill").Call(
 			p.filled(n.Dst, n.Size), jen.Id("env"), jen.Lit(int(n.Stream)), p.scalar(n.Example), p.scalar(n.Base))}
-	case *flat.Dot:
+	case *kernel.Dot:
 		return []jen.Code{p.dot(n)}
-	case *flat.Reduce:
+	case *kernel.Reduce:
 		return p.reduce(n)
-	case *flat.Loop:
+	case *kernel.For:
 		packs := p.packs(n)
 		return append(packs, p.releasing(n.Body, func(end []jen.Code) jen.Code { return p.loop(n, end) })...)
-	case *flat.Branch:
+	case *kernel.If:
 		out, es := p.share(n.Cond)
 		return append(out, jen.If(p.scalar(es[0])).Block(p.block(n.Body)...))
 	}
@@ -209,23 +217,10 @@ func (p *printer) node(n flat.Node) []jen.Code {
 // takers are the Worker's methods for scratch.
 var takers = map[expr.Type]string{expr.F32: "Tile", expr.I32: "TileI32", expr.U32: "TileU32"}
 
-func (p *printer) alloc(a *flat.Alloc) jen.Code {
-	if a.Size == nil {
-		if a.Value != nil {
-			value := p.typed(a.Value)
-			return jen.Id(p.bind(a.Name)).Op(":=").Add(value)
-		}
-		return jen.Var().Id(p.bind(a.Name)).Id(goType(a.Type))
-	}
-	p.sizes[a.Name] = a.Size
-	size := p.scalar(a.Size)
-	return jen.Id(p.bind(a.Name)).Op(":=").Id("worker").Dot(takers[a.Type]).Call(size)
-}
-
 // filled prints a tile as long as it is at the moment.
 func (p *printer) filled(tile string, size *expr.Expr) *jen.Statement {
 	s := jen.Id(p.id(tile))
-	if expr.Equal(size, p.sizes[tile]) {
+	if p.sizes[tile] != nil && expr.Equal(size, p.sizes[tile]) {
 		return s
 	}
 	return s.Index(jen.Empty(), p.scalar(size))
@@ -234,7 +229,7 @@ func (p *printer) filled(tile string, size *expr.Expr) *jen.Statement {
 // tail prints a slice from an offset on.
 func (p *printer) tail(slice string, off *expr.Expr) *jen.Statement {
 	s := jen.Id(p.id(slice))
-	if flat.IsInt(off, 0) {
+	if expr.IsInt(off, 0) {
 		return s
 	}
 	return s.Index(p.scalar(off), jen.Empty())
@@ -248,14 +243,14 @@ func (p *printer) mutable(e *expr.Expr) bool {
 }
 
 // loop prints a For.
-func (p *printer) loop(l *flat.Loop, end []jen.Code) jen.Code {
-	if flat.IsInt(l.Lo, 0) {
-		return p.rangeOver(kernel.Axis{Var: l.Name, Size: l.Hi}, func() []jen.Code { return append(p.nodes(l.Body), end...) })
+func (p *printer) loop(l *kernel.For, end []jen.Code) jen.Code {
+	if expr.IsInt(l.Lo, 0) {
+		return p.rangeOver(kernel.Axis{Var: l.Var, Size: l.Hi}, func() []jen.Code { return append(p.nodes(l.Body), end...) })
 	}
 	lo, hi := p.scalar(l.Lo), p.scalar(l.Hi)
 	var out jen.Code
 	p.scope(func() {
-		i := jen.Id(p.bind(l.Name))
+		i := jen.Id(p.bind(l.Var))
 		from, to := jen.Add(i).Op(":=").Add(lo), hi
 		if p.mutable(l.Hi) {
 			to = jen.Id(p.fresh("end"))

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/dave/jennifer/jen"
 
@@ -13,22 +14,22 @@ import (
 // A pack is a right operand that is packed before the loop over its users.
 type pack struct {
 	name string
-	dot  *flat.Dot  // one that has the operand
-	rows *expr.Expr // that the loop multiplies with it
+	dot  flat.Product // one that has the operand
+	rows *expr.Expr   // that the loop multiplies with it
 }
 
 // products finds the Dots of a kernel whose right operand is the same matrix of
 // weights in every iteration of a loop.
 type products struct {
-	packed map[*flat.Dot]string    // the name of the packed operand
-	before map[flat.Node][]pack    // what is packed before a loop
+	packed map[*kernel.Dot]string  // the name of the packed operand
+	before map[kernel.Stmt][]pack  // what is packed before a loop
 	inputs map[string]kernel.Param // buffers that the kernel does not write
 	names  map[string]string       // of packed operands, by loop and operand
-	loops  []*flat.Loop            // around the nodes at hand
+	loops  []*kernel.For           // around the nodes at hand
 }
 
 func newProducts(k *kernel.Kernel) *products {
-	p := &products{map[*flat.Dot]string{}, map[flat.Node][]pack{}, map[string]kernel.Param{}, map[string]string{}, nil}
+	p := &products{map[*kernel.Dot]string{}, map[kernel.Stmt][]pack{}, map[string]kernel.Param{}, map[string]string{}, nil}
 	for _, b := range buffers(k) {
 		if b.Mode == kernel.In {
 			p.inputs[b.Name] = b
@@ -38,16 +39,16 @@ func newProducts(k *kernel.Kernel) *products {
 }
 
 // find looks through nodes.
-func (p *products) find(nodes []flat.Node) {
+func (p *products) find(nodes []kernel.Stmt) {
 	for _, n := range nodes {
 		switch n := n.(type) {
-		case *flat.Dot:
+		case *kernel.Dot:
 			p.dot(n)
-		case *flat.Loop:
+		case *kernel.For:
 			p.loops = append(p.loops, n)
 			p.find(n.Body)
 			p.loops = p.loops[:len(p.loops)-1]
-		case *flat.Branch:
+		case *kernel.If:
 			outer := p.loops
 			p.loops = nil // what may not run is not prepared for
 			p.find(n.Body)
@@ -59,31 +60,31 @@ func (p *products) find(nodes []flat.Node) {
 // dot decides whether the right operand of a Dot is packed, and before which loop:
 // the outermost one in which it is the same. It must be of constant size, and the
 // left one the rows of a buffer.
-func (p *products) dot(d *flat.Dot) {
+func (p *products) dot(n *kernel.Dot) {
+	d := flat.ProductOf(n)
 	left, isBuffer := p.inputs[d.A.Slice]
 	_, weights := p.inputs[d.B.Slice]
-	if !weights || !isBuffer || d.M == nil || flat.IsInt(d.M, 1) || d.K.Op != expr.Const || d.N.Op != expr.Const {
+	if !weights || !isBuffer || d.M == nil || expr.IsInt(d.M, 1) || d.K.Op != expr.Const || d.N.Op != expr.Const {
 		return
 	}
 	rows := left.Shape[:max(len(left.Shape)-1, 0)]
 	for _, l := range p.loops {
-		bound := map[string]bool{}
-		bind(l, bound)
+		bound := maps.Collect(named(l))
 		if mentionsAny(d.B.Off, bound) || mentionsAny(d.B.RS, bound) || mentionsAny(d.B.CS, bound) {
 			continue
 		}
 		key := fmt.Sprintf("%p %s %s %s %s %s %s", l, d.B.Slice, expr.Key(d.B.Off), expr.Key(d.B.RS), expr.Key(d.B.CS), expr.Key(d.K), expr.Key(d.N))
 		if p.names[key] == "" {
 			p.names[key] = fmt.Sprintf("%s.packed%d", d.B.Slice, len(p.names))
-			p.before[l] = append(p.before[l], pack{p.names[key], d, flat.Elements(rows)})
+			p.before[l] = append(p.before[l], pack{p.names[key], d, kernel.Elements(rows)})
 		}
-		p.packed[d] = p.names[key]
+		p.packed[n] = p.names[key]
 		return
 	}
 }
 
 // packs prints the packing of what is used in a loop after it.
-func (p *printer) packs(n flat.Node) []jen.Code {
+func (p *printer) packs(n kernel.Stmt) []jen.Code {
 	var out []jen.Code
 	for _, k := range p.products.before[n] {
 		b := k.dot.B
@@ -95,7 +96,8 @@ func (p *printer) packs(n flat.Node) []jen.Code {
 }
 
 // dot prints a product.
-func (p *printer) dot(d *flat.Dot) jen.Code {
+func (p *printer) dot(n *kernel.Dot) jen.Code {
+	d := flat.ProductOf(n)
 	if d.M == nil {
 		c := jen.Id(p.id(d.C.Slice))
 		return c.Clone().Op("=").Id("worker").Dot("DotVec").Call(p.scalar(d.K),
@@ -109,7 +111,7 @@ func (p *printer) dot(d *flat.Dot) jen.Code {
 	operand := func(o flat.Operand) []jen.Code {
 		return []jen.Code{p.tail(o.Slice, o.Off), p.scalar(o.RS), p.scalar(o.CS)}
 	}
-	if packed, ok := p.products.packed[d]; ok {
+	if packed, ok := p.products.packed[n]; ok {
 		name += "Packed"
 		args = append(args, operand(d.A)...)
 		args = append(args, jen.Id(p.id(packed)))

@@ -7,21 +7,52 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// apart says whether the turns of a loop can be done in any order, or at the same
-// time: no turn touches an element that another writes, but in tiles that each
-// turn fills before it reads them. Those are own.
-func apart(k *kernel.Kernel, loop *kernel.For) (own map[string]bool, ok bool) {
+// markApart marks the loops whose iterations can be done in any order, or at the same
+// time: none touches an element that another writes, but in tiles and variables that
+// each fills before it reads them. Those are its own.
+func markApart(k *kernel.Kernel) *kernel.Kernel {
+	m := &marker{map[string][]*expr.Expr{}, countUses(k.Body)}
+	for s := range kernel.All(k.Body) {
+		switch s := s.(type) {
+		case *kernel.Tile:
+			m.local[s.Name] = s.Shape
+		case *kernel.Var:
+			m.local[s.Name] = nil
+		}
+	}
+	return withBody(k, m.body(k.Body))
+}
+
+type marker struct {
+	local map[string][]*expr.Expr // tiles and variables, with their extents
+	all   *usage                  // of the kernel
+}
+
+func (m *marker) body(body []kernel.Stmt) []kernel.Stmt {
+	out := slices.Clone(body)
+	for i, s := range out {
+		if inner := kernel.Within(s); inner != nil {
+			out[i] = kernel.WithBody(s, m.body(inner))
+		}
+		if l, ok := out[i].(*kernel.For); ok {
+			l.Own, l.Apart = m.apart(l)
+		}
+	}
+	return out
+}
+
+func (m *marker) apart(loop *kernel.For) (own map[string]bool, ok bool) {
 	a := &apartness{loop: loop, lets: map[string]*expr.Expr{}, sites: map[string][]spot{}, written: map[string]bool{}}
 	if !a.collect(loop.Body, nil) {
 		return nil, false
 	}
 	inside := countUses(loop.Body)
-	whole := countUses(k.Body)
 	own = map[string]bool{}
 	for name := range a.written {
+		shape, local := m.local[name]
 		switch {
 		case a.separated(name):
-		case isTile(k, name) && inside.reads[name] == whole.reads[name] && inside.writes[name] == whole.writes[name] && filledFirst(k, loop.Body, name):
+		case local && inside.same(m.all, name) && filledFirst(loop.Body, name, shape):
 			own[name] = true
 		default:
 			return nil, false
@@ -30,7 +61,7 @@ func apart(k *kernel.Kernel, loop *kernel.For) (own map[string]bool, ok bool) {
 	return own, true
 }
 
-// A spot is where a statement touches a tile or buffer: its indices, with the
+// A spot is where a statement touches an array or variable: its indices, with the
 // axes that they run over.
 type spot struct {
 	index []*expr.Expr
@@ -41,7 +72,7 @@ type spot struct {
 type apartness struct {
 	loop    *kernel.For
 	lets    map[string]*expr.Expr // over the loop's variable and what is set outside
-	sites   map[string][]spot     // of tiles and buffers
+	sites   map[string][]spot     // of arrays and variables
 	written map[string]bool
 }
 
@@ -49,48 +80,46 @@ type apartness struct {
 // all threads of a block.
 func (a *apartness) collect(body []kernel.Stmt, axes []kernel.Axis) bool {
 	for _, s := range body {
-		inner := axes
+		inner := append(slices.Clip(axes), kernel.Axes(s)...)
 		switch s := s.(type) {
 		case *kernel.Dot:
 			return false
 		case *kernel.Let:
 			a.lets[s.Name] = a.over(s.Value)
-		case *kernel.Load:
-			inner = append(slices.Clip(axes), s.Axes...)
-			a.touch(s.Dst, spot{axisVars(s.Axes), inner}, true)
-			a.touch(s.Buf, spot{a.all(s.Index), inner}, false)
-		case *kernel.Store:
-			inner = append(slices.Clip(axes), s.Axes...)
-			a.touch(s.Buf, spot{a.all(s.Index), inner}, true)
-		case *kernel.Map:
-			inner = append(slices.Clip(axes), s.Axes...)
-			a.touch(s.Dst, spot{a.all(s.At), inner}, true)
-		case *kernel.Fill:
-			a.touch(s.Dst, spot{}, true)
-		case *kernel.Reduce:
-			inner = append(slices.Clip(axes), s.Axis)
-		case *kernel.For:
-			inner = append(slices.Clip(axes), kernel.Axis{Var: s.Var, Size: a.over(s.Hi)})
-			if !IsInt(s.Lo, 0) || !a.collect(s.Body, inner) {
-				return false
+		case *kernel.Var:
+			if s.Value != nil {
+				a.written[s.Name] = true
+				a.sites[s.Name] = append(a.sites[s.Name], spot{})
 			}
-		case *kernel.If:
-			if !a.collect(s.Then, inner) {
+		case *kernel.Set:
+			a.touch(s.Dst, inner, true)
+		case *kernel.Random:
+			a.written[s.Dst] = true
+			a.sites[s.Dst] = append(a.sites[s.Dst], spot{})
+		case *kernel.For:
+			inner = append(inner, kernel.Axis{Var: s.Var, Size: a.over(s.Hi)})
+			if !expr.IsInt(s.Lo, 0) {
 				return false
 			}
 		}
-		for _, e := range expr.Elems(operands(s)...) {
-			a.touch(e.Name, spot{a.all(e.Args), inner}, false)
+		if !a.collect(kernel.Within(s), inner) {
+			return false
+		}
+		for _, e := range kernel.Reads(s) {
+			expr.Walk(e, func(x *expr.Expr) {
+				if x.Op == expr.Elem || x.Op == expr.Var {
+					a.touch(x, inner, false)
+				}
+			})
 		}
 	}
 	return true
 }
 
-func (a *apartness) touch(name string, s spot, write bool) {
-	a.sites[name] = append(a.sites[name], s)
-	a.written[name] = a.written[name] || write
-	if !a.written[name] {
-		delete(a.written, name)
+func (a *apartness) touch(x *expr.Expr, axes []kernel.Axis, write bool) {
+	a.sites[x.Name] = append(a.sites[x.Name], spot{a.all(x.Args), axes})
+	if write {
+		a.written[x.Name] = true
 	}
 }
 
@@ -107,9 +136,9 @@ func (a *apartness) all(es []*expr.Expr) []*expr.Expr {
 	return out
 }
 
-// separated says whether each turn has elements of its own: in one dimension all
+// separated says whether each iteration has elements of its own: in one dimension all
 // indices advance alike with the loop's variable, by no less than the width of
-// what a turn touches there.
+// what an iteration touches there.
 func (a *apartness) separated(name string) bool {
 	sites := a.sites[name]
 	for d := range sites[0].index {
@@ -126,7 +155,7 @@ func (a *apartness) advances(sites []spot, d int) bool {
 		if d >= len(s.index) {
 			return false
 		}
-		coef, rest, ok := Affine(s.index[d], a.loop.Var)
+		coef, rest, ok := expr.Affine(s.index[d], a.loop.Var)
 		if !ok || !coef.IsConst() || coef.I <= 0 {
 			return false
 		}
@@ -142,10 +171,10 @@ func (a *apartness) advances(sites []spot, d int) bool {
 // spread takes the axes out of an index, and returns how far they move it.
 func spread(e *expr.Expr, axes []kernel.Axis) (rest *expr.Expr, width int64, ok bool) {
 	for _, x := range axes {
-		if !Depends(e, x.Var) {
+		if !expr.Depends(e, x.Var) {
 			continue
 		}
-		coef, r, ok := Affine(e, x.Var)
+		coef, r, ok := expr.Affine(e, x.Var)
 		if !ok || !coef.IsConst() || coef.I < 0 || !x.Size.IsConst() {
 			return nil, 0, false
 		}
@@ -155,75 +184,40 @@ func spread(e *expr.Expr, axes []kernel.Axis) (rest *expr.Expr, width int64, ok 
 	return e, width, true
 }
 
-// fixed says whether an expression is the same in all turns.
+// fixed says whether an expression is the same in all iterations.
 func (a *apartness) fixed(e *expr.Expr) bool {
 	if len(expr.Elems(e)) > 0 {
 		return false
 	}
-	for _, v := range expr.Vars(e) {
-		if boundIn(a.loop.Body, v.Name) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(expr.Vars(e), func(v *expr.Expr) bool { return a.written[v.Name] || binds(a.loop.Body, v.Name) })
 }
 
-// boundIn says whether a body gives a name a value.
-func boundIn(body []kernel.Stmt, name string) bool {
-	return slices.ContainsFunc(body, func(s kernel.Stmt) bool {
-		switch s := s.(type) {
-		case *kernel.Let:
-			return s.Name == name
-		case *kernel.Reduce:
-			return s.Name == name
-		case *kernel.For:
-			return s.Var == name || boundIn(s.Body, name)
-		}
-		return boundIn(inner(s), name)
-	})
-}
-
-// filledFirst says whether the first statement of a body that touches a tile
-// writes all of it.
-func filledFirst(k *kernel.Kernel, body []kernel.Stmt, tile string) bool {
+// filledFirst says whether the first statement of a body that touches a tile or
+// variable sets all of it.
+func filledFirst(body []kernel.Stmt, name string, shape []*expr.Expr) bool {
 	for _, s := range body {
-		u := countUses([]kernel.Stmt{s})
-		if u.reads[tile]+u.writes[tile] == 0 {
+		if !kernel.Uses(s, name) && kernel.Bound(s) != name {
 			continue
 		}
 		switch s := s.(type) {
-		case *kernel.Load:
-			return s.Dst == tile
-		case *kernel.Fill:
-			return s.Dst == tile
-		case *kernel.Map:
-			return u.reads[tile] == 0 && covers(s, k.Tiles[tileIndex(k, tile)].Shape)
+		case *kernel.Tile:
+			continue
+		case *kernel.Var:
+			if s.Value == nil {
+				continue
+			}
+			return true
+		case *kernel.Random:
+			return expr.Equal(s.Size, shape[0])
+		case *kernel.Set:
+			return s.Dst.Name == name && !reads(s, name) && (s.Dst.Op == expr.Var || covers(s, shape))
 		}
 		return false
 	}
 	return false
 }
 
-// covers says whether a Map writes all elements of a tile, its axes in order.
-func covers(m *kernel.Map, shape []*expr.Expr) bool {
-	for i, at := range m.At {
-		if i >= len(m.Axes) || at.Op != expr.Var || at.Name != m.Axes[i].Var || !expr.Equal(m.Axes[i].Size, shape[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-func isTile(k *kernel.Kernel, name string) bool { return tileIndex(k, name) >= 0 }
-
-func tileIndex(k *kernel.Kernel, name string) int {
-	return slices.IndexFunc(k.Tiles, func(t kernel.Tile) bool { return t.Name == name })
-}
-
-func axisVars(axes []kernel.Axis) []*expr.Expr {
-	out := make([]*expr.Expr, len(axes))
-	for i, a := range axes {
-		out[i] = expr.NewVar(a.Var, expr.I32)
-	}
-	return out
+// reads says whether a statement, its body left out, reads a variable or an array.
+func reads(s kernel.Stmt, name string) bool {
+	return slices.ContainsFunc(kernel.Reads(s), func(e *expr.Expr) bool { return expr.Mentions(e, name) })
 }

@@ -3,72 +3,49 @@ package flat
 import (
 	"slices"
 
-	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// declare moves the variables that stand for tiles of rank 0 to where their first
-// value is set, into inner bodies where nothing outside needs them.
-func declare(body []Node) []Node {
-	var out []Node
-	for i, n := range body {
-		a, ok := n.(*Alloc)
-		if !ok || a.Size != nil || !place(a, body[i+1:]) {
-			out = append(out, n)
+// declare moves variables to where their first value is set, into inner bodies where
+// nothing outside needs them.
+func declare(k *kernel.Kernel) *kernel.Kernel { return withBody(k, declared(k.Body)) }
+
+func declared(body []kernel.Stmt) []kernel.Stmt {
+	var out []kernel.Stmt
+	for len(body) > 0 {
+		s, rest := body[0], body[1:]
+		body = rest
+		if v, ok := s.(*kernel.Var); ok && v.Value == nil {
+			if moved, ok := place(v, rest); ok {
+				body = moved
+				continue
+			}
+		} else if inner := kernel.Within(s); inner != nil {
+			s = kernel.WithBody(s, declared(inner))
 		}
+		out = append(out, s)
 	}
 	return out
 }
 
-// place puts a variable into the nodes after its alloc, and says whether it could.
-func place(a *Alloc, rest []Node) bool {
-	first := slices.IndexFunc(rest, func(n Node) bool { return Mentions(n, a.Name) })
+// place returns the statements after a variable with the variable in them, and says
+// whether it could.
+func place(v *kernel.Var, rest []kernel.Stmt) ([]kernel.Stmt, bool) {
+	first := slices.IndexFunc(rest, func(s kernel.Stmt) bool { return kernel.Uses(s, v.Name) })
 	if first < 0 {
-		return true
+		return rest, true
 	}
-	if v := initial(rest[first], a.Name); v != nil {
-		rest[first] = &Alloc{Name: a.Name, Type: a.Type, Value: v}
-		return true
+	out := slices.Clone(rest)
+	if s, ok := rest[first].(*kernel.Set); ok && s.Dst.Name == v.Name && !reads(s, v.Name) {
+		out[first] = &kernel.Var{Name: v.Name, Type: v.Type, Value: s.Value}
+		return out, true
 	}
-	body := Within(rest[first])
-	if len(body) == 0 || readsVar(rest[first], a.Name) {
-		return false
+	inner := kernel.Within(rest[first])
+	later := slices.ContainsFunc(rest[first+1:], func(s kernel.Stmt) bool { return kernel.Uses(s, v.Name) })
+	if inner == nil || later || reads(rest[first], v.Name) {
+		return nil, false
 	}
-	later := slices.ContainsFunc(rest[first+1:], func(n Node) bool { return Mentions(n, a.Name) })
-	return !later && place(a, body)
-}
-
-// initial returns the value that a node sets a variable to, nil if it does not or
-// uses the variable's old value.
-func initial(n Node, name string) *expr.Expr {
-	var v *expr.Expr
-	switch n := n.(type) {
-	case *Fill:
-		if n.Dst == name {
-			v = n.Value
-		}
-	case *Assign:
-		if n.Dst.Op == expr.Var && n.Dst.Name == name {
-			v = n.Value
-		}
-	}
-	if v == nil || Depends(v, name) {
-		return nil
-	}
-	return v
-}
-
-// Mentions says whether a node, or one in its body, reads or writes a variable.
-func Mentions(n Node, name string) bool {
-	if initial(n, name) != nil || readsVar(n, name) {
-		return true
-	}
-	if d, ok := n.(*Dot); ok && d.C.Slice == name {
-		return true
-	}
-	return slices.ContainsFunc(Within(n), func(n Node) bool { return Mentions(n, name) })
-}
-
-// readsVar says whether a node, apart from its body, reads a variable.
-func readsVar(n Node, name string) bool {
-	return slices.ContainsFunc(Reads(n), func(e *expr.Expr) bool { return Depends(e, name) })
+	inner, ok := place(v, inner)
+	out[first] = kernel.WithBody(rest[first], inner)
+	return out, ok
 }

@@ -8,7 +8,7 @@ import (
 
 // of brings a kernel with the given lines between its buffers and its end into
 // flat form.
-func of(t *testing.T, lines string) Kernel {
+func of(t *testing.T, lines string) *kernel.Kernel {
 	t.Helper()
 	ks, err := kernel.Parse(`
 kernel k row
@@ -46,13 +46,11 @@ func TestTileSizes(t *testing.T) {
 		r := of(t, `
   grid   g < (T + 7) / 8
   tile   t f32[`+shape+`]
-  fill   t = 1.0
-  store  y[g, 0] = t[0`+map[bool]string{true: ", 0"}[shape == "2*g, min(g, 3)"]+`]`)
+  set    t[`+map[bool]string{true: "i, "}[shape == "2*g, min(g, 3)"]+`j] = 1.0
+  set    y[g, 0] = t[0`+map[bool]string{true: ", 0"}[shape == "2*g, min(g, 3)"]+`]`)
 		got := ""
-		for _, n := range r.Pre {
-			if a, ok := n.(*Alloc); ok {
-				got = a.Size.String()
-			}
+		for _, s := range r.Once {
+			got = s.(*kernel.Tile).Shape[0].String()
 		}
 		if got != want {
 			t.Errorf("a tile of %s is made with %q, want %q", shape, got, want)
@@ -67,28 +65,28 @@ func TestWriteThrough(t *testing.T) {
   tile   a f32[T, 40]
   tile   b f32[40, 8]
   tile   c f32[T, 8]
-  load   a[i, k] = x[i, k]
-  load   b[k, n] = w[k, n]
+  set    a[i, k] = x[i, k]
+  set    b[k, n] = w[k, n]
 `
 	for lines, want := range map[string]string{
-		"fill c = 0.0\ndot c += a * b\nstore z[i, n] = c[i, n] for i < T, n < 8":                                       "z",
-		"load c[i, n] = z[i, n]\ndot c += a * b\nstore z[i, n] = c[i, n] for i < T, n < 8":                             "z",
-		"fill c = 0.0\ndot c += a * b\nfor r = 0 until T\nlet s = r + 0\nstore z[s, n] = c[r, n] for n < 8\nend":       "z",
-		"fill c = 0.0\ndot c += a * b\nfor r = 0 until T\nstore y[r, n + 2] = c[r, n] for n < 8\nend":                  "y",
-		"fill c = 1.0\ndot c += a * b\nstore z[i, n] = c[i, n] for i < T, n < 8":                                       "c",
-		"fill c = 0.0\ndot c += a * b\nstore z[i, n] = c[i, n]*2.0 for i < T, n < 8":                                   "c",
-		"fill c = 0.0\ndot c += a * b\nstore z[i, n] = c[i, n] for i < T - 1, n < 8":                                   "c",
-		"fill c = 0.0\ndot c += a * b\nstore z[i, n] = c[i, 7 - n] for i < T, n < 8":                                   "c",
-		"fill c = 0.0\ndot c += a * b\nstore z[i, n] = c[i, n] for i < T, n < 8\nstore y[0, 0] = c[0, 0]":              "c",
-		"load c[i, n] = z[i, n]\ndot c += a * b\nstore y[i, n] = c[i, n] for i < T, n < 8":                             "c",
-		"load c[i, n] = z[i, n]\nstore z[0, 0] = 1.0\ndot c += a * b\nstore z[i, n] = c[i, n] for i < T, n < 8":        "c",
-		"fill c = 0.0\ndot c += a * b\nstore z[0, 0] = 1.0\nstore z[i, n] = c[i, n] for i < T, n < 8":                  "c",
-		"fill c = 0.0\ndot c += a * b\nfor r = 0 until T\nstore z[r, n] = c[r, n] for n < 8\nstore y[r, 0] = 1.0\nend": "c",
+		"set c[i, n] = 0.0\ndot c[i, n] += a[i, k] * b[k, n]\nset z[i, n] = c[i, n] for i < T, n < 8":                                     "z",
+		"set c[i, n] = z[i, n]\ndot c[i, n] += a[i, k] * b[k, n]\nset z[i, n] = c[i, n] for i < T, n < 8":                                 "z",
+		"set c[i, n] = 0.0\ndot c[i, n] += a[i, k] * b[k, n]\nfor r = 0 until T\nlet s = r + 0\nset z[s, n] = c[r, n] for n < 8\nend":     "z",
+		"set c[i, n] = 0.0\ndot c[i, n] += a[i, k] * b[k, n]\nfor r = 0 until T\nset y[r, n + 2] = c[r, n] for n < 8\nend":                "y",
+		"set c[i, n] = 1.0\ndot c[i, n] += a[i, k] * b[k, n]\nset z[i, n] = c[i, n] for i < T, n < 8":                                     "c",
+		"set c[i, n] = 0.0\ndot c[i, n] += a[i, k] * b[k, n]\nset z[i, n] = c[i, n]*2.0 for i < T, n < 8":                                 "c",
+		"set c[i, n] = 0.0\ndot c[i, n] += a[i, k] * b[k, n]\nset z[i, n] = c[i, n] for i < T - 1, n < 8":                                 "c",
+		"set c[i, n] = 0.0\ndot c[i, n] += a[i, k] * b[k, n]\nset z[i, n] = c[i, 7 - n] for i < T, n < 8":                                 "c",
+		"set c[i, n] = 0.0\ndot c[i, n] += a[i, k] * b[k, n]\nset z[i, n] = c[i, n] for i < T, n < 8\nset y[0, 0] = c[0, 0]":              "c",
+		"set c[i, n] = z[i, n]\ndot c[i, n] += a[i, k] * b[k, n]\nset y[i, n] = c[i, n] for i < T, n < 8":                                 "c",
+		"set c[i, n] = z[i, n]\nset z[0, 0] = 1.0\ndot c[i, n] += a[i, k] * b[k, n]\nset z[i, n] = c[i, n] for i < T, n < 8":              "c",
+		"set c[i, n] = 0.0\ndot c[i, n] += a[i, k] * b[k, n]\nset z[0, 0] = 1.0\nset z[i, n] = c[i, n] for i < T, n < 8":                  "c",
+		"set c[i, n] = 0.0\ndot c[i, n] += a[i, k] * b[k, n]\nfor r = 0 until T\nset z[r, n] = c[r, n] for n < 8\nset y[r, 0] = 1.0\nend": "c",
 	} {
 		r := of(t, operands+lines)
 		for _, n := range r.Body {
-			if d, ok := n.(*Dot); ok && d.C.Slice != want {
-				t.Errorf("the product goes to %s, want %s:\n%s", d.C.Slice, want, lines)
+			if d, ok := n.(*kernel.Dot); ok && d.Dst.Name != want {
+				t.Errorf("the product goes to %s, want %s:\n%s", d.Dst.Name, want, lines)
 			}
 		}
 	}

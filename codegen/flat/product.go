@@ -7,203 +7,256 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// fuseFills makes the Fill of a Dot's whole output with 0 part of the Dot.
-func fuseFills(nodes []Node) []Node {
-	var out []Node
-	for i, n := range nodes {
-		switch n := n.(type) {
-		case *Fill:
-			if d := cleared(n, nodes[i+1:]); d != nil {
+// shapesOf are the extents of tiles by name.
+func shapesOf(k *kernel.Kernel) map[string][]*expr.Expr {
+	shapes := map[string][]*expr.Expr{}
+	for _, t := range k.Tiles() {
+		shapes[t.Name] = t.Shape
+	}
+	return shapes
+}
+
+// whole says whether a product computes all elements of a tile, in order.
+func whole(d *kernel.Dot, shape []*expr.Expr) bool {
+	return d.Dst.Op == expr.Elem && covers(&kernel.Set{Axes: d.Axes[:len(d.Axes)-1], Dst: d.Dst}, shape)
+}
+
+// fuseFills makes the setting of a product's whole tile to 0 part of the product.
+func fuseFills(k *kernel.Kernel) *kernel.Kernel {
+	return withBody(k, fused(k.Body, shapesOf(k)))
+}
+
+func fused(body []kernel.Stmt, shapes map[string][]*expr.Expr) []kernel.Stmt {
+	body = slices.Clone(body)
+	var out []kernel.Stmt
+	for i, s := range body {
+		if inner := kernel.Within(s); inner != nil {
+			s = kernel.WithBody(s, fused(inner, shapes))
+		}
+		if set, ok := s.(*kernel.Set); ok {
+			if at := cleared(set, body[i+1:], shapes[set.Dst.Name]); at >= 0 {
+				d := *body[i+1+at].(*kernel.Dot)
 				d.Zero = true
+				body[i+1+at] = &d
 				continue
 			}
-		case *Loop:
-			n.Body = fuseFills(n.Body)
-		case *Branch:
-			n.Body = fuseFills(n.Body)
 		}
-		out = append(out, n)
+		out = append(out, s)
 	}
 	return out
 }
 
-// cleared returns the Dot whose whole output a Fill sets to 0, if it is the next
-// to use the tile.
-func cleared(f *Fill, rest []Node) *Dot {
-	if f.Size == nil || f.Value.Op != expr.Const || !expr.Equal(f.Value, expr.F(0)) {
-		return nil
+// cleared finds the product whose whole tile a statement sets to 0, if it is the next
+// to use the tile; -1 if it is not.
+func cleared(s *kernel.Set, rest []kernel.Stmt, shape []*expr.Expr) int {
+	if s.Value.Op != expr.Const || !expr.Equal(s.Value, expr.F(0)) || !covers(s, shape) {
+		return -1
 	}
-	i := slices.IndexFunc(rest, func(n Node) bool { return Uses(n, f.Dst) })
+	i := slices.IndexFunc(rest, func(n kernel.Stmt) bool { return kernel.Uses(n, s.Dst.Name) })
 	if i < 0 {
-		return nil
+		return -1
 	}
-	d, ok := rest[i].(*Dot)
-	if !ok || d.M == nil || d.A.Slice == f.Dst || d.B.Slice == f.Dst || !d.wholeTile() || !expr.Equal(mul(d.M, d.N), f.Size) {
-		return nil
+	if d, ok := rest[i].(*kernel.Dot); !ok || d.A.Name == s.Dst.Name || d.B.Name == s.Dst.Name || !whole(d, shape) {
+		return -1
 	}
-	return d
+	return i
 }
 
-// wholeTile says whether the output of a Dot begins where its tile does and has
-// no gaps.
-func (d *Dot) wholeTile() bool {
-	return IsInt(d.C.Off, 0) && (IsInt(d.M, 1) || expr.Equal(d.C.RS, d.N))
-}
-
-// writeThrough lets Dots compute in a buffer where a tile is only between: it is
+// writeThrough lets products compute in a buffer where a tile is only between: it is
 // 0 or a part of the buffer before, and goes there after.
-func writeThrough(r Kernel) Kernel {
-	r.Body = through(r.Body, func(tile string) int { return count(r.Body, tile) })
-	return r
+func writeThrough(k *kernel.Kernel) *kernel.Kernel {
+	w := &writer{k, shapesOf(k)}
+	return withBody(k, w.body(k.Body))
 }
 
-func through(nodes []Node, users func(tile string) int) []Node {
-	for i, n := range nodes {
-		if body := Within(n); body != nil {
-			body = through(body, users)
-			switch n := n.(type) {
-			case *Loop:
-				n.Body = body
-			case *Branch:
-				n.Body = body
+type writer struct {
+	k      *kernel.Kernel
+	shapes map[string][]*expr.Expr
+}
+
+func (w *writer) body(body []kernel.Stmt) []kernel.Stmt {
+	body = slices.Clone(body)
+	for i, s := range body {
+		if inner := kernel.Within(s); inner != nil {
+			body[i] = kernel.WithBody(s, w.body(inner))
+		}
+	}
+	for i := 0; i < len(body); i++ {
+		if d, ok := body[i].(*kernel.Dot); ok && len(d.Axes) > 2 && whole(d, w.shapes[d.Dst.Name]) {
+			if out := w.direct(body, i, d); out != nil {
+				body, i = out, -1
 			}
 		}
-		d, ok := n.(*Dot)
-		if !ok || d.M == nil || !d.wholeTile() {
-			continue
-		}
-		if out := direct(nodes, i, d, users(d.C.Slice)); out != nil {
-			return through(out, users)
-		}
 	}
-	return nodes
+	return body
 }
 
-// direct returns the nodes without the copies around Dot i, or nil if they are not
-// of the form. users is the number of nodes that use its tile.
-func direct(nodes []Node, i int, d *Dot, users int) []Node {
-	uses := func(n Node) bool { return Uses(n, d.C.Slice) }
-	after := slices.IndexFunc(nodes[i+1:], uses)
+// users counts the statements, loops and branches left out, that use a name.
+func (w *writer) users(name string) int {
+	n := 0
+	for s := range kernel.All(w.k.Body) {
+		if kernel.Within(s) == nil && kernel.Uses(s, name) {
+			n++
+		}
+	}
+	return n
+}
+
+// direct returns the statements without the copies around product i, or nil if they
+// are not of the form.
+func (w *writer) direct(body []kernel.Stmt, i int, d *kernel.Dot) []kernel.Stmt {
+	tile := d.Dst.Name
+	uses := func(s kernel.Stmt) bool { return kernel.Uses(s, tile) }
+	after := slices.IndexFunc(body[i+1:], uses)
 	if after < 0 {
 		return nil
 	}
 	after += i + 1
-	to := copyOf(nodes[after], d)
-	if to == nil || to.Slice == d.C.Slice || to.Slice == d.A.Slice || to.Slice == d.B.Slice {
+	to := target(body[after], d)
+	if to == nil || to.Name == tile || to.Name == d.A.Name || to.Name == d.B.Name {
 		return nil
 	}
 	before, others := i, 1
 	if !d.Zero {
-		before = slices.IndexFunc(nodes[:i], uses)
-		if before < 0 || !loads(nodes[before], d, to) {
+		before = slices.IndexFunc(body[:i], uses)
+		if before < 0 || !loads(body[before], d, to) {
 			return nil
 		}
 		others = 2
 	}
-	if users != others+1 {
+	if w.users(tile) != others+1 {
 		return nil
 	}
 	for k := before + 1; k < after; k++ {
-		let, ok := nodes[k].(*Let)
-		if ok && k > i && (Depends(to.Off, let.Name) || Depends(to.RS, let.Name)) || k != i && Uses(nodes[k], to.Slice) {
+		name := kernel.Bound(body[k])
+		if k > i && name != "" && expr.Mentions(to, name) || k != i && kernel.Uses(body[k], to.Name) {
 			return nil
 		}
 	}
-	d.C = *to
-	out := slices.Clone(nodes[:before])
+	through := *d
+	through.Dst = to
+	out := slices.Clone(body[:before])
 	if before < i {
-		out = append(out, nodes[before+1:i]...)
+		out = append(out, body[before+1:i]...)
 	}
-	return append(append(out, nodes[i:after]...), nodes[after+1:]...)
+	return append(append(append(out, &through), body[i+1:after]...), body[after+1:]...)
 }
 
-// copyOf returns where a node copies the whole output of a Dot, as the operand
-// that can take the output's place; nil if it does something else.
-func copyOf(n Node, d *Dot) *Operand {
-	a := asAssign(n)
+// target returns the element of a buffer that a statement copies the whole output of
+// a product to, over the product's axes; nil if it does something else, or if the
+// buffer's columns do not lie side by side.
+func target(s kernel.Stmt, d *kernel.Dot) *expr.Expr {
+	a := asSet(s)
 	if a == nil || a.Value.Op != expr.Elem || a.Dst.Op != expr.Elem {
 		return nil
 	}
-	return matrix(a, a.Value, a.Dst, d)
+	return corresponding(a, a.Value, a.Dst, d)
 }
 
-// loads says whether a node sets the whole output of a Dot from an operand.
-func loads(n Node, d *Dot, from *Operand) bool {
-	a := asAssign(n)
+// loads says whether a statement sets the whole output of a product from elements.
+func loads(s kernel.Stmt, d *kernel.Dot, from *expr.Expr) bool {
+	a := asSet(s)
 	if a == nil || a.Value.Op != expr.Elem || a.Dst.Op != expr.Elem {
 		return false
 	}
-	m := matrix(a, a.Dst, a.Value, d)
-	return m != nil && m.Slice == from.Slice && expr.Equal(m.Off, from.Off) && expr.Equal(m.RS, from.RS)
+	e := corresponding(a, a.Dst, a.Value, d)
+	return e != nil && expr.Equal(e, from)
 }
 
-// matrix returns other, element by element, as the operand that corresponds to
-// the tile of a Dot's output.
-func matrix(a *Assign, tile, other *expr.Expr, d *Dot) *Operand {
-	if tile.Name != d.C.Slice || len(a.Axes) != 2 || !expr.Equal(a.Axes[0].Size, d.M) || !expr.Equal(a.Axes[1].Size, d.N) {
+// corresponding returns other over the axes of a product, where tile is the element of
+// its output; nil if not all are, or not in rows of elements side by side.
+func corresponding(a *kernel.Set, tile, other *expr.Expr, d *kernel.Dot) *expr.Expr {
+	n := len(d.Axes) - 1
+	if tile.Name != d.Dst.Name || len(a.Axes) != n {
 		return nil
 	}
-	i, j := a.Axes[0].Var, a.Axes[1].Var
-	row, col, off, ok := strides(tile.Args[0], i, j)
-	if !ok || !expr.Equal(row, d.N) || !IsInt(col, 1) || !IsInt(off, 0) {
-		return nil
+	vars := map[string]*expr.Expr{}
+	for i, x := range a.Axes {
+		if !expr.Equal(x.Size, d.Axes[i].Size) || tile.Args[i].Op != expr.Var || tile.Args[i].Name != x.Var {
+			return nil
+		}
+		vars[x.Var] = expr.NewVar(d.Axes[i].Var, expr.I32)
 	}
-	row, col, off, ok = strides(other.Args[0], i, j)
-	if !ok || !IsInt(col, 1) || !isStride(row) || len(expr.Elems(off, row)) > 0 {
-		return nil
+	other = expr.Simplify(expr.Subst(other, vars))
+	for i, e := range other.Args {
+		row, rest, ok1 := expr.Affine(e, d.Axes[0].Var)
+		col, rest, ok2 := expr.Affine(rest, d.Axes[1].Var)
+		step := int64(0)
+		if i == len(other.Args)-1 {
+			step = 1
+		}
+		if !ok1 || !ok2 || !isStride(row) || !expr.IsInt(col, step) || len(expr.Elems(row, rest)) > 0 {
+			return nil
+		}
 	}
-	return &Operand{Slice: other.Name, Off: off, RS: row, CS: col}
+	return other
 }
 
-// strides splits an index into row*i + col*j + off.
-func strides(e *expr.Expr, i, j string) (row, col, off *expr.Expr, ok bool) {
-	row, rest, ok1 := Affine(e, i)
-	if !ok1 {
-		return nil, nil, nil, false
-	}
-	col, off, ok = Affine(rest, j)
-	return row, col, off, ok
-}
-
-// asAssign returns a node that is an assignment, or a loop over the rows of one,
-// as an assignment over all axes; nil if it is something else.
-func asAssign(n Node) *Assign {
-	switch n := n.(type) {
-	case *Assign:
-		return n
-	case *Loop:
-		if !IsInt(n.Lo, 0) || len(n.Body) == 0 {
+// asSet returns a statement that sets elements, or a loop over the rows of one, as
+// the setting for all axes; nil if it is something else.
+func asSet(s kernel.Stmt) *kernel.Set {
+	switch s := s.(type) {
+	case *kernel.Set:
+		return s
+	case *kernel.For:
+		if !expr.IsInt(s.Lo, 0) || len(s.Body) == 0 {
 			return nil
 		}
 		at := map[string]*expr.Expr{}
-		for _, s := range n.Body[:len(n.Body)-1] {
-			let, ok := s.(*Let)
+		for _, b := range s.Body[:len(s.Body)-1] {
+			let, ok := b.(*kernel.Let)
 			if !ok {
 				return nil
 			}
 			at[let.Name] = expr.Subst(let.Value, at)
 		}
-		a, ok := n.Body[len(n.Body)-1].(*Assign)
+		set, ok := s.Body[len(s.Body)-1].(*kernel.Set)
 		if !ok {
 			return nil
 		}
-		axes := append([]kernel.Axis{{Var: n.Name, Size: n.Hi}}, a.Axes...)
 		subst := func(e *expr.Expr) *expr.Expr { return expr.Simplify(expr.Subst(e, at)) }
-		return &Assign{Axes: axes, Dst: subst(a.Dst), Value: subst(a.Value)}
+		return &kernel.Set{Axes: append([]kernel.Axis{{Var: s.Var, Size: s.Hi}}, set.Axes...), Dst: subst(set.Dst), Value: subst(set.Value)}
 	}
 	return nil
 }
 
-// count returns how many nodes, loops and branches left out, use a slice.
-func count(nodes []Node, slice string) int {
-	n := 0
-	for _, x := range nodes {
-		switch {
-		case Within(x) != nil:
-			n += count(Within(x), slice)
-		case Uses(x, slice):
-			n++
-		}
+// A Product is a flat Dot as back ends want it: sizes and strided matrices. M and N
+// are nil where C is a variable.
+type Product struct {
+	*kernel.Dot
+	M, N, K *expr.Expr
+	A, B, C Operand
+}
+
+// An Operand is a strided matrix in a slice: element (i, j) is at Off + i*RS + j*CS.
+type Operand struct {
+	Slice       string
+	Off, RS, CS *expr.Expr
+}
+
+// ProductOf reads the strides off the indices of a flat Dot. One without rows has one.
+func ProductOf(d *kernel.Dot) Product {
+	n := len(d.Axes)
+	p := Product{Dot: d, K: d.Axes[n-1].Size}
+	k, row, col := d.Axes[n-1].Var, "", ""
+	if n > 1 {
+		p.M, p.N, col = expr.Int(1), d.Axes[n-2].Size, d.Axes[n-2].Var
 	}
-	return n
+	if n > 2 {
+		p.M, row = d.Axes[n-3].Size, d.Axes[n-3].Var
+	}
+	p.A, p.B, p.C = operand(d.A, row, k), operand(d.B, k, col), operand(d.Dst, row, col)
+	return p
+}
+
+func operand(e *expr.Expr, i, j string) Operand {
+	if e.Op == expr.Var {
+		return Operand{e.Name, expr.Int(0), expr.Int(0), expr.Int(0)}
+	}
+	rs, rest, ok := expr.Affine(e.Args[0], i)
+	cs, off, ok2 := expr.Affine(rest, j)
+	if !ok || !ok2 {
+		panic("BUG: a product's operand has no strides")
+	}
+	return Operand{e.Name, off, rs, cs}
 }

@@ -17,17 +17,18 @@ import (
 // where m is used nowhere else. Then a cell is any range of rows, and what becomes of
 // a row does not depend on the range that it is in.
 func Regrid(k *kernel.Kernel, most int64) *kernel.Kernel {
-	if k.Op.Family() != "matmul" || len(k.Grid) != 1 || len(k.Body) < 2 {
+	at := slices.IndexFunc(k.Body, func(s kernel.Stmt) bool { _, tile := s.(*kernel.Tile); return !tile })
+	if k.Op.Family() != "matmul" || len(k.Grid) != 1 || at < 0 || len(k.Body) < at+2 {
 		return k
 	}
-	first, ok1 := k.Body[0].(*kernel.Let)
-	height, ok2 := k.Body[1].(*kernel.Let)
-	if !ok1 || !ok2 || mentions(k.Body[1:], k.Grid[0].Var) {
+	first, ok1 := k.Body[at].(*kernel.Let)
+	height, ok2 := k.Body[at+1].(*kernel.Let)
+	if !ok1 || !ok2 || uses(k.Body[at+1:], k.Grid[0].Var) {
 		return k
 	}
 	m := expr.NewVar(k.Grid[0].Var, expr.I32)
-	c, base, ok := Affine(first.Value, m.Name)
-	if !ok || !IsInt(base, 0) || !c.IsConst() || c.I <= most {
+	c, base, ok := expr.Affine(first.Value, m.Name)
+	if !ok || !expr.IsInt(base, 0) || !c.IsConst() || c.I <= most {
 		return k
 	}
 	rows := rowsOf(height.Value, first.Name, c)
@@ -37,10 +38,9 @@ func Regrid(k *kernel.Kernel, most int64) *kernel.Kernel {
 	fewer, left := expr.Int(most), expr.New(expr.Sub, rows, expr.NewVar(first.Name, expr.I32))
 	out := *k
 	out.Grid = []kernel.Axis{{Var: m.Name, Size: cellsOf(rows, fewer)}}
-	out.Body = append([]kernel.Stmt{
-		&kernel.Let{Name: first.Name, Value: mul(m, fewer)},
-		&kernel.Let{Name: height.Name, Value: expr.New(expr.Min, left, fewer)},
-	}, k.Body[2:]...)
+	out.Body = slices.Clone(k.Body)
+	out.Body[at] = &kernel.Let{Name: first.Name, Value: mul(m, fewer)}
+	out.Body[at+1] = &kernel.Let{Name: height.Name, Value: expr.New(expr.Min, left, fewer)}
 	return &out
 }
 
@@ -54,8 +54,8 @@ func rowsOf(e *expr.Expr, first string, c *expr.Expr) *expr.Expr {
 	if left.IsConst() {
 		left, most = most, left
 	}
-	coef, rows, ok := Affine(left, first)
-	if !ok || !IsInt(coef, -1) || !expr.Equal(most, c) {
+	coef, rows, ok := expr.Affine(left, first)
+	if !ok || !expr.IsInt(coef, -1) || !expr.Equal(most, c) {
 		return nil
 	}
 	return rows
@@ -66,9 +66,7 @@ func cellsOf(rows, c *expr.Expr) *expr.Expr {
 	return expr.Simplify(expr.New(expr.Div, expr.New(expr.Add, rows, expr.Int(c.I-1)), c))
 }
 
-// mentions says whether statements or those in their bodies use a variable.
-func mentions(body []kernel.Stmt, name string) bool {
-	return slices.ContainsFunc(body, func(s kernel.Stmt) bool {
-		return slices.ContainsFunc(operands(s), func(e *expr.Expr) bool { return e != nil && Depends(e, name) }) || mentions(inner(s), name)
-	})
+// uses says whether statements or those in their bodies read a variable.
+func uses(body []kernel.Stmt, name string) bool {
+	return slices.ContainsFunc(body, func(s kernel.Stmt) bool { return kernel.Uses(s, name) })
 }

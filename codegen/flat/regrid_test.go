@@ -14,17 +14,17 @@ func TestRegrid(t *testing.T) {
   out    y f32[B * T, 3]
   scalar B, T
   grid   m < (B * T + 255) / 256
-  tile   a f32[height, 4]
-  tile   b f32[4, 3]
-  tile   c f32[height, 3]
 
+  tile   b f32[4, 3]
   let    first = m * 256
   let    height = min(B * T - first, 256)
-  load   a[a1, e] = x[first + a1, e]
-  load   b[a1, e] = w[a1, e]
-  fill   c = 0.0
-  dot    c += a * b
-  store  y[first + a1, e] = c[a1, e]
+  tile   a f32[height, 4]
+  tile   c f32[height, 3]
+  set    a[a1, e] = x[first + a1, e]
+  set    b[a1, e] = w[a1, e]
+  set    c[a1, e] = 0.0
+  dot    c[i, j] += a[i, k] * b[k, j]
+  set    y[first + a1, e] = c[a1, e]
 end
 `
 	for _, c := range []struct{ name, from, to, want string }{
@@ -32,7 +32,7 @@ end
 		{"either order", "min(B * T - first, 256)", "min(256, B * T - first)", "let    height = min(B * T - first, 64)"},
 		{"another family", "linear matmul", "linear row", "(B * T + 255) / 256"},
 		{"other bounds", "min(B * T - first, 256)", "min(B * T - first, 255)", "(B * T + 255) / 256"},
-		{"a use of m", "store  y[first + a1, e]", "store  y[m * 256 + a1, e]", "(B * T + 255) / 256"},
+		{"a use of m", "set    y[first + a1, e]", "set    y[m * 256 + a1, e]", "(B * T + 255) / 256"},
 		{"cells that overlap", "let    first = m * 256", "let    first = m * 128", "(B * T + 255) / 256"},
 	} {
 		ks, err := kernel.Parse(strings.Replace(text, c.from, c.to, 1))

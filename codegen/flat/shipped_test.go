@@ -36,10 +36,10 @@ func distinct(t *testing.T) []*kernel.Kernel {
 }
 
 // roundTrip holds a kernel to its printed form.
-func roundTrip(t *testing.T, k flat.Kernel) {
+func roundTrip(t *testing.T, k *kernel.Kernel) {
 	t.Helper()
 	text := k.String()
-	again, err := flat.Parse(text)
+	again, err := kernel.Parse(text)
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}
@@ -63,8 +63,8 @@ func TestShipped(t *testing.T) {
 			if target == "gpu" && k.Op.Family() != "matmul" {
 				continue // it has the processor's form
 			}
-			f := flat.Through(k, passes, func(p flat.Pass, f flat.Kernel) {
-				if err := flat.Verify(f); err != nil {
+			f := flat.Through(k, passes, func(p flat.Pass, f *kernel.Kernel) {
+				if err := kernel.Verify(f); err != nil {
 					t.Errorf("%s, after %s: %v in\n%s\n%s", target, p.Name, err, f, k)
 				}
 				if runs {
@@ -77,12 +77,12 @@ func TestShipped(t *testing.T) {
 }
 
 // agrees holds a flat form to the interpreter of the kernel IR.
-func agrees(t *testing.T, k *kernel.Kernel, f flat.Kernel, p flat.Pass, launches ...kernel.Scalars) {
+func agrees(t *testing.T, k *kernel.Kernel, f *kernel.Kernel, p flat.Pass, launches ...kernel.Scalars) {
 	t.Helper()
 	for i, s := range launches {
 		for _, kind := range []kerneltest.Kind{kerneltest.Signed, kerneltest.Positive} {
 			err := kerneltest.Check(k, s, kind, uint64(i), func(_ string, s kernel.Scalars, bufs []kernel.Buffer) error {
-				return flat.Run(f, s, bufs)
+				return kernel.Run(f, s, bufs)
 			})
 			if err != nil {
 				t.Errorf("after %s, %v inputs, launch %v: %v in\n%s", p.Name, kind, s, err, f)
@@ -97,7 +97,7 @@ func TestRandom(t *testing.T) {
 	for seed := range uint64(25) {
 		k := kerneltest.Random(seed)
 		for _, passes := range tables {
-			flat.Through(k, passes, func(p flat.Pass, f flat.Kernel) {
+			flat.Through(k, passes, func(p flat.Pass, f *kernel.Kernel) {
 				roundTrip(t, f)
 				agrees(t, k, f, p, kerneltest.Launches()...)
 			})
@@ -129,7 +129,7 @@ func TestCorners(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, k := range ks {
-			flat.Through(k, ptx.Passes(), func(p flat.Pass, f flat.Kernel) {
+			flat.Through(k, ptx.Passes(), func(p flat.Pass, f *kernel.Kernel) {
 				roundTrip(t, f)
 				agrees(t, k, f, p, kerneltest.Launches()[1:3]...)
 			})
@@ -146,32 +146,32 @@ kernel overlap row
   out    y f32[8]
   tile   a f32[8]
   tile   t f32[8]
-  load   a[e] = x[e]
-  fill   t = 0.0
+  set    a[e] = x[e]
+  set    t[e] = 0.0
   for    i = 0 until 7
-    map    t[i + j] = a[i] + f32(j) for j < 2
+    set    t[i + j] = a[i] + f32(j) for j < 2
   end
-  store  y[e] = t[e]
+  set    y[e] = t[e]
 end
 kernel running row
   in     x f32[8]
   out    y f32[8]
   tile   a f32[8]
-  tile   u f32[]
-  load   a[e] = x[e]
+  var    u f32
+  set    a[e] = x[e]
   for    i = 0 until 8
     if     i == 0
-      fill   u = 0.0
+      set    u = 0.0
     end
-    map    u[] = u[] + a[i]
-    store  y[i] = u[]
+    set    u = u + a[i]
+    set    y[i] = u
   end
 end`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, k := range ks {
-		flat.Through(k, flat.Processor(), func(p flat.Pass, f flat.Kernel) { agrees(t, k, f, p, kerneltest.Launches()[0]) })
+		flat.Through(k, flat.Processor(), func(p flat.Pass, f *kernel.Kernel) { agrees(t, k, f, p, kerneltest.Launches()[0]) })
 	}
 }
 
@@ -196,9 +196,9 @@ func TestPassesAreInOrder(t *testing.T) {
 // TestThroughShowsValues wants no pass to change what the one before it left.
 func TestThroughShowsValues(t *testing.T) {
 	for seed := range uint64(20) {
-		var shown []flat.Kernel
+		var shown []*kernel.Kernel
 		var texts []string
-		flat.Through(kerneltest.Random(seed), ptx.Passes(), func(_ flat.Pass, f flat.Kernel) {
+		flat.Through(kerneltest.Random(seed), ptx.Passes(), func(_ flat.Pass, f *kernel.Kernel) {
 			shown, texts = append(shown, f), append(texts, f.String())
 		})
 		for i, f := range shown {

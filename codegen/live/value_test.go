@@ -40,14 +40,14 @@ kernel linear matmul
   out    y     f32[B * T, 32]
   scalar B, T
   grid   m < B * T
-  tile   a     f32[1, 64]
-  tile   b     f32[64, 32]
-  tile   c     f32[1, 32]
-  load   a[a1, e] = x[m + a1, e]
-  load   b[a1, e] = w[a1, e]
-  fill   c = 0.0
-  dot    c += a * b
-  store  y[m + i, e] = c[i, e] for i < 1, e < 32
+  tile   a f32[1, 64]
+  tile   b f32[64, 32]
+  tile   c f32[1, 32]
+  set    a[a1, e] = x[m + a1, e]
+  set    b[a1, e] = w[a1, e]
+  set    c[a1, e] = 0.0
+  dot    c[r, j] += a[r, k] * b[k, j]
+  set    y[m + i, e] = c[i, e] for i < 1, e < 32
 end
 
 kernel triangle row
@@ -58,7 +58,7 @@ kernel triangle row
   for    j = 0 until t + 1
     reduce s = sum(x[j, e] * x[t, e]) for e < 8
     for    k = j until t
-      store  y[t] = s + 1.0
+      set    y[t] = s + 1.0
     end
   end
 end

@@ -38,26 +38,27 @@ const (
 func (t tiling) bytes() int { return 4 * t.depth * (t.rows + t.cols + 2*stagePad) }
 
 // stageBytes is the shared memory that the products of a body take in turn.
-func stageBytes(body []flat.Node) int {
+func stageBytes(body []kernel.Stmt) int {
 	most := 0
 	for _, n := range body {
-		if d, ok := n.(*flat.Dot); ok && inTiles(d) {
+		if d, ok := n.(*kernel.Dot); ok && inTiles(d) {
 			most = max(most, tilingOf(d).bytes())
 		}
-		most = max(most, stageBytes(flat.Within(n)))
+		most = max(most, stageBytes(kernel.Within(n)))
 	}
 	return most
 }
 
 // inTiles says whether a product is one for the whole block.
-func inTiles(n *flat.Dot) bool { return n.M != nil && !flat.IsInt(n.M, 1) }
+func inTiles(n *kernel.Dot) bool { return len(n.Axes) > 2 && !expr.IsInt(n.Axes[0].Size, 1) }
 
 // tilingOf chooses by the shape of the output, as far as it is known.
-func tilingOf(n *flat.Dot) tiling {
+func tilingOf(n *kernel.Dot) tiling {
+	depth := n.Axes[len(n.Axes)-1].Size
 	for _, t := range tilings {
-		if fits(n.MostM, t.maxRows) && fits(n.MostN, t.maxCols) {
-			if n.K.IsConst() {
-				t.depth = min(t.depth, powerOfTwo(int(n.K.I)))
+		if fits(n.MostRows, t.maxRows) && fits(n.MostCols, t.maxCols) {
+			if depth.IsConst() {
+				t.depth = min(t.depth, powerOfTwo(int(depth.I)))
 			}
 			return t.tiling
 		}
@@ -66,7 +67,10 @@ func tilingOf(n *flat.Dot) tiling {
 }
 
 // oneTurn says whether a product in tiles goes through shared memory once.
-func oneTurn(n *flat.Dot) bool { return n.K.IsConst() && n.K.I <= int64(tilingOf(n).depth) }
+func oneTurn(n *kernel.Dot) bool {
+	depth := n.Axes[len(n.Axes)-1].Size
+	return depth.IsConst() && depth.I <= int64(tilingOf(n).depth)
+}
 
 // powerOfTwo is the least power of two that is not below n.
 func powerOfTwo(n int) int { return 1 << bits.Len(uint(max(n, 1)-1)) }
@@ -75,12 +79,13 @@ func powerOfTwo(n int) int { return 1 << bits.Len(uint(max(n, 1)-1)) }
 func fits(size, most int) bool { return most == 0 || size > 0 && size <= most }
 
 // dot adds a matrix product, each output in ascending k.
-func (p *printer) dot(n *flat.Dot) {
+func (p *printer) dot(d *kernel.Dot) {
+	n := flat.ProductOf(d)
 	switch {
 	case n.M == nil:
 		v := p.vars[n.C.Slice]
 		p.chain(n, v, expr.Int(0), expr.Int(0))
-	case !p.team.whole || !inTiles(n):
+	case !p.team.whole || !inTiles(d):
 		p.outputs(n)
 	default:
 		newProduct(p, n).print()
@@ -94,7 +99,7 @@ const (
 
 // outputs gives each thread outputs of its own: for products that are too small
 // for tiles.
-func (p *printer) outputs(n *flat.Dot) {
+func (p *printer) outputs(n flat.Product) {
 	row, col := expr.NewVar(rowVar, expr.I32), expr.NewVar(colVar, expr.I32)
 	c := p.own(expr.NewElem(n.C.Slice, expr.F32, element(n.C, row, col)))
 	p.each([]kernel.Axis{{Var: rowVar, Size: n.M}, {Var: colVar, Size: n.N}}, nil, func() {
@@ -115,7 +120,7 @@ func element(o flat.Operand, i, j *expr.Expr) *expr.Expr {
 }
 
 // chain adds the products of one output to a register.
-func (p *printer) chain(n *flat.Dot, acc asm.Value, row, col *expr.Expr) {
+func (p *printer) chain(n flat.Product, acc asm.Value, row, col *expr.Expr) {
 	f := p.f
 	a := f.Variable(p.pointer(n.A, row, expr.Int(0)))
 	b := f.Variable(p.pointer(n.B, expr.Int(0), col))

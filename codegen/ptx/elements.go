@@ -3,13 +3,13 @@ package ptx
 import (
 	"slices"
 
-	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/codegen/ptx/asm"
 	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
 )
 
 // elements prints an assignment to all values of its axes.
-func (p *printer) elements(n *flat.Assign) {
+func (p *printer) elements(n *kernel.Set) {
 	v := vectorOf(n, p.team.threads, p.aligned)
 	value, dst := p.own(n.Value), p.own(n.Dst)
 	reads := []*expr.Expr{dst.Args[0], value}
@@ -78,7 +78,7 @@ func needs(e *expr.Expr, name string, loaded map[*expr.Expr][]asm.Value) bool {
 
 // vectorOf is how many neighbouring elements a thread of a team takes at a time: as
 // many as lie at a multiple of their size, 4 at most, unless threads would be idle.
-func vectorOf(n *flat.Assign, threads int, known map[string]bool) int {
+func vectorOf(n *kernel.Set, threads int, known map[string]bool) int {
 	last := n.Axes[len(n.Axes)-1]
 	for _, v := range []int{4, 2} {
 		size := last.Size
@@ -98,6 +98,6 @@ func aligned(e *expr.Expr, last string, v int, known map[string]bool) bool {
 	if !known[e.Name] || len(e.Args) == 0 {
 		return false
 	}
-	coef, rest, ok := flat.Affine(e.Args[0], last)
-	return ok && flat.IsInt(coef, 1) && multiple(rest, expr.Int(int64(v)))
+	coef, rest, ok := expr.Affine(e.Args[0], last)
+	return ok && expr.IsInt(coef, 1) && multiple(rest, expr.Int(int64(v)))
 }

@@ -89,9 +89,6 @@ func newPrinter(k *kernel.Kernel, m *asm.Module, aligned func(k *kernel.Kernel, 
 		k: k, m: m, in: expr.NewInterner(), aligned: map[string]bool{},
 		vars: map[string]asm.Value{}, mutable: map[string]bool{}, counted: map[string]bool{}, slices: map[string]slice{}, impure: map[*expr.Expr]bool{},
 	}
-	for _, t := range k.Tiles {
-		p.aligned[t.Name], p.mutable[t.Name] = true, len(t.Shape) == 0
-	}
 	for _, a := range k.Grid {
 		p.counted[a.Var] = true
 	}
@@ -107,7 +104,15 @@ func newPrinter(k *kernel.Kernel, m *asm.Module, aligned func(k *kernel.Kernel, 
 // kernel prints the kernel and fills its entry.
 func (p *printer) kernel() error {
 	r := flat.Of(p.k, Passes())
-	p.k = r.Head
+	p.k = r
+	for _, t := range r.Tiles() {
+		p.aligned[t.Name] = true
+	}
+	for s := range kernel.All(r.Body) {
+		if v, ok := s.(*kernel.Var); ok {
+			p.mutable[v.Name] = true
+		}
+	}
 	whole := needsBlock(r.Body)
 	threads := otherThreads
 	if whole && hasDot(r.Body) {
@@ -121,14 +126,12 @@ func (p *printer) kernel() error {
 	p.push()
 	p.parameters(r)
 	p.teams(whole, threads)
-	if err := p.place(r.Pre, r.Body); err != nil {
-		return err
-	}
+	p.place(r.Once, r.Body)
 	if n := stageBytes(r.Body); n > 0 && whole {
 		p.stage = slice{asm.Shared.Of(stageName), p.f.SharedArray(stageName, n)}
 		p.entry.Static += n
 	}
-	p.waits = p.findWaits(&flat.Loop{Name: cellVar, Body: r.Body})
+	p.waits = p.findWaits(&kernel.For{Var: cellVar, Body: r.Body})
 	if err := p.overCells(p.cellsOf(r)); err != nil {
 		return err
 	}
@@ -138,18 +141,18 @@ func (p *printer) kernel() error {
 
 // needsBlock says whether a cell is worth a whole block: it computes products or
 // loops over rows.
-func needsBlock(body []flat.Node) bool {
-	return slices.ContainsFunc(body, func(n flat.Node) bool {
-		_, loops := n.(*flat.Loop)
-		return loops || hasDot([]flat.Node{n})
+func needsBlock(body []kernel.Stmt) bool {
+	return slices.ContainsFunc(body, func(n kernel.Stmt) bool {
+		_, loops := n.(*kernel.For)
+		return loops || hasDot([]kernel.Stmt{n})
 	})
 }
 
 // hasDot says whether a body computes a matrix product.
-func hasDot(body []flat.Node) bool {
-	return slices.ContainsFunc(body, func(n flat.Node) bool {
-		d, ok := n.(*flat.Dot)
-		return ok && d.M != nil || hasDot(flat.Within(n))
+func hasDot(body []kernel.Stmt) bool {
+	return slices.ContainsFunc(body, func(n kernel.Stmt) bool {
+		d, ok := n.(*kernel.Dot)
+		return ok && len(d.Axes) > 1 || hasDot(kernel.Within(n))
 	})
 }
 
@@ -175,7 +178,7 @@ type cells struct {
 
 // cellsOf are the cells of the kernel's grid. A kernel that has one cell, which is a
 // product, is dealt out by the tiles of its output.
-func (p *printer) cellsOf(r flat.Kernel) cells {
+func (p *printer) cellsOf(r *kernel.Kernel) cells {
 	if n := onlyProduct(p.k, r.Body); n != nil {
 		return p.tilesOf(n, r.Body)
 	}

@@ -5,13 +5,12 @@ import (
 	"math"
 	"slices"
 
-	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/codegen/ptx/asm"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-func (p *printer) nodes(ns []flat.Node) error {
+func (p *printer) nodes(ns []kernel.Stmt) error {
 	for _, n := range ns {
 		if p.waits[n] {
 			p.wait()
@@ -25,25 +24,25 @@ func (p *printer) nodes(ns []flat.Node) error {
 	return nil
 }
 
-func (p *printer) node(n flat.Node) error {
+func (p *printer) node(n kernel.Stmt) error {
 	switch n := n.(type) {
-	case *flat.Let:
+	case *kernel.Let:
 		p.vars[n.Name], p.counted[n.Name] = p.settled(n.Value), false
-	case *flat.Alloc:
-		return p.variable(n)
-	case *flat.Assign:
+	case *kernel.Tile:
+		return fmt.Errorf("tile %s: its size has no bound over the launch's scalars", n.Name)
+	case *kernel.Var:
+		p.variable(n)
+	case *kernel.Set:
 		p.assign(n)
-	case *flat.Fill:
-		p.fill(n)
-	case *flat.Random:
+	case *kernel.Random:
 		p.random(n)
-	case *flat.Dot:
+	case *kernel.Dot:
 		p.dot(n)
-	case *flat.Reduce:
+	case *kernel.Reduce:
 		p.vars[n.Name] = p.reduce(n)
-	case *flat.Loop:
+	case *kernel.For:
 		return p.loop(n)
-	case *flat.Branch:
+	case *kernel.If:
 		var err error
 		p.f.If(p.value(n.Cond), func() {
 			p.push()
@@ -58,25 +57,23 @@ func (p *printer) node(n flat.Node) error {
 }
 
 // about says for readers what a node does.
-func about(n flat.Node) string {
+func about(n kernel.Stmt) string {
 	switch n := n.(type) {
-	case *flat.Let:
+	case *kernel.Let:
 		return "let " + n.Name
-	case *flat.Alloc:
+	case *kernel.Var:
 		return "variable " + n.Name
-	case *flat.Assign:
+	case *kernel.Set:
 		return "set " + n.Dst.String()
-	case *flat.Fill:
-		return "fill " + n.Dst
-	case *flat.Random:
+	case *kernel.Random:
 		return "random " + n.Dst
-	case *flat.Dot:
-		return fmt.Sprintf("dot %s += %s * %s", n.C.Slice, n.A.Slice, n.B.Slice)
-	case *flat.Reduce:
+	case *kernel.Dot:
+		return fmt.Sprintf("dot %s += %s * %s", n.Dst.Name, n.A.Name, n.B.Name)
+	case *kernel.Reduce:
 		return "reduce " + n.Name
-	case *flat.Loop:
-		return "for " + n.Name
-	case *flat.Branch:
+	case *kernel.For:
+		return "for " + n.Var
+	case *kernel.If:
 		return "if " + n.Cond.String()
 	}
 	panic(fmt.Sprintf("BUG: unknown node %T", n))
@@ -84,7 +81,7 @@ func about(n flat.Node) string {
 
 // loop runs a loop in every thread of the team, or deals its turns to the warps of
 // the block, each of which is then a team.
-func (p *printer) loop(n *flat.Loop) error {
+func (p *printer) loop(n *kernel.For) error {
 	from, limit, step := p.value(n.Lo), p.settled(n.Hi), 1
 	if p.team.whole && n.Apart {
 		block := p.team
@@ -93,7 +90,7 @@ func (p *printer) loop(n *flat.Loop) error {
 		p.team = team{warpThreads, p.lane, false}
 	}
 	return p.count(from, limit, asm.Int(int64(step)), func(i asm.Value) error {
-		p.vars[n.Name], p.counted[n.Name] = i, flat.IsInt(n.Lo, 0)
+		p.vars[n.Var], p.counted[n.Var] = i, expr.IsInt(n.Lo, 0)
 		return p.nodes(n.Body)
 	})
 }
@@ -108,19 +105,15 @@ func (p *printer) settled(e *expr.Expr) asm.Value {
 }
 
 // variable makes a variable, which is a tile of rank 0.
-func (p *printer) variable(n *flat.Alloc) error {
-	if n.Size != nil {
-		return fmt.Errorf("tile %s: its size has no bound over the launch's scalars", n.Name)
-	}
+func (p *printer) variable(n *kernel.Var) {
 	v := p.f.New(classOf(n.Type))
 	if n.Value != nil {
 		p.f.Move(v, p.value(n.Value))
 	}
 	p.vars[n.Name] = v
-	return nil
 }
 
-func (p *printer) assign(n *flat.Assign) {
+func (p *printer) assign(n *kernel.Set) {
 	switch {
 	case n.Dst.Op == expr.Var:
 		p.f.Move(p.vars[n.Dst.Name], p.value(n.Value))
@@ -137,32 +130,8 @@ func (p *printer) store(dst *expr.Expr, vs ...asm.Value) {
 	p.f.Store(m, at, bytes, vs...)
 }
 
-// fill sets a variable, or all elements of a tile.
-func (p *printer) fill(n *flat.Fill) {
-	if a := asAssign(n); a != nil {
-		p.elements(a)
-		return
-	}
-	p.f.Move(p.vars[n.Dst], p.value(n.Value))
-}
-
 // elementVar is the name, which no variable of a kernel has, of an element's number.
 const elementVar = "element"
-
-// asAssign is a node that sets elements as an assignment; nil if it is another.
-func asAssign(n flat.Node) *flat.Assign {
-	switch n := n.(type) {
-	case *flat.Assign:
-		return n
-	case *flat.Fill:
-		if n.Size != nil {
-			axis := kernel.Axis{Var: elementVar, Size: n.Size}
-			dst := expr.NewElem(n.Dst, n.Value.Type, expr.NewVar(elementVar, expr.I32))
-			return &flat.Assign{Axes: []kernel.Axis{axis}, Dst: dst, Value: n.Value}
-		}
-	}
-	return nil
-}
 
 // first lets one thread of the team do something.
 func (p *printer) first(do func()) {
@@ -270,7 +239,7 @@ func (p *printer) hoist(e *expr.Expr, vary map[string]bool) {
 
 // reduce keeps one partial value a lane and combines them by a butterfly. Every
 // warp does it for itself.
-func (p *printer) reduce(n *flat.Reduce) asm.Value {
+func (p *printer) reduce(n *kernel.Reduce) asm.Value {
 	f := p.f
 	r := reductions[n.Op]
 	acc := f.Variable(asm.F32(r.start))

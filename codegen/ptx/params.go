@@ -1,11 +1,9 @@
 package ptx
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
-	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/codegen/ptx/asm"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
@@ -23,7 +21,7 @@ type slice struct {
 
 // parameters declares the parameters and loads them, in the order that abi.Signature
 // documents.
-func (p *printer) parameters(r flat.Kernel) {
+func (p *printer) parameters(r *kernel.Kernel) {
 	f := p.f
 	replica := f.Do("cvt.u64.u32", f.Special("%ctaid.y"))
 	for _, b := range p.k.Params {
@@ -56,7 +54,7 @@ func (p *printer) parameters(r flat.Kernel) {
 }
 
 // scalars lists the scalars of a kernel, and those that its random words need.
-func (p *printer) scalars(r flat.Kernel) []string {
+func (p *printer) scalars(r *kernel.Kernel) []string {
 	var names []string
 	for _, s := range p.k.Params {
 		if s.Mode == kernel.Scalar {
@@ -74,10 +72,10 @@ func (p *printer) scalars(r flat.Kernel) []string {
 	return names
 }
 
-func hasRandom(body []flat.Node) bool {
-	return slices.ContainsFunc(body, func(n flat.Node) bool {
-		_, ok := n.(*flat.Random)
-		return ok || hasRandom(flat.Within(n))
+func hasRandom(body []kernel.Stmt) bool {
+	return slices.ContainsFunc(body, func(n kernel.Stmt) bool {
+		_, ok := n.(*kernel.Random)
+		return ok || hasRandom(kernel.Within(n))
 	})
 }
 
@@ -98,17 +96,14 @@ type tile struct {
 
 // place finds room for the tiles: static shared memory while there is some and
 // the size is known, otherwise the room that the launch gives.
-func (p *printer) place(allocs, body []flat.Node) error {
+func (p *printer) place(tiles, body []kernel.Stmt) {
 	own := map[string]bool{}
 	ownTiles(body, own)
 	var late []tile
 	used := 0
-	for _, n := range allocs {
-		a, ok := n.(*flat.Alloc)
-		if !ok {
-			return fmt.Errorf("BUG: %T before all cells", n)
-		}
-		size := expr.New(expr.Div, expr.New(expr.Add, a.Size, expr.Int(3)), expr.Int(4))
+	for _, n := range tiles {
+		a := n.(*kernel.Tile)
+		size := expr.New(expr.Div, expr.New(expr.Add, a.Shape[0], expr.Int(3)), expr.Int(4))
 		t := tile{a.Name, !p.team.whole || own[a.Name], expr.Simplify(expr.New(expr.Mul, size, expr.Int(tileAlign)))}
 		bytes := p.bytes(t)
 		if !bytes.IsConst() || used+int(bytes.I) > staticLimit {
@@ -126,17 +121,16 @@ func (p *printer) place(allocs, body []flat.Node) error {
 	if len(late) > 0 {
 		p.room(late)
 	}
-	return nil
 }
 
 // ownTiles marks the tiles of loops whose turns are dealt to warps.
-func ownTiles(body []flat.Node, own map[string]bool) {
+func ownTiles(body []kernel.Stmt, own map[string]bool) {
 	for _, n := range body {
 		if isApart(n) {
-			maps.Copy(own, n.(*flat.Loop).Own)
+			maps.Copy(own, n.(*kernel.For).Own)
 			continue
 		}
-		ownTiles(flat.Within(n), own)
+		ownTiles(kernel.Within(n), own)
 	}
 }
 

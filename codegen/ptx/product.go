@@ -10,7 +10,7 @@ import (
 // A product prints a Dot that a whole block computes.
 type product struct {
 	*printer
-	n *flat.Dot
+	n flat.Product
 	tiling
 
 	sizeM, sizeN, sizeK asm.Value
@@ -37,8 +37,8 @@ type staged struct {
 	limit        asm.Value // of outer
 }
 
-func newProduct(p *printer, n *flat.Dot) *product {
-	t := tilingOf(n)
+func newProduct(p *printer, n flat.Product) *product {
+	t := tilingOf(n.Dot)
 	q := &product{printer: p, n: n, tiling: t}
 	q.sizeM, q.sizeN, q.sizeK = p.value(n.M), p.value(n.N), p.value(n.K)
 	across := asm.Int(int64(t.cols / t.wide))
@@ -57,7 +57,7 @@ func (s *staged) pitch() int { return s.width + stagePad }
 // bring what lies side by side.
 func (q *product) stagedOf(o flat.Operand, outer, inner *expr.Expr, width int, at, first, limit asm.Value) *staged {
 	f := q.f
-	s := &staged{operand: o, outer: outer, inner: inner, width: width, depth: q.depth, limit: limit, alongK: flat.IsInt(inner, 1)}
+	s := &staged{operand: o, outer: outer, inner: inner, width: width, depth: q.depth, limit: limit, alongK: expr.IsInt(inner, 1)}
 	s.vector = q.vectorOf(s)
 	threads := q.team.threads
 	s.slots = (width*q.depth/s.vector + threads - 1) / threads
@@ -89,7 +89,7 @@ func (q *product) vectorOf(s *staged) int {
 	four := expr.Int(v)
 	size, across := q.n.K, s.outer
 	if !s.alongK {
-		if !flat.IsInt(s.outer, 1) {
+		if !expr.IsInt(s.outer, 1) {
 			return 1
 		}
 		size, across = q.n.M, s.inner
@@ -106,7 +106,7 @@ func (q *product) vectorOf(s *staged) int {
 // print prints the loops over the output's tiles.
 func (q *product) print() {
 	f := q.f
-	again := oneTurn(q.n) && (q.n.MostM == 0 || q.n.MostM > q.rows || q.n.MostN == 0 || q.n.MostN > q.cols)
+	again := oneTurn(q.n.Dot) && (q.n.MostRows == 0 || q.n.MostRows > q.rows || q.n.MostCols == 0 || q.n.MostCols > q.cols)
 	q.count(asm.Int(0), q.once(q.sizeM), asm.Int(int64(q.rows)), func(m0 asm.Value) error {
 		return q.count(asm.Int(0), q.once(q.sizeN), asm.Int(int64(q.cols)), func(n0 asm.Value) error {
 			if again {
@@ -129,16 +129,16 @@ func (q *product) once(size asm.Value) asm.Value {
 
 // onlyProduct is the product that a kernel of one cell consists of, but for names of
 // scalars; nil if it is something else.
-func onlyProduct(k *kernel.Kernel, body []flat.Node) *flat.Dot {
+func onlyProduct(k *kernel.Kernel, body []kernel.Stmt) *kernel.Dot {
 	if len(k.Grid) > 0 || len(body) == 0 {
 		return nil
 	}
-	n, ok := body[len(body)-1].(*flat.Dot)
+	n, ok := body[len(body)-1].(*kernel.Dot)
 	if !ok || !inTiles(n) {
 		return nil
 	}
 	for _, other := range body[:len(body)-1] {
-		if _, ok := other.(*flat.Let); !ok {
+		if _, ok := other.(*kernel.Let); !ok {
 			return nil
 		}
 	}
@@ -146,8 +146,8 @@ func onlyProduct(k *kernel.Kernel, body []flat.Node) *flat.Dot {
 }
 
 // tilesOf are the tiles of a product's output as cells.
-func (p *printer) tilesOf(n *flat.Dot, body []flat.Node) cells {
-	t := tilingOf(n)
+func (p *printer) tilesOf(d *kernel.Dot, body []kernel.Stmt) cells {
+	n, t := flat.ProductOf(d), tilingOf(d)
 	down, across := ceilDiv(n.M, t.rows), ceilDiv(n.N, t.cols)
 	return cells{expr.Simplify(expr.New(expr.Mul, down, across)), func(cell asm.Value) error {
 		if err := p.nodes(body[:len(body)-1]); err != nil {
@@ -156,7 +156,7 @@ func (p *printer) tilesOf(n *flat.Dot, body []flat.Node) cells {
 		q := newProduct(p, n)
 		row, col := p.divide(cell, p.value(across))
 		m0 := p.f.Do("mul.lo.s32", row, asm.Int(int64(q.rows)))
-		if oneTurn(n) {
+		if oneTurn(d) {
 			p.f.Barrier()
 		}
 		q.tile(m0, p.f.Do("mul.lo.s32", col, asm.Int(int64(q.cols))))
@@ -190,7 +190,7 @@ func (q *product) tile(m0, n0 asm.Value) {
 		q.bring(q.b, b, left)
 		f.Barrier()
 		q.multiply(acc, left)
-		if !oneTurn(q.n) {
+		if !oneTurn(q.n.Dot) {
 			f.Barrier()
 		}
 		return nil
@@ -258,7 +258,7 @@ func (q *product) bring(s *staged, from []source, left asm.Value) {
 		vs := q.fetch(s, src, slot, left)
 		to := 4 * (slot*s.innerStep*s.pitch() + slot*s.outerStep)
 		f.Guarded(s.mine, true, func() { q.put(s, to, vs) })
-		if !oneTurn(q.n) {
+		if !oneTurn(q.n.Dot) {
 			q.advance(src.addr, step)
 		}
 	}
@@ -352,7 +352,7 @@ func (q *product) output(row, col asm.Value, do func(i, j, n int, m asm.Memory, 
 	rs, cs, off := q.value(c.RS), q.value(c.CS), q.value(c.Off)
 	s := q.slices[c.Slice]
 	n := 1
-	if four := expr.Int(4); q.wide == 4 && q.aligned[c.Slice] && flat.IsInt(c.CS, 1) && multiple(c.RS, four) && multiple(c.Off, four) && multiple(q.n.N, four) {
+	if four := expr.Int(4); q.wide == 4 && q.aligned[c.Slice] && expr.IsInt(c.CS, 1) && multiple(c.RS, four) && multiple(c.Off, four) && multiple(q.n.N, four) {
 		n = 4
 	}
 	q.push()

@@ -1,9 +1,9 @@
 package ptx
 
 import (
-	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/codegen/ptx/asm"
 	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
 )
 
 // Philox4x32-10: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy
@@ -20,7 +20,7 @@ var (
 
 // random fills a tile with random words: a thread computes the four words of a
 // counter, and writes those that are the tile's.
-func (p *printer) random(n *flat.Random) {
+func (p *printer) random(n *kernel.Random) {
 	f := p.f
 	four := expr.Int(philoxWords)
 	counters := func(words *expr.Expr) *expr.Expr { return expr.New(expr.Div, words, four) }

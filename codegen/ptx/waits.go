@@ -4,13 +4,12 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
 // waits are the nodes before which the threads of a team must wait for each other.
-type waits map[flat.Node]bool
+type waits map[kernel.Stmt]bool
 
 // An access is what a statement does to a slice. Owner says which thread has which
 // element: two accesses with the same owner, if it is known, have no element in
@@ -68,9 +67,9 @@ func (s state) conflicts(name string, a access) bool {
 }
 
 // findWaits decides before which nodes of a loop over cells a team waits.
-func (p *printer) findWaits(cells *flat.Loop) waits {
+func (p *printer) findWaits(cells *kernel.For) waits {
 	w := waiter{waits{}, p.team, p.aligned, p.mutable, p.in}
-	w.nodes([]flat.Node{cells}, state{})
+	w.nodes([]kernel.Stmt{cells}, state{})
 	return w.waits
 }
 
@@ -83,18 +82,18 @@ type waiter struct {
 }
 
 // nodes follows the accesses through a body and returns the state behind it.
-func (w *waiter) nodes(ns []flat.Node, s state) state {
+func (w *waiter) nodes(ns []kernel.Stmt, s state) state {
 	for _, n := range ns {
 		s = w.node(n, s)
 	}
 	return s
 }
 
-func (w *waiter) node(n flat.Node, s state) state {
+func (w *waiter) node(n kernel.Stmt, s state) state {
 	own := state{}
 	dealt := w.team.whole && isApart(n)
 	if dealt {
-		w.anywhere([]flat.Node{n}, n.(*flat.Loop).Own, own)
+		w.anywhere([]kernel.Stmt{n}, n.(*kernel.For).Own, own)
 	} else {
 		w.accesses(n, own)
 	}
@@ -115,15 +114,15 @@ func (w *waiter) node(n flat.Node, s state) state {
 	s.join(own)
 	if dealt {
 		turns := waiter{w.waits, team{threads: warpThreads}, w.aligned, w.mutable, w.in}
-		turns.loop(n.(*flat.Loop), state{})
+		turns.loop(n.(*kernel.For), state{})
 		return s
 	}
 	switch n := n.(type) {
-	case *flat.Loop:
+	case *kernel.For:
 		return w.loop(n, s)
-	case *flat.Branch:
+	case *kernel.If:
 		s.join(outside(w.nodes(n.Body, s.clone()), n.Body))
-	case *flat.Dot:
+	case *kernel.Dot:
 		if inTiles(n) {
 			return left(n)
 		}
@@ -133,9 +132,9 @@ func (w *waiter) node(n flat.Node, s state) state {
 
 // left is what a product in tiles has done since its last barrier, of which it has
 // one at least.
-func left(n *flat.Dot) state {
+func left(n *kernel.Dot) state {
 	s := state{}
-	s.add(n.C.Slice, access{write: true})
+	s.add(n.Dst.Name, access{write: true})
 	if oneTurn(n) {
 		s.add(stageName, access{write: true})
 	}
@@ -144,11 +143,17 @@ func left(n *flat.Dot) state {
 
 // outside is a state behind a body: owners that depend on what the body gives a
 // value mean nothing there.
-func outside(s state, body []flat.Node) state {
+func outside(s state, body []kernel.Stmt) state {
+	bound := map[string]bool{}
+	for s := range kernel.All(body) {
+		for name := range kernel.Names(s) {
+			bound[name] = true
+		}
+	}
 	out := state{}
 	for name, as := range s {
 		for a := range as {
-			if a.owner.size != nil && slices.ContainsFunc(expr.Vars(a.owner.size), func(v *expr.Expr) bool { return binds(body, v.Name) }) {
+			if a.owner.size != nil && slices.ContainsFunc(expr.Vars(a.owner.size), func(v *expr.Expr) bool { return bound[v.Name] }) {
 				a.owner = owner{}
 			}
 			out.add(name, a)
@@ -157,32 +162,15 @@ func outside(s state, body []flat.Node) state {
 	return out
 }
 
-// binds says whether a body gives a name a value.
-func binds(body []flat.Node, name string) bool {
-	return slices.ContainsFunc(body, func(n flat.Node) bool {
-		switch n := n.(type) {
-		case *flat.Let:
-			return n.Name == name
-		case *flat.Reduce:
-			return n.Name == name
-		case *flat.Alloc:
-			return n.Name == name
-		case *flat.Loop:
-			return n.Name == name || binds(n.Body, name)
-		}
-		return binds(flat.Within(n), name)
-	})
-}
-
 // isApart says whether a node is a loop whose turns a block deals to its warps.
-func isApart(n flat.Node) bool {
-	l, ok := n.(*flat.Loop)
+func isApart(n kernel.Stmt) bool {
+	l, ok := n.(*kernel.For)
 	return ok && l.Apart
 }
 
 // anywhere adds the accesses of nodes and their bodies, but for tiles that each
 // warp has for itself, as those of unknown threads.
-func (w *waiter) anywhere(ns []flat.Node, but map[string]bool, s state) {
+func (w *waiter) anywhere(ns []kernel.Stmt, but map[string]bool, s state) {
 	for _, n := range ns {
 		here := state{}
 		w.accesses(n, here)
@@ -193,17 +181,17 @@ func (w *waiter) anywhere(ns []flat.Node, but map[string]bool, s state) {
 				}
 			}
 		}
-		w.anywhere(flat.Within(n), but, s)
+		w.anywhere(kernel.Within(n), but, s)
 	}
 }
 
 // loop follows a loop until its next turn finds nothing new.
-func (w *waiter) loop(n *flat.Loop, before state) state {
+func (w *waiter) loop(n *kernel.For, before state) state {
 	s := before
 	for {
 		marked := len(w.waits)
 		next := before.clone()
-		next.join(outside(w.nodes(n.Body, s.clone()), []flat.Node{n}))
+		next.join(outside(w.nodes(n.Body, s.clone()), []kernel.Stmt{n}))
 		if next.equal(s) && len(w.waits) == marked {
 			return s
 		}
@@ -212,11 +200,11 @@ func (w *waiter) loop(n *flat.Loop, before state) state {
 }
 
 // accesses adds what a node, its body left out, does to slices.
-func (w *waiter) accesses(n flat.Node, s state) {
-	if a := asAssign(n); a != nil && len(a.Axes) > 0 {
+func (w *waiter) accesses(n kernel.Stmt, s state) {
+	if a, ok := n.(*kernel.Set); ok && len(a.Axes) > 0 {
 		v := vectorOf(a, w.team.threads, w.aligned)
 		s.add(a.Dst.Name, access{true, w.owner(a.Axes, a.Dst.Args[0], v)})
-		for _, e := range flat.Reads(a) {
+		for _, e := range kernel.Reads(a) {
 			for _, x := range expr.Elems(e) {
 				s.add(x.Name, access{owner: w.owner(a.Axes, x.Args[0], v)})
 			}
@@ -224,27 +212,27 @@ func (w *waiter) accesses(n flat.Node, s state) {
 		return
 	}
 	switch n := n.(type) {
-	case *flat.Assign:
+	case *kernel.Set:
 		if n.Dst.Op == expr.Elem {
 			s.add(n.Dst.Name, access{write: true})
 		}
-	case *flat.Random:
+	case *kernel.Random:
 		a := access{write: true}
 		if multiple(n.Base, expr.Int(philoxWords)) {
 			a.owner = w.owner([]kernel.Axis{{Var: elementVar, Size: n.Size}}, expr.NewVar(elementVar, expr.I32), philoxWords)
 		}
 		s.add(n.Dst, a)
-	case *flat.Dot: // in tiles, it writes behind a barrier of its own
-		s.add(n.A.Slice, access{})
-		s.add(n.B.Slice, access{})
-		if n.M != nil && !(inTiles(n) && n.Zero) {
-			s.add(n.C.Slice, access{write: !inTiles(n)})
+	case *kernel.Dot: // in tiles, it writes behind a barrier of its own
+		s.add(n.A.Name, access{})
+		s.add(n.B.Name, access{})
+		if len(n.Axes) > 1 && !(inTiles(n) && n.Zero) {
+			s.add(n.Dst.Name, access{write: !inTiles(n)})
 		}
 		if inTiles(n) {
 			s.add(stageName, access{write: true})
 		}
 	}
-	for _, e := range flat.Reads(n) {
+	for _, e := range kernel.Reads(n) {
 		if e == nil {
 			continue
 		}
@@ -256,8 +244,8 @@ func (w *waiter) accesses(n flat.Node, s state) {
 
 // lane is the owner of what a reduction reads, where a warp is the team: its elements
 // go to the lanes in turn. All threads read what other nodes do.
-func (w *waiter) lane(n flat.Node, index *expr.Expr) owner {
-	r, ok := n.(*flat.Reduce)
+func (w *waiter) lane(n kernel.Stmt, index *expr.Expr) owner {
+	r, ok := n.(*kernel.Reduce)
 	if !ok || w.team.whole {
 		return owner{}
 	}
@@ -271,7 +259,7 @@ func (w *waiter) owner(axes []kernel.Axis, index *expr.Expr, vector int) owner {
 	size := expr.Int(1)
 	rest := index
 	for _, a := range slices.Backward(axes) {
-		coef, r, ok := flat.Affine(rest, a.Var)
+		coef, r, ok := expr.Affine(rest, a.Var)
 		if !ok || !expr.Equal(coef, size) {
 			return owner{}
 		}

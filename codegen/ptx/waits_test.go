@@ -18,67 +18,67 @@ func TestWaits(t *testing.T) {
 	}{
 		{"each thread reads what it has written itself", 0, 0, `
   tile   a f32[64]
-  load   a[e] = x[r, e]
-  map    a[e] = a[e] * 2.0
-  map    a[e] = a[e] + 1.0
-  store  y[r, e] = a[e]`},
+  set    a[e] = x[r, e]
+  set    a[e] = a[e] * 2.0
+  set    a[e] = a[e] + 1.0
+  set    y[r, e] = a[e]`},
 		{"neighbours", 0, 2, `
   tile   a f32[64]
-  map    a[e] = x_[e] * 2.0
+  set    a[e] = x_[e] * 2.0
   tile   x_ f32[64]
-  load   x_[e] = x[r, e]
-  store  y[r, e] = a[63 - e]`},
+  set    x_[e] = x[r, e]
+  set    y[r, e] = a[63 - e]`},
 		{"a reduction of what others wrote, and the next row over it", 0, 2, `
   tile   a f32[64]
   tile   x_ f32[64]
-  load   x_[e] = x[r, e]
-  map    a[e] = x_[e] * 2.0
+  set    x_[e] = x[r, e]
+  set    a[e] = x_[e] * 2.0
   reduce s = sum(a[e])
-  store  y[r, e] = s`},
+  set    y[r, e] = s`},
 		{"a reduction of what each lane wrote itself", 0, 0, `
   tile   a f32[T]
   tile   x_ f32[T]
-  load   x_[e] = x[r, e]
-  map    a[e] = x_[e] * 2.0
+  set    x_[e] = x[r, e]
+  set    a[e] = x_[e] * 2.0
   reduce s = sum(a[e])
-  map    a[e] = a[e] * s
+  set    a[e] = a[e] * s
   reduce t = sum(a[e])
-  store  y[r, e] = t`},
+  set    y[r, e] = t`},
 		{"rows of one tile", 0, 0, `
   tile   a f32[2, 64]
   tile   x_ f32[64]
-  load   x_[e] = x[r, e]
-  map    a[0, e] = x_[e] * 2.0
-  map    a[1, e] = a[0, e] + 1.0
-  store  y[r, e] = a[1, e]`},
+  set    x_[e] = x[r, e]
+  set    a[0, e] = x_[e] * 2.0
+  set    a[1, e] = a[0, e] + 1.0
+  set    y[r, e] = a[1, e]`},
 		{"sums over a loop", 0, 0, `
   tile   a f32[64]
   tile   x_ f32[64]
-  fill   a = 0.0
+  set    a[e] = 0.0
   for    i = 0 until 7
-    load   x_[e] = x[i, e]
-    map    a[e] = a[e] + x_[e]
+    set    x_[e] = x[i, e]
+    set    a[e] = a[e] + x_[e]
   end
-  store  y[r, e] = a[e]`},
+  set    y[r, e] = a[e]`},
 		{"a loop whose turns read what the turn before wrote", 2, 0, `
   tile   a f32[64]
-  fill   a = 0.0
+  set    a[e] = 0.0
   for    i = 0 until 7
-    map    a[e] = a[e] + 1.0
+    set    a[e] = a[e] + 1.0
     reduce s = sum(a[e])
-    map    a[e] = a[e] + s
+    set    a[e] = a[e] + s
   end
-  store  y[r, e] = a[e]`},
+  set    y[r, e] = a[e]`},
 		{"turns that are apart go to warps", 2, 2, `
   tile   a f32[7, 64]
   tile   x_ f32[64]
   for    i = 0 until 7
-    load   x_[e] = x[i, e]
-    map    a[i, e] = x_[e]
+    set    x_[e] = x[i, e]
+    set    a[i, e] = x_[e]
     reduce s = sum(a[i, e])
-    map    a[i, e] = s
+    set    a[i, e] = s
   end
-  store  y[r, e] = a[0, e]`},
+  set    y[r, e] = a[0, e]`},
 	} {
 		var tiles, body []string
 		for line := range strings.Lines(c.body) {

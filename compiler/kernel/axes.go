@@ -1,83 +1,99 @@
 package kernel
 
-import (
-	"slices"
+import "github.com/arithlang/mlc/compiler/expr"
 
-	"github.com/arithlang/mlc/compiler/expr"
-)
+// shapes are the extents of the arrays of a kernel by name.
+type shapes map[string][]*expr.Expr
 
-// A site is a place where index expressions subscript something of known shape.
-type site struct {
-	index []*expr.Expr
-	shape []*expr.Expr
+// shapes finds the extents of all tiles and buffers.
+func (k *Kernel) shapes() shapes {
+	all := shapes{}
+	for _, p := range k.Params {
+		if p.Mode != Scalar {
+			all[p.Name] = p.Shape
+		}
+	}
+	for _, t := range k.Tiles() {
+		all[t.Name] = t.Shape
+	}
+	return all
+}
+
+// Tiles are the tiles that a kernel makes, in the order of its text.
+func (k *Kernel) Tiles() []*Tile {
+	var tiles []*Tile
+	for _, body := range [][]Stmt{k.Once, k.Body} {
+		for s := range All(body) {
+			if t, ok := s.(*Tile); ok {
+				tiles = append(tiles, t)
+			}
+		}
+	}
+	return tiles
 }
 
 // impliedAxes returns the axes that the text of a statement need not spell out:
 // its axis variables in order of appearance, each as large as the first extent
 // that it subscripts by itself, as r and k do in a[r, k]. Size is nil where no
 // subscript tells. isAxis says which variables are axes.
-func (k *Kernel) impliedAxes(s Stmt, isAxis func(string) bool) []Axis {
-	values, sites := k.subscripts(s)
+func (k *Kernel) impliedAxes(of shapes, s Stmt, isAxis func(string) bool) []Axis {
+	values, elems := subscripts(s)
+	var tiles, buffers []*expr.Expr // extents of tiles fit the cell exactly
+	for _, e := range elems {
+		if k.buffer(e.Name) == nil {
+			tiles = append(tiles, e)
+		} else {
+			buffers = append(buffers, e)
+		}
+	}
 	var axes []Axis
 	for _, v := range expr.Vars(values...) {
 		if isAxis(v.Name) {
-			axes = append(axes, Axis{Var: v.Name, Size: plainExtent(v.Name, sites)})
+			axes = append(axes, Axis{Var: v.Name, Size: of.plainExtent(v.Name, append(tiles, buffers...))})
 		}
 	}
 	return axes
 }
 
-// subscripts returns a statement's expressions in the order of its text, and the
-// sites in them: first those of tiles, whose extents fit the cell exactly, then
-// that of the buffer.
-func (k *Kernel) subscripts(s Stmt) (values []*expr.Expr, sites []site) {
-	var last []site
+// subscripts returns what a statement evaluates for each value of its axes, and the
+// elements in that, in the order of its text.
+func subscripts(s Stmt) (values, elems []*expr.Expr) {
+	var all []*expr.Expr
 	switch s := s.(type) {
-	case *Load:
-		values = axisVars(s.Axes)
-		sites = append(sites, site{values, k.tileShape(s.Dst)})
-	case *Map:
-		values = append(append(values, s.At...), s.Value)
-		sites = append(sites, site{s.At, k.tileShape(s.Dst)})
-	case *Store:
-		values = append(append(values, s.Index...), s.Value)
-		if b := k.buffer(s.Buf); b != nil {
-			last = append(last, site{s.Index, b.Shape})
-		}
+	case *Set:
+		all = []*expr.Expr{s.Dst, s.Value}
+	case *Dot:
+		all = []*expr.Expr{s.Dst, s.A, s.B}
 	case *Reduce:
-		values = append(values, s.Value)
+		all = []*expr.Expr{s.Value}
 	}
-	values = slices.DeleteFunc(values, func(e *expr.Expr) bool { return e == nil })
-	for _, x := range expr.Elems(values...) {
-		sites = append(sites, site{x.Args, k.tileShape(x.Name)})
+	for i, e := range all {
+		switch {
+		case e == nil:
+		case e.Op == expr.Elem && i < len(all)-1:
+			elems = append(elems, e)
+			for _, x := range e.Args {
+				if x != nil {
+					values = append(values, x)
+					elems = append(elems, expr.Elems(x)...)
+				}
+			}
+		default:
+			values, elems = append(values, e), append(elems, expr.Elems(e)...)
+		}
 	}
-	return values, append(sites, last...)
+	return values, elems
 }
 
 // plainExtent finds the first extent that the variable alone subscripts.
-func plainExtent(name string, sites []site) *expr.Expr {
-	for _, s := range sites {
-		for i, e := range s.index {
-			if e != nil && e.Op == expr.Var && e.Name == name && i < len(s.shape) {
-				return s.shape[i]
+func (of shapes) plainExtent(name string, elems []*expr.Expr) *expr.Expr {
+	for _, x := range elems {
+		shape := of[x.Name]
+		for i, e := range x.Args {
+			if e != nil && e.Op == expr.Var && e.Name == name && i < len(shape) {
+				return shape[i]
 			}
 		}
-	}
-	return nil
-}
-
-func (k *Kernel) tile(name string) *Tile {
-	for i := range k.Tiles {
-		if k.Tiles[i].Name == name {
-			return &k.Tiles[i]
-		}
-	}
-	return nil
-}
-
-func (k *Kernel) tileShape(name string) []*expr.Expr {
-	if t := k.tile(name); t != nil {
-		return t.Shape
 	}
 	return nil
 }

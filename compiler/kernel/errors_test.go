@@ -65,33 +65,36 @@ func TestErrors(t *testing.T) {
 // TestVerifyMade has kernels that no text can say.
 func TestVerifyMade(t *testing.T) {
 	i, f := expr.NewVar("i", expr.I32), expr.F(0)
+	y := expr.NewElem("y", expr.F32, i)
 	axis := []Axis{{"i", expr.Int(4)}}
 	for _, c := range []struct {
 		want string
 		edit func(k *Kernel)
 	}{
 		{"let p = ?: it has no value", func(k *Kernel) { k.Body = []Stmt{&Let{Name: "p"}} }},
-		{"load a[i] = x[?]: index 0 of x: there is no expression", func(k *Kernel) {
-			k.Body = []Stmt{&Load{"a", axis, "x", []*expr.Expr{nil}}}
-		}},
+		{"set ? = ?: it sets nothing", func(k *Kernel) { k.Body = []Stmt{&Set{}} }},
+		{"set 1 = 0: 1 is nothing that can be set", func(k *Kernel) { k.Body = []Stmt{&Set{nil, expr.Int(1), expr.Int(0)}} }},
 		{"axis i: there is no expression", func(k *Kernel) {
-			k.Body = []Stmt{&Load{"a", []Axis{{"i", nil}}, "x", []*expr.Expr{i}}}
+			k.Body = []Stmt{&Set{[]Axis{{"i", nil}}, y, f}}
 		}},
 		{"axis j: i is not known here", func(k *Kernel) {
-			k.Body = []Stmt{&Load{"a", []Axis{{"i", expr.Int(4)}, {"j", i}}, "x", []*expr.Expr{i}}}
-			k.Tiles[0].Shape = append(k.Tiles[0].Shape, expr.Int(4))
+			k.Body = []Stmt{&Set{[]Axis{{"i", expr.Int(4)}, {"j", i}}, y, f}}
 		}},
-		{"store y[i] = ?: value: there is no expression", func(k *Kernel) {
-			k.Body = []Stmt{&Store{"y", []*expr.Expr{i}, axis, nil}}
+		{"set y[i] = ?: value: there is no expression", func(k *Kernel) { k.Body = []Stmt{&Set{axis, y, nil}} }},
+		{"v is f32, not i32", func(k *Kernel) {
+			k.Body = []Stmt{&Var{"v", expr.F32, nil}, &Set{nil, expr.NewVar("v", expr.I32), expr.Int(1)}}
 		}},
-		{"fill a = ?: it wants either a value or random words", func(k *Kernel) { k.Body = []Stmt{&Fill{Dst: "a"}} }},
+		{"buffer y is f32, not i32", func(k *Kernel) { k.Body = []Stmt{&Set{axis, expr.NewElem("y", expr.I32, i), expr.Int(1)}} }},
+		{"its iterations follow one another, but have tiles of their own", func(k *Kernel) {
+			k.Body = []Stmt{&For{Var: "q", Lo: expr.Int(0), Hi: expr.Int(1), Own: map[string]bool{"t": true}}}
+		}},
 		{"if ?: condition: there is no expression", func(k *Kernel) { k.Body = []Stmt{&If{}} }},
 		{"for q = ? until ?: first: there is no expression", func(k *Kernel) { k.Body = []Stmt{&For{Var: "q"}} }},
 		{"reduce r = ?(0.0) for i < 4: / is no reduction", func(k *Kernel) {
 			k.Body = []Stmt{&Reduce{"r", expr.Div, axis[0], f}}
 		}},
-		{"tile a: an extent is missing", func(k *Kernel) { k.Tiles[0].Shape[0] = nil }},
-		{"tile a: a tile holds no bool", func(k *Kernel) { k.Tiles[0].Type = expr.Bool }},
+		{"tile a f32[?]: extent: there is no expression", func(k *Kernel) { k.Body = []Stmt{&Tile{"a", expr.F32, []*expr.Expr{nil}}} }},
+		{"tile a bool[4]: a tile holds no bool", func(k *Kernel) { k.Body = []Stmt{&Tile{"a", expr.Bool, []*expr.Expr{expr.Int(4)}}} }},
 		{"buffer x: there is no expression", func(k *Kernel) { k.Params[0].Shape[0] = nil }},
 		{"buffer x: a buffer holds no u32", func(k *Kernel) { k.Params[0].Type = expr.U32 }},
 		{"buffer z stands after a scalar", func(k *Kernel) {
@@ -101,14 +104,14 @@ func TestVerifyMade(t *testing.T) {
 		{"scalar B has a shape", func(k *Kernel) { k.Params[2].Shape = []*expr.Expr{expr.Int(1)} }},
 		{"no scalar is called Q; there are B, T,", func(k *Kernel) { k.Params[2].Name = "Q" }},
 		{"value: B is i32, not f32", func(k *Kernel) {
-			k.Body = []Stmt{&Fill{Dst: "a", Value: expr.NewVar("B", expr.F32)}}
+			k.Body = []Stmt{&Set{axis, y, expr.NewVar("B", expr.F32)}}
 		}},
 		{"value: + wants operands", func(k *Kernel) {
-			k.Body = []Stmt{&Fill{Dst: "a", Value: &expr.Expr{Op: expr.Add, Type: expr.F32, Args: []*expr.Expr{i, f}}}}
+			k.Body = []Stmt{&Set{axis, y, &expr.Expr{Op: expr.Add, Type: expr.F32, Args: []*expr.Expr{i, f}}}}
 		}},
 		{`"" is no valid name`, func(k *Kernel) { k.Name = "" }},
 		{`"for" is no valid name`, func(k *Kernel) { k.Body = []Stmt{&Let{"for", f}} }},
-		{`"9x" is no valid name`, func(k *Kernel) { k.Tiles[0].Name = "9x" }},
+		{`"9x" is no valid name`, func(k *Kernel) { k.Body = []Stmt{&Var{"9x", expr.F32, f}} }},
 		{`"a.b" is no valid name`, func(k *Kernel) { k.Body = []Stmt{&Reduce{"a.b", expr.Add, axis[0], f}} }},
 	} {
 		k := &Kernel{
@@ -118,8 +121,7 @@ func TestVerifyMade(t *testing.T) {
 				{"y", expr.F32, Out, []*expr.Expr{expr.Int(4)}},
 				{"B", expr.I32, Scalar, nil},
 			},
-			Tiles: []Tile{{"a", expr.F32, []*expr.Expr{expr.Int(4)}}},
-			Body:  []Stmt{&Store{"y", []*expr.Expr{i}, axis, f}},
+			Body: []Stmt{&Set{axis, y, f}},
 		}
 		if err := Verify(k); err != nil {
 			t.Fatal(err)

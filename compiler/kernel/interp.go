@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/arithlang/mlc/compiler/expr"
@@ -17,10 +16,11 @@ type Buffer struct {
 }
 
 // Run verifies k and runs its cells one after another on bufs, one a buffer
-// parameter in order. What Verify cannot see is an error that names the
-// statement: an index outside its tile or buffer (also on the side of a where
-// that is not taken), a division by zero, a negative size, operands of a Dot that
-// do not fit, a cell that reads or writes what another cell writes.
+// parameter in order. What may happen in any order happens in another one:
+// iterations of a loop that are apart come last to first, each with fresh tiles of its
+// own. What Verify cannot see is an error that names the statement: an index outside
+// its tile or buffer (also on the side of a where that is not taken), a division by
+// zero, a negative size, a cell that reads or writes what another cell writes.
 func Run(k *Kernel, s Scalars, bufs []Buffer) error {
 	shapes, err := Extents(k, s)
 	if err != nil {
@@ -75,19 +75,6 @@ type machine struct {
 // step runs one statement.
 type step = memory.Step
 
-// scope is what a statement is compiled in: the variables that have a value, and
-// in order those that count loops.
-type scope struct {
-	bound   map[string]bool
-	counted []string
-}
-
-func (sc scope) with(name string) scope {
-	bound := maps.Clone(sc.bound)
-	bound[name] = true
-	return scope{bound, append(slices.Clip(sc.counted), name)}
-}
-
 func newMachine(k *Kernel, s Scalars) *machine {
 	return &machine{memory.New(), k, s}
 }
@@ -130,96 +117,38 @@ func (m *machine) bindBuffers(shapes [][]int, bufs []Buffer) error {
 	return nil
 }
 
-// run walks the grid.
+// run walks the grid. What a cell leaves in tiles is nothing to the next one.
 func (m *machine) run() error {
-	for _, t := range m.k.Tiles {
-		m.Arrays[t.Name] = &memory.Array{Name: t.Name, Type: t.Type}
-	}
-	sc := scope{bound: map[string]bool{}}
-	m.Names(func(name string) { sc.bound[name] = true })
-	grid := m.loops(m.k.Grid)
-	for _, a := range m.k.Grid {
-		sc = sc.with(a.Var)
-	}
-	enter := m.At(sc.counted, m.tiles(sc, func(*Tile) bool { return true }))
-	body := m.body(m.k.Body, sc)
-	return grid(func() error {
+	names, sizes := nest(m.k.Grid)
+	cell := m.At(names, memory.Sequence([]step{m.body(m.k.Once), m.body(m.k.Body)}))
+	return m.Loops(names, sizes)(func() error {
 		m.Cell++
-		if err := enter(); err != nil {
-			return err
-		}
-		return body()
+		return cell()
 	})
 }
 
-// tiles compiles the making of those tiles among which whose shapes have become
-// known in a scope.
-func (m *machine) tiles(sc scope, among func(*Tile) bool) step {
-	var steps []step
-	for i := range m.k.Tiles {
-		t := &m.k.Tiles[i]
-		known := true
-		for _, v := range expr.Vars(t.Shape...) {
-			known = known && sc.bound[v.Name]
-		}
-		if !known || !among(t) {
-			continue
-		}
-		sizes, a := m.Sizes(t.Shape), m.Arrays[t.Name]
-		steps = append(steps, func() error {
-			shape, err := sizes()
-			if err != nil {
-				return fmt.Errorf("tile %s: %w", t.Name, err)
-			}
-			a.Fresh(shape)
-			return nil
-		})
-	}
-	return memory.Sequence(steps)
-}
-
-// define compiles what follows when name gets a value: the tiles whose shapes use
-// it become fresh.
-func (m *machine) define(sc scope, name string) step {
-	sc.bound[name] = true
-	return m.tiles(sc, func(t *Tile) bool {
-		return slices.ContainsFunc(expr.Vars(t.Shape...), func(v *expr.Expr) bool { return v.Name == name })
-	})
-}
-
-// body compiles statements in a scope of their own.
-func (m *machine) body(body []Stmt, sc scope) step {
-	sc.bound = maps.Clone(sc.bound)
-	var steps []step
-	for _, s := range body {
-		steps = append(steps, m.stmt(s, sc))
-	}
-	return memory.Sequence(steps)
-}
-
-// located makes the errors of a step name its statement and where the loops
-// around it and its own axes stand.
-func (m *machine) located(s Stmt, sc scope, axes []Axis, run step) step {
-	names := slices.Clone(sc.counted)
+// nest is the names and sizes of axes.
+func nest(axes []Axis) (names []string, sizes []*expr.Expr) {
 	for _, a := range axes {
 		names = append(names, a.Var)
 	}
-	run = m.At(names, run)
+	return names, Sizes(axes)
+}
+
+func (m *machine) body(body []Stmt) step {
+	steps := make([]step, len(body))
+	for i, s := range body {
+		steps[i] = m.stmt(s)
+	}
+	return memory.Sequence(steps)
+}
+
+// located makes the errors of a step name its statement.
+func (m *machine) located(s Stmt, run step) step {
 	return func() error {
 		if err := run(); err != nil {
-			return fmt.Errorf("%s: %w", m.k.describe(s), err)
+			return fmt.Errorf("%s: %w", m.k.Describe(s), err)
 		}
 		return nil
 	}
-}
-
-// loops compiles a nest of axes: it calls f for all their values, the last axis
-// fastest.
-func (m *machine) loops(axes []Axis) func(f step) error {
-	var names []string
-	var extents []*expr.Expr
-	for _, a := range axes {
-		names, extents = append(names, a.Var), append(extents, a.Size)
-	}
-	return m.Loops(names, extents)
 }

@@ -335,10 +335,10 @@ func TestReduceText(t *testing.T) {
 			in x f32[N]
 			out y f32[]
 			scalar N
-			tile v f32[N]
-			load v[i] = x[i]
+			tile   v f32[N]
+			set v[i] = x[i]
 			reduce r = ` + c.op + `(v[i])
-			store y[] = r
+			set y[] = r
 			end`)
 		if err != nil {
 			t.Fatal(err)
@@ -357,24 +357,24 @@ func TestTileLifetime(t *testing.T) {
 		out z f32[2, 3]
 		out w i32[2, 3]
 		grid g < 2
-		tile c f32[]
-		tile k f32[]
-		tile p f32[n]
-		tile q i32[n]
-		fill k = 0.0
+		var    c f32
+		var    k f32
+		set k = 0.0
 		if g == 0
-		  fill c = 1.0
+		  set c = 1.0
 		end
 		for i = 0 until 3
 		  let n = i + 1
-		  map k[] = k[] + 1.0
+		  tile   p f32[n]
+		  tile   q i32[n]
+		  set k = k + 1.0
 		  if i == 1
-		    fill p = k[]
-		    fill q = i
+		    set p[e] = k
+		    set q[e] = i
 		  end
-		  store y[g, i] = c[] + k[]
-		  store z[g, i] = p[i]
-		  store w[g, i] = q[n - 1]
+		  set y[g, i] = c + k
+		  set z[g, i] = p[i]
+		  set w[g, i] = q[n - 1]
 		end
 		end`)
 	if err != nil {
@@ -401,43 +401,17 @@ func TestTileLifetime(t *testing.T) {
 	}
 }
 
-// TestTileOfTwoLets has a tile that exists only where both of its lets do.
-func TestTileOfTwoLets(t *testing.T) {
-	ks, err := Parse(`kernel lets map
-		out y f32[2]
-		tile p f32[n - m]
-		if true
-		  let n = 1
-		end
-		if true
-		  let m = 5
-		end
-		if true
-		  let m = 5
-		  let n = 7
-		  map p[i] = f32(i)
-		  store y[i] = p[i]
-		end
-		end`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	y := make([]float32, 2)
-	run(t, ks[0], nil, Buffer{F: y})
-	sameBits(t, "y", y, []float32{0, 1})
-}
-
 // TestTileOfLoop has a tile that is fresh in each iteration, as its size counts
 // them, and an axis that had the loop's name before.
 func TestTileOfLoop(t *testing.T) {
 	ks, err := Parse(`kernel loop map
 		out y f32[3]
 		out z f32[3]
-		tile p f32[i + 1]
-		store z[i] = f32(i)
+		set z[i] = f32(i)
 		for i = 0 until 3
-		  map p[i] = 5.0
-		  store y[i] = where(p[0] == 5.0, 1.0, 0.0)
+		  tile   p f32[i + 1]
+		  set p[i] = 5.0
+		  set y[i] = where(p[0] == 5.0, 1.0, 0.0)
 		end
 		end`)
 	if err != nil {
@@ -459,34 +433,34 @@ func TestDotRanks(t *testing.T) {
 		out y f32[3]
 		out z f32[]
 		out s f32[2, 2]
-		tile m f32[1, 3]
-		tile v f32[3]
-		tile w f32[3, 3]
-		tile u f32[3]
-		tile c f32[1, 3]
-		tile d f32[3]
-		tile e f32[]
-		tile left f32[3, 2]
-		tile right f32[3, 2]
-		tile f f32[2, 2]
-		load m[i, k] = a[k]
-		load left[k, i] = b[k, i]
-		load right[k, i] = b[k, i + 1]
-		load v[k] = a[k]
-		load w[k, n] = b[k, n]
-		load u[k] = b[k, 2]
-		fill c = 1.0
-		fill d = -1.0
-		fill e = 0.0
-		dot c += m * w
-		dot d += v * w
-		dot e += v * u
-		fill f = 0.0
-		dot f += left' * right
-		store s[i, n] = f[i, n]
-		store x[i, n] = c[i, n]
-		store y[n] = d[n]
-		store z[] = e[]
+		tile   m f32[1, 3]
+		tile   v f32[3]
+		tile   w f32[3, 3]
+		tile   u f32[3]
+		tile   c f32[1, 3]
+		tile   d f32[3]
+		var    e f32
+		tile   left f32[3, 2]
+		tile   right f32[3, 2]
+		tile   f f32[2, 2]
+		set m[i, k] = a[k]
+		set left[k, i] = b[k, i]
+		set right[k, i] = b[k, i + 1]
+		set v[k] = a[k]
+		set w[k, n] = b[k, n]
+		set u[k] = b[k, 2]
+		set c[r, j] = 1.0
+		set d[j] = -1.0
+		set e = 0.0
+		dot c[r, j] += m[r, depth] * w[depth, j]
+		dot d[j] += v[depth] * w[depth, j]
+		dot e += v[depth] * u[depth]
+		set f[r, j] = 0.0
+		dot f[r, j] += left[depth, r] * right[depth, j]
+		set s[i, n] = f[i, n]
+		set x[i, n] = c[i, n]
+		set y[n] = d[n]
+		set z[] = e
 		end`)
 	if err != nil {
 		t.Fatal(err)

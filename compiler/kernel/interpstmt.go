@@ -2,204 +2,140 @@ package kernel
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel/memory"
 )
 
-// stmt compiles a statement; what it defines enters the scope.
-func (m *machine) stmt(s Stmt, sc scope) step {
+// stmt compiles a statement, whose errors name it.
+func (m *machine) stmt(s Stmt) step {
 	switch s := s.(type) {
 	case *Let:
-		return m.located(s, sc, nil, m.let(s, sc))
-	case *Load:
-		return m.located(s, sc, s.Axes, m.load(s))
-	case *Store:
-		return m.located(s, sc, s.Axes, m.store(s))
-	case *Fill:
-		if s.Rand != nil {
-			return m.located(s, sc, nil, m.random(s))
+		return m.located(s, m.assign(s.Name, s.Value))
+	case *Tile:
+		return m.located(s, m.tile(s))
+	case *Var:
+		if s.Value != nil {
+			return m.located(s, m.assign(s.Name, s.Value))
 		}
-		return m.located(s, sc, nil, m.fill(s))
-	case *Map:
-		return m.located(s, sc, s.Axes, m.mapping(s))
+		v := m.Variable(s.Name)
+		return func() error { *v = undefined; return nil }
+	case *Set:
+		if s.Dst.Op == expr.Var {
+			return m.located(s, m.assign(s.Dst.Name, s.Value))
+		}
+		return m.located(s, m.set(s))
+	case *Random:
+		return m.located(s, m.random(s))
 	case *Dot:
-		return m.located(s, sc, nil, m.dot(s))
+		return m.located(s, m.dot(s))
 	case *Reduce:
-		return m.located(s, sc, []Axis{s.Axis}, m.reduce(s, sc))
+		return m.located(s, m.reduce(s))
 	case *For:
-		return m.forLoop(s, sc)
+		return m.loop(s)
 	case *If:
-		return m.branch(s, sc)
+		return m.branch(s)
 	}
 	panic(fmt.Sprintf("BUG: unknown statement %T", s))
 }
 
-func (m *machine) let(s *Let, sc scope) step {
-	value, v := m.Code(s.Value), m.Variable(s.Name)
-	tiles := m.define(sc, s.Name)
+// undefined is what a variable holds before it is set.
+var undefined = expr.Value{F: math.NaN(), I: memory.Poison}
+
+// assign gives a variable a value.
+func (m *machine) assign(name string, value *expr.Expr) step {
+	c, v := m.Code(value), m.Variable(name)
 	return func() error {
-		if err := value.Run(); err != nil {
-			return err
-		}
-		*v = value.At(0)
-		return tiles()
+		err := c.Run()
+		*v = c.At(0)
+		return err
 	}
 }
 
-func (m *machine) load(s *Load) step {
-	src, dst := m.Arrays[s.Buf], m.Arrays[s.Dst]
-	each, from := m.loops(s.Axes), m.Code(s.Index...)
-	var vars []*expr.Value
-	for _, a := range s.Axes {
-		vars = append(vars, m.Variable(a.Var))
+func (m *machine) tile(s *Tile) step {
+	a, sizes := &memory.Array{Name: s.Name, Type: s.Type}, m.Sizes(s.Shape)
+	m.Arrays[s.Name] = a
+	return func() error {
+		shape, err := sizes()
+		if err == nil {
+			a.Fresh(shape)
+		}
+		return err
 	}
-	index := make([]int, len(vars))
-	one := func() error {
-		if err := from.Run(); err != nil {
-			return err
-		}
-		at, err := from.Offset(src)
-		if err != nil {
-			return err
-		}
-		if err := src.Read(at, m.Cell); err != nil {
-			return err
-		}
-		for i, v := range vars {
-			index[i] = int(v.I)
-		}
-		into, err := dst.Offset(index)
-		if err != nil {
-			return err
-		}
-		dst.Set(into, src.Get(at))
-		return nil
-	}
-	return func() error { return each(one) }
 }
 
-func (m *machine) store(s *Store) step {
-	dst := m.Arrays[s.Buf]
-	return m.assign(dst, s.Index, s.Axes, s.Value, func(at int) error { return dst.Write(at, m.Cell) })
-}
-
-func (m *machine) mapping(s *Map) step {
-	return m.assign(m.Arrays[s.Dst], s.At, s.Axes, s.Value, func(int) error { return nil })
-}
-
-// assign compiles dst[index] = value for all values of axes.
-func (m *machine) assign(dst *memory.Array, index []*expr.Expr, axes []Axis, value *expr.Expr, note func(at int) error) step {
-	each := m.loops(axes)
-	c := m.Code(append(slices.Clip(index), value)...)
-	one := func() error {
+func (m *machine) set(s *Set) step {
+	names, sizes := nest(s.Axes)
+	dst, n := m.Arrays[s.Dst.Name], len(s.Dst.Args)
+	c := m.Code(append(slices.Clip(s.Dst.Args), s.Value)...)
+	each := m.Loops(names, sizes)
+	one := m.At(names, func() error {
 		if err := c.Run(); err != nil {
 			return err
 		}
 		at, err := c.Offset(dst)
-		if err != nil {
-			return err
+		if err == nil {
+			err = dst.Write(at, m.Cell)
 		}
-		if err := note(at); err != nil {
-			return err
+		if err == nil {
+			dst.Set(at, c.At(n))
 		}
-		dst.Set(at, c.At(len(index)))
-		return nil
-	}
+		return err
+	})
 	return func() error { return each(one) }
 }
 
-func (m *machine) fill(s *Fill) step {
-	dst, value := m.Arrays[s.Dst], m.Code(s.Value)
+func (m *machine) random(s *Random) step {
+	dst, c, sizes := m.Arrays[s.Dst], m.Code(s.Base, s.Example), m.Sizes([]*expr.Expr{s.Size})
 	return func() error {
-		if err := value.Run(); err != nil {
-			return err
+		size, err := sizes()
+		if err == nil {
+			err = c.Run()
 		}
-		for at := range memory.Product(dst.Shape) {
-			dst.Set(at, value.At(0))
-		}
-		return nil
-	}
-}
-
-// random compiles a Fill with the words that Rand documents.
-func (m *machine) random(s *Fill) step {
-	dst, c := m.Arrays[s.Dst], m.Code(s.Rand.Base, s.Rand.Example)
-	return func() error {
-		if err := c.Run(); err != nil {
-			return err
-		}
-		return m.launch.Words(dst.I, s.Rand.Stream, uint32(c.At(1).I), c.At(0).I)
-	}
-}
-
-func (m *machine) dot(s *Dot) step {
-	dst, a, b := m.Arrays[s.Dst], m.Arrays[s.A], m.Arrays[s.B]
-	return func() error {
-		depth, cols, rows := b.Shape[0], memory.Product(b.Shape[1:]), 1
-		wantA, wantDst := []int{depth}, slices.Clone(b.Shape[1:])
-		rowStep, step := depth, 1
-		if len(dst.Shape) == 2 {
-			rows = dst.Shape[0]
-			wantA, wantDst = []int{rows, depth}, []int{rows, cols}
-		}
-		if s.TransA {
-			slices.Reverse(wantA)
-			rowStep, step = 1, rows
-		}
-		if !slices.Equal(a.Shape, wantA) || !slices.Equal(dst.Shape, wantDst) {
-			return fmt.Errorf("shapes %v += %v * %v do not fit", dst.Shape, a.Shape, b.Shape)
-		}
-		for r := range rows {
-			c := dst.F[r*cols:][:cols]
-			for k := range depth {
-				x := a.F[r*rowStep+k*step]
-				for n, y := range b.F[k*cols:][:cols] {
-					c[n] = FMA32(x, y, c[n])
-				}
-			}
-		}
-		return nil
-	}
-}
-
-func (m *machine) reduce(s *Reduce, sc scope) step {
-	r, result := memory.FindReduction(s.Op), m.Variable(s.Name)
-	each, value := m.loops([]Axis{s.Axis}), m.Code(s.Value)
-	e, tiles := m.Variable(s.Axis.Var), m.define(sc, s.Name)
-	return func() error {
-		p := r.Begin()
-		err := each(func() error {
-			err := value.Run()
-			r.Take(&p, e.I, float32(value.At(0).F))
-			return err
-		})
 		if err != nil {
 			return err
 		}
-		result.F = float64(r.Combine(p))
-		return tiles()
+		if size[0] > dst.Shape[0] {
+			return fmt.Errorf("%s has %d elements, not %d", dst.Name, dst.Shape[0], size[0])
+		}
+		return m.launch.Words(dst.I[:size[0]], s.Stream, uint32(c.At(1).I), c.At(0).I)
 	}
 }
 
-func (m *machine) forLoop(s *For, sc scope) step {
-	v, bounds := m.Variable(s.Var), m.Code(s.Lo, s.Hi)
-	enter := m.located(s, sc, nil, bounds.Run)
-	inner := sc.with(s.Var)
-	fresh := m.located(s, inner, nil, m.define(inner, s.Var))
-	body := m.body(s.Body, inner)
+func (m *machine) reduce(s *Reduce) step {
+	r, result, e := memory.FindReduction(s.Op), m.Variable(s.Name), m.Variable(s.Axis.Var)
+	each, value := m.Loops([]string{s.Axis.Var}, []*expr.Expr{s.Axis.Size}), m.Code(s.Value)
+	one := m.At([]string{s.Axis.Var}, value.Run)
+	return func() error {
+		p := r.Begin()
+		err := each(func() error {
+			err := one()
+			r.Take(&p, e.I, float32(value.At(0).F))
+			return err
+		})
+		*result = expr.Value{F: float64(r.Combine(p))}
+		return err
+	}
+}
+
+// loop compiles a loop, one that is apart from its last iteration to its first.
+func (m *machine) loop(s *For) step {
+	v, bounds, body := m.Variable(s.Var), m.Code(s.Lo, s.Hi), m.body(s.Body)
+	enter := m.located(s, bounds.Run)
+	turn := m.At([]string{s.Var}, body)
 	return func() error {
 		if err := enter(); err != nil {
 			return err
 		}
 		lo, hi := bounds.At(0).I, bounds.At(1).I
-		for i := lo; i < hi; i++ {
-			v.I = i
-			if err := fresh(); err != nil {
-				return err
+		for n := range max(hi-lo, 0) {
+			if v.I = lo + n; s.Apart {
+				v.I = hi - 1 - n
 			}
-			if err := body(); err != nil {
+			m.forget(s.Own)
+			if err := turn(); err != nil {
 				return err
 			}
 		}
@@ -207,14 +143,24 @@ func (m *machine) forLoop(s *For, sc scope) step {
 	}
 }
 
-func (m *machine) branch(s *If, sc scope) step {
-	cond := m.Code(s.Cond)
-	test := m.located(s, sc, nil, cond.Run)
-	then := m.body(s.Then, sc)
+// forget makes what each iteration of a loop has for itself undefined.
+func (m *machine) forget(own map[string]bool) {
+	for id := range own {
+		if a := m.Arrays[id]; a != nil {
+			a.Fresh(slices.Clone(a.Shape))
+		} else {
+			*m.Variable(id) = undefined
+		}
+	}
+}
+
+func (m *machine) branch(s *If) step {
+	cond, body := m.Code(s.Cond), m.body(s.Body)
+	test := m.located(s, cond.Run)
 	return func() error {
 		if err := test(); err != nil || cond.At(0).I == 0 {
 			return err
 		}
-		return then()
+		return body()
 	}
 }

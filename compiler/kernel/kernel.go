@@ -1,13 +1,42 @@
-// Package kernel is the kernel IR: the program of one grid cell over whole tiles.
-// Threads, layouts and barriers are not in it; they belong to a target's
-// schedule. Package lower makes kernels from groups of tensor values, and the
-// back ends (codegen/cpu and codegen/ptx, both by way of codegen/flat) print them.
+// Package kernel is the kernel IR, in which kernels are from the moment that package
+// lower makes them of tensor values until a back end prints them. Package lower
+// writes what one cell of the grid computes on whole tiles; the passes of a target
+// (package codegen/flat) then read tiles in place, make arrays flat and move what
+// they can out of loops, all within this one IR. Threads and instructions are not in
+// it.
 //
-// The interpreter (interp.go) defines every kernel's result to the last bit:
-// F32 operations round once each and never fuse, except that Dot adds its
-// products in ascending k with a fused multiply-add, and Reduce keeps 32
-// partial values (element e goes to partial e mod 32, ascending) and combines
+// The interpreter (interp.go) defines every kernel's result to the last bit, before
+// and after each pass: F32 operations round once each and never fuse, except that
+// Dot adds its products in ascending k with a fused multiply-add, and Reduce keeps
+// 32 partial values (element e goes to partial e mod 32, ascending) and combines
 // them by a xor butterfly with distances 16, 8, 4, 2, 1.
+//
+// A kernel has a text, one statement a line:
+//
+//	kernel linear matmul
+//	  in     x f32[N, 40]
+//	  in     w f32[40, 8]
+//	  out    y f32[N, 8]
+//	  scalar N
+//	  grid   m < (N + 3) / 4
+//
+//	  let    rows = min(N - m * 4, 4)
+//	  tile   t f32[rows, 8]                       an array of the cell, fresh where this stands
+//	  var    most f32 = 0.0                       a variable, with or without a value
+//	  set    t[i, j] = 0.0                        of all elements: i and j run as far as t does
+//	  dot    t[i, j] += x[m * 4 + i, k] * w[k, j] for i < rows, j < 8, k < 40
+//	  for    i = 0 until rows
+//	    reduce s = sum(t[i, j])
+//	    set    y[m * 4 + i, j] = t[i, j] / s for j < 8
+//	  end
+//	end
+//
+// Axes are spelt out (for i < rows) where the subscripts do not imply them. A dot
+// with = begins with 0. The other statements are if, and random, which fills a tile
+// with random words. After passes a kernel may have a body once, of the tiles that
+// are made once for all cells; a loop may be apart, when its iterations may run in
+// any order, each with tiles of its own; and a dot may say what bounds its rows and
+// columns (most 4, 8).
 package kernel
 
 import (
@@ -23,7 +52,7 @@ type Kernel struct {
 	Pos    diag.Pos
 	Params []Param // buffers first, in launch order, then scalars
 	Grid   []Axis  // outermost first; sizes over scalars
-	Tiles  []Tile
+	Once   []Stmt  // Tiles that are made once for all cells, which leave nothing in them for each other
 	Body   []Stmt
 }
 
@@ -53,17 +82,7 @@ type Axis struct {
 	Size *expr.Expr
 }
 
-// A Tile is a local array. Shape may use scalars, grid variables, lets and the
-// variables of For. The tile is fresh, with undefined contents, in each cell, or
-// whenever the last let or For variable of its shape gets its value; it can be
-// used where all of them are in scope. A rank-0 tile is one value.
-type Tile struct {
-	Name  string
-	Type  expr.Type
-	Shape []*expr.Expr
-}
-
-// A Stmt is one of *Let, *Load, *Store, *Fill, *Map, *Dot, *Reduce, *For, *If.
+// A Stmt is one of *Let, *Tile, *Var, *Set, *Random, *Dot, *Reduce, *For, *If.
 type Stmt interface{ stmt() }
 
 // Let names a scalar for the statements after it in the same body and below.
@@ -72,57 +91,51 @@ type Let struct {
 	Value *expr.Expr
 }
 
-// Load copies from a buffer: Dst[a0, a1, …] = Buf[Index…] for all values of Axes.
-// Axes has one entry a dimension of Dst. A tile that is loaded once and not
-// written otherwise may be read in place by a back end.
-type Load struct {
-	Dst   string
-	Axes  []Axis
-	Buf   string
-	Index []*expr.Expr
+// Tile makes a row-major array, fresh and with undefined contents each time.
+type Tile struct {
+	Name  string
+	Type  expr.Type
+	Shape []*expr.Expr // one extent at least
 }
 
-// Store writes Buf[Index…] = Value for all values of Axes, the last fastest. Each
-// axis appears in Index.
-type Store struct {
-	Buf   string
-	Index []*expr.Expr
-	Axes  []Axis
+// Var makes a variable, which Set and Dot can set; undefined where Value is nil.
+type Var struct {
+	Name  string
+	Type  expr.Type
 	Value *expr.Expr
 }
 
-// Fill sets a whole tile to Value (no index variables), or to random words.
-type Fill struct {
-	Dst   string
-	Value *expr.Expr
-	Rand  *Rand
+// Set computes Dst = Value for all values of Axes, the last fastest. Dst is a
+// variable (then there are no axes) or an element of a tile or buffer, whose index
+// each axis appears in. Of the array that it sets Value may read the element Dst
+// alone.
+type Set struct {
+	Axes       []Axis
+	Dst, Value *expr.Expr
 }
 
-// Rand fills a rank-1 U32 tile of n words: word e is lane (Base+e) mod 4 of
-// Philox4x32-10 with key (seed low, seed high) and counter
+// Random sets the first Size elements of a flat tile of U32 to random words: word e
+// is lane (Base+e) mod 4 of Philox4x32-10 with key (seed low, seed high) and counter
 // ((Base+e) div 4, Example, step, Stream*65536 + layer), where seed, step and
 // layer are scalars of the launch.
-type Rand struct {
+type Random struct {
+	Dst     string
+	Size    *expr.Expr
 	Base    *expr.Expr // I32
 	Example *expr.Expr // U32
 	Stream  uint32
 }
 
-// Map computes Dst[At…] = Value for all values of Axes, each of which appears in
-// At. Without axes it sets one element. Value may read Dst only at [At…].
-type Map struct {
-	Dst   string
-	At    []*expr.Expr
-	Axes  []Axis
-	Value *expr.Expr
-}
-
-// Dot adds a product: Dst[m, n] += sum over k of A[m, k] * B[k, n], or of A[k, m]
-// with TransA. Dst, A and B have rank 2, 2, 2; or, without TransA, 1, 1, 2 (no m)
-// or 0, 1, 1 (neither m nor n).
+// Dot adds a product: Dst += sum over the last axis of A * B, all elements of F32
+// arrays at indices that are linear in the axes. Dst is over rows i and columns j,
+// over columns alone, or a variable; A is over rows and the last axis, B over the
+// last axis and columns. With Zero the sums begin with 0 instead of Dst. MostRows and
+// MostCols bound rows and columns where a constant does; 0 is unknown.
 type Dot struct {
-	Dst, A, B string
-	TransA    bool
+	Axes               []Axis // rows, columns, sum; columns, sum; or sum
+	Dst, A, B          *expr.Expr
+	Zero               bool
+	MostRows, MostCols int
 }
 
 // Reduce names the F32 scalar Name = op over Axis of Value; Op is Add, Max or Min.
@@ -135,24 +148,27 @@ type Reduce struct {
 	Value *expr.Expr
 }
 
-// For runs Body for Var = Lo … Hi-1.
+// For runs Body for Var = Lo … Hi-1. The iterations of one that is Apart may run at
+// the same time, each with the tiles and variables of Own for itself.
 type For struct {
 	Var    string
 	Lo, Hi *expr.Expr
 	Body   []Stmt
+	Apart  bool
+	Own    map[string]bool
 }
 
-// If runs Then when Cond holds.
+// If runs Body when Cond holds.
 type If struct {
 	Cond *expr.Expr
-	Then []Stmt
+	Body []Stmt
 }
 
 func (*Let) stmt()    {}
-func (*Load) stmt()   {}
-func (*Store) stmt()  {}
-func (*Fill) stmt()   {}
-func (*Map) stmt()    {}
+func (*Tile) stmt()   {}
+func (*Var) stmt()    {}
+func (*Set) stmt()    {}
+func (*Random) stmt() {}
 func (*Dot) stmt()    {}
 func (*Reduce) stmt() {}
 func (*For) stmt()    {}

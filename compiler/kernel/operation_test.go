@@ -27,7 +27,7 @@ func TestOperationErrors(t *testing.T) {
 	archive(t, filepath.Join("testdata", "errors", "operation.txtar"), func(t *testing.T, in string) string {
 		ks, err := Parse(in)
 		if err == nil {
-			err = VerifyHeader(ks[0])
+			err = Verify(ks[0])
 		}
 		if err == nil {
 			t.Fatal("no error")

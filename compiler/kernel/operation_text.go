@@ -72,7 +72,7 @@ func (o *Operation) text() string {
 	if len(o.Results) > 0 {
 		text = assigned(text, o.Results...) + " "
 	}
-	return text + "for " + AxesText(o.Axes)
+	return text + "for " + axesText(o.Axes)
 }
 
 // assigned is results = text, where one that is added to ends in a plus.

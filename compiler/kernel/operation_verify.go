@@ -23,7 +23,12 @@ func (c *checker) operation() error {
 		}
 		return nil
 	}
-	v := &opChecker{checker: &checker{k: c.k, vars: maps.Clone(c.vars)}, used: map[string]bool{}}
+	v := &opChecker{c, map[string]expr.Type{}, map[string]bool{}}
+	for _, p := range c.k.Params {
+		if p.Mode == Scalar {
+			v.vars[p.Name] = p.Type
+		}
+	}
 	for _, check := range []func(*Operation) error{v.axes, v.operands, v.product, v.site, v.steps, v.buffers} {
 		if err := check(o); err != nil {
 			return fmt.Errorf("operation: %w", err)
@@ -35,6 +40,7 @@ func (c *checker) operation() error {
 // An opChecker has the variables that an operation's expressions may use.
 type opChecker struct {
 	*checker
+	vars map[string]expr.Type
 	used map[string]bool // buffers that are read
 }
 
@@ -127,7 +133,7 @@ func (c *opChecker) result(r Result, t expr.Type) error {
 		t = b.Type
 	}
 	c.vars[r.Name] = t
-	return CheckName(r.Name)
+	return checkName(r.Name)
 }
 
 // product checks the sizes of a product's factors and of its result.

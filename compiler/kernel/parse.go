@@ -26,42 +26,21 @@ func Parse(text string) ([]*Kernel, error) {
 	return ks, nil
 }
 
-// ParseHeader reads the first line of a kernel, which begins with keyword, its
-// parameters and its grid. It leaves the reader at the line after them.
-func ParseHeader(r *lines.Reader, keyword string) (*Kernel, error) {
-	p := &parser{Reader: r}
-	if err := p.header(keyword); err != nil {
-		return nil, err
-	}
-	for p.Next() {
-		declare, ok := declarations[p.Keyword]
-		if !ok {
-			break
-		}
-		if err := declare(p); err != nil {
-			return nil, err
-		}
-	}
-	return p.k, nil
-}
-
 // parser reads one line at a time.
 type parser struct {
 	*lines.Reader
 
-	k    *Kernel
-	vars map[string]expr.Type // the variables in scope
+	k      *Kernel
+	types  map[string]expr.Type // of the names in scope: variables, and elements of arrays
+	shapes shapes               // of the arrays so far
 }
 
 func (p *parser) kernel() (*Kernel, error) {
-	if err := p.header("kernel"); err != nil {
+	if err := p.header(); err != nil {
 		return nil, err
 	}
 	for p.Next() {
 		declare, ok := declarations[p.Keyword]
-		if p.Keyword == "tile" {
-			declare, ok = (*parser).tile, true
-		}
 		if !ok {
 			break
 		}
@@ -69,23 +48,30 @@ func (p *parser) kernel() (*Kernel, error) {
 			return nil, err
 		}
 	}
-	body, err := p.body()
-	p.k.Body = body
+	var err error
+	if p.Keyword == "once" {
+		p.Next()
+		if p.k.Once, err = p.statements(); err != nil {
+			return nil, err
+		}
+		p.Next()
+	}
+	p.k.Body, err = p.statements()
 	return p.k, err
 }
 
-// header reads the first line.
-func (p *parser) header(keyword string) error {
-	if p.Keyword != keyword {
+// header reads the line that begins a kernel.
+func (p *parser) header() error {
+	if p.Keyword != "kernel" {
 		return fmt.Errorf("%q stands where a kernel should begin", p.Keyword)
 	}
 	head, pos, placed := strings.Cut(p.Rest, "//")
 	words := strings.Fields(head)
 	if len(words) != 2 {
-		return fmt.Errorf("%s wants a name and a kind", keyword)
+		return fmt.Errorf("kernel wants a name and a kind")
 	}
 	p.k = &Kernel{Name: words[0], Op: Operation{Kind: words[1]}}
-	p.vars = map[string]expr.Type{}
+	p.types, p.shapes = map[string]expr.Type{}, shapes{}
 	var err error
 	if placed {
 		p.k.Pos, err = lines.ParsePos(strings.TrimSpace(pos))
@@ -93,7 +79,7 @@ func (p *parser) header(keyword string) error {
 	return err
 }
 
-// declarations has the lines that may stand before the tiles and the body of a kernel.
+// declarations has the lines that may stand before the body of a kernel.
 var declarations = map[string]func(*parser) error{
 	"in":     func(p *parser) error { return p.param(In) },
 	"out":    func(p *parser) error { return p.param(Out) },
@@ -110,19 +96,13 @@ var declarations = map[string]func(*parser) error{
 }
 
 func (p *parser) param(mode Mode) error {
-	name, t, shape, err := p.array()
+	name, t, shape, err := p.array(p.extent)
 	p.k.Params = append(p.k.Params, Param{Name: name, Type: t, Mode: mode, Shape: shape})
 	return err
 }
 
-func (p *parser) tile() error {
-	name, t, shape, err := p.array()
-	p.k.Tiles = append(p.k.Tiles, Tile{Name: name, Type: t, Shape: shape})
-	return err
-}
-
 // array reads a declaration such as x f32[B*T, 64].
-func (p *parser) array() (name string, t expr.Type, shape []*expr.Expr, err error) {
+func (p *parser) array(extent func(string) (*expr.Expr, error)) (name string, t expr.Type, shape []*expr.Expr, err error) {
 	name, text, _ := strings.Cut(p.Rest, " ")
 	typeName, extents, ok := strings.Cut(strings.TrimSpace(text), "[")
 	t, known := expr.TypeByName(typeName)
@@ -130,13 +110,14 @@ func (p *parser) array() (name string, t expr.Type, shape []*expr.Expr, err erro
 	if !ok || !known || !closed {
 		return name, t, nil, fmt.Errorf("%s wants a type and extents in brackets, has %q", name, strings.TrimSpace(text))
 	}
-	for _, extent := range lines.Split(extents) {
-		e, err := p.extent(extent)
+	for _, text := range lines.Split(extents) {
+		e, err := extent(text)
 		if err != nil {
 			return name, t, nil, err
 		}
 		shape = append(shape, e)
 	}
+	p.types[name], p.shapes[name] = t, shape
 	return name, t, shape, nil
 }
 
@@ -147,7 +128,7 @@ func (p *parser) scalars() error {
 			return fmt.Errorf("no scalar is called %q; there are %s", name, strings.Join(ScalarNames(), ", "))
 		}
 		p.k.Params = append(p.k.Params, Param{Name: name, Type: t, Mode: Scalar})
-		p.vars[name] = t
+		p.types[name] = t
 	}
 	return nil
 }
@@ -155,17 +136,14 @@ func (p *parser) scalars() error {
 func (p *parser) grid() error {
 	axes, err := p.axes(p.Rest, p.extent)
 	for _, a := range axes {
-		p.vars[a.Var] = expr.I32
+		p.types[a.Var] = expr.I32
 	}
 	p.k.Grid = axes
 	return err
 }
 
-// body reads statements up to the end of their block. What they name is
-// forgotten after it.
-func (p *parser) body() ([]Stmt, error) {
-	outer := maps.Clone(p.vars)
-	defer func() { p.vars = outer }()
+// statements reads statements up to the end of their block.
+func (p *parser) statements() ([]Stmt, error) {
 	var body []Stmt
 	for ; p.Keyword != "end"; p.Next() {
 		s, err := p.statement()
@@ -175,6 +153,18 @@ func (p *parser) body() ([]Stmt, error) {
 		body = append(body, s)
 	}
 	return body, nil
+}
+
+// body reads the statements that another holds, with a name of its own unless that is
+// "". What they name is forgotten after them.
+func (p *parser) body(name string) ([]Stmt, error) {
+	outer := maps.Clone(p.types)
+	defer func() { p.types = outer }()
+	if name != "" {
+		p.types[name] = expr.I32
+	}
+	p.Next()
+	return p.statements()
 }
 
 // axes reads a list such as r < 64, n < 192.
@@ -194,7 +184,7 @@ func (p *parser) axes(text string, size func(string) (*expr.Expr, error)) ([]Axi
 	return axes, nil
 }
 
-// expr reads an expression over the variables in scope.
+// expr reads an expression over the names in scope.
 func (p *parser) expr(text string) (*expr.Expr, error) {
 	e, free, err := p.open(text)
 	if err == nil && len(free) > 0 {
@@ -203,7 +193,7 @@ func (p *parser) expr(text string) (*expr.Expr, error) {
 	return e, err
 }
 
-// extent reads an extent in a declaration, which may use scalars and lets that
+// extent reads an extent of a buffer or of the grid, which may use scalars that
 // stand after it.
 func (p *parser) extent(text string) (*expr.Expr, error) {
 	return expr.Parse(text, func(name string) (expr.Type, bool) {
@@ -218,13 +208,7 @@ func (p *parser) extent(text string) (*expr.Expr, error) {
 // they are taken for index variables.
 func (p *parser) open(text string) (e *expr.Expr, free []string, err error) {
 	e, err = expr.Parse(text, func(name string) (expr.Type, bool) {
-		if t := p.k.tile(name); t != nil {
-			return t.Type, true
-		}
-		if b := p.k.buffer(name); b != nil {
-			return b.Type, true
-		}
-		if t, ok := p.vars[name]; ok {
+		if t, ok := p.types[name]; ok {
 			return t, true
 		}
 		if !slices.Contains(free, name) {

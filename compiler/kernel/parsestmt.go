@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/arithlang/mlc/compiler/expr"
@@ -16,14 +15,15 @@ func (p *parser) statement() (Stmt, error) {
 	switch p.Keyword {
 	case "let":
 		return p.let()
-	case "load":
-		return p.load()
-	case "store":
-		return p.store()
-	case "fill":
-		return p.fill()
-	case "map":
-		return p.mapping()
+	case "tile":
+		name, t, shape, err := p.array(p.expr)
+		return &Tile{name, t, shape}, err
+	case "var":
+		return p.variable()
+	case "set":
+		return p.set()
+	case "random":
+		return p.random()
 	case "dot":
 		return p.dot()
 	case "reduce":
@@ -31,60 +31,100 @@ func (p *parser) statement() (Stmt, error) {
 	case "for":
 		return p.loop()
 	case "if":
-		return p.branch()
+		cond, err := p.expr(p.Rest)
+		if err != nil {
+			return nil, err
+		}
+		body, err := p.body("")
+		return &If{cond, body}, err
 	case "":
 		return nil, fmt.Errorf("kernel %s has no end", p.k.Name)
 	}
 	return nil, fmt.Errorf("%q begins no statement", p.Keyword)
 }
 
-// assignment is what let, load, store, map and reduce have in common: target =
-// value for axes.
-type assignment struct {
-	target, value string
-	axes          []Axis
-	spelt         bool     // the axes stand in the text
-	free          []string // variables of its expressions that are not in scope
-}
-
-func (p *parser) assignment() (*assignment, error) {
-	text, clause, spelt := strings.Cut(p.Rest, " for ")
+// sides cuts a text into target = value.
+func (p *parser) sides(text string) (target, value string, err error) {
 	target, value, ok := lines.Cut(text, '=')
 	if !ok {
-		return nil, fmt.Errorf("%s wants the form target = value", p.Keyword)
+		err = fmt.Errorf("%s wants the form target = value", p.Keyword)
 	}
-	a := &assignment{target: target, value: value, spelt: spelt}
+	return target, value, err
+}
+
+func (p *parser) let() (Stmt, error) {
+	name, text, err := p.sides(p.Rest)
+	if err != nil {
+		return nil, err
+	}
+	value, err := p.expr(text)
+	if err == nil {
+		p.types[name] = value.Type
+	}
+	return &Let{name, value}, err
+}
+
+// variable reads name type, or name type = value.
+func (p *parser) variable() (Stmt, error) {
+	decl, value, set := lines.Cut(p.Rest, '=')
+	words := strings.Fields(decl)
+	if len(words) != 2 {
+		return nil, fmt.Errorf("var wants a name and a type")
+	}
+	t, known := expr.TypeByName(words[1])
+	if !known {
+		return nil, fmt.Errorf("no type is called %q", words[1])
+	}
+	s := &Var{Name: words[0], Type: t}
 	var err error
+	if set {
+		s.Value, err = p.expr(value)
+	}
+	p.types[s.Name] = t
+	return s, err
+}
+
+// over is what a statement evaluates for all values of axes.
+type over struct {
+	axes  []Axis
+	spelt bool     // the axes stand in the text
+	free  []string // variables of its expressions that are not in scope
+}
+
+// over cuts off the axes that a text may end with.
+func (p *parser) over(text string) (rest string, o *over, err error) {
+	rest, clause, spelt := strings.Cut(text, " for ")
+	o = &over{spelt: spelt}
 	if spelt {
-		a.axes, err = p.axes(clause, p.expr)
+		o.axes, err = p.axes(clause, p.expr)
 	}
-	return a, err
+	return rest, o, err
 }
 
-// read reads one expression of an assignment.
-func (p *parser) read(a *assignment, text string) (*expr.Expr, error) {
+// read reads one expression over axes.
+func (p *parser) read(o *over, text string) (*expr.Expr, error) {
 	e, free, err := p.open(text)
-	a.free = append(a.free, free...)
+	o.free = append(o.free, free...)
 	return e, err
 }
 
-// element reads name[index, …].
-func (p *parser) element(a *assignment, text string) (*expr.Expr, error) {
-	e, err := p.read(a, text)
-	if err == nil && e.Op != expr.Elem {
-		err = fmt.Errorf("%q wants the form name[index, …]", text)
+// place reads a variable or an element.
+func (p *parser) place(o *over, text string) (*expr.Expr, error) {
+	e, err := p.read(o, text)
+	if err == nil && e.Op != expr.Elem && e.Op != expr.Var {
+		err = fmt.Errorf("%q wants the form name or name[index, …]", text)
 	}
 	return e, err
 }
 
-// settle returns the axes of an assignment, of which s is all the rest: those
-// that the text spells out, or else those that s implies. Every free variable
-// must be one of them.
-func (p *parser) settle(a *assignment, s Stmt) ([]Axis, error) {
-	axes := a.axes
-	if !a.spelt {
-		axes = p.k.impliedAxes(s, func(name string) bool {
-			_, bound := p.vars[name]
+// settle returns the axes of a statement, which has them not yet: those that the
+// text spells out, or else those that the rest of the statement implies. Every free
+// variable must be one of them.
+func (p *parser) settle(o *over, s Stmt) ([]Axis, error) {
+	axes := o.axes
+	if !o.spelt {
+		axes = p.k.impliedAxes(p.shapes, s, func(name string) bool {
+			_, bound := p.types[name]
 			return !bound
 		})
 	}
@@ -95,7 +135,7 @@ func (p *parser) settle(a *assignment, s Stmt) ([]Axis, error) {
 		}
 		known[x.Var] = true
 	}
-	for _, name := range a.free {
+	for _, name := range o.free {
 		if !known[name] {
 			return nil, fmt.Errorf("%s is not known here", name)
 		}
@@ -103,102 +143,46 @@ func (p *parser) settle(a *assignment, s Stmt) ([]Axis, error) {
 	return axes, nil
 }
 
-func (p *parser) let() (Stmt, error) {
-	a, err := p.assignment()
+func (p *parser) set() (Stmt, error) {
+	rest, o, err := p.over(p.Rest)
 	if err != nil {
 		return nil, err
 	}
-	if a.spelt {
-		return nil, fmt.Errorf("a let has no axes")
-	}
-	value, err := p.expr(a.value)
+	dst, value, err := p.sides(rest)
 	if err != nil {
 		return nil, err
 	}
-	p.vars[a.target] = value.Type
-	return &Let{Name: a.target, Value: value}, nil
-}
-
-func (p *parser) load() (Stmt, error) {
-	a, err := p.assignment()
-	if err != nil {
+	s := &Set{}
+	if s.Dst, err = p.place(o, dst); err != nil {
 		return nil, err
 	}
-	dst, err := p.element(a, a.target)
-	if err != nil {
+	if s.Value, err = p.read(o, value); err != nil {
 		return nil, err
 	}
-	src, err := p.element(a, a.value)
-	if err != nil {
-		return nil, err
-	}
-	s := &Load{Dst: dst.Name, Buf: src.Name, Index: src.Args}
-	for _, v := range dst.Args {
-		if v.Op != expr.Var {
-			return nil, fmt.Errorf("%s is loaded at %s: only an index variable may stand there", dst.Name, v)
-		}
-		s.Axes = append(s.Axes, Axis{Var: v.Name})
-	}
-	axes, err := p.settle(a, s)
-	if err != nil {
-		return nil, err
-	}
-	if !slices.EqualFunc(axes, s.Axes, func(a, b Axis) bool { return a.Var == b.Var }) {
-		return nil, fmt.Errorf("the index variables of %s are not its axes", dst)
-	}
-	s.Axes = axes
-	return s, nil
-}
-
-// write reads what store and map have in common.
-func (p *parser) write() (a *assignment, dst, value *expr.Expr, err error) {
-	if a, err = p.assignment(); err != nil {
-		return nil, nil, nil, err
-	}
-	if dst, err = p.element(a, a.target); err != nil {
-		return nil, nil, nil, err
-	}
-	value, err = p.read(a, a.value)
-	return a, dst, value, err
-}
-
-func (p *parser) store() (Stmt, error) {
-	a, dst, value, err := p.write()
-	if err != nil {
-		return nil, err
-	}
-	s := &Store{Buf: dst.Name, Index: dst.Args, Value: value}
-	s.Axes, err = p.settle(a, s)
-	return s, err
-}
-
-func (p *parser) mapping() (Stmt, error) {
-	a, dst, value, err := p.write()
-	if err != nil {
-		return nil, err
-	}
-	s := &Map{Dst: dst.Name, At: dst.Args, Value: value}
-	s.Axes, err = p.settle(a, s)
+	s.Axes, err = p.settle(o, s)
 	return s, err
 }
 
 func (p *parser) reduce() (Stmt, error) {
-	a, err := p.assignment()
+	rest, o, err := p.over(p.Rest)
 	if err != nil {
 		return nil, err
 	}
-	name, text, _ := strings.Cut(a.value, "(")
+	name, value, err := p.sides(rest)
+	if err != nil {
+		return nil, err
+	}
+	op, text, _ := strings.Cut(value, "(")
 	text, closed := strings.CutSuffix(text, ")")
-	r := memory.NamedReduction(name)
+	r := memory.NamedReduction(op)
 	if r == nil || !closed {
-		return nil, fmt.Errorf("%q is no reduction: it wants sum(…), max(…) or min(…)", a.value)
+		return nil, fmt.Errorf("%q is no reduction: it wants sum(…), max(…) or min(…)", value)
 	}
-	value, err := p.read(a, text)
-	if err != nil {
+	s := &Reduce{Name: name, Op: r.Op}
+	if s.Value, err = p.read(o, text); err != nil {
 		return nil, err
 	}
-	s := &Reduce{Name: a.target, Op: r.Op, Value: value}
-	axes, err := p.settle(a, s)
+	axes, err := p.settle(o, s)
 	if err != nil {
 		return nil, err
 	}
@@ -206,76 +190,100 @@ func (p *parser) reduce() (Stmt, error) {
 		return nil, fmt.Errorf("a reduction runs over one axis, not %d", len(axes))
 	}
 	s.Axis = axes[0]
-	p.vars[s.Name] = expr.F32
+	p.types[s.Name] = expr.F32
 	return s, nil
 }
 
-func (p *parser) fill() (Stmt, error) {
-	dst, value, ok := lines.Cut(p.Rest, '=')
-	if !ok {
-		return nil, fmt.Errorf("fill wants the form tile = value")
-	}
-	s := &Fill{Dst: dst}
-	var err error
-	if words, random := strings.CutPrefix(value, "random "); random {
-		s.Rand, err = p.random(words)
-	} else {
-		s.Value, err = p.expr(value)
-	}
-	return s, err
-}
-
-// random reads stream of example from base.
-func (p *parser) random(text string) (*Rand, error) {
-	stream, example, base, err := lines.Random(text)
+// random reads name[size] = stream of example from base.
+func (p *parser) random() (Stmt, error) {
+	dst, words, err := p.sides(p.Rest)
 	if err != nil {
 		return nil, err
 	}
-	r := &Rand{Stream: stream}
-	if r.Example, err = p.expr(example); err != nil {
+	name, size, ok := strings.Cut(dst, "[")
+	size, closed := strings.CutSuffix(size, "]")
+	if !ok || !closed {
+		return nil, fmt.Errorf("%q wants the form name[size]", dst)
+	}
+	stream, example, base, err := lines.Random(words)
+	if err != nil {
 		return nil, err
 	}
-	r.Base, err = p.expr(base)
-	return r, err
+	s := &Random{Dst: name, Stream: stream}
+	for _, part := range []struct {
+		text string
+		to   **expr.Expr
+	}{{size, &s.Size}, {example, &s.Example}, {base, &s.Base}} {
+		if *part.to, err = p.expr(part.text); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
 }
 
+// dot reads dst += a * b, its axes, and the bounds of rows and columns.
 func (p *parser) dot() (Stmt, error) {
-	dst, product, ok1 := strings.Cut(p.Rest, " += ")
-	a, b, ok2 := strings.Cut(product, " * ")
-	if !ok1 || !ok2 {
-		return nil, fmt.Errorf("dot wants the form tile += tile * tile")
+	text, most, bounded := lines.Cut(p.Rest, ';')
+	rest, o, err := p.over(text)
+	if err != nil {
+		return nil, err
 	}
-	a, trans := strings.CutSuffix(strings.TrimSpace(a), "'")
-	return &Dot{Dst: strings.TrimSpace(dst), A: a, B: strings.TrimSpace(b), TransA: trans}, nil
+	dst, product, err := p.sides(rest)
+	if err != nil {
+		return nil, err
+	}
+	dst, more := strings.CutSuffix(dst, "+")
+	a, b, ok := lines.Cut(product, '*')
+	if !ok {
+		return nil, fmt.Errorf("dot wants a product, not %q", product)
+	}
+	s := &Dot{Zero: !more}
+	for _, side := range []struct {
+		text string
+		to   **expr.Expr
+	}{{strings.TrimSpace(dst), &s.Dst}, {a, &s.A}, {b, &s.B}} {
+		if *side.to, err = p.place(o, side.text); err != nil {
+			return nil, err
+		}
+	}
+	if s.Axes, err = p.settle(o, s); err != nil {
+		return nil, err
+	}
+	if bounded {
+		if _, err := fmt.Sscanf(most, "most %d, %d", &s.MostRows, &s.MostCols); err != nil {
+			return nil, fmt.Errorf("%q wants the form most rows, columns", most)
+		}
+	}
+	return s, nil
 }
 
 func (p *parser) loop() (Stmt, error) {
-	name, bounds, ok1 := lines.Cut(p.Rest, '=')
-	lo, hi, ok2 := strings.Cut(bounds, " until ")
-	if !ok1 || !ok2 {
+	text, clause, apart := lines.Cut(p.Rest, ';')
+	name, bounds, err := p.sides(text)
+	if err != nil {
+		return nil, err
+	}
+	lo, hi, ok := strings.Cut(bounds, " until ")
+	if !ok {
 		return nil, fmt.Errorf("for wants the form name = first until end")
 	}
-	s := &For{Var: name}
-	var err error
+	s := &For{Var: name, Apart: apart}
 	if s.Lo, err = p.expr(lo); err != nil {
 		return nil, err
 	}
 	if s.Hi, err = p.expr(hi); err != nil {
 		return nil, err
 	}
-	p.Next()
-	p.vars[s.Var] = expr.I32
-	s.Body, err = p.body()
-	delete(p.vars, s.Var)
-	return s, err
-}
-
-func (p *parser) branch() (Stmt, error) {
-	cond, err := p.expr(p.Rest)
-	if err != nil {
-		return nil, err
+	if apart {
+		own, ok := strings.CutPrefix(clause, "apart")
+		own, with := strings.CutPrefix(own, " with ")
+		if s.Own = map[string]bool{}; !ok || !with && own != "" {
+			return nil, fmt.Errorf("%q wants the form apart with tiles", clause)
+		}
+		for _, tile := range lines.Split(own) {
+			s.Own[tile] = true
+		}
 	}
-	p.Next()
-	then, err := p.body()
-	return &If{Cond: cond, Then: then}, err
+	s.Body, err = p.body(name)
+	return s, err
 }

@@ -2,6 +2,8 @@ package kernel
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/arithlang/mlc/compiler/expr"
@@ -23,9 +25,14 @@ func Format(ks []*Kernel) string {
 // String returns the text of a kernel. Axes are spelt out only where they differ
 // from what the subscripts imply (see impliedAxes).
 func (k *Kernel) String() string {
-	p := &printer{k: k}
-	p.WriteString(k.Header("kernel"))
+	p := &printer{k: k, shapes: k.shapes()}
+	p.header()
 	p.WriteByte('\n')
+	if len(k.Once) > 0 {
+		p.WriteString("  once\n")
+		p.body(k.Once, 2)
+		p.WriteString(lines.End(1))
+	}
 	p.body(k.Body, 1)
 	p.WriteString("end\n")
 	return p.String()
@@ -34,147 +41,131 @@ func (k *Kernel) String() string {
 // printer builds the text of one kernel.
 type printer struct {
 	strings.Builder
-	k *Kernel
+	k      *Kernel
+	shapes shapes
 }
 
-// Header is the first line of a kernel, which begins with keyword, and what it
-// declares, with its operation.
-func (k *Kernel) Header(keyword string) string {
-	var p strings.Builder
-	fmt.Fprintf(&p, "%s %s %s%s\n", keyword, k.Name, k.Op.Kind, lines.Pos(k.Pos))
+// header prints the first line of a kernel, what it declares and its operation.
+func (p *printer) header() {
+	k := p.k
+	fmt.Fprintf(p, "kernel %s %s%s\n", k.Name, k.Op.Kind, lines.Pos(k.Pos))
 	width := 0
 	for _, b := range k.Params {
 		if b.Mode != Scalar {
 			width = max(width, len(b.Name))
 		}
 	}
-	for _, t := range k.Tiles {
-		width = max(width, len(t.Name))
-	}
-	declare := func(keyword, name string, t expr.Type, shape []*expr.Expr) {
-		p.WriteString(lines.Format(1, keyword, fmt.Sprintf("%-*s %s", width, name, element(t.String(), shape))))
-	}
 	var scalars []string
 	for _, b := range k.Params {
 		if b.Mode == Scalar {
 			scalars = append(scalars, b.Name)
 		} else {
-			declare(modeNames[b.Mode], b.Name, b.Type, b.Shape)
+			p.WriteString(lines.Format(1, modeNames[b.Mode], fmt.Sprintf("%-*s %s", width, b.Name, element(b.Type.String(), b.Shape))))
 		}
 	}
 	if len(scalars) > 0 {
 		p.WriteString(lines.Format(1, modeNames[Scalar], strings.Join(scalars, ", ")))
 	}
 	if len(k.Grid) > 0 {
-		p.WriteString(lines.Format(1, "grid", AxesText(k.Grid)))
+		p.WriteString(lines.Format(1, "grid", axesText(k.Grid)))
 	}
 	p.WriteString(operationText(&k.Op))
-	for _, t := range k.Tiles {
-		declare("tile", t.Name, t.Type, t.Shape)
-	}
-	return p.String()
 }
 
 func (p *printer) body(body []Stmt, depth int) {
 	for _, s := range body {
-		keyword, rest := p.k.stmtText(s)
+		keyword, rest := p.stmt(s)
 		p.WriteString(lines.Format(depth, keyword, rest))
-		if inner := inner(s); inner != nil {
-			p.body(*inner, depth+1)
+		switch s.(type) {
+		case *For, *If:
+			p.body(Within(s), depth+1)
 			p.WriteString(lines.End(depth))
 		}
 	}
 }
 
-// inner returns the body that a statement holds, nil if it holds none.
-func inner(s Stmt) *[]Stmt {
-	switch s := s.(type) {
-	case *For:
-		return &s.Body
-	case *If:
-		return &s.Then
-	}
-	return nil
-}
-
-// describe returns a statement's text on one line, without the body it holds.
-func (k *Kernel) describe(s Stmt) string {
-	keyword, rest := k.stmtText(s)
+// Describe returns a statement's text on one line, without the body it holds.
+func (k *Kernel) Describe(s Stmt) string {
+	p := &printer{k: k, shapes: k.shapes()}
+	keyword, rest := p.stmt(s)
 	return keyword + " " + rest
 }
 
-// stmtText returns a statement's keyword and the rest of its line.
-func (k *Kernel) stmtText(s Stmt) (keyword, rest string) {
+// stmt returns a statement's keyword and the rest of its line.
+func (p *printer) stmt(s Stmt) (keyword, rest string) {
 	switch s := s.(type) {
 	case *Let:
 		return "let", s.Name + " = " + lines.Expr(s.Value)
-	case *Load:
-		return "load", element(s.Dst, axisVars(s.Axes)) + " = " + element(s.Buf, s.Index) + k.axisClause(s, s.Axes)
-	case *Store:
-		return "store", element(s.Buf, s.Index) + " = " + lines.Expr(s.Value) + k.axisClause(s, s.Axes)
-	case *Fill:
-		if r := s.Rand; r != nil {
-			return "fill", fmt.Sprintf("%s = random %d of %s from %s", s.Dst, r.Stream, lines.Expr(r.Example), lines.Expr(r.Base))
+	case *Tile:
+		return "tile", s.Name + " " + element(s.Type.String(), s.Shape)
+	case *Var:
+		rest = fmt.Sprintf("%s %v", s.Name, s.Type)
+		if s.Value != nil {
+			rest += " = " + lines.Expr(s.Value)
 		}
-		return "fill", s.Dst + " = " + lines.Expr(s.Value)
-	case *Map:
-		return "map", element(s.Dst, s.At) + " = " + lines.Expr(s.Value) + k.axisClause(s, s.Axes)
+		return "var", rest
+	case *Set:
+		return "set", lines.Expr(s.Dst) + " = " + lines.Expr(s.Value) + p.axes(s, s.Axes)
+	case *Random:
+		return "random", fmt.Sprintf("%s[%s] = %d of %s from %s", s.Dst, lines.Expr(s.Size), s.Stream, lines.Expr(s.Example), lines.Expr(s.Base))
 	case *Dot:
-		a := s.A
-		if s.TransA {
-			a += "'"
-		}
-		return "dot", s.Dst + " += " + a + " * " + s.B
+		return "dot", p.dot(s)
 	case *Reduce:
-		return "reduce", s.Name + " = " + memory.FindReduction(s.Op).String() + "(" + lines.Expr(s.Value) + ")" + k.axisClause(s, []Axis{s.Axis})
+		return "reduce", fmt.Sprintf("%s = %v(%s)%s", s.Name, memory.FindReduction(s.Op), lines.Expr(s.Value), p.axes(s, []Axis{s.Axis}))
 	case *For:
-		return "for", s.Var + " = " + lines.Expr(s.Lo) + " until " + lines.Expr(s.Hi)
+		return "for", s.Var + " = " + lines.Expr(s.Lo) + " until " + lines.Expr(s.Hi) + s.clause()
 	case *If:
 		return "if", lines.Expr(s.Cond)
 	}
 	panic(fmt.Sprintf("BUG: unknown statement %T", s))
 }
 
-// axisClause spells out a statement's axes if its subscripts do not imply them.
-func (k *Kernel) axisClause(s Stmt, axes []Axis) string {
+func (p *printer) dot(s *Dot) string {
+	op, most := "+=", ""
+	if s.Zero {
+		op = "="
+	}
+	if s.MostRows != 0 || s.MostCols != 0 {
+		most = fmt.Sprintf("; most %d, %d", s.MostRows, s.MostCols)
+	}
+	return fmt.Sprintf("%s %s %s * %s%s%s", lines.Expr(s.Dst), op, lines.Expr(s.A), lines.Expr(s.B), p.axes(s, s.Axes), most)
+}
+
+// clause says that the iterations of a loop are apart, and what each has for itself.
+func (s *For) clause() string {
+	switch {
+	case !s.Apart:
+		return ""
+	case len(s.Own) == 0:
+		return "; apart"
+	}
+	return "; apart with " + strings.Join(slices.Sorted(maps.Keys(s.Own)), ", ")
+}
+
+// axes spells out a statement's axes if its subscripts do not imply them.
+func (p *printer) axes(s Stmt, axes []Axis) string {
 	own := map[string]bool{}
 	for _, a := range axes {
 		own[a.Var] = true
 	}
-	implied := k.impliedAxes(s, func(name string) bool { return own[name] })
-	if equalAxes(implied, axes) {
+	implied := p.k.impliedAxes(p.shapes, s, func(name string) bool { return own[name] })
+	if slices.EqualFunc(implied, axes, sameAxis) {
 		return ""
 	}
-	return " for " + AxesText(axes)
+	return " for " + axesText(axes)
 }
 
-func equalAxes(a, b []Axis) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i].Var != b[i].Var || a[i].Size == nil || b[i].Size == nil || !expr.Equal(a[i].Size, b[i].Size) {
-			return false
-		}
-	}
-	return true
+func sameAxis(a, b Axis) bool {
+	return a.Var == b.Var && a.Size != nil && b.Size != nil && expr.Equal(a.Size, b.Size)
 }
 
-// AxesText is axes with their sizes: i < 4, j < n.
-func AxesText(axes []Axis) string {
+// axesText is axes with their sizes: i < 4, j < n.
+func axesText(axes []Axis) string {
 	texts := make([]string, len(axes))
 	for i, a := range axes {
 		texts[i] = a.Var + " < " + lines.Expr(a.Size)
 	}
 	return strings.Join(texts, ", ")
-}
-
-func axisVars(axes []Axis) []*expr.Expr {
-	vars := make([]*expr.Expr, len(axes))
-	for i, a := range axes {
-		vars[i] = &expr.Expr{Op: expr.Var, Type: expr.I32, Name: a.Var}
-	}
-	return vars
 }
 
 func element(name string, index []*expr.Expr) string { return name + "[" + lines.Exprs(index) + "]" }

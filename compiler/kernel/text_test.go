@@ -116,14 +116,17 @@ func roundTrip(t *testing.T, ks []*Kernel) {
 // imply, in number, order or size.
 func TestRoundTripAxes(t *testing.T) {
 	n := func(v int64) *expr.Expr { return expr.Int(v) }
-	i, j := expr.NewVar("i", expr.I32), expr.NewVar("j", expr.I32)
+	i, j, k := expr.NewVar("i", expr.I32), expr.NewVar("j", expr.I32), expr.NewVar("k", expr.I32)
 	at := expr.NewElem("a", expr.F32, i, j)
+	a := func(i, j *expr.Expr) *expr.Expr { return expr.NewElem("a", expr.F32, i, j) }
+	x := func(i, j *expr.Expr) *expr.Expr { return expr.NewElem("x", expr.F32, i, j) }
+	y := func(i, j *expr.Expr) *expr.Expr { return expr.NewElem("y", expr.F32, i, j) }
 	base := func(s ...Stmt) *Kernel {
+		tile := []Stmt{&Tile{"a", expr.F32, []*expr.Expr{n(4), n(5)}}, &Set{[]Axis{{"i", n(4)}, {"j", n(5)}}, at, expr.F(0)}}
 		return &Kernel{
 			Name: "axes", Op: Operation{Kind: "map"},
 			Params: []Param{{"x", expr.F32, In, []*expr.Expr{n(4), n(5)}}, {"y", expr.F32, Out, []*expr.Expr{n(5), n(5)}}},
-			Tiles:  []Tile{{"a", expr.F32, []*expr.Expr{n(4), n(5)}}},
-			Body:   append([]Stmt{&Fill{Dst: "a", Value: expr.F(0)}}, s...),
+			Body:   append(tile, s...),
 		}
 	}
 	axes := func(ni, nj int64) []Axis { return []Axis{{"i", n(ni)}, {"j", n(nj)}} }
@@ -132,20 +135,23 @@ func TestRoundTripAxes(t *testing.T) {
 		text string
 		s    Stmt
 	}{
-		{"load   a[i, j] = x[i, j]\n", &Load{"a", axes(4, 5), "x", []*expr.Expr{i, j}}},
-		{"load   a[i, j] = x[i, j] for i < 3, j < 5\n", &Load{"a", axes(3, 5), "x", []*expr.Expr{i, j}}},
-		{"load   a[j, i] = x[i, j]\n", &Load{"a", []Axis{{"j", n(4)}, {"i", n(5)}}, "x", []*expr.Expr{i, j}}},
-		{"map    a[i, j] = a[i, j] + 1.0\n", &Map{"a", []*expr.Expr{i, j}, axes(4, 5), expr.New(expr.Add, at, expr.F(1))}},
-		{"map    a[i, j] = 1.0 for j < 5, i < 4\n", &Map{"a", []*expr.Expr{i, j}, ji, expr.F(1)}},
-		{"map    a[3, 3 - i] = 1.0 for i < 4\n", &Map{"a", []*expr.Expr{n(3), expr.New(expr.Sub, n(3), i)}, []Axis{{"i", n(4)}}, expr.F(1)}},
-		{"map    a[0, 1] = 1.0\n", &Map{"a", []*expr.Expr{n(0), n(1)}, nil, expr.F(1)}},
-		{"store  y[i, j] = a[i, j]\n", &Store{"y", []*expr.Expr{i, j}, axes(4, 5), at}},
-		{"store  y[i, j] = a[i, j] for i < 5, j < 5\n", &Store{"y", []*expr.Expr{i, j}, axes(5, 5), at}},
-		{"store  y[i, j] = 2.0\n", &Store{"y", []*expr.Expr{i, j}, axes(5, 5), expr.F(2)}},
-		{"store  y[i, j] = 2.0 for j < 5, i < 5\n", &Store{"y", []*expr.Expr{i, j}, []Axis{{"j", n(5)}, {"i", n(5)}}, expr.F(2)}},
-		{"store  y[j, i] = a[i, j]\n", &Store{"y", []*expr.Expr{j, i}, ji, at}},
-		{"reduce r = max(a[1, i])\n", &Reduce{"r", expr.Max, Axis{"i", n(5)}, expr.NewElem("a", expr.F32, n(1), i)}},
-		{"reduce r = sum(a[1, i]) for i < 4\n", &Reduce{"r", expr.Add, Axis{"i", n(4)}, expr.NewElem("a", expr.F32, n(1), i)}},
+		{"set    a[i, j] = x[i, j]\n", &Set{axes(4, 5), at, x(i, j)}},
+		{"set    a[i, j] = x[i, j] for i < 3, j < 5\n", &Set{axes(3, 5), at, x(i, j)}},
+		{"set    a[j, i] = x[i, j]\n", &Set{[]Axis{{"j", n(4)}, {"i", n(5)}}, a(j, i), x(i, j)}},
+		{"set    a[i, j] = a[i, j] + 1.0\n", &Set{axes(4, 5), at, expr.New(expr.Add, at, expr.F(1))}},
+		{"set    a[i, j] = 1.0 for j < 5, i < 4\n", &Set{ji, at, expr.F(1)}},
+		{"set    a[3, 3 - i] = 1.0 for i < 4\n", &Set{[]Axis{{"i", n(4)}}, a(n(3), expr.New(expr.Sub, n(3), i)), expr.F(1)}},
+		{"set    a[0, 1] = 1.0\n", &Set{nil, a(n(0), n(1)), expr.F(1)}},
+		{"set    y[i, j] = a[i, j]\n", &Set{axes(4, 5), y(i, j), at}},
+		{"set    y[i, j] = a[i, j] for i < 5, j < 5\n", &Set{axes(5, 5), y(i, j), at}},
+		{"set    y[i, j] = 2.0\n", &Set{axes(5, 5), y(i, j), expr.F(2)}},
+		{"set    y[i, j] = 2.0 for j < 5, i < 5\n", &Set{[]Axis{{"j", n(5)}, {"i", n(5)}}, y(i, j), expr.F(2)}},
+		{"set    y[j, i] = a[i, j]\n", &Set{ji, y(j, i), at}},
+		{"dot    y[i, j] += a[k, i] * x[k, j]\n", &Dot{Axes: []Axis{{"i", n(5)}, {"j", n(5)}, {"k", n(4)}}, Dst: y(i, j), A: a(k, i), B: x(k, j)}},
+		{"dot    y[i, j] = a[k, i] * x[k, j] for i < 2, j < 5, k < 4; most 2, 5\n", &Dot{
+			Axes: []Axis{{"i", n(2)}, {"j", n(5)}, {"k", n(4)}}, Dst: y(i, j), A: a(k, i), B: x(k, j), Zero: true, MostRows: 2, MostCols: 5}},
+		{"reduce r = max(a[1, i])\n", &Reduce{"r", expr.Max, Axis{"i", n(5)}, a(n(1), i)}},
+		{"reduce r = sum(a[1, i]) for i < 4\n", &Reduce{"r", expr.Add, Axis{"i", n(4)}, a(n(1), i)}},
 		{"reduce r = min(1.0) for i < 4\n", &Reduce{"r", expr.Min, Axis{"i", n(4)}, expr.F(1)}},
 	} {
 		k := base(c.s)

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,40 +16,78 @@ var reserved = []string{"for", "until", "of", "from", "random", "true", "false",
 const MaxStream = 0xFEFF
 
 // Verify returns an error that names the first declaration or statement that
-// breaks a rule of the kernel IR: names and their scopes, types, ranks, modes.
-// What depends on sizes is checked by Run.
+// breaks a rule of the kernel IR: names and their scopes, types, ranks, modes, and
+// what back ends rely on. What depends on sizes is checked by Run.
 func Verify(k *Kernel) error {
-	c := &checker{k: k, vars: map[string]expr.Type{}, axisVars: map[string]bool{}, names: map[string]bool{}, written: map[string]bool{}}
-	err := c.header()
-	if err == nil {
-		err = c.body(k.Body)
-	}
-	if err == nil {
-		err = c.stored()
-	}
-	if err != nil {
+	c := &checker{k: k, names: map[string]name{}, tiles: map[string]bool{}, written: map[string]bool{}}
+	if err := c.kernel(); err != nil {
 		return fmt.Errorf("kernel %s: %w", k.Name, err)
 	}
 	return nil
 }
 
-// VerifyHeader checks what a kernel declares before its body.
-func VerifyHeader(k *Kernel) error {
-	c := &checker{k: k, vars: map[string]expr.Type{}, axisVars: map[string]bool{}, names: map[string]bool{}}
-	return c.header()
+// A name is what a name in scope stands for.
+type name struct {
+	class class
+	typ   expr.Type
+	mode  Mode // of a buffer
+	rank  int  // of an array
 }
+
+type class uint8
+
+const (
+	scalar   class = iota // a parameter or one that a statement binds: it keeps its value
+	variable              // which statements set
+	tile
+	buffer
+)
+
+var classes = [...]string{scalar: "scalar", variable: "variable", tile: "tile", buffer: "buffer"}
+
+// array says whether a name has elements.
+func (n name) array() bool { return n.class >= tile }
 
 // checker walks a kernel in the order of its text.
 type checker struct {
-	k        *Kernel
-	vars     map[string]expr.Type // variables in scope
-	axisVars map[string]bool      // those of them that are axes of the current statement
-	names    map[string]bool      // names of parameters, grid axes and tiles
-	written  map[string]bool      // tiles and buffers that a statement so far writes
+	k       *Kernel
+	names   map[string]name // in scope
+	tiles   map[string]bool // that there have been anywhere
+	written map[string]bool // what a statement so far writes
+	apart   bool            // in a loop whose iterations are apart
 }
 
+func (c *checker) kernel() error {
+	if err := c.header(); err != nil {
+		return err
+	}
+	for _, s := range c.k.Once {
+		if _, ok := s.(*Tile); !ok {
+			return fmt.Errorf("%s: once for all cells there are only tiles", c.k.Describe(s))
+		}
+		if err := c.named(s); err != nil {
+			return err
+		}
+	}
+	for _, a := range c.k.Grid {
+		if err := c.bind(a.Var, name{typ: expr.I32}); err != nil {
+			return err
+		}
+	}
+	if err := c.body(c.k.Body); err != nil {
+		return err
+	}
+	for _, p := range c.k.Params {
+		if (p.Mode == Out || p.Mode == InOut) && !c.written[p.Name] {
+			return fmt.Errorf("no statement writes %s", p.Name)
+		}
+	}
+	return nil
+}
+
+// header checks what stands before the statements. Sizes of the grid see no axis of it.
 func (c *checker) header() error {
-	if err := CheckName(c.k.Name); err != nil {
+	if err := checkName(c.k.Name); err != nil {
 		return err
 	}
 	if err := c.params(); err != nil {
@@ -62,38 +101,21 @@ func (c *checker) header() error {
 			return err
 		}
 	}
-	for _, a := range c.k.Grid {
-		if err := c.declare(a.Var); err != nil {
-			return err
-		}
-		c.vars[a.Var] = expr.I32
-	}
-	for _, t := range c.k.Tiles {
-		if err := c.declare(t.Name); err != nil {
-			return err
-		}
-		if t.Type != expr.F32 && t.Type != expr.I32 && t.Type != expr.U32 {
-			return fmt.Errorf("tile %s: a tile holds no %s", t.Name, t.Type)
-		}
-		if slices.Contains(t.Shape, nil) {
-			return fmt.Errorf("tile %s: an extent is missing", t.Name)
-		}
-	}
 	return nil
 }
 
 func (c *checker) params() error {
 	scalars := false
 	for _, p := range c.k.Params {
-		if err := c.declare(p.Name); err != nil {
-			return err
-		}
 		if p.Mode != Scalar {
 			if scalars {
 				return fmt.Errorf("buffer %s stands after a scalar", p.Name)
 			}
 			if p.Type != expr.F32 && p.Type != expr.I32 {
 				return fmt.Errorf("buffer %s: a buffer holds no %s", p.Name, p.Type)
+			}
+			if err := c.bind(p.Name, name{buffer, p.Type, p.Mode, len(p.Shape)}); err != nil {
+				return err
 			}
 			continue
 		}
@@ -107,7 +129,9 @@ func (c *checker) params() error {
 		case len(p.Shape) > 0:
 			return fmt.Errorf("scalar %s has a shape", p.Name)
 		}
-		c.vars[p.Name] = t
+		if err := c.bind(p.Name, name{typ: t}); err != nil {
+			return err
+		}
 	}
 	for _, p := range c.k.Params {
 		if err := c.extents("buffer "+p.Name, p.Shape...); err != nil {
@@ -117,7 +141,7 @@ func (c *checker) params() error {
 	return nil
 }
 
-// extents checks sizes that may use nothing but the variables in scope.
+// extents checks sizes, which what is in memory must not decide.
 func (c *checker) extents(what string, sizes ...*expr.Expr) error {
 	for _, e := range sizes {
 		if err := c.expr(what, e, expr.I32); err != nil {
@@ -130,26 +154,17 @@ func (c *checker) extents(what string, sizes ...*expr.Expr) error {
 	return nil
 }
 
-// declare takes a name that no other parameter, grid axis or tile has.
-func (c *checker) declare(name string) error {
-	if c.names[name] {
-		return fmt.Errorf("%s is declared twice", name)
+// bind takes a name into scope, which must be free there.
+func (c *checker) bind(id string, n name) error {
+	if _, ok := c.names[id]; ok {
+		return fmt.Errorf("%s is already in use", id)
 	}
-	c.names[name] = true
-	return CheckName(name)
+	c.names[id] = n
+	return checkName(id)
 }
 
-// bind takes a variable into scope, whose name must be free there.
-func (c *checker) bind(name string, t expr.Type) error {
-	if _, ok := c.vars[name]; ok || c.names[name] {
-		return fmt.Errorf("%s is already in use", name)
-	}
-	c.vars[name] = t
-	return CheckName(name)
-}
-
-// CheckName returns an error for what is no name.
-func CheckName(name string) error {
+// checkName returns an error for what is no name.
+func checkName(name string) error {
 	valid := name != "" && !slices.Contains(reserved, name)
 	for i, r := range name {
 		letter := r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
@@ -162,66 +177,83 @@ func CheckName(name string) error {
 }
 
 // expr checks an expression: its own typing, its type, and that it uses nothing
-// but variables in scope and elements of tiles that hold something.
+// but names in scope that hold something.
 func (c *checker) expr(what string, e *expr.Expr, want expr.Type) error {
 	if err := expr.Expect(e, want); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	for _, v := range expr.Vars(e) {
-		t, ok := c.vars[v.Name]
-		if !ok {
+		n, ok := c.names[v.Name]
+		switch {
+		case !ok:
 			return fmt.Errorf("%s: %s is not known here", what, v.Name)
-		}
-		if t != v.Type {
-			return fmt.Errorf("%s: %s is %s, not %s", what, v.Name, t, v.Type)
+		case n.array():
+			return fmt.Errorf("%s: %s is a %s, which has elements", what, v.Name, classes[n.class])
+		case n.typ != v.Type:
+			return fmt.Errorf("%s: %s is %s, not %s", what, v.Name, n.typ, v.Type)
+		case n.class == variable && !c.written[v.Name]:
+			return fmt.Errorf("%s: variable %s is read before anything is written to it", what, v.Name)
 		}
 	}
 	for _, x := range expr.Elems(e) {
-		if err := c.elem(what, x); err != nil {
+		if err := c.elem(x); err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		n := c.names[x.Name]
+		switch {
+		case n.class == buffer && n.mode == Out:
+			return fmt.Errorf("%s: buffer %s is written only", what, x.Name)
+		case n.class == tile && !c.written[x.Name]:
+			return fmt.Errorf("%s: tile %s is read before anything is written to it", what, x.Name)
+		}
+	}
+	return nil
+}
+
+// elem checks that an element is one of an array, with an index a dimension.
+func (c *checker) elem(x *expr.Expr) error {
+	n, ok := c.names[x.Name]
+	switch {
+	case !ok:
+		return fmt.Errorf("no tile or buffer is called %s", x.Name)
+	case !n.array():
+		return fmt.Errorf("%s is a %s, which has no elements", x.Name, classes[n.class])
+	case n.typ != x.Type:
+		return fmt.Errorf("%s %s is %s, not %s", classes[n.class], x.Name, n.typ, x.Type)
+	case len(x.Args) != n.rank:
+		return fmt.Errorf("%s %s has rank %d, not %d", classes[n.class], x.Name, n.rank, len(x.Args))
+	}
+	return nil
+}
+
+// writes checks that a statement may write a name, and notes that it does.
+func (c *checker) writes(id string, cs ...class) error {
+	n, ok := c.names[id]
+	switch {
+	case !ok:
+		return fmt.Errorf("nothing is called %s", id)
+	case !slices.Contains(cs, n.class):
+		return fmt.Errorf("%s is a %s, which it cannot write", id, classes[n.class])
+	case n.class == buffer && n.mode == In:
+		return fmt.Errorf("buffer %s is read only", id)
+	}
+	c.written[id] = true
+	return nil
+}
+
+// over runs check with the axes in scope; their sizes do not see one another.
+func (c *checker) over(axes []Axis, check func() error) error {
+	for _, a := range axes {
+		if err := c.expr("axis "+a.Var, a.Size, expr.I32); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-// elem checks an element that an expression reads.
-func (c *checker) elem(what string, x *expr.Expr) error {
-	t, err := c.tile(x.Name)
-	switch {
-	case c.k.buffer(x.Name) != nil:
-		return fmt.Errorf("%s: %s is a buffer; load it into a tile first", what, x.Name)
-	case err != nil:
-		return fmt.Errorf("%s: %w", what, err)
-	case t.Type != x.Type:
-		return fmt.Errorf("%s: tile %s is %s, not %s", what, x.Name, t.Type, x.Type)
-	case len(t.Shape) != len(x.Args):
-		return fmt.Errorf("%s: tile %s has rank %d, not %d", what, x.Name, len(t.Shape), len(x.Args))
-	case !c.written[x.Name]:
-		return fmt.Errorf("%s: tile %s is read before anything is written to it", what, x.Name)
-	}
-	return nil
-}
-
-// tile returns a tile whose shape's variables are all in scope.
-func (c *checker) tile(name string) (*Tile, error) {
-	t := c.k.tile(name)
-	if t == nil {
-		return nil, fmt.Errorf("no tile is called %s", name)
-	}
-	for _, v := range expr.Vars(t.Shape...) {
-		if c.axisVars[v.Name] {
-			return nil, fmt.Errorf("tile %s: its size depends on the axis %s", name, v.Name)
+	outer := maps.Clone(c.names)
+	defer func() { c.names = outer }()
+	for _, a := range axes {
+		if err := c.bind(a.Var, name{typ: expr.I32}); err != nil {
+			return err
 		}
 	}
-	return t, c.extents("tile "+name, t.Shape...)
-}
-
-// stored checks that every output is written somewhere.
-func (c *checker) stored() error {
-	for _, p := range c.k.Params {
-		if (p.Mode == Out || p.Mode == InOut) && !c.written[p.Name] {
-			return fmt.Errorf("no statement stores to %s", p.Name)
-		}
-	}
-	return nil
+	return check()
 }

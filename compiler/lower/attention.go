@@ -3,7 +3,6 @@ package lower
 import (
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
-	"github.com/arithlang/mlc/compiler/kernel"
 )
 
 // An attention is what its forward and backward kernels share. There are two
@@ -100,7 +99,7 @@ func (at *attention) scaled(x *expr.Expr) *expr.Expr { return mul(x, expr.F(at.v
 func (at *attention) draw(n, base *expr.Expr) string {
 	words := at.tile("bits", expr.U32, n)
 	example := expr.New(expr.Add, firstExample, expr.New(expr.AsU32, at.b))
-	at.emit(&kernel.Fill{Dst: words, Rand: &kernel.Rand{Base: base, Example: example, Stream: at.v.Attr.Stream}})
+	at.random(words, base, example, at.v.Attr.Stream)
 	return words
 }
 
@@ -115,7 +114,7 @@ func (at *attention) drop(x *expr.Expr, words string, n *expr.Expr) *expr.Expr {
 // mapRow sets row r of a matrix tile of n columns.
 func (at *attention) mapRow(tile string, r, n *expr.Expr, f element) {
 	as, vs := axes([]*expr.Expr{n})
-	at.emit(&kernel.Map{Dst: tile, At: []*expr.Expr{r, vs[0]}, Axes: as, Value: f(vs[0])})
+	at.setOver(as, tile, []*expr.Expr{r, vs[0]}, f(vs[0]))
 }
 
 // addRow adds to row r of a matrix tile of n columns.
@@ -131,7 +130,7 @@ func (at *attention) storeVector(v *ir.Value, name string, place *expr.Expr, val
 	if at.env.accumulate[v] {
 		x = add(elem(at.vector("old", buf, place), vs...), x)
 	}
-	at.emit(&kernel.Store{Buf: buf, Index: []*expr.Expr{add(place, vs[0])}, Axes: as, Value: x})
+	at.setOver(as, buf, []*expr.Expr{add(place, vs[0])}, x)
 }
 
 // storeMatrix writes a tile [rows, dh] to one head's part of rows of the buffer of v.
@@ -142,7 +141,7 @@ func (at *attention) storeMatrix(v *ir.Value, name string, place, rows *expr.Exp
 	if at.env.accumulate[v] {
 		x = add(elem(at.matrix("old", buf, place, rows, false), vs...), x)
 	}
-	at.emit(&kernel.Store{Buf: buf, Index: at.element(place, vs), Axes: as, Value: x})
+	at.setOver(as, buf, at.element(place, vs), x)
 }
 
 // softmaxScale is the factor that turns the exponentials of a row, which sum to
@@ -183,6 +182,6 @@ func lowerAttentionWeights(e *emitter) error {
 	}
 	buf := e.out(at.v, "y", sizes(at.v.Type.Shape)...)
 	as, vs := axes([]*expr.Expr{d.height, d.count})
-	e.emit(&kernel.Store{Buf: buf, Axes: as, Index: []*expr.Expr{at.b, at.h, add(d.first, vs[0]), vs[1]}, Value: elem(d.weights, vs...)})
+	e.setOver(as, buf, []*expr.Expr{at.b, at.h, add(d.first, vs[0]), vs[1]}, elem(d.weights, vs...))
 	return nil
 }

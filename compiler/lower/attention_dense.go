@@ -7,7 +7,6 @@ import (
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
-	"github.com/arithlang/mlc/compiler/kernel"
 )
 
 // blockRows is how many queries a dense attention takes at once. Results do not
@@ -68,7 +67,7 @@ func (d *dense) cell(r, e *expr.Expr) (i, j *expr.Expr) {
 func (d *dense) product(name string, rows, cols *expr.Expr, a, b string, transA bool) string {
 	c := d.tile(name, expr.F32, rows, cols)
 	d.zero(c)
-	d.emit(&kernel.Dot{Dst: c, A: a, B: b, TransA: transA})
+	d.dot(c, a, b, transA)
 	return c
 }
 
@@ -247,7 +246,7 @@ func (d *dense) scoreGrads(g *attentionGrad, r *expr.Expr, ds, dropped string) {
 	if g.dtable != "" {
 		as, vs := axes([]*expr.Expr{d.count})
 		at := []*expr.Expr{add(d.first, r), add(d.lo, vs[0])}
-		d.emit(&kernel.Map{Dst: g.dtable, At: at, Axes: as, Value: add(elem(g.dtable, at...), grad(vs[0]))})
+		d.setOver(as, g.dtable, at, add(elem(g.dtable, at...), grad(vs[0])))
 	}
 	d.mapRow(ds, r, d.count, func(e *expr.Expr) *expr.Expr { return d.scaled(grad(e)) })
 	if v := g.result["relative"]; v != nil {
@@ -269,7 +268,7 @@ func (d *dense) relativeGrad(v *ir.Value, r *expr.Expr, ds string) {
 	far := d.let("far", lesser(add(lead, d.count), most))
 	as, vs := axes([]*expr.Expr{expr.Simplify(expr.New(expr.Max, sub(far, near), expr.Int(0)))})
 	d.when(lt(near, far), func() { // else near may lie behind the tile
-		d.emit(&kernel.Map{Dst: t, At: []*expr.Expr{add(near, vs[0])}, Axes: as, Value: elem(ds, r, sub(add(near, vs[0]), lead))})
+		d.setOver(as, t, []*expr.Expr{add(near, vs[0])}, elem(ds, r, sub(add(near, vs[0]), lead)))
 	})
 	for _, end := range []*expr.Expr{expr.Int(0), most} {
 		sum := d.reduce(fmt.Sprintf("end%d", end.I), expr.Add, d.count, func(e *expr.Expr) *expr.Expr {
@@ -284,11 +283,11 @@ func (d *dense) relativeGrad(v *ir.Value, r *expr.Expr, ds string) {
 // queries to the block's rows of a sum over all keys.
 func (d *dense) spread(sum, weights, rows string) {
 	if d.all() {
-		d.emit(&kernel.Dot{Dst: sum, A: weights, B: rows, TransA: true})
+		d.dot(sum, weights, rows, true)
 		return
 	}
 	part := d.product("part", d.count, d.dh, weights, rows, true)
 	as, vs := axes([]*expr.Expr{d.count, d.dh})
 	at := []*expr.Expr{add(d.lo, vs[0]), vs[1]}
-	d.emit(&kernel.Map{Dst: sum, At: at, Axes: as, Value: add(elem(sum, at...), elem(part, vs...))})
+	d.setOver(as, sum, at, add(elem(sum, at...), elem(part, vs...)))
 }

@@ -3,7 +3,6 @@ package lower
 import (
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
-	"github.com/arithlang/mlc/compiler/kernel"
 )
 
 // An attentionGrad has the buffers and tiles of the gradients.
@@ -99,12 +98,12 @@ func (at *attention) storeDistances(v *ir.Value, n *expr.Expr, tile string) {
 		old := at.load("old", expr.F32, buf, []*expr.Expr{as[0].Size}, func(a []*expr.Expr) []*expr.Expr { return []*expr.Expr{add(place, a[0])} })
 		x = add(elem(old, vs[0]), x)
 	}
-	at.emit(&kernel.Store{Buf: buf, Index: []*expr.Expr{add(place, vs[0])}, Axes: as, Value: x})
+	at.setOver(as, buf, []*expr.Expr{add(place, vs[0])}, x)
 }
 
 // storeTable writes a tile [T, J] to head h of a table's buffer.
 func (s *site) storeTable(v *ir.Value, tile string) {
 	buf := s.out(v, "dtable", sizes(v.Type.Shape)...)
 	as, vs := axes([]*expr.Expr{s.rows, s.keys})
-	s.emit(&kernel.Store{Buf: buf, Index: []*expr.Expr{s.h, vs[0], vs[1]}, Axes: as, Value: elem(tile, vs...)})
+	s.setOver(as, buf, []*expr.Expr{s.h, vs[0], vs[1]}, elem(tile, vs...))
 }

@@ -18,7 +18,7 @@ func lowerBiasTable(e *emitter) error {
 	buf := e.out(v, "table", sizes(v.Type.Shape)...)
 	i := e.let("i", add(ivar("P"), t))
 	as, vs := axes([]*expr.Expr{s.keys})
-	e.emit(&kernel.Store{Buf: buf, Index: []*expr.Expr{s.h, t, vs[0]}, Axes: as, Value: s.whereOpen(i, vs[0], s.bias)})
+	e.setOver(as, buf, []*expr.Expr{s.h, t, vs[0]}, s.whereOpen(i, vs[0], s.bias))
 	return nil
 }
 
@@ -79,7 +79,7 @@ func (g *leafGrads) declare(result map[string]*ir.Value) {
 // of them, else cell by cell.
 func (g *leafGrads) sum(ds string) {
 	var whole, single []*expr.Expr
-	for _, x := range expr.Elems(g.bias) {
+	for _, x := range append(expr.Elems(g.bias), expr.Vars(g.bias)...) {
 		switch _, learned := g.sums[x.Name]; {
 		case !learned:
 		case ir.OverCells(x):
@@ -195,7 +195,7 @@ func (g *leafGrads) perCell(x *expr.Expr) *expr.Expr {
 		} else {
 			as, at = g.all(), ivar("cell")
 		}
-		g.emit(&kernel.Map{Dst: t, At: []*expr.Expr{at}, Axes: as, Value: x})
+		g.setOver(as, t, []*expr.Expr{at}, x)
 	}
 	return elem(g.cells[key], ivar("cell"))
 }
@@ -225,6 +225,6 @@ func (g *leafGrads) store(result map[string]*ir.Value) {
 		v := result[leaf]
 		buf := g.out(v, "d"+leafName(leaf), sizes(v.Type.Shape)...)
 		as, vs := axes(sizes(g.leaves[n].Type.Shape))
-		g.emit(&kernel.Store{Buf: buf, Index: append([]*expr.Expr{g.h}, vs...), Axes: as, Value: elem(t, vs...)})
+		g.setOver(as, buf, append([]*expr.Expr{g.h}, vs...), elem(t, vs...))
 	}
 }

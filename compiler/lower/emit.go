@@ -15,6 +15,8 @@ type emitter struct {
 	group   *opt.Group
 	k       *kernel.Kernel
 	body    *[]kernel.Stmt // where statements go
+	tiles   []*kernel.Tile // which finish puts into the body
+	taken   map[string]bool
 	buffers map[*ir.Value]string
 	order   []*ir.Value // the values bound to the kernel's buffers, in order
 	env     *context
@@ -27,7 +29,7 @@ type context struct {
 }
 
 func newEmitter(g *opt.Group, name string, env *context) *emitter {
-	e := &emitter{group: g, buffers: map[*ir.Value]string{}, env: env}
+	e := &emitter{group: g, taken: map[string]bool{}, buffers: map[*ir.Value]string{}, env: env}
 	e.k = &kernel.Kernel{Name: name, Pos: pos(g)}
 	e.body = &e.k.Body
 	return e
@@ -52,7 +54,7 @@ func (e *emitter) loop(v string, n *expr.Expr, f func(i *expr.Expr)) {
 
 // when emits an If.
 func (e *emitter) when(cond *expr.Expr, f func()) {
-	e.emit(&kernel.If{Cond: cond, Then: e.within(f)})
+	e.emit(&kernel.If{Cond: cond, Body: e.within(f)})
 }
 
 // let names a scalar.
@@ -77,26 +79,35 @@ func (e *emitter) grid(v string, n *expr.Expr) *expr.Expr {
 	return ivar(v)
 }
 
-// tile declares a tile and returns its name, which ends in a number when taken.
+// tile declares a tile, or a variable where it has no shape, and returns its name,
+// which ends in a number when taken.
 func (e *emitter) tile(name string, t expr.Type, shape ...*expr.Expr) string {
 	name = e.fresh(name)
-	e.k.Tiles = append(e.k.Tiles, kernel.Tile{Name: name, Type: t, Shape: shape})
+	if len(shape) == 0 {
+		e.emit(&kernel.Var{Name: name, Type: t})
+	} else {
+		e.tiles = append(e.tiles, &kernel.Tile{Name: name, Type: t, Shape: shape})
+	}
 	return name
 }
 
 func (e *emitter) fresh(name string) string {
-	taken := func(n string) bool {
-		return slices.ContainsFunc(e.k.Tiles, func(t kernel.Tile) bool { return t.Name == n }) ||
-			slices.ContainsFunc(e.k.Params, func(p kernel.Param) bool { return p.Name == n })
+	free := name
+	for i := 2; e.taken[free]; i++ {
+		free = fmt.Sprintf("%s%d", name, i)
 	}
-	if !taken(name) {
-		return name
-	}
-	for i := 2; ; i++ {
-		if n := fmt.Sprintf("%s%d", name, i); !taken(n) {
-			return n
+	e.taken[free] = true
+	return free
+}
+
+// shape finds the extents of a tile; a variable has none.
+func (e *emitter) shape(tile string) []*expr.Expr {
+	for _, t := range e.tiles {
+		if t.Name == tile {
+			return t.Shape
 		}
 	}
+	return nil
 }
 
 // in declares the buffer of an input with the given view of its shape.
@@ -139,11 +150,16 @@ func (e *emitter) buffer(v *ir.Value, name string, mode kernel.Mode, shape []*ex
 }
 
 // load declares a tile of shape and fills it from a buffer; index gives the
-// buffer's index for the tile's.
+// buffer's index for the tile's. Without a shape it names one element.
 func (e *emitter) load(tile string, t expr.Type, buf string, shape []*expr.Expr, index func(a []*expr.Expr) []*expr.Expr) string {
+	if len(shape) == 0 {
+		tile = e.fresh(tile)
+		e.emit(&kernel.Let{Name: tile, Value: expr.NewElem(buf, t, index(nil)...)})
+		return tile
+	}
 	tile = e.tile(tile, t, shape...)
-	axes, vars := axes(shape)
-	e.emit(&kernel.Load{Dst: tile, Axes: axes, Buf: buf, Index: index(vars)})
+	as, vs := axes(shape)
+	e.emit(&kernel.Set{Axes: as, Dst: expr.NewElem(tile, t, vs...), Value: expr.NewElem(buf, t, index(vs)...)})
 	return tile
 }
 
@@ -166,16 +182,46 @@ func axes(shape []*expr.Expr) ([]kernel.Axis, []*expr.Expr) {
 // mapTo sets a whole tile elementwise.
 func (e *emitter) mapTo(tile string, shape []*expr.Expr, f func(i []*expr.Expr) *expr.Expr) {
 	as, vs := axes(shape)
-	e.emit(&kernel.Map{Dst: tile, At: vs, Axes: as, Value: f(vs)})
+	e.setOver(as, tile, vs, f(vs))
 }
 
-// set sets one element of a tile.
-func (e *emitter) set(tile string, v *expr.Expr, at ...*expr.Expr) {
-	e.emit(&kernel.Map{Dst: tile, At: at, Value: v})
+// setOver sets an element of a tile or buffer for all values of axes.
+func (e *emitter) setOver(as []kernel.Axis, name string, at []*expr.Expr, v *expr.Expr) {
+	e.emit(&kernel.Set{Axes: as, Dst: e.ref(name, v.Type, at...), Value: v})
 }
 
-// zero sets a whole tile to zero.
-func (e *emitter) zero(tile string) { e.emit(&kernel.Fill{Dst: tile, Value: expr.F(0)}) }
+// ref is an element of a buffer or tile, or a variable.
+func (e *emitter) ref(name string, t expr.Type, idx ...*expr.Expr) *expr.Expr {
+	if slices.ContainsFunc(e.k.Params, func(p kernel.Param) bool { return p.Name == name }) {
+		return expr.NewElem(name, t, idx...)
+	}
+	return ref(name, t, idx...)
+}
+
+// set sets one element, or a variable.
+func (e *emitter) set(name string, v *expr.Expr, at ...*expr.Expr) {
+	e.setOver(nil, name, at, v)
+}
+
+// zero sets a whole tile, or a variable, to zero.
+func (e *emitter) zero(tile string) {
+	e.mapTo(tile, e.shape(tile), func([]*expr.Expr) *expr.Expr { return expr.F(0) })
+}
+
+// random sets a tile of rank 1 to random words.
+func (e *emitter) random(tile string, base, example *expr.Expr, stream uint32) {
+	e.emit(&kernel.Random{Dst: tile, Size: e.shape(tile)[0], Base: base, Example: example, Stream: stream})
+}
+
+// dot adds the product of tiles a and b to c; of a transposed with transA.
+func (e *emitter) dot(c, a, b string, transA bool) {
+	as, vs := axes([]*expr.Expr{e.shape(c)[0], e.shape(c)[1], e.shape(b)[0]})
+	left := elem(a, vs[0], vs[2])
+	if transA {
+		left = elem(a, vs[2], vs[0])
+	}
+	e.emit(&kernel.Dot{Axes: as, Dst: elem(c, vs[:2]...), A: left, B: elem(b, vs[2], vs[1])})
+}
 
 // finish puts inputs before outputs, declares the scalars that the kernel uses
 // and returns it.
@@ -190,6 +236,7 @@ func (e *emitter) finish() *kernel.Kernel {
 		}
 	}
 	e.k.Params, e.order = params, order
+	e.placeTiles()
 	used := freeVars(e.k)
 	for _, name := range kernel.ScalarNames() {
 		if used[name] {
@@ -214,8 +261,17 @@ func le(a, b *expr.Expr) *expr.Expr                { return expr.New(expr.Le, a,
 func eq(a, b *expr.Expr) *expr.Expr                { return expr.New(expr.Eq, a, b) }
 func where(c, a, b *expr.Expr) *expr.Expr          { return expr.New(expr.Where, c, a, b) }
 func toF32(a *expr.Expr) *expr.Expr                { return expr.Simplify(expr.New(expr.ToF32, a)) }
-func elem(t string, idx ...*expr.Expr) *expr.Expr  { return expr.NewElem(t, expr.F32, idx...) }
-func ielem(t string, idx ...*expr.Expr) *expr.Expr { return expr.NewElem(t, expr.I32, idx...) }
+func elem(t string, idx ...*expr.Expr) *expr.Expr  { return ref(t, expr.F32, idx...) }
+func ielem(t string, idx ...*expr.Expr) *expr.Expr { return ref(t, expr.I32, idx...) }
+
+// ref is an element of a tile, or a variable where there is no index.
+func ref(name string, t expr.Type, idx ...*expr.Expr) *expr.Expr {
+	if len(idx) == 0 {
+		return expr.NewVar(name, t)
+	}
+	return expr.NewElem(name, t, idx...)
+}
+
 func ceilDiv(a *expr.Expr, n int64) *expr.Expr {
 	return div(add(a, expr.Int(n-1)), expr.Int(n))
 }

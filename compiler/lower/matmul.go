@@ -5,7 +5,6 @@ import (
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
-	"github.com/arithlang/mlc/compiler/kernel"
 )
 
 // rowsPerCell is how many rows of a product one cell computes. Results do not
@@ -41,7 +40,7 @@ func lowerMatMul(e *emitter) error {
 	})
 	c := e.tile("c", expr.F32, height, n)
 	e.zero(c)
-	e.emit(&kernel.Dot{Dst: c, A: a, B: b})
+	e.dot(c, a, b, false)
 	e.loop("i", height, func(i *expr.Expr) {
 		r := e.newRow(e.let("r", add(first, i)))
 		r.value[v] = func(col *expr.Expr) *expr.Expr { return elem(c, i, col) }
@@ -160,9 +159,9 @@ func (e *emitter) accumulateProduct(v *ir.Value, name string, whole, shape []*ex
 		c = e.tile("c", expr.F32, shape...)
 		e.zero(c)
 	}
-	e.emit(&kernel.Dot{Dst: c, A: a, B: b})
+	e.dot(c, a, b, false)
 	as, vs := axes(shape)
-	e.emit(&kernel.Store{Buf: buf, Index: at(vs), Axes: as, Value: elem(c, vs...)})
+	e.setOver(as, buf, at(vs), elem(c, vs...))
 }
 
 // lowerAppend writes rows into a cache at P, P+1, ….
@@ -180,7 +179,7 @@ func lowerAppend(e *emitter) error {
 	}
 	at = append(at, vs[0])
 	at[1] = add(ivar("P"), at[1])
-	e.emit(&kernel.Store{Buf: buf, Axes: as, Value: el(vs[0]), Index: at})
+	e.setOver(as, buf, at, el(vs[0]))
 	return nil
 }
 

@@ -3,7 +3,6 @@ package lower
 import (
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
-	"github.com/arithlang/mlc/compiler/kernel"
 )
 
 // lowerRuns numbers the tokens of one example in each cell, from its first token
@@ -28,8 +27,7 @@ func lowerRuns(e *emitter) error {
 		e.set(numbers, ielem(count), p)
 	})
 	as, vs := axes([]*expr.Expr{rows})
-	e.emit(&kernel.Store{Buf: e.out(v, "runs", sizes(v.Type.Shape)...), Axes: as,
-		Index: []*expr.Expr{b, vs[0]}, Value: ielem(numbers, add(first, vs[0]))})
+	e.setOver(as, e.out(v, "runs", sizes(v.Type.Shape)...), []*expr.Expr{b, vs[0]}, ielem(numbers, add(first, vs[0])))
 	return nil
 }
 
@@ -37,8 +35,8 @@ func lowerRuns(e *emitter) error {
 func (r *row) drawn(v *ir.Value) *expr.Expr {
 	group := expr.New(expr.Div, r.example(), expr.U(uint32(v.Attr.Group)))
 	word := r.tile("word", expr.U32, expr.Int(1))
-	r.emit(&kernel.Fill{Dst: word, Rand: &kernel.Rand{Base: expr.Int(0), Example: group, Stream: v.Attr.Stream}})
-	return below(expr.NewElem(word, expr.U32, expr.Int(0)), expr.U(uint32(v.Attr.Rows)))
+	r.random(word, expr.Int(0), group, v.Attr.Stream)
+	return below(ref(word, expr.U32, expr.Int(0)), expr.U(uint32(v.Attr.Rows)))
 }
 
 // below is a number 0 … n-1 from a random word.
@@ -55,7 +53,7 @@ func lowerSubset(e *emitter) error {
 	last := sub(wanted, expr.Int(1))
 	words := e.tile("words", expr.U32, choices)
 	group := expr.New(expr.Div, firstExample, expr.U(uint32(v.Attr.Group)))
-	e.emit(&kernel.Fill{Dst: words, Rand: &kernel.Rand{Base: expr.Int(0), Example: group, Stream: v.Attr.Stream}})
+	e.random(words, expr.Int(0), group, v.Attr.Stream)
 	chosen, count := e.tile("chosen", expr.I32, wanted), e.tile("count", expr.I32)
 	e.mapTo(chosen, []*expr.Expr{wanted}, func(i []*expr.Expr) *expr.Expr { return i[0] })
 	e.set(count, expr.Int(0))
@@ -67,8 +65,7 @@ func lowerSubset(e *emitter) error {
 		e.set(count, add(ielem(count), where(take, expr.Int(1), expr.Int(0))))
 	})
 	as, vs := axes([]*expr.Expr{rows})
-	e.emit(&kernel.Store{Buf: e.out(v, "subset", rows), Axes: as, Index: vs, // [T, 1] is as [T] in memory
-		Value: where(le(rows, wanted), ielem(chosen, lesser(vs[0], last)), vs[0])})
+	e.setOver(as, e.out(v, "subset", rows), vs, where(le(rows, wanted), ielem(chosen, lesser(vs[0], last)), vs[0]))
 	return nil
 }
 
@@ -77,7 +74,7 @@ func (r *row) noise(v *ir.Value) element {
 	words := mul(expr.Int(2), r.width)
 	t := r.tile("bits", expr.U32, words)
 	base := mul(add(ivar("P"), r.leading(1)), ir.WholeBlocks(words))
-	r.emit(&kernel.Fill{Dst: t, Rand: &kernel.Rand{Base: base, Example: r.example(), Stream: v.Attr.Stream}})
+	r.random(t, base, r.example(), v.Attr.Stream)
 	word := func(e *expr.Expr) *expr.Expr { return expr.NewElem(t, expr.U32, e) }
 	return func(e *expr.Expr) *expr.Expr { return ir.Normal(word(e), word(add(r.width, e))) }
 }
@@ -108,7 +105,7 @@ func lowerRotate(e *emitter) error {
 		}
 		store := func(first, n int64, value element) {
 			as, vs := axes([]*expr.Expr{expr.Int(n)})
-			e.emit(&kernel.Store{Buf: out, Axes: as, Index: place(first, vs[0]), Value: value(vs[0])})
+			e.setOver(as, out, place(first, vs[0]), value(vs[0]))
 		}
 		a, b := part("a", 0, r), part("b", r, r)
 		store(0, r, func(i *expr.Expr) *expr.Expr {

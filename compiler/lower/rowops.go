@@ -5,7 +5,6 @@ import (
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
-	"github.com/arithlang/mlc/compiler/kernel"
 )
 
 // normalized loads a row x and emits the statistics of layer norm; it returns
@@ -114,7 +113,7 @@ func (r *row) accumulate(t string, el element) {
 // storeTile writes a rank-1 tile to the buffer of v.
 func (e *emitter) storeTile(v *ir.Value, tile string, n *expr.Expr) {
 	as, vs := axes([]*expr.Expr{n})
-	e.emit(&kernel.Store{Buf: e.buffers[v], Index: vs, Axes: as, Value: elem(tile, vs[0])})
+	e.setOver(as, e.buffers[v], vs, elem(tile, vs[0]))
 }
 
 // lowerSum sums over all leading axes, or over everything, in ascending order of
@@ -168,7 +167,7 @@ func (e *emitter) sumLeading(v, x *ir.Value, lead int) error {
 		r.accumulate(sum, r.operand(x))
 	})
 	as, vs := axes([]*expr.Expr{d})
-	e.emit(&kernel.Store{Buf: buf, Index: []*expr.Expr{cell, vs[0]}, Axes: as, Value: elem(sum, vs[0])})
+	e.setOver(as, buf, []*expr.Expr{cell, vs[0]}, elem(sum, vs[0]))
 	return nil
 }
 
@@ -187,7 +186,7 @@ func (e *emitter) sumAll(v, x *ir.Value) error {
 		old := e.load("old", expr.F32, buf, nil, func([]*expr.Expr) []*expr.Expr { return nil })
 		value = add(elem(old), value)
 	}
-	e.emit(&kernel.Store{Buf: buf, Value: value})
+	e.set(buf, value)
 	return nil
 }
 
@@ -220,7 +219,7 @@ func lowerCrossEntropy(e *emitter) error {
 	target := r.reduce("target", expr.Add, r.width, func(e *expr.Expr) *expr.Expr { return where(eq(e, label), x(e), expr.F(0)) })
 	loss := sub(expr.New(expr.Log, sum), sub(target, maximum))
 	buf := e.out(v, "loss", rows)
-	e.emit(&kernel.Store{Buf: buf, Index: []*expr.Expr{r.index}, Value: where(known, loss, expr.F(0))})
+	e.set(buf, where(known, loss, expr.F(0)), r.index)
 	return nil
 }
 
@@ -260,6 +259,6 @@ func lowerArgMax(e *emitter) error {
 		return where(eq(x(e), largest), toF32(e), expr.F(math.Inf(1)))
 	})
 	found := where(lt(first, toF32(r.width)), expr.New(expr.ToI32, lesser(first, toF32(r.width))), expr.Int(0))
-	e.emit(&kernel.Store{Buf: e.out(v, "pred", rows), Index: []*expr.Expr{r.index}, Value: found})
+	e.set(e.out(v, "pred", rows), found, r.index)
 	return nil
 }

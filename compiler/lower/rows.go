@@ -7,7 +7,6 @@ import (
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
-	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/opt"
 	"github.com/arithlang/mlc/dsl/diag"
 )
@@ -105,7 +104,7 @@ func (r *row) read(v *ir.Value, label string) element {
 	})
 	el := func(e *expr.Expr) *expr.Expr {
 		if len(shape) == 0 {
-			return expr.NewElem(t, v.Type.Elem)
+			return ref(t, v.Type.Elem)
 		}
 		return expr.NewElem(t, v.Type.Elem, e)
 	}
@@ -181,10 +180,10 @@ func (r *row) store(v *ir.Value, el element) {
 		value = add(elem(old, vs[0]), value)
 	}
 	if len(v.Type.Shape) == 0 {
-		r.emit(&kernel.Store{Buf: buf, Value: el(expr.Int(0))})
+		r.set(buf, el(expr.Int(0)))
 		return
 	}
-	r.emit(&kernel.Store{Buf: buf, Axes: as, Index: index(vs[0]), Value: value})
+	r.setOver(as, buf, index(vs[0]), value)
 }
 
 // member gives the elements of an elementwise value.
@@ -249,7 +248,7 @@ func (r *row) words(stream uint32) string {
 	for i := 1; i < len(r.shape)-1; i++ {
 		base = add(mul(base, size(r.shape[i])), r.leading(i))
 	}
-	r.emit(&kernel.Fill{Dst: t, Rand: &kernel.Rand{Base: mul(base, r.width), Example: r.example(), Stream: stream}})
+	r.random(t, mul(base, r.width), r.example(), stream)
 	return t
 }
 

@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"slices"
+
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
@@ -16,52 +18,62 @@ func freeVars(k *kernel.Kernel) map[string]bool {
 	for _, p := range k.Params {
 		scan(p.Shape...)
 	}
-	for _, a := range k.Grid {
-		scan(a.Size)
-	}
-	for _, t := range k.Tiles {
-		scan(t.Shape...)
+	scan(kernel.Sizes(k.Grid)...)
+	for s := range kernel.All(k.Body) {
+		scan(kernel.Reads(s)...)
 	}
 	scan(k.Op.Exprs()...)
-	scanBody(k.Body, scan)
 	return used
 }
 
-func scanBody(body []kernel.Stmt, scan func(...*expr.Expr)) {
-	sizes := func(as []kernel.Axis) {
-		for _, a := range as {
-			scan(a.Size)
+// placeTiles puts the making of each tile where the last of the variables that its
+// shape uses gets its value, or first where it uses none.
+func (e *emitter) placeTiles() {
+	depth := map[string]int{}
+	for s := range kernel.All(e.k.Body) {
+		if name := defined(s); name != "" {
+			depth[name] = len(depth) + 1
 		}
 	}
-	for _, s := range body {
-		switch s := s.(type) {
-		case *kernel.Let:
-			scan(s.Value)
-		case *kernel.Load:
-			scan(s.Index...)
-			sizes(s.Axes)
-		case *kernel.Store:
-			scan(s.Value)
-			scan(s.Index...)
-			sizes(s.Axes)
-		case *kernel.Fill:
-			if s.Rand != nil {
-				scan(s.Rand.Base, s.Rand.Example)
-			} else {
-				scan(s.Value)
+	after := map[string][]kernel.Stmt{}
+	for _, t := range e.tiles {
+		last := ""
+		for _, v := range expr.Vars(t.Shape...) {
+			if depth[v.Name] > depth[last] {
+				last = v.Name
 			}
-		case *kernel.Map:
-			scan(s.Value)
-			scan(s.At...)
-			sizes(s.Axes)
-		case *kernel.Reduce:
-			scan(s.Axis.Size, s.Value)
-		case *kernel.For:
-			scan(s.Lo, s.Hi)
-			scanBody(s.Body, scan)
-		case *kernel.If:
-			scan(s.Cond)
-			scanBody(s.Then, scan)
 		}
+		after[last] = append(after[last], t)
 	}
+	first := after[""]
+	delete(after, "")
+	e.k.Body = append(first, placed(e.k.Body, after)...)
+}
+
+// placed puts statements behind those that define a name, or first into their bodies.
+func placed(body []kernel.Stmt, after map[string][]kernel.Stmt) []kernel.Stmt {
+	var out []kernel.Stmt
+	for _, s := range body {
+		more := after[defined(s)]
+		if inner := kernel.Within(s); inner != nil {
+			s = kernel.WithBody(s, append(slices.Clip(more), placed(inner, after)...))
+			more = nil
+		}
+		out = append(append(out, s), more...)
+	}
+	return out
+}
+
+// defined is the scalar that a statement gives a value to: for those after it, or for
+// its body.
+func defined(s kernel.Stmt) string {
+	switch s := s.(type) {
+	case *kernel.Let:
+		return s.Name
+	case *kernel.Reduce:
+		return s.Name
+	case *kernel.For:
+		return s.Var
+	}
+	return ""
 }

@@ -62,7 +62,7 @@ func (s *site) bound(x *expr.Expr, tile map[string]string) *expr.Expr {
 	}
 	x = expr.Rewrite(x, func(n *expr.Expr) *expr.Expr {
 		if t, ok := tile[n.Name]; ok && n.Op == expr.Elem {
-			return expr.NewElem(t, n.Type, n.Args...)
+			return s.ref(t, n.Type, n.Args...)
 		}
 		return n
 	})

@@ -125,7 +125,7 @@ func noTable(t *testing.T, k *kernel.Kernel) {
 			t.Errorf("kernel %s has buffer %s", k.Name, p.Name)
 		}
 	}
-	for _, tile := range k.Tiles {
+	for _, tile := range k.Tiles() {
 		if all(tile.Shape) || strings.HasPrefix(tile.Name, "line") && len(tile.Shape) != 1 {
 			t.Errorf("kernel %s has tile %s", k.Name, tile.Name)
 		}

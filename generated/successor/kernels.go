@@ -1223,7 +1223,7 @@ func sum17(worker *cpu.Worker, env *device.Env, x, dy []float32) {
 	case cpu.AVX2:
 		sum17Leaf1AVX2(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
 	default:
-		copy(sumY[:17], dy[:17])
+		copy(sumY, dy[:17])
 		for r := range B * T {
 			sumYRow := sumY[:17]
 			xRow := x[r*17:][:17]
@@ -1231,7 +1231,7 @@ func sum17(worker *cpu.Worker, env *device.Env, x, dy []float32) {
 				sumYRow[e] = sumYRow[e] + xRow[e]
 			}
 		}
-		copy(dy[:17], sumY[:17])
+		copy(dy[:17], sumY)
 	}
 }
 
@@ -1329,8 +1329,8 @@ func normGrad64V2(worker *cpu.Worker, env *device.Env, x, dy, dgamma, dbeta []fl
 	case cpu.AVX2:
 		normGrad64V2Leaf1AVX2(worker.Frame(), &sumGamma[0], &dgamma[0], &sumBeta[0], &dbeta[0], &x[0], &dy[0], B, T)
 	default:
-		copy(sumGamma[:64], dgamma[:64])
-		copy(sumBeta[:64], dbeta[:64])
+		copy(sumGamma, dgamma[:64])
+		copy(sumBeta, dbeta[:64])
 		for r := range B * T {
 			var part [cpu.Lanes]float32
 			xRow := x[r*64:][:64]
@@ -1356,8 +1356,8 @@ func normGrad64V2(worker *cpu.Worker, env *device.Env, x, dy, dgamma, dbeta []fl
 				sumBetaRow[e] = sumBetaRow[e] + dyRow[e]
 			}
 		}
-		copy(dgamma[:64], sumGamma[:64])
-		copy(dbeta[:64], sumBeta[:64])
+		copy(dgamma[:64], sumGamma)
+		copy(dbeta[:64], sumBeta)
 	}
 }
 
@@ -1417,7 +1417,7 @@ func normGrad64V3(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, y2 []flo
 			for e := range 64 {
 				tRow[e] = float32(rstd * (float32(dyRow[e]*gammaRow[e]) - m1 - float32(float32((xRow[e]-mean)*rstd)*m2)))
 			}
-			copy(y[r*64:][:64], t[:64])
+			copy(y[r*64:][:64], t)
 			d1 := r % T
 			d0 := r / T
 			worker.RandFill(bits, env, 16, example+uint32(d0), d1*64)
@@ -1446,7 +1446,7 @@ func sum64(worker *cpu.Worker, env *device.Env, x, dy []float32) {
 	case cpu.AVX2:
 		sum64Leaf1AVX2(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
 	default:
-		copy(sumY[:64], dy[:64])
+		copy(sumY, dy[:64])
 		for r := range B * T {
 			sumYRow := sumY[:64]
 			xRow := x[r*64:][:64]
@@ -1454,7 +1454,7 @@ func sum64(worker *cpu.Worker, env *device.Env, x, dy []float32) {
 				sumYRow[e] = sumYRow[e] + xRow[e]
 			}
 		}
-		copy(dy[:64], sumY[:64])
+		copy(dy[:64], sumY)
 	}
 }
 
@@ -1515,7 +1515,7 @@ func sum256(worker *cpu.Worker, env *device.Env, x, dy []float32) {
 	case cpu.AVX2:
 		sum256Leaf1AVX2(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
 	default:
-		copy(sumY[:256], dy[:256])
+		copy(sumY, dy[:256])
 		for r := range B * T {
 			sumYRow := sumY[:256]
 			xRow := x[r*256:][:256]
@@ -1523,7 +1523,7 @@ func sum256(worker *cpu.Worker, env *device.Env, x, dy []float32) {
 				sumYRow[e] = sumYRow[e] + xRow[e]
 			}
 		}
-		copy(dy[:256], sumY[:256])
+		copy(dy[:256], sumY)
 	}
 }
 
@@ -1624,7 +1624,7 @@ func normGrad64V4(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, y2 []flo
 			for e := range 64 {
 				tRow[e] = float32(rstd * (float32(dyRow[e]*gammaRow[e]) - m1 - float32(float32((xRow[e]-mean)*rstd)*m2)))
 			}
-			copy(y[r*64:][:64], t[:64])
+			copy(y[r*64:][:64], t)
 			d1 := r % T
 			d0 := r / T
 			worker.RandFill(bits, env, 14, example+uint32(d0), d1*64)
@@ -1890,7 +1890,7 @@ func sum64V2(worker *cpu.Worker, env *device.Env, x, dy []float32) {
 	case cpu.AVX2:
 		sum64V2Leaf1AVX2(worker.Frame(), &sumY[0], &dy[0], &x[0], B, S)
 	default:
-		copy(sumY[:64], dy[:64])
+		copy(sumY, dy[:64])
 		for r := range B * S {
 			sumYRow := sumY[:64]
 			xRow := x[r*64:][:64]
@@ -1898,7 +1898,7 @@ func sum64V2(worker *cpu.Worker, env *device.Env, x, dy []float32) {
 				sumYRow[e] = sumYRow[e] + xRow[e]
 			}
 		}
-		copy(dy[:64], sumY[:64])
+		copy(dy[:64], sumY)
 	}
 }
 
@@ -2011,7 +2011,7 @@ func normGrad64V5(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, y2 []flo
 			for e := range 64 {
 				tRow[e] = float32(rstd * (float32(dyRow[e]*gammaRow[e]) - m1 - float32(float32((xRow[e]-mean)*rstd)*m2)))
 			}
-			copy(y[r*64:][:64], t[:64])
+			copy(y[r*64:][:64], t)
 			d1 := r % T
 			d0 := r / T
 			worker.RandFill(bits, env, 12, example+uint32(d0), d1*64)

@@ -39,14 +39,14 @@ kernel dropout_%[1]d map
   tile   b_ f32[%[1]d]
   tile   t f32[%[1]d]
   tile   bits u32[%[1]d]
-  load   x_[e] = x[r, e]
-  load   b_[e] = bias[e]
-  map    t[e] = max(x_[e] + b_[e], 0.0)
-  store  y[r, e] = t[e]
+  set    x_[e] = x[r, e]
+  set    b_[e] = bias[e]
+  set    t[e] = max(x_[e] + b_[e], 0.0)
+  set    y[r, e] = t[e]
   let    d1 = r %% T
   let    d0 = r / T
-  fill   bits = random 15 of example + as_u32(d0) from d1 * %[1]d
-  store  z[r, e] = where(bits[e] < 0x1999999au, 0.0, t[e] * 1.1111112)
+  random bits[%[1]d] = 15 of example + as_u32(d0) from d1 * %[1]d
+  set    z[r, e] = where(bits[e] < 0x1999999au, 0.0, t[e] * 1.1111112)
 end
 kernel relu_%[1]d map
   in     x f32[B * T, %[1]d]
@@ -56,9 +56,9 @@ kernel relu_%[1]d map
   grid   r < B * T
   tile   x_ f32[%[1]d]
   tile   b_ f32[%[1]d]
-  load   x_[e] = x[r, e]
-  load   b_[e] = bias[e]
-  store  y[r, e] = max(x_[e] + b_[e], 0.0)
+  set    x_[e] = x[r, e]
+  set    b_[e] = bias[e]
+  set    y[r, e] = max(x_[e] + b_[e], 0.0)
 end
 kernel norm_%[1]d row
   in     x f32[B * T, %[1]d]
@@ -70,14 +70,14 @@ kernel norm_%[1]d row
   tile   x_ f32[%[1]d]
   tile   g_ f32[%[1]d]
   tile   b_ f32[%[1]d]
-  load   x_[e] = x[r, e]
-  load   g_[e] = gamma[e]
-  load   b_[e] = beta[e]
+  set    x_[e] = x[r, e]
+  set    g_[e] = gamma[e]
+  set    b_[e] = beta[e]
   reduce sum = sum(x_[e])
   let    mean = sum * 0.015625
   reduce squares = sum((x_[e] - mean) * (x_[e] - mean))
   let    rstd = 1.0 / sqrt(squares * 0.015625 + 1e-05)
-  store  y[r, e] = (x_[e] - mean) * rstd * g_[e] + b_[e]
+  set    y[r, e] = (x_[e] - mean) * rstd * g_[e] + b_[e]
 end
 kernel norm_grad_%[1]d row
   in     x f32[B * T, %[1]d]
@@ -89,9 +89,9 @@ kernel norm_grad_%[1]d row
   tile   x_ f32[%[1]d]
   tile   g_ f32[%[1]d]
   tile   d_ f32[%[1]d]
-  load   x_[e] = x[r, e]
-  load   g_[e] = gamma[e]
-  load   d_[e] = dy[r, e]
+  set    x_[e] = x[r, e]
+  set    g_[e] = gamma[e]
+  set    d_[e] = dy[r, e]
   reduce sum = sum(x_[e])
   let    mean = sum * 0.015625
   reduce squares = sum((x_[e] - mean) * (x_[e] - mean))
@@ -100,7 +100,7 @@ kernel norm_grad_%[1]d row
   let    m1 = sum1 * 0.015625
   reduce sum2 = sum(d_[e] * g_[e] * ((x_[e] - mean) * rstd))
   let    m2 = sum2 * 0.015625
-  store  y[r, e] = rstd * (d_[e] * g_[e] - m1 - (x_[e] - mean) * rstd * m2)
+  set    y[r, e] = rstd * (d_[e] * g_[e] - m1 - (x_[e] - mean) * rstd * m2)
 end
 kernel softmax_%[1]d row
   in     x f32[B * T, %[1]d]
@@ -109,12 +109,12 @@ kernel softmax_%[1]d row
   grid   r < B * T
   tile   x_ f32[%[1]d]
   tile   p f32[%[1]d]
-  load   x_[e] = x[r, e]
+  set    x_[e] = x[r, e]
   reduce largest = max(x_[e])
-  map    p[e] = exp(x_[e] - largest)
+  set    p[e] = exp(x_[e] - largest)
   reduce total = sum(p[e])
   let    scale1 = 1.0 / total
-  store  y[r, e] = p[e] * scale1
+  set    y[r, e] = p[e] * scale1
 end
 kernel adam_%[1]d map
   in     g f32[B * T * %[1]d]
@@ -126,15 +126,15 @@ kernel adam_%[1]d map
   tile   m_ f32[B * T * %[1]d]
   tile   v_ f32[B * T * %[1]d]
   tile   w_ f32[B * T * %[1]d]
-  load   g_[e] = g[e]
-  load   m_[e] = m[e]
-  load   v_[e] = v[e]
-  load   w_[e] = w[e]
-  map    m_[e] = m_[e] * 0.9 + g_[e] * clip * 0.1
-  map    v_[e] = v_[e] * 0.98 + g_[e] * clip * (g_[e] * clip) * 0.02
-  store  m[e] = m_[e] for e < B * T * %[1]d
-  store  v[e] = v_[e] for e < B * T * %[1]d
-  store  w[e] = w_[e] - lr * (m_[e] * correct1 / (sqrt(v_[e] * correct2) + 1e-8) + decay * w_[e]) for e < B * T * %[1]d
+  set    g_[e] = g[e]
+  set    m_[e] = m[e]
+  set    v_[e] = v[e]
+  set    w_[e] = w[e]
+  set    m_[e] = m_[e] * 0.9 + g_[e] * clip * 0.1
+  set    v_[e] = v_[e] * 0.98 + g_[e] * clip * (g_[e] * clip) * 0.02
+  set    m[e] = m_[e] for e < B * T * %[1]d
+  set    v[e] = v_[e] for e < B * T * %[1]d
+  set    w[e] = w_[e] - lr * (m_[e] * correct1 / (sqrt(v_[e] * correct2) + 1e-8) + decay * w_[e]) for e < B * T * %[1]d
 end
 `
 

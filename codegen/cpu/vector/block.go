@@ -7,7 +7,6 @@ import (
 
 	"github.com/mmcloughlin/avo/reg"
 
-	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
@@ -168,7 +167,7 @@ func (b *block) fixed(e *expr.Expr) bool {
 	if b.axis == "" {
 		return allGeneral(e)
 	}
-	return !flat.Depends(e, b.axis)
+	return !expr.Depends(e, b.axis)
 }
 
 // slot returns the value in a place.
@@ -220,11 +219,11 @@ func (b *block) fetch(e *expr.Expr) *value {
 // locate returns where an element is: elements in a row from a pointer on, or those
 // at an index from it.
 func (b *block) locate(e *expr.Expr) (p *pointer, index *value) {
-	coef, rest, affine := flat.Affine(e.Args[0], b.axis)
+	coef, rest, affine := expr.Affine(e.Args[0], b.axis)
 	switch {
 	case !affine:
 		return b.pointer(e.Name, expr.Int(0)), b.value(e.Args[0])
-	case flat.IsInt(coef, 1):
+	case expr.IsInt(coef, 1):
 		return b.pointer(e.Name, rest), nil
 	}
 	p = b.pointer(e.Name, rest)

@@ -13,8 +13,8 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 
-	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
 )
 
 // The frame has slots of 8 bytes for integers and of 64 for vectors.
@@ -50,11 +50,7 @@ type fn struct {
 
 // compile writes the functions of a leaf, one for each instruction set.
 func compile(l *Leaf, p pool) ([]*ir.Function, error) {
-	var body []flat.Node
-	for _, n := range l.Body {
-		body = append(body, mapExpressions(n, expr.Expand))
-	}
-	body = (&hoister{}).nodes(body)
+	body := (&hoister{}).nodes(kernel.RewriteAll(l.Body, expr.Expand))
 	var out []*ir.Function
 	for _, s := range []*isa{avx512, avx2} {
 		f, err := compileFor(l, body, s, p)
@@ -80,7 +76,7 @@ func newFn(l *Leaf, s *isa, p pool) *fn {
 }
 
 // compileFor writes the function of a leaf for an instruction set.
-func compileFor(l *Leaf, body []flat.Node, s *isa, p pool) (*ir.Function, error) {
+func compileFor(l *Leaf, body []kernel.Stmt, s *isa, p pool) (*ir.Function, error) {
 	f := newFn(l, s, p)
 	f.out.Attributes = attr.NOSPLIT
 	f.out.Doc = []string{f.out.Name + " " + l.Doc}

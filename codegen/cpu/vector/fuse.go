@@ -3,7 +3,6 @@ package vector
 import (
 	"slices"
 
-	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
@@ -13,7 +12,7 @@ type group struct {
 	size    *expr.Expr
 	axis    string
 	serial  bool // the loop is one vector, so that statements run one after another
-	random  []*flat.Random
+	random  []*kernel.Random
 	members []member
 	folds   int // registers of partials
 	lets    map[string]*expr.Expr
@@ -22,7 +21,7 @@ type group struct {
 // A member is an assignment, or a reduction where dst is nil, over the group's axis.
 type member struct {
 	dst, value *expr.Expr
-	reduce     *flat.Reduce
+	reduce     *kernel.Reduce
 	elems      []*expr.Expr // of the value
 }
 
@@ -32,20 +31,20 @@ const window = 64
 // gather takes statements from the front: those that come first, a group after
 // them, and the rest in order. What the group does not depend on may wait until
 // after it, and what does not depend on the group may come before it.
-func (f *fn) gather(nodes []flat.Node) (first []flat.Node, g *group, rest []flat.Node) {
+func (f *fn) gather(nodes []kernel.Stmt) (first []kernel.Stmt, g *group, rest []kernel.Stmt) {
 	g = &group{lets: f.lets}
-	var taken, skipped []flat.Node // of the group; left behind
+	var taken, skipped []kernel.Stmt // of the group; left behind
 	n := 0
 	for ; n < min(len(nodes), window); n++ {
 		node := nodes[n]
 		free := result(node) != "" && !conflicts(node, skipped)
 		switch x := node.(type) {
-		case *flat.Let, *flat.Random, *flat.Alloc:
+		case *kernel.Let, *kernel.Random, *kernel.Var:
 			if free && !conflicts(node, taken) {
 				first = append(first, node)
 				continue
 			}
-		case *flat.Assign, *flat.Reduce:
+		case *kernel.Set, *kernel.Reduce:
 			if free && f.take(g, x) {
 				taken = append(taken, node)
 				continue
@@ -67,18 +66,18 @@ func (f *fn) gather(nodes []flat.Node) (first []flat.Node, g *group, rest []flat
 }
 
 // movable says whether statements behind a statement may be tried for its group.
-func movable(n flat.Node) bool {
+func movable(n kernel.Stmt) bool {
 	switch n := n.(type) {
-	case *flat.Let, *flat.Random, *flat.Reduce, *flat.Alloc:
+	case *kernel.Let, *kernel.Random, *kernel.Reduce, *kernel.Var:
 		return true
-	case *flat.Assign:
+	case *kernel.Set:
 		return n.Dst.Op != expr.Var
 	}
 	return false
 }
 
 // conflicts says whether a statement and one of others may not change places.
-func conflicts(n flat.Node, others []flat.Node) bool {
+func conflicts(n kernel.Stmt, others []kernel.Stmt) bool {
 	for _, o := range others {
 		if touches(n, result(o)) || touches(o, result(n)) {
 			return true
@@ -88,52 +87,29 @@ func conflicts(n flat.Node, others []flat.Node) bool {
 }
 
 // result is the variable or slice that a statement sets; none for other statements.
-func result(n flat.Node) string {
-	switch n := n.(type) {
-	case *flat.Let:
-		return n.Name
-	case *flat.Alloc:
-		return n.Name
-	case *flat.Reduce:
-		return n.Name
-	case *flat.Assign:
-		return n.Dst.Name
-	case *flat.Random:
-		return n.Dst
+func result(n kernel.Stmt) string {
+	if name := kernel.Bound(n); name != "" {
+		return name
 	}
-	return ""
+	return kernel.Written(n)
 }
 
 // touches says whether a statement reads or sets a name.
-func touches(n flat.Node, name string) bool {
-	if result(n) == name {
-		return true
-	}
-	for _, e := range expressions(n) {
-		if mentions(e, name) {
-			return true
-		}
-	}
-	return false
-}
-
-func mentions(e *expr.Expr, name string) bool {
-	found := false
-	expr.Walk(e, func(e *expr.Expr) { found = found || (e.Op == expr.Var || e.Op == expr.Elem) && e.Name == name })
-	return found
+func touches(n kernel.Stmt, name string) bool {
+	return result(n) == name || slices.ContainsFunc(kernel.Reads(n), func(e *expr.Expr) bool { return expr.Mentions(e, name) })
 }
 
 // take adds a statement to a group if it fits.
-func (f *fn) take(g *group, n flat.Node) bool {
+func (f *fn) take(g *group, n kernel.Stmt) bool {
 	var m member
 	var a kernel.Axis
 	switch n := n.(type) {
-	case *flat.Assign:
+	case *kernel.Set:
 		if len(n.Axes) != 1 || n.Dst.Op == expr.Var {
 			return false
 		}
 		a, m = n.Axes[0], member{dst: n.Dst, value: n.Value}
-	case *flat.Reduce:
+	case *kernel.Reduce:
 		a, m = n.Axis, member{value: n.Value, reduce: n}
 	}
 	if len(g.members) > 0 && (!expr.Equal(g.size, a.Size) || len(expr.Elems(a.Size)) > 0) {
@@ -162,7 +138,7 @@ func (f *fn) take(g *group, n flat.Node) bool {
 
 // partialRegs is how many registers the partials of a reduction need. Partial sums
 // that meet no element are 0, which changes no other.
-func (f *fn) partialRegs(r *flat.Reduce) int {
+func (f *fn) partialRegs(r *kernel.Reduce) int {
 	n := partials / f.isa.lanes
 	if size := r.Axis.Size; r.Op == expr.Add && size.IsConst() {
 		used := 1
@@ -185,7 +161,7 @@ func (g *group) renamed(e *expr.Expr, axis string) *expr.Expr {
 // independent says whether a member may run in turns with one before it: of what
 // either writes, the other uses the same elements in the same turn, or none.
 func (g *group) independent(before, m member) bool {
-	if before.reduce != nil && (mentions(m.value, before.reduce.Name) || m.dst != nil && mentions(m.dst, before.reduce.Name)) {
+	if before.reduce != nil && (expr.Mentions(m.value, before.reduce.Name) || m.dst != nil && expr.Mentions(m.dst, before.reduce.Name)) {
 		return false
 	}
 	if before.dst != nil && !g.apart(before.dst, append(slices.Clip(m.elems), m.places()...)) {
@@ -207,7 +183,7 @@ func (g *group) apart(dst *expr.Expr, elems []*expr.Expr) bool {
 		if x.Name != dst.Name {
 			continue
 		}
-		moves := flat.Depends(x, g.axis)
+		moves := expr.Depends(x, g.axis)
 		if !moves || !g.serial && !expr.Equal(x, dst) && !g.disjoint(x.Args[0], dst.Args[0]) {
 			return false
 		}
@@ -227,9 +203,9 @@ func (g *group) full(e *expr.Expr) *expr.Expr {
 
 // disjoint says whether two rows of the group's size have no element in common.
 func (g *group) disjoint(x, y *expr.Expr) bool {
-	cx, rx, okx := flat.Affine(g.full(x), g.axis)
-	cy, ry, oky := flat.Affine(g.full(y), g.axis)
-	if !okx || !oky || !flat.IsInt(cx, 1) || !flat.IsInt(cy, 1) {
+	cx, rx, okx := expr.Affine(g.full(x), g.axis)
+	cy, ry, oky := expr.Affine(g.full(y), g.axis)
+	if !okx || !oky || !expr.IsInt(cx, 1) || !expr.IsInt(cy, 1) {
 		return false
 	}
 	gap := expr.Simplify(expr.New(expr.Sub, rx, ry))
@@ -240,19 +216,19 @@ func (g *group) disjoint(x, y *expr.Expr) bool {
 	if size.Op != expr.Var {
 		return false
 	}
-	c, rest, ok := flat.Affine(gap, size.Name)
-	return ok && c.IsConst() && c.I != 0 && flat.IsInt(rest, 0)
+	c, rest, ok := expr.Affine(gap, size.Name)
+	return ok && c.IsConst() && c.I != 0 && expr.IsInt(rest, 0)
 }
 
 // streams finds random words that nothing but the group reads, which then makes
 // them in registers, and returns the other statements that come first.
-func (f *fn) streams(g *group, first, taken []flat.Node) []flat.Node {
-	var rest []flat.Node
+func (f *fn) streams(g *group, first, taken []kernel.Stmt) []kernel.Stmt {
+	var rest []kernel.Stmt
 	for _, n := range first {
-		if l, ok := n.(*flat.Let); ok {
+		if l, ok := n.(*kernel.Let); ok {
 			f.lets[l.Name] = l.Value
 		}
-		r, ok := n.(*flat.Random)
+		r, ok := n.(*kernel.Random)
 		room := f.isa.regs - 1 - g.folds - streamRegs*(len(g.random)+1)
 		if ok && len(g.random) < f.isa.streams && room >= stateRegs && f.private(g, r, taken) {
 			g.random = append(g.random, r)
@@ -265,7 +241,7 @@ func (f *fn) streams(g *group, first, taken []flat.Node) []flat.Node {
 
 // private says whether random words are read by a group alone, each where it is,
 // and begin with the first word of a counter.
-func (f *fn) private(g *group, r *flat.Random, taken []flat.Node) bool {
+func (f *fn) private(g *group, r *kernel.Random, taken []kernel.Stmt) bool {
 	size := r.Size
 	if size == nil || !expr.Equal(size, g.size) || !f.multipleOf4(r.Base) {
 		return false

@@ -3,8 +3,8 @@ package vector
 import (
 	"fmt"
 
-	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
 )
 
 // A hoister moves scalar computations out of loops: of an index, the part that a
@@ -12,50 +12,30 @@ import (
 type hoister struct{ lets int }
 
 // nodes returns statements whose loops compute nothing that they need not.
-func (h *hoister) nodes(ns []flat.Node) []flat.Node {
-	var out []flat.Node
+func (h *hoister) nodes(ns []kernel.Stmt) []kernel.Stmt {
+	var out []kernel.Stmt
 	for _, n := range ns {
-		switch n := n.(type) {
-		case *flat.Loop:
-			lets, l := h.loop(n)
-			out = append(out, lets...)
-			out = append(out, &flat.Loop{Name: l.Name, Lo: l.Lo, Hi: l.Hi, Body: h.nodes(l.Body)})
-		case *flat.Branch:
-			out = append(out, &flat.Branch{Cond: n.Cond, Body: h.nodes(n.Body)})
-		default:
-			out = append(out, n)
+		if l, ok := n.(*kernel.For); ok {
+			inv := &invariants{hoister: h, inner: map[string]bool{}, byKey: map[string]*expr.Expr{}, memo: map[*expr.Expr]*expr.Expr{}}
+			inv.changes(l)
+			n = kernel.WithBody(l, kernel.RewriteAll(l.Body, inv.expr))
+			out = append(out, inv.lets...)
 		}
+		if inner := kernel.Within(n); inner != nil {
+			n = kernel.WithBody(n, h.nodes(inner))
+		}
+		out = append(out, n)
 	}
 	return out
 }
 
-// loop returns what is computed before a loop, and the loop over that.
-func (h *hoister) loop(l *flat.Loop) ([]flat.Node, *flat.Loop) {
-	inv := &invariants{hoister: h, inner: map[string]bool{l.Name: true}, byKey: map[string]*expr.Expr{}, memo: map[*expr.Expr]*expr.Expr{}}
-	each(l.Body, func(n flat.Node) { changes(n, inv.inner) })
-	body := make([]flat.Node, len(l.Body))
-	for i, n := range l.Body {
-		body[i] = mapExpressions(n, inv.expr)
+// changes marks the variables that a loop binds or sets.
+func (v *invariants) changes(l *kernel.For) {
+	for name := range kernel.Names(l) {
+		v.inner[name] = true
 	}
-	return inv.lets, &flat.Loop{Name: l.Name, Lo: l.Lo, Hi: l.Hi, Body: body}
-}
-
-// changes marks the variables that a statement binds or sets.
-func changes(n flat.Node, names map[string]bool) {
-	switch n := n.(type) {
-	case *flat.Loop:
-		names[n.Name] = true
-	case *flat.Assign:
-		for _, a := range n.Axes {
-			names[a.Var] = true
-		}
-	case *flat.Reduce:
-		names[n.Axis.Var] = true
-	case *flat.Fill:
-		names[n.Dst] = true
-	}
-	if r := result(n); r != "" {
-		names[r] = true
+	for s := range kernel.All(l.Body) {
+		v.inner[kernel.Written(s)] = true
 	}
 }
 
@@ -63,7 +43,7 @@ func changes(n flat.Node, names map[string]bool) {
 type invariants struct {
 	*hoister
 	inner map[string]bool
-	lets  []flat.Node
+	lets  []kernel.Stmt
 	byKey map[string]*expr.Expr
 	memo  map[*expr.Expr]*expr.Expr
 }
@@ -133,7 +113,7 @@ func (v *invariants) sum(e *expr.Expr) (*expr.Expr, bool) {
 		if !v.inner[x.Name] {
 			continue
 		}
-		coef, other, ok := flat.Affine(rest, x.Name)
+		coef, other, ok := expr.Affine(rest, x.Name)
 		if !ok || !v.fixed(coef) {
 			return nil, false
 		}
@@ -161,54 +141,8 @@ func (v *invariants) let(e *expr.Expr) *expr.Expr {
 	}
 	name := fmt.Sprintf("before.%d", v.hoister.lets)
 	v.hoister.lets++
-	v.lets = append(v.lets, &flat.Let{Name: name, Value: e})
+	v.lets = append(v.lets, &kernel.Let{Name: name, Value: e})
 	x := expr.NewVar(name, e.Type)
 	v.byKey[key] = x
 	return x
-}
-
-// mapExpressions returns a statement with f of all its expressions.
-func mapExpressions(n flat.Node, f func(*expr.Expr) *expr.Expr) flat.Node {
-	body := func(ns []flat.Node) []flat.Node {
-		out := make([]flat.Node, len(ns))
-		for i, n := range ns {
-			out[i] = mapExpressions(n, f)
-		}
-		return out
-	}
-	maybe := func(e *expr.Expr) *expr.Expr {
-		if e == nil {
-			return nil
-		}
-		return f(e)
-	}
-	switch n := n.(type) {
-	case *flat.Let:
-		return &flat.Let{Name: n.Name, Value: f(n.Value)}
-	case *flat.Alloc:
-		return &flat.Alloc{Name: n.Name, Type: n.Type, Size: maybe(n.Size), Value: maybe(n.Value)}
-	case *flat.Assign:
-		a := &flat.Assign{Dst: n.Dst, Value: f(n.Value)}
-		if n.Dst.Op == expr.Elem {
-			a.Dst = f(n.Dst)
-		}
-		for _, x := range n.Axes {
-			x.Size = f(x.Size)
-			a.Axes = append(a.Axes, x)
-		}
-		return a
-	case *flat.Fill:
-		return &flat.Fill{Dst: n.Dst, Size: maybe(n.Size), Value: f(n.Value)}
-	case *flat.Random:
-		return &flat.Random{Dst: n.Dst, Size: maybe(n.Size), Base: f(n.Base), Example: f(n.Example), Stream: n.Stream}
-	case *flat.Reduce:
-		r := &flat.Reduce{Name: n.Name, Op: n.Op, Axis: n.Axis, Value: f(n.Value)}
-		r.Axis.Size = f(n.Axis.Size)
-		return r
-	case *flat.Loop:
-		return &flat.Loop{Name: n.Name, Lo: f(n.Lo), Hi: f(n.Hi), Body: body(n.Body)}
-	case *flat.Branch:
-		return &flat.Branch{Cond: f(n.Cond), Body: body(n.Body)}
-	}
-	return n
 }

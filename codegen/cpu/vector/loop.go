@@ -6,7 +6,6 @@ import (
 
 	"github.com/mmcloughlin/avo/operand"
 
-	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
@@ -28,7 +27,7 @@ type loop struct {
 // A folding is a reduction of a loop: registers of partials, from the first, and the
 // slot of the result.
 type folding struct {
-	reduce      *flat.Reduce
+	reduce      *kernel.Reduce
 	first, regs int
 	off         int
 }
@@ -80,7 +79,7 @@ func (f *fn) run(g *group) {
 }
 
 // reserve gives registers to what the loop carries along.
-func (l *loop) reserve(random []*flat.Random, folds []*folding, partials int) {
+func (l *loop) reserve(random []*kernel.Random, folds []*folding, partials int) {
 	if l.f.isa == avx2 {
 		l.free-- // the mask of the last vector
 	}

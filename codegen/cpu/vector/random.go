@@ -4,8 +4,8 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 
-	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
 )
 
 // The constants of Philox4x32-10; see package runtime/philox.
@@ -56,10 +56,11 @@ func (f *fn) key(round, half int) int { return f.keys + (2*round+half)*f.wordByt
 // randomKeys computes the round keys, if the leaf has random words.
 func (f *fn) randomKeys() {
 	any := false
-	each(f.leaf.Body, func(n flat.Node) {
-		_, ok := n.(*flat.Random)
-		any = any || ok
-	})
+	for n := range kernel.All(f.leaf.Body) {
+		if _, ok := n.(*kernel.Random); ok {
+			any = true
+		}
+	}
 	if !any {
 		return
 	}
@@ -92,7 +93,7 @@ func (f *fn) spread(word reg.Register, off int) {
 }
 
 // startStream computes where a stream begins and what all its words share.
-func (f *fn) startStream(s *stream, r *flat.Random) {
+func (f *fn) startStream(s *stream, r *kernel.Random) {
 	s.start, s.skip = f.slot(expr.I32), f.slot(expr.I32)
 	for i := range s.early {
 		s.early[i] = f.slot(expr.F32)
@@ -268,7 +269,7 @@ func (p *philox) interleave(words int) {
 
 // randomFill writes random words to a tile. Groups of counters begin before the
 // first word where that is none of a counter's first.
-func (f *fn) randomFill(r *flat.Random) {
+func (f *fn) randomFill(r *kernel.Random) {
 	f.scope(func() {
 		s := &stream{groups: 1, words: 8, counter: 10}
 		if f.isa == avx512 {

@@ -1,14 +1,12 @@
 package vector
 
 import (
-	"slices"
-
-	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
 )
 
 // body writes statements. Those over the same axis share a loop.
-func (f *fn) body(nodes []flat.Node) {
+func (f *fn) body(nodes []kernel.Stmt) {
 	for len(nodes) > 0 && f.err == nil {
 		first, g, rest := f.gather(nodes)
 		for _, n := range first {
@@ -21,22 +19,24 @@ func (f *fn) body(nodes []flat.Node) {
 	}
 }
 
-func (f *fn) node(n flat.Node) {
+func (f *fn) node(n kernel.Stmt) {
 	switch n := n.(type) {
-	case *flat.Let:
+	case *kernel.Let:
 		f.lets[n.Name] = n.Value
 		f.let(n.Name, n.Value)
-	case *flat.Alloc:
-		f.alloc(n)
-	case *flat.Assign:
+	case *kernel.Var:
+		if n.Value != nil {
+			f.let(n.Name, n.Value)
+		} else {
+			f.bind(n.Name, n.Type)
+		}
+	case *kernel.Set:
 		f.assign(n)
-	case *flat.Fill:
-		f.fill(n)
-	case *flat.Random:
+	case *kernel.Random:
 		f.randomFill(n)
-	case *flat.Loop:
-		f.count(n.Name, n.Lo, n.Hi, func() { f.body(n.Body) })
-	case *flat.Branch:
+	case *kernel.For:
+		f.count(n.Var, n.Lo, n.Hi, func() { f.body(n.Body) })
+	case *kernel.If:
 		f.branch(n)
 	default:
 		f.fail("%T has no place in a leaf", n)
@@ -51,17 +51,6 @@ func (f *fn) let(name string, e *expr.Expr) {
 	f.vars[name] = p
 }
 
-func (f *fn) alloc(a *flat.Alloc) {
-	switch {
-	case a.Size != nil:
-		f.fail("tile %s is made in the leaf", a.Name)
-	case a.Value != nil:
-		f.let(a.Name, a.Value)
-	default:
-		f.bind(a.Name, a.Type)
-	}
-}
-
 // update sets a variable.
 func (f *fn) update(name string, e *expr.Expr) {
 	p, ok := f.vars[name]
@@ -72,7 +61,7 @@ func (f *fn) update(name string, e *expr.Expr) {
 	f.scope(func() { f.scalarTo(e, p) })
 }
 
-func (f *fn) assign(a *flat.Assign) {
+func (f *fn) assign(a *kernel.Set) {
 	if a.Dst.Op == expr.Var {
 		if len(a.Axes) > 0 {
 			f.fail("variable %s is set in a loop", a.Dst.Name)
@@ -96,21 +85,7 @@ func (f *fn) assign(a *flat.Assign) {
 	})
 }
 
-func (f *fn) fill(n *flat.Fill) {
-	if _, ok := f.vars[n.Dst]; ok {
-		f.update(n.Dst, n.Value)
-		return
-	}
-	if n.Size == nil {
-		f.fail("the size of %s is not known", n.Dst)
-		return
-	}
-	const axis = "fill.e"
-	dst := expr.NewElem(n.Dst, n.Value.Type, expr.NewVar(axis, expr.I32))
-	f.run(&group{size: n.Size, axis: axis, members: []member{{dst: dst, value: n.Value}}})
-}
-
-func (f *fn) branch(n *flat.Branch) {
+func (f *fn) branch(n *kernel.If) {
 	end := f.label("end")
 	f.scope(func() {
 		f.op("CMPQ", f.integer(n.Cond), imm(0))
@@ -121,80 +96,27 @@ func (f *fn) branch(n *flat.Branch) {
 }
 
 // readsOf counts the expressions of statements that read a slice.
-func readsOf(nodes []flat.Node, slice string) int {
+func readsOf(body []kernel.Stmt, slice string) int {
 	n := 0
-	each(nodes, func(node flat.Node) {
-		for _, e := range expressions(node) {
-			if slices.ContainsFunc(expr.Elems(e), func(x *expr.Expr) bool { return x.Name == slice }) {
+	for s := range kernel.All(body) {
+		for _, e := range kernel.Reads(s) {
+			if expr.Mentions(e, slice) {
 				n++
 			}
 		}
-	})
+	}
 	return n
 }
 
 // writes counts the statements that write a slice.
-func writes(nodes []flat.Node, slice string) int {
+func writes(body []kernel.Stmt, slice string) int {
 	n := 0
-	each(nodes, func(node flat.Node) {
-		switch x := node.(type) {
-		case *flat.Assign:
-			if x.Dst.Name == slice {
-				n++
-			}
-		case *flat.Fill:
-			if x.Dst == slice {
-				n++
-			}
-		case *flat.Random:
-			if x.Dst == slice {
-				n++
-			}
+	for s := range kernel.All(body) {
+		if kernel.Written(s) == slice {
+			n++
 		}
-	})
+	}
 	return n
-}
-
-// each visits statements and those in them.
-func each(nodes []flat.Node, visit func(flat.Node)) {
-	for _, n := range nodes {
-		visit(n)
-		switch n := n.(type) {
-		case *flat.Loop:
-			each(n.Body, visit)
-		case *flat.Branch:
-			each(n.Body, visit)
-		}
-	}
-}
-
-// expressions are those of a statement that may read a slice.
-func expressions(n flat.Node) []*expr.Expr {
-	switch n := n.(type) {
-	case *flat.Let:
-		return []*expr.Expr{n.Value}
-	case *flat.Alloc:
-		if n.Value != nil {
-			return []*expr.Expr{n.Value}
-		}
-	case *flat.Assign:
-		out := append([]*expr.Expr{n.Value}, n.Dst.Args...)
-		for _, a := range n.Axes {
-			out = append(out, a.Size)
-		}
-		return out
-	case *flat.Fill:
-		return []*expr.Expr{n.Value}
-	case *flat.Random:
-		return []*expr.Expr{n.Base, n.Example, n.Size}
-	case *flat.Reduce:
-		return []*expr.Expr{n.Value, n.Axis.Size}
-	case *flat.Loop:
-		return []*expr.Expr{n.Lo, n.Hi}
-	case *flat.Branch:
-		return []*expr.Expr{n.Cond}
-	}
-	return nil
 }
 
 // multipleOf4 says whether an integer is sure to be a multiple of 4.

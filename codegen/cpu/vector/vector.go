@@ -12,8 +12,8 @@ import (
 
 	"github.com/mmcloughlin/avo/ir"
 
-	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
 )
 
 // A Leaf is a stretch of a flat kernel without matrix products: one function
@@ -24,11 +24,11 @@ import (
 // The frame has FrameBytes on a 64-byte boundary. No index may be out of range and
 // no index may depend on loaded data.
 type Leaf struct {
-	Name   string      // Go name without the suffix AVX512 or AVX2
-	Doc    string      // one line
-	Body   []flat.Node // Alloc only of rank 0, no Dot
-	Slices []Slice     // what Body indexes, in order of the parameters
-	Values []Value     // scalars that Body reads but does not bind
+	Name   string        // Go name without the suffix AVX512 or AVX2
+	Doc    string        // one line
+	Body   []kernel.Stmt // Alloc only of rank 0, no Dot
+	Slices []Slice       // what Body indexes, in order of the parameters
+	Values []Value       // scalars that Body reads but does not bind
 }
 
 // A Slice is a buffer or tile: *float32, *int32 or *uint32 in Go.

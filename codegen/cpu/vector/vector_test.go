@@ -29,20 +29,20 @@ func leafOf(k *kernel.Kernel) *Leaf {
 	}
 	r := flat.Of(k, flat.Processor())
 	body := l.withoutTiles(r.Body)
-	l.withoutTiles(r.Pre)
+	l.withoutTiles(r.Once)
 	for _, a := range slices.Backward(k.Grid) {
-		body = []flat.Node{&flat.Loop{Name: a.Var, Lo: expr.Int(0), Hi: a.Size, Body: body}}
+		body = []kernel.Stmt{&kernel.For{Var: a.Var, Lo: expr.Int(0), Hi: a.Size, Body: body}}
 	}
 	l.Body = body
 	products, random := false, false
-	each(body, func(n flat.Node) {
+	for n := range kernel.All(body) {
 		switch n.(type) {
-		case *flat.Dot:
+		case *kernel.Dot:
 			products = true
-		case *flat.Random:
+		case *kernel.Random:
 			random = true
 		}
-	})
+	}
 	if products {
 		return nil
 	}
@@ -57,18 +57,16 @@ func leafOf(k *kernel.Kernel) *Leaf {
 }
 
 // withoutTiles takes the tiles out of statements.
-func (l *Leaf) withoutTiles(nodes []flat.Node) []flat.Node {
-	var out []flat.Node
+func (l *Leaf) withoutTiles(nodes []kernel.Stmt) []kernel.Stmt {
+	var out []kernel.Stmt
 	for _, n := range nodes {
 		switch n := n.(type) {
-		case *flat.Alloc:
-			if n.Size != nil {
-				l.Slices = append(l.Slices, Slice{n.Name, n.Type})
-				continue
-			}
-		case *flat.Loop:
+		case *kernel.Tile:
+			l.Slices = append(l.Slices, Slice{n.Name, n.Type})
+			continue
+		case *kernel.For:
 			n.Body = l.withoutTiles(n.Body)
-		case *flat.Branch:
+		case *kernel.If:
 			n.Body = l.withoutTiles(n.Body)
 		}
 		out = append(out, n)
@@ -270,11 +268,11 @@ func write(t testing.TB, ls []*Leaf, ks []*kernel.Kernel, buffers map[*Leaf]int)
 func TestCheck(t *testing.T) {
 	i, j, n := expr.NewVar("i", expr.I32), expr.NewVar("j", expr.I32), expr.NewVar("n", expr.I32)
 	x, u := expr.NewElem("x", expr.F32, j), expr.NewElem("u", expr.U32, j)
-	assign := func(value *expr.Expr) flat.Node {
-		return &flat.Assign{Axes: []kernel.Axis{{Var: "j", Size: n}}, Dst: expr.NewElem("y", expr.F32, j), Value: value}
+	assign := func(value *expr.Expr) kernel.Stmt {
+		return &kernel.Set{Axes: []kernel.Axis{{Var: "j", Size: n}}, Dst: expr.NewElem("y", expr.F32, j), Value: value}
 	}
 	for _, c := range []struct {
-		node flat.Node
+		node kernel.Stmt
 		want string
 	}{
 		{assign(expr.New(expr.Exp, x)), ""},
@@ -282,15 +280,14 @@ func TestCheck(t *testing.T) {
 		{assign(expr.New(expr.ToF32, expr.New(expr.Div, u, expr.U(7)))), "no division of U32"},
 		{assign(expr.NewElem("z", expr.F32, j)), "z is no slice"},
 		{assign(expr.New(expr.ToF32, i)), "i has no value"},
-		{&flat.Dot{}, "no place in a leaf"},
-		{&flat.Alloc{Name: "t", Type: expr.F32, Size: n}, "tile t is made"},
-		{&flat.Fill{Dst: "y", Value: expr.F(0)}, "size of y"},
-		{&flat.Fill{Dst: "s", Value: expr.F(0), Size: nil}, "size of s"},
-		{&flat.Random{Dst: "u", Size: n, Base: n, Example: expr.U(1)}, "need the value seed0"},
-		{&flat.Let{Name: "q", Value: expr.NewVar("n", expr.F32)}, "n has no value"},
+		{&kernel.Dot{Dst: x, A: x, B: x}, "no place in a leaf"},
+		{&kernel.Tile{Name: "t", Type: expr.F32, Shape: []*expr.Expr{n}}, "no place in a leaf"},
+		{&kernel.Set{Dst: expr.NewVar("s", expr.F32), Value: expr.F(0)}, "s is no variable"},
+		{&kernel.Random{Dst: "u", Size: n, Base: n, Example: expr.U(1)}, "need the value seed0"},
+		{&kernel.Let{Name: "q", Value: expr.NewVar("n", expr.F32)}, "n has no value"},
 	} {
 		l := &Leaf{
-			Name: "leaf", Doc: "is a test.", Body: []flat.Node{c.node},
+			Name: "leaf", Doc: "is a test.", Body: []kernel.Stmt{c.node},
 			Slices: []Slice{{"x", expr.F32}, {"y", expr.F32}, {"u", expr.U32}},
 			Values: []Value{{"n", expr.I32}},
 		}

@@ -20,9 +20,9 @@ const reverse = `kernel reverse row
 	scalar B, T
 	grid   b < B
 	tile   a f32[T]
-	load   a[j] = x[b, j]
-	map    a[j] = a[j] * 2.0
-	store  y[b, j] = a[T - 1 - j] for j < T
+	set    a[j] = x[b, j]
+	set    a[j] = a[j] * 2.0
+	set    y[b, j] = a[T - 1 - j] for j < T
 	end`
 
 // machine has kernels, all but one random, on a simulated device.

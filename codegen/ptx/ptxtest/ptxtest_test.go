@@ -18,11 +18,11 @@ const lines = `kernel pairs map
 	out   y f32[N]
 	scalar N, example, scale
 	grid  n < N
-	tile  a f32[2]
-	tile  b f32[2]
-	load  a[i] = x[n, i]
-	load  b[i] = bias[i]
-	store y[n] = a[0] * b[1] + f32(as_i32(example)) * scale
+	tile   a f32[2]
+	tile   b f32[2]
+	set    a[i] = x[n, i]
+	set    b[i] = bias[i]
+	set y[n] = a[0] * b[1] + f32(as_i32(example)) * scale
 	end`
 
 // text is the same by hand: thread 0 loads, thread 1 stores.

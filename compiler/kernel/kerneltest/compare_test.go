@@ -52,15 +52,12 @@ const mixed = `kernel mixed map
 	inout w f32[N]
 	scalar N
 	grid n < N
-	tile a f32[]
-	tile b f32[]
-	tile id i32[]
-	load a[] = x[n]
-	load b[] = w[n]
-	load id[] = ids[n]
-	store y[n] = where(n == 2, nan, a[] + b[])
-	store z[n] = id[] + 1
-	store w[n] = where(n == 3, 0.0, b[] * 2.0)
+	let a = x[n]
+	let b = w[n]
+	let id = ids[n]
+	set y[n] = where(n == 2, nan, a + b)
+	set z[n] = id + 1
+	set w[n] = where(n == 3, 0.0, b * 2.0)
 	end`
 
 // TestCheckFinds has back ends that are right but for one thing.
@@ -142,12 +139,12 @@ func TestIDs(t *testing.T) {
 		index  string
 		lo, hi int32
 	}{
-		{"id[]", 0, 6},
-		{"max(id[], 0)", -1, 6},
-		{"id[] / 7", -1, 40},
-		{"id[] % 7", 0, 40},
-		{"min(id[] + 1, 6)", -1, 40},
-		{"id[] * 2", 0, 1},
+		{"id", 0, 6},
+		{"max(id, 0)", -1, 6},
+		{"id / 7", -1, 40},
+		{"id % 7", 0, 40},
+		{"min(id + 1, 6)", -1, 40},
+		{"id * 2", 0, 1},
 	} {
 		ks, err := kernel.Parse(`kernel ids gather
 			in ids i32[N]
@@ -156,11 +153,9 @@ func TestIDs(t *testing.T) {
 			out y f32[N]
 			scalar N
 			grid n < N
-			tile id i32[]
-			tile e f32[]
-			load id[] = ids[n]
-			load e[] = table[` + c.index + `]
-			store y[n] = e[]
+			let id = ids[n]
+			let e = table[` + c.index + `]
+			set y[n] = e
 			end`)
 		if err != nil {
 			t.Fatal(err)
@@ -184,7 +179,7 @@ func TestIDs(t *testing.T) {
 
 // TestInputs looks at what the two kinds of floats hold.
 func TestInputs(t *testing.T) {
-	ks, err := kernel.Parse("kernel floats map\nin x f32[N]\nout y f32[]\nscalar N\nstore y[] = 0.0\nend")
+	ks, err := kernel.Parse("kernel floats map\nin x f32[N]\nout y f32[]\nscalar N\nset y[] = 0.0\nend")
 	if err != nil {
 		t.Fatal(err)
 	}

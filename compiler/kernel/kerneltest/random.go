@@ -148,16 +148,16 @@ func (g *generator) mapKernel(name string) string {
 	out    z i32[N]
 	scalar N, T, scale, lr, example
 	grid   m < (N + %[2]d - 1) / %[2]d
+	let    len = min(%[2]d, N - m * %[2]d)
 	tile   a f32[len]
 	tile   b f32[len]
 	tile   w u32[len]
-	let    len = min(%[2]d, N - m * %[2]d)
-	load   a[i] = x[m * %[2]d + i]
-	load   b[i] = y[m * %[2]d + i]
-	fill   w = random %[3]d of example + as_u32(m) from m * %[4]d
-	map    b[i] = where(w[i] < 0x60000000u, 0.0, %[5]s)
-	store  y[m * %[2]d + i] = %[6]s for i < len
-	store  z[m * %[2]d + i] = %[7]s for i < len
+	set    a[i] = x[m * %[2]d + i]
+	set    b[i] = y[m * %[2]d + i]
+	random w[len] = %[3]d of example + as_u32(m) from m * %[4]d
+	set    b[i] = where(w[i] < 0x60000000u, 0.0, %[5]s)
+	set    y[m * %[2]d + i] = %[6]s for i < len
+	set    z[m * %[2]d + i] = %[7]s for i < len
 	end`, name, block, g.IntN(100), block, g.value(4, leaves...), g.value(2, leaves...), g.int(2, nil, []*expr.Expr{i}))
 }
 
@@ -173,14 +173,14 @@ func (g *generator) rowKernel(name string) string {
 	grid   r < B * T
 	tile   x f32[%[2]d]
 	tile   c f32[%[2]d]
-	load   x[j] = src[r, j]
-	load   c[j] = gamma[%[7]s]
+	set    x[j] = src[r, j]
+	set    c[j] = gamma[%[7]s]
 	reduce top = %[3]s(%[4]s) for j < %[2]d
-	map    x[j] = %[5]s
+	set    x[j] = %[5]s
 	reduce total = sum(x[j] * c[j])
 	let    mean = total / %[2]d.0
-	store  dst[r, j] = %[6]s
-	store  sums[r] = total - mean
+	set    dst[r, j] = %[6]s
+	set    sums[r] = total - mean
 	end`, name, width, g.pick("max", "min", "sum"), g.value(2, x, j), g.value(2, x, top, j), g.value(3, x, total, mean, top), g.pick("j", fmt.Sprintf("%d - 1 - j", width)))
 }
 
@@ -195,11 +195,11 @@ func (g *generator) matmulKernel(name string) string {
 		input, from = fmt.Sprintf("%d, B * T", inner), fmt.Sprintf("x[k, m * %d + r]", rows)
 	}
 	epilogue := g.value(2, elem("c", "r", "n"), elem("b", "n"), integer("n"))
-	shape, at, operand := fmt.Sprintf("rows, %d", inner), "r, k", "a"
+	shape, at := fmt.Sprintf("rows, %d", inner), "r, k"
 	if g.coin() {
-		shape, at, operand = fmt.Sprintf("%d, rows", inner), "k, r", "a'"
+		shape, at = fmt.Sprintf("%d, rows", inner), "k, r"
 	}
-	prologue := g.pick("", fmt.Sprintf("map a[%[1]s] = max(a[%[1]s], 0.0)", at), "map wt[k, n] = wt[k, n] * scale")
+	prologue := g.pick("", fmt.Sprintf("set a[%[1]s] = max(a[%[1]s], 0.0)", at), "set wt[k, n] = wt[k, n] * scale")
 	return fmt.Sprintf(`kernel %[1]s matmul
 	in     x f32[%[2]s]
 	in     w f32[%[3]s]
@@ -207,25 +207,25 @@ func (g *generator) matmulKernel(name string) string {
 	out    y f32[B * T, %[4]d]
 	scalar B, T, scale
 	grid   m < (B * T + %[5]d - 1) / %[5]d
-	tile   a f32[%[12]s]
 	tile   wt f32[%[6]d, %[4]d]
 	tile   b f32[%[4]d]
-	tile   c f32[rows, %[4]d]
 	let    rows = min(%[5]d, B * T - m * %[5]d)
-	load   a[%[13]s] = %[7]s
-	load   wt[k, n] = %[8]s
-	load   b[n] = bias[n]
-	fill   c = %[9]s
+	tile   a f32[%[12]s]
+	tile   c f32[rows, %[4]d]
+	set    a[%[13]s] = %[7]s
+	set    wt[k, n] = %[8]s
+	set    b[n] = bias[n]
+	set    c[r, n] = %[9]s
 	%[10]s
-	dot    c += %[14]s * wt
-	store  y[m * %[5]d + r, n] = %[11]s for r < rows, n < %[4]d
+	dot    c[r, n] += a[%[13]s] * wt[k, n]
+	set    y[m * %[5]d + r, n] = %[11]s for r < rows, n < %[4]d
 	end`, name, input, weight, cols, rows, inner, from, load, g.pick("0.0", "0.5", "-0.0"), prologue, epilogue,
-		shape, at, operand)
+		shape, at)
 }
 
 func (g *generator) gatherKernel(name string) string {
 	width, rows := g.size(), g.size()
-	value := g.value(2, elem("e", "j"), elem("q", "j"), expr.NewElem("id", expr.I32), integer("t"))
+	value := g.value(2, elem("e", "j"), elem("q", "j"), integer("id"), integer("t"))
 	return fmt.Sprintf(`kernel %[1]s gather
 	in     ids i32[B, T]
 	in     table f32[%[2]d, %[3]d]
@@ -234,24 +234,23 @@ func (g *generator) gatherKernel(name string) string {
 	out    hit i32[B, T]
 	scalar B, T
 	grid   b < B, t < T
-	tile   id i32[]
 	tile   e f32[%[3]d]
 	tile   q f32[%[3]d]
-	load   id[] = ids[b, t]
-	fill   e = 0.25
-	if     id[] >= 0
-	  load   e[j] = table[id[], j]
+	let    id = ids[b, t]
+	set    e[j] = 0.25
+	if     id >= 0
+	  set    e[j] = table[id, j]
 	end
-	load   q[j] = place[(t + b * 3) %% %[4]d, j]
-	store  y[b, t, j] = %[5]s
-	store  hit[b, t] = max(id[], 0) * 2 + t
+	set    q[j] = place[(t + b * 3) %% %[4]d, j]
+	set    y[b, t, j] = %[5]s
+	set    hit[b, t] = max(id, 0) * 2 + t
 	end`, name, rows, width, g.size(), value)
 }
 
 func (g *generator) windowKernel(name string) string {
 	width, block := g.size(), 1+g.IntN(6)
 	back, ahead := g.IntN(5), g.IntN(5)
-	weight := g.value(2, elem("s", "j"), elem("total"), integer("i"), integer("j"))
+	weight := g.value(2, elem("s", "j"), number("total"), integer("i"), integer("j"))
 	return fmt.Sprintf(`kernel %[1]s attention
 	in     q f32[B, T, %[2]d]
 	in     v f32[B, S, %[2]d]
@@ -260,31 +259,31 @@ func (g *generator) windowKernel(name string) string {
 	scalar B, T, S, P
 	grid   b < B, i < T
 	tile   query f32[%[2]d]
-	tile   keys f32[%[2]d, n]
-	tile   rows f32[n, %[2]d]
-	tile   s f32[n]
 	tile   acc f32[%[2]d]
 	tile   row f32[%[2]d]
-	tile   total f32[]
-	load   query[d] = q[b, i, d]
-	fill   acc = 0.0
-	fill   total = 1.0
+	var    total f32
+	set    query[d] = q[b, i, d]
+	set    acc[e] = 0.0
+	set    total = 1.0
 	for t = max(0, (i - %[4]d) / %[3]d) until (S + %[3]d - 1) / %[3]d
 	  if t * %[3]d <= i + P + %[5]d && t != %[6]d
 	    let    n = min(%[3]d, S - t * %[3]d)
-	    load   keys[d, j] = v[b, t * %[3]d + j, d]
-	    load   rows[j, d] = v[b, t * %[3]d + j, d]
-	    fill   s = 0.0
-	    dot    s += query * keys
-	    map    s[j] = where(t * %[3]d + j <= i + %[5]d, %[7]s, 0.0)
-	    dot    acc += s * rows
+	    tile   keys f32[%[2]d, n]
+	    tile   rows f32[n, %[2]d]
+	    tile   s f32[n]
+	    set    keys[d, j] = v[b, t * %[3]d + j, d]
+	    set    rows[j, d] = v[b, t * %[3]d + j, d]
+	    set    s[e] = 0.0
+	    dot    s[col] += query[k] * keys[k, col]
+	    set    s[j] = where(t * %[3]d + j <= i + %[5]d, %[7]s, 0.0)
+	    dot    acc[col] += s[k] * rows[k, col]
 	    reduce top = max(s[j])
-	    load   row[d] = v[b, t * %[3]d, d]
-	    dot    total += row * query
-	    map    total[] = min(total[] + top, 1000.0)
+	    set    row[d] = v[b, t * %[3]d, d]
+	    dot    total += row[k] * query[k]
+	    set    total = min(total + top, 1000.0)
 	  end
 	end
-	store  y[b, i, d] = acc[d]
-	store  z[b, i] = total[]
+	set    y[b, i, d] = acc[d]
+	set    z[b, i] = total
 	end`, name, width, block, back, ahead, g.IntN(4), weight)
 }

@@ -58,16 +58,23 @@ func Product(shape []int) int {
 	return n
 }
 
+// Flat is the row-major position of an index, which may be outside of the array.
+func (a *Array) Flat(index []int) int {
+	at := 0
+	for d, x := range index {
+		at = at*a.Shape[d] + x
+	}
+	return at
+}
+
 // Offset returns the row-major position of an element.
 func (a *Array) Offset(index []int) (int, error) {
-	at := 0
 	for d, x := range index {
 		if x < 0 || x >= a.Shape[d] {
 			return 0, fmt.Errorf("index %v is outside %s%v", index, a.Name, a.Shape)
 		}
-		at = at*a.Shape[d] + x
 	}
-	return at, nil
+	return a.Flat(index), nil
 }
 
 // Get returns the element at a position.

@@ -96,14 +96,17 @@ func (c *Code) Run() error {
 	return c.m.fault
 }
 
-// Offset returns the position in a that the first expressions are the indices of.
-func (c *Code) Offset(a *Array) (int, error) {
-	index := c.index[:len(a.Shape)]
-	for i := range index {
-		index[i] = int(c.At(i).I)
+// Index returns the first n values, of an element's index; it is valid until the next
+// call.
+func (c *Code) Index(n int) []int {
+	for i := range n {
+		c.index[i] = int(c.At(i).I)
 	}
-	return a.Offset(index)
+	return c.index[:n]
 }
+
+// Offset returns the position in a that the first expressions are the indices of.
+func (c *Code) Offset(a *Array) (int, error) { return a.Offset(c.Index(len(a.Shape))) }
 
 // binder is a Memory as expr.Binder.
 type binder struct{ *Memory }

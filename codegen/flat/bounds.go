@@ -1,0 +1,202 @@
+package flat
+
+import (
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// bounds are what is known of the variables that a kernel binds, over scalars of the
+// launch. A variable that is in neither map is a scalar, and its own bound.
+type bounds struct {
+	upper, lower map[string]*expr.Expr // nil where there is none
+}
+
+// boundsOf begins with the axes of a grid.
+func boundsOf(grid []kernel.Axis) *bounds {
+	b := &bounds{map[string]*expr.Expr{}, map[string]*expr.Expr{}}
+	for _, a := range grid {
+		b.loop(a.Var, expr.Int(0), a.Size)
+	}
+	return b
+}
+
+// enter notes what a statement says of the variable that it binds, for those after it
+// or in its body.
+func (b *bounds) enter(s kernel.Stmt) {
+	switch s := s.(type) {
+	case *kernel.Let:
+		b.upper[s.Name], b.lower[s.Name] = b.max(s.Value), b.min(s.Value)
+	case *kernel.Reduce, *kernel.Var:
+		b.upper[kernel.Bound(s)], b.lower[kernel.Bound(s)] = nil, nil
+	case *kernel.For:
+		b.loop(s.Var, s.Lo, s.Hi)
+	}
+}
+
+func (b *bounds) loop(name string, lo, hi *expr.Expr) {
+	b.lower[name] = b.min(lo)
+	b.upper[name] = nil
+	if last := b.max(hi); last != nil {
+		b.upper[name] = add(last, expr.Int(-1))
+	}
+}
+
+// max returns an upper bound of an I32 expression, nil if it finds none.
+func (b *bounds) max(e *expr.Expr) *expr.Expr {
+	if e.Type != expr.I32 {
+		return nil
+	}
+	switch e.Op {
+	case expr.Const:
+		return e
+	case expr.Var:
+		return bound(b.upper, e)
+	case expr.Min:
+		x, y := b.max(e.Args[0]), b.max(e.Args[1])
+		switch {
+		case x == nil || y != nil && y.Op == expr.Const:
+			return y
+		case y == nil || x.Op == expr.Const:
+			return x
+		}
+		return combine(e.Op, x, y)
+	case expr.Max, expr.Add:
+		return combine(e.Op, b.max(e.Args[0]), b.max(e.Args[1]))
+	case expr.Sub:
+		return combine(e.Op, b.max(e.Args[0]), b.min(e.Args[1]))
+	case expr.Mul:
+		if b.natural(e.Args[0]) && b.natural(e.Args[1]) {
+			return combine(e.Op, b.max(e.Args[0]), b.max(e.Args[1]))
+		}
+	case expr.Div:
+		if d := e.Args[1]; d.Op == expr.Const && d.I > 0 {
+			return combine(e.Op, b.max(e.Args[0]), d)
+		}
+	}
+	return nil
+}
+
+// min returns a lower bound of an I32 expression, nil if it finds none.
+func (b *bounds) min(e *expr.Expr) *expr.Expr {
+	if e.Type != expr.I32 {
+		return nil
+	}
+	switch e.Op {
+	case expr.Const:
+		return e
+	case expr.Var:
+		return bound(b.lower, e)
+	case expr.Min, expr.Add:
+		return combine(e.Op, b.min(e.Args[0]), b.min(e.Args[1]))
+	case expr.Max:
+		x, y := b.min(e.Args[0]), b.min(e.Args[1])
+		switch {
+		case x == nil || y != nil && y.Op == expr.Const:
+			return y
+		case y == nil || x.Op == expr.Const:
+			return x
+		}
+		return combine(e.Op, x, y)
+	case expr.Sub:
+		return combine(e.Op, b.min(e.Args[0]), b.max(e.Args[1]))
+	case expr.Mul:
+		if b.natural(e.Args[0]) && b.natural(e.Args[1]) {
+			return combine(e.Op, b.min(e.Args[0]), b.min(e.Args[1]))
+		}
+	}
+	return nil
+}
+
+// bound looks up a variable; one that the kernel does not bind is a scalar.
+func bound(of map[string]*expr.Expr, v *expr.Expr) *expr.Expr {
+	if e, ok := of[v.Name]; ok {
+		return e
+	}
+	return v
+}
+
+func combine(op expr.Op, a, b *expr.Expr) *expr.Expr {
+	if a == nil || b == nil {
+		return nil
+	}
+	return expr.Simplify(expr.New(op, a, b))
+}
+
+// natural says whether an expression is sure not to be negative.
+func (b *bounds) natural(e *expr.Expr) bool {
+	low := b.min(e)
+	return low != nil && isSize(low)
+}
+
+// size returns an upper bound of the number of elements of a shape, nil if it finds
+// none. Where a tile is made, none of its extents is negative.
+func (b *bounds) size(shape []*expr.Expr) *expr.Expr {
+	size := expr.Int(1)
+	for _, extent := range shape {
+		most := b.max(extent)
+		switch {
+		case most == nil:
+			return nil
+		case !isSize(most):
+			most = combine(expr.Max, most, expr.Int(0))
+		}
+		size = mul(size, most)
+	}
+	return size
+}
+
+// isSize is isStride with Min, which keeps the sign.
+func isSize(e *expr.Expr) bool {
+	switch e.Op {
+	case expr.Min, expr.Add, expr.Mul:
+		return isSize(e.Args[0]) && isSize(e.Args[1])
+	}
+	return isStride(e)
+}
+
+// isStride says whether an expression is sure not to be negative where variables
+// are sizes.
+func isStride(e *expr.Expr) bool {
+	switch e.Op {
+	case expr.Const:
+		return e.I >= 0
+	case expr.Var:
+		return true
+	case expr.Add, expr.Mul:
+		return isStride(e.Args[0]) && isStride(e.Args[1])
+	}
+	return false
+}
+
+// boundProducts writes constants that bound rows and columns into products.
+func boundProducts(k *kernel.Kernel) *kernel.Kernel {
+	b := boundsOf(k.Grid)
+	return withBody(k, b.products(k.Body))
+}
+
+func (b *bounds) products(body []kernel.Stmt) []kernel.Stmt {
+	out := make([]kernel.Stmt, len(body))
+	for i, s := range body {
+		b.enter(s)
+		if d, ok := s.(*kernel.Dot); ok && len(d.Axes) > 1 {
+			d := *d
+			if d.MostCols = b.most(d.Axes[len(d.Axes)-2].Size); len(d.Axes) > 2 {
+				d.MostRows = b.most(d.Axes[0].Size)
+			}
+			s = &d
+		}
+		if inner := kernel.Within(s); inner != nil {
+			s = kernel.WithBody(s, b.products(inner))
+		}
+		out[i] = s
+	}
+	return out
+}
+
+// most is a constant that bounds a size, 0 if it finds none.
+func (b *bounds) most(size *expr.Expr) int {
+	if m := b.max(size); m != nil && m.IsConst() {
+		return int(m.I)
+	}
+	return 0
+}

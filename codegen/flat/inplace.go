@@ -1,0 +1,244 @@
+package flat
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// A view is a tile, or a name for a scalar, that is read in place: its element at
+// axes is the element at of a buffer.
+type view struct {
+	name string
+	axes []kernel.Axis
+	at   *expr.Expr
+}
+
+// elem is the view's element at indices.
+func (v *view) elem(idx []*expr.Expr) *expr.Expr {
+	at := map[string]*expr.Expr{}
+	for i, a := range v.axes {
+		at[a.Var] = idx[i]
+	}
+	return expr.Simplify(expr.Subst(v.at, at))
+}
+
+// in puts a view in the place of its name.
+func (v *view) in(e *expr.Expr) *expr.Expr {
+	if !expr.Mentions(e, v.name) {
+		return e
+	}
+	return expr.Simplify(expr.Rewrite(e, func(x *expr.Expr) *expr.Expr {
+		if (x.Op == expr.Elem || x.Op == expr.Var) && x.Name == v.name {
+			return v.elem(x.Args)
+		}
+		return x
+	}))
+}
+
+// inPlace reads tiles in place that one statement copies from a buffer, if all their
+// readers come after it where its index still means the same, and before the buffer
+// changes.
+func inPlace(k *kernel.Kernel) *kernel.Kernel {
+	p := &placer{modes: map[string]kernel.Mode{}, shapes: map[string][]*expr.Expr{}, vars: map[string]bool{}, all: countUses(k.Body)}
+	for _, b := range k.Params {
+		p.modes[b.Name] = b.Mode
+	}
+	for s := range kernel.All(k.Body) {
+		switch s := s.(type) {
+		case *kernel.Tile:
+			p.shapes[s.Name] = s.Shape
+		case *kernel.Var:
+			p.vars[s.Name] = true
+		}
+	}
+	return withBody(k, p.body(k.Body))
+}
+
+type placer struct {
+	modes  map[string]kernel.Mode
+	shapes map[string][]*expr.Expr // of tiles
+	vars   map[string]bool         // variables, which may change
+	all    *usage                  // of the kernel
+}
+
+func (p *placer) body(body []kernel.Stmt) []kernel.Stmt {
+	var out []kernel.Stmt
+	for len(body) > 0 {
+		s, rest := body[0], body[1:]
+		if v := p.view(s, rest); v != nil {
+			body = kernel.RewriteAll(rest, v.in)
+			for s := range kernel.All(body) {
+				if l, ok := s.(*kernel.For); ok {
+					delete(l.Own, v.name)
+				}
+			}
+			continue
+		}
+		if inner := kernel.Within(s); inner != nil {
+			s = kernel.WithBody(s, p.body(inner))
+		}
+		out, body = append(out, s), rest
+	}
+	return out
+}
+
+// view returns what a statement copies, if it can be read in place by those after it;
+// nil if not.
+func (p *placer) view(s kernel.Stmt, rest []kernel.Stmt) *view {
+	v := &view{}
+	switch s := s.(type) {
+	case *kernel.Let:
+		v.name, v.at = s.Name, s.Value
+	case *kernel.Set:
+		if !p.copied(s) || p.all.writes[s.Dst.Name] != 1 || countUses(rest).reads[s.Dst.Name] != p.all.reads[s.Dst.Name] {
+			return nil
+		}
+		v.name, v.axes, v.at = s.Dst.Name, s.Axes, s.Value
+	default:
+		return nil
+	}
+	if _, buffer := p.modes[v.at.Name]; v.at.Op != expr.Elem || !buffer || !p.readable(v) || p.changes(v, rest) {
+		return nil
+	}
+	return v
+}
+
+// copied says whether a statement sets elements of a tile in order, all that anything
+// may read if it is the only one to set any.
+func (p *placer) copied(s *kernel.Set) bool {
+	if _, tile := p.shapes[s.Dst.Name]; !tile || len(s.Axes) != len(s.Dst.Args) {
+		return false
+	}
+	for i, at := range s.Dst.Args {
+		if at.Op != expr.Var || at.Name != s.Axes[i].Var {
+			return false
+		}
+	}
+	return true
+}
+
+// readable says whether the index of a view reads nothing that may change, and has
+// strides where a product wants them.
+func (p *placer) readable(v *view) bool {
+	for _, e := range expr.Elems(v.at.Args...) {
+		if mode, buffer := p.modes[e.Name]; !buffer || mode != kernel.In {
+			return false
+		}
+	}
+	if slices.ContainsFunc(expr.Vars(v.at.Args...), func(x *expr.Expr) bool { return p.vars[x.Name] }) {
+		return false
+	}
+	for _, e := range v.at.Args {
+		if !p.all.dotted[v.name] {
+			break
+		}
+		for _, a := range v.axes {
+			stride, rest, ok := expr.Affine(e, a.Var)
+			if !ok || !isStride(stride) {
+				return false
+			}
+			e = rest
+		}
+	}
+	return true
+}
+
+// changes says whether the buffer of a view may change before the last reader among
+// the statements after it. What changes it may read each element where it writes it.
+func (p *placer) changes(v *view, rest []kernel.Stmt) bool {
+	buf := v.at.Name
+	if p.all.writes[buf] == 0 {
+		return false
+	}
+	for i, s := range rest {
+		set, ok := s.(*kernel.Set)
+		if !ok || set.Dst.Name != buf {
+			if countUses(rest[i : i+1]).writes[buf] > 0 {
+				return true
+			}
+			continue
+		}
+		for _, e := range kernel.Reads(s) {
+			for _, x := range named(e, v.name) {
+				if !expr.Equal(v.elem(x.Args), set.Dst) {
+					return true
+				}
+			}
+		}
+		return countUses(rest[i+1:]).reads[v.name] > 0
+	}
+	return true
+}
+
+// named are the places where an expression reads a variable or elements of that name.
+func named(e *expr.Expr, name string) []*expr.Expr {
+	var out []*expr.Expr
+	expr.Walk(e, func(x *expr.Expr) {
+		if (x.Op == expr.Elem || x.Op == expr.Var) && x.Name == name {
+			out = append(out, x)
+		}
+	})
+	return out
+}
+
+// covers says whether a statement sets all elements of a tile, its axes in order.
+func covers(s *kernel.Set, shape []*expr.Expr) bool {
+	if len(shape) == 0 || len(s.Axes) != len(shape) {
+		return false
+	}
+	for i, at := range s.Dst.Args {
+		if at.Op != expr.Var || at.Name != s.Axes[i].Var || !expr.Equal(s.Axes[i].Size, shape[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// uses counts the statements that write arrays and variables, and the expressions
+// that read them; dotted are the operands of products.
+type usage struct {
+	writes, reads map[string]int
+	dotted        map[string]bool
+}
+
+func countUses(body []kernel.Stmt) *usage {
+	u := &usage{map[string]int{}, map[string]int{}, map[string]bool{}}
+	for s := range kernel.All(body) {
+		if name := kernel.Written(s); name != "" {
+			u.writes[name]++
+		}
+		for _, e := range kernel.Reads(s) {
+			expr.Walk(e, func(x *expr.Expr) {
+				if x.Op == expr.Elem || x.Op == expr.Var {
+					u.reads[x.Name]++
+				}
+			})
+		}
+		if d, ok := s.(*kernel.Dot); ok {
+			u.dotted[d.A.Name], u.dotted[d.B.Name] = true, true
+		}
+	}
+	return u
+}
+
+// same says whether two parts of a kernel read and write a name as often.
+func (u *usage) same(other *usage, name string) bool {
+	return u.reads[name] == other.reads[name] && u.writes[name] == other.writes[name]
+}
+
+// binds says whether statements, or those in their bodies, give a name a value.
+func binds(body []kernel.Stmt, name string) bool {
+	return slices.ContainsFunc(body, func(s kernel.Stmt) bool {
+		return slices.Contains(slices.Collect(kernel.Names(s)), name)
+	})
+}
+
+// clone is a loop with a set of its own of what iterations have for themselves.
+func clone(l *kernel.For, body []kernel.Stmt) *kernel.For {
+	out := *l
+	out.Body, out.Own = body, maps.Clone(l.Own)
+	return &out
+}

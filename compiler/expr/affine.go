@@ -1,0 +1,54 @@
+package expr
+
+// Affine splits an I32 expression into coef*v + rest, neither of which has v.
+// It fails where it sees no such form.
+func Affine(e *Expr, v string) (coef, rest *Expr, ok bool) {
+	if !Depends(e, v) {
+		return Int(0), e, true
+	}
+	if e.Op == Var {
+		return Int(1), Int(0), true
+	}
+	switch e.Op {
+	case Add, Sub:
+		c0, r0, ok0 := Affine(e.Args[0], v)
+		c1, r1, ok1 := Affine(e.Args[1], v)
+		if !ok0 || !ok1 {
+			return nil, nil, false
+		}
+		return Simplify(New(e.Op, c0, c1)), Simplify(New(e.Op, r0, r1)), true
+	case Mul:
+		x, y := e.Args[0], e.Args[1]
+		if Depends(y, v) {
+			x, y = y, x
+		}
+		c, r, ok := Affine(x, v)
+		if !ok || Depends(y, v) {
+			return nil, nil, false
+		}
+		return Simplify(New(Mul, c, y)), Simplify(New(Mul, r, y)), true
+	}
+	return nil, nil, false
+}
+
+// Depends says whether a variable occurs in an expression.
+func Depends(e *Expr, v string) bool {
+	return occurs(e, func(x *Expr) bool { return x.Op == Var && x.Name == v })
+}
+
+// Mentions says whether an expression reads a variable or elements of that name.
+func Mentions(e *Expr, name string) bool {
+	return occurs(e, func(x *Expr) bool { return (x.Op == Var || x.Op == Elem) && x.Name == name })
+}
+
+func occurs(e *Expr, is func(*Expr) bool) bool {
+	if len(e.Args) == 0 {
+		return is(e)
+	}
+	found := false
+	Walk(e, func(x *Expr) { found = found || is(x) })
+	return found
+}
+
+// IsInt says whether an expression is the I32 constant n.
+func IsInt(e *Expr, n int64) bool { return e.Op == Const && e.Type == I32 && e.I == n }

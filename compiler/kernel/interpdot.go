@@ -1,0 +1,151 @@
+package kernel
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel/memory"
+)
+
+// side is a side of a product while it runs: the elements of an array from a position
+// on, and how far each axis moves it.
+type side struct {
+	code  *memory.Code // of its index
+	array *memory.Array
+	at    int
+	steps [3]int // of rows, columns, sum
+}
+
+// dot compiles a product, each output in ascending k.
+func (m *machine) dot(s *Dot) step {
+	axes := s.axesOr1()
+	vars := [3]*expr.Value{}
+	for i, a := range axes {
+		vars[i] = m.Variable(a.Var)
+	}
+	sides := []*side{m.side(s.A), m.side(s.B)}
+	v := m.Variable(s.Dst.Name)
+	if s.Dst.Op == expr.Elem {
+		sides = append(sides, m.side(s.Dst))
+	}
+	sizes := m.Sizes(Sizes(axes[:]))
+	return func() error {
+		shape, err := sizes()
+		if err != nil {
+			return err
+		}
+		if s.MostRows > 0 && shape[0] > s.MostRows || s.MostCols > 0 && shape[1] > s.MostCols {
+			return fmt.Errorf("%d rows and %d columns are above the bounds", shape[0], shape[1])
+		}
+		for _, x := range sides {
+			if err := x.place(vars, shape); err != nil {
+				return err
+			}
+		}
+		if s.Dst.Op == expr.Var {
+			sum, err := m.chain(*sides[0], *sides[1], shape[2], float32(v.F))
+			v.F = float64(sum)
+			return err
+		}
+		return m.product(sides, shape, s.Zero)
+	}
+}
+
+// axesOr1 are rows, columns and the sum; an axis that a product does not have runs
+// over one value.
+func (s *Dot) axesOr1() [3]Axis {
+	axes := [3]Axis{{"dot.row", expr.Int(1)}, {"dot.col", expr.Int(1)}}
+	copy(axes[3-len(s.Axes):], s.Axes)
+	return axes
+}
+
+func (m *machine) side(e *expr.Expr) *side {
+	return &side{code: m.Code(e.Args...), array: m.Arrays[e.Name]}
+}
+
+// place finds where the elements are, which must all lie in the array.
+func (x *side) place(vars [3]*expr.Value, shape []int) error {
+	index := func(axis int) ([]int, error) {
+		for i, v := range vars {
+			if v.I = 0; i == axis {
+				v.I = 1
+			}
+		}
+		err := x.code.Run()
+		return x.code.Index(len(x.array.Shape)), err
+	}
+	first, err := index(-1)
+	if err != nil {
+		return err
+	}
+	first = slices.Clone(first)
+	last := slices.Clone(first)
+	x.at, x.steps = x.array.Flat(first), [3]int{}
+	for a, size := range shape {
+		if size == 0 {
+			return nil
+		}
+		next, err := index(a)
+		if err != nil {
+			return err
+		}
+		x.steps[a] = x.array.Flat(next) - x.at
+		for d := range next {
+			if next[d] < first[d] {
+				return fmt.Errorf("index %d of %s falls", d, x.array.Name)
+			}
+			last[d] += (next[d] - first[d]) * (size - 1)
+		}
+	}
+	if _, err := x.array.Offset(first); err != nil {
+		return err
+	}
+	_, err = x.array.Offset(last)
+	return err
+}
+
+// product computes the elements of the result.
+func (m *machine) product(sides []*side, shape []int, zero bool) error {
+	a, b, c := *sides[0], *sides[1], *sides[2]
+	for i := range shape[0] {
+		for j := range shape[1] {
+			at := c.at + i*c.steps[0] + j*c.steps[1]
+			sum := float32(0)
+			if !zero {
+				if err := c.array.Read(at, m.Cell); err != nil {
+					return err
+				}
+				sum = c.array.F[at]
+			}
+			row, col := a, b
+			row.at += i * a.steps[0]
+			col.at += j * b.steps[1]
+			sum, err := m.chain(row, col, shape[2], sum)
+			if err == nil {
+				err = c.array.Write(at, m.Cell)
+			}
+			if err != nil {
+				return err
+			}
+			c.array.F[at] = sum
+		}
+	}
+	return nil
+}
+
+// chain adds the products of one element in ascending k.
+func (m *machine) chain(a, b side, depth int, sum float32) (float32, error) {
+	for range depth {
+		if err := a.array.Read(a.at, m.Cell); err != nil {
+			return 0, err
+		}
+		if err := b.array.Read(b.at, m.Cell); err != nil {
+			return 0, err
+		}
+		sum = FMA32(a.array.F[a.at], b.array.F[b.at], sum)
+		a.at += a.steps[2]
+		b.at += b.steps[2]
+	}
+	return sum, nil
+}
