@@ -8,8 +8,8 @@ import (
 	"github.com/arithlang/mlc/compiler"
 )
 
-// flatText prints the kernels that are asked for in flat form, and once more as a
-// GPU has them where its cells are others.
+// flatText prints the kernels that are asked for after the passes of the processor,
+// and once more after those of a GPU where that is something else.
 func flatText(p *compiler.Program, only string) (string, error) {
 	var texts []string
 	for _, k := range launched(p, only) {

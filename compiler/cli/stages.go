@@ -31,7 +31,7 @@ func stages(on onCard) []stage {
 		{"grad", "tensor IR of a training step with its backward functions, simplified", gradText},
 		{"fused", "the values of each function in groups, and the kernel that computes each", fusedText},
 		{"kernel", "kernel IR", kernelText},
-		{"flat", "the flat form that back ends print; for a GPU too where it differs from the processor's", flatText},
+		{"flat", "the kernels after the passes of the processor, as back ends print them; after those of a GPU too where they differ", flatText},
 		{"plan", "the programs: their buffers, calls and launches", planText},
 		{"go", "the generated plan.go and kernels.go", goText},
 		{"ptx", "the generated kernels.ptx, below what each kernel needs of a GPU", ptxText},

@@ -1,5 +1,5 @@
-// Package lines reads and writes the text of the forms that have one statement a
-// line: the kernel IR (package kernel) and the flat form (package codegen/flat).
+// Package lines reads and writes the lines of the kernel IR's text (package kernel),
+// which has one statement a line.
 package lines
 
 import (

@@ -1,7 +1,6 @@
-// Package memory is what the interpreters of the kernel IR (package kernel) and of
-// the flat form (package codegen/flat) run on: variables and arrays by name,
-// expressions whose indices and divisors are checked, and the order of reductions
-// and of random words, which defines their bits.
+// Package memory is what the interpreter of the kernel IR (package kernel) runs on:
+// variables and arrays by name, expressions whose indices and divisors are checked,
+// and the order of reductions and of random words, which defines their bits.
 package memory
 
 import (
