@@ -16,6 +16,7 @@ type isa struct {
 
 	streams   int    // of random words that a loop carries along
 	broadcast string // suffix of instructions that read one word for all lanes
+	shared    int    // bytes of a word in the frame that all lanes read
 
 	// The mask of the lanes that exist in the last vector of a loop, and the
 	// instructions that load and store only these.
@@ -29,7 +30,7 @@ type isa struct {
 // U32 and Bool.
 type table map[expr.Op][4]string
 
-var avx512 = &isa{"AVX512", 16, 32, 5, 2, ".BCST", reg.K7, "VMOVUPS.Z", "VMOVUPS", table{
+var avx512 = &isa{"AVX512", 16, 32, 5, 2, ".BCST", 8, reg.K7, "VMOVUPS.Z", "VMOVUPS", table{
 	expr.And:   {"", "VPANDD", "VPANDD", "KANDW"},
 	expr.Or:    {"", "VPORD", "VPORD", "KORW"},
 	expr.Xor:   {"", "VPXORD", "VPXORD", "KXORW"},
@@ -41,7 +42,7 @@ var avx512 = &isa{"AVX512", 16, 32, 5, 2, ".BCST", reg.K7, "VMOVUPS.Z", "VMOVUPS
 	expr.Ne:    {"VCMPPS", "VPCMPD", "VPCMPUD"},
 }}
 
-var avx2 = &isa{"AVX2", 8, 16, 0, 1, "", reg.Y15, "VMASKMOVPS", "VMASKMOVPS", table{
+var avx2 = &isa{"AVX2", 8, 16, 0, 1, "", 32, reg.Y15, "VMASKMOVPS", "VMASKMOVPS", table{
 	expr.And:   {"", "VPAND", "VPAND", "VPAND"},
 	expr.Or:    {"", "VPOR", "VPOR", "VPOR"},
 	expr.Xor:   {"", "VPXOR", "VPXOR", "VPXOR"},

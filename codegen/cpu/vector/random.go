@@ -18,9 +18,9 @@ var (
 
 // A stream makes random words in registers, two vectors from each group of
 // counters. Groups are made side by side: their rounds are a long chain of
-// dependent instructions. A word of the state has a 64-bit lane of its own, of which only the low
-// half counts: a multiplication reads the low halves and leaves the high word of
-// the product one shift away.
+// dependent instructions. A word of the state has a 64-bit lane of its own, of which
+// only the low half counts: a multiplication reads the low halves and leaves the
+// high word of the product one shift away.
 //
 // Of the counter only the first word differs between lanes, so that half of the
 // first two rounds is the same for all and computed in general registers: the words
@@ -41,17 +41,8 @@ const (
 	stateRegs  = 8
 )
 
-// wordBytes is the size of a word in the frame that all lanes read: AVX2 has no
-// broadcasting operands.
-func (f *fn) wordBytes() int {
-	if f.isa == avx2 {
-		return 32
-	}
-	return 8
-}
-
 // key is the place of a round key in the frame.
-func (f *fn) key(round, half int) int { return f.keys + (2*round+half)*f.wordBytes() }
+func (f *fn) key(round, half int) int { return f.keys + (2*round+half)*f.isa.shared }
 
 // randomKeys computes the round keys, if the leaf has random words.
 func (f *fn) randomKeys() {
@@ -71,7 +62,7 @@ func (f *fn) randomKeys() {
 		}
 	}
 	f.keys = f.vecs
-	f.vecs += (2*philoxRounds*f.wordBytes() + slotVec - 1) / slotVec * slotVec
+	f.vecs += (2*philoxRounds*f.isa.shared + slotVec - 1) / slotVec * slotVec
 	for half, name := range []string{"seed0", "seed1"} {
 		f.op("MOVQ", f.at(f.vars[name].off), tempReg)
 		for round := range philoxRounds {
