@@ -36,6 +36,7 @@ type fn struct {
 	isa      *isa
 	pool     pool
 	leaf     *Leaf
+	stmts    []kernel.Stmt // of the leaf, as they are written
 	out      *ir.Function
 	slices   map[string]operand.Mem // parameters
 	vars     map[string]place
@@ -83,6 +84,7 @@ func compileFor(l *Leaf, body []kernel.Stmt, s *isa, p pool) (*ir.Function, erro
 	f.out.AddPragma("noescape")
 	f.parameters()
 	f.randomKeys()
+	f.stmts = body
 	f.body(body)
 	f.op("VZEROUPPER")
 	f.op("RET")

@@ -9,20 +9,21 @@ import (
 
 // A group is statements over the same axis that one loop computes, in order.
 type group struct {
+	*fn
 	size    *expr.Expr
 	axis    string
 	serial  bool // the loop is one vector, so that statements run one after another
 	random  []*kernel.Random
 	members []member
 	folds   int // registers of partials
-	lets    map[string]*expr.Expr
 }
 
 // A member is an assignment, or a reduction where dst is nil, over the group's axis.
 type member struct {
-	dst, value *expr.Expr
+	dst, value *expr.Expr // interned
 	reduce     *kernel.Reduce
-	elems      []*expr.Expr // of the value
+	reads      []*expr.Expr // elements of the value
+	uses       []*expr.Expr // those, the ones of dst's index, and dst
 }
 
 // window is how many statements gather looks at.
@@ -31,104 +32,95 @@ const window = 64
 // gather takes statements from the front: those that come first, a group after
 // them, and the rest in order. What the group does not depend on may wait until
 // after it, and what does not depend on the group may come before it.
-func (f *fn) gather(nodes []kernel.Stmt) (first []kernel.Stmt, g *group, rest []kernel.Stmt) {
-	g = &group{lets: f.lets}
+func (f *fn) gather(stmts []kernel.Stmt) (first []kernel.Stmt, g *group, rest []kernel.Stmt) {
+	g = &group{fn: f}
 	var taken, skipped []kernel.Stmt // of the group; left behind
 	n := 0
-	for ; n < min(len(nodes), window); n++ {
-		node := nodes[n]
-		free := result(node) != "" && !conflicts(node, skipped)
-		switch x := node.(type) {
-		case *kernel.Let, *kernel.Random, *kernel.Var:
-			if free && !conflicts(node, taken) {
-				first = append(first, node)
+	for ; n < min(len(stmts), window) && movable(stmts[n]); n++ {
+		s := stmts[n]
+		free := !conflicts(s, skipped)
+		switch s.(type) {
+		case *kernel.Set, *kernel.Reduce:
+			if free && g.take(s) {
+				taken = append(taken, s)
 				continue
 			}
-		case *kernel.Set, *kernel.Reduce:
-			if free && f.take(g, x) {
-				taken = append(taken, node)
+		default:
+			if free && !conflicts(s, taken) {
+				first = append(first, s)
 				continue
 			}
 		}
-		if len(taken) == 0 || !movable(node) {
+		if len(taken) == 0 {
 			break
 		}
-		skipped = append(skipped, node)
+		skipped = append(skipped, s)
 	}
-	rest = append(skipped, nodes[n:]...)
-	if len(taken) == 0 {
-		if len(first) == 0 {
-			return nodes[:1], nil, nodes[1:]
-		}
+	rest = append(skipped, stmts[n:]...)
+	switch {
+	case len(taken) > 0:
+		return g.streams(first, taken), g, rest
+	case len(first) > 0:
 		return first, nil, rest
 	}
-	return f.streams(g, first, taken), g, rest
+	return stmts[:1], nil, stmts[1:]
 }
 
-// movable says whether statements behind a statement may be tried for its group.
-func movable(n kernel.Stmt) bool {
-	switch n := n.(type) {
-	case *kernel.Let, *kernel.Random, *kernel.Reduce, *kernel.Var:
-		return true
-	case *kernel.Set:
-		return n.Dst.Op != expr.Var
-	}
-	return false
+// movable says whether a statement may change places with others.
+func movable(s kernel.Stmt) bool {
+	set, ok := s.(*kernel.Set)
+	return result(s) != "" && !(ok && set.Dst.Op == expr.Var)
 }
 
 // conflicts says whether a statement and one of others may not change places.
-func conflicts(n kernel.Stmt, others []kernel.Stmt) bool {
-	for _, o := range others {
-		if touches(n, result(o)) || touches(o, result(n)) {
-			return true
-		}
-	}
-	return false
+func conflicts(s kernel.Stmt, others []kernel.Stmt) bool {
+	return slices.ContainsFunc(others, func(o kernel.Stmt) bool { return touches(s, result(o)) || touches(o, result(s)) })
 }
 
 // result is the variable or slice that a statement sets; none for other statements.
-func result(n kernel.Stmt) string {
-	if name := kernel.Bound(n); name != "" {
+func result(s kernel.Stmt) string {
+	if name := kernel.Bound(s); name != "" {
 		return name
 	}
-	return kernel.Written(n)
+	return kernel.Written(s)
 }
 
-// touches says whether a statement reads or sets a name.
-func touches(n kernel.Stmt, name string) bool {
-	return result(n) == name || slices.ContainsFunc(kernel.Reads(n), func(e *expr.Expr) bool { return expr.Mentions(e, name) })
+// touches says whether a statement, its body left out, reads or sets a name.
+func touches(s kernel.Stmt, name string) bool {
+	return result(s) == name || slices.ContainsFunc(kernel.Reads(s), func(e *expr.Expr) bool { return expr.Mentions(e, name) })
 }
 
 // take adds a statement to a group if it fits.
-func (f *fn) take(g *group, n kernel.Stmt) bool {
+func (g *group) take(s kernel.Stmt) bool {
 	var m member
 	var a kernel.Axis
-	switch n := n.(type) {
+	regs := 0
+	switch s := s.(type) {
 	case *kernel.Set:
-		if len(n.Axes) != 1 || n.Dst.Op == expr.Var {
+		if len(s.Axes) != 1 {
 			return false
 		}
-		a, m = n.Axes[0], member{dst: n.Dst, value: n.Value}
+		a, m.dst, m.value = s.Axes[0], s.Dst, s.Value
 	case *kernel.Reduce:
-		a, m = n.Axis, member{value: n.Value, reduce: n}
-	}
-	if len(g.members) > 0 && (!expr.Equal(g.size, a.Size) || len(expr.Elems(a.Size)) > 0) {
-		return false
+		a, m.reduce, m.value = s.Axis, s, s.Value
+		regs = g.partialRegs(s)
 	}
 	if len(g.members) == 0 {
 		g.size, g.axis = a.Size, a.Var
-		g.serial = a.Size.IsConst() && a.Size.I <= int64(f.isa.lanes)
-	}
-	m.value = g.renamed(m.value, a.Var)
-	if m.dst != nil {
-		m.dst = g.renamed(m.dst, a.Var)
-	} else if g.folds += f.partialRegs(m.reduce); len(g.members) > 0 && g.folds > f.isa.regs/2 {
-		g.folds -= f.partialRegs(m.reduce)
+		g.serial = a.Size.IsConst() && a.Size.I <= int64(g.isa.lanes)
+	} else if !expr.Equal(g.size, a.Size) || len(expr.Elems(a.Size)) > 0 || regs > 0 && g.folds+regs > g.isa.regs/2 {
 		return false
 	}
-	m.elems = expr.Elems(m.value)
-	for _, other := range g.members {
-		if !g.independent(other, m) {
+	g.folds += regs // though it may have to wait: then a later loop is there for others too
+	m.value = g.renamed(m.value, a.Var)
+	m.reads = expr.Elems(m.value)
+	m.uses = m.reads
+	if m.dst != nil {
+		m.dst = g.renamed(m.dst, a.Var)
+		m.uses = append(slices.Concat(m.reads, expr.Elems(m.dst.Args[0])), m.dst)
+	}
+	for _, before := range g.members {
+		if !g.independent(before, m) {
 			return false
 		}
 	}
@@ -139,52 +131,38 @@ func (f *fn) take(g *group, n kernel.Stmt) bool {
 // partialRegs is how many registers the partials of a reduction need. Partial sums
 // that meet no element are 0, which changes no other.
 func (f *fn) partialRegs(r *kernel.Reduce) int {
-	n := partials / f.isa.lanes
-	if size := r.Axis.Size; r.Op == expr.Add && size.IsConst() {
-		used := 1
-		for used < n && int64(used*f.isa.lanes) < size.I {
-			used *= 2
-		}
-		n = used
+	n, size := partials/f.isa.lanes, r.Axis.Size
+	for r.Op == expr.Add && size.IsConst() && n > 1 && int64(n/2*f.isa.lanes) >= size.I {
+		n /= 2
 	}
 	return n
 }
 
 // renamed is an expression over the group's axis.
 func (g *group) renamed(e *expr.Expr, axis string) *expr.Expr {
-	if axis == g.axis {
-		return e
+	if axis != g.axis {
+		e = expr.Subst(e, map[string]*expr.Expr{axis: expr.NewVar(g.axis, expr.I32)})
 	}
-	return expr.Subst(e, map[string]*expr.Expr{axis: expr.NewVar(g.axis, expr.I32)})
+	return g.interner.Intern(e)
 }
 
 // independent says whether a member may run in turns with one before it: of what
 // either writes, the other uses the same elements in the same turn, or none.
 func (g *group) independent(before, m member) bool {
-	if before.reduce != nil && (expr.Mentions(m.value, before.reduce.Name) || m.dst != nil && expr.Mentions(m.dst, before.reduce.Name)) {
+	if r := before.reduce; r != nil {
+		if expr.Mentions(m.value, r.Name) || m.dst != nil && expr.Mentions(m.dst, r.Name) {
+			return false
+		}
+	} else if !g.apart(before.dst, m.uses) {
 		return false
 	}
-	if before.dst != nil && !g.apart(before.dst, append(slices.Clip(m.elems), m.places()...)) {
-		return false
-	}
-	return m.dst == nil || g.serial || g.apart(m.dst, before.elems)
-}
-
-func (m member) places() []*expr.Expr {
-	if m.dst == nil {
-		return nil
-	}
-	return append(expr.Elems(m.dst.Args[0]), m.dst)
+	return m.dst == nil || g.serial || g.apart(m.dst, before.reads)
 }
 
 // apart says whether elements are none that an assignment in another turn writes.
 func (g *group) apart(dst *expr.Expr, elems []*expr.Expr) bool {
 	for _, x := range elems {
-		if x.Name != dst.Name {
-			continue
-		}
-		moves := expr.Depends(x, g.axis)
-		if !moves || !g.serial && !expr.Equal(x, dst) && !g.disjoint(x.Args[0], dst.Args[0]) {
+		if x.Name == dst.Name && (!expr.Depends(x, g.axis) || !g.serial && x != dst && !g.disjoint(x.Args[0], dst.Args[0])) {
 			return false
 		}
 	}
@@ -222,38 +200,42 @@ func (g *group) disjoint(x, y *expr.Expr) bool {
 
 // streams finds random words that nothing but the group reads, which then makes
 // them in registers, and returns the other statements that come first.
-func (f *fn) streams(g *group, first, taken []kernel.Stmt) []kernel.Stmt {
-	var rest []kernel.Stmt
-	for _, n := range first {
-		if l, ok := n.(*kernel.Let); ok {
-			f.lets[l.Name] = l.Value
+func (g *group) streams(first, taken []kernel.Stmt) []kernel.Stmt {
+	return slices.DeleteFunc(first, func(s kernel.Stmt) bool {
+		if l, ok := s.(*kernel.Let); ok {
+			g.lets[l.Name] = l.Value
 		}
-		r, ok := n.(*kernel.Random)
-		room := f.isa.regs - 1 - g.folds - streamRegs*(len(g.random)+1)
-		if ok && len(g.random) < f.isa.streams && room >= stateRegs && f.private(g, r, taken) {
+		r, ok := s.(*kernel.Random)
+		room := g.isa.regs - 1 - g.folds - streamRegs*(len(g.random)+1)
+		ok = ok && len(g.random) < g.isa.streams && room >= stateRegs && g.private(r, taken)
+		if ok {
 			g.random = append(g.random, r)
-			continue
 		}
-		rest = append(rest, n)
-	}
-	return rest
+		return ok
+	})
 }
 
 // private says whether random words are read by a group alone, each where it is,
 // and begin with the first word of a counter.
-func (f *fn) private(g *group, r *kernel.Random, taken []kernel.Stmt) bool {
-	size := r.Size
-	if size == nil || !expr.Equal(size, g.size) || !f.multipleOf4(r.Base) {
+func (g *group) private(r *kernel.Random, taken []kernel.Stmt) bool {
+	if !expr.Equal(r.Size, g.size) || !g.multipleOf4(r.Base) {
 		return false
 	}
-	read, ok := false, true
+	read := false
 	for _, m := range g.members {
-		expr.Walk(m.value, func(e *expr.Expr) {
-			if e.Op == expr.Elem && e.Name == r.Dst {
+		for _, x := range m.reads {
+			if x.Name == r.Dst {
 				read = true
-				ok = ok && e.Args[0].Op == expr.Var && e.Args[0].Name == g.axis
+				if at := x.Args[0]; at.Op != expr.Var || at.Name != g.axis {
+					return false
+				}
 			}
-		})
+		}
 	}
-	return read && ok && readsOf(f.leaf.Body, r.Dst) == readsOf(taken, r.Dst) && writes(f.leaf.Body, r.Dst) == 1
+	for s := range kernel.All(g.stmts) {
+		if s != r && !slices.Contains(taken, s) && touches(s, r.Dst) {
+			return false
+		}
+	}
+	return read
 }

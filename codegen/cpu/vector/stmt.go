@@ -6,40 +6,46 @@ import (
 )
 
 // body writes statements. Those over the same axis share a loop.
-func (f *fn) body(nodes []kernel.Stmt) {
-	for len(nodes) > 0 && f.err == nil {
-		first, g, rest := f.gather(nodes)
-		for _, n := range first {
-			f.node(n)
+func (f *fn) body(stmts []kernel.Stmt) {
+	for len(stmts) > 0 && f.err == nil {
+		first, g, rest := f.gather(stmts)
+		for _, s := range first {
+			f.stmt(s)
 		}
 		if g != nil {
 			f.run(g)
 		}
-		nodes = rest
+		stmts = rest
 	}
 }
 
-func (f *fn) node(n kernel.Stmt) {
-	switch n := n.(type) {
+func (f *fn) stmt(s kernel.Stmt) {
+	switch s := s.(type) {
 	case *kernel.Let:
-		f.lets[n.Name] = n.Value
-		f.let(n.Name, n.Value)
+		f.lets[s.Name] = s.Value
+		f.let(s.Name, s.Value)
 	case *kernel.Var:
-		if n.Value != nil {
-			f.let(n.Name, n.Value)
+		if s.Value == nil {
+			f.bind(s.Name, s.Type)
 		} else {
-			f.bind(n.Name, n.Type)
+			f.let(s.Name, s.Value)
 		}
 	case *kernel.Set:
-		f.assign(n)
+		f.assign(s)
 	case *kernel.Random:
-		f.randomFill(n)
+		f.randomFill(s)
 	case *kernel.For:
-		f.count(n.Var, n.Lo, n.Hi, func() { f.body(n.Body) })
+		f.count(s.Var, s.Lo, s.Hi, func() { f.body(s.Body) })
 	case *kernel.If:
-		f.branch(n)
+		end := f.label("end")
+		f.scope(func() {
+			f.op("CMPQ", f.integer(s.Cond), imm(0))
+			f.jump("JEQ", end)
+			f.body(s.Body)
+			f.mark(end)
+		})
 	default:
-		f.fail("%T has no place in a leaf", n)
+		f.fail("%T has no place in a leaf", s)
 	}
 }
 
@@ -51,72 +57,25 @@ func (f *fn) let(name string, e *expr.Expr) {
 	f.vars[name] = p
 }
 
-// update sets a variable.
-func (f *fn) update(name string, e *expr.Expr) {
-	p, ok := f.vars[name]
-	if !ok || p.typ != e.Type {
-		f.fail("%s is no variable of the leaf", name)
-		return
-	}
-	f.scope(func() { f.scalarTo(e, p) })
-}
-
-func (f *fn) assign(a *kernel.Set) {
-	if a.Dst.Op == expr.Var {
-		if len(a.Axes) > 0 {
-			f.fail("variable %s is set in a loop", a.Dst.Name)
-			return
-		}
-		f.update(a.Dst.Name, a.Value)
-		return
-	}
-	if len(a.Axes) > 0 {
-		f.nest(a.Axes[:len(a.Axes)-1], func() {
-			last := a.Axes[len(a.Axes)-1]
-			f.run(&group{size: last.Size, axis: last.Var, members: []member{{dst: a.Dst, value: a.Value}}})
+// assign sets a variable, an element, or elements in loops over the axes, of which
+// the last is one over vectors.
+func (f *fn) assign(s *kernel.Set) {
+	last := len(s.Axes) - 1
+	switch {
+	case s.Dst.Op == expr.Var:
+		f.scope(func() { f.scalarTo(s.Value, f.variable(s.Dst)) })
+	case last < 0:
+		f.scope(func() {
+			b := f.newBlock("", 4)
+			b.assign(s.Dst, s.Value, false)
+			b.prepare()
+			b.emit(instance{})
 		})
-		return
+	default:
+		f.nest(s.Axes[:last], func() {
+			f.run(&group{size: s.Axes[last].Size, axis: s.Axes[last].Var, members: []member{{dst: s.Dst, value: s.Value}}})
+		})
 	}
-	f.scope(func() {
-		b := f.newBlock("", 4)
-		b.assign(a.Dst, a.Value, false)
-		b.prepare()
-		b.emit(instance{})
-	})
-}
-
-func (f *fn) branch(n *kernel.If) {
-	end := f.label("end")
-	f.scope(func() {
-		f.op("CMPQ", f.integer(n.Cond), imm(0))
-		f.jump("JEQ", end)
-		f.body(n.Body)
-		f.mark(end)
-	})
-}
-
-// readsOf counts the expressions of statements that read a slice.
-func readsOf(body []kernel.Stmt, slice string) int {
-	n := 0
-	for s := range kernel.All(body) {
-		for _, e := range kernel.Reads(s) {
-			if expr.Mentions(e, slice) {
-				n++
-			}
-		}
-	}
-	return n
-}
-
-// writes counts the statements that write a slice.
-func writes(body []kernel.Stmt, slice string) int {
-	n := 0
-	for s := range kernel.All(body) {
-		if kernel.Written(s) == slice {
-			n++
-		}
-	}
-	return n
 }
 
 // multipleOf4 says whether an integer is sure to be a multiple of 4.
