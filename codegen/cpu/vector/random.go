@@ -1,6 +1,8 @@
 package vector
 
 import (
+	"slices"
+
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 
@@ -44,27 +46,22 @@ const (
 // key is the place of a round key in the frame.
 func (f *fn) key(round, half int) int { return f.keys + (2*round+half)*f.isa.shared }
 
+// launch is the place of a scalar that random words depend on.
+func (f *fn) launch(name string) operand.Mem {
+	t, _ := kernel.ScalarType(name)
+	return f.at(f.variable(expr.NewVar(name, t)).off)
+}
+
 // randomKeys computes the round keys, if the leaf has random words.
 func (f *fn) randomKeys() {
-	any := false
-	for n := range kernel.All(f.leaf.Body) {
-		if _, ok := n.(*kernel.Random); ok {
-			any = true
-		}
-	}
-	if !any {
+	isRandom := func(s kernel.Stmt) bool { _, ok := s.(*kernel.Random); return ok }
+	if !slices.ContainsFunc(slices.Collect(kernel.All(f.leaf.Body)), isRandom) {
 		return
-	}
-	for _, v := range []Value{{"seed0", expr.U32}, {"seed1", expr.U32}, {"step", expr.U32}, {"layer", expr.I32}} {
-		if p, ok := f.vars[v.Name]; !ok || p.typ != v.Type {
-			f.fail("random words need the value %s", v.Name)
-			return
-		}
 	}
 	f.keys = f.vecs
 	f.vecs += (2*philoxRounds*f.isa.shared + slotVec - 1) / slotVec * slotVec
-	for half, name := range []string{"seed0", "seed1"} {
-		f.op("MOVQ", f.at(f.vars[name].off), tempReg)
+	for half, seed := range []string{"seed0", "seed1"} {
+		f.op("MOVQ", f.launch(seed), tempReg)
 		for round := range philoxRounds {
 			f.spread(tempReg, f.key(round, half))
 			f.op("ADDL", operand.U32(philoxWeyl[half]), tempReg)
@@ -102,13 +99,13 @@ func (f *fn) startStream(s *stream, r *kernel.Random) {
 	}
 	key := func(round, half int) operand.Mem { return f.at(f.key(round, half)) }
 	// The first round: c0 = high ^ example ^ key, c1 = low.
-	f.op("MOVL", f.at(f.vars["step"].off), reg.EAX)
+	f.op("MOVL", f.launch("step"), reg.EAX)
 	multiply(1)
 	f.op("XORL", key(0, 0), reg.EDX)
 	f.op("XORL", example, reg.EDX)
 	f.op("XORL", key(1, 0), reg.EAX)
 	f.spread(reg.RAX, s.early[1])
-	f.op("MOVL", f.at(f.vars["layer"].off), reg.EAX)
+	f.op("MOVL", f.launch("layer"), reg.EAX)
 	f.op("ADDL", operand.U32(r.Stream<<16), reg.EAX)
 	f.op("XORL", key(0, 1), reg.EAX)
 	f.spread(reg.RAX, s.early[0])

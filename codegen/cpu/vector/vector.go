@@ -1,6 +1,6 @@
-// Package vector compiles leaves, the stretches of flat kernels without matrix
-// products, to assembly for AVX-512 and AVX2. Package flat gives it what it reads;
-// package codegen/cpu cuts kernels into leaves and prints the calls.
+// Package vector compiles leaves, the stretches of kernels without matrix products, to
+// assembly for AVX-512 and AVX2. Package codegen/cpu cuts kernels into leaves, after
+// the passes of package flat, and prints the calls.
 //
 // The assembly computes the bits of the kernel interpreter. Scalars of the kernel
 // are in general registers or slots of the worker's frame, elements in vector
@@ -16,7 +16,7 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// A Leaf is a stretch of a flat kernel without matrix products: one function
+// A Leaf is a stretch of a kernel without matrix products: one function
 //
 //	func NAME_ISA(frame *byte, slices…, values…)
 //
@@ -26,7 +26,7 @@ import (
 type Leaf struct {
 	Name   string        // Go name without the suffix AVX512 or AVX2
 	Doc    string        // one line
-	Body   []kernel.Stmt // Alloc only of rank 0, no Dot
+	Body   []kernel.Stmt // no Tile and no Dot
 	Slices []Slice       // what Body indexes, in order of the parameters
 	Values []Value       // scalars that Body reads but does not bind
 }

@@ -282,8 +282,8 @@ func TestCheck(t *testing.T) {
 		{assign(expr.New(expr.ToF32, i)), "i has no value"},
 		{&kernel.Dot{Dst: x, A: x, B: x}, "no place in a leaf"},
 		{&kernel.Tile{Name: "t", Type: expr.F32, Shape: []*expr.Expr{n}}, "no place in a leaf"},
-		{&kernel.Set{Dst: expr.NewVar("s", expr.F32), Value: expr.F(0)}, "s is no variable"},
-		{&kernel.Random{Dst: "u", Size: n, Base: n, Example: expr.U(1)}, "need the value seed0"},
+		{&kernel.Set{Dst: expr.NewVar("s", expr.F32), Value: expr.F(0)}, "s has no value"},
+		{&kernel.Random{Dst: "u", Size: n, Base: n, Example: expr.U(1)}, "seed0 has no value"},
 		{&kernel.Let{Name: "q", Value: expr.NewVar("n", expr.F32)}, "n has no value"},
 	} {
 		l := &Leaf{
