@@ -102,8 +102,8 @@ const (
 func (p *printer) outputs(n flat.Product) {
 	row, col := expr.NewVar(rowVar, expr.I32), expr.NewVar(colVar, expr.I32)
 	c := p.own(expr.NewElem(n.C.Slice, expr.F32, element(n.C, row, col)))
-	p.each([]kernel.Axis{{Var: rowVar, Size: n.M}, {Var: colVar, Size: n.N}}, nil, func() {
-		m, at, bytes := p.at(c)
+	p.each([]kernel.Axis{{Var: rowVar, Size: n.M}, {Var: colVar, Size: n.N}}, func() {
+		m, at, bytes := p.at(c, known{})
 		acc := p.f.Variable(asm.F32(0))
 		if !n.Zero {
 			p.f.LoadInto(m, at, bytes, acc)
@@ -125,13 +125,12 @@ func (p *printer) chain(n flat.Product, acc asm.Value, row, col *expr.Expr) {
 	a := f.Variable(p.pointer(n.A, row, expr.Int(0)))
 	b := f.Variable(p.pointer(n.B, expr.Int(0), col))
 	da, db := p.stride(n.A, n.A.CS), p.stride(n.B, n.B.RS)
-	p.count(asm.Int(0), p.value(n.K), asm.Int(1), func(asm.Value) error {
+	p.count(asm.Int(0), p.value(n.K), asm.Int(1), func(asm.Value) {
 		x := f.Load(p.slices[n.A.Slice].Memory, asm.Float, a, 0)
 		y := f.Load(p.slices[n.B.Slice].Memory, asm.Float, b, 0)
 		f.Into(acc, "fma.rn.f32", x, y, acc)
 		p.advance(a, da)
 		p.advance(b, db)
-		return nil
 	})
 }
 

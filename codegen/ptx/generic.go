@@ -78,8 +78,6 @@ type printer struct {
 	counted map[string]bool // variables that count from 0
 	slices  map[string]slice
 	aligned map[string]bool // slices that begin at a multiple of 16 bytes
-	layers  []layer
-	impure  map[*expr.Expr]bool
 	waits   waits
 	stage   slice // shared memory of products
 }
@@ -87,7 +85,7 @@ type printer struct {
 func newPrinter(k *kernel.Kernel, m *asm.Module, aligned func(k *kernel.Kernel, buffer int) bool) *printer {
 	p := &printer{
 		k: k, m: m, in: expr.NewInterner(), aligned: map[string]bool{},
-		vars: map[string]asm.Value{}, mutable: map[string]bool{}, counted: map[string]bool{}, slices: map[string]slice{}, impure: map[*expr.Expr]bool{},
+		vars: map[string]asm.Value{}, mutable: map[string]bool{}, counted: map[string]bool{}, slices: map[string]slice{},
 	}
 	for _, a := range k.Grid {
 		p.counted[a.Var] = true
@@ -109,8 +107,11 @@ func (p *printer) kernel() error {
 		p.aligned[t.Name] = true
 	}
 	for s := range kernel.All(r.Body) {
-		if v, ok := s.(*kernel.Var); ok {
-			p.mutable[v.Name] = true
+		switch s := s.(type) {
+		case *kernel.Var:
+			p.mutable[s.Name] = true
+		case *kernel.Tile:
+			return fmt.Errorf("tile %s: its size has no bound over the launch's scalars", s.Name)
 		}
 	}
 	whole := needsBlock(r.Body)
@@ -123,7 +124,6 @@ func (p *printer) kernel() error {
 	if p.k.Pos.Line > 0 {
 		p.f.Loc(p.m.File(p.k.Pos.File), p.k.Pos.Line, p.k.Pos.Col)
 	}
-	p.push()
 	p.parameters(r)
 	p.teams(whole, threads)
 	p.place(r.Once, r.Body)
@@ -132,9 +132,7 @@ func (p *printer) kernel() error {
 		p.entry.Static += n
 	}
 	p.waits = p.findWaits(&kernel.For{Var: cellVar, Body: r.Body})
-	if err := p.overCells(p.cellsOf(r)); err != nil {
-		return err
-	}
+	p.overCells(p.cellsOf(r))
 	p.f.Return()
 	return nil
 }
@@ -173,7 +171,7 @@ const cellVar = "cell"
 // cells are the units of work that are dealt to teams.
 type cells struct {
 	count *expr.Expr
-	body  func(cell asm.Value) error // what a team does for one
+	body  func(cell asm.Value) // what a team does for one
 }
 
 // cellsOf are the cells of the kernel's grid. A kernel that has one cell, which is a
@@ -186,7 +184,7 @@ func (p *printer) cellsOf(r *kernel.Kernel) cells {
 	for _, a := range p.k.Grid {
 		count = expr.Simplify(expr.New(expr.Mul, count, a.Size))
 	}
-	return cells{count, func(cell asm.Value) error {
+	return cells{count, func(cell asm.Value) {
 		for i, a := range slices.Backward(p.k.Grid) {
 			if i == 0 {
 				p.vars[a.Var] = cell
@@ -194,12 +192,12 @@ func (p *printer) cellsOf(r *kernel.Kernel) cells {
 			}
 			cell, p.vars[a.Var] = p.divide(cell, p.value(a.Size))
 		}
-		return p.nodes(r.Body)
+		p.nodes(r.Body)
 	}}
 }
 
 // overCells gives the cells to teams in turn: a team's first cell is its number.
-func (p *printer) overCells(c cells) error {
+func (p *printer) overCells(c cells) {
 	f := p.f
 	p.entry.Blocks = c.count
 	first, step := f.Special("%ctaid.x"), f.Special("%nctaid.x")
@@ -209,7 +207,7 @@ func (p *printer) overCells(c cells) error {
 		first = f.Do("mad.lo.s32", first, asm.Int(int64(p.warps)), p.warp)
 		step = f.Do("mul.lo.s32", step, asm.Int(int64(p.warps)))
 	}
-	return p.count(first, p.value(c.count), step, c.body)
+	p.count(first, p.value(c.count), step, c.body)
 }
 
 // divide returns quotient and remainder of natural numbers.
@@ -218,29 +216,21 @@ func (p *printer) divide(x, by asm.Value) (quotient, remainder asm.Value) {
 	return q, p.f.Do("sub.s32", x, p.f.Do("mul.lo.s32", q, by))
 }
 
-// count runs body for i = from, from+step, … below limit, which may all be constants:
-// then nothing is tested that is known.
-func (p *printer) count(from, limit, step asm.Value, body func(i asm.Value) error) error {
+// count runs body for i = from, from+step, … below limit.
+func (p *printer) count(from, limit, step asm.Value, body func(i asm.Value)) {
 	f := p.f
-	turns, known := turnsOf(from, limit, step)
-	if known && turns == 0 {
-		return nil
-	}
-	p.push()
-	defer p.pop()
-	if known && turns == 1 {
-		return body(from)
-	}
-	var err error
 	f.If(f.Do("setp.lt.s32", from, limit), func() {
+		if turns, known := turnsOf(from, limit, step); known && turns == 1 {
+			body(from)
+			return
+		}
 		i := f.Variable(from)
 		f.Loop(func() asm.Value {
-			err = body(i)
+			body(i)
 			f.Into(i, "add.s32", i, step)
 			return f.Do("setp.lt.s32", i, limit)
 		})
 	})
-	return err
 }
 
 // turnsOf is the number of turns of a loop over constants.

@@ -10,28 +10,22 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-func (p *printer) nodes(ns []kernel.Stmt) error {
+func (p *printer) nodes(ns []kernel.Stmt) {
 	for _, n := range ns {
 		if p.waits[n] {
 			p.wait()
 		}
-		p.forget()
 		p.f.Comment(about(n))
-		if err := p.node(n); err != nil {
-			return err
-		}
+		p.node(n)
 	}
-	return nil
 }
 
-func (p *printer) node(n kernel.Stmt) error {
+func (p *printer) node(n kernel.Stmt) {
 	switch n := n.(type) {
 	case *kernel.Let:
-		p.vars[n.Name], p.counted[n.Name] = p.settled(n.Value), false
-	case *kernel.Tile:
-		return fmt.Errorf("tile %s: its size has no bound over the launch's scalars", n.Name)
+		p.vars[n.Name], p.counted[n.Name] = p.value(n.Value), false
 	case *kernel.Var:
-		p.variable(n)
+		p.declare(n)
 	case *kernel.Set:
 		p.assign(n)
 	case *kernel.Random:
@@ -41,19 +35,12 @@ func (p *printer) node(n kernel.Stmt) error {
 	case *kernel.Reduce:
 		p.vars[n.Name] = p.reduce(n)
 	case *kernel.For:
-		return p.loop(n)
+		p.loop(n)
 	case *kernel.If:
-		var err error
-		p.f.If(p.value(n.Cond), func() {
-			p.push()
-			err = p.nodes(n.Body)
-			p.pop()
-		})
-		return err
+		p.f.If(p.value(n.Cond), func() { p.nodes(n.Body) })
 	default:
 		panic(fmt.Sprintf("BUG: unknown node %T", n))
 	}
-	return nil
 }
 
 // about says for readers what a node does.
@@ -81,31 +68,22 @@ func about(n kernel.Stmt) string {
 
 // loop runs a loop in every thread of the team, or deals its turns to the warps of
 // the block, each of which is then a team.
-func (p *printer) loop(n *kernel.For) error {
-	from, limit, step := p.value(n.Lo), p.settled(n.Hi), 1
+func (p *printer) loop(n *kernel.For) {
+	from, limit, step := p.value(n.Lo), p.value(n.Hi), 1
 	if p.team.whole && n.Apart {
 		block := p.team
 		defer func() { p.team = block }()
 		from, step = p.f.Do("add.s32", p.warp, from), p.warps
 		p.team = team{warpThreads, p.lane, false}
 	}
-	return p.count(from, limit, asm.Int(int64(step)), func(i asm.Value) error {
+	p.count(from, limit, asm.Int(int64(step)), func(i asm.Value) {
 		p.vars[n.Var], p.counted[n.Var] = i, expr.IsInt(n.Lo, 0)
-		return p.nodes(n.Body)
+		p.nodes(n.Body)
 	})
 }
 
-// settled computes an expression into a value that keeps when variables change.
-func (p *printer) settled(e *expr.Expr) asm.Value {
-	v := p.value(e)
-	if e.Op == expr.Var && p.mutable[e.Name] {
-		return p.f.Copy(v)
-	}
-	return v
-}
-
-// variable makes a variable, which is a tile of rank 0.
-func (p *printer) variable(n *kernel.Var) {
+// declare makes a variable.
+func (p *printer) declare(n *kernel.Var) {
 	v := p.f.New(classOf(n.Type))
 	if n.Value != nil {
 		p.f.Move(v, p.value(n.Value))
@@ -126,7 +104,7 @@ func (p *printer) assign(n *kernel.Set) {
 
 // store writes neighbouring elements, as many as there are values.
 func (p *printer) store(dst *expr.Expr, vs ...asm.Value) {
-	m, at, bytes := p.at(p.own(dst))
+	m, at, bytes := p.at(p.own(dst), known{})
 	p.f.Store(m, at, bytes, vs...)
 }
 
@@ -134,30 +112,17 @@ func (p *printer) store(dst *expr.Expr, vs ...asm.Value) {
 const elementVar = "element"
 
 // first lets one thread of the team do something.
-func (p *printer) first(do func()) {
-	p.f.If(p.f.Do("setp.eq.s32", p.team.id, asm.Int(0)), func() {
-		p.push()
-		do()
-		p.pop()
-	})
-}
+func (p *printer) first(do func()) { p.f.If(p.f.Do("setp.eq.s32", p.team.id, asm.Int(0)), do) }
 
 // each deals all values of the axes, the last fastest, to the threads of the team
-// in turn, and does something for each. Parts of reads that do not change are
-// computed once.
-func (p *printer) each(axes []kernel.Axis, reads []*expr.Expr, do func()) {
+// in turn, and does something for each.
+func (p *printer) each(axes []kernel.Axis, do func()) {
 	total := expr.Int(1)
-	vary := map[string]bool{}
 	for _, a := range axes {
 		total = expr.Simplify(expr.New(expr.Mul, total, a.Size))
-		vary[a.Var], p.counted[a.Var] = true, true
+		p.counted[a.Var] = true
 	}
-	once := func() {
-		for _, e := range reads {
-			p.hoist(p.own(e), vary)
-		}
-	}
-	p.share(total, p.team.id, p.team.threads, once, func(i asm.Value) {
+	p.share(total, p.team.id, p.team.threads, func(i asm.Value) {
 		for d, a := range slices.Backward(axes) {
 			if d == 0 {
 				p.vars[a.Var] = i
@@ -172,69 +137,19 @@ func (p *printer) each(axes []kernel.Axis, reads []*expr.Expr, do func()) {
 // maxUnrolled is the number of turns up to which a loop is written out.
 const maxUnrolled = 4
 
-// share runs turn for i = first, first+step, … below total, and once before.
-func (p *printer) share(total *expr.Expr, first asm.Value, step int, once func(), turn func(i asm.Value)) {
-	f := p.f
-	p.push()
-	defer p.pop()
-	one := func(i asm.Value) {
-		p.push()
-		turn(i)
-		p.pop()
+// share runs turn for i = first, first+step, … below total, where first is below step.
+func (p *printer) share(total *expr.Expr, first asm.Value, step int, turn func(i asm.Value)) {
+	n, by := total.I, int64(step)
+	switch limit := p.value(total); {
+	case total.IsConst() && n > 0 && n%by == 0 && n/by <= maxUnrolled:
+		for at := range n / by {
+			turn(p.f.Do("add.s32", first, asm.Int(at*by)))
+		}
+	case total.IsConst() && n <= by:
+		p.f.If(p.f.Do("setp.lt.s32", first, limit), func() { turn(first) })
+	default:
+		p.count(first, limit, asm.Int(by), turn)
 	}
-	if n := total.I; total.IsConst() && n > 0 && n%int64(step) == 0 && n/int64(step) <= maxUnrolled {
-		once()
-		for at := range n / int64(step) {
-			i := first
-			if at > 0 {
-				i = f.Do("add.s32", first, asm.Int(at*int64(step)))
-			}
-			one(i)
-		}
-		return
-	}
-	limit := p.value(total)
-	f.If(f.Do("setp.lt.s32", first, limit), func() {
-		once()
-		if total.IsConst() && total.I <= int64(step) {
-			one(first)
-			return
-		}
-		i := f.Variable(first)
-		f.Loop(func() asm.Value {
-			one(i)
-			f.Into(i, "add.s32", i, asm.Int(int64(step)))
-			return f.Do("setp.lt.s32", i, limit)
-		})
-	})
-}
-
-// hoist computes the largest parts of an expression that do not change with the
-// variables.
-func (p *printer) hoist(e *expr.Expr, vary map[string]bool) {
-	seen := map[*expr.Expr]bool{}
-	var visit func(e *expr.Expr) bool // says whether e varies
-	visit = func(e *expr.Expr) bool {
-		if v, ok := seen[e]; ok {
-			return v
-		}
-		varies := e.Op == expr.Var && vary[e.Name]
-		parts := make([]bool, len(e.Args))
-		for i, a := range e.Args {
-			parts[i] = visit(a)
-			varies = varies || parts[i]
-		}
-		if varies {
-			for i, a := range e.Args {
-				if !parts[i] && len(a.Args) > 0 {
-					p.eval(a)
-				}
-			}
-		}
-		seen[e] = varies
-		return varies
-	}
-	visit(e)
 }
 
 // reduce keeps one partial value a lane and combines them by a butterfly. Every
@@ -243,11 +158,9 @@ func (p *printer) reduce(n *kernel.Reduce) asm.Value {
 	f := p.f
 	r := reductions[n.Op]
 	acc := f.Variable(asm.F32(r.start))
-	own := p.own(n.Value)
-	once := func() { p.hoist(own, map[string]bool{n.Axis.Var: true}) }
-	p.share(n.Axis.Size, p.lane, warpThreads, once, func(i asm.Value) {
+	p.share(n.Axis.Size, p.lane, warpThreads, func(i asm.Value) {
 		p.vars[n.Axis.Var] = i
-		p.take(r, acc, p.eval(own))
+		p.take(r, acc, p.value(n.Value))
 	})
 	for d := warpThreads / 2; d > 0; d /= 2 {
 		p.take(r, acc, f.Shuffle("bfly", acc, d))

@@ -107,25 +107,19 @@ func (q *product) vectorOf(s *staged) int {
 func (q *product) print() {
 	f := q.f
 	again := oneTurn(q.n.Dot) && (q.n.MostRows == 0 || q.n.MostRows > q.rows || q.n.MostCols == 0 || q.n.MostCols > q.cols)
-	q.count(asm.Int(0), q.once(q.sizeM), asm.Int(int64(q.rows)), func(m0 asm.Value) error {
-		return q.count(asm.Int(0), q.once(q.sizeN), asm.Int(int64(q.cols)), func(n0 asm.Value) error {
+	q.count(asm.Int(0), q.once(q.sizeM), asm.Int(int64(q.rows)), func(m0 asm.Value) {
+		q.count(asm.Int(0), q.once(q.sizeN), asm.Int(int64(q.cols)), func(n0 asm.Value) {
 			if again {
 				f.Barrier()
 			}
 			q.tile(m0, n0)
-			return nil
 		})
 	})
 }
 
 // once is a size that is 1 at least: a product of nothing has its barriers too, on
 // which those around it rely.
-func (q *product) once(size asm.Value) asm.Value {
-	if n, known := size.Const(); known {
-		return asm.Int(max(n, 1))
-	}
-	return q.f.Do("max.s32", size, asm.Int(1))
-}
+func (q *product) once(size asm.Value) asm.Value { return q.f.Do("max.s32", size, asm.Int(1)) }
 
 // onlyProduct is the product that a kernel of one cell consists of, but for names of
 // scalars; nil if it is something else.
@@ -149,10 +143,8 @@ func onlyProduct(k *kernel.Kernel, body []kernel.Stmt) *kernel.Dot {
 func (p *printer) tilesOf(d *kernel.Dot, body []kernel.Stmt) cells {
 	n, t := flat.ProductOf(d), tilingOf(d)
 	down, across := ceilDiv(n.M, t.rows), ceilDiv(n.N, t.cols)
-	return cells{expr.Simplify(expr.New(expr.Mul, down, across)), func(cell asm.Value) error {
-		if err := p.nodes(body[:len(body)-1]); err != nil {
-			return err
-		}
+	return cells{expr.Simplify(expr.New(expr.Mul, down, across)), func(cell asm.Value) {
+		p.nodes(body[:len(body)-1])
 		q := newProduct(p, n)
 		row, col := p.divide(cell, p.value(across))
 		m0 := p.f.Do("mul.lo.s32", row, asm.Int(int64(q.rows)))
@@ -160,7 +152,6 @@ func (p *printer) tilesOf(d *kernel.Dot, body []kernel.Stmt) cells {
 			p.f.Barrier()
 		}
 		q.tile(m0, p.f.Do("mul.lo.s32", col, asm.Int(int64(q.cols))))
-		return nil
 	}}
 }
 
@@ -184,7 +175,7 @@ func (q *product) tile(m0, n0 asm.Value) {
 		q.output(row, col, func(i, j, n int, m asm.Memory, at asm.Value) { f.LoadInto(m, at, 0, acc[i][j:j+n]...) })
 	}
 	a, b := q.sources(q.a, m0), q.sources(q.b, n0)
-	q.count(asm.Int(0), q.once(q.sizeK), asm.Int(int64(q.depth)), func(k0 asm.Value) error {
+	q.count(asm.Int(0), q.once(q.sizeK), asm.Int(int64(q.depth)), func(k0 asm.Value) {
 		left := q.left(k0)
 		q.bring(q.a, a, left)
 		q.bring(q.b, b, left)
@@ -193,7 +184,6 @@ func (q *product) tile(m0, n0 asm.Value) {
 		if !oneTurn(q.n.Dot) {
 			f.Barrier()
 		}
-		return nil
 	})
 	q.output(row, col, func(i, j, n int, m asm.Memory, at asm.Value) { f.Store(m, at, 0, acc[i][j:j+n]...) })
 }
@@ -303,29 +293,18 @@ const unroll = 4
 func (q *product) multiply(acc [][]asm.Value, left asm.Value) {
 	f := q.f
 	a, b := f.Variable(q.a.from), f.Variable(q.b.from)
-	turns := func(from, to asm.Value, n int, last bool) {
-		once, known := turnsOf(from, to, asm.Int(int64(n)))
-		q.count(from, to, asm.Int(int64(n)), func(asm.Value) error {
+	turns := func(from, to asm.Value, n int) {
+		q.count(from, to, asm.Int(int64(n)), func(asm.Value) {
 			for i := range n {
 				q.products(acc, a, b, i)
 			}
-			if last && known && once == 1 {
-				return nil
-			}
 			f.Into(a, "add.s32", a, asm.Int(int64(4*n*q.a.pitch())))
 			f.Into(b, "add.s32", b, asm.Int(int64(4*n*q.b.pitch())))
-			return nil
 		})
 	}
-	if n, known := left.Const(); known {
-		even := n - n%unroll
-		turns(asm.Int(0), asm.Int(even), unroll, even == n)
-		turns(asm.Int(even), left, 1, true)
-		return
-	}
 	even := f.Do("and.b32", left, asm.Int(-unroll))
-	turns(asm.Int(0), even, unroll, false)
-	turns(even, left, 1, true)
+	turns(asm.Int(0), even, unroll)
+	turns(even, left, 1)
 }
 
 // products adds the products of one k.
@@ -355,7 +334,6 @@ func (q *product) output(row, col asm.Value, do func(i, j, n int, m asm.Memory, 
 	if four := expr.Int(4); q.wide == 4 && q.aligned[c.Slice] && expr.IsInt(c.CS, 1) && multiple(c.RS, four) && multiple(c.Off, four) && multiple(q.n.N, four) {
 		n = 4
 	}
-	q.push()
 	for i := range q.high {
 		r := f.Do("add.s32", row, asm.Int(int64(i)))
 		var rowIn asm.Value
@@ -372,5 +350,4 @@ func (q *product) output(row, col asm.Value, do func(i, j, n int, m asm.Memory, 
 			f.Guarded(in, true, func() { do(i, j, n, s.Memory, at) })
 		}
 	}
-	q.pop()
 }

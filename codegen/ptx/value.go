@@ -5,84 +5,31 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// A layer remembers what has been computed within one stretch of code, which is
-// there until it ends.
-type layer struct {
-	values    map[*expr.Expr]asm.Value
-	addresses map[place]address
-}
-
-// A place is an element of a slice: its index without a constant that is added.
-type place struct {
-	slice string
-	index *expr.Expr // nil: 0
-}
-
-type address struct {
-	base asm.Value
-}
-
-func (p *printer) push() {
-	p.layers = append(p.layers, layer{map[*expr.Expr]asm.Value{}, map[place]address{}})
-}
-
-func (p *printer) pop() { p.layers = p.layers[:len(p.layers)-1] }
-
-// forget drops what may have changed: values that were read from memory or from
-// variables that statements set.
-func (p *printer) forget() {
-	for _, l := range p.layers {
-		for e := range l.values {
-			if p.changes(e) {
-				delete(l.values, e)
-			}
-		}
-		for at := range l.addresses {
-			if at.index != nil && p.changes(at.index) {
-				delete(l.addresses, at)
-			}
-		}
-	}
-}
-
-// changes says whether an expression reads memory or a variable that statements set.
-func (p *printer) changes(e *expr.Expr) bool {
-	c, known := p.impure[e]
-	if !known {
-		c = e.Op == expr.Elem || e.Op == expr.Var && p.mutable[e.Name]
-		for _, a := range e.Args {
-			c = c || p.changes(a)
-		}
-		p.impure[e] = c
-	}
-	return c
-}
-
 // own is the one node for an expression and those equal to it, with functions
 // expanded to operations that round the same everywhere.
 func (p *printer) own(e *expr.Expr) *expr.Expr { return p.in.Intern(expr.Expand(e)) }
 
-// value computes an expression.
-func (p *printer) value(e *expr.Expr) asm.Value { return p.eval(p.own(e)) }
+// known are the values of parts of an expression, which it may have often.
+type known map[*expr.Expr]asm.Value
 
-func (p *printer) eval(e *expr.Expr) asm.Value {
-	switch e.Op {
-	case expr.Const:
-		return p.constant(e)
-	case expr.Var:
-		v, ok := p.vars[e.Name]
-		if !ok {
-			panic("BUG: nothing is called " + e.Name)
-		}
-		return v
+// value computes an expression.
+func (p *printer) value(e *expr.Expr) asm.Value { return p.eval(p.own(e), known{}) }
+
+func (p *printer) eval(e *expr.Expr, so known) asm.Value {
+	if !so[e].Valid() {
+		so[e] = p.compute(e, so)
 	}
-	for _, l := range p.layers {
-		if v, ok := l.values[e]; ok {
-			return v
-		}
+	return so[e]
+}
+
+func (p *printer) variable(name string) asm.Value {
+	v, ok := p.vars[name]
+	switch {
+	case !ok:
+		panic("BUG: nothing is called " + name)
+	case p.mutable[name]:
+		return p.f.Copy(v) // as it is now
 	}
-	v := p.compute(e)
-	p.layers[len(p.layers)-1].values[e] = v
 	return v
 }
 
@@ -97,13 +44,19 @@ func (p *printer) constant(e *expr.Expr) asm.Value {
 }
 
 // compute computes an operation on operands.
-func (p *printer) compute(e *expr.Expr) asm.Value {
-	if e.Op == expr.Elem {
-		return p.load(e)
+func (p *printer) compute(e *expr.Expr, so known) asm.Value {
+	switch e.Op {
+	case expr.Const:
+		return p.constant(e)
+	case expr.Var:
+		return p.variable(e.Name)
+	case expr.Elem:
+		m, at, bytes := p.at(e, so)
+		return p.f.Load(m, classOf(e.Type), at, bytes)
 	}
 	args := make([]asm.Value, len(e.Args))
 	for i, a := range e.Args {
-		args[i] = p.eval(a)
+		args[i] = p.eval(a, so)
 	}
 	t := e.Args[len(e.Args)-1].Type
 	if e.Op == expr.Shl || e.Op == expr.Shr {
@@ -189,34 +142,17 @@ func (p *printer) choose(c, a, b asm.Value) asm.Value {
 	return f.Do("or.pred", f.Do("and.pred", c, a), f.Do("and.pred", f.Do("not.pred", c), b))
 }
 
-// load reads an element.
-func (p *printer) load(e *expr.Expr) asm.Value {
-	m, at, bytes := p.at(e)
-	return p.f.Load(m, classOf(e.Type), at, bytes)
-}
-
 // at is where an own element is: an address and a number of bytes after it.
-func (p *printer) at(e *expr.Expr) (m asm.Memory, base asm.Value, bytes int) {
-	sl, ok := p.slices[e.Name]
+func (p *printer) at(e *expr.Expr, so known) (m asm.Memory, base asm.Value, bytes int) {
+	s, ok := p.slices[e.Name]
 	if !ok {
 		panic("BUG: no slice " + e.Name)
 	}
 	index, offset := splitConst(e.Args[0])
-	if index != nil && sl.Space == asm.Shared && !p.natural(index) {
+	if s.Space == asm.Shared && !p.natural(index) {
 		index, offset = e.Args[0], 0 // an address below 0 would wrap
 	}
-	if index == nil {
-		return sl.Memory, sl.base, 4 * offset
-	}
-	at := place{e.Name, index}
-	for _, l := range p.layers {
-		if a, ok := l.addresses[at]; ok {
-			return sl.Memory, a.base, 4 * offset
-		}
-	}
-	a := p.offset(sl, p.eval(index))
-	p.layers[len(p.layers)-1].addresses[at] = address{a}
-	return sl.Memory, a, 4 * offset
+	return s.Memory, p.offset(s, p.eval(index, so)), 4 * offset
 }
 
 // natural says whether an index is sure not to be negative.
@@ -243,13 +179,12 @@ func (p *printer) offset(s slice, index asm.Value) asm.Value {
 // maxOffset keeps what an address is moved by within the room of an instruction.
 const maxOffset = 1 << 16
 
-// splitConst splits an index into a part that varies, nil if there is none, and a
-// constant.
+// splitConst splits an index into a part that varies and a constant.
 func splitConst(e *expr.Expr) (rest *expr.Expr, n int) {
 	small := func(e *expr.Expr) bool { return e.IsConst() && -maxOffset < e.I && e.I < maxOffset }
 	switch {
 	case small(e):
-		return nil, int(e.I)
+		return expr.Int(0), int(e.I)
 	case e.Op == expr.Add && small(e.Args[1]):
 		return e.Args[0], int(e.Args[1].I)
 	case e.Op == expr.Add && small(e.Args[0]):

@@ -180,12 +180,17 @@ func (f *Func) DynamicShared() Value { return f.Special(dynamicShared) }
 // Special is a special register, such as %tid.x.
 func (f *Func) Special(name string) Value { return f.compute(Word, Instr{op: "mov.u32", text: name}) }
 
-// Do computes an instruction of the table that has one form.
+// Do computes an instruction of the table that has one form. Of constant integers it
+// is one.
 func (f *Func) Do(op string, args ...Value) Value {
 	if len(forms[op]) != 1 {
 		panic("BUG: no instruction " + op)
 	}
-	return f.compute(Class(forms[op][0][0]), Instr{op: op, args: args})
+	c := Class(forms[op][0][0])
+	if v, ok := folded(op, c, args); ok {
+		return v
+	}
+	return f.compute(c, Instr{op: op, args: args})
 }
 
 // New is a variable, which has no value yet.

@@ -78,7 +78,7 @@ func (i *Instr) movable() bool {
 
 // costly says whether an instruction is worth a register all through a loop.
 func (i *Instr) costly() bool {
-	return i.op == opLoad || i.divides() || i.op == "div.rn.f32" || i.op == "sqrt.rn.f32" || i.text != ""
+	return divides(i.op) || i.op == "div.rn.f32" || i.op == "sqrt.rn.f32" || i.text != ""
 }
 
 // A walk follows a function in the order of its code and knows at each instruction
@@ -204,8 +204,9 @@ func lifted(is []*Instr) []*Instr {
 	for _, i := range is {
 		i.body = lifted(i.body)
 		if i.op == opLoop {
-			l := lift{inside: map[place]bool{}}
+			l := lift{inside: map[place]bool{}, innermost: true}
 			each(i.body, func(i *Instr) {
+				l.innermost = l.innermost && i.op != opLoop
 				for _, p := range i.sets() {
 					l.inside[p] = true
 				}
@@ -220,12 +221,13 @@ func lifted(is []*Instr) []*Instr {
 
 // A lift takes instructions out of a loop.
 type lift struct {
-	inside map[place]bool // places that the loop changes
-	out    []*Instr
+	inside    map[place]bool // places that the loop changes
+	innermost bool
+	out       []*Instr
 }
 
 // from returns what stays of a body: what costs no more than the register that it
-// would take in the loop, and what only some turns come to.
+// would take in the loop and those within, and what only some turns come to.
 func (l *lift) from(is []*Instr) []*Instr {
 	var may []*Instr
 	for _, i := range is {
@@ -238,7 +240,7 @@ func (l *lift) from(is []*Instr) []*Instr {
 	}
 	goes, needed := map[*Instr]bool{}, map[Value]bool{}
 	for _, i := range slices.Backward(may) {
-		if i.costly() || slices.ContainsFunc(i.dst, func(v Value) bool { return needed[v] }) {
+		if i.costly() || i.op == opLoad && l.innermost || slices.ContainsFunc(i.dst, func(v Value) bool { return needed[v] }) {
 			goes[i] = true
 			for _, v := range i.args {
 				needed[v] = true

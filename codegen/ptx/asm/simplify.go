@@ -16,7 +16,7 @@ func simplify(f *Func) {
 		if commutes(i.op) && i.args[0].kind == constant && i.args[1].kind != constant {
 			i.args[0], i.args[1] = i.args[1], i.args[0]
 		}
-		if c, ok := i.folded(); ok {
+		if c, ok := folded(i.op, i.dst[0].class, i.args); ok {
 			i.op, i.args = "mov."+classes[c.class].typ, []Value{c}
 		}
 		for slices.ContainsFunc(identities[i.op], func(r identity) bool { return r.apply(i) }) {
@@ -60,22 +60,20 @@ var folds = map[string]func(a, b int32) int32{
 func truth(b bool) int32 { return int32(Bool(b).n) }
 
 // folded is the constant that an instruction computes, if it does.
-func (i *Instr) folded() (Value, bool) {
-	fold := folds[i.op]
-	if fold == nil || slices.ContainsFunc(i.args, func(v Value) bool { return v.kind != constant }) {
+func folded(op string, c Class, args []Value) (Value, bool) {
+	fold := folds[op]
+	if fold == nil || slices.ContainsFunc(args, func(v Value) bool { return v.kind != constant }) {
 		return Value{}, false
 	}
-	a, b := int32(i.args[0].n), int32(i.args[1].n)
-	if i.divides() && b == 0 {
+	a, b := int32(args[0].n), int32(args[1].n)
+	if divides(op) && b == 0 {
 		return Value{}, false
 	}
-	return Value{i.dst[0].class, constant, int64(fold(a, b))}, true
+	return Value{c, constant, int64(fold(a, b))}, true
 }
 
 // divides says whether an instruction divides integers.
-func (i *Instr) divides() bool {
-	return strings.HasPrefix(i.op, "rem.") || strings.HasPrefix(i.op, "div.") && i.dst[0].class == Word
-}
+func divides(op string) bool { return folds[op] != nil && (op[:3] == "div" || op[:3] == "rem") }
 
 // identities say what else computes the same: an operand, a constant, or another
 // instruction. Capital letters are any operands, the same ones where the letters are;
@@ -103,9 +101,11 @@ var identities = parseIdentities(`
 	min.s32 A A = A
 	max.s32 A A = A
 	mad.lo.s32 A 0 B = B
+	mad.lo.s32 0 A B = B
 	mad.lo.s32 A 1 B = add.s32 A B
 	mad.lo.s32 A B 0 = mul.lo.s32 A B
 	mad.wide.s32 A 0 B = B
+	mad.wide.s32 0 A B = B
 	mad.wide.u32 A 0 B = B
 	add.s64 A 0 = A
 	mul.lo.s64 A 1 = A
