@@ -19,7 +19,7 @@ func flatten(k *kernel.Kernel) *kernel.Kernel {
 		out.Params[i] = p
 	}
 	out.Body = f.body(k.Body)
-	out.Once, out.Op = f.once, kernel.Operation{Kind: k.Op.Kind} // whose details speak of arrays as they were
+	out.Once, out.Op = f.once, k.Op.Rewrite(f.expr)
 	return &out
 }
 

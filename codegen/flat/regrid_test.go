@@ -14,6 +14,7 @@ func TestRegrid(t *testing.T) {
   out    y f32[B * T, 3]
   scalar B, T
   grid   m < (B * T + 255) / 256
+  op     y = x * w for r < B * T, e < 3, k < 4
 
   tile   b f32[4, 3]
   let    first = m * 256
@@ -29,8 +30,9 @@ end
 `
 	for _, c := range []struct{ name, from, to, want string }{
 		{"fewer rows", "", "", "grid   m < (B * T + 63) / 64"},
-		{"either order", "min(B * T - first, 256)", "min(256, B * T - first)", "let    height = min(B * T - first, 64)"},
-		{"another family", "linear matmul", "linear row", "(B * T + 255) / 256"},
+		{"rows of each", "", "", "let    height = min(B * T - first, 64)"},
+		{"another operation", "linear matmul", "linear row", "(B * T + 255) / 256"},
+		{"other rows", "op     y = x * w for r < B * T", "op     y = x * w for r < B", "(B * T + 255) / 256"},
 		{"other bounds", "min(B * T - first, 256)", "min(B * T - first, 255)", "(B * T + 255) / 256"},
 		{"a use of m", "set    y[first + a1, e]", "set    y[m * 256 + a1, e]", "(B * T + 255) / 256"},
 		{"cells that overlap", "let    first = m * 256", "let    first = m * 128", "(B * T + 255) / 256"},

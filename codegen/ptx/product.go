@@ -121,20 +121,15 @@ func (q *product) print() {
 // which those around it rely.
 func (q *product) once(size asm.Value) asm.Value { return q.f.Do("max.s32", size, asm.Int(1)) }
 
-// onlyProduct is the product that a kernel of one cell consists of, but for names of
-// scalars; nil if it is something else.
+// onlyProduct is the product of a kernel of one cell that ends with it; nil if it is
+// something else. What stands before it may be done again for each tile.
 func onlyProduct(k *kernel.Kernel, body []kernel.Stmt) *kernel.Dot {
-	if len(k.Grid) > 0 || len(body) == 0 {
+	if !k.Op.Product() || len(k.Grid) > 0 {
 		return nil
 	}
 	n, ok := body[len(body)-1].(*kernel.Dot)
 	if !ok || !inTiles(n) {
 		return nil
-	}
-	for _, other := range body[:len(body)-1] {
-		if _, ok := other.(*kernel.Let); !ok {
-			return nil
-		}
 	}
 	return n
 }

@@ -171,3 +171,22 @@ func (o *Operation) Exprs() []*expr.Expr {
 	}
 	return slices.DeleteFunc(es, func(e *expr.Expr) bool { return e == nil })
 }
+
+// Rewrite returns the operation with f of all its expressions but sizes.
+func (o *Operation) Rewrite(f func(*expr.Expr) *expr.Expr) Operation {
+	maybe := func(e *expr.Expr) *expr.Expr {
+		if e == nil {
+			return nil
+		}
+		return f(e)
+	}
+	out := *o
+	out.Mask, out.Bias, out.Steps = maybe(o.Mask), maybe(o.Bias), slices.Clone(o.Steps)
+	if o.Window != nil {
+		out.Window = &Window{f(o.Window.Lo), o.Window.Width}
+	}
+	for i, s := range o.Steps {
+		out.Steps[i].Value = maybe(s.Value)
+	}
+	return out
+}
