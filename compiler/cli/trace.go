@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/ir"
@@ -62,7 +63,10 @@ func newTrace(p *compiler.Program, doc *check.Document, files []specFile) (*trac
 	add("grad", "with gradients, simplified", o.functions(p.Plan, true))
 	launches := o.launches(p)
 	kernels := kernelPlaces(p, launches)
-	add("kernel", "kernel IR", kernelSections(p.Lowered.Kernels, kernels))
+	text := func(k *kernel.Kernel) string { return k.String() }
+	add("kernel", "kernel IR", kernelSections(p.Lowered.Kernels, kernels, text))
+	text = func(k *kernel.Kernel) string { return flat.Of(k, flat.Processor()).String() }
+	add("flat", "after the passes of the processor", kernelSections(p.Lowered.Kernels, kernels, text))
 	add("plan", "launches", planSections(p, launches))
 	code, err := goSections(p, launches, kernels)
 	if err != nil {
@@ -201,11 +205,11 @@ func kernelPlaces(p *compiler.Program, launches map[launchKey][]place) map[*kern
 	return out
 }
 
-func kernelSections(ks []*kernel.Kernel, from map[*kernel.Kernel][]place) []section {
+func kernelSections(ks []*kernel.Kernel, from map[*kernel.Kernel][]place, print func(*kernel.Kernel) string) []section {
 	var out []section
 	for _, k := range ks {
 		s := section{head: k.Name + " (" + k.Op.Family() + ")", whole: true, from: from[k]}
-		for _, text := range textLines(k.String()) {
+		for _, text := range textLines(print(k)) {
 			s.lines = append(s.lines, line{text: text})
 		}
 		out = append(out, s)

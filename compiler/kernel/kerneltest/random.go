@@ -3,6 +3,7 @@ package kerneltest
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
@@ -10,8 +11,8 @@ import (
 
 // Random returns a small valid kernel, the same for the same seed: a map with
 // dropout, a row with reductions, a matrix product with an epilogue, a gather of
-// rows, or a loop over windows of rows with a condition, each with random odd
-// sizes and expressions. The scalars B, T and N decide how much of it there is.
+// rows, a loop over windows of rows with a condition, or copies of rows that change
+// meanwhile, each with random odd sizes and expressions. The scalars B, T and N decide how much of it there is.
 func Random(seed uint64) *kernel.Kernel {
 	g := &generator{rand.New(rand.NewPCG(seed, 1))}
 	write := generators[seed%uint64(len(generators))]
@@ -29,6 +30,7 @@ var generators = []func(*generator, string) string{
 	(*generator).matmulKernel,
 	(*generator).gatherKernel,
 	(*generator).windowKernel,
+	(*generator).copyKernel,
 }
 
 // generator draws the parts of a kernel.
@@ -286,4 +288,36 @@ func (g *generator) windowKernel(name string) string {
 	set    y[b, i, d] = acc[d]
 	set    z[b, i] = total
 	end`, name, width, block, back, ahead, g.IntN(4), weight)
+}
+
+// copyKernel copies rows of a buffer, and then changes, in some order, the buffer,
+// the copies and the variable that says where the copies begin.
+func (g *generator) copyKernel(name string) string {
+	width := g.size()
+	a, b, first := elem("a", "j"), elem("b", "j"), number("first")
+	changes := []string{
+		"set y[r, j] = " + g.value(1, a, b, first).String() + fmt.Sprintf(" for j < %d", width),
+		fmt.Sprintf("set y[r, j] = a[%d - j] + b[j] for j < %[2]d", width-1, width),
+		fmt.Sprintf("set at = (at + %d) %% %d", 1+g.IntN(5), width),
+		"set y[r, at] = first",
+		fmt.Sprintf("for i = 0 until %d\n    set b[i] = a[(i + at) %% %[1]d] * 0.5\n  end", width),
+		fmt.Sprintf("set c[j] = a[j] + f32(j)\n  set y[r, j] = c[(j + 1) %% %d] for j < %[1]d", width),
+	}
+	g.Shuffle(len(changes), func(i, j int) { changes[i], changes[j] = changes[j], changes[i] })
+	return fmt.Sprintf(`kernel %[1]s row
+	in     x f32[B * T, %[2]d]
+	inout  y f32[B * T, %[2]d]
+	out    z f32[B * T, %[2]d]
+	scalar B, T
+	grid   r < B * T
+	var    at i32 = %[3]d
+	tile   a f32[%[2]d]
+	tile   b f32[%[2]d]
+	tile   c f32[%[2]d]
+	let    first = y[r, at]
+	set    a[j] = y[r, j]
+	set    b[j] = x[r, (j + at) %% %[2]d]
+	%[4]s
+	set    z[r, j] = %[5]s for j < %[2]d
+	end`, name, width, g.IntN(width), strings.Join(changes[:2+g.IntN(3)], "\n\t"), g.value(2, a, b, first, integer("at")))
 }
