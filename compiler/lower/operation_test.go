@@ -91,7 +91,7 @@ func operations(t *testing.T) []*kernel.Kernel {
 
 // work is the product of an operation's sizes in a small launch.
 func work(k *kernel.Kernel) int {
-	o := &oracle{s: kerneltest.Launches()[1], k: k, vars: map[string]*expr.Value{}, code: map[*expr.Expr]*expr.Code{}}
+	o := &oracle{s: kerneltest.Launches()[1], k: k, vars: map[string]*expr.Value{}, code: map[*expr.Expr]*compiled{}}
 	n := 1
 	for _, a := range k.Op.Axes {
 		n *= o.size(a.Var)
@@ -107,7 +107,7 @@ type oracle struct {
 	shape      map[string][]int
 	start, end map[string]kernel.Buffer
 	vars       map[string]*expr.Value
-	code       map[*expr.Expr]*expr.Code
+	code       map[*expr.Expr]*compiled
 	largest    float64 // of the magnitudes of what was read
 }
 
@@ -125,7 +125,7 @@ func newOracle(t *testing.T, k *kernel.Kernel, s kernel.Scalars, inputs kernelte
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &oracle{T: t, k: k, s: s, shape: map[string][]int{}, start: map[string]kernel.Buffer{}, end: map[string]kernel.Buffer{}, vars: map[string]*expr.Value{}, code: map[*expr.Expr]*expr.Code{}}
+	o := &oracle{T: t, k: k, s: s, shape: map[string][]int{}, start: map[string]kernel.Buffer{}, end: map[string]kernel.Buffer{}, vars: map[string]*expr.Value{}, code: map[*expr.Expr]*compiled{}}
 	for i := range shapes {
 		name := k.Params[i].Name
 		o.shape[name], o.start[name], o.end[name] = shapes[i], start[i], end[i]
@@ -166,14 +166,24 @@ func (o *oracle) Elem(name string, _ expr.Type) func([]int) expr.Value {
 
 // eval evaluates an expression, and remembers the largest value in it.
 func (o *oracle) eval(e *expr.Expr) expr.Value {
-	if o.code[e] == nil {
-		o.code[e] = expr.Compile64(o, e)
+	c := o.code[e]
+	if c == nil {
+		c = &compiled{code: expr.Compile64(o, e)}
+		for _, v := range expr.Vars(e) {
+			c.vars = append(c.vars, o.Var(v.Name, v.Type))
+		}
+		o.code[e] = c
 	}
-	for _, v := range expr.Vars(e) {
-		x := o.Var(v.Name, v.Type)
+	for _, x := range c.vars {
 		o.meet(max(x.F, float64(x.I)))
 	}
-	return o.code[e].Run()
+	return c.code.Run()
+}
+
+// A compiled is an expression's code and its variables' cells.
+type compiled struct {
+	code *expr.Code
+	vars []*expr.Value
 }
 
 // at is an element of a buffer before the launch; 0 where there is none, as in the
