@@ -188,3 +188,15 @@ func (b *leafBuilder) elemAt(e *expr.Expr) *expr.Expr {
 	name := b.param(key, fmt.Sprintf("%s.at%d", e.Name, len(b.params)), arg{e.Name, off, length})
 	return expr.NewElem(name, e.Type, index)
 }
+
+// aliases fails where parts of a slice that the leaf writes have names of their own:
+// it would take them for different memory.
+func (b *leafBuilder) aliases() {
+	seen := map[string]bool{}
+	for _, a := range b.call.args {
+		if seen[a.slice] && b.written[a.slice] {
+			b.fail(errAlias)
+		}
+		seen[a.slice] = true
+	}
+}

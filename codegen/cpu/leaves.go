@@ -196,6 +196,7 @@ var (
 	errBool      = errors.New("it takes a truth value from the code around it")
 	errSlice     = errors.New("it uses a tile that is made in a loop")
 	errIndex     = errors.New("an index depends on loaded data")
+	errAlias     = errors.New("what it writes has two names in it")
 )
 
 // leaf makes a leaf of nodes, which rest follows in the same body.
@@ -220,6 +221,7 @@ func (c *cutter) leaf(nodes, rest []kernel.Stmt, top bool) (*call, error) {
 		nodes = []kernel.Stmt{b.divide(l)}
 	}
 	b.call.leaf.Body = b.nodes(nodes)
+	b.aliases()
 	if b.err != nil {
 		return nil, b.err
 	}
