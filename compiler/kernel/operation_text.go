@@ -108,6 +108,14 @@ func named(name string) string {
 	return name
 }
 
+// unnamed is the name that a text has.
+func unnamed(text string) string {
+	if text == "_" {
+		return ""
+	}
+	return text
+}
+
 func (s *Step) text() string {
 	text := lines.Expr(s.Value)
 	switch s.Op {
@@ -132,7 +140,7 @@ func (p *parser) operation() error {
 	}
 	for _, name := range lines.Split(strings.ReplaceAll(right, strings.TrimSpace(o.between()), ",")) {
 		name, trans := strings.CutSuffix(name, "'")
-		o.Args = append(o.Args, Argument{Name: strings.TrimPrefix(name, "_"), Trans: trans})
+		o.Args = append(o.Args, Argument{Name: unnamed(name), Trans: trans})
 	}
 	var err error
 	o.Axes, err = p.axes(axes, p.extent)
@@ -142,7 +150,7 @@ func (p *parser) operation() error {
 // resultOf reads a name, with a plus if the result is added to what is there.
 func resultOf(text string) Result {
 	name, add := strings.CutSuffix(strings.TrimSpace(text), "+")
-	return Result{Name: strings.TrimPrefix(strings.TrimSpace(name), "_"), Add: add}
+	return Result{Name: unnamed(strings.TrimSpace(name)), Add: add}
 }
 
 func (p *parser) step() error {

@@ -3,6 +3,7 @@ package kernel
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -79,6 +80,8 @@ func (c *opChecker) operands(o *Operation) error {
 			return fmt.Errorf("%s has no factors to transpose", o.Kind)
 		}
 		switch b := c.k.buffer(a.Name); {
+		case a.Name == misread[0]:
+			return fmt.Errorf("%q is no valid name", a.Name)
 		case a.Name == "" || slices.ContainsFunc(o.Steps, func(s Step) bool { return o.Kind == "sum" && s.Name == a.Name }):
 		case b == nil:
 			return fmt.Errorf("no buffer is called %s", a.Name)
@@ -114,6 +117,9 @@ func fits(what string, names []string, roles string) error {
 	return nil
 }
 
+// misread are names that the text of an operation would take for something else.
+var misread = []string{"_", "dropout", "draw", "noise"}
+
 // result takes the name of a value, which goes to the buffer of that name if there
 // is one.
 func (c *opChecker) result(r Result, t expr.Type) error {
@@ -123,6 +129,8 @@ func (c *opChecker) result(r Result, t expr.Type) error {
 	b := c.k.buffer(r.Name)
 	_, taken := c.vars[r.Name]
 	switch {
+	case slices.Contains(misread, r.Name):
+		return fmt.Errorf("%q is no valid name", r.Name)
 	case taken:
 		return fmt.Errorf("%s is already in use", r.Name)
 	case b != nil && b.Mode == In:
@@ -170,6 +178,9 @@ func (c *opChecker) product(o *Operation) error {
 func (c *opChecker) site(o *Operation) error {
 	if o.Family() != "attention" && (o.Scale != 0 || o.Mask != nil || o.Bias != nil || o.Window != nil || o.Drop != nil) {
 		return fmt.Errorf("%s has neither scale, mask, bias, window nor dropout", o.Kind)
+	}
+	if math.IsNaN(o.Scale) || math.IsInf(o.Scale, 0) {
+		return fmt.Errorf("a scale of %g", o.Scale)
 	}
 	if o.Mask != nil {
 		if err := c.term("mask", o.Mask, expr.Bool); err != nil {

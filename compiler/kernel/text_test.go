@@ -175,6 +175,13 @@ func FuzzParse(f *testing.F) {
 		}
 		f.Add(string(text))
 	}
+	operations, err := txtar.ParseFile(filepath.Join("testdata", "operation.txtar"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, file := range operations.Files {
+		f.Add(string(file.Data))
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		ks, err := Parse(text)
 		if err != nil {
