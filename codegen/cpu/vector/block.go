@@ -34,8 +34,8 @@ type block struct {
 
 // A pending expression is computed once before the loop, into a slot.
 type pending struct {
-	e  *expr.Expr
-	to place
+	e   *expr.Expr
+	off int
 }
 
 type kind uint8
@@ -153,7 +153,7 @@ func (b *block) build(e *expr.Expr) *value {
 	case e.Op == expr.Var && e.Name == b.axis:
 		return b.add(node{kind: position})
 	case e.Op == expr.Var:
-		return b.slot(b.f.variable(e))
+		return b.slot(e.Type, b.f.variable(e))
 	case e.Op == expr.Elem:
 		return b.elem(e)
 	case b.fixed(e):
@@ -170,20 +170,20 @@ func (b *block) fixed(e *expr.Expr) bool {
 	return !expr.Depends(e, b.axis)
 }
 
-// slot returns the value in a place.
-func (b *block) slot(p place) *value {
-	return b.add(node{kind: slotted, off: p.off, wide: p.typ == expr.F32, mask: p.typ == expr.Bool})
+// slot returns the value in a slot.
+func (b *block) slot(t expr.Type, off int) *value {
+	return b.add(node{kind: slotted, off: off, wide: t == expr.F32, mask: t == expr.Bool})
 }
 
 // slotted returns the value of a fixed expression.
 func (b *block) slotted(e *expr.Expr) *value {
-	p := place{e.Type, b.f.slot(e.Type)}
+	off := b.f.slot(e.Type)
 	if allGeneral(e) {
-		b.f.integerTo(e, p.off)
+		b.f.integerTo(e, off)
 	} else {
-		b.pending = append(b.pending, pending{e, p})
+		b.pending = append(b.pending, pending{e, off})
 	}
-	return b.slot(p)
+	return b.slot(e.Type, off)
 }
 
 // elem is an element, which is read once until it is written.
@@ -405,6 +405,12 @@ func (b *block) prepare() {
 	b.setPointers()
 }
 
+// write writes scalar code.
+func (b *block) write() {
+	b.prepare()
+	b.emit(instance{})
+}
+
 // prune drops what nothing needs, such as comparisons that were negated.
 func (b *block) prune() {
 	live := map[*value]bool{}
@@ -451,25 +457,23 @@ func (b *block) setPointers() {
 	}
 }
 
-// scalars computes expressions into places, together.
+// scalars computes expressions into slots, together.
 func (f *fn) scalars(es []pending) {
 	if len(es) == 0 {
 		return
 	}
 	b := f.newBlock("", 4)
 	for _, e := range es {
-		v := b.value(e.e)
-		b.add(node{kind: set, typ: e.to.typ, off: e.to.off}, v)
+		b.add(node{kind: set, typ: e.e.Type, off: e.off}, b.value(e.e))
 	}
-	b.prepare()
-	b.emit(instance{})
+	b.write()
 }
 
-// scalarTo computes an expression into a place.
-func (f *fn) scalarTo(e *expr.Expr, to place) {
+// scalarTo computes an expression into a slot.
+func (f *fn) scalarTo(e *expr.Expr, off int) {
 	if allGeneral(e) {
-		f.integerTo(e, to.off)
+		f.integerTo(e, off)
 		return
 	}
-	f.scalars([]pending{{e, to}})
+	f.scalars([]pending{{e, off}})
 }

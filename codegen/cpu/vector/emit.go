@@ -193,11 +193,11 @@ func (b *block) fold(s *step, name string, ops []operand.Op) {
 
 // row is the place of the vector in a row.
 func (b *block) row(p *pointer) operand.Mem {
-	var index reg.Register
+	m := operand.Mem{Base: b.base(p), Disp: 4 * b.inst.disp}
 	if b.inst.indexed {
-		index = indexReg
+		m.Index, m.Scale = indexReg, 4
 	}
-	return mem(b.base(p), index, b.inst.disp)
+	return m
 }
 
 // base is the address that a pointer holds.
@@ -213,25 +213,22 @@ func (b *block) base(p *pointer) reg.Register {
 // do not exist would load is not defined.
 func (b *block) gather(s *step, index operand.Op) {
 	f, to := b.f, b.v(s.reg)
-	m := operand.Mem{Base: b.base(s.value.ptr), Index: index.(reg.Register), Scale: 4}
-	if f.isa == avx512 {
-		if b.inst.masked {
-			f.op("KMOVW", f.isa.tail, tempMask)
-		} else {
-			f.op("KXNORW", tempMask, tempMask, tempMask)
-		}
-		f.op("VPXORD", to, to, to)
-		f.op("VGATHERDPS", m, tempMask, to)
-		return
+	m := mem(b.base(s.value.ptr), index.(reg.Register), 0)
+	ones, move, mask := "KXNORW", "KMOVW", tempMask
+	if f.isa == avx2 {
+		ones, move, mask = "VPCMPEQD", "VMOVAPS", b.v(s.temps[0])
 	}
-	mask := b.v(s.temps[0])
 	if b.inst.masked {
-		f.op("VMOVAPS", f.isa.tail, mask)
+		f.op(move, f.isa.tail, mask)
 	} else {
-		f.op("VPCMPEQD", mask, mask, mask)
+		f.op(ones, mask, mask, mask)
 	}
-	f.op("VPXOR", to, to, to)
-	f.op("VGATHERDPS", mask, m, to)
+	f.op(f.isa.instruction(expr.Xor, expr.U32), to, to, to)
+	if f.isa == avx2 {
+		f.op("VGATHERDPS", mask, m, to)
+	} else {
+		f.op("VGATHERDPS", m, mask, to)
+	}
 }
 
 // scatter stores the lanes that exist one by one. It borrows indexReg and countReg.
@@ -344,9 +341,5 @@ func (b *block) address(v *value) {
 
 // mem is element index + disp from a base.
 func mem(base, index reg.Register, disp int) operand.Mem {
-	m := operand.Mem{Base: base, Disp: 4 * disp}
-	if index != nil {
-		m.Index, m.Scale = index, 4
-	}
-	return m
+	return operand.Mem{Base: base, Index: index, Scale: 4, Disp: 4 * disp}
 }

@@ -35,8 +35,7 @@ type place struct {
 type fn struct {
 	isa      *isa
 	pool     pool
-	leaf     *Leaf
-	stmts    []kernel.Stmt // of the leaf, as they are written
+	stmts    []kernel.Stmt // of the leaf
 	out      *ir.Function
 	slices   map[string]operand.Mem // parameters
 	vars     map[string]place
@@ -54,19 +53,24 @@ func compile(l *Leaf, p pool) ([]*ir.Function, error) {
 	body := (&hoister{}).nodes(kernel.RewriteAll(l.Body, expr.Expand))
 	var out []*ir.Function
 	for _, s := range []*isa{avx512, avx2} {
-		f, err := compileFor(l, body, s, p)
-		if err != nil {
-			return nil, err
+		f := newFn(l, s, p)
+		f.randomKeys(body)
+		f.stmts = body
+		f.body(body)
+		f.op("VZEROUPPER")
+		f.op("RET")
+		if f.err != nil {
+			return nil, f.err
 		}
-		out = append(out, f)
+		out = append(out, f.out)
 	}
 	return out, nil
 }
 
 // newFn begins the function of a leaf for an instruction set.
 func newFn(l *Leaf, s *isa, p pool) *fn {
-	return &fn{
-		isa: s, pool: p, leaf: l,
+	f := &fn{
+		isa: s, pool: p,
 		out:      ir.NewFunction(l.Name + s.name),
 		slices:   map[string]operand.Mem{},
 		vars:     map[string]place{},
@@ -74,21 +78,11 @@ func newFn(l *Leaf, s *isa, p pool) *fn {
 		interner: expr.NewInterner(),
 		vecs:     intBytes,
 	}
-}
-
-// compileFor writes the function of a leaf for an instruction set.
-func compileFor(l *Leaf, body []kernel.Stmt, s *isa, p pool) (*ir.Function, error) {
-	f := newFn(l, s, p)
 	f.out.Attributes = attr.NOSPLIT
 	f.out.Doc = []string{f.out.Name + " " + l.Doc}
 	f.out.AddPragma("noescape")
-	f.parameters()
-	f.randomKeys()
-	f.stmts = body
-	f.body(body)
-	f.op("VZEROUPPER")
-	f.op("RET")
-	return f.out, f.err
+	f.parameters(l)
+	return f
 }
 
 // fail notes why the leaf cannot be compiled; the code written is of no use.
@@ -111,7 +105,7 @@ var goTypes = map[expr.Type]struct {
 
 // parameters declares the signature, and copies scalars to the frame, where all
 // code finds them.
-func (f *fn) parameters() {
+func (f *fn) parameters(l *Leaf) {
 	var params []*types.Var
 	used := map[string]bool{}
 	at := 0
@@ -128,14 +122,14 @@ func (f *fn) parameters() {
 		return operand.NewParamAddr(name, at-bytes)
 	}
 	f.op("MOVQ", add("frame", types.NewPointer(types.Typ[types.Byte]), 8), frameReg)
-	for _, s := range f.leaf.Slices {
+	for _, s := range l.Slices {
 		if _, twice := f.slices[s.Name]; twice || s.Type == expr.Bool {
 			f.fail("slice %s is no parameter", s.Name)
 			return
 		}
 		f.slices[s.Name] = add(s.Name, types.NewPointer(types.Typ[goTypes[s.Type].elem]), 8)
 	}
-	for _, v := range f.leaf.Values {
+	for _, v := range l.Values {
 		if v.Type == expr.Bool {
 			f.fail("value %s is bool", v.Name)
 			return
@@ -146,7 +140,7 @@ func (f *fn) parameters() {
 			r, store = f.full(0), "VMOVUPS"
 		}
 		f.op(t.load, add(v.Name, types.Typ[t.value], t.bytes), r)
-		f.op(store, r, f.at(f.bind(v.Name, v.Type).off))
+		f.op(store, r, f.at(f.bind(v.Name, v.Type)))
 	}
 	f.out.SetSignature(gotypes.NewSignature(nil, types.NewSignatureType(nil, nil, nil, types.NewTuple(params...), nil, false)))
 }
@@ -195,11 +189,11 @@ func (f *fn) slot(t expr.Type) int {
 	return *next - bytes
 }
 
-// bind gives a scalar a place.
-func (f *fn) bind(name string, t expr.Type) place {
+// bind gives a scalar a place, at an offset into the frame.
+func (f *fn) bind(name string, t expr.Type) int {
 	p := place{t, f.slot(t)}
 	f.vars[name] = p
-	return p
+	return p.off
 }
 
 // scope writes code whose names and slots nobody after it uses.
@@ -214,7 +208,6 @@ func (f *fn) sliceBase(name string, to reg.Register) {
 	m, ok := f.slices[name]
 	if !ok {
 		f.fail("%s is no slice of the leaf", name)
-		return
 	}
 	f.op("MOVQ", m, to)
 }

@@ -3,6 +3,7 @@ package vector
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -48,24 +49,10 @@ func (f *fn) integerTo(e *expr.Expr, off int) {
 	f.op("MOVQ", f.integer(e), f.at(off))
 }
 
-// isGeneral says whether an expression is computed in general registers, its
-// operands left out.
-func isGeneral(e *expr.Expr) bool {
-	if e.Type == expr.F32 {
-		return false
-	}
-	for _, a := range e.Args {
-		if a.Type == expr.F32 {
-			return false
-		}
-	}
-	return true
-}
-
-// allGeneral says whether an expression is computed in general registers altogether.
+// allGeneral says whether an expression is computed in general registers.
 func allGeneral(e *expr.Expr) bool {
 	ok := true
-	expr.Walk(e, func(x *expr.Expr) { ok = ok && isGeneral(x) })
+	expr.Walk(e, func(x *expr.Expr) { ok = ok && x.Type != expr.F32 })
 	return ok
 }
 
@@ -75,11 +62,11 @@ func (f *fn) bridged(e *expr.Expr) *expr.Expr {
 	if allGeneral(e) {
 		return e
 	}
-	if !isGeneral(e) {
-		p := place{e.Type, f.slot(e.Type)}
-		f.scalarTo(e, p)
-		name := fmt.Sprintf("bridge.%d", p.off)
-		f.vars[name] = p
+	if slices.ContainsFunc(e.Args, func(a *expr.Expr) bool { return a.Type == expr.F32 }) {
+		off := f.slot(e.Type)
+		f.scalarTo(e, off)
+		name := fmt.Sprintf("bridge.%d", off)
+		f.vars[name] = place{e.Type, off}
 		return expr.NewVar(name, e.Type)
 	}
 	args := make([]*expr.Expr, len(e.Args))
@@ -96,7 +83,7 @@ func (f *fn) bridged(e *expr.Expr) *expr.Expr {
 func (f *fn) direct(e *expr.Expr) (operand.Op, bool) {
 	switch {
 	case e.Op == expr.Var:
-		return f.at(f.variable(e).off), true
+		return f.at(f.variable(e)), true
 	case e.Op != expr.Const:
 		return nil, false
 	case e.Type == expr.Bool:
@@ -107,13 +94,13 @@ func (f *fn) direct(e *expr.Expr) (operand.Op, bool) {
 	return imm(int(e.I)), true
 }
 
-// variable returns the place of a variable.
-func (f *fn) variable(e *expr.Expr) place {
+// variable returns where in the frame a variable is.
+func (f *fn) variable(e *expr.Expr) int {
 	p, ok := f.vars[e.Name]
 	if !ok || p.typ != e.Type {
 		f.fail("%s has no value in the leaf", e.Name)
 	}
-	return p
+	return p.off
 }
 
 // operands leaves the first operand in evalRegs[depth] and returns where the second is.
@@ -157,7 +144,7 @@ func (f *fn) eval(e *expr.Expr, depth int) reg.GPPhysical {
 	switch e.Op {
 	case expr.Elem:
 		f.sliceBase(e.Name, tempReg)
-		f.op(general[e.Op][e.Type], operand.Mem{Base: tempReg, Index: d, Scale: 4}, d)
+		f.op(general[e.Op][e.Type], mem(tempReg, d, 0), d)
 	case expr.Neg, expr.Not:
 		f.op(name, d)
 	case expr.AsU32, expr.AsI32:
@@ -208,6 +195,7 @@ func log2(e *expr.Expr) (k int, ok bool) {
 	return bits.TrailingZeros64(uint64(e.I)), ok
 }
 
+// shift writes name. The lengths of I32 are taken modulo 32, as of U32 by itself.
 func (f *fn) shift(e *expr.Expr, name string, depth int) {
 	d := evalRegs[depth]
 	o := f.operands(e.Args[0], e.Args[1], depth)

@@ -110,7 +110,7 @@ func vec(n, lanes int) reg.Register { return vectorRegs[lanes][n] }
 var maskRegs = [...]reg.Register{reg.K1, reg.K2, reg.K3, reg.K4, reg.K5}
 
 // tempMask is an opmask that serves within an instruction of a block.
-var tempMask = reg.K6
+var tempMask reg.Register = reg.K6
 
 // General registers. Pointers into rows live as long as a loop, the others within
 // one expression. BP and SP are the caller's.

@@ -49,13 +49,13 @@ func (f *fn) key(round, half int) int { return f.keys + (2*round+half)*f.isa.sha
 // launch is the place of a scalar that random words depend on.
 func (f *fn) launch(name string) operand.Mem {
 	t, _ := kernel.ScalarType(name)
-	return f.at(f.variable(expr.NewVar(name, t)).off)
+	return f.at(f.variable(expr.NewVar(name, t)))
 }
 
 // randomKeys computes the round keys, if the leaf has random words.
-func (f *fn) randomKeys() {
+func (f *fn) randomKeys(body []kernel.Stmt) {
 	isRandom := func(s kernel.Stmt) bool { _, ok := s.(*kernel.Random); return ok }
-	if !slices.ContainsFunc(slices.Collect(kernel.All(f.leaf.Body)), isRandom) {
+	if !slices.ContainsFunc(slices.Collect(kernel.All(body)), isRandom) {
 		return
 	}
 	f.keys = f.vecs

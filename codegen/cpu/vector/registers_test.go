@@ -118,7 +118,6 @@ func drawn(s *isa, seed uint64) *block {
 		Values: []Value{{"a", expr.F32}, {"n", expr.I32}},
 	}
 	f := newFn(l, s, pool{})
-	f.parameters()
 	e, n := expr.NewVar("e", expr.I32), expr.NewVar("n", expr.I32)
 	values := map[expr.Type][]*expr.Expr{
 		expr.F32:  {expr.NewElem("x", expr.F32, e), expr.NewElem("x", expr.F32, n), expr.NewVar("a", expr.F32), expr.F(1.5)},

@@ -52,9 +52,9 @@ func (f *fn) stmt(s kernel.Stmt) {
 // let names a value; the place is taken before the code that computes it, which
 // gives back all slots of its own.
 func (f *fn) let(name string, e *expr.Expr) {
-	p := place{e.Type, f.slot(e.Type)}
-	f.scope(func() { f.scalarTo(e, p) })
-	f.vars[name] = p
+	off := f.slot(e.Type)
+	f.scope(func() { f.scalarTo(e, off) })
+	f.vars[name] = place{e.Type, off}
 }
 
 // assign sets a variable, an element, or elements in loops over the axes, of which
@@ -68,8 +68,7 @@ func (f *fn) assign(s *kernel.Set) {
 		f.scope(func() {
 			b := f.newBlock("", 4)
 			b.assign(s.Dst, s.Value, false)
-			b.prepare()
-			b.emit(instance{})
+			b.write()
 		})
 	default:
 		f.nest(s.Axes[:last], func() {
