@@ -10083,7 +10083,7 @@ loop1:
 	VADDPS     32(R12), Y0, Y0
 	VMOVUPS    Y0, 32(R13)
 	MOVL       $+1, CX
-	VMOVUPS    leafVectors<>+1344(SB), Y15
+	VMOVUPS    leafWideVectors<>+156(SB), Y15
 	VMASKMOVPS 64(SI), Y15, Y0
 	VMASKMOVPS 64(R12), Y15, Y1
 	VADDPS     Y1, Y0, Y0
@@ -10327,7 +10327,7 @@ loop1:
 	VMAXPS       (SI), Y11, Y11
 	VMAXPS       32(SI), Y12, Y12
 	MOVL         $+1, CX
-	VMOVUPS      leafVectors<>+1344(SB), Y15
+	VMOVUPS      leafWideVectors<>+156(SB), Y15
 	VMASKMOVPS   64(SI), Y15, Y0
 	VMAXPS       Y0, Y13, Y1
 	VBLENDVPS    Y15, Y1, Y13, Y13
@@ -10430,7 +10430,7 @@ loop1:
 	VANDPS       Y0, Y1, Y0
 	VADDPS       Y0, Y8, Y8
 	MOVL         $+1, CX
-	VMOVUPS      leafVectors<>+1344(SB), Y15
+	VMOVUPS      leafWideVectors<>+156(SB), Y15
 	VMASKMOVPS   64(SI), Y15, Y0
 	VSUBPS       2048(DI), Y0, Y1
 	VMOVUPS      leafVectors<>+96(SB), Y2
@@ -10502,23 +10502,23 @@ loop1:
 	NEGQ         R8
 	MOVQ         R8, 32(DI)
 	VMOVUPS      2112(DI), X0
-	VCMPPS       $+1, leafVectors<>+1376(SB), X0, X1
-	VMOVUPS      leafVectors<>+1408(SB), X2
+	VCMPPS       $+1, leafVectors<>+1344(SB), X0, X1
+	VMOVUPS      leafVectors<>+1376(SB), X2
 	VCMPPS       $+2, X0, X2, X2
-	VPSUBD       leafVectors<>+1440(SB), X0, X3
+	VPSUBD       leafVectors<>+1408(SB), X0, X3
 	VPSRAD       $+23, X3, X3
 	VCVTDQ2PS    X3, X4
 	VMULPS       leafVectors<>+224(SB), X4, X5
 	VPSLLD       $+23, X3, X3
 	VPSUBD       X3, X0, X3
 	VSUBPS       leafVectors<>+448(SB), X3, X3
-	VADDPS       leafVectors<>+1472(SB), X3, X6
+	VADDPS       leafVectors<>+1440(SB), X3, X6
 	VDIVPS       X6, X3, X6
 	VMULPS       X6, X6, X7
-	VMULPS       leafVectors<>+1504(SB), X7, X8
-	VADDPS       leafVectors<>+1536(SB), X8, X8
+	VMULPS       leafVectors<>+1472(SB), X7, X8
+	VADDPS       leafVectors<>+1504(SB), X8, X8
 	VMULPS       X7, X8, X8
-	VADDPS       leafVectors<>+1568(SB), X8, X8
+	VADDPS       leafVectors<>+1536(SB), X8, X8
 	VMULPS       X8, X7, X7
 	VSUBPS       X7, X3, X7
 	VMULPS       X7, X6, X6
@@ -10528,7 +10528,7 @@ loop1:
 	VSUBPS       X3, X5, X3
 	VCMPPS       $+1, leafVectors<>+32(SB), X0, X4
 	VMOVUPS      leafVectors<>+1248(SB), X5
-	VBLENDVPS    X4, leafVectors<>+1600(SB), X5, X4
+	VBLENDVPS    X4, leafVectors<>+1568(SB), X5, X4
 	VBLENDVPS    X2, X3, X4, X2
 	VBLENDVPS    X1, X2, X0, X0
 	VMOVUPS      2176(DI), X1
@@ -10669,7 +10669,7 @@ loop1:
 	VMAXPS       (SI), Y11, Y11
 	VMAXPS       32(SI), Y12, Y12
 	MOVL         $+1, CX
-	VMOVUPS      leafVectors<>+1344(SB), Y15
+	VMOVUPS      leafWideVectors<>+156(SB), Y15
 	VMASKMOVPS   64(SI), Y15, Y0
 	VMAXPS       Y0, Y13, Y1
 	VBLENDVPS    Y15, Y1, Y13, Y13
@@ -10696,7 +10696,7 @@ loop1:
 	VCMPPS       $+0, 2048(DI), Y0, Y0
 	VMOVUPS      leafWideVectors<>+0(SB), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMOVUPS      leafVectors<>+1376(SB), Y2
+	VMOVUPS      leafVectors<>+1344(SB), Y2
 	VBLENDVPS    Y0, Y1, Y2, Y0
 	VMINPS       Y0, Y11, Y11
 	VMOVUPS      32(SI), Y0
@@ -10706,11 +10706,11 @@ loop1:
 	VPBROADCASTD X1, Y1
 	VPADDD       leafWideVectors<>+0(SB), Y1, Y1
 	VCVTDQ2PS    Y1, Y1
-	VMOVUPS      leafVectors<>+1376(SB), Y2
+	VMOVUPS      leafVectors<>+1344(SB), Y2
 	VBLENDVPS    Y0, Y1, Y2, Y0
 	VMINPS       Y0, Y12, Y12
 	MOVL         $+1, CX
-	VMOVUPS      leafVectors<>+1344(SB), Y15
+	VMOVUPS      leafWideVectors<>+156(SB), Y15
 	VMASKMOVPS   64(SI), Y15, Y0
 	VCMPPS       $+0, 2048(DI), Y0, Y0
 	MOVL         $+16, AX
@@ -10718,7 +10718,7 @@ loop1:
 	VPBROADCASTD X1, Y1
 	VPADDD       leafWideVectors<>+0(SB), Y1, Y1
 	VCVTDQ2PS    Y1, Y1
-	VMOVUPS      leafVectors<>+1376(SB), Y2
+	VMOVUPS      leafVectors<>+1344(SB), Y2
 	VBLENDVPS    Y0, Y1, Y2, Y0
 	VMINPS       Y0, Y13, Y1
 	VBLENDVPS    Y15, Y1, Y13, Y13
@@ -10734,8 +10734,8 @@ loop1:
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 2112(DI)
 	VMOVUPS      2112(DI), X0
-	VCMPPS       $+1, leafVectors<>+1632(SB), X0, X1
-	VMINPS       leafVectors<>+1632(SB), X0, X0
+	VCMPPS       $+1, leafVectors<>+1600(SB), X0, X1
+	VMINPS       leafVectors<>+1600(SB), X0, X0
 	VCVTTPS2DQ   X0, X0
 	VANDPS       X0, X1, X0
 	MOVQ         24(DI), R8
@@ -11131,7 +11131,7 @@ loop1:
 	VMAXPS       (SI), Y11, Y11
 	VMAXPS       32(SI), Y12, Y12
 	MOVL         $+1, CX
-	VMOVUPS      leafVectors<>+1344(SB), Y15
+	VMOVUPS      leafWideVectors<>+156(SB), Y15
 	VMASKMOVPS   64(SI), Y15, Y0
 	VMAXPS       Y0, Y13, Y1
 	VBLENDVPS    Y15, Y1, Y13, Y13
@@ -11213,7 +11213,7 @@ loop1:
 	VMULPS       Y1, Y0, Y0
 	VADDPS       Y0, Y12, Y12
 	MOVL         $+1, CX
-	VMOVUPS      leafVectors<>+1344(SB), Y15
+	VMOVUPS      leafWideVectors<>+156(SB), Y15
 	VMASKMOVPS   64(SI), Y15, Y0
 	VSUBPS       2048(DI), Y0, Y0
 	VMOVUPS      leafVectors<>+96(SB), Y1
@@ -11361,7 +11361,7 @@ loop1:
 	VANDPS       Y0, Y1, Y0
 	VMOVUPS      Y0, 32(R12)
 	MOVL         $+1, CX
-	VMOVUPS      leafVectors<>+1344(SB), Y15
+	VMOVUPS      leafWideVectors<>+156(SB), Y15
 	VMASKMOVPS   64(SI), Y15, Y0
 	VSUBPS       2048(DI), Y0, Y0
 	VMOVUPS      leafVectors<>+96(SB), Y1
@@ -11487,7 +11487,7 @@ TEXT ·sum17Leaf1AVX2(SB), NOSPLIT, $0-48
 	VMOVUPS    32(SI), Y0
 	VMOVUPS    Y0, 32(R12)
 	MOVL       $+1, CX
-	VMOVUPS    leafVectors<>+1344(SB), Y15
+	VMOVUPS    leafWideVectors<>+156(SB), Y15
 	VMASKMOVPS 64(SI), Y15, Y0
 	VMASKMOVPS Y0, Y15, 64(R12)
 	MOVQ       $+0, R8
@@ -11512,7 +11512,7 @@ loop1:
 	VADDPS     32(R12), Y0, Y0
 	VMOVUPS    Y0, 32(SI)
 	MOVL       $+1, CX
-	VMOVUPS    leafVectors<>+1344(SB), Y15
+	VMOVUPS    leafWideVectors<>+156(SB), Y15
 	VMASKMOVPS 64(SI), Y15, Y0
 	VMASKMOVPS 64(R12), Y15, Y1
 	VADDPS     Y1, Y0, Y0
@@ -11531,7 +11531,7 @@ end2:
 	VMOVUPS    32(SI), Y0
 	VMOVUPS    Y0, 32(R12)
 	MOVL       $+1, CX
-	VMOVUPS    leafVectors<>+1344(SB), Y15
+	VMOVUPS    leafWideVectors<>+156(SB), Y15
 	VMASKMOVPS 64(SI), Y15, Y0
 	VMASKMOVPS Y0, Y15, 64(R12)
 	VZEROUPPER
@@ -29329,24 +29329,24 @@ loop1:
 
 loop4:
 	VMOVUPS (SI)(BX*4), Y0
-	VMULPS  leafVectors<>+1664(SB), Y0, Y0
+	VMULPS  leafVectors<>+1632(SB), Y0, Y0
 	VMOVUPS (R12)(BX*4), Y1
 	VMULPS  2048(DI), Y1, Y1
-	VMULPS  leafVectors<>+1696(SB), Y1, Y2
+	VMULPS  leafVectors<>+1664(SB), Y1, Y2
 	VADDPS  Y2, Y0, Y0
 	VMOVUPS Y0, (R13)(BX*4)
 	VMOVUPS Y0, (SI)(BX*4)
 	VMOVUPS (R14)(BX*4), Y2
-	VMULPS  leafVectors<>+1728(SB), Y2, Y2
+	VMULPS  leafVectors<>+1696(SB), Y2, Y2
 	VMULPS  Y1, Y1, Y1
-	VMULPS  leafVectors<>+1760(SB), Y1, Y1
+	VMULPS  leafVectors<>+1728(SB), Y1, Y1
 	VADDPS  Y1, Y2, Y1
 	VMOVUPS Y1, (R15)(BX*4)
 	VMOVUPS Y1, (R14)(BX*4)
 	VMULPS  2176(DI), Y0, Y0
 	VMULPS  2240(DI), Y1, Y1
 	VSQRTPS Y1, Y1
-	VADDPS  leafVectors<>+1792(SB), Y1, Y1
+	VADDPS  leafVectors<>+1760(SB), Y1, Y1
 	VDIVPS  Y1, Y0, Y0
 	VMOVUPS (R8)(BX*4), Y1
 	VMULPS  2304(DI), Y1, Y2
@@ -29369,24 +29369,24 @@ tail3:
 	LEAQ       leafWideVectors<>+128(SB), AX
 	VMOVUPS    32(AX)(DX*4), Y15
 	VMASKMOVPS (SI)(BX*4), Y15, Y0
-	VMULPS     leafVectors<>+1664(SB), Y0, Y0
+	VMULPS     leafVectors<>+1632(SB), Y0, Y0
 	VMASKMOVPS (R12)(BX*4), Y15, Y1
 	VMULPS     2048(DI), Y1, Y1
-	VMULPS     leafVectors<>+1696(SB), Y1, Y2
+	VMULPS     leafVectors<>+1664(SB), Y1, Y2
 	VADDPS     Y2, Y0, Y0
 	VMASKMOVPS Y0, Y15, (R13)(BX*4)
 	VMASKMOVPS Y0, Y15, (SI)(BX*4)
 	VMASKMOVPS (R14)(BX*4), Y15, Y2
-	VMULPS     leafVectors<>+1728(SB), Y2, Y2
+	VMULPS     leafVectors<>+1696(SB), Y2, Y2
 	VMULPS     Y1, Y1, Y1
-	VMULPS     leafVectors<>+1760(SB), Y1, Y1
+	VMULPS     leafVectors<>+1728(SB), Y1, Y1
 	VADDPS     Y1, Y2, Y1
 	VMASKMOVPS Y1, Y15, (R15)(BX*4)
 	VMASKMOVPS Y1, Y15, (R14)(BX*4)
 	VMULPS     2176(DI), Y0, Y0
 	VMULPS     2240(DI), Y1, Y1
 	VSQRTPS    Y1, Y1
-	VADDPS     leafVectors<>+1792(SB), Y1, Y1
+	VADDPS     leafVectors<>+1760(SB), Y1, Y1
 	VDIVPS     Y1, Y0, Y0
 	VMASKMOVPS (R8)(BX*4), Y15, Y1
 	VMULPS     2304(DI), Y1, Y2
@@ -29629,67 +29629,63 @@ DATA leafVectors<>+1312(SB)/8, $0x3727c5ac3727c5ac
 DATA leafVectors<>+1320(SB)/8, $0x3727c5ac3727c5ac
 DATA leafVectors<>+1328(SB)/8, $0x3727c5ac3727c5ac
 DATA leafVectors<>+1336(SB)/8, $0x3727c5ac3727c5ac
-DATA leafVectors<>+1344(SB)/8, $0x00000000ffffffff
-DATA leafVectors<>+1352(SB)/8, $0x0000000000000000
-DATA leafVectors<>+1360(SB)/8, $0x0000000000000000
-DATA leafVectors<>+1368(SB)/8, $0x0000000000000000
-DATA leafVectors<>+1376(SB)/8, $0x7f8000007f800000
-DATA leafVectors<>+1384(SB)/8, $0x7f8000007f800000
-DATA leafVectors<>+1392(SB)/8, $0x7f8000007f800000
-DATA leafVectors<>+1400(SB)/8, $0x7f8000007f800000
-DATA leafVectors<>+1408(SB)/8, $0x0080000000800000
-DATA leafVectors<>+1416(SB)/8, $0x0080000000800000
-DATA leafVectors<>+1424(SB)/8, $0x0080000000800000
-DATA leafVectors<>+1432(SB)/8, $0x0080000000800000
-DATA leafVectors<>+1440(SB)/8, $0x3f3504f33f3504f3
-DATA leafVectors<>+1448(SB)/8, $0x3f3504f33f3504f3
-DATA leafVectors<>+1456(SB)/8, $0x3f3504f33f3504f3
-DATA leafVectors<>+1464(SB)/8, $0x3f3504f33f3504f3
-DATA leafVectors<>+1472(SB)/8, $0x4000000040000000
-DATA leafVectors<>+1480(SB)/8, $0x4000000040000000
-DATA leafVectors<>+1488(SB)/8, $0x4000000040000000
-DATA leafVectors<>+1496(SB)/8, $0x4000000040000000
-DATA leafVectors<>+1504(SB)/8, $0x3e98f06f3e98f06f
-DATA leafVectors<>+1512(SB)/8, $0x3e98f06f3e98f06f
-DATA leafVectors<>+1520(SB)/8, $0x3e98f06f3e98f06f
-DATA leafVectors<>+1528(SB)/8, $0x3e98f06f3e98f06f
-DATA leafVectors<>+1536(SB)/8, $0x3eccaf683eccaf68
-DATA leafVectors<>+1544(SB)/8, $0x3eccaf683eccaf68
-DATA leafVectors<>+1552(SB)/8, $0x3eccaf683eccaf68
-DATA leafVectors<>+1560(SB)/8, $0x3eccaf683eccaf68
-DATA leafVectors<>+1568(SB)/8, $0x3f2aaabd3f2aaabd
-DATA leafVectors<>+1576(SB)/8, $0x3f2aaabd3f2aaabd
-DATA leafVectors<>+1584(SB)/8, $0x3f2aaabd3f2aaabd
-DATA leafVectors<>+1592(SB)/8, $0x3f2aaabd3f2aaabd
-DATA leafVectors<>+1600(SB)/8, $0x7fc000007fc00000
-DATA leafVectors<>+1608(SB)/8, $0x7fc000007fc00000
-DATA leafVectors<>+1616(SB)/8, $0x7fc000007fc00000
-DATA leafVectors<>+1624(SB)/8, $0x7fc000007fc00000
-DATA leafVectors<>+1632(SB)/8, $0x4188000041880000
-DATA leafVectors<>+1640(SB)/8, $0x4188000041880000
-DATA leafVectors<>+1648(SB)/8, $0x4188000041880000
-DATA leafVectors<>+1656(SB)/8, $0x4188000041880000
-DATA leafVectors<>+1664(SB)/8, $0x3f6666663f666666
-DATA leafVectors<>+1672(SB)/8, $0x3f6666663f666666
-DATA leafVectors<>+1680(SB)/8, $0x3f6666663f666666
-DATA leafVectors<>+1688(SB)/8, $0x3f6666663f666666
-DATA leafVectors<>+1696(SB)/8, $0x3dcccccd3dcccccd
-DATA leafVectors<>+1704(SB)/8, $0x3dcccccd3dcccccd
-DATA leafVectors<>+1712(SB)/8, $0x3dcccccd3dcccccd
-DATA leafVectors<>+1720(SB)/8, $0x3dcccccd3dcccccd
-DATA leafVectors<>+1728(SB)/8, $0x3f7ae1483f7ae148
-DATA leafVectors<>+1736(SB)/8, $0x3f7ae1483f7ae148
-DATA leafVectors<>+1744(SB)/8, $0x3f7ae1483f7ae148
-DATA leafVectors<>+1752(SB)/8, $0x3f7ae1483f7ae148
-DATA leafVectors<>+1760(SB)/8, $0x3ca3d70a3ca3d70a
-DATA leafVectors<>+1768(SB)/8, $0x3ca3d70a3ca3d70a
-DATA leafVectors<>+1776(SB)/8, $0x3ca3d70a3ca3d70a
-DATA leafVectors<>+1784(SB)/8, $0x3ca3d70a3ca3d70a
-DATA leafVectors<>+1792(SB)/8, $0x3089705f3089705f
-DATA leafVectors<>+1800(SB)/8, $0x3089705f3089705f
-DATA leafVectors<>+1808(SB)/8, $0x3089705f3089705f
-DATA leafVectors<>+1816(SB)/8, $0x3089705f3089705f
-GLOBL leafVectors<>(SB), RODATA|NOPTR, $1824
+DATA leafVectors<>+1344(SB)/8, $0x7f8000007f800000
+DATA leafVectors<>+1352(SB)/8, $0x7f8000007f800000
+DATA leafVectors<>+1360(SB)/8, $0x7f8000007f800000
+DATA leafVectors<>+1368(SB)/8, $0x7f8000007f800000
+DATA leafVectors<>+1376(SB)/8, $0x0080000000800000
+DATA leafVectors<>+1384(SB)/8, $0x0080000000800000
+DATA leafVectors<>+1392(SB)/8, $0x0080000000800000
+DATA leafVectors<>+1400(SB)/8, $0x0080000000800000
+DATA leafVectors<>+1408(SB)/8, $0x3f3504f33f3504f3
+DATA leafVectors<>+1416(SB)/8, $0x3f3504f33f3504f3
+DATA leafVectors<>+1424(SB)/8, $0x3f3504f33f3504f3
+DATA leafVectors<>+1432(SB)/8, $0x3f3504f33f3504f3
+DATA leafVectors<>+1440(SB)/8, $0x4000000040000000
+DATA leafVectors<>+1448(SB)/8, $0x4000000040000000
+DATA leafVectors<>+1456(SB)/8, $0x4000000040000000
+DATA leafVectors<>+1464(SB)/8, $0x4000000040000000
+DATA leafVectors<>+1472(SB)/8, $0x3e98f06f3e98f06f
+DATA leafVectors<>+1480(SB)/8, $0x3e98f06f3e98f06f
+DATA leafVectors<>+1488(SB)/8, $0x3e98f06f3e98f06f
+DATA leafVectors<>+1496(SB)/8, $0x3e98f06f3e98f06f
+DATA leafVectors<>+1504(SB)/8, $0x3eccaf683eccaf68
+DATA leafVectors<>+1512(SB)/8, $0x3eccaf683eccaf68
+DATA leafVectors<>+1520(SB)/8, $0x3eccaf683eccaf68
+DATA leafVectors<>+1528(SB)/8, $0x3eccaf683eccaf68
+DATA leafVectors<>+1536(SB)/8, $0x3f2aaabd3f2aaabd
+DATA leafVectors<>+1544(SB)/8, $0x3f2aaabd3f2aaabd
+DATA leafVectors<>+1552(SB)/8, $0x3f2aaabd3f2aaabd
+DATA leafVectors<>+1560(SB)/8, $0x3f2aaabd3f2aaabd
+DATA leafVectors<>+1568(SB)/8, $0x7fc000007fc00000
+DATA leafVectors<>+1576(SB)/8, $0x7fc000007fc00000
+DATA leafVectors<>+1584(SB)/8, $0x7fc000007fc00000
+DATA leafVectors<>+1592(SB)/8, $0x7fc000007fc00000
+DATA leafVectors<>+1600(SB)/8, $0x4188000041880000
+DATA leafVectors<>+1608(SB)/8, $0x4188000041880000
+DATA leafVectors<>+1616(SB)/8, $0x4188000041880000
+DATA leafVectors<>+1624(SB)/8, $0x4188000041880000
+DATA leafVectors<>+1632(SB)/8, $0x3f6666663f666666
+DATA leafVectors<>+1640(SB)/8, $0x3f6666663f666666
+DATA leafVectors<>+1648(SB)/8, $0x3f6666663f666666
+DATA leafVectors<>+1656(SB)/8, $0x3f6666663f666666
+DATA leafVectors<>+1664(SB)/8, $0x3dcccccd3dcccccd
+DATA leafVectors<>+1672(SB)/8, $0x3dcccccd3dcccccd
+DATA leafVectors<>+1680(SB)/8, $0x3dcccccd3dcccccd
+DATA leafVectors<>+1688(SB)/8, $0x3dcccccd3dcccccd
+DATA leafVectors<>+1696(SB)/8, $0x3f7ae1483f7ae148
+DATA leafVectors<>+1704(SB)/8, $0x3f7ae1483f7ae148
+DATA leafVectors<>+1712(SB)/8, $0x3f7ae1483f7ae148
+DATA leafVectors<>+1720(SB)/8, $0x3f7ae1483f7ae148
+DATA leafVectors<>+1728(SB)/8, $0x3ca3d70a3ca3d70a
+DATA leafVectors<>+1736(SB)/8, $0x3ca3d70a3ca3d70a
+DATA leafVectors<>+1744(SB)/8, $0x3ca3d70a3ca3d70a
+DATA leafVectors<>+1752(SB)/8, $0x3ca3d70a3ca3d70a
+DATA leafVectors<>+1760(SB)/8, $0x3089705f3089705f
+DATA leafVectors<>+1768(SB)/8, $0x3089705f3089705f
+DATA leafVectors<>+1776(SB)/8, $0x3089705f3089705f
+DATA leafVectors<>+1784(SB)/8, $0x3089705f3089705f
+GLOBL leafVectors<>(SB), RODATA|NOPTR, $1792
 
 DATA leafWideVectors<>+0(SB)/8, $0x0000000100000000
 DATA leafWideVectors<>+8(SB)/8, $0x0000000300000002

@@ -2,7 +2,6 @@ package vector
 
 import (
 	"math"
-	"slices"
 
 	"github.com/mmcloughlin/avo/operand"
 
@@ -197,6 +196,12 @@ func (l *loop) dynamic() {
 	f.mark(end)
 }
 
+// someLanes is a constant of the pool: a vector from word 8-n on has n lanes set.
+func (p pool) someLanes() operand.Mem {
+	const one = 1<<32 - 1
+	return p.constant(one, one, one, one, one, one, one, one, 0, 0, 0, 0, 0, 0, 0, 0)
+}
+
 // constantMask sets the mask of the first n lanes.
 func (l *loop) constantMask(n int) {
 	f := l.f
@@ -205,11 +210,7 @@ func (l *loop) constantMask(n int) {
 		f.op("KMOVW", tempReg, f.isa.tail)
 		return
 	}
-	mask := slices.Repeat([]uint32{0}, 8)
-	for i := range n {
-		mask[i] = 1<<32 - 1
-	}
-	f.op("VMOVUPS", f.pool.constant(mask...), f.isa.tail)
+	f.op("VMOVUPS", f.pool.someLanes().Offset(4*(8-n)), f.isa.tail)
 }
 
 // countMask sets the mask of as many lanes as countReg says, at most all.
@@ -221,13 +222,12 @@ func (l *loop) countMask() {
 		f.op("KMOVW", tempReg, f.isa.tail)
 		return
 	}
-	const one = 1<<32 - 1
 	f.op("MOVL", imm(l.lanes), limitReg)
 	f.op("CMPQ", countReg, limitReg)
 	f.op("CMOVQLT", countReg, limitReg)
 	f.op("NEGQ", limitReg)
-	f.op("LEAQ", f.pool.constant(one, one, one, one, one, one, one, one, 0, 0, 0, 0, 0, 0, 0, 0), tempReg)
-	f.op("VMOVUPS", operand.Mem{Base: tempReg, Index: limitReg, Scale: 4, Disp: 32}, f.isa.tail)
+	f.op("LEAQ", f.pool.someLanes(), tempReg)
+	f.op("VMOVUPS", mem(tempReg, limitReg, 8), f.isa.tail)
 }
 
 // combine writes the xor butterfly over partials and stores lane 0, the result.
@@ -252,15 +252,6 @@ func (f *fn) combine(s *folding) {
 	fold("VPERMILPS", 1, 4, 4)
 	f.op("VBROADCASTSS", vec(own, 4), f.full(own))
 	f.op("VMOVUPS", f.full(own), f.at(s.off))
-}
-
-// nest writes loops over the outer axes of a statement.
-func (f *fn) nest(axes []kernel.Axis, inner func()) {
-	if len(axes) == 0 {
-		inner()
-		return
-	}
-	f.count(axes[0].Var, expr.Int(0), axes[0].Size, func() { f.nest(axes[1:], inner) })
 }
 
 // count writes a loop over an integer variable.

@@ -57,23 +57,23 @@ func (f *fn) let(name string, e *expr.Expr) {
 	f.vars[name] = place{e.Type, off}
 }
 
-// assign sets a variable, an element, or elements in loops over the axes, of which
+// assign sets a variable, an element, or elements: in loops over the axes, of which
 // the last is one over vectors.
 func (f *fn) assign(s *kernel.Set) {
-	last := len(s.Axes) - 1
 	switch {
 	case s.Dst.Op == expr.Var:
 		f.scope(func() { f.scalarTo(s.Value, f.variable(s.Dst)) })
-	case last < 0:
+	case len(s.Axes) == 0:
 		f.scope(func() {
 			b := f.newBlock("", 4)
 			b.assign(s.Dst, s.Value, false)
 			b.write()
 		})
+	case len(s.Axes) == 1:
+		f.run(&group{size: s.Axes[0].Size, axis: s.Axes[0].Var, members: []member{{dst: s.Dst, value: s.Value}}})
 	default:
-		f.nest(s.Axes[:last], func() {
-			f.run(&group{size: s.Axes[last].Size, axis: s.Axes[last].Var, members: []member{{dst: s.Dst, value: s.Value}}})
-		})
+		inner := &kernel.Set{Axes: s.Axes[1:], Dst: s.Dst, Value: s.Value}
+		f.count(s.Axes[0].Var, expr.Int(0), s.Axes[0].Size, func() { f.assign(inner) })
 	}
 }
 
