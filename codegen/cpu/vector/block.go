@@ -115,12 +115,13 @@ func (f *fn) newBlock(axis string, lanes int) *block {
 // add appends a value unless there is an equal one.
 func (b *block) add(n node, args ...*value) *value {
 	copy(n.args[:], args)
-	shared := n.kind == constant || n.kind == slotted || n.kind == position || n.kind == compute
-	if v, ok := b.byNode[n]; ok && shared {
-		return v
-	}
 	v := &value{node: n}
-	b.byNode[n] = v
+	if n.kind <= position || n.kind == compute {
+		if equal, ok := b.byNode[n]; ok {
+			return equal
+		}
+		b.byNode[n] = v
+	}
 	b.order = append(b.order, v)
 	return v
 }

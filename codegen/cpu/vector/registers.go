@@ -48,7 +48,7 @@ type allocator struct {
 
 // allocate returns the steps of a block, over all lanes or masked.
 func (b *block) allocate(masked bool) []step {
-	a := &allocator{block: b, masked: masked}
+	a := &allocator{block: b, masked: masked, steps: make([]step, 0, len(b.order))}
 	for _, v := range b.order {
 		v.state = state{uses: v.uses[:0], reg: none}
 	}
