@@ -5,24 +5,25 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// bounds are what is known of the variables that a kernel binds, over scalars of the
-// launch. A variable that is in neither map is a scalar, and its own bound.
-type bounds struct {
+// Bounds are what is known of the variables that a kernel binds, over scalars of the
+// launch, as one goes through its statements.
+type Bounds struct {
+	// A variable that is in neither map is a scalar, and its own bound.
 	upper, lower map[string]*expr.Expr // nil where there is none
 }
 
-// boundsOf begins with the axes of a grid.
-func boundsOf(grid []kernel.Axis) *bounds {
-	b := &bounds{map[string]*expr.Expr{}, map[string]*expr.Expr{}}
+// NewBounds begins with the axes of a grid.
+func NewBounds(grid []kernel.Axis) *Bounds {
+	b := &Bounds{map[string]*expr.Expr{}, map[string]*expr.Expr{}}
 	for _, a := range grid {
 		b.loop(a.Var, expr.Int(0), a.Size)
 	}
 	return b
 }
 
-// enter notes what a statement says of the variable that it binds, for those after it
-// or in its body.
-func (b *bounds) enter(s kernel.Stmt) {
+// Enter notes what a statement says of the variables that it binds, for itself, for
+// those after it or in its body.
+func (b *Bounds) Enter(s kernel.Stmt) {
 	switch s := s.(type) {
 	case *kernel.Let:
 		b.upper[s.Name], b.lower[s.Name] = b.max(s.Value), b.min(s.Value)
@@ -31,9 +32,12 @@ func (b *bounds) enter(s kernel.Stmt) {
 	case *kernel.For:
 		b.loop(s.Var, s.Lo, s.Hi)
 	}
+	for _, a := range kernel.Axes(s) {
+		b.loop(a.Var, expr.Int(0), a.Size)
+	}
 }
 
-func (b *bounds) loop(name string, lo, hi *expr.Expr) {
+func (b *Bounds) loop(name string, lo, hi *expr.Expr) {
 	b.lower[name] = b.min(lo)
 	b.upper[name] = nil
 	if last := b.max(hi); last != nil {
@@ -42,7 +46,7 @@ func (b *bounds) loop(name string, lo, hi *expr.Expr) {
 }
 
 // max returns an upper bound of an I32 expression, nil if it finds none.
-func (b *bounds) max(e *expr.Expr) *expr.Expr {
+func (b *Bounds) max(e *expr.Expr) *expr.Expr {
 	if e.Type != expr.I32 {
 		return nil
 	}
@@ -65,7 +69,7 @@ func (b *bounds) max(e *expr.Expr) *expr.Expr {
 	case expr.Sub:
 		return combine(e.Op, b.max(e.Args[0]), b.min(e.Args[1]))
 	case expr.Mul:
-		if b.natural(e.Args[0]) && b.natural(e.Args[1]) {
+		if b.Natural(e.Args[0]) && b.Natural(e.Args[1]) {
 			return combine(e.Op, b.max(e.Args[0]), b.max(e.Args[1]))
 		}
 	case expr.Div:
@@ -77,7 +81,7 @@ func (b *bounds) max(e *expr.Expr) *expr.Expr {
 }
 
 // min returns a lower bound of an I32 expression, nil if it finds none.
-func (b *bounds) min(e *expr.Expr) *expr.Expr {
+func (b *Bounds) min(e *expr.Expr) *expr.Expr {
 	if e.Type != expr.I32 {
 		return nil
 	}
@@ -100,7 +104,7 @@ func (b *bounds) min(e *expr.Expr) *expr.Expr {
 	case expr.Sub:
 		return combine(e.Op, b.min(e.Args[0]), b.max(e.Args[1]))
 	case expr.Mul:
-		if b.natural(e.Args[0]) && b.natural(e.Args[1]) {
+		if b.Natural(e.Args[0]) && b.Natural(e.Args[1]) {
 			return combine(e.Op, b.min(e.Args[0]), b.min(e.Args[1]))
 		}
 	}
@@ -122,15 +126,15 @@ func combine(op expr.Op, a, b *expr.Expr) *expr.Expr {
 	return expr.Simplify(expr.New(op, a, b))
 }
 
-// natural says whether an expression is sure not to be negative.
-func (b *bounds) natural(e *expr.Expr) bool {
+// Natural says whether an expression is sure not to be negative; scalars are sizes.
+func (b *Bounds) Natural(e *expr.Expr) bool {
 	low := b.min(e)
 	return low != nil && isSize(low)
 }
 
 // size returns an upper bound of the number of elements of a shape, nil if it finds
 // none. Where a tile is made, none of its extents is negative.
-func (b *bounds) size(shape []*expr.Expr) *expr.Expr {
+func (b *Bounds) size(shape []*expr.Expr) *expr.Expr {
 	size := expr.Int(1)
 	for _, extent := range shape {
 		most := b.max(extent)
@@ -170,14 +174,14 @@ func isStride(e *expr.Expr) bool {
 
 // boundProducts writes constants that bound rows and columns into products.
 func boundProducts(k *kernel.Kernel) *kernel.Kernel {
-	b := boundsOf(k.Grid)
+	b := NewBounds(k.Grid)
 	return withBody(k, b.products(k.Body))
 }
 
-func (b *bounds) products(body []kernel.Stmt) []kernel.Stmt {
+func (b *Bounds) products(body []kernel.Stmt) []kernel.Stmt {
 	out := make([]kernel.Stmt, len(body))
 	for i, s := range body {
-		b.enter(s)
+		b.Enter(s)
 		if d, ok := s.(*kernel.Dot); ok && len(d.Axes) > 1 {
 			d := *d
 			if d.MostCols = b.most(d.Axes[len(d.Axes)-2].Size); len(d.Axes) > 2 {
@@ -194,7 +198,7 @@ func (b *bounds) products(body []kernel.Stmt) []kernel.Stmt {
 }
 
 // most is a constant that bounds a size, 0 if it finds none.
-func (b *bounds) most(size *expr.Expr) int {
+func (b *Bounds) most(size *expr.Expr) int {
 	if m := b.max(size); m != nil && m.IsConst() {
 		return int(m.I)
 	}

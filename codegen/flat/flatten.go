@@ -8,7 +8,7 @@ import (
 // flatten gives every array one index, row-major. Tiles are made once for all cells
 // where that is possible, large enough for every time that the kernel makes them.
 func flatten(k *kernel.Kernel) *kernel.Kernel {
-	f := &flattener{map[string][]*expr.Expr{}, boundsOf(k.Grid), nil}
+	f := &flattener{map[string][]*expr.Expr{}, NewBounds(k.Grid), nil}
 	out := *k
 	out.Params = make([]kernel.Param, len(k.Params))
 	for i, p := range k.Params {
@@ -25,14 +25,14 @@ func flatten(k *kernel.Kernel) *kernel.Kernel {
 
 type flattener struct {
 	shapes map[string][]*expr.Expr // of arrays
-	bounds *bounds
+	bounds *Bounds
 	once   []kernel.Stmt // the tiles that are made once
 }
 
 func (f *flattener) body(body []kernel.Stmt) []kernel.Stmt {
 	var out []kernel.Stmt
 	for _, s := range body {
-		f.bounds.enter(s)
+		f.bounds.Enter(s)
 		switch s := s.(type) {
 		case *kernel.Tile:
 			f.shapes[s.Name] = s.Shape

@@ -63,5 +63,5 @@ func aligned(e *expr.Expr, last string, v int, known map[string]bool) bool {
 		return false
 	}
 	coef, rest, ok := expr.Affine(e.Args[0], last)
-	return ok && expr.IsInt(coef, 1) && multiple(rest, expr.Int(int64(v)))
+	return ok && expr.IsInt(coef, 1) && expr.IsMultiple(rest, expr.Int(int64(v)))
 }

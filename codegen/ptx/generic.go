@@ -75,7 +75,7 @@ type printer struct {
 	warps   int
 	vars    map[string]asm.Value
 	mutable map[string]bool
-	counted map[string]bool // variables that count from 0
+	bounds  *flat.Bounds
 	slices  map[string]slice
 	aligned map[string]bool // slices that begin at a multiple of 16 bytes
 	waits   waits
@@ -85,10 +85,8 @@ type printer struct {
 func newPrinter(k *kernel.Kernel, m *asm.Module, aligned func(k *kernel.Kernel, buffer int) bool) *printer {
 	p := &printer{
 		k: k, m: m, in: expr.NewInterner(), aligned: map[string]bool{},
-		vars: map[string]asm.Value{}, mutable: map[string]bool{}, counted: map[string]bool{}, slices: map[string]slice{},
-	}
-	for _, a := range k.Grid {
-		p.counted[a.Var] = true
+		vars: map[string]asm.Value{}, mutable: map[string]bool{}, slices: map[string]slice{},
+		bounds: flat.NewBounds(k.Grid),
 	}
 	for i, b := range k.Params {
 		if b.Mode != kernel.Scalar {

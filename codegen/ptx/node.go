@@ -16,6 +16,7 @@ func (p *printer) nodes(ns []kernel.Stmt) {
 			p.wait()
 		}
 		p.f.Comment(about(n))
+		p.bounds.Enter(n)
 		p.node(n)
 	}
 }
@@ -23,7 +24,7 @@ func (p *printer) nodes(ns []kernel.Stmt) {
 func (p *printer) node(n kernel.Stmt) {
 	switch n := n.(type) {
 	case *kernel.Let:
-		p.vars[n.Name], p.counted[n.Name] = p.value(n.Value), false
+		p.vars[n.Name] = p.value(n.Value)
 	case *kernel.Var:
 		p.declare(n)
 	case *kernel.Set:
@@ -77,7 +78,7 @@ func (p *printer) loop(n *kernel.For) {
 		p.team = team{warpThreads, p.lane, false}
 	}
 	p.count(from, limit, asm.Int(int64(step)), func(i asm.Value) {
-		p.vars[n.Var], p.counted[n.Var] = i, expr.IsInt(n.Lo, 0)
+		p.vars[n.Var] = i
 		p.nodes(n.Body)
 	})
 }
@@ -120,7 +121,6 @@ func (p *printer) each(axes []kernel.Axis, do func()) {
 	total := expr.Int(1)
 	for _, a := range axes {
 		total = expr.Simplify(expr.New(expr.Mul, total, a.Size))
-		p.counted[a.Var] = true
 	}
 	p.share(total, p.team.id, p.team.threads, func(i asm.Value) {
 		for d, a := range slices.Backward(axes) {

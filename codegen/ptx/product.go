@@ -97,7 +97,7 @@ func (q *product) vectorOf(s *staged) int {
 			size = q.n.N
 		}
 	}
-	if q.aligned[s.operand.Slice] && multiple(s.operand.Off, four) && multiple(across, four) && multiple(size, four) {
+	if q.aligned[s.operand.Slice] && expr.IsMultiple(s.operand.Off, four) && expr.IsMultiple(across, four) && expr.IsMultiple(size, four) {
 		return v
 	}
 	return 1
@@ -326,7 +326,7 @@ func (q *product) output(row, col asm.Value, do func(i, j, n int, m asm.Memory, 
 	rs, cs, off := q.value(c.RS), q.value(c.CS), q.value(c.Off)
 	s := q.slices[c.Slice]
 	n := 1
-	if four := expr.Int(4); q.wide == 4 && q.aligned[c.Slice] && expr.IsInt(c.CS, 1) && multiple(c.RS, four) && multiple(c.Off, four) && multiple(q.n.N, four) {
+	if four := expr.Int(4); q.wide == 4 && q.aligned[c.Slice] && expr.IsInt(c.CS, 1) && expr.IsMultiple(c.RS, four) && expr.IsMultiple(c.Off, four) && expr.IsMultiple(q.n.N, four) {
 		n = 4
 	}
 	for i := range q.high {

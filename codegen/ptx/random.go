@@ -25,7 +25,7 @@ func (p *printer) random(n *kernel.Random) {
 	four := expr.Int(philoxWords)
 	counters := func(words *expr.Expr) *expr.Expr { return expr.New(expr.Div, words, four) }
 	count := counters(expr.New(expr.Add, n.Size, expr.Int(philoxWords-1)))
-	even := multiple(n.Base, four) // then words beyond the end lie in what rounds the tile up
+	even := expr.IsMultiple(n.Base, four) // then words beyond the end lie in what rounds the tile up
 	if !even {
 		last := expr.New(expr.Sub, expr.New(expr.Add, n.Base, n.Size), expr.Int(1))
 		count = expr.New(expr.Add, expr.New(expr.Sub, counters(last), counters(n.Base)), expr.Int(1))

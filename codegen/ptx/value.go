@@ -149,23 +149,10 @@ func (p *printer) at(e *expr.Expr, so known) (m asm.Memory, base asm.Value, byte
 		panic("BUG: no slice " + e.Name)
 	}
 	index, offset := splitConst(e.Args[0])
-	if s.Space == asm.Shared && !p.natural(index) {
+	if s.Space == asm.Shared && !p.bounds.Natural(index) {
 		index, offset = e.Args[0], 0 // an address below 0 would wrap
 	}
 	return s.Memory, p.offset(s, p.eval(index, so)), 4 * offset
-}
-
-// natural says whether an index is sure not to be negative.
-func (p *printer) natural(e *expr.Expr) bool {
-	switch e.Op {
-	case expr.Const:
-		return e.I >= 0
-	case expr.Var:
-		return p.counted[e.Name]
-	case expr.Add, expr.Mul:
-		return p.natural(e.Args[0]) && p.natural(e.Args[1])
-	}
-	return false
 }
 
 // offset is the address of an element of a slice by its index.

@@ -218,7 +218,7 @@ func (w *waiter) accesses(n kernel.Stmt, s state) {
 		}
 	case *kernel.Random:
 		a := access{write: true}
-		if multiple(n.Base, expr.Int(philoxWords)) {
+		if expr.IsMultiple(n.Base, expr.Int(philoxWords)) {
 			a.owner = w.owner([]kernel.Axis{{Var: elementVar, Size: n.Size}}, expr.NewVar(elementVar, expr.I32), philoxWords)
 		}
 		s.add(n.Dst, a)
@@ -267,23 +267,8 @@ func (w *waiter) owner(axes []kernel.Axis, index *expr.Expr, vector int) owner {
 		size = expr.Simplify(expr.New(expr.Mul, size, a.Size))
 	}
 	changes := func(v *expr.Expr) bool { return w.mutable[v.Name] }
-	if !multiple(rest, size) || slices.ContainsFunc(expr.Vars(size), changes) {
+	if !expr.IsMultiple(rest, size) || slices.ContainsFunc(expr.Vars(size), changes) {
 		return owner{}
 	}
 	return owner{w.in.Intern(size), vector}
-}
-
-// multiple says whether an expression is sure to be a multiple of a size.
-func multiple(e, size *expr.Expr) bool {
-	switch {
-	case e.IsConst() && e.I == 0, expr.Equal(e, size):
-		return true
-	case e.IsConst() && size.IsConst() && size.I > 0:
-		return e.I%size.I == 0
-	case e.Op == expr.Mul:
-		return multiple(e.Args[0], size) || multiple(e.Args[1], size)
-	case e.Op == expr.Add, e.Op == expr.Sub:
-		return multiple(e.Args[0], size) && multiple(e.Args[1], size)
-	}
-	return false
 }

@@ -31,6 +31,21 @@ func Affine(e *Expr, v string) (coef, rest *Expr, ok bool) {
 	return nil, nil, false
 }
 
+// IsMultiple says whether an I32 expression is sure to be a multiple of a size.
+func IsMultiple(e, size *Expr) bool {
+	switch {
+	case IsInt(e, 0), Equal(e, size):
+		return true
+	case e.IsConst() && size.IsConst() && size.I > 0:
+		return e.I%size.I == 0
+	case e.Op == Mul:
+		return IsMultiple(e.Args[0], size) || IsMultiple(e.Args[1], size)
+	case e.Op == Add, e.Op == Sub:
+		return IsMultiple(e.Args[0], size) && IsMultiple(e.Args[1], size)
+	}
+	return false
+}
+
 // Depends says whether a variable occurs in an expression.
 func Depends(e *Expr, v string) bool {
 	return occurs(e, func(x *Expr) bool { return x.Op == Var && x.Name == v })

@@ -218,7 +218,7 @@ func (g *group) streams(first, taken []kernel.Stmt) []kernel.Stmt {
 // private says whether random words are read by a group alone, each where it is,
 // and begin with the first word of a counter.
 func (g *group) private(r *kernel.Random, taken []kernel.Stmt) bool {
-	if !expr.Equal(r.Size, g.size) || !g.multipleOf4(r.Base) {
+	if !expr.Equal(r.Size, g.size) || !expr.IsMultiple(g.full(r.Base), expr.Int(4)) {
 		return false
 	}
 	read := false

@@ -76,19 +76,3 @@ func (f *fn) assign(s *kernel.Set) {
 		f.count(s.Axes[0].Var, expr.Int(0), s.Axes[0].Size, func() { f.assign(inner) })
 	}
 }
-
-// multipleOf4 says whether an integer is sure to be a multiple of 4.
-func (f *fn) multipleOf4(e *expr.Expr) bool {
-	switch e.Op {
-	case expr.Const:
-		return e.I%4 == 0
-	case expr.Var:
-		v, ok := f.lets[e.Name]
-		return ok && f.multipleOf4(v)
-	case expr.Add, expr.Sub:
-		return f.multipleOf4(e.Args[0]) && f.multipleOf4(e.Args[1])
-	case expr.Mul:
-		return f.multipleOf4(e.Args[0]) || f.multipleOf4(e.Args[1])
-	}
-	return false
-}
