@@ -43,16 +43,8 @@ func (b *block) emit(in instance) {
 	b.f.ints, b.f.vecs = ints, vecs
 }
 
-// v is vector register n.
+// v is register n.
 func (b *block) v(n int) reg.Register { return vec(n, b.lanes) }
-
-// register is register n.
-func (b *block) register(n int) reg.Register {
-	if n >= firstMask {
-		return maskRegs[n-firstMask]
-	}
-	return b.v(n)
-}
 
 // number is the register of a value that is in register n, or has one of its own.
 func (b *block) number(v *value, n int) int {
@@ -70,12 +62,12 @@ func (b *block) store(v *value, n int) {
 		move, t = "KMOVW", expr.Bool
 	}
 	v.spill = b.f.slot(t)
-	b.f.op(move, b.register(n), b.f.at(v.spill))
+	b.f.op(move, b.v(n), b.f.at(v.spill))
 }
 
 // reload loads a value into register n.
 func (b *block) reload(v *value, n int) {
-	f, r := b.f, b.register(n)
+	f, r := b.f, b.v(n)
 	switch {
 	case v.is(0):
 		f.op(f.isa.instruction(expr.Xor, expr.U32), r, r, r)
@@ -137,7 +129,7 @@ func (b *block) run(s *step) {
 		case "VBLENDVPS": // the condition comes first
 			ops[0], ops[1], ops[2] = ops[2], ops[0], ops[1]
 		}
-		b.f.op(name, append(ops, b.register(s.reg))...)
+		b.f.op(name, append(ops, b.v(s.reg))...)
 	case gather:
 		b.gather(s, ops[0])
 	case store:
@@ -161,7 +153,7 @@ func (b *block) operands(s *step) (name string, ops []operand.Op) {
 		ops = append(ops, s.first)
 	}
 	if x := s.mem; x != nil && (s.at != none || x.kind == word) {
-		ops = append(ops, b.register(b.number(x, s.at)))
+		ops = append(ops, b.v(b.number(x, s.at)))
 	} else if x != nil {
 		m, suffix := b.memory(x)
 		ops = append(ops, m)
@@ -170,7 +162,7 @@ func (b *block) operands(s *step) (name string, ops []operand.Op) {
 		}
 	}
 	for i, x := range slices.Backward(s.in) {
-		ops = append(ops, b.register(b.number(x, s.from[i])))
+		ops = append(ops, b.v(b.number(x, s.from[i])))
 	}
 	return name, ops
 }

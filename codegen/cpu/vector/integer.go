@@ -137,7 +137,6 @@ func (f *fn) eval(e *expr.Expr, depth int) reg.GPPhysical {
 	}
 	x, y := e.Args[0], e.Args[len(e.Args)-1]
 	name := general[e.Op][x.Type]
-	k, power := log2(y)
 	if len(e.Args) == 1 {
 		f.eval(x, depth)
 	}
@@ -163,12 +162,7 @@ func (f *fn) eval(e *expr.Expr, depth int) reg.GPPhysical {
 	case expr.Shl, expr.Shr:
 		f.shift(e, name, depth)
 	case expr.Div, expr.Mod:
-		if power {
-			f.eval(x, depth)
-			f.dividePower(e, k, d)
-		} else {
-			f.divide(e, depth)
-		}
+		f.divide(e, depth)
 	case expr.Min, expr.Max:
 		o := f.notConstant(f.operands(x, y, depth), tempReg)
 		f.op(compares[x.Type], d, o)
@@ -179,7 +173,7 @@ func (f *fn) eval(e *expr.Expr, depth int) reg.GPPhysical {
 		f.op("MOVBQZX", reg.AL, d)
 		f.op("NEGQ", d)
 	default:
-		if e.Op == expr.Mul && power {
+		if k, power := log2(y); e.Op == expr.Mul && power {
 			f.eval(x, depth)
 			f.op(general[expr.Shl][x.Type], imm(k), d)
 		} else {
@@ -217,6 +211,11 @@ func (f *fn) shift(e *expr.Expr, name string, depth int) {
 // divide truncates as Go does.
 func (f *fn) divide(e *expr.Expr, depth int) {
 	d := evalRegs[depth]
+	if k, power := log2(e.Args[1]); power {
+		f.eval(e.Args[0], depth)
+		f.dividePower(e, k, d)
+		return
+	}
 	o := f.notConstant(f.operands(e.Args[0], e.Args[1], depth), reg.RCX)
 	f.op("MOVQ", d, reg.RAX)
 	extend := "MOVLQSX"

@@ -79,35 +79,33 @@ func (s *isa) instruction(op expr.Op, t expr.Type) string {
 	return common[op][t]
 }
 
-// commutes says whether operands of an op may be exchanged. Min and Max are not
+// commutes says for which types operands of an op may be exchanged. Min and Max are not
 // symmetric for NaN and zeros.
-func commutes(op expr.Op, t expr.Type) bool {
-	switch op {
-	case expr.Add, expr.Mul, expr.And, expr.Or, expr.Xor:
-		return true
-	case expr.Min, expr.Max:
-		return t != expr.F32
-	}
-	return false
+var commutes = map[expr.Op][4]bool{
+	expr.Add: {true, true, true}, expr.Mul: {true, true, true},
+	expr.And: {false, true, true}, expr.Or: {false, true, true}, expr.Xor: {false, true, true},
+	expr.Min: {false, true, true}, expr.Max: {false, true, true},
 }
 
 // predicates are the codes of comparisons; xor 4 negates one.
 var predicates = map[expr.Op]int{expr.Eq: 0, expr.Lt: 1, expr.Le: 2, expr.Ne: 4}
 
-// vectorRegs are the vector registers by lanes and number.
-var vectorRegs = func() (rs [17][firstMask]reg.Register) {
+// Registers for values have numbers: vectors from 0 on, opmasks from firstMask on.
+const firstMask = 32
+
+// registers are those for values, by the lanes of vectors and by number.
+var registers = func() (rs [17][firstMask + 5]reg.Register) {
 	for lanes, width := range map[int]reg.Spec{4: reg.S128, 8: reg.S256, 16: reg.S512} {
-		for n := range rs[lanes] {
+		for n := range firstMask {
 			rs[lanes][n] = reg.Vector.Lookup(reg.Index(n), width)
 		}
+		copy(rs[lanes][firstMask:], []reg.Register{reg.K1, reg.K2, reg.K3, reg.K4, reg.K5})
 	}
 	return rs
 }()
 
-// vec is vector register n with a number of lanes.
-func vec(n, lanes int) reg.Register { return vectorRegs[lanes][n] }
-
-var maskRegs = [...]reg.Register{reg.K1, reg.K2, reg.K3, reg.K4, reg.K5}
+// vec is register n, with a number of lanes.
+func vec(n, lanes int) reg.Register { return registers[lanes][n] }
 
 // tempMask is an opmask that serves within an instruction of a block.
 var tempMask reg.Register = reg.K6

@@ -2,9 +2,6 @@ package vector
 
 import "slices"
 
-// Registers for values have numbers: vectors from 0 on, opmasks from firstMask on.
-const firstMask = 32
-
 // A step is what is written for a body: a value is loaded into a register or
 // stored in its spill slot, or its instruction is run.
 type step struct {
@@ -40,7 +37,7 @@ type state struct {
 type allocator struct {
 	*block
 	masked bool
-	held   [firstMask + 8]*value // by register
+	held   [firstMask + 5]*value // by register
 	locked []*value              // operands of the instruction at hand
 	now    int                   // place in the order
 	steps  []step
@@ -89,7 +86,7 @@ func (a *allocator) run(v *value) {
 	for _, x := range v.operands() {
 		a.used(x)
 	}
-	if s.result && !s.early { // it may take the register of an operand
+	if v.kind < store && !s.early { // it may take the register of an operand
 		s.reg = a.claim(v)
 		a.locked = a.locked[:0]
 	}

@@ -62,7 +62,7 @@ func (b *block) verify(steps []step, masked bool) error {
 					err = write(i, n, nil)
 				}
 			}
-			if s.result && err == nil {
+			if s.value.kind < store && err == nil {
 				err = write(i, s.reg, s.value)
 			}
 		}

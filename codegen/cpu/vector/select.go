@@ -9,13 +9,12 @@ import (
 // A form is the instruction of a value and how it takes its operands. It is
 // written NAME first, mem, in (the last first), result.
 type form struct {
-	name   string
-	first  operand.Op // a constant; none: nil
-	mem    *value     // read where it is, in memory or a register; none: nil
-	in     []*value   // read from registers
-	early  bool       // the result is written while operands are still read
-	temps  int        // registers for the instruction alone
-	result bool
+	name  string
+	first operand.Op // a constant; none: nil
+	mem   *value     // read where it is, in memory or a register; none: nil
+	in    []*value   // read from registers
+	early bool       // the result is written while operands are still read
+	temps int        // registers for the instruction alone
 }
 
 // form selects the instruction of a value.
@@ -23,15 +22,12 @@ func (a *allocator) form(v *value) form {
 	args := v.operands()
 	switch v.kind {
 	case compute:
-		s := a.selection(v)
-		s.result = true
-		return s
+		return a.selection(v)
 	case gather:
-		s := form{in: args, early: true, result: true}
-		if a.f.isa == avx2 {
-			s.temps = 1 // the mask
+		if a.f.isa == avx512 {
+			return form{in: args, early: true}
 		}
-		return s
+		return form{in: args, early: true, temps: 1} // the mask
 	case fold:
 		name := a.f.isa.instruction(v.fold.reduce.Op, expr.F32)
 		if a.f.isa == avx2 && a.masked {
@@ -90,7 +86,7 @@ func (a *allocator) selection(v *value) form {
 	if len(args) == 1 {
 		return form{name: name, mem: x}
 	}
-	if commutes(v.op, v.typ) && a.inMemory(x) && !a.inMemory(y) {
+	if commutes[v.op][v.typ] && a.inMemory(x) && !a.inMemory(y) {
 		x, y = y, x
 	}
 	return form{name: name, mem: y, in: []*value{x}}
