@@ -221,15 +221,14 @@ func (g *group) private(r *kernel.Random, taken []kernel.Stmt) bool {
 	if !expr.Equal(r.Size, g.size) || !expr.IsMultiple(g.full(r.Base), expr.Int(4)) {
 		return false
 	}
+	word := g.interner.Intern(expr.NewElem(r.Dst, expr.U32, expr.NewVar(g.axis, expr.I32)))
 	read := false
 	for _, m := range g.members {
 		for _, x := range m.reads {
-			if x.Name == r.Dst {
-				read = true
-				if at := x.Args[0]; at.Op != expr.Var || at.Name != g.axis {
-					return false
-				}
+			if x.Name == r.Dst && x != word {
+				return false
 			}
+			read = read || x == word
 		}
 	}
 	for s := range kernel.All(g.stmts) {

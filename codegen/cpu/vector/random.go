@@ -52,7 +52,7 @@ func (f *fn) launch(name string) operand.Mem {
 	return f.at(f.variable(expr.NewVar(name, t)))
 }
 
-// randomKeys computes the round keys, if the leaf has random words.
+// randomKeys computes the round keys, if statements need random words.
 func (f *fn) randomKeys(body []kernel.Stmt) {
 	isRandom := func(s kernel.Stmt) bool { _, ok := s.(*kernel.Random); return ok }
 	if !slices.ContainsFunc(slices.Collect(kernel.All(body)), isRandom) {
