@@ -23,7 +23,6 @@ const rules = `
 	compiler/check < compiler/lsp < compiler/cli;
 	compiler/expr < compiler/ir < compiler/grad, compiler/opt, compiler/kernel;
 	compiler/ir, compiler/grad < compiler/plan < compiler/model, compiler/lower;
-	dsl/diag, compiler/expr < compiler/kernel/lines < compiler/kernel;
 	compiler/expr < compiler/kernel/memory < compiler/kernel;
 	compiler/kernel, compiler/opt < compiler/lower < compiler;
 	compiler/kernel < codegen/flat < codegen/cost, codegen/cpu/vector < codegen/cpu < codegen;

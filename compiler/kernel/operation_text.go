@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/compiler/expr"
-	"github.com/arithlang/mlc/compiler/kernel/lines"
 )
 
 // operationText is what stands in a kernel's header, for example
@@ -26,7 +25,7 @@ func operationText(o *Operation) string {
 		return ""
 	}
 	var b strings.Builder
-	line := func(keyword, text string) { b.WriteString(lines.Format(1, keyword, text)) }
+	line := func(keyword, text string) { b.WriteString(formatLine(1, keyword, text)) }
 	line("op", o.text())
 	if o.Scale != 0 {
 		line("scale", number(o.Scale))
@@ -38,7 +37,7 @@ func operationText(o *Operation) string {
 		line("bias", o.Bias.String())
 	}
 	if o.Window != nil {
-		line("window", fmt.Sprintf("%d from %s", o.Window.Width, lines.Expr(o.Window.Lo)))
+		line("window", fmt.Sprintf("%d from %s", o.Window.Width, exprText(o.Window.Lo)))
 	}
 	if o.Drop != nil {
 		line("drop", o.Drop.text())
@@ -117,7 +116,7 @@ func unnamed(text string) string {
 }
 
 func (s *Step) text() string {
-	text := lines.Expr(s.Value)
+	text := exprText(s.Value)
 	switch s.Op {
 	case "map":
 	case "dropout":
@@ -130,15 +129,15 @@ func (s *Step) text() string {
 
 func (p *parser) operation() error {
 	o := &p.k.Op
-	text, axes, ok := strings.Cut(" "+p.Rest, " for ")
+	text, axes, ok := strings.Cut(" "+p.rest, " for ")
 	if !ok {
 		return fmt.Errorf("op wants the form results = arguments for axes")
 	}
 	left, right, _ := strings.Cut(text, "=")
-	for _, name := range lines.Split(left) {
+	for _, name := range splitList(left) {
 		o.Results = append(o.Results, resultOf(name))
 	}
-	for _, name := range lines.Split(strings.ReplaceAll(right, strings.TrimSpace(o.between()), ",")) {
+	for _, name := range splitList(strings.ReplaceAll(right, strings.TrimSpace(o.between()), ",")) {
 		name, trans := strings.CutSuffix(name, "'")
 		o.Args = append(o.Args, Argument{Name: unnamed(name), Trans: trans})
 	}
@@ -154,7 +153,7 @@ func resultOf(text string) Result {
 }
 
 func (p *parser) step() error {
-	left, text, ok := strings.Cut(p.Rest, "=")
+	left, text, ok := strings.Cut(p.rest, "=")
 	if !ok {
 		return fmt.Errorf("with wants the form name = value")
 	}
@@ -190,20 +189,20 @@ func dropoutOf(text string) (d Dropout, err error) {
 }
 
 func (p *parser) scale() (err error) {
-	if p.k.Op.Scale, err = strconv.ParseFloat(p.Rest, 64); err != nil {
-		return fmt.Errorf("scale wants a number, has %q", p.Rest)
+	if p.k.Op.Scale, err = strconv.ParseFloat(p.rest, 64); err != nil {
+		return fmt.Errorf("scale wants a number, has %q", p.rest)
 	}
 	return nil
 }
 
 func (p *parser) drop() error {
-	d, err := dropoutOf(p.Rest)
+	d, err := dropoutOf(p.rest)
 	p.k.Op.Drop = &d
 	return err
 }
 
 func (p *parser) window() error {
-	width, lo, ok := strings.Cut(p.Rest, " from ")
+	width, lo, ok := strings.Cut(p.rest, " from ")
 	n, err := strconv.Atoi(width)
 	if !ok || err != nil {
 		return fmt.Errorf("window wants the form width from key")

@@ -7,19 +7,18 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/compiler/expr"
-	"github.com/arithlang/mlc/compiler/kernel/lines"
 )
 
 // Parse reads kernels as Format writes them. Blank lines, indentation and lines
 // that begin with // do not matter. An error names the line. Parse finds what a
 // text means; whether that is a valid kernel is for Verify to say.
 func Parse(text string) ([]*Kernel, error) {
-	p := &parser{Reader: lines.NewReader(text)}
+	p := &parser{lineReader: newLineReader(text)}
 	var ks []*Kernel
-	for p.Next() {
+	for p.next() {
 		k, err := p.kernel()
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", p.At, err)
+			return nil, fmt.Errorf("line %d: %w", p.at, err)
 		}
 		ks = append(ks, k)
 	}
@@ -28,7 +27,7 @@ func Parse(text string) ([]*Kernel, error) {
 
 // parser reads one line at a time.
 type parser struct {
-	*lines.Reader
+	*lineReader
 
 	k      *Kernel
 	types  map[string]expr.Type // of the names in scope: variables, and elements of arrays
@@ -39,8 +38,8 @@ func (p *parser) kernel() (*Kernel, error) {
 	if err := p.header(); err != nil {
 		return nil, err
 	}
-	for p.Next() {
-		declare, ok := declarations[p.Keyword]
+	for p.next() {
+		declare, ok := declarations[p.keyword]
 		if !ok {
 			break
 		}
@@ -49,12 +48,12 @@ func (p *parser) kernel() (*Kernel, error) {
 		}
 	}
 	var err error
-	if p.Keyword == "once" {
-		p.Next()
+	if p.keyword == "once" {
+		p.next()
 		if p.k.Once, err = p.statements(); err != nil {
 			return nil, err
 		}
-		p.Next()
+		p.next()
 	}
 	p.k.Body, err = p.statements()
 	return p.k, err
@@ -62,10 +61,10 @@ func (p *parser) kernel() (*Kernel, error) {
 
 // header reads the line that begins a kernel.
 func (p *parser) header() error {
-	if p.Keyword != "kernel" {
-		return fmt.Errorf("%q stands where a kernel should begin", p.Keyword)
+	if p.keyword != "kernel" {
+		return fmt.Errorf("%q stands where a kernel should begin", p.keyword)
 	}
-	head, pos, placed := strings.Cut(p.Rest, "//")
+	head, pos, placed := strings.Cut(p.rest, "//")
 	words := strings.Fields(head)
 	if len(words) != 2 {
 		return fmt.Errorf("kernel wants a name and a kind")
@@ -74,7 +73,7 @@ func (p *parser) header() error {
 	p.types, p.shapes = map[string]expr.Type{}, shapes{}
 	var err error
 	if placed {
-		p.k.Pos, err = lines.ParsePos(strings.TrimSpace(pos))
+		p.k.Pos, err = parsePos(strings.TrimSpace(pos))
 	}
 	return err
 }
@@ -88,8 +87,8 @@ var declarations = map[string]func(*parser) error{
 	"grid":   (*parser).grid,
 	"op":     (*parser).operation,
 	"scale":  (*parser).scale,
-	"mask":   func(p *parser) (err error) { p.k.Op.Mask, err = p.term(p.Rest); return err },
-	"bias":   func(p *parser) (err error) { p.k.Op.Bias, err = p.term(p.Rest); return err },
+	"mask":   func(p *parser) (err error) { p.k.Op.Mask, err = p.term(p.rest); return err },
+	"bias":   func(p *parser) (err error) { p.k.Op.Bias, err = p.term(p.rest); return err },
 	"window": (*parser).window,
 	"drop":   (*parser).drop,
 	"with":   (*parser).step,
@@ -103,14 +102,14 @@ func (p *parser) param(mode Mode) error {
 
 // array reads a declaration such as x f32[B*T, 64].
 func (p *parser) array(extent func(string) (*expr.Expr, error)) (name string, t expr.Type, shape []*expr.Expr, err error) {
-	name, text, _ := strings.Cut(p.Rest, " ")
+	name, text, _ := strings.Cut(p.rest, " ")
 	typeName, extents, ok := strings.Cut(strings.TrimSpace(text), "[")
 	t, known := expr.TypeByName(typeName)
 	extents, closed := strings.CutSuffix(extents, "]")
 	if !ok || !known || !closed {
 		return name, t, nil, fmt.Errorf("%s wants a type and extents in brackets, has %q", name, strings.TrimSpace(text))
 	}
-	for _, text := range lines.Split(extents) {
+	for _, text := range splitList(extents) {
 		e, err := extent(text)
 		if err != nil {
 			return name, t, nil, err
@@ -122,7 +121,7 @@ func (p *parser) array(extent func(string) (*expr.Expr, error)) (name string, t 
 }
 
 func (p *parser) scalars() error {
-	for _, name := range lines.Split(p.Rest) {
+	for _, name := range splitList(p.rest) {
 		t, ok := ScalarType(name)
 		if !ok {
 			return fmt.Errorf("no scalar is called %q; there are %s", name, strings.Join(ScalarNames(), ", "))
@@ -134,7 +133,7 @@ func (p *parser) scalars() error {
 }
 
 func (p *parser) grid() error {
-	axes, err := p.axes(p.Rest, p.extent)
+	axes, err := p.axes(p.rest, p.extent)
 	for _, a := range axes {
 		p.types[a.Var] = expr.I32
 	}
@@ -145,7 +144,7 @@ func (p *parser) grid() error {
 // statements reads statements up to the end of their block.
 func (p *parser) statements() ([]Stmt, error) {
 	var body []Stmt
-	for ; p.Keyword != "end"; p.Next() {
+	for ; p.keyword != "end"; p.next() {
 		s, err := p.statement()
 		if err != nil {
 			return nil, err
@@ -163,15 +162,15 @@ func (p *parser) body(name string) ([]Stmt, error) {
 	if name != "" {
 		p.types[name] = expr.I32
 	}
-	p.Next()
+	p.next()
 	return p.statements()
 }
 
 // axes reads a list such as r < 64, n < 192.
 func (p *parser) axes(text string, size func(string) (*expr.Expr, error)) ([]Axis, error) {
 	var axes []Axis
-	for _, item := range lines.Split(text) {
-		name, bound, ok := lines.Cut(item, '<')
+	for _, item := range splitList(text) {
+		name, bound, ok := cutOutside(item, '<')
 		if !ok {
 			return nil, fmt.Errorf("%q is no axis: it wants the form name < size", item)
 		}

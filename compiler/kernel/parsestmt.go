@@ -5,14 +5,13 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/compiler/expr"
-	"github.com/arithlang/mlc/compiler/kernel/lines"
 	"github.com/arithlang/mlc/compiler/kernel/memory"
 )
 
 // statement reads the statement on the current line, and the lines of the body
 // that it holds.
 func (p *parser) statement() (Stmt, error) {
-	switch p.Keyword {
+	switch p.keyword {
 	case "let":
 		return p.let()
 	case "tile":
@@ -31,7 +30,7 @@ func (p *parser) statement() (Stmt, error) {
 	case "for":
 		return p.loop()
 	case "if":
-		cond, err := p.expr(p.Rest)
+		cond, err := p.expr(p.rest)
 		if err != nil {
 			return nil, err
 		}
@@ -40,20 +39,20 @@ func (p *parser) statement() (Stmt, error) {
 	case "":
 		return nil, fmt.Errorf("kernel %s has no end", p.k.Name)
 	}
-	return nil, fmt.Errorf("%q begins no statement", p.Keyword)
+	return nil, fmt.Errorf("%q begins no statement", p.keyword)
 }
 
 // sides cuts a text into target = value.
 func (p *parser) sides(text string) (target, value string, err error) {
-	target, value, ok := lines.Cut(text, '=')
+	target, value, ok := cutOutside(text, '=')
 	if !ok {
-		err = fmt.Errorf("%s wants the form target = value", p.Keyword)
+		err = fmt.Errorf("%s wants the form target = value", p.keyword)
 	}
 	return target, value, err
 }
 
 func (p *parser) let() (Stmt, error) {
-	name, text, err := p.sides(p.Rest)
+	name, text, err := p.sides(p.rest)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +65,7 @@ func (p *parser) let() (Stmt, error) {
 
 // variable reads name type, or name type = value.
 func (p *parser) variable() (Stmt, error) {
-	decl, value, set := lines.Cut(p.Rest, '=')
+	decl, value, set := cutOutside(p.rest, '=')
 	words := strings.Fields(decl)
 	if len(words) != 2 {
 		return nil, fmt.Errorf("var wants a name and a type")
@@ -144,7 +143,7 @@ func (p *parser) settle(o *over, s Stmt) ([]Axis, error) {
 }
 
 func (p *parser) set() (Stmt, error) {
-	rest, o, err := p.over(p.Rest)
+	rest, o, err := p.over(p.rest)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +163,7 @@ func (p *parser) set() (Stmt, error) {
 }
 
 func (p *parser) reduce() (Stmt, error) {
-	rest, o, err := p.over(p.Rest)
+	rest, o, err := p.over(p.rest)
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +195,7 @@ func (p *parser) reduce() (Stmt, error) {
 
 // random reads name[size] = stream of example from base.
 func (p *parser) random() (Stmt, error) {
-	dst, words, err := p.sides(p.Rest)
+	dst, words, err := p.sides(p.rest)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +204,7 @@ func (p *parser) random() (Stmt, error) {
 	if !ok || !closed {
 		return nil, fmt.Errorf("%q wants the form name[size]", dst)
 	}
-	stream, example, base, err := lines.Random(words)
+	stream, example, base, err := cutRandom(words)
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +222,7 @@ func (p *parser) random() (Stmt, error) {
 
 // dot reads dst += a * b, its axes, and the bounds of rows and columns.
 func (p *parser) dot() (Stmt, error) {
-	text, most, bounded := lines.Cut(p.Rest, ';')
+	text, most, bounded := cutOutside(p.rest, ';')
 	rest, o, err := p.over(text)
 	if err != nil {
 		return nil, err
@@ -233,7 +232,7 @@ func (p *parser) dot() (Stmt, error) {
 		return nil, err
 	}
 	dst, more := strings.CutSuffix(dst, "+")
-	a, b, ok := lines.Cut(product, '*')
+	a, b, ok := cutOutside(product, '*')
 	if !ok {
 		return nil, fmt.Errorf("dot wants a product, not %q", product)
 	}
@@ -258,7 +257,7 @@ func (p *parser) dot() (Stmt, error) {
 }
 
 func (p *parser) loop() (Stmt, error) {
-	text, clause, apart := lines.Cut(p.Rest, ';')
+	text, clause, apart := cutOutside(p.rest, ';')
 	name, bounds, err := p.sides(text)
 	if err != nil {
 		return nil, err
@@ -280,7 +279,7 @@ func (p *parser) loop() (Stmt, error) {
 		if s.Own = map[string]bool{}; !ok || !with && own != "" {
 			return nil, fmt.Errorf("%q wants the form apart with tiles", clause)
 		}
-		for _, tile := range lines.Split(own) {
+		for _, tile := range splitList(own) {
 			s.Own[tile] = true
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/compiler/expr"
-	"github.com/arithlang/mlc/compiler/kernel/lines"
 	"github.com/arithlang/mlc/compiler/kernel/memory"
 )
 
@@ -31,7 +30,7 @@ func (k *Kernel) String() string {
 	if len(k.Once) > 0 {
 		p.WriteString("  once\n")
 		p.body(k.Once, 2)
-		p.WriteString(lines.End(1))
+		p.WriteString(endLine(1))
 	}
 	p.body(k.Body, 1)
 	p.WriteString("end\n")
@@ -48,7 +47,7 @@ type printer struct {
 // header prints the first line of a kernel, what it declares and its operation.
 func (p *printer) header() {
 	k := p.k
-	fmt.Fprintf(p, "kernel %s %s%s\n", k.Name, k.Op.Kind, lines.Pos(k.Pos))
+	fmt.Fprintf(p, "kernel %s %s%s\n", k.Name, k.Op.Kind, posText(k.Pos))
 	width := 0
 	for _, b := range k.Params {
 		if b.Mode != Scalar {
@@ -60,14 +59,14 @@ func (p *printer) header() {
 		if b.Mode == Scalar {
 			scalars = append(scalars, b.Name)
 		} else {
-			p.WriteString(lines.Format(1, modeNames[b.Mode], fmt.Sprintf("%-*s %s", width, b.Name, element(b.Type.String(), b.Shape))))
+			p.WriteString(formatLine(1, modeNames[b.Mode], fmt.Sprintf("%-*s %s", width, b.Name, element(b.Type.String(), b.Shape))))
 		}
 	}
 	if len(scalars) > 0 {
-		p.WriteString(lines.Format(1, modeNames[Scalar], strings.Join(scalars, ", ")))
+		p.WriteString(formatLine(1, modeNames[Scalar], strings.Join(scalars, ", ")))
 	}
 	if len(k.Grid) > 0 {
-		p.WriteString(lines.Format(1, "grid", axesText(k.Grid)))
+		p.WriteString(formatLine(1, "grid", axesText(k.Grid)))
 	}
 	p.WriteString(operationText(&k.Op))
 }
@@ -75,11 +74,11 @@ func (p *printer) header() {
 func (p *printer) body(body []Stmt, depth int) {
 	for _, s := range body {
 		keyword, rest := p.stmt(s)
-		p.WriteString(lines.Format(depth, keyword, rest))
+		p.WriteString(formatLine(depth, keyword, rest))
 		switch s.(type) {
 		case *For, *If:
 			p.body(Within(s), depth+1)
-			p.WriteString(lines.End(depth))
+			p.WriteString(endLine(depth))
 		}
 	}
 }
@@ -95,27 +94,27 @@ func (k *Kernel) Describe(s Stmt) string {
 func (p *printer) stmt(s Stmt) (keyword, rest string) {
 	switch s := s.(type) {
 	case *Let:
-		return "let", s.Name + " = " + lines.Expr(s.Value)
+		return "let", s.Name + " = " + exprText(s.Value)
 	case *Tile:
 		return "tile", s.Name + " " + element(s.Type.String(), s.Shape)
 	case *Var:
 		rest = fmt.Sprintf("%s %v", s.Name, s.Type)
 		if s.Value != nil {
-			rest += " = " + lines.Expr(s.Value)
+			rest += " = " + exprText(s.Value)
 		}
 		return "var", rest
 	case *Set:
-		return "set", lines.Expr(s.Dst) + " = " + lines.Expr(s.Value) + p.axes(s, s.Axes)
+		return "set", exprText(s.Dst) + " = " + exprText(s.Value) + p.axes(s, s.Axes)
 	case *Random:
-		return "random", fmt.Sprintf("%s[%s] = %d of %s from %s", s.Dst, lines.Expr(s.Size), s.Stream, lines.Expr(s.Example), lines.Expr(s.Base))
+		return "random", fmt.Sprintf("%s[%s] = %d of %s from %s", s.Dst, exprText(s.Size), s.Stream, exprText(s.Example), exprText(s.Base))
 	case *Dot:
 		return "dot", p.dot(s)
 	case *Reduce:
-		return "reduce", fmt.Sprintf("%s = %v(%s)%s", s.Name, memory.FindReduction(s.Op), lines.Expr(s.Value), p.axes(s, []Axis{s.Axis}))
+		return "reduce", fmt.Sprintf("%s = %v(%s)%s", s.Name, memory.FindReduction(s.Op), exprText(s.Value), p.axes(s, []Axis{s.Axis}))
 	case *For:
-		return "for", s.Var + " = " + lines.Expr(s.Lo) + " until " + lines.Expr(s.Hi) + s.clause()
+		return "for", s.Var + " = " + exprText(s.Lo) + " until " + exprText(s.Hi) + s.clause()
 	case *If:
-		return "if", lines.Expr(s.Cond)
+		return "if", exprText(s.Cond)
 	}
 	panic(fmt.Sprintf("BUG: unknown statement %T", s))
 }
@@ -128,7 +127,7 @@ func (p *printer) dot(s *Dot) string {
 	if s.MostRows != 0 || s.MostCols != 0 {
 		most = fmt.Sprintf("; most %d, %d", s.MostRows, s.MostCols)
 	}
-	return fmt.Sprintf("%s %s %s * %s%s%s", lines.Expr(s.Dst), op, lines.Expr(s.A), lines.Expr(s.B), p.axes(s, s.Axes), most)
+	return fmt.Sprintf("%s %s %s * %s%s%s", exprText(s.Dst), op, exprText(s.A), exprText(s.B), p.axes(s, s.Axes), most)
 }
 
 // clause says that the iterations of a loop are apart, and what each has for itself.
@@ -163,9 +162,9 @@ func sameAxis(a, b Axis) bool {
 func axesText(axes []Axis) string {
 	texts := make([]string, len(axes))
 	for i, a := range axes {
-		texts[i] = a.Var + " < " + lines.Expr(a.Size)
+		texts[i] = a.Var + " < " + exprText(a.Size)
 	}
 	return strings.Join(texts, ", ")
 }
 
-func element(name string, index []*expr.Expr) string { return name + "[" + lines.Exprs(index) + "]" }
+func element(name string, index []*expr.Expr) string { return name + "[" + exprTexts(index) + "]" }

@@ -1,6 +1,4 @@
-// Package lines reads and writes the lines of the kernel IR's text (package kernel),
-// which has one statement a line.
-package lines
+package kernel
 
 import (
 	"fmt"
@@ -11,47 +9,47 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// A Reader reads one line at a time; Keyword and Rest are those of line number At.
-type Reader struct {
-	At            int
-	Keyword, Rest string
+// A lineReader reads one line at a time; keyword and rest are those of line number at.
+type lineReader struct {
+	at            int
+	keyword, rest string
 
 	lines []string
 }
 
-// NewReader returns a reader before the first line of a text.
-func NewReader(text string) *Reader { return &Reader{lines: strings.Split(text, "\n")} }
+// newLineReader returns a reader before the first line of a text.
+func newLineReader(text string) *lineReader { return &lineReader{lines: strings.Split(text, "\n")} }
 
-// Next steps to the next line that says something: neither a blank one nor one that
+// next steps to the next line that says something: neither a blank one nor one that
 // begins with //. At the end of the text there is no keyword.
-func (r *Reader) Next() bool {
-	r.Keyword, r.Rest = "", ""
-	for r.At < len(r.lines) {
-		line := strings.TrimSpace(r.lines[r.At])
-		r.At++
+func (r *lineReader) next() bool {
+	r.keyword, r.rest = "", ""
+	for r.at < len(r.lines) {
+		line := strings.TrimSpace(r.lines[r.at])
+		r.at++
 		if line != "" && !strings.HasPrefix(line, "//") {
-			r.Keyword = strings.Fields(line)[0]
-			r.Rest = strings.TrimSpace(line[len(r.Keyword):])
+			r.keyword = strings.Fields(line)[0]
+			r.rest = strings.TrimSpace(line[len(r.keyword):])
 			return true
 		}
 	}
 	return false
 }
 
-// Format is one line: a keyword, padded so that what follows lines up, and the rest.
-func Format(depth int, keyword, rest string) string {
+// formatLine is one line: a keyword, padded so that what follows lines up, and the rest.
+func formatLine(depth int, keyword, rest string) string {
 	return fmt.Sprintf("%s%-6s %s\n", strings.Repeat("  ", depth), keyword, rest)
 }
 
-// End is the line that ends a body.
-func End(depth int) string { return strings.Repeat("  ", depth) + "end\n" }
+// endLine is the line that ends a body.
+func endLine(depth int) string { return strings.Repeat("  ", depth) + "end\n" }
 
-// Split splits a text at its commas outside of brackets; an empty text has no
+// splitList splits a text at its commas outside of brackets; an empty text has no
 // items.
-func Split(text string) []string {
+func splitList(text string) []string {
 	var items []string
 	for text = strings.TrimSpace(text); text != ""; {
-		item, rest, more := Cut(text, ',')
+		item, rest, more := cutOutside(text, ',')
 		items = append(items, item)
 		if text = rest; more && text == "" {
 			items = append(items, "")
@@ -60,8 +58,8 @@ func Split(text string) []string {
 	return items
 }
 
-// Cut cuts a text around the first sep outside of brackets, and trims both parts.
-func Cut(text string, sep byte) (before, after string, found bool) {
+// cutOutside cuts a text around the first sep outside of brackets, and trims both parts.
+func cutOutside(text string, sep byte) (before, after string, found bool) {
 	depth := 0
 	for i := range len(text) {
 		switch c := text[i]; {
@@ -76,16 +74,16 @@ func Cut(text string, sep byte) (before, after string, found bool) {
 	return strings.TrimSpace(text), "", false
 }
 
-// Pos is a position as text, which follows something on its line.
-func Pos(p diag.Pos) string {
+// posText is a position as text, which follows something on its line.
+func posText(p diag.Pos) string {
 	if p == (diag.Pos{}) {
 		return ""
 	}
 	return fmt.Sprintf(" // %s:%d:%d", p.File, p.Line, p.Col)
 }
 
-// ParsePos reads file:line:col; the file's name may hold colons.
-func ParsePos(text string) (diag.Pos, error) {
+// parsePos reads file:line:col; the file's name may hold colons.
+func parsePos(text string) (diag.Pos, error) {
 	rest, col, ok1 := cutLast(text, ":")
 	file, line, ok2 := cutLast(rest, ":")
 	l, err1 := strconv.Atoi(line)
@@ -104,25 +102,25 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-// Expr is expr.String also for the missing expressions of an invalid kernel.
-func Expr(e *expr.Expr) string {
+// exprText is expr.String also for the missing expressions of an invalid kernel.
+func exprText(e *expr.Expr) string {
 	if e == nil {
 		return "?"
 	}
 	return e.String()
 }
 
-// Exprs lists expressions.
-func Exprs(es []*expr.Expr) string {
+// exprTexts lists expressions.
+func exprTexts(es []*expr.Expr) string {
 	texts := make([]string, len(es))
 	for i, e := range es {
-		texts[i] = Expr(e)
+		texts[i] = exprText(e)
 	}
 	return strings.Join(texts, ", ")
 }
 
-// Random reads "stream of example from base".
-func Random(text string) (stream uint32, example, base string, err error) {
+// cutRandom reads "stream of example from base".
+func cutRandom(text string) (stream uint32, example, base string, err error) {
 	number, rest, ok1 := strings.Cut(text, " of ")
 	example, base, ok2 := strings.Cut(rest, " from ")
 	n, err := strconv.ParseUint(number, 10, 32)
