@@ -10,26 +10,6 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// module prints kernels under the generic schedule.
-func module(ks []*kernel.Kernel, o Options) (Output, error) {
-	m := &asm.Module{Header: o.Header}
-	var out Output
-	for _, k := range ks {
-		p, err := build(k, m, o)
-		if err != nil {
-			return Output{}, fmt.Errorf("kernel %s: %w", k.Name, err)
-		}
-		p.f.Optimize()
-		if err := asm.Verify(p.f); err != nil {
-			return Output{}, fmt.Errorf("BUG: kernel %w", err)
-		}
-		m.Add(p.f)
-		out.Kernels = append(out.Kernels, p.entry)
-	}
-	out.Text = m.Text()
-	return out, nil
-}
-
 // build makes the instructions of a kernel, as many as it likes: passes follow.
 func build(k *kernel.Kernel, m *asm.Module, o Options) (*printer, error) {
 	p := newPrinter(k, m, o.Aligned)
@@ -218,7 +198,7 @@ func (p *printer) divide(x, by asm.Value) (quotient, remainder asm.Value) {
 func (p *printer) count(from, limit, step asm.Value, body func(i asm.Value)) {
 	f := p.f
 	f.If(f.Do("setp.lt.s32", from, limit), func() {
-		if turns, known := turnsOf(from, limit, step); known && turns == 1 {
+		if f.Do("setp.lt.s32", f.Do("add.s32", from, step), limit) == asm.Bool(false) { // one turn
 			body(from)
 			return
 		}
@@ -229,17 +209,6 @@ func (p *printer) count(from, limit, step asm.Value, body func(i asm.Value)) {
 			return f.Do("setp.lt.s32", i, limit)
 		})
 	})
-}
-
-// turnsOf is the number of turns of a loop over constants.
-func turnsOf(from, limit, step asm.Value) (n int64, known bool) {
-	a, ok1 := from.Const()
-	b, ok2 := limit.Const()
-	c, ok3 := step.Const()
-	if !ok1 || !ok2 || !ok3 {
-		return 0, false
-	}
-	return max(0, (b-a+c-1)/c), true
 }
 
 // wait lets the threads of the team see what the others have written.

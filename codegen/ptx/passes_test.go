@@ -43,7 +43,7 @@ func TestPasses(t *testing.T) {
 
 // identity is an integer instruction that computes its operand, or a constant.
 var identity = regexp.MustCompile(`^((add|sub|or|xor)\.[sb]\d+ .*, 0|(add|or|xor)\.[sb]\d+ %\w+, 0, .*|sh[lr]\.\w+ .*, 0|(mul|div)\.(lo\.)?[su]\d+ .*, 1|` +
-	`mul\.(lo|wide)\.\w+ .*, 0|mul\.lo\.\w+ %\w+, [01], .*|mad\.(lo|wide)\.\w+ %\w+, (.*, [01]|[01], %\w+), .*|and\.b32 .*, (0|-1)|rem\.\w+ .*, 1|mov\.\w+ (%\w+), (%\w+));$`)
+	`mul\.(lo|wide)\.\w+ .*, 0|mul\.lo\.\w+ %\w+, [01], .*|mad\.(lo|wide)\.\w+ %\w+, (.*, [01]|[01], %\w+), .*|and\.b32 .*, (0|-1)|rem\.\w+ .*, 1|cvt\.[us]64\.\w+ .*, -?\d+|mov\.\w+ (%\w+), (%\w+));$`)
 
 // needless lists instructions that compute what is there, or divide the same again
 // before the next label or branch.
@@ -93,6 +93,7 @@ func TestNeedless(t *testing.T) {
 		{"mad.wide.s32 %d1, %r2, 0, %d3;", 1},
 		{"mad.lo.s32 %r1, 1, %r2, %r3;", 1},
 		{"mad.lo.s32 %r1, 41, %r2, %r3;", 0},
+		{"cvt.u64.u32 %d1, 0;", 1},
 		{"mov.b32 %r1, %r1;", 1},
 		{"mov.b32 %r1, %r2;", 0},
 		{"div.s32 %r1, %r2, %r3;\nadd.s32 %r5, %r1, 1;\ndiv.s32 %r4, %r2, %r3;", 1},

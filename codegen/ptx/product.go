@@ -24,7 +24,7 @@ type staged struct {
 	operand      flat.Operand
 	outer, inner *expr.Expr // strides: along the output's rows or columns, along k
 	width, depth int
-	mine         asm.Value // whether a thread brings anything; none if all do
+	mine         asm.Value // whether a thread brings anything
 	vector       int       // values that a thread brings at a time, side by side in the operand
 	alongK       bool      // values side by side are those of neighbouring k
 	slots        int       // how many times a thread brings some
@@ -73,6 +73,7 @@ func (q *product) stagedOf(o flat.Operand, outer, inner *expr.Expr, width int, a
 			s.slots = min(s.slots, (int(k.I)+s.innerStep-1)/s.innerStep)
 		}
 	}
+	s.mine = asm.Bool(true)
 	if room := width * q.depth / s.vector; room < threads {
 		s.mine = f.Do("setp.lt.s32", q.team.id, asm.Int(int64(room)))
 	}
@@ -185,19 +186,16 @@ func (q *product) tile(m0, n0 asm.Value) {
 
 // left is how many k are left from k0 on, as far as one turn is concerned.
 func (q *product) left(k0 asm.Value) asm.Value {
-	k, known := q.sizeK.Const()
-	switch {
-	case known && k%int64(q.depth) == 0:
-		return asm.Int(int64(q.depth))
-	case known && k < int64(q.depth):
-		return q.sizeK
+	depth := asm.Int(int64(q.depth))
+	if whole(q.sizeK, q.depth) {
+		return depth
 	}
-	return q.f.Do("min.s32", q.f.Do("sub.s32", q.sizeK, k0), asm.Int(int64(q.depth)))
+	return q.f.Do("min.s32", q.f.Do("sub.s32", q.sizeK, k0), depth)
 }
 
 // A source is where a slot's values come from.
 type source struct {
-	addr, inside asm.Value // inside: brought by this thread, and within the operand along the outer side; none if that is sure
+	addr, inside asm.Value // inside: brought by this thread, and within the operand along the outer side
 }
 
 // whole says whether a size is sure to be a multiple of what is taken at a time, so
@@ -207,12 +205,12 @@ func whole(size asm.Value, n int) bool {
 	return known && k%int64(n) == 0
 }
 
-// both is whether two predicates hold, of which the first may be none.
-func (q *product) both(a, b asm.Value) asm.Value {
-	if !a.Valid() {
-		return b
+// below is whether i, of a tile that takes n at a time, is below a size.
+func (q *product) below(i, size asm.Value, n int) asm.Value {
+	if whole(size, n) {
+		return asm.Bool(true)
 	}
-	return q.f.Do("and.pred", a, b)
+	return q.f.Do("setp.lt.s32", i, size)
 }
 
 // sources finds the first values that a thread brings for a tile from first on.
@@ -225,11 +223,8 @@ func (q *product) sources(s *staged, first asm.Value) []source {
 		o := f.Do("add.s32", f.Do("add.s32", s.outerAt, first), asm.Int(int64(slot*s.outerStep)))
 		k := f.Do("add.s32", s.innerAt, asm.Int(int64(slot*s.innerStep)))
 		index := f.Do("mad.lo.s32", o, outer, f.Do("mad.lo.s32", k, inner, off))
-		src := source{f.Variable(q.offset(q.slices[s.operand.Slice], index)), s.mine}
-		if !whole(s.limit, s.width) {
-			src.inside = q.both(src.inside, f.Do("setp.lt.s32", o, s.limit))
-		}
-		out = append(out, src)
+		inside := f.Do("and.pred", s.mine, q.below(o, s.limit, s.width))
+		out = append(out, source{f.Variable(q.offset(q.slices[s.operand.Slice], index)), inside})
 	}
 	return out
 }
@@ -253,12 +248,9 @@ func (q *product) bring(s *staged, from []source, left asm.Value) {
 func (q *product) fetch(s *staged, src source, slot int, left asm.Value) []asm.Value {
 	f := q.f
 	m := q.slices[s.operand.Slice].Memory
-	there := src.inside
-	if !whole(q.sizeK, q.depth) {
-		k := f.Do("add.s32", s.innerAt, asm.Int(int64(slot*s.innerStep)))
-		there = q.both(there, f.Do("setp.lt.s32", k, left))
-	}
-	if !there.Valid() {
+	k := f.Do("add.s32", s.innerAt, asm.Int(int64(slot*s.innerStep)))
+	there := f.Do("and.pred", src.inside, q.below(k, left, q.depth))
+	if there == asm.Bool(true) {
 		return f.Loads(m, asm.Float, s.vector, src.addr, 0)
 	}
 	vs := make([]asm.Value, s.vector)
@@ -331,16 +323,10 @@ func (q *product) output(row, col asm.Value, do func(i, j, n int, m asm.Memory, 
 	}
 	for i := range q.high {
 		r := f.Do("add.s32", row, asm.Int(int64(i)))
-		var rowIn asm.Value
-		if !whole(q.sizeM, q.rows) {
-			rowIn = f.Do("setp.lt.s32", r, q.sizeM)
-		}
+		inside := q.below(r, q.sizeM, q.rows)
 		for j := 0; j < q.wide; j += n {
 			k := f.Do("add.s32", col, asm.Int(int64(j)))
-			in := rowIn
-			if !whole(q.sizeN, q.cols) {
-				in = q.both(rowIn, f.Do("setp.lt.s32", k, q.sizeN))
-			}
+			in := f.Do("and.pred", inside, q.below(k, q.sizeN, q.cols))
 			at := q.offset(s, f.Do("mad.lo.s32", r, rs, f.Do("mad.lo.s32", k, cs, off)))
 			f.Guarded(in, true, func() { do(i, j, n, s.Memory, at) })
 		}

@@ -6,6 +6,9 @@
 package ptx
 
 import (
+	"fmt"
+
+	"github.com/arithlang/mlc/codegen/ptx/asm"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/runtime/abi"
@@ -51,5 +54,20 @@ func (e *Entry) Signature() abi.Signature {
 
 // Module prints kernels as one module.
 func Module(ks []*kernel.Kernel, o Options) (Output, error) {
-	return module(ks, o)
+	m := &asm.Module{Header: o.Header}
+	var out Output
+	for _, k := range ks {
+		p, err := build(k, m, o)
+		if err != nil {
+			return Output{}, fmt.Errorf("kernel %s: %w", k.Name, err)
+		}
+		p.f.Optimize()
+		if err := asm.Verify(p.f); err != nil {
+			return Output{}, fmt.Errorf("BUG: kernel %w", err)
+		}
+		m.Add(p.f)
+		out.Kernels = append(out.Kernels, p.entry)
+	}
+	out.Text = m.Text()
+	return out, nil
 }

@@ -305,5 +305,5 @@ func (f *Func) Comment(text string) { f.emit(&Instr{op: opComment, text: text}) 
 // Loc says that what follows is for a line of a source file, by the module's
 // number of the file.
 func (f *Func) Loc(file, line, column int) {
-	f.emit(&Instr{op: ".loc", text: fmt.Sprintf("%d %d %d", file, line, column)})
+	f.emit(&Instr{op: opLoc, text: fmt.Sprintf("%d %d %d", file, line, column)})
 }

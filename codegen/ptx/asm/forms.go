@@ -16,6 +16,7 @@ const (
 	opIf       = "if"
 	opLoop     = "loop"
 	opComment  = "//"
+	opLoc      = ".loc"
 )
 
 // values are the instructions that do nothing but compute a value, by the classes of
@@ -55,7 +56,7 @@ var values = map[string]string{
 var effects = map[string]string{
 	"r=r": "shfl.sync.bfly.b32 shfl.sync.idx.b32",
 	"f=f": "shfl.sync.bfly.b32 shfl.sync.idx.b32",
-	"=":   strings.Join([]string{opBarrier, opWarpSync, opReturn, opComment, ".loc"}, " "),
+	"=":   strings.Join([]string{opBarrier, opWarpSync, opReturn, opComment, opLoc}, " "),
 	"=p":  opIf + " " + opLoop,
 }
 

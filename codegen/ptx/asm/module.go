@@ -111,55 +111,43 @@ func (p *printer) instrs(is []*Instr) {
 
 // instr prints an instruction that is no region.
 func (p *printer) instr(i *Instr) {
-	var operands []string
-	vector, typ := func(vs []Value) {
-		text := strings.Join(p.all(vs), ", ")
-		if len(vs) > 1 {
-			text = "{" + text + "}"
-		}
-		operands = append(operands, text)
-	}, ""
-	switch op := i.op; op {
-	case opComment, ".loc":
-		p.line("\t%s %s", op, i.text)
+	if i.op == opComment || i.op == opLoc {
+		p.line("\t%s %s", i.op, i.text)
 		return
+	}
+	op, operands := i.op, append(p.all(i.dst), p.all(i.args)...)
+	switch i.op {
 	case opLoad:
-		vector(i.dst)
-		operands = append(operands, p.address(i))
-		typ = i.memory.access(i.dst)
+		op, operands = i.access(i.dst), []string{p.vector(i.dst), p.address(i)}
 	case opStore:
-		operands = append(operands, p.address(i))
-		vector(i.args[1:])
-		typ = i.memory.access(i.args[1:])
-	default:
-		operands = append(p.all(i.dst), p.all(i.args)...)
-		if i.text != "" {
-			operands = append(operands, i.text)
-		}
+		op, operands = i.access(i.args[1:]), []string{p.address(i), p.vector(i.args[1:])}
 	}
-	p.line("\t%s%s;", p.guard(i), strings.TrimSpace(i.op+typ+" "+strings.Join(operands, ", ")))
+	if i.text != "" {
+		operands = append(operands, i.text)
+	}
+	if i.guard.Valid() {
+		op = map[bool]string{true: "@!", false: "@"}[i.unless] + p.value(i.guard) + " " + op
+	}
+	p.line("\t%s;", strings.TrimSpace(op+" "+strings.Join(operands, ", ")))
 }
 
-func (p *printer) guard(i *Instr) string {
-	switch {
-	case !i.guard.Valid():
-		return ""
-	case i.unless:
-		return "@!" + p.value(i.guard) + " "
-	}
-	return "@" + p.value(i.guard) + " "
-}
-
-// access is the type of an access to some values.
-func (m Memory) access(vs []Value) string {
-	text := ""
-	if m.Space != Generic {
-		text = "." + string(m.Space)
+// access is the op of an access with its space, width and type.
+func (i *Instr) access(vs []Value) string {
+	op := i.op
+	if i.memory.Space != Generic {
+		op += "." + string(i.memory.Space)
 	}
 	if len(vs) > 1 {
-		text += fmt.Sprintf(".v%d", len(vs))
+		op += fmt.Sprintf(".v%d", len(vs))
 	}
-	return text + "." + classes[vs[0].class].typ
+	return op + "." + classes[vs[0].class].typ
+}
+
+func (p *printer) vector(vs []Value) string {
+	if len(vs) == 1 {
+		return p.value(vs[0])
+	}
+	return "{" + strings.Join(p.all(vs), ", ") + "}"
 }
 
 func (p *printer) address(i *Instr) string {

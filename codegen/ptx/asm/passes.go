@@ -76,9 +76,10 @@ func (i *Instr) movable() bool {
 	return (pure[i.op] != nil || i.op == opLoad) && !i.guard.Valid() && i.dst[0].kind == single
 }
 
-// costly says whether an instruction is worth a register all through a loop.
+// costly says whether an instruction is worth a register all through a loop. A
+// division by a constant is none.
 func (i *Instr) costly() bool {
-	return divides(i.op) || i.op == "div.rn.f32" || i.op == "sqrt.rn.f32" || i.text != ""
+	return divides(i.op) && i.args[1].kind != constant || i.op == "div.rn.f32" || i.op == "sqrt.rn.f32" || i.text != ""
 }
 
 // A walk follows a function in the order of its code and knows at each instruction
@@ -204,58 +205,49 @@ func lifted(is []*Instr) []*Instr {
 	for _, i := range is {
 		i.body = lifted(i.body)
 		if i.op == opLoop {
-			l := lift{inside: map[place]bool{}, innermost: true}
-			each(i.body, func(i *Instr) {
-				l.innermost = l.innermost && i.op != opLoop
-				for _, p := range i.sets() {
-					l.inside[p] = true
+			goes := leaving(i.body)
+			i.body = slices.DeleteFunc(i.body, func(i *Instr) bool {
+				if goes[i] {
+					out = append(out, i)
 				}
+				return goes[i]
 			})
-			i.body = l.from(i.body)
-			out = append(out, l.out...)
 		}
 		out = append(out, i)
 	}
 	return out
 }
 
-// A lift takes instructions out of a loop.
-type lift struct {
-	inside    map[place]bool // places that the loop changes
-	innermost bool
-	out       []*Instr
-}
-
-// from returns what stays of a body: what costs no more than the register that it
-// would take in the loop and those within, and what only some turns come to.
-func (l *lift) from(is []*Instr) []*Instr {
+// leaving are the instructions of a loop's body that go before it. What costs no more
+// than the register that it would take in this loop and those within stays, and so
+// does what not every turn comes to.
+func leaving(body []*Instr) map[*Instr]bool {
+	inside, innermost := map[place]bool{}, true // what changes
+	each(body, func(i *Instr) {
+		innermost = innermost && i.op != opLoop
+		for _, p := range i.sets() {
+			inside[p] = true
+		}
+	})
 	var may []*Instr
-	for _, i := range is {
-		if i.movable() && !slices.ContainsFunc(i.reads(), func(p place) bool { return l.inside[p] }) {
+	for _, i := range body {
+		if i.movable() && !slices.ContainsFunc(i.reads(), func(p place) bool { return inside[p] }) {
 			may = append(may, i)
 			for _, p := range i.sets() {
-				delete(l.inside, p)
+				delete(inside, p)
 			}
 		}
 	}
 	goes, needed := map[*Instr]bool{}, map[Value]bool{}
 	for _, i := range slices.Backward(may) {
-		if i.costly() || i.op == opLoad && l.innermost || slices.ContainsFunc(i.dst, func(v Value) bool { return needed[v] }) {
+		if i.costly() || i.op == opLoad && innermost || slices.ContainsFunc(i.dst, func(v Value) bool { return needed[v] }) {
 			goes[i] = true
 			for _, v := range i.args {
 				needed[v] = true
 			}
 		}
 	}
-	var stay []*Instr
-	for _, i := range is {
-		if goes[i] {
-			l.out = append(l.out, i)
-		} else {
-			stay = append(stay, i)
-		}
-	}
-	return stay
+	return goes
 }
 
 // dead drops what nobody needs and regions that are never entered.
@@ -302,21 +294,20 @@ func alive(is []*Instr, needed map[Value]bool) []*Instr {
 	var out []*Instr
 	for _, i := range is {
 		i.body = alive(i.body, needed)
-		known, holds := false, false
+		when := i.guard
 		if i.op == opIf {
-			n, ok := i.args[0].Const()
-			known, holds = ok, n != 0
-		} else if n, ok := i.guard.Const(); ok {
-			known, holds = true, (n != 0) != i.unless
+			when = i.args[0]
 		}
-		switch {
-		case known && !holds, i.op == opIf && len(i.body) == 0, !i.acts() && !slices.ContainsFunc(i.dst, func(v Value) bool { return needed[v] }):
+		n, known := when.Const()
+		idle := !i.acts() && !slices.ContainsFunc(i.dst, func(v Value) bool { return needed[v] })
+		switch never := known && (n != 0) == i.unless; {
+		case never, idle, i.op == opIf && len(i.body) == 0:
 		case known && i.op == opIf:
 			out = append(out, i.body...)
-		case known:
-			i.guard = Value{}
-			fallthrough
 		default:
+			if known {
+				i.guard = Value{}
+			}
 			out = append(out, i)
 		}
 	}

@@ -59,8 +59,8 @@ func TestPasses(t *testing.T) {
 		}},
 		{"what is cheap not through a loop", "div.s32 loop add.s32 st st add.s32 st st", func(f start) {
 			f.Do("add.s32", f.n, Int(1))
-			f.Loop(func() Value { store(f, f.Do("add.s32", f.n, Int(1)), f.Do("div.s32", f.n, Int(3))); return f.p })
-			store(f, f.Do("add.s32", f.n, Int(1)), f.Do("div.s32", f.n, Int(3)))
+			f.Loop(func() Value { store(f, f.Do("add.s32", f.n, Int(1)), f.Do("div.s32", f.n, f.n)); return f.p })
+			store(f, f.Do("add.s32", f.n, Int(1)), f.Do("div.s32", f.n, f.n))
 		}},
 		{"a variable that changes", "mov.b32 add.s32 mov.b32 add.s32 st st", func(f start) {
 			v := f.Variable(f.n)
@@ -111,6 +111,16 @@ func TestPasses(t *testing.T) {
 				return f.p
 			})
 		}},
+		{"a load of an outer loop stays", "loop ld st loop st", func(f start) {
+			f.Loop(func() Value {
+				store(f, f.Load(x, Word, f.at, 0))
+				f.Loop(func() Value { store(f, f.n); return f.p })
+				return f.p
+			})
+		}},
+		{"a division by a constant stays", "loop div.s32 st", func(f start) {
+			f.Loop(func() Value { store(f, f.Do("div.s32", f.n, Int(3))); return f.p })
+		}},
 		{"not what only some turns need", "loop if div.s32 ld st st", func(f start) {
 			f.Loop(func() Value {
 				f.If(f.p, func() { store(f, f.Do("div.s32", f.n, f.n), f.Load(x, Word, f.at, 0)) })
@@ -130,7 +140,7 @@ func TestPasses(t *testing.T) {
 			v := f.Variable(f.n)
 			f.Loop(func() Value {
 				f.Into(v, "add.s32", v, Int(1))
-				store(f, f.Do("div.s32", v, Int(3)))
+				store(f, f.Do("div.s32", v, f.n))
 				return f.p
 			})
 		}},

@@ -42,6 +42,7 @@ var folds = map[string]func(a, b int32) int32{
 	"min.s32":     func(a, b int32) int32 { return min(a, b) },
 	"max.s32":     func(a, b int32) int32 { return max(a, b) },
 	"and.b32":     func(a, b int32) int32 { return a & b },
+	"and.pred":    func(a, b int32) int32 { return a & b },
 	"or.b32":      func(a, b int32) int32 { return a | b },
 	"xor.b32":     func(a, b int32) int32 { return a ^ b },
 	"shl.b32":     func(a, b int32) int32 { return a << uint32(b) },
@@ -61,6 +62,9 @@ func truth(b bool) int32 { return int32(Bool(b).n) }
 
 // folded is the constant that an instruction computes, if it does.
 func folded(op string, c Class, args []Value) (Value, bool) {
+	if op == "cvt.u64.u32" && args[0].kind == constant {
+		return WideInt(int64(uint32(args[0].n))), true
+	}
 	fold := folds[op]
 	if fold == nil || slices.ContainsFunc(args, func(v Value) bool { return v.kind != constant }) {
 		return Value{}, false
@@ -75,56 +79,27 @@ func folded(op string, c Class, args []Value) (Value, bool) {
 // divides says whether an instruction divides integers.
 func divides(op string) bool { return folds[op] != nil && (op[:3] == "div" || op[:3] == "rem") }
 
-// identities say what else computes the same: an operand, a constant, or another
-// instruction. Capital letters are any operands, the same ones where the letters are;
-// no constant of a float is among them.
+// identities say what else computes the same, and of which instructions: an operand, a
+// constant, or another instruction. Capital letters are any operands, the same ones
+// where the letters are; no constant is a float.
 var identities = parseIdentities(`
-	add.s32 A 0 = A
-	sub.s32 A 0 = A
-	sub.s32 A A = 0
-	mul.lo.s32 A 1 = A
-	mul.lo.s32 A 0 = 0
-	div.s32 A 1 = A
-	div.u32 A 1 = A
-	rem.s32 A 1 = 0
-	rem.u32 A 1 = 0
-	and.b32 A 0 = 0
-	and.b32 A -1 = A
-	and.b32 A A = A
-	or.b32 A 0 = A
-	or.b32 A A = A
-	xor.b32 A 0 = A
-	xor.b32 A A = 0
-	shl.b32 A 0 = A
-	shr.s32 A 0 = A
-	shr.u32 A 0 = A
-	min.s32 A A = A
-	max.s32 A A = A
-	mad.lo.s32 A 0 B = B
-	mad.lo.s32 0 A B = B
-	mad.lo.s32 A 1 B = add.s32 A B
-	mad.lo.s32 A B 0 = mul.lo.s32 A B
-	mad.wide.s32 A 0 B = B
-	mad.wide.s32 0 A B = B
-	mad.wide.u32 A 0 B = B
-	add.s64 A 0 = A
-	mul.lo.s64 A 1 = A
-	mad.lo.s64 A 0 B = B
-	mad.lo.s64 A 1 B = add.s64 A B
-	selp.b32 A B 1 = A
-	selp.b32 A B 0 = B
-	selp.b32 A A B = A
-	selp.f32 A B 1 = A
-	selp.f32 A B 0 = B
-	selp.f32 A A B = A
-	and.pred A 1 = A
-	and.pred A 0 = 0
-	and.pred A A = A
-	or.pred A 1 = 1
-	or.pred A 0 = A
-	or.pred A A = A
-	xor.pred A 0 = A
-	xor.pred A 1 = not.pred A
+	A 0 = A: add.s32 sub.s32 or.b32 xor.b32 shl.b32 shr.s32 shr.u32 add.s64 or.pred xor.pred
+	A 1 = A: mul.lo.s32 div.s32 div.u32 mul.lo.s64 and.pred
+	A -1 = A: and.b32
+	A 0 = 0: mul.lo.s32 and.b32 and.pred
+	A 1 = 0: rem.s32 rem.u32
+	A 1 = 1: or.pred
+	A 1 = not.pred A: xor.pred
+	A A = A: and.b32 or.b32 min.s32 max.s32 and.pred or.pred
+	A A = 0: sub.s32 xor.b32
+	A 0 B = B: mad.lo.s32 mad.wide.s32 mad.wide.u32 mad.lo.s64
+	0 A B = B: mad.lo.s32 mad.wide.s32 mad.wide.u32 mad.lo.s64
+	A 1 B = add.s32 A B: mad.lo.s32
+	A 1 B = add.s64 A B: mad.lo.s64
+	A B 0 = mul.lo.s32 A B: mad.lo.s32
+	A B 1 = A: selp.b32 selp.f32
+	A B 0 = B: selp.b32 selp.f32
+	A A B = A: selp.b32 selp.f32
 `)
 
 // An identity is a row of the table: operands by what they are called there.
@@ -135,9 +110,10 @@ type identity struct {
 func parseIdentities(text string) map[string][]identity {
 	all := map[string][]identity{}
 	for line := range strings.Lines(text) {
-		if left, right, ok := strings.Cut(line, " = "); ok {
-			words := strings.Fields(left)
-			all[words[0]] = append(all[words[0]], identity{words[1:], strings.Fields(right)})
+		row, ops, _ := strings.Cut(line, ":")
+		args, result, _ := strings.Cut(row, "=")
+		for _, op := range strings.Fields(ops) {
+			all[op] = append(all[op], identity{strings.Fields(args), strings.Fields(result)})
 		}
 	}
 	return all

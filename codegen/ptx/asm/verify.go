@@ -14,11 +14,13 @@ import (
 func Verify(f *Func) error {
 	v := verifier{known: map[Value]bool{}, made: map[Value]bool{}, reach: map[Value]reach{}}
 	v.values(f.body)
-	for v.changed = true; v.changed; {
+	for v.changed = v.err == nil; v.changed; {
 		v.changed = false
 		v.spread(f.body, block)
 	}
-	v.together(f.body, block)
+	if v.err == nil {
+		v.together(f.body, block)
+	}
 	if v.err != nil {
 		return fmt.Errorf("%s: %w", f.Name, v.err)
 	}
