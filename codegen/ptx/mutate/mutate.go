@@ -66,9 +66,6 @@ func Of(code ptx.Output) []Mutant {
 		case in.op == "bar.warp.sync":
 			edit(Barrier, i, "")
 		case in.guard != "" && (in.memory() || in.op == "bra"):
-			if p.decided(in.guard) {
-				continue
-			}
 			edit(Invert, i, strings.Replace(line, in.guard, inverse(in.guard), 1))
 			if in.memory() {
 				edit(Unguard, i, strings.Replace(line, in.guard, "", 1))
