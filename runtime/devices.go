@@ -77,6 +77,9 @@ func (f *deviceFlags) openCPU(a app) (device.Machine, error) {
 	if err == nil {
 		err = a.afford(n, threads)
 	}
+	if err == nil {
+		err = a.model.indexed(f.trains)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -87,6 +90,9 @@ func (f *deviceFlags) openCUDA(a app) (device.Machine, error) {
 	driver, err := a.openGPU()
 	if err != nil {
 		return nil, fmt.Errorf("--device cuda: %w", err)
+	}
+	if err := a.model.indexed(f.trains); err != nil {
+		return nil, err
 	}
 	return newGPU(driver, &a.model, aboutGPU(driver))
 }

@@ -45,16 +45,53 @@ func (m *Model) needs(trains bool) (need, error) {
 	if !trains {
 		return n, nil
 	}
-	problems, err := task.New(m.Task, m.Train.Seed)
+	e, err := m.longest()
 	if err != nil {
 		return n, err
 	}
+	n.batch = elemBytes * float64(m.Train.Batch) * float64(e.S+3*e.T)
+	n.work = elemBytes * m.Plan.Gradients.Room(e.B, e)
+	return n, nil
+}
+
+// longest is the launch of a micro-batch of the longest problems of training.
+func (m *Model) longest() (device.Env, error) {
+	problems, err := task.New(m.Task, m.Train.Seed)
+	if err != nil {
+		return device.Env{}, err
+	}
 	c := &m.Train
 	source, target := problems.Longest()
-	n.batch = elemBytes * float64(c.Batch) * float64(source+3*target)
-	n.work = elemBytes * m.Plan.Gradients.Room(min(c.MicroBatch, c.Batch), device.Env{T: target, S: source, C: target,
-		Free: c.Times - c.Backprop, Kept: max(c.Backprop, 1), Times: max(c.Times, 1)})
-	return n, nil
+	return device.Env{B: min(c.MicroBatch, c.Batch), T: target, S: source, C: target,
+		Free: c.Times - c.Backprop, Kept: max(c.Backprop, 1), Times: max(c.Times, 1)}, nil
+}
+
+// indexed wants no tensor of a model, nor of training if it trains, to have more
+// elements than kernels count.
+func (m *Model) indexed(trains bool) error {
+	if err := countable(m.Plan.NumParams, "of parameters"); err != nil {
+		return fmt.Errorf("%w: make the model smaller", err)
+	}
+	if !trains {
+		return nil
+	}
+	e, err := m.longest()
+	if err != nil {
+		return err
+	}
+	if err := countable(m.Plan.Gradients.Layout(&e).Largest, "of a launch of training"); err != nil {
+		return fmt.Errorf("%w: make train.microbatch or the problems smaller", err)
+	}
+	return nil
+}
+
+// countable refuses tensors whose indices would wrap: those of kernels are whole
+// numbers of 32 bits.
+func countable(n int, of string) error {
+	if n > math.MaxInt32 {
+		return fmt.Errorf("a tensor %s would have %d elements, and kernels count to %d", of, n, math.MaxInt32)
+	}
+	return nil
 }
 
 // afford wants as much memory as is needed with so many threads.

@@ -91,6 +91,33 @@ func TestTooLittleMemory(t *testing.T) {
 	}
 }
 
+// TestUncountableTensors wants tensors that an index of 32 bits does not reach to be
+// refused, where there is memory enough.
+func TestUncountableTensors(t *testing.T) {
+	for want, edit := range map[string]func(m *Model){
+		"a tensor of parameters would have 2147483648 elements, and kernels count to 2147483647: make the model smaller": func(m *Model) { m.Plan.NumParams = 1 << 31 },
+		"a tensor of a launch of training would have 2147483648 elements, and kernels count to 2147483647: make train.microbatch or the problems smaller": func(m *Model) {
+			layout := m.Plan.Gradients.Layout
+			m.Plan.Gradients.Layout = func(e *device.Env) device.Layout {
+				l := layout(e)
+				l.Largest = 1 << 31
+				return l
+			}
+		},
+	} {
+		m := toyModel()
+		edit(&m)
+		dir := filepath.Join(t.TempDir(), "run")
+		s := callApp(t, app{model: m, in: strings.NewReader(""), memory: func() (float64, string) { return 1 << 60, "the machine" }}, []string{"./toy", "train", "--out", dir})
+		if !strings.Contains(s.err, want) || s.code != 1 {
+			t.Errorf("exit code %d, no %q in\n%s", s.code, want, s.err)
+		}
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("a run was begun: %v", err)
+		}
+	}
+}
+
 // TestNeeds compares what is foretold with what workers have after some steps.
 func TestNeeds(t *testing.T) {
 	m := toyModel()

@@ -251,10 +251,14 @@ func (r *tester) report(ctx context.Context, t *eval.Test) error {
 	if !r.quiet {
 		test.Progress = progress(r.err)
 	}
+	room, largest := t.Room()
 	if m, onCPU := t.Machine.(*cpuMachine); onCPU {
-		if err := r.afford(need{work: elemBytes * t.Room()}, len(m.own.workers)); err != nil {
+		if err := r.afford(need{work: elemBytes * room}, len(m.own.workers)); err != nil {
 			return err
 		}
+	}
+	if err := countable(largest, "of a launch of the test"); err != nil {
+		return fmt.Errorf("%w: test shorter problems", err)
 	}
 	result, err := test.Run(ctx, filepath.Join(r.dir, "eval", folder))
 	if ctx.Err() != nil {

@@ -94,6 +94,7 @@ func planVar(f *jen.File, p *lower.Program) {
 			jen.Return(jen.Qual(devicePath, "Layout").Values(jen.DictFunc(func(d jen.Dict) {
 				d[jen.Id("Work")] = jen.Id("m").Dot("Work")
 				d[jen.Id("Ints")] = jen.Id("m").Dot("Ints")
+				d[jen.Id("Largest")] = jen.Id("m").Dot("Largest")
 				for field, buffer := range LayoutFields(name) {
 					if memoryOf(p, name).Buffer(buffer) != nil {
 						d[jen.Id(field)] = jen.Id("b").Dot(Name(buffer)).Dot("At").Call(jen.Lit(0))

@@ -225,7 +225,7 @@ func (m *memory) place(e *device.Env) ([]device.Array, device.Allocator) {
 // layout says where the runtime meets the buffers.
 func (m *memory) layout(e *device.Env) device.Layout {
 	arrays, used := m.place(e)
-	l := device.Layout{Work: used.Work, Ints: used.Ints}
+	l := device.Layout{Work: used.Work, Ints: used.Ints, Largest: used.Largest}
 	for field, buffer := range m.fields {
 		reflect.ValueOf(&l).Elem().Field(field).Set(reflect.ValueOf(arrays[buffer].At(0)))
 	}

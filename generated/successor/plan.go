@@ -132,13 +132,14 @@ var plan = device.Plan{
 func layoutGradients(e *device.Env) device.Layout {
 	b, m := newGradientsMemory(e)
 	return device.Layout{
-		Ints:   m.Ints,
-		Labels: b.labels.At(0),
-		Loss:   b.loss.At(0),
-		Pred:   b.pred.At(0),
-		Source: b.sourceTokens.At(0),
-		Target: b.targetTokens.At(0),
-		Work:   m.Work,
+		Ints:    m.Ints,
+		Labels:  b.labels.At(0),
+		Largest: m.Largest,
+		Loss:    b.loss.At(0),
+		Pred:    b.pred.At(0),
+		Source:  b.sourceTokens.At(0),
+		Target:  b.targetTokens.At(0),
+		Work:    m.Work,
 	}
 }
 
@@ -146,12 +147,13 @@ func layoutGradients(e *device.Env) device.Layout {
 func layoutForward(e *device.Env) device.Layout {
 	b, m := newForwardMemory(e)
 	return device.Layout{
-		Ints:   m.Ints,
-		Labels: b.labels.At(0),
-		Pred:   b.pred.At(0),
-		Source: b.sourceTokens.At(0),
-		Target: b.targetTokens.At(0),
-		Work:   m.Work,
+		Ints:    m.Ints,
+		Labels:  b.labels.At(0),
+		Largest: m.Largest,
+		Pred:    b.pred.At(0),
+		Source:  b.sourceTokens.At(0),
+		Target:  b.targetTokens.At(0),
+		Work:    m.Work,
 	}
 }
 
@@ -159,11 +161,12 @@ func layoutForward(e *device.Env) device.Layout {
 func layoutDecoding(e *device.Env) device.Layout {
 	b, m := newDecodingMemory(e)
 	return device.Layout{
-		Ints:   m.Ints,
-		Pred:   b.pred.At(0),
-		Source: b.sourceTokens.At(0),
-		Target: b.targetTokens.At(0),
-		Work:   m.Work,
+		Ints:    m.Ints,
+		Largest: m.Largest,
+		Pred:    b.pred.At(0),
+		Source:  b.sourceTokens.At(0),
+		Target:  b.targetTokens.At(0),
+		Work:    m.Work,
 	}
 }
 

@@ -22,15 +22,18 @@ func (a Array) Len() int { return a.Count * a.Stride }
 type Allocator struct {
 	Work int // elements given out of the Work space
 	Ints int // elements given out of the Ints space
+
+	Largest int // elements of the largest tensor
 }
 
 // Floats places count tensors of n elements in the Work space.
-func (m *Allocator) Floats(count, n int) Array { return place(Work, &m.Work, count, n) }
+func (m *Allocator) Floats(count, n int) Array { return m.place(Work, &m.Work, count, n) }
 
 // Int32s places count tensors of n elements in the Ints space.
-func (m *Allocator) Int32s(count, n int) Array { return place(Ints, &m.Ints, count, n) }
+func (m *Allocator) Int32s(count, n int) Array { return m.place(Ints, &m.Ints, count, n) }
 
-func place(s Space, used *int, count, n int) Array {
+func (m *Allocator) place(s Space, used *int, count, n int) Array {
+	m.Largest = max(m.Largest, n)
 	n = (n + align - 1) / align * align
 	a := Array{Base: Ref{s, *used}, Stride: n, Count: count}
 	*used += count * n

@@ -99,15 +99,16 @@ type Init struct {
 // A Layout says where a program of the plan reads and writes, and how much
 // memory it needs, for one Env.
 type Layout struct {
-	Work   int // elements of the Work space
-	Ints   int // elements of the Ints space
-	Source Ref // I32 [B, S] source tokens; nowhere in a model that reads one text
-	Target Ref // I32 [B, T] decoder input tokens
-	Labels Ref // I32 [B, T] expected tokens, -1 where there is no loss
-	Pred   Ref // I32 [B, T] argmax of the logits
-	Loss   Ref // F32 [B, T] loss of each row (Gradients, and Forward where reports have losses)
-	Self   Ref // F32 [B, heads, T, T] (Attention only)
-	Cross  Ref // F32 [B, heads, T, S] (Attention only, of a model with a source)
+	Work    int // elements of the Work space
+	Ints    int // elements of the Ints space
+	Largest int // elements of the largest tensor, which an index of a kernel must reach
+	Source  Ref // I32 [B, S] source tokens; nowhere in a model that reads one text
+	Target  Ref // I32 [B, T] decoder input tokens
+	Labels  Ref // I32 [B, T] expected tokens, -1 where there is no loss
+	Pred    Ref // I32 [B, T] argmax of the logits
+	Loss    Ref // F32 [B, T] loss of each row (Gradients, and Forward where reports have losses)
+	Self    Ref // F32 [B, heads, T, T] (Attention only)
+	Cross   Ref // F32 [B, heads, T, S] (Attention only, of a model with a source)
 }
 
 // A Program is one entry point of the plan. Layout is a pure function of Env's

@@ -108,22 +108,27 @@ func (t *Test) Run(ctx context.Context, dir string) (*Result, error) {
 	return r, nil
 }
 
-// Room is how many elements of Work and Ints a launch of the longest problems takes.
-func (t *Test) Room() float64 {
+// Room is how many elements of Work and Ints a launch of the longest problems takes,
+// and Largest how many its largest tensor has.
+func (t *Test) Room() (room float64, largest int) {
 	if len(t.Cells) == 0 {
-		return 0
+		return 0, 0
 	}
 	longest := slices.MaxFunc(t.Cells, func(a, b Pair) int { return a.I + a.J - b.I - b.J })
 	for p := range t.Task.Each(longest.I, longest.J, 1) {
 		width, err := t.Task.Width(p)
 		if err != nil { // which Run says
-			return 0
+			return 0, 0
 		}
 		source, target := t.Task.Shape(width)
 		e := device.Env{T: target, S: source, C: target, Times: max(t.Runs, 1)}
-		return max(t.Plan.Forward.Room(max(1, maxTokens/(source+target)), e), t.Plan.Encode.Room(max(1, maxTokensDecode/(source+target)), e))
+		for most, program := range map[int]device.Program{maxTokens: t.Plan.Forward, maxTokensDecode: t.Plan.Encode} {
+			e.B = max(1, most/(source+target))
+			room = max(room, program.Room(e.B, e))
+			largest = max(largest, program.Layout(&e).Largest)
+		}
 	}
-	return 0
+	return room, largest
 }
 
 // join takes what the result in dir has of the same Settings.
