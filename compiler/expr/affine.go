@@ -56,13 +56,29 @@ func Mentions(e *Expr, name string) bool {
 	return occurs(e, func(x *Expr) bool { return (x.Op == Var || x.Op == Elem) && x.Name == name })
 }
 
+// occurs says whether a part of an expression is as wanted. Parts that are shared are
+// remembered only in large expressions: most are small.
 func occurs(e *Expr, is func(*Expr) bool) bool {
-	if len(e.Args) == 0 {
-		return is(e)
+	left := 64
+	found := some(e, is, &left)
+	if left >= 0 {
+		return found
 	}
-	found := false
 	Walk(e, func(x *Expr) { found = found || is(x) })
 	return found
+}
+
+// some looks at no more parts than are left, and finds nothing beyond them.
+func some(e *Expr, is func(*Expr) bool, left *int) bool {
+	if *left--; *left < 0 {
+		return false
+	}
+	for _, a := range e.Args {
+		if some(a, is, left) {
+			return true
+		}
+	}
+	return is(e)
 }
 
 // IsInt says whether an expression is the I32 constant n.
