@@ -58,7 +58,7 @@ var tables = map[string][]flat.Pass{"processor": flat.Processor(), "gpu": ptx.Pa
 func TestShipped(t *testing.T) {
 	draw := rand.New(rand.NewPCG(1, 2))
 	for _, k := range distinct(t) {
-		runs := draw.IntN(80) == 0
+		runs := draw.IntN(160) == 0
 		for target, passes := range tables {
 			if target == "gpu" && k.Op.Family() != "matmul" {
 				continue // it has the processor's form
@@ -99,7 +99,7 @@ func agrees(t *testing.T, k *kernel.Kernel, f *kernel.Kernel, p flat.Pass, launc
 
 // TestRandom does the same with kernels that no spec asks for, in all launches.
 func TestRandom(t *testing.T) {
-	for seed := range uint64(30) {
+	for seed := range uint64(24) {
 		k := kerneltest.Random(seed)
 		for _, passes := range tables {
 			flat.Through(k, passes, func(p flat.Pass, f *kernel.Kernel) {
