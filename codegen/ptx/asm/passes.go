@@ -86,7 +86,9 @@ func (i *Instr) costly() bool {
 // what values are copies of.
 type walk struct {
 	visit    func(i *Instr)
-	versions map[place]int // changes whenever the place may have changed
+	values   map[Value]int  // versions of variables, and of memories: numbers that
+	memories map[Memory]int // change whenever they may have changed
+	all      int            // of all memory
 	count    int
 	loops    int // begun and ended so far
 	copies   map[Value]operand
@@ -111,18 +113,33 @@ type key struct {
 }
 
 func newWalk(visit func(i *Instr)) *walk {
-	return &walk{visit: visit, versions: map[place]int{}, copies: map[Value]operand{}}
+	return &walk{visit: visit, values: map[Value]int{}, memories: map[Memory]int{}, copies: map[Value]operand{}}
 }
 
-// change notes that places change here.
-func (w *walk) change(places []place) {
-	for _, p := range places {
-		w.count++
-		w.versions[p] = w.count
+// change notes what an instruction changes. What one instruction alone computes never
+// changes where it is known.
+func (w *walk) change(i *Instr) {
+	w.count++
+	switch i.op {
+	case opStore:
+		w.memories[i.memory] = w.count
+	case opBarrier, opWarpSync:
+		w.all = w.count
+	default:
+		for _, v := range i.dst {
+			if v.kind == variable {
+				w.values[v] = w.count
+			}
+		}
 	}
 }
 
-func (w *walk) operand(v Value) operand { return operand{v, w.versions[place{value: v}]} }
+func (w *walk) operand(v Value) operand {
+	if v.kind != variable {
+		return operand{v, 0}
+	}
+	return operand{v, w.values[v]}
+}
 
 func (w *walk) key(i *Instr) key {
 	k := key{op: i.op, text: i.text, class: i.dst[0].class, memory: i.memory, bytes: i.bytes, n: len(i.dst)}
@@ -133,7 +150,7 @@ func (w *walk) key(i *Instr) key {
 		k.loops = w.loops
 	}
 	if i.op == opLoad {
-		k.versions = [2]int{w.versions[place{memory: i.memory}], w.versions[place{}]}
+		k.versions = [2]int{w.memories[i.memory], w.all}
 	}
 	return k
 }
@@ -149,10 +166,8 @@ func (w *walk) now(v Value) Value {
 func (w *walk) body(is []*Instr) {
 	w.seen = append(w.seen, map[key]*Instr{})
 	for _, i := range is {
-		var changed []place
-		each(i.body, func(i *Instr) { changed = append(changed, i.sets()...) })
 		if i.op == opLoop {
-			w.change(changed)
+			each(i.body, w.change)
 			w.loops++
 			w.body(i.body)
 			w.loops++
@@ -163,10 +178,10 @@ func (w *walk) body(is []*Instr) {
 		i.guard = w.now(i.guard)
 		if i.op == opIf {
 			w.body(i.body)
-			w.change(changed)
+			each(i.body, w.change)
 		}
 		w.visit(i)
-		w.change(i.sets())
+		w.change(i)
 		if i.isMove() && i.dst[0].kind == single {
 			w.copies[i.dst[0]] = w.operand(i.args[0])
 		}
