@@ -82,6 +82,7 @@ func TestWriteThrough(t *testing.T) {
 		"set c[i, n] = z[i, n]\nset z[0, 0] = 1.0\ndot c[i, n] += a[i, k] * b[k, n]\nset z[i, n] = c[i, n] for i < T, n < 8":              "c",
 		"set c[i, n] = 0.0\ndot c[i, n] += a[i, k] * b[k, n]\nset z[0, 0] = 1.0\nset z[i, n] = c[i, n] for i < T, n < 8":                  "c",
 		"set c[i, n] = 0.0\ndot c[i, n] += a[i, k] * b[k, n]\nfor r = 0 until T\nset z[r, n] = c[r, n] for n < 8\nset y[r, 0] = 1.0\nend": "c",
+		"var s i32 = 1\nset c[i, n] = 0.0\ndot c[i, n] += a[i, k] * b[k, n]\nset s = 0\nset z[i, n + s] = c[i, n] for i < T, n < 8":       "c",
 	} {
 		r := of(t, operands+lines)
 		for _, n := range r.Body {

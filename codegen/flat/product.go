@@ -127,6 +127,11 @@ func (w *writer) direct(body []kernel.Stmt, i int, d *kernel.Dot) []kernel.Stmt 
 	if w.users(tile) != others+1 {
 		return nil
 	}
+	for s := range kernel.All(body[before:after]) {
+		if name := kernel.Written(s); name != tile && name != "" && expr.Mentions(to, name) {
+			return nil // the buffer, or a variable that says where in it
+		}
+	}
 	for k := before + 1; k < after; k++ {
 		name := kernel.Bound(body[k])
 		if k > i && name != "" && expr.Mentions(to, name) || k != i && kernel.Uses(body[k], to.Name) {
