@@ -38,8 +38,9 @@ func (m *machine) dot(s *Dot) step {
 		if s.MostRows > 0 && shape[0] > s.MostRows || s.MostCols > 0 && shape[1] > s.MostCols {
 			return fmt.Errorf("%d rows and %d columns are above the bounds", shape[0], shape[1])
 		}
-		for _, x := range sides {
-			if err := x.place(vars, shape); err != nil {
+		for n, x := range sides {
+			axes := []int{3, 3, 2}[n] // the result is not over the sum
+			if err := x.place(vars[:axes], shape[:axes]); err != nil {
 				return err
 			}
 		}
@@ -65,7 +66,7 @@ func (m *machine) side(e *expr.Expr) *side {
 }
 
 // place finds where the elements are, which must all lie in the array.
-func (x *side) place(vars [3]*expr.Value, shape []int) error {
+func (x *side) place(vars []*expr.Value, shape []int) error {
 	index := func(axis int) ([]int, error) {
 		for i, v := range vars {
 			if v.I = 0; i == axis {
