@@ -46,7 +46,14 @@ func (b *Bounds) loop(name string, lo, hi *expr.Expr) {
 }
 
 // max returns an upper bound of an I32 expression, nil if it finds none.
-func (b *Bounds) max(e *expr.Expr) *expr.Expr {
+func (b *Bounds) max(e *expr.Expr) *expr.Expr { return b.extreme(e, b.upper, expr.Min, b.max, b.min) }
+
+// min returns a lower bound of an I32 expression, nil if it finds none.
+func (b *Bounds) min(e *expr.Expr) *expr.Expr { return b.extreme(e, b.lower, expr.Max, b.min, b.max) }
+
+// extreme is a bound on one side: of variables it is known, of the op that one operand
+// alone bounds either will do, and what is subtracted is bounded on the other side.
+func (b *Bounds) extreme(e *expr.Expr, of map[string]*expr.Expr, either expr.Op, same, other func(*expr.Expr) *expr.Expr) *expr.Expr {
 	if e.Type != expr.I32 {
 		return nil
 	}
@@ -54,58 +61,26 @@ func (b *Bounds) max(e *expr.Expr) *expr.Expr {
 	case expr.Const:
 		return e
 	case expr.Var:
-		return bound(b.upper, e)
-	case expr.Min:
-		x, y := b.max(e.Args[0]), b.max(e.Args[1])
+		return bound(of, e)
+	case expr.Min, expr.Max, expr.Add:
+		x, y := same(e.Args[0]), same(e.Args[1])
 		switch {
+		case e.Op != either:
 		case x == nil || y != nil && y.Op == expr.Const:
 			return y
 		case y == nil || x.Op == expr.Const:
 			return x
 		}
 		return combine(e.Op, x, y)
-	case expr.Max, expr.Add:
-		return combine(e.Op, b.max(e.Args[0]), b.max(e.Args[1]))
 	case expr.Sub:
-		return combine(e.Op, b.max(e.Args[0]), b.min(e.Args[1]))
+		return combine(e.Op, same(e.Args[0]), other(e.Args[1]))
 	case expr.Mul:
 		if b.Natural(e.Args[0]) && b.Natural(e.Args[1]) {
-			return combine(e.Op, b.max(e.Args[0]), b.max(e.Args[1]))
+			return combine(e.Op, same(e.Args[0]), same(e.Args[1]))
 		}
 	case expr.Div:
 		if d := e.Args[1]; d.Op == expr.Const && d.I > 0 {
-			return combine(e.Op, b.max(e.Args[0]), d)
-		}
-	}
-	return nil
-}
-
-// min returns a lower bound of an I32 expression, nil if it finds none.
-func (b *Bounds) min(e *expr.Expr) *expr.Expr {
-	if e.Type != expr.I32 {
-		return nil
-	}
-	switch e.Op {
-	case expr.Const:
-		return e
-	case expr.Var:
-		return bound(b.lower, e)
-	case expr.Min, expr.Add:
-		return combine(e.Op, b.min(e.Args[0]), b.min(e.Args[1]))
-	case expr.Max:
-		x, y := b.min(e.Args[0]), b.min(e.Args[1])
-		switch {
-		case x == nil || y != nil && y.Op == expr.Const:
-			return y
-		case y == nil || x.Op == expr.Const:
-			return x
-		}
-		return combine(e.Op, x, y)
-	case expr.Sub:
-		return combine(e.Op, b.min(e.Args[0]), b.max(e.Args[1]))
-	case expr.Mul:
-		if b.Natural(e.Args[0]) && b.Natural(e.Args[1]) {
-			return combine(e.Op, b.min(e.Args[0]), b.min(e.Args[1]))
+			return combine(e.Op, same(e.Args[0]), d)
 		}
 	}
 	return nil

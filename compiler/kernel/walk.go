@@ -56,15 +56,6 @@ func Sizes(axes []Axis) []*expr.Expr {
 	return out
 }
 
-// Vars are the variables of axes.
-func Vars(axes []Axis) []*expr.Expr {
-	out := make([]*expr.Expr, len(axes))
-	for i, a := range axes {
-		out[i] = expr.NewVar(a.Var, expr.I32)
-	}
-	return out
-}
-
 // Bound is the name that a statement gives to those after it in the same body, ""
 // if none.
 func Bound(s Stmt) string {
