@@ -5,23 +5,6 @@ import (
 	"testing"
 )
 
-// TestOperation reads operations written in other ways and prints the one form.
-func TestOperation(t *testing.T) {
-	archive(t, filepath.Join("testdata", "operation.txtar"), func(t *testing.T, in string) string {
-		ks, err := Parse(in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, k := range ks {
-			if err := Verify(k); err != nil {
-				t.Error(err)
-			}
-		}
-		roundTrip(t, ks)
-		return Format(ks)
-	})
-}
-
 // TestOperationErrors has one mistake a case, which Parse or Verify tells.
 func TestOperationErrors(t *testing.T) {
 	archive(t, filepath.Join("testdata", "errors", "operation.txtar"), func(t *testing.T, in string) string {

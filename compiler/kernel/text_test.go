@@ -58,21 +58,24 @@ func archive(t *testing.T, path string, check func(t *testing.T, in string) stri
 	}
 }
 
-// TestFormat reads kernels written in other ways and prints the one form.
+// TestFormat reads kernels, and operations, written in other ways and prints the one
+// form.
 func TestFormat(t *testing.T) {
-	archive(t, filepath.Join("testdata", "format.txtar"), func(t *testing.T, in string) string {
-		ks, err := Parse(in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, k := range ks {
-			if err := Verify(k); err != nil {
-				t.Error(err)
+	for _, name := range []string{"format", "operation"} {
+		archive(t, filepath.Join("testdata", name+".txtar"), func(t *testing.T, in string) string {
+			ks, err := Parse(in)
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
-		roundTrip(t, ks)
-		return Format(ks)
-	})
+			for _, k := range ks {
+				if err := Verify(k); err != nil {
+					t.Error(err)
+				}
+			}
+			roundTrip(t, ks)
+			return Format(ks)
+		})
+	}
 }
 
 // TestRoundTrip holds the kernels of testdata/kernels to their printed form.
