@@ -70,6 +70,9 @@ func (p *products) dot(n *kernel.Dot) {
 	rows := left.Shape[:max(len(left.Shape)-1, 0)]
 	for _, l := range p.loops {
 		bound := maps.Collect(named(l))
+		for s := range kernel.All(l.Body) {
+			bound[kernel.Written(s)] = true
+		}
 		if mentionsAny(d.B.Off, bound) || mentionsAny(d.B.RS, bound) || mentionsAny(d.B.CS, bound) {
 			continue
 		}
