@@ -118,6 +118,23 @@ func TestUncountableTensors(t *testing.T) {
 	}
 }
 
+// TestUncountableTest wants a test whose launches have such tensors to be refused.
+func TestUncountableTest(t *testing.T) {
+	m := toyModel()
+	dir := trained(t, m, "-q")
+	layout := m.Plan.Forward.Layout
+	m.Plan.Forward.Layout = func(e *device.Env) device.Layout {
+		l := layout(e)
+		l.Largest = 1 << 31
+		return l
+	}
+	s := callApp(t, app{model: m, in: strings.NewReader(""), memory: func() (float64, string) { return 1 << 60, "the machine" }}, []string{"./toy", "eval", dir, "--mode", "verify"})
+	want := "a tensor of a launch of the test would have 2147483648 elements, and kernels count to 2147483647: test shorter problems"
+	if !strings.Contains(s.err, want) || s.code != 1 {
+		t.Errorf("exit code %d, no %q in\n%s", s.code, want, s.err)
+	}
+}
+
 // TestNeeds compares what is foretold with what workers have after some steps.
 func TestNeeds(t *testing.T) {
 	m := toyModel()
