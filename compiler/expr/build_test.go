@@ -66,7 +66,7 @@ func TestNewPanics(t *testing.T) {
 }
 
 func TestTypecheck(t *testing.T) {
-	x, i := NewVar("x", F32), NewVar("i", I32)
+	x, i, h := NewVar("x", F32), NewVar("i", I32), NewElem("h", F16, Int(0))
 	for _, c := range []struct {
 		e    *Expr
 		want string
@@ -76,6 +76,12 @@ func TestTypecheck(t *testing.T) {
 		{&Expr{Op: Lt, Type: F32, Args: []*Expr{x, x}}, "< has type f32, should have bool"},
 		{New(Neg, &Expr{Op: Const, Type: F32, F: 0.1}), "constant f32 (F 0.1, I 0) is out of range"},
 		{&Expr{Op: Const, Type: Bool, I: 2}, "constant bool (F 0, I 2) is out of range"},
+		{&Expr{Op: Const, Type: BF16, I: 1}, "constant bf16 (F 0, I 1) is out of range"},
+		{New(ToF32, h), ""},
+		{&Expr{Op: Add, Type: F16, Args: []*Expr{h, h}}, "+ wants operands of one type out of f32, i32, u32, has f16, f16"},
+		{&Expr{Op: Lt, Type: Bool, Args: []*Expr{h, h}}, "< wants operands of one type out of f32, i32, u32, has f16, f16"},
+		{&Expr{Op: Where, Type: F16, Args: []*Expr{B(true), h, h}}, "where wants operands of f32, i32, u32, bool, has bool, f16, f16"},
+		{&Expr{Op: ToBF16, Type: BF16, Args: []*Expr{h}}, "bf16 wants an operand of f32, has f16"},
 		{&Expr{Op: Elem, Type: F32, Name: "a", Args: []*Expr{x}}, "a wants i32 indices, has f32"},
 		{&Expr{Op: Var, Type: F32, Name: "2x"}, `"2x" is no valid name`},
 	} {
@@ -90,7 +96,8 @@ func TestTypecheck(t *testing.T) {
 }
 
 // TestTable holds the op table to itself: a name each, and a function for every
-// combination of types that the typing rule lets through, and no more.
+// combination of types that the typing rule lets through, and no more; or an
+// expansion.
 func TestTable(t *testing.T) {
 	names := map[string]bool{}
 	for op := Add; op < numOps; op++ {
@@ -109,18 +116,25 @@ func TestTable(t *testing.T) {
 				types[0] = Bool
 			}
 			_, wants := r.typ(types)
-			if typed, has := wants == "", r.impl.at(in, true) != nil; typed != has {
+			typed, rounds := wants == "", expansions[op] != nil && !op.Transcendental()
+			if has := r.impl.at(in, true) != nil; has != (typed && !rounds) {
 				t.Errorf("%v on %v: typed %v, has a value %v", op, in, typed, has)
 			}
-			if has := r.impl.at(in, false) != nil; wants == "" && has == (op.Transcendental()) {
+			if has := r.impl.at(in, false) != nil; typed && has == (expansions[op] != nil) {
 				t.Errorf("%v on %v: has a 32-bit value: %v", op, in, has)
 			}
 		}
-		if op.Transcendental() != (expansions[op] != nil) {
-			t.Errorf("%v: transcendental, or has an expansion, but not both", op)
+		if op.Transcendental() && expansions[op] == nil {
+			t.Errorf("%v is transcendental and has no expansion", op)
+		}
+		for _, in := range []Type{BF16, F16} {
+			_, wants := r.typ([]Type{in, in, in}[:r.arity])
+			if typed := wants == ""; typed != (op == ToF32 || op == AsU32) {
+				t.Errorf("%v on %v: typed %v", op, in, typed)
+			}
 		}
 	}
-	for typ := F32; typ <= Bool; typ++ {
+	for typ := F32; typ <= F16; typ++ {
 		if found, ok := TypeByName(typ.String()); !ok || found != typ {
 			t.Errorf("TypeByName(%q) = %v, %v", typ.String(), found, ok)
 		}

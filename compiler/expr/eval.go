@@ -42,7 +42,7 @@ type Binder interface {
 
 // Eval64 evaluates e in float64, the reference: F32 arithmetic does not round,
 // transcendental functions are those of package math. Integers are as in Eval32,
-// and FBits and ToF32 round to float32.
+// FBits and ToF32 round to float32, and roundings to fewer bits do first.
 func Eval64(e *Expr, env Env) Value { return Compile64(envBinder{env}, e).Run() }
 
 // Eval32 evaluates e with the exact bits of every back end: each F32 operation
@@ -90,13 +90,7 @@ type step struct {
 func Compile64(b Binder, es ...*Expr) *Code { return compile(b, true, es) }
 
 // Compile32 compiles es for evaluation as by Eval32.
-func Compile32(b Binder, es ...*Expr) *Code {
-	expanded := make([]*Expr, len(es))
-	for i, e := range es {
-		expanded[i] = Expand(e)
-	}
-	return compile(b, false, expanded)
-}
+func Compile32(b Binder, es ...*Expr) *Code { return compile(b, false, es) }
 
 func compile(b Binder, wide bool, es []*Expr) *Code {
 	c := &Code{}
@@ -104,7 +98,7 @@ func compile(b Binder, wide bool, es []*Expr) *Code {
 	regs := map[*Expr]int{}
 	seen := map[*Expr]bool{}
 	for _, e := range es {
-		root := in.Intern(e)
+		root := in.Intern(ExpandBut(e, func(e *Expr) bool { return wide && e.Op.Transcendental() }))
 		walk(seen, root, func(e *Expr) {
 			regs[e] = len(c.regs)
 			c.regs = append(c.regs, Value{})
@@ -139,11 +133,15 @@ func (c *Code) emit(b Binder, wide bool, e *Expr, regs map[*Expr]int) {
 }
 
 // function returns the function of e's op on operands of its types. The last
-// operand tells the type, but for shifts, whose amount has a type of its own.
+// operand tells the type, but for shifts, whose amount has a type of its own. Bits
+// of elements are non-negative integers.
 func function(e *Expr, wide bool) fn {
 	t := e.Args[len(e.Args)-1].Type
-	if e.Op == Shl || e.Op == Shr {
+	switch {
+	case e.Op == Shl || e.Op == Shr:
 		t = e.Type
+	case t.Narrow():
+		t = I32
 	}
 	f := ops[e.Op].impl.at(t, wide)
 	if f == nil {

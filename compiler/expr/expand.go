@@ -2,9 +2,10 @@ package expr
 
 import "math"
 
-// Expand replaces the transcendental functions in e by + - * /, Min, Max, Where
-// and bit moves, with neither fused operations nor calls, so that every back end
-// computes the same bits. Equal subexpressions stay shared.
+// Expand replaces the transcendental functions in e, the roundings and what widens
+// elements of 16 bits by + - * /, Min, Max, Where and bit moves, with neither fused
+// operations nor calls, so that every back end computes the same bits. Equal
+// subexpressions stay shared.
 //
 // Largest errors, in units of the last place of the float32 result; NaN gives NaN:
 //
@@ -19,16 +20,28 @@ import "math"
 // for the Elementary Functions, 1980), log by the series of the area tangent.
 // All coefficients are minimax in relative error, by the Remez algorithm; those
 // of erf are then moved by a few units to lessen its rounding errors.
-func Expand(e *Expr) *Expr {
+func Expand(e *Expr) *Expr { return ExpandBut(e, func(*Expr) bool { return false }) }
+
+// ExpandBut is Expand that keeps the nodes for which keep holds: those that a back
+// end has instructions for which give the same bits.
+func ExpandBut(e *Expr, keep func(*Expr) bool) *Expr {
 	return Rewrite(e, func(e *Expr) *Expr {
-		if !e.Op.Transcendental() {
+		f := expansions[e.Op]
+		if e.Op == ToF32 {
+			f = widenings[e.Args[0].Type]
+		}
+		if f == nil || keep(e) {
 			return e
 		}
-		return expansions[e.Op](e.Args[0])
+		return f(e.Args[0])
 	})
 }
 
 var expansions = [numOps]func(x *Expr) *Expr{
+	ToBF16: expandToBF16,
+	ToF16:  expandToF16,
+	ToTF32: expandToTF32,
+
 	Exp:     expandExp,
 	Log:     expandLog,
 	Tanh:    expandTanh,

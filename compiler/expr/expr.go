@@ -8,7 +8,8 @@
 package expr
 
 // Type is the type of a scalar. I32 serves indices and positions, U32 random
-// bits and bit patterns.
+// bits and bit patterns. BF16 and F16 are types of elements: they are loaded,
+// stored and converted, and everything else is computed in F32.
 type Type uint8
 
 // The scalar types.
@@ -17,6 +18,8 @@ const (
 	I32
 	U32
 	Bool
+	BF16 // bfloat16: the upper half of an F32
+	F16  // IEEE binary16
 )
 
 // Op names what a node does. The table ops (ops.go) gives each its name, arity,
@@ -54,14 +57,22 @@ const (
 	Not
 	Where // Where(cond, a, b)
 
-	ToF32 // from I32 (round to nearest even) or U32
-	ToI32 // from F32: truncates towards zero
-	BitsF // bit pattern U32 -> F32
-	FBits // bit pattern F32 -> U32
-	Shl   // U32 or I32, amount in 0..31
-	Shr   // logical on U32, arithmetic on I32
-	AsU32 // I32 -> U32, same bits
-	AsI32 // U32 -> I32, same bits
+	ToF32  // from I32 (round to nearest even) or U32, or exactly from BF16 or F16
+	ToI32  // from F32: truncates towards zero
+	BitsF  // bit pattern U32 -> F32
+	FBits  // bit pattern F32 -> U32
+	Shl    // U32 or I32, amount in 0..31
+	Shr    // logical on U32, arithmetic on I32
+	AsU32  // I32 -> U32, same bits; from BF16 and F16 they are the lower 16
+	AsI32  // U32 -> I32, same bits
+	AsBF16 // the lower 16 bits of U32
+	AsF16  // the lower 16 bits of U32
+
+	// Roundings of F32 to nearest even; all NaNs become one (narrow.go): removed by
+	// Expand.
+	ToBF16
+	ToF16
+	ToTF32 // F32 with 10 bits behind the point of its significand
 
 	// Transcendental: removed by Expand.
 	Exp
@@ -81,6 +92,6 @@ type Expr struct {
 	Type Type
 	Args []*Expr
 	F    float64 // value of an F32 constant (exactly representable in float32 once rounded)
-	I    int64   // value of an I32, U32 or Bool (0 or 1) constant
+	I    int64   // value of an I32, U32 or Bool (0 or 1) constant; there are none of BF16 and F16
 	Name string  // of a Var or Elem
 }

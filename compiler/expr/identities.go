@@ -247,7 +247,7 @@ func nestedConstants(s *simplifier, e *Expr) *Expr {
 }
 
 func floorWhole(_ *simplifier, e *Expr) *Expr {
-	if x := e.Args[0]; x.Op == Floor || x.Op == ToF32 {
+	if x := e.Args[0]; x.Op == Floor || x.Op == ToF32 && !x.Args[0].Type.Narrow() {
 		return x
 	}
 	return nil
@@ -411,10 +411,10 @@ func whereNested(s *simplifier, e *Expr) *Expr {
 	return nil
 }
 
-// inverse is op(inner(x)) = x.
+// inverse is op(inner(x)) = x of the same type.
 func inverse(inner Op) identity {
 	return func(_ *simplifier, e *Expr) *Expr {
-		if x := e.Args[0]; x.Op == inner {
+		if x := e.Args[0]; x.Op == inner && x.Args[0].Type == e.Type {
 			return x.Args[0]
 		}
 		return nil

@@ -46,14 +46,21 @@ var ops = [numOps]row{
 
 	Where: {"where", 0, 3, choose, impl{pick, pick, pick, pick, pick}},
 
-	ToF32: {"f32", 0, 1, convert(i32|u32, F32), impl{nil, nil, toF, toF, nil}},
+	ToF32: {"f32", 0, 1, convert(i32|u32|narrow, F32), impl{nil, nil, toF, toF, nil}},
 	ToI32: {"i32", 0, 1, convert(f32, I32), impl{toI, toI, nil, nil, nil}},
 	BitsF: {"bits_f32", 0, 1, convert(u32, F32), impl{nil, nil, nil, bitsF, nil}},
 	FBits: {"f32_bits", 0, 1, convert(f32, U32), impl{fBits, fBits, nil, nil, nil}},
 	Shl:   {"<<", 5, 2, shift, impl{nil, nil, shl[int32], shl[uint32], nil}},
 	Shr:   {">>", 5, 2, shift, impl{nil, nil, shr[int32], shr[uint32], nil}},
-	AsU32: {"as_u32", 0, 1, convert(i32, U32), impl{nil, nil, cast[uint32], nil, nil}},
+	AsU32: {"as_u32", 0, 1, convert(i32|narrow, U32), impl{nil, nil, cast[uint32], nil, nil}},
 	AsI32: {"as_i32", 0, 1, convert(u32, I32), impl{nil, nil, nil, cast[int32], nil}},
+
+	AsBF16: {"as_bf16", 0, 1, convert(u32, BF16), impl{nil, nil, nil, cast[uint16], nil}},
+	AsF16:  {"as_f16", 0, 1, convert(u32, F16), impl{nil, nil, nil, cast[uint16], nil}},
+
+	ToBF16: {"bf16", 0, 1, convert(f32, BF16), impl{}},
+	ToF16:  {"f16", 0, 1, convert(f32, F16), impl{}},
+	ToTF32: {"tf32", 0, 1, alike(f32), impl{}},
 
 	Exp:     {"exp", 0, 1, alike(f32), impl{expF, nil, nil, nil, nil}},
 	Log:     {"log", 0, 1, alike(f32), impl{logF, nil, nil, nil, nil}},
@@ -75,7 +82,7 @@ func (op Op) String() string {
 // Arity returns the number of operands, -1 for Elem, which takes any number.
 func (op Op) Arity() int { return ops[op].arity }
 
-// Transcendental reports whether Expand replaces op.
+// Transcendental reports whether op is a function that only costly expansions compute.
 func (op Op) Transcendental() bool { return op >= Exp && op < numOps }
 
 // FuncByName returns the op that text writes as a call of name.

@@ -14,7 +14,7 @@ type source struct{ *rand.Rand }
 func newSource(seed uint64) source { return source{rand.New(rand.NewPCG(seed, 1))} }
 
 var leafTypes = map[string]Type{
-	"x": F32, "y": F32, "z": F32, "a": F32, "a_index": I32, "i": I32, "j": I32, "n": I32, "u": U32, "v": U32, "w": U32, "p": Bool, "q": Bool, "r": Bool,
+	"x": F32, "y": F32, "z": F32, "a": F32, "bf": BF16, "h": F16, "a_index": I32, "i": I32, "j": I32, "n": I32, "u": U32, "v": U32, "w": U32, "p": Bool, "q": Bool, "r": Bool,
 }
 
 func leafType(name string) (Type, bool) {
@@ -42,8 +42,11 @@ func (s source) float() float64 {
 }
 
 func (s source) value(t Type) Value {
-	if t == F32 {
+	switch t {
+	case F32:
 		return Value{F: s.float()}
+	case BF16, F16:
+		return Value{I: int64(uint16(s.Uint32()))}
 	}
 	v := edgeInts[s.IntN(len(edgeInts))]
 	if s.IntN(2) == 0 {
@@ -54,12 +57,12 @@ func (s source) value(t Type) Value {
 
 // A rig is a Binder for random expressions.
 type rig struct {
-	vars map[string]*Value
-	a    [4]Value
+	vars  map[string]*Value
+	elems map[Type][4]Value
 }
 
 func newRig() *rig {
-	r := &rig{vars: map[string]*Value{}}
+	r := &rig{map[string]*Value{}, map[Type][4]Value{}}
 	for name := range leafTypes {
 		r.vars[name] = new(Value)
 	}
@@ -68,8 +71,8 @@ func newRig() *rig {
 
 func (r *rig) Var(name string, _ Type) *Value { return r.vars[name] }
 
-func (r *rig) Elem(string, Type) func([]int) Value {
-	return func(idx []int) Value { return r.a[idx[0]] }
+func (r *rig) Elem(_ string, t Type) func([]int) Value {
+	return func(idx []int) Value { return r.elems[t][idx[0]] }
 }
 
 // fill gives all leaves random values.
@@ -77,20 +80,23 @@ func (s source) fill(r *rig) {
 	for _, name := range slices.Sorted(maps.Keys(leafTypes)) {
 		*r.vars[name] = s.value(leafTypes[name])
 	}
-	for i := range r.a {
-		r.a[i] = s.value(F32)
+	for _, t := range []Type{F32, BF16, F16} {
+		r.elems[t] = [4]Value{s.value(t), s.value(t), s.value(t), s.value(t)}
 	}
 }
 
 func (s source) leaf(t Type) *Expr {
 	names := map[Type][]string{F32: {"x", "y", "z"}, I32: {"i", "j", "n"}, U32: {"u", "v", "w"}, Bool: {"p", "q", "r"}}[t]
-	switch s.IntN(3) {
-	case 0:
+	elem := func(name string) *Expr { return NewElem(name, t, New(And, s.leaf(I32), Int(3))) }
+	switch n := s.IntN(3); {
+	case t == BF16:
+		return elem("bf")
+	case t == F16:
+		return elem("h")
+	case n == 0:
 		return of(t, s.value(t))
-	case 1:
-		if t == F32 {
-			return NewElem("a", F32, New(And, s.leaf(I32), Int(3)))
-		}
+	case n == 1 && t == F32:
+		return elem("a")
 	}
 	return NewVar(names[s.IntN(3)], t)
 }
@@ -112,7 +118,7 @@ func (s source) expr(t Type, depth int) *Expr {
 	}
 	for {
 		op := Add + Op(s.IntN(int(numOps-Add)))
-		in := Type(s.IntN(4))
+		in := Type(s.IntN(6))
 		types := []Type{in, in, in}[:op.Arity()]
 		if op == Where {
 			types = []Type{Bool, in, in}

@@ -2,8 +2,8 @@ package expr
 
 import "math"
 
-// A Value is a scalar: F holds an F32, I an I32, a U32 (0 to 1<<32-1) or a Bool
-// (0 or 1). In 32-bit evaluation F is always a float32 value.
+// A Value is a scalar: F holds an F32, I an I32, a U32 (0 to 1<<32-1), a Bool
+// (0 or 1) or the bits of a BF16 or F16 (0 to 1<<16-1). In 32-bit evaluation F is always a float32 value.
 type Value struct {
 	F float64
 	I int64
@@ -51,7 +51,7 @@ func not[T int32 | uint32](a, _, _ Value) Value { return Value{I: int64(^T(a.I))
 func shl[T int32 | uint32](a, b, _ Value) Value { return Value{I: int64(T(a.I) << (b.I & 31))} }
 func shr[T int32 | uint32](a, b, _ Value) Value { return Value{I: int64(T(a.I) >> (b.I & 31))} }
 
-func cast[T int32 | uint32](a, _, _ Value) Value { return Value{I: int64(T(a.I))} }
+func cast[T int32 | uint32 | uint16](a, _, _ Value) Value { return Value{I: int64(T(a.I))} }
 
 func sqrt[T float32 | float64](a, _, _ Value) Value { return Value{F: float64(T(math.Sqrt(a.F)))} }
 

@@ -65,7 +65,7 @@ func wrap(t Type, v int64) int64 {
 // foldable reports whether e is an op on constants with a value that all back
 // ends agree on.
 func foldable(e *Expr) bool {
-	if e.Op <= Elem {
+	if e.Op <= Elem || e.Type.Narrow() {
 		return false
 	}
 	for _, a := range e.Args {
@@ -104,7 +104,9 @@ func minusZero(e *Expr, levels int) bool {
 	switch e.Op {
 	case Const:
 		return isFloat(e, math.Copysign(0, -1))
-	case ToF32, Abs, Exp, Sigmoid:
+	case ToF32:
+		return e.Args[0].Type.Narrow()
+	case Abs, Exp, Sigmoid:
 		return false
 	}
 	if levels == 0 {

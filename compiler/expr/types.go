@@ -7,9 +7,12 @@ import (
 )
 
 // typeNames is indexed by Type.
-var typeNames = [...]string{F32: "f32", I32: "i32", U32: "u32", Bool: "bool"}
+var typeNames = [...]string{F32: "f32", I32: "i32", U32: "u32", Bool: "bool", BF16: "bf16", F16: "f16"}
 
-// String returns f32, i32, u32 or bool.
+// Narrow says whether a type is of elements alone, which conversions take.
+func (t Type) Narrow() bool { return t == BF16 || t == F16 }
+
+// String returns f32, i32, u32, bool, bf16 or f16.
 func (t Type) String() string {
 	if int(t) >= len(typeNames) {
 		return fmt.Sprintf("type(%d)", uint8(t))
@@ -35,6 +38,7 @@ const (
 	i32     set = 1 << I32
 	u32     set = 1 << U32
 	boolean set = 1 << Bool
+	narrow  set = 1<<BF16 | 1<<F16
 )
 
 func (s set) has(t Type) bool { return s>>t&1 == 1 }
@@ -96,6 +100,9 @@ func shift(args []Type) (Type, string) {
 func choose(args []Type) (Type, string) {
 	if args[0] != Bool || args[1] != args[2] {
 		return 0, "a bool and two operands of one type"
+	}
+	if s := f32 | i32 | u32 | boolean; !s.has(args[1]) {
+		return 0, "operands of " + s.String()
 	}
 	return args[1], ""
 }

@@ -1,0 +1,154 @@
+package expr
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// A format is a type of few bits as IEEE 754 defines it, read and rounded in float64.
+type format struct {
+	typ      Type
+	exponent int // bits of the fields
+	fraction int
+	values   []float64 // of the non-negative numbers by their bits, infinity last
+}
+
+func formats() []*format {
+	all := []*format{{typ: BF16, exponent: 8, fraction: 7}, {typ: F16, exponent: 5, fraction: 10}}
+	for _, f := range all {
+		for bits := 0; bits <= 1<<(f.exponent+f.fraction)-1<<f.fraction; bits++ {
+			f.values = append(f.values, f.value(bits))
+		}
+	}
+	return all
+}
+
+// value is that of a bit pattern, from sign, exponent and fraction.
+func (f *format) value(bits int) float64 {
+	sign := []float64{1, -1}[bits>>15]
+	e, m := bits>>f.fraction&(1<<f.exponent-1), bits&(1<<f.fraction-1)
+	bias := 1<<(f.exponent-1) - 1
+	switch {
+	case e == 1<<f.exponent-1 && m != 0:
+		return math.NaN()
+	case e == 1<<f.exponent-1:
+		return math.Inf(int(sign))
+	case e == 0:
+		return sign * math.Ldexp(float64(m), 1-bias-f.fraction)
+	}
+	return sign * math.Ldexp(float64(m+1<<f.fraction), e-bias-f.fraction)
+}
+
+// nearest is the bits of the nearest number: of the two around x the nearer one, or that
+// with the even bits. Infinity stands where the next power of two would be.
+func (f *format) nearest(x float64) int64 {
+	if x != x {
+		return 0x7fff
+	}
+	sign := int64(0)
+	if math.Signbit(x) {
+		sign, x = 0x8000, -x
+	}
+	i, exact := slices.BinarySearch(f.values, x)
+	if exact {
+		return sign | int64(i)
+	}
+	lo, hi := f.values[i-1], f.values[i]
+	if math.IsInf(hi, 1) {
+		hi = math.Ldexp(1, 1<<(f.exponent-1))
+	}
+	if x-lo < hi-x || x-lo == hi-x && (i-1)%2 == 0 {
+		i--
+	}
+	return sign | int64(i)
+}
+
+func TestWiden(t *testing.T) {
+	for _, f := range formats() {
+		env := Bindings{}
+		code := Compile32(envBinder{env}, New(ToF32, NewElem("x", f.typ, Int(0))))
+		for bits := range 1 << 16 {
+			env["x[0]"] = Value{I: int64(bits)}
+			want := Value{F: f.value(bits)}
+			if got := code.Run(); !sameBits(F32, got, want) {
+				t.Fatalf("%v of %04x is %v, want %v", f.typ, bits, got.F, want.F)
+			}
+			if got := (Value{F: float64(Widen(f.typ, uint16(bits)))}); !sameBits(F32, got, want) {
+				t.Fatalf("Widen of %v %04x is %v, want %v", f.typ, bits, got.F, want.F)
+			}
+		}
+	}
+}
+
+// TestRound tries all numbers of each type, those half-way between neighbours and their
+// neighbours, every exponent, and random bits.
+func TestRound(t *testing.T) {
+	for _, f := range formats() {
+		var s slot
+		x := NewVar("x", F32)
+		code, tf32 := Compile32(&s, New(AsU32, New(map[Type]Op{BF16: ToBF16, F16: ToF16}[f.typ], x))), Compile32(&s, New(ToTF32, x))
+		try := func(x float32) {
+			for _, v := range []float32{x, -x} {
+				s.v.F = float64(v)
+				if got, want := code.Run().I, f.nearest(s.v.F); got != want {
+					t.Fatalf("%v of %v (%08x) is %04x, want %04x", f.typ, v, math.Float32bits(v), got, want)
+				}
+				if got, want := tf32.Run(), (Value{F: nearestTF32(s.v.F)}); !sameBits(F32, got, want) {
+					t.Fatalf("tf32 of %v (%08x) is %v, want %v", v, math.Float32bits(v), got.F, want.F)
+				}
+			}
+		}
+		around := func(v float64) {
+			bits := math.Float32bits(float32(v))
+			for d := range uint32(3) {
+				try(math.Float32frombits(bits + d - 1))
+			}
+		}
+		for i, v := range f.values {
+			around(v)
+			if i > 0 && !math.IsInf(v, 1) {
+				around((v + f.values[i-1]) / 2)
+			}
+		}
+		around((f.values[len(f.values)-2] + math.Ldexp(1, 1<<(f.exponent-1))) / 2)
+		for bits := uint64(0); bits < 1<<32; bits += 1<<11 - 1 {
+			try(math.Float32frombits(uint32(bits)))
+		}
+		r := rand.New(rand.NewPCG(1, uint64(f.typ)))
+		for range 500_000 {
+			try(math.Float32frombits(r.Uint32()))
+		}
+	}
+}
+
+// nearestTF32 rounds to a multiple of the last of 10 bits behind the point.
+func nearestTF32(x float64) float64 {
+	if x == 0 || x != x || math.IsInf(x, 0) {
+		return x
+	}
+	_, e := math.Frexp(x)
+	last := math.Ldexp(1, max(e, -125)-11)
+	r := math.RoundToEven(x/last) * last
+	if math.Abs(r) >= 0x1p128 {
+		return math.Inf(int(math.Copysign(1, x)))
+	}
+	return r
+}
+
+// TestNarrowIdentities wants Simplify to know that elements have signs and fractions,
+// which integers that become F32 have not.
+func TestNarrowIdentities(t *testing.T) {
+	for text, want := range map[string]string{
+		"floor(f32(h[0]))": "", "f32(h[0]) + 0.0": "", "floor(f32(i))": "f32(i)", "f32(i) + 0.0": "f32(i)",
+		"bf16(1.0)": "", "as_u32(f16(x))": "", "tf32(1.0)": "1.0",
+	} {
+		if want == "" {
+			want = text
+		}
+		if got := Simplify(parse(t, text)).String(); got != want {
+			t.Errorf("%s becomes %s, want %s", text, got, want)
+		}
+	}
+}
