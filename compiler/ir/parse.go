@@ -219,18 +219,6 @@ func cutPos(s, file string) (string, diag.Pos, error) {
 	if !ok {
 		return s, diag.Pos{}, nil
 	}
-	parts := strings.Split(text, ":")
-	n := len(parts)
-	if n < 2 {
-		return "", diag.Pos{}, fmt.Errorf("%q is no position", text)
-	}
-	line, err1 := strconv.Atoi(parts[n-2])
-	col, err2 := strconv.Atoi(parts[n-1])
-	if err1 != nil || err2 != nil {
-		return "", diag.Pos{}, fmt.Errorf("%q is no position", text)
-	}
-	if n > 2 {
-		file = strings.Join(parts[:n-2], ":")
-	}
-	return head, diag.Pos{File: file, Line: line, Col: col}, nil
+	pos, err := diag.ParsePos(text, file)
+	return head, pos, err
 }

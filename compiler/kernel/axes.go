@@ -1,6 +1,10 @@
 package kernel
 
-import "github.com/arithlang/mlc/compiler/expr"
+import (
+	"slices"
+
+	"github.com/arithlang/mlc/compiler/expr"
+)
 
 // shapes are the extents of the arrays of a kernel by name.
 type shapes map[string][]*expr.Expr
@@ -34,12 +38,13 @@ func (k *Kernel) Tiles() []*Tile {
 
 // impliedAxes returns the axes that the text of a statement need not spell out:
 // its axis variables in order of appearance, each as large as the first extent
-// that it subscripts by itself, as r and k do in a[r, k]. Size is nil where no
-// subscript tells. isAxis says which variables are axes.
+// that it subscripts by itself, as r and k do in a[r, k]; of tiles before buffers,
+// since extents of tiles fit the cell exactly. Size is nil where no subscript tells.
+// isAxis says which variables are axes.
 func (k *Kernel) impliedAxes(of shapes, s Stmt, isAxis func(string) bool) []Axis {
-	values, elems := subscripts(s)
-	var tiles, buffers []*expr.Expr // extents of tiles fit the cell exactly
-	for _, e := range elems {
+	each := overAxes(s)
+	var tiles, buffers []*expr.Expr
+	for _, e := range expr.Elems(each...) {
 		if k.buffer(e.Name) == nil {
 			tiles = append(tiles, e)
 		} else {
@@ -47,7 +52,7 @@ func (k *Kernel) impliedAxes(of shapes, s Stmt, isAxis func(string) bool) []Axis
 		}
 	}
 	var axes []Axis
-	for _, v := range expr.Vars(values...) {
+	for _, v := range expr.Vars(each...) {
 		if isAxis(v.Name) {
 			axes = append(axes, Axis{Var: v.Name, Size: of.plainExtent(v.Name, append(tiles, buffers...))})
 		}
@@ -55,34 +60,19 @@ func (k *Kernel) impliedAxes(of shapes, s Stmt, isAxis func(string) bool) []Axis
 	return axes
 }
 
-// subscripts returns what a statement evaluates for each value of its axes, and the
-// elements in that, in the order of its text.
-func subscripts(s Stmt) (values, elems []*expr.Expr) {
-	var all []*expr.Expr
+// overAxes returns what a statement evaluates for each value of its axes, in the
+// order of its text.
+func overAxes(s Stmt) []*expr.Expr {
+	var es []*expr.Expr
 	switch s := s.(type) {
 	case *Set:
-		all = []*expr.Expr{s.Dst, s.Value}
+		es = []*expr.Expr{s.Dst, s.Value}
 	case *Dot:
-		all = []*expr.Expr{s.Dst, s.A, s.B}
+		es = []*expr.Expr{s.Dst, s.A, s.B}
 	case *Reduce:
-		all = []*expr.Expr{s.Value}
+		es = []*expr.Expr{s.Value}
 	}
-	for i, e := range all {
-		switch {
-		case e == nil:
-		case e.Op == expr.Elem && i < len(all)-1:
-			elems = append(elems, e)
-			for _, x := range e.Args {
-				if x != nil {
-					values = append(values, x)
-					elems = append(elems, expr.Elems(x)...)
-				}
-			}
-		default:
-			values, elems = append(values, e), append(elems, expr.Elems(e)...)
-		}
-	}
-	return values, elems
+	return slices.DeleteFunc(es, func(e *expr.Expr) bool { return e == nil })
 }
 
 // plainExtent finds the first extent that the variable alone subscripts.
@@ -90,7 +80,7 @@ func (of shapes) plainExtent(name string, elems []*expr.Expr) *expr.Expr {
 	for _, x := range elems {
 		shape := of[x.Name]
 		for i, e := range x.Args {
-			if e != nil && e.Op == expr.Var && e.Name == name && i < len(shape) {
+			if e.Op == expr.Var && e.Name == name && i < len(shape) {
 				return shape[i]
 			}
 		}

@@ -127,12 +127,9 @@ func (s *Step) text() string {
 	return assigned(text, s.Result)
 }
 
-func (p *parser) operation() error {
+func (p *parser) operation() {
 	o := &p.k.Op
-	text, axes, ok := strings.Cut(" "+p.rest, " for ")
-	if !ok {
-		return fmt.Errorf("op wants the form results = arguments for axes")
-	}
+	text, axes := p.cut(" "+p.rest, " for ", "results = arguments for axes")
 	left, right, _ := strings.Cut(text, "=")
 	for _, name := range splitList(left) {
 		o.Results = append(o.Results, resultOf(name))
@@ -141,9 +138,7 @@ func (p *parser) operation() error {
 		name, trans := strings.CutSuffix(name, "'")
 		o.Args = append(o.Args, Argument{Name: unnamed(name), Trans: trans})
 	}
-	var err error
-	o.Axes, err = p.axes(axes, p.extent)
-	return err
+	o.Axes = p.axes(axes, p.extent)
 }
 
 // resultOf reads a name, with a plus if the result is added to what is there.
@@ -152,69 +147,38 @@ func resultOf(text string) Result {
 	return Result{Name: unnamed(strings.TrimSpace(name)), Add: add}
 }
 
-func (p *parser) step() error {
-	left, text, ok := strings.Cut(p.rest, "=")
-	if !ok {
-		return fmt.Errorf("with wants the form name = value")
-	}
-	text = strings.TrimSpace(text)
+func (p *parser) step() {
+	left, text := p.cut(p.rest, "=", "name = value")
 	s := Step{Result: resultOf(left), Op: "map"}
-	var err error
 	if op, rest, _ := strings.Cut(text, " "); op == "dropout" || op == "draw" || op == "noise" {
 		s.Op = op
 		rest, text, _ = strings.Cut(rest, " of ")
-		if s.Dropout, err = dropoutOf(rest); err != nil {
-			return err
-		}
+		s.Dropout = p.dropout(rest)
 	}
 	if text != "" {
-		s.Value, err = p.term(text)
+		s.Value = p.term(text)
 	}
 	p.k.Op.Steps = append(p.k.Op.Steps, s)
-	return err
 }
 
-// dropoutOf reads "rate stream number"; the rate may be missing.
-func dropoutOf(text string) (d Dropout, err error) {
-	rate, stream, ok := strings.Cut(" "+text, " stream ")
-	n, err := strconv.ParseUint(stream, 10, 32)
-	if rate = strings.TrimSpace(rate); rate != "" && err == nil {
-		d.Rate, err = strconv.ParseFloat(rate, 64)
+// dropout reads "rate stream number"; the rate may be missing.
+func (p *parser) dropout(text string) (d Dropout) {
+	rate, stream := p.cut(" "+text, " stream ", "rate stream number")
+	if rate != "" {
+		d.Rate = p.float(rate)
 	}
-	if !ok || err != nil {
-		return d, fmt.Errorf("%q wants the form rate stream number", text)
-	}
-	d.Stream = uint32(n)
-	return d, nil
+	d.Stream = p.uint(stream)
+	return d
 }
 
-func (p *parser) scale() (err error) {
-	if p.k.Op.Scale, err = strconv.ParseFloat(p.rest, 64); err != nil {
-		return fmt.Errorf("scale wants a number, has %q", p.rest)
-	}
-	return nil
-}
-
-func (p *parser) drop() error {
-	d, err := dropoutOf(p.rest)
-	p.k.Op.Drop = &d
-	return err
-}
-
-func (p *parser) window() error {
-	width, lo, ok := strings.Cut(p.rest, " from ")
-	n, err := strconv.Atoi(width)
-	if !ok || err != nil {
-		return fmt.Errorf("window wants the form width from key")
-	}
-	p.k.Op.Window = &Window{Width: n}
-	p.k.Op.Window.Lo, err = p.term(lo)
-	return err
+func (p *parser) window() {
+	width, lo := p.cut(p.rest, " from ", "width from key")
+	p.k.Op.Window = &Window{Lo: p.term(lo), Width: int(p.uint(width))}
 }
 
 // term reads an expression over an operation's axes, scalars, buffers and what has
 // been named before.
-func (p *parser) term(text string) (*expr.Expr, error) { return expr.Parse(text, p.k.termType) }
+func (p *parser) term(text string) *expr.Expr { return p.parse(text, p.k.termType) }
 
 // termType is the type of a name in an expression of the operation.
 func (k *Kernel) termType(name string) (expr.Type, bool) {

@@ -4,159 +4,166 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/dsl/diag"
 )
 
 // Parse reads kernels as Format writes them. Blank lines, indentation and lines
 // that begin with // do not matter. An error names the line. Parse finds what a
 // text means; whether that is a valid kernel is for Verify to say.
 func Parse(text string) ([]*Kernel, error) {
-	p := &parser{lineReader: newLineReader(text)}
+	p := &parser{lines: strings.Split(text, "\n")}
 	var ks []*Kernel
 	for p.next() {
-		k, err := p.kernel()
-		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", p.at, err)
-		}
-		ks = append(ks, k)
+		ks = append(ks, p.kernel())
+	}
+	if p.err != nil {
+		return nil, p.err
 	}
 	return ks, nil
 }
 
-// parser reads one line at a time.
+// A parser reads one line at a time: keyword and rest are those of line number at.
+// After an error every method returns a placeholder, and the first error stays.
 type parser struct {
-	*lineReader
+	lines         []string
+	at            int
+	keyword, rest string
+	err           error
 
 	k      *Kernel
 	types  map[string]expr.Type // of the names in scope: variables, and elements of arrays
 	shapes shapes               // of the arrays so far
+	free   []string             // names on this line that are not in scope
 }
 
-func (p *parser) kernel() (*Kernel, error) {
-	if err := p.header(); err != nil {
-		return nil, err
+func (p *parser) fail(format string, args ...any) {
+	if p.err == nil {
+		p.err = fmt.Errorf("line %d: %w", p.at, fmt.Errorf(format, args...))
 	}
-	for p.next() {
-		declare, ok := declarations[p.keyword]
-		if !ok {
-			break
-		}
-		if err := declare(p); err != nil {
-			return nil, err
+}
+
+// next steps to the next line that says something: neither a blank one nor one that
+// begins with //. There is no keyword at the end of the text, and after an error.
+func (p *parser) next() bool {
+	p.keyword, p.rest, p.free = "", "", nil
+	for p.err == nil && p.at < len(p.lines) {
+		line := strings.TrimSpace(p.lines[p.at])
+		p.at++
+		if line != "" && !strings.HasPrefix(line, "//") {
+			p.keyword = strings.Fields(line)[0]
+			p.rest = strings.TrimSpace(line[len(p.keyword):])
+			return true
 		}
 	}
-	var err error
+	return false
+}
+
+func (p *parser) kernel() *Kernel {
+	p.header()
+	for p.next() && declarations[p.keyword] != nil {
+		declarations[p.keyword](p)
+	}
 	if p.keyword == "once" {
 		p.next()
-		if p.k.Once, err = p.statements(); err != nil {
-			return nil, err
-		}
+		p.k.Once = p.statements()
 		p.next()
 	}
-	p.k.Body, err = p.statements()
-	return p.k, err
+	p.k.Body = p.statements()
+	return p.k
 }
 
 // header reads the line that begins a kernel.
-func (p *parser) header() error {
+func (p *parser) header() {
+	p.k, p.types, p.shapes = &Kernel{}, map[string]expr.Type{}, shapes{}
 	if p.keyword != "kernel" {
-		return fmt.Errorf("%q stands where a kernel should begin", p.keyword)
+		p.fail("%q stands where a kernel should begin", p.keyword)
 	}
 	head, pos, placed := strings.Cut(p.rest, "//")
 	words := strings.Fields(head)
 	if len(words) != 2 {
-		return fmt.Errorf("kernel wants a name and a kind")
+		p.fail("kernel wants a name and a kind")
+		return
 	}
-	p.k = &Kernel{Name: words[0], Op: Operation{Kind: words[1]}}
-	p.types, p.shapes = map[string]expr.Type{}, shapes{}
-	var err error
+	p.k.Name, p.k.Op.Kind = words[0], words[1]
 	if placed {
-		p.k.Pos, err = parsePos(strings.TrimSpace(pos))
+		var err error
+		if p.k.Pos, err = diag.ParsePos(strings.TrimSpace(pos), ""); err != nil {
+			p.fail("%w", err)
+		}
 	}
-	return err
 }
 
 // declarations has the lines that may stand before the body of a kernel.
-var declarations = map[string]func(*parser) error{
-	"in":     func(p *parser) error { return p.param(In) },
-	"out":    func(p *parser) error { return p.param(Out) },
-	"inout":  func(p *parser) error { return p.param(InOut) },
+var declarations = map[string]func(*parser){
+	"in":     func(p *parser) { p.param(In) },
+	"out":    func(p *parser) { p.param(Out) },
+	"inout":  func(p *parser) { p.param(InOut) },
 	"scalar": (*parser).scalars,
 	"grid":   (*parser).grid,
 	"op":     (*parser).operation,
-	"scale":  (*parser).scale,
-	"mask":   func(p *parser) (err error) { p.k.Op.Mask, err = p.term(p.rest); return err },
-	"bias":   func(p *parser) (err error) { p.k.Op.Bias, err = p.term(p.rest); return err },
+	"scale":  func(p *parser) { p.k.Op.Scale = p.float(p.rest) },
+	"mask":   func(p *parser) { p.k.Op.Mask = p.term(p.rest) },
+	"bias":   func(p *parser) { p.k.Op.Bias = p.term(p.rest) },
 	"window": (*parser).window,
-	"drop":   (*parser).drop,
+	"drop":   func(p *parser) { d := p.dropout(p.rest); p.k.Op.Drop = &d },
 	"with":   (*parser).step,
 }
 
-func (p *parser) param(mode Mode) error {
-	name, t, shape, err := p.array(p.extent)
+func (p *parser) param(mode Mode) {
+	name, t, shape := p.array(p.extent)
 	p.k.Params = append(p.k.Params, Param{Name: name, Type: t, Mode: mode, Shape: shape})
-	return err
 }
 
 // array reads a declaration such as x f32[B*T, 64].
-func (p *parser) array(extent func(string) (*expr.Expr, error)) (name string, t expr.Type, shape []*expr.Expr, err error) {
+func (p *parser) array(extent func(string) *expr.Expr) (name string, t expr.Type, shape []*expr.Expr) {
 	name, text, _ := strings.Cut(p.rest, " ")
-	typeName, extents, ok := strings.Cut(strings.TrimSpace(text), "[")
+	text = strings.TrimSpace(text)
+	typeName, extents, ok := bracketed(text, "[", "]")
 	t, known := expr.TypeByName(typeName)
-	extents, closed := strings.CutSuffix(extents, "]")
-	if !ok || !known || !closed {
-		return name, t, nil, fmt.Errorf("%s wants a type and extents in brackets, has %q", name, strings.TrimSpace(text))
+	if !ok || !known {
+		p.fail("%s wants a type and extents in brackets, has %q", name, text)
 	}
 	for _, text := range splitList(extents) {
-		e, err := extent(text)
-		if err != nil {
-			return name, t, nil, err
-		}
-		shape = append(shape, e)
+		shape = append(shape, extent(text))
 	}
 	p.types[name], p.shapes[name] = t, shape
-	return name, t, shape, nil
+	return name, t, shape
 }
 
-func (p *parser) scalars() error {
+func (p *parser) scalars() {
 	for _, name := range splitList(p.rest) {
 		t, ok := ScalarType(name)
 		if !ok {
-			return fmt.Errorf("no scalar is called %q; there are %s", name, strings.Join(ScalarNames(), ", "))
+			p.fail("no scalar is called %q; there are %s", name, strings.Join(ScalarNames(), ", "))
 		}
 		p.k.Params = append(p.k.Params, Param{Name: name, Type: t, Mode: Scalar})
 		p.types[name] = t
 	}
-	return nil
 }
 
-func (p *parser) grid() error {
-	axes, err := p.axes(p.rest, p.extent)
-	for _, a := range axes {
+func (p *parser) grid() {
+	p.k.Grid = p.axes(p.rest, p.extent)
+	for _, a := range p.k.Grid {
 		p.types[a.Var] = expr.I32
 	}
-	p.k.Grid = axes
-	return err
 }
 
 // statements reads statements up to the end of their block.
-func (p *parser) statements() ([]Stmt, error) {
+func (p *parser) statements() []Stmt {
 	var body []Stmt
-	for ; p.keyword != "end"; p.next() {
-		s, err := p.statement()
-		if err != nil {
-			return nil, err
-		}
-		body = append(body, s)
+	for ; p.keyword != "end" && p.err == nil; p.next() {
+		body = append(body, p.statement())
 	}
-	return body, nil
+	return body
 }
 
 // body reads the statements that another holds, with a name of its own unless that is
 // "". What they name is forgotten after them.
-func (p *parser) body(name string) ([]Stmt, error) {
+func (p *parser) body(name string) []Stmt {
 	outer := maps.Clone(p.types)
 	defer func() { p.types = outer }()
 	if name != "" {
@@ -167,61 +174,121 @@ func (p *parser) body(name string) ([]Stmt, error) {
 }
 
 // axes reads a list such as r < 64, n < 192.
-func (p *parser) axes(text string, size func(string) (*expr.Expr, error)) ([]Axis, error) {
+func (p *parser) axes(text string, size func(string) *expr.Expr) []Axis {
 	var axes []Axis
 	for _, item := range splitList(text) {
-		name, bound, ok := cutOutside(item, '<')
-		if !ok {
-			return nil, fmt.Errorf("%q is no axis: it wants the form name < size", item)
-		}
-		e, err := size(bound)
-		if err != nil {
-			return nil, err
-		}
-		axes = append(axes, Axis{Var: name, Size: e})
+		name, bound := p.cut(item, "<", "name < size")
+		axes = append(axes, Axis{Var: name, Size: size(bound)})
 	}
-	return axes, nil
+	return axes
 }
 
 // expr reads an expression over the names in scope.
-func (p *parser) expr(text string) (*expr.Expr, error) {
-	e, free, err := p.open(text)
-	if err == nil && len(free) > 0 {
-		err = fmt.Errorf("%s is not known here", free[0])
+func (p *parser) expr(text string) *expr.Expr {
+	known := len(p.free)
+	e := p.open(text)
+	if len(p.free) > known {
+		p.fail("%s is not known here", p.free[known])
 	}
-	return e, err
+	return e
 }
 
 // extent reads an extent of a buffer or of the grid, which may use scalars that
 // stand after it.
-func (p *parser) extent(text string) (*expr.Expr, error) {
-	return expr.Parse(text, func(name string) (expr.Type, bool) {
-		if t, ok := ScalarType(name); ok {
-			return t, true
-		}
-		return expr.I32, true
+func (p *parser) extent(text string) *expr.Expr {
+	return p.parse(text, func(name string) (expr.Type, bool) {
+		t, _ := ScalarType(name)
+		return t, true
 	})
 }
 
-// open reads an expression and tells which of its variables are not in scope;
-// they are taken for index variables.
-func (p *parser) open(text string) (e *expr.Expr, free []string, err error) {
-	e, err = expr.Parse(text, func(name string) (expr.Type, bool) {
-		if t, ok := p.types[name]; ok {
-			return t, true
+// open reads an expression and notes which of its variables are not in scope; they
+// are taken for index variables.
+func (p *parser) open(text string) *expr.Expr {
+	e := p.parse(text, func(name string) (expr.Type, bool) {
+		t, ok := p.types[name]
+		if !ok {
+			p.free = append(p.free, name)
+			t = expr.I32
 		}
-		if !slices.Contains(free, name) {
-			free = append(free, name)
-		}
-		return expr.I32, true
+		return t, true
 	})
-	if err != nil {
-		return nil, nil, err
-	}
 	for _, x := range expr.Elems(e) {
-		if slices.Contains(free, x.Name) {
-			return nil, nil, fmt.Errorf("no tile or buffer is called %s", x.Name)
+		if slices.Contains(p.free, x.Name) {
+			p.fail("no tile or buffer is called %s", x.Name)
 		}
 	}
-	return e, free, nil
+	return e
+}
+
+func (p *parser) parse(text string, types func(name string) (expr.Type, bool)) *expr.Expr {
+	e, err := expr.Parse(text, types)
+	if err != nil {
+		p.fail("%w", err)
+		return expr.Int(0)
+	}
+	return e
+}
+
+func (p *parser) float(text string) float64 {
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		p.fail("%q is no number", text)
+	}
+	return x
+}
+
+func (p *parser) uint(text string) uint32 {
+	n, err := strconv.ParseUint(text, 10, 32)
+	if err != nil {
+		p.fail("%q is no whole number", text)
+	}
+	return uint32(n)
+}
+
+// cut cuts a text of some form around the sign, or word, in the middle of it.
+func (p *parser) cut(text, sign, form string) (before, after string) {
+	before, after, ok := cutOutside(text, sign)
+	if !ok {
+		p.fail("%q wants the form %s", strings.TrimSpace(text), form)
+	}
+	return before, after
+}
+
+// cutOutside cuts a text around the first sep outside of brackets, and trims both parts.
+func cutOutside(text, sep string) (before, after string, found bool) {
+	depth := 0
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '(' || c == '[':
+			depth++
+		case c == ')' || c == ']':
+			depth--
+		case depth == 0 && strings.HasPrefix(text[i:], sep):
+			return strings.TrimSpace(text[:i]), strings.TrimSpace(text[i+len(sep):]), true
+		}
+	}
+	return strings.TrimSpace(text), "", false
+}
+
+// splitList splits a text at its commas outside of brackets; an empty text has no
+// items.
+func splitList(text string) []string {
+	var items []string
+	for text = strings.TrimSpace(text); text != ""; {
+		item, rest, more := cutOutside(text, ",")
+		items = append(items, item)
+		if text = rest; more && text == "" {
+			items = append(items, "")
+		}
+	}
+	return items
+}
+
+// bracketed cuts a text such as sum(a[i]) into what stands before its brackets and in
+// them.
+func bracketed(text, open, shut string) (name, inside string, ok bool) {
+	name, inside, ok = strings.Cut(text, open)
+	inside, closed := strings.CutSuffix(inside, shut)
+	return name, inside, ok && closed
 }

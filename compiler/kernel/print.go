@@ -47,7 +47,11 @@ type printer struct {
 // header prints the first line of a kernel, what it declares and its operation.
 func (p *printer) header() {
 	k := p.k
-	fmt.Fprintf(p, "kernel %s %s%s\n", k.Name, k.Op.Kind, posText(k.Pos))
+	fmt.Fprintf(p, "kernel %s %s", k.Name, k.Op.Kind)
+	if k.Pos.IsValid() {
+		fmt.Fprintf(p, " // %s", k.Pos)
+	}
+	p.WriteByte('\n')
 	width := 0
 	for _, b := range k.Params {
 		if b.Mode != Scalar {
@@ -168,3 +172,28 @@ func axesText(axes []Axis) string {
 }
 
 func element(name string, index []*expr.Expr) string { return name + "[" + exprTexts(index) + "]" }
+
+// formatLine is one line: a keyword, padded so that what follows lines up, and the rest.
+func formatLine(depth int, keyword, rest string) string {
+	return fmt.Sprintf("%s%-6s %s\n", strings.Repeat("  ", depth), keyword, rest)
+}
+
+// endLine is the line that ends a body.
+func endLine(depth int) string { return strings.Repeat("  ", depth) + "end\n" }
+
+// exprText is expr.String also for the missing expressions of an invalid kernel.
+func exprText(e *expr.Expr) string {
+	if e == nil {
+		return "?"
+	}
+	return e.String()
+}
+
+// exprTexts lists expressions.
+func exprTexts(es []*expr.Expr) string {
+	texts := make([]string, len(es))
+	for i, e := range es {
+		texts[i] = exprText(e)
+	}
+	return strings.Join(texts, ", ")
+}

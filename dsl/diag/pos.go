@@ -1,6 +1,11 @@
 package diag
 
-import "cmp"
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+)
 
 // A Pos is a place in a source file. Line and Col count from 1; Col counts bytes.
 // The zero Pos is "nowhere".
@@ -12,6 +17,22 @@ type Pos struct {
 
 // IsValid reports whether p is a place at all.
 func (p Pos) IsValid() bool { return p.Line > 0 }
+
+// ParsePos reads file:line:col, or line:col in the given file. The file's name may
+// hold colons.
+func ParsePos(text, file string) (Pos, error) {
+	parts := append([]string{""}, strings.Split(text, ":")...)
+	n := len(parts) - 2
+	line, err1 := strconv.Atoi(parts[n])
+	col, err2 := strconv.Atoi(parts[n+1])
+	if err1 != nil || err2 != nil || line < 1 {
+		return Pos{}, fmt.Errorf("%q is no position: it wants the form file:line:column", text)
+	}
+	if n > 1 {
+		file = strings.Join(parts[1:n], ":")
+	}
+	return Pos{File: file, Line: line, Col: col}, nil
+}
 
 // compare orders positions by file, line and column.
 func (p Pos) compare(q Pos) int {
