@@ -24,8 +24,8 @@ type Operation struct {
 	// sequence; the expressions are over h, i and j.
 	Scale      float64
 	Mask, Bias *expr.Expr // nil where there is none
-	Window     *Window
-	Drop       *Dropout
+	Window     Window     // zero where there is none
+	Drop       Dropout    // zero where there is none
 }
 
 // A Result is a value by its name. If that is a buffer's, the value goes there, or
@@ -157,36 +157,39 @@ func roleOf(list, word string) int {
 	return slices.IndexFunc(strings.Fields(list), func(w string) bool { return strings.TrimSuffix(w, "?") == word })
 }
 
+// attends reports whether it says something that only attention and its biases have.
+func (o *Operation) attends() bool {
+	return o.Scale != 0 || o.Mask != nil || o.Bias != nil || o.Window != Window{} || o.Drop != Dropout{}
+}
+
+// terms are the places of all expressions but sizes, which are nil where there is none.
+func (o *Operation) terms() []**expr.Expr {
+	all := []**expr.Expr{&o.Mask, &o.Bias, &o.Window.Lo}
+	for i := range o.Steps {
+		all = append(all, &o.Steps[i].Value)
+	}
+	return all
+}
+
 // Exprs lists all expressions.
 func (o *Operation) Exprs() []*expr.Expr {
-	es := []*expr.Expr{o.Mask, o.Bias}
-	if o.Window != nil {
-		es = append(es, o.Window.Lo)
+	es := Sizes(o.Axes)
+	for _, t := range o.terms() {
+		if *t != nil {
+			es = append(es, *t)
+		}
 	}
-	for _, a := range o.Axes {
-		es = append(es, a.Size)
-	}
-	for _, s := range o.Steps {
-		es = append(es, s.Value)
-	}
-	return slices.DeleteFunc(es, func(e *expr.Expr) bool { return e == nil })
+	return es
 }
 
 // Rewrite returns the operation with f of all its expressions but sizes.
 func (o *Operation) Rewrite(f func(*expr.Expr) *expr.Expr) Operation {
-	maybe := func(e *expr.Expr) *expr.Expr {
-		if e == nil {
-			return nil
-		}
-		return f(e)
-	}
 	out := *o
-	out.Mask, out.Bias, out.Steps = maybe(o.Mask), maybe(o.Bias), slices.Clone(o.Steps)
-	if o.Window != nil {
-		out.Window = &Window{f(o.Window.Lo), o.Window.Width}
-	}
-	for i, s := range o.Steps {
-		out.Steps[i].Value = maybe(s.Value)
+	out.Steps = slices.Clone(o.Steps)
+	for _, t := range out.terms() {
+		if *t != nil {
+			*t = f(*t)
+		}
 	}
 	return out
 }

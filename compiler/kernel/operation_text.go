@@ -36,10 +36,10 @@ func operationText(o *Operation) string {
 	if o.Bias != nil {
 		line("bias", o.Bias.String())
 	}
-	if o.Window != nil {
+	if o.Window != (Window{}) {
 		line("window", fmt.Sprintf("%d from %s", o.Window.Width, exprText(o.Window.Lo)))
 	}
-	if o.Drop != nil {
+	if o.Drop != (Dropout{}) {
 		line("drop", o.Drop.text())
 	}
 	for _, s := range o.Steps {
@@ -173,7 +173,7 @@ func (p *parser) dropout(text string) (d Dropout) {
 
 func (p *parser) window() {
 	width, lo := p.cut(p.rest, " from ", "width from key")
-	p.k.Op.Window = &Window{Lo: p.term(lo), Width: int(p.uint(width))}
+	p.k.Op.Window = Window{Lo: p.term(lo), Width: int(p.uint(width))}
 }
 
 // term reads an expression over an operation's axes, scalars, buffers and what has

@@ -109,7 +109,7 @@ var declarations = map[string]func(*parser){
 	"mask":   func(p *parser) { p.k.Op.Mask = p.term(p.rest) },
 	"bias":   func(p *parser) { p.k.Op.Bias = p.term(p.rest) },
 	"window": (*parser).window,
-	"drop":   func(p *parser) { d := p.dropout(p.rest); p.k.Op.Drop = &d },
+	"drop":   func(p *parser) { p.k.Op.Drop = p.dropout(p.rest) },
 	"with":   (*parser).step,
 }
 

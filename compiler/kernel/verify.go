@@ -20,8 +20,8 @@ const MaxStream = 0xFEFF
 // what back ends rely on. What depends on sizes is checked by Run.
 func Verify(k *Kernel) error {
 	c := &checker{k: k, names: map[string]name{}, tiles: map[string]bool{}, written: map[string]bool{}}
-	if err := c.kernel(); err != nil {
-		return fmt.Errorf("kernel %s: %w", k.Name, err)
+	if c.kernel(); c.err != nil {
+		return fmt.Errorf("kernel %s: %w", k.Name, c.err)
 	}
 	return nil
 }
@@ -48,212 +48,167 @@ var classes = [...]string{scalar: "scalar", variable: "variable", tile: "tile", 
 // array says whether a name has elements.
 func (n name) array() bool { return n.class >= tile }
 
-// checker walks a kernel in the order of its text.
+// A checker walks a kernel in the order of its text. The first error stays; what is
+// checked after it does not matter.
 type checker struct {
 	k       *Kernel
 	names   map[string]name // in scope
 	tiles   map[string]bool // that there have been anywhere
 	written map[string]bool // what a statement so far writes
 	apart   bool            // in a loop whose iterations are apart
+	err     error
 }
 
-func (c *checker) kernel() error {
-	if err := c.header(); err != nil {
-		return err
+func (c *checker) fail(format string, args ...any) {
+	if c.err == nil {
+		c.err = fmt.Errorf(format, args...)
+	}
+}
+
+// want is a rule, and what is wrong where it is broken.
+func (c *checker) want(kept bool, format string, args ...any) {
+	if !kept {
+		c.fail(format, args...)
+	}
+}
+
+// at runs checks, whose error begins with where they are.
+func (c *checker) at(where string, check func()) {
+	if c.err != nil {
+		return
+	}
+	if check(); c.err != nil {
+		c.err = fmt.Errorf("%s: %w", where, c.err)
+	}
+}
+
+func (c *checker) kernel() {
+	c.name(c.k.Name)
+	c.params()
+	c.operation()
+	for _, a := range c.k.Grid { // sizes see no axis of the grid
+		c.extents("grid axis "+a.Var, a.Size)
 	}
 	for _, s := range c.k.Once {
 		if _, ok := s.(*Tile); !ok {
-			return fmt.Errorf("%s: once for all cells there are only tiles", c.k.Describe(s))
+			c.fail("%s: once for all cells there are only tiles", c.k.Describe(s))
 		}
-		if err := c.named(s); err != nil {
-			return err
-		}
+		c.stmt(s)
 	}
 	for _, a := range c.k.Grid {
-		if err := c.bind(a.Var, name{typ: expr.I32}); err != nil {
-			return err
-		}
+		c.bind(a.Var, name{typ: expr.I32})
 	}
-	if err := c.body(c.k.Body); err != nil {
-		return err
-	}
+	c.body(c.k.Body)
 	for _, p := range c.k.Params {
-		if (p.Mode == Out || p.Mode == InOut) && !c.written[p.Name] {
-			return fmt.Errorf("no statement writes %s", p.Name)
-		}
+		c.want(p.Mode == In || p.Mode == Scalar || c.written[p.Name], "no statement writes %s", p.Name)
 	}
-	return nil
 }
 
-// header checks what stands before the statements. Sizes of the grid see no axis of it.
-func (c *checker) header() error {
-	if err := checkName(c.k.Name); err != nil {
-		return err
-	}
-	if err := c.params(); err != nil {
-		return err
-	}
-	if err := c.operation(); err != nil {
-		return err
-	}
-	for _, a := range c.k.Grid {
-		if err := c.extents("grid axis "+a.Var, a.Size); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (c *checker) params() error {
+func (c *checker) params() {
 	scalars := false
 	for _, p := range c.k.Params {
 		if p.Mode != Scalar {
-			if scalars {
-				return fmt.Errorf("buffer %s stands after a scalar", p.Name)
-			}
-			if p.Type != expr.F32 && p.Type != expr.I32 {
-				return fmt.Errorf("buffer %s: a buffer holds no %s", p.Name, p.Type)
-			}
-			if err := c.bind(p.Name, name{buffer, p.Type, p.Mode, len(p.Shape)}); err != nil {
-				return err
-			}
+			c.want(!scalars, "buffer %s stands after a scalar", p.Name)
+			c.want(p.Type == expr.F32 || p.Type == expr.I32, "buffer %s: a buffer holds no %s", p.Name, p.Type)
+			c.bind(p.Name, name{buffer, p.Type, p.Mode, len(p.Shape)})
 			continue
 		}
 		scalars = true
 		t, ok := ScalarType(p.Name)
-		switch {
-		case !ok:
-			return fmt.Errorf("no scalar is called %s; there are %s", p.Name, strings.Join(ScalarNames(), ", "))
-		case t != p.Type:
-			return fmt.Errorf("scalar %s is %s, not %s", p.Name, t, p.Type)
-		case len(p.Shape) > 0:
-			return fmt.Errorf("scalar %s has a shape", p.Name)
+		if !ok {
+			c.fail("no scalar is called %s; there are %s", p.Name, strings.Join(ScalarNames(), ", "))
 		}
-		if err := c.bind(p.Name, name{typ: t}); err != nil {
-			return err
-		}
+		c.want(t == p.Type, "scalar %s is %s, not %s", p.Name, t, p.Type)
+		c.want(len(p.Shape) == 0, "scalar %s has a shape", p.Name)
+		c.bind(p.Name, name{typ: t})
 	}
 	for _, p := range c.k.Params {
-		if err := c.extents("buffer "+p.Name, p.Shape...); err != nil {
-			return err
-		}
+		c.extents("buffer "+p.Name, p.Shape...)
 	}
-	return nil
 }
 
 // extents checks sizes, which what is in memory must not decide.
-func (c *checker) extents(what string, sizes ...*expr.Expr) error {
+func (c *checker) extents(what string, sizes ...*expr.Expr) {
 	for _, e := range sizes {
-		if err := c.expr(what, e, expr.I32); err != nil {
-			return err
+		if c.expr(what, e, expr.I32); c.err != nil {
+			return
 		}
 		if xs := expr.Elems(e); len(xs) > 0 {
-			return fmt.Errorf("%s: its size depends on %s", what, xs[0])
+			c.fail("%s: its size depends on %s", what, xs[0])
 		}
 	}
-	return nil
 }
 
 // bind takes a name into scope, which must be free there.
-func (c *checker) bind(id string, n name) error {
-	if _, ok := c.names[id]; ok {
-		return fmt.Errorf("%s is already in use", id)
-	}
+func (c *checker) bind(id string, n name) {
+	_, taken := c.names[id]
+	c.want(!taken, "%s is already in use", id)
 	c.names[id] = n
-	return checkName(id)
+	c.name(id)
 }
 
-// checkName returns an error for what is no name.
-func checkName(name string) error {
-	valid := name != "" && !slices.Contains(reserved, name)
-	for i, r := range name {
+// name checks that a text is a name.
+func (c *checker) name(id string) {
+	valid := id != "" && !slices.Contains(reserved, id)
+	for i, r := range id {
 		letter := r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 		valid = valid && (letter || i > 0 && '0' <= r && r <= '9')
 	}
-	if !valid {
-		return fmt.Errorf("%q is no valid name", name)
-	}
-	return nil
+	c.want(valid, "%q is no valid name", id)
 }
 
 // expr checks an expression: its own typing, its type, and that it uses nothing
 // but names in scope that hold something.
-func (c *checker) expr(what string, e *expr.Expr, want expr.Type) error {
-	if err := expr.Expect(e, want); err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	for _, v := range expr.Vars(e) {
-		n, ok := c.names[v.Name]
-		switch {
-		case !ok:
-			return fmt.Errorf("%s: %s is not known here", what, v.Name)
-		case n.array():
-			return fmt.Errorf("%s: %s is a %s, which has elements", what, v.Name, classes[n.class])
-		case n.typ != v.Type:
-			return fmt.Errorf("%s: %s is %s, not %s", what, v.Name, n.typ, v.Type)
-		case n.class == variable && !c.written[v.Name]:
-			return fmt.Errorf("%s: variable %s is read before anything is written to it", what, v.Name)
+func (c *checker) expr(what string, e *expr.Expr, want expr.Type) {
+	c.at(what, func() {
+		if c.err = expr.Expect(e, want); c.err != nil {
+			return
 		}
-	}
-	for _, x := range expr.Elems(e) {
-		if err := c.elem(x); err != nil {
-			return fmt.Errorf("%s: %w", what, err)
+		for _, v := range expr.Vars(e) {
+			n, ok := c.names[v.Name]
+			c.want(ok, "%s is not known here", v.Name)
+			c.want(!n.array(), "%s is a %s, which has elements", v.Name, classes[n.class])
+			c.want(n.typ == v.Type, "%s is %s, not %s", v.Name, n.typ, v.Type)
+			c.want(n.class != variable || c.written[v.Name], "variable %s is read before anything is written to it", v.Name)
 		}
-		n := c.names[x.Name]
-		switch {
-		case n.class == buffer && n.mode == Out:
-			return fmt.Errorf("%s: buffer %s is written only", what, x.Name)
-		case n.class == tile && !c.written[x.Name]:
-			return fmt.Errorf("%s: tile %s is read before anything is written to it", what, x.Name)
+		for _, x := range expr.Elems(e) {
+			c.elem(x)
+			n := c.names[x.Name]
+			c.want(n.class != buffer || n.mode != Out, "buffer %s is written only", x.Name)
+			c.want(n.class != tile || c.written[x.Name], "tile %s is read before anything is written to it", x.Name)
 		}
-	}
-	return nil
+	})
 }
 
 // elem checks that an element is one of an array, with an index a dimension.
-func (c *checker) elem(x *expr.Expr) error {
+func (c *checker) elem(x *expr.Expr) {
 	n, ok := c.names[x.Name]
-	switch {
-	case !ok:
-		return fmt.Errorf("no tile or buffer is called %s", x.Name)
-	case !n.array():
-		return fmt.Errorf("%s is a %s, which has no elements", x.Name, classes[n.class])
-	case n.typ != x.Type:
-		return fmt.Errorf("%s %s is %s, not %s", classes[n.class], x.Name, n.typ, x.Type)
-	case len(x.Args) != n.rank:
-		return fmt.Errorf("%s %s has rank %d, not %d", classes[n.class], x.Name, n.rank, len(x.Args))
-	}
-	return nil
+	c.want(ok, "no tile or buffer is called %s", x.Name)
+	c.want(n.array(), "%s is a %s, which has no elements", x.Name, classes[n.class])
+	c.want(n.typ == x.Type, "%s %s is %s, not %s", classes[n.class], x.Name, n.typ, x.Type)
+	c.want(n.rank == len(x.Args), "%s %s has rank %d, not %d", classes[n.class], x.Name, n.rank, len(x.Args))
 }
 
 // writes checks that a statement may write a name, and notes that it does.
-func (c *checker) writes(id string, cs ...class) error {
+func (c *checker) writes(id string, cs ...class) {
 	n, ok := c.names[id]
-	switch {
-	case !ok:
-		return fmt.Errorf("nothing is called %s", id)
-	case !slices.Contains(cs, n.class):
-		return fmt.Errorf("%s is a %s, which it cannot write", id, classes[n.class])
-	case n.class == buffer && n.mode == In:
-		return fmt.Errorf("buffer %s is read only", id)
-	}
+	c.want(ok, "nothing is called %s", id)
+	c.want(slices.Contains(cs, n.class), "%s is a %s, which it cannot write", id, classes[n.class])
+	c.want(n.class != buffer || n.mode != In, "buffer %s is read only", id)
 	c.written[id] = true
-	return nil
 }
 
 // over runs check with the axes in scope; their sizes do not see one another.
-func (c *checker) over(axes []Axis, check func() error) error {
+func (c *checker) over(axes []Axis, check func()) {
 	for _, a := range axes {
-		if err := c.expr("axis "+a.Var, a.Size, expr.I32); err != nil {
-			return err
-		}
+		c.expr("axis "+a.Var, a.Size, expr.I32)
 	}
 	outer := maps.Clone(c.names)
-	defer func() { c.names = outer }()
 	for _, a := range axes {
-		if err := c.bind(a.Var, name{typ: expr.I32}); err != nil {
-			return err
-		}
+		c.bind(a.Var, name{typ: expr.I32})
 	}
-	return check()
+	if c.err == nil {
+		check()
+	}
+	c.names = outer
 }

@@ -150,10 +150,10 @@ func (d *describer) site(v *ir.Value, rows, keys ir.Dim) {
 	s.bind(buffers)
 	d.o.Mask, d.o.Bias = s.mask, s.bias
 	if w := ir.WindowOf(attr.Mask).Narrow; w != nil && (v.Op == ir.Attention || v.Op == ir.AttentionGrad) {
-		d.o.Window = &kernel.Window{Lo: s.bound(w.Lo, nil), Width: w.Width}
+		d.o.Window = kernel.Window{Lo: s.bound(w.Lo, nil), Width: w.Width}
 	}
 	if v.Attr.Rate > 0 {
-		d.o.Drop = &kernel.Dropout{Rate: v.Attr.Rate, Stream: v.Attr.Stream}
+		d.o.Drop = kernel.Dropout{Rate: v.Attr.Rate, Stream: v.Attr.Stream}
 	}
 }
 

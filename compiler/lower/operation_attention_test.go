@@ -58,8 +58,8 @@ func (o *oracle) queries(f func(a *attended)) {
 					if a.open[j] {
 						p = math.Exp(a.scores[j] - largest)
 					}
-					if op.Drop != nil {
-						keep = kept(*op.Drop, o.word(op.Drop.Stream, b, a.number(j)))
+					if op.Drop.Rate > 0 {
+						keep = kept(op.Drop, o.word(op.Drop.Stream, b, a.number(j)))
 					}
 					a.p, a.keep, sum = append(a.p, p), append(a.keep, keep), sum+p
 				}
@@ -98,7 +98,7 @@ func (a *attended) score(j int) (s, total float64) {
 		bias = o.f(table, a.h, a.t, j)
 	}
 	open := op.Mask == nil || o.eval(op.Mask).I != 0
-	if w := op.Window; open && w != nil {
+	if w := op.Window; open && w.Lo != nil {
 		if n := j - int(o.eval(w.Lo).I); n < 0 || n >= w.Width {
 			o.Errorf("key %d is open to query %d and not in the window", j, i)
 		}
@@ -111,7 +111,7 @@ func (a *attended) score(j int) (s, total float64) {
 func (a *attended) number(j int) int {
 	blocks := func(n int) int { return (n + 3) / 4 * 4 }
 	w := a.k.Op.Window
-	if w == nil {
+	if w.Lo == nil {
 		return (a.h*a.size("t")+a.t)*blocks(a.size("j")) + j
 	}
 	n := j - int(a.eval(w.Lo).I)
