@@ -91,6 +91,7 @@ func TestVerify(t *testing.T) {
 		{"+= x[g * 8 + m * 8 + d] * w", "+= k * w", "k is no element"},
 		{"+= x[g * 8 + m * 8 + d] * w", "+= own[m * 8 + d] * w", "tile own is read before anything is written to it"},
 		{"dot    y[g * 4 + m * 4 + n] +=", "dot    y[g * 4 + m * 4 + n * 2] +=", "the columns of y do not lie side by side"},
+		{"dot    y[g * 4 + m * 4 + n] =", "dot    r[m + n] =", "result: r[m + n] is u32, not f32"},
 		{"dot    y[g * 4 + m * 4 + n] +=", "dot    w[m, n] +=", "w is written while it is read"},
 		{"dot    y[g * 4 + m * 4 + n] +=", "dot    z[m * 4 + n] +=", "result: buffer z is written only"},
 		{"dot    y[g * 4 + m * 4 + n] +=", "dot    y[ids[g] + m * 4 + n] +=", ""},

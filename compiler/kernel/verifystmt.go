@@ -208,6 +208,7 @@ func (c *checker) result(s *Dot, rows, cols string) {
 		return
 	}
 	c.elem(s.Dst)
+	c.want(s.Dst.Type == expr.F32, "result: %s is %s, not f32", s.Dst, s.Dst.Type)
 	es := s.Dst.Args
 	if !s.Zero {
 		es = []*expr.Expr{s.Dst}
