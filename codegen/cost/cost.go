@@ -8,7 +8,6 @@ import (
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
-	"github.com/arithlang/mlc/runtime/abi"
 )
 
 // A Tally is a number of operations: Count, and what loops add to it whose rounds
@@ -45,10 +44,11 @@ func Bytes(k *kernel.Kernel) *expr.Expr {
 		if p.Mode == kernel.Scalar {
 			continue
 		}
-		size := expr.Int(abi.ElemBytes)
+		times := 1
 		if p.Mode == kernel.InOut {
-			size = expr.Int(2 * abi.ElemBytes)
+			times = 2
 		}
+		size := expr.Int(int64(times * kernel.Bytes(p.Type)))
 		for _, d := range p.Shape {
 			size = expr.New(expr.Mul, d, size)
 		}

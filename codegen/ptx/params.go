@@ -48,7 +48,7 @@ func (p *printer) parameters(r *kernel.Kernel) {
 		block := f.Param("u64", "scalars")
 		for _, s := range ofStep {
 			t, _ := kernel.ScalarType(s.Name)
-			p.vars[s.Name] = f.Load(asm.Global.Of("scalars"), classOf(t), block, abi.ElemBytes*abi.StepWord(s.Name))
+			p.vars[s.Name] = f.Load(asm.Global.Of("scalars"), classOf(t), block, abi.WordBytes*abi.StepWord(s.Name))
 		}
 	}
 }

@@ -225,7 +225,7 @@ func inexact(got, want kernel.Buffer) int {
 func clone(bufs []kernel.Buffer) []kernel.Buffer {
 	out := make([]kernel.Buffer, len(bufs))
 	for i, b := range bufs {
-		out[i] = kernel.Buffer{F: slices.Clone(b.F), I: slices.Clone(b.I)}
+		out[i] = b.Clone()
 	}
 	return out
 }

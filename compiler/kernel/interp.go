@@ -8,13 +8,6 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel/memory"
 )
 
-// A Buffer holds the elements of one buffer parameter: F if it is F32, I if it is
-// I32. It may be longer than the parameter's shape.
-type Buffer struct {
-	F []float32
-	I []int32
-}
-
 // Run verifies k and runs its cells one after another on bufs, one a buffer
 // parameter in order. What may happen in any order happens in another one:
 // iterations of a loop that are apart come last to first, each with fresh tiles of its
@@ -101,12 +94,8 @@ func (m *machine) bindBuffers(shapes [][]int, bufs []Buffer) error {
 	}
 	for i, b := range bufs {
 		p, n := m.k.Params[i], memory.Product(shapes[i])
-		a := &memory.Array{Name: p.Name, Type: p.Type, Shape: shapes[i], F: b.F, I: b.I}
-		have := len(b.I)
-		if p.Type == expr.F32 {
-			have = len(b.F)
-		}
-		if have < n {
+		a := &memory.Array{Name: p.Name, Type: p.Type, Shape: shapes[i], F: b.F, I: b.I, H: b.H}
+		if have := b.len(p.Type); have < n {
 			return fmt.Errorf("buffer %s%v has %d elements of %s", p.Name, a.Shape, have, p.Type)
 		}
 		if p.Mode != In {

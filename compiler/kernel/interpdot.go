@@ -144,7 +144,7 @@ func (m *machine) chain(a, b side, depth int, sum float32) (float32, error) {
 		if err := b.array.Read(b.at, m.Cell); err != nil {
 			return 0, err
 		}
-		sum = FMA32(a.array.F[a.at], b.array.F[b.at], sum)
+		sum = FMA32(a.array.Float(a.at), b.array.Float(b.at), sum)
 		a.at += a.steps[2]
 		b.at += b.steps[2]
 	}

@@ -68,7 +68,7 @@ const (
 	Scalar
 )
 
-// A Param is a row-major buffer (F32 or I32), or a scalar.
+// A Param is a row-major buffer (F32, I32, BF16 or F16), or a scalar.
 type Param struct {
 	Name  string
 	Type  expr.Type
@@ -98,7 +98,7 @@ type Tile struct {
 	Shape []*expr.Expr // one extent at least
 }
 
-// Var makes a variable, which Set and Dot can set; undefined where Value is nil.
+// Var makes a variable, of no type that is for elements alone, which Set and Dot can set; undefined where Value is nil.
 type Var struct {
 	Name  string
 	Type  expr.Type
@@ -126,8 +126,9 @@ type Random struct {
 	Stream  uint32
 }
 
-// Dot adds a product: Dst += sum over the last axis of A * B, all elements of F32
-// arrays at indices that are linear in the axes. Dst is over rows i and columns j,
+// Dot adds a product: Dst += sum over the last axis of A * B, all elements of
+// arrays at indices that are linear in the axes: Dst of F32, A and B of F32, or both of
+// BF16 or F16, which are widened first. Dst is over rows i and columns j,
 // over columns alone, or a variable; A is over rows and the last axis, B over the
 // last axis and columns. With Zero the sums begin with 0 instead of Dst. MostRows and
 // MostCols bound rows and columns where a constant does; 0 is unknown.

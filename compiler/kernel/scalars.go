@@ -10,7 +10,17 @@ import (
 )
 
 // types are those of package abi as expressions have them.
-var types = map[abi.Type]expr.Type{abi.I32: expr.I32, abi.U32: expr.U32, abi.F32: expr.F32}
+var types = map[abi.Type]expr.Type{abi.I32: expr.I32, abi.U32: expr.U32, abi.F32: expr.F32, abi.BF16: expr.BF16, abi.F16: expr.F16}
+
+// Bytes is the size of an element.
+func Bytes(t expr.Type) int {
+	for in, typ := range types {
+		if typ == t {
+			return in.Bytes()
+		}
+	}
+	panic("BUG: no array has elements of " + t.String())
+}
 
 // Scalars are the values of one launch by name. F32 scalars are rounded to
 // float32; the others must be integers in the range of their type.

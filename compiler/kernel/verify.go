@@ -109,7 +109,7 @@ func (c *checker) params() {
 	for _, p := range c.k.Params {
 		if p.Mode != Scalar {
 			c.want(!scalars, "buffer %s stands after a scalar", p.Name)
-			c.want(p.Type == expr.F32 || p.Type == expr.I32, "buffer %s: a buffer holds no %s", p.Name, p.Type)
+			c.want(p.Type == expr.F32 || p.Type == expr.I32 || p.Type.Narrow(), "buffer %s: a buffer holds no %s", p.Name, p.Type)
 			c.bind(p.Name, name{buffer, p.Type, p.Mode, len(p.Shape)})
 			continue
 		}

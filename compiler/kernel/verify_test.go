@@ -10,8 +10,10 @@ const entire = `kernel entire row // spec.arith:1:2
   in     x f32[N * 8]
   in     w f32[8, 4]
   in     ids i32[N]
+  in     b bf16[N * 8]
   inout  y f32[N * 4]
   out    z f32[N]
+  out    half f16[N]
   scalar N, scale, example
   grid   g < N
 
@@ -30,6 +32,8 @@ const entire = `kernel entire row // spec.arith:1:2
   dot    y[g * 4 + m * 4 + n] = x[g * 8 + m * 8 + d] * w[d, n] for m < 1, n < 4, d < 8; most 1, 4
   dot    y[g * 4 + m * 4 + n] += x[g * 8 + m * 8 + d] * w[d, n] for m < 1, n < 4, d < 8
   dot    v += x[g * 8 + d] * x[g * 8 + d] for d < 8
+  dot    v += b[g * 8 + d] * b[d] for d < 8
+  set    half[g] = f16(f32(b[g]))
   reduce s = max(x[g * 8 + e]) for e < 8
   for    i = 0 until k; apart with own
     set    own[e] = 0.5
@@ -55,8 +59,8 @@ func TestVerify(t *testing.T) {
 		{"scalar N, scale, example", "scalar N, scale, example, N", "N is already in use"},
 		{"    tile   t f32[4 * 8]", "let    t = 1\ntile t f32[4]", "let t = 1: once for all cells there are only tiles"},
 		{"    tile   t f32[4 * 8]", "var    t f32", "var t f32: once for all cells there are only tiles"},
-		{"    tile   t f32[4 * 8]", "tile   b bool[4 * 8]\ntile t f32[32]", "a tile holds no bool"},
-		{"    tile   t f32[4 * 8]", "tile   b f32[]\ntile t f32[32]", "a tile has an extent"},
+		{"    tile   t f32[4 * 8]", "tile   q bool[4 * 8]\ntile t f32[32]", "a tile holds no bool"},
+		{"    tile   t f32[4 * 8]", "tile   q f32[]\ntile t f32[32]", "a tile has an extent"},
 		{"    tile   t f32[4 * 8]", "tile   t f32[scale]", "extent: scale is f32, not i32"},
 		{"    tile   t f32[4 * 8]", "tile   t f32[ids[0]]", "extent: its size depends on ids[0]"},
 		{"    tile   own f32[8]", "tile   own f32[8]\ntile t f32[8]", "there are two tiles of this name"},
@@ -96,6 +100,13 @@ func TestVerify(t *testing.T) {
 		{"dot    y[g * 4 + m * 4 + n] +=", "dot    z[m * 4 + n] +=", "result: buffer z is written only"},
 		{"dot    y[g * 4 + m * 4 + n] +=", "dot    y[ids[g] + m * 4 + n] +=", ""},
 		{"most 1, 4", "most 1, -4", "a bound is negative"},
+		{"b[g * 8 + d] * b[d]", "b[g * 8 + d] * x[d]", "its factors are bf16 and f32"},
+		{"dot    y[g * 4 + m * 4 + n] +=", "dot    half[m * 4 + n] =", "result: half[m * 4 + n] is f16, not f32"},
+		{"var    u f32", "var    u f32\nvar o f16", "f16 is a type of elements alone"},
+		{"let    k = min(8, N)", "let    k = min(8, N)\nlet o = b[g]", "bf16 is a type of elements alone"},
+		{"half[g] = f16(f32(b[g]))", "half[g] = b[g]", "value: b[g] is bf16, not f16"},
+		{"half[g] = f16(f32(b[g]))", "z[g] = b[g]", "value: b[g] is bf16, not f32"},
+		{"max(x[g * 8 + e])", "max(b[e])", "value: b[e] is bf16, not f32"},
 		{"d < 8; most", "d < ids[0]; most", "axis d: its size depends on ids[0]"},
 		{"s = max(x[g * 8 + e]) for e < 8", "s = max(x[g * 8 + e]) for e < 8.0", "axis e: 8.0 is f32, not i32"},
 		{"s = max(x[g * 8 + e]) for e < 8", "s = max(x[g * 8 + e]) for e < 8, s < 8", "a reduction runs over one axis, not 2"},

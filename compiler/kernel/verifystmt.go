@@ -50,7 +50,7 @@ func (c *checker) rules(s Stmt) {
 			return
 		}
 		c.expr("value", s.Value, s.Value.Type)
-		c.bind(s.Name, name{typ: s.Value.Type})
+		c.scalar(s.Name, name{typ: s.Value.Type})
 	case *Tile:
 		c.tile(s)
 	case *Var:
@@ -58,7 +58,7 @@ func (c *checker) rules(s Stmt) {
 		if s.Value != nil {
 			c.expr("value", s.Value, s.Type)
 		}
-		c.bind(s.Name, name{class: variable, typ: s.Type})
+		c.scalar(s.Name, name{class: variable, typ: s.Type})
 	case *Set:
 		c.set(s)
 	case *Random:
@@ -78,10 +78,16 @@ func (c *checker) rules(s Stmt) {
 	}
 }
 
+// scalar takes the name of a scalar or variable into scope.
+func (c *checker) scalar(id string, n name) {
+	c.want(!n.typ.Narrow(), "%s is a type of elements alone", n.typ)
+	c.bind(id, n)
+}
+
 // tile checks the making of a tile, whose name no other in the kernel has.
 func (c *checker) tile(s *Tile) {
 	c.want(!c.tiles[s.Name], "there are two tiles of this name")
-	c.want(s.Type == expr.F32 || s.Type == expr.I32 || s.Type == expr.U32, "a tile holds no %s", s.Type)
+	c.want(s.Type != expr.Bool, "a tile holds no %s", s.Type)
 	c.want(len(s.Shape) > 0, "a tile has an extent; what has none is a variable")
 	c.tiles[s.Name] = true
 	c.extents("extent", s.Shape...)
@@ -169,6 +175,7 @@ func (c *checker) dot(s *Dot) {
 		rows, cols, sum := s.axes()
 		c.operand(s, s.A, rows, sum)
 		c.operand(s, s.B, sum, cols)
+		c.want(s.A.Type == s.B.Type, "its factors are %s and %s", s.A.Type, s.B.Type)
 		c.result(s, rows, cols)
 	})
 }
@@ -177,7 +184,11 @@ func (c *checker) dot(s *Dot) {
 // have the third.
 func (c *checker) operand(s *Dot, e *expr.Expr, over ...string) {
 	c.want(e.Op == expr.Elem, "%s is no element", e)
-	c.expr("operand", e, expr.F32)
+	want := expr.F32
+	if e.Type.Narrow() {
+		want = e.Type
+	}
+	c.expr("operand", e, want)
 	c.linear(s, e, over...)
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/arithlang/mlc/compiler/ir"
+	"github.com/arithlang/mlc/compiler/kernel"
 )
 
 // Batches says how a batch of examples is cut. A chunk is what one worker
@@ -101,11 +102,12 @@ func widest(e *Entry, dims map[string]int) (int, error) {
 				if a.Space != InBuffer {
 					continue
 				}
-				n, err := elements(e.Memory.Buffer(a.Ref.Buffer).Type, dims)
+				t := e.Memory.Buffer(a.Ref.Buffer).Type
+				n, err := elements(t, dims)
 				if err != nil {
 					return 0, fmt.Errorf("buffer %s: %w", a.Ref.Buffer, err)
 				}
-				bytes += 4 * n
+				bytes += kernel.Bytes(t.Elem) * n
 			}
 			most = max(most, bytes)
 		}

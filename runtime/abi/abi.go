@@ -9,7 +9,7 @@ import (
 	"fmt"
 )
 
-// A Type is that of a scalar or of a parameter.
+// A Type is that of a scalar, of a parameter or of elements in memory.
 type Type uint8
 
 // The types.
@@ -18,12 +18,17 @@ const (
 	U32
 	F32
 	U64
+	BF16
+	F16
 )
 
-// Bytes is the size, and the multiple of which a parameter lies at.
+// Bytes is the size, and the multiple of which a parameter or element lies at.
 func (t Type) Bytes() int {
-	if t == U64 {
+	switch t {
+	case U64:
 		return 8
+	case BF16, F16:
+		return 2
 	}
 	return 4
 }
@@ -97,9 +102,9 @@ func Find(name string) (Scalar, bool) {
 
 // Sizes in bytes.
 const (
-	ElemBytes = 4  // of an element: all types that kernels compute on are as large
+	WordBytes = 4  // of a word, in which spaces are counted
 	TileAlign = 16 // where tiles begin, and what a block's room is a multiple of
-	StepWords = 8  // of the block of a step's scalars, 4 bytes each
+	StepWords = 8  // of the block of a step's scalars
 )
 
 // RoomBytes is what a block that needs so many bytes of tiles is given.

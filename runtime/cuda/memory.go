@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	wordBytes  = abi.ElemBytes
+	wordBytes  = abi.WordBytes
 	allocAlign = 256 // bytes, of every replica
 )
 

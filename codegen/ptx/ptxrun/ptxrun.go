@@ -4,10 +4,8 @@
 package ptxrun
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"sync"
 
 	"github.com/arithlang/mlc/codegen/cost"
@@ -129,7 +127,7 @@ func (l *launch) run(name string) error {
 // upload copies buffers and scalars to the device and packs them.
 func (l *launch) upload(e ptx.Entry) error {
 	for _, b := range l.bufs {
-		p, err := l.put(bytes(b))
+		p, err := l.put(b.Bytes())
 		if err != nil {
 			return err
 		}
@@ -189,19 +187,14 @@ func (l *launch) put(data []byte) (cuda.Ptr, error) {
 
 func (l *launch) download() error {
 	for i, b := range l.bufs {
-		data := make([]byte, 4*(len(b.F)+len(b.I)))
+		data := b.Bytes()
 		if len(data) == 0 {
 			continue
 		}
 		if err := l.driver.ToHost(data, l.places[i]); err != nil {
 			return err
 		}
-		for k := range b.F {
-			b.F[k] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*k:]))
-		}
-		for k := range b.I {
-			b.I[k] = int32(binary.LittleEndian.Uint32(data[4*k:]))
-		}
+		b.SetBytes(data)
 	}
 	return nil
 }
@@ -212,16 +205,4 @@ func (l *launch) free() error {
 		errs = append(errs, l.driver.Free(p))
 	}
 	return errors.Join(errs...)
-}
-
-// bytes are a buffer in memory.
-func bytes(b kernel.Buffer) []byte {
-	out := make([]byte, 0, 4*(len(b.F)+len(b.I)))
-	for _, v := range b.F {
-		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(v))
-	}
-	for _, v := range b.I {
-		out = binary.LittleEndian.AppendUint32(out, uint32(v))
-	}
-	return out
 }

@@ -49,12 +49,13 @@ func (c *Case) replicate(r int) error {
 		s["example"] = x + float64(r*exampleStep)
 	}
 	for i, b := range c.start[0] {
-		b = kernel.Buffer{F: slices.Clone(b.F), I: slices.Clone(b.I)}
+		b = b.Clone()
 		if !c.shared(i) {
 			rotate(b.F, r)
+			rotate(b.H, r)
 		}
 		c.start[r] = append(c.start[r], b)
-		c.want[r] = append(c.want[r], kernel.Buffer{F: slices.Clone(b.F), I: slices.Clone(b.I)})
+		c.want[r] = append(c.want[r], b.Clone())
 	}
 	return kernel.Run(c.Kernel, s, c.want[r])
 }
@@ -66,7 +67,7 @@ func (c *Case) shared(buffer int) bool {
 }
 
 // rotate moves elements by some places. Integers, which may be ids, stay.
-func rotate(f []float32, by int) {
+func rotate[T float32 | uint16](f []T, by int) {
 	if n := len(f); n > 0 {
 		copy(f, append(slices.Clone(f[by%n:]), f[:by%n]...))
 	}

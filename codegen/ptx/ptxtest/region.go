@@ -1,10 +1,8 @@
 package ptxtest
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/runtime/cuda/sim"
@@ -25,10 +23,10 @@ type region struct {
 // gap is how many bytes lie behind each part, at least.
 const gap = 64
 
-// place allocates parts that start skew elements behind a multiple of 256 bytes.
-func (l *launch) place(size, count, skew int) (*region, error) {
-	g := &region{device: l.device, lead: 4 * skew, size: size, count: count}
-	g.stride = (size+gap+255)/256*256 + 4*skew
+// place allocates parts that start some bytes behind a multiple of 256.
+func (l *launch) place(size, lead, count int) (*region, error) {
+	g := &region{device: l.device, lead: lead, size: size, count: count}
+	g.stride = (size+gap+255)/256*256 + lead
 	var err error
 	if g.base, err = l.alloc(g.total()); err != nil {
 		return nil, err
@@ -65,13 +63,13 @@ func (g *region) write(part int, b kernel.Buffer) error {
 	if g.size == 0 {
 		return nil
 	}
-	return g.device.Write(g.at(part), bytes(b))
+	return g.device.Write(g.at(part), b.Bytes())
 }
 
 // read is a part as a buffer. An element that nothing wrote is as before: it need
 // not be written.
 func (g *region) read(part int, before kernel.Buffer) (kernel.Buffer, error) {
-	now := bytes(before)
+	now := before.Bytes()
 	if len(now) == 0 {
 		return before, nil
 	}
@@ -79,36 +77,17 @@ func (g *region) read(part int, before kernel.Buffer) (kernel.Buffer, error) {
 		if waive(err) != nil {
 			return before, err
 		}
-		now = bytes(before)
-		var word [4]byte
-		for i := 0; i < len(now); i += 4 {
-			if err := g.device.Read(word[:], g.at(part)+sim.Ptr(i)); err == nil {
-				copy(now[i:], word[:])
+		now = before.Bytes()
+		var one [1]byte
+		for i := range now {
+			if err := g.device.Read(one[:], g.at(part)+sim.Ptr(i)); err == nil {
+				now[i] = one[0]
 			}
 		}
 	}
-	var after kernel.Buffer
-	for ; len(now) > 0; now = now[4:] {
-		v := binary.LittleEndian.Uint32(now)
-		if before.I != nil {
-			after.I = append(after.I, int32(v))
-		} else {
-			after.F = append(after.F, math.Float32frombits(v))
-		}
-	}
+	after := before.Clone()
+	after.SetBytes(now)
 	return after, nil
-}
-
-// bytes are a buffer in memory.
-func bytes(b kernel.Buffer) []byte {
-	var out []byte
-	for _, v := range b.F {
-		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(v))
-	}
-	for _, v := range b.I {
-		out = binary.LittleEndian.AppendUint32(out, uint32(v))
-	}
-	return out
 }
 
 // waive drops the error of reading what was never written.

@@ -136,7 +136,7 @@ func (l *launch) buffer(i int) error {
 	if i := len(l.regions); i < len(l.entry.Aligned) && l.entry.Aligned[i] {
 		skew = 0
 	}
-	g, err := l.place(4*(len(b.F)+len(b.I)), n, skew)
+	g, err := l.place(len(b.Bytes()), kernel.Bytes(l.Kernel.Params[i].Type)*skew, n)
 	if err != nil {
 		return err
 	}

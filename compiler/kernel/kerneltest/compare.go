@@ -104,8 +104,8 @@ func Check(k *kernel.Kernel, s kernel.Scalars, inputs Kind, seed uint64, run Run
 	padded := make([]kernel.Buffer, len(start))
 	got := make([]kernel.Buffer, len(start))
 	for i, b := range start {
-		padded[i] = kernel.Buffer{F: pad(b.F, markF), I: pad(b.I, markI)}
-		got[i] = kernel.Buffer{F: cut(padded[i].F), I: cut(padded[i].I)}
+		padded[i] = kernel.Buffer{F: pad(b.F, markF), I: pad(b.I, markI), H: pad(b.H, markH)}
+		got[i] = kernel.Buffer{F: cut(padded[i].F), I: cut(padded[i].I), H: cut(padded[i].H)}
 	}
 	if err := run(k.Name, s, got); err != nil {
 		return fmt.Errorf("back end: %w", err)
@@ -113,7 +113,7 @@ func Check(k *kernel.Kernel, s kernel.Scalars, inputs Kind, seed uint64, run Run
 	var errs []error
 	for i, p := range padded {
 		errs = append(errs, Differ(k.Params[i].Name, got[i], want[i]))
-		if !intact(p.F, markF) || !intact(p.I, markI) {
+		if !intact(p.F, markF) || !intact(p.I, markI) || !intact(p.H, markH) {
 			errs = append(errs, fmt.Errorf("%s: written beyond its end", k.Params[i].Name))
 		}
 	}
@@ -130,7 +130,7 @@ func Interpret(k *kernel.Kernel, s kernel.Scalars, inputs Kind, seed uint64) (st
 		start = draw(k, shapes, inputs, ids, seed)
 		end = make([]kernel.Buffer, len(start))
 		for i, b := range start {
-			end[i] = kernel.Buffer{F: slices.Clone(b.F), I: slices.Clone(b.I)}
+			end[i] = b.Clone()
 		}
 		if err = kernel.Run(k, s, end); err == nil {
 			return start, end, nil
@@ -170,11 +170,7 @@ func draw(k *kernel.Kernel, shapes [][]int, inputs Kind, ids idRange, seed uint6
 		for _, extent := range shape {
 			n *= extent
 		}
-		if p.Type == expr.I32 {
-			bufs[i].I = make([]int32, n)
-		} else {
-			bufs[i].F = make([]float32, n)
-		}
+		bufs[i] = kernel.NewBuffer(p.Type, n)
 		for j := range bufs[i].I {
 			bufs[i].I[j] = unwrittenI
 			if p.Mode != kernel.Out {
@@ -187,19 +183,38 @@ func draw(k *kernel.Kernel, shapes [][]int, inputs Kind, ids idRange, seed uint6
 				bufs[i].F[j] = inputs.draw(r)
 			}
 		}
+		for j := range bufs[i].H {
+			bufs[i].H[j] = unwrittenH
+			if p.Mode != kernel.Out {
+				bufs[i].H[j] = cropped(p.Type, inputs.draw(r))
+			}
+		}
 	}
 	return bufs
 }
 
+// cropped is the bits of a number of 16 bits near a smaller one: those of its F32 that
+// there is room for.
+func cropped(t expr.Type, v float32) uint16 {
+	bits := math.Float32bits(v)
+	if t == expr.BF16 {
+		return uint16(bits >> 16)
+	}
+	exponent := max(int(bits>>23&0xff)-(127-15), 0)
+	return uint16(bits>>16&0x8000 | uint32(exponent)<<10 | bits>>13&0x3ff)
+}
+
 const (
 	unwrittenI = -0x5a5a5a5b
+	unwrittenH = 0x7fa5 // NaN, which nothing computes
 	markI      = int32(0x5a5a5a5a)
+	markH      = uint16(0x5a5a)
 	markF      = float32(0x1.b4b4b4p+70)
 	marks      = 32
 )
 
 // pad copies a slice and puts marks behind its end. None becomes none.
-func pad[T int32 | float32](from []T, mark T) []T {
+func pad[T int32 | float32 | uint16](from []T, mark T) []T {
 	if from == nil {
 		return nil
 	}
@@ -213,7 +228,7 @@ func cut[T any](padded []T) []T {
 }
 
 // intact reports whether the marks of a padded slice are as they were.
-func intact[T int32 | float32](padded []T, mark T) bool {
+func intact[T int32 | float32 | uint16](padded []T, mark T) bool {
 	return !slices.ContainsFunc(padded[len(cut(padded)):], func(v T) bool { return v != mark })
 }
 
@@ -237,6 +252,11 @@ func Differ(name string, got, want kernel.Buffer) error {
 			note(i)
 		}
 	}
+	for i, w := range want.H {
+		if got.H[i] != w {
+			note(i)
+		}
+	}
 	switch {
 	case n == 0:
 		return nil
@@ -244,6 +264,8 @@ func Differ(name string, got, want kernel.Buffer) error {
 		g, w := got.F[first], want.F[first]
 		return fmt.Errorf("%s: %d of %d elements differ; element %d is %v (%08x), want %v (%08x)",
 			name, n, len(want.F), first, g, math.Float32bits(g), w, math.Float32bits(w))
+	case want.H != nil:
+		return fmt.Errorf("%s: %d of %d elements differ; element %d is %04x, want %04x", name, n, len(want.H), first, got.H[first], want.H[first])
 	}
 	return fmt.Errorf("%s: %d of %d elements differ; element %d is %d, want %d", name, n, len(want.I), first, got.I[first], want.I[first])
 }

@@ -9,16 +9,18 @@ import (
 )
 
 // Poison is what a fresh tile holds, besides NaN in F32, so that reading it shows.
+// Its lower half is NaN in BF16 and F16.
 const Poison = 0x7fffffff
 
 // An Array is a tile or buffer while a kernel runs. U32 elements are kept as the
-// I32 of the same bits.
+// I32 of the same bits, BF16 and F16 as their bits.
 type Array struct {
 	Name  string
 	Type  expr.Type
 	Shape []int
 	F     []float32
 	I     []int32
+	H     []uint16
 	users *users // of a buffer that the kernel writes
 }
 
@@ -36,17 +38,23 @@ func (a *Array) Watch(n int) { a.users = &users{make([]int32, n), make([]int32, 
 func (a *Array) Fresh(shape []int) {
 	a.Shape = append(a.Shape[:0], shape...)
 	n := Product(shape)
-	if a.Type == expr.F32 {
-		a.F = slices.Grow(a.F[:0], n)[:n]
-		for k := range a.F {
-			a.F[k] = float32(math.NaN())
-		}
-		return
+	switch {
+	case a.Type == expr.F32:
+		a.F = filled(a.F, n, float32(math.NaN()))
+	case a.Type.Narrow():
+		a.H = filled(a.H, n, Poison&math.MaxUint16)
+	default:
+		a.I = filled(a.I, n, Poison)
 	}
-	a.I = slices.Grow(a.I[:0], n)[:n]
-	for k := range a.I {
-		a.I[k] = Poison
+}
+
+// filled is a slice of n elements, in the memory of another where that is enough.
+func filled[T any](s []T, n int, with T) []T {
+	s = slices.Grow(s[:0], n)[:n]
+	for k := range s {
+		s[k] = with
 	}
+	return s
 }
 
 // Product is the number of elements of a shape.
@@ -84,17 +92,30 @@ func (a *Array) Get(at int) expr.Value {
 		return expr.Value{F: float64(a.F[at])}
 	case expr.U32:
 		return expr.Value{I: int64(uint32(a.I[at]))}
+	case expr.BF16, expr.F16:
+		return expr.Value{I: int64(a.H[at])}
 	}
 	return expr.Value{I: int64(a.I[at])}
 }
 
+// Float returns the element at a position as F32.
+func (a *Array) Float(at int) float32 {
+	if a.Type.Narrow() {
+		return expr.Widen(a.Type, a.H[at])
+	}
+	return a.F[at]
+}
+
 // Set sets the element at a position.
 func (a *Array) Set(at int, v expr.Value) {
-	if a.Type == expr.F32 {
+	switch {
+	case a.Type == expr.F32:
 		a.F[at] = float32(v.F)
-		return
+	case a.Type.Narrow():
+		a.H[at] = uint16(v.I)
+	default:
+		a.I[at] = int32(v.I)
 	}
-	a.I[at] = int32(v.I)
 }
 
 // Read notes that a cell reads an element, which no other may write.

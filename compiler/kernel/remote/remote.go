@@ -80,8 +80,7 @@ func Dial(in io.Reader, out io.Writer) Runner {
 			return errors.New(o.Err)
 		}
 		for i, b := range o.Buffers {
-			copy(bufs[i].F, b.F)
-			copy(bufs[i].I, b.I)
+			bufs[i].Copy(b)
 		}
 		return nil
 	}

@@ -41,6 +41,7 @@ func TestRunner(t *testing.T) {
 		f := bufs[0].F
 		f[0], f[1] = f[1], f[0]
 		bufs[1].I[0] += int32(s["N"])
+		bufs[2].H[0] = ^bufs[2].H[0]
 		return nil
 	})
 	odd := []float32{math.Float32frombits(1), float32(math.Copysign(0, -1)), float32(math.Inf(1)), 0x1.fffffep127, 1 + 0x1p-23}
@@ -48,11 +49,11 @@ func TestRunner(t *testing.T) {
 	for i := range 20 {
 		all.Go(func() {
 			a, b := odd[i%len(odd)], float32(i)
-			bufs := []kernel.Buffer{{F: []float32{a, b}}, {I: []int32{-5}}}
+			bufs := []kernel.Buffer{{F: []float32{a, b}}, {I: []int32{-5}}, {H: []uint16{0x7f80}}}
 			if err := run("swap", kernel.Scalars{"N": float64(i)}, bufs); err != nil {
 				t.Error(err)
 			}
-			if got := bufs[0].F; math.Float32bits(got[0]) != math.Float32bits(b) || math.Float32bits(got[1]) != math.Float32bits(a) || bufs[1].I[0] != int32(i-5) {
+			if got := bufs[0].F; math.Float32bits(got[0]) != math.Float32bits(b) || math.Float32bits(got[1]) != math.Float32bits(a) || bufs[1].I[0] != int32(i-5) || bufs[2].H[0] != 0x807f {
 				t.Errorf("%v", bufs)
 			}
 		})
