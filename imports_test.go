@@ -29,7 +29,7 @@ const rules = `
 	codegen/flat, codegen/ptx/asm < codegen/ptx < codegen;
 	compiler/check, compiler/lower < codegen/host < codegen;
 	runtime/device, runtime/task, runtime/train, runtime/eval < codegen/host; # the configuration, as values
-	runtime/tokens < compiler/check; # one tokenizer: what is counted is what is read
+	runtime/tokens < runtime/config < compiler/check; # what a spec sets, for both sides; one tokenizer: what is counted is what is read
 	compiler/lower < compiler/diff < compiler/cli;
 	codegen, runtime/cpu, runtime/cuda, runtime/cuda/count < codegen/live < compiler/cli; # what a generated program has, as values
 
@@ -48,7 +48,7 @@ const rules = `
 	runtime/cpu, runtime/cuda, runtime/cuda/card, runtime/cuda/sim/ptx < runtime/cuda/count < runtime;
 	runtime/philox < runtime/cpu, runtime/task, runtime/train;
 	runtime/device, runtime/philox < runtime/task, runtime/ckpt, runtime/track;
-	runtime/tokens < runtime/task;
+	runtime/config < runtime/task;
 	runtime/task, runtime/ckpt, runtime/track < runtime/train, runtime/eval < runtime;
 	runtime/train < runtime/record < runtime, plot < compiler/cli;
 	runtime < generated/*;

@@ -60,7 +60,7 @@ func (c *evalCmd) Run(a app) error {
 		}
 		test.Cells = asked.Cells(test.Task)
 	}
-	if err := a.model.Eval.Reach.Cells(test.Task, test.Cells); err != nil {
+	if err := eval.Reaches(a.model.Eval.Reach, test.Task, test.Cells); err != nil {
 		return usageError{err}
 	}
 	if c.Samples > 0 {

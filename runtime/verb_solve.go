@@ -103,7 +103,7 @@ func (c *solveCmd) solve(a app, t *eval.Test, text string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	if err := a.model.Eval.Reach.Problem(t.Task, p); err != nil {
+	if err := eval.ReachesProblem(a.model.Eval.Reach, t.Task, p); err != nil {
 		return usageError{fmt.Errorf("%q: %w", t.Task.Text(p), err)}
 	}
 	if c.Thinking && p.Answer == "" {

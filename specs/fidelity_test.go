@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/arithlang/mlc/codegen/host"
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/ir"
 	"github.com/arithlang/mlc/compiler/ir/irtest"
@@ -50,8 +49,8 @@ func TestDrawnPositions(t *testing.T) {
 func TestRampOfFigure6(t *testing.T) {
 	spec, list := check.Resolve(check.Options{Path: "abacus/figure6.arith", Read: os.ReadFile})
 	silent(t, "abacus/figure6.arith", list)
-	if tr := spec.Train; tr.RampFrom != 8*tr.MicroBatch || tr.Examples != 400e6 || tr.Batch != 8192 || tr.Ramp != 0.6 {
-		t.Errorf("%d examples from steps of %d to steps of %d, over %g of them", tr.Examples, tr.RampFrom, tr.Batch, tr.Ramp)
+	if tr := spec.Train; tr.RampFrom != 8*tr.MicroBatch || tr.Budget.Examples != 400e6 || tr.Batch != 8192 || tr.Ramp != 0.6 {
+		t.Errorf("%d examples from steps of %d to steps of %d, over %g of them", tr.Budget.Examples, tr.RampFrom, tr.Batch, tr.Ramp)
 	}
 }
 
@@ -98,7 +97,7 @@ func TestFidelityOfRamp(t *testing.T) {
 func TestFidelityOfMeans(t *testing.T) {
 	spec, list := check.Resolve(check.Options{Path: "looped8x2.arith", Read: os.ReadFile})
 	silent(t, "looped8x2.arith", list)
-	tasks, err := task.New(host.TaskConfig(&spec.Task), 1)
+	tasks, err := task.New(task.Config(spec.Task.Task), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +154,7 @@ func TestFidelityOfCells(t *testing.T) {
 	claims(t, "%.1f of 100 problems of 1 × 1 digits are different ones and all 81 here, %.1f of 2 × 1, %.1f of 2 × 2",
 		different(9*9), different(90*9), different(90*90))
 	spec, _ := check.Resolve(check.Options{Path: "looped8x2.arith", Read: os.ReadFile})
-	tasks, err := task.New(host.TaskConfig(&spec.Task), 1)
+	tasks, err := task.New(task.Config(spec.Task.Task), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +216,7 @@ func TestFidelityOfColumns(t *testing.T) {
 func TestFidelityOfFillers(t *testing.T) {
 	spec, list := check.Resolve(check.Options{Path: "abacus/figure20.arith", Read: os.ReadFile})
 	silent(t, "abacus/figure20.arith", list)
-	tasks, err := task.New(host.TaskConfig(&spec.Task), 1)
+	tasks, err := task.New(task.Config(spec.Task.Task), 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/arithlang/mlc/codegen/host"
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/runtime/task"
@@ -85,7 +84,7 @@ func (p *Problem) Write(path string) error {
 
 // Batches are the n batches that a spec's program trains on after so many steps.
 func Batches(s *check.Spec, after, n int) ([]Batch, error) {
-	problems, err := task.New(host.TaskConfig(&s.Task), s.Train.Seed)
+	problems, err := task.New(task.Config(s.Task.Task), s.Train.Seed)
 	if err != nil {
 		return nil, err
 	}

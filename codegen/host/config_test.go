@@ -70,13 +70,12 @@ eval {
 	}
 }
 
-// TestConfigsLeaveOut what says nothing: a share of a loss that is not progressive, and a
-// report as it is without one.
+// TestConfigsLeaveOut what says nothing: a share of a loss that is not progressive, and when
+// to stop.
 func TestConfigsLeaveOut(t *testing.T) {
 	spec := resolve(t, "task successor {}\ntrain.budget = 5examples")
-	spec.Train.Alpha = 1
 	c := TrainConfig(spec, Cost{})
-	if c.Alpha != 0 || c.Report != (train.Report{}) || c.Stop != nil || c.Budget != (train.Budget{Examples: 5}) {
+	if c.Alpha != 0 || c.Report != (train.Report{Problems: train.Glance}) || c.Stop != nil || c.Budget != (train.Budget{Examples: 5}) {
 		t.Errorf("%+v", c)
 	}
 }

@@ -22,6 +22,7 @@ const (
 	tokensPath  = runtimePath + "/tokens"
 	trainPath   = runtimePath + "/train"
 	evalPath    = runtimePath + "/eval"
+	configPath  = runtimePath + "/config"
 	calibPath   = runtimePath + "/calibrate"
 )
 

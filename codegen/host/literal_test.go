@@ -16,9 +16,9 @@ import (
 // TestLiteral prints one value of each kind, and leaves out what is zero or empty.
 func TestLiteral(t *testing.T) {
 	for want, v := range map[string]any{
-		`train.Config{ Alpha: 0.5, Budget: train.Budget{Time: 3600000000000}, Progressive: true, Seed: 18446744073709551615, Stop: &train.Stop{AtLeast: 1.0}, }`: train.Config{
+		`train.Config{ Alpha: 0.5, Budget: config.Budget{Time: 3600000000000}, Progressive: true, Seed: 18446744073709551615, Stop: &config.Stop{AtLeast: 1.0}, }`: train.Config{
 			Alpha: 0.5, Budget: train.Budget{Time: time.Hour}, Progressive: true, Seed: 1<<64 - 1, Stop: &train.Stop{AtLeast: 1}},
-		`eval.Config{ Digits: []int{6, 60}, Grid: eval.Grid{Second: eval.Span{ Hi: 2, Lo: 1, }}, }`: eval.Config{
+		`eval.Config{ Digits: []int{6, 60}, Grid: config.Grid{Second: config.Span{ Hi: 2, Lo: 1, }}, }`: eval.Config{
 			Digits: []int{6, 60}, Grid: eval.Grid{Second: eval.Span{Lo: 1, Hi: 2}}, Times: []int{}},
 		`task.Config{ Kind: "a\"b", Of: []string{"x"}, Split: new(uint64(0)), }`: task.Config{Kind: `a"b`, Of: []string{"x"}, Split: new(uint64)},
 		`device.Group{Params: []device.Param{ { Min: new(float32(0.1)), Name: "w", }, {Shape: []int{-1}}, }}`: device.Group{Params: []device.Param{

@@ -48,6 +48,7 @@ func Model(f *jen.File, t Trainer) {
 	f.ImportName(tokensPath, "tokens")
 	f.ImportName(trainPath, "train")
 	f.ImportName(evalPath, "eval")
+	f.ImportName(configPath, "config")
 	f.Anon("embed")
 	f.Comment("//go:embed spec.arith")
 	f.Var().Id("specText").String()

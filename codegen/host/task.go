@@ -9,20 +9,6 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// TaskConfig is a task as a generated program has it.
-func TaskConfig(t *check.Task) task.Config {
-	return task.Config{
-		Kind: t.Kind, Of: t.Of,
-		DigitsLo: t.DigitsLo, DigitsHi: t.DigitsHi, Below: t.Below, Released: t.Released, Repeated: t.Repeated, LengthLo: t.LengthLo, LengthHi: t.LengthHi,
-		Base: t.Base, Sequence: t.Sequence,
-		Reversed: t.Reversed, ReversedOperands: t.ReversedOperands, Interleave: t.Interleave,
-		Pad: task.Pad(t.Pad), Hints: t.Hints, RandomPad: t.RandomPad,
-		Examples: t.Examples, Holdout: t.Holdout, Split: t.Split,
-		LossOnAll: t.LossOnAll, Padded: t.Padded, Scratchpad: t.Scratchpad,
-		Problems: t.Problems.String(), Tests: t.Tests.String(), Separator: t.Separator, Tokens: t.Tokens,
-	}
-}
-
 // The names of the files of the problems that a task reads.
 const (
 	ProblemFile = "problems.txt"
@@ -33,7 +19,7 @@ const (
 // generated, then the problems; none if the task makes them.
 func ProblemFiles(t *check.Task, header string) map[string][]byte {
 	files := map[string][]byte{}
-	for name, p := range map[string]*check.Problems{ProblemFile: t.Problems, TestFile: t.Tests} {
+	for name, p := range map[string]*check.Problems{ProblemFile: t.File, TestFile: t.TestFile} {
 		if p != nil {
 			files[name] = []byte(header + p.Text)
 		}
@@ -45,7 +31,7 @@ func ProblemFiles(t *check.Task, header string) map[string][]byte {
 // embedded.
 func (t Trainer) taskConfig(f *jen.File) jen.Code {
 	fields := jen.Dict{}
-	cfg := TaskConfig(&t.Spec.Task)
+	cfg := task.Config(t.Spec.Task.Task)
 	for _, e := range []struct {
 		text                 *string
 		file, variable, name string

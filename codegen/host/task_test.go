@@ -29,7 +29,7 @@ func TestTaskAgrees(t *testing.T) {
 		loop + "task file { path = \"p\" }", loop + "task file { path = \"p\"\n split = 3 }", loop + "task file { path = \"p\"\n separator = \" 12\"\n random_pad = 10%\n holdout = 0% }",
 	} {
 		spec := resolve(t, text)
-		cfg := TaskConfig(&spec.Task)
+		cfg := task.Config(spec.Task.Task)
 		tasks, err := task.New(cfg, 1)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
@@ -111,7 +111,7 @@ func TestSpecsHaveProblems(t *testing.T) {
 			t.Errorf("%s: %v", path, found)
 			continue
 		}
-		tasks, err := task.New(TaskConfig(&spec.Task), 1)
+		tasks, err := task.New(task.Config(spec.Task.Task), 1)
 		if err != nil {
 			t.Errorf("%s: %v", path, err)
 			continue
@@ -119,14 +119,14 @@ func TestSpecsHaveProblems(t *testing.T) {
 		if _, err := tasks.NewDrawer(0, 8).Train(0, 20); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
-		wide := tasks.WithPad(task.Pad(spec.Eval.Pad))
+		wide := tasks.WithPad(spec.Eval.Pad)
 		for _, digits := range spec.Eval.Digits {
 			if _, err := wide.Batch(wide.Test(digits, 2)); err != nil {
 				t.Errorf("%s, %d digits: %v", path, digits, err)
 			}
 		}
-		if g := spec.Eval.Grid; g != nil {
-			if _, err := wide.Batch(wide.Cell(g.FirstHi, g.SecondHi, 2)); err != nil {
+		if g := spec.Eval.Grid; g.First.Hi > 0 {
+			if _, err := wide.Batch(wide.Cell(g.First.Hi, g.Second.Hi, 2)); err != nil {
 				t.Errorf("%s: %v", path, err)
 			}
 		}

@@ -57,7 +57,7 @@ func New(p *compiler.Program) (*Model, error) {
 	}
 	m := &Model{
 		Name:  host.ModelName(p.Spec, p.Stage),
-		Task:  host.TaskConfig(&p.Spec.Task),
+		Task:  task.Config(p.Spec.Task.Task),
 		Train: host.TrainConfig(p.Spec, host.Cost{Batches: p.Batches, RowFLOP: flop}),
 		Eval:  host.EvalConfig(p.Spec),
 		Plan:  newPlan(p.Lowered),

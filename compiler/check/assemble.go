@@ -1,13 +1,20 @@
 package check
 
-import "time"
+import (
+	"time"
+
+	"github.com/arithlang/mlc/runtime/config"
+)
 
 // assemble builds the Spec from the values. After errors some values are
 // missing; the parts that need them stay zero, and the spec is not handed out.
 func (c *checker) assemble(name string) *Spec {
 	s := &Spec{Name: name, Task: c.task(), Model: c.model(), Train: c.train(), Eval: c.eval()}
 	s.Task.Sequence, s.Task.Padded = s.Model.Loop != nil, c.get("train.lengths").is("padded")
-	s.Train.Backprop = c.backprop(s)
+	s.Train.Times, s.Train.Backprop = s.Model.Times(), c.backprop(s)
+	if s.Model.Loop != nil {
+		s.Eval.Loop = s.Model.Loop.Times
+	}
 	return s
 }
 
@@ -52,7 +59,7 @@ func (v *value) num64(name string) float64 { return v.arg(name).num }
 
 func (c *checker) task() Task {
 	order := c.word("task.order")
-	t := Task{
+	t := config.Task{
 		Kind:             c.kind,
 		Of:               c.get("task.of").words,
 		Below:            int64(c.num("task.below")),
@@ -69,24 +76,22 @@ func (c *checker) task() Task {
 		Holdout:          c.num("task.holdout"),
 		LossOnAll:        c.word("task.loss_on") == "all",
 		Scratchpad:       c.flag("task.scratchpad"),
-		Path:             c.word("task.path"),
-		TestPath:         c.word("task.test"),
 		Separator:        c.word("task.separator"),
 		Tokens:           c.tokens(),
-		Pos:              c.place("task"),
 	}
-	t.Problems, t.Tests = c.readProblems(t.Tokens)
 	if v := c.get("task.split"); v.given && !v.is("none") {
 		t.Split = new(uint64(v.num))
 	}
 	t.DigitsLo, t.DigitsHi = c.pair("task.digits")
 	t.LengthLo, t.LengthHi = c.pair("task.length")
-	return t
+	problems, tests := c.readProblems(t.Tokens)
+	t.Problems, t.Tests = problems.String(), tests.String()
+	return Task{Task: t, Path: c.word("task.path"), TestPath: c.word("task.test"), File: problems, TestFile: tests, Pos: c.place("task")}
 }
 
-func (c *checker) pad(path string) Pad {
+func (c *checker) pad(path string) config.Pad {
 	v := c.get(path)
-	p := Pad{To: v.int("to"), Step: v.int("step")}
+	p := config.Pad{To: v.int("to"), Step: v.int("step")}
 	if n := v.int("answer"); n > 0 {
 		p.Less = p.To - n
 	}
@@ -95,9 +100,8 @@ func (c *checker) pad(path string) Pad {
 
 func (c *checker) train() Train {
 	loss, opt, sched, report := c.get("train.loss"), c.get("train.optimizer"), c.get("train.schedule"), c.get("train.report")
-	t := Train{
+	t := config.Train{
 		Progressive: loss.is("progressive"),
-		Alpha:       loss.num64("alpha"),
 		Backprop:    loss.int("backprop"),
 		SumLoss:     c.get("train.reduce").is("sum_over_batch"),
 		Throttle:    c.flag("train.throttle"),
@@ -113,32 +117,33 @@ func (c *checker) train() Train {
 		Ramp:        c.num("train.ramp"),
 		RampFrom:    c.int("train.ramp_from"),
 		MicroBatch:  c.int("train.microbatch"),
-		Report:      Report{Every: report.int("every"), Problems: report.int("problems"), Full: report.is("full")},
-		Precision:   c.word("train.precision"),
+		Report:      config.Report{Every: report.int("every"), Problems: report.int("problems"), Full: report.is("full")},
 		Seed:        uint64(c.num("train.seed")),
-		Pos:         c.place("train"),
 	}
 	if b := opt.arg("betas").list; len(b) == 2 {
 		t.Beta1, t.Beta2 = b[0], b[1]
 	}
+	if t.Progressive {
+		t.Alpha = loss.num64("alpha")
+	}
 	switch b := c.get("train.budget"); b.of {
 	case "steps":
-		t.Steps = int(b.num)
+		t.Budget.Steps = int(b.num)
 	case "examples":
-		t.Examples = int64(b.num)
+		t.Budget.Examples = int64(b.num)
 	case "seconds":
-		t.Time = time.Duration(b.num * float64(time.Second))
+		t.Budget.Time = time.Duration(b.num * float64(time.Second))
 	case "FLOP":
-		t.FLOP = b.num
+		t.Budget.FLOP = b.num
 	}
 	if stop := c.get("train.stop"); stop.is("accuracy") {
-		t.Stop = &Stop{AtLeast: stop.num64("at_least"), HeldOut: stop.arg("on").is("held_out")}
+		t.Stop = &config.Stop{AtLeast: stop.num64("at_least"), HeldOut: stop.arg("on").is("held_out")}
 	}
-	return t
+	return Train{Train: t, Precision: c.word("train.precision"), Pos: c.place("train")}
 }
 
 func (c *checker) eval() Eval {
-	e := Eval{
+	e := config.Eval{
 		Digits:     c.ints("eval.digits"),
 		Samples:    c.int("eval.samples"),
 		Pad:        c.pad("eval.pad"),
@@ -146,11 +151,10 @@ func (c *checker) eval() Eval {
 		Greedy:     c.get("eval.mode").is("greedy"),
 		Times:      c.ints("eval.times"),
 		Settle:     c.int("eval.settle"),
-		Pos:        c.place("eval"),
 	}
 	if g := c.ints("eval.grid"); len(g) == 4 {
-		e.Grid = &Grid{g[0], g[1], g[2], g[3]}
+		e.Grid = config.Grid{First: config.Span{Lo: g[0], Hi: g[1]}, Second: config.Span{Lo: g[2], Hi: g[3]}}
 	}
-	e.DiagonalLo, e.DiagonalHi = c.pair("eval.diagonal")
-	return e
+	e.Diagonal.Lo, e.Diagonal.Hi = c.pair("eval.diagonal")
+	return Eval{Eval: e, Pos: c.place("eval")}
 }

@@ -3,6 +3,8 @@ package check
 import (
 	"math"
 	"slices"
+
+	"github.com/arithlang/mlc/runtime/config"
 )
 
 // lengths are the numbers of tokens that a model reads of one shape of problem: of
@@ -39,13 +41,13 @@ func (t *Task) layout(kind string) (layout, bool) {
 
 // shape is the shape of problems with operands of a and b digits and an answer of
 // the given digits.
-func (t *Task) shape(pad Pad, a, b, answer int, loop bool) lengths {
+func (t *Task) shape(pad config.Pad, a, b, answer int, loop bool) lengths {
 	l := layouts[t.Kind]
 	if l.single {
 		b = 1
 	}
 	if pad.To > 0 {
-		a = pad.width(max(a, b, answer+pad.Less))
+		a = pad.Width(max(a, b, answer+pad.Less))
 		if answer = a - pad.Less; !l.single {
 			b = a
 		}
@@ -59,7 +61,7 @@ func (t *Task) shape(pad Pad, a, b, answer int, loop bool) lengths {
 	if n := max(a, b, answer); loop && t.Interleave && pad.To == 0 {
 		a, b, answer = n, n, n
 	}
-	if t.hinted() {
+	if t.Hinted() {
 		a, b, answer = 2*a, 2*b, 2*answer
 	}
 	source := a + b + l.operands + 1 // ^ a $ or ^ a + b $
@@ -75,17 +77,9 @@ func (t *Task) paired() bool {
 	return l.operands == 2 && !l.single && !t.Interleave && t.Pad.To > 0
 }
 
-// width is what numbers of n digits are padded to.
-func (p Pad) width(n int) int {
-	if p.To == 0 {
-		return n
-	}
-	return max(p.To, p.To+(n-p.To+p.Step-1)/p.Step*p.Step)
-}
-
 // lengths lists the shapes of problems whose operands have a and b digits, with
 // the shortest and the longest answer, of at most the given number of digits.
-func (t *Task) lengths(pad Pad, a, b, atMost int, loop bool) []lengths {
+func (t *Task) lengths(pad config.Pad, a, b, atMost int, loop bool) []lengths {
 	var out []lengths
 	for _, k := range t.kinds() {
 		l, ok := t.layout(k)
@@ -179,8 +173,8 @@ func (s *Spec) evaluated() []lengths {
 
 func (s *Spec) listTrained() []lengths {
 	t := &s.Task
-	if t.Problems != nil {
-		return t.Problems.shapes(s.Model.Loop != nil)
+	if t.File != nil {
+		return t.File.shapes(s.Model.Loop != nil)
 	}
 	lo, hi := t.digits()
 	if t.Kind == "sort" {
@@ -197,12 +191,12 @@ func (s *Spec) listEvaluated() []lengths {
 	sort := s.Task.Kind == "sort"
 	loop := s.Model.Loop != nil
 	const any = 1 << 20
-	if g := s.Eval.Grid; g != nil && sort {
-		out = append(out, s.Task.sorted(g.FirstLo, g.SecondLo, loop), s.Task.sorted(g.FirstHi, g.SecondHi, loop))
-	} else if g != nil {
-		out = append(out, s.between(s.Eval.Pad, g.FirstLo, g.FirstHi, g.SecondLo, g.SecondHi, any)...)
+	if g := s.Eval.Grid; g.First.Hi > 0 && sort {
+		out = append(out, s.Task.sorted(g.First.Lo, g.Second.Lo, loop), s.Task.sorted(g.First.Hi, g.Second.Hi, loop))
+	} else if g.First.Hi > 0 {
+		out = append(out, s.between(s.Eval.Pad, g.First.Lo, g.First.Hi, g.Second.Lo, g.Second.Hi, any)...)
 	}
-	if lo, hi := s.Eval.DiagonalLo, s.Eval.DiagonalHi; lo > 0 && !sort {
+	if lo, hi := s.Eval.Diagonal.Lo, s.Eval.Diagonal.Hi; lo > 0 && !sort {
 		out = append(out, s.between(s.Eval.Pad, lo, hi, lo, hi, any)...)
 	}
 	for _, d := range s.Eval.Digits {
@@ -217,7 +211,7 @@ func (s *Spec) listEvaluated() []lengths {
 
 // between lists the shapes of a box of lengths: along its diagonal and at its
 // corners.
-func (s *Spec) between(pad Pad, alo, ahi, blo, bhi, atMost int) []lengths {
+func (s *Spec) between(pad config.Pad, alo, ahi, blo, bhi, atMost int) []lengths {
 	loop := s.Model.Loop != nil
 	out := append(s.Task.lengths(pad, alo, bhi, atMost, loop), s.Task.lengths(pad, ahi, blo, atMost, loop)...)
 	for n := range max(ahi-alo, bhi-blo) + 1 {

@@ -240,10 +240,10 @@ func (p *Problems) heldOut(share float64) int {
 // tested is the file whose problems are tested, all or what is held out of it; nil of
 // other tasks.
 func (t *Task) tested() *Problems {
-	if t.Tests != nil {
-		return t.Tests
+	if t.TestFile != nil {
+		return t.TestFile
 	}
-	return t.Problems
+	return t.File
 }
 
 // shapes lists the shapes of the problems.

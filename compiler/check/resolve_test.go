@@ -11,6 +11,7 @@ import (
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/dsl/diag"
+	"github.com/arithlang/mlc/runtime/config"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/tools/txtar"
@@ -95,7 +96,7 @@ func TestSuccessor(t *testing.T) {
 		"train.batch=100", "train.budget=90m", "train.seed=7", "model.dropout=10%")
 	want := &Spec{
 		Name: "successor", Hash: spec.Hash, Resolved: spec.Resolved,
-		Task: Task{Kind: "successor", Below: 1 << 20, Base: 10, Reversed: true, Pad: Pad{To: 7, Step: 3}, Holdout: 0.125},
+		Task: Task{Task: config.Task{Kind: "successor", Below: 1 << 20, Base: 10, Reversed: true, Pad: config.Pad{To: 7, Step: 3}, Holdout: 0.125}},
 		Model: Model{
 			Name: "seq2seq", Width: 64, Heads: 4, Act: "relu", Hidden: 256, NormEps: 1e-5, NormPost: true,
 			Norm: "layernorm", Dropout: 0.1, Bias: true, Init: "xavier", TokenScale: 8, EmbedNorm: "none",
@@ -107,11 +108,11 @@ func TestSuccessor(t *testing.T) {
 				Cross: &Site{Mask: parsed(t, "0 <= J - 1 - i - j && J - 1 - i - j <= 1"), Scale: 0.25, Dropout: 0.1},
 			},
 		},
-		Train: Train{
-			Backprop: 1, Optimizer: "adam", LR: 2e-3, Beta1: 0.9, Beta2: 0.98, Eps: 1e-9, Schedule: "cosine", Warmup: 0.2, Clip: 1,
-			Batch: 100, Report: Report{Problems: 64}, Precision: "auto", Time: 90 * time.Minute, Seed: 7,
-		},
-		Eval: Eval{Digits: []int{6, 10, 15, 20, 60}, Samples: 2000, Pad: Pad{To: 61, Step: 3}},
+		Train: Train{Precision: "auto", Train: config.Train{
+			Times: 1, Backprop: 1, Optimizer: "adam", LR: 2e-3, Beta1: 0.9, Beta2: 0.98, Eps: 1e-9, Schedule: "cosine", Warmup: 0.2, Clip: 1,
+			Batch: 100, Report: config.Report{Problems: 64}, Budget: config.Budget{Time: 90 * time.Minute}, Seed: 7,
+		}},
+		Eval: Eval{Eval: config.Eval{Digits: []int{6, 10, 15, 20, 60}, Samples: 2000, Pad: config.Pad{To: 61, Step: 3}}},
 	}
 	if diff := cmp.Diff(want, spec, sameSpec); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -318,24 +319,24 @@ func TestHostile(t *testing.T) {
 func TestLengths(t *testing.T) {
 	for _, c := range []struct {
 		kind   string
-		pad    Pad
+		pad    config.Pad
 		digits int
 		want   []lengths
 	}{
-		{"successor", Pad{}, 3, []lengths{{5, 4}, {5, 5}}},
-		{"successor", Pad{To: 7, Step: 3}, 6, []lengths{{9, 8}}},
-		{"successor", Pad{To: 7, Step: 3}, 7, []lengths{{9, 8}, {12, 11}}},
-		{"successor", Pad{To: 61, Step: 3}, 60, []lengths{{63, 62}}},
-		{"addition", Pad{To: 7, Step: 3}, 8, []lengths{{23, 11}}},
-		{"addition", Pad{To: 7, Step: 3, Less: 2}, 3, []lengths{{17, 6}}},
-		{"addition", Pad{To: 7, Step: 3, Less: 2}, 5, []lengths{{17, 6}, {23, 9}}},
-		{"addition", Pad{}, 2, []lengths{{7, 3}, {7, 4}}},
-		{"parity", Pad{}, 8, []lengths{{10, 2}}},
-		{"parity", Pad{To: 20, Step: 1}, 8, []lengths{{22, 21}}},
-		{"parity", Pad{To: 20, Step: 1, Less: 19}, 8, []lengths{{22, 2}}},
-		{"parity", Pad{To: 20, Step: 10, Less: 19}, 21, []lengths{{32, 12}}},
+		{"successor", config.Pad{}, 3, []lengths{{5, 4}, {5, 5}}},
+		{"successor", config.Pad{To: 7, Step: 3}, 6, []lengths{{9, 8}}},
+		{"successor", config.Pad{To: 7, Step: 3}, 7, []lengths{{9, 8}, {12, 11}}},
+		{"successor", config.Pad{To: 61, Step: 3}, 60, []lengths{{63, 62}}},
+		{"addition", config.Pad{To: 7, Step: 3}, 8, []lengths{{23, 11}}},
+		{"addition", config.Pad{To: 7, Step: 3, Less: 2}, 3, []lengths{{17, 6}}},
+		{"addition", config.Pad{To: 7, Step: 3, Less: 2}, 5, []lengths{{17, 6}, {23, 9}}},
+		{"addition", config.Pad{}, 2, []lengths{{7, 3}, {7, 4}}},
+		{"parity", config.Pad{}, 8, []lengths{{10, 2}}},
+		{"parity", config.Pad{To: 20, Step: 1}, 8, []lengths{{22, 21}}},
+		{"parity", config.Pad{To: 20, Step: 1, Less: 19}, 8, []lengths{{22, 2}}},
+		{"parity", config.Pad{To: 20, Step: 10, Less: 19}, 21, []lengths{{32, 12}}},
 	} {
-		got := (&Task{Kind: c.kind}).lengths(c.pad, c.digits, c.digits, c.digits+1, false)
+		got := (&Task{Task: config.Task{Kind: c.kind}}).lengths(c.pad, c.digits, c.digits, c.digits+1, false)
 		if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(lengths{})); diff != "" {
 			t.Errorf("%s of %d digits, pad %v: %s", c.kind, c.digits, c.pad, diff)
 		}

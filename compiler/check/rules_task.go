@@ -32,7 +32,7 @@ func (c *checker) checkTask(t *Task) {
 		c.report("E0331", c.at("task.epochs"), "epochs = same, and there are no epochs: every problem of digits is drawn anew").
 			WithHelp("set below = 1Mi, or leave epochs out")
 	}
-	if p := t.Problems; p != nil && p.Prompts == 1 && t.Holdout > 0 {
+	if p := t.File; p != nil && p.Prompts == 1 && t.Holdout > 0 {
 		c.report("E0321", c.atFirst("task.holdout", "task.path"), "all lines of %s have the same prompt, and none can be held out", t.Path).
 			WithHelp("add problems, or write holdout = 0%%")
 	}
@@ -52,7 +52,7 @@ func (c *checker) limitTask(t *Task) {
 	}{
 		{!t.Sequence && !slices.Contains(seq2seqKinds, t.Kind), "task", dsl.Limit{Code: "E0401", Today: loop}},
 		{t.Sequence && t.Base > 10, "task.base", dsl.Limit{Code: "E0402", Today: "a base of at most 10"}},
-		{!t.Sequence && t.hinted(), "task.hints", dsl.Limit{Code: "E0403", Today: loop}},
+		{!t.Sequence && t.Hinted(), "task.hints", dsl.Limit{Code: "E0403", Today: loop}},
 		{!t.Sequence && t.RandomPad > 0, "task.random_pad", dsl.Limit{Code: "E0404", Today: "pad = zero(to = …)"}},
 		{t.Examples > 0 && (!t.Sequence || t.Below > 0), "task.examples", dsl.Limit{Code: "E0405",
 			Today: "train.budget = 20Mexamples, which says for how long to train"}},
@@ -72,9 +72,6 @@ func (c *checker) limitTask(t *Task) {
 // holdsOut reports whether some problems are kept from training.
 func (t *Task) holdsOut() bool { return t.Holdout > 0 && t.Examples != 1 }
 
-// hinted reports whether letters stand before digits.
-func (t *Task) hinted() bool { return t.Hints == "cyclic" || t.Hints == "fixed" }
-
 // hintedPlaces is the most places of a number in training, as it is written.
 func (t *Task) hintedPlaces() int {
 	_, hi := t.digits()
@@ -90,5 +87,5 @@ func (t *Task) hintedPlaces() int {
 		}
 		n = max(n, most+t.Pad.Less)
 	}
-	return t.Pad.width(n)
+	return t.Pad.Width(n)
 }

@@ -6,11 +6,10 @@ package check
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/dsl/diag"
-	"github.com/arithlang/mlc/runtime/tokens"
+	"github.com/arithlang/mlc/runtime/config"
 )
 
 // A Spec is a fully resolved and typed spec: every default is filled in.
@@ -72,42 +71,13 @@ func Lowerable(spec *Spec) diag.List { return spec.limits }
 
 // Task says what problems look like.
 type Task struct {
-	Kind             string   // successor, addition, …
-	Sequence         bool     // a problem is one text, prompt=answer, for a decoder-only model
-	Of               []string // mixed: the kinds that are mixed
-	DigitsLo         int      // operands have DigitsLo to DigitsHi significant digits …
-	DigitsHi         int
-	Below            int64 // … or, if not 0, are drawn from [0, Below) by a random permutation
-	Repeated         bool  // with Below: every epoch is the first again
-	Released         bool  // … or, with Below, from the lists of the code that Duan & Shi 2023 released
-	LengthLo         int   // sort: the array has LengthLo to LengthHi entries
-	LengthHi         int
-	Base             int
-	Reversed         bool // the answer is written least significant digit first
-	ReversedOperands bool // so are the operands
-	Interleave       bool // binary tasks: the digits of equal place stand side by side, operator first
-	Pad              Pad
-	Hints            string  // none, cyclic, fixed: letters before digits
-	RandomPad        float64 // chance of a filler before each token, in training
-	Examples         int64   // problems drawn before training; 0: as they are needed
-	Split            *uint64 // seed of what is held out; nil: that of the run
-	Holdout          float64 // fraction of [0, Below), or of the examples, kept for validation
-	LossOnAll        bool
-	Padded           bool   // sequences: all as long as the longest, in the order drawn
-	Scratchpad       bool   // parity: the answer is the running parity
-	Path             string // file: where the problems are, as Options.Read takes it
-	TestPath         string // file: where those are that are tested; "": they are held out
-	Separator        string // file: between prompt and answer
-	Tokens           tokens.Rule
-	Problems         *Problems // file: what is in it; nil for other tasks
-	Tests            *Problems // file: what is in that of the tests; nil without
-	Pos              diag.Pos
+	config.Task
+	Path     string    // file: where the problems are, as Options.Read takes it
+	TestPath string    // file: where those are that are tested; "": they are held out
+	File     *Problems // file: what is in it; nil for other tasks
+	TestFile *Problems // file: what is in that of the tests; nil without
+	Pos      diag.Pos
 }
-
-// Pad is the fixed width operands and answer are zero-padded to: the smallest of
-// To, To+Step, To+2*Step, … that the problem and its answer fit in. To = 0: none.
-// The answer is Less places narrower.
-type Pad struct{ To, Step, Less int }
 
 // Model says what is trained: an encoder-decoder, or a loop.
 type Model struct {
@@ -242,69 +212,20 @@ type Init struct {
 	A, B float64
 }
 
-// Train says how.
+// Train says how. What follows from the sizes of launches (Chunk, Group, Rows and RowFLOP
+// of a program) is not in it, and MicroBatch is what the spec says: examples that share
+// draws (DrawGroup) or, without draws, a launch; 0: the compiler chooses.
 type Train struct {
-	Progressive bool    // loss over a random number of runs of the loop
-	Alpha       float64 // progressive: its share, beside a pass of full length
-	Backprop    int     // most runs of the loop that gradients go through: all of them unless progressive
-	SumLoss     bool    // the sum over tokens that count, divided by all tokens of the batch
-	Throttle    bool
-	Optimizer   string // adam, adamw
-	LR          float64
-	Beta1       float64
-	Beta2       float64
-	Eps         float64
-	Decay       float64 // adamw: not on norms, linear biases and leaves that do not ask for it
-	Schedule    string  // constant, trapezoid, cosine
-	Warmup      float64 // fraction of the budget
-	Cooldown    float64 // fraction of the budget
-	Clip        float64 // largest gradient norm, 0: none
-	Batch       int
-	Ramp        float64 // fraction of the budget in which the batch grows
-	RampFrom    int     // examples that it begins with and grows by; 0: one micro-batch
-	MicroBatch  int     // examples that share draws (DrawGroup) or, without draws, a launch; 0: the compiler chooses
-	Steps       int     // budget: exactly one of Steps, Examples, Time, FLOP is set
-	Examples    int64
-	Time        time.Duration
-	FLOP        float64
-	Report      Report
-	Precision   string // auto, f32, bf16
-	Seed        uint64
-	Stop        *Stop // nil: not before the budget is spent
-	Pos         diag.Pos
-}
-
-// Report says what is measured while training.
-type Report struct {
-	Every    int  // steps between two; 0: a hundredth of the budget
-	Problems int  // of each measurement
-	Full     bool // exact match and loss, held-out problems and those of training; else exact match of held-out ones
-}
-
-// Stop ends training at an exact match of AtLeast.
-type Stop struct {
-	AtLeast float64
-	HeldOut bool // on problems kept from training, else on those of training
+	config.Train
+	Precision string // auto, f32, bf16
+	Pos       diag.Pos
 }
 
 // Eval says what is tested after training.
 type Eval struct {
-	Grid       *Grid // of the lengths of both operands
-	DiagonalLo int   // both operands have DiagonalLo to DiagonalHi digits; 0: no such test
-	DiagonalHi int
-	Digits     []int // of the operands
-	Samples    int   // a length or cell
-	Pad        Pad   // of the test problems
-	FirstToken bool  // an answer counts when its first token is right
-	Greedy     bool  // decode instead of verifying
-	Times      []int // runs of the loop that are tested besides its own
-	Settle     int   // most runs in a test in which each problem has as many as it takes until its answer stays the same; 0: no such test
-	Pos        diag.Pos
+	config.Eval
+	Pos diag.Pos
 }
-
-// Grid is all pairs of lengths: digits of first and second operand, for sort
-// digits and entries.
-type Grid struct{ FirstLo, FirstHi, SecondLo, SecondHi int }
 
 // Stage is one step of a training in several: a training, or a calibration
 // between two.

@@ -50,11 +50,11 @@ stage second {
 		t.Errorf("keep %s by default", got)
 	}
 	first, second := spec.stage("first"), spec.stage("second")
-	if first.From != "" || first.Spec.Train.Steps != 1000 || first.Spec.Model.Decoder.Self.Bias != nil {
+	if first.From != "" || first.Spec.Train.Budget.Steps != 1000 || first.Spec.Model.Decoder.Self.Bias != nil {
 		t.Errorf("first %+v", first.Spec)
 	}
-	if second.From != "first" || second.Spec.Train.Steps != 200 {
-		t.Errorf("second from %s, %d steps", second.From, second.Spec.Train.Steps)
+	if second.From != "first" || second.Spec.Train.Budget.Steps != 200 {
+		t.Errorf("second from %s, %d steps", second.From, second.Spec.Train.Budget.Steps)
 	}
 	leaves := append(second.Spec.Model.Decoder.Self.Leaves, second.Spec.Model.Decoder.Cross.Leaves...)
 	wantLeaves := []Leaf{

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/arithlang/mlc/runtime/config"
 )
 
 // TestMeanPasses holds the means of a progressive loss to their sums over all draws,
@@ -23,7 +25,7 @@ func TestMeanPasses(t *testing.T) {
 		{16, 8, 0, Passes{1, 8, 8}},
 		{16, 8, 0.5, Passes{2, 15.5, 11.625}},
 	} {
-		s := &Spec{Model: Model{Loop: &Loop{Times: c.times}}, Train: Train{Progressive: true, Backprop: c.most, Alpha: c.alpha}}
+		s := &Spec{Model: Model{Loop: &Loop{Times: c.times}}, Train: Train{Train: config.Train{Progressive: true, Backprop: c.most, Alpha: c.alpha}}}
 		got := s.MeanPasses()
 		for i, x := range []float64{got.Count - c.want.Count, got.Free - c.want.Free, got.Kept - c.want.Kept} {
 			if math.Abs(x) > 1e-12 {
@@ -31,7 +33,7 @@ func TestMeanPasses(t *testing.T) {
 			}
 		}
 	}
-	plain := &Spec{Model: Model{Loop: &Loop{Times: 5}}, Train: Train{Backprop: 5}}
+	plain := &Spec{Model: Model{Loop: &Loop{Times: 5}}, Train: Train{Train: config.Train{Backprop: 5}}}
 	if got := plain.MeanPasses(); got != (Passes{1, 0, 5}) {
 		t.Errorf("cross entropy: %+v", got)
 	}

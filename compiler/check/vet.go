@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/dsl"
+	"github.com/arithlang/mlc/runtime/config"
 )
 
 // vetRules warn of what is allowed but hardly meant. Each looks at one training. One
@@ -90,8 +91,8 @@ func (c *checker) vetPositions(s *Spec) {
 // trainedDigits is the number of digits of the longest number in training.
 func (s *Spec) trainedDigits() int {
 	t := &s.Task
-	if t.Problems != nil {
-		return t.Problems.Run
+	if t.File != nil {
+		return t.File.Run
 	}
 	_, hi := t.digits()
 	return t.longestNumber(t.Pad, hi, hi, t.answerBound())
@@ -103,12 +104,12 @@ func (s *Spec) evaluatedDigits() int {
 		return p.Run
 	}
 	e, most := &s.Eval, 0
-	if g := e.Grid; g != nil && s.Task.Kind == "sort" {
-		most = g.FirstHi
-	} else if g != nil {
-		most = s.Task.longestNumber(e.Pad, g.FirstHi, g.SecondHi, math.MaxInt)
+	if g := e.Grid; g.First.Hi > 0 && s.Task.Kind == "sort" {
+		most = g.First.Hi
+	} else if g.First.Hi > 0 {
+		most = s.Task.longestNumber(e.Pad, g.First.Hi, g.Second.Hi, math.MaxInt)
 	}
-	for _, d := range append([]int{e.DiagonalHi}, e.Digits...) {
+	for _, d := range append([]int{e.Diagonal.Hi}, e.Digits...) {
 		most = max(most, s.Task.longestNumber(e.Pad, d, d, math.MaxInt))
 	}
 	return most
@@ -116,8 +117,8 @@ func (s *Spec) evaluatedDigits() int {
 
 // longestNumber is the most digits in a row of problems with operands of a and b
 // digits and answers of at most the given ones.
-func (t *Task) longestNumber(pad Pad, a, b, atMost int) int {
-	if t.hinted() || t.Interleave {
+func (t *Task) longestNumber(pad config.Pad, a, b, atMost int) int {
+	if t.Hinted() || t.Interleave {
 		return 1
 	}
 	most := max(a, b)
@@ -127,7 +128,7 @@ func (t *Task) longestNumber(pad Pad, a, b, atMost int) int {
 			most = max(most, min(answer, atMost)+max(pad.Less, 0))
 		}
 	}
-	return pad.width(most)
+	return pad.Width(most)
 }
 
 // vetDefinitions finds masks and biases of the spec's own file that no training uses,
@@ -240,9 +241,9 @@ func (t *Task) distinct() float64 {
 // vetEvaluation compares the tokens of evaluation with those of training, which
 // cost three times as much: forward, backward for inputs and for weights.
 func (c *checker) vetEvaluation(s *Spec) {
-	examples := float64(s.Train.Examples)
-	if s.Train.Steps > 0 {
-		examples = float64(s.Train.Steps) * float64(s.Train.Batch)
+	examples := float64(s.Train.Budget.Examples)
+	if s.Train.Budget.Steps > 0 {
+		examples = float64(s.Train.Budget.Steps) * float64(s.Train.Batch)
 	}
 	trained, evaluated := 3*examples*meanTokens(s.trained()), s.problems()*meanTokens(s.evaluated())
 	if examples > 0 && trained > 0 && evaluated > trained {
@@ -254,18 +255,18 @@ func (c *checker) vetEvaluation(s *Spec) {
 // problems is the number of problems that are evaluated.
 func (s *Spec) problems() float64 {
 	e := &s.Eval
-	if p := s.Task.Tests; p != nil {
+	if p := s.Task.TestFile; p != nil {
 		return float64(min(p.Count, p.Lengths*e.Samples))
 	}
-	if p := s.Task.Problems; p != nil {
+	if p := s.Task.File; p != nil {
 		return float64(min(p.heldOut(s.Task.Holdout), p.Lengths*e.Samples))
 	}
 	cells := len(e.Digits)
-	if e.DiagonalLo > 0 {
-		cells += e.DiagonalHi - e.DiagonalLo + 1
+	if e.Diagonal.Lo > 0 {
+		cells += e.Diagonal.Hi - e.Diagonal.Lo + 1
 	}
-	if g := e.Grid; g != nil {
-		cells += (g.FirstHi - g.FirstLo + 1) * (g.SecondHi - g.SecondLo + 1)
+	if g := e.Grid; g.First.Hi > 0 {
+		cells += (g.First.Hi - g.First.Lo + 1) * (g.Second.Hi - g.Second.Lo + 1)
 	}
 	return float64(cells) * float64(e.Samples)
 }

@@ -88,7 +88,7 @@ func (c *checker) vetProblems(s *Spec) {
 	for _, file := range []struct {
 		path string
 		*Problems
-	}{{"task.path", s.Task.Problems}, {"task.test", s.Task.Tests}} {
+	}{{"task.path", s.Task.File}, {"task.test", s.Task.TestFile}} {
 		if file.Problems == nil {
 			continue
 		}
@@ -99,7 +99,7 @@ func (c *checker) vetProblems(s *Spec) {
 			c.reportOddity(file.path, o)
 		}
 	}
-	if s.Task.Tests != nil {
+	if s.Task.TestFile != nil {
 		for _, o := range c.trainedTests(s) {
 			c.reportOddity("task.test", o)
 		}
@@ -131,8 +131,8 @@ func (c *checker) trainedTests(s *Spec) (found oddities) {
 			each(number, prompt)
 		}
 	}
-	prompts(s.Task.Problems, func(number int, prompt string) { lines[prompt] = number })
-	prompts(s.Task.Tests, func(number int, prompt string) {
+	prompts(s.Task.File, func(number int, prompt string) { lines[prompt] = number })
+	prompts(s.Task.TestFile, func(number int, prompt string) {
 		if there := lines[prompt]; there > 0 {
 			found.note("V022", "remove it from one of the files: a test of what was trained on tells of memory", number,
 				"%q is trained on: it stands in line %d of %s", prompt, there, c.word("task.path"))

@@ -64,7 +64,7 @@ func (s *Spec) seesTokens() bool {
 		}
 	}
 	made := t.Kind == "successor" || t.Kind == "addition" || t.Kind == "nx1" || t.Kind == "parity" && t.Scratchpad
-	plain := t.Reversed && !t.ReversedOperands && !t.hinted() && t.Pad.To > 0 && t.Pad.Less == 0
+	plain := t.Reversed && !t.ReversedOperands && !t.Hinted() && t.Pad.To > 0 && t.Pad.Less == 0
 	return made && plain && (m.Position.Kind == "none" || m.Position.Kind == "cyclic")
 }
 
@@ -77,7 +77,7 @@ func (s *Spec) shortProblems() []*instanceOf {
 	t := &s.Task
 	_, digits := t.digits()
 	below := power(t.Base, min(digits, 3))
-	width := t.Pad.width(min(digits, 3) + 1)
+	width := t.Pad.Width(min(digits, 3) + 1)
 	l := t.shape(t.Pad, min(digits, 3), min(digits, 3), width, false)
 	most := windowCells / (l.source * l.target)
 	var out []*instanceOf

@@ -14,13 +14,13 @@ const (
 // (arXiv:2405.17399, the released code's character tokenizers).
 func (t *Task) Vocab() int {
 	switch {
-	case t.Problems != nil:
-		return ownTokens + len(t.Problems.Symbols)
+	case t.File != nil:
+		return ownTokens + len(t.File.Symbols)
 	case !t.Sequence:
 		return vocabSeq2seq + max(t.Base-10, 0)
 	case t.Kind == "sort":
 		return vocabSort
-	case t.hinted():
+	case t.Hinted():
 		return vocabHints
 	}
 	return vocabSequence
@@ -30,8 +30,8 @@ func (t *Task) Vocab() int {
 // less than first. Beyond base ten some letters are digits, too.
 func (t *Task) Digits() (first, last int) {
 	switch {
-	case t.Problems != nil:
-		return ownTokens, ownTokens + t.Problems.Digits - 1
+	case t.File != nil:
+		return ownTokens, ownTokens + t.File.Digits - 1
 	case t.Sequence:
 		return 4, 13
 	}

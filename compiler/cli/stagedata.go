@@ -7,7 +7,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/arithlang/mlc/codegen/host"
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/runtime/task"
 )
@@ -23,7 +22,7 @@ const (
 // dataText shows problems as the model gets them: as text, as tokens, with Abacus
 // rows and with what each row is to say.
 func dataText(p *compiler.Program, _ string) (string, error) {
-	cfg := host.TaskConfig(&p.Spec.Task)
+	cfg := task.Config(p.Spec.Task.Task)
 	t, err := task.New(cfg, p.Spec.Train.Seed)
 	if err != nil {
 		return "", err

@@ -226,16 +226,17 @@ func (f trainFlags) work(p *compiler.Program) float64 {
 	total := 0.0
 	for _, s := range p.Trainings() {
 		t := s.Spec.Train
+		budget := t.Budget
 		step, err := s.StepFLOPs()
 		switch {
-		case err != nil || t.Time > 0:
+		case err != nil || budget.Time > 0:
 			return 0
-		case t.FLOP > 0:
-			total += t.FLOP
-		case t.Examples > 0:
-			total += step * float64(t.Examples) / float64(t.Batch)
+		case budget.FLOP > 0:
+			total += budget.FLOP
+		case budget.Examples > 0:
+			total += step * float64(budget.Examples) / float64(t.Batch)
 		default:
-			total += step * float64(t.Steps)
+			total += step * float64(budget.Steps)
 		}
 	}
 	return total

@@ -14,6 +14,7 @@ import (
 
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/train"
@@ -171,7 +172,7 @@ func TestRunOfTheSameSpec(t *testing.T) {
 		}
 	}
 	named := func(f trainFlags, slug, hash string) *job {
-		spec := &check.Spec{Hash: hash, Train: check.Train{Seed: 1, Steps: 200}}
+		spec := &check.Spec{Hash: hash, Train: check.Train{Train: config.Train{Seed: 1, Budget: config.Budget{Steps: 200}}}}
 		return &job{training: training{source: source{name: "table.arith"}, point: check.Point{Name: "row=" + slug, Slug: slug}},
 			asked: f.asks(&compiler.Program{Spec: spec})}
 	}
@@ -233,7 +234,7 @@ func TestRunOfTheSameSpec(t *testing.T) {
 // TestAskedOfStages compares the trainings up to the last one that is asked for.
 func TestAskedOfStages(t *testing.T) {
 	stage := func(name string, seed uint64) *compiler.Program {
-		return &compiler.Program{Stage: name, Spec: &check.Spec{Hash: "aa", Train: check.Train{Seed: seed, Examples: 500}}}
+		return &compiler.Program{Stage: name, Spec: &check.Spec{Hash: "aa", Train: check.Train{Train: config.Train{Seed: seed, Budget: config.Budget{Examples: 500}}}}}
 	}
 	p := &compiler.Program{Spec: &check.Spec{Hash: "aa"}, Stages: []*compiler.Program{stage("first", 1), stage("second", 2)}}
 	of := func(name string, seed uint64, budget train.Budget) *record.Stage {

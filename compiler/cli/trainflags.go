@@ -142,7 +142,7 @@ func (f trainFlags) asks(p *compiler.Program) asked {
 	a := asked{hash: p.Spec.Hash, until: f.until}
 	for _, s := range p.Trainings() {
 		t := s.Spec.Train
-		of := askedStage{s.Stage, t.Seed, f.budget(train.Budget{Steps: t.Steps, Examples: t.Examples, FLOP: t.FLOP, Time: t.Time})}
+		of := askedStage{s.Stage, t.Seed, f.budget(t.Budget)}
 		if text, given := f.value("--seed"); given {
 			of.seed, _ = strconv.ParseUint(text, 10, 64)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/lower"
 	"github.com/arithlang/mlc/compiler/model"
+	"github.com/arithlang/mlc/runtime/config"
 )
 
 // variant changes the tiny spec of a test.
@@ -92,7 +93,7 @@ func tinySpec() *check.Spec {
 		Decoder: check.Stack{Layers: 2,
 			Self:  &check.Site{Mask: self, Scale: 0.5, Dropout: 0.25},
 			Cross: &check.Site{Mask: cross, Scale: 0.5, Dropout: 0.25}},
-	}, Train: check.Train{Beta1: 0.9, Beta2: 0.98, Eps: 1e-9}}
+	}, Train: check.Train{Train: config.Train{Beta1: 0.9, Beta2: 0.98, Eps: 1e-9}}}
 }
 
 func build(t *testing.T, v variant) *lower.Program {

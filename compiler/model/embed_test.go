@@ -10,6 +10,7 @@ import (
 	"github.com/arithlang/mlc/compiler/ir"
 	"github.com/arithlang/mlc/compiler/ir/irtest"
 	"github.com/arithlang/mlc/compiler/plan"
+	"github.com/arithlang/mlc/runtime/config"
 )
 
 // sequence is "12+345=465" and its end, as a decoder-only model reads it.
@@ -20,7 +21,7 @@ var sequence = []int64{5, 6, 14, 7, 8, 9, 17, 8, 10, 9, 3}
 // longest problem has 11 tokens.
 func rowsOf(t *testing.T, p check.Position, md mode, first int, ids []int64, word uint32) []float64 {
 	t.Helper()
-	spec := &check.Spec{Task: check.Task{Kind: "addition", DigitsLo: 4, DigitsHi: 4, Sequence: true}, Model: check.Model{Width: 2, TokenScale: 1, Position: p}, Train: check.Train{Batch: 8}}
+	spec := &check.Spec{Task: check.Task{Task: config.Task{Kind: "addition", DigitsLo: 4, DigitsHi: 4, Sequence: true}}, Model: check.Model{Width: 2, TokenScale: 1, Position: p}, Train: check.Train{Train: config.Train{Batch: 8}}}
 	m := &builder{spec: spec, plan: &plan.Plan{}}
 	f, err := m.embed("embed_target", TargetTokens, "T", expr.NewVar("P", expr.I32), streamTarget, md)
 	if err != nil {
@@ -109,16 +110,16 @@ func TestPositionRows(t *testing.T) {
 // a larger base.
 func TestDigits(t *testing.T) {
 	for _, c := range []struct {
-		task check.Task
+		task config.Task
 		want string
 	}{
-		{check.Task{Sequence: true, Base: 10}, "[4 5 6 7 8 9 10 11 12 13]"},
-		{check.Task{Base: 10}, "[5 6 7 8 9 10 11 12 13 14]"},
-		{check.Task{Base: 12}, "[5 6 7 8 9 10 11 12 13 14 17 18]"},
+		{config.Task{Sequence: true, Base: 10}, "[4 5 6 7 8 9 10 11 12 13]"},
+		{config.Task{Base: 10}, "[5 6 7 8 9 10 11 12 13 14]"},
+		{config.Task{Base: 12}, "[5 6 7 8 9 10 11 12 13 14 17 18]"},
 	} {
 		var got []int64
 		for id := range int64(40) {
-			if expr.Eval32(isDigit(c.task), expr.Bindings{"x0": {I: id}}).I != 0 {
+			if expr.Eval32(isDigit(check.Task{Task: c.task}), expr.Bindings{"x0": {I: id}}).I != 0 {
 				got = append(got, id)
 			}
 		}

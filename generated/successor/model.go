@@ -5,6 +5,7 @@ package main
 import (
 	_ "embed"
 	"github.com/arithlang/mlc/runtime"
+	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/task"
@@ -17,7 +18,7 @@ var model = runtime.Model{
 	CPU: kernels,
 	Eval: eval.Config{
 		Digits: []int{6, 10, 15, 20, 60},
-		Pad: task.Pad{
+		Pad: config.Pad{
 			Step: 3,
 			To:   61,
 		},
@@ -34,7 +35,7 @@ var model = runtime.Model{
 		Below:   1048576,
 		Holdout: 0.125,
 		Kind:    "successor",
-		Pad: task.Pad{
+		Pad: config.Pad{
 			Step: 3,
 			To:   7,
 		},
@@ -45,13 +46,14 @@ var model = runtime.Model{
 		Batch:      128,
 		Beta1:      0.9,
 		Beta2:      0.98,
-		Budget:     train.Budget{Steps: 1500},
+		Budget:     config.Budget{Steps: 1500},
 		Chunk:      32,
 		Cooldown:   0.4,
 		Eps:        1e-09,
 		LR:         0.003,
 		MicroBatch: 32,
 		Optimizer:  "adam",
+		Report:     config.Report{Problems: 64},
 		RowFLOP:    861174.0,
 		Rows:       8,
 		Schedule:   "trapezoid",

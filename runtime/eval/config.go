@@ -5,32 +5,20 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
+	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/task"
 )
 
 // A Config says what is tested after training. Generated code holds one.
-type Config struct {
-	Grid       Grid  // cells, every pair of lengths
-	Diagonal   Span  // cells, both operands of one length
-	Digits     []int // the same, for lengths one by one
-	Samples    int   // problems a cell
-	Pad        task.Pad
-	FirstToken bool  // an answer counts when its first token is right
-	Greedy     bool  // decode row by row instead of verifying
-	Loop       int   // runs of the loop in training; 0: the model has none
-	Times      []int // runs of the loop that are tested besides
-	Settle     int   // most runs in a test besides that takes as many as an answer needs; 0: none
-	Reach      Reach // of the model's positions
-}
+type Config config.Eval
 
-// A Span is the lengths Lo … Hi; none when Hi is 0.
-type Span struct{ Lo, Hi int }
-
-// A Grid is all pairs of a length of First and one of Second: digits of the two
-// operands, for an array digits and entries.
-type Grid struct{ First, Second Span }
+// The sizes of tests, and how far a model's positions reach.
+type (
+	Span  = config.Span
+	Grid  = config.Grid
+	Reach = config.Reach
+)
 
 // A Pair is what the problems of a cell have in common: the digits of the first
 // operand and of the second, or of the only one and 0, or digits and entries.
@@ -44,15 +32,6 @@ func (p Pair) String() string {
 	return fmt.Sprintf("%d × %d", p.I, p.J)
 }
 
-// all lists the lengths of a span.
-func (s Span) all() []int {
-	var out []int
-	for n := max(s.Lo, 1); n <= s.Hi; n++ {
-		out = append(out, n)
-	}
-	return out
-}
-
 // Cells lists what is tested of a task, each cell once, short problems first.
 func (c *Config) Cells(t *task.Task) []Pair {
 	var out []Pair
@@ -63,12 +42,12 @@ func (c *Config) Cells(t *task.Task) []Pair {
 		return out
 	}
 	_, entries := t.Extent()
-	for _, i := range c.Grid.First.all() {
-		for _, j := range c.Grid.Second.all() {
+	for _, i := range c.Grid.First.Lengths() {
+		for _, j := range c.Grid.Second.Lengths() {
 			out = append(out, Pair{i, j})
 		}
 	}
-	for _, n := range slices.Concat(c.Diagonal.all(), c.Digits) {
+	for _, n := range slices.Concat(c.Diagonal.Lengths(), c.Digits) {
 		p := Pair{n, n}
 		if t.Arrays() { // n is of the numbers in it
 			p.J = entries
@@ -87,31 +66,4 @@ func (c *Config) Cells(t *task.Task) []Pair {
 // compare orders cells by the length of their problems.
 func (p Pair) compare(q Pair) int {
 	return cmp.Or(cmp.Compare(p.I+p.J, q.I+q.J), cmp.Compare(p.I, q.I))
-}
-
-// UnmarshalText reads a span as the command line has it: 101..160, or 20.
-func (s *Span) UnmarshalText(text []byte) error {
-	lo, hi, ok := strings.Cut(string(text), "..")
-	if !ok {
-		hi = lo
-	}
-	var errs [2]error
-	s.Lo, errs[0] = strconv.Atoi(lo)
-	s.Hi, errs[1] = strconv.Atoi(hi)
-	if errs != [2]error{} || s.Lo < 1 || s.Hi < s.Lo {
-		return fmt.Errorf("%q is no range of lengths: want 1..20, from at least 1 upwards", text)
-	}
-	return nil
-}
-
-// UnmarshalText reads a grid: 1..100,1..100, or one span for both.
-func (g *Grid) UnmarshalText(text []byte) error {
-	first, second, ok := strings.Cut(string(text), ",")
-	if !ok {
-		second = first
-	}
-	if err := g.First.UnmarshalText([]byte(first)); err != nil {
-		return err
-	}
-	return g.Second.UnmarshalText([]byte(second))
 }

@@ -16,17 +16,21 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
+func spans(a, b, c, d int) Grid {
+	return Grid{First: Span{Lo: a, Hi: b}, Second: Span{Lo: c, Hi: d}}
+}
+
 func TestCells(t *testing.T) {
 	for _, c := range []struct {
 		task string
 		cfg  Config
 		want []Pair
 	}{
-		{"addition", Config{Grid: Grid{Span{1, 2}, Span{1, 3}}, Diagonal: Span{2, 4}, Digits: []int{9}},
+		{"addition", Config{Grid: spans(1, 2, 1, 3), Diagonal: Span{Lo: 2, Hi: 4}, Digits: []int{9}},
 			[]Pair{{1, 1}, {1, 2}, {2, 1}, {1, 3}, {2, 2}, {2, 3}, {3, 3}, {4, 4}, {9, 9}}},
-		{"sort", Config{Grid: Grid{Span{1, 2}, Span{1, 1}}, Digits: []int{2}}, []Pair{{1, 1}, {2, 1}, {2, 5}}},
-		{"successor", Config{Grid: Grid{Span{1, 2}, Span{1, 3}}, Digits: []int{6, 2}}, []Pair{{1, 0}, {2, 0}, {6, 0}}},
-		{"file", Config{Grid: Grid{Span{1, 2}, Span{1, 3}}, Digits: []int{6, 2}}, []Pair{{1, 0}, {4, 0}}},
+		{"sort", Config{Grid: spans(1, 2, 1, 1), Digits: []int{2}}, []Pair{{1, 1}, {2, 1}, {2, 5}}},
+		{"successor", Config{Grid: spans(1, 2, 1, 3), Digits: []int{6, 2}}, []Pair{{1, 0}, {2, 0}, {6, 0}}},
+		{"file", Config{Grid: spans(1, 2, 1, 3), Digits: []int{6, 2}}, []Pair{{1, 0}, {4, 0}}},
 	} {
 		tk, err := task.New(sequences[c.task], 1)
 		if err != nil {
@@ -40,9 +44,9 @@ func TestCells(t *testing.T) {
 
 func TestGridOnTheCommandLine(t *testing.T) {
 	for text, want := range map[string]Grid{
-		"1..100,2..30": {Span{1, 100}, Span{2, 30}},
-		"1..7":         {Span{1, 7}, Span{1, 7}},
-		"5,1..2":       {Span{5, 5}, Span{1, 2}},
+		"1..100,2..30": spans(1, 100, 2, 30),
+		"1..7":         spans(1, 7, 1, 7),
+		"5,1..2":       spans(5, 5, 1, 2),
 	} {
 		var g Grid
 		if err := g.UnmarshalText([]byte(text)); err != nil || g != want {
@@ -60,7 +64,7 @@ func TestGridOnTheCommandLine(t *testing.T) {
 // grid is a test of a grid of additions.
 func grid(t *testing.T, patience time.Duration) *Test {
 	t.Helper()
-	cfg := Config{Grid: Grid{Span{1, 4}, Span{1, 4}}, Diagonal: Span{5, 6}}
+	cfg := Config{Grid: spans(1, 4, 1, 4), Diagonal: Span{Lo: 5, Hi: 6}}
 	p, _ := newPupil(t, sequences["addition"], func(t *task.Task) (all []task.Problem) {
 		for _, c := range cfg.Cells(t) {
 			all = append(all, t.Cell(c.I, c.J, 25)...)

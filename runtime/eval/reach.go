@@ -7,25 +7,15 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// A Reach is how far the tables of positions go that a model has, and which problems its
-// calibrated biases fit. Kernels read the last row for what lies beyond, so that an answer
-// there says nothing.
-type Reach struct {
-	Tokens int // rows of a table with one for each token of a text; 0: there is none
-	Places int // rows of a table with one for each place in a number, and the first for other tokens; 0: there is none
-	Rows   int // of calibrated biases, one for each token of an answer; 0: there are none
-	Source int // tokens that a source has beside a calibrated bias of cross attention; 0: there is none
-}
-
-// Cells is an error where a problem of one of some cells does not fit: the finding E0304
-// or E0332 of a spec, for lengths that are asked for when it runs.
-func (r Reach) Cells(t *task.Task, cells []Pair) error {
+// Reaches is an error where a problem of one of some cells does not fit: the finding
+// E0304 or E0332 of a spec, for lengths that are asked for when it runs.
+func Reaches(r Reach, t *task.Task, cells []Pair) error {
 	if r == (Reach{}) {
 		return nil
 	}
 	for _, cell := range cells {
 		for _, p := range t.LongestIn(cell.I, cell.J) {
-			if err := r.Problem(t, p); err != nil {
+			if err := ReachesProblem(r, t, p); err != nil {
 				return fmt.Errorf("%s: %w", cell, err)
 			}
 		}
@@ -33,8 +23,8 @@ func (r Reach) Cells(t *task.Task, cells []Pair) error {
 	return nil
 }
 
-// Problem is an error where a problem does not fit.
-func (r Reach) Problem(t *task.Task, p task.Problem) error {
+// ReachesProblem is an error where a problem does not fit.
+func ReachesProblem(r Reach, t *task.Task, p task.Problem) error {
 	if r == (Reach{}) {
 		return nil
 	}

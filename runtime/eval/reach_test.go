@@ -36,7 +36,7 @@ func TestReach(t *testing.T) {
 			t.Fatal(err)
 		}
 		cells := (&Config{Digits: []int{1, c.digits}}).Cells(problems)
-		err = c.reach.Cells(problems, cells)
+		err = Reaches(c.reach, problems, cells)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}

@@ -4,46 +4,16 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/arithlang/mlc/runtime/tokens"
+	"github.com/arithlang/mlc/runtime/config"
 )
 
 // A Config says what problems look like. Generated code holds one.
-type Config struct {
-	Kind             string   // a row of the task table, or mixed
-	Of               []string // mixed: the kinds that take turns
-	DigitsLo         int      // operands have DigitsLo to DigitsHi significant digits …
-	DigitsHi         int
-	Below            int64 // … or, if not 0, are drawn from [0, Below) by a random permutation
-	Repeated         bool  // with Below: every epoch is the first again
-	Released         bool  // … or, with Below, from the lists of released.go
-	LengthLo         int   // sort: LengthLo to LengthHi entries
-	LengthHi         int
-	Base             int
-	Sequence         bool // a problem is one text, prompt=answer, for a decoder-only model
-	Reversed         bool // the answer is written least significant digit first
-	ReversedOperands bool // so are the operands
-	Interleave       bool // two operands: digits of equal place stand side by side, operator first
-	Pad              Pad
-	Hints            string  // sequences: none (or ""), cyclic or fixed: a letter before each digit
-	RandomPad        float64 // sequences: chance of a filler before a character, in training
-	Examples         int64   // sequences: the set that training walks, hold-out included; 0: no end
-	Holdout          float64 // fraction of the problems that training never sees
-	Split            *uint64 // seed of that part, and of the set of Examples; nil: that of the task
-	LossOnAll        bool    // sequences: the prompt has labels, too
-	Padded           bool    // sequences: all as long as the longest there can be, in the order drawn
-	Scratchpad       bool    // parity: the answer is the parity of each prefix
-	Problems         string  // file: a problem a line, each with its end: prompt, separator, answer, both as Tokens.Join has them
-	Tests            string  // file: in the same way those that are tested; "": those that are held out
-	Separator        string  // file: between prompt and answer
-	Tokens           tokens.Rule
-}
+type Config config.Task
 
-// A Pad is the fixed width that operands and answer are padded to with zeros: the
-// smallest of To, To+Step, To+2*Step, … that they fit in. To = 0: as wide as needed.
-// The answer is Less places narrower.
-type Pad struct{ To, Step, Less int }
+// A Pad is the width that numbers are padded to.
+type Pad = config.Pad
 
-func (c *Config) hinted() bool { return c.Hints != "" && c.Hints != "none" }
+func (c *Config) hinted() bool { return (*config.Task)(c).Hinted() }
 
 // check wants a Config that makes problems.
 func (c *Config) check() error {

@@ -277,6 +277,6 @@ func (t *Task) hint(d *draft, src *philox.Source) {
 	case "cyclic":
 		d.start = src.Intn(numLetters+1) % numLetters
 	case "fixed":
-		d.start = src.Intn(max(numLetters-t.cfg.Pad.fit(t.places(d)), 0) + 1)
+		d.start = src.Intn(max(numLetters-t.cfg.Pad.Width(t.places(d)), 0) + 1)
 	}
 }

@@ -285,8 +285,8 @@ func (t *Task) Width(p Problem) (int, error) {
 		return t.tight(p)
 	}
 	d := t.draft(p)
-	if need := t.room(d); t.cfg.Pad.fit(need) >= need {
-		return t.cfg.Pad.fit(need), nil
+	if need := t.room(d); t.cfg.Pad.Width(need) >= need {
+		return t.cfg.Pad.Width(need), nil
 	}
 	return t.width(d)
 }
@@ -303,22 +303,11 @@ func (t *Task) tight(p Problem) (int, error) {
 
 // fit is the width for a number of places.
 func (t *Task) fit(need int) (int, error) {
-	w := t.cfg.Pad.fit(need)
+	w := t.cfg.Pad.Width(need)
 	if w < need {
 		return 0, fmt.Errorf("a problem of %d digits does not fit in numbers padded to %d: give pad a step or a larger width", need, w)
 	}
 	return w, nil
-}
-
-// fit returns the width for n places, less than n if there is none.
-func (p Pad) fit(n int) int {
-	switch {
-	case p.To == 0:
-		return n
-	case n <= p.To || p.Step <= 0:
-		return p.To
-	}
-	return p.To + (n-p.To+p.Step-1)/p.Step*p.Step
 }
 
 // Shape is the number of source tokens and of target rows at a width.

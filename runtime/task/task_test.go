@@ -109,7 +109,7 @@ func TestPad(t *testing.T) {
 		{Pad{To: 7, Step: 3}, 1, 7}, {Pad{To: 7, Step: 3}, 7, 7}, {Pad{To: 7, Step: 3}, 8, 10}, {Pad{To: 7, Step: 3}, 61, 61}, {Pad{To: 7, Step: 3}, 62, 64},
 		{Pad{To: 0, Step: 0}, 5, 5}, {Pad{To: 61, Step: 0}, 60, 61}, {Pad{To: 61, Step: 0}, 62, 61},
 	} {
-		if got := c.pad.fit(c.n); got != c.want {
+		if got := c.pad.Width(c.n); got != c.want {
 			t.Errorf("%v fits %d places in %d, want %d", c.pad, c.n, got, c.want)
 		}
 	}

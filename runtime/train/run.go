@@ -108,7 +108,7 @@ func (r *run) test() (err error) {
 
 // measured is how many problems a report asks for, or all that there are.
 func (t *Trainer) measured(heldOut bool) int {
-	n := t.Config.Report.problems()
+	n := problems(t.Config.Report)
 	if set := t.Task.Set(heldOut); set > 0 {
 		n = int(min(int64(n), set))
 	}
@@ -168,7 +168,7 @@ func (t *Trainer) StopMatch() (float64, error) {
 // of 64, a model that is wrong on one in thirty has all right now and then.
 func (t *Trainer) proven(glance float64) (float64, error) {
 	if s := t.Config.Stop; glance >= s.AtLeast {
-		return t.Match(s.HeldOut, t.Config.Report.problems(), Proof)
+		return t.Match(s.HeldOut, problems(t.Config.Report), Proof)
 	}
 	return glance, nil
 }
