@@ -25,7 +25,7 @@ const rules = `
 	compiler/ir, compiler/grad < compiler/plan < compiler/model, compiler/lower;
 	compiler/expr < compiler/kernel/memory < compiler/kernel;
 	compiler/kernel, compiler/opt < compiler/lower < compiler;
-	compiler/kernel < codegen/flat < codegen/cost, codegen/cpu/vector < codegen/cpu < codegen;
+	compiler/kernel < compiler/kernel/depend < codegen/flat < codegen/cost, codegen/cpu/vector < codegen/cpu < codegen;
 	codegen/flat, codegen/ptx/asm < codegen/ptx < codegen;
 	compiler/check, compiler/lower < codegen/host < codegen;
 	runtime/device, runtime/task, runtime/train, runtime/eval < codegen/host; # the configuration, as values

@@ -3,7 +3,6 @@ package cpu
 import (
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"math/bits"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"github.com/arithlang/mlc/codegen/cpu/vector"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/compiler/kernel/depend"
 )
 
 // A call is where a kernel calls a leaf instead of running some of its nodes.
@@ -117,15 +117,15 @@ func (c *cutter) cut(nodes []kernel.Stmt, top bool) []kernel.Stmt {
 // on both sides of a call, and leaves need not compute it.
 func (c *cutter) letsFirst(nodes []kernel.Stmt) []kernel.Stmt {
 	var first, rest []kernel.Stmt
-	bound := map[string]bool{}
+	changes := map[string]bool{}
 	for _, n := range nodes {
 		let, ok := n.(*kernel.Let)
-		if ok && let.Value.Type != expr.Bool && !c.loaded(let.Value) && !mentionsAny(let.Value, bound) {
+		if ok && let.Value.Type != expr.Bool && !c.loaded(let.Value) && !mentionsAny(let.Value, changes) {
 			first = append(first, n)
 			continue
 		}
 		rest = append(rest, n)
-		maps.Insert(bound, named(n))
+		maps.Copy(changes, depend.Changes(n))
 	}
 	return append(first, rest...)
 }
@@ -207,7 +207,9 @@ func (c *cutter) leaf(nodes, rest []kernel.Stmt, top bool) (*call, error) {
 		params: map[string]string{}, values: map[string]bool{},
 	}
 	for _, n := range nodes {
-		maps.Insert(b.bound, named(n))
+		for name := range kernel.Names(n) {
+			b.bound[name] = true
+		}
 		for s := range kernel.All([]kernel.Stmt{n}) {
 			b.written[kernel.Written(s)] = true
 		}
@@ -278,17 +280,6 @@ func work(nodes []kernel.Stmt) int64 {
 		sum += per
 	}
 	return sum
-}
-
-// named yields the names that a node and those in its body bind.
-func named(n kernel.Stmt) iter.Seq2[string, bool] {
-	return func(yield func(string, bool) bool) {
-		for name := range kernel.Names(n) {
-			if !yield(name, true) {
-				return
-			}
-		}
-	}
 }
 
 func mentionsAny(e *expr.Expr, names map[string]bool) bool {

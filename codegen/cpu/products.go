@@ -2,13 +2,13 @@ package cpu
 
 import (
 	"fmt"
-	"maps"
 
 	"github.com/dave/jennifer/jen"
 
 	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/compiler/kernel/depend"
 )
 
 // A pack is a right operand that is packed before the loop over its users.
@@ -69,11 +69,8 @@ func (p *products) dot(n *kernel.Dot) {
 	}
 	rows := left.Shape[:max(len(left.Shape)-1, 0)]
 	for _, l := range p.loops {
-		bound := maps.Collect(named(l))
-		for s := range kernel.All(l.Body) {
-			bound[kernel.Written(s)] = true
-		}
-		if mentionsAny(d.B.Off, bound) || mentionsAny(d.B.RS, bound) || mentionsAny(d.B.CS, bound) {
+		changes := depend.Changes(l)
+		if mentionsAny(d.B.Off, changes) || mentionsAny(d.B.RS, changes) || mentionsAny(d.B.CS, changes) {
 			continue
 		}
 		key := fmt.Sprintf("%p %s %s %s %s %s %s", l, d.B.Slice, expr.Key(d.B.Off), expr.Key(d.B.RS), expr.Key(d.B.CS), expr.Key(d.K), expr.Key(d.N))

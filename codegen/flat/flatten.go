@@ -93,4 +93,6 @@ func flatIndex(shape, idx []*expr.Expr) *expr.Expr {
 
 func add(a, b *expr.Expr) *expr.Expr { return expr.Simplify(expr.New(expr.Add, a, b)) }
 
+func sub(a, b *expr.Expr) *expr.Expr { return expr.Simplify(expr.New(expr.Sub, a, b)) }
+
 func mul(a, b *expr.Expr) *expr.Expr { return expr.Simplify(expr.New(expr.Mul, a, b)) }

@@ -6,12 +6,13 @@ import (
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/compiler/kernel/depend"
 )
 
 // waits are the nodes before which the threads of a team must wait for each other.
 type waits map[kernel.Stmt]bool
 
-// An access is what a statement does to a slice. Owner says which thread has which
+// An access is what has been done to a slice. Owner says which thread has which
 // element: two accesses with the same owner, if it is known, have no element in
 // common but those that one thread has in both.
 type access struct {
@@ -93,7 +94,7 @@ func (w *waiter) node(n kernel.Stmt, s state) state {
 	own := state{}
 	dealt := w.team.whole && isApart(n)
 	if dealt {
-		w.anywhere([]kernel.Stmt{n}, n.(*kernel.For).Own, own)
+		anywhere(n.(*kernel.For), own)
 	} else {
 		w.accesses(n, own)
 	}
@@ -144,16 +145,11 @@ func left(n *kernel.Dot) state {
 // outside is a state behind a body: owners that depend on what the body gives a
 // value mean nothing there.
 func outside(s state, body []kernel.Stmt) state {
-	bound := map[string]bool{}
-	for s := range kernel.All(body) {
-		for name := range kernel.Names(s) {
-			bound[name] = true
-		}
-	}
+	changes := depend.Changes(body...)
 	out := state{}
 	for name, as := range s {
 		for a := range as {
-			if a.owner.size != nil && slices.ContainsFunc(expr.Vars(a.owner.size), func(v *expr.Expr) bool { return bound[v.Name] }) {
+			if a.owner.size != nil && slices.ContainsFunc(expr.Vars(a.owner.size), func(v *expr.Expr) bool { return changes[v.Name] }) {
 				a.owner = owner{}
 			}
 			out.add(name, a)
@@ -168,20 +164,15 @@ func isApart(n kernel.Stmt) bool {
 	return ok && l.Apart
 }
 
-// anywhere adds the accesses of nodes and their bodies, but for tiles that each
-// warp has for itself, as those of unknown threads.
-func (w *waiter) anywhere(ns []kernel.Stmt, but map[string]bool, s state) {
-	for _, n := range ns {
-		here := state{}
-		w.accesses(n, here)
-		for name, as := range here {
-			for a := range as {
-				if !but[name] {
-					s.add(name, access{write: a.write})
-				}
+// anywhere adds the accesses of a loop, but for tiles that each warp has for itself,
+// as those of unknown threads.
+func anywhere(l *kernel.For, s state) {
+	for n := range kernel.All([]kernel.Stmt{l}) {
+		for _, a := range depend.Of(n) {
+			if len(a.Index) > 0 && !l.Own[a.Name] {
+				s.add(a.Name, access{write: a.Write})
 			}
 		}
-		w.anywhere(kernel.Within(n), but, s)
 	}
 }
 
@@ -199,66 +190,48 @@ func (w *waiter) loop(n *kernel.For, before state) state {
 	}
 }
 
-// accesses adds what a node, its body left out, does to slices.
+// accesses adds what a node, its body left out, does to slices. A product in tiles
+// writes behind a barrier of its own.
 func (w *waiter) accesses(n kernel.Stmt, s state) {
-	if a, ok := n.(*kernel.Set); ok && len(a.Axes) > 0 {
-		v := vectorOf(a, w.team.threads, w.aligned)
-		s.add(a.Dst.Name, access{true, w.owner(a.Axes, a.Dst.Args[0], v)})
-		for _, e := range kernel.Reads(a) {
-			for _, x := range expr.Elems(e) {
-				s.add(x.Name, access{owner: w.owner(a.Axes, x.Args[0], v)})
-			}
-		}
-		return
+	d, ok := n.(*kernel.Dot)
+	tiled := ok && inTiles(d)
+	if tiled {
+		s.add(stageName, access{write: true})
 	}
-	switch n := n.(type) {
-	case *kernel.Set:
-		if n.Dst.Op == expr.Elem {
-			s.add(n.Dst.Name, access{write: true})
-		}
-	case *kernel.Random:
-		a := access{write: true}
-		if expr.IsMultiple(n.Base, expr.Int(philoxWords)) {
-			a.owner = w.owner([]kernel.Axis{{Var: elementVar, Size: n.Size}}, expr.NewVar(elementVar, expr.I32), philoxWords)
-		}
-		s.add(n.Dst, a)
-	case *kernel.Dot: // in tiles, it writes behind a barrier of its own
-		s.add(n.A.Name, access{})
-		s.add(n.B.Name, access{})
-		if len(n.Axes) > 1 && !(inTiles(n) && n.Zero) {
-			s.add(n.Dst.Name, access{write: !inTiles(n)})
-		}
-		if inTiles(n) {
-			s.add(stageName, access{write: true})
-		}
-	}
-	for _, e := range kernel.Reads(n) {
-		if e == nil {
-			continue
-		}
-		for _, x := range expr.Elems(e) {
-			s.add(x.Name, access{owner: w.lane(n, x.Args[0])})
+	for _, a := range depend.Of(n) {
+		if len(a.Index) > 0 && !(tiled && a.Write) {
+			s.add(a.Name, access{a.Write, w.of(n, a)})
 		}
 	}
 }
 
-// lane is the owner of what a reduction reads, where a warp is the team: its elements
-// go to the lanes in turn. All threads read what other nodes do.
-func (w *waiter) lane(n kernel.Stmt, index *expr.Expr) owner {
-	r, ok := n.(*kernel.Reduce)
-	if !ok || w.team.whole {
-		return owner{}
+// of is the owner of an access of a node. The elements of a reduction go to the lanes
+// in turn where a warp is the team; what a node does without axes, all threads do.
+func (w *waiter) of(n kernel.Stmt, a depend.Access) owner {
+	switch n := n.(type) {
+	case *kernel.Set:
+		if len(n.Axes) > 0 {
+			return w.owner(a, vectorOf(n, w.team.threads, w.aligned))
+		}
+	case *kernel.Random:
+		if a.Write && expr.IsMultiple(n.Base, expr.Int(philoxWords)) {
+			return w.owner(a, philoxWords)
+		}
+	case *kernel.Reduce:
+		if !w.team.whole {
+			return w.owner(a, 1)
+		}
 	}
-	return w.owner([]kernel.Axis{r.Axis}, index, 1)
+	return owner{}
 }
 
 // owner is the rule by which the threads have the elements of an access, dealt to
 // them so many at a time. Where a row of n elements is dealt out, it is the index mod
 // n that decides, whichever row it is.
-func (w *waiter) owner(axes []kernel.Axis, index *expr.Expr, vector int) owner {
+func (w *waiter) owner(access depend.Access, vector int) owner {
 	size := expr.Int(1)
-	rest := index
-	for _, a := range slices.Backward(axes) {
+	rest := access.Index[0]
+	for _, a := range slices.Backward(access.Axes) {
 		coef, r, ok := expr.Affine(rest, a.Var)
 		if !ok || !expr.Equal(coef, size) {
 			return owner{}

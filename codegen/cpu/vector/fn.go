@@ -15,6 +15,7 @@ import (
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/compiler/kernel/depend"
 )
 
 // The frame has slots of 8 bytes for integers and of 64 for vectors.
@@ -39,7 +40,8 @@ type fn struct {
 	out      *ir.Function
 	slices   map[string]operand.Mem // parameters
 	vars     map[string]place
-	lets     map[string]*expr.Expr // what the names in scope stand for
+	lets     map[string]*expr.Expr // what the integers in scope stand for
+	touched  map[kernel.Stmt][]depend.Access
 	interner *expr.Interner
 	ints     int // bytes of the frame in use
 	vecs     int
@@ -75,6 +77,7 @@ func newFn(l *Leaf, s *isa, p pool) *fn {
 		slices:   map[string]operand.Mem{},
 		vars:     map[string]place{},
 		lets:     map[string]*expr.Expr{},
+		touched:  map[kernel.Stmt][]depend.Access{},
 		interner: expr.NewInterner(),
 		vecs:     intBytes,
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/compiler/kernel/depend"
 )
 
 // A group is statements over the same axis that one loop computes, in order.
@@ -20,10 +21,9 @@ type group struct {
 
 // A member is an assignment, or a reduction where dst is nil, over the group's axis.
 type member struct {
-	dst, value *expr.Expr // interned
+	dst, value *expr.Expr
 	reduce     *kernel.Reduce
-	reads      []*expr.Expr // elements of the value
-	uses       []*expr.Expr // those, the ones of dst's index, and dst
+	accesses   []depend.Access
 }
 
 // window is how many statements gather looks at.
@@ -38,7 +38,7 @@ func (f *fn) gather(stmts []kernel.Stmt) (first []kernel.Stmt, g *group, rest []
 	n := 0
 	for ; n < min(len(stmts), window) && movable(stmts[n]); n++ {
 		s := stmts[n]
-		free := !conflicts(s, skipped)
+		free := !f.conflicts(s, skipped)
 		switch s.(type) {
 		case *kernel.Set, *kernel.Reduce:
 			if free && g.take(s) {
@@ -46,8 +46,11 @@ func (f *fn) gather(stmts []kernel.Stmt) (first []kernel.Stmt, g *group, rest []
 				continue
 			}
 		default:
-			if free && !conflicts(s, taken) {
+			if free && !f.conflicts(s, taken) {
 				first = append(first, s)
+				if l, ok := s.(*kernel.Let); ok && l.Value.Type == expr.I32 {
+					f.lets[l.Name] = f.over(l.Value)
+				}
 				continue
 			}
 		}
@@ -68,26 +71,29 @@ func (f *fn) gather(stmts []kernel.Stmt) (first []kernel.Stmt, g *group, rest []
 
 // movable says whether a statement may change places with others.
 func movable(s kernel.Stmt) bool {
-	set, ok := s.(*kernel.Set)
-	return result(s) != "" && !(ok && set.Dst.Op == expr.Var)
+	switch s := s.(type) {
+	case *kernel.Set:
+		return s.Dst.Op == expr.Elem
+	case *kernel.Let, *kernel.Var, *kernel.Random, *kernel.Reduce:
+		return true
+	}
+	return false
 }
 
 // conflicts says whether a statement and one of others may not change places.
-func conflicts(s kernel.Stmt, others []kernel.Stmt) bool {
-	return slices.ContainsFunc(others, func(o kernel.Stmt) bool { return touches(s, result(o)) || touches(o, result(s)) })
+func (f *fn) conflicts(s kernel.Stmt, others []kernel.Stmt) bool {
+	as := f.accesses(s)
+	return slices.ContainsFunc(others, func(o kernel.Stmt) bool { return depend.Conflict(as, f.accesses(o)) })
 }
 
-// result is the variable or slice that a statement sets; none for other statements.
-func result(s kernel.Stmt) string {
-	if name := kernel.Bound(s); name != "" {
-		return name
+// accesses are those of a statement.
+func (f *fn) accesses(s kernel.Stmt) []depend.Access {
+	as, ok := f.touched[s]
+	if !ok {
+		as = depend.Of(s)
+		f.touched[s] = as
 	}
-	return kernel.Written(s)
-}
-
-// touches says whether a statement, its body left out, reads or sets a name.
-func touches(s kernel.Stmt, name string) bool {
-	return result(s) == name || slices.ContainsFunc(kernel.Reads(s), func(e *expr.Expr) bool { return expr.Mentions(e, name) })
+	return as
 }
 
 // take adds a statement to a group if it fits.
@@ -112,12 +118,13 @@ func (g *group) take(s kernel.Stmt) bool {
 		return false
 	}
 	g.folds += regs // though it may have to wait: then a later loop is there for others too
-	m.value = g.renamed(m.value, a.Var)
-	m.reads = expr.Elems(m.value)
-	m.uses = m.reads
-	if m.dst != nil {
-		m.dst = g.renamed(m.dst, a.Var)
-		m.uses = append(slices.Concat(m.reads, expr.Elems(m.dst.Args[0])), m.dst)
+	m.accesses = g.accesses(s)
+	m.dst, m.value = g.renamed(m.dst, a.Var), g.renamed(m.value, a.Var)
+	if a.Var != g.axis {
+		m.accesses = slices.Clone(m.accesses)
+		for i, x := range m.accesses {
+			m.accesses[i] = x.Over(map[string]*expr.Expr{a.Var: expr.NewVar(g.axis, expr.I32)})
+		}
 	}
 	for _, before := range g.members {
 		if !g.independent(before, m) {
@@ -140,6 +147,9 @@ func (f *fn) partialRegs(r *kernel.Reduce) int {
 
 // renamed is an expression over the group's axis.
 func (g *group) renamed(e *expr.Expr, axis string) *expr.Expr {
+	if e == nil {
+		return nil
+	}
 	if axis != g.axis {
 		e = expr.Subst(e, map[string]*expr.Expr{axis: expr.NewVar(g.axis, expr.I32)})
 	}
@@ -149,62 +159,33 @@ func (g *group) renamed(e *expr.Expr, axis string) *expr.Expr {
 // independent says whether a member may run in turns with one before it: of what
 // either writes, the other uses the same elements in the same turn, or none.
 func (g *group) independent(before, m member) bool {
-	if r := before.reduce; r != nil {
-		if expr.Mentions(m.value, r.Name) || m.dst != nil && expr.Mentions(m.dst, r.Name) {
-			return false
-		}
-	} else if !g.apart(before.dst, m.uses) {
-		return false
-	}
-	return m.dst == nil || g.serial || g.apart(m.dst, before.reads)
-}
-
-// apart says whether elements are none that an assignment in another turn writes.
-func (g *group) apart(dst *expr.Expr, elems []*expr.Expr) bool {
-	for _, x := range elems {
-		if x.Name == dst.Name && (!expr.Depends(x, g.axis) || !g.serial && x != dst && !g.disjoint(x.Args[0], dst.Args[0])) {
-			return false
+	for _, x := range before.accesses {
+		for _, y := range m.accesses {
+			if x.Conflict(y) && !g.inTurns(x, y) {
+				return false
+			}
 		}
 	}
 	return true
 }
 
-// full is an index over what names stand for.
-func (g *group) full(e *expr.Expr) *expr.Expr {
-	return expr.Rewrite(e, func(e *expr.Expr) *expr.Expr {
-		if v, ok := g.lets[e.Name]; ok && e.Op == expr.Var {
-			return g.full(v)
-		}
-		return e
-	})
+// inTurns says whether the loop leaves two accesses in order. In a single vector they
+// are, but for elements that are read once before it.
+func (g *group) inTurns(before, after depend.Access) bool {
+	if g.serial {
+		return len(before.Index) > 0 && (after.Write || expr.Depends(after.Index[0], g.axis))
+	}
+	turns := depend.Loop{Var: g.axis, Size: g.over(g.size)}
+	return turns.Compare(before.Over(g.lets), after.Over(g.lets)) != depend.Any
 }
 
-// disjoint says whether two rows of the group's size have no element in common.
-func (g *group) disjoint(x, y *expr.Expr) bool {
-	cx, rx, okx := expr.Affine(g.full(x), g.axis)
-	cy, ry, oky := expr.Affine(g.full(y), g.axis)
-	if !okx || !oky || !expr.IsInt(cx, 1) || !expr.IsInt(cy, 1) {
-		return false
-	}
-	gap := expr.Simplify(expr.New(expr.Sub, rx, ry))
-	if g.size.IsConst() {
-		return gap.IsConst() && (gap.I >= g.size.I || -gap.I >= g.size.I)
-	}
-	size := g.full(g.size)
-	if size.Op != expr.Var {
-		return false
-	}
-	c, rest, ok := expr.Affine(gap, size.Name)
-	return ok && c.IsConst() && c.I != 0 && expr.IsInt(rest, 0)
-}
+// over is an expression over what names stand for.
+func (f *fn) over(e *expr.Expr) *expr.Expr { return expr.Simplify(expr.Subst(e, f.lets)) }
 
 // streams finds random words that nothing but the group reads, which then makes
 // them in registers, and returns the other statements that come first.
 func (g *group) streams(first, taken []kernel.Stmt) []kernel.Stmt {
 	return slices.DeleteFunc(first, func(s kernel.Stmt) bool {
-		if l, ok := s.(*kernel.Let); ok {
-			g.lets[l.Name] = l.Value
-		}
 		r, ok := s.(*kernel.Random)
 		room := g.isa.regs - 1 - g.folds - streamRegs*(len(g.random)+1)
 		ok = ok && len(g.random) < g.isa.streams && room >= stateRegs && g.private(r, taken)
@@ -218,21 +199,24 @@ func (g *group) streams(first, taken []kernel.Stmt) []kernel.Stmt {
 // private says whether random words are read by a group alone, each where it is,
 // and begin with the first word of a counter.
 func (g *group) private(r *kernel.Random, taken []kernel.Stmt) bool {
-	if !expr.Equal(r.Size, g.size) || !expr.IsMultiple(g.full(r.Base), expr.Int(4)) {
+	if !expr.Equal(r.Size, g.size) || !expr.IsMultiple(g.over(r.Base), expr.Int(4)) {
 		return false
 	}
-	word := g.interner.Intern(expr.NewElem(r.Dst, expr.U32, expr.NewVar(g.axis, expr.I32)))
 	read := false
 	for _, m := range g.members {
-		for _, x := range m.reads {
-			if x.Name == r.Dst && x != word {
+		for _, x := range m.accesses {
+			if x.Name != r.Dst {
+				continue
+			}
+			if at := x.Index[0]; at.Op != expr.Var || at.Name != g.axis {
 				return false
 			}
-			read = read || x == word
+			read = true
 		}
 	}
 	for s := range kernel.All(g.stmts) {
-		if s != r && !slices.Contains(taken, s) && touches(s, r.Dst) {
+		touches := func(a depend.Access) bool { return a.Name == r.Dst }
+		if s != r && !slices.Contains(taken, s) && slices.ContainsFunc(g.accesses(s), touches) {
 			return false
 		}
 	}

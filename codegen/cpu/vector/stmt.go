@@ -22,7 +22,6 @@ func (f *fn) body(stmts []kernel.Stmt) {
 func (f *fn) stmt(s kernel.Stmt) {
 	switch s := s.(type) {
 	case *kernel.Let:
-		f.lets[s.Name] = s.Value
 		f.let(s.Name, s.Value)
 	case *kernel.Var:
 		if s.Value == nil {

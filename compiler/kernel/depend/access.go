@@ -1,0 +1,124 @@
+// Package depend says what the statements of a kernel touch, and whether two of them
+// meet in the iterations of a loop. Whoever moves statements or deals them out asks it:
+// codegen/flat which iterations may run in any order, codegen/cpu/vector which
+// statements may change places or share a loop, codegen/ptx which threads wait for
+// others.
+package depend
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// An Access is what a statement does to an array, or to a scalar, which has no index.
+type Access struct {
+	Name  string
+	Write bool
+	Index []*expr.Expr
+	Axes  []kernel.Axis // that the index runs over from 0; one without size may be any
+}
+
+// elementVar is the name, which no variable of a kernel has, of the axis of random words.
+const elementVar = "element"
+
+// Of returns the accesses of a statement, its body and its own axes left out. A
+// statement that names a scalar writes it.
+func Of(s kernel.Stmt) []Access {
+	axes := kernel.Axes(s)
+	var out []Access
+	write := func(name string, index ...*expr.Expr) { out = append(out, Access{name, true, index, axes}) }
+	switch s := s.(type) {
+	case *kernel.Let, *kernel.Reduce:
+		write(kernel.Bound(s))
+	case *kernel.Var:
+		if s.Value != nil {
+			write(s.Name)
+		}
+	case *kernel.Random:
+		axes = []kernel.Axis{{Var: elementVar, Size: s.Size}}
+		write(s.Dst, expr.NewVar(elementVar, expr.I32))
+	case *kernel.Set:
+		write(s.Dst.Name, s.Dst.Args...)
+	case *kernel.Dot:
+		write(s.Dst.Name, s.Dst.Args...)
+	}
+	isAxis := func(x *expr.Expr) bool {
+		return slices.ContainsFunc(axes, func(a kernel.Axis) bool { return a.Var == x.Name })
+	}
+	for _, e := range kernel.Reads(s) {
+		expr.Walk(e, func(x *expr.Expr) {
+			if x.Op == expr.Elem || x.Op == expr.Var && !isAxis(x) {
+				out = append(out, Access{x.Name, false, x.Args, axes})
+			}
+		})
+	}
+	return out
+}
+
+// Within returns the accesses of a body and those in it: over what names stand for that
+// it binds, and over the loops around each.
+func Within(body []kernel.Stmt) []Access { return within(body, map[string]*expr.Expr{}, nil) }
+
+func within(body []kernel.Stmt, outer map[string]*expr.Expr, loops []kernel.Axis) []Access {
+	var out []Access
+	names := maps.Clone(outer)
+	for _, s := range body {
+		for _, a := range Of(s) {
+			a = a.Over(names)
+			a.Axes = slices.Concat(loops, a.Axes)
+			out = append(out, a)
+		}
+		inner := loops
+		switch s := s.(type) {
+		case *kernel.Let:
+			names[s.Name] = over(s.Value, names)
+		case *kernel.For:
+			axis := kernel.Axis{Var: s.Var}
+			if expr.IsInt(s.Lo, 0) {
+				axis.Size = over(s.Hi, names)
+			}
+			inner = append(slices.Clip(loops), axis)
+		}
+		out = append(out, within(kernel.Within(s), names, inner)...)
+	}
+	return out
+}
+
+// Over is an access over what names stand for.
+func (a Access) Over(names map[string]*expr.Expr) Access {
+	index := make([]*expr.Expr, len(a.Index))
+	for i, e := range a.Index {
+		index[i] = over(e, names)
+	}
+	a.Index = index
+	return a
+}
+
+func over(e *expr.Expr, names map[string]*expr.Expr) *expr.Expr {
+	return expr.Simplify(expr.Subst(e, names))
+}
+
+// Changes are the names that statements and those in their bodies bind or write.
+func Changes(body ...kernel.Stmt) map[string]bool {
+	names := map[string]bool{}
+	for s := range kernel.All(body) {
+		names[kernel.Written(s)] = true
+		for name := range kernel.Names(s) {
+			names[name] = true
+		}
+	}
+	delete(names, "")
+	return names
+}
+
+// Conflict says whether of two accesses to one name one is a write.
+func (a Access) Conflict(b Access) bool { return a.Name == b.Name && (a.Write || b.Write) }
+
+// Conflict says whether an access of one statement conflicts with one of another, so
+// that the two have an order.
+func Conflict(as, bs []Access) bool {
+	return slices.ContainsFunc(as, func(a Access) bool { return slices.ContainsFunc(bs, a.Conflict) })
+}
