@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
@@ -79,6 +80,15 @@ func (e *emitter) grid(v string, n *expr.Expr) *expr.Expr {
 	return ivar(v)
 }
 
+// over says which axes the kernel's operation has, by the words for them, as long as
+// there are sizes.
+func (e *emitter) over(names string, sizes ...*expr.Expr) {
+	e.k.Op.Axes = nil
+	for i, name := range strings.Fields(names)[:len(sizes)] {
+		e.k.Op.Axes = append(e.k.Op.Axes, kernel.Axis{Var: name, Size: sizes[i]})
+	}
+}
+
 // tile declares a tile, or a variable where it has no shape, and returns its name,
 // which ends in a number when taken.
 func (e *emitter) tile(name string, t expr.Type, shape ...*expr.Expr) string {
@@ -101,7 +111,7 @@ func (e *emitter) fresh(name string) string {
 }
 
 // shape finds the extents of a tile; a variable has none.
-func (e *emitter) shape(tile string) []*expr.Expr {
+func (e *emitter) shape(tile string) exprs {
 	for _, t := range e.tiles {
 		if t.Name == tile {
 			return t.Shape
@@ -132,7 +142,7 @@ func (e *emitter) holder(v *ir.Value) *ir.Value {
 	return v
 }
 
-func (e *emitter) buffer(v *ir.Value, name string, mode kernel.Mode, shape []*expr.Expr) string {
+func (e *emitter) buffer(v *ir.Value, name string, mode kernel.Mode, shape exprs) string {
 	key := e.holder(v)
 	if n, ok := e.buffers[key]; ok {
 		for i := range e.k.Params {
@@ -149,25 +159,74 @@ func (e *emitter) buffer(v *ir.Value, name string, mode kernel.Mode, shape []*ex
 	return name
 }
 
-// load declares a tile of shape and fills it from a buffer; index gives the
-// buffer's index for the tile's. Without a shape it names one element.
-func (e *emitter) load(tile string, t expr.Type, buf string, shape []*expr.Expr, index func(a []*expr.Expr) []*expr.Expr) string {
+// exprs is an index, or a shape.
+type exprs = []*expr.Expr
+
+// A place gives the index in a buffer of an element of a tile.
+type place func(i exprs) exprs
+
+// same is the place of a tile that is as large as the buffer.
+func same(i exprs) exprs { return i }
+
+// swapped is the place of a transposed tile.
+func swapped(i exprs) exprs { return exprs{i[1], i[0]} }
+
+// from is the place of a tile whose rows are those from first on.
+func from(first *expr.Expr) place {
+	return func(i exprs) exprs { return append(exprs{add(first, i[0])}, i[1:]...) }
+}
+
+// load declares a tile of shape and fills it from a place of a buffer. Without a
+// shape it names one element.
+func (e *emitter) load(tile string, t expr.Type, buf string, shape exprs, at place) string {
 	if len(shape) == 0 {
 		tile = e.fresh(tile)
-		e.emit(&kernel.Let{Name: tile, Value: expr.NewElem(buf, t, index(nil)...)})
+		e.emit(&kernel.Let{Name: tile, Value: expr.NewElem(buf, t, at(nil)...)})
 		return tile
 	}
 	tile = e.tile(tile, t, shape...)
-	as, vs := axes(shape)
-	e.emit(&kernel.Set{Axes: as, Dst: expr.NewElem(tile, t, vs...), Value: expr.NewElem(buf, t, index(vs)...)})
+	e.mapTo(tile, shape, func(i exprs) *expr.Expr { return expr.NewElem(buf, t, at(i)...) })
 	return tile
 }
 
+// element names one element of the buffer of v.
+func (e *emitter) element(name string, v *ir.Value, buf string, at ...*expr.Expr) *expr.Expr {
+	return ref(e.load(name, v.Type.Elem, buf, nil, func(exprs) exprs { return at }), v.Type.Elem)
+}
+
+// sum makes a tile for a sum that goes to a place of the buffer of v: it begins with
+// what is there if that is added to, and else with 0.
+func (e *emitter) sum(tile string, v *ir.Value, buf string, shape exprs, at place) string {
+	if e.env.accumulate[v] {
+		return e.load(tile, expr.F32, buf, shape, at)
+	}
+	tile = e.tile(tile, expr.F32, shape...)
+	e.zero(tile)
+	return tile
+}
+
+// store sets a place of the buffer of v, or adds to what is there.
+func (e *emitter) store(v *ir.Value, buf string, shape exprs, at place, value func(i exprs) *expr.Expr) {
+	as, vs := axes(shape)
+	x := value(vs)
+	if e.env.accumulate[v] {
+		old := e.load("old", v.Type.Elem, buf, shape, at)
+		x = add(ref(old, v.Type.Elem, vs...), x)
+	}
+	e.setOver(as, buf, at(vs), x)
+}
+
+// copyOut writes an F32 tile to a place of a buffer.
+func (e *emitter) copyOut(tile, buf string, at place) {
+	as, vs := axes(e.shape(tile))
+	e.setOver(as, buf, at(vs), elem(tile, vs...))
+}
+
 // axes makes one index variable a dimension: the last is e, those before it a1, a2, ….
-func axes(shape []*expr.Expr) ([]kernel.Axis, []*expr.Expr) {
+func axes(shape exprs) ([]kernel.Axis, exprs) {
 	names := []string{"a1", "a2", "a3"}
 	as := make([]kernel.Axis, len(shape))
-	vs := make([]*expr.Expr, len(shape))
+	vs := make(exprs, len(shape))
 	for i, n := range shape {
 		name := "e"
 		if i < len(shape)-1 {
@@ -180,13 +239,13 @@ func axes(shape []*expr.Expr) ([]kernel.Axis, []*expr.Expr) {
 }
 
 // mapTo sets a whole tile elementwise.
-func (e *emitter) mapTo(tile string, shape []*expr.Expr, f func(i []*expr.Expr) *expr.Expr) {
+func (e *emitter) mapTo(tile string, shape exprs, f func(i exprs) *expr.Expr) {
 	as, vs := axes(shape)
 	e.setOver(as, tile, vs, f(vs))
 }
 
 // setOver sets an element of a tile or buffer for all values of axes.
-func (e *emitter) setOver(as []kernel.Axis, name string, at []*expr.Expr, v *expr.Expr) {
+func (e *emitter) setOver(as []kernel.Axis, name string, at exprs, v *expr.Expr) {
 	e.emit(&kernel.Set{Axes: as, Dst: e.ref(name, v.Type, at...), Value: v})
 }
 
@@ -205,7 +264,7 @@ func (e *emitter) set(name string, v *expr.Expr, at ...*expr.Expr) {
 
 // zero sets a whole tile, or a variable, to zero.
 func (e *emitter) zero(tile string) {
-	e.mapTo(tile, e.shape(tile), func([]*expr.Expr) *expr.Expr { return expr.F(0) })
+	e.mapTo(tile, e.shape(tile), func(exprs) *expr.Expr { return expr.F(0) })
 }
 
 // random sets a tile of rank 1 to random words.
@@ -215,7 +274,7 @@ func (e *emitter) random(tile string, base, example *expr.Expr, stream uint32) {
 
 // dot adds the product of tiles a and b to c; of a transposed with transA.
 func (e *emitter) dot(c, a, b string, transA bool) {
-	as, vs := axes([]*expr.Expr{e.shape(c)[0], e.shape(c)[1], e.shape(b)[0]})
+	as, vs := axes(exprs{e.shape(c)[0], e.shape(c)[1], e.shape(b)[0]})
 	left := elem(a, vs[0], vs[2])
 	if transA {
 		left = elem(a, vs[2], vs[0])
@@ -249,6 +308,7 @@ func (e *emitter) finish() *kernel.Kernel {
 
 // Short forms for building expressions.
 
+func num(n int) *expr.Expr                         { return expr.Int(int64(n)) }
 func ivar(name string) *expr.Expr                  { return expr.NewVar(name, expr.I32) }
 func add(a, b *expr.Expr) *expr.Expr               { return expr.Simplify(expr.New(expr.Add, a, b)) }
 func sub(a, b *expr.Expr) *expr.Expr               { return expr.Simplify(expr.New(expr.Sub, a, b)) }
@@ -281,11 +341,11 @@ func size(d ir.Dim) *expr.Expr {
 	if d.Sym != "" {
 		return ivar(d.Sym)
 	}
-	return expr.Int(int64(d.N))
+	return num(d.N)
 }
 
-func sizes(ds []ir.Dim) []*expr.Expr {
-	out := make([]*expr.Expr, len(ds))
+func sizes(ds []ir.Dim) exprs {
+	out := make(exprs, len(ds))
 	for i, d := range ds {
 		out[i] = size(d)
 	}

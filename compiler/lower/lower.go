@@ -23,10 +23,10 @@ type lowering struct {
 // lowerings is keyed by the anchor's op; groups without an anchor are maps.
 var lowerings = map[ir.Op]lowering{
 	ir.Map:              {"map", lowerMap},
-	ir.LayerNorm:        {"norm", lowerLayerNorm},
-	ir.LayerNormGrad:    {"norm_grad", lowerLayerNormGrad},
-	ir.RMSNorm:          {"rmsnorm", lowerRMSNorm},
-	ir.RMSNormGrad:      {"rmsnorm_grad", lowerRMSNormGrad},
+	ir.LayerNorm:        {"norm", lowerNorm},
+	ir.LayerNormGrad:    {"norm_grad", lowerNormGrad},
+	ir.RMSNorm:          {"rmsnorm", lowerNorm},
+	ir.RMSNormGrad:      {"rmsnorm_grad", lowerNormGrad},
 	ir.CrossEntropy:     {"cross_entropy", lowerCrossEntropy},
 	ir.CrossEntropyGrad: {"cross_entropy_grad", lowerCrossEntropyGrad},
 	ir.ArgMax:           {"argmax", lowerArgMax},

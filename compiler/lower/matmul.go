@@ -26,27 +26,25 @@ func lowerMatMul(e *emitter) error {
 	n, k := size(v.Type.Shape[len(v.Type.Shape)-1]), size(x.Type.Shape[len(x.Type.Shape)-1])
 	rows := rowsOf(v.Type.Shape)
 	first, height := e.block(rows, rowsPerCell)
+	e.over("r e k", rows, n, k)
 
-	xb := e.in(x, "x", rows, k)
-	a := e.load("a", expr.F32, xb, []*expr.Expr{height, k}, func(i []*expr.Expr) []*expr.Expr {
-		return []*expr.Expr{add(first, i[0]), i[1]}
-	})
-	wb := e.in(w, "w", sizes(w.Type.Shape)...)
-	b := e.load("b", expr.F32, wb, []*expr.Expr{k, n}, func(i []*expr.Expr) []*expr.Expr {
-		if v.Attr.TransB {
-			return []*expr.Expr{i[1], i[0]}
-		}
-		return i
-	})
-	c := e.tile("c", expr.F32, height, n)
-	e.zero(c)
-	e.dot(c, a, b, false)
+	a := e.load("a", expr.F32, e.in(x, "x", rows, k), exprs{height, k}, from(first))
+	c := e.product("c", height, n, a, e.weight(v, k, n), false)
 	e.loop("i", height, func(i *expr.Expr) {
 		r := e.newRow(e.let("r", add(first, i)))
 		r.value[v] = func(col *expr.Expr) *expr.Expr { return elem(c, i, col) }
 		r.members()
 	})
 	return nil
+}
+
+// weight loads a product's right factor [k, n].
+func (e *emitter) weight(v *ir.Value, k, n *expr.Expr) string {
+	w, at := v.Args[1], same
+	if v.Attr.TransB {
+		at = swapped
+	}
+	return e.load("b", expr.F32, e.in(w, "w", sizes(w.Type.Shape)...), exprs{k, n}, at)
 }
 
 // lowerHeadProduct computes y = x W (or x Wᵀ) for a block of the heads' parts of
@@ -60,15 +58,9 @@ func lowerHeadProduct(e *emitter) error {
 	}
 	rows := parts(v, x)
 	first, height := e.block(rows, rowsPerCell)
-	at := func(i []*expr.Expr) []*expr.Expr { return []*expr.Expr{add(first, i[0]), i[1]} }
-	a := e.load("a", expr.F32, e.in(x, "x", rows, k), []*expr.Expr{height, k}, at)
-	b := e.load("b", expr.F32, e.in(w, "w", sizes(w.Type.Shape)...), []*expr.Expr{k, n}, func(i []*expr.Expr) []*expr.Expr {
-		if v.Attr.TransB {
-			return []*expr.Expr{i[1], i[0]}
-		}
-		return i
-	})
-	e.accumulateProduct(v, "y", []*expr.Expr{rows, n}, []*expr.Expr{height, n}, at, a, b)
+	e.over("r e k", rows, n, k)
+	a := e.load("a", expr.F32, e.in(x, "x", rows, k), exprs{height, k}, from(first))
+	e.storeProduct(v, "y", exprs{rows, n}, exprs{height, n}, from(first), a, e.weight(v, k, n))
 	return nil
 }
 
@@ -76,13 +68,17 @@ func lowerHeadProduct(e *emitter) error {
 func parts(v, x *ir.Value) *expr.Expr {
 	rows := rowsOf(x.Type.Shape)
 	if v.Attr.Attn != nil {
-		rows = mul(rows, expr.Int(int64(v.Attr.Attn.Heads)))
+		rows = mul(rows, num(v.Attr.Attn.Heads))
 	}
 	return rows
 }
 
-// block cuts rows into cells and names the first row and the number of rows of one.
+// block cuts rows into cells, unless they are known to fit into one, and names the
+// first row and the number of rows of a cell.
 func (e *emitter) block(rows *expr.Expr, most int64) (first, height *expr.Expr) {
+	if rows.IsConst() && rows.I <= most {
+		return expr.Int(0), rows
+	}
 	cell := e.grid("m", ceilDiv(rows, most))
 	first = e.let("first", mul(cell, expr.Int(most)))
 	return first, e.let("height", lesser(expr.Int(most), sub(rows, first)))
@@ -95,30 +91,22 @@ func lowerOuter(e *emitter) error {
 	x, dy := v.Args[0], v.Args[1]
 	rows := parts(v, x)
 	k, n := size(v.Type.Shape[0]), size(v.Type.Shape[1])
-	first, height := expr.Int(0), k
-	if v.Type.Shape[0].N > rowsPerCell {
-		first, height = e.block(k, rowsPerCell)
-	}
-	at := func(i []*expr.Expr) []*expr.Expr { return []*expr.Expr{add(first, i[0]), i[1]} }
-
-	a := e.load("a", expr.F32, e.in(x, "x", rows, k), []*expr.Expr{height, rows}, func(i []*expr.Expr) []*expr.Expr {
-		return []*expr.Expr{i[1], add(first, i[0])}
-	})
-	b := e.load("b", expr.F32, e.in(dy, "dy", rows, n), []*expr.Expr{rows, n}, func(i []*expr.Expr) []*expr.Expr { return i })
-	e.accumulateProduct(v, "dw", []*expr.Expr{k, n}, []*expr.Expr{height, n}, at, a, b)
+	first, height := e.block(k, rowsPerCell)
+	e.over("r e k", k, n, rows)
+	columns := func(i exprs) exprs { return exprs{i[1], add(first, i[0])} }
+	a := e.load("a", expr.F32, e.in(x, "x", rows, k), exprs{height, rows}, columns)
+	b := e.load("b", expr.F32, e.in(dy, "dy", rows, n), exprs{rows, n}, same)
+	e.storeProduct(v, "dw", exprs{k, n}, exprs{height, n}, from(first), a, b)
 	return nil
 }
 
 // lowerGather reads a table's row for each id, then runs the epilogue.
 func lowerGather(e *emitter) error {
 	v := e.group.Anchors[0]
-	table, ids := v.Args[0], v.Args[1]
-	rows := rowsOf(v.Type.Shape)
-	r := e.newRow(e.grid("r", rows))
-	id := e.load("id", expr.I32, e.in(ids, "ids", rows), nil, func([]*expr.Expr) []*expr.Expr { return []*expr.Expr{r.index} })
-	t := e.load("x", expr.F32, e.in(table, "table", sizes(table.Type.Shape)...), []*expr.Expr{r.width}, func(i []*expr.Expr) []*expr.Expr {
-		return []*expr.Expr{ielem(id), i[0]}
-	})
+	r := e.cellRow()
+	id, table := r.one("id", v.Args[1], "ids"), v.Args[0]
+	buf := e.in(table, "table", sizes(table.Type.Shape)...)
+	t := e.load("x", expr.F32, buf, exprs{r.width}, func(i exprs) exprs { return exprs{id, i[0]} })
 	r.value[v] = func(col *expr.Expr) *expr.Expr { return elem(t, col) }
 	r.members()
 	return nil
@@ -131,37 +119,35 @@ func lowerScatter(e *emitter) error {
 	ids, dy := v.Args[0], v.Args[1]
 	rows := product(ids.Type.Shape)
 	n, d := size(v.Type.Shape[0]), size(v.Type.Shape[1])
-	first, height := expr.Int(0), n
-	if v.Type.Shape[0].N > scatterRows {
-		first, height = e.block(n, scatterRows)
-	}
-	at := func(i []*expr.Expr) []*expr.Expr { return []*expr.Expr{add(first, i[0]), i[1]} }
+	first, height := e.block(n, scatterRows)
+	e.over("r e k", n, d, rows)
 
-	same := func(i []*expr.Expr) []*expr.Expr { return i }
-	id := e.load("id", expr.I32, e.in(ids, "ids", rows), []*expr.Expr{rows}, same)
+	id := e.load("id", expr.I32, e.in(ids, "ids", rows), exprs{rows}, same)
 	a := e.tile("a", expr.F32, height, rows)
-	e.mapTo(a, []*expr.Expr{height, rows}, func(i []*expr.Expr) *expr.Expr {
+	e.mapTo(a, exprs{height, rows}, func(i exprs) *expr.Expr {
 		return where(eq(ielem(id, i[1]), add(first, i[0])), expr.F(1), expr.F(0))
 	})
-	b := e.load("b", expr.F32, e.in(dy, "dy", rows, d), []*expr.Expr{rows, d}, same)
-	e.accumulateProduct(v, "dtable", []*expr.Expr{n, d}, []*expr.Expr{height, d}, at, a, b)
+	b := e.load("b", expr.F32, e.in(dy, "dy", rows, d), exprs{rows, d}, same)
+	e.storeProduct(v, "dtable", exprs{n, d}, exprs{height, d}, from(first), a, b)
 	return nil
 }
 
-// accumulateProduct stores the product of tiles a and b, or adds it to what is
-// there, at the place of a tile of the given shape in the buffer of v.
-func (e *emitter) accumulateProduct(v *ir.Value, name string, whole, shape []*expr.Expr, at func([]*expr.Expr) []*expr.Expr, a, b string) {
+// product makes a tile [rows, cols] that is the product of tiles a and b; of a
+// transposed with transA.
+func (e *emitter) product(name string, rows, cols *expr.Expr, a, b string, transA bool) string {
+	c := e.tile(name, expr.F32, rows, cols)
+	e.zero(c)
+	e.dot(c, a, b, transA)
+	return c
+}
+
+// storeProduct stores the product of tiles a and b, or adds it to what is there, at
+// the place of a tile of the given shape in the buffer of v.
+func (e *emitter) storeProduct(v *ir.Value, name string, whole, shape exprs, at place, a, b string) {
 	buf := e.out(v, name, whole...)
-	var c string
-	if e.env.accumulate[v] {
-		c = e.load("c", expr.F32, buf, shape, at)
-	} else {
-		c = e.tile("c", expr.F32, shape...)
-		e.zero(c)
-	}
+	c := e.sum("c", v, buf, shape, at)
 	e.dot(c, a, b, false)
-	as, vs := axes(shape)
-	e.setOver(as, buf, at(vs), elem(c, vs...))
+	e.copyOut(c, buf, at)
 }
 
 // lowerAppend writes rows into a cache at P, P+1, ….
@@ -169,12 +155,12 @@ func lowerAppend(e *emitter) error {
 	v := e.group.Anchors[0]
 	x := v.Args[1]
 	e.group.Shape = x.Type.Shape
-	r := e.newRow(e.grid("r", rowsOf(x.Type.Shape)))
+	r := e.cellRow()
 	el := r.read(x, "x")
 	buf := e.out(v, "cache", sizes(v.Type.Shape)...)
-	as, vs := axes([]*expr.Expr{r.width})
-	at := []*expr.Expr{r.leading(0)}
-	for i := 1; i < len(x.Type.Shape)-1; i++ {
+	as, vs := axes(exprs{r.width})
+	var at exprs
+	for i := range len(x.Type.Shape) - 1 {
 		at = append(at, r.leading(i))
 	}
 	at = append(at, vs[0])

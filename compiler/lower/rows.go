@@ -20,7 +20,7 @@ type row struct {
 	index *expr.Expr            // of the row among all rows
 	first *expr.Expr            // of the row's first element along the last axis
 	width *expr.Expr            // elements of the row that this cell computes
-	lead  []*expr.Expr          // indices of the leading axes, made when first needed
+	lead  exprs                 // indices of the leading axes, made when first needed
 	value map[*ir.Value]element // what is known on this row
 }
 
@@ -49,6 +49,9 @@ func (e *emitter) newRow(index *expr.Expr) *row {
 	return r
 }
 
+// cellRow makes the program for one row in each cell.
+func (e *emitter) cellRow() *row { return e.newRow(e.grid("r", e.cells())) }
+
 // cells is the grid of a row program.
 func (e *emitter) cells() *expr.Expr {
 	if s := e.group.Shape; len(s) == 1 {
@@ -70,8 +73,8 @@ func (r *row) leading(i int) *expr.Expr {
 }
 
 // leading are the indices along the leading axes of a shape, of row r among all rows.
-func leading(shape []ir.Dim, r *expr.Expr) []*expr.Expr {
-	at := make([]*expr.Expr, len(shape)-1)
+func leading(shape []ir.Dim, r *expr.Expr) exprs {
+	at := make(exprs, len(shape)-1)
 	for k := len(at) - 1; k > 0; k-- {
 		at[k] = mod(r, size(shape[k]))
 		r = div(r, size(shape[k]))
@@ -90,55 +93,43 @@ func (r *row) read(v *ir.Value, label string) element {
 	if el, ok := r.value[v]; ok {
 		return el
 	}
-	buf, index := r.view(v, label, r.in)
-	last := len(v.Type.Shape) - 1
-	var shape []*expr.Expr
-	if last >= 0 && v.Type.Shape[last] != ir.N(1) {
-		shape = []*expr.Expr{r.width}
+	buf, at := r.view(v, label, r.in)
+	if last := len(v.Type.Shape) - 1; last < 0 || v.Type.Shape[last] == ir.N(1) {
+		x := r.element(label+"_", v, buf, at(exprs{expr.Int(0)})...)
+		r.value[v] = func(*expr.Expr) *expr.Expr { return x }
+	} else {
+		t := r.load(label+"_", v.Type.Elem, buf, exprs{r.width}, at)
+		r.value[v] = func(e *expr.Expr) *expr.Expr { return expr.NewElem(t, v.Type.Elem, e) }
 	}
-	t := r.load(label+"_", v.Type.Elem, buf, shape, func(a []*expr.Expr) []*expr.Expr {
-		if len(a) == 0 {
-			return index(expr.Int(0))
-		}
-		return index(a[0])
-	})
-	el := func(e *expr.Expr) *expr.Expr {
-		if len(shape) == 0 {
-			return ref(t, v.Type.Elem)
-		}
-		return expr.NewElem(t, v.Type.Elem, e)
-	}
-	r.value[v] = el
-	return el
+	return r.value[v]
 }
 
 // view declares the buffer of v, flattened to rows where it has the group's
-// shape, and gives the index of element e of this row in it.
-func (r *row) view(v *ir.Value, label string, declare func(*ir.Value, string, ...*expr.Expr) string) (string, func(e *expr.Expr) []*expr.Expr) {
+// shape, and gives the place of this row in it.
+func (r *row) view(v *ir.Value, label string, declare func(*ir.Value, string, ...*expr.Expr) string) (string, place) {
 	shape := v.Type.Shape
 	if slices.Equal(shape, r.shape) && len(shape) >= 2 {
-		buf := declare(v, label, rowsOf(shape), r.width)
-		return buf, func(e *expr.Expr) []*expr.Expr { return []*expr.Expr{r.index, e} }
+		return declare(v, label, rowsOf(shape), r.width), func(i exprs) exprs { return exprs{r.index, i[0]} }
 	}
 	buf := declare(v, label, sizes(shape)...)
 	skip := len(r.shape) - len(shape)
-	fixed := make([]*expr.Expr, len(shape))
+	index := make(exprs, len(shape))
+	last := false // the last axis runs along the row
 	for i, d := range shape {
 		switch {
 		case d == ir.N(1):
-			fixed[i] = expr.Int(0)
+			index[i] = expr.Int(0)
 		case skip+i < len(r.shape)-1:
-			fixed[i] = r.leading(skip + i)
+			index[i] = r.leading(skip + i)
+		default:
+			last = true
 		}
 	}
-	return buf, func(e *expr.Expr) []*expr.Expr {
-		idx := slices.Clone(fixed)
-		for i := range idx {
-			if idx[i] == nil {
-				idx[i] = r.column(e)
-			}
+	return buf, func(i exprs) exprs {
+		if !last {
+			return index
 		}
-		return idx
+		return append(slices.Clone(index[:len(index)-1]), r.column(i[0]))
 	}
 }
 
@@ -148,7 +139,7 @@ func (r *row) view(v *ir.Value, label string, declare func(*ir.Value, string, ..
 func (r *row) members() {
 	for _, v := range r.group.Anchors {
 		if slices.Contains(r.group.Outputs, v) {
-			r.store(v, r.value[v])
+			r.result(v)
 		}
 	}
 	for _, v := range r.group.Members {
@@ -158,12 +149,18 @@ func (r *row) members() {
 			continue
 		}
 		if r.usedLater(v) {
-			t := r.tile("y", v.Type.Elem, r.width)
-			r.mapTo(t, []*expr.Expr{r.width}, func(i []*expr.Expr) *expr.Expr { return el(i[0]) })
-			r.value[v] = func(e *expr.Expr) *expr.Expr { return expr.NewElem(t, v.Type.Elem, e) }
+			r.keep("y", v)
 		}
-		r.store(v, r.value[v])
+		r.result(v)
 	}
+}
+
+// keep puts a value into a tile, for those that read it.
+func (r *row) keep(name string, v *ir.Value) {
+	el := r.value[v]
+	t := r.tile(name, v.Type.Elem, r.width)
+	r.mapTo(t, exprs{r.width}, func(i exprs) *expr.Expr { return el(i[0]) })
+	r.value[v] = func(e *expr.Expr) *expr.Expr { return expr.NewElem(t, v.Type.Elem, e) }
 }
 
 // usedLater reports whether another member reads v.
@@ -171,19 +168,14 @@ func (r *row) usedLater(v *ir.Value) bool {
 	return slices.ContainsFunc(r.group.Members, func(w *ir.Value) bool { return slices.Contains(w.Args, v) })
 }
 
-func (r *row) store(v *ir.Value, el element) {
-	buf, index := r.view(v, label(v, "y"), r.out)
-	as, vs := axes([]*expr.Expr{r.width})
-	value := el(vs[0])
-	if r.env.accumulate[v] {
-		old := r.load("old", v.Type.Elem, buf, []*expr.Expr{r.width}, func(a []*expr.Expr) []*expr.Expr { return index(a[0]) })
-		value = add(elem(old, vs[0]), value)
-	}
+// result stores the elements of an output.
+func (r *row) result(v *ir.Value) {
+	buf, at := r.view(v, label(v, "y"), r.out)
 	if len(v.Type.Shape) == 0 {
-		r.set(buf, el(expr.Int(0)))
+		r.store(v, buf, nil, at, func(exprs) *expr.Expr { return r.value[v](expr.Int(0)) })
 		return
 	}
-	r.setOver(as, buf, index(vs[0]), value)
+	r.store(v, buf, exprs{r.width}, at, func(i exprs) *expr.Expr { return r.value[v](i[0]) })
 }
 
 // member gives the elements of an elementwise value.
@@ -274,6 +266,6 @@ func pos(g *opt.Group) diag.Pos {
 
 // lowerMap computes a group of elementwise values alone.
 func lowerMap(e *emitter) error {
-	e.newRow(e.grid("r", e.cells())).members()
+	e.cellRow().members()
 	return nil
 }
