@@ -48,7 +48,7 @@ const rules = `
 	runtime/cpu, runtime/cuda, runtime/cuda/card, runtime/cuda/sim/ptx < runtime/cuda/count < runtime;
 	runtime/philox < runtime/cpu, runtime/task, runtime/train;
 	runtime/device, runtime/philox < runtime/task, runtime/ckpt, runtime/track;
-	runtime/config < runtime/task;
+	runtime/config < runtime/device, compiler/plan;
 	runtime/task, runtime/ckpt, runtime/track < runtime/train, runtime/eval < runtime;
 	runtime/train < runtime/record < runtime, plot < compiler/cli;
 	runtime < generated/*;

@@ -41,7 +41,7 @@ func isAligned(a lower.Arg) bool {
 		return true
 	case lower.InParams, lower.InGrads:
 		g := a.Group
-		return (g.Off+a.Off)%elements == 0 && (g.Layers == 1 || g.Stride()%elements == 0)
+		return (g.Off+a.Off)%elements == 0 && (g.Layers == 1 || g.Stride%elements == 0)
 	}
 	return false // any part of a flat arena
 }

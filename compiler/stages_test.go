@@ -231,9 +231,9 @@ func captured(t *testing.T, settings string, noisy int) (self, cross []float32, 
 		r.Params[n] = float32(0.4 * random.NormFloat64())
 	}
 	g := first.Plan.Group("decoder")
-	for n := range g.Stride() {
+	for n := range g.Stride {
 		if noisy >= 0 {
-			r.Params[g.Off+noisy*g.Stride()+n] += float32(random.NormFloat64())
+			r.Params[g.Off+noisy*g.Stride+n] += float32(random.NormFloat64())
 		}
 	}
 	e := r.run(t, "attention")

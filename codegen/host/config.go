@@ -4,8 +4,6 @@ import (
 	"math"
 
 	"github.com/arithlang/mlc/compiler/check"
-	"github.com/arithlang/mlc/compiler/plan"
-	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/train"
 )
@@ -48,17 +46,4 @@ func least(a, b int) int {
 		return a + b
 	}
 	return min(a, b)
-}
-
-// Group is a group of parameters as a generated program has it.
-func Group(g *plan.Group) device.Group {
-	out := device.Group{Name: g.Name, Stack: g.Stack, Off: g.Off, Layers: g.Layers, Stride: g.Stride()}
-	for _, p := range g.Params {
-		q := device.Param{Name: p.Name, Shape: p.Shape, Init: device.Init(p.Init), Decay: p.Decay, Fixed: p.Fixed}
-		if p.Min != nil {
-			q.Min = new(float32(*p.Min))
-		}
-		out.Params = append(out.Params, q)
-	}
-	return out
 }

@@ -8,8 +8,6 @@ import (
 
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/lower"
-	"github.com/arithlang/mlc/compiler/plan"
-	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/task"
 	"github.com/arithlang/mlc/runtime/train"
@@ -77,21 +75,6 @@ func TestConfigsLeaveOut(t *testing.T) {
 	c := TrainConfig(spec, Cost{})
 	if c.Alpha != 0 || c.Report != (train.Report{Problems: train.Glance}) || c.Stop != nil || c.Budget != (train.Budget{Examples: 5}) {
 		t.Errorf("%+v", c)
-	}
-}
-
-// TestGroup keeps what a group says of its parameters.
-func TestGroup(t *testing.T) {
-	low := 0.5
-	got := Group(&plan.Group{Name: "g", Stack: true, Layers: 3, Off: 7, Params: []plan.Param{
-		{Name: "w", Shape: []int{2, 3}, Init: plan.Init{Kind: "uniform", A: -1, B: 1}, Decay: true, Min: &low}, {Name: "s", Fixed: true, Init: plan.Init{Kind: "given"}},
-	}})
-	want := device.Group{Name: "g", Stack: true, Layers: 3, Off: 7, Stride: 7, Params: []device.Param{
-		{Name: "w", Shape: []int{2, 3}, Init: device.Init{Kind: "uniform", A: -1, B: 1}, Decay: true, Min: new(float32(0.5))},
-		{Name: "s", Fixed: true, Init: device.Init{Kind: "given"}},
-	}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -21,7 +21,7 @@ func TestLiteral(t *testing.T) {
 		`eval.Config{ Digits: []int{6, 60}, Grid: config.Grid{Second: config.Span{ Hi: 2, Lo: 1, }}, }`: eval.Config{
 			Digits: []int{6, 60}, Grid: eval.Grid{Second: eval.Span{Lo: 1, Hi: 2}}, Times: []int{}},
 		`task.Config{ Kind: "a\"b", Of: []string{"x"}, Split: new(uint64(0)), }`: task.Config{Kind: `a"b`, Of: []string{"x"}, Split: new(uint64)},
-		`device.Group{Params: []device.Param{ { Min: new(float32(0.1)), Name: "w", }, {Shape: []int{-1}}, }}`: device.Group{Params: []device.Param{
+		`device.Group{Params: []config.Param{ { Min: new(float32(0.1)), Name: "w", }, {Shape: []int{-1}}, }}`: device.Group{Params: []device.Param{
 			{Name: "w", Min: new(float32(0.1))}, {Shape: []int{-1}}}},
 	} {
 		if got := strings.Join(strings.Fields(fmt.Sprintf("%#v", literal(reflect.ValueOf(v)))), " "); got != want {

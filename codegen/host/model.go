@@ -9,6 +9,7 @@ import (
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/lower"
 	"github.com/arithlang/mlc/compiler/plan"
+	"github.com/arithlang/mlc/runtime/device"
 )
 
 // Main prints main.go.
@@ -83,7 +84,7 @@ func Model(f *jen.File, t Trainer) {
 	f.Comment("Parameters, in the order of the flat arena.")
 	f.Var().DefsFunc(func(g *jen.Group) {
 		for _, gr := range t.Groups {
-			g.Id(join(gr.Name, "group")).Op("=").Add(literal(reflect.ValueOf(Group(gr))))
+			g.Id(join(gr.Name, "group")).Op("=").Add(literal(reflect.ValueOf(device.Group(*gr))))
 		}
 	})
 }

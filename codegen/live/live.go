@@ -66,7 +66,7 @@ func New(p *compiler.Program) (*Model, error) {
 	}
 	var groups []*device.Group
 	for _, g := range p.Lowered.Groups {
-		groups = append(groups, new(host.Group(g)))
+		groups = append(groups, (*device.Group)(g))
 	}
 	m.Params = device.Flat(groups...)
 	for i, e := range module.Kernels {

@@ -17,7 +17,7 @@ func newPlan(p *lower.Program) device.Plan {
 	out := device.Plan{NumParams: p.NumParams}
 	groups := map[*plan.Group]*device.Group{}
 	for _, g := range p.Groups {
-		groups[g] = new(host.Group(g))
+		groups[g] = (*device.Group)(g)
 	}
 	for _, e := range p.Entries {
 		memory := newMemory(e.Memory)

@@ -153,8 +153,8 @@ model {
 		}
 	}
 	want := []Leaf{
-		{Name: "mine.w", Shape: []int{6}, Init: Init{"const", 3, 0}, Shared: true},
-		{Name: "mine2.w", Shape: []int{4}, Init: Init{"const", 2, 0}, Shared: true},
+		{Name: "mine.w", Shape: []int{6}, Init: Init{Kind: "const", A: 3, B: 0}, Shared: true},
+		{Name: "mine2.w", Shape: []int{4}, Init: Init{Kind: "const", A: 2, B: 0}, Shared: true},
 	}
 	if diff := cmp.Diff(want, m.Decoder.Self.Leaves, sameSpec); diff != "" {
 		t.Error(diff)

@@ -64,7 +64,7 @@ func (c *checker) leaf(in *instance, name string) *Leaf {
 	l.Decay, l.Shared = v.args["decay"].is("true"), v.args["shared"].is("true")
 	if lo := v.args["min"]; !lo.is("none") {
 		l.Min = &lo.num
-		if most, known := l.Init.most(); known && most < lo.num {
+		if most, known := mostOf(l.Init); known && most < lo.num {
 			c.report("E0207", lo.at, "%s begins at %s at most, below min = %s", path, short(most), lo.text).WithHelp("give it an init from %s on, or another min", lo.text)
 		}
 	}
@@ -75,8 +75,8 @@ func (c *checker) leaf(in *instance, name string) *Leaf {
 	return l
 }
 
-// most is the largest number that a leaf may begin with, where that is known.
-func (i Init) most() (x float64, known bool) {
+// mostOf is the largest number that a leaf may begin with, where that is known.
+func mostOf(i Init) (x float64, known bool) {
 	switch i.Kind {
 	case "const":
 		return i.A, true

@@ -144,8 +144,8 @@ func TestKerple(t *testing.T) {
 	}
 	zero := 0.0
 	want := []Leaf{
-		{Name: "kerple.r1", Shape: []int{8}, Init: Init{"uniform", 0, 2}, Min: &zero},
-		{Name: "kerple.r2", Shape: []int{8}, Init: Init{"uniform", 0, 1}, Min: &zero},
+		{Name: "kerple.r1", Shape: []int{8}, Init: Init{Kind: "uniform", A: 0, B: 2}, Min: &zero},
+		{Name: "kerple.r2", Shape: []int{8}, Init: Init{Kind: "uniform", A: 0, B: 1}, Min: &zero},
 	}
 	if diff := cmp.Diff(want, site.Leaves, sameSpec); diff != "" {
 		t.Errorf("leaves, -want +got:\n%s", diff)

@@ -204,13 +204,9 @@ type Leaf struct {
 // Fixed reports whether a leaf is given before training and is not trained.
 func (l *Leaf) Fixed() bool { return l.Init.Kind == "file" || l.Init.Kind == "stage" }
 
-// Init is how a parameter starts: "const" (A), "uniform" (A to B), "normal"
-// (standard deviation A), "xavier" (as the matrices of the model, for A inputs and
-// B outputs). A leaf of Kind "file" or "stage" is not learned.
-type Init struct {
-	Kind string
-	A, B float64
-}
+// Init is how a parameter starts, in a spec also as "xavier" (as the matrices of the
+// model, for A inputs and B outputs). A leaf of Kind "file" or "stage" is not learned.
+type Init = config.Init
 
 // Train says how. What follows from the sizes of launches (Chunk, Group, Rows and RowFLOP
 // of a program) is not in it, and MicroBatch is what the spec says: examples that share

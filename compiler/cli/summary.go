@@ -80,7 +80,7 @@ func newSummary(p *compiler.Program) (*summary, error) {
 	}
 	s.Step.Source, s.Step.Target = p.Spec.TrainedShape()
 	for _, g := range p.Plan.Groups {
-		s.Groups = append(s.Groups, group{g.Name, g.Layers, g.Stride()})
+		s.Groups = append(s.Groups, group{g.Name, g.Layers, g.Stride})
 	}
 	var err error
 	if s.Step.FLOPs, err = p.StepFLOPs(); err != nil {

@@ -118,7 +118,7 @@ func drawn(rng *rand.Rand, a lower.Arg) float32 {
 	if a.Space == lower.InParams {
 		for _, p := range a.Group.Params {
 			if p.Name == a.Param && p.Min != nil {
-				return float32(*p.Min + math.Abs(x))
+				return float32(float64(*p.Min) + math.Abs(x))
 			}
 		}
 	}

@@ -137,9 +137,9 @@ func (m *Machine) Buffer(e *Entry, a Arg, l int, s kernel.Scalars) kernel.Buffer
 	first := int(s["P"])
 	switch a.Space {
 	case InParams:
-		return kernel.Buffer{F: m.Params[a.Group.Off+l*a.Group.Stride()+a.Off:]}
+		return kernel.Buffer{F: m.Params[a.Group.Off+l*a.Group.Stride+a.Off:]}
 	case InGrads:
-		return kernel.Buffer{F: m.Grads[a.Group.Off+l*a.Group.Stride()+a.Off:]}
+		return kernel.Buffer{F: m.Grads[a.Group.Off+l*a.Group.Stride+a.Off:]}
 	case FlatParams:
 		return kernel.Buffer{F: m.Params[first:]}
 	case FlatGrads:

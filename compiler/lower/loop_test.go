@@ -96,7 +96,7 @@ func randomParams(p *lower.Program) []float32 {
 		for l := range g.Layers {
 			for _, param := range g.Params {
 				off, _ := g.ParamOff(param.Name)
-				ps := out[g.Off+l*g.Stride()+off:][:param.Elems()]
+				ps := out[g.Off+l*g.Stride+off:][:param.Elems()]
 				for i, x := range ps {
 					switch {
 					case param.Init.Kind == "const" && param.Init.A == 1:

@@ -182,18 +182,21 @@ func (m *builder) fixed() []plan.Param {
 		ps = append(ps, p)
 	}
 	for _, leaf := range m.spec.Given() {
-		ps = append(ps, plan.Param{Name: leaf.Name, Shape: leaf.Shape, Init: plan.Init{Kind: "given"}, Fixed: true, Pos: leaf.Pos})
+		ps = append(ps, plan.Param{Name: leaf.Name, Shape: leaf.Shape, Init: plan.Init{Kind: "given"}, Fixed: true})
 	}
 	return ps
 }
 
 // leafParam is a learned leaf as a parameter; site is where a layer has its own.
 func (m *builder) leafParam(leaf check.Leaf, site string, gain float64) plan.Param {
-	init := plan.Init{Kind: leaf.Init.Kind, A: leaf.Init.A, B: leaf.Init.B}
+	p := plan.Param{Name: leafName(leaf, site), Shape: leaf.Shape, Init: leaf.Init, Decay: leaf.Decay}
 	if leaf.Init.Kind == "xavier" {
-		init = m.initial(int(leaf.Init.A), int(leaf.Init.B), gain)
+		p.Init = m.initial(int(leaf.Init.A), int(leaf.Init.B), gain)
 	}
-	return plan.Param{Name: leafName(leaf, site), Shape: leaf.Shape, Init: init, Decay: leaf.Decay, Min: leaf.Min, Pos: leaf.Pos}
+	if leaf.Min != nil {
+		p.Min = new(float32(*leaf.Min))
+	}
+	return p
 }
 
 func leafName(leaf check.Leaf, site string) string {

@@ -147,8 +147,8 @@ func TestNumParamsPlacesGroups(t *testing.T) {
 	if n := p.NumParams(); n != 7+15 {
 		t.Errorf("%d parameters", n)
 	}
-	if p.Group("b").Off != 7 || p.Group("a").Stride() != 7 {
-		t.Errorf("group b at %d, stride of a %d", p.Group("b").Off, p.Group("a").Stride())
+	if p.Group("b").Off != 7 || p.Group("a").Stride != 7 {
+		t.Errorf("group b at %d, stride of a %d", p.Group("b").Off, p.Group("a").Stride)
 	}
 	if off, ok := p.Group("a").ParamOff("c"); !ok || off != 6 {
 		t.Errorf("a.c at %d, %v", off, ok)

@@ -10,55 +10,17 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/compiler/ir"
-	"github.com/arithlang/mlc/dsl/diag"
+	"github.com/arithlang/mlc/runtime/config"
 )
 
-// Init is how a parameter starts: "const" (A), "uniform" (from A to B), "normal"
-// (standard deviation A), or "given" (what the trainer is given for it).
-type Init struct {
-	Kind string
-	A, B float64
-}
+// What a program and its compiler know of parameters.
+type (
+	Init  = config.Init
+	Param = config.Param
+)
 
-// A Param is one tensor of a group, learned or Fixed.
-type Param struct {
-	Name  string // as the functions of the group call it
-	Shape []int  // empty: a scalar
-	Init  Init
-	Decay bool     // weight decay applies
-	Min   *float64 // lower bound kept after each update
-	Fixed bool     // it has no gradient, and the optimizer leaves it alone
-	Pos   diag.Pos
-}
-
-// Elems is the number of elements.
-func (p Param) Elems() int {
-	n := 1
-	for _, d := range p.Shape {
-		n *= d
-	}
-	return n
-}
-
-// A Group is the parameters of one stack of layers: Layers instances of Params,
-// one after another in the flat arena, from element Off. What a model has once, such
-// as its embedding, is a single instance without Stack.
-type Group struct {
-	Name   string
-	Stack  bool // layers have numbers, even one alone
-	Layers int
-	Params []Param
-	Off    int
-}
-
-// Stride is the number of elements of one instance.
-func (g *Group) Stride() int {
-	n := 0
-	for _, p := range g.Params {
-		n += p.Elems()
-	}
-	return n
-}
+// A Group is the parameters of one stack of layers.
+type Group config.Group
 
 // ParamOff is the first element of a parameter within an instance of the group.
 func (g *Group) ParamOff(name string) (int, bool) {
@@ -213,8 +175,11 @@ func (p *Plan) Group(name string) *Group {
 func (p *Plan) NumParams() int {
 	n := 0
 	for _, g := range p.Groups {
-		g.Off = n
-		n += g.Layers * g.Stride()
+		g.Off, g.Stride = n, 0
+		for _, q := range g.Params {
+			g.Stride += q.Elems()
+		}
+		n += g.Layers * g.Stride
 	}
 	return n
 }

@@ -68,10 +68,10 @@ var (
 	embedGroup = device.Group{
 		Layers: 1,
 		Name:   "embed",
-		Params: []device.Param{
+		Params: []config.Param{
 			{
 				Decay: true,
-				Init: device.Init{
+				Init: config.Init{
 					A:    -0.2721655269759087,
 					B:    0.2721655269759087,
 					Kind: "uniform",
@@ -86,10 +86,10 @@ var (
 		Layers: 2,
 		Name:   "decoder",
 		Off:    1088,
-		Params: []device.Param{
+		Params: []config.Param{
 			{
 				Decay: true,
-				Init: device.Init{
+				Init: config.Init{
 					A:    -0.15309310892394862,
 					B:    0.15309310892394862,
 					Kind: "uniform",
@@ -98,13 +98,13 @@ var (
 				Shape: []int{64, 64},
 			},
 			{
-				Init:  device.Init{Kind: "const"},
+				Init:  config.Init{Kind: "const"},
 				Name:  "self.q.b",
 				Shape: []int{64},
 			},
 			{
 				Decay: true,
-				Init: device.Init{
+				Init: config.Init{
 					A:    -0.15309310892394862,
 					B:    0.15309310892394862,
 					Kind: "uniform",
@@ -113,13 +113,13 @@ var (
 				Shape: []int{64, 64},
 			},
 			{
-				Init:  device.Init{Kind: "const"},
+				Init:  config.Init{Kind: "const"},
 				Name:  "self.k.b",
 				Shape: []int{64},
 			},
 			{
 				Decay: true,
-				Init: device.Init{
+				Init: config.Init{
 					A:    -0.15309310892394862,
 					B:    0.15309310892394862,
 					Kind: "uniform",
@@ -128,13 +128,13 @@ var (
 				Shape: []int{64, 64},
 			},
 			{
-				Init:  device.Init{Kind: "const"},
+				Init:  config.Init{Kind: "const"},
 				Name:  "self.v.b",
 				Shape: []int{64},
 			},
 			{
 				Decay: true,
-				Init: device.Init{
+				Init: config.Init{
 					A:    -0.21650635094610965,
 					B:    0.21650635094610965,
 					Kind: "uniform",
@@ -143,12 +143,12 @@ var (
 				Shape: []int{64, 64},
 			},
 			{
-				Init:  device.Init{Kind: "const"},
+				Init:  config.Init{Kind: "const"},
 				Name:  "self.o.b",
 				Shape: []int{64},
 			},
 			{
-				Init: device.Init{
+				Init: config.Init{
 					A:    1.0,
 					Kind: "const",
 				},
@@ -156,13 +156,13 @@ var (
 				Shape: []int{64},
 			},
 			{
-				Init:  device.Init{Kind: "const"},
+				Init:  config.Init{Kind: "const"},
 				Name:  "self.norm.beta",
 				Shape: []int{64},
 			},
 			{
 				Decay: true,
-				Init: device.Init{
+				Init: config.Init{
 					A:    -0.15309310892394862,
 					B:    0.15309310892394862,
 					Kind: "uniform",
@@ -171,13 +171,13 @@ var (
 				Shape: []int{64, 64},
 			},
 			{
-				Init:  device.Init{Kind: "const"},
+				Init:  config.Init{Kind: "const"},
 				Name:  "cross.q.b",
 				Shape: []int{64},
 			},
 			{
 				Decay: true,
-				Init: device.Init{
+				Init: config.Init{
 					A:    -0.15309310892394862,
 					B:    0.15309310892394862,
 					Kind: "uniform",
@@ -186,13 +186,13 @@ var (
 				Shape: []int{64, 64},
 			},
 			{
-				Init:  device.Init{Kind: "const"},
+				Init:  config.Init{Kind: "const"},
 				Name:  "cross.k.b",
 				Shape: []int{64},
 			},
 			{
 				Decay: true,
-				Init: device.Init{
+				Init: config.Init{
 					A:    -0.15309310892394862,
 					B:    0.15309310892394862,
 					Kind: "uniform",
@@ -201,13 +201,13 @@ var (
 				Shape: []int{64, 64},
 			},
 			{
-				Init:  device.Init{Kind: "const"},
+				Init:  config.Init{Kind: "const"},
 				Name:  "cross.v.b",
 				Shape: []int{64},
 			},
 			{
 				Decay: true,
-				Init: device.Init{
+				Init: config.Init{
 					A:    -0.21650635094610965,
 					B:    0.21650635094610965,
 					Kind: "uniform",
@@ -216,12 +216,12 @@ var (
 				Shape: []int{64, 64},
 			},
 			{
-				Init:  device.Init{Kind: "const"},
+				Init:  config.Init{Kind: "const"},
 				Name:  "cross.o.b",
 				Shape: []int{64},
 			},
 			{
-				Init: device.Init{
+				Init: config.Init{
 					A:    1.0,
 					Kind: "const",
 				},
@@ -229,13 +229,13 @@ var (
 				Shape: []int{64},
 			},
 			{
-				Init:  device.Init{Kind: "const"},
+				Init:  config.Init{Kind: "const"},
 				Name:  "cross.norm.beta",
 				Shape: []int{64},
 			},
 			{
 				Decay: true,
-				Init: device.Init{
+				Init: config.Init{
 					A:    -0.13693063937629152,
 					B:    0.13693063937629152,
 					Kind: "uniform",
@@ -244,13 +244,13 @@ var (
 				Shape: []int{64, 256},
 			},
 			{
-				Init:  device.Init{Kind: "const"},
+				Init:  config.Init{Kind: "const"},
 				Name:  "ffn.in.b",
 				Shape: []int{256},
 			},
 			{
 				Decay: true,
-				Init: device.Init{
+				Init: config.Init{
 					A:    -0.13693063937629152,
 					B:    0.13693063937629152,
 					Kind: "uniform",
@@ -259,12 +259,12 @@ var (
 				Shape: []int{256, 64},
 			},
 			{
-				Init:  device.Init{Kind: "const"},
+				Init:  config.Init{Kind: "const"},
 				Name:  "ffn.out.b",
 				Shape: []int{64},
 			},
 			{
-				Init: device.Init{
+				Init: config.Init{
 					A:    1.0,
 					Kind: "const",
 				},
@@ -272,7 +272,7 @@ var (
 				Shape: []int{64},
 			},
 			{
-				Init:  device.Init{Kind: "const"},
+				Init:  config.Init{Kind: "const"},
 				Name:  "ffn.norm.beta",
 				Shape: []int{64},
 			},
@@ -284,9 +284,9 @@ var (
 		Layers: 1,
 		Name:   "head",
 		Off:    134592,
-		Params: []device.Param{
+		Params: []config.Param{
 			{
-				Init: device.Init{
+				Init: config.Init{
 					A:    1.0,
 					Kind: "const",
 				},
@@ -294,13 +294,13 @@ var (
 				Shape: []int{64},
 			},
 			{
-				Init:  device.Init{Kind: "const"},
+				Init:  config.Init{Kind: "const"},
 				Name:  "norm.beta",
 				Shape: []int{64},
 			},
 			{
 				Decay: true,
-				Init: device.Init{
+				Init: config.Init{
 					A:    -0.2721655269759087,
 					B:    0.2721655269759087,
 					Kind: "uniform",
@@ -309,7 +309,7 @@ var (
 				Shape: []int{64, 17},
 			},
 			{
-				Init:  device.Init{Kind: "const"},
+				Init:  config.Init{Kind: "const"},
 				Name:  "out.b",
 				Shape: []int{17},
 			},

@@ -1,6 +1,10 @@
 package device
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/arithlang/mlc/runtime/config"
+)
 
 // align is the multiple of elements, one cache line, at which tensors begin.
 const align = 16
@@ -46,14 +50,7 @@ func FlatLayout(*Env) Layout { return Layout{Work: align} }
 
 // A Group is the parameters of a stack of layers: Layers instances of Params,
 // one after another from element Off of the flat arenas.
-type Group struct {
-	Name   string
-	Stack  bool // layers have numbers, even one alone
-	Off    int
-	Layers int
-	Stride int // elements of one instance
-	Params []Param
-}
+type Group config.Group
 
 // At is the first parameter of layer l in the Params space. Layers are counted
 // through all runs of a stack that is gone through several times.
@@ -83,15 +80,6 @@ func Flat(groups ...*Group) []Param {
 		}
 	}
 	return out
-}
-
-// Elems is the number of elements of a parameter.
-func (p Param) Elems() int {
-	n := 1
-	for _, d := range p.Shape {
-		n *= d
-	}
-	return n
 }
 
 // Trained is how many elements, the first of an arena of so many, are trained.

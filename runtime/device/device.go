@@ -3,6 +3,8 @@
 // CUDA driver and simulator implement Launcher; the plan does not know which.
 package device
 
+import "github.com/arithlang/mlc/runtime/config"
+
 // Space is one of the memories of a training run.
 type Space uint8
 
@@ -78,23 +80,11 @@ func (q Queue) Launch(kernel int, env *Env, args ...Ref) {
 // Zero clears n elements.
 func (q Queue) Zero(r Ref, n int) { q.to.Zero(r, n) }
 
-// A Param is one parameter in the Params arena.
-type Param struct {
-	Name  string
-	Shape []int // empty: a scalar
-	Off   int   // first element in the arena
-	Init  Init
-	Decay bool // weight decay applies
-	Min   *float32
-	Fixed bool // it is not trained; fixed parameters lie behind all others
-}
-
-// Init is how a parameter starts: "const" (A), "uniform" (from A to B), "normal"
-// (standard deviation A), "given" (what the trainer is given for it).
-type Init struct {
-	Kind string
-	A, B float64
-}
+// The parameters of a model, as its compiler tells them.
+type (
+	Param = config.Param
+	Init  = config.Init
+)
 
 // A Layout says where a program of the plan reads and writes, and how much
 // memory it needs, for one Env.
