@@ -152,10 +152,26 @@ func (p *printer) stride(o flat.Operand, n *expr.Expr) asm.Value {
 }
 
 // advance moves an address.
-func (p *printer) advance(addr, by asm.Value) {
-	op := "add.s64"
+func (p *printer) advance(addr, by asm.Value) { p.f.Into(addr, sumOf(addr), addr, by) }
+
+// sumOf is the instruction that adds to an address.
+func sumOf(addr asm.Value) string {
 	if addr.Class() == asm.Word {
-		op = "add.s32"
+		return "add.s32"
 	}
-	p.f.Into(addr, op, addr, by)
+	return "add.s64"
+}
+
+// An address is so many bytes behind another.
+type address struct {
+	base  asm.Value
+	bytes int
+}
+
+// behind is the address that lies a stride behind another.
+func (p *printer) behind(at address, by asm.Value) address {
+	if n, known := by.Const(); known && int(n) < maxOffset-at.bytes {
+		return address{at.base, at.bytes + int(n)}
+	}
+	return address{p.f.Do(sumOf(at.base), at.base, by), at.bytes}
 }

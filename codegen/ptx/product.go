@@ -1,6 +1,8 @@
 package ptx
 
 import (
+	"slices"
+
 	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/codegen/ptx/asm"
 	"github.com/arithlang/mlc/compiler/expr"
@@ -23,18 +25,18 @@ type product struct {
 type staged struct {
 	operand      flat.Operand
 	outer, inner *expr.Expr // strides: along the output's rows or columns, along k
-	width, depth int
-	mine         asm.Value // whether a thread brings anything
+	size         *expr.Expr // of outer
+	limit        asm.Value  // size
+	width        int
+	alongK       bool      // values side by side in the operand are those of neighbouring k, else of outer
 	vector       int       // values that a thread brings at a time, side by side in the operand
-	alongK       bool      // values side by side are those of neighbouring k
 	slots        int       // how many times a thread brings some
+	step         int       // from slot to slot: of outer if values lie along k, else of k
+	mine         asm.Value // whether a thread brings anything
 	outerAt      asm.Value // of a thread's first slot
 	innerAt      asm.Value
-	outerStep    int // from slot to slot
-	innerStep    int
 	to           asm.Value // shared address of the first slot
 	from         asm.Value // shared address of what a thread multiplies first
-	limit        asm.Value // of outer
 }
 
 func newProduct(p *printer, n flat.Product) *product {
@@ -45,9 +47,9 @@ func newProduct(p *printer, n flat.Product) *product {
 	ty, tx := p.divide(p.team.id, across)
 	q.row = p.f.Do("mul.lo.s32", ty, asm.Int(int64(t.high)))
 	q.col = p.f.Do("mul.lo.s32", tx, asm.Int(int64(t.wide)))
-	q.a = q.stagedOf(n.A, n.A.RS, n.A.CS, t.rows, p.stage.base, q.row, q.sizeM)
 	second := p.f.Do("add.s32", p.stage.base, asm.Int(int64(4*t.depth*(t.rows+stagePad))))
-	q.b = q.stagedOf(n.B, n.B.CS, n.B.RS, t.cols, second, q.col, q.sizeN)
+	q.a = q.stagedOf(&staged{operand: n.A, outer: n.A.RS, inner: n.A.CS, size: n.M, limit: q.sizeM, width: t.rows}, p.stage.base, q.row)
+	q.b = q.stagedOf(&staged{operand: n.B, outer: n.B.CS, inner: n.B.RS, size: n.N, limit: q.sizeN, width: t.cols}, second, q.col)
 	return q
 }
 
@@ -55,27 +57,29 @@ func (s *staged) pitch() int { return s.width + stagePad }
 
 // stagedOf plans how an operand's tile goes to shared memory: neighbouring threads
 // bring what lies side by side.
-func (q *product) stagedOf(o flat.Operand, outer, inner *expr.Expr, width int, at, first, limit asm.Value) *staged {
+func (q *product) stagedOf(s *staged, at, first asm.Value) *staged {
 	f := q.f
-	s := &staged{operand: o, outer: outer, inner: inner, width: width, depth: q.depth, limit: limit, alongK: expr.IsInt(inner, 1)}
+	s.alongK = expr.IsInt(s.inner, 1)
 	s.vector = q.vectorOf(s)
-	threads := q.team.threads
-	s.slots = (width*q.depth/s.vector + threads - 1) / threads
+	beside := s.width // how many values side by side in the operand are of the tile
 	if s.alongK {
-		s.outerAt, s.innerAt = q.divide(q.team.id, asm.Int(int64(q.depth/s.vector)))
-		s.innerAt = f.Do("mul.lo.s32", s.innerAt, asm.Int(int64(s.vector)))
-		s.outerStep = threads * s.vector / q.depth
+		beside = q.depth
+	}
+	threads, all := q.team.threads, s.width*q.depth/s.vector
+	s.slots, s.step = (all+threads-1)/threads, threads*s.vector/beside
+	far, near := q.divide(q.team.id, asm.Int(int64(beside/s.vector)))
+	near = f.Do("mul.lo.s32", near, asm.Int(int64(s.vector)))
+	if s.alongK {
+		s.outerAt, s.innerAt = far, near
 	} else {
-		s.innerAt, s.outerAt = q.divide(q.team.id, asm.Int(int64(width/s.vector)))
-		s.outerAt = f.Do("mul.lo.s32", s.outerAt, asm.Int(int64(s.vector)))
-		s.innerStep = threads * s.vector / width
+		s.outerAt, s.innerAt = near, far
 		if k := q.n.K; k.IsConst() && s.slots > 1 {
-			s.slots = min(s.slots, (int(k.I)+s.innerStep-1)/s.innerStep)
+			s.slots = min(s.slots, (int(k.I)+s.step-1)/s.step)
 		}
 	}
 	s.mine = asm.Bool(true)
-	if room := width * q.depth / s.vector; room < threads {
-		s.mine = f.Do("setp.lt.s32", q.team.id, asm.Int(int64(room)))
+	if all < threads {
+		s.mine = f.Do("setp.lt.s32", q.team.id, asm.Int(int64(all)))
 	}
 	place := f.Do("mad.lo.s32", s.innerAt, asm.Int(int64(s.pitch())), s.outerAt)
 	s.to = f.Do("mad.lo.s32", place, asm.Int(4), at)
@@ -87,35 +91,44 @@ func (q *product) stagedOf(o flat.Operand, outer, inner *expr.Expr, width int, a
 // end together.
 func (q *product) vectorOf(s *staged) int {
 	const v = 4
-	four := expr.Int(v)
 	size, across := q.n.K, s.outer
 	if !s.alongK {
 		if !expr.IsInt(s.outer, 1) {
 			return 1
 		}
-		size, across = q.n.M, s.inner
-		if s.limit == q.sizeN {
-			size = q.n.N
-		}
+		size, across = s.size, s.inner
 	}
-	if q.aligned[s.operand.Slice] && expr.IsMultiple(s.operand.Off, four) && expr.IsMultiple(across, four) && expr.IsMultiple(size, four) {
+	if q.aligned[s.operand.Slice] && multiples(v, s.operand.Off, across, size) {
 		return v
 	}
 	return 1
 }
 
+// multiples says whether all sizes are sure to be multiples of a number.
+func multiples(of int64, sizes ...*expr.Expr) bool {
+	return !slices.ContainsFunc(sizes, func(e *expr.Expr) bool { return !expr.IsMultiple(e, expr.Int(of)) })
+}
+
 // print prints the loops over the output's tiles.
 func (q *product) print() {
-	f := q.f
-	again := oneTurn(q.n.Dot) && (q.n.MostRows == 0 || q.n.MostRows > q.rows || q.n.MostCols == 0 || q.n.MostCols > q.cols)
-	q.count(asm.Int(0), q.once(q.sizeM), asm.Int(int64(q.rows)), func(m0 asm.Value) {
-		q.count(asm.Int(0), q.once(q.sizeN), asm.Int(int64(q.cols)), func(n0 asm.Value) {
-			if again {
-				f.Barrier()
+	oneDown, oneAcross := fits(q.n.MostRows, q.rows), fits(q.n.MostCols, q.cols)
+	q.along(q.sizeM, q.rows, oneDown, func(m0 asm.Value) {
+		q.along(q.sizeN, q.cols, oneAcross, func(n0 asm.Value) {
+			if oneTurn(q.n.Dot) && !(oneDown && oneAcross) {
+				q.f.Barrier()
 			}
 			q.tile(m0, n0)
 		})
 	})
+}
+
+// along goes over a side of the output, n at a time: once if that is sure to be all.
+func (q *product) along(size asm.Value, n int, once bool, tile func(at asm.Value)) {
+	if once {
+		tile(asm.Int(0))
+		return
+	}
+	q.count(asm.Int(0), q.once(size), asm.Int(int64(n)), tile)
 }
 
 // once is a size that is 1 at least: a product of nothing has its barriers too, on
@@ -168,9 +181,9 @@ func (q *product) tile(m0, n0 asm.Value) {
 	}
 	row, col := f.Do("add.s32", m0, q.row), f.Do("add.s32", n0, q.col)
 	if !q.n.Zero {
-		q.output(row, col, func(i, j, n int, m asm.Memory, at asm.Value) { f.LoadInto(m, at, 0, acc[i][j:j+n]...) })
+		q.output(row, col, func(i, j, n int, m asm.Memory, at address) { f.LoadInto(m, at.base, at.bytes, acc[i][j:j+n]...) })
 	}
-	a, b := q.sources(q.a, m0), q.sources(q.b, n0)
+	a, b := q.sourceOf(q.a, m0), q.sourceOf(q.b, n0)
 	q.count(asm.Int(0), q.once(q.sizeK), asm.Int(int64(q.depth)), func(k0 asm.Value) {
 		left := q.left(k0)
 		q.bring(q.a, a, left)
@@ -181,7 +194,7 @@ func (q *product) tile(m0, n0 asm.Value) {
 			f.Barrier()
 		}
 	})
-	q.output(row, col, func(i, j, n int, m asm.Memory, at asm.Value) { f.Store(m, at, 0, acc[i][j:j+n]...) })
+	q.output(row, col, func(i, j, n int, m asm.Memory, at address) { f.Store(m, at.base, at.bytes, acc[i][j:j+n]...) })
 }
 
 // left is how many k are left from k0 on, as far as one turn is concerned.
@@ -193,9 +206,10 @@ func (q *product) left(k0 asm.Value) asm.Value {
 	return q.f.Do("min.s32", q.f.Do("sub.s32", q.sizeK, k0), depth)
 }
 
-// A source is where a slot's values come from.
+// A source is where a thread's slots for a tile come from.
 type source struct {
-	addr, inside asm.Value // inside: brought by this thread, and within the operand along the outer side
+	addr   asm.Value   // of the first slot, a variable
+	inside []asm.Value // by slot: within the operand along the outer side, and brought by this thread
 }
 
 // whole says whether a size is sure to be a multiple of what is taken at a time, so
@@ -213,51 +227,55 @@ func (q *product) below(i, size asm.Value, n int) asm.Value {
 	return q.f.Do("setp.lt.s32", i, size)
 }
 
-// sources finds the first values that a thread brings for a tile from first on.
-func (q *product) sources(s *staged, first asm.Value) []source {
+// sourceOf finds the first values that a thread brings for a tile from first on.
+func (q *product) sourceOf(s *staged, first asm.Value) source {
 	f := q.f
-	var out []source
-	outer, inner := q.value(s.outer), q.value(s.inner)
-	off := q.value(s.operand.Off)
+	outer, inner, off := q.value(s.outer), q.value(s.inner), q.value(s.operand.Off)
+	o := f.Do("add.s32", s.outerAt, first)
+	index := f.Do("mad.lo.s32", o, outer, f.Do("mad.lo.s32", s.innerAt, inner, off))
+	src := source{addr: f.Variable(q.offset(q.slices[s.operand.Slice], index))}
 	for slot := range s.slots {
-		o := f.Do("add.s32", f.Do("add.s32", s.outerAt, first), asm.Int(int64(slot*s.outerStep)))
-		k := f.Do("add.s32", s.innerAt, asm.Int(int64(slot*s.innerStep)))
-		index := f.Do("mad.lo.s32", o, outer, f.Do("mad.lo.s32", k, inner, off))
-		inside := f.Do("and.pred", s.mine, q.below(o, s.limit, s.width))
-		out = append(out, source{f.Variable(q.offset(q.slices[s.operand.Slice], index)), inside})
+		at := o
+		if s.alongK {
+			at = f.Do("add.s32", o, asm.Int(int64(slot*s.step)))
+		}
+		src.inside = append(src.inside, f.Do("and.pred", s.mine, q.below(at, s.limit, s.width)))
 	}
-	return out
+	return src
 }
 
 // bring copies the next depth values of k to shared memory, and 0 where there are
 // none: those meet no output.
-func (q *product) bring(s *staged, from []source, left asm.Value) {
+func (q *product) bring(s *staged, src source, left asm.Value) {
 	f := q.f
-	step := q.stride(s.operand, expr.Simplify(expr.New(expr.Mul, s.inner, expr.Int(int64(q.depth)))))
-	for slot, src := range from {
-		vs := q.fetch(s, src, slot, left)
-		to := 4 * (slot*s.innerStep*s.pitch() + slot*s.outerStep)
-		f.Guarded(s.mine, true, func() { q.put(s, to, vs) })
-		if !oneTurn(q.n.Dot) {
-			q.advance(src.addr, step)
-		}
+	stride, k, to := s.outer, 0, 4*s.step
+	if !s.alongK {
+		stride, k, to = s.inner, s.step, to*s.pitch()
+	}
+	step := q.stride(s.operand, expr.Simplify(expr.New(expr.Mul, stride, expr.Int(int64(s.step)))))
+	at := address{base: src.addr}
+	for slot, inside := range src.inside {
+		there := f.Do("and.pred", inside, q.below(f.Do("add.s32", s.innerAt, asm.Int(int64(slot*k))), left, q.depth))
+		vs := q.fetch(s, at, there)
+		f.Guarded(s.mine, true, func() { q.put(s, slot*to, vs) })
+		at = q.behind(at, step)
+	}
+	if !oneTurn(q.n.Dot) {
+		q.advance(src.addr, q.stride(s.operand, expr.Simplify(expr.New(expr.Mul, s.inner, expr.Int(int64(q.depth))))))
 	}
 }
 
-// fetch loads the values of a slot.
-func (q *product) fetch(s *staged, src source, slot int, left asm.Value) []asm.Value {
-	f := q.f
-	m := q.slices[s.operand.Slice].Memory
-	k := f.Do("add.s32", s.innerAt, asm.Int(int64(slot*s.innerStep)))
-	there := f.Do("and.pred", src.inside, q.below(k, left, q.depth))
+// fetch loads the values of a slot, where they are.
+func (q *product) fetch(s *staged, at address, there asm.Value) []asm.Value {
+	f, m := q.f, q.slices[s.operand.Slice].Memory
 	if there == asm.Bool(true) {
-		return f.Loads(m, asm.Float, s.vector, src.addr, 0)
+		return f.Loads(m, asm.Float, s.vector, at.base, at.bytes)
 	}
 	vs := make([]asm.Value, s.vector)
 	for i := range vs {
 		vs[i] = f.Variable(asm.F32(0))
 	}
-	f.Guarded(there, true, func() { f.LoadInto(m, src.addr, 0, vs...) })
+	f.Guarded(there, true, func() { f.LoadInto(m, at.base, at.bytes, vs...) })
 	return vs
 }
 
@@ -312,23 +330,25 @@ func (q *product) vector(at asm.Value, bytes, n int) []asm.Value {
 
 // output does something for each of a thread's outputs that exists, n side by side
 // from output (i, j) on.
-func (q *product) output(row, col asm.Value, do func(i, j, n int, m asm.Memory, at asm.Value)) {
+func (q *product) output(row, col asm.Value, do func(i, j, n int, m asm.Memory, at address)) {
 	f := q.f
 	c := q.n.C
-	rs, cs, off := q.value(c.RS), q.value(c.CS), q.value(c.Off)
 	s := q.slices[c.Slice]
 	n := 1
-	if four := expr.Int(4); q.wide == 4 && q.aligned[c.Slice] && expr.IsInt(c.CS, 1) && expr.IsMultiple(c.RS, four) && expr.IsMultiple(c.Off, four) && expr.IsMultiple(q.n.N, four) {
+	if q.wide == 4 && q.aligned[c.Slice] && expr.IsInt(c.CS, 1) && multiples(4, c.RS, c.Off, q.n.N) {
 		n = 4
 	}
+	first := f.Do("mad.lo.s32", row, q.value(c.RS), f.Do("mad.lo.s32", col, q.value(c.CS), q.value(c.Off)))
+	down, across := q.stride(c, c.RS), q.stride(c, c.CS)
+	begin := address{base: q.offset(s, first)}
 	for i := range q.high {
-		r := f.Do("add.s32", row, asm.Int(int64(i)))
-		inside := q.below(r, q.sizeM, q.rows)
+		inside := q.below(f.Do("add.s32", row, asm.Int(int64(i))), q.sizeM, q.rows)
+		at := begin
 		for j := 0; j < q.wide; j += n {
-			k := f.Do("add.s32", col, asm.Int(int64(j)))
-			in := f.Do("and.pred", inside, q.below(k, q.sizeN, q.cols))
-			at := q.offset(s, f.Do("mad.lo.s32", r, rs, f.Do("mad.lo.s32", k, cs, off)))
+			in := f.Do("and.pred", inside, q.below(f.Do("add.s32", col, asm.Int(int64(j))), q.sizeN, q.cols))
 			f.Guarded(in, true, func() { do(i, j, n, s.Memory, at) })
+			at = q.behind(at, across)
 		}
+		begin = q.behind(begin, down)
 	}
 }
