@@ -101,77 +101,31 @@ const (
 // for tiles.
 func (p *printer) outputs(n flat.Product) {
 	row, col := expr.NewVar(rowVar, expr.I32), expr.NewVar(colVar, expr.I32)
-	c := p.own(expr.NewElem(n.C.Slice, expr.F32, element(n.C, row, col)))
 	p.each([]kernel.Axis{{Var: rowVar, Size: n.M}, {Var: colVar, Size: n.N}}, func() {
-		m, at, bytes := p.at(c, known{})
+		c := p.operand(n.C, row, col)
 		acc := p.f.Variable(asm.F32(0))
 		if !n.Zero {
-			p.f.LoadInto(m, at, bytes, acc)
+			p.f.LoadInto(c, acc)
 		}
 		p.chain(n, acc, row, col)
-		p.f.Store(m, at, bytes, acc)
+		p.f.Store(c, acc)
 	})
 }
 
-// element is the index of an operand's element.
-func element(o flat.Operand, i, j *expr.Expr) *expr.Expr {
-	at := expr.New(expr.Add, expr.New(expr.Mul, i, o.RS), expr.New(expr.Mul, j, o.CS))
-	return expr.Simplify(expr.New(expr.Add, o.Off, at))
+// operand is where an operand's element is.
+func (p *printer) operand(o flat.Operand, i, j *expr.Expr) asm.Address {
+	index := expr.New(expr.Add, expr.New(expr.Mul, i, o.RS), expr.New(expr.Mul, j, o.CS))
+	return p.at(p.own(expr.NewElem(o.Slice, expr.F32, expr.Simplify(expr.New(expr.Add, o.Off, index)))), known{})
 }
 
 // chain adds the products of one output to a register.
 func (p *printer) chain(n flat.Product, acc asm.Value, row, col *expr.Expr) {
 	f := p.f
-	a := f.Variable(p.pointer(n.A, row, expr.Int(0)))
-	b := f.Variable(p.pointer(n.B, expr.Int(0), col))
-	da, db := p.stride(n.A, n.A.CS), p.stride(n.B, n.B.RS)
+	a, b := p.pointer(p.operand(n.A, row, expr.Int(0))), p.pointer(p.operand(n.B, expr.Int(0), col))
+	da, db := p.stride(a, n.A.CS), p.stride(b, n.B.RS)
 	p.count(asm.Int(0), p.value(n.K), asm.Int(1), func(asm.Value) {
-		x := f.Load(p.slices[n.A.Slice].Memory, asm.Float, a, 0)
-		y := f.Load(p.slices[n.B.Slice].Memory, asm.Float, b, 0)
-		f.Into(acc, "fma.rn.f32", x, y, acc)
+		f.Into(acc, "fma.rn.f32", f.Load(a, asm.Float), f.Load(b, asm.Float), acc)
 		p.advance(a, da)
 		p.advance(b, db)
 	})
-}
-
-// pointer is the address of an operand's element.
-func (p *printer) pointer(o flat.Operand, i, j *expr.Expr) asm.Value {
-	index := p.value(element(o, i, j))
-	return p.offset(p.slices[o.Slice], index)
-}
-
-// stride is a number of elements in bytes, as wide as an operand's addresses.
-func (p *printer) stride(o flat.Operand, n *expr.Expr) asm.Value {
-	if p.slices[o.Slice].Space == asm.Shared {
-		return p.value(expr.Simplify(expr.New(expr.Mul, n, expr.Int(4))))
-	}
-	if n.IsConst() {
-		return asm.WideInt(4 * n.I)
-	}
-	return p.f.Do("mul.wide.s32", p.value(n), asm.Int(4))
-}
-
-// advance moves an address.
-func (p *printer) advance(addr, by asm.Value) { p.f.Into(addr, sumOf(addr), addr, by) }
-
-// sumOf is the instruction that adds to an address.
-func sumOf(addr asm.Value) string {
-	if addr.Class() == asm.Word {
-		return "add.s32"
-	}
-	return "add.s64"
-}
-
-// An address is so many bytes behind another.
-type address struct {
-	base  asm.Value
-	bytes int
-}
-
-// behind is the address that lies a stride behind another.
-func (p *printer) behind(at address, by asm.Value) address {
-	if n, known := by.Const(); known && int(n) < maxOffset-at.bytes {
-		return address{at.base, at.bytes + int(n)}
-	}
-	return address{p.f.Do(sumOf(at.base), at.base, by), at.bytes}
 }

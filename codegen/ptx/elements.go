@@ -17,13 +17,12 @@ func (p *printer) elements(n *kernel.Set) {
 		axes[len(axes)-1].Size = expr.Int(last.Size.I / int64(v))
 	}
 	p.each(axes, func() {
-		first := p.f.Do("mul.lo.s32", p.vars[last.Var], asm.Int(int64(v)))
+		first := p.f.Do("mul.lo.s32", p.vars[last.Var], asm.Int(v))
 		p.vars[last.Var] = first
 		loaded := map[*expr.Expr][]asm.Value{} // elements that lie side by side
 		for _, e := range expr.Elems(value) {
 			if v > 1 && aligned(e, last.Var, v, p.aligned) {
-				m, at, bytes := p.at(e, known{})
-				loaded[e] = p.f.Loads(m, classOf(e.Type), v, at, bytes)
+				loaded[e] = p.f.Loads(p.at(e, known{}), classOf(e.Type), v)
 			}
 		}
 		var vs []asm.Value
@@ -32,7 +31,7 @@ func (p *printer) elements(n *kernel.Set) {
 			for e, vs := range loaded {
 				so[e] = vs[i]
 			}
-			p.vars[last.Var] = p.f.Do("add.s32", first, asm.Int(int64(i)))
+			p.vars[last.Var] = p.f.Do("add.s32", first, asm.Int(i))
 			vs = append(vs, p.eval(value, so))
 		}
 		p.vars[last.Var] = first

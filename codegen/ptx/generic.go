@@ -56,16 +56,16 @@ type printer struct {
 	vars    map[string]asm.Value
 	mutable map[string]bool
 	bounds  *flat.Bounds
-	slices  map[string]slice
-	aligned map[string]bool // slices that begin at a multiple of 16 bytes
+	slices  map[string]asm.Address // where buffers and tiles begin
+	aligned map[string]bool        // slices that begin at a multiple of 16 bytes
 	waits   waits
-	stage   slice // shared memory of products
+	stage   asm.Address // shared memory of products
 }
 
 func newPrinter(k *kernel.Kernel, m *asm.Module, aligned func(k *kernel.Kernel, buffer int) bool) *printer {
 	p := &printer{
 		k: k, m: m, in: expr.NewInterner(), aligned: map[string]bool{},
-		vars: map[string]asm.Value{}, mutable: map[string]bool{}, slices: map[string]slice{},
+		vars: map[string]asm.Value{}, mutable: map[string]bool{}, slices: map[string]asm.Address{},
 		bounds: flat.NewBounds(k.Grid),
 	}
 	for i, b := range k.Params {
@@ -106,7 +106,7 @@ func (p *printer) kernel() error {
 	p.teams(whole, threads)
 	p.place(r.Once, r.Body)
 	if n := stageBytes(r.Body); n > 0 && whole {
-		p.stage = slice{asm.Shared.Of(stageName), p.f.SharedArray(stageName, n)}
+		p.stage = asm.Shared.At(stageName, p.f.SharedArray(stageName, n))
 		p.entry.Static += n
 	}
 	p.waits = p.findWaits(&kernel.For{Var: cellVar, Body: r.Body})
@@ -182,8 +182,8 @@ func (p *printer) overCells(c cells) {
 	if !p.team.whole {
 		more := expr.New(expr.Add, c.count, expr.Int(int64(p.warps-1)))
 		p.entry.Blocks = expr.Simplify(expr.New(expr.Div, more, expr.Int(int64(p.warps))))
-		first = f.Do("mad.lo.s32", first, asm.Int(int64(p.warps)), p.warp)
-		step = f.Do("mul.lo.s32", step, asm.Int(int64(p.warps)))
+		first = f.Do("mad.lo.s32", first, asm.Int(p.warps), p.warp)
+		step = f.Do("mul.lo.s32", step, asm.Int(p.warps))
 	}
 	p.count(first, p.value(c.count), step, c.body)
 }

@@ -77,7 +77,7 @@ func (p *printer) loop(n *kernel.For) {
 		from, step = p.f.Do("add.s32", p.warp, from), p.warps
 		p.team = team{warpThreads, p.lane, false}
 	}
-	p.count(from, limit, asm.Int(int64(step)), func(i asm.Value) {
+	p.count(from, limit, asm.Int(step), func(i asm.Value) {
 		p.vars[n.Var] = i
 		p.nodes(n.Body)
 	})
@@ -105,8 +105,7 @@ func (p *printer) assign(n *kernel.Set) {
 
 // store writes neighbouring elements, as many as there are values.
 func (p *printer) store(dst *expr.Expr, vs ...asm.Value) {
-	m, at, bytes := p.at(p.own(dst), known{})
-	p.f.Store(m, at, bytes, vs...)
+	p.f.Store(p.at(p.own(dst), known{}), vs...)
 }
 
 // elementVar is the name, which no variable of a kernel has, of an element's number.

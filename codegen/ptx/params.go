@@ -13,12 +13,6 @@ import (
 // randomScalars are those that random words depend on.
 var randomScalars = []string{"seed0", "seed1", "step", "layer"}
 
-// A slice is a buffer or a tile: elements of 4 bytes from an address on.
-type slice struct {
-	asm.Memory
-	base asm.Value
-}
-
 // parameters declares the parameters and loads them, in the order that abi.Signature
 // documents.
 func (p *printer) parameters(r *kernel.Kernel) {
@@ -27,7 +21,7 @@ func (p *printer) parameters(r *kernel.Kernel) {
 	for _, b := range p.k.Params {
 		if b.Mode != kernel.Scalar {
 			base, step := f.Param("u64", b.Name), f.Param("u64", b.Name+"$step")
-			p.slices[b.Name] = slice{asm.Global.Of(b.Name), f.Do("mad.lo.s64", replica, step, base)}
+			p.slices[b.Name] = asm.Global.At(b.Name, f.Do("mad.lo.s64", replica, step, base))
 		}
 	}
 	var ofStep []abi.Scalar
@@ -45,10 +39,10 @@ func (p *printer) parameters(r *kernel.Kernel) {
 	}
 	if len(ofStep) > 0 {
 		p.entry.Step = true
-		block := f.Param("u64", "scalars")
+		block := asm.Global.At("scalars", f.Param("u64", "scalars"))
 		for _, s := range ofStep {
 			t, _ := kernel.ScalarType(s.Name)
-			p.vars[s.Name] = f.Load(asm.Global.Of("scalars"), classOf(t), block, abi.WordBytes*abi.StepWord(s.Name))
+			p.vars[s.Name] = f.Load(block.Plus(abi.WordBytes*abi.StepWord(s.Name)), classOf(t))
 		}
 	}
 }
@@ -115,7 +109,7 @@ func (p *printer) place(tiles, body []kernel.Stmt) {
 		if t.perWarp {
 			base = p.f.Do("mad.lo.s32", p.warp, asm.Int(t.size.I), base)
 		}
-		p.slices[a.Name] = slice{asm.Shared.Of(a.Name), base}
+		p.slices[a.Name] = asm.Shared.At(a.Name, base)
 	}
 	p.entry.Static += used
 	if len(late) > 0 {
@@ -157,7 +151,7 @@ func (p *printer) room(tiles []tile) {
 		if t.perWarp {
 			at = f.Do("mad.wide.u32", p.warp, p.value(t.size), at)
 		}
-		p.slices[t.name] = slice{asm.Generic.Of(t.name), at}
+		p.slices[t.name] = asm.Generic.At(t.name, at)
 		sum = expr.Simplify(expr.New(expr.Add, sum, p.bytes(t)))
 	}
 	p.entry.Room = sum

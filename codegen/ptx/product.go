@@ -21,35 +21,34 @@ type product struct {
 }
 
 // A staged is an operand's tile in shared memory: depth rows of width values, the
-// values of one k side by side.
+// values of one k side by side. The operand has its rows along the output's rows or
+// columns, and its columns along k.
 type staged struct {
-	operand      flat.Operand
-	outer, inner *expr.Expr // strides: along the output's rows or columns, along k
-	size         *expr.Expr // of outer
-	limit        asm.Value  // size
-	width        int
-	alongK       bool      // values side by side in the operand are those of neighbouring k, else of outer
-	vector       int       // values that a thread brings at a time, side by side in the operand
-	slots        int       // how many times a thread brings some
-	step         int       // from slot to slot: of outer if values lie along k, else of k
-	mine         asm.Value // whether a thread brings anything
-	outerAt      asm.Value // of a thread's first slot
-	innerAt      asm.Value
-	to           asm.Value // shared address of the first slot
-	from         asm.Value // shared address of what a thread multiplies first
+	flat.Operand
+	size   *expr.Expr // of the rows
+	limit  asm.Value  // size
+	width  int
+	alongK bool        // values side by side in the operand are those of a row
+	vector int         // values that a thread brings at a time, side by side in the operand
+	slots  int         // how many times a thread brings some
+	step   int         // from slot to slot: rows where values lie along k, else columns
+	mine   asm.Value   // whether a thread brings anything
+	row, k asm.Value   // of a thread's first slot
+	to     asm.Address // of that in shared memory
+	from   asm.Address // of what a thread multiplies first
 }
 
 func newProduct(p *printer, n flat.Product) *product {
 	t := tilingOf(n.Dot)
 	q := &product{printer: p, n: n, tiling: t}
 	q.sizeM, q.sizeN, q.sizeK = p.value(n.M), p.value(n.N), p.value(n.K)
-	across := asm.Int(int64(t.cols / t.wide))
-	ty, tx := p.divide(p.team.id, across)
-	q.row = p.f.Do("mul.lo.s32", ty, asm.Int(int64(t.high)))
-	q.col = p.f.Do("mul.lo.s32", tx, asm.Int(int64(t.wide)))
-	second := p.f.Do("add.s32", p.stage.base, asm.Int(int64(4*t.depth*(t.rows+stagePad))))
-	q.a = q.stagedOf(&staged{operand: n.A, outer: n.A.RS, inner: n.A.CS, size: n.M, limit: q.sizeM, width: t.rows}, p.stage.base, q.row)
-	q.b = q.stagedOf(&staged{operand: n.B, outer: n.B.CS, inner: n.B.RS, size: n.N, limit: q.sizeN, width: t.cols}, second, q.col)
+	ty, tx := p.divide(p.team.id, asm.Int(t.cols/t.wide))
+	q.row, q.col = p.f.Do("mul.lo.s32", ty, asm.Int(t.high)), p.f.Do("mul.lo.s32", tx, asm.Int(t.wide))
+	second := p.stage
+	second.Base = p.f.Do("add.s32", second.Base, asm.Int(4*t.depth*(t.rows+stagePad)))
+	across := flat.Operand{Slice: n.B.Slice, Off: n.B.Off, RS: n.B.CS, CS: n.B.RS}
+	q.a = q.stagedOf(&staged{Operand: n.A, size: n.M, limit: q.sizeM, width: t.rows}, p.stage, q.row)
+	q.b = q.stagedOf(&staged{Operand: across, size: n.N, limit: q.sizeN, width: t.cols}, second, q.col)
 	return q
 }
 
@@ -57,33 +56,32 @@ func (s *staged) pitch() int { return s.width + stagePad }
 
 // stagedOf plans how an operand's tile goes to shared memory: neighbouring threads
 // bring what lies side by side.
-func (q *product) stagedOf(s *staged, at, first asm.Value) *staged {
+func (q *product) stagedOf(s *staged, at asm.Address, first asm.Value) *staged {
 	f := q.f
-	s.alongK = expr.IsInt(s.inner, 1)
+	s.alongK = expr.IsInt(s.CS, 1)
 	s.vector = q.vectorOf(s)
-	beside := s.width // how many values side by side in the operand are of the tile
+	beside := s.width // values of the tile that lie side by side in the operand
 	if s.alongK {
 		beside = q.depth
 	}
 	threads, all := q.team.threads, s.width*q.depth/s.vector
 	s.slots, s.step = (all+threads-1)/threads, threads*s.vector/beside
-	far, near := q.divide(q.team.id, asm.Int(int64(beside/s.vector)))
-	near = f.Do("mul.lo.s32", near, asm.Int(int64(s.vector)))
+	far, near := q.divide(q.team.id, asm.Int(beside/s.vector))
+	near = f.Do("mul.lo.s32", near, asm.Int(s.vector))
 	if s.alongK {
-		s.outerAt, s.innerAt = far, near
+		s.row, s.k = far, near
 	} else {
-		s.outerAt, s.innerAt = near, far
+		s.row, s.k = near, far
 		if k := q.n.K; k.IsConst() && s.slots > 1 {
 			s.slots = min(s.slots, (int(k.I)+s.step-1)/s.step)
 		}
 	}
 	s.mine = asm.Bool(true)
 	if all < threads {
-		s.mine = f.Do("setp.lt.s32", q.team.id, asm.Int(int64(all)))
+		s.mine = f.Do("setp.lt.s32", q.team.id, asm.Int(all))
 	}
-	place := f.Do("mad.lo.s32", s.innerAt, asm.Int(int64(s.pitch())), s.outerAt)
-	s.to = f.Do("mad.lo.s32", place, asm.Int(4), at)
-	s.from = f.Do("mad.lo.s32", first, asm.Int(4), at)
+	s.to = q.element(at, f.Do("mad.lo.s32", s.k, asm.Int(s.pitch()), s.row))
+	s.from = q.element(at, first)
 	return s
 }
 
@@ -91,14 +89,14 @@ func (q *product) stagedOf(s *staged, at, first asm.Value) *staged {
 // end together.
 func (q *product) vectorOf(s *staged) int {
 	const v = 4
-	size, across := q.n.K, s.outer
+	size, across := q.n.K, s.RS
 	if !s.alongK {
-		if !expr.IsInt(s.outer, 1) {
+		if !expr.IsInt(s.RS, 1) {
 			return 1
 		}
-		size, across = s.size, s.inner
+		size, across = s.size, s.CS
 	}
-	if q.aligned[s.operand.Slice] && multiples(v, s.operand.Off, across, size) {
+	if q.aligned[s.Slice] && multiples(v, s.Off, across, size) {
 		return v
 	}
 	return 1
@@ -128,7 +126,7 @@ func (q *product) along(size asm.Value, n int, once bool, tile func(at asm.Value
 		tile(asm.Int(0))
 		return
 	}
-	q.count(asm.Int(0), q.once(size), asm.Int(int64(n)), tile)
+	q.count(asm.Int(0), q.once(size), asm.Int(n), tile)
 }
 
 // once is a size that is 1 at least: a product of nothing has its barriers too, on
@@ -156,11 +154,11 @@ func (p *printer) tilesOf(d *kernel.Dot, body []kernel.Stmt) cells {
 		p.nodes(body[:len(body)-1])
 		q := newProduct(p, n)
 		row, col := p.divide(cell, p.value(across))
-		m0 := p.f.Do("mul.lo.s32", row, asm.Int(int64(q.rows)))
+		m0 := p.f.Do("mul.lo.s32", row, asm.Int(q.rows))
 		if oneTurn(d) {
 			p.f.Barrier()
 		}
-		q.tile(m0, p.f.Do("mul.lo.s32", col, asm.Int(int64(q.cols))))
+		q.tile(m0, p.f.Do("mul.lo.s32", col, asm.Int(q.cols)))
 	}}
 }
 
@@ -181,10 +179,10 @@ func (q *product) tile(m0, n0 asm.Value) {
 	}
 	row, col := f.Do("add.s32", m0, q.row), f.Do("add.s32", n0, q.col)
 	if !q.n.Zero {
-		q.output(row, col, func(i, j, n int, m asm.Memory, at address) { f.LoadInto(m, at.base, at.bytes, acc[i][j:j+n]...) })
+		q.output(row, col, func(i, j, n int, at asm.Address) { f.LoadInto(at, acc[i][j:j+n]...) })
 	}
 	a, b := q.sourceOf(q.a, m0), q.sourceOf(q.b, n0)
-	q.count(asm.Int(0), q.once(q.sizeK), asm.Int(int64(q.depth)), func(k0 asm.Value) {
+	q.count(asm.Int(0), q.once(q.sizeK), asm.Int(q.depth), func(k0 asm.Value) {
 		left := q.left(k0)
 		q.bring(q.a, a, left)
 		q.bring(q.b, b, left)
@@ -194,12 +192,12 @@ func (q *product) tile(m0, n0 asm.Value) {
 			f.Barrier()
 		}
 	})
-	q.output(row, col, func(i, j, n int, m asm.Memory, at address) { f.Store(m, at.base, at.bytes, acc[i][j:j+n]...) })
+	q.output(row, col, func(i, j, n int, at asm.Address) { f.Store(at, acc[i][j:j+n]...) })
 }
 
 // left is how many k are left from k0 on, as far as one turn is concerned.
 func (q *product) left(k0 asm.Value) asm.Value {
-	depth := asm.Int(int64(q.depth))
+	depth := asm.Int(q.depth)
 	if whole(q.sizeK, q.depth) {
 		return depth
 	}
@@ -208,8 +206,8 @@ func (q *product) left(k0 asm.Value) asm.Value {
 
 // A source is where a thread's slots for a tile come from.
 type source struct {
-	addr   asm.Value   // of the first slot, a variable
-	inside []asm.Value // by slot: within the operand along the outer side, and brought by this thread
+	at     asm.Address // of the first slot, a pointer
+	inside []asm.Value // by slot: its rows are the operand's, and this thread brings it
 }
 
 // whole says whether a size is sure to be a multiple of what is taken at a time, so
@@ -227,66 +225,70 @@ func (q *product) below(i, size asm.Value, n int) asm.Value {
 	return q.f.Do("setp.lt.s32", i, size)
 }
 
-// sourceOf finds the first values that a thread brings for a tile from first on.
+// sourceOf finds what a thread brings for a tile from a row on.
 func (q *product) sourceOf(s *staged, first asm.Value) source {
 	f := q.f
-	outer, inner, off := q.value(s.outer), q.value(s.inner), q.value(s.operand.Off)
-	o := f.Do("add.s32", s.outerAt, first)
-	index := f.Do("mad.lo.s32", o, outer, f.Do("mad.lo.s32", s.innerAt, inner, off))
-	src := source{addr: f.Variable(q.offset(q.slices[s.operand.Slice], index))}
+	row := f.Do("add.s32", s.row, first)
+	at := q.element(q.slices[s.Slice], q.index(s.Operand, row, s.k))
+	src := source{at: q.pointer(at)}
 	for slot := range s.slots {
-		at := o
+		here := row
 		if s.alongK {
-			at = f.Do("add.s32", o, asm.Int(int64(slot*s.step)))
+			here = f.Do("add.s32", row, asm.Int(slot*s.step))
 		}
-		src.inside = append(src.inside, f.Do("and.pred", s.mine, q.below(at, s.limit, s.width)))
+		src.inside = append(src.inside, f.Do("and.pred", s.mine, q.below(here, s.limit, s.width)))
 	}
 	return src
+}
+
+// index is that of an operand's element.
+func (q *product) index(o flat.Operand, row, col asm.Value) asm.Value {
+	rs, cs, off := q.value(o.RS), q.value(o.CS), q.value(o.Off)
+	return q.f.Do("mad.lo.s32", row, rs, q.f.Do("mad.lo.s32", col, cs, off))
 }
 
 // bring copies the next depth values of k to shared memory, and 0 where there are
 // none: those meet no output.
 func (q *product) bring(s *staged, src source, left asm.Value) {
 	f := q.f
-	stride, k, to := s.outer, 0, 4*s.step
+	along, to, step := s.RS, 4*s.step, 0 // step: along k
 	if !s.alongK {
-		stride, k, to = s.inner, s.step, to*s.pitch()
+		along, to, step = s.CS, 4*s.step*s.pitch(), s.step
 	}
-	step := q.stride(s.operand, expr.Simplify(expr.New(expr.Mul, stride, expr.Int(int64(s.step)))))
-	at := address{base: src.addr}
+	by := q.stride(src.at, expr.Simplify(expr.New(expr.Mul, along, expr.Int(int64(s.step)))))
+	at := src.at
 	for slot, inside := range src.inside {
-		there := f.Do("and.pred", inside, q.below(f.Do("add.s32", s.innerAt, asm.Int(int64(slot*k))), left, q.depth))
-		vs := q.fetch(s, at, there)
+		k := f.Do("add.s32", s.k, asm.Int(slot*step))
+		vs := q.fetch(at, s.vector, f.Do("and.pred", inside, q.below(k, left, q.depth)))
 		f.Guarded(s.mine, true, func() { q.put(s, slot*to, vs) })
-		at = q.behind(at, step)
+		at = q.behind(at, by)
 	}
 	if !oneTurn(q.n.Dot) {
-		q.advance(src.addr, q.stride(s.operand, expr.Simplify(expr.New(expr.Mul, s.inner, expr.Int(int64(q.depth))))))
+		q.advance(src.at, q.stride(src.at, expr.Simplify(expr.New(expr.Mul, s.CS, expr.Int(int64(q.depth))))))
 	}
 }
 
-// fetch loads the values of a slot, where they are.
-func (q *product) fetch(s *staged, at address, there asm.Value) []asm.Value {
-	f, m := q.f, q.slices[s.operand.Slice].Memory
+// fetch loads n values, 0 unless they are there.
+func (q *product) fetch(at asm.Address, n int, there asm.Value) []asm.Value {
 	if there == asm.Bool(true) {
-		return f.Loads(m, asm.Float, s.vector, at.base, at.bytes)
+		return q.f.Loads(at, asm.Float, n)
 	}
-	vs := make([]asm.Value, s.vector)
+	vs := make([]asm.Value, n)
 	for i := range vs {
-		vs[i] = f.Variable(asm.F32(0))
+		vs[i] = q.f.Variable(asm.F32(0))
 	}
-	f.Guarded(there, true, func() { f.LoadInto(m, at.base, at.bytes, vs...) })
+	q.f.Guarded(there, true, func() { q.f.LoadInto(at, vs...) })
 	return vs
 }
 
 // put writes what a thread brings to shared memory.
 func (q *product) put(s *staged, to int, vs []asm.Value) {
 	if !s.alongK {
-		q.f.Store(q.stage.Memory, s.to, to, vs...)
+		q.f.Store(s.to.Plus(to), vs...)
 		return
 	}
 	for i, v := range vs {
-		q.f.Store(q.stage.Memory, s.to, to+4*i*s.pitch(), v)
+		q.f.Store(s.to.Plus(to+4*i*s.pitch()), v)
 	}
 }
 
@@ -296,26 +298,24 @@ const unroll = 4
 // multiply adds the products of the staged values, of which there may be fewer
 // than depth: adding 0 would change a sum of -0.
 func (q *product) multiply(acc [][]asm.Value, left asm.Value) {
-	f := q.f
-	a, b := f.Variable(q.a.from), f.Variable(q.b.from)
+	a, b := q.pointer(q.a.from), q.pointer(q.b.from)
 	turns := func(from, to asm.Value, n int) {
-		q.count(from, to, asm.Int(int64(n)), func(asm.Value) {
+		q.count(from, to, asm.Int(n), func(asm.Value) {
 			for i := range n {
-				q.products(acc, a, b, i)
+				q.products(acc, a.Plus(4*i*q.a.pitch()), b.Plus(4*i*q.b.pitch()))
 			}
-			f.Into(a, "add.s32", a, asm.Int(int64(4*n*q.a.pitch())))
-			f.Into(b, "add.s32", b, asm.Int(int64(4*n*q.b.pitch())))
+			q.advance(a, asm.Int(4*n*q.a.pitch()))
+			q.advance(b, asm.Int(4*n*q.b.pitch()))
 		})
 	}
-	even := f.Do("and.b32", left, asm.Int(-unroll))
+	even := q.f.Do("and.b32", left, asm.Int(-unroll))
 	turns(asm.Int(0), even, unroll)
 	turns(even, left, 1)
 }
 
 // products adds the products of one k.
-func (q *product) products(acc [][]asm.Value, a, b asm.Value, k int) {
-	x := q.vector(a, 4*k*q.a.pitch(), q.high)
-	y := q.vector(b, 4*k*q.b.pitch(), q.wide)
+func (q *product) products(acc [][]asm.Value, a, b asm.Address) {
+	x, y := q.f.Loads(a, asm.Float, q.high), q.f.Loads(b, asm.Float, q.wide)
 	for i := range acc {
 		for j := range acc[i] {
 			q.f.Into(acc[i][j], "fma.rn.f32", x[i], y[j], acc[i][j])
@@ -323,32 +323,22 @@ func (q *product) products(acc [][]asm.Value, a, b asm.Value, k int) {
 	}
 }
 
-// vector loads values that lie side by side in shared memory.
-func (q *product) vector(at asm.Value, bytes, n int) []asm.Value {
-	return q.f.Loads(q.stage.Memory, asm.Float, n, at, bytes)
-}
-
 // output does something for each of a thread's outputs that exists, n side by side
 // from output (i, j) on.
-func (q *product) output(row, col asm.Value, do func(i, j, n int, m asm.Memory, at address)) {
-	f := q.f
-	c := q.n.C
-	s := q.slices[c.Slice]
-	n := 1
+func (q *product) output(row, col asm.Value, do func(i, j, n int, at asm.Address)) {
+	f, c, n := q.f, q.n.C, 1
 	if q.wide == 4 && q.aligned[c.Slice] && expr.IsInt(c.CS, 1) && multiples(4, c.RS, c.Off, q.n.N) {
 		n = 4
 	}
-	first := f.Do("mad.lo.s32", row, q.value(c.RS), f.Do("mad.lo.s32", col, q.value(c.CS), q.value(c.Off)))
-	down, across := q.stride(c, c.RS), q.stride(c, c.CS)
-	begin := address{base: q.offset(s, first)}
+	first := q.element(q.slices[c.Slice], q.index(c, row, col))
+	down, across := q.stride(first, c.RS), q.stride(first, c.CS)
 	for i := range q.high {
-		inside := q.below(f.Do("add.s32", row, asm.Int(int64(i))), q.sizeM, q.rows)
-		at := begin
+		inside, at := q.below(f.Do("add.s32", row, asm.Int(i)), q.sizeM, q.rows), first
 		for j := 0; j < q.wide; j += n {
-			in := f.Do("and.pred", inside, q.below(f.Do("add.s32", col, asm.Int(int64(j))), q.sizeN, q.cols))
-			f.Guarded(in, true, func() { do(i, j, n, s.Memory, at) })
+			in := f.Do("and.pred", inside, q.below(f.Do("add.s32", col, asm.Int(j)), q.sizeN, q.cols))
+			f.Guarded(in, true, func() { do(i, j, n, at) })
 			at = q.behind(at, across)
 		}
-		begin = q.behind(begin, down)
+		first = q.behind(first, down)
 	}
 }

@@ -51,8 +51,7 @@ func (p *printer) compute(e *expr.Expr, so known) asm.Value {
 	case expr.Var:
 		return p.variable(e.Name)
 	case expr.Elem:
-		m, at, bytes := p.at(e, so)
-		return p.f.Load(m, classOf(e.Type), at, bytes)
+		return p.f.Load(p.at(e, so), classOf(e.Type))
 	}
 	args := make([]asm.Value, len(e.Args))
 	for i, a := range e.Args {
@@ -140,44 +139,4 @@ func (p *printer) choose(c, a, b asm.Value) asm.Value {
 		return f.Do("selp.b32", a, b, c)
 	}
 	return f.Do("or.pred", f.Do("and.pred", c, a), f.Do("and.pred", f.Do("not.pred", c), b))
-}
-
-// at is where an own element is: an address and a number of bytes after it.
-func (p *printer) at(e *expr.Expr, so known) (m asm.Memory, base asm.Value, bytes int) {
-	s, ok := p.slices[e.Name]
-	if !ok {
-		panic("BUG: no slice " + e.Name)
-	}
-	index, offset := splitConst(e.Args[0])
-	if s.Space == asm.Shared && !p.bounds.Natural(index) {
-		index, offset = e.Args[0], 0 // an address below 0 would wrap
-	}
-	return s.Memory, p.offset(s, p.eval(index, so)), 4 * offset
-}
-
-// offset is the address of an element of a slice by its index.
-func (p *printer) offset(s slice, index asm.Value) asm.Value {
-	if s.Space == asm.Shared {
-		return p.f.Do("mad.lo.s32", index, asm.Int(4), s.base)
-	}
-	return p.f.Do("mad.wide.s32", index, asm.Int(4), s.base)
-}
-
-// maxOffset keeps what an address is moved by within the room of an instruction.
-const maxOffset = 1 << 16
-
-// splitConst splits an index into a part that varies and a constant.
-func splitConst(e *expr.Expr) (rest *expr.Expr, n int) {
-	small := func(e *expr.Expr) bool { return e.IsConst() && -maxOffset < e.I && e.I < maxOffset }
-	switch {
-	case small(e):
-		return expr.Int(0), int(e.I)
-	case e.Op == expr.Add && small(e.Args[1]):
-		return e.Args[0], int(e.Args[1].I)
-	case e.Op == expr.Add && small(e.Args[0]):
-		return e.Args[1], int(e.Args[0].I)
-	case e.Op == expr.Sub && small(e.Args[1]):
-		return e.Args[0], -int(e.Args[1].I)
-	}
-	return e, 0
 }

@@ -57,7 +57,7 @@ func (v Value) Class() Class { return v.class }
 func (v Value) Const() (int64, bool) { return v.n, v.kind == constant && v.class != Float }
 
 // Int is an integer constant.
-func Int(n int64) Value { return Value{Word, constant, n} }
+func Int[N int | int64](n N) Value { return Value{Word, constant, int64(n)} }
 
 // WideInt is a 64-bit constant.
 func WideInt(n int64) Value { return Value{Wide, constant, n} }
@@ -89,8 +89,18 @@ type Memory struct {
 	Name  string
 }
 
-// Of is the part of a space with a name.
-func (s Space) Of(name string) Memory { return Memory{s, name} }
+// An Address is so many bytes behind a base in a memory.
+type Address struct {
+	Memory Memory
+	Base   Value
+	Bytes  int
+}
+
+// At is an address in the part of a space with a name.
+func (s Space) At(name string, base Value) Address { return Address{Memory{s, name}, base, 0} }
+
+// Plus is the address that lies so many bytes further.
+func (a Address) Plus(bytes int) Address { return Address{a.Memory, a.Base, a.Bytes + bytes} }
 
 // An Instr is an instruction, or a region of code with the instructions in it: an
 // opIf runs its body where its operand holds, an opLoop once and again while its
@@ -226,27 +236,24 @@ func (f *Func) FloatOf(v Value) Value {
 	return f.compute(Float, Instr{op: "mov.b32", args: []Value{v}})
 }
 
-// Load reads a 32-bit element at an address plus bytes.
-func (f *Func) Load(m Memory, c Class, addr Value, bytes int) Value {
-	return f.Loads(m, c, 1, addr, bytes)[0]
-}
+// Load reads a 32-bit element.
+func (f *Func) Load(at Address, c Class) Value { return f.Loads(at, c, 1)[0] }
 
 // Loads reads elements side by side, as many as a vector has (1, 2 or 4).
-func (f *Func) Loads(m Memory, c Class, n int, addr Value, bytes int) []Value {
+func (f *Func) Loads(at Address, c Class, n int) []Value {
 	vs := f.fresh(c, single, n)
-	f.LoadInto(m, addr, bytes, vs...)
+	f.LoadInto(at, vs...)
 	return vs
 }
 
 // LoadInto is Loads into variables.
-func (f *Func) LoadInto(m Memory, addr Value, bytes int, dst ...Value) {
-	f.emit(&Instr{op: opLoad, dst: dst, args: []Value{addr}, memory: m, bytes: bytes})
+func (f *Func) LoadInto(at Address, dst ...Value) {
+	f.emit(&Instr{op: opLoad, dst: dst, args: []Value{at.Base}, memory: at.Memory, bytes: at.Bytes})
 }
 
-// Store writes values of one class, as many as a vector has, at an address plus
-// bytes.
-func (f *Func) Store(m Memory, addr Value, bytes int, src ...Value) {
-	f.emit(&Instr{op: opStore, args: append([]Value{addr}, src...), memory: m, bytes: bytes})
+// Store writes values of one class, as many as a vector has.
+func (f *Func) Store(at Address, src ...Value) {
+	f.emit(&Instr{op: opStore, args: append([]Value{at.Base}, src...), memory: at.Memory, bytes: at.Bytes})
 }
 
 // Shuffle exchanges a value between all lanes of a warp: bfly with the lane whose

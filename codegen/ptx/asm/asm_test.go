@@ -36,14 +36,14 @@ func everything() *Module {
 		}
 	}
 	f.Comment("memory")
-	f.Store(Global.Of("x"), global, 0, float, F32(-0.5), float, float)
-	f.Store(Shared.Of("t"), shared, 4, word)
-	f.Store(Shared.Of("t"), dynamic, 0, Int(1), Int(2))
-	f.Store(Generic.Of("g"), addr, -4, f.Load(Generic.Of("g"), Float, addr, 8))
+	f.Store(Global.At("x", global), float, F32(-0.5), float, float)
+	f.Store(Shared.At("t", shared).Plus(4), word)
+	f.Store(Shared.At("t", dynamic), Int(1), Int(2))
+	f.Store(Generic.At("g", addr).Plus(-4), f.Load(Generic.At("g", addr).Plus(8), Float))
 	f.WarpSync()
 	f.Barrier()
-	f.Store(Global.Of("x"), global, 0, f.Shuffle("bfly", float, 16), f.Shuffle("idx", f.FloatOf(f.Bits(float)), 0))
-	f.Store(Global.Of("x"), global, 0, f.Shuffle("bfly", word, 1))
+	f.Store(Global.At("x", global), f.Shuffle("bfly", float, 16), f.Shuffle("idx", f.FloatOf(f.Bits(float)), 0))
+	f.Store(Global.At("x", global), f.Shuffle("bfly", word, 1))
 	f.If(pred, func() {
 		i := f.Variable(Int(0))
 		f.Loop(func() Value {
@@ -55,7 +55,7 @@ func everything() *Module {
 	f.Return()
 	m.Add(f)
 	other := NewFunc("x", 32) // as a parameter of everything is called
-	other.Store(Global.Of("x"), other.Param("u64", "x"), 0, Int(1))
+	other.Store(Global.At("x", other.Param("u64", "x")), Int(1))
 	other.Return()
 	m.Add(other)
 	return m
@@ -107,8 +107,8 @@ func TestBugs(t *testing.T) {
 		"result of another class":    func() { f.Into(wide, "add.s32", word, word) },
 		"a constant as a result":     func() { f.Into(Int(1), "add.s32", word, word) },
 		"move between classes":       func() { f.Move(word, wide) },
-		"64-bit shared address":      func() { f.Load(Shared.Of("t"), Word, wide, 0) },
-		"32-bit global address":      func() { f.Load(Global.Of("x"), Word, word, 0) },
+		"64-bit shared address":      func() { f.Load(Shared.At("t", wide), Word) },
+		"32-bit global address":      func() { f.Load(Global.At("x", word), Word) },
 		"guard that is no predicate": func() { f.Guarded(word, true, func() {}) },
 		"guard within a guard":       func() { f.Guarded(pred, true, func() { f.Guarded(pred, true, func() {}) }) },
 	} {

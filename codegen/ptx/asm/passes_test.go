@@ -9,7 +9,7 @@ import (
 
 // TestPasses compares the code of small functions, before and behind all passes.
 func TestPasses(t *testing.T) {
-	x, y := Global.Of("x"), Global.Of("y")
+	x, y := Memory{Global, "x"}, Memory{Global, "y"}
 	type start struct {
 		*Func
 		n, at Value
@@ -17,7 +17,7 @@ func TestPasses(t *testing.T) {
 	}
 	store := func(f start, vs ...Value) {
 		for i, v := range vs {
-			f.Store(y, f.at, 4*i, v)
+			f.Store(Address{y, f.at, 4 * i}, v)
 		}
 	}
 	for _, c := range []struct {
@@ -84,19 +84,19 @@ func TestPasses(t *testing.T) {
 			})
 			store(f, v)
 		}},
-		{"loads", "ld st st", func(f start) { store(f, f.Load(x, Word, f.at, 0), f.Load(x, Word, f.at, 0)) }},
+		{"loads", "ld st st", func(f start) { store(f, f.Load(Address{x, f.at, 0}, Word), f.Load(Address{x, f.at, 0}, Word)) }},
 		{"loads of a place that is stored to", "ld st ld st", func(f start) {
-			store(f, f.Load(y, Word, f.at, 0))
-			store(f, f.Load(y, Word, f.at, 0))
+			store(f, f.Load(Address{y, f.at, 0}, Word))
+			store(f, f.Load(Address{y, f.at, 0}, Word))
 		}},
 		{"loads beside a barrier", "ld st bar.sync ld st", func(f start) {
-			store(f, f.Load(x, Word, f.at, 0))
+			store(f, f.Load(Address{x, f.at, 0}, Word))
 			f.Barrier()
-			store(f, f.Load(x, Word, f.at, 0))
+			store(f, f.Load(Address{x, f.at, 0}, Word))
 		}},
 		{"vectors and their parts", "ld st st ld st", func(f start) {
-			store(f, f.Loads(x, Word, 2, f.at, 0)...)
-			store(f, f.Load(x, Word, f.at, 0))
+			store(f, f.Loads(Address{x, f.at, 0}, Word, 2)...)
+			store(f, f.Load(Address{x, f.at, 0}, Word))
 		}},
 
 		{"before a loop", "add.s32 div.s32 loop st", func(f start) {
@@ -113,7 +113,7 @@ func TestPasses(t *testing.T) {
 		}},
 		{"a load of an outer loop stays", "loop ld st loop st", func(f start) {
 			f.Loop(func() Value {
-				store(f, f.Load(x, Word, f.at, 0))
+				store(f, f.Load(Address{x, f.at, 0}, Word))
 				f.Loop(func() Value { store(f, f.n); return f.p })
 				return f.p
 			})
@@ -123,18 +123,18 @@ func TestPasses(t *testing.T) {
 		}},
 		{"not what only some turns need", "loop if div.s32 ld st st", func(f start) {
 			f.Loop(func() Value {
-				f.If(f.p, func() { store(f, f.Do("div.s32", f.n, f.n), f.Load(x, Word, f.at, 0)) })
+				f.If(f.p, func() { store(f, f.Do("div.s32", f.n, f.n), f.Load(Address{x, f.at, 0}, Word)) })
 				return f.p
 			})
 		}},
 		{"loads before a loop", "ld loop st", func(f start) {
-			f.Loop(func() Value { store(f, f.Load(x, Word, f.at, 0)); return f.p })
+			f.Loop(func() Value { store(f, f.Load(Address{x, f.at, 0}, Word)); return f.p })
 		}},
 		{"not loads of what it stores", "loop ld st", func(f start) {
-			f.Loop(func() Value { store(f, f.Load(y, Word, f.at, 0)); return f.p })
+			f.Loop(func() Value { store(f, f.Load(Address{y, f.at, 0}, Word)); return f.p })
 		}},
 		{"not loads past a barrier", "loop ld st bar.warp.sync", func(f start) {
-			f.Loop(func() Value { store(f, f.Load(x, Word, f.at, 0)); f.WarpSync(); return f.p })
+			f.Loop(func() Value { store(f, f.Load(Address{x, f.at, 0}, Word)); f.WarpSync(); return f.p })
 		}},
 		{"not what changes in it", "mov.b32 loop add.s32 div.s32 st", func(f start) {
 			v := f.Variable(f.n)
@@ -147,7 +147,7 @@ func TestPasses(t *testing.T) {
 
 		{"what nobody needs", "", func(f start) {
 			v := f.Variable(f.n)
-			f.If(f.p, func() { f.Into(v, "add.s32", v, f.Load(x, Word, f.at, 0)) })
+			f.If(f.p, func() { f.Into(v, "add.s32", v, f.Load(Address{x, f.at, 0}, Word)) })
 		}},
 	} {
 		f := start{Func: NewFunc("f", 64)}

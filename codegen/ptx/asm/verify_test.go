@@ -41,19 +41,19 @@ func TestVerify(t *testing.T) {
 		}},
 		{"constant set", "the result is no register", func(f *start) { f.body[len(f.body)-1].dst[0] = one }},
 		{"address in a word", "no address", func(f *start) {
-			f.Load(Global.Of("x"), Word, f.at, 0)
+			f.Load(Global.At("x", f.at), Word)
 			f.body[len(f.body)-1].args[0] = f.all
 		}},
 		{"three at a time", "no vector", func(f *start) {
-			f.Loads(Global.Of("x"), Word, 2, f.at, 0)
+			f.Loads(Global.At("x", f.at), Word, 2)
 			f.body[len(f.body)-1].dst = f.fresh(Word, single, 3)
 		}},
 		{"two classes at a time", "no vector", func(f *start) {
-			f.Store(Global.Of("x"), f.at, 0, one, one)
+			f.Store(Global.At("x", f.at), one, one)
 			f.body[len(f.body)-1].args[2] = F32(1)
 		}},
 		{"vector out of line", "4 bytes do not align a vector of 2", func(f *start) {
-			f.Loads(Global.Of("x"), Word, 2, f.at, 8)
+			f.Loads(Global.At("x", f.at).Plus(8), Word, 2)
 			f.body[len(f.body)-1].bytes = 4
 		}},
 		{"variable without a value", "no value on some path", func(f *start) { f.Do("add.s32", f.New(Word), one) }},
@@ -83,7 +83,7 @@ func TestVerify(t *testing.T) {
 			body[0].args[0] = body[1].dst[0]
 		}},
 		{"guard without a value", "no value on some path", func(f *start) {
-			f.Guarded(f.New(Pred), true, func() { f.Store(Global.Of("x"), f.at, 0, one) })
+			f.Guarded(f.New(Pred), true, func() { f.Store(Global.At("x", f.at), one) })
 		}},
 		{"value set twice", "set already", func(f *start) { f.Into(f.all, "add.s32", one, one) }},
 		{"value under a guard", "is no variable", func(f *start) { f.Guarded(f.pAll, true, func() { f.Copy(one) }) }},
@@ -114,7 +114,7 @@ func TestVerify(t *testing.T) {
 			f.If(f.Do("setp.lt.s32", x, Int(2)), f.Barrier)
 		}},
 		{"barrier by what threads have loaded", "not all threads", func(f *start) {
-			x := f.Load(Global.Of("x"), Word, f.Do("mad.wide.s32", f.lane, Int(4), f.at), 0)
+			x := f.Load(Global.At("x", f.Do("mad.wide.s32", f.lane, Int(4), f.at)), Word)
 			f.If(f.Do("setp.lt.s32", x, one), f.Barrier)
 		}},
 		{"barrier by a turn that comes before", "not all threads", func(f *start) {
