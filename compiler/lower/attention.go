@@ -12,9 +12,10 @@ import (
 type attention struct {
 	*site
 	window    ir.Window
-	q, k, val string // buffers, each flat: see place
-	table     string // buffer of the bias table, if there is one
-	relative  string // buffer of the relative scores, if there are any, flat
+	q, k, val string     // buffers, each flat: see place
+	table     string     // buffer of the bias table, if there is one
+	relative  string     // buffer of the relative scores, if there are any, flat
+	distances *expr.Expr // how many there are
 	width, dh *expr.Expr
 	b         *expr.Expr
 }
@@ -22,126 +23,112 @@ type attention struct {
 // newAttention declares the buffers of queries, keys and what makes scores of them.
 func newAttention(e *emitter) *attention {
 	v := e.group.Anchors[0]
-	q, k := v.Args[0], v.Args[1]
-	at := &attention{window: ir.WindowOf(v.Attr.Attn.Mask)}
-	at.width, at.dh = size(q.Type.Shape[2]), expr.Int(int64(q.Type.Shape[2].N/v.Attr.Attn.Heads))
-	at.q = e.in(q, "q", product(q.Type.Shape))
-	at.k = e.in(k, "k", product(k.Type.Shape))
+	q, k, attr := v.Args[0], v.Args[1], v.Attr.Attn
+	a := &attention{window: ir.WindowOf(attr.Mask), q: e.flat(q, "q"), k: e.flat(k, "k")}
+	a.width, a.dh = size(q.Type.Shape[2]), num(q.Type.Shape[2].N/attr.Heads)
 	relative, table, leaves := v.SiteArgs()
 	if relative != nil {
-		at.relative = e.in(relative, "relative", product(relative.Type.Shape))
+		a.relative = e.flat(relative, "relative")
 	}
 	if table != nil {
-		at.table = e.in(table, "table", sizes(table.Type.Shape)...)
+		a.table = e.in(table, "table", sizes(table.Type.Shape)...)
 	}
-	at.site = newSite(e, q.Type.Shape[1], k.Type.Shape[1], leaves)
-	return at
+	a.site = newSite(e, q.Type.Shape[1], k.Type.Shape[1], leaves)
+	axes := exprs{size(q.Type.Shape[0]), a.heads, a.rows, a.keys, a.dh}
+	if attr.Relative > 0 {
+		a.distances = num(2*attr.Relative + 1)
+		axes = append(axes, a.distances)
+	}
+	e.over("b h t j d n", axes...)
+	e.k.Op.Scale = attr.Scale
+	return a
 }
 
-// values declares the buffer of the values.
-func (at *attention) values() {
-	v := at.v.Args[2]
-	at.val = at.in(v, "v", product(v.Type.Shape))
+// flat declares the buffer of an input as one axis.
+func (e *emitter) flat(v *ir.Value, name string) string {
+	return e.in(v, name, product(v.Type.Shape))
 }
 
 // cells makes the grid: examples, unless they are summed over in each cell, and
 // heads.
-func (at *attention) cells(examples bool) {
+func (a *attention) cells(examples bool) {
 	if examples {
-		at.b = at.grid("b", ivar("B"))
+		a.b = a.grid("b", ivar("B"))
 	}
-	at.h = at.grid("h", expr.Int(int64(at.v.Attr.Attn.Heads)))
+	a.h = a.grid("h", a.heads)
 }
 
 // place names where one head's part of row n of an example begins in a buffer of
 // that many rows, so that it is computed once for all that read there.
-func (at *attention) place(name string, rows, n *expr.Expr) *expr.Expr {
-	return at.let(name, add(mul(add(mul(at.b, rows), n), at.width), mul(at.h, at.dh)))
+func (a *attention) place(name string, rows, n *expr.Expr) *expr.Expr {
+	return a.let(name, add(mul(add(mul(a.b, rows), n), a.width), mul(a.h, a.dh)))
 }
 
 // distance is where the relative scores of row n of an example begin.
-func (at *attention) distance(n *expr.Expr) *expr.Expr {
-	attr := at.v.Attr.Attn
-	row := add(mul(add(mul(at.b, at.rows), n), expr.Int(int64(attr.Heads))), at.h)
-	return mul(row, expr.Int(int64(2*attr.Relative+1)))
+func (a *attention) distance(n *expr.Expr) *expr.Expr {
+	row := add(mul(add(mul(a.b, a.rows), n), a.heads), a.h)
+	return mul(row, a.distances)
 }
 
 // vector loads one head's part of a row.
-func (at *attention) vector(tile, buf string, place *expr.Expr) string {
-	return at.load(tile, expr.F32, buf, []*expr.Expr{at.dh}, func(a []*expr.Expr) []*expr.Expr {
-		return []*expr.Expr{add(place, a[0])}
-	})
+func (a *attention) vector(tile, buf string, place *expr.Expr) string {
+	return a.load(tile, expr.F32, buf, exprs{a.dh}, from(place))
 }
 
-// matrix loads one head's part of some rows, transposed or not.
-func (at *attention) matrix(tile, buf string, place, rows *expr.Expr, transposed bool) string {
-	shape := []*expr.Expr{rows, at.dh}
-	if transposed {
-		shape = []*expr.Expr{at.dh, rows}
-	}
-	return at.load(tile, expr.F32, buf, shape, func(a []*expr.Expr) []*expr.Expr {
-		if transposed {
-			a = []*expr.Expr{a[1], a[0]}
-		}
-		return at.element(place, a)
-	})
+// part is the place of one head's part of the rows from a place on.
+func (a *attention) part(place *expr.Expr) place {
+	return func(i exprs) exprs { return exprs{add(add(place, mul(i[0], a.width)), i[1])} }
 }
 
-// element is the index of an element of a matrix of one head's parts of rows.
-func (at *attention) element(place *expr.Expr, a []*expr.Expr) []*expr.Expr {
-	return []*expr.Expr{add(add(place, mul(a[0], at.width)), a[1])}
+// matrix loads one head's part of some rows.
+func (a *attention) matrix(tile, buf string, place, rows *expr.Expr) string {
+	return a.load(tile, expr.F32, buf, exprs{rows, a.dh}, a.part(place))
+}
+
+// transposed loads one head's part of some rows as columns.
+func (a *attention) transposed(tile, buf string, place, rows *expr.Expr) string {
+	return a.load(tile, expr.F32, buf, exprs{a.dh, rows}, func(i exprs) exprs { return a.part(place)(swapped(i)) })
 }
 
 // scaled is x times the site's scale.
-func (at *attention) scaled(x *expr.Expr) *expr.Expr { return mul(x, expr.F(at.v.Attr.Attn.Scale)) }
+func (a *attention) scaled(x *expr.Expr) *expr.Expr { return mul(x, expr.F(a.attr.Scale)) }
 
 // draw fills a tile of n random words from word base of the example on.
-func (at *attention) draw(n, base *expr.Expr) string {
-	words := at.tile("bits", expr.U32, n)
-	example := expr.New(expr.Add, firstExample, expr.New(expr.AsU32, at.b))
-	at.random(words, base, example, at.v.Attr.Stream)
+func (a *attention) draw(n, base *expr.Expr) string {
+	words := a.tile("bits", expr.U32, n)
+	example := expr.New(expr.Add, firstExample, expr.New(expr.AsU32, a.b))
+	a.random(words, base, example, a.v.Attr.Stream)
 	return words
 }
 
 // drop applies dropout to the value x with word n, if there are words.
-func (at *attention) drop(x *expr.Expr, words string, n *expr.Expr) *expr.Expr {
+func (a *attention) drop(x *expr.Expr, words string, n *expr.Expr) *expr.Expr {
 	if words == "" {
 		return x
 	}
-	return dropped(x, expr.NewElem(words, expr.U32, n), at.v.Attr.Rate)
+	return dropped(x, expr.NewElem(words, expr.U32, n), a.v.Attr.Rate)
 }
 
 // mapRow sets row r of a matrix tile of n columns.
-func (at *attention) mapRow(tile string, r, n *expr.Expr, f element) {
-	as, vs := axes([]*expr.Expr{n})
-	at.setOver(as, tile, []*expr.Expr{r, vs[0]}, f(vs[0]))
+func (a *attention) mapRow(tile string, r, n *expr.Expr, f element) {
+	as, vs := axes(exprs{n})
+	a.setOver(as, tile, exprs{r, vs[0]}, f(vs[0]))
 }
 
-// addRow adds to row r of a matrix tile of n columns.
-func (at *attention) addRow(tile string, r, n *expr.Expr, f element) {
-	at.mapRow(tile, r, n, func(e *expr.Expr) *expr.Expr { return add(elem(tile, r, e), f(e)) })
+// addTo adds a value to an element of a tile for all values of axes.
+func (e *emitter) addTo(tile string, shape exprs, at place, value func(i exprs) *expr.Expr) {
+	as, vs := axes(shape)
+	e.setOver(as, tile, at(vs), add(elem(tile, at(vs)...), value(vs)))
 }
 
-// storeVector writes one head's part of a row of the buffer of v.
-func (at *attention) storeVector(v *ir.Value, name string, place *expr.Expr, value element) {
-	buf := at.out(v, name, product(v.Type.Shape))
-	as, vs := axes([]*expr.Expr{at.dh})
-	x := value(vs[0])
-	if at.env.accumulate[v] {
-		x = add(elem(at.vector("old", buf, place), vs...), x)
-	}
-	at.setOver(as, buf, []*expr.Expr{add(place, vs[0])}, x)
+// storeFlat writes a part of the buffer of v, which is flat.
+func (a *attention) storeFlat(v *ir.Value, name string, shape exprs, at place, value func(i exprs) *expr.Expr) {
+	a.store(v, a.out(v, name, product(v.Type.Shape)), shape, at, value)
 }
 
 // storeMatrix writes a tile [rows, dh] to one head's part of rows of the buffer of v.
-func (at *attention) storeMatrix(v *ir.Value, name string, place, rows *expr.Expr, tile string) {
-	buf := at.out(v, name, product(v.Type.Shape))
-	as, vs := axes([]*expr.Expr{rows, at.dh})
-	x := elem(tile, vs...)
-	if at.env.accumulate[v] {
-		x = add(elem(at.matrix("old", buf, place, rows, false), vs...), x)
-	}
-	at.setOver(as, buf, at.element(place, vs), x)
+func (a *attention) storeMatrix(v *ir.Value, name string, place, rows *expr.Expr, tile string) {
+	a.storeFlat(v, name, exprs{rows, a.dh}, a.part(place), func(i exprs) *expr.Expr { return elem(tile, i...) })
 }
 
 // softmaxScale is the factor that turns the exponentials of a row, which sum to
@@ -153,35 +140,34 @@ func softmaxScale(total *expr.Expr) *expr.Expr {
 // lowerAttention computes softmax(scale q·k + bias) v over the open keys of each
 // query; a query without open keys gives zeros.
 func lowerAttention(e *emitter) error {
-	at := newAttention(e)
-	at.values()
-	at.cells(true)
-	if w := at.window.Narrow; w != nil {
-		at.narrow(w).forward()
+	a := newAttention(e)
+	a.val = e.flat(a.v.Args[2], "v")
+	a.cells(true)
+	if w := a.window.Narrow; w != nil {
+		a.narrow(w).forward()
 		return nil
 	}
-	d := at.dense()
-	d.forward(at.grid("m", ceilDiv(at.rows, blockRows)))
+	d := a.dense()
+	d.forward(a.grid("m", ceilDiv(a.rows, blockRows)))
 	return nil
 }
 
 // lowerAttentionWeights stores the probabilities or the scores of all cells, in
 // blocks of queries. Closed cells have a result too, so that no key is left out.
 func lowerAttentionWeights(e *emitter) error {
-	at := newAttention(e)
-	at.window = ir.Window{}
-	at.cells(true)
-	d := at.dense()
-	d.block(at.grid("m", ceilDiv(at.rows, blockRows)))
+	a := newAttention(e)
+	a.window = ir.Window{}
+	a.cells(true)
+	d := a.dense()
+	d.block(a.grid("m", ceilDiv(a.rows, blockRows)))
 	d.scores()
-	if at.v.Attr.Result == "weights" {
+	if a.v.Attr.Result == "weights" {
 		d.loop("r", d.height, func(r *expr.Expr) {
 			norm := d.softmax(r)
 			d.mapRow(d.weights, r, d.count, func(e *expr.Expr) *expr.Expr { return mul(elem(d.weights, r, e), norm) })
 		})
 	}
-	buf := e.out(at.v, "y", sizes(at.v.Type.Shape)...)
-	as, vs := axes([]*expr.Expr{d.height, d.count})
-	e.setOver(as, buf, []*expr.Expr{at.b, at.h, add(d.first, vs[0]), vs[1]}, elem(d.weights, vs...))
+	buf := e.out(a.v, "y", sizes(a.v.Type.Shape)...)
+	e.copyOut(d.weights, buf, func(i exprs) exprs { return exprs{a.b, a.h, add(d.first, i[0]), i[1]} })
 	return nil
 }

@@ -23,36 +23,33 @@ type dense struct {
 	weights       string     // tile of scores, then probabilities
 }
 
-func (at *attention) dense() *dense { return &dense{attention: at} }
+func (a *attention) dense() *dense { return &dense{attention: a} }
 
 // block names the queries and keys of block m.
 func (d *dense) block(m *expr.Expr) {
 	size := expr.Int(blockRows)
 	d.first = d.let("first", mul(m, size))
 	d.height = d.let("height", lesser(size, sub(d.rows, d.first)))
-	first := add(ivar("P"), d.first)
+	first := queryOf(d.first)
 	last := sub(add(first, d.height), expr.Int(1))
-	lo, hi := expr.Int(0), d.keys
 	// A bound is linear in i, so that it is extreme at the first or the last query.
+	extreme := func(op expr.Op, x *expr.Expr) *expr.Expr {
+		x = d.bound(x, nil)
+		return expr.New(op, at(x, first, ivar("j")), at(x, last, ivar("j")))
+	}
+	lo, hi := expr.Int(0), d.keys
 	for _, b := range d.window.Lows {
-		b = d.bound(b, nil)
-		lo = expr.New(expr.Max, lo, expr.New(expr.Min, d.at(b, first), d.at(b, last)))
+		lo = expr.New(expr.Max, lo, extreme(expr.Min, b))
 	}
 	for _, b := range d.window.Highs {
-		b = d.bound(b, nil)
-		hi = expr.New(expr.Min, hi, expr.New(expr.Max, d.at(b, first), d.at(b, last)))
+		hi = expr.New(expr.Min, hi, extreme(expr.Max, b))
 	}
 	if len(d.window.Lows) > 0 {
 		lo = expr.New(expr.Min, lo, d.keys)
 	}
 	d.lo = d.let("lo", expr.Simplify(lo))
-	d.count = d.let("count", expr.Simplify(expr.New(expr.Max, sub(expr.Simplify(hi), d.lo), expr.Int(0))))
+	d.count = d.let("count", greater(sub(expr.Simplify(hi), d.lo), expr.Int(0)))
 	d.queries, d.open = d.place("queries", d.rows, d.first), d.place("open", d.keys, d.lo)
-}
-
-// at is a bound at query i.
-func (d *dense) at(bound, i *expr.Expr) *expr.Expr {
-	return expr.Simplify(expr.Subst(bound, map[string]*expr.Expr{"i": i}))
 }
 
 // all reports whether the block's keys are all that there are.
@@ -60,20 +57,12 @@ func (d *dense) all() bool { return len(d.window.Lows)+len(d.window.Highs) == 0 
 
 // cell is the query and the key of a cell of the block.
 func (d *dense) cell(r, e *expr.Expr) (i, j *expr.Expr) {
-	return add(add(ivar("P"), d.first), r), add(d.lo, e)
-}
-
-// product makes a tile [rows, cols] that is a matrix product.
-func (d *dense) product(name string, rows, cols *expr.Expr, a, b string, transA bool) string {
-	c := d.tile(name, expr.F32, rows, cols)
-	d.zero(c)
-	d.dot(c, a, b, transA)
-	return c
+	return add(queryOf(d.first), r), add(d.lo, e)
 }
 
 // mapCells sets a tile [height, count].
 func (d *dense) mapCells(tile string, f func(r, e *expr.Expr) *expr.Expr) {
-	d.mapTo(tile, []*expr.Expr{d.height, d.count}, func(a []*expr.Expr) *expr.Expr { return f(a[0], a[1]) })
+	d.mapTo(tile, exprs{d.height, d.count}, func(i exprs) *expr.Expr { return f(i[0], i[1]) })
 }
 
 // lines puts what a bias reads along lines of cells into tiles with one element a
@@ -112,44 +101,37 @@ func (d *dense) line(x *expr.Expr, slope int64) *expr.Expr {
 	start := d.let(t+"_start", number(lowest, d.lo))
 	// A block without keys has no lines: their numbers might be outside of the leaf.
 	others := mul(lesser(d.count, expr.Int(1)), mul(expr.Int(bent), sub(d.height, expr.Int(1))))
-	d.mapTo(t, []*expr.Expr{add(d.count, others)}, func(a []*expr.Expr) *expr.Expr {
+	d.mapTo(t, exprs{add(d.count, others)}, func(a exprs) *expr.Expr {
 		return at(x, expr.Int(0), add(start, a[0]))
 	})
 	return elem(t, sub(number(ivar("i"), ivar("j")), start))
 }
 
-// distances loads the relative scores of the block's queries.
-func (d *dense) distances() string {
-	n := int64(2*d.v.Attr.Attn.Relative + 1)
-	return d.load("distances", expr.F32, d.relative, []*expr.Expr{d.height, expr.Int(n)}, func(a []*expr.Expr) []*expr.Expr {
-		return []*expr.Expr{add(d.distance(add(d.first, a[0])), a[1])}
-	})
-}
-
 // scores computes scale (q·k + relative) + bias, -Inf where a cell is closed.
 func (d *dense) scores() {
-	q := d.matrix("qs", d.q, d.queries, d.height, false)
-	k := d.matrix("ks", d.k, d.open, d.count, true)
+	q := d.matrix("qs", d.q, d.queries, d.height)
+	k := d.transposed("ks", d.k, d.open, d.count)
 	p := d.product("p", d.height, d.count, q, k, false)
 	d.weights = p
-	biases := ""
+	biases, distances, bias := "", "", d.bias
 	if d.table != "" {
-		biases = d.load("biases", expr.F32, d.table, []*expr.Expr{d.height, d.count}, func(a []*expr.Expr) []*expr.Expr {
-			return []*expr.Expr{d.h, add(d.first, a[0]), add(d.lo, a[1])}
+		biases = d.load("biases", expr.F32, d.table, exprs{d.height, d.count}, func(i exprs) exprs {
+			return exprs{d.h, add(d.first, i[0]), add(d.lo, i[1])}
 		})
 	}
-	bias, distances := d.bias, ""
 	if bias != nil {
 		bias = d.lines(bias)
 	}
 	if d.relative != "" {
-		distances = d.distances()
+		distances = d.load("distances", expr.F32, d.relative, exprs{d.height, d.attention.distances}, func(i exprs) exprs {
+			return exprs{add(d.distance(add(d.first, i[0])), i[1])}
+		})
 	}
 	d.mapCells(p, func(r, e *expr.Expr) *expr.Expr {
 		i, j := d.cell(r, e)
 		s := elem(p, r, e)
 		if distances != "" {
-			s = add(s, elem(distances, r, at(d.v.Attr.Attn.Distance(), i, j)))
+			s = add(s, elem(distances, r, at(d.attr.Distance(), i, j)))
 		}
 		s = d.scaled(s)
 		switch {
@@ -196,7 +178,7 @@ func (d *dense) forward(m *expr.Expr) {
 			return d.drop(mul(elem(d.weights, r, e), norm), words, e)
 		})
 	})
-	v := d.matrix("vs", d.val, d.open, d.count, false)
+	v := d.matrix("vs", d.val, d.open, d.count)
 	o := d.product("o", d.height, d.dh, d.weights, v, false)
 	d.storeMatrix(d.v, "y", d.queries, d.height, o)
 }
@@ -207,8 +189,8 @@ func (d *dense) backward(g *attentionGrad) {
 	d.loop("m", ceilDiv(d.rows, blockRows), func(m *expr.Expr) {
 		d.block(m)
 		d.scores()
-		do := d.matrix("dos", g.dout, d.queries, d.height, false)
-		v := d.matrix("vs", d.val, d.open, d.count, true)
+		do := d.matrix("dos", g.dout, d.queries, d.height)
+		v := d.transposed("vs", d.val, d.open, d.count)
 		ds := d.product("ds", d.height, d.count, do, v, false)
 		dropped := d.weights
 		if d.v.Attr.Rate > 0 {
@@ -216,12 +198,12 @@ func (d *dense) backward(g *attentionGrad) {
 		}
 		d.loop("r", d.height, func(r *expr.Expr) { d.scoreGrads(g, r, ds, dropped) })
 		if dq := g.result["q"]; dq != nil {
-			k := d.matrix("kr", d.k, d.open, d.count, false)
+			k := d.matrix("kr", d.k, d.open, d.count)
 			sum := d.product("sum_q", d.height, d.dh, ds, k, false)
 			d.storeMatrix(dq, "dq", d.queries, d.height, sum)
 		}
 		if g.dk != "" {
-			d.spread(g.dk, ds, d.matrix("qr", d.q, d.queries, d.height, false))
+			d.spread(g.dk, ds, d.matrix("qr", d.q, d.queries, d.height))
 		}
 		if g.dv != "" {
 			d.spread(g.dv, dropped, do)
@@ -244,39 +226,37 @@ func (d *dense) scoreGrads(g *attentionGrad, r *expr.Expr, ds, dropped string) {
 	delta := d.reduce("delta", expr.Add, d.count, func(e *expr.Expr) *expr.Expr { return mul(p(e), dp(e)) })
 	grad := func(e *expr.Expr) *expr.Expr { return mul(p(e), sub(dp(e), delta)) }
 	if g.dtable != "" {
-		as, vs := axes([]*expr.Expr{d.count})
-		at := []*expr.Expr{add(d.first, r), add(d.lo, vs[0])}
-		d.setOver(as, g.dtable, at, add(elem(g.dtable, at...), grad(vs[0])))
+		row := func(i exprs) exprs { return exprs{add(d.first, r), add(d.lo, i[0])} }
+		d.addTo(g.dtable, exprs{d.count}, row, func(i exprs) *expr.Expr { return grad(i[0]) })
 	}
 	d.mapRow(ds, r, d.count, func(e *expr.Expr) *expr.Expr { return d.scaled(grad(e)) })
-	if v := g.result["relative"]; v != nil {
-		d.relativeGrad(v, r, ds)
+	if g.result["relative"] != nil {
+		d.relativeGrad(g, r, ds)
 	}
 }
 
 // relativeGrad stores the gradients of the relative scores of row r, those of its
 // products being in ds: of the two at the ends the sums over all keys so far away,
 // of each other one that of its key, if it is among the block's.
-func (d *dense) relativeGrad(v *ir.Value, r *expr.Expr, ds string) {
-	attr := d.v.Attr.Attn
-	most := expr.Int(int64(2 * attr.Relative))
+func (d *dense) relativeGrad(g *attentionGrad, r *expr.Expr, ds string) {
+	most := num(2 * d.attr.Relative)
 	i, _ := d.cell(r, expr.Int(0))
-	t := d.tile("apart", expr.F32, add(most, expr.Int(1)))
+	t := d.tile("apart", expr.F32, d.attention.distances)
 	d.zero(t)
-	lead := d.let("lead", sub(add(d.lo, expr.Int(int64(attr.Relative))), i)) // of the first key, before it is clipped
-	near := d.let("near", lesser(expr.Simplify(expr.New(expr.Max, lead, expr.Int(1))), most))
+	lead := d.let("lead", sub(add(d.lo, num(d.attr.Relative)), i)) // of the first key, before it is clipped
+	near := d.let("near", lesser(greater(lead, expr.Int(1)), most))
 	far := d.let("far", lesser(add(lead, d.count), most))
-	as, vs := axes([]*expr.Expr{expr.Simplify(expr.New(expr.Max, sub(far, near), expr.Int(0)))})
+	as, vs := axes(exprs{greater(sub(far, near), expr.Int(0))})
 	d.when(lt(near, far), func() { // else near may lie behind the tile
-		d.setOver(as, t, []*expr.Expr{add(near, vs[0])}, elem(ds, r, sub(add(near, vs[0]), lead)))
+		d.setOver(as, t, exprs{add(near, vs[0])}, elem(ds, r, sub(add(near, vs[0]), lead)))
 	})
-	for _, end := range []*expr.Expr{expr.Int(0), most} {
+	for _, end := range (exprs{expr.Int(0), most}) {
 		sum := d.reduce(fmt.Sprintf("end%d", end.I), expr.Add, d.count, func(e *expr.Expr) *expr.Expr {
-			return where(eq(at(attr.Distance(), i, add(d.lo, e)), end), elem(ds, r, e), expr.F(0))
+			return where(eq(at(d.attr.Distance(), i, add(d.lo, e)), end), elem(ds, r, e), expr.F(0))
 		})
 		d.set(t, sum, end)
 	}
-	d.storeDistances(v, add(d.first, r), t)
+	g.storeDistances(add(d.first, r), t)
 }
 
 // spread adds the product of a tile [height, count], transposed, with rows of the
@@ -287,7 +267,5 @@ func (d *dense) spread(sum, weights, rows string) {
 		return
 	}
 	part := d.product("part", d.count, d.dh, weights, rows, true)
-	as, vs := axes([]*expr.Expr{d.count, d.dh})
-	at := []*expr.Expr{add(d.lo, vs[0]), vs[1]}
-	d.setOver(as, sum, at, add(elem(sum, at...), elem(part, vs...)))
+	d.addTo(sum, exprs{d.count, d.dh}, from(d.lo), func(i exprs) *expr.Expr { return elem(part, i...) })
 }

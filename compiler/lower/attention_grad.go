@@ -14,17 +14,6 @@ type attentionGrad struct {
 	dtable string // tile [T, J] of the table's gradient, "" where not a result
 }
 
-// learned is the leaf whose gradient is a result, "" if there is none. Those of
-// bias tables are read by their own kernels.
-func (g *attentionGrad) learned() string {
-	for _, leaf := range g.v.Attr.Attn.Leaves {
-		if g.result[leaf] != nil {
-			return leaf
-		}
-	}
-	return ""
-}
-
 // lowerAttentionGrad computes all gradients of one head of one example in each
 // cell. With p the probabilities, r the dropout factor (0 or 1/(1-rate)) and g the
 // gradient of the output row of a query:
@@ -34,17 +23,16 @@ func (g *attentionGrad) learned() string {
 //
 // The gradient of a relative score is the sum of scale ds_j over its keys.
 // The gradient of a bias table is the sum of ds_j over the examples: then a cell
-// is one head, which takes the examples in turn.
+// is one head, which takes the examples in turn. Gradients of leaves are made from
+// those of tables.
 func lowerAttentionGrad(e *emitter) error {
-	g := &attentionGrad{attention: newAttention(e), result: map[string]*ir.Value{}}
-	g.values()
-	for _, a := range e.group.Anchors {
-		g.result[a.Attr.Result] = a
+	g := &attentionGrad{attention: newAttention(e), result: e.results()}
+	g.val, g.dout = e.flat(g.v.Args[2], "v"), e.flat(g.v.Args[3], "dout")
+	for _, leaf := range g.attr.Leaves {
+		if g.result[leaf] != nil {
+			return unsupported(g.v, "the gradient of leaf "+leaf+" outside of a bias table")
+		}
 	}
-	if leaf := g.learned(); leaf != "" {
-		return unsupported(g.v, "the gradient of leaf "+leaf+" outside of a bias table")
-	}
-	g.dout = e.in(g.v.Args[3], "dout", product(g.v.Args[3].Type.Shape))
 	example := func() { g.dense().backward(g) }
 	if w := g.window.Narrow; w != nil {
 		example = func() { g.narrow(w).backward(g) }
@@ -61,8 +49,18 @@ func lowerAttentionGrad(e *emitter) error {
 		g.b = b
 		example()
 	})
-	g.storeTable(table, g.dtable)
+	buf := e.out(table, "dtable", sizes(table.Type.Shape)...)
+	e.copyOut(g.dtable, buf, g.ofHead)
 	return nil
+}
+
+// results are the group's anchors, which are gradients, by what they are of.
+func (e *emitter) results() map[string]*ir.Value {
+	all := map[string]*ir.Value{}
+	for _, a := range e.group.Anchors {
+		all[a.Attr.Result] = a
+	}
+	return all
 }
 
 // begin zeroes the sums over the queries of an example.
@@ -89,21 +87,7 @@ func (g *attentionGrad) end() {
 }
 
 // storeDistances writes the gradients of the relative scores of row n of an example.
-func (at *attention) storeDistances(v *ir.Value, n *expr.Expr, tile string) {
-	buf := at.out(v, "drelative", product(v.Type.Shape))
-	place := at.let("drow", at.distance(n))
-	as, vs := axes([]*expr.Expr{expr.Int(int64(2*at.v.Attr.Attn.Relative + 1))})
-	x := elem(tile, vs[0])
-	if at.env.accumulate[v] {
-		old := at.load("old", expr.F32, buf, []*expr.Expr{as[0].Size}, func(a []*expr.Expr) []*expr.Expr { return []*expr.Expr{add(place, a[0])} })
-		x = add(elem(old, vs[0]), x)
-	}
-	at.setOver(as, buf, []*expr.Expr{add(place, vs[0])}, x)
-}
-
-// storeTable writes a tile [T, J] to head h of a table's buffer.
-func (s *site) storeTable(v *ir.Value, tile string) {
-	buf := s.out(v, "dtable", sizes(v.Type.Shape)...)
-	as, vs := axes([]*expr.Expr{s.rows, s.keys})
-	s.setOver(as, buf, []*expr.Expr{s.h, vs[0], vs[1]}, elem(tile, vs...))
+func (g *attentionGrad) storeDistances(n *expr.Expr, tile string) {
+	place := from(g.let("drow", g.distance(n)))
+	g.storeFlat(g.result["relative"], "drelative", exprs{g.distances}, place, func(i exprs) *expr.Expr { return elem(tile, i...) })
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
+	"github.com/arithlang/mlc/compiler/kernel"
 )
 
 // A narrow attention is one whose window has few keys: key n of query t is
@@ -19,36 +20,48 @@ type narrow struct {
 	weights string     // tile of scores, then probabilities
 }
 
-func (at *attention) narrow(w *ir.Narrow) *narrow {
-	n := &narrow{attention: at, lo: at.bound(w.Lo, nil), width: w.Width, open: at.bound(w.Rest, nil)}
+func (a *attention) narrow(w *ir.Narrow) *narrow {
+	n := &narrow{attention: a, lo: a.bound(w.Lo, nil), width: w.Width, open: a.bound(w.Rest, nil)}
 	n.weights = n.columns("p")
+	a.emitter.k.Op.Window = kernel.Window{Lo: n.lo, Width: n.width}
 	return n
 }
 
 // columns declares a tile [W, T].
 func (a *narrow) columns(name string) string {
-	return a.tile(name, expr.F32, expr.Int(int64(a.width)), a.rows)
+	return a.tile(name, expr.F32, num(a.width), a.rows)
 }
 
 // each runs f for the keys of a window.
 func (a *narrow) each(f func(n *expr.Expr)) {
 	for n := range a.width {
-		f(expr.Int(int64(n)))
+		f(num(n))
 	}
 }
 
+// mapKeys sets a tile [W, T].
+func (a *narrow) mapKeys(tile string, f func(n, t *expr.Expr) *expr.Expr) {
+	a.each(func(n *expr.Expr) {
+		a.mapRow(tile, n, a.rows, func(t *expr.Expr) *expr.Expr { return f(n, t) })
+	})
+}
+
 // fold combines a term for each key, in their order.
-func (a *narrow) fold(op expr.Op, f func(n int) *expr.Expr) *expr.Expr {
-	x := f(0)
-	for n := 1; n < a.width; n++ {
-		x = expr.New(op, x, f(n))
-	}
+func (a *narrow) fold(op expr.Op, f func(n *expr.Expr) *expr.Expr) *expr.Expr {
+	var x *expr.Expr
+	a.each(func(n *expr.Expr) {
+		if term := f(n); x == nil {
+			x = term
+		} else {
+			x = expr.New(op, x, term)
+		}
+	})
 	return x
 }
 
 // key is where query t reads key n, and the condition that it is open.
 func (a *narrow) key(t, n *expr.Expr) (j, open *expr.Expr) {
-	i := add(ivar("P"), t)
+	i := queryOf(t)
 	free := add(expr.Subst(a.lo, map[string]*expr.Expr{"i": i}), n)
 	last := sub(a.keys, expr.Int(1))
 	j = expr.Simplify(expr.New(expr.Max, expr.New(expr.Min, free, last), expr.Int(0)))
@@ -62,7 +75,7 @@ func (a *narrow) key(t, n *expr.Expr) (j, open *expr.Expr) {
 // A query is a row of queries and the keys of its window, with their places.
 type query struct {
 	t, place     *expr.Expr
-	keys, places []*expr.Expr
+	keys, places exprs
 }
 
 // queries runs f for each query.
@@ -98,54 +111,45 @@ func (a *narrow) scores(q *query) {
 	for n, key := range a.vectors("k", a.k, q) {
 		s := a.product(fmt.Sprintf("s%d", n), query, key)
 		if a.relative != "" {
-			i := add(ivar("P"), q.t)
-			far := a.load("relative", expr.F32, a.relative, nil, func([]*expr.Expr) []*expr.Expr {
-				return []*expr.Expr{add(a.distance(q.t), at(a.v.Attr.Attn.Distance(), i, q.keys[n]))}
-			})
-			s = add(s, elem(far))
+			far := at(a.attr.Distance(), queryOf(q.t), q.keys[n])
+			s = add(s, a.element("relative", expr.F32, a.relative, add(a.distance(q.t), far)))
 		}
 		s = a.scaled(s)
 		if a.table != "" {
-			bias := a.load("bias", expr.F32, a.table, nil, func([]*expr.Expr) []*expr.Expr { return []*expr.Expr{a.h, q.t, q.keys[n]} })
-			s = add(s, elem(bias))
+			s = add(s, a.element("bias", expr.F32, a.table, a.h, q.t, q.keys[n]))
 		}
-		a.set(a.weights, s, expr.Int(int64(n)), q.t)
+		a.set(a.weights, s, num(n), q.t)
 	}
 }
 
 // softmax turns scores into exponentials and returns the tile of the factors that
 // make probabilities of them.
 func (a *narrow) softmax() (norm string) {
-	p := a.weights
-	minusInf := expr.F(math.Inf(-1))
-	a.each(func(n *expr.Expr) {
-		a.mapRow(p, n, a.rows, func(t *expr.Expr) *expr.Expr {
-			j, open := a.key(t, n)
-			s := elem(p, n, t)
-			if a.bias != nil {
-				s = add(s, at(a.bias, add(ivar("P"), t), j))
-			}
-			return where(open, s, minusInf)
-		})
+	p, minusInf := a.weights, expr.F(math.Inf(-1))
+	a.mapKeys(p, func(n, t *expr.Expr) *expr.Expr {
+		j, open := a.key(t, n)
+		s := elem(p, n, t)
+		if a.bias != nil {
+			s = add(s, at(a.bias, queryOf(t), j))
+		}
+		return where(open, s, minusInf)
 	})
 	largest := a.row("largest", func(t *expr.Expr) *expr.Expr {
-		m := a.fold(expr.Max, func(n int) *expr.Expr { return elem(p, expr.Int(int64(n)), t) })
+		m := a.fold(expr.Max, func(n *expr.Expr) *expr.Expr { return elem(p, n, t) })
 		return where(eq(m, minusInf), expr.F(0), m)
 	})
-	a.each(func(n *expr.Expr) {
-		a.mapRow(p, n, a.rows, func(t *expr.Expr) *expr.Expr {
-			return expr.New(expr.Exp, sub(elem(p, n, t), elem(largest, t)))
-		})
+	a.mapKeys(p, func(n, t *expr.Expr) *expr.Expr {
+		return expr.New(expr.Exp, sub(elem(p, n, t), elem(largest, t)))
 	})
 	return a.row("norm", func(t *expr.Expr) *expr.Expr {
-		return softmaxScale(a.fold(expr.Add, func(n int) *expr.Expr { return elem(p, expr.Int(int64(n)), t) }))
+		return softmaxScale(a.fold(expr.Add, func(n *expr.Expr) *expr.Expr { return elem(p, n, t) }))
 	})
 }
 
 // row makes a tile of one value a query.
 func (a *narrow) row(name string, f element) string {
 	tile := a.tile(name, expr.F32, a.rows)
-	a.mapTo(tile, []*expr.Expr{a.rows}, func(t []*expr.Expr) *expr.Expr { return f(t[0]) })
+	a.mapTo(tile, exprs{a.rows}, func(t exprs) *expr.Expr { return f(t[0]) })
 	return tile
 }
 
@@ -154,7 +158,7 @@ func (a *narrow) words(n *expr.Expr) string {
 	if a.v.Attr.Rate == 0 {
 		return ""
 	}
-	column := add(mul(a.h, expr.Int(int64(a.width))), n)
+	column := add(mul(a.h, num(a.width)), n)
 	return a.draw(a.rows, mul(column, ir.WholeBlocks(a.rows)))
 }
 
@@ -166,18 +170,16 @@ func (a *narrow) forward() {
 		words := a.words(n)
 		a.mapRow(p, n, a.rows, func(t *expr.Expr) *expr.Expr { return a.drop(mul(elem(p, n, t), elem(norm, t)), words, t) })
 	})
-	a.queries(func(q *query) {
-		a.storeVector(a.v, "y", q.place, a.weighted(p, q.t, a.vectors("v", a.val, q)))
-	})
+	a.queries(func(q *query) { a.storeWeighted(a.v, "y", p, q, a.vectors("v", a.val, q)) })
 }
 
-// weighted is the sum of vectors by the weights of query t. Adding 0 makes a sum of
-// zeros +0, whatever the signs of the closed keys' products.
-func (a *narrow) weighted(weights string, t *expr.Expr, vectors []string) element {
-	return func(e *expr.Expr) *expr.Expr {
-		sum := a.fold(expr.Add, func(n int) *expr.Expr { return mul(elem(weights, expr.Int(int64(n)), t), elem(vectors[n], e)) })
+// storeWeighted stores the sum of vectors by the weights of a query. Adding 0 makes a
+// sum of zeros +0, whatever the signs of the closed keys' products.
+func (a *narrow) storeWeighted(v *ir.Value, name, weights string, q *query, vectors []string) {
+	a.storeFlat(v, name, exprs{a.dh}, from(q.place), func(i exprs) *expr.Expr {
+		sum := a.fold(expr.Add, func(n *expr.Expr) *expr.Expr { return mul(elem(weights, n, q.t), elem(vectors[n.I], i...)) })
 		return expr.New(expr.Add, sum, expr.F(0))
-	}
+	})
 }
 
 // backward computes the gradients of one head of one example; dk and dv are sums
@@ -188,19 +190,19 @@ func (a *narrow) backward(g *attentionGrad) {
 		a.scores(q)
 		do := a.vector("go", g.dout, q.place)
 		for n, value := range a.vectors("v", a.val, q) {
-			a.set(dp, a.product(fmt.Sprintf("d%d", n), do, value), expr.Int(int64(n)), q.t)
+			a.set(dp, a.product(fmt.Sprintf("d%d", n), do, value), num(n), q.t)
 		}
 	})
 	dropped := a.scoreGrads(dp, g.dtable)
 	g.begin()
 	a.queries(func(q *query) {
 		if v := g.result["q"]; v != nil {
-			a.storeVector(v, "dq", q.place, a.weighted(dp, q.t, a.vectors("k", a.k, q)))
+			a.storeWeighted(v, "dq", dp, q, a.vectors("k", a.k, q))
 		}
 		a.spread(g.dk, dp, q, a.q)
 		a.spread(g.dv, dropped, q, g.dout)
-		if v := g.result["relative"]; v != nil {
-			a.relativeGrad(v, q, dp)
+		if g.result["relative"] != nil {
+			a.relativeGrad(g, q, dp)
 		}
 	})
 	g.end()
@@ -210,9 +212,7 @@ func (a *narrow) backward(g *attentionGrad) {
 // products q·k, and returns the tile of the dropped probabilities.
 func (a *narrow) scoreGrads(dp, dtable string) string {
 	norm, p := a.softmax(), a.weights
-	a.each(func(n *expr.Expr) {
-		a.mapRow(p, n, a.rows, func(t *expr.Expr) *expr.Expr { return mul(elem(p, n, t), elem(norm, t)) })
-	})
+	a.mapKeys(p, func(n, t *expr.Expr) *expr.Expr { return mul(elem(p, n, t), elem(norm, t)) })
 	dropped := p
 	if a.v.Attr.Rate > 0 {
 		dropped = a.columns("weight")
@@ -223,19 +223,17 @@ func (a *narrow) scoreGrads(dp, dtable string) string {
 		})
 	}
 	delta := a.row("delta", func(t *expr.Expr) *expr.Expr {
-		return a.fold(expr.Add, func(n int) *expr.Expr { return mul(elem(p, expr.Int(int64(n)), t), elem(dp, expr.Int(int64(n)), t)) })
+		return a.fold(expr.Add, func(n *expr.Expr) *expr.Expr { return mul(elem(p, n, t), elem(dp, n, t)) })
 	})
 	ds := func(n, t *expr.Expr) *expr.Expr { return mul(elem(p, n, t), sub(elem(dp, n, t), elem(delta, t))) }
 	if dtable != "" {
 		a.queries(func(q *query) {
 			for n, j := range q.keys {
-				a.set(dtable, add(elem(dtable, q.t, j), ds(expr.Int(int64(n)), q.t)), q.t, j)
+				a.set(dtable, add(elem(dtable, q.t, j), ds(num(n), q.t)), q.t, j)
 			}
 		})
 	}
-	a.each(func(n *expr.Expr) {
-		a.mapRow(dp, n, a.rows, func(t *expr.Expr) *expr.Expr { return a.scaled(ds(n, t)) })
-	})
+	a.mapKeys(dp, func(n, t *expr.Expr) *expr.Expr { return a.scaled(ds(n, t)) })
 	return dropped
 }
 
@@ -247,19 +245,19 @@ func (a *narrow) spread(sum, weights string, q *query, buf string) {
 	}
 	x := a.vector("x", buf, q.place)
 	for n, j := range q.keys {
-		a.addRow(sum, j, a.dh, func(e *expr.Expr) *expr.Expr { return mul(elem(weights, expr.Int(int64(n)), q.t), elem(x, e)) })
+		row := func(i exprs) exprs { return exprs{j, i[0]} }
+		a.addTo(sum, exprs{a.dh}, row, func(i exprs) *expr.Expr { return mul(elem(weights, num(n), q.t), elem(x, i...)) })
 	}
 }
 
 // relativeGrad stores the gradients of a query's relative scores: each the sum of
 // those of its keys' products.
-func (a *narrow) relativeGrad(v *ir.Value, q *query, ds string) {
-	attr := a.v.Attr.Attn
-	t := a.tile("apart", expr.F32, expr.Int(int64(2*attr.Relative+1)))
+func (a *narrow) relativeGrad(g *attentionGrad, q *query, ds string) {
+	t := a.tile("apart", expr.F32, a.distances)
 	a.zero(t)
 	for n, j := range q.keys {
-		far := at(attr.Distance(), add(ivar("P"), q.t), j)
-		a.set(t, add(elem(t, far), elem(ds, expr.Int(int64(n)), q.t)), far)
+		far := at(a.attr.Distance(), queryOf(q.t), j)
+		a.set(t, add(elem(t, far), elem(ds, num(n), q.t)), far)
 	}
-	a.storeDistances(v, q.t, t)
+	g.storeDistances(q.t, t)
 }

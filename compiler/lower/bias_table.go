@@ -16,9 +16,9 @@ func lowerBiasTable(e *emitter) error {
 	s.h = e.grid("h", size(v.Type.Shape[0]))
 	t := e.grid("t", s.rows)
 	buf := e.out(v, "table", sizes(v.Type.Shape)...)
-	i := e.let("i", add(ivar("P"), t))
-	as, vs := axes([]*expr.Expr{s.keys})
-	e.setOver(as, buf, []*expr.Expr{s.h, t, vs[0]}, s.whereOpen(i, vs[0], s.bias))
+	i := e.let("i", queryOf(t))
+	as, vs := axes(exprs{s.keys})
+	e.setOver(as, buf, exprs{s.h, t, vs[0]}, s.whereOpen(i, vs[0], s.bias))
 	return nil
 }
 
@@ -38,16 +38,11 @@ func lowerBiasTableGrad(e *emitter) error {
 	d := v.Args[0].Type.Shape
 	s := newSite(e, d[1], d[2], v.Args[1:])
 	s.h = e.grid("h", size(d[0]))
-	result := map[string]*ir.Value{}
-	for _, a := range e.group.Anchors {
-		result[a.Attr.Result] = a
-	}
+	result := e.results()
 	g := &leafGrads{site: s, cells: map[string]string{}, within: map[string]*expr.Expr{}}
 	g.declare(result)
 	dtable := e.in(v.Args[0], "dtable", sizes(d)...)
-	ds := e.load("ds", expr.F32, dtable, []*expr.Expr{s.rows, s.keys}, func(a []*expr.Expr) []*expr.Expr {
-		return []*expr.Expr{s.h, a[0], a[1]}
-	})
+	ds := e.load("ds", expr.F32, dtable, exprs{s.rows, s.keys}, s.ofHead)
 	g.sum(ds)
 	g.store(result)
 	return nil
@@ -64,7 +59,7 @@ type leafGrads struct {
 // declare makes a tile for the gradient of each leaf that is a result.
 func (g *leafGrads) declare(result map[string]*ir.Value) {
 	g.sums = map[string]string{}
-	for n, leaf := range g.v.Attr.Attn.Leaves {
+	for n, leaf := range g.attr.Leaves {
 		if result[leaf] == nil {
 			continue
 		}
@@ -78,7 +73,7 @@ func (g *leafGrads) declare(result map[string]*ir.Value) {
 // derivative: over all cells as one axis, cell, where the element is the same for all
 // of them, else cell by cell.
 func (g *leafGrads) sum(ds string) {
-	var whole, single []*expr.Expr
+	var whole, single exprs
 	for _, x := range append(expr.Elems(g.bias), expr.Vars(g.bias)...) {
 		switch _, learned := g.sums[x.Name]; {
 		case !learned:
@@ -100,7 +95,7 @@ func (g *leafGrads) sum(ds string) {
 	}
 	if len(single) > 0 {
 		g.loop("t", g.rows, func(t *expr.Expr) {
-			i := g.let("i", add(ivar("P"), t))
+			i := g.let("i", queryOf(t))
 			g.loop("j", g.keys, func(j *expr.Expr) { g.single(single, i, j, elem(ds, t, j)) })
 		})
 	}
@@ -117,10 +112,10 @@ func (g *leafGrads) guarded(x *expr.Expr) *expr.Expr {
 }
 
 // single adds to the leaf elements that the bias reads at one cell, if it is open.
-func (g *leafGrads) single(elems []*expr.Expr, i, j, ds *expr.Expr) {
+func (g *leafGrads) single(elems exprs, i, j, ds *expr.Expr) {
 	adds := func() {
 		for _, x := range elems {
-			idx := make([]*expr.Expr, len(x.Args))
+			idx := make(exprs, len(x.Args))
 			for k, e := range x.Args {
 				idx[k] = at(e, i, j)
 			}
@@ -188,14 +183,14 @@ func (g *leafGrads) perCell(x *expr.Expr) *expr.Expr {
 	if g.cells[key] == "" {
 		t := g.tile("cells", expr.F32, mul(g.rows, g.keys))
 		g.cells[key], g.within[t] = t, x
-		as, vs := axes([]*expr.Expr{g.rows, g.keys})
+		as, vs := axes(exprs{g.rows, g.keys})
 		at := add(mul(vs[0], g.keys), vs[1])
 		if ir.OverCells(x) || uses(x, "a1") {
-			x = expr.Simplify(expr.Subst(x, map[string]*expr.Expr{"i": add(ivar("P"), vs[0]), "j": vs[1], "cell": at}))
+			x = expr.Simplify(expr.Subst(x, map[string]*expr.Expr{"i": queryOf(vs[0]), "j": vs[1], "cell": at}))
 		} else {
 			as, at = g.all(), ivar("cell")
 		}
-		g.setOver(as, t, []*expr.Expr{at}, x)
+		g.setOver(as, t, exprs{at}, x)
 	}
 	return elem(g.cells[key], ivar("cell"))
 }
@@ -217,14 +212,13 @@ func uses(x *expr.Expr, name string) bool {
 
 // store writes the gradients at the head's place.
 func (g *leafGrads) store(result map[string]*ir.Value) {
-	for n, leaf := range g.v.Attr.Attn.Leaves {
+	for n, leaf := range g.attr.Leaves {
 		t, ok := g.sums[g.tiles[n]]
 		if !ok {
 			continue
 		}
 		v := result[leaf]
 		buf := g.out(v, "d"+leafName(leaf), sizes(v.Type.Shape)...)
-		as, vs := axes(sizes(g.leaves[n].Type.Shape))
-		g.setOver(as, buf, append([]*expr.Expr{g.h}, vs...), elem(t, vs...))
+		g.copyOut(t, buf, g.ofHead)
 	}
 }

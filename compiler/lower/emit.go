@@ -189,9 +189,9 @@ func (e *emitter) load(tile string, t expr.Type, buf string, shape exprs, at pla
 	return tile
 }
 
-// element names one element of the buffer of v.
-func (e *emitter) element(name string, v *ir.Value, buf string, at ...*expr.Expr) *expr.Expr {
-	return ref(e.load(name, v.Type.Elem, buf, nil, func(exprs) exprs { return at }), v.Type.Elem)
+// element names one element of a buffer.
+func (e *emitter) element(name string, t expr.Type, buf string, at ...*expr.Expr) *expr.Expr {
+	return ref(e.load(name, t, buf, nil, func(exprs) exprs { return at }), t)
 }
 
 // sum makes a tile for a sum that goes to a place of the buffer of v: it begins with
@@ -316,6 +316,7 @@ func mul(a, b *expr.Expr) *expr.Expr               { return expr.Simplify(expr.N
 func div(a, b *expr.Expr) *expr.Expr               { return expr.Simplify(expr.New(expr.Div, a, b)) }
 func mod(a, b *expr.Expr) *expr.Expr               { return expr.Simplify(expr.New(expr.Mod, a, b)) }
 func lesser(a, b *expr.Expr) *expr.Expr            { return expr.Simplify(expr.New(expr.Min, a, b)) }
+func greater(a, b *expr.Expr) *expr.Expr           { return expr.Simplify(expr.New(expr.Max, a, b)) }
 func lt(a, b *expr.Expr) *expr.Expr                { return expr.New(expr.Lt, a, b) }
 func le(a, b *expr.Expr) *expr.Expr                { return expr.New(expr.Le, a, b) }
 func eq(a, b *expr.Expr) *expr.Expr                { return expr.New(expr.Eq, a, b) }

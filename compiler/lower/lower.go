@@ -63,7 +63,7 @@ func lowerGroup(g *opt.Group, env *context) (k *kernel.Kernel, values []*ir.Valu
 	if err := f.lower(e); err != nil {
 		return nil, nil, err
 	}
-	e.k.Op = e.describe(op)
+	e.describe(op)
 	k = e.finish()
 	if err := kernel.Verify(k); err != nil {
 		return nil, nil, fmt.Errorf("BUG: kernel of %v: %w\n%s", g, err, k.String())

@@ -12,27 +12,42 @@ import (
 // A describer says what the kernel of a group computes, once its body is written.
 type describer struct {
 	*emitter
-	o     kernel.Operation
+	o     *kernel.Operation
 	names map[*ir.Value]string // of the group's values so far
 }
 
-// describe is the operation of the emitter's group, which begins with op.
-func (e *emitter) describe(op ir.Op) kernel.Operation {
-	d := &describer{e, kernel.Operation{Kind: op.String()}, map[*ir.Value]string{}}
+// describe names what the operation of the group, which begins with op, takes and
+// gives. Its sizes, if it is not one that goes row by row, mask and bias are known.
+func (e *emitter) describe(op ir.Op) {
+	d := &describer{e, &e.k.Op, map[*ir.Value]string{}}
+	d.o.Kind = op.String()
+	if d.o.Axes == nil {
+		d.rows()
+	}
 	if op == ir.Sum {
 		d.steps()
-		d.tensorOp(op)
+		d.tensorOp()
 	} else {
-		d.tensorOp(op)
+		d.tensorOp()
 		d.steps()
 	}
-	return d.o
+}
+
+// rows makes the axes of the group's shape as rows.
+func (d *describer) rows() {
+	switch shape := d.group.Shape; len(shape) {
+	case 0:
+		d.over("e", expr.Int(1))
+	case 1:
+		d.over("e", size(shape[0]))
+	default:
+		d.over("r e", rowsOf(shape), size(shape[len(shape)-1]))
+	}
 }
 
 // tensorOp describes the group's anchors.
-func (d *describer) tensorOp(op ir.Op) {
-	if op == ir.Map {
-		d.o.Axes = d.rows()
+func (d *describer) tensorOp() {
+	if len(d.group.Anchors) == 0 {
 		return
 	}
 	v := d.group.Anchors[0]
@@ -43,37 +58,14 @@ func (d *describer) tensorOp(op ir.Op) {
 		}
 	}
 	for _, a := range d.group.Anchors {
-		if r := d.result(a, "c"); op == ir.BiasTableGrad {
+		if r := d.result(a, "c"); v.Op == ir.BiasTableGrad {
 			d.o.SetResultAt(slices.Index(v.Attr.Attn.Leaves, a.Attr.Result), r)
 		} else {
 			d.o.SetResult(a.Attr.Result, r)
 		}
 	}
-	switch op {
-	case ir.MatMul, ir.HeadProduct, ir.Outer, ir.HeadOuter:
-		d.product(v)
-	case ir.Attention, ir.AttentionGrad, ir.AttentionWeights:
-		d.o.Scale = v.Attr.Attn.Scale
-		q, k := v.Args[0].Type.Shape, v.Args[1].Type.Shape
-		d.o.Axes = []kernel.Axis{{Var: "b", Size: size(q[0])}}
-		d.site(v, q[1], k[1])
-		d.axis("d", expr.Int(int64(q[2].N/v.Attr.Attn.Heads)))
-		if n := v.Attr.Attn.Relative; n > 0 {
-			d.axis("n", expr.Int(int64(2*n+1)))
-		}
-	case ir.BiasTable:
-		d.site(v, v.Type.Shape[1], v.Type.Shape[2])
-	case ir.BiasTableGrad:
-		d.site(v, v.Args[0].Type.Shape[1], v.Args[0].Type.Shape[2])
-	case ir.Scatter:
-		d.axis("r", size(v.Type.Shape[0]))
-		d.axis("e", size(v.Type.Shape[1]))
-		d.axis("k", product(v.Args[0].Type.Shape))
-	default:
-		d.o.Axes = d.rows()
-		if op == ir.Rotate {
-			d.axis("h", expr.Int(int64(v.Attr.Attn.Heads)))
-		}
+	if d.o.Product() {
+		d.o.Args[0].Trans, d.o.Args[1].Trans = v.Op == ir.Outer || v.Op == ir.HeadOuter, v.Attr.TransB
 	}
 }
 
@@ -81,80 +73,16 @@ func (d *describer) tensorOp(op ir.Op) {
 // operation. Leaves have one where they have gradients, else the bias names them. A
 // cache is only written.
 func argsOf(v *ir.Value) []*ir.Value {
-	relative, table, leaves := v.SiteArgs()
 	switch v.Op {
 	case ir.Append:
 		return v.Args[1:]
-	case ir.Attention, ir.AttentionGrad, ir.AttentionWeights:
-		args := v.Args[:len(v.Args)-len(leaves)]
-		if table != nil {
-			args = args[:len(args)-1]
-		}
-		if relative != nil {
-			args = args[:len(args)-1]
-		}
-		return append(slices.Clone(args), relative, table)
-	case ir.BiasTable:
-		return nil
+	case ir.Attention, ir.AttentionGrad, ir.AttentionWeights, ir.BiasTable:
+		relative, table, leaves := v.SiteArgs()
+		own := slices.Clone(v.Args[:len(v.Args)-len(leaves)])
+		own = slices.DeleteFunc(own, func(a *ir.Value) bool { return a == relative || a == table })
+		return append(own, relative, table)
 	}
 	return v.Args
-}
-
-func (d *describer) axis(name string, n *expr.Expr) {
-	d.o.Axes = append(d.o.Axes, kernel.Axis{Var: name, Size: n})
-}
-
-// rows are the axes of the group's shape as rows.
-func (d *describer) rows() []kernel.Axis {
-	shape := d.group.Shape
-	switch len(shape) {
-	case 0:
-		return []kernel.Axis{{Var: "e", Size: expr.Int(1)}}
-	case 1:
-		return []kernel.Axis{{Var: "e", Size: size(shape[0])}}
-	}
-	return []kernel.Axis{{Var: "r", Size: rowsOf(shape)}, {Var: "e", Size: size(shape[len(shape)-1])}}
-}
-
-// product says which factor is transposed and takes the sizes off their buffers.
-func (d *describer) product(v *ir.Value) {
-	left, right := &d.o.Args[0], &d.o.Args[1]
-	left.Trans, right.Trans = v.Op == ir.Outer || v.Op == ir.HeadOuter, v.Attr.TransB
-	sides := func(a *kernel.Argument) (*expr.Expr, *expr.Expr) {
-		i := slices.IndexFunc(d.k.Params, func(p kernel.Param) bool { return p.Name == a.Name })
-		shape := d.k.Params[i].Shape
-		if a.Trans {
-			return shape[1], shape[0]
-		}
-		return shape[0], shape[1]
-	}
-	r, k := sides(left)
-	_, e := sides(right)
-	d.axis("r", r)
-	d.axis("e", e)
-	d.axis("k", k)
-}
-
-// site describes mask, bias and dropout of an attention of so many rows and keys.
-func (d *describer) site(v *ir.Value, rows, keys ir.Dim) {
-	attr := v.Attr.Attn
-	d.axis("h", expr.Int(int64(attr.Heads)))
-	d.axis("t", size(rows))
-	d.axis("j", size(keys))
-	_, _, leaves := v.SiteArgs()
-	buffers := map[string]string{}
-	for n, leaf := range attr.Leaves {
-		buffers[leaf] = d.buffers[d.holder(leaves[n])]
-	}
-	s := siteOf(d.emitter, rows, keys)
-	s.bind(buffers)
-	d.o.Mask, d.o.Bias = s.mask, s.bias
-	if w := ir.WindowOf(attr.Mask).Narrow; w != nil && (v.Op == ir.Attention || v.Op == ir.AttentionGrad) {
-		d.o.Window = kernel.Window{Lo: s.bound(w.Lo, nil), Width: w.Width}
-	}
-	if v.Attr.Rate > 0 {
-		d.o.Drop = kernel.Dropout{Rate: v.Attr.Rate, Stream: v.Attr.Stream}
-	}
 }
 
 // result names a value: as its buffer, if it has one.
@@ -206,7 +134,7 @@ func (d *describer) applied(v *ir.Value) *expr.Expr {
 }
 
 // indices are those along the axes of the group's shape.
-func (d *describer) indices() []*expr.Expr {
+func (d *describer) indices() exprs {
 	if len(d.group.Shape) == 0 {
 		return nil
 	}

@@ -17,8 +17,8 @@ func lowerRuns(e *emitter) error {
 		first = expr.Int(0)
 	}
 	all := add(first, rows)
-	ids := e.load("id", expr.I32, e.in(tokens, "tokens", sizes(tokens.Type.Shape)...), []*expr.Expr{all},
-		func(a []*expr.Expr) []*expr.Expr { return []*expr.Expr{b, a[0]} })
+	ids := e.load("id", expr.I32, e.in(tokens, "tokens", sizes(tokens.Type.Shape)...), exprs{all},
+		func(a exprs) exprs { return exprs{b, a[0]} })
 	count, numbers := e.tile("count", expr.I32), e.tile("number", expr.I32, all)
 	e.set(count, expr.Int(0))
 	e.loop("p", all, func(p *expr.Expr) {
@@ -26,8 +26,8 @@ func lowerRuns(e *emitter) error {
 		e.set(count, where(member, add(ielem(count), expr.Int(1)), expr.Int(0)))
 		e.set(numbers, ielem(count), p)
 	})
-	as, vs := axes([]*expr.Expr{rows})
-	e.setOver(as, e.out(v, "runs", sizes(v.Type.Shape)...), []*expr.Expr{b, vs[0]}, ielem(numbers, add(first, vs[0])))
+	as, vs := axes(exprs{rows})
+	e.setOver(as, e.out(v, "runs", sizes(v.Type.Shape)...), exprs{b, vs[0]}, ielem(numbers, add(first, vs[0])))
 	return nil
 }
 
@@ -49,13 +49,13 @@ func below(word, n *expr.Expr) *expr.Expr {
 // 3.4.2, algorithm S.
 func lowerSubset(e *emitter) error {
 	v := e.group.Anchors[0]
-	rows, choices, wanted := size(v.Type.Shape[0]), expr.Int(int64(v.Attr.Rows)), expr.Int(int64(v.Attr.Size))
+	rows, choices, wanted := size(v.Type.Shape[0]), num(v.Attr.Rows), num(v.Attr.Size)
 	last := sub(wanted, expr.Int(1))
 	words := e.tile("words", expr.U32, choices)
 	group := expr.New(expr.Div, firstExample, expr.U(uint32(v.Attr.Group)))
 	e.random(words, expr.Int(0), group, v.Attr.Stream)
 	chosen, count := e.tile("chosen", expr.I32, wanted), e.tile("count", expr.I32)
-	e.mapTo(chosen, []*expr.Expr{wanted}, func(i []*expr.Expr) *expr.Expr { return i[0] })
+	e.mapTo(chosen, exprs{wanted}, func(i exprs) *expr.Expr { return i[0] })
 	e.set(count, expr.Int(0))
 	e.loop("n", choices, func(n *expr.Expr) {
 		left := expr.New(expr.AsU32, sub(choices, n))
@@ -64,7 +64,7 @@ func lowerSubset(e *emitter) error {
 		e.set(chosen, where(take, n, ielem(chosen, at)), at)
 		e.set(count, add(ielem(count), where(take, expr.Int(1), expr.Int(0))))
 	})
-	as, vs := axes([]*expr.Expr{rows})
+	as, vs := axes(exprs{rows})
 	e.setOver(as, e.out(v, "subset", rows), vs, where(le(rows, wanted), ielem(chosen, lesser(vs[0], last)), vs[0]))
 	return nil
 }
@@ -84,39 +84,35 @@ func lowerRotate(e *emitter) error {
 	v := e.group.Anchors[0]
 	x, angles := v.Args[0], v.Args[1].Type.Shape
 	all, t := rowsOf(v.Type.Shape), size(v.Type.Shape[1])
-	width, r := v.Type.Shape[2].N, int64(angles[1].N)
+	width, heads, r := v.Type.Shape[2].N, v.Attr.Attn.Heads, angles[1].N
+	dh := width / heads
 	row := e.grid("r", all)
-	heads := v.Attr.Attn.Heads
-	dh := int64(width / heads)
-	at := e.let("t", mod(row, t))
+	e.over("r e h", all, num(width), num(heads))
+	angle := e.let("t", mod(row, t))
 	table := func(name string, arg *ir.Value) string {
-		return e.load(name, expr.F32, e.in(arg, name+"_", sizes(angles)...), []*expr.Expr{expr.Int(r)},
-			func(a []*expr.Expr) []*expr.Expr { return []*expr.Expr{at, a[0]} })
+		return e.load(name, expr.F32, e.in(arg, name+"_", sizes(angles)...), exprs{num(r)}, func(i exprs) exprs { return exprs{angle, i[0]} })
 	}
 	cos, sin := table("cos", v.Args[1]), table("sin", v.Args[2])
-	buf := e.in(x, "x", all, expr.Int(int64(width)))
-	out := e.out(v, "y", all, expr.Int(int64(width)))
-	e.loop("h", expr.Int(int64(heads)), func(h *expr.Expr) {
-		place := func(first int64, i *expr.Expr) []*expr.Expr {
-			return []*expr.Expr{row, add(add(mul(h, expr.Int(dh)), expr.Int(first)), i)}
+	buf, out := e.in(x, "x", all, num(width)), e.out(v, "y", all, num(width))
+	e.loop("h", num(heads), func(h *expr.Expr) {
+		part := func(first int) place {
+			return func(i exprs) exprs { return exprs{row, add(add(mul(h, num(dh)), num(first)), i[0])} }
 		}
-		part := func(name string, first, n int64) string {
-			return e.load(name, expr.F32, buf, []*expr.Expr{expr.Int(n)}, func(a []*expr.Expr) []*expr.Expr { return place(first, a[0]) })
+		load := func(name string, first, n int) string { return e.load(name, expr.F32, buf, exprs{num(n)}, part(first)) }
+		store := func(first, n int, value func(i exprs) *expr.Expr) {
+			as, vs := axes(exprs{num(n)})
+			e.setOver(as, out, part(first)(vs), value(vs))
 		}
-		store := func(first, n int64, value element) {
-			as, vs := axes([]*expr.Expr{expr.Int(n)})
-			e.setOver(as, out, place(first, vs[0]), value(vs[0]))
-		}
-		a, b := part("a", 0, r), part("b", r, r)
-		store(0, r, func(i *expr.Expr) *expr.Expr {
-			return sub(mul(elem(a, i), elem(cos, i)), mul(elem(b, i), elem(sin, i)))
+		a, b := load("a", 0, r), load("b", r, r)
+		store(0, r, func(i exprs) *expr.Expr {
+			return sub(mul(elem(a, i...), elem(cos, i...)), mul(elem(b, i...), elem(sin, i...)))
 		})
-		store(r, r, func(i *expr.Expr) *expr.Expr {
-			return add(mul(elem(b, i), elem(cos, i)), mul(elem(a, i), elem(sin, i)))
+		store(r, r, func(i exprs) *expr.Expr {
+			return add(mul(elem(b, i...), elem(cos, i...)), mul(elem(a, i...), elem(sin, i...)))
 		})
 		if rest := dh - 2*r; rest > 0 {
-			c := part("c", 2*r, rest)
-			store(2*r, rest, func(i *expr.Expr) *expr.Expr { return elem(c, i) })
+			c := load("c", 2*r, rest)
+			store(2*r, rest, func(i exprs) *expr.Expr { return elem(c, i...) })
 		}
 	})
 	return nil

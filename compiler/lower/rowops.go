@@ -99,7 +99,7 @@ func lowerCrossEntropy(e *emitter) error {
 
 // one loads what a buffer has for each row.
 func (r *row) one(name string, v *ir.Value, buf string) *expr.Expr {
-	return r.element(name, v, r.in(v, buf, r.cells()), r.index)
+	return r.element(name, v.Type.Elem, r.in(v, buf, r.cells()), r.index)
 }
 
 // lowerCrossEntropyGrad computes (softmax(x) - onehot(label)) * dloss.

@@ -95,7 +95,7 @@ func (r *row) read(v *ir.Value, label string) element {
 	}
 	buf, at := r.view(v, label, r.in)
 	if last := len(v.Type.Shape) - 1; last < 0 || v.Type.Shape[last] == ir.N(1) {
-		x := r.element(label+"_", v, buf, at(exprs{expr.Int(0)})...)
+		x := r.element(label+"_", v.Type.Elem, buf, at(exprs{expr.Int(0)})...)
 		r.value[v] = func(*expr.Expr) *expr.Expr { return x }
 	} else {
 		t := r.load(label+"_", v.Type.Elem, buf, exprs{r.width}, at)

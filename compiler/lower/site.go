@@ -5,6 +5,7 @@ import (
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
+	"github.com/arithlang/mlc/compiler/kernel"
 )
 
 // A site is where a bias and a mask apply: rows and keys of a launch, and the two
@@ -12,47 +13,48 @@ import (
 type site struct {
 	*emitter
 	v          *ir.Value
+	attr       *ir.AttnAttr
 	rows, keys *expr.Expr // of this launch
 	total      *expr.Expr // rows of the whole sequence, I
-	h          *expr.Expr
+	heads, h   *expr.Expr
 	mask, bias *expr.Expr // nil where there is none
 	leaves     []*ir.Value
 	tiles      []string // of the leaves
 }
 
-// newSite declares the leaves' tiles and binds mask and bias to them.
+// newSite declares the leaves' buffers and tiles and binds mask and bias to them; the
+// operation names the buffers.
 func newSite(e *emitter, rows, keys ir.Dim, leaves []*ir.Value) *site {
-	s := siteOf(e, rows, keys)
-	s.leaves = leaves
-	attr := s.v.Attr.Attn
-	tile := map[string]string{}
-	for n, leaf := range attr.Leaves {
-		shape := sizes(leaves[n].Type.Shape)
-		name := leafName(leaf)
-		tile[leaf] = e.load(name, leaves[n].Type.Elem, e.in(leaves[n], name+"_", shape...), shape, func(a []*expr.Expr) []*expr.Expr { return a })
-		s.tiles = append(s.tiles, tile[leaf])
-	}
-	s.bind(tile)
-	return s
-}
-
-// siteOf is a site of so many rows and keys.
-func siteOf(e *emitter, rows, keys ir.Dim) *site {
 	v := e.group.Anchors[0]
-	s := &site{emitter: e, v: v, rows: size(rows), keys: size(keys), total: ivar("C")}
-	if v.Attr.Attn.Self {
+	s := &site{emitter: e, v: v, attr: v.Attr.Attn, rows: size(rows), keys: size(keys), total: ivar("C"), leaves: leaves}
+	s.heads = num(s.attr.Heads)
+	if s.attr.Self {
 		s.total = s.keys
 	}
+	buffer, tile := map[string]string{}, map[string]string{}
+	for n, leaf := range s.attr.Leaves {
+		shape, name := sizes(leaves[n].Type.Shape), leafName(leaf)
+		buffer[leaf] = e.in(leaves[n], name+"_", shape...)
+		tile[leaf] = e.load(name, leaves[n].Type.Elem, buffer[leaf], shape, same)
+		s.tiles = append(s.tiles, tile[leaf])
+	}
+	s.mask, s.bias = s.bind(tile)
+	op := &e.k.Op
+	op.Mask, op.Bias = s.bind(buffer)
+	if v.Attr.Rate > 0 {
+		op.Drop = kernel.Dropout{Rate: v.Attr.Rate, Stream: v.Attr.Stream}
+	}
+	e.over("h t j", s.heads, s.rows, s.keys)
 	return s
 }
 
 // bind makes mask and bias, with each leaf called by a name of its own.
-func (s *site) bind(leaf map[string]string) {
-	attr := s.v.Attr.Attn
-	s.mask, s.bias = s.bound(attr.Mask, leaf), s.bound(attr.Guarded(), leaf)
-	if s.mask != nil && s.mask.IsConst() && s.mask.I != 0 {
-		s.mask = nil
+func (s *site) bind(leaf map[string]string) (mask, bias *expr.Expr) {
+	mask, bias = s.bound(s.attr.Mask, leaf), s.bound(s.attr.Guarded(), leaf)
+	if mask != nil && mask.IsConst() && mask.I != 0 {
+		mask = nil
 	}
+	return mask, bias
 }
 
 // bound puts tiles and lengths into a mask or a bias.
@@ -66,15 +68,19 @@ func (s *site) bound(x *expr.Expr, tile map[string]string) *expr.Expr {
 		}
 		return n
 	})
-	return expr.Simplify(expr.Subst(x, map[string]*expr.Expr{
-		"H": expr.Int(int64(s.v.Attr.Attn.Heads)), "I": s.total, "J": s.keys,
-	}))
+	return expr.Simplify(expr.Subst(x, map[string]*expr.Expr{"H": s.heads, "I": s.total, "J": s.keys}))
 }
 
 // at is a mask, bias or bound at query i and key j.
 func at(x, i, j *expr.Expr) *expr.Expr {
 	return expr.Simplify(expr.Subst(x, map[string]*expr.Expr{"i": i, "j": j}))
 }
+
+// ofHead is the place of a tile that a buffer has for each head.
+func (s *site) ofHead(i exprs) exprs { return append(exprs{s.h}, i...) }
+
+// queryOf is the row i of its sequence that row t of a launch is.
+func queryOf(t *expr.Expr) *expr.Expr { return add(ivar("P"), t) }
 
 // leafName is a leaf's name as an identifier.
 func leafName(leaf string) string { return strings.ReplaceAll(leaf, ".", "_") }
