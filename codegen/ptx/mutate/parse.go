@@ -13,7 +13,6 @@ type program struct {
 	instrs  map[int]instr    // by line
 	defs    map[string][]int // of a register: lines
 	address map[int]bool     // lines whose value is part of an address
-	guards  map[string]bool  // predicates that guard an access or a branch
 }
 
 // An instr is one instruction.
@@ -28,52 +27,22 @@ var instruction = regexp.MustCompile(`^\s+(?:(@!?%p\d+) )?([a-z][\w.]*)(?: (.*))
 var register = regexp.MustCompile(`%[a-z]+\d+`)
 
 func parse(text string) *program {
-	p := &program{
-		lines: strings.Split(text, "\n"), instrs: map[int]instr{}, defs: map[string][]int{},
-		address: map[int]bool{}, guards: map[string]bool{},
-	}
+	p := &program{lines: strings.Split(text, "\n"), instrs: map[int]instr{}, defs: map[string][]int{}, address: map[int]bool{}}
 	for i, line := range p.lines {
-		m := instruction.FindStringSubmatch(line)
-		if m == nil {
-			continue
+		if m := instruction.FindStringSubmatch(line); m != nil {
+			in := instr{m[1], m[2], strings.Split(m[3], ", ")}
+			p.instrs[i] = in
+			p.defs[in.operands[0]] = append(p.defs[in.operands[0]], i)
 		}
-		in := instr{guard: m[1], op: m[2]}
-		for _, o := range strings.Split(m[3], ", ") {
-			in.operands = append(in.operands, strings.Trim(o, " "))
-		}
-		p.instrs[i] = in
-		if in.guard != "" {
-			p.note(predicate(in.guard))
-		}
-		if d := in.dst(); d != "" {
-			p.defs[d] = append(p.defs[d], i)
-		}
-	}
-	// A predicate may be made of others.
-	for changed := true; changed; {
-		n := len(p.guards)
-		for _, in := range p.instrs {
-			if p.guards[in.dst()] && !strings.HasPrefix(in.op, "setp") {
-				for _, o := range in.operands[1:] {
-					p.note(o)
-				}
-			}
-		}
-		changed = len(p.guards) > n
 	}
 	for i, in := range p.instrs {
 		if in.memory() {
 			p.address[i] = true
-			p.slice(register.FindString(in.place()))
+			at := slices.IndexFunc(in.operands, func(o string) bool { return strings.HasPrefix(o, "[") })
+			p.slice(register.FindString(in.operands[at]))
 		}
 	}
 	return p
-}
-
-func (p *program) note(pred string) {
-	if strings.HasPrefix(pred, "%p") {
-		p.guards[pred] = true
-	}
 }
 
 // slice marks what a register is computed from.
@@ -96,22 +65,3 @@ func (p *program) slice(reg string) {
 func (in instr) memory() bool {
 	return (strings.HasPrefix(in.op, "ld.") || strings.HasPrefix(in.op, "st.")) && !strings.HasPrefix(in.op, "ld.param")
 }
-
-// place is the operand in brackets.
-func (in instr) place() string {
-	i := slices.IndexFunc(in.operands, func(o string) bool { return strings.HasPrefix(o, "[") })
-	if i < 0 {
-		return ""
-	}
-	return in.operands[i]
-}
-
-// dst is the register that an instruction writes.
-func (in instr) dst() string {
-	if strings.HasPrefix(in.op, "st.") || in.op == "bra" || len(in.operands) == 0 || !strings.HasPrefix(in.operands[0], "%") {
-		return ""
-	}
-	return in.operands[0]
-}
-
-func predicate(guard string) string { return strings.TrimLeft(guard, "@!") }

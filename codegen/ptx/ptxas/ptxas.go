@@ -75,50 +75,23 @@ func run(text []byte, arch string) (code, said []byte, err error) {
 	return code, said, err
 }
 
-// What ptxas -v prints of a kernel; the properties stand on the line behind the
-// name. Numbers that are 0 may be left out.
-var (
-	entryLine = regexp.MustCompile(`Compiling entry function '([^']+)'`)
-	stackLine = regexp.MustCompile(`(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads`)
-	usedLine  = regexp.MustCompile(`Used (\d+) registers`)
-	smemText  = regexp.MustCompile(`(\d+) bytes smem`)
-)
+// needs is what ptxas -v says of a kernel. Shared memory may be left out.
+var needs = regexp.MustCompile(`(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads\n` +
+	`.*Used (\d+) registers(?:.* (\d+) bytes smem)?`)
 
 func parse(text string) (map[string]Usage, error) {
 	all := map[string]Usage{}
-	name := ""
-	for line := range strings.Lines(text) {
-		if m := entryLine.FindStringSubmatch(line); m != nil {
-			name = m[1]
-		}
-		u := all[name]
-		stack, used, smem := stackLine.FindStringSubmatch(line), usedLine.FindStringSubmatch(line), smemText.FindStringSubmatch(line)
-		if stack != nil {
-			u.Stack, u.SpillStores, u.SpillLoads = number(stack[1]), number(stack[2]), number(stack[3])
-		}
-		if used != nil {
-			u.Registers = number(used[1])
-		}
-		if used != nil && smem != nil {
-			u.Shared = number(smem[1])
-		}
-		if name != "" {
-			all[name] = u
-		}
-	}
-	for name, u := range all {
-		if u.Registers == 0 {
+	for _, said := range strings.Split(text, "Compiling entry function '")[1:] {
+		name, _, _ := strings.Cut(said, "'")
+		m := needs.FindStringSubmatch(said)
+		if m == nil {
 			return nil, fmt.Errorf("ptxas says nothing of the registers of %s:\n%s", name, text)
 		}
+		var n [5]int
+		for i := range n {
+			n[i], _ = strconv.Atoi(m[1+i]) // digits, or nothing, which is 0
+		}
+		all[name] = Usage{Stack: n[0], SpillStores: n[1], SpillLoads: n[2], Registers: n[3], Shared: n[4]}
 	}
 	return all, nil
-}
-
-// number reads digits.
-func number(s string) int {
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		panic("BUG: " + err.Error())
-	}
-	return n
 }
