@@ -40,11 +40,10 @@ func (t tiling) bytes() int { return 4 * t.depth * (t.rows + t.cols + 2*stagePad
 // stageBytes is the shared memory that the products of a body take in turn.
 func stageBytes(body []kernel.Stmt) int {
 	most := 0
-	for _, n := range body {
+	for n := range kernel.All(body) {
 		if d, ok := n.(*kernel.Dot); ok && inTiles(d) {
 			most = max(most, tilingOf(d).bytes())
 		}
-		most = max(most, stageBytes(kernel.Within(n)))
 	}
 	return most
 }

@@ -94,7 +94,7 @@ func (p *printer) kernel() error {
 	}
 	whole := needsBlock(r.Body)
 	threads := otherThreads
-	if whole && hasDot(r.Body) {
+	if whole && has(r.Body, isProduct) {
 		threads = productThreads
 	}
 	p.f = asm.NewFunc(p.k.Name, threads)
@@ -118,18 +118,25 @@ func (p *printer) kernel() error {
 // needsBlock says whether a cell is worth a whole block: it computes products or
 // loops over rows.
 func needsBlock(body []kernel.Stmt) bool {
-	return slices.ContainsFunc(body, func(n kernel.Stmt) bool {
+	return has(body, isProduct) || slices.ContainsFunc(body, func(n kernel.Stmt) bool {
 		_, loops := n.(*kernel.For)
-		return loops || hasDot([]kernel.Stmt{n})
+		return loops
 	})
 }
 
-// hasDot says whether a body computes a matrix product.
-func hasDot(body []kernel.Stmt) bool {
-	return slices.ContainsFunc(body, func(n kernel.Stmt) bool {
-		d, ok := n.(*kernel.Dot)
-		return ok && len(d.Axes) > 1 || hasDot(kernel.Within(n))
-	})
+func isProduct(n kernel.Stmt) bool {
+	d, ok := n.(*kernel.Dot)
+	return ok && len(d.Axes) > 1
+}
+
+// has says whether there is such a statement in a body, or within its statements.
+func has(body []kernel.Stmt, such func(kernel.Stmt) bool) bool {
+	for n := range kernel.All(body) {
+		if such(n) {
+			return true
+		}
+	}
+	return false
 }
 
 // teams finds a thread's place.

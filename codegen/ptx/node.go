@@ -15,7 +15,7 @@ func (p *printer) nodes(ns []kernel.Stmt) {
 		if p.waits[n] {
 			p.wait()
 		}
-		p.f.Comment(about(n))
+		p.f.Comment(p.k.Describe(n))
 		p.bounds.Enter(n)
 		p.node(n)
 	}
@@ -42,29 +42,6 @@ func (p *printer) node(n kernel.Stmt) {
 	default:
 		panic(fmt.Sprintf("BUG: unknown node %T", n))
 	}
-}
-
-// about says for readers what a node does.
-func about(n kernel.Stmt) string {
-	switch n := n.(type) {
-	case *kernel.Let:
-		return "let " + n.Name
-	case *kernel.Var:
-		return "variable " + n.Name
-	case *kernel.Set:
-		return "set " + n.Dst.String()
-	case *kernel.Random:
-		return "random " + n.Dst
-	case *kernel.Dot:
-		return fmt.Sprintf("dot %s += %s * %s", n.Dst.Name, n.A.Name, n.B.Name)
-	case *kernel.Reduce:
-		return "reduce " + n.Name
-	case *kernel.For:
-		return "for " + n.Var
-	case *kernel.If:
-		return "if " + n.Cond.String()
-	}
-	panic(fmt.Sprintf("BUG: unknown node %T", n))
 }
 
 // loop runs a loop in every thread of the team, or deals its turns to the warps of

@@ -55,22 +55,17 @@ func (p *printer) scalars(r *kernel.Kernel) []string {
 			names = append(names, s.Name)
 		}
 	}
-	if !hasRandom(r.Body) {
-		return names
-	}
 	for _, s := range randomScalars {
-		if !slices.Contains(names, s) {
+		if has(r.Body, isRandom) && !slices.Contains(names, s) {
 			names = append(names, s)
 		}
 	}
 	return names
 }
 
-func hasRandom(body []kernel.Stmt) bool {
-	return slices.ContainsFunc(body, func(n kernel.Stmt) bool {
-		_, ok := n.(*kernel.Random)
-		return ok || hasRandom(kernel.Within(n))
-	})
+func isRandom(n kernel.Stmt) bool {
+	_, ok := n.(*kernel.Random)
+	return ok
 }
 
 const (
@@ -91,8 +86,7 @@ type tile struct {
 // place finds room for the tiles: static shared memory while there is some and
 // the size is known, otherwise the room that the launch gives.
 func (p *printer) place(tiles, body []kernel.Stmt) {
-	own := map[string]bool{}
-	ownTiles(body, own)
+	own := ownTiles(body)
 	var late []tile
 	used := 0
 	for _, n := range tiles {
@@ -117,15 +111,15 @@ func (p *printer) place(tiles, body []kernel.Stmt) {
 	}
 }
 
-// ownTiles marks the tiles of loops whose turns are dealt to warps.
-func ownTiles(body []kernel.Stmt, own map[string]bool) {
-	for _, n := range body {
+// ownTiles are the tiles of loops whose turns are dealt to warps.
+func ownTiles(body []kernel.Stmt) map[string]bool {
+	own := map[string]bool{}
+	for n := range kernel.All(body) {
 		if isApart(n) {
 			maps.Copy(own, n.(*kernel.For).Own)
-			continue
 		}
-		ownTiles(kernel.Within(n), own)
 	}
+	return own
 }
 
 // bytes is what a tile takes of a block's memory.
