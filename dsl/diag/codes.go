@@ -1,6 +1,14 @@
 package diag
 
-import "slices"
+import (
+	"embed"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/tools/txtar"
+)
 
 // A Code documents one kind of diagnostic. Codes are stable. A line of an
 // example that begins with "--set" is an option of the command line.
@@ -12,20 +20,50 @@ type Code struct {
 	Mended string // the same spec without it
 }
 
-// codeTables holds the codes by subject.
-var codeTables = [][]Code{syntaxCodes, nameCodes, expressionCodes, fileCodes, ruleCodes, modelLimitCodes, trainLimitCodes, vetCodes, settingVetCodes}
+// pages has a file for each code: the title, the paragraph, and the two specs.
+//
+//go:embed codes
+var pages embed.FS
 
 // Codes returns the documentation of all codes in order.
-func Codes() []Code { return slices.Concat(codeTables...) }
+func Codes() []Code { return slices.Clone(codes()) }
+
+var codes = sync.OnceValue(func() []Code {
+	files, err := pages.ReadDir("codes")
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	var all []Code
+	for _, f := range files {
+		src, err := pages.ReadFile("codes/" + f.Name())
+		if err == nil {
+			var c Code
+			c, err = parseCode(strings.TrimSuffix(f.Name(), ".txt"), src)
+			all = append(all, c)
+		}
+		if err != nil {
+			panic(fmt.Sprintf("BUG: %s: %v", f.Name(), err))
+		}
+	}
+	return all
+})
+
+// parseCode reads the page of a code.
+func parseCode(id string, page []byte) (Code, error) {
+	a := txtar.Parse(page)
+	title, doc, _ := strings.Cut(string(a.Comment), "\n\n")
+	doc = strings.Join(strings.Fields(doc), " ")
+	if title == "" || doc == "" || len(a.Files) != 2 || a.Files[0].Name != "broken" || a.Files[1].Name != "mended" {
+		return Code{}, fmt.Errorf("want a title, a paragraph, and the files broken and mended")
+	}
+	return Code{id, title, doc, string(a.Files[0].Data), string(a.Files[1].Data)}, nil
+}
 
 // Lookup finds a code.
 func Lookup(id string) (Code, bool) {
-	for _, t := range codeTables {
-		for i := range t {
-			if t[i].ID == id {
-				return t[i], true
-			}
-		}
+	i, found := slices.BinarySearchFunc(codes(), id, func(c Code, id string) int { return strings.Compare(c.ID, id) })
+	if !found {
+		return Code{}, false
 	}
-	return Code{}, false
+	return codes()[i], true
 }

@@ -155,3 +155,17 @@ func TestUnknownCode(t *testing.T) {
 	}()
 	New("E9999", Range{}, "")
 }
+
+// TestPages refuses pages that leave out a part.
+func TestPages(t *testing.T) {
+	const whole = "a title\n\nOne\nparagraph.\n\n-- broken --\nx\n-- mended --\ny\n"
+	got, err := parseCode("E0999", []byte(whole))
+	if want := (Code{"E0999", "a title", "One paragraph.", "x\n", "y\n"}); err != nil || got != want {
+		t.Errorf("%+v, %v, want %+v", got, err, want)
+	}
+	for _, part := range []string{"a title", "One\nparagraph.\n", "-- broken --\n", "-- mended --\ny\n"} {
+		if _, err := parseCode("E0999", []byte(strings.Replace(whole, part, "", 1))); err == nil {
+			t.Errorf("accepted without %q", part)
+		}
+	}
+}
