@@ -3,10 +3,41 @@ package ptx
 import (
 	"github.com/arithlang/mlc/codegen/ptx/asm"
 	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
 )
 
+// An address is where elements of a type lie.
+type address struct {
+	asm.Address
+	typ expr.Type
+}
+
+// bytes is the size of an element.
+func (a address) bytes() int { return kernel.Bytes(a.typ) }
+
+// plus is the address that lies so many elements further.
+func (a address) plus(n int) address { return address{a.Plus(n * a.bytes()), a.typ} }
+
+// load reads elements side by side.
+func (p *printer) load(at address, n int) []asm.Value {
+	return p.f.Loads(at.Address, classOf(at.typ), n)
+}
+
+// widened are elements of some type as floats.
+func (p *printer) widened(t expr.Type, vs ...asm.Value) []asm.Value {
+	if t == expr.F32 {
+		return vs
+	}
+	var wide []asm.Value
+	x := p.own(expr.NewElem("x", t))
+	for _, v := range vs {
+		wide = append(wide, p.eval(p.own(expr.New(expr.ToF32, x)), known{x: v}))
+	}
+	return wide
+}
+
 // at is where an own element is.
-func (p *printer) at(e *expr.Expr, so known) asm.Address {
+func (p *printer) at(e *expr.Expr, so known) address {
 	s, ok := p.slices[e.Name]
 	if !ok {
 		panic("BUG: no slice " + e.Name)
@@ -15,53 +46,55 @@ func (p *printer) at(e *expr.Expr, so known) asm.Address {
 	if isShort(s) && !p.bounds.Natural(index) {
 		index, offset = e.Args[0], 0 // an address below 0 would wrap
 	}
-	return p.element(s, p.eval(index, so)).Plus(4 * offset)
+	return p.element(s, p.eval(index, so)).plus(offset)
 }
 
 // element is the address of an element of a slice by its index.
-func (p *printer) element(slice asm.Address, index asm.Value) asm.Address {
+func (p *printer) element(slice address, index asm.Value) address {
 	op := "mad.wide.s32"
 	if isShort(slice) {
 		op = "mad.lo.s32"
 	}
-	slice.Base = p.f.Do(op, index, asm.Int(4), slice.Base)
+	slice.Base = p.f.Do(op, index, asm.Int(slice.bytes()), slice.Base)
 	return slice
 }
 
 // isShort says whether an address has 32 bits.
-func isShort(at asm.Address) bool { return at.Base.Class() == asm.Word }
+func isShort(at address) bool { return at.Base.Class() == asm.Word }
 
 // stride is a number of elements in bytes, as wide as an address.
-func (p *printer) stride(at asm.Address, n *expr.Expr) asm.Value {
-	if isShort(at) {
-		return p.value(expr.Simplify(expr.New(expr.Mul, n, expr.Int(4))))
+func (p *printer) stride(at address, n *expr.Expr) asm.Value {
+	size := int64(at.bytes())
+	switch {
+	case isShort(at):
+		return p.value(expr.Simplify(expr.New(expr.Mul, n, expr.Int(size))))
+	case n.IsConst():
+		return asm.WideInt(size * n.I)
 	}
-	if n.IsConst() {
-		return asm.WideInt(4 * n.I)
-	}
-	return p.f.Do("mul.wide.s32", p.value(n), asm.Int(4))
+	return p.f.Do("mul.wide.s32", p.value(n), asm.Int(size))
 }
 
 // behind is the address that lies a stride behind another.
-func (p *printer) behind(at asm.Address, by asm.Value) asm.Address {
+func (p *printer) behind(at address, by asm.Value) address {
 	if n, known := by.Const(); known && int(n) < maxOffset-at.Bytes {
-		return at.Plus(int(n))
+		at.Bytes += int(n)
+		return at
 	}
 	at.Base = p.f.Do(sumOf(at), at.Base, by)
 	return at
 }
 
 // pointer is an address that advances.
-func (p *printer) pointer(at asm.Address) asm.Address {
+func (p *printer) pointer(at address) address {
 	at.Base = p.f.Variable(at.Base)
 	return at
 }
 
 // advance moves a pointer.
-func (p *printer) advance(at asm.Address, by asm.Value) { p.f.Into(at.Base, sumOf(at), at.Base, by) }
+func (p *printer) advance(at address, by asm.Value) { p.f.Into(at.Base, sumOf(at), at.Base, by) }
 
 // sumOf is the instruction that adds to an address.
-func sumOf(at asm.Address) string {
+func sumOf(at address) string {
 	if isShort(at) {
 		return "add.s32"
 	}

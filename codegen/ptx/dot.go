@@ -35,7 +35,9 @@ const (
 )
 
 // bytes is the shared memory that a tiling takes for its operands.
-func (t tiling) bytes() int { return 4 * t.depth * (t.rows + t.cols + 2*stagePad) }
+func (t tiling) bytes() int {
+	return kernel.Bytes(expr.F32) * t.depth * (t.rows + t.cols + 2*stagePad)
+}
 
 // stageBytes is the shared memory that the products of a body take in turn.
 func stageBytes(body []kernel.Stmt) int {
@@ -104,17 +106,17 @@ func (p *printer) outputs(n flat.Product) {
 		c := p.operand(n.C, row, col)
 		acc := p.f.Variable(asm.F32(0))
 		if !n.Zero {
-			p.f.LoadInto(c, acc)
+			p.f.LoadInto(c.Address, acc)
 		}
 		p.chain(n, acc, row, col)
-		p.f.Store(c, acc)
+		p.f.Store(c.Address, acc)
 	})
 }
 
 // operand is where an operand's element is.
-func (p *printer) operand(o flat.Operand, i, j *expr.Expr) asm.Address {
+func (p *printer) operand(o flat.Operand, i, j *expr.Expr) address {
 	index := expr.New(expr.Add, expr.New(expr.Mul, i, o.RS), expr.New(expr.Mul, j, o.CS))
-	return p.at(p.own(expr.NewElem(o.Slice, expr.F32, expr.Simplify(expr.New(expr.Add, o.Off, index)))), known{})
+	return p.at(p.own(expr.NewElem(o.Slice, p.slices[o.Slice].typ, expr.Simplify(expr.New(expr.Add, o.Off, index)))), known{})
 }
 
 // chain adds the products of one output to a register.
@@ -123,7 +125,8 @@ func (p *printer) chain(n flat.Product, acc asm.Value, row, col *expr.Expr) {
 	a, b := p.pointer(p.operand(n.A, row, expr.Int(0))), p.pointer(p.operand(n.B, expr.Int(0), col))
 	da, db := p.stride(a, n.A.CS), p.stride(b, n.B.RS)
 	p.count(asm.Int(0), p.value(n.K), asm.Int(1), func(asm.Value) {
-		f.Into(acc, "fma.rn.f32", f.Load(a, asm.Float), f.Load(b, asm.Float), acc)
+		x, y := p.widened(a.typ, p.load(a, 1)...), p.widened(b.typ, p.load(b, 1)...)
+		f.Into(acc, "fma.rn.f32", x[0], y[0], acc)
 		p.advance(a, da)
 		p.advance(b, db)
 	})

@@ -22,7 +22,7 @@ func (p *printer) elements(n *kernel.Set) {
 		loaded := map[*expr.Expr][]asm.Value{} // elements that lie side by side
 		for _, e := range expr.Elems(value) {
 			if v > 1 && aligned(e, last.Var, v, p.aligned) {
-				loaded[e] = p.f.Loads(p.at(e, known{}), classOf(e.Type), v)
+				loaded[e] = p.load(p.at(e, known{}), v)
 			}
 		}
 		var vs []asm.Value

@@ -56,16 +56,16 @@ type printer struct {
 	vars    map[string]asm.Value
 	mutable map[string]bool
 	bounds  *flat.Bounds
-	slices  map[string]asm.Address // where buffers and tiles begin
-	aligned map[string]bool        // slices that begin at a multiple of 16 bytes
+	slices  map[string]address // where buffers and tiles begin
+	aligned map[string]bool    // slices that begin at a multiple of 16 bytes
 	waits   waits
-	stage   asm.Address // shared memory of products
+	stage   address // shared memory of products
 }
 
 func newPrinter(k *kernel.Kernel, m *asm.Module, aligned func(k *kernel.Kernel, buffer int) bool) *printer {
 	p := &printer{
 		k: k, m: m, in: expr.NewInterner(), aligned: map[string]bool{},
-		vars: map[string]asm.Value{}, mutable: map[string]bool{}, slices: map[string]asm.Address{},
+		vars: map[string]asm.Value{}, mutable: map[string]bool{}, slices: map[string]address{},
 		bounds: flat.NewBounds(k.Grid),
 	}
 	for i, b := range k.Params {
@@ -106,7 +106,7 @@ func (p *printer) kernel() error {
 	p.teams(whole, threads)
 	p.place(r.Once, r.Body)
 	if n := stageBytes(r.Body); n > 0 && whole {
-		p.stage = asm.Shared.At(stageName, p.f.SharedArray(stageName, n))
+		p.stage = address{asm.Shared.At(stageName, p.f.SharedArray(stageName, n)), expr.F32}
 		p.entry.Static += n
 	}
 	p.waits = p.findWaits(&kernel.For{Var: cellVar, Body: r.Body})

@@ -82,7 +82,7 @@ func (p *printer) assign(n *kernel.Set) {
 
 // store writes neighbouring elements, as many as there are values.
 func (p *printer) store(dst *expr.Expr, vs ...asm.Value) {
-	p.f.Store(p.at(p.own(dst), known{}), vs...)
+	p.f.Store(p.at(p.own(dst), known{}).Address, vs...)
 }
 
 // elementVar is the name, which no variable of a kernel has, of an element's number.

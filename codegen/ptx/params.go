@@ -21,7 +21,7 @@ func (p *printer) parameters(r *kernel.Kernel) {
 	for _, b := range p.k.Params {
 		if b.Mode != kernel.Scalar {
 			base, step := f.Param("u64", b.Name), f.Param("u64", b.Name+"$step")
-			p.slices[b.Name] = asm.Global.At(b.Name, f.Do("mad.lo.s64", replica, step, base))
+			p.slices[b.Name] = address{asm.Global.At(b.Name, f.Do("mad.lo.s64", replica, step, base)), b.Type}
 		}
 	}
 	var ofStep []abi.Scalar
@@ -79,6 +79,7 @@ const (
 // or for each warp.
 type tile struct {
 	name    string
+	typ     expr.Type
 	perWarp bool
 	size    *expr.Expr // in bytes, a multiple of tileAlign
 }
@@ -91,8 +92,8 @@ func (p *printer) place(tiles, body []kernel.Stmt) {
 	used := 0
 	for _, n := range tiles {
 		a := n.(*kernel.Tile)
-		size := expr.New(expr.Div, expr.New(expr.Add, a.Shape[0], expr.Int(3)), expr.Int(4))
-		t := tile{a.Name, !p.team.whole || own[a.Name], expr.Simplify(expr.New(expr.Mul, size, expr.Int(tileAlign)))}
+		size := ceilDiv(a.Shape[0], tileAlign/kernel.Bytes(a.Type))
+		t := tile{a.Name, a.Type, !p.team.whole || own[a.Name], expr.Simplify(expr.New(expr.Mul, size, expr.Int(tileAlign)))}
 		bytes := p.bytes(t)
 		if !bytes.IsConst() || used+int(bytes.I) > staticLimit {
 			late = append(late, t)
@@ -103,7 +104,7 @@ func (p *printer) place(tiles, body []kernel.Stmt) {
 		if t.perWarp {
 			base = p.f.Do("mad.lo.s32", p.warp, asm.Int(t.size.I), base)
 		}
-		p.slices[a.Name] = asm.Shared.At(a.Name, base)
+		p.slices[a.Name] = address{asm.Shared.At(a.Name, base), a.Type}
 	}
 	p.entry.Static += used
 	if len(late) > 0 {
@@ -145,7 +146,7 @@ func (p *printer) room(tiles []tile) {
 		if t.perWarp {
 			at = f.Do("mad.wide.u32", p.warp, p.value(t.size), at)
 		}
-		p.slices[t.name] = asm.Generic.At(t.name, at)
+		p.slices[t.name] = address{asm.Generic.At(t.name, at), t.typ}
 		sum = expr.Simplify(expr.New(expr.Add, sum, p.bytes(t)))
 	}
 	p.entry.Room = sum
@@ -158,6 +159,8 @@ func classOf(t expr.Type) asm.Class {
 		return asm.Float
 	case expr.Bool:
 		return asm.Pred
+	case expr.BF16, expr.F16:
+		return asm.Half
 	}
 	return asm.Word
 }

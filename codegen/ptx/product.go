@@ -28,14 +28,14 @@ type staged struct {
 	size   *expr.Expr // of the rows
 	limit  asm.Value  // size
 	width  int
-	alongK bool        // values side by side in the operand are those of a row
-	vector int         // values that a thread brings at a time, side by side in the operand
-	slots  int         // how many times a thread brings some
-	step   int         // from slot to slot: rows where values lie along k, else columns
-	mine   asm.Value   // whether a thread brings anything
-	row, k asm.Value   // of a thread's first slot
-	to     asm.Address // of that in shared memory
-	from   asm.Address // of what a thread multiplies first
+	alongK bool      // values side by side in the operand are those of a row
+	vector int       // values that a thread brings at a time, side by side in the operand
+	slots  int       // how many times a thread brings some
+	step   int       // from slot to slot: rows where values lie along k, else columns
+	mine   asm.Value // whether a thread brings anything
+	row, k asm.Value // of a thread's first slot
+	to     address   // of that in shared memory
+	from   address   // of what a thread multiplies first
 }
 
 func newProduct(p *printer, n flat.Product) *product {
@@ -45,7 +45,7 @@ func newProduct(p *printer, n flat.Product) *product {
 	ty, tx := p.divide(p.team.id, asm.Int(t.cols/t.wide))
 	q.row, q.col = p.f.Do("mul.lo.s32", ty, asm.Int(t.high)), p.f.Do("mul.lo.s32", tx, asm.Int(t.wide))
 	second := p.stage
-	second.Base = p.f.Do("add.s32", second.Base, asm.Int(4*t.depth*(t.rows+stagePad)))
+	second.Base = p.f.Do("add.s32", second.Base, p.stride(second, expr.Int(int64(t.depth*(t.rows+stagePad)))))
 	across := flat.Operand{Slice: n.B.Slice, Off: n.B.Off, RS: n.B.CS, CS: n.B.RS}
 	q.a = q.stagedOf(&staged{Operand: n.A, size: n.M, limit: q.sizeM, width: t.rows}, p.stage, q.row)
 	q.b = q.stagedOf(&staged{Operand: across, size: n.N, limit: q.sizeN, width: t.cols}, second, q.col)
@@ -56,7 +56,7 @@ func (s *staged) pitch() int { return s.width + stagePad }
 
 // stagedOf plans how an operand's tile goes to shared memory: neighbouring threads
 // bring what lies side by side.
-func (q *product) stagedOf(s *staged, at asm.Address, first asm.Value) *staged {
+func (q *product) stagedOf(s *staged, at address, first asm.Value) *staged {
 	f := q.f
 	s.alongK = expr.IsInt(s.CS, 1)
 	s.vector = q.vectorOf(s)
@@ -85,7 +85,7 @@ func (q *product) stagedOf(s *staged, at asm.Address, first asm.Value) *staged {
 	return s
 }
 
-// vectorOf is 4 where the values side by side begin at multiples of 16 bytes and
+// vectorOf is 4 where the values side by side begin at multiples of their size and
 // end together.
 func (q *product) vectorOf(s *staged) int {
 	const v = 4
@@ -179,7 +179,7 @@ func (q *product) tile(m0, n0 asm.Value) {
 	}
 	row, col := f.Do("add.s32", m0, q.row), f.Do("add.s32", n0, q.col)
 	if !q.n.Zero {
-		q.output(row, col, func(i, j, n int, at asm.Address) { f.LoadInto(at, acc[i][j:j+n]...) })
+		q.output(row, col, func(i, j, n int, at address) { f.LoadInto(at.Address, acc[i][j:j+n]...) })
 	}
 	a, b := q.sourceOf(q.a, m0), q.sourceOf(q.b, n0)
 	q.count(asm.Int(0), q.once(q.sizeK), asm.Int(q.depth), func(k0 asm.Value) {
@@ -192,7 +192,7 @@ func (q *product) tile(m0, n0 asm.Value) {
 			f.Barrier()
 		}
 	})
-	q.output(row, col, func(i, j, n int, at asm.Address) { f.Store(at, acc[i][j:j+n]...) })
+	q.output(row, col, func(i, j, n int, at address) { f.Store(at.Address, acc[i][j:j+n]...) })
 }
 
 // left is how many k are left from k0 on, as far as one turn is concerned.
@@ -206,7 +206,7 @@ func (q *product) left(k0 asm.Value) asm.Value {
 
 // A source is where a thread's slots for a tile come from.
 type source struct {
-	at     asm.Address // of the first slot, a pointer
+	at     address     // of the first slot, a pointer
 	inside []asm.Value // by slot: its rows are the operand's, and this thread brings it
 }
 
@@ -251,9 +251,9 @@ func (q *product) index(o flat.Operand, row, col asm.Value) asm.Value {
 // none: those meet no output.
 func (q *product) bring(s *staged, src source, left asm.Value) {
 	f := q.f
-	along, to, step := s.RS, 4*s.step, 0 // step: along k
+	along, to, step := s.RS, s.step, 0 // step: along k
 	if !s.alongK {
-		along, to, step = s.CS, 4*s.step*s.pitch(), s.step
+		along, to, step = s.CS, s.step*s.pitch(), s.step
 	}
 	by := q.stride(src.at, expr.Simplify(expr.New(expr.Mul, along, expr.Int(int64(s.step)))))
 	at := src.at
@@ -269,26 +269,26 @@ func (q *product) bring(s *staged, src source, left asm.Value) {
 }
 
 // fetch loads n values, 0 unless they are there.
-func (q *product) fetch(at asm.Address, n int, there asm.Value) []asm.Value {
+func (q *product) fetch(at address, n int, there asm.Value) []asm.Value {
 	if there == asm.Bool(true) {
-		return q.f.Loads(at, asm.Float, n)
+		return q.widened(at.typ, q.load(at, n)...)
 	}
 	vs := make([]asm.Value, n)
 	for i := range vs {
-		vs[i] = q.f.Variable(asm.F32(0))
+		vs[i] = q.f.Variable(classOf(at.typ).Zero())
 	}
-	q.f.Guarded(there, true, func() { q.f.LoadInto(at, vs...) })
-	return vs
+	q.f.Guarded(there, true, func() { q.f.LoadInto(at.Address, vs...) })
+	return q.widened(at.typ, vs...)
 }
 
 // put writes what a thread brings to shared memory.
 func (q *product) put(s *staged, to int, vs []asm.Value) {
 	if !s.alongK {
-		q.f.Store(s.to.Plus(to), vs...)
+		q.f.Store(s.to.plus(to).Address, vs...)
 		return
 	}
 	for i, v := range vs {
-		q.f.Store(s.to.Plus(to+4*i*s.pitch()), v)
+		q.f.Store(s.to.plus(to+i*s.pitch()).Address, v)
 	}
 }
 
@@ -302,10 +302,10 @@ func (q *product) multiply(acc [][]asm.Value, left asm.Value) {
 	turns := func(from, to asm.Value, n int) {
 		q.count(from, to, asm.Int(n), func(asm.Value) {
 			for i := range n {
-				q.products(acc, a.Plus(4*i*q.a.pitch()), b.Plus(4*i*q.b.pitch()))
+				q.products(acc, a.plus(i*q.a.pitch()), b.plus(i*q.b.pitch()))
 			}
-			q.advance(a, asm.Int(4*n*q.a.pitch()))
-			q.advance(b, asm.Int(4*n*q.b.pitch()))
+			q.advance(a, q.stride(a, expr.Int(int64(n*q.a.pitch()))))
+			q.advance(b, q.stride(b, expr.Int(int64(n*q.b.pitch()))))
 		})
 	}
 	even := q.f.Do("and.b32", left, asm.Int(-unroll))
@@ -314,8 +314,8 @@ func (q *product) multiply(acc [][]asm.Value, left asm.Value) {
 }
 
 // products adds the products of one k.
-func (q *product) products(acc [][]asm.Value, a, b asm.Address) {
-	x, y := q.f.Loads(a, asm.Float, q.high), q.f.Loads(b, asm.Float, q.wide)
+func (q *product) products(acc [][]asm.Value, a, b address) {
+	x, y := q.load(a, q.high), q.load(b, q.wide)
 	for i := range acc {
 		for j := range acc[i] {
 			q.f.Into(acc[i][j], "fma.rn.f32", x[i], y[j], acc[i][j])
@@ -325,7 +325,7 @@ func (q *product) products(acc [][]asm.Value, a, b asm.Address) {
 
 // output does something for each of a thread's outputs that exists, n side by side
 // from output (i, j) on.
-func (q *product) output(row, col asm.Value, do func(i, j, n int, at asm.Address)) {
+func (q *product) output(row, col asm.Value, do func(i, j, n int, at address)) {
 	f, c, n := q.f, q.n.C, 1
 	if q.wide == 4 && q.aligned[c.Slice] && expr.IsInt(c.CS, 1) && multiples(4, c.RS, c.Off, q.n.N) {
 		n = 4

@@ -39,13 +39,13 @@ func (p *printer) random(n *kernel.Random) {
 		e := f.Do("sub.s32", f.Do("shl.b32", i, asm.Int(2)), base)
 		dst := p.slices[n.Dst]
 		if even {
-			f.Store(p.element(dst, e), words[:]...)
+			f.Store(p.element(dst, e).Address, words[:]...)
 			return
 		}
 		for j, w := range words {
 			word := f.Do("add.s32", e, asm.Int(j))
 			at := p.element(dst, word)
-			f.Guarded(f.Do("setp.lt.u32", word, size), true, func() { f.Store(at, w) })
+			f.Guarded(f.Do("setp.lt.u32", word, size), true, func() { f.Store(at.Address, w) })
 		}
 	})
 }

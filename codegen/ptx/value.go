@@ -7,7 +7,12 @@ import (
 
 // own is the one node for an expression and those equal to it, with functions
 // expanded to operations that round the same everywhere.
-func (p *printer) own(e *expr.Expr) *expr.Expr { return p.in.Intern(expr.Expand(e)) }
+func (p *printer) own(e *expr.Expr) *expr.Expr {
+	return p.in.Intern(expr.ExpandBut(e, func(e *expr.Expr) bool {
+		_, ok := simple[key{e.Op, e.Args[0].Type}]
+		return ok
+	}))
+}
 
 // known are the values of parts of an expression, which it may have often.
 type known map[*expr.Expr]asm.Value
@@ -51,7 +56,7 @@ func (p *printer) compute(e *expr.Expr, so known) asm.Value {
 	case expr.Var:
 		return p.variable(e.Name)
 	case expr.Elem:
-		return p.f.Load(p.at(e, so), classOf(e.Type))
+		return p.load(p.at(e, so), 1)[0]
 	}
 	args := make([]asm.Value, len(e.Args))
 	for i, a := range e.Args {
@@ -105,6 +110,9 @@ var simple = map[key]string{
 	{expr.Shl, expr.I32}: "shl.b32", {expr.Shl, expr.U32}: "shl.b32",
 	{expr.Shr, expr.I32}: "shr.s32", {expr.Shr, expr.U32}: "shr.u32",
 	{expr.ToF32, expr.I32}: "cvt.rn.f32.s32", {expr.ToF32, expr.U32}: "cvt.rn.f32.u32", {expr.ToI32, expr.F32}: "cvt.rzi.s32.f32",
+	{expr.ToBF16, expr.F32}: "cvt.rn.bf16.f32", {expr.ToF16, expr.F32}: "cvt.rn.f16.f32", {expr.ToF32, expr.F16}: "cvt.f32.f16",
+	{expr.AsU32, expr.BF16}: "cvt.u32.u16", {expr.AsU32, expr.F16}: "cvt.u32.u16",
+	{expr.AsBF16, expr.U32}: "cvt.u16.u32", {expr.AsF16, expr.U32}: "cvt.u16.u32",
 }
 
 // composed computes an operation that takes more than one instruction, or none.

@@ -18,16 +18,21 @@ const (
 	Pred  Class = 'p'
 	Word  Class = 'r' // 32 bits: integers of any sign
 	Float Class = 'f' // 32 bits: a float
+	Half  Class = 'h' // 16 bits: those of a narrow float
 	Wide  Class = 'd' // 64 bits: addresses
 )
 
-// classes gives each class the type that it is declared and copied with, and the
-// prefix of its registers.
-var classes = map[Class]struct{ typ, prefix string }{
-	Pred:  {"pred", "%p"},
-	Word:  {"b32", "%r"},
-	Float: {"f32", "%f"},
-	Wide:  {"b64", "%d"},
+// classes gives each class the type that it is declared and copied with, the prefix of
+// its registers, and the bytes that an element has in memory; 0 if there are none.
+var classes = map[Class]struct {
+	typ, prefix string
+	bytes       int
+}{
+	Pred:  {"pred", "%p", 0},
+	Word:  {"b32", "%r", 4},
+	Float: {"f32", "%f", 4},
+	Half:  {"b16", "%h", 2},
+	Wide:  {"b64", "%d", 0},
 }
 
 // A Value is an operand: a constant, what one instruction computes, or a variable,
@@ -55,6 +60,9 @@ func (v Value) Class() Class { return v.class }
 
 // Const is the value of an integer constant, and whether v is one.
 func (v Value) Const() (int64, bool) { return v.n, v.kind == constant && v.class != Float }
+
+// Zero is the constant of a class that has no bit set.
+func (c Class) Zero() Value { return Value{c, constant, 0} }
 
 // Int is an integer constant.
 func Int[N int | int64](n N) Value { return Value{Word, constant, int64(n)} }
@@ -236,7 +244,7 @@ func (f *Func) FloatOf(v Value) Value {
 	return f.compute(Float, Instr{op: "mov.b32", args: []Value{v}})
 }
 
-// Load reads a 32-bit element.
+// Load reads an element.
 func (f *Func) Load(at Address, c Class) Value { return f.Loads(at, c, 1)[0] }
 
 // Loads reads elements side by side, as many as a vector has (1, 2 or 4).

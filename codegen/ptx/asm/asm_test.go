@@ -21,7 +21,8 @@ func everything() *Module {
 	global := f.Do("cvta.to.global.u64", addr)
 	shared, dynamic := f.SharedArray("tile", 64), f.DynamicShared()
 	pred := f.Do("setp.lt.s32", word, Int(3))
-	registers := map[Class]Value{Pred: pred, Word: word, Float: float, Wide: global}
+	half := f.Load(Global.At("h", global).Plus(2), Half)
+	registers := map[Class]Value{Pred: pred, Word: word, Float: float, Half: half, Wide: global}
 	for _, op := range slices.Sorted(maps.Keys(pure)) {
 		_, operands, _ := strings.Cut(pure[op][0], "=")
 		var args []Value
@@ -30,6 +31,9 @@ func everything() *Module {
 		}
 		for n, v := range args { // any of them may be a constant
 			for _, args[n] = range []Value{v, {v.class, constant, 1}} {
+				if args[n].class == Half && args[n].kind == constant && op != "mov.b16" {
+					continue
+				}
 				f.compute(Class(pure[op][0][0]), Instr{op: op, args: slices.Clone(args)})
 			}
 			args[n] = v
@@ -38,6 +42,9 @@ func everything() *Module {
 	f.Comment("memory")
 	f.Store(Global.At("x", global), float, F32(-0.5), float, float)
 	f.Store(Shared.At("t", shared).Plus(4), word)
+	f.Store(Shared.At("t", shared).Plus(6), half)
+	f.Store(Global.At("h", global).Plus(8), append(f.Loads(Shared.At("t", shared).Plus(4), Half, 2), half, Half.Zero())...)
+	f.Move(f.New(Half), Half.Zero())
 	f.Store(Shared.At("t", dynamic), Int(1), Int(2))
 	f.Store(Generic.At("g", addr).Plus(-4), f.Load(Generic.At("g", addr).Plus(8), Float))
 	f.WarpSync()
@@ -84,6 +91,9 @@ func TestText(t *testing.T) {
 		"\t.shared .align 16 .b8 tile[64];\n",
 		"\tst.global.v4.f32 [%d2], {%f1, 0fBF000000, %f1, %f1};\n",
 		"\tst.f32 [%d1+-4], %f",
+		"\tld.shared.v2.b16 {%h",
+		"\tst.global.v4.b16 [%d2+8], {%h",
+		"\t.reg .b16 %h<",
 		"shfl.sync.bfly.b32",
 		"\t@!%p1 bra $L1;\n",
 		"\t@%p1 mov.b32 %r",
@@ -107,6 +117,7 @@ func TestBugs(t *testing.T) {
 		"result of another class":    func() { f.Into(wide, "add.s32", word, word) },
 		"a constant as a result":     func() { f.Into(Int(1), "add.s32", word, word) },
 		"move between classes":       func() { f.Move(word, wide) },
+		"move to half a word":        func() { f.Move(f.New(Half), word) },
 		"64-bit shared address":      func() { f.Load(Shared.At("t", wide), Word) },
 		"32-bit global address":      func() { f.Load(Global.At("x", word), Word) },
 		"guard that is no predicate": func() { f.Guarded(word, true, func() {}) },

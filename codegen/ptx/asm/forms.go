@@ -42,6 +42,12 @@ var values = map[string]string{
 	"f=r":   "cvt.rn.f32.s32 cvt.rn.f32.u32 mov.b32",
 	"r=f":   "cvt.rzi.s32.f32 mov.b32",
 
+	"h=f": "cvt.rn.f16.f32 cvt.rn.bf16.f32",
+	"f=h": "cvt.f32.f16",
+	"h=r": "cvt.u16.u32",
+	"r=h": "cvt.u32.u16",
+	"h=h": "mov.b16",
+
 	"p=rr":  "setp.lt.s32 setp.le.s32 setp.eq.s32 setp.ne.s32 setp.ge.s32 setp.lt.u32 setp.le.u32 setp.gt.s32",
 	"p=ff":  "setp.lt.f32 setp.le.f32 setp.eq.f32 setp.neu.f32 setp.gt.f32",
 	"p=pp":  "and.pred or.pred xor.pred",
@@ -95,6 +101,9 @@ func (i *Instr) check() error {
 		if sig := letters(i.dst) + "=" + letters(i.args); !slices.Contains(forms[i.op], sig) {
 			return bad("no such instruction has operands %s", sig)
 		}
+		if !i.isMove() && slices.ContainsFunc(i.args, func(v Value) bool { return v.class == Half && v.kind == constant }) {
+			return bad("a constant of 16 bits is only moved or stored")
+		}
 		return nil
 	}
 	address, data := Wide, slices.Concat(i.dst, i.args[1:])
@@ -104,11 +113,11 @@ func (i *Instr) check() error {
 	if a := i.args[0]; a.class != address || a.kind == constant {
 		return bad("no address of the space %q", i.memory.Space)
 	}
-	n := len(data)
-	if n != 1 && n != 2 && n != 4 || letters(data) != strings.Repeat(letters(data[:1]), n) || data[0].class == Wide || data[0].class == Pred {
+	n, size := len(data), classes[data[0].class].bytes
+	if n != 1 && n != 2 && n != 4 || letters(data) != strings.Repeat(letters(data[:1]), n) || size == 0 {
 		return bad("no vector")
 	}
-	if i.bytes%(4*n) != 0 {
+	if i.bytes%(size*n) != 0 {
 		return bad("%d bytes do not align a vector of %d", i.bytes, n)
 	}
 	return nil

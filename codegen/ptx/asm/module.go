@@ -54,7 +54,7 @@ func (f *Func) String() string {
 	fmt.Fprintf(&b, ".visible .entry %s(\n\t%s\n)\n.reqntid %d\n{\n", f.Name, strings.Join(f.params, ",\n\t"), f.Threads)
 	p := printer{registers: map[Value]string{}, count: map[Class]int{}}
 	p.instrs(f.body)
-	for _, c := range []Class{Pred, Word, Float, Wide} {
+	for _, c := range []Class{Pred, Half, Word, Float, Wide} {
 		if n := p.count[c]; n > 0 {
 			fmt.Fprintf(&b, "\t.reg .%s %s<%d>;\n", classes[c].typ, classes[c].prefix, n+1)
 		}

@@ -56,6 +56,35 @@ func TestVerify(t *testing.T) {
 			f.Loads(Global.At("x", f.at).Plus(8), Word, 2)
 			f.body[len(f.body)-1].bytes = 4
 		}},
+		{"halves side by side", "", func(f *start) {
+			x := Global.At("x", f.at)
+			f.Store(x.Plus(6), f.Load(x.Plus(2), Half))
+			f.Store(x.Plus(12), f.Loads(x.Plus(4), Half, 2)...)
+		}},
+		{"half out of line", "3 bytes do not align a vector of 1", func(f *start) {
+			f.Load(Global.At("x", f.at).Plus(2), Half)
+			f.body[len(f.body)-1].bytes = 3
+		}},
+		{"halves out of line", "4 bytes do not align a vector of 4", func(f *start) {
+			f.Loads(Global.At("x", f.at).Plus(8), Half, 4)
+			f.body[len(f.body)-1].bytes = 4
+		}},
+		{"word beside a half", "no vector", func(f *start) {
+			f.Store(Global.At("x", f.at), Half.Zero(), Half.Zero())
+			f.body[len(f.body)-1].args[2] = one
+		}},
+		{"predicate in memory", "no vector", func(f *start) {
+			f.Store(Global.At("x", f.at), one)
+			f.body[len(f.body)-1].args[1] = f.pAll
+		}},
+		{"conversion of a constant half", "only moved or stored", func(f *start) {
+			f.Do("cvt.u32.u16", f.Load(Global.At("x", f.at), Half))
+			f.body[len(f.body)-1].args[0] = Half.Zero()
+		}},
+		{"arithmetic on a half", "no such instruction has operands r=rh", func(f *start) {
+			f.Do("add.s32", f.all, one)
+			f.body[len(f.body)-1].args[1] = f.Load(Global.At("x", f.at), Half)
+		}},
 		{"variable without a value", "no value on some path", func(f *start) { f.Do("add.s32", f.New(Word), one) }},
 		{"variable set by a branch", "no value on some path", func(f *start) {
 			x := f.New(Word)
