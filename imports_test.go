@@ -57,7 +57,7 @@ const rules = `
 	compiler/ir < compiler/ir/irtest;
 	codegen/cpu < codegen/cpu/mathgen;
 	compiler/kernel < compiler/kernel/kerneltest < codegen/cpu/cputest;
-	runtime/cpu, runtime/device < codegen/cpu/cputest;
+	runtime/abi, runtime/cpu, runtime/device < codegen/cpu/cputest;
 	compiler/kernel < compiler/kernel/remote < codegen/cpu/cputest, compiler/diff;
 	compiler/check < docs/docgen;
 	compiler/check, codegen/host, runtime/task, runtime/ckpt, bench/rounds < bench/peers < bench;

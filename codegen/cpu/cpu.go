@@ -104,11 +104,7 @@ func buffers(k *kernel.Kernel) []kernel.Param {
 func tableRow(k *kernel.Kernel, name, cost string) jen.Code {
 	args := []jen.Code{jen.Id("worker"), jen.Id("env")}
 	for i, p := range buffers(k) {
-		get := "F32"
-		if p.Type == expr.I32 {
-			get = "I32"
-		}
-		args = append(args, jen.Id("worker").Dot(get).Call(jen.Id("args").Index(jen.Lit(i))))
+		args = append(args, jen.Id("worker").Dot(spaces[p.Type]).Call(jen.Id("args").Index(jen.Lit(i))))
 	}
 	run := jen.Func().Params(
 		jen.Id("worker").Op("*").Qual(runtimePath, "Worker"),
@@ -121,6 +117,9 @@ func tableRow(k *kernel.Kernel, name, cost string) jen.Code {
 		jen.Id("Cost").Op(":").Id(cost),
 	)
 }
+
+// spaces are the Worker's methods for buffers.
+var spaces = map[expr.Type]string{expr.F32: "F32", expr.I32: "I32", expr.BF16: "U16", expr.F16: "U16"}
 
 // doc says what a kernel is, where the spec asked for it, and what it reads and writes.
 func doc(k *kernel.Kernel, name string) []string {

@@ -38,7 +38,7 @@ func corpus(t *testing.T, name string) (ks []*kernel.Kernel, golden *txtar.File,
 	}
 }
 
-var corpora = []string{"families.txtar", "corners.txtar", "leaves.txtar", "positions.txtar", "attention.txtar"}
+var corpora = []string{"families.txtar", "corners.txtar", "leaves.txtar", "positions.txtar", "attention.txtar", "narrow.txtar"}
 
 func TestKernels(t *testing.T) {
 	for _, name := range corpora {

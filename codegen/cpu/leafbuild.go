@@ -153,6 +153,9 @@ func (b *leafBuilder) param(key, name string, a arg) string {
 	if got, ok := b.params[key]; ok {
 		return got
 	}
+	if b.types[a.slice].Narrow() {
+		b.fail(errNarrow)
+	}
 	b.params[key] = name
 	b.call.leaf.Slices = append(b.call.leaf.Slices, vector.Slice{Name: name, Type: b.types[a.slice]})
 	b.call.args = append(b.call.args, a)

@@ -196,6 +196,7 @@ var (
 	errBool      = errors.New("it takes a truth value from the code around it")
 	errSlice     = errors.New("it uses a tile that is made in a loop")
 	errIndex     = errors.New("an index depends on loaded data")
+	errNarrow    = errors.New("it loads or stores elements of 16 bits")
 	errAlias     = errors.New("what it writes has two names in it")
 )
 

@@ -78,7 +78,7 @@ func (p *printer) params(k *kernel.Kernel) []jen.Code {
 	bufs := buffers(k)
 	for i, b := range bufs {
 		param := jen.Id(p.bind(b.Name))
-		if i+1 == len(bufs) || bufs[i+1].Type != b.Type {
+		if i+1 == len(bufs) || elemType(bufs[i+1].Type) != elemType(b.Type) {
 			param.Index().Id(elemType(b.Type))
 		}
 		params = append(params, param)
@@ -215,7 +215,9 @@ func (p *printer) node(n kernel.Stmt) []jen.Code {
 }
 
 // takers are the Worker's methods for scratch.
-var takers = map[expr.Type]string{expr.F32: "Tile", expr.I32: "TileI32", expr.U32: "TileU32"}
+var takers = map[expr.Type]string{
+	expr.F32: "Tile", expr.I32: "TileI32", expr.U32: "TileU32", expr.BF16: "TileU16", expr.F16: "TileU16",
+}
 
 // filled prints a tile as long as it is at the moment.
 func (p *printer) filled(tile string, size *expr.Expr) *jen.Statement {

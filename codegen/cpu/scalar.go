@@ -47,9 +47,13 @@ var binary = map[expr.Op]struct {
 	expr.Shr: {">>", "", precMul, 0},
 }
 
-// calls are the F32 functions of the runtime.
+// widenings are the functions of the runtime that widen elements.
+var widenings = map[expr.Type]string{expr.BF16: "WidenBF16", expr.F16: "WidenF16"}
+
+// calls are the other functions of the runtime on F32.
 var calls = map[expr.Op]string{
 	expr.Abs: "Abs", expr.Min: "Min", expr.Max: "Max", expr.Floor: "Floor", expr.Sqrt: "Sqrt", expr.Where: "Where",
+	expr.ToBF16: "RoundBF16", expr.ToF16: "RoundF16", expr.ToTF32: "RoundTF32",
 	expr.Exp: "Exp", expr.Log: "Log", expr.Tanh: "Tanh", expr.Sigmoid: "Sigmoid", expr.Erf: "Erf", expr.Sin: "Sin", expr.Cos: "Cos",
 }
 
@@ -81,7 +85,11 @@ func (p *printer) prec(e *expr.Expr) (*jen.Statement, int) {
 	if b, ok := binary[e.Op]; ok {
 		return p.binary(e, b.op, b.bool, b.prec, b.boolPrec)
 	}
-	if f, ok := calls[e.Op]; ok && e.Type == expr.F32 {
+	f, ok := calls[e.Op]
+	if e.Op == expr.ToF32 {
+		f, ok = widenings[e.Args[0].Type]
+	}
+	if ok && (e.Type == expr.F32 || e.Type.Narrow()) {
 		return p.call(jen.Qual(runtimePath, f), e.Args), precPrimary
 	}
 	switch e.Op {
@@ -111,6 +119,8 @@ func (p *printer) prec(e *expr.Expr) (*jen.Statement, int) {
 		return p.call(jen.Int(), e.Args), precPrimary
 	case expr.AsU32:
 		return p.call(jen.Uint32(), e.Args), precPrimary
+	case expr.AsBF16, expr.AsF16:
+		return jen.Uint16().Call(p.at(e.Args[0], precMul).Op("&").Lit(math.MaxUint16)), precPrimary
 	case expr.AsI32:
 		return jen.Int().Parens(jen.Int32().Parens(p.scalar(e.Args[0]))), precPrimary
 	case expr.BitsF:
@@ -191,7 +201,9 @@ func constant(e *expr.Expr) (*jen.Statement, int) {
 
 // goType is the type of a Go variable for a scalar.
 func goType(t expr.Type) string {
-	return map[expr.Type]string{expr.F32: "float32", expr.I32: "int", expr.U32: "uint32", expr.Bool: "bool"}[t]
+	return map[expr.Type]string{
+		expr.F32: "float32", expr.I32: "int", expr.U32: "uint32", expr.Bool: "bool", expr.BF16: "uint16", expr.F16: "uint16",
+	}[t]
 }
 
 // elemType is the element type of a Go slice for a buffer or tile.

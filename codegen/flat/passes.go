@@ -6,7 +6,11 @@
 // (assembly) and codegen/ptx come after it.
 package flat
 
-import "github.com/arithlang/mlc/compiler/kernel"
+import (
+	"slices"
+
+	"github.com/arithlang/mlc/compiler/kernel"
+)
 
 // A Pass is one rewrite on the way from a kernel to what a back end prints. It
 // returns a kernel of its own, or the one that it got where there is nothing to do.
@@ -19,15 +23,24 @@ type Pass struct {
 
 // Processor are the passes of the processor's schedule, in order.
 func Processor() []Pass {
-	return []Pass{
+	return schedule(Pass{Name: "widen", Why: "Go and assembly multiply F32 alone", After: []string{"inplace", "zero"}, run: widen})
+}
+
+// schedule are the passes of all targets, with one's own where products have their
+// places and arrays have still their indices.
+func schedule(own ...Pass) []Pass {
+	places := []Pass{
 		{Name: "apart", Why: "iterations that do not need each other may go to different warps; flat indices would hide it", run: markApart},
 		{Name: "inplace", Why: "a tile that only copies a buffer need not be made", After: []string{"apart"}, run: inPlace},
 		{Name: "zero", Why: "a product that begins with 0 need not read what was filled with it", run: fuseFills},
 		{Name: "through", Why: "a product goes to its buffer at once where a tile is only between", After: []string{"inplace", "zero"}, run: writeThrough},
+	}
+	indices := []Pass{
 		{Name: "flatten", Why: "memory has one index; a tile that is made once costs cells nothing, and leaves get it from outside", After: []string{"through"}, run: flatten},
 		{Name: "prune", Why: "Go refuses unused variables, and reading in place leaves some behind", After: []string{"flatten"}, run: prune},
 		{Name: "declare", Why: "a variable begins with its first value, in the innermost body that needs it", After: []string{"prune"}, run: declare},
 	}
+	return slices.Concat(places, own, indices)
 }
 
 // GPU are the passes of the generic schedule of a GPU, whose blocks take no more
@@ -36,7 +49,7 @@ func GPU(rows int64) []Pass {
 	regrid := func(k *kernel.Kernel) *kernel.Kernel { return Regrid(k, rows) }
 	first := Pass{Name: "regrid", Why: "cells that suit a processor's caches would leave most of a GPU idle", run: regrid}
 	bounds := Pass{Name: "bound", Why: "tilings of products are chosen by what bounds rows and columns", After: []string{"flatten"}, run: boundProducts}
-	return append(append([]Pass{first}, Processor()...), bounds)
+	return slices.Concat([]Pass{first}, schedule(), []Pass{bounds})
 }
 
 // Of brings a kernel into flat form.

@@ -23,7 +23,7 @@ func TestPasses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	passes := GPU(64)
+	passes := append(GPU(64), Processor()...)
 	seen := map[string]bool{}
 	for i, f := range ar.Files {
 		name, in := strings.CutSuffix(f.Name, ".in")

@@ -42,6 +42,7 @@ type Worker struct {
 	f32      scratch[float32]
 	i32      scratch[int32]
 	u32      scratch[uint32]
+	u16      scratch[uint16]
 	room     room // of products while they run
 	frame    *byte
 }
@@ -80,6 +81,12 @@ func (w *Worker) Zero(r device.Ref, n int) {
 // F32 returns a float32 space from r to its end.
 func (w *Worker) F32(r device.Ref) []float32 { return w.Mem.F32[r.Space][r.Off:] }
 
+// U16 returns a float32 space from r to its end as elements of 16 bits, two a word.
+func (w *Worker) U16(r device.Ref) []uint16 {
+	words := w.F32(r)
+	return unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(words))), 2*len(words))
+}
+
 // I32 returns the int32 space from r to its end.
 func (w *Worker) I32(r device.Ref) []int32 { return w.Mem.Ints[r.Off:] }
 
@@ -93,26 +100,30 @@ func (w *Worker) TileI32(n int) []int32 { return w.i32.take(n) }
 // TileU32 is Tile for uint32.
 func (w *Worker) TileU32(n int) []uint32 { return w.u32.take(n) }
 
+// TileU16 is Tile for uint16, the bits of BF16 and F16.
+func (w *Worker) TileU16(n int) []uint16 { return w.u16.take(n) }
+
 // A Mark remembers how much scratch is in use. The zero Mark is "none".
-type Mark struct{ f32, i32, u32 int }
+type Mark struct{ f32, i32, u32, u16 int }
 
 // Mark returns the current use of scratch.
-func (w *Worker) Mark() Mark { return Mark{w.f32.used, w.i32.used, w.u32.used} }
+func (w *Worker) Mark() Mark { return Mark{w.f32.used, w.i32.used, w.u32.used, w.u16.used} }
 
 // Release gives back all tiles taken since the Mark.
 func (w *Worker) Release(m Mark) {
-	w.f32.used, w.i32.used, w.u32.used = m.f32, m.i32, m.u32
+	w.f32.used, w.i32.used, w.u32.used, w.u16.used = m.f32, m.i32, m.u32, m.u16
 }
 
 // scratch hands out pieces of one slice, each on a cache line of its own. Growing
 // leaves earlier pieces on the old slice, where they stay valid.
-type scratch[T float32 | int32 | uint32] struct {
+type scratch[T float32 | int32 | uint32 | uint16] struct {
 	buf  []T
 	used int
 }
 
-// line is the number of elements, all of 4 bytes, in a cache line of 64 bytes.
-const line = 16
+// line is the number of the smallest elements in a cache line of 64 bytes; of others
+// it is more than one.
+const line = 32
 
 func (s *scratch[T]) take(n int) []T {
 	size := (n + line - 1) / line * line

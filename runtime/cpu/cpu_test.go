@@ -43,6 +43,33 @@ func TestWorker(t *testing.T) {
 	}
 }
 
+// TestU16 wants two elements of 16 bits in each word, the lower half first.
+func TestU16(t *testing.T) {
+	var mem Memory
+	mem.F32[device.Work] = []float32{0, 1, -2}
+	w := NewWorker(nil, Go, mem)
+	got := w.U16(device.Ref{Space: device.Work, Off: 1})
+	if want := []uint16{0, 0x3f80, 0, 0xc000}; !slices.Equal(got, want) {
+		t.Errorf("elements %04x, want %04x", got, want)
+	}
+	if end := w.U16(device.Ref{Space: device.Work, Off: 3}); len(end) != 0 {
+		t.Errorf("%d elements behind the last word", len(end))
+	}
+}
+
+// TestRound wants the bits of each number of 16 bits back.
+func TestRound(t *testing.T) {
+	for i := range 1 << 16 {
+		bits := uint16(i)
+		if x := WidenBF16(bits); x == x && RoundBF16(x) != bits || x != x && RoundBF16(x) != 0x7fff {
+			t.Fatalf("bfloat16 %04x is %v and becomes %04x", bits, x, RoundBF16(x))
+		}
+		if x := WidenF16(bits); x == x && RoundF16(x) != bits || x != x && RoundF16(x) != 0x7fff {
+			t.Fatalf("binary16 %04x is %v and becomes %04x", bits, x, RoundF16(x))
+		}
+	}
+}
+
 // TestScratch wants tiles not to share memory, even across growth, until they are
 // released.
 func TestScratch(t *testing.T) {
@@ -61,9 +88,9 @@ func TestScratch(t *testing.T) {
 		}
 	}
 	mark := w.Mark()
-	a := w.TileI32(3)
+	a, half := w.TileI32(3), w.TileU16(3)
 	w.Release(mark)
-	if b := w.TileI32(3); &a[0] != &b[0] {
+	if b := w.TileI32(3); &a[0] != &b[0] || &half[0] != &w.TileU16(3)[0] {
 		t.Error("released scratch is not used again")
 	}
 }
@@ -72,9 +99,11 @@ func TestScratch(t *testing.T) {
 func TestAlignment(t *testing.T) {
 	w := NewWorker(nil, Go, Memory{})
 	for i := range 40 {
-		tile := w.Tile(i + 1)
-		if at := uintptr(unsafe.Pointer(&tile[0])); at%64 != 0 {
-			t.Errorf("tile %d is at %#x", i, at)
+		tile, half := w.Tile(i+1), w.TileU16(i+1)
+		for _, first := range []unsafe.Pointer{unsafe.Pointer(&tile[0]), unsafe.Pointer(&half[0])} {
+			if uintptr(first)%64 != 0 {
+				t.Errorf("a tile of %d elements is at %#x", i+1, uintptr(first))
+			}
 		}
 	}
 	if at := uintptr(unsafe.Pointer(w.Frame())); at%64 != 0 {

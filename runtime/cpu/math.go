@@ -72,3 +72,34 @@ func Cos(x float32) float32 {
 	t5 := float32(t4 * t4)
 	return math.Float32frombits(math.Float32bits(Where(t2&1 != 0, float32(t5*(float32((float32((float32(t5*2.4432398e-05)+-0.001388731)*t5)+0.041666646)*t5)+-0.5))+1, t4+float32(float32(t4*t5)*(float32((float32(t5*-0.00019514619)+0.008332156)*t5)+-0.16666655)))) ^ t2&2<<30)
 }
+
+// RoundBF16 returns the bits of the nearest bfloat16, or of its one NaN.
+func RoundBF16(x float32) uint16 {
+	t := math.Float32bits(x)
+	return uint16(WhereOf[uint32](x == x, (t+t>>16&1+32767)>>16, 32767) & 65535)
+}
+
+// RoundF16 returns the bits of the nearest binary16, or of its one NaN.
+func RoundF16(x float32) uint16 {
+	t := math.Float32bits(x)
+	t2 := t & 2147483647
+	return uint16(WhereOf[uint32](x == x, WhereOf[uint32](t2 < 1199570944, WhereOf[uint32](t2 < 947912704, math.Float32bits(math.Float32frombits(t2)+0.5)-1056964608, (t2+t2>>13&1-939520001)>>13), 31744)|t>>16&32768, 32767) & 65535)
+}
+
+// RoundTF32 returns the nearest number with 10 bits behind the point of its significand.
+func RoundTF32(x float32) float32 {
+	t := math.Float32bits(x)
+	return Where(x == x, math.Float32frombits((t+t>>13&1+4095)&4294959104), x)
+}
+
+// WidenBF16 returns the number that the bits of a bfloat16 stand for.
+func WidenBF16(x uint16) float32 {
+	return math.Float32frombits(uint32(x) << 16)
+}
+
+// WidenF16 returns the number that the bits of a binary16 stand for.
+func WidenF16(x uint16) float32 {
+	t := uint32(x)
+	t2 := t & 32767 << 13
+	return math.Float32frombits(WhereOf[uint32](t2 < 260046848, math.Float32bits(float32(math.Float32frombits(t2)*5.192297e+33)), t2|2139095040) | t&32768<<16)
+}

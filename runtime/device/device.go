@@ -20,13 +20,14 @@ const (
 	NumSpaces
 )
 
-// A Ref is the first element of a tensor in a space.
+// A Ref is the first element of a tensor in a space. Off counts words of 4 bytes, of
+// which an element is one, or a half: one of 16 bits.
 type Ref struct {
 	Space Space
 	Off   int
 }
 
-// Plus returns the Ref n elements further.
+// Plus returns the Ref n words further.
 func (r Ref) Plus(n int) Ref { return Ref{r.Space, r.Off + n} }
 
 // Env is what kernels see of the step and the shapes they run on: the scalar

@@ -6,6 +6,7 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
+	"github.com/arithlang/mlc/runtime/abi"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/device"
 )
@@ -40,6 +41,7 @@ func zeros(t *testing.T, k *kernel.Kernel, s kernel.Scalars) (mem cpu.Memory, re
 		for _, d := range shape {
 			n *= d
 		}
+		n = (n*kernel.Bytes(k.Params[i].Type) + abi.WordBytes - 1) / abi.WordBytes
 		if k.Params[i].Type == expr.I32 {
 			refs = append(refs, device.Ref{Space: device.Ints, Off: len(mem.Ints)})
 			mem.Ints = append(mem.Ints, make([]int32, n)...)

@@ -4,6 +4,7 @@ package cputest
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
@@ -33,35 +34,40 @@ func launch(kernels []cpu.Kernel, index int, isa cpu.ISA, s kernel.Scalars, bufs
 	for i, b := range bufs {
 		if b.I != nil {
 			refs[i] = device.Ref{Space: device.Ints, Off: len(mem.Ints)}
-			mem.Ints = append(append(mem.Ints, b.I...), make([]int32, gap)...)
+			mem.Ints = append(mem.Ints, make([]int32, len(b.I)+gap)...)
 		} else {
 			refs[i] = device.Ref{Space: device.Work, Off: len(mem.F32[device.Work])}
-			mem.F32[device.Work] = append(append(mem.F32[device.Work], b.F...), make([]float32, gap)...)
+			mem.F32[device.Work] = append(mem.F32[device.Work], make([]float32, len(b.F)+(len(b.H)+1)/2+gap)...)
 		}
 	}
 	w := cpu.NewWorker(kernels, isa, mem)
+	inMemory := func(i int) kernel.Buffer {
+		switch r := refs[i]; {
+		case bufs[i].I != nil:
+			return kernel.Buffer{I: w.I32(r)}
+		case bufs[i].H != nil:
+			return kernel.Buffer{H: w.U16(r)}
+		default:
+			return kernel.Buffer{F: w.F32(r)}
+		}
+	}
+	for i, b := range bufs {
+		inMemory(i).Copy(b)
+	}
 	w.Launch(index, env(s), refs...)
 	for i, b := range bufs {
-		var stray bool
-		if b.I != nil {
-			stray = !zero(w.I32(refs[i])[copy(b.I, w.I32(refs[i])):][:gap])
-		} else {
-			stray = !zero(w.F32(refs[i])[copy(b.F, w.F32(refs[i])):][:gap])
-		}
-		if stray {
+		after := inMemory(i)
+		b.Copy(after)
+		if !zero(after.I, len(b.I)) || !zero(after.H, len(b.H)) || !zero(after.F, len(b.F)) {
 			return fmt.Errorf("buffer %d is written beyond its end", i)
 		}
 	}
 	return nil
 }
 
-func zero[T int32 | float32](s []T) bool {
-	for _, v := range s {
-		if v != 0 {
-			return false
-		}
-	}
-	return true
+// zero says whether what follows the first n elements is 0; of none, nothing does.
+func zero[T int32 | uint16 | float32](s []T, n int) bool {
+	return s == nil || !slices.ContainsFunc(s[n:][:gap], func(v T) bool { return v != 0 })
 }
 
 // env is the launch environment that binds the scalars.

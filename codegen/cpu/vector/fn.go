@@ -126,7 +126,7 @@ func (f *fn) parameters(l *Leaf) {
 	}
 	f.op("MOVQ", add("frame", types.NewPointer(types.Typ[types.Byte]), 8), frameReg)
 	for _, s := range l.Slices {
-		if _, twice := f.slices[s.Name]; twice || s.Type == expr.Bool {
+		if _, twice := f.slices[s.Name]; twice || s.Type == expr.Bool || s.Type.Narrow() {
 			f.fail("slice %s is no parameter", s.Name)
 			return
 		}

@@ -31,7 +31,8 @@ type Leaf struct {
 	Values []Value       // scalars that Body reads but does not bind
 }
 
-// A Slice is a buffer or tile: *float32, *int32 or *uint32 in Go.
+// A Slice is a buffer or tile: *float32, *int32 or *uint32 in Go. There are no
+// instructions that load and store elements of 16 bits yet.
 type Slice struct {
 	Name string
 	Type expr.Type

@@ -17,7 +17,7 @@ import (
 )
 
 // leafOf makes a leaf of a whole kernel without products: the grid is loops, tiles
-// are slices. It returns nil if there is a product.
+// are slices. It returns nil if there is a product, or a slice that no leaf has.
 func leafOf(k *kernel.Kernel) *Leaf {
 	l := &Leaf{Name: k.Name, Doc: "is kernel " + k.Name + "."}
 	for _, p := range k.Params {
@@ -43,7 +43,7 @@ func leafOf(k *kernel.Kernel) *Leaf {
 			random = true
 		}
 	}
-	if products {
+	if products || slices.ContainsFunc(l.Slices, func(s Slice) bool { return s.Type.Narrow() }) {
 		return nil
 	}
 	if random {
@@ -296,6 +296,17 @@ func TestCheck(t *testing.T) {
 			continue
 		}
 		t.Errorf("%T: got %v, want %q", c.node, err, c.want)
+	}
+}
+
+// TestCheckNarrow wants leaves to be refused that would load elements of 16 bits.
+func TestCheckNarrow(t *testing.T) {
+	for _, typ := range []expr.Type{expr.BF16, expr.F16} {
+		load := &kernel.Let{Name: "q", Value: expr.New(expr.ToF32, expr.NewElem("x", typ, expr.Int(0)))}
+		l := &Leaf{Name: "leaf", Doc: "is a test.", Body: []kernel.Stmt{load}, Slices: []Slice{{"x", typ}}}
+		if err := Check(l); err == nil || err.Error() != "slice x is no parameter" {
+			t.Errorf("%v: error %v", typ, err)
+		}
 	}
 }
 
