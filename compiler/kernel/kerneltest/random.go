@@ -12,9 +12,11 @@ import (
 // Random returns a small valid kernel, the same for the same seed: a map with
 // dropout, a row with reductions, a matrix product with an epilogue, a gather of
 // rows, a loop over windows of rows with a condition, or copies of rows that change
-// meanwhile, each with random odd sizes and expressions. The scalars B, T and N decide how much of it there is.
+// meanwhile, each with random odd sizes and expressions, every other one with elements
+// of 16 bits. The scalars B, T and N decide how much of it there is.
 func Random(seed uint64) *kernel.Kernel {
-	g := &generator{rand.New(rand.NewPCG(seed, 1))}
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1))}
+	g.narrow = g.coin()
 	write := generators[seed%uint64(len(generators))]
 	text := write(g, fmt.Sprintf("random%d", seed))
 	ks, err := kernel.Parse(text)
@@ -34,7 +36,10 @@ var generators = []func(*generator, string) string{
 }
 
 // generator draws the parts of a kernel.
-type generator struct{ *rand.Rand }
+type generator struct {
+	*rand.Rand
+	narrow bool // some arrays have elements of 16 bits
+}
 
 // size draws an extent, often odd, sometimes 1 and sometimes above 32.
 func (g *generator) size() int { return []int{1, 2, 3, 5, 7, 8, 13, 17, 31, 33, 40}[g.IntN(11)] }
@@ -44,13 +49,44 @@ func (g *generator) coin() bool { return g.IntN(2) == 0 }
 // pick draws one of the texts.
 func (g *generator) pick(texts ...string) string { return texts[g.IntN(len(texts))] }
 
-// elem is the F32 tile element name[index…].
-func elem(name string, index ...string) *expr.Expr {
+// A stored type is that of an array which holds real numbers: f32, bf16 or f16.
+type stored string
+
+func (g *generator) stored() stored {
+	if !g.narrow {
+		return "f32"
+	}
+	return stored(g.pick("f32", "bf16", "f16"))
+}
+
+// load is the text of an element as F32.
+func (t stored) load(elem string) string {
+	if t == "f32" {
+		return elem
+	}
+	return "f32(" + elem + ")"
+}
+
+// store is the text of an F32 value as an element.
+func (t stored) store(value any) string {
+	if t == "f32" {
+		return fmt.Sprint(value)
+	}
+	return fmt.Sprintf("%s(%v)", t, value)
+}
+
+// elem is the tile element name[index…] as F32.
+func (t stored) elem(name string, index ...string) *expr.Expr {
 	var vars []*expr.Expr
 	for _, v := range index {
 		vars = append(vars, integer(v))
 	}
-	return expr.NewElem(name, expr.F32, vars...)
+	typ, _ := expr.TypeByName(string(t))
+	x := expr.NewElem(name, typ, vars...)
+	if typ.Narrow() {
+		x = expr.New(expr.ToF32, x)
+	}
+	return x
 }
 
 // integer is an I32 variable.
@@ -85,7 +121,7 @@ func (g *generator) float(depth int, floats, ints []*expr.Expr) *expr.Expr {
 		}
 		return floats[g.IntN(len(floats))]
 	}
-	switch g.IntN(12) {
+	switch g.IntN(13) {
 	case 0, 1, 2:
 		op := []expr.Op{expr.Add, expr.Sub, expr.Mul}[g.IntN(3)]
 		return expr.New(op, sub(), sub())
@@ -110,6 +146,8 @@ func (g *generator) float(depth int, floats, ints []*expr.Expr) *expr.Expr {
 	case 10:
 		bits := expr.New(expr.FBits, bounded(-8, 8))
 		return expr.New(expr.BitsF, expr.New(expr.And, bits, expr.U(0xffff0000)))
+	case 11:
+		return expr.New(expr.ToTF32, sub())
 	}
 	return expr.New(expr.ToF32, g.int(depth-1, floats, ints))
 }
@@ -142,48 +180,53 @@ func (g *generator) int(depth int, floats, ints []*expr.Expr) *expr.Expr {
 
 func (g *generator) mapKernel(name string) string {
 	block := g.size()
-	i := integer("i")
-	leaves := []*expr.Expr{elem("a", "i"), elem("b", "i"), number("scale"), number("lr"), i, integer("m"), integer("T")}
+	i, x, y, a, b := integer("i"), g.stored(), g.stored(), g.stored(), g.stored()
+	leaves := []*expr.Expr{a.elem("a", "i"), b.elem("b", "i"), number("scale"), number("lr"), i, integer("m"), integer("T")}
 	return fmt.Sprintf(`kernel %[1]s map // random.arith:1:1
-	in     x f32[N]
-	inout  y f32[N]
+	in     x %[8]s[N]
+	inout  y %[9]s[N]
 	out    z i32[N]
 	scalar N, T, scale, lr, example
 	grid   m < (N + %[2]d - 1) / %[2]d
 	let    len = min(%[2]d, N - m * %[2]d)
-	tile   a f32[len]
-	tile   b f32[len]
+	tile   a %[10]s[len]
+	tile   b %[11]s[len]
 	tile   w u32[len]
-	set    a[i] = x[m * %[2]d + i]
-	set    b[i] = y[m * %[2]d + i]
+	set    a[i] = %[12]s
+	set    b[i] = %[13]s
 	random w[len] = %[3]d of example + as_u32(m) from m * %[4]d
-	set    b[i] = where(w[i] < 0x60000000u, 0.0, %[5]s)
+	set    b[i] = %[5]s
 	set    y[m * %[2]d + i] = %[6]s for i < len
 	set    z[m * %[2]d + i] = %[7]s for i < len
-	end`, name, block, g.IntN(100), block, g.value(4, leaves...), g.value(2, leaves...), g.int(2, nil, []*expr.Expr{i}))
+	end`, name, block, g.IntN(100), block,
+		b.store(fmt.Sprintf("where(w[i] < 0x60000000u, 0.0, %s)", g.value(4, leaves...))), y.store(g.value(2, leaves...)),
+		g.int(2, nil, []*expr.Expr{i}), x, y, a, b,
+		a.store(x.load(fmt.Sprintf("x[m * %d + i]", block))), b.store(y.load(fmt.Sprintf("y[m * %d + i]", block))))
 }
 
 func (g *generator) rowKernel(name string) string {
-	width := g.size()
-	x, j, top, total, mean := elem("x", "j"), integer("j"), number("top"), number("total"), number("mean")
+	width, from, in, to := g.size(), g.stored(), g.stored(), g.stored()
+	x, j, top, total, mean := in.elem("x", "j"), integer("j"), number("top"), number("total"), number("mean")
 	return fmt.Sprintf(`kernel %[1]s row
-	in     src f32[B * T, %[2]d]
+	in     src %[8]s[B * T, %[2]d]
 	in     gamma f32[%[2]d]
-	out    dst f32[B * T, %[2]d]
+	out    dst %[9]s[B * T, %[2]d]
 	out    sums f32[B * T]
 	scalar B, T, example
 	grid   r < B * T
-	tile   x f32[%[2]d]
+	tile   x %[10]s[%[2]d]
 	tile   c f32[%[2]d]
-	set    x[j] = src[r, j]
+	set    x[j] = %[11]s
 	set    c[j] = gamma[%[7]s]
 	reduce top = %[3]s(%[4]s) for j < %[2]d
 	set    x[j] = %[5]s
-	reduce total = sum(x[j] * c[j])
+	reduce total = sum(%[12]s * c[j])
 	let    mean = total / %[2]d.0
 	set    dst[r, j] = %[6]s
 	set    sums[r] = total - mean
-	end`, name, width, g.pick("max", "min", "sum"), g.value(2, x, j), g.value(2, x, top, j), g.value(3, x, total, mean, top), g.pick("j", fmt.Sprintf("%d - 1 - j", width)))
+	end`, name, width, g.pick("max", "min", "sum"), g.value(2, x, j), in.store(g.value(2, x, top, j)),
+		to.store(g.value(3, x, total, mean, top)), g.pick("j", fmt.Sprintf("%d - 1 - j", width)),
+		from, to, in, in.store(from.load("src[r, j]")), x)
 }
 
 func (g *generator) matmulKernel(name string) string {
@@ -196,23 +239,25 @@ func (g *generator) matmulKernel(name string) string {
 	if g.coin() {
 		input, from = fmt.Sprintf("%d, B * T", inner), fmt.Sprintf("x[k, m * %d + r]", rows)
 	}
-	epilogue := g.value(2, elem("c", "r", "n"), elem("b", "n"), integer("n"))
+	t, out := g.stored(), g.stored()
+	epilogue := out.store(g.value(2, stored("f32").elem("c", "r", "n"), stored("f32").elem("b", "n"), integer("n")))
 	shape, at := fmt.Sprintf("rows, %d", inner), "r, k"
 	if g.coin() {
 		shape, at = fmt.Sprintf("%d, rows", inner), "k, r"
 	}
-	prologue := g.pick("", fmt.Sprintf("set a[%[1]s] = max(a[%[1]s], 0.0)", at), "set wt[k, n] = wt[k, n] * scale")
+	prologue := g.pick("", fmt.Sprintf("set a[%s] = %s", at, t.store("max("+t.load("a["+at+"]")+", 0.0)")),
+		"set wt[k, n] = "+t.store(t.load("wt[k, n]")+" * scale"))
 	return fmt.Sprintf(`kernel %[1]s matmul
-	in     x f32[%[2]s]
-	in     w f32[%[3]s]
+	in     x %[14]s[%[2]s]
+	in     w %[14]s[%[3]s]
 	in     bias f32[%[4]d]
-	out    y f32[B * T, %[4]d]
+	out    y %[15]s[B * T, %[4]d]
 	scalar B, T, scale
 	grid   m < (B * T + %[5]d - 1) / %[5]d
-	tile   wt f32[%[6]d, %[4]d]
+	tile   wt %[14]s[%[6]d, %[4]d]
 	tile   b f32[%[4]d]
 	let    rows = min(%[5]d, B * T - m * %[5]d)
-	tile   a f32[%[12]s]
+	tile   a %[14]s[%[12]s]
 	tile   c f32[rows, %[4]d]
 	set    a[%[13]s] = %[7]s
 	set    wt[k, n] = %[8]s
@@ -222,47 +267,47 @@ func (g *generator) matmulKernel(name string) string {
 	dot    c[r, n] += a[%[13]s] * wt[k, n]
 	set    y[m * %[5]d + r, n] = %[11]s for r < rows, n < %[4]d
 	end`, name, input, weight, cols, rows, inner, from, load, g.pick("0.0", "0.5", "-0.0"), prologue, epilogue,
-		shape, at)
+		shape, at, t, out)
 }
 
 func (g *generator) gatherKernel(name string) string {
-	width, rows := g.size(), g.size()
-	value := g.value(2, elem("e", "j"), elem("q", "j"), integer("id"), integer("t"))
+	width, rows, in, e, out := g.size(), g.size(), g.stored(), g.stored(), g.stored()
+	value := out.store(g.value(2, e.elem("e", "j"), stored("f32").elem("q", "j"), integer("id"), integer("t")))
 	return fmt.Sprintf(`kernel %[1]s gather
 	in     ids i32[B, T]
-	in     table f32[%[2]d, %[3]d]
+	in     table %[6]s[%[2]d, %[3]d]
 	in     place f32[%[4]d, %[3]d]
-	out    y f32[B, T, %[3]d]
+	out    y %[8]s[B, T, %[3]d]
 	out    hit i32[B, T]
 	scalar B, T
 	grid   b < B, t < T
-	tile   e f32[%[3]d]
+	tile   e %[7]s[%[3]d]
 	tile   q f32[%[3]d]
 	let    id = ids[b, t]
-	set    e[j] = 0.25
+	set    e[j] = %[9]s
 	if     id >= 0
-	  set    e[j] = table[id, j]
+	  set    e[j] = %[10]s
 	end
 	set    q[j] = place[(t + b * 3) %% %[4]d, j]
 	set    y[b, t, j] = %[5]s
 	set    hit[b, t] = max(id, 0) * 2 + t
-	end`, name, rows, width, g.size(), value)
+	end`, name, rows, width, g.size(), value, in, e, out, e.store(0.25), e.store(in.load("table[id, j]")))
 }
 
 func (g *generator) windowKernel(name string) string {
 	width, block := g.size(), 1+g.IntN(6)
-	back, ahead := g.IntN(5), g.IntN(5)
-	weight := g.value(2, elem("s", "j"), number("total"), integer("i"), integer("j"))
+	back, ahead, t := g.IntN(5), g.IntN(5), g.stored()
+	weight := g.value(2, stored("f32").elem("s", "j"), number("total"), integer("i"), integer("j"))
 	return fmt.Sprintf(`kernel %[1]s attention
-	in     q f32[B, T, %[2]d]
-	in     v f32[B, S, %[2]d]
+	in     q %[8]s[B, T, %[2]d]
+	in     v %[8]s[B, S, %[2]d]
 	out    y f32[B, T, %[2]d]
 	out    z f32[B, T]
 	scalar B, T, S, P
 	grid   b < B, i < T
-	tile   query f32[%[2]d]
+	tile   query %[8]s[%[2]d]
 	tile   acc f32[%[2]d]
-	tile   row f32[%[2]d]
+	tile   row %[8]s[%[2]d]
 	var    total f32
 	set    query[d] = q[b, i, d]
 	set    acc[e] = 0.0
@@ -270,11 +315,11 @@ func (g *generator) windowKernel(name string) string {
 	for t = max(0, (i - %[4]d) / %[3]d) until (S + %[3]d - 1) / %[3]d
 	  if t * %[3]d <= i + P + %[5]d && t != %[6]d
 	    let    n = min(%[3]d, S - t * %[3]d)
-	    tile   keys f32[%[2]d, n]
+	    tile   keys %[8]s[%[2]d, n]
 	    tile   rows f32[n, %[2]d]
 	    tile   s f32[n]
 	    set    keys[d, j] = v[b, t * %[3]d + j, d]
-	    set    rows[j, d] = v[b, t * %[3]d + j, d]
+	    set    rows[j, d] = %[9]s
 	    set    s[e] = 0.0
 	    dot    s[col] += query[k] * keys[k, col]
 	    set    s[j] = where(t * %[3]d + j <= i + %[5]d, %[7]s, 0.0)
@@ -287,37 +332,39 @@ func (g *generator) windowKernel(name string) string {
 	end
 	set    y[b, i, d] = acc[d]
 	set    z[b, i] = total
-	end`, name, width, block, back, ahead, g.IntN(4), weight)
+	end`, name, width, block, back, ahead, g.IntN(4), weight, t, t.load(fmt.Sprintf("v[b, t * %d + j, d]", block)))
 }
 
 // copyKernel copies rows of a buffer, and then changes, in some order, the buffer,
-// the copies and the variable that says where the copies begin.
+// the copies and the variable that says where the copies begin: of three changes one
+// at least is of the buffer.
 func (g *generator) copyKernel(name string) string {
-	width := g.size()
-	a, b, first := elem("a", "j"), elem("b", "j"), number("first")
+	width, t := g.size(), g.stored()
+	a, b, first := t.elem("a", "j"), t.elem("b", "j"), number("first")
+	turned := fmt.Sprintf("a[%d - j]", width-1)
 	changes := []string{
-		"set y[r, j] = " + g.value(1, a, b, first).String() + fmt.Sprintf(" for j < %d", width),
-		fmt.Sprintf("set y[r, j] = a[%d - j] + b[j] for j < %[2]d", width-1, width),
+		"set y[r, j] = " + t.store(g.value(1, a, b, first)) + fmt.Sprintf(" for j < %d", width),
+		fmt.Sprintf("set y[r, j] = %s for j < %d", t.store(t.load(turned)+" + "+t.load("b[j]")), width),
 		fmt.Sprintf("set at = (at + %d) %% %d", 1+g.IntN(5), width),
-		"set y[r, at] = first",
-		fmt.Sprintf("for i = 0 until %d\n    set b[i] = a[(i + at) %% %[1]d] * 0.5\n  end", width),
-		fmt.Sprintf("set c[j] = a[j] + f32(j)\n  set y[r, j] = c[(j + 1) %% %d] for j < %[1]d", width),
+		"set y[r, at] = " + t.store("first"),
+		fmt.Sprintf("for i = 0 until %d\n    set b[i] = %s\n  end", width, t.store(t.load(fmt.Sprintf("a[(i + at) %% %d]", width))+" * 0.5")),
+		fmt.Sprintf("set c[j] = %[2]s\n  set y[r, j] = c[(j + 1) %% %[1]d] for j < %[1]d", width, t.store(t.load("a[j]")+" + f32(j)")),
 	}
 	g.Shuffle(len(changes), func(i, j int) { changes[i], changes[j] = changes[j], changes[i] })
 	return fmt.Sprintf(`kernel %[1]s row
-	in     x f32[B * T, %[2]d]
-	inout  y f32[B * T, %[2]d]
-	out    z f32[B * T, %[2]d]
+	in     x %[6]s[B * T, %[2]d]
+	inout  y %[6]s[B * T, %[2]d]
+	out    z %[6]s[B * T, %[2]d]
 	scalar B, T
 	grid   r < B * T
 	var    at i32 = %[3]d
-	tile   a f32[%[2]d]
-	tile   b f32[%[2]d]
-	tile   c f32[%[2]d]
-	let    first = y[r, at]
+	tile   a %[6]s[%[2]d]
+	tile   b %[6]s[%[2]d]
+	tile   c %[6]s[%[2]d]
+	let    first = %[7]s
 	set    a[j] = y[r, j]
 	set    b[j] = x[r, (j + at) %% %[2]d]
 	%[4]s
 	set    z[r, j] = %[5]s for j < %[2]d
-	end`, name, width, g.IntN(width), strings.Join(changes[:2+g.IntN(3)], "\n\t"), g.value(2, a, b, first, integer("at")))
+	end`, name, width, g.IntN(width), strings.Join(changes[:3+g.IntN(2)], "\n\t"), t.store(g.value(2, a, b, first, integer("at"))), t, t.load("y[r, at]"))
 }
