@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/arithlang/mlc/codegen/cpu/vector"
+	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/depend"
@@ -185,9 +186,9 @@ func worthwhile(nodes []kernel.Stmt) bool {
 
 // copies says whether an assignment over one axis only copies, or sets all elements alike.
 func copies(a *kernel.Set) bool {
-	_, to := unitStride(a.Dst, a.Axes[0].Var)
-	_, from := unitStride(a.Value, a.Axes[0].Var)
-	return to && (a.Value.IsConst() || a.Value.Op == expr.Elem && from)
+	_, to := flat.Row(a.Dst, a.Axes[0].Var)
+	_, from := flat.Row(a.Value, a.Axes[0].Var)
+	return to && (a.Value.IsConst() || from)
 }
 
 var (

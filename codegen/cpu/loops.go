@@ -7,6 +7,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
@@ -60,7 +61,7 @@ func (p *printer) set(dst, value *expr.Expr) jen.Code {
 
 // whole prints a copy or a clearing of a row, or returns nil where it is neither.
 func (p *printer) whole(axis kernel.Axis, dst, value *expr.Expr) jen.Code {
-	to, ok := unitStride(dst, axis.Var)
+	to, ok := flat.Row(dst, axis.Var)
 	if !ok {
 		return nil
 	}
@@ -76,20 +77,10 @@ func (p *printer) whole(axis kernel.Axis, dst, value *expr.Expr) jen.Code {
 	if value.Op != expr.Elem || value.Name == dst.Name {
 		return nil
 	}
-	if from, ok := unitStride(value, axis.Var); ok {
+	if from, ok := flat.Row(value, axis.Var); ok {
 		return jen.Id("copy").Call(row(dst, to), row(value, from))
 	}
 	return nil
-}
-
-// unitStride says whether consecutive values of v are consecutive elements, and
-// where they start.
-func unitStride(e *expr.Expr, v string) (off *expr.Expr, ok bool) {
-	if len(e.Args) != 1 {
-		return nil, false
-	}
-	coef, off, ok := expr.Affine(e.Args[0], v)
-	return off, ok && expr.IsInt(coef, 1)
 }
 
 // isZero says whether an expression is the constant with no bit set.
@@ -135,14 +126,34 @@ func (p *printer) reduce(r *kernel.Reduce) []jen.Code {
 // computed before it, and rows of consecutive elements are cut to length there,
 // so that Go need not check indices in the loop. A nil dst is nothing to set.
 func (p *printer) innermost(a kernel.Axis, dst, value *expr.Expr, body func(dst, value *expr.Expr) []jen.Code) []jen.Code {
-	h := &hoister{p: p, axis: a, consts: map[string]*expr.Expr{}, memo: map[*expr.Expr]*expr.Expr{}}
+	sets := ""
 	if dst != nil {
-		h.dst = dst.Name
-		dst = h.place(dst)
+		sets = dst.Name
 	}
-	value = h.expr(value)
-	out := h.out
-	return append(out, p.rangeOver(a, func() []jen.Code {
+	n := 0
+	fixed := flat.OfRow(a.Var, sets, func() string { n++; return fmt.Sprintf("hoist.%d", n) })
+	var rows []jen.Code
+	over := func(e *expr.Expr) *expr.Expr {
+		return expr.Rewrite(fixed.Expr(e), func(x *expr.Expr) *expr.Expr {
+			off, ok := flat.Row(x, a.Var)
+			if !ok {
+				return x
+			}
+			name, cut := p.row(x.Name, off, a.Size)
+			rows = append(rows, cut...)
+			return expr.NewElem(name, x.Type, expr.NewVar(a.Var, expr.I32))
+		})
+	}
+	if dst != nil {
+		dst = over(dst)
+	}
+	value = over(value)
+	var out []jen.Code
+	for _, l := range fixed.Lets {
+		v := p.typed(l.Value)
+		out = append(out, jen.Id(p.bindAs(l.Name, resembling(l.Value))).Op(":=").Add(v))
+	}
+	return append(append(out, rows...), p.rangeOver(a, func() []jen.Code {
 		lets, dst, value := p.shareBoth(dst, value)
 		return append(lets, body(dst, value)...)
 	}))
@@ -177,91 +188,18 @@ func resembling(e *expr.Expr) string {
 	return "t"
 }
 
-// A hoister prepares the expressions of an innermost loop.
-type hoister struct {
-	p      *printer
-	axis   kernel.Axis
-	dst    string // the slice that the loop writes
-	out    []jen.Code
-	consts map[string]*expr.Expr // by Key
-	memo   map[*expr.Expr]*expr.Expr
-}
-
-// expr returns e over rows and what is computed before the loop.
-func (h *hoister) expr(e *expr.Expr) *expr.Expr {
-	if x, ok := h.memo[e]; ok {
-		return x
-	}
-	x := h.rewrite(e)
-	h.memo[e] = x
-	return x
-}
-
-func (h *hoister) rewrite(e *expr.Expr) *expr.Expr {
-	switch {
-	case e.Op == expr.Const || e.Op == expr.Var:
-		return e
-	case h.constant(e):
-		return h.bind(e)
-	case e.Op == expr.Elem:
-		return h.place(e)
-	}
-	args := make([]*expr.Expr, len(e.Args))
-	for i, a := range e.Args {
-		args[i] = h.expr(a)
-	}
-	return expr.New(e.Op, args...)
-}
-
-// constant says whether an expression has one value for the whole loop.
-func (h *hoister) constant(e *expr.Expr) bool {
-	if expr.Depends(e, h.axis.Var) {
-		return false
-	}
-	for _, x := range expr.Elems(e) {
-		if x.Name == h.dst {
-			return false
-		}
-	}
-	return true
-}
-
-// bind computes e before the loop.
-func (h *hoister) bind(e *expr.Expr) *expr.Expr {
-	key := expr.Key(e)
-	if v, ok := h.consts[key]; ok {
-		return v
-	}
-	v := expr.NewVar(fmt.Sprintf("hoist.%d", len(h.consts)), e.Type)
-	value := h.p.typed(e)
-	h.out = append(h.out, jen.Id(h.p.bindAs(v.Name, resembling(e))).Op(":=").Add(value))
-	h.consts[key] = v
-	return v
-}
-
-// place returns an element that changes with the loop, of a row if it has one.
-func (h *hoister) place(e *expr.Expr) *expr.Expr {
-	off, ok := unitStride(e, h.axis.Var)
-	if !ok {
-		return expr.NewElem(e.Name, e.Type, h.expr(e.Args[0]))
-	}
-	return expr.NewElem(h.row(e.Name, off), e.Type, expr.NewVar(h.axis.Var, expr.I32))
-}
-
-// row is the name of the part of a slice from an offset on that is as long as
-// the loop. A row that was cut for an earlier loop serves again.
-func (h *hoister) row(slice string, off *expr.Expr) string {
-	size := h.axis.Size
+// row is the name of the part of a slice from an offset on that is so long, and the
+// code that cuts it. A row that was cut for an earlier loop serves again.
+func (p *printer) row(slice string, off, size *expr.Expr) (name string, cut []jen.Code) {
 	key := slice + "\n" + expr.Key(off) + "\n" + expr.Key(size)
-	name, ok := h.p.rows[key]
-	if _, inScope := h.p.ids[name]; ok && inScope && !h.p.mutable(off) && !h.p.mutable(size) {
-		return name
+	name, ok := p.rows[key]
+	if _, inScope := p.ids[name]; ok && inScope && !p.mutable(off) && !p.mutable(size) {
+		return name, nil
 	}
 	if !ok {
-		name = fmt.Sprintf("%s.row%d", slice, len(h.p.rows))
-		h.p.rows[key] = name
+		name = fmt.Sprintf("%s.row%d", slice, len(p.rows))
+		p.rows[key] = name
 	}
-	cut := h.p.tail(slice, off).Index(jen.Empty(), h.p.scalar(size))
-	h.out = append(h.out, jen.Id(h.p.bindAs(name, slice+"_row")).Op(":=").Add(cut))
-	return name
+	part := p.tail(slice, off).Index(jen.Empty(), p.scalar(size))
+	return name, []jen.Code{jen.Id(p.bindAs(name, slice+"_row")).Op(":=").Add(part)}
 }

@@ -426,8 +426,8 @@ func map64(worker *cpu.Worker, env *device.Env, y []float32) {
 		}
 	default:
 		for r := range S {
-			yRow := y[r*64:][:64]
 			t := float32(r % 3)
+			yRow := y[r*64:][:64]
 			for e := range 64 {
 				t2 := e % 2
 				t3 := float32(t * cpu.Exp(float32(float32(e-t2)*-0.14391157)))
@@ -490,8 +490,8 @@ func map64V2(worker *cpu.Worker, env *device.Env, y []float32) {
 		}
 	default:
 		for r := range T {
-			yRow := y[r*64:][:64]
 			t := float32((P + r) % 3)
+			yRow := y[r*64:][:64]
 			for e := range 64 {
 				t2 := e % 2
 				t3 := float32(t * cpu.Exp(float32(float32(e-t2)*-0.14391157)))
@@ -658,10 +658,10 @@ func attention64(worker *cpu.Worker, env *device.Env, q, k, v, y []float32) {
 					key0 := (b*T+j0)*64 + h*16
 					j1 := max(min(P+t, T-1), 0)
 					key1 := (b*T+j1)*64 + h*16
-					yRow := y[query:][:16]
 					pAt := p[t]
-					vRow := v[key0:][:16]
 					pAt2 := p[T+t]
+					yRow := y[query:][:16]
+					vRow := v[key0:][:16]
 					vRow2 := v[key1:][:16]
 					for e := range 16 {
 						yRow[e] = float32(pAt*vRow[e]) + float32(pAt2*vRow2[e]) + 0
@@ -884,10 +884,10 @@ func attention64V2(worker *cpu.Worker, env *device.Env, q, k, v, y []float32) {
 					key0 := (b*S+j0)*64 + h*16
 					j1 := max(min(S-(P+t)-1, S-1), 0)
 					key1 := (b*S+j1)*64 + h*16
-					yRow := y[query:][:16]
 					pAt := p[t]
-					vRow := v[key0:][:16]
 					pAt2 := p[T+t]
+					yRow := y[query:][:16]
+					vRow := v[key0:][:16]
 					vRow2 := v[key1:][:16]
 					for e := range 16 {
 						yRow[e] = float32(pAt*vRow[e]) + float32(pAt2*vRow2[e]) + 0
@@ -1196,10 +1196,10 @@ func crossEntropyGrad17(worker *cpu.Worker, env *device.Env, logits []float32, l
 				part2[e%cpu.Lanes] += cpu.Exp(logitsRow[e] - largest)
 			}
 			total := cpu.SumLanes(&part2, 17)
-			yRow := y[r*17:][:17]
 			t := 0 <= int(labels[r])
 			labelsAt := int(labels[r])
 			dlossAt := dloss[r]
+			yRow := y[r*17:][:17]
 			for e := range 17 {
 				yRow[e] = cpu.Where(t, float32((cpu.Exp(logitsRow[e]-largest)/total-cpu.Where(e == labelsAt, 1, 0))*dlossAt), 0)
 			}
@@ -1796,33 +1796,33 @@ func attentionGrad64(worker *cpu.Worker, env *device.Env, q, k, v, dout, dq, dk,
 					key0 := (b*S+j0)*64 + h*16
 					j1 := max(min(S-(P+t)-1, S-1), 0)
 					key1 := (b*S+j1)*64 + h*16
-					dqRow := dq[query:][:16]
 					dsAt := ds[t]
-					kRow := k[key0:][:16]
 					dsAt2 := ds[T+t]
+					dqRow := dq[query:][:16]
+					kRow := k[key0:][:16]
 					kRow2 := k[key1:][:16]
 					for e := range 16 {
 						dqRow[e] = float32(dsAt*kRow[e]) + float32(dsAt2*kRow2[e]) + 0
 					}
-					dkRow := dk2[j0*16:][:16]
 					dsAt3 := ds[t]
+					dkRow := dk2[j0*16:][:16]
 					qRow := q[query:][:16]
 					for e := range 16 {
 						dkRow[e] = dkRow[e] + float32(dsAt3*qRow[e])
 					}
-					dkRow2 := dk2[j1*16:][:16]
 					dsAt4 := ds[T+t]
+					dkRow2 := dk2[j1*16:][:16]
 					for e := range 16 {
 						dkRow2[e] = dkRow2[e] + float32(dsAt4*qRow[e])
 					}
-					dvRow := dv2[j0*16:][:16]
 					weightAt := weight[t]
+					dvRow := dv2[j0*16:][:16]
 					doutRow := dout[query:][:16]
 					for e := range 16 {
 						dvRow[e] = dvRow[e] + float32(weightAt*doutRow[e])
 					}
-					dvRow2 := dv2[j1*16:][:16]
 					weightAt2 := weight[T+t]
+					dvRow2 := dv2[j1*16:][:16]
 					for e := range 16 {
 						dvRow2[e] = dvRow2[e] + float32(weightAt2*doutRow[e])
 					}
@@ -2164,33 +2164,33 @@ func attentionGrad64V2(worker *cpu.Worker, env *device.Env, q, k, v, dout, dq, d
 					key0 := (b*T+j0)*64 + h*16
 					j1 := max(min(P+t, T-1), 0)
 					key1 := (b*T+j1)*64 + h*16
-					dqRow := dq[query:][:16]
 					dsAt := ds[t]
-					kRow := k[key0:][:16]
 					dsAt2 := ds[T+t]
+					dqRow := dq[query:][:16]
+					kRow := k[key0:][:16]
 					kRow2 := k[key1:][:16]
 					for e := range 16 {
 						dqRow[e] = float32(dsAt*kRow[e]) + float32(dsAt2*kRow2[e]) + 0
 					}
-					dkRow := dk2[j0*16:][:16]
 					dsAt3 := ds[t]
+					dkRow := dk2[j0*16:][:16]
 					qRow := q[query:][:16]
 					for e := range 16 {
 						dkRow[e] = dkRow[e] + float32(dsAt3*qRow[e])
 					}
-					dkRow2 := dk2[j1*16:][:16]
 					dsAt4 := ds[T+t]
+					dkRow2 := dk2[j1*16:][:16]
 					for e := range 16 {
 						dkRow2[e] = dkRow2[e] + float32(dsAt4*qRow[e])
 					}
-					dvRow := dv2[j0*16:][:16]
 					weightAt := weight[t]
+					dvRow := dv2[j0*16:][:16]
 					doutRow := dout[query:][:16]
 					for e := range 16 {
 						dvRow[e] = dvRow[e] + float32(weightAt*doutRow[e])
 					}
-					dvRow2 := dv2[j1*16:][:16]
 					weightAt2 := weight[T+t]
+					dvRow2 := dv2[j1*16:][:16]
 					for e := range 16 {
 						dvRow2[e] = dvRow2[e] + float32(weightAt2*doutRow[e])
 					}
@@ -2474,10 +2474,10 @@ func attention64V3(worker *cpu.Worker, env *device.Env, q, k, v, y []float32) {
 					key0 := (b*T+j0)*64 + h*16
 					j1 := max(min(P+t, T-1), 0)
 					key1 := (b*T+j1)*64 + h*16
-					yRow := y[query:][:16]
 					pAt := p[t]
-					vRow := v[key0:][:16]
 					pAt2 := p[T+t]
+					yRow := y[query:][:16]
+					vRow := v[key0:][:16]
 					vRow2 := v[key1:][:16]
 					for e := range 16 {
 						yRow[e] = float32(pAt*vRow[e]) + float32(pAt2*vRow2[e]) + 0
@@ -2609,10 +2609,10 @@ func attention64V4(worker *cpu.Worker, env *device.Env, q, k, v, y []float32) {
 					key0 := (b*S+j0)*64 + h*16
 					j1 := max(min(S-(P+t)-1, S-1), 0)
 					key1 := (b*S+j1)*64 + h*16
-					yRow := y[query:][:16]
 					pAt := p[t]
-					vRow := v[key0:][:16]
 					pAt2 := p[T+t]
+					yRow := y[query:][:16]
+					vRow := v[key0:][:16]
 					vRow2 := v[key1:][:16]
 					for e := range 16 {
 						yRow[e] = float32(pAt*vRow[e]) + float32(pAt2*vRow2[e]) + 0
@@ -2789,10 +2789,10 @@ func attention64V5(worker *cpu.Worker, env *device.Env, q, k, v, y []float32) {
 					key0 := (b*C+j0)*64 + h*16
 					j1 := max(min(P+t, C-1), 0)
 					key1 := (b*C+j1)*64 + h*16
-					yRow := y[query:][:16]
 					pAt := p[t]
-					vRow := v[key0:][:16]
 					pAt2 := p[T+t]
+					yRow := y[query:][:16]
+					vRow := v[key0:][:16]
 					vRow2 := v[key1:][:16]
 					for e := range 16 {
 						yRow[e] = float32(pAt*vRow[e]) + float32(pAt2*vRow2[e]) + 0
