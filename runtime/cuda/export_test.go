@@ -9,9 +9,9 @@ func Pack(k Kernel, e *device.Env) []byte {
 	if err := loaded.sign(); err != nil {
 		panic(err)
 	}
-	m, t := &Machine{kernels: []*kernel{loaded}}, &tape{}
+	m, t := &Machine{kernels: []*kernel{loaded}}, &launchList{}
 	t.launch(0, loaded, e, nil)
-	m.launch(&group{tapes: []*tape{t}}, &t.ops[0], t.refs, t.words)
-	c := m.script.commands[0]
-	return m.script.args[c.lo:c.hi]
+	m.launch(&group{lists: []*launchList{t}}, &t.ops[0], t.refs, t.words)
+	c := m.list.commands[0]
+	return m.list.args[c.lo:c.hi]
 }

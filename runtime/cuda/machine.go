@@ -30,16 +30,16 @@ type Machine struct {
 	root   *worker
 	piece  *worker
 
-	current *tape // being recorded
+	current *launchList // being recorded
 	by      *worker
-	pending []group // recorded, in order
-	tapes   []*tape // of the Sum that is being recorded
-	spare   []*tape
+	pending []group       // recorded, in order
+	lists   []*launchList // of the Sum that is being recorded
+	spare   []*launchList
 	summing bool // f of Sum is running: nothing may be handed over
 
 	in, out stage
 	scratch region
-	script  script
+	list    commandList
 	buffers []abi.Buffer // of the launch that is being packed
 	graphs  graphs
 	watch   *Watch // nil: nobody looks at the clock
@@ -111,26 +111,26 @@ func (m *Machine) Ranges(n int, f func(w device.Worker, lo, hi int)) { f(m.root,
 func (m *Machine) Sum(n int, f func(w device.Worker, i int)) {
 	m.root.Zero(device.Ref{Space: device.Grads}, m.params)
 	m.close()
-	m.tapes = m.tapes[:0]
+	m.lists = m.lists[:0]
 	m.summing = true
 	work, ints := 0, 0
 	for i := range n {
 		m.open(m.piece)
 		f(m.piece, i)
 		work, ints = max(work, m.current.work), max(ints, m.current.ints)
-		m.tapes = append(m.tapes, m.current)
+		m.lists = append(m.lists, m.current)
 		m.current = nil
 	}
 	m.summing = false
-	m.cut(m.tapes, work, ints)
+	m.cut(m.lists, work, ints)
 	m.flush()
 }
 
 // cut makes groups of replicas.
-func (m *Machine) cut(tapes []*tape, work, ints int) {
+func (m *Machine) cut(lists []*launchList, work, ints int) {
 	longest := 1
-	for lo := 0; lo < len(tapes); {
-		n := alike(tapes[lo:])
+	for lo := 0; lo < len(lists); {
+		n := alike(lists[lo:])
 		longest, lo = max(longest, n), lo+n
 	}
 	most := 1
@@ -139,9 +139,9 @@ func (m *Machine) cut(tapes []*tape, work, ints int) {
 		most, err = m.replicas(longest, work, ints)
 		m.fail(err)
 	}
-	for lo := 0; lo < len(tapes); {
-		n := min(alike(tapes[lo:]), max(most, 1))
-		g := group{tapes: tapes[lo : lo+n], mem: &m.own, sum: true}
+	for lo := 0; lo < len(lists); {
+		n := min(alike(lists[lo:]), max(most, 1))
+		g := group{lists: lists[lo : lo+n], mem: &m.own, sum: true}
 		if n > 1 {
 			g.strides = [device.NumSpaces]int64{device.Grads: stride(m.params), device.Work: stride(work), device.Ints: stride(ints)}
 		}
@@ -150,18 +150,18 @@ func (m *Machine) cut(tapes []*tape, work, ints int) {
 	}
 }
 
-// alike is how many of the first tapes are replicas of each other.
-func alike(tapes []*tape) int {
+// alike is how many of the first launch lists are replicas of each other.
+func alike(lists []*launchList) int {
 	n := 1
-	for n < len(tapes) && tapes[n].replica(tapes[0], uint32(n)*tapes[1].apart(tapes[0])) {
+	for n < len(lists) && lists[n].replica(lists[0], uint32(n)*lists[1].further(lists[0])) {
 		n++
 	}
 	return n
 }
 
-// tapeOf is the tape that a worker's next op goes on: what workers do happens in
+// listOf is the launch list that a worker's next op goes on: what workers do happens in
 // the order in which they ask for it.
-func (m *Machine) tapeOf(w *worker) *tape {
+func (m *Machine) listOf(w *worker) *launchList {
 	if m.current == nil || m.by != w {
 		if m.summing {
 			panic("BUG: a piece of a sum uses another worker than its own")
@@ -172,19 +172,19 @@ func (m *Machine) tapeOf(w *worker) *tape {
 	return m.current
 }
 
-// open begins a tape.
+// open begins a launch list.
 func (m *Machine) open(w *worker) {
-	m.by, m.current = w, new(tape)
+	m.by, m.current = w, new(launchList)
 	if last := len(m.spare) - 1; last >= 0 {
 		m.current, m.spare = m.spare[last], m.spare[:last]
 		m.current.reset()
 	}
 }
 
-// close ends the tape that is being recorded, if there is one.
+// close ends the launch list that is being recorded, if there is one.
 func (m *Machine) close() {
 	if m.current != nil {
-		m.pending = append(m.pending, group{tapes: []*tape{m.current}, mem: m.by.mem})
+		m.pending = append(m.pending, group{lists: []*launchList{m.current}, mem: m.by.mem})
 		m.current = nil
 	}
 }
@@ -207,7 +207,7 @@ func (m *Machine) flush() {
 	}
 	for i := range m.pending {
 		g := &m.pending[i]
-		for replica, t := range g.tapes {
+		for replica, t := range g.lists {
 			if m.err == nil {
 				m.deliver(t, g.out+replica*t.out)
 			}

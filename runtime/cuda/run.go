@@ -17,7 +17,7 @@ func (m *Machine) run() error {
 		g := &m.pending[i]
 		m.emit(g)
 		at := g.in * wordBytes
-		for _, t := range g.tapes {
+		for _, t := range g.lists {
 			for _, w := range t.in {
 				binary.LittleEndian.PutUint32(m.in.host[at:], w)
 				at += wordBytes
@@ -36,9 +36,9 @@ func (m *Machine) run() error {
 	return m.dev.Synchronize()
 }
 
-// deliver gives the results of a tape, whose words of the stage begin at word, to
+// deliver gives the results of a launch list, whose words of the stage begin at word, to
 // the host.
-func (m *Machine) deliver(t *tape, word int) {
+func (m *Machine) deliver(t *launchList, word int) {
 	for _, r := range t.results {
 		from := m.out.host[(word+r.at)*wordBytes:]
 		for i := range r.ints {
@@ -50,12 +50,12 @@ func (m *Machine) deliver(t *tape, word int) {
 	}
 }
 
-// play queues the script, as a graph if it has been played before.
+// play queues the command list, as a graph if it has been played before.
 func (m *Machine) play() error {
-	if len(m.script.commands) < WorthGraph || m.graphs.off {
+	if len(m.list.commands) < WorthGraph || m.graphs.off {
 		return m.queue(nothing)
 	}
-	p := m.graphs.find(&m.script)
+	p := m.graphs.find(&m.list)
 	if p.graph == nil && p.plays > 0 {
 		graph, err := m.dev.Capture(func() error { return m.put(nothing) })
 		if err != nil {
@@ -71,21 +71,21 @@ func (m *Machine) play() error {
 	if p.graph == nil {
 		return m.queue(nothing)
 	}
-	m.calls.Kernels += len(m.script.commands)
+	m.calls.Kernels += len(m.list.commands)
 	m.calls.Driver++
 	return p.graph.Launch()
 }
 
-// queue queues the script launch by launch and calls after as put does.
+// queue queues the command list launch by launch and calls after as put does.
 func (m *Machine) queue(after func(c *command) error) error {
-	m.calls.Kernels += len(m.script.commands)
-	m.calls.Driver += len(m.script.commands)
+	m.calls.Kernels += len(m.list.commands)
+	m.calls.Driver += len(m.list.commands)
 	return m.put(after)
 }
 
 func nothing(*command) error { return nil }
 
-// walk queues the script and waits for every command, to know which one fails.
+// walk queues the command list and waits for every command, to know which one fails.
 func (m *Machine) walk() error {
 	return m.queue(func(c *command) error {
 		err := m.dev.Synchronize()
@@ -96,10 +96,10 @@ func (m *Machine) walk() error {
 	})
 }
 
-// put queues the script, or records it for a graph. It calls after behind every command,
+// put queues the command list, or records it for a graph. It calls after behind every command,
 // and with nil behind the copies from and to the host.
 func (m *Machine) put(after func(c *command) error) error {
-	s := &m.script
+	s := &m.list
 	if s.in > 0 {
 		if err := m.dev.ToDevice(m.in.dev.at, m.in.host[:s.in*wordBytes]); err != nil {
 			return err
@@ -137,20 +137,20 @@ const WorthGraph = 8
 
 const maxGraphs = 32 // as many shapes as batches commonly have, twice
 
-// graphs are the scripts that were played lately, the latest last.
+// graphs are the command lists that were played lately, the latest last.
 type graphs struct {
 	plays []*played
 	off   bool
 }
 
 type played struct {
-	script
+	commandList
 	plays int
 	graph Graph // nil: not worth it yet
 }
 
-// find returns the script's history, empty if it is new.
-func (g *graphs) find(s *script) *played {
+// find returns the command list's history, empty if it is new.
+func (g *graphs) find(s *commandList) *played {
 	i := slices.IndexFunc(g.plays, func(p *played) bool { return p.equal(s) })
 	if i < 0 {
 		if len(g.plays) == maxGraphs {
@@ -158,7 +158,7 @@ func (g *graphs) find(s *script) *played {
 			g.plays = slices.Delete(g.plays, 0, 1)
 		}
 		i = len(g.plays)
-		g.plays = append(g.plays, &played{script: s.clone()})
+		g.plays = append(g.plays, &played{commandList: s.clone()})
 	}
 	p := g.plays[i]
 	g.plays = append(slices.Delete(g.plays, i, i+1), p)

@@ -193,7 +193,7 @@ func (w *Watch) read() error {
 	return nil
 }
 
-// run hands over the Machine's script, with marks in it, and waits for it.
+// run hands over the Machine's command list, with marks in it, and waits for it.
 func (w *Watch) run() error {
 	m := w.m
 	err := w.mark(&w.laps.Idle)
@@ -215,10 +215,10 @@ func (w *Watch) run() error {
 	return w.next(0)
 }
 
-// walk queues the script with a mark behind everything.
+// walk queues the command list with a mark behind everything.
 func (w *Watch) walk() error {
 	const transfers = 2
-	left := len(w.m.script.commands) + transfers
+	left := len(w.m.list.commands) + transfers
 	if err := w.hold(left); err != nil {
 		return err
 	}

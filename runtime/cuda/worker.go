@@ -6,7 +6,7 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// A worker records what it is asked to do on the Machine's tapes.
+// A worker records what it is asked to do on the Machine's launch lists.
 type worker struct {
 	m     *Machine
 	mem   *memory
@@ -24,14 +24,14 @@ func (w *worker) Queue() device.Queue { return w.queue }
 func (w *worker) Env() *device.Env    { return &w.env }
 
 func (w *worker) Launch(number int, e *device.Env, args ...device.Ref) {
-	w.m.tapeOf(w).launch(number, w.m.kernels[number], e, args)
+	w.m.listOf(w).launch(number, w.m.kernels[number], e, args)
 }
 
-func (w *worker) Zero(r device.Ref, n int) { w.m.tapeOf(w).move(clearOp, r, n, 0) }
+func (w *worker) Zero(r device.Ref, n int) { w.m.listOf(w).move(clearOp, r, n, 0) }
 
 func (w *worker) Fit(work, ints int) {
 	if w.m.summing {
-		t := w.m.tapeOf(w)
+		t := w.m.listOf(w)
 		t.work, t.ints = max(t.work, work), max(t.ints, ints)
 		return
 	}
@@ -54,7 +54,7 @@ func (w *worker) PutFloats(r device.Ref, src []float32) { put(w, r, src, math.Fl
 func put[T int32 | float32](w *worker, r device.Ref, src []T, bits func(T) uint32) {
 	for len(src) > 0 {
 		n := min(len(src), piece)
-		t := w.m.tapeOf(w)
+		t := w.m.listOf(w)
 		at := len(t.in)
 		for _, x := range src[:n] {
 			t.in = append(t.in, bits(x))
@@ -70,7 +70,7 @@ func put[T int32 | float32](w *worker, r device.Ref, src []T, bits func(T) uint3
 func (w *worker) GetInts(dst []int32, r device.Ref) {
 	for len(dst) > 0 {
 		n := min(len(dst), piece)
-		w.m.tapeOf(w).get(r, result{ints: dst[:n]})
+		w.m.listOf(w).get(r, result{ints: dst[:n]})
 		r, dst = r.Plus(n), dst[n:]
 		w.m.got()
 	}
@@ -79,7 +79,7 @@ func (w *worker) GetInts(dst []int32, r device.Ref) {
 func (w *worker) GetFloats(dst []float32, r device.Ref) {
 	for len(dst) > 0 {
 		n := min(len(dst), piece)
-		w.m.tapeOf(w).get(r, result{floats: dst[:n]})
+		w.m.listOf(w).get(r, result{floats: dst[:n]})
 		r, dst = r.Plus(n), dst[n:]
 		w.m.got()
 	}

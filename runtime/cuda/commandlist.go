@@ -7,14 +7,14 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// A group is tapes that run together, on the memory of one worker: one tape, or
+// A group is launch lists that run together, on the memory of one worker: one launch list, or
 // replicas of each other.
 type group struct {
-	tapes   []*tape
+	lists   []*launchList
 	mem     *memory
 	sum     bool                    // clear Grads before, and add them to Root's after
 	strides [device.NumSpaces]int64 // bytes from one replica to the next
-	in, out int                     // words of the stages before those of the first tape
+	in, out int                     // words of the stages before those of the first launch list
 }
 
 // A command is a launch of which everything is known.
@@ -22,66 +22,66 @@ type command struct {
 	k      *kernel
 	grid   [3]int
 	shared int
-	lo, hi int // its parameters within the script
+	lo, hi int // its parameters within the command list
 }
 
-// A script is what is handed over to the device in one go: a copy of the first
+// A commandList is what is handed over to the device in one go: a copy of the first
 // stage, commands, a copy back of the second.
-type script struct {
+type commandList struct {
 	commands []command
 	args     []byte
 	in, out  int // words
 }
 
-func (s *script) equal(o *script) bool {
+func (s *commandList) equal(o *commandList) bool {
 	return s.in == o.in && s.out == o.out && slices.Equal(s.commands, o.commands) && slices.Equal(s.args, o.args)
 }
 
-func (s *script) clone() script {
-	return script{slices.Clone(s.commands), slices.Clone(s.args), s.in, s.out}
+func (s *commandList) clone() commandList {
+	return commandList{slices.Clone(s.commands), slices.Clone(s.args), s.in, s.out}
 }
 
-func (s *script) u32(words ...uint32) {
+func (s *commandList) u32(words ...uint32) {
 	for _, w := range words {
 		s.args = abi.AppendU32(s.args, w)
 	}
 }
 
 // u64 appends at a multiple of 8, at which every command begins.
-func (s *script) u64(x uint64) { s.args = abi.AppendU64(s.args, x) }
+func (s *commandList) u64(x uint64) { s.args = abi.AppendU64(s.args, x) }
 
 // end adds the command whose parameters are those since lo.
-func (s *script) end(k *kernel, lo int, x, y, shared int) {
+func (s *commandList) end(k *kernel, lo int, x, y, shared int) {
 	s.commands = append(s.commands, command{k: k, grid: [3]int{x, y, 1}, shared: shared, lo: lo, hi: len(s.args)})
 	for len(s.args)%8 != 0 {
 		s.args = append(s.args, 0)
 	}
 }
 
-// layOut gives every tape its place in the stages and finds room for what groups need.
+// layOut gives every launch list its place in the stages and finds room for what groups need.
 func (m *Machine) layOut() error {
 	in, out, scratch := 0, 0, int64(0)
 	for i := range m.pending {
 		g := &m.pending[i]
 		g.in, g.out = in, out
-		for _, t := range g.tapes {
+		for _, t := range g.lists {
 			t.align()
 			in, out = in+len(t.in), out+t.out
 		}
-		for _, o := range g.tapes[0].ops {
+		for _, o := range g.lists[0].ops {
 			if o.room == 0 {
 				continue
 			}
-			if l := m.shape(&o, len(g.tapes)); l.shared > 0 {
+			if l := m.shape(&o, len(g.lists)); l.shared > 0 {
 				if err := m.allow(m.kernels[o.kernel], l.shared); err != nil {
 					return err
 				}
 			} else {
-				scratch = max(scratch, int64(l.blocks)*int64(len(g.tapes))*l.room)
+				scratch = max(scratch, int64(l.blocks)*int64(len(g.lists))*l.room)
 			}
 		}
 	}
-	m.script = script{commands: m.script.commands[:0], args: m.script.args[:0], in: in, out: out}
+	m.list = commandList{commands: m.list.commands[:0], args: m.list.args[:0], in: in, out: out}
 	if err := m.in.fit(m, in); err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (m *Machine) shape(o *op, replicas int) shape {
 
 // emit appends the commands of a group.
 func (m *Machine) emit(g *group) {
-	first, replicas := g.tapes[0], len(g.tapes)
+	first, replicas := g.lists[0], len(g.lists)
 	grads := device.Ref{Space: device.Grads}
 	if g.sum {
 		m.clear(g, grads, m.params)
@@ -156,7 +156,7 @@ func (m *Machine) emit(g *group) {
 	}
 	if g.sum {
 		at, step := m.address(g, grads)
-		s, lo := &m.script, len(m.script.args)
+		s, lo := &m.list, len(m.list.args)
 		s.u64(uint64(m.sums.spaces[device.Grads].at))
 		s.u64(uint64(at))
 		s.u64(uint64(step))
@@ -189,7 +189,7 @@ func (m *Machine) spread(n int) int {
 }
 
 func (m *Machine) copy(dst Ptr, dstStep int64, src Ptr, srcStep int64, n, replicas int) {
-	s, lo := &m.script, len(m.script.args)
+	s, lo := &m.list, len(m.list.args)
 	for _, x := range [...]uint64{uint64(dst), uint64(dstStep), uint64(src), uint64(srcStep)} {
 		s.u64(x)
 	}
@@ -199,18 +199,18 @@ func (m *Machine) copy(dst Ptr, dstStep int64, src Ptr, srcStep int64, n, replic
 
 func (m *Machine) clear(g *group, r device.Ref, n int) {
 	at, step := m.address(g, r)
-	s, lo := &m.script, len(m.script.args)
+	s, lo := &m.list, len(m.list.args)
 	s.u64(uint64(at))
 	s.u64(uint64(step))
 	s.u32(uint32(n))
-	s.end(m.moves.clear, lo, m.spread(n), len(g.tapes), 0)
+	s.end(m.moves.clear, lo, m.spread(n), len(g.lists), 0)
 }
 
 // launch appends a launch of the model's kernels.
 func (m *Machine) launch(g *group, o *op, refs []device.Ref, words []uint32) {
-	s, lo := &m.script, len(m.script.args)
-	k, l := m.kernels[o.kernel], m.shape(o, len(g.tapes))
-	a := abi.Args{Buffers: m.buffers[:0], Words: words, Further: g.apart(), Bytes: uint64(l.room)}
+	s, lo := &m.list, len(m.list.args)
+	k, l := m.kernels[o.kernel], m.shape(o, len(g.lists))
+	a := abi.Args{Buffers: m.buffers[:0], Words: words, Further: g.further(), Bytes: uint64(l.room)}
 	for _, r := range refs {
 		at, step := m.address(g, r)
 		a.Buffers = append(a.Buffers, abi.Buffer{At: uint64(at), Stride: uint64(step)})
@@ -223,13 +223,13 @@ func (m *Machine) launch(g *group, o *op, refs []device.Ref, words []uint32) {
 	}
 	m.buffers = a.Buffers
 	s.args = k.sig.Append(s.args, &a)
-	s.end(k, lo, l.blocks, len(g.tapes), l.shared)
+	s.end(k, lo, l.blocks, len(g.lists), l.shared)
 }
 
-// apart is how many examples a replica is further than the one before.
-func (g *group) apart() uint32 {
-	if len(g.tapes) == 1 {
+// further is how many examples a replica is further than the one before.
+func (g *group) further() uint32 {
+	if len(g.lists) == 1 {
 		return 0
 	}
-	return g.tapes[1].apart(g.tapes[0])
+	return g.lists[1].further(g.lists[0])
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// A tape is work of one worker, recorded by reference: it names spaces rather than
+// A launchList is work of one worker, recorded by reference: it names spaces rather than
 // addresses, so that it can run on the memory of any replica.
-type tape struct {
+type launchList struct {
 	ops      []op
 	refs     []device.Ref // arguments of the ops
 	words    []uint32     // per-launch scalars of the ops
@@ -33,7 +33,7 @@ const (
 )
 
 // An op is one piece of recorded work. Its references and scalars are the next of
-// the tape.
+// the launch list.
 type op struct {
 	kind   opKind
 	kernel int
@@ -57,14 +57,14 @@ func (r *result) len() int { return len(r.ints) + len(r.floats) }
 // they can be loaded as vectors.
 const blockAlign = 8
 
-func (t *tape) reset() {
+func (t *launchList) reset() {
 	clear(t.results) // it should not keep their slices alive
-	*t = tape{ops: t.ops[:0], refs: t.refs[:0], words: t.words[:0], examples: t.examples[:0], in: t.in[:0],
+	*t = launchList{ops: t.ops[:0], refs: t.refs[:0], words: t.words[:0], examples: t.examples[:0], in: t.in[:0],
 		blocks: t.blocks[:0], results: t.results[:0]}
 }
 
 // launch records a launch of a kernel of the model's table.
-func (t *tape) launch(number int, k *kernel, e *device.Env, args []device.Ref) {
+func (t *launchList) launch(number int, k *kernel, e *device.Env, args []device.Ref) {
 	o := op{kind: launchOp, kernel: number, blocks: k.Blocks(e), refs: len(args), words: len(t.words), at: -1}
 	if o.blocks <= 0 {
 		return
@@ -88,7 +88,7 @@ func (t *tape) launch(number int, k *kernel, e *device.Env, args []device.Ref) {
 
 // step returns where the step's scalars are within in: they are there once as long
 // as they do not change.
-func (t *tape) step(now stepBlock) int {
+func (t *launchList) step(now stepBlock) int {
 	if last := len(t.blocks) - 1; last >= 0 {
 		if at := t.blocks[last]; stepBlock(t.in[at:]) == now {
 			return at
@@ -101,14 +101,14 @@ func (t *tape) step(now stepBlock) int {
 	return at
 }
 
-func (t *tape) align() {
+func (t *launchList) align() {
 	for len(t.in)%blockAlign != 0 {
 		t.in = append(t.in, 0)
 	}
 }
 
 // move records an op on one reference.
-func (t *tape) move(kind opKind, r device.Ref, n, at int) {
+func (t *launchList) move(kind opKind, r device.Ref, n, at int) {
 	if n == 0 {
 		return
 	}
@@ -116,7 +116,7 @@ func (t *tape) move(kind opKind, r device.Ref, n, at int) {
 	t.ops = append(t.ops, op{kind: kind, refs: 1, n: n, at: at})
 }
 
-func (t *tape) get(r device.Ref, to result) {
+func (t *launchList) get(r device.Ref, to result) {
 	to.at = t.out
 	t.results = append(t.results, to)
 	t.move(getOp, r, to.len(), t.out)
@@ -125,7 +125,7 @@ func (t *tape) get(r device.Ref, to result) {
 
 // replica says whether t is the same work as first but for its data, with examples
 // that are so many further.
-func (t *tape) replica(first *tape, further uint32) bool {
+func (t *launchList) replica(first *launchList, further uint32) bool {
 	if !slices.Equal(t.ops, first.ops) || !slices.Equal(t.refs, first.refs) || !slices.Equal(t.examples, first.examples) ||
 		!slices.Equal(t.blocks, first.blocks) || len(t.in) != len(first.in) || len(t.words) != len(first.words) {
 		return false
@@ -149,8 +149,8 @@ func (t *tape) replica(first *tape, further uint32) bool {
 	return true
 }
 
-// apart is how many examples t is further than first, if they are replicas.
-func (t *tape) apart(first *tape) uint32 {
+// further is how many examples t is further than first, if they are replicas.
+func (t *launchList) further(first *launchList) uint32 {
 	if len(t.examples) == 0 || len(first.examples) == 0 {
 		return 0
 	}
