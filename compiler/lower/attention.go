@@ -111,14 +111,12 @@ func (a *attention) drop(x *expr.Expr, words string, n *expr.Expr) *expr.Expr {
 
 // mapRow sets row r of a matrix tile of n columns.
 func (a *attention) mapRow(tile string, r, n *expr.Expr, f element) {
-	as, vs := axes(exprs{n})
-	a.setOver(as, tile, exprs{r, vs[0]}, f(vs[0]))
+	a.fill(tile, exprs{n}, func(i exprs) exprs { return exprs{r, i[0]} }, func(i exprs) *expr.Expr { return f(i[0]) })
 }
 
 // addTo adds a value to an element of a tile for all values of axes.
 func (e *emitter) addTo(tile string, shape exprs, at place, value func(i exprs) *expr.Expr) {
-	as, vs := axes(shape)
-	e.setOver(as, tile, at(vs), add(elem(tile, at(vs)...), value(vs)))
+	e.fill(tile, shape, at, func(i exprs) *expr.Expr { return add(elem(tile, at(i)...), value(i)) })
 }
 
 // storeFlat writes a part of the buffer of v, which is flat.

@@ -62,7 +62,7 @@ func (d *dense) cell(r, e *expr.Expr) (i, j *expr.Expr) {
 
 // mapCells sets a tile [height, count].
 func (d *dense) mapCells(tile string, f func(r, e *expr.Expr) *expr.Expr) {
-	d.mapTo(tile, exprs{d.height, d.count}, func(i exprs) *expr.Expr { return f(i[0], i[1]) })
+	d.mapTo(tile, func(i exprs) *expr.Expr { return f(i[0], i[1]) })
 }
 
 // lines puts what a bias reads along lines of cells into tiles with one element a
@@ -101,8 +101,8 @@ func (d *dense) line(x *expr.Expr, slope int64) *expr.Expr {
 	start := d.let(t+"_start", number(lowest, d.lo))
 	// A block without keys has no lines: their numbers might be outside of the leaf.
 	others := mul(lesser(d.count, expr.Int(1)), mul(expr.Int(bent), sub(d.height, expr.Int(1))))
-	d.mapTo(t, exprs{add(d.count, others)}, func(a exprs) *expr.Expr {
-		return at(x, expr.Int(0), add(start, a[0]))
+	d.fill(t, exprs{add(d.count, others)}, same, func(n exprs) *expr.Expr {
+		return at(x, expr.Int(0), add(start, n[0]))
 	})
 	return elem(t, sub(number(ivar("i"), ivar("j")), start))
 }
@@ -246,9 +246,10 @@ func (d *dense) relativeGrad(g *attentionGrad, r *expr.Expr, ds string) {
 	lead := d.let("lead", sub(add(d.lo, num(d.attr.Relative)), i)) // of the first key, before it is clipped
 	near := d.let("near", lesser(greater(lead, expr.Int(1)), most))
 	far := d.let("far", lesser(add(lead, d.count), most))
-	as, vs := axes(exprs{greater(sub(far, near), expr.Int(0))})
 	d.when(lt(near, far), func() { // else near may lie behind the tile
-		d.setOver(as, t, exprs{add(near, vs[0])}, elem(ds, r, sub(add(near, vs[0]), lead)))
+		d.fill(t, exprs{greater(sub(far, near), expr.Int(0))}, from(near), func(n exprs) *expr.Expr {
+			return elem(ds, r, sub(add(near, n[0]), lead))
+		})
 	})
 	for _, end := range (exprs{expr.Int(0), most}) {
 		sum := d.reduce(fmt.Sprintf("end%d", end.I), expr.Add, d.count, func(e *expr.Expr) *expr.Expr {

@@ -149,7 +149,7 @@ func (a *narrow) softmax() (norm string) {
 // row makes a tile of one value a query.
 func (a *narrow) row(name string, f element) string {
 	tile := a.tile(name, expr.F32, a.rows)
-	a.mapTo(tile, exprs{a.rows}, func(t exprs) *expr.Expr { return f(t[0]) })
+	a.mapTo(tile, func(t exprs) *expr.Expr { return f(t[0]) })
 	return tile
 }
 

@@ -17,8 +17,8 @@ func lowerBiasTable(e *emitter) error {
 	t := e.grid("t", s.rows)
 	buf := e.out(v, "table", sizes(v.Type.Shape)...)
 	i := e.let("i", queryOf(t))
-	as, vs := axes(exprs{s.keys})
-	e.setOver(as, buf, exprs{s.h, t, vs[0]}, s.whereOpen(i, vs[0], s.bias))
+	row := func(j exprs) exprs { return exprs{s.h, t, j[0]} }
+	e.fill(buf, exprs{s.keys}, row, func(j exprs) *expr.Expr { return s.whereOpen(i, j[0], s.bias) })
 	return nil
 }
 
@@ -38,13 +38,22 @@ func lowerBiasTableGrad(e *emitter) error {
 	d := v.Args[0].Type.Shape
 	s := newSite(e, d[1], d[2], v.Args[1:])
 	s.h = e.grid("h", size(d[0]))
+	g := &leafGrads{site: s, sums: map[string]string{}, cells: map[string]string{}, within: map[string]*expr.Expr{}}
 	result := e.results()
-	g := &leafGrads{site: s, cells: map[string]string{}, within: map[string]*expr.Expr{}}
-	g.declare(result)
+	for n, leaf := range s.attr.Leaves {
+		if result[leaf] != nil {
+			t := e.tile("d_"+leafName(leaf), expr.F32, sizes(s.leaves[n].Type.Shape)...)
+			e.zero(t)
+			g.sums[s.tiles[n]] = t
+		}
+	}
 	dtable := e.in(v.Args[0], "dtable", sizes(d)...)
-	ds := e.load("ds", expr.F32, dtable, exprs{s.rows, s.keys}, s.ofHead)
-	g.sum(ds)
-	g.store(result)
+	g.sum(e.load("ds", expr.F32, dtable, exprs{s.rows, s.keys}, s.ofHead))
+	for n, leaf := range s.attr.Leaves {
+		if a := result[leaf]; a != nil {
+			e.copyOut(g.sums[s.tiles[n]], e.out(a, "d"+leafName(leaf), sizes(a.Type.Shape)...), s.ofHead)
+		}
+	}
 	return nil
 }
 
@@ -54,19 +63,6 @@ type leafGrads struct {
 	sums   map[string]string     // leaf tile -> tile of its gradient
 	cells  map[string]string     // what differs between cells -> tile [T J] of it
 	within map[string]*expr.Expr // tile of cells -> what it holds, over i, j and cell
-}
-
-// declare makes a tile for the gradient of each leaf that is a result.
-func (g *leafGrads) declare(result map[string]*ir.Value) {
-	g.sums = map[string]string{}
-	for n, leaf := range g.attr.Leaves {
-		if result[leaf] == nil {
-			continue
-		}
-		t := g.tile("d_"+leafName(leaf), expr.F32, sizes(g.leaves[n].Type.Shape)...)
-		g.zero(t)
-		g.sums[g.tiles[n]] = t
-	}
 }
 
 // sum adds, for every leaf element that the bias reads, ds times the bias's
@@ -140,7 +136,7 @@ func (g *leafGrads) spill(x *expr.Expr) *expr.Expr {
 		case n.Op == expr.Where && ir.OverCells(n.Args[0]):
 			open := g.perCell(where(n.Args[0], expr.F(1), expr.F(0)))
 			return where(lt(expr.F(0), open), n.Args[1], n.Args[2])
-		case ir.OverCells(n), costly && uses(n, "cell"):
+		case ir.OverCells(n), costly && expr.Depends(n, "cell"):
 			return g.perCell(n)
 		}
 		return n
@@ -160,7 +156,7 @@ func (g *leafGrads) slope(e, x *expr.Expr) *expr.Expr {
 			continue
 		}
 		outer := expr.Diff(e, t)
-		if outer.Op != expr.Elem && uses(outer, "cell") {
+		if outer.Op != expr.Elem && expr.Depends(outer, "cell") {
 			outer = g.perCell(outer)
 		}
 		part := mul(outer, inner)
@@ -183,14 +179,14 @@ func (g *leafGrads) perCell(x *expr.Expr) *expr.Expr {
 	if g.cells[key] == "" {
 		t := g.tile("cells", expr.F32, mul(g.rows, g.keys))
 		g.cells[key], g.within[t] = t, x
-		as, vs := axes(exprs{g.rows, g.keys})
-		at := add(mul(vs[0], g.keys), vs[1])
-		if ir.OverCells(x) || uses(x, "a1") {
-			x = expr.Simplify(expr.Subst(x, map[string]*expr.Expr{"i": queryOf(vs[0]), "j": vs[1], "cell": at}))
+		if ir.OverCells(x) || expr.Depends(x, "a1") {
+			cell := func(i exprs) exprs { return exprs{add(mul(i[0], g.keys), i[1])} }
+			g.fill(t, exprs{g.rows, g.keys}, cell, func(i exprs) *expr.Expr {
+				return expr.Simplify(expr.Subst(x, map[string]*expr.Expr{"i": queryOf(i[0]), "j": i[1], "cell": cell(i)[0]}))
+			})
 		} else {
-			as, at = g.all(), ivar("cell")
+			g.setOver(g.all(), t, exprs{ivar("cell")}, x)
 		}
-		g.setOver(as, t, exprs{at}, x)
 	}
 	return elem(g.cells[key], ivar("cell"))
 }
@@ -198,27 +194,4 @@ func (g *leafGrads) perCell(x *expr.Expr) *expr.Expr {
 // all is the axis of all cells.
 func (g *leafGrads) all() []kernel.Axis {
 	return []kernel.Axis{{Var: "cell", Size: mul(g.rows, g.keys)}}
-}
-
-// uses reports whether a variable occurs in an expression.
-func uses(x *expr.Expr, name string) bool {
-	for _, v := range expr.Vars(x) {
-		if v.Name == name {
-			return true
-		}
-	}
-	return false
-}
-
-// store writes the gradients at the head's place.
-func (g *leafGrads) store(result map[string]*ir.Value) {
-	for n, leaf := range g.attr.Leaves {
-		t, ok := g.sums[g.tiles[n]]
-		if !ok {
-			continue
-		}
-		v := result[leaf]
-		buf := g.out(v, "d"+leafName(leaf), sizes(v.Type.Shape)...)
-		g.copyOut(t, buf, g.ofHead)
-	}
 }

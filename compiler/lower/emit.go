@@ -185,7 +185,7 @@ func (e *emitter) load(tile string, t expr.Type, buf string, shape exprs, at pla
 		return tile
 	}
 	tile = e.tile(tile, t, shape...)
-	e.mapTo(tile, shape, func(i exprs) *expr.Expr { return expr.NewElem(buf, t, at(i)...) })
+	e.mapTo(tile, func(i exprs) *expr.Expr { return expr.NewElem(buf, t, at(i)...) })
 	return tile
 }
 
@@ -207,19 +207,18 @@ func (e *emitter) sum(tile string, v *ir.Value, buf string, shape exprs, at plac
 
 // store sets a place of the buffer of v, or adds to what is there.
 func (e *emitter) store(v *ir.Value, buf string, shape exprs, at place, value func(i exprs) *expr.Expr) {
-	as, vs := axes(shape)
+	_, vs := axes(shape)
 	x := value(vs)
 	if e.env.accumulate[v] {
 		old := e.load("old", v.Type.Elem, buf, shape, at)
 		x = add(ref(old, v.Type.Elem, vs...), x)
 	}
-	e.setOver(as, buf, at(vs), x)
+	e.fill(buf, shape, at, func(exprs) *expr.Expr { return x })
 }
 
 // copyOut writes an F32 tile to a place of a buffer.
 func (e *emitter) copyOut(tile, buf string, at place) {
-	as, vs := axes(e.shape(tile))
-	e.setOver(as, buf, at(vs), elem(tile, vs...))
+	e.fill(buf, e.shape(tile), at, func(i exprs) *expr.Expr { return elem(tile, i...) })
 }
 
 // axes makes one index variable a dimension: the last is e, those before it a1, a2, ….
@@ -239,9 +238,14 @@ func axes(shape exprs) ([]kernel.Axis, exprs) {
 }
 
 // mapTo sets a whole tile elementwise.
-func (e *emitter) mapTo(tile string, shape exprs, f func(i exprs) *expr.Expr) {
+func (e *emitter) mapTo(tile string, f func(i exprs) *expr.Expr) {
+	e.fill(tile, e.shape(tile), same, f)
+}
+
+// fill sets a place of a tile or buffer, of some shape, elementwise.
+func (e *emitter) fill(name string, shape exprs, at place, f func(i exprs) *expr.Expr) {
 	as, vs := axes(shape)
-	e.setOver(as, tile, vs, f(vs))
+	e.setOver(as, name, at(vs), f(vs))
 }
 
 // setOver sets an element of a tile or buffer for all values of axes.
@@ -264,7 +268,7 @@ func (e *emitter) set(name string, v *expr.Expr, at ...*expr.Expr) {
 
 // zero sets a whole tile, or a variable, to zero.
 func (e *emitter) zero(tile string) {
-	e.mapTo(tile, e.shape(tile), func(exprs) *expr.Expr { return expr.F(0) })
+	e.mapTo(tile, func(exprs) *expr.Expr { return expr.F(0) })
 }
 
 // random sets a tile of rank 1 to random words.

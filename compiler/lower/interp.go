@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/plan"
 )
@@ -14,62 +13,53 @@ import (
 type Machine struct {
 	Params, Grads, Moment1, Moment2 []float32
 
-	program *Program
-	floats  map[*Buffer][][]float32
-	ints    map[*Buffer][][]int32
+	buffers map[*Buffer][]kernel.Buffer
 }
 
 // NewMachine returns a machine with zeroed arenas.
 func NewMachine(p *Program) *Machine {
 	arena := func() []float32 { return make([]float32, p.NumParams) }
-	return &Machine{
-		Params: arena(), Grads: arena(), Moment1: arena(), Moment2: arena(), program: p,
-		floats: map[*Buffer][][]float32{}, ints: map[*Buffer][][]int32{},
-	}
+	return &Machine{Params: arena(), Grads: arena(), Moment1: arena(), Moment2: arena(), buffers: map[*Buffer][]kernel.Buffer{}}
 }
 
 // Prepare allocates the memory of an entry for a launch's shapes; entries that
 // share it keep their contents between launches until it is prepared again.
 func (m *Machine) Prepare(e *Entry, s kernel.Scalars) {
+	dims := map[string]int{}
+	for name, x := range s {
+		dims[name] = int(x)
+	}
+	dims["T"] = dims["C"]
 	for _, b := range e.Memory.Buffers {
-		n := 1
-		for _, d := range b.Type.Shape {
-			switch d.Sym {
-			case "":
-				n *= d.N
-			case "T":
-				n *= int(s["C"])
-			default:
-				n *= int(s[d.Sym])
-			}
+		n, err := elements(b.Type, dims)
+		if err != nil {
+			panic("BUG: " + err.Error())
 		}
-		m.floats[b], m.ints[b] = nil, nil
 		count := b.Count
 		if b.PerTime {
 			count *= runs(plan.Times, s)
 		}
-		for range count {
-			if b.Type.Elem == expr.F32 {
-				m.floats[b] = append(m.floats[b], make([]float32, n))
-			} else {
-				m.ints[b] = append(m.ints[b], make([]int32, n))
-			}
+		m.buffers[b] = make([]kernel.Buffer, count)
+		for i := range count {
+			m.buffers[b][i] = kernel.NewBuffer(b.Type.Elem, n)
 		}
 	}
 }
 
 // Floats and Ints are tensor i of a buffer of a prepared entry.
 func (m *Machine) Floats(e *Entry, name string, i int) []float32 {
-	return m.floats[e.Memory.Buffer(name)][i]
+	return m.buffers[e.Memory.Buffer(name)][i].F
 }
-func (m *Machine) Ints(e *Entry, name string, i int) []int32 { return m.ints[e.Memory.Buffer(name)][i] }
+func (m *Machine) Ints(e *Entry, name string, i int) []int32 {
+	return m.buffers[e.Memory.Buffer(name)][i].I
+}
 
 // Run interprets an entry kernel by kernel.
 func (m *Machine) Run(e *Entry, s kernel.Scalars) error {
 	for _, b := range e.Memory.Buffers {
 		if b.Zero {
-			for _, t := range m.floats[b] {
-				clear(t)
+			for _, t := range m.buffers[b] {
+				clear(t.F)
 			}
 		}
 	}
@@ -77,12 +67,10 @@ func (m *Machine) Run(e *Entry, s kernel.Scalars) error {
 		if step.Unless != plan.Once && runs(step.Unless, s) > 0 {
 			continue
 		}
-		if step.N == 0 {
-			if err := m.routine(e, step, s, 0); err != nil {
-				return err
-			}
+		n := 1
+		if step.N > 0 {
+			n = step.N * runs(step.Runs, s)
 		}
-		n := step.N * runs(step.Runs, s)
 		for l := range n {
 			if step.Down {
 				l = n - 1 - l
@@ -131,30 +119,16 @@ func (m *Machine) routine(e *Entry, step Step, s kernel.Scalars, l int) error {
 // Buffer is the memory behind an argument in iteration l of a launch; flat arenas
 // begin at element P.
 func (m *Machine) Buffer(e *Entry, a Arg, l int, s kernel.Scalars) kernel.Buffer {
-	if a.Group != nil {
-		l %= a.Group.Layers
+	if a.Space == InBuffer {
+		return m.buffers[e.Memory.Buffer(a.Ref.Buffer)][a.Ref.Index(l, runs(a.Ref.Runs, s))]
 	}
 	first := int(s["P"])
-	switch a.Space {
-	case InParams:
-		return kernel.Buffer{F: m.Params[a.Group.Off+l*a.Group.Stride+a.Off:]}
-	case InGrads:
-		return kernel.Buffer{F: m.Grads[a.Group.Off+l*a.Group.Stride+a.Off:]}
-	case FlatParams:
-		return kernel.Buffer{F: m.Params[first:]}
-	case FlatGrads:
-		return kernel.Buffer{F: m.Grads[first:]}
-	case FlatMoment1:
-		return kernel.Buffer{F: m.Moment1[first:]}
-	case FlatMoment2:
-		return kernel.Buffer{F: m.Moment2[first:]}
+	if a.Group != nil {
+		first = a.Group.Off + l%a.Group.Layers*a.Group.Stride + a.Off
 	}
-	b := e.Memory.Buffer(a.Ref.Buffer)
-	i := a.Ref.Index(l, runs(a.Ref.Runs, s))
-	if b.Type.Elem == expr.F32 {
-		return kernel.Buffer{F: m.floats[b][i]}
-	}
-	return kernel.Buffer{I: m.ints[b][i]}
+	arena := [...][]float32{InParams: m.Params, InGrads: m.Grads,
+		FlatParams: m.Params, FlatGrads: m.Grads, FlatMoment1: m.Moment1, FlatMoment2: m.Moment2}[a.Space]
+	return kernel.Buffer{F: arena[first:]}
 }
 
 // Entry finds a program's entry by name.

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
@@ -124,7 +125,7 @@ func lowerScatter(e *emitter) error {
 
 	id := e.load("id", expr.I32, e.in(ids, "ids", rows), exprs{rows}, same)
 	a := e.tile("a", expr.F32, height, rows)
-	e.mapTo(a, exprs{height, rows}, func(i exprs) *expr.Expr {
+	e.mapTo(a, func(i exprs) *expr.Expr {
 		return where(eq(ielem(id, i[1]), add(first, i[0])), expr.F(1), expr.F(0))
 	})
 	b := e.load("b", expr.F32, e.in(dy, "dy", rows, d), exprs{rows, d}, same)
@@ -158,14 +159,16 @@ func lowerAppend(e *emitter) error {
 	r := e.cellRow()
 	el := r.read(x, "x")
 	buf := e.out(v, "cache", sizes(v.Type.Shape)...)
-	as, vs := axes(exprs{r.width})
-	var at exprs
+	var index exprs
 	for i := range len(x.Type.Shape) - 1 {
-		at = append(at, r.leading(i))
+		index = append(index, r.leading(i))
 	}
-	at = append(at, vs[0])
-	at[1] = add(ivar("P"), at[1])
-	e.setOver(as, buf, at, el(vs[0]))
+	row := func(i exprs) exprs {
+		at := append(slices.Clone(index), i[0])
+		at[1] = queryOf(at[1])
+		return at
+	}
+	e.fill(buf, exprs{r.width}, row, func(i exprs) *expr.Expr { return el(i[0]) })
 	return nil
 }
 

@@ -109,7 +109,7 @@ func (d *describer) steps() {
 		s := kernel.Step{Op: v.Op.String()}
 		switch v.Op {
 		case ir.Map:
-			s.Value = d.applied(v)
+			s.Value = applied(v, d.value, func(axis int) *expr.Expr { return d.indices()[axis] })
 		case ir.Dropout:
 			s.Dropout = kernel.Dropout{Rate: v.Attr.Rate, Stream: v.Attr.Stream}
 			s.Value = d.value(v.Args[0])
@@ -119,18 +119,6 @@ func (d *describer) steps() {
 		s.Result = d.result(v, fmt.Sprintf("v%d", i+1))
 		d.o.Steps = append(d.o.Steps, s)
 	}
-}
-
-// applied is the expression of a Map at row r and column e.
-func (d *describer) applied(v *ir.Value) *expr.Expr {
-	vars := map[string]*expr.Expr{}
-	for i, a := range v.Args {
-		vars[fmt.Sprintf("x%d", i)] = d.value(a)
-	}
-	for i, at := range d.indices() {
-		vars[fmt.Sprintf("d%d", i)] = at
-	}
-	return expr.Simplify(expr.Subst(v.Attr.Expr, vars))
 }
 
 // indices are those along the axes of the group's shape.

@@ -26,8 +26,9 @@ func lowerRuns(e *emitter) error {
 		e.set(count, where(member, add(ielem(count), expr.Int(1)), expr.Int(0)))
 		e.set(numbers, ielem(count), p)
 	})
-	as, vs := axes(exprs{rows})
-	e.setOver(as, e.out(v, "runs", sizes(v.Type.Shape)...), exprs{b, vs[0]}, ielem(numbers, add(first, vs[0])))
+	buf := e.out(v, "runs", sizes(v.Type.Shape)...)
+	row := func(t exprs) exprs { return exprs{b, t[0]} }
+	e.fill(buf, exprs{rows}, row, func(t exprs) *expr.Expr { return ielem(numbers, add(first, t[0])) })
 	return nil
 }
 
@@ -55,7 +56,7 @@ func lowerSubset(e *emitter) error {
 	group := expr.New(expr.Div, firstExample, expr.U(uint32(v.Attr.Group)))
 	e.random(words, expr.Int(0), group, v.Attr.Stream)
 	chosen, count := e.tile("chosen", expr.I32, wanted), e.tile("count", expr.I32)
-	e.mapTo(chosen, exprs{wanted}, func(i exprs) *expr.Expr { return i[0] })
+	e.mapTo(chosen, func(i exprs) *expr.Expr { return i[0] })
 	e.set(count, expr.Int(0))
 	e.loop("n", choices, func(n *expr.Expr) {
 		left := expr.New(expr.AsU32, sub(choices, n))
@@ -64,8 +65,9 @@ func lowerSubset(e *emitter) error {
 		e.set(chosen, where(take, n, ielem(chosen, at)), at)
 		e.set(count, add(ielem(count), where(take, expr.Int(1), expr.Int(0))))
 	})
-	as, vs := axes(exprs{rows})
-	e.setOver(as, e.out(v, "subset", rows), vs, where(le(rows, wanted), ielem(chosen, lesser(vs[0], last)), vs[0]))
+	e.fill(e.out(v, "subset", rows), exprs{rows}, same, func(t exprs) *expr.Expr {
+		return where(le(rows, wanted), ielem(chosen, lesser(t[0], last)), t[0])
+	})
 	return nil
 }
 
@@ -99,10 +101,7 @@ func lowerRotate(e *emitter) error {
 			return func(i exprs) exprs { return exprs{row, add(add(mul(h, num(dh)), num(first)), i[0])} }
 		}
 		load := func(name string, first, n int) string { return e.load(name, expr.F32, buf, exprs{num(n)}, part(first)) }
-		store := func(first, n int, value func(i exprs) *expr.Expr) {
-			as, vs := axes(exprs{num(n)})
-			e.setOver(as, out, part(first)(vs), value(vs))
-		}
+		store := func(first, n int, value func(i exprs) *expr.Expr) { e.fill(out, exprs{num(n)}, part(first), value) }
 		a, b := load("a", 0, r), load("b", r, r)
 		store(0, r, func(i exprs) *expr.Expr {
 			return sub(mul(elem(a, i...), elem(cos, i...)), mul(elem(b, i...), elem(sin, i...)))

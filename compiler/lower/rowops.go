@@ -14,7 +14,7 @@ func (e *emitter) accumulator(v *ir.Value, name string, n *expr.Expr) string {
 
 // accumulate adds the elements of a row to a tile.
 func (r *row) accumulate(t string, el element) {
-	r.mapTo(t, exprs{r.width}, func(i exprs) *expr.Expr { return add(elem(t, i[0]), el(i[0])) })
+	r.mapTo(t, func(i exprs) *expr.Expr { return add(elem(t, i[0]), el(i[0])) })
 }
 
 // lowerSum sums over all leading axes, or over everything, in ascending order of

@@ -159,7 +159,7 @@ func (r *row) members() {
 func (r *row) keep(name string, v *ir.Value) {
 	el := r.value[v]
 	t := r.tile(name, v.Type.Elem, r.width)
-	r.mapTo(t, exprs{r.width}, func(i exprs) *expr.Expr { return el(i[0]) })
+	r.mapTo(t, func(i exprs) *expr.Expr { return el(i[0]) })
 	r.value[v] = func(e *expr.Expr) *expr.Expr { return expr.NewElem(t, v.Type.Elem, e) }
 }
 
@@ -193,15 +193,18 @@ func (r *row) member(v *ir.Value) element {
 	case ir.Noise:
 		return r.noise(v)
 	case ir.Map:
-		args := make([]element, len(v.Args))
-		for i, a := range v.Args {
-			args[i] = r.operand(a)
+		args := map[*ir.Value]element{}
+		for _, a := range v.Args {
+			args[a] = r.operand(a)
 		}
-		free := map[string]bool{}
-		for _, x := range expr.Vars(v.Attr.Expr) {
-			free[x.Name] = true
+		return func(e *expr.Expr) *expr.Expr {
+			return applied(v, func(a *ir.Value) *expr.Expr { return args[a](e) }, func(axis int) *expr.Expr {
+				if axis == len(v.Type.Shape)-1 {
+					return r.column(e)
+				}
+				return r.leading(axis)
+			})
 		}
-		return func(e *expr.Expr) *expr.Expr { return r.applied(v, args, free, e) }
 	}
 	panic("BUG: " + v.Op.String() + " is not elementwise")
 }
@@ -213,20 +216,16 @@ func (r *row) operand(v *ir.Value) element {
 	return r.read(v, label(v, "x"))
 }
 
-// applied is a Map's expression at element e.
-func (r *row) applied(v *ir.Value, args []element, free map[string]bool, e *expr.Expr) *expr.Expr {
+// applied is a Map's expression: arg gives its arguments, and index where it is along
+// an axis, asked for those that matter.
+func applied(v *ir.Value, arg func(*ir.Value) *expr.Expr, index func(axis int) *expr.Expr) *expr.Expr {
 	vars := map[string]*expr.Expr{}
-	for i, x := range args {
-		vars[fmt.Sprintf("x%d", i)] = x(e)
+	for i, a := range v.Args {
+		vars[fmt.Sprintf("x%d", i)] = arg(a)
 	}
 	for i := range v.Type.Shape {
-		d := fmt.Sprintf("d%d", i)
-		switch {
-		case !free[d]:
-		case i == len(v.Type.Shape)-1:
-			vars[d] = r.column(e)
-		default:
-			vars[d] = r.leading(i)
+		if d := fmt.Sprintf("d%d", i); expr.Depends(v.Attr.Expr, d) {
+			vars[d] = index(i)
 		}
 	}
 	return expr.Simplify(expr.Subst(v.Attr.Expr, vars))

@@ -64,16 +64,11 @@ func placed(body []kernel.Stmt, after map[string][]kernel.Stmt) []kernel.Stmt {
 	return out
 }
 
-// defined is the scalar that a statement gives a value to: for those after it, or for
+// defined is the name that a statement gives a value to: for those after it, or for
 // its body.
 func defined(s kernel.Stmt) string {
-	switch s := s.(type) {
-	case *kernel.Let:
-		return s.Name
-	case *kernel.Reduce:
-		return s.Name
-	case *kernel.For:
-		return s.Var
+	if l, ok := s.(*kernel.For); ok {
+		return l.Var
 	}
-	return ""
+	return kernel.Bound(s)
 }
