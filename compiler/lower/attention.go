@@ -137,22 +137,21 @@ func softmaxScale(total *expr.Expr) *expr.Expr {
 
 // lowerAttention computes softmax(scale q·k + bias) v over the open keys of each
 // query; a query without open keys gives zeros.
-func lowerAttention(e *emitter) error {
+func lowerAttention(e *emitter) {
 	a := newAttention(e)
 	a.val = e.flat(a.v.Args[2], "v")
 	a.cells(true)
 	if w := a.window.Narrow; w != nil {
 		a.narrow(w).forward()
-		return nil
+		return
 	}
 	d := a.dense()
 	d.forward(a.grid("m", ceilDiv(a.rows, blockRows)))
-	return nil
 }
 
 // lowerAttentionWeights stores the probabilities or the scores of all cells, in
 // blocks of queries. Closed cells have a result too, so that no key is left out.
-func lowerAttentionWeights(e *emitter) error {
+func lowerAttentionWeights(e *emitter) {
 	a := newAttention(e)
 	a.window = ir.Window{}
 	a.cells(true)
@@ -167,5 +166,4 @@ func lowerAttentionWeights(e *emitter) error {
 	}
 	buf := e.out(a.v, "y", sizes(a.v.Type.Shape)...)
 	e.copyOut(d.weights, buf, func(i exprs) exprs { return exprs{a.b, a.h, add(d.first, i[0]), i[1]} })
-	return nil
 }

@@ -25,12 +25,13 @@ type attentionGrad struct {
 // The gradient of a bias table is the sum of ds_j over the examples: then a cell
 // is one head, which takes the examples in turn. Gradients of leaves are made from
 // those of tables.
-func lowerAttentionGrad(e *emitter) error {
+func lowerAttentionGrad(e *emitter) {
 	g := &attentionGrad{attention: newAttention(e), result: e.results()}
 	g.val, g.dout = e.flat(g.v.Args[2], "v"), e.flat(g.v.Args[3], "dout")
 	for _, leaf := range g.attr.Leaves {
 		if g.result[leaf] != nil {
-			return unsupported(g.v, "the gradient of leaf "+leaf+" outside of a bias table")
+			e.unsupported(g.v, "the gradient of leaf "+leaf+" outside of a bias table")
+			return
 		}
 	}
 	example := func() { g.dense().backward(g) }
@@ -41,7 +42,7 @@ func lowerAttentionGrad(e *emitter) error {
 	g.cells(table == nil)
 	if table == nil {
 		example()
-		return nil
+		return
 	}
 	g.dtable = e.tile("dtable_", expr.F32, g.rows, g.keys)
 	e.zero(g.dtable)
@@ -51,7 +52,6 @@ func lowerAttentionGrad(e *emitter) error {
 	})
 	buf := e.out(table, "dtable", sizes(table.Type.Shape)...)
 	e.copyOut(g.dtable, buf, g.ofHead)
-	return nil
 }
 
 // results are the group's anchors, which are gradients, by what they are of.

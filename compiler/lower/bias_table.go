@@ -10,7 +10,7 @@ import (
 
 // lowerBiasTable evaluates an attention's bias for one query row of one head in
 // each cell; closed keys have 0.
-func lowerBiasTable(e *emitter) error {
+func lowerBiasTable(e *emitter) {
 	v := e.group.Anchors[0]
 	s := newSite(e, v.Type.Shape[1], v.Type.Shape[2], v.Args)
 	s.h = e.grid("h", size(v.Type.Shape[0]))
@@ -19,7 +19,6 @@ func lowerBiasTable(e *emitter) error {
 	i := e.let("i", queryOf(t))
 	row := func(j exprs) exprs { return exprs{s.h, t, j[0]} }
 	e.fill(buf, exprs{s.keys}, row, func(j exprs) *expr.Expr { return s.whereOpen(i, j[0], s.bias) })
-	return nil
 }
 
 // whereOpen is x at a cell, 0 at closed ones.
@@ -33,7 +32,7 @@ func (s *site) whereOpen(i, j, x *expr.Expr) *expr.Expr {
 
 // lowerBiasTableGrad sums, for one head in each cell, the table's gradient times
 // the bias's derivative into every leaf element.
-func lowerBiasTableGrad(e *emitter) error {
+func lowerBiasTableGrad(e *emitter) {
 	v := e.group.Anchors[0]
 	d := v.Args[0].Type.Shape
 	s := newSite(e, d[1], d[2], v.Args[1:])
@@ -54,7 +53,6 @@ func lowerBiasTableGrad(e *emitter) error {
 			e.copyOut(g.sums[s.tiles[n]], e.out(a, "d"+leafName(leaf), sizes(a.Type.Shape)...), s.ofHead)
 		}
 	}
-	return nil
 }
 
 // leafGrads are the gradients of a site's learned leaves, the part of one head.

@@ -21,6 +21,7 @@ type emitter struct {
 	buffers map[*ir.Value]string
 	order   []*ir.Value // the values bound to the kernel's buffers, in order
 	env     *context
+	err     error // why there is no kernel
 }
 
 // A context says how the values of a function are bound.

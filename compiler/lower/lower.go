@@ -6,8 +6,6 @@ package lower
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/arithlang/mlc/compiler/ir"
 	"github.com/arithlang/mlc/compiler/kernel"
@@ -17,7 +15,7 @@ import (
 // A lowering writes the kernel of a group whose anchor has its op.
 type lowering struct {
 	label string // the start of kernel names
-	lower func(e *emitter) error
+	lower func(e *emitter)
 }
 
 // lowerings is keyed by the anchor's op; groups without an anchor are maps.
@@ -60,8 +58,8 @@ func lowerGroup(g *opt.Group, env *context) (k *kernel.Kernel, values []*ir.Valu
 		return nil, nil, fmt.Errorf("%s: no kernel computes it", op)
 	}
 	e := newEmitter(g, f.label+dims(g), env)
-	if err := f.lower(e); err != nil {
-		return nil, nil, err
+	if f.lower(e); e.err != nil {
+		return nil, nil, e.err
 	}
 	e.describe(op)
 	k = e.finish()
@@ -74,29 +72,23 @@ func lowerGroup(g *opt.Group, env *context) (k *kernel.Kernel, values []*ir.Valu
 // dims is the constant part of the shapes that a group's kernel is for, such as
 // _64x256 of a product.
 func dims(g *opt.Group) string {
-	var ns []string
-	add := func(ds []ir.Dim) {
-		for _, d := range ds {
-			if d.Sym == "" {
-				ns = append(ns, fmt.Sprint(d.N))
+	shape := g.Shape
+	if len(g.Anchors) > 0 {
+		shape = g.Anchors[0].Type.Shape
+		if v := g.Anchors[0]; v.Op == ir.MatMul {
+			if shape = v.Args[1].Type.Shape; v.Attr.TransB {
+				shape = []ir.Dim{shape[1], shape[0]}
 			}
 		}
 	}
-	switch {
-	case len(g.Anchors) > 0 && g.Anchors[0].Op == ir.MatMul:
-		add(g.Anchors[0].Args[1].Type.Shape)
-		if g.Anchors[0].Attr.TransB {
-			slices.Reverse(ns)
+	text, sep := "", "_"
+	for _, d := range shape {
+		if d.Sym == "" {
+			text += sep + fmt.Sprint(d.N)
+			sep = "x"
 		}
-	case len(g.Anchors) > 0:
-		add(g.Anchors[0].Type.Shape)
-	default:
-		add(g.Shape)
 	}
-	if len(ns) == 0 {
-		return ""
-	}
-	return "_" + strings.Join(ns, "x")
+	return text
 }
 
 // label is the name of an input in its kernel: what it is for, not what it is

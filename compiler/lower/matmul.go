@@ -17,11 +17,12 @@ const scatterRows = 64
 
 // lowerMatMul computes y = x W (or x Wᵀ) for a block of rows and then the
 // group's elementwise members on each row.
-func lowerMatMul(e *emitter) error {
+func lowerMatMul(e *emitter) {
 	v := e.group.Anchors[0]
 	x, w := v.Args[0], v.Args[1]
 	if v.Attr.TransA || len(w.Type.Shape) != 2 {
-		return unsupported(v, "batched or left-transposed products")
+		e.unsupported(v, "batched or left-transposed products")
+		return
 	}
 	e.group.Shape = v.Type.Shape
 	n, k := size(v.Type.Shape[len(v.Type.Shape)-1]), size(x.Type.Shape[len(x.Type.Shape)-1])
@@ -36,7 +37,6 @@ func lowerMatMul(e *emitter) error {
 		r.value[v] = func(col *expr.Expr) *expr.Expr { return elem(c, i, col) }
 		r.members()
 	})
-	return nil
 }
 
 // weight loads a product's right factor [k, n].
@@ -50,7 +50,7 @@ func (e *emitter) weight(v *ir.Value, k, n *expr.Expr) string {
 
 // lowerHeadProduct computes y = x W (or x Wᵀ) for a block of the heads' parts of
 // rows, which lie one after another.
-func lowerHeadProduct(e *emitter) error {
+func lowerHeadProduct(e *emitter) {
 	v := e.group.Anchors[0]
 	x, w := v.Args[0], v.Args[1]
 	k, n := size(w.Type.Shape[0]), size(w.Type.Shape[1])
@@ -62,7 +62,6 @@ func lowerHeadProduct(e *emitter) error {
 	e.over("r e k", rows, n, k)
 	a := e.load("a", expr.F32, e.in(x, "x", rows, k), exprs{height, k}, from(first))
 	e.storeProduct(v, "y", exprs{rows, n}, exprs{height, n}, from(first), a, e.weight(v, k, n))
-	return nil
 }
 
 // parts is how many parts of rows of x a product takes: one a row, or one a head.
@@ -87,7 +86,7 @@ func (e *emitter) block(rows *expr.Expr, most int64) (first, height *expr.Expr) 
 
 // lowerOuter computes the gradient of a weight, xᵀ dy summed over all rows, or over
 // all heads' parts of rows.
-func lowerOuter(e *emitter) error {
+func lowerOuter(e *emitter) {
 	v := e.group.Anchors[0]
 	x, dy := v.Args[0], v.Args[1]
 	rows := parts(v, x)
@@ -98,11 +97,10 @@ func lowerOuter(e *emitter) error {
 	a := e.load("a", expr.F32, e.in(x, "x", rows, k), exprs{height, rows}, columns)
 	b := e.load("b", expr.F32, e.in(dy, "dy", rows, n), exprs{rows, n}, same)
 	e.storeProduct(v, "dw", exprs{k, n}, exprs{height, n}, from(first), a, b)
-	return nil
 }
 
 // lowerGather reads a table's row for each id, then runs the epilogue.
-func lowerGather(e *emitter) error {
+func lowerGather(e *emitter) {
 	v := e.group.Anchors[0]
 	r := e.cellRow()
 	id, table := r.one("id", v.Args[1], "ids"), v.Args[0]
@@ -110,12 +108,11 @@ func lowerGather(e *emitter) error {
 	t := e.load("x", expr.F32, buf, exprs{r.width}, func(i exprs) exprs { return exprs{id, i[0]} })
 	r.value[v] = func(col *expr.Expr) *expr.Expr { return elem(t, col) }
 	r.members()
-	return nil
 }
 
 // lowerScatter sums, for each row of the table, the gradients of the places that
 // read it, in ascending order: a matrix product, in which factors of 0 add nothing.
-func lowerScatter(e *emitter) error {
+func lowerScatter(e *emitter) {
 	v := e.group.Anchors[0]
 	ids, dy := v.Args[0], v.Args[1]
 	rows := product(ids.Type.Shape)
@@ -130,7 +127,6 @@ func lowerScatter(e *emitter) error {
 	})
 	b := e.load("b", expr.F32, e.in(dy, "dy", rows, d), exprs{rows, d}, same)
 	e.storeProduct(v, "dtable", exprs{n, d}, exprs{height, d}, from(first), a, b)
-	return nil
 }
 
 // product makes a tile [rows, cols] that is the product of tiles a and b; of a
@@ -152,7 +148,7 @@ func (e *emitter) storeProduct(v *ir.Value, name string, whole, shape exprs, at 
 }
 
 // lowerAppend writes rows into a cache at P, P+1, ….
-func lowerAppend(e *emitter) error {
+func lowerAppend(e *emitter) {
 	v := e.group.Anchors[0]
 	x := v.Args[1]
 	e.group.Shape = x.Type.Shape
@@ -169,9 +165,9 @@ func lowerAppend(e *emitter) error {
 		return at
 	}
 	e.fill(buf, exprs{r.width}, row, func(i exprs) *expr.Expr { return el(i[0]) })
-	return nil
 }
 
-func unsupported(v *ir.Value, what string) error {
-	return fmt.Errorf("%s: no kernel computes %s yet (%s)", v.Op, what, v)
+// unsupported notes what no kernel computes.
+func (e *emitter) unsupported(v *ir.Value, what string) {
+	e.err = fmt.Errorf("%s: no kernel computes %s yet (%s)", v.Op, what, v)
 }

@@ -34,7 +34,7 @@ func (r *row) normalised(v *ir.Value, x element) *norm {
 }
 
 // lowerNorm computes gamma times the normalised row, plus beta of layer norm.
-func lowerNorm(e *emitter) error {
+func lowerNorm(e *emitter) {
 	v := e.group.Anchors[0]
 	r := e.cellRow()
 	var args []element
@@ -50,16 +50,16 @@ func lowerNorm(e *emitter) error {
 		return y
 	}
 	r.afterwards(v)
-	return nil
 }
 
 // lowerNormGrad computes the gradient of x row by row, or those of gamma and beta as
 // sums over all rows in one cell. With g = dy*gamma and the normalised row h,
 // dx = rstd * (g - mean(g) - h*mean(g*h)), without mean(g) of RMS norm.
-func lowerNormGrad(e *emitter) error {
+func lowerNormGrad(e *emitter) {
 	v := e.group.Anchors[0]
 	if v.Attr.Result != "x" {
-		return e.normParams(v)
+		e.normParams(v)
+		return
 	}
 	r := e.cellRow()
 	x, gamma, dy := r.read(v.Args[0], "x"), r.read(v.Args[1], "gamma"), r.read(v.Args[2], "dy")
@@ -73,7 +73,6 @@ func lowerNormGrad(e *emitter) error {
 	m2 := r.let("m2", r.mean("sum2", func(e *expr.Expr) *expr.Expr { return mul(g(e), n.hat(e)) }))
 	r.value[v] = func(e *expr.Expr) *expr.Expr { return mul(n.rstd, sub(rest(e), mul(n.hat(e), m2))) }
 	r.afterwards(v)
-	return nil
 }
 
 // afterwards computes the members on the normalised row, which they read from a tile.
@@ -84,7 +83,7 @@ func (r *row) afterwards(v *ir.Value) {
 	r.members()
 }
 
-func (e *emitter) normParams(v *ir.Value) error {
+func (e *emitter) normParams(v *ir.Value) {
 	shape := v.Args[0].Type.Shape
 	e.group.Shape = shape
 	d := size(shape[len(shape)-1])
@@ -106,5 +105,4 @@ func (e *emitter) normParams(v *ir.Value) error {
 	for _, a := range e.group.Anchors {
 		e.copyOut(sums[a.Attr.Result], e.buffers[a], same)
 	}
-	return nil
 }

@@ -7,7 +7,7 @@ import (
 
 // lowerRuns numbers the tokens of one example in each cell, from its first token
 // on, and stores rows P, P+1, … of those in a cache, or all.
-func lowerRuns(e *emitter) error {
+func lowerRuns(e *emitter) {
 	v := e.group.Anchors[0]
 	tokens := v.Args[0]
 	b := e.grid("b", size(v.Type.Shape[0]))
@@ -29,7 +29,6 @@ func lowerRuns(e *emitter) error {
 	buf := e.out(v, "runs", sizes(v.Type.Shape)...)
 	row := func(t exprs) exprs { return exprs{b, t[0]} }
 	e.fill(buf, exprs{rows}, row, func(t exprs) *expr.Expr { return ielem(numbers, add(first, t[0])) })
-	return nil
 }
 
 // drawn is the number that this row's draw group has drawn.
@@ -48,7 +47,7 @@ func below(word, n *expr.Expr) *expr.Expr {
 // lowerSubset takes each of the numbers in turn with the chance of what is still
 // wanted among what is left: Knuth, The Art of Computer Programming, volume 2,
 // 3.4.2, algorithm S.
-func lowerSubset(e *emitter) error {
+func lowerSubset(e *emitter) {
 	v := e.group.Anchors[0]
 	rows, choices, wanted := size(v.Type.Shape[0]), num(v.Attr.Rows), num(v.Attr.Size)
 	last := sub(wanted, expr.Int(1))
@@ -68,7 +67,6 @@ func lowerSubset(e *emitter) error {
 	e.fill(e.out(v, "subset", rows), exprs{rows}, same, func(t exprs) *expr.Expr {
 		return where(le(rows, wanted), ielem(chosen, lesser(t[0], last)), t[0])
 	})
-	return nil
 }
 
 // noise is the elements of this row of a Noise, two random words each.
@@ -82,7 +80,7 @@ func (r *row) noise(v *ir.Value) element {
 }
 
 // lowerRotate turns the pairs of one row in each cell, head by head.
-func lowerRotate(e *emitter) error {
+func lowerRotate(e *emitter) {
 	v := e.group.Anchors[0]
 	x, angles := v.Args[0], v.Args[1].Type.Shape
 	all, t := rowsOf(v.Type.Shape), size(v.Type.Shape[1])
@@ -114,5 +112,4 @@ func lowerRotate(e *emitter) error {
 			store(2*r, rest, func(i exprs) *expr.Expr { return elem(c, i...) })
 		}
 	})
-	return nil
 }

@@ -20,18 +20,19 @@ func (r *row) accumulate(t string, el element) {
 // lowerSum sums over all leading axes, or over everything, in ascending order of
 // rows; a whole row is summed canonically. Where an axis besides the last is left,
 // each cell makes one row of the result.
-func lowerSum(e *emitter) error {
+func lowerSum(e *emitter) {
 	v := e.group.Anchors[0]
 	x := v.Args[0]
 	shape := x.Type.Shape
 	e.group.Shape = shape
 	if len(v.Type.Shape) == 0 {
 		e.sumAll(v, x)
-		return nil
+		return
 	}
 	for i, a := range v.Attr.Axes {
 		if a != i {
-			return unsupported(v, "sums over other than leading axes")
+			e.unsupported(v, "sums over other than leading axes")
+			return
 		}
 	}
 	lead, last := len(v.Attr.Axes), len(shape)-1
@@ -51,7 +52,6 @@ func lowerSum(e *emitter) error {
 		r.accumulate(sum, r.operand(x))
 	})
 	e.copyOut(sum, buf, at)
-	return nil
 }
 
 func (e *emitter) sumAll(v, x *ir.Value) {
@@ -85,7 +85,7 @@ func (r *row) softmaxStats(x element) (maximum, sum *expr.Expr) {
 
 // lowerCrossEntropy computes log(sum exp(x - max)) - (x[label] - max) for each
 // row, and 0 where the label is -1.
-func lowerCrossEntropy(e *emitter) error {
+func lowerCrossEntropy(e *emitter) {
 	v := e.group.Anchors[0]
 	e.group.Shape = v.Args[0].Type.Shape
 	r := e.cellRow()
@@ -94,7 +94,6 @@ func lowerCrossEntropy(e *emitter) error {
 	target := r.reduce("target", expr.Add, r.width, func(e *expr.Expr) *expr.Expr { return where(eq(e, label), x(e), expr.F(0)) })
 	loss := sub(expr.New(expr.Log, sum), sub(target, maximum))
 	e.set(e.out(v, "loss", e.cells()), where(le(expr.Int(0), label), loss, expr.F(0)), r.index)
-	return nil
 }
 
 // one loads what a buffer has for each row.
@@ -103,7 +102,7 @@ func (r *row) one(name string, v *ir.Value, buf string) *expr.Expr {
 }
 
 // lowerCrossEntropyGrad computes (softmax(x) - onehot(label)) * dloss.
-func lowerCrossEntropyGrad(e *emitter) error {
+func lowerCrossEntropyGrad(e *emitter) {
 	v := e.group.Anchors[0]
 	r := e.cellRow()
 	x, label, dloss := r.read(v.Args[0], "logits"), r.one("label", v.Args[1], "labels"), r.one("weight", v.Args[2], "dloss")
@@ -114,12 +113,11 @@ func lowerCrossEntropyGrad(e *emitter) error {
 		return where(le(expr.Int(0), label), mul(sub(p, onehot), dloss), expr.F(0))
 	}
 	r.members()
-	return nil
 }
 
 // lowerArgMax finds the first of the largest elements of each row: the smallest
 // index among those equal to the maximum.
-func lowerArgMax(e *emitter) error {
+func lowerArgMax(e *emitter) {
 	v := e.group.Anchors[0]
 	e.group.Shape = v.Args[0].Type.Shape
 	r := e.cellRow()
@@ -130,5 +128,4 @@ func lowerArgMax(e *emitter) error {
 	})
 	found := where(lt(first, toF32(r.width)), expr.New(expr.ToI32, lesser(first, toF32(r.width))), expr.Int(0))
 	e.set(e.out(v, "pred", e.cells()), found, r.index)
-	return nil
 }

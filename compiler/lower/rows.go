@@ -264,7 +264,6 @@ func pos(g *opt.Group) diag.Pos {
 }
 
 // lowerMap computes a group of elementwise values alone.
-func lowerMap(e *emitter) error {
+func lowerMap(e *emitter) {
 	e.cellRow().members()
-	return nil
 }

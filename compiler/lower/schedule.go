@@ -35,13 +35,11 @@ func (l *lowerer) program(p *plan.Program) error {
 				return err
 			}
 		case *plan.Loop:
-			for _, c := range s.Body {
-				if len(s.Body) > 1 {
-					panic("BUG: loops of several calls are not lowered")
-				}
-				if err := l.step(c, Step{N: s.N, Runs: s.Runs, Down: s.Down}); err != nil {
-					return err
-				}
+			if len(s.Body) != 1 {
+				panic("BUG: loops of several calls are not lowered")
+			}
+			if err := l.step(s.Body[0], Step{N: s.N, Runs: s.Runs, Down: s.Down}); err != nil {
+				return err
 			}
 		}
 	}
@@ -62,10 +60,8 @@ func (l *lowerer) memory(name string) *Memory {
 func (l *lowerer) step(c *plan.Call, s Step) error {
 	stored := *c
 	stored.Func = copied(c.Func)
-	bind := &binder{lowerer: l, call: &stored, arg: map[*ir.Value]Arg{}}
-	if err := bind.params(); err != nil {
-		return err
-	}
+	bind := l.binder(&stored)
+	bind.params()
 	r, err := l.routine(stored.Func, bind)
 	if err != nil {
 		return err
@@ -103,63 +99,52 @@ type binder struct {
 	env  context
 }
 
+func (l *lowerer) binder(c *plan.Call) *binder {
+	return &binder{lowerer: l, call: c, arg: map[*ir.Value]Arg{},
+		env: context{accumulate: map[*ir.Value]bool{}, inPlace: map[*ir.Value]*ir.Value{}}}
+}
+
 // params binds the parameters and results of the call.
-func (b *binder) params() error {
-	b.env = context{accumulate: map[*ir.Value]bool{}, inPlace: map[*ir.Value]*ir.Value{}}
+func (b *binder) params() {
 	f := b.call.Func
 	byRef := map[plan.Ref]*ir.Value{}
 	for i, p := range f.Params {
 		name := p.Attr.Name
 		if f.Roles[i] == ir.Weight || f.Roles[i] == ir.Fixed {
-			a, err := b.weight(name, InParams)
-			if err != nil {
-				return err
-			}
-			b.arg[p] = a
+			b.arg[p] = b.weight(name, InParams)
 			continue
 		}
 		ref, ok := b.call.Args[name]
 		if !ok {
-			return fmt.Errorf("BUG: %s: argument %s is not bound", f.Name, name)
+			panic(fmt.Sprintf("BUG: %s: argument %s is not bound", f.Name, name))
 		}
 		b.arg[p] = Arg{Ref: ref}
 		byRef[ref] = p
 	}
 	for _, r := range f.Results {
-		if err := b.result(r, byRef); err != nil {
-			return err
+		b.env.accumulate[r.Value] = r.Accumulate
+		ref, ok := b.call.Results[r.Name]
+		if !ok {
+			b.arg[r.Value] = b.weight(strings.TrimPrefix(r.Name, "d."), InGrads)
+			continue
 		}
+		if p, ok := byRef[ref]; ok {
+			b.env.inPlace[r.Value] = p
+		}
+		b.arg[r.Value] = Arg{Ref: ref}
 	}
-	return nil
 }
 
-func (b *binder) result(r ir.Result, byRef map[plan.Ref]*ir.Value) error {
-	b.env.accumulate[r.Value] = r.Accumulate
-	ref, ok := b.call.Results[r.Name]
-	if !ok {
-		a, err := b.weight(strings.TrimPrefix(r.Name, "d."), InGrads)
-		if err != nil {
-			return err
-		}
-		b.arg[r.Value] = a
-		return nil
-	}
-	if p, ok := byRef[ref]; ok {
-		b.env.inPlace[r.Value] = p
-	}
-	b.arg[r.Value] = Arg{Ref: ref}
-	return nil
-}
-
-func (b *binder) weight(name string, s Space) (Arg, error) {
+// weight is where a parameter is: of the call's group, or of those for all layers.
+func (b *binder) weight(name string, s Space) Arg {
 	for _, group := range []string{b.call.Group, plan.Shared, plan.Fixed} {
 		if g := b.plan.Group(group); g != nil {
 			if off, ok := g.ParamOff(name); ok {
-				return Arg{Space: s, Group: g, Param: name, Off: off}, nil
+				return Arg{Space: s, Group: g, Param: name, Off: off}
 			}
 		}
 	}
-	return Arg{}, fmt.Errorf("BUG: %s: neither group %q nor those for all layers have a parameter %s", b.call.Func.Name, b.call.Group, name)
+	panic(fmt.Sprintf("BUG: %s: neither group %q nor those for all layers have a parameter %s", b.call.Func.Name, b.call.Group, name))
 }
 
 // routine lowers a function: its groups, their kernels, and the temporaries
@@ -176,7 +161,7 @@ func (l *lowerer) routine(f *ir.Func, b *binder) (*Routine, error) {
 		for _, v := range values {
 			a, ok := b.arg[v]
 			if !ok {
-				return nil, fmt.Errorf("BUG: %s: %s has no place", f.Name, v)
+				panic(fmt.Sprintf("BUG: %s: %s has no place", f.Name, v))
 			}
 			launch.Args = append(launch.Args, a)
 		}
@@ -279,8 +264,7 @@ func (l *lowerer) optimizer(f *ir.Func) error {
 	l.entry = &Entry{Name: f.Name, Memory: &Memory{Name: f.Name}, Flat: true}
 	l.out.Entries = append(l.out.Entries, l.entry)
 	flat := map[string]Space{"p": FlatParams, "g": FlatGrads, "m": FlatMoment1, "v": FlatMoment2}
-	b := &binder{lowerer: l, call: &plan.Call{Func: f}, arg: map[*ir.Value]Arg{},
-		env: context{accumulate: map[*ir.Value]bool{}, inPlace: map[*ir.Value]*ir.Value{}}}
+	b := l.binder(&plan.Call{Func: f})
 	params := map[string]*ir.Value{}
 	for _, p := range f.Params {
 		params[p.Attr.Name] = p
