@@ -152,7 +152,8 @@ var counted = map[expr.Op]bool{
 
 func operations(e *expr.Expr) *expr.Expr {
 	n := int64(0)
-	expr.Walk(expr.Expand(e), func(e *expr.Expr) {
+	functions := expr.ExpandBut(e, func(e *expr.Expr) bool { return !e.Op.Transcendental() })
+	expr.Walk(functions, func(e *expr.Expr) {
 		if e.Type == expr.F32 && counted[e.Op] {
 			n++
 		}

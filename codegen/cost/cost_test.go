@@ -36,6 +36,17 @@ kernel triangle row
     end
   end
 end
+
+kernel halves row
+  in     x bf16[T, 8]
+  inout  y f16[T]
+  out    z f32[T]
+  scalar T
+  grid   t < T
+  reduce s = sum(f32(x[t, e])) for e < 8
+  set    y[t] = f16(tf32(f32(y[t])) + s)
+  set    z[t] = f32(bf16(s))
+end
 `
 
 // TestTotals holds counts to those by hand.
@@ -51,6 +62,7 @@ func TestTotals(t *testing.T) {
 	}{
 		{10*64*32*2 + 10*32*2, 4 * (10*64 + 64*32 + 10*32)},
 		{15*8*2 + 10, 4 * (5*8 + 2*5)},
+		{5*8 + 5, 2*(5*8+2*5) + 4*5},
 	} {
 		if got := Operations(ks[i]).Total(s); got != want.flops {
 			t.Errorf("%s: %v operations, want %v", ks[i].Name, got, want.flops)

@@ -57,22 +57,22 @@ const (
 	Not
 	Where // Where(cond, a, b)
 
-	ToF32  // from I32 (round to nearest even) or U32, or exactly from BF16 or F16
+	ToF32  // from I32 or U32, rounded to nearest even; from BF16 or F16, exact
 	ToI32  // from F32: truncates towards zero
 	BitsF  // bit pattern U32 -> F32
 	FBits  // bit pattern F32 -> U32
 	Shl    // U32 or I32, amount in 0..31
 	Shr    // logical on U32, arithmetic on I32
-	AsU32  // I32 -> U32, same bits; from BF16 and F16 they are the lower 16
+	AsU32  // I32 -> U32, same bits; BF16 or F16 -> U32, the lower half
 	AsI32  // U32 -> I32, same bits
-	AsBF16 // the lower 16 bits of U32
-	AsF16  // the lower 16 bits of U32
+	AsBF16 // U32 -> BF16, its lower half
+	AsF16  // U32 -> F16, its lower half
 
-	// Roundings of F32 to nearest even; all NaNs become one (narrow.go): removed by
-	// Expand.
+	// Roundings of F32 to nearest even, where all NaNs become one (narrow.go):
+	// removed by Expand.
 	ToBF16
 	ToF16
-	ToTF32 // F32 with 10 bits behind the point of its significand
+	ToTF32 // to F32 with 10 bits behind the point of its significand
 
 	// Transcendental: removed by Expand.
 	Exp

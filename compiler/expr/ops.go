@@ -82,7 +82,8 @@ func (op Op) String() string {
 // Arity returns the number of operands, -1 for Elem, which takes any number.
 func (op Op) Arity() int { return ops[op].arity }
 
-// Transcendental reports whether op is a function that only costly expansions compute.
+// Transcendental reports whether op is one of the functions for which Expand puts a
+// series.
 func (op Op) Transcendental() bool { return op >= Exp && op < numOps }
 
 // FuncByName returns the op that text writes as a call of name.
