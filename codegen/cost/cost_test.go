@@ -3,6 +3,7 @@ package cost
 import (
 	"testing"
 
+	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
@@ -70,5 +71,33 @@ func TestTotals(t *testing.T) {
 		if got := Value(Bytes(ks[i]), s); got != want.bytes {
 			t.Errorf("%s: %v bytes, want %v", ks[i].Name, got, want.bytes)
 		}
+	}
+}
+
+// TestConditionsCount counts what a condition guards only where it holds.
+func TestConditionsCount(t *testing.T) {
+	rows := Loop{Name: "t", Lo: expr.Int(0), Hi: expr.NewVar("T", expr.I32), Tally: Tally{Count: expr.NewVar("t", expr.I32)}}
+	guarded := Loop{Cond: expr.New(expr.Lt, expr.NewVar("T", expr.I32), expr.NewVar("S", expr.I32)), Tally: Tally{Count: expr.Int(100), Loops: []Loop{rows}}}
+	all := Tally{Count: expr.Int(1), Loops: []Loop{guarded}}
+	for want, s := range map[float64]kernel.Scalars{1 + 100 + 0 + 1 + 2 + 3: {"T": 4, "S": 5}, 1: {"T": 4, "S": 4}} {
+		if got := all.Total(s); got != want {
+			t.Errorf("%v operations at %v, want %v", got, s, want)
+		}
+	}
+}
+
+// TestLargeTotals wants numbers that do not fit 32 bits.
+func TestLargeTotals(t *testing.T) {
+	ks, err := kernel.Parse(kernels)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const rows = 1 << 20
+	s := kernel.Scalars{"B": rows, "T": 1}
+	if got, want := Operations(ks[0]).Total(s), float64(rows*(64*32*2+32*2)); got != want {
+		t.Errorf("%v operations, want %v", got, want)
+	}
+	if got, want := Value(Bytes(ks[0]), s), 4*(rows*64+64*32+rows*32); got != want {
+		t.Errorf("%v bytes, want %v", got, want)
 	}
 }

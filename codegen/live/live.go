@@ -94,9 +94,8 @@ func (m *Model) Trainer(machine device.Machine) (*train.Trainer, error) {
 
 // costOf counts what a launch of a kernel has to do.
 func costOf(k *kernel.Kernel) func(e *device.Env) cpu.Cost {
-	var none scope
-	flops, bytes := none.tally(cost.Operations(k)), ofLaunch(expr.Simplify(cost.Bytes(k)))
+	operations, bytes := cost.Operations(k), ofLaunch(expr.Simplify(cost.Bytes(k)))
 	return func(e *device.Env) cpu.Cost {
-		return cpu.Cost{Flops: float64(flops(e, nil)), Bytes: float64(bytes(e))}
+		return cpu.Cost{Flops: operations.Total(scalars(e)), Bytes: float64(bytes(e))}
 	}
 }

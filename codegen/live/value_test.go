@@ -3,7 +3,6 @@ package live
 import (
 	"testing"
 
-	"github.com/arithlang/mlc/codegen/cost"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/runtime/cpu"
@@ -78,17 +77,5 @@ func TestCosts(t *testing.T) {
 	e = device.Env{T: 5}
 	if got, want := costOf(ks[1])(&e), (cpu.Cost{Flops: 15*8*2 + 0 + 1 + 3 + 6 + 10, Bytes: 4 * (5*8 + 2*5)}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
-	}
-}
-
-// TestConditionsCount counts what a condition guards only where it holds.
-func TestConditionsCount(t *testing.T) {
-	rows := cost.Loop{Name: "t", Lo: expr.Int(0), Hi: expr.NewVar("T", expr.I32), Tally: cost.Tally{Count: expr.NewVar("t", expr.I32)}}
-	guarded := cost.Loop{Cond: expr.New(expr.Lt, expr.NewVar("T", expr.I32), expr.NewVar("S", expr.I32)), Tally: cost.Tally{Count: expr.Int(100), Loops: []cost.Loop{rows}}}
-	count := scope(nil).tally(cost.Tally{Count: expr.Int(1), Loops: []cost.Loop{guarded}})
-	for want, e := range map[int]device.Env{1 + 100 + 0 + 1 + 2 + 3: {T: 4, S: 5}, 1: {T: 4, S: 4}} {
-		if got := count(&e, nil); got != want {
-			t.Errorf("%d operations at %+v, want %d", got, e, want)
-		}
 	}
 }

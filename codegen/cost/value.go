@@ -1,0 +1,114 @@
+package cost
+
+import (
+	"maps"
+
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// Value is an integer expression in a launch.
+func Value(x *expr.Expr, s kernel.Scalars) int { return Compile(x, scalar)(s) }
+
+// Total is the number that a tally stands for in a launch.
+func (t Tally) Total(s kernel.Scalars) float64 { return float64(t.compile()(s)) }
+
+func scalar(name string) func(kernel.Scalars) int {
+	return func(s kernel.Scalars) int { return int(s[name]) }
+}
+
+// compile makes a function of a tally, which binds the variables of loops like scalars.
+func (t Tally) compile() func(kernel.Scalars) int {
+	count := Compile(expr.Simplify(t.Count), scalar)
+	var loops []func(kernel.Scalars) int
+	for _, l := range t.Loops {
+		loops = append(loops, l.compile())
+	}
+	return func(s kernel.Scalars) int {
+		n := count(s)
+		for _, l := range loops {
+			n += l(s)
+		}
+		return n
+	}
+}
+
+func (l Loop) compile() func(kernel.Scalars) int {
+	turn := l.Tally.compile()
+	if l.Cond != nil {
+		cond := Compile(expr.Simplify(l.Cond), scalar)
+		return func(s kernel.Scalars) int {
+			if cond(s) == 0 {
+				return 0
+			}
+			return turn(s)
+		}
+	}
+	lo, hi := Compile(expr.Simplify(l.Lo), scalar), Compile(expr.Simplify(l.Hi), scalar)
+	return func(s kernel.Scalars) int {
+		n, inner := 0, maps.Clone(s)
+		for i, end := lo(s), hi(s); i < end; i++ {
+			inner[l.Name] = float64(i)
+			n += turn(inner)
+		}
+		return n
+	}
+}
+
+// Compile makes an I32 or Bool expression a function of what its variables are read
+// from: false is 0, true is 1, and as in generated programs an I32 is a whole int.
+func Compile[From any](x *expr.Expr, read func(name string) func(From) int) func(From) int {
+	var args []func(From) int
+	for _, a := range x.Args {
+		args = append(args, Compile(a, read))
+	}
+	switch {
+	case x.Op == expr.Const && x.Type != expr.F32:
+		return func(From) int { return int(x.I) }
+	case x.Op == expr.Var:
+		return read(x.Name)
+	case x.Op == expr.Where:
+		return func(from From) int {
+			if args[0](from) != 0 {
+				return args[1](from)
+			}
+			return args[2](from)
+		}
+	case x.Op == expr.Not && x.Type == expr.Bool:
+		return func(from From) int { return 1 - args[0](from) }
+	}
+	f := arithmetic[x.Op]
+	if f == nil {
+		panic("BUG: no integer of a launch: " + x.String())
+	}
+	a, b := args[0], args[len(args)-1]
+	return func(from From) int { return f(a(from), b(from)) }
+}
+
+// arithmetic is the ops of two operands, or of one, which is both.
+var arithmetic = map[expr.Op]func(a, b int) int{
+	expr.Add: func(a, b int) int { return a + b },
+	expr.Sub: func(a, b int) int { return a - b },
+	expr.Mul: func(a, b int) int { return a * b },
+	expr.Div: func(a, b int) int { return a / b },
+	expr.Mod: func(a, b int) int { return a % b },
+	expr.Min: func(a, b int) int { return min(a, b) },
+	expr.Max: func(a, b int) int { return max(a, b) },
+	expr.Neg: func(a, _ int) int { return -a },
+	expr.Abs: func(a, _ int) int { return max(a, -a) },
+	expr.Not: func(a, _ int) int { return ^a },
+	expr.Lt:  func(a, b int) int { return truth(a < b) },
+	expr.Le:  func(a, b int) int { return truth(a <= b) },
+	expr.Eq:  func(a, b int) int { return truth(a == b) },
+	expr.Ne:  func(a, b int) int { return truth(a != b) },
+	expr.And: func(a, b int) int { return a & b },
+	expr.Or:  func(a, b int) int { return a | b },
+	expr.Xor: func(a, b int) int { return a ^ b },
+}
+
+func truth(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
