@@ -20,11 +20,11 @@ func WholeBlocks(n *expr.Expr) *expr.Expr {
 func (env Env) philox(stream, example uint32, e int) uint32 {
 	ctr := [4]uint32{uint32(e / 4), example, env.Step, stream<<16 | uint32(env.Layer)}
 	key := [2]uint32{uint32(env.Seed), uint32(env.Seed >> 32)}
-	return philox4x32(ctr, key)[e%4]
+	return Philox(ctr, key)[e%4]
 }
 
-// philox4x32 is the ten-round block function.
-func philox4x32(ctr [4]uint32, key [2]uint32) [4]uint32 {
+// Philox is the ten-round block function: four words for each counter and key.
+func Philox(ctr [4]uint32, key [2]uint32) [4]uint32 {
 	for range 10 {
 		hi0, lo0 := bits.Mul32(0xD2511F53, ctr[0])
 		hi1, lo1 := bits.Mul32(0xCD9E8D57, ctr[2])

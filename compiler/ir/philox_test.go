@@ -21,7 +21,7 @@ func TestPhilox(t *testing.T) {
 		},
 	}
 	for _, c := range cases {
-		if got := philox4x32(c.ctr, c.key); got != c.want {
+		if got := Philox(c.ctr, c.key); got != c.want {
 			t.Errorf("%x under %x is %x, want %x", c.ctr, c.key, got, c.want)
 		}
 	}
@@ -29,7 +29,7 @@ func TestPhilox(t *testing.T) {
 
 func TestPhiloxCounter(t *testing.T) {
 	env := Env{Seed: 0xa4093822_299f31d0, Step: 5, Layer: 3}
-	want := philox4x32([4]uint32{2, 11, 5, 9<<16 | 3}, [2]uint32{0x299f31d0, 0xa4093822})
+	want := Philox([4]uint32{2, 11, 5, 9<<16 | 3}, [2]uint32{0x299f31d0, 0xa4093822})
 	for lane := range 4 {
 		if got := env.philox(9, 11, 8+lane); got != want[lane] {
 			t.Errorf("word %d is %x, want %x", 8+lane, got, want[lane])

@@ -15,46 +15,22 @@ import (
 // its tile or buffer (also on the side of a where that is not taken), a division by
 // zero, a negative size, a cell that reads or writes what another cell writes.
 func Run(k *Kernel, s Scalars, bufs []Buffer) error {
-	shapes, err := Extents(k, s)
+	m, shapes, err := start(k, s)
 	if err != nil {
 		return err
 	}
-	m := newMachine(k, s)
-	err = m.bindScalars()
-	if err == nil {
-		err = m.bindBuffers(shapes, bufs)
+	m.bindBuffers(shapes, bufs)
+	if m.Err == nil {
+		m.run()
 	}
-	if err == nil {
-		err = m.run()
-	}
-	if err != nil {
-		return fmt.Errorf("kernel %s: %w", k.Name, err)
-	}
-	return nil
+	return m.err()
 }
 
 // Extents verifies k and returns the shape that each buffer parameter has in a
 // launch, in order.
 func Extents(k *Kernel, s Scalars) ([][]int, error) {
-	if err := Verify(k); err != nil {
-		return nil, err
-	}
-	m := newMachine(k, s)
-	if err := m.bindScalars(); err != nil {
-		return nil, fmt.Errorf("kernel %s: %w", k.Name, err)
-	}
-	var shapes [][]int
-	for _, p := range k.Params {
-		if p.Mode == Scalar {
-			break
-		}
-		shape, err := m.Sizes(p.Shape)()
-		if err != nil {
-			return nil, fmt.Errorf("kernel %s: buffer %s: %w", k.Name, p.Name, err)
-		}
-		shapes = append(shapes, slices.Clone(shape))
-	}
-	return shapes, nil
+	_, shapes, err := start(k, s)
+	return shapes, err
 }
 
 // machine is one run of a kernel. Statements are compiled to steps over its
@@ -68,51 +44,69 @@ type machine struct {
 // step runs one statement.
 type step = memory.Step
 
-func newMachine(k *Kernel, s Scalars) *machine {
-	return &machine{memory.New(), k, s}
+// start verifies a kernel, and returns a machine that has the scalars of a launch,
+// and the shapes of its buffers.
+func start(k *Kernel, s Scalars) (*machine, [][]int, error) {
+	if err := Verify(k); err != nil {
+		return nil, nil, err
+	}
+	m := &machine{memory.New(), k, s}
+	var shapes [][]int
+	for _, p := range k.Params {
+		if p.Mode == Scalar {
+			v, err := s.Value(p.Name)
+			if err != nil {
+				m.Fail("%w", err)
+			}
+			*m.Variable(p.Name) = v
+		}
+	}
+	for _, p := range k.Params {
+		if p.Mode == Scalar || m.Err != nil {
+			break
+		}
+		shapes = append(shapes, slices.Clone(m.Sizes(p.Shape)()))
+		if m.Err != nil {
+			m.Err = fmt.Errorf("buffer %s: %w", p.Name, m.Err)
+		}
+	}
+	return m, shapes, m.err()
 }
 
-// bindScalars gives the scalar parameters their values.
-func (m *machine) bindScalars() error {
-	for _, p := range m.k.Params {
-		if p.Mode != Scalar {
-			continue
-		}
-		v, err := m.launch.Value(p.Name)
-		if err != nil {
-			return err
-		}
-		*m.Variable(p.Name) = v
+// err is the error of the run.
+func (m *machine) err() error {
+	if m.Err == nil {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("kernel %s: %w", m.k.Name, m.Err)
 }
 
 // bindBuffers makes arrays of the buffers, whose parameters come first.
-func (m *machine) bindBuffers(shapes [][]int, bufs []Buffer) error {
+func (m *machine) bindBuffers(shapes [][]int, bufs []Buffer) {
 	if len(bufs) != len(shapes) {
-		return fmt.Errorf("it has %d buffers, not %d", len(shapes), len(bufs))
+		m.Fail("it has %d buffers, not %d", len(shapes), len(bufs))
+		return
 	}
 	for i, b := range bufs {
 		p, n := m.k.Params[i], memory.Product(shapes[i])
 		a := &memory.Array{Name: p.Name, Type: p.Type, Shape: shapes[i], F: b.F, I: b.I, H: b.H}
 		if have := b.len(p.Type); have < n {
-			return fmt.Errorf("buffer %s%v has %d elements of %s", p.Name, a.Shape, have, p.Type)
+			m.Fail("buffer %s%v has %d elements of %s", p.Name, a.Shape, have, p.Type)
 		}
 		if p.Mode != In {
 			a.Watch(n)
 		}
 		m.Arrays[p.Name] = a
 	}
-	return nil
 }
 
 // run walks the grid. What a cell leaves in tiles is nothing to the next one.
-func (m *machine) run() error {
+func (m *machine) run() {
 	names, sizes := nest(m.k.Grid)
-	cell := m.At(names, memory.Sequence([]step{m.body(m.k.Once), m.body(m.k.Body)}))
-	return m.Loops(names, sizes)(func() error {
+	cell := m.At(names, m.Sequence([]step{m.body(m.k.Once), m.body(m.k.Body)}))
+	m.Loops(names, sizes)(func() {
 		m.Cell++
-		return cell()
+		cell()
 	})
 }
 
@@ -129,15 +123,14 @@ func (m *machine) body(body []Stmt) step {
 	for i, s := range body {
 		steps[i] = m.stmt(s)
 	}
-	return memory.Sequence(steps)
+	return m.Sequence(steps)
 }
 
-// located makes the errors of a step name its statement.
+// located makes the error of a step name its statement.
 func (m *machine) located(s Stmt, run step) step {
-	return func() error {
-		if err := run(); err != nil {
-			return fmt.Errorf("%s: %w", m.k.Describe(s), err)
+	return func() {
+		if run(); m.Err != nil {
+			m.Err = fmt.Errorf("%s: %w", m.k.Describe(s), m.Err)
 		}
-		return nil
 	}
 }

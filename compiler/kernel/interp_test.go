@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/ir"
 	"github.com/arithlang/mlc/compiler/kernel/memory"
 )
 
@@ -96,7 +97,7 @@ func TestResidualDropout(t *testing.T) {
 	dropped := 0
 	for b := range batch {
 		for e := range row {
-			words := memory.Philox([4]uint32{uint32(e / 4), 40 + uint32(b), 9, 2*65536 + 5}, [2]uint32{0xdeadbeef, 0x12345678})
+			words := ir.Philox([4]uint32{uint32(e / 4), 40 + uint32(b), 9, 2*65536 + 5}, [2]uint32{0xdeadbeef, 0x12345678})
 			kept := x[b*row+e] * float32(1.1111112)
 			if words[e%4] < 429496730 {
 				kept = 0

@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/arithlang/mlc/compiler/expr"
@@ -30,26 +29,22 @@ func (m *machine) dot(s *Dot) step {
 		sides = append(sides, m.side(s.Dst))
 	}
 	sizes := m.Sizes(Sizes(axes[:]))
-	return func() error {
-		shape, err := sizes()
-		if err != nil {
-			return err
-		}
+	return func() {
+		shape := sizes()
 		if s.MostRows > 0 && shape[0] > s.MostRows || s.MostCols > 0 && shape[1] > s.MostCols {
-			return fmt.Errorf("%d rows and %d columns are above the bounds", shape[0], shape[1])
+			m.Fail("%d rows and %d columns are above the bounds", shape[0], shape[1])
 		}
 		for n, x := range sides {
 			axes := []int{3, 3, 2}[n] // the result is not over the sum
-			if err := x.place(vars[:axes], shape[:axes]); err != nil {
-				return err
-			}
+			m.place(x, vars[:axes], shape[:axes])
 		}
-		if s.Dst.Op == expr.Var {
-			sum, err := m.chain(*sides[0], *sides[1], shape[2], float32(v.F))
-			v.F = float64(sum)
-			return err
+		switch {
+		case m.Err != nil:
+		case s.Dst.Op == expr.Var:
+			v.F = float64(m.chain(*sides[0], *sides[1], shape[2], float32(v.F)))
+		default:
+			m.product(sides, shape, s.Zero)
 		}
-		return m.product(sides, shape, s.Zero)
 	}
 }
 
@@ -66,87 +61,67 @@ func (m *machine) side(e *expr.Expr) *side {
 }
 
 // place finds where the elements are, which must all lie in the array.
-func (x *side) place(vars []*expr.Value, shape []int) error {
-	index := func(axis int) ([]int, error) {
+func (m *machine) place(x *side, vars []*expr.Value, shape []int) {
+	index := func(axis int) []int {
 		for i, v := range vars {
 			if v.I = 0; i == axis {
 				v.I = 1
 			}
 		}
-		err := x.code.Run()
-		return x.code.Index(len(x.array.Shape)), err
+		x.code.Run()
+		return x.code.Index(len(x.array.Shape))
 	}
-	first, err := index(-1)
-	if err != nil {
-		return err
-	}
-	first = slices.Clone(first)
+	first := slices.Clone(index(-1))
 	last := slices.Clone(first)
 	x.at, x.steps = x.array.Flat(first), [3]int{}
 	for a, size := range shape {
-		if size == 0 {
-			return nil
+		if size == 0 || m.Err != nil {
+			return
 		}
-		next, err := index(a)
-		if err != nil {
-			return err
-		}
+		next := index(a)
 		x.steps[a] = x.array.Flat(next) - x.at
 		for d := range next {
 			if next[d] < first[d] {
-				return fmt.Errorf("index %d of %s falls", d, x.array.Name)
+				m.Fail("index %d of %s falls", d, x.array.Name)
 			}
 			last[d] += (next[d] - first[d]) * (size - 1)
 		}
 	}
-	if _, err := x.array.Offset(first); err != nil {
-		return err
-	}
-	_, err = x.array.Offset(last)
-	return err
+	m.Offset(x.array, first)
+	m.Offset(x.array, last)
 }
 
 // product computes the elements of the result.
-func (m *machine) product(sides []*side, shape []int, zero bool) error {
+func (m *machine) product(sides []*side, shape []int, zero bool) {
 	a, b, c := *sides[0], *sides[1], *sides[2]
 	for i := range shape[0] {
 		for j := range shape[1] {
 			at := c.at + i*c.steps[0] + j*c.steps[1]
 			sum := float32(0)
 			if !zero {
-				if err := c.array.Read(at, m.Cell); err != nil {
-					return err
-				}
+				m.Read(c.array, at)
 				sum = c.array.F[at]
 			}
 			row, col := a, b
 			row.at += i * a.steps[0]
 			col.at += j * b.steps[1]
-			sum, err := m.chain(row, col, shape[2], sum)
-			if err == nil {
-				err = c.array.Write(at, m.Cell)
-			}
-			if err != nil {
-				return err
+			sum = m.chain(row, col, shape[2], sum)
+			if m.Write(c.array, at); m.Err != nil {
+				return
 			}
 			c.array.F[at] = sum
 		}
 	}
-	return nil
 }
 
 // chain adds the products of one element in ascending k.
-func (m *machine) chain(a, b side, depth int, sum float32) (float32, error) {
+func (m *machine) chain(a, b side, depth int, sum float32) float32 {
 	for range depth {
-		if err := a.array.Read(a.at, m.Cell); err != nil {
-			return 0, err
-		}
-		if err := b.array.Read(b.at, m.Cell); err != nil {
-			return 0, err
-		}
+		m.Read(a.array, a.at)
+		m.Read(b.array, b.at)
 		sum = FMA32(a.array.Float(a.at), b.array.Float(b.at), sum)
 		a.at += a.steps[2]
 		b.at += b.steps[2]
 	}
-	return sum, nil
+	return sum
 }

@@ -21,7 +21,7 @@ func (m *machine) stmt(s Stmt) step {
 			return m.located(s, m.assign(s.Name, s.Value))
 		}
 		v := m.Variable(s.Name)
-		return func() error { *v = undefined; return nil }
+		return func() { *v = undefined }
 	case *Set:
 		if s.Dst.Op == expr.Var {
 			return m.located(s, m.assign(s.Dst.Name, s.Value))
@@ -47,22 +47,19 @@ var undefined = expr.Value{F: math.NaN(), I: memory.Poison}
 // assign gives a variable a value.
 func (m *machine) assign(name string, value *expr.Expr) step {
 	c, v := m.Code(value), m.Variable(name)
-	return func() error {
-		err := c.Run()
+	return func() {
+		c.Run()
 		*v = c.At(0)
-		return err
 	}
 }
 
 func (m *machine) tile(s *Tile) step {
 	a, sizes := &memory.Array{Name: s.Name, Type: s.Type}, m.Sizes(s.Shape)
 	m.Arrays[s.Name] = a
-	return func() error {
-		shape, err := sizes()
-		if err == nil {
+	return func() {
+		if shape := sizes(); m.Err == nil {
 			a.Fresh(shape)
 		}
-		return err
 	}
 }
 
@@ -71,36 +68,29 @@ func (m *machine) set(s *Set) step {
 	dst, n := m.Arrays[s.Dst.Name], len(s.Dst.Args)
 	c := m.Code(append(slices.Clip(s.Dst.Args), s.Value)...)
 	each := m.Loops(names, sizes)
-	one := m.At(names, func() error {
-		if err := c.Run(); err != nil {
-			return err
-		}
-		at, err := c.Offset(dst)
-		if err == nil {
-			err = dst.Write(at, m.Cell)
-		}
-		if err == nil {
+	one := m.At(names, func() {
+		c.Run()
+		at := m.Offset(dst, c.Index(n))
+		if m.Write(dst, at); m.Err == nil {
 			dst.Set(at, c.At(n))
 		}
-		return err
 	})
-	return func() error { return each(one) }
+	return func() { each(one) }
 }
 
 func (m *machine) random(s *Random) step {
 	dst, c, sizes := m.Arrays[s.Dst], m.Code(s.Base, s.Example), m.Sizes([]*expr.Expr{s.Size})
-	return func() error {
-		size, err := sizes()
-		if err == nil {
-			err = c.Run()
+	return func() {
+		size := sizes()[0]
+		if size > dst.Shape[0] {
+			m.Fail("%s has %d elements, not %d", dst.Name, dst.Shape[0], size)
 		}
-		if err != nil {
-			return err
+		if c.Run(); m.Err != nil {
+			return
 		}
-		if size[0] > dst.Shape[0] {
-			return fmt.Errorf("%s has %d elements, not %d", dst.Name, dst.Shape[0], size[0])
+		if err := m.launch.Words(dst.I[:size], s.Stream, uint32(c.At(1).I), c.At(0).I); err != nil {
+			m.Fail("%w", err)
 		}
-		return m.launch.Words(dst.I[:size[0]], s.Stream, uint32(c.At(1).I), c.At(0).I)
 	}
 }
 
@@ -108,15 +98,13 @@ func (m *machine) reduce(s *Reduce) step {
 	r, result, e := memory.FindReduction(s.Op), m.Variable(s.Name), m.Variable(s.Axis.Var)
 	each, value := m.Loops([]string{s.Axis.Var}, []*expr.Expr{s.Axis.Size}), m.Code(s.Value)
 	one := m.At([]string{s.Axis.Var}, value.Run)
-	return func() error {
+	return func() {
 		p := r.Begin()
-		err := each(func() error {
-			err := one()
+		each(func() {
+			one()
 			r.Take(&p, e.I, float32(value.At(0).F))
-			return err
 		})
 		*result = expr.Value{F: float64(r.Combine(p))}
-		return err
 	}
 }
 
@@ -125,21 +113,16 @@ func (m *machine) loop(s *For) step {
 	v, bounds, body := m.Variable(s.Var), m.Code(s.Lo, s.Hi), m.body(s.Body)
 	enter := m.located(s, bounds.Run)
 	turn := m.At([]string{s.Var}, body)
-	return func() error {
-		if err := enter(); err != nil {
-			return err
-		}
+	return func() {
+		enter()
 		lo, hi := bounds.At(0).I, bounds.At(1).I
-		for n := range max(hi-lo, 0) {
+		for n := int64(0); n < hi-lo && m.Err == nil; n++ {
 			if v.I = lo + n; s.Apart {
 				v.I = hi - 1 - n
 			}
 			m.forget(s.Own)
-			if err := turn(); err != nil {
-				return err
-			}
+			turn()
 		}
-		return nil
 	}
 }
 
@@ -157,10 +140,9 @@ func (m *machine) forget(own map[string]bool) {
 func (m *machine) branch(s *If) step {
 	cond, body := m.Code(s.Cond), m.body(s.Body)
 	test := m.located(s, cond.Run)
-	return func() error {
-		if err := test(); err != nil || cond.At(0).I == 0 {
-			return err
+	return func() {
+		if test(); m.Err == nil && cond.At(0).I != 0 {
+			body()
 		}
-		return body()
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/arithlang/mlc/compiler/expr"
-	"github.com/arithlang/mlc/compiler/kernel/memory"
+	"github.com/arithlang/mlc/compiler/ir"
 	"github.com/arithlang/mlc/runtime/abi"
 )
 
@@ -68,7 +68,7 @@ func (s Scalars) Value(name string) (expr.Value, error) {
 	return expr.Value{}, fmt.Errorf("scalar %s = %v is no %s", name, v, t)
 }
 
-// Words sets dst to the random words that Rand documents, of an example from word
+// Words sets dst to the random words that Random documents, of an example from word
 // base on.
 func (s Scalars) Words(dst []int32, stream, example uint32, base int64) error {
 	if base < 0 {
@@ -85,7 +85,7 @@ func (s Scalars) Words(dst []int32, stream, example uint32, base int64) error {
 	for e := range dst {
 		n := base + int64(e)
 		counter := [4]uint32{uint32(n / 4), example, launch[2], stream<<16 + launch[3]}
-		dst[e] = int32(memory.Philox(counter, [2]uint32{launch[0], launch[1]})[n%4])
+		dst[e] = int32(ir.Philox(counter, [2]uint32{launch[0], launch[1]})[n%4])
 	}
 	return nil
 }

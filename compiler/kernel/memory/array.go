@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -75,16 +74,6 @@ func (a *Array) Flat(index []int) int {
 	return at
 }
 
-// Offset returns the row-major position of an element.
-func (a *Array) Offset(index []int) (int, error) {
-	for d, x := range index {
-		if x < 0 || x >= a.Shape[d] {
-			return 0, fmt.Errorf("index %v is outside %s%v", index, a.Name, a.Shape)
-		}
-	}
-	return a.Flat(index), nil
-}
-
 // Get returns the element at a position.
 func (a *Array) Get(at int) expr.Value {
 	switch a.Type {
@@ -118,34 +107,44 @@ func (a *Array) Set(at int, v expr.Value) {
 	}
 }
 
-// Read notes that a cell reads an element, which no other may write.
-func (a *Array) Read(at int, cell int32) error {
-	if a.users == nil {
-		return nil
+// Offset returns the row-major position of an element.
+func (m *Memory) Offset(a *Array, index []int) int {
+	for d, x := range index {
+		if x < 0 || x >= a.Shape[d] {
+			m.Fail("index %v is outside %s%v", index, a.Name, a.Shape)
+			return 0
+		}
 	}
-	if w := a.users.writer[at]; w != 0 && w != cell {
-		return fmt.Errorf("cell %d reads element %d of %s, which cell %d writes", cell, at, a.Name, w)
-	}
-	switch a.users.reader[at] {
-	case 0, cell:
-		a.users.reader[at] = cell
-	default:
-		a.users.reader[at] = many
-	}
-	return nil
+	return a.Flat(index)
 }
 
-// Write notes that a cell writes an element, which no other may read or write.
-func (a *Array) Write(at int, cell int32) error {
-	if a.users == nil {
-		return nil
+// Read notes that the current cell reads an element, which no other may write.
+func (m *Memory) Read(a *Array, at int) {
+	if a.users == nil || m.Err != nil {
+		return
 	}
-	if w := a.users.writer[at]; w != 0 && w != cell {
-		return fmt.Errorf("cell %d writes element %d of %s, as cell %d does", cell, at, a.Name, w)
+	if w := a.users.writer[at]; w != 0 && w != m.Cell {
+		m.Fail("cell %d reads element %d of %s, which cell %d writes", m.Cell, at, a.Name, w)
 	}
-	if r := a.users.reader[at]; r != 0 && r != cell {
-		return fmt.Errorf("cell %d writes element %d of %s, which another cell reads", cell, at, a.Name)
+	switch r := &a.users.reader[at]; *r {
+	case 0, m.Cell:
+		*r = m.Cell
+	default:
+		*r = many
 	}
-	a.users.writer[at] = cell
-	return nil
+}
+
+// Write notes that the current cell writes an element, which no other may read or
+// write.
+func (m *Memory) Write(a *Array, at int) {
+	if a.users == nil || m.Err != nil {
+		return
+	}
+	if w := a.users.writer[at]; w != 0 && w != m.Cell {
+		m.Fail("cell %d writes element %d of %s, as cell %d does", m.Cell, at, a.Name, w)
+	}
+	if r := a.users.reader[at]; r != 0 && r != m.Cell {
+		m.Fail("cell %d writes element %d of %s, which another cell reads", m.Cell, at, a.Name)
+	}
+	a.users.writer[at] = m.Cell
 }

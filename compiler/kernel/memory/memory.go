@@ -1,10 +1,9 @@
 // Package memory is what the interpreter of the kernel IR (package kernel) runs on:
 // variables and arrays by name, expressions whose indices and divisors are checked,
-// and the order of reductions and of random words, which defines their bits.
+// and the order of reductions, which defines their bits.
 package memory
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -12,16 +11,24 @@ import (
 )
 
 // A Memory holds the variables and arrays of one run. A name is one variable
-// throughout: scopes do not hide one another.
+// throughout: scopes do not hide one another. The first error stays and ends the run:
+// what comes after it does not matter.
 type Memory struct {
 	Arrays map[string]*Array // tiles and buffers
 	Cell   int32             // the current cell of the grid, from 1
+	Err    error
 	vars   map[string]*expr.Value
-	fault  error // of an element or divisor inside an expression, which ends the run
 }
 
 // New returns a memory of nothing.
 func New() *Memory { return &Memory{Arrays: map[string]*Array{}, vars: map[string]*expr.Value{}} }
+
+// Fail ends the run with an error, unless it has one.
+func (m *Memory) Fail(format string, args ...any) {
+	if m.Err == nil {
+		m.Err = fmt.Errorf(format, args...)
+	}
+}
 
 // Variable returns the variable of that name.
 func (m *Memory) Variable(name string) *expr.Value {
@@ -33,40 +40,31 @@ func (m *Memory) Variable(name string) *expr.Value {
 	return v
 }
 
-// Names calls f with the name of each variable, in no order.
-func (m *Memory) Names(f func(name string)) {
-	for name := range m.vars {
-		f(name)
-	}
-}
-
 // A Step runs one statement.
-type Step func() error
+type Step func()
 
 // Sequence runs steps up to the first that fails.
-func Sequence(steps []Step) Step {
-	return func() error {
+func (m *Memory) Sequence(steps []Step) Step {
+	return func() {
 		for _, s := range steps {
-			if err := s(); err != nil {
-				return err
+			if s(); m.Err != nil {
+				return
 			}
 		}
-		return nil
 	}
 }
 
-// At makes the errors of a step tell the values of variables.
+// At makes the error of a step tell the values of variables.
 func (m *Memory) At(names []string, run Step) Step {
-	return func() error {
-		err := run()
-		if err == nil || len(names) == 0 {
-			return err
+	return func() {
+		if run(); m.Err == nil || len(names) == 0 {
+			return
 		}
 		var values []string
 		for _, name := range names {
 			values = append(values, fmt.Sprintf("%s = %d", name, m.Variable(name).I))
 		}
-		return fmt.Errorf("at %s: %w", strings.Join(values, ", "), err)
+		m.Err = fmt.Errorf("at %s: %w", strings.Join(values, ", "), m.Err)
 	}
 }
 
@@ -87,12 +85,10 @@ func (m *Memory) Code(es ...*expr.Expr) *Code {
 }
 
 // Run computes the expressions; At then gives their values.
-func (c *Code) Run() error {
-	if len(c.index) == 0 {
-		return nil
+func (c *Code) Run() {
+	if len(c.index) > 0 {
+		c.Code.Run()
 	}
-	c.Code.Run()
-	return c.m.fault
 }
 
 // Index returns the first n values, of an element's index; it is valid until the next
@@ -103,9 +99,6 @@ func (c *Code) Index(n int) []int {
 	}
 	return c.index[:n]
 }
-
-// Offset returns the position in a that the first expressions are the indices of.
-func (c *Code) Offset(a *Array) (int, error) { return a.Offset(c.Index(len(a.Shape))) }
 
 // binder is a Memory as expr.Binder.
 type binder struct{ *Memory }
@@ -118,22 +111,11 @@ func (b binder) Elem(name string, _ expr.Type) func([]int) expr.Value {
 	}
 	a := b.Arrays[name]
 	return func(index []int) expr.Value {
-		at, err := a.Offset(index)
-		if err == nil {
-			err = a.Read(at, b.Cell)
-		}
-		if err != nil {
-			b.fail(err)
+		at := b.Offset(a, index)
+		if b.Read(a, at); b.Err != nil {
 			return expr.Value{}
 		}
 		return a.Get(at)
-	}
-}
-
-// fail keeps the first error of an expression.
-func (m *Memory) fail(err error) {
-	if m.fault == nil {
-		m.fault = err
 	}
 }
 
@@ -143,7 +125,7 @@ const divisor = "int.divisor"
 
 func (m *Memory) divisor(index []int) expr.Value {
 	if index[0] == 0 {
-		m.fail(errors.New("division by zero"))
+		m.Fail("division by zero")
 		return expr.Value{I: 1}
 	}
 	return expr.Value{I: int64(index[0])}
@@ -167,48 +149,37 @@ func guardDivisor(e *expr.Expr) *expr.Expr {
 }
 
 // Sizes compiles extents; the result is valid until the next call.
-func (m *Memory) Sizes(es []*expr.Expr) func() ([]int, error) {
-	if len(es) == 0 {
-		return func() ([]int, error) { return nil, nil }
-	}
+func (m *Memory) Sizes(es []*expr.Expr) func() []int {
 	c := m.Code(es...)
-	return func() ([]int, error) {
-		if err := c.Run(); err != nil {
-			return nil, err
-		}
-		for i := range c.index {
-			c.index[i] = int(c.At(i).I)
-			if c.index[i] < 0 {
-				return nil, fmt.Errorf("size %s is %d", es[i], c.index[i])
+	return func() []int {
+		c.Run()
+		shape := c.Index(len(es))
+		for i, n := range shape {
+			if n < 0 {
+				m.Fail("size %s is %d", es[i], n)
 			}
 		}
-		return c.index, nil
+		return shape
 	}
 }
 
 // Loops compiles a nest of index variables that run up to extents: it calls f for
 // all their values, the last fastest.
-func (m *Memory) Loops(names []string, extents []*expr.Expr) func(f Step) error {
+func (m *Memory) Loops(names []string, extents []*expr.Expr) func(f Step) {
 	vars := make([]*expr.Value, len(names))
 	for i, name := range names {
 		vars[i] = m.Variable(name)
 	}
 	sizes := m.Sizes(extents)
-	return func(f Step) error {
+	return func(f Step) {
 		for _, v := range vars {
 			v.I = 0
 		}
-		shape, err := sizes()
-		if err != nil {
-			return err
-		}
-		for range Product(shape) {
-			if err := f(); err != nil {
-				return err
-			}
+		shape := sizes()
+		for n := Product(shape); n > 0 && m.Err == nil; n-- {
+			f()
 			advance(vars, shape)
 		}
-		return nil
 	}
 }
 
