@@ -8,15 +8,24 @@ const nan16 = 0x7fff
 // widenings expand ToF32 of elements. An F16 has a smaller bias, which a product with a
 // power of two makes up for, exactly and for subnormal numbers too.
 var widenings = map[Type]func(x *Expr) *Expr{
-	BF16: func(x *Expr) *Expr { return New(BitsF, New(Shl, New(AsU32, x), U(16))) },
+	BF16: func(x *Expr) *Expr { return New(BitsF, New(Shl, lowHalf(x), U(16))) },
 	F16: func(x *Expr) *Expr {
-		bits := New(AsU32, x)
+		bits := lowHalf(x)
 		moved := New(Shl, New(And, bits, U(0x7fff)), U(23-10))
 		finite := New(FBits, times(New(BitsF, moved), F(0x1p112)))
 		magnitude := New(Where, New(Lt, moved, U(0x7c00<<13)), finite, New(Or, moved, U(0x7f800000)))
 		sign := New(Shl, New(And, bits, U(0x8000)), U(16))
 		return New(BitsF, New(Or, magnitude, sign))
 	},
+}
+
+// lowHalf is a word whose lower half is x: what x was made of, so that a value which
+// is rounded and not stored needs no type of 16 bits.
+func lowHalf(x *Expr) *Expr {
+	if x.Op == AsBF16 || x.Op == AsF16 {
+		return x.Args[0]
+	}
+	return New(AsU32, x)
 }
 
 // Widen is ToF32 of the bits of a BF16 or F16.

@@ -123,6 +123,32 @@ func TestRound(t *testing.T) {
 	}
 }
 
+// TestRoundTrip wants rounding without storing to take no element, and to change what has
+// too many bits alone.
+func TestRoundTrip(t *testing.T) {
+	for _, f := range formats() {
+		text := "f32(" + f.typ.String() + "(x))"
+		e := parse(t, text)
+		Walk(Expand(e), func(e *Expr) {
+			if e.Type.Narrow() {
+				t.Errorf("%s has a part of %v when expanded: %v", text, e.Type, e)
+			}
+		})
+		cropped := parse(t, "f32(as_"+f.typ.String()+"(u))")
+		r := rand.New(rand.NewPCG(2, uint64(f.typ)))
+		for range 10_000 {
+			x := float64(math.Float32frombits(r.Uint32()))
+			if got, want := Eval32(e, Bindings{"x": {F: x}}), (Value{F: f.value(int(f.nearest(x)))}); !sameBits(F32, got, want) {
+				t.Fatalf("%s is %v for %v, want %v", text, got.F, x, want.F)
+			}
+			u := r.Uint32()
+			if got, want := Eval32(cropped, Bindings{"u": {I: int64(u)}}), (Value{F: f.value(int(u & 0xffff))}); !sameBits(F32, got, want) {
+				t.Fatalf("%v of %08x is %v, want %v", f.typ, u, got.F, want.F)
+			}
+		}
+	}
+}
+
 // nearestTF32 rounds to a multiple of the last of 10 bits behind the point.
 func nearestTF32(x float64) float64 {
 	if x == 0 || x != x || math.IsInf(x, 0) {

@@ -121,7 +121,7 @@ func (g *generator) float(depth int, floats, ints []*expr.Expr) *expr.Expr {
 		}
 		return floats[g.IntN(len(floats))]
 	}
-	switch g.IntN(13) {
+	switch g.IntN(14) {
 	case 0, 1, 2:
 		op := []expr.Op{expr.Add, expr.Sub, expr.Mul}[g.IntN(3)]
 		return expr.New(op, sub(), sub())
@@ -148,6 +148,9 @@ func (g *generator) float(depth int, floats, ints []*expr.Expr) *expr.Expr {
 		return expr.New(expr.BitsF, expr.New(expr.And, bits, expr.U(0xffff0000)))
 	case 11:
 		return expr.New(expr.ToTF32, sub())
+	case 12:
+		op := []expr.Op{expr.ToBF16, expr.ToF16}[g.IntN(2)]
+		return expr.New(expr.ToF32, expr.New(op, sub()))
 	}
 	return expr.New(expr.ToF32, g.int(depth-1, floats, ints))
 }
