@@ -94,7 +94,6 @@ func (u unit) files() ([]File, error) {
 	trainer := host.Trainer{Spec: u.Spec, Groups: u.Lowered.Groups, Cost: host.Cost{Batches: u.Batches, RowFLOP: flop}, Version: u.Version}
 	goFiles := map[string]func(f *jen.File){
 		"model.go":        func(f *jen.File) { host.Model(f, trainer) },
-		"plan.go":         func(f *jen.File) { host.Plan(f, u.Lowered) },
 		"gpu.go":          func(f *jen.File) { gpu(f, module.Kernels) },
 		"kernels_test.go": host.Test,
 	}
@@ -103,8 +102,13 @@ func (u unit) files() ([]File, error) {
 	} else {
 		trainer.Stage = u.Stage
 	}
+	plan, err := format.Source([]byte(comment(u.header) + "\npackage " + u.pkg + "\n\n" + host.Plan(u.Lowered)))
+	if err != nil {
+		return nil, fmt.Errorf("BUG: printing plan.go: %w", err)
+	}
 	files := []File{
 		u.spec(),
+		{"plan.go", plan},
 		{moduleFile, module.Text},
 		{"kernels.kir", []byte(comment(u.header) + "\n" + kernel.Format(u.Lowered.Kernels))},
 	}

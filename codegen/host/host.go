@@ -7,8 +7,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/dave/jennifer/jen"
-
 	"github.com/arithlang/mlc/compiler/lower"
 )
 
@@ -46,9 +44,6 @@ func Name(s string) string {
 
 // join makes one Go name of several.
 func join(parts ...string) string { return Name(strings.Join(parts, "_")) }
-
-// kernelName is the constant of a kernel's index in the kernel table.
-func kernelName(l lower.Launch) *jen.Statement { return jen.Id(join("k", l.Kernel.Name)) }
 
 // Reserved lists the names that plan.go and model.go declare at package level,
 // which the kernels' functions must not take.

@@ -2,53 +2,66 @@ package host
 
 import (
 	"fmt"
-
-	"github.com/dave/jennifer/jen"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/arithlang/mlc/compiler/ir"
 	"github.com/arithlang/mlc/compiler/lower"
 	"github.com/arithlang/mlc/compiler/plan"
 )
 
-// Plan prints plan.go: kernel and parameter constants, the memory of each
-// program, and the programs as Go functions, from the whole to the parts.
-func Plan(f *jen.File, p *lower.Program) {
-	f.ImportName(devicePath, "device")
-	f.Comment("Indices in the kernel table (kernels.go).")
-	f.Const().DefsFunc(func(g *jen.Group) {
-		for i, k := range p.Kernels {
-			s := g.Id(join("k", k.Name))
-			if i == 0 {
-				s.Op("=").Iota()
-			}
-		}
-	})
-	parameterConsts(f, p.Groups)
-	planVar(f, p)
+// Plan is plan.go behind its package clause, not yet formatted: kernel and parameter
+// constants, the memory of each program, and the programs as Go functions, from the
+// whole to the parts.
+func Plan(p *lower.Program) string {
+	f := &source{}
+	f.line("import %q", devicePath)
+	f.constants(p)
+	f.plan(p)
 	printed := map[*lower.Memory]bool{}
 	for _, e := range p.Entries {
 		if !e.Flat && !printed[e.Memory] {
 			printed[e.Memory] = true
-			memory(f, e.Memory)
+			f.layout(p, e.Memory)
+			f.memory(e.Memory)
 		}
-		entry(f, e)
+		f.entry(e)
 		for _, s := range e.Steps {
-			routine(f, e, s.Routine)
+			f.routine(e, s.Routine)
 		}
 	}
+	return f.String()
 }
 
-// parameterConsts prints where each parameter lies within an instance of its group.
-func parameterConsts(f *jen.File, groups []*plan.Group) {
-	f.Comment("Offsets of the parameters within one layer of their group (model.go).")
-	f.Const().DefsFunc(func(g *jen.Group) {
-		for _, gr := range groups {
-			for _, p := range gr.Params {
-				off, _ := gr.ParamOff(p.Name)
-				g.Id(paramConst(gr, p.Name)).Op("=").Lit(off)
-			}
+// A source is Go under construction.
+type source struct{ strings.Builder }
+
+func (f *source) line(format string, args ...any) { fmt.Fprintf(f, format+"\n", args...) }
+
+// constants prints the numbers of kernels, and where each parameter lies within an
+// instance of its group.
+func (f *source) constants(p *lower.Program) {
+	f.line("\n// Indices in the kernel table (kernels.go).")
+	f.line("const (")
+	for i, k := range p.Kernels {
+		name := join("k", k.Name)
+		if i == 0 {
+			name += " = iota"
 		}
-	})
+		f.line("%s", name)
+	}
+	f.line(")")
+	f.line("\n// Offsets of the parameters within one layer of their group (model.go).")
+	f.line("const (")
+	for _, g := range p.Groups {
+		for _, param := range g.Params {
+			off, _ := g.ParamOff(param.Name)
+			f.line("%s = %d", paramConst(g, param.Name), off)
+		}
+	}
+	f.line(")")
 }
 
 // paramConst is the constant of a parameter: one that has the Go name of others
@@ -68,41 +81,19 @@ func paramConst(g *plan.Group, param string) string {
 	panic("BUG: no parameter " + param)
 }
 
-// planVar prints the table that the runtime drives.
-func planVar(f *jen.File, p *lower.Program) {
-	f.Comment("plan is what a trainer launches; each program is a function below.")
-	f.Var().Id("plan").Op("=").Qual(devicePath, "Plan").Values(jen.DictFunc(func(d jen.Dict) {
-		d[jen.Id("NumParams")] = jen.Lit(p.NumParams)
-		for _, e := range p.Entries {
-			layout := jen.Id(join("layout", e.Memory.Name))
-			if e.Flat {
-				layout = jen.Qual(devicePath, "FlatLayout")
-			}
-			d[jen.Id(ProgramField(e.Name))] = jen.Qual(devicePath, "Program").Values(jen.Dict{
-				jen.Id("Layout"): layout,
-				jen.Id("Run"):    jen.Id(Name(e.Name)),
-			})
+// plan prints the table that the runtime drives.
+func (f *source) plan(p *lower.Program) {
+	f.line("\n// plan is what a trainer launches; each program is a function below.")
+	f.line("var plan = device.Plan{")
+	f.line("NumParams: %d,", p.NumParams)
+	for _, e := range p.Entries {
+		layout := join("layout", e.Memory.Name)
+		if e.Flat {
+			layout = "device.FlatLayout"
 		}
-	}))
-	for _, name := range []string{"gradients", "forward", "decoding", "attention"} {
-		if memoryOf(p, name) == nil {
-			continue
-		}
-		f.Comment(fmt.Sprintf("layout%s says where the runtime meets %s.", upper(name), programsOf(p, name)))
-		f.Func().Id(join("layout", name)).Params(jen.Id("e").Op("*").Qual(devicePath, "Env")).Qual(devicePath, "Layout").Block(
-			jen.List(jen.Id("b"), jen.Id("m")).Op(":=").Id(join("new", name, "memory")).Call(jen.Id("e")),
-			jen.Return(jen.Qual(devicePath, "Layout").Values(jen.DictFunc(func(d jen.Dict) {
-				d[jen.Id("Work")] = jen.Id("m").Dot("Work")
-				d[jen.Id("Ints")] = jen.Id("m").Dot("Ints")
-				d[jen.Id("Largest")] = jen.Id("m").Dot("Largest")
-				for field, buffer := range LayoutFields(name) {
-					if memoryOf(p, name).Buffer(buffer) != nil {
-						d[jen.Id(field)] = jen.Id("b").Dot(Name(buffer)).Dot("At").Call(jen.Lit(0))
-					}
-				}
-			}))),
-		)
+		f.line("%s: device.Program{Layout: %s, Run: %s},", ProgramField(e.Name), layout, Name(e.Name))
 	}
+	f.line("}")
 }
 
 // ProgramField is the field of device.Plan that has the program of an entry.
@@ -124,69 +115,67 @@ func LayoutFields(memory string) map[string]string {
 	}[memory]
 }
 
-// memoryOf is the memory of a name; nil if no program has it.
-func memoryOf(p *lower.Program, name string) *lower.Memory {
+// layout prints where the runtime meets a memory.
+func (f *source) layout(p *lower.Program, m *lower.Memory) {
+	var programs []string
 	for _, e := range p.Entries {
-		if e.Memory.Name == name {
-			return e.Memory
+		if e.Memory.Name == m.Name {
+			programs = append(programs, Name(e.Name))
 		}
 	}
-	return nil
-}
-
-func programsOf(p *lower.Program, memory string) string {
-	text := ""
-	for _, e := range p.Entries {
-		if e.Memory.Name == memory {
-			if text != "" {
-				text += " and "
-			}
-			text += Name(e.Name)
+	name := join("layout", m.Name)
+	f.line("\n// %s says where the runtime meets %s.", name, strings.Join(programs, " and "))
+	f.line("func %s(e *device.Env) device.Layout {", name)
+	f.line("b, m := %s(e)", join("new", m.Name, "memory"))
+	f.line("return device.Layout{")
+	f.line("Work: m.Work,\nInts: m.Ints,\nLargest: m.Largest,")
+	fields := LayoutFields(m.Name)
+	for _, field := range slices.Sorted(maps.Keys(fields)) {
+		if m.Buffer(fields[field]) != nil {
+			f.line("%s: b.%s.At(0),", field, Name(fields[field]))
 		}
 	}
-	return text
+	f.line("}\n}")
 }
 
 // memory prints the struct of a program's buffers and the function that places them.
-func memory(f *jen.File, m *lower.Memory) {
-	typ, e := join(m.Name, "memory"), jen.Id("e")
-	f.Comment(fmt.Sprintf("%s is the memory of one launch of %s; t0, t1, … are shared by values that do not live at the same time.", typ, Name(m.Name)))
-	f.Type().Id(typ).StructFunc(func(g *jen.Group) {
-		for _, b := range m.Buffers {
-			g.Id(Name(b.Name)).Qual(devicePath, "Array").Comment(describe(b))
+func (f *source) memory(m *lower.Memory) {
+	typ := join(m.Name, "memory")
+	f.line("\n// %s is the memory of one launch of %s; t0, t1, … are shared by values that do not live at the same time.", typ, Name(m.Name))
+	f.line("type %s struct {", typ)
+	for _, b := range m.Buffers {
+		f.line("%s device.Array // %s", Name(b.Name), describe(b))
+	}
+	f.line("}")
+	f.line("\nfunc %s(e *device.Env) (b %s, m device.Allocator) {", join("new", m.Name, "memory"), typ)
+	for _, b := range m.Buffers {
+		alloc := "Floats"
+		if b.Type.Elem != 0 {
+			alloc = "Int32s"
 		}
-	})
-	f.Func().Id(join("new", m.Name, "memory")).Params(e.Clone().Op("*").Qual(devicePath, "Env")).
-		Params(jen.Id("b").Id(typ), jen.Id("m").Qual(devicePath, "Allocator")).BlockFunc(func(g *jen.Group) {
-		for _, b := range m.Buffers {
-			alloc := "Floats"
-			if b.Type.Elem != 0 {
-				alloc = "Int32s"
-			}
-			g.Id("b").Dot(Name(b.Name)).Op("=").Id("m").Dot(alloc).Call(count(b), elements(b.Type.Shape))
-		}
-		g.Return(jen.Id("b"), jen.Id("m"))
-	})
+		f.line("b.%s = m.%s(%s, %s)", Name(b.Name), alloc, count(b), elements(b.Type.Shape))
+	}
+	f.line("return b, m\n}")
 }
 
 // count is the number of a buffer's tensors.
-func count(b *lower.Buffer) *jen.Statement {
+func count(b *lower.Buffer) string {
 	if b.PerTime {
 		return runs(b.Count, plan.Times)
 	}
-	return jen.Lit(b.Count)
+	return strconv.Itoa(b.Count)
 }
 
 // runs is n layers for each run of a launch.
-func runs(n int, r plan.Runs) *jen.Statement {
+func runs(n int, r plan.Runs) string {
 	field := map[plan.Runs]string{plan.Free: "Free", plan.Kept: "Kept", plan.Times: "Times"}[r]
 	switch {
 	case field == "":
-		return jen.Lit(n)
+		return strconv.Itoa(n)
 	case n == 1:
-		return jen.Id("e").Dot(field)
+		return "e." + field
 	}
-	return jen.Lit(n).Op("*").Id("e").Dot(field)
+	return fmt.Sprintf("%d*e.%s", n, field)
 }
 
 func describe(b *lower.Buffer) string {
@@ -200,119 +189,118 @@ func describe(b *lower.Buffer) string {
 }
 
 // elements is the size of a tensor in memory, with C rows where the shape has T.
-func elements(shape []ir.Dim) *jen.Statement {
-	s := jen.Null()
-	for i, d := range shape {
-		if i > 0 {
-			s.Op("*")
-		}
+func elements(shape []ir.Dim) string {
+	factors := []string{}
+	for _, d := range shape {
 		switch d.Sym {
 		case "":
-			s.Lit(d.N)
+			factors = append(factors, strconv.Itoa(d.N))
 		case "T":
-			s.Id("e").Dot("C")
+			factors = append(factors, "e.C")
 		default:
-			s.Id("e").Dot(d.Sym)
+			factors = append(factors, "e."+d.Sym)
 		}
 	}
-	if len(shape) == 0 {
-		s.Lit(1)
+	if len(factors) == 0 {
+		return "1"
 	}
-	return s
+	return strings.Join(factors, "*")
 }
 
-// entry prints a program: its memory, what it clears, and its routines in order.
-func entry(f *jen.File, e *lower.Entry) {
+// entry prints a program: its memory, what it clears, and its routines in order. One
+// over flat arenas is its routine.
+func (f *source) entry(e *lower.Entry) {
+	f.line("")
 	if e.Doc != "" {
-		f.Comment(Name(e.Name) + " " + e.Doc + ".")
+		f.line("// %s %s.", Name(e.Name), e.Doc)
 	}
 	if e.Flat {
 		return
 	}
 	if len(e.Steps) == 0 {
-		f.Func().Id(Name(e.Name)).Params(jen.Qual(devicePath, "Queue"), jen.Op("*").Qual(devicePath, "Env")).Block()
+		f.line("func %s(device.Queue, *device.Env) {}", Name(e.Name))
 		return
 	}
-	f.Func().Id(Name(e.Name)).Params(queueEnv()...).BlockFunc(func(g *jen.Group) {
-		g.List(jen.Id("b"), jen.Id("_")).Op(":=").Id(join("new", e.Memory.Name, "memory")).Call(jen.Id("e"))
-		for _, b := range e.Memory.Buffers {
-			if b.Zero {
-				array := jen.Id("b").Dot(Name(b.Name))
-				g.Id("q").Dot("Zero").Call(array.Clone().Dot("At").Call(jen.Lit(0)), array.Clone().Dot("Len").Call())
-			}
+	f.line("func %s(q device.Queue, e *device.Env) {", Name(e.Name))
+	f.line("b, _ := %s(e)", join("new", e.Memory.Name, "memory"))
+	for _, b := range e.Memory.Buffers {
+		if b.Zero {
+			f.line("q.Zero(b.%[1]s.At(0), b.%[1]s.Len())", Name(b.Name))
 		}
-		for _, s := range e.Steps {
-			step(g, e, s)
-		}
-	})
+	}
+	for _, s := range e.Steps {
+		f.step(join(e.Name, s.Routine.Name), s)
+	}
+	f.line("}")
 }
 
-func queueEnv() []jen.Code {
-	return []jen.Code{jen.Id("q").Qual(devicePath, "Queue"), jen.Id("e").Op("*").Qual(devicePath, "Env")}
-}
-
-func step(g *jen.Group, e *lower.Entry, s lower.Step) {
-	args := []jen.Code{jen.Id("q"), jen.Id("e"), jen.Op("&").Id("b")}
-	name := join(e.Name, s.Routine.Name)
-	call := jen.Id(name).Call(args...)
-	if s.Unless != plan.Once {
-		call = jen.If(runs(1, s.Unless).Op("==").Lit(0)).Block(call)
+func (f *source) step(routine string, s lower.Step) {
+	switch {
+	case s.N > 0:
+		f.line("for %s {", iterations(s))
+		f.line("e.Layer = %s", layer(s))
+		f.line("%s(q, e, &b, l)", routine)
+		f.line("}")
+		f.line("e.Layer = 0")
+	case s.Unless != plan.Once:
+		f.line("if %s == 0 {\n%s(q, e, &b)\n}", runs(1, s.Unless), routine)
+	default:
+		f.line("%s(q, e, &b)", routine)
 	}
-	if s.N == 0 {
-		g.Add(call)
-		return
-	}
-	g.For(iterations(s)...).Block(
-		jen.Id("e").Dot("Layer").Op("=").Add(layer(s)),
-		jen.Id(name).Call(append(args, jen.Id("l"))...),
-	)
-	g.Id("e").Dot("Layer").Op("=").Lit(0)
 }
 
 // iterations is the head of a loop.
-func iterations(s lower.Step) []jen.Code {
-	if !s.Down {
-		return []jen.Code{jen.Id("l").Op(":=").Range().Add(runs(s.N, s.Runs))}
+func iterations(s lower.Step) string {
+	n := runs(s.N, s.Runs)
+	switch {
+	case !s.Down:
+		return "l := range " + n
+	case s.Runs == plan.Once:
+		return fmt.Sprintf("l := %d; l >= 0; l--", s.N-1)
 	}
-	last := jen.Lit(s.N - 1)
-	if s.Runs != plan.Once {
-		last = runs(s.N, s.Runs).Op("-").Lit(1)
-	}
-	return []jen.Code{jen.Id("l").Op(":=").Add(last), jen.Id("l").Op(">=").Lit(0), jen.Id("l").Op("--")}
+	return fmt.Sprintf("l := %s-1; l >= 0; l--", n)
 }
 
 // layer is the layer number of an iteration: kept runs come after the free ones.
-func layer(s lower.Step) *jen.Statement {
+func layer(s lower.Step) string {
 	if s.Runs == plan.Kept {
-		return jen.Id("l").Op("+").Add(runs(s.N, plan.Free))
+		return "l + " + runs(s.N, plan.Free)
 	}
-	return jen.Id("l")
+	return "l"
 }
 
 // routine prints a function of the model as launches.
-func routine(f *jen.File, e *lower.Entry, r *lower.Routine) {
-	name := join(e.Name, r.Name)
-	params := queueEnv()
+func (f *source) routine(e *lower.Entry, r *lower.Routine) {
+	name, params := join(e.Name, r.Name), "q device.Queue, e *device.Env"
 	if e.Flat {
 		name = Name(e.Name)
 	} else {
-		params = append(params, jen.Id("b").Op("*").Id(join(e.Memory.Name, "memory")))
+		params += ", b *" + join(e.Memory.Name, "memory")
+		f.line("")
 	}
 	if r.InLoop {
-		params = append(params, jen.Id("l").Int())
+		params += ", l int"
 	}
-	f.Comment(fmt.Sprintf("%s launches %s (line %d of the spec).", name, r.Name, r.Pos.Line))
-	f.Func().Id(name).Params(params...).BlockFunc(func(g *jen.Group) {
-		weights(g, r)
-		for _, l := range r.Launches {
-			launch(g, e, l)
+	f.line("// %s launches %s (line %d of the spec).", name, r.Name, r.Pos.Line)
+	f.line("func %s(%s) {", name, params)
+	f.weights(r)
+	for _, l := range r.Launches {
+		args := []string{join("k", l.Kernel.Name), "e"}
+		for _, a := range l.Args {
+			args = append(args, argument(a, e.Flat))
 		}
-	})
+		note := ""
+		if l.Note != "" {
+			note = " // " + l.Note
+		}
+		f.line("q.Launch(%s)%s", strings.Join(args, ", "), note)
+	}
+	f.line("}")
 }
 
 // weights binds names to the parameters and gradients that the routine's layer
 // uses of each group.
-func weights(g *jen.Group, r *lower.Routine) {
+func (f *source) weights(r *lower.Routine) {
 	bound := map[string]bool{}
 	for _, l := range r.Launches {
 		for _, a := range l.Args {
@@ -320,14 +308,14 @@ func weights(g *jen.Group, r *lower.Routine) {
 				continue
 			}
 			bound[weightName(a)] = true
-			layer, through := jen.Lit(0), "At"
+			layer, through := "0", "At"
 			if r.InLoop && !ofAll(a.Group) {
-				layer = jen.Id("l")
+				layer = "l"
 			}
 			if a.Space == lower.InGrads {
 				through = "Gradient"
 			}
-			g.Id(weightName(a)).Op(":=").Id(join(a.Group.Name, "group")).Dot(through).Call(layer)
+			f.line("%s := %s.%s(%s)", weightName(a), join(a.Group.Name, "group"), through, layer)
 		}
 	}
 }
@@ -348,70 +336,45 @@ func weightName(a lower.Arg) string {
 	return name
 }
 
-func launch(g *jen.Group, e *lower.Entry, l lower.Launch) {
-	args := []jen.Code{kernelName(l), jen.Id("e")}
-	for _, a := range l.Args {
-		if e.Flat {
-			args = append(args, flatArg(a))
-		} else {
-			args = append(args, arg(a))
-		}
-	}
-	s := g.Id("q").Dot("Launch").Call(args...)
-	if l.Note != "" {
-		s.Comment(l.Note)
-	}
-}
-
-func arg(a lower.Arg) *jen.Statement {
-	switch a.Space {
-	case lower.InParams, lower.InGrads:
-		return jen.Id(weightName(a)).Dot("Plus").Call(jen.Id(paramConst(a.Group, a.Param)))
-	}
-	return jen.Id("b").Dot(Name(a.Ref.Buffer)).Dot("At").Call(index(a.Ref))
-}
-
 // flatSpace is the arena of an optimizer argument.
 var flatSpace = map[lower.Space]string{
 	lower.FlatParams: "Params", lower.FlatGrads: "Grads", lower.FlatMoment1: "Moment1", lower.FlatMoment2: "Moment2",
 }
 
-// flatArg is an argument of a program over flat arenas: element P of an arena, or
-// element 0 of the Work space.
-func flatArg(a lower.Arg) *jen.Statement {
-	space, ok := flatSpace[a.Space]
-	if !ok {
-		return jen.Qual(devicePath, "Ref").Values(jen.Dict{jen.Id("Space"): jen.Qual(devicePath, "Work")})
+// argument is where a launch has a buffer: in the parameters of the layer or in the
+// program's memory; of a program over flat arenas, from element P on of an arena, or in
+// the Work space.
+func argument(a lower.Arg, flat bool) string {
+	arena, ofArena := flatSpace[a.Space]
+	switch {
+	case a.Space == lower.InParams || a.Space == lower.InGrads:
+		return fmt.Sprintf("%s.Plus(%s)", weightName(a), paramConst(a.Group, a.Param))
+	case ofArena:
+		return fmt.Sprintf("device.Ref{Space: device.%s, Off: e.P}", arena)
+	case flat:
+		return "device.Ref{Space: device.Work}"
 	}
-	return jen.Qual(devicePath, "Ref").Values(jen.Dict{
-		jen.Id("Space"): jen.Qual(devicePath, space), jen.Id("Off"): jen.Id("e").Dot("P"),
-	})
+	return fmt.Sprintf("b.%s.At(%s)", Name(a.Ref.Buffer), index(a.Ref))
 }
 
 // index is the number of a tensor in its buffer.
-func index(r plan.Ref) *jen.Statement {
-	var terms []*jen.Statement
+func index(r plan.Ref) string {
+	var terms []string
 	if r.InLoop {
-		terms = append(terms, jen.Id("l"))
+		terms = append(terms, "l")
 	}
 	if r.N > 0 {
 		terms = append(terms, runs(r.N, r.Runs))
 	}
 	if r.Off != 0 || len(terms) == 0 {
-		terms = append(terms, jen.Lit(r.Off))
+		terms = append(terms, strconv.Itoa(r.Off))
 	}
-	sum := terms[0]
-	for _, t := range terms[1:] {
-		sum.Op("+").Add(t)
-	}
-	if r.Mod == 0 {
+	sum := strings.Join(terms, "+")
+	switch {
+	case r.Mod == 0:
 		return sum
+	case len(terms) > 1:
+		sum = "(" + sum + ")"
 	}
-	if len(terms) > 1 {
-		sum = jen.Parens(sum)
-	}
-	return sum.Op("%").Lit(r.Mod)
+	return fmt.Sprintf("%s%%%d", sum, r.Mod)
 }
-
-// upper is s with an upper-case first letter.
-func upper(s string) string { return string(s[0]-'a'+'A') + s[1:] }

@@ -101,72 +101,27 @@ const (
 
 // plan is what a trainer launches; each program is a function below.
 var plan = device.Plan{
-	Decode: device.Program{
-		Layout: layoutDecoding,
-		Run:    decode,
-	},
-	Encode: device.Program{
-		Layout: layoutDecoding,
-		Run:    encode,
-	},
-	Forward: device.Program{
-		Layout: layoutForward,
-		Run:    forward,
-	},
-	Gradients: device.Program{
-		Layout: layoutGradients,
-		Run:    gradients,
-	},
-	NumParams: 135825,
-	SumSquares: device.Program{
-		Layout: device.FlatLayout,
-		Run:    sumSquares,
-	},
-	Update: device.Program{
-		Layout: device.FlatLayout,
-		Run:    update,
-	},
+	NumParams:  135825,
+	Gradients:  device.Program{Layout: layoutGradients, Run: gradients},
+	Forward:    device.Program{Layout: layoutForward, Run: forward},
+	Encode:     device.Program{Layout: layoutDecoding, Run: encode},
+	Decode:     device.Program{Layout: layoutDecoding, Run: decode},
+	SumSquares: device.Program{Layout: device.FlatLayout, Run: sumSquares},
+	Update:     device.Program{Layout: device.FlatLayout, Run: update},
 }
 
 // layoutGradients says where the runtime meets gradients.
 func layoutGradients(e *device.Env) device.Layout {
 	b, m := newGradientsMemory(e)
 	return device.Layout{
+		Work:    m.Work,
 		Ints:    m.Ints,
-		Labels:  b.labels.At(0),
 		Largest: m.Largest,
+		Labels:  b.labels.At(0),
 		Loss:    b.loss.At(0),
 		Pred:    b.pred.At(0),
 		Source:  b.sourceTokens.At(0),
 		Target:  b.targetTokens.At(0),
-		Work:    m.Work,
-	}
-}
-
-// layoutForward says where the runtime meets forward.
-func layoutForward(e *device.Env) device.Layout {
-	b, m := newForwardMemory(e)
-	return device.Layout{
-		Ints:    m.Ints,
-		Labels:  b.labels.At(0),
-		Largest: m.Largest,
-		Pred:    b.pred.At(0),
-		Source:  b.sourceTokens.At(0),
-		Target:  b.targetTokens.At(0),
-		Work:    m.Work,
-	}
-}
-
-// layoutDecoding says where the runtime meets encode and decode.
-func layoutDecoding(e *device.Env) device.Layout {
-	b, m := newDecodingMemory(e)
-	return device.Layout{
-		Ints:    m.Ints,
-		Largest: m.Largest,
-		Pred:    b.pred.At(0),
-		Source:  b.sourceTokens.At(0),
-		Target:  b.targetTokens.At(0),
-		Work:    m.Work,
 	}
 }
 
@@ -395,6 +350,20 @@ func gradientsEmbedSourceBack(q device.Queue, e *device.Env, b *gradientsMemory)
 	q.Launch(kScatter17x64V2, e, b.sourceTokens.At(0), b.t7.At(0), dw.Plus(embedOffToken)) // d.token
 }
 
+// layoutForward says where the runtime meets forward.
+func layoutForward(e *device.Env) device.Layout {
+	b, m := newForwardMemory(e)
+	return device.Layout{
+		Work:    m.Work,
+		Ints:    m.Ints,
+		Largest: m.Largest,
+		Labels:  b.labels.At(0),
+		Pred:    b.pred.At(0),
+		Source:  b.sourceTokens.At(0),
+		Target:  b.targetTokens.At(0),
+	}
+}
+
 // forwardMemory is the memory of one launch of forward; t0, t1, … are shared by values that do not live at the same time.
 type forwardMemory struct {
 	sourceTokens device.Array // i32[B, S]
@@ -488,6 +457,19 @@ func forwardHead(q device.Queue, e *device.Env, b *forwardMemory) {
 	q.Launch(kNorm64, e, b.x.At(2), w.Plus(headOffNormGamma), w.Plus(headOffNormBeta), b.t2.At(0)) // norm
 	q.Launch(kLinear64x17, e, b.t2.At(0), w.Plus(headOffOutW), w.Plus(headOffOutB), b.t9.At(0))    // logits
 	q.Launch(kArgmax, e, b.t9.At(0), b.pred.At(0))                                                 // pred
+}
+
+// layoutDecoding says where the runtime meets encode and decode.
+func layoutDecoding(e *device.Env) device.Layout {
+	b, m := newDecodingMemory(e)
+	return device.Layout{
+		Work:    m.Work,
+		Ints:    m.Ints,
+		Largest: m.Largest,
+		Pred:    b.pred.At(0),
+		Source:  b.sourceTokens.At(0),
+		Target:  b.targetTokens.At(0),
+	}
 }
 
 // decodingMemory is the memory of one launch of decoding; t0, t1, … are shared by values that do not live at the same time.
@@ -604,25 +586,10 @@ func decodeHead(q device.Queue, e *device.Env, b *decodingMemory) {
 
 // sumSquares launches sum_squares (line 48 of the spec).
 func sumSquares(q device.Queue, e *device.Env) {
-	q.Launch(kSum, e, device.Ref{
-		Off:   e.P,
-		Space: device.Grads,
-	}, device.Ref{Space: device.Work}) // sum
+	q.Launch(kSum, e, device.Ref{Space: device.Grads, Off: e.P}, device.Ref{Space: device.Work}) // sum
 }
 
 // update launches update (line 48 of the spec).
 func update(q device.Queue, e *device.Env) {
-	q.Launch(kMapV2, e, device.Ref{
-		Off:   e.P,
-		Space: device.Grads,
-	}, device.Ref{
-		Off:   e.P,
-		Space: device.Moment1,
-	}, device.Ref{
-		Off:   e.P,
-		Space: device.Moment2,
-	}, device.Ref{
-		Off:   e.P,
-		Space: device.Params,
-	}) // m, v, p
+	q.Launch(kMapV2, e, device.Ref{Space: device.Grads, Off: e.P}, device.Ref{Space: device.Moment1, Off: e.P}, device.Ref{Space: device.Moment2, Off: e.P}, device.Ref{Space: device.Params, Off: e.P}) // m, v, p
 }
