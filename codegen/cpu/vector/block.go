@@ -53,7 +53,6 @@ const (
 	compute
 	store   // args[0] to elements in a row
 	put     // args[0] to one element, in scalar code
-	scatter // args[0] to elements at args[1]
 	fold    // args[0] into the partials of a reduction
 	set     // args[0] to a slot
 )
@@ -201,7 +200,7 @@ func (b *block) elem(e *expr.Expr) *value {
 func (b *block) fetch(e *expr.Expr) *value {
 	switch {
 	case b.axis == "" && e.Type == expr.F32:
-		return b.add(node{kind: cell, ptr: &pointer{slice: e.Name}, at: b.f.bridged(e.Args[0])})
+		return b.add(node{kind: cell, ptr: &pointer{slice: e.Name}, at: e.Args[0]})
 	case b.fixed(e):
 		return b.slotted(e)
 	}
@@ -249,14 +248,14 @@ func (b *block) pointer(slice string, rest *expr.Expr) *pointer {
 func (b *block) assign(dst, e *expr.Expr, serial bool) {
 	v := b.value(e)
 	if b.axis == "" {
-		b.add(node{kind: put, ptr: &pointer{slice: dst.Name}, at: b.f.bridged(dst.Args[0])}, v)
+		b.add(node{kind: put, ptr: &pointer{slice: dst.Name}, at: dst.Args[0]}, v)
 		return
 	}
-	if p, index := b.locate(dst); index == nil {
-		b.add(node{kind: store, ptr: p}, v)
-	} else {
-		b.add(node{kind: scatter, ptr: p}, v, index)
+	p, index := b.locate(dst)
+	if index != nil {
+		b.f.fail("what is set of %s does not lie in a row", dst.Name)
 	}
+	b.add(node{kind: store, ptr: p}, v)
 	clear(b.byExpr)
 	if serial {
 		maps.DeleteFunc(b.elems, func(e *expr.Expr, _ *value) bool { return e.Name == dst.Name })

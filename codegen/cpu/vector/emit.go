@@ -137,8 +137,6 @@ func (b *block) run(s *step) {
 	case put:
 		b.address(v)
 		b.f.op("VMOVD", ops[0], mem(tempReg, evalRegs[0], 0))
-	case scatter:
-		b.scatter(ops[1], ops[0], v.ptr)
 	case fold:
 		b.fold(s, name, ops)
 	case set:
@@ -223,36 +221,6 @@ func (b *block) gather(s *step, index operand.Op) {
 	}
 }
 
-// scatter stores the lanes that exist one by one. It borrows indexReg and countReg.
-func (b *block) scatter(from, index operand.Op, p *pointer) {
-	f := b.f
-	values, indices := f.slot(expr.F32), f.slot(expr.F32)
-	f.op("VMOVUPS", from, f.at(values))
-	f.op("VMOVUPS", index, f.at(indices))
-	base := b.base(p)
-	limit, saved := f.slot(expr.I32), f.slot(expr.I32)
-	f.op("MOVQ", indexReg, f.at(saved))
-	if b.inst.masked {
-		f.op("MOVQ", countReg, f.at(limit))
-	}
-	end := f.label("stored")
-	for lane := range b.lanes {
-		if b.inst.masked {
-			f.op("CMPQ", f.at(limit), imm(lane))
-			f.jump("JLE", end)
-		}
-		f.op("MOVLQSX", f.at(indices+4*lane), indexReg)
-		f.op("LEAQ", mem(base, indexReg, 0), indexReg)
-		f.op("MOVL", f.at(values+4*lane), countReg)
-		f.op("MOVL", countReg, operand.Mem{Base: indexReg})
-	}
-	f.mark(end)
-	f.op("MOVQ", f.at(saved), indexReg)
-	if b.inst.masked {
-		f.op("MOVQ", f.at(limit), countReg)
-	}
-}
-
 // positions puts the values of the axis into vector register n.
 func (f *fn) positions(in instance, n int) {
 	iota := f.pool.constant(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
@@ -327,7 +295,7 @@ func (b *block) quotient(s *step) {
 
 // address computes the address of a cell.
 func (b *block) address(v *value) {
-	b.f.eval(v.at, 0)
+	b.f.integer(v.at)
 	b.f.sliceBase(v.ptr.slice, tempReg)
 }
 

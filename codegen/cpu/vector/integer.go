@@ -1,9 +1,7 @@
 package vector
 
 import (
-	"fmt"
 	"math/bits"
-	"slices"
 
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -41,7 +39,10 @@ var compares = [...]string{expr.I32: "CMPQ", expr.U32: "CMPL", expr.Bool: "CMPQ"
 // integer writes code that puts an integer or condition into the first register of
 // evalRegs.
 func (f *fn) integer(e *expr.Expr) reg.GPPhysical {
-	return f.eval(f.bridged(e), 0)
+	if !allGeneral(e) {
+		f.fail("%s depends on F32", e)
+	}
+	return f.eval(e, 0)
 }
 
 // integerTo writes code that puts an integer or condition into a slot.
@@ -54,29 +55,6 @@ func allGeneral(e *expr.Expr) bool {
 	ok := true
 	expr.Walk(e, func(x *expr.Expr) { ok = ok && x.Type != expr.F32 })
 	return ok
-}
-
-// bridged computes the parts of an integer that need vector registers, and puts
-// variables in their place.
-func (f *fn) bridged(e *expr.Expr) *expr.Expr {
-	if allGeneral(e) {
-		return e
-	}
-	if slices.ContainsFunc(e.Args, func(a *expr.Expr) bool { return a.Type == expr.F32 }) {
-		off := f.slot(e.Type)
-		f.scalarTo(e, off)
-		name := fmt.Sprintf("bridge.%d", off)
-		f.vars[name] = place{e.Type, off}
-		return expr.NewVar(name, e.Type)
-	}
-	args := make([]*expr.Expr, len(e.Args))
-	for i, a := range e.Args {
-		args[i] = f.bridged(a)
-	}
-	if e.Op == expr.Elem {
-		return expr.NewElem(e.Name, e.Type, args...)
-	}
-	return expr.New(e.Op, args...)
 }
 
 // direct returns an operand that needs no code: a constant or a slot.

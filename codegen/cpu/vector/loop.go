@@ -43,7 +43,7 @@ func (f *fn) run(g *group) {
 		}
 	}
 	f.scope(func() {
-		l := &loop{block: f.newBlock(g.axis, f.isa.lanes), size: f.bridged(g.size), group: 1}
+		l := &loop{block: f.newBlock(g.axis, f.isa.lanes), size: g.size, group: 1}
 		l.reserve(g.random, folds, g.folds)
 		rest := folds
 		for _, m := range g.members {
@@ -259,8 +259,8 @@ func (f *fn) count(name string, lo, hi *expr.Expr, body func()) {
 	f.scope(func() {
 		limit := place{expr.I32, f.slot(expr.I32)}
 		v := place{expr.I32, f.slot(expr.I32)}
-		f.integerTo(lo, v.off)
-		f.integerTo(hi, limit.off)
+		f.scalarTo(lo, v.off)
+		f.scalarTo(hi, limit.off)
 		again, end := f.label("loop"), f.label("end")
 		f.vars[name] = v
 		f.op("MOVQ", f.at(v.off), tempReg)

@@ -38,7 +38,9 @@ func (f *fn) stmt(s kernel.Stmt) {
 	case *kernel.If:
 		end := f.label("end")
 		f.scope(func() {
-			f.op("CMPQ", f.integer(s.Cond), imm(0))
+			off := f.slot(expr.Bool)
+			f.scalarTo(s.Cond, off)
+			f.op("CMPQ", f.at(off), imm(0))
 			f.jump("JEQ", end)
 			f.body(s.Body)
 			f.mark(end)
