@@ -56,15 +56,13 @@ func Files(ks []*kernel.Kernel, opt Options) (map[string][]byte, error) {
 	}
 	f.Comment("kernels is the kernel table: a launch names a kernel by its index.")
 	f.Var().Id("kernels").Op("=").Index().Qual(runtimePath, "Kernel").Custom(lines, rows...)
-	var leaves []*vector.Leaf
+	leaves := vector.NewAssembly()
 	for _, k := range ks {
 		f.Line()
 		for _, line := range doc(k, funcs.id(k.Name)) {
 			f.Comment(line)
 		}
-		code, more := function(k, funcs.id(k.Name))
-		f.Add(code)
-		leaves = append(leaves, more...)
+		f.Add(function(k, funcs.id(k.Name), leaves))
 	}
 	var buf bytes.Buffer
 	if err := f.Render(&buf); err != nil {
@@ -75,10 +73,10 @@ func Files(ks []*kernel.Kernel, opt Options) (map[string][]byte, error) {
 		return nil, err
 	}
 	files := map[string][]byte{"kernels.go": buf.Bytes(), "costs.go": counts}
-	if len(leaves) == 0 {
+	if leaves.Empty() {
 		return files, nil
 	}
-	asm, stubs, other, err := vector.Files(pkg, opt.Header, leaves)
+	asm, stubs, other, err := leaves.Files(pkg, opt.Header)
 	if err != nil {
 		return nil, fmt.Errorf("BUG: printing leaves: %w", err)
 	}

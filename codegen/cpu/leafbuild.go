@@ -39,63 +39,32 @@ func (b *leafBuilder) node(n kernel.Stmt) kernel.Stmt {
 	switch n := n.(type) {
 	case *kernel.Let:
 		delete(b.extents, n.Name) // which an axis before may have had too
-		return &kernel.Let{Name: n.Name, Value: b.expr(n.Value)}
-	case *kernel.Var:
-		a := &kernel.Var{Name: n.Name, Type: n.Type}
-		if n.Value != nil {
-			a.Value = b.expr(n.Value)
-		}
-		return a
 	case *kernel.Set:
-		axes := b.axes(n.Axes)
-		return &kernel.Set{Axes: axes, Dst: b.place(n.Dst), Value: b.expr(n.Value)}
+		if n.Dst.Op == expr.Var && !b.bound[n.Dst.Name] {
+			b.fail(errWritesOut)
+		}
 	case *kernel.Random:
 		for _, v := range randomScalars {
 			b.value(v)
 		}
-		return &kernel.Random{Dst: b.slice(n.Dst), Size: b.expr(n.Size), Base: b.expr(n.Base), Example: b.expr(n.Example), Stream: n.Stream}
-	case *kernel.Reduce:
-		axes := b.axes([]kernel.Axis{n.Axis})
-		return &kernel.Reduce{Name: n.Name, Op: n.Op, Axis: axes[0], Value: b.expr(n.Value)}
-	case *kernel.For:
-		l := &kernel.For{Var: n.Var, Lo: b.expr(n.Lo), Hi: b.expr(n.Hi)}
-		b.guarded++
-		l.Body = b.nodes(n.Body)
-		b.guarded--
-		return l
-	case *kernel.If:
-		br := &kernel.If{Cond: b.expr(n.Cond)}
-		b.guarded++
-		br.Body = b.nodes(n.Body)
-		b.guarded--
-		return br
+		b.slice(n.Dst)
 	}
-	panic("BUG: a leaf with a product or a tile")
+	for _, a := range kernel.Axes(n) {
+		if b.loaded(a.Size) {
+			b.fail(errIndex)
+		}
+		b.extents[a.Var] = a.Size
+	}
+	out := kernel.Rewrite(kernel.WithBody(n, nil), b.expr)
+	b.guarded++
+	body := b.nodes(kernel.Within(n))
+	b.guarded--
+	return kernel.WithBody(out, body)
 }
 
 // randomScalars are what random words depend on beside their place.
 var randomScalars = []*expr.Expr{
 	expr.NewVar("seed0", expr.U32), expr.NewVar("seed1", expr.U32), expr.NewVar("step", expr.U32), expr.NewVar("layer", expr.I32),
-}
-
-func (b *leafBuilder) axes(as []kernel.Axis) []kernel.Axis {
-	out := make([]kernel.Axis, len(as))
-	for i, a := range as {
-		if b.loaded(a.Size) {
-			b.fail(errIndex)
-		}
-		b.extents[a.Var] = a.Size
-		out[i] = kernel.Axis{Var: a.Var, Size: b.expr(a.Size)}
-	}
-	return out
-}
-
-// place rewrites what an assignment sets.
-func (b *leafBuilder) place(dst *expr.Expr) *expr.Expr {
-	if dst.Op == expr.Var && !b.bound[dst.Name] {
-		b.fail(errWritesOut)
-	}
-	return b.expr(dst)
 }
 
 // expr rewrites the elements of an expression, and makes parameters of what the

@@ -38,16 +38,17 @@ type cutter struct {
 	sizes   map[string]*expr.Expr // elements of what leaves can use
 	tainted map[string]bool       // variables whose values depend on loaded data
 	calls   map[kernel.Stmt]*call // by the first node
-	leaves  []*vector.Leaf
+	leaves  *vector.Assembly
 }
 
-func newCutter(name string, k *kernel.Kernel, nodes []kernel.Stmt) *cutter {
+func newCutter(name string, k *kernel.Kernel, nodes []kernel.Stmt, leaves *vector.Assembly) *cutter {
 	c := &cutter{
 		name:    name,
 		types:   map[string]expr.Type{},
 		sizes:   map[string]*expr.Expr{},
 		tainted: map[string]bool{},
 		calls:   map[kernel.Stmt]*call{},
+		leaves:  leaves,
 	}
 	for _, b := range buffers(k) {
 		c.types[b.Name], c.sizes[b.Name] = b.Type, kernel.Elements(b.Shape)
@@ -144,7 +145,6 @@ func (c *cutter) longest(nodes []kernel.Stmt, top bool) int {
 		}
 		if call, err := c.leaf(nodes[:n], nodes[n:], top); err == nil {
 			c.calls[nodes[0]] = call
-			c.leaves = append(c.leaves, call.leaf)
 			return n
 		}
 	}
@@ -219,7 +219,7 @@ func (c *cutter) leaf(nodes, rest []kernel.Stmt, top bool) (*call, error) {
 			return nil, errReadLater
 		}
 	}
-	name := fmt.Sprintf("%sLeaf%d", c.name, len(c.leaves)+1)
+	name := fmt.Sprintf("%sLeaf%d", c.name, len(c.calls)+1)
 	b.call.leaf = &vector.Leaf{Name: name, Doc: fmt.Sprintf("%s is a part of kernel %s.", name, c.name)}
 	if l, ok := nodes[0].(*kernel.For); ok && top && len(nodes) == 1 {
 		nodes = []kernel.Stmt{b.divide(l)}
@@ -229,7 +229,7 @@ func (c *cutter) leaf(nodes, rest []kernel.Stmt, top bool) (*call, error) {
 	if b.err != nil {
 		return nil, b.err
 	}
-	return b.call, vector.Check(b.call.leaf)
+	return b.call, c.leaves.Add(b.call.leaf)
 }
 
 // share is how much work a call should do at most, in element operations: a small

@@ -42,9 +42,9 @@ func field(s abi.Scalar) *jen.Statement {
 	return whole
 }
 
-// function prints the function of a kernel, which loops over all cells, and
-// returns the leaves that it calls.
-func function(k *kernel.Kernel, name string) (jen.Code, []*vector.Leaf) {
+// function prints the function of a kernel, which loops over all cells, and adds the
+// leaves that it calls.
+func function(k *kernel.Kernel, name string, leaves *vector.Assembly) jen.Code {
 	p := newPrinter()
 	params := p.params(k)
 	r := flat.Of(k, flat.Processor())
@@ -56,16 +56,16 @@ func function(k *kernel.Kernel, name string) (jen.Code, []*vector.Leaf) {
 	nodes := append(r.Once, overGrid(k.Grid, r.Body)...)
 	p.products = newProducts(k)
 	p.products.find(nodes)
-	c := newCutter(name, k, nodes)
+	c := newCutter(name, k, nodes, leaves)
 	nodes = c.cut(nodes, true)
 	p.leaves = c.calls
 	var prepare []jen.Code
-	if len(c.leaves) > 0 {
+	if len(c.calls) > 0 {
 		p.isa = p.fresh("isa")
 		prepare = p.prepare(r, c)
 	}
 	body := append(prepare, p.nodes(nodes)...)
-	return jen.Func().Id(name).Params(params...).Block(append(p.bindScalars(), body...)...), c.leaves
+	return jen.Func().Id(name).Params(params...).Block(append(p.bindScalars(), body...)...)
 }
 
 // params prints the parameters of a kernel's function, and names the scalars that

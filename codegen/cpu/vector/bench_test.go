@@ -14,12 +14,12 @@ import (
 func BenchmarkFiles(b *testing.B) {
 	var ls []*Leaf
 	for _, k := range texts(b) {
-		if l := leafOf(k); l != nil && Check(l) == nil {
+		if l := leafOf(k); l != nil && NewAssembly().Add(l) == nil {
 			ls = append(ls, l)
 		}
 	}
 	for b.Loop() {
-		if _, _, _, err := Files("main", "Code.", ls); err != nil {
+		if _, _, _, err := files("Code.", ls); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -203,7 +203,7 @@ func BenchmarkRows(b *testing.B) {
 	}
 	for _, k := range ks {
 		l := leafOf(k)
-		if err := Check(l); err != nil {
+		if err := NewAssembly().Add(l); err != nil {
 			b.Fatal(err)
 		}
 		for _, p := range k.Params {

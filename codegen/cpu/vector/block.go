@@ -51,10 +51,10 @@ const (
 	word          // random words
 	gather        // elements at args[0]
 	compute
-	store   // args[0] to elements in a row
-	put     // args[0] to one element, in scalar code
-	fold    // args[0] into the partials of a reduction
-	set     // args[0] to a slot
+	store // args[0] to elements in a row
+	put   // args[0] to one element, in scalar code
+	fold  // args[0] into the partials of a reduction
+	set   // args[0] to a slot
 )
 
 // A node is what a value is. Nodes of constants, scalars and computations that are

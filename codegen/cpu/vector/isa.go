@@ -1,6 +1,8 @@
 package vector
 
 import (
+	"maps"
+
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 
@@ -148,6 +150,24 @@ func (p pool) constant(words ...uint32) operand.Mem {
 		s.words = append(s.words, words...)
 	}
 	return operand.NewDataAddr(sections[len(words)], at)
+}
+
+// sizes are how many words the sections have.
+func (p pool) sizes() map[int]int {
+	n := map[int]int{}
+	for size, s := range p {
+		n[size] = len(s.words)
+	}
+	return n
+}
+
+// cut takes out what came after the sections had so many words.
+func (p pool) cut(n map[int]int) {
+	maps.DeleteFunc(p, func(size int, _ *section) bool { return n[size] == 0 })
+	for size, s := range p {
+		s.words = s.words[:n[size]]
+		maps.DeleteFunc(s.at, func(_ [16]uint32, at int) bool { return at >= 4*n[size] })
+	}
 }
 
 // sections are the names of the sections.

@@ -32,8 +32,16 @@ func (p pool) globals() []*ir.Global {
 	return out
 }
 
-// printFiles prints a file of functions, their declarations and their stand-ins.
-func printFiles(pkg, header string, file *ir.File) (asm, stubs, other []byte, err error) {
+// Files prints the assembly, its declarations, and stand-ins for other processors.
+func (a *Assembly) Files(pkg, header string) (asm, stubs, other []byte, err error) {
+	file := ir.NewFile()
+	file.Includes = []string{"textflag.h"}
+	for _, f := range a.functions {
+		file.AddSection(f)
+	}
+	for _, g := range a.constants.globals() {
+		file.AddSection(g)
+	}
 	asm, err = printer.NewGoAsm(printer.Config{}).Print(file)
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("BUG: printing leaves: %w", err)
@@ -43,7 +51,7 @@ func printFiles(pkg, header string, file *ir.File) (asm, stubs, other []byte, er
 	var decls, panics strings.Builder
 	fmt.Fprintf(&decls, "// %s\n\npackage %s\n", header, pkg)
 	fmt.Fprintf(&panics, "// %s\n\n//go:build !amd64\n\npackage %s\n", header, pkg)
-	for _, f := range file.Functions() {
+	for _, f := range a.functions {
 		doc := "// " + strings.Join(f.Doc, "\n// ")
 		fmt.Fprintf(&decls, "\n%s\n//\n//go:noescape\n%s\n", doc, f.Stub())
 		fmt.Fprintf(&panics, "\n%s { panic(\"BUG: %s is assembly\") }\n", f.Stub(), f.Name)

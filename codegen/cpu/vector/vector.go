@@ -47,28 +47,26 @@ type Value struct {
 // FrameBytes is the most that a leaf uses of its frame.
 const FrameBytes = 1 << 14
 
-// Check says why a leaf cannot be compiled, nil if it can.
-func Check(l *Leaf) error {
-	_, err := compile(l, pool{})
-	return err
+// An Assembly is the code of leaves in one file.
+type Assembly struct {
+	functions []*ir.Function
+	constants pool
 }
 
-// Files prints the assembly of leaves, its declarations, and their stand-ins for
-// other processors.
-func Files(pkg, header string, ls []*Leaf) (asm, stubs, other []byte, err error) {
-	file, p := ir.NewFile(), pool{}
-	file.Includes = []string{"textflag.h"}
-	for _, l := range ls {
-		fs, err := compile(l, p)
-		if err != nil {
-			return nil, nil, nil, fmt.Errorf("leaf %s: %w", l.Name, err)
-		}
-		for _, f := range fs {
-			file.AddSection(f)
-		}
+// NewAssembly returns an Assembly without code.
+func NewAssembly() *Assembly { return &Assembly{nil, pool{}} }
+
+// Add compiles a leaf. One that cannot be compiled leaves nothing behind.
+func (a *Assembly) Add(l *Leaf) error {
+	before := a.constants.sizes()
+	fs, err := compile(l, a.constants)
+	if err != nil {
+		a.constants.cut(before)
+		return fmt.Errorf("leaf %s: %w", l.Name, err)
 	}
-	for _, g := range p.globals() {
-		file.AddSection(g)
-	}
-	return printFiles(pkg, header, file)
+	a.functions = append(a.functions, fs...)
+	return nil
 }
+
+// Empty says whether there is no code.
+func (a *Assembly) Empty() bool { return len(a.functions) == 0 }
