@@ -24,11 +24,11 @@ var biases = []string{"alibi", "kerple", "sandwich", "t5", "rpe", "fire", "phase
 // bench/peers/biases.py, in float64.
 type biasPeer struct {
 	Set     []string // makes it the bias of a site of testdata/biases/invented.arith
-	Leaves  []peerLeaf
+	Params  []peerLeaf
 	Lengths []peerLength
 }
 
-// A peerLeaf is a learned leaf of a bias.
+// A peerLeaf is a learned parameter of a bias.
 type peerLeaf struct {
 	Name   string
 	Shape  []int
@@ -37,7 +37,7 @@ type peerLeaf struct {
 
 // A peerLength is some cells of a bias table [H, Queries, Keys], the first and
 // every Step-th after it; the Sum of all cells times their biasWeights; and that
-// sum's gradient in each leaf.
+// sum's gradient in each parameter.
 type peerLength struct {
 	Queries, Keys int
 	Sum           float64
@@ -47,7 +47,7 @@ type peerLength struct {
 }
 
 // How far a bias may be from its peer, relative to the largest cell of a table, to
-// the largest element of a leaf's gradient or, for the sum of a table, to that of
+// the largest element of a parameter's gradient or, for the sum of a table, to that of
 // the cells' sizes.
 const (
 	// In float64, where all there is to differ is the fixture's digits, of which it
@@ -140,11 +140,11 @@ func biasWeights(heads, queries, keys int) ir.Tensor {
 }
 
 // A biased is a compiled model with a bias at one site, and that bias alone as a
-// function of its leaves with result table, and the function's gradient.
+// function of its parameters with result table, and the function's gradient.
 type biased struct {
 	program       *compiler.Program
 	heads         int
-	leaves        []check.Leaf
+	params        []check.BiasParam
 	forward, back *ir.Func
 }
 
@@ -162,7 +162,7 @@ func newBiased(t *testing.T, p *biasPeer, set ...string) *biased {
 		if site == nil || site.Bias == nil {
 			continue
 		}
-		d := &biased{program: program, heads: m.Heads, leaves: site.Leaves}
+		d := &biased{program: program, heads: m.Heads, params: site.Params}
 		d.build(t, site, site != m.Decoder.Cross)
 		return d
 	}
@@ -175,16 +175,16 @@ func (d *biased) build(t *testing.T, s *check.Site, self bool) {
 	t.Helper()
 	b := ir.NewBuilder("bias", diag.Pos{})
 	attr := ir.AttnAttr{Heads: d.heads, Mask: tokenPositions(s.Mask), Bias: tokenPositions(s.Bias), Self: self}
-	var leaves []*ir.Value
-	for _, leaf := range s.Leaves {
-		dims := make([]ir.Dim, len(leaf.Shape))
-		for k, n := range leaf.Shape {
+	var params []*ir.Value
+	for _, param := range s.Params {
+		dims := make([]ir.Dim, len(param.Shape))
+		for k, n := range param.Shape {
 			dims[k] = ir.N(n)
 		}
-		attr.Leaves = append(attr.Leaves, leaf.Name)
-		leaves = append(leaves, b.Param(leaf.Name, ir.T(dims...), ir.Weight))
+		attr.Params = append(attr.Params, param.Name)
+		params = append(params, b.Param(param.Name, ir.T(dims...), ir.Weight))
 	}
-	b.Result("table", b.BiasTable(attr, ir.Sym("T"), ir.Sym("S"), leaves...), false)
+	b.Result("table", b.BiasTable(attr, ir.Sym("T"), ir.Sym("S"), params...), false)
 	f, err := b.Func()
 	if err != nil {
 		t.Fatal(err)
@@ -224,14 +224,14 @@ func (d *biased) compare(t *testing.T, p *biasPeer, at peerLength) []string {
 	}
 	hold("the weighted sum", []float64{sum}, []float64{at.Sum}, sumAbs)
 	hold("the table", cells, at.Cells, largest(table))
-	for n, leaf := range p.Leaves {
+	for n, param := range p.Params {
 		want := at.Gradients[n]
-		hold("the gradient of "+leaf.Name, gradients[leaf.Name], want, largest(want))
+		hold("the gradient of "+param.Name, gradients[param.Name], want, largest(want))
 	}
 	return diffs
 }
 
-// evaluate gives the bias table, and the gradients of its weighted sum by leaf.
+// evaluate gives the bias table, and the gradients of its weighted sum by parameter.
 func (d *biased) evaluate(t *testing.T, p *biasPeer, at peerLength) (table []float64, gradients map[string][]float64) {
 	t.Helper()
 	args := d.arguments(t, p)
@@ -255,24 +255,24 @@ func (d *biased) evaluate(t *testing.T, p *biasPeer, at peerLength) (table []flo
 	return eval(d.forward)["table"], eval(d.back)
 }
 
-// arguments are the peer's leaves by name, which must be those of the bias.
+// arguments are the peer's parameters by name, which must be those of the bias.
 func (d *biased) arguments(t *testing.T, p *biasPeer) map[string]ir.Tensor {
 	t.Helper()
 	args := map[string]ir.Tensor{}
-	for _, leaf := range p.Leaves {
-		x := ir.Tensor{Shape: leaf.Shape, F: make([]float64, len(leaf.Values))}
-		for k, v := range leaf.Values {
+	for _, param := range p.Params {
+		x := ir.Tensor{Shape: param.Shape, F: make([]float64, len(param.Values))}
+		for k, v := range param.Values {
 			x.F[k] = float64(v)
 		}
-		args[leaf.Name] = x
+		args[param.Name] = x
 	}
-	for _, leaf := range d.leaves {
-		if x, ok := args[leaf.Name]; !ok || !slices.Equal(x.Shape, leaf.Shape) {
-			t.Fatalf("%s has shape %v, not %v as its peer", leaf.Name, leaf.Shape, x.Shape)
+	for _, param := range d.params {
+		if x, ok := args[param.Name]; !ok || !slices.Equal(x.Shape, param.Shape) {
+			t.Fatalf("%s has shape %v, not %v as its peer", param.Name, param.Shape, x.Shape)
 		}
 	}
-	if len(args) != len(d.leaves) {
-		t.Fatalf("the bias has %d leaves, its peer %d", len(d.leaves), len(args))
+	if len(args) != len(d.params) {
+		t.Fatalf("the bias has %d parameters, its peer %d", len(d.params), len(args))
 	}
 	return args
 }
@@ -283,8 +283,8 @@ func (d *biased) compareKernels(t *testing.T, p *biasPeer, at peerLength) {
 	t.Helper()
 	table, gradients := d.evaluate(t, p, at)
 	inputs := map[string][]float32{"dtable": float32s(biasWeights(d.heads, at.Queries, at.Keys).F)}
-	for _, leaf := range p.Leaves {
-		inputs[flat(leaf.Name)+"_"] = leaf.Values
+	for _, param := range p.Params {
+		inputs[flat(param.Name)+"_"] = param.Values
 	}
 	ran := map[string]bool{}
 	for _, k := range d.program.Lowered.Kernels {
@@ -297,20 +297,20 @@ func (d *biased) compareKernels(t *testing.T, p *biasPeer, at peerLength) {
 				checkKernel(t, k, name, got, table, cellTolerance)
 				continue
 			}
-			for _, leaf := range p.Leaves {
-				if name == "d"+flat(leaf.Name) {
-					checkKernel(t, k, name, overHeads(got, d.heads), gradients[leaf.Name], sumTolerance)
+			for _, param := range p.Params {
+				if name == "d"+flat(param.Name) {
+					checkKernel(t, k, name, overHeads(got, d.heads), gradients[param.Name], sumTolerance)
 				}
 			}
 		}
 	}
-	if len(ran) != 1+len(p.Leaves) {
-		t.Errorf("the kernels compute %v, want a table and the gradients of %d leaves", ran, len(p.Leaves))
+	if len(ran) != 1+len(p.Params) {
+		t.Errorf("the kernels compute %v, want a table and the gradients of %d parameters", ran, len(p.Params))
 	}
 }
 
-// flat is a leaf's name in kernels.
-func flat(leaf string) string { return strings.ReplaceAll(leaf, ".", "_") }
+// flat is a parameter's name in kernels.
+func flat(param string) string { return strings.ReplaceAll(param, ".", "_") }
 
 // runKernel runs a kernel on inputs by name and gives its outputs by name.
 func runKernel(t *testing.T, k *kernel.Kernel, at peerLength, inputs map[string][]float32) map[string][]float64 {

@@ -88,7 +88,7 @@ func safetensors(shape []int, values []float32) string {
 
 const closed = -1e4
 
-// lines fills the leaf of a direction as a calibration does: in the first head most
+// lines fills the parameter of a direction as a calibration does: in the first head most
 // lines are closed and so is what lies outside, the second is transparent.
 func lines(r *rand.Rand, shape []int) []float32 {
 	row := slices.Repeat([]float32{closed}, shape[1])
@@ -100,17 +100,17 @@ func lines(r *rand.Rand, shape []int) []float32 {
 	return append(row, make([]float32, shape[1])...)
 }
 
-// extended is the bias of lines whose leaves [2, L] are given, by the definition of
+// extended is the bias of lines whose parameters [2, L] are given, by the definition of
 // their numbers: along direction (1, b) these are j-bi, for diagonals from the first
 // column and for all others from the last.
-func extended(l check.Lines, leaves [][]float32, rows, keys int) []float32 {
+func extended(l check.Lines, params [][]float32, rows, keys int) []float32 {
 	var out []float32
 	for h := range 2 {
 		for i := range rows {
 			for j := range keys {
 				largest := math.Inf(-1)
 				for d, step := range l.Directions {
-					row := leaves[d][h*len(leaves[d])/2:][:len(leaves[d])/2]
+					row := params[d][h*len(params[d])/2:][:len(params[d])/2]
 					at := j - step[1]*i + l.Keys - keys
 					if step[1] > 0 {
 						at = j - i + l.Queries - 1
@@ -195,9 +195,9 @@ func TestCalibratedLines(t *testing.T) {
 		a, b := newTrial(second, source, target), newTrial(q, source, target)
 		copy(a.Params, slices.Concat(trained, given))
 		copy(b.Params, trained)
-		for _, leaf := range q.Spec.Given() {
-			at, _ := q.Plan.Group(plan.Fixed).ParamOff(leaf.Name)
-			copy(b.Params[q.Plan.Group(plan.Fixed).Off+at:], leaf.Values)
+		for _, param := range q.Spec.Given() {
+			at, _ := q.Plan.Group(plan.Fixed).ParamOff(param.Name)
+			copy(b.Params[q.Plan.Group(plan.Fixed).Off+at:], param.Values)
 		}
 		for _, entry := range []string{"forward", "gradients"} {
 			e, f := a.run(t, entry), b.run(t, entry)

@@ -78,10 +78,10 @@ func TestConfigsLeaveOut(t *testing.T) {
 	}
 }
 
-// TestGivenAreTables has the elements of leaves from files alone.
+// TestGivenAreTables has the elements of parameters from files alone.
 func TestGivenAreTables(t *testing.T) {
 	spec := resolve(t, "task successor {}")
-	spec.Model.Decoder.Self.Leaves = []check.Leaf{
+	spec.Model.Decoder.Self.Params = []check.BiasParam{
 		{Name: "a.m", Shape: []int{2}, Init: check.Init{Kind: "file"}, Values: []float32{1, 2}},
 		{Name: "b.m", Shape: []int{2}, Init: check.Init{Kind: "stage"}},
 	}

@@ -53,8 +53,8 @@ func TestParamConsts(t *testing.T) {
 func TestModelHasReach(t *testing.T) {
 	learned := resolve(t, "task successor { digits = 1..6 }\neval.digits = [6]\nmodel.embed.position = learned(max = 16)")
 	calibrated := resolve(t, "task successor {}")
-	calibrated.Model.Decoder.Self.Leaves = []check.Leaf{{Stage: "calibrate", Shape: []int{4, 30, 20}}, {Shape: []int{8}}}
-	calibrated.Model.Decoder.Cross.Leaves = []check.Leaf{{Stage: "calibrate", Shape: []int{4, 21, 22}}}
+	calibrated.Model.Decoder.Self.Params = []check.BiasParam{{Stage: "calibrate", Shape: []int{4, 30, 20}}, {Shape: []int{8}}}
+	calibrated.Model.Decoder.Cross.Params = []check.BiasParam{{Stage: "calibrate", Shape: []int{4, 21, 22}}}
 	for want, spec := range map[string]*check.Spec{
 		"Reach{Tokens: 16}":           learned,
 		"Reach{ Rows: 20, Source: 22": calibrated,

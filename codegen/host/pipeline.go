@@ -72,10 +72,10 @@ func (p Pipeline) stage(f *jen.File, s check.Stage) *jen.Statement {
 	f.ImportName(path, Package(s.Name))
 	d[jen.Id("Model")] = jen.Op("&").Qual(path, "Model")
 	var given []jen.Code
-	for _, leaf := range s.Spec.Given() {
-		if leaf.Init.Kind == "stage" {
+	for _, param := range s.Spec.Given() {
+		if param.Init.Kind == "stage" {
 			given = append(given, jen.Line().Values(jen.Dict{
-				jen.Id("Param"): jen.Lit(fixedName(leaf)), jen.Id("Stage"): jen.Lit(leaf.From), jen.Id("Tensor"): jen.Lit(leaf.Tensor),
+				jen.Id("Param"): jen.Lit(fixedName(param)), jen.Id("Stage"): jen.Lit(param.From), jen.Id("Tensor"): jen.Lit(param.Tensor),
 			}))
 		}
 	}

@@ -54,10 +54,10 @@ func TestStatisticKnowsAllFunctions(t *testing.T) {
 	}
 	defer func() {
 		if recover() == nil {
-			t.Error("an element of a leaf is printed")
+			t.Error("an element of a parameter is printed")
 		}
 	}()
-	statistic(expr.NewElem("leaf", expr.F32))
+	statistic(expr.NewElem("parameter", expr.F32))
 }
 
 func TestPackage(t *testing.T) {

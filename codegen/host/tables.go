@@ -15,13 +15,13 @@ const TableFile = "tables.bin"
 // Tables is that file: the header, by which it is known for generated, then the
 // elements of each table as float32, little endian; nil without tables.
 func Tables(spec *check.Spec, header string) []byte {
-	leaves := tableLeaves(spec)
-	if len(leaves) == 0 {
+	params := tableParams(spec)
+	if len(params) == 0 {
 		return nil
 	}
 	out := []byte(header)
-	for _, leaf := range leaves {
-		out, _ = binary.Append(out, binary.LittleEndian, leaf.Values) // of a slice of float32 it cannot fail
+	for _, param := range params {
+		out, _ = binary.Append(out, binary.LittleEndian, param.Values) // of a slice of float32 it cannot fail
 	}
 	return out
 }
@@ -29,18 +29,18 @@ func Tables(spec *check.Spec, header string) []byte {
 // Given are the elements of each table by the name of the parameter that has them.
 func Given(spec *check.Spec) map[string][]float32 {
 	given := map[string][]float32{}
-	for _, leaf := range tableLeaves(spec) {
-		given[fixedName(leaf)] = leaf.Values
+	for _, param := range tableParams(spec) {
+		given[fixedName(param)] = param.Values
 	}
 	return given
 }
 
-// tableLeaves are the leaves that a file gives.
-func tableLeaves(spec *check.Spec) []check.Leaf {
-	var out []check.Leaf
-	for _, leaf := range spec.Given() {
-		if leaf.Init.Kind == "file" {
-			out = append(out, leaf)
+// tableParams are the parameters that a file gives.
+func tableParams(spec *check.Spec) []check.BiasParam {
+	var out []check.BiasParam
+	for _, param := range spec.Given() {
+		if param.Init.Kind == "file" {
+			out = append(out, param)
 		}
 	}
 	return out
@@ -49,27 +49,27 @@ func tableLeaves(spec *check.Spec) []check.Leaf {
 // tables prints the tables of a model and the file that holds them, of which the
 // last elements are the tables; nil if there are none.
 func (t Trainer) tables(f *jen.File) *jen.Statement {
-	leaves := tableLeaves(t.Spec)
-	if len(leaves) == 0 {
+	params := tableParams(t.Spec)
+	if len(params) == 0 {
 		return nil
 	}
 	f.Comment("//go:embed " + TableFile)
 	f.Var().Id("tableText").String()
 	at := 0
-	for _, leaf := range leaves {
-		at += 4 * len(leaf.Values)
+	for _, param := range params {
+		at += 4 * len(param.Values)
 	}
 	end := func(n int) *jen.Statement { return jen.Len(jen.Id("tableText")).Op("-").Lit(n) }
 	return jen.Index().Qual(runtimePath, "Table").ValuesFunc(func(g *jen.Group) {
-		for _, leaf := range leaves {
+		for _, param := range params {
 			from := end(at)
-			at -= 4 * len(leaf.Values)
+			at -= 4 * len(param.Values)
 			part := jen.Id("tableText").Index(from, end(at))
-			g.Line().Values(jen.Dict{jen.Id("Param"): jen.Lit(fixedName(leaf)), jen.Id("Values"): part})
+			g.Line().Values(jen.Dict{jen.Id("Param"): jen.Lit(fixedName(param)), jen.Id("Values"): part})
 		}
 		g.Line()
 	})
 }
 
-// fixedName is the name of a fixed leaf among the parameters of a model.
-func fixedName(leaf check.Leaf) string { return plan.Fixed + "." + leaf.Name }
+// fixedName is the name of a fixed parameter among the parameters of a model.
+func fixedName(param check.BiasParam) string { return plan.Fixed + "." + param.Name }

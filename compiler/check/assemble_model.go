@@ -135,7 +135,7 @@ func (c *checker) site(path string) *Site {
 	for _, e := range expr.Elems(s.Bias) {
 		if !seen[e.Name] {
 			seen[e.Name] = true
-			s.Leaves = append(s.Leaves, *c.uses.leaves[e.Name])
+			s.Params = append(s.Params, *c.uses.params[e.Name])
 		}
 	}
 	return s

@@ -108,7 +108,7 @@ func (c *checker) lines(stage, site string, spec *Spec) Lines {
 // statistics are the variables of a calibration's keep.
 var statistics = []string{"value", "mean", "std"}
 
-// resultBias names the leaves of calibrated biases.
+// resultBias names the parameters of calibrated biases.
 var resultBias = &definition{kind: "bias", name: "calibrated"}
 
 // result translates the result of a calibration, NAME.self or NAME.cross: of each
@@ -141,7 +141,7 @@ func (s *scope) result(e *dsl.Expr, stage, site string) *expr.Expr {
 	}
 	var largest *expr.Expr
 	for n, d := range l.Directions {
-		x := s.line(in, fmt.Sprintf("%s%d", site, n), l, d, Leaf{From: stage, Tensor: fmt.Sprintf("%s.line.%d.%d", site, d[0], d[1]), Pos: e.Range.Start})
+		x := s.line(in, fmt.Sprintf("%s%d", site, n), l, d, BiasParam{From: stage, Tensor: fmt.Sprintf("%s.line.%d.%d", site, d[0], d[1]), Pos: e.Range.Start})
 		if largest == nil {
 			largest = x
 		} else {

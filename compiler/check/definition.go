@@ -39,7 +39,7 @@ func (d *definition) path() string { return d.kind + "." + d.name }
 // attr is the path of an attribute.
 func (d *definition) attr(name string) string { return d.path() + "." + name }
 
-// learned reports whether an attribute is a learned leaf.
+// learned reports whether an attribute is a learned parameter.
 func (d *definition) learned(name string) bool {
 	s := d.attrs[name]
 	return s != nil && name != "value" && s.value.Kind == dsl.Call && s.value.Text == "learned"
@@ -173,7 +173,7 @@ func (c *checker) declare(kind, name string) *definition {
 }
 
 // probe checks a definition by itself, without arguments and without leaving
-// traces in the names of leaves.
+// traces in the names of parameters.
 func (c *checker) probe(d *definition) {
 	p := c.separate()
 	for _, n := range d.names {
@@ -184,7 +184,7 @@ func (c *checker) probe(d *definition) {
 	in := p.newInstance(d, "", nil, d.at)
 	p.open[d] = true
 	for _, n := range d.names {
-		if p.leaf(in, n) == nil {
+		if p.param(in, n) == nil {
 			p.define(in, n)
 		}
 	}
@@ -242,24 +242,24 @@ func taken(name string) bool {
 type uses struct {
 	all      []*instance
 	byKey    map[*definition]map[string]*instance
-	prefixes map[string]bool     // of all
-	numbers  map[*definition]int // given in names so far
-	leaves   map[string]*Leaf    // of all, by name
+	prefixes map[string]bool       // of all
+	numbers  map[*definition]int   // given in names so far
+	params   map[string]*BiasParam // of all, by name
 }
 
 func newUses() *uses {
 	return &uses{byKey: make(map[*definition]map[string]*instance), prefixes: make(map[string]bool),
-		numbers: make(map[*definition]int), leaves: make(map[string]*Leaf)}
+		numbers: make(map[*definition]int), params: make(map[string]*BiasParam)}
 }
 
 // An instance is a definition with its arguments. Uses with the same arguments
-// are one and share their leaves.
+// are one and share their parameters.
 type instance struct {
 	*definition
-	prefix string // of its leaves, its own: the name of the definition, with a number from the second instance on
+	prefix string // of its parameters, its own: the name of the definition, with a number from the second instance on
 	at     diag.Range
-	leaves map[string]*Leaf
-	texts  map[string]string     // learned leaves as they are printed
+	params map[string]*BiasParam
+	texts  map[string]string     // learned parameters as they are printed
 	values map[string]*expr.Expr // arguments, local definitions and value; nil after an error
 	busy   map[string]bool       // being translated: a second visit is a cycle
 }
@@ -267,11 +267,11 @@ type instance struct {
 // find gives the instance of some arguments; nil if there is none.
 func (u *uses) find(d *definition, key string) *instance { return u.byKey[d][key] }
 
-// newInstance makes an instance. The first gives its leaves the name of the
+// newInstance makes an instance. The first gives its parameters the name of the
 // definition, later ones, and those whose name is taken, a number with it that makes
 // no name of the spec.
 func (c *checker) newInstance(d *definition, key string, given map[string]*expr.Expr, at diag.Range) *instance {
-	in := &instance{definition: d, prefix: d.name, at: at, leaves: make(map[string]*Leaf),
+	in := &instance{definition: d, prefix: d.name, at: at, params: make(map[string]*BiasParam),
 		texts: make(map[string]string), values: make(map[string]*expr.Expr), busy: make(map[string]bool)}
 	maps.Copy(in.values, given)
 	if c.uses.byKey[d] == nil {
@@ -288,7 +288,7 @@ func (c *checker) newInstance(d *definition, key string, given map[string]*expr.
 }
 
 // siteParams are what package model calls the parameters of an attention site,
-// beside which its leaves stand.
+// beside which its parameters stand.
 var siteParams = []string{"q", "k", "v", "o", "norm"}
 
 // define translates an attribute of an instance once.
@@ -298,7 +298,7 @@ func (c *checker) define(in *instance, name string) *expr.Expr {
 	}
 	set := in.attrs[name]
 	if in.busy[name] {
-		c.report("E0215", set.name, "%s is defined by itself", in.attr(name)).WithHelp("a definition may use leaves and other definitions")
+		c.report("E0215", set.name, "%s is defined by itself", in.attr(name)).WithHelp("a definition may use parameters and other definitions")
 		return nil
 	}
 	in.busy[name] = true
@@ -323,11 +323,11 @@ func (s *scope) attribute(name string, e *dsl.Expr) *expr.Expr {
 	return nil
 }
 
-// local resolves a name inside a block: another definition or a leaf without
+// local resolves a name inside a block: another definition or a parameter without
 // axes.
 func (s *scope) local(e *dsl.Expr) (*expr.Expr, bool) {
-	if leaf := s.leaf(s.in, e.Text); leaf != nil {
-		return s.element(leaf, e, nil), true
+	if param := s.param(s.in, e.Text); param != nil {
+		return s.element(param, e, nil), true
 	}
 	if s.in.attrs[e.Text] == nil {
 		return nil, false

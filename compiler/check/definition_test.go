@@ -25,37 +25,37 @@ func one(t *testing.T, src string) *Spec {
 	return spec
 }
 
-// evaluate gives a bias at some head, query and key; leaves are constants by
+// evaluate gives a bias at some head, query and key; parameters are constants by
 // their name.
-func evaluate(bias *expr.Expr, heads, h, i, j int, leaves map[string]float64) float64 {
-	env := cellEnv{vars: map[string]int{"h": h, "i": i, "j": j, "pi": i, "pj": j, "H": heads, "I": 100, "J": 100}, leaves: leaves}
+func evaluate(bias *expr.Expr, heads, h, i, j int, params map[string]float64) float64 {
+	env := cellEnv{vars: map[string]int{"h": h, "i": i, "j": j, "pi": i, "pj": j, "H": heads, "I": 100, "J": 100}, params: params}
 	return expr.Eval64(bias, env).F
 }
 
 type cellEnv struct {
 	vars   map[string]int
-	leaves map[string]float64
+	params map[string]float64
 }
 
 func (e cellEnv) Var(name string) expr.Value { return expr.Value{I: int64(e.vars[name])} }
 
-// Elem gives a leaf its constant, or else the last of its indices.
+// Elem gives a parameter its constant, or else the last of its indices.
 func (e cellEnv) Elem(name string, idx []int) expr.Value {
-	if v, ok := e.leaves[name]; ok {
+	if v, ok := e.params[name]; ok {
 		return expr.Value{F: v}
 	}
 	return expr.Value{F: float64(idx[len(idx)-1])}
 }
 
 // TestPreludeBiases compares biases of the prelude with their papers' formulas.
-// Tables of leaves hold their own last index.
+// Tables of parameters hold their own last index.
 func TestPreludeBiases(t *testing.T) {
 	fire := map[string]float64{"fire.scale": 0.1, "fire.reach": 1, "fire.w1": 1, "fire.b1": 0, "fire.w2": 1.0 / 32, "fire.b2": 0}
 	for _, c := range []struct {
 		bias    string
 		heads   int
 		h, i, j int
-		leaves  map[string]float64
+		params  map[string]float64
 		want    float64
 	}{
 		{"alibi", 8, 0, 7, 4, nil, -0.5 * 3},
@@ -78,7 +78,7 @@ func TestPreludeBiases(t *testing.T) {
 		{"fire()", 4, 0, 63, 0, fire, 0.502613},
 	} {
 		spec := one(t, fmt.Sprintf("task successor {}\nvet.V010 = off\nmodel.heads = %d\nmodel.decoder.cross.bias = %s\n", c.heads, c.bias))
-		if got := evaluate(spec.Model.Decoder.Cross.Bias, c.heads, c.h, c.i, c.j, c.leaves); math.Abs(got-c.want) > 1e-5 {
+		if got := evaluate(spec.Model.Decoder.Cross.Bias, c.heads, c.h, c.i, c.j, c.params); math.Abs(got-c.want) > 1e-5 {
 			t.Errorf("%s at h = %d, i = %d, j = %d is %v, want %v", c.bias, c.h, c.i, c.j, got, c.want)
 		}
 	}
@@ -112,7 +112,7 @@ func TestPreludeMasks(t *testing.T) {
 	}
 }
 
-// TestInstances names the leaves of definitions that are used in several ways, in
+// TestInstances names the parameters of definitions that are used in several ways, in
 // the order of first use.
 func TestInstances(t *testing.T) {
 	spec := one(t, `task addition {}
@@ -134,7 +134,7 @@ model {
 `)
 	names := func(s *Site) string {
 		var out []string
-		for _, l := range s.Leaves {
+		for _, l := range s.Params {
 			prefix, _, _ := strings.Cut(l.Name, ".")
 			if len(out) == 0 || out[len(out)-1] != prefix {
 				out = append(out, prefix)
@@ -149,14 +149,14 @@ model {
 		{names(m.Decoder.Cross), "fire fire5"},
 	} {
 		if c.got != c.want {
-			t.Errorf("site %d has the leaves of %s, want %s", n, c.got, c.want)
+			t.Errorf("site %d has the parameters of %s, want %s", n, c.got, c.want)
 		}
 	}
-	want := []Leaf{
+	want := []BiasParam{
 		{Name: "mine.w", Shape: []int{6}, Init: Init{Kind: "const", A: 3, B: 0}, Shared: true},
 		{Name: "mine2.w", Shape: []int{4}, Init: Init{Kind: "const", A: 2, B: 0}, Shared: true},
 	}
-	if diff := cmp.Diff(want, m.Decoder.Self.Leaves, sameSpec); diff != "" {
+	if diff := cmp.Diff(want, m.Decoder.Self.Params, sameSpec); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -266,9 +266,9 @@ func TestTable(t *testing.T) {
 		got := textOf(list, files)
 		if spec != nil {
 			got = spec.Model.Decoder.Cross.Bias.String()
-			for _, l := range spec.Model.Decoder.Cross.Leaves {
+			for _, l := range spec.Model.Decoder.Cross.Params {
 				if l.Init.Kind != "file" || l.From != "d/t.st" {
-					t.Errorf("leaf %+v", l)
+					t.Errorf("parameter %+v", l)
 				}
 			}
 		}
@@ -293,8 +293,8 @@ func TestTableValues(t *testing.T) {
 		return resolve(map[string]string{"a.arith": spec, "t.st": string(src)}, "a.arith")
 	}
 	one, _ := resolved(0.5, -1e4)
-	if leaf := one.Given()[0]; !slices.Equal(leaf.Values, []float32{0.5, -1e4}) || leaf.Tensor != "b" || !leaf.Fixed() {
-		t.Errorf("leaf %+v", leaf)
+	if param := one.Given()[0]; !slices.Equal(param.Values, []float32{0.5, -1e4}) || param.Tensor != "b" || !param.Fixed() {
+		t.Errorf("parameter %+v", param)
 	}
 	if two, _ := resolved(0.5, -1e5); two.Hash == one.Hash || two.Resolved != one.Resolved {
 		t.Errorf("specs of two tables have the hashes %s and %s", one.Hash, two.Hash)
@@ -311,9 +311,9 @@ func TestTableValues(t *testing.T) {
 	}
 }
 
-// TestLeavesHaveOwnNames keeps the leaves of a bias apart from the parameters of its
+// TestBiasParamsHaveOwnNames keeps the parameters of a bias apart from the parameters of its
 // site and from what the compiler makes.
-func TestLeavesHaveOwnNames(t *testing.T) {
+func TestBiasParamsHaveOwnNames(t *testing.T) {
 	spec := one(t, `task addition {}
 bias q { w = learned([H])  value = w[h] * j }
 bias norm { gamma = learned([H])  value = gamma[h] * j }
@@ -324,7 +324,7 @@ stage cal { from = first  samples = 8 }
 stage second { model.decoder.self.bias = cal.self + calibrated + calibrated2 + q + norm }
 `)
 	var names []string
-	for _, l := range spec.stage("second").Spec.Model.Decoder.Self.Leaves {
+	for _, l := range spec.stage("second").Spec.Model.Decoder.Self.Params {
 		names = append(names, l.Name)
 	}
 	slices.Sort(names)

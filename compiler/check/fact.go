@@ -8,7 +8,7 @@ import (
 )
 
 // maxLength bounds lengths, for whole-number arithmetic must not overflow. No
-// leaf is as long.
+// parameter is as long.
 const maxLength = 1 << 24
 
 // A fact is what is known of an expression at all lengths.

@@ -18,21 +18,21 @@ var (
 )
 
 // line is the value of the line along a direction (1, b) that a cell lies on, by a
-// fixed leaf of an element for each line and head. Lines are numbered so that
+// fixed parameter of an element for each line and head. Lines are numbered so that
 // numbers ascend with j. Diagonals begin at the first key; antidiagonals and
 // columns end at the last one, so that they stay where they are when the source
 // grows in front. Of paired operands each has its own ends: a line stays with the one
 // that it begins in, as runtime/calibrate extends it. The first and the last element
 // stand for all lines outside of the extended matrix.
-func (s *scope) line(in *instance, name string, l *Lines, d [2]int, leaf Leaf) *expr.Expr {
+func (s *scope) line(in *instance, name string, l *Lines, d [2]int, param BiasParam) *expr.Expr {
 	down := max(d[1], -d[1]) * (l.Queries - 1)
 	last := l.Keys - 1 + down + 2
-	if in.leaves[name] == nil {
-		leaf.Shape, leaf.Init = []int{s.heads(), last + 1}, Init{Kind: "stage"}
-		s.fixed(in, name, leaf)
+	if in.params[name] == nil {
+		param.Shape, param.Init = []int{s.heads(), last + 1}, Init{Kind: "stage"}
+		s.fixed(in, name, param)
 	}
 	element := func(at *expr.Expr) *expr.Expr {
-		return expr.NewElem(in.leaves[name].Name, expr.F32, expr.NewVar("h", expr.I32), at)
+		return expr.NewElem(in.params[name].Name, expr.F32, expr.NewVar("h", expr.I32), at)
 	}
 	v := lineValue{l, down, func(number *expr.Expr) *expr.Expr {
 		return element(expr.New(expr.Min, expr.New(expr.Max, number, expr.Int(0)), expr.Int(int64(last))))

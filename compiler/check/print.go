@@ -178,7 +178,7 @@ func (p *printer) definition(d *definition) {
 	var ls []line
 	for _, n := range d.names {
 		text := p.exprText(d.attrs[n].value)
-		if fresh.leaf(in, n) != nil {
+		if fresh.param(in, n) != nil {
 			text = in.texts[n]
 		}
 		ls = append(ls, line{n, text})

@@ -57,7 +57,7 @@ type sources struct {
 	bases    map[string]*merged    // what cases of sweeps include, by their path
 	closed   map[string]*query     // answers of closedQuery
 	stray    map[string]*strayCell // answers of strayCell
-	inUse    map[diag.Range]bool   // masks, biases and leaves that some training uses
+	inUse    map[diag.Range]bool   // masks, biases and parameters that some training uses
 	files    map[string]*Problems  // by path, separator and tokens
 	odd      map[*Problems]oddities
 	total    int // nodes of expressions, in all trainings

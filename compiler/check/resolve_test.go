@@ -136,19 +136,19 @@ func parsed(t *testing.T, text string) *expr.Expr {
 	return e
 }
 
-// TestKerple holds the leaves of a bias that a spec defines.
+// TestKerple holds the parameters of a bias that a spec defines.
 func TestKerple(t *testing.T) {
 	site := shipped(t, "kerple", "model.heads=8", "vet.V010=off").Model.Decoder.Self
 	if want := parsed(t, "-kerple.r1[h] * log(1.0 + kerple.r2[h] * f32(abs(i - j)))"); !expr.Equal(site.Bias, want) {
 		t.Errorf("bias %v", site.Bias)
 	}
 	zero := 0.0
-	want := []Leaf{
+	want := []BiasParam{
 		{Name: "kerple.r1", Shape: []int{8}, Init: Init{Kind: "uniform", A: 0, B: 2}, Min: &zero},
 		{Name: "kerple.r2", Shape: []int{8}, Init: Init{Kind: "uniform", A: 0, B: 1}, Min: &zero},
 	}
-	if diff := cmp.Diff(want, site.Leaves, sameSpec); diff != "" {
-		t.Errorf("leaves, -want +got:\n%s", diff)
+	if diff := cmp.Diff(want, site.Params, sameSpec); diff != "" {
+		t.Errorf("parameters, -want +got:\n%s", diff)
 	}
 }
 
@@ -245,12 +245,12 @@ model.decoder.self.bias = fire + 0.5 * fire
 	}
 	var names []string
 	shapes := make(map[string][]int)
-	for _, l := range spec.Model.Decoder.Self.Leaves {
+	for _, l := range spec.Model.Decoder.Self.Params {
 		names = append(names, l.Name)
 		shapes[l.Name] = l.Shape
 	}
 	if got := strings.Join(names, " "); got != "fire.b2 fire.w2 fire.w1 fire.c fire.l fire.b1" {
-		t.Errorf("leaves %s", got)
+		t.Errorf("parameters %s", got)
 	}
 	if diff := cmp.Diff([]int{4, 32}, shapes["fire.w2"]); diff != "" {
 		t.Error(diff)

@@ -29,7 +29,7 @@ const indexHelp = "h (head), i (query), j (key), pi and pj (their positions) and
 type scope struct {
 	*checker
 	path string                // of the attribute, for messages
-	mask bool                  // learned leaves and biases are out of place
+	mask bool                  // learned parameters and biases are out of place
 	in   *instance             // the definition that the expression is in, if any
 	lets map[string]*expr.Expr // variables of enclosing sums
 	vars []string              // real variables in place of the indices, if any

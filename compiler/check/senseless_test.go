@@ -8,7 +8,7 @@ import (
 // TestSenseless gives numbers that no model can be made or trained with, numbers that
 // are hardly meant, and their neighbours.
 func TestSenseless(t *testing.T) {
-	leaf := func(args string) string {
+	param := func(args string) string {
 		return "bias b { w = learned([H], " + args + ")  value = w[h] * i }\nmodel.loop.self.bias = b"
 	}
 	for src, want := range map[string]string{
@@ -43,13 +43,13 @@ func TestSenseless(t *testing.T) {
 		"model.loop.self.dropout = 80%":                        "V018",
 		"eval.digits = [2, 3, 2]":                              "E0204",
 		"eval.times = [2, 2]":                                  "E0204",
-		leaf("init = normal(0)"):                               "E0207",
-		leaf("init = uniform(1, 1)"):                           "E0207",
-		leaf("init = uniform(2, 1)"):                           "E0207",
-		leaf("init = 0, min = 1"):                              "E0207",
-		leaf("init = uniform(-2, -1), min = 0"):                "E0207",
-		leaf("init = uniform(0, 1), min = 0"):                  "",
-		leaf("init = normal(1), min = 0"):                      "",
+		param("init = normal(0)"):                              "E0207",
+		param("init = uniform(1, 1)"):                          "E0207",
+		param("init = uniform(2, 1)"):                          "E0207",
+		param("init = 0, min = 1"):                             "E0207",
+		param("init = uniform(-2, -1), min = 0"):               "E0207",
+		param("init = uniform(0, 1), min = 0"):                 "",
+		param("init = normal(1), min = 0"):                     "",
 		"vet { V018 = off }\ntrain.optimizer = adam(lr = 0.5)": "",
 	} {
 		_, list := resolve(map[string]string{"a.arith": "arith 1\ntask addition { digits = 1..3 }\nmodel.loop { layers = 2 }\neval.samples = 10\n" + src + "\n"}, "a.arith")

@@ -30,14 +30,14 @@ type Spec struct {
 	shapes struct{ trained, evaluated []lengths }
 }
 
-// Given lists the leaves that are not trained, each once.
-func (s *Spec) Given() []Leaf {
-	var out []Leaf
+// Given lists the parameters that are not trained, each once.
+func (s *Spec) Given() []BiasParam {
+	var out []BiasParam
 	for _, site := range s.Model.sites() {
-		for _, leaf := range site.Leaves {
-			known := slices.ContainsFunc(out, func(l Leaf) bool { return l.Name == leaf.Name })
-			if leaf.Fixed() && !known {
-				out = append(out, leaf)
+		for _, param := range site.Params {
+			known := slices.ContainsFunc(out, func(l BiasParam) bool { return l.Name == param.Name })
+			if param.Fixed() && !known {
+				out = append(out, param)
 			}
 		}
 	}
@@ -143,15 +143,15 @@ type Stack struct {
 }
 
 // Site is one kind of attention. Mask and Bias are over the I32 variables h, i,
-// j, pi, pj (positions under the position scheme), H, I, J and the leaves'
-// elements (expr.Elem by leaf name).
+// j, pi, pj (positions under the position scheme), H, I, J and the parameters'
+// elements (expr.Elem by parameter name).
 type Site struct {
-	Mask    *expr.Expr // Bool; nil = open. A decoder's or loop's self mask already includes causality.
-	Bias    *expr.Expr // F32; nil = none
-	Leaves  []Leaf     // leaves of Bias, in order of first use
-	Rotary  *Rotary    // nil = none
-	Shaw    int        // distances up to this have a learned vector each (Shaw et al. 2018); 0: none
-	Scale   float64    // factor on q·k
+	Mask    *expr.Expr  // Bool; nil = open. A decoder's or loop's self mask already includes causality.
+	Bias    *expr.Expr  // F32; nil = none
+	Params  []BiasParam // parameters of Bias, in order of first use
+	Rotary  *Rotary     // nil = none
+	Shaw    int         // distances up to this have a learned vector each (Shaw et al. 2018); 0: none
+	Scale   float64     // factor on q·k
 	Dropout float64
 	Pos     diag.Pos
 }
@@ -162,15 +162,15 @@ func (s *Site) Calibrated() (queries, keys int) {
 	if s == nil {
 		return 0, 0
 	}
-	for _, leaf := range s.Leaves {
-		if leaf.Stage == "" {
+	for _, param := range s.Params {
+		if param.Stage == "" {
 			continue
 		}
-		n := len(leaf.Shape)
-		if q := leaf.Shape[n-2]; queries == 0 || q < queries {
+		n := len(param.Shape)
+		if q := param.Shape[n-2]; queries == 0 || q < queries {
 			queries = q
 		}
-		if k := leaf.Shape[n-1]; keys == 0 || k < keys {
+		if k := param.Shape[n-1]; keys == 0 || k < keys {
 			keys = k
 		}
 	}
@@ -185,10 +185,10 @@ type Rotary struct {
 	Input          bool
 }
 
-// Leaf is a tensor of a bias: learned, one for each layer that uses it, or fixed,
+// BiasParam is a tensor of a bias: learned, one for each layer that uses it, or fixed,
 // one for the whole model, if it comes from a file or a stage.
-type Leaf struct {
-	Name   string // unique in the spec: bias name, a dot, leaf name
+type BiasParam struct {
+	Name   string // unique in the spec: bias name, a dot, parameter name
 	Shape  []int  // empty: a scalar
 	Init   Init
 	Min    *float64  // lower bound, kept by projection after each update
@@ -201,11 +201,11 @@ type Leaf struct {
 	Pos    diag.Pos
 }
 
-// Fixed reports whether a leaf is given before training and is not trained.
-func (l *Leaf) Fixed() bool { return l.Init.Kind == "file" || l.Init.Kind == "stage" }
+// Fixed reports whether a parameter is given before training and is not trained.
+func (l *BiasParam) Fixed() bool { return l.Init.Kind == "file" || l.Init.Kind == "stage" }
 
 // Init is how a parameter starts, in a spec also as "xavier" (as the matrices of the
-// model, for A inputs and B outputs). A leaf of Kind "file" or "stage" is not learned.
+// model, for A inputs and B outputs). A parameter of Kind "file" or "stage" is not learned.
 type Init = config.Init
 
 // Train says how. What follows from the sizes of launches (Chunk, Group, Rows and RowFLOP

@@ -150,7 +150,7 @@ sweep {
 	}
 	for n, want := range []string{"parts/x.txt", "y.txt"} {
 		spec, list := Resolve(Options{Path: "a.arith", Read: reader(files), Set: points[n].Set})
-		if spec == nil || spec.Task.Path != want || spec.Model.Decoder.Self.Leaves[0].From != "parts/t.st" {
+		if spec == nil || spec.Task.Path != want || spec.Model.Decoder.Self.Params[0].From != "parts/t.st" {
 			t.Errorf("%s: %v", points[n].Name, textOf(list, files))
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// tableBias describes table(…) as a definition, so that its leaves get names like
+// tableBias describes table(…) as a definition, so that its parameters get names like
 // others.
 var tableBias = &definition{kind: "bias", name: "table"}
 
@@ -49,29 +49,29 @@ func (s *scope) table(e *dsl.Expr) *expr.Expr {
 			return nil
 		}
 		in = s.newInstance(tableBias, key, nil, e.Range)
-		s.fixed(in, "values", Leaf{Shape: t.shape, Init: Init{Kind: "file"}, From: file, Tensor: t.name, Stage: t.stage, Values: t.values(), Pos: e.Range.Start})
+		s.fixed(in, "values", BiasParam{Shape: t.shape, Init: Init{Kind: "file"}, From: file, Tensor: t.name, Stage: t.stage, Values: t.values(), Pos: e.Range.Start})
 	}
-	return cell(in.leaves["values"])
+	return cell(in.params["values"])
 }
 
-// fixed declares a leaf that is not learned.
-func (c *checker) fixed(in *instance, name string, leaf Leaf) {
-	leaf.Name = in.prefix + "." + name
-	in.leaves[name] = &leaf
-	c.uses.leaves[leaf.Name] = &leaf
+// fixed declares a parameter that is not learned.
+func (c *checker) fixed(in *instance, name string, param BiasParam) {
+	param.Name = in.prefix + "." + name
+	in.params[name] = &param
+	c.uses.params[param.Name] = &param
 }
 
 // cell is the value of a table of shape [I, J] or [H, I, J] at the query and key.
-func cell(leaf *Leaf) *expr.Expr {
-	n := len(leaf.Shape)
+func cell(param *BiasParam) *expr.Expr {
+	n := len(param.Shape)
 	clipped := func(name string, size int) *expr.Expr {
 		return expr.New(expr.Min, expr.NewVar(name, expr.I32), expr.Int(int64(size-1)))
 	}
-	idx := []*expr.Expr{clipped("i", leaf.Shape[n-2]), clipped("j", leaf.Shape[n-1])}
+	idx := []*expr.Expr{clipped("i", param.Shape[n-2]), clipped("j", param.Shape[n-1])}
 	if n == 3 {
 		idx = append([]*expr.Expr{expr.NewVar("h", expr.I32)}, idx...)
 	}
-	return expr.NewElem(leaf.Name, expr.F32, idx...)
+	return expr.NewElem(param.Name, expr.F32, idx...)
 }
 
 // tableTensor finds the tensor of a table in a file; nil after an error.
@@ -130,15 +130,15 @@ func (c *checker) checkCalibrated(s *Spec) {
 // checkMatrices is checkCalibrated of a site; columns says how many a shape of problems
 // has there, and whether they fit.
 func (c *checker) checkMatrices(s *Spec, path string, site *Site, columns func(l lengths, keys int) (n int, fits bool)) {
-	for _, leaf := range site.Leaves {
-		if leaf.Stage == "" {
+	for _, param := range site.Params {
+		if param.Stage == "" {
 			continue
 		}
-		n := len(leaf.Shape)
-		rows, keys := leaf.Shape[n-2], leaf.Shape[n-1]
+		n := len(param.Shape)
+		rows, keys := param.Shape[n-2], param.Shape[n-1]
 		for _, l := range slices.Concat(s.trained(), s.evaluated()) {
 			if n, fits := columns(l, keys); !fits || l.target > rows {
-				c.report("E0332", c.at(path), "what stage %s calibrated has %d rows and %d columns, and there are problems of %d and %d here", leaf.Stage, rows, keys, l.target, n).
+				c.report("E0332", c.at(path), "what stage %s calibrated has %d rows and %d columns, and there are problems of %d and %d here", param.Stage, rows, keys, l.target, n).
 					WithHelp("pad all problems to the width that was calibrated, or calibrate again with extend and pad of this one")
 				break
 			}
@@ -163,7 +163,7 @@ func (c *checker) hash(resolved string) string {
 		}
 		for _, in := range r.uses.all {
 			if in.definition == tableBias {
-				binary.Write(h, binary.LittleEndian, in.leaves["values"].Values)
+				binary.Write(h, binary.LittleEndian, in.params["values"].Values)
 			}
 		}
 	}
@@ -229,7 +229,7 @@ func readTensor(name string, text json.RawMessage, data []byte) (*tensor, error)
 	}
 	size := 4
 	for _, d := range t.Shape {
-		if d < 0 || d > maxLeaf || size*d > 4*maxLeaf {
+		if d < 0 || d > maxElements || size*d > 4*maxElements {
 			return nil, fmt.Errorf("the tensor %q has an axis of length %d", name, d)
 		}
 		size *= d

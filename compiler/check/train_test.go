@@ -69,14 +69,14 @@ func TestBackpropAndGroups(t *testing.T) {
 }
 
 // TestDecayOfFire wants weight decay on what is no bias, and nowhere else unless a
-// leaf asks for it.
+// parameter asks for it.
 func TestDecayOfFire(t *testing.T) {
 	s := one(t, "task addition {}\nbias own {\n  a = learned([H], decay = true, shared = true)\n  b = learned([H])\n  value = a[h] + b[h]\n}\n\nmodel.decoder.self.bias = fire() + own")
 	want := map[string]bool{"fire.w1": true, "fire.w2": true, "fire.scale": true, "fire.reach": true, "own.a": true}
-	if n := len(s.Model.Decoder.Self.Leaves); n != 8 {
-		t.Fatalf("%d leaves, want 8", n)
+	if n := len(s.Model.Decoder.Self.Params); n != 8 {
+		t.Fatalf("%d parameters, want 8", n)
 	}
-	for _, l := range s.Model.Decoder.Self.Leaves {
+	for _, l := range s.Model.Decoder.Self.Params {
 		if l.Decay != want[l.Name] {
 			t.Errorf("%s decays: %t", l.Name, l.Decay)
 		}

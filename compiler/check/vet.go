@@ -132,7 +132,7 @@ func (t *Task) longestNumber(pad config.Pad, a, b, atMost int) int {
 }
 
 // vetDefinitions finds masks and biases of the spec's own file that no training uses,
-// and leaves without effect of those that are used. What an include brings may be
+// and parameters without effect of those that are used. What an include brings may be
 // meant for others.
 func (c *checker) vetDefinitions(trainings []*checker) {
 	used := make(map[string]bool)
@@ -141,7 +141,7 @@ func (c *checker) vetDefinitions(trainings []*checker) {
 			used[d.path()] = true
 		}
 		for _, in := range t.uses.all {
-			for name := range in.leaves {
+			for name := range in.params {
 				used[in.attr(name)] = true
 			}
 		}

@@ -24,7 +24,7 @@ type strayCell struct {
 	query
 	j       int
 	value   float64
-	leaves  string // what learned leaves are then
+	params  string // what learned parameters are then
 	certain bool   // with all values that they begin with
 }
 
@@ -44,13 +44,13 @@ func (c *checker) checkBiases(s *Spec) {
 	}
 }
 
-// vetBiases finds those that are finite only while their learned leaves stay near
+// vetBiases finds those that are finite only while their learned parameters stay near
 // what they begin with.
 func (c *checker) vetBiases(s *Spec) {
 	for _, x := range s.attention() {
 		if at := c.strayCell(s, x); at != nil && !at.certain {
-			c.report("V023", c.at(x.path+".bias"), "%s.bias is %v for %v, if training makes %s", x.path, at.value, at, at.leaves).
-				WithHelp("bound the leaf, as in learned([H], min = 0), or take its square or abs")
+			c.report("V023", c.at(x.path+".bias"), "%s.bias is %v for %v, if training makes %s", x.path, at.value, at, at.params).
+				WithHelp("bound the parameter, as in learned([H], min = 0), or take its square or abs")
 		}
 	}
 }
@@ -70,7 +70,7 @@ func (c *checker) strayCell(s *Spec, x attention) *strayCell {
 	if x.Mask != nil {
 		key.WriteString(expr.Key(x.Mask))
 	}
-	for _, l := range x.Leaves {
+	for _, l := range x.Params {
 		fmt.Fprint(&key, l.Init, l.From, l.Tensor)
 		if l.Min != nil {
 			fmt.Fprint(&key, *l.Min)
@@ -85,17 +85,17 @@ func (c *checker) strayCell(s *Spec, x attention) *strayCell {
 }
 
 // A biasRun evaluates a bias cell by cell, as the model does, with values that its
-// leaves begin with and such as they may reach.
+// parameters begin with and such as they may reach.
 type biasRun struct {
 	cells  *maskRun // the place, and which cells are open
 	masked bool
 	bias   *expr.Code
 	heads  []int
 	shifts []int // of positions
-	leaves []Leaf
-	begin  int // how many of the values are those that leaves begin with
+	params []BiasParam
+	begin  int // how many of the values are those that parameters begin with
 	values [][]float64
-	turn   int // which of the values leaves have
+	turn   int // which of the values parameters have
 	left   int // evaluations that there is time for
 }
 
@@ -104,28 +104,28 @@ func newBiasRun(s *Spec, x attention, work int) *biasRun {
 	if mask == nil {
 		mask = expr.B(true)
 	}
-	r := &biasRun{cells: newMaskRun(s, mask), masked: x.Mask != nil, leaves: x.Leaves, left: max(work, biasCells), heads: []int{0}, shifts: []int{0}}
+	r := &biasRun{cells: newMaskRun(s, mask), masked: x.Mask != nil, params: x.Params, left: max(work, biasCells), heads: []int{0}, shifts: []int{0}}
 	if usesHead(mask) || usesHead(x.Bias) {
 		r.heads = spread(s.Model.Heads)
 	}
 	if p := s.Model.Position; p.Kind == "random" {
 		r.shifts = append(r.shifts, p.Max-1)
 	}
-	r.values = make([][]float64, len(x.Leaves))
+	r.values = make([][]float64, len(x.Params))
 	r.begin = 1
-	for n := range x.Leaves {
+	for n := range x.Params {
 		var begin int
-		r.values[n], begin = x.Leaves[n].likely()
+		r.values[n], begin = x.Params[n].likely()
 		r.begin = max(r.begin, begin)
 	}
 	r.bias = expr.Compile32(r, x.Bias)
 	return r
 }
 
-// likely lists values of a leaf: those that it may begin with, of which it says how
+// likely lists values of a parameter: those that it may begin with, of which it says how
 // many there are, and a smaller and a larger one that it may reach; none of a fixed
-// leaf.
-func (l *Leaf) likely() (values []float64, begin int) {
+// parameter.
+func (l *BiasParam) likely() (values []float64, begin int) {
 	lo, hi := l.Init.A, l.Init.A
 	switch l.Init.Kind {
 	case "uniform":
@@ -152,8 +152,8 @@ func (r *biasRun) Var(name string, t expr.Type) *expr.Value { return r.cells.Var
 
 // Elem is for expr.Binder. What a stage will leave is taken as 0.
 func (r *biasRun) Elem(name string, _ expr.Type) func([]int) expr.Value {
-	n := slices.IndexFunc(r.leaves, func(l Leaf) bool { return l.Name == name })
-	l := &r.leaves[n]
+	n := slices.IndexFunc(r.params, func(l BiasParam) bool { return l.Name == name })
+	l := &r.params[n]
 	return func(idx []int) expr.Value {
 		if r.values[n] != nil {
 			return expr.Value{F: float64(float32(r.values[n][r.turn]))}
@@ -240,14 +240,14 @@ func someCells(rows, keys int) iter.Seq2[int, int] {
 	}
 }
 
-// atCell evaluates a cell with each of the values of leaves; nil if it is finite with
+// atCell evaluates a cell with each of the values of parameters; nil if it is finite with
 // all of them.
 func (r *biasRun) atCell() (found *strayCell) {
 	turns := 1
 	for _, v := range r.values {
 		turns = max(turns, len(v))
 	}
-	finite := false // with a value that leaves begin with
+	finite := false // with a value that parameters begin with
 	for r.turn = range turns {
 		r.left--
 		x := r.bias.Run().F
@@ -256,7 +256,7 @@ func (r *biasRun) atCell() (found *strayCell) {
 			finite = true
 		}
 		if stray && found == nil {
-			found = &strayCell{value: x, leaves: r.setting()}
+			found = &strayCell{value: x, params: r.setting()}
 		}
 	}
 	if found != nil {
@@ -265,10 +265,10 @@ func (r *biasRun) atCell() (found *strayCell) {
 	return found
 }
 
-// setting names the leaves with their values.
+// setting names the parameters with their values.
 func (r *biasRun) setting() string {
 	var parts []string
-	for n, l := range r.leaves {
+	for n, l := range r.params {
 		if v := r.values[n]; v != nil && len(parts) < 3 {
 			parts = append(parts, fmt.Sprintf("%s %s", l.Name, short(v[r.turn])))
 		}

@@ -8,7 +8,7 @@ import (
 // TestStrayBiases finds cells of biases that are not finite: certainly, perhaps, or
 // where no mask leaves them open.
 func TestStrayBiases(t *testing.T) {
-	leaf := func(args, value string) string {
+	param := func(args, value string) string {
 		return "bias b { w = learned([H]" + args + ")  value = " + value + " }\nmodel.loop.self.bias = b"
 	}
 	for src, want := range map[string]string{
@@ -26,15 +26,15 @@ func TestStrayBiases(t *testing.T) {
 		"model.loop.self.bias = 1 / (i - j - 1)":                                                             "E0329 +Inf for h = 0, i = 1, j = 0",
 		"model.embed.position = random\nmodel.loop.self.bias = exp(pi / 20)":                                 "E0329 +Inf for h = 0, i = 0, j = 0",
 		"model.embed.position = random(max = 50)\nmodel.loop.self.bias = exp(pi / 20)\neval.digits = [2, 3]": "",
-		leaf("", "w[h] / (i - j)"):                                                                           "E0329 NaN for h = 0, i = 0, j = 0",
-		leaf("", "1 / w[h]"):                                                                                 "E0329 +Inf for h = 0, i = 0, j = 0",
-		leaf(", init = 1", "1 / w[h]"):                                                                       "",
-		leaf(", init = 1", "log(w[h])"):                                                                      "V023 NaN for h = 0, i = 0, j = 0",
-		leaf(", init = 1, min = 1e-3", "log(w[h])"):                                                          "",
-		leaf(", init = uniform(0, 1)", "log(1 + w[h] * (i - j))"):                                            "V023 -Inf for h = 0, i = 1, j = 0",
-		leaf(", init = uniform(0, 1), min = 0", "log(1 + w[h] * (i - j))"):                                   "",
-		leaf(", init = normal(1)", "sqrt(w[h])"):                                                             "V023 NaN for h = 0, i = 0, j = 0",
-		leaf(", init = uniform(0, 1)", "-exp(w[h]) * abs(i - j)"):                                            "",
+		param("", "w[h] / (i - j)"):                                                                          "E0329 NaN for h = 0, i = 0, j = 0",
+		param("", "1 / w[h]"):                                                                                "E0329 +Inf for h = 0, i = 0, j = 0",
+		param(", init = 1", "1 / w[h]"):                                                                      "",
+		param(", init = 1", "log(w[h])"):                                                                     "V023 NaN for h = 0, i = 0, j = 0",
+		param(", init = 1, min = 1e-3", "log(w[h])"):                                                         "",
+		param(", init = uniform(0, 1)", "log(1 + w[h] * (i - j))"):                                           "V023 -Inf for h = 0, i = 1, j = 0",
+		param(", init = uniform(0, 1), min = 0", "log(1 + w[h] * (i - j))"):                                  "",
+		param(", init = normal(1)", "sqrt(w[h])"):                                                            "V023 NaN for h = 0, i = 0, j = 0",
+		param(", init = uniform(0, 1)", "-exp(w[h]) * abs(i - j)"):                                           "",
 		"model.loop.self.bias = alibi + kerple + sandwich + rpe + t5 + fire":                                 "",
 	} {
 		files := map[string]string{"a.arith": "arith 1\ntask addition { digits = 1..3 }\nmodel.loop { layers = 2 }\neval.samples = 10\n" + src + "\n"}

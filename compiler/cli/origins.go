@@ -96,7 +96,7 @@ func newOrigins(spec *check.Spec, stage string, doc *check.Document) *origins {
 }
 
 // define adds what the definition of a bias or mask that a site uses decides
-// about: the attention of the site, and for a learned leaf what holds or reads it.
+// about: the attention of the site, and for a learned parameter what holds or reads it.
 func (o *origins) define(spec *check.Spec, site, name string) {
 	here := atSite(spec, site)
 	for path, from := range o.set {
@@ -104,26 +104,26 @@ func (o *origins) define(spec *check.Spec, site, name string) {
 		if !ok {
 			continue
 		}
-		leaf := strings.TrimPrefix(name, "bias.") + "." + local
+		param := strings.TrimPrefix(name, "bias.") + "." + local
 		what := both(here, attends)
-		if isLeaf(spec, leaf) {
-			what = func(f *ir.Func, v *ir.Value) bool { return names(v, leaf) }
+		if isBiasParam(spec, param) {
+			what = func(f *ir.Func, v *ir.Value) bool { return names(v, param) }
 		}
 		o.rules = append(o.rules, originRule{from, what})
 	}
 }
 
-// names reports whether a value is a leaf, its gradient, or reads it by its name.
-func names(v *ir.Value, leaf string) bool {
-	if strings.Contains(v.Attr.Name, leaf) || v.Attr.Result == leaf {
+// names reports whether a value is a parameter, its gradient, or reads it by its name.
+func names(v *ir.Value, param string) bool {
+	if strings.Contains(v.Attr.Name, param) || v.Attr.Result == param {
 		return true
 	}
-	return v.Attr.Attn != nil && v.Attr.Result == "" && slices.Contains(v.Attr.Attn.Leaves, leaf)
+	return v.Attr.Attn != nil && v.Attr.Result == "" && slices.Contains(v.Attr.Attn.Params, param)
 }
 
-func isLeaf(spec *check.Spec, name string) bool {
+func isBiasParam(spec *check.Spec, name string) bool {
 	for _, s := range sites(spec) {
-		if s != nil && slices.ContainsFunc(s.Leaves, func(l check.Leaf) bool { return l.Name == name }) {
+		if s != nil && slices.ContainsFunc(s.Params, func(l check.BiasParam) bool { return l.Name == name }) {
 			return true
 		}
 	}

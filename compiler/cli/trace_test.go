@@ -65,7 +65,7 @@ func TestFollow(t *testing.T) {
 		has, not string // in the stage grad
 	}{
 		{"8", "v36 = bias_table", "cross.attention"},              // model.decoder.self.bias
-		{"12", "result d.self.kerple.r1", "kerple.r2 accumulate"}, // a leaf
+		{"12", "result d.self.kerple.r1", "kerple.r2 accumulate"}, // a parameter
 		{"14", "bias_table_grad", "d.cross.q.w"},                  // the value
 		{"successor.arith:23", "{name = ffn.hidden", "self.q"},    // ffn
 		{"successor.arith:49", "sqrt(", "layernorm"},              // optimizer

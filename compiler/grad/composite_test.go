@@ -17,24 +17,24 @@ var sites = []struct{ name, keys, attrs string }{
 	{"causal", "T", "heads = 2; scale = 0.5; self; mask = j <= i"},
 	{"window", "T", "heads = 2; scale = 0.5; self; mask = j <= i && i - j <= 1"},
 	{"closed rows", "S", "heads = 2; scale = 0.5; mask = i % 2 == 1 && j + h < J"},
-	{"all closed", "S", "heads = 1; scale = 0.5; mask = i < 0; bias = r[0]; leaves = r table gain"},
-	{"kerple", "T", "heads = 2; scale = 0.5; self; leaves = r table gain; mask = j <= i; bias = -abs(r[h]) * log(1.0 + gain[] * gain[] * f32(i - j))"},
-	{"table", "T", "heads = 2; scale = 0.5; self; leaves = r table gain; mask = j <= i && i - j < 4; bias = table[h, i - j] * r[0] + table[0, 0]"},
-	{"network", "S", "heads = 2; scale = 0.5; leaves = r table gain; bias = max(table[0, 0] * f32(i - j) + table[0, 1], 0.0) * r[h] + tanh(table[1, 1] * f32(j)) * gain[]"},
+	{"all closed", "S", "heads = 1; scale = 0.5; mask = i < 0; bias = r[0]; parameters = r table gain"},
+	{"kerple", "T", "heads = 2; scale = 0.5; self; parameters = r table gain; mask = j <= i; bias = -abs(r[h]) * log(1.0 + gain[] * gain[] * f32(i - j))"},
+	{"table", "T", "heads = 2; scale = 0.5; self; parameters = r table gain; mask = j <= i && i - j < 4; bias = table[h, i - j] * r[0] + table[0, 0]"},
+	{"network", "S", "heads = 2; scale = 0.5; parameters = r table gain; bias = max(table[0, 0] * f32(i - j) + table[0, 1], 0.0) * r[h] + tanh(table[1, 1] * f32(j)) * gain[]"},
 	{"dropout", "T", "rate = 0.4; stream = 5; heads = 2; scale = 0.5; self; mask = j <= i"},
-	{"dropout and bias", "S", "rate = 0.4; stream = 5; heads = 2; scale = 0.5; leaves = r table gain; bias = r[h] * f32(j) - table[h, min(j, 3)]"},
+	{"dropout and bias", "S", "rate = 0.4; stream = 5; heads = 2; scale = 0.5; parameters = r table gain; bias = r[h] * f32(j) - table[h, min(j, 3)]"},
 }
 
 func site(t *testing.T, keys, attrs string) *ir.Func {
 	t.Helper()
-	leaves := "v3 = param r weight : f32[2]\nv4 = param table weight : f32[2, 4]\nv5 = param gain weight : f32[]\n"
+	params := "v3 = param r weight : f32[2]\nv4 = param table weight : f32[2, 4]\nv5 = param gain weight : f32[]\n"
 	args := "v0 v1 v2 v3 v4 v5"
-	// A site without leaves takes none.
-	if !strings.Contains(attrs, "leaves") {
-		leaves, args = "", "v0 v1 v2"
+	// A site without parameters takes none.
+	if !strings.Contains(attrs, "parameters") {
+		params, args = "", "v0 v1 v2"
 	}
 	return irtest.Parse(t, fmt.Sprintf("func f\nv0 = param q input : f32[B, T, 6]\nv1 = param k input : f32[B, %[1]s, 6]\nv2 = param v input : f32[B, %[1]s, 6]\n%[2]s"+
-		"v9 = attention %[3]s {%[4]s} : f32[B, T, 6]\nresult y v9\nend\n", keys, leaves, args, attrs))
+		"v9 = attention %[3]s {%[4]s} : f32[B, T, 6]\nresult y v9\nend\n", keys, params, args, attrs))
 }
 
 func TestAttentionDifferences(t *testing.T) {

@@ -67,27 +67,27 @@ var cases = []struct {
 			"v5 = draw {shape = [B, T]; stream = 7; rows = 3; group = 2} : i32[B, T]\nv6 = subset {shape = [T]; stream = 8; rows = 5; size = 4; group = 2} : i32[T]\n" +
 			"v7 = map v4 v5 v6 {expr = (x0 + x1 + x2) % 9} : i32[B, T]\nv8 = gather v1 v7 : f32[B, T, 3]\nv9 = map v0 v3 v8 {expr = (x0 + 0.5 * x1) * x2} : f32[B, T, 3]"},
 	{"bias table", "v0 = param r weight : f32[2]\nv1 = param w weight : f32[2, 4]\nv2 = param p0 input : f32[2, T, S]",
-		"v3 = bias_table v0 v1 {shape = [2, T, S]; heads = 2; leaves = r w; mask = j <= i + 1; bias = r[h] * log(1.0 + r[1] * r[1] * f32(abs(i - j))) - w[h, min(j, 3)]} : f32[2, T, S]\n" +
+		"v3 = bias_table v0 v1 {shape = [2, T, S]; heads = 2; parameters = r w; mask = j <= i + 1; bias = r[h] * log(1.0 + r[1] * r[1] * f32(abs(i - j))) - w[h, min(j, 3)]} : f32[2, T, S]\n" +
 			"v9 = map v3 v2 {expr = x0 * x1} : f32[2, T, S]"},
 	{"bias table over positions", "v0 = param r weight : f32[2]\nv1 = param w weight : f32[2, 4]\nv2 = param p0 input : f32[2, T, T]",
 		"v3 = subset {shape = [T]; stream = 4; rows = 9; size = 7; group = 2} : i32[T]\n" +
-			"v4 = bias_table v0 v1 v3 {shape = [2, T, T]; heads = 2; self; leaves = r w pi; mask = j <= i; bias = r[h] * log(1.0 + r[1] * r[1] * f32(pi[i] - pi[j])) - w[h, min(pi[j], 3)]} : f32[2, T, T]\n" +
+			"v4 = bias_table v0 v1 v3 {shape = [2, T, T]; heads = 2; self; parameters = r w pi; mask = j <= i; bias = r[h] * log(1.0 + r[1] * r[1] * f32(pi[i] - pi[j])) - w[h, min(pi[j], 3)]} : f32[2, T, T]\n" +
 			"v9 = map v4 v2 {expr = x0 * x1} : f32[2, T, T]"},
 	{"attention with a table", "v0 = param q input : f32[B, T, 6]\nv1 = param k input : f32[B, S, 6]\nv2 = param v input : f32[B, S, 6]\nv3 = param r weight : f32[2]",
-		"v4 = bias_table v3 {shape = [2, T, S]; heads = 2; leaves = r; mask = j <= i + 1; bias = r[h] * f32(i - j)} : f32[2, T, S]\n" +
+		"v4 = bias_table v3 {shape = [2, T, S]; heads = 2; parameters = r; mask = j <= i + 1; bias = r[h] * f32(i - j)} : f32[2, T, S]\n" +
 			"v9 = attention v0 v1 v2 v4 {rate = 0.3; stream = 4; heads = 2; scale = 0.5; table; mask = j <= i + 1} : f32[B, T, 6]"},
 	{"head product", "v0 = param p0 input : f32[B, T, 6]\nv1 = param w weight : f32[3, 4]", "v9 = head_product v0 v1 {heads = 2} : f32[B, T, 8]"},
 	{"head product transposed", "v0 = param p0 input : f32[B, T, 6]\nv1 = param w weight : f32[4, 3]", "v9 = head_product v0 v1 {transb; heads = 2} : f32[B, T, 8]"},
 	{"attention with relative scores", "v0 = param q input : f32[B, T, 6]\nv1 = param k input : f32[B, S, 6]\nv2 = param v input : f32[B, S, 6]\nv3 = param w weight : f32[5, 3]",
 		"v4 = head_product v0 v3 {transb; heads = 2} : f32[B, T, 10]\nv9 = attention v0 v1 v2 v4 {rate = 0.3; stream = 4; heads = 2; scale = 0.5; relative = 2; mask = j <= i + 1} : f32[B, T, 6]"},
 	{"attention with relative scores and a table", "v0 = param q input : f32[B, T, 6]\nv1 = param k input : f32[B, T, 6]\nv2 = param r weight : f32[2]\nv3 = param w weight : f32[3, 3]",
-		"v4 = head_product v0 v3 {transb; heads = 2} : f32[B, T, 6]\nv5 = bias_table v2 {shape = [2, T, T]; heads = 2; self; leaves = r; bias = r[h] * f32(i - j)} : f32[2, T, T]\n" +
+		"v4 = head_product v0 v3 {transb; heads = 2} : f32[B, T, 6]\nv5 = bias_table v2 {shape = [2, T, T]; heads = 2; self; parameters = r; bias = r[h] * f32(i - j)} : f32[2, T, T]\n" +
 			"v9 = attention v0 v1 v1 v4 v5 {heads = 2; scale = 0.5; self; table; relative = 1} : f32[B, T, 6]"},
-	{"a fixed and a learned leaf", "v0 = param q input : f32[B, T, 6]\nv1 = param line fixed : f32[2, 3]\nv2 = param r weight : f32[2]",
-		"v3 = bias_table v1 v2 {shape = [2, T, T]; heads = 2; self; leaves = line r; bias = max(line[h, min(j, 2)], r[h] * f32(i - j))} : f32[2, T, T]\n" +
+	{"a fixed and a learned parameter", "v0 = param q input : f32[B, T, 6]\nv1 = param line fixed : f32[2, 3]\nv2 = param r weight : f32[2]",
+		"v3 = bias_table v1 v2 {shape = [2, T, T]; heads = 2; self; parameters = line r; bias = max(line[h, min(j, 2)], r[h] * f32(i - j))} : f32[2, T, T]\n" +
 			"v9 = attention v0 v0 v0 v3 {heads = 2; scale = 0.5; self; table} : f32[B, T, 6]"},
-	{"fixed leaves", "v0 = param q input : f32[B, T, 6]\nv1 = param line fixed : f32[2, 3]",
-		"v9 = attention v0 v0 v0 v1 {heads = 2; scale = 0.5; self; fixed; leaves = line; mask = j <= i; bias = line[h, max(min(j - i + 1, 2), 0)]} : f32[B, T, 6]"},
+	{"fixed parameters", "v0 = param q input : f32[B, T, 6]\nv1 = param line fixed : f32[2, 3]",
+		"v9 = attention v0 v0 v0 v1 {heads = 2; scale = 0.5; self; fixed; parameters = line; mask = j <= i; bias = line[h, max(min(j - i + 1, 2), 0)]} : f32[B, T, 6]"},
 	{"cross entropy", "v0 = param p0 input : f32[B, T, 5]\nv1 = param labels input : i32[B, T]", "v9 = cross_entropy v0 v1 : f32[B, T]"},
 	{"parameter as a result", "v0 = param p0 input : f32[B]", "v9 = map v0 {expr = x0} : f32[B]\nresult z v0"},
 	{"two results", "v0 = param p0 input : f32[B, T]\nv1 = param w weight : f32[T]", "v8 = map v0 v1 {expr = x0 * x1} : f32[B, T]\nresult z v8\nv9 = softmax v8 : f32[B, T]"},

@@ -44,7 +44,7 @@ func (r rule) arg(v *ir.Value, k int) string {
 	case v.Op == ir.Attention && k >= 3:
 		return "." + attentionResults(v)[k]
 	case v.Op == ir.BiasTable:
-		return "." + v.Attr.Attn.Leaves[k]
+		return "." + v.Attr.Attn.Params[k]
 	}
 	return r.args[min(k, len(r.args)-1):][:1]
 }
@@ -218,10 +218,10 @@ func attentionResults(v *ir.Value) []string {
 	if v.Attr.Attn.Table {
 		results = append(results, "table")
 	}
-	return append(results, v.Attr.Attn.Leaves...)
+	return append(results, v.Attr.Attn.Params...)
 }
 
-// attentionRule adds up a leaf's gradient over examples and heads.
+// attentionRule adds up a parameter's gradient over examples and heads.
 func attentionRule(t *tape, v, dy *ir.Value) []*ir.Value {
 	a := v.Attr.Attn
 	args := make([]*ir.Value, len(v.Args))
@@ -235,7 +235,7 @@ func attentionRule(t *tape, v, dy *ir.Value) []*ir.Value {
 			continue
 		}
 		g := t.b.AttentionGrad(result, args[0], args[1], args[2], dy, *a, v.Attr.Rate, v.Attr.Stream, args[3:]...)
-		if slices.Contains(a.Leaves, result) {
+		if slices.Contains(a.Params, result) {
 			g = t.b.Sum(g, 0, 1)
 		}
 		out = append(out, g)
@@ -243,19 +243,19 @@ func attentionRule(t *tape, v, dy *ir.Value) []*ir.Value {
 	return out
 }
 
-// biasTableRule adds up a leaf's gradient over heads.
+// biasTableRule adds up a parameter's gradient over heads.
 func biasTableRule(t *tape, v, dy *ir.Value) []*ir.Value {
-	leaves := make([]*ir.Value, len(v.Args))
+	params := make([]*ir.Value, len(v.Args))
 	for i, x := range v.Args {
-		leaves[i] = t.kept[x]
+		params[i] = t.kept[x]
 	}
 	var out []*ir.Value
-	for k, leaf := range v.Attr.Attn.Leaves {
+	for k, param := range v.Attr.Attn.Params {
 		if !t.active[v.Args[k]] {
 			out = append(out, nil)
 			continue
 		}
-		out = append(out, t.b.Sum(t.b.BiasTableGrad(leaf, dy, *v.Attr.Attn, leaves...), 0))
+		out = append(out, t.b.Sum(t.b.BiasTableGrad(param, dy, *v.Attr.Attn, params...), 0))
 	}
 	return out
 }

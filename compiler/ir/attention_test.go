@@ -10,7 +10,7 @@ import (
 )
 
 // An attentionCase is an attention site in text and, for the oracle, in Go. The
-// leaves are r: f32[2] and table: f32[2, 4].
+// parameters are r: f32[2] and table: f32[2, 4].
 type attentionCase struct {
 	name    string
 	attrs   string
@@ -42,14 +42,14 @@ var attentionCases = []attentionCase{
 		open: func(h, i, _ int) bool { return i%2 == 1 && h < 1 },
 	},
 	{
-		name: "kerple", attrs: "heads = 2; scale = 0.5; leaves = r table; bias = -r[0] * log(1.0 + abs(r[h]) * f32(abs(i - j)))", heads: 2, scale: 0.5, b: 1, t: 4, j: 5, c: 4, width: 4,
+		name: "kerple", attrs: "heads = 2; scale = 0.5; parameters = r table; bias = -r[0] * log(1.0 + abs(r[h]) * f32(abs(i - j)))", heads: 2, scale: 0.5, b: 1, t: 4, j: 5, c: 4, width: 4,
 		bias: func(r, _ []float64, h, i, j int) float64 {
 			return -r[0] * math.Log(1+math.Abs(r[h])*math.Abs(float64(i-j)))
 		},
 	},
 	{
 		// Closed cells index the table out of range.
-		name: "table", attrs: "heads = 2; scale = 0.5; leaves = r table; mask = j <= i && i - j < 4; bias = table[h, i - j] + r[1]", heads: 2, scale: 0.5, b: 2, t: 6, j: 6, c: 6, width: 2,
+		name: "table", attrs: "heads = 2; scale = 0.5; parameters = r table; mask = j <= i && i - j < 4; bias = table[h, i - j] + r[1]", heads: 2, scale: 0.5, b: 2, t: 6, j: 6, c: 6, width: 2,
 		open: func(_, i, j int) bool { return j <= i && i-j < 4 },
 		bias: func(r, table []float64, h, i, j int) float64 { return table[h*4+i-j] + r[1] },
 	},
@@ -58,12 +58,12 @@ var attentionCases = []attentionCase{
 		open: func(_, i, j int) bool { return j <= i },
 	},
 	{
-		name: "relative with a bias", attrs: "heads = 2; scale = 0.5; relative = 1; leaves = r table; bias = table[h, min(j, 3)] + r[1]", heads: 2, scale: 0.5, far: 1, b: 1, t: 5, j: 4, c: 5, width: 4,
+		name: "relative with a bias", attrs: "heads = 2; scale = 0.5; relative = 1; parameters = r table; bias = table[h, min(j, 3)] + r[1]", heads: 2, scale: 0.5, far: 1, b: 1, t: 5, j: 4, c: 5, width: 4,
 		bias: func(r, table []float64, h, _, j int) float64 { return table[h*4+min(j, 3)] + r[1] },
 	},
 	{
-		// At closed cells the leaf is read, too.
-		name: "fixed", attrs: "heads = 2; scale = 0.5; fixed; leaves = r table; mask = i % 2 == 1; bias = max(table[h, j], r[h])", heads: 2, scale: 0.5, b: 2, t: 4, j: 4, c: 4, width: 4,
+		// At closed cells the parameter is read, too.
+		name: "fixed", attrs: "heads = 2; scale = 0.5; fixed; parameters = r table; mask = i % 2 == 1; bias = max(table[h, j], r[h])", heads: 2, scale: 0.5, b: 2, t: 4, j: 4, c: 4, width: 4,
 		open: func(_, i, _ int) bool { return i%2 == 1 },
 		bias: func(r, table []float64, h, _, j int) float64 { return max(table[h*4+j], r[h]) },
 	},

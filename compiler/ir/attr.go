@@ -38,7 +38,7 @@ var attrTable = []attrRow{
 	{"table", func(v *Value) string { return showBool(site(v).Table) }, func(v *Value, s string) error { return readBool(&newSite(v).Table, s) }},
 	{"fixed", func(v *Value) string { return showBool(site(v).Fixed) }, func(v *Value, s string) error { return readBool(&newSite(v).Fixed, s) }},
 	{"relative", func(v *Value) string { return showInt(site(v).Relative) }, func(v *Value, s string) error { return readInt(&newSite(v).Relative, s) }},
-	{"leaves", func(v *Value) string { return strings.Join(site(v).Leaves, " ") }, func(v *Value, s string) error { newSite(v).Leaves = strings.Fields(s); return nil }},
+	{"parameters", func(v *Value) string { return strings.Join(site(v).Params, " ") }, func(v *Value, s string) error { newSite(v).Params = strings.Fields(s); return nil }},
 	{"mask", func(v *Value) string { return showExpr(site(v).Mask) }, func(v *Value, s string) (err error) { newSite(v).Mask, err = parseSite(v, s); return err }},
 	{"bias", func(v *Value) string { return showExpr(site(v).Bias) }, func(v *Value, s string) (err error) { newSite(v).Bias, err = parseSite(v, s); return err }},
 }
@@ -60,26 +60,26 @@ func newSite(v *Value) *AttnAttr {
 
 // SiteArgs are the arguments of an attention besides queries, keys, values and a
 // gradient: its relative scores and its bias table, nil where it has none, and the
-// leaves of its bias.
-func (v *Value) SiteArgs() (relative, table *Value, leaves []*Value) { return v.siteArgs(v.Args) }
+// parameters of its bias.
+func (v *Value) SiteArgs() (relative, table *Value, params []*Value) { return v.siteArgs(v.Args) }
 
 // siteArgs is SiteArgs of args that stand for v's own. There may be too few of
 // them, or too many for a table, before v is verified.
-func (v *Value) siteArgs(args []*Value) (relative, table *Value, leaves []*Value) {
-	leaves = args[min(siteFrom[v.Op], len(args)):]
-	if site(v).Relative != 0 && len(leaves) > 0 {
-		relative, leaves = leaves[0], leaves[1:]
+func (v *Value) siteArgs(args []*Value) (relative, table *Value, params []*Value) {
+	params = args[min(siteFrom[v.Op], len(args)):]
+	if site(v).Relative != 0 && len(params) > 0 {
+		relative, params = params[0], params[1:]
 	}
-	if site(v).Table && len(leaves) > 0 {
-		table, leaves = leaves[0], leaves[1:]
+	if site(v).Table && len(params) > 0 {
+		table, params = params[0], params[1:]
 	}
-	return relative, table, leaves
+	return relative, table, params
 }
 
-// leaves are the arguments that hold the leaves of an attention's bias.
-func (v *Value) leaves() []*Value {
-	_, _, leaves := v.SiteArgs()
-	return leaves
+// params are the arguments that hold the parameters of an attention's bias.
+func (v *Value) params() []*Value {
+	_, _, params := v.SiteArgs()
+	return params
 }
 
 // siteFrom is where the arguments of a site begin.
@@ -173,12 +173,12 @@ func readMapExpr(v *Value, s string) (err error) {
 	return err
 }
 
-// parseSite comes after leaves.
+// parseSite comes after parameters.
 func parseSite(v *Value, s string) (*expr.Expr, error) {
-	leaves := v.leaves()
-	names := site(v).Leaves
-	if len(leaves) != len(names) {
-		return nil, fmt.Errorf("%d leaves, %d arguments for them", len(names), len(leaves))
+	params := v.params()
+	names := site(v).Params
+	if len(params) != len(names) {
+		return nil, fmt.Errorf("%d parameters, %d arguments for them", len(names), len(params))
 	}
-	return expr.Parse(s, attnScope(names, leaves).typeOf)
+	return expr.Parse(s, attnScope(names, params).typeOf)
 }

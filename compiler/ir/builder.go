@@ -181,38 +181,38 @@ func (b *Builder) HeadOuter(x, y *Value, heads int) *Value {
 }
 
 // Attention is softmax(scale q·k + bias) v over the open cells, a head at a time,
-// for q [B, T, H*dh] and k, v [B, J, H*dh]. leaves go with a.Leaves; before them
+// for q [B, T, H*dh] and k, v [B, J, H*dh]. parameters go with a.Params; before them
 // come relative scores and a bias table, where a has them.
-func (b *Builder) Attention(q, k, v *Value, a AttnAttr, rate float64, stream uint32, leaves ...*Value) *Value {
-	return b.Emit(Attention, Attr{Attn: &a, Rate: rate, Stream: stream}, append([]*Value{q, k, v}, leaves...)...)
+func (b *Builder) Attention(q, k, v *Value, a AttnAttr, rate float64, stream uint32, params ...*Value) *Value {
+	return b.Emit(Attention, Attr{Attn: &a, Rate: rate, Stream: stream}, append([]*Value{q, k, v}, params...)...)
 }
 
 // AttentionWeights is what softmax gives in an attention of q [B, T, H*dh] and k
 // [B, J, H*dh], or with logits what it reads: [B, H, T, J]. Closed cells have 0, or
 // -Inf. It has no gradient.
-func (b *Builder) AttentionWeights(q, k *Value, a AttnAttr, logits bool, leaves ...*Value) *Value {
+func (b *Builder) AttentionWeights(q, k *Value, a AttnAttr, logits bool, params ...*Value) *Value {
 	result := "weights"
 	if logits {
 		result = "logits"
 	}
-	return b.Emit(AttentionWeights, Attr{Attn: &a, Result: result}, append([]*Value{q, k}, leaves...)...)
+	return b.Emit(AttentionWeights, Attr{Attn: &a, Result: result}, append([]*Value{q, k}, params...)...)
 }
 
-// BiasTable is the bias of an attention site at all cells, [H, rows, keys]. leaves
-// go with a.Leaves.
-func (b *Builder) BiasTable(a AttnAttr, rows, keys Dim, leaves ...*Value) *Value {
-	return b.Emit(BiasTable, Attr{Attn: &a, Shape: []Dim{N(a.Heads), rows, keys}}, leaves...)
+// BiasTable is the bias of an attention site at all cells, [H, rows, keys]. parameters
+// go with a.Params.
+func (b *Builder) BiasTable(a AttnAttr, rows, keys Dim, params ...*Value) *Value {
+	return b.Emit(BiasTable, Attr{Attn: &a, Shape: []Dim{N(a.Heads), rows, keys}}, params...)
 }
 
-// BiasTableGrad is the gradient of a leaf of BiasTable.
-func (b *Builder) BiasTableGrad(result string, dtable *Value, a AttnAttr, leaves ...*Value) *Value {
-	return b.Emit(BiasTableGrad, Attr{Attn: &a, Result: result}, append([]*Value{dtable}, leaves...)...)
+// BiasTableGrad is the gradient of a parameter of BiasTable.
+func (b *Builder) BiasTableGrad(result string, dtable *Value, a AttnAttr, params ...*Value) *Value {
+	return b.Emit(BiasTableGrad, Attr{Attn: &a, Result: result}, append([]*Value{dtable}, params...)...)
 }
 
-// AttentionGrad is the gradient of Attention's "q", "k", "v", a leaf or its table.
-func (b *Builder) AttentionGrad(result string, q, k, v, dout *Value, a AttnAttr, rate float64, stream uint32, leaves ...*Value) *Value {
+// AttentionGrad is the gradient of Attention's "q", "k", "v", a parameter or its table.
+func (b *Builder) AttentionGrad(result string, q, k, v, dout *Value, a AttnAttr, rate float64, stream uint32, params ...*Value) *Value {
 	attr := Attr{Attn: &a, Rate: rate, Stream: stream, Result: result}
-	return b.Emit(AttentionGrad, attr, append([]*Value{q, k, v, dout}, leaves...)...)
+	return b.Emit(AttentionGrad, attr, append([]*Value{q, k, v, dout}, params...)...)
 }
 
 // CrossEntropy is -log softmax(logits)[label] in nats for logits [.., V] and

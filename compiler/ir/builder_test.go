@@ -22,7 +22,7 @@ func TestBuilder(t *testing.T) {
 	labels := b.Param("labels", ir.Ints(ir.Sym("B"), ir.Sym("T")), ir.Input)
 	k := b.Append(cache, b.Relu(x))
 	r := b.Param("r", ir.T(), ir.Weight)
-	site := ir.AttnAttr{Heads: 2, Scale: 0.5, Leaves: []string{"r"}, Bias: expr.NewElem("r", expr.F32)}
+	site := ir.AttnAttr{Heads: 2, Scale: 0.5, Params: []string{"r"}, Bias: expr.NewElem("r", expr.F32)}
 	a := b.Attention(q, k, k, site, 0.25, 3, r)
 	b.Pos(at(3))
 	y := b.Mul(b.Softmax(a), b.Zeros(ir.N(4)))
@@ -41,7 +41,7 @@ func TestBuilder(t *testing.T) {
   v4 = map v0 {name = q; expr = x0 * 0.5} : f32[B, T, 4] @2:1
   v5 = map v0 {expr = max(x0, 0.0)} : f32[B, T, 4] @2:1
   v6 = append v1 v5 : f32[B, C, 4] @2:1
-  v7 = attention v4 v6 v6 v3 {rate = 0.25; stream = 3; heads = 2; scale = 0.5; leaves = r; bias = r[]} : f32[B, T, 4] @2:1
+  v7 = attention v4 v6 v6 v3 {rate = 0.25; stream = 3; heads = 2; scale = 0.5; parameters = r; bias = r[]} : f32[B, T, 4] @2:1
   v8 = softmax v7 : f32[B, T, 4] @3:1
   v9 = map {shape = [4]; expr = 0.0} : f32[4] @3:1
   v10 = map v8 v9 {expr = x0 * x1} : f32[B, T, 4] @3:1

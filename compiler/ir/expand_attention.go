@@ -8,14 +8,14 @@ import (
 )
 
 // A cellular is an attention being expanded: values [B, H, T, J] over the cells
-// (h, i, j), with leaves as further arguments of their Maps.
+// (h, i, j), with parameters as further arguments of their Maps.
 type cellular struct {
 	b       *Builder
 	v       *Value
-	leaves  []*Value
+	params  []*Value
 	q, k    *Value     // [B, H, T or J, dh]
 	keysDim Dim        // J
-	mask    *expr.Expr // over cell variables; leaf n is x{n+base}
+	mask    *expr.Expr // over cell variables; parameter n is x{n+base}
 	bias    *expr.Expr
 	scale   *expr.Expr
 	scores  *Value // closed cells have the least finite number
@@ -23,7 +23,7 @@ type cellular struct {
 }
 
 // leafBase is the number of arguments before the leaves in cell Maps.
-const leafBase = 3
+const paramBase = 3
 
 func expandAttention(b *Builder, v *Value, args []*Value) *Value {
 	c := newCellular(b, v, args)
@@ -58,17 +58,17 @@ func expandAttentionGrad(b *Builder, v *Value, args []*Value) *Value {
 	if v.Attr.Attn.Table {
 		return b.Sum(dscores, 0)
 	}
-	for n, name := range v.Attr.Attn.Leaves {
+	for n, name := range v.Attr.Attn.Params {
 		if name == v.Attr.Result {
-			return c.leafGrad(n, dscores)
+			return c.paramGrad(n, dscores)
 		}
 	}
 	panic("BUG: attention has no gradient " + v.Attr.Result)
 }
 
 // expandBiasTable evaluates the bias at the cells of one example.
-func expandBiasTable(b *Builder, v *Value, leaves []*Value) *Value {
-	c := &cellular{b: b, v: v, leaves: leaves, keysDim: v.Type.Shape[2]}
+func expandBiasTable(b *Builder, v *Value, params []*Value) *Value {
+	c := &cellular{b: b, v: v, params: params, keysDim: v.Type.Shape[2]}
 	c.site()
 	one := slices.Concat([]Dim{N(1)}, v.Type.Shape)
 	cell := b.MapShape(expr.F(0), one)
@@ -77,11 +77,11 @@ func expandBiasTable(b *Builder, v *Value, leaves []*Value) *Value {
 
 func expandBiasTableGrad(b *Builder, v *Value, args []*Value) *Value {
 	d := args[0].Type.Shape
-	c := &cellular{b: b, v: v, leaves: args[1:], keysDim: d[2]}
+	c := &cellular{b: b, v: v, params: args[1:], keysDim: d[2]}
 	c.site()
 	cells := b.Reshape(args[0], slices.Concat([]Dim{N(1)}, d)...)
-	n := slices.Index(v.Attr.Attn.Leaves, v.Attr.Result)
-	return b.Reshape(c.leafGrad(n, cells), v.Type.Shape...)
+	n := slices.Index(v.Attr.Attn.Params, v.Attr.Result)
+	return b.Reshape(c.paramGrad(n, cells), v.Type.Shape...)
 }
 
 func newCellular(b *Builder, v *Value, args []*Value) *cellular {
@@ -89,7 +89,7 @@ func newCellular(b *Builder, v *Value, args []*Value) *cellular {
 	c.q, c.k = c.split(args[0]), c.split(args[1])
 	c.keysDim = c.k.Type.Shape[2]
 	var relative, table *Value
-	relative, table, c.leaves = v.siteArgs(args)
+	relative, table, c.params = v.siteArgs(args)
 	c.site()
 	parts := []*Value{b.MatMul(c.q, c.k, false, true)}
 	if relative != nil {
@@ -121,8 +121,8 @@ func (c *cellular) join(x, like *Value) *Value {
 	return c.b.Reshape(c.b.Transpose(x, 0, 2, 1, 3), like.Type.Shape...)
 }
 
-// cells is a Map over the cells, of up to leafBase values [B, H, T, J or 1] and
-// the leaves. The first value has full shape.
+// cells is a Map over the cells, of up to paramBase values [B, H, T, J or 1] and
+// the parameters. The first value has full shape.
 func (c *cellular) cells(e *expr.Expr, vs ...*Value) *Value {
 	e, args := Compact(e, c.args(vs...))
 	return c.b.MapShape(e, vs[0].Type.Shape, args...)
@@ -130,10 +130,10 @@ func (c *cellular) cells(e *expr.Expr, vs ...*Value) *Value {
 
 // args are the arguments of a cell Map before those it does not read are dropped.
 func (c *cellular) args(vs ...*Value) []*Value {
-	for len(vs) < leafBase {
+	for len(vs) < paramBase {
 		vs = append(vs, vs[0])
 	}
-	return slices.Concat(vs, c.leaves)
+	return slices.Concat(vs, c.params)
 }
 
 // site translates mask and bias to cell Maps.
@@ -155,9 +155,9 @@ func (c *cellular) overCells(e *expr.Expr) *expr.Expr {
 		"H": expr.Int(int64(a.Heads)), "I": c.total(), "J": c.keys(),
 	})
 	return expr.Rewrite(e, func(e *expr.Expr) *expr.Expr {
-		for n, name := range a.Leaves {
+		for n, name := range a.Params {
 			if e.Op == expr.Elem && e.Name == name {
-				return expr.NewElem(X(leafBase+n, expr.F32).Name, e.Type, e.Args...)
+				return expr.NewElem(X(paramBase+n, expr.F32).Name, e.Type, e.Args...)
 			}
 		}
 		return e
@@ -213,11 +213,11 @@ func (c *cellular) relativeGrad(dscores, like *Value) *Value {
 	return c.join(c.b.Sum(each, 3), like)
 }
 
-// leafGrad is [B, H, leaf…]: dscores times the derivative of the bias by each
-// element of leaf n, summed over the cells of an example and head that read it.
-func (c *cellular) leafGrad(n int, dscores *Value) *Value {
-	leaf := c.leaves[n].Type
-	name := X(leafBase+n, expr.F32).Name
+// paramGrad is [B, H, parameter…]: dscores times the derivative of the bias by each
+// element of parameter n, summed over the cells of an example and head that read it.
+func (c *cellular) paramGrad(n int, dscores *Value) *Value {
+	param := c.params[n].Type
+	name := X(paramBase+n, expr.F32).Name
 	var sum *Value
 	for _, elem := range expr.Elems(c.bias) {
 		if elem.Name != name {
@@ -225,24 +225,24 @@ func (c *cellular) leafGrad(n int, dscores *Value) *Value {
 		}
 		slope := bin(expr.Mul, x0, expr.Diff(c.bias, elem))
 		d := c.cells(expr.New(expr.Where, c.mask, slope, expr.F(0)), dscores)
-		part := c.b.Sum(c.spread(d, elem, leaf), 2, 3)
+		part := c.b.Sum(c.spread(d, elem, param), 2, 3)
 		if sum != nil {
 			part = c.b.Add(sum, part)
 		}
 		sum = part
 	}
-	shape := slices.Concat(dscores.Type.Shape[:2], leaf.Shape)
+	shape := slices.Concat(dscores.Type.Shape[:2], param.Shape)
 	if sum == nil {
 		return c.b.Zeros(shape...)
 	}
 	return c.b.Reshape(sum, shape...)
 }
 
-// spread puts the value of each cell at the place in the leaf that the cell
-// reads as elem: [B, H, T, J, elements of the leaf].
-func (c *cellular) spread(d *Value, elem *expr.Expr, leaf Type) *Value {
+// spread puts the value of each cell at the place in the parameter that the cell
+// reads as elem: [B, H, T, J, elements of the parameter].
+func (c *cellular) spread(d *Value, elem *expr.Expr, param Type) *Value {
 	size, at := 1, expr.Int(0)
-	for a, dim := range leaf.Shape {
+	for a, dim := range param.Shape {
 		size *= dim.N
 		at = bin(expr.Add, bin(expr.Mul, at, dim.Expr()), elem.Args[a])
 	}

@@ -55,11 +55,11 @@ const (
 	RMSNormGrad      // composite: x, gamma, dy -> Result "x" or "gamma"
 	HeadProduct      // composite: x [.., H*K], w [K, N] -> [.., H*N]: each head's part of a row times w, or its transpose (TransB)
 	HeadOuter        // composite: x [.., H*K], y [.., H*N] -> [K, N]: the sum of outer products over all rows and heads; the gradient of HeadProduct's w
-	Attention        // composite: q [B, T, H*dh], k, v [B, J, H*dh], relative scores, leaves … -> [B, T, H*dh]
-	AttentionGrad    // composite: q, k, v, dout, relative scores, leaves … -> Result "q", "k", "v", "relative", or a leaf's name: [B, H, leaf…], the part of each example and head
-	AttentionWeights // composite: q, k, relative scores, leaves … -> [B, H, T, J]: Result "weights", what softmax gives, 0 at closed cells; or "logits", what it reads, -Inf there
-	BiasTable        // composite: learned leaves … -> [H, T, J]: an attention's bias at every open cell, 0 at closed ones; Attr.Shape
-	BiasTableGrad    // composite: dtable [H, T, J], learned leaves … -> Result a leaf's name: [H, leaf…], the part of each head
+	Attention        // composite: q [B, T, H*dh], k, v [B, J, H*dh], relative scores, parameters … -> [B, T, H*dh]
+	AttentionGrad    // composite: q, k, v, dout, relative scores, parameters … -> Result "q", "k", "v", "relative", or a parameter's name: [B, H, parameter…], the part of each example and head
+	AttentionWeights // composite: q, k, relative scores, parameters … -> [B, H, T, J]: Result "weights", what softmax gives, 0 at closed cells; or "logits", what it reads, -Inf there
+	BiasTable        // composite: learned parameters … -> [H, T, J]: an attention's bias at every open cell, 0 at closed ones; Attr.Shape
+	BiasTableGrad    // composite: dtable [H, T, J], learned parameters … -> Result a parameter's name: [H, parameter…], the part of each head
 	CrossEntropy     // composite: logits [.., V], labels [..] -> [..]; rows with label -1 give 0
 	CrossEntropyGrad // composite: logits, labels, dloss [..] -> logits gradient
 	ArgMax           // [.., V] -> I32 [..]; the first of equals
@@ -91,7 +91,7 @@ type Attr struct {
 }
 
 // AttnAttr describes an attention site. Mask and Bias see the variables h, i, j,
-// H, I, J (I32) and elements of the leaves by name; i counts from 0 at the first
+// H, I, J (I32) and elements of the parameters by name; i counts from 0 at the first
 // target row even when a launch starts at row P. A nil Mask is open everywhere,
 // a nil Bias is 0.
 type AttnAttr struct {
@@ -99,13 +99,13 @@ type AttnAttr struct {
 	Scale  float64
 	Mask   *expr.Expr
 	Bias   *expr.Expr
-	Leaves []string // names of the leaves, in the order of the trailing Args
+	Params []string // names of the parameters, in the order of the trailing Args
 	Self   bool     // keys are the target rows themselves
-	Table  bool     // the bias is the last argument, a BiasTable [H, T, J], whose gradient is Result "table"; no Bias, no Leaves
-	Fixed  bool     // nothing learns the leaves, and the bias reads them within their shapes at closed cells, too
+	Table  bool     // the bias is the last argument, a BiasTable [H, T, J], whose gradient is Result "table"; no Bias, no Params
+	Fixed  bool     // nothing learns the parameters, and the bias reads them within their shapes at closed cells, too
 
 	// Relative, if not 0, is how far apart positions are told apart: the first
-	// argument before table or leaves is [B, T, H*(2 Relative + 1)], whose element
+	// argument before table or parameters is [B, T, H*(2 Relative + 1)], whose element
 	// clip(j - i, -Relative, Relative) + Relative of a head is added to q·k of a
 	// cell. Shaw, Uszkoreit and Vaswani 2018 (arXiv:1803.02155), equation 5.
 	Relative int

@@ -51,7 +51,7 @@ var ops = [numOps]opInfo{
 
 // siteAttrs say what an attention's bias is, attnAttrs all of its scores.
 const (
-	siteAttrs = "heads mask bias leaves self fixed"
+	siteAttrs = "heads mask bias parameters self fixed"
 	attnAttrs = siteAttrs + " scale table relative"
 )
 

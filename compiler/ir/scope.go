@@ -42,7 +42,7 @@ func mapScope(args []*Value, rank int) scope {
 var attnVars = []string{"h", "i", "j", "H", "I", "J"}
 
 // attnScope is the scope of masks and biases.
-func attnScope(names []string, leaves []*Value) scope {
+func attnScope(names []string, params []*Value) scope {
 	return scope{
 		vars: func(name string) (expr.Type, bool) { return expr.I32, slices.Contains(attnVars, name) },
 		elems: func(name string) (Type, bool) {
@@ -50,7 +50,7 @@ func attnScope(names []string, leaves []*Value) scope {
 			if k < 0 {
 				return Type{}, false
 			}
-			return leaves[k].Type, true
+			return params[k].Type, true
 		},
 	}
 }

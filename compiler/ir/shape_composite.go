@@ -139,9 +139,9 @@ func shapeAttentionGrad(v *Value) (Type, error) {
 	case table != nil && v.Attr.Result == "table":
 		return table.Type, nil
 	}
-	if k := slices.Index(v.Attr.Attn.Leaves, v.Attr.Result); k >= 0 {
+	if k := slices.Index(v.Attr.Attn.Params, v.Attr.Result); k >= 0 {
 		per := []Dim{v.Args[0].Type.Shape[0], N(v.Attr.Attn.Heads)}
-		return T(slices.Concat(per, v.leaves()[k].Type.Shape)...), nil
+		return T(slices.Concat(per, v.params()[k].Type.Shape)...), nil
 	}
 	return Type{}, fmt.Errorf("has no gradient %q", v.Attr.Result)
 }
@@ -182,7 +182,7 @@ func checkScores(v *Value) error {
 	if a.Table {
 		return checkTable(v, T(N(a.Heads), q.Shape[1], k.Shape[1]))
 	}
-	return checkLeaves(v)
+	return checkBiasParams(v)
 }
 
 // checkRelative wants the relative scores to have room for each head's distances.
@@ -208,9 +208,9 @@ func checkRelative(v *Value) error {
 // a bias.
 func checkTable(v *Value, want Type) error {
 	a := v.Attr.Attn
-	_, table, leaves := v.SiteArgs()
-	if a.Bias != nil || len(a.Leaves) > 0 || table == nil || len(leaves) > 0 {
-		return errors.New("a table takes the place of bias and leaves")
+	_, table, params := v.SiteArgs()
+	if a.Bias != nil || len(a.Params) > 0 || table == nil || len(params) > 0 {
+		return errors.New("a table takes the place of bias and parameters")
 	}
 	if !table.Type.Equal(want) {
 		return fmt.Errorf("table is %s, not %s", table.Type, want)
@@ -226,7 +226,7 @@ func shapeBiasTable(v *Value) (Type, error) {
 	if len(s) != 3 || s[0] != N(a.Heads) {
 		return Type{}, fmt.Errorf("shape %s does not begin with %d heads", shapeString(s), a.Heads)
 	}
-	return T(s...), checkLeaves(v)
+	return T(s...), checkBiasParams(v)
 }
 
 func shapeBiasTableGrad(v *Value) (Type, error) {
@@ -237,34 +237,34 @@ func shapeBiasTableGrad(v *Value) (Type, error) {
 	if d.Elem != expr.F32 || d.Rank() != 3 || d.Shape[0] != N(a.Heads) {
 		return Type{}, fmt.Errorf("table gradient is %s for %d heads", d, a.Heads)
 	}
-	if err := checkLeaves(v); err != nil {
+	if err := checkBiasParams(v); err != nil {
 		return Type{}, err
 	}
-	k := slices.Index(a.Leaves, v.Attr.Result)
+	k := slices.Index(a.Params, v.Attr.Result)
 	if k < 0 {
 		return Type{}, fmt.Errorf("has no gradient %q", v.Attr.Result)
 	}
-	return T(slices.Concat([]Dim{N(a.Heads)}, v.leaves()[k].Type.Shape)...), nil
+	return T(slices.Concat([]Dim{N(a.Heads)}, v.params()[k].Type.Shape)...), nil
 }
 
-// reserved are the names of other arguments, which no leaf has.
+// reserved are the names of other arguments, which no parameter has.
 var reserved = []string{"q", "k", "v", "relative"}
 
-// checkLeaves checks the leaves and that mask and bias use no others.
-func checkLeaves(v *Value) error {
-	a, leaves := v.Attr.Attn, v.leaves()
-	if len(leaves) != len(a.Leaves) {
-		return fmt.Errorf("has %d leaves, %d arguments for them", len(a.Leaves), len(leaves))
+// checkBiasParams checks the parameters and that mask and bias use no others.
+func checkBiasParams(v *Value) error {
+	a, params := v.Attr.Attn, v.params()
+	if len(params) != len(a.Params) {
+		return fmt.Errorf("has %d parameters, %d arguments for them", len(a.Params), len(params))
 	}
-	for i, name := range a.Leaves {
-		if !isName(name) || slices.Contains(a.Leaves[:i], name) || slices.Contains(reserved, name) {
-			return fmt.Errorf("bad leaf name %q", name)
+	for i, name := range a.Params {
+		if !isName(name) || slices.Contains(a.Params[:i], name) || slices.Contains(reserved, name) {
+			return fmt.Errorf("bad parameter name %q", name)
 		}
-		if t := leaves[i].Type; !constant(t) && !drawn(t) {
-			return fmt.Errorf("leaf %s is %s, not F32 of constant shape or positions", name, t)
+		if t := params[i].Type; !constant(t) && !drawn(t) {
+			return fmt.Errorf("parameter %s is %s, not F32 of constant shape or positions", name, t)
 		}
 	}
-	return checkSite(a, attnScope(a.Leaves, leaves))
+	return checkSite(a, attnScope(a.Params, params))
 }
 
 // constant reports whether t is F32 with no symbolic extent.
@@ -277,7 +277,7 @@ func constant(t Type) bool {
 	return t.Elem == expr.F32
 }
 
-// drawn reports whether t is that of positions, which a leaf may hold, too. They
+// drawn reports whether t is that of positions, which a parameter may hold, too. They
 // have no gradient.
 func drawn(t Type) bool { return t.Elem == expr.I32 && t.Rank() == 1 }
 

@@ -3,7 +3,7 @@ package ir
 import "github.com/arithlang/mlc/compiler/expr"
 
 // Guarded is the bias made safe to compute at closed cells, where it may divide
-// integers by zero or, if the leaves are not Fixed, index one outside of its shape.
+// integers by zero or, if the parameters are not Fixed, index one outside of its shape.
 func (a *AttnAttr) Guarded() *expr.Expr {
 	if a.Bias == nil || a.Mask == nil {
 		return a.Bias

@@ -28,7 +28,7 @@ type attentionGrad struct {
 func lowerAttentionGrad(e *emitter) {
 	g := &attentionGrad{attention: newAttention(e), result: e.results()}
 	g.val, g.dout = e.flat(g.v.Args[2], "v"), e.flat(g.v.Args[3], "dout")
-	for _, leaf := range g.attr.Leaves {
+	for _, leaf := range g.attr.Params {
 		if g.result[leaf] != nil {
 			e.unsupported(g.v, "the gradient of leaf "+leaf+" outside of a bias table")
 			return

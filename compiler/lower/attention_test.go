@@ -62,7 +62,7 @@ func TestAttentionKernels(t *testing.T) {
 					site.Bias = parseSite(t, s.bias, nil)
 				}
 				if learned {
-					site.Bias, site.Leaves = network(t, s.bias)
+					site.Bias, site.Params = network(t, s.bias)
 				}
 				cross := *site
 				spec.Model.Decoder.Layers = 1
@@ -78,14 +78,14 @@ func TestAttentionKernels(t *testing.T) {
 
 // network is a bias with leaves of all kinds: a layer of two units of a distance
 // on a learned scale, and a table of distances, added to another bias.
-func network(t *testing.T, bias string) (*expr.Expr, []check.Leaf) {
+func network(t *testing.T, bias string) (*expr.Expr, []check.BiasParam) {
 	text := "w2[h, 0] * max(w1[0] * log(1.0 + abs(c[] * f32(i - j))), 0.0) + " +
 		"w2[h, 1] * max(w1[1] * log(1.0 + abs(c[] * f32(i - j))) / (1.0 + f32(i)), 0.0) + far[h, max(min(i - j, 2), -2) + 2]"
 	if bias != "" {
 		text += " + " + bias
 	}
 	init := check.Init{Kind: "uniform", A: -1, B: 1}
-	leaves := []check.Leaf{{Name: "w1", Shape: []int{2}, Init: init}, {Name: "w2", Shape: []int{2, 2}, Init: init},
+	leaves := []check.BiasParam{{Name: "w1", Shape: []int{2}, Init: init}, {Name: "w2", Shape: []int{2, 2}, Init: init},
 		{Name: "far", Shape: []int{2, 5}, Init: init}, {Name: "c", Init: init}}
 	return parseSite(t, text, map[string]bool{"w1": true, "w2": true, "far": true, "c": true}), leaves
 }

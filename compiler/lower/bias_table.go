@@ -39,7 +39,7 @@ func lowerBiasTableGrad(e *emitter) {
 	s.h = e.grid("h", size(d[0]))
 	g := &leafGrads{site: s, sums: map[string]string{}, cells: map[string]string{}, within: map[string]*expr.Expr{}}
 	result := e.results()
-	for n, leaf := range s.attr.Leaves {
+	for n, leaf := range s.attr.Params {
 		if result[leaf] != nil {
 			t := e.tile("d_"+leafName(leaf), expr.F32, sizes(s.leaves[n].Type.Shape)...)
 			e.zero(t)
@@ -48,7 +48,7 @@ func lowerBiasTableGrad(e *emitter) {
 	}
 	dtable := e.in(v.Args[0], "dtable", sizes(d)...)
 	g.sum(e.load("ds", expr.F32, dtable, exprs{s.rows, s.keys}, s.ofHead))
-	for n, leaf := range s.attr.Leaves {
+	for n, leaf := range s.attr.Params {
 		if a := result[leaf]; a != nil {
 			e.copyOut(g.sums[s.tiles[n]], e.out(a, "d"+leafName(leaf), sizes(a.Type.Shape)...), s.ofHead)
 		}

@@ -43,7 +43,7 @@ func attentionKernel(t *testing.T, mask string) *kernel.Kernel {
 	t.Helper()
 	f := irtest.Parse(t, fmt.Sprintf("func f\n  v0 = param q input : f32[B, T, 8]\n  v1 = param k input : f32[B, S, 8]\n  v2 = param v input : f32[B, S, 8]\n"+
 		"  v3 = param relative input : f32[B, T, 14]\n  v4 = param line fixed : f32[2, 40]\n"+
-		"  v5 = attention v0 v1 v2 v3 v4 {heads = 2; scale = 0.5; fixed; relative = 3; leaves = line; mask = %s; bias = 0.125 * f32(i - j) + line[h, min(max(j - i + 30, 0), 39)]} : f32[B, T, 8]\n"+
+		"  v5 = attention v0 v1 v2 v3 v4 {heads = 2; scale = 0.5; fixed; relative = 3; parameters = line; mask = %s; bias = 0.125 * f32(i - j) + line[h, min(max(j - i + 30, 0), 39)]} : f32[B, T, 8]\n"+
 		"  result y v5\nend\n", mask))
 	v := f.Results[0].Value
 	k, _, err := lowerGroup(&opt.Group{Anchors: f.Values[5:], Shape: v.Type.Shape, Outputs: f.Values[5:]}, &context{})

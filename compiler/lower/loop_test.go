@@ -34,7 +34,7 @@ var loops = []variant{
 		looped(s, 1, 2)
 		s.Model.Norm, s.Model.Tied, s.Model.EmbedNorm = "rmsnorm", true, "rmsnorm"
 		s.Model.Position = check.Position{Kind: "learned", Max: 12}
-		s.Model.Loop.Self.Bias, s.Model.Loop.Self.Leaves = kerple()
+		s.Model.Loop.Self.Bias, s.Model.Loop.Self.Params = kerple()
 		s.Model.Dropout, s.Model.Loop.Self.Dropout = 0, 0
 	}},
 }

@@ -37,49 +37,49 @@ var variants = []variant{
 	}},
 	{"learned biases, cyclic learned positions", func(s *check.Spec) {
 		s.Model.Position = check.Position{Kind: "cyclic", Inner: "learned", Period: 3}
-		s.Model.Decoder.Self.Bias, s.Model.Decoder.Self.Leaves = kerple()
+		s.Model.Decoder.Self.Bias, s.Model.Decoder.Self.Params = kerple()
 		s.Model.Decoder.Cross.Mask = nil
-		s.Model.Decoder.Cross.Bias, s.Model.Decoder.Cross.Leaves = table()
+		s.Model.Decoder.Cross.Bias, s.Model.Decoder.Cross.Params = table()
 	}},
 	{"relative positions, and calibrated lines", func(s *check.Spec) {
 		s.Model.Decoder.Self.Shaw, s.Model.Decoder.Cross.Mask = 2, nil
-		s.Model.Decoder.Cross.Bias, s.Model.Decoder.Cross.Leaves = line()
+		s.Model.Decoder.Cross.Bias, s.Model.Decoder.Cross.Params = line()
 	}},
 	{"a bias that layers and sites share", func(s *check.Spec) {
 		bias, leaves := kerple()
 		for i := range leaves {
 			leaves[i].Shared = true
 		}
-		s.Model.Decoder.Self.Bias, s.Model.Decoder.Self.Leaves = bias, leaves
-		s.Model.Decoder.Cross.Bias, s.Model.Decoder.Cross.Leaves = bias, leaves
+		s.Model.Decoder.Self.Bias, s.Model.Decoder.Self.Params = bias, leaves
+		s.Model.Decoder.Cross.Bias, s.Model.Decoder.Cross.Params = bias, leaves
 	}},
 }
 
 func ivar(name string) *expr.Expr { return expr.NewVar(name, expr.I32) }
 
 // kerple is -r1[h] log(1 + r2[h] |i - j|).
-func kerple() (*expr.Expr, []check.Leaf) {
+func kerple() (*expr.Expr, []check.BiasParam) {
 	r1, r2 := expr.NewElem("r1", expr.F32, ivar("h")), expr.NewElem("r2", expr.F32, ivar("h"))
 	distance := expr.New(expr.ToF32, expr.New(expr.Abs, expr.New(expr.Sub, ivar("i"), ivar("j"))))
 	log := expr.New(expr.Log, expr.New(expr.Add, expr.F(1), expr.New(expr.Mul, r2, distance)))
 	init := check.Init{Kind: "uniform", A: 0.1, B: 1}
-	return expr.New(expr.Mul, expr.New(expr.Neg, r1), log), []check.Leaf{{Name: "r1", Shape: []int{2}, Init: init}, {Name: "r2", Shape: []int{2}, Init: init}}
+	return expr.New(expr.Mul, expr.New(expr.Neg, r1), log), []check.BiasParam{{Name: "r1", Shape: []int{2}, Init: init}, {Name: "r2", Shape: []int{2}, Init: init}}
 }
 
 // table is w[h, clip(j - i + 2, 0, 4)] + c.
-func table() (*expr.Expr, []check.Leaf) {
+func table() (*expr.Expr, []check.BiasParam) {
 	at := expr.New(expr.Add, expr.New(expr.Sub, ivar("j"), ivar("i")), expr.Int(2))
 	at = expr.New(expr.Min, expr.New(expr.Max, at, expr.Int(0)), expr.Int(4))
 	e := expr.New(expr.Add, expr.NewElem("w", expr.F32, ivar("h"), at), expr.NewElem("c", expr.F32))
 	init := check.Init{Kind: "uniform", A: -1, B: 1}
-	return e, []check.Leaf{{Name: "w", Shape: []int{2, 5}, Init: init}, {Name: "c", Init: init}}
+	return e, []check.BiasParam{{Name: "w", Shape: []int{2, 5}, Init: init}, {Name: "c", Init: init}}
 }
 
 // line is l[h, clip(i + j - J + 7, 0, 11)], fixed.
-func line() (*expr.Expr, []check.Leaf) {
+func line() (*expr.Expr, []check.BiasParam) {
 	at := expr.New(expr.Sub, expr.New(expr.Add, expr.New(expr.Add, ivar("i"), ivar("j")), expr.Int(7)), ivar("J"))
 	at = expr.New(expr.Min, expr.New(expr.Max, at, expr.Int(0)), expr.Int(11))
-	return expr.NewElem("l", expr.F32, ivar("h"), at), []check.Leaf{{Name: "l", Shape: []int{2, 12}, Init: check.Init{Kind: "stage"}}}
+	return expr.NewElem("l", expr.F32, ivar("h"), at), []check.BiasParam{{Name: "l", Shape: []int{2, 12}, Init: check.Init{Kind: "stage"}}}
 }
 
 func tinySpec() *check.Spec {

@@ -59,7 +59,7 @@ func (d *describer) tensorOp() {
 	}
 	for _, a := range d.group.Anchors {
 		if r := d.result(a, "c"); v.Op == ir.BiasTableGrad {
-			d.o.SetResultAt(slices.Index(v.Attr.Attn.Leaves, a.Attr.Result), r)
+			d.o.SetResultAt(slices.Index(v.Attr.Attn.Params, a.Attr.Result), r)
 		} else {
 			d.o.SetResult(a.Attr.Result, r)
 		}

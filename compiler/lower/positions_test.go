@@ -32,7 +32,7 @@ var positional = []struct{ name, params, body string }{
 		"v2 = map {shape = [T, 2]; expr = sin(f32((P + d0) * (d1 + 1)))} : f32[T, 2]\nv9 = rotate v0 v1 v2 {heads = 2} : f32[B, T, 12]"},
 	{"rotate whole heads", "v0 = param x input : f32[B, T, 12]", "v1 = map {shape = [T, 3]; expr = f32(P + d0) - 0.5} : f32[T, 3]\nv9 = rotate v0 v1 v1 {heads = 2} : f32[B, T, 12]"},
 	{"bias table over positions", "v0 = param r weight : f32[2]\nv2 = param x input : f32[2, T, T]", "v3 = subset {shape = [T]; stream = 4; rows = 9; size = 9; group = 2} : i32[T]\n" +
-		"v4 = bias_table v0 v3 {shape = [2, T, T]; heads = 2; self; leaves = r pi; mask = j <= i; bias = r[h] * log(1.0 + r[1] * r[1] * f32(pi[i] - pi[j]))} : f32[2, T, T]\n" +
+		"v4 = bias_table v0 v3 {shape = [2, T, T]; heads = 2; self; parameters = r pi; mask = j <= i; bias = r[h] * log(1.0 + r[1] * r[1] * f32(pi[i] - pi[j]))} : f32[2, T, T]\n" +
 		"v9 = map v4 v2 {expr = x0 * x1} : f32[2, T, T]"},
 	{"rms norm", "v0 = param x input : f32[B, T, 40]\nv1 = param gamma weight : f32[40]\nv2 = param r input : f32[B, T, 40]",
 		"v3 = rmsnorm v0 v1 {eps = 1e-05} : f32[B, T, 40]\nv9 = map v3 v2 {expr = x0 * x1} : f32[B, T, 40]"},
@@ -134,7 +134,7 @@ var schemes = []variant{
 	{"loop: random learned positions, rotary, a learned bias of them", func(s *check.Spec) {
 		looped(s, 2, 2)
 		drawn(s, "learned")
-		s.Model.Loop.Self.Bias, s.Model.Loop.Self.Leaves = ofPositions()
+		s.Model.Loop.Self.Bias, s.Model.Loop.Self.Params = ofPositions()
 		s.Model.Loop.Self.Rotary = &check.Rotary{Base: 100, Fraction: 0.5}
 	}},
 	{"random positions for biases alone", func(s *check.Spec) {
@@ -142,7 +142,7 @@ var schemes = []variant{
 		drawn(s, "none")
 		s.Model.Encoder = check.Stack{Layers: 1, Self: &check.Site{Scale: 0.5}}
 		s.Model.Decoder.Self.Bias = expr.New(expr.ToF32, expr.New(expr.Sub, ivar("pj"), ivar("pi")))
-		s.Model.Decoder.Cross.Bias, s.Model.Decoder.Cross.Leaves = ofPositions()
+		s.Model.Decoder.Cross.Bias, s.Model.Decoder.Cross.Params = ofPositions()
 	}},
 	{"random sinusoidal positions, rotary", func(s *check.Spec) {
 		s.Train.Batch = 8
@@ -167,7 +167,7 @@ func drawn(s *check.Spec, inner string) {
 }
 
 // ofPositions is kerple over positions.
-func ofPositions() (*expr.Expr, []check.Leaf) {
+func ofPositions() (*expr.Expr, []check.BiasParam) {
 	bias, leaves := kerple()
 	return expr.Subst(bias, map[string]*expr.Expr{"i": ivar("pi"), "j": ivar("pj")}), leaves
 }

@@ -32,7 +32,7 @@ func newSite(e *emitter, rows, keys ir.Dim, leaves []*ir.Value) *site {
 		s.total = s.keys
 	}
 	buffer, tile := map[string]string{}, map[string]string{}
-	for n, leaf := range s.attr.Leaves {
+	for n, leaf := range s.attr.Params {
 		shape, name := sizes(leaves[n].Type.Shape), leafName(leaf)
 		buffer[leaf] = e.in(leaves[n], name+"_", shape...)
 		tile[leaf] = e.load(name, leaves[n].Type.Elem, buffer[leaf], shape, same)

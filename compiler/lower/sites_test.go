@@ -51,7 +51,7 @@ func directSite(leaves, bias, relative, mask, more string) string {
 	}
 	attrs := relative + "heads = 2; scale = 0.5"
 	if bias != "" {
-		attrs += "; fixed; leaves = " + leaves + "; bias = " + bias
+		attrs += "; fixed; parameters = " + leaves + "; bias = " + bias
 	}
 	if mask != "" {
 		attrs += "; mask = " + mask

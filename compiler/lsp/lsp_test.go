@@ -76,7 +76,7 @@ func TestComplete(t *testing.T) {
 		"a stage":                {prefix + "stage first {\n  ‸\n}", "from model train"},
 		"the start of a stage":   {prefix + "stage first {}\nstage second {\n  from = ‸\n}", "first none"},
 		"arguments by path":      {prefix + "train.optimizer.‸", "lr eps decay -batch"},
-		"of a leaf by path":      {prefix + "bias.kerple.r1.‸", "init min -value"},
+		"of a parameter by path": {prefix + "bias.kerple.r1.‸", "init min -value"},
 		"an argument by path":    {prefix + "model.embed.position.inner = ‸", "sinusoidal learned"},
 		"a comment":              {prefix + "// mo‸", "-model"},
 		"a text":                 {prefix + "include \"‸\"", "-model"},

@@ -194,11 +194,11 @@ func (l *layer) rotated(x *ir.Value, heads int, r *check.Rotary) *ir.Value {
 }
 
 // drawnPositions puts the positions that random positions have drawn for training
-// into a bias: as further leaves, which follow the given ones.
-func (l *layer) drawnPositions(bias *expr.Expr, attr *ir.AttnAttr, rows, keys ir.Dim, leaves []*ir.Value) []*ir.Value {
+// into a bias: as further parameters, which follow the given ones.
+func (l *layer) drawnPositions(bias *expr.Expr, attr *ir.AttnAttr, rows, keys ir.Dim, params []*ir.Value) []*ir.Value {
 	p := l.spec.Model.Position
 	if bias == nil || p.Kind != "random" || l.md != training {
-		return leaves
+		return params
 	}
 	drawn := map[string]*expr.Expr{}
 	for _, side := range []struct {
@@ -210,11 +210,11 @@ func (l *layer) drawnPositions(bias *expr.Expr, attr *ir.AttnAttr, rows, keys ir
 			continue
 		}
 		drawn[side.position] = expr.NewElem(side.position, expr.I32, expr.NewVar(side.index, expr.I32))
-		attr.Leaves = append(attr.Leaves, side.position)
-		leaves = append(leaves, l.b.Subset(p.Max, l.spec.DrawnPositions(), l.spec.DrawGroup(), streamPosition, side.rows))
+		attr.Params = append(attr.Params, side.position)
+		params = append(params, l.b.Subset(p.Max, l.spec.DrawnPositions(), l.spec.DrawGroup(), streamPosition, side.rows))
 	}
 	attr.Bias = expr.Subst(bias, drawn)
-	return leaves
+	return params
 }
 
 // sinusoid is feature d1 of position p: sin(p w_k) at d1 = 2k and cos(p w_k) at

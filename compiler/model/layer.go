@@ -33,7 +33,7 @@ type layer struct {
 	group    string // of its parameters
 	md       mode
 	stream   uint32               // the next random stream
-	declared map[string]*ir.Value // leaves by name
+	declared map[string]*ir.Value // parameters by name
 	captured *check.Capture       // what attention leaves of itself; nil: nothing
 }
 
@@ -125,42 +125,42 @@ func (l *layer) attend(name string, s *check.Site, x *ir.Value, read reader, sel
 	in := l.before(x, name+".norm")
 	keys, values := read(in)
 	query := l.projected(in, name+".q", s)
-	leaves := make([]*ir.Value, len(s.Leaves))
-	names := make([]string, len(s.Leaves))
-	for i, leaf := range s.Leaves {
-		names[i] = leaf.Name
-		dims := make([]ir.Dim, len(leaf.Shape))
-		for k, n := range leaf.Shape {
+	params := make([]*ir.Value, len(s.Params))
+	names := make([]string, len(s.Params))
+	for i, param := range s.Params {
+		names[i] = param.Name
+		dims := make([]ir.Dim, len(param.Shape))
+		for k, n := range param.Shape {
 			dims[k] = ir.N(n)
 		}
-		leaves[i] = l.leaf(leaf, name, ir.T(dims...))
+		params[i] = l.param(param, name, ir.T(dims...))
 	}
 	attr := ir.AttnAttr{
-		Heads: l.spec.Model.Heads, Self: self, Mask: l.placed(s.Mask), Bias: l.placed(s.Bias), Leaves: names,
+		Heads: l.spec.Model.Heads, Self: self, Mask: l.placed(s.Mask), Bias: l.placed(s.Bias), Params: names,
 	}
-	leaves = l.drawnPositions(s.Bias, &attr, x.Type.Shape[1], keys.Type.Shape[1], leaves)
-	if attr.Fixed = lined(attr.Bias, s.Leaves); !attr.Fixed && tabled(attr.Bias) {
-		table := l.b.BiasTable(attr, x.Type.Shape[1], keys.Type.Shape[1], leaves...)
-		leaves = []*ir.Value{l.b.Label(table, name+".bias")}
-		attr.Bias, attr.Leaves, attr.Table = nil, nil, true
+	params = l.drawnPositions(s.Bias, &attr, x.Type.Shape[1], keys.Type.Shape[1], params)
+	if attr.Fixed = lined(attr.Bias, s.Params); !attr.Fixed && tabled(attr.Bias) {
+		table := l.b.BiasTable(attr, x.Type.Shape[1], keys.Type.Shape[1], params...)
+		params = []*ir.Value{l.b.Label(table, name+".bias")}
+		attr.Bias, attr.Params, attr.Table = nil, nil, true
 	}
 	attr.Scale = s.Scale
 	if s.Shaw > 0 {
 		attr.Relative = s.Shaw
 		w := l.shape(name + ".relative")
 		table := l.b.Param(name+".relative", ir.T(ir.N(w[0]), ir.N(w[1])), ir.Weight)
-		leaves = append([]*ir.Value{l.b.Relative(query, table, attr.Heads)}, leaves...)
+		params = append([]*ir.Value{l.b.Relative(query, table, attr.Heads)}, params...)
 	}
 	if l.captured != nil {
-		l.b.Result(name, l.b.AttentionWeights(query, keys, attr, l.captured.Logits, leaves...), false)
+		l.b.Result(name, l.b.AttentionWeights(query, keys, attr, l.captured.Logits, params...), false)
 	}
-	y := l.b.Attention(query, keys, values, attr, l.rate(s.Dropout), l.next(), leaves...)
+	y := l.b.Attention(query, keys, values, attr, l.rate(s.Dropout), l.next(), params...)
 	y = l.b.Label(y, name+".attention")
 	return l.after(x, l.linear(y, name+".o"), name+".norm")
 }
 
 // tabled says whether a bias is worth a table [H, T, J], made once a launch,
-// rather than an evaluation for every example: whether it has learned leaves,
+// rather than an evaluation for every example: whether it has learned parameters,
 // whose gradients then are sums over the table too, or costly functions.
 func tabled(bias *expr.Expr) bool {
 	if bias == nil {
@@ -176,23 +176,23 @@ func tabled(bias *expr.Expr) bool {
 // lined says whether a bias is made of calibrated lines alone. Then each cell takes
 // an element a direction, by an index that goes with the key, and a table would be
 // more to read than that.
-func lined(bias *expr.Expr, leaves []check.Leaf) bool {
+func lined(bias *expr.Expr, params []check.BiasParam) bool {
 	if bias == nil {
 		return false
 	}
 	lines, other := false, false
 	expr.Walk(bias, func(e *expr.Expr) {
-		line := e.Op == expr.Elem && slices.ContainsFunc(leaves, func(l check.Leaf) bool { return l.Name == e.Name && l.Init.Kind == "stage" })
+		line := e.Op == expr.Elem && slices.ContainsFunc(params, func(l check.BiasParam) bool { return l.Name == e.Name && l.Init.Kind == "stage" })
 		lines = lines || line
 		other = other || e.Op.Transcendental() || e.Op == expr.Elem && !line
 	})
 	return lines && !other
 }
 
-// leaf declares the parameter of a leaf; sites may share it.
-func (l *layer) leaf(leaf check.Leaf, site string, t ir.Type) *ir.Value {
-	name, role := leafName(leaf, site), ir.Weight
-	if leaf.Fixed() {
+// param declares a parameter of a bias; sites may share it.
+func (l *layer) param(param check.BiasParam, site string, t ir.Type) *ir.Value {
+	name, role := biasParamName(param, site), ir.Weight
+	if param.Fixed() {
 		role = ir.Fixed
 	}
 	if l.declared[name] == nil {

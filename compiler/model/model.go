@@ -150,7 +150,7 @@ func (m *builder) output(gain float64) []plan.Param {
 	return append(ps, out...)
 }
 
-// shared lists what several groups use: a tied token table, and the leaves that the
+// shared lists what several groups use: a tied token table, and the parameters that the
 // whole model has once, each once.
 func (m *builder) shared(gain float64, sites ...*check.Site) []plan.Param {
 	var ps []plan.Param
@@ -161,10 +161,10 @@ func (m *builder) shared(gain float64, sites ...*check.Site) []plan.Param {
 		if s == nil {
 			continue
 		}
-		for _, leaf := range s.Leaves {
-			p := m.leafParam(leaf, "", gain)
+		for _, param := range s.Params {
+			p := m.biasParam(param, "", gain)
 			known := slices.ContainsFunc(ps, func(q plan.Param) bool { return q.Name == p.Name })
-			if leaf.Shared && !known {
+			if param.Shared && !known {
 				ps = append(ps, p)
 			}
 		}
@@ -173,7 +173,7 @@ func (m *builder) shared(gain float64, sites ...*check.Site) []plan.Param {
 }
 
 // fixed lists what is not trained: a position table that stays as it was drawn, and
-// the leaves that are given.
+// the parameters that are given.
 func (m *builder) fixed() []plan.Param {
 	var ps []plan.Param
 	if m.spec.Model.Position.Fixed {
@@ -181,32 +181,32 @@ func (m *builder) fixed() []plan.Param {
 		p.Fixed = true
 		ps = append(ps, p)
 	}
-	for _, leaf := range m.spec.Given() {
-		ps = append(ps, plan.Param{Name: leaf.Name, Shape: leaf.Shape, Init: plan.Init{Kind: "given"}, Fixed: true})
+	for _, param := range m.spec.Given() {
+		ps = append(ps, plan.Param{Name: param.Name, Shape: param.Shape, Init: plan.Init{Kind: "given"}, Fixed: true})
 	}
 	return ps
 }
 
-// leafParam is a learned leaf as a parameter; site is where a layer has its own.
-func (m *builder) leafParam(leaf check.Leaf, site string, gain float64) plan.Param {
-	p := plan.Param{Name: leafName(leaf, site), Shape: leaf.Shape, Init: leaf.Init, Decay: leaf.Decay}
-	if leaf.Init.Kind == "xavier" {
-		p.Init = m.initial(int(leaf.Init.A), int(leaf.Init.B), gain)
+// biasParam is a learned parameter of a bias; site is where a layer has its own.
+func (m *builder) biasParam(param check.BiasParam, site string, gain float64) plan.Param {
+	p := plan.Param{Name: biasParamName(param, site), Shape: param.Shape, Init: param.Init, Decay: param.Decay}
+	if param.Init.Kind == "xavier" {
+		p.Init = m.initial(int(param.Init.A), int(param.Init.B), gain)
 	}
-	if leaf.Min != nil {
-		p.Min = new(float32(*leaf.Min))
+	if param.Min != nil {
+		p.Min = new(float32(*param.Min))
 	}
 	return p
 }
 
-func leafName(leaf check.Leaf, site string) string {
+func biasParamName(param check.BiasParam, site string) string {
 	switch {
-	case leaf.Fixed():
-		return leaf.Name
-	case leaf.Shared:
+	case param.Fixed():
+		return param.Name
+	case param.Shared:
 		site = plan.Shared
 	}
-	return site + "." + leaf.Name
+	return site + "." + param.Name
 }
 
 // site lists the parameters of one attention site with its residual norm. By
@@ -229,9 +229,9 @@ func (m *builder) site(name string, s *check.Site, gain float64) []plan.Param {
 		rows, head := 2*s.Shaw+1, d/m.spec.Model.Heads
 		ps = append(ps, plan.Param{Name: name + ".relative", Shape: []int{rows, head}, Init: m.initial(rows, head, 1), Decay: true})
 	}
-	for _, leaf := range s.Leaves {
-		if !leaf.Shared && !leaf.Fixed() {
-			ps = append(ps, m.leafParam(leaf, name, gain))
+	for _, param := range s.Params {
+		if !param.Shared && !param.Fixed() {
+			ps = append(ps, m.biasParam(param, name, gain))
 		}
 	}
 	return append(ps, m.norms(name+".norm", m.spec.Model.Norm)...)

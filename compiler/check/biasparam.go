@@ -35,17 +35,17 @@ func initOptions() []dsl.Option {
 	}
 }
 
-// leaf is the learned leaf that an attribute of an instance declares; nil for
+// param is the learned parameter that an attribute of an instance declares; nil for
 // other attributes. After an error it has no shape, so that uses of it give no
 // further errors.
-func (c *checker) leaf(in *instance, name string) *Leaf {
-	if l := in.leaves[name]; l != nil || !in.learned(name) {
+func (c *checker) param(in *instance, name string) *BiasParam {
+	if l := in.params[name]; l != nil || !in.learned(name) {
 		return l
 	}
 	path := in.attr(name)
-	l := &Leaf{Name: in.prefix + "." + name, Shape: wrongShape, Pos: in.place(name)}
-	in.leaves[name] = l
-	c.uses.leaves[l.Name] = l
+	l := &BiasParam{Name: in.prefix + "." + name, Shape: wrongShape, Pos: in.place(name)}
+	in.params[name] = l
+	c.uses.params[l.Name] = l
 	written := in.attrs[name].value
 	if in.kind == "mask" {
 		c.report("E0212", written.Range, "a mask learns nothing").WithHelp("declare %s in a bias block", name)
@@ -68,14 +68,14 @@ func (c *checker) leaf(in *instance, name string) *Leaf {
 			c.report("E0207", lo.at, "%s begins at %s at most, below min = %s", path, short(most), lo.text).WithHelp("give it an init from %s on, or another min", lo.text)
 		}
 	}
-	in.texts[name] = leafText(v)
+	in.texts[name] = paramText(v)
 	if e != written {
 		in.texts[name] = dsl.Format(written)
 	}
 	return l
 }
 
-// mostOf is the largest number that a leaf may begin with, where that is known.
+// mostOf is the largest number that a parameter may begin with, where that is known.
 func mostOf(i Init) (x float64, known bool) {
 	switch i.Kind {
 	case "const":
@@ -86,10 +86,10 @@ func mostOf(i Init) (x float64, known bool) {
 	return 0, false
 }
 
-// wrongShape is the shape of a leaf whose declaration is wrong.
+// wrongShape is the shape of a parameter whose declaration is wrong.
 var wrongShape = []int{-1}
 
-func leafText(v *value) string {
+func paramText(v *value) string {
 	text := "learned(" + v.args["shape"].text + ", init = " + v.args["init"].text
 	if lo := v.args["min"]; !lo.is("none") {
 		text += ", min = " + lo.text
@@ -102,7 +102,7 @@ func leafText(v *value) string {
 	return text + ")"
 }
 
-// place is the line that asks for a leaf: its own, or that of the use for one of
+// place is the line that asks for a parameter: its own, or that of the use for one of
 // the prelude.
 func (in *instance) place(name string) diag.Pos {
 	if in.prelude {
@@ -166,10 +166,10 @@ func digitsAt(text string, e *dsl.Expr) *dsl.Expr {
 	return n
 }
 
-// maxLeaf bounds the elements of a learned tensor.
-const maxLeaf = 1 << 24
+// maxElements bounds the elements of a learned tensor.
+const maxElements = 1 << 24
 
-// shape evaluates the shape of a leaf: whole numbers, and H among them.
+// shape evaluates the shape of a parameter: whole numbers, and H among them.
 func (c *checker) shape(path string, v *value) ([]int, bool) {
 	if v.expr.Kind != dsl.List {
 		c.report("E0206", v.at, "the shape of %s is a list, not %s", path, text(v.expr)).WithHelp("write learned([H])")
@@ -177,7 +177,7 @@ func (c *checker) shape(path string, v *value) ([]int, bool) {
 	}
 	dims := []int{}
 	total := 1.0
-	row := &dsl.Row{Type: dsl.Int, Min: 1, Max: maxLeaf}
+	row := &dsl.Row{Type: dsl.Int, Min: 1, Max: maxElements}
 	for _, a := range v.expr.Args {
 		x := c.numeric(row, "the shape of "+path, dsl.Rewrite(a.Value, func(e *dsl.Expr) *dsl.Expr {
 			if e.Kind == dsl.Name && e.Text == "H" {
@@ -191,14 +191,14 @@ func (c *checker) shape(path string, v *value) ([]int, bool) {
 		dims = append(dims, int(x.num))
 		total *= x.num
 	}
-	if total > maxLeaf {
-		c.report("E0207", v.at, "%s has %.0f elements", path, total).WithHelp("at most %d", maxLeaf)
+	if total > maxElements {
+		c.report("E0207", v.at, "%s has %.0f elements", path, total).WithHelp("at most %d", maxElements)
 		return nil, false
 	}
 	return dims, true
 }
 
-// init reads how a leaf starts: a number, uniform(a, b), normal(std) or xavier().
+// init reads how a parameter starts: a number, uniform(a, b), normal(std) or xavier().
 func (c *checker) init(path string, v *value, shape []int) (Init, string) {
 	e := v.expr
 	if e.Kind != dsl.Call {
@@ -238,29 +238,29 @@ func fans(shape []int) (in, out int) {
 	return in, out
 }
 
-// index translates leaf[…].
+// index translates parameter[…].
 func (s *scope) index(e *dsl.Expr) *expr.Expr {
 	base := e.Arg(0)
-	var leaf *Leaf
+	var param *BiasParam
 	if s.in != nil && base.Kind == dsl.Name {
-		leaf = s.leaf(s.in, base.Text)
+		param = s.param(s.in, base.Text)
 	}
-	if leaf == nil {
+	if param == nil {
 		s.report("E0212", base.Range, "%s has no elements", text(base)).WithHelp("only a learned tensor of the same bias block is indexed")
 		return nil
 	}
-	return s.element(leaf, e, e.Args[1:])
+	return s.element(param, e, e.Args[1:])
 }
 
-// element is one element of a leaf; its indices must be whole and within the
-// leaf at every length.
-func (s *scope) element(leaf *Leaf, e *dsl.Expr, args []dsl.Arg) *expr.Expr {
-	if len(leaf.Shape) == 1 && leaf.Shape[0] < 0 {
+// element is one element of a parameter; its indices must be whole and within the
+// parameter at every length.
+func (s *scope) element(param *BiasParam, e *dsl.Expr, args []dsl.Arg) *expr.Expr {
+	if len(param.Shape) == 1 && param.Shape[0] < 0 {
 		return nil // its declaration is wrong
 	}
-	if len(args) != len(leaf.Shape) {
-		s.report("E0210", e.Range, "%s has %d axes and %d indices", leaf.Name, len(leaf.Shape), len(args)).
-			WithHelp("its shape is %s", shapeText(leaf.Shape))
+	if len(args) != len(param.Shape) {
+		s.report("E0210", e.Range, "%s has %d axes and %d indices", param.Name, len(param.Shape), len(args)).
+			WithHelp("its shape is %s", shapeText(param.Shape))
 		return nil
 	}
 	idx := make([]*expr.Expr, len(args))
@@ -277,17 +277,17 @@ func (s *scope) element(leaf *Leaf, e *dsl.Expr, args []dsl.Arg) *expr.Expr {
 		}
 		switch f := s.fact(whole); {
 		case f.nan:
-			s.report("E0303", a.Value.Range, "the index %s of %s may be no number", text(a.Value), leaf.Name).
-				WithHelp("write clip(…, 0, %d), which takes care of that", leaf.Shape[n]-1)
+			s.report("E0303", a.Value.Range, "the index %s of %s may be no number", text(a.Value), param.Name).
+				WithHelp("write clip(…, 0, %d), which takes care of that", param.Shape[n]-1)
 			return nil
-		case !(f.lo >= 0 && f.hi <= float64(leaf.Shape[n]-1)):
-			s.report("E0303", a.Value.Range, "the index %s of %s is not always between 0 and %d", text(a.Value), leaf.Name, leaf.Shape[n]-1).
-				WithHelp("write clip(%s, 0, %d)", text(a.Value), leaf.Shape[n]-1)
+		case !(f.lo >= 0 && f.hi <= float64(param.Shape[n]-1)):
+			s.report("E0303", a.Value.Range, "the index %s of %s is not always between 0 and %d", text(a.Value), param.Name, param.Shape[n]-1).
+				WithHelp("write clip(%s, 0, %d)", text(a.Value), param.Shape[n]-1)
 			return nil
 		}
 		idx[n] = whole
 	}
-	return expr.NewElem(leaf.Name, expr.F32, idx...)
+	return expr.NewElem(param.Name, expr.F32, idx...)
 }
 
 func shapeText(shape []int) string {
