@@ -2,10 +2,10 @@ package expr
 
 import "math"
 
-// Conversions of BF16 and F16. That of a NaN is nan16, of whatever sign and bits it was.
+// nan16 is what every NaN becomes in BF16 and F16, of whatever sign and bits it was.
 const nan16 = 0x7fff
 
-// widenings expand ToF32 of elements. An F16 has a smaller bias, which a product with a
+// widenings expand ToF32 of BF16 and F16. An F16 has a smaller bias, which a product with a
 // power of two makes up for, exactly and for subnormal numbers too.
 var widenings = map[Type]func(x *Expr) *Expr{
 	BF16: func(x *Expr) *Expr { return New(BitsF, New(Shl, lowHalf(x), U(16))) },
