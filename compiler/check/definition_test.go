@@ -77,7 +77,7 @@ func TestPreludeBiases(t *testing.T) {
 		{"fire", 4, 0, 63, 53, fire, 0.175255},
 		{"fire()", 4, 0, 63, 0, fire, 0.502613},
 	} {
-		spec := one(t, fmt.Sprintf("task successor {}\nvet.V010 = off\nmodel.heads = %d\nmodel.decoder.cross.bias = %s\n", c.heads, c.bias))
+		spec := one(t, fmt.Sprintf("task successor {}\nmodel.heads = %d\nmodel.decoder.cross.bias = %s\n", c.heads, c.bias))
 		if got := evaluate(spec.Model.Decoder.Cross.Bias, c.heads, c.h, c.i, c.j, c.params); math.Abs(got-c.want) > 1e-5 {
 			t.Errorf("%s at h = %d, i = %d, j = %d is %v, want %v", c.bias, c.h, c.i, c.j, got, c.want)
 		}

@@ -138,7 +138,7 @@ func parsed(t *testing.T, text string) *expr.Expr {
 
 // TestKerple holds the parameters of a bias that a spec defines.
 func TestKerple(t *testing.T) {
-	site := shipped(t, "kerple", "model.heads=8", "vet.V010=off").Model.Decoder.Self
+	site := shipped(t, "kerple", "model.heads=8").Model.Decoder.Self
 	if want := parsed(t, "-kerple.r1[h] * log(1.0 + kerple.r2[h] * f32(abs(i - j)))"); !expr.Equal(site.Bias, want) {
 		t.Errorf("bias %v", site.Bias)
 	}

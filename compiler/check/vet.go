@@ -22,7 +22,6 @@ var vetRules = []struct {
 	{"V006", (*checker).vetExamples},
 	{"V007", (*checker).vetEvaluation},
 	{"V009", (*checker).vetInput},
-	{"V010", (*checker).vetShapes},
 	{"V011", (*checker).vetOrder},
 	{"V012", (*checker).vetDrawn},
 	{"V013", (*checker).vetPadding},
@@ -306,23 +305,6 @@ func (c *checker) vetInput(s *Spec) {
 		}
 		c.report("V009", c.at("model.loop.state"), "the input never reaches the model: the loop starts from %s and nothing is injected", what).
 			WithHelp("use inject = add(before = block), or state = embed")
-	}
-}
-
-// The least width of a model for which schedules matter, and the widths of heads
-// that they are written for.
-const (
-	scheduledWidth = 64
-	headStep       = 16
-	headMost       = 128
-)
-
-// vetShapes finds heads that no expert schedule serves.
-func (c *checker) vetShapes(s *Spec) {
-	head := s.Model.Width / s.Model.Heads
-	if s.Model.Width >= scheduledWidth && (head%headStep != 0 || head > headMost) {
-		c.report("V010", c.atFirst("model.heads", "model.width"), "heads of width %d are computed the slow way", head).
-			WithHelp("choose heads so that width / heads is a multiple of %d, at most %d", headStep, headMost)
 	}
 }
 
