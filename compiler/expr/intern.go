@@ -51,11 +51,17 @@ func (in *Interner) node(e *Expr) *Expr {
 	return e
 }
 
-func (in *Interner) shape(e *Expr) shape {
+// head is the shape of a node without operands.
+func head(e *Expr) shape {
 	s := shape{op: e.Op, typ: e.Type, name: e.Name, bits: uint64(e.I)}
 	if e.Type == F32 {
 		s.bits = math.Float64bits(e.F)
 	}
+	return s
+}
+
+func (in *Interner) shape(e *Expr) shape {
+	s := head(e)
 	if len(e.Args) > 0 {
 		ids := make([]byte, 0, 12)
 		for _, a := range e.Args {
@@ -66,13 +72,31 @@ func (in *Interner) shape(e *Expr) shape {
 	return s
 }
 
-// Equal reports whether a and b are structurally equal, however they share.
+// Equal reports whether a and b are structurally equal, however they share. Nodes
+// that are shared are remembered only in large expressions: most are small.
 func Equal(a, b *Expr) bool {
-	if a == b {
-		return true
+	left := 64
+	if same := equal(a, b, &left); !same || left >= 0 {
+		return same
 	}
 	in := NewInterner()
 	return in.Intern(a) == in.Intern(b)
+}
+
+// equal looks at no more nodes than are left, and takes those beyond them for equal.
+func equal(a, b *Expr, left *int) bool {
+	if *left--; a == b || *left < 0 {
+		return true
+	}
+	if head(a) != head(b) || len(a.Args) != len(b.Args) {
+		return false
+	}
+	for i := range a.Args {
+		if !equal(a.Args[i], b.Args[i], left) {
+			return false
+		}
+	}
+	return true
 }
 
 // Key returns a string that structurally equal expressions, and no others, have

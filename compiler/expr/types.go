@@ -117,13 +117,13 @@ func infer(op Op, args []*Expr) (Type, error) {
 		return 0, fmt.Errorf("%s wants %d operands, has %d", r.name, r.arity, len(args))
 	}
 	types := make([]Type, len(args))
-	names := make([]string, len(args))
 	for i, a := range args {
-		types[i], names[i] = a.Type, a.Type.String()
+		types[i] = a.Type
 	}
 	t, wants := r.typ(types)
 	if wants != "" {
-		return 0, fmt.Errorf("%s wants %s, has %s", r.name, wants, strings.Join(names, ", "))
+		has := strings.Join(strings.Fields(strings.Trim(fmt.Sprint(types), "[]")), ", ")
+		return 0, fmt.Errorf("%s wants %s, has %s", r.name, wants, has)
 	}
 	return t, nil
 }

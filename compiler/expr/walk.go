@@ -1,5 +1,7 @@
 package expr
 
+import "slices"
+
 // Walk calls visit for every node of e once, operands before their users.
 func Walk(e *Expr, visit func(*Expr)) { walk(map[*Expr]bool{}, e, visit) }
 
@@ -73,14 +75,24 @@ func Elems(es ...*Expr) []*Expr { return leaves(Elem, es) }
 
 func leaves(op Op, es []*Expr) []*Expr {
 	var found []*Expr
-	in := NewInterner()
 	seen := map[*Expr]bool{}
-	for _, e := range es {
-		walk(seen, in.Intern(e), func(e *Expr) {
-			if e.Op == op {
-				found = append(found, e)
+	var visit func(e *Expr)
+	visit = func(e *Expr) {
+		if len(e.Args) > 0 {
+			if seen[e] {
+				return
 			}
-		})
+			seen[e] = true
+			for _, a := range e.Args {
+				visit(a)
+			}
+		}
+		if e.Op == op && !slices.ContainsFunc(found, func(f *Expr) bool { return Equal(e, f) }) {
+			found = append(found, e)
+		}
+	}
+	for _, e := range es {
+		visit(e)
 	}
 	return found
 }
