@@ -112,10 +112,6 @@ func splitConst(e *expr.Expr) (rest *expr.Expr, n int) {
 		return expr.Int(0), int(e.I)
 	case e.Op == expr.Add && small(e.Args[1]):
 		return e.Args[0], int(e.Args[1].I)
-	case e.Op == expr.Add && small(e.Args[0]):
-		return e.Args[1], int(e.Args[0].I)
-	case e.Op == expr.Sub && small(e.Args[1]):
-		return e.Args[0], -int(e.Args[1].I)
 	}
 	return e, 0
 }

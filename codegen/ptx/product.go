@@ -260,7 +260,7 @@ func (q *product) bring(s *staged, src source, left asm.Value) {
 	for slot, inside := range src.inside {
 		k := f.Do("add.s32", s.k, asm.Int(slot*step))
 		vs := q.fetch(at, s.vector, f.Do("and.pred", inside, q.below(k, left, q.depth)))
-		f.Guarded(s.mine, true, func() { q.put(s, slot*to, vs) })
+		f.Guarded(s.mine, func() { q.put(s, slot*to, vs) })
 		at = q.behind(at, by)
 	}
 	if !oneTurn(q.n.Dot) {
@@ -277,7 +277,7 @@ func (q *product) fetch(at address, n int, there asm.Value) []asm.Value {
 	for i := range vs {
 		vs[i] = q.f.Variable(classOf(at.typ).Zero())
 	}
-	q.f.Guarded(there, true, func() { q.f.LoadInto(at.Address, vs...) })
+	q.f.Guarded(there, func() { q.f.LoadInto(at.Address, vs...) })
 	return q.widened(at.typ, vs...)
 }
 
@@ -336,7 +336,7 @@ func (q *product) output(row, col asm.Value, do func(i, j, n int, at address)) {
 		inside, at := q.below(f.Do("add.s32", row, asm.Int(i)), q.sizeM, q.rows), first
 		for j := 0; j < q.wide; j += n {
 			in := f.Do("and.pred", inside, q.below(f.Do("add.s32", col, asm.Int(j)), q.sizeN, q.cols))
-			f.Guarded(in, true, func() { do(i, j, n, at) })
+			f.Guarded(in, func() { do(i, j, n, at) })
 			at = q.behind(at, across)
 		}
 		first = q.behind(first, down)

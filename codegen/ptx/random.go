@@ -45,7 +45,7 @@ func (p *printer) random(n *kernel.Random) {
 		for j, w := range words {
 			word := f.Do("add.s32", e, asm.Int(j))
 			at := p.element(dst, word)
-			f.Guarded(f.Do("setp.lt.u32", word, size), true, func() { f.Store(at.Address, w) })
+			f.Guarded(f.Do("setp.lt.u32", word, size), func() { f.Store(at.Address, w) })
 		}
 	})
 }

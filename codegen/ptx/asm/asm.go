@@ -119,7 +119,6 @@ type Instr struct {
 	args   []Value
 	text   string // operands that are no values; what a comment says
 	guard  Value  // only where it holds
-	unless bool   // only where it does not
 	memory Memory // of a load or a store, whose first operand is the address
 	bytes  int    // behind the address
 	body   []*Instr
@@ -135,7 +134,6 @@ type Func struct {
 	body   []*Instr
 	at     *[]*Instr // where instructions go
 	guard  Value
-	unless bool
 	values int64
 }
 
@@ -148,7 +146,7 @@ func NewFunc(name string, threads int) *Func {
 
 // emit adds an instruction.
 func (f *Func) emit(i *Instr) {
-	i.guard, i.unless = f.guard, f.unless
+	i.guard = f.guard
 	if err := i.check(); err != nil {
 		panic("BUG: " + err.Error())
 	}
@@ -299,19 +297,14 @@ func (f *Func) region(op string, do func() Value) {
 // Return ends the thread.
 func (f *Func) Return() { f.emit(&Instr{op: opReturn}) }
 
-// Guarded puts each instruction that do writes under a predicate; without one (the
-// zero Value) under none.
-func (f *Func) Guarded(p Value, want bool, do func()) {
-	if !p.Valid() {
-		do()
-		return
-	}
+// Guarded puts each instruction that do writes under a predicate.
+func (f *Func) Guarded(p Value, do func()) {
 	if p.class != Pred || f.guard.Valid() {
 		panic("BUG: a guard within a guard, or no predicate")
 	}
-	f.guard, f.unless = p, !want
+	f.guard = p
 	do()
-	f.guard, f.unless = Value{}, false
+	f.guard = Value{}
 }
 
 // Comment is a line for readers.

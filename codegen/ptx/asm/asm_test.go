@@ -55,7 +55,7 @@ func everything() *Module {
 		i := f.Variable(Int(0))
 		f.Loop(func() Value {
 			f.Into(i, "add.s32", i, f.Special("%ntid.x"))
-			f.Guarded(pred, true, func() { f.Move(i, word) })
+			f.Guarded(pred, func() { f.Move(i, word) })
 			return f.Do("setp.lt.s32", i, Int(9))
 		})
 	})
@@ -120,8 +120,8 @@ func TestBugs(t *testing.T) {
 		"move to half a word":        func() { f.Move(f.New(Half), word) },
 		"64-bit shared address":      func() { f.Load(Shared.At("t", wide), Word) },
 		"32-bit global address":      func() { f.Load(Global.At("x", word), Word) },
-		"guard that is no predicate": func() { f.Guarded(word, true, func() {}) },
-		"guard within a guard":       func() { f.Guarded(pred, true, func() { f.Guarded(pred, true, func() {}) }) },
+		"guard that is no predicate": func() { f.Guarded(word, func() {}) },
+		"guard within a guard":       func() { f.Guarded(pred, func() { f.Guarded(pred, func() {}) }) },
 	} {
 		if !panics(do) {
 			t.Errorf("%s: no panic", name)

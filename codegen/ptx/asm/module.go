@@ -126,7 +126,7 @@ func (p *printer) instr(i *Instr) {
 		operands = append(operands, i.text)
 	}
 	if i.guard.Valid() {
-		op = map[bool]string{true: "@!", false: "@"}[i.unless] + p.value(i.guard) + " " + op
+		op = "@" + p.value(i.guard) + " " + op
 	}
 	p.line("\t%s;", strings.TrimSpace(op+" "+strings.Join(operands, ", ")))
 }

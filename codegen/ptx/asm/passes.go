@@ -315,7 +315,7 @@ func alive(is []*Instr, needed map[Value]bool) []*Instr {
 		}
 		n, known := when.Const()
 		idle := !i.acts() && !slices.ContainsFunc(i.dst, func(v Value) bool { return needed[v] })
-		switch never := known && (n != 0) == i.unless; {
+		switch never := known && n == 0; {
 		case never, idle, i.op == opIf && len(i.body) == 0:
 		case known && i.op == opIf:
 			out = append(out, i.body...)

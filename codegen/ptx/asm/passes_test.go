@@ -42,8 +42,8 @@ func TestPasses(t *testing.T) {
 			f.If(f.Do("setp.gt.s32", Int(1), Int(2)), func() { store(f, f.n) })
 		}},
 		{"guards that are known", "st", func(f start) {
-			f.Guarded(Bool(true), true, func() { store(f, f.n) })
-			f.Guarded(Bool(true), false, func() { store(f, f.n) })
+			f.Guarded(Bool(true), func() { store(f, f.n) })
+			f.Guarded(Bool(false), func() { store(f, f.n) })
 		}},
 
 		{"once is enough", "add.s32 st st", func(f start) {

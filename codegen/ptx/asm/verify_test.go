@@ -93,7 +93,7 @@ func TestVerify(t *testing.T) {
 		}},
 		{"variable set under a guard", "no value on some path", func(f *start) {
 			x := f.New(Word)
-			f.Guarded(f.pAll, true, func() { f.Move(x, one) })
+			f.Guarded(f.pAll, func() { f.Move(x, one) })
 			f.Copy(x)
 		}},
 		{"value of a branch", "no value on some path", func(f *start) {
@@ -112,11 +112,11 @@ func TestVerify(t *testing.T) {
 			body[0].args[0] = body[1].dst[0]
 		}},
 		{"guard without a value", "no value on some path", func(f *start) {
-			f.Guarded(f.New(Pred), true, func() { f.Store(Global.At("x", f.at), one) })
+			f.Guarded(f.New(Pred), func() { f.Store(Global.At("x", f.at), one) })
 		}},
 		{"value set twice", "set already", func(f *start) { f.Into(f.all, "add.s32", one, one) }},
-		{"value under a guard", "is no variable", func(f *start) { f.Guarded(f.pAll, true, func() { f.Copy(one) }) }},
-		{"barrier under a guard", "not all threads", func(f *start) { f.Guarded(f.pAll, true, f.Barrier) }},
+		{"value under a guard", "is no variable", func(f *start) { f.Guarded(f.pAll, func() { f.Copy(one) }) }},
+		{"barrier under a guard", "not all threads", func(f *start) { f.Guarded(f.pAll, f.Barrier) }},
 		{"barrier where some threads come", "not all threads", func(f *start) { f.If(f.pLane, f.Barrier) }},
 		{"barrier where some warps come", "not all threads", func(f *start) { f.If(f.pWarp, f.Barrier) }},
 		{"barrier within", "not all threads", func(f *start) { f.If(f.pLane, func() { f.If(f.pAll, f.Barrier) }) }},
@@ -139,7 +139,7 @@ func TestVerify(t *testing.T) {
 		}},
 		{"barrier by what some threads set under a guard", "not all threads", func(f *start) {
 			x := f.Variable(one)
-			f.Guarded(f.pLane, true, func() { f.Move(x, Int(2)) })
+			f.Guarded(f.pLane, func() { f.Move(x, Int(2)) })
 			f.If(f.Do("setp.lt.s32", x, Int(2)), f.Barrier)
 		}},
 		{"barrier by what threads have loaded", "not all threads", func(f *start) {
