@@ -6,7 +6,8 @@ import "math"
 // Var or one particular Elem; other elements of the same array count as
 // constants. Where e has a kink the derivative is that of the branch taken:
 // abs' at 0 is 1, and Min, Max and Where follow their conditions. Floor and what
-// goes through integers or bits has derivative 0.
+// goes through integers or bits has derivative 0. Rounding to fewer bits counts as the
+// identity (the straight-through estimator, Bengio et al. 2013, arXiv:1308.3432).
 func Diff(e, leaf *Expr) *Expr {
 	if e.Type != F32 || leaf.Type != F32 || leaf.Op != Var && leaf.Op != Elem {
 		panic("BUG: Diff is for F32 leaves of F32 expressions")
@@ -76,4 +77,11 @@ var derivatives = [numOps]derivative{
 	},
 	Sin: func(e *Expr, d []*Expr) *Expr { return times(d[0], New(Cos, e.Args[0])) },
 	Cos: func(e *Expr, d []*Expr) *Expr { return minus(times(d[0], New(Sin, e.Args[0]))) },
+
+	ToBF16: straightThrough,
+	ToF16:  straightThrough,
+	ToTF32: straightThrough,
+	ToF32:  straightThrough, // of fewer bits; integers have no derivative
 }
+
+func straightThrough(_ *Expr, d []*Expr) *Expr { return d[0] }

@@ -8,7 +8,7 @@ import (
 // TestDiff holds the derivative of every op of F32 operands against central
 // differences, away from kinks.
 func TestDiff(t *testing.T) {
-	tested := map[Op]bool{}
+	tested := map[Op]bool{ToBF16: true, ToF16: true, ToTF32: true, ToF32: true} // steps: TestDiffForms has them
 	for _, text := range []string{
 		"x + y", "y - x", "x - x * y", "x * x * y", "x / y", "y / x", "-x",
 		"abs(x)", "abs(-x)", "min(x, y)", "min(y, x * x)", "max(x, y)", "max(y, x * x)", "max(x, 0.0)",
@@ -54,6 +54,8 @@ func TestDiffForms(t *testing.T) {
 		{"tanh(x)", "x", "1.0 - tanh(x) * tanh(x)"},
 		{"floor(x) + f32(i32(x)) + bits_f32(f32_bits(x))", "x", "0.0"},
 		{"f32(i - j) * x", "x", "f32(i - j)"},
+		{"f32(bf16(x * y)) + f32(f16(x)) * 3.0", "x", "y + 3.0"},
+		{"tf32(x * x)", "x", "x + x"},
 		{"-a[0] * log(1.0 + a[1] * f32(abs(i - j)))", "a[0]", "-log(a[1] * f32(abs(i - j)) + 1.0)"},
 		{"-a[0] * log(1.0 + a[1] * f32(abs(i - j)))", "a[1]", "-a[0] * (f32(abs(i - j)) / (a[1] * f32(abs(i - j)) + 1.0))"},
 		{"a[i] * a[j] * a[i]", "a[j]", "a[i] * a[i]"},
