@@ -23,7 +23,6 @@ const rules = `
 	compiler/check < compiler/lsp < compiler/cli;
 	compiler/expr < compiler/ir < compiler/grad, compiler/opt, compiler/kernel;
 	compiler/ir, compiler/grad < compiler/plan < compiler/model, compiler/lower;
-	compiler/expr < compiler/kernel/memory < compiler/kernel;
 	compiler/kernel, compiler/opt < compiler/lower < compiler;
 	compiler/kernel < compiler/kernel/depend < codegen/flat < codegen/cost, codegen/cpu/vector < codegen/cpu < codegen;
 	codegen/flat, codegen/ptx/asm < codegen/ptx < codegen;

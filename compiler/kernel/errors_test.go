@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/arithlang/mlc/compiler/expr"
-	"github.com/arithlang/mlc/compiler/kernel/memory"
 )
 
 // TestErrors has one misuse a case: of the text, of the rules that Verify knows,
@@ -46,7 +45,7 @@ func TestErrors(t *testing.T) {
 			}
 			var bufs []Buffer
 			for i, shape := range shapes {
-				n := memory.Product(shape)
+				n := count(shape)
 				if ks[0].Params[i].Type == expr.F32 {
 					bufs = append(bufs, Buffer{F: wave(n, 1)})
 					continue

@@ -11,7 +11,6 @@ import (
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
-	"github.com/arithlang/mlc/compiler/kernel/memory"
 )
 
 // load reads the kernel in testdata/kernels/NAME.kir.
@@ -293,7 +292,7 @@ func TestEmbedGrad(t *testing.T) {
 // TestReduceOrder has sums whose bits tell in which order they were taken.
 func TestReduceOrder(t *testing.T) {
 	const big = 1 << 25 // absorbs 1 on its own
-	sum := memory.FindReduction(expr.Add)
+	sum := findReduction(expr.Add)
 	for _, c := range []struct {
 		name   string
 		values map[int]float32
@@ -306,11 +305,11 @@ func TestReduceOrder(t *testing.T) {
 		{"lanes 1 and 17 meet first", map[int]float32{1: big, 17: -big, 0: 1}, 1},
 		{"lane 31 comes with lane 15", map[int]float32{31: big, 15: 1, 7: -big}, 0},
 	} {
-		p := sum.Begin()
+		p := sum.begin()
 		for e := range 96 {
-			sum.Take(&p, int64(e), c.values[e])
+			sum.take(&p, int64(e), c.values[e])
 		}
-		if got := sum.Combine(p); got != c.want {
+		if got := sum.combine(p); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
@@ -397,7 +396,7 @@ func TestTileLifetime(t *testing.T) {
 	if d := cmp.Diff([]float64{nan, 2, nan, nan, 2, nan}, show(z), same); d != "" {
 		t.Errorf("z: %s", d)
 	}
-	if d := cmp.Diff([]int32{memory.Poison, 1, memory.Poison, memory.Poison, 1, memory.Poison}, w); d != "" {
+	if d := cmp.Diff([]int32{poison, 1, poison, poison, 1, poison}, w); d != "" {
 		t.Errorf("w: %s", d)
 	}
 }

@@ -4,14 +4,13 @@ import (
 	"slices"
 
 	"github.com/arithlang/mlc/compiler/expr"
-	"github.com/arithlang/mlc/compiler/kernel/memory"
 )
 
 // side is a side of a product while it runs: the elements of an array from a position
 // on, and how far each axis moves it.
 type side struct {
-	code  *memory.Code // of its index
-	array *memory.Array
+	code  *code // of its index
+	array *array
 	at    int
 	steps [3]int // of rows, columns, sum
 }
@@ -21,25 +20,25 @@ func (m *machine) dot(s *Dot) step {
 	axes := s.axesOr1()
 	vars := [3]*expr.Value{}
 	for i, a := range axes {
-		vars[i] = m.Variable(a.Var)
+		vars[i] = m.variable(a.Var)
 	}
 	sides := []*side{m.side(s.A), m.side(s.B)}
-	v := m.Variable(s.Dst.Name)
+	v := m.variable(s.Dst.Name)
 	if s.Dst.Op == expr.Elem {
 		sides = append(sides, m.side(s.Dst))
 	}
-	sizes := m.Sizes(Sizes(axes[:]))
+	sizes := m.sizes(Sizes(axes[:]))
 	return func() {
 		shape := sizes()
 		if s.MostRows > 0 && shape[0] > s.MostRows || s.MostCols > 0 && shape[1] > s.MostCols {
-			m.Fail("%d rows and %d columns are above the bounds", shape[0], shape[1])
+			m.fail("%d rows and %d columns are above the bounds", shape[0], shape[1])
 		}
 		for n, x := range sides {
 			axes := []int{3, 3, 2}[n] // the result is not over the sum
 			m.place(x, vars[:axes], shape[:axes])
 		}
 		switch {
-		case m.Err != nil:
+		case m.err != nil:
 		case s.Dst.Op == expr.Var:
 			v.F = float64(m.chain(*sides[0], *sides[1], shape[2], float32(v.F)))
 		default:
@@ -57,7 +56,7 @@ func (s *Dot) axesOr1() [3]Axis {
 }
 
 func (m *machine) side(e *expr.Expr) *side {
-	return &side{code: m.Code(e.Args...), array: m.Arrays[e.Name]}
+	return &side{code: m.code(e.Args...), array: m.arrays[e.Name]}
 }
 
 // place finds where the elements are, which must all lie in the array.
@@ -68,27 +67,27 @@ func (m *machine) place(x *side, vars []*expr.Value, shape []int) {
 				v.I = 1
 			}
 		}
-		x.code.Run()
-		return x.code.Index(len(x.array.Shape))
+		x.code.run()
+		return x.code.index(len(x.array.shape))
 	}
 	first := slices.Clone(index(-1))
 	last := slices.Clone(first)
-	x.at, x.steps = x.array.Flat(first), [3]int{}
+	x.at, x.steps = x.array.flat(first), [3]int{}
 	for a, size := range shape {
-		if size == 0 || m.Err != nil {
+		if size == 0 || m.err != nil {
 			return
 		}
 		next := index(a)
-		x.steps[a] = x.array.Flat(next) - x.at
+		x.steps[a] = x.array.flat(next) - x.at
 		for d := range next {
 			if next[d] < first[d] {
-				m.Fail("index %d of %s falls", d, x.array.Name)
+				m.fail("index %d of %s falls", d, x.array.name)
 			}
 			last[d] += (next[d] - first[d]) * (size - 1)
 		}
 	}
-	m.Offset(x.array, first)
-	m.Offset(x.array, last)
+	m.offset(x.array, first)
+	m.offset(x.array, last)
 }
 
 // product computes the elements of the result.
@@ -99,14 +98,14 @@ func (m *machine) product(sides []*side, shape []int, zero bool) {
 			at := c.at + i*c.steps[0] + j*c.steps[1]
 			sum := float32(0)
 			if !zero {
-				m.Read(c.array, at)
+				m.read(c.array, at)
 				sum = c.array.F[at]
 			}
 			row, col := a, b
 			row.at += i * a.steps[0]
 			col.at += j * b.steps[1]
 			sum = m.chain(row, col, shape[2], sum)
-			if m.Write(c.array, at); m.Err != nil {
+			if m.write(c.array, at); m.err != nil {
 				return
 			}
 			c.array.F[at] = sum
@@ -117,9 +116,9 @@ func (m *machine) product(sides []*side, shape []int, zero bool) {
 // chain adds the products of one element in ascending k.
 func (m *machine) chain(a, b side, depth int, sum float32) float32 {
 	for range depth {
-		m.Read(a.array, a.at)
-		m.Read(b.array, b.at)
-		sum = FMA32(a.array.Float(a.at), b.array.Float(b.at), sum)
+		m.read(a.array, a.at)
+		m.read(b.array, b.at)
+		sum = FMA32(a.array.float(a.at), b.array.float(b.at), sum)
 		a.at += a.steps[2]
 		b.at += b.steps[2]
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/arithlang/mlc/compiler/expr"
-	"github.com/arithlang/mlc/compiler/kernel/memory"
 )
 
 // stmt compiles a statement, whose errors name it.
@@ -20,7 +19,7 @@ func (m *machine) stmt(s Stmt) step {
 		if s.Value != nil {
 			return m.located(s, m.assign(s.Name, s.Value))
 		}
-		v := m.Variable(s.Name)
+		v := m.variable(s.Name)
 		return func() { *v = undefined }
 	case *Set:
 		if s.Dst.Op == expr.Var {
@@ -42,81 +41,80 @@ func (m *machine) stmt(s Stmt) step {
 }
 
 // undefined is what a variable holds before it is set.
-var undefined = expr.Value{F: math.NaN(), I: memory.Poison}
+var undefined = expr.Value{F: math.NaN(), I: poison}
 
 // assign gives a variable a value.
 func (m *machine) assign(name string, value *expr.Expr) step {
-	c, v := m.Code(value), m.Variable(name)
+	c, v := m.code(value), m.variable(name)
 	return func() {
-		c.Run()
+		c.run()
 		*v = c.At(0)
 	}
 }
 
 func (m *machine) tile(s *Tile) step {
-	a, sizes := &memory.Array{Name: s.Name, Type: s.Type}, m.Sizes(s.Shape)
-	m.Arrays[s.Name] = a
+	a, sizes := &array{name: s.Name, typ: s.Type}, m.sizes(s.Shape)
+	m.arrays[s.Name] = a
 	return func() {
-		if shape := sizes(); m.Err == nil {
-			a.Fresh(shape)
+		if shape := sizes(); m.err == nil {
+			a.fresh(shape)
 		}
 	}
 }
 
 func (m *machine) set(s *Set) step {
-	names, sizes := nest(s.Axes)
-	dst, n := m.Arrays[s.Dst.Name], len(s.Dst.Args)
-	c := m.Code(append(slices.Clip(s.Dst.Args), s.Value)...)
-	each := m.Loops(names, sizes)
-	one := m.At(names, func() {
-		c.Run()
-		at := m.Offset(dst, c.Index(n))
-		if m.Write(dst, at); m.Err == nil {
-			dst.Set(at, c.At(n))
+	dst, n := m.arrays[s.Dst.Name], len(s.Dst.Args)
+	c := m.code(append(slices.Clip(s.Dst.Args), s.Value)...)
+	each := m.loops(s.Axes)
+	one := m.at(s.Axes, func() {
+		c.run()
+		at := m.offset(dst, c.index(n))
+		if m.write(dst, at); m.err == nil {
+			dst.set(at, c.At(n))
 		}
 	})
 	return func() { each(one) }
 }
 
 func (m *machine) random(s *Random) step {
-	dst, c, sizes := m.Arrays[s.Dst], m.Code(s.Base, s.Example), m.Sizes([]*expr.Expr{s.Size})
+	dst, c, sizes := m.arrays[s.Dst], m.code(s.Base, s.Example), m.sizes([]*expr.Expr{s.Size})
 	return func() {
 		size := sizes()[0]
-		if size > dst.Shape[0] {
-			m.Fail("%s has %d elements, not %d", dst.Name, dst.Shape[0], size)
+		if size > dst.shape[0] {
+			m.fail("%s has %d elements, not %d", dst.name, dst.shape[0], size)
 		}
-		if c.Run(); m.Err != nil {
+		if c.run(); m.err != nil {
 			return
 		}
 		if err := m.launch.Words(dst.I[:size], s.Stream, uint32(c.At(1).I), c.At(0).I); err != nil {
-			m.Fail("%w", err)
+			m.fail("%w", err)
 		}
 	}
 }
 
 func (m *machine) reduce(s *Reduce) step {
-	r, result, e := memory.FindReduction(s.Op), m.Variable(s.Name), m.Variable(s.Axis.Var)
-	each, value := m.Loops([]string{s.Axis.Var}, []*expr.Expr{s.Axis.Size}), m.Code(s.Value)
-	one := m.At([]string{s.Axis.Var}, value.Run)
+	r, result, e := findReduction(s.Op), m.variable(s.Name), m.variable(s.Axis.Var)
+	axes, value := []Axis{s.Axis}, m.code(s.Value)
+	each, one := m.loops(axes), m.at(axes, value.run)
 	return func() {
-		p := r.Begin()
+		p := r.begin()
 		each(func() {
 			one()
-			r.Take(&p, e.I, float32(value.At(0).F))
+			r.take(&p, e.I, float32(value.At(0).F))
 		})
-		*result = expr.Value{F: float64(r.Combine(p))}
+		*result = expr.Value{F: float64(r.combine(p))}
 	}
 }
 
 // loop compiles a loop, one that is apart from its last iteration to its first.
 func (m *machine) loop(s *For) step {
-	v, bounds, body := m.Variable(s.Var), m.Code(s.Lo, s.Hi), m.body(s.Body)
-	enter := m.located(s, bounds.Run)
-	turn := m.At([]string{s.Var}, body)
+	v, bounds, body := m.variable(s.Var), m.code(s.Lo, s.Hi), m.body(s.Body)
+	enter := m.located(s, bounds.run)
+	turn := m.at([]Axis{{Var: s.Var}}, body)
 	return func() {
 		enter()
 		lo, hi := bounds.At(0).I, bounds.At(1).I
-		for n := int64(0); n < hi-lo && m.Err == nil; n++ {
+		for n := int64(0); n < hi-lo && m.err == nil; n++ {
 			if v.I = lo + n; s.Apart {
 				v.I = hi - 1 - n
 			}
@@ -129,19 +127,19 @@ func (m *machine) loop(s *For) step {
 // forget makes what each iteration of a loop has for itself undefined.
 func (m *machine) forget(own map[string]bool) {
 	for id := range own {
-		if a := m.Arrays[id]; a != nil {
-			a.Fresh(slices.Clone(a.Shape))
+		if a := m.arrays[id]; a != nil {
+			a.fresh(slices.Clone(a.shape))
 		} else {
-			*m.Variable(id) = undefined
+			*m.variable(id) = undefined
 		}
 	}
 }
 
 func (m *machine) branch(s *If) step {
-	cond, body := m.Code(s.Cond), m.body(s.Body)
-	test := m.located(s, cond.Run)
+	cond, body := m.code(s.Cond), m.body(s.Body)
+	test := m.located(s, cond.run)
 	return func() {
-		if test(); m.Err == nil && cond.At(0).I != 0 {
+		if test(); m.err == nil && cond.At(0).I != 0 {
 			body()
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/compiler/expr"
-	"github.com/arithlang/mlc/compiler/kernel/memory"
 )
 
 // statement reads the statement on the current line, and the lines of the body
@@ -113,12 +112,12 @@ func (p *parser) reduce() Stmt {
 	text, axes := p.over(p.rest)
 	name, value := p.sides(text)
 	op, text, ok := bracketed(value, "(", ")")
-	r := memory.NamedReduction(op)
-	if r == nil || !ok {
+	i := slices.IndexFunc(reductions, func(r reduction) bool { return r.name == op })
+	if i < 0 || !ok {
 		p.fail("%q is no reduction: it wants sum(…), max(…) or min(…)", value)
 		return nil
 	}
-	s := &Reduce{Name: name, Op: r.Op, Value: p.open(text)}
+	s := &Reduce{Name: name, Op: reductions[i].op, Value: p.open(text)}
 	if axes = p.settle(s, axes); len(axes) != 1 {
 		p.fail("a reduction runs over one axis, not %d", len(axes))
 		return nil

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/compiler/expr"
-	"github.com/arithlang/mlc/compiler/kernel/memory"
 )
 
 var modeNames = [...]string{In: "in", Out: "out", InOut: "inout", Scalar: "scalar"}
@@ -114,7 +113,7 @@ func (p *printer) stmt(s Stmt) (keyword, rest string) {
 	case *Dot:
 		return "dot", p.dot(s)
 	case *Reduce:
-		return "reduce", fmt.Sprintf("%s = %v(%s)%s", s.Name, memory.FindReduction(s.Op), exprText(s.Value), p.axes(s, []Axis{s.Axis}))
+		return "reduce", fmt.Sprintf("%s = %v(%s)%s", s.Name, findReduction(s.Op), exprText(s.Value), p.axes(s, []Axis{s.Axis}))
 	case *For:
 		return "for", s.Var + " = " + exprText(s.Lo) + " until " + exprText(s.Hi) + s.clause()
 	case *If:

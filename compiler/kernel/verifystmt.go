@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/arithlang/mlc/compiler/expr"
-	"github.com/arithlang/mlc/compiler/kernel/memory"
 )
 
 // body checks statements in order. The names that they bind go out of scope at its
@@ -66,7 +65,7 @@ func (c *checker) rules(s Stmt) {
 	case *Dot:
 		c.dot(s)
 	case *Reduce:
-		c.want(memory.FindReduction(s.Op) != nil, "%s is no reduction", s.Op)
+		c.want(findReduction(s.Op) != nil, "%s is no reduction", s.Op)
 		c.over([]Axis{s.Axis}, func() { c.expr("value", s.Value, expr.F32) })
 		c.bind(s.Name, name{typ: expr.F32})
 	case *For:

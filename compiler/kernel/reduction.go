@@ -1,0 +1,84 @@
+package kernel
+
+import (
+	"math"
+
+	"github.com/arithlang/mlc/compiler/expr"
+)
+
+// reductions are the operations that a reduction knows: their names in text, where
+// partials start, and how a partial takes one more value.
+var reductions = []reduction{
+	{expr.Add, "sum", 0, func(p, v float32) float32 { return p + v }},
+	{expr.Max, "max", float32(math.Inf(-1)), func(p, v float32) float32 {
+		if p > v {
+			return p
+		}
+		return v
+	}},
+	{expr.Min, "min", float32(math.Inf(1)), func(p, v float32) float32 {
+		if p < v {
+			return p
+		}
+		return v
+	}},
+}
+
+// A reduction combines values in the canonical order: element e goes to partial
+// e mod 32, ascending, and the partials meet in a xor butterfly.
+type reduction struct {
+	op    expr.Op
+	name  string
+	start float32
+	more  func(partial, value float32) float32
+}
+
+// take gives element e to its partial.
+func (r *reduction) take(p *partials, e int64, value float32) {
+	lane := &p[e%lanes]
+	*lane = r.more(*lane, value)
+}
+
+// findReduction returns the row of op, or nil.
+func findReduction(op expr.Op) *reduction {
+	for i := range reductions {
+		if reductions[i].op == op {
+			return &reductions[i]
+		}
+	}
+	return nil
+}
+
+// String returns the name in text.
+func (r *reduction) String() string {
+	if r == nil {
+		return "?"
+	}
+	return r.name
+}
+
+// lanes is the number of partial values of a reduction.
+const lanes = 32
+
+// partials are the partial values of one reduction.
+type partials [lanes]float32
+
+// begin returns the partials of no values.
+func (r *reduction) begin() (p partials) {
+	for i := range p {
+		p[i] = r.start
+	}
+	return p
+}
+
+// combine is the xor butterfly: every lane takes the value of the lane whose
+// number differs in one bit, highest bit first. The result is lane 0.
+func (r *reduction) combine(p partials) float32 {
+	for d := lanes / 2; d > 0; d /= 2 {
+		before := p
+		for i := range p {
+			p[i] = r.more(before[i], before[i^d])
+		}
+	}
+	return p[0]
+}
