@@ -83,15 +83,7 @@ func (c *cutter) mark(name string, tainted bool) { c.tainted[name] = c.tainted[n
 
 // loaded says whether the value of an expression depends on loaded data.
 func (c *cutter) loaded(e *expr.Expr) bool {
-	if len(expr.Elems(e)) > 0 {
-		return true
-	}
-	for _, v := range expr.Vars(e) {
-		if c.tainted[v.Name] {
-			return true
-		}
-	}
-	return false
+	return len(expr.Elems(e)) > 0 || expr.DependsOnAny(e, c.tainted)
 }
 
 // cut finds the leaves among nodes and in their bodies, and returns the nodes in
@@ -122,7 +114,7 @@ func (c *cutter) letsFirst(nodes []kernel.Stmt) []kernel.Stmt {
 	changes := map[string]bool{}
 	for _, n := range nodes {
 		let, ok := n.(*kernel.Let)
-		if ok && let.Value.Type != expr.Bool && !c.loaded(let.Value) && !mentionsAny(let.Value, changes) {
+		if ok && let.Value.Type != expr.Bool && !c.loaded(let.Value) && !expr.DependsOnAny(let.Value, changes) {
 			first = append(first, n)
 			continue
 		}
@@ -282,13 +274,4 @@ func work(nodes []kernel.Stmt) int64 {
 		sum += per
 	}
 	return sum
-}
-
-func mentionsAny(e *expr.Expr, names map[string]bool) bool {
-	for _, v := range expr.Vars(e) {
-		if names[v.Name] {
-			return true
-		}
-	}
-	return false
 }

@@ -15,7 +15,7 @@ import (
 // A printer prints one kernel.
 type printer struct {
 	*names
-	rank0    map[string]bool       // tiles that are Go variables
+	vars     map[string]bool       // that may change
 	sizes    map[string]*expr.Expr // elements of the other tiles
 	rows     map[string]string     // names of rows, by slice, offset and length
 	products *products
@@ -26,7 +26,7 @@ type printer struct {
 func newPrinter() *printer {
 	return &printer{
 		names: newNames("worker", "env", "cpu", "device", "math"),
-		rank0: map[string]bool{}, sizes: map[string]*expr.Expr{}, rows: map[string]string{},
+		sizes: map[string]*expr.Expr{}, rows: map[string]string{},
 	}
 }
 
@@ -48,11 +48,7 @@ func function(k *kernel.Kernel, name string, leaves *vector.Assembly) jen.Code {
 	p := newPrinter()
 	params := p.params(k)
 	r := flat.Of(k, flat.Processor())
-	for s := range kernel.All(r.Body) {
-		if v, ok := s.(*kernel.Var); ok {
-			p.rank0[v.Name] = true
-		}
-	}
+	p.vars = r.Vars()
 	nodes := append(r.Once, overGrid(k.Grid, r.Body)...)
 	p.products = newProducts(k)
 	p.products.find(nodes)
@@ -240,8 +236,7 @@ func (p *printer) tail(slice string, off *expr.Expr) *jen.Statement {
 // mutable says whether the value of an expression can change while its variables
 // do not.
 func (p *printer) mutable(e *expr.Expr) bool {
-	tile := func(v *expr.Expr) bool { return p.rank0[v.Name] }
-	return len(expr.Elems(e)) > 0 || slices.ContainsFunc(expr.Vars(e), tile)
+	return len(expr.Elems(e)) > 0 || expr.DependsOnAny(e, p.vars)
 }
 
 // loop prints a For.

@@ -70,7 +70,7 @@ func (p *products) dot(n *kernel.Dot) {
 	rows := left.Shape[:max(len(left.Shape)-1, 0)]
 	for _, l := range p.loops {
 		changes := depend.Changes(l)
-		if mentionsAny(d.B.Off, changes) || mentionsAny(d.B.RS, changes) || mentionsAny(d.B.CS, changes) {
+		if expr.DependsOnAny(d.B.Off, changes) || expr.DependsOnAny(d.B.RS, changes) || expr.DependsOnAny(d.B.CS, changes) {
 			continue
 		}
 		key := fmt.Sprintf("%p %s %s %s %s %s %s", l, d.B.Slice, expr.Key(d.B.Off), expr.Key(d.B.RS), expr.Key(d.B.CS), expr.Key(d.K), expr.Key(d.N))

@@ -12,21 +12,14 @@ import (
 // time: none touches an element that another writes, but in tiles and variables that
 // each fills before it reads them. Those are its own.
 func markApart(k *kernel.Kernel) *kernel.Kernel {
-	m := &marker{map[string][]*expr.Expr{}, countUses(k.Body)}
-	for s := range kernel.All(k.Body) {
-		switch s := s.(type) {
-		case *kernel.Tile:
-			m.local[s.Name] = s.Shape
-		case *kernel.Var:
-			m.local[s.Name] = nil
-		}
-	}
+	m := &marker{k.TileShapes(), k.Vars(), countUses(k.Body)}
 	return withBody(k, m.body(k.Body))
 }
 
 type marker struct {
-	local map[string][]*expr.Expr // tiles and variables, with their extents
-	all   *usage                  // of the kernel
+	shapes map[string][]*expr.Expr // of tiles
+	vars   map[string]bool
+	all    *usage // of the kernel
 }
 
 func (m *marker) body(body []kernel.Stmt) []kernel.Stmt {
@@ -55,10 +48,10 @@ func (m *marker) apart(loop *kernel.For) (own map[string]bool, ok bool) {
 	inside := countUses(loop.Body)
 	own = map[string]bool{}
 	for name, accesses := range byName(depend.Within(loop.Body)) {
-		shape, local := m.local[name]
+		shape := m.shapes[name]
 		switch {
 		case inside.writes[name] == 0, turns.Independent(accesses):
-		case local && inside.same(m.all, name) && filledFirst(loop.Body, name, shape):
+		case (shape != nil || m.vars[name]) && inside.same(m.all, name) && filledFirst(loop.Body, name, shape):
 			own[name] = true
 		default:
 			return nil, false

@@ -6,6 +6,7 @@ import (
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/compiler/kernel/depend"
 )
 
 // A view is a tile, or a name for a scalar, that is read in place: its element at
@@ -42,17 +43,9 @@ func (v *view) in(e *expr.Expr) *expr.Expr {
 // readers come after it where its index still means the same, and before the buffer
 // changes.
 func inPlace(k *kernel.Kernel) *kernel.Kernel {
-	p := &placer{modes: map[string]kernel.Mode{}, shapes: map[string][]*expr.Expr{}, vars: map[string]bool{}, all: countUses(k.Body)}
+	p := &placer{modes: map[string]kernel.Mode{}, shapes: k.TileShapes(), vars: k.Vars(), all: countUses(k.Body)}
 	for _, b := range k.Params {
 		p.modes[b.Name] = b.Mode
-	}
-	for s := range kernel.All(k.Body) {
-		switch s := s.(type) {
-		case *kernel.Tile:
-			p.shapes[s.Name] = s.Shape
-		case *kernel.Var:
-			p.vars[s.Name] = true
-		}
 	}
 	return withBody(k, p.body(k.Body))
 }
@@ -93,7 +86,7 @@ func (p *placer) view(s kernel.Stmt, rest []kernel.Stmt) *view {
 	case *kernel.Let:
 		v.name, v.at = s.Name, s.Value
 	case *kernel.Set:
-		if !p.copied(s) || p.all.writes[s.Dst.Name] != 1 || countUses(rest).reads[s.Dst.Name] != p.all.reads[s.Dst.Name] {
+		if p.shapes[s.Dst.Name] == nil || !inOrder(s) || p.all.writes[s.Dst.Name] != 1 || countUses(rest).reads[s.Dst.Name] != p.all.reads[s.Dst.Name] {
 			return nil
 		}
 		v.name, v.axes, v.at = s.Dst.Name, s.Axes, s.Value
@@ -106,20 +99,6 @@ func (p *placer) view(s kernel.Stmt, rest []kernel.Stmt) *view {
 	return v
 }
 
-// copied says whether a statement sets elements of a tile in order, all that anything
-// may read if it is the only one to set any.
-func (p *placer) copied(s *kernel.Set) bool {
-	if _, tile := p.shapes[s.Dst.Name]; !tile || len(s.Axes) != len(s.Dst.Args) {
-		return false
-	}
-	for i, at := range s.Dst.Args {
-		if at.Op != expr.Var || at.Name != s.Axes[i].Var {
-			return false
-		}
-	}
-	return true
-}
-
 // readable says whether the index of a view reads nothing that may change, and has
 // strides where a product wants them.
 func (p *placer) readable(v *view) bool {
@@ -128,7 +107,7 @@ func (p *placer) readable(v *view) bool {
 			return false
 		}
 	}
-	if slices.ContainsFunc(expr.Vars(v.at.Args...), func(x *expr.Expr) bool { return p.vars[x.Name] }) {
+	if expr.DependsOnAny(v.at, p.vars) {
 		return false
 	}
 	for _, e := range v.at.Args {
@@ -184,21 +163,19 @@ func named(e *expr.Expr, name string) []*expr.Expr {
 	return out
 }
 
-// covers says whether a statement sets all elements of a tile, its axes in order.
-func covers(s *kernel.Set, shape []*expr.Expr) bool {
-	if len(shape) == 0 || len(s.Axes) != len(shape) {
-		return false
-	}
-	for i, at := range s.Dst.Args {
-		if at.Op != expr.Var || at.Name != s.Axes[i].Var || !expr.Equal(s.Axes[i].Size, shape[i]) {
-			return false
-		}
-	}
-	return true
+// inOrder says whether a statement sets the elements of a tile in order: if it is the
+// only one to set any, all that anything may read.
+func inOrder(s *kernel.Set) bool {
+	return slices.EqualFunc(s.Dst.Args, s.Axes, func(at *expr.Expr, x kernel.Axis) bool { return at.Op == expr.Var && at.Name == x.Var })
 }
 
-// uses counts the statements that write arrays and variables, and the expressions
-// that read them; dotted are the operands of products.
+// covers says whether a statement sets all elements of a tile, its axes in order.
+func covers(s *kernel.Set, shape []*expr.Expr) bool {
+	return len(shape) > 0 && inOrder(s) && slices.EqualFunc(kernel.Sizes(s.Axes), shape, expr.Equal)
+}
+
+// usage counts how often statements write arrays and variables, and read them; dotted
+// are the operands of products.
 type usage struct {
 	writes, reads map[string]int
 	dotted        map[string]bool
@@ -207,15 +184,11 @@ type usage struct {
 func countUses(body []kernel.Stmt) *usage {
 	u := &usage{map[string]int{}, map[string]int{}, map[string]bool{}}
 	for s := range kernel.All(body) {
-		if name := kernel.Written(s); name != "" {
-			u.writes[name]++
-		}
-		for _, e := range kernel.Reads(s) {
-			expr.Walk(e, func(x *expr.Expr) {
-				if x.Op == expr.Elem || x.Op == expr.Var {
-					u.reads[x.Name]++
-				}
-			})
+		u.writes[kernel.Written(s)]++
+		for _, a := range depend.Of(s) {
+			if !a.Write {
+				u.reads[a.Name]++
+			}
 		}
 		if d, ok := s.(*kernel.Dot); ok {
 			u.dotted[d.A.Name], u.dotted[d.B.Name] = true, true
@@ -227,13 +200,6 @@ func countUses(body []kernel.Stmt) *usage {
 // same says whether two parts of a kernel read and write a name as often.
 func (u *usage) same(other *usage, name string) bool {
 	return u.reads[name] == other.reads[name] && u.writes[name] == other.writes[name]
-}
-
-// binds says whether statements, or those in their bodies, give a name a value.
-func binds(body []kernel.Stmt, name string) bool {
-	return slices.ContainsFunc(body, func(s kernel.Stmt) bool {
-		return slices.Contains(slices.Collect(kernel.Names(s)), name)
-	})
 }
 
 // clone is a loop with a set of its own of what iterations have for themselves.

@@ -5,16 +5,8 @@ import (
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/compiler/kernel/depend"
 )
-
-// shapesOf are the extents of tiles by name.
-func shapesOf(k *kernel.Kernel) map[string][]*expr.Expr {
-	shapes := map[string][]*expr.Expr{}
-	for _, t := range k.Tiles() {
-		shapes[t.Name] = t.Shape
-	}
-	return shapes
-}
 
 // whole says whether a product computes all elements of a tile, in order.
 func whole(d *kernel.Dot, shape []*expr.Expr) bool {
@@ -23,7 +15,7 @@ func whole(d *kernel.Dot, shape []*expr.Expr) bool {
 
 // fuseFills makes the setting of a product's whole tile to 0 part of the product.
 func fuseFills(k *kernel.Kernel) *kernel.Kernel {
-	return withBody(k, fused(k.Body, shapesOf(k)))
+	return withBody(k, fused(k.Body, k.TileShapes()))
 }
 
 func fused(body []kernel.Stmt, shapes map[string][]*expr.Expr) []kernel.Stmt {
@@ -65,7 +57,7 @@ func cleared(s *kernel.Set, rest []kernel.Stmt, shape []*expr.Expr) int {
 // writeThrough lets products compute in a buffer where a tile is only between: it is
 // 0 or a part of the buffer before, and goes there after.
 func writeThrough(k *kernel.Kernel) *kernel.Kernel {
-	w := &writer{k, shapesOf(k)}
+	w := &writer{k, k.TileShapes()}
 	return withBody(k, w.body(k.Body))
 }
 
@@ -127,24 +119,24 @@ func (w *writer) direct(body []kernel.Stmt, i int, d *kernel.Dot) []kernel.Stmt 
 	if w.users(tile) != others+1 {
 		return nil
 	}
-	for s := range kernel.All(body[before:after]) {
-		if name := kernel.Written(s); name != tile && name != "" && expr.Mentions(to, name) {
-			return nil // the buffer, or a variable that says where in it
-		}
-	}
-	for k := before + 1; k < after; k++ {
-		name := kernel.Bound(body[k])
-		if k > i && name != "" && expr.Mentions(to, name) || k != i && kernel.Uses(body[k], to.Name) {
-			return nil
-		}
-	}
 	through := *d
 	through.Dst = to
 	out := slices.Clone(body[:before])
 	if before < i {
+		if !moves(body[before], body[before+1:i]) {
+			return nil
+		}
 		out = append(out, body[before+1:i]...)
 	}
+	if !moves(body[after], body[i+1:after]) {
+		return nil
+	}
 	return append(append(append(out, &through), body[i+1:after]...), body[after+1:]...)
+}
+
+// moves says whether a statement may change places with others.
+func moves(s kernel.Stmt, others []kernel.Stmt) bool {
+	return !depend.Conflict(depend.Within([]kernel.Stmt{s}), depend.Within(others))
 }
 
 // target returns the element of a buffer that a statement copies the whole output of

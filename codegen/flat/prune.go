@@ -3,8 +3,8 @@ package flat
 import (
 	"maps"
 
-	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/compiler/kernel/depend"
 )
 
 // prune drops what does not reach the buffers that a kernel writes: lets, tiles and
@@ -31,16 +31,11 @@ func prune(k *kernel.Kernel) *kernel.Kernel {
 // readBy marks the names that statements read, but for what products add to.
 func readBy(body []kernel.Stmt, live map[string]bool) {
 	for s := range kernel.All(body) {
-		es := kernel.Reads(s)
-		if d, ok := s.(*kernel.Dot); ok {
-			es = append(append(kernel.Sizes(d.Axes), d.A, d.B), d.Dst.Args...)
-		}
-		for _, e := range es {
-			expr.Walk(e, func(e *expr.Expr) {
-				if e.Op == expr.Var || e.Op == expr.Elem {
-					live[e.Name] = true
-				}
-			})
+		d, product := s.(*kernel.Dot)
+		for _, a := range depend.Of(s) {
+			if !a.Write && !(product && a.Name == d.Dst.Name) {
+				live[a.Name] = true
+			}
 		}
 	}
 }

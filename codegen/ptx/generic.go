@@ -84,14 +84,10 @@ func (p *printer) kernel() error {
 	for _, t := range r.Tiles() {
 		p.aligned[t.Name] = true
 	}
-	for s := range kernel.All(r.Body) {
-		switch s := s.(type) {
-		case *kernel.Var:
-			p.mutable[s.Name] = true
-		case *kernel.Tile:
-			return fmt.Errorf("tile %s: its size has no bound over the launch's scalars", s.Name)
-		}
+	if ts := r.Tiles(); len(ts) > len(r.Once) {
+		return fmt.Errorf("tile %s: its size has no bound over the launch's scalars", ts[len(r.Once)].Name)
 	}
+	p.mutable = r.Vars()
 	whole := needsBlock(r.Body)
 	threads := otherThreads
 	if whole && has(r.Body, isProduct) {

@@ -149,7 +149,7 @@ func outside(s state, body []kernel.Stmt) state {
 	out := state{}
 	for name, as := range s {
 		for a := range as {
-			if a.owner.size != nil && slices.ContainsFunc(expr.Vars(a.owner.size), func(v *expr.Expr) bool { return changes[v.Name] }) {
+			if a.owner.size != nil && expr.DependsOnAny(a.owner.size, changes) {
 				a.owner = owner{}
 			}
 			out.add(name, a)
@@ -239,8 +239,7 @@ func (w *waiter) owner(access depend.Access, vector int) owner {
 		rest = r
 		size = expr.Simplify(expr.New(expr.Mul, size, a.Size))
 	}
-	changes := func(v *expr.Expr) bool { return w.mutable[v.Name] }
-	if !expr.IsMultiple(rest, size) || slices.ContainsFunc(expr.Vars(size), changes) {
+	if !expr.IsMultiple(rest, size) || expr.DependsOnAny(size, w.mutable) {
 		return owner{}
 	}
 	return owner{w.in.Intern(size), vector}

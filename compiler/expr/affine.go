@@ -51,6 +51,11 @@ func Depends(e *Expr, v string) bool {
 	return occurs(e, func(x *Expr) bool { return x.Op == Var && x.Name == v })
 }
 
+// DependsOnAny says whether one of several variables occurs in an expression.
+func DependsOnAny(e *Expr, vars map[string]bool) bool {
+	return occurs(e, func(x *Expr) bool { return x.Op == Var && vars[x.Name] })
+}
+
 // Mentions says whether an expression reads a variable or elements of that name.
 func Mentions(e *Expr, name string) bool {
 	return occurs(e, func(x *Expr) bool { return (x.Op == Var || x.Op == Elem) && x.Name == name })

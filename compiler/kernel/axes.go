@@ -11,14 +11,11 @@ type shapes map[string][]*expr.Expr
 
 // shapes finds the extents of all tiles and buffers.
 func (k *Kernel) shapes() shapes {
-	all := shapes{}
+	all := shapes(k.TileShapes())
 	for _, p := range k.Params {
 		if p.Mode != Scalar {
 			all[p.Name] = p.Shape
 		}
-	}
-	for _, t := range k.Tiles() {
-		all[t.Name] = t.Shape
 	}
 	return all
 }
@@ -34,6 +31,26 @@ func (k *Kernel) Tiles() []*Tile {
 		}
 	}
 	return tiles
+}
+
+// TileShapes are the extents of tiles by name.
+func (k *Kernel) TileShapes() map[string][]*expr.Expr {
+	shapes := map[string][]*expr.Expr{}
+	for _, t := range k.Tiles() {
+		shapes[t.Name] = t.Shape
+	}
+	return shapes
+}
+
+// Vars are the names of a kernel's variables.
+func (k *Kernel) Vars() map[string]bool {
+	vars := map[string]bool{}
+	for s := range All(k.Body) {
+		if v, ok := s.(*Var); ok {
+			vars[v.Name] = true
+		}
+	}
+	return vars
 }
 
 // impliedAxes returns the axes that the text of a statement need not spell out:

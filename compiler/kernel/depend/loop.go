@@ -86,7 +86,7 @@ func (l Loop) span(e *expr.Expr, axes []kernel.Axis) (s span, ok bool) {
 
 // fixed says whether an expression is the same in all iterations.
 func (l Loop) fixed(e *expr.Expr) bool {
-	return len(expr.Elems(e)) == 0 && !slices.ContainsFunc(expr.Vars(e), func(v *expr.Expr) bool { return l.Changes[v.Name] })
+	return len(expr.Elems(e)) == 0 && !expr.DependsOnAny(e, l.Changes)
 }
 
 // compare compares what an iteration v touches in x and an iteration w in y. Where they
