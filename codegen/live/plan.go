@@ -2,26 +2,26 @@ package live
 
 import (
 	"reflect"
-	"slices"
 
 	"github.com/arithlang/mlc/codegen/host"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
+	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/lower"
 	"github.com/arithlang/mlc/compiler/plan"
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// newPlan is what package host prints as plan.go, with names resolved to places.
+// newPlan is what package host prints as plan.go.
 func newPlan(p *lower.Program) device.Plan {
 	out := device.Plan{NumParams: p.NumParams}
-	groups := map[*plan.Group]*device.Group{}
-	for _, g := range p.Groups {
-		groups[g] = (*device.Group)(g)
+	kernels := map[*kernel.Kernel]int{}
+	for i, k := range p.Kernels {
+		kernels[k] = i
 	}
 	for _, e := range p.Entries {
-		memory := newMemory(e.Memory)
-		made := device.Program{Layout: memory.layout, Run: newProgram(p, e, memory, groups).run}
+		run := program{e, kernels}
+		made := device.Program{Layout: layout(e.Memory), Run: run.run}
 		if e.Flat {
 			made.Layout = device.FlatLayout
 		}
@@ -32,43 +32,8 @@ func newPlan(p *lower.Program) device.Plan {
 
 // A program is an entry of the plan.
 type program struct {
-	memory *memory
-	flat   bool
-	steps  []step
-}
-
-type step struct {
-	lower.Step
-	launches []launch
-}
-
-type launch struct {
-	kernel int
-	args   []argument
-}
-
-// An argument is an Arg with its names resolved.
-type argument struct {
-	lower.Arg
-	buffer int           // InBuffer: its number in the memory
-	group  *device.Group // InParams, InGrads
-}
-
-func newProgram(p *lower.Program, e *lower.Entry, memory *memory, groups map[*plan.Group]*device.Group) *program {
-	out := &program{memory: memory, flat: e.Flat}
-	for _, s := range e.Steps {
-		t := step{Step: s}
-		for _, l := range s.Routine.Launches {
-			made := launch{kernel: slices.Index(p.Kernels, l.Kernel)}
-			for _, a := range l.Args {
-				buffer := slices.IndexFunc(e.Memory.Buffers, func(b *lower.Buffer) bool { return b.Name == a.Ref.Buffer })
-				made.args = append(made.args, argument{a, buffer, groups[a.Group]})
-			}
-			t.launches = append(t.launches, made)
-		}
-		out.steps = append(out.steps, t)
-	}
-	return out
+	*lower.Entry
+	kernels map[*kernel.Kernel]int // their numbers
 }
 
 // A run is one launch of a program.
@@ -76,32 +41,32 @@ type run struct {
 	*program
 	q      device.Queue
 	e      *device.Env
-	arrays []device.Array // by buffer
-	refs   []device.Ref   // room for the arguments of a kernel
+	arrays map[string]device.Array // by buffer
+	refs   []device.Ref            // room for the arguments of a kernel
 }
 
 func (p *program) run(q device.Queue, e *device.Env) {
 	r := run{program: p, q: q, e: e}
-	if !p.flat {
-		r.arrays, _ = p.memory.place(e)
-		for i, b := range p.memory.Buffers {
+	if !p.Flat {
+		r.arrays, _ = place(p.Memory, e)
+		for _, b := range p.Memory.Buffers {
 			if b.Zero {
-				q.Zero(r.arrays[i].At(0), r.arrays[i].Len())
+				q.Zero(r.arrays[b.Name].At(0), r.arrays[b.Name].Len())
 			}
 		}
 	}
-	for i := range p.steps {
-		r.step(&p.steps[i])
+	for _, s := range p.Steps {
+		r.step(s)
 	}
 }
 
 // step runs a routine as often as the launch says.
-func (r *run) step(s *step) {
+func (r *run) step(s lower.Step) {
 	switch {
 	case s.Unless != plan.Once && runs(s.Unless, r.e) > 0:
 		return
 	case s.N == 0:
-		r.routine(s, 0)
+		r.routine(s.Routine, 0)
 		return
 	}
 	first := 0 // the layer number of the first iteration
@@ -114,30 +79,29 @@ func (r *run) step(s *step) {
 			l = n - 1 - l
 		}
 		r.e.Layer = first + l
-		r.routine(s, l)
+		r.routine(s.Routine, l)
 	}
 	r.e.Layer = 0
 }
 
 // routine launches the kernels of a routine in iteration l of its loop.
-func (r *run) routine(s *step, l int) {
-	for i := range s.launches {
-		at := &s.launches[i]
+func (r *run) routine(of *lower.Routine, l int) {
+	for _, at := range of.Launches {
 		r.refs = r.refs[:0]
-		for j := range at.args {
-			r.refs = append(r.refs, r.place(&at.args[j], l))
+		for _, a := range at.Args {
+			r.refs = append(r.refs, r.place(a, l))
 		}
-		r.q.Launch(at.kernel, r.e, r.refs...)
+		r.q.Launch(r.kernels[at.Kernel], r.e, r.refs...)
 	}
 }
 
 // place is where an argument is in iteration l.
-func (r *run) place(a *argument, l int) device.Ref {
+func (r *run) place(a lower.Arg, l int) device.Ref {
 	switch a.Space {
 	case lower.InParams:
-		return a.group.At(l).Plus(a.Off)
+		return (*device.Group)(a.Group).At(l).Plus(a.Off)
 	case lower.InGrads:
-		return a.group.Gradient(l).Plus(a.Off)
+		return (*device.Group)(a.Group).Gradient(l).Plus(a.Off)
 	case lower.FlatParams:
 		return device.Ref{Space: device.Params, Off: r.e.P}
 	case lower.FlatGrads:
@@ -147,10 +111,10 @@ func (r *run) place(a *argument, l int) device.Ref {
 	case lower.FlatMoment2:
 		return device.Ref{Space: device.Moment2, Off: r.e.P}
 	}
-	if r.flat {
+	if r.Flat {
 		return device.Ref{Space: device.Work} // the result
 	}
-	return r.arrays[a.buffer].At(a.Ref.Index(l, runs(a.Ref.Runs, r.e)))
+	return r.arrays[a.Ref.Buffer].At(a.Ref.Index(l, runs(a.Ref.Runs, r.e)))
 }
 
 // runs is how often a launch goes through a stack.
@@ -166,68 +130,50 @@ func runs(r plan.Runs, e *device.Env) int {
 	return 1
 }
 
-// A memory is the buffers of a program.
-type memory struct {
-	*lower.Memory
-	elements []func(e *device.Env) int // of a tensor of each buffer
-	fields   map[int]int               // buffers by the number of the field of device.Layout that says where they are
-}
-
-func newMemory(m *lower.Memory) *memory {
-	out := &memory{Memory: m, fields: map[int]int{}}
-	for _, b := range m.Buffers {
-		out.elements = append(out.elements, elements(b.Type.Shape))
-	}
-	for name, buffer := range host.LayoutFields(m.Name) {
-		if i := slices.Index(m.Buffers, m.Buffer(buffer)); i >= 0 {
-			field, _ := reflect.TypeFor[device.Layout]().FieldByName(name)
-			out.fields[field.Index[0]] = i
-		}
-	}
-	return out
-}
-
-// elements is the size of a tensor in memory, with C rows where the shape has T.
-func elements(shape []ir.Dim) func(e *device.Env) int {
-	n := expr.Int(1)
-	for _, d := range shape {
-		size := expr.Int(int64(d.N))
-		switch d.Sym {
-		case "":
-		case "T":
-			size = expr.NewVar("C", expr.I32)
-		default:
-			size = expr.NewVar(d.Sym, expr.I32)
-		}
-		n = expr.New(expr.Mul, n, size)
-	}
-	return ofLaunch(n)
-}
-
-// place lays out the buffers one after another.
-func (m *memory) place(e *device.Env) ([]device.Array, device.Allocator) {
+// place lays out the buffers of a memory one after another.
+func place(m *lower.Memory, e *device.Env) (map[string]device.Array, device.Allocator) {
 	var at device.Allocator
-	arrays := make([]device.Array, len(m.Buffers))
-	for i, b := range m.Buffers {
-		count, n := b.Count, m.elements[i](e)
+	arrays := map[string]device.Array{}
+	for _, b := range m.Buffers {
+		count, n := b.Count, elements(b.Type.Shape, e)
 		if b.PerTime {
 			count *= runs(plan.Times, e)
 		}
 		if b.Type.Elem == expr.F32 {
-			arrays[i] = at.Floats(count, n)
+			arrays[b.Name] = at.Floats(count, n)
 		} else {
-			arrays[i] = at.Int32s(count, n)
+			arrays[b.Name] = at.Int32s(count, n)
 		}
 	}
 	return arrays, at
 }
 
-// layout says where the runtime meets the buffers.
-func (m *memory) layout(e *device.Env) device.Layout {
-	arrays, used := m.place(e)
-	l := device.Layout{Work: used.Work, Ints: used.Ints, Largest: used.Largest}
-	for field, buffer := range m.fields {
-		reflect.ValueOf(&l).Elem().Field(field).Set(reflect.ValueOf(arrays[buffer].At(0)))
+// elements is the size of a tensor in memory, with C rows where the shape has T.
+func elements(shape []ir.Dim, e *device.Env) int {
+	n := 1
+	for _, d := range shape {
+		switch d.Sym {
+		case "":
+			n *= d.N
+		case "T":
+			n *= e.C
+		default:
+			n *= integer(d.Sym)(e)
+		}
 	}
-	return l
+	return n
+}
+
+// layout says where the runtime meets the buffers of a memory.
+func layout(m *lower.Memory) func(e *device.Env) device.Layout {
+	return func(e *device.Env) device.Layout {
+		arrays, used := place(m, e)
+		l := device.Layout{Work: used.Work, Ints: used.Ints, Largest: used.Largest}
+		for field, buffer := range host.LayoutFields(m.Name) {
+			if a, ok := arrays[buffer]; ok {
+				reflect.ValueOf(&l).Elem().FieldByName(field).Set(reflect.ValueOf(a.At(0)))
+			}
+		}
+		return l
+	}
 }
