@@ -16,21 +16,11 @@ import (
 
 var all = flag.Bool("all", false, "check every kernel of every shipped spec, in every way")
 
-// compare checks kernels, with -all in every way.
-func compare(t *testing.T, ks []*kernel.Kernel, o ptx.Options) {
-	t.Helper()
-	if *all {
-		ptxtest.CompareAll(t, ks, o)
-	} else {
-		ptxtest.Compare(t, ks, o)
-	}
-}
-
 // either checks kernels with buffers anywhere and with aligned ones.
 func either(t *testing.T, ks []*kernel.Kernel) {
-	t.Run("anywhere", func(t *testing.T) { compare(t, ks, ptx.Options{}) })
+	t.Run("anywhere", func(t *testing.T) { ptxtest.Compare(t, ks, ptx.Options{}, *all) })
 	t.Run("aligned", func(t *testing.T) {
-		compare(t, ks, ptx.Options{Aligned: func(*kernel.Kernel, int) bool { return true }})
+		ptxtest.Compare(t, ks, ptx.Options{Aligned: func(*kernel.Kernel, int) bool { return true }}, *all)
 	})
 }
 
@@ -47,7 +37,7 @@ func TestShippedKernels(t *testing.T) {
 		if !*all && name != "tiny.arith" {
 			continue
 		}
-		t.Run(name, func(t *testing.T) { compare(t, s.Kernels, s.Options) })
+		t.Run(name, func(t *testing.T) { ptxtest.Compare(t, s.Kernels, s.Options, *all) })
 	}
 }
 

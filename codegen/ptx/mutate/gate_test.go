@@ -175,7 +175,9 @@ func attempt(m Mutant, trials []trial, machine []byte) string {
 // try says what is the first thing that trials find wrong with a module.
 func try(code ptx.Output, trials []trial) string {
 	for _, x := range trials {
-		r, err := ptxtest.LoadLimited(code, x.way, 10*x.steps+10_000)
+		way := x.way
+		way.Limit = 10*x.steps + 10_000
+		r, err := ptxtest.Load(code, way)
 		if err != nil {
 			return "no valid module"
 		}

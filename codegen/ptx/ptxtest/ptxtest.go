@@ -20,10 +20,11 @@ import (
 type Way struct {
 	Order    sim.Order
 	Seed     uint64
-	Blocks   int  // of a replica: 0 is as many as are worth launching
-	Replicas int  // at most Replicas
-	Global   bool // tiles lie in global scratch, not in shared memory
-	Skew     int  // elements by which buffers miss an address that is a multiple of 256
+	Blocks   int   // of a replica: 0 is as many as are worth launching
+	Replicas int   // at most Replicas
+	Global   bool  // tiles lie in global scratch, not in shared memory
+	Skew     int   // elements by which buffers miss an address that is a multiple of 256
+	Limit    int64 // on lane instructions; 0 is none
 }
 
 // All asks for a block a cell and one more, which has nothing to do.
@@ -60,20 +61,14 @@ func Launches() []kernel.Scalars {
 
 // Compare emits the kernels as one module and checks each of them, as a subtest
 // of its own, in every launch (Launches if there are none), every other one with
-// positive inputs. A launch is made in half of the ways, the next in the others.
-func Compare(t *testing.T, ks []*kernel.Kernel, o ptx.Options, launches ...kernel.Scalars) {
+// positive inputs. A launch is made in all of the ways; or, unless all are asked for,
+// in half of them, and the next in the others.
+func Compare(t *testing.T, ks []*kernel.Kernel, o ptx.Options, all bool, launches ...kernel.Scalars) {
 	t.Helper()
-	emitted(t, ks, o, launches, 2)
-}
-
-// CompareAll makes every launch in every way.
-func CompareAll(t *testing.T, ks []*kernel.Kernel, o ptx.Options, launches ...kernel.Scalars) {
-	t.Helper()
-	emitted(t, ks, o, launches, 1)
-}
-
-func emitted(t *testing.T, ks []*kernel.Kernel, o ptx.Options, launches []kernel.Scalars, step int) {
-	t.Helper()
+	step := 2
+	if all {
+		step = 1
+	}
 	out, err := ptx.Module(ks, o)
 	if err != nil {
 		t.Fatal(err)

@@ -22,12 +22,9 @@ type Runner struct {
 }
 
 // Load makes a device for a way and loads a module.
-func Load(out ptx.Output, w Way) (*Runner, error) { return LoadLimited(out, w, 0) }
-
-// LoadLimited is Load with a limit on the lane instructions of a launch.
-func LoadLimited(out ptx.Output, w Way, limit int64) (*Runner, error) {
+func Load(out ptx.Output, w Way) (*Runner, error) {
 	r := &Runner{way: w, entries: map[string]ptx.Entry{}}
-	r.device = sim.New(sim.Options{Order: w.Order, Seed: w.Seed, MaxSteps: limit})
+	r.device = sim.New(sim.Options{Order: w.Order, Seed: w.Seed, MaxSteps: w.Limit})
 	var err error
 	if r.module, err = r.device.Load([]byte(out.Text)); err != nil {
 		return nil, err
