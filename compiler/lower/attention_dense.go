@@ -93,7 +93,7 @@ func (d *dense) line(x *expr.Expr, slope int64) *expr.Expr {
 		}
 		return add(j, mul(expr.Int(slope), i))
 	}
-	lowest := add(ivar("P"), d.first)
+	lowest := queryOf(d.first)
 	if slope < 0 {
 		lowest = add(lowest, sub(d.height, expr.Int(1)))
 	}
@@ -140,10 +140,7 @@ func (d *dense) scores() {
 		case bias != nil:
 			s = add(s, at(bias, i, j))
 		}
-		if d.mask == nil {
-			return s
-		}
-		return where(at(d.mask, i, j), s, expr.F(math.Inf(-1)))
+		return whereOpen(at(d.mask, i, j), s, expr.F(math.Inf(-1)))
 	})
 }
 

@@ -18,16 +18,9 @@ func lowerBiasTable(e *emitter) {
 	buf := e.out(v, "table", sizes(v.Type.Shape)...)
 	i := e.let("i", queryOf(t))
 	row := func(j exprs) exprs { return exprs{s.h, t, j[0]} }
-	e.fill(buf, exprs{s.keys}, row, func(j exprs) *expr.Expr { return s.whereOpen(i, j[0], s.bias) })
-}
-
-// whereOpen is x at a cell, 0 at closed ones.
-func (s *site) whereOpen(i, j, x *expr.Expr) *expr.Expr {
-	x = at(x, i, j)
-	if s.mask == nil {
-		return x
-	}
-	return where(at(s.mask, i, j), x, expr.F(0))
+	e.fill(buf, exprs{s.keys}, row, func(j exprs) *expr.Expr {
+		return whereOpen(at(s.mask, i, j[0]), at(s.bias, i, j[0]), expr.F(0))
+	})
 }
 
 // lowerBiasTableGrad sums, for one head in each cell, the table's gradient times
@@ -78,7 +71,7 @@ func (g *leafGrads) sum(ds string) {
 		}
 	}
 	if len(whole) > 0 {
-		open := g.perCell(g.whereOpen(ivar("i"), ivar("j"), elem(ds, ivar("a1"), ivar("e"))))
+		open := g.perCell(whereOpen(g.mask, elem(ds, ivar("a1"), ivar("e")), expr.F(0)))
 		bias := g.spill(g.bias)
 		for n, x := range whole {
 			slope := g.spill(g.slope(bias, x))
@@ -101,13 +94,13 @@ func (g *leafGrads) guarded(x *expr.Expr) *expr.Expr {
 	if g.mask == nil {
 		return x
 	}
-	open := g.perCell(g.whereOpen(ivar("i"), ivar("j"), expr.F(1)))
+	open := g.perCell(whereOpen(g.mask, expr.F(1), expr.F(0)))
 	return where(lt(expr.F(0), open), x, expr.F(0))
 }
 
 // single adds to the leaf elements that the bias reads at one cell, if it is open.
 func (g *leafGrads) single(elems exprs, i, j, ds *expr.Expr) {
-	adds := func() {
+	g.when(at(g.mask, i, j), func() {
 		for _, x := range elems {
 			idx := make(exprs, len(x.Args))
 			for k, e := range x.Args {
@@ -116,12 +109,7 @@ func (g *leafGrads) single(elems exprs, i, j, ds *expr.Expr) {
 			t := g.sums[x.Name]
 			g.set(t, add(elem(t, idx...), mul(ds, at(expr.Diff(g.bias, x), i, j))), idx...)
 		}
-	}
-	if g.mask == nil {
-		adds()
-		return
-	}
-	g.when(at(g.mask, i, j), adds)
+	})
 }
 
 // spill puts parts of x that are costly or differ between the cells by themselves

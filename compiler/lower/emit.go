@@ -54,8 +54,12 @@ func (e *emitter) loop(v string, n *expr.Expr, f func(i *expr.Expr)) {
 	e.emit(&kernel.For{Var: v, Lo: expr.Int(0), Hi: n, Body: e.within(func() { f(ivar(v)) })})
 }
 
-// when emits an If.
+// when emits an If, unless there is no condition.
 func (e *emitter) when(cond *expr.Expr, f func()) {
+	if cond == nil {
+		f()
+		return
+	}
 	e.emit(&kernel.If{Cond: cond, Body: e.within(f)})
 }
 
@@ -70,8 +74,8 @@ func (e *emitter) let(name string, v *expr.Expr) *expr.Expr {
 
 // reduce names a canonical reduction over n elements.
 func (e *emitter) reduce(name string, op expr.Op, n *expr.Expr, f func(i *expr.Expr) *expr.Expr) *expr.Expr {
-	v := "e"
-	e.emit(&kernel.Reduce{Name: name, Op: op, Axis: kernel.Axis{Var: v, Size: n}, Value: f(ivar(v))})
+	as, vs := axes(exprs{n})
+	e.emit(&kernel.Reduce{Name: name, Op: op, Axis: as[0], Value: f(vs[0])})
 	return expr.NewVar(name, expr.F32)
 }
 
@@ -224,16 +228,13 @@ func (e *emitter) copyOut(tile, buf string, at place) {
 
 // axes makes one index variable a dimension: the last is e, those before it a1, a2, ….
 func axes(shape exprs) ([]kernel.Axis, exprs) {
-	names := []string{"a1", "a2", "a3"}
-	as := make([]kernel.Axis, len(shape))
-	vs := make(exprs, len(shape))
+	as, vs := make([]kernel.Axis, len(shape)), make(exprs, len(shape))
 	for i, n := range shape {
-		name := "e"
-		if i < len(shape)-1 {
-			name = names[i]
+		name := fmt.Sprintf("a%d", i+1)
+		if i == len(shape)-1 {
+			name = "e"
 		}
-		as[i] = kernel.Axis{Var: name, Size: n}
-		vs[i] = ivar(name)
+		as[i], vs[i] = kernel.Axis{Var: name, Size: n}, ivar(name)
 	}
 	return as, vs
 }
@@ -338,9 +339,8 @@ func ref(name string, t expr.Type, idx ...*expr.Expr) *expr.Expr {
 	return expr.NewElem(name, t, idx...)
 }
 
-func ceilDiv(a *expr.Expr, n int64) *expr.Expr {
-	return div(add(a, expr.Int(n-1)), expr.Int(n))
-}
+// ceilDiv is how many cells of n rows cover a rows.
+func ceilDiv(a *expr.Expr, n int64) *expr.Expr { return div(add(a, expr.Int(n-1)), expr.Int(n)) }
 
 // size is a dimension as an expression.
 func size(d ir.Dim) *expr.Expr {
@@ -359,10 +359,4 @@ func sizes(ds []ir.Dim) exprs {
 }
 
 // product is the number of elements of a shape.
-func product(ds []ir.Dim) *expr.Expr {
-	n := expr.Int(1)
-	for _, d := range ds {
-		n = mul(n, size(d))
-	}
-	return n
-}
+func product(ds []ir.Dim) *expr.Expr { return kernel.Elements(sizes(ds)) }

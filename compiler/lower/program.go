@@ -42,15 +42,11 @@ func (m *Memory) Buffer(name string) *Buffer {
 	return nil
 }
 
-// A Buffer is memory between kernels: Count tensors of one type. A Temp lives
-// within one routine and may serve several.
+// A Buffer is memory between kernels. A Temp lives within one routine and may serve
+// several.
 type Buffer struct {
-	Name    string
-	Type    ir.Type
-	Count   int
-	PerTime bool // Count tensors for each run of plan.Times
-	Zero    bool
-	Temp    bool
+	plan.Buffer
+	Temp bool
 }
 
 // A Step runs a routine once, or for l = 0 … N*Runs-1 (from there to 0 when Down)

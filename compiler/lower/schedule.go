@@ -25,7 +25,7 @@ func (l *lowerer) program(p *plan.Program) error {
 	mem := l.entry.Memory
 	for _, b := range p.Buffers {
 		if mem.Buffer(b.Name) == nil {
-			mem.Buffers = append(mem.Buffers, &Buffer{Name: b.Name, Type: b.Type, Count: b.Count, PerTime: b.PerTime, Zero: b.Zero})
+			mem.Buffers = append(mem.Buffers, &Buffer{Buffer: *b})
 		}
 	}
 	for _, s := range p.Body {
@@ -214,7 +214,7 @@ func (b *binder) temp(size string, t ir.Type, used map[string]bool) string {
 		}
 	}
 	name := fmt.Sprintf("t%d", n)
-	b.entry.Memory.Buffers = append(b.entry.Memory.Buffers, &Buffer{Name: name, Type: t, Count: 1, Temp: true})
+	b.entry.Memory.Buffers = append(b.entry.Memory.Buffers, &Buffer{plan.Buffer{Name: name, Type: t, Count: 1}, true})
 	return name
 }
 
@@ -276,7 +276,7 @@ func (l *lowerer) optimizer(f *ir.Func) error {
 			b.arg[r.Value] = b.arg[p]
 			continue
 		}
-		l.entry.Memory.Buffers = append(l.entry.Memory.Buffers, &Buffer{Name: r.Name, Type: r.Value.Type, Count: 1})
+		l.entry.Memory.Buffers = append(l.entry.Memory.Buffers, &Buffer{Buffer: plan.Buffer{Name: r.Name, Type: r.Value.Type, Count: 1}})
 		b.arg[r.Value] = Arg{Ref: plan.At(r.Name, 0)}
 	}
 	r, err := l.routine(f, b)

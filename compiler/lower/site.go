@@ -71,9 +71,21 @@ func (s *site) bound(x *expr.Expr, tile map[string]string) *expr.Expr {
 	return expr.Simplify(expr.Subst(x, map[string]*expr.Expr{"H": s.heads, "I": s.total, "J": s.keys}))
 }
 
-// at is a mask, bias or bound at query i and key j.
+// at is a mask, bias or bound at query i and key j, nil if there is none.
 func at(x, i, j *expr.Expr) *expr.Expr {
+	if x == nil {
+		return nil
+	}
 	return expr.Simplify(expr.Subst(x, map[string]*expr.Expr{"i": i, "j": j}))
+}
+
+// whereOpen is x where a cell is open, everywhere if there is no condition for that,
+// and else closed.
+func whereOpen(open, x, closed *expr.Expr) *expr.Expr {
+	if open == nil {
+		return x
+	}
+	return where(open, x, closed)
 }
 
 // ofHead is the place of a tile that a buffer has for each head.
