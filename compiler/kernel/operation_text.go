@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,7 +10,7 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// operationText is what stands in a kernel's header, for example
+// operation prints what stands in a kernel's header, for example
 //
 //	op     c = x * w' for r < B * T, e < 64, k < 256
 //	with   v1 = c + bias[e]
@@ -20,32 +21,26 @@ import (
 //	mask   j <= i && i - j <= 1
 //	window 2 from i - 1
 //	drop   0.1 stream 11
-func operationText(o *Operation) string {
-	if !o.Known() {
-		return ""
-	}
-	var b strings.Builder
-	line := func(keyword, text string) { b.WriteString(formatLine(1, keyword, text)) }
-	line("op", o.text())
+func (p *printer) operation(o *Operation) {
+	p.line(1, "op", o.text())
 	if o.Scale != 0 {
-		line("scale", number(o.Scale))
+		p.line(1, "scale", number(o.Scale))
 	}
 	if o.Mask != nil {
-		line("mask", o.Mask.String())
+		p.line(1, "mask", o.Mask.String())
 	}
 	if o.Bias != nil {
-		line("bias", o.Bias.String())
+		p.line(1, "bias", o.Bias.String())
 	}
 	if o.Window != (Window{}) {
-		line("window", fmt.Sprintf("%d from %s", o.Window.Width, exprText(o.Window.Lo)))
+		p.line(1, "window", fmt.Sprintf("%d from %s", o.Window.Width, exprText(o.Window.Lo)))
 	}
 	if o.Drop != (Dropout{}) {
-		line("drop", o.Drop.text())
+		p.line(1, "drop", o.Drop.text())
 	}
 	for _, s := range o.Steps {
-		line("with", s.text())
+		p.line(1, "with", s.text())
 	}
-	return b.String()
 }
 
 func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
@@ -61,7 +56,7 @@ func (d Dropout) text() string {
 func (o *Operation) text() string {
 	var args []string
 	for _, a := range o.Args {
-		name := named(a.Name)
+		name := cmp.Or(a.Name, "_")
 		if a.Trans {
 			name += "'"
 		}
@@ -78,7 +73,7 @@ func (o *Operation) text() string {
 func assigned(text string, results ...Result) string {
 	var names []string
 	for _, r := range results {
-		name := named(r.Name)
+		name := cmp.Or(r.Name, "_")
 		if r.Add {
 			name += " +"
 		}
@@ -99,15 +94,7 @@ func (o *Operation) between() string {
 	return ", "
 }
 
-// named is a name, or what stands in the place of a missing one.
-func named(name string) string {
-	if name == "" {
-		return "_"
-	}
-	return name
-}
-
-// unnamed is the name that a text has.
+// unnamed is the name that a text has: _ stands in the place of a missing one.
 func unnamed(text string) string {
 	if text == "_" {
 		return ""

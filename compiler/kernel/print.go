@@ -29,10 +29,8 @@ func (k *Kernel) String() string {
 	if len(k.Once) > 0 {
 		p.WriteString("  once\n")
 		p.body(k.Once, 2)
-		p.WriteString(endLine(1))
 	}
 	p.body(k.Body, 1)
-	p.WriteString("end\n")
 	return p.String()
 }
 
@@ -62,28 +60,36 @@ func (p *printer) header() {
 		if b.Mode == Scalar {
 			scalars = append(scalars, b.Name)
 		} else {
-			p.WriteString(formatLine(1, modeNames[b.Mode], fmt.Sprintf("%-*s %s", width, b.Name, element(b.Type.String(), b.Shape))))
+			p.line(1, modeNames[b.Mode], fmt.Sprintf("%-*s %s", width, b.Name, element(b.Type.String(), b.Shape)))
 		}
 	}
 	if len(scalars) > 0 {
-		p.WriteString(formatLine(1, modeNames[Scalar], strings.Join(scalars, ", ")))
+		p.line(1, modeNames[Scalar], strings.Join(scalars, ", "))
 	}
 	if len(k.Grid) > 0 {
-		p.WriteString(formatLine(1, "grid", axesText(k.Grid)))
+		p.line(1, "grid", axesText(k.Grid))
 	}
-	p.WriteString(operationText(&k.Op))
+	if k.Op.Known() {
+		p.operation(&k.Op)
+	}
 }
 
+// line prints a keyword, padded so that what follows lines up, and the rest.
+func (p *printer) line(depth int, keyword, rest string) {
+	fmt.Fprintf(p, "%s%-6s %s\n", strings.Repeat("  ", depth), keyword, rest)
+}
+
+// body prints the statements of a body and the line that ends it.
 func (p *printer) body(body []Stmt, depth int) {
 	for _, s := range body {
 		keyword, rest := p.stmt(s)
-		p.WriteString(formatLine(depth, keyword, rest))
+		p.line(depth, keyword, rest)
 		switch s.(type) {
 		case *For, *If:
 			p.body(Within(s), depth+1)
-			p.WriteString(endLine(depth))
 		}
 	}
+	p.WriteString(strings.Repeat("  ", depth-1) + "end\n")
 }
 
 // Describe returns a statement's text on one line, without the body it holds.
@@ -171,14 +177,6 @@ func axesText(axes []Axis) string {
 }
 
 func element(name string, index []*expr.Expr) string { return name + "[" + exprTexts(index) + "]" }
-
-// formatLine is one line: a keyword, padded so that what follows lines up, and the rest.
-func formatLine(depth int, keyword, rest string) string {
-	return fmt.Sprintf("%s%-6s %s\n", strings.Repeat("  ", depth), keyword, rest)
-}
-
-// endLine is the line that ends a body.
-func endLine(depth int) string { return strings.Repeat("  ", depth) + "end\n" }
 
 // exprText is expr.String also for the missing expressions of an invalid kernel.
 func exprText(e *expr.Expr) string {
