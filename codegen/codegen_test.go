@@ -153,7 +153,7 @@ func TestStagesArePackages(t *testing.T) {
 			"Directions: [][2]int{{1, -1}, {1, 0}}", `Tensor: "cross.line.1.-1"`, "Model: &interpolate.Model", p.Spec.Hash},
 		"extrapolate/model.go":        {"package extrapolate\n", "var Model = runtime.Model{", `Name:     "successor_abc/extrapolate"`, "Fixed: true", p.Spec.Hash},
 		"extrapolate/plan.go":         {"fixed := fixedGroup.At(0)\n"},
-		"interpolate/plan.go":         {"Attention: device.Program{", "Cross:   b.cross.At(0),"},
+		"interpolate/plan.go":         {"Attention: ", "b.cross.At(0),"},
 		"interpolate/kernels.go":      {"package interpolate\n"},
 		"extrapolate/kernels_test.go": {"package extrapolate\n"},
 		"extrapolate/spec.arith":      {"stage calibrate {\n"},

@@ -28,7 +28,7 @@ from torch.nn.functional import linear
 LENGTHS = 1, 7, 33, 100
 SOME_CELLS = 20  # at least, of a table that has more
 
-Leaves = dict[str, torch.Tensor]
+Params = dict[str, torch.Tensor]
 
 
 @dataclass
@@ -55,23 +55,23 @@ def per_head(x: torch.Tensor) -> torch.Tensor:
     return x[:, None, None]
 
 
-def below(p: Leaves, start: str) -> Leaves:
+def below(p: Params, start: str) -> Params:
     return {name.removeprefix(start): x for name, x in p.items()}
 
 
-def alibi(_: Leaves, g: Grid) -> torch.Tensor:
+def alibi(_: Params, g: Grid) -> torch.Tensor:
     """Press, Smith and Lewis 2022 (arXiv:2108.12409), section 3: slopes that start
     at 2^(-8/H) and have that ratio."""
     slopes = torch.tensor([(2 ** (-8 / g.heads)) ** n for n in range(1, g.heads + 1)])
     return per_head(slopes) * (g.j - g.i)
 
 
-def kerple(p: Leaves, g: Grid) -> torch.Tensor:
+def kerple(p: Params, g: Grid) -> torch.Tensor:
     """The logarithmic one of Chi et al. 2022 (arXiv:2205.09921), eq. 6."""
     return -per_head(p["kerple.r1"]) * torch.log(1 + per_head(p["kerple.r2"]) * g.distance)
 
 
-def sandwich(_: Leaves, g: Grid) -> torch.Tensor:
+def sandwich(_: Params, g: Grid) -> torch.Tensor:
     """Chi et al. 2023 (arXiv:2212.10356), section 5: the products of sinusoidal
     embeddings of 128 features, flattened by a ratio for each head. The largest is
     taken from all, which softmax does not see."""
@@ -85,7 +85,7 @@ def sandwich(_: Leaves, g: Grid) -> torch.Tensor:
     return products / per_head(torch.arange(1, g.heads + 1) * 8 / g.heads)
 
 
-def t5(buckets: int, furthest: int) -> Callable[[Leaves, Grid], torch.Tensor]:
+def t5(buckets: int, furthest: int) -> Callable[[Params, Grid], torch.Tensor]:
     """Raffel et al. 2020 (arXiv:1910.10683), section 2.1, with the buckets of its
     released decoder: one a distance for the first half, then logarithmic."""
     def bucket(distance: int) -> int:
@@ -95,28 +95,28 @@ def t5(buckets: int, furthest: int) -> Callable[[Leaves, Grid], torch.Tensor]:
         ratio = math.log(distance / exact) / math.log(furthest / exact)
         return min(exact + int(ratio * (buckets - exact)), buckets - 1)
 
-    def value(p: Leaves, g: Grid) -> torch.Tensor:
+    def value(p: Params, g: Grid) -> torch.Tensor:
         of = torch.tensor([[bucket(i - j) for j in range(g.keys)] for i in range(g.queries)])
         return p["t5.w"][:, of]
 
     return value
 
 
-def rpe(clip: int) -> Callable[[Leaves, Grid], torch.Tensor]:
+def rpe(clip: int) -> Callable[[Params, Grid], torch.Tensor]:
     """Shaw, Uszkoreit and Vaswani 2018 (arXiv:1803.02155), section 3.2: what is
     learned is one of 2 clip + 1 by the clipped relative position; here a number,
     and the spec has them in the other order."""
-    def value(p: Leaves, g: Grid) -> torch.Tensor:
+    def value(p: Params, g: Grid) -> torch.Tensor:
         return p["rpe.w"].flip(-1)[g.h, (g.j - g.i).clamp(-clip, clip) + clip]
 
     return value
 
 
-def fire(threshold: float) -> Callable[[Leaves, Grid], torch.Tensor]:
+def fire(threshold: float) -> Callable[[Params, Grid], torch.Tensor]:
     """Li et al. 2024 (arXiv:2310.04418), section 3: a network of the normalized
     logarithmic distance. The threshold is a number times a learned factor, as in
     the code of McLeish et al. 2024 (arXiv:2405.17399)."""
-    def value(p: Leaves, g: Grid) -> torch.Tensor:
+    def value(p: Params, g: Grid) -> torch.Tensor:
         p = below(p, "fire.")
 
         def psi(x):
@@ -130,27 +130,27 @@ def fire(threshold: float) -> Callable[[Leaves, Grid], torch.Tensor]:
     return value
 
 
-def phase(p: Leaves, g: Grid) -> torch.Tensor:
+def phase(p: Params, g: Grid) -> torch.Tensor:
     return -p["phase.slope"][g.h, g.i % 7] * g.distance
 
 
-def gaussian(p: Leaves, g: Grid) -> torch.Tensor:
+def gaussian(p: Params, g: Grid) -> torch.Tensor:
     off = (g.i - (g.keys - 2 - g.j)) - per_head(p["gaussian.center"])
     return -0.5 * (off / per_head(p["gaussian.width"])) ** 2
 
 
-def near_late(p: Leaves, g: Grid) -> torch.Tensor:
+def near_late(p: Params, g: Grid) -> torch.Tensor:
     near = torch.exp(-per_head(p["near.rate"]) * g.distance)
     late = per_head(p["late.gain"]) * torch.tanh((g.j + 1) / g.queries - p["late.start"])
     return near * late
 
 
-def knee(p: Leaves, g: Grid) -> torch.Tensor:
+def knee(p: Params, g: Grid) -> torch.Tensor:
     far, steep = per_head(p["knee.far"]), per_head(p["knee.steep"])
     return -(steep * torch.minimum(g.distance, far) + p["knee.flat"] * torch.relu(g.distance - far))
 
 
-def network(p: Leaves, g: Grid) -> torch.Tensor:
+def network(p: Params, g: Grid) -> torch.Tensor:
     p = below(p, "network.")
     signed = torch.sign(g.i - g.j) * torch.log1p(g.distance)
     late = ((g.i + 1) / g.queries).expand_as(signed)
@@ -162,35 +162,35 @@ def network(p: Leaves, g: Grid) -> torch.Tensor:
 @dataclass
 class Case:
     use: str  # what the attribute bias of the site is in the spec
-    value: Callable[[Leaves, Grid], torch.Tensor]
+    value: Callable[[Params, Grid], torch.Tensor]
     site: str = "encoder.self"
     heads: int = 2
-    leaves: dict[str, tuple[tuple[int, ...], float, float]] = field(default_factory=dict)  # shape, range
+    params: dict[str, tuple[tuple[int, ...], float, float]] = field(default_factory=dict)  # shape, range
 
 
 CASES = {
     "alibi": Case("alibi()", alibi, "decoder.self", 4),
     "kerple": Case("kerple()", kerple, "decoder.self", 4, {"kerple.r1": ((4,), 0.2, 2), "kerple.r2": ((4,), 0.2, 1)}),
     "sandwich": Case("sandwich()", sandwich, "decoder.self"),
-    "t5": Case("t5(16, 64)", t5(16, 64), "decoder.self", leaves={"t5.w": ((2, 16), -1, 1)}),
-    "rpe": Case("rpe(5)", rpe(5), leaves={"rpe.w": ((2, 11), -1, 1)}),
-    "fire": Case("fire(hidden = 4, threshold = 20)", fire(20), "decoder.self", leaves={
+    "t5": Case("t5(16, 64)", t5(16, 64), "decoder.self", params={"t5.w": ((2, 16), -1, 1)}),
+    "rpe": Case("rpe(5)", rpe(5), params={"rpe.w": ((2, 11), -1, 1)}),
+    "fire": Case("fire(hidden = 4, threshold = 20)", fire(20), "decoder.self", params={
         "fire.w1": ((4,), -1, 1), "fire.b1": ((4,), -1, 1), "fire.w2": ((2, 4), -1, 1), "fire.b2": ((2,), -1, 1),
         "fire.scale": ((), 0.1, 0.3), "fire.reach": ((), 0.8, 1.2)}),
-    "phase": Case("phase", phase, leaves={"phase.slope": ((2, 7), -1, 1)}),
+    "phase": Case("phase", phase, params={"phase.slope": ((2, 7), -1, 1)}),
     "gaussian": Case("gaussian", gaussian, "decoder.cross", 4,
                      {"gaussian.center": ((4,), -2, 2), "gaussian.width": ((4,), 2, 8)}),
     "product": Case("near * late", near_late,
-                    leaves={"near.rate": ((2,), 0.02, 0.2), "late.gain": ((2,), 0.5, 1.5), "late.start": ((), 0.2, 0.4)}),
+                    params={"near.rate": ((2,), 0.02, 0.2), "late.gain": ((2,), 0.5, 1.5), "late.start": ((), 0.2, 0.4)}),
     "knee": Case("knee", knee, "decoder.self",
-                 leaves={"knee.far": ((2,), 2, 8), "knee.steep": ((2,), 0.2, 1), "knee.flat": ((), 0.02, 0.1)}),
-    "network": Case("network", network, leaves={
+                 params={"knee.far": ((2,), 2, 8), "knee.steep": ((2,), 0.2, 1), "knee.flat": ((), 0.02, 0.1)}),
+    "network": Case("network", network, params={
         "network.w1": ((3, 2), -1, 1), "network.b1": ((3,), -1, 1), "network.w2": ((2, 3), -1, 1),
         "network.b2": ((2,), -1, 1), "network.w3": ((2, 2), -1, 1)}),
 }
 
 
-def initial(case: Case, seed: int) -> Leaves:
+def initial(case: Case, seed: int) -> Params:
     """Random values of three decimals, as float32 rounds them."""
     rng = np.random.default_rng(seed)
 
@@ -198,7 +198,7 @@ def initial(case: Case, seed: int) -> Leaves:
         values = np.asarray(rng.uniform(low, high, shape)).round(3).astype(np.float32)
         return torch.tensor(values, dtype=torch.float64, requires_grad=True)
 
-    return {name: draw(*of) for name, of in case.leaves.items()}
+    return {name: draw(*of) for name, of in case.params.items()}
 
 
 def grid(case: Case, length: int) -> Grid:
@@ -206,13 +206,13 @@ def grid(case: Case, length: int) -> Grid:
     return Grid(case.heads, length, length + (3 if case.site.endswith("cross") else 0))
 
 
-def at_length(case: Case, leaves: Leaves, length: int) -> dict:
+def at_length(case: Case, params: Params, length: int) -> dict:
     g = grid(case, length)
-    table = case.value(leaves, g).expand(g.heads, g.queries, g.keys)
+    table = case.value(params, g).expand(g.heads, g.queries, g.keys)
     if case.site == "decoder.self":
         table = torch.where(g.j <= g.i, table, 0)
     total = (table * weights(g)).sum()
-    gradients = torch.autograd.grad(total, list(leaves.values())) if leaves else []
+    gradients = torch.autograd.grad(total, list(params.values())) if params else []
     step = max(table.numel() // SOME_CELLS, 1)
     while math.gcd(step, table.numel()) > 1:
         step += 1
@@ -224,11 +224,11 @@ def at_length(case: Case, leaves: Leaves, length: int) -> dict:
 
 
 def fixture(case: Case, seed: int) -> dict:
-    leaves = initial(case, seed)
+    params = initial(case, seed)
     return {
         "set": [f"model.heads = {case.heads}", f"model.{case.site}.bias = {case.use}"],
-        "leaves": [{"name": name, "shape": list(x.shape), "values": digits(x)} for name, x in leaves.items()],
-        "lengths": [at_length(case, leaves, n) for n in LENGTHS],
+        "params": [{"name": name, "shape": list(x.shape), "values": digits(x)} for name, x in params.items()],
+        "lengths": [at_length(case, params, n) for n in LENGTHS],
     }
 
 

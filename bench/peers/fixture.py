@@ -146,7 +146,7 @@ class Variant:
     position: Callable[[torch.Tensor], torch.Tensor] | None  # None: a learned table
     self_scores: Callable  # (layer parameters, row, key) -> [rows, keys] or [heads, rows, keys]
     cross_scores: Callable  # (row, key, number of keys) -> [rows, keys]
-    leaves: tuple[str, ...] = ()  # learned by the bias of self attention, [heads] each
+    params: tuple[str, ...] = ()  # learned by the bias of self attention, [heads] each
     heads: int = HEADS
     scheme: Scheme = Scheme()  # of all attention, but vectors are relative in self attention alone
     given: tuple[tuple[str, Lines], ...] = ()  # sites with calibrated lines, which are not trained
@@ -195,13 +195,13 @@ def shapes(v: Variant) -> dict[str, tuple[int, ...]]:
     def norm(name):
         return {f"{name}.gamma": (WIDTH,), f"{name}.beta": (WIDTH,)}
 
-    def attention(name, leaves=()):
+    def attention(name, params=()):
         ps = {}
         for part in "qkvo":
             ps |= matrix(f"{name}.{part}", WIDTH, WIDTH)
         if v.scheme.relative and name == "self":
             ps[f"{name}.relative"] = (2 * CLIP + 1, WIDTH // v.heads)
-        return ps | {f"{name}.{leaf}": (v.heads,) for leaf in leaves} | norm(f"{name}.norm")
+        return ps | {f"{name}.{param}": (v.heads,) for param in params} | norm(f"{name}.norm")
 
     ffn = matrix("ffn.in", WIDTH, HIDDEN) | matrix("ffn.out", HIDDEN, WIDTH) | norm("ffn.norm")
     embed = {"token": (len(SYMBOLS), WIDTH)}
@@ -210,7 +210,7 @@ def shapes(v: Variant) -> dict[str, tuple[int, ...]]:
     groups = [("embed", 1, embed)]
     if v.encoder:
         groups += [("encoder", v.encoder, attention("self") | ffn), ("encoder_norm", 1, norm("norm"))]
-    groups += [("decoder", v.decoder, attention("self", v.leaves) | attention("cross") | ffn),
+    groups += [("decoder", v.decoder, attention("self", v.params) | attention("cross") | ffn),
                ("head", 1, norm("norm") | matrix("out", WIDTH, len(SYMBOLS))),
                ("fixed", 1, {name: tuple(x.shape) for name, x in given(v).items()})]
     return {prefix(group, layers, layer) + name: shape
@@ -219,7 +219,7 @@ def shapes(v: Variant) -> dict[str, tuple[int, ...]]:
 
 def given(v: Variant) -> Params:
     """The lines of each site by direction, in order."""
-    return {f"calibrated.{site}{n}": lines.leaf(d) for site, lines in v.given for n, d in enumerate(lines.heads)}
+    return {f"calibrated.{site}{n}": lines.param(d) for site, lines in v.given for n, d in enumerate(lines.heads)}
 
 
 def prefix(group: str, layers: int, layer: int) -> str:

@@ -52,7 +52,7 @@ class Lines:
         return torch.tensor([[[self.cell(h, i, j, columns) for j in range(columns)] for i in range(rows)]
                              for h in range(self.count)], dtype=torch.float64)
 
-    def leaf(self, d: Direction) -> torch.Tensor:
+    def param(self, d: Direction) -> torch.Tensor:
         """[H, L + 2]: of all lines of the matrix along a direction the values by ascending
         number, between two elements for what is on none of them."""
         numbers = sorted({number(d, i, j) for i in range(self.rows) for j in range(self.columns)})
