@@ -227,6 +227,9 @@ func (l *lowerer) unique(k *kernel.Kernel) *kernel.Kernel {
 	if known, ok := l.kernels[text]; ok {
 		return known
 	}
+	if err := kernel.Verify(k); err != nil {
+		panic(fmt.Sprintf("BUG: %v\n%s", err, k))
+	}
 	base := k.Name
 	for i := 2; l.names[k.Name]; i++ {
 		k.Name = fmt.Sprintf("%s_v%d", base, i)
