@@ -94,7 +94,6 @@ func (u unit) files() ([]File, error) {
 	trainer := host.Trainer{Spec: u.Spec, Groups: u.Lowered.Groups, Cost: host.Cost{Batches: u.Batches, RowFLOP: flop}, Version: u.Version}
 	goFiles := map[string]func(f *jen.File){
 		"model.go":        func(f *jen.File) { host.Model(f, trainer) },
-		"gpu.go":          func(f *jen.File) { gpu(f, module.Kernels) },
 		"kernels_test.go": host.Test,
 	}
 	if u.pkg == "main" {
@@ -102,13 +101,8 @@ func (u unit) files() ([]File, error) {
 	} else {
 		trainer.Stage = u.Stage
 	}
-	plan, err := format.Source([]byte(comment(u.header) + "\npackage " + u.pkg + "\n\n" + host.Plan(u.Lowered)))
-	if err != nil {
-		return nil, fmt.Errorf("BUG: printing plan.go: %w", err)
-	}
 	files := []File{
 		u.spec(),
-		{"plan.go", plan},
 		{moduleFile, module.Text},
 		{"kernels.kir", []byte(comment(u.header) + "\n" + kernel.Format(u.Lowered.Kernels))},
 	}
@@ -116,6 +110,13 @@ func (u unit) files() ([]File, error) {
 		files = append(files, File{host.TableFile, tables})
 	}
 	for path, data := range host.ProblemFiles(&u.Spec.Task, comment(u.header)) {
+		files = append(files, File{path, data})
+	}
+	for path, text := range map[string]string{"plan.go": host.Plan(u.Lowered), "gpu.go": gpu(module.Kernels)} {
+		data, err := format.Source([]byte(comment(u.header) + "\npackage " + u.pkg + "\n\n" + text))
+		if err != nil {
+			return nil, fmt.Errorf("BUG: printing %s: %w", path, err)
+		}
 		files = append(files, File{path, data})
 	}
 	for path, print := range goFiles {

@@ -1,9 +1,9 @@
 package cpu
 
 import (
+	"fmt"
 	"slices"
-
-	"github.com/dave/jennifer/jen"
+	"strings"
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
@@ -11,67 +11,64 @@ import (
 
 // leafCall prints a leaf's function on each instruction set, and the Go that does the
 // same elsewhere.
-func (p *printer) leafCall(c *call, nodes []kernel.Stmt) jen.Code {
-	on := func(isa string) jen.Code {
-		var stmts []jen.Code
-		p.scope(func() { stmts = []jen.Code{p.calls(c, isa)} })
-		return jen.Case(jen.Qual(runtimePath, isa)).Block(stmts...)
+func (p *printer) leafCall(c *call, nodes []kernel.Stmt) string {
+	on := func(isa string) (code string) {
+		p.scope(func() { code = p.calls(c, isa) })
+		return "case cpu." + isa + ":\n" + code + "\n"
 	}
-	var plain []jen.Code
+	avx512, avx2 := on("AVX512"), on("AVX2")
+	var plain []string
 	p.scope(func() {
 		for _, n := range nodes {
 			plain = append(plain, p.node(n)...)
 		}
 	})
-	return jen.Switch(jen.Id(p.isa)).Block(on("AVX512"), on("AVX2"), jen.Default().Block(plain...))
+	return "switch " + p.isa + " {\n" + avx512 + avx2 + "default:\n" + strings.Join(plain, "\n") + "\n}"
 }
 
 // calls prints the call of a leaf's function, in a loop where it takes several.
-func (p *printer) calls(c *call, isa string) jen.Code {
+func (p *printer) calls(c *call, isa string) string {
 	if c.over == nil {
 		return p.invoke(c, isa)
 	}
-	size, step := p.scalar(c.over.Hi), jen.Lit(int(c.step))
+	size := p.scalar(c.over.Hi)
 	from, to := bounds(c.over)
-	i, end := jen.Id(p.bind(from.Name)), jen.Id(p.bind(to.Name))
-	return jen.For(jen.Add(i).Op(":=").Lit(0), jen.Add(i).Op("<").Add(size), jen.Add(i).Op("+=").Add(step)).Block(
-		jen.Add(end).Op(":=").Id("min").Call(jen.Add(i).Op("+").Add(step), size),
-		p.invoke(c, isa),
-	)
+	i, end := p.bind(from.Name), p.bind(to.Name)
+	return fmt.Sprintf("for %[1]s := 0; %[1]s < %[2]s; %[1]s += %[3]d {\n%[4]s := min(%[1]s + %[3]d, %[2]s)\n%[5]s\n}", i, size, c.step, end, p.invoke(c, isa))
 }
 
-func (p *printer) invoke(c *call, isa string) jen.Code {
-	args := []jen.Code{jen.Id("worker").Dot("Frame").Call()}
+func (p *printer) invoke(c *call, isa string) string {
+	args := []string{"worker.Frame()"}
 	for _, a := range c.args {
-		from := jen.Id(p.id(a.slice))
+		from := p.id(a.slice)
 		if a.off != nil {
-			from = p.tail(a.slice, a.off).Index(jen.Empty(), jen.Lit(int(a.length)))
+			from = fmt.Sprintf("%s[:%d]", p.tail(a.slice, a.off), a.length)
 		}
-		args = append(args, jen.Op("&").Add(from).Index(jen.Lit(0)))
+		args = append(args, "&"+from+"[0]")
 	}
 	for _, v := range c.leaf.Values {
 		args = append(args, p.scalar(expr.NewVar(v.Name, v.Type)))
 	}
-	return jen.Id(c.leaf.Name + isa).Call(args...)
+	return c.leaf.Name + isa + "(" + strings.Join(args, ", ") + ")"
 }
 
 // prepare prints what a kernel with leaves begins with: assembly checks no index,
 // so that every slice that it gets must be as long as the kernel says; and it gets
 // pointers to first elements, so that there must be one.
-func (p *printer) prepare(k *kernel.Kernel, c *cutter) []jen.Code {
+func (p *printer) prepare(k *kernel.Kernel, c *cutter) []string {
 	whole := map[string]bool{}
 	for _, call := range c.calls {
 		for _, a := range call.args {
 			whole[a.slice] = whole[a.slice] || a.off == nil
 		}
 	}
-	var names, checked []jen.Code
+	var names, checked []string
 	var dims []*expr.Expr
 	for _, b := range buffers(k) {
 		if whole[b.Name] {
 			size := kernel.Elements(b.Shape)
-			names = append(names, jen.Id(p.id(b.Name)))
-			checked = append(checked, jen.Id(p.id(b.Name)).Index(jen.Empty(), p.scalar(size)))
+			names = append(names, p.id(b.Name))
+			checked = append(checked, p.id(b.Name)+"[:"+p.scalar(size)+"]")
 			dims = append(dims, factors(size)...)
 		}
 	}
@@ -80,9 +77,9 @@ func (p *printer) prepare(k *kernel.Kernel, c *cutter) []jen.Code {
 			dims = append(dims, factors(c.sizes[t.Name])...)
 		}
 	}
-	out := []jen.Code{jen.Id(p.isa).Op(":=").Id("worker").Dot("ISA").Call()}
+	out := []string{p.isa + " := worker.ISA()"}
 	if len(names) > 0 {
-		out = append(out, jen.List(names...).Op("=").List(checked...))
+		out = append(out, strings.Join(names, ", ")+" = "+strings.Join(checked, ", "))
 	}
 	if dims = distinct(dims); len(dims) > 0 {
 		none := dims[0]
@@ -90,7 +87,7 @@ func (p *printer) prepare(k *kernel.Kernel, c *cutter) []jen.Code {
 			none = expr.New(expr.Mul, none, d)
 		}
 		empty := expr.New(expr.Eq, none, expr.Int(0))
-		out = append(out, jen.If(p.scalar(empty)).Block(jen.Id(p.isa).Op("=").Qual(runtimePath, "Go")))
+		out = append(out, "if "+p.scalar(empty)+" {\n"+p.isa+" = cpu.Go\n}")
 	}
 	return out
 }

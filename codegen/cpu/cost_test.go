@@ -95,7 +95,7 @@ func TestCosts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := costs(ks, newNames(), "main", "")
+	data, err := file("main", "", costs(ks, newNames()))
 	if err != nil {
 		t.Fatal(err)
 	}

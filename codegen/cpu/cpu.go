@@ -11,11 +11,10 @@
 package cpu
 
 import (
-	"bytes"
 	"fmt"
+	"go/format"
+	"regexp"
 	"strings"
-
-	"github.com/dave/jennifer/jen"
 
 	"github.com/arithlang/mlc/codegen/cpu/vector"
 	"github.com/arithlang/mlc/compiler/expr"
@@ -43,36 +42,27 @@ func Files(ks []*kernel.Kernel, opt Options) (map[string][]byte, error) {
 	if pkg == "" {
 		pkg = "main"
 	}
-	f := jen.NewFile(pkg)
-	f.ImportName(runtimePath, "cpu")
-	f.ImportName(devicePath, "device")
-	if opt.Header != "" {
-		f.HeaderComment(opt.Header)
-	}
 	funcs := newNames(append([]string{"cpu", "device", "math", "kernels", "main", "init"}, opt.Reserved...)...)
-	rows := make([]jen.Code, len(ks))
-	for i, k := range ks {
-		rows[i] = tableRow(k, funcs.id(k.Name), funcs.id(costName(k)))
+	var b strings.Builder
+	b.WriteString("// kernels is the kernel table: a launch names a kernel by its index.\nvar kernels = []cpu.Kernel{\n")
+	for _, k := range ks {
+		b.WriteString(tableRow(k, funcs.id(k.Name), funcs.id(costName(k))))
 	}
-	f.Comment("kernels is the kernel table: a launch names a kernel by its index.")
-	f.Var().Id("kernels").Op("=").Index().Qual(runtimePath, "Kernel").Custom(lines, rows...)
+	b.WriteString("}\n")
 	leaves := vector.NewAssembly()
 	for _, k := range ks {
-		f.Line()
-		for _, line := range doc(k, funcs.id(k.Name)) {
-			f.Comment(line)
-		}
-		f.Add(function(k, funcs.id(k.Name), leaves))
+		name := funcs.id(k.Name)
+		fmt.Fprintf(&b, "\n%s%s\n", doc(k, name), function(k, name, leaves))
 	}
-	var buf bytes.Buffer
-	if err := f.Render(&buf); err != nil {
-		return nil, fmt.Errorf("BUG: printing kernels: %w", err)
-	}
-	counts, err := costs(ks, funcs, pkg, opt.Header)
+	code, err := file(pkg, opt.Header, b.String())
 	if err != nil {
 		return nil, err
 	}
-	files := map[string][]byte{"kernels.go": buf.Bytes(), "costs.go": counts}
+	counts, err := file(pkg, opt.Header, costs(ks, funcs))
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{"kernels.go": code, "costs.go": counts}
 	if leaves.Empty() {
 		return files, nil
 	}
@@ -84,8 +74,41 @@ func Files(ks []*kernel.Kernel, opt Options) (map[string][]byte, error) {
 	return files, nil
 }
 
-// lines puts every element of a composite literal on a line of its own.
-var lines = jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}
+// imports are what printed Go may import, by name.
+var imports = []struct{ name, path string }{
+	{"cpu", "github.com/arithlang/mlc/runtime/cpu"},
+	{"device", "github.com/arithlang/mlc/runtime/device"},
+	{"math", "math"},
+}
+
+var (
+	comments  = regexp.MustCompile(`(?m)^//.*$`)
+	qualified = regexp.MustCompile(`\b(\w+)\.`)
+)
+
+// file prints a file of declarations, with the imports that they need.
+func file(pkg, header, decls string) ([]byte, error) {
+	used := map[string]bool{}
+	for _, m := range qualified.FindAllStringSubmatch(comments.ReplaceAllString(decls, ""), -1) {
+		used[m[1]] = true
+	}
+	var b strings.Builder
+	if header != "" {
+		fmt.Fprintf(&b, "// %s\n\n", header)
+	}
+	fmt.Fprintf(&b, "package %s\n\nimport (\n", pkg)
+	for _, i := range imports {
+		if used[i.name] {
+			fmt.Fprintf(&b, "%q\n", i.path)
+		}
+	}
+	b.WriteString(")\n\n" + decls)
+	text, err := format.Source([]byte(b.String()))
+	if err != nil {
+		return nil, fmt.Errorf("BUG: printing kernels: %w", err)
+	}
+	return text, nil
+}
 
 // buffers returns the parameters of a kernel that are arguments of a launch.
 func buffers(k *kernel.Kernel) []kernel.Param {
@@ -99,28 +122,19 @@ func buffers(k *kernel.Kernel) []kernel.Param {
 }
 
 // tableRow prints a kernel's entry in the table, which finds its buffers.
-func tableRow(k *kernel.Kernel, name, cost string) jen.Code {
-	args := []jen.Code{jen.Id("worker"), jen.Id("env")}
+func tableRow(k *kernel.Kernel, name, cost string) string {
+	args := "worker, env"
 	for i, p := range buffers(k) {
-		args = append(args, jen.Id("worker").Dot(spaces[p.Type]).Call(jen.Id("args").Index(jen.Lit(i))))
+		args += fmt.Sprintf(", worker.%s(args[%d])", spaces[p.Type], i)
 	}
-	run := jen.Func().Params(
-		jen.Id("worker").Op("*").Qual(runtimePath, "Worker"),
-		jen.Id("env").Op("*").Qual(devicePath, "Env"),
-		jen.Id("args").Index().Qual(devicePath, "Ref"),
-	).Block(jen.Id(name).Call(args...))
-	return jen.Custom(lines,
-		jen.Id("Name").Op(":").Lit(k.Name),
-		jen.Id("Run").Op(":").Add(run),
-		jen.Id("Cost").Op(":").Id(cost),
-	)
+	return fmt.Sprintf("{\nName: %q,\nRun: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {\n%s(%s)\n},\nCost: %s,\n},\n", k.Name, name, args, cost)
 }
 
 // spaces are the Worker's methods for buffers.
 var spaces = map[expr.Type]string{expr.F32: "F32", expr.I32: "I32", expr.BF16: "U16", expr.F16: "U16"}
 
 // doc says what a kernel is, where the spec asked for it, and what it reads and writes.
-func doc(k *kernel.Kernel, name string) []string {
+func doc(k *kernel.Kernel, name string) string {
 	first := fmt.Sprintf("%s is a kernel of the %s family", name, k.Op.Family())
 	if k.Pos.File != "" {
 		first += fmt.Sprintf(" (%s:%d)", k.Pos.File, k.Pos.Line)
@@ -139,7 +153,7 @@ func doc(k *kernel.Kernel, name string) []string {
 	if len(in) > 0 {
 		text += " from " + strings.Join(in, ", ")
 	}
-	return []string{first + ":", text + "."}
+	return "// " + first + ":\n// " + text + ".\n"
 }
 
 func shape(extents []*expr.Expr) string {

@@ -1,22 +1,23 @@
 package cpu
 
-import (
-	"github.com/dave/jennifer/jen"
-
-	"github.com/arithlang/mlc/compiler/expr"
-)
+import "github.com/arithlang/mlc/compiler/expr"
 
 // OfEnv prints an I32 expression over the scalars of a launch as a function of
 // the launch's environment.
-func OfEnv(e *expr.Expr) jen.Code {
+func OfEnv(e *expr.Expr) string {
 	p := newPrinter()
 	for _, v := range expr.Vars(e) {
 		p.bind(v.Name)
 	}
-	value := p.scalar(e)
+	return "func" + p.ofEnv("int", []string{"return " + p.scalar(e)})
+}
+
+// ofEnv prints the rest of a function of a launch's environment: its parameter, its
+// result, and its body behind the scalars that this uses.
+func (p *printer) ofEnv(result string, body []string) string {
 	name, bound := "_", p.bindScalars()
 	if len(bound) > 0 {
 		name = "env"
 	}
-	return jen.Func().Params(jen.Id(name).Op("*").Qual(devicePath, "Env")).Int().Block(append(bound, jen.Return(value))...)
+	return "(" + name + " *device.Env) " + result + block(append(bound, body...))
 }

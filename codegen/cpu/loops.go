@@ -5,15 +5,13 @@ import (
 	"math"
 	"strings"
 
-	"github.com/dave/jennifer/jen"
-
 	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
 // assign prints the loops that set elements.
-func (p *printer) assign(a *kernel.Set) []jen.Code {
+func (p *printer) assign(a *kernel.Set) []string {
 	a = withoutUnitAxes(a)
 	if len(a.Axes) == 0 {
 		lets, dst, value := p.shareBoth(a.Dst, a.Value)
@@ -22,14 +20,12 @@ func (p *printer) assign(a *kernel.Set) []jen.Code {
 	axis, last := a.Axes[0], len(a.Axes) == 1
 	if !last {
 		rest := &kernel.Set{Axes: a.Axes[1:], Dst: a.Dst, Value: a.Value}
-		return []jen.Code{p.rangeOver(axis, func() []jen.Code { return p.assign(rest) })}
+		return []string{p.rangeOver(axis, func() []string { return p.assign(rest) })}
 	}
-	if whole := p.whole(axis, a.Dst, a.Value); whole != nil {
-		return []jen.Code{whole}
+	if whole := p.whole(axis, a.Dst, a.Value); whole != "" {
+		return []string{whole}
 	}
-	return p.innermost(axis, a.Dst, a.Value, func(dst, value *expr.Expr) []jen.Code {
-		return []jen.Code{p.set(dst, value)}
-	})
+	return p.innermost(axis, a.Dst, a.Value, p.set)
 }
 
 // withoutUnitAxes takes 0 for the variables of axes of size 1.
@@ -51,36 +47,33 @@ func withoutUnitAxes(a *kernel.Set) *kernel.Set {
 }
 
 // set prints an assignment to an element.
-func (p *printer) set(dst, value *expr.Expr) jen.Code {
+func (p *printer) set(dst, value *expr.Expr) string {
 	v := p.scalar(value)
 	if dst.Type == expr.I32 && len(dst.Args) > 0 {
-		v = jen.Int32().Parens(v)
+		v = "int32(" + v + ")"
 	}
-	return p.place(dst).Op("=").Add(v)
+	return p.place(dst) + " = " + v
 }
 
-// whole prints a copy or a clearing of a row, or returns nil where it is neither.
-func (p *printer) whole(axis kernel.Axis, dst, value *expr.Expr) jen.Code {
+// whole prints a copy or a clearing of a row, or returns "" where it is neither.
+func (p *printer) whole(axis kernel.Axis, dst, value *expr.Expr) string {
 	to, ok := flat.Row(dst, axis.Var)
 	if !ok {
-		return nil
+		return ""
 	}
-	row := func(e, off *expr.Expr) *jen.Statement {
+	row := func(e, off *expr.Expr) string {
 		if expr.IsInt(off, 0) {
 			return p.filled(e.Name, axis.Size)
 		}
-		return p.tail(e.Name, off).Index(jen.Empty(), p.scalar(axis.Size))
+		return p.tail(e.Name, off) + "[:" + p.scalar(axis.Size) + "]"
 	}
 	if isZero(value) {
-		return jen.Id("clear").Call(row(dst, to))
+		return "clear(" + row(dst, to) + ")"
 	}
-	if value.Op != expr.Elem || value.Name == dst.Name {
-		return nil
+	if from, ok := flat.Row(value, axis.Var); ok && value.Name != dst.Name {
+		return "copy(" + row(dst, to) + ", " + row(value, from) + ")"
 	}
-	if from, ok := flat.Row(value, axis.Var); ok {
-		return jen.Id("copy").Call(row(dst, to), row(value, from))
-	}
-	return nil
+	return ""
 }
 
 // isZero says whether an expression is the constant with no bit set.
@@ -101,38 +94,36 @@ var reductions = map[expr.Op]struct {
 }
 
 // reduce prints a loop over partial values and their combination.
-func (p *printer) reduce(r *kernel.Reduce) []jen.Code {
+func (p *printer) reduce(r *kernel.Reduce) []string {
 	op := reductions[r.Op]
 	part := p.fresh("part")
-	lanes := func() *jen.Statement { return jen.Qual(runtimePath, "Lanes") }
-	var out []jen.Code
-	if op.start == 0 {
-		out = append(out, jen.Var().Id(part).Index(lanes()).Float32())
-	} else {
-		out = append(out, jen.Id(part).Op(":=").Qual(runtimePath, "AllLanes").Call(p.scalar(expr.F(op.start))))
+	first := "var " + part + " [cpu.Lanes]float32"
+	if op.start != 0 {
+		first = part + " := cpu.AllLanes(" + p.scalar(expr.F(op.start)) + ")"
 	}
-	out = append(out, p.innermost(r.Axis, nil, r.Value, func(_, value *expr.Expr) []jen.Code {
-		lane := jen.Id(part).Index(jen.Id(p.id(r.Axis.Var)).Op("%").Add(lanes()))
+	loop := p.innermost(r.Axis, nil, r.Value, func(_, value *expr.Expr) string {
+		lane := part + "[" + p.id(r.Axis.Var) + " % cpu.Lanes]"
 		if r.Op == expr.Add {
-			return []jen.Code{lane.Op("+=").Add(p.scalar(value))}
+			return lane + " += " + p.scalar(value)
 		}
-		return []jen.Code{lane.Clone().Op("=").Add(jen.Qual(runtimePath, calls[r.Op]).Call(lane, p.scalar(value)))}
-	})...)
-	total := jen.Qual(runtimePath, op.combine).Call(jen.Op("&").Id(part), p.scalar(r.Axis.Size))
-	return append(out, jen.Id(p.bind(r.Name)).Op(":=").Add(total))
+		return fmt.Sprintf("%s = cpu.%s(%s, %s)", lane, calls[r.Op], lane, p.scalar(value))
+	})
+	size := p.scalar(r.Axis.Size)
+	total := fmt.Sprintf("%s := cpu.%s(&%s, %s)", p.bind(r.Name), op.combine, part, size)
+	return append(append([]string{first}, loop...), total)
 }
 
 // innermost prints a loop without another in it. What does not change in it is
 // computed before it, and rows of consecutive elements are cut to length there,
 // so that Go need not check indices in the loop. A nil dst is nothing to set.
-func (p *printer) innermost(a kernel.Axis, dst, value *expr.Expr, body func(dst, value *expr.Expr) []jen.Code) []jen.Code {
+func (p *printer) innermost(a kernel.Axis, dst, value *expr.Expr, body func(dst, value *expr.Expr) string) []string {
 	sets := ""
 	if dst != nil {
 		sets = dst.Name
 	}
 	n := 0
 	fixed := flat.OfRow(a.Var, sets, func() string { n++; return fmt.Sprintf("hoist.%d", n) })
-	var rows []jen.Code
+	var rows []string
 	over := func(e *expr.Expr) *expr.Expr {
 		return expr.Rewrite(fixed.Expr(e), func(x *expr.Expr) *expr.Expr {
 			off, ok := flat.Row(x, a.Var)
@@ -148,19 +139,23 @@ func (p *printer) innermost(a kernel.Axis, dst, value *expr.Expr, body func(dst,
 		dst = over(dst)
 	}
 	value = over(value)
-	var out []jen.Code
+	var out []string
 	for _, l := range fixed.Lets {
-		v := p.typed(l.Value)
-		out = append(out, jen.Id(p.bindAs(l.Name, resembling(l.Value))).Op(":=").Add(v))
+		out = append(out, p.define(l.Name, resembling(l.Value), p.typed(l.Value)))
 	}
-	return append(append(out, rows...), p.rangeOver(a, func() []jen.Code {
+	return append(append(out, rows...), p.rangeOver(a, func() []string {
 		lets, dst, value := p.shareBoth(dst, value)
-		return append(lets, body(dst, value)...)
+		return append(lets, body(dst, value))
 	}))
 }
 
+// define prints the definition of a name by an identifier that resembles another.
+func (p *printer) define(name, like, value string) string {
+	return p.bindAs(name, like) + " := " + value
+}
+
 // shareBoth is share for a value and the index where it goes.
-func (p *printer) shareBoth(dst, value *expr.Expr) ([]jen.Code, *expr.Expr, *expr.Expr) {
+func (p *printer) shareBoth(dst, value *expr.Expr) ([]string, *expr.Expr, *expr.Expr) {
 	if dst == nil || len(dst.Args) == 0 {
 		lets, es := p.share(value)
 		return lets, dst, es[0]
@@ -170,11 +165,10 @@ func (p *printer) shareBoth(dst, value *expr.Expr) ([]jen.Code, *expr.Expr, *exp
 }
 
 // share binds the subexpressions that expressions use more than once.
-func (p *printer) share(es ...*expr.Expr) (lets []jen.Code, out []*expr.Expr) {
+func (p *printer) share(es ...*expr.Expr) (lets []string, out []*expr.Expr) {
 	bindings, out := expr.Share(es, func(n int) string { return fmt.Sprintf("share.%d", n) })
 	for _, b := range bindings {
-		value := p.typed(b.Value)
-		lets = append(lets, jen.Id(p.bindAs(b.Name, resembling(b.Value))).Op(":=").Add(value))
+		lets = append(lets, p.define(b.Name, resembling(b.Value), p.typed(b.Value)))
 	}
 	return lets, out
 }
@@ -190,7 +184,7 @@ func resembling(e *expr.Expr) string {
 
 // row is the name of the part of a slice from an offset on that is so long, and the
 // code that cuts it. A row that was cut for an earlier loop serves again.
-func (p *printer) row(slice string, off, size *expr.Expr) (name string, cut []jen.Code) {
+func (p *printer) row(slice string, off, size *expr.Expr) (name string, cut []string) {
 	key := slice + "\n" + expr.Key(off) + "\n" + expr.Key(size)
 	name, ok := p.rows[key]
 	if _, inScope := p.ids[name]; ok && inScope && !p.mutable(off) && !p.mutable(size) {
@@ -200,6 +194,5 @@ func (p *printer) row(slice string, off, size *expr.Expr) (name string, cut []je
 		name = fmt.Sprintf("%s.row%d", slice, len(p.rows))
 		p.rows[key] = name
 	}
-	part := p.tail(slice, off).Index(jen.Empty(), p.scalar(size))
-	return name, []jen.Code{jen.Id(p.bindAs(name, slice+"_row")).Op(":=").Add(part)}
+	return name, []string{p.define(name, slice+"_row", p.tail(slice, off)+"[:"+p.scalar(size)+"]")}
 }

@@ -1,9 +1,9 @@
 package cpu
 
 import (
+	"fmt"
 	"slices"
-
-	"github.com/dave/jennifer/jen"
+	"strings"
 
 	"github.com/arithlang/mlc/codegen/cpu/vector"
 	"github.com/arithlang/mlc/codegen/flat"
@@ -21,30 +21,33 @@ type printer struct {
 	products *products
 	leaves   map[kernel.Stmt]*call // by the first node that a leaf stands for
 	isa      string                // the variable that says which instructions to use
+	runtime  string                // what stands before names of the runtime
 }
 
 func newPrinter() *printer {
 	return &printer{
-		names: newNames("worker", "env", "cpu", "device", "math"),
+		names: newNames("worker", "env", "cpu", "device", "math"), runtime: "cpu.",
 		sizes: map[string]*expr.Expr{}, rows: map[string]string{},
 	}
 }
 
 // field prints where the environment of a launch has a scalar.
-func field(s abi.Scalar) *jen.Statement {
-	whole := jen.Id("env").Dot(s.Field)
+func field(s abi.Scalar) string {
 	switch s.Half {
 	case abi.Low:
-		return jen.Uint32().Call(whole)
+		return "uint32(env." + s.Field + ")"
 	case abi.High:
-		return jen.Uint32().Call(whole.Op(">>").Lit(32))
+		return "uint32(env." + s.Field + " >> 32)"
 	}
-	return whole
+	return "env." + s.Field
 }
+
+// block prints statements in braces.
+func block(stmts []string) string { return " {\n" + strings.Join(stmts, "\n") + "\n}" }
 
 // function prints the function of a kernel, which loops over all cells, and adds the
 // leaves that it calls.
-func function(k *kernel.Kernel, name string, leaves *vector.Assembly) jen.Code {
+func function(k *kernel.Kernel, name string, leaves *vector.Assembly) string {
 	p := newPrinter()
 	params := p.params(k)
 	r := flat.Of(k, flat.Processor())
@@ -55,29 +58,25 @@ func function(k *kernel.Kernel, name string, leaves *vector.Assembly) jen.Code {
 	c := newCutter(name, k, nodes, leaves)
 	nodes = c.cut(nodes, true)
 	p.leaves = c.calls
-	var prepare []jen.Code
+	var prepare []string
 	if len(c.calls) > 0 {
 		p.isa = p.fresh("isa")
 		prepare = p.prepare(r, c)
 	}
 	body := append(prepare, p.nodes(nodes)...)
-	return jen.Func().Id(name).Params(params...).Block(append(p.bindScalars(), body...)...)
+	return "func " + name + "(" + params + ")" + block(append(p.bindScalars(), body...))
 }
 
 // params prints the parameters of a kernel's function, and names the scalars that
 // the kernel and its random words may use.
-func (p *printer) params(k *kernel.Kernel) []jen.Code {
-	params := []jen.Code{
-		jen.Id("worker").Op("*").Qual(runtimePath, "Worker"),
-		jen.Id("env").Op("*").Qual(devicePath, "Env"),
-	}
+func (p *printer) params(k *kernel.Kernel) string {
+	params := "worker *cpu.Worker, env *device.Env"
 	bufs := buffers(k)
 	for i, b := range bufs {
-		param := jen.Id(p.bind(b.Name))
+		params += ", " + p.bind(b.Name)
 		if i+1 == len(bufs) || elemType(bufs[i+1].Type) != elemType(b.Type) {
-			param.Index().Id(elemType(b.Type))
+			params += " []" + elemType(b.Type)
 		}
-		params = append(params, param)
 	}
 	for _, s := range k.Params {
 		if s.Mode == kernel.Scalar {
@@ -101,30 +100,27 @@ func overGrid(grid []kernel.Axis, cell []kernel.Stmt) []kernel.Stmt {
 }
 
 // bindScalars prints the definition of the scalars that the kernel uses.
-func (p *printer) bindScalars() []jen.Code {
-	var ids, values []jen.Code
+func (p *printer) bindScalars() []string {
+	var ids, values []string
 	for _, s := range abi.Scalars() {
 		if id, ok := p.ids[s.Name]; ok && p.used[id] {
-			ids, values = append(ids, jen.Id(id)), append(values, field(s))
+			ids, values = append(ids, id), append(values, field(s))
 		}
 	}
 	if len(ids) == 0 {
 		return nil
 	}
-	return []jen.Code{jen.List(ids...).Op(":=").List(values...)}
+	return []string{strings.Join(ids, ", ") + " := " + strings.Join(values, ", ")}
 }
 
 // releasing prints a loop that gives back, in what it is told to end its body
 // with, the scratch that the body takes.
-func (p *printer) releasing(body []kernel.Stmt, loop func(end []jen.Code) jen.Code) []jen.Code {
+func (p *printer) releasing(body []kernel.Stmt, loop func(end ...string) string) []string {
 	if !slices.ContainsFunc(body, p.takesScratch) {
-		return []jen.Code{loop(nil)}
+		return []string{loop()}
 	}
-	mark := jen.Id(p.fresh("mark"))
-	return []jen.Code{
-		jen.Add(mark).Op(":=").Id("worker").Dot("Mark").Call(),
-		loop([]jen.Code{jen.Id("worker").Dot("Release").Call(mark)}),
-	}
+	mark := p.fresh("mark")
+	return []string{mark + " := worker.Mark()", loop("worker.Release(" + mark + ")")}
 }
 
 // takesScratch says whether a node takes scratch that it does not give back.
@@ -141,23 +137,21 @@ func (p *printer) takesScratch(n kernel.Stmt) bool {
 }
 
 // rangeOver prints a loop over an axis.
-func (p *printer) rangeOver(a kernel.Axis, body func() []jen.Code) jen.Code {
-	size := p.scalar(a.Size)
-	var loop *jen.Statement
+func (p *printer) rangeOver(a kernel.Axis, body func() []string) string {
+	over := "range " + p.scalar(a.Size)
+	var stmts []string
 	p.scope(func() {
 		id := p.bind(a.Var)
-		stmts := body()
+		stmts = body()
 		if p.used[id] {
-			loop = jen.For(jen.Id(id).Op(":=").Range().Add(size)).Block(stmts...)
-		} else {
-			loop = jen.For(jen.Range().Add(size)).Block(stmts...)
+			over = id + " := " + over
 		}
 	})
-	return loop
+	return "for " + over + block(stmts)
 }
 
-func (p *printer) nodes(ns []kernel.Stmt) []jen.Code {
-	var out []jen.Code
+func (p *printer) nodes(ns []kernel.Stmt) []string {
+	var out []string
 	for i := 0; i < len(ns); i++ {
 		if c := p.leaves[ns[i]]; c != nil {
 			part := ns[i:][:c.nodes]
@@ -170,42 +164,38 @@ func (p *printer) nodes(ns []kernel.Stmt) []jen.Code {
 	return out
 }
 
-// block prints nodes whose names nobody after them sees.
-func (p *printer) block(ns []kernel.Stmt) (out []jen.Code) {
-	p.scope(func() { out = p.nodes(ns) })
-	return out
-}
-
-func (p *printer) node(n kernel.Stmt) []jen.Code {
+func (p *printer) node(n kernel.Stmt) []string {
 	switch n := n.(type) {
 	case *kernel.Let:
 		out, es := p.share(n.Value)
-		return append(out, jen.Id(p.bind(n.Name)).Op(":=").Add(p.typed(es[0])))
+		return append(out, p.define(n.Name, n.Name, p.typed(es[0])))
 	case *kernel.Tile:
 		p.sizes[n.Name] = n.Shape[0]
-		size := p.scalar(n.Shape[0])
-		return []jen.Code{jen.Id(p.bind(n.Name)).Op(":=").Id("worker").Dot(takers[n.Type]).Call(size)}
+		return []string{p.define(n.Name, n.Name, "worker."+takers[n.Type]+"("+p.scalar(n.Shape[0])+")")}
 	case *kernel.Var:
 		if n.Value != nil {
-			value := p.typed(n.Value)
-			return []jen.Code{jen.Id(p.bind(n.Name)).Op(":=").Add(value)}
+			return []string{p.define(n.Name, n.Name, p.typed(n.Value))}
 		}
-		return []jen.Code{jen.Var().Id(p.bind(n.Name)).Id(goType(n.Type))}
+		return []string{"var " + p.bind(n.Name) + " " + goType(n.Type)}
 	case *kernel.Set:
 		return p.assign(n)
 	case *kernel.Random:
-		return []jen.Code{jen.Id("worker").Dot("RandFill").Call(
-			p.filled(n.Dst, n.Size), jen.Id("env"), jen.Lit(int(n.Stream)), p.scalar(n.Example), p.scalar(n.Base))}
+		return []string{fmt.Sprintf("worker.RandFill(%s, env, %d, %s, %s)",
+			p.filled(n.Dst, n.Size), n.Stream, p.scalar(n.Example), p.scalar(n.Base))}
 	case *kernel.Dot:
-		return []jen.Code{p.dot(n)}
+		return []string{p.dot(n)}
 	case *kernel.Reduce:
 		return p.reduce(n)
 	case *kernel.For:
 		packs := p.packs(n)
-		return append(packs, p.releasing(n.Body, func(end []jen.Code) jen.Code { return p.loop(n, end) })...)
+		return append(packs, p.releasing(n.Body, func(end ...string) string {
+			return p.loop(n.Var, n.Lo, n.Hi, func() []string { return append(p.nodes(n.Body), end...) })
+		})...)
 	case *kernel.If:
 		out, es := p.share(n.Cond)
-		return append(out, jen.If(p.scalar(es[0])).Block(p.block(n.Body)...))
+		cond, body := p.scalar(es[0]), []string{}
+		p.scope(func() { body = p.nodes(n.Body) })
+		return append(out, "if "+cond+block(body))
 	}
 	panic("BUG: unknown node")
 }
@@ -216,21 +206,19 @@ var takers = map[expr.Type]string{
 }
 
 // filled prints a tile as long as it is at the moment.
-func (p *printer) filled(tile string, size *expr.Expr) *jen.Statement {
-	s := jen.Id(p.id(tile))
+func (p *printer) filled(tile string, size *expr.Expr) string {
 	if p.sizes[tile] != nil && expr.Equal(size, p.sizes[tile]) {
-		return s
+		return p.id(tile)
 	}
-	return s.Index(jen.Empty(), p.scalar(size))
+	return p.id(tile) + "[:" + p.scalar(size) + "]"
 }
 
 // tail prints a slice from an offset on.
-func (p *printer) tail(slice string, off *expr.Expr) *jen.Statement {
-	s := jen.Id(p.id(slice))
+func (p *printer) tail(slice string, off *expr.Expr) string {
 	if expr.IsInt(off, 0) {
-		return s
+		return p.id(slice)
 	}
-	return s.Index(p.scalar(off), jen.Empty())
+	return p.id(slice) + "[" + p.scalar(off) + ":]"
 }
 
 // mutable says whether the value of an expression can change while its variables
@@ -239,21 +227,20 @@ func (p *printer) mutable(e *expr.Expr) bool {
 	return len(expr.Elems(e)) > 0 || expr.DependsOnAny(e, p.vars)
 }
 
-// loop prints a For.
-func (p *printer) loop(l *kernel.For, end []jen.Code) jen.Code {
-	if expr.IsInt(l.Lo, 0) {
-		return p.rangeOver(kernel.Axis{Var: l.Var, Size: l.Hi}, func() []jen.Code { return append(p.nodes(l.Body), end...) })
+// loop prints a loop over an integer, whose bounds are computed before it.
+func (p *printer) loop(name string, lo, hi *expr.Expr, body func() []string) (loop string) {
+	if expr.IsInt(lo, 0) {
+		return p.rangeOver(kernel.Axis{Var: name, Size: hi}, body)
 	}
-	lo, hi := p.scalar(l.Lo), p.scalar(l.Hi)
-	var out jen.Code
+	from, to := p.scalar(lo), p.scalar(hi)
 	p.scope(func() {
-		i := jen.Id(p.bind(l.Var))
-		from, to := jen.Add(i).Op(":=").Add(lo), hi
-		if p.mutable(l.Hi) {
-			to = jen.Id(p.fresh("end"))
-			from = jen.List(i, to).Op(":=").List(lo, hi)
+		i := p.bind(name)
+		first := i + " := " + from
+		if p.mutable(hi) {
+			end := p.fresh("end")
+			first, to = i+", "+end+" := "+from+", "+to, end
 		}
-		out = jen.For(from, jen.Add(i).Op("<").Add(to), jen.Add(i).Op("++")).Block(append(p.nodes(l.Body), end...)...)
+		loop = "for " + first + "; " + i + " < " + to + "; " + i + "++" + block(body())
 	})
-	return out
+	return loop
 }

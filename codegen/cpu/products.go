@@ -3,8 +3,6 @@ package cpu
 import (
 	"fmt"
 
-	"github.com/dave/jennifer/jen"
-
 	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
@@ -84,42 +82,36 @@ func (p *products) dot(n *kernel.Dot) {
 }
 
 // packs prints the packing of what is used in a loop after it.
-func (p *printer) packs(n kernel.Stmt) []jen.Code {
-	var out []jen.Code
+func (p *printer) packs(n kernel.Stmt) []string {
+	var out []string
 	for _, k := range p.products.before[n] {
 		b := k.dot.B
-		call := jen.Id("worker").Dot("Pack").Call(p.scalar(k.rows), p.scalar(k.dot.K), p.scalar(k.dot.N),
-			p.tail(b.Slice, b.Off), p.scalar(b.RS), p.scalar(b.CS))
-		out = append(out, jen.Id(p.bindAs(k.name, b.Slice+"_packed")).Op(":=").Add(call))
+		pack := fmt.Sprintf("worker.Pack(%s, %s, %s, %s)", p.scalar(k.rows), p.scalar(k.dot.K), p.scalar(k.dot.N), p.operand(b))
+		out = append(out, p.define(k.name, b.Slice+"_packed", pack))
 	}
 	return out
 }
 
+// operand prints a strided matrix as arguments.
+func (p *printer) operand(o flat.Operand) string {
+	return p.tail(o.Slice, o.Off) + ", " + p.scalar(o.RS) + ", " + p.scalar(o.CS)
+}
+
 // dot prints a product.
-func (p *printer) dot(n *kernel.Dot) jen.Code {
+func (p *printer) dot(n *kernel.Dot) string {
 	d := flat.ProductOf(n)
 	if d.M == nil {
-		c := jen.Id(p.id(d.C.Slice))
-		return c.Clone().Op("=").Id("worker").Dot("DotVec").Call(p.scalar(d.K),
-			p.tail(d.A.Slice, d.A.Off), p.scalar(d.A.CS), p.tail(d.B.Slice, d.B.Off), p.scalar(d.B.RS), c)
+		c := p.id(d.C.Slice)
+		return fmt.Sprintf("%s = worker.DotVec(%s, %s, %s, %s, %s, %[1]s)", c, p.scalar(d.K),
+			p.tail(d.A.Slice, d.A.Off), p.scalar(d.A.CS), p.tail(d.B.Slice, d.B.Off), p.scalar(d.B.RS))
 	}
 	name := "Dot"
 	if d.Zero {
 		name = "Product"
 	}
-	args := []jen.Code{p.scalar(d.M)}
-	operand := func(o flat.Operand) []jen.Code {
-		return []jen.Code{p.tail(o.Slice, o.Off), p.scalar(o.RS), p.scalar(o.CS)}
-	}
+	c := p.tail(d.C.Slice, d.C.Off) + ", " + p.scalar(d.C.RS)
 	if packed, ok := p.products.packed[n]; ok {
-		name += "Packed"
-		args = append(args, operand(d.A)...)
-		args = append(args, jen.Id(p.id(packed)))
-	} else {
-		args = append(args, p.scalar(d.N), p.scalar(d.K))
-		args = append(args, operand(d.A)...)
-		args = append(args, operand(d.B)...)
+		return fmt.Sprintf("worker.%sPacked(%s, %s, %s, %s)", name, p.scalar(d.M), p.operand(d.A), p.id(packed), c)
 	}
-	args = append(args, p.tail(d.C.Slice, d.C.Off), p.scalar(d.C.RS))
-	return jen.Id("worker").Dot(name).Call(args...)
+	return fmt.Sprintf("worker.%s(%s, %s, %s, %s, %s, %s)", name, p.scalar(d.M), p.scalar(d.N), p.scalar(d.K), p.operand(d.A), p.operand(d.B), c)
 }

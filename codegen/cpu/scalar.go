@@ -1,17 +1,12 @@
 package cpu
 
 import (
+	"fmt"
 	"math"
 	"strconv"
-
-	"github.com/dave/jennifer/jen"
+	"strings"
 
 	"github.com/arithlang/mlc/compiler/expr"
-)
-
-const (
-	runtimePath = "github.com/arithlang/mlc/runtime/cpu"
-	devicePath  = "github.com/arithlang/mlc/runtime/device"
 )
 
 // Go's operator precedences, and what binds tighter than all of them.
@@ -58,30 +53,30 @@ var calls = map[expr.Op]string{
 }
 
 // scalar prints an expression. I32 is Go's int.
-func (p *printer) scalar(e *expr.Expr) *jen.Statement {
+func (p *printer) scalar(e *expr.Expr) string {
 	c, _ := p.prec(e)
 	return c
 }
 
 // typed prints an expression such that := gives the variable its type.
-func (p *printer) typed(e *expr.Expr) *jen.Statement {
+func (p *printer) typed(e *expr.Expr) string {
 	if e.Op == expr.Const && e.Type != expr.I32 && e.Type != expr.Bool {
-		return jen.Id(goType(e.Type)).Parens(p.scalar(e))
+		return goType(e.Type) + "(" + p.scalar(e) + ")"
 	}
 	return p.scalar(e)
 }
 
 // at prints an expression for a place that needs at least a precedence.
-func (p *printer) at(e *expr.Expr, min int) *jen.Statement {
+func (p *printer) at(e *expr.Expr, min int) string {
 	c, prec := p.prec(e)
 	if prec < min {
-		return jen.Parens(c)
+		return "(" + c + ")"
 	}
 	return c
 }
 
 // prec prints an expression and returns the precedence of its outermost operator.
-func (p *printer) prec(e *expr.Expr) (*jen.Statement, int) {
+func (p *printer) prec(e *expr.Expr) (string, int) {
 	if b, ok := binary[e.Op]; ok {
 		return p.binary(e, b.op, b.bool, b.prec, b.boolPrec)
 	}
@@ -90,113 +85,106 @@ func (p *printer) prec(e *expr.Expr) (*jen.Statement, int) {
 		f, ok = widenings[e.Args[0].Type]
 	}
 	if ok && (e.Type == expr.F32 || e.Type.Narrow()) {
-		return p.call(jen.Qual(runtimePath, f), e.Args), precPrimary
+		return p.call(p.runtime+f, e.Args), precPrimary
 	}
 	switch e.Op {
 	case expr.Const:
 		return constant(e)
 	case expr.Var:
-		return jen.Id(p.id(e.Name)), precPrimary
+		return p.id(e.Name), precPrimary
 	case expr.Elem:
 		return p.elem(e), precPrimary
 	case expr.Neg:
-		return jen.Op("-").Add(p.at(e.Args[0], precPrimary)), precUnary
+		return "-" + p.at(e.Args[0], precPrimary), precUnary
 	case expr.Not:
 		op := "^"
 		if e.Type == expr.Bool {
 			op = "!"
 		}
-		return jen.Op(op).Add(p.at(e.Args[0], precPrimary)), precUnary
+		return op + p.at(e.Args[0], precPrimary), precUnary
 	case expr.Min, expr.Max:
-		return p.call(jen.Id(e.Op.String()), e.Args), precPrimary
+		return p.call(e.Op.String(), e.Args), precPrimary
 	case expr.Abs:
-		return p.call(jen.Qual(runtimePath, "AbsInt"), e.Args), precPrimary
+		return p.call(p.runtime+"AbsInt", e.Args), precPrimary
 	case expr.Where:
-		return p.call(jen.Qual(runtimePath, "WhereOf").Types(jen.Id(goType(e.Type))), e.Args), precPrimary
-	case expr.ToF32:
-		return p.call(jen.Float32(), e.Args), precPrimary
-	case expr.ToI32:
-		return p.call(jen.Int(), e.Args), precPrimary
-	case expr.AsU32:
-		return p.call(jen.Uint32(), e.Args), precPrimary
+		return p.call(p.runtime+"WhereOf["+goType(e.Type)+"]", e.Args), precPrimary
+	case expr.ToF32, expr.ToI32, expr.AsU32:
+		return p.call(goType(e.Type), e.Args), precPrimary
 	case expr.AsBF16, expr.AsF16:
-		return jen.Uint16().Call(p.at(e.Args[0], precMul).Op("&").Lit(math.MaxUint16)), precPrimary
+		return fmt.Sprintf("uint16(%s & %d)", p.at(e.Args[0], precMul), math.MaxUint16), precPrimary
 	case expr.AsI32:
-		return jen.Int().Parens(jen.Int32().Parens(p.scalar(e.Args[0]))), precPrimary
+		return fmt.Sprintf("int(int32(%s))", p.scalar(e.Args[0])), precPrimary
 	case expr.BitsF:
-		return p.call(jen.Qual("math", "Float32frombits"), e.Args), precPrimary
+		return p.call("math.Float32frombits", e.Args), precPrimary
 	case expr.FBits:
-		return p.call(jen.Qual("math", "Float32bits"), e.Args), precPrimary
+		return p.call("math.Float32bits", e.Args), precPrimary
 	}
 	panic("BUG: no Go for " + e.Op.String())
 }
 
 // binary prints an operator. Products are rounded explicitly: Go may fuse
 // x*y + z otherwise.
-func (p *printer) binary(e *expr.Expr, op, boolOp string, prec, boolPrec int) (*jen.Statement, int) {
+func (p *printer) binary(e *expr.Expr, op, boolOp string, prec, boolPrec int) (string, int) {
 	x, y := e.Args[0], e.Args[1]
 	if x.Type == expr.Bool {
 		op, prec = boolOp, boolPrec
 	}
-	c := p.at(x, prec).Op(op).Add(p.at(y, prec+1))
+	c := p.at(x, prec) + " " + op + " " + p.at(y, prec+1)
 	switch {
 	case e.Op == expr.Mul && e.Type == expr.F32:
-		return jen.Float32().Parens(c), precPrimary
+		return "float32(" + c + ")", precPrimary
 	case e.Op == expr.Shl && e.Type == expr.I32:
-		return jen.Int().Parens(jen.Int32().Parens(c)), precPrimary
+		return "int(int32(" + c + "))", precPrimary
 	}
 	return c, prec
 }
 
-func (p *printer) call(f *jen.Statement, args []*expr.Expr) *jen.Statement {
-	cs := make([]jen.Code, len(args))
+func (p *printer) call(f string, args []*expr.Expr) string {
+	cs := make([]string, len(args))
 	for i, a := range args {
 		cs[i] = p.scalar(a)
 	}
-	return f.Call(cs...)
+	return f + "(" + strings.Join(cs, ", ") + ")"
 }
 
 // elem prints a read of an element.
-func (p *printer) elem(e *expr.Expr) *jen.Statement {
-	c := p.place(e)
+func (p *printer) elem(e *expr.Expr) string {
 	if e.Type == expr.I32 && len(e.Args) > 0 {
-		return jen.Int().Parens(c)
+		return "int(" + p.place(e) + ")"
 	}
-	return c
+	return p.place(e)
 }
 
 // place prints an element as something that can be assigned to.
-func (p *printer) place(e *expr.Expr) *jen.Statement {
-	c := jen.Id(p.id(e.Name))
-	if len(e.Args) > 0 {
-		c.Index(p.scalar(e.Args[0]))
+func (p *printer) place(e *expr.Expr) string {
+	if len(e.Args) == 0 {
+		return p.id(e.Name)
 	}
-	return c
+	return p.id(e.Name) + "[" + p.scalar(e.Args[0]) + "]"
 }
 
 // constant prints a literal.
-func constant(e *expr.Expr) (*jen.Statement, int) {
+func constant(e *expr.Expr) (string, int) {
 	prec := precPrimary
 	if e.F < 0 || math.Signbit(e.F) || e.I < 0 {
 		prec = precUnary
 	}
 	switch e.Type {
 	case expr.Bool:
-		return jen.Lit(e.I != 0), prec
+		return strconv.FormatBool(e.I != 0), prec
 	case expr.I32, expr.U32:
-		return jen.Op(strconv.FormatInt(e.I, 10)), prec
+		return strconv.FormatInt(e.I, 10), prec
 	}
 	f := float32(e.F)
 	switch {
 	case math.IsNaN(e.F):
-		return jen.Float32().Call(jen.Qual("math", "NaN").Call()), precPrimary
+		return "float32(math.NaN())", precPrimary
 	case math.IsInf(e.F, 0):
-		sign := int(math.Copysign(1, e.F))
-		return jen.Float32().Call(jen.Qual("math", "Inf").Call(jen.Lit(sign))), precPrimary
+		return fmt.Sprintf("float32(math.Inf(%v))", math.Copysign(1, e.F)), precPrimary
 	case f == 0 && math.Signbit(e.F):
-		return jen.Float32().Call(jen.Qual("math", "Copysign").Call(jen.Lit(0), jen.Lit(-1))), precPrimary
+		return "float32(math.Copysign(0, -1))", precPrimary
 	}
-	return jen.Op(strconv.FormatFloat(float64(f), 'g', -1, 32)), prec
+	return strconv.FormatFloat(float64(f), 'g', -1, 32), prec
 }
 
 // goType is the type of a Go variable for a scalar.
