@@ -3,6 +3,7 @@ package kernel
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -11,6 +12,8 @@ import (
 
 // reserved are the words that the text form would misread as a name.
 var reserved = []string{"for", "until", "of", "from", "random", "true", "false", "inf", "nan"}
+
+var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // MaxStream keeps kernel streams apart from those that the host draws from.
 const MaxStream = 0xFEFF
@@ -149,12 +152,7 @@ func (c *checker) bind(id string, n name) {
 
 // name checks that a text is a name.
 func (c *checker) name(id string) {
-	valid := id != "" && !slices.Contains(reserved, id)
-	for i, r := range id {
-		letter := r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
-		valid = valid && (letter || i > 0 && '0' <= r && r <= '9')
-	}
-	c.want(valid, "%q is no valid name", id)
+	c.want(identifier.MatchString(id) && !slices.Contains(reserved, id), "%q is no valid name", id)
 }
 
 // expr checks an expression: its own typing, its type, and that it uses nothing

@@ -171,7 +171,8 @@ func (c *checker) dot(s *Dot) {
 		c.extents("axis "+a.Var, a.Size)
 	}
 	c.over(s.Axes, func() {
-		rows, cols, sum := s.axes()
+		axes := s.axesOr1()
+		rows, cols, sum := axes[0].Var, axes[1].Var, axes[2].Var
 		c.operand(s, s.A, rows, sum)
 		c.operand(s, s.B, sum, cols)
 		c.want(s.A.Type == s.B.Type, "its factors are %s and %s", s.A.Type, s.B.Type)
@@ -236,18 +237,6 @@ func (c *checker) result(s *Dot, rows, cols string) {
 		c.want(expr.IsInt(coef, 0) && i < last || expr.IsInt(coef, 1) && i == last, "the columns of %s do not lie side by side", s.Dst.Name)
 	}
 	c.writes(s.Dst.Name, tile, buffer)
-}
-
-// axes are the variables of rows, columns and the sum; "" where there is none.
-func (s *Dot) axes() (rows, cols, sum string) {
-	n := len(s.Axes)
-	if n > 2 {
-		rows = s.Axes[n-3].Var
-	}
-	if n > 1 {
-		cols = s.Axes[n-2].Var
-	}
-	return rows, cols, s.Axes[n-1].Var
 }
 
 func (c *checker) loop(s *For) {

@@ -7,6 +7,7 @@ package abi
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 )
 
 // A Type is that of a scalar, of a parameter or of elements in memory.
@@ -112,26 +113,19 @@ func RoomBytes(n int64) int64 { return (n + TileAlign - 1) / TileAlign * TileAli
 
 // StepWord is the word of the step's block that a scalar is in; -1 if it is in none.
 func StepWord(name string) int {
-	n := 0
-	for _, s := range scalars {
-		switch {
-		case s.Of != OfStep:
-		case s.Name == name:
-			return n
-		default:
-			n++
-		}
-	}
-	return -1
+	return slices.IndexFunc(ofStep(), func(s Scalar) bool { return s.Name == name })
+}
+
+// ofStep lists the scalars of a step.
+func ofStep() []Scalar {
+	return slices.DeleteFunc(slices.Clone(scalars[:]), func(s Scalar) bool { return s.Of != OfStep })
 }
 
 // StepBlock is the block of a step's scalars, of which bits gives each.
 func StepBlock(bits func(s Scalar) uint32) []byte {
 	var b []byte
-	for _, s := range scalars {
-		if s.Of == OfStep {
-			b = AppendU32(b, bits(s))
-		}
+	for _, s := range ofStep() {
+		b = AppendU32(b, bits(s))
 	}
 	return b
 }
