@@ -234,38 +234,34 @@ func intact[T int32 | float32 | uint16](padded []T, mark T) bool {
 
 // Differ returns an error that shows the first of the elements that differ.
 func Differ(name string, got, want kernel.Buffer) error {
-	first, n := -1, 0
-	note := func(i int) {
-		if n == 0 {
-			first = i
-		}
-		n++
-	}
-	for i, w := range want.F {
-		g := got.F[i]
-		if math.Float32bits(g) != math.Float32bits(w) && (g == g || w == w) {
-			note(i)
-		}
-	}
-	for i, w := range want.I {
-		if got.I[i] != w {
-			note(i)
-		}
-	}
-	for i, w := range want.H {
-		if got.H[i] != w {
-			note(i)
-		}
-	}
-	switch {
-	case n == 0:
+	all := slices.Concat(
+		differing(got.F, want.F, func(g, w float32) bool {
+			return math.Float32bits(g) == math.Float32bits(w) || g != g && w != w
+		}),
+		differing(got.I, want.I, func(g, w int32) bool { return g == w }),
+		differing(got.H, want.H, func(g, w uint16) bool { return g == w }))
+	if len(all) == 0 {
 		return nil
-	case want.F != nil:
-		g, w := got.F[first], want.F[first]
-		return fmt.Errorf("%s: %d of %d elements differ; element %d is %v (%08x), want %v (%08x)",
-			name, n, len(want.F), first, g, math.Float32bits(g), w, math.Float32bits(w))
-	case want.H != nil:
-		return fmt.Errorf("%s: %d of %d elements differ; element %d is %04x, want %04x", name, n, len(want.H), first, got.H[first], want.H[first])
 	}
-	return fmt.Errorf("%s: %d of %d elements differ; element %d is %d, want %d", name, n, len(want.I), first, got.I[first], want.I[first])
+	at := all[0]
+	where := fmt.Sprintf("%s: %d of %d elements differ; element %d is", name, len(all), len(want.F)+len(want.I)+len(want.H), at)
+	switch {
+	case want.F != nil:
+		g, w := got.F[at], want.F[at]
+		return fmt.Errorf("%s %v (%08x), want %v (%08x)", where, g, math.Float32bits(g), w, math.Float32bits(w))
+	case want.H != nil:
+		return fmt.Errorf("%s %04x, want %04x", where, got.H[at], want.H[at])
+	}
+	return fmt.Errorf("%s %d, want %d", where, got.I[at], want.I[at])
+}
+
+// differing lists the elements that are not the same.
+func differing[T any](got, want []T, same func(g, w T) bool) []int {
+	var all []int
+	for i, w := range want {
+		if !same(got[i], w) {
+			all = append(all, i)
+		}
+	}
+	return all
 }
