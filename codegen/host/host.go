@@ -4,9 +4,14 @@
 package host
 
 import (
+	"path"
+	"reflect"
 	"strings"
 	"unicode"
 
+	"github.com/dave/jennifer/jen"
+
+	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/lower"
 )
 
@@ -23,6 +28,40 @@ const (
 	configPath  = runtimePath + "/config"
 	calibPath   = runtimePath + "/calibrate"
 )
+
+// ModelName is the name of a spec's model, or of that of one of its stages.
+func ModelName(spec *check.Spec, stage string) string {
+	if stage == "" {
+		return spec.Name
+	}
+	return spec.Name + "/" + stage
+}
+
+// origin begins a file that says what a program does, and lists the fields that say
+// which spec it is of.
+func origin(f *jen.File, spec *check.Spec, stage, version string) jen.Dict {
+	for _, p := range []string{runtimePath, devicePath, taskPath, tokensPath, trainPath, evalPath, configPath, calibPath} {
+		f.ImportName(p, path.Base(p))
+	}
+	fields := jen.Dict{
+		jen.Id("Name"):     jen.Lit(ModelName(spec, stage)),
+		jen.Id("Spec"):     embed(f, "specText", "spec.arith"),
+		jen.Id("SpecHash"): jen.Lit(spec.Hash),
+		jen.Id("Version"):  jen.Lit(version),
+	}
+	if len(spec.Axes) > 0 && stage == "" {
+		fields[jen.Id("Axes")] = literal(reflect.ValueOf(spec.Axes))
+	}
+	return fields
+}
+
+// embed prints a variable with the text of a file.
+func embed(f *jen.File, variable, file string) *jen.Statement {
+	f.Anon("embed")
+	f.Comment("//go:embed " + file)
+	f.Var().Id(variable).String()
+	return jen.Id(variable)
+}
 
 // Name is the Go name of a dotted or underscored name: self.q.w is selfQW.
 func Name(s string) string {

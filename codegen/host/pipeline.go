@@ -3,7 +3,6 @@ package host
 import (
 	"fmt"
 	"go/token"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -35,27 +34,14 @@ type Pipeline struct {
 // calibration keeps.
 func Stages(f *jen.File, p Pipeline) {
 	f.PackageComment(fmt.Sprintf("Command %s does the stages of spec.arith: it trains models, calibrates biases between, and tests the last.", p.Spec.Name))
-	f.ImportName(runtimePath, "runtime")
-	f.ImportName(calibPath, "calibrate")
 	f.Func().Id("main").Params().Block(jen.Qual(runtimePath, "MainStages").Call(jen.Id("pipeline")))
-	f.Anon("embed")
-	f.Comment("//go:embed spec.arith")
-	f.Var().Id("specText").String()
-	d := jen.Dict{
-		jen.Id("Name"):     jen.Lit(p.Spec.Name),
-		jen.Id("Spec"):     jen.Id("specText"),
-		jen.Id("SpecHash"): jen.Lit(p.Spec.Hash),
-		jen.Id("Version"):  jen.Lit(p.Version),
-		jen.Id("Stages"): jen.Index().Qual(runtimePath, "Stage").ValuesFunc(func(g *jen.Group) {
-			for _, s := range p.Spec.Stages {
-				g.Line().Add(p.stage(f, s))
-			}
-			g.Line()
-		}),
-	}
-	if len(p.Spec.Axes) > 0 {
-		d[jen.Id("Axes")] = literal(reflect.ValueOf(p.Spec.Axes))
-	}
+	d := origin(f, p.Spec, "", p.Version)
+	d[jen.Id("Stages")] = jen.Index().Qual(runtimePath, "Stage").ValuesFunc(func(g *jen.Group) {
+		for _, s := range p.Spec.Stages {
+			g.Line().Add(p.stage(f, s))
+		}
+		g.Line()
+	})
 	f.Var().Id("pipeline").Op("=").Qual(runtimePath, "Pipeline").Values(d)
 }
 

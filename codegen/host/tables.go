@@ -53,18 +53,16 @@ func (t Trainer) tables(f *jen.File) *jen.Statement {
 	if len(params) == 0 {
 		return nil
 	}
-	f.Comment("//go:embed " + TableFile)
-	f.Var().Id("tableText").String()
-	at := 0
+	text, at := embed(f, "tableText", TableFile), 0
 	for _, param := range params {
 		at += 4 * len(param.Values)
 	}
-	end := func(n int) *jen.Statement { return jen.Len(jen.Id("tableText")).Op("-").Lit(n) }
+	end := func(n int) *jen.Statement { return jen.Len(text).Op("-").Lit(n) }
 	return jen.Index().Qual(runtimePath, "Table").ValuesFunc(func(g *jen.Group) {
 		for _, param := range params {
 			from := end(at)
 			at -= 4 * len(param.Values)
-			part := jen.Id("tableText").Index(from, end(at))
+			part := text.Clone().Index(from, end(at))
 			g.Line().Values(jen.Dict{jen.Id("Param"): jen.Lit(fixedName(param)), jen.Id("Values"): part})
 		}
 		g.Line()

@@ -38,9 +38,8 @@ func (t Trainer) taskConfig(f *jen.File) jen.Code {
 	}{{&cfg.Problems, ProblemFile, "problemText", "Problems"}, {&cfg.Tests, TestFile, "testText", "Tests"}} {
 		if n := len(*e.text); n > 0 {
 			*e.text = ""
-			f.Comment("//go:embed " + e.file)
-			f.Var().Id(e.variable).String()
-			fields[jen.Id(e.name)] = jen.Id(e.variable).Index(jen.Len(jen.Id(e.variable)).Op("-").Lit(n), jen.Empty())
+			text := embed(f, e.variable, e.file)
+			fields[jen.Id(e.name)] = text.Clone().Index(jen.Len(text).Op("-").Lit(n), jen.Empty())
 		}
 	}
 	for name, x := range fieldsOf(reflect.ValueOf(cfg)) {

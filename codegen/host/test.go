@@ -7,10 +7,8 @@ import "github.com/dave/jennifer/jen"
 func Test(f *jen.File) {
 	const testPath = "github.com/arithlang/mlc/codegen/cpu/cputest"
 	f.ImportName(testPath, "cputest")
-	f.Anon("embed")
-	f.Comment("//go:embed kernels.kir")
-	f.Var().Id("kernelText").String()
+	text := embed(f, "kernelText", "kernels.kir")
 	f.Func().Id("TestKernels").Params(jen.Id("t").Op("*").Qual("testing", "T")).Block(
-		jen.Qual(testPath, "Compare").Call(jen.Id("t"), jen.Id("kernelText"), jen.Id("kernels")),
+		jen.Qual(testPath, "Compare").Call(jen.Id("t"), text, jen.Id("kernels")),
 	)
 }
