@@ -51,11 +51,7 @@ func Of(code ptx.Output) []Mutant {
 	p := parse(string(code.Text))
 	var all []Mutant
 	edit := func(kind Kind, i int, line string) {
-		lines := append([]string{}, p.lines...)
-		lines[i] = line
-		out := code
-		out.Text = []byte(strings.Join(lines, "\n"))
-		all = append(all, Mutant{kind, i + 1, p.lines[i], line, out})
+		all = append(all, Mutant{kind, i + 1, p.lines[i], line, replaced(code, i, line)})
 	}
 	for i, in := range p.instrs {
 		line := p.lines[i]
@@ -87,6 +83,14 @@ func Of(code ptx.Output) []Mutant {
 	return all
 }
 
+// replaced is a module with another line i.
+func replaced(code ptx.Output, i int, line string) ptx.Output {
+	lines := strings.Split(string(code.Text), "\n")
+	lines[i] = line
+	code.Text = []byte(strings.Join(lines, "\n"))
+	return code
+}
+
 // arrays halves each array of shared memory, and puts it behind the others, so that
 // what is beyond it is beyond all of them.
 func arrays(code ptx.Output, lines []string) []Mutant {
@@ -105,9 +109,8 @@ func arrays(code ptx.Output, lines []string) []Mutant {
 		n, _ := strconv.Atoi(line[m[2]:m[3]])
 		half := fmt.Sprintf("%s%d%s", line[:m[2]], n/2, line[m[3]:])
 		text := slices.Insert(slices.Clone(lines), last+1, half)
-		out := code
-		out.Text = []byte(strings.Join(slices.Delete(text, i, i+1), "\n"))
-		all = append(all, Mutant{Shared, i + 1, line, half, out})
+		code.Text = []byte(strings.Join(slices.Delete(text, i, i+1), "\n"))
+		all = append(all, Mutant{Shared, i + 1, line, half, code})
 	}
 	return all
 }

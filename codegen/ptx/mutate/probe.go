@@ -62,10 +62,4 @@ func difference(before, after string) [2]int {
 }
 
 // with has another line in the mutant's place.
-func (m Mutant) with(line string) ptx.Output {
-	lines := strings.Split(string(m.Code.Text), "\n")
-	lines[m.Line-1] = line
-	out := m.Code
-	out.Text = []byte(strings.Join(lines, "\n"))
-	return out
-}
+func (m Mutant) with(line string) ptx.Output { return replaced(m.Code, m.Line-1, line) }
