@@ -62,9 +62,9 @@ func (p *printer) element(slice address, index asm.Value) address {
 // isShort says whether an address has 32 bits.
 func isShort(at address) bool { return at.Base.Class() == asm.Word }
 
-// stride is a number of elements in bytes, as wide as an address.
-func (p *printer) stride(at address, n *expr.Expr) asm.Value {
-	size := int64(at.bytes())
+// stride is times n elements in bytes, as wide as an address.
+func (p *printer) stride(at address, n *expr.Expr, times int) asm.Value {
+	size := int64(at.bytes() * times)
 	switch {
 	case isShort(at):
 		return p.value(expr.Simplify(expr.New(expr.Mul, n, expr.Int(size))))

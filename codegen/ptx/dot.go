@@ -85,7 +85,7 @@ func (p *printer) dot(d *kernel.Dot) {
 	switch {
 	case n.M == nil:
 		v := p.vars[n.C.Slice]
-		p.chain(n, v, expr.Int(0), expr.Int(0))
+		p.chain(n, v, asm.Int(0), asm.Int(0))
 	case !p.team.whole || !inTiles(d):
 		p.outputs(n)
 	default:
@@ -101,8 +101,8 @@ const (
 // outputs gives each thread outputs of its own: for products that are too small
 // for tiles.
 func (p *printer) outputs(n flat.Product) {
-	row, col := expr.NewVar(rowVar, expr.I32), expr.NewVar(colVar, expr.I32)
 	p.each([]kernel.Axis{{Var: rowVar, Size: n.M}, {Var: colVar, Size: n.N}}, func() {
+		row, col := p.vars[rowVar], p.vars[colVar]
 		c := p.operand(n.C, row, col)
 		acc := p.f.Variable(asm.F32(0))
 		if !n.Zero {
@@ -114,16 +114,32 @@ func (p *printer) outputs(n flat.Product) {
 }
 
 // operand is where an operand's element is.
-func (p *printer) operand(o flat.Operand, i, j *expr.Expr) address {
-	index := expr.New(expr.Add, expr.New(expr.Mul, i, o.RS), expr.New(expr.Mul, j, o.CS))
-	return p.at(p.own(expr.NewElem(o.Slice, p.slices[o.Slice].typ, expr.Simplify(expr.New(expr.Add, o.Off, index)))), known{})
+func (p *printer) operand(o flat.Operand, i, j asm.Value) address {
+	rs, cs, off := p.value(o.RS), p.value(o.CS), p.value(o.Off)
+	return p.element(p.slices[o.Slice], p.f.Do("mad.lo.s32", i, rs, p.f.Do("mad.lo.s32", j, cs, off)))
+}
+
+// sideBySide is how many elements of a row are taken at a time: 4 where every row, of
+// so many columns, begins and ends at a multiple of their size, else 1.
+func (p *printer) sideBySide(o flat.Operand, columns *expr.Expr) int {
+	four := func(e *expr.Expr) bool { return expr.IsMultiple(e, expr.Int(4)) }
+	if p.aligned[o.Slice] && expr.IsInt(o.CS, 1) && four(o.Off) && four(o.RS) && four(columns) {
+		return 4
+	}
+	return 1
+}
+
+// transposed is an operand with rows for columns.
+func transposed(o flat.Operand) flat.Operand {
+	o.RS, o.CS = o.CS, o.RS
+	return o
 }
 
 // chain adds the products of one output to a register.
-func (p *printer) chain(n flat.Product, acc asm.Value, row, col *expr.Expr) {
+func (p *printer) chain(n flat.Product, acc, row, col asm.Value) {
 	f := p.f
-	a, b := p.pointer(p.operand(n.A, row, expr.Int(0))), p.pointer(p.operand(n.B, expr.Int(0), col))
-	da, db := p.stride(a, n.A.CS), p.stride(b, n.B.RS)
+	a, b := p.pointer(p.operand(n.A, row, asm.Int(0))), p.pointer(p.operand(n.B, asm.Int(0), col))
+	da, db := p.stride(a, n.A.CS, 1), p.stride(b, n.B.RS, 1)
 	p.count(asm.Int(0), p.value(n.K), asm.Int(1), func(asm.Value) {
 		x, y := p.widened(a.typ, p.load(a, 1)...), p.widened(b.typ, p.load(b, 1)...)
 		f.Into(acc, "fma.rn.f32", x[0], y[0], acc)

@@ -1,8 +1,6 @@
 package ptx
 
 import (
-	"slices"
-
 	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/codegen/ptx/asm"
 	"github.com/arithlang/mlc/compiler/expr"
@@ -44,11 +42,9 @@ func newProduct(p *printer, n flat.Product) *product {
 	q.sizeM, q.sizeN, q.sizeK = p.value(n.M), p.value(n.N), p.value(n.K)
 	ty, tx := p.divide(p.team.id, asm.Int(t.cols/t.wide))
 	q.row, q.col = p.f.Do("mul.lo.s32", ty, asm.Int(t.high)), p.f.Do("mul.lo.s32", tx, asm.Int(t.wide))
-	second := p.stage
-	second.Base = p.f.Do("add.s32", second.Base, p.stride(second, expr.Int(int64(t.depth*(t.rows+stagePad)))))
-	across := flat.Operand{Slice: n.B.Slice, Off: n.B.Off, RS: n.B.CS, CS: n.B.RS}
+	second := p.stage.plus(t.depth * (t.rows + stagePad))
 	q.a = q.stagedOf(&staged{Operand: n.A, size: n.M, limit: q.sizeM, width: t.rows}, p.stage, q.row)
-	q.b = q.stagedOf(&staged{Operand: across, size: n.N, limit: q.sizeN, width: t.cols}, second, q.col)
+	q.b = q.stagedOf(&staged{Operand: transposed(n.B), size: n.N, limit: q.sizeN, width: t.cols}, second, q.col)
 	return q
 }
 
@@ -59,10 +55,10 @@ func (s *staged) pitch() int { return s.width + stagePad }
 func (q *product) stagedOf(s *staged, at address, first asm.Value) *staged {
 	f := q.f
 	s.alongK = expr.IsInt(s.CS, 1)
-	s.vector = q.vectorOf(s)
+	s.vector = q.sideBySide(transposed(s.Operand), s.size)
 	beside := s.width // values of the tile that lie side by side in the operand
 	if s.alongK {
-		beside = q.depth
+		s.vector, beside = q.sideBySide(s.Operand, q.n.K), q.depth
 	}
 	threads, all := q.team.threads, s.width*q.depth/s.vector
 	s.slots, s.step = (all+threads-1)/threads, threads*s.vector/beside
@@ -83,28 +79,6 @@ func (q *product) stagedOf(s *staged, at address, first asm.Value) *staged {
 	s.to = q.element(at, f.Do("mad.lo.s32", s.k, asm.Int(s.pitch()), s.row))
 	s.from = q.element(at, first)
 	return s
-}
-
-// vectorOf is 4 where the values side by side begin at multiples of their size and
-// end together.
-func (q *product) vectorOf(s *staged) int {
-	const v = 4
-	size, across := q.n.K, s.RS
-	if !s.alongK {
-		if !expr.IsInt(s.RS, 1) {
-			return 1
-		}
-		size, across = s.size, s.CS
-	}
-	if q.aligned[s.Slice] && multiples(v, s.Off, across, size) {
-		return v
-	}
-	return 1
-}
-
-// multiples says whether all sizes are sure to be multiples of a number.
-func multiples(of int64, sizes ...*expr.Expr) bool {
-	return !slices.ContainsFunc(sizes, func(e *expr.Expr) bool { return !expr.IsMultiple(e, expr.Int(of)) })
 }
 
 // print prints the loops over the output's tiles.
@@ -229,8 +203,7 @@ func (q *product) below(i, size asm.Value, n int) asm.Value {
 func (q *product) sourceOf(s *staged, first asm.Value) source {
 	f := q.f
 	row := f.Do("add.s32", s.row, first)
-	at := q.element(q.slices[s.Slice], q.index(s.Operand, row, s.k))
-	src := source{at: q.pointer(at)}
+	src := source{at: q.pointer(q.operand(s.Operand, row, s.k))}
 	for slot := range s.slots {
 		here := row
 		if s.alongK {
@@ -241,12 +214,6 @@ func (q *product) sourceOf(s *staged, first asm.Value) source {
 	return src
 }
 
-// index is that of an operand's element.
-func (q *product) index(o flat.Operand, row, col asm.Value) asm.Value {
-	rs, cs, off := q.value(o.RS), q.value(o.CS), q.value(o.Off)
-	return q.f.Do("mad.lo.s32", row, rs, q.f.Do("mad.lo.s32", col, cs, off))
-}
-
 // bring copies the next depth values of k to shared memory, and 0 where there are
 // none: those meet no output.
 func (q *product) bring(s *staged, src source, left asm.Value) {
@@ -255,7 +222,7 @@ func (q *product) bring(s *staged, src source, left asm.Value) {
 	if !s.alongK {
 		along, to, step = s.CS, s.step*s.pitch(), s.step
 	}
-	by := q.stride(src.at, expr.Simplify(expr.New(expr.Mul, along, expr.Int(int64(s.step)))))
+	by := q.stride(src.at, along, s.step)
 	at := src.at
 	for slot, inside := range src.inside {
 		k := f.Do("add.s32", s.k, asm.Int(slot*step))
@@ -264,7 +231,7 @@ func (q *product) bring(s *staged, src source, left asm.Value) {
 		at = q.behind(at, by)
 	}
 	if !oneTurn(q.n.Dot) {
-		q.advance(src.at, q.stride(src.at, expr.Simplify(expr.New(expr.Mul, s.CS, expr.Int(int64(q.depth))))))
+		q.advance(src.at, q.stride(src.at, s.CS, q.depth))
 	}
 }
 
@@ -304,8 +271,8 @@ func (q *product) multiply(acc [][]asm.Value, left asm.Value) {
 			for i := range n {
 				q.products(acc, a.plus(i*q.a.pitch()), b.plus(i*q.b.pitch()))
 			}
-			q.advance(a, q.stride(a, expr.Int(int64(n*q.a.pitch()))))
-			q.advance(b, q.stride(b, expr.Int(int64(n*q.b.pitch()))))
+			q.advance(a, q.stride(a, expr.Int(1), n*q.a.pitch()))
+			q.advance(b, q.stride(b, expr.Int(1), n*q.b.pitch()))
 		})
 	}
 	even := q.f.Do("and.b32", left, asm.Int(-unroll))
@@ -327,11 +294,11 @@ func (q *product) products(acc [][]asm.Value, a, b address) {
 // from output (i, j) on.
 func (q *product) output(row, col asm.Value, do func(i, j, n int, at address)) {
 	f, c, n := q.f, q.n.C, 1
-	if q.wide == 4 && q.aligned[c.Slice] && expr.IsInt(c.CS, 1) && multiples(4, c.RS, c.Off, q.n.N) {
-		n = 4
+	if q.wide == 4 {
+		n = q.sideBySide(c, q.n.N)
 	}
-	first := q.element(q.slices[c.Slice], q.index(c, row, col))
-	down, across := q.stride(first, c.RS), q.stride(first, c.CS)
+	first := q.operand(c, row, col)
+	down, across := q.stride(first, c.RS, 1), q.stride(first, c.CS, 1)
 	for i := range q.high {
 		inside, at := q.below(f.Do("add.s32", row, asm.Int(i)), q.sizeM, q.rows), first
 		for j := 0; j < q.wide; j += n {

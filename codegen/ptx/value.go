@@ -128,9 +128,9 @@ func (p *printer) composed(e *expr.Expr, t expr.Type, args []asm.Value) asm.Valu
 	case expr.Eq: // of Bool
 		return f.Do("not.pred", f.Do("xor.pred", args[0], args[1]))
 	case expr.BitsF:
-		return f.FloatOf(args[0])
+		return f.As(asm.Float, args[0])
 	case expr.FBits:
-		return f.Bits(args[0])
+		return f.As(asm.Word, args[0])
 	case expr.AsU32, expr.AsI32:
 		return args[0]
 	}

@@ -232,14 +232,9 @@ func (f *Func) Copy(v Value) Value {
 	return f.compute(v.class, Instr{op: "mov." + classes[v.class].typ, args: []Value{v}})
 }
 
-// Bits is the bit pattern of a float.
-func (f *Func) Bits(v Value) Value {
-	return f.compute(Word, Instr{op: "mov.b32", args: []Value{v}})
-}
-
-// FloatOf is the float with a bit pattern.
-func (f *Func) FloatOf(v Value) Value {
-	return f.compute(Float, Instr{op: "mov.b32", args: []Value{v}})
+// As is the Word or the Float of the same 32 bits.
+func (f *Func) As(c Class, v Value) Value {
+	return f.compute(c, Instr{op: "mov.b32", args: []Value{v}})
 }
 
 // Load reads an element.

@@ -49,7 +49,7 @@ func everything() *Module {
 	f.Store(Generic.At("g", addr).Plus(-4), f.Load(Generic.At("g", addr).Plus(8), Float))
 	f.WarpSync()
 	f.Barrier()
-	f.Store(Global.At("x", global), f.Shuffle("bfly", float, 16), f.Shuffle("idx", f.FloatOf(f.Bits(float)), 0))
+	f.Store(Global.At("x", global), f.Shuffle("bfly", float, 16), f.Shuffle("idx", f.As(Float, f.As(Word, float)), 0))
 	f.Store(Global.At("x", global), f.Shuffle("bfly", word, 1))
 	f.If(pred, func() {
 		i := f.Variable(Int(0))
