@@ -347,7 +347,7 @@ func (r *trainee) update(t *testing.T, step int) {
 	correct := func(beta float64) float64 { return 1 / (1 - math.Pow(beta, float64(step+1))) }
 	e := r.program.Entry("update")
 	s := kernel.Scalars{"P": 0, "N": float64(r.trained), "lr": r.train.LR, "clip": 1, "decay": 0,
-		"correct1": correct(r.train.Beta1), "correct2": correct(r.train.Beta2)}
+		"bias_correction1": correct(r.train.Beta1), "bias_correction2": correct(r.train.Beta2)}
 	r.machine.Prepare(e, s)
 	if err := r.machine.Run(e, s); err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ func TestNoFillersInQuestions(t *testing.T) {
 	if problems.Train(0).Fillers == nil {
 		t.Fatal("problems of training have no fillers")
 	}
-	asking := questions{eval.Model{Machine: NewCPU(m.CPU, cpu.Go, 1, m.Plan.NumParams), Plan: &m.Plan, Task: problems, Seed: 1}}
+	asking := questions{eval.Model{Machine: NewCPU(m.CPU, cpu.Go, 1, &m.Plan), Plan: &m.Plan, Task: problems, Seed: 1}}
 	for _, heldOut := range []bool{false, true} {
 		if _, err := asking.match(heldOut, 0, 64); err != nil {
 			t.Fatal(err)

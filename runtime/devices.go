@@ -83,7 +83,7 @@ func (f *deviceFlags) openCPU(a app) (device.Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewCPU(a.model.CPU, isa, threads, a.model.Plan.NumParams), nil
+	return NewCPU(a.model.CPU, isa, threads, &a.model.Plan), nil
 }
 
 func (f *deviceFlags) openCUDA(a app) (device.Machine, error) {
@@ -130,7 +130,7 @@ func newGPU(d cuda.Driver, m *Model, about device.About) (device.Machine, error)
 	if m.GPU.PTX == "" {
 		return nil, fmt.Errorf("--device %s: this program has no GPU kernels: build it again with a newer mlc, or use --device cpu", about.Device)
 	}
-	machine, err := cuda.NewMachine(cuda.NewDevice(d), m.GPU, m.Plan.NumParams,
+	machine, err := cuda.NewMachine(cuda.NewDevice(d), m.GPU, &m.Plan,
 		cuda.Options{About: about, Blocking: os.Getenv("CUDA_LAUNCH_BLOCKING") == "1"})
 	if err != nil {
 		return nil, err // a nil *Machine is no nil interface

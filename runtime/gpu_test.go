@@ -180,7 +180,7 @@ func TestBenchOnGPU(t *testing.T) {
 // newToyGPU is the toy on a machine with a driver.
 func newToyGPU(t *testing.T, m *Model, d cuda.Driver) *cuda.Machine {
 	t.Helper()
-	machine, err := cuda.NewMachine(cuda.NewDevice(d), m.GPU, m.Plan.NumParams, cuda.Options{About: device.About{Device: "cuda"}})
+	machine, err := cuda.NewMachine(cuda.NewDevice(d), m.GPU, &m.Plan, cuda.Options{About: device.About{Device: "cuda"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func TestStepsOnGPUAreOneLaunchAChunk(t *testing.T) {
 	m.Train.Batch, m.Train.Chunk, m.Train.MicroBatch = 48, 16, 16
 	d := &faulty{Driver: simulatedGPU(t)}
 	tr := trainerOf(t, m, newToyGPU(t, &m, d))
-	onCPU := trainerOf(t, m, NewCPU(m.CPU, cpu.Go, 1, m.Plan.NumParams))
+	onCPU := trainerOf(t, m, NewCPU(m.CPU, cpu.Go, 1, &m.Plan))
 	for step := range 4 {
 		a, err := tr.Step(0.01)
 		if err != nil {

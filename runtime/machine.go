@@ -22,20 +22,22 @@ type cpuMachine struct {
 	piece, part func(w device.Worker, i int) // methods of total and ranges, kept as functions: a step allocates nothing
 }
 
-// NewCPU returns the processor as a machine for a model's kernels, with arenas of
-// so many parameters. Main does this by itself; it is for programs that run a
+// NewCPU returns the processor as a machine for a model's kernels, with the arenas of
+// its plan. Main does this by itself; it is for programs that run a
 // model from their own code.
-func NewCPU(kernels []cpu.Kernel, isa cpu.ISA, threads, params int) device.Machine {
+func NewCPU(kernels []cpu.Kernel, isa cpu.ISA, threads int, plan *device.Plan) device.Machine {
 	var common cpu.Memory
-	for _, s := range []device.Space{device.Params, device.Grads, device.Moment1, device.Moment2} {
-		common.F32[s] = make([]float32, params)
+	arena := func() []float32 { return make([]float32, plan.NumParams) }
+	common.F32[device.Params], common.F32[device.Grads] = arena(), arena()
+	for i := range plan.States {
+		common.F32[device.State:][i] = arena()
 	}
 	own := make([]*cpuWorker, threads)
 	shared := make([]*cpuWorker, threads)
 	for i := range own {
 		shared[i] = newCPUWorker(kernels, isa, common)
 		mem := common
-		mem.F32[device.Grads] = make([]float32, params)
+		mem.F32[device.Grads] = arena()
 		own[i] = newCPUWorker(kernels, isa, mem)
 	}
 	m := &cpuMachine{isa: isa, own: newPool(own), shared: newPool(shared), total: newTotal(common.F32[device.Grads], threads-1)}

@@ -15,19 +15,20 @@ import (
 // those of absurd models are beyond integers.
 type need struct {
 	params float64 // one arena of parameters
+	states float64 // how many more the optimizer has
 	batch  float64 // tokens and losses of a step
 	work   float64 // activations and saved values, of a thread
-	arenas bool    // parameters, gradients and moments are still to be had
+	arenas bool    // parameters, gradients and states are still to be had
 }
 
 const elemBytes = 4 // F32 and I32
 
-// shared is for all threads: parameters and two moments.
+// shared is for all threads: parameters and the optimizer's states.
 func (n need) shared() float64 {
 	if !n.arenas {
 		return n.batch
 	}
-	return 3*n.params + n.batch
+	return (1+n.states)*n.params + n.batch
 }
 
 // thread is for each thread: gradients, and once more for their sum or to be ahead of
@@ -41,7 +42,7 @@ func (n need) thread() float64 {
 
 // needs is the memory for a model, without what its examples take unless it trains.
 func (m *Model) needs(trains bool) (need, error) {
-	n := need{params: elemBytes * float64(m.Plan.NumParams), arenas: true}
+	n := need{params: elemBytes * float64(m.Plan.NumParams), states: float64(len(m.Plan.States)), arenas: true}
 	if !trains {
 		return n, nil
 	}

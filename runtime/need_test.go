@@ -142,7 +142,7 @@ func TestNeeds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	machine := NewCPU(m.CPU, cpu.Go, 1, m.Plan.NumParams)
+	machine := NewCPU(m.CPU, cpu.Go, 1, &m.Plan)
 	trainer, err := (&benchCmd{}).trainer(&m, machine)
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 )
 
 func TestEachRunsOnceOnOneWorkerAtATime(t *testing.T) {
-	m := NewCPU(nil, cpu.Go, 4, 0)
+	m := NewCPU(nil, cpu.Go, 4, &device.Plan{})
 	for _, n := range []int{0, 1, 2, 7, 100} {
 		counts := make([]atomic.Int32, n)
 		m.Each(n, func(w device.Worker, i int) {
@@ -38,7 +38,7 @@ func TestEachRunsOnceOnOneWorkerAtATime(t *testing.T) {
 
 func TestRangesCoverAllOnce(t *testing.T) {
 	for _, n := range []int{0, 1, minRange, 2*minRange + 5, 9 * minRange} {
-		m := NewCPU(nil, cpu.Go, 3, 0)
+		m := NewCPU(nil, cpu.Go, 3, &device.Plan{})
 		counts := make([]atomic.Int32, n)
 		m.Ranges(n, func(_ device.Worker, lo, hi int) {
 			for i := lo; i < hi; i++ {
@@ -67,7 +67,7 @@ func TestSumDoesNotDependOnWorkers(t *testing.T) {
 	}
 	var want []float32
 	for _, workers := range []int{1, 2, 3, 8} {
-		m := NewCPU(nil, cpu.Go, workers, size)
+		m := NewCPU(nil, cpu.Go, workers, &device.Plan{NumParams: size})
 		for range 3 {
 			m.Sum(n, func(w device.Worker, i int) {
 				if i%7 == 0 {
@@ -93,7 +93,7 @@ func TestSumDoesNotDependOnWorkers(t *testing.T) {
 // TestSumDoesNotWait makes a first piece that ends only when a worker has done two
 // others.
 func TestSumDoesNotWait(t *testing.T) {
-	m := NewCPU(nil, cpu.Go, 2, 4)
+	m := NewCPU(nil, cpu.Go, 2, &device.Plan{NumParams: 4})
 	third := make(chan bool)
 	m.Sum(3, func(_ device.Worker, i int) {
 		switch i {
@@ -127,7 +127,7 @@ func trainerOf(t *testing.T, m Model, machine device.Machine) *train.Trainer {
 func TestStepsDoNotAllocate(t *testing.T) {
 	m := toyModel()
 	m.Train.MicroBatch, m.Train.Chunk = 4, 8
-	tr := trainerOf(t, m, NewCPU(m.CPU, cpu.Detect(), 3, m.Plan.NumParams))
+	tr := trainerOf(t, m, NewCPU(m.CPU, cpu.Detect(), 3, &m.Plan))
 	var before, after goruntime.MemStats
 	for range 100 {
 		goruntime.ReadMemStats(&before)
@@ -151,7 +151,7 @@ func TestChunks(t *testing.T) {
 	m.Train.Batch, m.Train.MicroBatch, m.Train.Chunk = 50, 8, 16
 	bits := map[string]bool{}
 	for _, threads := range []int{1, 2, 5} {
-		tr := trainerOf(t, m, NewCPU(m.CPU, cpu.Go, threads, m.Plan.NumParams))
+		tr := trainerOf(t, m, NewCPU(m.CPU, cpu.Go, threads, &m.Plan))
 		for range 3 {
 			if _, err := tr.Step(0.01); err != nil {
 				t.Fatal(err)
@@ -175,7 +175,7 @@ func TestChunks(t *testing.T) {
 		launches.Add(1)
 		healthy(w, e, a)
 	}
-	if _, err := trainerOf(t, m, NewCPU(m.CPU, cpu.Go, 2, m.Plan.NumParams)).Step(0.01); err != nil {
+	if _, err := trainerOf(t, m, NewCPU(m.CPU, cpu.Go, 2, &m.Plan)).Step(0.01); err != nil {
 		t.Fatal(err)
 	}
 	for first, examples := range map[int]int32{0: 8, 8: 8, 16: 8, 24: 8, 32: 8, 40: 8, 48: 2} {

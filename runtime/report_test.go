@@ -56,7 +56,7 @@ func TestFullReports(t *testing.T) {
 		t.Fatalf("reports are %+v: %v", reports, err)
 	}
 	last := reports[6]
-	machine := NewCPU(m.CPU, cpu.Go, 1, m.Plan.NumParams)
+	machine := NewCPU(m.CPU, cpu.Go, 1, &m.Plan)
 	path, err := newestCheckpoint(dir)
 	if err != nil {
 		t.Fatal(err)

@@ -464,7 +464,7 @@ func TestMissingWeights(t *testing.T) {
 // TestAttend compares the mean with one made by hand.
 func TestAttend(t *testing.T) {
 	m := attendingToy()
-	machine := NewCPU(m.CPU, cpu.Go, 2, m.Plan.NumParams)
+	machine := NewCPU(m.CPU, cpu.Go, 2, &m.Plan)
 	problems, err := task.New(m.Task, 5)
 	if err != nil {
 		t.Fatal(err)

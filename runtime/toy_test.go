@@ -35,7 +35,7 @@ func toyModel() Model {
 	return Model{
 		Name: "toy", Spec: "arith 1\ntask successor {\n  below = 1M\n}\n", SpecHash: "0123456789abcdef", Version: "v0.0.0",
 		Task: task.Config{Kind: "successor", Below: 1_000_000, Base: 10, Reversed: true, Pad: task.Pad{To: 7, Step: 3}, Holdout: 0.125},
-		Train: train.Config{Optimizer: "adamw", LR: 0.05, Beta1: 0.9, Beta2: 0.98, Eps: 1e-9, Decay: 0.01, Schedule: "trapezoid", Warmup: 0.1,
+		Train: train.Config{LR: 0.05, Beta1: 0.9, Beta2: 0.98, Eps: 1e-9, Decay: 0.01, Schedule: "trapezoid", Warmup: 0.1,
 			Cooldown: 0.5, Clip: 0.5, Batch: 50, MicroBatch: 16, Budget: train.Budget{Steps: 20}, Seed: 1},
 		Eval: eval.Config{Digits: []int{1, 6, 10}, Samples: 300, Pad: task.Pad{To: 7, Step: 3}},
 		Params: []device.Param{
@@ -73,6 +73,7 @@ func toyPlan() device.Plan {
 	none := func(*device.Env) device.Layout { return device.Layout{Work: 1} }
 	return device.Plan{
 		NumParams: toySize,
+		States:    []string{"moment1", "moment2"},
 		Gradients: program(full, func(q device.Queue, e *device.Env, l device.Layout) {
 			q.Launch(toyGradients, e, l.Source, l.Target, l.Labels, l.Loss, l.Pred, first(device.Params), first(device.Grads))
 		}),
@@ -87,7 +88,7 @@ func toyPlan() device.Plan {
 			q.Launch(toySumSquares, e, first(device.Grads), first(device.Work))
 		}),
 		Update: program(none, func(q device.Queue, e *device.Env, _ device.Layout) {
-			q.Launch(toyUpdate, e, first(device.Grads), first(device.Moment1), first(device.Moment2), first(device.Params))
+			q.Launch(toyUpdate, e, first(device.Grads), first(device.State), first(device.State+1), first(device.Params))
 		}),
 	}
 }
@@ -167,11 +168,11 @@ func runToySumSquares(w *cpu.Worker, e *device.Env, _ []device.Ref) {
 }
 
 func runToyUpdate(w *cpu.Worker, e *device.Env, _ []device.Ref) {
-	p, m1, m2 := w.Mem.F32[device.Params], w.Mem.F32[device.Moment1], w.Mem.F32[device.Moment2]
+	p, m1, m2 := w.Mem.F32[device.Params], w.Mem.F32[device.State], w.Mem.F32[device.State+1]
 	for i := e.P; i < e.P+e.N; i++ {
 		g := w.Mem.F32[device.Grads][i] * e.Clip
 		m1[i] = float32(0.9*m1[i]) + float32(0.1*g)
 		m2[i] = float32(0.98*m2[i]) + float32(0.02*g*g)
-		p[i] -= float32(e.LR * (m1[i]*e.Correct1/(float32(math.Sqrt(float64(m2[i]*e.Correct2)))+1e-9) + float32(e.Decay*p[i])))
+		p[i] -= float32(e.LR * (m1[i]*e.BiasCorrection1/(float32(math.Sqrt(float64(m2[i]*e.BiasCorrection2)))+1e-9) + float32(e.Decay*p[i])))
 	}
 }

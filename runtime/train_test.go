@@ -26,7 +26,7 @@ import (
 // trainerIn is the trainer of a new run.
 func trainerIn(t *testing.T, m Model, dir string) *train.Trainer {
 	t.Helper()
-	machine := NewCPU(m.CPU, cpu.Go, 2, m.Plan.NumParams)
+	machine := NewCPU(m.CPU, cpu.Go, 2, &m.Plan)
 	c := trainCmd{Out: dir, Quiet: true}
 	at, err := c.directory(&m, machine)
 	if err != nil {

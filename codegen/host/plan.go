@@ -86,6 +86,7 @@ func (f *source) plan(p *lower.Program) {
 	f.line("\n// plan is what a trainer launches; each program is a function below.")
 	f.line("var plan = device.Plan{")
 	f.line("NumParams: %d,", p.NumParams)
+	f.line("States: %#v,", p.States)
 	for _, e := range p.Entries {
 		layout := join("layout", e.Memory.Name)
 		if e.Flat {
@@ -336,22 +337,22 @@ func weightName(a lower.Arg) string {
 	return name
 }
 
-// flatSpace is the arena of an optimizer argument.
-var flatSpace = map[lower.Space]string{
-	lower.FlatParams: "Params", lower.FlatGrads: "Grads", lower.FlatMoment1: "Moment1", lower.FlatMoment2: "Moment2",
-}
-
 // argument is where a launch has a buffer: in the parameters of the layer or in the
 // program's memory; of a program over flat arenas, from element P on of an arena, or in
 // the Work space.
 func argument(a lower.Arg, flat bool) string {
-	arena, ofArena := flatSpace[a.Space]
-	switch {
-	case a.Space == lower.InParams || a.Space == lower.InGrads:
+	arena := func(space string) string { return fmt.Sprintf("device.Ref{Space: device.%s, Off: e.P}", space) }
+	switch a.Space {
+	case lower.InParams, lower.InGrads:
 		return fmt.Sprintf("%s.Plus(%s)", weightName(a), paramConst(a.Group, a.Param))
-	case ofArena:
-		return fmt.Sprintf("device.Ref{Space: device.%s, Off: e.P}", arena)
-	case flat:
+	case lower.FlatParams:
+		return arena("Params")
+	case lower.FlatGrads:
+		return arena("Grads")
+	case lower.FlatState:
+		return arena(strings.TrimSuffix(fmt.Sprintf("State+%d", a.State), "+0"))
+	}
+	if flat {
 		return "device.Ref{Space: device.Work}"
 	}
 	return fmt.Sprintf("b.%s.At(%s)", Name(a.Ref.Buffer), index(a.Ref))

@@ -83,7 +83,7 @@ func New(p *compiler.Program) (*Model, error) {
 // Machine is a GPU for the model. The driver stays open.
 func (m *Model) Machine(d cuda.Driver) (*cuda.Machine, error) {
 	about := device.About{Device: "cuda", Name: d.Info().Name}
-	return cuda.NewMachine(cuda.NewDevice(d), m.GPU, m.Plan.NumParams, cuda.Options{About: about})
+	return cuda.NewMachine(cuda.NewDevice(d), m.GPU, &m.Plan, cuda.Options{About: about})
 }
 
 // Trainer is ready for the first step on a machine, of a run that is not kept.

@@ -14,7 +14,7 @@ import (
 
 // newPlan is what package host prints as plan.go.
 func newPlan(p *lower.Program) device.Plan {
-	out := device.Plan{NumParams: p.NumParams}
+	out := device.Plan{NumParams: p.NumParams, States: p.States}
 	kernels := map[*kernel.Kernel]int{}
 	for i, k := range p.Kernels {
 		kernels[k] = i
@@ -106,10 +106,8 @@ func (r *run) place(a lower.Arg, l int) device.Ref {
 		return device.Ref{Space: device.Params, Off: r.e.P}
 	case lower.FlatGrads:
 		return device.Ref{Space: device.Grads, Off: r.e.P}
-	case lower.FlatMoment1:
-		return device.Ref{Space: device.Moment1, Off: r.e.P}
-	case lower.FlatMoment2:
-		return device.Ref{Space: device.Moment2, Off: r.e.P}
+	case lower.FlatState:
+		return device.Ref{Space: device.State + device.Space(a.State), Off: r.e.P}
 	}
 	if r.Flat {
 		return device.Ref{Space: device.Work} // the result

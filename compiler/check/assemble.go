@@ -105,7 +105,6 @@ func (c *checker) train() Train {
 		Backprop:    loss.int("backprop"),
 		SumLoss:     c.get("train.reduce").is("sum_over_batch"),
 		Throttle:    c.flag("train.throttle"),
-		Optimizer:   opt.word,
 		LR:          opt.num64("lr"),
 		Eps:         opt.num64("eps"),
 		Decay:       opt.num64("decay"),
@@ -139,7 +138,7 @@ func (c *checker) train() Train {
 	if stop := c.get("train.stop"); stop.is("accuracy") {
 		t.Stop = &config.Stop{AtLeast: stop.num64("at_least"), HeldOut: stop.arg("on").is("held_out")}
 	}
-	return Train{Train: t, Precision: c.word("train.precision"), Pos: c.place("train")}
+	return Train{Train: t, Optimizer: opt.word, Precision: c.word("train.precision"), Pos: c.place("train")}
 }
 
 func (c *checker) eval() Eval {

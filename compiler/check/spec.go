@@ -213,6 +213,7 @@ type Init = config.Init
 // draws (DrawGroup) or, without draws, a launch; 0: the compiler chooses.
 type Train struct {
 	config.Train
+	Optimizer string // a row of the table in compiler/model/optimizer.go
 	Precision string // auto, f32, bf16
 	Pos       diag.Pos
 }

@@ -223,11 +223,6 @@ func launchText(l lower.Launch) string {
 	return text
 }
 
-// flatNames are the arenas that the optimizer runs on.
-var flatNames = map[lower.Space]string{
-	lower.FlatParams: "params", lower.FlatGrads: "grads", lower.FlatMoment1: "moment1", lower.FlatMoment2: "moment2",
-}
-
 func argText(a lower.Arg) string {
 	switch a.Space {
 	case lower.InBuffer:
@@ -236,6 +231,10 @@ func argText(a lower.Arg) string {
 		return a.Group.Name + "." + a.Param
 	case lower.InGrads:
 		return "d." + a.Group.Name + "." + a.Param
+	case lower.FlatParams:
+		return "params"
+	case lower.FlatGrads:
+		return "grads"
 	}
-	return flatNames[a.Space]
+	return a.Param
 }

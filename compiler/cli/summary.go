@@ -41,7 +41,7 @@ type step struct {
 
 // footprint is memory in bytes of a step on the CPU.
 type footprint struct {
-	Shared    float64 `json:"shared"`     // parameters, two moments
+	Shared    float64 `json:"shared"`     // parameters, the optimizer's states
 	PerWorker float64 `json:"per_worker"` // gradients, once more for their sum or to be ahead of it, activations, saved values
 }
 
@@ -91,7 +91,7 @@ func newSummary(p *compiler.Program) (*summary, error) {
 		return nil, err
 	}
 	all := float64(p.Lowered.NumParams)
-	s.Memory = footprint{Shared: 3 * floatBytes * all, PerWorker: floatBytes * (2*all + work)}
+	s.Memory = footprint{Shared: float64(1+len(p.Lowered.States)) * floatBytes * all, PerWorker: floatBytes * (2*all + work)}
 	for _, k := range p.Lowered.Kernels {
 		i := slices.IndexFunc(s.Families, func(f family) bool { return f.Name == k.Op.Family() })
 		if i < 0 {

@@ -127,7 +127,7 @@ func TestAdamW(t *testing.T) {
 		wantP[i] -= float32(lr * (float32(m*c1)/(root+1e-08) + float32(decay*wantP[i])))
 		wantM[i], wantV[i] = m, v
 	}
-	s := Scalars{"N": n, "lr": 1e-3, "correct1": 1.9, "correct2": 30, "clip": 0.5, "decay": 0.01}
+	s := Scalars{"N": n, "lr": 1e-3, "bias_correction1": 1.9, "bias_correction2": 30, "clip": 0.5, "decay": 0.01}
 	run(t, load(t, "adamw"), s, Buffer{F: grad}, Buffer{F: param}, Buffer{F: mean}, Buffer{F: variance})
 	sameBits(t, "param", param, wantP)
 	sameBits(t, "mean", mean, wantM)

@@ -11,7 +11,8 @@ import (
 // A Machine is the memory on which Run interprets a program: the oracle of what a
 // generated plan computes. Arenas have NumParams elements.
 type Machine struct {
-	Params, Grads, Moment1, Moment2 []float32
+	Params, Grads []float32
+	States        [][]float32 // the optimizer's
 
 	buffers map[*Buffer][]kernel.Buffer
 }
@@ -19,7 +20,11 @@ type Machine struct {
 // NewMachine returns a machine with zeroed arenas.
 func NewMachine(p *Program) *Machine {
 	arena := func() []float32 { return make([]float32, p.NumParams) }
-	return &Machine{Params: arena(), Grads: arena(), Moment1: arena(), Moment2: arena(), buffers: map[*Buffer][]kernel.Buffer{}}
+	m := &Machine{Params: arena(), Grads: arena(), buffers: map[*Buffer][]kernel.Buffer{}}
+	for range p.States {
+		m.States = append(m.States, arena())
+	}
+	return m
 }
 
 // Prepare allocates the memory of an entry for a launch's shapes; entries that
@@ -119,15 +124,21 @@ func (m *Machine) routine(e *Entry, step Step, s kernel.Scalars, l int) error {
 // Buffer is the memory behind an argument in iteration l of a launch; flat arenas
 // begin at element P.
 func (m *Machine) Buffer(e *Entry, a Arg, l int, s kernel.Scalars) kernel.Buffer {
-	if a.Space == InBuffer {
+	var arena []float32
+	switch a.Space {
+	case InBuffer:
 		return m.buffers[e.Memory.Buffer(a.Ref.Buffer)][a.Ref.Index(l, runs(a.Ref.Runs, s))]
+	case InParams, FlatParams:
+		arena = m.Params
+	case InGrads, FlatGrads:
+		arena = m.Grads
+	case FlatState:
+		arena = m.States[a.State]
 	}
 	first := int(s["P"])
 	if a.Group != nil {
 		first = a.Group.Off + l%a.Group.Layers*a.Group.Stride + a.Off
 	}
-	arena := [...][]float32{InParams: m.Params, InGrads: m.Grads,
-		FlatParams: m.Params, FlatGrads: m.Grads, FlatMoment1: m.Moment1, FlatMoment2: m.Moment2}[a.Space]
 	return kernel.Buffer{F: arena[first:]}
 }
 

@@ -93,7 +93,7 @@ func tinySpec() *check.Spec {
 		Decoder: check.Stack{Layers: 2,
 			Self:  &check.Site{Mask: self, Scale: 0.5, Dropout: 0.25},
 			Cross: &check.Site{Mask: cross, Scale: 0.5, Dropout: 0.25}},
-	}, Train: check.Train{Train: config.Train{Beta1: 0.9, Beta2: 0.98, Eps: 1e-9}}}
+	}, Train: check.Train{Optimizer: "adamw", Train: config.Train{Beta1: 0.9, Beta2: 0.98, Eps: 1e-9}}}
 }
 
 func build(t *testing.T, v variant) *lower.Program {
@@ -134,7 +134,7 @@ func runAll(t *testing.T, p *lower.Program, shapes []kernel.Scalars, family stri
 				s = kernel.Scalars{"B": s["B"], "T": 1, "S": s["S"], "C": s["C"], "P": s["C"] - 1, "N": 1}
 			}
 			for k, x := range map[string]float64{"Free": 1, "Kept": 1, "Times": 1, "step": 3, "example": 40, "seed0": 9, "seed1": 8, "scale": 0.05,
-				"lr": 0.01, "correct1": 1.5, "correct2": 20, "clip": 0.5, "decay": 0.1} {
+				"lr": 0.01, "bias_correction1": 1.5, "bias_correction2": 20, "clip": 0.5, "decay": 0.1} {
 				s[k] = x
 			}
 			for _, step := range e.Steps {
@@ -152,7 +152,10 @@ func compare(t *testing.T, p *lower.Program, e *lower.Entry, r *lower.Routine, s
 	rng := rand.New(rand.NewPCG(1, 2))
 	m := lower.NewMachine(p)
 	if n := int(s["N"]); len(m.Params) < n {
-		m.Params, m.Grads, m.Moment1, m.Moment2 = make([]float32, n), make([]float32, n), make([]float32, n), make([]float32, n)
+		m.Params, m.Grads = make([]float32, n), make([]float32, n)
+		for i := range m.States {
+			m.States[i] = make([]float32, n)
+		}
 	}
 	m.Prepare(e, s)
 	env := ir.Env{Dims: map[string]int{}, Scalars: map[string]float64{}, Layer: 0, Step: 3, Example: 40, Seed: 8<<32 | 9}
@@ -210,7 +213,7 @@ func random(rng *rand.Rand, v *ir.Value, env ir.Env, buf kernel.Buffer) ir.Tenso
 			continue
 		}
 		f := float32(0.4 * rng.NormFloat64())
-		if v.Attr.Name == "v" || strings.HasSuffix(v.Attr.Name, ".r2") {
+		if v.Attr.Name == "moment2" || strings.HasSuffix(v.Attr.Name, ".r2") {
 			f = float32(math.Abs(float64(f)))
 		}
 		buf.F[i] = f

@@ -12,6 +12,7 @@ import (
 type Program struct {
 	Groups    []*plan.Group
 	NumParams int
+	States    []string         // names of the optimizer's
 	Kernels   []*kernel.Kernel // each once, in order of first launch
 	Entries   []*Entry
 }
@@ -90,8 +91,7 @@ const (
 	InGrads
 	FlatParams
 	FlatGrads
-	FlatMoment1
-	FlatMoment2
+	FlatState
 )
 
 // An Arg is what a kernel's buffer is bound to.
@@ -99,14 +99,15 @@ type Arg struct {
 	Space Space
 	Ref   plan.Ref    // InBuffer
 	Group *plan.Group // InParams, InGrads: of instance l modulo Layers in a loop, else instance 0
-	Param string
-	Off   int // of the parameter within an instance
+	Param string      // of the group; FlatState: the name of the state
+	Off   int         // of the parameter within an instance
+	State int         // FlatState: its number
 }
 
 // Lower lowers a plan.
 func Lower(p *plan.Plan) (*Program, error) {
 	l := &lowerer{plan: p, kernels: map[string]*kernel.Kernel{}, names: map[string]bool{},
-		out: &Program{Groups: p.Groups, NumParams: p.NumParams()}}
+		out: &Program{Groups: p.Groups, NumParams: p.NumParams(), States: p.States}}
 	for _, prog := range p.Programs {
 		if err := l.program(prog); err != nil {
 			return nil, err

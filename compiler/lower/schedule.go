@@ -266,12 +266,15 @@ func note(f *ir.Func, g *opt.Group) string {
 func (l *lowerer) optimizer(f *ir.Func) error {
 	l.entry = &Entry{Name: f.Name, Memory: &Memory{Name: f.Name}, Flat: true}
 	l.out.Entries = append(l.out.Entries, l.entry)
-	flat := map[string]Space{"p": FlatParams, "g": FlatGrads, "m": FlatMoment1, "v": FlatMoment2}
+	flat := map[string]Arg{"p": {Space: FlatParams}, "g": {Space: FlatGrads}}
+	for i, name := range l.plan.States {
+		flat[name] = Arg{Space: FlatState, Param: name, State: i}
+	}
 	b := l.binder(&plan.Call{Func: f})
 	params := map[string]*ir.Value{}
 	for _, p := range f.Params {
 		params[p.Attr.Name] = p
-		b.arg[p] = Arg{Space: flat[p.Attr.Name]}
+		b.arg[p] = flat[p.Attr.Name]
 	}
 	for _, r := range f.Results {
 		if p, ok := params[r.Name]; ok {

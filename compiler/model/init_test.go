@@ -15,7 +15,8 @@ func TestInitialBiases(t *testing.T) {
 	for _, uniform := range []bool{false, true} {
 		site := &check.Site{Scale: 0.5}
 		spec := &check.Spec{Model: check.Model{Width: 16, Heads: 2, Act: "relu", Hidden: 64, Norm: "layernorm", Bias: true, Init: xavier, InitBiases: uniform,
-			TokenScale: 1, Position: check.Position{Kind: "none"}, Decoder: check.Stack{Layers: 2, Self: site, Cross: site}}}
+			TokenScale: 1, Position: check.Position{Kind: "none"}, Decoder: check.Stack{Layers: 2, Self: site, Cross: site}},
+			Train: check.Train{Optimizer: "adamw"}}
 		spec.Task.Base = 10
 		p, err := Build(spec)
 		if err != nil {

@@ -56,6 +56,7 @@ func Build(spec *check.Spec) (*plan.Plan, error) {
 		return nil, err
 	}
 	m.plan.Optimizer = []*ir.Func{sum, update}
+	m.plan.States = optimizers[spec.Train.Optimizer].states
 	m.plan.NumParams()
 	return m.plan, nil
 }

@@ -14,26 +14,54 @@ func sumSquares(t check.Train) (*ir.Func, error) {
 	return b.Func()
 }
 
-// update builds one step of AdamW on flat arenas [N] (Loshchilov and Hutter
-// 2019, algorithm 2, with the bias corrections 1/(1-beta^t) given as scalars);
-// with decay 0 it is Adam (Kingma and Ba 2015, algorithm 1).
+// An optimizer is how parameters follow gradients. It keeps states of each parameter
+// from one step to the next; step makes new parameters and states of old ones and of the
+// gradient, all tensors of one shape.
+type optimizer struct {
+	states []string // their names
+	step   func(b *ir.Builder, t check.Train, param, grad *ir.Value, states []*ir.Value) (*ir.Value, []*ir.Value)
+}
+
+var optimizers = map[string]optimizer{
+	"adam":  {[]string{"moment1", "moment2"}, adam},
+	"adamw": {[]string{"moment1", "moment2"}, adam},
+}
+
+// update builds a step of the spec's optimizer on flat arenas [N], with the gradient
+// clipped before.
 func update(t check.Train) (*ir.Func, error) {
+	o := optimizers[t.Optimizer]
 	b := ir.NewBuilder("update", t.Pos)
 	n := ir.T(ir.Sym("N"))
 	p, g := b.Param("p", n, ir.Input), b.Param("g", n, ir.Input)
-	m, v := b.Param("m", n, ir.Input), b.Param("v", n, ir.Input)
-	clipped := b.Map(expr.New(expr.Mul, x0, scalar("clip")), g)
-	m1 := b.Map(average(t.Beta1, x0, x1), m, clipped)
-	v1 := b.Map(average(t.Beta2, x0, expr.New(expr.Mul, x1, x1)), v, clipped)
-	b.Result("m", m1, false)
-	b.Result("v", v1, false)
-	mean := expr.New(expr.Mul, x0, scalar("correct1"))
-	root := expr.New(expr.Sqrt, expr.New(expr.Mul, x1, scalar("correct2")))
-	step := expr.New(expr.Div, mean, expr.New(expr.Add, root, expr.F(t.Eps)))
-	x2 := ir.X(2, expr.F32)
-	step = expr.New(expr.Add, step, expr.New(expr.Mul, scalar("decay"), x2))
-	b.Result("p", b.Map(expr.New(expr.Sub, x2, expr.New(expr.Mul, scalar("lr"), step)), m1, v1, p), false)
+	var states []*ir.Value
+	for _, name := range o.states {
+		states = append(states, b.Param(name, n, ir.Input))
+	}
+	p, states = o.step(b, t, p, b.Map(expr.New(expr.Mul, x0, scalar("clip")), g), states)
+	for i, name := range o.states {
+		b.Result(name, states[i], false)
+	}
+	b.Result("p", p, false)
 	return b.Func()
+}
+
+// adam is AdamW (Loshchilov and Hutter 2019, algorithm 2, with the bias corrections
+// 1/(1-beta^t) given as scalars); with decay 0 it is Adam (Kingma and Ba 2015,
+// algorithm 1).
+func adam(b *ir.Builder, t check.Train, p, g *ir.Value, moments []*ir.Value) (*ir.Value, []*ir.Value) {
+	m := b.Map(average(t.Beta1, x0, x1), moments[0], g)
+	v := b.Map(average(t.Beta2, x0, expr.New(expr.Mul, x1, x1)), moments[1], g)
+	mean := expr.New(expr.Mul, x0, scalar("bias_correction1"))
+	root := expr.New(expr.Sqrt, expr.New(expr.Mul, x1, scalar("bias_correction2")))
+	direction := expr.New(expr.Div, mean, expr.New(expr.Add, root, expr.F(t.Eps)))
+	return b.Map(descended(ir.X(2, expr.F32), direction), m, v, p), []*ir.Value{m, v}
+}
+
+// descended is p - lr*(direction + decay*p).
+func descended(p, direction *expr.Expr) *expr.Expr {
+	step := expr.New(expr.Add, direction, expr.New(expr.Mul, scalar("decay"), p))
+	return expr.New(expr.Sub, p, expr.New(expr.Mul, scalar("lr"), step))
 }
 
 // average is beta*old + (1-beta)*new.

@@ -159,6 +159,7 @@ type Plan struct {
 	Groups    []*Group
 	Programs  []*Program
 	Optimizer []*ir.Func // over flat arenas: sum of squares, update
+	States    []string   // names of what the optimizer keeps of each parameter, an arena each
 }
 
 // Group finds a parameter group by name.

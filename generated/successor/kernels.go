@@ -2836,7 +2836,7 @@ func sum(worker *cpu.Worker, env *device.Env, x, y []float32) {
 // mapV2 is a kernel of the map family (specs/successor.arith:48):
 // x2[N], x3[N], x4[N] from x[N], x2[N], x3[N], x4[N].
 func mapV2(worker *cpu.Worker, env *device.Env, x, x2, x3, x4 []float32) {
-	N, lr, correct1, correct2, clip, decay := env.N, env.LR, env.Correct1, env.Correct2, env.Clip, env.Decay
+	N, lr, biasCorrection1, biasCorrection2, clip, decay := env.N, env.LR, env.BiasCorrection1, env.BiasCorrection2, env.Clip, env.Decay
 	isa := worker.ISA()
 	x, x2, x3, x4 = x[:N], x2[:N], x3[:N], x4[:N]
 	if N == 0 {
@@ -2848,12 +2848,12 @@ func mapV2(worker *cpu.Worker, env *device.Env, x, x2, x3, x4 []float32) {
 	case cpu.AVX512:
 		for rFrom := 0; rFrom < (N+1023)/1024; rFrom += 512 {
 			rTo := min(rFrom+512, (N+1023)/1024)
-			mapV2Leaf1AVX512(worker.Frame(), &y[0], &x2[0], &x[0], &y2[0], &x3[0], &x4[0], rFrom, rTo, N, clip, lr, correct1, correct2, decay)
+			mapV2Leaf1AVX512(worker.Frame(), &y[0], &x2[0], &x[0], &y2[0], &x3[0], &x4[0], rFrom, rTo, N, clip, lr, biasCorrection1, biasCorrection2, decay)
 		}
 	case cpu.AVX2:
 		for rFrom := 0; rFrom < (N+1023)/1024; rFrom += 512 {
 			rTo := min(rFrom+512, (N+1023)/1024)
-			mapV2Leaf1AVX2(worker.Frame(), &y[0], &x2[0], &x[0], &y2[0], &x3[0], &x4[0], rFrom, rTo, N, clip, lr, correct1, correct2, decay)
+			mapV2Leaf1AVX2(worker.Frame(), &y[0], &x2[0], &x[0], &y2[0], &x3[0], &x4[0], rFrom, rTo, N, clip, lr, biasCorrection1, biasCorrection2, decay)
 		}
 	default:
 		for r := range (N + 1023) / 1024 {
@@ -2874,7 +2874,7 @@ func mapV2(worker *cpu.Worker, env *device.Env, x, x2, x3, x4 []float32) {
 			x4Row := x4[r*1024:][:min(N-r*1024, 1024)]
 			for e := range min(N-r*1024, 1024) {
 				x4At := x4Row[e]
-				x4Row[e] = x4At - float32(lr*(float32(yRow[e]*correct1)/(cpu.Sqrt(float32(y2Row[e]*correct2))+1e-09)+float32(decay*x4At)))
+				x4Row[e] = x4At - float32(lr*(float32(yRow[e]*biasCorrection1)/(cpu.Sqrt(float32(y2Row[e]*biasCorrection2))+1e-09)+float32(decay*x4At)))
 			}
 		}
 	}

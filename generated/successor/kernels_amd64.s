@@ -29129,7 +29129,7 @@ end2:
 	VZEROUPPER
 	RET
 
-// func mapV2Leaf1AVX512(frame *uint8, y *float32, x2 *float32, x *float32, y2 *float32, x3 *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, correct1 float32, correct2 float32, decay float32)
+// func mapV2Leaf1AVX512(frame *uint8, y *float32, x2 *float32, x *float32, y2 *float32, x3 *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32)
 TEXT ·mapV2Leaf1AVX512(SB), NOSPLIT, $0-100
 	MOVQ         frame+0(FP), DI
 	MOVQ         r_from+56(FP), AX
@@ -29142,9 +29142,9 @@ TEXT ·mapV2Leaf1AVX512(SB), NOSPLIT, $0-100
 	VMOVUPS      Z0, 2048(DI)
 	VBROADCASTSS lr+84(FP), Z0
 	VMOVUPS      Z0, 2112(DI)
-	VBROADCASTSS correct1+88(FP), Z0
+	VBROADCASTSS bias_correction1+88(FP), Z0
 	VMOVUPS      Z0, 2176(DI)
-	VBROADCASTSS correct2+92(FP), Z0
+	VBROADCASTSS bias_correction2+92(FP), Z0
 	VMOVUPS      Z0, 2240(DI)
 	VBROADCASTSS decay+96(FP), Z0
 	VMOVUPS      Z0, 2304(DI)
@@ -29266,7 +29266,7 @@ end2:
 	VZEROUPPER
 	RET
 
-// func mapV2Leaf1AVX2(frame *uint8, y *float32, x2 *float32, x *float32, y2 *float32, x3 *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, correct1 float32, correct2 float32, decay float32)
+// func mapV2Leaf1AVX2(frame *uint8, y *float32, x2 *float32, x *float32, y2 *float32, x3 *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32)
 TEXT ·mapV2Leaf1AVX2(SB), NOSPLIT, $0-100
 	MOVQ         frame+0(FP), DI
 	MOVQ         r_from+56(FP), AX
@@ -29279,9 +29279,9 @@ TEXT ·mapV2Leaf1AVX2(SB), NOSPLIT, $0-100
 	VMOVUPS      Y0, 2048(DI)
 	VBROADCASTSS lr+84(FP), Y0
 	VMOVUPS      Y0, 2112(DI)
-	VBROADCASTSS correct1+88(FP), Y0
+	VBROADCASTSS bias_correction1+88(FP), Y0
 	VMOVUPS      Y0, 2176(DI)
-	VBROADCASTSS correct2+92(FP), Y0
+	VBROADCASTSS bias_correction2+92(FP), Y0
 	VMOVUPS      Y0, 2240(DI)
 	VBROADCASTSS decay+96(FP), Y0
 	VMOVUPS      Y0, 2304(DI)

@@ -372,10 +372,10 @@ func sumLeaf1AVX2(frame *uint8, x *float32, y *float32, N int) {
 	panic("BUG: sumLeaf1AVX2 is assembly")
 }
 
-func mapV2Leaf1AVX512(frame *uint8, y *float32, x2 *float32, x *float32, y2 *float32, x3 *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, correct1 float32, correct2 float32, decay float32) {
+func mapV2Leaf1AVX512(frame *uint8, y *float32, x2 *float32, x *float32, y2 *float32, x3 *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32) {
 	panic("BUG: mapV2Leaf1AVX512 is assembly")
 }
 
-func mapV2Leaf1AVX2(frame *uint8, y *float32, x2 *float32, x *float32, y2 *float32, x3 *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, correct1 float32, correct2 float32, decay float32) {
+func mapV2Leaf1AVX2(frame *uint8, y *float32, x2 *float32, x *float32, y2 *float32, x3 *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32) {
 	panic("BUG: mapV2Leaf1AVX2 is assembly")
 }

@@ -52,7 +52,6 @@ var model = runtime.Model{
 		Eps:        1e-09,
 		LR:         0.003,
 		MicroBatch: 32,
-		Optimizer:  "adam",
 		Report:     config.Report{Problems: 64},
 		RowFLOP:    861174.0,
 		Rows:       8,

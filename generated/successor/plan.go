@@ -102,6 +102,7 @@ const (
 // plan is what a trainer launches; each program is a function below.
 var plan = device.Plan{
 	NumParams:  135825,
+	States:     []string{"moment1", "moment2"},
 	Gradients:  device.Program{Layout: layoutGradients, Run: gradients},
 	Forward:    device.Program{Layout: layoutForward, Run: forward},
 	Encode:     device.Program{Layout: layoutDecoding, Run: encode},
@@ -591,5 +592,5 @@ func sumSquares(q device.Queue, e *device.Env) {
 
 // update launches update (line 48 of the spec).
 func update(q device.Queue, e *device.Env) {
-	q.Launch(kMapV2, e, device.Ref{Space: device.Grads, Off: e.P}, device.Ref{Space: device.Moment1, Off: e.P}, device.Ref{Space: device.Moment2, Off: e.P}, device.Ref{Space: device.Params, Off: e.P}) // m, v, p
+	q.Launch(kMapV2, e, device.Ref{Space: device.Grads, Off: e.P}, device.Ref{Space: device.State, Off: e.P}, device.Ref{Space: device.State + 1, Off: e.P}, device.Ref{Space: device.Params, Off: e.P}) // moment1, moment2, p
 }

@@ -82,8 +82,8 @@ var scalars = [...]Scalar{
 	{"seed1", U32, "Seed", High, OfStep},
 	{"scale", F32, "Scale", Whole, OfStep},
 	{"lr", F32, "LR", Whole, OfStep},
-	{"correct1", F32, "Correct1", Whole, OfStep},
-	{"correct2", F32, "Correct2", Whole, OfStep},
+	{"bias_correction1", F32, "BiasCorrection1", Whole, OfStep},
+	{"bias_correction2", F32, "BiasCorrection2", Whole, OfStep},
 	{"clip", F32, "Clip", Whole, OfStep},
 	{"decay", F32, "Decay", Whole, OfLaunch},
 }

@@ -13,12 +13,11 @@ type Train struct {
 	Alpha       float64 // progressive: its share, beside a pass of full length
 	SumLoss     bool    // the sum over labels is divided by the rows of a batch of the longest problems, not by the labels
 	Throttle    bool    // the loss has a factor that falls with Times
-	Optimizer   string  // adam, adamw
 	LR          float64 // the schedule's highest learning rate
-	Beta1       float64
+	Beta1       float64 // with Beta2 and Eps a constant of the update kernel
 	Beta2       float64
-	Eps         float64 // with Beta1 and Beta2 a constant of the update kernel
-	Decay       float64 // adamw: weight decay of the parameters that are marked for it
+	Eps         float64
+	Decay       float64 // weight decay of the parameters that are marked for it
 	Schedule    string  // constant, trapezoid, cosine
 	Warmup      float64 // fraction of the budget
 	Cooldown    float64 // fraction of the budget

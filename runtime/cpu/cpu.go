@@ -24,7 +24,7 @@ type Kernel struct {
 }
 
 // Memory is what a Worker sees: one slice for each float32 space, and Ints for
-// device.Ints. Workers share the slices of Params and the moments and have
+// device.Ints. Workers share the slices of the spaces that are Shared and have
 // Grads, Work and Ints of their own.
 type Memory struct {
 	F32  [device.NumSpaces][]float32 // F32[device.Ints] stays nil

@@ -176,7 +176,7 @@ func words64(words, replicas int) int64 {
 // address is where a reference is, and the bytes to the next replica.
 func (m *Machine) address(g *group, r device.Ref) (Ptr, int64) {
 	mem := g.mem
-	if r.Space == device.Params || r.Space == device.Moment1 || r.Space == device.Moment2 {
+	if r.Space.Shared() {
 		mem = &m.common
 	}
 	return mem.spaces[r.Space].at + Ptr(r.Off*wordBytes), g.strides[r.Space]

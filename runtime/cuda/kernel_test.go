@@ -64,7 +64,7 @@ func TestEnvOfALaunch(t *testing.T) {
 	for i := range p.Kernels {
 		l.kernels[p.Kernels[i].Name] = &p.Kernels[i]
 	}
-	m, err := cuda.NewMachine(cuda.NewDevice(l), p, 4, cuda.Options{})
+	m, err := cuda.NewMachine(cuda.NewDevice(l), p, &device.Plan{NumParams: 4}, cuda.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ type Machine struct {
 	moves   moves     // the Machine's own
 	params  int
 
-	common memory // Params and the moments
+	common memory // the spaces that are Shared
 	sums   memory // of Root: its Grads are the sum
 	own    memory // of the replicas of a piece of work
 	root   *worker
@@ -47,9 +47,9 @@ type Machine struct {
 	err     error
 }
 
-// NewMachine returns a Machine for a program, with arenas of so many parameters.
-func NewMachine(d *Device, p Program, params int, o Options) (*Machine, error) {
-	m := &Machine{dev: d, info: d.Info(), options: o, params: params}
+// NewMachine returns a Machine for a program, with the arenas of its plan.
+func NewMachine(d *Device, p Program, plan *device.Plan, o Options) (*Machine, error) {
+	m := &Machine{dev: d, info: d.Info(), options: o, params: plan.NumParams}
 	m.root, m.piece = newWorker(m, &m.sums), newWorker(m, &m.own)
 	var err error
 	if m.kernels, err = d.kernels(p); err != nil {
@@ -58,12 +58,13 @@ func NewMachine(d *Device, p Program, params int, o Options) (*Machine, error) {
 	if m.moves, err = d.moves(); err != nil {
 		return nil, fmt.Errorf("the runtime's kernels cannot be loaded on %s: %w", m.info.Name, err)
 	}
-	for _, x := range [...]struct {
-		mem   *memory
-		space device.Space
-	}{{&m.common, device.Params}, {&m.common, device.Moment1}, {&m.common, device.Moment2}, {&m.sums, device.Grads}} {
-		if _, err := x.mem.spaces[x.space].fit(d, stride(max(params, 1))); err != nil {
-			return nil, tooLarge(err, fmt.Sprintf("the arenas of %d parameters", params),
+	arenas := []*region{&m.common.spaces[device.Params], &m.sums.spaces[device.Grads]}
+	for i := range plan.States {
+		arenas = append(arenas, &m.common.spaces[device.State:][i])
+	}
+	for _, arena := range arenas {
+		if _, err := arena.fit(d, stride(max(m.params, 1))); err != nil {
+			return nil, tooLarge(err, fmt.Sprintf("the arenas of %d parameters", m.params),
 				"end other programs on the GPU, train a smaller model, or use --device cpu")
 		}
 	}

@@ -179,7 +179,7 @@ func newMachine(t *testing.T, p cuda.Program, params int) (*cuda.Machine, *count
 		t.Fatal(err)
 	}
 	c := &counting{Driver: d}
-	m, err := cuda.NewMachine(cuda.NewDevice(c), p, params, cuda.Options{})
+	m, err := cuda.NewMachine(cuda.NewDevice(c), p, &device.Plan{NumParams: params, States: []string{"a", "b"}}, cuda.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +300,7 @@ func TestMoves(t *testing.T) {
 	for i := range x {
 		x[i], ints[i] = float32(i), int32(-i)
 	}
-	m.Root().PutFloats(ref(device.Moment2, 0), x)
+	m.Root().PutFloats(ref(device.State+1, 0), x)
 	m.Each(1, func(w device.Worker, _ int) {
 		w.Fit(0, n)
 		w.PutInts(ref(device.Ints, 0), ints)
@@ -311,12 +311,12 @@ func TestMoves(t *testing.T) {
 		}
 	})
 	got := make([]float32, n)
-	m.Root().GetFloats(got, ref(device.Moment2, 0))
+	m.Root().GetFloats(got, ref(device.State+1, 0))
 	if err := m.Err(); err != nil || !slices.Equal(got, x) {
 		t.Errorf("floats differ, %v", err)
 	}
-	m.Root().Zero(ref(device.Moment2, 2), n-3)
-	m.Root().GetFloats(got, ref(device.Moment2, 0))
+	m.Root().Zero(ref(device.State+1, 2), n-3)
+	m.Root().GetFloats(got, ref(device.State+1, 0))
 	if err := m.Err(); err != nil || got[0] != 0 || got[1] != 1 || slices.Max(got[2:n-1]) != 0 || got[n-1] != n-1 {
 		t.Errorf("after clearing the middle: %v …, %g, %v", got[:3], got[n-1], err)
 	}
@@ -394,7 +394,7 @@ func TestModulesAreLoadedOnce(t *testing.T) {
 	c := &loads{Driver: d}
 	dev := cuda.NewDevice(c)
 	for range 2 {
-		if _, err := cuda.NewMachine(dev, program(1, 0), 3, cuda.Options{}); err != nil {
+		if _, err := cuda.NewMachine(dev, program(1, 0), &device.Plan{NumParams: 3}, cuda.Options{}); err != nil {
 			t.Fatal(err)
 		}
 	}

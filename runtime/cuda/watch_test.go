@@ -28,7 +28,7 @@ func fakeMachine(t *testing.T, lib *fakecuda.Library) *cuda.Machine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := cuda.NewMachine(cuda.NewDevice(d), program(blocks, 0), 10, cuda.Options{})
+	m, err := cuda.NewMachine(cuda.NewDevice(d), program(blocks, 0), &device.Plan{NumParams: 10}, cuda.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func TestWatchChangesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := &counting{Driver: clocked{d}}
-		m, err := cuda.NewMachine(cuda.NewDevice(c), program(1, 0), 10, cuda.Options{})
+		m, err := cuda.NewMachine(cuda.NewDevice(c), program(1, 0), &device.Plan{NumParams: 10}, cuda.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,17 +8,22 @@ import "github.com/arithlang/mlc/runtime/config"
 // Space is one of the memories of a training run.
 type Space uint8
 
-// The spaces. Params and the optimizer moments are shared by all micro-batches;
+// The spaces. Params and the optimizer's states are shared by all micro-batches;
 // Grads, Work and Ints belong to the micro-batch that is being computed.
 const (
-	Params  Space = iota // float32, all learned parameters, flat
-	Grads                // float32, laid out as Params
-	Moment1              // float32, laid out as Params: Adam's first moment
-	Moment2              // float32, laid out as Params: Adam's second moment
-	Work                 // float32: activations, saved values, key/value caches
-	Ints                 // int32: tokens, labels, predictions
-	NumSpaces
+	Params    Space = iota // float32, all learned parameters, flat
+	Grads                  // float32, laid out as Params
+	Work                   // float32: activations, saved values, key/value caches
+	Ints                   // int32: tokens, labels, predictions
+	State                  // float32, laid out as Params: the optimizer's first state; State+i is number i
+	NumSpaces = State + MaxStates
 )
+
+// MaxStates is the most states that an optimizer has.
+const MaxStates = 2
+
+// Shared reports whether all micro-batches see the same space.
+func (s Space) Shared() bool { return s == Params || s >= State }
 
 // A Ref is the first element of a tensor in a space. Off counts words of 4 bytes, of
 // which an element is one, or a half: one of 16 bits.
@@ -33,25 +38,25 @@ func (r Ref) Plus(n int) Ref { return Ref{r.Space, r.Off + n} }
 // Env is what kernels see of the step and the shapes they run on: the scalar
 // parameters of a kernel are bound to its fields by name (in brackets).
 type Env struct {
-	B        int     // examples in this launch [B]
-	T        int     // target rows in this launch [T]
-	S        int     // source tokens [S]
-	C        int     // rows of the self-attention keys: T, or the key/value cache's capacity [C]
-	P        int     // the first target row, 0 unless decoding row by row [P]
-	N        int     // elements, for kernels over flat arenas [N]
-	Free     int     // runs of a looped stack before those with a gradient; Gradients alone
-	Kept     int     // runs with a gradient, at least 1; Gradients alone
-	Times    int     // runs of a looped stack in Forward and Decode, at least 1
-	Layer    int     // the layer instance, counted through all runs, which keeps random streams apart [layer]
-	Step     uint32  // training step [step]
-	Example  uint32  // index of the launch's first example within the step's batch [example]
-	Seed     uint64  // [seed0] low half, [seed1] high half
-	Scale    float32 // weight of one target token in the loss, 1/tokens of the batch [scale]
-	LR       float32 // learning rate [lr]
-	Correct1 float32 // 1/(1-beta1^t) [correct1]
-	Correct2 float32 // 1/(1-beta2^t) [correct2]
-	Clip     float32 // factor on the gradient from norm clipping [clip]
-	Decay    float32 // weight decay of this range of parameters [decay]
+	B               int     // examples in this launch [B]
+	T               int     // target rows in this launch [T]
+	S               int     // source tokens [S]
+	C               int     // rows of the self-attention keys: T, or the key/value cache's capacity [C]
+	P               int     // the first target row, 0 unless decoding row by row [P]
+	N               int     // elements, for kernels over flat arenas [N]
+	Free            int     // runs of a looped stack before those with a gradient; Gradients alone
+	Kept            int     // runs with a gradient, at least 1; Gradients alone
+	Times           int     // runs of a looped stack in Forward and Decode, at least 1
+	Layer           int     // the layer instance, counted through all runs, which keeps random streams apart [layer]
+	Step            uint32  // training step [step]
+	Example         uint32  // index of the launch's first example within the step's batch [example]
+	Seed            uint64  // [seed0] low half, [seed1] high half
+	Scale           float32 // weight of one target token in the loss, 1/tokens of the batch [scale]
+	LR              float32 // learning rate [lr]
+	BiasCorrection1 float32 // 1/(1-beta1^t) [bias_correction1]
+	BiasCorrection2 float32 // 1/(1-beta2^t) [bias_correction2]
+	Clip            float32 // factor on the gradient from norm clipping [clip]
+	Decay           float32 // weight decay of this range of parameters [decay]
 }
 
 // A Launcher takes launches in order. Kernel is an index into the model's kernel
@@ -139,7 +144,8 @@ func (p Program) Room(examples int, e Env) float64 {
 // that the caches survive between launches; Pred and Target have room for C rows an
 // example. Encode of a model without a source does nothing.
 type Plan struct {
-	NumParams  int // elements of the Params arena, fixed ones among them
+	NumParams  int      // elements of the Params arena, fixed ones among them
+	States     []string // names of the optimizer's states: number i is in the space State+i
 	Gradients  Program
 	Forward    Program
 	Encode     Program

@@ -27,7 +27,7 @@ type About struct {
 func (a About) String() string { return a.Device + ", " + a.How }
 
 // A Machine is what a model trains and is tested on: one set of Params and
-// moments, and the workers that share it. No result depends on their number. A
+// states, and the workers that share it. No result depends on their number. A
 // Machine does one thing at a time: its methods must not be called together.
 type Machine interface {
 	About() About

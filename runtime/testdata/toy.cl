@@ -15,7 +15,7 @@ typedef __global int *ints;
 static int lane(void) { return __nvvm_read_ptx_sreg_tid_x(); }
 static u64 replica(void) { return (u32)__nvvm_read_ptx_sreg_ctaid_y(); }
 
-struct step { u32 step, seed0, seed1; float scale, lr, correct1, correct2, clip; };
+struct step { u32 step, seed0, seed1; float scale, lr, bias_correction1, bias_correction2, clip; };
 
 // word0 is the first word of a Philox4x32-10 block.
 static u32 word0(u32 k0, u32 k1, u32 c0, u32 c1, u32 c2, u32 c3) {
@@ -126,6 +126,6 @@ KERNEL void update(u64 grads, u64 grads1, u64 moment1, u64 moment1_1, u64 moment
 		float g = ((floats)grads)[i] * e->clip;
 		m1[i] = 0.9f * m1[i] + 0.1f * g;
 		m2[i] = 0.98f * m2[i] + 0.02f * g * g;
-		p[i] -= e->lr * (m1[i] * e->correct1 / (__nvvm_sqrt_rn_f(m2[i] * e->correct2) + 1e-9f) + decay * p[i]);
+		p[i] -= e->lr * (m1[i] * e->bias_correction1 / (__nvvm_sqrt_rn_f(m2[i] * e->bias_correction2) + 1e-9f) + decay * p[i]);
 	}
 }

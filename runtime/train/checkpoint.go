@@ -16,8 +16,8 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// A State is how far training has come. With parameters and moments it is all
-// that a run needs to go on.
+// A State is how far training has come. With parameters and the optimizer's states it
+// is all that a run needs to go on.
 type State struct {
 	Step     int           // steps done
 	Examples int64         // examples seen
@@ -29,10 +29,12 @@ type State struct {
 
 // spaces are what a checkpoint holds: for each parameter a tensor of every space,
 // its name behind the prefix.
-var spaces = []space{
-	{device.Params, ""},
-	{device.Moment1, "moment1."},
-	{device.Moment2, "moment2."},
+func spaces(p *device.Plan) []space {
+	all := []space{{device.Params, ""}}
+	for i, name := range p.States {
+		all = append(all, space{device.State + device.Space(i), name + "."})
+	}
+	return all
 }
 
 type space struct {
@@ -40,8 +42,8 @@ type space struct {
 	prefix string
 }
 
-// holds reports whether a space has anything of a parameter: fixed ones have no
-// moments.
+// holds reports whether a space has anything of a parameter: the optimizer keeps
+// nothing of fixed ones.
 func (s *space) holds(p device.Param) bool { return !p.Fixed || s.space == device.Params }
 
 // elapsed is what a checkpoint calls State.Elapsed, in nanoseconds.
@@ -93,7 +95,7 @@ func (t *Trainer) Save() (string, error) {
 		f.Meta[elapsed] = strconv.FormatInt(int64(t.State.Elapsed), 10)
 	}
 	w := t.Machine.Root()
-	for _, s := range spaces {
+	for _, s := range spaces(t.Plan) {
 		arena := make([]float32, t.Plan.NumParams)
 		w.GetFloats(arena, device.Ref{Space: s.space})
 		for _, p := range t.Params {
@@ -130,7 +132,7 @@ func (t *Trainer) prune() error {
 	return ckpt.Clean(filepath.Join(t.Dir, "ckpt"))
 }
 
-// A Checkpoint is a file that Save has written: parameters, moments, a State, and what
+// A Checkpoint is a file that Save has written: parameters, the optimizer's states, a State, and what
 // it says of the run that it is of.
 type Checkpoint struct {
 	Path    string
@@ -159,8 +161,9 @@ func Read(path string) (*Checkpoint, error) {
 	return c, nil
 }
 
-// Put puts parameters and moments onto a machine.
+// Put puts parameters and the optimizer's states onto a machine.
 func (c *Checkpoint) Put(m device.Machine, plan *device.Plan, params []device.Param) error {
+	spaces := spaces(plan)
 	arenas := make([][]float32, len(spaces))
 	for i, sp := range spaces {
 		arenas[i] = make([]float32, plan.NumParams)

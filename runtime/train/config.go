@@ -58,8 +58,6 @@ func (c *Config) Check() error {
 	switch {
 	case schedules[c.Schedule] == nil:
 		return fmt.Errorf("schedule %q: there are constant, cosine and trapezoid", c.Schedule)
-	case c.Optimizer != "adam" && c.Optimizer != "adamw":
-		return fmt.Errorf("optimizer %q: there are adam and adamw", c.Optimizer)
 	case fields != 1:
 		return fmt.Errorf("the budget must be a number of steps, of examples, of FLOP or a time, and more than 0")
 	case c.Budget.FLOP > 0 && c.RowFLOP <= 0:

@@ -166,7 +166,7 @@ func (s *stepper) update(rate, norm float64) {
 	c := &s.Config
 	n := float64(s.State.Step + 1)
 	s.optimizer = device.Env{Step: uint32(s.State.Step), Seed: c.Seed, LR: float32(rate), Clip: 1,
-		Correct1: float32(1 / (1 - math.Pow(c.Beta1, n))), Correct2: float32(1 / (1 - math.Pow(c.Beta2, n)))}
+		BiasCorrection1: float32(1 / (1 - math.Pow(c.Beta1, n))), BiasCorrection2: float32(1 / (1 - math.Pow(c.Beta2, n)))}
 	if c.Clip > 0 && norm > c.Clip {
 		s.optimizer.Clip = float32(c.Clip / norm)
 	}
@@ -227,7 +227,7 @@ func (t *Trainer) stretches() []stretch {
 		if i+1 < len(t.Params) {
 			s.hi = t.Params[i+1].Off
 		}
-		if p.Decay && t.Config.Optimizer == "adamw" {
+		if p.Decay {
 			s.decay = float32(t.Config.Decay)
 		}
 		if last := len(all) - 1; last >= 0 && all[last].decay == s.decay {

@@ -80,10 +80,10 @@ func (t *Trainer) SetTask(problems task.Config) (err error) {
 	return t.Config.Check()
 }
 
-// Start sets parameters and moments as they are before the first step.
+// Start sets parameters and the optimizer's states as they are before the first step.
 func (t *Trainer) Start() {
 	w := t.Machine.Root()
-	for _, s := range spaces {
+	for _, s := range spaces(t.Plan) {
 		w.Zero(device.Ref{Space: s.space}, t.Plan.NumParams)
 	}
 	var values []float32 // of one parameter at a time: a second arena is more than the machine may have

@@ -160,13 +160,12 @@ func TestGroupsOfAStep(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	good := Config{Optimizer: "adam", Schedule: "constant", Batch: 4, MicroBatch: 2, Budget: Budget{Steps: 1}}
+	good := Config{Schedule: "constant", Batch: 4, MicroBatch: 2, Budget: Budget{Steps: 1}}
 	if err := good.Check(); err != nil {
 		t.Error(err)
 	}
 	for want, change := range map[string]func(*Config){
 		`schedule "linear"`:                          func(c *Config) { c.Schedule = "linear" },
-		`optimizer "sgd"`:                            func(c *Config) { c.Optimizer = "sgd" },
 		"the budget must be":                         func(c *Config) { c.Budget = Budget{} },
 		"the budget must be a":                       func(c *Config) { c.Budget.Examples = 5 },
 		"a batch of 0 in micro-batch":                func(c *Config) { c.Batch = 0 },
@@ -236,12 +235,12 @@ func TestStretches(t *testing.T) {
 		{Name: "a", Shape: []int{2, 2}, Off: 0, Decay: true}, {Name: "b", Shape: []int{2}, Off: 4}, {Name: "c", Off: 6},
 		{Name: "d", Shape: []int{3, 1}, Off: 7, Decay: true},
 	}
-	tr := Trainer{Plan: &device.Plan{NumParams: 10}, Params: params, Config: Config{Optimizer: "adamw", Decay: 0.5}}
+	tr := Trainer{Plan: &device.Plan{NumParams: 10}, Params: params, Config: Config{Decay: 0.5}}
 	want := []stretch{{0, 4, 0.5}, {4, 7, 0}, {7, 10, 0.5}}
 	if diff := cmp.Diff(want, tr.stretches(), cmp.AllowUnexported(stretch{})); diff != "" {
 		t.Error(diff)
 	}
-	tr.Config.Optimizer = "adam"
+	tr.Config.Decay = 0
 	if diff := cmp.Diff([]stretch{{0, 10, 0}}, tr.stretches(), cmp.AllowUnexported(stretch{})); diff != "" {
 		t.Error(diff)
 	}

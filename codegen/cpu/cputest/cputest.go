@@ -74,15 +74,15 @@ func zero[T int32 | uint16 | float32](s []T, n int) bool {
 func env(s kernel.Scalars) *device.Env {
 	return &device.Env{
 		B: int(s["B"]), T: int(s["T"]), S: int(s["S"]), C: int(s["C"]), P: int(s["P"]), N: int(s["N"]),
-		Layer:    int(s["layer"]),
-		Step:     uint32(s["step"]),
-		Example:  uint32(s["example"]),
-		Seed:     uint64(s["seed0"]) | uint64(s["seed1"])<<32,
-		Scale:    float32(s["scale"]),
-		LR:       float32(s["lr"]),
-		Correct1: float32(s["correct1"]),
-		Correct2: float32(s["correct2"]),
-		Clip:     float32(s["clip"]),
-		Decay:    float32(s["decay"]),
+		Layer:           int(s["layer"]),
+		Step:            uint32(s["step"]),
+		Example:         uint32(s["example"]),
+		Seed:            uint64(s["seed0"]) | uint64(s["seed1"])<<32,
+		Scale:           float32(s["scale"]),
+		LR:              float32(s["lr"]),
+		BiasCorrection1: float32(s["bias_correction1"]),
+		BiasCorrection2: float32(s["bias_correction2"]),
+		Clip:            float32(s["clip"]),
+		Decay:           float32(s["decay"]),
 	}
 }

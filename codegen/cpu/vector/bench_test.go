@@ -121,7 +121,7 @@ kernel adam_%[1]d map
   inout  m f32[B * T * %[1]d]
   inout  v f32[B * T * %[1]d]
   inout  w f32[B * T * %[1]d]
-  scalar B, T, lr, correct1, correct2, clip, decay
+  scalar B, T, lr, bias_correction1, bias_correction2, clip, decay
   tile   g_ f32[B * T * %[1]d]
   tile   m_ f32[B * T * %[1]d]
   tile   v_ f32[B * T * %[1]d]
@@ -134,7 +134,7 @@ kernel adam_%[1]d map
   set    v_[e] = v_[e] * 0.98 + g_[e] * clip * (g_[e] * clip) * 0.02
   set    m[e] = m_[e] for e < B * T * %[1]d
   set    v[e] = v_[e] for e < B * T * %[1]d
-  set    w[e] = w_[e] - lr * (m_[e] * correct1 / (sqrt(v_[e] * correct2) + 1e-8) + decay * w_[e]) for e < B * T * %[1]d
+  set    w[e] = w_[e] - lr * (m_[e] * bias_correction1 / (sqrt(v_[e] * bias_correction2) + 1e-8) + decay * w_[e]) for e < B * T * %[1]d
 end
 `
 
@@ -171,7 +171,7 @@ func TestSpeed(t *testing.T) {
 				}
 				return
 			}()})
-			env := &device.Env{B: 1, T: rows, Seed: 7, LR: 0.001, Correct1: 1, Correct2: 1, Clip: 1}
+			env := &device.Env{B: 1, T: rows, Seed: 7, LR: 0.001, BiasCorrection1: 1, BiasCorrection2: 1, Clip: 1}
 			var refs []device.Ref
 			for j := range 4 {
 				refs = append(refs, device.Ref{Space: device.Work, Off: j * size})
