@@ -39,7 +39,7 @@ type team struct {
 
 // A printer writes one kernel under the generic schedule: cells go to teams in
 // turn, elements of a statement go to the threads of the team in turn, and
-// between two statements the team waits where sync.go finds that one needs what
+// between two statements the team waits where waits.go finds that one needs what
 // other threads did in the other. Scalars and the conditions of loops are computed
 // by every thread for itself.
 type printer struct {

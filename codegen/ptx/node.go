@@ -85,9 +85,6 @@ func (p *printer) store(dst *expr.Expr, vs ...asm.Value) {
 	p.f.Store(p.at(p.own(dst), known{}).Address, vs...)
 }
 
-// elementVar is the name, which no variable of a kernel has, of an element's number.
-const elementVar = "element"
-
 // first lets one thread of the team do something.
 func (p *printer) first(do func()) { p.f.If(p.f.Do("setp.eq.s32", p.team.id, asm.Int(0)), do) }
 
