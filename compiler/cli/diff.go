@@ -40,7 +40,7 @@ Of a sweep, each training is compared, but for kernels that an earlier one has.
 Examples:
   mlc diff x.arith --exact
   mlc diff x.arith --device sim --exact
-  mlc diff x.arith --device ref --kernel attention_64 --lengths 100`, diff.Tolerance)
+  mlc diff x.arith --device ref --kernel attention_64_dropout --lengths 100`, diff.Tolerance)
 }
 
 // diffBatch is the number of examples of a launch.

@@ -230,9 +230,10 @@ func (l *lowerer) unique(k *kernel.Kernel) *kernel.Kernel {
 	if err := kernel.Verify(k); err != nil {
 		panic(fmt.Sprintf("BUG: %v\n%s", err, k))
 	}
-	base := k.Name
+	base := nameOf(k)
+	k.Name = base
 	for i := 2; l.names[k.Name]; i++ {
-		k.Name = fmt.Sprintf("%s_v%d", base, i)
+		k.Name = fmt.Sprintf("%s_%d", base, i)
 	}
 	l.names[k.Name] = true
 	l.kernels[text] = k

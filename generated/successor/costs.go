@@ -7,7 +7,7 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-func map64Cost(env *device.Env) cpu.Cost {
+func map64SourceCost(env *device.Env) cpu.Cost {
 	S := env.S
 	return cpu.Cost{
 		Bytes: float64(S * 256),
@@ -15,7 +15,7 @@ func map64Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func gather64Cost(env *device.Env) cpu.Cost {
+func gather64SourceAddDropoutCost(env *device.Env) cpu.Cost {
 	B, S := env.B, env.S
 	return cpu.Cost{
 		Bytes: float64(B*S*4 + 4352 + S*256 + B*S*256),
@@ -23,7 +23,7 @@ func gather64Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func map64V2Cost(env *device.Env) cpu.Cost {
+func map64Cost(env *device.Env) cpu.Cost {
 	T := env.T
 	return cpu.Cost{
 		Bytes: float64(T * 256),
@@ -31,7 +31,7 @@ func map64V2Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func gather64V2Cost(env *device.Env) cpu.Cost {
+func gather64AddDropoutCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
 		Bytes: float64(B*T*4 + 4352 + T*256 + B*T*256),
@@ -39,7 +39,7 @@ func gather64V2Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func linear64x64Cost(env *device.Env) cpu.Cost {
+func linear64x64BiasCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	flops := 0
 	for m := range (B*T + 255) / 256 {
@@ -51,7 +51,7 @@ func linear64x64Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func attention64Cost(env *device.Env) cpu.Cost {
+func attention64Window2DropoutCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
 		Bytes: float64(B*T*256 + B*T*256 + B*T*256 + B*T*256),
@@ -59,7 +59,7 @@ func attention64Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func linear64x64V2Cost(env *device.Env) cpu.Cost {
+func linear64x64BiasDropoutAddCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	flops := 0
 	for m := range (B*T + 255) / 256 {
@@ -79,7 +79,7 @@ func norm64Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func linear64x64V3Cost(env *device.Env) cpu.Cost {
+func linear64x64SourceBiasCost(env *device.Env) cpu.Cost {
 	B, S := env.B, env.S
 	flops := 0
 	for m := range (B*S + 255) / 256 {
@@ -91,7 +91,7 @@ func linear64x64V3Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func attention64V2Cost(env *device.Env) cpu.Cost {
+func attention64SourceWindow2DropoutCost(env *device.Env) cpu.Cost {
 	B, T, S := env.B, env.T, env.S
 	return cpu.Cost{
 		Bytes: float64(B*T*256 + B*S*256 + B*S*256 + B*T*256),
@@ -99,7 +99,7 @@ func attention64V2Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func linear64x64V4Cost(env *device.Env) cpu.Cost {
+func linear64x64BiasDropoutAdd2Cost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	flops := 0
 	for m := range (B*T + 255) / 256 {
@@ -111,7 +111,7 @@ func linear64x64V4Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func linear64x256Cost(env *device.Env) cpu.Cost {
+func linear64x256BiasDropoutReluCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	flops := 0
 	for m := range (B*T + 255) / 256 {
@@ -123,7 +123,7 @@ func linear64x256Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func linear256x64Cost(env *device.Env) cpu.Cost {
+func linear256x64BiasDropoutAddCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	flops := 0
 	for m := range (B*T + 255) / 256 {
@@ -135,7 +135,7 @@ func linear256x64Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func linear64x17Cost(env *device.Env) cpu.Cost {
+func linear64x17BiasCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	flops := 0
 	for m := range (B*T + 255) / 256 {
@@ -179,7 +179,7 @@ func crossEntropyGrad17Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func sum17Cost(env *device.Env) cpu.Cost {
+func sum17AccCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
 		Bytes: float64(B*T*68 + 136),
@@ -187,7 +187,7 @@ func sum17Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func linear17x64Cost(env *device.Env) cpu.Cost {
+func linear17x64TCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	flops := 0
 	for m := range (B*T + 255) / 256 {
@@ -199,7 +199,7 @@ func linear17x64Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func outer64x17Cost(env *device.Env) cpu.Cost {
+func outer64x17AccCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
 		Bytes: float64(B*T*256 + B*T*68 + 8704),
@@ -207,7 +207,7 @@ func outer64x17Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func normGrad64Cost(env *device.Env) cpu.Cost {
+func normGrad64DxCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
 		Bytes: float64(B*T*256 + 256 + B*T*256 + B*T*256),
@@ -215,7 +215,7 @@ func normGrad64Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func normGrad64V2Cost(env *device.Env) cpu.Cost {
+func normGrad64DgammaDbetaAccCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
 		Bytes: float64(B*T*256 + B*T*256 + 1024),
@@ -223,7 +223,7 @@ func normGrad64V2Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func normGrad64V3Cost(env *device.Env) cpu.Cost {
+func normGrad64DxDropoutCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
 		Bytes: float64(B*T*256 + 256 + B*T*256 + B*T*256 + B*T*256),
@@ -231,7 +231,7 @@ func normGrad64V3Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func sum64Cost(env *device.Env) cpu.Cost {
+func sum64AccCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
 		Bytes: float64(B*T*256 + 512),
@@ -239,7 +239,7 @@ func sum64Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func linear64x256V2Cost(env *device.Env) cpu.Cost {
+func linear64x256TMulCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	flops := 0
 	for m := range (B*T + 255) / 256 {
@@ -251,7 +251,7 @@ func linear64x256V2Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func outer256x64Cost(env *device.Env) cpu.Cost {
+func outer256x64AccCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
 		Bytes: float64(B*T*1024 + B*T*256 + 131072),
@@ -259,7 +259,7 @@ func outer256x64Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func sum256Cost(env *device.Env) cpu.Cost {
+func sum256AccCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
 		Bytes: float64(B*T*1024 + 2048),
@@ -267,7 +267,7 @@ func sum256Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func linear256x64V2Cost(env *device.Env) cpu.Cost {
+func linear256x64TAddCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	flops := 0
 	for m := range (B*T + 255) / 256 {
@@ -279,7 +279,7 @@ func linear256x64V2Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func outer64x256Cost(env *device.Env) cpu.Cost {
+func outer64x256AccCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
 		Bytes: float64(B*T*256 + B*T*1024 + 131072),
@@ -287,7 +287,7 @@ func outer64x256Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func normGrad64V4Cost(env *device.Env) cpu.Cost {
+func normGrad64DxDropout2Cost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
 		Bytes: float64(B*T*256 + 256 + B*T*256 + B*T*256 + B*T*256),
@@ -295,7 +295,7 @@ func normGrad64V4Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func linear64x64V5Cost(env *device.Env) cpu.Cost {
+func linear64x64TCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	flops := 0
 	for m := range (B*T + 255) / 256 {
@@ -307,7 +307,7 @@ func linear64x64V5Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func outer64x64Cost(env *device.Env) cpu.Cost {
+func outer64x64AccCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
 		Bytes: float64(B*T*256 + B*T*256 + 32768),
@@ -315,7 +315,7 @@ func outer64x64Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func attentionGrad64Cost(env *device.Env) cpu.Cost {
+func attentionGrad64SourceWindow2DropoutCost(env *device.Env) cpu.Cost {
 	B, T, S := env.B, env.T, env.S
 	return cpu.Cost{
 		Bytes: float64(B*T*256 + B*S*256 + B*S*256 + B*T*256 + B*T*256 + B*S*256 + B*S*256),
@@ -323,7 +323,7 @@ func attentionGrad64Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func linear64x64V6Cost(env *device.Env) cpu.Cost {
+func linear64x64TAddCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	flops := 0
 	for m := range (B*T + 255) / 256 {
@@ -335,7 +335,7 @@ func linear64x64V6Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func sum64V2Cost(env *device.Env) cpu.Cost {
+func sum64SourceAccCost(env *device.Env) cpu.Cost {
 	B, S := env.B, env.S
 	return cpu.Cost{
 		Bytes: float64(B*S*256 + 512),
@@ -343,7 +343,7 @@ func sum64V2Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func linear64x64V7Cost(env *device.Env) cpu.Cost {
+func linear64x64SourceTCost(env *device.Env) cpu.Cost {
 	B, S := env.B, env.S
 	flops := 0
 	for m := range (B*S + 255) / 256 {
@@ -355,7 +355,7 @@ func linear64x64V7Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func outer64x64V2Cost(env *device.Env) cpu.Cost {
+func outer64x64Acc2Cost(env *device.Env) cpu.Cost {
 	B, S := env.B, env.S
 	return cpu.Cost{
 		Bytes: float64(B*S*256 + B*S*256 + 32768),
@@ -363,7 +363,7 @@ func outer64x64V2Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func linear64x64V8Cost(env *device.Env) cpu.Cost {
+func linear64x64SourceTAddAccCost(env *device.Env) cpu.Cost {
 	B, S := env.B, env.S
 	flops := 0
 	for m := range (B*S + 255) / 256 {
@@ -375,7 +375,7 @@ func linear64x64V8Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func normGrad64V5Cost(env *device.Env) cpu.Cost {
+func normGrad64DxDropout3Cost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
 		Bytes: float64(B*T*256 + 256 + B*T*256 + B*T*256 + B*T*256),
@@ -383,7 +383,7 @@ func normGrad64V5Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func attentionGrad64V2Cost(env *device.Env) cpu.Cost {
+func attentionGrad64Window2DropoutCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
 		Bytes: float64(B*T*256 + B*T*256 + B*T*256 + B*T*256 + B*T*256 + B*T*256 + B*T*256),
@@ -391,7 +391,7 @@ func attentionGrad64V2Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func map64V3Cost(env *device.Env) cpu.Cost {
+func map64DropoutMulCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
 		Bytes: float64(B*T*256 + B*T*256),
@@ -399,7 +399,7 @@ func map64V3Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func scatter17x64Cost(env *device.Env) cpu.Cost {
+func scatter17x64AccCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
 		Bytes: float64(B*T*4 + B*T*256 + 8704),
@@ -407,7 +407,7 @@ func scatter17x64Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func map64V4Cost(env *device.Env) cpu.Cost {
+func map64SourceDropoutMulCost(env *device.Env) cpu.Cost {
 	B, S := env.B, env.S
 	return cpu.Cost{
 		Bytes: float64(B*S*256 + B*S*256),
@@ -415,7 +415,7 @@ func map64V4Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func scatter17x64V2Cost(env *device.Env) cpu.Cost {
+func scatter17x64Acc2Cost(env *device.Env) cpu.Cost {
 	B, S := env.B, env.S
 	return cpu.Cost{
 		Bytes: float64(B*S*4 + B*S*256 + 8704),
@@ -423,7 +423,7 @@ func scatter17x64V2Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func gather64V3Cost(env *device.Env) cpu.Cost {
+func gather64SourceAddCost(env *device.Env) cpu.Cost {
 	B, S := env.B, env.S
 	return cpu.Cost{
 		Bytes: float64(B*S*4 + 4352 + S*256 + B*S*256),
@@ -431,7 +431,7 @@ func gather64V3Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func gather64V4Cost(env *device.Env) cpu.Cost {
+func gather64AddCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
 		Bytes: float64(B*T*4 + 4352 + T*256 + B*T*256),
@@ -439,7 +439,7 @@ func gather64V4Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func attention64V3Cost(env *device.Env) cpu.Cost {
+func attention64Window2Cost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
 		Bytes: float64(B*T*256 + B*T*256 + B*T*256 + B*T*256),
@@ -447,7 +447,7 @@ func attention64V3Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func linear64x64V9Cost(env *device.Env) cpu.Cost {
+func linear64x64BiasAddCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	flops := 0
 	for m := range (B*T + 255) / 256 {
@@ -459,7 +459,7 @@ func linear64x64V9Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func attention64V4Cost(env *device.Env) cpu.Cost {
+func attention64SourceWindow2Cost(env *device.Env) cpu.Cost {
 	B, T, S := env.B, env.T, env.S
 	return cpu.Cost{
 		Bytes: float64(B*T*256 + B*S*256 + B*S*256 + B*T*256),
@@ -467,7 +467,7 @@ func attention64V4Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func linear64x256V3Cost(env *device.Env) cpu.Cost {
+func linear64x256BiasReluCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	flops := 0
 	for m := range (B*T + 255) / 256 {
@@ -479,7 +479,7 @@ func linear64x256V3Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func linear256x64V3Cost(env *device.Env) cpu.Cost {
+func linear256x64BiasAddCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	flops := 0
 	for m := range (B*T + 255) / 256 {
@@ -499,7 +499,7 @@ func append64Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func attention64V5Cost(env *device.Env) cpu.Cost {
+func attention64Window22Cost(env *device.Env) cpu.Cost {
 	B, T, C := env.B, env.T, env.C
 	return cpu.Cost{
 		Bytes: float64(B*T*256 + B*C*256 + B*C*256 + B*T*256),
@@ -507,7 +507,7 @@ func attention64V5Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func sumCost(env *device.Env) cpu.Cost {
+func sumMulCost(env *device.Env) cpu.Cost {
 	N := env.N
 	flops := 0
 	for r := range (N + 1023) / 1024 {
@@ -519,7 +519,7 @@ func sumCost(env *device.Env) cpu.Cost {
 	}
 }
 
-func mapV2Cost(env *device.Env) cpu.Cost {
+func mapMulAddAddCost(env *device.Env) cpu.Cost {
 	N := env.N
 	flops := 0
 	for r := range (N + 1023) / 1024 {

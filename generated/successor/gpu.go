@@ -19,7 +19,7 @@ var gpu = cuda.Program{
 				S := env.S
 				return (S + 3) / 4
 			},
-			Name:    "map_64",
+			Name:    "map_64_source",
 			Scalars: []string{"S"},
 			Threads: 128,
 		},
@@ -28,7 +28,7 @@ var gpu = cuda.Program{
 				B, S := env.B, env.S
 				return (B*S + 3) / 4
 			},
-			Name:    "gather_64",
+			Name:    "gather_64_source_add_dropout",
 			Scalars: []string{"B", "S", "example", "layer"},
 			Step:    true,
 			Threads: 128,
@@ -38,7 +38,7 @@ var gpu = cuda.Program{
 				T := env.T
 				return (T + 3) / 4
 			},
-			Name:    "map_64_v2",
+			Name:    "map_64",
 			Scalars: []string{"T", "P"},
 			Threads: 128,
 		},
@@ -47,7 +47,7 @@ var gpu = cuda.Program{
 				B, T := env.B, env.T
 				return (B*T + 3) / 4
 			},
-			Name:    "gather_64_v2",
+			Name:    "gather_64_add_dropout",
 			Scalars: []string{"B", "T", "example", "layer"},
 			Step:    true,
 			Threads: 128,
@@ -57,7 +57,7 @@ var gpu = cuda.Program{
 				B, T := env.B, env.T
 				return (B*T + 63) / 64
 			},
-			Name:    "linear_64x64",
+			Name:    "linear_64x64_bias",
 			Scalars: []string{"B", "T"},
 			Threads: 256,
 		},
@@ -66,7 +66,7 @@ var gpu = cuda.Program{
 				B := env.B
 				return B * 4
 			},
-			Name: "attention_64",
+			Name: "attention_64_window2_dropout",
 			Room: func(env *device.Env) int {
 				T := env.T
 				return (T*2+3)/4*16 + (T+3)/4*16 + (T+3)/4*16 + (T+3)/4*16 + (T+3)/4*16
@@ -80,7 +80,7 @@ var gpu = cuda.Program{
 				B, T := env.B, env.T
 				return (B*T + 63) / 64
 			},
-			Name:    "linear_64x64_v2",
+			Name:    "linear_64x64_bias_dropout_add",
 			Scalars: []string{"B", "T", "example", "layer"},
 			Step:    true,
 			Threads: 256,
@@ -99,7 +99,7 @@ var gpu = cuda.Program{
 				B, S := env.B, env.S
 				return (B*S + 63) / 64
 			},
-			Name:    "linear_64x64_v3",
+			Name:    "linear_64x64_source_bias",
 			Scalars: []string{"B", "S"},
 			Threads: 256,
 		},
@@ -108,7 +108,7 @@ var gpu = cuda.Program{
 				B := env.B
 				return B * 4
 			},
-			Name: "attention_64_v2",
+			Name: "attention_64_source_window2_dropout",
 			Room: func(env *device.Env) int {
 				T := env.T
 				return (T*2+3)/4*16 + (T+3)/4*16 + (T+3)/4*16 + (T+3)/4*16 + (T+3)/4*16
@@ -122,7 +122,7 @@ var gpu = cuda.Program{
 				B, T := env.B, env.T
 				return (B*T + 63) / 64
 			},
-			Name:    "linear_64x64_v4",
+			Name:    "linear_64x64_bias_dropout_add_2",
 			Scalars: []string{"B", "T", "example", "layer"},
 			Step:    true,
 			Threads: 256,
@@ -132,7 +132,7 @@ var gpu = cuda.Program{
 				B, T := env.B, env.T
 				return (B*T + 63) / 64
 			},
-			Name: "linear_64x256",
+			Name: "linear_64x256_bias_dropout_relu",
 			Room: func(_ *device.Env) int {
 				return 65536
 			},
@@ -145,7 +145,7 @@ var gpu = cuda.Program{
 				B, T := env.B, env.T
 				return (B*T + 63) / 64
 			},
-			Name:    "linear_256x64",
+			Name:    "linear_256x64_bias_dropout_add",
 			Scalars: []string{"B", "T", "example", "layer"},
 			Step:    true,
 			Threads: 256,
@@ -155,7 +155,7 @@ var gpu = cuda.Program{
 				B, T := env.B, env.T
 				return (B*T + 63) / 64
 			},
-			Name:    "linear_64x17",
+			Name:    "linear_64x17_bias",
 			Scalars: []string{"B", "T"},
 			Threads: 256,
 		},
@@ -200,7 +200,7 @@ var gpu = cuda.Program{
 			Blocks: func(_ *device.Env) int {
 				return 1
 			},
-			Name:    "sum_17",
+			Name:    "sum_17_acc",
 			Scalars: []string{"B", "T"},
 			Threads: 128,
 		},
@@ -209,7 +209,7 @@ var gpu = cuda.Program{
 				B, T := env.B, env.T
 				return (B*T + 63) / 64
 			},
-			Name:    "linear_17x64",
+			Name:    "linear_17x64_t",
 			Scalars: []string{"B", "T"},
 			Threads: 256,
 		},
@@ -217,7 +217,7 @@ var gpu = cuda.Program{
 			Blocks: func(_ *device.Env) int {
 				return 1
 			},
-			Name:    "outer_64x17",
+			Name:    "outer_64x17_acc",
 			Scalars: []string{"B", "T"},
 			Threads: 256,
 		},
@@ -226,7 +226,7 @@ var gpu = cuda.Program{
 				B, T := env.B, env.T
 				return (B*T + 3) / 4
 			},
-			Name:    "norm_grad_64",
+			Name:    "norm_grad_64_dx",
 			Scalars: []string{"B", "T"},
 			Threads: 128,
 		},
@@ -234,7 +234,7 @@ var gpu = cuda.Program{
 			Blocks: func(_ *device.Env) int {
 				return 1
 			},
-			Name:    "norm_grad_64_v2",
+			Name:    "norm_grad_64_dgamma_dbeta_acc",
 			Scalars: []string{"B", "T"},
 			Threads: 128,
 		},
@@ -243,7 +243,7 @@ var gpu = cuda.Program{
 				B, T := env.B, env.T
 				return (B*T + 3) / 4
 			},
-			Name:    "norm_grad_64_v3",
+			Name:    "norm_grad_64_dx_dropout",
 			Scalars: []string{"B", "T", "example", "layer"},
 			Step:    true,
 			Threads: 128,
@@ -252,7 +252,7 @@ var gpu = cuda.Program{
 			Blocks: func(_ *device.Env) int {
 				return 1
 			},
-			Name:    "sum_64",
+			Name:    "sum_64_acc",
 			Scalars: []string{"B", "T"},
 			Threads: 128,
 		},
@@ -261,7 +261,7 @@ var gpu = cuda.Program{
 				B, T := env.B, env.T
 				return (B*T + 63) / 64
 			},
-			Name: "linear_64x256_v2",
+			Name: "linear_64x256_t_mul",
 			Room: func(_ *device.Env) int {
 				return 65536
 			},
@@ -272,7 +272,7 @@ var gpu = cuda.Program{
 			Blocks: func(_ *device.Env) int {
 				return 4
 			},
-			Name:    "outer_256x64",
+			Name:    "outer_256x64_acc",
 			Scalars: []string{"B", "T"},
 			Threads: 256,
 		},
@@ -280,7 +280,7 @@ var gpu = cuda.Program{
 			Blocks: func(_ *device.Env) int {
 				return 1
 			},
-			Name:    "sum_256",
+			Name:    "sum_256_acc",
 			Scalars: []string{"B", "T"},
 			Threads: 128,
 		},
@@ -289,7 +289,7 @@ var gpu = cuda.Program{
 				B, T := env.B, env.T
 				return (B*T + 63) / 64
 			},
-			Name:    "linear_256x64_v2",
+			Name:    "linear_256x64_t_add",
 			Scalars: []string{"B", "T"},
 			Threads: 256,
 		},
@@ -297,7 +297,7 @@ var gpu = cuda.Program{
 			Blocks: func(_ *device.Env) int {
 				return 4
 			},
-			Name:    "outer_64x256",
+			Name:    "outer_64x256_acc",
 			Scalars: []string{"B", "T"},
 			Threads: 256,
 		},
@@ -306,7 +306,7 @@ var gpu = cuda.Program{
 				B, T := env.B, env.T
 				return (B*T + 3) / 4
 			},
-			Name:    "norm_grad_64_v4",
+			Name:    "norm_grad_64_dx_dropout_2",
 			Scalars: []string{"B", "T", "example", "layer"},
 			Step:    true,
 			Threads: 128,
@@ -316,7 +316,7 @@ var gpu = cuda.Program{
 				B, T := env.B, env.T
 				return (B*T + 63) / 64
 			},
-			Name:    "linear_64x64_v5",
+			Name:    "linear_64x64_t",
 			Scalars: []string{"B", "T"},
 			Threads: 256,
 		},
@@ -324,7 +324,7 @@ var gpu = cuda.Program{
 			Blocks: func(_ *device.Env) int {
 				return 1
 			},
-			Name:    "outer_64x64",
+			Name:    "outer_64x64_acc",
 			Scalars: []string{"B", "T"},
 			Threads: 256,
 		},
@@ -333,7 +333,7 @@ var gpu = cuda.Program{
 				B := env.B
 				return B * 4
 			},
-			Name: "attention_grad_64",
+			Name: "attention_grad_64_source_window2_dropout",
 			Room: func(env *device.Env) int {
 				T, S := env.T, env.S
 				return (T*2+3)/4*16 + (T*2+3)/4*16 + (T+3)/4*16 + (T+3)/4*16 + (T*2+3)/4*16 + (T+3)/4*16 + (T+3)/4*16 + (T+3)/4*16 + (S*16+3)/4*16 + (S*16+3)/4*16
@@ -347,7 +347,7 @@ var gpu = cuda.Program{
 				B, T := env.B, env.T
 				return (B*T + 63) / 64
 			},
-			Name:    "linear_64x64_v6",
+			Name:    "linear_64x64_t_add",
 			Scalars: []string{"B", "T"},
 			Threads: 256,
 		},
@@ -355,7 +355,7 @@ var gpu = cuda.Program{
 			Blocks: func(_ *device.Env) int {
 				return 1
 			},
-			Name:    "sum_64_v2",
+			Name:    "sum_64_source_acc",
 			Scalars: []string{"B", "S"},
 			Threads: 128,
 		},
@@ -364,7 +364,7 @@ var gpu = cuda.Program{
 				B, S := env.B, env.S
 				return (B*S + 63) / 64
 			},
-			Name:    "linear_64x64_v7",
+			Name:    "linear_64x64_source_t",
 			Scalars: []string{"B", "S"},
 			Threads: 256,
 		},
@@ -372,7 +372,7 @@ var gpu = cuda.Program{
 			Blocks: func(_ *device.Env) int {
 				return 1
 			},
-			Name:    "outer_64x64_v2",
+			Name:    "outer_64x64_acc_2",
 			Scalars: []string{"B", "S"},
 			Threads: 256,
 		},
@@ -381,7 +381,7 @@ var gpu = cuda.Program{
 				B, S := env.B, env.S
 				return (B*S + 63) / 64
 			},
-			Name:    "linear_64x64_v8",
+			Name:    "linear_64x64_source_t_add_acc",
 			Scalars: []string{"B", "S"},
 			Threads: 256,
 		},
@@ -390,7 +390,7 @@ var gpu = cuda.Program{
 				B, T := env.B, env.T
 				return (B*T + 3) / 4
 			},
-			Name:    "norm_grad_64_v5",
+			Name:    "norm_grad_64_dx_dropout_3",
 			Scalars: []string{"B", "T", "example", "layer"},
 			Step:    true,
 			Threads: 128,
@@ -400,7 +400,7 @@ var gpu = cuda.Program{
 				B := env.B
 				return B * 4
 			},
-			Name: "attention_grad_64_v2",
+			Name: "attention_grad_64_window2_dropout",
 			Room: func(env *device.Env) int {
 				T := env.T
 				return (T*2+3)/4*16 + (T*2+3)/4*16 + (T+3)/4*16 + (T+3)/4*16 + (T*2+3)/4*16 + (T+3)/4*16 + (T+3)/4*16 + (T+3)/4*16 + (T*16+3)/4*16 + (T*16+3)/4*16
@@ -414,7 +414,7 @@ var gpu = cuda.Program{
 				B, T := env.B, env.T
 				return (B*T + 3) / 4
 			},
-			Name:    "map_64_v3",
+			Name:    "map_64_dropout_mul",
 			Scalars: []string{"B", "T", "example", "layer"},
 			Step:    true,
 			Threads: 128,
@@ -423,7 +423,7 @@ var gpu = cuda.Program{
 			Blocks: func(_ *device.Env) int {
 				return 1
 			},
-			Name: "scatter_17x64",
+			Name: "scatter_17x64_acc",
 			Room: func(env *device.Env) int {
 				B, T := env.B, env.T
 				return (B*T*17 + 3) / 4 * 16
@@ -436,7 +436,7 @@ var gpu = cuda.Program{
 				B, S := env.B, env.S
 				return (B*S + 3) / 4
 			},
-			Name:    "map_64_v4",
+			Name:    "map_64_source_dropout_mul",
 			Scalars: []string{"B", "S", "example", "layer"},
 			Step:    true,
 			Threads: 128,
@@ -445,7 +445,7 @@ var gpu = cuda.Program{
 			Blocks: func(_ *device.Env) int {
 				return 1
 			},
-			Name: "scatter_17x64_v2",
+			Name: "scatter_17x64_acc_2",
 			Room: func(env *device.Env) int {
 				B, S := env.B, env.S
 				return (B*S*17 + 3) / 4 * 16
@@ -458,7 +458,7 @@ var gpu = cuda.Program{
 				B, S := env.B, env.S
 				return (B*S + 3) / 4
 			},
-			Name:    "gather_64_v3",
+			Name:    "gather_64_source_add",
 			Scalars: []string{"B", "S"},
 			Threads: 128,
 		},
@@ -467,7 +467,7 @@ var gpu = cuda.Program{
 				B, T := env.B, env.T
 				return (B*T + 3) / 4
 			},
-			Name:    "gather_64_v4",
+			Name:    "gather_64_add",
 			Scalars: []string{"B", "T"},
 			Threads: 128,
 		},
@@ -476,7 +476,7 @@ var gpu = cuda.Program{
 				B := env.B
 				return B * 4
 			},
-			Name: "attention_64_v3",
+			Name: "attention_64_window2",
 			Room: func(env *device.Env) int {
 				T := env.T
 				return (T*2+3)/4*16 + (T+3)/4*16 + (T+3)/4*16
@@ -489,7 +489,7 @@ var gpu = cuda.Program{
 				B, T := env.B, env.T
 				return (B*T + 63) / 64
 			},
-			Name:    "linear_64x64_v9",
+			Name:    "linear_64x64_bias_add",
 			Scalars: []string{"B", "T"},
 			Threads: 256,
 		},
@@ -498,7 +498,7 @@ var gpu = cuda.Program{
 				B := env.B
 				return B * 4
 			},
-			Name: "attention_64_v4",
+			Name: "attention_64_source_window2",
 			Room: func(env *device.Env) int {
 				T := env.T
 				return (T*2+3)/4*16 + (T+3)/4*16 + (T+3)/4*16
@@ -511,7 +511,7 @@ var gpu = cuda.Program{
 				B, T := env.B, env.T
 				return (B*T + 63) / 64
 			},
-			Name: "linear_64x256_v3",
+			Name: "linear_64x256_bias_relu",
 			Room: func(_ *device.Env) int {
 				return 65536
 			},
@@ -523,7 +523,7 @@ var gpu = cuda.Program{
 				B, T := env.B, env.T
 				return (B*T + 63) / 64
 			},
-			Name:    "linear_256x64_v3",
+			Name:    "linear_256x64_bias_add",
 			Scalars: []string{"B", "T"},
 			Threads: 256,
 		},
@@ -541,7 +541,7 @@ var gpu = cuda.Program{
 				B := env.B
 				return B * 4
 			},
-			Name: "attention_64_v5",
+			Name: "attention_64_window2_2",
 			Room: func(env *device.Env) int {
 				T := env.T
 				return (T*2+3)/4*16 + (T+3)/4*16 + (T+3)/4*16
@@ -553,7 +553,7 @@ var gpu = cuda.Program{
 			Blocks: func(_ *device.Env) int {
 				return 1
 			},
-			Name:    "sum",
+			Name:    "sum_mul",
 			Scalars: []string{"N"},
 			Threads: 128,
 		},
@@ -562,7 +562,7 @@ var gpu = cuda.Program{
 				N := env.N
 				return ((N+1023)/1024 + 3) / 4
 			},
-			Name: "map_v2",
+			Name: "map_mul_add_add",
 			Room: func(_ *device.Env) int {
 				return 16384
 			},

@@ -11,6 +11,20 @@ import (
 // kernels is the kernel table: a launch names a kernel by its index.
 var kernels = []cpu.Kernel{
 	{
+		Name: "map_64_source",
+		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
+			map64Source(worker, env, worker.F32(args[0]))
+		},
+		Cost: map64SourceCost,
+	},
+	{
+		Name: "gather_64_source_add_dropout",
+		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
+			gather64SourceAddDropout(worker, env, worker.I32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
+		},
+		Cost: gather64SourceAddDropoutCost,
+	},
+	{
 		Name: "map_64",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
 			map64(worker, env, worker.F32(args[0]))
@@ -18,46 +32,32 @@ var kernels = []cpu.Kernel{
 		Cost: map64Cost,
 	},
 	{
-		Name: "gather_64",
+		Name: "gather_64_add_dropout",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			gather64(worker, env, worker.I32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
+			gather64AddDropout(worker, env, worker.I32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
-		Cost: gather64Cost,
+		Cost: gather64AddDropoutCost,
 	},
 	{
-		Name: "map_64_v2",
+		Name: "linear_64x64_bias",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			map64V2(worker, env, worker.F32(args[0]))
+			linear64x64Bias(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
-		Cost: map64V2Cost,
+		Cost: linear64x64BiasCost,
 	},
 	{
-		Name: "gather_64_v2",
+		Name: "attention_64_window2_dropout",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			gather64V2(worker, env, worker.I32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
+			attention64Window2Dropout(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
-		Cost: gather64V2Cost,
+		Cost: attention64Window2DropoutCost,
 	},
 	{
-		Name: "linear_64x64",
+		Name: "linear_64x64_bias_dropout_add",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			linear64x64(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
+			linear64x64BiasDropoutAdd(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]))
 		},
-		Cost: linear64x64Cost,
-	},
-	{
-		Name: "attention_64",
-		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			attention64(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
-		},
-		Cost: attention64Cost,
-	},
-	{
-		Name: "linear_64x64_v2",
-		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			linear64x64V2(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]))
-		},
-		Cost: linear64x64V2Cost,
+		Cost: linear64x64BiasDropoutAddCost,
 	},
 	{
 		Name: "norm_64",
@@ -67,46 +67,46 @@ var kernels = []cpu.Kernel{
 		Cost: norm64Cost,
 	},
 	{
-		Name: "linear_64x64_v3",
+		Name: "linear_64x64_source_bias",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			linear64x64V3(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
+			linear64x64SourceBias(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
-		Cost: linear64x64V3Cost,
+		Cost: linear64x64SourceBiasCost,
 	},
 	{
-		Name: "attention_64_v2",
+		Name: "attention_64_source_window2_dropout",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			attention64V2(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
+			attention64SourceWindow2Dropout(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
-		Cost: attention64V2Cost,
+		Cost: attention64SourceWindow2DropoutCost,
 	},
 	{
-		Name: "linear_64x64_v4",
+		Name: "linear_64x64_bias_dropout_add_2",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			linear64x64V4(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]))
+			linear64x64BiasDropoutAdd2(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]))
 		},
-		Cost: linear64x64V4Cost,
+		Cost: linear64x64BiasDropoutAdd2Cost,
 	},
 	{
-		Name: "linear_64x256",
+		Name: "linear_64x256_bias_dropout_relu",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			linear64x256(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
+			linear64x256BiasDropoutRelu(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
-		Cost: linear64x256Cost,
+		Cost: linear64x256BiasDropoutReluCost,
 	},
 	{
-		Name: "linear_256x64",
+		Name: "linear_256x64_bias_dropout_add",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			linear256x64(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]))
+			linear256x64BiasDropoutAdd(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]))
 		},
-		Cost: linear256x64Cost,
+		Cost: linear256x64BiasDropoutAddCost,
 	},
 	{
-		Name: "linear_64x17",
+		Name: "linear_64x17_bias",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			linear64x17(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
+			linear64x17Bias(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
-		Cost: linear64x17Cost,
+		Cost: linear64x17BiasCost,
 	},
 	{
 		Name: "cross_entropy",
@@ -137,242 +137,242 @@ var kernels = []cpu.Kernel{
 		Cost: crossEntropyGrad17Cost,
 	},
 	{
-		Name: "sum_17",
+		Name: "sum_17_acc",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			sum17(worker, env, worker.F32(args[0]), worker.F32(args[1]))
+			sum17Acc(worker, env, worker.F32(args[0]), worker.F32(args[1]))
 		},
-		Cost: sum17Cost,
+		Cost: sum17AccCost,
 	},
 	{
-		Name: "linear_17x64",
+		Name: "linear_17x64_t",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			linear17x64(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]))
+			linear17x64T(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]))
 		},
-		Cost: linear17x64Cost,
+		Cost: linear17x64TCost,
 	},
 	{
-		Name: "outer_64x17",
+		Name: "outer_64x17_acc",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			outer64x17(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]))
+			outer64x17Acc(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]))
 		},
-		Cost: outer64x17Cost,
+		Cost: outer64x17AccCost,
 	},
 	{
-		Name: "norm_grad_64",
+		Name: "norm_grad_64_dx",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			normGrad64(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
+			normGrad64Dx(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
-		Cost: normGrad64Cost,
+		Cost: normGrad64DxCost,
 	},
 	{
-		Name: "norm_grad_64_v2",
+		Name: "norm_grad_64_dgamma_dbeta_acc",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			normGrad64V2(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
+			normGrad64DgammaDbetaAcc(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
-		Cost: normGrad64V2Cost,
+		Cost: normGrad64DgammaDbetaAccCost,
 	},
 	{
-		Name: "norm_grad_64_v3",
+		Name: "norm_grad_64_dx_dropout",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			normGrad64V3(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]))
+			normGrad64DxDropout(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]))
 		},
-		Cost: normGrad64V3Cost,
+		Cost: normGrad64DxDropoutCost,
 	},
 	{
-		Name: "sum_64",
+		Name: "sum_64_acc",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			sum64(worker, env, worker.F32(args[0]), worker.F32(args[1]))
+			sum64Acc(worker, env, worker.F32(args[0]), worker.F32(args[1]))
 		},
-		Cost: sum64Cost,
+		Cost: sum64AccCost,
 	},
 	{
-		Name: "linear_64x256_v2",
+		Name: "linear_64x256_t_mul",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			linear64x256V2(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
+			linear64x256TMul(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
-		Cost: linear64x256V2Cost,
+		Cost: linear64x256TMulCost,
 	},
 	{
-		Name: "outer_256x64",
+		Name: "outer_256x64_acc",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			outer256x64(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]))
+			outer256x64Acc(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]))
 		},
-		Cost: outer256x64Cost,
+		Cost: outer256x64AccCost,
 	},
 	{
-		Name: "sum_256",
+		Name: "sum_256_acc",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			sum256(worker, env, worker.F32(args[0]), worker.F32(args[1]))
+			sum256Acc(worker, env, worker.F32(args[0]), worker.F32(args[1]))
 		},
-		Cost: sum256Cost,
+		Cost: sum256AccCost,
 	},
 	{
-		Name: "linear_256x64_v2",
+		Name: "linear_256x64_t_add",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			linear256x64V2(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
+			linear256x64TAdd(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
-		Cost: linear256x64V2Cost,
+		Cost: linear256x64TAddCost,
 	},
 	{
-		Name: "outer_64x256",
+		Name: "outer_64x256_acc",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			outer64x256(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]))
+			outer64x256Acc(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]))
 		},
-		Cost: outer64x256Cost,
+		Cost: outer64x256AccCost,
 	},
 	{
-		Name: "norm_grad_64_v4",
+		Name: "norm_grad_64_dx_dropout_2",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			normGrad64V4(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]))
+			normGrad64DxDropout2(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]))
 		},
-		Cost: normGrad64V4Cost,
+		Cost: normGrad64DxDropout2Cost,
 	},
 	{
-		Name: "linear_64x64_v5",
+		Name: "linear_64x64_t",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			linear64x64V5(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]))
+			linear64x64T(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]))
 		},
-		Cost: linear64x64V5Cost,
+		Cost: linear64x64TCost,
 	},
 	{
-		Name: "outer_64x64",
+		Name: "outer_64x64_acc",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			outer64x64(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]))
+			outer64x64Acc(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]))
 		},
-		Cost: outer64x64Cost,
+		Cost: outer64x64AccCost,
 	},
 	{
-		Name: "attention_grad_64",
+		Name: "attention_grad_64_source_window2_dropout",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			attentionGrad64(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]), worker.F32(args[5]), worker.F32(args[6]))
+			attentionGrad64SourceWindow2Dropout(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]), worker.F32(args[5]), worker.F32(args[6]))
 		},
-		Cost: attentionGrad64Cost,
+		Cost: attentionGrad64SourceWindow2DropoutCost,
 	},
 	{
-		Name: "linear_64x64_v6",
+		Name: "linear_64x64_t_add",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			linear64x64V6(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
+			linear64x64TAdd(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
-		Cost: linear64x64V6Cost,
+		Cost: linear64x64TAddCost,
 	},
 	{
-		Name: "sum_64_v2",
+		Name: "sum_64_source_acc",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			sum64V2(worker, env, worker.F32(args[0]), worker.F32(args[1]))
+			sum64SourceAcc(worker, env, worker.F32(args[0]), worker.F32(args[1]))
 		},
-		Cost: sum64V2Cost,
+		Cost: sum64SourceAccCost,
 	},
 	{
-		Name: "linear_64x64_v7",
+		Name: "linear_64x64_source_t",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			linear64x64V7(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]))
+			linear64x64SourceT(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]))
 		},
-		Cost: linear64x64V7Cost,
+		Cost: linear64x64SourceTCost,
 	},
 	{
-		Name: "outer_64x64_v2",
+		Name: "outer_64x64_acc_2",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			outer64x64V2(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]))
+			outer64x64Acc2(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]))
 		},
-		Cost: outer64x64V2Cost,
+		Cost: outer64x64Acc2Cost,
 	},
 	{
-		Name: "linear_64x64_v8",
+		Name: "linear_64x64_source_t_add_acc",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			linear64x64V8(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
+			linear64x64SourceTAddAcc(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
-		Cost: linear64x64V8Cost,
+		Cost: linear64x64SourceTAddAccCost,
 	},
 	{
-		Name: "norm_grad_64_v5",
+		Name: "norm_grad_64_dx_dropout_3",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			normGrad64V5(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]))
+			normGrad64DxDropout3(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]))
 		},
-		Cost: normGrad64V5Cost,
+		Cost: normGrad64DxDropout3Cost,
 	},
 	{
-		Name: "attention_grad_64_v2",
+		Name: "attention_grad_64_window2_dropout",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			attentionGrad64V2(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]), worker.F32(args[5]), worker.F32(args[6]))
+			attentionGrad64Window2Dropout(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]), worker.F32(args[5]), worker.F32(args[6]))
 		},
-		Cost: attentionGrad64V2Cost,
+		Cost: attentionGrad64Window2DropoutCost,
 	},
 	{
-		Name: "map_64_v3",
+		Name: "map_64_dropout_mul",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			map64V3(worker, env, worker.F32(args[0]), worker.F32(args[1]))
+			map64DropoutMul(worker, env, worker.F32(args[0]), worker.F32(args[1]))
 		},
-		Cost: map64V3Cost,
+		Cost: map64DropoutMulCost,
 	},
 	{
-		Name: "scatter_17x64",
+		Name: "scatter_17x64_acc",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			scatter17x64(worker, env, worker.I32(args[0]), worker.F32(args[1]), worker.F32(args[2]))
+			scatter17x64Acc(worker, env, worker.I32(args[0]), worker.F32(args[1]), worker.F32(args[2]))
 		},
-		Cost: scatter17x64Cost,
+		Cost: scatter17x64AccCost,
 	},
 	{
-		Name: "map_64_v4",
+		Name: "map_64_source_dropout_mul",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			map64V4(worker, env, worker.F32(args[0]), worker.F32(args[1]))
+			map64SourceDropoutMul(worker, env, worker.F32(args[0]), worker.F32(args[1]))
 		},
-		Cost: map64V4Cost,
+		Cost: map64SourceDropoutMulCost,
 	},
 	{
-		Name: "scatter_17x64_v2",
+		Name: "scatter_17x64_acc_2",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			scatter17x64V2(worker, env, worker.I32(args[0]), worker.F32(args[1]), worker.F32(args[2]))
+			scatter17x64Acc2(worker, env, worker.I32(args[0]), worker.F32(args[1]), worker.F32(args[2]))
 		},
-		Cost: scatter17x64V2Cost,
+		Cost: scatter17x64Acc2Cost,
 	},
 	{
-		Name: "gather_64_v3",
+		Name: "gather_64_source_add",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			gather64V3(worker, env, worker.I32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
+			gather64SourceAdd(worker, env, worker.I32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
-		Cost: gather64V3Cost,
+		Cost: gather64SourceAddCost,
 	},
 	{
-		Name: "gather_64_v4",
+		Name: "gather_64_add",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			gather64V4(worker, env, worker.I32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
+			gather64Add(worker, env, worker.I32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
-		Cost: gather64V4Cost,
+		Cost: gather64AddCost,
 	},
 	{
-		Name: "attention_64_v3",
+		Name: "attention_64_window2",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			attention64V3(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
+			attention64Window2(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
-		Cost: attention64V3Cost,
+		Cost: attention64Window2Cost,
 	},
 	{
-		Name: "linear_64x64_v9",
+		Name: "linear_64x64_bias_add",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			linear64x64V9(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]))
+			linear64x64BiasAdd(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]))
 		},
-		Cost: linear64x64V9Cost,
+		Cost: linear64x64BiasAddCost,
 	},
 	{
-		Name: "attention_64_v4",
+		Name: "attention_64_source_window2",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			attention64V4(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
+			attention64SourceWindow2(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
-		Cost: attention64V4Cost,
+		Cost: attention64SourceWindow2Cost,
 	},
 	{
-		Name: "linear_64x256_v3",
+		Name: "linear_64x256_bias_relu",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			linear64x256V3(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
+			linear64x256BiasRelu(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
-		Cost: linear64x256V3Cost,
+		Cost: linear64x256BiasReluCost,
 	},
 	{
-		Name: "linear_256x64_v3",
+		Name: "linear_256x64_bias_add",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			linear256x64V3(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]))
+			linear256x64BiasAdd(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]))
 		},
-		Cost: linear256x64V3Cost,
+		Cost: linear256x64BiasAddCost,
 	},
 	{
 		Name: "append_64",
@@ -382,31 +382,31 @@ var kernels = []cpu.Kernel{
 		Cost: append64Cost,
 	},
 	{
-		Name: "attention_64_v5",
+		Name: "attention_64_window2_2",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			attention64V5(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
+			attention64Window22(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
-		Cost: attention64V5Cost,
+		Cost: attention64Window22Cost,
 	},
 	{
-		Name: "sum",
+		Name: "sum_mul",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			sum(worker, env, worker.F32(args[0]), worker.F32(args[1]))
+			sumMul(worker, env, worker.F32(args[0]), worker.F32(args[1]))
 		},
-		Cost: sumCost,
+		Cost: sumMulCost,
 	},
 	{
-		Name: "map_v2",
+		Name: "map_mul_add_add",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			mapV2(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
+			mapMulAddAdd(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
 		},
-		Cost: mapV2Cost,
+		Cost: mapMulAddAddCost,
 	},
 }
 
-// map64 is a kernel of the map family (specs/successor.arith:27):
+// map64Source is a kernel of the map family (specs/successor.arith:27):
 // y[S, 64].
-func map64(worker *cpu.Worker, env *device.Env, y []float32) {
+func map64Source(worker *cpu.Worker, env *device.Env, y []float32) {
 	S := env.S
 	isa := worker.ISA()
 	y = y[:S*64]
@@ -417,12 +417,12 @@ func map64(worker *cpu.Worker, env *device.Env, y []float32) {
 	case cpu.AVX512:
 		for rFrom := 0; rFrom < S; rFrom += 256 {
 			rTo := min(rFrom+256, S)
-			map64Leaf1AVX512(worker.Frame(), &y[0], rFrom, rTo)
+			map64SourceLeaf1AVX512(worker.Frame(), &y[0], rFrom, rTo)
 		}
 	case cpu.AVX2:
 		for rFrom := 0; rFrom < S; rFrom += 256 {
 			rTo := min(rFrom+256, S)
-			map64Leaf1AVX2(worker.Frame(), &y[0], rFrom, rTo)
+			map64SourceLeaf1AVX2(worker.Frame(), &y[0], rFrom, rTo)
 		}
 	default:
 		for r := range S {
@@ -437,9 +437,9 @@ func map64(worker *cpu.Worker, env *device.Env, y []float32) {
 	}
 }
 
-// gather64 is a kernel of the gather family (specs/successor.arith:20):
+// gather64SourceAddDropout is a kernel of the gather family (specs/successor.arith:20):
 // y[B * S, 64] from ids[B * S], table[17, 64], x2[S, 64].
-func gather64(worker *cpu.Worker, env *device.Env, ids []int32, table, x2, y []float32) {
+func gather64SourceAddDropout(worker *cpu.Worker, env *device.Env, ids []int32, table, x2, y []float32) {
 	B, S, layer, step, example, seed0, seed1 := env.B, env.S, env.Layer, env.Step, env.Example, uint32(env.Seed), uint32(env.Seed>>32)
 	isa := worker.ISA()
 	x2, y = x2[:S*64], y[:B*S*64]
@@ -450,9 +450,9 @@ func gather64(worker *cpu.Worker, env *device.Env, ids []int32, table, x2, y []f
 	for r := range B * S {
 		switch isa {
 		case cpu.AVX512:
-			gather64Leaf1AVX512(worker.Frame(), &bits[0], &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, S, seed0, seed1, step, layer, example)
+			gather64SourceAddDropoutLeaf1AVX512(worker.Frame(), &bits[0], &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, S, seed0, seed1, step, layer, example)
 		case cpu.AVX2:
-			gather64Leaf1AVX2(worker.Frame(), &bits[0], &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, S, seed0, seed1, step, layer, example)
+			gather64SourceAddDropoutLeaf1AVX2(worker.Frame(), &bits[0], &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, S, seed0, seed1, step, layer, example)
 		default:
 			d1 := r % S
 			d0 := r / S
@@ -468,9 +468,9 @@ func gather64(worker *cpu.Worker, env *device.Env, ids []int32, table, x2, y []f
 	}
 }
 
-// map64V2 is a kernel of the map family (specs/successor.arith:27):
+// map64 is a kernel of the map family (specs/successor.arith:27):
 // y[T, 64].
-func map64V2(worker *cpu.Worker, env *device.Env, y []float32) {
+func map64(worker *cpu.Worker, env *device.Env, y []float32) {
 	T, P := env.T, env.P
 	isa := worker.ISA()
 	y = y[:T*64]
@@ -481,12 +481,12 @@ func map64V2(worker *cpu.Worker, env *device.Env, y []float32) {
 	case cpu.AVX512:
 		for rFrom := 0; rFrom < T; rFrom += 256 {
 			rTo := min(rFrom+256, T)
-			map64V2Leaf1AVX512(worker.Frame(), &y[0], rFrom, rTo, P)
+			map64Leaf1AVX512(worker.Frame(), &y[0], rFrom, rTo, P)
 		}
 	case cpu.AVX2:
 		for rFrom := 0; rFrom < T; rFrom += 256 {
 			rTo := min(rFrom+256, T)
-			map64V2Leaf1AVX2(worker.Frame(), &y[0], rFrom, rTo, P)
+			map64Leaf1AVX2(worker.Frame(), &y[0], rFrom, rTo, P)
 		}
 	default:
 		for r := range T {
@@ -501,9 +501,9 @@ func map64V2(worker *cpu.Worker, env *device.Env, y []float32) {
 	}
 }
 
-// gather64V2 is a kernel of the gather family (specs/successor.arith:20):
+// gather64AddDropout is a kernel of the gather family (specs/successor.arith:20):
 // y[B * T, 64] from ids[B * T], table[17, 64], x2[T, 64].
-func gather64V2(worker *cpu.Worker, env *device.Env, ids []int32, table, x2, y []float32) {
+func gather64AddDropout(worker *cpu.Worker, env *device.Env, ids []int32, table, x2, y []float32) {
 	B, T, layer, step, example, seed0, seed1 := env.B, env.T, env.Layer, env.Step, env.Example, uint32(env.Seed), uint32(env.Seed>>32)
 	isa := worker.ISA()
 	x2, y = x2[:T*64], y[:B*T*64]
@@ -514,9 +514,9 @@ func gather64V2(worker *cpu.Worker, env *device.Env, ids []int32, table, x2, y [
 	for r := range B * T {
 		switch isa {
 		case cpu.AVX512:
-			gather64V2Leaf1AVX512(worker.Frame(), &bits[0], &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, T, seed0, seed1, step, layer, example)
+			gather64AddDropoutLeaf1AVX512(worker.Frame(), &bits[0], &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, T, seed0, seed1, step, layer, example)
 		case cpu.AVX2:
-			gather64V2Leaf1AVX2(worker.Frame(), &bits[0], &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, T, seed0, seed1, step, layer, example)
+			gather64AddDropoutLeaf1AVX2(worker.Frame(), &bits[0], &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, T, seed0, seed1, step, layer, example)
 		default:
 			d1 := r % T
 			d0 := r / T
@@ -532,9 +532,9 @@ func gather64V2(worker *cpu.Worker, env *device.Env, ids []int32, table, x2, y [
 	}
 }
 
-// linear64x64 is a kernel of the matmul family (specs/successor.arith:38):
+// linear64x64Bias is a kernel of the matmul family (specs/successor.arith:38):
 // y[B * T, 64] from x[B * T, 64], w[64, 64], bias[64].
-func linear64x64(worker *cpu.Worker, env *device.Env, x, w, bias, y []float32) {
+func linear64x64Bias(worker *cpu.Worker, env *device.Env, x, w, bias, y []float32) {
 	B, T := env.B, env.T
 	isa := worker.ISA()
 	bias, y = bias[:64], y[:B*T*64]
@@ -549,9 +549,9 @@ func linear64x64(worker *cpu.Worker, env *device.Env, x, w, bias, y []float32) {
 		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 64)
 		switch isa {
 		case cpu.AVX512:
-			linear64x64Leaf1AVX512(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+			linear64x64BiasLeaf1AVX512(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
 		case cpu.AVX2:
-			linear64x64Leaf1AVX2(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+			linear64x64BiasLeaf1AVX2(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
@@ -566,9 +566,9 @@ func linear64x64(worker *cpu.Worker, env *device.Env, x, w, bias, y []float32) {
 	}
 }
 
-// attention64 is a kernel of the attention family (specs/successor.arith:38):
+// attention64Window2Dropout is a kernel of the attention family (specs/successor.arith:38):
 // y[B * T * 64] from q[B * T * 64], k[B * T * 64], v[B * T * 64].
-func attention64(worker *cpu.Worker, env *device.Env, q, k, v, y []float32) {
+func attention64Window2Dropout(worker *cpu.Worker, env *device.Env, q, k, v, y []float32) {
 	B, T, P, layer, step, example, seed0, seed1 := env.B, env.T, env.P, env.Layer, env.Step, env.Example, uint32(env.Seed), uint32(env.Seed>>32)
 	isa := worker.ISA()
 	q, k, v, y = q[:B*T*64], k[:B*T*64], v[:B*T*64], y[:B*T*64]
@@ -584,12 +584,12 @@ func attention64(worker *cpu.Worker, env *device.Env, q, k, v, y []float32) {
 	case cpu.AVX512:
 		for bFrom := 0; bFrom < B; bFrom += 16 {
 			bTo := min(bFrom+16, B)
-			attention64Leaf1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
+			attention64Window2DropoutLeaf1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
 		}
 	case cpu.AVX2:
 		for bFrom := 0; bFrom < B; bFrom += 16 {
 			bTo := min(bFrom+16, B)
-			attention64Leaf1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
+			attention64Window2DropoutLeaf1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
 		}
 	default:
 		for b := range B {
@@ -672,9 +672,9 @@ func attention64(worker *cpu.Worker, env *device.Env, q, k, v, y []float32) {
 	}
 }
 
-// linear64x64V2 is a kernel of the matmul family (specs/successor.arith:38):
+// linear64x64BiasDropoutAdd is a kernel of the matmul family (specs/successor.arith:38):
 // y[B * T, 64] from x[B * T, 64], w[64, 64], bias[64], x2[B * T, 64].
-func linear64x64V2(worker *cpu.Worker, env *device.Env, x, w, bias, x2, y []float32) {
+func linear64x64BiasDropoutAdd(worker *cpu.Worker, env *device.Env, x, w, bias, x2, y []float32) {
 	B, T, layer, step, example, seed0, seed1 := env.B, env.T, env.Layer, env.Step, env.Example, uint32(env.Seed), uint32(env.Seed>>32)
 	isa := worker.ISA()
 	bias, x2, y = bias[:64], x2[:B*T*64], y[:B*T*64]
@@ -690,9 +690,9 @@ func linear64x64V2(worker *cpu.Worker, env *device.Env, x, w, bias, x2, y []floa
 		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 64)
 		switch isa {
 		case cpu.AVX512:
-			linear64x64V2Leaf1AVX512(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+			linear64x64BiasDropoutAddLeaf1AVX512(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
 		case cpu.AVX2:
-			linear64x64V2Leaf1AVX2(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+			linear64x64BiasDropoutAddLeaf1AVX2(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
 		default:
 			for i := range height {
 				r := first + i
@@ -758,9 +758,9 @@ func norm64(worker *cpu.Worker, env *device.Env, x, gamma, beta, y []float32) {
 	}
 }
 
-// linear64x64V3 is a kernel of the matmul family (specs/successor.arith:44):
+// linear64x64SourceBias is a kernel of the matmul family (specs/successor.arith:44):
 // y[B * S, 64] from x[B * S, 64], w[64, 64], bias[64].
-func linear64x64V3(worker *cpu.Worker, env *device.Env, x, w, bias, y []float32) {
+func linear64x64SourceBias(worker *cpu.Worker, env *device.Env, x, w, bias, y []float32) {
 	B, S := env.B, env.S
 	isa := worker.ISA()
 	bias, y = bias[:64], y[:B*S*64]
@@ -775,9 +775,9 @@ func linear64x64V3(worker *cpu.Worker, env *device.Env, x, w, bias, y []float32)
 		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 64)
 		switch isa {
 		case cpu.AVX512:
-			linear64x64V3Leaf1AVX512(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+			linear64x64SourceBiasLeaf1AVX512(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
 		case cpu.AVX2:
-			linear64x64V3Leaf1AVX2(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+			linear64x64SourceBiasLeaf1AVX2(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
@@ -792,9 +792,9 @@ func linear64x64V3(worker *cpu.Worker, env *device.Env, x, w, bias, y []float32)
 	}
 }
 
-// attention64V2 is a kernel of the attention family (specs/successor.arith:44):
+// attention64SourceWindow2Dropout is a kernel of the attention family (specs/successor.arith:44):
 // y[B * T * 64] from q[B * T * 64], k[B * S * 64], v[B * S * 64].
-func attention64V2(worker *cpu.Worker, env *device.Env, q, k, v, y []float32) {
+func attention64SourceWindow2Dropout(worker *cpu.Worker, env *device.Env, q, k, v, y []float32) {
 	B, T, S, P, layer, step, example, seed0, seed1 := env.B, env.T, env.S, env.P, env.Layer, env.Step, env.Example, uint32(env.Seed), uint32(env.Seed>>32)
 	isa := worker.ISA()
 	q, k, v, y = q[:B*T*64], k[:B*S*64], v[:B*S*64], y[:B*T*64]
@@ -810,12 +810,12 @@ func attention64V2(worker *cpu.Worker, env *device.Env, q, k, v, y []float32) {
 	case cpu.AVX512:
 		for bFrom := 0; bFrom < B; bFrom += 8 {
 			bTo := min(bFrom+8, B)
-			attention64V2Leaf1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
+			attention64SourceWindow2DropoutLeaf1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
 		}
 	case cpu.AVX2:
 		for bFrom := 0; bFrom < B; bFrom += 8 {
 			bTo := min(bFrom+8, B)
-			attention64V2Leaf1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
+			attention64SourceWindow2DropoutLeaf1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
 		}
 	default:
 		for b := range B {
@@ -898,9 +898,9 @@ func attention64V2(worker *cpu.Worker, env *device.Env, q, k, v, y []float32) {
 	}
 }
 
-// linear64x64V4 is a kernel of the matmul family (specs/successor.arith:44):
+// linear64x64BiasDropoutAdd2 is a kernel of the matmul family (specs/successor.arith:44):
 // y[B * T, 64] from x[B * T, 64], w[64, 64], bias[64], x2[B * T, 64].
-func linear64x64V4(worker *cpu.Worker, env *device.Env, x, w, bias, x2, y []float32) {
+func linear64x64BiasDropoutAdd2(worker *cpu.Worker, env *device.Env, x, w, bias, x2, y []float32) {
 	B, T, layer, step, example, seed0, seed1 := env.B, env.T, env.Layer, env.Step, env.Example, uint32(env.Seed), uint32(env.Seed>>32)
 	isa := worker.ISA()
 	bias, x2, y = bias[:64], x2[:B*T*64], y[:B*T*64]
@@ -916,9 +916,9 @@ func linear64x64V4(worker *cpu.Worker, env *device.Env, x, w, bias, x2, y []floa
 		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 64)
 		switch isa {
 		case cpu.AVX512:
-			linear64x64V4Leaf1AVX512(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+			linear64x64BiasDropoutAdd2Leaf1AVX512(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
 		case cpu.AVX2:
-			linear64x64V4Leaf1AVX2(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+			linear64x64BiasDropoutAdd2Leaf1AVX2(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
 		default:
 			for i := range height {
 				r := first + i
@@ -938,9 +938,9 @@ func linear64x64V4(worker *cpu.Worker, env *device.Env, x, w, bias, x2, y []floa
 	}
 }
 
-// linear64x256 is a kernel of the matmul family (specs/successor.arith:20):
+// linear64x256BiasDropoutRelu is a kernel of the matmul family (specs/successor.arith:20):
 // y[B * T, 256] from x[B * T, 64], w[64, 256], bias[256].
-func linear64x256(worker *cpu.Worker, env *device.Env, x, w, bias, y []float32) {
+func linear64x256BiasDropoutRelu(worker *cpu.Worker, env *device.Env, x, w, bias, y []float32) {
 	B, T, layer, step, example, seed0, seed1 := env.B, env.T, env.Layer, env.Step, env.Example, uint32(env.Seed), uint32(env.Seed>>32)
 	isa := worker.ISA()
 	bias, y = bias[:256], y[:B*T*256]
@@ -956,9 +956,9 @@ func linear64x256(worker *cpu.Worker, env *device.Env, x, w, bias, y []float32) 
 		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 256)
 		switch isa {
 		case cpu.AVX512:
-			linear64x256Leaf1AVX512(worker.Frame(), &bits[0], &y[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+			linear64x256BiasDropoutReluLeaf1AVX512(worker.Frame(), &bits[0], &y[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
 		case cpu.AVX2:
-			linear64x256Leaf1AVX2(worker.Frame(), &bits[0], &y[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+			linear64x256BiasDropoutReluLeaf1AVX2(worker.Frame(), &bits[0], &y[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
 		default:
 			for i := range height {
 				r := first + i
@@ -977,9 +977,9 @@ func linear64x256(worker *cpu.Worker, env *device.Env, x, w, bias, y []float32) 
 	}
 }
 
-// linear256x64 is a kernel of the matmul family (specs/successor.arith:20):
+// linear256x64BiasDropoutAdd is a kernel of the matmul family (specs/successor.arith:20):
 // y[B * T, 64] from x[B * T, 256], w[256, 64], bias[64], x2[B * T, 64].
-func linear256x64(worker *cpu.Worker, env *device.Env, x, w, bias, x2, y []float32) {
+func linear256x64BiasDropoutAdd(worker *cpu.Worker, env *device.Env, x, w, bias, x2, y []float32) {
 	B, T, layer, step, example, seed0, seed1 := env.B, env.T, env.Layer, env.Step, env.Example, uint32(env.Seed), uint32(env.Seed>>32)
 	isa := worker.ISA()
 	bias, x2, y = bias[:64], x2[:B*T*64], y[:B*T*64]
@@ -995,9 +995,9 @@ func linear256x64(worker *cpu.Worker, env *device.Env, x, w, bias, x2, y []float
 		worker.ProductPacked(height, x[first*256:], 256, 1, wPacked, c, 64)
 		switch isa {
 		case cpu.AVX512:
-			linear256x64Leaf1AVX512(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+			linear256x64BiasDropoutAddLeaf1AVX512(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
 		case cpu.AVX2:
-			linear256x64Leaf1AVX2(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+			linear256x64BiasDropoutAddLeaf1AVX2(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
 		default:
 			for i := range height {
 				r := first + i
@@ -1017,9 +1017,9 @@ func linear256x64(worker *cpu.Worker, env *device.Env, x, w, bias, x2, y []float
 	}
 }
 
-// linear64x17 is a kernel of the matmul family (specs/successor.arith:20):
+// linear64x17Bias is a kernel of the matmul family (specs/successor.arith:20):
 // y[B * T, 17] from x[B * T, 64], w[64, 17], bias[17].
-func linear64x17(worker *cpu.Worker, env *device.Env, x, w, bias, y []float32) {
+func linear64x17Bias(worker *cpu.Worker, env *device.Env, x, w, bias, y []float32) {
 	B, T := env.B, env.T
 	isa := worker.ISA()
 	bias, y = bias[:17], y[:B*T*17]
@@ -1034,9 +1034,9 @@ func linear64x17(worker *cpu.Worker, env *device.Env, x, w, bias, y []float32) {
 		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 17)
 		switch isa {
 		case cpu.AVX512:
-			linear64x17Leaf1AVX512(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+			linear64x17BiasLeaf1AVX512(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
 		case cpu.AVX2:
-			linear64x17Leaf1AVX2(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+			linear64x17BiasLeaf1AVX2(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
@@ -1207,9 +1207,9 @@ func crossEntropyGrad17(worker *cpu.Worker, env *device.Env, logits []float32, l
 	}
 }
 
-// sum17 is a kernel of the row family (specs/successor.arith:20):
+// sum17Acc is a kernel of the row family (specs/successor.arith:20):
 // dy[17] from x[B * T, 17], dy[17].
-func sum17(worker *cpu.Worker, env *device.Env, x, dy []float32) {
+func sum17Acc(worker *cpu.Worker, env *device.Env, x, dy []float32) {
 	B, T := env.B, env.T
 	isa := worker.ISA()
 	x, dy = x[:B*T*17], dy[:17]
@@ -1219,9 +1219,9 @@ func sum17(worker *cpu.Worker, env *device.Env, x, dy []float32) {
 	sumY := worker.Tile(17)
 	switch isa {
 	case cpu.AVX512:
-		sum17Leaf1AVX512(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
+		sum17AccLeaf1AVX512(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
 	case cpu.AVX2:
-		sum17Leaf1AVX2(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
+		sum17AccLeaf1AVX2(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
 	default:
 		copy(sumY, dy[:17])
 		for r := range B * T {
@@ -1235,9 +1235,9 @@ func sum17(worker *cpu.Worker, env *device.Env, x, dy []float32) {
 	}
 }
 
-// linear17x64 is a kernel of the matmul family (specs/successor.arith:20):
+// linear17x64T is a kernel of the matmul family (specs/successor.arith:20):
 // y[B * T, 64] from x[B * T, 17], w[64, 17].
-func linear17x64(worker *cpu.Worker, env *device.Env, x, w, y []float32) {
+func linear17x64T(worker *cpu.Worker, env *device.Env, x, w, y []float32) {
 	B, T := env.B, env.T
 	wPacked := worker.Pack(B*T, 17, 64, w, 1, 17)
 	for m := range (B*T + 255) / 256 {
@@ -1247,16 +1247,16 @@ func linear17x64(worker *cpu.Worker, env *device.Env, x, w, y []float32) {
 	}
 }
 
-// outer64x17 is a kernel of the matmul family (specs/successor.arith:20):
+// outer64x17Acc is a kernel of the matmul family (specs/successor.arith:20):
 // dw[64, 17] from x[B * T, 64], dy[B * T, 17], dw[64, 17].
-func outer64x17(worker *cpu.Worker, env *device.Env, x, dy, dw []float32) {
+func outer64x17Acc(worker *cpu.Worker, env *device.Env, x, dy, dw []float32) {
 	B, T := env.B, env.T
 	worker.Dot(64, 17, B*T, x, 1, 64, dy, 17, 1, dw, 17)
 }
 
-// normGrad64 is a kernel of the row family (specs/successor.arith:20):
+// normGrad64Dx is a kernel of the row family (specs/successor.arith:20):
 // y[B * T, 64] from x[B * T, 64], gamma[64], dy[B * T, 64].
-func normGrad64(worker *cpu.Worker, env *device.Env, x, gamma, dy, y []float32) {
+func normGrad64Dx(worker *cpu.Worker, env *device.Env, x, gamma, dy, y []float32) {
 	B, T := env.B, env.T
 	isa := worker.ISA()
 	x, gamma, dy, y = x[:B*T*64], gamma[:64], dy[:B*T*64], y[:B*T*64]
@@ -1267,12 +1267,12 @@ func normGrad64(worker *cpu.Worker, env *device.Env, x, gamma, dy, y []float32) 
 	case cpu.AVX512:
 		for rFrom := 0; rFrom < B*T; rFrom += 512 {
 			rTo := min(rFrom+512, B*T)
-			normGrad64Leaf1AVX512(worker.Frame(), &x[0], &dy[0], &gamma[0], &y[0], rFrom, rTo)
+			normGrad64DxLeaf1AVX512(worker.Frame(), &x[0], &dy[0], &gamma[0], &y[0], rFrom, rTo)
 		}
 	case cpu.AVX2:
 		for rFrom := 0; rFrom < B*T; rFrom += 512 {
 			rTo := min(rFrom+512, B*T)
-			normGrad64Leaf1AVX2(worker.Frame(), &x[0], &dy[0], &gamma[0], &y[0], rFrom, rTo)
+			normGrad64DxLeaf1AVX2(worker.Frame(), &x[0], &dy[0], &gamma[0], &y[0], rFrom, rTo)
 		}
 	default:
 		for r := range B * T {
@@ -1312,9 +1312,9 @@ func normGrad64(worker *cpu.Worker, env *device.Env, x, gamma, dy, y []float32) 
 	}
 }
 
-// normGrad64V2 is a kernel of the row family (specs/successor.arith:20):
+// normGrad64DgammaDbetaAcc is a kernel of the row family (specs/successor.arith:20):
 // dgamma[64], dbeta[64] from x[B * T, 64], dy[B * T, 64], dgamma[64], dbeta[64].
-func normGrad64V2(worker *cpu.Worker, env *device.Env, x, dy, dgamma, dbeta []float32) {
+func normGrad64DgammaDbetaAcc(worker *cpu.Worker, env *device.Env, x, dy, dgamma, dbeta []float32) {
 	B, T := env.B, env.T
 	isa := worker.ISA()
 	x, dy, dgamma, dbeta = x[:B*T*64], dy[:B*T*64], dgamma[:64], dbeta[:64]
@@ -1325,9 +1325,9 @@ func normGrad64V2(worker *cpu.Worker, env *device.Env, x, dy, dgamma, dbeta []fl
 	sumBeta := worker.Tile(64)
 	switch isa {
 	case cpu.AVX512:
-		normGrad64V2Leaf1AVX512(worker.Frame(), &sumGamma[0], &dgamma[0], &sumBeta[0], &dbeta[0], &x[0], &dy[0], B, T)
+		normGrad64DgammaDbetaAccLeaf1AVX512(worker.Frame(), &sumGamma[0], &dgamma[0], &sumBeta[0], &dbeta[0], &x[0], &dy[0], B, T)
 	case cpu.AVX2:
-		normGrad64V2Leaf1AVX2(worker.Frame(), &sumGamma[0], &dgamma[0], &sumBeta[0], &dbeta[0], &x[0], &dy[0], B, T)
+		normGrad64DgammaDbetaAccLeaf1AVX2(worker.Frame(), &sumGamma[0], &dgamma[0], &sumBeta[0], &dbeta[0], &x[0], &dy[0], B, T)
 	default:
 		copy(sumGamma, dgamma[:64])
 		copy(sumBeta, dbeta[:64])
@@ -1361,9 +1361,9 @@ func normGrad64V2(worker *cpu.Worker, env *device.Env, x, dy, dgamma, dbeta []fl
 	}
 }
 
-// normGrad64V3 is a kernel of the row family (specs/successor.arith:20):
+// normGrad64DxDropout is a kernel of the row family (specs/successor.arith:20):
 // y[B * T, 64], y2[B * T, 64] from x[B * T, 64], gamma[64], dy[B * T, 64].
-func normGrad64V3(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, y2 []float32) {
+func normGrad64DxDropout(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, y2 []float32) {
 	B, T, layer, step, example, seed0, seed1 := env.B, env.T, env.Layer, env.Step, env.Example, uint32(env.Seed), uint32(env.Seed>>32)
 	isa := worker.ISA()
 	x, gamma, dy, y, y2 = x[:B*T*64], gamma[:64], dy[:B*T*64], y[:B*T*64], y2[:B*T*64]
@@ -1376,12 +1376,12 @@ func normGrad64V3(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, y2 []flo
 	case cpu.AVX512:
 		for rFrom := 0; rFrom < B*T; rFrom += 512 {
 			rTo := min(rFrom+512, B*T)
-			normGrad64V3Leaf1AVX512(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &bits[0], &y2[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
+			normGrad64DxDropoutLeaf1AVX512(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &bits[0], &y2[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
 		}
 	case cpu.AVX2:
 		for rFrom := 0; rFrom < B*T; rFrom += 512 {
 			rTo := min(rFrom+512, B*T)
-			normGrad64V3Leaf1AVX2(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &bits[0], &y2[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
+			normGrad64DxDropoutLeaf1AVX2(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &bits[0], &y2[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
 		}
 	default:
 		for r := range B * T {
@@ -1430,9 +1430,9 @@ func normGrad64V3(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, y2 []flo
 	}
 }
 
-// sum64 is a kernel of the row family (specs/successor.arith:20):
+// sum64Acc is a kernel of the row family (specs/successor.arith:20):
 // dy[64] from x[B * T, 64], dy[64].
-func sum64(worker *cpu.Worker, env *device.Env, x, dy []float32) {
+func sum64Acc(worker *cpu.Worker, env *device.Env, x, dy []float32) {
 	B, T := env.B, env.T
 	isa := worker.ISA()
 	x, dy = x[:B*T*64], dy[:64]
@@ -1442,9 +1442,9 @@ func sum64(worker *cpu.Worker, env *device.Env, x, dy []float32) {
 	sumY := worker.Tile(64)
 	switch isa {
 	case cpu.AVX512:
-		sum64Leaf1AVX512(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
+		sum64AccLeaf1AVX512(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
 	case cpu.AVX2:
-		sum64Leaf1AVX2(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
+		sum64AccLeaf1AVX2(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
 	default:
 		copy(sumY, dy[:64])
 		for r := range B * T {
@@ -1458,9 +1458,9 @@ func sum64(worker *cpu.Worker, env *device.Env, x, dy []float32) {
 	}
 }
 
-// linear64x256V2 is a kernel of the matmul family (specs/successor.arith:20):
+// linear64x256TMul is a kernel of the matmul family (specs/successor.arith:20):
 // y[B * T, 256] from x[B * T, 64], w[256, 64], x2[B * T, 256].
-func linear64x256V2(worker *cpu.Worker, env *device.Env, x, w, x2, y []float32) {
+func linear64x256TMul(worker *cpu.Worker, env *device.Env, x, w, x2, y []float32) {
 	B, T := env.B, env.T
 	isa := worker.ISA()
 	x2, y = x2[:B*T*256], y[:B*T*256]
@@ -1475,9 +1475,9 @@ func linear64x256V2(worker *cpu.Worker, env *device.Env, x, w, x2, y []float32) 
 		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 256)
 		switch isa {
 		case cpu.AVX512:
-			linear64x256V2Leaf1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
+			linear64x256TMulLeaf1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
 		case cpu.AVX2:
-			linear64x256V2Leaf1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
+			linear64x256TMulLeaf1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
@@ -1492,16 +1492,16 @@ func linear64x256V2(worker *cpu.Worker, env *device.Env, x, w, x2, y []float32) 
 	}
 }
 
-// outer256x64 is a kernel of the matmul family (specs/successor.arith:20):
+// outer256x64Acc is a kernel of the matmul family (specs/successor.arith:20):
 // dw[256, 64] from x[B * T, 256], dy[B * T, 64], dw[256, 64].
-func outer256x64(worker *cpu.Worker, env *device.Env, x, dy, dw []float32) {
+func outer256x64Acc(worker *cpu.Worker, env *device.Env, x, dy, dw []float32) {
 	B, T := env.B, env.T
 	worker.Dot(256, 64, B*T, x, 1, 256, dy, 64, 1, dw, 64)
 }
 
-// sum256 is a kernel of the row family (specs/successor.arith:20):
+// sum256Acc is a kernel of the row family (specs/successor.arith:20):
 // dy[256] from x[B * T, 256], dy[256].
-func sum256(worker *cpu.Worker, env *device.Env, x, dy []float32) {
+func sum256Acc(worker *cpu.Worker, env *device.Env, x, dy []float32) {
 	B, T := env.B, env.T
 	isa := worker.ISA()
 	x, dy = x[:B*T*256], dy[:256]
@@ -1511,9 +1511,9 @@ func sum256(worker *cpu.Worker, env *device.Env, x, dy []float32) {
 	sumY := worker.Tile(256)
 	switch isa {
 	case cpu.AVX512:
-		sum256Leaf1AVX512(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
+		sum256AccLeaf1AVX512(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
 	case cpu.AVX2:
-		sum256Leaf1AVX2(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
+		sum256AccLeaf1AVX2(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
 	default:
 		copy(sumY, dy[:256])
 		for r := range B * T {
@@ -1527,9 +1527,9 @@ func sum256(worker *cpu.Worker, env *device.Env, x, dy []float32) {
 	}
 }
 
-// linear256x64V2 is a kernel of the matmul family (specs/successor.arith:20):
+// linear256x64TAdd is a kernel of the matmul family (specs/successor.arith:20):
 // y[B * T, 64] from x[B * T, 256], w[64, 256], x2[B * T, 64].
-func linear256x64V2(worker *cpu.Worker, env *device.Env, x, w, x2, y []float32) {
+func linear256x64TAdd(worker *cpu.Worker, env *device.Env, x, w, x2, y []float32) {
 	B, T := env.B, env.T
 	isa := worker.ISA()
 	x2, y = x2[:B*T*64], y[:B*T*64]
@@ -1544,9 +1544,9 @@ func linear256x64V2(worker *cpu.Worker, env *device.Env, x, w, x2, y []float32) 
 		worker.ProductPacked(height, x[first*256:], 256, 1, wPacked, c, 64)
 		switch isa {
 		case cpu.AVX512:
-			linear256x64V2Leaf1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
+			linear256x64TAddLeaf1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
 		case cpu.AVX2:
-			linear256x64V2Leaf1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
+			linear256x64TAddLeaf1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
@@ -1561,16 +1561,16 @@ func linear256x64V2(worker *cpu.Worker, env *device.Env, x, w, x2, y []float32) 
 	}
 }
 
-// outer64x256 is a kernel of the matmul family (specs/successor.arith:20):
+// outer64x256Acc is a kernel of the matmul family (specs/successor.arith:20):
 // dw[64, 256] from x[B * T, 64], dy[B * T, 256], dw[64, 256].
-func outer64x256(worker *cpu.Worker, env *device.Env, x, dy, dw []float32) {
+func outer64x256Acc(worker *cpu.Worker, env *device.Env, x, dy, dw []float32) {
 	B, T := env.B, env.T
 	worker.Dot(64, 256, B*T, x, 1, 64, dy, 256, 1, dw, 256)
 }
 
-// normGrad64V4 is a kernel of the row family (specs/successor.arith:44):
+// normGrad64DxDropout2 is a kernel of the row family (specs/successor.arith:44):
 // y[B * T, 64], y2[B * T, 64] from x[B * T, 64], gamma[64], dy[B * T, 64].
-func normGrad64V4(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, y2 []float32) {
+func normGrad64DxDropout2(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, y2 []float32) {
 	B, T, layer, step, example, seed0, seed1 := env.B, env.T, env.Layer, env.Step, env.Example, uint32(env.Seed), uint32(env.Seed>>32)
 	isa := worker.ISA()
 	x, gamma, dy, y, y2 = x[:B*T*64], gamma[:64], dy[:B*T*64], y[:B*T*64], y2[:B*T*64]
@@ -1583,12 +1583,12 @@ func normGrad64V4(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, y2 []flo
 	case cpu.AVX512:
 		for rFrom := 0; rFrom < B*T; rFrom += 512 {
 			rTo := min(rFrom+512, B*T)
-			normGrad64V4Leaf1AVX512(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &bits[0], &y2[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
+			normGrad64DxDropout2Leaf1AVX512(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &bits[0], &y2[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
 		}
 	case cpu.AVX2:
 		for rFrom := 0; rFrom < B*T; rFrom += 512 {
 			rTo := min(rFrom+512, B*T)
-			normGrad64V4Leaf1AVX2(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &bits[0], &y2[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
+			normGrad64DxDropout2Leaf1AVX2(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &bits[0], &y2[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
 		}
 	default:
 		for r := range B * T {
@@ -1637,9 +1637,9 @@ func normGrad64V4(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, y2 []flo
 	}
 }
 
-// linear64x64V5 is a kernel of the matmul family (specs/successor.arith:44):
+// linear64x64T is a kernel of the matmul family (specs/successor.arith:44):
 // y[B * T, 64] from x[B * T, 64], w[64, 64].
-func linear64x64V5(worker *cpu.Worker, env *device.Env, x, w, y []float32) {
+func linear64x64T(worker *cpu.Worker, env *device.Env, x, w, y []float32) {
 	B, T := env.B, env.T
 	wPacked := worker.Pack(B*T, 64, 64, w, 1, 64)
 	for m := range (B*T + 255) / 256 {
@@ -1649,16 +1649,16 @@ func linear64x64V5(worker *cpu.Worker, env *device.Env, x, w, y []float32) {
 	}
 }
 
-// outer64x64 is a kernel of the matmul family (specs/successor.arith:44):
+// outer64x64Acc is a kernel of the matmul family (specs/successor.arith:44):
 // dw[64, 64] from x[B * T, 64], dy[B * T, 64], dw[64, 64].
-func outer64x64(worker *cpu.Worker, env *device.Env, x, dy, dw []float32) {
+func outer64x64Acc(worker *cpu.Worker, env *device.Env, x, dy, dw []float32) {
 	B, T := env.B, env.T
 	worker.Dot(64, 64, B*T, x, 1, 64, dy, 64, 1, dw, 64)
 }
 
-// attentionGrad64 is a kernel of the attention family (specs/successor.arith:44):
+// attentionGrad64SourceWindow2Dropout is a kernel of the attention family (specs/successor.arith:44):
 // dq[B * T * 64], dk[B * S * 64], dv[B * S * 64] from q[B * T * 64], k[B * S * 64], v[B * S * 64], dout[B * T * 64].
-func attentionGrad64(worker *cpu.Worker, env *device.Env, q, k, v, dout, dq, dk, dv []float32) {
+func attentionGrad64SourceWindow2Dropout(worker *cpu.Worker, env *device.Env, q, k, v, dout, dq, dk, dv []float32) {
 	B, T, S, P, layer, step, example, seed0, seed1 := env.B, env.T, env.S, env.P, env.Layer, env.Step, env.Example, uint32(env.Seed), uint32(env.Seed>>32)
 	isa := worker.ISA()
 	q, k, v, dout, dq, dk, dv = q[:B*T*64], k[:B*S*64], v[:B*S*64], dout[:B*T*64], dq[:B*T*64], dk[:B*S*64], dv[:B*S*64]
@@ -1679,12 +1679,12 @@ func attentionGrad64(worker *cpu.Worker, env *device.Env, q, k, v, dout, dq, dk,
 	case cpu.AVX512:
 		for bFrom := 0; bFrom < B; bFrom += 4 {
 			bTo := min(bFrom+4, B)
-			attentionGrad64Leaf1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &dout[0], &v[0], &ds[0], &largest[0], &norm[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
+			attentionGrad64SourceWindow2DropoutLeaf1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &dout[0], &v[0], &ds[0], &largest[0], &norm[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
 		}
 	case cpu.AVX2:
 		for bFrom := 0; bFrom < B; bFrom += 4 {
 			bTo := min(bFrom+4, B)
-			attentionGrad64Leaf1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &dout[0], &v[0], &ds[0], &largest[0], &norm[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
+			attentionGrad64SourceWindow2DropoutLeaf1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &dout[0], &v[0], &ds[0], &largest[0], &norm[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
 		}
 	default:
 		for b := range B {
@@ -1840,9 +1840,9 @@ func attentionGrad64(worker *cpu.Worker, env *device.Env, q, k, v, dout, dq, dk,
 	}
 }
 
-// linear64x64V6 is a kernel of the matmul family (specs/successor.arith:44):
+// linear64x64TAdd is a kernel of the matmul family (specs/successor.arith:44):
 // y[B * T, 64] from x[B * T, 64], w[64, 64], x2[B * T, 64].
-func linear64x64V6(worker *cpu.Worker, env *device.Env, x, w, x2, y []float32) {
+func linear64x64TAdd(worker *cpu.Worker, env *device.Env, x, w, x2, y []float32) {
 	B, T := env.B, env.T
 	isa := worker.ISA()
 	x2, y = x2[:B*T*64], y[:B*T*64]
@@ -1857,9 +1857,9 @@ func linear64x64V6(worker *cpu.Worker, env *device.Env, x, w, x2, y []float32) {
 		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 64)
 		switch isa {
 		case cpu.AVX512:
-			linear64x64V6Leaf1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
+			linear64x64TAddLeaf1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
 		case cpu.AVX2:
-			linear64x64V6Leaf1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
+			linear64x64TAddLeaf1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
@@ -1874,9 +1874,9 @@ func linear64x64V6(worker *cpu.Worker, env *device.Env, x, w, x2, y []float32) {
 	}
 }
 
-// sum64V2 is a kernel of the row family (specs/successor.arith:44):
+// sum64SourceAcc is a kernel of the row family (specs/successor.arith:44):
 // dy[64] from x[B * S, 64], dy[64].
-func sum64V2(worker *cpu.Worker, env *device.Env, x, dy []float32) {
+func sum64SourceAcc(worker *cpu.Worker, env *device.Env, x, dy []float32) {
 	B, S := env.B, env.S
 	isa := worker.ISA()
 	x, dy = x[:B*S*64], dy[:64]
@@ -1886,9 +1886,9 @@ func sum64V2(worker *cpu.Worker, env *device.Env, x, dy []float32) {
 	sumY := worker.Tile(64)
 	switch isa {
 	case cpu.AVX512:
-		sum64V2Leaf1AVX512(worker.Frame(), &sumY[0], &dy[0], &x[0], B, S)
+		sum64SourceAccLeaf1AVX512(worker.Frame(), &sumY[0], &dy[0], &x[0], B, S)
 	case cpu.AVX2:
-		sum64V2Leaf1AVX2(worker.Frame(), &sumY[0], &dy[0], &x[0], B, S)
+		sum64SourceAccLeaf1AVX2(worker.Frame(), &sumY[0], &dy[0], &x[0], B, S)
 	default:
 		copy(sumY, dy[:64])
 		for r := range B * S {
@@ -1902,9 +1902,9 @@ func sum64V2(worker *cpu.Worker, env *device.Env, x, dy []float32) {
 	}
 }
 
-// linear64x64V7 is a kernel of the matmul family (specs/successor.arith:44):
+// linear64x64SourceT is a kernel of the matmul family (specs/successor.arith:44):
 // y[B * S, 64] from x[B * S, 64], w[64, 64].
-func linear64x64V7(worker *cpu.Worker, env *device.Env, x, w, y []float32) {
+func linear64x64SourceT(worker *cpu.Worker, env *device.Env, x, w, y []float32) {
 	B, S := env.B, env.S
 	wPacked := worker.Pack(B*S, 64, 64, w, 1, 64)
 	for m := range (B*S + 255) / 256 {
@@ -1914,16 +1914,16 @@ func linear64x64V7(worker *cpu.Worker, env *device.Env, x, w, y []float32) {
 	}
 }
 
-// outer64x64V2 is a kernel of the matmul family (specs/successor.arith:44):
+// outer64x64Acc2 is a kernel of the matmul family (specs/successor.arith:44):
 // dw[64, 64] from x[B * S, 64], dy[B * S, 64], dw[64, 64].
-func outer64x64V2(worker *cpu.Worker, env *device.Env, x, dy, dw []float32) {
+func outer64x64Acc2(worker *cpu.Worker, env *device.Env, x, dy, dw []float32) {
 	B, S := env.B, env.S
 	worker.Dot(64, 64, B*S, x, 1, 64, dy, 64, 1, dw, 64)
 }
 
-// linear64x64V8 is a kernel of the matmul family (specs/successor.arith:44):
+// linear64x64SourceTAddAcc is a kernel of the matmul family (specs/successor.arith:44):
 // y[B * S, 64] from x[B * S, 64], w[64, 64], x2[B * S, 64], y[B * S, 64].
-func linear64x64V8(worker *cpu.Worker, env *device.Env, x, w, x2, y []float32) {
+func linear64x64SourceTAddAcc(worker *cpu.Worker, env *device.Env, x, w, x2, y []float32) {
 	B, S := env.B, env.S
 	isa := worker.ISA()
 	x2, y = x2[:B*S*64], y[:B*S*64]
@@ -1938,9 +1938,9 @@ func linear64x64V8(worker *cpu.Worker, env *device.Env, x, w, x2, y []float32) {
 		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 64)
 		switch isa {
 		case cpu.AVX512:
-			linear64x64V8Leaf1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
+			linear64x64SourceTAddAccLeaf1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
 		case cpu.AVX2:
-			linear64x64V8Leaf1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
+			linear64x64SourceTAddAccLeaf1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
@@ -1955,9 +1955,9 @@ func linear64x64V8(worker *cpu.Worker, env *device.Env, x, w, x2, y []float32) {
 	}
 }
 
-// normGrad64V5 is a kernel of the row family (specs/successor.arith:38):
+// normGrad64DxDropout3 is a kernel of the row family (specs/successor.arith:38):
 // y[B * T, 64], y2[B * T, 64] from x[B * T, 64], gamma[64], dy[B * T, 64].
-func normGrad64V5(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, y2 []float32) {
+func normGrad64DxDropout3(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, y2 []float32) {
 	B, T, layer, step, example, seed0, seed1 := env.B, env.T, env.Layer, env.Step, env.Example, uint32(env.Seed), uint32(env.Seed>>32)
 	isa := worker.ISA()
 	x, gamma, dy, y, y2 = x[:B*T*64], gamma[:64], dy[:B*T*64], y[:B*T*64], y2[:B*T*64]
@@ -1970,12 +1970,12 @@ func normGrad64V5(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, y2 []flo
 	case cpu.AVX512:
 		for rFrom := 0; rFrom < B*T; rFrom += 512 {
 			rTo := min(rFrom+512, B*T)
-			normGrad64V5Leaf1AVX512(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &bits[0], &y2[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
+			normGrad64DxDropout3Leaf1AVX512(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &bits[0], &y2[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
 		}
 	case cpu.AVX2:
 		for rFrom := 0; rFrom < B*T; rFrom += 512 {
 			rTo := min(rFrom+512, B*T)
-			normGrad64V5Leaf1AVX2(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &bits[0], &y2[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
+			normGrad64DxDropout3Leaf1AVX2(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &bits[0], &y2[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
 		}
 	default:
 		for r := range B * T {
@@ -2024,9 +2024,9 @@ func normGrad64V5(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, y2 []flo
 	}
 }
 
-// attentionGrad64V2 is a kernel of the attention family (specs/successor.arith:38):
+// attentionGrad64Window2Dropout is a kernel of the attention family (specs/successor.arith:38):
 // dq[B * T * 64], dk[B * T * 64], dv[B * T * 64] from q[B * T * 64], k[B * T * 64], v[B * T * 64], dout[B * T * 64].
-func attentionGrad64V2(worker *cpu.Worker, env *device.Env, q, k, v, dout, dq, dk, dv []float32) {
+func attentionGrad64Window2Dropout(worker *cpu.Worker, env *device.Env, q, k, v, dout, dq, dk, dv []float32) {
 	B, T, P, layer, step, example, seed0, seed1 := env.B, env.T, env.P, env.Layer, env.Step, env.Example, uint32(env.Seed), uint32(env.Seed>>32)
 	isa := worker.ISA()
 	q, k, v, dout, dq, dk, dv = q[:B*T*64], k[:B*T*64], v[:B*T*64], dout[:B*T*64], dq[:B*T*64], dk[:B*T*64], dv[:B*T*64]
@@ -2047,12 +2047,12 @@ func attentionGrad64V2(worker *cpu.Worker, env *device.Env, q, k, v, dout, dq, d
 	case cpu.AVX512:
 		for bFrom := 0; bFrom < B; bFrom += 4 {
 			bTo := min(bFrom+4, B)
-			attentionGrad64V2Leaf1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &dout[0], &v[0], &ds[0], &largest[0], &norm[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
+			attentionGrad64Window2DropoutLeaf1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &dout[0], &v[0], &ds[0], &largest[0], &norm[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
 		}
 	case cpu.AVX2:
 		for bFrom := 0; bFrom < B; bFrom += 4 {
 			bTo := min(bFrom+4, B)
-			attentionGrad64V2Leaf1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &dout[0], &v[0], &ds[0], &largest[0], &norm[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
+			attentionGrad64Window2DropoutLeaf1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &dout[0], &v[0], &ds[0], &largest[0], &norm[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
 		}
 	default:
 		for b := range B {
@@ -2208,9 +2208,9 @@ func attentionGrad64V2(worker *cpu.Worker, env *device.Env, q, k, v, dout, dq, d
 	}
 }
 
-// map64V3 is a kernel of the map family (specs/successor.arith:20):
+// map64DropoutMul is a kernel of the map family (specs/successor.arith:20):
 // y[B * T, 64] from x[B * T, 64].
-func map64V3(worker *cpu.Worker, env *device.Env, x, y []float32) {
+func map64DropoutMul(worker *cpu.Worker, env *device.Env, x, y []float32) {
 	B, T, layer, step, example, seed0, seed1 := env.B, env.T, env.Layer, env.Step, env.Example, uint32(env.Seed), uint32(env.Seed>>32)
 	isa := worker.ISA()
 	x, y = x[:B*T*64], y[:B*T*64]
@@ -2222,12 +2222,12 @@ func map64V3(worker *cpu.Worker, env *device.Env, x, y []float32) {
 	case cpu.AVX512:
 		for rFrom := 0; rFrom < B*T; rFrom += 1024 {
 			rTo := min(rFrom+1024, B*T)
-			map64V3Leaf1AVX512(worker.Frame(), &bits[0], &y[0], &x[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
+			map64DropoutMulLeaf1AVX512(worker.Frame(), &bits[0], &y[0], &x[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
 		}
 	case cpu.AVX2:
 		for rFrom := 0; rFrom < B*T; rFrom += 1024 {
 			rTo := min(rFrom+1024, B*T)
-			map64V3Leaf1AVX2(worker.Frame(), &bits[0], &y[0], &x[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
+			map64DropoutMulLeaf1AVX2(worker.Frame(), &bits[0], &y[0], &x[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
 		}
 	default:
 		for r := range B * T {
@@ -2244,9 +2244,9 @@ func map64V3(worker *cpu.Worker, env *device.Env, x, y []float32) {
 	}
 }
 
-// scatter17x64 is a kernel of the scatter family (specs/successor.arith:20):
+// scatter17x64Acc is a kernel of the scatter family (specs/successor.arith:20):
 // dtable[17, 64] from ids[B * T], dy[B * T, 64], dtable[17, 64].
-func scatter17x64(worker *cpu.Worker, env *device.Env, ids []int32, dy, dtable []float32) {
+func scatter17x64Acc(worker *cpu.Worker, env *device.Env, ids []int32, dy, dtable []float32) {
 	B, T := env.B, env.T
 	isa := worker.ISA()
 	ids = ids[:B*T]
@@ -2256,9 +2256,9 @@ func scatter17x64(worker *cpu.Worker, env *device.Env, ids []int32, dy, dtable [
 	a := worker.Tile(B * T * 17)
 	switch isa {
 	case cpu.AVX512:
-		scatter17x64Leaf1AVX512(worker.Frame(), &a[0], &ids[0], B, T)
+		scatter17x64AccLeaf1AVX512(worker.Frame(), &a[0], &ids[0], B, T)
 	case cpu.AVX2:
-		scatter17x64Leaf1AVX2(worker.Frame(), &a[0], &ids[0], B, T)
+		scatter17x64AccLeaf1AVX2(worker.Frame(), &a[0], &ids[0], B, T)
 	default:
 		for a1 := range 17 {
 			aRow := a[a1*(B*T):][:B*T]
@@ -2271,9 +2271,9 @@ func scatter17x64(worker *cpu.Worker, env *device.Env, ids []int32, dy, dtable [
 	worker.Dot(17, 64, B*T, a, B*T, 1, dy, 64, 1, dtable, 64)
 }
 
-// map64V4 is a kernel of the map family (specs/successor.arith:20):
+// map64SourceDropoutMul is a kernel of the map family (specs/successor.arith:20):
 // y[B * S, 64] from x[B * S, 64].
-func map64V4(worker *cpu.Worker, env *device.Env, x, y []float32) {
+func map64SourceDropoutMul(worker *cpu.Worker, env *device.Env, x, y []float32) {
 	B, S, layer, step, example, seed0, seed1 := env.B, env.S, env.Layer, env.Step, env.Example, uint32(env.Seed), uint32(env.Seed>>32)
 	isa := worker.ISA()
 	x, y = x[:B*S*64], y[:B*S*64]
@@ -2285,12 +2285,12 @@ func map64V4(worker *cpu.Worker, env *device.Env, x, y []float32) {
 	case cpu.AVX512:
 		for rFrom := 0; rFrom < B*S; rFrom += 1024 {
 			rTo := min(rFrom+1024, B*S)
-			map64V4Leaf1AVX512(worker.Frame(), &bits[0], &y[0], &x[0], rFrom, rTo, S, seed0, seed1, step, layer, example)
+			map64SourceDropoutMulLeaf1AVX512(worker.Frame(), &bits[0], &y[0], &x[0], rFrom, rTo, S, seed0, seed1, step, layer, example)
 		}
 	case cpu.AVX2:
 		for rFrom := 0; rFrom < B*S; rFrom += 1024 {
 			rTo := min(rFrom+1024, B*S)
-			map64V4Leaf1AVX2(worker.Frame(), &bits[0], &y[0], &x[0], rFrom, rTo, S, seed0, seed1, step, layer, example)
+			map64SourceDropoutMulLeaf1AVX2(worker.Frame(), &bits[0], &y[0], &x[0], rFrom, rTo, S, seed0, seed1, step, layer, example)
 		}
 	default:
 		for r := range B * S {
@@ -2307,9 +2307,9 @@ func map64V4(worker *cpu.Worker, env *device.Env, x, y []float32) {
 	}
 }
 
-// scatter17x64V2 is a kernel of the scatter family (specs/successor.arith:20):
+// scatter17x64Acc2 is a kernel of the scatter family (specs/successor.arith:20):
 // dtable[17, 64] from ids[B * S], dy[B * S, 64], dtable[17, 64].
-func scatter17x64V2(worker *cpu.Worker, env *device.Env, ids []int32, dy, dtable []float32) {
+func scatter17x64Acc2(worker *cpu.Worker, env *device.Env, ids []int32, dy, dtable []float32) {
 	B, S := env.B, env.S
 	isa := worker.ISA()
 	ids = ids[:B*S]
@@ -2319,9 +2319,9 @@ func scatter17x64V2(worker *cpu.Worker, env *device.Env, ids []int32, dy, dtable
 	a := worker.Tile(B * S * 17)
 	switch isa {
 	case cpu.AVX512:
-		scatter17x64V2Leaf1AVX512(worker.Frame(), &a[0], &ids[0], B, S)
+		scatter17x64Acc2Leaf1AVX512(worker.Frame(), &a[0], &ids[0], B, S)
 	case cpu.AVX2:
-		scatter17x64V2Leaf1AVX2(worker.Frame(), &a[0], &ids[0], B, S)
+		scatter17x64Acc2Leaf1AVX2(worker.Frame(), &a[0], &ids[0], B, S)
 	default:
 		for a1 := range 17 {
 			aRow := a[a1*(B*S):][:B*S]
@@ -2334,9 +2334,9 @@ func scatter17x64V2(worker *cpu.Worker, env *device.Env, ids []int32, dy, dtable
 	worker.Dot(17, 64, B*S, a, B*S, 1, dy, 64, 1, dtable, 64)
 }
 
-// gather64V3 is a kernel of the gather family (specs/successor.arith:20):
+// gather64SourceAdd is a kernel of the gather family (specs/successor.arith:20):
 // y[B * S, 64] from ids[B * S], table[17, 64], x2[S, 64].
-func gather64V3(worker *cpu.Worker, env *device.Env, ids []int32, table, x2, y []float32) {
+func gather64SourceAdd(worker *cpu.Worker, env *device.Env, ids []int32, table, x2, y []float32) {
 	B, S := env.B, env.S
 	isa := worker.ISA()
 	x2, y = x2[:S*64], y[:B*S*64]
@@ -2346,9 +2346,9 @@ func gather64V3(worker *cpu.Worker, env *device.Env, ids []int32, table, x2, y [
 	for r := range B * S {
 		switch isa {
 		case cpu.AVX512:
-			gather64V3Leaf1AVX512(worker.Frame(), &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, S)
+			gather64SourceAddLeaf1AVX512(worker.Frame(), &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, S)
 		case cpu.AVX2:
-			gather64V3Leaf1AVX2(worker.Frame(), &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, S)
+			gather64SourceAddLeaf1AVX2(worker.Frame(), &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, S)
 		default:
 			d1 := r % S
 			yRow := y[r*64:][:64]
@@ -2361,9 +2361,9 @@ func gather64V3(worker *cpu.Worker, env *device.Env, ids []int32, table, x2, y [
 	}
 }
 
-// gather64V4 is a kernel of the gather family (specs/successor.arith:20):
+// gather64Add is a kernel of the gather family (specs/successor.arith:20):
 // y[B * T, 64] from ids[B * T], table[17, 64], x2[T, 64].
-func gather64V4(worker *cpu.Worker, env *device.Env, ids []int32, table, x2, y []float32) {
+func gather64Add(worker *cpu.Worker, env *device.Env, ids []int32, table, x2, y []float32) {
 	B, T := env.B, env.T
 	isa := worker.ISA()
 	x2, y = x2[:T*64], y[:B*T*64]
@@ -2373,9 +2373,9 @@ func gather64V4(worker *cpu.Worker, env *device.Env, ids []int32, table, x2, y [
 	for r := range B * T {
 		switch isa {
 		case cpu.AVX512:
-			gather64V4Leaf1AVX512(worker.Frame(), &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, T)
+			gather64AddLeaf1AVX512(worker.Frame(), &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, T)
 		case cpu.AVX2:
-			gather64V4Leaf1AVX2(worker.Frame(), &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, T)
+			gather64AddLeaf1AVX2(worker.Frame(), &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, T)
 		default:
 			d1 := r % T
 			yRow := y[r*64:][:64]
@@ -2388,9 +2388,9 @@ func gather64V4(worker *cpu.Worker, env *device.Env, ids []int32, table, x2, y [
 	}
 }
 
-// attention64V3 is a kernel of the attention family (specs/successor.arith:38):
+// attention64Window2 is a kernel of the attention family (specs/successor.arith:38):
 // y[B * T * 64] from q[B * T * 64], k[B * T * 64], v[B * T * 64].
-func attention64V3(worker *cpu.Worker, env *device.Env, q, k, v, y []float32) {
+func attention64Window2(worker *cpu.Worker, env *device.Env, q, k, v, y []float32) {
 	B, T, P := env.B, env.T, env.P
 	isa := worker.ISA()
 	q, k, v, y = q[:B*T*64], k[:B*T*64], v[:B*T*64], y[:B*T*64]
@@ -2404,12 +2404,12 @@ func attention64V3(worker *cpu.Worker, env *device.Env, q, k, v, y []float32) {
 	case cpu.AVX512:
 		for bFrom := 0; bFrom < B; bFrom += 16 {
 			bTo := min(bFrom+16, B)
-			attention64V3Leaf1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, P)
+			attention64Window2Leaf1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, P)
 		}
 	case cpu.AVX2:
 		for bFrom := 0; bFrom < B; bFrom += 16 {
 			bTo := min(bFrom+16, B)
-			attention64V3Leaf1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, P)
+			attention64Window2Leaf1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, P)
 		}
 	default:
 		for b := range B {
@@ -2488,9 +2488,9 @@ func attention64V3(worker *cpu.Worker, env *device.Env, q, k, v, y []float32) {
 	}
 }
 
-// linear64x64V9 is a kernel of the matmul family (specs/successor.arith:38):
+// linear64x64BiasAdd is a kernel of the matmul family (specs/successor.arith:38):
 // y[B * T, 64] from x[B * T, 64], w[64, 64], bias[64], x2[B * T, 64].
-func linear64x64V9(worker *cpu.Worker, env *device.Env, x, w, bias, x2, y []float32) {
+func linear64x64BiasAdd(worker *cpu.Worker, env *device.Env, x, w, bias, x2, y []float32) {
 	B, T := env.B, env.T
 	isa := worker.ISA()
 	bias, x2, y = bias[:64], x2[:B*T*64], y[:B*T*64]
@@ -2505,9 +2505,9 @@ func linear64x64V9(worker *cpu.Worker, env *device.Env, x, w, bias, x2, y []floa
 		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 64)
 		switch isa {
 		case cpu.AVX512:
-			linear64x64V9Leaf1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], &bias[0], height, first)
+			linear64x64BiasAddLeaf1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], &bias[0], height, first)
 		case cpu.AVX2:
-			linear64x64V9Leaf1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], &bias[0], height, first)
+			linear64x64BiasAddLeaf1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], &bias[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
@@ -2523,9 +2523,9 @@ func linear64x64V9(worker *cpu.Worker, env *device.Env, x, w, bias, x2, y []floa
 	}
 }
 
-// attention64V4 is a kernel of the attention family (specs/successor.arith:44):
+// attention64SourceWindow2 is a kernel of the attention family (specs/successor.arith:44):
 // y[B * T * 64] from q[B * T * 64], k[B * S * 64], v[B * S * 64].
-func attention64V4(worker *cpu.Worker, env *device.Env, q, k, v, y []float32) {
+func attention64SourceWindow2(worker *cpu.Worker, env *device.Env, q, k, v, y []float32) {
 	B, T, S, P := env.B, env.T, env.S, env.P
 	isa := worker.ISA()
 	q, k, v, y = q[:B*T*64], k[:B*S*64], v[:B*S*64], y[:B*T*64]
@@ -2539,12 +2539,12 @@ func attention64V4(worker *cpu.Worker, env *device.Env, q, k, v, y []float32) {
 	case cpu.AVX512:
 		for bFrom := 0; bFrom < B; bFrom += 16 {
 			bTo := min(bFrom+16, B)
-			attention64V4Leaf1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, S, P)
+			attention64SourceWindow2Leaf1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, S, P)
 		}
 	case cpu.AVX2:
 		for bFrom := 0; bFrom < B; bFrom += 16 {
 			bTo := min(bFrom+16, B)
-			attention64V4Leaf1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, S, P)
+			attention64SourceWindow2Leaf1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, S, P)
 		}
 	default:
 		for b := range B {
@@ -2623,9 +2623,9 @@ func attention64V4(worker *cpu.Worker, env *device.Env, q, k, v, y []float32) {
 	}
 }
 
-// linear64x256V3 is a kernel of the matmul family (specs/successor.arith:20):
+// linear64x256BiasRelu is a kernel of the matmul family (specs/successor.arith:20):
 // y[B * T, 256] from x[B * T, 64], w[64, 256], bias[256].
-func linear64x256V3(worker *cpu.Worker, env *device.Env, x, w, bias, y []float32) {
+func linear64x256BiasRelu(worker *cpu.Worker, env *device.Env, x, w, bias, y []float32) {
 	B, T := env.B, env.T
 	isa := worker.ISA()
 	bias, y = bias[:256], y[:B*T*256]
@@ -2640,9 +2640,9 @@ func linear64x256V3(worker *cpu.Worker, env *device.Env, x, w, bias, y []float32
 		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 256)
 		switch isa {
 		case cpu.AVX512:
-			linear64x256V3Leaf1AVX512(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+			linear64x256BiasReluLeaf1AVX512(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
 		case cpu.AVX2:
-			linear64x256V3Leaf1AVX2(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+			linear64x256BiasReluLeaf1AVX2(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
@@ -2657,9 +2657,9 @@ func linear64x256V3(worker *cpu.Worker, env *device.Env, x, w, bias, y []float32
 	}
 }
 
-// linear256x64V3 is a kernel of the matmul family (specs/successor.arith:20):
+// linear256x64BiasAdd is a kernel of the matmul family (specs/successor.arith:20):
 // y[B * T, 64] from x[B * T, 256], w[256, 64], bias[64], x2[B * T, 64].
-func linear256x64V3(worker *cpu.Worker, env *device.Env, x, w, bias, x2, y []float32) {
+func linear256x64BiasAdd(worker *cpu.Worker, env *device.Env, x, w, bias, x2, y []float32) {
 	B, T := env.B, env.T
 	isa := worker.ISA()
 	bias, x2, y = bias[:64], x2[:B*T*64], y[:B*T*64]
@@ -2674,9 +2674,9 @@ func linear256x64V3(worker *cpu.Worker, env *device.Env, x, w, bias, x2, y []flo
 		worker.ProductPacked(height, x[first*256:], 256, 1, wPacked, c, 64)
 		switch isa {
 		case cpu.AVX512:
-			linear256x64V3Leaf1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], &bias[0], height, first)
+			linear256x64BiasAddLeaf1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], &bias[0], height, first)
 		case cpu.AVX2:
-			linear256x64V3Leaf1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], &bias[0], height, first)
+			linear256x64BiasAddLeaf1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], &bias[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
@@ -2703,9 +2703,9 @@ func append64(worker *cpu.Worker, env *device.Env, x, cache []float32) {
 	}
 }
 
-// attention64V5 is a kernel of the attention family (specs/successor.arith:38):
+// attention64Window22 is a kernel of the attention family (specs/successor.arith:38):
 // y[B * T * 64] from q[B * T * 64], k[B * C * 64], v[B * C * 64].
-func attention64V5(worker *cpu.Worker, env *device.Env, q, k, v, y []float32) {
+func attention64Window22(worker *cpu.Worker, env *device.Env, q, k, v, y []float32) {
 	B, T, C, P := env.B, env.T, env.C, env.P
 	isa := worker.ISA()
 	q, k, v, y = q[:B*T*64], k[:B*C*64], v[:B*C*64], y[:B*T*64]
@@ -2719,12 +2719,12 @@ func attention64V5(worker *cpu.Worker, env *device.Env, q, k, v, y []float32) {
 	case cpu.AVX512:
 		for bFrom := 0; bFrom < B; bFrom += 16 {
 			bTo := min(bFrom+16, B)
-			attention64V5Leaf1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, P, C)
+			attention64Window22Leaf1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, P, C)
 		}
 	case cpu.AVX2:
 		for bFrom := 0; bFrom < B; bFrom += 16 {
 			bTo := min(bFrom+16, B)
-			attention64V5Leaf1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, P, C)
+			attention64Window22Leaf1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, P, C)
 		}
 	default:
 		for b := range B {
@@ -2803,9 +2803,9 @@ func attention64V5(worker *cpu.Worker, env *device.Env, q, k, v, y []float32) {
 	}
 }
 
-// sum is a kernel of the row family (specs/successor.arith:48):
+// sumMul is a kernel of the row family (specs/successor.arith:48):
 // y[] from x[N].
-func sum(worker *cpu.Worker, env *device.Env, x, y []float32) {
+func sumMul(worker *cpu.Worker, env *device.Env, x, y []float32) {
 	N := env.N
 	isa := worker.ISA()
 	x, y = x[:N], y[:1]
@@ -2814,9 +2814,9 @@ func sum(worker *cpu.Worker, env *device.Env, x, y []float32) {
 	}
 	switch isa {
 	case cpu.AVX512:
-		sumLeaf1AVX512(worker.Frame(), &x[0], &y[0], N)
+		sumMulLeaf1AVX512(worker.Frame(), &x[0], &y[0], N)
 	case cpu.AVX2:
-		sumLeaf1AVX2(worker.Frame(), &x[0], &y[0], N)
+		sumMulLeaf1AVX2(worker.Frame(), &x[0], &y[0], N)
 	default:
 		total := float32(0)
 		for r := range (N + 1023) / 1024 {
@@ -2833,9 +2833,9 @@ func sum(worker *cpu.Worker, env *device.Env, x, y []float32) {
 	}
 }
 
-// mapV2 is a kernel of the map family (specs/successor.arith:48):
+// mapMulAddAdd is a kernel of the map family (specs/successor.arith:48):
 // x2[N], x3[N], x4[N] from x[N], x2[N], x3[N], x4[N].
-func mapV2(worker *cpu.Worker, env *device.Env, x, x2, x3, x4 []float32) {
+func mapMulAddAdd(worker *cpu.Worker, env *device.Env, x, x2, x3, x4 []float32) {
 	N, lr, biasCorrection1, biasCorrection2, clip, decay := env.N, env.LR, env.BiasCorrection1, env.BiasCorrection2, env.Clip, env.Decay
 	isa := worker.ISA()
 	x, x2, x3, x4 = x[:N], x2[:N], x3[:N], x4[:N]
@@ -2848,12 +2848,12 @@ func mapV2(worker *cpu.Worker, env *device.Env, x, x2, x3, x4 []float32) {
 	case cpu.AVX512:
 		for rFrom := 0; rFrom < (N+1023)/1024; rFrom += 512 {
 			rTo := min(rFrom+512, (N+1023)/1024)
-			mapV2Leaf1AVX512(worker.Frame(), &y[0], &x2[0], &x[0], &y2[0], &x3[0], &x4[0], rFrom, rTo, N, clip, lr, biasCorrection1, biasCorrection2, decay)
+			mapMulAddAddLeaf1AVX512(worker.Frame(), &y[0], &x2[0], &x[0], &y2[0], &x3[0], &x4[0], rFrom, rTo, N, clip, lr, biasCorrection1, biasCorrection2, decay)
 		}
 	case cpu.AVX2:
 		for rFrom := 0; rFrom < (N+1023)/1024; rFrom += 512 {
 			rTo := min(rFrom+512, (N+1023)/1024)
-			mapV2Leaf1AVX2(worker.Frame(), &y[0], &x2[0], &x[0], &y2[0], &x3[0], &x4[0], rFrom, rTo, N, clip, lr, biasCorrection1, biasCorrection2, decay)
+			mapMulAddAddLeaf1AVX2(worker.Frame(), &y[0], &x2[0], &x[0], &y2[0], &x3[0], &x4[0], rFrom, rTo, N, clip, lr, biasCorrection1, biasCorrection2, decay)
 		}
 	default:
 		for r := range (N + 1023) / 1024 {

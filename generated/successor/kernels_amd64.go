@@ -2,75 +2,75 @@
 
 package main
 
+// map64SourceLeaf1AVX512 map64SourceLeaf1 is a part of kernel map64Source.
+//
+//go:noescape
+func map64SourceLeaf1AVX512(frame *uint8, y *float32, r_from int, r_to int)
+
+// map64SourceLeaf1AVX2 map64SourceLeaf1 is a part of kernel map64Source.
+//
+//go:noescape
+func map64SourceLeaf1AVX2(frame *uint8, y *float32, r_from int, r_to int)
+
+// gather64SourceAddDropoutLeaf1AVX512 gather64SourceAddDropoutLeaf1 is a part of kernel gather64SourceAddDropout.
+//
+//go:noescape
+func gather64SourceAddDropoutLeaf1AVX512(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+
+// gather64SourceAddDropoutLeaf1AVX2 gather64SourceAddDropoutLeaf1 is a part of kernel gather64SourceAddDropout.
+//
+//go:noescape
+func gather64SourceAddDropoutLeaf1AVX2(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+
 // map64Leaf1AVX512 map64Leaf1 is a part of kernel map64.
 //
 //go:noescape
-func map64Leaf1AVX512(frame *uint8, y *float32, r_from int, r_to int)
+func map64Leaf1AVX512(frame *uint8, y *float32, r_from int, r_to int, P int)
 
 // map64Leaf1AVX2 map64Leaf1 is a part of kernel map64.
 //
 //go:noescape
-func map64Leaf1AVX2(frame *uint8, y *float32, r_from int, r_to int)
+func map64Leaf1AVX2(frame *uint8, y *float32, r_from int, r_to int, P int)
 
-// gather64Leaf1AVX512 gather64Leaf1 is a part of kernel gather64.
+// gather64AddDropoutLeaf1AVX512 gather64AddDropoutLeaf1 is a part of kernel gather64AddDropout.
 //
 //go:noescape
-func gather64Leaf1AVX512(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func gather64AddDropoutLeaf1AVX512(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// gather64Leaf1AVX2 gather64Leaf1 is a part of kernel gather64.
+// gather64AddDropoutLeaf1AVX2 gather64AddDropoutLeaf1 is a part of kernel gather64AddDropout.
 //
 //go:noescape
-func gather64Leaf1AVX2(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func gather64AddDropoutLeaf1AVX2(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// map64V2Leaf1AVX512 map64V2Leaf1 is a part of kernel map64V2.
+// linear64x64BiasLeaf1AVX512 linear64x64BiasLeaf1 is a part of kernel linear64x64Bias.
 //
 //go:noescape
-func map64V2Leaf1AVX512(frame *uint8, y *float32, r_from int, r_to int, P int)
+func linear64x64BiasLeaf1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
 
-// map64V2Leaf1AVX2 map64V2Leaf1 is a part of kernel map64V2.
+// linear64x64BiasLeaf1AVX2 linear64x64BiasLeaf1 is a part of kernel linear64x64Bias.
 //
 //go:noescape
-func map64V2Leaf1AVX2(frame *uint8, y *float32, r_from int, r_to int, P int)
+func linear64x64BiasLeaf1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
 
-// gather64V2Leaf1AVX512 gather64V2Leaf1 is a part of kernel gather64V2.
+// attention64Window2DropoutLeaf1AVX512 attention64Window2DropoutLeaf1 is a part of kernel attention64Window2Dropout.
 //
 //go:noescape
-func gather64V2Leaf1AVX512(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func attention64Window2DropoutLeaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// gather64V2Leaf1AVX2 gather64V2Leaf1 is a part of kernel gather64V2.
+// attention64Window2DropoutLeaf1AVX2 attention64Window2DropoutLeaf1 is a part of kernel attention64Window2Dropout.
 //
 //go:noescape
-func gather64V2Leaf1AVX2(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func attention64Window2DropoutLeaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// linear64x64Leaf1AVX512 linear64x64Leaf1 is a part of kernel linear64x64.
+// linear64x64BiasDropoutAddLeaf1AVX512 linear64x64BiasDropoutAddLeaf1 is a part of kernel linear64x64BiasDropoutAdd.
 //
 //go:noescape
-func linear64x64Leaf1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+func linear64x64BiasDropoutAddLeaf1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// linear64x64Leaf1AVX2 linear64x64Leaf1 is a part of kernel linear64x64.
+// linear64x64BiasDropoutAddLeaf1AVX2 linear64x64BiasDropoutAddLeaf1 is a part of kernel linear64x64BiasDropoutAdd.
 //
 //go:noescape
-func linear64x64Leaf1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
-
-// attention64Leaf1AVX512 attention64Leaf1 is a part of kernel attention64.
-//
-//go:noescape
-func attention64Leaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-
-// attention64Leaf1AVX2 attention64Leaf1 is a part of kernel attention64.
-//
-//go:noescape
-func attention64Leaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-
-// linear64x64V2Leaf1AVX512 linear64x64V2Leaf1 is a part of kernel linear64x64V2.
-//
-//go:noescape
-func linear64x64V2Leaf1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-
-// linear64x64V2Leaf1AVX2 linear64x64V2Leaf1 is a part of kernel linear64x64V2.
-//
-//go:noescape
-func linear64x64V2Leaf1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func linear64x64BiasDropoutAddLeaf1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // norm64Leaf1AVX512 norm64Leaf1 is a part of kernel norm64.
 //
@@ -82,65 +82,65 @@ func norm64Leaf1AVX512(frame *uint8, x *float32, y *float32, gamma *float32, bet
 //go:noescape
 func norm64Leaf1AVX2(frame *uint8, x *float32, y *float32, gamma *float32, beta *float32, r_from int, r_to int)
 
-// linear64x64V3Leaf1AVX512 linear64x64V3Leaf1 is a part of kernel linear64x64V3.
+// linear64x64SourceBiasLeaf1AVX512 linear64x64SourceBiasLeaf1 is a part of kernel linear64x64SourceBias.
 //
 //go:noescape
-func linear64x64V3Leaf1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+func linear64x64SourceBiasLeaf1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
 
-// linear64x64V3Leaf1AVX2 linear64x64V3Leaf1 is a part of kernel linear64x64V3.
+// linear64x64SourceBiasLeaf1AVX2 linear64x64SourceBiasLeaf1 is a part of kernel linear64x64SourceBias.
 //
 //go:noescape
-func linear64x64V3Leaf1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+func linear64x64SourceBiasLeaf1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
 
-// attention64V2Leaf1AVX512 attention64V2Leaf1 is a part of kernel attention64V2.
+// attention64SourceWindow2DropoutLeaf1AVX512 attention64SourceWindow2DropoutLeaf1 is a part of kernel attention64SourceWindow2Dropout.
 //
 //go:noescape
-func attention64V2Leaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func attention64SourceWindow2DropoutLeaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// attention64V2Leaf1AVX2 attention64V2Leaf1 is a part of kernel attention64V2.
+// attention64SourceWindow2DropoutLeaf1AVX2 attention64SourceWindow2DropoutLeaf1 is a part of kernel attention64SourceWindow2Dropout.
 //
 //go:noescape
-func attention64V2Leaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func attention64SourceWindow2DropoutLeaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// linear64x64V4Leaf1AVX512 linear64x64V4Leaf1 is a part of kernel linear64x64V4.
+// linear64x64BiasDropoutAdd2Leaf1AVX512 linear64x64BiasDropoutAdd2Leaf1 is a part of kernel linear64x64BiasDropoutAdd2.
 //
 //go:noescape
-func linear64x64V4Leaf1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func linear64x64BiasDropoutAdd2Leaf1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// linear64x64V4Leaf1AVX2 linear64x64V4Leaf1 is a part of kernel linear64x64V4.
+// linear64x64BiasDropoutAdd2Leaf1AVX2 linear64x64BiasDropoutAdd2Leaf1 is a part of kernel linear64x64BiasDropoutAdd2.
 //
 //go:noescape
-func linear64x64V4Leaf1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func linear64x64BiasDropoutAdd2Leaf1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// linear64x256Leaf1AVX512 linear64x256Leaf1 is a part of kernel linear64x256.
+// linear64x256BiasDropoutReluLeaf1AVX512 linear64x256BiasDropoutReluLeaf1 is a part of kernel linear64x256BiasDropoutRelu.
 //
 //go:noescape
-func linear64x256Leaf1AVX512(frame *uint8, bits *uint32, y *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func linear64x256BiasDropoutReluLeaf1AVX512(frame *uint8, bits *uint32, y *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// linear64x256Leaf1AVX2 linear64x256Leaf1 is a part of kernel linear64x256.
+// linear64x256BiasDropoutReluLeaf1AVX2 linear64x256BiasDropoutReluLeaf1 is a part of kernel linear64x256BiasDropoutRelu.
 //
 //go:noescape
-func linear64x256Leaf1AVX2(frame *uint8, bits *uint32, y *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func linear64x256BiasDropoutReluLeaf1AVX2(frame *uint8, bits *uint32, y *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// linear256x64Leaf1AVX512 linear256x64Leaf1 is a part of kernel linear256x64.
+// linear256x64BiasDropoutAddLeaf1AVX512 linear256x64BiasDropoutAddLeaf1 is a part of kernel linear256x64BiasDropoutAdd.
 //
 //go:noescape
-func linear256x64Leaf1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func linear256x64BiasDropoutAddLeaf1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// linear256x64Leaf1AVX2 linear256x64Leaf1 is a part of kernel linear256x64.
+// linear256x64BiasDropoutAddLeaf1AVX2 linear256x64BiasDropoutAddLeaf1 is a part of kernel linear256x64BiasDropoutAdd.
 //
 //go:noescape
-func linear256x64Leaf1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func linear256x64BiasDropoutAddLeaf1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// linear64x17Leaf1AVX512 linear64x17Leaf1 is a part of kernel linear64x17.
+// linear64x17BiasLeaf1AVX512 linear64x17BiasLeaf1 is a part of kernel linear64x17Bias.
 //
 //go:noescape
-func linear64x17Leaf1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+func linear64x17BiasLeaf1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
 
-// linear64x17Leaf1AVX2 linear64x17Leaf1 is a part of kernel linear64x17.
+// linear64x17BiasLeaf1AVX2 linear64x17BiasLeaf1 is a part of kernel linear64x17Bias.
 //
 //go:noescape
-func linear64x17Leaf1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+func linear64x17BiasLeaf1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
 
 // crossEntropyLeaf1AVX512 crossEntropyLeaf1 is a part of kernel crossEntropy.
 //
@@ -182,292 +182,292 @@ func crossEntropyGrad17Leaf1AVX512(frame *uint8, logits *float32, y *float32, la
 //go:noescape
 func crossEntropyGrad17Leaf1AVX2(frame *uint8, logits *float32, y *float32, labels *int32, dloss *float32, r_from int, r_to int)
 
-// sum17Leaf1AVX512 sum17Leaf1 is a part of kernel sum17.
+// sum17AccLeaf1AVX512 sum17AccLeaf1 is a part of kernel sum17Acc.
 //
 //go:noescape
-func sum17Leaf1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
+func sum17AccLeaf1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
 
-// sum17Leaf1AVX2 sum17Leaf1 is a part of kernel sum17.
+// sum17AccLeaf1AVX2 sum17AccLeaf1 is a part of kernel sum17Acc.
 //
 //go:noescape
-func sum17Leaf1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
+func sum17AccLeaf1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
 
-// normGrad64Leaf1AVX512 normGrad64Leaf1 is a part of kernel normGrad64.
+// normGrad64DxLeaf1AVX512 normGrad64DxLeaf1 is a part of kernel normGrad64Dx.
 //
 //go:noescape
-func normGrad64Leaf1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, y *float32, r_from int, r_to int)
+func normGrad64DxLeaf1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, y *float32, r_from int, r_to int)
 
-// normGrad64Leaf1AVX2 normGrad64Leaf1 is a part of kernel normGrad64.
+// normGrad64DxLeaf1AVX2 normGrad64DxLeaf1 is a part of kernel normGrad64Dx.
 //
 //go:noescape
-func normGrad64Leaf1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, y *float32, r_from int, r_to int)
+func normGrad64DxLeaf1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, y *float32, r_from int, r_to int)
 
-// normGrad64V2Leaf1AVX512 normGrad64V2Leaf1 is a part of kernel normGrad64V2.
+// normGrad64DgammaDbetaAccLeaf1AVX512 normGrad64DgammaDbetaAccLeaf1 is a part of kernel normGrad64DgammaDbetaAcc.
 //
 //go:noescape
-func normGrad64V2Leaf1AVX512(frame *uint8, sum_gamma *float32, dgamma *float32, sum_beta *float32, dbeta *float32, x *float32, dy *float32, B int, T int)
+func normGrad64DgammaDbetaAccLeaf1AVX512(frame *uint8, sum_gamma *float32, dgamma *float32, sum_beta *float32, dbeta *float32, x *float32, dy *float32, B int, T int)
 
-// normGrad64V2Leaf1AVX2 normGrad64V2Leaf1 is a part of kernel normGrad64V2.
+// normGrad64DgammaDbetaAccLeaf1AVX2 normGrad64DgammaDbetaAccLeaf1 is a part of kernel normGrad64DgammaDbetaAcc.
 //
 //go:noescape
-func normGrad64V2Leaf1AVX2(frame *uint8, sum_gamma *float32, dgamma *float32, sum_beta *float32, dbeta *float32, x *float32, dy *float32, B int, T int)
+func normGrad64DgammaDbetaAccLeaf1AVX2(frame *uint8, sum_gamma *float32, dgamma *float32, sum_beta *float32, dbeta *float32, x *float32, dy *float32, B int, T int)
 
-// normGrad64V3Leaf1AVX512 normGrad64V3Leaf1 is a part of kernel normGrad64V3.
+// normGrad64DxDropoutLeaf1AVX512 normGrad64DxDropoutLeaf1 is a part of kernel normGrad64DxDropout.
 //
 //go:noescape
-func normGrad64V3Leaf1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func normGrad64DxDropoutLeaf1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// normGrad64V3Leaf1AVX2 normGrad64V3Leaf1 is a part of kernel normGrad64V3.
+// normGrad64DxDropoutLeaf1AVX2 normGrad64DxDropoutLeaf1 is a part of kernel normGrad64DxDropout.
 //
 //go:noescape
-func normGrad64V3Leaf1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func normGrad64DxDropoutLeaf1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// sum64Leaf1AVX512 sum64Leaf1 is a part of kernel sum64.
+// sum64AccLeaf1AVX512 sum64AccLeaf1 is a part of kernel sum64Acc.
 //
 //go:noescape
-func sum64Leaf1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
+func sum64AccLeaf1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
 
-// sum64Leaf1AVX2 sum64Leaf1 is a part of kernel sum64.
+// sum64AccLeaf1AVX2 sum64AccLeaf1 is a part of kernel sum64Acc.
 //
 //go:noescape
-func sum64Leaf1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
+func sum64AccLeaf1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
 
-// linear64x256V2Leaf1AVX512 linear64x256V2Leaf1 is a part of kernel linear64x256V2.
+// linear64x256TMulLeaf1AVX512 linear64x256TMulLeaf1 is a part of kernel linear64x256TMul.
 //
 //go:noescape
-func linear64x256V2Leaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+func linear64x256TMulLeaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
 
-// linear64x256V2Leaf1AVX2 linear64x256V2Leaf1 is a part of kernel linear64x256V2.
+// linear64x256TMulLeaf1AVX2 linear64x256TMulLeaf1 is a part of kernel linear64x256TMul.
 //
 //go:noescape
-func linear64x256V2Leaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+func linear64x256TMulLeaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
 
-// sum256Leaf1AVX512 sum256Leaf1 is a part of kernel sum256.
+// sum256AccLeaf1AVX512 sum256AccLeaf1 is a part of kernel sum256Acc.
 //
 //go:noescape
-func sum256Leaf1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
+func sum256AccLeaf1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
 
-// sum256Leaf1AVX2 sum256Leaf1 is a part of kernel sum256.
+// sum256AccLeaf1AVX2 sum256AccLeaf1 is a part of kernel sum256Acc.
 //
 //go:noescape
-func sum256Leaf1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
+func sum256AccLeaf1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
 
-// linear256x64V2Leaf1AVX512 linear256x64V2Leaf1 is a part of kernel linear256x64V2.
+// linear256x64TAddLeaf1AVX512 linear256x64TAddLeaf1 is a part of kernel linear256x64TAdd.
 //
 //go:noescape
-func linear256x64V2Leaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+func linear256x64TAddLeaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
 
-// linear256x64V2Leaf1AVX2 linear256x64V2Leaf1 is a part of kernel linear256x64V2.
+// linear256x64TAddLeaf1AVX2 linear256x64TAddLeaf1 is a part of kernel linear256x64TAdd.
 //
 //go:noescape
-func linear256x64V2Leaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+func linear256x64TAddLeaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
 
-// normGrad64V4Leaf1AVX512 normGrad64V4Leaf1 is a part of kernel normGrad64V4.
+// normGrad64DxDropout2Leaf1AVX512 normGrad64DxDropout2Leaf1 is a part of kernel normGrad64DxDropout2.
 //
 //go:noescape
-func normGrad64V4Leaf1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func normGrad64DxDropout2Leaf1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// normGrad64V4Leaf1AVX2 normGrad64V4Leaf1 is a part of kernel normGrad64V4.
+// normGrad64DxDropout2Leaf1AVX2 normGrad64DxDropout2Leaf1 is a part of kernel normGrad64DxDropout2.
 //
 //go:noescape
-func normGrad64V4Leaf1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func normGrad64DxDropout2Leaf1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// attentionGrad64Leaf1AVX512 attentionGrad64Leaf1 is a part of kernel attentionGrad64.
+// attentionGrad64SourceWindow2DropoutLeaf1AVX512 attentionGrad64SourceWindow2DropoutLeaf1 is a part of kernel attentionGrad64SourceWindow2Dropout.
 //
 //go:noescape
-func attentionGrad64Leaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func attentionGrad64SourceWindow2DropoutLeaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// attentionGrad64Leaf1AVX2 attentionGrad64Leaf1 is a part of kernel attentionGrad64.
+// attentionGrad64SourceWindow2DropoutLeaf1AVX2 attentionGrad64SourceWindow2DropoutLeaf1 is a part of kernel attentionGrad64SourceWindow2Dropout.
 //
 //go:noescape
-func attentionGrad64Leaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func attentionGrad64SourceWindow2DropoutLeaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// linear64x64V6Leaf1AVX512 linear64x64V6Leaf1 is a part of kernel linear64x64V6.
+// linear64x64TAddLeaf1AVX512 linear64x64TAddLeaf1 is a part of kernel linear64x64TAdd.
 //
 //go:noescape
-func linear64x64V6Leaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+func linear64x64TAddLeaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
 
-// linear64x64V6Leaf1AVX2 linear64x64V6Leaf1 is a part of kernel linear64x64V6.
+// linear64x64TAddLeaf1AVX2 linear64x64TAddLeaf1 is a part of kernel linear64x64TAdd.
 //
 //go:noescape
-func linear64x64V6Leaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+func linear64x64TAddLeaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
 
-// sum64V2Leaf1AVX512 sum64V2Leaf1 is a part of kernel sum64V2.
+// sum64SourceAccLeaf1AVX512 sum64SourceAccLeaf1 is a part of kernel sum64SourceAcc.
 //
 //go:noescape
-func sum64V2Leaf1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, S int)
+func sum64SourceAccLeaf1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, S int)
 
-// sum64V2Leaf1AVX2 sum64V2Leaf1 is a part of kernel sum64V2.
+// sum64SourceAccLeaf1AVX2 sum64SourceAccLeaf1 is a part of kernel sum64SourceAcc.
 //
 //go:noescape
-func sum64V2Leaf1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, S int)
+func sum64SourceAccLeaf1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, S int)
 
-// linear64x64V8Leaf1AVX512 linear64x64V8Leaf1 is a part of kernel linear64x64V8.
+// linear64x64SourceTAddAccLeaf1AVX512 linear64x64SourceTAddAccLeaf1 is a part of kernel linear64x64SourceTAddAcc.
 //
 //go:noescape
-func linear64x64V8Leaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+func linear64x64SourceTAddAccLeaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
 
-// linear64x64V8Leaf1AVX2 linear64x64V8Leaf1 is a part of kernel linear64x64V8.
+// linear64x64SourceTAddAccLeaf1AVX2 linear64x64SourceTAddAccLeaf1 is a part of kernel linear64x64SourceTAddAcc.
 //
 //go:noescape
-func linear64x64V8Leaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+func linear64x64SourceTAddAccLeaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
 
-// normGrad64V5Leaf1AVX512 normGrad64V5Leaf1 is a part of kernel normGrad64V5.
+// normGrad64DxDropout3Leaf1AVX512 normGrad64DxDropout3Leaf1 is a part of kernel normGrad64DxDropout3.
 //
 //go:noescape
-func normGrad64V5Leaf1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func normGrad64DxDropout3Leaf1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// normGrad64V5Leaf1AVX2 normGrad64V5Leaf1 is a part of kernel normGrad64V5.
+// normGrad64DxDropout3Leaf1AVX2 normGrad64DxDropout3Leaf1 is a part of kernel normGrad64DxDropout3.
 //
 //go:noescape
-func normGrad64V5Leaf1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func normGrad64DxDropout3Leaf1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// attentionGrad64V2Leaf1AVX512 attentionGrad64V2Leaf1 is a part of kernel attentionGrad64V2.
+// attentionGrad64Window2DropoutLeaf1AVX512 attentionGrad64Window2DropoutLeaf1 is a part of kernel attentionGrad64Window2Dropout.
 //
 //go:noescape
-func attentionGrad64V2Leaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func attentionGrad64Window2DropoutLeaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// attentionGrad64V2Leaf1AVX2 attentionGrad64V2Leaf1 is a part of kernel attentionGrad64V2.
+// attentionGrad64Window2DropoutLeaf1AVX2 attentionGrad64Window2DropoutLeaf1 is a part of kernel attentionGrad64Window2Dropout.
 //
 //go:noescape
-func attentionGrad64V2Leaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func attentionGrad64Window2DropoutLeaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// map64V3Leaf1AVX512 map64V3Leaf1 is a part of kernel map64V3.
+// map64DropoutMulLeaf1AVX512 map64DropoutMulLeaf1 is a part of kernel map64DropoutMul.
 //
 //go:noescape
-func map64V3Leaf1AVX512(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func map64DropoutMulLeaf1AVX512(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// map64V3Leaf1AVX2 map64V3Leaf1 is a part of kernel map64V3.
+// map64DropoutMulLeaf1AVX2 map64DropoutMulLeaf1 is a part of kernel map64DropoutMul.
 //
 //go:noescape
-func map64V3Leaf1AVX2(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func map64DropoutMulLeaf1AVX2(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// scatter17x64Leaf1AVX512 scatter17x64Leaf1 is a part of kernel scatter17x64.
+// scatter17x64AccLeaf1AVX512 scatter17x64AccLeaf1 is a part of kernel scatter17x64Acc.
 //
 //go:noescape
-func scatter17x64Leaf1AVX512(frame *uint8, a *float32, ids *int32, B int, T int)
+func scatter17x64AccLeaf1AVX512(frame *uint8, a *float32, ids *int32, B int, T int)
 
-// scatter17x64Leaf1AVX2 scatter17x64Leaf1 is a part of kernel scatter17x64.
+// scatter17x64AccLeaf1AVX2 scatter17x64AccLeaf1 is a part of kernel scatter17x64Acc.
 //
 //go:noescape
-func scatter17x64Leaf1AVX2(frame *uint8, a *float32, ids *int32, B int, T int)
+func scatter17x64AccLeaf1AVX2(frame *uint8, a *float32, ids *int32, B int, T int)
 
-// map64V4Leaf1AVX512 map64V4Leaf1 is a part of kernel map64V4.
+// map64SourceDropoutMulLeaf1AVX512 map64SourceDropoutMulLeaf1 is a part of kernel map64SourceDropoutMul.
 //
 //go:noescape
-func map64V4Leaf1AVX512(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func map64SourceDropoutMulLeaf1AVX512(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// map64V4Leaf1AVX2 map64V4Leaf1 is a part of kernel map64V4.
+// map64SourceDropoutMulLeaf1AVX2 map64SourceDropoutMulLeaf1 is a part of kernel map64SourceDropoutMul.
 //
 //go:noescape
-func map64V4Leaf1AVX2(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func map64SourceDropoutMulLeaf1AVX2(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// scatter17x64V2Leaf1AVX512 scatter17x64V2Leaf1 is a part of kernel scatter17x64V2.
+// scatter17x64Acc2Leaf1AVX512 scatter17x64Acc2Leaf1 is a part of kernel scatter17x64Acc2.
 //
 //go:noescape
-func scatter17x64V2Leaf1AVX512(frame *uint8, a *float32, ids *int32, B int, S int)
+func scatter17x64Acc2Leaf1AVX512(frame *uint8, a *float32, ids *int32, B int, S int)
 
-// scatter17x64V2Leaf1AVX2 scatter17x64V2Leaf1 is a part of kernel scatter17x64V2.
+// scatter17x64Acc2Leaf1AVX2 scatter17x64Acc2Leaf1 is a part of kernel scatter17x64Acc2.
 //
 //go:noescape
-func scatter17x64V2Leaf1AVX2(frame *uint8, a *float32, ids *int32, B int, S int)
+func scatter17x64Acc2Leaf1AVX2(frame *uint8, a *float32, ids *int32, B int, S int)
 
-// gather64V3Leaf1AVX512 gather64V3Leaf1 is a part of kernel gather64V3.
+// gather64SourceAddLeaf1AVX512 gather64SourceAddLeaf1 is a part of kernel gather64SourceAdd.
 //
 //go:noescape
-func gather64V3Leaf1AVX512(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, S int)
+func gather64SourceAddLeaf1AVX512(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, S int)
 
-// gather64V3Leaf1AVX2 gather64V3Leaf1 is a part of kernel gather64V3.
+// gather64SourceAddLeaf1AVX2 gather64SourceAddLeaf1 is a part of kernel gather64SourceAdd.
 //
 //go:noescape
-func gather64V3Leaf1AVX2(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, S int)
+func gather64SourceAddLeaf1AVX2(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, S int)
 
-// gather64V4Leaf1AVX512 gather64V4Leaf1 is a part of kernel gather64V4.
+// gather64AddLeaf1AVX512 gather64AddLeaf1 is a part of kernel gather64Add.
 //
 //go:noescape
-func gather64V4Leaf1AVX512(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, T int)
+func gather64AddLeaf1AVX512(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, T int)
 
-// gather64V4Leaf1AVX2 gather64V4Leaf1 is a part of kernel gather64V4.
+// gather64AddLeaf1AVX2 gather64AddLeaf1 is a part of kernel gather64Add.
 //
 //go:noescape
-func gather64V4Leaf1AVX2(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, T int)
+func gather64AddLeaf1AVX2(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, T int)
 
-// attention64V3Leaf1AVX512 attention64V3Leaf1 is a part of kernel attention64V3.
+// attention64Window2Leaf1AVX512 attention64Window2Leaf1 is a part of kernel attention64Window2.
 //
 //go:noescape
-func attention64V3Leaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int)
+func attention64Window2Leaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int)
 
-// attention64V3Leaf1AVX2 attention64V3Leaf1 is a part of kernel attention64V3.
+// attention64Window2Leaf1AVX2 attention64Window2Leaf1 is a part of kernel attention64Window2.
 //
 //go:noescape
-func attention64V3Leaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int)
+func attention64Window2Leaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int)
 
-// linear64x64V9Leaf1AVX512 linear64x64V9Leaf1 is a part of kernel linear64x64V9.
+// linear64x64BiasAddLeaf1AVX512 linear64x64BiasAddLeaf1 is a part of kernel linear64x64BiasAdd.
 //
 //go:noescape
-func linear64x64V9Leaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
+func linear64x64BiasAddLeaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
 
-// linear64x64V9Leaf1AVX2 linear64x64V9Leaf1 is a part of kernel linear64x64V9.
+// linear64x64BiasAddLeaf1AVX2 linear64x64BiasAddLeaf1 is a part of kernel linear64x64BiasAdd.
 //
 //go:noescape
-func linear64x64V9Leaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
+func linear64x64BiasAddLeaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
 
-// attention64V4Leaf1AVX512 attention64V4Leaf1 is a part of kernel attention64V4.
+// attention64SourceWindow2Leaf1AVX512 attention64SourceWindow2Leaf1 is a part of kernel attention64SourceWindow2.
 //
 //go:noescape
-func attention64V4Leaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int)
+func attention64SourceWindow2Leaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int)
 
-// attention64V4Leaf1AVX2 attention64V4Leaf1 is a part of kernel attention64V4.
+// attention64SourceWindow2Leaf1AVX2 attention64SourceWindow2Leaf1 is a part of kernel attention64SourceWindow2.
 //
 //go:noescape
-func attention64V4Leaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int)
+func attention64SourceWindow2Leaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int)
 
-// linear64x256V3Leaf1AVX512 linear64x256V3Leaf1 is a part of kernel linear64x256V3.
+// linear64x256BiasReluLeaf1AVX512 linear64x256BiasReluLeaf1 is a part of kernel linear64x256BiasRelu.
 //
 //go:noescape
-func linear64x256V3Leaf1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+func linear64x256BiasReluLeaf1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
 
-// linear64x256V3Leaf1AVX2 linear64x256V3Leaf1 is a part of kernel linear64x256V3.
+// linear64x256BiasReluLeaf1AVX2 linear64x256BiasReluLeaf1 is a part of kernel linear64x256BiasRelu.
 //
 //go:noescape
-func linear64x256V3Leaf1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+func linear64x256BiasReluLeaf1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
 
-// linear256x64V3Leaf1AVX512 linear256x64V3Leaf1 is a part of kernel linear256x64V3.
+// linear256x64BiasAddLeaf1AVX512 linear256x64BiasAddLeaf1 is a part of kernel linear256x64BiasAdd.
 //
 //go:noescape
-func linear256x64V3Leaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
+func linear256x64BiasAddLeaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
 
-// linear256x64V3Leaf1AVX2 linear256x64V3Leaf1 is a part of kernel linear256x64V3.
+// linear256x64BiasAddLeaf1AVX2 linear256x64BiasAddLeaf1 is a part of kernel linear256x64BiasAdd.
 //
 //go:noescape
-func linear256x64V3Leaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
+func linear256x64BiasAddLeaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
 
-// attention64V5Leaf1AVX512 attention64V5Leaf1 is a part of kernel attention64V5.
+// attention64Window22Leaf1AVX512 attention64Window22Leaf1 is a part of kernel attention64Window22.
 //
 //go:noescape
-func attention64V5Leaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int, C int)
+func attention64Window22Leaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int, C int)
 
-// attention64V5Leaf1AVX2 attention64V5Leaf1 is a part of kernel attention64V5.
+// attention64Window22Leaf1AVX2 attention64Window22Leaf1 is a part of kernel attention64Window22.
 //
 //go:noescape
-func attention64V5Leaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int, C int)
+func attention64Window22Leaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int, C int)
 
-// sumLeaf1AVX512 sumLeaf1 is a part of kernel sum.
+// sumMulLeaf1AVX512 sumMulLeaf1 is a part of kernel sumMul.
 //
 //go:noescape
-func sumLeaf1AVX512(frame *uint8, x *float32, y *float32, N int)
+func sumMulLeaf1AVX512(frame *uint8, x *float32, y *float32, N int)
 
-// sumLeaf1AVX2 sumLeaf1 is a part of kernel sum.
+// sumMulLeaf1AVX2 sumMulLeaf1 is a part of kernel sumMul.
 //
 //go:noescape
-func sumLeaf1AVX2(frame *uint8, x *float32, y *float32, N int)
+func sumMulLeaf1AVX2(frame *uint8, x *float32, y *float32, N int)
 
-// mapV2Leaf1AVX512 mapV2Leaf1 is a part of kernel mapV2.
+// mapMulAddAddLeaf1AVX512 mapMulAddAddLeaf1 is a part of kernel mapMulAddAdd.
 //
 //go:noescape
-func mapV2Leaf1AVX512(frame *uint8, y *float32, x2 *float32, x *float32, y2 *float32, x3 *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32)
+func mapMulAddAddLeaf1AVX512(frame *uint8, y *float32, x2 *float32, x *float32, y2 *float32, x3 *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32)
 
-// mapV2Leaf1AVX2 mapV2Leaf1 is a part of kernel mapV2.
+// mapMulAddAddLeaf1AVX2 mapMulAddAddLeaf1 is a part of kernel mapMulAddAdd.
 //
 //go:noescape
-func mapV2Leaf1AVX2(frame *uint8, y *float32, x2 *float32, x *float32, y2 *float32, x3 *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32)
+func mapMulAddAddLeaf1AVX2(frame *uint8, y *float32, x2 *float32, x *float32, y2 *float32, x3 *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32)

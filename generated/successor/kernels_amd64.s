@@ -2,8 +2,8 @@
 
 #include "textflag.h"
 
-// func map64Leaf1AVX512(frame *uint8, y *float32, r_from int, r_to int)
-TEXT ·map64Leaf1AVX512(SB), NOSPLIT, $0-32
+// func map64SourceLeaf1AVX512(frame *uint8, y *float32, r_from int, r_to int)
+TEXT ·map64SourceLeaf1AVX512(SB), NOSPLIT, $0-32
 	MOVQ frame+0(FP), DI
 	MOVQ r_from+16(FP), AX
 	MOVQ AX, (DI)
@@ -129,8 +129,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func map64Leaf1AVX2(frame *uint8, y *float32, r_from int, r_to int)
-TEXT ·map64Leaf1AVX2(SB), NOSPLIT, $0-32
+// func map64SourceLeaf1AVX2(frame *uint8, y *float32, r_from int, r_to int)
+TEXT ·map64SourceLeaf1AVX2(SB), NOSPLIT, $0-32
 	MOVQ frame+0(FP), DI
 	MOVQ r_from+16(FP), AX
 	MOVQ AX, (DI)
@@ -258,8 +258,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func gather64Leaf1AVX512(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·gather64Leaf1AVX512(SB), NOSPLIT, $0-84
+// func gather64SourceAddDropoutLeaf1AVX512(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·gather64SourceAddDropoutLeaf1AVX512(SB), NOSPLIT, $0-84
 	MOVQ            frame+0(FP), DI
 	MOVQ            r+40(FP), AX
 	MOVQ            AX, (DI)
@@ -522,8 +522,8 @@ TEXT ·gather64Leaf1AVX512(SB), NOSPLIT, $0-84
 	VZEROUPPER
 	RET
 
-// func gather64Leaf1AVX2(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·gather64Leaf1AVX2(SB), NOSPLIT, $0-84
+// func gather64SourceAddDropoutLeaf1AVX2(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·gather64SourceAddDropoutLeaf1AVX2(SB), NOSPLIT, $0-84
 	MOVQ         frame+0(FP), DI
 	MOVQ         r+40(FP), AX
 	MOVQ         AX, (DI)
@@ -785,8 +785,8 @@ loop1:
 	VZEROUPPER
 	RET
 
-// func map64V2Leaf1AVX512(frame *uint8, y *float32, r_from int, r_to int, P int)
-TEXT ·map64V2Leaf1AVX512(SB), NOSPLIT, $0-40
+// func map64Leaf1AVX512(frame *uint8, y *float32, r_from int, r_to int, P int)
+TEXT ·map64Leaf1AVX512(SB), NOSPLIT, $0-40
 	MOVQ frame+0(FP), DI
 	MOVQ r_from+16(FP), AX
 	MOVQ AX, (DI)
@@ -915,8 +915,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func map64V2Leaf1AVX2(frame *uint8, y *float32, r_from int, r_to int, P int)
-TEXT ·map64V2Leaf1AVX2(SB), NOSPLIT, $0-40
+// func map64Leaf1AVX2(frame *uint8, y *float32, r_from int, r_to int, P int)
+TEXT ·map64Leaf1AVX2(SB), NOSPLIT, $0-40
 	MOVQ frame+0(FP), DI
 	MOVQ r_from+16(FP), AX
 	MOVQ AX, (DI)
@@ -1047,8 +1047,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func gather64V2Leaf1AVX512(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·gather64V2Leaf1AVX512(SB), NOSPLIT, $0-84
+// func gather64AddDropoutLeaf1AVX512(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·gather64AddDropoutLeaf1AVX512(SB), NOSPLIT, $0-84
 	MOVQ            frame+0(FP), DI
 	MOVQ            r+40(FP), AX
 	MOVQ            AX, (DI)
@@ -1311,8 +1311,8 @@ TEXT ·gather64V2Leaf1AVX512(SB), NOSPLIT, $0-84
 	VZEROUPPER
 	RET
 
-// func gather64V2Leaf1AVX2(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·gather64V2Leaf1AVX2(SB), NOSPLIT, $0-84
+// func gather64AddDropoutLeaf1AVX2(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·gather64AddDropoutLeaf1AVX2(SB), NOSPLIT, $0-84
 	MOVQ         frame+0(FP), DI
 	MOVQ         r+40(FP), AX
 	MOVQ         AX, (DI)
@@ -1574,8 +1574,8 @@ loop1:
 	VZEROUPPER
 	RET
 
-// func linear64x64Leaf1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear64x64Leaf1AVX512(SB), NOSPLIT, $0-48
+// func linear64x64BiasLeaf1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+TEXT ·linear64x64BiasLeaf1AVX512(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
 	MOVQ height+32(FP), AX
 	MOVQ AX, (DI)
@@ -1624,8 +1624,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x64Leaf1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear64x64Leaf1AVX2(SB), NOSPLIT, $0-48
+// func linear64x64BiasLeaf1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+TEXT ·linear64x64BiasLeaf1AVX2(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
 	MOVQ height+32(FP), AX
 	MOVQ AX, (DI)
@@ -1686,8 +1686,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func attention64Leaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·attention64Leaf1AVX512(SB), NOSPLIT, $0-140
+// func attention64Window2DropoutLeaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·attention64Window2DropoutLeaf1AVX512(SB), NOSPLIT, $0-140
 	MOVQ frame+0(FP), DI
 	MOVQ b_from+80(FP), AX
 	MOVQ AX, (DI)
@@ -3312,8 +3312,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func attention64Leaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·attention64Leaf1AVX2(SB), NOSPLIT, $0-140
+// func attention64Window2DropoutLeaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·attention64Window2DropoutLeaf1AVX2(SB), NOSPLIT, $0-140
 	MOVQ         frame+0(FP), DI
 	MOVQ         b_from+80(FP), AX
 	MOVQ         AX, (DI)
@@ -4453,8 +4453,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x64V2Leaf1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·linear64x64V2Leaf1AVX512(SB), NOSPLIT, $0-100
+// func linear64x64BiasDropoutAddLeaf1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·linear64x64BiasDropoutAddLeaf1AVX512(SB), NOSPLIT, $0-100
 	MOVQ frame+0(FP), DI
 	MOVQ height+48(FP), AX
 	MOVQ AX, (DI)
@@ -4742,8 +4742,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x64V2Leaf1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·linear64x64V2Leaf1AVX2(SB), NOSPLIT, $0-100
+// func linear64x64BiasDropoutAddLeaf1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·linear64x64BiasDropoutAddLeaf1AVX2(SB), NOSPLIT, $0-100
 	MOVQ         frame+0(FP), DI
 	MOVQ         height+48(FP), AX
 	MOVQ         AX, (DI)
@@ -5330,8 +5330,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x64V3Leaf1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear64x64V3Leaf1AVX512(SB), NOSPLIT, $0-48
+// func linear64x64SourceBiasLeaf1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+TEXT ·linear64x64SourceBiasLeaf1AVX512(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
 	MOVQ height+32(FP), AX
 	MOVQ AX, (DI)
@@ -5380,8 +5380,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x64V3Leaf1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear64x64V3Leaf1AVX2(SB), NOSPLIT, $0-48
+// func linear64x64SourceBiasLeaf1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+TEXT ·linear64x64SourceBiasLeaf1AVX2(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
 	MOVQ height+32(FP), AX
 	MOVQ AX, (DI)
@@ -5442,8 +5442,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func attention64V2Leaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·attention64V2Leaf1AVX512(SB), NOSPLIT, $0-148
+// func attention64SourceWindow2DropoutLeaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·attention64SourceWindow2DropoutLeaf1AVX512(SB), NOSPLIT, $0-148
 	MOVQ frame+0(FP), DI
 	MOVQ b_from+80(FP), AX
 	MOVQ AX, (DI)
@@ -7101,8 +7101,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func attention64V2Leaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·attention64V2Leaf1AVX2(SB), NOSPLIT, $0-148
+// func attention64SourceWindow2DropoutLeaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·attention64SourceWindow2DropoutLeaf1AVX2(SB), NOSPLIT, $0-148
 	MOVQ         frame+0(FP), DI
 	MOVQ         b_from+80(FP), AX
 	MOVQ         AX, (DI)
@@ -8271,8 +8271,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x64V4Leaf1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·linear64x64V4Leaf1AVX512(SB), NOSPLIT, $0-100
+// func linear64x64BiasDropoutAdd2Leaf1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·linear64x64BiasDropoutAdd2Leaf1AVX512(SB), NOSPLIT, $0-100
 	MOVQ frame+0(FP), DI
 	MOVQ height+48(FP), AX
 	MOVQ AX, (DI)
@@ -8560,8 +8560,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x64V4Leaf1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·linear64x64V4Leaf1AVX2(SB), NOSPLIT, $0-100
+// func linear64x64BiasDropoutAdd2Leaf1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·linear64x64BiasDropoutAdd2Leaf1AVX2(SB), NOSPLIT, $0-100
 	MOVQ         frame+0(FP), DI
 	MOVQ         height+48(FP), AX
 	MOVQ         AX, (DI)
@@ -8848,8 +8848,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x256Leaf1AVX512(frame *uint8, bits *uint32, y *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·linear64x256Leaf1AVX512(SB), NOSPLIT, $0-92
+// func linear64x256BiasDropoutReluLeaf1AVX512(frame *uint8, bits *uint32, y *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·linear64x256BiasDropoutReluLeaf1AVX512(SB), NOSPLIT, $0-92
 	MOVQ frame+0(FP), DI
 	MOVQ height+40(FP), AX
 	MOVQ AX, (DI)
@@ -9139,8 +9139,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x256Leaf1AVX2(frame *uint8, bits *uint32, y *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·linear64x256Leaf1AVX2(SB), NOSPLIT, $0-92
+// func linear64x256BiasDropoutReluLeaf1AVX2(frame *uint8, bits *uint32, y *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·linear64x256BiasDropoutReluLeaf1AVX2(SB), NOSPLIT, $0-92
 	MOVQ         frame+0(FP), DI
 	MOVQ         height+40(FP), AX
 	MOVQ         AX, (DI)
@@ -9423,8 +9423,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear256x64Leaf1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·linear256x64Leaf1AVX512(SB), NOSPLIT, $0-100
+// func linear256x64BiasDropoutAddLeaf1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·linear256x64BiasDropoutAddLeaf1AVX512(SB), NOSPLIT, $0-100
 	MOVQ frame+0(FP), DI
 	MOVQ height+48(FP), AX
 	MOVQ AX, (DI)
@@ -9712,8 +9712,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear256x64Leaf1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·linear256x64Leaf1AVX2(SB), NOSPLIT, $0-100
+// func linear256x64BiasDropoutAddLeaf1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·linear256x64BiasDropoutAddLeaf1AVX2(SB), NOSPLIT, $0-100
 	MOVQ         frame+0(FP), DI
 	MOVQ         height+48(FP), AX
 	MOVQ         AX, (DI)
@@ -10000,8 +10000,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x17Leaf1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear64x17Leaf1AVX512(SB), NOSPLIT, $0-48
+// func linear64x17BiasLeaf1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+TEXT ·linear64x17BiasLeaf1AVX512(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
 	MOVQ height+32(FP), AX
 	MOVQ AX, (DI)
@@ -10048,8 +10048,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x17Leaf1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear64x17Leaf1AVX2(SB), NOSPLIT, $0-48
+// func linear64x17BiasLeaf1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+TEXT ·linear64x17BiasLeaf1AVX2(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
 	MOVQ height+32(FP), AX
 	MOVQ AX, (DI)
@@ -11413,8 +11413,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func sum17Leaf1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
-TEXT ·sum17Leaf1AVX512(SB), NOSPLIT, $0-48
+// func sum17AccLeaf1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
+TEXT ·sum17AccLeaf1AVX512(SB), NOSPLIT, $0-48
 	MOVQ      frame+0(FP), DI
 	MOVQ      B+32(FP), AX
 	MOVQ      AX, (DI)
@@ -11473,8 +11473,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func sum17Leaf1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
-TEXT ·sum17Leaf1AVX2(SB), NOSPLIT, $0-48
+// func sum17AccLeaf1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
+TEXT ·sum17AccLeaf1AVX2(SB), NOSPLIT, $0-48
 	MOVQ       frame+0(FP), DI
 	MOVQ       B+32(FP), AX
 	MOVQ       AX, (DI)
@@ -11537,8 +11537,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func normGrad64Leaf1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, y *float32, r_from int, r_to int)
-TEXT ·normGrad64Leaf1AVX512(SB), NOSPLIT, $0-56
+// func normGrad64DxLeaf1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, y *float32, r_from int, r_to int)
+TEXT ·normGrad64DxLeaf1AVX512(SB), NOSPLIT, $0-56
 	MOVQ frame+0(FP), DI
 	MOVQ r_from+40(FP), AX
 	MOVQ AX, (DI)
@@ -11770,8 +11770,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func normGrad64Leaf1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, y *float32, r_from int, r_to int)
-TEXT ·normGrad64Leaf1AVX2(SB), NOSPLIT, $0-56
+// func normGrad64DxLeaf1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, y *float32, r_from int, r_to int)
+TEXT ·normGrad64DxLeaf1AVX2(SB), NOSPLIT, $0-56
 	MOVQ frame+0(FP), DI
 	MOVQ r_from+40(FP), AX
 	MOVQ AX, (DI)
@@ -12111,8 +12111,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func normGrad64V2Leaf1AVX512(frame *uint8, sum_gamma *float32, dgamma *float32, sum_beta *float32, dbeta *float32, x *float32, dy *float32, B int, T int)
-TEXT ·normGrad64V2Leaf1AVX512(SB), NOSPLIT, $0-72
+// func normGrad64DgammaDbetaAccLeaf1AVX512(frame *uint8, sum_gamma *float32, dgamma *float32, sum_beta *float32, dbeta *float32, x *float32, dy *float32, B int, T int)
+TEXT ·normGrad64DgammaDbetaAccLeaf1AVX512(SB), NOSPLIT, $0-72
 	MOVQ    frame+0(FP), DI
 	MOVQ    B+56(FP), AX
 	MOVQ    AX, (DI)
@@ -12294,8 +12294,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func normGrad64V2Leaf1AVX2(frame *uint8, sum_gamma *float32, dgamma *float32, sum_beta *float32, dbeta *float32, x *float32, dy *float32, B int, T int)
-TEXT ·normGrad64V2Leaf1AVX2(SB), NOSPLIT, $0-72
+// func normGrad64DgammaDbetaAccLeaf1AVX2(frame *uint8, sum_gamma *float32, dgamma *float32, sum_beta *float32, dbeta *float32, x *float32, dy *float32, B int, T int)
+TEXT ·normGrad64DgammaDbetaAccLeaf1AVX2(SB), NOSPLIT, $0-72
 	MOVQ    frame+0(FP), DI
 	MOVQ    B+56(FP), AX
 	MOVQ    AX, (DI)
@@ -12569,8 +12569,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func normGrad64V3Leaf1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·normGrad64V3Leaf1AVX512(SB), NOSPLIT, $0-116
+// func normGrad64DxDropoutLeaf1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·normGrad64DxDropoutLeaf1AVX512(SB), NOSPLIT, $0-116
 	MOVQ frame+0(FP), DI
 	MOVQ r_from+64(FP), AX
 	MOVQ AX, (DI)
@@ -13096,8 +13096,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func normGrad64V3Leaf1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·normGrad64V3Leaf1AVX2(SB), NOSPLIT, $0-116
+// func normGrad64DxDropoutLeaf1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·normGrad64DxDropoutLeaf1AVX2(SB), NOSPLIT, $0-116
 	MOVQ         frame+0(FP), DI
 	MOVQ         r_from+64(FP), AX
 	MOVQ         AX, (DI)
@@ -13650,8 +13650,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func sum64Leaf1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
-TEXT ·sum64Leaf1AVX512(SB), NOSPLIT, $0-48
+// func sum64AccLeaf1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
+TEXT ·sum64AccLeaf1AVX512(SB), NOSPLIT, $0-48
 	MOVQ    frame+0(FP), DI
 	MOVQ    B+32(FP), AX
 	MOVQ    AX, (DI)
@@ -13714,8 +13714,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func sum64Leaf1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
-TEXT ·sum64Leaf1AVX2(SB), NOSPLIT, $0-48
+// func sum64AccLeaf1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
+TEXT ·sum64AccLeaf1AVX2(SB), NOSPLIT, $0-48
 	MOVQ    frame+0(FP), DI
 	MOVQ    B+32(FP), AX
 	MOVQ    AX, (DI)
@@ -13806,8 +13806,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x256V2Leaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
-TEXT ·linear64x256V2Leaf1AVX512(SB), NOSPLIT, $0-48
+// func linear64x256TMulLeaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+TEXT ·linear64x256TMulLeaf1AVX512(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
 	MOVQ height+32(FP), AX
 	MOVQ AX, (DI)
@@ -13927,8 +13927,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x256V2Leaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
-TEXT ·linear64x256V2Leaf1AVX2(SB), NOSPLIT, $0-48
+// func linear64x256TMulLeaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+TEXT ·linear64x256TMulLeaf1AVX2(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
 	MOVQ height+32(FP), AX
 	MOVQ AX, (DI)
@@ -13984,8 +13984,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func sum256Leaf1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
-TEXT ·sum256Leaf1AVX512(SB), NOSPLIT, $0-48
+// func sum256AccLeaf1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
+TEXT ·sum256AccLeaf1AVX512(SB), NOSPLIT, $0-48
 	MOVQ    frame+0(FP), DI
 	MOVQ    B+32(FP), AX
 	MOVQ    AX, (DI)
@@ -14132,8 +14132,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func sum256Leaf1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
-TEXT ·sum256Leaf1AVX2(SB), NOSPLIT, $0-48
+// func sum256AccLeaf1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
+TEXT ·sum256AccLeaf1AVX2(SB), NOSPLIT, $0-48
 	MOVQ    frame+0(FP), DI
 	MOVQ    B+32(FP), AX
 	MOVQ    AX, (DI)
@@ -14392,8 +14392,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear256x64V2Leaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
-TEXT ·linear256x64V2Leaf1AVX512(SB), NOSPLIT, $0-48
+// func linear256x64TAddLeaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+TEXT ·linear256x64TAddLeaf1AVX512(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
 	MOVQ height+32(FP), AX
 	MOVQ AX, (DI)
@@ -14445,8 +14445,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear256x64V2Leaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
-TEXT ·linear256x64V2Leaf1AVX2(SB), NOSPLIT, $0-48
+// func linear256x64TAddLeaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+TEXT ·linear256x64TAddLeaf1AVX2(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
 	MOVQ height+32(FP), AX
 	MOVQ AX, (DI)
@@ -14510,8 +14510,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func normGrad64V4Leaf1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·normGrad64V4Leaf1AVX512(SB), NOSPLIT, $0-116
+// func normGrad64DxDropout2Leaf1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·normGrad64DxDropout2Leaf1AVX512(SB), NOSPLIT, $0-116
 	MOVQ frame+0(FP), DI
 	MOVQ r_from+64(FP), AX
 	MOVQ AX, (DI)
@@ -15037,8 +15037,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func normGrad64V4Leaf1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·normGrad64V4Leaf1AVX2(SB), NOSPLIT, $0-116
+// func normGrad64DxDropout2Leaf1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·normGrad64DxDropout2Leaf1AVX2(SB), NOSPLIT, $0-116
 	MOVQ         frame+0(FP), DI
 	MOVQ         r_from+64(FP), AX
 	MOVQ         AX, (DI)
@@ -15591,8 +15591,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func attentionGrad64Leaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·attentionGrad64Leaf1AVX512(SB), NOSPLIT, $0-212
+// func attentionGrad64SourceWindow2DropoutLeaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·attentionGrad64SourceWindow2DropoutLeaf1AVX512(SB), NOSPLIT, $0-212
 	MOVQ frame+0(FP), DI
 	MOVQ b_from+144(FP), AX
 	MOVQ AX, (DI)
@@ -17645,8 +17645,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func attentionGrad64Leaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·attentionGrad64Leaf1AVX2(SB), NOSPLIT, $0-212
+// func attentionGrad64SourceWindow2DropoutLeaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·attentionGrad64SourceWindow2DropoutLeaf1AVX2(SB), NOSPLIT, $0-212
 	MOVQ         frame+0(FP), DI
 	MOVQ         b_from+144(FP), AX
 	MOVQ         AX, (DI)
@@ -19165,8 +19165,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x64V6Leaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
-TEXT ·linear64x64V6Leaf1AVX512(SB), NOSPLIT, $0-48
+// func linear64x64TAddLeaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+TEXT ·linear64x64TAddLeaf1AVX512(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
 	MOVQ height+32(FP), AX
 	MOVQ AX, (DI)
@@ -19218,8 +19218,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x64V6Leaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
-TEXT ·linear64x64V6Leaf1AVX2(SB), NOSPLIT, $0-48
+// func linear64x64TAddLeaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+TEXT ·linear64x64TAddLeaf1AVX2(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
 	MOVQ height+32(FP), AX
 	MOVQ AX, (DI)
@@ -19283,8 +19283,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func sum64V2Leaf1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, S int)
-TEXT ·sum64V2Leaf1AVX512(SB), NOSPLIT, $0-48
+// func sum64SourceAccLeaf1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, S int)
+TEXT ·sum64SourceAccLeaf1AVX512(SB), NOSPLIT, $0-48
 	MOVQ    frame+0(FP), DI
 	MOVQ    B+32(FP), AX
 	MOVQ    AX, (DI)
@@ -19347,8 +19347,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func sum64V2Leaf1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, S int)
-TEXT ·sum64V2Leaf1AVX2(SB), NOSPLIT, $0-48
+// func sum64SourceAccLeaf1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, S int)
+TEXT ·sum64SourceAccLeaf1AVX2(SB), NOSPLIT, $0-48
 	MOVQ    frame+0(FP), DI
 	MOVQ    B+32(FP), AX
 	MOVQ    AX, (DI)
@@ -19439,8 +19439,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x64V8Leaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
-TEXT ·linear64x64V8Leaf1AVX512(SB), NOSPLIT, $0-48
+// func linear64x64SourceTAddAccLeaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+TEXT ·linear64x64SourceTAddAccLeaf1AVX512(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
 	MOVQ height+32(FP), AX
 	MOVQ AX, (DI)
@@ -19496,8 +19496,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x64V8Leaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
-TEXT ·linear64x64V8Leaf1AVX2(SB), NOSPLIT, $0-48
+// func linear64x64SourceTAddAccLeaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+TEXT ·linear64x64SourceTAddAccLeaf1AVX2(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
 	MOVQ height+32(FP), AX
 	MOVQ AX, (DI)
@@ -19569,8 +19569,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func normGrad64V5Leaf1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·normGrad64V5Leaf1AVX512(SB), NOSPLIT, $0-116
+// func normGrad64DxDropout3Leaf1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·normGrad64DxDropout3Leaf1AVX512(SB), NOSPLIT, $0-116
 	MOVQ frame+0(FP), DI
 	MOVQ r_from+64(FP), AX
 	MOVQ AX, (DI)
@@ -20096,8 +20096,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func normGrad64V5Leaf1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·normGrad64V5Leaf1AVX2(SB), NOSPLIT, $0-116
+// func normGrad64DxDropout3Leaf1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·normGrad64DxDropout3Leaf1AVX2(SB), NOSPLIT, $0-116
 	MOVQ         frame+0(FP), DI
 	MOVQ         r_from+64(FP), AX
 	MOVQ         AX, (DI)
@@ -20650,8 +20650,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func attentionGrad64V2Leaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·attentionGrad64V2Leaf1AVX512(SB), NOSPLIT, $0-204
+// func attentionGrad64Window2DropoutLeaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·attentionGrad64Window2DropoutLeaf1AVX512(SB), NOSPLIT, $0-204
 	MOVQ frame+0(FP), DI
 	MOVQ b_from+144(FP), AX
 	MOVQ AX, (DI)
@@ -22671,8 +22671,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func attentionGrad64V2Leaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·attentionGrad64V2Leaf1AVX2(SB), NOSPLIT, $0-204
+// func attentionGrad64Window2DropoutLeaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·attentionGrad64Window2DropoutLeaf1AVX2(SB), NOSPLIT, $0-204
 	MOVQ         frame+0(FP), DI
 	MOVQ         b_from+144(FP), AX
 	MOVQ         AX, (DI)
@@ -24162,8 +24162,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func map64V3Leaf1AVX512(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·map64V3Leaf1AVX512(SB), NOSPLIT, $0-84
+// func map64DropoutMulLeaf1AVX512(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·map64DropoutMulLeaf1AVX512(SB), NOSPLIT, $0-84
 	MOVQ frame+0(FP), DI
 	MOVQ r_from+32(FP), AX
 	MOVQ AX, (DI)
@@ -24439,8 +24439,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func map64V3Leaf1AVX2(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·map64V3Leaf1AVX2(SB), NOSPLIT, $0-84
+// func map64DropoutMulLeaf1AVX2(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·map64DropoutMulLeaf1AVX2(SB), NOSPLIT, $0-84
 	MOVQ         frame+0(FP), DI
 	MOVQ         r_from+32(FP), AX
 	MOVQ         AX, (DI)
@@ -24717,8 +24717,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func scatter17x64Leaf1AVX512(frame *uint8, a *float32, ids *int32, B int, T int)
-TEXT ·scatter17x64Leaf1AVX512(SB), NOSPLIT, $0-40
+// func scatter17x64AccLeaf1AVX512(frame *uint8, a *float32, ids *int32, B int, T int)
+TEXT ·scatter17x64AccLeaf1AVX512(SB), NOSPLIT, $0-40
 	MOVQ frame+0(FP), DI
 	MOVQ B+24(FP), AX
 	MOVQ AX, (DI)
@@ -24780,8 +24780,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func scatter17x64Leaf1AVX2(frame *uint8, a *float32, ids *int32, B int, T int)
-TEXT ·scatter17x64Leaf1AVX2(SB), NOSPLIT, $0-40
+// func scatter17x64AccLeaf1AVX2(frame *uint8, a *float32, ids *int32, B int, T int)
+TEXT ·scatter17x64AccLeaf1AVX2(SB), NOSPLIT, $0-40
 	MOVQ frame+0(FP), DI
 	MOVQ B+24(FP), AX
 	MOVQ AX, (DI)
@@ -24848,8 +24848,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func map64V4Leaf1AVX512(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·map64V4Leaf1AVX512(SB), NOSPLIT, $0-84
+// func map64SourceDropoutMulLeaf1AVX512(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·map64SourceDropoutMulLeaf1AVX512(SB), NOSPLIT, $0-84
 	MOVQ frame+0(FP), DI
 	MOVQ r_from+32(FP), AX
 	MOVQ AX, (DI)
@@ -25125,8 +25125,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func map64V4Leaf1AVX2(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·map64V4Leaf1AVX2(SB), NOSPLIT, $0-84
+// func map64SourceDropoutMulLeaf1AVX2(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·map64SourceDropoutMulLeaf1AVX2(SB), NOSPLIT, $0-84
 	MOVQ         frame+0(FP), DI
 	MOVQ         r_from+32(FP), AX
 	MOVQ         AX, (DI)
@@ -25403,8 +25403,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func scatter17x64V2Leaf1AVX512(frame *uint8, a *float32, ids *int32, B int, S int)
-TEXT ·scatter17x64V2Leaf1AVX512(SB), NOSPLIT, $0-40
+// func scatter17x64Acc2Leaf1AVX512(frame *uint8, a *float32, ids *int32, B int, S int)
+TEXT ·scatter17x64Acc2Leaf1AVX512(SB), NOSPLIT, $0-40
 	MOVQ frame+0(FP), DI
 	MOVQ B+24(FP), AX
 	MOVQ AX, (DI)
@@ -25466,8 +25466,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func scatter17x64V2Leaf1AVX2(frame *uint8, a *float32, ids *int32, B int, S int)
-TEXT ·scatter17x64V2Leaf1AVX2(SB), NOSPLIT, $0-40
+// func scatter17x64Acc2Leaf1AVX2(frame *uint8, a *float32, ids *int32, B int, S int)
+TEXT ·scatter17x64Acc2Leaf1AVX2(SB), NOSPLIT, $0-40
 	MOVQ frame+0(FP), DI
 	MOVQ B+24(FP), AX
 	MOVQ AX, (DI)
@@ -25534,8 +25534,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func gather64V3Leaf1AVX512(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, S int)
-TEXT ·gather64V3Leaf1AVX512(SB), NOSPLIT, $0-48
+// func gather64SourceAddLeaf1AVX512(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, S int)
+TEXT ·gather64SourceAddLeaf1AVX512(SB), NOSPLIT, $0-48
 	MOVQ        frame+0(FP), DI
 	MOVQ        r+32(FP), AX
 	MOVQ        AX, (DI)
@@ -25575,8 +25575,8 @@ TEXT ·gather64V3Leaf1AVX512(SB), NOSPLIT, $0-48
 	VZEROUPPER
 	RET
 
-// func gather64V3Leaf1AVX2(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, S int)
-TEXT ·gather64V3Leaf1AVX2(SB), NOSPLIT, $0-48
+// func gather64SourceAddLeaf1AVX2(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, S int)
+TEXT ·gather64SourceAddLeaf1AVX2(SB), NOSPLIT, $0-48
 	MOVQ    frame+0(FP), DI
 	MOVQ    r+32(FP), AX
 	MOVQ    AX, (DI)
@@ -25632,8 +25632,8 @@ TEXT ·gather64V3Leaf1AVX2(SB), NOSPLIT, $0-48
 	VZEROUPPER
 	RET
 
-// func gather64V4Leaf1AVX512(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, T int)
-TEXT ·gather64V4Leaf1AVX512(SB), NOSPLIT, $0-48
+// func gather64AddLeaf1AVX512(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, T int)
+TEXT ·gather64AddLeaf1AVX512(SB), NOSPLIT, $0-48
 	MOVQ        frame+0(FP), DI
 	MOVQ        r+32(FP), AX
 	MOVQ        AX, (DI)
@@ -25673,8 +25673,8 @@ TEXT ·gather64V4Leaf1AVX512(SB), NOSPLIT, $0-48
 	VZEROUPPER
 	RET
 
-// func gather64V4Leaf1AVX2(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, T int)
-TEXT ·gather64V4Leaf1AVX2(SB), NOSPLIT, $0-48
+// func gather64AddLeaf1AVX2(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, T int)
+TEXT ·gather64AddLeaf1AVX2(SB), NOSPLIT, $0-48
 	MOVQ    frame+0(FP), DI
 	MOVQ    r+32(FP), AX
 	MOVQ    AX, (DI)
@@ -25730,8 +25730,8 @@ TEXT ·gather64V4Leaf1AVX2(SB), NOSPLIT, $0-48
 	VZEROUPPER
 	RET
 
-// func attention64V3Leaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int)
-TEXT ·attention64V3Leaf1AVX512(SB), NOSPLIT, $0-96
+// func attention64Window2Leaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int)
+TEXT ·attention64Window2Leaf1AVX512(SB), NOSPLIT, $0-96
 	MOVQ frame+0(FP), DI
 	MOVQ b_from+64(FP), AX
 	MOVQ AX, (DI)
@@ -26157,8 +26157,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func attention64V3Leaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int)
-TEXT ·attention64V3Leaf1AVX2(SB), NOSPLIT, $0-96
+// func attention64Window2Leaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int)
+TEXT ·attention64Window2Leaf1AVX2(SB), NOSPLIT, $0-96
 	MOVQ frame+0(FP), DI
 	MOVQ b_from+64(FP), AX
 	MOVQ AX, (DI)
@@ -26611,8 +26611,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x64V9Leaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear64x64V9Leaf1AVX512(SB), NOSPLIT, $0-56
+// func linear64x64BiasAddLeaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
+TEXT ·linear64x64BiasAddLeaf1AVX512(SB), NOSPLIT, $0-56
 	MOVQ frame+0(FP), DI
 	MOVQ height+40(FP), AX
 	MOVQ AX, (DI)
@@ -26669,8 +26669,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x64V9Leaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear64x64V9Leaf1AVX2(SB), NOSPLIT, $0-56
+// func linear64x64BiasAddLeaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
+TEXT ·linear64x64BiasAddLeaf1AVX2(SB), NOSPLIT, $0-56
 	MOVQ frame+0(FP), DI
 	MOVQ height+40(FP), AX
 	MOVQ AX, (DI)
@@ -26743,8 +26743,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func attention64V4Leaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int)
-TEXT ·attention64V4Leaf1AVX512(SB), NOSPLIT, $0-104
+// func attention64SourceWindow2Leaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int)
+TEXT ·attention64SourceWindow2Leaf1AVX512(SB), NOSPLIT, $0-104
 	MOVQ frame+0(FP), DI
 	MOVQ b_from+64(FP), AX
 	MOVQ AX, (DI)
@@ -27197,8 +27197,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func attention64V4Leaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int)
-TEXT ·attention64V4Leaf1AVX2(SB), NOSPLIT, $0-104
+// func attention64SourceWindow2Leaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int)
+TEXT ·attention64SourceWindow2Leaf1AVX2(SB), NOSPLIT, $0-104
 	MOVQ frame+0(FP), DI
 	MOVQ b_from+64(FP), AX
 	MOVQ AX, (DI)
@@ -27678,8 +27678,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x256V3Leaf1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear64x256V3Leaf1AVX512(SB), NOSPLIT, $0-48
+// func linear64x256BiasReluLeaf1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+TEXT ·linear64x256BiasReluLeaf1AVX512(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
 	MOVQ height+32(FP), AX
 	MOVQ AX, (DI)
@@ -27780,8 +27780,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x256V3Leaf1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear64x256V3Leaf1AVX2(SB), NOSPLIT, $0-48
+// func linear64x256BiasReluLeaf1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+TEXT ·linear64x256BiasReluLeaf1AVX2(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
 	MOVQ height+32(FP), AX
 	MOVQ AX, (DI)
@@ -27840,8 +27840,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear256x64V3Leaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear256x64V3Leaf1AVX512(SB), NOSPLIT, $0-56
+// func linear256x64BiasAddLeaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
+TEXT ·linear256x64BiasAddLeaf1AVX512(SB), NOSPLIT, $0-56
 	MOVQ frame+0(FP), DI
 	MOVQ height+40(FP), AX
 	MOVQ AX, (DI)
@@ -27898,8 +27898,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear256x64V3Leaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear256x64V3Leaf1AVX2(SB), NOSPLIT, $0-56
+// func linear256x64BiasAddLeaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
+TEXT ·linear256x64BiasAddLeaf1AVX2(SB), NOSPLIT, $0-56
 	MOVQ frame+0(FP), DI
 	MOVQ height+40(FP), AX
 	MOVQ AX, (DI)
@@ -27972,8 +27972,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func attention64V5Leaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int, C int)
-TEXT ·attention64V5Leaf1AVX512(SB), NOSPLIT, $0-104
+// func attention64Window22Leaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int, C int)
+TEXT ·attention64Window22Leaf1AVX512(SB), NOSPLIT, $0-104
 	MOVQ frame+0(FP), DI
 	MOVQ b_from+64(FP), AX
 	MOVQ AX, (DI)
@@ -28415,8 +28415,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func attention64V5Leaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int, C int)
-TEXT ·attention64V5Leaf1AVX2(SB), NOSPLIT, $0-104
+// func attention64Window22Leaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int, C int)
+TEXT ·attention64Window22Leaf1AVX2(SB), NOSPLIT, $0-104
 	MOVQ frame+0(FP), DI
 	MOVQ b_from+64(FP), AX
 	MOVQ AX, (DI)
@@ -28885,8 +28885,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func sumLeaf1AVX512(frame *uint8, x *float32, y *float32, N int)
-TEXT ·sumLeaf1AVX512(SB), NOSPLIT, $0-32
+// func sumMulLeaf1AVX512(frame *uint8, x *float32, y *float32, N int)
+TEXT ·sumMulLeaf1AVX512(SB), NOSPLIT, $0-32
 	MOVQ         frame+0(FP), DI
 	MOVQ         N+24(FP), AX
 	MOVQ         AX, (DI)
@@ -28987,8 +28987,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func sumLeaf1AVX2(frame *uint8, x *float32, y *float32, N int)
-TEXT ·sumLeaf1AVX2(SB), NOSPLIT, $0-32
+// func sumMulLeaf1AVX2(frame *uint8, x *float32, y *float32, N int)
+TEXT ·sumMulLeaf1AVX2(SB), NOSPLIT, $0-32
 	MOVQ         frame+0(FP), DI
 	MOVQ         N+24(FP), AX
 	MOVQ         AX, (DI)
@@ -29129,8 +29129,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func mapV2Leaf1AVX512(frame *uint8, y *float32, x2 *float32, x *float32, y2 *float32, x3 *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32)
-TEXT ·mapV2Leaf1AVX512(SB), NOSPLIT, $0-100
+// func mapMulAddAddLeaf1AVX512(frame *uint8, y *float32, x2 *float32, x *float32, y2 *float32, x3 *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32)
+TEXT ·mapMulAddAddLeaf1AVX512(SB), NOSPLIT, $0-100
 	MOVQ         frame+0(FP), DI
 	MOVQ         r_from+56(FP), AX
 	MOVQ         AX, (DI)
@@ -29266,8 +29266,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func mapV2Leaf1AVX2(frame *uint8, y *float32, x2 *float32, x *float32, y2 *float32, x3 *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32)
-TEXT ·mapV2Leaf1AVX2(SB), NOSPLIT, $0-100
+// func mapMulAddAddLeaf1AVX2(frame *uint8, y *float32, x2 *float32, x *float32, y2 *float32, x3 *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32)
+TEXT ·mapMulAddAddLeaf1AVX2(SB), NOSPLIT, $0-100
 	MOVQ         frame+0(FP), DI
 	MOVQ         r_from+56(FP), AX
 	MOVQ         AX, (DI)

@@ -6,62 +6,62 @@ import "github.com/arithlang/mlc/runtime/device"
 
 // Indices in the kernel table (kernels.go).
 const (
-	kMap64 = iota
-	kGather64
-	kMap64V2
-	kGather64V2
-	kLinear64x64
-	kAttention64
-	kLinear64x64V2
+	kMap64Source = iota
+	kGather64SourceAddDropout
+	kMap64
+	kGather64AddDropout
+	kLinear64x64Bias
+	kAttention64Window2Dropout
+	kLinear64x64BiasDropoutAdd
 	kNorm64
-	kLinear64x64V3
-	kAttention64V2
-	kLinear64x64V4
-	kLinear64x256
-	kLinear256x64
-	kLinear64x17
+	kLinear64x64SourceBias
+	kAttention64SourceWindow2Dropout
+	kLinear64x64BiasDropoutAdd2
+	kLinear64x256BiasDropoutRelu
+	kLinear256x64BiasDropoutAdd
+	kLinear64x17Bias
 	kCrossEntropy
 	kArgmax
 	kMap
 	kCrossEntropyGrad17
-	kSum17
-	kLinear17x64
-	kOuter64x17
-	kNormGrad64
-	kNormGrad64V2
-	kNormGrad64V3
-	kSum64
-	kLinear64x256V2
-	kOuter256x64
-	kSum256
-	kLinear256x64V2
-	kOuter64x256
-	kNormGrad64V4
-	kLinear64x64V5
-	kOuter64x64
-	kAttentionGrad64
-	kLinear64x64V6
-	kSum64V2
-	kLinear64x64V7
-	kOuter64x64V2
-	kLinear64x64V8
-	kNormGrad64V5
-	kAttentionGrad64V2
-	kMap64V3
-	kScatter17x64
-	kMap64V4
-	kScatter17x64V2
-	kGather64V3
-	kGather64V4
-	kAttention64V3
-	kLinear64x64V9
-	kAttention64V4
-	kLinear64x256V3
-	kLinear256x64V3
+	kSum17Acc
+	kLinear17x64T
+	kOuter64x17Acc
+	kNormGrad64Dx
+	kNormGrad64DgammaDbetaAcc
+	kNormGrad64DxDropout
+	kSum64Acc
+	kLinear64x256TMul
+	kOuter256x64Acc
+	kSum256Acc
+	kLinear256x64TAdd
+	kOuter64x256Acc
+	kNormGrad64DxDropout2
+	kLinear64x64T
+	kOuter64x64Acc
+	kAttentionGrad64SourceWindow2Dropout
+	kLinear64x64TAdd
+	kSum64SourceAcc
+	kLinear64x64SourceT
+	kOuter64x64Acc2
+	kLinear64x64SourceTAddAcc
+	kNormGrad64DxDropout3
+	kAttentionGrad64Window2Dropout
+	kMap64DropoutMul
+	kScatter17x64Acc
+	kMap64SourceDropoutMul
+	kScatter17x64Acc2
+	kGather64SourceAdd
+	kGather64Add
+	kAttention64Window2
+	kLinear64x64BiasAdd
+	kAttention64SourceWindow2
+	kLinear64x256BiasRelu
+	kLinear256x64BiasAdd
 	kAppend64
-	kAttention64V5
-	kSum
-	kMapV2
+	kAttention64Window22
+	kSumMul
+	kMapMulAddAdd
 )
 
 // Offsets of the parameters within one layer of their group (model.go).
@@ -236,44 +236,44 @@ func gradients(q device.Queue, e *device.Env) {
 // gradientsEmbedSource launches embed_source (line 20 of the spec).
 func gradientsEmbedSource(q device.Queue, e *device.Env, b *gradientsMemory) {
 	w := embedGroup.At(0)
-	q.Launch(kMap64, e, b.t0.At(0))
-	q.Launch(kGather64, e, b.sourceTokens.At(0), w.Plus(embedOffToken), b.t0.At(0), b.source.At(0)) // x
+	q.Launch(kMap64Source, e, b.t0.At(0))
+	q.Launch(kGather64SourceAddDropout, e, b.sourceTokens.At(0), w.Plus(embedOffToken), b.t0.At(0), b.source.At(0)) // x
 }
 
 // gradientsEmbedTarget launches embed_target (line 20 of the spec).
 func gradientsEmbedTarget(q device.Queue, e *device.Env, b *gradientsMemory) {
 	w := embedGroup.At(0)
-	q.Launch(kMap64V2, e, b.t1.At(0))
-	q.Launch(kGather64V2, e, b.targetTokens.At(0), w.Plus(embedOffToken), b.t1.At(0), b.x.At(0)) // x
+	q.Launch(kMap64, e, b.t1.At(0))
+	q.Launch(kGather64AddDropout, e, b.targetTokens.At(0), w.Plus(embedOffToken), b.t1.At(0), b.x.At(0)) // x
 }
 
 // gradientsDecoderLayer launches decoder_layer (line 34 of the spec).
 func gradientsDecoderLayer(q device.Queue, e *device.Env, b *gradientsMemory, l int) {
 	w := decoderGroup.At(l)
-	q.Launch(kLinear64x64, e, b.x.At(l), w.Plus(decoderOffSelfKW), w.Plus(decoderOffSelfKB), b.selfK.At(l))                                       // self.k
-	q.Launch(kLinear64x64, e, b.x.At(l), w.Plus(decoderOffSelfVW), w.Plus(decoderOffSelfVB), b.selfV.At(l))                                       // self.v
-	q.Launch(kLinear64x64, e, b.x.At(l), w.Plus(decoderOffSelfQW), w.Plus(decoderOffSelfQB), b.selfQ.At(l))                                       // self.q
-	q.Launch(kAttention64, e, b.selfQ.At(l), b.selfK.At(l), b.selfV.At(l), b.selfAttention.At(l))                                                 // self.attention
-	q.Launch(kLinear64x64V2, e, b.selfAttention.At(l), w.Plus(decoderOffSelfOW), w.Plus(decoderOffSelfOB), b.x.At(l), b.selfSum.At(l))            // self.o, self.sum
-	q.Launch(kNorm64, e, b.selfSum.At(l), w.Plus(decoderOffSelfNormGamma), w.Plus(decoderOffSelfNormBeta), b.selfNorm.At(l))                      // self.norm
-	q.Launch(kLinear64x64V3, e, b.source.At(0), w.Plus(decoderOffCrossKW), w.Plus(decoderOffCrossKB), b.crossK.At(l))                             // cross.k
-	q.Launch(kLinear64x64V3, e, b.source.At(0), w.Plus(decoderOffCrossVW), w.Plus(decoderOffCrossVB), b.crossV.At(l))                             // cross.v
-	q.Launch(kLinear64x64, e, b.selfNorm.At(l), w.Plus(decoderOffCrossQW), w.Plus(decoderOffCrossQB), b.crossQ.At(l))                             // cross.q
-	q.Launch(kAttention64V2, e, b.crossQ.At(l), b.crossK.At(l), b.crossV.At(l), b.crossAttention.At(l))                                           // cross.attention
-	q.Launch(kLinear64x64V4, e, b.crossAttention.At(l), w.Plus(decoderOffCrossOW), w.Plus(decoderOffCrossOB), b.selfNorm.At(l), b.crossSum.At(l)) // cross.o, cross.sum
-	q.Launch(kNorm64, e, b.crossSum.At(l), w.Plus(decoderOffCrossNormGamma), w.Plus(decoderOffCrossNormBeta), b.crossNorm.At(l))                  // cross.norm
-	q.Launch(kLinear64x256, e, b.crossNorm.At(l), w.Plus(decoderOffFfnInW), w.Plus(decoderOffFfnInB), b.ffnHidden.At(l))                          // ffn.in, ffn.hidden
-	q.Launch(kLinear256x64, e, b.ffnHidden.At(l), w.Plus(decoderOffFfnOutW), w.Plus(decoderOffFfnOutB), b.crossNorm.At(l), b.ffnSum.At(l))        // ffn.out, ffn.sum
-	q.Launch(kNorm64, e, b.ffnSum.At(l), w.Plus(decoderOffFfnNormGamma), w.Plus(decoderOffFfnNormBeta), b.x.At(l+1))                              // y
+	q.Launch(kLinear64x64Bias, e, b.x.At(l), w.Plus(decoderOffSelfKW), w.Plus(decoderOffSelfKB), b.selfK.At(l))                                                // self.k
+	q.Launch(kLinear64x64Bias, e, b.x.At(l), w.Plus(decoderOffSelfVW), w.Plus(decoderOffSelfVB), b.selfV.At(l))                                                // self.v
+	q.Launch(kLinear64x64Bias, e, b.x.At(l), w.Plus(decoderOffSelfQW), w.Plus(decoderOffSelfQB), b.selfQ.At(l))                                                // self.q
+	q.Launch(kAttention64Window2Dropout, e, b.selfQ.At(l), b.selfK.At(l), b.selfV.At(l), b.selfAttention.At(l))                                                // self.attention
+	q.Launch(kLinear64x64BiasDropoutAdd, e, b.selfAttention.At(l), w.Plus(decoderOffSelfOW), w.Plus(decoderOffSelfOB), b.x.At(l), b.selfSum.At(l))             // self.o, self.sum
+	q.Launch(kNorm64, e, b.selfSum.At(l), w.Plus(decoderOffSelfNormGamma), w.Plus(decoderOffSelfNormBeta), b.selfNorm.At(l))                                   // self.norm
+	q.Launch(kLinear64x64SourceBias, e, b.source.At(0), w.Plus(decoderOffCrossKW), w.Plus(decoderOffCrossKB), b.crossK.At(l))                                  // cross.k
+	q.Launch(kLinear64x64SourceBias, e, b.source.At(0), w.Plus(decoderOffCrossVW), w.Plus(decoderOffCrossVB), b.crossV.At(l))                                  // cross.v
+	q.Launch(kLinear64x64Bias, e, b.selfNorm.At(l), w.Plus(decoderOffCrossQW), w.Plus(decoderOffCrossQB), b.crossQ.At(l))                                      // cross.q
+	q.Launch(kAttention64SourceWindow2Dropout, e, b.crossQ.At(l), b.crossK.At(l), b.crossV.At(l), b.crossAttention.At(l))                                      // cross.attention
+	q.Launch(kLinear64x64BiasDropoutAdd2, e, b.crossAttention.At(l), w.Plus(decoderOffCrossOW), w.Plus(decoderOffCrossOB), b.selfNorm.At(l), b.crossSum.At(l)) // cross.o, cross.sum
+	q.Launch(kNorm64, e, b.crossSum.At(l), w.Plus(decoderOffCrossNormGamma), w.Plus(decoderOffCrossNormBeta), b.crossNorm.At(l))                               // cross.norm
+	q.Launch(kLinear64x256BiasDropoutRelu, e, b.crossNorm.At(l), w.Plus(decoderOffFfnInW), w.Plus(decoderOffFfnInB), b.ffnHidden.At(l))                        // ffn.in, ffn.hidden
+	q.Launch(kLinear256x64BiasDropoutAdd, e, b.ffnHidden.At(l), w.Plus(decoderOffFfnOutW), w.Plus(decoderOffFfnOutB), b.crossNorm.At(l), b.ffnSum.At(l))       // ffn.out, ffn.sum
+	q.Launch(kNorm64, e, b.ffnSum.At(l), w.Plus(decoderOffFfnNormGamma), w.Plus(decoderOffFfnNormBeta), b.x.At(l+1))                                           // y
 }
 
 // gradientsHead launches head (line 20 of the spec).
 func gradientsHead(q device.Queue, e *device.Env, b *gradientsMemory) {
 	w := headGroup.At(0)
-	q.Launch(kNorm64, e, b.x.At(2), w.Plus(headOffNormGamma), w.Plus(headOffNormBeta), b.norm.At(0))  // norm
-	q.Launch(kLinear64x17, e, b.norm.At(0), w.Plus(headOffOutW), w.Plus(headOffOutB), b.logits.At(0)) // logits
-	q.Launch(kCrossEntropy, e, b.logits.At(0), b.labels.At(0), b.loss.At(0))                          // loss
-	q.Launch(kArgmax, e, b.logits.At(0), b.pred.At(0))                                                // pred
+	q.Launch(kNorm64, e, b.x.At(2), w.Plus(headOffNormGamma), w.Plus(headOffNormBeta), b.norm.At(0))      // norm
+	q.Launch(kLinear64x17Bias, e, b.norm.At(0), w.Plus(headOffOutW), w.Plus(headOffOutB), b.logits.At(0)) // logits
+	q.Launch(kCrossEntropy, e, b.logits.At(0), b.labels.At(0), b.loss.At(0))                              // loss
+	q.Launch(kArgmax, e, b.logits.At(0), b.pred.At(0))                                                    // pred
 }
 
 // gradientsLossWeight launches loss_weight (line 48 of the spec).
@@ -286,69 +286,69 @@ func gradientsHeadBack(q device.Queue, e *device.Env, b *gradientsMemory) {
 	dw := headGroup.Gradient(0)
 	w := headGroup.At(0)
 	q.Launch(kCrossEntropyGrad17, e, b.logits.At(0), b.labels.At(0), b.dLoss.At(0), b.t2.At(0))
-	q.Launch(kSum17, e, b.t2.At(0), dw.Plus(headOffOutB)) // d.out.b
-	q.Launch(kLinear17x64, e, b.t2.At(0), w.Plus(headOffOutW), b.t3.At(0))
-	q.Launch(kOuter64x17, e, b.norm.At(0), b.t2.At(0), dw.Plus(headOffOutW))                               // d.out.w
-	q.Launch(kNormGrad64, e, b.x.At(2), w.Plus(headOffNormGamma), b.t3.At(0), b.dX.At(0))                  // d.x
-	q.Launch(kNormGrad64V2, e, b.x.At(2), b.t3.At(0), dw.Plus(headOffNormGamma), dw.Plus(headOffNormBeta)) // d.norm.gamma, d.norm.beta
+	q.Launch(kSum17Acc, e, b.t2.At(0), dw.Plus(headOffOutB)) // d.out.b
+	q.Launch(kLinear17x64T, e, b.t2.At(0), w.Plus(headOffOutW), b.t3.At(0))
+	q.Launch(kOuter64x17Acc, e, b.norm.At(0), b.t2.At(0), dw.Plus(headOffOutW))                                        // d.out.w
+	q.Launch(kNormGrad64Dx, e, b.x.At(2), w.Plus(headOffNormGamma), b.t3.At(0), b.dX.At(0))                            // d.x
+	q.Launch(kNormGrad64DgammaDbetaAcc, e, b.x.At(2), b.t3.At(0), dw.Plus(headOffNormGamma), dw.Plus(headOffNormBeta)) // d.norm.gamma, d.norm.beta
 }
 
 // gradientsDecoderLayerBack launches decoder_layer_back (line 34 of the spec).
 func gradientsDecoderLayerBack(q device.Queue, e *device.Env, b *gradientsMemory, l int) {
 	w := decoderGroup.At(l)
 	dw := decoderGroup.Gradient(l)
-	q.Launch(kNormGrad64V3, e, b.ffnSum.At(l), w.Plus(decoderOffFfnNormGamma), b.dX.At((l+1)%2), b.t3.At(0), b.t4.At(0))          // ffn.norm.dx
-	q.Launch(kNormGrad64V2, e, b.ffnSum.At(l), b.dX.At((l+1)%2), dw.Plus(decoderOffFfnNormGamma), dw.Plus(decoderOffFfnNormBeta)) // d.ffn.norm.gamma, d.ffn.norm.beta
-	q.Launch(kSum64, e, b.t4.At(0), dw.Plus(decoderOffFfnOutB))                                                                   // d.ffn.out.b
-	q.Launch(kLinear64x256V2, e, b.t4.At(0), w.Plus(decoderOffFfnOutW), b.ffnHidden.At(l), b.t5.At(0))                            // ffn.hidden.dx
-	q.Launch(kOuter256x64, e, b.ffnHidden.At(l), b.t4.At(0), dw.Plus(decoderOffFfnOutW))                                          // d.ffn.out.w
-	q.Launch(kSum256, e, b.t5.At(0), dw.Plus(decoderOffFfnInB))                                                                   // d.ffn.in.b
-	q.Launch(kLinear256x64V2, e, b.t5.At(0), w.Plus(decoderOffFfnInW), b.t3.At(0), b.t4.At(0))
-	q.Launch(kOuter64x256, e, b.crossNorm.At(l), b.t5.At(0), dw.Plus(decoderOffFfnInW))                                           // d.ffn.in.w
-	q.Launch(kNormGrad64V4, e, b.crossSum.At(l), w.Plus(decoderOffCrossNormGamma), b.t4.At(0), b.t3.At(0), b.t6.At(0))            // cross.norm.dx
-	q.Launch(kNormGrad64V2, e, b.crossSum.At(l), b.t4.At(0), dw.Plus(decoderOffCrossNormGamma), dw.Plus(decoderOffCrossNormBeta)) // d.cross.norm.gamma, d.cross.norm.beta
-	q.Launch(kSum64, e, b.t6.At(0), dw.Plus(decoderOffCrossOB))                                                                   // d.cross.o.b
-	q.Launch(kLinear64x64V5, e, b.t6.At(0), w.Plus(decoderOffCrossOW), b.t4.At(0))
-	q.Launch(kOuter64x64, e, b.crossAttention.At(l), b.t6.At(0), dw.Plus(decoderOffCrossOW))                                      // d.cross.o.w
-	q.Launch(kAttentionGrad64, e, b.crossQ.At(l), b.crossK.At(l), b.crossV.At(l), b.t4.At(0), b.t6.At(0), b.t7.At(0), b.t8.At(0)) // cross.attention.dq, cross.attention.dk, cross.attention.dv
-	q.Launch(kSum64, e, b.t6.At(0), dw.Plus(decoderOffCrossQB))                                                                   // d.cross.q.b
-	q.Launch(kLinear64x64V6, e, b.t6.At(0), w.Plus(decoderOffCrossQW), b.t3.At(0), b.t4.At(0))
-	q.Launch(kOuter64x64, e, b.selfNorm.At(l), b.t6.At(0), dw.Plus(decoderOffCrossQW)) // d.cross.q.w
-	q.Launch(kSum64V2, e, b.t8.At(0), dw.Plus(decoderOffCrossVB))                      // d.cross.v.b
-	q.Launch(kLinear64x64V7, e, b.t8.At(0), w.Plus(decoderOffCrossVW), b.t9.At(0))
-	q.Launch(kOuter64x64V2, e, b.source.At(0), b.t8.At(0), dw.Plus(decoderOffCrossVW))                                         // d.cross.v.w
-	q.Launch(kSum64V2, e, b.t7.At(0), dw.Plus(decoderOffCrossKB))                                                              // d.cross.k.b
-	q.Launch(kLinear64x64V8, e, b.t7.At(0), w.Plus(decoderOffCrossKW), b.t9.At(0), b.dSource.At(0))                            // d.source
-	q.Launch(kOuter64x64V2, e, b.source.At(0), b.t7.At(0), dw.Plus(decoderOffCrossKW))                                         // d.cross.k.w
-	q.Launch(kNormGrad64V5, e, b.selfSum.At(l), w.Plus(decoderOffSelfNormGamma), b.t4.At(0), b.t3.At(0), b.t6.At(0))           // self.norm.dx
-	q.Launch(kNormGrad64V2, e, b.selfSum.At(l), b.t4.At(0), dw.Plus(decoderOffSelfNormGamma), dw.Plus(decoderOffSelfNormBeta)) // d.self.norm.gamma, d.self.norm.beta
-	q.Launch(kSum64, e, b.t6.At(0), dw.Plus(decoderOffSelfOB))                                                                 // d.self.o.b
-	q.Launch(kLinear64x64V5, e, b.t6.At(0), w.Plus(decoderOffSelfOW), b.t4.At(0))
-	q.Launch(kOuter64x64, e, b.selfAttention.At(l), b.t6.At(0), dw.Plus(decoderOffSelfOW))                                         // d.self.o.w
-	q.Launch(kAttentionGrad64V2, e, b.selfQ.At(l), b.selfK.At(l), b.selfV.At(l), b.t4.At(0), b.t6.At(0), b.t10.At(0), b.t11.At(0)) // self.attention.dq, self.attention.dk, self.attention.dv
-	q.Launch(kSum64, e, b.t6.At(0), dw.Plus(decoderOffSelfQB))                                                                     // d.self.q.b
-	q.Launch(kLinear64x64V6, e, b.t6.At(0), w.Plus(decoderOffSelfQW), b.t3.At(0), b.t4.At(0))
-	q.Launch(kOuter64x64, e, b.x.At(l), b.t6.At(0), dw.Plus(decoderOffSelfQW)) // d.self.q.w
-	q.Launch(kSum64, e, b.t11.At(0), dw.Plus(decoderOffSelfVB))                // d.self.v.b
-	q.Launch(kLinear64x64V6, e, b.t11.At(0), w.Plus(decoderOffSelfVW), b.t4.At(0), b.t3.At(0))
-	q.Launch(kOuter64x64, e, b.x.At(l), b.t11.At(0), dw.Plus(decoderOffSelfVW))                  // d.self.v.w
-	q.Launch(kSum64, e, b.t10.At(0), dw.Plus(decoderOffSelfKB))                                  // d.self.k.b
-	q.Launch(kLinear64x64V6, e, b.t10.At(0), w.Plus(decoderOffSelfKW), b.t3.At(0), b.dX.At(l%2)) // d.x
-	q.Launch(kOuter64x64, e, b.x.At(l), b.t10.At(0), dw.Plus(decoderOffSelfKW))                  // d.self.k.w
+	q.Launch(kNormGrad64DxDropout, e, b.ffnSum.At(l), w.Plus(decoderOffFfnNormGamma), b.dX.At((l+1)%2), b.t3.At(0), b.t4.At(0))               // ffn.norm.dx
+	q.Launch(kNormGrad64DgammaDbetaAcc, e, b.ffnSum.At(l), b.dX.At((l+1)%2), dw.Plus(decoderOffFfnNormGamma), dw.Plus(decoderOffFfnNormBeta)) // d.ffn.norm.gamma, d.ffn.norm.beta
+	q.Launch(kSum64Acc, e, b.t4.At(0), dw.Plus(decoderOffFfnOutB))                                                                            // d.ffn.out.b
+	q.Launch(kLinear64x256TMul, e, b.t4.At(0), w.Plus(decoderOffFfnOutW), b.ffnHidden.At(l), b.t5.At(0))                                      // ffn.hidden.dx
+	q.Launch(kOuter256x64Acc, e, b.ffnHidden.At(l), b.t4.At(0), dw.Plus(decoderOffFfnOutW))                                                   // d.ffn.out.w
+	q.Launch(kSum256Acc, e, b.t5.At(0), dw.Plus(decoderOffFfnInB))                                                                            // d.ffn.in.b
+	q.Launch(kLinear256x64TAdd, e, b.t5.At(0), w.Plus(decoderOffFfnInW), b.t3.At(0), b.t4.At(0))
+	q.Launch(kOuter64x256Acc, e, b.crossNorm.At(l), b.t5.At(0), dw.Plus(decoderOffFfnInW))                                                    // d.ffn.in.w
+	q.Launch(kNormGrad64DxDropout2, e, b.crossSum.At(l), w.Plus(decoderOffCrossNormGamma), b.t4.At(0), b.t3.At(0), b.t6.At(0))                // cross.norm.dx
+	q.Launch(kNormGrad64DgammaDbetaAcc, e, b.crossSum.At(l), b.t4.At(0), dw.Plus(decoderOffCrossNormGamma), dw.Plus(decoderOffCrossNormBeta)) // d.cross.norm.gamma, d.cross.norm.beta
+	q.Launch(kSum64Acc, e, b.t6.At(0), dw.Plus(decoderOffCrossOB))                                                                            // d.cross.o.b
+	q.Launch(kLinear64x64T, e, b.t6.At(0), w.Plus(decoderOffCrossOW), b.t4.At(0))
+	q.Launch(kOuter64x64Acc, e, b.crossAttention.At(l), b.t6.At(0), dw.Plus(decoderOffCrossOW))                                                       // d.cross.o.w
+	q.Launch(kAttentionGrad64SourceWindow2Dropout, e, b.crossQ.At(l), b.crossK.At(l), b.crossV.At(l), b.t4.At(0), b.t6.At(0), b.t7.At(0), b.t8.At(0)) // cross.attention.dq, cross.attention.dk, cross.attention.dv
+	q.Launch(kSum64Acc, e, b.t6.At(0), dw.Plus(decoderOffCrossQB))                                                                                    // d.cross.q.b
+	q.Launch(kLinear64x64TAdd, e, b.t6.At(0), w.Plus(decoderOffCrossQW), b.t3.At(0), b.t4.At(0))
+	q.Launch(kOuter64x64Acc, e, b.selfNorm.At(l), b.t6.At(0), dw.Plus(decoderOffCrossQW)) // d.cross.q.w
+	q.Launch(kSum64SourceAcc, e, b.t8.At(0), dw.Plus(decoderOffCrossVB))                  // d.cross.v.b
+	q.Launch(kLinear64x64SourceT, e, b.t8.At(0), w.Plus(decoderOffCrossVW), b.t9.At(0))
+	q.Launch(kOuter64x64Acc2, e, b.source.At(0), b.t8.At(0), dw.Plus(decoderOffCrossVW))                                                   // d.cross.v.w
+	q.Launch(kSum64SourceAcc, e, b.t7.At(0), dw.Plus(decoderOffCrossKB))                                                                   // d.cross.k.b
+	q.Launch(kLinear64x64SourceTAddAcc, e, b.t7.At(0), w.Plus(decoderOffCrossKW), b.t9.At(0), b.dSource.At(0))                             // d.source
+	q.Launch(kOuter64x64Acc2, e, b.source.At(0), b.t7.At(0), dw.Plus(decoderOffCrossKW))                                                   // d.cross.k.w
+	q.Launch(kNormGrad64DxDropout3, e, b.selfSum.At(l), w.Plus(decoderOffSelfNormGamma), b.t4.At(0), b.t3.At(0), b.t6.At(0))               // self.norm.dx
+	q.Launch(kNormGrad64DgammaDbetaAcc, e, b.selfSum.At(l), b.t4.At(0), dw.Plus(decoderOffSelfNormGamma), dw.Plus(decoderOffSelfNormBeta)) // d.self.norm.gamma, d.self.norm.beta
+	q.Launch(kSum64Acc, e, b.t6.At(0), dw.Plus(decoderOffSelfOB))                                                                          // d.self.o.b
+	q.Launch(kLinear64x64T, e, b.t6.At(0), w.Plus(decoderOffSelfOW), b.t4.At(0))
+	q.Launch(kOuter64x64Acc, e, b.selfAttention.At(l), b.t6.At(0), dw.Plus(decoderOffSelfOW))                                                  // d.self.o.w
+	q.Launch(kAttentionGrad64Window2Dropout, e, b.selfQ.At(l), b.selfK.At(l), b.selfV.At(l), b.t4.At(0), b.t6.At(0), b.t10.At(0), b.t11.At(0)) // self.attention.dq, self.attention.dk, self.attention.dv
+	q.Launch(kSum64Acc, e, b.t6.At(0), dw.Plus(decoderOffSelfQB))                                                                              // d.self.q.b
+	q.Launch(kLinear64x64TAdd, e, b.t6.At(0), w.Plus(decoderOffSelfQW), b.t3.At(0), b.t4.At(0))
+	q.Launch(kOuter64x64Acc, e, b.x.At(l), b.t6.At(0), dw.Plus(decoderOffSelfQW)) // d.self.q.w
+	q.Launch(kSum64Acc, e, b.t11.At(0), dw.Plus(decoderOffSelfVB))                // d.self.v.b
+	q.Launch(kLinear64x64TAdd, e, b.t11.At(0), w.Plus(decoderOffSelfVW), b.t4.At(0), b.t3.At(0))
+	q.Launch(kOuter64x64Acc, e, b.x.At(l), b.t11.At(0), dw.Plus(decoderOffSelfVW))                 // d.self.v.w
+	q.Launch(kSum64Acc, e, b.t10.At(0), dw.Plus(decoderOffSelfKB))                                 // d.self.k.b
+	q.Launch(kLinear64x64TAdd, e, b.t10.At(0), w.Plus(decoderOffSelfKW), b.t3.At(0), b.dX.At(l%2)) // d.x
+	q.Launch(kOuter64x64Acc, e, b.x.At(l), b.t10.At(0), dw.Plus(decoderOffSelfKW))                 // d.self.k.w
 }
 
 // gradientsEmbedTargetBack launches embed_target_back (line 20 of the spec).
 func gradientsEmbedTargetBack(q device.Queue, e *device.Env, b *gradientsMemory) {
 	dw := embedGroup.Gradient(0)
-	q.Launch(kMap64V3, e, b.dX.At(0), b.t3.At(0))
-	q.Launch(kScatter17x64, e, b.targetTokens.At(0), b.t3.At(0), dw.Plus(embedOffToken)) // d.token
+	q.Launch(kMap64DropoutMul, e, b.dX.At(0), b.t3.At(0))
+	q.Launch(kScatter17x64Acc, e, b.targetTokens.At(0), b.t3.At(0), dw.Plus(embedOffToken)) // d.token
 }
 
 // gradientsEmbedSourceBack launches embed_source_back (line 20 of the spec).
 func gradientsEmbedSourceBack(q device.Queue, e *device.Env, b *gradientsMemory) {
 	dw := embedGroup.Gradient(0)
-	q.Launch(kMap64V4, e, b.dSource.At(0), b.t7.At(0))
-	q.Launch(kScatter17x64V2, e, b.sourceTokens.At(0), b.t7.At(0), dw.Plus(embedOffToken)) // d.token
+	q.Launch(kMap64SourceDropoutMul, e, b.dSource.At(0), b.t7.At(0))
+	q.Launch(kScatter17x64Acc2, e, b.sourceTokens.At(0), b.t7.At(0), dw.Plus(embedOffToken)) // d.token
 }
 
 // layoutForward says where the runtime meets forward.
@@ -421,43 +421,43 @@ func forward(q device.Queue, e *device.Env) {
 // forwardEmbedSource launches embed_source (line 20 of the spec).
 func forwardEmbedSource(q device.Queue, e *device.Env, b *forwardMemory) {
 	w := embedGroup.At(0)
-	q.Launch(kMap64, e, b.t0.At(0))
-	q.Launch(kGather64V3, e, b.sourceTokens.At(0), w.Plus(embedOffToken), b.t0.At(0), b.source.At(0)) // x
+	q.Launch(kMap64Source, e, b.t0.At(0))
+	q.Launch(kGather64SourceAdd, e, b.sourceTokens.At(0), w.Plus(embedOffToken), b.t0.At(0), b.source.At(0)) // x
 }
 
 // forwardEmbedTarget launches embed_target (line 20 of the spec).
 func forwardEmbedTarget(q device.Queue, e *device.Env, b *forwardMemory) {
 	w := embedGroup.At(0)
-	q.Launch(kMap64V2, e, b.t1.At(0))
-	q.Launch(kGather64V4, e, b.targetTokens.At(0), w.Plus(embedOffToken), b.t1.At(0), b.x.At(0)) // x
+	q.Launch(kMap64, e, b.t1.At(0))
+	q.Launch(kGather64Add, e, b.targetTokens.At(0), w.Plus(embedOffToken), b.t1.At(0), b.x.At(0)) // x
 }
 
 // forwardDecoderLayer launches decoder_layer (line 34 of the spec).
 func forwardDecoderLayer(q device.Queue, e *device.Env, b *forwardMemory, l int) {
 	w := decoderGroup.At(l)
-	q.Launch(kLinear64x64, e, b.x.At(l), w.Plus(decoderOffSelfKW), w.Plus(decoderOffSelfKB), b.t2.At(0))                   // self.k
-	q.Launch(kLinear64x64, e, b.x.At(l), w.Plus(decoderOffSelfVW), w.Plus(decoderOffSelfVB), b.t3.At(0))                   // self.v
-	q.Launch(kLinear64x64, e, b.x.At(l), w.Plus(decoderOffSelfQW), w.Plus(decoderOffSelfQB), b.t4.At(0))                   // self.q
-	q.Launch(kAttention64V3, e, b.t4.At(0), b.t2.At(0), b.t3.At(0), b.t5.At(0))                                            // self.attention
-	q.Launch(kLinear64x64V9, e, b.t5.At(0), w.Plus(decoderOffSelfOW), w.Plus(decoderOffSelfOB), b.x.At(l), b.t2.At(0))     // self.o, self.sum
-	q.Launch(kNorm64, e, b.t2.At(0), w.Plus(decoderOffSelfNormGamma), w.Plus(decoderOffSelfNormBeta), b.t3.At(0))          // self.norm
-	q.Launch(kLinear64x64V3, e, b.source.At(0), w.Plus(decoderOffCrossKW), w.Plus(decoderOffCrossKB), b.t6.At(0))          // cross.k
-	q.Launch(kLinear64x64V3, e, b.source.At(0), w.Plus(decoderOffCrossVW), w.Plus(decoderOffCrossVB), b.t7.At(0))          // cross.v
-	q.Launch(kLinear64x64, e, b.t3.At(0), w.Plus(decoderOffCrossQW), w.Plus(decoderOffCrossQB), b.t2.At(0))                // cross.q
-	q.Launch(kAttention64V4, e, b.t2.At(0), b.t6.At(0), b.t7.At(0), b.t4.At(0))                                            // cross.attention
-	q.Launch(kLinear64x64V9, e, b.t4.At(0), w.Plus(decoderOffCrossOW), w.Plus(decoderOffCrossOB), b.t3.At(0), b.t2.At(0))  // cross.o, cross.sum
-	q.Launch(kNorm64, e, b.t2.At(0), w.Plus(decoderOffCrossNormGamma), w.Plus(decoderOffCrossNormBeta), b.t3.At(0))        // cross.norm
-	q.Launch(kLinear64x256V3, e, b.t3.At(0), w.Plus(decoderOffFfnInW), w.Plus(decoderOffFfnInB), b.t8.At(0))               // ffn.in, ffn.hidden
-	q.Launch(kLinear256x64V3, e, b.t8.At(0), w.Plus(decoderOffFfnOutW), w.Plus(decoderOffFfnOutB), b.t3.At(0), b.t2.At(0)) // ffn.out, ffn.sum
-	q.Launch(kNorm64, e, b.t2.At(0), w.Plus(decoderOffFfnNormGamma), w.Plus(decoderOffFfnNormBeta), b.x.At(l+1))           // y
+	q.Launch(kLinear64x64Bias, e, b.x.At(l), w.Plus(decoderOffSelfKW), w.Plus(decoderOffSelfKB), b.t2.At(0))                    // self.k
+	q.Launch(kLinear64x64Bias, e, b.x.At(l), w.Plus(decoderOffSelfVW), w.Plus(decoderOffSelfVB), b.t3.At(0))                    // self.v
+	q.Launch(kLinear64x64Bias, e, b.x.At(l), w.Plus(decoderOffSelfQW), w.Plus(decoderOffSelfQB), b.t4.At(0))                    // self.q
+	q.Launch(kAttention64Window2, e, b.t4.At(0), b.t2.At(0), b.t3.At(0), b.t5.At(0))                                            // self.attention
+	q.Launch(kLinear64x64BiasAdd, e, b.t5.At(0), w.Plus(decoderOffSelfOW), w.Plus(decoderOffSelfOB), b.x.At(l), b.t2.At(0))     // self.o, self.sum
+	q.Launch(kNorm64, e, b.t2.At(0), w.Plus(decoderOffSelfNormGamma), w.Plus(decoderOffSelfNormBeta), b.t3.At(0))               // self.norm
+	q.Launch(kLinear64x64SourceBias, e, b.source.At(0), w.Plus(decoderOffCrossKW), w.Plus(decoderOffCrossKB), b.t6.At(0))       // cross.k
+	q.Launch(kLinear64x64SourceBias, e, b.source.At(0), w.Plus(decoderOffCrossVW), w.Plus(decoderOffCrossVB), b.t7.At(0))       // cross.v
+	q.Launch(kLinear64x64Bias, e, b.t3.At(0), w.Plus(decoderOffCrossQW), w.Plus(decoderOffCrossQB), b.t2.At(0))                 // cross.q
+	q.Launch(kAttention64SourceWindow2, e, b.t2.At(0), b.t6.At(0), b.t7.At(0), b.t4.At(0))                                      // cross.attention
+	q.Launch(kLinear64x64BiasAdd, e, b.t4.At(0), w.Plus(decoderOffCrossOW), w.Plus(decoderOffCrossOB), b.t3.At(0), b.t2.At(0))  // cross.o, cross.sum
+	q.Launch(kNorm64, e, b.t2.At(0), w.Plus(decoderOffCrossNormGamma), w.Plus(decoderOffCrossNormBeta), b.t3.At(0))             // cross.norm
+	q.Launch(kLinear64x256BiasRelu, e, b.t3.At(0), w.Plus(decoderOffFfnInW), w.Plus(decoderOffFfnInB), b.t8.At(0))              // ffn.in, ffn.hidden
+	q.Launch(kLinear256x64BiasAdd, e, b.t8.At(0), w.Plus(decoderOffFfnOutW), w.Plus(decoderOffFfnOutB), b.t3.At(0), b.t2.At(0)) // ffn.out, ffn.sum
+	q.Launch(kNorm64, e, b.t2.At(0), w.Plus(decoderOffFfnNormGamma), w.Plus(decoderOffFfnNormBeta), b.x.At(l+1))                // y
 }
 
 // forwardHead launches head (line 20 of the spec).
 func forwardHead(q device.Queue, e *device.Env, b *forwardMemory) {
 	w := headGroup.At(0)
-	q.Launch(kNorm64, e, b.x.At(2), w.Plus(headOffNormGamma), w.Plus(headOffNormBeta), b.t2.At(0)) // norm
-	q.Launch(kLinear64x17, e, b.t2.At(0), w.Plus(headOffOutW), w.Plus(headOffOutB), b.t9.At(0))    // logits
-	q.Launch(kArgmax, e, b.t9.At(0), b.pred.At(0))                                                 // pred
+	q.Launch(kNorm64, e, b.x.At(2), w.Plus(headOffNormGamma), w.Plus(headOffNormBeta), b.t2.At(0))  // norm
+	q.Launch(kLinear64x17Bias, e, b.t2.At(0), w.Plus(headOffOutW), w.Plus(headOffOutB), b.t9.At(0)) // logits
+	q.Launch(kArgmax, e, b.t9.At(0), b.pred.At(0))                                                  // pred
 }
 
 // layoutDecoding says where the runtime meets encode and decode.
@@ -527,15 +527,15 @@ func encode(q device.Queue, e *device.Env) {
 // encodeEmbedSource launches embed_source (line 20 of the spec).
 func encodeEmbedSource(q device.Queue, e *device.Env, b *decodingMemory) {
 	w := embedGroup.At(0)
-	q.Launch(kMap64, e, b.t0.At(0))
-	q.Launch(kGather64V3, e, b.sourceTokens.At(0), w.Plus(embedOffToken), b.t0.At(0), b.source.At(0)) // x
+	q.Launch(kMap64Source, e, b.t0.At(0))
+	q.Launch(kGather64SourceAdd, e, b.sourceTokens.At(0), w.Plus(embedOffToken), b.t0.At(0), b.source.At(0)) // x
 }
 
 // encodeCrossCache launches cross_cache (line 34 of the spec).
 func encodeCrossCache(q device.Queue, e *device.Env, b *decodingMemory, l int) {
 	w := decoderGroup.At(l)
-	q.Launch(kLinear64x64V3, e, b.source.At(0), w.Plus(decoderOffCrossKW), w.Plus(decoderOffCrossKB), b.crossKeys.At(l))   // cross_keys
-	q.Launch(kLinear64x64V3, e, b.source.At(0), w.Plus(decoderOffCrossVW), w.Plus(decoderOffCrossVB), b.crossValues.At(l)) // cross_values
+	q.Launch(kLinear64x64SourceBias, e, b.source.At(0), w.Plus(decoderOffCrossKW), w.Plus(decoderOffCrossKB), b.crossKeys.At(l))   // cross_keys
+	q.Launch(kLinear64x64SourceBias, e, b.source.At(0), w.Plus(decoderOffCrossVW), w.Plus(decoderOffCrossVB), b.crossValues.At(l)) // cross_values
 }
 
 // decode predicts target rows P … P+T-1 from the caches that encode and earlier rows have filled.
@@ -553,44 +553,44 @@ func decode(q device.Queue, e *device.Env) {
 // decodeEmbedTarget launches embed_target (line 20 of the spec).
 func decodeEmbedTarget(q device.Queue, e *device.Env, b *decodingMemory) {
 	w := embedGroup.At(0)
-	q.Launch(kMap64V2, e, b.t1.At(0))
-	q.Launch(kGather64V4, e, b.targetTokens.At(0), w.Plus(embedOffToken), b.t1.At(0), b.x.At(0)) // x
+	q.Launch(kMap64, e, b.t1.At(0))
+	q.Launch(kGather64Add, e, b.targetTokens.At(0), w.Plus(embedOffToken), b.t1.At(0), b.x.At(0)) // x
 }
 
 // decodeDecoderStep launches decoder_step (line 34 of the spec).
 func decodeDecoderStep(q device.Queue, e *device.Env, b *decodingMemory, l int) {
 	w := decoderGroup.At(l)
-	q.Launch(kLinear64x64, e, b.x.At(l), w.Plus(decoderOffSelfKW), w.Plus(decoderOffSelfKB), b.t2.At(0))                   // self.k
-	q.Launch(kLinear64x64, e, b.x.At(l), w.Plus(decoderOffSelfVW), w.Plus(decoderOffSelfVB), b.t3.At(0))                   // self.v
-	q.Launch(kAppend64, e, b.t2.At(0), b.selfKeys.At(l))                                                                   // self_keys
-	q.Launch(kAppend64, e, b.t3.At(0), b.selfValues.At(l))                                                                 // self_values
-	q.Launch(kLinear64x64, e, b.x.At(l), w.Plus(decoderOffSelfQW), w.Plus(decoderOffSelfQB), b.t2.At(0))                   // self.q
-	q.Launch(kAttention64V5, e, b.t2.At(0), b.selfKeys.At(l), b.selfValues.At(l), b.t3.At(0))                              // self.attention
-	q.Launch(kLinear64x64V9, e, b.t3.At(0), w.Plus(decoderOffSelfOW), w.Plus(decoderOffSelfOB), b.x.At(l), b.t2.At(0))     // self.o, self.sum
-	q.Launch(kNorm64, e, b.t2.At(0), w.Plus(decoderOffSelfNormGamma), w.Plus(decoderOffSelfNormBeta), b.t3.At(0))          // self.norm
-	q.Launch(kLinear64x64, e, b.t3.At(0), w.Plus(decoderOffCrossQW), w.Plus(decoderOffCrossQB), b.t2.At(0))                // cross.q
-	q.Launch(kAttention64V4, e, b.t2.At(0), b.crossKeys.At(l), b.crossValues.At(l), b.t4.At(0))                            // cross.attention
-	q.Launch(kLinear64x64V9, e, b.t4.At(0), w.Plus(decoderOffCrossOW), w.Plus(decoderOffCrossOB), b.t3.At(0), b.t2.At(0))  // cross.o, cross.sum
-	q.Launch(kNorm64, e, b.t2.At(0), w.Plus(decoderOffCrossNormGamma), w.Plus(decoderOffCrossNormBeta), b.t3.At(0))        // cross.norm
-	q.Launch(kLinear64x256V3, e, b.t3.At(0), w.Plus(decoderOffFfnInW), w.Plus(decoderOffFfnInB), b.t5.At(0))               // ffn.in, ffn.hidden
-	q.Launch(kLinear256x64V3, e, b.t5.At(0), w.Plus(decoderOffFfnOutW), w.Plus(decoderOffFfnOutB), b.t3.At(0), b.t2.At(0)) // ffn.out, ffn.sum
-	q.Launch(kNorm64, e, b.t2.At(0), w.Plus(decoderOffFfnNormGamma), w.Plus(decoderOffFfnNormBeta), b.x.At(l+1))           // y
+	q.Launch(kLinear64x64Bias, e, b.x.At(l), w.Plus(decoderOffSelfKW), w.Plus(decoderOffSelfKB), b.t2.At(0))                    // self.k
+	q.Launch(kLinear64x64Bias, e, b.x.At(l), w.Plus(decoderOffSelfVW), w.Plus(decoderOffSelfVB), b.t3.At(0))                    // self.v
+	q.Launch(kAppend64, e, b.t2.At(0), b.selfKeys.At(l))                                                                        // self_keys
+	q.Launch(kAppend64, e, b.t3.At(0), b.selfValues.At(l))                                                                      // self_values
+	q.Launch(kLinear64x64Bias, e, b.x.At(l), w.Plus(decoderOffSelfQW), w.Plus(decoderOffSelfQB), b.t2.At(0))                    // self.q
+	q.Launch(kAttention64Window22, e, b.t2.At(0), b.selfKeys.At(l), b.selfValues.At(l), b.t3.At(0))                             // self.attention
+	q.Launch(kLinear64x64BiasAdd, e, b.t3.At(0), w.Plus(decoderOffSelfOW), w.Plus(decoderOffSelfOB), b.x.At(l), b.t2.At(0))     // self.o, self.sum
+	q.Launch(kNorm64, e, b.t2.At(0), w.Plus(decoderOffSelfNormGamma), w.Plus(decoderOffSelfNormBeta), b.t3.At(0))               // self.norm
+	q.Launch(kLinear64x64Bias, e, b.t3.At(0), w.Plus(decoderOffCrossQW), w.Plus(decoderOffCrossQB), b.t2.At(0))                 // cross.q
+	q.Launch(kAttention64SourceWindow2, e, b.t2.At(0), b.crossKeys.At(l), b.crossValues.At(l), b.t4.At(0))                      // cross.attention
+	q.Launch(kLinear64x64BiasAdd, e, b.t4.At(0), w.Plus(decoderOffCrossOW), w.Plus(decoderOffCrossOB), b.t3.At(0), b.t2.At(0))  // cross.o, cross.sum
+	q.Launch(kNorm64, e, b.t2.At(0), w.Plus(decoderOffCrossNormGamma), w.Plus(decoderOffCrossNormBeta), b.t3.At(0))             // cross.norm
+	q.Launch(kLinear64x256BiasRelu, e, b.t3.At(0), w.Plus(decoderOffFfnInW), w.Plus(decoderOffFfnInB), b.t5.At(0))              // ffn.in, ffn.hidden
+	q.Launch(kLinear256x64BiasAdd, e, b.t5.At(0), w.Plus(decoderOffFfnOutW), w.Plus(decoderOffFfnOutB), b.t3.At(0), b.t2.At(0)) // ffn.out, ffn.sum
+	q.Launch(kNorm64, e, b.t2.At(0), w.Plus(decoderOffFfnNormGamma), w.Plus(decoderOffFfnNormBeta), b.x.At(l+1))                // y
 }
 
 // decodeHead launches head (line 20 of the spec).
 func decodeHead(q device.Queue, e *device.Env, b *decodingMemory) {
 	w := headGroup.At(0)
-	q.Launch(kNorm64, e, b.x.At(2), w.Plus(headOffNormGamma), w.Plus(headOffNormBeta), b.t2.At(0)) // norm
-	q.Launch(kLinear64x17, e, b.t2.At(0), w.Plus(headOffOutW), w.Plus(headOffOutB), b.t6.At(0))    // logits
-	q.Launch(kArgmax, e, b.t6.At(0), b.pred.At(0))                                                 // pred
+	q.Launch(kNorm64, e, b.x.At(2), w.Plus(headOffNormGamma), w.Plus(headOffNormBeta), b.t2.At(0))  // norm
+	q.Launch(kLinear64x17Bias, e, b.t2.At(0), w.Plus(headOffOutW), w.Plus(headOffOutB), b.t6.At(0)) // logits
+	q.Launch(kArgmax, e, b.t6.At(0), b.pred.At(0))                                                  // pred
 }
 
 // sumSquares launches sum_squares (line 48 of the spec).
 func sumSquares(q device.Queue, e *device.Env) {
-	q.Launch(kSum, e, device.Ref{Space: device.Grads, Off: e.P}, device.Ref{Space: device.Work}) // sum
+	q.Launch(kSumMul, e, device.Ref{Space: device.Grads, Off: e.P}, device.Ref{Space: device.Work}) // sum
 }
 
 // update launches update (line 48 of the spec).
 func update(q device.Queue, e *device.Env) {
-	q.Launch(kMapV2, e, device.Ref{Space: device.Grads, Off: e.P}, device.Ref{Space: device.State, Off: e.P}, device.Ref{Space: device.State + 1, Off: e.P}, device.Ref{Space: device.Params, Off: e.P}) // moment1, moment2, p
+	q.Launch(kMapMulAddAdd, e, device.Ref{Space: device.Grads, Off: e.P}, device.Ref{Space: device.State, Off: e.P}, device.Ref{Space: device.State + 1, Off: e.P}, device.Ref{Space: device.Params, Off: e.P}) // moment1, moment2, p
 }

@@ -1,0 +1,78 @@
+package lower
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// nameOf is what a kernel is called: what its family and sizes are, and then what its
+// operation says, such as linear_64x64_bias_dropout_add. Two kernels may have one name.
+func nameOf(k *kernel.Kernel) string {
+	words := []string{k.Name}
+	for _, a := range k.Op.Axes {
+		if (a.Var == "r" || a.Var == "j") && expr.Depends(a.Size, "S") {
+			words = append(words, "source")
+		}
+	}
+	for _, a := range k.Op.Args {
+		if a.Trans && k.Op.Kind != "outer" && k.Op.Kind != "head_outer" {
+			words = append(words, "t")
+		}
+	}
+	if strings.HasSuffix(k.Op.Kind, "norm_grad") {
+		for i, r := range k.Op.Results {
+			if r.Name != "" {
+				words = append(words, []string{"dx", "dgamma", "dbeta"}[i])
+			}
+		}
+	}
+	if k.Op.Window.Width > 0 {
+		words = append(words, fmt.Sprintf("window%d", k.Op.Window.Width))
+	}
+	if k.Op.Bias != nil && k.Op.Kind != "bias_table" && k.Op.Kind != "bias_table_grad" {
+		words = append(words, "bias")
+	}
+	if k.Op.Drop.Rate > 0 {
+		words = append(words, "dropout")
+	}
+	adds := slices.ContainsFunc(k.Op.Results, func(r kernel.Result) bool { return r.Add })
+	for _, s := range k.Op.Steps {
+		words = append(words, stepWords(s)...)
+		adds = adds || s.Add
+	}
+	if adds {
+		words = append(words, "acc")
+	}
+	return strings.Join(words, "_")
+}
+
+// activations are what maps are called that have an op somewhere.
+var activations = map[expr.Op]string{expr.Max: "relu", expr.Erf: "gelu", expr.Sigmoid: "sigmoid", expr.Tanh: "tanh"}
+
+// stepWords says what an elementwise step does; nothing where no word fits.
+func stepWords(s kernel.Step) []string {
+	if s.Op != "map" {
+		return []string{s.Op}
+	}
+	var words []string
+	expr.Walk(s.Value, func(x *expr.Expr) {
+		if w := activations[x.Op]; w != "" {
+			words = append(words, w)
+		}
+	})
+	switch root := s.Value; {
+	case len(words) > 0:
+		return words[:1]
+	case root.Op == expr.Add && len(root.Args[1].Args) == 1:
+		return []string{"bias"}
+	case root.Op == expr.Add:
+		return []string{"add"}
+	case root.Op == expr.Mul:
+		return []string{"mul"}
+	}
+	return nil
+}
