@@ -26,7 +26,7 @@ func TestTrainerOfTheQuickStart(t *testing.T) {
 
 	train := func(name string, flags ...string) (checkpoint string) {
 		run := filepath.Join(t.TempDir(), name)
-		args := append([]string{"train", "--device", "cpu", "--quiet", "--out", run}, flags...)
+		args := append([]string{"train", "--device", "cpu", "--quiet", "--out", run, "--steps", "3"}, flags...)
 		command(t, dir, nil, binary, args...)
 		files, err := filepath.Glob(filepath.Join(run, "ckpt", "*.safetensors"))
 		if err != nil || len(files) == 0 {
@@ -86,6 +86,31 @@ func TestSimulatedSteps(t *testing.T) {
 				t.Error("the simulated GPU gives other bytes than the processor")
 			}
 		})
+	}
+}
+
+// TestOneState trains with an optimizer that has one state, to the same bytes on the
+// processor, in plain Go and on the simulated GPU.
+func TestOneState(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a program")
+	}
+	dir := generate(t, "specs/tiny.arith", "train.batch=6", "train.microbatch=2", "train.optimizer=lion(lr = 1e-2)")
+	binary := filepath.Join(t.TempDir(), "lion")
+	command(t, dir, nil, "go", "build", "-o", binary, ".")
+	train := func(name string, flags ...string) []byte {
+		run := filepath.Join(t.TempDir(), name)
+		command(t, dir, nil, binary, append([]string{"train", "--quiet", "--out", run, "--steps", "3"}, flags...)...)
+		return read(t, filepath.Join(run, "ckpt", "step-00000003.safetensors"))
+	}
+	want := train("processor", "--device", "cpu")
+	for name, flags := range map[string][]string{
+		"plain Go":          {"--device", "cpu", "--cpu", "go"},
+		"the simulated GPU": {"--device", "sim"},
+	} {
+		if !bytes.Equal(train(name, flags...), want) {
+			t.Errorf("three steps on %s give another checkpoint", name)
+		}
 	}
 }
 

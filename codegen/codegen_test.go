@@ -57,7 +57,7 @@ func TestGenerateIsDeterministic(t *testing.T) {
 }
 
 // variants are the shipped specs, and changes of them that reach what they do not
-// use: a real encoder, every position scheme, gelu, AdamW, models without biases.
+// use: a real encoder, every position scheme, gelu, other optimizers, models without biases.
 var variants = []struct {
 	spec string
 	set  []string
@@ -67,6 +67,7 @@ var variants = []struct {
 	{"tiny", []string{"model.embed.position=cyclic(learned, period = 3)", "model.bias=false", "model.dropout=0%"}},
 	{"tiny", []string{"model.embed.position=none", "model.decoder.cross.mask=true",
 		"train.optimizer=adamw(lr = 1e-3, betas = [0.9, 0.99], eps = 1e-8, decay = 0.1)"}},
+	{"tiny", []string{"train.optimizer=lion"}},
 	{"tiny", []string{"model.decoder.self.bias=t5()", "model.decoder.cross.bias=fire()"}},
 	{"tiny", []string{"model.decoder.self.mask=i - j <= 4", "model.decoder.self.bias=t5()"}},
 	{"tiny", []string{"model.embed.position=sinusoidal", "model.decoder.self.mask=i == j || j == 0"}},

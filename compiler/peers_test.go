@@ -14,10 +14,11 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/lower"
 	"github.com/arithlang/mlc/compiler/model"
+	"github.com/arithlang/mlc/compiler/plan"
 )
 
 // peers are the specs in testdata/peers whose models were also trained in PyTorch.
-var peers = []string{"windows", "encoder", "kerple", "alibi", "alibi_published", "rope", "rope_input", "shaw", "lines", "mixed"}
+var peers = []string{"windows", "encoder", "kerple", "alibi", "alibi_published", "rope", "rope_input", "shaw", "lines", "mixed", "lion"}
 
 // A peer is what training gave there, by bench/peers/fixture.py, in float64.
 type peer struct {
@@ -163,6 +164,25 @@ func TestPeersTellTablesApart(t *testing.T) {
 	}
 }
 
+// TestPeersTellOptimizersApart makes sure that the comparison notices an optimizer that
+// is slightly another one, at the last step.
+func TestPeersTellOptimizersApart(t *testing.T) {
+	for _, m := range []struct{ peer, set string }{
+		{"alibi", "train.optimizer.betas = [0.9, 0.981]"},
+		{"alibi", "train.optimizer = adamw(lr = 1e-2, betas = [0.9, 0.98], eps = 1e-9, decay = 0.01)"},
+		{"lion", "train.optimizer.betas = [0.8, 0.99]"},
+		{"lion", "train.optimizer.betas = [0.9, 0.9]"},
+		{"lion", "train.optimizer.decay = 0.49"},
+	} {
+		t.Run(m.peer+", "+m.set, func(t *testing.T) {
+			p := readPeer(t, m.peer)
+			if len(newTrainee(t, peerSpec(m.peer), p.Params, m.set).follow(t, p, len(p.Batches))) == 0 {
+				t.Error("it agrees with its peer, which it should not")
+			}
+		})
+	}
+}
+
 func readPeer(t *testing.T, name string) *peer {
 	t.Helper()
 	return readFixture[peer](t, "testdata/peers/"+name+".json")
@@ -185,7 +205,7 @@ func readFixture[T any](t *testing.T, path string) *T {
 // A trainee is a compiled model under training, kernel by kernel.
 type trainee struct {
 	train   check.Train
-	trained int // elements of the arenas
+	params  []plan.Param // with their places in the arenas
 	program *lower.Program
 	machine *lower.Machine
 	at      map[string]int // of each parameter, the first element in the arenas
@@ -219,7 +239,7 @@ func compilePeer(t *testing.T, o check.Options) *compiler.Program {
 
 func traineeOf(t *testing.T, compiled *compiler.Program, params []peerParam) *trainee {
 	t.Helper()
-	r := &trainee{compiled.Spec.Train, compiled.Plan.Trained(), compiled.Lowered, lower.NewMachine(compiled.Lowered), map[string]int{}}
+	r := &trainee{train: compiled.Spec.Train, program: compiled.Lowered, machine: lower.NewMachine(compiled.Lowered), at: map[string]int{}}
 	shapes := map[string][]int{}
 	for _, g := range compiled.Lowered.Groups {
 		off := g.Off
@@ -230,6 +250,8 @@ func traineeOf(t *testing.T, compiled *compiler.Program, params []peerParam) *tr
 					name = fmt.Sprintf("%s.%d.%s", g.Name, l, param.Name)
 				}
 				r.at[name], shapes[name] = off, param.Shape
+				param.Off = off
+				r.params = append(r.params, param)
 				off += param.Elems()
 			}
 		}
@@ -346,11 +368,17 @@ func (r *trainee) update(t *testing.T, step int) {
 	t.Helper()
 	correct := func(beta float64) float64 { return 1 / (1 - math.Pow(beta, float64(step+1))) }
 	e := r.program.Entry("update")
-	s := kernel.Scalars{"P": 0, "N": float64(r.trained), "lr": r.train.LR, "clip": 1, "decay": 0,
-		"bias_correction1": correct(r.train.Beta1), "bias_correction2": correct(r.train.Beta2)}
-	r.machine.Prepare(e, s)
-	if err := r.machine.Run(e, s); err != nil {
-		t.Fatal(err)
+	for _, p := range r.params {
+		if p.Fixed {
+			continue
+		}
+		s := kernel.Scalars{"P": float64(p.Off), "N": float64(p.Elems()), "lr": r.train.LR, "clip": 1, "decay": 0,
+			"bias_correction1": correct(r.train.Beta1), "bias_correction2": correct(r.train.Beta2)}
+		if p.Decay {
+			s["decay"] = r.train.Decay
+		}
+		r.machine.Prepare(e, s)
+		r.run(t, e, s)
 	}
 }
 

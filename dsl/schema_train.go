@@ -1,9 +1,15 @@
 package dsl
 
 func trainRows() []Row {
-	adam := func(lr string) []Row {
+	lr := func(size string) Row {
+		return Row{Path: "lr", Type: Real, Default: size, Above: true, Max: 1, Usual: Span{1e-6, 0.1}, Doc: "largest step size"}
+	}
+	decay := func(size string) Row {
+		return Row{Path: "decay", Type: Real, Default: size, Min: 0, Max: 1e3, Usual: Span{0, 1}, Doc: "of tables and matrices, not of norms and biases"}
+	}
+	adam := func() []Row {
 		return []Row{
-			{Path: "lr", Type: Real, Default: lr, Above: true, Max: 1, Usual: Span{1e-6, 0.1}, Doc: "largest step size"},
+			lr("1e-3"),
 			{Path: "betas", Type: RealList, Default: "[0.9, 0.98]", Len: 2, Min: 0, Max: 0.999999, Doc: "decay of the two moments"},
 			{Path: "eps", Type: Real, Default: "1e-9", Min: leastEps, Max: 1, Usual: Span{leastEps, 1e-2}, Doc: "added to the root of the second moment"},
 		}
@@ -28,9 +34,15 @@ func trainRows() []Row {
 		{Path: "train.throttle", Type: Bool, Default: "false",
 			Doc: "a factor on the loss that falls with the number of times (McLeish et al. 2024)"},
 		{Path: "train.optimizer", Type: Choice, Default: "adamw", Doc: "how weights follow gradients", Choices: []Option{
-			{Name: "adamw", Args: append(adam("1e-3"), Row{Path: "decay", Type: Real, Default: "0.01", Min: 0, Max: 1e3, Usual: Span{0, 1}, Doc: "of tables and matrices, not of norms and biases"}),
-				Doc: "Loshchilov & Hutter 2017"},
-			{Name: "adam", Args: adam("1e-3"), Doc: "Kingma & Ba 2014"},
+			{Name: "adamw", Args: append(adam(), decay("0.01")), Doc: "Loshchilov & Hutter 2017"},
+			{Name: "adam", Args: adam(), Doc: "Kingma & Ba 2014"},
+			// A tenth of AdamW's step size and ten times its decay: steps of a sign are larger
+			// (section 5 of the paper).
+			{Name: "lion", Args: []Row{
+				lr("1e-4"),
+				{Path: "betas", Type: RealList, Default: "[0.9, 0.99]", Len: 2, Min: 0, Max: 0.999999, Doc: "share of the momentum in a step's direction, and its decay"},
+				decay("0.1"),
+			}, Doc: "Chen et al. 2023"},
 		}},
 		{Path: "train.schedule", Type: Choice, Default: "trapezoid", Doc: "step size over the budget", Choices: []Option{
 			{Name: "trapezoid", Args: ramp},

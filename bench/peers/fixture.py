@@ -38,6 +38,8 @@ WIDTH, HEADS, HIDDEN = 8, 2, 16
 DIGITS, BATCH = 4, 4
 SYMBOLS = "$*+-/0123456789@^"  # token ids are places in it
 ADAM = dict(lr=1e-2, betas=(0.9, 0.98), eps=1e-9)
+LION = dict(lr=1e-2, betas=(0.9, 0.99))
+LION_DECAY = 0.5  # of tables and matrices
 LEARNED_POSITIONS = 8
 CLIP = 2  # of Shaw's relative positions
 CAPTURED = 2  # problems whose attention is in a fixture
@@ -137,6 +139,31 @@ class Scheme:
     relative: bool = False  # learned vectors are added to keys
 
 
+class Lion(torch.optim.Optimizer):
+    """Chen et al. 2023 (arXiv:2302.06675), algorithm 2."""
+
+    def __init__(self, params, **options):
+        super().__init__(params, options)
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            beta1, beta2 = group["betas"]
+            for p in group["params"]:
+                m = self.state[p].setdefault("momentum", torch.zeros_like(p))
+                update = (beta1 * m + (1 - beta1) * p.grad).sign()
+                p -= group["lr"] * (update + group["decay"] * p)
+                m.copy_(beta2 * m + (1 - beta2) * p.grad)
+
+
+def adam(params: list[torch.Tensor]) -> torch.optim.Optimizer:
+    return torch.optim.Adam(params, **ADAM)
+
+
+def lion(params: list[torch.Tensor]) -> torch.optim.Optimizer:
+    return Lion([{"params": [x], "decay": LION_DECAY if x.dim() > 1 else 0} for x in params], **LION)
+
+
 @dataclass
 class Variant:
     seed: int
@@ -151,6 +178,7 @@ class Variant:
     scheme: Scheme = Scheme()  # of all attention, but vectors are relative in self attention alone
     given: tuple[tuple[str, Lines], ...] = ()  # sites with calibrated lines, which are not trained
     steps: int = 4
+    optimizer: Callable[[list[torch.Tensor]], torch.optim.Optimizer] = adam
 
 
 def sinusoid(p: torch.Tensor) -> torch.Tensor:
@@ -183,6 +211,7 @@ VARIANTS = {
     "lines": Variant(9, 0, 2, "relu", in_order, lines_self, lines_cross, heads=4, given=CALIBRATED),
     "closing": Variant(11, 0, 2, "relu", in_order, lines_self, closing_cross, heads=4,
                        given=(("self", SELF_LINES), ("cross", CLOSING_LINES)), steps=1),
+    "lion": Variant(12, 0, 1, "relu", in_order, causal_self, open_cross, steps=10, optimizer=lion),
     "mixed": Variant(10, 0, 1, "relu", in_order, mixed_self, mixed_cross, KERPLE, heads=4, given=CALIBRATED),
 }
 
@@ -378,7 +407,7 @@ def batches(steps: int) -> list[dict]:
 def train(v: Variant) -> dict:
     p = initial(v)
     start = {name: x.detach().clone() for name, x in p.items()}
-    optimizer = torch.optim.Adam([x for x in p.values() if x.requires_grad], **ADAM)
+    optimizer = v.optimizer([x for x in p.values() if x.requires_grad])
     losses, gradients, attention, pred = [], {}, {}, None
     for batch in batches(v.steps):
         source, target, labels = (torch.tensor(batch[k]) for k in ("source", "target", "labels"))

@@ -25,6 +25,7 @@ type optimizer struct {
 var optimizers = map[string]optimizer{
 	"adam":  {[]string{"moment1", "moment2"}, adam},
 	"adamw": {[]string{"moment1", "moment2"}, adam},
+	"lion":  {[]string{"momentum"}, lion},
 }
 
 // update builds a step of the spec's optimizer on flat arenas [N], with the gradient
@@ -56,6 +57,20 @@ func adam(b *ir.Builder, t check.Train, p, g *ir.Value, moments []*ir.Value) (*i
 	root := expr.New(expr.Sqrt, expr.New(expr.Mul, x1, scalar("bias_correction2")))
 	direction := expr.New(expr.Div, mean, expr.New(expr.Add, root, expr.F(t.Eps)))
 	return b.Map(descended(ir.X(2, expr.F32), direction), m, v, p), []*ir.Value{m, v}
+}
+
+// lion is Lion (Chen et al. 2023, algorithm 2).
+func lion(b *ir.Builder, t check.Train, p, g *ir.Value, states []*ir.Value) (*ir.Value, []*ir.Value) {
+	momentum := states[0]
+	direction := sign(average(t.Beta1, x0, x1))
+	return b.Map(descended(ir.X(2, expr.F32), direction), momentum, g, p), []*ir.Value{b.Map(average(t.Beta2, x0, x1), momentum, g)}
+}
+
+// sign is -1, 0 or 1, and 0 for NaN.
+func sign(x *expr.Expr) *expr.Expr {
+	zero := expr.F(0)
+	negative := expr.New(expr.Where, expr.New(expr.Lt, x, zero), expr.F(-1), zero)
+	return expr.New(expr.Where, expr.New(expr.Lt, zero, x), expr.F(1), negative)
 }
 
 // descended is p - lr*(direction + decay*p).
