@@ -3,6 +3,7 @@ package live_test
 import (
 	"bytes"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -76,6 +77,7 @@ func trained(t *testing.T, m *live.Model, from *trainer.Checkpoint, n int) (path
 	}
 	tr.Dir = t.TempDir()
 	if from != nil {
+		tr.Dir = filepath.Dir(filepath.Dir(from.Path))
 		if err := tr.Resume(from); err != nil {
 			t.Fatal(err)
 		}
