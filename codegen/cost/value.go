@@ -34,14 +34,14 @@ func (t Tally) compile() func(kernel.Scalars) int {
 }
 
 func (l Loop) compile() func(kernel.Scalars) int {
-	turn := l.Tally.compile()
+	iteration := l.Tally.compile()
 	if l.Cond != nil {
 		cond := Compile(expr.Simplify(l.Cond), scalar)
 		return func(s kernel.Scalars) int {
 			if cond(s) == 0 {
 				return 0
 			}
-			return turn(s)
+			return iteration(s)
 		}
 	}
 	lo, hi := Compile(expr.Simplify(l.Lo), scalar), Compile(expr.Simplify(l.Hi), scalar)
@@ -49,7 +49,7 @@ func (l Loop) compile() func(kernel.Scalars) int {
 		n, inner := 0, maps.Clone(s)
 		for i, end := lo(s), hi(s); i < end; i++ {
 			inner[l.Name] = float64(i)
-			n += turn(inner)
+			n += iteration(inner)
 		}
 		return n
 	}

@@ -30,8 +30,8 @@ func Processor() []Pass {
 // places and arrays have still their indices.
 func schedule(own ...Pass) []Pass {
 	places := []Pass{
-		{Name: "apart", Why: "iterations that do not need each other may go to different warps; flat indices would hide it", run: markApart},
-		{Name: "inplace", Why: "a tile that only copies a buffer need not be made", After: []string{"apart"}, run: inPlace},
+		{Name: "independent", Why: "iterations that do not need each other may go to different warps; flat indices would hide it", run: markIndependent},
+		{Name: "inplace", Why: "a tile that only copies a buffer need not be made", After: []string{"independent"}, run: inPlace},
 		{Name: "zero", Why: "a product that begins with 0 need not read what was filled with it", run: fuseFills},
 		{Name: "through", Why: "a product goes to its buffer at once where a tile is only between", After: []string{"inplace", "zero"}, run: writeThrough},
 	}

@@ -142,7 +142,7 @@ func TestCorners(t *testing.T) {
 	}
 }
 
-// TestInOrder runs loops whose turns only seem to be apart: neighbours write the same
+// TestInOrder runs loops whose iterations only seem to be independent: neighbours write the same
 // element, and one adds to what those before it left.
 func TestInOrder(t *testing.T) {
 	ks, err := kernel.Parse(`

@@ -38,7 +38,7 @@ type team struct {
 }
 
 // A printer writes one kernel under the generic schedule: cells go to teams in
-// turn, elements of a statement go to the threads of the team in turn, and
+// iteration, elements of a statement go to the threads of the team in turn, and
 // between two statements the team waits where waits.go finds that one needs what
 // other threads did in the other. Scalars and the conditions of loops are computed
 // by every thread for itself.
@@ -201,7 +201,7 @@ func (p *printer) divide(x, by asm.Value) (quotient, remainder asm.Value) {
 func (p *printer) count(from, limit, step asm.Value, body func(i asm.Value)) {
 	f := p.f
 	f.If(f.Do("setp.lt.s32", from, limit), func() {
-		if f.Do("setp.lt.s32", f.Do("add.s32", from, step), limit) == asm.Bool(false) { // one turn
+		if f.Do("setp.lt.s32", f.Do("add.s32", from, step), limit) == asm.Bool(false) { // one iteration
 			body(from)
 			return
 		}

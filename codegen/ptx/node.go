@@ -44,11 +44,11 @@ func (p *printer) node(n kernel.Stmt) {
 	}
 }
 
-// loop runs a loop in every thread of the team, or deals its turns to the warps of
+// loop runs a loop in every thread of the team, or deals its iterations to the warps of
 // the block, each of which is then a team.
 func (p *printer) loop(n *kernel.For) {
 	from, limit, step := p.value(n.Lo), p.value(n.Hi), 1
-	if p.team.whole && n.Apart {
+	if p.team.whole && n.Independent {
 		block := p.team
 		defer func() { p.team = block }()
 		from, step = p.f.Do("add.s32", p.warp, from), p.warps
@@ -107,21 +107,21 @@ func (p *printer) each(axes []kernel.Axis, do func()) {
 	})
 }
 
-// maxUnrolled is the number of turns up to which a loop is written out.
+// maxUnrolled is the number of iterations up to which a loop is written out.
 const maxUnrolled = 4
 
-// share runs turn for i = first, first+step, … below total, where first is below step.
-func (p *printer) share(total *expr.Expr, first asm.Value, step int, turn func(i asm.Value)) {
+// share runs iteration for i = first, first+step, … below total, where first is below step.
+func (p *printer) share(total *expr.Expr, first asm.Value, step int, iteration func(i asm.Value)) {
 	n, by := total.I, int64(step)
 	switch limit := p.value(total); {
 	case total.IsConst() && n > 0 && n%by == 0 && n/by <= maxUnrolled:
 		for at := range n / by {
-			turn(p.f.Do("add.s32", first, asm.Int(at*by)))
+			iteration(p.f.Do("add.s32", first, asm.Int(at*by)))
 		}
 	case total.IsConst() && n <= by:
-		p.f.If(p.f.Do("setp.lt.s32", first, limit), func() { turn(first) })
+		p.f.If(p.f.Do("setp.lt.s32", first, limit), func() { iteration(first) })
 	default:
-		p.count(first, limit, asm.Int(by), turn)
+		p.count(first, limit, asm.Int(by), iteration)
 	}
 }
 

@@ -112,11 +112,11 @@ func (p *printer) place(tiles, body []kernel.Stmt) {
 	}
 }
 
-// ownTiles are the tiles of loops whose turns are dealt to warps.
+// ownTiles are the tiles of loops whose iterations are dealt to warps.
 func ownTiles(body []kernel.Stmt) map[string]bool {
 	own := map[string]bool{}
 	for n := range kernel.All(body) {
-		if isApart(n) {
+		if isIndependent(n) {
 			maps.Copy(own, n.(*kernel.For).Own)
 		}
 	}

@@ -141,7 +141,7 @@ func ceilDiv(size *expr.Expr, n int) *expr.Expr {
 	return expr.Simplify(expr.New(expr.Div, expr.New(expr.Add, size, expr.Int(int64(n-1))), expr.Int(int64(n))))
 }
 
-// tile computes one tile of the output. If that takes one turn, the staged values
+// tile computes one tile of the output. If that takes one iteration, the staged values
 // are still in use when a thread is through.
 func (q *product) tile(m0, n0 asm.Value) {
 	f := q.f
@@ -169,7 +169,7 @@ func (q *product) tile(m0, n0 asm.Value) {
 	q.output(row, col, func(i, j, n int, at address) { f.Store(at.Address, acc[i][j:j+n]...) })
 }
 
-// left is how many k are left from k0 on, as far as one turn is concerned.
+// left is how many k are left from k0 on, as far as one iteration is concerned.
 func (q *product) left(k0 asm.Value) asm.Value {
 	depth := asm.Int(q.depth)
 	if whole(q.sizeK, q.depth) {
@@ -259,14 +259,14 @@ func (q *product) put(s *staged, to int, vs []asm.Value) {
 	}
 }
 
-// unroll is the number of values of k in a turn of the inner loop.
+// unroll is the number of values of k in an iteration of the inner loop.
 const unroll = 4
 
 // multiply adds the products of the staged values, of which there may be fewer
 // than depth: adding 0 would change a sum of -0.
 func (q *product) multiply(acc [][]asm.Value, left asm.Value) {
 	a, b := q.pointer(q.a.from), q.pointer(q.b.from)
-	turns := func(from, to asm.Value, n int) {
+	iterations := func(from, to asm.Value, n int) {
 		q.count(from, to, asm.Int(n), func(asm.Value) {
 			for i := range n {
 				q.products(acc, a.plus(i*q.a.pitch()), b.plus(i*q.b.pitch()))
@@ -276,8 +276,8 @@ func (q *product) multiply(acc [][]asm.Value, left asm.Value) {
 		})
 	}
 	even := q.f.Do("and.b32", left, asm.Int(-unroll))
-	turns(asm.Int(0), even, unroll)
-	turns(even, left, 1)
+	iterations(asm.Int(0), even, unroll)
+	iterations(even, left, 1)
 }
 
 // products adds the products of one k.

@@ -92,7 +92,7 @@ func (w *waiter) nodes(ns []kernel.Stmt, s state) state {
 
 func (w *waiter) node(n kernel.Stmt, s state) state {
 	own := state{}
-	dealt := w.team.whole && isApart(n)
+	dealt := w.team.whole && isIndependent(n)
 	if dealt {
 		anywhere(n.(*kernel.For), own)
 	} else {
@@ -114,8 +114,8 @@ func (w *waiter) node(n kernel.Stmt, s state) state {
 	}
 	s.join(own)
 	if dealt {
-		turns := waiter{w.waits, team{threads: warpThreads}, w.aligned, w.mutable, w.in}
-		turns.loop(n.(*kernel.For), state{})
+		iterations := waiter{w.waits, team{threads: warpThreads}, w.aligned, w.mutable, w.in}
+		iterations.loop(n.(*kernel.For), state{})
 		return s
 	}
 	switch n := n.(type) {
@@ -158,10 +158,10 @@ func outside(s state, body []kernel.Stmt) state {
 	return out
 }
 
-// isApart says whether a node is a loop whose turns a block deals to its warps.
-func isApart(n kernel.Stmt) bool {
+// isIndependent says whether a node is a loop whose iterations a block deals to its warps.
+func isIndependent(n kernel.Stmt) bool {
 	l, ok := n.(*kernel.For)
-	return ok && l.Apart
+	return ok && l.Independent
 }
 
 // anywhere adds the accesses of a loop, but for tiles that each warp has for itself,
@@ -176,7 +176,7 @@ func anywhere(l *kernel.For, s state) {
 	}
 }
 
-// loop follows a loop until its next turn finds nothing new.
+// loop follows a loop until its next iteration finds nothing new.
 func (w *waiter) loop(n *kernel.For, before state) state {
 	s := before
 	for {

@@ -60,7 +60,7 @@ func TestWaits(t *testing.T) {
     set    a[e] = a[e] + x_[e]
   end
   set    y[r, e] = a[e]`},
-		{"a loop whose turns read what the turn before wrote", 2, 0, `
+		{"a loop whose iterations read what the iteration before wrote", 2, 0, `
   tile   a f32[64]
   set    a[e] = 0.0
   for    i = 0 until 7
@@ -69,7 +69,7 @@ func TestWaits(t *testing.T) {
     set    a[e] = a[e] + s
   end
   set    y[r, e] = a[e]`},
-		{"turns that are apart go to warps", 2, 2, `
+		{"iterations that are independent go to warps", 2, 2, `
   tile   a f32[7, 64]
   tile   x_ f32[64]
   for    i = 0 until 7

@@ -7,7 +7,7 @@ import (
 
 // Run verifies k and runs its cells one after another on bufs, one a buffer
 // parameter in order. What may happen in any order happens in another one:
-// iterations of a loop that are apart come last to first, each with fresh tiles of its
+// iterations of a loop that are independent come last to first, each with fresh tiles of its
 // own. What Verify cannot see is an error that names the statement: an index outside
 // its tile or buffer (also on the side of a where that is not taken), a division by
 // zero, a negative size, a cell that reads or writes what another cell writes.

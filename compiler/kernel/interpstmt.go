@@ -110,16 +110,16 @@ func (m *machine) reduce(s *Reduce) step {
 func (m *machine) loop(s *For) step {
 	v, bounds, body := m.variable(s.Var), m.code(s.Lo, s.Hi), m.body(s.Body)
 	enter := m.located(s, bounds.run)
-	turn := m.at([]Axis{{Var: s.Var}}, body)
+	iteration := m.at([]Axis{{Var: s.Var}}, body)
 	return func() {
 		enter()
 		lo, hi := bounds.At(0).I, bounds.At(1).I
 		for n := int64(0); n < hi-lo && m.err == nil; n++ {
-			if v.I = lo + n; s.Apart {
+			if v.I = lo + n; s.Independent {
 				v.I = hi - 1 - n
 			}
 			m.forget(s.Own)
-			turn()
+			iteration()
 		}
 	}
 }

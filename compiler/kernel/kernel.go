@@ -34,7 +34,7 @@
 // Axes are spelt out (for i < rows) where the subscripts do not imply them. A dot
 // with = begins with 0. The other statements are if, and random, which fills a tile
 // with random words. After passes a kernel may have a body once, of the tiles that
-// are made once for all cells; a loop may be apart, when its iterations may run in
+// are made once for all cells; a loop may be independent, when its iterations may run in
 // any order, each with tiles of its own; and a dot may say what bounds its rows and
 // columns (most 4, 8).
 package kernel
@@ -149,14 +149,14 @@ type Reduce struct {
 	Value *expr.Expr
 }
 
-// For runs Body for Var = Lo … Hi-1. The iterations of one that is Apart may run at
+// For runs Body for Var = Lo … Hi-1. The iterations of one that is Independent may run at
 // the same time, each with the tiles and variables of Own for itself.
 type For struct {
-	Var    string
-	Lo, Hi *expr.Expr
-	Body   []Stmt
-	Apart  bool
-	Own    map[string]bool
+	Var         string
+	Lo, Hi      *expr.Expr
+	Body        []Stmt
+	Independent bool
+	Own         map[string]bool
 }
 
 // If runs Body when Cond holds.

@@ -159,15 +159,15 @@ func (p *parser) dot() Stmt {
 
 // loop reads name = first until end, and what each iteration has for itself.
 func (p *parser) loop() Stmt {
-	text, clause, apart := cutOutside(p.rest, ";")
+	text, clause, independent := cutOutside(p.rest, ";")
 	name, bounds := p.sides(text)
 	lo, hi := p.cut(bounds, " until ", "first until end")
-	s := &For{Var: name, Lo: p.expr(lo), Hi: p.expr(hi), Apart: apart}
-	if apart {
-		own, ok := strings.CutPrefix(clause, "apart")
+	s := &For{Var: name, Lo: p.expr(lo), Hi: p.expr(hi), Independent: independent}
+	if independent {
+		own, ok := strings.CutPrefix(clause, "independent")
 		own, with := strings.CutPrefix(own, " with ")
 		if !ok || !with && own != "" {
-			p.fail("%q wants the form apart with tiles", clause)
+			p.fail("%q wants the form independent with tiles", clause)
 		}
 		s.Own = map[string]bool{}
 		for _, tile := range splitList(own) {

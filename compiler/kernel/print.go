@@ -139,15 +139,15 @@ func (p *printer) dot(s *Dot) string {
 	return fmt.Sprintf("%s %s %s * %s%s%s", exprText(s.Dst), op, exprText(s.A), exprText(s.B), p.axes(s, s.Axes), most)
 }
 
-// clause says that the iterations of a loop are apart, and what each has for itself.
+// clause says that the iterations of a loop are independent, and what each has for itself.
 func (s *For) clause() string {
 	switch {
-	case !s.Apart:
+	case !s.Independent:
 		return ""
 	case len(s.Own) == 0:
-		return "; apart"
+		return "; independent"
 	}
-	return "; apart with " + strings.Join(slices.Sorted(maps.Keys(s.Own)), ", ")
+	return "; independent with " + strings.Join(slices.Sorted(maps.Keys(s.Own)), ", ")
 }
 
 // axes spells out a statement's axes if its subscripts do not imply them.

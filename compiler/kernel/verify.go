@@ -54,12 +54,12 @@ func (n name) array() bool { return n.class >= tile }
 // A checker walks a kernel in the order of its text. The first error stays; what is
 // checked after it does not matter.
 type checker struct {
-	k       *Kernel
-	names   map[string]name // in scope
-	tiles   map[string]bool // that there have been anywhere
-	written map[string]bool // what a statement so far writes
-	apart   bool            // in a loop whose iterations are apart
-	err     error
+	k           *Kernel
+	names       map[string]name // in scope
+	tiles       map[string]bool // that there have been anywhere
+	written     map[string]bool // what a statement so far writes
+	independent bool            // in a loop whose iterations are independent
+	err         error
 }
 
 func (c *checker) fail(format string, args ...any) {

@@ -35,7 +35,7 @@ const entire = `kernel entire row // spec.arith:1:2
   dot    v += b[g * 8 + d] * b[d] for d < 8
   set    half[g] = f16(f32(b[g]))
   reduce s = max(x[g * 8 + e]) for e < 8
-  for    i = 0 until k; apart with own
+  for    i = 0 until k; independent with own
     set    own[e] = 0.5
     set    t[i] = own[i] + t[i]
   end
@@ -112,8 +112,8 @@ func TestVerify(t *testing.T) {
 		{"s = max(x[g * 8 + e]) for e < 8", "s = max(x[g * 8 + e]) for e < 8, s < 8", "a reduction runs over one axis, not 2"},
 		{"max(x[g * 8 + e])", "max(e)", "value: e is i32, not f32"},
 		{"reduce s =", "reduce s = sum(u) for e < 2\nreduce s =", "s is already in use"},
-		{"until k; apart with own", "until k; apart with x", "x is a buffer, which no iteration can have for itself"},
-		{"until k; apart with own", "until k; apart with none", "no tile or variable is called none"},
+		{"until k; independent with own", "until k; independent with x", "x is a buffer, which no iteration can have for itself"},
+		{"until k; independent with own", "until k; independent with none", "no tile or variable is called none"},
 		{"    set    own[e] = 0.5", "    dot    v += x[d] * x[d] for d < 8", "all threads of a block compute a product"},
 		{"own[i] + t[i]", "own[i] + t[i + 1]", "it reads t[i + 1], but of t it may read only t[i]"},
 		{"for    i = 1 until 3", "for    i = 1 until scale", "end: scale is f32, not i32"},
@@ -159,9 +159,9 @@ func verified(t *testing.T, from, to string) (*Kernel, error) {
 	return ks[0], Verify(ks[0])
 }
 
-// TestApartIsReversed wants iterations that are apart to show that they are not.
-func TestApartIsReversed(t *testing.T) {
-	for clause, want := range map[string]float32{"": 3, "; apart": 0} {
+// TestIndependentIsReversed wants iterations that are independent to show that they are not.
+func TestIndependentIsReversed(t *testing.T) {
+	for clause, want := range map[string]float32{"": 3, "; independent": 0} {
 		ks, err := Parse("kernel k row\nout y f32[1]\nonce\ntile t f32[1]\nend\nfor i = 0 until 4" + clause +
 			"\nset t[0] = f32(i)\nend\nset y[0] = t[0]\nend")
 		if err != nil {

@@ -22,10 +22,10 @@ func (c *checker) body(body []Stmt) {
 // inner checks the body that a statement holds.
 func (c *checker) inner(s Stmt) {
 	l, loop := s.(*For)
-	outer := c.apart
-	c.apart = c.apart || loop && l.Apart
+	outer := c.independent
+	c.independent = c.independent || loop && l.Independent
 	c.body(Within(s))
-	c.apart = outer
+	c.independent = outer
 	if loop {
 		delete(c.names, l.Var)
 	}
@@ -161,7 +161,7 @@ func (c *checker) stream(n uint32) {
 
 func (c *checker) dot(s *Dot) {
 	n := len(s.Axes)
-	c.want(!c.apart, "all threads of a block compute a product, not one iteration of a loop that is apart")
+	c.want(!c.independent, "all threads of a block compute a product, not one iteration of a loop that is independent")
 	c.want(1 <= n && n <= 3 && (n == 1) == (s.Dst.Op == expr.Var),
 		"it wants the axes of rows, columns and the sum; of columns and the sum; or, where it sets a variable, of the sum")
 	c.want(s.Dst.Name != s.A.Name && s.Dst.Name != s.B.Name, "%s is written while it is read", s.Dst.Name)
@@ -242,7 +242,7 @@ func (c *checker) result(s *Dot, rows, cols string) {
 func (c *checker) loop(s *For) {
 	c.expr("first", s.Lo, expr.I32)
 	c.expr("end", s.Hi, expr.I32)
-	c.want(s.Apart || len(s.Own) == 0, "its iterations follow one another, but have tiles of their own")
+	c.want(s.Independent || len(s.Own) == 0, "its iterations follow one another, but have tiles of their own")
 	for _, id := range slices.Sorted(maps.Keys(s.Own)) {
 		n, ok := c.names[id]
 		c.want(ok || makes(s.Body, id), "no tile or variable is called %s", id)

@@ -199,7 +199,7 @@ func Rewrite(s Stmt, f func(*expr.Expr) *expr.Expr) Stmt {
 	case *Reduce:
 		return &Reduce{s.Name, s.Op, Axis{s.Axis.Var, f(s.Axis.Size)}, f(s.Value)}
 	case *For:
-		return &For{s.Var, f(s.Lo), f(s.Hi), RewriteAll(s.Body, f), s.Apart, maps.Clone(s.Own)}
+		return &For{s.Var, f(s.Lo), f(s.Hi), RewriteAll(s.Body, f), s.Independent, maps.Clone(s.Own)}
 	case *If:
 		return &If{f(s.Cond), RewriteAll(s.Body, f)}
 	}

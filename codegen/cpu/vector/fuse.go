@@ -157,7 +157,7 @@ func (g *group) renamed(e *expr.Expr, axis string) *expr.Expr {
 }
 
 // independent says whether a member may run in turns with one before it: of what
-// either writes, the other uses the same elements in the same turn, or none.
+// either writes, the other uses the same elements in the same iteration, or none.
 func (g *group) independent(before, m member) bool {
 	for _, x := range before.accesses {
 		for _, y := range m.accesses {
@@ -175,8 +175,8 @@ func (g *group) inTurns(before, after depend.Access) bool {
 	if g.serial {
 		return len(before.Index) > 0 && (after.Write || expr.Depends(after.Index[0], g.axis))
 	}
-	turns := depend.Loop{Var: g.axis, Size: g.over(g.size)}
-	return turns.Compare(before.Over(g.lets), after.Over(g.lets)) != depend.Any
+	iterations := depend.Loop{Var: g.axis, Size: g.over(g.size)}
+	return iterations.Compare(before.Over(g.lets), after.Over(g.lets)) != depend.Any
 }
 
 // over is an expression over what names stand for.

@@ -131,8 +131,8 @@ func (l *loop) vector(in instance) {
 	l.emit(in)
 }
 
-// turns writes n vectors, again and again until the index fails a comparison.
-func (l *loop) turns(label string, n int, jump string, limit operand.Op) {
+// iterations writes n vectors, again and again until the index fails a comparison.
+func (l *loop) iterations(label string, n int, jump string, limit operand.Op) {
 	l.f.mark(label)
 	for i := range n {
 		l.vector(instance{disp: i * l.lanes, indexed: true, part: i})
@@ -157,7 +157,7 @@ func (l *loop) fixed(n int) {
 	f := l.f
 	if looped > 0 {
 		f.op("XORL", indexReg.As32(), indexReg.As32())
-		l.turns(f.label("loop"), unroll, "JLT", imm(looped*l.lanes))
+		l.iterations(f.label("loop"), unroll, "JLT", imm(looped*l.lanes))
 	}
 	in := instance{indexed: looped > 0}
 	for in.part = looped; in.part < whole; in.part++ {
@@ -180,7 +180,7 @@ func (l *loop) dynamic() {
 	f.op("MOVQ", f.at(l.limit), limitReg)
 	f.op("SUBQ", imm(l.group*l.lanes), limitReg)
 	f.jump("JLT", tail)
-	l.turns(again, l.group, "JLE", limitReg)
+	l.iterations(again, l.group, "JLE", limitReg)
 	f.mark(tail)
 	f.op("MOVQ", f.at(l.limit), countReg)
 	f.op("SUBQ", indexReg, countReg)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The instructions that are told apart by more than their operands.
+// The instructions that are told independent by more than their operands.
 const (
 	opLoad     = "ld"
 	opStore    = "st"

@@ -15,7 +15,7 @@ func Passes() []Pass {
 	return []Pass{
 		{"simplify", "whoever builds code need not ask which operands are constants", simplify},
 		{"common", "nor what has been computed before", common},
-		{"invariant", "nor what a loop would do again in every turn", invariant},
+		{"invariant", "nor what a loop would do again in every iteration", invariant},
 		{"common", "what has left several loops is then computed once", common},
 		{"dead", "nor whether anybody needs it", dead},
 	}
@@ -212,7 +212,7 @@ func common(f *Func) {
 	w.body(f.body)
 }
 
-// invariant moves what is the same in every turn of a loop before it.
+// invariant moves what is the same in every iteration of a loop before it.
 func invariant(f *Func) { f.body = lifted(f.body) }
 
 func lifted(is []*Instr) []*Instr {
@@ -235,7 +235,7 @@ func lifted(is []*Instr) []*Instr {
 
 // leaving are the instructions of a loop's body that go before it. What costs no more
 // than the register that it would take in this loop and those within stays, and so
-// does what not every turn comes to.
+// does what not every iteration comes to.
 func leaving(body []*Instr) map[*Instr]bool {
 	inside, innermost := map[place]bool{}, true // what changes
 	each(body, func(i *Instr) {

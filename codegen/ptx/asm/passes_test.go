@@ -121,7 +121,7 @@ func TestPasses(t *testing.T) {
 		{"a division by a constant stays", "loop div.s32 st", func(f start) {
 			f.Loop(func() Value { store(f, f.Do("div.s32", f.n, Int(3))); return f.p })
 		}},
-		{"not what only some turns need", "loop if div.s32 ld st st", func(f start) {
+		{"not what only some iterations need", "loop if div.s32 ld st st", func(f start) {
 			f.Loop(func() Value {
 				f.If(f.p, func() { store(f, f.Do("div.s32", f.n, f.n), f.Load(Address{x, f.at, 0}, Word)) })
 				return f.p

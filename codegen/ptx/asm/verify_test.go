@@ -106,7 +106,7 @@ func TestVerify(t *testing.T) {
 			f.Loop(func() Value { x = f.Copy(one); return f.pAll })
 			f.Copy(x)
 		}},
-		{"value of the next turn", "no value on some path", func(f *start) {
+		{"value of the next iteration", "no value on some path", func(f *start) {
 			f.Loop(func() Value { f.Do("add.s32", f.all, one); f.Copy(one); return f.pAll })
 			body := f.body[len(f.body)-1].body
 			body[0].args[0] = body[1].dst[0]
@@ -146,7 +146,7 @@ func TestVerify(t *testing.T) {
 			x := f.Load(Global.At("x", f.Do("mad.wide.s32", f.lane, Int(4), f.at)), Word)
 			f.If(f.Do("setp.lt.s32", x, one), f.Barrier)
 		}},
-		{"barrier by a turn that comes before", "not all threads", func(f *start) {
+		{"barrier by an iteration that comes before", "not all threads", func(f *start) {
 			x := f.Variable(one)
 			f.Loop(func() Value {
 				f.If(f.Do("setp.lt.s32", x, one), f.Barrier)

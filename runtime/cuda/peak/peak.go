@@ -27,7 +27,7 @@ type Peak struct {
 const (
 	threads    = 256 // of a block
 	chains     = 8   // accumulators of a thread: more than enough to hide the latency
-	links      = 128 // multiply-adds of a thread in a turn of the loop, so that the loop costs little
+	links      = 128 // multiply-adds of a thread in an iteration of the loop, so that the loop costs little
 	vector     = 16  // bytes
 	vectors    = 4   // that a thread copies
 	tile       = threads * vector * vectors
@@ -77,12 +77,12 @@ func arithmetic(d cuda.Driver, m cuda.Module) (rate float64, err error) {
 	}
 	defer release(&err, func() error { return d.Free(out) })
 	return grow(d, full*maxTurns, func(n int) (float64, func() error, error) {
-		blocks, turns := min(n, full), max(n/full, 1)
+		blocks, iterations := min(n, full), max(n/full, 1)
 		args := binary.LittleEndian.AppendUint64(nil, uint64(out))
-		args = binary.LittleEndian.AppendUint32(args, uint32(turns))
+		args = binary.LittleEndian.AppendUint32(args, uint32(iterations))
 		args = binary.LittleEndian.AppendUint32(args, math.Float32bits(0.999)) // the sum tends to 1: neither infinite nor denormal
 		args = binary.LittleEndian.AppendUint32(args, math.Float32bits(0.001))
-		work := 2 * links * threads * float64(blocks) * float64(turns)
+		work := 2 * links * threads * float64(blocks) * float64(iterations)
 		return work, func() error { return f.Launch([3]int{blocks, 1, 1}, [3]int{threads, 1, 1}, 0, args) }, nil
 	})
 }
@@ -201,14 +201,14 @@ const text = `.version 7.8
 .target sm_80
 .address_size 64
 
-.visible .entry multiply_add(.param .u64 out, .param .u32 turns, .param .f32 x, .param .f32 y)
+.visible .entry multiply_add(.param .u64 out, .param .u32 iterations, .param .f32 x, .param .f32 y)
 .reqntid 256
 {
 	.reg .pred %%more;
 	.reg .b32 %%turn, %%thread, %%block;
 	.reg .b64 %%out, %%offset;
 	.reg .f32 %%f, %%x, %%y, %%a<%d>;
-	ld.param.u32 %%turn, [turns];
+	ld.param.u32 %%turn, [iterations];
 	ld.param.f32 %%x, [x];
 	ld.param.f32 %%y, [y];
 	mov.u32 %%thread, %%tid.x;

@@ -30,7 +30,7 @@ func TestProbesWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const blocks, turns = 2, 3
+	const blocks, iterations = 2, 3
 	out, err := d.Alloc(blocks * threads * 4)
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +40,7 @@ func TestProbesWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := binary.LittleEndian.AppendUint64(nil, uint64(out))
-	for _, x := range []uint32{turns, math.Float32bits(0.5), math.Float32bits(2)} {
+	for _, x := range []uint32{iterations, math.Float32bits(0.5), math.Float32bits(2)} {
 		args = binary.LittleEndian.AppendUint32(args, x)
 	}
 	words := make([]byte, blocks*threads*4)
@@ -52,7 +52,7 @@ func TestProbesWork(t *testing.T) {
 		want := thread
 		for c := range chains {
 			a := thread + float32(c)
-			for range turns * links / chains {
+			for range iterations * links / chains {
 				a = a*0.5 + 2 // exact: halves and small integers
 			}
 			want += a

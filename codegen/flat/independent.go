@@ -8,10 +8,10 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel/depend"
 )
 
-// markApart marks the loops whose iterations can be done in any order, or at the same
+// markIndependent marks the loops whose iterations can be done in any order, or at the same
 // time: none touches an element that another writes, but in tiles and variables that
 // each fills before it reads them. Those are its own.
-func markApart(k *kernel.Kernel) *kernel.Kernel {
+func markIndependent(k *kernel.Kernel) *kernel.Kernel {
 	m := &marker{k.TileShapes(), k.Vars(), countUses(k.Body)}
 	return withBody(k, m.body(k.Body))
 }
@@ -29,28 +29,28 @@ func (m *marker) body(body []kernel.Stmt) []kernel.Stmt {
 			out[i] = kernel.WithBody(s, m.body(inner))
 		}
 		if l, ok := out[i].(*kernel.For); ok {
-			l.Own, l.Apart = m.apart(l)
+			l.Own, l.Independent = m.independent(l)
 		}
 	}
 	return out
 }
 
-func (m *marker) apart(loop *kernel.For) (own map[string]bool, ok bool) {
+func (m *marker) independent(loop *kernel.For) (own map[string]bool, ok bool) {
 	for s := range kernel.All(loop.Body) {
 		if _, product := s.(*kernel.Dot); product {
 			return nil, false // it is one for all threads of a block
 		}
 	}
-	turns := depend.Loop{Var: loop.Var, Size: sub(loop.Hi, loop.Lo), Changes: depend.Changes(loop.Body...)}
-	if expr.IsInt(turns.Size, 1) {
-		return nil, false // all threads do better than those of one turn
+	iterations := depend.Loop{Var: loop.Var, Size: sub(loop.Hi, loop.Lo), Changes: depend.Changes(loop.Body...)}
+	if expr.IsInt(iterations.Size, 1) {
+		return nil, false // all threads do better than those of one iteration
 	}
 	inside := countUses(loop.Body)
 	own = map[string]bool{}
 	for name, accesses := range byName(depend.Within(loop.Body)) {
 		shape := m.shapes[name]
 		switch {
-		case inside.writes[name] == 0, turns.Independent(accesses):
+		case inside.writes[name] == 0, iterations.Independent(accesses):
 		case (shape != nil || m.vars[name]) && inside.same(m.all, name) && filledFirst(loop.Body, name, shape):
 			own[name] = true
 		default:
