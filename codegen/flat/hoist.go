@@ -8,7 +8,7 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel/depend"
 )
 
-// Invariants finds what is the same in all turns of a loop, or for all elements of a
+// Invariants finds what is the same in all iterations of a loop, or for all elements of a
 // row, and names it by Lets that go before.
 type Invariants struct {
 	Lets    []*kernel.Let

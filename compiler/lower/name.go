@@ -50,8 +50,8 @@ func nameOf(k *kernel.Kernel) string {
 	return strings.Join(words, "_")
 }
 
-// activations are what maps are called that have an op somewhere.
-var activations = map[expr.Op]string{expr.Max: "relu", expr.Erf: "gelu", expr.Sigmoid: "sigmoid", expr.Tanh: "tanh"}
+// curves are what maps are called that have an op somewhere.
+var curves = map[expr.Op]string{expr.Erf: "gelu", expr.Sigmoid: "sigmoid", expr.Tanh: "tanh"}
 
 // stepWords says what an elementwise step does; nothing where no word fits.
 func stepWords(s kernel.Step) []string {
@@ -60,14 +60,16 @@ func stepWords(s kernel.Step) []string {
 	}
 	var words []string
 	expr.Walk(s.Value, func(x *expr.Expr) {
-		if w := activations[x.Op]; w != "" {
+		if w := curves[x.Op]; w != "" {
 			words = append(words, w)
 		}
 	})
 	switch root := s.Value; {
 	case len(words) > 0:
 		return words[:1]
-	case root.Op == expr.Add && len(root.Args[1].Args) == 1:
+	case root.Op == expr.Max && expr.Equal(root.Args[1], expr.F(0)):
+		return []string{"relu"}
+	case root.Op == expr.Add && root.Args[1].Op == expr.Elem && len(root.Args[1].Args) == 1:
 		return []string{"bias"}
 	case root.Op == expr.Add:
 		return []string{"add"}

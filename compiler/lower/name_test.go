@@ -28,6 +28,20 @@ func TestNameOf(t *testing.T) {
   op     for r < S, e < 8
   with   y = max(x[r, e], 0.0)
 `,
+		"k": `map
+  in     x    f32[S]
+  out    y    f32[S]
+  scalar S
+  op     for e < S
+  with   y = max(x[e], 1.0)
+`,
+		"k_add": `map
+  in     x    f32[T, 8]
+  out    y    f32[T, 8]
+  scalar T
+  op     for r < T, e < 8
+  with   y = sqrt(x[r, e]) + abs(x[r, e])
+`,
 		"k_dgamma_acc": `layernorm_grad
   in     x    f32[T, 8]
   in     dy   f32[T, 8]
