@@ -14,8 +14,6 @@ import (
 	"github.com/arithlang/mlc/codegen/live"
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
-	"github.com/arithlang/mlc/runtime/cuda/sim"
-	"github.com/arithlang/mlc/runtime/cuda/simulated"
 	"github.com/arithlang/mlc/runtime/device"
 )
 
@@ -125,18 +123,7 @@ func TestTablesAreGiven(t *testing.T) {
 	if i < 0 || len(m.Given) != 1 {
 		t.Fatalf("%v is given to the parameters %+v", m.Given, m.Params)
 	}
-	driver, err := simulated.Open(sim.Options{Memory: 1 << 24})
-	if err != nil {
-		t.Fatal(err)
-	}
-	machine, err := m.Machine(driver)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer machine.Close()
-	if _, err := m.Trainer(machine); err != nil {
-		t.Fatal(err)
-	}
+	machine := simulatedTrainer(t, m).Machine
 	got := make([]float32, 2)
 	machine.Root().GetFloats(got, device.Ref{Space: device.Params, Off: m.Params[i].Off})
 	if err := machine.Err(); err != nil || !slices.Equal(got, []float32{3, -4}) {

@@ -62,19 +62,7 @@ func TestStatesAreSaved(t *testing.T) {
 // trained trains on a simulated GPU, from the start or a checkpoint on, and saves.
 func trained(t *testing.T, m *live.Model, from *trainer.Checkpoint, n int) (path string, file []byte) {
 	t.Helper()
-	driver, err := simulated.Open(sim.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	machine, err := m.Machine(driver)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer machine.Close()
-	tr, err := m.Trainer(machine)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tr := simulatedTrainer(t, m)
 	tr.Dir = t.TempDir()
 	if from != nil {
 		tr.Dir = filepath.Dir(filepath.Dir(from.Path))
@@ -87,11 +75,31 @@ func trained(t *testing.T, m *live.Model, from *trainer.Checkpoint, n int) (path
 			t.Fatal(err)
 		}
 	}
-	if path, err = tr.Save(); err != nil {
+	path, err := tr.Save()
+	if err != nil {
 		t.Fatal(err)
 	}
 	if file, err = os.ReadFile(path); err != nil {
 		t.Fatal(err)
 	}
 	return path, file
+}
+
+// simulatedTrainer is ready for the first step on a simulated GPU.
+func simulatedTrainer(t *testing.T, m *live.Model) *trainer.Trainer {
+	t.Helper()
+	driver, err := simulated.Open(sim.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	machine, err := m.Machine(driver)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { machine.Close() })
+	tr, err := m.Trainer(machine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
 }
