@@ -157,9 +157,3 @@ func ConvertInt(x uint64, from int, fromSigned bool, to int, toSigned, sat bool)
 func SignExtend(width int, x uint64) int64 {
 	return int64(x<<(64-width)) >> (64 - width)
 }
-
-// Pair packs two halves.
-func Pair(hi, lo uint64) uint32 { return uint32(hi)<<16 | uint32(uint16(lo)) }
-
-// Halves unpacks two halves.
-func Halves(x uint32) (hi, lo uint64) { return uint64(x >> 16), uint64(x & 0xffff) }

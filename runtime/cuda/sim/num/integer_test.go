@@ -367,14 +367,10 @@ func TestMasksAndExtensions(t *testing.T) {
 		{"szext.s.clamp 40", Szext(true, true, 0x80000001, 40), 0x80000001},
 		{"szext.u.clamp 40", Szext(false, true, 0x80000001, 40), 0x80000001},
 		{"szext.s.wrap 40", Szext(true, false, 0x12345689, 40), 0xffffff89},
-		{"pair", Pair(0x1234, 0xffff5678), 0x12345678},
 	}
 	for _, test := range tests {
 		if test.got != test.want {
 			t.Errorf("%s = %x, want %x", test.name, test.got, test.want)
 		}
-	}
-	if hi, lo := Halves(0x12345678); hi != 0x1234 || lo != 0x5678 {
-		t.Errorf("the halves of 12345678 are %x and %x", hi, lo)
 	}
 }

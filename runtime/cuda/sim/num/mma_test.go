@@ -86,6 +86,30 @@ func narrow[T uint16 | uint32](xs []uint64) []T {
 	return r
 }
 
+func dot[T uint16 | uint32](arch int, fin, fc Format, c uint64, a, b []T) uint64 {
+	var x, y [mostProducts]factor
+	return tensorCoreOf(arch).dot(fin, fc, c, factors(fin, a, x[:0]), factors(fin, b, y[:0]))
+}
+
+// Dot16 is an element of mma with operands of 16 bits, bf16 if bf, and single
+// precision accumulators: c plus the dot product of a and b.
+func Dot16(arch int, bf bool, c uint32, a, b []uint16) uint32 {
+	if bf {
+		return uint32(dot(arch, BF16, F32, uint64(c), a, b))
+	}
+	return uint32(dot(arch, F16, F32, uint64(c), a, b))
+}
+
+// Dot16F16 is an element of mma with half precision operands and accumulators.
+func Dot16F16(arch int, c uint16, a, b []uint16) uint16 {
+	return uint16(dot(arch, F16, F16, uint64(c), a, b))
+}
+
+// DotTF32 is an element of mma with tf32 operands, whose low 13 bits do not count.
+func DotTF32(arch int, c uint32, a, b []uint32) uint32 {
+	return uint32(dot(arch, F32, F32, uint64(c), a, b))
+}
+
 func TestTensorCores(t *testing.T) {
 	r := rand.New(rand.NewPCG(12, 1))
 	for range 1500 {
