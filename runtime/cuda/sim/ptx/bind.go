@@ -16,19 +16,19 @@ func (p *kernelParser) bind(line int, words []string, raw []rawOperand) (Instr, 
 	}
 	text := strings.Join(words, ".")
 	candidates := formsByHead[words[0]]
-	fail(1, p.errorAt(line, "unknown instruction %q", text))
+	fail(1, errorAt(line, "unknown instruction %q", text))
 	for _, f := range candidates {
 		n := len(f.words)
 		if len(words) < n || !slices.Equal(words[:n], f.words) {
 			continue
 		}
-		fail(2, p.errorAt(line, "unknown modifiers in %q", text))
+		fail(2, errorAt(line, "unknown modifiers in %q", text))
 		mods, ok := f.match(words[n:])
 		if !ok {
 			continue
 		}
 		if v, arch := f.since(mods); !p.mod.atLeast(v, arch) {
-			fail(3, p.errorAt(line, "%q needs .version %v and .target sm_%d or later", text, v, arch))
+			fail(3, errorAt(line, "%q needs .version %v and .target sm_%d or later", text, v, arch))
 			continue
 		}
 		b := binder{kernelParser: p, in: Instr{Op: f.Op, Mods: mods, Form: f, Line: line}}
@@ -65,7 +65,7 @@ func (b *binder) bind(raw []rawOperand) error {
 		least--
 	}
 	if len(raw) < least || len(raw) > len(args) {
-		return b.errorAt(in.Line, "%s takes %s, found %d operands", b.text(), operandCount(least, len(args)), len(raw))
+		return errorAt(in.Line, "%s takes %s, found %d operands", b.text(), operandCount(least, len(args)), len(raw))
 	}
 	for i := range raw {
 		a, err := b.operand(&args[i], &raw[i])
@@ -126,7 +126,7 @@ func (b *binder) operand(s *argSpec, r *rawOperand) (Operand, error) {
 		return b.both(s, r, t)
 	}
 	if s.pair == '|' {
-		return Operand{}, b.errorAt(r.line, "%s needs a pair of destinations d|p", b.text())
+		return Operand{}, errorAt(r.line, "%s needs a pair of destinations d|p", b.text())
 	}
 	return b.plain(s, r, t)
 }
@@ -146,7 +146,7 @@ func (b *binder) both(s *argSpec, r *rawOperand, t Type) (Operand, error) {
 func (b *binder) elements(s *argSpec, r *rawOperand, t Type, n int) (Operand, error) {
 	o := Operand{Kind: VecArg, Type: t}
 	if r.kind != rawVec || len(r.list) != n {
-		return o, b.errorAt(r.line, "%s needs %d elements in braces here", b.text(), n)
+		return o, errorAt(r.line, "%s needs %d elements in braces here", b.text(), n)
 	}
 	each := *s
 	each.sink = s.dest
@@ -169,7 +169,7 @@ func (b *binder) split(s *argSpec, r *rawOperand, t Type) (Operand, error) {
 			}
 		}
 	}
-	return Operand{}, b.errorAt(r.line, "expected 2 or 4 registers in braces that make up a .%s", t)
+	return Operand{}, errorAt(r.line, "expected 2 or 4 registers in braces that make up a .%s", t)
 }
 
 func (b *binder) label(s *argSpec, r *rawOperand) (Operand, error) {
@@ -178,7 +178,7 @@ func (b *binder) label(s *argSpec, r *rawOperand) (Operand, error) {
 		o.Kind = TableArg
 	}
 	if r.kind != rawName || r.not || r.num != (number{}) {
-		return o, b.errorAt(r.line, "expected a label")
+		return o, errorAt(r.line, "expected a label")
 	}
 	use := labelUse{r.name, r.line}
 	b.fixups = append(b.fixups, fixup{len(b.k.Instrs), len(b.in.Args), use, b.scope})
@@ -192,30 +192,30 @@ func (b *binder) plain(s *argSpec, r *rawOperand, t Type) (Operand, error) {
 	case r.kind == rawConst && !s.dest:
 		return b.constant(s, r, o)
 	case r.kind != rawName:
-		return o, b.errorAt(r.line, "%s does not take an operand of this kind here", b.text())
+		return o, errorAt(r.line, "%s does not take an operand of this kind here", b.text())
 	case r.not && (s.dest || t != Pred):
-		return o, b.errorAt(r.line, "%s does not take a negation here", b.text())
+		return o, errorAt(r.line, "%s does not take a negation here", b.text())
 	case s.imm:
-		return o, b.errorAt(r.line, "%s needs a constant here", b.text())
+		return o, errorAt(r.line, "%s needs a constant here", b.text())
 	case r.name == "_":
 		o.Kind = SinkArg
 		if !s.sink {
-			return o, b.errorAt(r.line, "%s does not take _ here", b.text())
+			return o, errorAt(r.line, "%s does not take _ here", b.text())
 		}
 		return o, nil
 	}
 	if at, ok := b.findReg(r.name); ok {
 		o.Reg, o.Not = at, r.not
 		if r.num != (number{}) {
-			return o, b.errorAt(r.line, "an offset to a register is allowed in brackets only")
+			return o, errorAt(r.line, "an offset to a register is allowed in brackets only")
 		}
 		if have := b.k.Regs[at].Type; !fits(have, t, s.wide) {
-			return o, b.errorAt(r.line, "%s is a .%s register, but %s needs a .%s here", r.name, have, b.text(), t)
+			return o, errorAt(r.line, "%s is a .%s register, but %s needs a .%s here", r.name, have, b.text(), t)
 		}
 		return o, nil
 	}
 	if s.dest || r.not {
-		return o, b.errorAt(r.line, "no register %s", r.name)
+		return o, errorAt(r.line, "no register %s", r.name)
 	}
 	if special, ok := specialNames[r.name]; ok {
 		return b.special(special, r, o)
@@ -227,10 +227,10 @@ func (b *binder) plain(s *argSpec, r *rawOperand, t Type) (Operand, error) {
 func (b *binder) special(s Special, r *rawOperand, o Operand) (Operand, error) {
 	o.Kind, o.Special = SpecialArg, s
 	if b.in.Op != "mov" && b.in.Op != "cvt" {
-		return o, b.errorAt(r.line, "%s cannot read %s: mov it to a register first", b.text(), r.name)
+		return o, errorAt(r.line, "%s cannot read %s: mov it to a register first", b.text(), r.name)
 	}
 	if !fits(s.Type(), o.Type, false) {
-		return o, b.errorAt(r.line, "%s is a .%s register, but %s needs a .%s here", r.name, s.Type(), b.text(), o.Type)
+		return o, errorAt(r.line, "%s is a .%s register, but %s needs a .%s here", r.name, s.Type(), b.text(), o.Type)
 	}
 	return o, nil
 }
@@ -239,11 +239,11 @@ func (b *binder) special(s Special, r *rawOperand, o Operand) (Operand, error) {
 func (b *binder) address(r *rawOperand, o Operand) (Operand, error) {
 	o.Kind, o.Var, o.Off = SymArg, b.findVar(r.name), int64(r.num.bits)
 	if o.Var == nil {
-		return o, b.errorAt(r.line, "%s is not declared", r.name)
+		return o, errorAt(r.line, "%s is not declared", r.name)
 	}
 	c := o.Type.Class()
 	if b.in.Op != "mov" && b.in.Op != "cvta" || o.Type.Bits() < 32 || o.Type.Bits() > 64 || c == Float || c == Predicate {
-		return o, b.errorAt(r.line, "%s needs a .%s here, not the address of %s", b.text(), o.Type, r.name)
+		return o, errorAt(r.line, "%s needs a .%s here, not the address of %s", b.text(), o.Type, r.name)
 	}
 	return o, nil
 }
@@ -252,10 +252,10 @@ func (b *binder) constant(s *argSpec, r *rawOperand, o Operand) (Operand, error)
 	o.Kind = ImmArg
 	var ok bool
 	if o.Imm, ok = r.num.as(o.Type); !ok {
-		return o, b.errorAt(r.line, "this constant is no .%s, which %s needs here", o.Type, b.text())
+		return o, errorAt(r.line, "this constant is no .%s, which %s needs here", o.Type, b.text())
 	}
 	if s.choices != nil && !slices.Contains(s.choices, o.Imm) {
-		return o, b.errorAt(r.line, "%s does not take %d here", b.text(), o.Imm)
+		return o, errorAt(r.line, "%s does not take %d here", b.text(), o.Imm)
 	}
 	return o, nil
 }
@@ -280,7 +280,7 @@ func fits(reg, t Type, wide bool) bool {
 func (b *binder) memory(s *argSpec, r *rawOperand) (Operand, error) {
 	o := Operand{Kind: MemArg, Type: b.in.resolveType(s.typ), Reg: NoReg, Off: int64(r.num.bits)}
 	if r.kind != rawMem {
-		return o, b.errorAt(r.line, "%s needs an address in brackets here", b.text())
+		return o, errorAt(r.line, "%s needs an address in brackets here", b.text())
 	}
 	if r.name == "" {
 		return o, nil
@@ -292,12 +292,12 @@ func (b *binder) memory(s *argSpec, r *rawOperand) (Operand, error) {
 			b.in.Space = Local // where a function has its parameters
 		}
 		if c := have.Class(); c == Float || c == Predicate || have.Bits() != 64 && have.Bits() != 32 {
-			return o, b.errorAt(r.line, "%s is a .%s register and cannot hold an address", r.name, have)
+			return o, errorAt(r.line, "%s is a .%s register and cannot hold an address", r.name, have)
 		}
 		return o, nil
 	}
 	if o.Var = b.findVar(r.name); o.Var == nil {
-		return o, b.errorAt(r.line, "%s is not declared", r.name)
+		return o, errorAt(r.line, "%s is not declared", r.name)
 	}
 	space := s.space
 	if space == Generic {
@@ -307,12 +307,12 @@ func (b *binder) memory(s *argSpec, r *rawOperand) (Operand, error) {
 		b.in.Space, space = Local, Local
 	}
 	if have := o.Var.Space; have != space && (space != Generic || have != Global) {
-		return o, b.errorAt(r.line, "%s lies in .%s memory, but the access is to .%s", r.name, have, space)
+		return o, errorAt(r.line, "%s lies in .%s memory, but the access is to .%s", r.name, have, space)
 	}
 	if o.Var.Space == Param || o.Var.Frame {
 		bytes := o.Type.Bytes() * int64(max(b.vector(), 1))
 		if o.Off < 0 || o.Off > o.Var.Size-bytes {
-			return o, b.errorAt(r.line, "the access lies outside of parameter %s, which has %d bytes", r.name, o.Var.Size)
+			return o, errorAt(r.line, "the access lies outside of parameter %s, which has %d bytes", r.name, o.Var.Size)
 		}
 	}
 	return o, nil
@@ -328,11 +328,11 @@ func (b *binder) checkAlignment() error {
 		}
 		bytes := a.Type.Bytes() * lanes
 		if bytes > 16 {
-			return b.errorAt(b.in.Line, "%s accesses %d bytes at once, more than 16", b.text(), bytes)
+			return errorAt(b.in.Line, "%s accesses %d bytes at once, more than 16", b.text(), bytes)
 		}
 		known := a.Reg == NoReg && (a.Var == nil || a.Var.Align%bytes == 0)
 		if known && a.Off%bytes != 0 {
-			return b.errorAt(b.in.Line, "%s at offset %d is not aligned to %d bytes", b.text(), a.Off, bytes)
+			return errorAt(b.in.Line, "%s at offset %d is not aligned to %d bytes", b.text(), a.Off, bytes)
 		}
 	}
 	return nil

@@ -1,6 +1,9 @@
 package ptx
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // kernelParser reads the body of a kernel or a function. Names live in scopes, blocks in
 // braces within blocks; a label may be used before it is seen, so branches are
@@ -66,154 +69,118 @@ func (s *scope) defines(name string) bool {
 }
 
 // declare enters a variable or parameter into the current scope.
-func (p *kernelParser) declare(v *Var) error {
+func (p *kernelParser) declare(v *Var) {
 	if p.scope.defines(v.Name) {
-		return p.errorAt(v.Line, "%s is defined twice", v.Name)
+		p.failAt(v.Line, "%s is defined twice", v.Name)
 	}
 	p.scope.vars[v.Name] = v
-	return nil
 }
 
 // body reads { ... } and checks the whole.
-func (p *kernelParser) body() error {
-	if err := p.expect("{"); err != nil {
-		return err
-	}
-	for depth := 1; depth > 0; {
+func (p *kernelParser) body() {
+	p.expect("{")
+	for depth := 1; p.err == nil; {
 		switch {
 		case p.tok.kind == endToken:
-			return p.errorf("%s %s has no end", p.what, p.k.Name)
+			p.fail("%s %s has no end", p.what, p.k.Name)
 		case p.is("{"):
 			depth++
 			p.push()
+			p.advance()
 		case p.is("}"):
-			depth--
-			if depth > 0 {
-				p.scope = p.scope.outer
+			if depth--; depth == 0 {
+				p.resolveLabels()
+				p.checkEnd()
+				p.advance() // to what belongs to the module
+				return
 			}
+			p.scope = p.scope.outer
+			p.advance()
 		default:
-			if err := p.statement(); err != nil {
-				return err
-			}
-			continue
-		}
-		if depth == 0 { // what follows belongs to the module
-			break
-		}
-		if err := p.advance(); err != nil {
-			return err
+			p.statement()
 		}
 	}
-	if err := p.finish(); err != nil {
-		return err
-	}
-	return p.advance()
 }
 
-func (p *kernelParser) finish() error {
-	if err := p.resolveLabels(); err != nil {
-		return err
-	}
-	return p.checkEnd()
-}
-
-func (p *kernelParser) statement() error {
+func (p *kernelParser) statement() {
 	switch {
 	case p.is(";"):
-		return p.advance()
+		p.advance()
 	case p.tok.kind == dotToken:
-		return p.bodyDirective()
-	case p.is("@") || p.tok.kind == nameToken:
-		return p.labelOrInstr()
+		p.bodyDirective()
+	case p.is("@"):
+		p.instruction()
+	case p.tok.kind == nameToken:
+		p.labelOrInstr()
+	default:
+		p.fail("expected an instruction, a label or a directive, found %s", p.tok)
 	}
-	return p.errorf("expected an instruction, a label or a directive, found %s", p.tok)
 }
 
-func (p *kernelParser) bodyDirective() error {
+func (p *kernelParser) bodyDirective() {
 	switch p.tok.text {
 	case ".reg":
-		return p.registers()
+		p.registers()
 	case ".shared", ".local", ".param":
-		return p.variables(linkage{}, p.bodyVar)
+		p.variables(linkage{}, p.bodyVar)
 	case ".extern":
-		if err := p.advance(); err != nil {
-			return err
-		}
+		p.advance()
 		if !p.is(".shared") {
-			return p.errorf("expected .shared, found %s", p.tok)
+			p.fail("expected .shared, found %s", p.tok)
 		}
-		return p.variables(linkage{extern: true}, p.bodyVar)
+		p.variables(linkage{extern: true}, p.bodyVar)
 	case ".loc":
-		l, err := p.parser.loc()
-		p.loc = l
-		return err
+		p.loc = p.readLoc()
 	case ".pragma":
-		return p.pragma()
+		p.pragma()
 	case ".file":
-		return p.file()
+		p.file()
+	default:
+		p.fail("unsupported directive %s in a %s", p.tok, p.what)
 	}
-	return p.errorf("unsupported directive %s in a %s", p.tok, p.what)
 }
 
-func (p *kernelParser) bodyVar(v *Var) error {
+func (p *kernelParser) bodyVar(v *Var) {
 	p.k.Vars = append(p.k.Vars, v)
-	return p.declare(v)
+	p.declare(v)
 }
 
 // registers reads .reg .type NAME{<N>}, ...;
-func (p *kernelParser) registers() error {
-	if err := p.advance(); err != nil {
-		return err
-	}
+func (p *kernelParser) registers() {
+	p.advance()
 	t := typeNames[strings.TrimPrefix(p.tok.text, ".")]
 	if p.tok.kind != dotToken || t == NoType || t == TF32 {
-		return p.errorf("expected the type of a register, found %s", p.tok)
+		p.fail("expected the type of a register, found %s", p.tok)
 	}
-	if err := p.advance(); err != nil {
-		return err
+	p.advance()
+	for more := true; more; more = p.accept(",") {
+		p.register(t)
 	}
-	for {
-		if err := p.register(t); err != nil {
-			return err
-		}
-		if ok, err := p.accept(","); err != nil {
-			return err
-		} else if !ok {
-			return p.expect(";")
-		}
-	}
+	p.expect(";")
 }
 
-func (p *kernelParser) register(t Type) error {
+func (p *kernelParser) register(t Type) {
 	line := p.tok.line
-	name, err := p.name("the name of a register")
-	if err != nil {
-		return err
-	}
+	name := p.name("the name of a register")
 	s := p.scope
-	if !p.is("<") {
+	if !p.accept("<") {
 		if s.defines(name) {
-			return p.errorAt(line, "%s is defined twice", name)
+			p.failAt(line, "%s is defined twice", name)
 		}
 		s.types[name] = t
-		return nil
-	}
-	if err := p.advance(); err != nil {
-		return err
+		return
 	}
 	// An expression would take the closing bracket for an operator.
 	n, ok := parseNumber(p.tok.text)
 	if p.tok.kind != numberToken || !ok || n.kind != integer || n.bits > 1<<30 {
-		return p.errorf("expected a number of registers, found %s", p.tok)
+		p.fail("expected a number of registers, found %s", p.tok)
 	}
 	if _, twice := s.ranges[name]; twice {
-		return p.errorAt(line, "%s<%d> is defined twice", name, n.bits)
+		p.failAt(line, "%s<%d> is defined twice", name, n.bits)
 	}
 	s.ranges[name] = regRange{t, int(n.bits)}
-	if err := p.advance(); err != nil {
-		return err
-	}
-	return p.expect(">")
+	p.advance()
+	p.expect(">")
 }
 
 // findReg returns the index of a register, which gets one at its first use.
@@ -295,46 +262,33 @@ func (p *kernelParser) layout() {
 }
 
 // labelOrInstr reads NAME: or an instruction.
-func (p *kernelParser) labelOrInstr() error {
-	if p.is("@") {
-		return p.instruction()
-	}
+func (p *kernelParser) labelOrInstr() {
 	word := p.tok
-	if err := p.advance(); err != nil {
-		return err
-	}
-	if !p.is(":") {
-		return p.opcode(word, Guard{})
-	}
-	if err := p.advance(); err != nil {
-		return err
+	p.advance()
+	if !p.accept(":") {
+		p.opcode(word, Guard{})
+		return
 	}
 	if p.scope.defines(word.text) {
-		return p.errorAt(word.line, "%s is defined twice", word.text)
+		p.failAt(word.line, "%s is defined twice", word.text)
 	}
 	if p.is(".branchtargets") {
-		return p.branchTargets(word.text)
+		p.branchTargets(word.text)
+		return
 	}
 	p.scope.labels[word.text] = len(p.k.Instrs)
 	p.k.Labels = append(p.k.Labels, Label{word.text, len(p.k.Instrs)})
-	return nil
 }
 
-func (p *kernelParser) branchTargets(name string) error {
+func (p *kernelParser) branchTargets(name string) {
 	var uses []labelUse
 	for first := true; first || p.is(","); first = false {
-		if err := p.advance(); err != nil {
-			return err
-		}
+		p.advance()
 		line := p.tok.line
-		target, err := p.name("a label")
-		if err != nil {
-			return err
-		}
-		uses = append(uses, labelUse{target, line})
+		uses = append(uses, labelUse{p.name("a label"), line})
 	}
 	p.scope.tables[name] = uses
-	return p.expect(";")
+	p.expect(";")
 }
 
 func (s *scope) label(name string) (int, bool) {
@@ -355,52 +309,43 @@ func (s *scope) table(name string) ([]labelUse, *scope) {
 	return nil, nil
 }
 
-func (p *kernelParser) resolveLabels() error {
+func (p *kernelParser) resolveLabels() {
 	for _, f := range p.fixups {
 		arg := &p.k.Instrs[f.instr].Args[f.arg]
 		uses, scope := []labelUse{f.use}, f.scope
 		if arg.Kind == TableArg {
 			if uses, scope = f.scope.table(f.use.name); uses == nil {
-				return p.errorAt(f.use.line, "no .branchtargets list %s", f.use.name)
+				p.failAt(f.use.line, "no .branchtargets list %s", f.use.name)
 			}
 		}
 		for _, use := range uses {
 			at, ok := scope.label(use.name)
 			if !ok {
-				return p.errorAt(use.line, "no label %s", use.name)
+				p.failAt(use.line, "no label %s", use.name)
 			}
 			arg.Targets = append(arg.Targets, at)
 		}
 	}
-	return nil
 }
 
 // checkEnd makes sure that no path runs out of the kernel: the last instruction
 // leaves it or goes back, and no branch leads behind it.
-func (p *kernelParser) checkEnd() error {
+func (p *kernelParser) checkEnd() {
 	n := len(p.k.Instrs)
 	if n == 0 {
-		return p.errorf("%s %s does not end in ret or exit", p.what, p.k.Name)
+		p.fail("%s %s does not end in ret or exit", p.what, p.k.Name)
+		return
 	}
-	last := &p.k.Instrs[n-1]
-	switch last.Op {
-	case "ret", "exit", "trap", "bra", "brx.idx":
-		if !last.Guard.Used {
-			break
-		}
-		fallthrough
-	default:
-		return p.errorAt(last.Line, "%s %s does not end in ret or exit", p.what, p.k.Name)
+	leaves := []string{"ret", "exit", "trap", "bra", "brx.idx"}
+	if last := &p.k.Instrs[n-1]; last.Guard.Used || !slices.Contains(leaves, last.Op) {
+		p.failAt(last.Line, "%s %s does not end in ret or exit", p.what, p.k.Name)
 	}
 	for i := range p.k.Instrs {
 		in := &p.k.Instrs[i]
 		for _, a := range in.Args {
-			for _, at := range a.Targets {
-				if at == n {
-					return p.errorAt(in.Line, "the branch leads to the end of %s %s, which has no ret or exit there", p.what, p.k.Name)
-				}
+			if slices.Contains(a.Targets, n) {
+				p.failAt(in.Line, "the branch leads to the end of %s %s, which has no ret or exit there", p.what, p.k.Name)
 			}
 		}
 	}
-	return nil
 }

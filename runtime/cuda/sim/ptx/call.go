@@ -19,143 +19,99 @@ type call struct {
 }
 
 // function reads a .func with or without a body.
-func (p *parser) function(link linkage) error {
-	if err := p.advance(); err != nil {
-		return err
-	}
+func (p *parser) function(link linkage) {
+	p.advance()
 	line := p.tok.line
 	f := &function{}
 	body := newKernelParser(p, &Kernel{Line: line})
 	body.what = "function"
-	var err error
 	if p.is("(") {
-		if f.results, err = body.formals(); err != nil {
-			return err
-		}
+		f.results = body.formals()
 	}
-	if f.name, err = p.name("the name of a function"); err != nil {
-		return err
-	}
+	f.name = p.name("the name of a function")
 	body.k.Name = f.name
 	if p.is("(") {
-		if f.params, err = body.formals(); err != nil {
-			return err
-		}
+		f.params = body.formals()
 	}
-	if ok, err := p.accept(".noreturn"); err != nil {
-		return err
-	} else if !ok && p.tok.kind == dotToken {
-		return p.errorf("unsupported function directive %s", p.tok)
+	if !p.accept(".noreturn") && p.tok.kind == dotToken {
+		p.fail("unsupported function directive %s", p.tok)
 	}
 	old := p.funcs[f.name]
 	switch {
 	case p.vars[f.name] != nil || p.names[f.name] && old == nil:
-		return p.errorAt(line, "%s is defined twice", f.name)
+		p.failAt(line, "%s is defined twice", f.name)
+		return
 	case old == nil:
 		p.names[f.name], p.funcs[f.name] = true, f
 		old = f
 	}
-	if ok, err := p.accept(";"); ok || err != nil {
-		return err
+	if p.accept(";") {
+		return
 	}
 	if old.body != nil || link.extern {
-		return p.errorAt(line, "function %s must not have a body here: it is .extern or defined twice", f.name)
+		p.failAt(line, "function %s must not have a body here: it is .extern or defined twice", f.name)
 	}
 	*old = *f
 	old.body = body
 	p.kernel = body
-	return body.body()
+	body.body()
 }
 
 // formals reads the parameters or results of a function.
-func (p *kernelParser) formals() (vars []*Var, err error) {
-	if err := p.advance(); err != nil {
-		return nil, err
-	}
-	for !p.is(")") {
-		if len(vars) > 0 {
-			if err := p.expect(","); err != nil {
-				return nil, err
-			}
-		}
+func (p *kernelParser) formals() (vars []*Var) {
+	p.advance()
+	p.list(")", func() {
 		if p.is(".reg") {
-			return nil, p.errorf("parameters of functions in registers are not supported: make them .param")
+			p.fail("parameters of functions in registers are not supported: make them .param")
 		}
-		v, err := p.param()
-		if err != nil {
-			return nil, err
-		}
+		v := p.param()
 		v.Space, v.Frame = Local, true
 		vars = append(vars, v)
-		if v.Name == "_" {
-			continue
+		if v.Name != "_" {
+			p.declare(v)
 		}
-		if err := p.declare(v); err != nil {
-			return nil, err
-		}
-	}
-	return vars, p.advance()
+	})
+	p.advance()
+	return vars
 }
 
 // call reads call (RESULTS), NAME, (ARGUMENTS);
-func (p *kernelParser) call(op token, g Guard) error {
+func (p *kernelParser) call(op token, g Guard) {
 	c := call{line: op.line}
-	if _, err := p.accept(".uni"); err != nil {
-		return err
-	}
-	var err error
+	p.accept(".uni")
 	if p.is("(") {
-		if c.results, err = p.actuals(); err != nil {
-			return err
-		}
-		if err := p.expect(","); err != nil {
-			return err
-		}
+		c.results = p.actuals()
+		p.expect(",")
 	}
-	if c.name, err = p.name("the name of a function"); err != nil {
-		return err
-	}
-	if ok, err := p.accept(","); err != nil {
-		return err
-	} else if ok {
-		if c.args, err = p.actuals(); err != nil {
-			return err
-		}
+	c.name = p.name("the name of a function")
+	if p.accept(",") {
+		c.args = p.actuals()
 	}
 	if _, indirect := p.findReg(c.name); indirect || p.is(",") {
-		return p.errorAt(op.line, "a call through a pointer is not supported: call the function by its name")
+		p.failAt(op.line, "a call through a pointer is not supported: call the function by its name")
 	}
 	p.calls[len(p.k.Instrs)] = c
 	p.k.Instrs = append(p.k.Instrs, Instr{Op: op.text, Guard: g, Line: op.line, Loc: p.loc})
-	return p.expect(";")
+	p.expect(";")
 }
 
 // actuals reads (NAME, ...), the parameters that a call passes.
-func (p *kernelParser) actuals() (vars []*Var, err error) {
+func (p *kernelParser) actuals() (vars []*Var) {
 	if !p.is("(") {
-		return nil, p.errorf("expected arguments in parentheses, found %s", p.tok)
+		p.fail("expected arguments in parentheses, found %s", p.tok)
 	}
-	if err := p.advance(); err != nil {
-		return nil, err
-	}
-	for !p.is(")") {
-		if len(vars) > 0 {
-			if err := p.expect(","); err != nil {
-				return nil, err
-			}
-		}
+	p.advance()
+	p.list(")", func() {
 		line := p.tok.line
-		name, err := p.name("the name of a .param variable")
-		if err != nil {
-			return nil, err
-		}
+		name := p.name("the name of a .param variable")
 		v := p.findVar(name)
 		if v == nil || !v.Frame {
-			return nil, p.errorAt(line, "%s is no .param variable of the caller, which is all that a call passes", name)
+			p.failAt(line, "%s is no .param variable of the caller, which is all that a call passes", name)
 		}
 		vars = append(vars, v)
-	}
-	return vars, p.advance()
+	})
+	p.advance()
+	return vars
 }
 
 // maxExpanded bounds the instructions of a kernel with all its calls expanded,
@@ -233,7 +189,7 @@ func (e *expansion) copy(b *kernelParser, f frame) ([]int, error) {
 			emit(in)
 		}
 		if e.read++; e.read > maxExpanded {
-			return nil, e.errorAt(in.Line, "with its calls expanded kernel %s has more than %d instructions", e.k.Name, maxExpanded)
+			return nil, errorAt(in.Line, "with its calls expanded kernel %s has more than %d instructions", e.k.Name, maxExpanded)
 		}
 	}
 	at[n] = len(e.code)
@@ -261,11 +217,11 @@ func (e *expansion) call(c *call, f frame) error {
 		return nil
 	}
 	if fn == nil || fn.body == nil {
-		return e.errorAt(c.line, "the module has no function %s with a body", c.name)
+		return errorAt(c.line, "the module has no function %s with a body", c.name)
 	}
 	for _, caller := range e.active {
 		if caller == fn {
-			return e.errorAt(c.line, "%s calls itself, directly or through others: recursion is not supported", c.name)
+			return errorAt(c.line, "%s calls itself, directly or through others: recursion is not supported", c.name)
 		}
 	}
 	own := e.frame(fn)
@@ -275,12 +231,12 @@ func (e *expansion) call(c *call, f frame) error {
 		formals, actual []*Var
 	}{{"result", fn.results, c.results}, {"argument", fn.params, c.args}} {
 		if len(side.formals) != len(side.actual) {
-			return e.errorAt(c.line, "function %s has %d %ss, found %d", c.name, len(side.formals), side.what, len(side.actual))
+			return errorAt(c.line, "function %s has %d %ss, found %d", c.name, len(side.formals), side.what, len(side.actual))
 		}
 		for i, v := range side.formals {
 			a := side.actual[i]
 			if v.Size != a.Size || v.Align > a.Align {
-				return e.errorAt(c.line, "%s %d of function %s has %d bytes at multiples of %d, found %s with %d at multiples of %d",
+				return errorAt(c.line, "%s %d of function %s has %d bytes at multiples of %d, found %s with %d at multiples of %d",
 					side.what, i+1, c.name, v.Size, v.Align, a.Name, a.Size, a.Align)
 			}
 			callee.vars[v] = f.variable(a)

@@ -15,137 +15,101 @@ type varHead struct {
 
 // varType reads {.align N} {.v2|.v4} .type, after the state space. Of a pointer
 // parameter it skips .ptr and what the pointer points to.
-func (p *parser) varType(space Space) (varHead, error) {
+func (p *parser) varType(space Space) varHead {
 	h := varHead{space: space, vec: 1}
-	for {
+	for p.err == nil {
 		line := p.tok.line
 		word := p.tok.text
 		if p.tok.kind != dotToken {
-			return h, p.errorf("expected a type, found %s", p.tok)
+			p.fail("expected a type, found %s", p.tok)
+			break
 		}
-		if err := p.advance(); err != nil {
-			return h, err
-		}
+		p.advance()
 		switch t := typeNames[word[1:]]; {
 		case word == ".align":
-			n, err := p.count(".align")
-			if err != nil {
-				return h, err
-			}
+			n := p.count(".align")
 			if n == 0 || n&(n-1) != 0 {
-				return h, p.errorAt(line, ".align %d is no power of two", n)
+				p.failAt(line, ".align %d is no power of two", n)
 			}
 			h.align = int64(n)
 		case word == ".v2" || word == ".v4":
 			h.vec = int64(word[2] - '0')
 		case t == Pred || t == TF32:
-			return h, p.errorAt(line, "a variable cannot have the type %s", word)
+			p.failAt(line, "a variable cannot have the type %s", word)
 		case t != NoType:
 			h.typ = t
 			h.align = max(h.align, t.Bytes()*h.vec)
-			return h, nil
+			return h
 		default:
-			return h, p.errorAt(line, "expected a type, found %q", word)
+			p.failAt(line, "expected a type, found %q", word)
 		}
 	}
+	return h
 }
 
 // declarator reads NAME{[N]...}.
-func (p *parser) declarator(h varHead) (*Var, error) {
+func (p *parser) declarator(h varHead) *Var {
 	v := &Var{Line: p.tok.line, Space: h.space, Type: h.typ, Align: h.align}
-	var err error
-	if v.Name, err = p.name("the name of a variable"); err != nil {
-		return nil, err
-	}
-	size := h.typ.Bytes() * h.vec
+	v.Name = p.name("the name of a variable")
+	v.Size = h.typ.Bytes() * h.vec
 	for first := true; p.is("["); first = false {
-		if err := p.advance(); err != nil {
-			return nil, err
-		}
+		p.advance()
 		n := 0
 		if !p.is("]") || !first {
-			if n, err = p.count("the length of an array"); err != nil {
-				return nil, err
-			}
+			n = p.count("the length of an array")
 		}
-		if err := p.expect("]"); err != nil {
-			return nil, err
+		p.expect("]")
+		if n > 0 && v.Size > maxBytes/int64(n) {
+			p.failAt(v.Line, "%s is too large", v.Name)
 		}
-		if n > 0 && size > maxBytes/int64(n) {
-			return nil, p.errorAt(v.Line, "%s is too large", v.Name)
-		}
-		size *= int64(n)
+		v.Size *= int64(n)
 	}
-	v.Size = size
-	return v, nil
+	return v
 }
 
 // params reads the parameters of a kernel and lays them out.
-func (p *parser) params(k *Kernel) error {
-	if err := p.advance(); err != nil {
-		return err
-	}
-	for !p.is(")") {
-		if len(k.Params) > 0 {
-			if err := p.expect(","); err != nil {
-				return err
-			}
-		}
-		v, err := p.param()
-		if err != nil {
-			return err
-		}
-		if err := p.kernel.declare(v); err != nil {
-			return err
-		}
+func (p *parser) params(k *Kernel) {
+	p.advance()
+	p.list(")", func() {
+		v := p.param()
+		p.kernel.declare(v)
 		v.Offset = alignUp(k.ParamSize, v.Align)
 		k.ParamSize = v.Offset + v.Size
 		k.Params = append(k.Params, v)
-	}
+	})
 	limit := int64(4096)
 	if p.mod.atLeast(Version{8, 1}, 70) {
 		limit = 32764
 	}
 	if k.ParamSize > limit {
-		return p.errorf("the parameters of %s take %d bytes, more than %d", k.Name, k.ParamSize, limit)
+		p.fail("the parameters of %s take %d bytes, more than %d", k.Name, k.ParamSize, limit)
 	}
-	return p.advance()
+	p.advance()
 }
 
-func (p *parser) param() (*Var, error) {
-	if err := p.expect(".param"); err != nil {
-		return nil, err
+func (p *parser) param() *Var {
+	p.expect(".param")
+	h := p.varType(Param)
+	p.pointee()
+	v := p.declarator(h)
+	if v.Size == 0 {
+		p.failAt(v.Line, "parameter %s has no size", v.Name)
 	}
-	h, err := p.varType(Param)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.pointee(); err != nil {
-		return nil, err
-	}
-	v, err := p.declarator(h)
-	if err == nil && v.Size == 0 {
-		err = p.errorAt(v.Line, "parameter %s has no size", v.Name)
-	}
-	return v, err
+	return v
 }
 
 // pointee skips .ptr {.space} {.align N}: a promise of the compiler.
-func (p *parser) pointee() error {
-	if ok, err := p.accept(".ptr"); !ok {
-		return err
+func (p *parser) pointee() {
+	if !p.accept(".ptr") {
+		return
 	}
 	switch p.tok.text {
 	case ".global", ".const", ".shared", ".local":
-		if err := p.advance(); err != nil {
-			return err
-		}
+		p.advance()
 	}
-	if ok, err := p.accept(".align"); !ok {
-		return err
+	if p.accept(".align") {
+		p.count(".align")
 	}
-	_, err := p.count(".align")
-	return err
 }
 
 func alignUp(n, align int64) int64 { return (n + align - 1) &^ (align - 1) }
@@ -162,81 +126,64 @@ func (v Version) before(w Version) bool {
 func (v Version) String() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }
 
 // moduleVars reads global, const or shared variables of module scope.
-func (p *parser) moduleVars(link linkage) error {
-	return p.variables(link, func(v *Var) error {
+func (p *parser) moduleVars(link linkage) {
+	p.variables(link, func(v *Var) {
 		if p.vars[v.Name] != nil || p.names[v.Name] {
-			return p.errorAt(v.Line, "%s is defined twice", v.Name)
+			p.failAt(v.Line, "%s is defined twice", v.Name)
 		}
 		p.vars[v.Name] = v
 		p.mod.Vars = append(p.mod.Vars, v)
-		return nil
 	})
 }
 
 var varSpaces = map[string]Space{".global": Global, ".const": Const, ".shared": Shared, ".local": Local, ".param": Local}
 
 // variables reads a declaration from its state space on.
-func (p *parser) variables(link linkage, declare func(*Var) error) error {
+func (p *parser) variables(link linkage, declare func(*Var)) {
 	space, frame := varSpaces[p.tok.text], p.is(".param")
-	if err := p.advance(); err != nil {
-		return err
-	}
-	h, err := p.varType(space)
-	if err != nil {
-		return err
-	}
-	for {
-		v, err := p.declarator(h)
-		if err != nil {
-			return err
-		}
+	p.advance()
+	h := p.varType(space)
+	for more := true; more; more = p.accept(",") {
+		v := p.declarator(h)
 		v.Extern, v.Frame = link.extern, frame
-		if err := p.initialiser(v, h); err != nil {
-			return err
-		}
+		p.initialiser(v, h)
 		switch {
 		case v.Size == 0 && !v.Extern:
-			return p.errorAt(v.Line, "%s has no size", v.Name)
+			p.failAt(v.Line, "%s has no size", v.Name)
 		case v.Extern && space != Shared:
-			return p.errorAt(v.Line, "%s is .extern: only shared memory can be", v.Name)
+			p.failAt(v.Line, "%s is .extern: only shared memory can be", v.Name)
 		}
-		if err := declare(v); err != nil {
-			return err
-		}
-		if ok, err := p.accept(","); err != nil {
-			return err
-		} else if !ok {
-			return p.expect(";")
-		}
+		declare(v)
 	}
+	p.expect(";")
 }
 
 // initialiser reads = VALUE or = {VALUE, ...}.
-func (p *parser) initialiser(v *Var, h varHead) error {
-	if ok, err := p.accept("="); !ok {
-		return err
+func (p *parser) initialiser(v *Var, h varHead) {
+	if !p.accept("=") {
+		return
 	}
-	if v.Extern || v.Space != Global && v.Space != Const {
-		return p.errorAt(v.Line, "%s cannot have an initialiser", v.Name)
+	const most = 1 << 26
+	switch {
+	case v.Extern || v.Space != Global && v.Space != Const:
+		p.failAt(v.Line, "%s cannot have an initialiser", v.Name)
+		return
+	case v.Size > most:
+		p.failAt(v.Line, "%s is too large to have an initialiser", v.Name)
+		return
 	}
-	in := initialiser{p: p, v: v, step: h.typ.Bytes()}
-	if v.Size > 1<<26 {
-		return p.errorAt(v.Line, "%s is too large to have an initialiser", v.Name)
-	}
+	in := initialiser{p: p, v: v, step: h.typ.Bytes(), limit: v.Size}
 	open := v.Size == 0 // the length is that of the initialiser
 	if open {
-		in.limit = 1 << 26
-	} else {
-		in.limit = v.Size
+		in.limit = most
 	}
-	if err := in.values(); err != nil {
-		return err
-	}
+	in.values()
 	if open {
 		v.Size = alignUp(int64(len(v.Init)), h.typ.Bytes()*h.vec)
 	}
-	v.Init = append(v.Init, make([]byte, v.Size-int64(len(v.Init)))...)
-	return nil
+	if p.err == nil {
+		v.Init = append(v.Init, make([]byte, v.Size-int64(len(v.Init)))...)
+	}
 }
 
 type initialiser struct {
@@ -246,84 +193,58 @@ type initialiser struct {
 	limit int64
 }
 
-func (in *initialiser) values() error {
+func (in *initialiser) values() {
 	p := in.p
-	if ok, err := p.accept("{"); err != nil {
-		return err
-	} else if !ok {
-		return in.value()
+	if !p.accept("{") {
+		in.value()
+		return
 	}
-	for {
-		if err := in.value(); err != nil {
-			return err
-		}
-		if ok, err := p.accept(","); err != nil {
-			return err
-		} else if !ok {
-			return p.expect("}")
-		}
+	for more := true; more; more = p.accept(",") {
+		in.value()
 	}
+	p.expect("}")
 }
 
-func (in *initialiser) value() error {
+func (in *initialiser) value() {
 	p, v := in.p, in.v
 	at := int64(len(v.Init))
 	if at+in.step > in.limit {
-		return p.errorf("too many values for %s", v.Name)
+		p.fail("too many values for %s", v.Name)
 	}
 	if p.tok.kind == nameToken && !p.is("WARP_SZ") {
-		if err := in.address(at); err != nil {
-			return err
-		}
+		in.address(at)
 		v.Init = append(v.Init, make([]byte, in.step)...)
-		return nil
+		return
 	}
 	line := p.tok.line
-	n, err := p.constant()
-	if err != nil {
-		return err
-	}
-	bits, ok := n.as(v.Type)
+	bits, ok := p.constant().as(v.Type)
 	if !ok {
-		return p.errorAt(line, "this constant cannot initialise a .%s", v.Type)
+		p.failAt(line, "this constant cannot initialise a .%s", v.Type)
 	}
 	for i := range in.step {
 		v.Init = append(v.Init, byte(bits>>(8*i)))
 	}
-	return nil
 }
 
 // address reads SYMBOL{+OFFSET} or generic(SYMBOL){+OFFSET}.
-func (in *initialiser) address(at int64) error {
+func (in *initialiser) address(at int64) {
 	p := in.p
 	line := p.tok.line
-	name, err := p.name("a variable")
-	if err != nil {
-		return err
-	}
+	name := p.name("a variable")
 	r := Reloc{Offset: at, Size: int(in.step), Generic: name == "generic" && p.is("(")}
 	if r.Generic {
-		if err := p.advance(); err != nil {
-			return err
-		}
-		if name, err = p.name("a variable"); err != nil {
-			return err
-		}
-		if err := p.expect(")"); err != nil {
-			return err
-		}
+		p.advance()
+		name = p.name("a variable")
+		p.expect(")")
 	}
 	if r.Var = p.vars[name]; r.Var == nil || r.Var.Space == Shared {
-		return p.errorAt(line, "%s is no variable whose address can be taken here", name)
+		p.failAt(line, "%s is no variable whose address can be taken here", name)
 	}
 	if r.Size < 4 || in.v.Type.Class() == Float {
-		return p.errorAt(line, "an address does not fit a .%s", in.v.Type)
+		p.failAt(line, "an address does not fit a .%s", in.v.Type)
 	}
 	if p.is("+") || p.is("-") {
-		if r.Addend, err = p.integer("an offset"); err != nil {
-			return err
-		}
+		r.Addend = p.integer("an offset")
 	}
 	in.v.Relocs = append(in.v.Relocs, r)
-	return nil
 }

@@ -88,88 +88,78 @@ var precedence = map[string]int{
 const maxDepth = 64
 
 // constant reads a constant expression.
-func (p *parser) constant() (number, error) { return p.binary(1, 0) }
+func (p *parser) constant() number { return p.binary(1, 0) }
 
 // integer reads a constant expression that is an integer.
-func (p *parser) integer(what string) (int64, error) {
+func (p *parser) integer(what string) int64 {
 	line := p.tok.line
-	n, err := p.constant()
-	if err == nil && n.kind != integer {
-		err = p.errorAt(line, "expected an integer for %s", what)
+	n := p.constant()
+	if n.kind != integer {
+		p.failAt(line, "expected an integer for %s", what)
 	}
-	return int64(n.bits), err
+	return int64(n.bits)
 }
 
-func (p *parser) binary(lowest, depth int) (number, error) {
-	left, err := p.unary(depth)
-	for err == nil && p.tok.kind == markToken && precedence[p.tok.text] >= lowest {
+func (p *parser) binary(lowest, depth int) number {
+	left := p.unary(depth)
+	for p.tok.kind == markToken && precedence[p.tok.text] >= lowest {
 		op, line := p.tok.text, p.tok.line
-		if err = p.advance(); err != nil {
-			break
-		}
-		var right number
-		if right, err = p.binary(precedence[op]+1, depth+1); err != nil {
-			break
-		}
+		p.advance()
+		right := p.binary(precedence[op]+1, depth+1)
 		var ok bool
 		if left, ok = combine(op, left, right); !ok {
-			err = p.errorAt(line, "cannot compute this constant expression with %q", op)
+			p.failAt(line, "cannot compute this constant expression with %q", op)
 		}
 	}
-	return left, err
+	return left
 }
 
-func (p *parser) unary(depth int) (number, error) {
-	if depth > maxDepth {
-		return number{}, p.errorf("constant expression nested too deeply")
-	}
+func (p *parser) unary(depth int) number {
 	t := p.tok
-	if t.kind == numberToken {
+	switch {
+	case depth > maxDepth:
+		p.fail("constant expression nested too deeply")
+		return number{}
+	case t.kind == numberToken:
 		n, ok := parseNumber(t.text)
 		if !ok {
-			return n, p.errorf("%s is not a number", t)
+			p.fail("%s is not a number", t)
 		}
-		return n, p.advance()
+		p.advance()
+		return n
+	case t.text == "WARP_SZ":
+		p.advance()
+		return number{integer, 32}
+	case t.kind != markToken || !strings.Contains("-+~!(", t.text):
+		p.fail("expected a constant, found %s", t)
+		return number{}
 	}
-	if t.text == "WARP_SZ" {
-		return number{integer, 32}, p.advance()
-	}
-	if t.kind != markToken || !strings.Contains("-+~!(", t.text) {
-		return number{}, p.errorf("expected a constant, found %s", t)
-	}
-	if err := p.advance(); err != nil {
-		return number{}, err
-	}
+	p.advance()
 	if t.text == "(" {
-		n, err := p.binary(1, depth+1)
-		if err != nil {
-			return n, err
-		}
-		return n, p.expect(")")
+		n := p.binary(1, depth+1)
+		p.expect(")")
+		return n
 	}
-	n, err := p.unary(depth + 1)
-	if err != nil {
-		return n, err
-	}
-	return negate(p, t, n)
+	return p.negate(t, p.unary(depth+1))
 }
 
-func negate(p *parser, op token, n number) (number, error) {
+func (p *parser) negate(op token, n number) number {
 	switch {
 	case op.text == "+":
-		return n, nil
+		return n
 	case op.text == "-" && n.kind == integer:
-		return number{integer, -n.bits}, nil
+		return number{integer, -n.bits}
 	case op.text == "-" && n.kind == single:
-		return number{single, n.bits ^ 1<<31}, nil
+		return number{single, n.bits ^ 1<<31}
 	case op.text == "-":
-		return number{double, n.bits ^ 1<<63}, nil
+		return number{double, n.bits ^ 1<<63}
 	case op.text == "~" && n.kind == integer:
-		return number{integer, ^n.bits}, nil
+		return number{integer, ^n.bits}
 	case op.text == "!" && n.kind == integer:
-		return truth(n.bits == 0), nil
+		return truth(n.bits == 0)
 	}
-	return n, p.errorAt(op.line, "%s needs an integer", op)
+	p.failAt(op.line, "%s needs an integer", op)
+	return n
 }
 
 func truth(b bool) number {

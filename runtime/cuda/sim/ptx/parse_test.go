@@ -378,13 +378,10 @@ func TestNumbers(t *testing.T) {
 	}
 	for _, test := range tests {
 		p := &parser{lex: lexer{text: []byte(test.text), line: 1}}
-		if err := p.advance(); err != nil {
-			t.Fatal(err)
-		}
-		n, err := p.constant()
-		got, ok := n.as(test.typ)
-		if err != nil || !ok || got != test.want || p.tok.kind != endToken {
-			t.Errorf("%s as .%s: %#x, %v, %v; want %#x", test.text, test.typ, got, ok, err, test.want)
+		p.advance()
+		got, ok := p.constant().as(test.typ)
+		if p.err != nil || !ok || got != test.want || p.tok.kind != endToken {
+			t.Errorf("%s as .%s: %#x, %v, %v; want %#x", test.text, test.typ, got, ok, p.err, test.want)
 		}
 	}
 }

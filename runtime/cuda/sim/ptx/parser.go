@@ -16,19 +16,33 @@ type parser struct {
 	funcs  map[string]*function
 	kernel *kernelParser
 	bodies []*kernelParser // of the kernels
+	err    error           // the first mistake, behind which nothing is read
 }
 
-func (p *parser) advance() error {
+// advance reads a token; behind the first mistake there is none.
+func (p *parser) advance() {
+	if p.err != nil {
+		return
+	}
 	t, err := p.lex.next()
-	p.tok = t
-	return err
+	if p.tok = t; err != nil {
+		p.stop(err)
+	}
 }
 
-func (p *parser) errorf(format string, args ...any) error {
-	return p.errorAt(p.tok.line, format, args...)
+// stop ends the text here, where nothing has been wrong before.
+func (p *parser) stop(err error) {
+	if p.err == nil {
+		p.err, p.tok = err, token{line: p.tok.line}
+	}
 }
 
-func (p *parser) errorAt(line int, format string, args ...any) error {
+// fail stops at the next token.
+func (p *parser) fail(format string, args ...any) { p.failAt(p.tok.line, format, args...) }
+
+func (p *parser) failAt(line int, format string, args ...any) { p.stop(errorAt(line, format, args...)) }
+
+func errorAt(line int, format string, args ...any) error {
 	return &Error{line, fmt.Sprintf(format, args...)}
 }
 
@@ -37,53 +51,61 @@ func (p *parser) is(text string) bool {
 }
 
 // accept takes the next token if it is this one.
-func (p *parser) accept(text string) (bool, error) {
+func (p *parser) accept(text string) bool {
 	if !p.is(text) {
-		return false, nil
+		return false
 	}
-	err := p.advance()
-	return err == nil, err
+	p.advance()
+	return p.err == nil
 }
 
-func (p *parser) expect(text string) error {
+func (p *parser) expect(text string) {
 	if !p.is(text) {
-		return p.errorf("expected %q, found %s", text, p.tok)
+		p.fail("expected %q, found %s", text, p.tok)
 	}
-	return p.advance()
+	p.advance()
+}
+
+// list reads elements with commas between them, up to the mark behind the last.
+func (p *parser) list(end string, element func()) {
+	for first := true; !p.is(end) && p.err == nil; first = false {
+		if !first {
+			p.expect(",")
+		}
+		element()
+	}
 }
 
 // name takes an identifier.
-func (p *parser) name(what string) (string, error) {
+func (p *parser) name(what string) string {
 	t := p.tok
 	if t.kind != nameToken {
-		return "", p.errorf("expected %s, found %s", what, t)
+		p.fail("expected %s, found %s", what, t)
 	}
-	return t.text, p.advance()
+	p.advance()
+	return t.text
 }
 
 // count takes a non-negative integer constant.
-func (p *parser) count(what string) (int, error) {
+func (p *parser) count(what string) int {
 	line := p.tok.line
-	n, err := p.integer(what)
-	if err == nil && (n < 0 || n > 1<<31-1) {
-		err = p.errorAt(line, "%s is out of range: %d", what, n)
+	n := p.integer(what)
+	if n < 0 || n > 1<<31-1 {
+		p.failAt(line, "%s is out of range: %d", what, n)
 	}
-	return int(n), err
+	return int(n)
 }
 
 func (p *parser) module() (*Module, error) {
 	p.mod = &Module{Files: map[int]string{}}
 	p.vars, p.names, p.funcs = map[string]*Var{}, map[string]bool{}, map[string]*function{}
-	if err := p.advance(); err != nil {
-		return nil, err
-	}
-	if err := p.header(); err != nil {
-		return nil, err
-	}
+	p.advance()
+	p.header()
 	for p.tok.kind != endToken {
-		if err := p.directive(); err != nil {
-			return nil, err
-		}
+		p.directive()
+	}
+	if p.err != nil {
+		return nil, p.err
 	}
 	for _, kp := range p.bodies {
 		if err := p.expand(kp); err != nil {
@@ -94,85 +116,63 @@ func (p *parser) module() (*Module, error) {
 }
 
 // header reads .version, .target and .address_size, in their order.
-func (p *parser) header() error {
-	if err := p.expect(".version"); err != nil {
-		return err
-	}
+func (p *parser) header() {
+	p.expect(".version")
 	if _, err := fmt.Sscanf(p.tok.text+"\n", "%d.%d\n", &p.mod.Version.Major, &p.mod.Version.Minor); err != nil {
-		return p.errorf("expected a version such as 7.8, found %s", p.tok)
+		p.fail("expected a version such as 7.8, found %s", p.tok)
 	}
-	if err := p.advance(); err != nil {
-		return err
-	}
-	if err := p.expect(".target"); err != nil {
-		return err
-	}
-	if err := p.target(); err != nil {
-		return err
-	}
-	if err := p.expect(".address_size"); err != nil {
-		return err
-	}
+	p.advance()
+	p.expect(".target")
+	p.target()
+	p.expect(".address_size")
 	if !p.is("64") {
-		return p.errorf("only .address_size 64 is supported, found %s", p.tok)
+		p.fail("only .address_size 64 is supported, found %s", p.tok)
 	}
-	return p.advance()
+	p.advance()
 }
 
-func (p *parser) target() error {
+func (p *parser) target() {
 	line := p.tok.line
-	name, err := p.name("a target such as sm_80")
-	if err != nil {
-		return err
-	}
+	name := p.name("a target such as sm_80")
 	digits := strings.TrimPrefix(name, "sm_")
 	p.mod.Suffix = strings.TrimLeft(digits, "0123456789")
+	var err error
 	p.mod.Arch, err = strconv.Atoi(strings.TrimSuffix(digits, p.mod.Suffix))
 	if err != nil || digits == name || p.mod.Suffix != "" && p.mod.Suffix != "a" && p.mod.Suffix != "f" {
-		return p.errorAt(line, "expected a target such as sm_80, found %q", name)
+		p.failAt(line, "expected a target such as sm_80, found %q", name)
 	}
-	for {
-		if ok, err := p.accept(","); !ok {
-			return err
-		}
+	for p.accept(",") {
 		if !p.is("debug") {
-			return p.errorf("unsupported target option %s", p.tok)
+			p.fail("unsupported target option %s", p.tok)
 		}
-		if err := p.advance(); err != nil {
-			return err
-		}
+		p.advance()
 	}
 }
 
 // directive reads one directive of module scope.
-func (p *parser) directive() error {
+func (p *parser) directive() {
 	var link linkage
-	for {
-		switch p.tok.text {
-		case ".visible", ".weak":
-		case ".extern":
-			link.extern = true
-		case ".entry":
-			return p.entry(link)
-		case ".func":
-			return p.function(link)
-		case ".file":
-			return p.file()
-		case ".loc":
-			_, err := p.loc()
-			return err
-		case ".section":
-			return p.section()
-		case ".pragma":
-			return p.pragma()
-		case ".global", ".const", ".shared":
-			return p.moduleVars(link)
-		default:
-			return p.errorf("expected a directive of module scope, found %s", p.tok)
-		}
-		if err := p.advance(); err != nil {
-			return err
-		}
+	for p.is(".visible") || p.is(".weak") || p.is(".extern") {
+		link.extern = link.extern || p.is(".extern")
+		p.advance()
+	}
+	switch p.tok.text {
+	case ".entry":
+		p.entry(link)
+	case ".func":
+		p.function(link)
+	case ".file":
+		p.file()
+	case ".loc":
+		p.readLoc()
+	case ".section":
+		p.section()
+	case ".pragma":
+		p.pragma()
+	case ".global", ".const", ".shared":
+		p.moduleVars(link)
+	default:
+		p.fail("expected a directive of module scope, found %s", p.tok)
 	}
 }
 
@@ -180,190 +180,122 @@ func (p *parser) directive() error {
 type linkage struct{ extern bool }
 
 // file reads .file INDEX "NAME" and the optional time and size.
-func (p *parser) file() error {
-	if err := p.advance(); err != nil {
-		return err
-	}
-	index, err := p.count("a file index")
-	if err != nil {
-		return err
-	}
+func (p *parser) file() {
+	p.advance()
+	index := p.count("a file index")
 	if p.tok.kind != stringToken {
-		return p.errorf("expected the name of a file, found %s", p.tok)
+		p.fail("expected the name of a file, found %s", p.tok)
 	}
 	p.mod.Files[index] = strings.Trim(p.tok.text, `"`)
-	if err := p.advance(); err != nil {
-		return err
-	}
-	for {
-		if ok, err := p.accept(","); !ok {
-			return err
-		}
-		if _, err := p.constant(); err != nil {
-			return err
-		}
+	p.advance()
+	for p.accept(",") {
+		p.constant()
 	}
 }
 
-// loc reads .loc FILE LINE COLUMN and skips where the line was inlined.
-func (p *parser) loc() (Loc, error) {
+// readLoc reads .loc FILE LINE COLUMN and skips where the line was inlined.
+func (p *parser) readLoc() Loc {
 	var l Loc
-	if err := p.advance(); err != nil {
-		return l, err
-	}
+	p.advance()
 	for _, field := range []*int{&l.File, &l.Line, &l.Col} {
-		var err error
-		if *field, err = p.count("a place in the source"); err != nil {
-			return l, err
-		}
+		*field = p.count("a place in the source")
 	}
-	for {
-		if ok, err := p.accept(","); !ok {
-			return l, err
-		}
-		if err := p.inlined(); err != nil {
-			return l, err
-		}
+	for p.accept(",") {
+		p.inlined()
 	}
+	return l
 }
 
 // inlined skips function_name LABEL{+OFFSET} or inlined_at FILE LINE COLUMN.
-func (p *parser) inlined() error {
+func (p *parser) inlined() {
 	what := p.tok.text
 	if what != "function_name" && what != "inlined_at" {
-		return p.errorf("expected function_name or inlined_at, found %s", p.tok)
+		p.fail("expected function_name or inlined_at, found %s", p.tok)
 	}
-	if err := p.advance(); err != nil {
-		return err
-	}
+	p.advance()
 	if what == "inlined_at" {
 		for range 3 {
-			if _, err := p.count("a place in the source"); err != nil {
-				return err
-			}
+			p.count("a place in the source")
 		}
-		return nil
+		return
 	}
-	if _, err := p.name("a label"); err != nil {
-		return err
+	p.name("a label")
+	if p.accept("+") {
+		p.count("an offset")
 	}
-	if ok, err := p.accept("+"); !ok {
-		return err
-	}
-	_, err := p.count("an offset")
-	return err
 }
 
 // section skips debugging information.
-func (p *parser) section() error {
+func (p *parser) section() {
 	line := p.tok.line
-	for !p.is("{") {
-		if p.tok.kind == endToken {
-			return p.errorAt(line, ".section without a body")
-		}
-		if err := p.advance(); err != nil {
-			return err
-		}
-	}
-	for !p.is("}") {
-		if p.tok.kind == endToken {
-			return p.errorAt(line, ".section without its end")
-		}
-		if err := p.advance(); err != nil {
-			return err
+	for _, part := range []struct{ end, missing string }{{"{", "a body"}, {"}", "its end"}} {
+		for !p.is(part.end) && p.err == nil {
+			if p.tok.kind == endToken {
+				p.failAt(line, ".section without %s", part.missing)
+			}
+			p.advance()
 		}
 	}
-	return p.advance()
+	p.advance()
 }
 
 // pragma skips hints.
-func (p *parser) pragma() error {
+func (p *parser) pragma() {
 	for first := true; first || p.is(","); first = false {
-		if err := p.advance(); err != nil {
-			return err
-		}
+		p.advance()
 		if p.tok.kind != stringToken {
-			return p.errorf("expected a string, found %s", p.tok)
+			p.fail("expected a string, found %s", p.tok)
 		}
-		if err := p.advance(); err != nil {
-			return err
-		}
+		p.advance()
 	}
-	return p.expect(";")
+	p.expect(";")
 }
 
 // entry reads a kernel.
-func (p *parser) entry(link linkage) error {
-	if err := p.advance(); err != nil {
-		return err
-	}
+func (p *parser) entry(link linkage) {
+	p.advance()
 	line := p.tok.line
-	name, err := p.name("the name of a kernel")
-	if err != nil {
-		return err
-	}
+	name := p.name("the name of a kernel")
 	if p.names[name] || p.vars[name] != nil {
-		return p.errorAt(line, "%s is defined twice", name)
+		p.failAt(line, "%s is defined twice", name)
 	}
 	p.names[name] = true
 	k := &Kernel{Name: name, Line: line}
 	p.kernel = newKernelParser(p, k)
 	if p.is("(") {
-		if err := p.params(k); err != nil {
-			return err
-		}
+		p.params(k)
 	}
 	for p.tok.kind == dotToken {
-		if err := p.performance(k); err != nil {
-			return err
-		}
+		p.performance(k)
 	}
 	if link.extern {
-		return p.errorAt(line, "kernel %s is .extern: only kernels with a body are supported", name)
+		p.failAt(line, "kernel %s is .extern: only kernels with a body are supported", name)
 	}
-	if err := p.kernel.body(); err != nil {
-		return err
-	}
+	p.kernel.body()
 	p.bodies = append(p.bodies, p.kernel)
 	p.kernel = nil
 	p.mod.Kernels = append(p.mod.Kernels, k)
-	return nil
 }
 
 // performance reads a directive on how a kernel is to be compiled.
-func (p *parser) performance(k *Kernel) error {
+func (p *parser) performance(k *Kernel) {
 	word := p.tok.text
-	if word == ".pragma" {
-		return p.pragma()
-	}
-	if word == ".noreturn" {
-		return p.errorf("a kernel cannot be .noreturn")
-	}
-	one := map[string]*int{".minnctapersm": &k.MinCTAs, ".maxnreg": &k.MaxRegs}[word]
-	three := map[string]*[3]int{".maxntid": &k.MaxThreads, ".reqntid": &k.RequiredThreads}[word]
-	if one == nil && three == nil {
-		return p.errorf("unsupported kernel directive %s", p.tok)
-	}
-	if err := p.advance(); err != nil {
-		return err
-	}
-	if one != nil {
-		n, err := p.count(word)
-		*one = n
-		return err
-	}
-	*three = [3]int{1, 1, 1}
-	for i := range 3 {
-		if i > 0 {
-			if ok, err := p.accept(","); !ok {
-				return err
-			}
+	switch word {
+	case ".pragma":
+		p.pragma()
+	case ".minnctapersm", ".maxnreg":
+		p.advance()
+		*map[string]*int{".minnctapersm": &k.MinCTAs, ".maxnreg": &k.MaxRegs}[word] = p.count(word)
+	case ".maxntid", ".reqntid":
+		p.advance()
+		dims := [3]int{p.count(word), 1, 1}
+		for i := 1; i < 3 && p.accept(","); i++ {
+			dims[i] = p.count(word)
 		}
-		n, err := p.count(word)
-		if err != nil {
-			return err
-		}
-		three[i] = n
+		*map[string]*[3]int{".maxntid": &k.MaxThreads, ".reqntid": &k.RequiredThreads}[word] = dims
+	case ".noreturn":
+		p.fail("a kernel cannot be .noreturn")
+	default:
+		p.fail("unsupported kernel directive %s", p.tok)
 	}
-	return nil
 }
