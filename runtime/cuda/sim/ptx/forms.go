@@ -74,7 +74,7 @@ func parseTable(text string) []Form {
 		if len(fields) == 0 || fields[0] == "#" {
 			continue
 		}
-		f := Form{Op: fields[2], Text: strings.Join(fields[3:], " "), words: strings.Split(fields[2], ".")}
+		f := Form{Text: strings.Join(fields[3:], " ")}
 		if _, err := fmt.Sscanf(fields[0]+" "+fields[1], "%d.%d %d", &f.Since.Major, &f.Since.Minor, &f.Arch); err != nil {
 			panic("BUG: the instruction table says " + line)
 		}
@@ -86,7 +86,21 @@ func parseTable(text string) []Form {
 		for _, a := range args {
 			f.args = append(f.args, parseArg(a))
 		}
-		all = append(all, f)
+		for _, f.Op = range names(fields[2]) {
+			f.words = strings.Split(f.Op, ".")
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// names are those that a name with {a,b} in it stands for.
+func names(text string) []string {
+	head, rest, _ := strings.Cut(text, "{")
+	list, tail, _ := strings.Cut(rest, "}")
+	all := strings.Split(list, ",")
+	for i, part := range all {
+		all[i] = head + part + tail
 	}
 	return all
 }

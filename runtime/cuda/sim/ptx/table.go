@@ -22,6 +22,7 @@ var sets = map[string]string{
 	"l1":    "L1::evict_normal,L1::evict_unchanged,L1::evict_first,L1::evict_last,L1::no_allocate",
 	"l2":    "L2::evict_normal,L2::evict_first,L2::evict_last",
 	"pre":   "L2::64B,L2::128B,L2::256B",
+	"wmma":  "m16n16k16,m8n32k16,m32n8k16",
 }
 
 // wordsSince has the modifiers that came later than what they modify, everywhere
@@ -51,7 +52,8 @@ var wordsSince = map[string]struct {
 }
 
 // table is the instruction table. A row has the first version of the language
-// and the first architecture, the name, the modifiers, and the operands.
+// and the first architecture, the name, the modifiers, and the operands. A name
+// with {a,b} in it is two: the row stands for one with a and one with b.
 //
 // Of the modifiers, .a stands for itself, .{a,b} for one of these, .[a,b] for
 // one or none, and $set for the words of a set.
@@ -59,16 +61,14 @@ var wordsSince = map[string]struct {
 // An operand is written as its type: that of a name, or T to W for the first to
 // the fourth type among the modifiers, or 2T for the type of twice the width.
 // Before it = marks a destination, ~ a register that may be wider, # a constant,
-// _ one that may be left out as _, ? an operand that may be missing. [T] is memory, T^ a vector where .v2 or .v4 asks
-// for one, {4*T} a vector of four, {/T} a vector that makes up a T, T|p a pair
-// with a predicate, T|? one or none, L a label, LL a list of labels, and u32:1,2
-// a constant that is 1 or 2.
+// _ one that may be left out as _, ? an operand that may be missing. [T] is
+// memory, T^ a vector where .v2 or .v4 asks for one, {4*T} a vector of four, {/T}
+// a vector that makes up a T, T|p a pair with a predicate, T|? one or none, L a
+// label, LL a list of labels, and u32:1,2 a constant that is 1 or 2.
 const table = `
 # Integer arithmetic
-1.0 10 add .$int =T T T
-1.0 10 add .sat.s32 =T T T
-1.0 10 sub .$int =T T T
-1.0 10 sub .sat.s32 =T T T
+1.0 10 {add,sub} .$int =T T T
+1.0 10 {add,sub} .sat.s32 =T T T
 1.0 10 mul .{lo,hi}.$int =T T T
 1.0 10 mul .wide.{u16,s16,u32,s32} =2T T T
 1.0 10 mad .{lo,hi}.$int =T T T T
@@ -77,21 +77,14 @@ const table = `
 1.0 10 mul24 .{lo,hi}.{u32,s32} =T T T
 1.0 10 mad24 .{lo,hi}.{u32,s32} =T T T T
 1.0 10 mad24 .hi.sat.s32 =T T T T
-1.2 10 add.cc .{u32,s32,u64,s64} =T T T
-1.2 10 addc .[cc].{u32,s32,u64,s64} =T T T
-1.2 10 sub.cc .{u32,s32,u64,s64} =T T T
-1.2 10 subc .[cc].{u32,s32,u64,s64} =T T T
+1.2 10 {add,sub}.cc .{u32,s32,u64,s64} =T T T
+1.2 10 {addc,subc} .[cc].{u32,s32,u64,s64} =T T T
 3.0 20 mad .{lo,hi}.cc.{u32,s32,u64,s64} =T T T T
 3.0 20 madc .{lo,hi}.[cc].{u32,s32,u64,s64} =T T T T
 1.0 10 sad .$int =T T T T
-1.0 10 div .$int =T T T
-1.0 10 rem .$int =T T T
-1.0 10 abs .{s16,s32,s64} =T T
-1.0 10 neg .{s16,s32,s64} =T T
-1.0 10 min .$int =T T T
-1.0 10 max .$int =T T T
-2.0 20 popc .{b32,b64} =u32 T
-2.0 20 clz .{b32,b64} =u32 T
+1.0 10 {div,rem,min,max} .$int =T T T
+1.0 10 {abs,neg} .{s16,s32,s64} =T T
+2.0 20 {popc,clz} .{b32,b64} =u32 T
 2.0 20 bfind .[shiftamt].{u32,s32,u64,s64} =u32 T
 2.0 20 brev .{b32,b64} =T T
 2.0 20 bfe .{u32,s32,u64,s64} =T T u32 u32
@@ -103,68 +96,40 @@ const table = `
 5.0 61 dp2a .{lo,hi}.{u32,s32}.{u32,s32} =b32 b32 b32 b32
 
 # Floating-point arithmetic
-1.0 10 add .[$rnd].[ftz].[sat].f32 =T T T
-1.0 13 add .[$rnd].f64 =T T T
-4.2 53 add .[rn].[ftz].[sat].$half =T T T
-7.8 90 add .[rn].$bhalf =T T T
-1.0 10 sub .[$rnd].[ftz].[sat].f32 =T T T
-1.0 13 sub .[$rnd].f64 =T T T
-4.2 53 sub .[rn].[ftz].[sat].$half =T T T
-7.8 90 sub .[rn].$bhalf =T T T
-1.0 10 mul .[$rnd].[ftz].[sat].f32 =T T T
-1.0 13 mul .[$rnd].f64 =T T T
-4.2 53 mul .[rn].[ftz].[sat].$half =T T T
-7.8 90 mul .[rn].$bhalf =T T T
-2.0 20 fma .$rnd.[ftz].[sat].f32 =T T T T
+1.0 10 {add,sub,mul} .[$rnd].[ftz].[sat].f32 =T T T
+1.0 13 {add,sub,mul} .[$rnd].f64 =T T T
+4.2 53 {add,sub,mul} .[rn].[ftz].[sat].$half =T T T
+7.8 90 {add,sub,mul} .[rn].$bhalf =T T T
+2.0 20 {fma,mad} .$rnd.[ftz].[sat].f32 =T T T T
 1.4 13 fma .$rnd.f64 =T T T T
 4.2 53 fma .rn.[ftz].[sat].$half =T T T T
 7.0 80 fma .rn.[ftz].relu.$half =T T T T
 7.0 80 fma .rn.[relu].$bhalf =T T T T
-2.0 20 mad .$rnd.[ftz].[sat].f32 =T T T T
 1.0 13 mad .$rnd.f64 =T T T T
 1.4 10 div .{approx,full}.[ftz].f32 =T T T
 2.0 20 div .$rnd.[ftz].f32 =T T T
 1.4 13 div .$rnd.f64 =T T T
-1.0 10 abs .[ftz].f32 =T T
-1.0 13 abs .f64 =T T
+1.0 10 {abs,neg} .[ftz].f32 =T T
+1.0 13 {abs,neg} .f64 =T T
 6.5 53 abs .[ftz].$half =T T
-7.0 80 abs .$bhalf =T T
-1.0 10 neg .[ftz].f32 =T T
-1.0 13 neg .f64 =T T
+7.0 80 {abs,neg} .$bhalf =T T
 6.0 53 neg .[ftz].$half =T T
-7.0 80 neg .$bhalf =T T
-1.0 10 min .[ftz].f32 =T T T
-7.0 80 min .[ftz].NaN.f32 =T T T
-7.2 86 min .[ftz].[NaN].xorsign.abs.f32 =T T T
-1.0 13 min .f64 =T T T
-7.0 80 min .[ftz].[NaN].$half =T T T
-7.2 86 min .[ftz].[NaN].xorsign.abs.$half =T T T
-7.0 80 min .[NaN].$bhalf =T T T
-7.2 86 min .[NaN].xorsign.abs.$bhalf =T T T
-1.0 10 max .[ftz].f32 =T T T
-7.0 80 max .[ftz].NaN.f32 =T T T
-7.2 86 max .[ftz].[NaN].xorsign.abs.f32 =T T T
-1.0 13 max .f64 =T T T
-7.0 80 max .[ftz].[NaN].$half =T T T
-7.2 86 max .[ftz].[NaN].xorsign.abs.$half =T T T
-7.0 80 max .[NaN].$bhalf =T T T
-7.2 86 max .[NaN].xorsign.abs.$bhalf =T T T
+1.0 10 {min,max} .[ftz].f32 =T T T
+7.0 80 {min,max} .[ftz].NaN.f32 =T T T
+7.2 86 {min,max} .[ftz].[NaN].xorsign.abs.f32 =T T T
+1.0 13 {min,max} .f64 =T T T
+7.0 80 {min,max} .[ftz].[NaN].$half =T T T
+7.2 86 {min,max} .[ftz].[NaN].xorsign.abs.$half =T T T
+7.0 80 {min,max} .[NaN].$bhalf =T T T
+7.2 86 {min,max} .[NaN].xorsign.abs.$bhalf =T T T
 2.0 20 copysign .{f32,f64} =T T T
 2.0 20 testp .{finite,infinite,number,notanumber,normal,subnormal}.{f32,f64} =pred T
-1.4 10 rcp .approx.[ftz].f32 =T T
-2.0 20 rcp .$rnd.[ftz].f32 =T T
-1.4 13 rcp .$rnd.f64 =T T
+1.4 10 {rcp,sqrt,rsqrt,sin,cos,lg2,ex2} .approx.[ftz].f32 =T T
+2.0 20 {rcp,sqrt} .$rnd.[ftz].f32 =T T
+1.4 13 {rcp,sqrt} .$rnd.f64 =T T
 2.1 20 rcp .approx.ftz.f64 =T T
-1.4 10 sqrt .approx.[ftz].f32 =T T
-2.0 20 sqrt .$rnd.[ftz].f32 =T T
-1.4 13 sqrt .$rnd.f64 =T T
-1.4 10 rsqrt .approx.[ftz].f32 =T T
 1.4 13 rsqrt .approx.f64 =T T
 4.0 20 rsqrt .approx.ftz.f64 =T T
-1.4 10 sin .approx.[ftz].f32 =T T
-1.4 10 cos .approx.[ftz].f32 =T T
-1.4 10 lg2 .approx.[ftz].f32 =T T
-1.4 10 ex2 .approx.[ftz].f32 =T T
 7.0 75 ex2 .approx.$half =T T
 7.8 90 ex2 .approx.ftz.$bhalf =T T
 7.0 75 tanh .approx.f32 =T T
@@ -208,9 +173,7 @@ const table = `
 1.0 10 slct .[ftz].{b16,b32,b64,u16,u32,u64,s16,s32,s64,f32,f64}.f32 =T T T U
 
 # Logic and shifts
-1.0 10 and .{b16,b32,b64,pred} =T T T
-1.0 10 or .{b16,b32,b64,pred} =T T T
-1.0 10 xor .{b16,b32,b64,pred} =T T T
+1.0 10 {and,or,xor} .{b16,b32,b64,pred} =T T T
 1.0 10 not .{b16,b32,b64,pred} =T T
 1.0 10 cnot .$bits =T T
 1.0 10 shl .$bits =T T u32
@@ -383,38 +346,16 @@ const table = `
 7.1 80 mma.sync .aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc ={4*s32} {4*b32} {2*b32} {4*s32}
 
 # Matrices of wmma
-6.3 70 wmma.load.a.sync .aligned.{row,col}.m16n16k16.[global,shared,shared::cta].f16 ={8*b32} [T] ?u32
-6.3 70 wmma.load.b.sync .aligned.{row,col}.m16n16k16.[global,shared,shared::cta].f16 ={8*b32} [T] ?u32
-6.3 70 wmma.load.c.sync .aligned.{row,col}.m16n16k16.[global,shared,shared::cta].f16 ={4*b32} [T] ?u32
-6.3 70 wmma.load.c.sync .aligned.{row,col}.m16n16k16.[global,shared,shared::cta].f32 ={8*f32} [T] ?u32
-6.3 70 wmma.store.d.sync .aligned.{row,col}.m16n16k16.[global,shared,shared::cta].f16 [T] {4*b32} ?u32
-6.3 70 wmma.store.d.sync .aligned.{row,col}.m16n16k16.[global,shared,shared::cta].f32 [T] {8*f32} ?u32
-6.3 70 wmma.mma.sync .aligned.{row,col}.{row,col}.m16n16k16.f16.f16 ={4*b32} {8*b32} {8*b32} {4*b32}
-6.3 70 wmma.mma.sync .aligned.{row,col}.{row,col}.m16n16k16.f16.f32 ={4*b32} {8*b32} {8*b32} {8*f32}
-6.3 70 wmma.mma.sync .aligned.{row,col}.{row,col}.m16n16k16.f32.f16 ={8*f32} {8*b32} {8*b32} {4*b32}
-6.3 70 wmma.mma.sync .aligned.{row,col}.{row,col}.m16n16k16.f32.f32 ={8*f32} {8*b32} {8*b32} {8*f32}
-6.3 70 wmma.load.a.sync .aligned.{row,col}.m8n32k16.[global,shared,shared::cta].f16 ={8*b32} [T] ?u32
-6.3 70 wmma.load.b.sync .aligned.{row,col}.m8n32k16.[global,shared,shared::cta].f16 ={8*b32} [T] ?u32
-6.3 70 wmma.load.c.sync .aligned.{row,col}.m8n32k16.[global,shared,shared::cta].f16 ={4*b32} [T] ?u32
-6.3 70 wmma.load.c.sync .aligned.{row,col}.m8n32k16.[global,shared,shared::cta].f32 ={8*f32} [T] ?u32
-6.3 70 wmma.store.d.sync .aligned.{row,col}.m8n32k16.[global,shared,shared::cta].f16 [T] {4*b32} ?u32
-6.3 70 wmma.store.d.sync .aligned.{row,col}.m8n32k16.[global,shared,shared::cta].f32 [T] {8*f32} ?u32
-6.3 70 wmma.mma.sync .aligned.{row,col}.{row,col}.m8n32k16.f16.f16 ={4*b32} {8*b32} {8*b32} {4*b32}
-6.3 70 wmma.mma.sync .aligned.{row,col}.{row,col}.m8n32k16.f16.f32 ={4*b32} {8*b32} {8*b32} {8*f32}
-6.3 70 wmma.mma.sync .aligned.{row,col}.{row,col}.m8n32k16.f32.f16 ={8*f32} {8*b32} {8*b32} {4*b32}
-6.3 70 wmma.mma.sync .aligned.{row,col}.{row,col}.m8n32k16.f32.f32 ={8*f32} {8*b32} {8*b32} {8*f32}
-6.3 70 wmma.load.a.sync .aligned.{row,col}.m32n8k16.[global,shared,shared::cta].f16 ={8*b32} [T] ?u32
-6.3 70 wmma.load.b.sync .aligned.{row,col}.m32n8k16.[global,shared,shared::cta].f16 ={8*b32} [T] ?u32
-6.3 70 wmma.load.c.sync .aligned.{row,col}.m32n8k16.[global,shared,shared::cta].f16 ={4*b32} [T] ?u32
-6.3 70 wmma.load.c.sync .aligned.{row,col}.m32n8k16.[global,shared,shared::cta].f32 ={8*f32} [T] ?u32
-6.3 70 wmma.store.d.sync .aligned.{row,col}.m32n8k16.[global,shared,shared::cta].f16 [T] {4*b32} ?u32
-6.3 70 wmma.store.d.sync .aligned.{row,col}.m32n8k16.[global,shared,shared::cta].f32 [T] {8*f32} ?u32
-6.3 70 wmma.mma.sync .aligned.{row,col}.{row,col}.m32n8k16.f16.f16 ={4*b32} {8*b32} {8*b32} {4*b32}
-6.3 70 wmma.mma.sync .aligned.{row,col}.{row,col}.m32n8k16.f16.f32 ={4*b32} {8*b32} {8*b32} {8*f32}
-6.3 70 wmma.mma.sync .aligned.{row,col}.{row,col}.m32n8k16.f32.f16 ={8*f32} {8*b32} {8*b32} {4*b32}
-6.3 70 wmma.mma.sync .aligned.{row,col}.{row,col}.m32n8k16.f32.f32 ={8*f32} {8*b32} {8*b32} {8*f32}
-7.0 80 wmma.load.a.sync .aligned.{row,col}.m16n16k16.[global,shared,shared::cta].bf16 ={4*b32} [T] ?u32
-7.0 80 wmma.load.b.sync .aligned.{row,col}.m16n16k16.[global,shared,shared::cta].bf16 ={4*b32} [T] ?u32
+6.3 70 wmma.load.{a,b}.sync .aligned.{row,col}.$wmma.[global,shared,shared::cta].f16 ={8*b32} [T] ?u32
+6.3 70 wmma.load.c.sync .aligned.{row,col}.$wmma.[global,shared,shared::cta].f16 ={4*b32} [T] ?u32
+6.3 70 wmma.load.c.sync .aligned.{row,col}.$wmma.[global,shared,shared::cta].f32 ={8*f32} [T] ?u32
+6.3 70 wmma.store.d.sync .aligned.{row,col}.$wmma.[global,shared,shared::cta].f16 [T] {4*b32} ?u32
+6.3 70 wmma.store.d.sync .aligned.{row,col}.$wmma.[global,shared,shared::cta].f32 [T] {8*f32} ?u32
+6.3 70 wmma.mma.sync .aligned.{row,col}.{row,col}.$wmma.f16.f16 ={4*b32} {8*b32} {8*b32} {4*b32}
+6.3 70 wmma.mma.sync .aligned.{row,col}.{row,col}.$wmma.f16.f32 ={4*b32} {8*b32} {8*b32} {8*f32}
+6.3 70 wmma.mma.sync .aligned.{row,col}.{row,col}.$wmma.f32.f16 ={8*f32} {8*b32} {8*b32} {4*b32}
+6.3 70 wmma.mma.sync .aligned.{row,col}.{row,col}.$wmma.f32.f32 ={8*f32} {8*b32} {8*b32} {8*f32}
+7.0 80 wmma.load.{a,b}.sync .aligned.{row,col}.m16n16k16.[global,shared,shared::cta].bf16 ={4*b32} [T] ?u32
 7.0 80 wmma.mma.sync .aligned.{row,col}.{row,col}.m16n16k16.f32.bf16.bf16.f32 ={8*f32} {4*b32} {4*b32} {8*f32}
 7.0 80 wmma.load.a.sync .aligned.{row,col}.m8n32k16.[global,shared,shared::cta].bf16 ={2*b32} [T] ?u32
 7.0 80 wmma.load.b.sync .aligned.{row,col}.m8n32k16.[global,shared,shared::cta].bf16 ={8*b32} [T] ?u32
@@ -422,28 +363,21 @@ const table = `
 7.0 80 wmma.load.a.sync .aligned.{row,col}.m32n8k16.[global,shared,shared::cta].bf16 ={8*b32} [T] ?u32
 7.0 80 wmma.load.b.sync .aligned.{row,col}.m32n8k16.[global,shared,shared::cta].bf16 ={2*b32} [T] ?u32
 7.0 80 wmma.mma.sync .aligned.{row,col}.{row,col}.m32n8k16.f32.bf16.bf16.f32 ={8*f32} {8*b32} {2*b32} {8*f32}
-6.3 72 wmma.load.a.sync .aligned.{row,col}.m16n16k16.[global,shared,shared::cta].{s8,u8} ={2*b32} [T] ?u32
-6.3 72 wmma.load.b.sync .aligned.{row,col}.m16n16k16.[global,shared,shared::cta].{s8,u8} ={2*b32} [T] ?u32
-6.3 72 wmma.load.c.sync .aligned.{row,col}.m16n16k16.[global,shared,shared::cta].s32 ={8*s32} [T] ?u32
-6.3 72 wmma.store.d.sync .aligned.{row,col}.m16n16k16.[global,shared,shared::cta].s32 [T] {8*s32} ?u32
+6.3 72 wmma.load.{a,b}.sync .aligned.{row,col}.m16n16k16.[global,shared,shared::cta].{s8,u8} ={2*b32} [T] ?u32
+6.3 72 wmma.load.c.sync .aligned.{row,col}.$wmma.[global,shared,shared::cta].s32 ={8*s32} [T] ?u32
+6.3 72 wmma.store.d.sync .aligned.{row,col}.$wmma.[global,shared,shared::cta].s32 [T] {8*s32} ?u32
 6.3 72 wmma.mma.sync .aligned.{row,col}.{row,col}.m16n16k16.s32.s8.s8.s32.[satfinite] ={8*s32} {2*b32} {2*b32} {8*s32}
 6.3 72 wmma.mma.sync .aligned.{row,col}.{row,col}.m16n16k16.s32.u8.u8.s32.[satfinite] ={8*s32} {2*b32} {2*b32} {8*s32}
 6.3 72 wmma.load.a.sync .aligned.{row,col}.m8n32k16.[global,shared,shared::cta].{s8,u8} ={1*b32} [T] ?u32
 6.3 72 wmma.load.b.sync .aligned.{row,col}.m8n32k16.[global,shared,shared::cta].{s8,u8} ={4*b32} [T] ?u32
-6.3 72 wmma.load.c.sync .aligned.{row,col}.m8n32k16.[global,shared,shared::cta].s32 ={8*s32} [T] ?u32
-6.3 72 wmma.store.d.sync .aligned.{row,col}.m8n32k16.[global,shared,shared::cta].s32 [T] {8*s32} ?u32
 6.3 72 wmma.mma.sync .aligned.{row,col}.{row,col}.m8n32k16.s32.s8.s8.s32.[satfinite] ={8*s32} {1*b32} {4*b32} {8*s32}
 6.3 72 wmma.mma.sync .aligned.{row,col}.{row,col}.m8n32k16.s32.u8.u8.s32.[satfinite] ={8*s32} {1*b32} {4*b32} {8*s32}
 6.3 72 wmma.load.a.sync .aligned.{row,col}.m32n8k16.[global,shared,shared::cta].{s8,u8} ={4*b32} [T] ?u32
 6.3 72 wmma.load.b.sync .aligned.{row,col}.m32n8k16.[global,shared,shared::cta].{s8,u8} ={1*b32} [T] ?u32
-6.3 72 wmma.load.c.sync .aligned.{row,col}.m32n8k16.[global,shared,shared::cta].s32 ={8*s32} [T] ?u32
-6.3 72 wmma.store.d.sync .aligned.{row,col}.m32n8k16.[global,shared,shared::cta].s32 [T] {8*s32} ?u32
 6.3 72 wmma.mma.sync .aligned.{row,col}.{row,col}.m32n8k16.s32.s8.s8.s32.[satfinite] ={8*s32} {4*b32} {1*b32} {8*s32}
 6.3 72 wmma.mma.sync .aligned.{row,col}.{row,col}.m32n8k16.s32.u8.u8.s32.[satfinite] ={8*s32} {4*b32} {1*b32} {8*s32}
-7.0 80 wmma.load.a.sync .aligned.{row,col}.m16n16k8.[global,shared,shared::cta].tf32 ={4*b32} [T] ?u32
-7.0 80 wmma.load.a.sync .aligned.{row,col}.m8n8k4.[global,shared,shared::cta].f64 ={1*f64} [T] ?u32
-7.0 80 wmma.load.b.sync .aligned.{row,col}.m16n16k8.[global,shared,shared::cta].tf32 ={4*b32} [T] ?u32
-7.0 80 wmma.load.b.sync .aligned.{row,col}.m8n8k4.[global,shared,shared::cta].f64 ={1*f64} [T] ?u32
+7.0 80 wmma.load.{a,b}.sync .aligned.{row,col}.m16n16k8.[global,shared,shared::cta].tf32 ={4*b32} [T] ?u32
+7.0 80 wmma.load.{a,b}.sync .aligned.{row,col}.m8n8k4.[global,shared,shared::cta].f64 ={1*f64} [T] ?u32
 7.0 80 wmma.load.c.sync .aligned.{row,col}.m16n16k8.[global,shared,shared::cta].f32 ={8*f32} [T] ?u32
 7.0 80 wmma.load.c.sync .aligned.{row,col}.m8n8k4.[global,shared,shared::cta].f64 ={2*f64} [T] ?u32
 7.0 80 wmma.store.d.sync .aligned.{row,col}.m16n16k8.[global,shared,shared::cta].f32 [T] {8*f32} ?u32
