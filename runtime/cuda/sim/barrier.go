@@ -66,14 +66,9 @@ func (bi *barrierInfo) flow(w *warp, in *instr, active, m uint32) (int, uint32) 
 }
 
 // sameValue gives the lanes of m whose value is that of the first of them.
-func sameValue(c *column, m uint32) (same uint32) {
+func sameValue(c *column, m uint32) uint32 {
 	v := c[bits.TrailingZeros32(m)]
-	for ; m != 0; m &= m - 1 {
-		if lane := bits.TrailingZeros32(m); c[lane] == v {
-			same |= 1 << lane
-		}
-	}
-	return same
+	return lanesOf(m, func(lane int) bool { return c[lane] == v })
 }
 
 // arriveAt makes some lanes arrive at a barrier and says whether they stopped
@@ -176,6 +171,12 @@ func forLanes(m uint32, f func(lane int)) {
 	for ; m != 0; m &= m - 1 {
 		f(bits.TrailingZeros32(m))
 	}
+}
+
+// lanesOf gives the lanes of m for which f is true.
+func lanesOf(m uint32, f func(lane int) bool) (yes uint32) {
+	forLanes(m, func(lane int) { yes |= bit(f(lane)) << lane })
+	return yes
 }
 
 // absorb joins the groups that wait at this instruction with the current one.

@@ -212,8 +212,7 @@ func (d *decoder) set() exec {
 		c = d.pred(&d.in.Args[3])
 	}
 	return func(w *warp, m uint32) {
-		var v uint32
-		forLanes(m, func(i int) { v |= bit(rel(w.cols[a][i], w.cols[b][i])) << i })
+		v := lanesOf(m, func(i int) bool { return rel(w.cols[a][i], w.cols[b][i]) })
 		if op != "" {
 			v = combine(op, v, c.of(w))
 		}

@@ -272,6 +272,14 @@ func (d *decoder) predDst(o *ptx.Operand) int32 {
 	return -1
 }
 
+// pairDst are a destination and the predicate behind it, -1 for none.
+func (d *decoder) pairDst(o *ptx.Operand) (dst *ptx.Operand, pred int32) {
+	if o.Kind == ptx.PairArg {
+		return &o.Elems[0], d.predDst(&o.Elems[1])
+	}
+	return o, -1
+}
+
 // register is the one that an operand names, or -1.
 func register(o *ptx.Operand) int32 {
 	if o.Kind == ptx.RegArg {

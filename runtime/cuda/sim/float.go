@@ -240,12 +240,6 @@ func (d *decoder) testp() exec {
 	class := d.in.Pick("finite", "infinite", "number", "notanumber", "normal", "subnormal")
 	p, a := d.predDst(&d.in.Args[0]), d.src(1)
 	return func(w *warp, m uint32) {
-		var v uint32
-		forLanes(m, func(i int) {
-			if f.TestP(class, w.cols[a][i]) {
-				v |= 1 << i
-			}
-		})
-		w.setPred(p, m, v)
+		w.setPred(p, m, lanesOf(m, func(i int) bool { return f.TestP(class, w.cols[a][i]) }))
 	}
 }

@@ -337,11 +337,10 @@ func (d *decoder) bitwise() exec {
 func (d *decoder) lop3() exec {
 	args := d.in.Args
 	lut := uint8(args[4].Imm)
-	dst, pred := &args[0], int32(-1)
+	dst, pred := d.pairDst(&args[0])
 	var q predicate
-	if dst.Kind == ptx.PairArg {
-		pred, q = d.predDst(&dst.Elems[1]), d.pred(&args[5])
-		dst = &dst.Elems[0]
+	if args[0].Kind == ptx.PairArg {
+		q = d.pred(&args[5])
 	}
 	o, a, b, c := d.write(dst), d.src(1), d.src(2), d.src(3)
 	and := d.in.Has("and")

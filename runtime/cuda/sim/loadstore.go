@@ -144,14 +144,8 @@ func (t *transfer) pass(w *warp, buf *buffer, m uint32) bool {
 }
 
 // vagueLanes are the lanes that access undefined bytes.
-func (w *warp) vagueLanes(buf *buffer, shift, size int, m uint32) (v uint32) {
-	forLanes(m, func(i int) {
-		off := w.offs[i] + shift
-		if buf.vague[off>>6]>>(off&63)&(1<<size-1) != 0 {
-			v |= 1 << i
-		}
-	})
-	return v
+func (w *warp) vagueLanes(buf *buffer, shift, size int, m uint32) uint32 {
+	return lanesOf(m, func(i int) bool { return buf.vague.any(w.offs[i]+shift, size) })
 }
 
 // same says whether a store that clashes with another one, as the first lanes of

@@ -210,7 +210,7 @@ func (p *product) element(d *decoder, ta, tb string) bool {
 	case "tf32":
 		p.floats(arch, num.F32)
 	case "f64":
-		p.multiply = each(func(c uint64, a, b []uint64) uint64 { return num.DotF64(c, a, b) })
+		p.dots(num.DotF64)
 	case "s8", "u8":
 		p.integers(d, 8, ta == "s8", tb == "s8")
 	case "s4", "u4":
@@ -223,15 +223,36 @@ func (p *product) element(d *decoder, ta, tb string) bool {
 	return true
 }
 
-// each multiplies by dot products, one for each element of C.
-func each(dot func(c uint64, a, b []uint64) uint64) func(f *fragments, m, k int) {
-	return func(f *fragments, m, k int) {
-		for i := range m {
-			for j := range 8 {
-				f.c[8*i+j] = dot(f.c[8*i+j], f.a[i*k:i*k+k], f.b[j*k:j*k+k])
-			}
+// dots multiplies by dot products, one for each of the m by n elements of C.
+func (f *fragments) dots(m, n, k int, dot dotProduct) {
+	for i := range m {
+		for j := range n {
+			f.c[n*i+j] = dot(f.c[n*i+j], f.a[i*k:i*k+k], f.b[j*k:j*k+k])
 		}
 	}
+}
+
+// dotProduct is c plus the products of a row of A and a column of B.
+type dotProduct func(c uint64, a, b []uint64) uint64
+
+// integerDots are those of integers of a width.
+func integerDots(sat bool, width int, aSigned, bSigned bool) dotProduct {
+	extend := func(to []int32, from []uint64, signed bool) []int32 {
+		for i, x := range from {
+			if to[i] = int32(x); signed {
+				to[i] = int32(num.SignExtend(width, x))
+			}
+		}
+		return to[:len(from)]
+	}
+	return func(c uint64, a, b []uint64) uint64 {
+		var x, y [64]int32
+		return uint64(num.DotInt(sat, uint32(c), extend(x[:], a, aSigned), extend(y[:], b, bSigned)))
+	}
+}
+
+func (p *product) dots(dot dotProduct) {
+	p.multiply = func(f *fragments, m, k int) { f.dots(m, 8, k, dot) }
 }
 
 func (p *product) floats(arch int, f num.Format) {
@@ -245,28 +266,15 @@ func (p *product) floats(arch int, f num.Format) {
 }
 
 func (p *product) integers(d *decoder, width int, aSigned, bSigned bool) {
-	sat := d.in.Has("satfinite")
 	p.each = 32 / width
 	p.load = func(x uint64, e int) uint64 { return x >> (width * e) & mask(width) }
-	extend := func(to []int32, from []uint64, signed bool) {
-		for i, x := range from {
-			if to[i] = int32(x); signed {
-				to[i] = int32(num.SignExtend(width, x))
-			}
-		}
-	}
-	p.multiply = each(func(c uint64, a, b []uint64) uint64 {
-		var x, y [64]int32
-		extend(x[:], a, aSigned)
-		extend(y[:], b, bSigned)
-		return uint64(num.DotInt(sat, uint32(c), x[:len(a)], y[:len(b)]))
-	})
+	p.dots(integerDots(d.in.Has("satfinite"), width, aSigned, bSigned))
 }
 
 // bits multiplies single bits: a register is one element, of 32 of them.
 func (p *product) bits(and bool) {
 	p.k /= 32
-	p.multiply = each(func(c uint64, a, b []uint64) uint64 {
+	p.dots(func(c uint64, a, b []uint64) uint64 {
 		var x, y [8]uint32
 		for i := range a {
 			x[i], y[i] = uint32(a[i]), uint32(b[i])

@@ -185,20 +185,16 @@ func (d *decoder) cvta() exec {
 }
 
 func (d *decoder) isspacep() exec {
-	s := d.in.Space
+	base := uint64(globalBase)
+	if s := int(d.in.Space); s < len(windows) && windows[s] != 0 {
+		base = windows[s]
+	}
 	p, a := d.predDst(&d.in.Args[0]), d.src(1)
 	return func(w *warp, m uint32) {
-		var v uint32
-		forLanes(m, func(i int) {
-			base, addr := uint64(globalBase), w.cols[a][i]
-			if int(s) < len(windows) && windows[s] != 0 {
-				base = windows[s]
-			}
-			if addr >= base && addr-base < windowSize {
-				v |= 1 << i
-			}
-		})
-		w.setPred(p, m, v)
+		w.setPred(p, m, lanesOf(m, func(i int) bool {
+			addr := w.cols[a][i]
+			return addr >= base && addr-base < windowSize
+		}))
 	}
 }
 

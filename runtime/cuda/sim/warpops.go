@@ -4,7 +4,6 @@ import (
 	"math/bits"
 
 	"github.com/arithlang/mlc/runtime/cuda/sim/num"
-	"github.com/arithlang/mlc/runtime/cuda/sim/ptx"
 )
 
 // The instructions by which the lanes of a warp exchange values. Each runs
@@ -24,11 +23,7 @@ func (d *decoder) together(out *instr, member int, f exec) {
 
 func (d *decoder) shfl(out *instr) {
 	args := d.in.Args
-	dst, pred := &args[0], int32(-1)
-	if dst.Kind == ptx.PairArg {
-		pred = d.predDst(&dst.Elems[1])
-		dst = &dst.Elems[0]
-	}
+	dst, pred := d.pairDst(&args[0])
 	o, a := d.write(dst), d.src(1)
 	ro, ra := register(dst), register(&args[1])
 	d.forget()
@@ -103,20 +98,12 @@ func (d *decoder) match(out *instr) {
 		})
 		return
 	}
-	dst, pred := &args[0], int32(-1)
-	if dst.Kind == ptx.PairArg {
-		pred = d.predDst(&dst.Elems[1])
-		dst = &dst.Elems[0]
-	}
+	dst, pred := d.pairDst(&args[0])
 	o, a := d.write(dst), d.src(1)
 	d.together(out, 2, func(w *warp, m uint32) {
 		first := w.cols[a][bits.TrailingZeros32(m)] & keep
-		v := uint64(m)
-		forLanes(m, func(i int) {
-			if w.cols[a][i]&keep != first {
-				v = 0
-			}
-		})
+		equal := lanesOf(m, func(i int) bool { return w.cols[a][i]&keep == first })
+		v := uint64(m & spread(equal == m))
 		forLanes(m, func(i int) { w.cols[o][i] = v })
 		w.setPred(pred, m, spread(v != 0))
 	})

@@ -195,11 +195,11 @@ func (d *decoder) wmma(out *instr) {
 	d.forget()
 	switch from := types[1]; {
 	case from == ptx.F64:
-		x.multiply = x.dots(num.DotF64)
+		x.dots(num.DotF64)
 	case isFloat(from):
 		x.floats(d.k.m.d.opt.Arch, from, types[0], types[3])
 	default:
-		x.integers(d.in.Has("satfinite"), from)
+		x.dots(integerDots(d.in.Has("satfinite"), from.Bits(), isSigned(from), isSigned(from)))
 	}
 	d.together(out, -1, x.run)
 }
@@ -217,32 +217,8 @@ func (x *wmmaProduct) floats(arch int, from, sum, first ptx.Type) {
 	}
 }
 
-// dots multiplies by dot products.
-func (x *wmmaProduct) dots(dot func(c uint64, a, b []uint64) uint64) func(f *fragments) {
-	return func(f *fragments) {
-		for i := range x.m {
-			for j := range x.n {
-				c := &f.c[i*x.n+j]
-				*c = dot(*c, f.a[i*x.k:i*x.k+x.k], f.b[j*x.k:j*x.k+x.k])
-			}
-		}
-	}
-}
-
-func (x *wmmaProduct) integers(sat bool, t ptx.Type) {
-	value := func(v uint64) int32 {
-		if isSigned(t) {
-			return int32(num.SignExtend(t.Bits(), v))
-		}
-		return int32(v)
-	}
-	x.multiply = x.dots(func(c uint64, a, b []uint64) uint64 {
-		var p, q [16]int32
-		for i := range a {
-			p[i], q[i] = value(a[i]), value(b[i])
-		}
-		return uint64(num.DotInt(sat, uint32(c), p[:len(a)], q[:len(b)]))
-	})
+func (x *wmmaProduct) dots(dot dotProduct) {
+	x.multiply = func(f *fragments) { f.dots(x.m, x.n, x.k, dot) }
 }
 
 func (x *wmmaProduct) run(w *warp, _ uint32) {
