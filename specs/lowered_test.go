@@ -2,6 +2,7 @@ package specs
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -23,13 +24,13 @@ var every = flag.Bool("all", false, "compile every training of every sweep")
 // No two of its extents are equal.
 func tiny(spec *check.Spec) []string {
 	set := []string{"model.width=8", "model.heads=2"}
-	if spec.Model.Act == "geglu" {
-		set = append(set, "model.ffn=geglu(hidden = 20)")
-	} else {
-		set = append(set, "model.ffn=relu(hidden = 10)")
+	units := 10
+	if check.Activations[spec.Model.Act].Gated {
+		units = 20
 	}
+	set = append(set, fmt.Sprintf("model.ffn=%s(hidden = %d)", spec.Model.Act, units))
 	if spec.Model.Head > 0 {
-		set = append(set, "model.head=geglu(hidden = 12)")
+		set = append(set, fmt.Sprintf("model.head=%s(hidden = 12)", spec.Model.HeadAct))
 	}
 	return set
 }

@@ -6,7 +6,7 @@ import (
 )
 
 func (c *checker) model() Model {
-	ffn, norm, output := c.get("model.ffn"), c.get("model.norm"), c.get("model.output")
+	ffn, head, norm, output := c.get("model.ffn"), c.get("model.head"), c.get("model.norm"), c.get("model.output")
 	m := Model{
 		Name:       c.modelName(),
 		Width:      c.int("model.width"),
@@ -18,7 +18,8 @@ func (c *checker) model() Model {
 		NormPost:   norm.arg("place").is("post"),
 		Dropout:    c.num("model.dropout"),
 		Bias:       c.flag("model.bias"),
-		Head:       c.get("model.head").int("hidden"),
+		HeadAct:    head.word,
+		Head:       head.int("hidden"),
 		Adapter:    output.arg("adapter").is("true"),
 		Tied:       output.arg("tied").is("true"),
 		Init:       c.word("model.init"),

@@ -124,7 +124,7 @@ func (c *checker) checkOperands() {
 // layers, and the part of a head that is rotated.
 func (c *checker) checkHalves() {
 	for _, path := range []string{"model.ffn", "model.head"} {
-		if v := c.get(path); v.is("geglu") && v.int("hidden")%2 != 0 {
+		if v := c.get(path); Activations[v.word].Gated && v.int("hidden")%2 != 0 {
 			c.report("E0316", c.at(path), "the gate halves hidden = %d, which is odd", v.int("hidden")).WithHelp("use hidden = %d", v.int("hidden")+1)
 		}
 	}

@@ -84,16 +84,17 @@ type Model struct {
 	Name       string
 	Width      int
 	Heads      int
-	Act        string // relu, gelu, geglu
-	Hidden     int    // geglu: before the gate, which halves it
+	Act        string // of Activations
+	Hidden     int    // gated: before the gate, which halves it
 	Norm       string // layernorm, rmsnorm
 	NormEps    float64
 	NormPost   bool
 	Dropout    float64
-	Bias       bool // biases on linear layers
-	Head       int  // hidden units, before the gate, of a GEGLU layer before the output; 0: none
-	Adapter    bool // one more linear layer before the output
-	Tied       bool // the token table is the output matrix
+	Bias       bool   // biases on linear layers
+	HeadAct    string // of a gated layer before the output; none
+	Head       int    // its hidden units, before the gate; 0: there is no such layer
+	Adapter    bool   // one more linear layer before the output
+	Tied       bool   // the token table is the output matrix
 	Init       string
 	InitStd    float64 // normal
 	InitBiases bool    // xavier: linear biases start from uniform numbers, but for those of attention; else from 0

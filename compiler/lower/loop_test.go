@@ -24,7 +24,7 @@ var loops = []variant{
 	{"loop: injection before every layer, a head, an adapter, abacus, rotary", func(s *check.Spec) {
 		looped(s, 2, 2)
 		s.Model.Loop.Inject, s.Model.Init = "every_layer", "deepnorm"
-		s.Model.Act, s.Model.Head, s.Model.Adapter = "geglu", 6, true
+		s.Model.Act, s.Model.HeadAct, s.Model.Head, s.Model.Adapter = "geglu", "geglu", 6, true
 		s.Model.EmbedNorm, s.Model.EmbedEps = "layernorm", 1e-12
 		s.Model.Position = check.Position{Kind: "abacus", MaxOffset: 3, Table: 12}
 		s.Model.Loop.Self.Rotary = &check.Rotary{Base: 100, Fraction: 1}

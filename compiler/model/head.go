@@ -8,7 +8,7 @@ func (m *builder) head(md mode) (*ir.Func, error) {
 	l := m.newLayer("head", "head", s.Pos, streamHead, md)
 	x := l.b.Param("x", m.rows("T"), ir.Input)
 	if s.Head > 0 {
-		x = l.ffn(x, "geglu")
+		x = l.ffn(x, s.HeadAct)
 	}
 	x = l.norm(l.b, x, "norm")
 	if s.Adapter {

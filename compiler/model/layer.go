@@ -201,35 +201,27 @@ func (l *layer) param(param check.BiasParam, site string, t ir.Type) *ir.Value {
 	return l.declared[name]
 }
 
-// feedForward builds the residual sub-layer dropout(act(x W1)) W2.
+// feedForward builds the residual sub-layer of ffn.
 func (l *layer) feedForward(x *ir.Value) *ir.Value {
 	l.b.Pos(l.spec.Model.Pos)
 	return l.after(x, l.ffn(l.before(x, "ffn.norm"), l.spec.Model.Act), "ffn.norm")
 }
 
-// ffn builds dropout(act(x W1)) W2. A relu comes after its dropout, which makes no
-// difference to the result: then the result is all that its gradient needs.
-func (l *layer) ffn(x *ir.Value, act string) *ir.Value {
+// ffn builds dropout(act(x W1)) W2, or gated dropout((x U) act(x G)) W2. An activation
+// that scales comes after its dropout, which makes no difference to the result: then
+// the result is all that the gradient of a relu needs.
+func (l *layer) ffn(x *ir.Value, name string) *ir.Value {
 	var h *ir.Value
-	switch act {
-	case "geglu": // Shazeer 2020 (arXiv:2002.05202), section 2
+	switch act := check.Activations[name]; {
+	case act.Gated:
 		u, g := l.linear(x, "ffn.in.u"), l.linear(x, "ffn.in.g")
-		h = l.dropped(l.b.Map(expr.New(expr.Mul, x0, gelu(x1)), u, g))
-	case "gelu":
-		h = l.dropped(l.b.Map(gelu(x0), l.linear(x, "ffn.in")))
-	case "relu":
-		h = l.b.Relu(l.dropped(l.linear(x, "ffn.in")))
+		h = l.dropped(l.b.Map(expr.New(expr.Mul, x0, act.Of(x1)), u, g))
+	case act.Scales:
+		h = l.b.Map(act.Of(x0), l.dropped(l.linear(x, "ffn.in")))
 	default:
-		panic("BUG: no activation " + act)
+		h = l.dropped(l.b.Map(act.Of(x0), l.linear(x, "ffn.in")))
 	}
 	return l.linear(l.b.Label(h, "ffn.hidden"), "ffn.out")
-}
-
-// gelu is x Φ(x), with the normal distribution function Φ through erf.
-// Hendrycks and Gimpel 2016, section 2.
-func gelu(x *expr.Expr) *expr.Expr {
-	phi := expr.New(expr.Add, expr.F(1), expr.New(expr.Erf, expr.New(expr.Mul, x, expr.F(0.7071067811865476))))
-	return expr.New(expr.Mul, expr.New(expr.Mul, x, expr.F(0.5)), phi)
 }
 
 // before is what a residual sub-layer reads, and after what it makes of its result

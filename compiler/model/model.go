@@ -137,7 +137,7 @@ func (m *builder) output(gain float64) []plan.Param {
 	s := m.spec.Model
 	var ps []plan.Param
 	if s.Head > 0 {
-		ps = m.gated(s.Head, gain)
+		ps = m.ffn(s.HeadAct, s.Head, gain)
 	}
 	ps = append(ps, m.norms("norm", s.Norm)...)
 	if s.Adapter {
@@ -240,21 +240,17 @@ func (m *builder) site(name string, s *check.Site, gain float64) []plan.Param {
 
 func (m *builder) feedForward(gain float64) []plan.Param {
 	s := m.spec.Model
-	var ps []plan.Param
-	if s.Act == "geglu" {
-		ps = m.gated(s.Hidden, gain)
-	} else {
-		ps = m.linear("ffn.in", s.Width, s.Hidden, m.initial(s.Width, s.Hidden, gain))
-		ps = append(ps, m.linear("ffn.out", s.Hidden, s.Width, m.initial(s.Hidden, s.Width, gain))...)
-	}
-	return append(ps, m.norms("ffn.norm", s.Norm)...)
+	return append(m.ffn(s.Act, s.Hidden, gain), m.norms("ffn.norm", s.Norm)...)
 }
 
-// gated lists the matrices of a GEGLU layer with so many hidden units before the
-// gate. Value and gate start as halves of one packed matrix.
-func (m *builder) gated(hidden int, gain float64) []plan.Param {
+// ffn lists the matrices of a feed-forward layer with so many hidden units, before the
+// gate if it has one. Value and gate start as halves of one packed matrix.
+func (m *builder) ffn(act string, hidden int, gain float64) []plan.Param {
 	d := m.spec.Model.Width
 	in := m.initial(d, hidden, gain)
+	if !check.Activations[act].Gated {
+		return append(m.linear("ffn.in", d, hidden, in), m.linear("ffn.out", hidden, d, m.initial(hidden, d, gain))...)
+	}
 	return slices.Concat(m.linear("ffn.in.u", d, hidden/2, in), m.linear("ffn.in.g", d, hidden/2, in),
 		m.linear("ffn.out", hidden/2, d, m.initial(hidden/2, d, gain)))
 }

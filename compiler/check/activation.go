@@ -1,0 +1,27 @@
+package check
+
+import "github.com/arithlang/mlc/compiler/expr"
+
+// An Activation is what a feed-forward layer does between its two matrices.
+type Activation struct {
+	Of     func(x *expr.Expr) *expr.Expr // of a hidden unit x, F32
+	Gated  bool                          // Of one half of the hidden units is multiplied with the other half
+	Scales bool                          // Of(a x) is a Of(x) for a > 0, so that it may come after dropout
+}
+
+// Activations are those of model.ffn and, where they are gated, of model.head.
+var Activations = map[string]Activation{
+	"relu":  {Of: relu, Scales: true},
+	"gelu":  {Of: gelu},
+	"geglu": {Of: gelu, Gated: true}, // Shazeer 2020 (arXiv:2002.05202), section 2
+}
+
+// relu is max(x, 0).
+func relu(x *expr.Expr) *expr.Expr { return expr.New(expr.Max, x, expr.F(0)) }
+
+// gelu is x Φ(x), with the normal distribution function Φ through erf.
+// Hendrycks and Gimpel 2016, section 2.
+func gelu(x *expr.Expr) *expr.Expr {
+	phi := expr.New(expr.Add, expr.F(1), expr.New(expr.Erf, expr.New(expr.Mul, x, expr.F(0.7071067811865476))))
+	return expr.New(expr.Mul, expr.New(expr.Mul, x, expr.F(0.5)), phi)
+}
