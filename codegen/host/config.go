@@ -28,12 +28,7 @@ func EvalConfig(spec *check.Spec) eval.Config {
 // calibrated biases.
 func reach(m *check.Model) eval.Reach {
 	var r eval.Reach
-	switch p := &m.Position; {
-	case p.Kind == "learned", p.Kind == "random" && p.Inner == "learned":
-		r.Tokens = p.Max
-	case p.Kind == "abacus":
-		r.Places = p.Table
-	}
+	r.Tokens, r.Places = m.Position.Reach()
 	rows, keys := m.Decoder.Self.Calibrated()
 	across, source := m.Decoder.Cross.Calibrated()
 	r.Rows, r.Source = least(least(rows, keys), across), source

@@ -55,28 +55,6 @@ func (c *checker) modelName() string {
 	return "transformer"
 }
 
-func (c *checker) position() Position {
-	const path = "model.embed.position"
-	v := c.get(path)
-	p := Position{
-		Kind:      v.word,
-		Inner:     v.arg("inner").word,
-		Period:    v.int("period"),
-		Max:       v.int("max"),
-		MaxOffset: v.int("max_offset"),
-		Table:     v.int("table"),
-		Fixed:     v.arg("learned").is("false"),
-		Pos:       c.place(path),
-	}
-	if p.Kind == "coupling" {
-		p.Kind, p.Coupled = "abacus", true
-	}
-	if s := c.settings[path]; s != nil {
-		p.Pos = s.name.Start
-	}
-	return p
-}
-
 func (c *checker) loop() *Loop {
 	inject, state := c.get("model.loop.inject"), c.get("model.loop.state")
 	l := &Loop{

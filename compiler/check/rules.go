@@ -149,25 +149,25 @@ func short(x float64) string { return fmt.Sprintf("%.4g", x) }
 // checkPositions wants a vector for every position.
 func (c *checker) checkPositions(s *Spec) {
 	const path = "model.embed.position"
-	p := s.Model.Position
+	p := &s.Model.Position
 	if (p.Kind == "sinusoidal" || p.Inner == "sinusoidal") && s.Model.Width%2 != 0 {
 		c.report("E0306", c.atFirst("model.width", path), "sinusoidal positions need an even width, not %d", s.Model.Width).
 			WithHelp("use width = %d", s.Model.Width+1)
 	}
-	tokens := max(longest(s.trained()), longest(s.evaluated()))
-	digits := max(s.trainedDigits()+p.MaxOffset, s.evaluatedDigits())
+	trained, tested := s.positions()
+	all := max(trained, tested)
 	switch {
-	case p.Kind == "learned" && tokens > p.Max:
-		c.report("E0304", c.at(path), "max = %d is fewer than the %d positions of the longest problem", p.Max, tokens).
-			WithHelp("use learned(max = %d)", tokens)
-	case p.Kind == "random" && longest(s.trained()) > p.Max:
-		c.report("E0304", c.at(path), "max = %d is fewer than the %d positions of the longest problem of training", p.Max, longest(s.trained())).
-			WithHelp("use a max of %d or more", longest(s.trained()))
-	case p.Kind == "random" && p.Inner == "learned" && longest(s.evaluated()) > p.Max:
-		c.report("E0304", c.at(path), "max = %d is fewer than the %d positions of the longest problem of tests, which count from 0", p.Max, longest(s.evaluated())).
-			WithHelp("use a max of %d or more", longest(s.evaluated()))
-	case p.Kind == "abacus" && digits >= p.Table:
-		c.report("E0304", c.at(path), "table = %d has too few rows for digits %d places from the start of a number", p.Table, digits).
-			WithHelp("use table = %d: a row for each place of the longest number and offset, and one for all other tokens", digits+1)
+	case p.scheme().digits && all >= p.Table:
+		c.report("E0304", c.at(path), "table = %d has too few rows for digits %d places from the start of a number", p.Table, all).
+			WithHelp("use table = %d: a row for each place of the longest number and offset, and one for all other tokens", all+1)
+	case p.Kind == "learned" && all > p.Max:
+		c.report("E0304", c.at(path), "max = %d is fewer than the %d positions of the longest problem", p.Max, all).
+			WithHelp("use learned(max = %d)", all)
+	case p.Max > 0 && trained > p.Max:
+		c.report("E0304", c.at(path), "max = %d is fewer than the %d positions of the longest problem of training", p.Max, trained).
+			WithHelp("use a max of %d or more", trained)
+	case p.Max > 0 && p.Rows() > 0 && tested > p.Max:
+		c.report("E0304", c.at(path), "max = %d is fewer than the %d positions of the longest problem of tests, which count from 0", p.Max, tested).
+			WithHelp("use a max of %d or more", tested)
 	}
 }

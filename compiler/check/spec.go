@@ -108,21 +108,6 @@ type Model struct {
 	Pos        diag.Pos
 }
 
-// Position is the scheme of absolute positions. The positions pi and pj of
-// biases are token indices, but for cyclic (modulo Period) and random (in
-// training the first of the drawn ones; masks go by token indices).
-type Position struct {
-	Kind      string // none, learned, sinusoidal, cyclic, abacus, random
-	Inner     string // cyclic, random: none, sinusoidal or learned
-	Period    int    // cyclic
-	Max       int    // learned: rows of the table; random: positions to choose from
-	MaxOffset int    // abacus: largest random offset
-	Coupled   bool   // abacus: a random offset for each example, which all tokens have
-	Table     int    // abacus: rows of the table
-	Fixed     bool   // abacus: which are not trained
-	Pos       diag.Pos
-}
-
 // Loop is a decoder-only stack of layers that is run several times.
 type Loop struct {
 	Layers int

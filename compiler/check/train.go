@@ -8,8 +8,7 @@ const autoGroup = 64
 // positions, the runs of a progressive loss (a "micro-batch" of
 // arXiv:2405.17399's code). It is 0 where nothing is drawn like that.
 func (s *Spec) DrawGroup() int {
-	kind := s.Model.Position.Kind
-	if s.Model.Loop == nil && kind != "abacus" && kind != "random" {
+	if s.Model.Loop == nil && !s.Model.Position.scheme().group {
 		return 0
 	}
 	if s.Train.MicroBatch > 0 {

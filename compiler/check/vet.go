@@ -68,22 +68,18 @@ func (c *checker) wanted(code string) bool { return !c.get("vet." + code).is("of
 
 // vetPositions finds positions that evaluation uses and training does not.
 func (c *checker) vetPositions(s *Spec) {
-	const path = "model.embed.position"
-	p := s.Model.Position
-	trained, evaluated, what := longest(s.trained()), longest(s.evaluated()), "positions"
-	help := "train at the width of evaluation, or use cyclic positions"
+	p, what := &s.Model.Position, "positions"
+	trained, evaluated := s.positions()
 	switch {
-	case p.Kind == "abacus":
-		trained, evaluated, what = s.trainedDigits()+p.MaxOffset, s.evaluatedDigits(), "places of digits"
-		help = "use a larger max_offset, or evaluate shorter numbers"
+	case p.scheme().more == "":
+		return
+	case p.scheme().digits:
+		what = "places of digits"
 	case p.Kind == "random":
 		trained = p.Max
-		help = "use a larger max, or evaluate shorter problems"
-	case p.Kind != "learned":
-		return
 	}
 	if evaluated > trained {
-		c.report("V001", c.at(path), "%s from %d to %d are evaluated and never trained", what, trained, evaluated-1).WithHelp("%s", help)
+		c.report("V001", c.at("model.embed.position"), "%s from %d to %d are evaluated and never trained", what, trained, evaluated-1).WithHelp("%s", p.scheme().more)
 	}
 }
 
@@ -321,7 +317,7 @@ func (c *checker) vetStarts(s *Spec) {
 func (c *checker) vetOrder(s *Spec) {
 	t := &s.Task
 	numbers := t.Kind != "or" && t.Kind != "parity" && t.Kind != "file"
-	if s.Model.Position.Kind == "abacus" && numbers && !t.ReversedOperands {
+	if s.Model.Position.scheme().digits && numbers && !t.ReversedOperands {
 		c.report("V011", c.at("task.order"), "Abacus positions count from the first digit, and order = %s puts another place there", c.word("task.order")).
 			WithHelp("use order = reversed, so that equal places get equal positions")
 	}

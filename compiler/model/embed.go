@@ -13,19 +13,6 @@ import (
 // places of a layer draw the same ones.
 const streamPosition = 64
 
-// positionRows is the size of the learned position table, or 0.
-func (m *builder) positionRows() int {
-	switch p := m.spec.Model.Position; {
-	case p.Kind == "learned", p.Kind == "random" && p.Inner == "learned":
-		return p.Max
-	case p.Kind == "cyclic" && p.Inner == "learned":
-		return p.Period
-	case p.Kind == "abacus":
-		return p.Table
-	}
-	return 0
-}
-
 // position maps the index of a token to its position under the scheme.
 func (m *builder) position(index *expr.Expr) *expr.Expr {
 	if p := m.spec.Model.Position; p.Kind == "cyclic" {
@@ -97,7 +84,7 @@ func (e *embedding) positions() *ir.Value {
 	if p.Kind == "abacus" {
 		return e.look(e.abacus())
 	}
-	table := e.positionRows()
+	table := p.Rows()
 	if p.Kind == "random" && e.md == training {
 		if table > 0 {
 			return e.look(e.b.Subset(p.Max, e.spec.DrawnPositions(), e.spec.DrawGroup(), streamPosition, e.rows))
@@ -121,7 +108,7 @@ func (e *embedding) look(ids *ir.Value) *ir.Value {
 	if e.spec.Model.Position.Fixed {
 		role = ir.Fixed
 	}
-	table := e.b.Param("position", ir.T(ir.N(e.positionRows()), ir.N(e.spec.Model.Width)), role)
+	table := e.b.Param("position", ir.T(ir.N(e.spec.Model.Position.Rows()), ir.N(e.spec.Model.Width)), role)
 	return e.b.Gather(table, ids)
 }
 

@@ -122,7 +122,7 @@ func (m *builder) embedding() []plan.Param {
 	if !s.Tied {
 		ps = append(ps, m.tokens())
 	}
-	if rows := m.positionRows(); rows > 0 && !s.Position.Fixed {
+	if rows := s.Position.Rows(); rows > 0 && !s.Position.Fixed {
 		ps = append(ps, m.table("position", rows))
 	}
 	if s.EmbedNorm == "layernorm" || s.EmbedNorm == rmsnorm {
@@ -178,7 +178,7 @@ func (m *builder) shared(gain float64, sites ...*check.Site) []plan.Param {
 func (m *builder) fixed() []plan.Param {
 	var ps []plan.Param
 	if m.spec.Model.Position.Fixed {
-		p := m.table("position", m.positionRows())
+		p := m.table("position", m.spec.Model.Position.Rows())
 		p.Fixed = true
 		ps = append(ps, p)
 	}
