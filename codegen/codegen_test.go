@@ -57,14 +57,14 @@ func TestGenerateIsDeterministic(t *testing.T) {
 }
 
 // variants are the shipped specs, and changes of them that reach what they do not
-// use: a real encoder, every position scheme, gelu, other optimizers, models without biases.
+// use: a real encoder, position schemes, other activations and optimizers, models without biases.
 var variants = []struct {
 	spec string
 	set  []string
 }{
 	{"successor", nil}, {"addition", nil}, {"kerple", nil}, {"tiny", nil},
 	{"tiny", []string{"model.encoder.layers=2", "model.embed.position=learned(max = 99)", "model.ffn=gelu(hidden = 24)"}},
-	{"tiny", []string{"model.embed.position=cyclic(learned, period = 3)", "model.bias=false", "model.dropout=0%"}},
+	{"tiny", []string{"model.embed.position=cyclic(learned, period = 3)", "model.ffn=swiglu(hidden = 24)", "model.bias=false", "model.dropout=0%"}},
 	{"tiny", []string{"model.embed.position=none", "model.decoder.cross.mask=true",
 		"train.optimizer=adamw(lr = 1e-3, betas = [0.9, 0.99], eps = 1e-8, decay = 0.1)"}},
 	{"tiny", []string{"train.optimizer=lion"}},

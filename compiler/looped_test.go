@@ -59,6 +59,8 @@ func TestLoopedTellsModelsApart(t *testing.T) {
 		{"llama", "model.norm = rmsnorm(eps = 1e-12, place = post)"},
 		{"llama", "model.loop.self.rotary = rope()"},
 		{"gpt", "model.ffn = relu(hidden = 8)"},
+		{"swiglu", "model.ffn = geglu(hidden = 16)"},
+		{"swiglu", "model.head = geglu(hidden = 16)"},
 	}
 	for _, m := range mutations {
 		t.Run(m.peer+", "+m.set, func(t *testing.T) {

@@ -14,21 +14,19 @@ func widthRows() []Row {
 	return []Row{
 		{Path: "model.width", Type: Int, Default: "64", Min: 2, Max: 1 << 16, Doc: "length of the vector of a token"},
 		{Path: "model.heads", Type: Int, Default: "4", Min: 1, Max: 1 << 10, Doc: "attention heads; divides width"},
-		{Path: "model.ffn", Type: Choice, Default: "relu", Doc: "the feed-forward part of a layer", Choices: []Option{
+		{Path: "model.ffn", Type: Choice, Default: "relu", Doc: "the feed-forward part of a layer", Choices: append([]Option{
 			{Name: "relu", Args: hidden("units inside")},
 			{Name: "gelu", Args: hidden("units inside")},
-			gated(),
-		}},
+		}, gated()...)},
 		{Path: "model.norm", Type: Choice, Default: "layernorm", Doc: "normalization", Choices: []Option{
 			{Name: "layernorm", Args: normArgs("1e-5")},
 			{Name: "rmsnorm", Args: normArgs("1e-6")},
 		}},
 		{Path: "model.dropout", Type: Fraction, Default: "0%", Max: 0.99, Usual: Span{0, 0.7}, Doc: "share of activations that is dropped"},
 		{Path: "model.bias", Type: Bool, Default: "true", Doc: "linear layers have biases"},
-		{Path: "model.head", Type: Choice, Default: "none", Doc: "a layer before the output, without residual", Choices: []Option{
+		{Path: "model.head", Type: Choice, Default: "none", Doc: "a layer before the output, without residual", Choices: append([]Option{
 			{Name: "none"},
-			gated(),
-		}},
+		}, gated()...)},
 		{Path: "model.output", Type: Choice, Default: "linear", Doc: "from vectors to logits", Choices: []Option{
 			{Name: "linear", Args: []Row{
 				{Path: "adapter", Type: Bool, Default: "false", Doc: "one more linear layer"},
@@ -51,10 +49,14 @@ func hidden(doc string) []Row {
 	return []Row{{Path: "hidden", Type: Int, Default: "4 * width", Min: 1, Max: 1 << 20, Doc: doc}}
 }
 
-// gated is GEGLU (Shazeer 2020). Its hidden units are counted before the gate,
-// which halves them, so there are an even number.
-func gated() Option {
-	return Option{Name: "geglu", Args: hidden("units before the gate, which halves them"), Doc: "gated by GELU (Shazeer 2020)"}
+// gated are the gated layers. Their hidden units are counted before the gate, which
+// halves them, so there are an even number.
+func gated() []Option {
+	units := hidden("units before the gate, which halves them")
+	return []Option{
+		{Name: "geglu", Args: units, Doc: "gated by GELU (Shazeer 2020)"},
+		{Name: "swiglu", Args: units, Doc: "gated by SiLU (Shazeer 2020)"},
+	}
 }
 
 func normArgs(eps string) []Row {

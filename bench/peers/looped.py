@@ -100,7 +100,7 @@ class Style:
     pre: bool = False  # norms come before the parts of a layer, not after
     rms: bool = False  # they are of root mean squares
     embed_norm: bool = True
-    gated: bool = True  # otherwise a layer's activation is GELU alone
+    activation: str = "geglu"  # of layers and, if it is gated, of the head
     bias: bool = False
     head: bool = True  # and an adapter
     tied: bool = False
@@ -110,14 +110,18 @@ class Style:
         return "rmsnorm" if self.rms else "layernorm"
 
     @property
+    def gated(self) -> bool:
+        return self.activation.endswith("glu")
+
+    @property
     def settings(self) -> list[str]:
         if self == Style():
             return []
         return [f"model.norm = {self.norm}(eps = {NORM_EPS}, place = {'pre' if self.pre else 'post'})",
                 f"model.embed.norm = {f'{self.norm}(eps = {NORM_EPS})' if self.embed_norm else 'none'}",
-                f"model.ffn = {f'geglu(hidden = {HIDDEN})' if self.gated else f'gelu(hidden = {HIDDEN // 2})'}",
+                f"model.ffn = {self.activation}(hidden = {HIDDEN if self.gated else HIDDEN // 2})",
                 f"model.bias = {lower(self.bias)}",
-                f"model.head = {f'geglu(hidden = {HIDDEN})' if self.head else 'none'}",
+                f"model.head = {f'{self.activation}(hidden = {HIDDEN})' if self.head else 'none'}",
                 f"model.output = linear(adapter = {lower(self.head)}, tied = {lower(self.tied)})"]
 
 
@@ -163,8 +167,9 @@ CASES = {f"{a}_{p}": Case(shape, scheme) for a, shape in SHAPES.items() for p, s
     "through_abacus": Case(Shape(2, 4, through=True), SCHEMES["abacus"]),
     # Other styles: GPT-2's, and one of Llama's with a loop.
     "gpt": Case(Shape(2, 1, "none", noise=False), SCHEMES["learned"],
-                Style(pre=True, embed_norm=False, gated=False, bias=True, head=False, tied=True)),
+                Style(pre=True, embed_norm=False, activation="gelu", bias=True, head=False, tied=True)),
     "llama": Case(Shape(2, 3, noise=False), Scheme(attention="rope", turned=0.5), Style(pre=True, rms=True, head=False)),
+    "swiglu": Case(Shape(2, 2), Scheme(), Style(pre=True, rms=True, activation="swiglu")),
     "biased": Case(Shape(2, 2), SCHEMES["abacus_fire"], Style(rms=True, bias=True)),
 }
 
@@ -266,11 +271,12 @@ def linear(x: torch.Tensor, p: Params, name: str) -> torch.Tensor:
     return F.linear(x, p[f"{name}.w"].T, p.get(f"{name}.b"))
 
 
-def ffn(z: torch.Tensor, p: Params) -> torch.Tensor:
-    if "ffn.in.w" in p:
-        hidden = F.gelu(linear(z, p, "ffn.in"))
+def ffn(z: torch.Tensor, p: Params, style: Style) -> torch.Tensor:
+    activation = F.silu if style.activation == "swiglu" else F.gelu
+    if style.gated:
+        hidden = linear(z, p, "ffn.in.u") * activation(linear(z, p, "ffn.in.g"))
     else:
-        hidden = linear(z, p, "ffn.in.u") * F.gelu(linear(z, p, "ffn.in.g"))
+        hidden = activation(linear(z, p, "ffn.in"))
     return linear(hidden, p, "ffn.out")
 
 
@@ -326,10 +332,10 @@ def logits(c: Case, p: Params, tokens: torch.Tensor, free: int, kept: int, train
                 h = h + e
             if c.style.pre:
                 h = h + attention(normed(h, w, "self.norm"), w, c.scheme)
-                h = h + ffn(normed(h, w, "ffn.norm"), w)
+                h = h + ffn(normed(h, w, "ffn.norm"), w, c.style)
             else:
                 h = normed(h + attention(h, w, c.scheme), w, "self.norm")
-                h = normed(h + ffn(h, w), w, "ffn.norm")
+                h = normed(h + ffn(h, w, c.style), w, "ffn.norm")
         return h
 
     h = noise(batch, length, training) if c.shape.noise else e
@@ -340,7 +346,7 @@ def logits(c: Case, p: Params, tokens: torch.Tensor, free: int, kept: int, train
         h = recurrence(h, e)
     head = below(p, "head.")
     if c.style.head:
-        h = ffn(h, head)
+        h = ffn(h, head, c.style)
     h = normed(h, head, "norm")
     if c.style.head:
         h = linear(h, head, "adapter")

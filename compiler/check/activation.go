@@ -11,9 +11,10 @@ type Activation struct {
 
 // Activations are those of model.ffn and, where they are gated, of model.head.
 var Activations = map[string]Activation{
-	"relu":  {Of: relu, Scales: true},
-	"gelu":  {Of: gelu},
-	"geglu": {Of: gelu, Gated: true}, // Shazeer 2020 (arXiv:2002.05202), section 2
+	"relu":   {Of: relu, Scales: true},
+	"gelu":   {Of: gelu},
+	"geglu":  {Of: gelu, Gated: true}, // Shazeer 2020 (arXiv:2002.05202), section 2
+	"swiglu": {Of: silu, Gated: true}, // of the same section, with β = 1
 }
 
 // relu is max(x, 0).
@@ -25,3 +26,6 @@ func gelu(x *expr.Expr) *expr.Expr {
 	phi := expr.New(expr.Add, expr.F(1), expr.New(expr.Erf, expr.New(expr.Mul, x, expr.F(0.7071067811865476))))
 	return expr.New(expr.Mul, expr.New(expr.Mul, x, expr.F(0.5)), phi)
 }
+
+// silu is x times the logistic function of x. Hendrycks and Gimpel 2016, section 2.
+func silu(x *expr.Expr) *expr.Expr { return expr.New(expr.Mul, x, expr.New(expr.Sigmoid, x)) }
