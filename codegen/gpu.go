@@ -22,8 +22,8 @@ func gpu(entries []ptx.Entry) string {
 	line("var gpu = cuda.Program{\nKernels: []cuda.Kernel{")
 	for _, e := range entries {
 		line("{\nBlocks: %s,\nName: %q,", cpu.OfEnv(e.Blocks), e.Name)
-		if e.Room != nil {
-			line("Room: %s,", cpu.OfEnv(e.Room))
+		if e.Scratch != nil {
+			line("Scratch: %s,", cpu.OfEnv(e.Scratch))
 		}
 		if len(e.Scalars) > 0 {
 			line("Scalars: %#v,", e.Scalars)

@@ -24,12 +24,12 @@ var biases = []string{"alibi", "kerple", "sandwich", "t5", "rpe", "fire", "phase
 // bench/peers/biases.py, in float64.
 type biasPeer struct {
 	Set     []string // makes it the bias of a site of testdata/biases/invented.arith
-	Params  []peerLeaf
+	Params  []peerBiasParam
 	Lengths []peerLength
 }
 
-// A peerLeaf is a learned parameter of a bias.
-type peerLeaf struct {
+// A peerBiasParam is a learned parameter of a bias.
+type peerBiasParam struct {
 	Name   string
 	Shape  []int
 	Values []float32

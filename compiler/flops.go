@@ -50,7 +50,7 @@ func (p *Program) trainedDims(examples int) map[string]int {
 // launchFLOPs counts the gradients of so many examples.
 func (p *Program) launchFLOPs(examples int) (float64, error) {
 	mean := p.Spec.MeanPasses()
-	runs := map[plan.Runs]float64{plan.Once: mean.Count, plan.Free: mean.Free, plan.Kept: mean.Kept}
+	runs := map[plan.Runs]float64{plan.Once: mean.Count, plan.NoGrad: mean.NoGrad, plan.WithGrad: mean.WithGrad}
 	total := 0.0
 	for _, prog := range p.Plan.Programs {
 		if prog.Name != "gradients" {

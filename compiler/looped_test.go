@@ -99,7 +99,7 @@ func (l *looped) Pass(free, kept int) (rows [][]float32, gradients map[string][]
 	clear(l.machine.Grads)
 	for _, cut := range [][2]int{{0, 3}, {3, len(l.peer.Target)}} {
 		e, s := l.entry("gradients", cut[0], cut[1], kernel.Scalars{
-			"step": float64(l.peer.Step), "example": float64(cut[0]), "scale": 1 / float64(l.peer.Kept()), "Free": float64(free), "Kept": float64(kept),
+			"step": float64(l.peer.Step), "example": float64(cut[0]), "scale": 1 / float64(l.peer.Kept()), "NoGrad": float64(free), "WithGrad": float64(kept),
 		})
 		copy(l.machine.Ints(e, model.Labels, 0), slices.Concat(l.peer.Labels[cut[0]:cut[1]]...))
 		l.run(e, s)

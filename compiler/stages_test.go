@@ -176,7 +176,7 @@ func TestCalibratedLines(t *testing.T) {
 		values[param.Name] = lines(random, param.Shape)
 		given = append(given, values[param.Name]...)
 	}
-	leavesOf := func(site string, n int) (out [][]float32) {
+	paramsOf := func(site string, n int) (out [][]float32) {
 		for d := range n {
 			out = append(out, values[fmt.Sprintf("calibrated.%s%d", site, d)])
 		}
@@ -188,8 +188,8 @@ func TestCalibratedLines(t *testing.T) {
 	}
 	for _, longer := range []int{0, -1, 2} {
 		source, target := k.Cross.Keys+longer, k.Cross.Queries+longer
-		self := extended(k.Self, leavesOf("self", 2), target, target)
-		cross := extended(k.Cross, leavesOf("cross", 3), target, source)
+		self := extended(k.Self, paramsOf("self", 2), target, target)
+		cross := extended(k.Cross, paramsOf("cross", 3), target, source)
 		q := compileText(t, map[string]string{"a.arith": tabled,
 			"self.st": safetensors([]int{2, target, target}, self), "cross.st": safetensors([]int{2, target, source}, cross)})
 		a, b := newTrial(second, source, target), newTrial(q, source, target)

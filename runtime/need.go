@@ -51,7 +51,7 @@ func (m *Model) needs(trains bool) (need, error) {
 		return n, err
 	}
 	n.batch = elemBytes * float64(m.Train.Batch) * float64(e.S+3*e.T)
-	n.work = elemBytes * m.Plan.Gradients.Room(e.B, e)
+	n.work = elemBytes * m.Plan.Gradients.Workspace(e.B, e)
 	return n, nil
 }
 
@@ -64,7 +64,7 @@ func (m *Model) longest() (device.Env, error) {
 	c := &m.Train
 	source, target := problems.Longest()
 	return device.Env{B: min(c.MicroBatch, c.Batch), T: target, S: source, C: target,
-		Free: c.Times - c.Backprop, Kept: max(c.Backprop, 1), Times: max(c.Times, 1)}, nil
+		NoGrad: c.Times - c.Backprop, WithGrad: max(c.Backprop, 1), Times: max(c.Times, 1)}, nil
 }
 
 // indexed wants no tensor of a model, nor of training if it trains, to have more

@@ -42,7 +42,7 @@ func launches(t *testing.T, m Model) []launched {
 	healthy := m.CPU[toyGradients].Run
 	m.CPU[toyGradients].Run = func(w *cpu.Worker, e *device.Env, a []device.Ref) {
 		mu.Lock()
-		all = append(all, launched{e.Example, e.B, e.Free, e.Kept, e.Times, e.Scale})
+		all = append(all, launched{e.Example, e.B, e.NoGrad, e.WithGrad, e.Times, e.Scale})
 		mu.Unlock()
 		healthy(w, e, a)
 	}

@@ -251,7 +251,7 @@ func (r *tester) report(ctx context.Context, t *eval.Test) error {
 	if !r.quiet {
 		test.Progress = progress(r.err)
 	}
-	room, largest := t.Room()
+	room, largest := t.Workspace()
 	if m, onCPU := t.Machine.(*cpuMachine); onCPU {
 		if err := r.afford(need{work: elemBytes * room}, len(m.own.workers)); err != nil {
 			return err

@@ -9,9 +9,9 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// leafCall prints a leaf's function on each instruction set, and the Go that does the
+// vectorCall prints a vector kernel's function on each instruction set, and the Go that does the
 // same elsewhere.
-func (p *printer) leafCall(c *call, nodes []kernel.Stmt) string {
+func (p *printer) vectorCall(c *call, nodes []kernel.Stmt) string {
 	on := func(isa string) (code string) {
 		p.scope(func() { code = p.calls(c, isa) })
 		return "case cpu." + isa + ":\n" + code + "\n"
@@ -26,7 +26,7 @@ func (p *printer) leafCall(c *call, nodes []kernel.Stmt) string {
 	return "switch " + p.isa + " {\n" + avx512 + avx2 + "default:\n" + strings.Join(plain, "\n") + "\n}"
 }
 
-// calls prints the call of a leaf's function, in a loop where it takes several.
+// calls prints the call of a vector kernel's function, in a loop where it takes several.
 func (p *printer) calls(c *call, isa string) string {
 	if c.over == nil {
 		return p.invoke(c, isa)
@@ -46,13 +46,13 @@ func (p *printer) invoke(c *call, isa string) string {
 		}
 		args = append(args, "&"+from+"[0]")
 	}
-	for _, v := range c.leaf.Values {
+	for _, v := range c.code.Values {
 		args = append(args, p.scalar(expr.NewVar(v.Name, v.Type)))
 	}
-	return c.leaf.Name + isa + "(" + strings.Join(args, ", ") + ")"
+	return c.code.Name + isa + "(" + strings.Join(args, ", ") + ")"
 }
 
-// prepare prints what a kernel with leaves begins with: assembly checks no index,
+// prepare prints what a kernel with vector kernels begins with: assembly checks no index,
 // so that every slice that it gets must be as long as the kernel says; and it gets
 // pointers to first elements, so that there must be one.
 func (p *printer) prepare(k *kernel.Kernel, c *cutter) []string {

@@ -4,8 +4,8 @@
 // products and random words.
 //
 // A kernel is first brought into flat form (package flat). Stretches of it without
-// matrix products become leaves (leaves.go), assembly functions that package
-// vector writes; the rest, and the leaves once more for other processors, is
+// matrix products become vector kernels (cutter.go), assembly functions that package
+// vector writes; the rest, and the vector kernels once more for other processors, is
 // printed statement by statement. The result computes the bits of the kernel
 // interpreter.
 package cpu
@@ -49,10 +49,10 @@ func Files(ks []*kernel.Kernel, opt Options) (map[string][]byte, error) {
 		b.WriteString(tableRow(k, funcs.id(k.Name), funcs.id(costName(k))))
 	}
 	b.WriteString("}\n")
-	leaves := vector.NewAssembly()
+	assembly := vector.NewAssembly()
 	for _, k := range ks {
 		name := funcs.id(k.Name)
-		fmt.Fprintf(&b, "\n%s%s\n", doc(k, name), function(k, name, leaves))
+		fmt.Fprintf(&b, "\n%s%s\n", doc(k, name), function(k, name, assembly))
 	}
 	code, err := file(pkg, opt.Header, b.String())
 	if err != nil {
@@ -63,12 +63,12 @@ func Files(ks []*kernel.Kernel, opt Options) (map[string][]byte, error) {
 		return nil, err
 	}
 	files := map[string][]byte{"kernels.go": code, "costs.go": counts}
-	if leaves.Empty() {
+	if assembly.Empty() {
 		return files, nil
 	}
-	asm, stubs, other, err := leaves.Files(pkg, opt.Header)
+	asm, stubs, other, err := assembly.Files(pkg, opt.Header)
 	if err != nil {
-		return nil, fmt.Errorf("BUG: printing leaves: %w", err)
+		return nil, fmt.Errorf("BUG: printing vector kernels: %w", err)
 	}
 	files["kernels_amd64.s"], files["kernels_amd64.go"], files["kernels_other.go"] = asm, stubs, other
 	return files, nil

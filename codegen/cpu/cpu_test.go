@@ -38,7 +38,7 @@ func corpus(t *testing.T, name string) (ks []*kernel.Kernel, golden *txtar.File,
 	}
 }
 
-var corpora = []string{"families.txtar", "corners.txtar", "leaves.txtar", "positions.txtar", "attention.txtar", "narrow.txtar"}
+var corpora = []string{"families.txtar", "corners.txtar", "vector.txtar", "positions.txtar", "attention.txtar", "narrow.txtar"}
 
 func TestKernels(t *testing.T) {
 	for _, name := range corpora {
@@ -73,10 +73,10 @@ func TestMathIsFresh(t *testing.T) {
 	}
 }
 
-// TestFrame wants workers to have the memory that leaves need.
+// TestFrame wants workers to have the memory that vector kernels need.
 func TestFrame(t *testing.T) {
 	if cpu.FrameBytes < vector.FrameBytes {
-		t.Errorf("a worker's frame has %d bytes, leaves use up to %d", cpu.FrameBytes, vector.FrameBytes)
+		t.Errorf("a worker's frame has %d bytes, vector kernels use up to %d", cpu.FrameBytes, vector.FrameBytes)
 	}
 }
 

@@ -19,7 +19,7 @@ type printer struct {
 	sizes    map[string]*expr.Expr // elements of the other tiles
 	rows     map[string]string     // names of rows, by slice, offset and length
 	products *products
-	leaves   map[kernel.Stmt]*call // by the first node that a leaf stands for
+	vectors  map[kernel.Stmt]*call // by the first node that a vector kernel stands for
 	isa      string                // the variable that says which instructions to use
 	runtime  string                // what stands before names of the runtime
 }
@@ -46,8 +46,8 @@ func field(s abi.Scalar) string {
 func block(stmts []string) string { return " {\n" + strings.Join(stmts, "\n") + "\n}" }
 
 // function prints the function of a kernel, which loops over all cells, and adds the
-// leaves that it calls.
-func function(k *kernel.Kernel, name string, leaves *vector.Assembly) string {
+// vector kernels that it calls.
+func function(k *kernel.Kernel, name string, asm *vector.Assembly) string {
 	p := newPrinter()
 	params := p.params(k)
 	r := flat.Of(k, flat.Processor())
@@ -55,9 +55,9 @@ func function(k *kernel.Kernel, name string, leaves *vector.Assembly) string {
 	nodes := append(r.Once, overGrid(k.Grid, r.Body)...)
 	p.products = newProducts(k)
 	p.products.find(nodes)
-	c := newCutter(name, k, nodes, leaves)
+	c := newCutter(name, k, nodes, asm)
 	nodes = c.cut(nodes, true)
-	p.leaves = c.calls
+	p.vectors = c.calls
 	var prepare []string
 	if len(c.calls) > 0 {
 		p.isa = p.fresh("isa")
@@ -153,9 +153,9 @@ func (p *printer) rangeOver(a kernel.Axis, body func() []string) string {
 func (p *printer) nodes(ns []kernel.Stmt) []string {
 	var out []string
 	for i := 0; i < len(ns); i++ {
-		if c := p.leaves[ns[i]]; c != nil {
+		if c := p.vectors[ns[i]]; c != nil {
 			part := ns[i:][:c.nodes]
-			out = append(out, p.leafCall(c, part))
+			out = append(out, p.vectorCall(c, part))
 			i += c.nodes - 1
 			continue
 		}

@@ -169,7 +169,7 @@ func count(b *lower.Buffer) string {
 
 // runs is n layers for each run of a launch.
 func runs(n int, r plan.Runs) string {
-	field := map[plan.Runs]string{plan.Free: "Free", plan.Kept: "Kept", plan.Times: "Times"}[r]
+	field := map[plan.Runs]string{plan.NoGrad: "NoGrad", plan.WithGrad: "WithGrad", plan.Times: "Times"}[r]
 	switch {
 	case field == "":
 		return strconv.Itoa(n)
@@ -262,10 +262,10 @@ func iterations(s lower.Step) string {
 	return fmt.Sprintf("l := %s-1; l >= 0; l--", n)
 }
 
-// layer is the layer number of an iteration: kept runs come after the free ones.
+// layer is the layer number of an iteration: runs with gradients come after those without.
 func layer(s lower.Step) string {
-	if s.Runs == plan.Kept {
-		return "l + " + runs(s.N, plan.Free)
+	if s.Runs == plan.WithGrad {
+		return "l + " + runs(s.N, plan.NoGrad)
 	}
 	return "l"
 }

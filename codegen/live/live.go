@@ -71,8 +71,8 @@ func New(p *compiler.Program) (*Model, error) {
 	m.Params = device.Flat(groups...)
 	for i, e := range module.Kernels {
 		k := cuda.Kernel{Name: e.Name, Threads: e.Threads, Scalars: e.Scalars, Step: e.Step, Blocks: ofLaunch(e.Blocks)}
-		if e.Room != nil {
-			k.Room = ofLaunch(e.Room)
+		if e.Scratch != nil {
+			k.Scratch = ofLaunch(e.Scratch)
 		}
 		m.GPU.Kernels = append(m.GPU.Kernels, k)
 		m.Costs = append(m.Costs, costOf(p.Lowered.Kernels[i]))

@@ -70,8 +70,8 @@ func (r *run) step(s lower.Step) {
 		return
 	}
 	first := 0 // the layer number of the first iteration
-	if s.Runs == plan.Kept {
-		first = s.N * runs(plan.Free, r.e)
+	if s.Runs == plan.WithGrad {
+		first = s.N * runs(plan.NoGrad, r.e)
 	}
 	n := s.N * runs(s.Runs, r.e)
 	for l := range n {
@@ -118,10 +118,10 @@ func (r *run) place(a lower.Arg, l int) device.Ref {
 // runs is how often a launch goes through a stack.
 func runs(r plan.Runs, e *device.Env) int {
 	switch r {
-	case plan.Free:
-		return e.Free
-	case plan.Kept:
-		return e.Kept
+	case plan.NoGrad:
+		return e.NoGrad
+	case plan.WithGrad:
+		return e.WithGrad
 	case plan.Times:
 		return e.Times
 	}

@@ -86,7 +86,7 @@ func (p *printer) dot(d *kernel.Dot) {
 	case n.M == nil:
 		v := p.vars[n.C.Slice]
 		p.chain(n, v, asm.Int(0), asm.Int(0))
-	case !p.team.whole || !inTiles(d):
+	case !p.group.whole || !inTiles(d):
 		p.outputs(n)
 	default:
 		newProduct(p, n).print()

@@ -10,7 +10,7 @@ import (
 
 // elements prints an assignment to all values of its axes.
 func (p *printer) elements(n *kernel.Set) {
-	v := vectorOf(n, p.team.threads, p.aligned)
+	v := vectorOf(n, p.group.threads, p.aligned)
 	value, last := p.own(n.Value), n.Axes[len(n.Axes)-1]
 	axes := slices.Clone(n.Axes)
 	if v > 1 {
@@ -39,7 +39,7 @@ func (p *printer) elements(n *kernel.Set) {
 	})
 }
 
-// vectorOf is how many neighbouring elements a thread of a team takes at a time: as
+// vectorOf is how many neighbouring elements a thread of a workgroup takes at a time: as
 // many as lie at a multiple of their size, 4 at most, unless threads would be idle.
 func vectorOf(n *kernel.Set, threads int, known map[string]bool) int {
 	last := n.Axes[len(n.Axes)-1]

@@ -18,8 +18,8 @@ func build(k *kernel.Kernel, m *asm.Module, o Options) (*printer, error) {
 
 const (
 	warpThreads = 32
-	// A block is one team if it computes products, or loops; otherwise each of its
-	// warps is a team.
+	// A block is one workgroup if it computes products, or loops; otherwise each of its
+	// warps is a workgroup.
 	productThreads = 256
 	otherThreads   = 128
 	// blockRows is how many rows of a product a block takes. Cells of more, which suit
@@ -30,16 +30,16 @@ const (
 // Passes are those that bring a kernel into the flat form that is printed.
 func Passes() []flat.Pass { return flat.GPU(blockRows) }
 
-// A team is the threads that work on one cell together.
-type team struct {
+// A workgroup is the threads that work on one cell together.
+type workgroup struct {
 	threads int
-	id      asm.Value // of a thread in its team
-	whole   bool      // the team is the block
+	id      asm.Value // of a thread in its workgroup
+	whole   bool      // the workgroup is the block
 }
 
-// A printer writes one kernel under the generic schedule: cells go to teams in
-// iteration, elements of a statement go to the threads of the team in turn, and
-// between two statements the team waits where waits.go finds that one needs what
+// A printer writes one kernel under the generic schedule: cells go to workgroups in
+// iteration, elements of a statement go to the threads of the workgroup in turn, and
+// between two statements the workgroup waits where waits.go finds that one needs what
 // other threads did in the other. Scalars and the conditions of loops are computed
 // by every thread for itself.
 type printer struct {
@@ -49,7 +49,7 @@ type printer struct {
 	entry Entry
 
 	in      *expr.Interner
-	team    team
+	group   workgroup
 	lane    asm.Value
 	warp    asm.Value // of the block
 	warps   int
@@ -99,7 +99,7 @@ func (p *printer) kernel() error {
 		p.f.Loc(p.m.File(p.k.Pos.File), p.k.Pos.Line, p.k.Pos.Col)
 	}
 	p.parameters(r)
-	p.teams(whole, threads)
+	p.workgroups(whole, threads)
 	p.place(r.Once, r.Body)
 	if n := stageBytes(r.Body); n > 0 && whole {
 		p.stage = address{asm.Shared.At(stageName, p.f.SharedArray(stageName, n)), expr.F32}
@@ -135,28 +135,28 @@ func has(body []kernel.Stmt, such func(kernel.Stmt) bool) bool {
 	return false
 }
 
-// teams finds a thread's place.
-func (p *printer) teams(whole bool, threads int) {
+// workgroups finds a thread's place.
+func (p *printer) workgroups(whole bool, threads int) {
 	tid := p.f.Special("%tid.x")
 	p.lane = p.f.Do("and.b32", tid, asm.Int(warpThreads-1))
 	p.warp, p.warps = p.f.Do("shr.u32", tid, asm.Int(5)), threads/warpThreads
-	p.team = team{warpThreads, p.lane, false}
+	p.group = workgroup{warpThreads, p.lane, false}
 	if whole {
-		p.team = team{threads, tid, true}
+		p.group = workgroup{threads, tid, true}
 	}
 }
 
 // cellVar is the name, which no variable of a kernel has, of the loop over cells.
 const cellVar = "cell"
 
-// cells are the units of work that are dealt to teams.
+// cells are the units of work that are distributed to workgroups.
 type cells struct {
 	count *expr.Expr
-	body  func(cell asm.Value) // what a team does for one
+	body  func(cell asm.Value) // what a workgroup does for one
 }
 
 // cellsOf are the cells of the kernel's grid. A kernel that has one cell, which is a
-// product, is dealt out by the tiles of its output.
+// product, is distributed by the tiles of its output.
 func (p *printer) cellsOf(r *kernel.Kernel) cells {
 	if n := onlyProduct(p.k, r.Body); n != nil {
 		return p.tilesOf(n, r.Body)
@@ -177,12 +177,12 @@ func (p *printer) cellsOf(r *kernel.Kernel) cells {
 	}}
 }
 
-// overCells gives the cells to teams in turn: a team's first cell is its number.
+// overCells gives the cells to workgroups in turn: a workgroup's first cell is its number.
 func (p *printer) overCells(c cells) {
 	f := p.f
 	p.entry.Blocks = c.count
 	first, step := f.Special("%ctaid.x"), f.Special("%nctaid.x")
-	if !p.team.whole {
+	if !p.group.whole {
 		more := expr.New(expr.Add, c.count, expr.Int(int64(p.warps-1)))
 		p.entry.Blocks = expr.Simplify(expr.New(expr.Div, more, expr.Int(int64(p.warps))))
 		first = f.Do("mad.lo.s32", first, asm.Int(p.warps), p.warp)
@@ -214,9 +214,9 @@ func (p *printer) count(from, limit, step asm.Value, body func(i asm.Value)) {
 	})
 }
 
-// wait lets the threads of the team see what the others have written.
+// wait lets the threads of the workgroup see what the others have written.
 func (p *printer) wait() {
-	if p.team.whole {
+	if p.group.whole {
 		p.f.Barrier()
 		return
 	}

@@ -44,15 +44,15 @@ func (p *printer) node(n kernel.Stmt) {
 	}
 }
 
-// loop runs a loop in every thread of the team, or deals its iterations to the warps of
-// the block, each of which is then a team.
+// loop runs a loop in every thread of the workgroup, or distributes its iterations to the warps of
+// the block, each of which is then a workgroup.
 func (p *printer) loop(n *kernel.For) {
 	from, limit, step := p.value(n.Lo), p.value(n.Hi), 1
-	if p.team.whole && n.Independent {
-		block := p.team
-		defer func() { p.team = block }()
+	if p.group.whole && n.Independent {
+		block := p.group
+		defer func() { p.group = block }()
 		from, step = p.f.Do("add.s32", p.warp, from), p.warps
-		p.team = team{warpThreads, p.lane, false}
+		p.group = workgroup{warpThreads, p.lane, false}
 	}
 	p.count(from, limit, asm.Int(step), func(i asm.Value) {
 		p.vars[n.Var] = i
@@ -85,17 +85,17 @@ func (p *printer) store(dst *expr.Expr, vs ...asm.Value) {
 	p.f.Store(p.at(p.own(dst), known{}).Address, vs...)
 }
 
-// first lets one thread of the team do something.
-func (p *printer) first(do func()) { p.f.If(p.f.Do("setp.eq.s32", p.team.id, asm.Int(0)), do) }
+// first lets one thread of the workgroup do something.
+func (p *printer) first(do func()) { p.f.If(p.f.Do("setp.eq.s32", p.group.id, asm.Int(0)), do) }
 
-// each deals all values of the axes, the last fastest, to the threads of the team
+// each distributes all values of the axes, the last fastest, to the threads of the workgroup
 // in turn, and does something for each.
 func (p *printer) each(axes []kernel.Axis, do func()) {
 	total := expr.Int(1)
 	for _, a := range axes {
 		total = expr.Simplify(expr.New(expr.Mul, total, a.Size))
 	}
-	p.share(total, p.team.id, p.team.threads, func(i asm.Value) {
+	p.share(total, p.group.id, p.group.threads, func(i asm.Value) {
 		for d, a := range slices.Backward(axes) {
 			if d == 0 {
 				p.vars[a.Var] = i

@@ -84,8 +84,8 @@ type tile struct {
 	size    *expr.Expr // in bytes, a multiple of tileAlign
 }
 
-// place finds room for the tiles: static shared memory while there is some and
-// the size is known, otherwise the room that the launch gives.
+// place finds scratch for the tiles: static shared memory while there is some and
+// the size is known, otherwise the scratch that the launch gives.
 func (p *printer) place(tiles, body []kernel.Stmt) {
 	own := ownTiles(body)
 	var late []tile
@@ -93,7 +93,7 @@ func (p *printer) place(tiles, body []kernel.Stmt) {
 	for _, n := range tiles {
 		a := n.(*kernel.Tile)
 		size := ceilDiv(a.Shape[0], tileAlign/kernel.Bytes(a.Type))
-		t := tile{a.Name, a.Type, !p.team.whole || own[a.Name], expr.Simplify(expr.New(expr.Mul, size, expr.Int(tileAlign)))}
+		t := tile{a.Name, a.Type, !p.group.whole || own[a.Name], expr.Simplify(expr.New(expr.Mul, size, expr.Int(tileAlign)))}
 		bytes := p.bytes(t)
 		if !bytes.IsConst() || used+int(bytes.I) > staticLimit {
 			late = append(late, t)
@@ -108,11 +108,11 @@ func (p *printer) place(tiles, body []kernel.Stmt) {
 	}
 	p.entry.Static += used
 	if len(late) > 0 {
-		p.room(late)
+		p.scratch(late)
 	}
 }
 
-// ownTiles are the tiles of loops whose iterations are dealt to warps.
+// ownTiles are the tiles of loops whose iterations are distributed to warps.
 func ownTiles(body []kernel.Stmt) map[string]bool {
 	own := map[string]bool{}
 	for n := range kernel.All(body) {
@@ -131,9 +131,9 @@ func (p *printer) bytes(t tile) *expr.Expr {
 	return expr.Simplify(expr.New(expr.Mul, t.size, expr.Int(int64(p.warps))))
 }
 
-// room places tiles in the room that the launch gives: in dynamic shared memory or
+// scratch places tiles in the scratch that the launch gives: in dynamic shared memory or
 // in global memory, which generic addresses do not tell apart.
-func (p *printer) room(tiles []tile) {
+func (p *printer) scratch(tiles []tile) {
 	f := p.f
 	scratch, bytes := f.Param("u64", "scratch"), f.Param("u64", "scratch$bytes")
 	block := f.Do("mad.lo.s32", f.Special("%ctaid.y"), f.Special("%nctaid.x"), f.Special("%ctaid.x"))
@@ -149,7 +149,7 @@ func (p *printer) room(tiles []tile) {
 		p.slices[t.name] = address{asm.Generic.At(t.name, at), t.typ}
 		sum = expr.Simplify(expr.New(expr.Add, sum, p.bytes(t)))
 	}
-	p.entry.Room = sum
+	p.entry.Scratch = sum
 }
 
 // classOf is the class of registers for a type.

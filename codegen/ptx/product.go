@@ -40,7 +40,7 @@ func newProduct(p *printer, n flat.Product) *product {
 	t := tilingOf(n.Dot)
 	q := &product{printer: p, n: n, tiling: t}
 	q.sizeM, q.sizeN, q.sizeK = p.value(n.M), p.value(n.N), p.value(n.K)
-	ty, tx := p.divide(p.team.id, asm.Int(t.cols/t.wide))
+	ty, tx := p.divide(p.group.id, asm.Int(t.cols/t.wide))
 	q.row, q.col = p.f.Do("mul.lo.s32", ty, asm.Int(t.high)), p.f.Do("mul.lo.s32", tx, asm.Int(t.wide))
 	second := p.stage.plus(t.depth * (t.rows + stagePad))
 	q.a = q.stagedOf(&staged{Operand: n.A, size: n.M, limit: q.sizeM, width: t.rows}, p.stage, q.row)
@@ -60,9 +60,9 @@ func (q *product) stagedOf(s *staged, at address, first asm.Value) *staged {
 	if s.alongK {
 		s.vector, beside = q.sideBySide(s.Operand, q.n.K), q.depth
 	}
-	threads, all := q.team.threads, s.width*q.depth/s.vector
+	threads, all := q.group.threads, s.width*q.depth/s.vector
 	s.slots, s.step = (all+threads-1)/threads, threads*s.vector/beside
-	far, near := q.divide(q.team.id, asm.Int(beside/s.vector))
+	far, near := q.divide(q.group.id, asm.Int(beside/s.vector))
 	near = f.Do("mul.lo.s32", near, asm.Int(s.vector))
 	if s.alongK {
 		s.row, s.k = far, near
@@ -74,7 +74,7 @@ func (q *product) stagedOf(s *staged, at address, first asm.Value) *staged {
 	}
 	s.mine = asm.Bool(true)
 	if all < threads {
-		s.mine = f.Do("setp.lt.s32", q.team.id, asm.Int(all))
+		s.mine = f.Do("setp.lt.s32", q.group.id, asm.Int(all))
 	}
 	s.to = q.element(at, f.Do("mad.lo.s32", s.k, asm.Int(s.pitch()), s.row))
 	s.from = q.element(at, first)

@@ -38,14 +38,14 @@ type Entry struct {
 	Scalars []string   // that hold for one launch
 	Step    bool       // takes the step's scalars
 	Blocks  *expr.Expr // worth launching, over the launch's scalars
-	Room    *expr.Expr // bytes that the tiles of a block need; nil if it takes no room
+	Scratch *expr.Expr // bytes that the tiles of a block need; nil if it takes no scratch
 	Static  int        // bytes of static shared memory
 	Aligned []bool     // by buffer: it must be at a multiple of 16 bytes
 }
 
 // Signature is what the entry takes besides its buffers.
 func (e *Entry) Signature() abi.Signature {
-	s, err := abi.Sign(e.Scalars, e.Step, e.Room != nil)
+	s, err := abi.Sign(e.Scalars, e.Step, e.Scratch != nil)
 	if err != nil {
 		panic("BUG: entry " + e.Name + ": " + err.Error())
 	}

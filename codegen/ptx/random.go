@@ -33,7 +33,7 @@ func (p *printer) random(n *kernel.Random) {
 	base, size, example := p.value(n.Base), p.value(n.Size), p.value(n.Example)
 	first := p.value(counters(n.Base))
 	stream := f.Do("add.s32", p.vars["layer"], asm.Int(int64(n.Stream)<<16))
-	p.share(expr.Simplify(count), p.team.id, p.team.threads, func(i asm.Value) {
+	p.share(expr.Simplify(count), p.group.id, p.group.threads, func(i asm.Value) {
 		i = f.Do("add.s32", i, first)
 		words := p.philox([philoxWords]asm.Value{i, example, p.vars["step"], stream}, [2]asm.Value{p.vars["seed0"], p.vars["seed1"]})
 		e := f.Do("sub.s32", f.Do("shl.b32", i, asm.Int(2)), base)

@@ -9,7 +9,7 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel/depend"
 )
 
-// waits are the nodes before which the threads of a team must wait for each other.
+// waits are the nodes before which the threads of a workgroup must wait for each other.
 type waits map[kernel.Stmt]bool
 
 // An access is what has been done to a slice. Owner says which thread has which
@@ -20,7 +20,7 @@ type access struct {
 	owner owner
 }
 
-// An owner is the rule by which the threads of a team have elements: dealt out by
+// An owner is the rule by which the threads of a workgroup have elements: distributed by
 // so many at a time, by their index modulo a size. The zero owner is unknown.
 type owner struct {
 	size   *expr.Expr // interned
@@ -67,16 +67,16 @@ func (s state) conflicts(name string, a access) bool {
 	return false
 }
 
-// findWaits decides before which nodes of a loop over cells a team waits.
+// findWaits decides before which nodes of a loop over cells a workgroup waits.
 func (p *printer) findWaits(cells *kernel.For) waits {
-	w := waiter{waits{}, p.team, p.aligned, p.mutable, p.in}
+	w := waiter{waits{}, p.group, p.aligned, p.mutable, p.in}
 	w.nodes([]kernel.Stmt{cells}, state{})
 	return w.waits
 }
 
 type waiter struct {
 	waits   waits
-	team    team
+	group   workgroup
 	aligned map[string]bool
 	mutable map[string]bool
 	in      *expr.Interner
@@ -92,8 +92,8 @@ func (w *waiter) nodes(ns []kernel.Stmt, s state) state {
 
 func (w *waiter) node(n kernel.Stmt, s state) state {
 	own := state{}
-	dealt := w.team.whole && isIndependent(n)
-	if dealt {
+	distributed := w.group.whole && isIndependent(n)
+	if distributed {
 		anywhere(n.(*kernel.For), own)
 	} else {
 		w.accesses(n, own)
@@ -113,8 +113,8 @@ func (w *waiter) node(n kernel.Stmt, s state) state {
 		s = s.clone()
 	}
 	s.join(own)
-	if dealt {
-		iterations := waiter{w.waits, team{threads: warpThreads}, w.aligned, w.mutable, w.in}
+	if distributed {
+		iterations := waiter{w.waits, workgroup{threads: warpThreads}, w.aligned, w.mutable, w.in}
 		iterations.loop(n.(*kernel.For), state{})
 		return s
 	}
@@ -158,7 +158,7 @@ func outside(s state, body []kernel.Stmt) state {
 	return out
 }
 
-// isIndependent says whether a node is a loop whose iterations a block deals to its warps.
+// isIndependent says whether a node is a loop whose iterations a block distributes to its warps.
 func isIndependent(n kernel.Stmt) bool {
 	l, ok := n.(*kernel.For)
 	return ok && l.Independent
@@ -206,27 +206,27 @@ func (w *waiter) accesses(n kernel.Stmt, s state) {
 }
 
 // of is the owner of an access of a node. The elements of a reduction go to the lanes
-// in turn where a warp is the team; what a node does without axes, all threads do.
+// in turn where a warp is the workgroup; what a node does without axes, all threads do.
 func (w *waiter) of(n kernel.Stmt, a depend.Access) owner {
 	switch n := n.(type) {
 	case *kernel.Set:
 		if len(n.Axes) > 0 {
-			return w.owner(a, vectorOf(n, w.team.threads, w.aligned))
+			return w.owner(a, vectorOf(n, w.group.threads, w.aligned))
 		}
 	case *kernel.Random:
 		if a.Write && expr.IsMultiple(n.Base, expr.Int(philoxWords)) {
 			return w.owner(a, philoxWords)
 		}
 	case *kernel.Reduce:
-		if !w.team.whole {
+		if !w.group.whole {
 			return w.owner(a, 1)
 		}
 	}
 	return owner{}
 }
 
-// owner is the rule by which the threads have the elements of an access, dealt to
-// them so many at a time. Where a row of n elements is dealt out, it is the index mod
+// owner is the rule by which the threads have the elements of an access, distributed to
+// them so many at a time. Where a row of n elements is distributed, it is the index mod
 // n that decides, whichever row it is.
 func (w *waiter) owner(access depend.Access, vector int) owner {
 	size := expr.Int(1)

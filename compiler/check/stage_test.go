@@ -57,12 +57,12 @@ stage second {
 		t.Errorf("second from %s, %d steps", second.From, second.Spec.Train.Budget.Steps)
 	}
 	params := append(second.Spec.Model.Decoder.Self.Params, second.Spec.Model.Decoder.Cross.Params...)
-	wantLeaves := []BiasParam{
+	wantParams := []BiasParam{
 		{Name: "calibrated.self0", Shape: []int{4, 43}, Init: Init{Kind: "stage"}, From: "calibrate", Tensor: "self.line.1.1"},
 		{Name: "calibrated.cross0", Shape: []int{4, 65}, Init: Init{Kind: "stage"}, From: "calibrate", Tensor: "cross.line.1.-1"},
 		{Name: "calibrated.cross1", Shape: []int{4, 45}, Init: Init{Kind: "stage"}, From: "calibrate", Tensor: "cross.line.1.0"},
 	}
-	if diff := cmp.Diff(wantLeaves, params, sameSpec); diff != "" {
+	if diff := cmp.Diff(wantParams, params, sameSpec); diff != "" {
 		t.Error(diff)
 	}
 	self := "calibrated.self0[h, min(max(j - i + 21, 0), 42)]"

@@ -37,7 +37,7 @@ func (m *Model) Times() int {
 // A Passes is what training does with a group of examples on average: passes
 // through the model, and in all of them together runs of the loop without and with
 // gradient.
-type Passes struct{ Count, Free, Kept float64 }
+type Passes struct{ Count, NoGrad, WithGrad float64 }
 
 // MeanPasses averages over the draws of a progressive loss: with R = times, n =
 // 0 … R-1 runs without gradient, then k = 1 … min(R-n, backprop) with
@@ -46,20 +46,20 @@ type Passes struct{ Count, Free, Kept float64 }
 func (s *Spec) MeanPasses() Passes {
 	times, most := s.Model.Times(), s.Train.Backprop
 	if !s.Train.Progressive || s.Model.Loop == nil {
-		return Passes{Count: 1, Kept: float64(times)}
+		return Passes{Count: 1, WithGrad: float64(times)}
 	}
 	var p Passes
 	if s.Train.Alpha > 0 {
 		p.Count++
-		p.Free += float64(times-1) / 2
+		p.NoGrad += float64(times-1) / 2
 		for n := range times {
-			p.Kept += float64(1+min(times-n, most)) / 2 / float64(times)
+			p.WithGrad += float64(1+min(times-n, most)) / 2 / float64(times)
 		}
 	}
 	if s.Train.Alpha < 1 {
 		p.Count++
-		p.Free += float64(times - most)
-		p.Kept += float64(most)
+		p.NoGrad += float64(times - most)
+		p.WithGrad += float64(most)
 	}
 	return p
 }

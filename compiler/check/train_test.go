@@ -27,7 +27,7 @@ func TestMeanPasses(t *testing.T) {
 	} {
 		s := &Spec{Model: Model{Loop: &Loop{Times: c.times}}, Train: Train{Train: config.Train{Progressive: true, Backprop: c.most, Alpha: c.alpha}}}
 		got := s.MeanPasses()
-		for i, x := range []float64{got.Count - c.want.Count, got.Free - c.want.Free, got.Kept - c.want.Kept} {
+		for i, x := range []float64{got.Count - c.want.Count, got.NoGrad - c.want.NoGrad, got.WithGrad - c.want.WithGrad} {
 			if math.Abs(x) > 1e-12 {
 				t.Errorf("R = %d, K = %d, alpha = %g: %+v, want %+v (number %d)", c.times, c.most, c.alpha, got, c.want, i)
 			}

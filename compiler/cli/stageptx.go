@@ -71,12 +71,12 @@ func ptxTable(ks []*kernel.Kernel, entries []ptx.Entry, usage map[string]ptxas.U
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "blocks\tthreads\tregisters\tspills\tshared\troom\toperations\tmoves\tbound\t  kernel")
 	for i, e := range entries {
-		registers, spills, room := "-", "-", "-"
+		registers, spills, scratch := "-", "-", "-"
 		if u, ok := usage[e.Name]; ok {
 			registers, spills = fmt.Sprint(u.Registers), scaled(float64(u.SpillStores+u.SpillLoads), 1024, "B")
 		}
-		if e.Room != nil {
-			room = scaled(float64(cost.Value(e.Room, s)), 1024, "B")
+		if e.Scratch != nil {
+			scratch = scaled(float64(cost.Value(e.Scratch, s)), 1024, "B")
 		}
 		flops, bytes := cost.Operations(ks[i]).Total(s), float64(cost.Value(cost.Bytes(ks[i]), s))
 		bound := "memory"
@@ -84,7 +84,7 @@ func ptxTable(ks []*kernel.Kernel, entries []ptx.Entry, usage map[string]ptxas.U
 			bound = "computing"
 		}
 		fmt.Fprintf(w, "%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t  %s\n", cost.Value(e.Blocks, s), e.Threads, registers, spills,
-			scaled(float64(e.Static), 1024, "B"), room, scaled(flops, 1000, "FLOP"), scaled(bytes, 1024, "B"), bound, e.Name)
+			scaled(float64(e.Static), 1024, "B"), scratch, scaled(flops, 1000, "FLOP"), scaled(bytes, 1024, "B"), bound, e.Name)
 	}
 	w.Flush()
 	return b.String()

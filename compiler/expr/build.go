@@ -34,7 +34,7 @@ func NewVar(name string, t Type) *Expr {
 }
 
 // NewElem returns the element name[idx...] of type t; the indices are I32. There
-// are none for a tile or leaf of rank 0.
+// are none for a tile or parameter of rank 0.
 func NewElem(name string, t Type, idx ...*Expr) *Expr {
 	return must(&Expr{Op: Elem, Type: t, Name: name, Args: slices.Clip(idx)})
 }

@@ -33,7 +33,7 @@ type Op uint8
 const (
 	Const Op = iota // F (F32) or I (other types)
 	Var             // Name: an index, a length, a scalar parameter or a let
-	Elem            // Name[Args...]: an element of a tile or a learned leaf
+	Elem            // Name[Args...]: an element of a tile or a learned parameter
 
 	Add
 	Sub

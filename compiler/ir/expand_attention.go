@@ -22,7 +22,7 @@ type cellular struct {
 	probs   *Value // after softmax, before dropout
 }
 
-// leafBase is the number of arguments before the leaves in cell Maps.
+// paramBase is the number of arguments before the parameters in cell Maps.
 const paramBase = 3
 
 func expandAttention(b *Builder, v *Value, args []*Value) *Value {

@@ -102,7 +102,7 @@ var kinds = map[string]kind{
 	"attention_grad":     {"attention", "b h t j d n?", "q k v dout relative? table?", "q? k? v? relative? table?"},
 	"attention_weights":  {"attention", "b h t j d n?", "q k relative? table?", "weights? logits?"},
 	"bias_table":         {"attention", "h t j", "", "table"},
-	"bias_table_grad":    {"attention", "h t j", "dtable *", "*"}, // a result for each leaf
+	"bias_table_grad":    {"attention", "h t j", "dtable *", "*"}, // a result for each parameter
 }
 
 // Family is the kernel family: map, row, matmul, attention, gather or scatter.

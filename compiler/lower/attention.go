@@ -26,14 +26,14 @@ func newAttention(e *emitter) *attention {
 	q, k, attr := v.Args[0], v.Args[1], v.Attr.Attn
 	a := &attention{window: ir.WindowOf(attr.Mask), q: e.flat(q, "q"), k: e.flat(k, "k")}
 	a.width, a.dh = size(q.Type.Shape[2]), num(q.Type.Shape[2].N/attr.Heads)
-	relative, table, leaves := v.SiteArgs()
+	relative, table, params := v.SiteArgs()
 	if relative != nil {
 		a.relative = e.flat(relative, "relative")
 	}
 	if table != nil {
 		a.table = e.in(table, "table", sizes(table.Type.Shape)...)
 	}
-	a.site = newSite(e, q.Type.Shape[1], k.Type.Shape[1], leaves)
+	a.site = newSite(e, q.Type.Shape[1], k.Type.Shape[1], params)
 	axes := exprs{size(q.Type.Shape[0]), a.heads, a.rows, a.keys, a.dh}
 	if attr.Relative > 0 {
 		a.distances = num(2*attr.Relative + 1)

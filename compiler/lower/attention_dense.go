@@ -99,7 +99,7 @@ func (d *dense) line(x *expr.Expr, slope int64) *expr.Expr {
 	}
 	t := d.tile("line", expr.F32, add(d.count, expr.Int(bent*(blockRows-1))))
 	start := d.let(t+"_start", number(lowest, d.lo))
-	// A block without keys has no lines: their numbers might be outside of the leaf.
+	// A block without keys has no lines: their numbers might be outside of the parameter.
 	others := mul(lesser(d.count, expr.Int(1)), mul(expr.Int(bent), sub(d.height, expr.Int(1))))
 	d.fill(t, exprs{add(d.count, others)}, same, func(n exprs) *expr.Expr {
 		return at(x, expr.Int(0), add(start, n[0]))

@@ -23,14 +23,14 @@ type attentionGrad struct {
 //
 // The gradient of a relative score is the sum of scale ds_j over its keys.
 // The gradient of a bias table is the sum of ds_j over the examples: then a cell
-// is one head, which takes the examples in turn. Gradients of leaves are made from
+// is one head, which takes the examples in turn. Gradients of parameters are made from
 // those of tables.
 func lowerAttentionGrad(e *emitter) {
 	g := &attentionGrad{attention: newAttention(e), result: e.results()}
 	g.val, g.dout = e.flat(g.v.Args[2], "v"), e.flat(g.v.Args[3], "dout")
-	for _, leaf := range g.attr.Params {
-		if g.result[leaf] != nil {
-			e.unsupported(g.v, "the gradient of leaf "+leaf+" outside of a bias table")
+	for _, param := range g.attr.Params {
+		if g.result[param] != nil {
+			e.unsupported(g.v, "the gradient of parameter "+param+" outside of a bias table")
 			return
 		}
 	}

@@ -30,10 +30,10 @@ var sites = []struct{ name, mask, bias string }{
 	{"closed", "5 <= j && j <= 3", ""},
 }
 
-func parseSite(t *testing.T, text string, leaves map[string]bool) *expr.Expr {
+func parseSite(t *testing.T, text string, params map[string]bool) *expr.Expr {
 	t.Helper()
 	e, err := expr.Parse(text, func(name string) (expr.Type, bool) {
-		if leaves[name] {
+		if params[name] {
 			return expr.F32, true
 		}
 		return expr.I32, true
@@ -76,7 +76,7 @@ func TestAttentionKernels(t *testing.T) {
 	}
 }
 
-// network is a bias with leaves of all kinds: a layer of two units of a distance
+// network is a bias with parameters of all kinds: a layer of two units of a distance
 // on a learned scale, and a table of distances, added to another bias.
 func network(t *testing.T, bias string) (*expr.Expr, []check.BiasParam) {
 	text := "w2[h, 0] * max(w1[0] * log(1.0 + abs(c[] * f32(i - j))), 0.0) + " +
@@ -85,7 +85,7 @@ func network(t *testing.T, bias string) (*expr.Expr, []check.BiasParam) {
 		text += " + " + bias
 	}
 	init := check.Init{Kind: "uniform", A: -1, B: 1}
-	leaves := []check.BiasParam{{Name: "w1", Shape: []int{2}, Init: init}, {Name: "w2", Shape: []int{2, 2}, Init: init},
+	params := []check.BiasParam{{Name: "w1", Shape: []int{2}, Init: init}, {Name: "w2", Shape: []int{2, 2}, Init: init},
 		{Name: "far", Shape: []int{2, 5}, Init: init}, {Name: "c", Init: init}}
-	return parseSite(t, text, map[string]bool{"w1": true, "w2": true, "far": true, "c": true}), leaves
+	return parseSite(t, text, map[string]bool{"w1": true, "w2": true, "far": true, "c": true}), params
 }

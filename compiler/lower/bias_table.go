@@ -24,42 +24,42 @@ func lowerBiasTable(e *emitter) {
 }
 
 // lowerBiasTableGrad sums, for one head in each cell, the table's gradient times
-// the bias's derivative into every leaf element.
+// the bias's derivative into every parameter element.
 func lowerBiasTableGrad(e *emitter) {
 	v := e.group.Anchors[0]
 	d := v.Args[0].Type.Shape
 	s := newSite(e, d[1], d[2], v.Args[1:])
 	s.h = e.grid("h", size(d[0]))
-	g := &leafGrads{site: s, sums: map[string]string{}, cells: map[string]string{}, within: map[string]*expr.Expr{}}
+	g := &paramGrads{site: s, sums: map[string]string{}, cells: map[string]string{}, within: map[string]*expr.Expr{}}
 	result := e.results()
-	for n, leaf := range s.attr.Params {
-		if result[leaf] != nil {
-			t := e.tile("d_"+leafName(leaf), expr.F32, sizes(s.leaves[n].Type.Shape)...)
+	for n, param := range s.attr.Params {
+		if result[param] != nil {
+			t := e.tile("d_"+paramName(param), expr.F32, sizes(s.params[n].Type.Shape)...)
 			e.zero(t)
 			g.sums[s.tiles[n]] = t
 		}
 	}
 	dtable := e.in(v.Args[0], "dtable", sizes(d)...)
 	g.sum(e.load("ds", expr.F32, dtable, exprs{s.rows, s.keys}, s.ofHead))
-	for n, leaf := range s.attr.Params {
-		if a := result[leaf]; a != nil {
-			e.copyOut(g.sums[s.tiles[n]], e.out(a, "d"+leafName(leaf), sizes(a.Type.Shape)...), s.ofHead)
+	for n, param := range s.attr.Params {
+		if a := result[param]; a != nil {
+			e.copyOut(g.sums[s.tiles[n]], e.out(a, "d"+paramName(param), sizes(a.Type.Shape)...), s.ofHead)
 		}
 	}
 }
 
-// leafGrads are the gradients of a site's learned leaves, the part of one head.
-type leafGrads struct {
+// paramGrads are the gradients of a site's learned parameters, the part of one head.
+type paramGrads struct {
 	*site
-	sums   map[string]string     // leaf tile -> tile of its gradient
+	sums   map[string]string     // parameter tile -> tile of its gradient
 	cells  map[string]string     // what differs between cells -> tile [T J] of it
 	within map[string]*expr.Expr // tile of cells -> what it holds, over i, j and cell
 }
 
-// sum adds, for every leaf element that the bias reads, ds times the bias's
+// sum adds, for every parameter element that the bias reads, ds times the bias's
 // derivative: over all cells as one axis, cell, where the element is the same for all
 // of them, else cell by cell.
-func (g *leafGrads) sum(ds string) {
+func (g *paramGrads) sum(ds string) {
 	var whole, single exprs
 	for _, x := range append(expr.Elems(g.bias), expr.Vars(g.bias)...) {
 		switch _, learned := g.sums[x.Name]; {
@@ -90,7 +90,7 @@ func (g *leafGrads) sum(ds string) {
 
 // guarded is a sum's term where a cell is open, and 0 where it is closed, whatever
 // the bias is there: it need not be a number.
-func (g *leafGrads) guarded(x *expr.Expr) *expr.Expr {
+func (g *paramGrads) guarded(x *expr.Expr) *expr.Expr {
 	if g.mask == nil {
 		return x
 	}
@@ -98,8 +98,8 @@ func (g *leafGrads) guarded(x *expr.Expr) *expr.Expr {
 	return where(lt(expr.F(0), open), x, expr.F(0))
 }
 
-// single adds to the leaf elements that the bias reads at one cell, if it is open.
-func (g *leafGrads) single(elems exprs, i, j, ds *expr.Expr) {
+// single adds to the parameter elements that the bias reads at one cell, if it is open.
+func (g *paramGrads) single(elems exprs, i, j, ds *expr.Expr) {
 	g.when(at(g.mask, i, j), func() {
 		for _, x := range elems {
 			idx := make(exprs, len(x.Args))
@@ -114,7 +114,7 @@ func (g *leafGrads) single(elems exprs, i, j, ds *expr.Expr) {
 
 // spill puts parts of x that are costly or differ between the cells by themselves
 // into tiles, so that the rest can run over the axis cell.
-func (g *leafGrads) spill(x *expr.Expr) *expr.Expr {
+func (g *paramGrads) spill(x *expr.Expr) *expr.Expr {
 	return expr.Rewrite(x, func(n *expr.Expr) *expr.Expr {
 		costly := n.Op == expr.Div || n.Op.Transcendental()
 		switch {
@@ -130,8 +130,8 @@ func (g *leafGrads) spill(x *expr.Expr) *expr.Expr {
 }
 
 // slope is the derivative of e by x, also through the tiles that e reads: the
-// derivatives by those are tiles that all leaf elements share.
-func (g *leafGrads) slope(e, x *expr.Expr) *expr.Expr {
+// derivatives by those are tiles that all parameter elements share.
+func (g *paramGrads) slope(e, x *expr.Expr) *expr.Expr {
 	sum := expr.Diff(e, x)
 	for _, t := range expr.Elems(e) {
 		if g.within[t.Name] == nil {
@@ -160,7 +160,7 @@ func (g *leafGrads) slope(e, x *expr.Expr) *expr.Expr {
 
 // perCell computes an expression over i, j and cell at every cell, (a1, e) as row
 // and column, and returns the element of the result there.
-func (g *leafGrads) perCell(x *expr.Expr) *expr.Expr {
+func (g *paramGrads) perCell(x *expr.Expr) *expr.Expr {
 	key := x.String()
 	if g.cells[key] == "" {
 		t := g.tile("cells", expr.F32, mul(g.rows, g.keys))
@@ -178,6 +178,6 @@ func (g *leafGrads) perCell(x *expr.Expr) *expr.Expr {
 }
 
 // all is the axis of all cells.
-func (g *leafGrads) all() []kernel.Axis {
+func (g *paramGrads) all() []kernel.Axis {
 	return []kernel.Axis{{Var: "cell", Size: mul(g.rows, g.keys)}}
 }

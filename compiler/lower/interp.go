@@ -92,10 +92,10 @@ func (m *Machine) Run(e *Entry, s kernel.Scalars) error {
 // the fields of runtime/device.Env; 0 where the launch does not say.
 func runs(r plan.Runs, s kernel.Scalars) int {
 	switch r {
-	case plan.Free:
-		return int(s["Free"])
-	case plan.Kept:
-		return int(s["Kept"])
+	case plan.NoGrad:
+		return int(s["NoGrad"])
+	case plan.WithGrad:
+		return int(s["WithGrad"])
 	case plan.Times:
 		return int(s["Times"])
 	}
@@ -106,8 +106,8 @@ func (m *Machine) routine(e *Entry, step Step, s kernel.Scalars, l int) error {
 	r := step.Routine
 	at := maps.Clone(s)
 	at["layer"] = float64(l)
-	if step.Runs == plan.Kept {
-		at["layer"] += float64(step.N * runs(plan.Free, s))
+	if step.Runs == plan.WithGrad {
+		at["layer"] += float64(step.N * runs(plan.NoGrad, s))
 	}
 	for _, launch := range r.Launches {
 		bufs := make([]kernel.Buffer, len(launch.Args))

@@ -84,7 +84,7 @@ func launchOf(p *lower.Program, entry string, params []float32) launch {
 	return m
 }
 
-// randomParams are parameters near 0 but for gains, which are near 1, and leaves of
+// randomParams are parameters near 0 but for gains, which are near 1, and parameters of
 // biases, which are not negative.
 func randomParams(p *lower.Program) []float32 {
 	rng := rand.New(rand.NewPCG(5, 6))
@@ -113,7 +113,7 @@ func randomParams(p *lower.Program) []float32 {
 
 // TestLoopIsItsUnrolledStack: two layers run twice compute, to the bit, what four
 // layers do whose last two are the first two again. Gradients of a layer are the sum of
-// both copies', or of the last alone when the first run is free.
+// both copies', or of the last alone when the first run has no gradient.
 func TestLoopIsItsUnrolledStack(t *testing.T) {
 	for _, state := range []check.Loop{{State: "embed"}, {State: "normal", Std: 0.5}, {State: "normal"}} {
 		t.Run(fmt.Sprintf("state %s %g", state.State, state.Std), func(t *testing.T) {
@@ -127,11 +127,11 @@ func TestLoopIsItsUnrolledStack(t *testing.T) {
 			twice, once := with(2, 2), with(4, 1)
 			params := randomParams(twice)
 			embed, loop, tail := split(twice, params)
-			far := launchOf(once, "gradients", slices.Concat(embed, loop, loop, tail)).run(t, kernel.Scalars{"Kept": 1})
+			far := launchOf(once, "gradients", slices.Concat(embed, loop, loop, tail)).run(t, kernel.Scalars{"WithGrad": 1})
 			wantEmbed, wantLoop, wantTail := split(once, far.Grads)
 			first, last := wantLoop[:len(loop)], wantLoop[len(loop):]
 
-			kept := launchOf(twice, "gradients", params).run(t, kernel.Scalars{"Kept": 2})
+			kept := launchOf(twice, "gradients", params).run(t, kernel.Scalars{"WithGrad": 2})
 			gotEmbed, gotLoop, gotTail := split(twice, kept.Grads)
 			sameBits(t, "loss", kept.Floats(kept.e, model.Loss, 0), far.Floats(far.e, model.Loss, 0))
 			sameBits(t, "gradient of the embedding", gotEmbed, wantEmbed)
@@ -142,11 +142,11 @@ func TestLoopIsItsUnrolledStack(t *testing.T) {
 				}
 			}
 
-			free := launchOf(twice, "gradients", params).run(t, kernel.Scalars{"Free": 1, "Kept": 1})
+			free := launchOf(twice, "gradients", params).run(t, kernel.Scalars{"NoGrad": 1, "WithGrad": 1})
 			gotEmbed, gotLoop, gotTail = split(twice, free.Grads)
-			sameBits(t, "loss after a free run", free.Floats(free.e, model.Loss, 0), far.Floats(far.e, model.Loss, 0))
-			sameBits(t, "gradient of the head after a free run", gotTail, wantTail)
-			sameBits(t, "gradient of the loop after a free run", gotLoop, last)
+			sameBits(t, "loss after a run without gradients", free.Floats(free.e, model.Loss, 0), far.Floats(far.e, model.Loss, 0))
+			sameBits(t, "gradient of the head after a run without gradients", gotTail, wantTail)
+			sameBits(t, "gradient of the loop after a run without gradients", gotLoop, last)
 			if slices.Equal(gotEmbed, wantEmbed) || slices.Max(gotEmbed) == 0 {
 				t.Error("the embedding should have the gradient of one injection a layer less")
 			}
@@ -168,7 +168,7 @@ func TestStateOfZeros(t *testing.T) {
 			looped(s, 1, 2)
 			s.Model.Loop.State = state
 		}})
-		m := launchOf(p, "gradients", randomParams(p)).run(t, kernel.Scalars{"Kept": 2})
+		m := launchOf(p, "gradients", randomParams(p)).run(t, kernel.Scalars{"WithGrad": 2})
 		embed, loop, _ := split(p, m.Grads)
 		if seen := slices.Max(embed) > 0; seen != (state == "embed") {
 			t.Errorf("state %s: the embedding has a gradient: %v", state, seen)
@@ -237,7 +237,7 @@ func sameBits(t *testing.T, what string, got, want []float32) {
 }
 
 // TestFreeRunsInjectBeforeTheBlock: with one layer there is no difference between
-// the two injections, however many runs are free; with two there is.
+// the two injections, however many runs have no gradient; with two there is.
 func TestFreeRunsInjectBeforeTheBlock(t *testing.T) {
 	for layers := 1; layers <= 2; layers++ {
 		var losses [][]float32
@@ -246,7 +246,7 @@ func TestFreeRunsInjectBeforeTheBlock(t *testing.T) {
 				looped(s, layers, 4)
 				s.Model.Loop.Inject = inject
 			}})
-			m := launchOf(p, "gradients", randomParams(p)).run(t, kernel.Scalars{"Free": 3, "Kept": 1})
+			m := launchOf(p, "gradients", randomParams(p)).run(t, kernel.Scalars{"NoGrad": 3, "WithGrad": 1})
 			losses = append(losses, m.Floats(m.e, model.Loss, 0))
 		}
 		if same := slices.Equal(losses[0], losses[1]); same != (layers == 1) {

@@ -46,12 +46,12 @@ var variants = []variant{
 		s.Model.Decoder.Cross.Bias, s.Model.Decoder.Cross.Params = line()
 	}},
 	{"a bias that layers and sites share", func(s *check.Spec) {
-		bias, leaves := kerple()
-		for i := range leaves {
-			leaves[i].Shared = true
+		bias, params := kerple()
+		for i := range params {
+			params[i].Shared = true
 		}
-		s.Model.Decoder.Self.Bias, s.Model.Decoder.Self.Params = bias, leaves
-		s.Model.Decoder.Cross.Bias, s.Model.Decoder.Cross.Params = bias, leaves
+		s.Model.Decoder.Self.Bias, s.Model.Decoder.Self.Params = bias, params
+		s.Model.Decoder.Cross.Bias, s.Model.Decoder.Cross.Params = bias, params
 	}},
 }
 
@@ -133,7 +133,7 @@ func runAll(t *testing.T, p *lower.Program, shapes []kernel.Scalars, family stri
 			if e.Name == "decode" {
 				s = kernel.Scalars{"B": s["B"], "T": 1, "S": s["S"], "C": s["C"], "P": s["C"] - 1, "N": 1}
 			}
-			for k, x := range map[string]float64{"Free": 1, "Kept": 1, "Times": 1, "step": 3, "example": 40, "seed0": 9, "seed1": 8, "scale": 0.05,
+			for k, x := range map[string]float64{"NoGrad": 1, "WithGrad": 1, "Times": 1, "step": 3, "example": 40, "seed0": 9, "seed1": 8, "scale": 0.05,
 				"lr": 0.01, "bias_correction1": 1.5, "bias_correction2": 20, "clip": 0.5, "decay": 0.1} {
 				s[k] = x
 			}

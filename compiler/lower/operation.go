@@ -70,15 +70,15 @@ func (d *describer) tensorOp() {
 }
 
 // argsOf are the arguments of a value by the roles that they have in a kernel's
-// operation. Leaves have one where they have gradients, else the bias names them. A
+// operation. Parameters have one where they have gradients, else the bias names them. A
 // cache is only written.
 func argsOf(v *ir.Value) []*ir.Value {
 	switch v.Op {
 	case ir.Append:
 		return v.Args[1:]
 	case ir.Attention, ir.AttentionGrad, ir.AttentionWeights, ir.BiasTable:
-		relative, table, leaves := v.SiteArgs()
-		own := slices.Clone(v.Args[:len(v.Args)-len(leaves)])
+		relative, table, params := v.SiteArgs()
+		own := slices.Clone(v.Args[:len(v.Args)-len(params)])
 		own = slices.DeleteFunc(own, func(a *ir.Value) bool { return a == relative || a == table })
 		return append(own, relative, table)
 	}

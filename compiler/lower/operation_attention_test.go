@@ -177,7 +177,7 @@ func (o *oracle) biasTable() {
 }
 
 // biasTableGrad sums the gradients of the cells times the bias's derivatives by each
-// element of each leaf, head by head. How far a derivative may be off shows where it
+// element of each parameter, head by head. How far a derivative may be off shows where it
 // is evaluated in float32, too.
 func (o *oracle) biasTableGrad() {
 	op := &o.k.Op
@@ -187,10 +187,10 @@ func (o *oracle) biasTableGrad() {
 			continue
 		}
 		g := &sumOf{make([]float64, size), make([]float64, size)}
-		leaf := op.Args[1+n].Name
+		param := op.Args[1+n].Name
 		slopes, rounded := map[*expr.Expr]*expr.Expr{}, map[*expr.Expr]*expr.Code{}
 		for _, x := range expr.Elems(op.Bias) {
-			if x.Name == leaf {
+			if x.Name == param {
 				slopes[x] = expr.Diff(op.Bias, x)
 				rounded[slopes[x]] = expr.Compile32(o, slopes[x])
 			}
@@ -206,7 +206,7 @@ func (o *oracle) biasTableGrad() {
 				}
 				ds, d := o.f(op.Arg("dtable").Name, h, t, j), o.eval(slope).F
 				off := 8*math.Abs(d-rounded[slope].Run().F) + 64*unit*math.Abs(d)
-				g.add(h*(size/o.size("h"))+o.place(leaf, at), ds*d, math.Abs(ds)*off)
+				g.add(h*(size/o.size("h"))+o.place(param, at), ds*d, math.Abs(ds)*off)
 			}
 		})
 		for i := range g.x {

@@ -168,8 +168,8 @@ func drawn(s *check.Spec, inner string) {
 
 // ofPositions is kerple over positions.
 func ofPositions() (*expr.Expr, []check.BiasParam) {
-	bias, leaves := kerple()
-	return expr.Subst(bias, map[string]*expr.Expr{"i": ivar("pi"), "j": ivar("pj")}), leaves
+	bias, params := kerple()
+	return expr.Subst(bias, map[string]*expr.Expr{"i": ivar("pi"), "j": ivar("pj")}), params
 }
 
 func TestSchemes(t *testing.T) {
@@ -190,7 +190,7 @@ func TestPositionsOfARow(t *testing.T) {
 		s.Model.Dropout, s.Model.Loop.Self.Dropout = 0, 0
 	}})
 	of := func(rows float64) []float32 {
-		m := launchOf(p, "gradients", randomParams(p)).run(t, kernel.Scalars{"B": 1, "T": rows, "C": rows, "Kept": 2})
+		m := launchOf(p, "gradients", randomParams(p)).run(t, kernel.Scalars{"B": 1, "T": rows, "C": rows, "WithGrad": 2})
 		return m.Floats(m.e, model.Loss, 0)
 	}
 	sameBits(t, "loss", of(10)[:7], of(7))

@@ -52,7 +52,7 @@ type Buffer struct {
 
 // A Step runs a routine once, or for l = 0 … N*Runs-1 (from there to 0 when Down)
 // when N > 0; not at all when the launch has runs of the kind Unless. The layer
-// number of a launch is l, after all free runs where Runs is Kept.
+// number of a launch is l, after all runs without gradients where Runs is WithGrad.
 type Step struct {
 	Routine *Routine
 	N       int

@@ -9,7 +9,7 @@ import (
 )
 
 // A site is where a bias and a mask apply: rows and keys of a launch, and the two
-// expressions over h, i, j and tiles of leaves.
+// expressions over h, i, j and tiles of parameters.
 type site struct {
 	*emitter
 	v          *ir.Value
@@ -18,25 +18,25 @@ type site struct {
 	total      *expr.Expr // rows of the whole sequence, I
 	heads, h   *expr.Expr
 	mask, bias *expr.Expr // nil where there is none
-	leaves     []*ir.Value
-	tiles      []string // of the leaves
+	params     []*ir.Value
+	tiles      []string // of the parameters
 }
 
-// newSite declares the leaves' buffers and tiles and binds mask and bias to them; the
+// newSite declares the parameters' buffers and tiles and binds mask and bias to them; the
 // operation names the buffers.
-func newSite(e *emitter, rows, keys ir.Dim, leaves []*ir.Value) *site {
+func newSite(e *emitter, rows, keys ir.Dim, params []*ir.Value) *site {
 	v := e.group.Anchors[0]
-	s := &site{emitter: e, v: v, attr: v.Attr.Attn, rows: size(rows), keys: size(keys), total: ivar("C"), leaves: leaves}
+	s := &site{emitter: e, v: v, attr: v.Attr.Attn, rows: size(rows), keys: size(keys), total: ivar("C"), params: params}
 	s.heads = num(s.attr.Heads)
 	if s.attr.Self {
 		s.total = s.keys
 	}
 	buffer, tile := map[string]string{}, map[string]string{}
-	for n, leaf := range s.attr.Params {
-		shape, name := sizes(leaves[n].Type.Shape), leafName(leaf)
-		buffer[leaf] = e.in(leaves[n], name+"_", shape...)
-		tile[leaf] = e.load(name, leaves[n].Type.Elem, buffer[leaf], shape, same)
-		s.tiles = append(s.tiles, tile[leaf])
+	for n, param := range s.attr.Params {
+		shape, name := sizes(params[n].Type.Shape), paramName(param)
+		buffer[param] = e.in(params[n], name+"_", shape...)
+		tile[param] = e.load(name, params[n].Type.Elem, buffer[param], shape, same)
+		s.tiles = append(s.tiles, tile[param])
 	}
 	s.mask, s.bias = s.bind(tile)
 	op := &e.k.Op
@@ -48,9 +48,9 @@ func newSite(e *emitter, rows, keys ir.Dim, leaves []*ir.Value) *site {
 	return s
 }
 
-// bind makes mask and bias, with each leaf called by a name of its own.
-func (s *site) bind(leaf map[string]string) (mask, bias *expr.Expr) {
-	mask, bias = s.bound(s.attr.Mask, leaf), s.bound(s.attr.Guarded(), leaf)
+// bind makes mask and bias, with each parameter called by a name of its own.
+func (s *site) bind(param map[string]string) (mask, bias *expr.Expr) {
+	mask, bias = s.bound(s.attr.Mask, param), s.bound(s.attr.Guarded(), param)
 	if mask != nil && mask.IsConst() && mask.I != 0 {
 		mask = nil
 	}
@@ -94,5 +94,5 @@ func (s *site) ofHead(i exprs) exprs { return append(exprs{s.h}, i...) }
 // queryOf is the row i of its sequence that row t of a launch is.
 func queryOf(t *expr.Expr) *expr.Expr { return add(ivar("P"), t) }
 
-// leafName is a leaf's name as an identifier.
-func leafName(leaf string) string { return strings.ReplaceAll(leaf, ".", "_") }
+// paramName is a parameter's name as an identifier.
+func paramName(param string) string { return strings.ReplaceAll(param, ".", "_") }

@@ -17,7 +17,7 @@ import (
 // direct are biases that the attention kernels read by themselves, over lines of up
 // to 40 rows and 45 keys: element 0 and the last of diagonal and anti are for cells
 // beyond. Relative scores are of distances up to 3.
-var direct = []struct{ name, leaves, bias, relative string }{
+var direct = []struct{ name, params, bias, relative string }{
 	{"clipped diagonals", "diagonal", "diagonal[h, min(max(j - i + 40, 0), 85)]", ""},
 	{"two directions", "diagonal anti", "max(diagonal[h, min(max(j - i + 40, 0), 85)], anti[h, min(max(i + j + 46 - J, 0), 85)])", ""},
 	{"steep lines", "anti", "anti[h, min(max(2*i + j, 0), 85)]", ""},
@@ -33,7 +33,7 @@ var direct = []struct{ name, leaves, bias, relative string }{
 var directMasks = []string{"", "j <= i", "j <= i && i - 2 <= j", "J - 4 - 2*i <= j && j <= J - 1 - 2*i", "i < 3 && j <= i", "34 <= j && j <= i", "i + 2 <= j && j <= i + 4"}
 
 // directSite is an attention of two heads of width 4 and what is left of it by name.
-func directSite(leaves, bias, relative, mask, more string) string {
+func directSite(params, bias, relative, mask, more string) string {
 	var b strings.Builder
 	b.WriteString("func site\n  v0 = param q input : f32[B, T, 8]\n  v1 = param k input : f32[B, S, 8]\n  v2 = param v input : f32[B, S, 8]\n")
 	args := ""
@@ -42,8 +42,8 @@ func directSite(leaves, bias, relative, mask, more string) string {
 		args = " v10"
 	}
 	shapes := map[string]string{"diagonal": "2, 86", "anti": "2, 86", "cells": "2, 40, 45"}
-	for n, leaf := range strings.Fields(leaves) {
-		fmt.Fprintf(&b, "  v%d = param %s fixed : f32[%s]\n", 4+n, leaf, shapes[leaf])
+	for n, param := range strings.Fields(params) {
+		fmt.Fprintf(&b, "  v%d = param %s fixed : f32[%s]\n", 4+n, param, shapes[param])
 		args += fmt.Sprintf(" v%d", 4+n)
 	}
 	if relative != "" {
@@ -51,7 +51,7 @@ func directSite(leaves, bias, relative, mask, more string) string {
 	}
 	attrs := relative + "heads = 2; scale = 0.5"
 	if bias != "" {
-		attrs += "; fixed; parameters = " + leaves + "; bias = " + bias
+		attrs += "; fixed; parameters = " + params + "; bias = " + bias
 	}
 	if mask != "" {
 		attrs += "; mask = " + mask
@@ -143,14 +143,14 @@ func TestDirectSites(t *testing.T) {
 	for _, d := range direct {
 		for _, mask := range directMasks {
 			t.Run(d.name+" "+mask, func(t *testing.T) {
-				f := irtest.Parse(t, directSite(d.leaves, d.bias, d.relative, mask, ""))
+				f := irtest.Parse(t, directSite(d.params, d.bias, d.relative, mask, ""))
 				p := calling(t, f, true)
 				for _, k := range p.Kernels {
 					noTable(t, k)
 				}
 				runAll(t, p, shapes, "")
 				for _, result := range []string{"weights", "logits"} {
-					f := irtest.Parse(t, directSite(d.leaves, d.bias, d.relative, mask, result))
+					f := irtest.Parse(t, directSite(d.params, d.bias, d.relative, mask, result))
 					runAll(t, calling(t, f, false), shapes, "")
 				}
 			})
@@ -158,8 +158,8 @@ func TestDirectSites(t *testing.T) {
 	}
 }
 
-// TestLearnedLeavesNeedATable: the kernel of the gradient makes none for a leaf.
-func TestLearnedLeavesNeedATable(t *testing.T) {
+// TestLearnedParametersNeedATable: the kernel of the gradient makes none for a parameter.
+func TestLearnedParametersNeedATable(t *testing.T) {
 	text := strings.ReplaceAll(directSite("diagonal", "diagonal[h, j - i + 40]", "", "", ""), " fixed : ", " weight : ")
 	f := irtest.Parse(t, text)
 	b := ir.NewBuilder("seed", diag.Pos{})
@@ -178,7 +178,7 @@ func TestLearnedLeavesNeedATable(t *testing.T) {
 	}
 	group := &plan.Group{Name: "site", Layers: 1, Params: []plan.Param{{Name: "diagonal", Shape: []int{2, 86}}}}
 	_, err = lower.Lower(&plan.Plan{Groups: []*plan.Group{group}, Programs: []*plan.Program{p}})
-	if err == nil || !strings.Contains(err.Error(), "the gradient of leaf diagonal outside of a bias table") {
+	if err == nil || !strings.Contains(err.Error(), "the gradient of parameter diagonal outside of a bias table") {
 		t.Errorf("lowering gives %v", err)
 	}
 }

@@ -14,8 +14,8 @@ const (
 )
 
 // loopRows runs a loop on all rows at once. Training runs it without gradients
-// first, then with: the free runs use two tensors in turn and end in the first, and
-// the kept runs leave each tensor for the backward pass.
+// first, then with: the runs without use two tensors in turn and end in the first, and
+// those with leave each tensor for the backward pass.
 func (c *caller) loopRows(md mode) (*plan.Program, error) {
 	loop := c.spec.Model.Loop
 	n := loop.Layers
@@ -31,16 +31,16 @@ func (c *caller) loopRows(md mode) (*plan.Program, error) {
 		c.outcome(md, plan.After(state, n, plan.Times).Turn())
 		return c.p, c.err
 	}
-	kept := c.spec.Train.Backprop
+	most := c.spec.Train.Backprop
 	c.buffer(Labels, ir.Ints(ir.Sym("B"), ir.Sym("T")), 1)
 	c.buffer(Loss, ir.T(ir.Sym("B"), ir.Sym("T")), 1)
-	c.buffer(state, c.rows("T"), n*kept+1)
-	first := plan.After(state, n, plan.Free).Turn()
+	c.buffer(state, c.rows("T"), n*most+1)
+	first := plan.After(state, n, plan.NoGrad).Turn()
 	c.input(md, first)
 	first.InLoop = true
-	c.runs(&plan.Loop{N: n, Runs: plan.Free}, "loop_layer_free", md, first, nil)
-	c.runs(&plan.Loop{N: n, Runs: plan.Kept, Most: kept}, "loop_layer", md, plan.AtLayer(state, 0), nil)
-	c.outcome(md, plan.After(state, n, plan.Kept))
+	c.runs(&plan.Loop{N: n, Runs: plan.NoGrad}, "loop_layer_no_grad", md, first, nil)
+	c.runs(&plan.Loop{N: n, Runs: plan.WithGrad, Most: most}, "loop_layer", md, plan.AtLayer(state, 0), nil)
+	c.outcome(md, plan.After(state, n, plan.WithGrad))
 	return c.p, c.err
 }
 

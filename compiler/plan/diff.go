@@ -18,7 +18,7 @@ import (
 // when several calls read x. Of a chain of tensors, each made of the one before, a
 // gradient lives until the one before it is there: d.x is a pair used in turn.
 //
-// Loops that run Free have no gradient. What comes before one has a gradient
+// Loops that run NoGrad have no gradient. What comes before one has a gradient
 // through it only when it does not run at all (Call.Unless).
 func Differentiate(name, doc string, p *Program, seeds map[string]*ir.Func) (*Program, error) {
 	d := &differ{out: &Program{Name: name, Doc: doc, Memory: name}, src: p, uses: usesOf(p)}
@@ -64,7 +64,7 @@ func (d *differ) stmt(s Stmt) (fwd, bwd Stmt, err error) {
 		}
 		return f, b, err
 	case *Loop:
-		if s.Runs == Free {
+		if s.Runs == NoGrad {
 			return s, nil, nil
 		}
 		lf := &Loop{N: s.N, Runs: s.Runs, Most: s.Most, Down: s.Down}
@@ -99,8 +99,8 @@ func (d *differ) call(c *Call, n int) (fwd, bwd *Call, err error) {
 		fwd.Results[k] = v
 	}
 	bwd = &Call{Func: b, Group: c.Group, Args: map[string]Ref{}, Results: map[string]Ref{}}
-	if beforeFree(c) {
-		bwd.Unless = Free
+	if beforeNoGrad(c) {
+		bwd.Unless = NoGrad
 	}
 	for i, p := range b.Params {
 		name := p.Attr.Name
@@ -175,11 +175,11 @@ func (d *differ) saved(name string, t ir.Type, n int) Ref {
 }
 
 // gradient is the gradient of a tensor, whose buffer it adds on first use. Where
-// the tensor's number depends on Free runs, the gradient is wanted without any.
+// the tensor's number depends on NoGrad runs, the gradient is wanted without any.
 func (d *differ) gradient(r Ref) Ref {
 	b := d.src.Buffer(r.Buffer)
 	chain := d.uses.chain[r.Buffer]
-	if r.Runs == Free {
+	if r.Runs == NoGrad {
 		r.N, r.Runs, r.Mod = 0, Once, 0
 	}
 	if r.Buffer = "d." + r.Buffer; chain {

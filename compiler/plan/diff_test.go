@@ -67,7 +67,7 @@ func TestDifferentiate(t *testing.T) {
 
 // TestDifferentiateRuns starts a chain with s, runs it freely and then with
 // gradients, reading s each time. The gradient of s through the start exists only
-// without free runs.
+// without such runs.
 func TestDifferentiateRuns(t *testing.T) {
 	rows := ir.T(ir.Sym("B"), ir.N(4))
 	start := ir.NewBuilder("start", diag.Pos{})
@@ -84,16 +84,16 @@ func TestDifferentiateRuns(t *testing.T) {
 	seed := ir.NewBuilder("one", diag.Pos{})
 	seed.Result("one", seed.MapShape(expr.F(1), []ir.Dim{ir.Sym("B")}), false)
 
-	turn := func(off int) Ref { return Ref{Buffer: "x", InLoop: true, Off: off, N: 3, Runs: Free, Mod: 2} }
+	turn := func(off int) Ref { return Ref{Buffer: "x", InLoop: true, Off: off, N: 3, Runs: NoGrad, Mod: 2} }
 	p := &Program{Name: "forward", Buffers: []*Buffer{
 		{Name: "x", Type: rows, Count: 7}, {Name: "s", Type: rows, Count: 1}, {Name: "loss", Type: ir.T(ir.Sym("B")), Count: 1},
 	}, Body: []Stmt{
-		&Call{Func: must(t, start), Args: map[string]Ref{"s": At("s", 0)}, Results: map[string]Ref{"x": After("x", 3, Free).Turn()}},
-		&Loop{N: 3, Runs: Free, Body: []*Call{{Func: layer("free"), Group: "g",
+		&Call{Func: must(t, start), Args: map[string]Ref{"s": At("s", 0)}, Results: map[string]Ref{"x": After("x", 3, NoGrad).Turn()}},
+		&Loop{N: 3, Runs: NoGrad, Body: []*Call{{Func: layer("layer_no_grad"), Group: "g",
 			Args: map[string]Ref{"x": turn(0), "s": At("s", 0)}, Results: map[string]Ref{"y": turn(1)}}}},
-		&Loop{N: 3, Runs: Kept, Most: 2, Body: []*Call{{Func: layer("layer"), Group: "g",
+		&Loop{N: 3, Runs: WithGrad, Most: 2, Body: []*Call{{Func: layer("layer"), Group: "g",
 			Args: map[string]Ref{"x": AtLayer("x", 0), "s": At("s", 0)}, Results: map[string]Ref{"y": AtLayer("x", 1)}}}},
-		&Call{Func: must(t, loss), Args: map[string]Ref{"x": After("x", 3, Kept)}, Results: map[string]Ref{"loss": At("loss", 0)}},
+		&Call{Func: must(t, loss), Args: map[string]Ref{"x": After("x", 3, WithGrad)}, Results: map[string]Ref{"loss": At("loss", 0)}},
 	}}
 	got, err := Differentiate("gradients", "", p, map[string]*ir.Func{"loss": must(t, seed)})
 	if err != nil {
@@ -106,17 +106,17 @@ func TestDifferentiateRuns(t *testing.T) {
   buffer d.x : f32[B, 4] x 2
   buffer d.s : f32[B, 4] zero
   buffer d.loss : f32[B]
-  start(s=s) -> x=x[3*free % 2]
-  for l < 3*free
-    free(x=x[(l+3*free) % 2], s=s, g) -> y=x[(l+3*free+1) % 2]
-  for l < 3*kept
+  start(s=s) -> x=x[3*no_grad % 2]
+  for l < 3*no_grad
+    layer_no_grad(x=x[(l+3*no_grad) % 2], s=s, g) -> y=x[(l+3*no_grad+1) % 2]
+  for l < 3*with_grad
     layer(x=x[l], s=s, g) -> y=x[l+1]
-  loss(x=x[3*kept]) -> loss=loss
+  loss(x=x[3*with_grad]) -> loss=loss
   one() -> one=d.loss
-  loss_back(d.loss=d.loss) -> d.x=d.x[3*kept % 2]
-  for l < 3*kept down
+  loss_back(d.loss=d.loss) -> d.x=d.x[3*with_grad % 2]
+  for l < 3*with_grad down
     layer_back(x=x[l], s=s, d.y=d.x[(l+1) % 2], g) -> d.x=d.x[l % 2], d.s+=d.s
-  start_back(d.x=d.x) -> d.s+=d.s unless free
+  start_back(d.x=d.x) -> d.s+=d.s unless no_grad
 `
 	if diff := cmp.Diff(want, got.String()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -125,16 +125,16 @@ func TestDifferentiateRuns(t *testing.T) {
 
 // TestRefIndex: what a loop leaves, and a pair in turn that ends at its first tensor.
 func TestRefIndex(t *testing.T) {
-	in := Ref{Buffer: "x", InLoop: true, N: 3, Runs: Free, Mod: 2}
+	in := Ref{Buffer: "x", InLoop: true, N: 3, Runs: NoGrad, Mod: 2}
 	for runs := range 4 {
-		if i := After("x", 3, Free).Turn().Index(0, runs); i != in.Index(0, runs) {
+		if i := After("x", 3, NoGrad).Turn().Index(0, runs); i != in.Index(0, runs) {
 			t.Errorf("%d runs begin at %d, the loop reads %d", runs, i, in.Index(0, runs))
 		}
 		if end := in.Index(3*runs, runs); end != 0 {
 			t.Errorf("%d runs end at tensor %d", runs, end)
 		}
 	}
-	if i := After("x", 3, Kept).Index(0, 2); i != 6 {
+	if i := After("x", 3, WithGrad).Index(0, 2); i != 6 {
 		t.Errorf("two runs of three layers leave tensor %d", i)
 	}
 }

@@ -51,10 +51,10 @@ type Runs uint8
 
 // The numbers of runs of a launch.
 const (
-	Once  Runs = iota // 1
-	Free              // training: runs before those with a gradient, 0 or more
-	Kept              // training: runs with a gradient
-	Times             // forward pass and decoding
+	Once     Runs = iota // 1
+	NoGrad               // training: runs before those with a gradient, 0 or more
+	WithGrad             // training: runs with a gradient
+	Times                // forward pass and decoding
 )
 
 // A Ref is one tensor of a buffer: number Off, plus l when InLoop where l is the
@@ -122,7 +122,7 @@ type Call struct {
 
 // A Loop runs Body for l = 0 … N*runs-1, or from there to 0 when Down: N layers,
 // gone through as often as the launch says, at most Most times (0: once). What runs
-// Free has no gradient.
+// NoGrad has no gradient.
 type Loop struct {
 	N    int
 	Runs Runs
@@ -195,7 +195,7 @@ func (p *Plan) Trained() int {
 }
 
 // String names the runs as they are in a launch.
-func (r Runs) String() string { return [...]string{"once", "free", "kept", "times"}[r] }
+func (r Runs) String() string { return [...]string{"once", "no_grad", "with_grad", "times"}[r] }
 
 // Count writes n layers for each run.
 func (r Runs) Count(n int) string {

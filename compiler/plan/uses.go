@@ -16,7 +16,7 @@ func usesOf(p *Program) uses {
 	reads := map[Ref]int{}
 	read := func(c *Call, l, runs int) {
 		for _, r := range c.Args {
-			if reads[At(r.Buffer, r.Index(l, runs))]++; reads[At(r.Buffer, r.Index(l, runs))] > 1 || beforeFree(c) {
+			if reads[At(r.Buffer, r.Index(l, runs))]++; reads[At(r.Buffer, r.Index(l, runs))] > 1 || beforeNoGrad(c) {
 				u.shared[r.Buffer] = true
 			}
 		}
@@ -26,7 +26,7 @@ func usesOf(p *Program) uses {
 		case *Call:
 			read(s, 0, 2)
 		case *Loop:
-			if s.Runs == Free {
+			if s.Runs == NoGrad {
 				continue
 			}
 			n := s.N
@@ -59,10 +59,10 @@ func (u *uses) chains(p *Program, c *Call) {
 	}
 }
 
-// beforeFree reports whether what c stores is read by a loop that runs Free.
-func beforeFree(c *Call) bool {
+// beforeNoGrad reports whether what c stores is read by a loop that runs NoGrad.
+func beforeNoGrad(c *Call) bool {
 	for _, r := range c.Results {
-		if r.Runs == Free {
+		if r.Runs == NoGrad {
 			return true
 		}
 	}

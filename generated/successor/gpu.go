@@ -67,7 +67,7 @@ var gpu = cuda.Program{
 				return B * 4
 			},
 			Name: "attention_64_window2_dropout",
-			Room: func(env *device.Env) int {
+			Scratch: func(env *device.Env) int {
 				T := env.T
 				return (T*2+3)/4*16 + (T+3)/4*16 + (T+3)/4*16 + (T+3)/4*16 + (T+3)/4*16
 			},
@@ -109,7 +109,7 @@ var gpu = cuda.Program{
 				return B * 4
 			},
 			Name: "attention_64_source_window2_dropout",
-			Room: func(env *device.Env) int {
+			Scratch: func(env *device.Env) int {
 				T := env.T
 				return (T*2+3)/4*16 + (T+3)/4*16 + (T+3)/4*16 + (T+3)/4*16 + (T+3)/4*16
 			},
@@ -133,7 +133,7 @@ var gpu = cuda.Program{
 				return (B*T + 63) / 64
 			},
 			Name: "linear_64x256_bias_dropout_relu",
-			Room: func(_ *device.Env) int {
+			Scratch: func(_ *device.Env) int {
 				return 65536
 			},
 			Scalars: []string{"B", "T", "example", "layer"},
@@ -262,7 +262,7 @@ var gpu = cuda.Program{
 				return (B*T + 63) / 64
 			},
 			Name: "linear_64x256_t_mul",
-			Room: func(_ *device.Env) int {
+			Scratch: func(_ *device.Env) int {
 				return 65536
 			},
 			Scalars: []string{"B", "T"},
@@ -334,7 +334,7 @@ var gpu = cuda.Program{
 				return B * 4
 			},
 			Name: "attention_grad_64_source_window2_dropout",
-			Room: func(env *device.Env) int {
+			Scratch: func(env *device.Env) int {
 				T, S := env.T, env.S
 				return (T*2+3)/4*16 + (T*2+3)/4*16 + (T+3)/4*16 + (T+3)/4*16 + (T*2+3)/4*16 + (T+3)/4*16 + (T+3)/4*16 + (T+3)/4*16 + (S*16+3)/4*16 + (S*16+3)/4*16
 			},
@@ -401,7 +401,7 @@ var gpu = cuda.Program{
 				return B * 4
 			},
 			Name: "attention_grad_64_window2_dropout",
-			Room: func(env *device.Env) int {
+			Scratch: func(env *device.Env) int {
 				T := env.T
 				return (T*2+3)/4*16 + (T*2+3)/4*16 + (T+3)/4*16 + (T+3)/4*16 + (T*2+3)/4*16 + (T+3)/4*16 + (T+3)/4*16 + (T+3)/4*16 + (T*16+3)/4*16 + (T*16+3)/4*16
 			},
@@ -424,7 +424,7 @@ var gpu = cuda.Program{
 				return 1
 			},
 			Name: "scatter_17x64_acc",
-			Room: func(env *device.Env) int {
+			Scratch: func(env *device.Env) int {
 				B, T := env.B, env.T
 				return (B*T*17 + 3) / 4 * 16
 			},
@@ -446,7 +446,7 @@ var gpu = cuda.Program{
 				return 1
 			},
 			Name: "scatter_17x64_acc_2",
-			Room: func(env *device.Env) int {
+			Scratch: func(env *device.Env) int {
 				B, S := env.B, env.S
 				return (B*S*17 + 3) / 4 * 16
 			},
@@ -477,7 +477,7 @@ var gpu = cuda.Program{
 				return B * 4
 			},
 			Name: "attention_64_window2",
-			Room: func(env *device.Env) int {
+			Scratch: func(env *device.Env) int {
 				T := env.T
 				return (T*2+3)/4*16 + (T+3)/4*16 + (T+3)/4*16
 			},
@@ -499,7 +499,7 @@ var gpu = cuda.Program{
 				return B * 4
 			},
 			Name: "attention_64_source_window2",
-			Room: func(env *device.Env) int {
+			Scratch: func(env *device.Env) int {
 				T := env.T
 				return (T*2+3)/4*16 + (T+3)/4*16 + (T+3)/4*16
 			},
@@ -512,7 +512,7 @@ var gpu = cuda.Program{
 				return (B*T + 63) / 64
 			},
 			Name: "linear_64x256_bias_relu",
-			Room: func(_ *device.Env) int {
+			Scratch: func(_ *device.Env) int {
 				return 65536
 			},
 			Scalars: []string{"B", "T"},
@@ -542,7 +542,7 @@ var gpu = cuda.Program{
 				return B * 4
 			},
 			Name: "attention_64_window2_2",
-			Room: func(env *device.Env) int {
+			Scratch: func(env *device.Env) int {
 				T := env.T
 				return (T*2+3)/4*16 + (T+3)/4*16 + (T+3)/4*16
 			},
@@ -563,7 +563,7 @@ var gpu = cuda.Program{
 				return ((N+1023)/1024 + 3) / 4
 			},
 			Name: "map_mul_add_add",
-			Room: func(_ *device.Env) int {
+			Scratch: func(_ *device.Env) int {
 				return 16384
 			},
 			Scalars: []string{"N", "decay"},

@@ -417,12 +417,12 @@ func map64Source(worker *cpu.Worker, env *device.Env, y []float32) {
 	case cpu.AVX512:
 		for rFrom := 0; rFrom < S; rFrom += 256 {
 			rTo := min(rFrom+256, S)
-			map64SourceLeaf1AVX512(worker.Frame(), &y[0], rFrom, rTo)
+			map64SourceVector1AVX512(worker.Frame(), &y[0], rFrom, rTo)
 		}
 	case cpu.AVX2:
 		for rFrom := 0; rFrom < S; rFrom += 256 {
 			rTo := min(rFrom+256, S)
-			map64SourceLeaf1AVX2(worker.Frame(), &y[0], rFrom, rTo)
+			map64SourceVector1AVX2(worker.Frame(), &y[0], rFrom, rTo)
 		}
 	default:
 		for r := range S {
@@ -450,9 +450,9 @@ func gather64SourceAddDropout(worker *cpu.Worker, env *device.Env, ids []int32, 
 	for r := range B * S {
 		switch isa {
 		case cpu.AVX512:
-			gather64SourceAddDropoutLeaf1AVX512(worker.Frame(), &bits[0], &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, S, seed0, seed1, step, layer, example)
+			gather64SourceAddDropoutVector1AVX512(worker.Frame(), &bits[0], &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, S, seed0, seed1, step, layer, example)
 		case cpu.AVX2:
-			gather64SourceAddDropoutLeaf1AVX2(worker.Frame(), &bits[0], &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, S, seed0, seed1, step, layer, example)
+			gather64SourceAddDropoutVector1AVX2(worker.Frame(), &bits[0], &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, S, seed0, seed1, step, layer, example)
 		default:
 			d1 := r % S
 			d0 := r / S
@@ -481,12 +481,12 @@ func map64(worker *cpu.Worker, env *device.Env, y []float32) {
 	case cpu.AVX512:
 		for rFrom := 0; rFrom < T; rFrom += 256 {
 			rTo := min(rFrom+256, T)
-			map64Leaf1AVX512(worker.Frame(), &y[0], rFrom, rTo, P)
+			map64Vector1AVX512(worker.Frame(), &y[0], rFrom, rTo, P)
 		}
 	case cpu.AVX2:
 		for rFrom := 0; rFrom < T; rFrom += 256 {
 			rTo := min(rFrom+256, T)
-			map64Leaf1AVX2(worker.Frame(), &y[0], rFrom, rTo, P)
+			map64Vector1AVX2(worker.Frame(), &y[0], rFrom, rTo, P)
 		}
 	default:
 		for r := range T {
@@ -514,9 +514,9 @@ func gather64AddDropout(worker *cpu.Worker, env *device.Env, ids []int32, table,
 	for r := range B * T {
 		switch isa {
 		case cpu.AVX512:
-			gather64AddDropoutLeaf1AVX512(worker.Frame(), &bits[0], &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, T, seed0, seed1, step, layer, example)
+			gather64AddDropoutVector1AVX512(worker.Frame(), &bits[0], &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, T, seed0, seed1, step, layer, example)
 		case cpu.AVX2:
-			gather64AddDropoutLeaf1AVX2(worker.Frame(), &bits[0], &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, T, seed0, seed1, step, layer, example)
+			gather64AddDropoutVector1AVX2(worker.Frame(), &bits[0], &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, T, seed0, seed1, step, layer, example)
 		default:
 			d1 := r % T
 			d0 := r / T
@@ -549,9 +549,9 @@ func linear64x64Bias(worker *cpu.Worker, env *device.Env, x, w, bias, y []float3
 		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 64)
 		switch isa {
 		case cpu.AVX512:
-			linear64x64BiasLeaf1AVX512(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+			linear64x64BiasVector1AVX512(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
 		case cpu.AVX2:
-			linear64x64BiasLeaf1AVX2(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+			linear64x64BiasVector1AVX2(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
@@ -584,12 +584,12 @@ func attention64Window2Dropout(worker *cpu.Worker, env *device.Env, q, k, v, y [
 	case cpu.AVX512:
 		for bFrom := 0; bFrom < B; bFrom += 16 {
 			bTo := min(bFrom+16, B)
-			attention64Window2DropoutLeaf1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
+			attention64Window2DropoutVector1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
 		}
 	case cpu.AVX2:
 		for bFrom := 0; bFrom < B; bFrom += 16 {
 			bTo := min(bFrom+16, B)
-			attention64Window2DropoutLeaf1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
+			attention64Window2DropoutVector1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
 		}
 	default:
 		for b := range B {
@@ -690,9 +690,9 @@ func linear64x64BiasDropoutAdd(worker *cpu.Worker, env *device.Env, x, w, bias, 
 		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 64)
 		switch isa {
 		case cpu.AVX512:
-			linear64x64BiasDropoutAddLeaf1AVX512(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+			linear64x64BiasDropoutAddVector1AVX512(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
 		case cpu.AVX2:
-			linear64x64BiasDropoutAddLeaf1AVX2(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+			linear64x64BiasDropoutAddVector1AVX2(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
 		default:
 			for i := range height {
 				r := first + i
@@ -725,12 +725,12 @@ func norm64(worker *cpu.Worker, env *device.Env, x, gamma, beta, y []float32) {
 	case cpu.AVX512:
 		for rFrom := 0; rFrom < B*T; rFrom += 1024 {
 			rTo := min(rFrom+1024, B*T)
-			norm64Leaf1AVX512(worker.Frame(), &x[0], &y[0], &gamma[0], &beta[0], rFrom, rTo)
+			norm64Vector1AVX512(worker.Frame(), &x[0], &y[0], &gamma[0], &beta[0], rFrom, rTo)
 		}
 	case cpu.AVX2:
 		for rFrom := 0; rFrom < B*T; rFrom += 1024 {
 			rTo := min(rFrom+1024, B*T)
-			norm64Leaf1AVX2(worker.Frame(), &x[0], &y[0], &gamma[0], &beta[0], rFrom, rTo)
+			norm64Vector1AVX2(worker.Frame(), &x[0], &y[0], &gamma[0], &beta[0], rFrom, rTo)
 		}
 	default:
 		for r := range B * T {
@@ -775,9 +775,9 @@ func linear64x64SourceBias(worker *cpu.Worker, env *device.Env, x, w, bias, y []
 		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 64)
 		switch isa {
 		case cpu.AVX512:
-			linear64x64SourceBiasLeaf1AVX512(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+			linear64x64SourceBiasVector1AVX512(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
 		case cpu.AVX2:
-			linear64x64SourceBiasLeaf1AVX2(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+			linear64x64SourceBiasVector1AVX2(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
@@ -810,12 +810,12 @@ func attention64SourceWindow2Dropout(worker *cpu.Worker, env *device.Env, q, k, 
 	case cpu.AVX512:
 		for bFrom := 0; bFrom < B; bFrom += 8 {
 			bTo := min(bFrom+8, B)
-			attention64SourceWindow2DropoutLeaf1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
+			attention64SourceWindow2DropoutVector1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
 		}
 	case cpu.AVX2:
 		for bFrom := 0; bFrom < B; bFrom += 8 {
 			bTo := min(bFrom+8, B)
-			attention64SourceWindow2DropoutLeaf1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
+			attention64SourceWindow2DropoutVector1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
 		}
 	default:
 		for b := range B {
@@ -916,9 +916,9 @@ func linear64x64BiasDropoutAdd2(worker *cpu.Worker, env *device.Env, x, w, bias,
 		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 64)
 		switch isa {
 		case cpu.AVX512:
-			linear64x64BiasDropoutAdd2Leaf1AVX512(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+			linear64x64BiasDropoutAdd2Vector1AVX512(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
 		case cpu.AVX2:
-			linear64x64BiasDropoutAdd2Leaf1AVX2(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+			linear64x64BiasDropoutAdd2Vector1AVX2(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
 		default:
 			for i := range height {
 				r := first + i
@@ -956,9 +956,9 @@ func linear64x256BiasDropoutRelu(worker *cpu.Worker, env *device.Env, x, w, bias
 		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 256)
 		switch isa {
 		case cpu.AVX512:
-			linear64x256BiasDropoutReluLeaf1AVX512(worker.Frame(), &bits[0], &y[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+			linear64x256BiasDropoutReluVector1AVX512(worker.Frame(), &bits[0], &y[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
 		case cpu.AVX2:
-			linear64x256BiasDropoutReluLeaf1AVX2(worker.Frame(), &bits[0], &y[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+			linear64x256BiasDropoutReluVector1AVX2(worker.Frame(), &bits[0], &y[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
 		default:
 			for i := range height {
 				r := first + i
@@ -995,9 +995,9 @@ func linear256x64BiasDropoutAdd(worker *cpu.Worker, env *device.Env, x, w, bias,
 		worker.ProductPacked(height, x[first*256:], 256, 1, wPacked, c, 64)
 		switch isa {
 		case cpu.AVX512:
-			linear256x64BiasDropoutAddLeaf1AVX512(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+			linear256x64BiasDropoutAddVector1AVX512(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
 		case cpu.AVX2:
-			linear256x64BiasDropoutAddLeaf1AVX2(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+			linear256x64BiasDropoutAddVector1AVX2(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
 		default:
 			for i := range height {
 				r := first + i
@@ -1034,9 +1034,9 @@ func linear64x17Bias(worker *cpu.Worker, env *device.Env, x, w, bias, y []float3
 		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 17)
 		switch isa {
 		case cpu.AVX512:
-			linear64x17BiasLeaf1AVX512(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+			linear64x17BiasVector1AVX512(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
 		case cpu.AVX2:
-			linear64x17BiasLeaf1AVX2(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+			linear64x17BiasVector1AVX2(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
@@ -1064,12 +1064,12 @@ func crossEntropy(worker *cpu.Worker, env *device.Env, logits []float32, labels 
 	case cpu.AVX512:
 		for rFrom := 0; rFrom < B*T; rFrom += 2048 {
 			rTo := min(rFrom+2048, B*T)
-			crossEntropyLeaf1AVX512(worker.Frame(), &logits[0], &labels[0], &loss[0], rFrom, rTo)
+			crossEntropyVector1AVX512(worker.Frame(), &logits[0], &labels[0], &loss[0], rFrom, rTo)
 		}
 	case cpu.AVX2:
 		for rFrom := 0; rFrom < B*T; rFrom += 2048 {
 			rTo := min(rFrom+2048, B*T)
-			crossEntropyLeaf1AVX2(worker.Frame(), &logits[0], &labels[0], &loss[0], rFrom, rTo)
+			crossEntropyVector1AVX2(worker.Frame(), &logits[0], &labels[0], &loss[0], rFrom, rTo)
 		}
 	default:
 		for r := range B * T {
@@ -1108,12 +1108,12 @@ func argmax(worker *cpu.Worker, env *device.Env, logits []float32, pred []int32)
 	case cpu.AVX512:
 		for rFrom := 0; rFrom < B*T; rFrom += 8192 {
 			rTo := min(rFrom+8192, B*T)
-			argmaxLeaf1AVX512(worker.Frame(), &logits[0], &pred[0], rFrom, rTo)
+			argmaxVector1AVX512(worker.Frame(), &logits[0], &pred[0], rFrom, rTo)
 		}
 	case cpu.AVX2:
 		for rFrom := 0; rFrom < B*T; rFrom += 8192 {
 			rTo := min(rFrom+8192, B*T)
-			argmaxLeaf1AVX2(worker.Frame(), &logits[0], &pred[0], rFrom, rTo)
+			argmaxVector1AVX2(worker.Frame(), &logits[0], &pred[0], rFrom, rTo)
 		}
 	default:
 		for r := range B * T {
@@ -1146,12 +1146,12 @@ func map2(worker *cpu.Worker, env *device.Env, y []float32) {
 	case cpu.AVX512:
 		for rFrom := 0; rFrom < B; rFrom += 8192 {
 			rTo := min(rFrom+8192, B)
-			map2Leaf1AVX512(worker.Frame(), &y[0], rFrom, rTo, T, scale)
+			map2Vector1AVX512(worker.Frame(), &y[0], rFrom, rTo, T, scale)
 		}
 	case cpu.AVX2:
 		for rFrom := 0; rFrom < B; rFrom += 8192 {
 			rTo := min(rFrom+8192, B)
-			map2Leaf1AVX2(worker.Frame(), &y[0], rFrom, rTo, T, scale)
+			map2Vector1AVX2(worker.Frame(), &y[0], rFrom, rTo, T, scale)
 		}
 	default:
 		for r := range B {
@@ -1176,12 +1176,12 @@ func crossEntropyGrad17(worker *cpu.Worker, env *device.Env, logits []float32, l
 	case cpu.AVX512:
 		for rFrom := 0; rFrom < B*T; rFrom += 1024 {
 			rTo := min(rFrom+1024, B*T)
-			crossEntropyGrad17Leaf1AVX512(worker.Frame(), &logits[0], &y[0], &labels[0], &dloss[0], rFrom, rTo)
+			crossEntropyGrad17Vector1AVX512(worker.Frame(), &logits[0], &y[0], &labels[0], &dloss[0], rFrom, rTo)
 		}
 	case cpu.AVX2:
 		for rFrom := 0; rFrom < B*T; rFrom += 1024 {
 			rTo := min(rFrom+1024, B*T)
-			crossEntropyGrad17Leaf1AVX2(worker.Frame(), &logits[0], &y[0], &labels[0], &dloss[0], rFrom, rTo)
+			crossEntropyGrad17Vector1AVX2(worker.Frame(), &logits[0], &y[0], &labels[0], &dloss[0], rFrom, rTo)
 		}
 	default:
 		for r := range B * T {
@@ -1219,9 +1219,9 @@ func sum17Acc(worker *cpu.Worker, env *device.Env, x, dy []float32) {
 	sumY := worker.Tile(17)
 	switch isa {
 	case cpu.AVX512:
-		sum17AccLeaf1AVX512(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
+		sum17AccVector1AVX512(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
 	case cpu.AVX2:
-		sum17AccLeaf1AVX2(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
+		sum17AccVector1AVX2(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
 	default:
 		copy(sumY, dy[:17])
 		for r := range B * T {
@@ -1267,12 +1267,12 @@ func normGrad64Dx(worker *cpu.Worker, env *device.Env, x, gamma, dy, y []float32
 	case cpu.AVX512:
 		for rFrom := 0; rFrom < B*T; rFrom += 512 {
 			rTo := min(rFrom+512, B*T)
-			normGrad64DxLeaf1AVX512(worker.Frame(), &x[0], &dy[0], &gamma[0], &y[0], rFrom, rTo)
+			normGrad64DxVector1AVX512(worker.Frame(), &x[0], &dy[0], &gamma[0], &y[0], rFrom, rTo)
 		}
 	case cpu.AVX2:
 		for rFrom := 0; rFrom < B*T; rFrom += 512 {
 			rTo := min(rFrom+512, B*T)
-			normGrad64DxLeaf1AVX2(worker.Frame(), &x[0], &dy[0], &gamma[0], &y[0], rFrom, rTo)
+			normGrad64DxVector1AVX2(worker.Frame(), &x[0], &dy[0], &gamma[0], &y[0], rFrom, rTo)
 		}
 	default:
 		for r := range B * T {
@@ -1325,9 +1325,9 @@ func normGrad64DgammaDbetaAcc(worker *cpu.Worker, env *device.Env, x, dy, dgamma
 	sumBeta := worker.Tile(64)
 	switch isa {
 	case cpu.AVX512:
-		normGrad64DgammaDbetaAccLeaf1AVX512(worker.Frame(), &sumGamma[0], &dgamma[0], &sumBeta[0], &dbeta[0], &x[0], &dy[0], B, T)
+		normGrad64DgammaDbetaAccVector1AVX512(worker.Frame(), &sumGamma[0], &dgamma[0], &sumBeta[0], &dbeta[0], &x[0], &dy[0], B, T)
 	case cpu.AVX2:
-		normGrad64DgammaDbetaAccLeaf1AVX2(worker.Frame(), &sumGamma[0], &dgamma[0], &sumBeta[0], &dbeta[0], &x[0], &dy[0], B, T)
+		normGrad64DgammaDbetaAccVector1AVX2(worker.Frame(), &sumGamma[0], &dgamma[0], &sumBeta[0], &dbeta[0], &x[0], &dy[0], B, T)
 	default:
 		copy(sumGamma, dgamma[:64])
 		copy(sumBeta, dbeta[:64])
@@ -1376,12 +1376,12 @@ func normGrad64DxDropout(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, y
 	case cpu.AVX512:
 		for rFrom := 0; rFrom < B*T; rFrom += 512 {
 			rTo := min(rFrom+512, B*T)
-			normGrad64DxDropoutLeaf1AVX512(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &bits[0], &y2[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
+			normGrad64DxDropoutVector1AVX512(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &bits[0], &y2[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
 		}
 	case cpu.AVX2:
 		for rFrom := 0; rFrom < B*T; rFrom += 512 {
 			rTo := min(rFrom+512, B*T)
-			normGrad64DxDropoutLeaf1AVX2(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &bits[0], &y2[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
+			normGrad64DxDropoutVector1AVX2(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &bits[0], &y2[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
 		}
 	default:
 		for r := range B * T {
@@ -1442,9 +1442,9 @@ func sum64Acc(worker *cpu.Worker, env *device.Env, x, dy []float32) {
 	sumY := worker.Tile(64)
 	switch isa {
 	case cpu.AVX512:
-		sum64AccLeaf1AVX512(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
+		sum64AccVector1AVX512(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
 	case cpu.AVX2:
-		sum64AccLeaf1AVX2(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
+		sum64AccVector1AVX2(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
 	default:
 		copy(sumY, dy[:64])
 		for r := range B * T {
@@ -1475,9 +1475,9 @@ func linear64x256TMul(worker *cpu.Worker, env *device.Env, x, w, x2, y []float32
 		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 256)
 		switch isa {
 		case cpu.AVX512:
-			linear64x256TMulLeaf1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
+			linear64x256TMulVector1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
 		case cpu.AVX2:
-			linear64x256TMulLeaf1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
+			linear64x256TMulVector1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
@@ -1511,9 +1511,9 @@ func sum256Acc(worker *cpu.Worker, env *device.Env, x, dy []float32) {
 	sumY := worker.Tile(256)
 	switch isa {
 	case cpu.AVX512:
-		sum256AccLeaf1AVX512(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
+		sum256AccVector1AVX512(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
 	case cpu.AVX2:
-		sum256AccLeaf1AVX2(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
+		sum256AccVector1AVX2(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
 	default:
 		copy(sumY, dy[:256])
 		for r := range B * T {
@@ -1544,9 +1544,9 @@ func linear256x64TAdd(worker *cpu.Worker, env *device.Env, x, w, x2, y []float32
 		worker.ProductPacked(height, x[first*256:], 256, 1, wPacked, c, 64)
 		switch isa {
 		case cpu.AVX512:
-			linear256x64TAddLeaf1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
+			linear256x64TAddVector1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
 		case cpu.AVX2:
-			linear256x64TAddLeaf1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
+			linear256x64TAddVector1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
@@ -1583,12 +1583,12 @@ func normGrad64DxDropout2(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, 
 	case cpu.AVX512:
 		for rFrom := 0; rFrom < B*T; rFrom += 512 {
 			rTo := min(rFrom+512, B*T)
-			normGrad64DxDropout2Leaf1AVX512(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &bits[0], &y2[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
+			normGrad64DxDropout2Vector1AVX512(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &bits[0], &y2[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
 		}
 	case cpu.AVX2:
 		for rFrom := 0; rFrom < B*T; rFrom += 512 {
 			rTo := min(rFrom+512, B*T)
-			normGrad64DxDropout2Leaf1AVX2(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &bits[0], &y2[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
+			normGrad64DxDropout2Vector1AVX2(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &bits[0], &y2[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
 		}
 	default:
 		for r := range B * T {
@@ -1679,12 +1679,12 @@ func attentionGrad64SourceWindow2Dropout(worker *cpu.Worker, env *device.Env, q,
 	case cpu.AVX512:
 		for bFrom := 0; bFrom < B; bFrom += 4 {
 			bTo := min(bFrom+4, B)
-			attentionGrad64SourceWindow2DropoutLeaf1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &dout[0], &v[0], &ds[0], &largest[0], &norm[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
+			attentionGrad64SourceWindow2DropoutVector1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &dout[0], &v[0], &ds[0], &largest[0], &norm[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
 		}
 	case cpu.AVX2:
 		for bFrom := 0; bFrom < B; bFrom += 4 {
 			bTo := min(bFrom+4, B)
-			attentionGrad64SourceWindow2DropoutLeaf1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &dout[0], &v[0], &ds[0], &largest[0], &norm[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
+			attentionGrad64SourceWindow2DropoutVector1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &dout[0], &v[0], &ds[0], &largest[0], &norm[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
 		}
 	default:
 		for b := range B {
@@ -1857,9 +1857,9 @@ func linear64x64TAdd(worker *cpu.Worker, env *device.Env, x, w, x2, y []float32)
 		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 64)
 		switch isa {
 		case cpu.AVX512:
-			linear64x64TAddLeaf1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
+			linear64x64TAddVector1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
 		case cpu.AVX2:
-			linear64x64TAddLeaf1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
+			linear64x64TAddVector1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
@@ -1886,9 +1886,9 @@ func sum64SourceAcc(worker *cpu.Worker, env *device.Env, x, dy []float32) {
 	sumY := worker.Tile(64)
 	switch isa {
 	case cpu.AVX512:
-		sum64SourceAccLeaf1AVX512(worker.Frame(), &sumY[0], &dy[0], &x[0], B, S)
+		sum64SourceAccVector1AVX512(worker.Frame(), &sumY[0], &dy[0], &x[0], B, S)
 	case cpu.AVX2:
-		sum64SourceAccLeaf1AVX2(worker.Frame(), &sumY[0], &dy[0], &x[0], B, S)
+		sum64SourceAccVector1AVX2(worker.Frame(), &sumY[0], &dy[0], &x[0], B, S)
 	default:
 		copy(sumY, dy[:64])
 		for r := range B * S {
@@ -1938,9 +1938,9 @@ func linear64x64SourceTAddAcc(worker *cpu.Worker, env *device.Env, x, w, x2, y [
 		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 64)
 		switch isa {
 		case cpu.AVX512:
-			linear64x64SourceTAddAccLeaf1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
+			linear64x64SourceTAddAccVector1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
 		case cpu.AVX2:
-			linear64x64SourceTAddAccLeaf1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
+			linear64x64SourceTAddAccVector1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
@@ -1970,12 +1970,12 @@ func normGrad64DxDropout3(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, 
 	case cpu.AVX512:
 		for rFrom := 0; rFrom < B*T; rFrom += 512 {
 			rTo := min(rFrom+512, B*T)
-			normGrad64DxDropout3Leaf1AVX512(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &bits[0], &y2[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
+			normGrad64DxDropout3Vector1AVX512(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &bits[0], &y2[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
 		}
 	case cpu.AVX2:
 		for rFrom := 0; rFrom < B*T; rFrom += 512 {
 			rTo := min(rFrom+512, B*T)
-			normGrad64DxDropout3Leaf1AVX2(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &bits[0], &y2[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
+			normGrad64DxDropout3Vector1AVX2(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &bits[0], &y2[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
 		}
 	default:
 		for r := range B * T {
@@ -2047,12 +2047,12 @@ func attentionGrad64Window2Dropout(worker *cpu.Worker, env *device.Env, q, k, v,
 	case cpu.AVX512:
 		for bFrom := 0; bFrom < B; bFrom += 4 {
 			bTo := min(bFrom+4, B)
-			attentionGrad64Window2DropoutLeaf1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &dout[0], &v[0], &ds[0], &largest[0], &norm[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
+			attentionGrad64Window2DropoutVector1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &dout[0], &v[0], &ds[0], &largest[0], &norm[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
 		}
 	case cpu.AVX2:
 		for bFrom := 0; bFrom < B; bFrom += 4 {
 			bTo := min(bFrom+4, B)
-			attentionGrad64Window2DropoutLeaf1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &dout[0], &v[0], &ds[0], &largest[0], &norm[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
+			attentionGrad64Window2DropoutVector1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &dout[0], &v[0], &ds[0], &largest[0], &norm[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
 		}
 	default:
 		for b := range B {
@@ -2222,12 +2222,12 @@ func map64DropoutMul(worker *cpu.Worker, env *device.Env, x, y []float32) {
 	case cpu.AVX512:
 		for rFrom := 0; rFrom < B*T; rFrom += 1024 {
 			rTo := min(rFrom+1024, B*T)
-			map64DropoutMulLeaf1AVX512(worker.Frame(), &bits[0], &y[0], &x[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
+			map64DropoutMulVector1AVX512(worker.Frame(), &bits[0], &y[0], &x[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
 		}
 	case cpu.AVX2:
 		for rFrom := 0; rFrom < B*T; rFrom += 1024 {
 			rTo := min(rFrom+1024, B*T)
-			map64DropoutMulLeaf1AVX2(worker.Frame(), &bits[0], &y[0], &x[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
+			map64DropoutMulVector1AVX2(worker.Frame(), &bits[0], &y[0], &x[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
 		}
 	default:
 		for r := range B * T {
@@ -2256,9 +2256,9 @@ func scatter17x64Acc(worker *cpu.Worker, env *device.Env, ids []int32, dy, dtabl
 	a := worker.Tile(B * T * 17)
 	switch isa {
 	case cpu.AVX512:
-		scatter17x64AccLeaf1AVX512(worker.Frame(), &a[0], &ids[0], B, T)
+		scatter17x64AccVector1AVX512(worker.Frame(), &a[0], &ids[0], B, T)
 	case cpu.AVX2:
-		scatter17x64AccLeaf1AVX2(worker.Frame(), &a[0], &ids[0], B, T)
+		scatter17x64AccVector1AVX2(worker.Frame(), &a[0], &ids[0], B, T)
 	default:
 		for a1 := range 17 {
 			aRow := a[a1*(B*T):][:B*T]
@@ -2285,12 +2285,12 @@ func map64SourceDropoutMul(worker *cpu.Worker, env *device.Env, x, y []float32) 
 	case cpu.AVX512:
 		for rFrom := 0; rFrom < B*S; rFrom += 1024 {
 			rTo := min(rFrom+1024, B*S)
-			map64SourceDropoutMulLeaf1AVX512(worker.Frame(), &bits[0], &y[0], &x[0], rFrom, rTo, S, seed0, seed1, step, layer, example)
+			map64SourceDropoutMulVector1AVX512(worker.Frame(), &bits[0], &y[0], &x[0], rFrom, rTo, S, seed0, seed1, step, layer, example)
 		}
 	case cpu.AVX2:
 		for rFrom := 0; rFrom < B*S; rFrom += 1024 {
 			rTo := min(rFrom+1024, B*S)
-			map64SourceDropoutMulLeaf1AVX2(worker.Frame(), &bits[0], &y[0], &x[0], rFrom, rTo, S, seed0, seed1, step, layer, example)
+			map64SourceDropoutMulVector1AVX2(worker.Frame(), &bits[0], &y[0], &x[0], rFrom, rTo, S, seed0, seed1, step, layer, example)
 		}
 	default:
 		for r := range B * S {
@@ -2319,9 +2319,9 @@ func scatter17x64Acc2(worker *cpu.Worker, env *device.Env, ids []int32, dy, dtab
 	a := worker.Tile(B * S * 17)
 	switch isa {
 	case cpu.AVX512:
-		scatter17x64Acc2Leaf1AVX512(worker.Frame(), &a[0], &ids[0], B, S)
+		scatter17x64Acc2Vector1AVX512(worker.Frame(), &a[0], &ids[0], B, S)
 	case cpu.AVX2:
-		scatter17x64Acc2Leaf1AVX2(worker.Frame(), &a[0], &ids[0], B, S)
+		scatter17x64Acc2Vector1AVX2(worker.Frame(), &a[0], &ids[0], B, S)
 	default:
 		for a1 := range 17 {
 			aRow := a[a1*(B*S):][:B*S]
@@ -2346,9 +2346,9 @@ func gather64SourceAdd(worker *cpu.Worker, env *device.Env, ids []int32, table, 
 	for r := range B * S {
 		switch isa {
 		case cpu.AVX512:
-			gather64SourceAddLeaf1AVX512(worker.Frame(), &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, S)
+			gather64SourceAddVector1AVX512(worker.Frame(), &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, S)
 		case cpu.AVX2:
-			gather64SourceAddLeaf1AVX2(worker.Frame(), &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, S)
+			gather64SourceAddVector1AVX2(worker.Frame(), &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, S)
 		default:
 			d1 := r % S
 			yRow := y[r*64:][:64]
@@ -2373,9 +2373,9 @@ func gather64Add(worker *cpu.Worker, env *device.Env, ids []int32, table, x2, y 
 	for r := range B * T {
 		switch isa {
 		case cpu.AVX512:
-			gather64AddLeaf1AVX512(worker.Frame(), &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, T)
+			gather64AddVector1AVX512(worker.Frame(), &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, T)
 		case cpu.AVX2:
-			gather64AddLeaf1AVX2(worker.Frame(), &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, T)
+			gather64AddVector1AVX2(worker.Frame(), &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, T)
 		default:
 			d1 := r % T
 			yRow := y[r*64:][:64]
@@ -2404,12 +2404,12 @@ func attention64Window2(worker *cpu.Worker, env *device.Env, q, k, v, y []float3
 	case cpu.AVX512:
 		for bFrom := 0; bFrom < B; bFrom += 16 {
 			bTo := min(bFrom+16, B)
-			attention64Window2Leaf1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, P)
+			attention64Window2Vector1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, P)
 		}
 	case cpu.AVX2:
 		for bFrom := 0; bFrom < B; bFrom += 16 {
 			bTo := min(bFrom+16, B)
-			attention64Window2Leaf1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, P)
+			attention64Window2Vector1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, P)
 		}
 	default:
 		for b := range B {
@@ -2505,9 +2505,9 @@ func linear64x64BiasAdd(worker *cpu.Worker, env *device.Env, x, w, bias, x2, y [
 		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 64)
 		switch isa {
 		case cpu.AVX512:
-			linear64x64BiasAddLeaf1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], &bias[0], height, first)
+			linear64x64BiasAddVector1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], &bias[0], height, first)
 		case cpu.AVX2:
-			linear64x64BiasAddLeaf1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], &bias[0], height, first)
+			linear64x64BiasAddVector1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], &bias[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
@@ -2539,12 +2539,12 @@ func attention64SourceWindow2(worker *cpu.Worker, env *device.Env, q, k, v, y []
 	case cpu.AVX512:
 		for bFrom := 0; bFrom < B; bFrom += 16 {
 			bTo := min(bFrom+16, B)
-			attention64SourceWindow2Leaf1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, S, P)
+			attention64SourceWindow2Vector1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, S, P)
 		}
 	case cpu.AVX2:
 		for bFrom := 0; bFrom < B; bFrom += 16 {
 			bTo := min(bFrom+16, B)
-			attention64SourceWindow2Leaf1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, S, P)
+			attention64SourceWindow2Vector1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, S, P)
 		}
 	default:
 		for b := range B {
@@ -2640,9 +2640,9 @@ func linear64x256BiasRelu(worker *cpu.Worker, env *device.Env, x, w, bias, y []f
 		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 256)
 		switch isa {
 		case cpu.AVX512:
-			linear64x256BiasReluLeaf1AVX512(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+			linear64x256BiasReluVector1AVX512(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
 		case cpu.AVX2:
-			linear64x256BiasReluLeaf1AVX2(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+			linear64x256BiasReluVector1AVX2(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
@@ -2674,9 +2674,9 @@ func linear256x64BiasAdd(worker *cpu.Worker, env *device.Env, x, w, bias, x2, y 
 		worker.ProductPacked(height, x[first*256:], 256, 1, wPacked, c, 64)
 		switch isa {
 		case cpu.AVX512:
-			linear256x64BiasAddLeaf1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], &bias[0], height, first)
+			linear256x64BiasAddVector1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], &bias[0], height, first)
 		case cpu.AVX2:
-			linear256x64BiasAddLeaf1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], &bias[0], height, first)
+			linear256x64BiasAddVector1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], &bias[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
@@ -2719,12 +2719,12 @@ func attention64Window22(worker *cpu.Worker, env *device.Env, q, k, v, y []float
 	case cpu.AVX512:
 		for bFrom := 0; bFrom < B; bFrom += 16 {
 			bTo := min(bFrom+16, B)
-			attention64Window22Leaf1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, P, C)
+			attention64Window22Vector1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, P, C)
 		}
 	case cpu.AVX2:
 		for bFrom := 0; bFrom < B; bFrom += 16 {
 			bTo := min(bFrom+16, B)
-			attention64Window22Leaf1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, P, C)
+			attention64Window22Vector1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, P, C)
 		}
 	default:
 		for b := range B {
@@ -2814,9 +2814,9 @@ func sumMul(worker *cpu.Worker, env *device.Env, x, y []float32) {
 	}
 	switch isa {
 	case cpu.AVX512:
-		sumMulLeaf1AVX512(worker.Frame(), &x[0], &y[0], N)
+		sumMulVector1AVX512(worker.Frame(), &x[0], &y[0], N)
 	case cpu.AVX2:
-		sumMulLeaf1AVX2(worker.Frame(), &x[0], &y[0], N)
+		sumMulVector1AVX2(worker.Frame(), &x[0], &y[0], N)
 	default:
 		total := float32(0)
 		for r := range (N + 1023) / 1024 {
@@ -2848,12 +2848,12 @@ func mapMulAddAdd(worker *cpu.Worker, env *device.Env, x, x2, x3, x4 []float32) 
 	case cpu.AVX512:
 		for rFrom := 0; rFrom < (N+1023)/1024; rFrom += 512 {
 			rTo := min(rFrom+512, (N+1023)/1024)
-			mapMulAddAddLeaf1AVX512(worker.Frame(), &y[0], &x2[0], &x[0], &y2[0], &x3[0], &x4[0], rFrom, rTo, N, clip, lr, biasCorrection1, biasCorrection2, decay)
+			mapMulAddAddVector1AVX512(worker.Frame(), &y[0], &x2[0], &x[0], &y2[0], &x3[0], &x4[0], rFrom, rTo, N, clip, lr, biasCorrection1, biasCorrection2, decay)
 		}
 	case cpu.AVX2:
 		for rFrom := 0; rFrom < (N+1023)/1024; rFrom += 512 {
 			rTo := min(rFrom+512, (N+1023)/1024)
-			mapMulAddAddLeaf1AVX2(worker.Frame(), &y[0], &x2[0], &x[0], &y2[0], &x3[0], &x4[0], rFrom, rTo, N, clip, lr, biasCorrection1, biasCorrection2, decay)
+			mapMulAddAddVector1AVX2(worker.Frame(), &y[0], &x2[0], &x[0], &y2[0], &x3[0], &x4[0], rFrom, rTo, N, clip, lr, biasCorrection1, biasCorrection2, decay)
 		}
 	default:
 		for r := range (N + 1023) / 1024 {

@@ -2,472 +2,472 @@
 
 package main
 
-// map64SourceLeaf1AVX512 map64SourceLeaf1 is a part of kernel map64Source.
+// map64SourceVector1AVX512 map64SourceVector1 is a part of kernel map64Source.
 //
 //go:noescape
-func map64SourceLeaf1AVX512(frame *uint8, y *float32, r_from int, r_to int)
+func map64SourceVector1AVX512(frame *uint8, y *float32, r_from int, r_to int)
 
-// map64SourceLeaf1AVX2 map64SourceLeaf1 is a part of kernel map64Source.
+// map64SourceVector1AVX2 map64SourceVector1 is a part of kernel map64Source.
 //
 //go:noescape
-func map64SourceLeaf1AVX2(frame *uint8, y *float32, r_from int, r_to int)
+func map64SourceVector1AVX2(frame *uint8, y *float32, r_from int, r_to int)
 
-// gather64SourceAddDropoutLeaf1AVX512 gather64SourceAddDropoutLeaf1 is a part of kernel gather64SourceAddDropout.
+// gather64SourceAddDropoutVector1AVX512 gather64SourceAddDropoutVector1 is a part of kernel gather64SourceAddDropout.
 //
 //go:noescape
-func gather64SourceAddDropoutLeaf1AVX512(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func gather64SourceAddDropoutVector1AVX512(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// gather64SourceAddDropoutLeaf1AVX2 gather64SourceAddDropoutLeaf1 is a part of kernel gather64SourceAddDropout.
+// gather64SourceAddDropoutVector1AVX2 gather64SourceAddDropoutVector1 is a part of kernel gather64SourceAddDropout.
 //
 //go:noescape
-func gather64SourceAddDropoutLeaf1AVX2(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func gather64SourceAddDropoutVector1AVX2(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// map64Leaf1AVX512 map64Leaf1 is a part of kernel map64.
+// map64Vector1AVX512 map64Vector1 is a part of kernel map64.
 //
 //go:noescape
-func map64Leaf1AVX512(frame *uint8, y *float32, r_from int, r_to int, P int)
+func map64Vector1AVX512(frame *uint8, y *float32, r_from int, r_to int, P int)
 
-// map64Leaf1AVX2 map64Leaf1 is a part of kernel map64.
+// map64Vector1AVX2 map64Vector1 is a part of kernel map64.
 //
 //go:noescape
-func map64Leaf1AVX2(frame *uint8, y *float32, r_from int, r_to int, P int)
+func map64Vector1AVX2(frame *uint8, y *float32, r_from int, r_to int, P int)
 
-// gather64AddDropoutLeaf1AVX512 gather64AddDropoutLeaf1 is a part of kernel gather64AddDropout.
+// gather64AddDropoutVector1AVX512 gather64AddDropoutVector1 is a part of kernel gather64AddDropout.
 //
 //go:noescape
-func gather64AddDropoutLeaf1AVX512(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func gather64AddDropoutVector1AVX512(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// gather64AddDropoutLeaf1AVX2 gather64AddDropoutLeaf1 is a part of kernel gather64AddDropout.
+// gather64AddDropoutVector1AVX2 gather64AddDropoutVector1 is a part of kernel gather64AddDropout.
 //
 //go:noescape
-func gather64AddDropoutLeaf1AVX2(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func gather64AddDropoutVector1AVX2(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// linear64x64BiasLeaf1AVX512 linear64x64BiasLeaf1 is a part of kernel linear64x64Bias.
+// linear64x64BiasVector1AVX512 linear64x64BiasVector1 is a part of kernel linear64x64Bias.
 //
 //go:noescape
-func linear64x64BiasLeaf1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+func linear64x64BiasVector1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
 
-// linear64x64BiasLeaf1AVX2 linear64x64BiasLeaf1 is a part of kernel linear64x64Bias.
+// linear64x64BiasVector1AVX2 linear64x64BiasVector1 is a part of kernel linear64x64Bias.
 //
 //go:noescape
-func linear64x64BiasLeaf1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+func linear64x64BiasVector1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
 
-// attention64Window2DropoutLeaf1AVX512 attention64Window2DropoutLeaf1 is a part of kernel attention64Window2Dropout.
+// attention64Window2DropoutVector1AVX512 attention64Window2DropoutVector1 is a part of kernel attention64Window2Dropout.
 //
 //go:noescape
-func attention64Window2DropoutLeaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func attention64Window2DropoutVector1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// attention64Window2DropoutLeaf1AVX2 attention64Window2DropoutLeaf1 is a part of kernel attention64Window2Dropout.
+// attention64Window2DropoutVector1AVX2 attention64Window2DropoutVector1 is a part of kernel attention64Window2Dropout.
 //
 //go:noescape
-func attention64Window2DropoutLeaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func attention64Window2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// linear64x64BiasDropoutAddLeaf1AVX512 linear64x64BiasDropoutAddLeaf1 is a part of kernel linear64x64BiasDropoutAdd.
+// linear64x64BiasDropoutAddVector1AVX512 linear64x64BiasDropoutAddVector1 is a part of kernel linear64x64BiasDropoutAdd.
 //
 //go:noescape
-func linear64x64BiasDropoutAddLeaf1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func linear64x64BiasDropoutAddVector1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// linear64x64BiasDropoutAddLeaf1AVX2 linear64x64BiasDropoutAddLeaf1 is a part of kernel linear64x64BiasDropoutAdd.
+// linear64x64BiasDropoutAddVector1AVX2 linear64x64BiasDropoutAddVector1 is a part of kernel linear64x64BiasDropoutAdd.
 //
 //go:noescape
-func linear64x64BiasDropoutAddLeaf1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func linear64x64BiasDropoutAddVector1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// norm64Leaf1AVX512 norm64Leaf1 is a part of kernel norm64.
+// norm64Vector1AVX512 norm64Vector1 is a part of kernel norm64.
 //
 //go:noescape
-func norm64Leaf1AVX512(frame *uint8, x *float32, y *float32, gamma *float32, beta *float32, r_from int, r_to int)
+func norm64Vector1AVX512(frame *uint8, x *float32, y *float32, gamma *float32, beta *float32, r_from int, r_to int)
 
-// norm64Leaf1AVX2 norm64Leaf1 is a part of kernel norm64.
+// norm64Vector1AVX2 norm64Vector1 is a part of kernel norm64.
 //
 //go:noescape
-func norm64Leaf1AVX2(frame *uint8, x *float32, y *float32, gamma *float32, beta *float32, r_from int, r_to int)
+func norm64Vector1AVX2(frame *uint8, x *float32, y *float32, gamma *float32, beta *float32, r_from int, r_to int)
 
-// linear64x64SourceBiasLeaf1AVX512 linear64x64SourceBiasLeaf1 is a part of kernel linear64x64SourceBias.
+// linear64x64SourceBiasVector1AVX512 linear64x64SourceBiasVector1 is a part of kernel linear64x64SourceBias.
 //
 //go:noescape
-func linear64x64SourceBiasLeaf1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+func linear64x64SourceBiasVector1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
 
-// linear64x64SourceBiasLeaf1AVX2 linear64x64SourceBiasLeaf1 is a part of kernel linear64x64SourceBias.
+// linear64x64SourceBiasVector1AVX2 linear64x64SourceBiasVector1 is a part of kernel linear64x64SourceBias.
 //
 //go:noescape
-func linear64x64SourceBiasLeaf1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+func linear64x64SourceBiasVector1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
 
-// attention64SourceWindow2DropoutLeaf1AVX512 attention64SourceWindow2DropoutLeaf1 is a part of kernel attention64SourceWindow2Dropout.
+// attention64SourceWindow2DropoutVector1AVX512 attention64SourceWindow2DropoutVector1 is a part of kernel attention64SourceWindow2Dropout.
 //
 //go:noescape
-func attention64SourceWindow2DropoutLeaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func attention64SourceWindow2DropoutVector1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// attention64SourceWindow2DropoutLeaf1AVX2 attention64SourceWindow2DropoutLeaf1 is a part of kernel attention64SourceWindow2Dropout.
+// attention64SourceWindow2DropoutVector1AVX2 attention64SourceWindow2DropoutVector1 is a part of kernel attention64SourceWindow2Dropout.
 //
 //go:noescape
-func attention64SourceWindow2DropoutLeaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func attention64SourceWindow2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// linear64x64BiasDropoutAdd2Leaf1AVX512 linear64x64BiasDropoutAdd2Leaf1 is a part of kernel linear64x64BiasDropoutAdd2.
+// linear64x64BiasDropoutAdd2Vector1AVX512 linear64x64BiasDropoutAdd2Vector1 is a part of kernel linear64x64BiasDropoutAdd2.
 //
 //go:noescape
-func linear64x64BiasDropoutAdd2Leaf1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func linear64x64BiasDropoutAdd2Vector1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// linear64x64BiasDropoutAdd2Leaf1AVX2 linear64x64BiasDropoutAdd2Leaf1 is a part of kernel linear64x64BiasDropoutAdd2.
+// linear64x64BiasDropoutAdd2Vector1AVX2 linear64x64BiasDropoutAdd2Vector1 is a part of kernel linear64x64BiasDropoutAdd2.
 //
 //go:noescape
-func linear64x64BiasDropoutAdd2Leaf1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func linear64x64BiasDropoutAdd2Vector1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// linear64x256BiasDropoutReluLeaf1AVX512 linear64x256BiasDropoutReluLeaf1 is a part of kernel linear64x256BiasDropoutRelu.
+// linear64x256BiasDropoutReluVector1AVX512 linear64x256BiasDropoutReluVector1 is a part of kernel linear64x256BiasDropoutRelu.
 //
 //go:noescape
-func linear64x256BiasDropoutReluLeaf1AVX512(frame *uint8, bits *uint32, y *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func linear64x256BiasDropoutReluVector1AVX512(frame *uint8, bits *uint32, y *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// linear64x256BiasDropoutReluLeaf1AVX2 linear64x256BiasDropoutReluLeaf1 is a part of kernel linear64x256BiasDropoutRelu.
+// linear64x256BiasDropoutReluVector1AVX2 linear64x256BiasDropoutReluVector1 is a part of kernel linear64x256BiasDropoutRelu.
 //
 //go:noescape
-func linear64x256BiasDropoutReluLeaf1AVX2(frame *uint8, bits *uint32, y *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func linear64x256BiasDropoutReluVector1AVX2(frame *uint8, bits *uint32, y *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// linear256x64BiasDropoutAddLeaf1AVX512 linear256x64BiasDropoutAddLeaf1 is a part of kernel linear256x64BiasDropoutAdd.
+// linear256x64BiasDropoutAddVector1AVX512 linear256x64BiasDropoutAddVector1 is a part of kernel linear256x64BiasDropoutAdd.
 //
 //go:noescape
-func linear256x64BiasDropoutAddLeaf1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func linear256x64BiasDropoutAddVector1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// linear256x64BiasDropoutAddLeaf1AVX2 linear256x64BiasDropoutAddLeaf1 is a part of kernel linear256x64BiasDropoutAdd.
+// linear256x64BiasDropoutAddVector1AVX2 linear256x64BiasDropoutAddVector1 is a part of kernel linear256x64BiasDropoutAdd.
 //
 //go:noescape
-func linear256x64BiasDropoutAddLeaf1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func linear256x64BiasDropoutAddVector1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// linear64x17BiasLeaf1AVX512 linear64x17BiasLeaf1 is a part of kernel linear64x17Bias.
+// linear64x17BiasVector1AVX512 linear64x17BiasVector1 is a part of kernel linear64x17Bias.
 //
 //go:noescape
-func linear64x17BiasLeaf1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+func linear64x17BiasVector1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
 
-// linear64x17BiasLeaf1AVX2 linear64x17BiasLeaf1 is a part of kernel linear64x17Bias.
+// linear64x17BiasVector1AVX2 linear64x17BiasVector1 is a part of kernel linear64x17Bias.
 //
 //go:noescape
-func linear64x17BiasLeaf1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+func linear64x17BiasVector1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
 
-// crossEntropyLeaf1AVX512 crossEntropyLeaf1 is a part of kernel crossEntropy.
+// crossEntropyVector1AVX512 crossEntropyVector1 is a part of kernel crossEntropy.
 //
 //go:noescape
-func crossEntropyLeaf1AVX512(frame *uint8, logits *float32, labels *int32, loss *float32, r_from int, r_to int)
+func crossEntropyVector1AVX512(frame *uint8, logits *float32, labels *int32, loss *float32, r_from int, r_to int)
 
-// crossEntropyLeaf1AVX2 crossEntropyLeaf1 is a part of kernel crossEntropy.
+// crossEntropyVector1AVX2 crossEntropyVector1 is a part of kernel crossEntropy.
 //
 //go:noescape
-func crossEntropyLeaf1AVX2(frame *uint8, logits *float32, labels *int32, loss *float32, r_from int, r_to int)
+func crossEntropyVector1AVX2(frame *uint8, logits *float32, labels *int32, loss *float32, r_from int, r_to int)
 
-// argmaxLeaf1AVX512 argmaxLeaf1 is a part of kernel argmax.
+// argmaxVector1AVX512 argmaxVector1 is a part of kernel argmax.
 //
 //go:noescape
-func argmaxLeaf1AVX512(frame *uint8, logits *float32, pred *int32, r_from int, r_to int)
+func argmaxVector1AVX512(frame *uint8, logits *float32, pred *int32, r_from int, r_to int)
 
-// argmaxLeaf1AVX2 argmaxLeaf1 is a part of kernel argmax.
+// argmaxVector1AVX2 argmaxVector1 is a part of kernel argmax.
 //
 //go:noescape
-func argmaxLeaf1AVX2(frame *uint8, logits *float32, pred *int32, r_from int, r_to int)
+func argmaxVector1AVX2(frame *uint8, logits *float32, pred *int32, r_from int, r_to int)
 
-// map2Leaf1AVX512 map2Leaf1 is a part of kernel map2.
+// map2Vector1AVX512 map2Vector1 is a part of kernel map2.
 //
 //go:noescape
-func map2Leaf1AVX512(frame *uint8, y *float32, r_from int, r_to int, T int, scale float32)
+func map2Vector1AVX512(frame *uint8, y *float32, r_from int, r_to int, T int, scale float32)
 
-// map2Leaf1AVX2 map2Leaf1 is a part of kernel map2.
+// map2Vector1AVX2 map2Vector1 is a part of kernel map2.
 //
 //go:noescape
-func map2Leaf1AVX2(frame *uint8, y *float32, r_from int, r_to int, T int, scale float32)
+func map2Vector1AVX2(frame *uint8, y *float32, r_from int, r_to int, T int, scale float32)
 
-// crossEntropyGrad17Leaf1AVX512 crossEntropyGrad17Leaf1 is a part of kernel crossEntropyGrad17.
+// crossEntropyGrad17Vector1AVX512 crossEntropyGrad17Vector1 is a part of kernel crossEntropyGrad17.
 //
 //go:noescape
-func crossEntropyGrad17Leaf1AVX512(frame *uint8, logits *float32, y *float32, labels *int32, dloss *float32, r_from int, r_to int)
+func crossEntropyGrad17Vector1AVX512(frame *uint8, logits *float32, y *float32, labels *int32, dloss *float32, r_from int, r_to int)
 
-// crossEntropyGrad17Leaf1AVX2 crossEntropyGrad17Leaf1 is a part of kernel crossEntropyGrad17.
+// crossEntropyGrad17Vector1AVX2 crossEntropyGrad17Vector1 is a part of kernel crossEntropyGrad17.
 //
 //go:noescape
-func crossEntropyGrad17Leaf1AVX2(frame *uint8, logits *float32, y *float32, labels *int32, dloss *float32, r_from int, r_to int)
+func crossEntropyGrad17Vector1AVX2(frame *uint8, logits *float32, y *float32, labels *int32, dloss *float32, r_from int, r_to int)
 
-// sum17AccLeaf1AVX512 sum17AccLeaf1 is a part of kernel sum17Acc.
+// sum17AccVector1AVX512 sum17AccVector1 is a part of kernel sum17Acc.
 //
 //go:noescape
-func sum17AccLeaf1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
+func sum17AccVector1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
 
-// sum17AccLeaf1AVX2 sum17AccLeaf1 is a part of kernel sum17Acc.
+// sum17AccVector1AVX2 sum17AccVector1 is a part of kernel sum17Acc.
 //
 //go:noescape
-func sum17AccLeaf1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
+func sum17AccVector1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
 
-// normGrad64DxLeaf1AVX512 normGrad64DxLeaf1 is a part of kernel normGrad64Dx.
+// normGrad64DxVector1AVX512 normGrad64DxVector1 is a part of kernel normGrad64Dx.
 //
 //go:noescape
-func normGrad64DxLeaf1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, y *float32, r_from int, r_to int)
+func normGrad64DxVector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, y *float32, r_from int, r_to int)
 
-// normGrad64DxLeaf1AVX2 normGrad64DxLeaf1 is a part of kernel normGrad64Dx.
+// normGrad64DxVector1AVX2 normGrad64DxVector1 is a part of kernel normGrad64Dx.
 //
 //go:noescape
-func normGrad64DxLeaf1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, y *float32, r_from int, r_to int)
+func normGrad64DxVector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, y *float32, r_from int, r_to int)
 
-// normGrad64DgammaDbetaAccLeaf1AVX512 normGrad64DgammaDbetaAccLeaf1 is a part of kernel normGrad64DgammaDbetaAcc.
+// normGrad64DgammaDbetaAccVector1AVX512 normGrad64DgammaDbetaAccVector1 is a part of kernel normGrad64DgammaDbetaAcc.
 //
 //go:noescape
-func normGrad64DgammaDbetaAccLeaf1AVX512(frame *uint8, sum_gamma *float32, dgamma *float32, sum_beta *float32, dbeta *float32, x *float32, dy *float32, B int, T int)
+func normGrad64DgammaDbetaAccVector1AVX512(frame *uint8, sum_gamma *float32, dgamma *float32, sum_beta *float32, dbeta *float32, x *float32, dy *float32, B int, T int)
 
-// normGrad64DgammaDbetaAccLeaf1AVX2 normGrad64DgammaDbetaAccLeaf1 is a part of kernel normGrad64DgammaDbetaAcc.
+// normGrad64DgammaDbetaAccVector1AVX2 normGrad64DgammaDbetaAccVector1 is a part of kernel normGrad64DgammaDbetaAcc.
 //
 //go:noescape
-func normGrad64DgammaDbetaAccLeaf1AVX2(frame *uint8, sum_gamma *float32, dgamma *float32, sum_beta *float32, dbeta *float32, x *float32, dy *float32, B int, T int)
+func normGrad64DgammaDbetaAccVector1AVX2(frame *uint8, sum_gamma *float32, dgamma *float32, sum_beta *float32, dbeta *float32, x *float32, dy *float32, B int, T int)
 
-// normGrad64DxDropoutLeaf1AVX512 normGrad64DxDropoutLeaf1 is a part of kernel normGrad64DxDropout.
+// normGrad64DxDropoutVector1AVX512 normGrad64DxDropoutVector1 is a part of kernel normGrad64DxDropout.
 //
 //go:noescape
-func normGrad64DxDropoutLeaf1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func normGrad64DxDropoutVector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// normGrad64DxDropoutLeaf1AVX2 normGrad64DxDropoutLeaf1 is a part of kernel normGrad64DxDropout.
+// normGrad64DxDropoutVector1AVX2 normGrad64DxDropoutVector1 is a part of kernel normGrad64DxDropout.
 //
 //go:noescape
-func normGrad64DxDropoutLeaf1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func normGrad64DxDropoutVector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// sum64AccLeaf1AVX512 sum64AccLeaf1 is a part of kernel sum64Acc.
+// sum64AccVector1AVX512 sum64AccVector1 is a part of kernel sum64Acc.
 //
 //go:noescape
-func sum64AccLeaf1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
+func sum64AccVector1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
 
-// sum64AccLeaf1AVX2 sum64AccLeaf1 is a part of kernel sum64Acc.
+// sum64AccVector1AVX2 sum64AccVector1 is a part of kernel sum64Acc.
 //
 //go:noescape
-func sum64AccLeaf1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
+func sum64AccVector1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
 
-// linear64x256TMulLeaf1AVX512 linear64x256TMulLeaf1 is a part of kernel linear64x256TMul.
+// linear64x256TMulVector1AVX512 linear64x256TMulVector1 is a part of kernel linear64x256TMul.
 //
 //go:noescape
-func linear64x256TMulLeaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+func linear64x256TMulVector1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
 
-// linear64x256TMulLeaf1AVX2 linear64x256TMulLeaf1 is a part of kernel linear64x256TMul.
+// linear64x256TMulVector1AVX2 linear64x256TMulVector1 is a part of kernel linear64x256TMul.
 //
 //go:noescape
-func linear64x256TMulLeaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+func linear64x256TMulVector1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
 
-// sum256AccLeaf1AVX512 sum256AccLeaf1 is a part of kernel sum256Acc.
+// sum256AccVector1AVX512 sum256AccVector1 is a part of kernel sum256Acc.
 //
 //go:noescape
-func sum256AccLeaf1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
+func sum256AccVector1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
 
-// sum256AccLeaf1AVX2 sum256AccLeaf1 is a part of kernel sum256Acc.
+// sum256AccVector1AVX2 sum256AccVector1 is a part of kernel sum256Acc.
 //
 //go:noescape
-func sum256AccLeaf1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
+func sum256AccVector1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
 
-// linear256x64TAddLeaf1AVX512 linear256x64TAddLeaf1 is a part of kernel linear256x64TAdd.
+// linear256x64TAddVector1AVX512 linear256x64TAddVector1 is a part of kernel linear256x64TAdd.
 //
 //go:noescape
-func linear256x64TAddLeaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+func linear256x64TAddVector1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
 
-// linear256x64TAddLeaf1AVX2 linear256x64TAddLeaf1 is a part of kernel linear256x64TAdd.
+// linear256x64TAddVector1AVX2 linear256x64TAddVector1 is a part of kernel linear256x64TAdd.
 //
 //go:noescape
-func linear256x64TAddLeaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+func linear256x64TAddVector1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
 
-// normGrad64DxDropout2Leaf1AVX512 normGrad64DxDropout2Leaf1 is a part of kernel normGrad64DxDropout2.
+// normGrad64DxDropout2Vector1AVX512 normGrad64DxDropout2Vector1 is a part of kernel normGrad64DxDropout2.
 //
 //go:noescape
-func normGrad64DxDropout2Leaf1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func normGrad64DxDropout2Vector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// normGrad64DxDropout2Leaf1AVX2 normGrad64DxDropout2Leaf1 is a part of kernel normGrad64DxDropout2.
+// normGrad64DxDropout2Vector1AVX2 normGrad64DxDropout2Vector1 is a part of kernel normGrad64DxDropout2.
 //
 //go:noescape
-func normGrad64DxDropout2Leaf1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func normGrad64DxDropout2Vector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// attentionGrad64SourceWindow2DropoutLeaf1AVX512 attentionGrad64SourceWindow2DropoutLeaf1 is a part of kernel attentionGrad64SourceWindow2Dropout.
+// attentionGrad64SourceWindow2DropoutVector1AVX512 attentionGrad64SourceWindow2DropoutVector1 is a part of kernel attentionGrad64SourceWindow2Dropout.
 //
 //go:noescape
-func attentionGrad64SourceWindow2DropoutLeaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func attentionGrad64SourceWindow2DropoutVector1AVX512(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// attentionGrad64SourceWindow2DropoutLeaf1AVX2 attentionGrad64SourceWindow2DropoutLeaf1 is a part of kernel attentionGrad64SourceWindow2Dropout.
+// attentionGrad64SourceWindow2DropoutVector1AVX2 attentionGrad64SourceWindow2DropoutVector1 is a part of kernel attentionGrad64SourceWindow2Dropout.
 //
 //go:noescape
-func attentionGrad64SourceWindow2DropoutLeaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func attentionGrad64SourceWindow2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// linear64x64TAddLeaf1AVX512 linear64x64TAddLeaf1 is a part of kernel linear64x64TAdd.
+// linear64x64TAddVector1AVX512 linear64x64TAddVector1 is a part of kernel linear64x64TAdd.
 //
 //go:noescape
-func linear64x64TAddLeaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+func linear64x64TAddVector1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
 
-// linear64x64TAddLeaf1AVX2 linear64x64TAddLeaf1 is a part of kernel linear64x64TAdd.
+// linear64x64TAddVector1AVX2 linear64x64TAddVector1 is a part of kernel linear64x64TAdd.
 //
 //go:noescape
-func linear64x64TAddLeaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+func linear64x64TAddVector1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
 
-// sum64SourceAccLeaf1AVX512 sum64SourceAccLeaf1 is a part of kernel sum64SourceAcc.
+// sum64SourceAccVector1AVX512 sum64SourceAccVector1 is a part of kernel sum64SourceAcc.
 //
 //go:noescape
-func sum64SourceAccLeaf1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, S int)
+func sum64SourceAccVector1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, S int)
 
-// sum64SourceAccLeaf1AVX2 sum64SourceAccLeaf1 is a part of kernel sum64SourceAcc.
+// sum64SourceAccVector1AVX2 sum64SourceAccVector1 is a part of kernel sum64SourceAcc.
 //
 //go:noescape
-func sum64SourceAccLeaf1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, S int)
+func sum64SourceAccVector1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, S int)
 
-// linear64x64SourceTAddAccLeaf1AVX512 linear64x64SourceTAddAccLeaf1 is a part of kernel linear64x64SourceTAddAcc.
+// linear64x64SourceTAddAccVector1AVX512 linear64x64SourceTAddAccVector1 is a part of kernel linear64x64SourceTAddAcc.
 //
 //go:noescape
-func linear64x64SourceTAddAccLeaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+func linear64x64SourceTAddAccVector1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
 
-// linear64x64SourceTAddAccLeaf1AVX2 linear64x64SourceTAddAccLeaf1 is a part of kernel linear64x64SourceTAddAcc.
+// linear64x64SourceTAddAccVector1AVX2 linear64x64SourceTAddAccVector1 is a part of kernel linear64x64SourceTAddAcc.
 //
 //go:noescape
-func linear64x64SourceTAddAccLeaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+func linear64x64SourceTAddAccVector1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
 
-// normGrad64DxDropout3Leaf1AVX512 normGrad64DxDropout3Leaf1 is a part of kernel normGrad64DxDropout3.
+// normGrad64DxDropout3Vector1AVX512 normGrad64DxDropout3Vector1 is a part of kernel normGrad64DxDropout3.
 //
 //go:noescape
-func normGrad64DxDropout3Leaf1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func normGrad64DxDropout3Vector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// normGrad64DxDropout3Leaf1AVX2 normGrad64DxDropout3Leaf1 is a part of kernel normGrad64DxDropout3.
+// normGrad64DxDropout3Vector1AVX2 normGrad64DxDropout3Vector1 is a part of kernel normGrad64DxDropout3.
 //
 //go:noescape
-func normGrad64DxDropout3Leaf1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func normGrad64DxDropout3Vector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// attentionGrad64Window2DropoutLeaf1AVX512 attentionGrad64Window2DropoutLeaf1 is a part of kernel attentionGrad64Window2Dropout.
+// attentionGrad64Window2DropoutVector1AVX512 attentionGrad64Window2DropoutVector1 is a part of kernel attentionGrad64Window2Dropout.
 //
 //go:noescape
-func attentionGrad64Window2DropoutLeaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func attentionGrad64Window2DropoutVector1AVX512(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// attentionGrad64Window2DropoutLeaf1AVX2 attentionGrad64Window2DropoutLeaf1 is a part of kernel attentionGrad64Window2Dropout.
+// attentionGrad64Window2DropoutVector1AVX2 attentionGrad64Window2DropoutVector1 is a part of kernel attentionGrad64Window2Dropout.
 //
 //go:noescape
-func attentionGrad64Window2DropoutLeaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func attentionGrad64Window2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// map64DropoutMulLeaf1AVX512 map64DropoutMulLeaf1 is a part of kernel map64DropoutMul.
+// map64DropoutMulVector1AVX512 map64DropoutMulVector1 is a part of kernel map64DropoutMul.
 //
 //go:noescape
-func map64DropoutMulLeaf1AVX512(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func map64DropoutMulVector1AVX512(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// map64DropoutMulLeaf1AVX2 map64DropoutMulLeaf1 is a part of kernel map64DropoutMul.
+// map64DropoutMulVector1AVX2 map64DropoutMulVector1 is a part of kernel map64DropoutMul.
 //
 //go:noescape
-func map64DropoutMulLeaf1AVX2(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func map64DropoutMulVector1AVX2(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// scatter17x64AccLeaf1AVX512 scatter17x64AccLeaf1 is a part of kernel scatter17x64Acc.
+// scatter17x64AccVector1AVX512 scatter17x64AccVector1 is a part of kernel scatter17x64Acc.
 //
 //go:noescape
-func scatter17x64AccLeaf1AVX512(frame *uint8, a *float32, ids *int32, B int, T int)
+func scatter17x64AccVector1AVX512(frame *uint8, a *float32, ids *int32, B int, T int)
 
-// scatter17x64AccLeaf1AVX2 scatter17x64AccLeaf1 is a part of kernel scatter17x64Acc.
+// scatter17x64AccVector1AVX2 scatter17x64AccVector1 is a part of kernel scatter17x64Acc.
 //
 //go:noescape
-func scatter17x64AccLeaf1AVX2(frame *uint8, a *float32, ids *int32, B int, T int)
+func scatter17x64AccVector1AVX2(frame *uint8, a *float32, ids *int32, B int, T int)
 
-// map64SourceDropoutMulLeaf1AVX512 map64SourceDropoutMulLeaf1 is a part of kernel map64SourceDropoutMul.
+// map64SourceDropoutMulVector1AVX512 map64SourceDropoutMulVector1 is a part of kernel map64SourceDropoutMul.
 //
 //go:noescape
-func map64SourceDropoutMulLeaf1AVX512(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func map64SourceDropoutMulVector1AVX512(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// map64SourceDropoutMulLeaf1AVX2 map64SourceDropoutMulLeaf1 is a part of kernel map64SourceDropoutMul.
+// map64SourceDropoutMulVector1AVX2 map64SourceDropoutMulVector1 is a part of kernel map64SourceDropoutMul.
 //
 //go:noescape
-func map64SourceDropoutMulLeaf1AVX2(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func map64SourceDropoutMulVector1AVX2(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
-// scatter17x64Acc2Leaf1AVX512 scatter17x64Acc2Leaf1 is a part of kernel scatter17x64Acc2.
+// scatter17x64Acc2Vector1AVX512 scatter17x64Acc2Vector1 is a part of kernel scatter17x64Acc2.
 //
 //go:noescape
-func scatter17x64Acc2Leaf1AVX512(frame *uint8, a *float32, ids *int32, B int, S int)
+func scatter17x64Acc2Vector1AVX512(frame *uint8, a *float32, ids *int32, B int, S int)
 
-// scatter17x64Acc2Leaf1AVX2 scatter17x64Acc2Leaf1 is a part of kernel scatter17x64Acc2.
+// scatter17x64Acc2Vector1AVX2 scatter17x64Acc2Vector1 is a part of kernel scatter17x64Acc2.
 //
 //go:noescape
-func scatter17x64Acc2Leaf1AVX2(frame *uint8, a *float32, ids *int32, B int, S int)
+func scatter17x64Acc2Vector1AVX2(frame *uint8, a *float32, ids *int32, B int, S int)
 
-// gather64SourceAddLeaf1AVX512 gather64SourceAddLeaf1 is a part of kernel gather64SourceAdd.
+// gather64SourceAddVector1AVX512 gather64SourceAddVector1 is a part of kernel gather64SourceAdd.
 //
 //go:noescape
-func gather64SourceAddLeaf1AVX512(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, S int)
+func gather64SourceAddVector1AVX512(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, S int)
 
-// gather64SourceAddLeaf1AVX2 gather64SourceAddLeaf1 is a part of kernel gather64SourceAdd.
+// gather64SourceAddVector1AVX2 gather64SourceAddVector1 is a part of kernel gather64SourceAdd.
 //
 //go:noescape
-func gather64SourceAddLeaf1AVX2(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, S int)
+func gather64SourceAddVector1AVX2(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, S int)
 
-// gather64AddLeaf1AVX512 gather64AddLeaf1 is a part of kernel gather64Add.
+// gather64AddVector1AVX512 gather64AddVector1 is a part of kernel gather64Add.
 //
 //go:noescape
-func gather64AddLeaf1AVX512(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, T int)
+func gather64AddVector1AVX512(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, T int)
 
-// gather64AddLeaf1AVX2 gather64AddLeaf1 is a part of kernel gather64Add.
+// gather64AddVector1AVX2 gather64AddVector1 is a part of kernel gather64Add.
 //
 //go:noescape
-func gather64AddLeaf1AVX2(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, T int)
+func gather64AddVector1AVX2(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, T int)
 
-// attention64Window2Leaf1AVX512 attention64Window2Leaf1 is a part of kernel attention64Window2.
+// attention64Window2Vector1AVX512 attention64Window2Vector1 is a part of kernel attention64Window2.
 //
 //go:noescape
-func attention64Window2Leaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int)
+func attention64Window2Vector1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int)
 
-// attention64Window2Leaf1AVX2 attention64Window2Leaf1 is a part of kernel attention64Window2.
+// attention64Window2Vector1AVX2 attention64Window2Vector1 is a part of kernel attention64Window2.
 //
 //go:noescape
-func attention64Window2Leaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int)
+func attention64Window2Vector1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int)
 
-// linear64x64BiasAddLeaf1AVX512 linear64x64BiasAddLeaf1 is a part of kernel linear64x64BiasAdd.
+// linear64x64BiasAddVector1AVX512 linear64x64BiasAddVector1 is a part of kernel linear64x64BiasAdd.
 //
 //go:noescape
-func linear64x64BiasAddLeaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
+func linear64x64BiasAddVector1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
 
-// linear64x64BiasAddLeaf1AVX2 linear64x64BiasAddLeaf1 is a part of kernel linear64x64BiasAdd.
+// linear64x64BiasAddVector1AVX2 linear64x64BiasAddVector1 is a part of kernel linear64x64BiasAdd.
 //
 //go:noescape
-func linear64x64BiasAddLeaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
+func linear64x64BiasAddVector1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
 
-// attention64SourceWindow2Leaf1AVX512 attention64SourceWindow2Leaf1 is a part of kernel attention64SourceWindow2.
+// attention64SourceWindow2Vector1AVX512 attention64SourceWindow2Vector1 is a part of kernel attention64SourceWindow2.
 //
 //go:noescape
-func attention64SourceWindow2Leaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int)
+func attention64SourceWindow2Vector1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int)
 
-// attention64SourceWindow2Leaf1AVX2 attention64SourceWindow2Leaf1 is a part of kernel attention64SourceWindow2.
+// attention64SourceWindow2Vector1AVX2 attention64SourceWindow2Vector1 is a part of kernel attention64SourceWindow2.
 //
 //go:noescape
-func attention64SourceWindow2Leaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int)
+func attention64SourceWindow2Vector1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int)
 
-// linear64x256BiasReluLeaf1AVX512 linear64x256BiasReluLeaf1 is a part of kernel linear64x256BiasRelu.
+// linear64x256BiasReluVector1AVX512 linear64x256BiasReluVector1 is a part of kernel linear64x256BiasRelu.
 //
 //go:noescape
-func linear64x256BiasReluLeaf1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+func linear64x256BiasReluVector1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
 
-// linear64x256BiasReluLeaf1AVX2 linear64x256BiasReluLeaf1 is a part of kernel linear64x256BiasRelu.
+// linear64x256BiasReluVector1AVX2 linear64x256BiasReluVector1 is a part of kernel linear64x256BiasRelu.
 //
 //go:noescape
-func linear64x256BiasReluLeaf1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+func linear64x256BiasReluVector1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
 
-// linear256x64BiasAddLeaf1AVX512 linear256x64BiasAddLeaf1 is a part of kernel linear256x64BiasAdd.
+// linear256x64BiasAddVector1AVX512 linear256x64BiasAddVector1 is a part of kernel linear256x64BiasAdd.
 //
 //go:noescape
-func linear256x64BiasAddLeaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
+func linear256x64BiasAddVector1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
 
-// linear256x64BiasAddLeaf1AVX2 linear256x64BiasAddLeaf1 is a part of kernel linear256x64BiasAdd.
+// linear256x64BiasAddVector1AVX2 linear256x64BiasAddVector1 is a part of kernel linear256x64BiasAdd.
 //
 //go:noescape
-func linear256x64BiasAddLeaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
+func linear256x64BiasAddVector1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
 
-// attention64Window22Leaf1AVX512 attention64Window22Leaf1 is a part of kernel attention64Window22.
+// attention64Window22Vector1AVX512 attention64Window22Vector1 is a part of kernel attention64Window22.
 //
 //go:noescape
-func attention64Window22Leaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int, C int)
+func attention64Window22Vector1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int, C int)
 
-// attention64Window22Leaf1AVX2 attention64Window22Leaf1 is a part of kernel attention64Window22.
+// attention64Window22Vector1AVX2 attention64Window22Vector1 is a part of kernel attention64Window22.
 //
 //go:noescape
-func attention64Window22Leaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int, C int)
+func attention64Window22Vector1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int, C int)
 
-// sumMulLeaf1AVX512 sumMulLeaf1 is a part of kernel sumMul.
+// sumMulVector1AVX512 sumMulVector1 is a part of kernel sumMul.
 //
 //go:noescape
-func sumMulLeaf1AVX512(frame *uint8, x *float32, y *float32, N int)
+func sumMulVector1AVX512(frame *uint8, x *float32, y *float32, N int)
 
-// sumMulLeaf1AVX2 sumMulLeaf1 is a part of kernel sumMul.
+// sumMulVector1AVX2 sumMulVector1 is a part of kernel sumMul.
 //
 //go:noescape
-func sumMulLeaf1AVX2(frame *uint8, x *float32, y *float32, N int)
+func sumMulVector1AVX2(frame *uint8, x *float32, y *float32, N int)
 
-// mapMulAddAddLeaf1AVX512 mapMulAddAddLeaf1 is a part of kernel mapMulAddAdd.
+// mapMulAddAddVector1AVX512 mapMulAddAddVector1 is a part of kernel mapMulAddAdd.
 //
 //go:noescape
-func mapMulAddAddLeaf1AVX512(frame *uint8, y *float32, x2 *float32, x *float32, y2 *float32, x3 *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32)
+func mapMulAddAddVector1AVX512(frame *uint8, y *float32, x2 *float32, x *float32, y2 *float32, x3 *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32)
 
-// mapMulAddAddLeaf1AVX2 mapMulAddAddLeaf1 is a part of kernel mapMulAddAdd.
+// mapMulAddAddVector1AVX2 mapMulAddAddVector1 is a part of kernel mapMulAddAdd.
 //
 //go:noescape
-func mapMulAddAddLeaf1AVX2(frame *uint8, y *float32, x2 *float32, x *float32, y2 *float32, x3 *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32)
+func mapMulAddAddVector1AVX2(frame *uint8, y *float32, x2 *float32, x *float32, y2 *float32, x3 *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32)

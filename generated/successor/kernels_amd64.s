@@ -2,8 +2,8 @@
 
 #include "textflag.h"
 
-// func map64SourceLeaf1AVX512(frame *uint8, y *float32, r_from int, r_to int)
-TEXT ·map64SourceLeaf1AVX512(SB), NOSPLIT, $0-32
+// func map64SourceVector1AVX512(frame *uint8, y *float32, r_from int, r_to int)
+TEXT ·map64SourceVector1AVX512(SB), NOSPLIT, $0-32
 	MOVQ frame+0(FP), DI
 	MOVQ r_from+16(FP), AX
 	MOVQ AX, (DI)
@@ -37,81 +37,81 @@ loop1:
 loop3:
 	LEAQ         (BX), AX
 	VPBROADCASTD AX, Z0
-	VPADDD       leafWideVectors<>+0(SB), Z0, Z0
+	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
 	VPSRAD       $+31, Z0, Z1
-	VPANDD.BCST  leafWords<>+0(SB), Z1, Z1
+	VPANDD.BCST  vectorWords<>+0(SB), Z1, Z1
 	VPADDD       Z1, Z0, Z2
-	VPANDD.BCST  leafWords<>+0(SB), Z2, Z2
+	VPANDD.BCST  vectorWords<>+0(SB), Z2, Z2
 	VPSUBD       Z1, Z2, Z1
-	VPCMPD.BCST  $+0, leafWords<>+4(SB), Z1, K1
+	VPCMPD.BCST  $+0, vectorWords<>+4(SB), Z1, K1
 	VPSUBD       Z1, Z0, Z0
 	VCVTDQ2PS    Z0, Z0
-	VMULPS.BCST  leafWords<>+8(SB), Z0, Z0
-	VPBROADCASTD leafWords<>+12(SB), Z1
+	VMULPS.BCST  vectorWords<>+8(SB), Z0, Z0
+	VPBROADCASTD vectorWords<>+12(SB), Z1
 	VMINPS       Z0, Z1, Z0
-	VPBROADCASTD leafWords<>+16(SB), Z1
+	VPBROADCASTD vectorWords<>+16(SB), Z1
 	VMAXPS       Z0, Z1, Z0
-	VMULPS.BCST  leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST  leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST  leafWords<>+24(SB), Z1, Z2
-	VMULPS.BCST  leafWords<>+28(SB), Z2, Z3
+	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z2
+	VMULPS.BCST  vectorWords<>+28(SB), Z2, Z3
 	VSUBPS       Z3, Z0, Z0
-	VMULPS.BCST  leafWords<>+32(SB), Z2, Z2
+	VMULPS.BCST  vectorWords<>+32(SB), Z2, Z2
 	VSUBPS       Z2, Z0, Z0
 	VMULPS       Z0, Z0, Z2
-	VMULPS.BCST  leafWords<>+36(SB), Z0, Z3
-	VADDPS.BCST  leafWords<>+40(SB), Z3, Z3
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z3
+	VADDPS.BCST  vectorWords<>+40(SB), Z3, Z3
 	VMULPS       Z0, Z3, Z3
-	VADDPS.BCST  leafWords<>+44(SB), Z3, Z3
+	VADDPS.BCST  vectorWords<>+44(SB), Z3, Z3
 	VMULPS       Z0, Z3, Z3
-	VADDPS.BCST  leafWords<>+48(SB), Z3, Z3
+	VADDPS.BCST  vectorWords<>+48(SB), Z3, Z3
 	VMULPS       Z0, Z3, Z3
-	VADDPS.BCST  leafWords<>+52(SB), Z3, Z3
+	VADDPS.BCST  vectorWords<>+52(SB), Z3, Z3
 	VMULPS       Z3, Z2, Z2
 	VADDPS       Z2, Z0, Z0
-	VADDPS.BCST  leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST  leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
 	VPSLLD       $+23, Z1, Z1
 	VMULPS       Z1, Z0, Z0
 	VMULPS       2048(DI), Z0, Z0
-	VMULPS.BCST  leafWords<>+64(SB), Z0, Z1
-	VADDPS.BCST  leafWords<>+24(SB), Z1, Z1
-	VPANDD.BCST  leafWords<>+0(SB), Z1, Z2
-	VPCMPUD.BCST $+4, leafWords<>+4(SB), Z2, K2
-	VSUBPS.BCST  leafWords<>+24(SB), Z1, Z2
-	VMULPS.BCST  leafWords<>+68(SB), Z2, Z3
+	VMULPS.BCST  vectorWords<>+64(SB), Z0, Z1
+	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
+	VPANDD.BCST  vectorWords<>+0(SB), Z1, Z2
+	VPCMPUD.BCST $+4, vectorWords<>+4(SB), Z2, K2
+	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z2
+	VMULPS.BCST  vectorWords<>+68(SB), Z2, Z3
 	VSUBPS       Z3, Z0, Z0
-	VMULPS.BCST  leafWords<>+72(SB), Z2, Z3
+	VMULPS.BCST  vectorWords<>+72(SB), Z2, Z3
 	VSUBPS       Z3, Z0, Z0
-	VMULPS.BCST  leafWords<>+76(SB), Z2, Z3
+	VMULPS.BCST  vectorWords<>+76(SB), Z2, Z3
 	VSUBPS       Z3, Z0, Z0
-	VMULPS.BCST  leafWords<>+80(SB), Z2, Z2
+	VMULPS.BCST  vectorWords<>+80(SB), Z2, Z2
 	VSUBPS       Z2, Z0, Z0
 	VMULPS       Z0, Z0, Z2
-	VMULPS.BCST  leafWords<>+84(SB), Z2, Z3
-	VADDPS.BCST  leafWords<>+88(SB), Z3, Z3
+	VMULPS.BCST  vectorWords<>+84(SB), Z2, Z3
+	VADDPS.BCST  vectorWords<>+88(SB), Z3, Z3
 	VMULPS       Z2, Z3, Z3
-	VADDPS.BCST  leafWords<>+92(SB), Z3, Z3
+	VADDPS.BCST  vectorWords<>+92(SB), Z3, Z3
 	VMULPS       Z2, Z3, Z3
-	VADDPS.BCST  leafWords<>+96(SB), Z3, Z3
+	VADDPS.BCST  vectorWords<>+96(SB), Z3, Z3
 	VMULPS       Z3, Z2, Z3
-	VADDPS.BCST  leafWords<>+56(SB), Z3, Z3
+	VADDPS.BCST  vectorWords<>+56(SB), Z3, Z3
 	VMULPS       Z2, Z0, Z4
-	VMULPS.BCST  leafWords<>+100(SB), Z2, Z5
-	VADDPS.BCST  leafWords<>+104(SB), Z5, Z5
+	VMULPS.BCST  vectorWords<>+100(SB), Z2, Z5
+	VADDPS.BCST  vectorWords<>+104(SB), Z5, Z5
 	VMULPS       Z2, Z5, Z2
-	VADDPS.BCST  leafWords<>+108(SB), Z2, Z2
+	VADDPS.BCST  vectorWords<>+108(SB), Z2, Z2
 	VMULPS       Z2, Z4, Z2
 	VADDPS       Z2, Z0, Z0
 	VBLENDMPS    Z3, Z0, K2, Z2
-	VPANDD.BCST  leafWords<>+112(SB), Z1, Z4
+	VPANDD.BCST  vectorWords<>+112(SB), Z1, Z4
 	VPSLLD       $+30, Z4, Z4
 	VPXORD       Z4, Z2, Z2
-	VPADDD.BCST  leafWords<>+0(SB), Z1, Z1
-	VPANDD.BCST  leafWords<>+0(SB), Z1, Z4
-	VPCMPUD.BCST $+4, leafWords<>+4(SB), Z4, K2
+	VPADDD.BCST  vectorWords<>+0(SB), Z1, Z1
+	VPANDD.BCST  vectorWords<>+0(SB), Z1, Z4
+	VPCMPUD.BCST $+4, vectorWords<>+4(SB), Z4, K2
 	VBLENDMPS    Z3, Z0, K2, Z0
-	VPANDD.BCST  leafWords<>+112(SB), Z1, Z1
+	VPANDD.BCST  vectorWords<>+112(SB), Z1, Z1
 	VPSLLD       $+30, Z1, Z1
 	VPXORD       Z1, Z0, Z0
 	VBLENDMPS    Z2, Z0, K1, Z0
@@ -129,8 +129,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func map64SourceLeaf1AVX2(frame *uint8, y *float32, r_from int, r_to int)
-TEXT ·map64SourceLeaf1AVX2(SB), NOSPLIT, $0-32
+// func map64SourceVector1AVX2(frame *uint8, y *float32, r_from int, r_to int)
+TEXT ·map64SourceVector1AVX2(SB), NOSPLIT, $0-32
 	MOVQ frame+0(FP), DI
 	MOVQ r_from+16(FP), AX
 	MOVQ AX, (DI)
@@ -166,81 +166,81 @@ loop3:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
 	VPSRAD       $+31, Y0, Y1
-	VPAND        leafVectors<>+0(SB), Y1, Y1
+	VPAND        vectorVectors<>+0(SB), Y1, Y1
 	VPADDD       Y1, Y0, Y2
-	VPAND        leafVectors<>+0(SB), Y2, Y2
+	VPAND        vectorVectors<>+0(SB), Y2, Y2
 	VPSUBD       Y1, Y2, Y1
-	VPCMPEQD     leafVectors<>+32(SB), Y1, Y2
+	VPCMPEQD     vectorVectors<>+32(SB), Y1, Y2
 	VPSUBD       Y1, Y0, Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       leafVectors<>+64(SB), Y0, Y0
-	VMOVUPS      leafVectors<>+96(SB), Y1
+	VMULPS       vectorVectors<>+64(SB), Y0, Y0
+	VMOVUPS      vectorVectors<>+96(SB), Y1
 	VMINPS       Y0, Y1, Y0
-	VMOVUPS      leafVectors<>+128(SB), Y1
+	VMOVUPS      vectorVectors<>+128(SB), Y1
 	VMAXPS       Y0, Y1, Y0
-	VMULPS       leafVectors<>+160(SB), Y0, Y1
-	VADDPS       leafVectors<>+192(SB), Y1, Y1
-	VSUBPS       leafVectors<>+192(SB), Y1, Y3
-	VMULPS       leafVectors<>+224(SB), Y3, Y4
+	VMULPS       vectorVectors<>+160(SB), Y0, Y1
+	VADDPS       vectorVectors<>+192(SB), Y1, Y1
+	VSUBPS       vectorVectors<>+192(SB), Y1, Y3
+	VMULPS       vectorVectors<>+224(SB), Y3, Y4
 	VSUBPS       Y4, Y0, Y0
-	VMULPS       leafVectors<>+256(SB), Y3, Y3
+	VMULPS       vectorVectors<>+256(SB), Y3, Y3
 	VSUBPS       Y3, Y0, Y0
 	VMULPS       Y0, Y0, Y3
-	VMULPS       leafVectors<>+288(SB), Y0, Y4
-	VADDPS       leafVectors<>+320(SB), Y4, Y4
+	VMULPS       vectorVectors<>+288(SB), Y0, Y4
+	VADDPS       vectorVectors<>+320(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y4
-	VADDPS       leafVectors<>+352(SB), Y4, Y4
+	VADDPS       vectorVectors<>+352(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y4
-	VADDPS       leafVectors<>+384(SB), Y4, Y4
+	VADDPS       vectorVectors<>+384(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y4
-	VADDPS       leafVectors<>+416(SB), Y4, Y4
+	VADDPS       vectorVectors<>+416(SB), Y4, Y4
 	VMULPS       Y4, Y3, Y3
 	VADDPS       Y3, Y0, Y0
-	VADDPS       leafVectors<>+448(SB), Y0, Y0
-	VPADDD       leafVectors<>+480(SB), Y1, Y1
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y1, Y1
 	VPSLLD       $+23, Y1, Y1
 	VMULPS       Y1, Y0, Y0
 	VMULPS       2048(DI), Y0, Y0
-	VMULPS       leafVectors<>+512(SB), Y0, Y1
-	VADDPS       leafVectors<>+192(SB), Y1, Y1
-	VPAND        leafVectors<>+0(SB), Y1, Y3
-	VPCMPEQD     leafVectors<>+32(SB), Y3, Y3
-	VSUBPS       leafVectors<>+192(SB), Y1, Y4
-	VMULPS       leafVectors<>+544(SB), Y4, Y5
+	VMULPS       vectorVectors<>+512(SB), Y0, Y1
+	VADDPS       vectorVectors<>+192(SB), Y1, Y1
+	VPAND        vectorVectors<>+0(SB), Y1, Y3
+	VPCMPEQD     vectorVectors<>+32(SB), Y3, Y3
+	VSUBPS       vectorVectors<>+192(SB), Y1, Y4
+	VMULPS       vectorVectors<>+544(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+576(SB), Y4, Y5
+	VMULPS       vectorVectors<>+576(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+608(SB), Y4, Y5
+	VMULPS       vectorVectors<>+608(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+640(SB), Y4, Y4
+	VMULPS       vectorVectors<>+640(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+672(SB), Y4, Y5
-	VADDPS       leafVectors<>+704(SB), Y5, Y5
+	VMULPS       vectorVectors<>+672(SB), Y4, Y5
+	VADDPS       vectorVectors<>+704(SB), Y5, Y5
 	VMULPS       Y4, Y5, Y5
-	VADDPS       leafVectors<>+736(SB), Y5, Y5
+	VADDPS       vectorVectors<>+736(SB), Y5, Y5
 	VMULPS       Y4, Y5, Y5
-	VADDPS       leafVectors<>+768(SB), Y5, Y5
+	VADDPS       vectorVectors<>+768(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y5
-	VADDPS       leafVectors<>+448(SB), Y5, Y5
+	VADDPS       vectorVectors<>+448(SB), Y5, Y5
 	VMULPS       Y4, Y0, Y6
-	VMULPS       leafVectors<>+800(SB), Y4, Y7
-	VADDPS       leafVectors<>+832(SB), Y7, Y7
+	VMULPS       vectorVectors<>+800(SB), Y4, Y7
+	VADDPS       vectorVectors<>+832(SB), Y7, Y7
 	VMULPS       Y4, Y7, Y4
-	VADDPS       leafVectors<>+864(SB), Y4, Y4
+	VADDPS       vectorVectors<>+864(SB), Y4, Y4
 	VMULPS       Y4, Y6, Y4
 	VADDPS       Y4, Y0, Y0
 	VBLENDVPS    Y3, Y0, Y5, Y3
-	VPAND        leafVectors<>+896(SB), Y1, Y4
+	VPAND        vectorVectors<>+896(SB), Y1, Y4
 	VPSLLD       $+30, Y4, Y4
 	VPXOR        Y4, Y3, Y3
-	VPADDD       leafVectors<>+0(SB), Y1, Y1
-	VPAND        leafVectors<>+0(SB), Y1, Y4
-	VPCMPEQD     leafVectors<>+32(SB), Y4, Y4
+	VPADDD       vectorVectors<>+0(SB), Y1, Y1
+	VPAND        vectorVectors<>+0(SB), Y1, Y4
+	VPCMPEQD     vectorVectors<>+32(SB), Y4, Y4
 	VBLENDVPS    Y4, Y0, Y5, Y0
-	VPAND        leafVectors<>+896(SB), Y1, Y1
+	VPAND        vectorVectors<>+896(SB), Y1, Y1
 	VPSLLD       $+30, Y1, Y1
 	VPXOR        Y1, Y0, Y0
 	VBLENDVPS    Y2, Y3, Y0, Y0
@@ -258,8 +258,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func gather64SourceAddDropoutLeaf1AVX512(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·gather64SourceAddDropoutLeaf1AVX512(SB), NOSPLIT, $0-84
+// func gather64SourceAddDropoutVector1AVX512(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·gather64SourceAddDropoutVector1AVX512(SB), NOSPLIT, $0-84
 	MOVQ            frame+0(FP), DI
 	MOVQ            r+40(FP), AX
 	MOVQ            AX, (DI)
@@ -368,162 +368,162 @@ TEXT ·gather64SourceAddDropoutLeaf1AVX512(SB), NOSPLIT, $0-84
 	MOVQ            y+16(FP), AX
 	LEAQ            (AX)(R8*4), R13
 	VPBROADCASTD    72(DI), Z27
-	VPADDD          leafWideVectors<>+64(SB), Z27, Z27
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z27, Z0
+	VPADDD          vectorWideVectors<>+64(SB), Z27, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z27, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     leafWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
+	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     leafWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
+	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
 	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z0, K6, Z1
 	VMOVSLDUP       Z2, K6, Z3
 	VPUNPCKLQDQ     Z3, Z1, Z28
 	VPUNPCKHQDQ     Z3, Z1, Z29
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z11, K6, Z12
 	VMOVSLDUP       Z8, K6, Z9
 	VPUNPCKLQDQ     Z9, Z12, Z30
 	VPUNPCKHQDQ     Z9, Z12, Z31
 	VMOVUPS         (SI), Z0
-	VMULPS.BCST     leafWords<>+124(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+124(SB), Z0, Z0
 	VADDPS          (R12), Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z28, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z28, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, (R13)
 	VMOVUPS         64(SI), Z0
-	VMULPS.BCST     leafWords<>+124(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+124(SB), Z0, Z0
 	VADDPS          64(R12), Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z29, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z29, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, 64(R13)
 	VMOVUPS         128(SI), Z0
-	VMULPS.BCST     leafWords<>+124(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+124(SB), Z0, Z0
 	VADDPS          128(R12), Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z30, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z30, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, 128(R13)
 	VMOVUPS         192(SI), Z0
-	VMULPS.BCST     leafWords<>+124(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+124(SB), Z0, Z0
 	VADDPS          192(R12), Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z31, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z31, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, 192(R13)
 	VZEROUPPER
 	RET
 
-// func gather64SourceAddDropoutLeaf1AVX2(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·gather64SourceAddDropoutLeaf1AVX2(SB), NOSPLIT, $0-84
+// func gather64SourceAddDropoutVector1AVX2(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·gather64SourceAddDropoutVector1AVX2(SB), NOSPLIT, $0-84
 	MOVQ         frame+0(FP), DI
 	MOVQ         r+40(FP), AX
 	MOVQ         AX, (DI)
@@ -680,75 +680,75 @@ TEXT ·gather64SourceAddDropoutLeaf1AVX2(SB), NOSPLIT, $0-84
 	MOVQ         y+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
 	VPBROADCASTD 72(DI), Y12
-	VPADDD       leafVectors<>+992(SB), Y12, Y12
+	VPADDD       vectorVectors<>+992(SB), Y12, Y12
 	XORL         BX, BX
 
 loop1:
-	VPMULUDQ    leafVectors<>+928(SB), Y12, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y12, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       2688(DI), Y1, Y1
-	VPMULUDQ    leafVectors<>+960(SB), Y1, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       2752(DI), Y3, Y3
 	VPXOR       2816(DI), Y0, Y0
-	VPMULUDQ    leafVectors<>+928(SB), Y3, Y4
-	VPMULUDQ    leafVectors<>+960(SB), Y0, Y5
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP   Y5, Y6
 	VPXOR       Y2, Y6, Y6
 	VPXOR       2176(DI), Y6, Y6
 	VPSRLQ      $+32, Y4, Y7
 	VPXOR       2880(DI), Y7, Y7
-	VPADDD      leafVectors<>+1024(SB), Y12, Y12
-	VPMULUDQ    leafVectors<>+928(SB), Y6, Y1
-	VPMULUDQ    leafVectors<>+960(SB), Y7, Y3
+	VPADDD      vectorVectors<>+1024(SB), Y12, Y12
+	VPMULUDQ    vectorVectors<>+928(SB), Y6, Y1
+	VPMULUDQ    vectorVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP   Y3, Y0
 	VPXOR       Y5, Y0, Y0
 	VPXOR       2240(DI), Y0, Y0
 	VPSRLQ      $+32, Y1, Y2
 	VPXOR       Y4, Y2, Y2
 	VPXOR       2272(DI), Y2, Y2
-	VPMULUDQ    leafVectors<>+928(SB), Y0, Y6
-	VPMULUDQ    leafVectors<>+960(SB), Y2, Y7
+	VPMULUDQ    vectorVectors<>+928(SB), Y0, Y6
+	VPMULUDQ    vectorVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP   Y7, Y5
 	VPXOR       Y3, Y5, Y5
 	VPXOR       2304(DI), Y5, Y5
 	VPSRLQ      $+32, Y6, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2336(DI), Y4, Y4
-	VPMULUDQ    leafVectors<>+928(SB), Y5, Y0
-	VPMULUDQ    leafVectors<>+960(SB), Y4, Y2
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y0
+	VPMULUDQ    vectorVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       Y7, Y3, Y3
 	VPXOR       2368(DI), Y3, Y3
 	VPSRLQ      $+32, Y0, Y1
 	VPXOR       Y6, Y1, Y1
 	VPXOR       2400(DI), Y1, Y1
-	VPMULUDQ    leafVectors<>+928(SB), Y3, Y5
-	VPMULUDQ    leafVectors<>+960(SB), Y1, Y4
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y5
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP   Y4, Y7
 	VPXOR       Y2, Y7, Y7
 	VPXOR       2432(DI), Y7, Y7
 	VPSRLQ      $+32, Y5, Y6
 	VPXOR       Y0, Y6, Y6
 	VPXOR       2464(DI), Y6, Y6
-	VPMULUDQ    leafVectors<>+928(SB), Y7, Y3
-	VPMULUDQ    leafVectors<>+960(SB), Y6, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP   Y1, Y2
 	VPXOR       Y4, Y2, Y2
 	VPXOR       2496(DI), Y2, Y2
 	VPSRLQ      $+32, Y3, Y0
 	VPXOR       Y5, Y0, Y0
 	VPXOR       2528(DI), Y0, Y0
-	VPMULUDQ    leafVectors<>+928(SB), Y2, Y7
-	VPMULUDQ    leafVectors<>+960(SB), Y0, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP   Y6, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2560(DI), Y4, Y4
 	VPSRLQ      $+32, Y7, Y5
 	VPXOR       Y3, Y5, Y5
 	VPXOR       2592(DI), Y5, Y5
-	VPMULUDQ    leafVectors<>+928(SB), Y4, Y2
-	VPMULUDQ    leafVectors<>+960(SB), Y5, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       Y6, Y1, Y1
 	VPXOR       2624(DI), Y1, Y1
@@ -761,22 +761,22 @@ loop1:
 	VPBLENDD    $+170, Y2, Y3, Y3
 	VPUNPCKLQDQ Y3, Y1, Y13
 	VPUNPCKHQDQ Y3, Y1, Y14
-	VPXOR       leafVectors<>+1056(SB), Y13, Y0
-	VMOVUPS     leafVectors<>+1088(SB), Y1
+	VPXOR       vectorVectors<>+1056(SB), Y13, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     (SI)(BX*4), Y1
-	VMULPS      leafVectors<>+1120(SB), Y1, Y1
+	VMULPS      vectorVectors<>+1120(SB), Y1, Y1
 	VADDPS      (R12)(BX*4), Y1, Y1
-	VMULPS      leafVectors<>+1152(SB), Y1, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
 	VMOVUPS     Y0, (R13)(BX*4)
-	VPXOR       leafVectors<>+1056(SB), Y14, Y0
-	VMOVUPS     leafVectors<>+1088(SB), Y1
+	VPXOR       vectorVectors<>+1056(SB), Y14, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     32(SI)(BX*4), Y1
-	VMULPS      leafVectors<>+1120(SB), Y1, Y1
+	VMULPS      vectorVectors<>+1120(SB), Y1, Y1
 	VADDPS      32(R12)(BX*4), Y1, Y1
-	VMULPS      leafVectors<>+1152(SB), Y1, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
 	VMOVUPS     Y0, 32(R13)(BX*4)
 	ADDQ        $+16, BX
@@ -785,8 +785,8 @@ loop1:
 	VZEROUPPER
 	RET
 
-// func map64Leaf1AVX512(frame *uint8, y *float32, r_from int, r_to int, P int)
-TEXT ·map64Leaf1AVX512(SB), NOSPLIT, $0-40
+// func map64Vector1AVX512(frame *uint8, y *float32, r_from int, r_to int, P int)
+TEXT ·map64Vector1AVX512(SB), NOSPLIT, $0-40
 	MOVQ frame+0(FP), DI
 	MOVQ r_from+16(FP), AX
 	MOVQ AX, (DI)
@@ -823,81 +823,81 @@ loop1:
 loop3:
 	LEAQ         (BX), AX
 	VPBROADCASTD AX, Z0
-	VPADDD       leafWideVectors<>+0(SB), Z0, Z0
+	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
 	VPSRAD       $+31, Z0, Z1
-	VPANDD.BCST  leafWords<>+0(SB), Z1, Z1
+	VPANDD.BCST  vectorWords<>+0(SB), Z1, Z1
 	VPADDD       Z1, Z0, Z2
-	VPANDD.BCST  leafWords<>+0(SB), Z2, Z2
+	VPANDD.BCST  vectorWords<>+0(SB), Z2, Z2
 	VPSUBD       Z1, Z2, Z1
-	VPCMPD.BCST  $+0, leafWords<>+4(SB), Z1, K1
+	VPCMPD.BCST  $+0, vectorWords<>+4(SB), Z1, K1
 	VPSUBD       Z1, Z0, Z0
 	VCVTDQ2PS    Z0, Z0
-	VMULPS.BCST  leafWords<>+8(SB), Z0, Z0
-	VPBROADCASTD leafWords<>+12(SB), Z1
+	VMULPS.BCST  vectorWords<>+8(SB), Z0, Z0
+	VPBROADCASTD vectorWords<>+12(SB), Z1
 	VMINPS       Z0, Z1, Z0
-	VPBROADCASTD leafWords<>+16(SB), Z1
+	VPBROADCASTD vectorWords<>+16(SB), Z1
 	VMAXPS       Z0, Z1, Z0
-	VMULPS.BCST  leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST  leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST  leafWords<>+24(SB), Z1, Z2
-	VMULPS.BCST  leafWords<>+28(SB), Z2, Z3
+	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z2
+	VMULPS.BCST  vectorWords<>+28(SB), Z2, Z3
 	VSUBPS       Z3, Z0, Z0
-	VMULPS.BCST  leafWords<>+32(SB), Z2, Z2
+	VMULPS.BCST  vectorWords<>+32(SB), Z2, Z2
 	VSUBPS       Z2, Z0, Z0
 	VMULPS       Z0, Z0, Z2
-	VMULPS.BCST  leafWords<>+36(SB), Z0, Z3
-	VADDPS.BCST  leafWords<>+40(SB), Z3, Z3
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z3
+	VADDPS.BCST  vectorWords<>+40(SB), Z3, Z3
 	VMULPS       Z0, Z3, Z3
-	VADDPS.BCST  leafWords<>+44(SB), Z3, Z3
+	VADDPS.BCST  vectorWords<>+44(SB), Z3, Z3
 	VMULPS       Z0, Z3, Z3
-	VADDPS.BCST  leafWords<>+48(SB), Z3, Z3
+	VADDPS.BCST  vectorWords<>+48(SB), Z3, Z3
 	VMULPS       Z0, Z3, Z3
-	VADDPS.BCST  leafWords<>+52(SB), Z3, Z3
+	VADDPS.BCST  vectorWords<>+52(SB), Z3, Z3
 	VMULPS       Z3, Z2, Z2
 	VADDPS       Z2, Z0, Z0
-	VADDPS.BCST  leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST  leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
 	VPSLLD       $+23, Z1, Z1
 	VMULPS       Z1, Z0, Z0
 	VMULPS       2048(DI), Z0, Z0
-	VMULPS.BCST  leafWords<>+64(SB), Z0, Z1
-	VADDPS.BCST  leafWords<>+24(SB), Z1, Z1
-	VPANDD.BCST  leafWords<>+0(SB), Z1, Z2
-	VPCMPUD.BCST $+4, leafWords<>+4(SB), Z2, K2
-	VSUBPS.BCST  leafWords<>+24(SB), Z1, Z2
-	VMULPS.BCST  leafWords<>+68(SB), Z2, Z3
+	VMULPS.BCST  vectorWords<>+64(SB), Z0, Z1
+	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
+	VPANDD.BCST  vectorWords<>+0(SB), Z1, Z2
+	VPCMPUD.BCST $+4, vectorWords<>+4(SB), Z2, K2
+	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z2
+	VMULPS.BCST  vectorWords<>+68(SB), Z2, Z3
 	VSUBPS       Z3, Z0, Z0
-	VMULPS.BCST  leafWords<>+72(SB), Z2, Z3
+	VMULPS.BCST  vectorWords<>+72(SB), Z2, Z3
 	VSUBPS       Z3, Z0, Z0
-	VMULPS.BCST  leafWords<>+76(SB), Z2, Z3
+	VMULPS.BCST  vectorWords<>+76(SB), Z2, Z3
 	VSUBPS       Z3, Z0, Z0
-	VMULPS.BCST  leafWords<>+80(SB), Z2, Z2
+	VMULPS.BCST  vectorWords<>+80(SB), Z2, Z2
 	VSUBPS       Z2, Z0, Z0
 	VMULPS       Z0, Z0, Z2
-	VMULPS.BCST  leafWords<>+84(SB), Z2, Z3
-	VADDPS.BCST  leafWords<>+88(SB), Z3, Z3
+	VMULPS.BCST  vectorWords<>+84(SB), Z2, Z3
+	VADDPS.BCST  vectorWords<>+88(SB), Z3, Z3
 	VMULPS       Z2, Z3, Z3
-	VADDPS.BCST  leafWords<>+92(SB), Z3, Z3
+	VADDPS.BCST  vectorWords<>+92(SB), Z3, Z3
 	VMULPS       Z2, Z3, Z3
-	VADDPS.BCST  leafWords<>+96(SB), Z3, Z3
+	VADDPS.BCST  vectorWords<>+96(SB), Z3, Z3
 	VMULPS       Z3, Z2, Z3
-	VADDPS.BCST  leafWords<>+56(SB), Z3, Z3
+	VADDPS.BCST  vectorWords<>+56(SB), Z3, Z3
 	VMULPS       Z2, Z0, Z4
-	VMULPS.BCST  leafWords<>+100(SB), Z2, Z5
-	VADDPS.BCST  leafWords<>+104(SB), Z5, Z5
+	VMULPS.BCST  vectorWords<>+100(SB), Z2, Z5
+	VADDPS.BCST  vectorWords<>+104(SB), Z5, Z5
 	VMULPS       Z2, Z5, Z2
-	VADDPS.BCST  leafWords<>+108(SB), Z2, Z2
+	VADDPS.BCST  vectorWords<>+108(SB), Z2, Z2
 	VMULPS       Z2, Z4, Z2
 	VADDPS       Z2, Z0, Z0
 	VBLENDMPS    Z3, Z0, K2, Z2
-	VPANDD.BCST  leafWords<>+112(SB), Z1, Z4
+	VPANDD.BCST  vectorWords<>+112(SB), Z1, Z4
 	VPSLLD       $+30, Z4, Z4
 	VPXORD       Z4, Z2, Z2
-	VPADDD.BCST  leafWords<>+0(SB), Z1, Z1
-	VPANDD.BCST  leafWords<>+0(SB), Z1, Z4
-	VPCMPUD.BCST $+4, leafWords<>+4(SB), Z4, K2
+	VPADDD.BCST  vectorWords<>+0(SB), Z1, Z1
+	VPANDD.BCST  vectorWords<>+0(SB), Z1, Z4
+	VPCMPUD.BCST $+4, vectorWords<>+4(SB), Z4, K2
 	VBLENDMPS    Z3, Z0, K2, Z0
-	VPANDD.BCST  leafWords<>+112(SB), Z1, Z1
+	VPANDD.BCST  vectorWords<>+112(SB), Z1, Z1
 	VPSLLD       $+30, Z1, Z1
 	VPXORD       Z1, Z0, Z0
 	VBLENDMPS    Z2, Z0, K1, Z0
@@ -915,8 +915,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func map64Leaf1AVX2(frame *uint8, y *float32, r_from int, r_to int, P int)
-TEXT ·map64Leaf1AVX2(SB), NOSPLIT, $0-40
+// func map64Vector1AVX2(frame *uint8, y *float32, r_from int, r_to int, P int)
+TEXT ·map64Vector1AVX2(SB), NOSPLIT, $0-40
 	MOVQ frame+0(FP), DI
 	MOVQ r_from+16(FP), AX
 	MOVQ AX, (DI)
@@ -955,81 +955,81 @@ loop3:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
 	VPSRAD       $+31, Y0, Y1
-	VPAND        leafVectors<>+0(SB), Y1, Y1
+	VPAND        vectorVectors<>+0(SB), Y1, Y1
 	VPADDD       Y1, Y0, Y2
-	VPAND        leafVectors<>+0(SB), Y2, Y2
+	VPAND        vectorVectors<>+0(SB), Y2, Y2
 	VPSUBD       Y1, Y2, Y1
-	VPCMPEQD     leafVectors<>+32(SB), Y1, Y2
+	VPCMPEQD     vectorVectors<>+32(SB), Y1, Y2
 	VPSUBD       Y1, Y0, Y0
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       leafVectors<>+64(SB), Y0, Y0
-	VMOVUPS      leafVectors<>+96(SB), Y1
+	VMULPS       vectorVectors<>+64(SB), Y0, Y0
+	VMOVUPS      vectorVectors<>+96(SB), Y1
 	VMINPS       Y0, Y1, Y0
-	VMOVUPS      leafVectors<>+128(SB), Y1
+	VMOVUPS      vectorVectors<>+128(SB), Y1
 	VMAXPS       Y0, Y1, Y0
-	VMULPS       leafVectors<>+160(SB), Y0, Y1
-	VADDPS       leafVectors<>+192(SB), Y1, Y1
-	VSUBPS       leafVectors<>+192(SB), Y1, Y3
-	VMULPS       leafVectors<>+224(SB), Y3, Y4
+	VMULPS       vectorVectors<>+160(SB), Y0, Y1
+	VADDPS       vectorVectors<>+192(SB), Y1, Y1
+	VSUBPS       vectorVectors<>+192(SB), Y1, Y3
+	VMULPS       vectorVectors<>+224(SB), Y3, Y4
 	VSUBPS       Y4, Y0, Y0
-	VMULPS       leafVectors<>+256(SB), Y3, Y3
+	VMULPS       vectorVectors<>+256(SB), Y3, Y3
 	VSUBPS       Y3, Y0, Y0
 	VMULPS       Y0, Y0, Y3
-	VMULPS       leafVectors<>+288(SB), Y0, Y4
-	VADDPS       leafVectors<>+320(SB), Y4, Y4
+	VMULPS       vectorVectors<>+288(SB), Y0, Y4
+	VADDPS       vectorVectors<>+320(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y4
-	VADDPS       leafVectors<>+352(SB), Y4, Y4
+	VADDPS       vectorVectors<>+352(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y4
-	VADDPS       leafVectors<>+384(SB), Y4, Y4
+	VADDPS       vectorVectors<>+384(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y4
-	VADDPS       leafVectors<>+416(SB), Y4, Y4
+	VADDPS       vectorVectors<>+416(SB), Y4, Y4
 	VMULPS       Y4, Y3, Y3
 	VADDPS       Y3, Y0, Y0
-	VADDPS       leafVectors<>+448(SB), Y0, Y0
-	VPADDD       leafVectors<>+480(SB), Y1, Y1
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y1, Y1
 	VPSLLD       $+23, Y1, Y1
 	VMULPS       Y1, Y0, Y0
 	VMULPS       2048(DI), Y0, Y0
-	VMULPS       leafVectors<>+512(SB), Y0, Y1
-	VADDPS       leafVectors<>+192(SB), Y1, Y1
-	VPAND        leafVectors<>+0(SB), Y1, Y3
-	VPCMPEQD     leafVectors<>+32(SB), Y3, Y3
-	VSUBPS       leafVectors<>+192(SB), Y1, Y4
-	VMULPS       leafVectors<>+544(SB), Y4, Y5
+	VMULPS       vectorVectors<>+512(SB), Y0, Y1
+	VADDPS       vectorVectors<>+192(SB), Y1, Y1
+	VPAND        vectorVectors<>+0(SB), Y1, Y3
+	VPCMPEQD     vectorVectors<>+32(SB), Y3, Y3
+	VSUBPS       vectorVectors<>+192(SB), Y1, Y4
+	VMULPS       vectorVectors<>+544(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+576(SB), Y4, Y5
+	VMULPS       vectorVectors<>+576(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+608(SB), Y4, Y5
+	VMULPS       vectorVectors<>+608(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+640(SB), Y4, Y4
+	VMULPS       vectorVectors<>+640(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+672(SB), Y4, Y5
-	VADDPS       leafVectors<>+704(SB), Y5, Y5
+	VMULPS       vectorVectors<>+672(SB), Y4, Y5
+	VADDPS       vectorVectors<>+704(SB), Y5, Y5
 	VMULPS       Y4, Y5, Y5
-	VADDPS       leafVectors<>+736(SB), Y5, Y5
+	VADDPS       vectorVectors<>+736(SB), Y5, Y5
 	VMULPS       Y4, Y5, Y5
-	VADDPS       leafVectors<>+768(SB), Y5, Y5
+	VADDPS       vectorVectors<>+768(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y5
-	VADDPS       leafVectors<>+448(SB), Y5, Y5
+	VADDPS       vectorVectors<>+448(SB), Y5, Y5
 	VMULPS       Y4, Y0, Y6
-	VMULPS       leafVectors<>+800(SB), Y4, Y7
-	VADDPS       leafVectors<>+832(SB), Y7, Y7
+	VMULPS       vectorVectors<>+800(SB), Y4, Y7
+	VADDPS       vectorVectors<>+832(SB), Y7, Y7
 	VMULPS       Y4, Y7, Y4
-	VADDPS       leafVectors<>+864(SB), Y4, Y4
+	VADDPS       vectorVectors<>+864(SB), Y4, Y4
 	VMULPS       Y4, Y6, Y4
 	VADDPS       Y4, Y0, Y0
 	VBLENDVPS    Y3, Y0, Y5, Y3
-	VPAND        leafVectors<>+896(SB), Y1, Y4
+	VPAND        vectorVectors<>+896(SB), Y1, Y4
 	VPSLLD       $+30, Y4, Y4
 	VPXOR        Y4, Y3, Y3
-	VPADDD       leafVectors<>+0(SB), Y1, Y1
-	VPAND        leafVectors<>+0(SB), Y1, Y4
-	VPCMPEQD     leafVectors<>+32(SB), Y4, Y4
+	VPADDD       vectorVectors<>+0(SB), Y1, Y1
+	VPAND        vectorVectors<>+0(SB), Y1, Y4
+	VPCMPEQD     vectorVectors<>+32(SB), Y4, Y4
 	VBLENDVPS    Y4, Y0, Y5, Y0
-	VPAND        leafVectors<>+896(SB), Y1, Y1
+	VPAND        vectorVectors<>+896(SB), Y1, Y1
 	VPSLLD       $+30, Y1, Y1
 	VPXOR        Y1, Y0, Y0
 	VBLENDVPS    Y2, Y3, Y0, Y0
@@ -1047,8 +1047,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func gather64AddDropoutLeaf1AVX512(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·gather64AddDropoutLeaf1AVX512(SB), NOSPLIT, $0-84
+// func gather64AddDropoutVector1AVX512(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·gather64AddDropoutVector1AVX512(SB), NOSPLIT, $0-84
 	MOVQ            frame+0(FP), DI
 	MOVQ            r+40(FP), AX
 	MOVQ            AX, (DI)
@@ -1157,162 +1157,162 @@ TEXT ·gather64AddDropoutLeaf1AVX512(SB), NOSPLIT, $0-84
 	MOVQ            y+16(FP), AX
 	LEAQ            (AX)(R8*4), R13
 	VPBROADCASTD    72(DI), Z27
-	VPADDD          leafWideVectors<>+64(SB), Z27, Z27
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z27, Z0
+	VPADDD          vectorWideVectors<>+64(SB), Z27, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z27, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     leafWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
+	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     leafWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
+	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
 	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z0, K6, Z1
 	VMOVSLDUP       Z2, K6, Z3
 	VPUNPCKLQDQ     Z3, Z1, Z28
 	VPUNPCKHQDQ     Z3, Z1, Z29
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z11, K6, Z12
 	VMOVSLDUP       Z8, K6, Z9
 	VPUNPCKLQDQ     Z9, Z12, Z30
 	VPUNPCKHQDQ     Z9, Z12, Z31
 	VMOVUPS         (SI), Z0
-	VMULPS.BCST     leafWords<>+124(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+124(SB), Z0, Z0
 	VADDPS          (R12), Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z28, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z28, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, (R13)
 	VMOVUPS         64(SI), Z0
-	VMULPS.BCST     leafWords<>+124(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+124(SB), Z0, Z0
 	VADDPS          64(R12), Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z29, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z29, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, 64(R13)
 	VMOVUPS         128(SI), Z0
-	VMULPS.BCST     leafWords<>+124(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+124(SB), Z0, Z0
 	VADDPS          128(R12), Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z30, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z30, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, 128(R13)
 	VMOVUPS         192(SI), Z0
-	VMULPS.BCST     leafWords<>+124(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+124(SB), Z0, Z0
 	VADDPS          192(R12), Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z31, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z31, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, 192(R13)
 	VZEROUPPER
 	RET
 
-// func gather64AddDropoutLeaf1AVX2(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·gather64AddDropoutLeaf1AVX2(SB), NOSPLIT, $0-84
+// func gather64AddDropoutVector1AVX2(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·gather64AddDropoutVector1AVX2(SB), NOSPLIT, $0-84
 	MOVQ         frame+0(FP), DI
 	MOVQ         r+40(FP), AX
 	MOVQ         AX, (DI)
@@ -1469,75 +1469,75 @@ TEXT ·gather64AddDropoutLeaf1AVX2(SB), NOSPLIT, $0-84
 	MOVQ         y+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
 	VPBROADCASTD 72(DI), Y12
-	VPADDD       leafVectors<>+992(SB), Y12, Y12
+	VPADDD       vectorVectors<>+992(SB), Y12, Y12
 	XORL         BX, BX
 
 loop1:
-	VPMULUDQ    leafVectors<>+928(SB), Y12, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y12, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       2688(DI), Y1, Y1
-	VPMULUDQ    leafVectors<>+960(SB), Y1, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       2752(DI), Y3, Y3
 	VPXOR       2816(DI), Y0, Y0
-	VPMULUDQ    leafVectors<>+928(SB), Y3, Y4
-	VPMULUDQ    leafVectors<>+960(SB), Y0, Y5
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP   Y5, Y6
 	VPXOR       Y2, Y6, Y6
 	VPXOR       2176(DI), Y6, Y6
 	VPSRLQ      $+32, Y4, Y7
 	VPXOR       2880(DI), Y7, Y7
-	VPADDD      leafVectors<>+1024(SB), Y12, Y12
-	VPMULUDQ    leafVectors<>+928(SB), Y6, Y1
-	VPMULUDQ    leafVectors<>+960(SB), Y7, Y3
+	VPADDD      vectorVectors<>+1024(SB), Y12, Y12
+	VPMULUDQ    vectorVectors<>+928(SB), Y6, Y1
+	VPMULUDQ    vectorVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP   Y3, Y0
 	VPXOR       Y5, Y0, Y0
 	VPXOR       2240(DI), Y0, Y0
 	VPSRLQ      $+32, Y1, Y2
 	VPXOR       Y4, Y2, Y2
 	VPXOR       2272(DI), Y2, Y2
-	VPMULUDQ    leafVectors<>+928(SB), Y0, Y6
-	VPMULUDQ    leafVectors<>+960(SB), Y2, Y7
+	VPMULUDQ    vectorVectors<>+928(SB), Y0, Y6
+	VPMULUDQ    vectorVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP   Y7, Y5
 	VPXOR       Y3, Y5, Y5
 	VPXOR       2304(DI), Y5, Y5
 	VPSRLQ      $+32, Y6, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2336(DI), Y4, Y4
-	VPMULUDQ    leafVectors<>+928(SB), Y5, Y0
-	VPMULUDQ    leafVectors<>+960(SB), Y4, Y2
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y0
+	VPMULUDQ    vectorVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       Y7, Y3, Y3
 	VPXOR       2368(DI), Y3, Y3
 	VPSRLQ      $+32, Y0, Y1
 	VPXOR       Y6, Y1, Y1
 	VPXOR       2400(DI), Y1, Y1
-	VPMULUDQ    leafVectors<>+928(SB), Y3, Y5
-	VPMULUDQ    leafVectors<>+960(SB), Y1, Y4
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y5
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP   Y4, Y7
 	VPXOR       Y2, Y7, Y7
 	VPXOR       2432(DI), Y7, Y7
 	VPSRLQ      $+32, Y5, Y6
 	VPXOR       Y0, Y6, Y6
 	VPXOR       2464(DI), Y6, Y6
-	VPMULUDQ    leafVectors<>+928(SB), Y7, Y3
-	VPMULUDQ    leafVectors<>+960(SB), Y6, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP   Y1, Y2
 	VPXOR       Y4, Y2, Y2
 	VPXOR       2496(DI), Y2, Y2
 	VPSRLQ      $+32, Y3, Y0
 	VPXOR       Y5, Y0, Y0
 	VPXOR       2528(DI), Y0, Y0
-	VPMULUDQ    leafVectors<>+928(SB), Y2, Y7
-	VPMULUDQ    leafVectors<>+960(SB), Y0, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP   Y6, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2560(DI), Y4, Y4
 	VPSRLQ      $+32, Y7, Y5
 	VPXOR       Y3, Y5, Y5
 	VPXOR       2592(DI), Y5, Y5
-	VPMULUDQ    leafVectors<>+928(SB), Y4, Y2
-	VPMULUDQ    leafVectors<>+960(SB), Y5, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       Y6, Y1, Y1
 	VPXOR       2624(DI), Y1, Y1
@@ -1550,22 +1550,22 @@ loop1:
 	VPBLENDD    $+170, Y2, Y3, Y3
 	VPUNPCKLQDQ Y3, Y1, Y13
 	VPUNPCKHQDQ Y3, Y1, Y14
-	VPXOR       leafVectors<>+1056(SB), Y13, Y0
-	VMOVUPS     leafVectors<>+1088(SB), Y1
+	VPXOR       vectorVectors<>+1056(SB), Y13, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     (SI)(BX*4), Y1
-	VMULPS      leafVectors<>+1120(SB), Y1, Y1
+	VMULPS      vectorVectors<>+1120(SB), Y1, Y1
 	VADDPS      (R12)(BX*4), Y1, Y1
-	VMULPS      leafVectors<>+1152(SB), Y1, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
 	VMOVUPS     Y0, (R13)(BX*4)
-	VPXOR       leafVectors<>+1056(SB), Y14, Y0
-	VMOVUPS     leafVectors<>+1088(SB), Y1
+	VPXOR       vectorVectors<>+1056(SB), Y14, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     32(SI)(BX*4), Y1
-	VMULPS      leafVectors<>+1120(SB), Y1, Y1
+	VMULPS      vectorVectors<>+1120(SB), Y1, Y1
 	VADDPS      32(R12)(BX*4), Y1, Y1
-	VMULPS      leafVectors<>+1152(SB), Y1, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
 	VMOVUPS     Y0, 32(R13)(BX*4)
 	ADDQ        $+16, BX
@@ -1574,8 +1574,8 @@ loop1:
 	VZEROUPPER
 	RET
 
-// func linear64x64BiasLeaf1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear64x64BiasLeaf1AVX512(SB), NOSPLIT, $0-48
+// func linear64x64BiasVector1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+TEXT ·linear64x64BiasVector1AVX512(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
 	MOVQ height+32(FP), AX
 	MOVQ AX, (DI)
@@ -1624,8 +1624,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x64BiasLeaf1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear64x64BiasLeaf1AVX2(SB), NOSPLIT, $0-48
+// func linear64x64BiasVector1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+TEXT ·linear64x64BiasVector1AVX2(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
 	MOVQ height+32(FP), AX
 	MOVQ AX, (DI)
@@ -1686,8 +1686,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func attention64Window2DropoutLeaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·attention64Window2DropoutLeaf1AVX512(SB), NOSPLIT, $0-140
+// func attention64Window2DropoutVector1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·attention64Window2DropoutVector1AVX512(SB), NOSPLIT, $0-140
 	MOVQ frame+0(FP), DI
 	MOVQ b_from+80(FP), AX
 	MOVQ AX, (DI)
@@ -1880,12 +1880,12 @@ loop5:
 	VBROADCASTSS  X30, Z30
 	VMOVUPS       Z30, 2304(DI)
 	VMOVUPS       2240(DI), X0
-	VMULPS.BCST   leafWords<>+136(SB), X0, X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          176(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2304(DI), X0
-	VMULPS.BCST   leafWords<>+136(SB), X0, X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          16(DI), R8
 	ADDQ          176(DI), R8
 	MOVQ          p+24(FP), AX
@@ -1963,268 +1963,268 @@ end6:
 	MOVQ         largest+32(FP), R13
 	MOVQ         norm+40(FP), R14
 	VPBROADCASTD 184(DI), Z27
-	VPADDD       leafWideVectors<>+64(SB), Z27, Z27
+	VPADDD       vectorWideVectors<>+64(SB), Z27, Z27
 	VPBROADCASTD 200(DI), Z22
-	VPADDD       leafWideVectors<>+64(SB), Z22, Z22
+	VPADDD       vectorWideVectors<>+64(SB), Z22, Z22
 	XORL         BX, BX
 	MOVQ         176(DI), DX
 	SUBQ         $+64, DX
 	JLT          tail7
 
 loop8:
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z27, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z27, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     leafWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
+	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     leafWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
+	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
 	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z0, K6, Z1
 	VMOVSLDUP       Z2, K6, Z3
 	VPUNPCKLQDQ     Z3, Z1, Z28
 	VPUNPCKHQDQ     Z3, Z1, Z29
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z11, K6, Z12
 	VMOVSLDUP       Z8, K6, Z9
 	VPUNPCKLQDQ     Z9, Z12, Z30
 	VPUNPCKHQDQ     Z9, Z12, Z31
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z22, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z22, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2496(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2560(DI), Z3, Z3
 	VPXORD.BCST     2624(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2688(DI), Z7, Z7
-	VPADDD.BCST     leafWords<>+116(SB), Z22, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
+	VPADDD.BCST     vectorWords<>+116(SB), Z22, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2496(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2560(DI), Z12, Z12
 	VPXORD.BCST     2624(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2688(DI), Z10, Z10
-	VPADDD.BCST     leafWords<>+116(SB), Z8, Z22
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
+	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z22
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
 	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z0, K6, Z1
 	VMOVSLDUP       Z2, K6, Z3
 	VPUNPCKLQDQ     Z3, Z1, Z23
 	VPUNPCKHQDQ     Z3, Z1, Z24
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z11, K6, Z12
 	VMOVSLDUP       Z8, K6, Z9
 	VPUNPCKLQDQ     Z9, Z12, Z25
 	VPUNPCKHQDQ     Z9, Z12, Z26
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST     80(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
 	VPCMPD.BCST     $+1, 16(DI), Z1, K2
 	KANDW           K2, K1, K1
-	VPBROADCASTD    leafWords<>+140(SB), Z1
+	VPBROADCASTD    vectorWords<>+140(SB), Z1
 	VBLENDMPS       (SI)(BX*4), Z1, K1, Z3
 	VMOVUPS         Z3, (SI)(BX*4)
 	VPADDD.BCST     24(DI), Z0, Z0
@@ -2238,84 +2238,84 @@ loop8:
 	VMOVUPS.Z       Z4, K1, Z1
 	VMOVUPS         Z1, (R13)(BX*4)
 	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    leafWords<>+12(SB), Z4
+	VPBROADCASTD    vectorWords<>+12(SB), Z4
 	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    leafWords<>+16(SB), Z5
+	VPBROADCASTD    vectorWords<>+16(SB), Z5
 	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
 	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
 	VSUBPS          Z7, Z3, Z3
 	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
 	VMULPS          Z8, Z7, Z7
 	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
 	VPSLLD          $+23, Z6, Z6
 	VMULPS          Z6, Z3, Z3
 	VMOVUPS         Z3, (SI)(BX*4)
 	VSUBPS          Z1, Z0, Z0
 	VMINPS          Z0, Z4, Z0
 	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
 	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
 	VSUBPS          Z4, Z0, Z0
 	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
 	VMULPS          Z5, Z4, Z4
 	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
 	VPSLLD          $+23, Z1, Z1
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, (R12)(BX*4)
 	VADDPS          Z0, Z3, Z1
 	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    leafWords<>+56(SB), Z4
+	VPBROADCASTD    vectorWords<>+56(SB), Z4
 	VDIVPS          Z1, Z4, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, (R14)(BX*4)
 	VMULPS          Z1, Z3, Z3
-	VMULPS.BCST     leafWords<>+128(SB), Z3, Z3
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z28, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z3
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z28, K1
 	VMOVUPS.Z       Z3, K1, Z3
 	VMOVUPS         Z3, (SI)(BX*4)
 	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z23, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z23, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, (R12)(BX*4)
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST     80(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
 	VPCMPD.BCST     $+1, 16(DI), Z1, K2
 	KANDW           K2, K1, K1
-	VPBROADCASTD    leafWords<>+140(SB), Z1
+	VPBROADCASTD    vectorWords<>+140(SB), Z1
 	VBLENDMPS       64(SI)(BX*4), Z1, K1, Z3
 	VMOVUPS         Z3, 64(SI)(BX*4)
 	VPADDD.BCST     24(DI), Z0, Z0
@@ -2329,84 +2329,84 @@ loop8:
 	VMOVUPS.Z       Z4, K1, Z1
 	VMOVUPS         Z1, 64(R13)(BX*4)
 	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    leafWords<>+12(SB), Z4
+	VPBROADCASTD    vectorWords<>+12(SB), Z4
 	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    leafWords<>+16(SB), Z5
+	VPBROADCASTD    vectorWords<>+16(SB), Z5
 	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
 	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
 	VSUBPS          Z7, Z3, Z3
 	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
 	VMULPS          Z8, Z7, Z7
 	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
 	VPSLLD          $+23, Z6, Z6
 	VMULPS          Z6, Z3, Z3
 	VMOVUPS         Z3, 64(SI)(BX*4)
 	VSUBPS          Z1, Z0, Z0
 	VMINPS          Z0, Z4, Z0
 	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
 	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
 	VSUBPS          Z4, Z0, Z0
 	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
 	VMULPS          Z5, Z4, Z4
 	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
 	VPSLLD          $+23, Z1, Z1
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, 64(R12)(BX*4)
 	VADDPS          Z0, Z3, Z1
 	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    leafWords<>+56(SB), Z4
+	VPBROADCASTD    vectorWords<>+56(SB), Z4
 	VDIVPS          Z1, Z4, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, 64(R14)(BX*4)
 	VMULPS          Z1, Z3, Z3
-	VMULPS.BCST     leafWords<>+128(SB), Z3, Z3
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z29, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z3
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z29, K1
 	VMOVUPS.Z       Z3, K1, Z3
 	VMOVUPS         Z3, 64(SI)(BX*4)
 	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z24, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z24, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, 64(R12)(BX*4)
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST     80(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
 	VPCMPD.BCST     $+1, 16(DI), Z1, K2
 	KANDW           K2, K1, K1
-	VPBROADCASTD    leafWords<>+140(SB), Z1
+	VPBROADCASTD    vectorWords<>+140(SB), Z1
 	VBLENDMPS       128(SI)(BX*4), Z1, K1, Z3
 	VMOVUPS         Z3, 128(SI)(BX*4)
 	VPADDD.BCST     24(DI), Z0, Z0
@@ -2420,84 +2420,84 @@ loop8:
 	VMOVUPS.Z       Z4, K1, Z1
 	VMOVUPS         Z1, 128(R13)(BX*4)
 	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    leafWords<>+12(SB), Z4
+	VPBROADCASTD    vectorWords<>+12(SB), Z4
 	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    leafWords<>+16(SB), Z5
+	VPBROADCASTD    vectorWords<>+16(SB), Z5
 	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
 	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
 	VSUBPS          Z7, Z3, Z3
 	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
 	VMULPS          Z8, Z7, Z7
 	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
 	VPSLLD          $+23, Z6, Z6
 	VMULPS          Z6, Z3, Z3
 	VMOVUPS         Z3, 128(SI)(BX*4)
 	VSUBPS          Z1, Z0, Z0
 	VMINPS          Z0, Z4, Z0
 	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
 	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
 	VSUBPS          Z4, Z0, Z0
 	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
 	VMULPS          Z5, Z4, Z4
 	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
 	VPSLLD          $+23, Z1, Z1
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, 128(R12)(BX*4)
 	VADDPS          Z0, Z3, Z1
 	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    leafWords<>+56(SB), Z4
+	VPBROADCASTD    vectorWords<>+56(SB), Z4
 	VDIVPS          Z1, Z4, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, 128(R14)(BX*4)
 	VMULPS          Z1, Z3, Z3
-	VMULPS.BCST     leafWords<>+128(SB), Z3, Z3
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z30, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z3
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z30, K1
 	VMOVUPS.Z       Z3, K1, Z3
 	VMOVUPS         Z3, 128(SI)(BX*4)
 	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z25, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z25, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, 128(R12)(BX*4)
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST     80(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
 	VPCMPD.BCST     $+1, 16(DI), Z1, K2
 	KANDW           K2, K1, K1
-	VPBROADCASTD    leafWords<>+140(SB), Z1
+	VPBROADCASTD    vectorWords<>+140(SB), Z1
 	VBLENDMPS       192(SI)(BX*4), Z1, K1, Z3
 	VMOVUPS         Z3, 192(SI)(BX*4)
 	VPADDD.BCST     24(DI), Z0, Z0
@@ -2511,73 +2511,73 @@ loop8:
 	VMOVUPS.Z       Z4, K1, Z1
 	VMOVUPS         Z1, 192(R13)(BX*4)
 	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    leafWords<>+12(SB), Z4
+	VPBROADCASTD    vectorWords<>+12(SB), Z4
 	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    leafWords<>+16(SB), Z5
+	VPBROADCASTD    vectorWords<>+16(SB), Z5
 	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
 	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
 	VSUBPS          Z7, Z3, Z3
 	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
 	VMULPS          Z8, Z7, Z7
 	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
 	VPSLLD          $+23, Z6, Z6
 	VMULPS          Z6, Z3, Z3
 	VMOVUPS         Z3, 192(SI)(BX*4)
 	VSUBPS          Z1, Z0, Z0
 	VMINPS          Z0, Z4, Z0
 	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
 	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
 	VSUBPS          Z4, Z0, Z0
 	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
 	VMULPS          Z5, Z4, Z4
 	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
 	VPSLLD          $+23, Z1, Z1
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, 192(R12)(BX*4)
 	VADDPS          Z0, Z3, Z1
 	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    leafWords<>+56(SB), Z4
+	VPBROADCASTD    vectorWords<>+56(SB), Z4
 	VDIVPS          Z1, Z4, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, 192(R14)(BX*4)
 	VMULPS          Z1, Z3, Z3
-	VMULPS.BCST     leafWords<>+128(SB), Z3, Z3
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z31, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z3
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z31, K1
 	VMOVUPS.Z       Z3, K1, Z3
 	VMOVUPS         Z3, 192(SI)(BX*4)
 	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z26, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z26, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, 192(R12)(BX*4)
 	ADDQ            $+64, BX
@@ -2591,259 +2591,259 @@ tail7:
 	MOVL            $-1, AX
 	BZHIL           CX, AX, AX
 	KMOVW           AX, K7
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z27, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z27, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     leafWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
+	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     leafWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
+	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
 	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z0, K6, Z1
 	VMOVSLDUP       Z2, K6, Z3
 	VPUNPCKLQDQ     Z3, Z1, Z28
 	VPUNPCKHQDQ     Z3, Z1, Z29
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z11, K6, Z12
 	VMOVSLDUP       Z8, K6, Z9
 	VPUNPCKLQDQ     Z9, Z12, Z30
 	VPUNPCKHQDQ     Z9, Z12, Z31
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z22, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z22, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2496(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2560(DI), Z3, Z3
 	VPXORD.BCST     2624(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2688(DI), Z7, Z7
-	VPADDD.BCST     leafWords<>+116(SB), Z22, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
+	VPADDD.BCST     vectorWords<>+116(SB), Z22, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2496(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2560(DI), Z12, Z12
 	VPXORD.BCST     2624(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2688(DI), Z10, Z10
-	VPADDD.BCST     leafWords<>+116(SB), Z8, Z22
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
+	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z22
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
 	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z0, K6, Z1
 	VMOVSLDUP       Z2, K6, Z3
 	VPUNPCKLQDQ     Z3, Z1, Z23
 	VPUNPCKHQDQ     Z3, Z1, Z24
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z11, K6, Z12
 	VMOVSLDUP       Z8, K6, Z9
 	VPUNPCKLQDQ     Z9, Z12, Z25
 	VPUNPCKHQDQ     Z9, Z12, Z26
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST     80(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
 	VPCMPD.BCST     $+1, 16(DI), Z1, K2
 	KANDW           K2, K1, K1
-	VPBROADCASTD    leafWords<>+140(SB), Z1
+	VPBROADCASTD    vectorWords<>+140(SB), Z1
 	VMOVUPS.Z       (SI)(BX*4), K7, Z3
 	VBLENDMPS       Z3, Z1, K1, Z3
 	VMOVUPS         Z3, K7, (SI)(BX*4)
@@ -2859,73 +2859,73 @@ tail7:
 	VMOVUPS.Z       Z4, K1, Z1
 	VMOVUPS         Z1, K7, (R13)(BX*4)
 	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    leafWords<>+12(SB), Z4
+	VPBROADCASTD    vectorWords<>+12(SB), Z4
 	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    leafWords<>+16(SB), Z5
+	VPBROADCASTD    vectorWords<>+16(SB), Z5
 	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
 	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
 	VSUBPS          Z7, Z3, Z3
 	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
 	VMULPS          Z8, Z7, Z7
 	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
 	VPSLLD          $+23, Z6, Z6
 	VMULPS          Z6, Z3, Z3
 	VMOVUPS         Z3, K7, (SI)(BX*4)
 	VSUBPS          Z1, Z0, Z0
 	VMINPS          Z0, Z4, Z0
 	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
 	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
 	VSUBPS          Z4, Z0, Z0
 	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
 	VMULPS          Z5, Z4, Z4
 	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
 	VPSLLD          $+23, Z1, Z1
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, K7, (R12)(BX*4)
 	VADDPS          Z0, Z3, Z1
 	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    leafWords<>+56(SB), Z4
+	VPBROADCASTD    vectorWords<>+56(SB), Z4
 	VDIVPS          Z1, Z4, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, K7, (R14)(BX*4)
 	VMULPS          Z1, Z3, Z3
-	VMULPS.BCST     leafWords<>+128(SB), Z3, Z3
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z28, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z3
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z28, K1
 	VMOVUPS.Z       Z3, K1, Z3
 	VMOVUPS         Z3, K7, (SI)(BX*4)
 	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z23, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z23, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, K7, (R12)(BX*4)
 	SUBQ            $+16, CX
@@ -2935,13 +2935,13 @@ tail7:
 	KMOVW           AX, K7
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST     80(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
 	VPCMPD.BCST     $+1, 16(DI), Z1, K2
 	KANDW           K2, K1, K1
-	VPBROADCASTD    leafWords<>+140(SB), Z1
+	VPBROADCASTD    vectorWords<>+140(SB), Z1
 	VMOVUPS.Z       64(SI)(BX*4), K7, Z3
 	VBLENDMPS       Z3, Z1, K1, Z3
 	VMOVUPS         Z3, K7, 64(SI)(BX*4)
@@ -2957,73 +2957,73 @@ tail7:
 	VMOVUPS.Z       Z4, K1, Z1
 	VMOVUPS         Z1, K7, 64(R13)(BX*4)
 	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    leafWords<>+12(SB), Z4
+	VPBROADCASTD    vectorWords<>+12(SB), Z4
 	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    leafWords<>+16(SB), Z5
+	VPBROADCASTD    vectorWords<>+16(SB), Z5
 	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
 	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
 	VSUBPS          Z7, Z3, Z3
 	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
 	VMULPS          Z8, Z7, Z7
 	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
 	VPSLLD          $+23, Z6, Z6
 	VMULPS          Z6, Z3, Z3
 	VMOVUPS         Z3, K7, 64(SI)(BX*4)
 	VSUBPS          Z1, Z0, Z0
 	VMINPS          Z0, Z4, Z0
 	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
 	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
 	VSUBPS          Z4, Z0, Z0
 	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
 	VMULPS          Z5, Z4, Z4
 	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
 	VPSLLD          $+23, Z1, Z1
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, K7, 64(R12)(BX*4)
 	VADDPS          Z0, Z3, Z1
 	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    leafWords<>+56(SB), Z4
+	VPBROADCASTD    vectorWords<>+56(SB), Z4
 	VDIVPS          Z1, Z4, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, K7, 64(R14)(BX*4)
 	VMULPS          Z1, Z3, Z3
-	VMULPS.BCST     leafWords<>+128(SB), Z3, Z3
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z29, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z3
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z29, K1
 	VMOVUPS.Z       Z3, K1, Z3
 	VMOVUPS         Z3, K7, 64(SI)(BX*4)
 	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z24, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z24, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, K7, 64(R12)(BX*4)
 	SUBQ            $+16, CX
@@ -3033,13 +3033,13 @@ tail7:
 	KMOVW           AX, K7
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST     80(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
 	VPCMPD.BCST     $+1, 16(DI), Z1, K2
 	KANDW           K2, K1, K1
-	VPBROADCASTD    leafWords<>+140(SB), Z1
+	VPBROADCASTD    vectorWords<>+140(SB), Z1
 	VMOVUPS.Z       128(SI)(BX*4), K7, Z3
 	VBLENDMPS       Z3, Z1, K1, Z3
 	VMOVUPS         Z3, K7, 128(SI)(BX*4)
@@ -3055,73 +3055,73 @@ tail7:
 	VMOVUPS.Z       Z4, K1, Z1
 	VMOVUPS         Z1, K7, 128(R13)(BX*4)
 	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    leafWords<>+12(SB), Z4
+	VPBROADCASTD    vectorWords<>+12(SB), Z4
 	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    leafWords<>+16(SB), Z5
+	VPBROADCASTD    vectorWords<>+16(SB), Z5
 	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
 	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
 	VSUBPS          Z7, Z3, Z3
 	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
 	VMULPS          Z8, Z7, Z7
 	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
 	VPSLLD          $+23, Z6, Z6
 	VMULPS          Z6, Z3, Z3
 	VMOVUPS         Z3, K7, 128(SI)(BX*4)
 	VSUBPS          Z1, Z0, Z0
 	VMINPS          Z0, Z4, Z0
 	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
 	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
 	VSUBPS          Z4, Z0, Z0
 	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
 	VMULPS          Z5, Z4, Z4
 	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
 	VPSLLD          $+23, Z1, Z1
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, K7, 128(R12)(BX*4)
 	VADDPS          Z0, Z3, Z1
 	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    leafWords<>+56(SB), Z4
+	VPBROADCASTD    vectorWords<>+56(SB), Z4
 	VDIVPS          Z1, Z4, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, K7, 128(R14)(BX*4)
 	VMULPS          Z1, Z3, Z3
-	VMULPS.BCST     leafWords<>+128(SB), Z3, Z3
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z30, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z3
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z30, K1
 	VMOVUPS.Z       Z3, K1, Z3
 	VMOVUPS         Z3, K7, 128(SI)(BX*4)
 	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z25, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z25, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, K7, 128(R12)(BX*4)
 	SUBQ            $+16, CX
@@ -3131,13 +3131,13 @@ tail7:
 	KMOVW           AX, K7
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST     80(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
 	VPCMPD.BCST     $+1, 16(DI), Z1, K2
 	KANDW           K2, K1, K1
-	VPBROADCASTD    leafWords<>+140(SB), Z1
+	VPBROADCASTD    vectorWords<>+140(SB), Z1
 	VMOVUPS.Z       192(SI)(BX*4), K7, Z3
 	VBLENDMPS       Z3, Z1, K1, Z3
 	VMOVUPS         Z3, K7, 192(SI)(BX*4)
@@ -3153,73 +3153,73 @@ tail7:
 	VMOVUPS.Z       Z4, K1, Z1
 	VMOVUPS         Z1, K7, 192(R13)(BX*4)
 	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    leafWords<>+12(SB), Z4
+	VPBROADCASTD    vectorWords<>+12(SB), Z4
 	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    leafWords<>+16(SB), Z5
+	VPBROADCASTD    vectorWords<>+16(SB), Z5
 	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
 	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
 	VSUBPS          Z7, Z3, Z3
 	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
 	VMULPS          Z8, Z7, Z7
 	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
 	VPSLLD          $+23, Z6, Z6
 	VMULPS          Z6, Z3, Z3
 	VMOVUPS         Z3, K7, 192(SI)(BX*4)
 	VSUBPS          Z1, Z0, Z0
 	VMINPS          Z0, Z4, Z0
 	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
 	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
 	VSUBPS          Z4, Z0, Z0
 	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
 	VMULPS          Z5, Z4, Z4
 	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
 	VPSLLD          $+23, Z1, Z1
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, K7, 192(R12)(BX*4)
 	VADDPS          Z0, Z3, Z1
 	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    leafWords<>+56(SB), Z4
+	VPBROADCASTD    vectorWords<>+56(SB), Z4
 	VDIVPS          Z1, Z4, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, K7, 192(R14)(BX*4)
 	VMULPS          Z1, Z3, Z3
-	VMULPS.BCST     leafWords<>+128(SB), Z3, Z3
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z31, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z3
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z31, K1
 	VMOVUPS.Z       Z3, K1, Z3
 	VMOVUPS         Z3, K7, 192(SI)(BX*4)
 	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z26, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z26, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, K7, 192(R12)(BX*4)
 
@@ -3286,7 +3286,7 @@ loop10:
 	VMOVUPS      2304(DI), Z1
 	VMULPS       (R12), Z1, Z1
 	VADDPS       Z1, Z0, Z0
-	VADDPS.BCST  leafWords<>+4(SB), Z0, Z0
+	VADDPS.BCST  vectorWords<>+4(SB), Z0, Z0
 	VMOVUPS      Z0, (R13)
 	MOVQ         184(DI), AX
 	INCQ         AX
@@ -3312,8 +3312,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func attention64Window2DropoutLeaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·attention64Window2DropoutLeaf1AVX2(SB), NOSPLIT, $0-140
+// func attention64Window2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·attention64Window2DropoutVector1AVX2(SB), NOSPLIT, $0-140
 	MOVQ         frame+0(FP), DI
 	MOVQ         b_from+80(FP), AX
 	MOVQ         AX, (DI)
@@ -3551,12 +3551,12 @@ loop5:
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 2752(DI)
 	VMOVUPS      2688(DI), X0
-	VMULPS       leafVectors<>+1184(SB), X0, X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         176(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2752(DI), X0
-	VMULPS       leafVectors<>+1184(SB), X0, X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         16(DI), R8
 	ADDQ         176(DI), R8
 	MOVQ         p+24(FP), AX
@@ -3606,7 +3606,7 @@ end6:
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2880(DI)
 	VPBROADCASTD 184(DI), Y10
-	VPADDD       leafVectors<>+992(SB), Y10, Y10
+	VPADDD       vectorVectors<>+992(SB), Y10, Y10
 	MOVQ         192(DI), AX
 	ADDQ         AX, 176(DI)
 	MOVQ         bits2+56(FP), SI
@@ -3617,71 +3617,71 @@ end6:
 	XORL         BX, BX
 
 words7:
-	VPMULUDQ     leafVectors<>+928(SB), Y10, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y10, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+960(SB), Y1, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+928(SB), Y3, Y4
-	VPMULUDQ     leafVectors<>+960(SB), Y0, Y5
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP    Y5, Y6
 	VPXOR        Y2, Y6, Y6
 	VPXOR        2176(DI), Y6, Y6
 	VPSRLQ       $+32, Y4, Y7
 	VPXOR        2880(DI), Y7, Y7
-	VPADDD       leafVectors<>+1024(SB), Y10, Y10
-	VPMULUDQ     leafVectors<>+928(SB), Y6, Y1
-	VPMULUDQ     leafVectors<>+960(SB), Y7, Y3
+	VPADDD       vectorVectors<>+1024(SB), Y10, Y10
+	VPMULUDQ     vectorVectors<>+928(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP    Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2240(DI), Y0, Y0
 	VPSRLQ       $+32, Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     leafVectors<>+928(SB), Y0, Y6
-	VPMULUDQ     leafVectors<>+960(SB), Y2, Y7
+	VPMULUDQ     vectorVectors<>+928(SB), Y0, Y6
+	VPMULUDQ     vectorVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP    Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2304(DI), Y5, Y5
 	VPSRLQ       $+32, Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     leafVectors<>+928(SB), Y5, Y0
-	VPMULUDQ     leafVectors<>+960(SB), Y4, Y2
+	VPMULUDQ     vectorVectors<>+928(SB), Y5, Y0
+	VPMULUDQ     vectorVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        Y7, Y3, Y3
 	VPXOR        2368(DI), Y3, Y3
 	VPSRLQ       $+32, Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+928(SB), Y3, Y5
-	VPMULUDQ     leafVectors<>+960(SB), Y1, Y4
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y5
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP    Y4, Y7
 	VPXOR        Y2, Y7, Y7
 	VPXOR        2432(DI), Y7, Y7
 	VPSRLQ       $+32, Y5, Y6
 	VPXOR        Y0, Y6, Y6
 	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     leafVectors<>+928(SB), Y7, Y3
-	VPMULUDQ     leafVectors<>+960(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP    Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2496(DI), Y2, Y2
 	VPSRLQ       $+32, Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+928(SB), Y2, Y7
-	VPMULUDQ     leafVectors<>+960(SB), Y0, Y6
+	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y7
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP    Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
 	VPSRLQ       $+32, Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     leafVectors<>+928(SB), Y4, Y2
-	VPMULUDQ     leafVectors<>+960(SB), Y5, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2624(DI), Y1, Y1
@@ -3697,7 +3697,7 @@ words7:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 168(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
 	VPBROADCASTD 176(DI), Y2
@@ -3707,7 +3707,7 @@ words7:
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 168(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
 	VPBROADCASTD 176(DI), Y2
@@ -3765,78 +3765,78 @@ words7:
 	MOVQ         norm+40(FP), R14
 	MOVQ         bits2+56(FP), R15
 	VPBROADCASTD 184(DI), Y12
-	VPADDD       leafVectors<>+992(SB), Y12, Y12
+	VPADDD       vectorVectors<>+992(SB), Y12, Y12
 	XORL         BX, BX
 	MOVQ         176(DI), DX
 	SUBQ         $+16, DX
 	JLT          tail8
 
 loop9:
-	VPMULUDQ     leafVectors<>+928(SB), Y12, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y12, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+960(SB), Y1, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+928(SB), Y3, Y4
-	VPMULUDQ     leafVectors<>+960(SB), Y0, Y5
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP    Y5, Y6
 	VPXOR        Y2, Y6, Y6
 	VPXOR        2176(DI), Y6, Y6
 	VPSRLQ       $+32, Y4, Y7
 	VPXOR        2880(DI), Y7, Y7
-	VPADDD       leafVectors<>+1024(SB), Y12, Y12
-	VPMULUDQ     leafVectors<>+928(SB), Y6, Y1
-	VPMULUDQ     leafVectors<>+960(SB), Y7, Y3
+	VPADDD       vectorVectors<>+1024(SB), Y12, Y12
+	VPMULUDQ     vectorVectors<>+928(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP    Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2240(DI), Y0, Y0
 	VPSRLQ       $+32, Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     leafVectors<>+928(SB), Y0, Y6
-	VPMULUDQ     leafVectors<>+960(SB), Y2, Y7
+	VPMULUDQ     vectorVectors<>+928(SB), Y0, Y6
+	VPMULUDQ     vectorVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP    Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2304(DI), Y5, Y5
 	VPSRLQ       $+32, Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     leafVectors<>+928(SB), Y5, Y0
-	VPMULUDQ     leafVectors<>+960(SB), Y4, Y2
+	VPMULUDQ     vectorVectors<>+928(SB), Y5, Y0
+	VPMULUDQ     vectorVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        Y7, Y3, Y3
 	VPXOR        2368(DI), Y3, Y3
 	VPSRLQ       $+32, Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+928(SB), Y3, Y5
-	VPMULUDQ     leafVectors<>+960(SB), Y1, Y4
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y5
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP    Y4, Y7
 	VPXOR        Y2, Y7, Y7
 	VPXOR        2432(DI), Y7, Y7
 	VPSRLQ       $+32, Y5, Y6
 	VPXOR        Y0, Y6, Y6
 	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     leafVectors<>+928(SB), Y7, Y3
-	VPMULUDQ     leafVectors<>+960(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP    Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2496(DI), Y2, Y2
 	VPSRLQ       $+32, Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+928(SB), Y2, Y7
-	VPMULUDQ     leafVectors<>+960(SB), Y0, Y6
+	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y7
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP    Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
 	VPSRLQ       $+32, Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     leafVectors<>+928(SB), Y4, Y2
-	VPMULUDQ     leafVectors<>+960(SB), Y5, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2624(DI), Y1, Y1
@@ -3852,22 +3852,22 @@ loop9:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 80(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1216(SB), Y3, Y3
+	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 16(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1248(SB), Y3
+	VMOVUPS      vectorVectors<>+1248(SB), Y3
 	VBLENDVPS    Y1, (SI)(BX*4), Y3, Y1
 	VMOVUPS      Y1, (SI)(BX*4)
 	VPBROADCASTD 24(DI), Y5
 	VPADDD       Y0, Y5, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1216(SB), Y5, Y5
+	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VBLENDVPS    Y0, (R12)(BX*4), Y3, Y0
@@ -3877,98 +3877,98 @@ loop9:
 	VANDPS       Y4, Y3, Y3
 	VMOVUPS      Y3, (R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+96(SB), Y4
+	VMOVUPS      vectorVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+128(SB), Y5
+	VMOVUPS      vectorVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+160(SB), Y1, Y6
-	VADDPS       leafVectors<>+192(SB), Y6, Y6
-	VSUBPS       leafVectors<>+192(SB), Y6, Y7
-	VMULPS       leafVectors<>+224(SB), Y7, Y8
+	VMULPS       vectorVectors<>+160(SB), Y1, Y6
+	VADDPS       vectorVectors<>+192(SB), Y6, Y6
+	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
+	VMULPS       vectorVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+256(SB), Y7, Y7
+	VMULPS       vectorVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+288(SB), Y1, Y8
-	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       vectorVectors<>+288(SB), Y1, Y8
+	VADDPS       vectorVectors<>+320(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VADDPS       vectorVectors<>+352(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+384(SB), Y8, Y8
+	VADDPS       vectorVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+416(SB), Y8, Y8
+	VADDPS       vectorVectors<>+416(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+448(SB), Y1, Y1
-	VPADDD       leafVectors<>+480(SB), Y6, Y6
+	VADDPS       vectorVectors<>+448(SB), Y1, Y1
+	VPADDD       vectorVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMOVUPS      Y1, (SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+160(SB), Y0, Y3
-	VADDPS       leafVectors<>+192(SB), Y3, Y3
-	VSUBPS       leafVectors<>+192(SB), Y3, Y4
-	VMULPS       leafVectors<>+224(SB), Y4, Y5
+	VMULPS       vectorVectors<>+160(SB), Y0, Y3
+	VADDPS       vectorVectors<>+192(SB), Y3, Y3
+	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
+	VMULPS       vectorVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+256(SB), Y4, Y4
+	VMULPS       vectorVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+288(SB), Y0, Y5
-	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       vectorVectors<>+288(SB), Y0, Y5
+	VADDPS       vectorVectors<>+320(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VADDPS       vectorVectors<>+352(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+384(SB), Y5, Y5
+	VADDPS       vectorVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+416(SB), Y5, Y5
+	VADDPS       vectorVectors<>+416(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+448(SB), Y0, Y0
-	VPADDD       leafVectors<>+480(SB), Y3, Y3
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMOVUPS      Y0, (R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+448(SB), Y5
+	VMOVUPS      vectorVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y3
 	VMOVUPS      Y3, (R14)(BX*4)
-	VPXOR        leafVectors<>+1056(SB), Y13, Y4
-	VMOVUPS      leafVectors<>+1088(SB), Y5
+	VPXOR        vectorVectors<>+1056(SB), Y13, Y4
+	VMOVUPS      vectorVectors<>+1088(SB), Y5
 	VPCMPGTD     Y4, Y5, Y4
 	VMULPS       Y3, Y1, Y1
-	VMULPS       leafVectors<>+1152(SB), Y1, Y1
+	VMULPS       vectorVectors<>+1152(SB), Y1, Y1
 	VANDNPS      Y1, Y4, Y1
 	VMOVUPS      Y1, (SI)(BX*4)
 	VMOVUPS      (R15)(BX*4), Y1
-	VPXOR        leafVectors<>+1056(SB), Y1, Y1
+	VPXOR        vectorVectors<>+1056(SB), Y1, Y1
 	VPCMPGTD     Y1, Y5, Y1
 	VMULPS       Y3, Y0, Y0
-	VMULPS       leafVectors<>+1152(SB), Y0, Y0
+	VMULPS       vectorVectors<>+1152(SB), Y0, Y0
 	VANDNPS      Y0, Y1, Y0
 	VMOVUPS      Y0, (R12)(BX*4)
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 80(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1216(SB), Y3, Y3
+	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 16(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1248(SB), Y3
+	VMOVUPS      vectorVectors<>+1248(SB), Y3
 	VBLENDVPS    Y1, 32(SI)(BX*4), Y3, Y1
 	VMOVUPS      Y1, 32(SI)(BX*4)
 	VPBROADCASTD 24(DI), Y5
 	VPADDD       Y0, Y5, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1216(SB), Y5, Y5
+	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VBLENDVPS    Y0, 32(R12)(BX*4), Y3, Y0
@@ -3978,77 +3978,77 @@ loop9:
 	VANDPS       Y4, Y3, Y3
 	VMOVUPS      Y3, 32(R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+96(SB), Y4
+	VMOVUPS      vectorVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+128(SB), Y5
+	VMOVUPS      vectorVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+160(SB), Y1, Y6
-	VADDPS       leafVectors<>+192(SB), Y6, Y6
-	VSUBPS       leafVectors<>+192(SB), Y6, Y7
-	VMULPS       leafVectors<>+224(SB), Y7, Y8
+	VMULPS       vectorVectors<>+160(SB), Y1, Y6
+	VADDPS       vectorVectors<>+192(SB), Y6, Y6
+	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
+	VMULPS       vectorVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+256(SB), Y7, Y7
+	VMULPS       vectorVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+288(SB), Y1, Y8
-	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       vectorVectors<>+288(SB), Y1, Y8
+	VADDPS       vectorVectors<>+320(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VADDPS       vectorVectors<>+352(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+384(SB), Y8, Y8
+	VADDPS       vectorVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+416(SB), Y8, Y8
+	VADDPS       vectorVectors<>+416(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+448(SB), Y1, Y1
-	VPADDD       leafVectors<>+480(SB), Y6, Y6
+	VADDPS       vectorVectors<>+448(SB), Y1, Y1
+	VPADDD       vectorVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMOVUPS      Y1, 32(SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+160(SB), Y0, Y3
-	VADDPS       leafVectors<>+192(SB), Y3, Y3
-	VSUBPS       leafVectors<>+192(SB), Y3, Y4
-	VMULPS       leafVectors<>+224(SB), Y4, Y5
+	VMULPS       vectorVectors<>+160(SB), Y0, Y3
+	VADDPS       vectorVectors<>+192(SB), Y3, Y3
+	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
+	VMULPS       vectorVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+256(SB), Y4, Y4
+	VMULPS       vectorVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+288(SB), Y0, Y5
-	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       vectorVectors<>+288(SB), Y0, Y5
+	VADDPS       vectorVectors<>+320(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VADDPS       vectorVectors<>+352(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+384(SB), Y5, Y5
+	VADDPS       vectorVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+416(SB), Y5, Y5
+	VADDPS       vectorVectors<>+416(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+448(SB), Y0, Y0
-	VPADDD       leafVectors<>+480(SB), Y3, Y3
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMOVUPS      Y0, 32(R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+448(SB), Y5
+	VMOVUPS      vectorVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y3
 	VMOVUPS      Y3, 32(R14)(BX*4)
-	VPXOR        leafVectors<>+1056(SB), Y14, Y4
-	VMOVUPS      leafVectors<>+1088(SB), Y5
+	VPXOR        vectorVectors<>+1056(SB), Y14, Y4
+	VMOVUPS      vectorVectors<>+1088(SB), Y5
 	VPCMPGTD     Y4, Y5, Y4
 	VMULPS       Y3, Y1, Y1
-	VMULPS       leafVectors<>+1152(SB), Y1, Y1
+	VMULPS       vectorVectors<>+1152(SB), Y1, Y1
 	VANDNPS      Y1, Y4, Y1
 	VMOVUPS      Y1, 32(SI)(BX*4)
 	VMOVUPS      32(R15)(BX*4), Y1
-	VPXOR        leafVectors<>+1056(SB), Y1, Y1
+	VPXOR        vectorVectors<>+1056(SB), Y1, Y1
 	VPCMPGTD     Y1, Y5, Y1
 	VMULPS       Y3, Y0, Y0
-	VMULPS       leafVectors<>+1152(SB), Y0, Y0
+	VMULPS       vectorVectors<>+1152(SB), Y0, Y0
 	VANDNPS      Y0, Y1, Y0
 	VMOVUPS      Y0, 32(R12)(BX*4)
 	ADDQ         $+16, BX
@@ -4063,73 +4063,73 @@ tail8:
 	CMPQ         CX, DX
 	CMOVQLT      CX, DX
 	NEGQ         DX
-	LEAQ         leafWideVectors<>+128(SB), AX
+	LEAQ         vectorWideVectors<>+128(SB), AX
 	VMOVUPS      32(AX)(DX*4), Y15
-	VPMULUDQ     leafVectors<>+928(SB), Y12, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y12, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+960(SB), Y1, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+928(SB), Y3, Y4
-	VPMULUDQ     leafVectors<>+960(SB), Y0, Y5
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP    Y5, Y6
 	VPXOR        Y2, Y6, Y6
 	VPXOR        2176(DI), Y6, Y6
 	VPSRLQ       $+32, Y4, Y7
 	VPXOR        2880(DI), Y7, Y7
-	VPADDD       leafVectors<>+1024(SB), Y12, Y12
-	VPMULUDQ     leafVectors<>+928(SB), Y6, Y1
-	VPMULUDQ     leafVectors<>+960(SB), Y7, Y3
+	VPADDD       vectorVectors<>+1024(SB), Y12, Y12
+	VPMULUDQ     vectorVectors<>+928(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP    Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2240(DI), Y0, Y0
 	VPSRLQ       $+32, Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     leafVectors<>+928(SB), Y0, Y6
-	VPMULUDQ     leafVectors<>+960(SB), Y2, Y7
+	VPMULUDQ     vectorVectors<>+928(SB), Y0, Y6
+	VPMULUDQ     vectorVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP    Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2304(DI), Y5, Y5
 	VPSRLQ       $+32, Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     leafVectors<>+928(SB), Y5, Y0
-	VPMULUDQ     leafVectors<>+960(SB), Y4, Y2
+	VPMULUDQ     vectorVectors<>+928(SB), Y5, Y0
+	VPMULUDQ     vectorVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        Y7, Y3, Y3
 	VPXOR        2368(DI), Y3, Y3
 	VPSRLQ       $+32, Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+928(SB), Y3, Y5
-	VPMULUDQ     leafVectors<>+960(SB), Y1, Y4
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y5
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP    Y4, Y7
 	VPXOR        Y2, Y7, Y7
 	VPXOR        2432(DI), Y7, Y7
 	VPSRLQ       $+32, Y5, Y6
 	VPXOR        Y0, Y6, Y6
 	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     leafVectors<>+928(SB), Y7, Y3
-	VPMULUDQ     leafVectors<>+960(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP    Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2496(DI), Y2, Y2
 	VPSRLQ       $+32, Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+928(SB), Y2, Y7
-	VPMULUDQ     leafVectors<>+960(SB), Y0, Y6
+	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y7
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP    Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
 	VPSRLQ       $+32, Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     leafVectors<>+928(SB), Y4, Y2
-	VPMULUDQ     leafVectors<>+960(SB), Y5, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2624(DI), Y1, Y1
@@ -4145,23 +4145,23 @@ tail8:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 80(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1216(SB), Y3, Y3
+	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 16(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1248(SB), Y3
+	VMOVUPS      vectorVectors<>+1248(SB), Y3
 	VMASKMOVPS   (SI)(BX*4), Y15, Y5
 	VBLENDVPS    Y1, Y5, Y3, Y1
 	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
 	VPBROADCASTD 24(DI), Y5
 	VPADDD       Y0, Y5, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1216(SB), Y5, Y5
+	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VMASKMOVPS   (R12)(BX*4), Y15, Y4
@@ -4172,77 +4172,77 @@ tail8:
 	VANDPS       Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y15, (R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+96(SB), Y4
+	VMOVUPS      vectorVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+128(SB), Y5
+	VMOVUPS      vectorVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+160(SB), Y1, Y6
-	VADDPS       leafVectors<>+192(SB), Y6, Y6
-	VSUBPS       leafVectors<>+192(SB), Y6, Y7
-	VMULPS       leafVectors<>+224(SB), Y7, Y8
+	VMULPS       vectorVectors<>+160(SB), Y1, Y6
+	VADDPS       vectorVectors<>+192(SB), Y6, Y6
+	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
+	VMULPS       vectorVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+256(SB), Y7, Y7
+	VMULPS       vectorVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+288(SB), Y1, Y8
-	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       vectorVectors<>+288(SB), Y1, Y8
+	VADDPS       vectorVectors<>+320(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VADDPS       vectorVectors<>+352(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+384(SB), Y8, Y8
+	VADDPS       vectorVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+416(SB), Y8, Y8
+	VADDPS       vectorVectors<>+416(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+448(SB), Y1, Y1
-	VPADDD       leafVectors<>+480(SB), Y6, Y6
+	VADDPS       vectorVectors<>+448(SB), Y1, Y1
+	VPADDD       vectorVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+160(SB), Y0, Y3
-	VADDPS       leafVectors<>+192(SB), Y3, Y3
-	VSUBPS       leafVectors<>+192(SB), Y3, Y4
-	VMULPS       leafVectors<>+224(SB), Y4, Y5
+	VMULPS       vectorVectors<>+160(SB), Y0, Y3
+	VADDPS       vectorVectors<>+192(SB), Y3, Y3
+	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
+	VMULPS       vectorVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+256(SB), Y4, Y4
+	VMULPS       vectorVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+288(SB), Y0, Y5
-	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       vectorVectors<>+288(SB), Y0, Y5
+	VADDPS       vectorVectors<>+320(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VADDPS       vectorVectors<>+352(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+384(SB), Y5, Y5
+	VADDPS       vectorVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+416(SB), Y5, Y5
+	VADDPS       vectorVectors<>+416(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+448(SB), Y0, Y0
-	VPADDD       leafVectors<>+480(SB), Y3, Y3
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+448(SB), Y5
+	VMOVUPS      vectorVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y3
 	VMASKMOVPS   Y3, Y15, (R14)(BX*4)
-	VPXOR        leafVectors<>+1056(SB), Y13, Y4
-	VMOVUPS      leafVectors<>+1088(SB), Y5
+	VPXOR        vectorVectors<>+1056(SB), Y13, Y4
+	VMOVUPS      vectorVectors<>+1088(SB), Y5
 	VPCMPGTD     Y4, Y5, Y4
 	VMULPS       Y3, Y1, Y1
-	VMULPS       leafVectors<>+1152(SB), Y1, Y1
+	VMULPS       vectorVectors<>+1152(SB), Y1, Y1
 	VANDNPS      Y1, Y4, Y1
 	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
 	VMASKMOVPS   (R15)(BX*4), Y15, Y1
-	VPXOR        leafVectors<>+1056(SB), Y1, Y1
+	VPXOR        vectorVectors<>+1056(SB), Y1, Y1
 	VPCMPGTD     Y1, Y5, Y1
 	VMULPS       Y3, Y0, Y0
-	VMULPS       leafVectors<>+1152(SB), Y0, Y0
+	VMULPS       vectorVectors<>+1152(SB), Y0, Y0
 	VANDNPS      Y0, Y1, Y0
 	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
 	SUBQ         $+8, CX
@@ -4251,28 +4251,28 @@ tail8:
 	CMPQ         CX, DX
 	CMOVQLT      CX, DX
 	NEGQ         DX
-	LEAQ         leafWideVectors<>+128(SB), AX
+	LEAQ         vectorWideVectors<>+128(SB), AX
 	VMOVUPS      32(AX)(DX*4), Y15
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 80(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1216(SB), Y3, Y3
+	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 16(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1248(SB), Y3
+	VMOVUPS      vectorVectors<>+1248(SB), Y3
 	VMASKMOVPS   32(SI)(BX*4), Y15, Y5
 	VBLENDVPS    Y1, Y5, Y3, Y1
 	VMASKMOVPS   Y1, Y15, 32(SI)(BX*4)
 	VPBROADCASTD 24(DI), Y5
 	VPADDD       Y0, Y5, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1216(SB), Y5, Y5
+	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VMASKMOVPS   32(R12)(BX*4), Y15, Y4
@@ -4283,77 +4283,77 @@ tail8:
 	VANDPS       Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y15, 32(R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+96(SB), Y4
+	VMOVUPS      vectorVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+128(SB), Y5
+	VMOVUPS      vectorVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+160(SB), Y1, Y6
-	VADDPS       leafVectors<>+192(SB), Y6, Y6
-	VSUBPS       leafVectors<>+192(SB), Y6, Y7
-	VMULPS       leafVectors<>+224(SB), Y7, Y8
+	VMULPS       vectorVectors<>+160(SB), Y1, Y6
+	VADDPS       vectorVectors<>+192(SB), Y6, Y6
+	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
+	VMULPS       vectorVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+256(SB), Y7, Y7
+	VMULPS       vectorVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+288(SB), Y1, Y8
-	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       vectorVectors<>+288(SB), Y1, Y8
+	VADDPS       vectorVectors<>+320(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VADDPS       vectorVectors<>+352(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+384(SB), Y8, Y8
+	VADDPS       vectorVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+416(SB), Y8, Y8
+	VADDPS       vectorVectors<>+416(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+448(SB), Y1, Y1
-	VPADDD       leafVectors<>+480(SB), Y6, Y6
+	VADDPS       vectorVectors<>+448(SB), Y1, Y1
+	VPADDD       vectorVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMASKMOVPS   Y1, Y15, 32(SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+160(SB), Y0, Y3
-	VADDPS       leafVectors<>+192(SB), Y3, Y3
-	VSUBPS       leafVectors<>+192(SB), Y3, Y4
-	VMULPS       leafVectors<>+224(SB), Y4, Y5
+	VMULPS       vectorVectors<>+160(SB), Y0, Y3
+	VADDPS       vectorVectors<>+192(SB), Y3, Y3
+	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
+	VMULPS       vectorVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+256(SB), Y4, Y4
+	VMULPS       vectorVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+288(SB), Y0, Y5
-	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       vectorVectors<>+288(SB), Y0, Y5
+	VADDPS       vectorVectors<>+320(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VADDPS       vectorVectors<>+352(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+384(SB), Y5, Y5
+	VADDPS       vectorVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+416(SB), Y5, Y5
+	VADDPS       vectorVectors<>+416(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+448(SB), Y0, Y0
-	VPADDD       leafVectors<>+480(SB), Y3, Y3
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMASKMOVPS   Y0, Y15, 32(R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+448(SB), Y5
+	VMOVUPS      vectorVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y3
 	VMASKMOVPS   Y3, Y15, 32(R14)(BX*4)
-	VPXOR        leafVectors<>+1056(SB), Y14, Y4
-	VMOVUPS      leafVectors<>+1088(SB), Y5
+	VPXOR        vectorVectors<>+1056(SB), Y14, Y4
+	VMOVUPS      vectorVectors<>+1088(SB), Y5
 	VPCMPGTD     Y4, Y5, Y4
 	VMULPS       Y3, Y1, Y1
-	VMULPS       leafVectors<>+1152(SB), Y1, Y1
+	VMULPS       vectorVectors<>+1152(SB), Y1, Y1
 	VANDNPS      Y1, Y4, Y1
 	VMASKMOVPS   Y1, Y15, 32(SI)(BX*4)
 	VMASKMOVPS   32(R15)(BX*4), Y15, Y1
-	VPXOR        leafVectors<>+1056(SB), Y1, Y1
+	VPXOR        vectorVectors<>+1056(SB), Y1, Y1
 	VPCMPGTD     Y1, Y5, Y1
 	VMULPS       Y3, Y0, Y0
-	VMULPS       leafVectors<>+1152(SB), Y0, Y0
+	VMULPS       vectorVectors<>+1152(SB), Y0, Y0
 	VANDNPS      Y0, Y1, Y0
 	VMASKMOVPS   Y0, Y15, 32(R12)(BX*4)
 
@@ -4420,14 +4420,14 @@ loop11:
 	VMOVUPS      2752(DI), Y1
 	VMULPS       (R12), Y1, Y1
 	VADDPS       Y1, Y0, Y0
-	VADDPS       leafVectors<>+32(SB), Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, (R13)
 	VMOVUPS      2688(DI), Y0
 	VMULPS       32(SI), Y0, Y0
 	VMOVUPS      2752(DI), Y1
 	VMULPS       32(R12), Y1, Y1
 	VADDPS       Y1, Y0, Y0
-	VADDPS       leafVectors<>+32(SB), Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, 32(R13)
 	MOVQ         184(DI), AX
 	INCQ         AX
@@ -4453,8 +4453,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x64BiasDropoutAddLeaf1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·linear64x64BiasDropoutAddLeaf1AVX512(SB), NOSPLIT, $0-100
+// func linear64x64BiasDropoutAddVector1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·linear64x64BiasDropoutAddVector1AVX512(SB), NOSPLIT, $0-100
 	MOVQ frame+0(FP), DI
 	MOVQ height+48(FP), AX
 	MOVQ AX, (DI)
@@ -4581,154 +4581,154 @@ loop1:
 	MOVQ            y+16(FP), AX
 	LEAQ            (AX)(R8*4), R14
 	VPBROADCASTD    104(DI), Z27
-	VPADDD          leafWideVectors<>+64(SB), Z27, Z27
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z27, Z0
+	VPADDD          vectorWideVectors<>+64(SB), Z27, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z27, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     leafWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
+	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     leafWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
+	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
 	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z0, K6, Z1
 	VMOVSLDUP       Z2, K6, Z3
 	VPUNPCKLQDQ     Z3, Z1, Z28
 	VPUNPCKHQDQ     Z3, Z1, Z29
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z11, K6, Z12
 	VMOVSLDUP       Z8, K6, Z9
 	VPUNPCKLQDQ     Z9, Z12, Z30
 	VPUNPCKHQDQ     Z9, Z12, Z31
 	VMOVUPS         (R12), Z0
 	VADDPS          (R13), Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z28, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z28, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VADDPS          (SI), Z0, Z0
 	VMOVUPS         Z0, (R14)
 	VMOVUPS         64(R12), Z0
 	VADDPS          64(R13), Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z29, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z29, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VADDPS          64(SI), Z0, Z0
 	VMOVUPS         Z0, 64(R14)
 	VMOVUPS         128(R12), Z0
 	VADDPS          128(R13), Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z30, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z30, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VADDPS          128(SI), Z0, Z0
 	VMOVUPS         Z0, 128(R14)
 	VMOVUPS         192(R12), Z0
 	VADDPS          192(R13), Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z31, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z31, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VADDPS          192(SI), Z0, Z0
 	VMOVUPS         Z0, 192(R14)
@@ -4742,8 +4742,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x64BiasDropoutAddLeaf1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·linear64x64BiasDropoutAddLeaf1AVX2(SB), NOSPLIT, $0-100
+// func linear64x64BiasDropoutAddVector1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·linear64x64BiasDropoutAddVector1AVX2(SB), NOSPLIT, $0-100
 	MOVQ         frame+0(FP), DI
 	MOVQ         height+48(FP), AX
 	MOVQ         AX, (DI)
@@ -4918,75 +4918,75 @@ loop1:
 	MOVQ         y+16(FP), AX
 	LEAQ         (AX)(R8*4), R14
 	VPBROADCASTD 104(DI), Y12
-	VPADDD       leafVectors<>+992(SB), Y12, Y12
+	VPADDD       vectorVectors<>+992(SB), Y12, Y12
 	XORL         BX, BX
 
 loop3:
-	VPMULUDQ    leafVectors<>+928(SB), Y12, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y12, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       2688(DI), Y1, Y1
-	VPMULUDQ    leafVectors<>+960(SB), Y1, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       2752(DI), Y3, Y3
 	VPXOR       2816(DI), Y0, Y0
-	VPMULUDQ    leafVectors<>+928(SB), Y3, Y4
-	VPMULUDQ    leafVectors<>+960(SB), Y0, Y5
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP   Y5, Y6
 	VPXOR       Y2, Y6, Y6
 	VPXOR       2176(DI), Y6, Y6
 	VPSRLQ      $+32, Y4, Y7
 	VPXOR       2880(DI), Y7, Y7
-	VPADDD      leafVectors<>+1024(SB), Y12, Y12
-	VPMULUDQ    leafVectors<>+928(SB), Y6, Y1
-	VPMULUDQ    leafVectors<>+960(SB), Y7, Y3
+	VPADDD      vectorVectors<>+1024(SB), Y12, Y12
+	VPMULUDQ    vectorVectors<>+928(SB), Y6, Y1
+	VPMULUDQ    vectorVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP   Y3, Y0
 	VPXOR       Y5, Y0, Y0
 	VPXOR       2240(DI), Y0, Y0
 	VPSRLQ      $+32, Y1, Y2
 	VPXOR       Y4, Y2, Y2
 	VPXOR       2272(DI), Y2, Y2
-	VPMULUDQ    leafVectors<>+928(SB), Y0, Y6
-	VPMULUDQ    leafVectors<>+960(SB), Y2, Y7
+	VPMULUDQ    vectorVectors<>+928(SB), Y0, Y6
+	VPMULUDQ    vectorVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP   Y7, Y5
 	VPXOR       Y3, Y5, Y5
 	VPXOR       2304(DI), Y5, Y5
 	VPSRLQ      $+32, Y6, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2336(DI), Y4, Y4
-	VPMULUDQ    leafVectors<>+928(SB), Y5, Y0
-	VPMULUDQ    leafVectors<>+960(SB), Y4, Y2
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y0
+	VPMULUDQ    vectorVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       Y7, Y3, Y3
 	VPXOR       2368(DI), Y3, Y3
 	VPSRLQ      $+32, Y0, Y1
 	VPXOR       Y6, Y1, Y1
 	VPXOR       2400(DI), Y1, Y1
-	VPMULUDQ    leafVectors<>+928(SB), Y3, Y5
-	VPMULUDQ    leafVectors<>+960(SB), Y1, Y4
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y5
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP   Y4, Y7
 	VPXOR       Y2, Y7, Y7
 	VPXOR       2432(DI), Y7, Y7
 	VPSRLQ      $+32, Y5, Y6
 	VPXOR       Y0, Y6, Y6
 	VPXOR       2464(DI), Y6, Y6
-	VPMULUDQ    leafVectors<>+928(SB), Y7, Y3
-	VPMULUDQ    leafVectors<>+960(SB), Y6, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP   Y1, Y2
 	VPXOR       Y4, Y2, Y2
 	VPXOR       2496(DI), Y2, Y2
 	VPSRLQ      $+32, Y3, Y0
 	VPXOR       Y5, Y0, Y0
 	VPXOR       2528(DI), Y0, Y0
-	VPMULUDQ    leafVectors<>+928(SB), Y2, Y7
-	VPMULUDQ    leafVectors<>+960(SB), Y0, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP   Y6, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2560(DI), Y4, Y4
 	VPSRLQ      $+32, Y7, Y5
 	VPXOR       Y3, Y5, Y5
 	VPXOR       2592(DI), Y5, Y5
-	VPMULUDQ    leafVectors<>+928(SB), Y4, Y2
-	VPMULUDQ    leafVectors<>+960(SB), Y5, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       Y6, Y1, Y1
 	VPXOR       2624(DI), Y1, Y1
@@ -4999,21 +4999,21 @@ loop3:
 	VPBLENDD    $+170, Y2, Y3, Y3
 	VPUNPCKLQDQ Y3, Y1, Y13
 	VPUNPCKHQDQ Y3, Y1, Y14
-	VPXOR       leafVectors<>+1056(SB), Y13, Y0
-	VMOVUPS     leafVectors<>+1088(SB), Y1
+	VPXOR       vectorVectors<>+1056(SB), Y13, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     (R12)(BX*4), Y1
 	VADDPS      (R13)(BX*4), Y1, Y1
-	VMULPS      leafVectors<>+1152(SB), Y1, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
 	VADDPS      (SI)(BX*4), Y0, Y0
 	VMOVUPS     Y0, (R14)(BX*4)
-	VPXOR       leafVectors<>+1056(SB), Y14, Y0
-	VMOVUPS     leafVectors<>+1088(SB), Y1
+	VPXOR       vectorVectors<>+1056(SB), Y14, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     32(R12)(BX*4), Y1
 	VADDPS      32(R13)(BX*4), Y1, Y1
-	VMULPS      leafVectors<>+1152(SB), Y1, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
 	VADDPS      32(SI)(BX*4), Y0, Y0
 	VMOVUPS     Y0, 32(R14)(BX*4)
@@ -5030,8 +5030,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func norm64Leaf1AVX512(frame *uint8, x *float32, y *float32, gamma *float32, beta *float32, r_from int, r_to int)
-TEXT ·norm64Leaf1AVX512(SB), NOSPLIT, $0-56
+// func norm64Vector1AVX512(frame *uint8, x *float32, y *float32, gamma *float32, beta *float32, r_from int, r_to int)
+TEXT ·norm64Vector1AVX512(SB), NOSPLIT, $0-56
 	MOVQ frame+0(FP), DI
 	MOVQ r_from+40(FP), AX
 	MOVQ AX, (DI)
@@ -5068,7 +5068,7 @@ loop1:
 	VBROADCASTSS  X30, Z30
 	VMOVUPS       Z30, 2048(DI)
 	VMOVUPS       2048(DI), X0
-	VMULPS.BCST   leafWords<>+144(SB), X0, X0
+	VMULPS.BCST   vectorWords<>+144(SB), X0, X0
 	VBROADCASTSS  X0, Z1
 	VMOVUPS       Z1, 2112(DI)
 	MOVQ          24(DI), R8
@@ -5105,10 +5105,10 @@ loop1:
 	VBROADCASTSS  X30, Z30
 	VMOVUPS       Z30, 2176(DI)
 	VMOVUPS       2176(DI), X0
-	VMULPS.BCST   leafWords<>+144(SB), X0, X0
-	VADDPS.BCST   leafWords<>+148(SB), X0, X0
+	VMULPS.BCST   vectorWords<>+144(SB), X0, X0
+	VADDPS.BCST   vectorWords<>+148(SB), X0, X0
 	VSQRTPS       X0, X0
-	VPBROADCASTD  leafWords<>+56(SB), X1
+	VPBROADCASTD  vectorWords<>+56(SB), X1
 	VDIVPS        X0, X1, X0
 	VBROADCASTSS  X0, Z1
 	VMOVUPS       Z1, 2240(DI)
@@ -5156,8 +5156,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func norm64Leaf1AVX2(frame *uint8, x *float32, y *float32, gamma *float32, beta *float32, r_from int, r_to int)
-TEXT ·norm64Leaf1AVX2(SB), NOSPLIT, $0-56
+// func norm64Vector1AVX2(frame *uint8, x *float32, y *float32, gamma *float32, beta *float32, r_from int, r_to int)
+TEXT ·norm64Vector1AVX2(SB), NOSPLIT, $0-56
 	MOVQ frame+0(FP), DI
 	MOVQ r_from+40(FP), AX
 	MOVQ AX, (DI)
@@ -5200,7 +5200,7 @@ loop1:
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 2048(DI)
 	VMOVUPS      2048(DI), X0
-	VMULPS       leafVectors<>+1280(SB), X0, X0
+	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2112(DI)
 	MOVQ         24(DI), R8
@@ -5255,10 +5255,10 @@ loop1:
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 2176(DI)
 	VMOVUPS      2176(DI), X0
-	VMULPS       leafVectors<>+1280(SB), X0, X0
-	VADDPS       leafVectors<>+1312(SB), X0, X0
+	VMULPS       vectorVectors<>+1280(SB), X0, X0
+	VADDPS       vectorVectors<>+1312(SB), X0, X0
 	VSQRTPS      X0, X0
-	VMOVUPS      leafVectors<>+448(SB), X1
+	VMOVUPS      vectorVectors<>+448(SB), X1
 	VDIVPS       X0, X1, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2240(DI)
@@ -5330,8 +5330,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x64SourceBiasLeaf1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear64x64SourceBiasLeaf1AVX512(SB), NOSPLIT, $0-48
+// func linear64x64SourceBiasVector1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+TEXT ·linear64x64SourceBiasVector1AVX512(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
 	MOVQ height+32(FP), AX
 	MOVQ AX, (DI)
@@ -5380,8 +5380,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x64SourceBiasLeaf1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear64x64SourceBiasLeaf1AVX2(SB), NOSPLIT, $0-48
+// func linear64x64SourceBiasVector1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+TEXT ·linear64x64SourceBiasVector1AVX2(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
 	MOVQ height+32(FP), AX
 	MOVQ AX, (DI)
@@ -5442,8 +5442,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func attention64SourceWindow2DropoutLeaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·attention64SourceWindow2DropoutLeaf1AVX512(SB), NOSPLIT, $0-148
+// func attention64SourceWindow2DropoutVector1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·attention64SourceWindow2DropoutVector1AVX512(SB), NOSPLIT, $0-148
 	MOVQ frame+0(FP), DI
 	MOVQ b_from+80(FP), AX
 	MOVQ AX, (DI)
@@ -5655,12 +5655,12 @@ loop5:
 	VBROADCASTSS  X30, Z30
 	VMOVUPS       Z30, 2304(DI)
 	VMOVUPS       2240(DI), X0
-	VMULPS.BCST   leafWords<>+136(SB), X0, X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          216(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2304(DI), X0
-	VMULPS.BCST   leafWords<>+136(SB), X0, X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          16(DI), R8
 	ADDQ          216(DI), R8
 	MOVQ          p+24(FP), AX
@@ -5742,269 +5742,269 @@ end6:
 	MOVQ         largest+32(FP), R13
 	MOVQ         norm+40(FP), R14
 	VPBROADCASTD 232(DI), Z27
-	VPADDD       leafWideVectors<>+64(SB), Z27, Z27
+	VPADDD       vectorWideVectors<>+64(SB), Z27, Z27
 	VPBROADCASTD 248(DI), Z22
-	VPADDD       leafWideVectors<>+64(SB), Z22, Z22
+	VPADDD       vectorWideVectors<>+64(SB), Z22, Z22
 	XORL         BX, BX
 	MOVQ         224(DI), DX
 	SUBQ         $+64, DX
 	JLT          tail7
 
 loop8:
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z27, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z27, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     leafWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
+	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     leafWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
+	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
 	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z0, K6, Z1
 	VMOVSLDUP       Z2, K6, Z3
 	VPUNPCKLQDQ     Z3, Z1, Z28
 	VPUNPCKHQDQ     Z3, Z1, Z29
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z11, K6, Z12
 	VMOVSLDUP       Z8, K6, Z9
 	VPUNPCKLQDQ     Z9, Z12, Z30
 	VPUNPCKHQDQ     Z9, Z12, Z31
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z22, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z22, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2496(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2560(DI), Z3, Z3
 	VPXORD.BCST     2624(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2688(DI), Z7, Z7
-	VPADDD.BCST     leafWords<>+116(SB), Z22, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
+	VPADDD.BCST     vectorWords<>+116(SB), Z22, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2496(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2560(DI), Z12, Z12
 	VPXORD.BCST     2624(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2688(DI), Z10, Z10
-	VPADDD.BCST     leafWords<>+116(SB), Z8, Z22
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
+	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z22
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
 	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z0, K6, Z1
 	VMOVSLDUP       Z2, K6, Z3
 	VPUNPCKLQDQ     Z3, Z1, Z23
 	VPUNPCKHQDQ     Z3, Z1, Z24
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z11, K6, Z12
 	VMOVSLDUP       Z8, K6, Z9
 	VPUNPCKLQDQ     Z9, Z12, Z25
 	VPUNPCKHQDQ     Z9, Z12, Z26
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
-	VPMULLD.BCST    leafWords<>+152(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
+	VPMULLD.BCST    vectorWords<>+152(SB), Z0, Z0
 	VPADDD.BCST     88(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
 	VPCMPD.BCST     $+1, 24(DI), Z1, K2
 	KANDW           K2, K1, K1
-	VPBROADCASTD    leafWords<>+140(SB), Z1
+	VPBROADCASTD    vectorWords<>+140(SB), Z1
 	VBLENDMPS       (SI)(BX*4), Z1, K1, Z3
 	VMOVUPS         Z3, (SI)(BX*4)
 	VPADDD.BCST     112(DI), Z0, Z0
@@ -6018,85 +6018,85 @@ loop8:
 	VMOVUPS.Z       Z4, K1, Z1
 	VMOVUPS         Z1, (R13)(BX*4)
 	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    leafWords<>+12(SB), Z4
+	VPBROADCASTD    vectorWords<>+12(SB), Z4
 	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    leafWords<>+16(SB), Z5
+	VPBROADCASTD    vectorWords<>+16(SB), Z5
 	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
 	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
 	VSUBPS          Z7, Z3, Z3
 	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
 	VMULPS          Z8, Z7, Z7
 	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
 	VPSLLD          $+23, Z6, Z6
 	VMULPS          Z6, Z3, Z3
 	VMOVUPS         Z3, (SI)(BX*4)
 	VSUBPS          Z1, Z0, Z0
 	VMINPS          Z0, Z4, Z0
 	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
 	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
 	VSUBPS          Z4, Z0, Z0
 	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
 	VMULPS          Z5, Z4, Z4
 	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
 	VPSLLD          $+23, Z1, Z1
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, (R12)(BX*4)
 	VADDPS          Z0, Z3, Z1
 	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    leafWords<>+56(SB), Z4
+	VPBROADCASTD    vectorWords<>+56(SB), Z4
 	VDIVPS          Z1, Z4, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, (R14)(BX*4)
 	VMULPS          Z1, Z3, Z3
-	VMULPS.BCST     leafWords<>+128(SB), Z3, Z3
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z28, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z3
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z28, K1
 	VMOVUPS.Z       Z3, K1, Z3
 	VMOVUPS         Z3, (SI)(BX*4)
 	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z23, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z23, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, (R12)(BX*4)
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
-	VPMULLD.BCST    leafWords<>+152(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
+	VPMULLD.BCST    vectorWords<>+152(SB), Z0, Z0
 	VPADDD.BCST     88(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
 	VPCMPD.BCST     $+1, 24(DI), Z1, K2
 	KANDW           K2, K1, K1
-	VPBROADCASTD    leafWords<>+140(SB), Z1
+	VPBROADCASTD    vectorWords<>+140(SB), Z1
 	VBLENDMPS       64(SI)(BX*4), Z1, K1, Z3
 	VMOVUPS         Z3, 64(SI)(BX*4)
 	VPADDD.BCST     112(DI), Z0, Z0
@@ -6110,85 +6110,85 @@ loop8:
 	VMOVUPS.Z       Z4, K1, Z1
 	VMOVUPS         Z1, 64(R13)(BX*4)
 	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    leafWords<>+12(SB), Z4
+	VPBROADCASTD    vectorWords<>+12(SB), Z4
 	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    leafWords<>+16(SB), Z5
+	VPBROADCASTD    vectorWords<>+16(SB), Z5
 	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
 	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
 	VSUBPS          Z7, Z3, Z3
 	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
 	VMULPS          Z8, Z7, Z7
 	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
 	VPSLLD          $+23, Z6, Z6
 	VMULPS          Z6, Z3, Z3
 	VMOVUPS         Z3, 64(SI)(BX*4)
 	VSUBPS          Z1, Z0, Z0
 	VMINPS          Z0, Z4, Z0
 	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
 	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
 	VSUBPS          Z4, Z0, Z0
 	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
 	VMULPS          Z5, Z4, Z4
 	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
 	VPSLLD          $+23, Z1, Z1
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, 64(R12)(BX*4)
 	VADDPS          Z0, Z3, Z1
 	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    leafWords<>+56(SB), Z4
+	VPBROADCASTD    vectorWords<>+56(SB), Z4
 	VDIVPS          Z1, Z4, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, 64(R14)(BX*4)
 	VMULPS          Z1, Z3, Z3
-	VMULPS.BCST     leafWords<>+128(SB), Z3, Z3
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z29, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z3
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z29, K1
 	VMOVUPS.Z       Z3, K1, Z3
 	VMOVUPS         Z3, 64(SI)(BX*4)
 	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z24, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z24, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, 64(R12)(BX*4)
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
-	VPMULLD.BCST    leafWords<>+152(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
+	VPMULLD.BCST    vectorWords<>+152(SB), Z0, Z0
 	VPADDD.BCST     88(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
 	VPCMPD.BCST     $+1, 24(DI), Z1, K2
 	KANDW           K2, K1, K1
-	VPBROADCASTD    leafWords<>+140(SB), Z1
+	VPBROADCASTD    vectorWords<>+140(SB), Z1
 	VBLENDMPS       128(SI)(BX*4), Z1, K1, Z3
 	VMOVUPS         Z3, 128(SI)(BX*4)
 	VPADDD.BCST     112(DI), Z0, Z0
@@ -6202,85 +6202,85 @@ loop8:
 	VMOVUPS.Z       Z4, K1, Z1
 	VMOVUPS         Z1, 128(R13)(BX*4)
 	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    leafWords<>+12(SB), Z4
+	VPBROADCASTD    vectorWords<>+12(SB), Z4
 	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    leafWords<>+16(SB), Z5
+	VPBROADCASTD    vectorWords<>+16(SB), Z5
 	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
 	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
 	VSUBPS          Z7, Z3, Z3
 	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
 	VMULPS          Z8, Z7, Z7
 	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
 	VPSLLD          $+23, Z6, Z6
 	VMULPS          Z6, Z3, Z3
 	VMOVUPS         Z3, 128(SI)(BX*4)
 	VSUBPS          Z1, Z0, Z0
 	VMINPS          Z0, Z4, Z0
 	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
 	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
 	VSUBPS          Z4, Z0, Z0
 	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
 	VMULPS          Z5, Z4, Z4
 	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
 	VPSLLD          $+23, Z1, Z1
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, 128(R12)(BX*4)
 	VADDPS          Z0, Z3, Z1
 	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    leafWords<>+56(SB), Z4
+	VPBROADCASTD    vectorWords<>+56(SB), Z4
 	VDIVPS          Z1, Z4, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, 128(R14)(BX*4)
 	VMULPS          Z1, Z3, Z3
-	VMULPS.BCST     leafWords<>+128(SB), Z3, Z3
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z30, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z3
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z30, K1
 	VMOVUPS.Z       Z3, K1, Z3
 	VMOVUPS         Z3, 128(SI)(BX*4)
 	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z25, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z25, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, 128(R12)(BX*4)
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
-	VPMULLD.BCST    leafWords<>+152(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
+	VPMULLD.BCST    vectorWords<>+152(SB), Z0, Z0
 	VPADDD.BCST     88(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
 	VPCMPD.BCST     $+1, 24(DI), Z1, K2
 	KANDW           K2, K1, K1
-	VPBROADCASTD    leafWords<>+140(SB), Z1
+	VPBROADCASTD    vectorWords<>+140(SB), Z1
 	VBLENDMPS       192(SI)(BX*4), Z1, K1, Z3
 	VMOVUPS         Z3, 192(SI)(BX*4)
 	VPADDD.BCST     112(DI), Z0, Z0
@@ -6294,73 +6294,73 @@ loop8:
 	VMOVUPS.Z       Z4, K1, Z1
 	VMOVUPS         Z1, 192(R13)(BX*4)
 	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    leafWords<>+12(SB), Z4
+	VPBROADCASTD    vectorWords<>+12(SB), Z4
 	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    leafWords<>+16(SB), Z5
+	VPBROADCASTD    vectorWords<>+16(SB), Z5
 	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
 	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
 	VSUBPS          Z7, Z3, Z3
 	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
 	VMULPS          Z8, Z7, Z7
 	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
 	VPSLLD          $+23, Z6, Z6
 	VMULPS          Z6, Z3, Z3
 	VMOVUPS         Z3, 192(SI)(BX*4)
 	VSUBPS          Z1, Z0, Z0
 	VMINPS          Z0, Z4, Z0
 	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
 	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
 	VSUBPS          Z4, Z0, Z0
 	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
 	VMULPS          Z5, Z4, Z4
 	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
 	VPSLLD          $+23, Z1, Z1
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, 192(R12)(BX*4)
 	VADDPS          Z0, Z3, Z1
 	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    leafWords<>+56(SB), Z4
+	VPBROADCASTD    vectorWords<>+56(SB), Z4
 	VDIVPS          Z1, Z4, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, 192(R14)(BX*4)
 	VMULPS          Z1, Z3, Z3
-	VMULPS.BCST     leafWords<>+128(SB), Z3, Z3
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z31, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z3
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z31, K1
 	VMOVUPS.Z       Z3, K1, Z3
 	VMOVUPS         Z3, 192(SI)(BX*4)
 	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z26, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z26, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, 192(R12)(BX*4)
 	ADDQ            $+64, BX
@@ -6374,260 +6374,260 @@ tail7:
 	MOVL            $-1, AX
 	BZHIL           CX, AX, AX
 	KMOVW           AX, K7
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z27, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z27, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     leafWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
+	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     leafWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
+	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
 	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z0, K6, Z1
 	VMOVSLDUP       Z2, K6, Z3
 	VPUNPCKLQDQ     Z3, Z1, Z28
 	VPUNPCKHQDQ     Z3, Z1, Z29
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z11, K6, Z12
 	VMOVSLDUP       Z8, K6, Z9
 	VPUNPCKLQDQ     Z9, Z12, Z30
 	VPUNPCKHQDQ     Z9, Z12, Z31
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z22, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z22, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2496(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2560(DI), Z3, Z3
 	VPXORD.BCST     2624(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2688(DI), Z7, Z7
-	VPADDD.BCST     leafWords<>+116(SB), Z22, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
+	VPADDD.BCST     vectorWords<>+116(SB), Z22, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2496(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2560(DI), Z12, Z12
 	VPXORD.BCST     2624(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2688(DI), Z10, Z10
-	VPADDD.BCST     leafWords<>+116(SB), Z8, Z22
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
+	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z22
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
 	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z0, K6, Z1
 	VMOVSLDUP       Z2, K6, Z3
 	VPUNPCKLQDQ     Z3, Z1, Z23
 	VPUNPCKHQDQ     Z3, Z1, Z24
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z11, K6, Z12
 	VMOVSLDUP       Z8, K6, Z9
 	VPUNPCKLQDQ     Z9, Z12, Z25
 	VPUNPCKHQDQ     Z9, Z12, Z26
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
-	VPMULLD.BCST    leafWords<>+152(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
+	VPMULLD.BCST    vectorWords<>+152(SB), Z0, Z0
 	VPADDD.BCST     88(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
 	VPCMPD.BCST     $+1, 24(DI), Z1, K2
 	KANDW           K2, K1, K1
-	VPBROADCASTD    leafWords<>+140(SB), Z1
+	VPBROADCASTD    vectorWords<>+140(SB), Z1
 	VMOVUPS.Z       (SI)(BX*4), K7, Z3
 	VBLENDMPS       Z3, Z1, K1, Z3
 	VMOVUPS         Z3, K7, (SI)(BX*4)
@@ -6643,73 +6643,73 @@ tail7:
 	VMOVUPS.Z       Z4, K1, Z1
 	VMOVUPS         Z1, K7, (R13)(BX*4)
 	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    leafWords<>+12(SB), Z4
+	VPBROADCASTD    vectorWords<>+12(SB), Z4
 	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    leafWords<>+16(SB), Z5
+	VPBROADCASTD    vectorWords<>+16(SB), Z5
 	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
 	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
 	VSUBPS          Z7, Z3, Z3
 	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
 	VMULPS          Z8, Z7, Z7
 	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
 	VPSLLD          $+23, Z6, Z6
 	VMULPS          Z6, Z3, Z3
 	VMOVUPS         Z3, K7, (SI)(BX*4)
 	VSUBPS          Z1, Z0, Z0
 	VMINPS          Z0, Z4, Z0
 	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
 	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
 	VSUBPS          Z4, Z0, Z0
 	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
 	VMULPS          Z5, Z4, Z4
 	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
 	VPSLLD          $+23, Z1, Z1
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, K7, (R12)(BX*4)
 	VADDPS          Z0, Z3, Z1
 	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    leafWords<>+56(SB), Z4
+	VPBROADCASTD    vectorWords<>+56(SB), Z4
 	VDIVPS          Z1, Z4, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, K7, (R14)(BX*4)
 	VMULPS          Z1, Z3, Z3
-	VMULPS.BCST     leafWords<>+128(SB), Z3, Z3
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z28, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z3
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z28, K1
 	VMOVUPS.Z       Z3, K1, Z3
 	VMOVUPS         Z3, K7, (SI)(BX*4)
 	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z23, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z23, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, K7, (R12)(BX*4)
 	SUBQ            $+16, CX
@@ -6719,14 +6719,14 @@ tail7:
 	KMOVW           AX, K7
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
-	VPMULLD.BCST    leafWords<>+152(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
+	VPMULLD.BCST    vectorWords<>+152(SB), Z0, Z0
 	VPADDD.BCST     88(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
 	VPCMPD.BCST     $+1, 24(DI), Z1, K2
 	KANDW           K2, K1, K1
-	VPBROADCASTD    leafWords<>+140(SB), Z1
+	VPBROADCASTD    vectorWords<>+140(SB), Z1
 	VMOVUPS.Z       64(SI)(BX*4), K7, Z3
 	VBLENDMPS       Z3, Z1, K1, Z3
 	VMOVUPS         Z3, K7, 64(SI)(BX*4)
@@ -6742,73 +6742,73 @@ tail7:
 	VMOVUPS.Z       Z4, K1, Z1
 	VMOVUPS         Z1, K7, 64(R13)(BX*4)
 	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    leafWords<>+12(SB), Z4
+	VPBROADCASTD    vectorWords<>+12(SB), Z4
 	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    leafWords<>+16(SB), Z5
+	VPBROADCASTD    vectorWords<>+16(SB), Z5
 	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
 	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
 	VSUBPS          Z7, Z3, Z3
 	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
 	VMULPS          Z8, Z7, Z7
 	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
 	VPSLLD          $+23, Z6, Z6
 	VMULPS          Z6, Z3, Z3
 	VMOVUPS         Z3, K7, 64(SI)(BX*4)
 	VSUBPS          Z1, Z0, Z0
 	VMINPS          Z0, Z4, Z0
 	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
 	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
 	VSUBPS          Z4, Z0, Z0
 	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
 	VMULPS          Z5, Z4, Z4
 	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
 	VPSLLD          $+23, Z1, Z1
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, K7, 64(R12)(BX*4)
 	VADDPS          Z0, Z3, Z1
 	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    leafWords<>+56(SB), Z4
+	VPBROADCASTD    vectorWords<>+56(SB), Z4
 	VDIVPS          Z1, Z4, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, K7, 64(R14)(BX*4)
 	VMULPS          Z1, Z3, Z3
-	VMULPS.BCST     leafWords<>+128(SB), Z3, Z3
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z29, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z3
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z29, K1
 	VMOVUPS.Z       Z3, K1, Z3
 	VMOVUPS         Z3, K7, 64(SI)(BX*4)
 	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z24, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z24, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, K7, 64(R12)(BX*4)
 	SUBQ            $+16, CX
@@ -6818,14 +6818,14 @@ tail7:
 	KMOVW           AX, K7
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
-	VPMULLD.BCST    leafWords<>+152(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
+	VPMULLD.BCST    vectorWords<>+152(SB), Z0, Z0
 	VPADDD.BCST     88(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
 	VPCMPD.BCST     $+1, 24(DI), Z1, K2
 	KANDW           K2, K1, K1
-	VPBROADCASTD    leafWords<>+140(SB), Z1
+	VPBROADCASTD    vectorWords<>+140(SB), Z1
 	VMOVUPS.Z       128(SI)(BX*4), K7, Z3
 	VBLENDMPS       Z3, Z1, K1, Z3
 	VMOVUPS         Z3, K7, 128(SI)(BX*4)
@@ -6841,73 +6841,73 @@ tail7:
 	VMOVUPS.Z       Z4, K1, Z1
 	VMOVUPS         Z1, K7, 128(R13)(BX*4)
 	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    leafWords<>+12(SB), Z4
+	VPBROADCASTD    vectorWords<>+12(SB), Z4
 	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    leafWords<>+16(SB), Z5
+	VPBROADCASTD    vectorWords<>+16(SB), Z5
 	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
 	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
 	VSUBPS          Z7, Z3, Z3
 	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
 	VMULPS          Z8, Z7, Z7
 	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
 	VPSLLD          $+23, Z6, Z6
 	VMULPS          Z6, Z3, Z3
 	VMOVUPS         Z3, K7, 128(SI)(BX*4)
 	VSUBPS          Z1, Z0, Z0
 	VMINPS          Z0, Z4, Z0
 	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
 	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
 	VSUBPS          Z4, Z0, Z0
 	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
 	VMULPS          Z5, Z4, Z4
 	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
 	VPSLLD          $+23, Z1, Z1
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, K7, 128(R12)(BX*4)
 	VADDPS          Z0, Z3, Z1
 	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    leafWords<>+56(SB), Z4
+	VPBROADCASTD    vectorWords<>+56(SB), Z4
 	VDIVPS          Z1, Z4, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, K7, 128(R14)(BX*4)
 	VMULPS          Z1, Z3, Z3
-	VMULPS.BCST     leafWords<>+128(SB), Z3, Z3
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z30, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z3
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z30, K1
 	VMOVUPS.Z       Z3, K1, Z3
 	VMOVUPS         Z3, K7, 128(SI)(BX*4)
 	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z25, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z25, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, K7, 128(R12)(BX*4)
 	SUBQ            $+16, CX
@@ -6917,14 +6917,14 @@ tail7:
 	KMOVW           AX, K7
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
-	VPMULLD.BCST    leafWords<>+152(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
+	VPMULLD.BCST    vectorWords<>+152(SB), Z0, Z0
 	VPADDD.BCST     88(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
 	VPCMPD.BCST     $+1, 24(DI), Z1, K2
 	KANDW           K2, K1, K1
-	VPBROADCASTD    leafWords<>+140(SB), Z1
+	VPBROADCASTD    vectorWords<>+140(SB), Z1
 	VMOVUPS.Z       192(SI)(BX*4), K7, Z3
 	VBLENDMPS       Z3, Z1, K1, Z3
 	VMOVUPS         Z3, K7, 192(SI)(BX*4)
@@ -6940,73 +6940,73 @@ tail7:
 	VMOVUPS.Z       Z4, K1, Z1
 	VMOVUPS         Z1, K7, 192(R13)(BX*4)
 	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    leafWords<>+12(SB), Z4
+	VPBROADCASTD    vectorWords<>+12(SB), Z4
 	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    leafWords<>+16(SB), Z5
+	VPBROADCASTD    vectorWords<>+16(SB), Z5
 	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
 	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
 	VSUBPS          Z7, Z3, Z3
 	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
 	VMULPS          Z8, Z7, Z7
 	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
 	VPSLLD          $+23, Z6, Z6
 	VMULPS          Z6, Z3, Z3
 	VMOVUPS         Z3, K7, 192(SI)(BX*4)
 	VSUBPS          Z1, Z0, Z0
 	VMINPS          Z0, Z4, Z0
 	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
 	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
 	VSUBPS          Z4, Z0, Z0
 	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
 	VMULPS          Z5, Z4, Z4
 	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
 	VPSLLD          $+23, Z1, Z1
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, K7, 192(R12)(BX*4)
 	VADDPS          Z0, Z3, Z1
 	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    leafWords<>+56(SB), Z4
+	VPBROADCASTD    vectorWords<>+56(SB), Z4
 	VDIVPS          Z1, Z4, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, K7, 192(R14)(BX*4)
 	VMULPS          Z1, Z3, Z3
-	VMULPS.BCST     leafWords<>+128(SB), Z3, Z3
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z31, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z3
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z31, K1
 	VMOVUPS.Z       Z3, K1, Z3
 	VMOVUPS         Z3, K7, 192(SI)(BX*4)
 	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z26, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z26, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, K7, 192(R12)(BX*4)
 
@@ -7075,7 +7075,7 @@ loop10:
 	VMOVUPS      2304(DI), Z1
 	VMULPS       (R12), Z1, Z1
 	VADDPS       Z1, Z0, Z0
-	VADDPS.BCST  leafWords<>+4(SB), Z0, Z0
+	VADDPS.BCST  vectorWords<>+4(SB), Z0, Z0
 	VMOVUPS      Z0, (R13)
 	MOVQ         232(DI), AX
 	INCQ         AX
@@ -7101,8 +7101,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func attention64SourceWindow2DropoutLeaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·attention64SourceWindow2DropoutLeaf1AVX2(SB), NOSPLIT, $0-148
+// func attention64SourceWindow2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·attention64SourceWindow2DropoutVector1AVX2(SB), NOSPLIT, $0-148
 	MOVQ         frame+0(FP), DI
 	MOVQ         b_from+80(FP), AX
 	MOVQ         AX, (DI)
@@ -7359,12 +7359,12 @@ loop5:
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 2752(DI)
 	VMOVUPS      2688(DI), X0
-	VMULPS       leafVectors<>+1184(SB), X0, X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         216(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2752(DI), X0
-	VMULPS       leafVectors<>+1184(SB), X0, X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         16(DI), R8
 	ADDQ         216(DI), R8
 	MOVQ         p+24(FP), AX
@@ -7414,7 +7414,7 @@ end6:
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2880(DI)
 	VPBROADCASTD 224(DI), Y10
-	VPADDD       leafVectors<>+992(SB), Y10, Y10
+	VPADDD       vectorVectors<>+992(SB), Y10, Y10
 	MOVQ         232(DI), AX
 	ADDQ         AX, 216(DI)
 	MOVQ         bits2+56(FP), SI
@@ -7425,71 +7425,71 @@ end6:
 	XORL         BX, BX
 
 words7:
-	VPMULUDQ     leafVectors<>+928(SB), Y10, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y10, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+960(SB), Y1, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+928(SB), Y3, Y4
-	VPMULUDQ     leafVectors<>+960(SB), Y0, Y5
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP    Y5, Y6
 	VPXOR        Y2, Y6, Y6
 	VPXOR        2176(DI), Y6, Y6
 	VPSRLQ       $+32, Y4, Y7
 	VPXOR        2880(DI), Y7, Y7
-	VPADDD       leafVectors<>+1024(SB), Y10, Y10
-	VPMULUDQ     leafVectors<>+928(SB), Y6, Y1
-	VPMULUDQ     leafVectors<>+960(SB), Y7, Y3
+	VPADDD       vectorVectors<>+1024(SB), Y10, Y10
+	VPMULUDQ     vectorVectors<>+928(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP    Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2240(DI), Y0, Y0
 	VPSRLQ       $+32, Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     leafVectors<>+928(SB), Y0, Y6
-	VPMULUDQ     leafVectors<>+960(SB), Y2, Y7
+	VPMULUDQ     vectorVectors<>+928(SB), Y0, Y6
+	VPMULUDQ     vectorVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP    Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2304(DI), Y5, Y5
 	VPSRLQ       $+32, Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     leafVectors<>+928(SB), Y5, Y0
-	VPMULUDQ     leafVectors<>+960(SB), Y4, Y2
+	VPMULUDQ     vectorVectors<>+928(SB), Y5, Y0
+	VPMULUDQ     vectorVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        Y7, Y3, Y3
 	VPXOR        2368(DI), Y3, Y3
 	VPSRLQ       $+32, Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+928(SB), Y3, Y5
-	VPMULUDQ     leafVectors<>+960(SB), Y1, Y4
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y5
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP    Y4, Y7
 	VPXOR        Y2, Y7, Y7
 	VPXOR        2432(DI), Y7, Y7
 	VPSRLQ       $+32, Y5, Y6
 	VPXOR        Y0, Y6, Y6
 	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     leafVectors<>+928(SB), Y7, Y3
-	VPMULUDQ     leafVectors<>+960(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP    Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2496(DI), Y2, Y2
 	VPSRLQ       $+32, Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+928(SB), Y2, Y7
-	VPMULUDQ     leafVectors<>+960(SB), Y0, Y6
+	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y7
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP    Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
 	VPSRLQ       $+32, Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     leafVectors<>+928(SB), Y4, Y2
-	VPMULUDQ     leafVectors<>+960(SB), Y5, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2624(DI), Y1, Y1
@@ -7505,7 +7505,7 @@ words7:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 208(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
 	VPBROADCASTD 216(DI), Y2
@@ -7515,7 +7515,7 @@ words7:
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 208(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
 	VPBROADCASTD 216(DI), Y2
@@ -7577,78 +7577,78 @@ words7:
 	MOVQ         norm+40(FP), R14
 	MOVQ         bits2+56(FP), R15
 	VPBROADCASTD 232(DI), Y12
-	VPADDD       leafVectors<>+992(SB), Y12, Y12
+	VPADDD       vectorVectors<>+992(SB), Y12, Y12
 	XORL         BX, BX
 	MOVQ         224(DI), DX
 	SUBQ         $+16, DX
 	JLT          tail8
 
 loop9:
-	VPMULUDQ     leafVectors<>+928(SB), Y12, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y12, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+960(SB), Y1, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+928(SB), Y3, Y4
-	VPMULUDQ     leafVectors<>+960(SB), Y0, Y5
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP    Y5, Y6
 	VPXOR        Y2, Y6, Y6
 	VPXOR        2176(DI), Y6, Y6
 	VPSRLQ       $+32, Y4, Y7
 	VPXOR        2880(DI), Y7, Y7
-	VPADDD       leafVectors<>+1024(SB), Y12, Y12
-	VPMULUDQ     leafVectors<>+928(SB), Y6, Y1
-	VPMULUDQ     leafVectors<>+960(SB), Y7, Y3
+	VPADDD       vectorVectors<>+1024(SB), Y12, Y12
+	VPMULUDQ     vectorVectors<>+928(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP    Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2240(DI), Y0, Y0
 	VPSRLQ       $+32, Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     leafVectors<>+928(SB), Y0, Y6
-	VPMULUDQ     leafVectors<>+960(SB), Y2, Y7
+	VPMULUDQ     vectorVectors<>+928(SB), Y0, Y6
+	VPMULUDQ     vectorVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP    Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2304(DI), Y5, Y5
 	VPSRLQ       $+32, Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     leafVectors<>+928(SB), Y5, Y0
-	VPMULUDQ     leafVectors<>+960(SB), Y4, Y2
+	VPMULUDQ     vectorVectors<>+928(SB), Y5, Y0
+	VPMULUDQ     vectorVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        Y7, Y3, Y3
 	VPXOR        2368(DI), Y3, Y3
 	VPSRLQ       $+32, Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+928(SB), Y3, Y5
-	VPMULUDQ     leafVectors<>+960(SB), Y1, Y4
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y5
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP    Y4, Y7
 	VPXOR        Y2, Y7, Y7
 	VPXOR        2432(DI), Y7, Y7
 	VPSRLQ       $+32, Y5, Y6
 	VPXOR        Y0, Y6, Y6
 	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     leafVectors<>+928(SB), Y7, Y3
-	VPMULUDQ     leafVectors<>+960(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP    Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2496(DI), Y2, Y2
 	VPSRLQ       $+32, Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+928(SB), Y2, Y7
-	VPMULUDQ     leafVectors<>+960(SB), Y0, Y6
+	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y7
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP    Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
 	VPSRLQ       $+32, Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     leafVectors<>+928(SB), Y4, Y2
-	VPMULUDQ     leafVectors<>+960(SB), Y5, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2624(DI), Y1, Y1
@@ -7664,23 +7664,23 @@ loop9:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
-	VPMULLD      leafVectors<>+1216(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
+	VPMULLD      vectorVectors<>+1216(SB), Y0, Y0
 	VPBROADCASTD 88(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1216(SB), Y3, Y3
+	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 24(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1248(SB), Y3
+	VMOVUPS      vectorVectors<>+1248(SB), Y3
 	VBLENDVPS    Y1, (SI)(BX*4), Y3, Y1
 	VMOVUPS      Y1, (SI)(BX*4)
 	VPBROADCASTD 112(DI), Y5
 	VPADDD       Y5, Y0, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1216(SB), Y5, Y5
+	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VBLENDVPS    Y0, (R12)(BX*4), Y3, Y0
@@ -7690,99 +7690,99 @@ loop9:
 	VANDPS       Y4, Y3, Y3
 	VMOVUPS      Y3, (R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+96(SB), Y4
+	VMOVUPS      vectorVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+128(SB), Y5
+	VMOVUPS      vectorVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+160(SB), Y1, Y6
-	VADDPS       leafVectors<>+192(SB), Y6, Y6
-	VSUBPS       leafVectors<>+192(SB), Y6, Y7
-	VMULPS       leafVectors<>+224(SB), Y7, Y8
+	VMULPS       vectorVectors<>+160(SB), Y1, Y6
+	VADDPS       vectorVectors<>+192(SB), Y6, Y6
+	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
+	VMULPS       vectorVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+256(SB), Y7, Y7
+	VMULPS       vectorVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+288(SB), Y1, Y8
-	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       vectorVectors<>+288(SB), Y1, Y8
+	VADDPS       vectorVectors<>+320(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VADDPS       vectorVectors<>+352(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+384(SB), Y8, Y8
+	VADDPS       vectorVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+416(SB), Y8, Y8
+	VADDPS       vectorVectors<>+416(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+448(SB), Y1, Y1
-	VPADDD       leafVectors<>+480(SB), Y6, Y6
+	VADDPS       vectorVectors<>+448(SB), Y1, Y1
+	VPADDD       vectorVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMOVUPS      Y1, (SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+160(SB), Y0, Y3
-	VADDPS       leafVectors<>+192(SB), Y3, Y3
-	VSUBPS       leafVectors<>+192(SB), Y3, Y4
-	VMULPS       leafVectors<>+224(SB), Y4, Y5
+	VMULPS       vectorVectors<>+160(SB), Y0, Y3
+	VADDPS       vectorVectors<>+192(SB), Y3, Y3
+	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
+	VMULPS       vectorVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+256(SB), Y4, Y4
+	VMULPS       vectorVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+288(SB), Y0, Y5
-	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       vectorVectors<>+288(SB), Y0, Y5
+	VADDPS       vectorVectors<>+320(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VADDPS       vectorVectors<>+352(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+384(SB), Y5, Y5
+	VADDPS       vectorVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+416(SB), Y5, Y5
+	VADDPS       vectorVectors<>+416(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+448(SB), Y0, Y0
-	VPADDD       leafVectors<>+480(SB), Y3, Y3
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMOVUPS      Y0, (R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+448(SB), Y5
+	VMOVUPS      vectorVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y3
 	VMOVUPS      Y3, (R14)(BX*4)
-	VPXOR        leafVectors<>+1056(SB), Y13, Y4
-	VMOVUPS      leafVectors<>+1088(SB), Y5
+	VPXOR        vectorVectors<>+1056(SB), Y13, Y4
+	VMOVUPS      vectorVectors<>+1088(SB), Y5
 	VPCMPGTD     Y4, Y5, Y4
 	VMULPS       Y3, Y1, Y1
-	VMULPS       leafVectors<>+1152(SB), Y1, Y1
+	VMULPS       vectorVectors<>+1152(SB), Y1, Y1
 	VANDNPS      Y1, Y4, Y1
 	VMOVUPS      Y1, (SI)(BX*4)
 	VMOVUPS      (R15)(BX*4), Y1
-	VPXOR        leafVectors<>+1056(SB), Y1, Y1
+	VPXOR        vectorVectors<>+1056(SB), Y1, Y1
 	VPCMPGTD     Y1, Y5, Y1
 	VMULPS       Y3, Y0, Y0
-	VMULPS       leafVectors<>+1152(SB), Y0, Y0
+	VMULPS       vectorVectors<>+1152(SB), Y0, Y0
 	VANDNPS      Y0, Y1, Y0
 	VMOVUPS      Y0, (R12)(BX*4)
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
-	VPMULLD      leafVectors<>+1216(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
+	VPMULLD      vectorVectors<>+1216(SB), Y0, Y0
 	VPBROADCASTD 88(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1216(SB), Y3, Y3
+	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 24(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1248(SB), Y3
+	VMOVUPS      vectorVectors<>+1248(SB), Y3
 	VBLENDVPS    Y1, 32(SI)(BX*4), Y3, Y1
 	VMOVUPS      Y1, 32(SI)(BX*4)
 	VPBROADCASTD 112(DI), Y5
 	VPADDD       Y5, Y0, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1216(SB), Y5, Y5
+	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VBLENDVPS    Y0, 32(R12)(BX*4), Y3, Y0
@@ -7792,77 +7792,77 @@ loop9:
 	VANDPS       Y4, Y3, Y3
 	VMOVUPS      Y3, 32(R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+96(SB), Y4
+	VMOVUPS      vectorVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+128(SB), Y5
+	VMOVUPS      vectorVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+160(SB), Y1, Y6
-	VADDPS       leafVectors<>+192(SB), Y6, Y6
-	VSUBPS       leafVectors<>+192(SB), Y6, Y7
-	VMULPS       leafVectors<>+224(SB), Y7, Y8
+	VMULPS       vectorVectors<>+160(SB), Y1, Y6
+	VADDPS       vectorVectors<>+192(SB), Y6, Y6
+	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
+	VMULPS       vectorVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+256(SB), Y7, Y7
+	VMULPS       vectorVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+288(SB), Y1, Y8
-	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       vectorVectors<>+288(SB), Y1, Y8
+	VADDPS       vectorVectors<>+320(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VADDPS       vectorVectors<>+352(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+384(SB), Y8, Y8
+	VADDPS       vectorVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+416(SB), Y8, Y8
+	VADDPS       vectorVectors<>+416(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+448(SB), Y1, Y1
-	VPADDD       leafVectors<>+480(SB), Y6, Y6
+	VADDPS       vectorVectors<>+448(SB), Y1, Y1
+	VPADDD       vectorVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMOVUPS      Y1, 32(SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+160(SB), Y0, Y3
-	VADDPS       leafVectors<>+192(SB), Y3, Y3
-	VSUBPS       leafVectors<>+192(SB), Y3, Y4
-	VMULPS       leafVectors<>+224(SB), Y4, Y5
+	VMULPS       vectorVectors<>+160(SB), Y0, Y3
+	VADDPS       vectorVectors<>+192(SB), Y3, Y3
+	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
+	VMULPS       vectorVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+256(SB), Y4, Y4
+	VMULPS       vectorVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+288(SB), Y0, Y5
-	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       vectorVectors<>+288(SB), Y0, Y5
+	VADDPS       vectorVectors<>+320(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VADDPS       vectorVectors<>+352(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+384(SB), Y5, Y5
+	VADDPS       vectorVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+416(SB), Y5, Y5
+	VADDPS       vectorVectors<>+416(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+448(SB), Y0, Y0
-	VPADDD       leafVectors<>+480(SB), Y3, Y3
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMOVUPS      Y0, 32(R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+448(SB), Y5
+	VMOVUPS      vectorVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y3
 	VMOVUPS      Y3, 32(R14)(BX*4)
-	VPXOR        leafVectors<>+1056(SB), Y14, Y4
-	VMOVUPS      leafVectors<>+1088(SB), Y5
+	VPXOR        vectorVectors<>+1056(SB), Y14, Y4
+	VMOVUPS      vectorVectors<>+1088(SB), Y5
 	VPCMPGTD     Y4, Y5, Y4
 	VMULPS       Y3, Y1, Y1
-	VMULPS       leafVectors<>+1152(SB), Y1, Y1
+	VMULPS       vectorVectors<>+1152(SB), Y1, Y1
 	VANDNPS      Y1, Y4, Y1
 	VMOVUPS      Y1, 32(SI)(BX*4)
 	VMOVUPS      32(R15)(BX*4), Y1
-	VPXOR        leafVectors<>+1056(SB), Y1, Y1
+	VPXOR        vectorVectors<>+1056(SB), Y1, Y1
 	VPCMPGTD     Y1, Y5, Y1
 	VMULPS       Y3, Y0, Y0
-	VMULPS       leafVectors<>+1152(SB), Y0, Y0
+	VMULPS       vectorVectors<>+1152(SB), Y0, Y0
 	VANDNPS      Y0, Y1, Y0
 	VMOVUPS      Y0, 32(R12)(BX*4)
 	ADDQ         $+16, BX
@@ -7877,73 +7877,73 @@ tail8:
 	CMPQ         CX, DX
 	CMOVQLT      CX, DX
 	NEGQ         DX
-	LEAQ         leafWideVectors<>+128(SB), AX
+	LEAQ         vectorWideVectors<>+128(SB), AX
 	VMOVUPS      32(AX)(DX*4), Y15
-	VPMULUDQ     leafVectors<>+928(SB), Y12, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y12, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+960(SB), Y1, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+928(SB), Y3, Y4
-	VPMULUDQ     leafVectors<>+960(SB), Y0, Y5
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP    Y5, Y6
 	VPXOR        Y2, Y6, Y6
 	VPXOR        2176(DI), Y6, Y6
 	VPSRLQ       $+32, Y4, Y7
 	VPXOR        2880(DI), Y7, Y7
-	VPADDD       leafVectors<>+1024(SB), Y12, Y12
-	VPMULUDQ     leafVectors<>+928(SB), Y6, Y1
-	VPMULUDQ     leafVectors<>+960(SB), Y7, Y3
+	VPADDD       vectorVectors<>+1024(SB), Y12, Y12
+	VPMULUDQ     vectorVectors<>+928(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP    Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2240(DI), Y0, Y0
 	VPSRLQ       $+32, Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     leafVectors<>+928(SB), Y0, Y6
-	VPMULUDQ     leafVectors<>+960(SB), Y2, Y7
+	VPMULUDQ     vectorVectors<>+928(SB), Y0, Y6
+	VPMULUDQ     vectorVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP    Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2304(DI), Y5, Y5
 	VPSRLQ       $+32, Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     leafVectors<>+928(SB), Y5, Y0
-	VPMULUDQ     leafVectors<>+960(SB), Y4, Y2
+	VPMULUDQ     vectorVectors<>+928(SB), Y5, Y0
+	VPMULUDQ     vectorVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        Y7, Y3, Y3
 	VPXOR        2368(DI), Y3, Y3
 	VPSRLQ       $+32, Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+928(SB), Y3, Y5
-	VPMULUDQ     leafVectors<>+960(SB), Y1, Y4
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y5
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP    Y4, Y7
 	VPXOR        Y2, Y7, Y7
 	VPXOR        2432(DI), Y7, Y7
 	VPSRLQ       $+32, Y5, Y6
 	VPXOR        Y0, Y6, Y6
 	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     leafVectors<>+928(SB), Y7, Y3
-	VPMULUDQ     leafVectors<>+960(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP    Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2496(DI), Y2, Y2
 	VPSRLQ       $+32, Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+928(SB), Y2, Y7
-	VPMULUDQ     leafVectors<>+960(SB), Y0, Y6
+	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y7
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP    Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
 	VPSRLQ       $+32, Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     leafVectors<>+928(SB), Y4, Y2
-	VPMULUDQ     leafVectors<>+960(SB), Y5, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2624(DI), Y1, Y1
@@ -7959,24 +7959,24 @@ tail8:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
-	VPMULLD      leafVectors<>+1216(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
+	VPMULLD      vectorVectors<>+1216(SB), Y0, Y0
 	VPBROADCASTD 88(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1216(SB), Y3, Y3
+	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 24(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1248(SB), Y3
+	VMOVUPS      vectorVectors<>+1248(SB), Y3
 	VMASKMOVPS   (SI)(BX*4), Y15, Y5
 	VBLENDVPS    Y1, Y5, Y3, Y1
 	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
 	VPBROADCASTD 112(DI), Y5
 	VPADDD       Y5, Y0, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1216(SB), Y5, Y5
+	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VMASKMOVPS   (R12)(BX*4), Y15, Y4
@@ -7987,77 +7987,77 @@ tail8:
 	VANDPS       Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y15, (R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+96(SB), Y4
+	VMOVUPS      vectorVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+128(SB), Y5
+	VMOVUPS      vectorVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+160(SB), Y1, Y6
-	VADDPS       leafVectors<>+192(SB), Y6, Y6
-	VSUBPS       leafVectors<>+192(SB), Y6, Y7
-	VMULPS       leafVectors<>+224(SB), Y7, Y8
+	VMULPS       vectorVectors<>+160(SB), Y1, Y6
+	VADDPS       vectorVectors<>+192(SB), Y6, Y6
+	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
+	VMULPS       vectorVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+256(SB), Y7, Y7
+	VMULPS       vectorVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+288(SB), Y1, Y8
-	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       vectorVectors<>+288(SB), Y1, Y8
+	VADDPS       vectorVectors<>+320(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VADDPS       vectorVectors<>+352(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+384(SB), Y8, Y8
+	VADDPS       vectorVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+416(SB), Y8, Y8
+	VADDPS       vectorVectors<>+416(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+448(SB), Y1, Y1
-	VPADDD       leafVectors<>+480(SB), Y6, Y6
+	VADDPS       vectorVectors<>+448(SB), Y1, Y1
+	VPADDD       vectorVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+160(SB), Y0, Y3
-	VADDPS       leafVectors<>+192(SB), Y3, Y3
-	VSUBPS       leafVectors<>+192(SB), Y3, Y4
-	VMULPS       leafVectors<>+224(SB), Y4, Y5
+	VMULPS       vectorVectors<>+160(SB), Y0, Y3
+	VADDPS       vectorVectors<>+192(SB), Y3, Y3
+	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
+	VMULPS       vectorVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+256(SB), Y4, Y4
+	VMULPS       vectorVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+288(SB), Y0, Y5
-	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       vectorVectors<>+288(SB), Y0, Y5
+	VADDPS       vectorVectors<>+320(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VADDPS       vectorVectors<>+352(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+384(SB), Y5, Y5
+	VADDPS       vectorVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+416(SB), Y5, Y5
+	VADDPS       vectorVectors<>+416(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+448(SB), Y0, Y0
-	VPADDD       leafVectors<>+480(SB), Y3, Y3
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+448(SB), Y5
+	VMOVUPS      vectorVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y3
 	VMASKMOVPS   Y3, Y15, (R14)(BX*4)
-	VPXOR        leafVectors<>+1056(SB), Y13, Y4
-	VMOVUPS      leafVectors<>+1088(SB), Y5
+	VPXOR        vectorVectors<>+1056(SB), Y13, Y4
+	VMOVUPS      vectorVectors<>+1088(SB), Y5
 	VPCMPGTD     Y4, Y5, Y4
 	VMULPS       Y3, Y1, Y1
-	VMULPS       leafVectors<>+1152(SB), Y1, Y1
+	VMULPS       vectorVectors<>+1152(SB), Y1, Y1
 	VANDNPS      Y1, Y4, Y1
 	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
 	VMASKMOVPS   (R15)(BX*4), Y15, Y1
-	VPXOR        leafVectors<>+1056(SB), Y1, Y1
+	VPXOR        vectorVectors<>+1056(SB), Y1, Y1
 	VPCMPGTD     Y1, Y5, Y1
 	VMULPS       Y3, Y0, Y0
-	VMULPS       leafVectors<>+1152(SB), Y0, Y0
+	VMULPS       vectorVectors<>+1152(SB), Y0, Y0
 	VANDNPS      Y0, Y1, Y0
 	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
 	SUBQ         $+8, CX
@@ -8066,29 +8066,29 @@ tail8:
 	CMPQ         CX, DX
 	CMOVQLT      CX, DX
 	NEGQ         DX
-	LEAQ         leafWideVectors<>+128(SB), AX
+	LEAQ         vectorWideVectors<>+128(SB), AX
 	VMOVUPS      32(AX)(DX*4), Y15
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
-	VPMULLD      leafVectors<>+1216(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
+	VPMULLD      vectorVectors<>+1216(SB), Y0, Y0
 	VPBROADCASTD 88(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1216(SB), Y3, Y3
+	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 24(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1248(SB), Y3
+	VMOVUPS      vectorVectors<>+1248(SB), Y3
 	VMASKMOVPS   32(SI)(BX*4), Y15, Y5
 	VBLENDVPS    Y1, Y5, Y3, Y1
 	VMASKMOVPS   Y1, Y15, 32(SI)(BX*4)
 	VPBROADCASTD 112(DI), Y5
 	VPADDD       Y5, Y0, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1216(SB), Y5, Y5
+	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VMASKMOVPS   32(R12)(BX*4), Y15, Y4
@@ -8099,77 +8099,77 @@ tail8:
 	VANDPS       Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y15, 32(R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+96(SB), Y4
+	VMOVUPS      vectorVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+128(SB), Y5
+	VMOVUPS      vectorVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+160(SB), Y1, Y6
-	VADDPS       leafVectors<>+192(SB), Y6, Y6
-	VSUBPS       leafVectors<>+192(SB), Y6, Y7
-	VMULPS       leafVectors<>+224(SB), Y7, Y8
+	VMULPS       vectorVectors<>+160(SB), Y1, Y6
+	VADDPS       vectorVectors<>+192(SB), Y6, Y6
+	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
+	VMULPS       vectorVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+256(SB), Y7, Y7
+	VMULPS       vectorVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+288(SB), Y1, Y8
-	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       vectorVectors<>+288(SB), Y1, Y8
+	VADDPS       vectorVectors<>+320(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VADDPS       vectorVectors<>+352(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+384(SB), Y8, Y8
+	VADDPS       vectorVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+416(SB), Y8, Y8
+	VADDPS       vectorVectors<>+416(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+448(SB), Y1, Y1
-	VPADDD       leafVectors<>+480(SB), Y6, Y6
+	VADDPS       vectorVectors<>+448(SB), Y1, Y1
+	VPADDD       vectorVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMASKMOVPS   Y1, Y15, 32(SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+160(SB), Y0, Y3
-	VADDPS       leafVectors<>+192(SB), Y3, Y3
-	VSUBPS       leafVectors<>+192(SB), Y3, Y4
-	VMULPS       leafVectors<>+224(SB), Y4, Y5
+	VMULPS       vectorVectors<>+160(SB), Y0, Y3
+	VADDPS       vectorVectors<>+192(SB), Y3, Y3
+	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
+	VMULPS       vectorVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+256(SB), Y4, Y4
+	VMULPS       vectorVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+288(SB), Y0, Y5
-	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       vectorVectors<>+288(SB), Y0, Y5
+	VADDPS       vectorVectors<>+320(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VADDPS       vectorVectors<>+352(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+384(SB), Y5, Y5
+	VADDPS       vectorVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+416(SB), Y5, Y5
+	VADDPS       vectorVectors<>+416(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+448(SB), Y0, Y0
-	VPADDD       leafVectors<>+480(SB), Y3, Y3
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMASKMOVPS   Y0, Y15, 32(R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+448(SB), Y5
+	VMOVUPS      vectorVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y3
 	VMASKMOVPS   Y3, Y15, 32(R14)(BX*4)
-	VPXOR        leafVectors<>+1056(SB), Y14, Y4
-	VMOVUPS      leafVectors<>+1088(SB), Y5
+	VPXOR        vectorVectors<>+1056(SB), Y14, Y4
+	VMOVUPS      vectorVectors<>+1088(SB), Y5
 	VPCMPGTD     Y4, Y5, Y4
 	VMULPS       Y3, Y1, Y1
-	VMULPS       leafVectors<>+1152(SB), Y1, Y1
+	VMULPS       vectorVectors<>+1152(SB), Y1, Y1
 	VANDNPS      Y1, Y4, Y1
 	VMASKMOVPS   Y1, Y15, 32(SI)(BX*4)
 	VMASKMOVPS   32(R15)(BX*4), Y15, Y1
-	VPXOR        leafVectors<>+1056(SB), Y1, Y1
+	VPXOR        vectorVectors<>+1056(SB), Y1, Y1
 	VPCMPGTD     Y1, Y5, Y1
 	VMULPS       Y3, Y0, Y0
-	VMULPS       leafVectors<>+1152(SB), Y0, Y0
+	VMULPS       vectorVectors<>+1152(SB), Y0, Y0
 	VANDNPS      Y0, Y1, Y0
 	VMASKMOVPS   Y0, Y15, 32(R12)(BX*4)
 
@@ -8238,14 +8238,14 @@ loop11:
 	VMOVUPS      2752(DI), Y1
 	VMULPS       (R12), Y1, Y1
 	VADDPS       Y1, Y0, Y0
-	VADDPS       leafVectors<>+32(SB), Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, (R13)
 	VMOVUPS      2688(DI), Y0
 	VMULPS       32(SI), Y0, Y0
 	VMOVUPS      2752(DI), Y1
 	VMULPS       32(R12), Y1, Y1
 	VADDPS       Y1, Y0, Y0
-	VADDPS       leafVectors<>+32(SB), Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, 32(R13)
 	MOVQ         232(DI), AX
 	INCQ         AX
@@ -8271,8 +8271,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x64BiasDropoutAdd2Leaf1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·linear64x64BiasDropoutAdd2Leaf1AVX512(SB), NOSPLIT, $0-100
+// func linear64x64BiasDropoutAdd2Vector1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·linear64x64BiasDropoutAdd2Vector1AVX512(SB), NOSPLIT, $0-100
 	MOVQ frame+0(FP), DI
 	MOVQ height+48(FP), AX
 	MOVQ AX, (DI)
@@ -8399,154 +8399,154 @@ loop1:
 	MOVQ            y+16(FP), AX
 	LEAQ            (AX)(R8*4), R14
 	VPBROADCASTD    104(DI), Z27
-	VPADDD          leafWideVectors<>+64(SB), Z27, Z27
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z27, Z0
+	VPADDD          vectorWideVectors<>+64(SB), Z27, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z27, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     leafWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
+	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     leafWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
+	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
 	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z0, K6, Z1
 	VMOVSLDUP       Z2, K6, Z3
 	VPUNPCKLQDQ     Z3, Z1, Z28
 	VPUNPCKHQDQ     Z3, Z1, Z29
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z11, K6, Z12
 	VMOVSLDUP       Z8, K6, Z9
 	VPUNPCKLQDQ     Z9, Z12, Z30
 	VPUNPCKHQDQ     Z9, Z12, Z31
 	VMOVUPS         (R12), Z0
 	VADDPS          (R13), Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z28, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z28, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VADDPS          (SI), Z0, Z0
 	VMOVUPS         Z0, (R14)
 	VMOVUPS         64(R12), Z0
 	VADDPS          64(R13), Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z29, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z29, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VADDPS          64(SI), Z0, Z0
 	VMOVUPS         Z0, 64(R14)
 	VMOVUPS         128(R12), Z0
 	VADDPS          128(R13), Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z30, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z30, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VADDPS          128(SI), Z0, Z0
 	VMOVUPS         Z0, 128(R14)
 	VMOVUPS         192(R12), Z0
 	VADDPS          192(R13), Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z31, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z31, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VADDPS          192(SI), Z0, Z0
 	VMOVUPS         Z0, 192(R14)
@@ -8560,8 +8560,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x64BiasDropoutAdd2Leaf1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·linear64x64BiasDropoutAdd2Leaf1AVX2(SB), NOSPLIT, $0-100
+// func linear64x64BiasDropoutAdd2Vector1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·linear64x64BiasDropoutAdd2Vector1AVX2(SB), NOSPLIT, $0-100
 	MOVQ         frame+0(FP), DI
 	MOVQ         height+48(FP), AX
 	MOVQ         AX, (DI)
@@ -8736,75 +8736,75 @@ loop1:
 	MOVQ         y+16(FP), AX
 	LEAQ         (AX)(R8*4), R14
 	VPBROADCASTD 104(DI), Y12
-	VPADDD       leafVectors<>+992(SB), Y12, Y12
+	VPADDD       vectorVectors<>+992(SB), Y12, Y12
 	XORL         BX, BX
 
 loop3:
-	VPMULUDQ    leafVectors<>+928(SB), Y12, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y12, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       2688(DI), Y1, Y1
-	VPMULUDQ    leafVectors<>+960(SB), Y1, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       2752(DI), Y3, Y3
 	VPXOR       2816(DI), Y0, Y0
-	VPMULUDQ    leafVectors<>+928(SB), Y3, Y4
-	VPMULUDQ    leafVectors<>+960(SB), Y0, Y5
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP   Y5, Y6
 	VPXOR       Y2, Y6, Y6
 	VPXOR       2176(DI), Y6, Y6
 	VPSRLQ      $+32, Y4, Y7
 	VPXOR       2880(DI), Y7, Y7
-	VPADDD      leafVectors<>+1024(SB), Y12, Y12
-	VPMULUDQ    leafVectors<>+928(SB), Y6, Y1
-	VPMULUDQ    leafVectors<>+960(SB), Y7, Y3
+	VPADDD      vectorVectors<>+1024(SB), Y12, Y12
+	VPMULUDQ    vectorVectors<>+928(SB), Y6, Y1
+	VPMULUDQ    vectorVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP   Y3, Y0
 	VPXOR       Y5, Y0, Y0
 	VPXOR       2240(DI), Y0, Y0
 	VPSRLQ      $+32, Y1, Y2
 	VPXOR       Y4, Y2, Y2
 	VPXOR       2272(DI), Y2, Y2
-	VPMULUDQ    leafVectors<>+928(SB), Y0, Y6
-	VPMULUDQ    leafVectors<>+960(SB), Y2, Y7
+	VPMULUDQ    vectorVectors<>+928(SB), Y0, Y6
+	VPMULUDQ    vectorVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP   Y7, Y5
 	VPXOR       Y3, Y5, Y5
 	VPXOR       2304(DI), Y5, Y5
 	VPSRLQ      $+32, Y6, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2336(DI), Y4, Y4
-	VPMULUDQ    leafVectors<>+928(SB), Y5, Y0
-	VPMULUDQ    leafVectors<>+960(SB), Y4, Y2
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y0
+	VPMULUDQ    vectorVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       Y7, Y3, Y3
 	VPXOR       2368(DI), Y3, Y3
 	VPSRLQ      $+32, Y0, Y1
 	VPXOR       Y6, Y1, Y1
 	VPXOR       2400(DI), Y1, Y1
-	VPMULUDQ    leafVectors<>+928(SB), Y3, Y5
-	VPMULUDQ    leafVectors<>+960(SB), Y1, Y4
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y5
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP   Y4, Y7
 	VPXOR       Y2, Y7, Y7
 	VPXOR       2432(DI), Y7, Y7
 	VPSRLQ      $+32, Y5, Y6
 	VPXOR       Y0, Y6, Y6
 	VPXOR       2464(DI), Y6, Y6
-	VPMULUDQ    leafVectors<>+928(SB), Y7, Y3
-	VPMULUDQ    leafVectors<>+960(SB), Y6, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP   Y1, Y2
 	VPXOR       Y4, Y2, Y2
 	VPXOR       2496(DI), Y2, Y2
 	VPSRLQ      $+32, Y3, Y0
 	VPXOR       Y5, Y0, Y0
 	VPXOR       2528(DI), Y0, Y0
-	VPMULUDQ    leafVectors<>+928(SB), Y2, Y7
-	VPMULUDQ    leafVectors<>+960(SB), Y0, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP   Y6, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2560(DI), Y4, Y4
 	VPSRLQ      $+32, Y7, Y5
 	VPXOR       Y3, Y5, Y5
 	VPXOR       2592(DI), Y5, Y5
-	VPMULUDQ    leafVectors<>+928(SB), Y4, Y2
-	VPMULUDQ    leafVectors<>+960(SB), Y5, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       Y6, Y1, Y1
 	VPXOR       2624(DI), Y1, Y1
@@ -8817,21 +8817,21 @@ loop3:
 	VPBLENDD    $+170, Y2, Y3, Y3
 	VPUNPCKLQDQ Y3, Y1, Y13
 	VPUNPCKHQDQ Y3, Y1, Y14
-	VPXOR       leafVectors<>+1056(SB), Y13, Y0
-	VMOVUPS     leafVectors<>+1088(SB), Y1
+	VPXOR       vectorVectors<>+1056(SB), Y13, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     (R12)(BX*4), Y1
 	VADDPS      (R13)(BX*4), Y1, Y1
-	VMULPS      leafVectors<>+1152(SB), Y1, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
 	VADDPS      (SI)(BX*4), Y0, Y0
 	VMOVUPS     Y0, (R14)(BX*4)
-	VPXOR       leafVectors<>+1056(SB), Y14, Y0
-	VMOVUPS     leafVectors<>+1088(SB), Y1
+	VPXOR       vectorVectors<>+1056(SB), Y14, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     32(R12)(BX*4), Y1
 	VADDPS      32(R13)(BX*4), Y1, Y1
-	VMULPS      leafVectors<>+1152(SB), Y1, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
 	VADDPS      32(SI)(BX*4), Y0, Y0
 	VMOVUPS     Y0, 32(R14)(BX*4)
@@ -8848,8 +8848,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x256BiasDropoutReluLeaf1AVX512(frame *uint8, bits *uint32, y *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·linear64x256BiasDropoutReluLeaf1AVX512(SB), NOSPLIT, $0-92
+// func linear64x256BiasDropoutReluVector1AVX512(frame *uint8, bits *uint32, y *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·linear64x256BiasDropoutReluVector1AVX512(SB), NOSPLIT, $0-92
 	MOVQ frame+0(FP), DI
 	MOVQ height+40(FP), AX
 	MOVQ AX, (DI)
@@ -8972,159 +8972,159 @@ loop1:
 	MOVQ         y+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
 	VPBROADCASTD 104(DI), Z27
-	VPADDD       leafWideVectors<>+64(SB), Z27, Z27
+	VPADDD       vectorWideVectors<>+64(SB), Z27, Z27
 	XORL         BX, BX
 
 loop3:
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z27, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z27, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     leafWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
+	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     leafWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
+	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
 	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z0, K6, Z1
 	VMOVSLDUP       Z2, K6, Z3
 	VPUNPCKLQDQ     Z3, Z1, Z28
 	VPUNPCKHQDQ     Z3, Z1, Z29
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z11, K6, Z12
 	VMOVSLDUP       Z8, K6, Z9
 	VPUNPCKLQDQ     Z9, Z12, Z30
 	VPUNPCKHQDQ     Z9, Z12, Z31
 	VMOVUPS         (SI)(BX*4), Z0
 	VADDPS          (R12)(BX*4), Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z28, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z28, K1
 	VMOVUPS.Z       Z0, K1, Z0
-	VMAXPS.BCST     leafWords<>+4(SB), Z0, Z0
+	VMAXPS.BCST     vectorWords<>+4(SB), Z0, Z0
 	VMOVUPS         Z0, (R13)(BX*4)
 	VMOVUPS         64(SI)(BX*4), Z0
 	VADDPS          64(R12)(BX*4), Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z29, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z29, K1
 	VMOVUPS.Z       Z0, K1, Z0
-	VMAXPS.BCST     leafWords<>+4(SB), Z0, Z0
+	VMAXPS.BCST     vectorWords<>+4(SB), Z0, Z0
 	VMOVUPS         Z0, 64(R13)(BX*4)
 	VMOVUPS         128(SI)(BX*4), Z0
 	VADDPS          128(R12)(BX*4), Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z30, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z30, K1
 	VMOVUPS.Z       Z0, K1, Z0
-	VMAXPS.BCST     leafWords<>+4(SB), Z0, Z0
+	VMAXPS.BCST     vectorWords<>+4(SB), Z0, Z0
 	VMOVUPS         Z0, 128(R13)(BX*4)
 	VMOVUPS         192(SI)(BX*4), Z0
 	VADDPS          192(R12)(BX*4), Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z31, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z31, K1
 	VMOVUPS.Z       Z0, K1, Z0
-	VMAXPS.BCST     leafWords<>+4(SB), Z0, Z0
+	VMAXPS.BCST     vectorWords<>+4(SB), Z0, Z0
 	VMOVUPS         Z0, 192(R13)(BX*4)
 	ADDQ            $+64, BX
 	CMPQ            BX, $+256
@@ -9139,8 +9139,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x256BiasDropoutReluLeaf1AVX2(frame *uint8, bits *uint32, y *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·linear64x256BiasDropoutReluLeaf1AVX2(SB), NOSPLIT, $0-92
+// func linear64x256BiasDropoutReluVector1AVX2(frame *uint8, bits *uint32, y *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·linear64x256BiasDropoutReluVector1AVX2(SB), NOSPLIT, $0-92
 	MOVQ         frame+0(FP), DI
 	MOVQ         height+40(FP), AX
 	MOVQ         AX, (DI)
@@ -9311,75 +9311,75 @@ loop1:
 	MOVQ         y+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
 	VPBROADCASTD 104(DI), Y12
-	VPADDD       leafVectors<>+992(SB), Y12, Y12
+	VPADDD       vectorVectors<>+992(SB), Y12, Y12
 	XORL         BX, BX
 
 loop3:
-	VPMULUDQ    leafVectors<>+928(SB), Y12, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y12, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       2688(DI), Y1, Y1
-	VPMULUDQ    leafVectors<>+960(SB), Y1, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       2752(DI), Y3, Y3
 	VPXOR       2816(DI), Y0, Y0
-	VPMULUDQ    leafVectors<>+928(SB), Y3, Y4
-	VPMULUDQ    leafVectors<>+960(SB), Y0, Y5
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP   Y5, Y6
 	VPXOR       Y2, Y6, Y6
 	VPXOR       2176(DI), Y6, Y6
 	VPSRLQ      $+32, Y4, Y7
 	VPXOR       2880(DI), Y7, Y7
-	VPADDD      leafVectors<>+1024(SB), Y12, Y12
-	VPMULUDQ    leafVectors<>+928(SB), Y6, Y1
-	VPMULUDQ    leafVectors<>+960(SB), Y7, Y3
+	VPADDD      vectorVectors<>+1024(SB), Y12, Y12
+	VPMULUDQ    vectorVectors<>+928(SB), Y6, Y1
+	VPMULUDQ    vectorVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP   Y3, Y0
 	VPXOR       Y5, Y0, Y0
 	VPXOR       2240(DI), Y0, Y0
 	VPSRLQ      $+32, Y1, Y2
 	VPXOR       Y4, Y2, Y2
 	VPXOR       2272(DI), Y2, Y2
-	VPMULUDQ    leafVectors<>+928(SB), Y0, Y6
-	VPMULUDQ    leafVectors<>+960(SB), Y2, Y7
+	VPMULUDQ    vectorVectors<>+928(SB), Y0, Y6
+	VPMULUDQ    vectorVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP   Y7, Y5
 	VPXOR       Y3, Y5, Y5
 	VPXOR       2304(DI), Y5, Y5
 	VPSRLQ      $+32, Y6, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2336(DI), Y4, Y4
-	VPMULUDQ    leafVectors<>+928(SB), Y5, Y0
-	VPMULUDQ    leafVectors<>+960(SB), Y4, Y2
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y0
+	VPMULUDQ    vectorVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       Y7, Y3, Y3
 	VPXOR       2368(DI), Y3, Y3
 	VPSRLQ      $+32, Y0, Y1
 	VPXOR       Y6, Y1, Y1
 	VPXOR       2400(DI), Y1, Y1
-	VPMULUDQ    leafVectors<>+928(SB), Y3, Y5
-	VPMULUDQ    leafVectors<>+960(SB), Y1, Y4
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y5
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP   Y4, Y7
 	VPXOR       Y2, Y7, Y7
 	VPXOR       2432(DI), Y7, Y7
 	VPSRLQ      $+32, Y5, Y6
 	VPXOR       Y0, Y6, Y6
 	VPXOR       2464(DI), Y6, Y6
-	VPMULUDQ    leafVectors<>+928(SB), Y7, Y3
-	VPMULUDQ    leafVectors<>+960(SB), Y6, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP   Y1, Y2
 	VPXOR       Y4, Y2, Y2
 	VPXOR       2496(DI), Y2, Y2
 	VPSRLQ      $+32, Y3, Y0
 	VPXOR       Y5, Y0, Y0
 	VPXOR       2528(DI), Y0, Y0
-	VPMULUDQ    leafVectors<>+928(SB), Y2, Y7
-	VPMULUDQ    leafVectors<>+960(SB), Y0, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP   Y6, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2560(DI), Y4, Y4
 	VPSRLQ      $+32, Y7, Y5
 	VPXOR       Y3, Y5, Y5
 	VPXOR       2592(DI), Y5, Y5
-	VPMULUDQ    leafVectors<>+928(SB), Y4, Y2
-	VPMULUDQ    leafVectors<>+960(SB), Y5, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       Y6, Y1, Y1
 	VPXOR       2624(DI), Y1, Y1
@@ -9392,23 +9392,23 @@ loop3:
 	VPBLENDD    $+170, Y2, Y3, Y3
 	VPUNPCKLQDQ Y3, Y1, Y13
 	VPUNPCKHQDQ Y3, Y1, Y14
-	VPXOR       leafVectors<>+1056(SB), Y13, Y0
-	VMOVUPS     leafVectors<>+1088(SB), Y1
+	VPXOR       vectorVectors<>+1056(SB), Y13, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     (SI)(BX*4), Y1
 	VADDPS      (R12)(BX*4), Y1, Y1
-	VMULPS      leafVectors<>+1152(SB), Y1, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
-	VMAXPS      leafVectors<>+32(SB), Y0, Y0
+	VMAXPS      vectorVectors<>+32(SB), Y0, Y0
 	VMOVUPS     Y0, (R13)(BX*4)
-	VPXOR       leafVectors<>+1056(SB), Y14, Y0
-	VMOVUPS     leafVectors<>+1088(SB), Y1
+	VPXOR       vectorVectors<>+1056(SB), Y14, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     32(SI)(BX*4), Y1
 	VADDPS      32(R12)(BX*4), Y1, Y1
-	VMULPS      leafVectors<>+1152(SB), Y1, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
-	VMAXPS      leafVectors<>+32(SB), Y0, Y0
+	VMAXPS      vectorVectors<>+32(SB), Y0, Y0
 	VMOVUPS     Y0, 32(R13)(BX*4)
 	ADDQ        $+16, BX
 	CMPQ        BX, $+256
@@ -9423,8 +9423,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear256x64BiasDropoutAddLeaf1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·linear256x64BiasDropoutAddLeaf1AVX512(SB), NOSPLIT, $0-100
+// func linear256x64BiasDropoutAddVector1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·linear256x64BiasDropoutAddVector1AVX512(SB), NOSPLIT, $0-100
 	MOVQ frame+0(FP), DI
 	MOVQ height+48(FP), AX
 	MOVQ AX, (DI)
@@ -9551,154 +9551,154 @@ loop1:
 	MOVQ            y+16(FP), AX
 	LEAQ            (AX)(R8*4), R14
 	VPBROADCASTD    104(DI), Z27
-	VPADDD          leafWideVectors<>+64(SB), Z27, Z27
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z27, Z0
+	VPADDD          vectorWideVectors<>+64(SB), Z27, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z27, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     leafWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
+	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     leafWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
+	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
 	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z0, K6, Z1
 	VMOVSLDUP       Z2, K6, Z3
 	VPUNPCKLQDQ     Z3, Z1, Z28
 	VPUNPCKHQDQ     Z3, Z1, Z29
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z11, K6, Z12
 	VMOVSLDUP       Z8, K6, Z9
 	VPUNPCKLQDQ     Z9, Z12, Z30
 	VPUNPCKHQDQ     Z9, Z12, Z31
 	VMOVUPS         (R12), Z0
 	VADDPS          (R13), Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z28, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z28, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VADDPS          (SI), Z0, Z0
 	VMOVUPS         Z0, (R14)
 	VMOVUPS         64(R12), Z0
 	VADDPS          64(R13), Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z29, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z29, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VADDPS          64(SI), Z0, Z0
 	VMOVUPS         Z0, 64(R14)
 	VMOVUPS         128(R12), Z0
 	VADDPS          128(R13), Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z30, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z30, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VADDPS          128(SI), Z0, Z0
 	VMOVUPS         Z0, 128(R14)
 	VMOVUPS         192(R12), Z0
 	VADDPS          192(R13), Z0, Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z31, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z31, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VADDPS          192(SI), Z0, Z0
 	VMOVUPS         Z0, 192(R14)
@@ -9712,8 +9712,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear256x64BiasDropoutAddLeaf1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·linear256x64BiasDropoutAddLeaf1AVX2(SB), NOSPLIT, $0-100
+// func linear256x64BiasDropoutAddVector1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·linear256x64BiasDropoutAddVector1AVX2(SB), NOSPLIT, $0-100
 	MOVQ         frame+0(FP), DI
 	MOVQ         height+48(FP), AX
 	MOVQ         AX, (DI)
@@ -9888,75 +9888,75 @@ loop1:
 	MOVQ         y+16(FP), AX
 	LEAQ         (AX)(R8*4), R14
 	VPBROADCASTD 104(DI), Y12
-	VPADDD       leafVectors<>+992(SB), Y12, Y12
+	VPADDD       vectorVectors<>+992(SB), Y12, Y12
 	XORL         BX, BX
 
 loop3:
-	VPMULUDQ    leafVectors<>+928(SB), Y12, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y12, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       2688(DI), Y1, Y1
-	VPMULUDQ    leafVectors<>+960(SB), Y1, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       2752(DI), Y3, Y3
 	VPXOR       2816(DI), Y0, Y0
-	VPMULUDQ    leafVectors<>+928(SB), Y3, Y4
-	VPMULUDQ    leafVectors<>+960(SB), Y0, Y5
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP   Y5, Y6
 	VPXOR       Y2, Y6, Y6
 	VPXOR       2176(DI), Y6, Y6
 	VPSRLQ      $+32, Y4, Y7
 	VPXOR       2880(DI), Y7, Y7
-	VPADDD      leafVectors<>+1024(SB), Y12, Y12
-	VPMULUDQ    leafVectors<>+928(SB), Y6, Y1
-	VPMULUDQ    leafVectors<>+960(SB), Y7, Y3
+	VPADDD      vectorVectors<>+1024(SB), Y12, Y12
+	VPMULUDQ    vectorVectors<>+928(SB), Y6, Y1
+	VPMULUDQ    vectorVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP   Y3, Y0
 	VPXOR       Y5, Y0, Y0
 	VPXOR       2240(DI), Y0, Y0
 	VPSRLQ      $+32, Y1, Y2
 	VPXOR       Y4, Y2, Y2
 	VPXOR       2272(DI), Y2, Y2
-	VPMULUDQ    leafVectors<>+928(SB), Y0, Y6
-	VPMULUDQ    leafVectors<>+960(SB), Y2, Y7
+	VPMULUDQ    vectorVectors<>+928(SB), Y0, Y6
+	VPMULUDQ    vectorVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP   Y7, Y5
 	VPXOR       Y3, Y5, Y5
 	VPXOR       2304(DI), Y5, Y5
 	VPSRLQ      $+32, Y6, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2336(DI), Y4, Y4
-	VPMULUDQ    leafVectors<>+928(SB), Y5, Y0
-	VPMULUDQ    leafVectors<>+960(SB), Y4, Y2
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y0
+	VPMULUDQ    vectorVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       Y7, Y3, Y3
 	VPXOR       2368(DI), Y3, Y3
 	VPSRLQ      $+32, Y0, Y1
 	VPXOR       Y6, Y1, Y1
 	VPXOR       2400(DI), Y1, Y1
-	VPMULUDQ    leafVectors<>+928(SB), Y3, Y5
-	VPMULUDQ    leafVectors<>+960(SB), Y1, Y4
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y5
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP   Y4, Y7
 	VPXOR       Y2, Y7, Y7
 	VPXOR       2432(DI), Y7, Y7
 	VPSRLQ      $+32, Y5, Y6
 	VPXOR       Y0, Y6, Y6
 	VPXOR       2464(DI), Y6, Y6
-	VPMULUDQ    leafVectors<>+928(SB), Y7, Y3
-	VPMULUDQ    leafVectors<>+960(SB), Y6, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP   Y1, Y2
 	VPXOR       Y4, Y2, Y2
 	VPXOR       2496(DI), Y2, Y2
 	VPSRLQ      $+32, Y3, Y0
 	VPXOR       Y5, Y0, Y0
 	VPXOR       2528(DI), Y0, Y0
-	VPMULUDQ    leafVectors<>+928(SB), Y2, Y7
-	VPMULUDQ    leafVectors<>+960(SB), Y0, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP   Y6, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2560(DI), Y4, Y4
 	VPSRLQ      $+32, Y7, Y5
 	VPXOR       Y3, Y5, Y5
 	VPXOR       2592(DI), Y5, Y5
-	VPMULUDQ    leafVectors<>+928(SB), Y4, Y2
-	VPMULUDQ    leafVectors<>+960(SB), Y5, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       Y6, Y1, Y1
 	VPXOR       2624(DI), Y1, Y1
@@ -9969,21 +9969,21 @@ loop3:
 	VPBLENDD    $+170, Y2, Y3, Y3
 	VPUNPCKLQDQ Y3, Y1, Y13
 	VPUNPCKHQDQ Y3, Y1, Y14
-	VPXOR       leafVectors<>+1056(SB), Y13, Y0
-	VMOVUPS     leafVectors<>+1088(SB), Y1
+	VPXOR       vectorVectors<>+1056(SB), Y13, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     (R12)(BX*4), Y1
 	VADDPS      (R13)(BX*4), Y1, Y1
-	VMULPS      leafVectors<>+1152(SB), Y1, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
 	VADDPS      (SI)(BX*4), Y0, Y0
 	VMOVUPS     Y0, (R14)(BX*4)
-	VPXOR       leafVectors<>+1056(SB), Y14, Y0
-	VMOVUPS     leafVectors<>+1088(SB), Y1
+	VPXOR       vectorVectors<>+1056(SB), Y14, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     32(R12)(BX*4), Y1
 	VADDPS      32(R13)(BX*4), Y1, Y1
-	VMULPS      leafVectors<>+1152(SB), Y1, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
 	VADDPS      32(SI)(BX*4), Y0, Y0
 	VMOVUPS     Y0, 32(R14)(BX*4)
@@ -10000,8 +10000,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x17BiasLeaf1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear64x17BiasLeaf1AVX512(SB), NOSPLIT, $0-48
+// func linear64x17BiasVector1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+TEXT ·linear64x17BiasVector1AVX512(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
 	MOVQ height+32(FP), AX
 	MOVQ AX, (DI)
@@ -10048,8 +10048,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x17BiasLeaf1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear64x17BiasLeaf1AVX2(SB), NOSPLIT, $0-48
+// func linear64x17BiasVector1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+TEXT ·linear64x17BiasVector1AVX2(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
 	MOVQ height+32(FP), AX
 	MOVQ AX, (DI)
@@ -10083,7 +10083,7 @@ loop1:
 	VADDPS     32(R12), Y0, Y0
 	VMOVUPS    Y0, 32(R13)
 	MOVL       $+1, CX
-	VMOVUPS    leafWideVectors<>+156(SB), Y15
+	VMOVUPS    vectorWideVectors<>+156(SB), Y15
 	VMASKMOVPS 64(SI), Y15, Y0
 	VMASKMOVPS 64(R12), Y15, Y1
 	VADDPS     Y1, Y0, Y0
@@ -10098,8 +10098,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func crossEntropyLeaf1AVX512(frame *uint8, logits *float32, labels *int32, loss *float32, r_from int, r_to int)
-TEXT ·crossEntropyLeaf1AVX512(SB), NOSPLIT, $0-48
+// func crossEntropyVector1AVX512(frame *uint8, logits *float32, labels *int32, loss *float32, r_from int, r_to int)
+TEXT ·crossEntropyVector1AVX512(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
 	MOVQ r_from+32(FP), AX
 	MOVQ AX, (DI)
@@ -10122,13 +10122,13 @@ loop1:
 	IMULQ          $+17, R8
 	MOVQ           logits+8(FP), AX
 	LEAQ           (AX)(R8*4), SI
-	VBROADCASTSS   leafWords<>+140(SB), Z30
-	VBROADCASTSS   leafWords<>+140(SB), Z31
+	VBROADCASTSS   vectorWords<>+140(SB), Z30
+	VBROADCASTSS   vectorWords<>+140(SB), Z31
 	VPXORD         Z28, Z28, Z28
 	VPXORD         Z29, Z29, Z29
 	VMOVUPS        (SI), Z0
 	VMAXPS         Z0, Z30, Z30
-	VMOVUPS        leafWideVectors<>+0(SB), Z1
+	VMOVUPS        vectorWideVectors<>+0(SB), Z1
 	VPCMPD.BCST    $+0, 32(DI), Z1, K1
 	VMOVUPS.Z      Z0, K1, Z0
 	VADDPS         Z0, Z28, Z28
@@ -10139,7 +10139,7 @@ loop1:
 	VMAXPS         Z0, Z31, K7, Z31
 	MOVL           $+16, AX
 	VPBROADCASTD   AX, Z1
-	VPADDD         leafWideVectors<>+0(SB), Z1, Z1
+	VPADDD         vectorWideVectors<>+0(SB), Z1, Z1
 	VPCMPD.BCST    $+0, 32(DI), Z1, K1
 	VMOVUPS.Z      Z0, K1, Z0
 	VADDPS         Z0, Z29, K7, Z29
@@ -10173,30 +10173,30 @@ loop1:
 	VPXORD         Z31, Z31, Z31
 	VMOVUPS        (SI), Z0
 	VSUBPS         2048(DI), Z0, Z0
-	VPBROADCASTD   leafWords<>+12(SB), Z1
+	VPBROADCASTD   vectorWords<>+12(SB), Z1
 	VMINPS         Z0, Z1, Z0
-	VPBROADCASTD   leafWords<>+16(SB), Z1
+	VPBROADCASTD   vectorWords<>+16(SB), Z1
 	VMAXPS         Z0, Z1, Z0
-	VMULPS.BCST    leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST    leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST    leafWords<>+24(SB), Z1, Z2
-	VMULPS.BCST    leafWords<>+28(SB), Z2, Z3
+	VMULPS.BCST    vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST    vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST    vectorWords<>+24(SB), Z1, Z2
+	VMULPS.BCST    vectorWords<>+28(SB), Z2, Z3
 	VSUBPS         Z3, Z0, Z0
-	VMULPS.BCST    leafWords<>+32(SB), Z2, Z2
+	VMULPS.BCST    vectorWords<>+32(SB), Z2, Z2
 	VSUBPS         Z2, Z0, Z0
 	VMULPS         Z0, Z0, Z2
-	VMULPS.BCST    leafWords<>+36(SB), Z0, Z3
-	VADDPS.BCST    leafWords<>+40(SB), Z3, Z3
+	VMULPS.BCST    vectorWords<>+36(SB), Z0, Z3
+	VADDPS.BCST    vectorWords<>+40(SB), Z3, Z3
 	VMULPS         Z0, Z3, Z3
-	VADDPS.BCST    leafWords<>+44(SB), Z3, Z3
+	VADDPS.BCST    vectorWords<>+44(SB), Z3, Z3
 	VMULPS         Z0, Z3, Z3
-	VADDPS.BCST    leafWords<>+48(SB), Z3, Z3
+	VADDPS.BCST    vectorWords<>+48(SB), Z3, Z3
 	VMULPS         Z0, Z3, Z3
-	VADDPS.BCST    leafWords<>+52(SB), Z3, Z3
+	VADDPS.BCST    vectorWords<>+52(SB), Z3, Z3
 	VMULPS         Z3, Z2, Z2
 	VADDPS         Z2, Z0, Z0
-	VADDPS.BCST    leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST    leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST    vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST    vectorWords<>+60(SB), Z1, Z1
 	VPSLLD         $+23, Z1, Z1
 	VMULPS         Z1, Z0, Z0
 	VADDPS         Z0, Z30, Z30
@@ -10205,30 +10205,30 @@ loop1:
 	KMOVW          AX, K7
 	VMOVUPS.Z      64(SI), K7, Z0
 	VSUBPS         2048(DI), Z0, Z0
-	VPBROADCASTD   leafWords<>+12(SB), Z1
+	VPBROADCASTD   vectorWords<>+12(SB), Z1
 	VMINPS         Z0, Z1, Z0
-	VPBROADCASTD   leafWords<>+16(SB), Z1
+	VPBROADCASTD   vectorWords<>+16(SB), Z1
 	VMAXPS         Z0, Z1, Z0
-	VMULPS.BCST    leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST    leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST    leafWords<>+24(SB), Z1, Z2
-	VMULPS.BCST    leafWords<>+28(SB), Z2, Z3
+	VMULPS.BCST    vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST    vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST    vectorWords<>+24(SB), Z1, Z2
+	VMULPS.BCST    vectorWords<>+28(SB), Z2, Z3
 	VSUBPS         Z3, Z0, Z0
-	VMULPS.BCST    leafWords<>+32(SB), Z2, Z2
+	VMULPS.BCST    vectorWords<>+32(SB), Z2, Z2
 	VSUBPS         Z2, Z0, Z0
 	VMULPS         Z0, Z0, Z2
-	VMULPS.BCST    leafWords<>+36(SB), Z0, Z3
-	VADDPS.BCST    leafWords<>+40(SB), Z3, Z3
+	VMULPS.BCST    vectorWords<>+36(SB), Z0, Z3
+	VADDPS.BCST    vectorWords<>+40(SB), Z3, Z3
 	VMULPS         Z0, Z3, Z3
-	VADDPS.BCST    leafWords<>+44(SB), Z3, Z3
+	VADDPS.BCST    vectorWords<>+44(SB), Z3, Z3
 	VMULPS         Z0, Z3, Z3
-	VADDPS.BCST    leafWords<>+48(SB), Z3, Z3
+	VADDPS.BCST    vectorWords<>+48(SB), Z3, Z3
 	VMULPS         Z0, Z3, Z3
-	VADDPS.BCST    leafWords<>+52(SB), Z3, Z3
+	VADDPS.BCST    vectorWords<>+52(SB), Z3, Z3
 	VMULPS         Z3, Z2, Z2
 	VADDPS         Z2, Z0, Z0
-	VADDPS.BCST    leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST    leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST    vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST    vectorWords<>+60(SB), Z1, Z1
 	VPSLLD         $+23, Z1, Z1
 	VMULPS         Z1, Z0, Z0
 	VADDPS         Z0, Z31, K7, Z31
@@ -10253,33 +10253,33 @@ loop1:
 	NEGQ           R8
 	MOVQ           R8, 32(DI)
 	VMOVUPS        2176(DI), X0
-	VCMPPS.BCST    $+1, leafWords<>+156(SB), X0, K1
-	VPBROADCASTD   leafWords<>+160(SB), X1
+	VCMPPS.BCST    $+1, vectorWords<>+156(SB), X0, K1
+	VPBROADCASTD   vectorWords<>+160(SB), X1
 	VCMPPS         $+2, X0, X1, K2
-	VPSUBD.BCST    leafWords<>+164(SB), X0, X1
+	VPSUBD.BCST    vectorWords<>+164(SB), X0, X1
 	VPSRAD         $+23, X1, X1
 	VCVTDQ2PS      X1, X2
-	VMULPS.BCST    leafWords<>+28(SB), X2, X3
+	VMULPS.BCST    vectorWords<>+28(SB), X2, X3
 	VPSLLD         $+23, X1, X1
 	VPSUBD         X1, X0, X1
-	VSUBPS.BCST    leafWords<>+56(SB), X1, X1
-	VADDPS.BCST    leafWords<>+168(SB), X1, X4
+	VSUBPS.BCST    vectorWords<>+56(SB), X1, X1
+	VADDPS.BCST    vectorWords<>+168(SB), X1, X4
 	VDIVPS         X4, X1, X4
 	VMULPS         X4, X4, X5
-	VMULPS.BCST    leafWords<>+172(SB), X5, X6
-	VADDPS.BCST    leafWords<>+176(SB), X6, X6
+	VMULPS.BCST    vectorWords<>+172(SB), X5, X6
+	VADDPS.BCST    vectorWords<>+176(SB), X6, X6
 	VMULPS         X5, X6, X6
-	VADDPS.BCST    leafWords<>+180(SB), X6, X6
+	VADDPS.BCST    vectorWords<>+180(SB), X6, X6
 	VMULPS         X6, X5, X5
 	VSUBPS         X5, X1, X5
 	VMULPS         X5, X4, X4
-	VMULPS.BCST    leafWords<>+32(SB), X2, X2
+	VMULPS.BCST    vectorWords<>+32(SB), X2, X2
 	VSUBPS         X2, X4, X2
 	VSUBPS         X1, X2, X1
 	VSUBPS         X1, X3, X1
-	VCMPPS.BCST    $+1, leafWords<>+4(SB), X0, K3
-	VPBROADCASTD   leafWords<>+140(SB), X2
-	VBLENDMPS.BCST leafWords<>+184(SB), X2, K3, X2
+	VCMPPS.BCST    $+1, vectorWords<>+4(SB), X0, K3
+	VPBROADCASTD   vectorWords<>+140(SB), X2
+	VBLENDMPS.BCST vectorWords<>+184(SB), X2, K3, X2
 	VBLENDMPS      X1, X2, K2, X1
 	VBLENDMPS      X1, X0, K1, X0
 	VMOVUPS        2112(DI), X1
@@ -10300,8 +10300,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func crossEntropyLeaf1AVX2(frame *uint8, logits *float32, labels *int32, loss *float32, r_from int, r_to int)
-TEXT ·crossEntropyLeaf1AVX2(SB), NOSPLIT, $0-48
+// func crossEntropyVector1AVX2(frame *uint8, logits *float32, labels *int32, loss *float32, r_from int, r_to int)
+TEXT ·crossEntropyVector1AVX2(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
 	MOVQ r_from+32(FP), AX
 	MOVQ AX, (DI)
@@ -10320,14 +10320,14 @@ loop1:
 	IMULQ        $+17, R8
 	MOVQ         logits+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	VBROADCASTSS leafWords<>+140(SB), Y11
-	VBROADCASTSS leafWords<>+140(SB), Y12
-	VBROADCASTSS leafWords<>+140(SB), Y13
-	VBROADCASTSS leafWords<>+140(SB), Y14
+	VBROADCASTSS vectorWords<>+140(SB), Y11
+	VBROADCASTSS vectorWords<>+140(SB), Y12
+	VBROADCASTSS vectorWords<>+140(SB), Y13
+	VBROADCASTSS vectorWords<>+140(SB), Y14
 	VMAXPS       (SI), Y11, Y11
 	VMAXPS       32(SI), Y12, Y12
 	MOVL         $+1, CX
-	VMOVUPS      leafWideVectors<>+156(SB), Y15
+	VMOVUPS      vectorWideVectors<>+156(SB), Y15
 	VMASKMOVPS   64(SI), Y15, Y0
 	VMAXPS       Y0, Y13, Y1
 	VBLENDVPS    Y15, Y1, Y13, Y13
@@ -10360,103 +10360,103 @@ loop1:
 	VPXOR        Y10, Y10, Y10
 	VMOVUPS      (SI), Y0
 	VSUBPS       2048(DI), Y0, Y1
-	VMOVUPS      leafVectors<>+96(SB), Y2
+	VMOVUPS      vectorVectors<>+96(SB), Y2
 	VMINPS       Y1, Y2, Y1
-	VMOVUPS      leafVectors<>+128(SB), Y2
+	VMOVUPS      vectorVectors<>+128(SB), Y2
 	VMAXPS       Y1, Y2, Y1
-	VMULPS       leafVectors<>+160(SB), Y1, Y2
-	VADDPS       leafVectors<>+192(SB), Y2, Y2
-	VSUBPS       leafVectors<>+192(SB), Y2, Y3
-	VMULPS       leafVectors<>+224(SB), Y3, Y4
+	VMULPS       vectorVectors<>+160(SB), Y1, Y2
+	VADDPS       vectorVectors<>+192(SB), Y2, Y2
+	VSUBPS       vectorVectors<>+192(SB), Y2, Y3
+	VMULPS       vectorVectors<>+224(SB), Y3, Y4
 	VSUBPS       Y4, Y1, Y1
-	VMULPS       leafVectors<>+256(SB), Y3, Y3
+	VMULPS       vectorVectors<>+256(SB), Y3, Y3
 	VSUBPS       Y3, Y1, Y1
 	VMULPS       Y1, Y1, Y3
-	VMULPS       leafVectors<>+288(SB), Y1, Y4
-	VADDPS       leafVectors<>+320(SB), Y4, Y4
+	VMULPS       vectorVectors<>+288(SB), Y1, Y4
+	VADDPS       vectorVectors<>+320(SB), Y4, Y4
 	VMULPS       Y1, Y4, Y4
-	VADDPS       leafVectors<>+352(SB), Y4, Y4
+	VADDPS       vectorVectors<>+352(SB), Y4, Y4
 	VMULPS       Y1, Y4, Y4
-	VADDPS       leafVectors<>+384(SB), Y4, Y4
+	VADDPS       vectorVectors<>+384(SB), Y4, Y4
 	VMULPS       Y1, Y4, Y4
-	VADDPS       leafVectors<>+416(SB), Y4, Y4
+	VADDPS       vectorVectors<>+416(SB), Y4, Y4
 	VMULPS       Y4, Y3, Y3
 	VADDPS       Y3, Y1, Y1
-	VADDPS       leafVectors<>+448(SB), Y1, Y1
-	VPADDD       leafVectors<>+480(SB), Y2, Y2
+	VADDPS       vectorVectors<>+448(SB), Y1, Y1
+	VPADDD       vectorVectors<>+480(SB), Y2, Y2
 	VPSLLD       $+23, Y2, Y2
 	VMULPS       Y2, Y1, Y1
 	VADDPS       Y1, Y11, Y11
-	VMOVUPS      leafWideVectors<>+0(SB), Y1
+	VMOVUPS      vectorWideVectors<>+0(SB), Y1
 	VPBROADCASTD 32(DI), Y2
 	VPCMPEQD     Y2, Y1, Y1
 	VANDPS       Y0, Y1, Y0
 	VADDPS       Y0, Y7, Y7
 	VMOVUPS      32(SI), Y0
 	VSUBPS       2048(DI), Y0, Y1
-	VMOVUPS      leafVectors<>+96(SB), Y2
+	VMOVUPS      vectorVectors<>+96(SB), Y2
 	VMINPS       Y1, Y2, Y1
-	VMOVUPS      leafVectors<>+128(SB), Y2
+	VMOVUPS      vectorVectors<>+128(SB), Y2
 	VMAXPS       Y1, Y2, Y1
-	VMULPS       leafVectors<>+160(SB), Y1, Y2
-	VADDPS       leafVectors<>+192(SB), Y2, Y2
-	VSUBPS       leafVectors<>+192(SB), Y2, Y3
-	VMULPS       leafVectors<>+224(SB), Y3, Y4
+	VMULPS       vectorVectors<>+160(SB), Y1, Y2
+	VADDPS       vectorVectors<>+192(SB), Y2, Y2
+	VSUBPS       vectorVectors<>+192(SB), Y2, Y3
+	VMULPS       vectorVectors<>+224(SB), Y3, Y4
 	VSUBPS       Y4, Y1, Y1
-	VMULPS       leafVectors<>+256(SB), Y3, Y3
+	VMULPS       vectorVectors<>+256(SB), Y3, Y3
 	VSUBPS       Y3, Y1, Y1
 	VMULPS       Y1, Y1, Y3
-	VMULPS       leafVectors<>+288(SB), Y1, Y4
-	VADDPS       leafVectors<>+320(SB), Y4, Y4
+	VMULPS       vectorVectors<>+288(SB), Y1, Y4
+	VADDPS       vectorVectors<>+320(SB), Y4, Y4
 	VMULPS       Y1, Y4, Y4
-	VADDPS       leafVectors<>+352(SB), Y4, Y4
+	VADDPS       vectorVectors<>+352(SB), Y4, Y4
 	VMULPS       Y1, Y4, Y4
-	VADDPS       leafVectors<>+384(SB), Y4, Y4
+	VADDPS       vectorVectors<>+384(SB), Y4, Y4
 	VMULPS       Y1, Y4, Y4
-	VADDPS       leafVectors<>+416(SB), Y4, Y4
+	VADDPS       vectorVectors<>+416(SB), Y4, Y4
 	VMULPS       Y4, Y3, Y3
 	VADDPS       Y3, Y1, Y1
-	VADDPS       leafVectors<>+448(SB), Y1, Y1
-	VPADDD       leafVectors<>+480(SB), Y2, Y2
+	VADDPS       vectorVectors<>+448(SB), Y1, Y1
+	VPADDD       vectorVectors<>+480(SB), Y2, Y2
 	VPSLLD       $+23, Y2, Y2
 	VMULPS       Y2, Y1, Y1
 	VADDPS       Y1, Y12, Y12
 	MOVL         $+8, AX
 	VMOVD        AX, X1
 	VPBROADCASTD X1, Y1
-	VPADDD       leafWideVectors<>+0(SB), Y1, Y1
+	VPADDD       vectorWideVectors<>+0(SB), Y1, Y1
 	VPBROADCASTD 32(DI), Y2
 	VPCMPEQD     Y2, Y1, Y1
 	VANDPS       Y0, Y1, Y0
 	VADDPS       Y0, Y8, Y8
 	MOVL         $+1, CX
-	VMOVUPS      leafWideVectors<>+156(SB), Y15
+	VMOVUPS      vectorWideVectors<>+156(SB), Y15
 	VMASKMOVPS   64(SI), Y15, Y0
 	VSUBPS       2048(DI), Y0, Y1
-	VMOVUPS      leafVectors<>+96(SB), Y2
+	VMOVUPS      vectorVectors<>+96(SB), Y2
 	VMINPS       Y1, Y2, Y1
-	VMOVUPS      leafVectors<>+128(SB), Y2
+	VMOVUPS      vectorVectors<>+128(SB), Y2
 	VMAXPS       Y1, Y2, Y1
-	VMULPS       leafVectors<>+160(SB), Y1, Y2
-	VADDPS       leafVectors<>+192(SB), Y2, Y2
-	VSUBPS       leafVectors<>+192(SB), Y2, Y3
-	VMULPS       leafVectors<>+224(SB), Y3, Y4
+	VMULPS       vectorVectors<>+160(SB), Y1, Y2
+	VADDPS       vectorVectors<>+192(SB), Y2, Y2
+	VSUBPS       vectorVectors<>+192(SB), Y2, Y3
+	VMULPS       vectorVectors<>+224(SB), Y3, Y4
 	VSUBPS       Y4, Y1, Y1
-	VMULPS       leafVectors<>+256(SB), Y3, Y3
+	VMULPS       vectorVectors<>+256(SB), Y3, Y3
 	VSUBPS       Y3, Y1, Y1
 	VMULPS       Y1, Y1, Y3
-	VMULPS       leafVectors<>+288(SB), Y1, Y4
-	VADDPS       leafVectors<>+320(SB), Y4, Y4
+	VMULPS       vectorVectors<>+288(SB), Y1, Y4
+	VADDPS       vectorVectors<>+320(SB), Y4, Y4
 	VMULPS       Y1, Y4, Y4
-	VADDPS       leafVectors<>+352(SB), Y4, Y4
+	VADDPS       vectorVectors<>+352(SB), Y4, Y4
 	VMULPS       Y1, Y4, Y4
-	VADDPS       leafVectors<>+384(SB), Y4, Y4
+	VADDPS       vectorVectors<>+384(SB), Y4, Y4
 	VMULPS       Y1, Y4, Y4
-	VADDPS       leafVectors<>+416(SB), Y4, Y4
+	VADDPS       vectorVectors<>+416(SB), Y4, Y4
 	VMULPS       Y4, Y3, Y3
 	VADDPS       Y3, Y1, Y1
-	VADDPS       leafVectors<>+448(SB), Y1, Y1
-	VPADDD       leafVectors<>+480(SB), Y2, Y2
+	VADDPS       vectorVectors<>+448(SB), Y1, Y1
+	VPADDD       vectorVectors<>+480(SB), Y2, Y2
 	VPSLLD       $+23, Y2, Y2
 	VMULPS       Y2, Y1, Y1
 	VADDPS       Y1, Y13, Y2
@@ -10464,7 +10464,7 @@ loop1:
 	MOVL         $+16, AX
 	VMOVD        AX, X1
 	VPBROADCASTD X1, Y1
-	VPADDD       leafWideVectors<>+0(SB), Y1, Y1
+	VPADDD       vectorWideVectors<>+0(SB), Y1, Y1
 	VPBROADCASTD 32(DI), Y2
 	VPCMPEQD     Y2, Y1, Y1
 	VANDPS       Y0, Y1, Y0
@@ -10502,33 +10502,33 @@ loop1:
 	NEGQ         R8
 	MOVQ         R8, 32(DI)
 	VMOVUPS      2112(DI), X0
-	VCMPPS       $+1, leafVectors<>+1344(SB), X0, X1
-	VMOVUPS      leafVectors<>+1376(SB), X2
+	VCMPPS       $+1, vectorVectors<>+1344(SB), X0, X1
+	VMOVUPS      vectorVectors<>+1376(SB), X2
 	VCMPPS       $+2, X0, X2, X2
-	VPSUBD       leafVectors<>+1408(SB), X0, X3
+	VPSUBD       vectorVectors<>+1408(SB), X0, X3
 	VPSRAD       $+23, X3, X3
 	VCVTDQ2PS    X3, X4
-	VMULPS       leafVectors<>+224(SB), X4, X5
+	VMULPS       vectorVectors<>+224(SB), X4, X5
 	VPSLLD       $+23, X3, X3
 	VPSUBD       X3, X0, X3
-	VSUBPS       leafVectors<>+448(SB), X3, X3
-	VADDPS       leafVectors<>+1440(SB), X3, X6
+	VSUBPS       vectorVectors<>+448(SB), X3, X3
+	VADDPS       vectorVectors<>+1440(SB), X3, X6
 	VDIVPS       X6, X3, X6
 	VMULPS       X6, X6, X7
-	VMULPS       leafVectors<>+1472(SB), X7, X8
-	VADDPS       leafVectors<>+1504(SB), X8, X8
+	VMULPS       vectorVectors<>+1472(SB), X7, X8
+	VADDPS       vectorVectors<>+1504(SB), X8, X8
 	VMULPS       X7, X8, X8
-	VADDPS       leafVectors<>+1536(SB), X8, X8
+	VADDPS       vectorVectors<>+1536(SB), X8, X8
 	VMULPS       X8, X7, X7
 	VSUBPS       X7, X3, X7
 	VMULPS       X7, X6, X6
-	VMULPS       leafVectors<>+256(SB), X4, X4
+	VMULPS       vectorVectors<>+256(SB), X4, X4
 	VSUBPS       X4, X6, X4
 	VSUBPS       X3, X4, X3
 	VSUBPS       X3, X5, X3
-	VCMPPS       $+1, leafVectors<>+32(SB), X0, X4
-	VMOVUPS      leafVectors<>+1248(SB), X5
-	VBLENDVPS    X4, leafVectors<>+1568(SB), X5, X4
+	VCMPPS       $+1, vectorVectors<>+32(SB), X0, X4
+	VMOVUPS      vectorVectors<>+1248(SB), X5
+	VBLENDVPS    X4, vectorVectors<>+1568(SB), X5, X4
 	VBLENDVPS    X2, X3, X4, X2
 	VBLENDVPS    X1, X2, X0, X0
 	VMOVUPS      2176(DI), X1
@@ -10549,8 +10549,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func argmaxLeaf1AVX512(frame *uint8, logits *float32, pred *int32, r_from int, r_to int)
-TEXT ·argmaxLeaf1AVX512(SB), NOSPLIT, $0-40
+// func argmaxVector1AVX512(frame *uint8, logits *float32, pred *int32, r_from int, r_to int)
+TEXT ·argmaxVector1AVX512(SB), NOSPLIT, $0-40
 	MOVQ frame+0(FP), DI
 	MOVQ r_from+24(FP), AX
 	MOVQ AX, (DI)
@@ -10569,8 +10569,8 @@ loop1:
 	IMULQ         $+17, R8
 	MOVQ          logits+8(FP), AX
 	LEAQ          (AX)(R8*4), SI
-	VBROADCASTSS  leafWords<>+140(SB), Z30
-	VBROADCASTSS  leafWords<>+140(SB), Z31
+	VBROADCASTSS  vectorWords<>+140(SB), Z30
+	VBROADCASTSS  vectorWords<>+140(SB), Z31
 	VMAXPS        (SI), Z30, Z30
 	MOVL          $+1, CX
 	MOVL          $+1, AX
@@ -10592,13 +10592,13 @@ loop1:
 	IMULQ         $+17, R8
 	MOVQ          logits+8(FP), AX
 	LEAQ          (AX)(R8*4), SI
-	VBROADCASTSS  leafWords<>+156(SB), Z30
-	VBROADCASTSS  leafWords<>+156(SB), Z31
+	VBROADCASTSS  vectorWords<>+156(SB), Z30
+	VBROADCASTSS  vectorWords<>+156(SB), Z31
 	VMOVUPS       (SI), Z0
 	VCMPPS        $+0, 2048(DI), Z0, K1
-	VMOVUPS       leafWideVectors<>+0(SB), Z0
+	VMOVUPS       vectorWideVectors<>+0(SB), Z0
 	VCVTDQ2PS     Z0, Z0
-	VPBROADCASTD  leafWords<>+156(SB), Z1
+	VPBROADCASTD  vectorWords<>+156(SB), Z1
 	VBLENDMPS     Z0, Z1, K1, Z0
 	VMINPS        Z0, Z30, Z30
 	MOVL          $+1, CX
@@ -10608,9 +10608,9 @@ loop1:
 	VCMPPS        $+0, 2048(DI), Z0, K1
 	MOVL          $+16, AX
 	VPBROADCASTD  AX, Z0
-	VPADDD        leafWideVectors<>+0(SB), Z0, Z0
+	VPADDD        vectorWideVectors<>+0(SB), Z0, Z0
 	VCVTDQ2PS     Z0, Z0
-	VPBROADCASTD  leafWords<>+156(SB), Z1
+	VPBROADCASTD  vectorWords<>+156(SB), Z1
 	VBLENDMPS     Z0, Z1, K1, Z0
 	VMINPS        Z0, Z31, K7, Z31
 	VMINPS        Z31, Z30, Z30
@@ -10625,8 +10625,8 @@ loop1:
 	VBROADCASTSS  X30, Z30
 	VMOVUPS       Z30, 2112(DI)
 	VMOVUPS       2112(DI), X0
-	VCMPPS.BCST   $+1, leafWords<>+188(SB), X0, K1
-	VMINPS.BCST   leafWords<>+188(SB), X0, X0
+	VCMPPS.BCST   $+1, vectorWords<>+188(SB), X0, K1
+	VMINPS.BCST   vectorWords<>+188(SB), X0, X0
 	VCVTTPS2DQ    X0, X0
 	VMOVUPS.Z     X0, K1, X0
 	MOVQ          24(DI), R8
@@ -10642,8 +10642,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func argmaxLeaf1AVX2(frame *uint8, logits *float32, pred *int32, r_from int, r_to int)
-TEXT ·argmaxLeaf1AVX2(SB), NOSPLIT, $0-40
+// func argmaxVector1AVX2(frame *uint8, logits *float32, pred *int32, r_from int, r_to int)
+TEXT ·argmaxVector1AVX2(SB), NOSPLIT, $0-40
 	MOVQ frame+0(FP), DI
 	MOVQ r_from+24(FP), AX
 	MOVQ AX, (DI)
@@ -10662,14 +10662,14 @@ loop1:
 	IMULQ        $+17, R8
 	MOVQ         logits+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	VBROADCASTSS leafWords<>+140(SB), Y11
-	VBROADCASTSS leafWords<>+140(SB), Y12
-	VBROADCASTSS leafWords<>+140(SB), Y13
-	VBROADCASTSS leafWords<>+140(SB), Y14
+	VBROADCASTSS vectorWords<>+140(SB), Y11
+	VBROADCASTSS vectorWords<>+140(SB), Y12
+	VBROADCASTSS vectorWords<>+140(SB), Y13
+	VBROADCASTSS vectorWords<>+140(SB), Y14
 	VMAXPS       (SI), Y11, Y11
 	VMAXPS       32(SI), Y12, Y12
 	MOVL         $+1, CX
-	VMOVUPS      leafWideVectors<>+156(SB), Y15
+	VMOVUPS      vectorWideVectors<>+156(SB), Y15
 	VMASKMOVPS   64(SI), Y15, Y0
 	VMAXPS       Y0, Y13, Y1
 	VBLENDVPS    Y15, Y1, Y13, Y13
@@ -10688,15 +10688,15 @@ loop1:
 	IMULQ        $+17, R8
 	MOVQ         logits+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	VBROADCASTSS leafWords<>+156(SB), Y11
-	VBROADCASTSS leafWords<>+156(SB), Y12
-	VBROADCASTSS leafWords<>+156(SB), Y13
-	VBROADCASTSS leafWords<>+156(SB), Y14
+	VBROADCASTSS vectorWords<>+156(SB), Y11
+	VBROADCASTSS vectorWords<>+156(SB), Y12
+	VBROADCASTSS vectorWords<>+156(SB), Y13
+	VBROADCASTSS vectorWords<>+156(SB), Y14
 	VMOVUPS      (SI), Y0
 	VCMPPS       $+0, 2048(DI), Y0, Y0
-	VMOVUPS      leafWideVectors<>+0(SB), Y1
+	VMOVUPS      vectorWideVectors<>+0(SB), Y1
 	VCVTDQ2PS    Y1, Y1
-	VMOVUPS      leafVectors<>+1344(SB), Y2
+	VMOVUPS      vectorVectors<>+1344(SB), Y2
 	VBLENDVPS    Y0, Y1, Y2, Y0
 	VMINPS       Y0, Y11, Y11
 	VMOVUPS      32(SI), Y0
@@ -10704,21 +10704,21 @@ loop1:
 	MOVL         $+8, AX
 	VMOVD        AX, X1
 	VPBROADCASTD X1, Y1
-	VPADDD       leafWideVectors<>+0(SB), Y1, Y1
+	VPADDD       vectorWideVectors<>+0(SB), Y1, Y1
 	VCVTDQ2PS    Y1, Y1
-	VMOVUPS      leafVectors<>+1344(SB), Y2
+	VMOVUPS      vectorVectors<>+1344(SB), Y2
 	VBLENDVPS    Y0, Y1, Y2, Y0
 	VMINPS       Y0, Y12, Y12
 	MOVL         $+1, CX
-	VMOVUPS      leafWideVectors<>+156(SB), Y15
+	VMOVUPS      vectorWideVectors<>+156(SB), Y15
 	VMASKMOVPS   64(SI), Y15, Y0
 	VCMPPS       $+0, 2048(DI), Y0, Y0
 	MOVL         $+16, AX
 	VMOVD        AX, X1
 	VPBROADCASTD X1, Y1
-	VPADDD       leafWideVectors<>+0(SB), Y1, Y1
+	VPADDD       vectorWideVectors<>+0(SB), Y1, Y1
 	VCVTDQ2PS    Y1, Y1
-	VMOVUPS      leafVectors<>+1344(SB), Y2
+	VMOVUPS      vectorVectors<>+1344(SB), Y2
 	VBLENDVPS    Y0, Y1, Y2, Y0
 	VMINPS       Y0, Y13, Y1
 	VBLENDVPS    Y15, Y1, Y13, Y13
@@ -10734,8 +10734,8 @@ loop1:
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 2112(DI)
 	VMOVUPS      2112(DI), X0
-	VCMPPS       $+1, leafVectors<>+1600(SB), X0, X1
-	VMINPS       leafVectors<>+1600(SB), X0, X0
+	VCMPPS       $+1, vectorVectors<>+1600(SB), X0, X1
+	VMINPS       vectorVectors<>+1600(SB), X0, X0
 	VCVTTPS2DQ   X0, X0
 	VANDPS       X0, X1, X0
 	MOVQ         24(DI), R8
@@ -10751,8 +10751,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func map2Leaf1AVX512(frame *uint8, y *float32, r_from int, r_to int, T int, scale float32)
-TEXT ·map2Leaf1AVX512(SB), NOSPLIT, $0-44
+// func map2Vector1AVX512(frame *uint8, y *float32, r_from int, r_to int, T int, scale float32)
+TEXT ·map2Vector1AVX512(SB), NOSPLIT, $0-44
 	MOVQ         frame+0(FP), DI
 	MOVQ         r_from+16(FP), AX
 	MOVQ         AX, (DI)
@@ -10810,8 +10810,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func map2Leaf1AVX2(frame *uint8, y *float32, r_from int, r_to int, T int, scale float32)
-TEXT ·map2Leaf1AVX2(SB), NOSPLIT, $0-44
+// func map2Vector1AVX2(frame *uint8, y *float32, r_from int, r_to int, T int, scale float32)
+TEXT ·map2Vector1AVX2(SB), NOSPLIT, $0-44
 	MOVQ         frame+0(FP), DI
 	MOVQ         r_from+16(FP), AX
 	MOVQ         AX, (DI)
@@ -10856,7 +10856,7 @@ tail3:
 	CMPQ       CX, DX
 	CMOVQLT    CX, DX
 	NEGQ       DX
-	LEAQ       leafWideVectors<>+128(SB), AX
+	LEAQ       vectorWideVectors<>+128(SB), AX
 	VMOVUPS    32(AX)(DX*4), Y15
 	VMOVUPS    2048(DI), Y0
 	VMASKMOVPS Y0, Y15, (SI)(BX*4)
@@ -10872,8 +10872,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func crossEntropyGrad17Leaf1AVX512(frame *uint8, logits *float32, y *float32, labels *int32, dloss *float32, r_from int, r_to int)
-TEXT ·crossEntropyGrad17Leaf1AVX512(SB), NOSPLIT, $0-56
+// func crossEntropyGrad17Vector1AVX512(frame *uint8, logits *float32, y *float32, labels *int32, dloss *float32, r_from int, r_to int)
+TEXT ·crossEntropyGrad17Vector1AVX512(SB), NOSPLIT, $0-56
 	MOVQ frame+0(FP), DI
 	MOVQ r_from+40(FP), AX
 	MOVQ AX, (DI)
@@ -10892,8 +10892,8 @@ loop1:
 	IMULQ          $+17, R8
 	MOVQ           logits+8(FP), AX
 	LEAQ           (AX)(R8*4), SI
-	VBROADCASTSS   leafWords<>+140(SB), Z30
-	VBROADCASTSS   leafWords<>+140(SB), Z31
+	VBROADCASTSS   vectorWords<>+140(SB), Z30
+	VBROADCASTSS   vectorWords<>+140(SB), Z31
 	VMAXPS         (SI), Z30, Z30
 	MOVL           $+1, CX
 	MOVL           $+1, AX
@@ -10919,30 +10919,30 @@ loop1:
 	VPXORD         Z31, Z31, Z31
 	VMOVUPS        (SI), Z0
 	VSUBPS         2048(DI), Z0, Z0
-	VPBROADCASTD   leafWords<>+12(SB), Z1
+	VPBROADCASTD   vectorWords<>+12(SB), Z1
 	VMINPS         Z0, Z1, Z0
-	VPBROADCASTD   leafWords<>+16(SB), Z1
+	VPBROADCASTD   vectorWords<>+16(SB), Z1
 	VMAXPS         Z0, Z1, Z0
-	VMULPS.BCST    leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST    leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST    leafWords<>+24(SB), Z1, Z2
-	VMULPS.BCST    leafWords<>+28(SB), Z2, Z3
+	VMULPS.BCST    vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST    vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST    vectorWords<>+24(SB), Z1, Z2
+	VMULPS.BCST    vectorWords<>+28(SB), Z2, Z3
 	VSUBPS         Z3, Z0, Z0
-	VMULPS.BCST    leafWords<>+32(SB), Z2, Z2
+	VMULPS.BCST    vectorWords<>+32(SB), Z2, Z2
 	VSUBPS         Z2, Z0, Z0
 	VMULPS         Z0, Z0, Z2
-	VMULPS.BCST    leafWords<>+36(SB), Z0, Z3
-	VADDPS.BCST    leafWords<>+40(SB), Z3, Z3
+	VMULPS.BCST    vectorWords<>+36(SB), Z0, Z3
+	VADDPS.BCST    vectorWords<>+40(SB), Z3, Z3
 	VMULPS         Z0, Z3, Z3
-	VADDPS.BCST    leafWords<>+44(SB), Z3, Z3
+	VADDPS.BCST    vectorWords<>+44(SB), Z3, Z3
 	VMULPS         Z0, Z3, Z3
-	VADDPS.BCST    leafWords<>+48(SB), Z3, Z3
+	VADDPS.BCST    vectorWords<>+48(SB), Z3, Z3
 	VMULPS         Z0, Z3, Z3
-	VADDPS.BCST    leafWords<>+52(SB), Z3, Z3
+	VADDPS.BCST    vectorWords<>+52(SB), Z3, Z3
 	VMULPS         Z3, Z2, Z2
 	VADDPS         Z2, Z0, Z0
-	VADDPS.BCST    leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST    leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST    vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST    vectorWords<>+60(SB), Z1, Z1
 	VPSLLD         $+23, Z1, Z1
 	VMULPS         Z1, Z0, Z0
 	VADDPS         Z0, Z30, Z30
@@ -10951,30 +10951,30 @@ loop1:
 	KMOVW          AX, K7
 	VMOVUPS.Z      64(SI), K7, Z0
 	VSUBPS         2048(DI), Z0, Z0
-	VPBROADCASTD   leafWords<>+12(SB), Z1
+	VPBROADCASTD   vectorWords<>+12(SB), Z1
 	VMINPS         Z0, Z1, Z0
-	VPBROADCASTD   leafWords<>+16(SB), Z1
+	VPBROADCASTD   vectorWords<>+16(SB), Z1
 	VMAXPS         Z0, Z1, Z0
-	VMULPS.BCST    leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST    leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST    leafWords<>+24(SB), Z1, Z2
-	VMULPS.BCST    leafWords<>+28(SB), Z2, Z3
+	VMULPS.BCST    vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST    vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST    vectorWords<>+24(SB), Z1, Z2
+	VMULPS.BCST    vectorWords<>+28(SB), Z2, Z3
 	VSUBPS         Z3, Z0, Z0
-	VMULPS.BCST    leafWords<>+32(SB), Z2, Z2
+	VMULPS.BCST    vectorWords<>+32(SB), Z2, Z2
 	VSUBPS         Z2, Z0, Z0
 	VMULPS         Z0, Z0, Z2
-	VMULPS.BCST    leafWords<>+36(SB), Z0, Z3
-	VADDPS.BCST    leafWords<>+40(SB), Z3, Z3
+	VMULPS.BCST    vectorWords<>+36(SB), Z0, Z3
+	VADDPS.BCST    vectorWords<>+40(SB), Z3, Z3
 	VMULPS         Z0, Z3, Z3
-	VADDPS.BCST    leafWords<>+44(SB), Z3, Z3
+	VADDPS.BCST    vectorWords<>+44(SB), Z3, Z3
 	VMULPS         Z0, Z3, Z3
-	VADDPS.BCST    leafWords<>+48(SB), Z3, Z3
+	VADDPS.BCST    vectorWords<>+48(SB), Z3, Z3
 	VMULPS         Z0, Z3, Z3
-	VADDPS.BCST    leafWords<>+52(SB), Z3, Z3
+	VADDPS.BCST    vectorWords<>+52(SB), Z3, Z3
 	VMULPS         Z3, Z2, Z2
 	VADDPS         Z2, Z0, Z0
-	VADDPS.BCST    leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST    leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST    vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST    vectorWords<>+60(SB), Z1, Z1
 	VPSLLD         $+23, Z1, Z1
 	VMULPS         Z1, Z0, Z0
 	VADDPS         Z0, Z31, K7, Z31
@@ -11017,36 +11017,36 @@ loop1:
 	LEAQ           (AX)(R8*4), R12
 	VMOVUPS        (SI), Z0
 	VSUBPS         2048(DI), Z0, Z0
-	VPBROADCASTD   leafWords<>+12(SB), Z1
+	VPBROADCASTD   vectorWords<>+12(SB), Z1
 	VMINPS         Z0, Z1, Z0
-	VPBROADCASTD   leafWords<>+16(SB), Z1
+	VPBROADCASTD   vectorWords<>+16(SB), Z1
 	VMAXPS         Z0, Z1, Z0
-	VMULPS.BCST    leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST    leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST    leafWords<>+24(SB), Z1, Z2
-	VMULPS.BCST    leafWords<>+28(SB), Z2, Z3
+	VMULPS.BCST    vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST    vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST    vectorWords<>+24(SB), Z1, Z2
+	VMULPS.BCST    vectorWords<>+28(SB), Z2, Z3
 	VSUBPS         Z3, Z0, Z0
-	VMULPS.BCST    leafWords<>+32(SB), Z2, Z2
+	VMULPS.BCST    vectorWords<>+32(SB), Z2, Z2
 	VSUBPS         Z2, Z0, Z0
 	VMULPS         Z0, Z0, Z2
-	VMULPS.BCST    leafWords<>+36(SB), Z0, Z3
-	VADDPS.BCST    leafWords<>+40(SB), Z3, Z3
+	VMULPS.BCST    vectorWords<>+36(SB), Z0, Z3
+	VADDPS.BCST    vectorWords<>+40(SB), Z3, Z3
 	VMULPS         Z0, Z3, Z3
-	VADDPS.BCST    leafWords<>+44(SB), Z3, Z3
+	VADDPS.BCST    vectorWords<>+44(SB), Z3, Z3
 	VMULPS         Z0, Z3, Z3
-	VADDPS.BCST    leafWords<>+48(SB), Z3, Z3
+	VADDPS.BCST    vectorWords<>+48(SB), Z3, Z3
 	VMULPS         Z0, Z3, Z3
-	VADDPS.BCST    leafWords<>+52(SB), Z3, Z3
+	VADDPS.BCST    vectorWords<>+52(SB), Z3, Z3
 	VMULPS         Z3, Z2, Z2
 	VADDPS         Z2, Z0, Z0
-	VADDPS.BCST    leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST    leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST    vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST    vectorWords<>+60(SB), Z1, Z1
 	VPSLLD         $+23, Z1, Z1
 	VMULPS         Z1, Z0, Z0
 	VDIVPS         2112(DI), Z0, Z0
-	VMOVUPS        leafWideVectors<>+0(SB), Z1
+	VMOVUPS        vectorWideVectors<>+0(SB), Z1
 	VPCMPD.BCST    $+0, 40(DI), Z1, K1
-	VBROADCASTSS.Z leafWords<>+56(SB), K1, Z1
+	VBROADCASTSS.Z vectorWords<>+56(SB), K1, Z1
 	VSUBPS         Z1, Z0, Z0
 	VMULPS         2176(DI), Z0, Z0
 	KMOVW          32(DI), K1
@@ -11057,38 +11057,38 @@ loop1:
 	KMOVW          AX, K7
 	VMOVUPS.Z      64(SI), K7, Z0
 	VSUBPS         2048(DI), Z0, Z0
-	VPBROADCASTD   leafWords<>+12(SB), Z1
+	VPBROADCASTD   vectorWords<>+12(SB), Z1
 	VMINPS         Z0, Z1, Z0
-	VPBROADCASTD   leafWords<>+16(SB), Z1
+	VPBROADCASTD   vectorWords<>+16(SB), Z1
 	VMAXPS         Z0, Z1, Z0
-	VMULPS.BCST    leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST    leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST    leafWords<>+24(SB), Z1, Z2
-	VMULPS.BCST    leafWords<>+28(SB), Z2, Z3
+	VMULPS.BCST    vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST    vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST    vectorWords<>+24(SB), Z1, Z2
+	VMULPS.BCST    vectorWords<>+28(SB), Z2, Z3
 	VSUBPS         Z3, Z0, Z0
-	VMULPS.BCST    leafWords<>+32(SB), Z2, Z2
+	VMULPS.BCST    vectorWords<>+32(SB), Z2, Z2
 	VSUBPS         Z2, Z0, Z0
 	VMULPS         Z0, Z0, Z2
-	VMULPS.BCST    leafWords<>+36(SB), Z0, Z3
-	VADDPS.BCST    leafWords<>+40(SB), Z3, Z3
+	VMULPS.BCST    vectorWords<>+36(SB), Z0, Z3
+	VADDPS.BCST    vectorWords<>+40(SB), Z3, Z3
 	VMULPS         Z0, Z3, Z3
-	VADDPS.BCST    leafWords<>+44(SB), Z3, Z3
+	VADDPS.BCST    vectorWords<>+44(SB), Z3, Z3
 	VMULPS         Z0, Z3, Z3
-	VADDPS.BCST    leafWords<>+48(SB), Z3, Z3
+	VADDPS.BCST    vectorWords<>+48(SB), Z3, Z3
 	VMULPS         Z0, Z3, Z3
-	VADDPS.BCST    leafWords<>+52(SB), Z3, Z3
+	VADDPS.BCST    vectorWords<>+52(SB), Z3, Z3
 	VMULPS         Z3, Z2, Z2
 	VADDPS         Z2, Z0, Z0
-	VADDPS.BCST    leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST    leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST    vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST    vectorWords<>+60(SB), Z1, Z1
 	VPSLLD         $+23, Z1, Z1
 	VMULPS         Z1, Z0, Z0
 	VDIVPS         2112(DI), Z0, Z0
 	MOVL           $+16, AX
 	VPBROADCASTD   AX, Z1
-	VPADDD         leafWideVectors<>+0(SB), Z1, Z1
+	VPADDD         vectorWideVectors<>+0(SB), Z1, Z1
 	VPCMPD.BCST    $+0, 40(DI), Z1, K1
-	VBROADCASTSS.Z leafWords<>+56(SB), K1, Z1
+	VBROADCASTSS.Z vectorWords<>+56(SB), K1, Z1
 	VSUBPS         Z1, Z0, Z0
 	VMULPS         2176(DI), Z0, Z0
 	KMOVW          32(DI), K1
@@ -11104,8 +11104,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func crossEntropyGrad17Leaf1AVX2(frame *uint8, logits *float32, y *float32, labels *int32, dloss *float32, r_from int, r_to int)
-TEXT ·crossEntropyGrad17Leaf1AVX2(SB), NOSPLIT, $0-56
+// func crossEntropyGrad17Vector1AVX2(frame *uint8, logits *float32, y *float32, labels *int32, dloss *float32, r_from int, r_to int)
+TEXT ·crossEntropyGrad17Vector1AVX2(SB), NOSPLIT, $0-56
 	MOVQ frame+0(FP), DI
 	MOVQ r_from+40(FP), AX
 	MOVQ AX, (DI)
@@ -11124,14 +11124,14 @@ loop1:
 	IMULQ        $+17, R8
 	MOVQ         logits+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	VBROADCASTSS leafWords<>+140(SB), Y11
-	VBROADCASTSS leafWords<>+140(SB), Y12
-	VBROADCASTSS leafWords<>+140(SB), Y13
-	VBROADCASTSS leafWords<>+140(SB), Y14
+	VBROADCASTSS vectorWords<>+140(SB), Y11
+	VBROADCASTSS vectorWords<>+140(SB), Y12
+	VBROADCASTSS vectorWords<>+140(SB), Y13
+	VBROADCASTSS vectorWords<>+140(SB), Y14
 	VMAXPS       (SI), Y11, Y11
 	VMAXPS       32(SI), Y12, Y12
 	MOVL         $+1, CX
-	VMOVUPS      leafWideVectors<>+156(SB), Y15
+	VMOVUPS      vectorWideVectors<>+156(SB), Y15
 	VMASKMOVPS   64(SI), Y15, Y0
 	VMAXPS       Y0, Y13, Y1
 	VBLENDVPS    Y15, Y1, Y13, Y13
@@ -11156,90 +11156,90 @@ loop1:
 	VPXOR        Y14, Y14, Y14
 	VMOVUPS      (SI), Y0
 	VSUBPS       2048(DI), Y0, Y0
-	VMOVUPS      leafVectors<>+96(SB), Y1
+	VMOVUPS      vectorVectors<>+96(SB), Y1
 	VMINPS       Y0, Y1, Y0
-	VMOVUPS      leafVectors<>+128(SB), Y1
+	VMOVUPS      vectorVectors<>+128(SB), Y1
 	VMAXPS       Y0, Y1, Y0
-	VMULPS       leafVectors<>+160(SB), Y0, Y1
-	VADDPS       leafVectors<>+192(SB), Y1, Y1
-	VSUBPS       leafVectors<>+192(SB), Y1, Y2
-	VMULPS       leafVectors<>+224(SB), Y2, Y3
+	VMULPS       vectorVectors<>+160(SB), Y0, Y1
+	VADDPS       vectorVectors<>+192(SB), Y1, Y1
+	VSUBPS       vectorVectors<>+192(SB), Y1, Y2
+	VMULPS       vectorVectors<>+224(SB), Y2, Y3
 	VSUBPS       Y3, Y0, Y0
-	VMULPS       leafVectors<>+256(SB), Y2, Y2
+	VMULPS       vectorVectors<>+256(SB), Y2, Y2
 	VSUBPS       Y2, Y0, Y0
 	VMULPS       Y0, Y0, Y2
-	VMULPS       leafVectors<>+288(SB), Y0, Y3
-	VADDPS       leafVectors<>+320(SB), Y3, Y3
+	VMULPS       vectorVectors<>+288(SB), Y0, Y3
+	VADDPS       vectorVectors<>+320(SB), Y3, Y3
 	VMULPS       Y0, Y3, Y3
-	VADDPS       leafVectors<>+352(SB), Y3, Y3
+	VADDPS       vectorVectors<>+352(SB), Y3, Y3
 	VMULPS       Y0, Y3, Y3
-	VADDPS       leafVectors<>+384(SB), Y3, Y3
+	VADDPS       vectorVectors<>+384(SB), Y3, Y3
 	VMULPS       Y0, Y3, Y3
-	VADDPS       leafVectors<>+416(SB), Y3, Y3
+	VADDPS       vectorVectors<>+416(SB), Y3, Y3
 	VMULPS       Y3, Y2, Y2
 	VADDPS       Y2, Y0, Y0
-	VADDPS       leafVectors<>+448(SB), Y0, Y0
-	VPADDD       leafVectors<>+480(SB), Y1, Y1
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y1, Y1
 	VPSLLD       $+23, Y1, Y1
 	VMULPS       Y1, Y0, Y0
 	VADDPS       Y0, Y11, Y11
 	VMOVUPS      32(SI), Y0
 	VSUBPS       2048(DI), Y0, Y0
-	VMOVUPS      leafVectors<>+96(SB), Y1
+	VMOVUPS      vectorVectors<>+96(SB), Y1
 	VMINPS       Y0, Y1, Y0
-	VMOVUPS      leafVectors<>+128(SB), Y1
+	VMOVUPS      vectorVectors<>+128(SB), Y1
 	VMAXPS       Y0, Y1, Y0
-	VMULPS       leafVectors<>+160(SB), Y0, Y1
-	VADDPS       leafVectors<>+192(SB), Y1, Y1
-	VSUBPS       leafVectors<>+192(SB), Y1, Y2
-	VMULPS       leafVectors<>+224(SB), Y2, Y3
+	VMULPS       vectorVectors<>+160(SB), Y0, Y1
+	VADDPS       vectorVectors<>+192(SB), Y1, Y1
+	VSUBPS       vectorVectors<>+192(SB), Y1, Y2
+	VMULPS       vectorVectors<>+224(SB), Y2, Y3
 	VSUBPS       Y3, Y0, Y0
-	VMULPS       leafVectors<>+256(SB), Y2, Y2
+	VMULPS       vectorVectors<>+256(SB), Y2, Y2
 	VSUBPS       Y2, Y0, Y0
 	VMULPS       Y0, Y0, Y2
-	VMULPS       leafVectors<>+288(SB), Y0, Y3
-	VADDPS       leafVectors<>+320(SB), Y3, Y3
+	VMULPS       vectorVectors<>+288(SB), Y0, Y3
+	VADDPS       vectorVectors<>+320(SB), Y3, Y3
 	VMULPS       Y0, Y3, Y3
-	VADDPS       leafVectors<>+352(SB), Y3, Y3
+	VADDPS       vectorVectors<>+352(SB), Y3, Y3
 	VMULPS       Y0, Y3, Y3
-	VADDPS       leafVectors<>+384(SB), Y3, Y3
+	VADDPS       vectorVectors<>+384(SB), Y3, Y3
 	VMULPS       Y0, Y3, Y3
-	VADDPS       leafVectors<>+416(SB), Y3, Y3
+	VADDPS       vectorVectors<>+416(SB), Y3, Y3
 	VMULPS       Y3, Y2, Y2
 	VADDPS       Y2, Y0, Y0
-	VADDPS       leafVectors<>+448(SB), Y0, Y0
-	VPADDD       leafVectors<>+480(SB), Y1, Y1
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y1, Y1
 	VPSLLD       $+23, Y1, Y1
 	VMULPS       Y1, Y0, Y0
 	VADDPS       Y0, Y12, Y12
 	MOVL         $+1, CX
-	VMOVUPS      leafWideVectors<>+156(SB), Y15
+	VMOVUPS      vectorWideVectors<>+156(SB), Y15
 	VMASKMOVPS   64(SI), Y15, Y0
 	VSUBPS       2048(DI), Y0, Y0
-	VMOVUPS      leafVectors<>+96(SB), Y1
+	VMOVUPS      vectorVectors<>+96(SB), Y1
 	VMINPS       Y0, Y1, Y0
-	VMOVUPS      leafVectors<>+128(SB), Y1
+	VMOVUPS      vectorVectors<>+128(SB), Y1
 	VMAXPS       Y0, Y1, Y0
-	VMULPS       leafVectors<>+160(SB), Y0, Y1
-	VADDPS       leafVectors<>+192(SB), Y1, Y1
-	VSUBPS       leafVectors<>+192(SB), Y1, Y2
-	VMULPS       leafVectors<>+224(SB), Y2, Y3
+	VMULPS       vectorVectors<>+160(SB), Y0, Y1
+	VADDPS       vectorVectors<>+192(SB), Y1, Y1
+	VSUBPS       vectorVectors<>+192(SB), Y1, Y2
+	VMULPS       vectorVectors<>+224(SB), Y2, Y3
 	VSUBPS       Y3, Y0, Y0
-	VMULPS       leafVectors<>+256(SB), Y2, Y2
+	VMULPS       vectorVectors<>+256(SB), Y2, Y2
 	VSUBPS       Y2, Y0, Y0
 	VMULPS       Y0, Y0, Y2
-	VMULPS       leafVectors<>+288(SB), Y0, Y3
-	VADDPS       leafVectors<>+320(SB), Y3, Y3
+	VMULPS       vectorVectors<>+288(SB), Y0, Y3
+	VADDPS       vectorVectors<>+320(SB), Y3, Y3
 	VMULPS       Y0, Y3, Y3
-	VADDPS       leafVectors<>+352(SB), Y3, Y3
+	VADDPS       vectorVectors<>+352(SB), Y3, Y3
 	VMULPS       Y0, Y3, Y3
-	VADDPS       leafVectors<>+384(SB), Y3, Y3
+	VADDPS       vectorVectors<>+384(SB), Y3, Y3
 	VMULPS       Y0, Y3, Y3
-	VADDPS       leafVectors<>+416(SB), Y3, Y3
+	VADDPS       vectorVectors<>+416(SB), Y3, Y3
 	VMULPS       Y3, Y2, Y2
 	VADDPS       Y2, Y0, Y0
-	VADDPS       leafVectors<>+448(SB), Y0, Y0
-	VPADDD       leafVectors<>+480(SB), Y1, Y1
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y1, Y1
 	VPSLLD       $+23, Y1, Y1
 	VMULPS       Y1, Y0, Y0
 	VADDPS       Y0, Y13, Y1
@@ -11283,37 +11283,37 @@ loop1:
 	LEAQ         (AX)(R8*4), R12
 	VMOVUPS      (SI), Y0
 	VSUBPS       2048(DI), Y0, Y0
-	VMOVUPS      leafVectors<>+96(SB), Y1
+	VMOVUPS      vectorVectors<>+96(SB), Y1
 	VMINPS       Y0, Y1, Y0
-	VMOVUPS      leafVectors<>+128(SB), Y1
+	VMOVUPS      vectorVectors<>+128(SB), Y1
 	VMAXPS       Y0, Y1, Y0
-	VMULPS       leafVectors<>+160(SB), Y0, Y1
-	VADDPS       leafVectors<>+192(SB), Y1, Y1
-	VSUBPS       leafVectors<>+192(SB), Y1, Y2
-	VMULPS       leafVectors<>+224(SB), Y2, Y3
+	VMULPS       vectorVectors<>+160(SB), Y0, Y1
+	VADDPS       vectorVectors<>+192(SB), Y1, Y1
+	VSUBPS       vectorVectors<>+192(SB), Y1, Y2
+	VMULPS       vectorVectors<>+224(SB), Y2, Y3
 	VSUBPS       Y3, Y0, Y0
-	VMULPS       leafVectors<>+256(SB), Y2, Y2
+	VMULPS       vectorVectors<>+256(SB), Y2, Y2
 	VSUBPS       Y2, Y0, Y0
 	VMULPS       Y0, Y0, Y2
-	VMULPS       leafVectors<>+288(SB), Y0, Y3
-	VADDPS       leafVectors<>+320(SB), Y3, Y3
+	VMULPS       vectorVectors<>+288(SB), Y0, Y3
+	VADDPS       vectorVectors<>+320(SB), Y3, Y3
 	VMULPS       Y0, Y3, Y3
-	VADDPS       leafVectors<>+352(SB), Y3, Y3
+	VADDPS       vectorVectors<>+352(SB), Y3, Y3
 	VMULPS       Y0, Y3, Y3
-	VADDPS       leafVectors<>+384(SB), Y3, Y3
+	VADDPS       vectorVectors<>+384(SB), Y3, Y3
 	VMULPS       Y0, Y3, Y3
-	VADDPS       leafVectors<>+416(SB), Y3, Y3
+	VADDPS       vectorVectors<>+416(SB), Y3, Y3
 	VMULPS       Y3, Y2, Y2
 	VADDPS       Y2, Y0, Y0
-	VADDPS       leafVectors<>+448(SB), Y0, Y0
-	VPADDD       leafVectors<>+480(SB), Y1, Y1
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y1, Y1
 	VPSLLD       $+23, Y1, Y1
 	VMULPS       Y1, Y0, Y0
 	VDIVPS       2112(DI), Y0, Y0
-	VMOVUPS      leafWideVectors<>+0(SB), Y1
+	VMOVUPS      vectorWideVectors<>+0(SB), Y1
 	VPBROADCASTD 40(DI), Y2
 	VPCMPEQD     Y2, Y1, Y1
-	VANDPS       leafVectors<>+448(SB), Y1, Y1
+	VANDPS       vectorVectors<>+448(SB), Y1, Y1
 	VSUBPS       Y1, Y0, Y0
 	VMULPS       2176(DI), Y0, Y0
 	VPBROADCASTD 32(DI), Y1
@@ -11321,83 +11321,83 @@ loop1:
 	VMOVUPS      Y0, (R12)
 	VMOVUPS      32(SI), Y0
 	VSUBPS       2048(DI), Y0, Y0
-	VMOVUPS      leafVectors<>+96(SB), Y1
+	VMOVUPS      vectorVectors<>+96(SB), Y1
 	VMINPS       Y0, Y1, Y0
-	VMOVUPS      leafVectors<>+128(SB), Y1
+	VMOVUPS      vectorVectors<>+128(SB), Y1
 	VMAXPS       Y0, Y1, Y0
-	VMULPS       leafVectors<>+160(SB), Y0, Y1
-	VADDPS       leafVectors<>+192(SB), Y1, Y1
-	VSUBPS       leafVectors<>+192(SB), Y1, Y2
-	VMULPS       leafVectors<>+224(SB), Y2, Y3
+	VMULPS       vectorVectors<>+160(SB), Y0, Y1
+	VADDPS       vectorVectors<>+192(SB), Y1, Y1
+	VSUBPS       vectorVectors<>+192(SB), Y1, Y2
+	VMULPS       vectorVectors<>+224(SB), Y2, Y3
 	VSUBPS       Y3, Y0, Y0
-	VMULPS       leafVectors<>+256(SB), Y2, Y2
+	VMULPS       vectorVectors<>+256(SB), Y2, Y2
 	VSUBPS       Y2, Y0, Y0
 	VMULPS       Y0, Y0, Y2
-	VMULPS       leafVectors<>+288(SB), Y0, Y3
-	VADDPS       leafVectors<>+320(SB), Y3, Y3
+	VMULPS       vectorVectors<>+288(SB), Y0, Y3
+	VADDPS       vectorVectors<>+320(SB), Y3, Y3
 	VMULPS       Y0, Y3, Y3
-	VADDPS       leafVectors<>+352(SB), Y3, Y3
+	VADDPS       vectorVectors<>+352(SB), Y3, Y3
 	VMULPS       Y0, Y3, Y3
-	VADDPS       leafVectors<>+384(SB), Y3, Y3
+	VADDPS       vectorVectors<>+384(SB), Y3, Y3
 	VMULPS       Y0, Y3, Y3
-	VADDPS       leafVectors<>+416(SB), Y3, Y3
+	VADDPS       vectorVectors<>+416(SB), Y3, Y3
 	VMULPS       Y3, Y2, Y2
 	VADDPS       Y2, Y0, Y0
-	VADDPS       leafVectors<>+448(SB), Y0, Y0
-	VPADDD       leafVectors<>+480(SB), Y1, Y1
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y1, Y1
 	VPSLLD       $+23, Y1, Y1
 	VMULPS       Y1, Y0, Y0
 	VDIVPS       2112(DI), Y0, Y0
 	MOVL         $+8, AX
 	VMOVD        AX, X1
 	VPBROADCASTD X1, Y1
-	VPADDD       leafWideVectors<>+0(SB), Y1, Y1
+	VPADDD       vectorWideVectors<>+0(SB), Y1, Y1
 	VPBROADCASTD 40(DI), Y2
 	VPCMPEQD     Y2, Y1, Y1
-	VANDPS       leafVectors<>+448(SB), Y1, Y1
+	VANDPS       vectorVectors<>+448(SB), Y1, Y1
 	VSUBPS       Y1, Y0, Y0
 	VMULPS       2176(DI), Y0, Y0
 	VPBROADCASTD 32(DI), Y1
 	VANDPS       Y0, Y1, Y0
 	VMOVUPS      Y0, 32(R12)
 	MOVL         $+1, CX
-	VMOVUPS      leafWideVectors<>+156(SB), Y15
+	VMOVUPS      vectorWideVectors<>+156(SB), Y15
 	VMASKMOVPS   64(SI), Y15, Y0
 	VSUBPS       2048(DI), Y0, Y0
-	VMOVUPS      leafVectors<>+96(SB), Y1
+	VMOVUPS      vectorVectors<>+96(SB), Y1
 	VMINPS       Y0, Y1, Y0
-	VMOVUPS      leafVectors<>+128(SB), Y1
+	VMOVUPS      vectorVectors<>+128(SB), Y1
 	VMAXPS       Y0, Y1, Y0
-	VMULPS       leafVectors<>+160(SB), Y0, Y1
-	VADDPS       leafVectors<>+192(SB), Y1, Y1
-	VSUBPS       leafVectors<>+192(SB), Y1, Y2
-	VMULPS       leafVectors<>+224(SB), Y2, Y3
+	VMULPS       vectorVectors<>+160(SB), Y0, Y1
+	VADDPS       vectorVectors<>+192(SB), Y1, Y1
+	VSUBPS       vectorVectors<>+192(SB), Y1, Y2
+	VMULPS       vectorVectors<>+224(SB), Y2, Y3
 	VSUBPS       Y3, Y0, Y0
-	VMULPS       leafVectors<>+256(SB), Y2, Y2
+	VMULPS       vectorVectors<>+256(SB), Y2, Y2
 	VSUBPS       Y2, Y0, Y0
 	VMULPS       Y0, Y0, Y2
-	VMULPS       leafVectors<>+288(SB), Y0, Y3
-	VADDPS       leafVectors<>+320(SB), Y3, Y3
+	VMULPS       vectorVectors<>+288(SB), Y0, Y3
+	VADDPS       vectorVectors<>+320(SB), Y3, Y3
 	VMULPS       Y0, Y3, Y3
-	VADDPS       leafVectors<>+352(SB), Y3, Y3
+	VADDPS       vectorVectors<>+352(SB), Y3, Y3
 	VMULPS       Y0, Y3, Y3
-	VADDPS       leafVectors<>+384(SB), Y3, Y3
+	VADDPS       vectorVectors<>+384(SB), Y3, Y3
 	VMULPS       Y0, Y3, Y3
-	VADDPS       leafVectors<>+416(SB), Y3, Y3
+	VADDPS       vectorVectors<>+416(SB), Y3, Y3
 	VMULPS       Y3, Y2, Y2
 	VADDPS       Y2, Y0, Y0
-	VADDPS       leafVectors<>+448(SB), Y0, Y0
-	VPADDD       leafVectors<>+480(SB), Y1, Y1
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y1, Y1
 	VPSLLD       $+23, Y1, Y1
 	VMULPS       Y1, Y0, Y0
 	VDIVPS       2112(DI), Y0, Y0
 	MOVL         $+16, AX
 	VMOVD        AX, X1
 	VPBROADCASTD X1, Y1
-	VPADDD       leafWideVectors<>+0(SB), Y1, Y1
+	VPADDD       vectorWideVectors<>+0(SB), Y1, Y1
 	VPBROADCASTD 40(DI), Y2
 	VPCMPEQD     Y2, Y1, Y1
-	VANDPS       leafVectors<>+448(SB), Y1, Y1
+	VANDPS       vectorVectors<>+448(SB), Y1, Y1
 	VSUBPS       Y1, Y0, Y0
 	VMULPS       2176(DI), Y0, Y0
 	VPBROADCASTD 32(DI), Y1
@@ -11413,8 +11413,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func sum17AccLeaf1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
-TEXT ·sum17AccLeaf1AVX512(SB), NOSPLIT, $0-48
+// func sum17AccVector1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
+TEXT ·sum17AccVector1AVX512(SB), NOSPLIT, $0-48
 	MOVQ      frame+0(FP), DI
 	MOVQ      B+32(FP), AX
 	MOVQ      AX, (DI)
@@ -11473,8 +11473,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func sum17AccLeaf1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
-TEXT ·sum17AccLeaf1AVX2(SB), NOSPLIT, $0-48
+// func sum17AccVector1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
+TEXT ·sum17AccVector1AVX2(SB), NOSPLIT, $0-48
 	MOVQ       frame+0(FP), DI
 	MOVQ       B+32(FP), AX
 	MOVQ       AX, (DI)
@@ -11487,7 +11487,7 @@ TEXT ·sum17AccLeaf1AVX2(SB), NOSPLIT, $0-48
 	VMOVUPS    32(SI), Y0
 	VMOVUPS    Y0, 32(R12)
 	MOVL       $+1, CX
-	VMOVUPS    leafWideVectors<>+156(SB), Y15
+	VMOVUPS    vectorWideVectors<>+156(SB), Y15
 	VMASKMOVPS 64(SI), Y15, Y0
 	VMASKMOVPS Y0, Y15, 64(R12)
 	MOVQ       $+0, R8
@@ -11512,7 +11512,7 @@ loop1:
 	VADDPS     32(R12), Y0, Y0
 	VMOVUPS    Y0, 32(SI)
 	MOVL       $+1, CX
-	VMOVUPS    leafWideVectors<>+156(SB), Y15
+	VMOVUPS    vectorWideVectors<>+156(SB), Y15
 	VMASKMOVPS 64(SI), Y15, Y0
 	VMASKMOVPS 64(R12), Y15, Y1
 	VADDPS     Y1, Y0, Y0
@@ -11531,14 +11531,14 @@ end2:
 	VMOVUPS    32(SI), Y0
 	VMOVUPS    Y0, 32(R12)
 	MOVL       $+1, CX
-	VMOVUPS    leafWideVectors<>+156(SB), Y15
+	VMOVUPS    vectorWideVectors<>+156(SB), Y15
 	VMASKMOVPS 64(SI), Y15, Y0
 	VMASKMOVPS Y0, Y15, 64(R12)
 	VZEROUPPER
 	RET
 
-// func normGrad64DxLeaf1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, y *float32, r_from int, r_to int)
-TEXT ·normGrad64DxLeaf1AVX512(SB), NOSPLIT, $0-56
+// func normGrad64DxVector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, y *float32, r_from int, r_to int)
+TEXT ·normGrad64DxVector1AVX512(SB), NOSPLIT, $0-56
 	MOVQ frame+0(FP), DI
 	MOVQ r_from+40(FP), AX
 	MOVQ AX, (DI)
@@ -11605,11 +11605,11 @@ loop1:
 	VBROADCASTSS  X28, Z28
 	VMOVUPS       Z28, 2112(DI)
 	VMOVUPS       2048(DI), X0
-	VMULPS.BCST   leafWords<>+144(SB), X0, X0
+	VMULPS.BCST   vectorWords<>+144(SB), X0, X0
 	VBROADCASTSS  X0, Z1
 	VMOVUPS       Z1, 2176(DI)
 	VMOVUPS       2112(DI), X0
-	VMULPS.BCST   leafWords<>+144(SB), X0, X0
+	VMULPS.BCST   vectorWords<>+144(SB), X0, X0
 	VBROADCASTSS  X0, Z1
 	VMOVUPS       Z1, 2240(DI)
 	MOVQ          24(DI), R8
@@ -11646,10 +11646,10 @@ loop1:
 	VBROADCASTSS  X30, Z30
 	VMOVUPS       Z30, 2304(DI)
 	VMOVUPS       2304(DI), X0
-	VMULPS.BCST   leafWords<>+144(SB), X0, X0
-	VADDPS.BCST   leafWords<>+148(SB), X0, X0
+	VMULPS.BCST   vectorWords<>+144(SB), X0, X0
+	VADDPS.BCST   vectorWords<>+148(SB), X0, X0
 	VSQRTPS       X0, X0
-	VPBROADCASTD  leafWords<>+56(SB), X1
+	VPBROADCASTD  vectorWords<>+56(SB), X1
 	VDIVPS        X0, X1, X0
 	VBROADCASTSS  X0, Z1
 	VMOVUPS       Z1, 2368(DI)
@@ -11704,7 +11704,7 @@ loop1:
 	VBROADCASTSS  X30, Z30
 	VMOVUPS       Z30, 2432(DI)
 	VMOVUPS       2432(DI), X0
-	VMULPS.BCST   leafWords<>+144(SB), X0, X0
+	VMULPS.BCST   vectorWords<>+144(SB), X0, X0
 	VBROADCASTSS  X0, Z1
 	VMOVUPS       Z1, 2496(DI)
 	MOVQ          24(DI), R8
@@ -11770,8 +11770,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func normGrad64DxLeaf1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, y *float32, r_from int, r_to int)
-TEXT ·normGrad64DxLeaf1AVX2(SB), NOSPLIT, $0-56
+// func normGrad64DxVector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, y *float32, r_from int, r_to int)
+TEXT ·normGrad64DxVector1AVX2(SB), NOSPLIT, $0-56
 	MOVQ frame+0(FP), DI
 	MOVQ r_from+40(FP), AX
 	MOVQ AX, (DI)
@@ -11858,11 +11858,11 @@ loop1:
 	VBROADCASTSS X7, Y7
 	VMOVUPS      Y7, 2112(DI)
 	VMOVUPS      2048(DI), X0
-	VMULPS       leafVectors<>+1280(SB), X0, X0
+	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2176(DI)
 	VMOVUPS      2112(DI), X0
-	VMULPS       leafVectors<>+1280(SB), X0, X0
+	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2240(DI)
 	MOVQ         24(DI), R8
@@ -11917,10 +11917,10 @@ loop1:
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 2304(DI)
 	VMOVUPS      2304(DI), X0
-	VMULPS       leafVectors<>+1280(SB), X0, X0
-	VADDPS       leafVectors<>+1312(SB), X0, X0
+	VMULPS       vectorVectors<>+1280(SB), X0, X0
+	VADDPS       vectorVectors<>+1312(SB), X0, X0
 	VSQRTPS      X0, X0
-	VMOVUPS      leafVectors<>+448(SB), X1
+	VMOVUPS      vectorVectors<>+448(SB), X1
 	VDIVPS       X0, X1, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2368(DI)
@@ -12005,7 +12005,7 @@ loop1:
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 2432(DI)
 	VMOVUPS      2432(DI), X0
-	VMULPS       leafVectors<>+1280(SB), X0, X0
+	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2496(DI)
 	MOVQ         24(DI), R8
@@ -12111,8 +12111,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func normGrad64DgammaDbetaAccLeaf1AVX512(frame *uint8, sum_gamma *float32, dgamma *float32, sum_beta *float32, dbeta *float32, x *float32, dy *float32, B int, T int)
-TEXT ·normGrad64DgammaDbetaAccLeaf1AVX512(SB), NOSPLIT, $0-72
+// func normGrad64DgammaDbetaAccVector1AVX512(frame *uint8, sum_gamma *float32, dgamma *float32, sum_beta *float32, dbeta *float32, x *float32, dy *float32, B int, T int)
+TEXT ·normGrad64DgammaDbetaAccVector1AVX512(SB), NOSPLIT, $0-72
 	MOVQ    frame+0(FP), DI
 	MOVQ    B+56(FP), AX
 	MOVQ    AX, (DI)
@@ -12187,7 +12187,7 @@ loop1:
 	VBROADCASTSS  X30, Z30
 	VMOVUPS       Z30, 2048(DI)
 	VMOVUPS       2048(DI), X0
-	VMULPS.BCST   leafWords<>+144(SB), X0, X0
+	VMULPS.BCST   vectorWords<>+144(SB), X0, X0
 	VBROADCASTSS  X0, Z1
 	VMOVUPS       Z1, 2112(DI)
 	MOVQ          24(DI), R8
@@ -12224,10 +12224,10 @@ loop1:
 	VBROADCASTSS  X30, Z30
 	VMOVUPS       Z30, 2176(DI)
 	VMOVUPS       2176(DI), X0
-	VMULPS.BCST   leafWords<>+144(SB), X0, X0
-	VADDPS.BCST   leafWords<>+148(SB), X0, X0
+	VMULPS.BCST   vectorWords<>+144(SB), X0, X0
+	VADDPS.BCST   vectorWords<>+148(SB), X0, X0
 	VSQRTPS       X0, X0
-	VPBROADCASTD  leafWords<>+56(SB), X1
+	VPBROADCASTD  vectorWords<>+56(SB), X1
 	VDIVPS        X0, X1, X0
 	VBROADCASTSS  X0, Z1
 	VMOVUPS       Z1, 2240(DI)
@@ -12294,8 +12294,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func normGrad64DgammaDbetaAccLeaf1AVX2(frame *uint8, sum_gamma *float32, dgamma *float32, sum_beta *float32, dbeta *float32, x *float32, dy *float32, B int, T int)
-TEXT ·normGrad64DgammaDbetaAccLeaf1AVX2(SB), NOSPLIT, $0-72
+// func normGrad64DgammaDbetaAccVector1AVX2(frame *uint8, sum_gamma *float32, dgamma *float32, sum_beta *float32, dbeta *float32, x *float32, dy *float32, B int, T int)
+TEXT ·normGrad64DgammaDbetaAccVector1AVX2(SB), NOSPLIT, $0-72
 	MOVQ    frame+0(FP), DI
 	MOVQ    B+56(FP), AX
 	MOVQ    AX, (DI)
@@ -12404,7 +12404,7 @@ loop1:
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 2048(DI)
 	VMOVUPS      2048(DI), X0
-	VMULPS       leafVectors<>+1280(SB), X0, X0
+	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2112(DI)
 	MOVQ         24(DI), R8
@@ -12459,10 +12459,10 @@ loop1:
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 2176(DI)
 	VMOVUPS      2176(DI), X0
-	VMULPS       leafVectors<>+1280(SB), X0, X0
-	VADDPS       leafVectors<>+1312(SB), X0, X0
+	VMULPS       vectorVectors<>+1280(SB), X0, X0
+	VADDPS       vectorVectors<>+1312(SB), X0, X0
 	VSQRTPS      X0, X0
-	VMOVUPS      leafVectors<>+448(SB), X1
+	VMOVUPS      vectorVectors<>+448(SB), X1
 	VDIVPS       X0, X1, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2240(DI)
@@ -12569,8 +12569,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func normGrad64DxDropoutLeaf1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·normGrad64DxDropoutLeaf1AVX512(SB), NOSPLIT, $0-116
+// func normGrad64DxDropoutVector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·normGrad64DxDropoutVector1AVX512(SB), NOSPLIT, $0-116
 	MOVQ frame+0(FP), DI
 	MOVQ r_from+64(FP), AX
 	MOVQ AX, (DI)
@@ -12683,7 +12683,7 @@ loop1:
 	XORL         2088(DI), AX
 	MOVQ         AX, 2432(DI)
 	VPBROADCASTD 112(DI), Z20
-	VPADDD       leafWideVectors<>+64(SB), Z20, Z20
+	VPADDD       vectorWideVectors<>+64(SB), Z20, Z20
 	MOVQ         120(DI), AX
 	ADDQ         AX, 104(DI)
 	MOVQ         bits+48(FP), SI
@@ -12694,149 +12694,149 @@ loop1:
 	XORL         BX, BX
 
 words3:
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z20, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z20, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     leafWords<>+116(SB), Z20, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
+	VPADDD.BCST     vectorWords<>+116(SB), Z20, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     leafWords<>+116(SB), Z8, Z20
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
+	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z20
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
 	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z0, K6, Z1
 	VMOVSLDUP       Z2, K6, Z3
 	VPUNPCKLQDQ     Z3, Z1, Z16
 	VPUNPCKHQDQ     Z3, Z1, Z17
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z11, K6, Z12
 	VMOVSLDUP       Z8, K6, Z9
 	VPUNPCKLQDQ     Z9, Z12, Z18
 	VPUNPCKHQDQ     Z9, Z12, Z19
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 96(DI), Z0, K7
 	VPCMPD.BCST     $+1, 104(DI), Z0, K7, K6
 	VMOVUPS         Z16, K6, (SI)(BX*4)
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 96(DI), Z0, K7
 	VPCMPD.BCST     $+1, 104(DI), Z0, K7, K6
 	VMOVUPS         Z17, K6, 64(SI)(BX*4)
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 96(DI), Z0, K7
 	VPCMPD.BCST     $+1, 104(DI), Z0, K7, K6
 	VMOVUPS         Z18, K6, 128(SI)(BX*4)
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 96(DI), Z0, K7
 	VPCMPD.BCST     $+1, 104(DI), Z0, K7, K6
 	VMOVUPS         Z19, K6, 192(SI)(BX*4)
@@ -12895,11 +12895,11 @@ words3:
 	VBROADCASTSS    X28, Z28
 	VMOVUPS         Z28, 2304(DI)
 	VMOVUPS         2240(DI), X0
-	VMULPS.BCST     leafWords<>+144(SB), X0, X0
+	VMULPS.BCST     vectorWords<>+144(SB), X0, X0
 	VBROADCASTSS    X0, Z1
 	VMOVUPS         Z1, 2368(DI)
 	VMOVUPS         2304(DI), X0
-	VMULPS.BCST     leafWords<>+144(SB), X0, X0
+	VMULPS.BCST     vectorWords<>+144(SB), X0, X0
 	VBROADCASTSS    X0, Z1
 	VMOVUPS         Z1, 2432(DI)
 	MOVQ            72(DI), R8
@@ -12936,10 +12936,10 @@ words3:
 	VBROADCASTSS    X30, Z30
 	VMOVUPS         Z30, 2496(DI)
 	VMOVUPS         2496(DI), X0
-	VMULPS.BCST     leafWords<>+144(SB), X0, X0
-	VADDPS.BCST     leafWords<>+148(SB), X0, X0
+	VMULPS.BCST     vectorWords<>+144(SB), X0, X0
+	VADDPS.BCST     vectorWords<>+148(SB), X0, X0
 	VSQRTPS         X0, X0
-	VPBROADCASTD    leafWords<>+56(SB), X1
+	VPBROADCASTD    vectorWords<>+56(SB), X1
 	VDIVPS          X0, X1, X0
 	VBROADCASTSS    X0, Z1
 	VMOVUPS         Z1, 2560(DI)
@@ -12994,7 +12994,7 @@ words3:
 	VBROADCASTSS    X30, Z30
 	VMOVUPS         Z30, 2624(DI)
 	VMOVUPS         2624(DI), X0
-	VMULPS.BCST     leafWords<>+144(SB), X0, X0
+	VMULPS.BCST     vectorWords<>+144(SB), X0, X0
 	VBROADCASTSS    X0, Z1
 	VMOVUPS         Z1, 2688(DI)
 	MOVQ            72(DI), R8
@@ -13033,9 +13033,9 @@ words3:
 	VMULPS          2560(DI), Z0, Z0
 	VMOVUPS         Z0, (R14)
 	VMOVUPS         Z0, (R15)
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
 	VMOVUPS         (R8), Z1
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z1, K1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z1, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, (R9)
 	VMOVUPS         64(SI), Z0
@@ -13049,9 +13049,9 @@ words3:
 	VMULPS          2560(DI), Z0, Z0
 	VMOVUPS         Z0, 64(R14)
 	VMOVUPS         Z0, 64(R15)
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
 	VMOVUPS         64(R8), Z1
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z1, K1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z1, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, 64(R9)
 	VMOVUPS         128(SI), Z0
@@ -13065,9 +13065,9 @@ words3:
 	VMULPS          2560(DI), Z0, Z0
 	VMOVUPS         Z0, 128(R14)
 	VMOVUPS         Z0, 128(R15)
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
 	VMOVUPS         128(R8), Z1
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z1, K1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z1, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, 128(R9)
 	VMOVUPS         192(SI), Z0
@@ -13081,9 +13081,9 @@ words3:
 	VMULPS          2560(DI), Z0, Z0
 	VMOVUPS         Z0, 192(R14)
 	VMOVUPS         Z0, 192(R15)
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
 	VMOVUPS         192(R8), Z1
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z1, K1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z1, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, 192(R9)
 	MOVQ            72(DI), AX
@@ -13096,8 +13096,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func normGrad64DxDropoutLeaf1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·normGrad64DxDropoutLeaf1AVX2(SB), NOSPLIT, $0-116
+// func normGrad64DxDropoutVector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·normGrad64DxDropoutVector1AVX2(SB), NOSPLIT, $0-116
 	MOVQ         frame+0(FP), DI
 	MOVQ         r_from+64(FP), AX
 	MOVQ         AX, (DI)
@@ -13258,7 +13258,7 @@ loop1:
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2880(DI)
 	VPBROADCASTD 112(DI), Y10
-	VPADDD       leafVectors<>+992(SB), Y10, Y10
+	VPADDD       vectorVectors<>+992(SB), Y10, Y10
 	MOVQ         120(DI), AX
 	ADDQ         AX, 104(DI)
 	MOVQ         bits+48(FP), SI
@@ -13269,71 +13269,71 @@ loop1:
 	XORL         BX, BX
 
 words3:
-	VPMULUDQ     leafVectors<>+928(SB), Y10, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y10, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+960(SB), Y1, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+928(SB), Y3, Y4
-	VPMULUDQ     leafVectors<>+960(SB), Y0, Y5
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP    Y5, Y6
 	VPXOR        Y2, Y6, Y6
 	VPXOR        2176(DI), Y6, Y6
 	VPSRLQ       $+32, Y4, Y7
 	VPXOR        2880(DI), Y7, Y7
-	VPADDD       leafVectors<>+1024(SB), Y10, Y10
-	VPMULUDQ     leafVectors<>+928(SB), Y6, Y1
-	VPMULUDQ     leafVectors<>+960(SB), Y7, Y3
+	VPADDD       vectorVectors<>+1024(SB), Y10, Y10
+	VPMULUDQ     vectorVectors<>+928(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP    Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2240(DI), Y0, Y0
 	VPSRLQ       $+32, Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     leafVectors<>+928(SB), Y0, Y6
-	VPMULUDQ     leafVectors<>+960(SB), Y2, Y7
+	VPMULUDQ     vectorVectors<>+928(SB), Y0, Y6
+	VPMULUDQ     vectorVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP    Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2304(DI), Y5, Y5
 	VPSRLQ       $+32, Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     leafVectors<>+928(SB), Y5, Y0
-	VPMULUDQ     leafVectors<>+960(SB), Y4, Y2
+	VPMULUDQ     vectorVectors<>+928(SB), Y5, Y0
+	VPMULUDQ     vectorVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        Y7, Y3, Y3
 	VPXOR        2368(DI), Y3, Y3
 	VPSRLQ       $+32, Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+928(SB), Y3, Y5
-	VPMULUDQ     leafVectors<>+960(SB), Y1, Y4
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y5
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP    Y4, Y7
 	VPXOR        Y2, Y7, Y7
 	VPXOR        2432(DI), Y7, Y7
 	VPSRLQ       $+32, Y5, Y6
 	VPXOR        Y0, Y6, Y6
 	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     leafVectors<>+928(SB), Y7, Y3
-	VPMULUDQ     leafVectors<>+960(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP    Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2496(DI), Y2, Y2
 	VPSRLQ       $+32, Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+928(SB), Y2, Y7
-	VPMULUDQ     leafVectors<>+960(SB), Y0, Y6
+	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y7
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP    Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
 	VPSRLQ       $+32, Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     leafVectors<>+928(SB), Y4, Y2
-	VPMULUDQ     leafVectors<>+960(SB), Y5, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2624(DI), Y1, Y1
@@ -13349,7 +13349,7 @@ words3:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 96(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
 	VPBROADCASTD 104(DI), Y2
@@ -13359,7 +13359,7 @@ words3:
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 96(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
 	VPBROADCASTD 104(DI), Y2
@@ -13441,11 +13441,11 @@ words3:
 	VBROADCASTSS X7, Y7
 	VMOVUPS      Y7, 2752(DI)
 	VMOVUPS      2688(DI), X0
-	VMULPS       leafVectors<>+1280(SB), X0, X0
+	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2816(DI)
 	VMOVUPS      2752(DI), X0
-	VMULPS       leafVectors<>+1280(SB), X0, X0
+	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2880(DI)
 	MOVQ         72(DI), R8
@@ -13500,10 +13500,10 @@ words3:
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 2944(DI)
 	VMOVUPS      2944(DI), X0
-	VMULPS       leafVectors<>+1280(SB), X0, X0
-	VADDPS       leafVectors<>+1312(SB), X0, X0
+	VMULPS       vectorVectors<>+1280(SB), X0, X0
+	VADDPS       vectorVectors<>+1312(SB), X0, X0
 	VSQRTPS      X0, X0
-	VMOVUPS      leafVectors<>+448(SB), X1
+	VMOVUPS      vectorVectors<>+448(SB), X1
 	VDIVPS       X0, X1, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 3008(DI)
@@ -13588,7 +13588,7 @@ words3:
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 3072(DI)
 	VMOVUPS      3072(DI), X0
-	VMULPS       leafVectors<>+1280(SB), X0, X0
+	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 3136(DI)
 	MOVQ         72(DI), R8
@@ -13631,10 +13631,10 @@ loop4:
 	VMOVUPS  Y0, (R14)(BX*4)
 	VMOVUPS  Y0, (R15)(BX*4)
 	VMOVUPS  (R8)(BX*4), Y1
-	VPXOR    leafVectors<>+1056(SB), Y1, Y1
-	VMOVUPS  leafVectors<>+1088(SB), Y2
+	VPXOR    vectorVectors<>+1056(SB), Y1, Y1
+	VMOVUPS  vectorVectors<>+1088(SB), Y2
 	VPCMPGTD Y1, Y2, Y1
-	VMULPS   leafVectors<>+1152(SB), Y0, Y0
+	VMULPS   vectorVectors<>+1152(SB), Y0, Y0
 	VANDNPS  Y0, Y1, Y0
 	VMOVUPS  Y0, (R9)(BX*4)
 	ADDQ     $+8, BX
@@ -13650,8 +13650,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func sum64AccLeaf1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
-TEXT ·sum64AccLeaf1AVX512(SB), NOSPLIT, $0-48
+// func sum64AccVector1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
+TEXT ·sum64AccVector1AVX512(SB), NOSPLIT, $0-48
 	MOVQ    frame+0(FP), DI
 	MOVQ    B+32(FP), AX
 	MOVQ    AX, (DI)
@@ -13714,8 +13714,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func sum64AccLeaf1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
-TEXT ·sum64AccLeaf1AVX2(SB), NOSPLIT, $0-48
+// func sum64AccVector1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
+TEXT ·sum64AccVector1AVX2(SB), NOSPLIT, $0-48
 	MOVQ    frame+0(FP), DI
 	MOVQ    B+32(FP), AX
 	MOVQ    AX, (DI)
@@ -13806,8 +13806,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x256TMulLeaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
-TEXT ·linear64x256TMulLeaf1AVX512(SB), NOSPLIT, $0-48
+// func linear64x256TMulVector1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+TEXT ·linear64x256TMulVector1AVX512(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
 	MOVQ height+32(FP), AX
 	MOVQ AX, (DI)
@@ -13840,82 +13840,82 @@ loop1:
 	VPXORD      Z0, Z0, Z0
 	VCMPPS      $+1, (SI), Z0, K1
 	VMOVUPS.Z   (R12), K1, Z0
-	VMULPS.BCST leafWords<>+128(SB), Z0, Z0
+	VMULPS.BCST vectorWords<>+128(SB), Z0, Z0
 	VMOVUPS     Z0, (R13)
 	VPXORD      Z0, Z0, Z0
 	VCMPPS      $+1, 64(SI), Z0, K1
 	VMOVUPS.Z   64(R12), K1, Z0
-	VMULPS.BCST leafWords<>+128(SB), Z0, Z0
+	VMULPS.BCST vectorWords<>+128(SB), Z0, Z0
 	VMOVUPS     Z0, 64(R13)
 	VPXORD      Z0, Z0, Z0
 	VCMPPS      $+1, 128(SI), Z0, K1
 	VMOVUPS.Z   128(R12), K1, Z0
-	VMULPS.BCST leafWords<>+128(SB), Z0, Z0
+	VMULPS.BCST vectorWords<>+128(SB), Z0, Z0
 	VMOVUPS     Z0, 128(R13)
 	VPXORD      Z0, Z0, Z0
 	VCMPPS      $+1, 192(SI), Z0, K1
 	VMOVUPS.Z   192(R12), K1, Z0
-	VMULPS.BCST leafWords<>+128(SB), Z0, Z0
+	VMULPS.BCST vectorWords<>+128(SB), Z0, Z0
 	VMOVUPS     Z0, 192(R13)
 	VPXORD      Z0, Z0, Z0
 	VCMPPS      $+1, 256(SI), Z0, K1
 	VMOVUPS.Z   256(R12), K1, Z0
-	VMULPS.BCST leafWords<>+128(SB), Z0, Z0
+	VMULPS.BCST vectorWords<>+128(SB), Z0, Z0
 	VMOVUPS     Z0, 256(R13)
 	VPXORD      Z0, Z0, Z0
 	VCMPPS      $+1, 320(SI), Z0, K1
 	VMOVUPS.Z   320(R12), K1, Z0
-	VMULPS.BCST leafWords<>+128(SB), Z0, Z0
+	VMULPS.BCST vectorWords<>+128(SB), Z0, Z0
 	VMOVUPS     Z0, 320(R13)
 	VPXORD      Z0, Z0, Z0
 	VCMPPS      $+1, 384(SI), Z0, K1
 	VMOVUPS.Z   384(R12), K1, Z0
-	VMULPS.BCST leafWords<>+128(SB), Z0, Z0
+	VMULPS.BCST vectorWords<>+128(SB), Z0, Z0
 	VMOVUPS     Z0, 384(R13)
 	VPXORD      Z0, Z0, Z0
 	VCMPPS      $+1, 448(SI), Z0, K1
 	VMOVUPS.Z   448(R12), K1, Z0
-	VMULPS.BCST leafWords<>+128(SB), Z0, Z0
+	VMULPS.BCST vectorWords<>+128(SB), Z0, Z0
 	VMOVUPS     Z0, 448(R13)
 	VPXORD      Z0, Z0, Z0
 	VCMPPS      $+1, 512(SI), Z0, K1
 	VMOVUPS.Z   512(R12), K1, Z0
-	VMULPS.BCST leafWords<>+128(SB), Z0, Z0
+	VMULPS.BCST vectorWords<>+128(SB), Z0, Z0
 	VMOVUPS     Z0, 512(R13)
 	VPXORD      Z0, Z0, Z0
 	VCMPPS      $+1, 576(SI), Z0, K1
 	VMOVUPS.Z   576(R12), K1, Z0
-	VMULPS.BCST leafWords<>+128(SB), Z0, Z0
+	VMULPS.BCST vectorWords<>+128(SB), Z0, Z0
 	VMOVUPS     Z0, 576(R13)
 	VPXORD      Z0, Z0, Z0
 	VCMPPS      $+1, 640(SI), Z0, K1
 	VMOVUPS.Z   640(R12), K1, Z0
-	VMULPS.BCST leafWords<>+128(SB), Z0, Z0
+	VMULPS.BCST vectorWords<>+128(SB), Z0, Z0
 	VMOVUPS     Z0, 640(R13)
 	VPXORD      Z0, Z0, Z0
 	VCMPPS      $+1, 704(SI), Z0, K1
 	VMOVUPS.Z   704(R12), K1, Z0
-	VMULPS.BCST leafWords<>+128(SB), Z0, Z0
+	VMULPS.BCST vectorWords<>+128(SB), Z0, Z0
 	VMOVUPS     Z0, 704(R13)
 	VPXORD      Z0, Z0, Z0
 	VCMPPS      $+1, 768(SI), Z0, K1
 	VMOVUPS.Z   768(R12), K1, Z0
-	VMULPS.BCST leafWords<>+128(SB), Z0, Z0
+	VMULPS.BCST vectorWords<>+128(SB), Z0, Z0
 	VMOVUPS     Z0, 768(R13)
 	VPXORD      Z0, Z0, Z0
 	VCMPPS      $+1, 832(SI), Z0, K1
 	VMOVUPS.Z   832(R12), K1, Z0
-	VMULPS.BCST leafWords<>+128(SB), Z0, Z0
+	VMULPS.BCST vectorWords<>+128(SB), Z0, Z0
 	VMOVUPS     Z0, 832(R13)
 	VPXORD      Z0, Z0, Z0
 	VCMPPS      $+1, 896(SI), Z0, K1
 	VMOVUPS.Z   896(R12), K1, Z0
-	VMULPS.BCST leafWords<>+128(SB), Z0, Z0
+	VMULPS.BCST vectorWords<>+128(SB), Z0, Z0
 	VMOVUPS     Z0, 896(R13)
 	VPXORD      Z0, Z0, Z0
 	VCMPPS      $+1, 960(SI), Z0, K1
 	VMOVUPS.Z   960(R12), K1, Z0
-	VMULPS.BCST leafWords<>+128(SB), Z0, Z0
+	VMULPS.BCST vectorWords<>+128(SB), Z0, Z0
 	VMOVUPS     Z0, 960(R13)
 	MOVQ        24(DI), AX
 	INCQ        AX
@@ -13927,8 +13927,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x256TMulLeaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
-TEXT ·linear64x256TMulLeaf1AVX2(SB), NOSPLIT, $0-48
+// func linear64x256TMulVector1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+TEXT ·linear64x256TMulVector1AVX2(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
 	MOVQ height+32(FP), AX
 	MOVQ AX, (DI)
@@ -13964,12 +13964,12 @@ loop3:
 	VPXOR   Y0, Y0, Y0
 	VCMPPS  $+1, (SI)(BX*4), Y0, Y1
 	VANDPS  (R12)(BX*4), Y1, Y0
-	VMULPS  leafVectors<>+1152(SB), Y0, Y0
+	VMULPS  vectorVectors<>+1152(SB), Y0, Y0
 	VMOVUPS Y0, (R13)(BX*4)
 	VPXOR   Y0, Y0, Y0
 	VCMPPS  $+1, 32(SI)(BX*4), Y0, Y1
 	VANDPS  32(R12)(BX*4), Y1, Y0
-	VMULPS  leafVectors<>+1152(SB), Y0, Y0
+	VMULPS  vectorVectors<>+1152(SB), Y0, Y0
 	VMOVUPS Y0, 32(R13)(BX*4)
 	ADDQ    $+16, BX
 	CMPQ    BX, $+256
@@ -13984,8 +13984,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func sum256AccLeaf1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
-TEXT ·sum256AccLeaf1AVX512(SB), NOSPLIT, $0-48
+// func sum256AccVector1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
+TEXT ·sum256AccVector1AVX512(SB), NOSPLIT, $0-48
 	MOVQ    frame+0(FP), DI
 	MOVQ    B+32(FP), AX
 	MOVQ    AX, (DI)
@@ -14132,8 +14132,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func sum256AccLeaf1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
-TEXT ·sum256AccLeaf1AVX2(SB), NOSPLIT, $0-48
+// func sum256AccVector1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int)
+TEXT ·sum256AccVector1AVX2(SB), NOSPLIT, $0-48
 	MOVQ    frame+0(FP), DI
 	MOVQ    B+32(FP), AX
 	MOVQ    AX, (DI)
@@ -14392,8 +14392,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear256x64TAddLeaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
-TEXT ·linear256x64TAddLeaf1AVX512(SB), NOSPLIT, $0-48
+// func linear256x64TAddVector1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+TEXT ·linear256x64TAddVector1AVX512(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
 	MOVQ height+32(FP), AX
 	MOVQ AX, (DI)
@@ -14445,8 +14445,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear256x64TAddLeaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
-TEXT ·linear256x64TAddLeaf1AVX2(SB), NOSPLIT, $0-48
+// func linear256x64TAddVector1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+TEXT ·linear256x64TAddVector1AVX2(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
 	MOVQ height+32(FP), AX
 	MOVQ AX, (DI)
@@ -14510,8 +14510,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func normGrad64DxDropout2Leaf1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·normGrad64DxDropout2Leaf1AVX512(SB), NOSPLIT, $0-116
+// func normGrad64DxDropout2Vector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·normGrad64DxDropout2Vector1AVX512(SB), NOSPLIT, $0-116
 	MOVQ frame+0(FP), DI
 	MOVQ r_from+64(FP), AX
 	MOVQ AX, (DI)
@@ -14624,7 +14624,7 @@ loop1:
 	XORL         2088(DI), AX
 	MOVQ         AX, 2432(DI)
 	VPBROADCASTD 112(DI), Z20
-	VPADDD       leafWideVectors<>+64(SB), Z20, Z20
+	VPADDD       vectorWideVectors<>+64(SB), Z20, Z20
 	MOVQ         120(DI), AX
 	ADDQ         AX, 104(DI)
 	MOVQ         bits+48(FP), SI
@@ -14635,149 +14635,149 @@ loop1:
 	XORL         BX, BX
 
 words3:
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z20, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z20, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     leafWords<>+116(SB), Z20, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
+	VPADDD.BCST     vectorWords<>+116(SB), Z20, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     leafWords<>+116(SB), Z8, Z20
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
+	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z20
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
 	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z0, K6, Z1
 	VMOVSLDUP       Z2, K6, Z3
 	VPUNPCKLQDQ     Z3, Z1, Z16
 	VPUNPCKHQDQ     Z3, Z1, Z17
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z11, K6, Z12
 	VMOVSLDUP       Z8, K6, Z9
 	VPUNPCKLQDQ     Z9, Z12, Z18
 	VPUNPCKHQDQ     Z9, Z12, Z19
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 96(DI), Z0, K7
 	VPCMPD.BCST     $+1, 104(DI), Z0, K7, K6
 	VMOVUPS         Z16, K6, (SI)(BX*4)
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 96(DI), Z0, K7
 	VPCMPD.BCST     $+1, 104(DI), Z0, K7, K6
 	VMOVUPS         Z17, K6, 64(SI)(BX*4)
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 96(DI), Z0, K7
 	VPCMPD.BCST     $+1, 104(DI), Z0, K7, K6
 	VMOVUPS         Z18, K6, 128(SI)(BX*4)
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 96(DI), Z0, K7
 	VPCMPD.BCST     $+1, 104(DI), Z0, K7, K6
 	VMOVUPS         Z19, K6, 192(SI)(BX*4)
@@ -14836,11 +14836,11 @@ words3:
 	VBROADCASTSS    X28, Z28
 	VMOVUPS         Z28, 2304(DI)
 	VMOVUPS         2240(DI), X0
-	VMULPS.BCST     leafWords<>+144(SB), X0, X0
+	VMULPS.BCST     vectorWords<>+144(SB), X0, X0
 	VBROADCASTSS    X0, Z1
 	VMOVUPS         Z1, 2368(DI)
 	VMOVUPS         2304(DI), X0
-	VMULPS.BCST     leafWords<>+144(SB), X0, X0
+	VMULPS.BCST     vectorWords<>+144(SB), X0, X0
 	VBROADCASTSS    X0, Z1
 	VMOVUPS         Z1, 2432(DI)
 	MOVQ            72(DI), R8
@@ -14877,10 +14877,10 @@ words3:
 	VBROADCASTSS    X30, Z30
 	VMOVUPS         Z30, 2496(DI)
 	VMOVUPS         2496(DI), X0
-	VMULPS.BCST     leafWords<>+144(SB), X0, X0
-	VADDPS.BCST     leafWords<>+148(SB), X0, X0
+	VMULPS.BCST     vectorWords<>+144(SB), X0, X0
+	VADDPS.BCST     vectorWords<>+148(SB), X0, X0
 	VSQRTPS         X0, X0
-	VPBROADCASTD    leafWords<>+56(SB), X1
+	VPBROADCASTD    vectorWords<>+56(SB), X1
 	VDIVPS          X0, X1, X0
 	VBROADCASTSS    X0, Z1
 	VMOVUPS         Z1, 2560(DI)
@@ -14935,7 +14935,7 @@ words3:
 	VBROADCASTSS    X30, Z30
 	VMOVUPS         Z30, 2624(DI)
 	VMOVUPS         2624(DI), X0
-	VMULPS.BCST     leafWords<>+144(SB), X0, X0
+	VMULPS.BCST     vectorWords<>+144(SB), X0, X0
 	VBROADCASTSS    X0, Z1
 	VMOVUPS         Z1, 2688(DI)
 	MOVQ            72(DI), R8
@@ -14974,9 +14974,9 @@ words3:
 	VMULPS          2560(DI), Z0, Z0
 	VMOVUPS         Z0, (R14)
 	VMOVUPS         Z0, (R15)
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
 	VMOVUPS         (R8), Z1
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z1, K1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z1, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, (R9)
 	VMOVUPS         64(SI), Z0
@@ -14990,9 +14990,9 @@ words3:
 	VMULPS          2560(DI), Z0, Z0
 	VMOVUPS         Z0, 64(R14)
 	VMOVUPS         Z0, 64(R15)
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
 	VMOVUPS         64(R8), Z1
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z1, K1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z1, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, 64(R9)
 	VMOVUPS         128(SI), Z0
@@ -15006,9 +15006,9 @@ words3:
 	VMULPS          2560(DI), Z0, Z0
 	VMOVUPS         Z0, 128(R14)
 	VMOVUPS         Z0, 128(R15)
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
 	VMOVUPS         128(R8), Z1
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z1, K1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z1, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, 128(R9)
 	VMOVUPS         192(SI), Z0
@@ -15022,9 +15022,9 @@ words3:
 	VMULPS          2560(DI), Z0, Z0
 	VMOVUPS         Z0, 192(R14)
 	VMOVUPS         Z0, 192(R15)
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
 	VMOVUPS         192(R8), Z1
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z1, K1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z1, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, 192(R9)
 	MOVQ            72(DI), AX
@@ -15037,8 +15037,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func normGrad64DxDropout2Leaf1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·normGrad64DxDropout2Leaf1AVX2(SB), NOSPLIT, $0-116
+// func normGrad64DxDropout2Vector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·normGrad64DxDropout2Vector1AVX2(SB), NOSPLIT, $0-116
 	MOVQ         frame+0(FP), DI
 	MOVQ         r_from+64(FP), AX
 	MOVQ         AX, (DI)
@@ -15199,7 +15199,7 @@ loop1:
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2880(DI)
 	VPBROADCASTD 112(DI), Y10
-	VPADDD       leafVectors<>+992(SB), Y10, Y10
+	VPADDD       vectorVectors<>+992(SB), Y10, Y10
 	MOVQ         120(DI), AX
 	ADDQ         AX, 104(DI)
 	MOVQ         bits+48(FP), SI
@@ -15210,71 +15210,71 @@ loop1:
 	XORL         BX, BX
 
 words3:
-	VPMULUDQ     leafVectors<>+928(SB), Y10, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y10, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+960(SB), Y1, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+928(SB), Y3, Y4
-	VPMULUDQ     leafVectors<>+960(SB), Y0, Y5
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP    Y5, Y6
 	VPXOR        Y2, Y6, Y6
 	VPXOR        2176(DI), Y6, Y6
 	VPSRLQ       $+32, Y4, Y7
 	VPXOR        2880(DI), Y7, Y7
-	VPADDD       leafVectors<>+1024(SB), Y10, Y10
-	VPMULUDQ     leafVectors<>+928(SB), Y6, Y1
-	VPMULUDQ     leafVectors<>+960(SB), Y7, Y3
+	VPADDD       vectorVectors<>+1024(SB), Y10, Y10
+	VPMULUDQ     vectorVectors<>+928(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP    Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2240(DI), Y0, Y0
 	VPSRLQ       $+32, Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     leafVectors<>+928(SB), Y0, Y6
-	VPMULUDQ     leafVectors<>+960(SB), Y2, Y7
+	VPMULUDQ     vectorVectors<>+928(SB), Y0, Y6
+	VPMULUDQ     vectorVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP    Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2304(DI), Y5, Y5
 	VPSRLQ       $+32, Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     leafVectors<>+928(SB), Y5, Y0
-	VPMULUDQ     leafVectors<>+960(SB), Y4, Y2
+	VPMULUDQ     vectorVectors<>+928(SB), Y5, Y0
+	VPMULUDQ     vectorVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        Y7, Y3, Y3
 	VPXOR        2368(DI), Y3, Y3
 	VPSRLQ       $+32, Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+928(SB), Y3, Y5
-	VPMULUDQ     leafVectors<>+960(SB), Y1, Y4
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y5
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP    Y4, Y7
 	VPXOR        Y2, Y7, Y7
 	VPXOR        2432(DI), Y7, Y7
 	VPSRLQ       $+32, Y5, Y6
 	VPXOR        Y0, Y6, Y6
 	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     leafVectors<>+928(SB), Y7, Y3
-	VPMULUDQ     leafVectors<>+960(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP    Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2496(DI), Y2, Y2
 	VPSRLQ       $+32, Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+928(SB), Y2, Y7
-	VPMULUDQ     leafVectors<>+960(SB), Y0, Y6
+	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y7
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP    Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
 	VPSRLQ       $+32, Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     leafVectors<>+928(SB), Y4, Y2
-	VPMULUDQ     leafVectors<>+960(SB), Y5, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2624(DI), Y1, Y1
@@ -15290,7 +15290,7 @@ words3:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 96(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
 	VPBROADCASTD 104(DI), Y2
@@ -15300,7 +15300,7 @@ words3:
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 96(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
 	VPBROADCASTD 104(DI), Y2
@@ -15382,11 +15382,11 @@ words3:
 	VBROADCASTSS X7, Y7
 	VMOVUPS      Y7, 2752(DI)
 	VMOVUPS      2688(DI), X0
-	VMULPS       leafVectors<>+1280(SB), X0, X0
+	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2816(DI)
 	VMOVUPS      2752(DI), X0
-	VMULPS       leafVectors<>+1280(SB), X0, X0
+	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2880(DI)
 	MOVQ         72(DI), R8
@@ -15441,10 +15441,10 @@ words3:
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 2944(DI)
 	VMOVUPS      2944(DI), X0
-	VMULPS       leafVectors<>+1280(SB), X0, X0
-	VADDPS       leafVectors<>+1312(SB), X0, X0
+	VMULPS       vectorVectors<>+1280(SB), X0, X0
+	VADDPS       vectorVectors<>+1312(SB), X0, X0
 	VSQRTPS      X0, X0
-	VMOVUPS      leafVectors<>+448(SB), X1
+	VMOVUPS      vectorVectors<>+448(SB), X1
 	VDIVPS       X0, X1, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 3008(DI)
@@ -15529,7 +15529,7 @@ words3:
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 3072(DI)
 	VMOVUPS      3072(DI), X0
-	VMULPS       leafVectors<>+1280(SB), X0, X0
+	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 3136(DI)
 	MOVQ         72(DI), R8
@@ -15572,10 +15572,10 @@ loop4:
 	VMOVUPS  Y0, (R14)(BX*4)
 	VMOVUPS  Y0, (R15)(BX*4)
 	VMOVUPS  (R8)(BX*4), Y1
-	VPXOR    leafVectors<>+1056(SB), Y1, Y1
-	VMOVUPS  leafVectors<>+1088(SB), Y2
+	VPXOR    vectorVectors<>+1056(SB), Y1, Y1
+	VMOVUPS  vectorVectors<>+1088(SB), Y2
 	VPCMPGTD Y1, Y2, Y1
-	VMULPS   leafVectors<>+1152(SB), Y0, Y0
+	VMULPS   vectorVectors<>+1152(SB), Y0, Y0
 	VANDNPS  Y0, Y1, Y0
 	VMOVUPS  Y0, (R9)(BX*4)
 	ADDQ     $+8, BX
@@ -15591,8 +15591,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func attentionGrad64SourceWindow2DropoutLeaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·attentionGrad64SourceWindow2DropoutLeaf1AVX512(SB), NOSPLIT, $0-212
+// func attentionGrad64SourceWindow2DropoutVector1AVX512(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·attentionGrad64SourceWindow2DropoutVector1AVX512(SB), NOSPLIT, $0-212
 	MOVQ frame+0(FP), DI
 	MOVQ b_from+144(FP), AX
 	MOVQ AX, (DI)
@@ -15845,12 +15845,12 @@ loop5:
 	VBROADCASTSS  X28, Z28
 	VMOVUPS       Z28, 2432(DI)
 	VMOVUPS       2240(DI), X0
-	VMULPS.BCST   leafWords<>+136(SB), X0, X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          224(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2304(DI), X0
-	VMULPS.BCST   leafWords<>+136(SB), X0, X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          16(DI), R8
 	ADDQ          224(DI), R8
 	MOVQ          p+24(FP), AX
@@ -15962,269 +15962,269 @@ end6:
 	MOVQ         288(DI), R10
 	MOVQ         296(DI), R11
 	VPBROADCASTD 240(DI), Z27
-	VPADDD       leafWideVectors<>+64(SB), Z27, Z27
+	VPADDD       vectorWideVectors<>+64(SB), Z27, Z27
 	VPBROADCASTD 256(DI), Z22
-	VPADDD       leafWideVectors<>+64(SB), Z22, Z22
+	VPADDD       vectorWideVectors<>+64(SB), Z22, Z22
 	XORL         BX, BX
 	MOVQ         232(DI), DX
 	SUBQ         $+64, DX
 	JLT          tail7
 
 loop8:
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z27, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z27, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     leafWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
+	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     leafWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
+	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
 	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z0, K6, Z1
 	VMOVSLDUP       Z2, K6, Z3
 	VPUNPCKLQDQ     Z3, Z1, Z28
 	VPUNPCKHQDQ     Z3, Z1, Z29
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z11, K6, Z12
 	VMOVSLDUP       Z8, K6, Z9
 	VPUNPCKLQDQ     Z9, Z12, Z30
 	VPUNPCKHQDQ     Z9, Z12, Z31
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z22, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z22, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2496(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2560(DI), Z3, Z3
 	VPXORD.BCST     2624(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2688(DI), Z7, Z7
-	VPADDD.BCST     leafWords<>+116(SB), Z22, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
+	VPADDD.BCST     vectorWords<>+116(SB), Z22, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2496(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2560(DI), Z12, Z12
 	VPXORD.BCST     2624(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2688(DI), Z10, Z10
-	VPADDD.BCST     leafWords<>+116(SB), Z8, Z22
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
+	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z22
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
 	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z0, K6, Z1
 	VMOVSLDUP       Z2, K6, Z3
 	VPUNPCKLQDQ     Z3, Z1, Z23
 	VPUNPCKHQDQ     Z3, Z1, Z24
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z11, K6, Z12
 	VMOVSLDUP       Z8, K6, Z9
 	VPUNPCKLQDQ     Z9, Z12, Z25
 	VPUNPCKHQDQ     Z9, Z12, Z26
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
-	VPMULLD.BCST    leafWords<>+152(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
+	VPMULLD.BCST    vectorWords<>+152(SB), Z0, Z0
 	VPADDD.BCST     88(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
 	VPCMPD.BCST     $+1, 24(DI), Z1, K2
 	KANDW           K2, K1, K1
-	VPBROADCASTD    leafWords<>+140(SB), Z1
+	VPBROADCASTD    vectorWords<>+140(SB), Z1
 	VBLENDMPS       (SI)(BX*4), Z1, K1, Z3
 	VMOVUPS         Z3, (SI)(BX*4)
 	VPADDD.BCST     112(DI), Z0, Z0
@@ -16238,62 +16238,62 @@ loop8:
 	VMOVUPS.Z       Z4, K1, Z1
 	VMOVUPS         Z1, (R13)(BX*4)
 	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    leafWords<>+12(SB), Z4
+	VPBROADCASTD    vectorWords<>+12(SB), Z4
 	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    leafWords<>+16(SB), Z5
+	VPBROADCASTD    vectorWords<>+16(SB), Z5
 	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
 	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
 	VSUBPS          Z7, Z3, Z3
 	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
 	VMULPS          Z8, Z7, Z7
 	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
 	VPSLLD          $+23, Z6, Z6
 	VMULPS          Z6, Z3, Z3
 	VMOVUPS         Z3, (SI)(BX*4)
 	VSUBPS          Z1, Z0, Z0
 	VMINPS          Z0, Z4, Z0
 	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
 	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
 	VSUBPS          Z4, Z0, Z0
 	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
 	VMULPS          Z5, Z4, Z4
 	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
 	VPSLLD          $+23, Z1, Z1
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, (R12)(BX*4)
 	VADDPS          Z0, Z3, Z1
 	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    leafWords<>+56(SB), Z4
+	VPBROADCASTD    vectorWords<>+56(SB), Z4
 	VDIVPS          Z1, Z4, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, (R14)(BX*4)
@@ -16301,20 +16301,20 @@ loop8:
 	VMOVUPS         Z3, (SI)(BX*4)
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, (R12)(BX*4)
-	VMULPS.BCST     leafWords<>+128(SB), Z3, Z1
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z28, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z28, K1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, (R15)(BX*4)
 	VMOVUPS         (R8)(BX*4), Z1
-	VMULPS.BCST     leafWords<>+128(SB), Z1, Z1
+	VMULPS.BCST     vectorWords<>+128(SB), Z1, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, (R8)(BX*4)
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z4
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z23, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z4
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z23, K1
 	VMOVUPS.Z       Z4, K1, Z4
 	VMOVUPS         Z4, (R9)(BX*4)
 	VMOVUPS         (R10)(BX*4), Z4
-	VMULPS.BCST     leafWords<>+128(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+128(SB), Z4, Z4
 	VMOVUPS.Z       Z4, K1, Z2
 	VMOVUPS         Z2, (R10)(BX*4)
 	VMULPS          Z1, Z3, Z4
@@ -16323,22 +16323,22 @@ loop8:
 	VMOVUPS         Z4, (R11)(BX*4)
 	VSUBPS          Z4, Z1, Z1
 	VMULPS          Z1, Z3, Z1
-	VMULPS.BCST     leafWords<>+136(SB), Z1, Z1
+	VMULPS.BCST     vectorWords<>+136(SB), Z1, Z1
 	VMOVUPS         Z1, (R8)(BX*4)
 	VSUBPS          Z4, Z2, Z1
 	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     leafWords<>+136(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+136(SB), Z0, Z0
 	VMOVUPS         Z0, (R10)(BX*4)
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
-	VPMULLD.BCST    leafWords<>+152(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
+	VPMULLD.BCST    vectorWords<>+152(SB), Z0, Z0
 	VPADDD.BCST     88(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
 	VPCMPD.BCST     $+1, 24(DI), Z1, K2
 	KANDW           K2, K1, K1
-	VPBROADCASTD    leafWords<>+140(SB), Z1
+	VPBROADCASTD    vectorWords<>+140(SB), Z1
 	VBLENDMPS       64(SI)(BX*4), Z1, K1, Z3
 	VMOVUPS         Z3, 64(SI)(BX*4)
 	VPADDD.BCST     112(DI), Z0, Z0
@@ -16352,62 +16352,62 @@ loop8:
 	VMOVUPS.Z       Z4, K1, Z1
 	VMOVUPS         Z1, 64(R13)(BX*4)
 	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    leafWords<>+12(SB), Z4
+	VPBROADCASTD    vectorWords<>+12(SB), Z4
 	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    leafWords<>+16(SB), Z5
+	VPBROADCASTD    vectorWords<>+16(SB), Z5
 	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
 	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
 	VSUBPS          Z7, Z3, Z3
 	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
 	VMULPS          Z8, Z7, Z7
 	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
 	VPSLLD          $+23, Z6, Z6
 	VMULPS          Z6, Z3, Z3
 	VMOVUPS         Z3, 64(SI)(BX*4)
 	VSUBPS          Z1, Z0, Z0
 	VMINPS          Z0, Z4, Z0
 	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
 	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
 	VSUBPS          Z4, Z0, Z0
 	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
 	VMULPS          Z5, Z4, Z4
 	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
 	VPSLLD          $+23, Z1, Z1
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, 64(R12)(BX*4)
 	VADDPS          Z0, Z3, Z1
 	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    leafWords<>+56(SB), Z4
+	VPBROADCASTD    vectorWords<>+56(SB), Z4
 	VDIVPS          Z1, Z4, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, 64(R14)(BX*4)
@@ -16415,20 +16415,20 @@ loop8:
 	VMOVUPS         Z3, 64(SI)(BX*4)
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, 64(R12)(BX*4)
-	VMULPS.BCST     leafWords<>+128(SB), Z3, Z1
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z29, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z29, K1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, 64(R15)(BX*4)
 	VMOVUPS         64(R8)(BX*4), Z1
-	VMULPS.BCST     leafWords<>+128(SB), Z1, Z1
+	VMULPS.BCST     vectorWords<>+128(SB), Z1, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, 64(R8)(BX*4)
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z4
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z24, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z4
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z24, K1
 	VMOVUPS.Z       Z4, K1, Z4
 	VMOVUPS         Z4, 64(R9)(BX*4)
 	VMOVUPS         64(R10)(BX*4), Z4
-	VMULPS.BCST     leafWords<>+128(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+128(SB), Z4, Z4
 	VMOVUPS.Z       Z4, K1, Z2
 	VMOVUPS         Z2, 64(R10)(BX*4)
 	VMULPS          Z1, Z3, Z4
@@ -16437,22 +16437,22 @@ loop8:
 	VMOVUPS         Z4, 64(R11)(BX*4)
 	VSUBPS          Z4, Z1, Z1
 	VMULPS          Z1, Z3, Z1
-	VMULPS.BCST     leafWords<>+136(SB), Z1, Z1
+	VMULPS.BCST     vectorWords<>+136(SB), Z1, Z1
 	VMOVUPS         Z1, 64(R8)(BX*4)
 	VSUBPS          Z4, Z2, Z1
 	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     leafWords<>+136(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+136(SB), Z0, Z0
 	VMOVUPS         Z0, 64(R10)(BX*4)
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
-	VPMULLD.BCST    leafWords<>+152(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
+	VPMULLD.BCST    vectorWords<>+152(SB), Z0, Z0
 	VPADDD.BCST     88(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
 	VPCMPD.BCST     $+1, 24(DI), Z1, K2
 	KANDW           K2, K1, K1
-	VPBROADCASTD    leafWords<>+140(SB), Z1
+	VPBROADCASTD    vectorWords<>+140(SB), Z1
 	VBLENDMPS       128(SI)(BX*4), Z1, K1, Z3
 	VMOVUPS         Z3, 128(SI)(BX*4)
 	VPADDD.BCST     112(DI), Z0, Z0
@@ -16466,62 +16466,62 @@ loop8:
 	VMOVUPS.Z       Z4, K1, Z1
 	VMOVUPS         Z1, 128(R13)(BX*4)
 	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    leafWords<>+12(SB), Z4
+	VPBROADCASTD    vectorWords<>+12(SB), Z4
 	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    leafWords<>+16(SB), Z5
+	VPBROADCASTD    vectorWords<>+16(SB), Z5
 	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
 	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
 	VSUBPS          Z7, Z3, Z3
 	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
 	VMULPS          Z8, Z7, Z7
 	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
 	VPSLLD          $+23, Z6, Z6
 	VMULPS          Z6, Z3, Z3
 	VMOVUPS         Z3, 128(SI)(BX*4)
 	VSUBPS          Z1, Z0, Z0
 	VMINPS          Z0, Z4, Z0
 	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
 	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
 	VSUBPS          Z4, Z0, Z0
 	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
 	VMULPS          Z5, Z4, Z4
 	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
 	VPSLLD          $+23, Z1, Z1
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, 128(R12)(BX*4)
 	VADDPS          Z0, Z3, Z1
 	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    leafWords<>+56(SB), Z4
+	VPBROADCASTD    vectorWords<>+56(SB), Z4
 	VDIVPS          Z1, Z4, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, 128(R14)(BX*4)
@@ -16529,20 +16529,20 @@ loop8:
 	VMOVUPS         Z3, 128(SI)(BX*4)
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, 128(R12)(BX*4)
-	VMULPS.BCST     leafWords<>+128(SB), Z3, Z1
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z30, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z30, K1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, 128(R15)(BX*4)
 	VMOVUPS         128(R8)(BX*4), Z1
-	VMULPS.BCST     leafWords<>+128(SB), Z1, Z1
+	VMULPS.BCST     vectorWords<>+128(SB), Z1, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, 128(R8)(BX*4)
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z4
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z25, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z4
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z25, K1
 	VMOVUPS.Z       Z4, K1, Z4
 	VMOVUPS         Z4, 128(R9)(BX*4)
 	VMOVUPS         128(R10)(BX*4), Z4
-	VMULPS.BCST     leafWords<>+128(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+128(SB), Z4, Z4
 	VMOVUPS.Z       Z4, K1, Z2
 	VMOVUPS         Z2, 128(R10)(BX*4)
 	VMULPS          Z1, Z3, Z4
@@ -16551,22 +16551,22 @@ loop8:
 	VMOVUPS         Z4, 128(R11)(BX*4)
 	VSUBPS          Z4, Z1, Z1
 	VMULPS          Z1, Z3, Z1
-	VMULPS.BCST     leafWords<>+136(SB), Z1, Z1
+	VMULPS.BCST     vectorWords<>+136(SB), Z1, Z1
 	VMOVUPS         Z1, 128(R8)(BX*4)
 	VSUBPS          Z4, Z2, Z1
 	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     leafWords<>+136(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+136(SB), Z0, Z0
 	VMOVUPS         Z0, 128(R10)(BX*4)
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
-	VPMULLD.BCST    leafWords<>+152(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
+	VPMULLD.BCST    vectorWords<>+152(SB), Z0, Z0
 	VPADDD.BCST     88(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
 	VPCMPD.BCST     $+1, 24(DI), Z1, K2
 	KANDW           K2, K1, K1
-	VPBROADCASTD    leafWords<>+140(SB), Z1
+	VPBROADCASTD    vectorWords<>+140(SB), Z1
 	VBLENDMPS       192(SI)(BX*4), Z1, K1, Z3
 	VMOVUPS         Z3, 192(SI)(BX*4)
 	VPADDD.BCST     112(DI), Z0, Z0
@@ -16580,62 +16580,62 @@ loop8:
 	VMOVUPS.Z       Z4, K1, Z1
 	VMOVUPS         Z1, 192(R13)(BX*4)
 	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    leafWords<>+12(SB), Z4
+	VPBROADCASTD    vectorWords<>+12(SB), Z4
 	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    leafWords<>+16(SB), Z5
+	VPBROADCASTD    vectorWords<>+16(SB), Z5
 	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
 	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
 	VSUBPS          Z7, Z3, Z3
 	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
 	VMULPS          Z8, Z7, Z7
 	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
 	VPSLLD          $+23, Z6, Z6
 	VMULPS          Z6, Z3, Z3
 	VMOVUPS         Z3, 192(SI)(BX*4)
 	VSUBPS          Z1, Z0, Z0
 	VMINPS          Z0, Z4, Z0
 	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
 	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
 	VSUBPS          Z4, Z0, Z0
 	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
 	VMULPS          Z5, Z4, Z4
 	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
 	VPSLLD          $+23, Z1, Z1
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, 192(R12)(BX*4)
 	VADDPS          Z0, Z3, Z1
 	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    leafWords<>+56(SB), Z4
+	VPBROADCASTD    vectorWords<>+56(SB), Z4
 	VDIVPS          Z1, Z4, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, 192(R14)(BX*4)
@@ -16643,20 +16643,20 @@ loop8:
 	VMOVUPS         Z3, 192(SI)(BX*4)
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, 192(R12)(BX*4)
-	VMULPS.BCST     leafWords<>+128(SB), Z3, Z1
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z31, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z31, K1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, 192(R15)(BX*4)
 	VMOVUPS         192(R8)(BX*4), Z1
-	VMULPS.BCST     leafWords<>+128(SB), Z1, Z1
+	VMULPS.BCST     vectorWords<>+128(SB), Z1, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, 192(R8)(BX*4)
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z4
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z26, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z4
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z26, K1
 	VMOVUPS.Z       Z4, K1, Z4
 	VMOVUPS         Z4, 192(R9)(BX*4)
 	VMOVUPS         192(R10)(BX*4), Z4
-	VMULPS.BCST     leafWords<>+128(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+128(SB), Z4, Z4
 	VMOVUPS.Z       Z4, K1, Z2
 	VMOVUPS         Z2, 192(R10)(BX*4)
 	VMULPS          Z1, Z3, Z4
@@ -16665,11 +16665,11 @@ loop8:
 	VMOVUPS         Z4, 192(R11)(BX*4)
 	VSUBPS          Z4, Z1, Z1
 	VMULPS          Z1, Z3, Z1
-	VMULPS.BCST     leafWords<>+136(SB), Z1, Z1
+	VMULPS.BCST     vectorWords<>+136(SB), Z1, Z1
 	VMOVUPS         Z1, 192(R8)(BX*4)
 	VSUBPS          Z4, Z2, Z1
 	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     leafWords<>+136(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+136(SB), Z0, Z0
 	VMOVUPS         Z0, 192(R10)(BX*4)
 	ADDQ            $+64, BX
 	CMPQ            BX, DX
@@ -16682,260 +16682,260 @@ tail7:
 	MOVL            $-1, AX
 	BZHIL           CX, AX, AX
 	KMOVW           AX, K7
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z27, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z27, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     leafWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
+	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     leafWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
+	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
 	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z0, K6, Z1
 	VMOVSLDUP       Z2, K6, Z3
 	VPUNPCKLQDQ     Z3, Z1, Z28
 	VPUNPCKHQDQ     Z3, Z1, Z29
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z11, K6, Z12
 	VMOVSLDUP       Z8, K6, Z9
 	VPUNPCKLQDQ     Z9, Z12, Z30
 	VPUNPCKHQDQ     Z9, Z12, Z31
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z22, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z22, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2496(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2560(DI), Z3, Z3
 	VPXORD.BCST     2624(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2688(DI), Z7, Z7
-	VPADDD.BCST     leafWords<>+116(SB), Z22, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
+	VPADDD.BCST     vectorWords<>+116(SB), Z22, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2496(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2560(DI), Z12, Z12
 	VPXORD.BCST     2624(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2688(DI), Z10, Z10
-	VPADDD.BCST     leafWords<>+116(SB), Z8, Z22
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
+	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z22
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
 	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z0, K6, Z1
 	VMOVSLDUP       Z2, K6, Z3
 	VPUNPCKLQDQ     Z3, Z1, Z23
 	VPUNPCKHQDQ     Z3, Z1, Z24
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z11, K6, Z12
 	VMOVSLDUP       Z8, K6, Z9
 	VPUNPCKLQDQ     Z9, Z12, Z25
 	VPUNPCKHQDQ     Z9, Z12, Z26
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
-	VPMULLD.BCST    leafWords<>+152(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
+	VPMULLD.BCST    vectorWords<>+152(SB), Z0, Z0
 	VPADDD.BCST     88(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
 	VPCMPD.BCST     $+1, 24(DI), Z1, K2
 	KANDW           K2, K1, K1
-	VPBROADCASTD    leafWords<>+140(SB), Z1
+	VPBROADCASTD    vectorWords<>+140(SB), Z1
 	VMOVUPS.Z       (SI)(BX*4), K7, Z3
 	VBLENDMPS       Z3, Z1, K1, Z3
 	VMOVUPS         Z3, K7, (SI)(BX*4)
@@ -16951,62 +16951,62 @@ tail7:
 	VMOVUPS.Z       Z4, K1, Z1
 	VMOVUPS         Z1, K7, (R13)(BX*4)
 	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    leafWords<>+12(SB), Z4
+	VPBROADCASTD    vectorWords<>+12(SB), Z4
 	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    leafWords<>+16(SB), Z5
+	VPBROADCASTD    vectorWords<>+16(SB), Z5
 	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
 	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
 	VSUBPS          Z7, Z3, Z3
 	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
 	VMULPS          Z8, Z7, Z7
 	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
 	VPSLLD          $+23, Z6, Z6
 	VMULPS          Z6, Z3, Z3
 	VMOVUPS         Z3, K7, (SI)(BX*4)
 	VSUBPS          Z1, Z0, Z0
 	VMINPS          Z0, Z4, Z0
 	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
 	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
 	VSUBPS          Z4, Z0, Z0
 	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
 	VMULPS          Z5, Z4, Z4
 	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
 	VPSLLD          $+23, Z1, Z1
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, K7, (R12)(BX*4)
 	VADDPS          Z0, Z3, Z1
 	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    leafWords<>+56(SB), Z4
+	VPBROADCASTD    vectorWords<>+56(SB), Z4
 	VDIVPS          Z1, Z4, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, K7, (R14)(BX*4)
@@ -17014,20 +17014,20 @@ tail7:
 	VMOVUPS         Z3, K7, (SI)(BX*4)
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, K7, (R12)(BX*4)
-	VMULPS.BCST     leafWords<>+128(SB), Z3, Z1
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z28, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z28, K1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, K7, (R15)(BX*4)
 	VMOVUPS.Z       (R8)(BX*4), K7, Z1
-	VMULPS.BCST     leafWords<>+128(SB), Z1, Z1
+	VMULPS.BCST     vectorWords<>+128(SB), Z1, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, K7, (R8)(BX*4)
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z4
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z23, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z4
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z23, K1
 	VMOVUPS.Z       Z4, K1, Z4
 	VMOVUPS         Z4, K7, (R9)(BX*4)
 	VMOVUPS.Z       (R10)(BX*4), K7, Z4
-	VMULPS.BCST     leafWords<>+128(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+128(SB), Z4, Z4
 	VMOVUPS.Z       Z4, K1, Z2
 	VMOVUPS         Z2, K7, (R10)(BX*4)
 	VMULPS          Z1, Z3, Z4
@@ -17036,11 +17036,11 @@ tail7:
 	VMOVUPS         Z4, K7, (R11)(BX*4)
 	VSUBPS          Z4, Z1, Z1
 	VMULPS          Z1, Z3, Z1
-	VMULPS.BCST     leafWords<>+136(SB), Z1, Z1
+	VMULPS.BCST     vectorWords<>+136(SB), Z1, Z1
 	VMOVUPS         Z1, K7, (R8)(BX*4)
 	VSUBPS          Z4, Z2, Z1
 	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     leafWords<>+136(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+136(SB), Z0, Z0
 	VMOVUPS         Z0, K7, (R10)(BX*4)
 	SUBQ            $+16, CX
 	JLE             end9
@@ -17049,14 +17049,14 @@ tail7:
 	KMOVW           AX, K7
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
-	VPMULLD.BCST    leafWords<>+152(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
+	VPMULLD.BCST    vectorWords<>+152(SB), Z0, Z0
 	VPADDD.BCST     88(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
 	VPCMPD.BCST     $+1, 24(DI), Z1, K2
 	KANDW           K2, K1, K1
-	VPBROADCASTD    leafWords<>+140(SB), Z1
+	VPBROADCASTD    vectorWords<>+140(SB), Z1
 	VMOVUPS.Z       64(SI)(BX*4), K7, Z3
 	VBLENDMPS       Z3, Z1, K1, Z3
 	VMOVUPS         Z3, K7, 64(SI)(BX*4)
@@ -17072,62 +17072,62 @@ tail7:
 	VMOVUPS.Z       Z4, K1, Z1
 	VMOVUPS         Z1, K7, 64(R13)(BX*4)
 	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    leafWords<>+12(SB), Z4
+	VPBROADCASTD    vectorWords<>+12(SB), Z4
 	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    leafWords<>+16(SB), Z5
+	VPBROADCASTD    vectorWords<>+16(SB), Z5
 	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
 	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
 	VSUBPS          Z7, Z3, Z3
 	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
 	VMULPS          Z8, Z7, Z7
 	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
 	VPSLLD          $+23, Z6, Z6
 	VMULPS          Z6, Z3, Z3
 	VMOVUPS         Z3, K7, 64(SI)(BX*4)
 	VSUBPS          Z1, Z0, Z0
 	VMINPS          Z0, Z4, Z0
 	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
 	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
 	VSUBPS          Z4, Z0, Z0
 	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
 	VMULPS          Z5, Z4, Z4
 	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
 	VPSLLD          $+23, Z1, Z1
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, K7, 64(R12)(BX*4)
 	VADDPS          Z0, Z3, Z1
 	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    leafWords<>+56(SB), Z4
+	VPBROADCASTD    vectorWords<>+56(SB), Z4
 	VDIVPS          Z1, Z4, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, K7, 64(R14)(BX*4)
@@ -17135,20 +17135,20 @@ tail7:
 	VMOVUPS         Z3, K7, 64(SI)(BX*4)
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, K7, 64(R12)(BX*4)
-	VMULPS.BCST     leafWords<>+128(SB), Z3, Z1
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z29, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z29, K1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, K7, 64(R15)(BX*4)
 	VMOVUPS.Z       64(R8)(BX*4), K7, Z1
-	VMULPS.BCST     leafWords<>+128(SB), Z1, Z1
+	VMULPS.BCST     vectorWords<>+128(SB), Z1, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, K7, 64(R8)(BX*4)
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z4
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z24, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z4
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z24, K1
 	VMOVUPS.Z       Z4, K1, Z4
 	VMOVUPS         Z4, K7, 64(R9)(BX*4)
 	VMOVUPS.Z       64(R10)(BX*4), K7, Z4
-	VMULPS.BCST     leafWords<>+128(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+128(SB), Z4, Z4
 	VMOVUPS.Z       Z4, K1, Z2
 	VMOVUPS         Z2, K7, 64(R10)(BX*4)
 	VMULPS          Z1, Z3, Z4
@@ -17157,11 +17157,11 @@ tail7:
 	VMOVUPS         Z4, K7, 64(R11)(BX*4)
 	VSUBPS          Z4, Z1, Z1
 	VMULPS          Z1, Z3, Z1
-	VMULPS.BCST     leafWords<>+136(SB), Z1, Z1
+	VMULPS.BCST     vectorWords<>+136(SB), Z1, Z1
 	VMOVUPS         Z1, K7, 64(R8)(BX*4)
 	VSUBPS          Z4, Z2, Z1
 	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     leafWords<>+136(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+136(SB), Z0, Z0
 	VMOVUPS         Z0, K7, 64(R10)(BX*4)
 	SUBQ            $+16, CX
 	JLE             end9
@@ -17170,14 +17170,14 @@ tail7:
 	KMOVW           AX, K7
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
-	VPMULLD.BCST    leafWords<>+152(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
+	VPMULLD.BCST    vectorWords<>+152(SB), Z0, Z0
 	VPADDD.BCST     88(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
 	VPCMPD.BCST     $+1, 24(DI), Z1, K2
 	KANDW           K2, K1, K1
-	VPBROADCASTD    leafWords<>+140(SB), Z1
+	VPBROADCASTD    vectorWords<>+140(SB), Z1
 	VMOVUPS.Z       128(SI)(BX*4), K7, Z3
 	VBLENDMPS       Z3, Z1, K1, Z3
 	VMOVUPS         Z3, K7, 128(SI)(BX*4)
@@ -17193,62 +17193,62 @@ tail7:
 	VMOVUPS.Z       Z4, K1, Z1
 	VMOVUPS         Z1, K7, 128(R13)(BX*4)
 	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    leafWords<>+12(SB), Z4
+	VPBROADCASTD    vectorWords<>+12(SB), Z4
 	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    leafWords<>+16(SB), Z5
+	VPBROADCASTD    vectorWords<>+16(SB), Z5
 	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
 	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
 	VSUBPS          Z7, Z3, Z3
 	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
 	VMULPS          Z8, Z7, Z7
 	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
 	VPSLLD          $+23, Z6, Z6
 	VMULPS          Z6, Z3, Z3
 	VMOVUPS         Z3, K7, 128(SI)(BX*4)
 	VSUBPS          Z1, Z0, Z0
 	VMINPS          Z0, Z4, Z0
 	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
 	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
 	VSUBPS          Z4, Z0, Z0
 	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
 	VMULPS          Z5, Z4, Z4
 	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
 	VPSLLD          $+23, Z1, Z1
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, K7, 128(R12)(BX*4)
 	VADDPS          Z0, Z3, Z1
 	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    leafWords<>+56(SB), Z4
+	VPBROADCASTD    vectorWords<>+56(SB), Z4
 	VDIVPS          Z1, Z4, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, K7, 128(R14)(BX*4)
@@ -17256,20 +17256,20 @@ tail7:
 	VMOVUPS         Z3, K7, 128(SI)(BX*4)
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, K7, 128(R12)(BX*4)
-	VMULPS.BCST     leafWords<>+128(SB), Z3, Z1
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z30, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z30, K1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, K7, 128(R15)(BX*4)
 	VMOVUPS.Z       128(R8)(BX*4), K7, Z1
-	VMULPS.BCST     leafWords<>+128(SB), Z1, Z1
+	VMULPS.BCST     vectorWords<>+128(SB), Z1, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, K7, 128(R8)(BX*4)
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z4
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z25, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z4
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z25, K1
 	VMOVUPS.Z       Z4, K1, Z4
 	VMOVUPS         Z4, K7, 128(R9)(BX*4)
 	VMOVUPS.Z       128(R10)(BX*4), K7, Z4
-	VMULPS.BCST     leafWords<>+128(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+128(SB), Z4, Z4
 	VMOVUPS.Z       Z4, K1, Z2
 	VMOVUPS         Z2, K7, 128(R10)(BX*4)
 	VMULPS          Z1, Z3, Z4
@@ -17278,11 +17278,11 @@ tail7:
 	VMOVUPS         Z4, K7, 128(R11)(BX*4)
 	VSUBPS          Z4, Z1, Z1
 	VMULPS          Z1, Z3, Z1
-	VMULPS.BCST     leafWords<>+136(SB), Z1, Z1
+	VMULPS.BCST     vectorWords<>+136(SB), Z1, Z1
 	VMOVUPS         Z1, K7, 128(R8)(BX*4)
 	VSUBPS          Z4, Z2, Z1
 	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     leafWords<>+136(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+136(SB), Z0, Z0
 	VMOVUPS         Z0, K7, 128(R10)(BX*4)
 	SUBQ            $+16, CX
 	JLE             end9
@@ -17291,14 +17291,14 @@ tail7:
 	KMOVW           AX, K7
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
-	VPMULLD.BCST    leafWords<>+152(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
+	VPMULLD.BCST    vectorWords<>+152(SB), Z0, Z0
 	VPADDD.BCST     88(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
 	VPCMPD.BCST     $+1, 24(DI), Z1, K2
 	KANDW           K2, K1, K1
-	VPBROADCASTD    leafWords<>+140(SB), Z1
+	VPBROADCASTD    vectorWords<>+140(SB), Z1
 	VMOVUPS.Z       192(SI)(BX*4), K7, Z3
 	VBLENDMPS       Z3, Z1, K1, Z3
 	VMOVUPS         Z3, K7, 192(SI)(BX*4)
@@ -17314,62 +17314,62 @@ tail7:
 	VMOVUPS.Z       Z4, K1, Z1
 	VMOVUPS         Z1, K7, 192(R13)(BX*4)
 	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    leafWords<>+12(SB), Z4
+	VPBROADCASTD    vectorWords<>+12(SB), Z4
 	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    leafWords<>+16(SB), Z5
+	VPBROADCASTD    vectorWords<>+16(SB), Z5
 	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
 	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
 	VSUBPS          Z7, Z3, Z3
 	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
 	VMULPS          Z8, Z7, Z7
 	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
 	VPSLLD          $+23, Z6, Z6
 	VMULPS          Z6, Z3, Z3
 	VMOVUPS         Z3, K7, 192(SI)(BX*4)
 	VSUBPS          Z1, Z0, Z0
 	VMINPS          Z0, Z4, Z0
 	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
 	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
 	VSUBPS          Z4, Z0, Z0
 	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
 	VMULPS          Z5, Z4, Z4
 	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
 	VPSLLD          $+23, Z1, Z1
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, K7, 192(R12)(BX*4)
 	VADDPS          Z0, Z3, Z1
 	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    leafWords<>+56(SB), Z4
+	VPBROADCASTD    vectorWords<>+56(SB), Z4
 	VDIVPS          Z1, Z4, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, K7, 192(R14)(BX*4)
@@ -17377,20 +17377,20 @@ tail7:
 	VMOVUPS         Z3, K7, 192(SI)(BX*4)
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, K7, 192(R12)(BX*4)
-	VMULPS.BCST     leafWords<>+128(SB), Z3, Z1
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z31, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z31, K1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, K7, 192(R15)(BX*4)
 	VMOVUPS.Z       192(R8)(BX*4), K7, Z1
-	VMULPS.BCST     leafWords<>+128(SB), Z1, Z1
+	VMULPS.BCST     vectorWords<>+128(SB), Z1, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, K7, 192(R8)(BX*4)
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z4
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z26, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z4
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z26, K1
 	VMOVUPS.Z       Z4, K1, Z4
 	VMOVUPS         Z4, K7, 192(R9)(BX*4)
 	VMOVUPS.Z       192(R10)(BX*4), K7, Z4
-	VMULPS.BCST     leafWords<>+128(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+128(SB), Z4, Z4
 	VMOVUPS.Z       Z4, K1, Z2
 	VMOVUPS         Z2, K7, 192(R10)(BX*4)
 	VMULPS          Z1, Z3, Z4
@@ -17399,11 +17399,11 @@ tail7:
 	VMOVUPS         Z4, K7, 192(R11)(BX*4)
 	VSUBPS          Z4, Z1, Z1
 	VMULPS          Z1, Z3, Z1
-	VMULPS.BCST     leafWords<>+136(SB), Z1, Z1
+	VMULPS.BCST     vectorWords<>+136(SB), Z1, Z1
 	VMOVUPS         Z1, K7, 192(R8)(BX*4)
 	VSUBPS          Z4, Z2, Z1
 	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     leafWords<>+136(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+136(SB), Z0, Z0
 	VMOVUPS         Z0, K7, 192(R10)(BX*4)
 
 end9:
@@ -17541,7 +17541,7 @@ loop13:
 	VMOVUPS      2304(DI), Z2
 	VMULPS       (R12), Z2, Z3
 	VADDPS       Z3, Z1, Z1
-	VADDPS.BCST  leafWords<>+4(SB), Z1, Z1
+	VADDPS.BCST  vectorWords<>+4(SB), Z1, Z1
 	VMOVUPS      Z1, (R13)
 	VMOVUPS      (R15), Z1
 	VMULPS       Z1, Z0, Z0
@@ -17645,8 +17645,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func attentionGrad64SourceWindow2DropoutLeaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·attentionGrad64SourceWindow2DropoutLeaf1AVX2(SB), NOSPLIT, $0-212
+// func attentionGrad64SourceWindow2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·attentionGrad64SourceWindow2DropoutVector1AVX2(SB), NOSPLIT, $0-212
 	MOVQ         frame+0(FP), DI
 	MOVQ         b_from+144(FP), AX
 	MOVQ         AX, (DI)
@@ -17949,12 +17949,12 @@ loop5:
 	VBROADCASTSS X7, Y7
 	VMOVUPS      Y7, 2880(DI)
 	VMOVUPS      2688(DI), X0
-	VMULPS       leafVectors<>+1184(SB), X0, X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         224(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2752(DI), X0
-	VMULPS       leafVectors<>+1184(SB), X0, X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         16(DI), R8
 	ADDQ         224(DI), R8
 	MOVQ         p+24(FP), AX
@@ -18013,7 +18013,7 @@ end6:
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2880(DI)
 	VPBROADCASTD 232(DI), Y10
-	VPADDD       leafVectors<>+992(SB), Y10, Y10
+	VPADDD       vectorVectors<>+992(SB), Y10, Y10
 	MOVQ         240(DI), AX
 	ADDQ         AX, 224(DI)
 	MOVQ         bits2+88(FP), SI
@@ -18024,71 +18024,71 @@ end6:
 	XORL         BX, BX
 
 words7:
-	VPMULUDQ     leafVectors<>+928(SB), Y10, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y10, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+960(SB), Y1, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+928(SB), Y3, Y4
-	VPMULUDQ     leafVectors<>+960(SB), Y0, Y5
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP    Y5, Y6
 	VPXOR        Y2, Y6, Y6
 	VPXOR        2176(DI), Y6, Y6
 	VPSRLQ       $+32, Y4, Y7
 	VPXOR        2880(DI), Y7, Y7
-	VPADDD       leafVectors<>+1024(SB), Y10, Y10
-	VPMULUDQ     leafVectors<>+928(SB), Y6, Y1
-	VPMULUDQ     leafVectors<>+960(SB), Y7, Y3
+	VPADDD       vectorVectors<>+1024(SB), Y10, Y10
+	VPMULUDQ     vectorVectors<>+928(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP    Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2240(DI), Y0, Y0
 	VPSRLQ       $+32, Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     leafVectors<>+928(SB), Y0, Y6
-	VPMULUDQ     leafVectors<>+960(SB), Y2, Y7
+	VPMULUDQ     vectorVectors<>+928(SB), Y0, Y6
+	VPMULUDQ     vectorVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP    Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2304(DI), Y5, Y5
 	VPSRLQ       $+32, Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     leafVectors<>+928(SB), Y5, Y0
-	VPMULUDQ     leafVectors<>+960(SB), Y4, Y2
+	VPMULUDQ     vectorVectors<>+928(SB), Y5, Y0
+	VPMULUDQ     vectorVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        Y7, Y3, Y3
 	VPXOR        2368(DI), Y3, Y3
 	VPSRLQ       $+32, Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+928(SB), Y3, Y5
-	VPMULUDQ     leafVectors<>+960(SB), Y1, Y4
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y5
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP    Y4, Y7
 	VPXOR        Y2, Y7, Y7
 	VPXOR        2432(DI), Y7, Y7
 	VPSRLQ       $+32, Y5, Y6
 	VPXOR        Y0, Y6, Y6
 	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     leafVectors<>+928(SB), Y7, Y3
-	VPMULUDQ     leafVectors<>+960(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP    Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2496(DI), Y2, Y2
 	VPSRLQ       $+32, Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+928(SB), Y2, Y7
-	VPMULUDQ     leafVectors<>+960(SB), Y0, Y6
+	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y7
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP    Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
 	VPSRLQ       $+32, Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     leafVectors<>+928(SB), Y4, Y2
-	VPMULUDQ     leafVectors<>+960(SB), Y5, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2624(DI), Y1, Y1
@@ -18104,7 +18104,7 @@ words7:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 216(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
 	VPBROADCASTD 224(DI), Y2
@@ -18114,7 +18114,7 @@ words7:
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 216(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
 	VPBROADCASTD 224(DI), Y2
@@ -18200,78 +18200,78 @@ words7:
 	MOVQ         272(DI), R10
 	MOVQ         280(DI), R11
 	VPBROADCASTD 240(DI), Y12
-	VPADDD       leafVectors<>+992(SB), Y12, Y12
+	VPADDD       vectorVectors<>+992(SB), Y12, Y12
 	XORL         BX, BX
 	MOVQ         232(DI), DX
 	SUBQ         $+16, DX
 	JLT          tail8
 
 loop9:
-	VPMULUDQ     leafVectors<>+928(SB), Y12, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y12, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+960(SB), Y1, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+928(SB), Y3, Y4
-	VPMULUDQ     leafVectors<>+960(SB), Y0, Y5
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP    Y5, Y6
 	VPXOR        Y2, Y6, Y6
 	VPXOR        2176(DI), Y6, Y6
 	VPSRLQ       $+32, Y4, Y7
 	VPXOR        2880(DI), Y7, Y7
-	VPADDD       leafVectors<>+1024(SB), Y12, Y12
-	VPMULUDQ     leafVectors<>+928(SB), Y6, Y1
-	VPMULUDQ     leafVectors<>+960(SB), Y7, Y3
+	VPADDD       vectorVectors<>+1024(SB), Y12, Y12
+	VPMULUDQ     vectorVectors<>+928(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP    Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2240(DI), Y0, Y0
 	VPSRLQ       $+32, Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     leafVectors<>+928(SB), Y0, Y6
-	VPMULUDQ     leafVectors<>+960(SB), Y2, Y7
+	VPMULUDQ     vectorVectors<>+928(SB), Y0, Y6
+	VPMULUDQ     vectorVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP    Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2304(DI), Y5, Y5
 	VPSRLQ       $+32, Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     leafVectors<>+928(SB), Y5, Y0
-	VPMULUDQ     leafVectors<>+960(SB), Y4, Y2
+	VPMULUDQ     vectorVectors<>+928(SB), Y5, Y0
+	VPMULUDQ     vectorVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        Y7, Y3, Y3
 	VPXOR        2368(DI), Y3, Y3
 	VPSRLQ       $+32, Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+928(SB), Y3, Y5
-	VPMULUDQ     leafVectors<>+960(SB), Y1, Y4
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y5
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP    Y4, Y7
 	VPXOR        Y2, Y7, Y7
 	VPXOR        2432(DI), Y7, Y7
 	VPSRLQ       $+32, Y5, Y6
 	VPXOR        Y0, Y6, Y6
 	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     leafVectors<>+928(SB), Y7, Y3
-	VPMULUDQ     leafVectors<>+960(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP    Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2496(DI), Y2, Y2
 	VPSRLQ       $+32, Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+928(SB), Y2, Y7
-	VPMULUDQ     leafVectors<>+960(SB), Y0, Y6
+	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y7
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP    Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
 	VPSRLQ       $+32, Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     leafVectors<>+928(SB), Y4, Y2
-	VPMULUDQ     leafVectors<>+960(SB), Y5, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2624(DI), Y1, Y1
@@ -18287,23 +18287,23 @@ loop9:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
-	VPMULLD      leafVectors<>+1216(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
+	VPMULLD      vectorVectors<>+1216(SB), Y0, Y0
 	VPBROADCASTD 88(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1216(SB), Y3, Y3
+	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 24(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1248(SB), Y3
+	VMOVUPS      vectorVectors<>+1248(SB), Y3
 	VBLENDVPS    Y1, (SI)(BX*4), Y3, Y1
 	VMOVUPS      Y1, (SI)(BX*4)
 	VPBROADCASTD 112(DI), Y5
 	VPADDD       Y5, Y0, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1216(SB), Y5, Y5
+	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VBLENDVPS    Y0, (R12)(BX*4), Y3, Y0
@@ -18313,62 +18313,62 @@ loop9:
 	VANDPS       Y4, Y3, Y3
 	VMOVUPS      Y3, (R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+96(SB), Y4
+	VMOVUPS      vectorVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+128(SB), Y5
+	VMOVUPS      vectorVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+160(SB), Y1, Y6
-	VADDPS       leafVectors<>+192(SB), Y6, Y6
-	VSUBPS       leafVectors<>+192(SB), Y6, Y7
-	VMULPS       leafVectors<>+224(SB), Y7, Y8
+	VMULPS       vectorVectors<>+160(SB), Y1, Y6
+	VADDPS       vectorVectors<>+192(SB), Y6, Y6
+	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
+	VMULPS       vectorVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+256(SB), Y7, Y7
+	VMULPS       vectorVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+288(SB), Y1, Y8
-	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       vectorVectors<>+288(SB), Y1, Y8
+	VADDPS       vectorVectors<>+320(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VADDPS       vectorVectors<>+352(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+384(SB), Y8, Y8
+	VADDPS       vectorVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+416(SB), Y8, Y8
+	VADDPS       vectorVectors<>+416(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+448(SB), Y1, Y1
-	VPADDD       leafVectors<>+480(SB), Y6, Y6
+	VADDPS       vectorVectors<>+448(SB), Y1, Y1
+	VPADDD       vectorVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMOVUPS      Y1, (SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+160(SB), Y0, Y3
-	VADDPS       leafVectors<>+192(SB), Y3, Y3
-	VSUBPS       leafVectors<>+192(SB), Y3, Y4
-	VMULPS       leafVectors<>+224(SB), Y4, Y5
+	VMULPS       vectorVectors<>+160(SB), Y0, Y3
+	VADDPS       vectorVectors<>+192(SB), Y3, Y3
+	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
+	VMULPS       vectorVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+256(SB), Y4, Y4
+	VMULPS       vectorVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+288(SB), Y0, Y5
-	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       vectorVectors<>+288(SB), Y0, Y5
+	VADDPS       vectorVectors<>+320(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VADDPS       vectorVectors<>+352(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+384(SB), Y5, Y5
+	VADDPS       vectorVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+416(SB), Y5, Y5
+	VADDPS       vectorVectors<>+416(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+448(SB), Y0, Y0
-	VPADDD       leafVectors<>+480(SB), Y3, Y3
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMOVUPS      Y0, (R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+448(SB), Y5
+	VMOVUPS      vectorVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y3
 	VMOVUPS      Y3, (R14)(BX*4)
@@ -18376,24 +18376,24 @@ loop9:
 	VMOVUPS      Y1, (SI)(BX*4)
 	VMULPS       Y3, Y0, Y0
 	VMOVUPS      Y0, (R12)(BX*4)
-	VPXOR        leafVectors<>+1056(SB), Y13, Y3
-	VMOVUPS      leafVectors<>+1088(SB), Y4
+	VPXOR        vectorVectors<>+1056(SB), Y13, Y3
+	VMOVUPS      vectorVectors<>+1088(SB), Y4
 	VPCMPGTD     Y3, Y4, Y3
-	VMULPS       leafVectors<>+1152(SB), Y1, Y5
+	VMULPS       vectorVectors<>+1152(SB), Y1, Y5
 	VANDNPS      Y5, Y3, Y5
 	VMOVUPS      Y5, (R15)(BX*4)
 	VMOVUPS      (R8)(BX*4), Y5
-	VMULPS       leafVectors<>+1152(SB), Y5, Y5
+	VMULPS       vectorVectors<>+1152(SB), Y5, Y5
 	VANDNPS      Y5, Y3, Y3
 	VMOVUPS      Y3, (R8)(BX*4)
 	VMOVUPS      (R9)(BX*4), Y5
-	VPXOR        leafVectors<>+1056(SB), Y5, Y5
+	VPXOR        vectorVectors<>+1056(SB), Y5, Y5
 	VPCMPGTD     Y5, Y4, Y4
-	VMULPS       leafVectors<>+1152(SB), Y0, Y5
+	VMULPS       vectorVectors<>+1152(SB), Y0, Y5
 	VANDNPS      Y5, Y4, Y5
 	VMOVUPS      Y5, (R10)(BX*4)
 	VMOVUPS      (R11)(BX*4), Y5
-	VMULPS       leafVectors<>+1152(SB), Y5, Y5
+	VMULPS       vectorVectors<>+1152(SB), Y5, Y5
 	VANDNPS      Y5, Y4, Y2
 	VMOVUPS      Y2, (R11)(BX*4)
 	VMULPS       Y3, Y1, Y4
@@ -18403,32 +18403,32 @@ loop9:
 	VMOVUPS      Y4, (AX)(BX*4)
 	VSUBPS       Y4, Y3, Y3
 	VMULPS       Y3, Y1, Y1
-	VMULPS       leafVectors<>+1184(SB), Y1, Y1
+	VMULPS       vectorVectors<>+1184(SB), Y1, Y1
 	VMOVUPS      Y1, (R8)(BX*4)
 	VSUBPS       Y4, Y2, Y1
 	VMULPS       Y1, Y0, Y0
-	VMULPS       leafVectors<>+1184(SB), Y0, Y0
+	VMULPS       vectorVectors<>+1184(SB), Y0, Y0
 	VMOVUPS      Y0, (R11)(BX*4)
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
-	VPMULLD      leafVectors<>+1216(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
+	VPMULLD      vectorVectors<>+1216(SB), Y0, Y0
 	VPBROADCASTD 88(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1216(SB), Y3, Y3
+	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 24(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1248(SB), Y3
+	VMOVUPS      vectorVectors<>+1248(SB), Y3
 	VBLENDVPS    Y1, 32(SI)(BX*4), Y3, Y1
 	VMOVUPS      Y1, 32(SI)(BX*4)
 	VPBROADCASTD 112(DI), Y5
 	VPADDD       Y5, Y0, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1216(SB), Y5, Y5
+	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VBLENDVPS    Y0, 32(R12)(BX*4), Y3, Y0
@@ -18438,62 +18438,62 @@ loop9:
 	VANDPS       Y4, Y3, Y3
 	VMOVUPS      Y3, 32(R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+96(SB), Y4
+	VMOVUPS      vectorVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+128(SB), Y5
+	VMOVUPS      vectorVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+160(SB), Y1, Y6
-	VADDPS       leafVectors<>+192(SB), Y6, Y6
-	VSUBPS       leafVectors<>+192(SB), Y6, Y7
-	VMULPS       leafVectors<>+224(SB), Y7, Y8
+	VMULPS       vectorVectors<>+160(SB), Y1, Y6
+	VADDPS       vectorVectors<>+192(SB), Y6, Y6
+	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
+	VMULPS       vectorVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+256(SB), Y7, Y7
+	VMULPS       vectorVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+288(SB), Y1, Y8
-	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       vectorVectors<>+288(SB), Y1, Y8
+	VADDPS       vectorVectors<>+320(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VADDPS       vectorVectors<>+352(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+384(SB), Y8, Y8
+	VADDPS       vectorVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+416(SB), Y8, Y8
+	VADDPS       vectorVectors<>+416(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+448(SB), Y1, Y1
-	VPADDD       leafVectors<>+480(SB), Y6, Y6
+	VADDPS       vectorVectors<>+448(SB), Y1, Y1
+	VPADDD       vectorVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMOVUPS      Y1, 32(SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+160(SB), Y0, Y3
-	VADDPS       leafVectors<>+192(SB), Y3, Y3
-	VSUBPS       leafVectors<>+192(SB), Y3, Y4
-	VMULPS       leafVectors<>+224(SB), Y4, Y5
+	VMULPS       vectorVectors<>+160(SB), Y0, Y3
+	VADDPS       vectorVectors<>+192(SB), Y3, Y3
+	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
+	VMULPS       vectorVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+256(SB), Y4, Y4
+	VMULPS       vectorVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+288(SB), Y0, Y5
-	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       vectorVectors<>+288(SB), Y0, Y5
+	VADDPS       vectorVectors<>+320(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VADDPS       vectorVectors<>+352(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+384(SB), Y5, Y5
+	VADDPS       vectorVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+416(SB), Y5, Y5
+	VADDPS       vectorVectors<>+416(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+448(SB), Y0, Y0
-	VPADDD       leafVectors<>+480(SB), Y3, Y3
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMOVUPS      Y0, 32(R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+448(SB), Y5
+	VMOVUPS      vectorVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y3
 	VMOVUPS      Y3, 32(R14)(BX*4)
@@ -18501,24 +18501,24 @@ loop9:
 	VMOVUPS      Y1, 32(SI)(BX*4)
 	VMULPS       Y3, Y0, Y0
 	VMOVUPS      Y0, 32(R12)(BX*4)
-	VPXOR        leafVectors<>+1056(SB), Y14, Y3
-	VMOVUPS      leafVectors<>+1088(SB), Y4
+	VPXOR        vectorVectors<>+1056(SB), Y14, Y3
+	VMOVUPS      vectorVectors<>+1088(SB), Y4
 	VPCMPGTD     Y3, Y4, Y3
-	VMULPS       leafVectors<>+1152(SB), Y1, Y5
+	VMULPS       vectorVectors<>+1152(SB), Y1, Y5
 	VANDNPS      Y5, Y3, Y5
 	VMOVUPS      Y5, 32(R15)(BX*4)
 	VMOVUPS      32(R8)(BX*4), Y5
-	VMULPS       leafVectors<>+1152(SB), Y5, Y5
+	VMULPS       vectorVectors<>+1152(SB), Y5, Y5
 	VANDNPS      Y5, Y3, Y3
 	VMOVUPS      Y3, 32(R8)(BX*4)
 	VMOVUPS      32(R9)(BX*4), Y5
-	VPXOR        leafVectors<>+1056(SB), Y5, Y5
+	VPXOR        vectorVectors<>+1056(SB), Y5, Y5
 	VPCMPGTD     Y5, Y4, Y4
-	VMULPS       leafVectors<>+1152(SB), Y0, Y5
+	VMULPS       vectorVectors<>+1152(SB), Y0, Y5
 	VANDNPS      Y5, Y4, Y5
 	VMOVUPS      Y5, 32(R10)(BX*4)
 	VMOVUPS      32(R11)(BX*4), Y5
-	VMULPS       leafVectors<>+1152(SB), Y5, Y5
+	VMULPS       vectorVectors<>+1152(SB), Y5, Y5
 	VANDNPS      Y5, Y4, Y2
 	VMOVUPS      Y2, 32(R11)(BX*4)
 	VMULPS       Y3, Y1, Y4
@@ -18528,11 +18528,11 @@ loop9:
 	VMOVUPS      Y4, 32(AX)(BX*4)
 	VSUBPS       Y4, Y3, Y3
 	VMULPS       Y3, Y1, Y1
-	VMULPS       leafVectors<>+1184(SB), Y1, Y1
+	VMULPS       vectorVectors<>+1184(SB), Y1, Y1
 	VMOVUPS      Y1, 32(R8)(BX*4)
 	VSUBPS       Y4, Y2, Y1
 	VMULPS       Y1, Y0, Y0
-	VMULPS       leafVectors<>+1184(SB), Y0, Y0
+	VMULPS       vectorVectors<>+1184(SB), Y0, Y0
 	VMOVUPS      Y0, 32(R11)(BX*4)
 	ADDQ         $+16, BX
 	CMPQ         BX, DX
@@ -18546,73 +18546,73 @@ tail8:
 	CMPQ         CX, DX
 	CMOVQLT      CX, DX
 	NEGQ         DX
-	LEAQ         leafWideVectors<>+128(SB), AX
+	LEAQ         vectorWideVectors<>+128(SB), AX
 	VMOVUPS      32(AX)(DX*4), Y15
-	VPMULUDQ     leafVectors<>+928(SB), Y12, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y12, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+960(SB), Y1, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+928(SB), Y3, Y4
-	VPMULUDQ     leafVectors<>+960(SB), Y0, Y5
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP    Y5, Y6
 	VPXOR        Y2, Y6, Y6
 	VPXOR        2176(DI), Y6, Y6
 	VPSRLQ       $+32, Y4, Y7
 	VPXOR        2880(DI), Y7, Y7
-	VPADDD       leafVectors<>+1024(SB), Y12, Y12
-	VPMULUDQ     leafVectors<>+928(SB), Y6, Y1
-	VPMULUDQ     leafVectors<>+960(SB), Y7, Y3
+	VPADDD       vectorVectors<>+1024(SB), Y12, Y12
+	VPMULUDQ     vectorVectors<>+928(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP    Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2240(DI), Y0, Y0
 	VPSRLQ       $+32, Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     leafVectors<>+928(SB), Y0, Y6
-	VPMULUDQ     leafVectors<>+960(SB), Y2, Y7
+	VPMULUDQ     vectorVectors<>+928(SB), Y0, Y6
+	VPMULUDQ     vectorVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP    Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2304(DI), Y5, Y5
 	VPSRLQ       $+32, Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     leafVectors<>+928(SB), Y5, Y0
-	VPMULUDQ     leafVectors<>+960(SB), Y4, Y2
+	VPMULUDQ     vectorVectors<>+928(SB), Y5, Y0
+	VPMULUDQ     vectorVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        Y7, Y3, Y3
 	VPXOR        2368(DI), Y3, Y3
 	VPSRLQ       $+32, Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+928(SB), Y3, Y5
-	VPMULUDQ     leafVectors<>+960(SB), Y1, Y4
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y5
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP    Y4, Y7
 	VPXOR        Y2, Y7, Y7
 	VPXOR        2432(DI), Y7, Y7
 	VPSRLQ       $+32, Y5, Y6
 	VPXOR        Y0, Y6, Y6
 	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     leafVectors<>+928(SB), Y7, Y3
-	VPMULUDQ     leafVectors<>+960(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP    Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2496(DI), Y2, Y2
 	VPSRLQ       $+32, Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+928(SB), Y2, Y7
-	VPMULUDQ     leafVectors<>+960(SB), Y0, Y6
+	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y7
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP    Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
 	VPSRLQ       $+32, Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     leafVectors<>+928(SB), Y4, Y2
-	VPMULUDQ     leafVectors<>+960(SB), Y5, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2624(DI), Y1, Y1
@@ -18628,24 +18628,24 @@ tail8:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
-	VPMULLD      leafVectors<>+1216(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
+	VPMULLD      vectorVectors<>+1216(SB), Y0, Y0
 	VPBROADCASTD 88(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1216(SB), Y3, Y3
+	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 24(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1248(SB), Y3
+	VMOVUPS      vectorVectors<>+1248(SB), Y3
 	VMASKMOVPS   (SI)(BX*4), Y15, Y5
 	VBLENDVPS    Y1, Y5, Y3, Y1
 	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
 	VPBROADCASTD 112(DI), Y5
 	VPADDD       Y5, Y0, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1216(SB), Y5, Y5
+	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VMASKMOVPS   (R12)(BX*4), Y15, Y4
@@ -18656,62 +18656,62 @@ tail8:
 	VANDPS       Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y15, (R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+96(SB), Y4
+	VMOVUPS      vectorVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+128(SB), Y5
+	VMOVUPS      vectorVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+160(SB), Y1, Y6
-	VADDPS       leafVectors<>+192(SB), Y6, Y6
-	VSUBPS       leafVectors<>+192(SB), Y6, Y7
-	VMULPS       leafVectors<>+224(SB), Y7, Y8
+	VMULPS       vectorVectors<>+160(SB), Y1, Y6
+	VADDPS       vectorVectors<>+192(SB), Y6, Y6
+	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
+	VMULPS       vectorVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+256(SB), Y7, Y7
+	VMULPS       vectorVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+288(SB), Y1, Y8
-	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       vectorVectors<>+288(SB), Y1, Y8
+	VADDPS       vectorVectors<>+320(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VADDPS       vectorVectors<>+352(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+384(SB), Y8, Y8
+	VADDPS       vectorVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+416(SB), Y8, Y8
+	VADDPS       vectorVectors<>+416(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+448(SB), Y1, Y1
-	VPADDD       leafVectors<>+480(SB), Y6, Y6
+	VADDPS       vectorVectors<>+448(SB), Y1, Y1
+	VPADDD       vectorVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+160(SB), Y0, Y3
-	VADDPS       leafVectors<>+192(SB), Y3, Y3
-	VSUBPS       leafVectors<>+192(SB), Y3, Y4
-	VMULPS       leafVectors<>+224(SB), Y4, Y5
+	VMULPS       vectorVectors<>+160(SB), Y0, Y3
+	VADDPS       vectorVectors<>+192(SB), Y3, Y3
+	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
+	VMULPS       vectorVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+256(SB), Y4, Y4
+	VMULPS       vectorVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+288(SB), Y0, Y5
-	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       vectorVectors<>+288(SB), Y0, Y5
+	VADDPS       vectorVectors<>+320(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VADDPS       vectorVectors<>+352(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+384(SB), Y5, Y5
+	VADDPS       vectorVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+416(SB), Y5, Y5
+	VADDPS       vectorVectors<>+416(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+448(SB), Y0, Y0
-	VPADDD       leafVectors<>+480(SB), Y3, Y3
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+448(SB), Y5
+	VMOVUPS      vectorVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y3
 	VMASKMOVPS   Y3, Y15, (R14)(BX*4)
@@ -18719,24 +18719,24 @@ tail8:
 	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
 	VMULPS       Y3, Y0, Y0
 	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
-	VPXOR        leafVectors<>+1056(SB), Y13, Y3
-	VMOVUPS      leafVectors<>+1088(SB), Y4
+	VPXOR        vectorVectors<>+1056(SB), Y13, Y3
+	VMOVUPS      vectorVectors<>+1088(SB), Y4
 	VPCMPGTD     Y3, Y4, Y3
-	VMULPS       leafVectors<>+1152(SB), Y1, Y5
+	VMULPS       vectorVectors<>+1152(SB), Y1, Y5
 	VANDNPS      Y5, Y3, Y5
 	VMASKMOVPS   Y5, Y15, (R15)(BX*4)
 	VMASKMOVPS   (R8)(BX*4), Y15, Y5
-	VMULPS       leafVectors<>+1152(SB), Y5, Y5
+	VMULPS       vectorVectors<>+1152(SB), Y5, Y5
 	VANDNPS      Y5, Y3, Y3
 	VMASKMOVPS   Y3, Y15, (R8)(BX*4)
 	VMASKMOVPS   (R9)(BX*4), Y15, Y5
-	VPXOR        leafVectors<>+1056(SB), Y5, Y5
+	VPXOR        vectorVectors<>+1056(SB), Y5, Y5
 	VPCMPGTD     Y5, Y4, Y4
-	VMULPS       leafVectors<>+1152(SB), Y0, Y5
+	VMULPS       vectorVectors<>+1152(SB), Y0, Y5
 	VANDNPS      Y5, Y4, Y5
 	VMASKMOVPS   Y5, Y15, (R10)(BX*4)
 	VMASKMOVPS   (R11)(BX*4), Y15, Y5
-	VMULPS       leafVectors<>+1152(SB), Y5, Y5
+	VMULPS       vectorVectors<>+1152(SB), Y5, Y5
 	VANDNPS      Y5, Y4, Y2
 	VMASKMOVPS   Y2, Y15, (R11)(BX*4)
 	VMULPS       Y3, Y1, Y4
@@ -18746,11 +18746,11 @@ tail8:
 	VMASKMOVPS   Y4, Y15, (AX)(BX*4)
 	VSUBPS       Y4, Y3, Y3
 	VMULPS       Y3, Y1, Y1
-	VMULPS       leafVectors<>+1184(SB), Y1, Y1
+	VMULPS       vectorVectors<>+1184(SB), Y1, Y1
 	VMASKMOVPS   Y1, Y15, (R8)(BX*4)
 	VSUBPS       Y4, Y2, Y1
 	VMULPS       Y1, Y0, Y0
-	VMULPS       leafVectors<>+1184(SB), Y0, Y0
+	VMULPS       vectorVectors<>+1184(SB), Y0, Y0
 	VMASKMOVPS   Y0, Y15, (R11)(BX*4)
 	SUBQ         $+8, CX
 	JLE          end10
@@ -18758,29 +18758,29 @@ tail8:
 	CMPQ         CX, DX
 	CMOVQLT      CX, DX
 	NEGQ         DX
-	LEAQ         leafWideVectors<>+128(SB), AX
+	LEAQ         vectorWideVectors<>+128(SB), AX
 	VMOVUPS      32(AX)(DX*4), Y15
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
-	VPMULLD      leafVectors<>+1216(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
+	VPMULLD      vectorVectors<>+1216(SB), Y0, Y0
 	VPBROADCASTD 88(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1216(SB), Y3, Y3
+	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 24(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1248(SB), Y3
+	VMOVUPS      vectorVectors<>+1248(SB), Y3
 	VMASKMOVPS   32(SI)(BX*4), Y15, Y5
 	VBLENDVPS    Y1, Y5, Y3, Y1
 	VMASKMOVPS   Y1, Y15, 32(SI)(BX*4)
 	VPBROADCASTD 112(DI), Y5
 	VPADDD       Y5, Y0, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1216(SB), Y5, Y5
+	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VMASKMOVPS   32(R12)(BX*4), Y15, Y4
@@ -18791,62 +18791,62 @@ tail8:
 	VANDPS       Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y15, 32(R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+96(SB), Y4
+	VMOVUPS      vectorVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+128(SB), Y5
+	VMOVUPS      vectorVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+160(SB), Y1, Y6
-	VADDPS       leafVectors<>+192(SB), Y6, Y6
-	VSUBPS       leafVectors<>+192(SB), Y6, Y7
-	VMULPS       leafVectors<>+224(SB), Y7, Y8
+	VMULPS       vectorVectors<>+160(SB), Y1, Y6
+	VADDPS       vectorVectors<>+192(SB), Y6, Y6
+	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
+	VMULPS       vectorVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+256(SB), Y7, Y7
+	VMULPS       vectorVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+288(SB), Y1, Y8
-	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       vectorVectors<>+288(SB), Y1, Y8
+	VADDPS       vectorVectors<>+320(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VADDPS       vectorVectors<>+352(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+384(SB), Y8, Y8
+	VADDPS       vectorVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+416(SB), Y8, Y8
+	VADDPS       vectorVectors<>+416(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+448(SB), Y1, Y1
-	VPADDD       leafVectors<>+480(SB), Y6, Y6
+	VADDPS       vectorVectors<>+448(SB), Y1, Y1
+	VPADDD       vectorVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMASKMOVPS   Y1, Y15, 32(SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+160(SB), Y0, Y3
-	VADDPS       leafVectors<>+192(SB), Y3, Y3
-	VSUBPS       leafVectors<>+192(SB), Y3, Y4
-	VMULPS       leafVectors<>+224(SB), Y4, Y5
+	VMULPS       vectorVectors<>+160(SB), Y0, Y3
+	VADDPS       vectorVectors<>+192(SB), Y3, Y3
+	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
+	VMULPS       vectorVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+256(SB), Y4, Y4
+	VMULPS       vectorVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+288(SB), Y0, Y5
-	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       vectorVectors<>+288(SB), Y0, Y5
+	VADDPS       vectorVectors<>+320(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VADDPS       vectorVectors<>+352(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+384(SB), Y5, Y5
+	VADDPS       vectorVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+416(SB), Y5, Y5
+	VADDPS       vectorVectors<>+416(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+448(SB), Y0, Y0
-	VPADDD       leafVectors<>+480(SB), Y3, Y3
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMASKMOVPS   Y0, Y15, 32(R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+448(SB), Y5
+	VMOVUPS      vectorVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y3
 	VMASKMOVPS   Y3, Y15, 32(R14)(BX*4)
@@ -18854,24 +18854,24 @@ tail8:
 	VMASKMOVPS   Y1, Y15, 32(SI)(BX*4)
 	VMULPS       Y3, Y0, Y0
 	VMASKMOVPS   Y0, Y15, 32(R12)(BX*4)
-	VPXOR        leafVectors<>+1056(SB), Y14, Y3
-	VMOVUPS      leafVectors<>+1088(SB), Y4
+	VPXOR        vectorVectors<>+1056(SB), Y14, Y3
+	VMOVUPS      vectorVectors<>+1088(SB), Y4
 	VPCMPGTD     Y3, Y4, Y3
-	VMULPS       leafVectors<>+1152(SB), Y1, Y5
+	VMULPS       vectorVectors<>+1152(SB), Y1, Y5
 	VANDNPS      Y5, Y3, Y5
 	VMASKMOVPS   Y5, Y15, 32(R15)(BX*4)
 	VMASKMOVPS   32(R8)(BX*4), Y15, Y5
-	VMULPS       leafVectors<>+1152(SB), Y5, Y5
+	VMULPS       vectorVectors<>+1152(SB), Y5, Y5
 	VANDNPS      Y5, Y3, Y3
 	VMASKMOVPS   Y3, Y15, 32(R8)(BX*4)
 	VMASKMOVPS   32(R9)(BX*4), Y15, Y5
-	VPXOR        leafVectors<>+1056(SB), Y5, Y5
+	VPXOR        vectorVectors<>+1056(SB), Y5, Y5
 	VPCMPGTD     Y5, Y4, Y4
-	VMULPS       leafVectors<>+1152(SB), Y0, Y5
+	VMULPS       vectorVectors<>+1152(SB), Y0, Y5
 	VANDNPS      Y5, Y4, Y5
 	VMASKMOVPS   Y5, Y15, 32(R10)(BX*4)
 	VMASKMOVPS   32(R11)(BX*4), Y15, Y5
-	VMULPS       leafVectors<>+1152(SB), Y5, Y5
+	VMULPS       vectorVectors<>+1152(SB), Y5, Y5
 	VANDNPS      Y5, Y4, Y2
 	VMASKMOVPS   Y2, Y15, 32(R11)(BX*4)
 	VMULPS       Y3, Y1, Y4
@@ -18881,11 +18881,11 @@ tail8:
 	VMASKMOVPS   Y4, Y15, 32(AX)(BX*4)
 	VSUBPS       Y4, Y3, Y3
 	VMULPS       Y3, Y1, Y1
-	VMULPS       leafVectors<>+1184(SB), Y1, Y1
+	VMULPS       vectorVectors<>+1184(SB), Y1, Y1
 	VMASKMOVPS   Y1, Y15, 32(R8)(BX*4)
 	VSUBPS       Y4, Y2, Y1
 	VMULPS       Y1, Y0, Y0
-	VMULPS       leafVectors<>+1184(SB), Y0, Y0
+	VMULPS       vectorVectors<>+1184(SB), Y0, Y0
 	VMASKMOVPS   Y0, Y15, 32(R11)(BX*4)
 
 end10:
@@ -18914,7 +18914,7 @@ tail11:
 	CMPQ       CX, DX
 	CMOVQLT    CX, DX
 	NEGQ       DX
-	LEAQ       leafWideVectors<>+128(SB), AX
+	LEAQ       vectorWideVectors<>+128(SB), AX
 	VMOVUPS    32(AX)(DX*4), Y15
 	VPXOR      Y0, Y0, Y0
 	VMASKMOVPS Y0, Y15, (SI)(BX*4)
@@ -19008,7 +19008,7 @@ loop14:
 	VMOVUPS      2752(DI), Y2
 	VMULPS       (R12), Y2, Y2
 	VADDPS       Y2, Y1, Y1
-	VADDPS       leafVectors<>+32(SB), Y1, Y1
+	VADDPS       vectorVectors<>+32(SB), Y1, Y1
 	VMOVUPS      Y1, (R13)
 	VMULPS       (R15), Y0, Y0
 	VADDPS       (R14), Y0, Y0
@@ -19022,7 +19022,7 @@ loop14:
 	VMOVUPS      2752(DI), Y2
 	VMULPS       32(R12), Y2, Y2
 	VADDPS       Y2, Y1, Y1
-	VADDPS       leafVectors<>+32(SB), Y1, Y1
+	VADDPS       vectorVectors<>+32(SB), Y1, Y1
 	VMOVUPS      Y1, 32(R13)
 	VMULPS       32(R15), Y0, Y0
 	VADDPS       32(R14), Y0, Y0
@@ -19165,8 +19165,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x64TAddLeaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
-TEXT ·linear64x64TAddLeaf1AVX512(SB), NOSPLIT, $0-48
+// func linear64x64TAddVector1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+TEXT ·linear64x64TAddVector1AVX512(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
 	MOVQ height+32(FP), AX
 	MOVQ AX, (DI)
@@ -19218,8 +19218,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x64TAddLeaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
-TEXT ·linear64x64TAddLeaf1AVX2(SB), NOSPLIT, $0-48
+// func linear64x64TAddVector1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+TEXT ·linear64x64TAddVector1AVX2(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
 	MOVQ height+32(FP), AX
 	MOVQ AX, (DI)
@@ -19283,8 +19283,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func sum64SourceAccLeaf1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, S int)
-TEXT ·sum64SourceAccLeaf1AVX512(SB), NOSPLIT, $0-48
+// func sum64SourceAccVector1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, S int)
+TEXT ·sum64SourceAccVector1AVX512(SB), NOSPLIT, $0-48
 	MOVQ    frame+0(FP), DI
 	MOVQ    B+32(FP), AX
 	MOVQ    AX, (DI)
@@ -19347,8 +19347,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func sum64SourceAccLeaf1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, S int)
-TEXT ·sum64SourceAccLeaf1AVX2(SB), NOSPLIT, $0-48
+// func sum64SourceAccVector1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, S int)
+TEXT ·sum64SourceAccVector1AVX2(SB), NOSPLIT, $0-48
 	MOVQ    frame+0(FP), DI
 	MOVQ    B+32(FP), AX
 	MOVQ    AX, (DI)
@@ -19439,8 +19439,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x64SourceTAddAccLeaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
-TEXT ·linear64x64SourceTAddAccLeaf1AVX512(SB), NOSPLIT, $0-48
+// func linear64x64SourceTAddAccVector1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+TEXT ·linear64x64SourceTAddAccVector1AVX512(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
 	MOVQ height+32(FP), AX
 	MOVQ AX, (DI)
@@ -19496,8 +19496,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x64SourceTAddAccLeaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
-TEXT ·linear64x64SourceTAddAccLeaf1AVX2(SB), NOSPLIT, $0-48
+// func linear64x64SourceTAddAccVector1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+TEXT ·linear64x64SourceTAddAccVector1AVX2(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
 	MOVQ height+32(FP), AX
 	MOVQ AX, (DI)
@@ -19569,8 +19569,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func normGrad64DxDropout3Leaf1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·normGrad64DxDropout3Leaf1AVX512(SB), NOSPLIT, $0-116
+// func normGrad64DxDropout3Vector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·normGrad64DxDropout3Vector1AVX512(SB), NOSPLIT, $0-116
 	MOVQ frame+0(FP), DI
 	MOVQ r_from+64(FP), AX
 	MOVQ AX, (DI)
@@ -19683,7 +19683,7 @@ loop1:
 	XORL         2088(DI), AX
 	MOVQ         AX, 2432(DI)
 	VPBROADCASTD 112(DI), Z20
-	VPADDD       leafWideVectors<>+64(SB), Z20, Z20
+	VPADDD       vectorWideVectors<>+64(SB), Z20, Z20
 	MOVQ         120(DI), AX
 	ADDQ         AX, 104(DI)
 	MOVQ         bits+48(FP), SI
@@ -19694,149 +19694,149 @@ loop1:
 	XORL         BX, BX
 
 words3:
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z20, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z20, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     leafWords<>+116(SB), Z20, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
+	VPADDD.BCST     vectorWords<>+116(SB), Z20, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     leafWords<>+116(SB), Z8, Z20
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
+	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z20
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
 	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z0, K6, Z1
 	VMOVSLDUP       Z2, K6, Z3
 	VPUNPCKLQDQ     Z3, Z1, Z16
 	VPUNPCKHQDQ     Z3, Z1, Z17
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z11, K6, Z12
 	VMOVSLDUP       Z8, K6, Z9
 	VPUNPCKLQDQ     Z9, Z12, Z18
 	VPUNPCKHQDQ     Z9, Z12, Z19
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 96(DI), Z0, K7
 	VPCMPD.BCST     $+1, 104(DI), Z0, K7, K6
 	VMOVUPS         Z16, K6, (SI)(BX*4)
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 96(DI), Z0, K7
 	VPCMPD.BCST     $+1, 104(DI), Z0, K7, K6
 	VMOVUPS         Z17, K6, 64(SI)(BX*4)
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 96(DI), Z0, K7
 	VPCMPD.BCST     $+1, 104(DI), Z0, K7, K6
 	VMOVUPS         Z18, K6, 128(SI)(BX*4)
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 96(DI), Z0, K7
 	VPCMPD.BCST     $+1, 104(DI), Z0, K7, K6
 	VMOVUPS         Z19, K6, 192(SI)(BX*4)
@@ -19895,11 +19895,11 @@ words3:
 	VBROADCASTSS    X28, Z28
 	VMOVUPS         Z28, 2304(DI)
 	VMOVUPS         2240(DI), X0
-	VMULPS.BCST     leafWords<>+144(SB), X0, X0
+	VMULPS.BCST     vectorWords<>+144(SB), X0, X0
 	VBROADCASTSS    X0, Z1
 	VMOVUPS         Z1, 2368(DI)
 	VMOVUPS         2304(DI), X0
-	VMULPS.BCST     leafWords<>+144(SB), X0, X0
+	VMULPS.BCST     vectorWords<>+144(SB), X0, X0
 	VBROADCASTSS    X0, Z1
 	VMOVUPS         Z1, 2432(DI)
 	MOVQ            72(DI), R8
@@ -19936,10 +19936,10 @@ words3:
 	VBROADCASTSS    X30, Z30
 	VMOVUPS         Z30, 2496(DI)
 	VMOVUPS         2496(DI), X0
-	VMULPS.BCST     leafWords<>+144(SB), X0, X0
-	VADDPS.BCST     leafWords<>+148(SB), X0, X0
+	VMULPS.BCST     vectorWords<>+144(SB), X0, X0
+	VADDPS.BCST     vectorWords<>+148(SB), X0, X0
 	VSQRTPS         X0, X0
-	VPBROADCASTD    leafWords<>+56(SB), X1
+	VPBROADCASTD    vectorWords<>+56(SB), X1
 	VDIVPS          X0, X1, X0
 	VBROADCASTSS    X0, Z1
 	VMOVUPS         Z1, 2560(DI)
@@ -19994,7 +19994,7 @@ words3:
 	VBROADCASTSS    X30, Z30
 	VMOVUPS         Z30, 2624(DI)
 	VMOVUPS         2624(DI), X0
-	VMULPS.BCST     leafWords<>+144(SB), X0, X0
+	VMULPS.BCST     vectorWords<>+144(SB), X0, X0
 	VBROADCASTSS    X0, Z1
 	VMOVUPS         Z1, 2688(DI)
 	MOVQ            72(DI), R8
@@ -20033,9 +20033,9 @@ words3:
 	VMULPS          2560(DI), Z0, Z0
 	VMOVUPS         Z0, (R14)
 	VMOVUPS         Z0, (R15)
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
 	VMOVUPS         (R8), Z1
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z1, K1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z1, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, (R9)
 	VMOVUPS         64(SI), Z0
@@ -20049,9 +20049,9 @@ words3:
 	VMULPS          2560(DI), Z0, Z0
 	VMOVUPS         Z0, 64(R14)
 	VMOVUPS         Z0, 64(R15)
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
 	VMOVUPS         64(R8), Z1
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z1, K1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z1, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, 64(R9)
 	VMOVUPS         128(SI), Z0
@@ -20065,9 +20065,9 @@ words3:
 	VMULPS          2560(DI), Z0, Z0
 	VMOVUPS         Z0, 128(R14)
 	VMOVUPS         Z0, 128(R15)
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
 	VMOVUPS         128(R8), Z1
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z1, K1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z1, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, 128(R9)
 	VMOVUPS         192(SI), Z0
@@ -20081,9 +20081,9 @@ words3:
 	VMULPS          2560(DI), Z0, Z0
 	VMOVUPS         Z0, 192(R14)
 	VMOVUPS         Z0, 192(R15)
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
 	VMOVUPS         192(R8), Z1
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z1, K1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z1, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, 192(R9)
 	MOVQ            72(DI), AX
@@ -20096,8 +20096,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func normGrad64DxDropout3Leaf1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·normGrad64DxDropout3Leaf1AVX2(SB), NOSPLIT, $0-116
+// func normGrad64DxDropout3Vector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·normGrad64DxDropout3Vector1AVX2(SB), NOSPLIT, $0-116
 	MOVQ         frame+0(FP), DI
 	MOVQ         r_from+64(FP), AX
 	MOVQ         AX, (DI)
@@ -20258,7 +20258,7 @@ loop1:
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2880(DI)
 	VPBROADCASTD 112(DI), Y10
-	VPADDD       leafVectors<>+992(SB), Y10, Y10
+	VPADDD       vectorVectors<>+992(SB), Y10, Y10
 	MOVQ         120(DI), AX
 	ADDQ         AX, 104(DI)
 	MOVQ         bits+48(FP), SI
@@ -20269,71 +20269,71 @@ loop1:
 	XORL         BX, BX
 
 words3:
-	VPMULUDQ     leafVectors<>+928(SB), Y10, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y10, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+960(SB), Y1, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+928(SB), Y3, Y4
-	VPMULUDQ     leafVectors<>+960(SB), Y0, Y5
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP    Y5, Y6
 	VPXOR        Y2, Y6, Y6
 	VPXOR        2176(DI), Y6, Y6
 	VPSRLQ       $+32, Y4, Y7
 	VPXOR        2880(DI), Y7, Y7
-	VPADDD       leafVectors<>+1024(SB), Y10, Y10
-	VPMULUDQ     leafVectors<>+928(SB), Y6, Y1
-	VPMULUDQ     leafVectors<>+960(SB), Y7, Y3
+	VPADDD       vectorVectors<>+1024(SB), Y10, Y10
+	VPMULUDQ     vectorVectors<>+928(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP    Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2240(DI), Y0, Y0
 	VPSRLQ       $+32, Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     leafVectors<>+928(SB), Y0, Y6
-	VPMULUDQ     leafVectors<>+960(SB), Y2, Y7
+	VPMULUDQ     vectorVectors<>+928(SB), Y0, Y6
+	VPMULUDQ     vectorVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP    Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2304(DI), Y5, Y5
 	VPSRLQ       $+32, Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     leafVectors<>+928(SB), Y5, Y0
-	VPMULUDQ     leafVectors<>+960(SB), Y4, Y2
+	VPMULUDQ     vectorVectors<>+928(SB), Y5, Y0
+	VPMULUDQ     vectorVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        Y7, Y3, Y3
 	VPXOR        2368(DI), Y3, Y3
 	VPSRLQ       $+32, Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+928(SB), Y3, Y5
-	VPMULUDQ     leafVectors<>+960(SB), Y1, Y4
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y5
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP    Y4, Y7
 	VPXOR        Y2, Y7, Y7
 	VPXOR        2432(DI), Y7, Y7
 	VPSRLQ       $+32, Y5, Y6
 	VPXOR        Y0, Y6, Y6
 	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     leafVectors<>+928(SB), Y7, Y3
-	VPMULUDQ     leafVectors<>+960(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP    Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2496(DI), Y2, Y2
 	VPSRLQ       $+32, Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+928(SB), Y2, Y7
-	VPMULUDQ     leafVectors<>+960(SB), Y0, Y6
+	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y7
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP    Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
 	VPSRLQ       $+32, Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     leafVectors<>+928(SB), Y4, Y2
-	VPMULUDQ     leafVectors<>+960(SB), Y5, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2624(DI), Y1, Y1
@@ -20349,7 +20349,7 @@ words3:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 96(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
 	VPBROADCASTD 104(DI), Y2
@@ -20359,7 +20359,7 @@ words3:
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 96(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
 	VPBROADCASTD 104(DI), Y2
@@ -20441,11 +20441,11 @@ words3:
 	VBROADCASTSS X7, Y7
 	VMOVUPS      Y7, 2752(DI)
 	VMOVUPS      2688(DI), X0
-	VMULPS       leafVectors<>+1280(SB), X0, X0
+	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2816(DI)
 	VMOVUPS      2752(DI), X0
-	VMULPS       leafVectors<>+1280(SB), X0, X0
+	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2880(DI)
 	MOVQ         72(DI), R8
@@ -20500,10 +20500,10 @@ words3:
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 2944(DI)
 	VMOVUPS      2944(DI), X0
-	VMULPS       leafVectors<>+1280(SB), X0, X0
-	VADDPS       leafVectors<>+1312(SB), X0, X0
+	VMULPS       vectorVectors<>+1280(SB), X0, X0
+	VADDPS       vectorVectors<>+1312(SB), X0, X0
 	VSQRTPS      X0, X0
-	VMOVUPS      leafVectors<>+448(SB), X1
+	VMOVUPS      vectorVectors<>+448(SB), X1
 	VDIVPS       X0, X1, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 3008(DI)
@@ -20588,7 +20588,7 @@ words3:
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 3072(DI)
 	VMOVUPS      3072(DI), X0
-	VMULPS       leafVectors<>+1280(SB), X0, X0
+	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 3136(DI)
 	MOVQ         72(DI), R8
@@ -20631,10 +20631,10 @@ loop4:
 	VMOVUPS  Y0, (R14)(BX*4)
 	VMOVUPS  Y0, (R15)(BX*4)
 	VMOVUPS  (R8)(BX*4), Y1
-	VPXOR    leafVectors<>+1056(SB), Y1, Y1
-	VMOVUPS  leafVectors<>+1088(SB), Y2
+	VPXOR    vectorVectors<>+1056(SB), Y1, Y1
+	VMOVUPS  vectorVectors<>+1088(SB), Y2
 	VPCMPGTD Y1, Y2, Y1
-	VMULPS   leafVectors<>+1152(SB), Y0, Y0
+	VMULPS   vectorVectors<>+1152(SB), Y0, Y0
 	VANDNPS  Y0, Y1, Y0
 	VMOVUPS  Y0, (R9)(BX*4)
 	ADDQ     $+8, BX
@@ -20650,8 +20650,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func attentionGrad64Window2DropoutLeaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·attentionGrad64Window2DropoutLeaf1AVX512(SB), NOSPLIT, $0-204
+// func attentionGrad64Window2DropoutVector1AVX512(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·attentionGrad64Window2DropoutVector1AVX512(SB), NOSPLIT, $0-204
 	MOVQ frame+0(FP), DI
 	MOVQ b_from+144(FP), AX
 	MOVQ AX, (DI)
@@ -20885,12 +20885,12 @@ loop5:
 	VBROADCASTSS  X28, Z28
 	VMOVUPS       Z28, 2432(DI)
 	VMOVUPS       2240(DI), X0
-	VMULPS.BCST   leafWords<>+136(SB), X0, X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          184(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2304(DI), X0
-	VMULPS.BCST   leafWords<>+136(SB), X0, X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          16(DI), R8
 	ADDQ          184(DI), R8
 	MOVQ          p+24(FP), AX
@@ -20998,268 +20998,268 @@ end6:
 	MOVQ         240(DI), R10
 	MOVQ         248(DI), R11
 	VPBROADCASTD 192(DI), Z27
-	VPADDD       leafWideVectors<>+64(SB), Z27, Z27
+	VPADDD       vectorWideVectors<>+64(SB), Z27, Z27
 	VPBROADCASTD 208(DI), Z22
-	VPADDD       leafWideVectors<>+64(SB), Z22, Z22
+	VPADDD       vectorWideVectors<>+64(SB), Z22, Z22
 	XORL         BX, BX
 	MOVQ         184(DI), DX
 	SUBQ         $+64, DX
 	JLT          tail7
 
 loop8:
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z27, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z27, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     leafWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
+	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     leafWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
+	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
 	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z0, K6, Z1
 	VMOVSLDUP       Z2, K6, Z3
 	VPUNPCKLQDQ     Z3, Z1, Z28
 	VPUNPCKHQDQ     Z3, Z1, Z29
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z11, K6, Z12
 	VMOVSLDUP       Z8, K6, Z9
 	VPUNPCKLQDQ     Z9, Z12, Z30
 	VPUNPCKHQDQ     Z9, Z12, Z31
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z22, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z22, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2496(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2560(DI), Z3, Z3
 	VPXORD.BCST     2624(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2688(DI), Z7, Z7
-	VPADDD.BCST     leafWords<>+116(SB), Z22, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
+	VPADDD.BCST     vectorWords<>+116(SB), Z22, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2496(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2560(DI), Z12, Z12
 	VPXORD.BCST     2624(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2688(DI), Z10, Z10
-	VPADDD.BCST     leafWords<>+116(SB), Z8, Z22
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
+	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z22
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
 	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z0, K6, Z1
 	VMOVSLDUP       Z2, K6, Z3
 	VPUNPCKLQDQ     Z3, Z1, Z23
 	VPUNPCKHQDQ     Z3, Z1, Z24
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z11, K6, Z12
 	VMOVSLDUP       Z8, K6, Z9
 	VPUNPCKLQDQ     Z9, Z12, Z25
 	VPUNPCKHQDQ     Z9, Z12, Z26
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST     80(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
 	VPCMPD.BCST     $+1, 16(DI), Z1, K2
 	KANDW           K2, K1, K1
-	VPBROADCASTD    leafWords<>+140(SB), Z1
+	VPBROADCASTD    vectorWords<>+140(SB), Z1
 	VBLENDMPS       (SI)(BX*4), Z1, K1, Z3
 	VMOVUPS         Z3, (SI)(BX*4)
 	VPADDD.BCST     24(DI), Z0, Z0
@@ -21273,62 +21273,62 @@ loop8:
 	VMOVUPS.Z       Z4, K1, Z1
 	VMOVUPS         Z1, (R13)(BX*4)
 	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    leafWords<>+12(SB), Z4
+	VPBROADCASTD    vectorWords<>+12(SB), Z4
 	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    leafWords<>+16(SB), Z5
+	VPBROADCASTD    vectorWords<>+16(SB), Z5
 	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
 	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
 	VSUBPS          Z7, Z3, Z3
 	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
 	VMULPS          Z8, Z7, Z7
 	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
 	VPSLLD          $+23, Z6, Z6
 	VMULPS          Z6, Z3, Z3
 	VMOVUPS         Z3, (SI)(BX*4)
 	VSUBPS          Z1, Z0, Z0
 	VMINPS          Z0, Z4, Z0
 	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
 	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
 	VSUBPS          Z4, Z0, Z0
 	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
 	VMULPS          Z5, Z4, Z4
 	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
 	VPSLLD          $+23, Z1, Z1
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, (R12)(BX*4)
 	VADDPS          Z0, Z3, Z1
 	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    leafWords<>+56(SB), Z4
+	VPBROADCASTD    vectorWords<>+56(SB), Z4
 	VDIVPS          Z1, Z4, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, (R14)(BX*4)
@@ -21336,20 +21336,20 @@ loop8:
 	VMOVUPS         Z3, (SI)(BX*4)
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, (R12)(BX*4)
-	VMULPS.BCST     leafWords<>+128(SB), Z3, Z1
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z28, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z28, K1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, (R15)(BX*4)
 	VMOVUPS         (R8)(BX*4), Z1
-	VMULPS.BCST     leafWords<>+128(SB), Z1, Z1
+	VMULPS.BCST     vectorWords<>+128(SB), Z1, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, (R8)(BX*4)
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z4
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z23, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z4
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z23, K1
 	VMOVUPS.Z       Z4, K1, Z4
 	VMOVUPS         Z4, (R9)(BX*4)
 	VMOVUPS         (R10)(BX*4), Z4
-	VMULPS.BCST     leafWords<>+128(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+128(SB), Z4, Z4
 	VMOVUPS.Z       Z4, K1, Z2
 	VMOVUPS         Z2, (R10)(BX*4)
 	VMULPS          Z1, Z3, Z4
@@ -21358,21 +21358,21 @@ loop8:
 	VMOVUPS         Z4, (R11)(BX*4)
 	VSUBPS          Z4, Z1, Z1
 	VMULPS          Z1, Z3, Z1
-	VMULPS.BCST     leafWords<>+136(SB), Z1, Z1
+	VMULPS.BCST     vectorWords<>+136(SB), Z1, Z1
 	VMOVUPS         Z1, (R8)(BX*4)
 	VSUBPS          Z4, Z2, Z1
 	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     leafWords<>+136(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+136(SB), Z0, Z0
 	VMOVUPS         Z0, (R10)(BX*4)
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST     80(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
 	VPCMPD.BCST     $+1, 16(DI), Z1, K2
 	KANDW           K2, K1, K1
-	VPBROADCASTD    leafWords<>+140(SB), Z1
+	VPBROADCASTD    vectorWords<>+140(SB), Z1
 	VBLENDMPS       64(SI)(BX*4), Z1, K1, Z3
 	VMOVUPS         Z3, 64(SI)(BX*4)
 	VPADDD.BCST     24(DI), Z0, Z0
@@ -21386,62 +21386,62 @@ loop8:
 	VMOVUPS.Z       Z4, K1, Z1
 	VMOVUPS         Z1, 64(R13)(BX*4)
 	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    leafWords<>+12(SB), Z4
+	VPBROADCASTD    vectorWords<>+12(SB), Z4
 	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    leafWords<>+16(SB), Z5
+	VPBROADCASTD    vectorWords<>+16(SB), Z5
 	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
 	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
 	VSUBPS          Z7, Z3, Z3
 	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
 	VMULPS          Z8, Z7, Z7
 	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
 	VPSLLD          $+23, Z6, Z6
 	VMULPS          Z6, Z3, Z3
 	VMOVUPS         Z3, 64(SI)(BX*4)
 	VSUBPS          Z1, Z0, Z0
 	VMINPS          Z0, Z4, Z0
 	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
 	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
 	VSUBPS          Z4, Z0, Z0
 	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
 	VMULPS          Z5, Z4, Z4
 	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
 	VPSLLD          $+23, Z1, Z1
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, 64(R12)(BX*4)
 	VADDPS          Z0, Z3, Z1
 	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    leafWords<>+56(SB), Z4
+	VPBROADCASTD    vectorWords<>+56(SB), Z4
 	VDIVPS          Z1, Z4, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, 64(R14)(BX*4)
@@ -21449,20 +21449,20 @@ loop8:
 	VMOVUPS         Z3, 64(SI)(BX*4)
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, 64(R12)(BX*4)
-	VMULPS.BCST     leafWords<>+128(SB), Z3, Z1
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z29, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z29, K1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, 64(R15)(BX*4)
 	VMOVUPS         64(R8)(BX*4), Z1
-	VMULPS.BCST     leafWords<>+128(SB), Z1, Z1
+	VMULPS.BCST     vectorWords<>+128(SB), Z1, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, 64(R8)(BX*4)
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z4
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z24, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z4
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z24, K1
 	VMOVUPS.Z       Z4, K1, Z4
 	VMOVUPS         Z4, 64(R9)(BX*4)
 	VMOVUPS         64(R10)(BX*4), Z4
-	VMULPS.BCST     leafWords<>+128(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+128(SB), Z4, Z4
 	VMOVUPS.Z       Z4, K1, Z2
 	VMOVUPS         Z2, 64(R10)(BX*4)
 	VMULPS          Z1, Z3, Z4
@@ -21471,21 +21471,21 @@ loop8:
 	VMOVUPS         Z4, 64(R11)(BX*4)
 	VSUBPS          Z4, Z1, Z1
 	VMULPS          Z1, Z3, Z1
-	VMULPS.BCST     leafWords<>+136(SB), Z1, Z1
+	VMULPS.BCST     vectorWords<>+136(SB), Z1, Z1
 	VMOVUPS         Z1, 64(R8)(BX*4)
 	VSUBPS          Z4, Z2, Z1
 	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     leafWords<>+136(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+136(SB), Z0, Z0
 	VMOVUPS         Z0, 64(R10)(BX*4)
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST     80(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
 	VPCMPD.BCST     $+1, 16(DI), Z1, K2
 	KANDW           K2, K1, K1
-	VPBROADCASTD    leafWords<>+140(SB), Z1
+	VPBROADCASTD    vectorWords<>+140(SB), Z1
 	VBLENDMPS       128(SI)(BX*4), Z1, K1, Z3
 	VMOVUPS         Z3, 128(SI)(BX*4)
 	VPADDD.BCST     24(DI), Z0, Z0
@@ -21499,62 +21499,62 @@ loop8:
 	VMOVUPS.Z       Z4, K1, Z1
 	VMOVUPS         Z1, 128(R13)(BX*4)
 	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    leafWords<>+12(SB), Z4
+	VPBROADCASTD    vectorWords<>+12(SB), Z4
 	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    leafWords<>+16(SB), Z5
+	VPBROADCASTD    vectorWords<>+16(SB), Z5
 	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
 	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
 	VSUBPS          Z7, Z3, Z3
 	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
 	VMULPS          Z8, Z7, Z7
 	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
 	VPSLLD          $+23, Z6, Z6
 	VMULPS          Z6, Z3, Z3
 	VMOVUPS         Z3, 128(SI)(BX*4)
 	VSUBPS          Z1, Z0, Z0
 	VMINPS          Z0, Z4, Z0
 	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
 	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
 	VSUBPS          Z4, Z0, Z0
 	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
 	VMULPS          Z5, Z4, Z4
 	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
 	VPSLLD          $+23, Z1, Z1
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, 128(R12)(BX*4)
 	VADDPS          Z0, Z3, Z1
 	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    leafWords<>+56(SB), Z4
+	VPBROADCASTD    vectorWords<>+56(SB), Z4
 	VDIVPS          Z1, Z4, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, 128(R14)(BX*4)
@@ -21562,20 +21562,20 @@ loop8:
 	VMOVUPS         Z3, 128(SI)(BX*4)
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, 128(R12)(BX*4)
-	VMULPS.BCST     leafWords<>+128(SB), Z3, Z1
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z30, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z30, K1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, 128(R15)(BX*4)
 	VMOVUPS         128(R8)(BX*4), Z1
-	VMULPS.BCST     leafWords<>+128(SB), Z1, Z1
+	VMULPS.BCST     vectorWords<>+128(SB), Z1, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, 128(R8)(BX*4)
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z4
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z25, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z4
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z25, K1
 	VMOVUPS.Z       Z4, K1, Z4
 	VMOVUPS         Z4, 128(R9)(BX*4)
 	VMOVUPS         128(R10)(BX*4), Z4
-	VMULPS.BCST     leafWords<>+128(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+128(SB), Z4, Z4
 	VMOVUPS.Z       Z4, K1, Z2
 	VMOVUPS         Z2, 128(R10)(BX*4)
 	VMULPS          Z1, Z3, Z4
@@ -21584,21 +21584,21 @@ loop8:
 	VMOVUPS         Z4, 128(R11)(BX*4)
 	VSUBPS          Z4, Z1, Z1
 	VMULPS          Z1, Z3, Z1
-	VMULPS.BCST     leafWords<>+136(SB), Z1, Z1
+	VMULPS.BCST     vectorWords<>+136(SB), Z1, Z1
 	VMOVUPS         Z1, 128(R8)(BX*4)
 	VSUBPS          Z4, Z2, Z1
 	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     leafWords<>+136(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+136(SB), Z0, Z0
 	VMOVUPS         Z0, 128(R10)(BX*4)
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST     80(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
 	VPCMPD.BCST     $+1, 16(DI), Z1, K2
 	KANDW           K2, K1, K1
-	VPBROADCASTD    leafWords<>+140(SB), Z1
+	VPBROADCASTD    vectorWords<>+140(SB), Z1
 	VBLENDMPS       192(SI)(BX*4), Z1, K1, Z3
 	VMOVUPS         Z3, 192(SI)(BX*4)
 	VPADDD.BCST     24(DI), Z0, Z0
@@ -21612,62 +21612,62 @@ loop8:
 	VMOVUPS.Z       Z4, K1, Z1
 	VMOVUPS         Z1, 192(R13)(BX*4)
 	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    leafWords<>+12(SB), Z4
+	VPBROADCASTD    vectorWords<>+12(SB), Z4
 	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    leafWords<>+16(SB), Z5
+	VPBROADCASTD    vectorWords<>+16(SB), Z5
 	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
 	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
 	VSUBPS          Z7, Z3, Z3
 	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
 	VMULPS          Z8, Z7, Z7
 	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
 	VPSLLD          $+23, Z6, Z6
 	VMULPS          Z6, Z3, Z3
 	VMOVUPS         Z3, 192(SI)(BX*4)
 	VSUBPS          Z1, Z0, Z0
 	VMINPS          Z0, Z4, Z0
 	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
 	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
 	VSUBPS          Z4, Z0, Z0
 	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
 	VMULPS          Z5, Z4, Z4
 	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
 	VPSLLD          $+23, Z1, Z1
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, 192(R12)(BX*4)
 	VADDPS          Z0, Z3, Z1
 	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    leafWords<>+56(SB), Z4
+	VPBROADCASTD    vectorWords<>+56(SB), Z4
 	VDIVPS          Z1, Z4, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, 192(R14)(BX*4)
@@ -21675,20 +21675,20 @@ loop8:
 	VMOVUPS         Z3, 192(SI)(BX*4)
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, 192(R12)(BX*4)
-	VMULPS.BCST     leafWords<>+128(SB), Z3, Z1
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z31, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z31, K1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, 192(R15)(BX*4)
 	VMOVUPS         192(R8)(BX*4), Z1
-	VMULPS.BCST     leafWords<>+128(SB), Z1, Z1
+	VMULPS.BCST     vectorWords<>+128(SB), Z1, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, 192(R8)(BX*4)
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z4
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z26, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z4
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z26, K1
 	VMOVUPS.Z       Z4, K1, Z4
 	VMOVUPS         Z4, 192(R9)(BX*4)
 	VMOVUPS         192(R10)(BX*4), Z4
-	VMULPS.BCST     leafWords<>+128(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+128(SB), Z4, Z4
 	VMOVUPS.Z       Z4, K1, Z2
 	VMOVUPS         Z2, 192(R10)(BX*4)
 	VMULPS          Z1, Z3, Z4
@@ -21697,11 +21697,11 @@ loop8:
 	VMOVUPS         Z4, 192(R11)(BX*4)
 	VSUBPS          Z4, Z1, Z1
 	VMULPS          Z1, Z3, Z1
-	VMULPS.BCST     leafWords<>+136(SB), Z1, Z1
+	VMULPS.BCST     vectorWords<>+136(SB), Z1, Z1
 	VMOVUPS         Z1, 192(R8)(BX*4)
 	VSUBPS          Z4, Z2, Z1
 	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     leafWords<>+136(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+136(SB), Z0, Z0
 	VMOVUPS         Z0, 192(R10)(BX*4)
 	ADDQ            $+64, BX
 	CMPQ            BX, DX
@@ -21714,259 +21714,259 @@ tail7:
 	MOVL            $-1, AX
 	BZHIL           CX, AX, AX
 	KMOVW           AX, K7
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z27, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z27, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     leafWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
+	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     leafWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
+	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
 	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z0, K6, Z1
 	VMOVSLDUP       Z2, K6, Z3
 	VPUNPCKLQDQ     Z3, Z1, Z28
 	VPUNPCKHQDQ     Z3, Z1, Z29
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z11, K6, Z12
 	VMOVSLDUP       Z8, K6, Z9
 	VPUNPCKLQDQ     Z9, Z12, Z30
 	VPUNPCKHQDQ     Z9, Z12, Z31
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z22, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z22, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2496(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2560(DI), Z3, Z3
 	VPXORD.BCST     2624(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2688(DI), Z7, Z7
-	VPADDD.BCST     leafWords<>+116(SB), Z22, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
+	VPADDD.BCST     vectorWords<>+116(SB), Z22, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2496(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2560(DI), Z12, Z12
 	VPXORD.BCST     2624(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2688(DI), Z10, Z10
-	VPADDD.BCST     leafWords<>+116(SB), Z8, Z22
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
+	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z22
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
 	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z0, K6, Z1
 	VMOVSLDUP       Z2, K6, Z3
 	VPUNPCKLQDQ     Z3, Z1, Z23
 	VPUNPCKHQDQ     Z3, Z1, Z24
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z11, K6, Z12
 	VMOVSLDUP       Z8, K6, Z9
 	VPUNPCKLQDQ     Z9, Z12, Z25
 	VPUNPCKHQDQ     Z9, Z12, Z26
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST     80(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
 	VPCMPD.BCST     $+1, 16(DI), Z1, K2
 	KANDW           K2, K1, K1
-	VPBROADCASTD    leafWords<>+140(SB), Z1
+	VPBROADCASTD    vectorWords<>+140(SB), Z1
 	VMOVUPS.Z       (SI)(BX*4), K7, Z3
 	VBLENDMPS       Z3, Z1, K1, Z3
 	VMOVUPS         Z3, K7, (SI)(BX*4)
@@ -21982,62 +21982,62 @@ tail7:
 	VMOVUPS.Z       Z4, K1, Z1
 	VMOVUPS         Z1, K7, (R13)(BX*4)
 	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    leafWords<>+12(SB), Z4
+	VPBROADCASTD    vectorWords<>+12(SB), Z4
 	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    leafWords<>+16(SB), Z5
+	VPBROADCASTD    vectorWords<>+16(SB), Z5
 	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
 	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
 	VSUBPS          Z7, Z3, Z3
 	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
 	VMULPS          Z8, Z7, Z7
 	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
 	VPSLLD          $+23, Z6, Z6
 	VMULPS          Z6, Z3, Z3
 	VMOVUPS         Z3, K7, (SI)(BX*4)
 	VSUBPS          Z1, Z0, Z0
 	VMINPS          Z0, Z4, Z0
 	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
 	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
 	VSUBPS          Z4, Z0, Z0
 	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
 	VMULPS          Z5, Z4, Z4
 	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
 	VPSLLD          $+23, Z1, Z1
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, K7, (R12)(BX*4)
 	VADDPS          Z0, Z3, Z1
 	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    leafWords<>+56(SB), Z4
+	VPBROADCASTD    vectorWords<>+56(SB), Z4
 	VDIVPS          Z1, Z4, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, K7, (R14)(BX*4)
@@ -22045,20 +22045,20 @@ tail7:
 	VMOVUPS         Z3, K7, (SI)(BX*4)
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, K7, (R12)(BX*4)
-	VMULPS.BCST     leafWords<>+128(SB), Z3, Z1
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z28, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z28, K1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, K7, (R15)(BX*4)
 	VMOVUPS.Z       (R8)(BX*4), K7, Z1
-	VMULPS.BCST     leafWords<>+128(SB), Z1, Z1
+	VMULPS.BCST     vectorWords<>+128(SB), Z1, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, K7, (R8)(BX*4)
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z4
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z23, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z4
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z23, K1
 	VMOVUPS.Z       Z4, K1, Z4
 	VMOVUPS         Z4, K7, (R9)(BX*4)
 	VMOVUPS.Z       (R10)(BX*4), K7, Z4
-	VMULPS.BCST     leafWords<>+128(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+128(SB), Z4, Z4
 	VMOVUPS.Z       Z4, K1, Z2
 	VMOVUPS         Z2, K7, (R10)(BX*4)
 	VMULPS          Z1, Z3, Z4
@@ -22067,11 +22067,11 @@ tail7:
 	VMOVUPS         Z4, K7, (R11)(BX*4)
 	VSUBPS          Z4, Z1, Z1
 	VMULPS          Z1, Z3, Z1
-	VMULPS.BCST     leafWords<>+136(SB), Z1, Z1
+	VMULPS.BCST     vectorWords<>+136(SB), Z1, Z1
 	VMOVUPS         Z1, K7, (R8)(BX*4)
 	VSUBPS          Z4, Z2, Z1
 	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     leafWords<>+136(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+136(SB), Z0, Z0
 	VMOVUPS         Z0, K7, (R10)(BX*4)
 	SUBQ            $+16, CX
 	JLE             end9
@@ -22080,13 +22080,13 @@ tail7:
 	KMOVW           AX, K7
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST     80(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
 	VPCMPD.BCST     $+1, 16(DI), Z1, K2
 	KANDW           K2, K1, K1
-	VPBROADCASTD    leafWords<>+140(SB), Z1
+	VPBROADCASTD    vectorWords<>+140(SB), Z1
 	VMOVUPS.Z       64(SI)(BX*4), K7, Z3
 	VBLENDMPS       Z3, Z1, K1, Z3
 	VMOVUPS         Z3, K7, 64(SI)(BX*4)
@@ -22102,62 +22102,62 @@ tail7:
 	VMOVUPS.Z       Z4, K1, Z1
 	VMOVUPS         Z1, K7, 64(R13)(BX*4)
 	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    leafWords<>+12(SB), Z4
+	VPBROADCASTD    vectorWords<>+12(SB), Z4
 	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    leafWords<>+16(SB), Z5
+	VPBROADCASTD    vectorWords<>+16(SB), Z5
 	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
 	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
 	VSUBPS          Z7, Z3, Z3
 	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
 	VMULPS          Z8, Z7, Z7
 	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
 	VPSLLD          $+23, Z6, Z6
 	VMULPS          Z6, Z3, Z3
 	VMOVUPS         Z3, K7, 64(SI)(BX*4)
 	VSUBPS          Z1, Z0, Z0
 	VMINPS          Z0, Z4, Z0
 	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
 	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
 	VSUBPS          Z4, Z0, Z0
 	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
 	VMULPS          Z5, Z4, Z4
 	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
 	VPSLLD          $+23, Z1, Z1
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, K7, 64(R12)(BX*4)
 	VADDPS          Z0, Z3, Z1
 	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    leafWords<>+56(SB), Z4
+	VPBROADCASTD    vectorWords<>+56(SB), Z4
 	VDIVPS          Z1, Z4, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, K7, 64(R14)(BX*4)
@@ -22165,20 +22165,20 @@ tail7:
 	VMOVUPS         Z3, K7, 64(SI)(BX*4)
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, K7, 64(R12)(BX*4)
-	VMULPS.BCST     leafWords<>+128(SB), Z3, Z1
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z29, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z29, K1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, K7, 64(R15)(BX*4)
 	VMOVUPS.Z       64(R8)(BX*4), K7, Z1
-	VMULPS.BCST     leafWords<>+128(SB), Z1, Z1
+	VMULPS.BCST     vectorWords<>+128(SB), Z1, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, K7, 64(R8)(BX*4)
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z4
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z24, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z4
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z24, K1
 	VMOVUPS.Z       Z4, K1, Z4
 	VMOVUPS         Z4, K7, 64(R9)(BX*4)
 	VMOVUPS.Z       64(R10)(BX*4), K7, Z4
-	VMULPS.BCST     leafWords<>+128(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+128(SB), Z4, Z4
 	VMOVUPS.Z       Z4, K1, Z2
 	VMOVUPS         Z2, K7, 64(R10)(BX*4)
 	VMULPS          Z1, Z3, Z4
@@ -22187,11 +22187,11 @@ tail7:
 	VMOVUPS         Z4, K7, 64(R11)(BX*4)
 	VSUBPS          Z4, Z1, Z1
 	VMULPS          Z1, Z3, Z1
-	VMULPS.BCST     leafWords<>+136(SB), Z1, Z1
+	VMULPS.BCST     vectorWords<>+136(SB), Z1, Z1
 	VMOVUPS         Z1, K7, 64(R8)(BX*4)
 	VSUBPS          Z4, Z2, Z1
 	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     leafWords<>+136(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+136(SB), Z0, Z0
 	VMOVUPS         Z0, K7, 64(R10)(BX*4)
 	SUBQ            $+16, CX
 	JLE             end9
@@ -22200,13 +22200,13 @@ tail7:
 	KMOVW           AX, K7
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST     80(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
 	VPCMPD.BCST     $+1, 16(DI), Z1, K2
 	KANDW           K2, K1, K1
-	VPBROADCASTD    leafWords<>+140(SB), Z1
+	VPBROADCASTD    vectorWords<>+140(SB), Z1
 	VMOVUPS.Z       128(SI)(BX*4), K7, Z3
 	VBLENDMPS       Z3, Z1, K1, Z3
 	VMOVUPS         Z3, K7, 128(SI)(BX*4)
@@ -22222,62 +22222,62 @@ tail7:
 	VMOVUPS.Z       Z4, K1, Z1
 	VMOVUPS         Z1, K7, 128(R13)(BX*4)
 	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    leafWords<>+12(SB), Z4
+	VPBROADCASTD    vectorWords<>+12(SB), Z4
 	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    leafWords<>+16(SB), Z5
+	VPBROADCASTD    vectorWords<>+16(SB), Z5
 	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
 	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
 	VSUBPS          Z7, Z3, Z3
 	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
 	VMULPS          Z8, Z7, Z7
 	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
 	VPSLLD          $+23, Z6, Z6
 	VMULPS          Z6, Z3, Z3
 	VMOVUPS         Z3, K7, 128(SI)(BX*4)
 	VSUBPS          Z1, Z0, Z0
 	VMINPS          Z0, Z4, Z0
 	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
 	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
 	VSUBPS          Z4, Z0, Z0
 	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
 	VMULPS          Z5, Z4, Z4
 	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
 	VPSLLD          $+23, Z1, Z1
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, K7, 128(R12)(BX*4)
 	VADDPS          Z0, Z3, Z1
 	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    leafWords<>+56(SB), Z4
+	VPBROADCASTD    vectorWords<>+56(SB), Z4
 	VDIVPS          Z1, Z4, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, K7, 128(R14)(BX*4)
@@ -22285,20 +22285,20 @@ tail7:
 	VMOVUPS         Z3, K7, 128(SI)(BX*4)
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, K7, 128(R12)(BX*4)
-	VMULPS.BCST     leafWords<>+128(SB), Z3, Z1
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z30, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z30, K1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, K7, 128(R15)(BX*4)
 	VMOVUPS.Z       128(R8)(BX*4), K7, Z1
-	VMULPS.BCST     leafWords<>+128(SB), Z1, Z1
+	VMULPS.BCST     vectorWords<>+128(SB), Z1, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, K7, 128(R8)(BX*4)
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z4
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z25, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z4
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z25, K1
 	VMOVUPS.Z       Z4, K1, Z4
 	VMOVUPS         Z4, K7, 128(R9)(BX*4)
 	VMOVUPS.Z       128(R10)(BX*4), K7, Z4
-	VMULPS.BCST     leafWords<>+128(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+128(SB), Z4, Z4
 	VMOVUPS.Z       Z4, K1, Z2
 	VMOVUPS         Z2, K7, 128(R10)(BX*4)
 	VMULPS          Z1, Z3, Z4
@@ -22307,11 +22307,11 @@ tail7:
 	VMOVUPS         Z4, K7, 128(R11)(BX*4)
 	VSUBPS          Z4, Z1, Z1
 	VMULPS          Z1, Z3, Z1
-	VMULPS.BCST     leafWords<>+136(SB), Z1, Z1
+	VMULPS.BCST     vectorWords<>+136(SB), Z1, Z1
 	VMOVUPS         Z1, K7, 128(R8)(BX*4)
 	VSUBPS          Z4, Z2, Z1
 	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     leafWords<>+136(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+136(SB), Z0, Z0
 	VMOVUPS         Z0, K7, 128(R10)(BX*4)
 	SUBQ            $+16, CX
 	JLE             end9
@@ -22320,13 +22320,13 @@ tail7:
 	KMOVW           AX, K7
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
-	VPADDD          leafWideVectors<>+0(SB), Z0, Z0
+	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST     80(DI), Z0, Z1
 	VPXORD          Z2, Z2, Z2
 	VPCMPD          $+2, Z1, Z2, K1
 	VPCMPD.BCST     $+1, 16(DI), Z1, K2
 	KANDW           K2, K1, K1
-	VPBROADCASTD    leafWords<>+140(SB), Z1
+	VPBROADCASTD    vectorWords<>+140(SB), Z1
 	VMOVUPS.Z       192(SI)(BX*4), K7, Z3
 	VBLENDMPS       Z3, Z1, K1, Z3
 	VMOVUPS         Z3, K7, 192(SI)(BX*4)
@@ -22342,62 +22342,62 @@ tail7:
 	VMOVUPS.Z       Z4, K1, Z1
 	VMOVUPS         Z1, K7, 192(R13)(BX*4)
 	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    leafWords<>+12(SB), Z4
+	VPBROADCASTD    vectorWords<>+12(SB), Z4
 	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    leafWords<>+16(SB), Z5
+	VPBROADCASTD    vectorWords<>+16(SB), Z5
 	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
 	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
 	VSUBPS          Z7, Z3, Z3
 	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
 	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
 	VMULPS          Z8, Z7, Z7
 	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
 	VPSLLD          $+23, Z6, Z6
 	VMULPS          Z6, Z3, Z3
 	VMOVUPS         Z3, K7, 192(SI)(BX*4)
 	VSUBPS          Z1, Z0, Z0
 	VMINPS          Z0, Z4, Z0
 	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
 	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
 	VSUBPS          Z4, Z0, Z0
 	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
 	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
 	VMULPS          Z5, Z4, Z4
 	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
 	VPSLLD          $+23, Z1, Z1
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, K7, 192(R12)(BX*4)
 	VADDPS          Z0, Z3, Z1
 	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    leafWords<>+56(SB), Z4
+	VPBROADCASTD    vectorWords<>+56(SB), Z4
 	VDIVPS          Z1, Z4, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, K7, 192(R14)(BX*4)
@@ -22405,20 +22405,20 @@ tail7:
 	VMOVUPS         Z3, K7, 192(SI)(BX*4)
 	VMULPS          Z1, Z0, Z0
 	VMOVUPS         Z0, K7, 192(R12)(BX*4)
-	VMULPS.BCST     leafWords<>+128(SB), Z3, Z1
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z31, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z31, K1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, K7, 192(R15)(BX*4)
 	VMOVUPS.Z       192(R8)(BX*4), K7, Z1
-	VMULPS.BCST     leafWords<>+128(SB), Z1, Z1
+	VMULPS.BCST     vectorWords<>+128(SB), Z1, Z1
 	VMOVUPS.Z       Z1, K1, Z1
 	VMOVUPS         Z1, K7, 192(R8)(BX*4)
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z4
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z26, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z4
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z26, K1
 	VMOVUPS.Z       Z4, K1, Z4
 	VMOVUPS         Z4, K7, 192(R9)(BX*4)
 	VMOVUPS.Z       192(R10)(BX*4), K7, Z4
-	VMULPS.BCST     leafWords<>+128(SB), Z4, Z4
+	VMULPS.BCST     vectorWords<>+128(SB), Z4, Z4
 	VMOVUPS.Z       Z4, K1, Z2
 	VMOVUPS         Z2, K7, 192(R10)(BX*4)
 	VMULPS          Z1, Z3, Z4
@@ -22427,11 +22427,11 @@ tail7:
 	VMOVUPS         Z4, K7, 192(R11)(BX*4)
 	VSUBPS          Z4, Z1, Z1
 	VMULPS          Z1, Z3, Z1
-	VMULPS.BCST     leafWords<>+136(SB), Z1, Z1
+	VMULPS.BCST     vectorWords<>+136(SB), Z1, Z1
 	VMOVUPS         Z1, K7, 192(R8)(BX*4)
 	VSUBPS          Z4, Z2, Z1
 	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     leafWords<>+136(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+136(SB), Z0, Z0
 	VMOVUPS         Z0, K7, 192(R10)(BX*4)
 
 end9:
@@ -22567,7 +22567,7 @@ loop13:
 	VMOVUPS      2304(DI), Z2
 	VMULPS       (R12), Z2, Z3
 	VADDPS       Z3, Z1, Z1
-	VADDPS.BCST  leafWords<>+4(SB), Z1, Z1
+	VADDPS.BCST  vectorWords<>+4(SB), Z1, Z1
 	VMOVUPS      Z1, (R13)
 	VMOVUPS      (R15), Z1
 	VMULPS       Z1, Z0, Z0
@@ -22671,8 +22671,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func attentionGrad64Window2DropoutLeaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·attentionGrad64Window2DropoutLeaf1AVX2(SB), NOSPLIT, $0-204
+// func attentionGrad64Window2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·attentionGrad64Window2DropoutVector1AVX2(SB), NOSPLIT, $0-204
 	MOVQ         frame+0(FP), DI
 	MOVQ         b_from+144(FP), AX
 	MOVQ         AX, (DI)
@@ -22956,12 +22956,12 @@ loop5:
 	VBROADCASTSS X7, Y7
 	VMOVUPS      Y7, 2880(DI)
 	VMOVUPS      2688(DI), X0
-	VMULPS       leafVectors<>+1184(SB), X0, X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         184(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2752(DI), X0
-	VMULPS       leafVectors<>+1184(SB), X0, X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         16(DI), R8
 	ADDQ         184(DI), R8
 	MOVQ         p+24(FP), AX
@@ -23020,7 +23020,7 @@ end6:
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2880(DI)
 	VPBROADCASTD 192(DI), Y10
-	VPADDD       leafVectors<>+992(SB), Y10, Y10
+	VPADDD       vectorVectors<>+992(SB), Y10, Y10
 	MOVQ         200(DI), AX
 	ADDQ         AX, 184(DI)
 	MOVQ         bits2+88(FP), SI
@@ -23031,71 +23031,71 @@ end6:
 	XORL         BX, BX
 
 words7:
-	VPMULUDQ     leafVectors<>+928(SB), Y10, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y10, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+960(SB), Y1, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+928(SB), Y3, Y4
-	VPMULUDQ     leafVectors<>+960(SB), Y0, Y5
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP    Y5, Y6
 	VPXOR        Y2, Y6, Y6
 	VPXOR        2176(DI), Y6, Y6
 	VPSRLQ       $+32, Y4, Y7
 	VPXOR        2880(DI), Y7, Y7
-	VPADDD       leafVectors<>+1024(SB), Y10, Y10
-	VPMULUDQ     leafVectors<>+928(SB), Y6, Y1
-	VPMULUDQ     leafVectors<>+960(SB), Y7, Y3
+	VPADDD       vectorVectors<>+1024(SB), Y10, Y10
+	VPMULUDQ     vectorVectors<>+928(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP    Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2240(DI), Y0, Y0
 	VPSRLQ       $+32, Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     leafVectors<>+928(SB), Y0, Y6
-	VPMULUDQ     leafVectors<>+960(SB), Y2, Y7
+	VPMULUDQ     vectorVectors<>+928(SB), Y0, Y6
+	VPMULUDQ     vectorVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP    Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2304(DI), Y5, Y5
 	VPSRLQ       $+32, Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     leafVectors<>+928(SB), Y5, Y0
-	VPMULUDQ     leafVectors<>+960(SB), Y4, Y2
+	VPMULUDQ     vectorVectors<>+928(SB), Y5, Y0
+	VPMULUDQ     vectorVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        Y7, Y3, Y3
 	VPXOR        2368(DI), Y3, Y3
 	VPSRLQ       $+32, Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+928(SB), Y3, Y5
-	VPMULUDQ     leafVectors<>+960(SB), Y1, Y4
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y5
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP    Y4, Y7
 	VPXOR        Y2, Y7, Y7
 	VPXOR        2432(DI), Y7, Y7
 	VPSRLQ       $+32, Y5, Y6
 	VPXOR        Y0, Y6, Y6
 	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     leafVectors<>+928(SB), Y7, Y3
-	VPMULUDQ     leafVectors<>+960(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP    Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2496(DI), Y2, Y2
 	VPSRLQ       $+32, Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+928(SB), Y2, Y7
-	VPMULUDQ     leafVectors<>+960(SB), Y0, Y6
+	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y7
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP    Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
 	VPSRLQ       $+32, Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     leafVectors<>+928(SB), Y4, Y2
-	VPMULUDQ     leafVectors<>+960(SB), Y5, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2624(DI), Y1, Y1
@@ -23111,7 +23111,7 @@ words7:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 176(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
 	VPBROADCASTD 184(DI), Y2
@@ -23121,7 +23121,7 @@ words7:
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 176(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
 	VPBROADCASTD 184(DI), Y2
@@ -23203,78 +23203,78 @@ words7:
 	MOVQ         224(DI), R10
 	MOVQ         232(DI), R11
 	VPBROADCASTD 192(DI), Y12
-	VPADDD       leafVectors<>+992(SB), Y12, Y12
+	VPADDD       vectorVectors<>+992(SB), Y12, Y12
 	XORL         BX, BX
 	MOVQ         184(DI), DX
 	SUBQ         $+16, DX
 	JLT          tail8
 
 loop9:
-	VPMULUDQ     leafVectors<>+928(SB), Y12, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y12, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+960(SB), Y1, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+928(SB), Y3, Y4
-	VPMULUDQ     leafVectors<>+960(SB), Y0, Y5
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP    Y5, Y6
 	VPXOR        Y2, Y6, Y6
 	VPXOR        2176(DI), Y6, Y6
 	VPSRLQ       $+32, Y4, Y7
 	VPXOR        2880(DI), Y7, Y7
-	VPADDD       leafVectors<>+1024(SB), Y12, Y12
-	VPMULUDQ     leafVectors<>+928(SB), Y6, Y1
-	VPMULUDQ     leafVectors<>+960(SB), Y7, Y3
+	VPADDD       vectorVectors<>+1024(SB), Y12, Y12
+	VPMULUDQ     vectorVectors<>+928(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP    Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2240(DI), Y0, Y0
 	VPSRLQ       $+32, Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     leafVectors<>+928(SB), Y0, Y6
-	VPMULUDQ     leafVectors<>+960(SB), Y2, Y7
+	VPMULUDQ     vectorVectors<>+928(SB), Y0, Y6
+	VPMULUDQ     vectorVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP    Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2304(DI), Y5, Y5
 	VPSRLQ       $+32, Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     leafVectors<>+928(SB), Y5, Y0
-	VPMULUDQ     leafVectors<>+960(SB), Y4, Y2
+	VPMULUDQ     vectorVectors<>+928(SB), Y5, Y0
+	VPMULUDQ     vectorVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        Y7, Y3, Y3
 	VPXOR        2368(DI), Y3, Y3
 	VPSRLQ       $+32, Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+928(SB), Y3, Y5
-	VPMULUDQ     leafVectors<>+960(SB), Y1, Y4
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y5
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP    Y4, Y7
 	VPXOR        Y2, Y7, Y7
 	VPXOR        2432(DI), Y7, Y7
 	VPSRLQ       $+32, Y5, Y6
 	VPXOR        Y0, Y6, Y6
 	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     leafVectors<>+928(SB), Y7, Y3
-	VPMULUDQ     leafVectors<>+960(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP    Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2496(DI), Y2, Y2
 	VPSRLQ       $+32, Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+928(SB), Y2, Y7
-	VPMULUDQ     leafVectors<>+960(SB), Y0, Y6
+	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y7
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP    Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
 	VPSRLQ       $+32, Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     leafVectors<>+928(SB), Y4, Y2
-	VPMULUDQ     leafVectors<>+960(SB), Y5, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2624(DI), Y1, Y1
@@ -23290,22 +23290,22 @@ loop9:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 80(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1216(SB), Y3, Y3
+	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 16(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1248(SB), Y3
+	VMOVUPS      vectorVectors<>+1248(SB), Y3
 	VBLENDVPS    Y1, (SI)(BX*4), Y3, Y1
 	VMOVUPS      Y1, (SI)(BX*4)
 	VPBROADCASTD 24(DI), Y5
 	VPADDD       Y0, Y5, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1216(SB), Y5, Y5
+	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VBLENDVPS    Y0, (R12)(BX*4), Y3, Y0
@@ -23315,62 +23315,62 @@ loop9:
 	VANDPS       Y4, Y3, Y3
 	VMOVUPS      Y3, (R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+96(SB), Y4
+	VMOVUPS      vectorVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+128(SB), Y5
+	VMOVUPS      vectorVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+160(SB), Y1, Y6
-	VADDPS       leafVectors<>+192(SB), Y6, Y6
-	VSUBPS       leafVectors<>+192(SB), Y6, Y7
-	VMULPS       leafVectors<>+224(SB), Y7, Y8
+	VMULPS       vectorVectors<>+160(SB), Y1, Y6
+	VADDPS       vectorVectors<>+192(SB), Y6, Y6
+	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
+	VMULPS       vectorVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+256(SB), Y7, Y7
+	VMULPS       vectorVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+288(SB), Y1, Y8
-	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       vectorVectors<>+288(SB), Y1, Y8
+	VADDPS       vectorVectors<>+320(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VADDPS       vectorVectors<>+352(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+384(SB), Y8, Y8
+	VADDPS       vectorVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+416(SB), Y8, Y8
+	VADDPS       vectorVectors<>+416(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+448(SB), Y1, Y1
-	VPADDD       leafVectors<>+480(SB), Y6, Y6
+	VADDPS       vectorVectors<>+448(SB), Y1, Y1
+	VPADDD       vectorVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMOVUPS      Y1, (SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+160(SB), Y0, Y3
-	VADDPS       leafVectors<>+192(SB), Y3, Y3
-	VSUBPS       leafVectors<>+192(SB), Y3, Y4
-	VMULPS       leafVectors<>+224(SB), Y4, Y5
+	VMULPS       vectorVectors<>+160(SB), Y0, Y3
+	VADDPS       vectorVectors<>+192(SB), Y3, Y3
+	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
+	VMULPS       vectorVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+256(SB), Y4, Y4
+	VMULPS       vectorVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+288(SB), Y0, Y5
-	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       vectorVectors<>+288(SB), Y0, Y5
+	VADDPS       vectorVectors<>+320(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VADDPS       vectorVectors<>+352(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+384(SB), Y5, Y5
+	VADDPS       vectorVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+416(SB), Y5, Y5
+	VADDPS       vectorVectors<>+416(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+448(SB), Y0, Y0
-	VPADDD       leafVectors<>+480(SB), Y3, Y3
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMOVUPS      Y0, (R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+448(SB), Y5
+	VMOVUPS      vectorVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y3
 	VMOVUPS      Y3, (R14)(BX*4)
@@ -23378,24 +23378,24 @@ loop9:
 	VMOVUPS      Y1, (SI)(BX*4)
 	VMULPS       Y3, Y0, Y0
 	VMOVUPS      Y0, (R12)(BX*4)
-	VPXOR        leafVectors<>+1056(SB), Y13, Y3
-	VMOVUPS      leafVectors<>+1088(SB), Y4
+	VPXOR        vectorVectors<>+1056(SB), Y13, Y3
+	VMOVUPS      vectorVectors<>+1088(SB), Y4
 	VPCMPGTD     Y3, Y4, Y3
-	VMULPS       leafVectors<>+1152(SB), Y1, Y5
+	VMULPS       vectorVectors<>+1152(SB), Y1, Y5
 	VANDNPS      Y5, Y3, Y5
 	VMOVUPS      Y5, (R15)(BX*4)
 	VMOVUPS      (R8)(BX*4), Y5
-	VMULPS       leafVectors<>+1152(SB), Y5, Y5
+	VMULPS       vectorVectors<>+1152(SB), Y5, Y5
 	VANDNPS      Y5, Y3, Y3
 	VMOVUPS      Y3, (R8)(BX*4)
 	VMOVUPS      (R9)(BX*4), Y5
-	VPXOR        leafVectors<>+1056(SB), Y5, Y5
+	VPXOR        vectorVectors<>+1056(SB), Y5, Y5
 	VPCMPGTD     Y5, Y4, Y4
-	VMULPS       leafVectors<>+1152(SB), Y0, Y5
+	VMULPS       vectorVectors<>+1152(SB), Y0, Y5
 	VANDNPS      Y5, Y4, Y5
 	VMOVUPS      Y5, (R10)(BX*4)
 	VMOVUPS      (R11)(BX*4), Y5
-	VMULPS       leafVectors<>+1152(SB), Y5, Y5
+	VMULPS       vectorVectors<>+1152(SB), Y5, Y5
 	VANDNPS      Y5, Y4, Y2
 	VMOVUPS      Y2, (R11)(BX*4)
 	VMULPS       Y3, Y1, Y4
@@ -23405,31 +23405,31 @@ loop9:
 	VMOVUPS      Y4, (AX)(BX*4)
 	VSUBPS       Y4, Y3, Y3
 	VMULPS       Y3, Y1, Y1
-	VMULPS       leafVectors<>+1184(SB), Y1, Y1
+	VMULPS       vectorVectors<>+1184(SB), Y1, Y1
 	VMOVUPS      Y1, (R8)(BX*4)
 	VSUBPS       Y4, Y2, Y1
 	VMULPS       Y1, Y0, Y0
-	VMULPS       leafVectors<>+1184(SB), Y0, Y0
+	VMULPS       vectorVectors<>+1184(SB), Y0, Y0
 	VMOVUPS      Y0, (R11)(BX*4)
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 80(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1216(SB), Y3, Y3
+	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 16(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1248(SB), Y3
+	VMOVUPS      vectorVectors<>+1248(SB), Y3
 	VBLENDVPS    Y1, 32(SI)(BX*4), Y3, Y1
 	VMOVUPS      Y1, 32(SI)(BX*4)
 	VPBROADCASTD 24(DI), Y5
 	VPADDD       Y0, Y5, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1216(SB), Y5, Y5
+	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VBLENDVPS    Y0, 32(R12)(BX*4), Y3, Y0
@@ -23439,62 +23439,62 @@ loop9:
 	VANDPS       Y4, Y3, Y3
 	VMOVUPS      Y3, 32(R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+96(SB), Y4
+	VMOVUPS      vectorVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+128(SB), Y5
+	VMOVUPS      vectorVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+160(SB), Y1, Y6
-	VADDPS       leafVectors<>+192(SB), Y6, Y6
-	VSUBPS       leafVectors<>+192(SB), Y6, Y7
-	VMULPS       leafVectors<>+224(SB), Y7, Y8
+	VMULPS       vectorVectors<>+160(SB), Y1, Y6
+	VADDPS       vectorVectors<>+192(SB), Y6, Y6
+	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
+	VMULPS       vectorVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+256(SB), Y7, Y7
+	VMULPS       vectorVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+288(SB), Y1, Y8
-	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       vectorVectors<>+288(SB), Y1, Y8
+	VADDPS       vectorVectors<>+320(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VADDPS       vectorVectors<>+352(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+384(SB), Y8, Y8
+	VADDPS       vectorVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+416(SB), Y8, Y8
+	VADDPS       vectorVectors<>+416(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+448(SB), Y1, Y1
-	VPADDD       leafVectors<>+480(SB), Y6, Y6
+	VADDPS       vectorVectors<>+448(SB), Y1, Y1
+	VPADDD       vectorVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMOVUPS      Y1, 32(SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+160(SB), Y0, Y3
-	VADDPS       leafVectors<>+192(SB), Y3, Y3
-	VSUBPS       leafVectors<>+192(SB), Y3, Y4
-	VMULPS       leafVectors<>+224(SB), Y4, Y5
+	VMULPS       vectorVectors<>+160(SB), Y0, Y3
+	VADDPS       vectorVectors<>+192(SB), Y3, Y3
+	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
+	VMULPS       vectorVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+256(SB), Y4, Y4
+	VMULPS       vectorVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+288(SB), Y0, Y5
-	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       vectorVectors<>+288(SB), Y0, Y5
+	VADDPS       vectorVectors<>+320(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VADDPS       vectorVectors<>+352(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+384(SB), Y5, Y5
+	VADDPS       vectorVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+416(SB), Y5, Y5
+	VADDPS       vectorVectors<>+416(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+448(SB), Y0, Y0
-	VPADDD       leafVectors<>+480(SB), Y3, Y3
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMOVUPS      Y0, 32(R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+448(SB), Y5
+	VMOVUPS      vectorVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y3
 	VMOVUPS      Y3, 32(R14)(BX*4)
@@ -23502,24 +23502,24 @@ loop9:
 	VMOVUPS      Y1, 32(SI)(BX*4)
 	VMULPS       Y3, Y0, Y0
 	VMOVUPS      Y0, 32(R12)(BX*4)
-	VPXOR        leafVectors<>+1056(SB), Y14, Y3
-	VMOVUPS      leafVectors<>+1088(SB), Y4
+	VPXOR        vectorVectors<>+1056(SB), Y14, Y3
+	VMOVUPS      vectorVectors<>+1088(SB), Y4
 	VPCMPGTD     Y3, Y4, Y3
-	VMULPS       leafVectors<>+1152(SB), Y1, Y5
+	VMULPS       vectorVectors<>+1152(SB), Y1, Y5
 	VANDNPS      Y5, Y3, Y5
 	VMOVUPS      Y5, 32(R15)(BX*4)
 	VMOVUPS      32(R8)(BX*4), Y5
-	VMULPS       leafVectors<>+1152(SB), Y5, Y5
+	VMULPS       vectorVectors<>+1152(SB), Y5, Y5
 	VANDNPS      Y5, Y3, Y3
 	VMOVUPS      Y3, 32(R8)(BX*4)
 	VMOVUPS      32(R9)(BX*4), Y5
-	VPXOR        leafVectors<>+1056(SB), Y5, Y5
+	VPXOR        vectorVectors<>+1056(SB), Y5, Y5
 	VPCMPGTD     Y5, Y4, Y4
-	VMULPS       leafVectors<>+1152(SB), Y0, Y5
+	VMULPS       vectorVectors<>+1152(SB), Y0, Y5
 	VANDNPS      Y5, Y4, Y5
 	VMOVUPS      Y5, 32(R10)(BX*4)
 	VMOVUPS      32(R11)(BX*4), Y5
-	VMULPS       leafVectors<>+1152(SB), Y5, Y5
+	VMULPS       vectorVectors<>+1152(SB), Y5, Y5
 	VANDNPS      Y5, Y4, Y2
 	VMOVUPS      Y2, 32(R11)(BX*4)
 	VMULPS       Y3, Y1, Y4
@@ -23529,11 +23529,11 @@ loop9:
 	VMOVUPS      Y4, 32(AX)(BX*4)
 	VSUBPS       Y4, Y3, Y3
 	VMULPS       Y3, Y1, Y1
-	VMULPS       leafVectors<>+1184(SB), Y1, Y1
+	VMULPS       vectorVectors<>+1184(SB), Y1, Y1
 	VMOVUPS      Y1, 32(R8)(BX*4)
 	VSUBPS       Y4, Y2, Y1
 	VMULPS       Y1, Y0, Y0
-	VMULPS       leafVectors<>+1184(SB), Y0, Y0
+	VMULPS       vectorVectors<>+1184(SB), Y0, Y0
 	VMOVUPS      Y0, 32(R11)(BX*4)
 	ADDQ         $+16, BX
 	CMPQ         BX, DX
@@ -23547,73 +23547,73 @@ tail8:
 	CMPQ         CX, DX
 	CMOVQLT      CX, DX
 	NEGQ         DX
-	LEAQ         leafWideVectors<>+128(SB), AX
+	LEAQ         vectorWideVectors<>+128(SB), AX
 	VMOVUPS      32(AX)(DX*4), Y15
-	VPMULUDQ     leafVectors<>+928(SB), Y12, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y12, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+960(SB), Y1, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+928(SB), Y3, Y4
-	VPMULUDQ     leafVectors<>+960(SB), Y0, Y5
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP    Y5, Y6
 	VPXOR        Y2, Y6, Y6
 	VPXOR        2176(DI), Y6, Y6
 	VPSRLQ       $+32, Y4, Y7
 	VPXOR        2880(DI), Y7, Y7
-	VPADDD       leafVectors<>+1024(SB), Y12, Y12
-	VPMULUDQ     leafVectors<>+928(SB), Y6, Y1
-	VPMULUDQ     leafVectors<>+960(SB), Y7, Y3
+	VPADDD       vectorVectors<>+1024(SB), Y12, Y12
+	VPMULUDQ     vectorVectors<>+928(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP    Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2240(DI), Y0, Y0
 	VPSRLQ       $+32, Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     leafVectors<>+928(SB), Y0, Y6
-	VPMULUDQ     leafVectors<>+960(SB), Y2, Y7
+	VPMULUDQ     vectorVectors<>+928(SB), Y0, Y6
+	VPMULUDQ     vectorVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP    Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2304(DI), Y5, Y5
 	VPSRLQ       $+32, Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     leafVectors<>+928(SB), Y5, Y0
-	VPMULUDQ     leafVectors<>+960(SB), Y4, Y2
+	VPMULUDQ     vectorVectors<>+928(SB), Y5, Y0
+	VPMULUDQ     vectorVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        Y7, Y3, Y3
 	VPXOR        2368(DI), Y3, Y3
 	VPSRLQ       $+32, Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     leafVectors<>+928(SB), Y3, Y5
-	VPMULUDQ     leafVectors<>+960(SB), Y1, Y4
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y5
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP    Y4, Y7
 	VPXOR        Y2, Y7, Y7
 	VPXOR        2432(DI), Y7, Y7
 	VPSRLQ       $+32, Y5, Y6
 	VPXOR        Y0, Y6, Y6
 	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     leafVectors<>+928(SB), Y7, Y3
-	VPMULUDQ     leafVectors<>+960(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP    Y1, Y2
 	VPXOR        Y4, Y2, Y2
 	VPXOR        2496(DI), Y2, Y2
 	VPSRLQ       $+32, Y3, Y0
 	VPXOR        Y5, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     leafVectors<>+928(SB), Y2, Y7
-	VPMULUDQ     leafVectors<>+960(SB), Y0, Y6
+	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y7
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP    Y6, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
 	VPSRLQ       $+32, Y7, Y5
 	VPXOR        Y3, Y5, Y5
 	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     leafVectors<>+928(SB), Y4, Y2
-	VPMULUDQ     leafVectors<>+960(SB), Y5, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        Y6, Y1, Y1
 	VPXOR        2624(DI), Y1, Y1
@@ -23629,23 +23629,23 @@ tail8:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 80(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1216(SB), Y3, Y3
+	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 16(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1248(SB), Y3
+	VMOVUPS      vectorVectors<>+1248(SB), Y3
 	VMASKMOVPS   (SI)(BX*4), Y15, Y5
 	VBLENDVPS    Y1, Y5, Y3, Y1
 	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
 	VPBROADCASTD 24(DI), Y5
 	VPADDD       Y0, Y5, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1216(SB), Y5, Y5
+	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VMASKMOVPS   (R12)(BX*4), Y15, Y4
@@ -23656,62 +23656,62 @@ tail8:
 	VANDPS       Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y15, (R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+96(SB), Y4
+	VMOVUPS      vectorVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+128(SB), Y5
+	VMOVUPS      vectorVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+160(SB), Y1, Y6
-	VADDPS       leafVectors<>+192(SB), Y6, Y6
-	VSUBPS       leafVectors<>+192(SB), Y6, Y7
-	VMULPS       leafVectors<>+224(SB), Y7, Y8
+	VMULPS       vectorVectors<>+160(SB), Y1, Y6
+	VADDPS       vectorVectors<>+192(SB), Y6, Y6
+	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
+	VMULPS       vectorVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+256(SB), Y7, Y7
+	VMULPS       vectorVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+288(SB), Y1, Y8
-	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       vectorVectors<>+288(SB), Y1, Y8
+	VADDPS       vectorVectors<>+320(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VADDPS       vectorVectors<>+352(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+384(SB), Y8, Y8
+	VADDPS       vectorVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+416(SB), Y8, Y8
+	VADDPS       vectorVectors<>+416(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+448(SB), Y1, Y1
-	VPADDD       leafVectors<>+480(SB), Y6, Y6
+	VADDPS       vectorVectors<>+448(SB), Y1, Y1
+	VPADDD       vectorVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+160(SB), Y0, Y3
-	VADDPS       leafVectors<>+192(SB), Y3, Y3
-	VSUBPS       leafVectors<>+192(SB), Y3, Y4
-	VMULPS       leafVectors<>+224(SB), Y4, Y5
+	VMULPS       vectorVectors<>+160(SB), Y0, Y3
+	VADDPS       vectorVectors<>+192(SB), Y3, Y3
+	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
+	VMULPS       vectorVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+256(SB), Y4, Y4
+	VMULPS       vectorVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+288(SB), Y0, Y5
-	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       vectorVectors<>+288(SB), Y0, Y5
+	VADDPS       vectorVectors<>+320(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VADDPS       vectorVectors<>+352(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+384(SB), Y5, Y5
+	VADDPS       vectorVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+416(SB), Y5, Y5
+	VADDPS       vectorVectors<>+416(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+448(SB), Y0, Y0
-	VPADDD       leafVectors<>+480(SB), Y3, Y3
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+448(SB), Y5
+	VMOVUPS      vectorVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y3
 	VMASKMOVPS   Y3, Y15, (R14)(BX*4)
@@ -23719,24 +23719,24 @@ tail8:
 	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
 	VMULPS       Y3, Y0, Y0
 	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
-	VPXOR        leafVectors<>+1056(SB), Y13, Y3
-	VMOVUPS      leafVectors<>+1088(SB), Y4
+	VPXOR        vectorVectors<>+1056(SB), Y13, Y3
+	VMOVUPS      vectorVectors<>+1088(SB), Y4
 	VPCMPGTD     Y3, Y4, Y3
-	VMULPS       leafVectors<>+1152(SB), Y1, Y5
+	VMULPS       vectorVectors<>+1152(SB), Y1, Y5
 	VANDNPS      Y5, Y3, Y5
 	VMASKMOVPS   Y5, Y15, (R15)(BX*4)
 	VMASKMOVPS   (R8)(BX*4), Y15, Y5
-	VMULPS       leafVectors<>+1152(SB), Y5, Y5
+	VMULPS       vectorVectors<>+1152(SB), Y5, Y5
 	VANDNPS      Y5, Y3, Y3
 	VMASKMOVPS   Y3, Y15, (R8)(BX*4)
 	VMASKMOVPS   (R9)(BX*4), Y15, Y5
-	VPXOR        leafVectors<>+1056(SB), Y5, Y5
+	VPXOR        vectorVectors<>+1056(SB), Y5, Y5
 	VPCMPGTD     Y5, Y4, Y4
-	VMULPS       leafVectors<>+1152(SB), Y0, Y5
+	VMULPS       vectorVectors<>+1152(SB), Y0, Y5
 	VANDNPS      Y5, Y4, Y5
 	VMASKMOVPS   Y5, Y15, (R10)(BX*4)
 	VMASKMOVPS   (R11)(BX*4), Y15, Y5
-	VMULPS       leafVectors<>+1152(SB), Y5, Y5
+	VMULPS       vectorVectors<>+1152(SB), Y5, Y5
 	VANDNPS      Y5, Y4, Y2
 	VMASKMOVPS   Y2, Y15, (R11)(BX*4)
 	VMULPS       Y3, Y1, Y4
@@ -23746,11 +23746,11 @@ tail8:
 	VMASKMOVPS   Y4, Y15, (AX)(BX*4)
 	VSUBPS       Y4, Y3, Y3
 	VMULPS       Y3, Y1, Y1
-	VMULPS       leafVectors<>+1184(SB), Y1, Y1
+	VMULPS       vectorVectors<>+1184(SB), Y1, Y1
 	VMASKMOVPS   Y1, Y15, (R8)(BX*4)
 	VSUBPS       Y4, Y2, Y1
 	VMULPS       Y1, Y0, Y0
-	VMULPS       leafVectors<>+1184(SB), Y0, Y0
+	VMULPS       vectorVectors<>+1184(SB), Y0, Y0
 	VMASKMOVPS   Y0, Y15, (R11)(BX*4)
 	SUBQ         $+8, CX
 	JLE          end10
@@ -23758,28 +23758,28 @@ tail8:
 	CMPQ         CX, DX
 	CMOVQLT      CX, DX
 	NEGQ         DX
-	LEAQ         leafWideVectors<>+128(SB), AX
+	LEAQ         vectorWideVectors<>+128(SB), AX
 	VMOVUPS      32(AX)(DX*4), Y15
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 80(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1216(SB), Y3, Y3
+	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 16(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1248(SB), Y3
+	VMOVUPS      vectorVectors<>+1248(SB), Y3
 	VMASKMOVPS   32(SI)(BX*4), Y15, Y5
 	VBLENDVPS    Y1, Y5, Y3, Y1
 	VMASKMOVPS   Y1, Y15, 32(SI)(BX*4)
 	VPBROADCASTD 24(DI), Y5
 	VPADDD       Y0, Y5, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1216(SB), Y5, Y5
+	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VMASKMOVPS   32(R12)(BX*4), Y15, Y4
@@ -23790,62 +23790,62 @@ tail8:
 	VANDPS       Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y15, 32(R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+96(SB), Y4
+	VMOVUPS      vectorVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+128(SB), Y5
+	VMOVUPS      vectorVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+160(SB), Y1, Y6
-	VADDPS       leafVectors<>+192(SB), Y6, Y6
-	VSUBPS       leafVectors<>+192(SB), Y6, Y7
-	VMULPS       leafVectors<>+224(SB), Y7, Y8
+	VMULPS       vectorVectors<>+160(SB), Y1, Y6
+	VADDPS       vectorVectors<>+192(SB), Y6, Y6
+	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
+	VMULPS       vectorVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+256(SB), Y7, Y7
+	VMULPS       vectorVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+288(SB), Y1, Y8
-	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       vectorVectors<>+288(SB), Y1, Y8
+	VADDPS       vectorVectors<>+320(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VADDPS       vectorVectors<>+352(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+384(SB), Y8, Y8
+	VADDPS       vectorVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+416(SB), Y8, Y8
+	VADDPS       vectorVectors<>+416(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+448(SB), Y1, Y1
-	VPADDD       leafVectors<>+480(SB), Y6, Y6
+	VADDPS       vectorVectors<>+448(SB), Y1, Y1
+	VPADDD       vectorVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMASKMOVPS   Y1, Y15, 32(SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+160(SB), Y0, Y3
-	VADDPS       leafVectors<>+192(SB), Y3, Y3
-	VSUBPS       leafVectors<>+192(SB), Y3, Y4
-	VMULPS       leafVectors<>+224(SB), Y4, Y5
+	VMULPS       vectorVectors<>+160(SB), Y0, Y3
+	VADDPS       vectorVectors<>+192(SB), Y3, Y3
+	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
+	VMULPS       vectorVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+256(SB), Y4, Y4
+	VMULPS       vectorVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+288(SB), Y0, Y5
-	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       vectorVectors<>+288(SB), Y0, Y5
+	VADDPS       vectorVectors<>+320(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VADDPS       vectorVectors<>+352(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+384(SB), Y5, Y5
+	VADDPS       vectorVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+416(SB), Y5, Y5
+	VADDPS       vectorVectors<>+416(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+448(SB), Y0, Y0
-	VPADDD       leafVectors<>+480(SB), Y3, Y3
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMASKMOVPS   Y0, Y15, 32(R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+448(SB), Y5
+	VMOVUPS      vectorVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y3
 	VMASKMOVPS   Y3, Y15, 32(R14)(BX*4)
@@ -23853,24 +23853,24 @@ tail8:
 	VMASKMOVPS   Y1, Y15, 32(SI)(BX*4)
 	VMULPS       Y3, Y0, Y0
 	VMASKMOVPS   Y0, Y15, 32(R12)(BX*4)
-	VPXOR        leafVectors<>+1056(SB), Y14, Y3
-	VMOVUPS      leafVectors<>+1088(SB), Y4
+	VPXOR        vectorVectors<>+1056(SB), Y14, Y3
+	VMOVUPS      vectorVectors<>+1088(SB), Y4
 	VPCMPGTD     Y3, Y4, Y3
-	VMULPS       leafVectors<>+1152(SB), Y1, Y5
+	VMULPS       vectorVectors<>+1152(SB), Y1, Y5
 	VANDNPS      Y5, Y3, Y5
 	VMASKMOVPS   Y5, Y15, 32(R15)(BX*4)
 	VMASKMOVPS   32(R8)(BX*4), Y15, Y5
-	VMULPS       leafVectors<>+1152(SB), Y5, Y5
+	VMULPS       vectorVectors<>+1152(SB), Y5, Y5
 	VANDNPS      Y5, Y3, Y3
 	VMASKMOVPS   Y3, Y15, 32(R8)(BX*4)
 	VMASKMOVPS   32(R9)(BX*4), Y15, Y5
-	VPXOR        leafVectors<>+1056(SB), Y5, Y5
+	VPXOR        vectorVectors<>+1056(SB), Y5, Y5
 	VPCMPGTD     Y5, Y4, Y4
-	VMULPS       leafVectors<>+1152(SB), Y0, Y5
+	VMULPS       vectorVectors<>+1152(SB), Y0, Y5
 	VANDNPS      Y5, Y4, Y5
 	VMASKMOVPS   Y5, Y15, 32(R10)(BX*4)
 	VMASKMOVPS   32(R11)(BX*4), Y15, Y5
-	VMULPS       leafVectors<>+1152(SB), Y5, Y5
+	VMULPS       vectorVectors<>+1152(SB), Y5, Y5
 	VANDNPS      Y5, Y4, Y2
 	VMASKMOVPS   Y2, Y15, 32(R11)(BX*4)
 	VMULPS       Y3, Y1, Y4
@@ -23880,11 +23880,11 @@ tail8:
 	VMASKMOVPS   Y4, Y15, 32(AX)(BX*4)
 	VSUBPS       Y4, Y3, Y3
 	VMULPS       Y3, Y1, Y1
-	VMULPS       leafVectors<>+1184(SB), Y1, Y1
+	VMULPS       vectorVectors<>+1184(SB), Y1, Y1
 	VMASKMOVPS   Y1, Y15, 32(R8)(BX*4)
 	VSUBPS       Y4, Y2, Y1
 	VMULPS       Y1, Y0, Y0
-	VMULPS       leafVectors<>+1184(SB), Y0, Y0
+	VMULPS       vectorVectors<>+1184(SB), Y0, Y0
 	VMASKMOVPS   Y0, Y15, 32(R11)(BX*4)
 
 end10:
@@ -23913,7 +23913,7 @@ tail11:
 	CMPQ       CX, DX
 	CMOVQLT    CX, DX
 	NEGQ       DX
-	LEAQ       leafWideVectors<>+128(SB), AX
+	LEAQ       vectorWideVectors<>+128(SB), AX
 	VMOVUPS    32(AX)(DX*4), Y15
 	VPXOR      Y0, Y0, Y0
 	VMASKMOVPS Y0, Y15, (SI)(BX*4)
@@ -24005,7 +24005,7 @@ loop14:
 	VMOVUPS      2752(DI), Y2
 	VMULPS       (R12), Y2, Y2
 	VADDPS       Y2, Y1, Y1
-	VADDPS       leafVectors<>+32(SB), Y1, Y1
+	VADDPS       vectorVectors<>+32(SB), Y1, Y1
 	VMOVUPS      Y1, (R13)
 	VMULPS       (R15), Y0, Y0
 	VADDPS       (R14), Y0, Y0
@@ -24019,7 +24019,7 @@ loop14:
 	VMOVUPS      2752(DI), Y2
 	VMULPS       32(R12), Y2, Y2
 	VADDPS       Y2, Y1, Y1
-	VADDPS       leafVectors<>+32(SB), Y1, Y1
+	VADDPS       vectorVectors<>+32(SB), Y1, Y1
 	VMOVUPS      Y1, 32(R13)
 	VMULPS       32(R15), Y0, Y0
 	VADDPS       32(R14), Y0, Y0
@@ -24162,8 +24162,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func map64DropoutMulLeaf1AVX512(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·map64DropoutMulLeaf1AVX512(SB), NOSPLIT, $0-84
+// func map64DropoutMulVector1AVX512(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·map64DropoutMulVector1AVX512(SB), NOSPLIT, $0-84
 	MOVQ frame+0(FP), DI
 	MOVQ r_from+32(FP), AX
 	MOVQ AX, (DI)
@@ -24282,152 +24282,152 @@ loop1:
 	MOVQ            y+16(FP), AX
 	LEAQ            (AX)(R8*4), R12
 	VPBROADCASTD    96(DI), Z27
-	VPADDD          leafWideVectors<>+64(SB), Z27, Z27
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z27, Z0
+	VPADDD          vectorWideVectors<>+64(SB), Z27, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z27, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     leafWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
+	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     leafWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
+	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
 	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z0, K6, Z1
 	VMOVSLDUP       Z2, K6, Z3
 	VPUNPCKLQDQ     Z3, Z1, Z28
 	VPUNPCKHQDQ     Z3, Z1, Z29
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z11, K6, Z12
 	VMOVSLDUP       Z8, K6, Z9
 	VPUNPCKLQDQ     Z9, Z12, Z30
 	VPUNPCKHQDQ     Z9, Z12, Z31
 	VMOVUPS         (SI), Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z28, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z28, K1
 	VMOVUPS.Z       Z0, K1, Z0
-	VMULPS.BCST     leafWords<>+124(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+124(SB), Z0, Z0
 	VMOVUPS         Z0, (R12)
 	VMOVUPS         64(SI), Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z29, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z29, K1
 	VMOVUPS.Z       Z0, K1, Z0
-	VMULPS.BCST     leafWords<>+124(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+124(SB), Z0, Z0
 	VMOVUPS         Z0, 64(R12)
 	VMOVUPS         128(SI), Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z30, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z30, K1
 	VMOVUPS.Z       Z0, K1, Z0
-	VMULPS.BCST     leafWords<>+124(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+124(SB), Z0, Z0
 	VMOVUPS         Z0, 128(R12)
 	VMOVUPS         192(SI), Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z31, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z31, K1
 	VMOVUPS.Z       Z0, K1, Z0
-	VMULPS.BCST     leafWords<>+124(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+124(SB), Z0, Z0
 	VMOVUPS         Z0, 192(R12)
 	MOVQ            72(DI), AX
 	INCQ            AX
@@ -24439,8 +24439,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func map64DropoutMulLeaf1AVX2(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·map64DropoutMulLeaf1AVX2(SB), NOSPLIT, $0-84
+// func map64DropoutMulVector1AVX2(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·map64DropoutMulVector1AVX2(SB), NOSPLIT, $0-84
 	MOVQ         frame+0(FP), DI
 	MOVQ         r_from+32(FP), AX
 	MOVQ         AX, (DI)
@@ -24607,75 +24607,75 @@ loop1:
 	MOVQ         y+16(FP), AX
 	LEAQ         (AX)(R8*4), R12
 	VPBROADCASTD 96(DI), Y12
-	VPADDD       leafVectors<>+992(SB), Y12, Y12
+	VPADDD       vectorVectors<>+992(SB), Y12, Y12
 	XORL         BX, BX
 
 loop3:
-	VPMULUDQ    leafVectors<>+928(SB), Y12, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y12, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       2688(DI), Y1, Y1
-	VPMULUDQ    leafVectors<>+960(SB), Y1, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       2752(DI), Y3, Y3
 	VPXOR       2816(DI), Y0, Y0
-	VPMULUDQ    leafVectors<>+928(SB), Y3, Y4
-	VPMULUDQ    leafVectors<>+960(SB), Y0, Y5
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP   Y5, Y6
 	VPXOR       Y2, Y6, Y6
 	VPXOR       2176(DI), Y6, Y6
 	VPSRLQ      $+32, Y4, Y7
 	VPXOR       2880(DI), Y7, Y7
-	VPADDD      leafVectors<>+1024(SB), Y12, Y12
-	VPMULUDQ    leafVectors<>+928(SB), Y6, Y1
-	VPMULUDQ    leafVectors<>+960(SB), Y7, Y3
+	VPADDD      vectorVectors<>+1024(SB), Y12, Y12
+	VPMULUDQ    vectorVectors<>+928(SB), Y6, Y1
+	VPMULUDQ    vectorVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP   Y3, Y0
 	VPXOR       Y5, Y0, Y0
 	VPXOR       2240(DI), Y0, Y0
 	VPSRLQ      $+32, Y1, Y2
 	VPXOR       Y4, Y2, Y2
 	VPXOR       2272(DI), Y2, Y2
-	VPMULUDQ    leafVectors<>+928(SB), Y0, Y6
-	VPMULUDQ    leafVectors<>+960(SB), Y2, Y7
+	VPMULUDQ    vectorVectors<>+928(SB), Y0, Y6
+	VPMULUDQ    vectorVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP   Y7, Y5
 	VPXOR       Y3, Y5, Y5
 	VPXOR       2304(DI), Y5, Y5
 	VPSRLQ      $+32, Y6, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2336(DI), Y4, Y4
-	VPMULUDQ    leafVectors<>+928(SB), Y5, Y0
-	VPMULUDQ    leafVectors<>+960(SB), Y4, Y2
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y0
+	VPMULUDQ    vectorVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       Y7, Y3, Y3
 	VPXOR       2368(DI), Y3, Y3
 	VPSRLQ      $+32, Y0, Y1
 	VPXOR       Y6, Y1, Y1
 	VPXOR       2400(DI), Y1, Y1
-	VPMULUDQ    leafVectors<>+928(SB), Y3, Y5
-	VPMULUDQ    leafVectors<>+960(SB), Y1, Y4
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y5
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP   Y4, Y7
 	VPXOR       Y2, Y7, Y7
 	VPXOR       2432(DI), Y7, Y7
 	VPSRLQ      $+32, Y5, Y6
 	VPXOR       Y0, Y6, Y6
 	VPXOR       2464(DI), Y6, Y6
-	VPMULUDQ    leafVectors<>+928(SB), Y7, Y3
-	VPMULUDQ    leafVectors<>+960(SB), Y6, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP   Y1, Y2
 	VPXOR       Y4, Y2, Y2
 	VPXOR       2496(DI), Y2, Y2
 	VPSRLQ      $+32, Y3, Y0
 	VPXOR       Y5, Y0, Y0
 	VPXOR       2528(DI), Y0, Y0
-	VPMULUDQ    leafVectors<>+928(SB), Y2, Y7
-	VPMULUDQ    leafVectors<>+960(SB), Y0, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP   Y6, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2560(DI), Y4, Y4
 	VPSRLQ      $+32, Y7, Y5
 	VPXOR       Y3, Y5, Y5
 	VPXOR       2592(DI), Y5, Y5
-	VPMULUDQ    leafVectors<>+928(SB), Y4, Y2
-	VPMULUDQ    leafVectors<>+960(SB), Y5, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       Y6, Y1, Y1
 	VPXOR       2624(DI), Y1, Y1
@@ -24688,21 +24688,21 @@ loop3:
 	VPBLENDD    $+170, Y2, Y3, Y3
 	VPUNPCKLQDQ Y3, Y1, Y13
 	VPUNPCKHQDQ Y3, Y1, Y14
-	VPXOR       leafVectors<>+1056(SB), Y13, Y0
-	VMOVUPS     leafVectors<>+1088(SB), Y1
+	VPXOR       vectorVectors<>+1056(SB), Y13, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     (SI)(BX*4), Y1
-	VMULPS      leafVectors<>+1152(SB), Y1, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
-	VMULPS      leafVectors<>+1120(SB), Y0, Y0
+	VMULPS      vectorVectors<>+1120(SB), Y0, Y0
 	VMOVUPS     Y0, (R12)(BX*4)
-	VPXOR       leafVectors<>+1056(SB), Y14, Y0
-	VMOVUPS     leafVectors<>+1088(SB), Y1
+	VPXOR       vectorVectors<>+1056(SB), Y14, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     32(SI)(BX*4), Y1
-	VMULPS      leafVectors<>+1152(SB), Y1, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
-	VMULPS      leafVectors<>+1120(SB), Y0, Y0
+	VMULPS      vectorVectors<>+1120(SB), Y0, Y0
 	VMOVUPS     Y0, 32(R12)(BX*4)
 	ADDQ        $+16, BX
 	CMPQ        BX, $+64
@@ -24717,8 +24717,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func scatter17x64AccLeaf1AVX512(frame *uint8, a *float32, ids *int32, B int, T int)
-TEXT ·scatter17x64AccLeaf1AVX512(SB), NOSPLIT, $0-40
+// func scatter17x64AccVector1AVX512(frame *uint8, a *float32, ids *int32, B int, T int)
+TEXT ·scatter17x64AccVector1AVX512(SB), NOSPLIT, $0-40
 	MOVQ frame+0(FP), DI
 	MOVQ B+24(FP), AX
 	MOVQ AX, (DI)
@@ -24751,7 +24751,7 @@ loop1:
 loop4:
 	VMOVUPS        (SI)(BX*4), Z0
 	VPCMPD.BCST    $+0, 24(DI), Z0, K1
-	VBROADCASTSS.Z leafWords<>+56(SB), K1, Z0
+	VBROADCASTSS.Z vectorWords<>+56(SB), K1, Z0
 	VMOVUPS        Z0, (R12)(BX*4)
 	ADDQ           $+16, BX
 	CMPQ           BX, DX
@@ -24766,7 +24766,7 @@ tail3:
 	KMOVW          AX, K7
 	VMOVUPS.Z      (SI)(BX*4), K7, Z0
 	VPCMPD.BCST    $+0, 24(DI), Z0, K1
-	VBROADCASTSS.Z leafWords<>+56(SB), K1, Z0
+	VBROADCASTSS.Z vectorWords<>+56(SB), K1, Z0
 	VMOVUPS        Z0, K7, (R12)(BX*4)
 
 end5:
@@ -24780,8 +24780,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func scatter17x64AccLeaf1AVX2(frame *uint8, a *float32, ids *int32, B int, T int)
-TEXT ·scatter17x64AccLeaf1AVX2(SB), NOSPLIT, $0-40
+// func scatter17x64AccVector1AVX2(frame *uint8, a *float32, ids *int32, B int, T int)
+TEXT ·scatter17x64AccVector1AVX2(SB), NOSPLIT, $0-40
 	MOVQ frame+0(FP), DI
 	MOVQ B+24(FP), AX
 	MOVQ AX, (DI)
@@ -24815,7 +24815,7 @@ loop4:
 	VMOVUPS      (SI)(BX*4), Y0
 	VPBROADCASTD 24(DI), Y1
 	VPCMPEQD     Y1, Y0, Y0
-	VANDPS       leafVectors<>+448(SB), Y0, Y0
+	VANDPS       vectorVectors<>+448(SB), Y0, Y0
 	VMOVUPS      Y0, (R12)(BX*4)
 	ADDQ         $+8, BX
 	CMPQ         BX, DX
@@ -24829,12 +24829,12 @@ tail3:
 	CMPQ         CX, DX
 	CMOVQLT      CX, DX
 	NEGQ         DX
-	LEAQ         leafWideVectors<>+128(SB), AX
+	LEAQ         vectorWideVectors<>+128(SB), AX
 	VMOVUPS      32(AX)(DX*4), Y15
 	VMASKMOVPS   (SI)(BX*4), Y15, Y0
 	VPBROADCASTD 24(DI), Y1
 	VPCMPEQD     Y1, Y0, Y0
-	VANDPS       leafVectors<>+448(SB), Y0, Y0
+	VANDPS       vectorVectors<>+448(SB), Y0, Y0
 	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
 
 end5:
@@ -24848,8 +24848,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func map64SourceDropoutMulLeaf1AVX512(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·map64SourceDropoutMulLeaf1AVX512(SB), NOSPLIT, $0-84
+// func map64SourceDropoutMulVector1AVX512(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·map64SourceDropoutMulVector1AVX512(SB), NOSPLIT, $0-84
 	MOVQ frame+0(FP), DI
 	MOVQ r_from+32(FP), AX
 	MOVQ AX, (DI)
@@ -24968,152 +24968,152 @@ loop1:
 	MOVQ            y+16(FP), AX
 	LEAQ            (AX)(R8*4), R12
 	VPBROADCASTD    96(DI), Z27
-	VPADDD          leafWideVectors<>+64(SB), Z27, Z27
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z27, Z0
+	VPADDD          vectorWideVectors<>+64(SB), Z27, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z27, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
 	VMOVSHDUP       Z5, Z6
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     leafWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z9
+	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
 	VMOVSHDUP       Z11, Z12
 	VPXORD.BCST     2304(DI), Z12, Z12
 	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
 	VMOVSHDUP       Z14, Z15
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     leafWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z7, Z3
+	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
 	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
 	VPSRLQ          $+32, Z1, Z2
 	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
 	VMOVSHDUP       Z9, Z11
 	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
 	VPSRLQ          $+32, Z12, Z8
 	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
 	VMOVSHDUP       Z7, Z5
 	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
 	VPSRLQ          $+32, Z6, Z4
 	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
 	VMOVSHDUP       Z10, Z14
 	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
 	VPSRLQ          $+32, Z15, Z13
 	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
 	VMOVSHDUP       Z2, Z3
 	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
 	VPSRLQ          $+32, Z0, Z1
 	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
 	VMOVSHDUP       Z8, Z9
 	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
 	VPSRLQ          $+32, Z11, Z12
 	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z1, Z4
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
 	VMOVSHDUP       Z4, Z7
 	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
 	VPSRLQ          $+32, Z5, Z6
 	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z12, Z13
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
 	VMOVSHDUP       Z13, Z10
 	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
 	VPSRLQ          $+32, Z14, Z15
 	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z6, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
 	VMOVSHDUP       Z1, Z2
 	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
 	VPSRLQ          $+32, Z3, Z0
 	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z15, Z12
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
 	VMOVSHDUP       Z12, Z8
 	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
 	VPSRLQ          $+32, Z9, Z11
 	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z0, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
 	VMOVSHDUP       Z6, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
 	VPSRLQ          $+32, Z7, Z5
 	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z11, Z15
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
 	VMOVSHDUP       Z15, Z13
 	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
 	VPSRLQ          $+32, Z10, Z14
 	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z5, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
 	VMOVSHDUP       Z0, Z1
 	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
 	VPSRLQ          $+32, Z2, Z3
 	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   leafVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   leafVectors<>+960(SB), Z14, Z11
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
 	VMOVSHDUP       Z11, Z12
 	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
 	VPSRLQ          $+32, Z8, Z9
 	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z0, K6, Z1
 	VMOVSLDUP       Z2, K6, Z3
 	VPUNPCKLQDQ     Z3, Z1, Z28
 	VPUNPCKHQDQ     Z3, Z1, Z29
-	KMOVW           leafWords<>+120(SB), K6
+	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z11, K6, Z12
 	VMOVSLDUP       Z8, K6, Z9
 	VPUNPCKLQDQ     Z9, Z12, Z30
 	VPUNPCKHQDQ     Z9, Z12, Z31
 	VMOVUPS         (SI), Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z28, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z28, K1
 	VMOVUPS.Z       Z0, K1, Z0
-	VMULPS.BCST     leafWords<>+124(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+124(SB), Z0, Z0
 	VMOVUPS         Z0, (R12)
 	VMOVUPS         64(SI), Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z29, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z29, K1
 	VMOVUPS.Z       Z0, K1, Z0
-	VMULPS.BCST     leafWords<>+124(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+124(SB), Z0, Z0
 	VMOVUPS         Z0, 64(R12)
 	VMOVUPS         128(SI), Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z30, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z30, K1
 	VMOVUPS.Z       Z0, K1, Z0
-	VMULPS.BCST     leafWords<>+124(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+124(SB), Z0, Z0
 	VMOVUPS         Z0, 128(R12)
 	VMOVUPS         192(SI), Z0
-	VMULPS.BCST     leafWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, leafWords<>+132(SB), Z31, K1
+	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z31, K1
 	VMOVUPS.Z       Z0, K1, Z0
-	VMULPS.BCST     leafWords<>+124(SB), Z0, Z0
+	VMULPS.BCST     vectorWords<>+124(SB), Z0, Z0
 	VMOVUPS         Z0, 192(R12)
 	MOVQ            72(DI), AX
 	INCQ            AX
@@ -25125,8 +25125,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func map64SourceDropoutMulLeaf1AVX2(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·map64SourceDropoutMulLeaf1AVX2(SB), NOSPLIT, $0-84
+// func map64SourceDropoutMulVector1AVX2(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·map64SourceDropoutMulVector1AVX2(SB), NOSPLIT, $0-84
 	MOVQ         frame+0(FP), DI
 	MOVQ         r_from+32(FP), AX
 	MOVQ         AX, (DI)
@@ -25293,75 +25293,75 @@ loop1:
 	MOVQ         y+16(FP), AX
 	LEAQ         (AX)(R8*4), R12
 	VPBROADCASTD 96(DI), Y12
-	VPADDD       leafVectors<>+992(SB), Y12, Y12
+	VPADDD       vectorVectors<>+992(SB), Y12, Y12
 	XORL         BX, BX
 
 loop3:
-	VPMULUDQ    leafVectors<>+928(SB), Y12, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y12, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       2688(DI), Y1, Y1
-	VPMULUDQ    leafVectors<>+960(SB), Y1, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       2752(DI), Y3, Y3
 	VPXOR       2816(DI), Y0, Y0
-	VPMULUDQ    leafVectors<>+928(SB), Y3, Y4
-	VPMULUDQ    leafVectors<>+960(SB), Y0, Y5
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y5
 	VMOVSHDUP   Y5, Y6
 	VPXOR       Y2, Y6, Y6
 	VPXOR       2176(DI), Y6, Y6
 	VPSRLQ      $+32, Y4, Y7
 	VPXOR       2880(DI), Y7, Y7
-	VPADDD      leafVectors<>+1024(SB), Y12, Y12
-	VPMULUDQ    leafVectors<>+928(SB), Y6, Y1
-	VPMULUDQ    leafVectors<>+960(SB), Y7, Y3
+	VPADDD      vectorVectors<>+1024(SB), Y12, Y12
+	VPMULUDQ    vectorVectors<>+928(SB), Y6, Y1
+	VPMULUDQ    vectorVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP   Y3, Y0
 	VPXOR       Y5, Y0, Y0
 	VPXOR       2240(DI), Y0, Y0
 	VPSRLQ      $+32, Y1, Y2
 	VPXOR       Y4, Y2, Y2
 	VPXOR       2272(DI), Y2, Y2
-	VPMULUDQ    leafVectors<>+928(SB), Y0, Y6
-	VPMULUDQ    leafVectors<>+960(SB), Y2, Y7
+	VPMULUDQ    vectorVectors<>+928(SB), Y0, Y6
+	VPMULUDQ    vectorVectors<>+960(SB), Y2, Y7
 	VMOVSHDUP   Y7, Y5
 	VPXOR       Y3, Y5, Y5
 	VPXOR       2304(DI), Y5, Y5
 	VPSRLQ      $+32, Y6, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2336(DI), Y4, Y4
-	VPMULUDQ    leafVectors<>+928(SB), Y5, Y0
-	VPMULUDQ    leafVectors<>+960(SB), Y4, Y2
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y0
+	VPMULUDQ    vectorVectors<>+960(SB), Y4, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       Y7, Y3, Y3
 	VPXOR       2368(DI), Y3, Y3
 	VPSRLQ      $+32, Y0, Y1
 	VPXOR       Y6, Y1, Y1
 	VPXOR       2400(DI), Y1, Y1
-	VPMULUDQ    leafVectors<>+928(SB), Y3, Y5
-	VPMULUDQ    leafVectors<>+960(SB), Y1, Y4
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y5
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y4
 	VMOVSHDUP   Y4, Y7
 	VPXOR       Y2, Y7, Y7
 	VPXOR       2432(DI), Y7, Y7
 	VPSRLQ      $+32, Y5, Y6
 	VPXOR       Y0, Y6, Y6
 	VPXOR       2464(DI), Y6, Y6
-	VPMULUDQ    leafVectors<>+928(SB), Y7, Y3
-	VPMULUDQ    leafVectors<>+960(SB), Y6, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y1
 	VMOVSHDUP   Y1, Y2
 	VPXOR       Y4, Y2, Y2
 	VPXOR       2496(DI), Y2, Y2
 	VPSRLQ      $+32, Y3, Y0
 	VPXOR       Y5, Y0, Y0
 	VPXOR       2528(DI), Y0, Y0
-	VPMULUDQ    leafVectors<>+928(SB), Y2, Y7
-	VPMULUDQ    leafVectors<>+960(SB), Y0, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y6
 	VMOVSHDUP   Y6, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2560(DI), Y4, Y4
 	VPSRLQ      $+32, Y7, Y5
 	VPXOR       Y3, Y5, Y5
 	VPXOR       2592(DI), Y5, Y5
-	VPMULUDQ    leafVectors<>+928(SB), Y4, Y2
-	VPMULUDQ    leafVectors<>+960(SB), Y5, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y5, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       Y6, Y1, Y1
 	VPXOR       2624(DI), Y1, Y1
@@ -25374,21 +25374,21 @@ loop3:
 	VPBLENDD    $+170, Y2, Y3, Y3
 	VPUNPCKLQDQ Y3, Y1, Y13
 	VPUNPCKHQDQ Y3, Y1, Y14
-	VPXOR       leafVectors<>+1056(SB), Y13, Y0
-	VMOVUPS     leafVectors<>+1088(SB), Y1
+	VPXOR       vectorVectors<>+1056(SB), Y13, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     (SI)(BX*4), Y1
-	VMULPS      leafVectors<>+1152(SB), Y1, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
-	VMULPS      leafVectors<>+1120(SB), Y0, Y0
+	VMULPS      vectorVectors<>+1120(SB), Y0, Y0
 	VMOVUPS     Y0, (R12)(BX*4)
-	VPXOR       leafVectors<>+1056(SB), Y14, Y0
-	VMOVUPS     leafVectors<>+1088(SB), Y1
+	VPXOR       vectorVectors<>+1056(SB), Y14, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     32(SI)(BX*4), Y1
-	VMULPS      leafVectors<>+1152(SB), Y1, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
-	VMULPS      leafVectors<>+1120(SB), Y0, Y0
+	VMULPS      vectorVectors<>+1120(SB), Y0, Y0
 	VMOVUPS     Y0, 32(R12)(BX*4)
 	ADDQ        $+16, BX
 	CMPQ        BX, $+64
@@ -25403,8 +25403,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func scatter17x64Acc2Leaf1AVX512(frame *uint8, a *float32, ids *int32, B int, S int)
-TEXT ·scatter17x64Acc2Leaf1AVX512(SB), NOSPLIT, $0-40
+// func scatter17x64Acc2Vector1AVX512(frame *uint8, a *float32, ids *int32, B int, S int)
+TEXT ·scatter17x64Acc2Vector1AVX512(SB), NOSPLIT, $0-40
 	MOVQ frame+0(FP), DI
 	MOVQ B+24(FP), AX
 	MOVQ AX, (DI)
@@ -25437,7 +25437,7 @@ loop1:
 loop4:
 	VMOVUPS        (SI)(BX*4), Z0
 	VPCMPD.BCST    $+0, 24(DI), Z0, K1
-	VBROADCASTSS.Z leafWords<>+56(SB), K1, Z0
+	VBROADCASTSS.Z vectorWords<>+56(SB), K1, Z0
 	VMOVUPS        Z0, (R12)(BX*4)
 	ADDQ           $+16, BX
 	CMPQ           BX, DX
@@ -25452,7 +25452,7 @@ tail3:
 	KMOVW          AX, K7
 	VMOVUPS.Z      (SI)(BX*4), K7, Z0
 	VPCMPD.BCST    $+0, 24(DI), Z0, K1
-	VBROADCASTSS.Z leafWords<>+56(SB), K1, Z0
+	VBROADCASTSS.Z vectorWords<>+56(SB), K1, Z0
 	VMOVUPS        Z0, K7, (R12)(BX*4)
 
 end5:
@@ -25466,8 +25466,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func scatter17x64Acc2Leaf1AVX2(frame *uint8, a *float32, ids *int32, B int, S int)
-TEXT ·scatter17x64Acc2Leaf1AVX2(SB), NOSPLIT, $0-40
+// func scatter17x64Acc2Vector1AVX2(frame *uint8, a *float32, ids *int32, B int, S int)
+TEXT ·scatter17x64Acc2Vector1AVX2(SB), NOSPLIT, $0-40
 	MOVQ frame+0(FP), DI
 	MOVQ B+24(FP), AX
 	MOVQ AX, (DI)
@@ -25501,7 +25501,7 @@ loop4:
 	VMOVUPS      (SI)(BX*4), Y0
 	VPBROADCASTD 24(DI), Y1
 	VPCMPEQD     Y1, Y0, Y0
-	VANDPS       leafVectors<>+448(SB), Y0, Y0
+	VANDPS       vectorVectors<>+448(SB), Y0, Y0
 	VMOVUPS      Y0, (R12)(BX*4)
 	ADDQ         $+8, BX
 	CMPQ         BX, DX
@@ -25515,12 +25515,12 @@ tail3:
 	CMPQ         CX, DX
 	CMOVQLT      CX, DX
 	NEGQ         DX
-	LEAQ         leafWideVectors<>+128(SB), AX
+	LEAQ         vectorWideVectors<>+128(SB), AX
 	VMOVUPS      32(AX)(DX*4), Y15
 	VMASKMOVPS   (SI)(BX*4), Y15, Y0
 	VPBROADCASTD 24(DI), Y1
 	VPCMPEQD     Y1, Y0, Y0
-	VANDPS       leafVectors<>+448(SB), Y0, Y0
+	VANDPS       vectorVectors<>+448(SB), Y0, Y0
 	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
 
 end5:
@@ -25534,8 +25534,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func gather64SourceAddLeaf1AVX512(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, S int)
-TEXT ·gather64SourceAddLeaf1AVX512(SB), NOSPLIT, $0-48
+// func gather64SourceAddVector1AVX512(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, S int)
+TEXT ·gather64SourceAddVector1AVX512(SB), NOSPLIT, $0-48
 	MOVQ        frame+0(FP), DI
 	MOVQ        r+32(FP), AX
 	MOVQ        AX, (DI)
@@ -25557,26 +25557,26 @@ TEXT ·gather64SourceAddLeaf1AVX512(SB), NOSPLIT, $0-48
 	MOVQ        y+8(FP), AX
 	LEAQ        (AX)(R8*4), R13
 	VMOVUPS     (SI), Z0
-	VMULPS.BCST leafWords<>+124(SB), Z0, Z0
+	VMULPS.BCST vectorWords<>+124(SB), Z0, Z0
 	VADDPS      (R12), Z0, Z0
 	VMOVUPS     Z0, (R13)
 	VMOVUPS     64(SI), Z0
-	VMULPS.BCST leafWords<>+124(SB), Z0, Z0
+	VMULPS.BCST vectorWords<>+124(SB), Z0, Z0
 	VADDPS      64(R12), Z0, Z0
 	VMOVUPS     Z0, 64(R13)
 	VMOVUPS     128(SI), Z0
-	VMULPS.BCST leafWords<>+124(SB), Z0, Z0
+	VMULPS.BCST vectorWords<>+124(SB), Z0, Z0
 	VADDPS      128(R12), Z0, Z0
 	VMOVUPS     Z0, 128(R13)
 	VMOVUPS     192(SI), Z0
-	VMULPS.BCST leafWords<>+124(SB), Z0, Z0
+	VMULPS.BCST vectorWords<>+124(SB), Z0, Z0
 	VADDPS      192(R12), Z0, Z0
 	VMOVUPS     Z0, 192(R13)
 	VZEROUPPER
 	RET
 
-// func gather64SourceAddLeaf1AVX2(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, S int)
-TEXT ·gather64SourceAddLeaf1AVX2(SB), NOSPLIT, $0-48
+// func gather64SourceAddVector1AVX2(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, S int)
+TEXT ·gather64SourceAddVector1AVX2(SB), NOSPLIT, $0-48
 	MOVQ    frame+0(FP), DI
 	MOVQ    r+32(FP), AX
 	MOVQ    AX, (DI)
@@ -25598,42 +25598,42 @@ TEXT ·gather64SourceAddLeaf1AVX2(SB), NOSPLIT, $0-48
 	MOVQ    y+8(FP), AX
 	LEAQ    (AX)(R8*4), R13
 	VMOVUPS (SI), Y0
-	VMULPS  leafVectors<>+1120(SB), Y0, Y0
+	VMULPS  vectorVectors<>+1120(SB), Y0, Y0
 	VADDPS  (R12), Y0, Y0
 	VMOVUPS Y0, (R13)
 	VMOVUPS 32(SI), Y0
-	VMULPS  leafVectors<>+1120(SB), Y0, Y0
+	VMULPS  vectorVectors<>+1120(SB), Y0, Y0
 	VADDPS  32(R12), Y0, Y0
 	VMOVUPS Y0, 32(R13)
 	VMOVUPS 64(SI), Y0
-	VMULPS  leafVectors<>+1120(SB), Y0, Y0
+	VMULPS  vectorVectors<>+1120(SB), Y0, Y0
 	VADDPS  64(R12), Y0, Y0
 	VMOVUPS Y0, 64(R13)
 	VMOVUPS 96(SI), Y0
-	VMULPS  leafVectors<>+1120(SB), Y0, Y0
+	VMULPS  vectorVectors<>+1120(SB), Y0, Y0
 	VADDPS  96(R12), Y0, Y0
 	VMOVUPS Y0, 96(R13)
 	VMOVUPS 128(SI), Y0
-	VMULPS  leafVectors<>+1120(SB), Y0, Y0
+	VMULPS  vectorVectors<>+1120(SB), Y0, Y0
 	VADDPS  128(R12), Y0, Y0
 	VMOVUPS Y0, 128(R13)
 	VMOVUPS 160(SI), Y0
-	VMULPS  leafVectors<>+1120(SB), Y0, Y0
+	VMULPS  vectorVectors<>+1120(SB), Y0, Y0
 	VADDPS  160(R12), Y0, Y0
 	VMOVUPS Y0, 160(R13)
 	VMOVUPS 192(SI), Y0
-	VMULPS  leafVectors<>+1120(SB), Y0, Y0
+	VMULPS  vectorVectors<>+1120(SB), Y0, Y0
 	VADDPS  192(R12), Y0, Y0
 	VMOVUPS Y0, 192(R13)
 	VMOVUPS 224(SI), Y0
-	VMULPS  leafVectors<>+1120(SB), Y0, Y0
+	VMULPS  vectorVectors<>+1120(SB), Y0, Y0
 	VADDPS  224(R12), Y0, Y0
 	VMOVUPS Y0, 224(R13)
 	VZEROUPPER
 	RET
 
-// func gather64AddLeaf1AVX512(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, T int)
-TEXT ·gather64AddLeaf1AVX512(SB), NOSPLIT, $0-48
+// func gather64AddVector1AVX512(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, T int)
+TEXT ·gather64AddVector1AVX512(SB), NOSPLIT, $0-48
 	MOVQ        frame+0(FP), DI
 	MOVQ        r+32(FP), AX
 	MOVQ        AX, (DI)
@@ -25655,26 +25655,26 @@ TEXT ·gather64AddLeaf1AVX512(SB), NOSPLIT, $0-48
 	MOVQ        y+8(FP), AX
 	LEAQ        (AX)(R8*4), R13
 	VMOVUPS     (SI), Z0
-	VMULPS.BCST leafWords<>+124(SB), Z0, Z0
+	VMULPS.BCST vectorWords<>+124(SB), Z0, Z0
 	VADDPS      (R12), Z0, Z0
 	VMOVUPS     Z0, (R13)
 	VMOVUPS     64(SI), Z0
-	VMULPS.BCST leafWords<>+124(SB), Z0, Z0
+	VMULPS.BCST vectorWords<>+124(SB), Z0, Z0
 	VADDPS      64(R12), Z0, Z0
 	VMOVUPS     Z0, 64(R13)
 	VMOVUPS     128(SI), Z0
-	VMULPS.BCST leafWords<>+124(SB), Z0, Z0
+	VMULPS.BCST vectorWords<>+124(SB), Z0, Z0
 	VADDPS      128(R12), Z0, Z0
 	VMOVUPS     Z0, 128(R13)
 	VMOVUPS     192(SI), Z0
-	VMULPS.BCST leafWords<>+124(SB), Z0, Z0
+	VMULPS.BCST vectorWords<>+124(SB), Z0, Z0
 	VADDPS      192(R12), Z0, Z0
 	VMOVUPS     Z0, 192(R13)
 	VZEROUPPER
 	RET
 
-// func gather64AddLeaf1AVX2(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, T int)
-TEXT ·gather64AddLeaf1AVX2(SB), NOSPLIT, $0-48
+// func gather64AddVector1AVX2(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, T int)
+TEXT ·gather64AddVector1AVX2(SB), NOSPLIT, $0-48
 	MOVQ    frame+0(FP), DI
 	MOVQ    r+32(FP), AX
 	MOVQ    AX, (DI)
@@ -25696,42 +25696,42 @@ TEXT ·gather64AddLeaf1AVX2(SB), NOSPLIT, $0-48
 	MOVQ    y+8(FP), AX
 	LEAQ    (AX)(R8*4), R13
 	VMOVUPS (SI), Y0
-	VMULPS  leafVectors<>+1120(SB), Y0, Y0
+	VMULPS  vectorVectors<>+1120(SB), Y0, Y0
 	VADDPS  (R12), Y0, Y0
 	VMOVUPS Y0, (R13)
 	VMOVUPS 32(SI), Y0
-	VMULPS  leafVectors<>+1120(SB), Y0, Y0
+	VMULPS  vectorVectors<>+1120(SB), Y0, Y0
 	VADDPS  32(R12), Y0, Y0
 	VMOVUPS Y0, 32(R13)
 	VMOVUPS 64(SI), Y0
-	VMULPS  leafVectors<>+1120(SB), Y0, Y0
+	VMULPS  vectorVectors<>+1120(SB), Y0, Y0
 	VADDPS  64(R12), Y0, Y0
 	VMOVUPS Y0, 64(R13)
 	VMOVUPS 96(SI), Y0
-	VMULPS  leafVectors<>+1120(SB), Y0, Y0
+	VMULPS  vectorVectors<>+1120(SB), Y0, Y0
 	VADDPS  96(R12), Y0, Y0
 	VMOVUPS Y0, 96(R13)
 	VMOVUPS 128(SI), Y0
-	VMULPS  leafVectors<>+1120(SB), Y0, Y0
+	VMULPS  vectorVectors<>+1120(SB), Y0, Y0
 	VADDPS  128(R12), Y0, Y0
 	VMOVUPS Y0, 128(R13)
 	VMOVUPS 160(SI), Y0
-	VMULPS  leafVectors<>+1120(SB), Y0, Y0
+	VMULPS  vectorVectors<>+1120(SB), Y0, Y0
 	VADDPS  160(R12), Y0, Y0
 	VMOVUPS Y0, 160(R13)
 	VMOVUPS 192(SI), Y0
-	VMULPS  leafVectors<>+1120(SB), Y0, Y0
+	VMULPS  vectorVectors<>+1120(SB), Y0, Y0
 	VADDPS  192(R12), Y0, Y0
 	VMOVUPS Y0, 192(R13)
 	VMOVUPS 224(SI), Y0
-	VMULPS  leafVectors<>+1120(SB), Y0, Y0
+	VMULPS  vectorVectors<>+1120(SB), Y0, Y0
 	VADDPS  224(R12), Y0, Y0
 	VMOVUPS Y0, 224(R13)
 	VZEROUPPER
 	RET
 
-// func attention64Window2Leaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int)
-TEXT ·attention64Window2Leaf1AVX512(SB), NOSPLIT, $0-96
+// func attention64Window2Vector1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int)
+TEXT ·attention64Window2Vector1AVX512(SB), NOSPLIT, $0-96
 	MOVQ frame+0(FP), DI
 	MOVQ b_from+64(FP), AX
 	MOVQ AX, (DI)
@@ -25849,12 +25849,12 @@ loop5:
 	VBROADCASTSS  X30, Z30
 	VMOVUPS       Z30, 2112(DI)
 	VMOVUPS       2048(DI), X0
-	VMULPS.BCST   leafWords<>+136(SB), X0, X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          112(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2112(DI), X0
-	VMULPS.BCST   leafWords<>+136(SB), X0, X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          16(DI), R8
 	ADDQ          112(DI), R8
 	MOVQ          p+24(FP), AX
@@ -25886,13 +25886,13 @@ end6:
 loop8:
 	LEAQ         (BX), AX
 	VPBROADCASTD AX, Z0
-	VPADDD       leafWideVectors<>+0(SB), Z0, Z0
+	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST  40(DI), Z0, Z1
 	VPXORD       Z2, Z2, Z2
 	VPCMPD       $+2, Z1, Z2, K1
 	VPCMPD.BCST  $+1, 16(DI), Z1, K2
 	KANDW        K2, K1, K1
-	VPBROADCASTD leafWords<>+140(SB), Z1
+	VPBROADCASTD vectorWords<>+140(SB), Z1
 	VBLENDMPS    (SI)(BX*4), Z1, K1, Z3
 	VMOVUPS      Z3, (SI)(BX*4)
 	VPADDD.BCST  24(DI), Z0, Z0
@@ -25906,62 +25906,62 @@ loop8:
 	VMOVUPS.Z    Z4, K1, Z1
 	VMOVUPS      Z1, (R13)(BX*4)
 	VSUBPS       Z1, Z3, Z3
-	VPBROADCASTD leafWords<>+12(SB), Z4
+	VPBROADCASTD vectorWords<>+12(SB), Z4
 	VMINPS       Z3, Z4, Z3
-	VPBROADCASTD leafWords<>+16(SB), Z5
+	VPBROADCASTD vectorWords<>+16(SB), Z5
 	VMAXPS       Z3, Z5, Z3
-	VMULPS.BCST  leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST  leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST  leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST  leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST  vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST  vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST  vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST  vectorWords<>+28(SB), Z7, Z8
 	VSUBPS       Z8, Z3, Z3
-	VMULPS.BCST  leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST  vectorWords<>+32(SB), Z7, Z7
 	VSUBPS       Z7, Z3, Z3
 	VMULPS       Z3, Z3, Z7
-	VMULPS.BCST  leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST  leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST  vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST  vectorWords<>+40(SB), Z8, Z8
 	VMULPS       Z3, Z8, Z8
-	VADDPS.BCST  leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST  vectorWords<>+44(SB), Z8, Z8
 	VMULPS       Z3, Z8, Z8
-	VADDPS.BCST  leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST  vectorWords<>+48(SB), Z8, Z8
 	VMULPS       Z3, Z8, Z8
-	VADDPS.BCST  leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST  vectorWords<>+52(SB), Z8, Z8
 	VMULPS       Z8, Z7, Z7
 	VADDPS       Z7, Z3, Z3
-	VADDPS.BCST  leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST  leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST  vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST  vectorWords<>+60(SB), Z6, Z6
 	VPSLLD       $+23, Z6, Z6
 	VMULPS       Z6, Z3, Z3
 	VMOVUPS      Z3, (SI)(BX*4)
 	VSUBPS       Z1, Z0, Z0
 	VMINPS       Z0, Z4, Z0
 	VMAXPS       Z0, Z5, Z0
-	VMULPS.BCST  leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST  leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST  leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST  leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST  vectorWords<>+28(SB), Z4, Z5
 	VSUBPS       Z5, Z0, Z0
-	VMULPS.BCST  leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST  vectorWords<>+32(SB), Z4, Z4
 	VSUBPS       Z4, Z0, Z0
 	VMULPS       Z0, Z0, Z4
-	VMULPS.BCST  leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST  leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST  vectorWords<>+40(SB), Z5, Z5
 	VMULPS       Z0, Z5, Z5
-	VADDPS.BCST  leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST  vectorWords<>+44(SB), Z5, Z5
 	VMULPS       Z0, Z5, Z5
-	VADDPS.BCST  leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST  vectorWords<>+48(SB), Z5, Z5
 	VMULPS       Z0, Z5, Z5
-	VADDPS.BCST  leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST  vectorWords<>+52(SB), Z5, Z5
 	VMULPS       Z5, Z4, Z4
 	VADDPS       Z4, Z0, Z0
-	VADDPS.BCST  leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST  leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
 	VPSLLD       $+23, Z1, Z1
 	VMULPS       Z1, Z0, Z0
 	VMOVUPS      Z0, (R12)(BX*4)
 	VADDPS       Z0, Z3, Z1
 	VCMPPS       $+1, Z1, Z2, K1
-	VPBROADCASTD leafWords<>+56(SB), Z4
+	VPBROADCASTD vectorWords<>+56(SB), Z4
 	VDIVPS       Z1, Z4, Z1
 	VMOVUPS.Z    Z1, K1, Z1
 	VMOVUPS      Z1, (R14)(BX*4)
@@ -25982,13 +25982,13 @@ tail7:
 	KMOVW        AX, K7
 	LEAQ         (BX), AX
 	VPBROADCASTD AX, Z0
-	VPADDD       leafWideVectors<>+0(SB), Z0, Z0
+	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST  40(DI), Z0, Z1
 	VPXORD       Z2, Z2, Z2
 	VPCMPD       $+2, Z1, Z2, K1
 	VPCMPD.BCST  $+1, 16(DI), Z1, K2
 	KANDW        K2, K1, K1
-	VPBROADCASTD leafWords<>+140(SB), Z1
+	VPBROADCASTD vectorWords<>+140(SB), Z1
 	VMOVUPS.Z    (SI)(BX*4), K7, Z3
 	VBLENDMPS    Z3, Z1, K1, Z3
 	VMOVUPS      Z3, K7, (SI)(BX*4)
@@ -26004,62 +26004,62 @@ tail7:
 	VMOVUPS.Z    Z4, K1, Z1
 	VMOVUPS      Z1, K7, (R13)(BX*4)
 	VSUBPS       Z1, Z3, Z3
-	VPBROADCASTD leafWords<>+12(SB), Z4
+	VPBROADCASTD vectorWords<>+12(SB), Z4
 	VMINPS       Z3, Z4, Z3
-	VPBROADCASTD leafWords<>+16(SB), Z5
+	VPBROADCASTD vectorWords<>+16(SB), Z5
 	VMAXPS       Z3, Z5, Z3
-	VMULPS.BCST  leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST  leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST  leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST  leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST  vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST  vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST  vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST  vectorWords<>+28(SB), Z7, Z8
 	VSUBPS       Z8, Z3, Z3
-	VMULPS.BCST  leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST  vectorWords<>+32(SB), Z7, Z7
 	VSUBPS       Z7, Z3, Z3
 	VMULPS       Z3, Z3, Z7
-	VMULPS.BCST  leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST  leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST  vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST  vectorWords<>+40(SB), Z8, Z8
 	VMULPS       Z3, Z8, Z8
-	VADDPS.BCST  leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST  vectorWords<>+44(SB), Z8, Z8
 	VMULPS       Z3, Z8, Z8
-	VADDPS.BCST  leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST  vectorWords<>+48(SB), Z8, Z8
 	VMULPS       Z3, Z8, Z8
-	VADDPS.BCST  leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST  vectorWords<>+52(SB), Z8, Z8
 	VMULPS       Z8, Z7, Z7
 	VADDPS       Z7, Z3, Z3
-	VADDPS.BCST  leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST  leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST  vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST  vectorWords<>+60(SB), Z6, Z6
 	VPSLLD       $+23, Z6, Z6
 	VMULPS       Z6, Z3, Z3
 	VMOVUPS      Z3, K7, (SI)(BX*4)
 	VSUBPS       Z1, Z0, Z0
 	VMINPS       Z0, Z4, Z0
 	VMAXPS       Z0, Z5, Z0
-	VMULPS.BCST  leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST  leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST  leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST  leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST  vectorWords<>+28(SB), Z4, Z5
 	VSUBPS       Z5, Z0, Z0
-	VMULPS.BCST  leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST  vectorWords<>+32(SB), Z4, Z4
 	VSUBPS       Z4, Z0, Z0
 	VMULPS       Z0, Z0, Z4
-	VMULPS.BCST  leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST  leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST  vectorWords<>+40(SB), Z5, Z5
 	VMULPS       Z0, Z5, Z5
-	VADDPS.BCST  leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST  vectorWords<>+44(SB), Z5, Z5
 	VMULPS       Z0, Z5, Z5
-	VADDPS.BCST  leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST  vectorWords<>+48(SB), Z5, Z5
 	VMULPS       Z0, Z5, Z5
-	VADDPS.BCST  leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST  vectorWords<>+52(SB), Z5, Z5
 	VMULPS       Z5, Z4, Z4
 	VADDPS       Z4, Z0, Z0
-	VADDPS.BCST  leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST  leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
 	VPSLLD       $+23, Z1, Z1
 	VMULPS       Z1, Z0, Z0
 	VMOVUPS      Z0, K7, (R12)(BX*4)
 	VADDPS       Z0, Z3, Z1
 	VCMPPS       $+1, Z1, Z2, K1
-	VPBROADCASTD leafWords<>+56(SB), Z4
+	VPBROADCASTD vectorWords<>+56(SB), Z4
 	VDIVPS       Z1, Z4, Z1
 	VMOVUPS.Z    Z1, K1, Z1
 	VMOVUPS      Z1, K7, (R14)(BX*4)
@@ -26131,7 +26131,7 @@ loop10:
 	VMOVUPS      2112(DI), Z1
 	VMULPS       (R12), Z1, Z1
 	VADDPS       Z1, Z0, Z0
-	VADDPS.BCST  leafWords<>+4(SB), Z0, Z0
+	VADDPS.BCST  vectorWords<>+4(SB), Z0, Z0
 	VMOVUPS      Z0, (R13)
 	MOVQ         120(DI), AX
 	INCQ         AX
@@ -26157,8 +26157,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func attention64Window2Leaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int)
-TEXT ·attention64Window2Leaf1AVX2(SB), NOSPLIT, $0-96
+// func attention64Window2Vector1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int)
+TEXT ·attention64Window2Vector1AVX2(SB), NOSPLIT, $0-96
 	MOVQ frame+0(FP), DI
 	MOVQ b_from+64(FP), AX
 	MOVQ AX, (DI)
@@ -26281,12 +26281,12 @@ loop5:
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 2112(DI)
 	VMOVUPS      2048(DI), X0
-	VMULPS       leafVectors<>+1184(SB), X0, X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         112(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2112(DI), X0
-	VMULPS       leafVectors<>+1184(SB), X0, X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         16(DI), R8
 	ADDQ         112(DI), R8
 	MOVQ         p+24(FP), AX
@@ -26319,22 +26319,22 @@ loop8:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 40(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1216(SB), Y3, Y3
+	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 16(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1248(SB), Y3
+	VMOVUPS      vectorVectors<>+1248(SB), Y3
 	VBLENDVPS    Y1, (SI)(BX*4), Y3, Y1
 	VMOVUPS      Y1, (SI)(BX*4)
 	VPBROADCASTD 24(DI), Y5
 	VPADDD       Y0, Y5, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1216(SB), Y5, Y5
+	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VBLENDVPS    Y0, (R12)(BX*4), Y3, Y0
@@ -26344,62 +26344,62 @@ loop8:
 	VANDPS       Y4, Y3, Y3
 	VMOVUPS      Y3, (R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+96(SB), Y4
+	VMOVUPS      vectorVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+128(SB), Y5
+	VMOVUPS      vectorVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+160(SB), Y1, Y6
-	VADDPS       leafVectors<>+192(SB), Y6, Y6
-	VSUBPS       leafVectors<>+192(SB), Y6, Y7
-	VMULPS       leafVectors<>+224(SB), Y7, Y8
+	VMULPS       vectorVectors<>+160(SB), Y1, Y6
+	VADDPS       vectorVectors<>+192(SB), Y6, Y6
+	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
+	VMULPS       vectorVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+256(SB), Y7, Y7
+	VMULPS       vectorVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+288(SB), Y1, Y8
-	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       vectorVectors<>+288(SB), Y1, Y8
+	VADDPS       vectorVectors<>+320(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VADDPS       vectorVectors<>+352(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+384(SB), Y8, Y8
+	VADDPS       vectorVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+416(SB), Y8, Y8
+	VADDPS       vectorVectors<>+416(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+448(SB), Y1, Y1
-	VPADDD       leafVectors<>+480(SB), Y6, Y6
+	VADDPS       vectorVectors<>+448(SB), Y1, Y1
+	VPADDD       vectorVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMOVUPS      Y1, (SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+160(SB), Y0, Y3
-	VADDPS       leafVectors<>+192(SB), Y3, Y3
-	VSUBPS       leafVectors<>+192(SB), Y3, Y4
-	VMULPS       leafVectors<>+224(SB), Y4, Y5
+	VMULPS       vectorVectors<>+160(SB), Y0, Y3
+	VADDPS       vectorVectors<>+192(SB), Y3, Y3
+	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
+	VMULPS       vectorVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+256(SB), Y4, Y4
+	VMULPS       vectorVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+288(SB), Y0, Y5
-	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       vectorVectors<>+288(SB), Y0, Y5
+	VADDPS       vectorVectors<>+320(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VADDPS       vectorVectors<>+352(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+384(SB), Y5, Y5
+	VADDPS       vectorVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+416(SB), Y5, Y5
+	VADDPS       vectorVectors<>+416(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+448(SB), Y0, Y0
-	VPADDD       leafVectors<>+480(SB), Y3, Y3
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMOVUPS      Y0, (R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+448(SB), Y5
+	VMOVUPS      vectorVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y2
 	VMOVUPS      Y2, (R14)(BX*4)
@@ -26419,28 +26419,28 @@ tail7:
 	CMPQ         CX, DX
 	CMOVQLT      CX, DX
 	NEGQ         DX
-	LEAQ         leafWideVectors<>+128(SB), AX
+	LEAQ         vectorWideVectors<>+128(SB), AX
 	VMOVUPS      32(AX)(DX*4), Y15
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 40(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1216(SB), Y3, Y3
+	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 16(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1248(SB), Y3
+	VMOVUPS      vectorVectors<>+1248(SB), Y3
 	VMASKMOVPS   (SI)(BX*4), Y15, Y5
 	VBLENDVPS    Y1, Y5, Y3, Y1
 	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
 	VPBROADCASTD 24(DI), Y5
 	VPADDD       Y0, Y5, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1216(SB), Y5, Y5
+	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VMASKMOVPS   (R12)(BX*4), Y15, Y4
@@ -26451,62 +26451,62 @@ tail7:
 	VANDPS       Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y15, (R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+96(SB), Y4
+	VMOVUPS      vectorVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+128(SB), Y5
+	VMOVUPS      vectorVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+160(SB), Y1, Y6
-	VADDPS       leafVectors<>+192(SB), Y6, Y6
-	VSUBPS       leafVectors<>+192(SB), Y6, Y7
-	VMULPS       leafVectors<>+224(SB), Y7, Y8
+	VMULPS       vectorVectors<>+160(SB), Y1, Y6
+	VADDPS       vectorVectors<>+192(SB), Y6, Y6
+	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
+	VMULPS       vectorVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+256(SB), Y7, Y7
+	VMULPS       vectorVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+288(SB), Y1, Y8
-	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       vectorVectors<>+288(SB), Y1, Y8
+	VADDPS       vectorVectors<>+320(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VADDPS       vectorVectors<>+352(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+384(SB), Y8, Y8
+	VADDPS       vectorVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+416(SB), Y8, Y8
+	VADDPS       vectorVectors<>+416(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+448(SB), Y1, Y1
-	VPADDD       leafVectors<>+480(SB), Y6, Y6
+	VADDPS       vectorVectors<>+448(SB), Y1, Y1
+	VPADDD       vectorVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+160(SB), Y0, Y3
-	VADDPS       leafVectors<>+192(SB), Y3, Y3
-	VSUBPS       leafVectors<>+192(SB), Y3, Y4
-	VMULPS       leafVectors<>+224(SB), Y4, Y5
+	VMULPS       vectorVectors<>+160(SB), Y0, Y3
+	VADDPS       vectorVectors<>+192(SB), Y3, Y3
+	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
+	VMULPS       vectorVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+256(SB), Y4, Y4
+	VMULPS       vectorVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+288(SB), Y0, Y5
-	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       vectorVectors<>+288(SB), Y0, Y5
+	VADDPS       vectorVectors<>+320(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VADDPS       vectorVectors<>+352(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+384(SB), Y5, Y5
+	VADDPS       vectorVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+416(SB), Y5, Y5
+	VADDPS       vectorVectors<>+416(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+448(SB), Y0, Y0
-	VPADDD       leafVectors<>+480(SB), Y3, Y3
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+448(SB), Y5
+	VMOVUPS      vectorVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y2
 	VMASKMOVPS   Y2, Y15, (R14)(BX*4)
@@ -26578,14 +26578,14 @@ loop10:
 	VMOVUPS      2112(DI), Y1
 	VMULPS       (R12), Y1, Y1
 	VADDPS       Y1, Y0, Y0
-	VADDPS       leafVectors<>+32(SB), Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, (R13)
 	VMOVUPS      2048(DI), Y0
 	VMULPS       32(SI), Y0, Y0
 	VMOVUPS      2112(DI), Y1
 	VMULPS       32(R12), Y1, Y1
 	VADDPS       Y1, Y0, Y0
-	VADDPS       leafVectors<>+32(SB), Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, 32(R13)
 	MOVQ         120(DI), AX
 	INCQ         AX
@@ -26611,8 +26611,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x64BiasAddLeaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear64x64BiasAddLeaf1AVX512(SB), NOSPLIT, $0-56
+// func linear64x64BiasAddVector1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
+TEXT ·linear64x64BiasAddVector1AVX512(SB), NOSPLIT, $0-56
 	MOVQ frame+0(FP), DI
 	MOVQ height+40(FP), AX
 	MOVQ AX, (DI)
@@ -26669,8 +26669,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x64BiasAddLeaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear64x64BiasAddLeaf1AVX2(SB), NOSPLIT, $0-56
+// func linear64x64BiasAddVector1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
+TEXT ·linear64x64BiasAddVector1AVX2(SB), NOSPLIT, $0-56
 	MOVQ frame+0(FP), DI
 	MOVQ height+40(FP), AX
 	MOVQ AX, (DI)
@@ -26743,8 +26743,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func attention64SourceWindow2Leaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int)
-TEXT ·attention64SourceWindow2Leaf1AVX512(SB), NOSPLIT, $0-104
+// func attention64SourceWindow2Vector1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int)
+TEXT ·attention64SourceWindow2Vector1AVX512(SB), NOSPLIT, $0-104
 	MOVQ frame+0(FP), DI
 	MOVQ b_from+64(FP), AX
 	MOVQ AX, (DI)
@@ -26881,12 +26881,12 @@ loop5:
 	VBROADCASTSS  X30, Z30
 	VMOVUPS       Z30, 2112(DI)
 	VMOVUPS       2048(DI), X0
-	VMULPS.BCST   leafWords<>+136(SB), X0, X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          152(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2112(DI), X0
-	VMULPS.BCST   leafWords<>+136(SB), X0, X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          16(DI), R8
 	ADDQ          152(DI), R8
 	MOVQ          p+24(FP), AX
@@ -26922,14 +26922,14 @@ end6:
 loop8:
 	LEAQ         (BX), AX
 	VPBROADCASTD AX, Z0
-	VPADDD       leafWideVectors<>+0(SB), Z0, Z0
-	VPMULLD.BCST leafWords<>+152(SB), Z0, Z0
+	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
+	VPMULLD.BCST vectorWords<>+152(SB), Z0, Z0
 	VPADDD.BCST  48(DI), Z0, Z1
 	VPXORD       Z2, Z2, Z2
 	VPCMPD       $+2, Z1, Z2, K1
 	VPCMPD.BCST  $+1, 24(DI), Z1, K2
 	KANDW        K2, K1, K1
-	VPBROADCASTD leafWords<>+140(SB), Z1
+	VPBROADCASTD vectorWords<>+140(SB), Z1
 	VBLENDMPS    (SI)(BX*4), Z1, K1, Z3
 	VMOVUPS      Z3, (SI)(BX*4)
 	VPADDD.BCST  72(DI), Z0, Z0
@@ -26943,62 +26943,62 @@ loop8:
 	VMOVUPS.Z    Z4, K1, Z1
 	VMOVUPS      Z1, (R13)(BX*4)
 	VSUBPS       Z1, Z3, Z3
-	VPBROADCASTD leafWords<>+12(SB), Z4
+	VPBROADCASTD vectorWords<>+12(SB), Z4
 	VMINPS       Z3, Z4, Z3
-	VPBROADCASTD leafWords<>+16(SB), Z5
+	VPBROADCASTD vectorWords<>+16(SB), Z5
 	VMAXPS       Z3, Z5, Z3
-	VMULPS.BCST  leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST  leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST  leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST  leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST  vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST  vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST  vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST  vectorWords<>+28(SB), Z7, Z8
 	VSUBPS       Z8, Z3, Z3
-	VMULPS.BCST  leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST  vectorWords<>+32(SB), Z7, Z7
 	VSUBPS       Z7, Z3, Z3
 	VMULPS       Z3, Z3, Z7
-	VMULPS.BCST  leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST  leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST  vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST  vectorWords<>+40(SB), Z8, Z8
 	VMULPS       Z3, Z8, Z8
-	VADDPS.BCST  leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST  vectorWords<>+44(SB), Z8, Z8
 	VMULPS       Z3, Z8, Z8
-	VADDPS.BCST  leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST  vectorWords<>+48(SB), Z8, Z8
 	VMULPS       Z3, Z8, Z8
-	VADDPS.BCST  leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST  vectorWords<>+52(SB), Z8, Z8
 	VMULPS       Z8, Z7, Z7
 	VADDPS       Z7, Z3, Z3
-	VADDPS.BCST  leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST  leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST  vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST  vectorWords<>+60(SB), Z6, Z6
 	VPSLLD       $+23, Z6, Z6
 	VMULPS       Z6, Z3, Z3
 	VMOVUPS      Z3, (SI)(BX*4)
 	VSUBPS       Z1, Z0, Z0
 	VMINPS       Z0, Z4, Z0
 	VMAXPS       Z0, Z5, Z0
-	VMULPS.BCST  leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST  leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST  leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST  leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST  vectorWords<>+28(SB), Z4, Z5
 	VSUBPS       Z5, Z0, Z0
-	VMULPS.BCST  leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST  vectorWords<>+32(SB), Z4, Z4
 	VSUBPS       Z4, Z0, Z0
 	VMULPS       Z0, Z0, Z4
-	VMULPS.BCST  leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST  leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST  vectorWords<>+40(SB), Z5, Z5
 	VMULPS       Z0, Z5, Z5
-	VADDPS.BCST  leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST  vectorWords<>+44(SB), Z5, Z5
 	VMULPS       Z0, Z5, Z5
-	VADDPS.BCST  leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST  vectorWords<>+48(SB), Z5, Z5
 	VMULPS       Z0, Z5, Z5
-	VADDPS.BCST  leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST  vectorWords<>+52(SB), Z5, Z5
 	VMULPS       Z5, Z4, Z4
 	VADDPS       Z4, Z0, Z0
-	VADDPS.BCST  leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST  leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
 	VPSLLD       $+23, Z1, Z1
 	VMULPS       Z1, Z0, Z0
 	VMOVUPS      Z0, (R12)(BX*4)
 	VADDPS       Z0, Z3, Z1
 	VCMPPS       $+1, Z1, Z2, K1
-	VPBROADCASTD leafWords<>+56(SB), Z4
+	VPBROADCASTD vectorWords<>+56(SB), Z4
 	VDIVPS       Z1, Z4, Z1
 	VMOVUPS.Z    Z1, K1, Z1
 	VMOVUPS      Z1, (R14)(BX*4)
@@ -27019,14 +27019,14 @@ tail7:
 	KMOVW        AX, K7
 	LEAQ         (BX), AX
 	VPBROADCASTD AX, Z0
-	VPADDD       leafWideVectors<>+0(SB), Z0, Z0
-	VPMULLD.BCST leafWords<>+152(SB), Z0, Z0
+	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
+	VPMULLD.BCST vectorWords<>+152(SB), Z0, Z0
 	VPADDD.BCST  48(DI), Z0, Z1
 	VPXORD       Z2, Z2, Z2
 	VPCMPD       $+2, Z1, Z2, K1
 	VPCMPD.BCST  $+1, 24(DI), Z1, K2
 	KANDW        K2, K1, K1
-	VPBROADCASTD leafWords<>+140(SB), Z1
+	VPBROADCASTD vectorWords<>+140(SB), Z1
 	VMOVUPS.Z    (SI)(BX*4), K7, Z3
 	VBLENDMPS    Z3, Z1, K1, Z3
 	VMOVUPS      Z3, K7, (SI)(BX*4)
@@ -27042,62 +27042,62 @@ tail7:
 	VMOVUPS.Z    Z4, K1, Z1
 	VMOVUPS      Z1, K7, (R13)(BX*4)
 	VSUBPS       Z1, Z3, Z3
-	VPBROADCASTD leafWords<>+12(SB), Z4
+	VPBROADCASTD vectorWords<>+12(SB), Z4
 	VMINPS       Z3, Z4, Z3
-	VPBROADCASTD leafWords<>+16(SB), Z5
+	VPBROADCASTD vectorWords<>+16(SB), Z5
 	VMAXPS       Z3, Z5, Z3
-	VMULPS.BCST  leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST  leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST  leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST  leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST  vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST  vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST  vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST  vectorWords<>+28(SB), Z7, Z8
 	VSUBPS       Z8, Z3, Z3
-	VMULPS.BCST  leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST  vectorWords<>+32(SB), Z7, Z7
 	VSUBPS       Z7, Z3, Z3
 	VMULPS       Z3, Z3, Z7
-	VMULPS.BCST  leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST  leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST  vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST  vectorWords<>+40(SB), Z8, Z8
 	VMULPS       Z3, Z8, Z8
-	VADDPS.BCST  leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST  vectorWords<>+44(SB), Z8, Z8
 	VMULPS       Z3, Z8, Z8
-	VADDPS.BCST  leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST  vectorWords<>+48(SB), Z8, Z8
 	VMULPS       Z3, Z8, Z8
-	VADDPS.BCST  leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST  vectorWords<>+52(SB), Z8, Z8
 	VMULPS       Z8, Z7, Z7
 	VADDPS       Z7, Z3, Z3
-	VADDPS.BCST  leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST  leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST  vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST  vectorWords<>+60(SB), Z6, Z6
 	VPSLLD       $+23, Z6, Z6
 	VMULPS       Z6, Z3, Z3
 	VMOVUPS      Z3, K7, (SI)(BX*4)
 	VSUBPS       Z1, Z0, Z0
 	VMINPS       Z0, Z4, Z0
 	VMAXPS       Z0, Z5, Z0
-	VMULPS.BCST  leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST  leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST  leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST  leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST  vectorWords<>+28(SB), Z4, Z5
 	VSUBPS       Z5, Z0, Z0
-	VMULPS.BCST  leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST  vectorWords<>+32(SB), Z4, Z4
 	VSUBPS       Z4, Z0, Z0
 	VMULPS       Z0, Z0, Z4
-	VMULPS.BCST  leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST  leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST  vectorWords<>+40(SB), Z5, Z5
 	VMULPS       Z0, Z5, Z5
-	VADDPS.BCST  leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST  vectorWords<>+44(SB), Z5, Z5
 	VMULPS       Z0, Z5, Z5
-	VADDPS.BCST  leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST  vectorWords<>+48(SB), Z5, Z5
 	VMULPS       Z0, Z5, Z5
-	VADDPS.BCST  leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST  vectorWords<>+52(SB), Z5, Z5
 	VMULPS       Z5, Z4, Z4
 	VADDPS       Z4, Z0, Z0
-	VADDPS.BCST  leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST  leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
 	VPSLLD       $+23, Z1, Z1
 	VMULPS       Z1, Z0, Z0
 	VMOVUPS      Z0, K7, (R12)(BX*4)
 	VADDPS       Z0, Z3, Z1
 	VCMPPS       $+1, Z1, Z2, K1
-	VPBROADCASTD leafWords<>+56(SB), Z4
+	VPBROADCASTD vectorWords<>+56(SB), Z4
 	VDIVPS       Z1, Z4, Z1
 	VMOVUPS.Z    Z1, K1, Z1
 	VMOVUPS      Z1, K7, (R14)(BX*4)
@@ -27171,7 +27171,7 @@ loop10:
 	VMOVUPS      2112(DI), Z1
 	VMULPS       (R12), Z1, Z1
 	VADDPS       Z1, Z0, Z0
-	VADDPS.BCST  leafWords<>+4(SB), Z0, Z0
+	VADDPS.BCST  vectorWords<>+4(SB), Z0, Z0
 	VMOVUPS      Z0, (R13)
 	MOVQ         168(DI), AX
 	INCQ         AX
@@ -27197,8 +27197,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func attention64SourceWindow2Leaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int)
-TEXT ·attention64SourceWindow2Leaf1AVX2(SB), NOSPLIT, $0-104
+// func attention64SourceWindow2Vector1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int)
+TEXT ·attention64SourceWindow2Vector1AVX2(SB), NOSPLIT, $0-104
 	MOVQ frame+0(FP), DI
 	MOVQ b_from+64(FP), AX
 	MOVQ AX, (DI)
@@ -27340,12 +27340,12 @@ loop5:
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 2112(DI)
 	VMOVUPS      2048(DI), X0
-	VMULPS       leafVectors<>+1184(SB), X0, X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         152(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2112(DI), X0
-	VMULPS       leafVectors<>+1184(SB), X0, X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         16(DI), R8
 	ADDQ         152(DI), R8
 	MOVQ         p+24(FP), AX
@@ -27382,23 +27382,23 @@ loop8:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
-	VPMULLD      leafVectors<>+1216(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
+	VPMULLD      vectorVectors<>+1216(SB), Y0, Y0
 	VPBROADCASTD 48(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1216(SB), Y3, Y3
+	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 24(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1248(SB), Y3
+	VMOVUPS      vectorVectors<>+1248(SB), Y3
 	VBLENDVPS    Y1, (SI)(BX*4), Y3, Y1
 	VMOVUPS      Y1, (SI)(BX*4)
 	VPBROADCASTD 72(DI), Y5
 	VPADDD       Y5, Y0, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1216(SB), Y5, Y5
+	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VBLENDVPS    Y0, (R12)(BX*4), Y3, Y0
@@ -27408,62 +27408,62 @@ loop8:
 	VANDPS       Y4, Y3, Y3
 	VMOVUPS      Y3, (R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+96(SB), Y4
+	VMOVUPS      vectorVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+128(SB), Y5
+	VMOVUPS      vectorVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+160(SB), Y1, Y6
-	VADDPS       leafVectors<>+192(SB), Y6, Y6
-	VSUBPS       leafVectors<>+192(SB), Y6, Y7
-	VMULPS       leafVectors<>+224(SB), Y7, Y8
+	VMULPS       vectorVectors<>+160(SB), Y1, Y6
+	VADDPS       vectorVectors<>+192(SB), Y6, Y6
+	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
+	VMULPS       vectorVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+256(SB), Y7, Y7
+	VMULPS       vectorVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+288(SB), Y1, Y8
-	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       vectorVectors<>+288(SB), Y1, Y8
+	VADDPS       vectorVectors<>+320(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VADDPS       vectorVectors<>+352(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+384(SB), Y8, Y8
+	VADDPS       vectorVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+416(SB), Y8, Y8
+	VADDPS       vectorVectors<>+416(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+448(SB), Y1, Y1
-	VPADDD       leafVectors<>+480(SB), Y6, Y6
+	VADDPS       vectorVectors<>+448(SB), Y1, Y1
+	VPADDD       vectorVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMOVUPS      Y1, (SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+160(SB), Y0, Y3
-	VADDPS       leafVectors<>+192(SB), Y3, Y3
-	VSUBPS       leafVectors<>+192(SB), Y3, Y4
-	VMULPS       leafVectors<>+224(SB), Y4, Y5
+	VMULPS       vectorVectors<>+160(SB), Y0, Y3
+	VADDPS       vectorVectors<>+192(SB), Y3, Y3
+	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
+	VMULPS       vectorVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+256(SB), Y4, Y4
+	VMULPS       vectorVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+288(SB), Y0, Y5
-	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       vectorVectors<>+288(SB), Y0, Y5
+	VADDPS       vectorVectors<>+320(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VADDPS       vectorVectors<>+352(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+384(SB), Y5, Y5
+	VADDPS       vectorVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+416(SB), Y5, Y5
+	VADDPS       vectorVectors<>+416(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+448(SB), Y0, Y0
-	VPADDD       leafVectors<>+480(SB), Y3, Y3
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMOVUPS      Y0, (R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+448(SB), Y5
+	VMOVUPS      vectorVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y2
 	VMOVUPS      Y2, (R14)(BX*4)
@@ -27483,29 +27483,29 @@ tail7:
 	CMPQ         CX, DX
 	CMOVQLT      CX, DX
 	NEGQ         DX
-	LEAQ         leafWideVectors<>+128(SB), AX
+	LEAQ         vectorWideVectors<>+128(SB), AX
 	VMOVUPS      32(AX)(DX*4), Y15
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
-	VPMULLD      leafVectors<>+1216(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
+	VPMULLD      vectorVectors<>+1216(SB), Y0, Y0
 	VPBROADCASTD 48(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1216(SB), Y3, Y3
+	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 24(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1248(SB), Y3
+	VMOVUPS      vectorVectors<>+1248(SB), Y3
 	VMASKMOVPS   (SI)(BX*4), Y15, Y5
 	VBLENDVPS    Y1, Y5, Y3, Y1
 	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
 	VPBROADCASTD 72(DI), Y5
 	VPADDD       Y5, Y0, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1216(SB), Y5, Y5
+	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VMASKMOVPS   (R12)(BX*4), Y15, Y4
@@ -27516,62 +27516,62 @@ tail7:
 	VANDPS       Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y15, (R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+96(SB), Y4
+	VMOVUPS      vectorVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+128(SB), Y5
+	VMOVUPS      vectorVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+160(SB), Y1, Y6
-	VADDPS       leafVectors<>+192(SB), Y6, Y6
-	VSUBPS       leafVectors<>+192(SB), Y6, Y7
-	VMULPS       leafVectors<>+224(SB), Y7, Y8
+	VMULPS       vectorVectors<>+160(SB), Y1, Y6
+	VADDPS       vectorVectors<>+192(SB), Y6, Y6
+	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
+	VMULPS       vectorVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+256(SB), Y7, Y7
+	VMULPS       vectorVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+288(SB), Y1, Y8
-	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       vectorVectors<>+288(SB), Y1, Y8
+	VADDPS       vectorVectors<>+320(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VADDPS       vectorVectors<>+352(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+384(SB), Y8, Y8
+	VADDPS       vectorVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+416(SB), Y8, Y8
+	VADDPS       vectorVectors<>+416(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+448(SB), Y1, Y1
-	VPADDD       leafVectors<>+480(SB), Y6, Y6
+	VADDPS       vectorVectors<>+448(SB), Y1, Y1
+	VPADDD       vectorVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+160(SB), Y0, Y3
-	VADDPS       leafVectors<>+192(SB), Y3, Y3
-	VSUBPS       leafVectors<>+192(SB), Y3, Y4
-	VMULPS       leafVectors<>+224(SB), Y4, Y5
+	VMULPS       vectorVectors<>+160(SB), Y0, Y3
+	VADDPS       vectorVectors<>+192(SB), Y3, Y3
+	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
+	VMULPS       vectorVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+256(SB), Y4, Y4
+	VMULPS       vectorVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+288(SB), Y0, Y5
-	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       vectorVectors<>+288(SB), Y0, Y5
+	VADDPS       vectorVectors<>+320(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VADDPS       vectorVectors<>+352(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+384(SB), Y5, Y5
+	VADDPS       vectorVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+416(SB), Y5, Y5
+	VADDPS       vectorVectors<>+416(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+448(SB), Y0, Y0
-	VPADDD       leafVectors<>+480(SB), Y3, Y3
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+448(SB), Y5
+	VMOVUPS      vectorVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y2
 	VMASKMOVPS   Y2, Y15, (R14)(BX*4)
@@ -27645,14 +27645,14 @@ loop10:
 	VMOVUPS      2112(DI), Y1
 	VMULPS       (R12), Y1, Y1
 	VADDPS       Y1, Y0, Y0
-	VADDPS       leafVectors<>+32(SB), Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, (R13)
 	VMOVUPS      2048(DI), Y0
 	VMULPS       32(SI), Y0, Y0
 	VMOVUPS      2112(DI), Y1
 	VMULPS       32(R12), Y1, Y1
 	VADDPS       Y1, Y0, Y0
-	VADDPS       leafVectors<>+32(SB), Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, 32(R13)
 	MOVQ         168(DI), AX
 	INCQ         AX
@@ -27678,8 +27678,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x256BiasReluLeaf1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear64x256BiasReluLeaf1AVX512(SB), NOSPLIT, $0-48
+// func linear64x256BiasReluVector1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+TEXT ·linear64x256BiasReluVector1AVX512(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
 	MOVQ height+32(FP), AX
 	MOVQ AX, (DI)
@@ -27708,67 +27708,67 @@ loop1:
 	LEAQ        (AX)(R8*4), R13
 	VMOVUPS     (SI), Z0
 	VADDPS      (R12), Z0, Z0
-	VMAXPS.BCST leafWords<>+4(SB), Z0, Z0
+	VMAXPS.BCST vectorWords<>+4(SB), Z0, Z0
 	VMOVUPS     Z0, (R13)
 	VMOVUPS     64(SI), Z0
 	VADDPS      64(R12), Z0, Z0
-	VMAXPS.BCST leafWords<>+4(SB), Z0, Z0
+	VMAXPS.BCST vectorWords<>+4(SB), Z0, Z0
 	VMOVUPS     Z0, 64(R13)
 	VMOVUPS     128(SI), Z0
 	VADDPS      128(R12), Z0, Z0
-	VMAXPS.BCST leafWords<>+4(SB), Z0, Z0
+	VMAXPS.BCST vectorWords<>+4(SB), Z0, Z0
 	VMOVUPS     Z0, 128(R13)
 	VMOVUPS     192(SI), Z0
 	VADDPS      192(R12), Z0, Z0
-	VMAXPS.BCST leafWords<>+4(SB), Z0, Z0
+	VMAXPS.BCST vectorWords<>+4(SB), Z0, Z0
 	VMOVUPS     Z0, 192(R13)
 	VMOVUPS     256(SI), Z0
 	VADDPS      256(R12), Z0, Z0
-	VMAXPS.BCST leafWords<>+4(SB), Z0, Z0
+	VMAXPS.BCST vectorWords<>+4(SB), Z0, Z0
 	VMOVUPS     Z0, 256(R13)
 	VMOVUPS     320(SI), Z0
 	VADDPS      320(R12), Z0, Z0
-	VMAXPS.BCST leafWords<>+4(SB), Z0, Z0
+	VMAXPS.BCST vectorWords<>+4(SB), Z0, Z0
 	VMOVUPS     Z0, 320(R13)
 	VMOVUPS     384(SI), Z0
 	VADDPS      384(R12), Z0, Z0
-	VMAXPS.BCST leafWords<>+4(SB), Z0, Z0
+	VMAXPS.BCST vectorWords<>+4(SB), Z0, Z0
 	VMOVUPS     Z0, 384(R13)
 	VMOVUPS     448(SI), Z0
 	VADDPS      448(R12), Z0, Z0
-	VMAXPS.BCST leafWords<>+4(SB), Z0, Z0
+	VMAXPS.BCST vectorWords<>+4(SB), Z0, Z0
 	VMOVUPS     Z0, 448(R13)
 	VMOVUPS     512(SI), Z0
 	VADDPS      512(R12), Z0, Z0
-	VMAXPS.BCST leafWords<>+4(SB), Z0, Z0
+	VMAXPS.BCST vectorWords<>+4(SB), Z0, Z0
 	VMOVUPS     Z0, 512(R13)
 	VMOVUPS     576(SI), Z0
 	VADDPS      576(R12), Z0, Z0
-	VMAXPS.BCST leafWords<>+4(SB), Z0, Z0
+	VMAXPS.BCST vectorWords<>+4(SB), Z0, Z0
 	VMOVUPS     Z0, 576(R13)
 	VMOVUPS     640(SI), Z0
 	VADDPS      640(R12), Z0, Z0
-	VMAXPS.BCST leafWords<>+4(SB), Z0, Z0
+	VMAXPS.BCST vectorWords<>+4(SB), Z0, Z0
 	VMOVUPS     Z0, 640(R13)
 	VMOVUPS     704(SI), Z0
 	VADDPS      704(R12), Z0, Z0
-	VMAXPS.BCST leafWords<>+4(SB), Z0, Z0
+	VMAXPS.BCST vectorWords<>+4(SB), Z0, Z0
 	VMOVUPS     Z0, 704(R13)
 	VMOVUPS     768(SI), Z0
 	VADDPS      768(R12), Z0, Z0
-	VMAXPS.BCST leafWords<>+4(SB), Z0, Z0
+	VMAXPS.BCST vectorWords<>+4(SB), Z0, Z0
 	VMOVUPS     Z0, 768(R13)
 	VMOVUPS     832(SI), Z0
 	VADDPS      832(R12), Z0, Z0
-	VMAXPS.BCST leafWords<>+4(SB), Z0, Z0
+	VMAXPS.BCST vectorWords<>+4(SB), Z0, Z0
 	VMOVUPS     Z0, 832(R13)
 	VMOVUPS     896(SI), Z0
 	VADDPS      896(R12), Z0, Z0
-	VMAXPS.BCST leafWords<>+4(SB), Z0, Z0
+	VMAXPS.BCST vectorWords<>+4(SB), Z0, Z0
 	VMOVUPS     Z0, 896(R13)
 	VMOVUPS     960(SI), Z0
 	VADDPS      960(R12), Z0, Z0
-	VMAXPS.BCST leafWords<>+4(SB), Z0, Z0
+	VMAXPS.BCST vectorWords<>+4(SB), Z0, Z0
 	VMOVUPS     Z0, 960(R13)
 	MOVQ        24(DI), AX
 	INCQ        AX
@@ -27780,8 +27780,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x256BiasReluLeaf1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear64x256BiasReluLeaf1AVX2(SB), NOSPLIT, $0-48
+// func linear64x256BiasReluVector1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+TEXT ·linear64x256BiasReluVector1AVX2(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
 	MOVQ height+32(FP), AX
 	MOVQ AX, (DI)
@@ -27813,19 +27813,19 @@ loop1:
 loop3:
 	VMOVUPS (SI)(BX*4), Y0
 	VADDPS  (R12)(BX*4), Y0, Y0
-	VMAXPS  leafVectors<>+32(SB), Y0, Y0
+	VMAXPS  vectorVectors<>+32(SB), Y0, Y0
 	VMOVUPS Y0, (R13)(BX*4)
 	VMOVUPS 32(SI)(BX*4), Y0
 	VADDPS  32(R12)(BX*4), Y0, Y0
-	VMAXPS  leafVectors<>+32(SB), Y0, Y0
+	VMAXPS  vectorVectors<>+32(SB), Y0, Y0
 	VMOVUPS Y0, 32(R13)(BX*4)
 	VMOVUPS 64(SI)(BX*4), Y0
 	VADDPS  64(R12)(BX*4), Y0, Y0
-	VMAXPS  leafVectors<>+32(SB), Y0, Y0
+	VMAXPS  vectorVectors<>+32(SB), Y0, Y0
 	VMOVUPS Y0, 64(R13)(BX*4)
 	VMOVUPS 96(SI)(BX*4), Y0
 	VADDPS  96(R12)(BX*4), Y0, Y0
-	VMAXPS  leafVectors<>+32(SB), Y0, Y0
+	VMAXPS  vectorVectors<>+32(SB), Y0, Y0
 	VMOVUPS Y0, 96(R13)(BX*4)
 	ADDQ    $+32, BX
 	CMPQ    BX, $+256
@@ -27840,8 +27840,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear256x64BiasAddLeaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear256x64BiasAddLeaf1AVX512(SB), NOSPLIT, $0-56
+// func linear256x64BiasAddVector1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
+TEXT ·linear256x64BiasAddVector1AVX512(SB), NOSPLIT, $0-56
 	MOVQ frame+0(FP), DI
 	MOVQ height+40(FP), AX
 	MOVQ AX, (DI)
@@ -27898,8 +27898,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear256x64BiasAddLeaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear256x64BiasAddLeaf1AVX2(SB), NOSPLIT, $0-56
+// func linear256x64BiasAddVector1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
+TEXT ·linear256x64BiasAddVector1AVX2(SB), NOSPLIT, $0-56
 	MOVQ frame+0(FP), DI
 	MOVQ height+40(FP), AX
 	MOVQ AX, (DI)
@@ -27972,8 +27972,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func attention64Window22Leaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int, C int)
-TEXT ·attention64Window22Leaf1AVX512(SB), NOSPLIT, $0-104
+// func attention64Window22Vector1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int, C int)
+TEXT ·attention64Window22Vector1AVX512(SB), NOSPLIT, $0-104
 	MOVQ frame+0(FP), DI
 	MOVQ b_from+64(FP), AX
 	MOVQ AX, (DI)
@@ -28103,12 +28103,12 @@ loop5:
 	VBROADCASTSS  X30, Z30
 	VMOVUPS       Z30, 2112(DI)
 	VMOVUPS       2048(DI), X0
-	VMULPS.BCST   leafWords<>+136(SB), X0, X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          144(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2112(DI), X0
-	VMULPS.BCST   leafWords<>+136(SB), X0, X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          16(DI), R8
 	ADDQ          144(DI), R8
 	MOVQ          p+24(FP), AX
@@ -28144,13 +28144,13 @@ end6:
 loop8:
 	LEAQ         (BX), AX
 	VPBROADCASTD AX, Z0
-	VPADDD       leafWideVectors<>+0(SB), Z0, Z0
+	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST  48(DI), Z0, Z1
 	VPXORD       Z2, Z2, Z2
 	VPCMPD       $+2, Z1, Z2, K1
 	VPCMPD.BCST  $+1, 32(DI), Z1, K2
 	KANDW        K2, K1, K1
-	VPBROADCASTD leafWords<>+140(SB), Z1
+	VPBROADCASTD vectorWords<>+140(SB), Z1
 	VBLENDMPS    (SI)(BX*4), Z1, K1, Z3
 	VMOVUPS      Z3, (SI)(BX*4)
 	VPADDD.BCST  24(DI), Z0, Z0
@@ -28164,62 +28164,62 @@ loop8:
 	VMOVUPS.Z    Z4, K1, Z1
 	VMOVUPS      Z1, (R13)(BX*4)
 	VSUBPS       Z1, Z3, Z3
-	VPBROADCASTD leafWords<>+12(SB), Z4
+	VPBROADCASTD vectorWords<>+12(SB), Z4
 	VMINPS       Z3, Z4, Z3
-	VPBROADCASTD leafWords<>+16(SB), Z5
+	VPBROADCASTD vectorWords<>+16(SB), Z5
 	VMAXPS       Z3, Z5, Z3
-	VMULPS.BCST  leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST  leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST  leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST  leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST  vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST  vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST  vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST  vectorWords<>+28(SB), Z7, Z8
 	VSUBPS       Z8, Z3, Z3
-	VMULPS.BCST  leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST  vectorWords<>+32(SB), Z7, Z7
 	VSUBPS       Z7, Z3, Z3
 	VMULPS       Z3, Z3, Z7
-	VMULPS.BCST  leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST  leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST  vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST  vectorWords<>+40(SB), Z8, Z8
 	VMULPS       Z3, Z8, Z8
-	VADDPS.BCST  leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST  vectorWords<>+44(SB), Z8, Z8
 	VMULPS       Z3, Z8, Z8
-	VADDPS.BCST  leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST  vectorWords<>+48(SB), Z8, Z8
 	VMULPS       Z3, Z8, Z8
-	VADDPS.BCST  leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST  vectorWords<>+52(SB), Z8, Z8
 	VMULPS       Z8, Z7, Z7
 	VADDPS       Z7, Z3, Z3
-	VADDPS.BCST  leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST  leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST  vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST  vectorWords<>+60(SB), Z6, Z6
 	VPSLLD       $+23, Z6, Z6
 	VMULPS       Z6, Z3, Z3
 	VMOVUPS      Z3, (SI)(BX*4)
 	VSUBPS       Z1, Z0, Z0
 	VMINPS       Z0, Z4, Z0
 	VMAXPS       Z0, Z5, Z0
-	VMULPS.BCST  leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST  leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST  leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST  leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST  vectorWords<>+28(SB), Z4, Z5
 	VSUBPS       Z5, Z0, Z0
-	VMULPS.BCST  leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST  vectorWords<>+32(SB), Z4, Z4
 	VSUBPS       Z4, Z0, Z0
 	VMULPS       Z0, Z0, Z4
-	VMULPS.BCST  leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST  leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST  vectorWords<>+40(SB), Z5, Z5
 	VMULPS       Z0, Z5, Z5
-	VADDPS.BCST  leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST  vectorWords<>+44(SB), Z5, Z5
 	VMULPS       Z0, Z5, Z5
-	VADDPS.BCST  leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST  vectorWords<>+48(SB), Z5, Z5
 	VMULPS       Z0, Z5, Z5
-	VADDPS.BCST  leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST  vectorWords<>+52(SB), Z5, Z5
 	VMULPS       Z5, Z4, Z4
 	VADDPS       Z4, Z0, Z0
-	VADDPS.BCST  leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST  leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
 	VPSLLD       $+23, Z1, Z1
 	VMULPS       Z1, Z0, Z0
 	VMOVUPS      Z0, (R12)(BX*4)
 	VADDPS       Z0, Z3, Z1
 	VCMPPS       $+1, Z1, Z2, K1
-	VPBROADCASTD leafWords<>+56(SB), Z4
+	VPBROADCASTD vectorWords<>+56(SB), Z4
 	VDIVPS       Z1, Z4, Z1
 	VMOVUPS.Z    Z1, K1, Z1
 	VMOVUPS      Z1, (R14)(BX*4)
@@ -28240,13 +28240,13 @@ tail7:
 	KMOVW        AX, K7
 	LEAQ         (BX), AX
 	VPBROADCASTD AX, Z0
-	VPADDD       leafWideVectors<>+0(SB), Z0, Z0
+	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
 	VPADDD.BCST  48(DI), Z0, Z1
 	VPXORD       Z2, Z2, Z2
 	VPCMPD       $+2, Z1, Z2, K1
 	VPCMPD.BCST  $+1, 32(DI), Z1, K2
 	KANDW        K2, K1, K1
-	VPBROADCASTD leafWords<>+140(SB), Z1
+	VPBROADCASTD vectorWords<>+140(SB), Z1
 	VMOVUPS.Z    (SI)(BX*4), K7, Z3
 	VBLENDMPS    Z3, Z1, K1, Z3
 	VMOVUPS      Z3, K7, (SI)(BX*4)
@@ -28262,62 +28262,62 @@ tail7:
 	VMOVUPS.Z    Z4, K1, Z1
 	VMOVUPS      Z1, K7, (R13)(BX*4)
 	VSUBPS       Z1, Z3, Z3
-	VPBROADCASTD leafWords<>+12(SB), Z4
+	VPBROADCASTD vectorWords<>+12(SB), Z4
 	VMINPS       Z3, Z4, Z3
-	VPBROADCASTD leafWords<>+16(SB), Z5
+	VPBROADCASTD vectorWords<>+16(SB), Z5
 	VMAXPS       Z3, Z5, Z3
-	VMULPS.BCST  leafWords<>+20(SB), Z3, Z6
-	VADDPS.BCST  leafWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST  leafWords<>+24(SB), Z6, Z7
-	VMULPS.BCST  leafWords<>+28(SB), Z7, Z8
+	VMULPS.BCST  vectorWords<>+20(SB), Z3, Z6
+	VADDPS.BCST  vectorWords<>+24(SB), Z6, Z6
+	VSUBPS.BCST  vectorWords<>+24(SB), Z6, Z7
+	VMULPS.BCST  vectorWords<>+28(SB), Z7, Z8
 	VSUBPS       Z8, Z3, Z3
-	VMULPS.BCST  leafWords<>+32(SB), Z7, Z7
+	VMULPS.BCST  vectorWords<>+32(SB), Z7, Z7
 	VSUBPS       Z7, Z3, Z3
 	VMULPS       Z3, Z3, Z7
-	VMULPS.BCST  leafWords<>+36(SB), Z3, Z8
-	VADDPS.BCST  leafWords<>+40(SB), Z8, Z8
+	VMULPS.BCST  vectorWords<>+36(SB), Z3, Z8
+	VADDPS.BCST  vectorWords<>+40(SB), Z8, Z8
 	VMULPS       Z3, Z8, Z8
-	VADDPS.BCST  leafWords<>+44(SB), Z8, Z8
+	VADDPS.BCST  vectorWords<>+44(SB), Z8, Z8
 	VMULPS       Z3, Z8, Z8
-	VADDPS.BCST  leafWords<>+48(SB), Z8, Z8
+	VADDPS.BCST  vectorWords<>+48(SB), Z8, Z8
 	VMULPS       Z3, Z8, Z8
-	VADDPS.BCST  leafWords<>+52(SB), Z8, Z8
+	VADDPS.BCST  vectorWords<>+52(SB), Z8, Z8
 	VMULPS       Z8, Z7, Z7
 	VADDPS       Z7, Z3, Z3
-	VADDPS.BCST  leafWords<>+56(SB), Z3, Z3
-	VPADDD.BCST  leafWords<>+60(SB), Z6, Z6
+	VADDPS.BCST  vectorWords<>+56(SB), Z3, Z3
+	VPADDD.BCST  vectorWords<>+60(SB), Z6, Z6
 	VPSLLD       $+23, Z6, Z6
 	VMULPS       Z6, Z3, Z3
 	VMOVUPS      Z3, K7, (SI)(BX*4)
 	VSUBPS       Z1, Z0, Z0
 	VMINPS       Z0, Z4, Z0
 	VMAXPS       Z0, Z5, Z0
-	VMULPS.BCST  leafWords<>+20(SB), Z0, Z1
-	VADDPS.BCST  leafWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST  leafWords<>+24(SB), Z1, Z4
-	VMULPS.BCST  leafWords<>+28(SB), Z4, Z5
+	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z4
+	VMULPS.BCST  vectorWords<>+28(SB), Z4, Z5
 	VSUBPS       Z5, Z0, Z0
-	VMULPS.BCST  leafWords<>+32(SB), Z4, Z4
+	VMULPS.BCST  vectorWords<>+32(SB), Z4, Z4
 	VSUBPS       Z4, Z0, Z0
 	VMULPS       Z0, Z0, Z4
-	VMULPS.BCST  leafWords<>+36(SB), Z0, Z5
-	VADDPS.BCST  leafWords<>+40(SB), Z5, Z5
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z5
+	VADDPS.BCST  vectorWords<>+40(SB), Z5, Z5
 	VMULPS       Z0, Z5, Z5
-	VADDPS.BCST  leafWords<>+44(SB), Z5, Z5
+	VADDPS.BCST  vectorWords<>+44(SB), Z5, Z5
 	VMULPS       Z0, Z5, Z5
-	VADDPS.BCST  leafWords<>+48(SB), Z5, Z5
+	VADDPS.BCST  vectorWords<>+48(SB), Z5, Z5
 	VMULPS       Z0, Z5, Z5
-	VADDPS.BCST  leafWords<>+52(SB), Z5, Z5
+	VADDPS.BCST  vectorWords<>+52(SB), Z5, Z5
 	VMULPS       Z5, Z4, Z4
 	VADDPS       Z4, Z0, Z0
-	VADDPS.BCST  leafWords<>+56(SB), Z0, Z0
-	VPADDD.BCST  leafWords<>+60(SB), Z1, Z1
+	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
 	VPSLLD       $+23, Z1, Z1
 	VMULPS       Z1, Z0, Z0
 	VMOVUPS      Z0, K7, (R12)(BX*4)
 	VADDPS       Z0, Z3, Z1
 	VCMPPS       $+1, Z1, Z2, K1
-	VPBROADCASTD leafWords<>+56(SB), Z4
+	VPBROADCASTD vectorWords<>+56(SB), Z4
 	VDIVPS       Z1, Z4, Z1
 	VMOVUPS.Z    Z1, K1, Z1
 	VMOVUPS      Z1, K7, (R14)(BX*4)
@@ -28389,7 +28389,7 @@ loop10:
 	VMOVUPS      2112(DI), Z1
 	VMULPS       (R12), Z1, Z1
 	VADDPS       Z1, Z0, Z0
-	VADDPS.BCST  leafWords<>+4(SB), Z0, Z0
+	VADDPS.BCST  vectorWords<>+4(SB), Z0, Z0
 	VMOVUPS      Z0, (R13)
 	MOVQ         160(DI), AX
 	INCQ         AX
@@ -28415,8 +28415,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func attention64Window22Leaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int, C int)
-TEXT ·attention64Window22Leaf1AVX2(SB), NOSPLIT, $0-104
+// func attention64Window22Vector1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int, C int)
+TEXT ·attention64Window22Vector1AVX2(SB), NOSPLIT, $0-104
 	MOVQ frame+0(FP), DI
 	MOVQ b_from+64(FP), AX
 	MOVQ AX, (DI)
@@ -28551,12 +28551,12 @@ loop5:
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 2112(DI)
 	VMOVUPS      2048(DI), X0
-	VMULPS       leafVectors<>+1184(SB), X0, X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         144(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2112(DI), X0
-	VMULPS       leafVectors<>+1184(SB), X0, X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         16(DI), R8
 	ADDQ         144(DI), R8
 	MOVQ         p+24(FP), AX
@@ -28593,22 +28593,22 @@ loop8:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 48(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1216(SB), Y3, Y3
+	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 32(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1248(SB), Y3
+	VMOVUPS      vectorVectors<>+1248(SB), Y3
 	VBLENDVPS    Y1, (SI)(BX*4), Y3, Y1
 	VMOVUPS      Y1, (SI)(BX*4)
 	VPBROADCASTD 24(DI), Y5
 	VPADDD       Y0, Y5, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1216(SB), Y5, Y5
+	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VBLENDVPS    Y0, (R12)(BX*4), Y3, Y0
@@ -28618,62 +28618,62 @@ loop8:
 	VANDPS       Y4, Y3, Y3
 	VMOVUPS      Y3, (R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+96(SB), Y4
+	VMOVUPS      vectorVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+128(SB), Y5
+	VMOVUPS      vectorVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+160(SB), Y1, Y6
-	VADDPS       leafVectors<>+192(SB), Y6, Y6
-	VSUBPS       leafVectors<>+192(SB), Y6, Y7
-	VMULPS       leafVectors<>+224(SB), Y7, Y8
+	VMULPS       vectorVectors<>+160(SB), Y1, Y6
+	VADDPS       vectorVectors<>+192(SB), Y6, Y6
+	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
+	VMULPS       vectorVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+256(SB), Y7, Y7
+	VMULPS       vectorVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+288(SB), Y1, Y8
-	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       vectorVectors<>+288(SB), Y1, Y8
+	VADDPS       vectorVectors<>+320(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VADDPS       vectorVectors<>+352(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+384(SB), Y8, Y8
+	VADDPS       vectorVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+416(SB), Y8, Y8
+	VADDPS       vectorVectors<>+416(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+448(SB), Y1, Y1
-	VPADDD       leafVectors<>+480(SB), Y6, Y6
+	VADDPS       vectorVectors<>+448(SB), Y1, Y1
+	VPADDD       vectorVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMOVUPS      Y1, (SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+160(SB), Y0, Y3
-	VADDPS       leafVectors<>+192(SB), Y3, Y3
-	VSUBPS       leafVectors<>+192(SB), Y3, Y4
-	VMULPS       leafVectors<>+224(SB), Y4, Y5
+	VMULPS       vectorVectors<>+160(SB), Y0, Y3
+	VADDPS       vectorVectors<>+192(SB), Y3, Y3
+	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
+	VMULPS       vectorVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+256(SB), Y4, Y4
+	VMULPS       vectorVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+288(SB), Y0, Y5
-	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       vectorVectors<>+288(SB), Y0, Y5
+	VADDPS       vectorVectors<>+320(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VADDPS       vectorVectors<>+352(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+384(SB), Y5, Y5
+	VADDPS       vectorVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+416(SB), Y5, Y5
+	VADDPS       vectorVectors<>+416(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+448(SB), Y0, Y0
-	VPADDD       leafVectors<>+480(SB), Y3, Y3
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMOVUPS      Y0, (R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+448(SB), Y5
+	VMOVUPS      vectorVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y2
 	VMOVUPS      Y2, (R14)(BX*4)
@@ -28693,28 +28693,28 @@ tail7:
 	CMPQ         CX, DX
 	CMOVQLT      CX, DX
 	NEGQ         DX
-	LEAQ         leafWideVectors<>+128(SB), AX
+	LEAQ         vectorWideVectors<>+128(SB), AX
 	VMOVUPS      32(AX)(DX*4), Y15
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
-	VPADDD       leafWideVectors<>+0(SB), Y0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
 	VPBROADCASTD 48(DI), Y1
 	VPADDD       Y1, Y0, Y1
 	VPXOR        Y2, Y2, Y2
 	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        leafVectors<>+1216(SB), Y3, Y3
+	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
 	VPBROADCASTD 32(DI), Y4
 	VPCMPGTD     Y1, Y4, Y1
 	VPAND        Y1, Y3, Y1
-	VMOVUPS      leafVectors<>+1248(SB), Y3
+	VMOVUPS      vectorVectors<>+1248(SB), Y3
 	VMASKMOVPS   (SI)(BX*4), Y15, Y5
 	VBLENDVPS    Y1, Y5, Y3, Y1
 	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
 	VPBROADCASTD 24(DI), Y5
 	VPADDD       Y0, Y5, Y0
 	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        leafVectors<>+1216(SB), Y5, Y5
+	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
 	VPCMPGTD     Y0, Y4, Y0
 	VPAND        Y0, Y5, Y0
 	VMASKMOVPS   (R12)(BX*4), Y15, Y4
@@ -28725,62 +28725,62 @@ tail7:
 	VANDPS       Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y15, (R13)(BX*4)
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      leafVectors<>+96(SB), Y4
+	VMOVUPS      vectorVectors<>+96(SB), Y4
 	VMINPS       Y1, Y4, Y1
-	VMOVUPS      leafVectors<>+128(SB), Y5
+	VMOVUPS      vectorVectors<>+128(SB), Y5
 	VMAXPS       Y1, Y5, Y1
-	VMULPS       leafVectors<>+160(SB), Y1, Y6
-	VADDPS       leafVectors<>+192(SB), Y6, Y6
-	VSUBPS       leafVectors<>+192(SB), Y6, Y7
-	VMULPS       leafVectors<>+224(SB), Y7, Y8
+	VMULPS       vectorVectors<>+160(SB), Y1, Y6
+	VADDPS       vectorVectors<>+192(SB), Y6, Y6
+	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
+	VMULPS       vectorVectors<>+224(SB), Y7, Y8
 	VSUBPS       Y8, Y1, Y1
-	VMULPS       leafVectors<>+256(SB), Y7, Y7
+	VMULPS       vectorVectors<>+256(SB), Y7, Y7
 	VSUBPS       Y7, Y1, Y1
 	VMULPS       Y1, Y1, Y7
-	VMULPS       leafVectors<>+288(SB), Y1, Y8
-	VADDPS       leafVectors<>+320(SB), Y8, Y8
+	VMULPS       vectorVectors<>+288(SB), Y1, Y8
+	VADDPS       vectorVectors<>+320(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+352(SB), Y8, Y8
+	VADDPS       vectorVectors<>+352(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+384(SB), Y8, Y8
+	VADDPS       vectorVectors<>+384(SB), Y8, Y8
 	VMULPS       Y1, Y8, Y8
-	VADDPS       leafVectors<>+416(SB), Y8, Y8
+	VADDPS       vectorVectors<>+416(SB), Y8, Y8
 	VMULPS       Y8, Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VADDPS       leafVectors<>+448(SB), Y1, Y1
-	VPADDD       leafVectors<>+480(SB), Y6, Y6
+	VADDPS       vectorVectors<>+448(SB), Y1, Y1
+	VPADDD       vectorVectors<>+480(SB), Y6, Y6
 	VPSLLD       $+23, Y6, Y6
 	VMULPS       Y6, Y1, Y1
 	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
 	VSUBPS       Y3, Y0, Y0
 	VMINPS       Y0, Y4, Y0
 	VMAXPS       Y0, Y5, Y0
-	VMULPS       leafVectors<>+160(SB), Y0, Y3
-	VADDPS       leafVectors<>+192(SB), Y3, Y3
-	VSUBPS       leafVectors<>+192(SB), Y3, Y4
-	VMULPS       leafVectors<>+224(SB), Y4, Y5
+	VMULPS       vectorVectors<>+160(SB), Y0, Y3
+	VADDPS       vectorVectors<>+192(SB), Y3, Y3
+	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
+	VMULPS       vectorVectors<>+224(SB), Y4, Y5
 	VSUBPS       Y5, Y0, Y0
-	VMULPS       leafVectors<>+256(SB), Y4, Y4
+	VMULPS       vectorVectors<>+256(SB), Y4, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       Y0, Y0, Y4
-	VMULPS       leafVectors<>+288(SB), Y0, Y5
-	VADDPS       leafVectors<>+320(SB), Y5, Y5
+	VMULPS       vectorVectors<>+288(SB), Y0, Y5
+	VADDPS       vectorVectors<>+320(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+352(SB), Y5, Y5
+	VADDPS       vectorVectors<>+352(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+384(SB), Y5, Y5
+	VADDPS       vectorVectors<>+384(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VADDPS       leafVectors<>+416(SB), Y5, Y5
+	VADDPS       vectorVectors<>+416(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y0, Y0
-	VADDPS       leafVectors<>+448(SB), Y0, Y0
-	VPADDD       leafVectors<>+480(SB), Y3, Y3
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y3, Y3
 	VPSLLD       $+23, Y3, Y3
 	VMULPS       Y3, Y0, Y0
 	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
 	VADDPS       Y0, Y1, Y3
 	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      leafVectors<>+448(SB), Y5
+	VMOVUPS      vectorVectors<>+448(SB), Y5
 	VDIVPS       Y3, Y5, Y3
 	VANDPS       Y3, Y4, Y2
 	VMASKMOVPS   Y2, Y15, (R14)(BX*4)
@@ -28852,14 +28852,14 @@ loop10:
 	VMOVUPS      2112(DI), Y1
 	VMULPS       (R12), Y1, Y1
 	VADDPS       Y1, Y0, Y0
-	VADDPS       leafVectors<>+32(SB), Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, (R13)
 	VMOVUPS      2048(DI), Y0
 	VMULPS       32(SI), Y0, Y0
 	VMOVUPS      2112(DI), Y1
 	VMULPS       32(R12), Y1, Y1
 	VADDPS       Y1, Y0, Y0
-	VADDPS       leafVectors<>+32(SB), Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, 32(R13)
 	MOVQ         160(DI), AX
 	INCQ         AX
@@ -28885,8 +28885,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func sumMulLeaf1AVX512(frame *uint8, x *float32, y *float32, N int)
-TEXT ·sumMulLeaf1AVX512(SB), NOSPLIT, $0-32
+// func sumMulVector1AVX512(frame *uint8, x *float32, y *float32, N int)
+TEXT ·sumMulVector1AVX512(SB), NOSPLIT, $0-32
 	MOVQ         frame+0(FP), DI
 	MOVQ         N+24(FP), AX
 	MOVQ         AX, (DI)
@@ -28987,8 +28987,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func sumMulLeaf1AVX2(frame *uint8, x *float32, y *float32, N int)
-TEXT ·sumMulLeaf1AVX2(SB), NOSPLIT, $0-32
+// func sumMulVector1AVX2(frame *uint8, x *float32, y *float32, N int)
+TEXT ·sumMulVector1AVX2(SB), NOSPLIT, $0-32
 	MOVQ         frame+0(FP), DI
 	MOVQ         N+24(FP), AX
 	MOVQ         AX, (DI)
@@ -29056,7 +29056,7 @@ tail3:
 	CMPQ       CX, DX
 	CMOVQLT    CX, DX
 	NEGQ       DX
-	LEAQ       leafWideVectors<>+128(SB), AX
+	LEAQ       vectorWideVectors<>+128(SB), AX
 	VMOVUPS    32(AX)(DX*4), Y15
 	VMASKMOVPS (SI)(BX*4), Y15, Y0
 	VMULPS     Y0, Y0, Y0
@@ -29068,7 +29068,7 @@ tail3:
 	CMPQ       CX, DX
 	CMOVQLT    CX, DX
 	NEGQ       DX
-	LEAQ       leafWideVectors<>+128(SB), AX
+	LEAQ       vectorWideVectors<>+128(SB), AX
 	VMOVUPS    32(AX)(DX*4), Y15
 	VMASKMOVPS 32(SI)(BX*4), Y15, Y0
 	VMULPS     Y0, Y0, Y0
@@ -29080,7 +29080,7 @@ tail3:
 	CMPQ       CX, DX
 	CMOVQLT    CX, DX
 	NEGQ       DX
-	LEAQ       leafWideVectors<>+128(SB), AX
+	LEAQ       vectorWideVectors<>+128(SB), AX
 	VMOVUPS    32(AX)(DX*4), Y15
 	VMASKMOVPS 64(SI)(BX*4), Y15, Y0
 	VMULPS     Y0, Y0, Y0
@@ -29092,7 +29092,7 @@ tail3:
 	CMPQ       CX, DX
 	CMOVQLT    CX, DX
 	NEGQ       DX
-	LEAQ       leafWideVectors<>+128(SB), AX
+	LEAQ       vectorWideVectors<>+128(SB), AX
 	VMOVUPS    32(AX)(DX*4), Y15
 	VMASKMOVPS 96(SI)(BX*4), Y15, Y0
 	VMULPS     Y0, Y0, Y0
@@ -29129,8 +29129,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func mapMulAddAddLeaf1AVX512(frame *uint8, y *float32, x2 *float32, x *float32, y2 *float32, x3 *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32)
-TEXT ·mapMulAddAddLeaf1AVX512(SB), NOSPLIT, $0-100
+// func mapMulAddAddVector1AVX512(frame *uint8, y *float32, x2 *float32, x *float32, y2 *float32, x3 *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32)
+TEXT ·mapMulAddAddVector1AVX512(SB), NOSPLIT, $0-100
 	MOVQ         frame+0(FP), DI
 	MOVQ         r_from+56(FP), AX
 	MOVQ         AX, (DI)
@@ -29192,24 +29192,24 @@ loop1:
 
 loop4:
 	VMOVUPS     (SI)(BX*4), Z0
-	VMULPS.BCST leafWords<>+192(SB), Z0, Z0
+	VMULPS.BCST vectorWords<>+192(SB), Z0, Z0
 	VMOVUPS     (R12)(BX*4), Z1
 	VMULPS      2048(DI), Z1, Z1
-	VMULPS.BCST leafWords<>+196(SB), Z1, Z2
+	VMULPS.BCST vectorWords<>+196(SB), Z1, Z2
 	VADDPS      Z2, Z0, Z0
 	VMOVUPS     Z0, (R13)(BX*4)
 	VMOVUPS     Z0, (SI)(BX*4)
 	VMOVUPS     (R14)(BX*4), Z2
-	VMULPS.BCST leafWords<>+200(SB), Z2, Z2
+	VMULPS.BCST vectorWords<>+200(SB), Z2, Z2
 	VMULPS      Z1, Z1, Z1
-	VMULPS.BCST leafWords<>+204(SB), Z1, Z1
+	VMULPS.BCST vectorWords<>+204(SB), Z1, Z1
 	VADDPS      Z1, Z2, Z1
 	VMOVUPS     Z1, (R15)(BX*4)
 	VMOVUPS     Z1, (R14)(BX*4)
 	VMULPS      2176(DI), Z0, Z0
 	VMULPS      2240(DI), Z1, Z1
 	VSQRTPS     Z1, Z1
-	VADDPS.BCST leafWords<>+208(SB), Z1, Z1
+	VADDPS.BCST vectorWords<>+208(SB), Z1, Z1
 	VDIVPS      Z1, Z0, Z0
 	VMOVUPS     (R8)(BX*4), Z1
 	VMULPS      2304(DI), Z1, Z2
@@ -29229,24 +29229,24 @@ tail3:
 	BZHIL       CX, AX, AX
 	KMOVW       AX, K7
 	VMOVUPS.Z   (SI)(BX*4), K7, Z0
-	VMULPS.BCST leafWords<>+192(SB), Z0, Z0
+	VMULPS.BCST vectorWords<>+192(SB), Z0, Z0
 	VMOVUPS.Z   (R12)(BX*4), K7, Z1
 	VMULPS      2048(DI), Z1, Z1
-	VMULPS.BCST leafWords<>+196(SB), Z1, Z2
+	VMULPS.BCST vectorWords<>+196(SB), Z1, Z2
 	VADDPS      Z2, Z0, Z0
 	VMOVUPS     Z0, K7, (R13)(BX*4)
 	VMOVUPS     Z0, K7, (SI)(BX*4)
 	VMOVUPS.Z   (R14)(BX*4), K7, Z2
-	VMULPS.BCST leafWords<>+200(SB), Z2, Z2
+	VMULPS.BCST vectorWords<>+200(SB), Z2, Z2
 	VMULPS      Z1, Z1, Z1
-	VMULPS.BCST leafWords<>+204(SB), Z1, Z1
+	VMULPS.BCST vectorWords<>+204(SB), Z1, Z1
 	VADDPS      Z1, Z2, Z1
 	VMOVUPS     Z1, K7, (R15)(BX*4)
 	VMOVUPS     Z1, K7, (R14)(BX*4)
 	VMULPS      2176(DI), Z0, Z0
 	VMULPS      2240(DI), Z1, Z1
 	VSQRTPS     Z1, Z1
-	VADDPS.BCST leafWords<>+208(SB), Z1, Z1
+	VADDPS.BCST vectorWords<>+208(SB), Z1, Z1
 	VDIVPS      Z1, Z0, Z0
 	VMOVUPS.Z   (R8)(BX*4), K7, Z1
 	VMULPS      2304(DI), Z1, Z2
@@ -29266,8 +29266,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func mapMulAddAddLeaf1AVX2(frame *uint8, y *float32, x2 *float32, x *float32, y2 *float32, x3 *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32)
-TEXT ·mapMulAddAddLeaf1AVX2(SB), NOSPLIT, $0-100
+// func mapMulAddAddVector1AVX2(frame *uint8, y *float32, x2 *float32, x *float32, y2 *float32, x3 *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32)
+TEXT ·mapMulAddAddVector1AVX2(SB), NOSPLIT, $0-100
 	MOVQ         frame+0(FP), DI
 	MOVQ         r_from+56(FP), AX
 	MOVQ         AX, (DI)
@@ -29329,24 +29329,24 @@ loop1:
 
 loop4:
 	VMOVUPS (SI)(BX*4), Y0
-	VMULPS  leafVectors<>+1632(SB), Y0, Y0
+	VMULPS  vectorVectors<>+1632(SB), Y0, Y0
 	VMOVUPS (R12)(BX*4), Y1
 	VMULPS  2048(DI), Y1, Y1
-	VMULPS  leafVectors<>+1664(SB), Y1, Y2
+	VMULPS  vectorVectors<>+1664(SB), Y1, Y2
 	VADDPS  Y2, Y0, Y0
 	VMOVUPS Y0, (R13)(BX*4)
 	VMOVUPS Y0, (SI)(BX*4)
 	VMOVUPS (R14)(BX*4), Y2
-	VMULPS  leafVectors<>+1696(SB), Y2, Y2
+	VMULPS  vectorVectors<>+1696(SB), Y2, Y2
 	VMULPS  Y1, Y1, Y1
-	VMULPS  leafVectors<>+1728(SB), Y1, Y1
+	VMULPS  vectorVectors<>+1728(SB), Y1, Y1
 	VADDPS  Y1, Y2, Y1
 	VMOVUPS Y1, (R15)(BX*4)
 	VMOVUPS Y1, (R14)(BX*4)
 	VMULPS  2176(DI), Y0, Y0
 	VMULPS  2240(DI), Y1, Y1
 	VSQRTPS Y1, Y1
-	VADDPS  leafVectors<>+1760(SB), Y1, Y1
+	VADDPS  vectorVectors<>+1760(SB), Y1, Y1
 	VDIVPS  Y1, Y0, Y0
 	VMOVUPS (R8)(BX*4), Y1
 	VMULPS  2304(DI), Y1, Y2
@@ -29366,27 +29366,27 @@ tail3:
 	CMPQ       CX, DX
 	CMOVQLT    CX, DX
 	NEGQ       DX
-	LEAQ       leafWideVectors<>+128(SB), AX
+	LEAQ       vectorWideVectors<>+128(SB), AX
 	VMOVUPS    32(AX)(DX*4), Y15
 	VMASKMOVPS (SI)(BX*4), Y15, Y0
-	VMULPS     leafVectors<>+1632(SB), Y0, Y0
+	VMULPS     vectorVectors<>+1632(SB), Y0, Y0
 	VMASKMOVPS (R12)(BX*4), Y15, Y1
 	VMULPS     2048(DI), Y1, Y1
-	VMULPS     leafVectors<>+1664(SB), Y1, Y2
+	VMULPS     vectorVectors<>+1664(SB), Y1, Y2
 	VADDPS     Y2, Y0, Y0
 	VMASKMOVPS Y0, Y15, (R13)(BX*4)
 	VMASKMOVPS Y0, Y15, (SI)(BX*4)
 	VMASKMOVPS (R14)(BX*4), Y15, Y2
-	VMULPS     leafVectors<>+1696(SB), Y2, Y2
+	VMULPS     vectorVectors<>+1696(SB), Y2, Y2
 	VMULPS     Y1, Y1, Y1
-	VMULPS     leafVectors<>+1728(SB), Y1, Y1
+	VMULPS     vectorVectors<>+1728(SB), Y1, Y1
 	VADDPS     Y1, Y2, Y1
 	VMASKMOVPS Y1, Y15, (R15)(BX*4)
 	VMASKMOVPS Y1, Y15, (R14)(BX*4)
 	VMULPS     2176(DI), Y0, Y0
 	VMULPS     2240(DI), Y1, Y1
 	VSQRTPS    Y1, Y1
-	VADDPS     leafVectors<>+1760(SB), Y1, Y1
+	VADDPS     vectorVectors<>+1760(SB), Y1, Y1
 	VDIVPS     Y1, Y0, Y0
 	VMASKMOVPS (R8)(BX*4), Y15, Y1
 	VMULPS     2304(DI), Y1, Y2
@@ -29406,309 +29406,309 @@ end2:
 	VZEROUPPER
 	RET
 
-DATA leafWords<>+0(SB)/4, $0x00000001
-DATA leafWords<>+4(SB)/4, $0x00000000
-DATA leafWords<>+8(SB)/4, $0xbe135d8e
-DATA leafWords<>+12(SB)/4, $0x42b20000
-DATA leafWords<>+16(SB)/4, $0xc2b00000
-DATA leafWords<>+20(SB)/4, $0x3fb8aa3b
-DATA leafWords<>+24(SB)/4, $0x4b400000
-DATA leafWords<>+28(SB)/4, $0x3f317200
-DATA leafWords<>+32(SB)/4, $0x35bfbe8e
-DATA leafWords<>+36(SB)/4, $0x3ab5118b
-DATA leafWords<>+40(SB)/4, $0x3c091d47
-DATA leafWords<>+44(SB)/4, $0x3d2aac7b
-DATA leafWords<>+48(SB)/4, $0x3e2aaa48
-DATA leafWords<>+52(SB)/4, $0x3efffffe
-DATA leafWords<>+56(SB)/4, $0x3f800000
-DATA leafWords<>+60(SB)/4, $0x0000007f
-DATA leafWords<>+64(SB)/4, $0x3f22f983
-DATA leafWords<>+68(SB)/4, $0x3fc90000
-DATA leafWords<>+72(SB)/4, $0x39fda000
-DATA leafWords<>+76(SB)/4, $0x33a22000
-DATA leafWords<>+80(SB)/4, $0x2c34611a
-DATA leafWords<>+84(SB)/4, $0x37ccf42d
-DATA leafWords<>+88(SB)/4, $0xbab60614
-DATA leafWords<>+92(SB)/4, $0x3d2aaaa5
-DATA leafWords<>+96(SB)/4, $0xbf000000
-DATA leafWords<>+100(SB)/4, $0xb94ca028
-DATA leafWords<>+104(SB)/4, $0x3c088398
-DATA leafWords<>+108(SB)/4, $0xbe2aaaa3
-DATA leafWords<>+112(SB)/4, $0x00000002
-DATA leafWords<>+116(SB)/4, $0x00000008
-DATA leafWords<>+120(SB)/4, $0x0000aaaa
-DATA leafWords<>+124(SB)/4, $0x41000000
-DATA leafWords<>+128(SB)/4, $0x3f8e38e4
-DATA leafWords<>+132(SB)/4, $0x1999999a
-DATA leafWords<>+136(SB)/4, $0x3e800000
-DATA leafWords<>+140(SB)/4, $0xff800000
-DATA leafWords<>+144(SB)/4, $0x3c800000
-DATA leafWords<>+148(SB)/4, $0x3727c5ac
-DATA leafWords<>+152(SB)/4, $0xffffffff
-DATA leafWords<>+156(SB)/4, $0x7f800000
-DATA leafWords<>+160(SB)/4, $0x00800000
-DATA leafWords<>+164(SB)/4, $0x3f3504f3
-DATA leafWords<>+168(SB)/4, $0x40000000
-DATA leafWords<>+172(SB)/4, $0x3e98f06f
-DATA leafWords<>+176(SB)/4, $0x3eccaf68
-DATA leafWords<>+180(SB)/4, $0x3f2aaabd
-DATA leafWords<>+184(SB)/4, $0x7fc00000
-DATA leafWords<>+188(SB)/4, $0x41880000
-DATA leafWords<>+192(SB)/4, $0x3f666666
-DATA leafWords<>+196(SB)/4, $0x3dcccccd
-DATA leafWords<>+200(SB)/4, $0x3f7ae148
-DATA leafWords<>+204(SB)/4, $0x3ca3d70a
-DATA leafWords<>+208(SB)/4, $0x3089705f
-GLOBL leafWords<>(SB), RODATA|NOPTR, $212
+DATA vectorWords<>+0(SB)/4, $0x00000001
+DATA vectorWords<>+4(SB)/4, $0x00000000
+DATA vectorWords<>+8(SB)/4, $0xbe135d8e
+DATA vectorWords<>+12(SB)/4, $0x42b20000
+DATA vectorWords<>+16(SB)/4, $0xc2b00000
+DATA vectorWords<>+20(SB)/4, $0x3fb8aa3b
+DATA vectorWords<>+24(SB)/4, $0x4b400000
+DATA vectorWords<>+28(SB)/4, $0x3f317200
+DATA vectorWords<>+32(SB)/4, $0x35bfbe8e
+DATA vectorWords<>+36(SB)/4, $0x3ab5118b
+DATA vectorWords<>+40(SB)/4, $0x3c091d47
+DATA vectorWords<>+44(SB)/4, $0x3d2aac7b
+DATA vectorWords<>+48(SB)/4, $0x3e2aaa48
+DATA vectorWords<>+52(SB)/4, $0x3efffffe
+DATA vectorWords<>+56(SB)/4, $0x3f800000
+DATA vectorWords<>+60(SB)/4, $0x0000007f
+DATA vectorWords<>+64(SB)/4, $0x3f22f983
+DATA vectorWords<>+68(SB)/4, $0x3fc90000
+DATA vectorWords<>+72(SB)/4, $0x39fda000
+DATA vectorWords<>+76(SB)/4, $0x33a22000
+DATA vectorWords<>+80(SB)/4, $0x2c34611a
+DATA vectorWords<>+84(SB)/4, $0x37ccf42d
+DATA vectorWords<>+88(SB)/4, $0xbab60614
+DATA vectorWords<>+92(SB)/4, $0x3d2aaaa5
+DATA vectorWords<>+96(SB)/4, $0xbf000000
+DATA vectorWords<>+100(SB)/4, $0xb94ca028
+DATA vectorWords<>+104(SB)/4, $0x3c088398
+DATA vectorWords<>+108(SB)/4, $0xbe2aaaa3
+DATA vectorWords<>+112(SB)/4, $0x00000002
+DATA vectorWords<>+116(SB)/4, $0x00000008
+DATA vectorWords<>+120(SB)/4, $0x0000aaaa
+DATA vectorWords<>+124(SB)/4, $0x41000000
+DATA vectorWords<>+128(SB)/4, $0x3f8e38e4
+DATA vectorWords<>+132(SB)/4, $0x1999999a
+DATA vectorWords<>+136(SB)/4, $0x3e800000
+DATA vectorWords<>+140(SB)/4, $0xff800000
+DATA vectorWords<>+144(SB)/4, $0x3c800000
+DATA vectorWords<>+148(SB)/4, $0x3727c5ac
+DATA vectorWords<>+152(SB)/4, $0xffffffff
+DATA vectorWords<>+156(SB)/4, $0x7f800000
+DATA vectorWords<>+160(SB)/4, $0x00800000
+DATA vectorWords<>+164(SB)/4, $0x3f3504f3
+DATA vectorWords<>+168(SB)/4, $0x40000000
+DATA vectorWords<>+172(SB)/4, $0x3e98f06f
+DATA vectorWords<>+176(SB)/4, $0x3eccaf68
+DATA vectorWords<>+180(SB)/4, $0x3f2aaabd
+DATA vectorWords<>+184(SB)/4, $0x7fc00000
+DATA vectorWords<>+188(SB)/4, $0x41880000
+DATA vectorWords<>+192(SB)/4, $0x3f666666
+DATA vectorWords<>+196(SB)/4, $0x3dcccccd
+DATA vectorWords<>+200(SB)/4, $0x3f7ae148
+DATA vectorWords<>+204(SB)/4, $0x3ca3d70a
+DATA vectorWords<>+208(SB)/4, $0x3089705f
+GLOBL vectorWords<>(SB), RODATA|NOPTR, $212
 
-DATA leafVectors<>+0(SB)/8, $0x0000000100000001
-DATA leafVectors<>+8(SB)/8, $0x0000000100000001
-DATA leafVectors<>+16(SB)/8, $0x0000000100000001
-DATA leafVectors<>+24(SB)/8, $0x0000000100000001
-DATA leafVectors<>+32(SB)/8, $0x0000000000000000
-DATA leafVectors<>+40(SB)/8, $0x0000000000000000
-DATA leafVectors<>+48(SB)/8, $0x0000000000000000
-DATA leafVectors<>+56(SB)/8, $0x0000000000000000
-DATA leafVectors<>+64(SB)/8, $0xbe135d8ebe135d8e
-DATA leafVectors<>+72(SB)/8, $0xbe135d8ebe135d8e
-DATA leafVectors<>+80(SB)/8, $0xbe135d8ebe135d8e
-DATA leafVectors<>+88(SB)/8, $0xbe135d8ebe135d8e
-DATA leafVectors<>+96(SB)/8, $0x42b2000042b20000
-DATA leafVectors<>+104(SB)/8, $0x42b2000042b20000
-DATA leafVectors<>+112(SB)/8, $0x42b2000042b20000
-DATA leafVectors<>+120(SB)/8, $0x42b2000042b20000
-DATA leafVectors<>+128(SB)/8, $0xc2b00000c2b00000
-DATA leafVectors<>+136(SB)/8, $0xc2b00000c2b00000
-DATA leafVectors<>+144(SB)/8, $0xc2b00000c2b00000
-DATA leafVectors<>+152(SB)/8, $0xc2b00000c2b00000
-DATA leafVectors<>+160(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA leafVectors<>+168(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA leafVectors<>+176(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA leafVectors<>+184(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA leafVectors<>+192(SB)/8, $0x4b4000004b400000
-DATA leafVectors<>+200(SB)/8, $0x4b4000004b400000
-DATA leafVectors<>+208(SB)/8, $0x4b4000004b400000
-DATA leafVectors<>+216(SB)/8, $0x4b4000004b400000
-DATA leafVectors<>+224(SB)/8, $0x3f3172003f317200
-DATA leafVectors<>+232(SB)/8, $0x3f3172003f317200
-DATA leafVectors<>+240(SB)/8, $0x3f3172003f317200
-DATA leafVectors<>+248(SB)/8, $0x3f3172003f317200
-DATA leafVectors<>+256(SB)/8, $0x35bfbe8e35bfbe8e
-DATA leafVectors<>+264(SB)/8, $0x35bfbe8e35bfbe8e
-DATA leafVectors<>+272(SB)/8, $0x35bfbe8e35bfbe8e
-DATA leafVectors<>+280(SB)/8, $0x35bfbe8e35bfbe8e
-DATA leafVectors<>+288(SB)/8, $0x3ab5118b3ab5118b
-DATA leafVectors<>+296(SB)/8, $0x3ab5118b3ab5118b
-DATA leafVectors<>+304(SB)/8, $0x3ab5118b3ab5118b
-DATA leafVectors<>+312(SB)/8, $0x3ab5118b3ab5118b
-DATA leafVectors<>+320(SB)/8, $0x3c091d473c091d47
-DATA leafVectors<>+328(SB)/8, $0x3c091d473c091d47
-DATA leafVectors<>+336(SB)/8, $0x3c091d473c091d47
-DATA leafVectors<>+344(SB)/8, $0x3c091d473c091d47
-DATA leafVectors<>+352(SB)/8, $0x3d2aac7b3d2aac7b
-DATA leafVectors<>+360(SB)/8, $0x3d2aac7b3d2aac7b
-DATA leafVectors<>+368(SB)/8, $0x3d2aac7b3d2aac7b
-DATA leafVectors<>+376(SB)/8, $0x3d2aac7b3d2aac7b
-DATA leafVectors<>+384(SB)/8, $0x3e2aaa483e2aaa48
-DATA leafVectors<>+392(SB)/8, $0x3e2aaa483e2aaa48
-DATA leafVectors<>+400(SB)/8, $0x3e2aaa483e2aaa48
-DATA leafVectors<>+408(SB)/8, $0x3e2aaa483e2aaa48
-DATA leafVectors<>+416(SB)/8, $0x3efffffe3efffffe
-DATA leafVectors<>+424(SB)/8, $0x3efffffe3efffffe
-DATA leafVectors<>+432(SB)/8, $0x3efffffe3efffffe
-DATA leafVectors<>+440(SB)/8, $0x3efffffe3efffffe
-DATA leafVectors<>+448(SB)/8, $0x3f8000003f800000
-DATA leafVectors<>+456(SB)/8, $0x3f8000003f800000
-DATA leafVectors<>+464(SB)/8, $0x3f8000003f800000
-DATA leafVectors<>+472(SB)/8, $0x3f8000003f800000
-DATA leafVectors<>+480(SB)/8, $0x0000007f0000007f
-DATA leafVectors<>+488(SB)/8, $0x0000007f0000007f
-DATA leafVectors<>+496(SB)/8, $0x0000007f0000007f
-DATA leafVectors<>+504(SB)/8, $0x0000007f0000007f
-DATA leafVectors<>+512(SB)/8, $0x3f22f9833f22f983
-DATA leafVectors<>+520(SB)/8, $0x3f22f9833f22f983
-DATA leafVectors<>+528(SB)/8, $0x3f22f9833f22f983
-DATA leafVectors<>+536(SB)/8, $0x3f22f9833f22f983
-DATA leafVectors<>+544(SB)/8, $0x3fc900003fc90000
-DATA leafVectors<>+552(SB)/8, $0x3fc900003fc90000
-DATA leafVectors<>+560(SB)/8, $0x3fc900003fc90000
-DATA leafVectors<>+568(SB)/8, $0x3fc900003fc90000
-DATA leafVectors<>+576(SB)/8, $0x39fda00039fda000
-DATA leafVectors<>+584(SB)/8, $0x39fda00039fda000
-DATA leafVectors<>+592(SB)/8, $0x39fda00039fda000
-DATA leafVectors<>+600(SB)/8, $0x39fda00039fda000
-DATA leafVectors<>+608(SB)/8, $0x33a2200033a22000
-DATA leafVectors<>+616(SB)/8, $0x33a2200033a22000
-DATA leafVectors<>+624(SB)/8, $0x33a2200033a22000
-DATA leafVectors<>+632(SB)/8, $0x33a2200033a22000
-DATA leafVectors<>+640(SB)/8, $0x2c34611a2c34611a
-DATA leafVectors<>+648(SB)/8, $0x2c34611a2c34611a
-DATA leafVectors<>+656(SB)/8, $0x2c34611a2c34611a
-DATA leafVectors<>+664(SB)/8, $0x2c34611a2c34611a
-DATA leafVectors<>+672(SB)/8, $0x37ccf42d37ccf42d
-DATA leafVectors<>+680(SB)/8, $0x37ccf42d37ccf42d
-DATA leafVectors<>+688(SB)/8, $0x37ccf42d37ccf42d
-DATA leafVectors<>+696(SB)/8, $0x37ccf42d37ccf42d
-DATA leafVectors<>+704(SB)/8, $0xbab60614bab60614
-DATA leafVectors<>+712(SB)/8, $0xbab60614bab60614
-DATA leafVectors<>+720(SB)/8, $0xbab60614bab60614
-DATA leafVectors<>+728(SB)/8, $0xbab60614bab60614
-DATA leafVectors<>+736(SB)/8, $0x3d2aaaa53d2aaaa5
-DATA leafVectors<>+744(SB)/8, $0x3d2aaaa53d2aaaa5
-DATA leafVectors<>+752(SB)/8, $0x3d2aaaa53d2aaaa5
-DATA leafVectors<>+760(SB)/8, $0x3d2aaaa53d2aaaa5
-DATA leafVectors<>+768(SB)/8, $0xbf000000bf000000
-DATA leafVectors<>+776(SB)/8, $0xbf000000bf000000
-DATA leafVectors<>+784(SB)/8, $0xbf000000bf000000
-DATA leafVectors<>+792(SB)/8, $0xbf000000bf000000
-DATA leafVectors<>+800(SB)/8, $0xb94ca028b94ca028
-DATA leafVectors<>+808(SB)/8, $0xb94ca028b94ca028
-DATA leafVectors<>+816(SB)/8, $0xb94ca028b94ca028
-DATA leafVectors<>+824(SB)/8, $0xb94ca028b94ca028
-DATA leafVectors<>+832(SB)/8, $0x3c0883983c088398
-DATA leafVectors<>+840(SB)/8, $0x3c0883983c088398
-DATA leafVectors<>+848(SB)/8, $0x3c0883983c088398
-DATA leafVectors<>+856(SB)/8, $0x3c0883983c088398
-DATA leafVectors<>+864(SB)/8, $0xbe2aaaa3be2aaaa3
-DATA leafVectors<>+872(SB)/8, $0xbe2aaaa3be2aaaa3
-DATA leafVectors<>+880(SB)/8, $0xbe2aaaa3be2aaaa3
-DATA leafVectors<>+888(SB)/8, $0xbe2aaaa3be2aaaa3
-DATA leafVectors<>+896(SB)/8, $0x0000000200000002
-DATA leafVectors<>+904(SB)/8, $0x0000000200000002
-DATA leafVectors<>+912(SB)/8, $0x0000000200000002
-DATA leafVectors<>+920(SB)/8, $0x0000000200000002
-DATA leafVectors<>+928(SB)/8, $0xd2511f53d2511f53
-DATA leafVectors<>+936(SB)/8, $0xd2511f53d2511f53
-DATA leafVectors<>+944(SB)/8, $0xd2511f53d2511f53
-DATA leafVectors<>+952(SB)/8, $0xd2511f53d2511f53
-DATA leafVectors<>+960(SB)/8, $0xcd9e8d57cd9e8d57
-DATA leafVectors<>+968(SB)/8, $0xcd9e8d57cd9e8d57
-DATA leafVectors<>+976(SB)/8, $0xcd9e8d57cd9e8d57
-DATA leafVectors<>+984(SB)/8, $0xcd9e8d57cd9e8d57
-DATA leafVectors<>+992(SB)/8, $0x0000000000000000
-DATA leafVectors<>+1000(SB)/8, $0x0000000000000002
-DATA leafVectors<>+1008(SB)/8, $0x0000000000000001
-DATA leafVectors<>+1016(SB)/8, $0x0000000000000003
-DATA leafVectors<>+1024(SB)/8, $0x0000000400000004
-DATA leafVectors<>+1032(SB)/8, $0x0000000400000004
-DATA leafVectors<>+1040(SB)/8, $0x0000000400000004
-DATA leafVectors<>+1048(SB)/8, $0x0000000400000004
-DATA leafVectors<>+1056(SB)/8, $0x8000000080000000
-DATA leafVectors<>+1064(SB)/8, $0x8000000080000000
-DATA leafVectors<>+1072(SB)/8, $0x8000000080000000
-DATA leafVectors<>+1080(SB)/8, $0x8000000080000000
-DATA leafVectors<>+1088(SB)/8, $0x9999999a9999999a
-DATA leafVectors<>+1096(SB)/8, $0x9999999a9999999a
-DATA leafVectors<>+1104(SB)/8, $0x9999999a9999999a
-DATA leafVectors<>+1112(SB)/8, $0x9999999a9999999a
-DATA leafVectors<>+1120(SB)/8, $0x4100000041000000
-DATA leafVectors<>+1128(SB)/8, $0x4100000041000000
-DATA leafVectors<>+1136(SB)/8, $0x4100000041000000
-DATA leafVectors<>+1144(SB)/8, $0x4100000041000000
-DATA leafVectors<>+1152(SB)/8, $0x3f8e38e43f8e38e4
-DATA leafVectors<>+1160(SB)/8, $0x3f8e38e43f8e38e4
-DATA leafVectors<>+1168(SB)/8, $0x3f8e38e43f8e38e4
-DATA leafVectors<>+1176(SB)/8, $0x3f8e38e43f8e38e4
-DATA leafVectors<>+1184(SB)/8, $0x3e8000003e800000
-DATA leafVectors<>+1192(SB)/8, $0x3e8000003e800000
-DATA leafVectors<>+1200(SB)/8, $0x3e8000003e800000
-DATA leafVectors<>+1208(SB)/8, $0x3e8000003e800000
-DATA leafVectors<>+1216(SB)/8, $0xffffffffffffffff
-DATA leafVectors<>+1224(SB)/8, $0xffffffffffffffff
-DATA leafVectors<>+1232(SB)/8, $0xffffffffffffffff
-DATA leafVectors<>+1240(SB)/8, $0xffffffffffffffff
-DATA leafVectors<>+1248(SB)/8, $0xff800000ff800000
-DATA leafVectors<>+1256(SB)/8, $0xff800000ff800000
-DATA leafVectors<>+1264(SB)/8, $0xff800000ff800000
-DATA leafVectors<>+1272(SB)/8, $0xff800000ff800000
-DATA leafVectors<>+1280(SB)/8, $0x3c8000003c800000
-DATA leafVectors<>+1288(SB)/8, $0x3c8000003c800000
-DATA leafVectors<>+1296(SB)/8, $0x3c8000003c800000
-DATA leafVectors<>+1304(SB)/8, $0x3c8000003c800000
-DATA leafVectors<>+1312(SB)/8, $0x3727c5ac3727c5ac
-DATA leafVectors<>+1320(SB)/8, $0x3727c5ac3727c5ac
-DATA leafVectors<>+1328(SB)/8, $0x3727c5ac3727c5ac
-DATA leafVectors<>+1336(SB)/8, $0x3727c5ac3727c5ac
-DATA leafVectors<>+1344(SB)/8, $0x7f8000007f800000
-DATA leafVectors<>+1352(SB)/8, $0x7f8000007f800000
-DATA leafVectors<>+1360(SB)/8, $0x7f8000007f800000
-DATA leafVectors<>+1368(SB)/8, $0x7f8000007f800000
-DATA leafVectors<>+1376(SB)/8, $0x0080000000800000
-DATA leafVectors<>+1384(SB)/8, $0x0080000000800000
-DATA leafVectors<>+1392(SB)/8, $0x0080000000800000
-DATA leafVectors<>+1400(SB)/8, $0x0080000000800000
-DATA leafVectors<>+1408(SB)/8, $0x3f3504f33f3504f3
-DATA leafVectors<>+1416(SB)/8, $0x3f3504f33f3504f3
-DATA leafVectors<>+1424(SB)/8, $0x3f3504f33f3504f3
-DATA leafVectors<>+1432(SB)/8, $0x3f3504f33f3504f3
-DATA leafVectors<>+1440(SB)/8, $0x4000000040000000
-DATA leafVectors<>+1448(SB)/8, $0x4000000040000000
-DATA leafVectors<>+1456(SB)/8, $0x4000000040000000
-DATA leafVectors<>+1464(SB)/8, $0x4000000040000000
-DATA leafVectors<>+1472(SB)/8, $0x3e98f06f3e98f06f
-DATA leafVectors<>+1480(SB)/8, $0x3e98f06f3e98f06f
-DATA leafVectors<>+1488(SB)/8, $0x3e98f06f3e98f06f
-DATA leafVectors<>+1496(SB)/8, $0x3e98f06f3e98f06f
-DATA leafVectors<>+1504(SB)/8, $0x3eccaf683eccaf68
-DATA leafVectors<>+1512(SB)/8, $0x3eccaf683eccaf68
-DATA leafVectors<>+1520(SB)/8, $0x3eccaf683eccaf68
-DATA leafVectors<>+1528(SB)/8, $0x3eccaf683eccaf68
-DATA leafVectors<>+1536(SB)/8, $0x3f2aaabd3f2aaabd
-DATA leafVectors<>+1544(SB)/8, $0x3f2aaabd3f2aaabd
-DATA leafVectors<>+1552(SB)/8, $0x3f2aaabd3f2aaabd
-DATA leafVectors<>+1560(SB)/8, $0x3f2aaabd3f2aaabd
-DATA leafVectors<>+1568(SB)/8, $0x7fc000007fc00000
-DATA leafVectors<>+1576(SB)/8, $0x7fc000007fc00000
-DATA leafVectors<>+1584(SB)/8, $0x7fc000007fc00000
-DATA leafVectors<>+1592(SB)/8, $0x7fc000007fc00000
-DATA leafVectors<>+1600(SB)/8, $0x4188000041880000
-DATA leafVectors<>+1608(SB)/8, $0x4188000041880000
-DATA leafVectors<>+1616(SB)/8, $0x4188000041880000
-DATA leafVectors<>+1624(SB)/8, $0x4188000041880000
-DATA leafVectors<>+1632(SB)/8, $0x3f6666663f666666
-DATA leafVectors<>+1640(SB)/8, $0x3f6666663f666666
-DATA leafVectors<>+1648(SB)/8, $0x3f6666663f666666
-DATA leafVectors<>+1656(SB)/8, $0x3f6666663f666666
-DATA leafVectors<>+1664(SB)/8, $0x3dcccccd3dcccccd
-DATA leafVectors<>+1672(SB)/8, $0x3dcccccd3dcccccd
-DATA leafVectors<>+1680(SB)/8, $0x3dcccccd3dcccccd
-DATA leafVectors<>+1688(SB)/8, $0x3dcccccd3dcccccd
-DATA leafVectors<>+1696(SB)/8, $0x3f7ae1483f7ae148
-DATA leafVectors<>+1704(SB)/8, $0x3f7ae1483f7ae148
-DATA leafVectors<>+1712(SB)/8, $0x3f7ae1483f7ae148
-DATA leafVectors<>+1720(SB)/8, $0x3f7ae1483f7ae148
-DATA leafVectors<>+1728(SB)/8, $0x3ca3d70a3ca3d70a
-DATA leafVectors<>+1736(SB)/8, $0x3ca3d70a3ca3d70a
-DATA leafVectors<>+1744(SB)/8, $0x3ca3d70a3ca3d70a
-DATA leafVectors<>+1752(SB)/8, $0x3ca3d70a3ca3d70a
-DATA leafVectors<>+1760(SB)/8, $0x3089705f3089705f
-DATA leafVectors<>+1768(SB)/8, $0x3089705f3089705f
-DATA leafVectors<>+1776(SB)/8, $0x3089705f3089705f
-DATA leafVectors<>+1784(SB)/8, $0x3089705f3089705f
-GLOBL leafVectors<>(SB), RODATA|NOPTR, $1792
+DATA vectorVectors<>+0(SB)/8, $0x0000000100000001
+DATA vectorVectors<>+8(SB)/8, $0x0000000100000001
+DATA vectorVectors<>+16(SB)/8, $0x0000000100000001
+DATA vectorVectors<>+24(SB)/8, $0x0000000100000001
+DATA vectorVectors<>+32(SB)/8, $0x0000000000000000
+DATA vectorVectors<>+40(SB)/8, $0x0000000000000000
+DATA vectorVectors<>+48(SB)/8, $0x0000000000000000
+DATA vectorVectors<>+56(SB)/8, $0x0000000000000000
+DATA vectorVectors<>+64(SB)/8, $0xbe135d8ebe135d8e
+DATA vectorVectors<>+72(SB)/8, $0xbe135d8ebe135d8e
+DATA vectorVectors<>+80(SB)/8, $0xbe135d8ebe135d8e
+DATA vectorVectors<>+88(SB)/8, $0xbe135d8ebe135d8e
+DATA vectorVectors<>+96(SB)/8, $0x42b2000042b20000
+DATA vectorVectors<>+104(SB)/8, $0x42b2000042b20000
+DATA vectorVectors<>+112(SB)/8, $0x42b2000042b20000
+DATA vectorVectors<>+120(SB)/8, $0x42b2000042b20000
+DATA vectorVectors<>+128(SB)/8, $0xc2b00000c2b00000
+DATA vectorVectors<>+136(SB)/8, $0xc2b00000c2b00000
+DATA vectorVectors<>+144(SB)/8, $0xc2b00000c2b00000
+DATA vectorVectors<>+152(SB)/8, $0xc2b00000c2b00000
+DATA vectorVectors<>+160(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA vectorVectors<>+168(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA vectorVectors<>+176(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA vectorVectors<>+184(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA vectorVectors<>+192(SB)/8, $0x4b4000004b400000
+DATA vectorVectors<>+200(SB)/8, $0x4b4000004b400000
+DATA vectorVectors<>+208(SB)/8, $0x4b4000004b400000
+DATA vectorVectors<>+216(SB)/8, $0x4b4000004b400000
+DATA vectorVectors<>+224(SB)/8, $0x3f3172003f317200
+DATA vectorVectors<>+232(SB)/8, $0x3f3172003f317200
+DATA vectorVectors<>+240(SB)/8, $0x3f3172003f317200
+DATA vectorVectors<>+248(SB)/8, $0x3f3172003f317200
+DATA vectorVectors<>+256(SB)/8, $0x35bfbe8e35bfbe8e
+DATA vectorVectors<>+264(SB)/8, $0x35bfbe8e35bfbe8e
+DATA vectorVectors<>+272(SB)/8, $0x35bfbe8e35bfbe8e
+DATA vectorVectors<>+280(SB)/8, $0x35bfbe8e35bfbe8e
+DATA vectorVectors<>+288(SB)/8, $0x3ab5118b3ab5118b
+DATA vectorVectors<>+296(SB)/8, $0x3ab5118b3ab5118b
+DATA vectorVectors<>+304(SB)/8, $0x3ab5118b3ab5118b
+DATA vectorVectors<>+312(SB)/8, $0x3ab5118b3ab5118b
+DATA vectorVectors<>+320(SB)/8, $0x3c091d473c091d47
+DATA vectorVectors<>+328(SB)/8, $0x3c091d473c091d47
+DATA vectorVectors<>+336(SB)/8, $0x3c091d473c091d47
+DATA vectorVectors<>+344(SB)/8, $0x3c091d473c091d47
+DATA vectorVectors<>+352(SB)/8, $0x3d2aac7b3d2aac7b
+DATA vectorVectors<>+360(SB)/8, $0x3d2aac7b3d2aac7b
+DATA vectorVectors<>+368(SB)/8, $0x3d2aac7b3d2aac7b
+DATA vectorVectors<>+376(SB)/8, $0x3d2aac7b3d2aac7b
+DATA vectorVectors<>+384(SB)/8, $0x3e2aaa483e2aaa48
+DATA vectorVectors<>+392(SB)/8, $0x3e2aaa483e2aaa48
+DATA vectorVectors<>+400(SB)/8, $0x3e2aaa483e2aaa48
+DATA vectorVectors<>+408(SB)/8, $0x3e2aaa483e2aaa48
+DATA vectorVectors<>+416(SB)/8, $0x3efffffe3efffffe
+DATA vectorVectors<>+424(SB)/8, $0x3efffffe3efffffe
+DATA vectorVectors<>+432(SB)/8, $0x3efffffe3efffffe
+DATA vectorVectors<>+440(SB)/8, $0x3efffffe3efffffe
+DATA vectorVectors<>+448(SB)/8, $0x3f8000003f800000
+DATA vectorVectors<>+456(SB)/8, $0x3f8000003f800000
+DATA vectorVectors<>+464(SB)/8, $0x3f8000003f800000
+DATA vectorVectors<>+472(SB)/8, $0x3f8000003f800000
+DATA vectorVectors<>+480(SB)/8, $0x0000007f0000007f
+DATA vectorVectors<>+488(SB)/8, $0x0000007f0000007f
+DATA vectorVectors<>+496(SB)/8, $0x0000007f0000007f
+DATA vectorVectors<>+504(SB)/8, $0x0000007f0000007f
+DATA vectorVectors<>+512(SB)/8, $0x3f22f9833f22f983
+DATA vectorVectors<>+520(SB)/8, $0x3f22f9833f22f983
+DATA vectorVectors<>+528(SB)/8, $0x3f22f9833f22f983
+DATA vectorVectors<>+536(SB)/8, $0x3f22f9833f22f983
+DATA vectorVectors<>+544(SB)/8, $0x3fc900003fc90000
+DATA vectorVectors<>+552(SB)/8, $0x3fc900003fc90000
+DATA vectorVectors<>+560(SB)/8, $0x3fc900003fc90000
+DATA vectorVectors<>+568(SB)/8, $0x3fc900003fc90000
+DATA vectorVectors<>+576(SB)/8, $0x39fda00039fda000
+DATA vectorVectors<>+584(SB)/8, $0x39fda00039fda000
+DATA vectorVectors<>+592(SB)/8, $0x39fda00039fda000
+DATA vectorVectors<>+600(SB)/8, $0x39fda00039fda000
+DATA vectorVectors<>+608(SB)/8, $0x33a2200033a22000
+DATA vectorVectors<>+616(SB)/8, $0x33a2200033a22000
+DATA vectorVectors<>+624(SB)/8, $0x33a2200033a22000
+DATA vectorVectors<>+632(SB)/8, $0x33a2200033a22000
+DATA vectorVectors<>+640(SB)/8, $0x2c34611a2c34611a
+DATA vectorVectors<>+648(SB)/8, $0x2c34611a2c34611a
+DATA vectorVectors<>+656(SB)/8, $0x2c34611a2c34611a
+DATA vectorVectors<>+664(SB)/8, $0x2c34611a2c34611a
+DATA vectorVectors<>+672(SB)/8, $0x37ccf42d37ccf42d
+DATA vectorVectors<>+680(SB)/8, $0x37ccf42d37ccf42d
+DATA vectorVectors<>+688(SB)/8, $0x37ccf42d37ccf42d
+DATA vectorVectors<>+696(SB)/8, $0x37ccf42d37ccf42d
+DATA vectorVectors<>+704(SB)/8, $0xbab60614bab60614
+DATA vectorVectors<>+712(SB)/8, $0xbab60614bab60614
+DATA vectorVectors<>+720(SB)/8, $0xbab60614bab60614
+DATA vectorVectors<>+728(SB)/8, $0xbab60614bab60614
+DATA vectorVectors<>+736(SB)/8, $0x3d2aaaa53d2aaaa5
+DATA vectorVectors<>+744(SB)/8, $0x3d2aaaa53d2aaaa5
+DATA vectorVectors<>+752(SB)/8, $0x3d2aaaa53d2aaaa5
+DATA vectorVectors<>+760(SB)/8, $0x3d2aaaa53d2aaaa5
+DATA vectorVectors<>+768(SB)/8, $0xbf000000bf000000
+DATA vectorVectors<>+776(SB)/8, $0xbf000000bf000000
+DATA vectorVectors<>+784(SB)/8, $0xbf000000bf000000
+DATA vectorVectors<>+792(SB)/8, $0xbf000000bf000000
+DATA vectorVectors<>+800(SB)/8, $0xb94ca028b94ca028
+DATA vectorVectors<>+808(SB)/8, $0xb94ca028b94ca028
+DATA vectorVectors<>+816(SB)/8, $0xb94ca028b94ca028
+DATA vectorVectors<>+824(SB)/8, $0xb94ca028b94ca028
+DATA vectorVectors<>+832(SB)/8, $0x3c0883983c088398
+DATA vectorVectors<>+840(SB)/8, $0x3c0883983c088398
+DATA vectorVectors<>+848(SB)/8, $0x3c0883983c088398
+DATA vectorVectors<>+856(SB)/8, $0x3c0883983c088398
+DATA vectorVectors<>+864(SB)/8, $0xbe2aaaa3be2aaaa3
+DATA vectorVectors<>+872(SB)/8, $0xbe2aaaa3be2aaaa3
+DATA vectorVectors<>+880(SB)/8, $0xbe2aaaa3be2aaaa3
+DATA vectorVectors<>+888(SB)/8, $0xbe2aaaa3be2aaaa3
+DATA vectorVectors<>+896(SB)/8, $0x0000000200000002
+DATA vectorVectors<>+904(SB)/8, $0x0000000200000002
+DATA vectorVectors<>+912(SB)/8, $0x0000000200000002
+DATA vectorVectors<>+920(SB)/8, $0x0000000200000002
+DATA vectorVectors<>+928(SB)/8, $0xd2511f53d2511f53
+DATA vectorVectors<>+936(SB)/8, $0xd2511f53d2511f53
+DATA vectorVectors<>+944(SB)/8, $0xd2511f53d2511f53
+DATA vectorVectors<>+952(SB)/8, $0xd2511f53d2511f53
+DATA vectorVectors<>+960(SB)/8, $0xcd9e8d57cd9e8d57
+DATA vectorVectors<>+968(SB)/8, $0xcd9e8d57cd9e8d57
+DATA vectorVectors<>+976(SB)/8, $0xcd9e8d57cd9e8d57
+DATA vectorVectors<>+984(SB)/8, $0xcd9e8d57cd9e8d57
+DATA vectorVectors<>+992(SB)/8, $0x0000000000000000
+DATA vectorVectors<>+1000(SB)/8, $0x0000000000000002
+DATA vectorVectors<>+1008(SB)/8, $0x0000000000000001
+DATA vectorVectors<>+1016(SB)/8, $0x0000000000000003
+DATA vectorVectors<>+1024(SB)/8, $0x0000000400000004
+DATA vectorVectors<>+1032(SB)/8, $0x0000000400000004
+DATA vectorVectors<>+1040(SB)/8, $0x0000000400000004
+DATA vectorVectors<>+1048(SB)/8, $0x0000000400000004
+DATA vectorVectors<>+1056(SB)/8, $0x8000000080000000
+DATA vectorVectors<>+1064(SB)/8, $0x8000000080000000
+DATA vectorVectors<>+1072(SB)/8, $0x8000000080000000
+DATA vectorVectors<>+1080(SB)/8, $0x8000000080000000
+DATA vectorVectors<>+1088(SB)/8, $0x9999999a9999999a
+DATA vectorVectors<>+1096(SB)/8, $0x9999999a9999999a
+DATA vectorVectors<>+1104(SB)/8, $0x9999999a9999999a
+DATA vectorVectors<>+1112(SB)/8, $0x9999999a9999999a
+DATA vectorVectors<>+1120(SB)/8, $0x4100000041000000
+DATA vectorVectors<>+1128(SB)/8, $0x4100000041000000
+DATA vectorVectors<>+1136(SB)/8, $0x4100000041000000
+DATA vectorVectors<>+1144(SB)/8, $0x4100000041000000
+DATA vectorVectors<>+1152(SB)/8, $0x3f8e38e43f8e38e4
+DATA vectorVectors<>+1160(SB)/8, $0x3f8e38e43f8e38e4
+DATA vectorVectors<>+1168(SB)/8, $0x3f8e38e43f8e38e4
+DATA vectorVectors<>+1176(SB)/8, $0x3f8e38e43f8e38e4
+DATA vectorVectors<>+1184(SB)/8, $0x3e8000003e800000
+DATA vectorVectors<>+1192(SB)/8, $0x3e8000003e800000
+DATA vectorVectors<>+1200(SB)/8, $0x3e8000003e800000
+DATA vectorVectors<>+1208(SB)/8, $0x3e8000003e800000
+DATA vectorVectors<>+1216(SB)/8, $0xffffffffffffffff
+DATA vectorVectors<>+1224(SB)/8, $0xffffffffffffffff
+DATA vectorVectors<>+1232(SB)/8, $0xffffffffffffffff
+DATA vectorVectors<>+1240(SB)/8, $0xffffffffffffffff
+DATA vectorVectors<>+1248(SB)/8, $0xff800000ff800000
+DATA vectorVectors<>+1256(SB)/8, $0xff800000ff800000
+DATA vectorVectors<>+1264(SB)/8, $0xff800000ff800000
+DATA vectorVectors<>+1272(SB)/8, $0xff800000ff800000
+DATA vectorVectors<>+1280(SB)/8, $0x3c8000003c800000
+DATA vectorVectors<>+1288(SB)/8, $0x3c8000003c800000
+DATA vectorVectors<>+1296(SB)/8, $0x3c8000003c800000
+DATA vectorVectors<>+1304(SB)/8, $0x3c8000003c800000
+DATA vectorVectors<>+1312(SB)/8, $0x3727c5ac3727c5ac
+DATA vectorVectors<>+1320(SB)/8, $0x3727c5ac3727c5ac
+DATA vectorVectors<>+1328(SB)/8, $0x3727c5ac3727c5ac
+DATA vectorVectors<>+1336(SB)/8, $0x3727c5ac3727c5ac
+DATA vectorVectors<>+1344(SB)/8, $0x7f8000007f800000
+DATA vectorVectors<>+1352(SB)/8, $0x7f8000007f800000
+DATA vectorVectors<>+1360(SB)/8, $0x7f8000007f800000
+DATA vectorVectors<>+1368(SB)/8, $0x7f8000007f800000
+DATA vectorVectors<>+1376(SB)/8, $0x0080000000800000
+DATA vectorVectors<>+1384(SB)/8, $0x0080000000800000
+DATA vectorVectors<>+1392(SB)/8, $0x0080000000800000
+DATA vectorVectors<>+1400(SB)/8, $0x0080000000800000
+DATA vectorVectors<>+1408(SB)/8, $0x3f3504f33f3504f3
+DATA vectorVectors<>+1416(SB)/8, $0x3f3504f33f3504f3
+DATA vectorVectors<>+1424(SB)/8, $0x3f3504f33f3504f3
+DATA vectorVectors<>+1432(SB)/8, $0x3f3504f33f3504f3
+DATA vectorVectors<>+1440(SB)/8, $0x4000000040000000
+DATA vectorVectors<>+1448(SB)/8, $0x4000000040000000
+DATA vectorVectors<>+1456(SB)/8, $0x4000000040000000
+DATA vectorVectors<>+1464(SB)/8, $0x4000000040000000
+DATA vectorVectors<>+1472(SB)/8, $0x3e98f06f3e98f06f
+DATA vectorVectors<>+1480(SB)/8, $0x3e98f06f3e98f06f
+DATA vectorVectors<>+1488(SB)/8, $0x3e98f06f3e98f06f
+DATA vectorVectors<>+1496(SB)/8, $0x3e98f06f3e98f06f
+DATA vectorVectors<>+1504(SB)/8, $0x3eccaf683eccaf68
+DATA vectorVectors<>+1512(SB)/8, $0x3eccaf683eccaf68
+DATA vectorVectors<>+1520(SB)/8, $0x3eccaf683eccaf68
+DATA vectorVectors<>+1528(SB)/8, $0x3eccaf683eccaf68
+DATA vectorVectors<>+1536(SB)/8, $0x3f2aaabd3f2aaabd
+DATA vectorVectors<>+1544(SB)/8, $0x3f2aaabd3f2aaabd
+DATA vectorVectors<>+1552(SB)/8, $0x3f2aaabd3f2aaabd
+DATA vectorVectors<>+1560(SB)/8, $0x3f2aaabd3f2aaabd
+DATA vectorVectors<>+1568(SB)/8, $0x7fc000007fc00000
+DATA vectorVectors<>+1576(SB)/8, $0x7fc000007fc00000
+DATA vectorVectors<>+1584(SB)/8, $0x7fc000007fc00000
+DATA vectorVectors<>+1592(SB)/8, $0x7fc000007fc00000
+DATA vectorVectors<>+1600(SB)/8, $0x4188000041880000
+DATA vectorVectors<>+1608(SB)/8, $0x4188000041880000
+DATA vectorVectors<>+1616(SB)/8, $0x4188000041880000
+DATA vectorVectors<>+1624(SB)/8, $0x4188000041880000
+DATA vectorVectors<>+1632(SB)/8, $0x3f6666663f666666
+DATA vectorVectors<>+1640(SB)/8, $0x3f6666663f666666
+DATA vectorVectors<>+1648(SB)/8, $0x3f6666663f666666
+DATA vectorVectors<>+1656(SB)/8, $0x3f6666663f666666
+DATA vectorVectors<>+1664(SB)/8, $0x3dcccccd3dcccccd
+DATA vectorVectors<>+1672(SB)/8, $0x3dcccccd3dcccccd
+DATA vectorVectors<>+1680(SB)/8, $0x3dcccccd3dcccccd
+DATA vectorVectors<>+1688(SB)/8, $0x3dcccccd3dcccccd
+DATA vectorVectors<>+1696(SB)/8, $0x3f7ae1483f7ae148
+DATA vectorVectors<>+1704(SB)/8, $0x3f7ae1483f7ae148
+DATA vectorVectors<>+1712(SB)/8, $0x3f7ae1483f7ae148
+DATA vectorVectors<>+1720(SB)/8, $0x3f7ae1483f7ae148
+DATA vectorVectors<>+1728(SB)/8, $0x3ca3d70a3ca3d70a
+DATA vectorVectors<>+1736(SB)/8, $0x3ca3d70a3ca3d70a
+DATA vectorVectors<>+1744(SB)/8, $0x3ca3d70a3ca3d70a
+DATA vectorVectors<>+1752(SB)/8, $0x3ca3d70a3ca3d70a
+DATA vectorVectors<>+1760(SB)/8, $0x3089705f3089705f
+DATA vectorVectors<>+1768(SB)/8, $0x3089705f3089705f
+DATA vectorVectors<>+1776(SB)/8, $0x3089705f3089705f
+DATA vectorVectors<>+1784(SB)/8, $0x3089705f3089705f
+GLOBL vectorVectors<>(SB), RODATA|NOPTR, $1792
 
-DATA leafWideVectors<>+0(SB)/8, $0x0000000100000000
-DATA leafWideVectors<>+8(SB)/8, $0x0000000300000002
-DATA leafWideVectors<>+16(SB)/8, $0x0000000500000004
-DATA leafWideVectors<>+24(SB)/8, $0x0000000700000006
-DATA leafWideVectors<>+32(SB)/8, $0x0000000900000008
-DATA leafWideVectors<>+40(SB)/8, $0x0000000b0000000a
-DATA leafWideVectors<>+48(SB)/8, $0x0000000d0000000c
-DATA leafWideVectors<>+56(SB)/8, $0x0000000f0000000e
-DATA leafWideVectors<>+64(SB)/8, $0x0000000000000000
-DATA leafWideVectors<>+72(SB)/8, $0x0000000000000004
-DATA leafWideVectors<>+80(SB)/8, $0x0000000000000001
-DATA leafWideVectors<>+88(SB)/8, $0x0000000000000005
-DATA leafWideVectors<>+96(SB)/8, $0x0000000000000002
-DATA leafWideVectors<>+104(SB)/8, $0x0000000000000006
-DATA leafWideVectors<>+112(SB)/8, $0x0000000000000003
-DATA leafWideVectors<>+120(SB)/8, $0x0000000000000007
-DATA leafWideVectors<>+128(SB)/8, $0xffffffffffffffff
-DATA leafWideVectors<>+136(SB)/8, $0xffffffffffffffff
-DATA leafWideVectors<>+144(SB)/8, $0xffffffffffffffff
-DATA leafWideVectors<>+152(SB)/8, $0xffffffffffffffff
-DATA leafWideVectors<>+160(SB)/8, $0x0000000000000000
-DATA leafWideVectors<>+168(SB)/8, $0x0000000000000000
-DATA leafWideVectors<>+176(SB)/8, $0x0000000000000000
-DATA leafWideVectors<>+184(SB)/8, $0x0000000000000000
-GLOBL leafWideVectors<>(SB), RODATA|NOPTR, $192
+DATA vectorWideVectors<>+0(SB)/8, $0x0000000100000000
+DATA vectorWideVectors<>+8(SB)/8, $0x0000000300000002
+DATA vectorWideVectors<>+16(SB)/8, $0x0000000500000004
+DATA vectorWideVectors<>+24(SB)/8, $0x0000000700000006
+DATA vectorWideVectors<>+32(SB)/8, $0x0000000900000008
+DATA vectorWideVectors<>+40(SB)/8, $0x0000000b0000000a
+DATA vectorWideVectors<>+48(SB)/8, $0x0000000d0000000c
+DATA vectorWideVectors<>+56(SB)/8, $0x0000000f0000000e
+DATA vectorWideVectors<>+64(SB)/8, $0x0000000000000000
+DATA vectorWideVectors<>+72(SB)/8, $0x0000000000000004
+DATA vectorWideVectors<>+80(SB)/8, $0x0000000000000001
+DATA vectorWideVectors<>+88(SB)/8, $0x0000000000000005
+DATA vectorWideVectors<>+96(SB)/8, $0x0000000000000002
+DATA vectorWideVectors<>+104(SB)/8, $0x0000000000000006
+DATA vectorWideVectors<>+112(SB)/8, $0x0000000000000003
+DATA vectorWideVectors<>+120(SB)/8, $0x0000000000000007
+DATA vectorWideVectors<>+128(SB)/8, $0xffffffffffffffff
+DATA vectorWideVectors<>+136(SB)/8, $0xffffffffffffffff
+DATA vectorWideVectors<>+144(SB)/8, $0xffffffffffffffff
+DATA vectorWideVectors<>+152(SB)/8, $0xffffffffffffffff
+DATA vectorWideVectors<>+160(SB)/8, $0x0000000000000000
+DATA vectorWideVectors<>+168(SB)/8, $0x0000000000000000
+DATA vectorWideVectors<>+176(SB)/8, $0x0000000000000000
+DATA vectorWideVectors<>+184(SB)/8, $0x0000000000000000
+GLOBL vectorWideVectors<>(SB), RODATA|NOPTR, $192

@@ -4,378 +4,378 @@
 
 package main
 
-func map64SourceLeaf1AVX512(frame *uint8, y *float32, r_from int, r_to int) {
-	panic("BUG: map64SourceLeaf1AVX512 is assembly")
+func map64SourceVector1AVX512(frame *uint8, y *float32, r_from int, r_to int) {
+	panic("BUG: map64SourceVector1AVX512 is assembly")
 }
 
-func map64SourceLeaf1AVX2(frame *uint8, y *float32, r_from int, r_to int) {
-	panic("BUG: map64SourceLeaf1AVX2 is assembly")
+func map64SourceVector1AVX2(frame *uint8, y *float32, r_from int, r_to int) {
+	panic("BUG: map64SourceVector1AVX2 is assembly")
 }
 
-func gather64SourceAddDropoutLeaf1AVX512(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
-	panic("BUG: gather64SourceAddDropoutLeaf1AVX512 is assembly")
+func gather64SourceAddDropoutVector1AVX512(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+	panic("BUG: gather64SourceAddDropoutVector1AVX512 is assembly")
 }
 
-func gather64SourceAddDropoutLeaf1AVX2(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
-	panic("BUG: gather64SourceAddDropoutLeaf1AVX2 is assembly")
+func gather64SourceAddDropoutVector1AVX2(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+	panic("BUG: gather64SourceAddDropoutVector1AVX2 is assembly")
 }
 
-func map64Leaf1AVX512(frame *uint8, y *float32, r_from int, r_to int, P int) {
-	panic("BUG: map64Leaf1AVX512 is assembly")
+func map64Vector1AVX512(frame *uint8, y *float32, r_from int, r_to int, P int) {
+	panic("BUG: map64Vector1AVX512 is assembly")
 }
 
-func map64Leaf1AVX2(frame *uint8, y *float32, r_from int, r_to int, P int) {
-	panic("BUG: map64Leaf1AVX2 is assembly")
+func map64Vector1AVX2(frame *uint8, y *float32, r_from int, r_to int, P int) {
+	panic("BUG: map64Vector1AVX2 is assembly")
 }
 
-func gather64AddDropoutLeaf1AVX512(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
-	panic("BUG: gather64AddDropoutLeaf1AVX512 is assembly")
+func gather64AddDropoutVector1AVX512(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+	panic("BUG: gather64AddDropoutVector1AVX512 is assembly")
 }
 
-func gather64AddDropoutLeaf1AVX2(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
-	panic("BUG: gather64AddDropoutLeaf1AVX2 is assembly")
+func gather64AddDropoutVector1AVX2(frame *uint8, bits *uint32, y *float32, table_at2 *float32, x2 *float32, r int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+	panic("BUG: gather64AddDropoutVector1AVX2 is assembly")
 }
 
-func linear64x64BiasLeaf1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int) {
-	panic("BUG: linear64x64BiasLeaf1AVX512 is assembly")
+func linear64x64BiasVector1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int) {
+	panic("BUG: linear64x64BiasVector1AVX512 is assembly")
 }
 
-func linear64x64BiasLeaf1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int) {
-	panic("BUG: linear64x64BiasLeaf1AVX2 is assembly")
+func linear64x64BiasVector1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int) {
+	panic("BUG: linear64x64BiasVector1AVX2 is assembly")
 }
 
-func attention64Window2DropoutLeaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
-	panic("BUG: attention64Window2DropoutLeaf1AVX512 is assembly")
+func attention64Window2DropoutVector1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+	panic("BUG: attention64Window2DropoutVector1AVX512 is assembly")
 }
 
-func attention64Window2DropoutLeaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
-	panic("BUG: attention64Window2DropoutLeaf1AVX2 is assembly")
+func attention64Window2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+	panic("BUG: attention64Window2DropoutVector1AVX2 is assembly")
 }
 
-func linear64x64BiasDropoutAddLeaf1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
-	panic("BUG: linear64x64BiasDropoutAddLeaf1AVX512 is assembly")
+func linear64x64BiasDropoutAddVector1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+	panic("BUG: linear64x64BiasDropoutAddVector1AVX512 is assembly")
 }
 
-func linear64x64BiasDropoutAddLeaf1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
-	panic("BUG: linear64x64BiasDropoutAddLeaf1AVX2 is assembly")
+func linear64x64BiasDropoutAddVector1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+	panic("BUG: linear64x64BiasDropoutAddVector1AVX2 is assembly")
 }
 
-func norm64Leaf1AVX512(frame *uint8, x *float32, y *float32, gamma *float32, beta *float32, r_from int, r_to int) {
-	panic("BUG: norm64Leaf1AVX512 is assembly")
+func norm64Vector1AVX512(frame *uint8, x *float32, y *float32, gamma *float32, beta *float32, r_from int, r_to int) {
+	panic("BUG: norm64Vector1AVX512 is assembly")
 }
 
-func norm64Leaf1AVX2(frame *uint8, x *float32, y *float32, gamma *float32, beta *float32, r_from int, r_to int) {
-	panic("BUG: norm64Leaf1AVX2 is assembly")
+func norm64Vector1AVX2(frame *uint8, x *float32, y *float32, gamma *float32, beta *float32, r_from int, r_to int) {
+	panic("BUG: norm64Vector1AVX2 is assembly")
 }
 
-func linear64x64SourceBiasLeaf1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int) {
-	panic("BUG: linear64x64SourceBiasLeaf1AVX512 is assembly")
+func linear64x64SourceBiasVector1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int) {
+	panic("BUG: linear64x64SourceBiasVector1AVX512 is assembly")
 }
 
-func linear64x64SourceBiasLeaf1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int) {
-	panic("BUG: linear64x64SourceBiasLeaf1AVX2 is assembly")
+func linear64x64SourceBiasVector1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int) {
+	panic("BUG: linear64x64SourceBiasVector1AVX2 is assembly")
 }
 
-func attention64SourceWindow2DropoutLeaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
-	panic("BUG: attention64SourceWindow2DropoutLeaf1AVX512 is assembly")
+func attention64SourceWindow2DropoutVector1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+	panic("BUG: attention64SourceWindow2DropoutVector1AVX512 is assembly")
 }
 
-func attention64SourceWindow2DropoutLeaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
-	panic("BUG: attention64SourceWindow2DropoutLeaf1AVX2 is assembly")
+func attention64SourceWindow2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, bits *uint32, bits2 *uint32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+	panic("BUG: attention64SourceWindow2DropoutVector1AVX2 is assembly")
 }
 
-func linear64x64BiasDropoutAdd2Leaf1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
-	panic("BUG: linear64x64BiasDropoutAdd2Leaf1AVX512 is assembly")
+func linear64x64BiasDropoutAdd2Vector1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+	panic("BUG: linear64x64BiasDropoutAdd2Vector1AVX512 is assembly")
 }
 
-func linear64x64BiasDropoutAdd2Leaf1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
-	panic("BUG: linear64x64BiasDropoutAdd2Leaf1AVX2 is assembly")
+func linear64x64BiasDropoutAdd2Vector1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+	panic("BUG: linear64x64BiasDropoutAdd2Vector1AVX2 is assembly")
 }
 
-func linear64x256BiasDropoutReluLeaf1AVX512(frame *uint8, bits *uint32, y *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
-	panic("BUG: linear64x256BiasDropoutReluLeaf1AVX512 is assembly")
+func linear64x256BiasDropoutReluVector1AVX512(frame *uint8, bits *uint32, y *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+	panic("BUG: linear64x256BiasDropoutReluVector1AVX512 is assembly")
 }
 
-func linear64x256BiasDropoutReluLeaf1AVX2(frame *uint8, bits *uint32, y *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
-	panic("BUG: linear64x256BiasDropoutReluLeaf1AVX2 is assembly")
+func linear64x256BiasDropoutReluVector1AVX2(frame *uint8, bits *uint32, y *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+	panic("BUG: linear64x256BiasDropoutReluVector1AVX2 is assembly")
 }
 
-func linear256x64BiasDropoutAddLeaf1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
-	panic("BUG: linear256x64BiasDropoutAddLeaf1AVX512 is assembly")
+func linear256x64BiasDropoutAddVector1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+	panic("BUG: linear256x64BiasDropoutAddVector1AVX512 is assembly")
 }
 
-func linear256x64BiasDropoutAddLeaf1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
-	panic("BUG: linear256x64BiasDropoutAddLeaf1AVX2 is assembly")
+func linear256x64BiasDropoutAddVector1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+	panic("BUG: linear256x64BiasDropoutAddVector1AVX2 is assembly")
 }
 
-func linear64x17BiasLeaf1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int) {
-	panic("BUG: linear64x17BiasLeaf1AVX512 is assembly")
+func linear64x17BiasVector1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int) {
+	panic("BUG: linear64x17BiasVector1AVX512 is assembly")
 }
 
-func linear64x17BiasLeaf1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int) {
-	panic("BUG: linear64x17BiasLeaf1AVX2 is assembly")
+func linear64x17BiasVector1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int) {
+	panic("BUG: linear64x17BiasVector1AVX2 is assembly")
 }
 
-func crossEntropyLeaf1AVX512(frame *uint8, logits *float32, labels *int32, loss *float32, r_from int, r_to int) {
-	panic("BUG: crossEntropyLeaf1AVX512 is assembly")
+func crossEntropyVector1AVX512(frame *uint8, logits *float32, labels *int32, loss *float32, r_from int, r_to int) {
+	panic("BUG: crossEntropyVector1AVX512 is assembly")
 }
 
-func crossEntropyLeaf1AVX2(frame *uint8, logits *float32, labels *int32, loss *float32, r_from int, r_to int) {
-	panic("BUG: crossEntropyLeaf1AVX2 is assembly")
+func crossEntropyVector1AVX2(frame *uint8, logits *float32, labels *int32, loss *float32, r_from int, r_to int) {
+	panic("BUG: crossEntropyVector1AVX2 is assembly")
 }
 
-func argmaxLeaf1AVX512(frame *uint8, logits *float32, pred *int32, r_from int, r_to int) {
-	panic("BUG: argmaxLeaf1AVX512 is assembly")
+func argmaxVector1AVX512(frame *uint8, logits *float32, pred *int32, r_from int, r_to int) {
+	panic("BUG: argmaxVector1AVX512 is assembly")
 }
 
-func argmaxLeaf1AVX2(frame *uint8, logits *float32, pred *int32, r_from int, r_to int) {
-	panic("BUG: argmaxLeaf1AVX2 is assembly")
+func argmaxVector1AVX2(frame *uint8, logits *float32, pred *int32, r_from int, r_to int) {
+	panic("BUG: argmaxVector1AVX2 is assembly")
 }
 
-func map2Leaf1AVX512(frame *uint8, y *float32, r_from int, r_to int, T int, scale float32) {
-	panic("BUG: map2Leaf1AVX512 is assembly")
+func map2Vector1AVX512(frame *uint8, y *float32, r_from int, r_to int, T int, scale float32) {
+	panic("BUG: map2Vector1AVX512 is assembly")
 }
 
-func map2Leaf1AVX2(frame *uint8, y *float32, r_from int, r_to int, T int, scale float32) {
-	panic("BUG: map2Leaf1AVX2 is assembly")
+func map2Vector1AVX2(frame *uint8, y *float32, r_from int, r_to int, T int, scale float32) {
+	panic("BUG: map2Vector1AVX2 is assembly")
 }
 
-func crossEntropyGrad17Leaf1AVX512(frame *uint8, logits *float32, y *float32, labels *int32, dloss *float32, r_from int, r_to int) {
-	panic("BUG: crossEntropyGrad17Leaf1AVX512 is assembly")
+func crossEntropyGrad17Vector1AVX512(frame *uint8, logits *float32, y *float32, labels *int32, dloss *float32, r_from int, r_to int) {
+	panic("BUG: crossEntropyGrad17Vector1AVX512 is assembly")
 }
 
-func crossEntropyGrad17Leaf1AVX2(frame *uint8, logits *float32, y *float32, labels *int32, dloss *float32, r_from int, r_to int) {
-	panic("BUG: crossEntropyGrad17Leaf1AVX2 is assembly")
+func crossEntropyGrad17Vector1AVX2(frame *uint8, logits *float32, y *float32, labels *int32, dloss *float32, r_from int, r_to int) {
+	panic("BUG: crossEntropyGrad17Vector1AVX2 is assembly")
 }
 
-func sum17AccLeaf1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int) {
-	panic("BUG: sum17AccLeaf1AVX512 is assembly")
+func sum17AccVector1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int) {
+	panic("BUG: sum17AccVector1AVX512 is assembly")
 }
 
-func sum17AccLeaf1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int) {
-	panic("BUG: sum17AccLeaf1AVX2 is assembly")
+func sum17AccVector1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int) {
+	panic("BUG: sum17AccVector1AVX2 is assembly")
 }
 
-func normGrad64DxLeaf1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, y *float32, r_from int, r_to int) {
-	panic("BUG: normGrad64DxLeaf1AVX512 is assembly")
+func normGrad64DxVector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, y *float32, r_from int, r_to int) {
+	panic("BUG: normGrad64DxVector1AVX512 is assembly")
 }
 
-func normGrad64DxLeaf1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, y *float32, r_from int, r_to int) {
-	panic("BUG: normGrad64DxLeaf1AVX2 is assembly")
+func normGrad64DxVector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, y *float32, r_from int, r_to int) {
+	panic("BUG: normGrad64DxVector1AVX2 is assembly")
 }
 
-func normGrad64DgammaDbetaAccLeaf1AVX512(frame *uint8, sum_gamma *float32, dgamma *float32, sum_beta *float32, dbeta *float32, x *float32, dy *float32, B int, T int) {
-	panic("BUG: normGrad64DgammaDbetaAccLeaf1AVX512 is assembly")
+func normGrad64DgammaDbetaAccVector1AVX512(frame *uint8, sum_gamma *float32, dgamma *float32, sum_beta *float32, dbeta *float32, x *float32, dy *float32, B int, T int) {
+	panic("BUG: normGrad64DgammaDbetaAccVector1AVX512 is assembly")
 }
 
-func normGrad64DgammaDbetaAccLeaf1AVX2(frame *uint8, sum_gamma *float32, dgamma *float32, sum_beta *float32, dbeta *float32, x *float32, dy *float32, B int, T int) {
-	panic("BUG: normGrad64DgammaDbetaAccLeaf1AVX2 is assembly")
+func normGrad64DgammaDbetaAccVector1AVX2(frame *uint8, sum_gamma *float32, dgamma *float32, sum_beta *float32, dbeta *float32, x *float32, dy *float32, B int, T int) {
+	panic("BUG: normGrad64DgammaDbetaAccVector1AVX2 is assembly")
 }
 
-func normGrad64DxDropoutLeaf1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
-	panic("BUG: normGrad64DxDropoutLeaf1AVX512 is assembly")
+func normGrad64DxDropoutVector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+	panic("BUG: normGrad64DxDropoutVector1AVX512 is assembly")
 }
 
-func normGrad64DxDropoutLeaf1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
-	panic("BUG: normGrad64DxDropoutLeaf1AVX2 is assembly")
+func normGrad64DxDropoutVector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+	panic("BUG: normGrad64DxDropoutVector1AVX2 is assembly")
 }
 
-func sum64AccLeaf1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int) {
-	panic("BUG: sum64AccLeaf1AVX512 is assembly")
+func sum64AccVector1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int) {
+	panic("BUG: sum64AccVector1AVX512 is assembly")
 }
 
-func sum64AccLeaf1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int) {
-	panic("BUG: sum64AccLeaf1AVX2 is assembly")
+func sum64AccVector1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int) {
+	panic("BUG: sum64AccVector1AVX2 is assembly")
 }
 
-func linear64x256TMulLeaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int) {
-	panic("BUG: linear64x256TMulLeaf1AVX512 is assembly")
+func linear64x256TMulVector1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int) {
+	panic("BUG: linear64x256TMulVector1AVX512 is assembly")
 }
 
-func linear64x256TMulLeaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int) {
-	panic("BUG: linear64x256TMulLeaf1AVX2 is assembly")
+func linear64x256TMulVector1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int) {
+	panic("BUG: linear64x256TMulVector1AVX2 is assembly")
 }
 
-func sum256AccLeaf1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int) {
-	panic("BUG: sum256AccLeaf1AVX512 is assembly")
+func sum256AccVector1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int) {
+	panic("BUG: sum256AccVector1AVX512 is assembly")
 }
 
-func sum256AccLeaf1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int) {
-	panic("BUG: sum256AccLeaf1AVX2 is assembly")
+func sum256AccVector1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, T int) {
+	panic("BUG: sum256AccVector1AVX2 is assembly")
 }
 
-func linear256x64TAddLeaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int) {
-	panic("BUG: linear256x64TAddLeaf1AVX512 is assembly")
+func linear256x64TAddVector1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int) {
+	panic("BUG: linear256x64TAddVector1AVX512 is assembly")
 }
 
-func linear256x64TAddLeaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int) {
-	panic("BUG: linear256x64TAddLeaf1AVX2 is assembly")
+func linear256x64TAddVector1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int) {
+	panic("BUG: linear256x64TAddVector1AVX2 is assembly")
 }
 
-func normGrad64DxDropout2Leaf1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
-	panic("BUG: normGrad64DxDropout2Leaf1AVX512 is assembly")
+func normGrad64DxDropout2Vector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+	panic("BUG: normGrad64DxDropout2Vector1AVX512 is assembly")
 }
 
-func normGrad64DxDropout2Leaf1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
-	panic("BUG: normGrad64DxDropout2Leaf1AVX2 is assembly")
+func normGrad64DxDropout2Vector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+	panic("BUG: normGrad64DxDropout2Vector1AVX2 is assembly")
 }
 
-func attentionGrad64SourceWindow2DropoutLeaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
-	panic("BUG: attentionGrad64SourceWindow2DropoutLeaf1AVX512 is assembly")
+func attentionGrad64SourceWindow2DropoutVector1AVX512(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+	panic("BUG: attentionGrad64SourceWindow2DropoutVector1AVX512 is assembly")
 }
 
-func attentionGrad64SourceWindow2DropoutLeaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
-	panic("BUG: attentionGrad64SourceWindow2DropoutLeaf1AVX2 is assembly")
+func attentionGrad64SourceWindow2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, S int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+	panic("BUG: attentionGrad64SourceWindow2DropoutVector1AVX2 is assembly")
 }
 
-func linear64x64TAddLeaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int) {
-	panic("BUG: linear64x64TAddLeaf1AVX512 is assembly")
+func linear64x64TAddVector1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int) {
+	panic("BUG: linear64x64TAddVector1AVX512 is assembly")
 }
 
-func linear64x64TAddLeaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int) {
-	panic("BUG: linear64x64TAddLeaf1AVX2 is assembly")
+func linear64x64TAddVector1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int) {
+	panic("BUG: linear64x64TAddVector1AVX2 is assembly")
 }
 
-func sum64SourceAccLeaf1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, S int) {
-	panic("BUG: sum64SourceAccLeaf1AVX512 is assembly")
+func sum64SourceAccVector1AVX512(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, S int) {
+	panic("BUG: sum64SourceAccVector1AVX512 is assembly")
 }
 
-func sum64SourceAccLeaf1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, S int) {
-	panic("BUG: sum64SourceAccLeaf1AVX2 is assembly")
+func sum64SourceAccVector1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, B int, S int) {
+	panic("BUG: sum64SourceAccVector1AVX2 is assembly")
 }
 
-func linear64x64SourceTAddAccLeaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int) {
-	panic("BUG: linear64x64SourceTAddAccLeaf1AVX512 is assembly")
+func linear64x64SourceTAddAccVector1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int) {
+	panic("BUG: linear64x64SourceTAddAccVector1AVX512 is assembly")
 }
 
-func linear64x64SourceTAddAccLeaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int) {
-	panic("BUG: linear64x64SourceTAddAccLeaf1AVX2 is assembly")
+func linear64x64SourceTAddAccVector1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int) {
+	panic("BUG: linear64x64SourceTAddAccVector1AVX2 is assembly")
 }
 
-func normGrad64DxDropout3Leaf1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
-	panic("BUG: normGrad64DxDropout3Leaf1AVX512 is assembly")
+func normGrad64DxDropout3Vector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+	panic("BUG: normGrad64DxDropout3Vector1AVX512 is assembly")
 }
 
-func normGrad64DxDropout3Leaf1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
-	panic("BUG: normGrad64DxDropout3Leaf1AVX2 is assembly")
+func normGrad64DxDropout3Vector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+	panic("BUG: normGrad64DxDropout3Vector1AVX2 is assembly")
 }
 
-func attentionGrad64Window2DropoutLeaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
-	panic("BUG: attentionGrad64Window2DropoutLeaf1AVX512 is assembly")
+func attentionGrad64Window2DropoutVector1AVX512(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+	panic("BUG: attentionGrad64Window2DropoutVector1AVX512 is assembly")
 }
 
-func attentionGrad64Window2DropoutLeaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
-	panic("BUG: attentionGrad64Window2DropoutLeaf1AVX2 is assembly")
+func attentionGrad64Window2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, p *float32, dout *float32, v *float32, ds *float32, largest *float32, norm *float32, bits *uint32, weight *float32, bits2 *uint32, delta *float32, dk_ *float32, dv_ *float32, dq *float32, dk *float32, dv *float32, b_from int, b_to int, T int, P int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+	panic("BUG: attentionGrad64Window2DropoutVector1AVX2 is assembly")
 }
 
-func map64DropoutMulLeaf1AVX512(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
-	panic("BUG: map64DropoutMulLeaf1AVX512 is assembly")
+func map64DropoutMulVector1AVX512(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+	panic("BUG: map64DropoutMulVector1AVX512 is assembly")
 }
 
-func map64DropoutMulLeaf1AVX2(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
-	panic("BUG: map64DropoutMulLeaf1AVX2 is assembly")
+func map64DropoutMulVector1AVX2(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+	panic("BUG: map64DropoutMulVector1AVX2 is assembly")
 }
 
-func scatter17x64AccLeaf1AVX512(frame *uint8, a *float32, ids *int32, B int, T int) {
-	panic("BUG: scatter17x64AccLeaf1AVX512 is assembly")
+func scatter17x64AccVector1AVX512(frame *uint8, a *float32, ids *int32, B int, T int) {
+	panic("BUG: scatter17x64AccVector1AVX512 is assembly")
 }
 
-func scatter17x64AccLeaf1AVX2(frame *uint8, a *float32, ids *int32, B int, T int) {
-	panic("BUG: scatter17x64AccLeaf1AVX2 is assembly")
+func scatter17x64AccVector1AVX2(frame *uint8, a *float32, ids *int32, B int, T int) {
+	panic("BUG: scatter17x64AccVector1AVX2 is assembly")
 }
 
-func map64SourceDropoutMulLeaf1AVX512(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
-	panic("BUG: map64SourceDropoutMulLeaf1AVX512 is assembly")
+func map64SourceDropoutMulVector1AVX512(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+	panic("BUG: map64SourceDropoutMulVector1AVX512 is assembly")
 }
 
-func map64SourceDropoutMulLeaf1AVX2(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
-	panic("BUG: map64SourceDropoutMulLeaf1AVX2 is assembly")
+func map64SourceDropoutMulVector1AVX2(frame *uint8, bits *uint32, y *float32, x *float32, r_from int, r_to int, S int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+	panic("BUG: map64SourceDropoutMulVector1AVX2 is assembly")
 }
 
-func scatter17x64Acc2Leaf1AVX512(frame *uint8, a *float32, ids *int32, B int, S int) {
-	panic("BUG: scatter17x64Acc2Leaf1AVX512 is assembly")
+func scatter17x64Acc2Vector1AVX512(frame *uint8, a *float32, ids *int32, B int, S int) {
+	panic("BUG: scatter17x64Acc2Vector1AVX512 is assembly")
 }
 
-func scatter17x64Acc2Leaf1AVX2(frame *uint8, a *float32, ids *int32, B int, S int) {
-	panic("BUG: scatter17x64Acc2Leaf1AVX2 is assembly")
+func scatter17x64Acc2Vector1AVX2(frame *uint8, a *float32, ids *int32, B int, S int) {
+	panic("BUG: scatter17x64Acc2Vector1AVX2 is assembly")
 }
 
-func gather64SourceAddLeaf1AVX512(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, S int) {
-	panic("BUG: gather64SourceAddLeaf1AVX512 is assembly")
+func gather64SourceAddVector1AVX512(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, S int) {
+	panic("BUG: gather64SourceAddVector1AVX512 is assembly")
 }
 
-func gather64SourceAddLeaf1AVX2(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, S int) {
-	panic("BUG: gather64SourceAddLeaf1AVX2 is assembly")
+func gather64SourceAddVector1AVX2(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, S int) {
+	panic("BUG: gather64SourceAddVector1AVX2 is assembly")
 }
 
-func gather64AddLeaf1AVX512(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, T int) {
-	panic("BUG: gather64AddLeaf1AVX512 is assembly")
+func gather64AddVector1AVX512(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, T int) {
+	panic("BUG: gather64AddVector1AVX512 is assembly")
 }
 
-func gather64AddLeaf1AVX2(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, T int) {
-	panic("BUG: gather64AddLeaf1AVX2 is assembly")
+func gather64AddVector1AVX2(frame *uint8, y *float32, table_at1 *float32, x2 *float32, r int, T int) {
+	panic("BUG: gather64AddVector1AVX2 is assembly")
 }
 
-func attention64Window2Leaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int) {
-	panic("BUG: attention64Window2Leaf1AVX512 is assembly")
+func attention64Window2Vector1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int) {
+	panic("BUG: attention64Window2Vector1AVX512 is assembly")
 }
 
-func attention64Window2Leaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int) {
-	panic("BUG: attention64Window2Leaf1AVX2 is assembly")
+func attention64Window2Vector1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int) {
+	panic("BUG: attention64Window2Vector1AVX2 is assembly")
 }
 
-func linear64x64BiasAddLeaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int) {
-	panic("BUG: linear64x64BiasAddLeaf1AVX512 is assembly")
+func linear64x64BiasAddVector1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int) {
+	panic("BUG: linear64x64BiasAddVector1AVX512 is assembly")
 }
 
-func linear64x64BiasAddLeaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int) {
-	panic("BUG: linear64x64BiasAddLeaf1AVX2 is assembly")
+func linear64x64BiasAddVector1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int) {
+	panic("BUG: linear64x64BiasAddVector1AVX2 is assembly")
 }
 
-func attention64SourceWindow2Leaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int) {
-	panic("BUG: attention64SourceWindow2Leaf1AVX512 is assembly")
+func attention64SourceWindow2Vector1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int) {
+	panic("BUG: attention64SourceWindow2Vector1AVX512 is assembly")
 }
 
-func attention64SourceWindow2Leaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int) {
-	panic("BUG: attention64SourceWindow2Leaf1AVX2 is assembly")
+func attention64SourceWindow2Vector1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, S int, P int) {
+	panic("BUG: attention64SourceWindow2Vector1AVX2 is assembly")
 }
 
-func linear64x256BiasReluLeaf1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int) {
-	panic("BUG: linear64x256BiasReluLeaf1AVX512 is assembly")
+func linear64x256BiasReluVector1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int) {
+	panic("BUG: linear64x256BiasReluVector1AVX512 is assembly")
 }
 
-func linear64x256BiasReluLeaf1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int) {
-	panic("BUG: linear64x256BiasReluLeaf1AVX2 is assembly")
+func linear64x256BiasReluVector1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int) {
+	panic("BUG: linear64x256BiasReluVector1AVX2 is assembly")
 }
 
-func linear256x64BiasAddLeaf1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int) {
-	panic("BUG: linear256x64BiasAddLeaf1AVX512 is assembly")
+func linear256x64BiasAddVector1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int) {
+	panic("BUG: linear256x64BiasAddVector1AVX512 is assembly")
 }
 
-func linear256x64BiasAddLeaf1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int) {
-	panic("BUG: linear256x64BiasAddLeaf1AVX2 is assembly")
+func linear256x64BiasAddVector1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int) {
+	panic("BUG: linear256x64BiasAddVector1AVX2 is assembly")
 }
 
-func attention64Window22Leaf1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int, C int) {
-	panic("BUG: attention64Window22Leaf1AVX512 is assembly")
+func attention64Window22Vector1AVX512(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int, C int) {
+	panic("BUG: attention64Window22Vector1AVX512 is assembly")
 }
 
-func attention64Window22Leaf1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int, C int) {
-	panic("BUG: attention64Window22Leaf1AVX2 is assembly")
+func attention64Window22Vector1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int, C int) {
+	panic("BUG: attention64Window22Vector1AVX2 is assembly")
 }
 
-func sumMulLeaf1AVX512(frame *uint8, x *float32, y *float32, N int) {
-	panic("BUG: sumMulLeaf1AVX512 is assembly")
+func sumMulVector1AVX512(frame *uint8, x *float32, y *float32, N int) {
+	panic("BUG: sumMulVector1AVX512 is assembly")
 }
 
-func sumMulLeaf1AVX2(frame *uint8, x *float32, y *float32, N int) {
-	panic("BUG: sumMulLeaf1AVX2 is assembly")
+func sumMulVector1AVX2(frame *uint8, x *float32, y *float32, N int) {
+	panic("BUG: sumMulVector1AVX2 is assembly")
 }
 
-func mapMulAddAddLeaf1AVX512(frame *uint8, y *float32, x2 *float32, x *float32, y2 *float32, x3 *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32) {
-	panic("BUG: mapMulAddAddLeaf1AVX512 is assembly")
+func mapMulAddAddVector1AVX512(frame *uint8, y *float32, x2 *float32, x *float32, y2 *float32, x3 *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32) {
+	panic("BUG: mapMulAddAddVector1AVX512 is assembly")
 }
 
-func mapMulAddAddLeaf1AVX2(frame *uint8, y *float32, x2 *float32, x *float32, y2 *float32, x3 *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32) {
-	panic("BUG: mapMulAddAddLeaf1AVX2 is assembly")
+func mapMulAddAddVector1AVX2(frame *uint8, y *float32, x2 *float32, x *float32, y2 *float32, x3 *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32) {
+	panic("BUG: mapMulAddAddVector1AVX2 is assembly")
 }

@@ -104,12 +104,12 @@ func Find(name string) (Scalar, bool) {
 // Sizes in bytes.
 const (
 	WordBytes = 4  // of a word, in which spaces are counted
-	TileAlign = 16 // where tiles begin, and what a block's room is a multiple of
+	TileAlign = 16 // where tiles begin, and what a block's scratch is a multiple of
 	StepWords = 8  // of the block of a step's scalars
 )
 
-// RoomBytes is what a block that needs so many bytes of tiles is given.
-func RoomBytes(n int64) int64 { return (n + TileAlign - 1) / TileAlign * TileAlign }
+// ScratchBytes is what a block that needs so many bytes of tiles is given.
+func ScratchBytes(n int64) int64 { return (n + TileAlign - 1) / TileAlign * TileAlign }
 
 // StepWord is the word of the step's block that a scalar is in; -1 if it is in none.
 func StepWord(name string) int {
@@ -138,18 +138,18 @@ func StepBlock(bits func(s Scalar) uint32) []byte {
 //   - each of Scalars; of one that is OfReplica, that of replica 0 and the step from one
 //     replica to the next;
 //   - with Step, the address of the step's scalars (u64);
-//   - with Room, the address of scratch memory and the bytes of it that a block has
+//   - with Scratch, the address of scratch memory and the bytes of it that a block has
 //     (u64, u64). Address 0 stands for dynamic shared memory.
 //
 // Block (x, y) of a grid computes cells of replica y.
 type Signature struct {
-	Scalars    []Scalar
-	Step, Room bool
+	Scalars       []Scalar
+	Step, Scratch bool
 }
 
 // Sign makes the signature of an entry that takes scalars of these names.
-func Sign(scalars []string, step, room bool) (Signature, error) {
-	s := Signature{Step: step, Room: room}
+func Sign(scalars []string, step, scratch bool) (Signature, error) {
+	s := Signature{Step: step, Scratch: scratch}
 	for _, name := range scalars {
 		scalar, known := Find(name)
 		if !known || scalar.Of == OfStep {
@@ -175,7 +175,7 @@ func (s *Signature) Types(buffers int) []Type {
 	if s.Step {
 		all = append(all, U64)
 	}
-	if s.Room {
+	if s.Scratch {
 		all = append(all, U64, U64)
 	}
 	return all
@@ -187,7 +187,7 @@ type Args struct {
 	Words   []uint32 // the bits of Scalars
 	Further uint32   // how much larger a scalar that is OfReplica is in the next one
 	Step    uint64   // address
-	Room    uint64   // address
+	Scratch uint64   // address
 	Bytes   uint64   // of the room of a block
 }
 
@@ -208,8 +208,8 @@ func (s *Signature) Append(b []byte, a *Args) []byte {
 	if s.Step {
 		b = AppendU64(b, a.Step)
 	}
-	if s.Room {
-		b = AppendU64(AppendU64(b, a.Room), a.Bytes)
+	if s.Scratch {
+		b = AppendU64(AppendU64(b, a.Scratch), a.Bytes)
 	}
 	return b
 }

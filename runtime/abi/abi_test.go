@@ -12,7 +12,7 @@ func TestAppend(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := s.Append(nil, &Args{Buffers: []Buffer{{0x10, 0x20}}, Words: []uint32{1, 2, 3}, Further: 4, Step: 5, Room: 6, Bytes: 7})
+	args := s.Append(nil, &Args{Buffers: []Buffer{{0x10, 0x20}}, Words: []uint32{1, 2, 3}, Further: 4, Step: 5, Scratch: 6, Bytes: 7})
 	want := []byte{
 		0x10, 0, 0, 0, 0, 0, 0, 0, 0x20, 0, 0, 0, 0, 0, 0, 0,
 		1, 0, 0, 0, 2, 0, 0, 0, 4, 0, 0, 0, 3, 0, 0, 0,

@@ -43,7 +43,7 @@ type Worker struct {
 	i32      scratch[int32]
 	u32      scratch[uint32]
 	u16      scratch[uint16]
-	room     room // of products while they run
+	packed   workspace // of products while they run
 	frame    *byte
 }
 

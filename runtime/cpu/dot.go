@@ -38,8 +38,8 @@ type products struct {
 
 var goProducts = products{dotGo, packGo, dotPackedGo, dotVecGo}
 
-// room is memory of products while they run, for parts of A and of B.
-type room struct{ a, b scratch[float32] }
+// workspace is memory of products while they run, for parts of A and of B.
+type workspace struct{ a, b scratch[float32] }
 
 // Dot adds a matrix product: C[i, j] += sum over k of A[i, k]*B[k, j], where
 // A[i, k] is a[i*ars+k*acs], B[k, j] is b[k*brs+j*bcs] and C[i, j] is

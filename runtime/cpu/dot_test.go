@@ -208,8 +208,8 @@ func TestProductsAllocateNothing(t *testing.T) {
 			w.Product(100, n, k, a, 1, m, b, 1, k, c, n)
 			w.ProductPacked(m, a, k, 1, w.Pack(m, k, n, b, 1, k), c, n)
 		})
-		if allocs > 0 || w.room.b.used > 2*k*n || w.room.a.used > 2*m*k {
-			t.Errorf("%s: %v allocations, room for %d and %d elements", isa, allocs, w.room.a.used, w.room.b.used)
+		if allocs > 0 || w.packed.b.used > 2*k*n || w.packed.a.used > 2*m*k {
+			t.Errorf("%s: %v allocations, room for %d and %d elements", isa, allocs, w.packed.a.used, w.packed.b.used)
 		}
 	}
 }

@@ -87,7 +87,7 @@ func (g *gemm) dot(w *Worker, m, n, k int, a, b, c matrix, add bool) {
 		group := max(kBlock, groupSize/n/kBlock*kBlock)
 		for k0 := 0; k0 < k; k0 += group {
 			kn := min(group, k-k0)
-			g.times(w, m, x.from(0, k0), g.packInto(w.room.b.only(g.packedSize(kn, n)), kn, n, y.from(k0, 0)), z, add || k0 > 0)
+			g.times(w, m, x.from(0, k0), g.packInto(w.packed.b.only(g.packedSize(kn, n)), kn, n, y.from(k0, 0)), z, add || k0 > 0)
 		}
 	}
 }
@@ -95,7 +95,7 @@ func (g *gemm) dot(w *Worker, m, n, k int, a, b, c matrix, add bool) {
 // byPanel packs and multiplies by one panel after another, so that none ever leaves
 // the first-level cache.
 func (g *gemm) byPanel(w *Worker, m, n, k int, a, b, c view, add bool) {
-	room := w.room.b.only(2 * g.lanes * kBlock)
+	packed := w.packed.b.only(2 * g.lanes * kBlock)
 	for k0 := 0; k0 < k; k0 += kBlock {
 		kn := min(kBlock, k-k0)
 		x := g.tiled(a.from(0, k0), m, n)
@@ -104,7 +104,7 @@ func (g *gemm) byPanel(w *Worker, m, n, k int, a, b, c view, add bool) {
 		}
 		for j := 0; j < n; j += 2 * g.lanes {
 			jn := min(2*g.lanes, n-j)
-			panel := view{&room[0], g.registers(jn) * size, size}
+			panel := view{&packed[0], g.registers(jn) * size, size}
 			g.packPanel(panel, kn, jn, b.from(k0, j))
 			g.panel(&x, jn, kn, panel, c.from(0, j), add || k0 > 0)
 		}
@@ -190,7 +190,7 @@ func (g *gemm) packRows(w *Worker, a *leftOperand, k int) {
 	// One register more keeps tiles apart in the cache.
 	tile := (k + 1) * g.lanes
 	x := a.view
-	a.view = view{unsafe.SliceData(w.room.a.only(tile * (a.larger + a.smaller))), size, g.lanes * size}
+	a.view = view{unsafe.SliceData(w.packed.a.only(tile * (a.larger + a.smaller))), size, g.lanes * size}
 	a.after, a.afterLarger = tile*size, tile*size
 	to := a.view
 	if a.larger > 0 {

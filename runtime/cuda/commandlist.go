@@ -69,7 +69,7 @@ func (m *Machine) layOut() error {
 			in, out = in+len(t.in), out+t.out
 		}
 		for _, o := range g.lists[0].ops {
-			if o.room == 0 {
+			if o.scratch == 0 {
 				continue
 			}
 			if l := m.shape(&o, len(g.lists)); l.shared > 0 {
@@ -77,7 +77,7 @@ func (m *Machine) layOut() error {
 					return err
 				}
 			} else {
-				scratch = max(scratch, int64(l.blocks)*int64(len(g.lists))*l.room)
+				scratch = max(scratch, int64(l.blocks)*int64(len(g.lists))*l.scratch)
 			}
 		}
 	}
@@ -111,19 +111,19 @@ const (
 	scratchPer = 4 // blocks of a multiprocessor that get scratch memory
 )
 
-// A shape is how a kernel is launched: its room is shared memory if that is not 0,
+// A shape is how a kernel is launched: its scratch is shared memory if that is not 0,
 // and scratch memory otherwise.
 type shape struct {
 	blocks, shared int
-	room           int64
+	scratch        int64
 }
 
 func (m *Machine) shape(o *op, replicas int) shape {
-	s := shape{blocks: min(o.blocks, maxBlocks), room: abi.RoomBytes(int64(o.room))}
+	s := shape{blocks: min(o.blocks, maxBlocks), scratch: abi.ScratchBytes(int64(o.scratch))}
 	switch {
-	case o.room == 0:
-	case s.room+int64(m.kernels[o.kernel].static) <= int64(m.info.SharedOptIn):
-		s.shared = int(s.room)
+	case o.scratch == 0:
+	case s.scratch+int64(m.kernels[o.kernel].static) <= int64(m.info.SharedOptIn):
+		s.shared = int(s.scratch)
 	default:
 		s.blocks = min(s.blocks, max(1, scratchPer*m.info.SMs/replicas))
 	}
@@ -210,7 +210,7 @@ func (m *Machine) clear(g *group, r device.Ref, n int) {
 func (m *Machine) launch(g *group, o *op, refs []device.Ref, words []uint32) {
 	s, lo := &m.list, len(m.list.args)
 	k, l := m.kernels[o.kernel], m.shape(o, len(g.lists))
-	a := abi.Args{Buffers: m.buffers[:0], Words: words, Further: g.further(), Bytes: uint64(l.room)}
+	a := abi.Args{Buffers: m.buffers[:0], Words: words, Further: g.further(), Bytes: uint64(l.scratch)}
 	for _, r := range refs {
 		at, step := m.address(g, r)
 		a.Buffers = append(a.Buffers, abi.Buffer{At: uint64(at), Stride: uint64(step)})
@@ -219,7 +219,7 @@ func (m *Machine) launch(g *group, o *op, refs []device.Ref, words []uint32) {
 		a.Step = uint64(m.in.word(g.in + o.at))
 	}
 	if l.shared == 0 {
-		a.Room = uint64(m.scratch.at)
+		a.Scratch = uint64(m.scratch.at)
 	}
 	m.buffers = a.Buffers
 	s.args = k.sig.Append(s.args, &a)

@@ -25,7 +25,7 @@ type Kernel struct {
 	Scalars []string                // of a launch, by their names in package abi, in the order of the parameters
 	Step    bool                    // takes the address of the step's scalars
 	Blocks  func(e *device.Env) int // worth launching for one replica; 0: there is nothing to do
-	Room    func(e *device.Env) int // bytes of tiles that a block needs; nil: it takes no room parameter
+	Scratch func(e *device.Env) int // bytes of tiles that a block needs; nil: it takes no scratch parameter
 }
 
 // A Program is a model's GPU code: the text of its module, and its kernels by the
@@ -37,7 +37,7 @@ type Program struct {
 
 // signature is what the entry takes besides its buffers.
 func (k *Kernel) signature() (abi.Signature, error) {
-	s, err := abi.Sign(k.Scalars, k.Step, k.Room != nil)
+	s, err := abi.Sign(k.Scalars, k.Step, k.Scratch != nil)
 	if err != nil {
 		return s, fmt.Errorf("kernel %s: %w: build the program again, for this version of the runtime", k.Name, err)
 	}

@@ -109,7 +109,7 @@ func TestEveryScalarComesBack(t *testing.T) {
 		want.Example = 8
 		for _, k := range []cuda.Kernel{
 			{Scalars: []string{name, "example"}},
-			{Scalars: []string{name, "example"}, Step: true, Room: func(*device.Env) int { return 4 }},
+			{Scalars: []string{name, "example"}, Step: true, Scratch: func(*device.Env) int { return 4 }},
 		} {
 			if e, err := k.Env(cuda.Pack(k, &all)); err != nil || e != want {
 				t.Errorf("%s: %+v, %v, want %+v", name, e, err, want)

@@ -35,13 +35,13 @@ const (
 // An op is one piece of recorded work. Its references and scalars are the next of
 // the launch list.
 type op struct {
-	kind   opKind
-	kernel int
-	blocks int // of a launch, for one replica
-	room   int // bytes a block
-	refs   int // number of them
-	words  int
-	n, at  int // launch: at is where its step's scalars are within in, -1: nowhere
+	kind    opKind
+	kernel  int
+	blocks  int // of a launch, for one replica
+	scratch int // bytes a block
+	refs    int // number of them
+	words   int
+	n, at   int // launch: at is where its step's scalars are within in, -1: nowhere
 }
 
 // A result is where words of out go on the host.
@@ -69,8 +69,8 @@ func (t *launchList) launch(number int, k *kernel, e *device.Env, args []device.
 	if o.blocks <= 0 {
 		return
 	}
-	if k.Room != nil {
-		o.room = k.Room(e)
+	if k.Scratch != nil {
+		o.scratch = k.Scratch(e)
 	}
 	for i, s := range k.sig.Scalars {
 		if s.Of == abi.OfReplica {

@@ -134,7 +134,7 @@ func program(blocks, more int) cuda.Program {
 		accumulate: {Name: "accumulate", Threads: 32, Scalars: []string{"N", "example"}, Step: true,
 			Blocks: func(e *device.Env) int { return min(e.N, 1) }},
 		mirror: {Name: "mirror", Threads: 32, Scalars: []string{"N"}, Blocks: func(*device.Env) int { return blocks },
-			Room: func(e *device.Env) int { return 4 * (e.N + more) }},
+			Scratch: func(e *device.Env) int { return 4 * (e.N + more) }},
 	}}
 }
 

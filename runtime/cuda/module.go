@@ -68,7 +68,7 @@ func (d *Device) kernel(mod Module, k Kernel, number int) (*kernel, error) {
 	if err := out.sign(); err != nil {
 		return nil, err
 	}
-	if k.Room == nil {
+	if k.Scratch == nil {
 		return out, nil
 	}
 	a, err := f.Attributes()

@@ -44,8 +44,8 @@ type Env struct {
 	C               int     // rows of the self-attention keys: T, or the key/value cache's capacity [C]
 	P               int     // the first target row, 0 unless decoding row by row [P]
 	N               int     // elements, for kernels over flat arenas [N]
-	Free            int     // runs of a looped stack before those with a gradient; Gradients alone
-	Kept            int     // runs with a gradient, at least 1; Gradients alone
+	NoGrad          int     // runs of a looped stack before those with a gradient; Gradients alone
+	WithGrad        int     // runs with a gradient, at least 1; Gradients alone
 	Times           int     // runs of a looped stack in Forward and Decode, at least 1
 	Layer           int     // the layer instance, counted through all runs, which keeps random streams apart [layer]
 	Step            uint32  // training step [step]
@@ -115,10 +115,10 @@ type Program struct {
 	Run    func(q Queue, e *Env)
 }
 
-// Room is how many elements of Work and Ints a launch on so many examples takes, e
+// Workspace is how many elements of Work and Ints a launch on so many examples takes, e
 // apart from its B. It grows by as much with each example, and is a sum, since that of
 // an absurd number may be beyond integers.
-func (p Program) Room(examples int, e Env) float64 {
+func (p Program) Workspace(examples int, e Env) float64 {
 	room := func(examples int) float64 {
 		e.B = examples
 		lay := p.Layout(&e)

@@ -108,9 +108,9 @@ func (t *Test) Run(ctx context.Context, dir string) (*Result, error) {
 	return r, nil
 }
 
-// Room is how many elements of Work and Ints a launch of the longest problems takes,
+// Workspace is how many elements of Work and Ints a launch of the longest problems takes,
 // and Largest how many its largest tensor has.
-func (t *Test) Room() (room float64, largest int) {
+func (t *Test) Workspace() (room float64, largest int) {
 	if len(t.Cells) == 0 {
 		return 0, 0
 	}
@@ -124,7 +124,7 @@ func (t *Test) Room() (room float64, largest int) {
 		e := device.Env{T: target, S: source, C: target, Times: max(t.Runs, 1)}
 		for most, program := range map[int]device.Program{maxTokens: t.Plan.Forward, maxTokensDecode: t.Plan.Encode} {
 			e.B = max(1, most/(source+target))
-			room = max(room, program.Room(e.B, e))
+			room = max(room, program.Workspace(e.B, e))
 			largest = max(largest, program.Layout(&e).Largest)
 		}
 	}

@@ -2,9 +2,9 @@ package train
 
 import "github.com/arithlang/mlc/runtime/philox"
 
-// A pass is one way of a group of examples through the model: free runs of the
-// loop without gradient, then kept ones with.
-type pass struct{ free, kept int }
+// A pass is one way of a group of examples through the model: runs of the
+// loop without gradients, then runs with them.
+type pass struct{ noGrad, withGrad int }
 
 // maxPasses is how many a group has at most.
 const maxPasses = 2

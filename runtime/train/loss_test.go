@@ -33,9 +33,9 @@ func TestWeight(t *testing.T) {
 // all runs together are as often 1, 2, … as its fact sheet says.
 func TestPassesAreDrawn(t *testing.T) {
 	for _, c := range []struct {
-		times      int
-		free, kept float64         // means
-		total      map[int]float64 // shares of some n + k
+		times            int
+		noGrad, withGrad float64         // means
+		total            map[int]float64 // shares of some n + k
 	}{
 		{1, 0, 1, map[int]float64{1: 1}},
 		{2, 0.5, 1, map[int]float64{1: 0.5, 2: 0.5}},
@@ -45,21 +45,21 @@ func TestPassesAreDrawn(t *testing.T) {
 	} {
 		cfg := Config{Progressive: true, Alpha: 1, Times: c.times, Backprop: max(c.times/2, 1), MicroBatch: 4, Group: 64, Seed: 9}
 		const steps, groups = 2000, 10
-		free, kept, total := 0.0, 0.0, map[int]float64{}
+		noGrad, withGrad, total := 0.0, 0.0, map[int]float64{}
 		for step := range steps {
 			for group := range groups {
 				p := cfg.passes(step, 64*group)[1]
-				if p.free < 0 || p.kept < 1 || p.kept > cfg.Backprop || p.free+p.kept > c.times {
+				if p.noGrad < 0 || p.withGrad < 1 || p.withGrad > cfg.Backprop || p.noGrad+p.withGrad > c.times {
 					t.Fatalf("of %d runs: %+v", c.times, p)
 				}
-				free += float64(p.free) / (steps * groups)
-				kept += float64(p.kept) / (steps * groups)
-				total[p.free+p.kept] += 1. / (steps * groups)
+				noGrad += float64(p.noGrad) / (steps * groups)
+				withGrad += float64(p.withGrad) / (steps * groups)
+				total[p.noGrad+p.withGrad] += 1. / (steps * groups)
 			}
 		}
 		// Five standard deviations of 20,000 draws of 0 … 15.
-		if math.Abs(free-c.free) > 0.17 || math.Abs(kept-c.kept) > 0.08 {
-			t.Errorf("of %d runs %g are free and %g are kept on average, want %g and %g", c.times, free, kept, c.free, c.kept)
+		if math.Abs(noGrad-c.noGrad) > 0.17 || math.Abs(withGrad-c.withGrad) > 0.08 {
+			t.Errorf("of %d runs %g have no gradient and %g have one on average, want %g and %g", c.times, noGrad, withGrad, c.noGrad, c.withGrad)
 		}
 		for n, want := range c.total {
 			if math.Abs(total[n]-want) > 0.018 {

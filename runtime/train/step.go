@@ -137,7 +137,7 @@ func (s *stepper) chunk(w device.Worker, i int) {
 // launch computes the gradients of pass number i of the examples from first on.
 func (s *stepper) launch(w device.Worker, first int, part *task.Batch, p pass, i int) {
 	e := w.Env()
-	*e = device.Env{B: part.B, T: part.T, S: part.S, C: part.T, Free: p.free, Kept: p.kept, Times: s.Config.Times,
+	*e = device.Env{B: part.B, T: part.T, S: part.S, C: part.T, NoGrad: p.noGrad, WithGrad: p.withGrad, Times: s.Config.Times,
 		Step: uint32(s.State.Step), Example: uint32(first), Seed: s.Config.Seed, Scale: float32(s.Config.shares()[i] * s.weight)}
 	lay := s.Plan.Gradients.Layout(e)
 	w.Fit(lay.Work, lay.Ints)

@@ -10,11 +10,11 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// BenchmarkFiles measures compilation of all leaves that this module has.
+// BenchmarkFiles measures compilation of all vector kernels that this module has.
 func BenchmarkFiles(b *testing.B) {
-	var ls []*Leaf
+	var ls []*Kernel
 	for _, k := range texts(b) {
-		if l := leafOf(k); l != nil && NewAssembly().Add(l) == nil {
+		if l := kernelOf(k); l != nil && NewAssembly().Add(l) == nil {
 			ls = append(ls, l)
 		}
 	}
@@ -23,7 +23,7 @@ func BenchmarkFiles(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	b.ReportMetric(float64(len(ls)), "leaves")
+	b.ReportMetric(float64(len(ls)), "kernels")
 }
 
 // rows are typical row kernels of width %[1]d.
@@ -191,9 +191,9 @@ func TestSpeed(t *testing.T) {
 
 // BenchmarkRows prints how long typical rows take for an element.
 func BenchmarkRows(b *testing.B) {
-	var ls []*Leaf
+	var ls []*Kernel
 	var ks []*kernel.Kernel
-	buffers := map[*Leaf]int{}
+	buffers := map[*Kernel]int{}
 	for _, width := range []int{64, 128, 512} {
 		more, err := kernel.Parse(fmt.Sprintf(rows, width))
 		if err != nil {
@@ -202,7 +202,7 @@ func BenchmarkRows(b *testing.B) {
 		ks = append(ks, more...)
 	}
 	for _, k := range ks {
-		l := leafOf(k)
+		l := kernelOf(k)
 		if err := NewAssembly().Add(l); err != nil {
 			b.Fatal(err)
 		}

@@ -36,7 +36,7 @@ type place struct {
 type fn struct {
 	isa      *isa
 	pool     pool
-	stmts    []kernel.Stmt // of the leaf
+	stmts    []kernel.Stmt // of the vector kernel
 	out      *ir.Function
 	slices   map[string]operand.Mem // parameters
 	vars     map[string]place
@@ -47,11 +47,11 @@ type fn struct {
 	vecs     int
 	keys     int // place of the round keys of random words
 	labels   int
-	err      error // the first reason why the leaf cannot be compiled
+	err      error // the first reason why the vector kernel cannot be compiled
 }
 
-// compile writes the functions of a leaf, one for each instruction set.
-func compile(l *Leaf, p pool) ([]*ir.Function, error) {
+// compile writes the functions of a vector kernel, one for each instruction set.
+func compile(l *Kernel, p pool) ([]*ir.Function, error) {
 	body := (&hoister{}).nodes(kernel.RewriteAll(l.Body, expr.Expand))
 	var out []*ir.Function
 	for _, s := range []*isa{avx512, avx2} {
@@ -69,8 +69,8 @@ func compile(l *Leaf, p pool) ([]*ir.Function, error) {
 	return out, nil
 }
 
-// newFn begins the function of a leaf for an instruction set.
-func newFn(l *Leaf, s *isa, p pool) *fn {
+// newFn begins the function of a vector kernel for an instruction set.
+func newFn(l *Kernel, s *isa, p pool) *fn {
 	f := &fn{
 		isa: s, pool: p,
 		out:      ir.NewFunction(l.Name + s.name),
@@ -88,7 +88,7 @@ func newFn(l *Leaf, s *isa, p pool) *fn {
 	return f
 }
 
-// fail notes why the leaf cannot be compiled; the code written is of no use.
+// fail notes why the vector kernel cannot be compiled; the code written is of no use.
 func (f *fn) fail(format string, args ...any) {
 	if f.err == nil {
 		f.err = fmt.Errorf(format, args...)
@@ -108,7 +108,7 @@ var goTypes = map[expr.Type]struct {
 
 // parameters declares the signature, and copies scalars to the frame, where all
 // code finds them.
-func (f *fn) parameters(l *Leaf) {
+func (f *fn) parameters(l *Kernel) {
 	var params []*types.Var
 	used := map[string]bool{}
 	at := 0
@@ -210,7 +210,7 @@ func (f *fn) scope(write func()) {
 func (f *fn) sliceBase(name string, to reg.Register) {
 	m, ok := f.slices[name]
 	if !ok {
-		f.fail("%s is no slice of the leaf", name)
+		f.fail("%s is no slice of the vector kernel", name)
 	}
 	f.op("MOVQ", m, to)
 }

@@ -187,8 +187,8 @@ func (f *fn) over(e *expr.Expr) *expr.Expr { return expr.Simplify(expr.Subst(e, 
 func (g *group) streams(first, taken []kernel.Stmt) []kernel.Stmt {
 	return slices.DeleteFunc(first, func(s kernel.Stmt) bool {
 		r, ok := s.(*kernel.Random)
-		room := g.isa.regs - 1 - g.folds - streamRegs*(len(g.random)+1)
-		ok = ok && len(g.random) < g.isa.streams && room >= stateRegs && g.private(r, taken)
+		left := g.isa.regs - 1 - g.folds - streamRegs*(len(g.random)+1)
+		ok = ok && len(g.random) < g.isa.streams && left >= stateRegs && g.private(r, taken)
 		if ok {
 			g.random = append(g.random, r)
 		}

@@ -76,7 +76,7 @@ func (f *fn) direct(e *expr.Expr) (operand.Op, bool) {
 func (f *fn) variable(e *expr.Expr) int {
 	p, ok := f.vars[e.Name]
 	if !ok || p.typ != e.Type {
-		f.fail("%s has no value in the leaf", e.Name)
+		f.fail("%s has no value in the vector kernel", e.Name)
 	}
 	return p.off
 }

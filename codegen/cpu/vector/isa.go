@@ -172,9 +172,9 @@ func (p pool) cut(n map[int]int) {
 
 // sections are the names of the sections.
 var sections = map[int]operand.Symbol{
-	1:  operand.NewStaticSymbol("leafWords"),
-	8:  operand.NewStaticSymbol("leafVectors"),
-	16: operand.NewStaticSymbol("leafWideVectors"),
+	1:  operand.NewStaticSymbol("vectorWords"),
+	8:  operand.NewStaticSymbol("vectorVectors"),
+	16: operand.NewStaticSymbol("vectorWideVectors"),
 }
 
 // all is a vector of one word.

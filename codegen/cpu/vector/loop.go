@@ -86,10 +86,10 @@ func (l *loop) reserve(random []*kernel.Random, folds []*folding, partials int) 
 		l.free -= n
 		return l.free
 	}
-	room := l.free - partials - (streamRegs+2)*len(random)
+	left := l.free - partials - (streamRegs+2)*len(random)
 	for _, r := range random {
 		groups := 1
-		if room >= 2*stateRegs && (!l.size.IsConst() || l.size.I > int64(2*l.lanes)) {
+		if left >= 2*stateRegs && (!l.size.IsConst() || l.size.I > int64(2*l.lanes)) {
 			groups = 2
 		}
 		l.group = 2 * groups

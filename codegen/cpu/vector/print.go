@@ -44,7 +44,7 @@ func (a *Assembly) Files(pkg, header string) (asm, stubs, other []byte, err erro
 	}
 	asm, err = printer.NewGoAsm(printer.Config{}).Print(file)
 	if err != nil {
-		return nil, nil, nil, fmt.Errorf("BUG: printing leaves: %w", err)
+		return nil, nil, nil, fmt.Errorf("BUG: printing vector kernels: %w", err)
 	}
 	_, rest, _ := bytes.Cut(asm, []byte("\n"))
 	asm = append([]byte("// "+header+"\n"), rest...)

@@ -112,8 +112,8 @@ func (b *block) verifyRun(s step, masked bool, held map[int]*value, stored func(
 // drawn is a block of random expressions, few registers being free.
 func drawn(s *isa, seed uint64) *block {
 	draw := rand.New(rand.NewPCG(seed, 0))
-	l := &Leaf{
-		Name:   "leaf",
+	l := &Kernel{
+		Name:   "vector",
 		Slices: []Slice{{"x", expr.F32}, {"y", expr.F32}, {"i", expr.I32}},
 		Values: []Value{{"a", expr.F32}, {"n", expr.I32}},
 	}

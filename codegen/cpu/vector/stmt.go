@@ -46,7 +46,7 @@ func (f *fn) stmt(s kernel.Stmt) {
 			f.mark(end)
 		})
 	default:
-		f.fail("%T has no place in a leaf", s)
+		f.fail("%T has no place in a vector kernel", s)
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package vector compiles leaves, the stretches of kernels without matrix products, to
-// assembly for AVX-512 and AVX2. Package codegen/cpu cuts kernels into leaves, after
+// Package vector compiles vector kernels, the stretches of kernels without matrix products, to
+// assembly for AVX-512 and AVX2. Package codegen/cpu cuts kernels into vector kernels, after
 // the passes of package flat, and prints the calls.
 //
 // The assembly computes the bits of the kernel interpreter. Scalars of the kernel
@@ -16,14 +16,14 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// A Leaf is a stretch of a kernel without matrix products: one function
+// A Kernel is a stretch of a kernel without matrix products: one function
 //
 //	func NAME_ISA(frame *byte, slices…, values…)
 //
 // for each instruction set, ISA being AVX512 or AVX2 and the underscore left out.
 // The frame has FrameBytes on a 64-byte boundary. No index may be out of range and
 // no index may depend on loaded data.
-type Leaf struct {
+type Kernel struct {
 	Name   string        // Go name without the suffix AVX512 or AVX2
 	Doc    string        // one line
 	Body   []kernel.Stmt // no Tile and no Dot
@@ -44,10 +44,10 @@ type Value struct {
 	Type expr.Type
 }
 
-// FrameBytes is the most that a leaf uses of its frame.
+// FrameBytes is the most that a vector kernel uses of its frame.
 const FrameBytes = 1 << 14
 
-// An Assembly is the code of leaves in one file.
+// An Assembly is the code of vector kernels in one file.
 type Assembly struct {
 	functions []*ir.Function
 	constants pool
@@ -56,13 +56,13 @@ type Assembly struct {
 // NewAssembly returns an Assembly without code.
 func NewAssembly() *Assembly { return &Assembly{nil, pool{}} }
 
-// Add compiles a leaf. One that cannot be compiled leaves nothing behind.
-func (a *Assembly) Add(l *Leaf) error {
+// Add compiles a vector kernel. One that cannot be compiled leaves nothing behind.
+func (a *Assembly) Add(l *Kernel) error {
 	before := a.constants.sizes()
 	fs, err := compile(l, a.constants)
 	if err != nil {
 		a.constants.cut(before)
-		return fmt.Errorf("leaf %s: %w", l.Name, err)
+		return fmt.Errorf("vector kernel %s: %w", l.Name, err)
 	}
 	a.functions = append(a.functions, fs...)
 	return nil

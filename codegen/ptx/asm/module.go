@@ -6,7 +6,7 @@ import (
 )
 
 // dynamicShared is the name of the dynamic shared memory.
-const dynamicShared = "room"
+const dynamicShared = "dynamic"
 
 // A Module is a module under construction.
 type Module struct {

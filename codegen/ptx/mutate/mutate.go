@@ -26,14 +26,14 @@ const (
 	Invert  Kind = "a guard is inverted"
 	Index   Kind = "a constant of an address is one more"
 	Shared  Kind = "static shared memory is half"
-	Room    Kind = "room is half"
-	Tight   Kind = "room is 16 bytes less"
+	Scratch Kind = "scratch is half"
+	Tight   Kind = "scratch is 16 bytes less"
 )
 
 // A Mutant is a kernel with one mistake.
 type Mutant struct {
 	Kind Kind
-	Line int    // of the text, from 1; 0 for the room
+	Line int    // of the text, from 1; 0 for the scratch
 	Old  string // the line
 	New  string
 	Code ptx.Output
@@ -76,9 +76,9 @@ func Of(code ptx.Output) []Mutant {
 		}
 	}
 	all = append(all, arrays(code, p.lines)...)
-	if room := code.Kernels[0].Room; room != nil {
-		all = append(all, roomMutant(code, Room, expr.New(expr.Div, room, expr.Int(2))))
-		all = append(all, roomMutant(code, Tight, expr.New(expr.Max, expr.New(expr.Sub, room, expr.Int(16)), expr.Int(0))))
+	if scratch := code.Kernels[0].Scratch; scratch != nil {
+		all = append(all, scratchMutant(code, Scratch, expr.New(expr.Div, scratch, expr.Int(2))))
+		all = append(all, scratchMutant(code, Tight, expr.New(expr.Max, expr.New(expr.Sub, scratch, expr.Int(16)), expr.Int(0))))
 	}
 	return all
 }
@@ -115,9 +115,9 @@ func arrays(code ptx.Output, lines []string) []Mutant {
 	return all
 }
 
-func roomMutant(code ptx.Output, kind Kind, room *expr.Expr) Mutant {
+func scratchMutant(code ptx.Output, kind Kind, scratch *expr.Expr) Mutant {
 	e := code.Kernels[0]
-	e.Room = room
+	e.Scratch = scratch
 	return Mutant{Kind: kind, Code: ptx.Output{Text: code.Text, Kernels: []ptx.Entry{e}}}
 }
 

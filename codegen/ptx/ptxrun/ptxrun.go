@@ -109,8 +109,8 @@ func (l *launch) run(name string) error {
 		return err
 	}
 	shared := 0
-	if e.Room != nil {
-		if blocks, shared, err = l.room(e, f, blocks); err != nil {
+	if e.Scratch != nil {
+		if blocks, shared, err = l.scratch(e, f, blocks); err != nil {
 			return err
 		}
 	}
@@ -150,10 +150,10 @@ func (l *launch) upload(e ptx.Entry) error {
 // mostScratch is the global memory that tiles may take.
 const mostScratch = 256 << 20
 
-// room finds a place for the tiles: shared memory if they fit, else global memory
+// scratch finds a place for the tiles: shared memory if they fit, else global memory
 // for as many blocks as that has room for.
-func (l *launch) room(e ptx.Entry, f cuda.Function, blocks int) (int, int, error) {
-	size := cost.Value(e.Room, l.scalars)
+func (l *launch) scratch(e ptx.Entry, f cuda.Function, blocks int) (int, int, error) {
+	size := cost.Value(e.Scratch, l.scalars)
 	info := l.driver.Info()
 	if size+e.Static <= max(info.Shared, info.SharedOptIn) {
 		l.args.Bytes = uint64(size)
@@ -162,10 +162,10 @@ func (l *launch) room(e ptx.Entry, f cuda.Function, blocks int) (int, int, error
 		}
 		return blocks, size, nil
 	}
-	each := int(abi.RoomBytes(int64(size)))
+	each := int(abi.ScratchBytes(int64(size)))
 	blocks = min(blocks, max(1, mostScratch/each))
 	p, err := l.alloc(each * blocks)
-	l.args.Room, l.args.Bytes = uint64(p), uint64(each)
+	l.args.Scratch, l.args.Bytes = uint64(p), uint64(each)
 	return blocks, 0, err
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda"
 )
 
-// reverse needs room for a tile that is as long as a row.
+// reverse needs scratch for a tile that is as long as a row.
 const reverse = `kernel reverse row
 	in     x f32[B, T]
 	out    y f32[B, T]
@@ -77,17 +77,17 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// enlarge asks for more room than kernels need.
+// enlarge asks for more scratch than kernels need.
 func enlarge(t *testing.T, o *ptx.Output, bytes int64) {
 	n := 0
 	for i, e := range o.Kernels {
-		if e.Room != nil {
-			o.Kernels[i].Room = expr.New(expr.Add, e.Room, expr.Int(bytes))
+		if e.Scratch != nil {
+			o.Kernels[i].Scratch = expr.New(expr.Add, e.Scratch, expr.Int(bytes))
 			n++
 		}
 	}
 	if n == 0 {
-		t.Error("no kernel takes room")
+		t.Error("no kernel takes scratch")
 	}
 }
 

@@ -102,7 +102,7 @@ done:
 func output(text string) ptx.Output {
 	return ptx.Output{Text: []byte(text), Kernels: []ptx.Entry{{
 		Name: "pairs", Threads: 64, Scalars: []string{"N", "example"}, Step: true,
-		Blocks: expr.NewVar("N", expr.I32), Room: expr.Int(4),
+		Blocks: expr.NewVar("N", expr.I32), Scratch: expr.Int(4),
 	}}}
 }
 
@@ -177,9 +177,9 @@ func TestFindsEntries(t *testing.T) {
 		{"order", func(e *ptx.Entry) { e.Scalars = []string{"example", "N"} }, "order 0"},
 		{"step", func(e *ptx.Entry) { e.Step = false }, "declares parameters"},
 		{"blocks", func(e *ptx.Entry) { e.Blocks = expr.Int(0) }, "0 blocks are said to be worth launching for 1 cells"},
-		{"no room", func(e *ptx.Entry) { e.Room = expr.Int(0) }, "out of bounds"},
-		{"scratch", func(e *ptx.Entry) { e.Room = expr.Int(2) }, "out of bounds"},
-		{"too much room for shared memory", func(e *ptx.Entry) { e.Room = expr.Int(200 << 10) }, "<nil>"},
+		{"no scratch", func(e *ptx.Entry) { e.Scratch = expr.Int(0) }, "out of bounds"},
+		{"scratch", func(e *ptx.Entry) { e.Scratch = expr.Int(2) }, "out of bounds"},
+		{"too much room for shared memory", func(e *ptx.Entry) { e.Scratch = expr.Int(200 << 10) }, "<nil>"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out := output(text)

@@ -116,8 +116,8 @@ func (r *Runner) prepare(c *Case) (*launch, error) {
 			return nil, err
 		}
 	}
-	if e.Room != nil {
-		return l, l.room()
+	if e.Scratch != nil {
+		return l, l.placeTiles()
 	}
 	return l, nil
 }
@@ -161,10 +161,10 @@ const (
 	mostScratch = 8 << 20   // bytes of global scratch, which decide how many blocks are launched
 )
 
-// room packs where the tiles lie. What does not fit into shared memory is in
+// placeTiles packs where the tiles lie. What does not fit into shared memory is in
 // global memory either way.
-func (l *launch) room() error {
-	size := cost.Value(l.entry.Room, l.Scalars)
+func (l *launch) placeTiles() error {
+	size := cost.Value(l.entry.Scratch, l.Scalars)
 	if size < 0 {
 		return fmt.Errorf("a block is said to need %d bytes of tiles", size)
 	}
@@ -173,14 +173,14 @@ func (l *launch) room() error {
 		l.args.Bytes = uint64(size)
 		return nil
 	}
-	each := int(abi.RoomBytes(int64(size))) + spare
+	each := int(abi.ScratchBytes(int64(size))) + spare
 	l.grid = min(l.grid, max(1, mostScratch/each/l.way.Replicas))
 	p, err := l.alloc(each * l.grid * l.way.Replicas)
 	if err != nil {
 		return err
 	}
 	l.scratch = &region{device: l.device, base: p, size: size, stride: each, count: l.grid * l.way.Replicas}
-	l.args.Room, l.args.Bytes = uint64(p), uint64(each)
+	l.args.Scratch, l.args.Bytes = uint64(p), uint64(each)
 	return l.scratch.mark()
 }
 

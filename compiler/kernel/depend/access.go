@@ -1,5 +1,5 @@
 // Package depend says what the statements of a kernel touch, and whether two of them
-// meet in the iterations of a loop. Whoever moves statements or deals them out asks it:
+// meet in the iterations of a loop. Whoever moves statements or distributes them asks it:
 // codegen/flat which iterations may run in any order, codegen/cpu/vector which
 // statements may change places or share a loop, codegen/ptx which threads wait for
 // others.

@@ -8,8 +8,8 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// A leafBuilder rewrites nodes as the body of a leaf, and finds its parameters.
-type leafBuilder struct {
+// A vectorBuilder rewrites nodes as the body of a vector kernel, and finds its parameters.
+type vectorBuilder struct {
 	*cutter
 	call    *call
 	bound   map[string]bool       // variables that the nodes bind
@@ -21,13 +21,13 @@ type leafBuilder struct {
 	err     error
 }
 
-func (b *leafBuilder) fail(err error) {
+func (b *vectorBuilder) fail(err error) {
 	if b.err == nil {
 		b.err = err
 	}
 }
 
-func (b *leafBuilder) nodes(ns []kernel.Stmt) []kernel.Stmt {
+func (b *vectorBuilder) nodes(ns []kernel.Stmt) []kernel.Stmt {
 	out := make([]kernel.Stmt, len(ns))
 	for i, n := range ns {
 		out[i] = b.node(n)
@@ -35,7 +35,7 @@ func (b *leafBuilder) nodes(ns []kernel.Stmt) []kernel.Stmt {
 	return out
 }
 
-func (b *leafBuilder) node(n kernel.Stmt) kernel.Stmt {
+func (b *vectorBuilder) node(n kernel.Stmt) kernel.Stmt {
 	switch n := n.(type) {
 	case *kernel.Let:
 		delete(b.extents, n.Name) // which an axis before may have had too
@@ -68,8 +68,8 @@ var randomScalars = []*expr.Expr{
 }
 
 // expr rewrites the elements of an expression, and makes parameters of what the
-// leaf gets from outside.
-func (b *leafBuilder) expr(e *expr.Expr) *expr.Expr {
+// vector kernel gets from outside.
+func (b *vectorBuilder) expr(e *expr.Expr) *expr.Expr {
 	memo := map[*expr.Expr]*expr.Expr{}
 	var visit func(e *expr.Expr) *expr.Expr
 	visit = func(e *expr.Expr) *expr.Expr {
@@ -98,8 +98,8 @@ func (b *leafBuilder) expr(e *expr.Expr) *expr.Expr {
 	return visit(e)
 }
 
-// value makes a parameter of a variable that the leaf does not bind.
-func (b *leafBuilder) value(v *expr.Expr) {
+// value makes a parameter of a variable that the vector kernel does not bind.
+func (b *vectorBuilder) value(v *expr.Expr) {
 	if b.bound[v.Name] || b.values[v.Name] {
 		return
 	}
@@ -107,18 +107,18 @@ func (b *leafBuilder) value(v *expr.Expr) {
 		b.fail(errBool)
 	}
 	b.values[v.Name] = true
-	b.call.leaf.Values = append(b.call.leaf.Values, vector.Value{Name: v.Name, Type: v.Type})
+	b.call.code.Values = append(b.call.code.Values, vector.Value{Name: v.Name, Type: v.Type})
 }
 
 // slice makes a parameter of a whole buffer or tile.
-func (b *leafBuilder) slice(name string) string {
+func (b *vectorBuilder) slice(name string) string {
 	if b.cutter.sizes[name] == nil {
 		b.fail(errSlice)
 	}
 	return b.param(name, name, arg{slice: name})
 }
 
-func (b *leafBuilder) param(key, name string, a arg) string {
+func (b *vectorBuilder) param(key, name string, a arg) string {
 	if got, ok := b.params[key]; ok {
 		return got
 	}
@@ -126,14 +126,14 @@ func (b *leafBuilder) param(key, name string, a arg) string {
 		b.fail(errNarrow)
 	}
 	b.params[key] = name
-	b.call.leaf.Slices = append(b.call.leaf.Slices, vector.Slice{Name: name, Type: b.types[a.slice]})
+	b.call.code.Slices = append(b.call.code.Slices, vector.Slice{Name: name, Type: b.types[a.slice]})
 	b.call.args = append(b.call.args, a)
 	return name
 }
 
-// elemAt rewrites an element whose index depends on loaded data: the leaf gets the
+// elemAt rewrites an element whose index depends on loaded data: the vector kernel gets the
 // slice from the loaded offset on, which Go computes and checks.
-func (b *leafBuilder) elemAt(e *expr.Expr) *expr.Expr {
+func (b *vectorBuilder) elemAt(e *expr.Expr) *expr.Expr {
 	off, index, length := e.Args[0], expr.Int(0), int64(1)
 	for _, v := range expr.Vars(off) {
 		if !b.bound[v.Name] {
@@ -161,9 +161,9 @@ func (b *leafBuilder) elemAt(e *expr.Expr) *expr.Expr {
 	return expr.NewElem(name, e.Type, index)
 }
 
-// aliases fails where parts of a slice that the leaf writes have names of their own:
+// aliases fails where parts of a slice that the vector kernel writes have names of their own:
 // it would take them for different memory.
-func (b *leafBuilder) aliases() {
+func (b *vectorBuilder) aliases() {
 	seen := map[string]bool{}
 	for _, a := range b.call.args {
 		if seen[a.slice] && b.written[a.slice] {

@@ -14,16 +14,16 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel/depend"
 )
 
-// A call is where a kernel calls a leaf instead of running some of its nodes.
+// A call is where a kernel calls a vector kernel instead of running some of its nodes.
 type call struct {
-	leaf  *vector.Leaf
-	nodes int         // how many nodes the leaf stands for
-	args  []arg       // one a slice of the leaf
+	code  *vector.Kernel
+	nodes int         // how many nodes the vector kernel stands for
+	args  []arg       // one a slice of the vector kernel
 	over  *kernel.For // the loop that several calls share, nil where one does it all
 	step  int64       // iterations of it in a call
 }
 
-// An arg is what a leaf gets for a slice: all of it, or length elements from off
+// An arg is what a vector kernel gets for a slice: all of it, or length elements from off
 // on where off is not nil.
 type arg struct {
 	slice  string
@@ -31,24 +31,24 @@ type arg struct {
 	length int64
 }
 
-// A cutter cuts the nodes of a kernel into leaves and what stays Go.
+// A cutter cuts the nodes of a kernel into vector kernels and what stays Go.
 type cutter struct {
 	name    string // of the kernel's function
 	types   map[string]expr.Type
-	sizes   map[string]*expr.Expr // elements of what leaves can use
+	sizes   map[string]*expr.Expr // elements of what vector kernels can use
 	tainted map[string]bool       // variables whose values depend on loaded data
 	calls   map[kernel.Stmt]*call // by the first node
-	leaves  *vector.Assembly
+	vector  *vector.Assembly
 }
 
-func newCutter(name string, k *kernel.Kernel, nodes []kernel.Stmt, leaves *vector.Assembly) *cutter {
+func newCutter(name string, k *kernel.Kernel, nodes []kernel.Stmt, asm *vector.Assembly) *cutter {
 	c := &cutter{
 		name:    name,
 		types:   map[string]expr.Type{},
 		sizes:   map[string]*expr.Expr{},
 		tainted: map[string]bool{},
 		calls:   map[kernel.Stmt]*call{},
-		leaves:  leaves,
+		vector:  asm,
 	}
 	for _, b := range buffers(k) {
 		c.types[b.Name], c.sizes[b.Name] = b.Type, kernel.Elements(b.Shape)
@@ -86,7 +86,7 @@ func (c *cutter) loaded(e *expr.Expr) bool {
 	return len(expr.Elems(e)) > 0 || expr.DependsOnAny(e, c.tainted)
 }
 
-// cut finds the leaves among nodes and in their bodies, and returns the nodes in
+// cut finds the vector kernels among nodes and in their bodies, and returns the nodes in
 // the order in which they are to be printed. top says that no loop is around them.
 func (c *cutter) cut(nodes []kernel.Stmt, top bool) []kernel.Stmt {
 	nodes = c.letsFirst(nodes)
@@ -108,7 +108,7 @@ func (c *cutter) cut(nodes []kernel.Stmt, top bool) []kernel.Stmt {
 }
 
 // letsFirst moves to the front what is computed from indices alone: it is needed
-// on both sides of a call, and leaves need not compute it.
+// on both sides of a call, and vector kernels need not compute it.
 func (c *cutter) letsFirst(nodes []kernel.Stmt) []kernel.Stmt {
 	var first, rest []kernel.Stmt
 	changes := map[string]bool{}
@@ -124,8 +124,8 @@ func (c *cutter) letsFirst(nodes []kernel.Stmt) []kernel.Stmt {
 	return append(first, rest...)
 }
 
-// longest makes a leaf of as many nodes as it can from the first on, and returns
-// how many, 0 if the first cannot be in a leaf or nothing is worth a call.
+// longest makes a vector kernel of as many nodes as it can from the first on, and returns
+// how many, 0 if the first cannot be in a vector kernel or nothing is worth a call.
 func (c *cutter) longest(nodes []kernel.Stmt, top bool) int {
 	n := 0
 	for n < len(nodes) && c.fits(nodes[n]) {
@@ -135,7 +135,7 @@ func (c *cutter) longest(nodes []kernel.Stmt, top bool) int {
 		if _, ok := nodes[n-1].(*kernel.Let); ok || !worthwhile(nodes[:n]) {
 			continue
 		}
-		if call, err := c.leaf(nodes[:n], nodes[n:], top); err == nil {
+		if call, err := c.compile(nodes[:n], nodes[n:], top); err == nil {
 			c.calls[nodes[0]] = call
 			return n
 		}
@@ -143,7 +143,7 @@ func (c *cutter) longest(nodes []kernel.Stmt, top bool) int {
 	return 0
 }
 
-// fits says whether a node has the form of a part of a leaf.
+// fits says whether a node has the form of a part of a vector kernel.
 func (c *cutter) fits(n kernel.Stmt) bool {
 	switch n.(type) {
 	case *kernel.Dot, *kernel.Tile:
@@ -193,9 +193,9 @@ var (
 	errAlias     = errors.New("what it writes has two names in it")
 )
 
-// leaf makes a leaf of nodes, which rest follows in the same body.
-func (c *cutter) leaf(nodes, rest []kernel.Stmt, top bool) (*call, error) {
-	b := &leafBuilder{
+// compile makes a vector kernel of nodes, which rest follows in the same body.
+func (c *cutter) compile(nodes, rest []kernel.Stmt, top bool) (*call, error) {
+	b := &vectorBuilder{
 		cutter: c, call: &call{nodes: len(nodes)},
 		bound: map[string]bool{}, written: map[string]bool{}, extents: map[string]*expr.Expr{},
 		params: map[string]string{}, values: map[string]bool{},
@@ -211,26 +211,26 @@ func (c *cutter) leaf(nodes, rest []kernel.Stmt, top bool) (*call, error) {
 			return nil, errReadLater
 		}
 	}
-	name := fmt.Sprintf("%sLeaf%d", c.name, len(c.calls)+1)
-	b.call.leaf = &vector.Leaf{Name: name, Doc: fmt.Sprintf("%s is a part of kernel %s.", name, c.name)}
+	name := fmt.Sprintf("%sVector%d", c.name, len(c.calls)+1)
+	b.call.code = &vector.Kernel{Name: name, Doc: fmt.Sprintf("%s is a part of kernel %s.", name, c.name)}
 	if l, ok := nodes[0].(*kernel.For); ok && top && len(nodes) == 1 {
 		nodes = []kernel.Stmt{b.divide(l)}
 	}
-	b.call.leaf.Body = b.nodes(nodes)
+	b.call.code.Body = b.nodes(nodes)
 	b.aliases()
 	if b.err != nil {
 		return nil, b.err
 	}
-	return b.call, c.leaves.Add(b.call.leaf)
+	return b.call, c.vector.Add(b.call.code)
 }
 
 // share is how much work a call should do at most, in element operations: a small
 // part of a millisecond, so that the garbage collector can stop the goroutine.
 const share = 1 << 22
 
-// divide takes the loop that a leaf consists of apart where it may run for long:
-// the leaf gets the bounds of one call.
-func (b *leafBuilder) divide(l *kernel.For) *kernel.For {
+// divide takes the loop that a vector kernel consists of apart where it may run for long:
+// the vector kernel gets the bounds of one call.
+func (b *vectorBuilder) divide(l *kernel.For) *kernel.For {
 	step := int64(1) << (bits.Len64(uint64(max(share/max(work(l.Body), 1), 1))) - 1)
 	if !expr.IsInt(l.Lo, 0) || l.Hi.Op == expr.Const && l.Hi.I <= step {
 		return l
