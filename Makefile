@@ -1,6 +1,6 @@
 # Names for go commands, and nothing else.
 
-.PHONY: all build vet test generate check fuzz torture bench bundle
+.PHONY: all build vet test generate check fuzz torture gate bench bundle
 
 all: build vet test
 
@@ -37,6 +37,11 @@ fuzz:
 SEED ?= 1
 torture:
 	go run ./torture --kills 10000 --failures 10000 --damages 100000 --fuzz $(FUZZ) --seed $(SEED) --write
+
+# Wrong kernels of every spec, one in PART of them: all take days. Writes docs/mutation.md.
+PART ?= 1
+gate:
+	go test ./codegen/ptx/mutate -run Gate -v -timeout 0 -all -part $(PART) -page ../../../docs/mutation.md
 
 # Writes docs/performance.md. PYTHON is one that has bench/peers/requirements.txt.
 PYTHON ?= python3

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"errors"
 	"math"
 	"slices"
 
@@ -105,11 +106,14 @@ func (a *array) set(at int, v expr.Value) {
 	}
 }
 
+// ErrOutside is what an index does that is not within its tile or buffer.
+var ErrOutside = errors.New("is outside")
+
 // offset returns the row-major position of an element.
 func (m *machine) offset(a *array, index []int) int {
 	for d, x := range index {
 		if x < 0 || x >= a.shape[d] {
-			m.fail("index %v is outside %s%v", index, a.name, a.shape)
+			m.fail("index %v %w %s%v", index, ErrOutside, a.name, a.shape)
 			return 0
 		}
 	}

@@ -226,3 +226,30 @@ func TestLaunches(t *testing.T) {
 		}
 	}
 }
+
+// TestNotFor wants a launch behind rows left out where only these rows are what an
+// index goes beyond, and the kernel knows of no cache.
+func TestNotFor(t *testing.T) {
+	behind := Launches()[2]
+	for _, c := range []struct {
+		extent, index string
+		want          bool
+	}{
+		{"T", "P + t", true},
+		{"T", "t + 1", false},
+		{"C", "P + t + C", false},
+		{"P + T", "P + t", false},
+	} {
+		ks, err := kernel.Parse("kernel rows map\nin x f32[" + c.extent + "]\nout y f32[T]\nscalar T, P" +
+			map[bool]string{true: ", C"}[c.extent == "C"] + "\ngrid t < T\nset y[t] = x[" + c.index + "]\nend")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := Interpret(ks[0], behind, Signed, 1); errors.Is(err, ErrNotFor) != c.want {
+			t.Errorf("%s of x[%s]: %v", c.index, c.extent, err)
+		}
+		if err := Check(ks[0], behind, Signed, 1, interpreter(ks...)); (err == nil) != (c.want || c.extent == "P + T") {
+			t.Errorf("%s of x[%s]: %v", c.index, c.extent, err)
+		}
+	}
+}

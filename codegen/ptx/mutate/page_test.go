@@ -1,0 +1,103 @@
+package mutate
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// write says in a file what the gate has tried, and nothing of what it has not.
+func (g *gate) write(path string) error {
+	if !*all || *only != "" || *kind != "" {
+		return errors.New("-page is for mutants of all kinds, of all specs: with -all, without -spec and -kind")
+	}
+	commit, err := exec.Command("git", "describe", "--always", "--dirty", "--abbrev=12").Output()
+	if err != nil {
+		return fmt.Errorf("which commit is this? git: %w", err)
+	}
+	return replace(path, g.text(time.Now().UTC().Format(time.DateOnly), strings.TrimSpace(string(commit))))
+}
+
+const pagePreface = `# The mutation gate
+
+Written by ` + "`make gate`" + `, never by hand. The gate makes wrong kernels of right ones, and wants the simulator or a changed result
+to find at least 99 of 100.
+
+`
+
+// text is the page.
+func (g *gate) text(date, commit string) string {
+	var b strings.Builder
+	say := func(format string, args ...any) { fmt.Fprintf(&b, format, args...) }
+	say(pagePreface)
+	say("%s, commit %s, `make gate PART=%d`: ", date, commit, *part)
+	if *part == 1 {
+		say("every mutant ")
+	} else {
+		say("one mutant in %d, chosen by a hash, ", *part)
+	}
+	say("of %d shipped kernels, of which %d have one in that part. Whether `ptxas` makes the same code of a mutant was %s.\n",
+		g.asked, g.kernels, map[bool]string{true: "asked", false: "not asked: there was none"}[g.ptxas])
+	if len(g.failed) > 0 {
+		slices.Sort(g.failed)
+		say("%d kernels were not tried to the end: %s.\n", len(g.failed), strings.Join(g.failed, ", "))
+	}
+	say("\n| what is done to a kernel | mutants | survive |\n|---|---:|---:|\n")
+	total, missed := 0, 0
+	for _, k := range slices.Sorted(maps.Keys(g.tried)) {
+		say("| %s | %d | %d |\n", k, g.tried[k], g.missed[k])
+		total, missed = total+g.tried[k], missed+g.missed[k]
+	}
+	say("| **all** | **%d** | **%d** |\n\n| what has found it | mutants |\n|---|---:|\n", total, missed)
+	for _, what := range slices.Sorted(maps.Keys(g.by)) {
+		if what != "" {
+			say("| %s | %d |\n", what, g.by[what])
+		}
+	}
+	say("\nEquivalent mutants are in the second table alone. %d survive.\n\n", missed)
+	for _, s := range slices.Sorted(slices.Values(g.through)) {
+		say("- %s\n", s)
+	}
+	return b.String()
+}
+
+// replace writes a file that appears whole.
+func replace(path, text string) error {
+	temp := path + ".new"
+	if err := os.WriteFile(temp, []byte(text), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(temp, path)
+}
+
+// TestPage wants a page to say which part was tried, and all that was not well.
+func TestPage(t *testing.T) {
+	g := gate{tried: map[Kind]int{}, missed: map[Kind]int{}, by: map[string]int{}}
+	g.tell("a/k", 3, nil)
+	g.tell("a/l", 0, nil)
+	g.tell("b/m", 1, errors.New("broken"))
+	k := &kernel.Kernel{Name: "k"}
+	g.note(k, Mutant{Kind: Barrier}, "data race")
+	g.note(k, Mutant{Kind: Barrier}, "")
+	g.note(k, Mutant{Kind: Index}, equivalent+"it is never reached")
+	text := g.text("2001-02-03", "abc-dirty")
+	for _, want := range []string{
+		fmt.Sprintf("2001-02-03, commit abc-dirty, `make gate PART=%d`: one mutant in %[1]d", *part), "of 3 shipped kernels, of which 2 have one", "not asked",
+		"\n1 kernels were not tried to the end: b/m.\n", "| a barrier is deleted | 2 | 1 |\n| **all** | **2** | **1** |", "| data race | 1 |", "| equivalent: it is never reached | 1 |", "\n- k: a barrier is deleted",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+	if err := g.write(t.TempDir() + "/page.md"); err == nil && (!*all || *only != "") {
+		t.Error("a page of a part of the specs")
+	}
+}

@@ -1,0 +1,165 @@
+package mutate
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/arithlang/mlc/codegen/ptx"
+	"github.com/arithlang/mlc/codegen/ptx/ptxas"
+	"github.com/arithlang/mlc/codegen/ptx/ptxtest"
+	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
+	"github.com/arithlang/mlc/runtime/cuda/sim"
+)
+
+// Trials are the launches that a kernel is for, small ones first, each made in
+// several ways. What none has asked for is not drawn, interpreted or run.
+type trials struct {
+	k     *kernel.Kernel
+	code  ptx.Output
+	left  []slot
+	cases map[int]*ptxtest.Case // by number of the launch; nil: the kernel is not for it
+	made  []trial
+}
+
+// A slot is a launch and the way that it is made.
+type slot struct {
+	number  int
+	scalars kernel.Scalars
+	way     ptxtest.Way
+}
+
+// A trial is a slot that was made without a mistake.
+type trial struct {
+	c   *ptxtest.Case
+	way ptxtest.Way
+}
+
+// trialsOf prints a kernel, and lists the launches that it is tried in, in these ways.
+func trialsOf(k *kernel.Kernel, o ptx.Options, ways []ptxtest.Way) (*trials, error) {
+	code, err := ptx.Module([]*kernel.Kernel{k}, o)
+	if err != nil {
+		return nil, err
+	}
+	ts := &trials{k: k, code: code, cases: map[int]*ptxtest.Case{}}
+	for i, s := range launches() {
+		some := ways
+		if i >= len(ptxtest.Launches()) {
+			some = ways[len(ways)/2:][:2]
+		}
+		for _, w := range some {
+			ts.left = append(ts.left, slot{i, s, w})
+		}
+	}
+	size := func(s slot) float64 { return s.scalars["B"] * s.scalars["T"] * (s.scalars["S"] + s.scalars["T"]) }
+	slices.SortStableFunc(ts.left, func(a, b slot) int { return cmp.Compare(size(a), size(b)) })
+	return ts, nil
+}
+
+// launches are those that kernels are tested on, and some more: mutants may not
+// hide behind the choice of lengths.
+func launches() []kernel.Scalars {
+	all := ptxtest.Launches()
+	for _, n := range []struct{ b, t, s, p float64 }{{1, 3, 40, 0}, {3, 16, 8, 0}, {2, 1, 64, 63}, {1, 130, 1, 0}} {
+		s := maps.Clone(all[0])
+		s["B"], s["T"], s["S"], s["P"], s["C"], s["N"] = n.b, n.t, n.s, n.p, n.t+n.p, 100*n.t+n.s
+		all = append(all, s)
+	}
+	return all
+}
+
+// at is a trial by its number, nil behind the last one. Nothing may be wrong with
+// the kernel as it is.
+func (ts *trials) at(i int) (*trial, error) {
+	for len(ts.made) <= i && len(ts.left) > 0 {
+		s := ts.left[0]
+		ts.left = ts.left[1:]
+		c, drawn := ts.cases[s.number]
+		if !drawn {
+			var err error
+			c, err = ptxtest.NewCase(ts.k, s.scalars, kerneltest.Kind(s.number%2), uint64(s.number))
+			if err != nil && !errors.Is(err, kerneltest.ErrNotFor) {
+				return nil, err
+			}
+			ts.cases[s.number] = c
+		}
+		if c == nil {
+			continue
+		}
+		r, err := ptxtest.Load(ts.code, s.way)
+		if err == nil {
+			err = r.Check(c)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("without a mistake: %v: %w", s.way, err)
+		}
+		s.way.Limit = 10*r.Steps() + 10_000
+		ts.made = append(ts.made, trial{c, s.way})
+	}
+	if i >= len(ts.made) {
+		return nil, nil
+	}
+	return &ts.made[i], nil
+}
+
+const (
+	equivalent = "equivalent: " // to the kernel, and why
+	arch       = "sm_80"
+	few        = 8 // trials before ptxas is asked
+)
+
+// attempt says what finds a mutant: a kind of report, a changed result, or nothing.
+// Machine is the code that ptxas makes of the kernel, nil without ptxas.
+func (ts *trials) attempt(m Mutant, machine []byte) (string, error) {
+	if found, err := ts.find(m.Code, 0, few); found != "" || err != nil {
+		return found, err
+	}
+	if m.Line > 0 && machine != nil {
+		if code, err := ptxas.Code(m.Code.Text, arch); err == nil && bytes.Equal(code, machine) {
+			return equivalent + "ptxas makes the same code of it", nil
+		}
+	}
+	if found, err := ts.find(m.Code, few, math.MaxInt); found != "" || err != nil {
+		return found, err
+	}
+	for _, p := range m.Probes() {
+		found := ""
+		for i := 0; i < len(p.Modules) && found == ""; i++ {
+			var err error
+			if found, err = ts.find(p.Modules[i], 0, math.MaxInt); err != nil {
+				return "", err
+			}
+		}
+		if len(p.Modules) > 0 && found == "" {
+			return equivalent + p.Reason, nil
+		}
+	}
+	return "", nil
+}
+
+// find says what is the first thing that trials from lo to hi-1 find wrong with a
+// module.
+func (ts *trials) find(code ptx.Output, lo, hi int) (string, error) {
+	for i := lo; i < hi; i++ {
+		x, err := ts.at(i)
+		if x == nil || err != nil {
+			return "", err
+		}
+		r, err := ptxtest.Load(code, x.way)
+		if err != nil {
+			return "no valid module", nil
+		}
+		if err := r.Check(x.c); err != nil {
+			if report, ok := errors.AsType[*sim.Report](err); ok {
+				return string(report.Kind), nil
+			}
+			return "changed result", nil
+		}
+	}
+	return "", nil
+}
