@@ -151,7 +151,7 @@ func TestFidelityOfOr(t *testing.T) {
 // TestFidelityOfCells: of n equally likely problems, n(1 - (1 - 1/n)^100) come among 100.
 func TestFidelityOfCells(t *testing.T) {
 	different := func(n float64) float64 { return n * (1 - math.Pow(1-1/n, 100)) }
-	claims(t, "%.1f of 100 problems of 1 × 1 digits are different ones and all 81 here, %.1f of 2 × 1, %.1f of 2 × 2",
+	claims(t, "%.1f of 100 problems of 1 × 1 digits are distinct, here all 81, %.1f of 2 × 1, %.1f of 2 × 2",
 		different(9*9), different(90*9), different(90*90))
 	spec, _ := check.Resolve(check.Options{Path: "looped8x2.arith", Read: os.ReadFile})
 	tasks, err := task.New(task.Config(spec.Task.Task), 1)
@@ -209,7 +209,7 @@ func TestFidelityOfTheEnd(t *testing.T) {
 // TestFidelityOfColumns: one of n lines is sqrt(n-1) deviations above their mean where
 // all others are equal, and never more.
 func TestFidelityOfColumns(t *testing.T) {
-	claims(t, "of seven lines none is 4.5 deviations above the mean, at most %.1f", math.Sqrt(7-1))
+	claims(t, "a line of seven stands at most %.1f deviations above the mean, so 4.5 would keep no column", math.Sqrt(7-1))
 }
 
 // TestFidelityOfFillers looks for texts of figure 20 that would have more.
