@@ -24,18 +24,18 @@ func vetRows() []Row {
 func stageRows() []Row {
 	rows := []Row{
 		{Path: "stage.from", Type: StageName, Default: "none", Words: "none",
-			Doc: "the stage whose weights it starts with, or whose attention it reads"},
-		{Path: "stage.samples", Type: Int, Default: "1000", Min: 1, Max: 1 << 30, Doc: "problems whose attention is averaged"},
+			Doc: "earlier stage that provides the initial weights, or the attention to read"},
+		{Path: "stage.samples", Type: Int, Default: "1000", Min: 1, Max: 1 << 30, Doc: "problems that attention is averaged over"},
 		{Path: "stage.layer", Type: Int, Default: "last", Words: "last", Min: 1, Max: 1000,
-			Doc: "the layer of the decoder whose attention is read, from 1"},
-		{Path: "stage.of", Type: Choice, Default: "weights", Doc: "what of the attention is read", Choices: []Option{
+			Doc: "decoder layer that attention is read from, counted from 1"},
+		{Path: "stage.of", Type: Choice, Default: "weights", Doc: "values read from the attention", Choices: []Option{
 			{Name: "weights", Doc: "after the softmax, as in the paper's code"},
-			{Name: "logits", Doc: "before it, as in the paper's text; closed cells count for nothing"},
+			{Name: "logits", Doc: "before the softmax, as in the paper's text; closed cells do not count"},
 		}},
 		{Path: "stage.extend", Type: Int, Default: "60", Min: 1, Max: 10000, Doc: "digits that the bias is extended to"},
-		{Path: "stage.reduce", Type: Choice, Default: "sum", Doc: "what the attention along a line becomes", Choices: []Option{
-			{Name: "sum", Doc: "its sum, as in the paper's code"},
-			{Name: "mean", Doc: "its mean, as in the paper's text"},
+		{Path: "stage.reduce", Type: Choice, Default: "sum", Doc: "reduction of the attention along a line", Choices: []Option{
+			{Name: "sum", Doc: "as in the paper's code"},
+			{Name: "mean", Doc: "as in the paper's text"},
 		}},
 	}
 	for _, site := range []string{"self", "cross"} {
@@ -45,11 +45,11 @@ func stageRows() []Row {
 		}
 		rows = append(rows,
 			Row{Path: "stage." + site + ".direction", Type: Directions, Default: direction,
-				Doc: "rows and columns from one cell of a line to the next; of several directions the largest value counts"},
+				Doc: "step in rows and columns along a line; of several directions, the largest value counts"},
 			Row{Path: "stage." + site + ".rows", Type: Int, Default: "auto", Words: "auto", Min: 1, Max: 10000,
-				Doc: "first rows of the attention that count; auto: the digits of training"},
+				Doc: "number of leading attention rows that count; auto: the digits of training"},
 			Row{Path: "stage." + site + ".keep", Type: Statistic, Default: keep,
-				Doc: "which lines are kept, by their value and the mean and standard deviation over all lines"})
+				Doc: "lines to keep, by their value and the mean and standard deviation over all lines"})
 	}
 	return rows
 }

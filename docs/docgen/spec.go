@@ -11,17 +11,17 @@ import (
 
 const intro = `# The spec language
 
-A spec says in a page what a transformer is and how it is trained. It is data: no conditionals, loops, user functions
-or environment. Files end in ` + "`.arith`" + ` and begin with ` + "`arith 1`" + `; comments begin with ` + "`//`" + `; ` + "`mlc fmt`" + ` gives a file its one
-style. Everything has a default, and ` + "`mlc explain --resolved FILE`" + ` prints a spec with every default written out.
+A spec describes in a page a transformer and its training. It is data: it has no conditionals, loops, user functions or
+environment. Files end in ` + "`.arith`" + ` and begin with ` + "`arith 1`" + `. Comments begin with ` + "`//`" + `. ` + "`mlc fmt`" + ` gives a file its one
+style. Everything has a default: ` + "`mlc explain --resolved FILE`" + ` prints a spec with every default written out.
 
 An attribute stands in its block or is given by its full path: ` + "`model { decoder { layers = 2 } }`" + ` and
-` + "`model.decoder.layers = 2`" + ` are the same. An argument of a call has a path, too, which changes it alone:
-` + "`train.optimizer.lr = 3e-4`" + `. A file may ` + "`include \"base.arith\" { … }`" + ` another and change it in the body.
-Includes come first, then their bodies, then the file itself, then ` + "`--set path=value`" + ` of the command line; later wins. An
-attribute that is set twice in one body is an error.
+` + "`model.decoder.layers = 2`" + ` are the same. A path can also change one argument of a call:
+` + "`train.optimizer.lr = 3e-4`" + `. A file can include another and change it in the body: ` + "`include \"base.arith\" { … }`" + `.
+Later settings win: first includes, then their bodies, then the file itself, then ` + "`--set path=value`" + ` of the command line.
+An attribute that is set twice in one body is an error.
 
-Errors have codes, such as E0202; [codes.md](codes.md) has them all.
+Errors have codes, such as E0202; [codes.md](codes.md) explains them all.
 
 ## Grammar
 
@@ -34,7 +34,7 @@ func specPage() string {
 	b.WriteString("```\n" + dsl.Grammar() + "\n```\n\n")
 	units(&b)
 	schema := dsl.NewSchema()
-	b.WriteString("\n## Tasks\n\nThe label of the block `task` says what problems are about.\n\n| task | answer |\n|---|---|\n")
+	b.WriteString("\n## Tasks\n\nThe label of the block `task` is the kind of problems.\n\n| task | answer |\n|---|---|\n")
 	for _, k := range schema.Kinds {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", k.Name, k.Doc+later(k.Limit))
 	}
@@ -47,11 +47,11 @@ func specPage() string {
 const definitions = `
 ## Masks and biases
 
-A mask is a condition and a bias a number: for each head, query and key, whether the query sees the key and what is
-added to their score. Both must be usable at any length. A block ` + "`bias NAME`" + ` or ` + "`mask NAME`" + ` defines one of your own.
-Its attribute ` + "`value`" + ` is the result; one that is ` + "`learned(…)`" + ` is a tensor that is trained with the rest; any other is a
-definition for use in the block, and an error where nothing uses it. A call such as ` + "`NAME(left = 2)`" + ` or ` + "`NAME(2)`" + ` replaces definitions, by name or in their
-order. Biases add: ` + "`bias = fire + 0.5 * alibi`" + `.
+A mask is a condition: whether a query sees a key. A bias is a number that is added to their score. Both depend on head,
+query and key, and must work at any length. A block ` + "`bias NAME`" + ` or ` + "`mask NAME`" + ` defines a new one. Its attribute ` + "`value`" + `
+is the result. An attribute ` + "`learned(…)`" + ` is a tensor that is trained with the rest. Any other attribute is a definition
+for use in the block; an unused one is an error. A call such as ` + "`NAME(left = 2)`" + ` or ` + "`NAME(2)`" + ` replaces definitions, by
+name or in their order. Biases add: ` + "`bias = fire + 0.5 * alibi`" + `.
 
     bias kerple {
       r1    = learned([H], init = uniform(0, 2), min = 0)
@@ -59,15 +59,15 @@ order. Biases add: ` + "`bias = fire + 0.5 * alibi`" + `.
       value = -r1[h] * log(1 + r2[h] * abs(i - j))
     }
 
-Sums, differences and products of ` + "`h`" + `, ` + "`i`" + `, ` + "`j`" + `, lengths and whole numbers are whole and exact. One that could leave 32 bits
-at some length is computed as a real number of 32 bits, as quotients and fractions are.
+Sums, differences and products of ` + "`h`" + `, ` + "`i`" + `, ` + "`j`" + `, lengths and whole numbers are whole and exact. If one could leave 32
+bits at some length, it is computed as a real number of 32 bits, like quotients and fractions.
 `
 
 const trainings = `
 ## Several trainings
 
-A sweep trains once for each combination of its axes, the last varying fastest. An axis is the path of an attribute
-with a list or range of values, or a name of its own with cases that change several attributes at once. Values may be
+A sweep trains once for each combination of its axes; the last axis varies fastest. An axis is the path of an attribute
+with a list or range of values, or a new name with cases that change several attributes at once. Values may be
 arithmetic on attributes and earlier axes, as in ` + "`model.loop.times = 16 / model.loop.layers`" + `.
 
     sweep {
@@ -79,8 +79,8 @@ arithmetic on attributes and earlier axes, as in ` + "`model.loop.times = 16 / m
       train.seed = 1..3
     }
 
-A case may include a whole spec, so that the trainings are of different tasks or have stages. What stands outside of the
-sweep then holds for all of them, whatever they include:
+A case may include a whole spec, so that the trainings have different tasks or stages. Settings outside the sweep then
+hold for all trainings, whatever they include:
 
     sweep {
       row plain { include "plain.arith" }
@@ -89,16 +89,16 @@ sweep then holds for all of them, whatever they include:
 
     eval.samples = 10k
 
-Each training is a program, a trainer and a run directory of its own, named like ` + "`FILE-deep-seed-1`" + `.
-` + "`mlc explain`" + ` compares them in a table, ` + "`mlc train`" + ` makes them in turn and ends with a table of what they have
-learnt, and ` + "`build`, `train`, `explain` and `diff` take `--point`" + ` to choose: by values, ` + "`--point arch=wide,seed=2`" + `, by number from 1, or by
-name, ` + "`--point wide-seed-2`" + `. ` + "`--set sweep.train.seed=2`" + ` gives an axis other values.
-Another seed holds out other problems, too; with ` + "`task.split = 0`" + ` all seeds hold out the same.
+Each training has its own program, trainer and run directory, named like ` + "`FILE-deep-seed-1`" + `. ` + "`mlc explain`" + ` compares the
+trainings in a table. ` + "`mlc train`" + ` runs them in turn and ends with a table of results. ` + "`--point`" + ` chooses trainings for
+` + "`build`" + `, ` + "`train`" + `, ` + "`explain`" + ` and ` + "`diff`" + `: by values, ` + "`--point arch=wide,seed=2`" + `, by number from 1, or by name,
+` + "`--point wide-seed-2`" + `. ` + "`--set sweep.train.seed=2`" + ` gives an axis other values. Another seed also holds out other problems;
+with ` + "`task.split = 0`" + ` all seeds hold out the same.
 
-Stages run in order. Each changes attributes for itself and starts with fresh weights, or with those of the stage that
-` + "`from`" + ` names; what that one does not have, such as further layers, is fresh, and the trainer says so. A stage with one of
-the attributes besides ` + "`from`" + ` is a calibration: it reads the attention of that stage, and ` + "`NAME.self`" + ` and ` + "`NAME.cross`" + `
-are biases from then on.
+Stages run in order. Each changes attributes for itself. It starts with fresh weights, or with those of the stage that
+` + "`from`" + ` names; weights which that stage lacks, such as those of further layers, are fresh, and the trainer says so. A
+stage that sets any ` + "`stage`" + ` attribute but ` + "`from`" + ` is a calibration: it reads the attention of that stage. From then on
+` + "`NAME.self`" + ` and ` + "`NAME.cross`" + ` are biases.
 
     stage interpolate {}
 
@@ -112,14 +112,14 @@ are biases from then on.
       model.decoder.cross.bias = calibrate.cross
     }
 
-All stages are one program and one run directory: ` + "`mlc train`" + ` does them in turn, ` + "`--resume`" + ` goes on wherever it
-stopped, and ` + "`mlc explain FILE --only extrapolate`" + ` shows one of them. The last stage trains; it is what is tested. A
-calibrated bias is a number for each line of a head's attention and direction, not a matrix, and it is not trained.
+All stages share one program and one run directory. ` + "`mlc train`" + ` runs them in turn, ` + "`--resume`" + ` continues where it
+stopped, and ` + "`mlc explain FILE --only extrapolate`" + ` shows one of them. The last stage trains; its model is tested. A
+calibrated bias has a number for each line of a head's attention and direction; it is not a matrix, and it is not
+trained.
 `
 
-const preludeText = `These masks and biases are there without an include. A block with the name of one takes its place: nothing of the
-prelude's is left in it. A path, in a file or on the command line, changes a part of it and leaves the rest:
-` + "`mask.window.left = 2`" + `, ` + "`--set bias.t5.max=64`" + `.
+const preludeText = `Every spec has these masks and biases without an include. A block with the name of one replaces it entirely. A path, in a
+file or on the command line, changes a part of it and keeps the rest: ` + "`mask.window.left = 2`" + `, ` + "`--set bias.t5.max=64`" + `.
 `
 
 // expressions writes the words of expressions and the prelude.
