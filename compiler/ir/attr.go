@@ -63,17 +63,20 @@ func newSite(v *Value) *AttnAttr {
 // parameters of its bias.
 func (v *Value) SiteArgs() (relative, table *Value, params []*Value) { return v.siteArgs(v.Args) }
 
-// siteArgs is SiteArgs of args that stand for v's own. There may be too few of
-// them, or too many for a table, before v is verified.
+// siteArgs is SiteArgs of args that stand for v's own, of which there may be too few
+// before v is verified.
 func (v *Value) siteArgs(args []*Value) (relative, table *Value, params []*Value) {
-	params = args[min(siteFrom[v.Op], len(args)):]
-	if site(v).Relative != 0 && len(params) > 0 {
-		relative, params = params[0], params[1:]
+	named, _ := v.named()
+	named = named[:min(len(named), len(args))]
+	for k, p := range named {
+		switch p.name {
+		case "relative":
+			relative = args[k]
+		case "table":
+			table = args[k]
+		}
 	}
-	if site(v).Table && len(params) > 0 {
-		table, params = params[0], params[1:]
-	}
-	return relative, table, params
+	return relative, table, args[len(named):]
 }
 
 // params are the arguments that hold the parameters of an attention's bias.
@@ -81,9 +84,6 @@ func (v *Value) params() []*Value {
 	_, _, params := v.SiteArgs()
 	return params
 }
-
-// siteFrom is where the arguments of a site begin.
-var siteFrom = map[Op]int{Attention: 3, AttentionGrad: 4, AttentionWeights: 2, BiasTable: 0, BiasTableGrad: 1}
 
 func showBool(b bool) string {
 	if b {

@@ -49,7 +49,11 @@ func flopsMatMul(m *machine, v *Value) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	_, _, inner := matrix(v.Args[0].Type, v.Attr.TransA)
+	a := v.Args[0].Type
+	inner := a.Shape[a.Rank()-1]
+	if v.Attr.TransA {
+		inner = a.Shape[a.Rank()-2]
+	}
 	k, err := inner.Size(m.env.Dims)
 	return 2 * n * float64(k), err
 }

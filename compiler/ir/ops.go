@@ -4,50 +4,59 @@ import "strings"
 
 // An opInfo is one row of the op table.
 type opInfo struct {
-	name  string
-	min   int    // fewest arguments
-	max   int    // most arguments, -1: any number
-	attrs string // keys of the attributes it may carry besides name (attr.go)
-	shape func(v *Value) (Type, error)
-	eval  func(m *machine, v *Value, args []Tensor) (Tensor, error) // nil: has an expansion (expand.go)
-	flops func(m *machine, v *Value) (float64, error)               // nil: no arithmetic, or has an expansion
+	name      string
+	signature string                                                    // arguments and results (signature.go)
+	attrs     string                                                    // keys of the attributes it may carry besides name (attr.go)
+	eval      func(m *machine, v *Value, args []Tensor) (Tensor, error) // nil: has an expansion (expand.go)
+	flops     func(m *machine, v *Value) (float64, error)               // nil: no arithmetic, or has an expansion
 }
 
-// ops is the op table. Differentiation rules are keyed by op in package grad.
+// ops is the op table. What a signature does not say is in rules (rules.go).
+// Differentiation rules are keyed by op in package grad.
 var ops = [numOps]opInfo{
-	Param:            {name: "param", shape: shapeParam},
-	Map:              {name: "map", max: -1, attrs: "expr shape", shape: shapeMap, eval: evalMap, flops: flopsMap},
-	Dropout:          {name: "dropout", min: 1, max: 1, attrs: "expr rate stream", shape: shapeDropout, eval: evalDropout, flops: flopsDropout},
-	MatMul:           {name: "matmul", min: 2, max: 2, attrs: "transa transb", shape: shapeMatMul, eval: evalMatMul, flops: flopsMatMul},
-	Outer:            {name: "outer", min: 2, max: 2, shape: shapeOuter, eval: evalOuter, flops: flopsOuter},
-	Sum:              {name: "sum", min: 1, max: 1, attrs: "axes", shape: shapeReduce, eval: evalSum, flops: flopsReduce},
-	Max:              {name: "max", min: 1, max: 1, attrs: "axes", shape: shapeReduce, eval: evalMax, flops: flopsReduce},
-	Reshape:          {name: "reshape", min: 1, max: 1, attrs: "shape", shape: shapeReshape, eval: evalReshape},
-	Transpose:        {name: "transpose", min: 1, max: 1, attrs: "axes", shape: shapeTranspose, eval: evalTranspose},
-	Gather:           {name: "gather", min: 2, max: 2, shape: shapeGather, eval: evalGather},
-	Scatter:          {name: "scatter", min: 2, max: 2, attrs: "rows", shape: shapeScatter, eval: evalScatter, flops: flopsScatter},
-	Append:           {name: "append", min: 2, max: 2, shape: shapeAppend, eval: evalAppend},
-	Rotate:           {name: "rotate", min: 3, max: 3, attrs: "heads", shape: shapeRotate, eval: evalRotate, flops: flopsRotate},
-	Softmax:          {name: "softmax", min: 1, max: 1, shape: shapeSoftmax},
-	LayerNorm:        {name: "layernorm", min: 3, max: 3, attrs: "eps", shape: shapeLayerNorm},
-	LayerNormGrad:    {name: "layernorm_grad", min: 3, max: 3, attrs: "eps result", shape: shapeLayerNormGrad},
-	RMSNorm:          {name: "rmsnorm", min: 2, max: 2, attrs: "eps", shape: shapeRMSNorm},
-	RMSNormGrad:      {name: "rmsnorm_grad", min: 3, max: 3, attrs: "eps result", shape: shapeRMSNormGrad},
-	HeadProduct:      {name: "head_product", min: 2, max: 2, attrs: "transb heads", shape: shapeHeadProduct},
-	HeadOuter:        {name: "head_outer", min: 2, max: 2, attrs: "heads", shape: shapeHeadOuter},
-	Attention:        {name: "attention", min: 3, max: -1, attrs: attnAttrs + " rate stream", shape: shapeAttention},
-	AttentionGrad:    {name: "attention_grad", min: 4, max: -1, attrs: attnAttrs + " rate stream result", shape: shapeAttentionGrad},
-	AttentionWeights: {name: "attention_weights", min: 2, max: -1, attrs: attnAttrs + " result", shape: shapeAttentionWeights},
-	BiasTable:        {name: "bias_table", max: -1, attrs: "shape " + siteAttrs, shape: shapeBiasTable},
-	BiasTableGrad:    {name: "bias_table_grad", min: 1, max: -1, attrs: siteAttrs + " result", shape: shapeBiasTableGrad},
-	CrossEntropy:     {name: "cross_entropy", min: 2, max: 2, shape: shapeCrossEntropy},
-	CrossEntropyGrad: {name: "cross_entropy_grad", min: 3, max: 3, shape: shapeCrossEntropyGrad},
-	ArgMax:           {name: "argmax", min: 1, max: 1, shape: shapeArgMax},
-	Runs:             {name: "runs", min: 1, max: 1, attrs: "expr shape", shape: shapeRuns, eval: evalRuns},
-	Draw:             {name: "draw", attrs: "shape " + drawAttrs, shape: shapeDraw, eval: evalDraw},
-	Subset:           {name: "subset", attrs: "size shape " + drawAttrs, shape: shapeSubset, eval: evalSubset},
-	Noise:            {name: "noise", attrs: "shape stream", shape: shapeNoise, eval: evalNoise, flops: flopsNoise},
+	Param:     {name: "param"},
+	Map:       {name: "map", signature: "...", attrs: "expr shape", eval: evalMap, flops: flopsMap},
+	Dropout:   {name: "dropout", signature: "x[B *] -> x", attrs: "expr rate stream", eval: evalDropout, flops: flopsDropout},
+	MatMul:    {name: "matmul", signature: "a[* M K] b[*? K N] -> y[* M N]", attrs: "transa transb", eval: evalMatMul, flops: flopsMatMul},
+	Outer:     {name: "outer", signature: "a[M * K] b[M * N] -> y[K N]", eval: evalOuter, flops: flopsOuter},
+	Sum:       {name: "sum", signature: "x:any[*]", attrs: "axes", eval: evalSum, flops: flopsReduce},
+	Max:       {name: "max", signature: "x:any[*]", attrs: "axes", eval: evalMax, flops: flopsReduce},
+	Reshape:   {name: "reshape", signature: "x:any[*]", attrs: "shape", eval: evalReshape},
+	Transpose: {name: "transpose", signature: "x:any[*]", attrs: "axes", eval: evalTranspose},
+	Gather:    {name: "gather", signature: "table:any[V D] ids:i32[*] -> y:any[* D]", eval: evalGather},
+	Scatter:   {name: "scatter", signature: "ids:i32[*] dy[* D] -> table[rows D]", attrs: "rows", eval: evalScatter, flops: flopsScatter},
+	Append:    {name: "append", signature: "cache:any[B C *] row:any[B T *] -> cache", eval: evalAppend},
+	Rotate:    {name: "rotate", signature: "x[B T heads*D] cos[T R] sin[T R] -> x", attrs: "heads", eval: evalRotate, flops: flopsRotate},
+	Softmax:   {name: "softmax", signature: "x[* D] -> x"},
+
+	LayerNorm:     {name: "layernorm", signature: "x[* D] gamma[D] beta[D] -> x", attrs: "eps"},
+	LayerNormGrad: {name: "layernorm_grad", signature: "x[* D] gamma[D] dy[* D] -> x gamma beta[D]", attrs: "eps result"},
+	RMSNorm:       {name: "rmsnorm", signature: "x[* D] gamma[D] -> x", attrs: "eps"},
+	RMSNormGrad:   {name: "rmsnorm_grad", signature: "x[* D] gamma[D] dy[* D] -> x gamma", attrs: "eps result"},
+
+	HeadProduct:      {name: "head_product", signature: "x[* heads*K] w[K N] -> y[* heads*N]", attrs: "transb heads"},
+	HeadOuter:        {name: "head_outer", signature: "x[* heads*K] y[* heads*N] -> w[K N]", attrs: "heads"},
+	Attention:        {name: "attention", signature: attends + " v[B J heads*D] " + biased + " -> q", attrs: attnAttrs + " rate stream"},
+	AttentionGrad:    {name: "attention_grad", signature: attends + " v[B J heads*D] dout[B T heads*D] " + biased + " -> q k v relative table ...[B heads]", attrs: attnAttrs + " rate stream result"},
+	AttentionWeights: {name: "attention_weights", signature: attends + " " + biased + " -> weights[B heads T J] logits[B heads T J]", attrs: attnAttrs + " result"},
+	BiasTable:        {name: "bias_table", signature: "... -> table[heads T J]", attrs: "shape " + siteAttrs},
+	BiasTableGrad:    {name: "bias_table_grad", signature: "dtable[heads T J] ... -> ...[heads]", attrs: siteAttrs + " result"},
+
+	CrossEntropy:     {name: "cross_entropy", signature: "logits[* V] labels:i32[*] -> loss[*]"},
+	CrossEntropyGrad: {name: "cross_entropy_grad", signature: "logits[* V] labels:i32[*] dloss[*] -> logits"},
+	ArgMax:           {name: "argmax", signature: "logits[* V] -> y:i32[*]"},
+
+	Runs:   {name: "runs", signature: "tokens:i32[B K] -> y:i32[B T]", attrs: "expr shape", eval: evalRuns},
+	Draw:   {name: "draw", signature: "-> y:i32[examples T *]", attrs: "shape " + drawAttrs, eval: evalDraw},
+	Subset: {name: "subset", signature: "-> y:i32[T *]", attrs: "size shape " + drawAttrs, eval: evalSubset},
+	Noise:  {name: "noise", signature: "-> y[B T D]", attrs: "shape stream", eval: evalNoise, flops: flopsNoise},
 }
+
+// What attentions take, before values and behind them.
+const (
+	attends = "q[B T heads*D] k[B J heads*D]"
+	biased  = "relative?[B T heads*spans] table?[heads T J] ..."
+)
 
 // siteAttrs say what an attention's bias is, attnAttrs all of its scores.
 const (

@@ -10,20 +10,27 @@ func infer(v *Value) (Type, error) {
 		return Type{}, fmt.Errorf("v%d has no known op", v.ID)
 	}
 	info := &ops[v.Op]
-	if n := len(v.Args); n < info.min || info.max >= 0 && n > info.max {
-		return Type{}, fmt.Errorf("%s takes no %d arguments", info.name, n)
-	}
+	fail := func(err error) (Type, error) { return Type{}, fmt.Errorf("%s: %w", info.name, err) }
 	for _, a := range attrTable {
 		if a.key != "name" && !v.Op.carries(a.key) && a.show(v) != "" {
-			return Type{}, fmt.Errorf("%s carries no %s", info.name, a.key)
+			return fail(fmt.Errorf("carries no %s", a.key))
 		}
 	}
 	if v.Attr.Name != "" && !isName(v.Attr.Name) {
-		return Type{}, fmt.Errorf("%s: bad name %q", info.name, v.Attr.Name)
+		return fail(fmt.Errorf("bad name %q", v.Attr.Name))
 	}
-	t, err := info.shape(v)
+	if r := v.Attr.Rate; !(r >= 0 && r < 1) {
+		return fail(fmt.Errorf("rate %v is not in [0, 1)", r))
+	}
+	t, err := unify(v)
+	if rule := rules[v.Op]; rule != nil && err == nil {
+		err = rule(v, &t)
+	}
+	if err == nil {
+		err = checkType(t)
+	}
 	if err != nil {
-		return Type{}, fmt.Errorf("%s: %w", info.name, err)
+		return fail(err)
 	}
 	return t, nil
 }

@@ -1,0 +1,262 @@
+package ir
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/arithlang/mlc/compiler/expr"
+)
+
+// rules check what signatures do not say, and give types where these do not.
+var rules = map[Op]func(v *Value, t *Type) error{
+	Param:            ruleParam,
+	Map:              ruleMap,
+	Dropout:          ruleDropout,
+	Sum:              ruleReduce,
+	Max:              ruleReduce,
+	Reshape:          ruleReshape,
+	Transpose:        ruleTranspose,
+	Rotate:           ruleRotate,
+	Attention:        ruleSite,
+	AttentionGrad:    ruleSite,
+	AttentionWeights: ruleSite,
+	BiasTable:        ruleTable,
+	BiasTableGrad:    ruleTable,
+	Runs:             ruleRuns,
+	Draw:             ruleDraw,
+	Subset:           ruleSubset,
+	Noise:            ruleNoise,
+}
+
+func ruleParam(v *Value, t *Type) error {
+	*t = v.Type
+	if !isName(v.Attr.Name) {
+		return fmt.Errorf("bad parameter name %q", v.Attr.Name)
+	}
+	return nil
+}
+
+func checkType(t Type) error {
+	if t.Elem != expr.F32 && t.Elem != expr.I32 {
+		return errors.New("elements must be F32 or I32")
+	}
+	for _, d := range t.Shape {
+		bad := d.N < 1
+		if d.Sym != "" {
+			bad = d.N != 0 || !slices.Contains([]string{"B", "T", "S", "C", "N"}, d.Sym)
+		}
+		if bad {
+			return fmt.Errorf("bad extent %q", d)
+		}
+	}
+	return nil
+}
+
+// broadcast is the shape of a and b aligned at their last axes, where extent 1
+// stretches.
+func broadcast(a, b []Dim) ([]Dim, error) {
+	if len(a) < len(b) {
+		a, b = b, a
+	}
+	out := slices.Clone(a)
+	for k := range b {
+		i := len(a) - len(b) + k
+		switch {
+		case a[i] == b[k] || b[k] == N(1):
+		case a[i] == N(1):
+			out[i] = b[k]
+		default:
+			return nil, fmt.Errorf("shapes %s and %s do not broadcast", shapeString(a), shapeString(b))
+		}
+	}
+	return out, nil
+}
+
+// Reads tells how e reads argument k of a Map: as the element broadcast to the
+// result, by index, both or neither. An argument that is only read by index has
+// any shape.
+func Reads(e *expr.Expr, k int) (element, indexed bool) {
+	name := X(k, expr.F32).Name
+	named := func(x *expr.Expr) bool { return x.Name == name }
+	return slices.ContainsFunc(expr.Vars(e), named), slices.ContainsFunc(expr.Elems(e), named)
+}
+
+func ruleMap(v *Value, t *Type) error {
+	e := v.Attr.Expr
+	if e == nil {
+		return errors.New("has no expression")
+	}
+	shape := v.Attr.Shape
+	for k, a := range v.Args {
+		if element, indexed := Reads(e, k); indexed && !element {
+			continue
+		}
+		wide, err := broadcast(shape, a.Type.Shape)
+		if err != nil {
+			return err
+		}
+		if v.Attr.Shape != nil && !slices.Equal(wide, shape) {
+			return fmt.Errorf("argument of shape %s does not broadcast to %s", shapeString(a.Type.Shape), shapeString(shape))
+		}
+		shape = wide
+	}
+	*t = Type{e.Type, shape}
+	return checkExpr(e, mapScope(v.Args, len(shape)))
+}
+
+func ruleDropout(v *Value, t *Type) error {
+	e := v.Attr.Expr
+	if e == nil {
+		return nil
+	}
+	if e.Type != expr.I32 {
+		return errors.New("element number is not I32")
+	}
+	return checkExpr(e, mapScope(nil, t.Rank()))
+}
+
+func ruleReduce(v *Value, t *Type) error {
+	x, axes := v.Args[0].Type, v.Attr.Axes
+	if len(axes) == 0 {
+		return errors.New("has no axes")
+	}
+	for i, a := range axes {
+		if a < 0 || a >= x.Rank() || i > 0 && a <= axes[i-1] {
+			return fmt.Errorf("axes %v of rank %d are not ascending and in range", axes, x.Rank())
+		}
+	}
+	t.Elem = x.Elem
+	for i, d := range x.Shape {
+		if !slices.Contains(axes, i) {
+			t.Shape = append(t.Shape, d)
+		}
+	}
+	return nil
+}
+
+func ruleReshape(v *Value, t *Type) error {
+	x := v.Args[0].Type
+	*t = Type{x.Elem, v.Attr.Shape}
+	if countOf(x.Shape) != countOf(t.Shape) {
+		return fmt.Errorf("%s has another number of elements than %s", x, t)
+	}
+	return nil
+}
+
+func ruleTranspose(v *Value, t *Type) error {
+	x, axes := v.Args[0].Type, v.Attr.Axes
+	sorted := slices.Sorted(slices.Values(axes))
+	for i, a := range sorted {
+		if a != i {
+			return fmt.Errorf("axes %v are not a permutation", axes)
+		}
+	}
+	if len(axes) != x.Rank() {
+		return fmt.Errorf("%d axes for rank %d", len(axes), x.Rank())
+	}
+	t.Elem = x.Elem
+	for _, a := range axes {
+		t.Shape = append(t.Shape, x.Shape[a])
+	}
+	return nil
+}
+
+func ruleRotate(v *Value, _ *Type) error {
+	pairs, width := v.Args[1].Type.Shape[1], v.Args[0].Type.Shape[2].N/v.Attr.Attn.Heads
+	if pairs.Sym != "" || 2*pairs.N > width {
+		return fmt.Errorf("%s pairs do not fit into heads of %d", pairs, width)
+	}
+	return nil
+}
+
+func ruleRuns(v *Value, _ *Type) error {
+	e := v.Attr.Expr
+	if e == nil || e.Type != expr.Bool {
+		return errors.New("has no condition")
+	}
+	return checkExpr(e, scope{
+		vars:  func(name string) (expr.Type, bool) { return expr.I32, name == "x0" },
+		elems: func(string) (Type, bool) { return Type{}, false },
+	})
+}
+
+func ruleDraw(v *Value, _ *Type) error {
+	if v.Attr.Rows < 1 || v.Attr.Group < 1 {
+		return fmt.Errorf("draws from %d numbers for %d examples", v.Attr.Rows, v.Attr.Group)
+	}
+	return nil
+}
+
+func ruleSubset(v *Value, t *Type) error {
+	if t.Rank() != 1 && (t.Rank() != 2 || t.Shape[1] != N(1)) {
+		return fmt.Errorf("shape %s is not that of a sequence", shapeString(t.Shape))
+	}
+	if v.Attr.Size < 1 || v.Attr.Size > v.Attr.Rows {
+		return fmt.Errorf("chooses %d of %d numbers", v.Attr.Size, v.Attr.Rows)
+	}
+	return ruleDraw(v, t)
+}
+
+func ruleNoise(_ *Value, t *Type) error {
+	if t.Shape[0] != Sym("B") && t.Shape[0] != N(1) {
+		return fmt.Errorf("shape %s is not that of rows of examples", shapeString(t.Shape))
+	}
+	return nil
+}
+
+func ruleTable(v *Value, t *Type) error {
+	if site(v).Bias == nil {
+		return errors.New("has no bias")
+	}
+	return ruleSite(v, t)
+}
+
+// reserved are the names of other arguments, which no parameter has.
+var reserved = []string{"q", "k", "v", "relative"}
+
+// ruleSite checks the parameters, and that mask and bias use no others.
+func ruleSite(v *Value, _ *Type) error {
+	a, params := site(v), v.params()
+	if a.Table && (a.Bias != nil || len(a.Params) > 0) {
+		return errors.New("a table takes the place of bias and parameters")
+	}
+	if len(params) != len(a.Params) {
+		return fmt.Errorf("has %d parameters, %d arguments for them", len(a.Params), len(params))
+	}
+	for i, name := range a.Params {
+		if !isName(name) || slices.Contains(a.Params[:i], name) || slices.Contains(reserved, name) {
+			return fmt.Errorf("bad parameter name %q", name)
+		}
+		if t := params[i].Type; !constant(t) && !drawn(t) {
+			return fmt.Errorf("parameter %s is %s, not F32 of constant shape or positions", name, t)
+		}
+	}
+	s := attnScope(a.Params, params)
+	return errors.Join(checkCells("mask", a.Mask, expr.Bool, s), checkCells("bias", a.Bias, expr.F32, s))
+}
+
+// constant reports whether t is F32 with no symbolic extent.
+func constant(t Type) bool {
+	symbolic := func(d Dim) bool { return d.Sym != "" }
+	return t.Elem == expr.F32 && !slices.ContainsFunc(t.Shape, symbolic)
+}
+
+// drawn reports whether t is that of positions, which a parameter may hold, too. They
+// have no gradient.
+func drawn(t Type) bool { return t.Elem == expr.I32 && t.Rank() == 1 }
+
+// checkCells checks an expression over cells, if there is one.
+func checkCells(what string, e *expr.Expr, want expr.Type, s scope) error {
+	if e == nil {
+		return nil
+	}
+	err := expr.Expect(e, want)
+	if err == nil {
+		err = checkExpr(e, s)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
