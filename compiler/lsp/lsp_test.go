@@ -109,7 +109,7 @@ func TestHover(t *testing.T) {
 		text string
 		want []string
 	}{
-		"a block":            {prefix + "mod‸el {}", []string{"**model**", "what is trained"}},
+		"a block":            {prefix + "mod‸el {}", []string{"**model**", "the model to train"}},
 		"a kind":             {"arith 1\ntask succ‸essor {}", []string{"n + 1"}},
 		"an attribute":       {prefix + "train {\n  ba‸tch = 64k\n}", []string{"examples a step", "default: 128", "whole number", "2^20", "units: k, M", "here: `64k`"}},
 		"a path":             {prefix + "model.decoder.lay‸ers = 3", []string{"**model.decoder.layers**", "here: `3`"}},
