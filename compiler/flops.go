@@ -24,12 +24,28 @@ func (p *Program) StepFLOPs() (float64, error) {
 		}
 		total += n
 	}
+	n, err := p.optimizerFLOPs()
+	return total + n, err
+}
+
+// optimizerFLOPs counts the norm of the gradient and the update of all parameters.
+func (p *Program) optimizerFLOPs() (float64, error) {
+	times, elementwise := map[string]int{}, p.Plan.Trained()
+	for _, m := range p.Plan.Matrices() {
+		times[m.Update()] = m.Count
+		elementwise -= m.Count * m.Rows * m.Cols
+	}
+	total := 0.0
 	for _, f := range p.Plan.Optimizer {
-		n, err := ir.FLOPs(f, ir.Env{Dims: p.trainedDims(0)})
+		dims := p.trainedDims(0)
+		if f.Name == "update" {
+			dims["N"] = elementwise
+		}
+		n, err := ir.FLOPs(f, ir.Env{Dims: dims})
 		if err != nil {
 			return 0, err
 		}
-		total += n
+		total += float64(max(times[f.Name], 1)) * n
 	}
 	return total, nil
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // peers are the specs in testdata/peers whose models were also trained in PyTorch.
-var peers = []string{"windows", "encoder", "kerple", "alibi", "alibi_published", "rope", "rope_input", "shaw", "lines", "mixed", "lion"}
+var peers = []string{"windows", "encoder", "kerple", "alibi", "alibi_published", "rope", "rope_input", "shaw", "lines", "mixed", "lion", "muon", "original_muon"}
 
 // A peer is what training gave there, by bench/peers/fixture.py, in float64.
 type peer struct {
@@ -173,6 +173,14 @@ func TestPeersTellOptimizersApart(t *testing.T) {
 		{"lion", "train.optimizer.betas = [0.8, 0.99]"},
 		{"lion", "train.optimizer.betas = [0.9, 0.9]"},
 		{"lion", "train.optimizer.decay = 0.49"},
+		{"muon", "train.optimizer.betas = [0.9, 0.981]"},
+		{"muon", "train.optimizer.decay = 0.49"},
+		{"muon", "train.optimizer.momentum = 0.949"},
+		{"muon", "train.optimizer.nesterov = false"},
+		{"muon", "train.optimizer.steps = 6"},
+		{"muon", "train.optimizer.adjust = original"},
+		{"original_muon", "train.optimizer.adjust = match_rms_adamw"},
+		{"original_muon", "train.optimizer = adamw(lr = 1e-2, betas = [0.8, 0.9], eps = 1e-8, decay = 0.5)"},
 	} {
 		t.Run(m.peer+", "+m.set, func(t *testing.T) {
 			p := readPeer(t, m.peer)
@@ -367,10 +375,13 @@ func (r *trainee) run(t *testing.T, e *lower.Entry, s kernel.Scalars) {
 func (r *trainee) update(t *testing.T, step int) {
 	t.Helper()
 	correct := func(beta float64) float64 { return 1 / (1 - math.Pow(beta, float64(step+1))) }
-	e := r.program.Entry("update")
 	for _, p := range r.params {
 		if p.Fixed {
 			continue
+		}
+		e := r.program.Entry("update")
+		if p.Matrix {
+			e = r.program.Entry(plan.Matrices{Rows: p.Shape[0], Cols: p.Shape[1]}.Update())
 		}
 		s := kernel.Scalars{"P": float64(p.Off), "N": float64(p.Elems()), "lr": r.train.LR, "clip": 1, "decay": 0,
 			"bias_correction1": correct(r.train.Beta1), "bias_correction2": correct(r.train.Beta2)}

@@ -43,6 +43,15 @@ func trainRows() []Row {
 				{Path: "betas", Type: RealList, Default: "[0.9, 0.99]", Len: 2, Min: 0, Max: 0.999999, Doc: "share of the momentum in a step's direction, and its decay"},
 				decay("0.1"),
 			}, Doc: "Chen et al. 2023"},
+			{Name: "muon", Args: append(adam(), decay("0.1"),
+				Row{Path: "momentum", Type: Real, Default: "0.95", Min: 0, Max: 0.999999, Doc: "of matrices: decay of the average of gradients"},
+				Row{Path: "nesterov", Type: Bool, Default: "true", Doc: "of matrices: the gradient counts again beside that average"},
+				Row{Path: "steps", Type: Int, Default: "5", Min: 1, Max: 20, Doc: "of matrices: steps of the Newton-Schulz iteration"},
+				Row{Path: "adjust", Type: Choice, Default: "match_rms_adamw", Doc: "of matrices: the step size of a shape", Choices: []Option{
+					{Name: "match_rms_adamw", Doc: "elements move as far as those of AdamW, so that one lr serves both (Liu et al. 2025)"},
+					{Name: "original", Doc: "larger only for more outputs than inputs (Jordan et al. 2024)"},
+				}},
+			), Doc: "Jordan et al. 2024, of the matrices in attention, feed-forward parts and before the output, and AdamW of all else; as torch.optim.Muon, but in f32 where that computes in bf16"},
 		}},
 		{Path: "train.schedule", Type: Choice, Default: "trapezoid", Doc: "step size over the budget", Choices: []Option{
 			{Name: "trapezoid", Args: ramp},

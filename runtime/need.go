@@ -17,7 +17,7 @@ type need struct {
 	params float64 // one arena of parameters
 	states float64 // how many more the optimizer has
 	batch  float64 // tokens and losses of a step
-	work   float64 // activations and saved values, of a thread
+	work   float64 // activations, saved values and the updates of matrices, of a thread
 	arenas bool    // parameters, gradients and states are still to be had
 }
 
@@ -52,6 +52,11 @@ func (m *Model) needs(trains bool) (need, error) {
 	}
 	n.batch = elemBytes * float64(m.Train.Batch) * float64(e.S+3*e.T)
 	n.work = elemBytes * m.Plan.Gradients.Workspace(e.B, e)
+	update := 0.0
+	for _, x := range m.Plan.Matrices {
+		update = max(update, x.Update.Workspace(1, e))
+	}
+	n.work += elemBytes * update
 	return n, nil
 }
 

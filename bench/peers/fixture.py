@@ -25,6 +25,7 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Callable
+from unittest import mock
 
 import numpy as np
 import torch
@@ -40,6 +41,7 @@ SYMBOLS = "$*+-/0123456789@^"  # token ids are places in it
 ADAM = dict(lr=1e-2, betas=(0.9, 0.98), eps=1e-9)
 LION = dict(lr=1e-2, betas=(0.9, 0.99))
 LION_DECAY = 0.5  # of tables and matrices
+MUON = dict(lr=1e-2, weight_decay=0.5)  # of tables, too
 LEARNED_POSITIONS = 8
 CLIP = 2  # of Shaw's relative positions
 CAPTURED = 2  # problems whose attention is in a fixture
@@ -156,12 +158,44 @@ class Lion(torch.optim.Optimizer):
                 m.copy_(beta2 * m + (1 - beta2) * p.grad)
 
 
-def adam(params: list[torch.Tensor]) -> torch.optim.Optimizer:
-    return torch.optim.Adam(params, **ADAM)
+class Muon(torch.optim.AdamW):
+    """torch.optim.Muon of the matrices of layers, which are [out, in] there, and AdamW of
+    all else. Where that casts to bfloat16, this does not."""
+
+    def __init__(self, params: Params, betas, eps, **options):
+        self.matrices = {name: x for name, x in params.items() if name.startswith(("encoder.", "decoder.")) and name.endswith(".w")}
+        self.turned = {name: nn.Parameter(x.detach().T.clone()) for name, x in self.matrices.items()}
+        self.muon = torch.optim.Muon(self.turned.values(), **MUON, **options)
+        rest = [x for name, x in params.items() if name not in self.matrices]
+        super().__init__([{"params": [x], "weight_decay": MUON["weight_decay"] if x.dim() > 1 else 0} for x in rest],
+                         lr=MUON["lr"], betas=betas, eps=eps)
+
+    @torch.no_grad()
+    def step(self):
+        super().step()
+        for name, x in self.matrices.items():
+            self.turned[name].grad = x.grad.T.clone()
+        with mock.patch.object(torch, "bfloat16", torch.float64):
+            self.muon.step()
+        for name, x in self.matrices.items():
+            x.copy_(self.turned[name].T)
+            x.grad = None  # which zero_grad sees of the rest alone
 
 
-def lion(params: list[torch.Tensor]) -> torch.optim.Optimizer:
-    return Lion([{"params": [x], "decay": LION_DECAY if x.dim() > 1 else 0} for x in params], **LION)
+def adam(params: Params) -> torch.optim.Optimizer:
+    return torch.optim.Adam(params.values(), **ADAM)
+
+
+def lion(params: Params) -> torch.optim.Optimizer:
+    return Lion([{"params": [x], "decay": LION_DECAY if x.dim() > 1 else 0} for x in params.values()], **LION)
+
+
+def muon(params: Params) -> torch.optim.Optimizer:
+    return Muon(params, (0.9, 0.98), 1e-9, adjust_lr_fn="match_rms_adamw")
+
+
+def original_muon(params: Params) -> torch.optim.Optimizer:
+    return Muon(params, (0.8, 0.9), 1e-8, adjust_lr_fn="original", momentum=0.8, nesterov=False, ns_steps=3)
 
 
 @dataclass
@@ -178,7 +212,7 @@ class Variant:
     scheme: Scheme = Scheme()  # of all attention, but vectors are relative in self attention alone
     given: tuple[tuple[str, Lines], ...] = ()  # sites with calibrated lines, which are not trained
     steps: int = 4
-    optimizer: Callable[[list[torch.Tensor]], torch.optim.Optimizer] = adam
+    optimizer: Callable[[Params], torch.optim.Optimizer] = adam
 
 
 def sinusoid(p: torch.Tensor) -> torch.Tensor:
@@ -212,6 +246,8 @@ VARIANTS = {
     "closing": Variant(11, 0, 2, "relu", in_order, lines_self, closing_cross, heads=4,
                        given=(("self", SELF_LINES), ("cross", CLOSING_LINES)), steps=1),
     "lion": Variant(12, 0, 1, "relu", in_order, causal_self, open_cross, steps=10, optimizer=lion),
+    "muon": Variant(13, 0, 1, "relu", in_order, causal_self, open_cross, steps=10, optimizer=muon),
+    "original_muon": Variant(14, 1, 1, "relu", in_order, causal_self, open_cross, steps=4, optimizer=original_muon),
     "mixed": Variant(10, 0, 1, "relu", in_order, mixed_self, mixed_cross, KERPLE, heads=4, given=CALIBRATED),
 }
 
@@ -407,7 +443,7 @@ def batches(steps: int) -> list[dict]:
 def train(v: Variant) -> dict:
     p = initial(v)
     start = {name: x.detach().clone() for name, x in p.items()}
-    optimizer = v.optimizer([x for x in p.values() if x.requires_grad])
+    optimizer = v.optimizer({name: x for name, x in p.items() if x.requires_grad})
     losses, gradients, attention, pred = [], {}, {}, None
     for batch in batches(v.steps):
         source, target, labels = (torch.tensor(batch[k]) for k in ("source", "target", "labels"))

@@ -87,12 +87,21 @@ func (f *source) plan(p *lower.Program) {
 	f.line("var plan = device.Plan{")
 	f.line("NumParams: %d,", p.NumParams)
 	f.line("States: %#v,", p.States)
+	var matrices []string
 	for _, e := range p.Entries {
 		layout := join("layout", e.Memory.Name)
 		if e.Flat {
 			layout = "device.FlatLayout"
 		}
-		f.line("%s: device.Program{Layout: %s, Run: %s},", ProgramField(e.Name), layout, Name(e.Name))
+		program := fmt.Sprintf("device.Program{Layout: %s, Run: %s}", layout, Name(e.Name))
+		if e.Matrix != nil {
+			matrices = append(matrices, fmt.Sprintf("{Rows: %d, Cols: %d, Update: %s},", e.Matrix[0], e.Matrix[1], program))
+			continue
+		}
+		f.line("%s: %s,", ProgramField(e.Name), program)
+	}
+	if len(matrices) > 0 {
+		f.line("Matrices: []device.Matrix{\n%s\n},\nMatrixStates: %d,", strings.Join(matrices, "\n"), p.MatrixStates)
 	}
 	f.line("}")
 }
@@ -127,10 +136,13 @@ func (f *source) layout(p *lower.Program, m *lower.Memory) {
 	name := join("layout", m.Name)
 	f.line("\n// %s says where the runtime meets %s.", name, strings.Join(programs, " and "))
 	f.line("func %s(e *device.Env) device.Layout {", name)
-	f.line("b, m := %s(e)", join("new", m.Name, "memory"))
+	fields, buffers := LayoutFields(m.Name), "b"
+	if fields == nil {
+		buffers = "_"
+	}
+	f.line("%s, m := %s(e)", buffers, join("new", m.Name, "memory"))
 	f.line("return device.Layout{")
 	f.line("Work: m.Work,\nInts: m.Ints,\nLargest: m.Largest,")
-	fields := LayoutFields(m.Name)
 	for _, field := range slices.Sorted(maps.Keys(fields)) {
 		if m.Buffer(fields[field]) != nil {
 			f.line("%s: b.%s.At(0),", field, Name(fields[field]))
@@ -209,13 +221,13 @@ func elements(shape []ir.Dim) string {
 }
 
 // entry prints a program: its memory, what it clears, and its routines in order. One
-// over flat arenas is its routine.
+// of the optimizer is its routine.
 func (f *source) entry(e *lower.Entry) {
 	f.line("")
 	if e.Doc != "" {
 		f.line("// %s %s.", Name(e.Name), e.Doc)
 	}
-	if e.Flat {
+	if e.Optimizer() {
 		return
 	}
 	if len(e.Steps) == 0 {
@@ -273,7 +285,7 @@ func layer(s lower.Step) string {
 // routine prints a function of the model as launches.
 func (f *source) routine(e *lower.Entry, r *lower.Routine) {
 	name, params := join(e.Name, r.Name), "q device.Queue, e *device.Env"
-	if e.Flat {
+	if e.Optimizer() {
 		name = Name(e.Name)
 	} else {
 		params += ", b *" + join(e.Memory.Name, "memory")
@@ -284,6 +296,9 @@ func (f *source) routine(e *lower.Entry, r *lower.Routine) {
 	}
 	f.line("// %s launches %s (line %d of the spec).", name, r.Name, r.Pos.Line)
 	f.line("func %s(%s) {", name, params)
+	if e.Matrix != nil {
+		f.line("b, _ := %s(e)", join("new", e.Memory.Name, "memory"))
+	}
 	f.weights(r)
 	for _, l := range r.Launches {
 		args := []string{join("k", l.Kernel.Name), "e"}
@@ -338,8 +353,8 @@ func weightName(a lower.Arg) string {
 }
 
 // argument is where a launch has a buffer: in the parameters of the layer or in the
-// program's memory; of a program over flat arenas, from element P on of an arena, or in
-// the Work space.
+// program's memory; of a program of the optimizer, from element P on of an arena; and of
+// a flat one, in the Work space.
 func argument(a lower.Arg, flat bool) string {
 	arena := func(space string) string { return fmt.Sprintf("device.Ref{Space: device.%s, Off: e.P}", space) }
 	switch a.Space {

@@ -14,7 +14,7 @@ import (
 
 // newPlan is what package host prints as plan.go.
 func newPlan(p *lower.Program) device.Plan {
-	out := device.Plan{NumParams: p.NumParams, States: p.States}
+	out := device.Plan{NumParams: p.NumParams, States: p.States, MatrixStates: p.MatrixStates}
 	kernels := map[*kernel.Kernel]int{}
 	for i, k := range p.Kernels {
 		kernels[k] = i
@@ -24,6 +24,10 @@ func newPlan(p *lower.Program) device.Plan {
 		made := device.Program{Layout: layout(e.Memory), Run: run.run}
 		if e.Flat {
 			made.Layout = device.FlatLayout
+		}
+		if e.Matrix != nil {
+			out.Matrices = append(out.Matrices, device.Matrix{Rows: e.Matrix[0], Cols: e.Matrix[1], Update: made})
+			continue
 		}
 		reflect.ValueOf(&out).Elem().FieldByName(host.ProgramField(e.Name)).Set(reflect.ValueOf(made))
 	}

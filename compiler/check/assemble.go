@@ -138,7 +138,8 @@ func (c *checker) train() Train {
 	if stop := c.get("train.stop"); stop.is("accuracy") {
 		t.Stop = &config.Stop{AtLeast: stop.num64("at_least"), HeldOut: stop.arg("on").is("held_out")}
 	}
-	return Train{Train: t, Optimizer: opt.word, Precision: c.word("train.precision"), Pos: c.place("train")}
+	muon := Muon{opt.num64("momentum"), opt.arg("nesterov").is("true"), opt.int("steps"), opt.arg("adjust").word}
+	return Train{Train: t, Optimizer: opt.word, Muon: muon, Precision: c.word("train.precision"), Pos: c.place("train")}
 }
 
 func (c *checker) eval() Eval {

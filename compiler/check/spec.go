@@ -200,8 +200,17 @@ type Init = config.Init
 type Train struct {
 	config.Train
 	Optimizer string // a row of the table in compiler/model/optimizer.go
+	Muon      Muon
 	Precision string // auto, f32, bf16
 	Pos       diag.Pos
+}
+
+// Muon says how that optimizer updates matrices.
+type Muon struct {
+	Momentum float64
+	Nesterov bool
+	Steps    int    // of the Newton-Schulz iteration
+	Adjust   string // the step size of a shape: match_rms_adamw, original
 }
 
 // Eval says what is tested after training.

@@ -53,7 +53,7 @@ func (g *goFile) functionsOf(p *compiler.Program, only string) string {
 
 // goRoutine is the name of the Go function of a routine.
 func goRoutine(e *lower.Entry, r *lower.Routine) string {
-	if e.Flat {
+	if e.Optimizer() {
 		return host.Name(e.Name)
 	}
 	return host.Name(e.Name + "_" + r.Name)

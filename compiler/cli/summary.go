@@ -42,7 +42,7 @@ type step struct {
 // footprint is memory in bytes of a step on the CPU.
 type footprint struct {
 	Shared    float64 `json:"shared"`     // parameters, the optimizer's states
-	PerWorker float64 `json:"per_worker"` // gradients, once more for their sum or to be ahead of it, activations, saved values
+	PerWorker float64 `json:"per_worker"` // gradients, once more for their sum or to be ahead of it, activations, saved values, the update of a matrix
 }
 
 type family struct {
@@ -108,14 +108,15 @@ func (s *summary) dims(examples int) map[string]int {
 	return map[string]int{"B": examples, "S": s.Step.Source, "T": s.Step.Target, "C": s.Step.Target, "P": 0, "N": s.Params}
 }
 
-// work counts the elements of the buffers of a micro-batch, which may be beyond
-// integers.
+// work counts the elements of the buffers of a micro-batch and of the largest update of a
+// matrix, which may be beyond integers.
 func (s *summary) work(p *lower.Program) (float64, error) {
-	total := 0.0
+	gradients, update := 0.0, 0.0
 	for _, e := range p.Entries {
-		if e.Name != trainingProgram {
+		if e.Name != trainingProgram && e.Matrix == nil {
 			continue
 		}
+		total := 0.0
 		for _, b := range e.Memory.Buffers {
 			n := float64(b.Count)
 			for _, d := range b.Type.Shape {
@@ -127,8 +128,13 @@ func (s *summary) work(p *lower.Program) (float64, error) {
 			}
 			total += n
 		}
+		if e.Matrix == nil {
+			gradients = total
+		} else {
+			update = max(update, total)
+		}
 	}
-	return total, nil
+	return gradients + update, nil
 }
 
 // lengths says how long an example is; a decoder alone has no source.

@@ -15,6 +15,8 @@ type Program struct {
 	States    []string         // names of the optimizer's
 	Kernels   []*kernel.Kernel // each once, in order of first launch
 	Entries   []*Entry
+
+	MatrixStates int // how many states, the first ones, the optimizer keeps of a Matrix
 }
 
 // An Entry is one program of the plan as launches.
@@ -23,8 +25,12 @@ type Entry struct {
 	Doc    string
 	Memory *Memory
 	Steps  []Step
-	Flat   bool // runs on the flat arenas from element P; its result is element 0 of the Work space
+	Flat   bool  // runs on N elements of the arenas from element P on; its result is element 0 of the Work space
+	Matrix []int // the shape of the one parameter that it runs on, whose first element is P in the arenas
 }
+
+// Optimizer reports whether an entry is of the optimizer, which runs on the arenas.
+func (e *Entry) Optimizer() bool { return e.Flat || e.Matrix != nil }
 
 // A Memory is the buffers of one or more entries. The extent T of a buffer is C
 // in memory, so that the layout does not depend on how many rows a launch has.
@@ -107,7 +113,7 @@ type Arg struct {
 // Lower lowers a plan.
 func Lower(p *plan.Plan) (*Program, error) {
 	l := &lowerer{plan: p, kernels: map[string]*kernel.Kernel{}, names: map[string]bool{},
-		out: &Program{Groups: p.Groups, NumParams: p.NumParams(), States: p.States}}
+		out: &Program{Groups: p.Groups, NumParams: p.NumParams(), States: p.States, MatrixStates: p.MatrixStates}}
 	for _, prog := range p.Programs {
 		if err := l.program(prog); err != nil {
 			return nil, err

@@ -263,9 +263,12 @@ func note(f *ir.Func, g *opt.Group) string {
 	return strings.Join(names, ", ")
 }
 
-// optimizer lowers a function over flat arenas to an entry of one routine.
+// optimizer lowers a function over the arenas to an entry of one routine.
 func (l *lowerer) optimizer(f *ir.Func) error {
 	l.entry = &Entry{Name: f.Name, Memory: &Memory{Name: f.Name}, Flat: true}
+	if shape := f.Params[0].Type.Shape; len(shape) == 2 {
+		l.entry.Flat, l.entry.Matrix = false, []int{shape[0].N, shape[1].N}
+	}
 	l.out.Entries = append(l.out.Entries, l.entry)
 	flat := map[string]Arg{"p": {Space: FlatParams}, "g": {Space: FlatGrads}}
 	for i, name := range l.plan.States {

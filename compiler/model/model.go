@@ -17,7 +17,6 @@ import (
 	"slices"
 
 	"github.com/arithlang/mlc/compiler/check"
-	"github.com/arithlang/mlc/compiler/ir"
 	"github.com/arithlang/mlc/compiler/plan"
 )
 
@@ -47,16 +46,9 @@ func Build(spec *check.Spec) (*plan.Plan, error) {
 		}
 		m.plan.Programs = append(m.plan.Programs, p)
 	}
-	sum, err := sumSquares(spec.Train)
-	if err != nil {
+	if err := m.optimizer(); err != nil {
 		return nil, err
 	}
-	update, err := update(spec.Train)
-	if err != nil {
-		return nil, err
-	}
-	m.plan.Optimizer = []*ir.Func{sum, update}
-	m.plan.States = optimizers[spec.Train.Optimizer].states
 	m.plan.NumParams()
 	return m.plan, nil
 }
@@ -145,6 +137,7 @@ func (m *builder) output(gain float64) []plan.Param {
 	}
 	vocab := m.spec.Task.Vocab()
 	out := m.linear("out", s.Width, vocab, m.initial(s.Width, vocab, gain))
+	out[0].Matrix = false
 	if s.Tied {
 		out = out[1:] // its matrix is the token table
 	}
@@ -262,7 +255,8 @@ func (m *builder) linear(name string, in, out int, init plan.Init) []plan.Param 
 
 // affine lists a matrix and, where linear layers have them, its biases.
 func (m *builder) affine(name string, in, out int, weights, biases plan.Init) []plan.Param {
-	ps := []plan.Param{{Name: name + ".w", Shape: []int{in, out}, Init: weights, Decay: true}}
+	matrixwise := optimizers[m.spec.Train.Optimizer].matrix != nil
+	ps := []plan.Param{{Name: name + ".w", Shape: []int{in, out}, Init: weights, Decay: true, Matrix: matrixwise}}
 	if m.spec.Model.Bias {
 		ps = append(ps, plan.Param{Name: name + ".b", Shape: []int{out}, Init: biases})
 	}

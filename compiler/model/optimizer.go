@@ -14,33 +14,70 @@ func sumSquares(t check.Train) (*ir.Func, error) {
 	return b.Func()
 }
 
-// An optimizer is how parameters follow gradients. It keeps states of each parameter
-// from one step to the next; step makes new parameters and states of old ones and of the
-// gradient, all tensors of one shape.
-type optimizer struct {
+// A rule is how parameters follow gradients. It keeps states of each parameter from one
+// step to the next; step makes new parameters and states of old ones and of the gradient,
+// all tensors of one shape.
+type rule struct {
 	states []string // their names
 	step   func(b *ir.Builder, t check.Train, param, grad *ir.Value, states []*ir.Value) (*ir.Value, []*ir.Value)
 }
 
-var optimizers = map[string]optimizer{
-	"adam":  {[]string{"moment1", "moment2"}, adam},
-	"adamw": {[]string{"moment1", "moment2"}, adam},
-	"lion":  {[]string{"momentum"}, lion},
+// An optimizer has a rule for each element by itself. One that is matrixwise has another
+// for the matrices of linear layers, but that of the output: its step gets each of them
+// as a whole, and its states are the first of the other rule's.
+type optimizer struct {
+	rule
+	matrix *rule // nil: matrices follow the rule of elements
 }
 
-// update builds a step of the spec's optimizer on flat arenas [N], with the gradient
-// clipped before.
-func update(t check.Train) (*ir.Func, error) {
-	o := optimizers[t.Optimizer]
-	b := ir.NewBuilder("update", t.Pos)
-	n := ir.T(ir.Sym("N"))
-	p, g := b.Param("p", n, ir.Input), b.Param("g", n, ir.Input)
-	var states []*ir.Value
-	for _, name := range o.states {
-		states = append(states, b.Param(name, n, ir.Input))
+var (
+	adaptive   = rule{[]string{"moment1", "moment2"}, adam}
+	optimizers = map[string]optimizer{
+		"adam":  {rule: adaptive},
+		"adamw": {rule: adaptive},
+		"lion":  {rule: rule{[]string{"momentum"}, lion}},
+		"muon":  {adaptive, &rule{[]string{"moment1"}, muon}},
 	}
-	p, states = o.step(b, t, p, b.Map(expr.New(expr.Mul, x0, scalar("clip")), g), states)
-	for i, name := range o.states {
+)
+
+// optimizer builds the functions of the spec's optimizer.
+func (m *builder) optimizer() error {
+	t := m.spec.Train
+	o := optimizers[t.Optimizer]
+	m.plan.States = o.states
+	functions := []func() (*ir.Func, error){
+		func() (*ir.Func, error) { return sumSquares(t) },
+		func() (*ir.Func, error) { return o.update("update", t, ir.Sym("N")) },
+	}
+	if o.matrix != nil {
+		m.plan.MatrixStates = len(o.matrix.states)
+	}
+	for _, s := range m.plan.Matrices() {
+		functions = append(functions, func() (*ir.Func, error) {
+			return o.matrix.update(s.Update(), t, ir.N(s.Rows), ir.N(s.Cols))
+		})
+	}
+	for _, build := range functions {
+		f, err := build()
+		if err != nil {
+			return err
+		}
+		m.plan.Optimizer = append(m.plan.Optimizer, f)
+	}
+	return nil
+}
+
+// update builds a step on tensors of a shape, with the gradient clipped before.
+func (r *rule) update(name string, t check.Train, shape ...ir.Dim) (*ir.Func, error) {
+	b := ir.NewBuilder(name, t.Pos)
+	of := ir.T(shape...)
+	p, g := b.Param("p", of, ir.Input), b.Param("g", of, ir.Input)
+	var states []*ir.Value
+	for _, name := range r.states {
+		states = append(states, b.Param(name, of, ir.Input))
+	}
+	p, states = r.step(b, t, p, b.Map(expr.New(expr.Mul, x0, scalar("clip")), g), states)
+	for i, name := range r.states {
 		b.Result(name, states[i], false)
 	}
 	b.Result("p", p, false)

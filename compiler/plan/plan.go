@@ -7,6 +7,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/arithlang/mlc/compiler/ir"
@@ -158,8 +159,35 @@ func (p *Program) Buffer(name string) *Buffer {
 type Plan struct {
 	Groups    []*Group
 	Programs  []*Program
-	Optimizer []*ir.Func // over flat arenas: sum of squares, update
+	Optimizer []*ir.Func // over flat arenas: sum of squares, update, and the update of matrices of each shape
 	States    []string   // names of what the optimizer keeps of each parameter, an arena each
+
+	MatrixStates int // how many of them, the first ones, it keeps of a parameter that is a Matrix
+}
+
+// Matrices are all parameters of one shape that are a Matrix.
+type Matrices struct{ Rows, Cols, Count int }
+
+// Update is the name of the function that updates one of them.
+func (m Matrices) Update() string { return fmt.Sprintf("update_%dx%d", m.Rows, m.Cols) }
+
+// Matrices lists the parameters that are updated as matrices, by shape.
+func (p *Plan) Matrices() []Matrices {
+	var all []Matrices
+	for _, g := range p.Groups {
+		for _, q := range g.Params {
+			if !q.Matrix {
+				continue
+			}
+			i := slices.IndexFunc(all, func(m Matrices) bool { return m.Rows == q.Shape[0] && m.Cols == q.Shape[1] })
+			if i < 0 {
+				i = len(all)
+				all = append(all, Matrices{Rows: q.Shape[0], Cols: q.Shape[1]})
+			}
+			all[i].Count += g.Layers
+		}
+	}
+	return all
 }
 
 // Group finds a parameter group by name.

@@ -16,6 +16,8 @@ type Param struct {
 	Decay bool     // weight decay applies
 	Min   *float32 // lower bound, kept after each update
 	Fixed bool     // it is not trained; fixed parameters lie behind all others
+
+	Matrix bool // the optimizer updates it as a whole, not element by element
 }
 
 // Elems is the number of elements.

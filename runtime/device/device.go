@@ -3,7 +3,12 @@
 // CUDA driver and simulator implement Launcher; the plan does not know which.
 package device
 
-import "github.com/arithlang/mlc/runtime/config"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/arithlang/mlc/runtime/config"
+)
 
 // Space is one of the memories of a training run.
 type Space uint8
@@ -136,6 +141,8 @@ func (p Program) Workspace(examples int, e Env) float64 {
 //	Decode     target rows P … P+T-1, after Encode with the same B, S, C and Times; writes Pred [B, T]
 //	SumSquares of the Grads arena, into Work element 0 (Env.N elements)
 //	Update     the optimizer on N elements from element Env.P of the arenas
+//	Matrices   the optimizer on a matrix whose first element is Env.P, one for each
+//	           shape of parameters that are a Matrix
 //	Attention  teacher forcing without dropout; writes the weights of one decoder
 //	           layer's attention, 0 where a cell is closed, or its logits, -Inf there,
 //	           into Self and Cross; nothing unless a calibration reads this model
@@ -153,4 +160,22 @@ type Plan struct {
 	SumSquares Program
 	Update     Program
 	Attention  Program
+
+	Matrices     []Matrix
+	MatrixStates int // how many states, the first ones, the optimizer keeps of a Matrix
+}
+
+// Matrix is the update of matrices of a shape, which must be one that the plan has.
+func (p *Plan) Matrix(shape []int) *Program {
+	i := slices.IndexFunc(p.Matrices, func(m Matrix) bool { return slices.Equal(shape, []int{m.Rows, m.Cols}) })
+	if i < 0 {
+		panic(fmt.Sprintf("BUG: the plan has no update of matrices of shape %v", shape))
+	}
+	return &p.Matrices[i].Update
+}
+
+// A Matrix is how the optimizer updates the matrices of one shape.
+type Matrix struct {
+	Rows, Cols int
+	Update     Program
 }

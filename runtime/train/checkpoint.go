@@ -30,21 +30,24 @@ type State struct {
 // spaces are what a checkpoint holds: for each parameter a tensor of every space,
 // its name behind the prefix.
 func spaces(p *device.Plan) []space {
-	all := []space{{device.Params, ""}}
+	all := []space{{device.Params, "", true}}
 	for i, name := range p.States {
-		all = append(all, space{device.State + device.Space(i), name + "."})
+		all = append(all, space{device.State + device.Space(i), name + ".", i < p.MatrixStates})
 	}
 	return all
 }
 
 type space struct {
-	space  device.Space
-	prefix string
+	space    device.Space
+	prefix   string
+	matrices bool // it has something of a parameter that is a Matrix
 }
 
 // holds reports whether a space has anything of a parameter: the optimizer keeps
 // nothing of fixed ones.
-func (s *space) holds(p device.Param) bool { return !p.Fixed || s.space == device.Params }
+func (s *space) holds(p device.Param) bool {
+	return (!p.Fixed || s.space == device.Params) && (!p.Matrix || s.matrices)
+}
 
 // elapsed is what a checkpoint calls State.Elapsed, in nanoseconds.
 const elapsed = "elapsed"

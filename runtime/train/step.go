@@ -26,17 +26,19 @@ type stepper struct {
 	weight    float64              // of a label in the loss
 	optimizer device.Env
 	stretches []stretch
-	stretch   stretch   // that is updated
+	stretch   stretch // that is updated
+	matrices  []matrix
 	floats    []float32 // on their way from and to the machine
 
 	// Methods as functions, which are allocated where they are made.
-	runChunk func(w device.Worker, i int)
-	runRange func(w device.Worker, lo, hi int)
+	runChunk    func(w device.Worker, i int)
+	runRange    func(w device.Worker, lo, hi int)
+	runMatrices func(w device.Worker, lo, hi int)
 }
 
 func newStepper(t *Trainer) *stepper {
-	s := &stepper{Trainer: t, drawer: t.Task.NewDrawer(t.Config.Group, t.Config.MicroBatch), stretches: t.stretches()}
-	s.runChunk, s.runRange = s.chunk, s.updateRange
+	s := &stepper{Trainer: t, drawer: t.Task.NewDrawer(t.Config.Group, t.Config.MicroBatch), stretches: t.stretches(), matrices: t.matrices()}
+	s.runChunk, s.runRange, s.runMatrices = s.chunk, s.updateRange, s.updateMatrices
 	return s
 }
 
@@ -161,7 +163,8 @@ func (s *stepper) norm() float64 {
 	return math.Sqrt(float64(s.floats[0]))
 }
 
-// update runs the optimizer over each stretch of parameters of equal decay.
+// update runs the optimizer over each stretch of parameters of equal decay, and over
+// matrices.
 func (s *stepper) update(rate, norm float64) {
 	c := &s.Config
 	n := float64(s.State.Step + 1)
@@ -173,6 +176,9 @@ func (s *stepper) update(rate, norm float64) {
 	for _, s.stretch = range s.stretches {
 		s.Machine.Ranges(s.stretch.hi-s.stretch.lo, s.runRange)
 	}
+	if n := len(s.matrices); n > 0 {
+		s.Machine.Ranges(s.matrices[n-1].end, s.runMatrices)
+	}
 }
 
 // updateRange updates parameters lo … hi-1 of the stretch.
@@ -183,6 +189,23 @@ func (s *stepper) updateRange(w device.Worker, lo, hi int) {
 	lay := s.Plan.Update.Layout(e)
 	w.Fit(lay.Work, lay.Ints)
 	s.Plan.Update.Run(w.Queue(), e)
+}
+
+// updateMatrices updates the matrices that begin in lo … hi-1, of the elements of all
+// matrices: none is shared between workers.
+func (s *stepper) updateMatrices(w device.Worker, lo, hi int) {
+	first := 0
+	for _, m := range s.matrices {
+		if lo <= first && first < hi {
+			e := w.Env()
+			*e = s.optimizer
+			e.P, e.Decay = m.off, m.decay
+			lay := m.update.Layout(e)
+			w.Fit(lay.Work, lay.Ints)
+			m.update.Run(w.Queue(), e)
+		}
+		first = m.end
+	}
 }
 
 // project moves parameters that have a lower bound back to it.
@@ -211,7 +234,8 @@ func resize[T any](x []T, n int) []T {
 	return x[:n]
 }
 
-// A stretch is trained parameters lo … hi-1 of the arena with one decay.
+// A stretch is trained parameters lo … hi-1 of the arena with one decay, none of them a
+// matrix.
 type stretch struct {
 	lo, hi int
 	decay  float32
@@ -223,18 +247,46 @@ func (t *Trainer) stretches() []stretch {
 		if p.Fixed {
 			break
 		}
-		s := stretch{lo: p.Off, hi: t.Plan.NumParams}
+		if p.Matrix {
+			continue
+		}
+		s := stretch{lo: p.Off, hi: t.Plan.NumParams, decay: t.decay(p)}
 		if i+1 < len(t.Params) {
 			s.hi = t.Params[i+1].Off
 		}
-		if p.Decay {
-			s.decay = float32(t.Config.Decay)
-		}
-		if last := len(all) - 1; last >= 0 && all[last].decay == s.decay {
+		if last := len(all) - 1; last >= 0 && all[last].hi == s.lo && all[last].decay == s.decay {
 			all[last].hi = s.hi
 			continue
 		}
 		all = append(all, s)
 	}
 	return all
+}
+
+// A matrix is a parameter that is updated as a whole.
+type matrix struct {
+	off    int // of its first element in the arena
+	end    int // elements of all matrices up to its last one
+	decay  float32
+	update *device.Program
+}
+
+func (t *Trainer) matrices() []matrix {
+	var all []matrix
+	end := 0
+	for _, p := range t.Params {
+		if p.Matrix {
+			end += p.Elems()
+			all = append(all, matrix{p.Off, end, t.decay(p), t.Plan.Matrix(p.Shape)})
+		}
+	}
+	return all
+}
+
+// decay is the weight decay of a parameter.
+func (t *Trainer) decay(p device.Param) float32 {
+	if p.Decay {
+		return float32(t.Config.Decay)
+	}
+	return 0
 }
