@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/arithlang/mlc/codegen"
@@ -89,28 +90,38 @@ func TestSimulatedSteps(t *testing.T) {
 	}
 }
 
-// TestOneState trains with an optimizer that has one state, to the same bytes on the
-// processor, in plain Go and on the simulated GPU.
-func TestOneState(t *testing.T) {
+// TestOptimizers trains with other numbers of states than Adam's and with updates of whole
+// matrices, to the same bytes on the processor, by other instructions, on the simulated
+// GPU and on any number of threads.
+func TestOptimizers(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds a program")
+		t.Skip("builds programs")
 	}
-	dir := generate(t, "specs/tiny.arith", "train.batch=6", "train.microbatch=2", "train.optimizer=lion(lr = 1e-2)")
-	binary := filepath.Join(t.TempDir(), "lion")
-	command(t, dir, nil, "go", "build", "-o", binary, ".")
-	train := func(name string, flags ...string) []byte {
-		run := filepath.Join(t.TempDir(), name)
-		command(t, dir, nil, binary, append([]string{"train", "--quiet", "--out", run, "--steps", "3"}, flags...)...)
-		return read(t, filepath.Join(run, "ckpt", "step-00000003.safetensors"))
-	}
-	want := train("processor", "--device", "cpu")
-	for name, flags := range map[string][]string{
-		"plain Go":          {"--device", "cpu", "--cpu", "go"},
-		"the simulated GPU": {"--device", "sim"},
+	elsewhere := [][]string{{"--device", "cpu", "--cpu", "go"}, {"--device", "sim"}}
+	for _, c := range []struct {
+		spec, optimizer string
+		elsewhere       [][]string // flags
+	}{
+		{"tiny", "lion", elsewhere},
+		{"tiny", "muon", elsewhere},
+		{"successor", "muon", [][]string{{"--device", "cpu", "--threads", "1"}, {"--device", "cpu", "--threads", "3"}}},
 	} {
-		if !bytes.Equal(train(name, flags...), want) {
-			t.Errorf("three steps on %s give another checkpoint", name)
-		}
+		t.Run(c.spec+", "+c.optimizer, func(t *testing.T) {
+			dir := generate(t, "specs/"+c.spec+".arith", "train.batch=6", "train.microbatch=2", "train.optimizer="+c.optimizer+"(lr = 1e-2)")
+			binary := filepath.Join(t.TempDir(), c.optimizer)
+			command(t, dir, nil, "go", "build", "-o", binary, ".")
+			train := func(flags ...string) []byte {
+				run := filepath.Join(t.TempDir(), strings.Join(flags, ""))
+				command(t, dir, nil, binary, append([]string{"train", "--quiet", "--out", run, "--steps", "3"}, flags...)...)
+				return read(t, filepath.Join(run, "ckpt", "step-00000003.safetensors"))
+			}
+			want := train("--device", "cpu", "--threads", "2")
+			for _, flags := range c.elsewhere {
+				if !bytes.Equal(train(flags...), want) {
+					t.Errorf("three steps with %s give another checkpoint", flags)
+				}
+			}
+		})
 	}
 }
 

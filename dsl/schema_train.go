@@ -51,7 +51,7 @@ func trainRows() []Row {
 					{Name: "match_rms_adamw", Doc: "elements move as far as those of AdamW, so that one lr serves both (Liu et al. 2025)"},
 					{Name: "original", Doc: "larger only for more outputs than inputs (Jordan et al. 2024)"},
 				}},
-			), Doc: "Jordan et al. 2024, of the matrices in attention, feed-forward parts and before the output, and AdamW of all else; as torch.optim.Muon, but in f32 where that computes in bf16"},
+			), Doc: "Jordan et al. 2024, for the matrices of linear layers but that of the output, and AdamW for all else; as torch.optim.Muon, but in f32 where that computes in bf16"},
 		}},
 		{Path: "train.schedule", Type: Choice, Default: "trapezoid", Doc: "step size over the budget", Choices: []Option{
 			{Name: "trapezoid", Args: ramp},

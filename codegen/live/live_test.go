@@ -19,7 +19,7 @@ import (
 
 // cases are the trainings whose generated programs a Model is held to: encoder-decoders
 // with learned and costly biases, loops with progressive loss that start from the input or
-// from noise, another optimizer, and a pipeline: one stage leaves its attention, one has fixed parameters.
+// from noise, other optimizers, one of them matrixwise, and a pipeline: one stage leaves its attention, one has fixed parameters.
 var cases = []struct {
 	name, spec string
 	training   int // of a spec with stages
@@ -29,6 +29,7 @@ var cases = []struct {
 	{"successor", "successor", 0, nil},
 	{"addition", "addition", 0, nil},
 	{"lion", "tiny", 0, []string{"train.optimizer=lion", "train.batch=5"}},
+	{"muon", "tiny", 0, []string{"train.optimizer=muon", "train.batch=5"}},
 	{"kerple", "kerple", 0, []string{"model.encoder.layers=2"}},
 	{"embedded", "small/looped", 0, []string{"train.loss=progressive(alpha = 0.5)", "model.loop.state=embed"}},
 	{"noise", "looped8x2", 0, nil},

@@ -244,4 +244,63 @@ func TestStretches(t *testing.T) {
 	if diff := cmp.Diff([]stretch{{0, 10, 0}}, tr.stretches(), cmp.AllowUnexported(stretch{})); diff != "" {
 		t.Error(diff)
 	}
+	params[0].Matrix, params[3].Matrix, params[1].Decay = true, true, true
+	tr.Config.Decay = 0.5
+	if diff := cmp.Diff([]stretch{{4, 6, 0.5}, {6, 7, 0}}, tr.stretches(), cmp.AllowUnexported(stretch{})); diff != "" {
+		t.Error(diff)
+	}
+	params[1].Matrix, params[2].Matrix, params[0].Matrix = true, true, false
+	params[3].Matrix = false
+	if diff := cmp.Diff([]stretch{{0, 4, 0.5}, {7, 10, 0.5}}, tr.stretches(), cmp.AllowUnexported(stretch{})); diff != "" {
+		t.Error(diff)
+	}
 }
+
+// TestMatrices updates each matrix once, by the program of its shape and with its decay,
+// however the elements of all of them are cut.
+func TestMatrices(t *testing.T) {
+	type update struct {
+		rows, at int
+		decay    float32
+	}
+	for cuts := range 1 << 7 { // before each element but the first
+		var got []update
+		program := func(rows, cols int) device.Matrix {
+			run := func(_ device.Queue, e *device.Env) { got = append(got, update{rows, e.P, e.Decay}) }
+			return device.Matrix{Rows: rows, Cols: cols, Update: device.Program{Layout: device.FlatLayout, Run: run}}
+		}
+		tr := Trainer{
+			Plan: &device.Plan{NumParams: 11, Matrices: []device.Matrix{program(1, 2), program(2, 1)}},
+			Params: []device.Param{
+				{Shape: []int{1}}, {Shape: []int{2, 1}, Off: 1, Matrix: true, Decay: true}, {Shape: []int{1, 2}, Off: 3, Matrix: true},
+				{Shape: []int{1, 2}, Off: 5}, {Shape: []int{2, 1}, Off: 7, Matrix: true, Decay: true}, {Shape: []int{2, 1}, Off: 9, Matrix: true, Decay: true},
+			},
+			Config: Config{Decay: 0.5},
+		}
+		s := &stepper{Trainer: &tr, matrices: tr.matrices()}
+		lo := 0
+		for hi := 1; hi <= 8; hi++ {
+			if hi == 8 || cuts>>(hi-1)&1 > 0 {
+				s.updateMatrices(&fakeWorker{}, lo, hi)
+				lo = hi
+			}
+		}
+		want := []update{{2, 1, 0.5}, {1, 3, 0}, {2, 7, 0.5}, {2, 9, 0.5}}
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(update{})); diff != "" {
+			t.Fatalf("cut at %b: %s", cuts, diff)
+		}
+		if n := s.matrices[len(s.matrices)-1].end; n != 8 {
+			t.Fatalf("%d elements of matrices", n)
+		}
+	}
+}
+
+// A fakeWorker computes nothing.
+type fakeWorker struct {
+	device.Worker
+	env device.Env
+}
+
+func (w *fakeWorker) Env() *device.Env    { return &w.env }
+func (w *fakeWorker) Queue() device.Queue { return device.Queue{} }
+func (w *fakeWorker) Fit(int, int)        {}
