@@ -91,6 +91,28 @@ func TestFLOPs(t *testing.T) {
 	}
 }
 
+// TestMatrixFLOPs holds what muon adds to a step to a count by hand of what each matrix
+// takes: in each step of the iteration two products with it of its smaller side, and the
+// square of that side's Gram matrix.
+func TestMatrixFLOPs(t *testing.T) {
+	step := func(optimizer string) float64 {
+		t.Helper()
+		n, err := compileHeadline(t, "model.loop.layers = 3", "model.ffn = geglu(hidden = 3072)", "model.head = geglu(hidden = 3072)", "train.optimizer = "+optimizer).StepFLOPs()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	const width, gated = 1024, 1536
+	iteration := func(small, large float64) float64 { return 4*small*small*large + 2*small*small*small }
+	layer := 4*iteration(width, width) + 3*iteration(width, gated)
+	head := 3*iteration(width, gated) + iteration(width, width)
+	want := 5 * (3*layer + head)
+	if got := step("muon") - step("adamw"); !(math.Abs(got-want) <= 0.01*want) {
+		t.Errorf("%g operations more than AdamW, %g by hand", got, want)
+	}
+}
+
 func compileHeadline(t *testing.T, set ...string) *compiler.Program {
 	t.Helper()
 	p, found, err := compiler.Compile(check.Options{Path: headline, Read: os.ReadFile, Set: set})

@@ -65,19 +65,23 @@ func TestTooLittleMemory(t *testing.T) {
 	for _, c := range []struct {
 		params int
 		states int
+		update int // elements that the update of a matrix takes
 		have   float64
 		args   []string
 		want   []string
 	}{
-		{768 * gib / 20, 2, 22 * gib, []string{"train", "--out", dir, "--threads", "1"}, // 3 + 2 arenas of 4 bytes
+		{768 * gib / 20, 2, 0, 22 * gib, []string{"train", "--out", dir, "--threads", "1"}, // 3 + 2 arenas of 4 bytes
 			[]string{"this needs 768 GiB of memory, and the machine has 22 GiB available: 768 GiB for parameters, gradients and moments", "for the activations of 1 thread;", "make the model smaller: model.width"}},
-		{gib / 4, 2, 12 * gib, []string{"train", "--out", dir, "--threads", "16"}, []string{"35 GiB for parameters", "it fits with --threads 4"}},
-		{gib / 4, 1, 12 * gib, []string{"train", "--out", dir, "--threads", "16"}, []string{"34 GiB for parameters", "it fits with --threads 4"}},
-		{1 << 60, 2, 22 * gib, []string{"bench", "--threads", "1024"}, []string{"make the model smaller"}},
-		{1 << 60, 2, 22 * gib, []string{"eval", trained(t, m, "-q")}, []string{"make the model smaller"}},
-		{small, 2, 1 << 10, []string{"train", "--out", dir}, []string{"the machine has 1 KiB available: "}},
+		{gib / 4, 2, gib / 4, 12 * gib, []string{"train", "--out", dir, "--threads", "16"}, []string{"35 GiB for parameters", "16 GiB for the activations", "it fits with --threads 2"}},
+		{gib / 4, 2, 0, 12 * gib, []string{"train", "--out", dir, "--threads", "16"}, []string{"35 GiB for parameters", "it fits with --threads 4"}},
+		{gib / 4, 1, 0, 12 * gib, []string{"train", "--out", dir, "--threads", "16"}, []string{"34 GiB for parameters", "it fits with --threads 4"}},
+		{1 << 60, 2, 0, 22 * gib, []string{"bench", "--threads", "1024"}, []string{"make the model smaller"}},
+		{1 << 60, 2, 0, 22 * gib, []string{"eval", trained(t, m, "-q")}, []string{"make the model smaller"}},
+		{small, 2, 0, 1 << 10, []string{"train", "--out", dir}, []string{"the machine has 1 KiB available: "}},
 	} {
-		m.Plan.NumParams, m.Plan.States = c.params, m.Plan.States[:c.states]
+		m.Plan.NumParams, m.Plan.States = c.params, []string{"moment1", "moment2"}[:c.states]
+		layout := func(*device.Env) device.Layout { return device.Layout{Work: c.update} }
+		m.Plan.Matrices = []device.Matrix{{Update: device.Program{Layout: layout}}}
 		s := callApp(t, app{model: m, in: strings.NewReader(""), memory: func() (float64, string) { return c.have, "the machine" }}, append([]string{"./toy"}, c.args...))
 		for _, want := range c.want {
 			if !strings.Contains(s.err, want) {

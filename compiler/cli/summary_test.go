@@ -5,6 +5,28 @@ import (
 	"testing"
 )
 
+// TestSummaryOfMatrices counts what the update of the largest matrix takes: of 8 by 12
+// elements two as large, two Gram matrices and a sum.
+func TestSummaryOfMatrices(t *testing.T) {
+	memory := func(optimizer string) footprint {
+		t.Helper()
+		a := &app{ctx: t.Context(), err: t.Output()}
+		p, err := a.compile(training{source: source{base: "../..", name: "specs/tiny.arith"}, set: []string{"train.optimizer=" + optimizer}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := newSummary(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Memory
+	}
+	elementwise, matrixwise := memory("adamw"), memory("muon")
+	if got, want := matrixwise.PerWorker-elementwise.PerWorker, 4.0*(2*8*12+2*8*8+1); got != want || matrixwise.Shared != elementwise.Shared {
+		t.Errorf("muon needs %+v, adamw %+v: %g bytes more for each thread, want %g", matrixwise, elementwise, got, want)
+	}
+}
+
 // TestSummaryOfAbsurdModel wants the memory of a model to be right that is beyond
 // integers.
 func TestSummaryOfAbsurdModel(t *testing.T) {

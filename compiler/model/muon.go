@@ -29,7 +29,7 @@ func stepSize(adjust string, in, out int) float64 {
 	if adjust == "original" { // Jordan et al. 2024
 		return math.Sqrt(max(1, float64(out)/float64(in)))
 	}
-	return 0.2 * math.Sqrt(float64(max(in, out))) // Liu et al. 2025 (arXiv:2502.16982), eq. 4
+	return 0.2 * math.Sqrt(float64(max(in, out))) // Liu et al. 2025 (arXiv:2502.16982), section 2.2
 }
 
 // orthogonal is the matrix with the singular vectors of x whose singular values are all
