@@ -55,12 +55,12 @@ const preface = `# Performance
 
 Written by [bench](../bench), never by hand.
 
-A training step of compiled trainers beside the same models in PyTorch and JAX: forward, loss, backward and Adam, in
-float32. Every contestant is a process that has warmed up; each peer takes turns with mlc, each of the two busy for
-about three seconds a round. Seconds are medians of the rounds. A ratio is the median, over the rounds, of the peer's
-seconds by those of mlc: above 1, mlc is faster. Spread is the range of the rounds by their median, start what passes
-until the first step after warming up is done (compilation by the peer included; that of mlc is done before), memory
-the most that was resident. mlc also draws its problems in that time, the peers have theirs in memory.
+This page compares a training step of compiled trainers with the same models in PyTorch and JAX: forward, loss, backward
+and Adam, in float32. Every contestant is a warmed-up process. Each peer takes turns with mlc; both run for about three
+seconds per round. Seconds are medians over rounds. A ratio is the median, over rounds, of the peer's seconds divided by
+mlc's: above 1, mlc is faster. Spread is the range over rounds divided by the median. Start is the time until the first
+step after warm-up is done; it includes the peer's compilation, but not mlc's, which is done before. Memory is the peak
+resident size. A step of mlc includes drawing its problems; the peers have theirs in memory.
 `
 
 // String is the page in Markdown.

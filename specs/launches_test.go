@@ -25,14 +25,14 @@ const (
 	launchesPreface = launchesTitle + `
 Written by ` + "`go test ./specs -run Launches -update`" + `, never by hand.
 
-One training step of every spec, the first of a sweep, counted for an ` + launchesCard + ` by a driver that computes nothing
-(` + "`mlc explain FILE --stage launches`" + ` shows each kernel). *Plan* is the launches that the plan makes, *kernels* those that
-the device runs after equal pieces of the batch have become one, *calls* those that reach the driver, graphs counting as
-one. *Blocks* are those of a mean launch, weighted by FLOP: the card has 132 multiprocessors, and holds several blocks on
-each. *Waits* are synchronisations, *copied* is what goes to the device and comes from it, *memory* the most of the
-device's. *Misses* are stretches of work that would be worth a graph and were launched one by one, in so many *steps*.
-*At least* is the sum of what each launch takes at least: its overhead, its FLOP at the peak of fp32 of as many
-multiprocessors as it has blocks for, or its bytes at the bandwidth of the memory. Nothing here is measured.
+A driver that computes nothing counts one training step of every spec (the first of a sweep) for an ` + launchesCard + `;
+` + "`mlc explain FILE --stage launches`" + ` shows each kernel. *Plan* counts the launches of the plan, *kernels* those that the
+device runs after equal pieces of the batch have become one, *calls* those that reach the driver, a graph as one.
+*Blocks* are thread blocks of a mean launch, weighted by FLOP: the card has 132 multiprocessors, and each holds several.
+*Waits* are synchronisations, *copied* is the traffic to and from the device, *memory* the peak on the device. *Misses*
+are stretches of work that would be worth a graph but are launched one by one, in that many *steps*. *At least* sums a
+lower bound of each launch: the largest of its overhead, its FLOP at the fp32 peak of as many multiprocessors as it has
+blocks, and its bytes at the memory bandwidth. Nothing here is measured.
 `
 )
 
