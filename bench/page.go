@@ -21,7 +21,7 @@ type page struct {
 	Cases    []string // if not all
 	Peers    []peer
 	Sections []section
-	Launches string // what a GPU would be asked for: specs/launches.md, a page of its own; "" leaves it out
+	Launches string // of a training step on a GPU: specs/launches.md, a page of its own; "" leaves it out
 }
 
 // A section is what was measured of a case.

@@ -21,7 +21,7 @@ const (
 	launchesFile    = "launches.md"
 	performanceFile = "../docs/performance.md"
 	launchesCard    = "H200"
-	launchesTitle   = "# What a GPU would be asked for\n"
+	launchesTitle   = "# GPU launches of a training step\n"
 	launchesPreface = launchesTitle + `
 Written by ` + "`go test ./specs -run Launches -update`" + `, never by hand.
 
