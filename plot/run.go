@@ -60,7 +60,7 @@ func Load(dir, folder string) (*Run, error) {
 	if err := r.readSpec(dir); err != nil {
 		return nil, err
 	}
-	folder = filepath.Join(trained, "eval", folder)
+	folder = record.Results(trained, folder)
 	if r.Result, err = eval.Load(folder); err == nil && r.Result != nil {
 		err = checkCounts(r.Result, folder)
 	}
@@ -72,7 +72,7 @@ func checkCounts(r *eval.Result, dir string) error {
 	for _, c := range r.ByCell {
 		if c.I < 1 || c.J < 0 || max(c.I, c.J) > 1<<20 || c.Correct < 0 || c.Correct > c.Samples {
 			return fmt.Errorf("%s is damaged: %d of %d right at lengths %d and %d; remove it and test again with eval",
-				filepath.Join(dir, "result.json"), c.Correct, c.Samples, c.I, c.J)
+				filepath.Join(dir, eval.File), c.Correct, c.Samples, c.I, c.J)
 		}
 	}
 	return nil
@@ -82,7 +82,7 @@ var taskLine = regexp.MustCompile(`(?m)^task (\w+)`)
 
 // readSpec takes what figures say from the resolved spec of a run, if it is there.
 func (r *Run) readSpec(dir string) error {
-	path := filepath.Join(dir, "spec.arith")
+	path := filepath.Join(dir, record.SpecFile)
 	text, err := damage.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -117,7 +117,7 @@ func noRun(dir string) error {
 		return fmt.Errorf("%s is no run directory: there is no such folder; %s", dir, passRun)
 	}
 	for _, below := range []string{"*", "*/*"} {
-		if found, _ := filepath.Glob(filepath.Join(dir, below, "run.json")); len(found) > 0 {
+		if found, _ := filepath.Glob(record.Path(filepath.Join(dir, below))); len(found) > 0 {
 			return fmt.Errorf("%s is no run directory, but has some in it: pass %s", dir, filepath.Join(dir, below))
 		}
 	}
@@ -132,9 +132,9 @@ const passRun = "pass the folder that training has named, such as runs/NAME/<tim
 func Evaluations(dir string) []string {
 	var out []string
 	trained, _ := record.Trained(dir) // that of a damaged record has been said
-	root := filepath.Join(trained, "eval")
+	root := record.Results(trained, "")
 	filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
-		if rel, bad := filepath.Rel(root, filepath.Dir(path)); err == nil && bad == nil && filepath.Base(path) == "result.json" && rel != "." {
+		if rel, bad := filepath.Rel(root, filepath.Dir(path)); err == nil && bad == nil && filepath.Base(path) == eval.File && rel != "." {
 			out = append(out, filepath.ToSlash(rel))
 		}
 		return nil

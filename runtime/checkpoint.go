@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,7 +28,7 @@ func readCheckpoint(path, dir string, rec *record.Record) (*train.Checkpoint, er
 	if err != nil {
 		return nil, err
 	}
-	return c, ofSameRun(path, c.Meta, filepath.Join(dir, record.File), []fact{
+	return c, ofSameRun(path, c.Meta, record.Path(dir), []fact{
 		{"name", []string{rec.Name}},
 		{"spec_hash", []string{rec.SpecHash}},
 		{"seed", []string{strconv.FormatUint(rec.Seed, 10)}},

@@ -237,11 +237,11 @@ func TestDamagedRun(t *testing.T) {
 func TestChangedSpec(t *testing.T) {
 	m := toyModel()
 	dir := trained(t, m, "-q")
-	if s := call(t, m, "", "train", "--resume", "--out", dir); s.code != 0 || strings.Contains(s.err, specFile) {
+	if s := call(t, m, "", "train", "--resume", "--out", dir); s.code != 0 || strings.Contains(s.err, record.SpecFile) {
 		t.Errorf("exit %d\n%s", s.code, s.err)
 	}
-	edit(t, filepath.Join(dir, specFile), "1M", "2M")
-	if s := call(t, m, "", "train", "--resume", "--out", dir); s.code != 0 || !strings.Contains(s.err, filepath.Join(dir, specFile)+" is not the spec of this run any more") {
+	edit(t, filepath.Join(dir, record.SpecFile), "1M", "2M")
+	if s := call(t, m, "", "train", "--resume", "--out", dir); s.code != 0 || !strings.Contains(s.err, filepath.Join(dir, record.SpecFile)+" is not the spec of this run any more") {
 		t.Errorf("exit %d\n%s", s.code, s.err)
 	}
 }

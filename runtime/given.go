@@ -37,7 +37,7 @@ func (j *pipelineRun) given(s *Stage) (map[string][]float32, error) {
 			if err != nil {
 				return nil, fmt.Errorf("stage %s has no result of %s: %w", s.Name, g.Stage, err)
 			}
-			err = ofSameRun(path, f.Meta, filepath.Join(j.dir, record.File), []fact{
+			err = ofSameRun(path, f.Meta, record.Path(j.dir), []fact{
 				{"name", []string{j.rec.Name}},
 				{"spec_hash", []string{j.rec.SpecHash}},
 				{"stage", []string{g.Stage}},

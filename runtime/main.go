@@ -8,8 +8,6 @@ import (
 	"math"
 	"os"
 	"runtime/pprof"
-	"strings"
-	"unicode"
 
 	"github.com/alecthomas/kong"
 
@@ -125,20 +123,7 @@ func profiled(path string, do func() error) error {
 }
 
 // again is the command line as a shell takes it.
-func (a app) again() string {
-	words := make([]string, len(a.args))
-	for i, word := range a.args {
-		if words[i] = word; word == "" || strings.ContainsFunc(word, special) {
-			words[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(words, " ")
-}
-
-// special reports whether a rune may mean something to a shell.
-func special(r rune) bool {
-	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("%+,-./:=@_", r)
-}
+func (a app) again() string { return flag.Line(a.args) }
 
 // program is the name that the program was called by.
 type program string

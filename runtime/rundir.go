@@ -19,12 +19,6 @@ type identity struct{ name, spec, hash, version string }
 
 func (m *Model) identity() identity { return identity{m.Name, m.Spec, m.SpecHash, m.Version} }
 
-// specFile is the name of the resolved spec in a run directory.
-const specFile = "spec.arith"
-
-// short is the part of the hash that names of run directories have.
-func (id identity) short() string { return id.hash[:min(8, len(id.hash))] }
-
 // A claim is a run directory that no other process trains in until it is closed.
 type claim struct {
 	*lock.Dir
@@ -65,7 +59,7 @@ func occupy(dir string) (*lock.Dir, error) {
 
 // datedRun makes a directory that no other run has, however many begin in a second.
 func datedRun(id identity, started time.Time) (string, error) {
-	base := filepath.Join("runs", id.name, started.Format("20060102-150405")+"-"+id.short())
+	base := filepath.Join(record.Runs(id.name), record.Dated(started, id.hash))
 	if err := makeDir(filepath.Dir(base)); err != nil {
 		return "", err
 	}
@@ -91,8 +85,8 @@ func vacate(dir string, id identity) error {
 	for _, file := range found {
 		switch name := file.Name(); {
 		case ckpt.IsTemp(name):
-		case name == specFile && sameText(filepath.Join(dir, name), id.spec):
-		case exists(filepath.Join(dir, record.File)):
+		case name == record.SpecFile && sameText(filepath.Join(dir, name), id.spec):
+		case exists(record.Path(dir)):
 			return fmt.Errorf("%s has a run in it already: go on with it by --resume --out %s, or choose another --out", dir, dir)
 		default:
 			return fmt.Errorf("%s is not empty: choose another --out", dir)
@@ -110,7 +104,7 @@ func clean(dir string) error {
 			return err
 		case !d.IsDir():
 			return nil
-		case d.Name() == "eval" && path != dir:
+		case d.Name() == record.ResultFolder && path != dir:
 			return fs.SkipDir
 		}
 		return ckpt.Clean(path)
@@ -137,7 +131,7 @@ func fillRun(dir string, id identity, r record.Record) error {
 	if err := makeDir(dir); err != nil {
 		return err
 	}
-	if err := ckpt.WriteFile(filepath.Join(dir, specFile), []byte(id.spec)); err != nil {
+	if err := ckpt.WriteFile(filepath.Join(dir, record.SpecFile), []byte(id.spec)); err != nil {
 		return fmt.Errorf("cannot write to the run directory: %w: choose another place with --out", err)
 	}
 	return writeRecord(dir, r)
@@ -166,7 +160,7 @@ func writeRecord(dir string, r record.Record) error {
 // that is named after its time is the newest, the last of several. One that cannot be
 // read may be it.
 func newestRun(id identity, seed *uint64) (string, error) {
-	runs := filepath.Join("runs", id.name)
+	runs := record.Runs(id.name)
 	dirs, err := os.ReadDir(runs)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
@@ -183,7 +177,7 @@ func newestRun(id identity, seed *uint64) (string, error) {
 		case r.SpecHash != id.hash || seed != nil && r.Seed != *seed:
 			continue
 		}
-		dated, _ := filepath.Match("????????-??????-"+id.short()+"*", d.Name())
+		dated, _ := filepath.Match(record.Dated(time.Time{}, id.hash)+"*", d.Name())
 		if newest == "" || r.Started.After(begun) || dated && r.Started.Equal(begun) {
 			newest, begun = dir, r.Started
 		}
@@ -200,29 +194,20 @@ func newestRun(id identity, seed *uint64) (string, error) {
 
 // staleSpec says that spec.arith in a run directory is not the run's any more; "" if it is.
 func staleSpec(dir string, id identity) string {
-	path := filepath.Join(dir, specFile)
+	path := filepath.Join(dir, record.SpecFile)
 	if sameText(path, id.spec) {
 		return ""
 	}
 	return fmt.Sprintf("%s is not the spec of this run any more: it was changed, or cannot be read\n", path)
 }
 
-// readRecord reads run.json.
-func readRecord(dir string) (record.Record, error) {
-	r, err := record.Read(dir)
-	if record.Missing(err) {
-		return r, record.NoRun(dir)
-	}
-	return r, err
-}
-
 // openRun reads run.json and makes sure that the run is of this very spec.
 func openRun(dir string, id identity) (record.Record, error) {
-	r, err := readRecord(dir)
+	r, err := record.Open(dir)
 	if err != nil || r.SpecHash == id.hash {
 		return r, err
 	}
-	spec, err := damage.ReadFile(filepath.Join(dir, specFile))
+	spec, err := damage.ReadFile(filepath.Join(dir, record.SpecFile))
 	if err != nil {
 		return r, fmt.Errorf("%s is a run of another spec: %w", dir, err)
 	}
@@ -232,5 +217,5 @@ func openRun(dir string, id identity) (record.Record, error) {
 	}
 	return r, fmt.Errorf("%s is a run of another spec (%s, %.8s; this program is %s, %.8s). Lines of the run (-) and of this program (+):\n%s"+
 		"build the program from %s to go on with that run, or train this one in a directory of its own",
-		dir, r.Name, r.SpecHash, id.name, id.hash, lineDiff(string(spec), id.spec), filepath.Join(dir, specFile))
+		dir, r.Name, r.SpecHash, id.name, id.hash, lineDiff(string(spec), id.spec), filepath.Join(dir, record.SpecFile))
 }

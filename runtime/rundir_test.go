@@ -172,11 +172,11 @@ func TestKilledWhileItBegins(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write(specFile, "arith 1\n") // somebody's own
+	write(record.SpecFile, "arith 1\n") // somebody's own
 	if s := call(t, m, "", "train", "--out", dir); s.code != 1 || !strings.Contains(s.err, "is not empty") {
 		t.Errorf("exit %d\n%s", s.code, s.err)
 	}
-	write(specFile, m.Spec)
+	write(record.SpecFile, m.Spec)
 	write(".run.json.123", "{")
 	if s := call(t, m, "", "train", "--out", dir, "-q"); s.code != 0 {
 		t.Fatal(s.err)

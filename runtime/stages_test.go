@@ -154,7 +154,7 @@ func sameJourney(t *testing.T, want, got string) {
 // states are those of a run's stages.
 func states(t *testing.T, dir string) []string {
 	t.Helper()
-	rec, err := readRecord(dir)
+	rec, err := record.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +277,7 @@ func TestPipelineResumes(t *testing.T) {
 			os.MkdirAll(filepath.Join(dir, "calibrate"), 0o755)
 			os.WriteFile(filepath.Join(dir, "calibrate", calibrate.LinesFile), []byte("half"), 0o644)
 			os.MkdirAll(filepath.Join(dir, "second"), 0o755)
-			os.WriteFile(filepath.Join(dir, "second", specFile), []byte("half"), 0o644)
+			os.WriteFile(filepath.Join(dir, "second", record.SpecFile), []byte("half"), 0o644)
 		}
 		resume(t, dir)
 	}
@@ -311,7 +311,7 @@ func TestKilledPipeline(t *testing.T) {
 	killed := 0
 	for after := 1; ; after++ {
 		args := []string{"train", "--out", dir, "--save", "1ms", "-q", "--resume"}
-		if _, err := readRecord(dir); err != nil { // killed before there was a run
+		if _, err := record.Open(dir); err != nil { // killed before there was a run
 			args = []string{"train", "--out", dir, "--save", "1ms", "-q", "--steps", "150"}
 		}
 		cmd := toyCommand("stages", args...)

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"time"
 
 	"golang.org/x/term"
@@ -260,7 +259,7 @@ func (r *tester) report(ctx context.Context, t *eval.Test) error {
 	if err := countable(largest, "of a launch of the test"); err != nil {
 		return fmt.Errorf("%w: test shorter problems", err)
 	}
-	result, err := test.Run(ctx, filepath.Join(r.dir, "eval", folder))
+	result, err := test.Run(ctx, record.Results(r.dir, folder))
 	if ctx.Err() != nil {
 		return fmt.Errorf("%w while testing; go on with: %s", context.Cause(ctx), r.again)
 	}
@@ -339,13 +338,4 @@ func columns(out any) int {
 // printJSON prints a line of JSON.
 func printJSON(a app, v any) error {
 	return json.NewEncoder(a.out).Encode(v)
-}
-
-// thousands writes a number the way people read it: 1,592,081.
-func thousands(n int) string {
-	text := strconv.Itoa(n)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/track"
 )
 
 // devices says what --device could be.
@@ -69,7 +70,7 @@ func (c *infoCmd) Run(a app) error {
 		return printJSON(a, i)
 	}
 	fmt.Fprintf(a.out, "spec        %s, %s\ncompiler    mlc %s\nparameters  %s in %d tensors\nkernels     %d\nbudget      %s\n",
-		i.Name, i.SpecHash, i.Version, thousands(i.Params), len(i.Tensors), i.Kernels, i.Budget)
+		i.Name, i.SpecHash, i.Version, track.Thousands(i.Params), len(i.Tensors), i.Kernels, i.Budget)
 	if len(i.Stages) > 0 {
 		fmt.Fprintf(a.out, "stages      %s; the numbers are those of %s\n", strings.Join(i.Stages, ", "), a.whole.last().Name)
 	}

@@ -90,7 +90,7 @@ func (c *solveCmd) all(a app, test *eval.Test) error {
 func nextLine(a app, lines *bufio.Scanner) (bool, error) {
 	more, err := await(a, func() (bool, error) { return lines.Scan(), lines.Err() })
 	if errors.Is(err, bufio.ErrTooLong) {
-		err = usagef("it is longer than %s bytes, which is no line of what is asked for here", thousands(longestLine))
+		err = usagef("it is longer than %s bytes, which is no line of what is asked for here", track.Thousands(longestLine))
 	}
 	return more, err
 }

@@ -92,7 +92,7 @@ func (j *pipelineRun) open(until int) (err error) {
 		return usagef("%s is of the stage %s: resume the run that it lies in, with --out %s", j.dir, j.rec.Stage, filepath.Dir(filepath.Clean(j.dir)))
 	}
 	if err := j.check(); err != nil {
-		return damage.In(filepath.Join(j.dir, record.File), err)
+		return damage.In(record.Path(j.dir), err)
 	}
 	if c.Resume {
 		c.say(j.app, "%s", staleSpec(j.dir, id))
@@ -281,7 +281,7 @@ func (j *pipelineRun) record(s *Stage) (record.Record, error) {
 		return rec, err
 	}
 	says := map[string]string{"spec_hash": rec.SpecHash, "seed": strconv.FormatUint(rec.Seed, 10)}
-	return rec, ofSameRun(filepath.Join(j.place(s), record.File), says, filepath.Join(j.dir, record.File), []fact{
+	return rec, ofSameRun(record.Path(j.place(s)), says, record.Path(j.dir), []fact{
 		{"spec_hash", []string{j.rec.SpecHash}},
 		{"seed", []string{strconv.FormatUint(j.state(s.Name).Seed, 10)}},
 	})
@@ -296,8 +296,8 @@ func (j *pipelineRun) result(s *Stage) (*train.Checkpoint, record.Record, error)
 	}
 	want := j.state(s.Name).Last
 	if newest == "" || want != "" && filepath.Base(newest) != want {
-		return nil, record.Record{}, fmt.Errorf("by %s %s is done, but its last checkpoint is not %s: %s", filepath.Join(j.dir, record.File), s.Name,
-			filepath.Join(j.place(s), "ckpt", cmp.Or(want, "there")), bringBack)
+		return nil, record.Record{}, fmt.Errorf("by %s %s is done, but its last checkpoint is not %s: %s", record.Path(j.dir), s.Name,
+			filepath.Join(j.place(s), train.Folder, cmp.Or(want, "there")), bringBack)
 	}
 	rec, err := j.record(s)
 	if record.Missing(err) {

@@ -142,7 +142,7 @@ func goOn(name program, dir string) string {
 
 // about says what is trained, and how.
 func about(t *train.Trainer) string {
-	return fmt.Sprintf("%s parameters, %s, seed %d, on %s", thousands(device.Trained(t.Params, t.Plan.NumParams)), t.Config.Budget,
+	return fmt.Sprintf("%s parameters, %s, seed %d, on %s", track.Thousands(device.Trained(t.Params, t.Plan.NumParams)), t.Config.Budget,
 		t.Config.Seed, t.Machine.About())
 }
 

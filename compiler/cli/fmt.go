@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -129,15 +130,7 @@ func (a *app) putFile(path string, data []byte) error {
 		_, err := await(a, func() (struct{}, error) { return struct{}{}, os.WriteFile(path, data, 0o644) }) // a pipe waits for a reader
 		return err
 	}
-	defer tidy(filepath.Dir(path))()
-	temp, err := writeTemp(filepath.Dir(path), data)
-	if err == nil {
-		err = os.Rename(temp, path)
-	}
-	if err != nil && temp != "" {
-		os.Remove(temp)
-	}
-	return err
+	return putWhole(path, data, 0o644)
 }
 
 // replaceFile gives a file other contents. It is never there in part: the new
@@ -151,10 +144,15 @@ func replaceFile(path string, data []byte) error {
 	if err != nil {
 		return err
 	}
+	return putWhole(path, data, info.Mode().Perm())
+}
+
+// putWhole puts a complete file at a path.
+func putWhole(path string, data []byte, mode fs.FileMode) error {
 	defer tidy(filepath.Dir(path))()
 	temp, err := writeTemp(filepath.Dir(path), data)
 	if err == nil {
-		err = os.Chmod(temp, info.Mode().Perm())
+		err = os.Chmod(temp, mode)
 	}
 	if err == nil {
 		err = os.Rename(temp, path)

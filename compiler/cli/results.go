@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -37,7 +36,7 @@ func readResult(name, dir string) (resultRow, error) {
 	}
 	trained, err := record.Trained(dir)
 	if err == nil {
-		row.result, err = eval.Load(filepath.Join(trained, "eval"))
+		row.result, err = eval.Load(record.Results(trained, ""))
 	}
 	if err != nil {
 		row.missing = "unreadable"

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/lower"
+	"github.com/arithlang/mlc/runtime/track"
 )
 
 // A summary says how large a model and a step of its training are.
@@ -155,9 +155,9 @@ func (s *summary) String() string {
 // details is the summary without the spec.
 func (s *summary) details() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "parameters  %s\n", thousands(s.Params))
+	fmt.Fprintf(&b, "parameters  %s\n", track.Thousands(s.Params))
 	for _, g := range s.Groups {
-		fmt.Fprintf(&b, "  %-14s %2d x %12s\n", g.Name, g.Layers, thousands(g.PerLayer))
+		fmt.Fprintf(&b, "  %-14s %2d x %12s\n", g.Name, g.Layers, track.Thousands(g.PerLayer))
 	}
 	fmt.Fprintf(&b, "step        %s on %d examples of %s, by %d\n",
 		scaled(s.Step.FLOPs, 1000, "FLOP"), s.Step.Batch, lengths(s.Step.Source, s.Step.Target), s.Step.MicroBatch)
@@ -170,15 +170,6 @@ func (s *summary) details() string {
 	}
 	fmt.Fprintf(&b, "kernels     %d: %s\n", total, strings.Join(families, ", "))
 	return b.String()
-}
-
-// thousands writes a number the way people read it: 1,592,081.
-func thousands(n int) string {
-	text := strconv.Itoa(n)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
 }
 
 // scaled writes a number with a prefix: 1.5 GFLOP, 3.2 MiB.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/dsl/diag"
+	"github.com/arithlang/mlc/runtime/flag"
+	"github.com/arithlang/mlc/runtime/track"
 )
 
 // A training is one of those that a spec asks for: the spec's own, or a point of
@@ -96,7 +98,7 @@ func (a *app) trainings(file, root string, set, only []string) ([]training, erro
 func (t training) command() string {
 	text := t.shown(t.name)
 	for _, s := range t.set {
-		text += " --set " + shellWord(s)
+		text += " --set " + flag.Word(s)
 	}
 	if t.point.Name != "" {
 		text += " --point " + t.point.Slug
@@ -239,7 +241,7 @@ func (a *app) compareOne(t training, wide int) error {
 		if p.Stage != "" {
 			name = "  " + p.Stage
 		}
-		_, err = fmt.Fprintf(a.out, "%-*s  %13s  %11s  %9s  %10s  %7d\n", wide, name, thousands(sum.Params), scaled(sum.Step.FLOPs, 1000, ""),
+		_, err = fmt.Fprintf(a.out, "%-*s  %13s  %11s  %9s  %10s  %7d\n", wide, name, track.Thousands(sum.Params), scaled(sum.Step.FLOPs, 1000, ""),
 			scaled(sum.Memory.Shared, 1024, "B"), scaled(sum.Memory.PerWorker, 1024, "B"), len(p.Lowered.Kernels))
 		if err != nil {
 			return err

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/alecthomas/kong"
+	"github.com/arithlang/mlc/runtime/flag"
 )
 
 // trainCmd is the verb train. Its arguments are taken apart here and not by kong,
@@ -124,37 +124,18 @@ func (l trainLine) quiet() bool {
 
 // again is the command line that goes on with what this one has begun.
 func (l trainLine) again() string {
-	words := []string{"mlc", "train", shellWord(l.file)}
+	words := []string{"mlc", "train", l.file}
 	for _, s := range l.set {
-		words = append(words, "--set", shellWord(s))
+		words = append(words, "--set", s)
 	}
 	for _, p := range l.point {
-		words = append(words, "--point", shellWord(p))
+		words = append(words, "--point", p)
 	}
-	words = append(words, shellWords(l.flags)...)
+	words = append(words, l.flags...)
 	if !slices.Contains(l.flags, "--resume") {
 		words = append(words, "--resume")
 	}
-	return strings.Join(words, " ")
-}
-
-// shellWord is a word as a shell takes it.
-func shellWord(word string) string {
-	special := func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("%+,-./:=@_", r)
-	}
-	if word != "" && !strings.ContainsFunc(word, special) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
-
-func shellWords(words []string) []string {
-	out := make([]string, len(words))
-	for i, w := range words {
-		out[i] = shellWord(w)
-	}
-	return out
+	return flag.Line(words)
 }
 
 func splitTrain(args []string) (l trainLine, err error) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/arithlang/mlc/compiler"
+	"github.com/arithlang/mlc/runtime/flag"
 	"github.com/arithlang/mlc/runtime/interrupt"
 	"github.com/arithlang/mlc/runtime/record"
 )
@@ -131,7 +132,7 @@ func (s *series) train(i int) error {
 
 // command is what makes one of the trainings alone.
 func (s *series) command(j *job) string {
-	return strings.Join(slices.Concat([]string{"mlc train", j.command()}, shellWords(s.flags.of(j))), " ")
+	return strings.TrimSpace("mlc train " + j.command() + " " + flag.Line(s.flags.of(j)))
 }
 
 func (s *series) count(state jobState) int {

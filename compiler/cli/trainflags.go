@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/arithlang/mlc/compiler"
+	"github.com/arithlang/mlc/runtime/flag"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/train"
 )
@@ -117,7 +118,7 @@ func (f trainFlags) refuseAxes(all []training) error {
 					setting = "sweep." + path
 				}
 				return usagef("%s %s: the axis %s of the sweep in %s sets %s, and names its trainings after it. Choose some of them by --point, edit the sweep, or set it for all of them by --set %s",
-					x.flag, value, axis, t.shown(t.name), path, shellWord(setting+"="+value+x.unit))
+					x.flag, value, axis, t.shown(t.name), path, flag.Word(setting+"="+value+x.unit))
 			}
 		}
 	}
@@ -186,7 +187,7 @@ func (f trainFlags) of(j *job) []string {
 		flags = append(flags, f.stages...)
 	}
 	switch {
-	case f.resume && dir != "" && exists(filepath.Join(dir, record.File)):
+	case f.resume && dir != "" && exists(record.Path(dir)):
 		return append(flags, "--resume", "--out", dir)
 	case f.out != "":
 		return append(flags, "--out", dir)
@@ -216,7 +217,7 @@ func (f trainFlags) dir(j *job) string {
 // runs lists the run directories of a name that are of what is asked, and says why
 // others of the spec are not, or cannot be told.
 func (j *job) runs(name string) (all, others []string) {
-	found, _ := filepath.Glob(filepath.Join("runs", name, "????????-??????-*", record.File))
+	found, _ := filepath.Glob(record.Path(filepath.Join(record.Runs(name), record.Dated(time.Time{}, "*"))))
 	for _, path := range found {
 		dir := filepath.Dir(path)
 		r, err := record.Read(dir)

@@ -12,7 +12,7 @@ func FuzzLoad(f *testing.F) {
 	f.Add([]byte(`{"by_cell":[[-1,0,0,5],[1e300,2]]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, resultFile), text, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, File), text, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		r, err := Load(dir)

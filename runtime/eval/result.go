@@ -83,16 +83,16 @@ func inOrder(a, b Cell) int {
 	return a.J - b.J
 }
 
-// The files of a result in its directory.
-const (
-	resultFile = "result.json"
-	gridFile   = "grid.csv"
-)
+// File is the name of a result in its directory.
+const File = "result.json"
+
+// gridFile is beside it, for spreadsheets.
+const gridFile = "grid.csv"
 
 // Load returns the result in a directory; nil if there is none. One that is damaged is
 // an error: it may be hours of work, and its other file says what it said.
 func Load(dir string) (*Result, error) {
-	path := filepath.Join(dir, resultFile)
+	path := filepath.Join(dir, File)
 	r := new(Result)
 	err := damage.ReadSealed(path, r)
 	switch {
@@ -202,5 +202,5 @@ func (r *Result) save(dir string) error {
 	if err := ckpt.WriteFile(filepath.Join(dir, gridFile), []byte(r.grid())); err != nil {
 		return err
 	}
-	return ckpt.WriteFile(filepath.Join(dir, resultFile), append(damage.Seal(text), '\n'))
+	return ckpt.WriteFile(filepath.Join(dir, File), append(damage.Seal(text), '\n'))
 }

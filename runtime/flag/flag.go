@@ -1,12 +1,15 @@
 // Package flag reads numbers on command lines, and says in words for people what is no
-// number: what the library of flags says is about types of Go.
+// number: what the library of flags says is about types of Go. It also writes command
+// lines, for people to enter again.
 package flag
 
 import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/alecthomas/kong"
 )
@@ -54,4 +57,24 @@ func number(want string, parse func(v reflect.Value, text string) error) kong.Ma
 		}
 		return nil
 	})
+}
+
+// Line is words as a shell takes them.
+func Line(words []string) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = Word(w)
+	}
+	return strings.Join(out, " ")
+}
+
+// Word is a word as a shell takes it.
+func Word(word string) string {
+	special := func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("%+,-./:=@_", r)
+	}
+	if word != "" && !strings.ContainsFunc(word, special) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -17,9 +17,6 @@ import (
 	"github.com/arithlang/mlc/runtime/train"
 )
 
-// File is the name of a record in its run directory.
-const File = "run.json"
-
 // A Record is run.json.
 type Record struct {
 	Name       string    `json:"name"`
@@ -93,7 +90,7 @@ func (s *Stage) Trains() bool { return s.Kind == "training" }
 // none, and damage where it is not the record that was written.
 func Read(dir string) (Record, error) {
 	var r Record
-	path := filepath.Join(dir, File)
+	path := Path(dir)
 	if err := damage.ReadSealed(path, &r); err != nil {
 		return r, err
 	}
@@ -114,7 +111,7 @@ func (r *Record) Write(dir string) error {
 	if err != nil {
 		return err
 	}
-	return ckpt.WriteFile(filepath.Join(dir, File), damage.SealIndented(text))
+	return ckpt.WriteFile(Path(dir), damage.SealIndented(text))
 }
 
 // How says how the model was trained that speaks for the run: for how long, and which
@@ -160,6 +157,15 @@ func Trained(dir string) (string, error) {
 	}
 	in, _ := r.Trained(dir)
 	return in, nil
+}
+
+// Open is Read where there has to be a record: the error says what else there is.
+func Open(dir string) (Record, error) {
+	r, err := Read(dir)
+	if Missing(err) {
+		err = NoRun(dir)
+	}
+	return r, err
 }
 
 // Missing reports whether an error of Read is that there is no record.

@@ -3,6 +3,7 @@ package track
 import (
 	"fmt"
 	"math"
+	"strconv"
 )
 
 // Percent writes a fraction of 0 to 1 in per cent, as everything that people read
@@ -10,6 +11,15 @@ import (
 func Percent(x float64) string {
 	n := Nearest(x, 10000)
 	return fmt.Sprintf("%d.%02d", n/100, n%100)
+}
+
+// Thousands writes a number the way people read it: 1,592,081.
+func Thousands(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
 }
 
 // Nearest is how many of so many parts a fraction is: to the nearest, halves upwards,

@@ -55,20 +55,23 @@ const elapsed = "elapsed"
 // keep is how many checkpoints stay: the newest, and one to fall back on.
 const keep = 2
 
+// Folder is where the checkpoints of a run directory are.
+const Folder = "ckpt"
+
 // checkpointName is the file name after so many steps; names sort by step.
 func checkpointName(step int) string { return fmt.Sprintf("step-%08d.safetensors", step) }
 
 // Checkpoints returns the paths of a run directory's checkpoints, oldest first. A folder
 // that cannot be read is an error: there may be some in it.
 func Checkpoints(dir string) ([]string, error) {
-	files, err := os.ReadDir(filepath.Join(dir, "ckpt"))
+	files, err := os.ReadDir(filepath.Join(dir, Folder))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	var all []string
 	for _, f := range files {
 		if ok, _ := filepath.Match("step-*.safetensors", f.Name()); ok {
-			all = append(all, filepath.Join(dir, "ckpt", f.Name()))
+			all = append(all, filepath.Join(dir, Folder, f.Name()))
 		}
 	}
 	return all, err
@@ -111,7 +114,7 @@ func (t *Trainer) Save() (string, error) {
 	if err := t.Machine.Err(); err != nil {
 		return "", fmt.Errorf("cannot save a checkpoint: %w", err)
 	}
-	path := filepath.Join(t.Dir, "ckpt", checkpointName(t.State.Step))
+	path := filepath.Join(t.Dir, Folder, checkpointName(t.State.Step))
 	if err := os.Mkdir(filepath.Dir(path), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", fmt.Errorf("cannot save a checkpoint: %w", err)
 	}
@@ -132,7 +135,7 @@ func (t *Trainer) prune() error {
 			return err
 		}
 	}
-	return ckpt.Clean(filepath.Join(t.Dir, "ckpt"))
+	return ckpt.Clean(filepath.Join(t.Dir, Folder))
 }
 
 // A Checkpoint is a file that Save has written: parameters, the optimizer's states, a State, and what

@@ -1,0 +1,39 @@
+package record
+
+import (
+	"path/filepath"
+	"time"
+)
+
+// Where things are in a run directory, and where run directories are. Who writes a file
+// knows the rest of its name: package track of metrics, train of checkpoints, eval of
+// results, calibrate of what a calibration leaves.
+
+// File is the name of a record in its run directory.
+const File = "run.json"
+
+// SpecFile is the name of the resolved spec in a run directory.
+const SpecFile = "spec.arith"
+
+// ResultFolder is the folder of what tests say, in a run directory.
+const ResultFolder = "eval"
+
+// Path is the record of a run directory.
+func Path(dir string) string { return filepath.Join(dir, File) }
+
+// Results is where the result of a test is: of what the spec asks for, or of something
+// else in a folder of its own.
+func Results(dir, folder string) string { return filepath.Join(dir, ResultFolder, folder) }
+
+// Runs is the folder of the run directories of a spec that nobody has named.
+func Runs(name string) string { return filepath.Join("runs", name) }
+
+// Dated is what such a run directory is called, but for a number where several begin in
+// a second. As a pattern it has the zero time.
+func Dated(started time.Time, hash string) string {
+	when := "????????-??????"
+	if !started.IsZero() {
+		when = started.Format("20060102-150405")
+	}
+	return when + "-" + hash[:min(8, len(hash))]
+}
