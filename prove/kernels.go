@@ -43,7 +43,7 @@ func kernelParts(e *Env) ([]string, string) { return names(e.chosen()), "" }
 
 // runKernels compares the kernels of one spec that no earlier part has compared.
 func runKernels(ctx context.Context, e *Env, p *Part) error {
-	m, err := e.find(p.Name)
+	m, err := find(e.chosen(), p.Name)
 	if err != nil {
 		return err
 	}

@@ -92,7 +92,7 @@ func (e *Env) describe(ctx context.Context, p *Part) error {
 
 // load brings the module of a spec to the device and asks what its kernels need.
 func (e *Env) load(p *Part) error {
-	m, err := e.find(p.Name)
+	m, err := find(e.chosen(), p.Name)
 	if err != nil {
 		return err
 	}

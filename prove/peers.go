@@ -28,15 +28,11 @@ func contests() []beside.Contest {
 	return all
 }
 
-func peerParts(e *Env) (names []string, why string) {
+func peerParts(e *Env) ([]string, string) {
 	if e.Device != "cuda" {
 		return nil, "there is no GPU to take turns on with PyTorch"
 	}
-	names = []string{torch}
-	for _, c := range contests() {
-		names = append(names, c.String())
-	}
-	return names, ""
+	return append([]string{torch}, names(contests())...), ""
 }
 
 // How a contest goes.
@@ -58,10 +54,9 @@ func runPeers(ctx context.Context, e *Env, p *Part) error {
 		p.Torch = &Torch{t.Python, t.Version}
 		return nil
 	}
-	all := contests()
-	i := slices.IndexFunc(all, func(c beside.Contest) bool { return c.String() == p.Name })
-	if i < 0 {
-		return fmt.Errorf("BUG: no contest %q", p.Name)
+	contest, err := find(contests(), p.Name)
+	if err != nil {
+		return err
 	}
 	d, err := e.Open()
 	if err != nil {
@@ -71,7 +66,7 @@ func runPeers(ctx context.Context, e *Env, p *Part) error {
 	if e.Reduced() {
 		o = beside.Options{Rounds: 1, Set: []string{"train.batch=4", "train.microbatch=2"}}
 	}
-	got, err := beside.Run(ctx, all[i], t, d, o)
+	got, err := beside.Run(ctx, contest, t, d, o)
 	if err != nil {
 		return errors.Join(err, d.Close())
 	}

@@ -7,12 +7,7 @@ import (
 	"github.com/arithlang/mlc/prove/probe"
 )
 
-func probeParts(*Env) (names []string, why string) {
-	for _, p := range probe.Probes() {
-		names = append(names, p.Name)
-	}
-	return names, ""
-}
+func probeParts(*Env) ([]string, string) { return names(probe.Probes()), "" }
 
 // runProbe runs one of the probes.
 func runProbe(_ context.Context, e *Env, p *Part) error {

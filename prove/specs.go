@@ -66,19 +66,21 @@ func (e *Env) chosen() []model {
 	return all()
 }
 
-// find gives a model by its name.
-func (e *Env) find(name string) (model, error) {
-	for _, m := range e.chosen() {
-		if m.name == name {
-			return m, nil
+func (m model) String() string { return m.name }
+
+// find gives what a part is named after.
+func find[T fmt.Stringer](all []T, name string) (T, error) {
+	for _, one := range all {
+		if one.String() == name {
+			return one, nil
 		}
 	}
-	return model{}, fmt.Errorf("BUG: no model %q", name)
+	return *new(T), fmt.Errorf("BUG: no part %q", name)
 }
 
-func names(all []model) (names []string) {
-	for _, m := range all {
-		names = append(names, m.name)
+func names[T fmt.Stringer](all []T) (names []string) {
+	for _, one := range all {
+		names = append(names, one.String())
 	}
 	return names
 }

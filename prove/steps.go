@@ -6,9 +6,7 @@ import (
 	_ "embed"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -103,26 +101,20 @@ func hashOf(f ckpt.File) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), err
 }
 
-func stepParts(*Env) (names []string, why string) {
-	for _, t := range trials() {
-		names = append(names, t.name)
-	}
-	return names, ""
-}
+func stepParts(*Env) ([]string, string) { return names(trials()), "" }
 
 // runSteps trains one of the trials on the device.
 func runSteps(ctx context.Context, e *Env, p *Part) error {
-	all := trials()
-	i := slices.IndexFunc(all, func(t trial) bool { return t.name == p.Name })
-	if i < 0 {
-		return fmt.Errorf("BUG: no trial %q", p.Name)
+	trial, err := find(trials(), p.Name)
+	if err != nil {
+		return err
 	}
 	want := processorHashes()[p.Name+" "+e.size()]
 	if e.hash != nil {
 		want = e.hash(want)
 	}
 	start := time.Now()
-	m, err := all[i].config(e.size())
+	m, err := trial.config(e.size())
 	if err != nil {
 		return err
 	}

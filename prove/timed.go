@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -37,29 +36,23 @@ const (
 	timedSteps = 20
 )
 
-func timedParts(*Env) (names []string, why string) {
-	for _, r := range races() {
-		names = append(names, r.name)
-	}
-	return names, ""
-}
+func timedParts(*Env) ([]string, string) { return names(races()), "" }
 
 // runTimed times the kernels of one of the races.
 func runTimed(ctx context.Context, e *Env, p *Part) error {
-	all := races()
-	i := slices.IndexFunc(all, func(r race) bool { return r.name == p.Name })
-	if i < 0 {
-		return fmt.Errorf("BUG: no race %q", p.Name)
+	race, err := find(races(), p.Name)
+	if err != nil {
+		return err
 	}
 	var set []string
-	o := timing.Options{Warm: warmSteps, Steps: timedSteps, Batch: all[i].batch}
+	o := timing.Options{Warm: warmSteps, Steps: timedSteps, Batch: race.batch}
 	if e.Reduced() {
-		set, o = all[i].fewer, timing.Options{Warm: 1, Steps: 1}
+		set, o = race.fewer, timing.Options{Warm: 1, Steps: 1}
 	}
 	if end, ok := ctx.Deadline(); ok {
 		o.End = time.Now().Add(time.Until(end) * 3 / 4) // the last steps begin before it
 	}
-	program, err := all[i].compile(set...)
+	program, err := race.compile(set...)
 	if err != nil {
 		return err
 	}

@@ -51,24 +51,22 @@ var folders = []string{"/usr/local/cuda/bin", "/usr/local/cuda/compute-sanitizer
 // watched is the spec whose kernels the tools watch.
 const watched = "tiny"
 
-func toolParts(e *Env) (names []string, why string) {
+func (t tool) String() string { return t.name }
+
+func toolParts(e *Env) ([]string, string) {
 	if e.Device != "cuda" {
 		return nil, "NVIDIA's tools watch a GPU"
 	}
-	for _, t := range tools() {
-		names = append(names, t.name)
-	}
-	return names, ""
+	return names(tools()), ""
 }
 
 // runTool lets a tool watch a process that compares kernels.
 func runTool(ctx context.Context, e *Env, p *Part) error {
-	all := tools()
-	i := slices.IndexFunc(all, func(t tool) bool { return t.name == p.Name })
-	if i < 0 {
-		return fmt.Errorf("BUG: no tool %q", p.Name)
+	tool, err := find(tools(), p.Name)
+	if err != nil {
+		return err
 	}
-	path, err := lookFor(all[i].program)
+	path, err := lookFor(tool.program)
 	if err != nil {
 		return err
 	}
@@ -82,7 +80,7 @@ func runTool(ctx context.Context, e *Env, p *Part) error {
 	if err != nil {
 		return err
 	}
-	args := slices.Concat(all[i].args, e.command)
+	args := slices.Concat(tool.args, e.command)
 	p.Tool = &Tool{Command: append([]string{path}, args...), Version: version(ctx, path)}
 	said, failed := watch(ctx, dir, path, args, request)
 	p.Tool.Exit, p.Tool.Said = exitText(failed), said
@@ -90,7 +88,7 @@ func runTool(ctx context.Context, e *Env, p *Part) error {
 		return context.Cause(ctx)
 	}
 	inner, bad := answer(filepath.Join(dir, "part.json"))
-	switch found := all[i].found; {
+	switch found := tool.found; {
 	case found != nil && found.MatchString(said):
 		p.wrong("%s: %s", p.Name, found.FindString(said))
 	case inner != nil && inner.Verdict == Fail:

@@ -1,7 +1,7 @@
 // Package fragment asks a GPU what its instructions do, and holds the simulator to
 // the answers. A probe is one instruction in a kernel of its own. Record runs
 // probes on thousands of inputs, drawn from a seed, and keeps inputs and whole
-// outputs; Replay runs what was recorded on the simulator, on a machine without a
+// outputs; Compare runs what was recorded on the simulator, on a machine without a
 // GPU, and names every difference. Some probes are of instructions that the
 // simulator does not know: they are recorded as what it has to do one day.
 //

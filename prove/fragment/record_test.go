@@ -25,6 +25,15 @@ func (a another) Load(ptx string) (cuda.Module, error) {
 	return a.Driver.Load(changed)
 }
 
+// differences are those of Compare.
+func differences(r *Recording) ([]Difference, error) {
+	report, err := Compare(r)
+	if err != nil {
+		return nil, err
+	}
+	return report.Differences, nil
+}
+
 // TestReplay wants no difference where the simulator recorded.
 func TestReplay(t *testing.T) {
 	for _, arch := range []int{80, 86, 90} {
@@ -55,7 +64,7 @@ func TestFlippedBit(t *testing.T) {
 		number := one.Cases - 1
 		at := number*size + size/2 // in some thread's result
 		one.Outputs[at] ^= 1 << 3
-		found, err := Replay(r)
+		found, err := differences(r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +75,7 @@ func TestFlippedBit(t *testing.T) {
 	}
 	mma := r.Probes[slices.IndexFunc(r.Probes, func(p *Recorded) bool { return p.Group == "mma" })]
 	mma.Outputs[0] ^= 1
-	if found, _ := Replay(r); len(found) != 1 || found[0].ULPs != 1 || !strings.Contains(found[0].String(), "row 0 of A: ") || !strings.Contains(found[0].String(), "column 0 of B: ") {
+	if found, _ := differences(r); len(found) != 1 || found[0].ULPs != 1 || !strings.Contains(found[0].String(), "row 0 of A: ") || !strings.Contains(found[0].String(), "column 0 of B: ") {
 		t.Errorf("the first element of a product is one ulp off: %v", found)
 	}
 }
@@ -82,7 +91,7 @@ func TestWrongCard(t *testing.T) {
 	for _, one := range r.Probes { // the file tells the instruction that was meant
 		one.PTX = strings.ReplaceAll(one.PTX, "fma.rz.f32", one.Name)
 	}
-	found, err := Replay(r)
+	found, err := differences(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +188,7 @@ func TestFailingProbe(t *testing.T) {
 	if err != nil || len(r.Probes) != 3 || r.Probes[0].Error != "" || r.Probes[2].Error != "" || !strings.Contains(r.Probes[1].Error, "INVALID_PTX") || r.Probes[1].Outputs != nil {
 		t.Fatalf("%+v, %v", r.Probes, err)
 	}
-	if found, err := Replay(r); err != nil || len(found) != 1 || found[0].Probe != "abs.f32" || !strings.Contains(found[0].Problem, "INVALID_PTX") {
+	if found, err := differences(r); err != nil || len(found) != 1 || found[0].Probe != "abs.f32" || !strings.Contains(found[0].Problem, "INVALID_PTX") {
 		t.Errorf("%v, %v", found, err)
 	}
 	lost := &cuda.Error{Code: cuda.LaunchFailed, Name: "CUDA_ERROR_LAUNCH_FAILED", Doing: "load PTX"}
@@ -198,7 +207,7 @@ func TestBadKernel(t *testing.T) {
 	} {
 		r := record(t, 80, Options{Cases: 32, Only: []string{"neg.f32"}})
 		r.Probes[0].PTX = strings.ReplaceAll(r.Probes[0].PTX, c.from, c.to)
-		found, err := Replay(r)
+		found, err := differences(r)
 		if err != nil || len(found) != 1 || found[0].Case != -1 || !strings.Contains(found[0].Problem, c.want) {
 			t.Errorf("%s: %v, %v", c.to, found, err)
 		}

@@ -235,32 +235,3 @@ func expandBytes(text string, want int, left *int) ([]byte, error) {
 	}
 	return data, nil
 }
-
-// Join makes one recording of several of the same device and seed, as processes
-// make that each record some groups.
-func Join(parts ...*Recording) (*Recording, error) {
-	if len(parts) == 0 {
-		return nil, errors.New("there is no recording to join")
-	}
-	all := *parts[0]
-	all.Inputs, all.Probes = map[string][]byte{}, nil
-	for _, p := range parts {
-		if p.Card != all.Card || p.Driver != all.Driver || p.Capability != all.Capability || p.Seed != all.Seed {
-			return nil, fmt.Errorf("recordings of %s (%s, driver %d, seed %d) and of %s (%s, driver %d, seed %d) do not go together",
-				all.Card, all.Capability, all.Driver, all.Seed, p.Card, p.Capability, p.Driver, p.Seed)
-		}
-		for name, data := range p.Inputs {
-			if old, there := all.Inputs[name]; there && !bytes.Equal(old, data) {
-				return nil, fmt.Errorf("two recordings have different inputs %q", name)
-			}
-			all.Inputs[name] = data
-		}
-		for _, one := range p.Probes {
-			if slices.ContainsFunc(all.Probes, func(o *Recorded) bool { return o.Name == one.Name }) {
-				return nil, fmt.Errorf("two recordings have probe %s", one.Name)
-			}
-			all.Probes = append(all.Probes, one)
-		}
-	}
-	return &all, nil
-}

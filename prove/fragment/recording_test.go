@@ -124,27 +124,6 @@ func TestBomb(t *testing.T) {
 	}
 }
 
-// TestJoin puts together what processes record, and refuses what does not go
-// together.
-func TestJoin(t *testing.T) {
-	o := Options{Cases: 32, Seed: 9}
-	part := func(arch int, seed uint64, group string) *Recording {
-		o.Only, o.Seed = []string{group}, seed
-		return record(t, arch, o)
-	}
-	a, b := part(80, 9, "neg.f32"), part(80, 9, "abs.f32")
-	all, err := Join(a, b)
-	o.Only, o.Seed = []string{"neg.f32", "abs.f32"}, 9
-	if err != nil || !reflect.DeepEqual(all, record(t, 80, o)) {
-		t.Errorf("%+v, %v", all, err)
-	}
-	for _, parts := range [][]*Recording{{}, {a, a}, {a, part(90, 9, "abs.f32")}, {a, part(80, 8, "abs.f32")}} {
-		if _, err := Join(parts...); err == nil {
-			t.Errorf("%d recordings are joined that do not go together", len(parts))
-		}
-	}
-}
-
 // TestCommitted replays every recording in testdata: those of cards, and one of the
 // simulator that shows the format.
 func TestCommitted(t *testing.T) {
@@ -176,7 +155,7 @@ func TestCommitted(t *testing.T) {
 		if simulated := strings.HasPrefix(r.Card, "simulated"); simulated != (file == format) {
 			t.Errorf("%s is of %q", file, r.Card)
 		}
-		found, err := Replay(&r)
+		found, err := differences(&r)
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
 		}

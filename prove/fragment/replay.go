@@ -67,18 +67,9 @@ type Report struct {
 	Differences []Difference `json:"differences"`
 }
 
-// Replay runs what was recorded on the simulator of the same architecture, and
-// gives every difference that goes against what the simulator claims. It runs the
-// PTX of the recording, not that of this program.
-func Replay(r *Recording) ([]Difference, error) {
-	report, err := Compare(r)
-	if err != nil {
-		return nil, err
-	}
-	return report.Differences, nil
-}
-
-// Compare is Replay with a row for each probe.
+// Compare runs what was recorded on the simulator of the same architecture, and gives
+// a row for each probe and every difference that goes against what the simulator
+// claims. It runs the PTX of the recording, not that of this program.
 func Compare(r *Recording) (*Report, error) {
 	arch, err := r.arch()
 	if err != nil {

@@ -28,6 +28,8 @@ type Probe struct {
 	run       func(b *bench) error
 }
 
+func (p Probe) String() string { return p.Name }
+
 // Probes is the table.
 func Probes() []Probe {
 	return []Probe{
