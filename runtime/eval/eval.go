@@ -193,9 +193,9 @@ func occupy(dir string) (*lock.Dir, error) {
 	}
 	held, err := lock.Wait(dir)
 	if err != nil {
-		return nil, cannotSave(err)
+		err = cannotSave(err)
 	}
-	return held, nil
+	return held, err
 }
 
 func cannotSave(err error) error { return fmt.Errorf("cannot save the result: %w", err) }

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -72,10 +73,7 @@ func (m *Model) chunks(problems []task.Problem, tokens int) ([]chunk, error) {
 }
 
 func (f form) compare(g form) int {
-	if f.width != g.width {
-		return f.width - g.width
-	}
-	return f.prompt - g.prompt
+	return cmp.Or(cmp.Compare(f.width, g.width), cmp.Compare(f.prompt, g.prompt))
 }
 
 func ceil(a, b int) int { return (a + b - 1) / b }

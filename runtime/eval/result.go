@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -76,12 +77,7 @@ func (c *Cell) UnmarshalJSON(b []byte) error {
 func (c Cell) Fraction() float64 { return float64(c.Correct) / float64(max(c.Samples, 1)) }
 
 // inOrder compares cells as the result lists them.
-func inOrder(a, b Cell) int {
-	if a.I != b.I {
-		return a.I - b.I
-	}
-	return a.J - b.J
-}
+func inOrder(a, b Cell) int { return cmp.Or(cmp.Compare(a.I, b.I), cmp.Compare(a.J, b.J)) }
 
 // File is the name of a result in its directory.
 const File = "result.json"

@@ -53,15 +53,7 @@ func (t *Task) arrange(d *draft) {
 	for k := range d.operands {
 		d.order = append(d.order, k)
 	}
-	slices.SortStableFunc(d.order, func(a, b int) int {
-		switch x, y := d.operands[a], d.operands[b]; {
-		case less(x, y):
-			return -1
-		case less(y, x):
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(d.order, func(a, b int) int { return compare(d.operands[a], d.operands[b]) })
 	d.answer = d.answer[:0]
 	for n, k := range d.order {
 		if n > 0 {

@@ -2,6 +2,7 @@ package task
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 )
 
@@ -61,13 +62,8 @@ func places(dst []byte, base, n int, value func(place int) int) []byte {
 	return append(dst, trim(sum)...)
 }
 
-// less compares numbers without leading zeros.
-func less(a, b []byte) bool {
-	if len(a) != len(b) {
-		return len(a) < len(b)
-	}
-	return bytes.Compare(a, b) < 0
-}
+// compare compares numbers without leading zeros.
+func compare(a, b []byte) int { return cmp.Or(cmp.Compare(len(a), len(b)), bytes.Compare(a, b)) }
 
 // text is a number or a row of symbols.
 type text interface{ string | []byte }

@@ -125,10 +125,8 @@ func (t *Task) join(reply []int32) string {
 
 // turn changes between ordinary order and the order in which answers are written.
 func turn(x string) string {
-	r := make([]byte, len(x))
-	for i := range r {
-		r[i] = x[len(x)-1-i]
-	}
+	r := []byte(x)
+	slices.Reverse(r)
 	return string(r)
 }
 

@@ -69,10 +69,7 @@ func (t *Task) decorate(d *draft, src *philox.Source, held bool) {
 // Test returns n problems whose lengths are all the same: Cell of them.
 func (t *Task) Test(length, n int) []Problem {
 	_, j := t.Extent()
-	switch {
-	case t.kind.arity == 0:
-		return t.Cell(length, j, n)
-	case j > 0:
+	if j > 0 && t.kind.arity != 0 {
 		j = length
 	}
 	return t.Cell(length, j, n)

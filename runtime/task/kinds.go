@@ -59,7 +59,7 @@ func successor(dst []byte, base int, x [][]byte) []byte { return add(dst, base, 
 func addition(dst []byte, base int, x [][]byte) []byte { return add(dst, base, x[0], x[1]) }
 
 func subtraction(dst []byte, base int, x [][]byte) []byte {
-	if less(x[0], x[1]) {
+	if compare(x[0], x[1]) < 0 {
 		return sub(append(dst, '-'), base, x[1], x[0])
 	}
 	return sub(dst, base, x[0], x[1])

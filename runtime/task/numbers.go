@@ -32,18 +32,23 @@ func (f numbers) draw(t *Task, d *draft, cell int64, src *philox.Source) {
 	if f.grid(t) {
 		i, j = cell/m, cell%m
 	}
-	f.random(t, d, t.cfg.DigitsLo+int(i), t.cfg.DigitsLo+int(j), src)
+	f.random(t, d, src, t.cfg.DigitsLo+int(i), t.cfg.DigitsLo+int(j))
 }
 
 // random makes a problem of the lengths i and j.
-func (f numbers) random(t *Task, d *draft, i, j int, src *philox.Source) {
+func (f numbers) random(t *Task, d *draft, src *philox.Source, lengths ...int) {
+	t.operands(d, src, func(operand int) int { return lengths[operand] })
+}
+
+// operands draws those of a problem of numbers, each of a length.
+func (t *Task) operands(d *draft, src *philox.Source, length func(operand int) int) {
 	d.room(t.kind.arity)
-	d.operands[0] = t.random(d.operands[0][:0], src, i)
-	switch {
-	case f.digit:
-		d.operands[1] = append(d.operands[1][:0], digits[src.Intn(t.cfg.Base)])
-	case t.kind.arity == 2:
-		d.operands[1] = t.random(d.operands[1][:0], src, j)
+	for i, x := range d.operands {
+		if i == 1 && t.single() {
+			d.operands[i] = append(x[:0], digits[src.Intn(t.cfg.Base)])
+			continue
+		}
+		d.operands[i] = t.random(x[:0], src, length(i))
 	}
 }
 
@@ -77,7 +82,7 @@ func (f numbers) count(t *Task, i, j int) uint64 {
 
 func (f numbers) test(t *Task, d *draft, i, j int, n int64, src *philox.Source) {
 	if f.count(t, i, j) == 0 {
-		f.random(t, d, i, j, src)
+		f.random(t, d, src, i, j)
 		return
 	}
 	t.numbered(d, func(operand int) int64 {
@@ -96,8 +101,7 @@ func (f numbers) values(t *Task, operand, i, j int) (first, count int64) {
 	if operand == 1 {
 		length = j
 	}
-	switch {
-	case f.digit && operand == 1, length == 1 && !t.cfg.Sequence:
+	if f.digit && operand == 1 || length == 1 && !t.cfg.Sequence {
 		return 0, base
 	}
 	first = 1

@@ -150,14 +150,7 @@ func (t *Task) drawn(d *draft, k int64, held bool) {
 	src := t.source(d, side(held), uint64(k))
 	lengths := t.cfg.DigitsHi - t.cfg.DigitsLo + 1
 	t.sided(d, held, func() {
-		d.room(t.kind.arity)
-		for i := range d.operands {
-			if i == 1 && t.single() {
-				d.operands[i] = append(d.operands[i][:0], digits[src.Intn(t.cfg.Base)])
-				continue
-			}
-			d.operands[i] = t.random(d.operands[i][:0], src, t.cfg.DigitsLo+src.Intn(lengths))
-		}
+		t.operands(d, src, func(int) int { return t.cfg.DigitsLo + src.Intn(lengths) })
 	})
 }
 

@@ -8,6 +8,7 @@
 package task
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -54,10 +55,7 @@ func New(cfg Config, seed uint64) (*Task, error) {
 	if t.Listed() {
 		return t, t.readFile()
 	}
-	set := cfg.Below
-	if set == 0 {
-		set = cfg.Examples
-	}
+	set := cmp.Or(cfg.Below, cfg.Examples)
 	held := int64(cfg.Holdout * float64(set))
 	if cfg.Holdout > 0 && set > 1 {
 		held = max(held, 1)
@@ -204,7 +202,11 @@ func (t *Task) EndCounts() bool { return t.kind.arity != 0 }
 // largest is the widest problem of training.
 func (t *Task) largest() Problem {
 	if t.cfg.Below == 0 {
-		return t.longest(t.cfg.DigitsHi, t.cfg.LengthHi)
+		j := t.cfg.DigitsHi
+		if t.kind.arity == 0 {
+			j = t.cfg.LengthHi
+		}
+		return t.longest(t.cfg.DigitsHi, j)
 	}
 	var d draft
 	t.numbered(&d, func(operand int) int64 {
@@ -216,15 +218,10 @@ func (t *Task) largest() Problem {
 	return d.problem()
 }
 
-// longest is the problem with the longest text of numbers of so many digits; of
-// arrays, of so many entries.
-func (t *Task) longest(digits, entries int) Problem {
+// longest is the problem of the lengths i and j with the longest text.
+func (t *Task) longest(i, j int) Problem {
 	d := draft{of: t}
-	j := digits
-	if t.kind.arity == 0 {
-		j = entries
-	}
-	t.kind.family.longest(t, &d, digits, j)
+	t.kind.family.longest(t, &d, i, j)
 	t.solve(&d)
 	return d.problem()
 }
@@ -233,13 +230,7 @@ func (t *Task) longest(digits, entries int) Problem {
 // Each yields of a cell.
 func (t *Task) LongestIn(i, j int) []Problem {
 	if len(t.parts) == 0 {
-		if t.kind.arity == 1 {
-			j = i
-		}
-		d := draft{of: t}
-		t.kind.family.longest(t, &d, i, j)
-		t.solve(&d)
-		return []Problem{d.problem()}
+		return []Problem{t.longest(i, j)}
 	}
 	var all []Problem
 	for _, u := range t.parts {
@@ -260,8 +251,7 @@ func (t *Task) Longest() (source, target int) {
 // Rows is the target rows of the longest problem of training.
 func (t *Task) Rows() int {
 	if !t.cfg.Sequence {
-		w, _ := t.tight(t.largest())
-		_, rows := t.Shape(w)
+		_, rows := t.Longest()
 		return rows
 	}
 	rows := 0

@@ -42,7 +42,7 @@ func (t *Task) Carries(n int) Problem {
 	if len(t.parts) > 0 {
 		return t.parts[0].Carries(n)
 	}
-	return t.longest(n, 0)
+	return t.longest(n, n)
 }
 
 // Parse reads a problem as a person writes it; the error says what is expected.
