@@ -54,12 +54,7 @@ func scan(src string) []word {
 func (w word) end() bool { return w.text == "" }
 
 func (w word) is(ops ...string) bool {
-	for _, op := range ops {
-		if w.kind == OpToken && w.text == op {
-			return true
-		}
-	}
-	return false
+	return w.kind == OpToken && slices.Contains(ops, w.text)
 }
 
 func (w word) comment() bool { return w.kind == CommentToken }

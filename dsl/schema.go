@@ -1,6 +1,9 @@
 package dsl
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Type says how the value of an attribute or argument is written.
 type Type uint8
@@ -99,17 +102,9 @@ type Schema struct {
 func NewSchema() *Schema {
 	return &Schema{
 		Blocks: blocks(),
-		Rows:   concat(taskRows(), modelRows(), trainRows(), evalRows(), vetRows(), stageRows()),
+		Rows:   slices.Concat(taskRows(), modelRows(), trainRows(), evalRows(), vetRows(), stageRows()),
 		Kinds:  taskKinds(),
 	}
-}
-
-func concat(parts ...[]Row) []Row {
-	var out []Row
-	for _, p := range parts {
-		out = append(out, p...)
-	}
-	return out
 }
 
 // Row finds an attribute by its path.

@@ -1,11 +1,13 @@
 package dsl
 
+import "slices"
+
 // leastEps keeps what is divided by from being nothing: smaller numbers, squared or
 // not, are lost in float32.
 const leastEps = 1e-30
 
 func modelRows() []Row {
-	return concat(widthRows(), embedRows(), loopRows(), siteRows("model.loop.self"),
+	return slices.Concat(widthRows(), embedRows(), loopRows(), siteRows("model.loop.self"),
 		stackRows("model.encoder", 0, "0", "layers; 0 is the identity"), siteRows("model.encoder.self"),
 		stackRows("model.decoder", 1, "2", "layers"), siteRows("model.decoder.self"), siteRows("model.decoder.cross"))
 }

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -147,9 +148,5 @@ func (f *deviceFlags) cpu() (isa cpu.ISA, threads int, err error) {
 	if f.Threads < 0 || f.Threads > maxThreads {
 		return isa, 0, usagef("--threads %d: want 1 to %d, or 0 for all", f.Threads, maxThreads)
 	}
-	threads = f.Threads
-	if threads == 0 {
-		threads = goruntime.GOMAXPROCS(0)
-	}
-	return isa, threads, nil
+	return isa, cmp.Or(f.Threads, goruntime.GOMAXPROCS(0)), nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -114,9 +115,7 @@ func (s *site) build(repo string) error {
 	}
 	files := map[string]string{"go.sum": string(sums),
 		"go.mod": fmt.Sprintf("module example.com/torture\n\ngo 1.26\n\nrequire github.com/arithlang/mlc v0.0.0\n\nreplace github.com/arithlang/mlc => %s\n", repo)}
-	for name, text := range specs {
-		files[name] = text
-	}
+	maps.Copy(files, specs)
 	for name, text := range files {
 		if err := os.WriteFile(s.at(name), []byte(text), 0o644); err != nil {
 			return err

@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -32,11 +34,7 @@ var errnos = map[string][]string{
 
 // calls lists the names of errnos for strace.
 func calls() string {
-	var names []string
-	for name := range errnos {
-		names = append(names, name)
-	}
-	return strings.Join(names, ",")
+	return strings.Join(slices.Sorted(maps.Keys(errnos)), ",")
 }
 
 // strace is a command under strace, which writes what it sees to a file.

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -59,9 +60,7 @@ func (c *checker) capture(name string, k *Calibration, read *Spec) {
 		return
 	}
 	layers := m.Decoder.Layers * max(m.Decoder.Times, 1)
-	if k.Layer == 0 {
-		k.Layer = layers
-	}
+	k.Layer = cmp.Or(k.Layer, layers)
 	at := c.at("stage." + name + ".layer")
 	switch {
 	case k.Layer > layers:

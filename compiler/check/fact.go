@@ -80,12 +80,7 @@ func isWhole(e *expr.Expr, args []fact) bool {
 	default:
 		return e.Type == expr.I32
 	}
-	for _, a := range args {
-		if !a.whole {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(args, func(a fact) bool { return !a.whole })
 }
 
 // mayBeNaN reports whether a value may be no number. Of a comparison with such a

@@ -222,10 +222,7 @@ func (c *checker) build(name string) *Spec {
 
 // spans is the place of each attribute and block.
 func (c *checker) spans() map[string]diag.Range {
-	out := make(map[string]diag.Range)
-	for path, r := range c.places {
-		out[path] = r
-	}
+	out := maps.Clone(c.places)
 	for path, s := range c.settings {
 		out[path] = s.value.Range
 	}

@@ -168,10 +168,5 @@ func (m *maskRun) open(keys int) bool {
 
 // usesHead reports whether a mask differs from head to head.
 func usesHead(mask *expr.Expr) bool {
-	for _, v := range expr.Vars(mask) {
-		if v.Name == "h" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(expr.Vars(mask), func(v *expr.Expr) bool { return v.Name == "h" })
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path"
@@ -191,10 +192,7 @@ func (f followed) String() string {
 
 // about says what a setting does.
 func (s settingOnLine) about() string {
-	text := s.Doc
-	if text == "" {
-		text = "a definition"
-	}
+	text := cmp.Or(s.Doc, "a definition")
 	if !s.Wins {
 		text += " (set again later, which counts)"
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"strings"
@@ -27,10 +28,7 @@ func (infoCmd) Run(a *app) error {
 			CPU   processor `json:"cpu"`
 		}{b, p})
 	}
-	features := strings.Join(p.Features, " ")
-	if features == "" {
-		features = "none that is used"
-	}
+	features := cmp.Or(strings.Join(p.Features, " "), "none that is used")
 	_, err := fmt.Fprintf(a.out, "mlc       %s (module %s)\ngo        %s %s\ncpu       %s, %d cores: %s\n",
 		b.Version, b.Module, b.Go, b.Platform, p.Arch, p.Cores, features)
 	return err

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"golang.org/x/mod/modfile"
@@ -89,15 +90,7 @@ func requires(text []byte, path string) bool {
 	if err != nil || f.Module == nil {
 		return false
 	}
-	if f.Module.Mod.Path == path {
-		return true
-	}
-	for _, r := range f.Require {
-		if r.Mod.Path == path {
-			return true
-		}
-	}
-	return false
+	return f.Module.Mod.Path == path || slices.ContainsFunc(f.Require, func(r *modfile.Require) bool { return r.Mod.Path == path })
 }
 
 // write makes the module, or says what the one that is there needs.

@@ -193,9 +193,7 @@ func (c *plotCmd) save(a *app, figures []*plot.Figure) error {
 			dir = filepath.Join(c.Runs[0], dir)
 		}
 	}
-	if format == "" {
-		format = "png"
-	}
+	format = cmp.Or(format, "png")
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("cannot make the folder for figures: %w: choose another with -o", err)
 	}

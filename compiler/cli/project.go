@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"os"
 	"path"
 	"path/filepath"
@@ -26,10 +27,7 @@ func findProject(programs, binaries string) (project, error) {
 	if err != nil {
 		return project{}, err
 	}
-	p := project{root: moduleRoot(here)}
-	if p.root == "" {
-		p.root = here
-	}
+	p := project{root: cmp.Or(moduleRoot(here), here)}
 	for _, d := range []struct {
 		to           *string
 		given, usual string

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -117,9 +118,7 @@ func loadPTX(path string, o sim.Options) (*ptxModule, error) {
 	if m.text, err = ptx.Parse(data); err != nil {
 		return nil, m.failed(err)
 	}
-	if o.Arch == 0 {
-		o.Arch = deviceFor(m.text.Arch)
-	}
+	o.Arch = cmp.Or(o.Arch, deviceFor(m.text.Arch))
 	m.device = sim.New(o)
 	if m.loaded, err = m.device.Load(data); err != nil {
 		return nil, m.failed(err)

@@ -140,12 +140,8 @@ func isAbout(choice string, number int, p check.Point) bool {
 		return true
 	}
 	has := terms(p.Name)
-	for _, t := range terms(strings.ReplaceAll(choice, " ", "")) {
-		if !slices.Contains(has, t) {
-			return false
-		}
-	}
-	return true
+	wants := terms(strings.ReplaceAll(choice, " ", ""))
+	return !slices.ContainsFunc(wants, func(t string) bool { return !slices.Contains(has, t) })
 }
 
 // termsOf lists the values that tell points apart, each once.

@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"cmp"
 	"strings"
 
 	"go.lsp.dev/protocol"
@@ -67,10 +68,7 @@ func (s *server) completion(path string, p *protocol.CompletionParams) (any, err
 	proposals, at := v.complete(offset)
 	r := v.span(at)
 	for _, x := range proposals {
-		insert := x.insert
-		if insert == "" {
-			insert = x.label
-		}
+		insert := cmp.Or(x.insert, x.label)
 		item := protocol.CompletionItem{Label: x.label, Kind: itemKinds[x.kind], Detail: x.detail}
 		if x.doc != "" {
 			item.Documentation = protocol.MarkupContent{Kind: protocol.Markdown, Value: x.doc}

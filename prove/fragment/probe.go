@@ -10,6 +10,7 @@
 package fragment
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -179,12 +180,8 @@ func family(group string, threads int, rows []row) []*Probe {
 
 // complete puts in what most probes have.
 func (p *Probe) complete() {
-	if p.Target == "" {
-		p.Target = "sm_80"
-	}
-	if p.Version == "" {
-		p.Version = "7.8"
-	}
+	p.Target = cmp.Or(p.Target, "sm_80")
+	p.Version = cmp.Or(p.Version, "7.8")
 	if p.Claim == "" {
 		if p.Claim = Exact; p.bound != nil {
 			p.Claim = Bounded

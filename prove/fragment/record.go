@@ -1,6 +1,7 @@
 package fragment
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -28,9 +29,7 @@ func Record(ctx context.Context, d cuda.Driver, o Options) (*Recording, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Cases == 0 {
-		o.Cases = 2048
-	}
+	o.Cases = cmp.Or(o.Cases, 2048)
 	if o.Cases < 0 || o.Cases > mostThreads {
 		return nil, fmt.Errorf("%d cases of each probe: want 1 to %d", o.Cases, mostThreads)
 	}

@@ -3,17 +3,13 @@ package calibrate
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
 // Kept reports whether a line is kept in any head.
 func (r *Result) Kept() bool {
-	for _, h := range r.Heads {
-		if !h.Transparent {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Heads, func(h Head) bool { return !h.Transparent })
 }
 
 // String says which lines each head keeps, a head a line of text.

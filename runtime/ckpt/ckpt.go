@@ -15,6 +15,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -146,9 +147,7 @@ func Encode(w io.Writer, f File) error {
 		}
 	}
 	meta := map[string]string{checksumKey: hex.EncodeToString(sum.Sum(nil))}
-	for k, v := range f.Meta {
-		meta[k] = v
-	}
+	maps.Copy(meta, f.Meta)
 	head := header(entries, meta)
 	for len(head)%8 != 0 {
 		head = append(head, ' ')

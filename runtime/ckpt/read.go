@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -122,11 +123,7 @@ func ends(err error) bool { return err == io.EOF || err == io.ErrUnexpectedEOF }
 // layout checks that the tensors make up the data without gap or overlap, and
 // returns their names in the order of the data.
 func layout(entries map[string]entry, dataSize int64) ([]string, error) {
-	names := make([]string, 0, len(entries))
-	for name := range entries {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int {
+	names := slices.SortedFunc(maps.Keys(entries), func(a, b string) int {
 		x, y := entries[a].Offsets, entries[b].Offsets
 		return cmp.Or(cmp.Compare(x[0], y[0]), cmp.Compare(x[1], y[1]), cmp.Compare(a, b))
 	})

@@ -5,6 +5,7 @@ package damage
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -119,10 +120,7 @@ func excerpt(text []byte, offset int64) string {
 }
 
 func member(name string) string {
-	if name == "" {
-		return "it"
-	}
-	return name
+	return cmp.Or(name, "it")
 }
 
 // article makes of what package json calls a value a noun.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -94,9 +95,7 @@ func (t *Trainer) Save() (string, error) {
 		return "", fmt.Errorf("BUG: %w", err)
 	}
 	f.Meta["vocabulary"] = string(vocabulary)
-	for k, v := range t.Meta {
-		f.Meta[k] = v
-	}
+	maps.Copy(f.Meta, t.Meta)
 	if t.Config.Budget.Time > 0 { // no other checkpoint depends on the clock
 		f.Meta[elapsed] = strconv.FormatInt(int64(t.State.Elapsed), 10)
 	}

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/arithlang/mlc/runtime/config"
@@ -10,28 +11,13 @@ import (
 type Config config.Train
 
 // chunk is the number of examples of a chunk.
-func (c *Config) chunk() int {
-	if c.Chunk == 0 {
-		return c.MicroBatch
-	}
-	return c.Chunk
-}
+func (c *Config) chunk() int { return cmp.Or(c.Chunk, c.MicroBatch) }
 
 // group is the number of examples that share draws.
-func (c *Config) group() int {
-	if c.Group == 0 {
-		return c.MicroBatch
-	}
-	return c.Group
-}
+func (c *Config) group() int { return cmp.Or(c.Group, c.MicroBatch) }
 
 // rampFrom is the number of examples that a growing batch begins with.
-func (c *Config) rampFrom() int {
-	if c.RampFrom == 0 {
-		return c.group()
-	}
-	return c.RampFrom
-}
+func (c *Config) rampFrom() int { return cmp.Or(c.RampFrom, c.group()) }
 
 type (
 	Budget = config.Budget
@@ -40,12 +26,7 @@ type (
 )
 
 // problems is how many are asked for.
-func problems(r Report) int {
-	if r.Problems == 0 {
-		return Glance
-	}
-	return r.Problems
-}
+func problems(r Report) int { return cmp.Or(r.Problems, Glance) }
 
 // Check returns what is wrong with a Config, in the words of a spec.
 func (c *Config) Check() error {

@@ -7,6 +7,7 @@
 package peak
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -66,10 +67,7 @@ func arithmetic(d cuda.Driver, m cuda.Module) (rate float64, err error) {
 		return 0, err
 	}
 	i := d.Info()
-	sm := i.SMThreads
-	if sm == 0 {
-		sm = fullSM
-	}
+	sm := cmp.Or(i.SMThreads, fullSM)
 	full := max(i.SMs*sm/threads, 1)
 	out, err := d.Alloc(int64(full) * threads * 4)
 	if err != nil {

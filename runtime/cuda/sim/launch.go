@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -247,12 +248,7 @@ func (l *launch) give(b *block, st status, err error) bool {
 
 // ready says whether a parked block has something to run.
 func (b *block) ready() bool {
-	for _, w := range b.warps {
-		if w.runnable() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.warps, (*warp).runnable)
 }
 
 // spend adds what a warp has done since, and says whether it was too much.

@@ -13,6 +13,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -60,15 +61,9 @@ type Device struct {
 
 // New makes a device with nothing on it.
 func New(o Options) *Device {
-	if o.Arch == 0 {
-		o.Arch = 80
-	}
-	if o.MaxSteps == 0 {
-		o.MaxSteps = 1 << 37
-	}
-	if o.Memory == 0 {
-		o.Memory = 16 << 30
-	}
+	o.Arch = cmp.Or(o.Arch, 80)
+	o.MaxSteps = cmp.Or(o.MaxSteps, 1<<37)
+	o.Memory = cmp.Or(o.Memory, 16<<30)
 	o.Workers = max(o.Workers, 1)
 	return &Device{opt: o, global: space{base: globalBase}, table: newTable()}
 }

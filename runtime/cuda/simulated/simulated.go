@@ -8,6 +8,7 @@
 package simulated
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"unsafe"
@@ -18,9 +19,7 @@ import (
 
 // Open makes a simulated device.
 func Open(o sim.Options) (cuda.Driver, error) {
-	if o.Arch == 0 {
-		o.Arch = 80
-	}
+	o.Arch = cmp.Or(o.Arch, 80)
 	if _, ok := capacities[o.Arch]; !ok {
 		return nil, fmt.Errorf("there is no simulator of sm_%d: want sm_80, 86, 89 or 90", o.Arch)
 	}

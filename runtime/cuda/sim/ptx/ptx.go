@@ -8,7 +8,10 @@
 // opcode, modifiers, types and operands.
 package ptx
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Parse reads and checks a module. Its error is an *Error.
 func Parse(text []byte) (*Module, error) {
@@ -117,12 +120,7 @@ type Instr struct {
 
 // Has says whether the instruction has a modifier, such as "ftz".
 func (in *Instr) Has(mod string) bool {
-	for _, m := range in.Mods {
-		if m == mod {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(in.Mods, mod)
 }
 
 // Pick returns the one of some exclusive modifiers that the instruction has, or "".
