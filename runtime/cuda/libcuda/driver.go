@@ -87,9 +87,17 @@ func (d *driver) Free(p cuda.Ptr) error {
 	case !d.allocated[p]:
 		return d.failure(invalidValue, "free GPU memory at %#x, which Alloc did not give", uint64(p))
 	}
-	err := d.wait(func() cuda.Code { return d.memFree(p) }, "free GPU memory")
+	return drop(d, d.allocated, p, func() cuda.Code { return d.memFree(p) }, "free GPU memory")
+}
+
+// drop frees one of what is there; what is not there any more is freed already.
+func drop[T comparable](d *driver, there map[T]bool, x T, free func() cuda.Code, doing string) error {
+	if !there[x] {
+		return nil
+	}
+	err := d.wait(free, "%s", doing)
 	if err == nil {
-		delete(d.allocated, p)
+		delete(there, x)
 	}
 	return err
 }

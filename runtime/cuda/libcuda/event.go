@@ -69,12 +69,5 @@ func (e *event) ready() bool { return e.recorded && e.d.events[e] }
 
 // Close frees the event; the driver waits with that until its mark is passed.
 func (e *event) Close() error {
-	if !e.d.events[e] {
-		return nil
-	}
-	err := e.d.wait(func() cuda.Code { return e.d.eventDestroy(e.handle) }, "free an event")
-	if err == nil {
-		delete(e.d.events, e)
-	}
-	return err
+	return drop(e.d, e.d.events, e, func() cuda.Code { return e.d.eventDestroy(e.handle) }, "free an event")
 }

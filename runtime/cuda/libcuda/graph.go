@@ -62,12 +62,5 @@ func (g *graph) Launch() error {
 
 // Close frees the graph.
 func (g *graph) Close() error {
-	if !g.d.graphs[g] {
-		return nil
-	}
-	err := g.d.wait(func() cuda.Code { return g.d.graphExecDestroy(g.exec) }, "free a graph")
-	if err == nil {
-		delete(g.d.graphs, g)
-	}
-	return err
+	return drop(g.d, g.d.graphs, g, func() cuda.Code { return g.d.graphExecDestroy(g.exec) }, "free a graph")
 }

@@ -33,14 +33,7 @@ func (d *driver) Load(ptx string) (cuda.Module, error) {
 
 // Unload ends the module.
 func (m *module) Unload() error {
-	if !m.d.modules[m] {
-		return nil
-	}
-	err := m.d.wait(func() cuda.Code { return m.d.moduleUnload(m.handle) }, "unload PTX")
-	if err == nil {
-		delete(m.d.modules, m)
-	}
-	return err
+	return drop(m.d, m.d.modules, m, func() cuda.Code { return m.d.moduleUnload(m.handle) }, "unload PTX")
 }
 
 type function struct {

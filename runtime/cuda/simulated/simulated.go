@@ -81,6 +81,15 @@ func fail(code cuda.Code, doing string, cause error) *cuda.Error {
 	return &cuda.Error{Code: code, Name: names[code], Doing: doing, Err: cause}
 }
 
+// illegal is what the device says of memory that an operation must not touch; nil if
+// there was none.
+func illegal(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fail(cuda.IllegalAddress, doing, err)
+}
+
 // ready says whether something can be done at once: not after a fault, and not
 // while work is recorded.
 func (d *driver) ready(doing string) error {
@@ -205,20 +214,14 @@ func (d *driver) transfer(doing string, mem []byte, op func() error) error {
 func (d *driver) ToDevice(dst cuda.Ptr, src []byte) error {
 	const doing = "copy to the device"
 	return d.transfer(doing, src, func() error {
-		if err := d.dev.Write(sim.Ptr(dst), src); err != nil {
-			return fail(cuda.IllegalAddress, doing, err)
-		}
-		return nil
+		return illegal(doing, d.dev.Write(sim.Ptr(dst), src))
 	})
 }
 
 func (d *driver) ToHost(dst []byte, src cuda.Ptr) error {
 	const doing = "copy to the host"
 	return d.transfer(doing, dst, func() error {
-		if err := d.dev.Read(dst, sim.Ptr(src)); err != nil {
-			return fail(cuda.IllegalAddress, doing, err)
-		}
-		return nil
+		return illegal(doing, d.dev.Read(dst, sim.Ptr(src)))
 	})
 }
 
@@ -229,20 +232,12 @@ func (d *driver) Copy(dst, src cuda.Ptr, bytes int64) error {
 		if err == nil {
 			err = d.dev.Write(sim.Ptr(dst), mem)
 		}
-		if err != nil {
-			return fail(cuda.IllegalAddress, "copy within the device", err)
-		}
-		return nil
+		return illegal("copy within the device", err)
 	})
 }
 
 func (d *driver) Zero(dst cuda.Ptr, bytes int64) error {
-	return d.do(func() error {
-		if err := d.dev.Write(sim.Ptr(dst), make([]byte, bytes)); err != nil {
-			return fail(cuda.IllegalAddress, "clear memory", err)
-		}
-		return nil
-	})
+	return d.do(func() error { return illegal("clear memory", d.dev.Write(sim.Ptr(dst), make([]byte, bytes))) })
 }
 
 // Synchronize does what is queued.

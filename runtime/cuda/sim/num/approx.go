@@ -105,26 +105,17 @@ func (p approximation) single(x uint32, ftz bool, j *Jitter) uint32 {
 	return uint32(p.apply(F32, uint64(x), ftz, j, b))
 }
 
-// Ex2Approx returns 2^x.
-func Ex2Approx(x uint32, ftz bool, j *Jitter) uint32 { return ex2.single(x, ftz, j) }
-
-// Lg2Approx returns the logarithm to base 2.
-func Lg2Approx(x uint32, ftz bool, j *Jitter) uint32 { return lg2.single(x, ftz, j) }
-
-// RcpApprox returns 1/x.
-func RcpApprox(x uint32, ftz bool, j *Jitter) uint32 { return rcp.single(x, ftz, j) }
-
-// RsqrtApprox returns 1/sqrt(x).
-func RsqrtApprox(x uint32, ftz bool, j *Jitter) uint32 { return rsqrt.single(x, ftz, j) }
-
-// SqrtApprox returns the square root.
-func SqrtApprox(x uint32, ftz bool, j *Jitter) uint32 { return sqrt.single(x, ftz, j) }
-
-// SinApprox returns the sine.
-func SinApprox(x uint32, ftz bool, j *Jitter) uint32 { return sine.single(x, ftz, j) }
-
-// CosApprox returns the cosine.
-func CosApprox(x uint32, ftz bool, j *Jitter) uint32 { return cosine.single(x, ftz, j) }
+// The approximate instructions on single precision, which flush subnormal numbers where
+// ftz is true.
+var (
+	Ex2Approx   = ex2.single // 2^x
+	Lg2Approx   = lg2.single // the logarithm to base 2
+	RcpApprox   = rcp.single
+	RsqrtApprox = rsqrt.single // 1/sqrt(x)
+	SqrtApprox  = sqrt.single
+	SinApprox   = sine.single
+	CosApprox   = cosine.single
+)
 
 // TanhApprox returns the hyperbolic tangent; subnormal numbers pass through.
 func TanhApprox(x uint32, j *Jitter) uint32 {
