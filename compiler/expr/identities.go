@@ -1,111 +1,249 @@
 package expr
 
-import "math"
+import (
+	"math"
+	"regexp"
+	"strings"
+	"sync"
+)
 
-// identities is indexed by Op; the first that applies is taken. Each makes the
-// expression smaller or moves a constant to the right, so that they end.
-var identities = [numOps][]identity{
-	Add: {constantRight, neutral(0), addNegated, addOffset, addDifference},
-	Sub: {neutral(0), subNegated, addOffset, subSame},
-	Mul: {constantRight, neutral(1), absorbing(0), mulNegated, mulConstants},
-	Div: {neutral(1), absorbed, mulNegated, divPower},
-	Mod: {absorbed, modOne},
-	Neg: {negNegated},
-	Abs: {absNegated},
-	Min: {constantRight, same, nestedConstants},
-	Max: {constantRight, same, nestedConstants},
+// laws are the identities that hold for rounded and for wrapping arithmetic, each for
+// operands of types out of f32, i32, u32 and bool. Where x, y and z stand, any operand
+// does; k and m are constants, p is a bool, i an i32 and u a u32. 0, 1 and ones, all bits
+// set, are of the law's type. Each makes an expression smaller or moves a constant to the
+// right, so that they end; the first that applies is taken.
+//
+// In F32 -0 is neutral to +, but +0 is not; min and max do not commute; and x may be a
+// NaN, so that !(x < y) stays.
+const laws = `
+	fiu   k + x             ->  x + k
+	iu    x + 0             ->  x
+	f     x + -0            ->  x
+	fi    x + -y            ->  x - y
+	fi    -x + y            ->  y - x
+	iu    (x - y) + y       ->  x
+	iu    y + (x - y)       ->  x
 
-	Floor: {floorWhole},
+	fiu   x - 0             ->  x
+	fi    x - -y            ->  x + y
+	iu    x - x             ->  0
+	iu    (x + y) - y       ->  x
+	iu    (y + x) - y       ->  x
 
-	Lt:  {compareSame(false), compareExtreme},
-	Le:  {compareSame(true), compareExtreme},
-	Eq:  {constantRight, compareSame(true), equalTruth, equalOffset},
-	Ne:  {constantRight, compareSame(false), equalTruth, equalOffset},
-	And: {constantRight, neutral(-1), absorbing(0), same, complement(0), nestedConstants},
-	Or:  {constantRight, neutral(0), absorbing(-1), same, complement(-1), nestedConstants},
-	Xor: {constantRight, neutral(0), xorSame, nestedConstants},
-	Not: {notNot, notComparison},
+	fiu   k * x             ->  x * k
+	fiu   x * 1             ->  x
+	iu    x * 0             ->  0
+	f     x * -1            ->  -x
+	f     -x * -y           ->  x * y
+	f     -x * k            ->  x * -k
+	iu    x * k * m         ->  x * (k * m)
 
-	Where: {whereConstant, whereSame, whereNot, whereTruth, whereNested},
+	fiu   x / 1             ->  x
+	iu    0 / x             ->  0
+	f     x / -1            ->  -x
+	f     -x / -y           ->  x / y
+	f     -x / k            ->  x / -k
+	iu    0 % x             ->  0
+	iu    x % 1             ->  0
 
-	BitsF: {inverse(FBits)},
-	AsU32: {inverse(AsI32)},
-	AsI32: {inverse(AsU32)},
-	Shl:   {neutral(0)},
-	Shr:   {neutral(0)},
+	fi    --x               ->  x
+	f     -(x * k)          ->  x * -k
+	i     -(x - y)          ->  y - x
+	fi    abs(-x)           ->  abs(x)
+	fi    abs(abs(x))       ->  abs(x)
+	f     floor(floor(x))   ->  floor(x)
+	f     floor(f32(i))     ->  f32(i)
+	f     floor(f32(u))     ->  f32(u)
+
+	iu    min(k, x)         ->  min(x, k)
+	fiu   min(x, x)         ->  x
+	iu    min(min(x, k), m) ->  min(x, min(k, m))
+	iu    max(k, x)         ->  max(x, k)
+	fiu   max(x, x)         ->  x
+	iu    max(max(x, k), m) ->  max(x, max(k, m))
+
+	fiu   x < x             ->  false
+	i     2147483647 < x    ->  false
+	i     x < -2147483648   ->  false
+	u     ones < x          ->  false
+	u     x < 0             ->  false
+	iu    x <= x            ->  true
+	i     -2147483648 <= x  ->  true
+	i     x <= 2147483647   ->  true
+	u     0 <= x            ->  true
+	u     x <= ones         ->  true
+	fiub  k == x            ->  x == k
+	iub   x == x            ->  true
+	b     x == true         ->  x
+	b     x == false        ->  !x
+	fiub  k != x            ->  x != k
+	iub   x != x            ->  false
+	b     x != true         ->  !x
+	b     x != false        ->  x
+
+	iub   k & x             ->  x & k
+	iub   x & ones          ->  x
+	iub   x & 0             ->  0
+	iub   x & x             ->  x
+	iub   !x & x            ->  0
+	iub   x & !x            ->  0
+	iub   x & k & m         ->  x & (k & m)
+	iub   k | x             ->  x | k
+	iub   x | 0             ->  x
+	iub   x | ones          ->  ones
+	iub   x | x             ->  x
+	iub   !x | x            ->  ones
+	iub   x | !x            ->  ones
+	iub   x | k | m         ->  x | (k | m)
+	iub   k ^ x             ->  x ^ k
+	iub   x ^ 0             ->  x
+	iub   x ^ x             ->  0
+	iub   x ^ ones          ->  !x
+	iub   x ^ k ^ m         ->  x ^ (k ^ m)
+
+	iub   !!x               ->  x
+	fiub  !(x == y)         ->  x != y
+	fiub  !(x != y)         ->  x == y
+	iu    !(x < y)          ->  y <= x
+	iu    !(x <= y)         ->  y < x
+
+	fiub  where(true, x, y)            ->  x
+	fiub  where(false, x, y)           ->  y
+	fiub  where(p, x, x)               ->  x
+	fiub  where(!p, x, y)              ->  where(p, y, x)
+	b     where(p, x, false)           ->  p & x
+	b     where(p, true, x)            ->  p | x
+	b     where(p, false, x)           ->  !p & x
+	b     where(p, x, true)            ->  !p | x
+	fiub  where(p, where(p, x, y), z)  ->  where(p, x, z)
+	fiub  where(p, x, where(p, y, z))  ->  where(p, x, z)
+
+	f     bits_f32(f32_bits(x))        ->  x
+	u     as_u32(as_i32(x))            ->  x
+	i     as_i32(as_u32(x))            ->  x
+`
+
+// others are the identities that depend on more than a form. They come after the laws.
+var others = [numOps][]identity{
+	Add: {addZero, addOffset},
+	Sub: {addOffset},
+	Div: {divPower},
+	Eq:  {equalOffset},
+	Ne:  {equalOffset},
+	Shl: {shiftNone},
+	Shr: {shiftNone},
 }
 
-// constantRight puts the only constant of a commutative op second. F32 Min and
-// Max do not commute.
-func constantRight(s *simplifier, e *Expr) *Expr {
-	x, y := e.Args[0], e.Args[1]
-	if !x.IsConst() || y.IsConst() || e.Type == F32 && (e.Op == Min || e.Op == Max) {
-		return nil
-	}
-	return s.new(e.Op, y, x)
-}
+// A rulebook has identities by op and by the type of the last operand.
+type rulebook [numOps][Bool + 1][]identity
 
-// neutral drops a second operand v. In F32, -0 is neutral to Add; +0 is only
-// where the other operand is not -0.
-func neutral(v int64) identity {
-	return func(_ *simplifier, e *Expr) *Expr {
-		x, y := e.Args[0], e.Args[1]
-		switch {
-		case isInt(y, v) && e.Type != F32:
-			return x
-		case e.Type != F32:
-			return nil
-		case e.Op == Add && (isFloat(y, math.Copysign(0, -1)) || isFloat(y, 0) && !minusZero(x, 4)):
-			return x
-		case e.Op != Add && isFloat(y, float64(v)):
-			return x
+// identities are laws and others, read when first needed.
+var identities = sync.OnceValue(func() *rulebook {
+	var all rulebook
+	types := map[rune]Type{'f': F32, 'i': I32, 'u': U32, 'b': Bool}
+	for line := range strings.Lines(laws) {
+		letters, text, _ := strings.Cut(strings.TrimSpace(line), " ")
+		from, to, _ := strings.Cut(text, "->")
+		for _, letter := range letters {
+			t := types[letter]
+			l := law{form(from, t), form(to, t)}
+			at := &all[l.from.Op][operand(l.from)]
+			*at = append(*at, l.apply)
 		}
-		return nil
 	}
-}
-
-// absorbing is the integer and Bool identity x op v = v.
-func absorbing(v int64) identity {
-	return func(_ *simplifier, e *Expr) *Expr {
-		if y := e.Args[1]; isInt(y, v) {
-			return y
+	for op, more := range others {
+		for t := range all[op] {
+			all[op][t] = append(all[op][t], more...)
 		}
+	}
+	return &all
+})
+
+// operand is the type of the last operand.
+func operand(e *Expr) Type { return e.Args[len(e.Args)-1].Type }
+
+// A law is an identity by form: what looks like from is to.
+type law struct{ from, to *Expr }
+
+// holes are the names in laws for which other expressions stand.
+const holes = "xyzkmpiu"
+
+var constants = regexp.MustCompile(`\b(0|1|ones)\b`)
+
+// form reads one side of a law for operands of type t.
+func form(text string, t Type) *Expr {
+	text = constants.ReplaceAllStringFunc(text, func(word string) string {
+		v := map[string]int64{"1": 1, "ones": -1}[word]
+		if t == F32 {
+			return floatText(float64(v))
+		}
+		return constText(constant(t, wrap(t, v)))
+	})
+	e, err := Parse(text, func(name string) (Type, bool) {
+		if fixed, ok := map[string]Type{"p": Bool, "i": I32, "u": U32}[name]; ok {
+			return fixed, true
+		}
+		return t, strings.Contains(holes, name)
+	})
+	if err != nil {
+		panic("BUG: " + text + ": " + err.Error())
+	}
+	return e
+}
+
+// matched has what stands for each of the holes.
+type matched [len(holes)]*Expr
+
+func (l law) apply(s *simplifier, e *Expr) *Expr {
+	var m matched
+	if !m.match(l.from, e) {
 		return nil
 	}
+	return m.build(s, l.to)
 }
 
-// absorbed is the integer identity 0 op x = 0.
-func absorbed(_ *simplifier, e *Expr) *Expr {
-	if x := e.Args[0]; isInt(x, 0) {
+func (m *matched) match(form, e *Expr) bool {
+	switch form.Op {
+	case Const:
+		return head(form) == head(e)
+	case Var:
+		hole := &m[strings.Index(holes, form.Name)]
+		constant := form.Name == "k" || form.Name == "m"
+		if e.Type != form.Type || constant && !e.IsConst() || *hole != nil && *hole != e {
+			return false
+		}
+		*hole = e
+		return true
+	}
+	if e.Op != form.Op {
+		return false
+	}
+	for i, a := range form.Args {
+		if !m.match(a, e.Args[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *matched) build(s *simplifier, form *Expr) *Expr {
+	switch form.Op {
+	case Const:
+		return s.in.node(form)
+	case Var:
+		return m[strings.Index(holes, form.Name)]
+	}
+	args := make([]*Expr, len(form.Args))
+	for i, a := range form.Args {
+		args[i] = m.build(s, a)
+	}
+	return s.new(form.Op, args...)
+}
+
+// addZero drops +0, which is neutral in F32 where x is not -0.
+func addZero(_ *simplifier, e *Expr) *Expr {
+	if x, y := e.Args[0], e.Args[1]; isFloat(y, 0) && !minusZero(x, 4) {
 		return x
-	}
-	return nil
-}
-
-// same is x op x = x.
-func same(_ *simplifier, e *Expr) *Expr {
-	if x := e.Args[0]; x == e.Args[1] {
-		return x
-	}
-	return nil
-}
-
-// addNegated is x + -y = x - y and -x + y = y - x.
-func addNegated(s *simplifier, e *Expr) *Expr {
-	x, y := e.Args[0], e.Args[1]
-	switch {
-	case y.Op == Neg:
-		return s.new(Sub, x, y.Args[0])
-	case x.Op == Neg:
-		return s.new(Sub, y, x.Args[0])
-	}
-	return nil
-}
-
-// subNegated is x - -y = x + y.
-func subNegated(s *simplifier, e *Expr) *Expr {
-	if y := e.Args[1]; y.Op == Neg {
-		return s.new(Add, e.Args[0], y.Args[0])
 	}
 	return nil
 }
@@ -139,59 +277,6 @@ func addOffset(s *simplifier, e *Expr) *Expr {
 	return s.new(Add, rest, s.constant(e.Type, sum))
 }
 
-// addDifference is the integer identity (x - y) + y = x.
-func addDifference(_ *simplifier, e *Expr) *Expr {
-	x, y := e.Args[0], e.Args[1]
-	switch {
-	case e.Type == F32:
-	case x.Op == Sub && x.Args[1] == y:
-		return x.Args[0]
-	case y.Op == Sub && y.Args[1] == x:
-		return y.Args[0]
-	}
-	return nil
-}
-
-// subSame is the integer identities x - x = 0 and (x + y) - y = x.
-func subSame(s *simplifier, e *Expr) *Expr {
-	x, y := e.Args[0], e.Args[1]
-	switch {
-	case e.Type == F32:
-	case x == y:
-		return s.constant(e.Type, 0)
-	case x.Op == Add && x.Args[1] == y:
-		return x.Args[0]
-	case x.Op == Add && x.Args[0] == y:
-		return x.Args[1]
-	}
-	return nil
-}
-
-// mulNegated takes signs out of F32 products and quotients: x * -1 = -x,
-// -x * -y = x * y, -x * c = x * -c.
-func mulNegated(s *simplifier, e *Expr) *Expr {
-	x, y := e.Args[0], e.Args[1]
-	switch {
-	case e.Type != F32:
-	case isFloat(y, -1):
-		return s.new(Neg, x)
-	case x.Op == Neg && y.Op == Neg:
-		return s.new(e.Op, x.Args[0], y.Args[0])
-	case x.Op == Neg && y.IsConst():
-		return s.new(e.Op, x.Args[0], s.in.node(F(-y.F)))
-	}
-	return nil
-}
-
-// mulConstants is the integer identity (x * 2) * 3 = x * 6.
-func mulConstants(s *simplifier, e *Expr) *Expr {
-	x, y := e.Args[0], e.Args[1]
-	if e.Type == F32 || !y.IsConst() || x.Op != Mul || !x.Args[1].IsConst() {
-		return nil
-	}
-	return s.new(Mul, x.Args[0], s.constant(e.Type, x.Args[1].I*y.I))
-}
-
 // divPower is x / c = x * (1/c) for c a power of two, where 1/c is exact.
 func divPower(s *simplifier, e *Expr) *Expr {
 	y := e.Args[1]
@@ -203,96 +288,6 @@ func divPower(s *simplifier, e *Expr) *Expr {
 		return nil
 	}
 	return s.new(Mul, e.Args[0], s.in.node(inverse))
-}
-
-func modOne(s *simplifier, e *Expr) *Expr {
-	if !isInt(e.Args[1], 1) {
-		return nil
-	}
-	return s.constant(e.Type, 0)
-}
-
-// negNegated is - -x = x, and -(x * c) = x * -c in F32; -(x - y) = y - x in I32.
-func negNegated(s *simplifier, e *Expr) *Expr {
-	x := e.Args[0]
-	switch {
-	case x.Op == Neg:
-		return x.Args[0]
-	case e.Type == F32 && x.Op == Mul && x.Args[1].IsConst():
-		return s.new(Mul, x.Args[0], s.in.node(F(-x.Args[1].F)))
-	case e.Type == I32 && x.Op == Sub:
-		return s.new(Sub, x.Args[1], x.Args[0])
-	}
-	return nil
-}
-
-func absNegated(s *simplifier, e *Expr) *Expr {
-	x := e.Args[0]
-	switch x.Op {
-	case Neg:
-		return s.new(Abs, x.Args[0])
-	case Abs:
-		return x
-	}
-	return nil
-}
-
-// nestedConstants joins the constants of an associative integer or Bool op.
-func nestedConstants(s *simplifier, e *Expr) *Expr {
-	x, y := e.Args[0], e.Args[1]
-	if e.Type == F32 || !y.IsConst() || x.Op != e.Op || !x.Args[1].IsConst() {
-		return nil
-	}
-	return s.new(e.Op, x.Args[0], s.new(e.Op, x.Args[1], y))
-}
-
-func floorWhole(_ *simplifier, e *Expr) *Expr {
-	if x := e.Args[0]; x.Op == Floor || x.Op == ToF32 && !x.Args[0].Type.Narrow() {
-		return x
-	}
-	return nil
-}
-
-// compareSame is x op x, unless x may be a NaN that decides it.
-func compareSame(result bool) identity {
-	return func(s *simplifier, e *Expr) *Expr {
-		x := e.Args[0]
-		if x != e.Args[1] || x.Type == F32 && e.Op != Lt {
-			return nil
-		}
-		return s.constant(Bool, truth(result))
-	}
-}
-
-// compareExtreme decides integer comparisons with the ends of the type's range.
-func compareExtreme(s *simplifier, e *Expr) *Expr {
-	x, y := e.Args[0], e.Args[1]
-	lo, hi := int64(math.MinInt32), int64(math.MaxInt32)
-	switch x.Type {
-	case F32:
-		return nil
-	case U32:
-		lo, hi = 0, math.MaxUint32
-	}
-	switch {
-	case e.Op == Lt && (isInt(x, hi) || isInt(y, lo)):
-		return s.constant(Bool, 0)
-	case e.Op == Le && (isInt(x, lo) || isInt(y, hi)):
-		return s.constant(Bool, 1)
-	}
-	return nil
-}
-
-// equalTruth is (x == true) = x and the like.
-func equalTruth(s *simplifier, e *Expr) *Expr {
-	x, y := e.Args[0], e.Args[1]
-	switch {
-	case y.Type != Bool || !y.IsConst():
-		return nil
-	case (y.I == 1) == (e.Op == Eq):
-		return x
-	}
-	return s.new(Not, x)
 }
 
 // equalOffset is the integer identity (x + 3 == 5) = (x == 2), which holds for
@@ -309,114 +304,10 @@ func equalOffset(s *simplifier, e *Expr) *Expr {
 	return s.new(e.Op, rest, s.constant(x.Type, y.I-c))
 }
 
-// complement is x op !x = v for And and Or.
-func complement(v int64) identity {
-	return func(s *simplifier, e *Expr) *Expr {
-		x, y := e.Args[0], e.Args[1]
-		if x.Op == Not && x.Args[0] == y || y.Op == Not && y.Args[0] == x {
-			return s.constant(e.Type, v)
-		}
-		return nil
-	}
-}
-
-// xorSame is x ^ x = 0, and x ^ true = !x.
-func xorSame(s *simplifier, e *Expr) *Expr {
-	x, y := e.Args[0], e.Args[1]
-	switch {
-	case x == y:
-		return s.constant(e.Type, 0)
-	case isInt(y, -1):
-		return s.new(Not, x)
+// shiftNone is x << 0 = x, whatever the type of the amount.
+func shiftNone(_ *simplifier, e *Expr) *Expr {
+	if isInt(e.Args[1], 0) {
+		return e.Args[0]
 	}
 	return nil
-}
-
-func notNot(_ *simplifier, e *Expr) *Expr {
-	if x := e.Args[0]; x.Op == Not {
-		return x.Args[0]
-	}
-	return nil
-}
-
-// notComparison turns a comparison round. The order of F32 is not total, so its
-// Lt and Le stay.
-func notComparison(s *simplifier, e *Expr) *Expr {
-	c := e.Args[0]
-	switch {
-	case c.Op == Eq:
-		return s.new(Ne, c.Args...)
-	case c.Op == Ne:
-		return s.new(Eq, c.Args...)
-	case c.Op == Lt && c.Args[0].Type != F32:
-		return s.new(Le, c.Args[1], c.Args[0])
-	case c.Op == Le && c.Args[0].Type != F32:
-		return s.new(Lt, c.Args[1], c.Args[0])
-	}
-	return nil
-}
-
-func whereConstant(_ *simplifier, e *Expr) *Expr {
-	c := e.Args[0]
-	switch {
-	case isInt(c, 1):
-		return e.Args[1]
-	case isInt(c, 0):
-		return e.Args[2]
-	}
-	return nil
-}
-
-func whereSame(_ *simplifier, e *Expr) *Expr {
-	if e.Args[1] == e.Args[2] {
-		return e.Args[1]
-	}
-	return nil
-}
-
-func whereNot(s *simplifier, e *Expr) *Expr {
-	if c := e.Args[0]; c.Op == Not {
-		return s.new(Where, c.Args[0], e.Args[2], e.Args[1])
-	}
-	return nil
-}
-
-// whereTruth writes a Bool choice with a constant side as logic.
-func whereTruth(s *simplifier, e *Expr) *Expr {
-	c, a, b := e.Args[0], e.Args[1], e.Args[2]
-	switch {
-	case e.Type != Bool:
-		return nil
-	case isInt(b, 0):
-		return s.new(And, c, a)
-	case isInt(a, 1):
-		return s.new(Or, c, b)
-	case isInt(a, 0):
-		return s.new(And, s.new(Not, c), b)
-	case isInt(b, 1):
-		return s.new(Or, s.new(Not, c), a)
-	}
-	return nil
-}
-
-// whereNested drops a choice that the same condition outside has made.
-func whereNested(s *simplifier, e *Expr) *Expr {
-	c, a, b := e.Args[0], e.Args[1], e.Args[2]
-	switch {
-	case a.Op == Where && a.Args[0] == c:
-		return s.new(Where, c, a.Args[1], b)
-	case b.Op == Where && b.Args[0] == c:
-		return s.new(Where, c, a, b.Args[2])
-	}
-	return nil
-}
-
-// inverse is op(inner(x)) = x of the same type.
-func inverse(inner Op) identity {
-	return func(_ *simplifier, e *Expr) *Expr {
-		if x := e.Args[0]; x.Op == inner && x.Args[0].Type == e.Type {
-			return x.Args[0]
-		}
-		return nil
-	}
 }

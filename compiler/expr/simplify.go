@@ -6,7 +6,7 @@ import "math"
 // equal for every environment, but for the bits of a NaN. It folds constants,
 // and applies the identities that hold for rounded and for wrapping arithmetic.
 func Simplify(e *Expr) *Expr {
-	s := &simplifier{in: NewInterner(), done: map[*Expr]*Expr{}, rules: &identities}
+	s := &simplifier{in: NewInterner(), done: map[*Expr]*Expr{}, rules: identities()}
 	return Rewrite(s.in.Intern(e), s.node)
 }
 
@@ -15,7 +15,7 @@ func Simplify(e *Expr) *Expr {
 type simplifier struct {
 	in    *Interner
 	done  map[*Expr]*Expr
-	rules *[numOps][]identity
+	rules *rulebook
 }
 
 // An identity returns what may stand for e, whose operands are simplified, or nil
@@ -37,7 +37,10 @@ func (s *simplifier) reduce(e *Expr) *Expr {
 	if foldable(e) {
 		return s.in.node(fold(e))
 	}
-	for _, rule := range s.rules[e.Op] {
+	if e.Op <= Elem || operand(e).Narrow() {
+		return e
+	}
+	for _, rule := range s.rules[e.Op][operand(e)] {
 		if r := rule(s, e); r != nil {
 			return r
 		}
