@@ -19,7 +19,7 @@ func TestLoopedPrograms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"lxr_abacus_rope", "lt_abacus_fire", "plain_learned"} {
+	for _, name := range []string{"lxr_abacus_rope", "lt_abacus_fire", "plain_learned", "plain_shifted", "swiglu"} {
 		t.Run(name, func(t *testing.T) {
 			c, err := peertest.Read(folder, name)
 			if err != nil {

@@ -71,6 +71,7 @@ var variants = []struct {
 	{"tiny", []string{"train.optimizer=muon(steps = 2)"}},
 	{"tiny", []string{"model.decoder.self.bias=t5()", "model.decoder.cross.bias=fire()"}},
 	{"tiny", []string{"model.decoder.self.mask=i - j <= 4", "model.decoder.self.bias=t5()"}},
+	{"tiny", []string{"model.embed.position=shifted"}},
 	{"tiny", []string{"model.embed.position=sinusoidal", "model.decoder.self.mask=i == j || j == 0"}},
 }
 

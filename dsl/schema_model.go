@@ -103,12 +103,21 @@ func positions() []Option {
 				Choices: []Option{{Name: "none"}, {Name: "sinusoidal"}, {Name: "learned"}}},
 			{Path: "max", Type: Int, Default: "2048", Min: 1, Max: 1 << 20, Doc: "positions to choose from"},
 		}},
+		{Name: "shifted", Doc: "in training each example begins at a random position, its source at another; in tests at 0; masks, biases and rotations go by token indices (Kiyono et al. 2021)", Args: []Row{
+			{Path: "inner", Type: Choice, Default: "sinusoidal", Choices: []Option{{Name: "sinusoidal"}, {Name: "learned"}}, Doc: "what they are then"},
+			maxOffset(),
+			{Path: "max", Type: Int, Default: "512", Min: 1, Max: 1 << 20, Doc: "positions, those of the largest offset included"},
+		}},
 	}
+}
+
+func maxOffset() Row {
+	return Row{Path: "max_offset", Type: Int, Default: "100", Max: 1 << 20, Doc: "largest random offset in training; none in tests"}
 }
 
 func placesInNumbers(first string) []Row {
 	return []Row{
-		{Path: "max_offset", Type: Int, Default: "100", Max: 1 << 20, Doc: "largest random offset in training; none in tests"},
+		maxOffset(),
 		{Path: "table", Type: Int, Default: "512", Min: 1, Max: 1 << 20, Doc: "rows of the table; " + first},
 		{Path: "learned", Type: Bool, Default: "true", Doc: "the rows are trained; else they stay as they were drawn"},
 	}

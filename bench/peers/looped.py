@@ -31,6 +31,7 @@ HEAD = WIDTH // HEADS
 SYMBOLS = 19
 ROWS = 12  # of tables of positions
 MAX_OFFSET = 4
+SHIFTS = {"learned": 2, "sinusoidal": 40}  # largest offsets of whole examples
 FIRE_HIDDEN, FIRE_THRESHOLD = 4, 5
 NORM_EPS = 1e-12
 GROUP = 2  # examples that share an offset
@@ -40,8 +41,9 @@ SEED, STEP = 0x0123456789ABCDEF, 3
 PAD, EOS, FIRST_DIGIT, EQUALS = 0, 3, 4, 17
 TOKENS = {c: 4 + n for n, c in enumerate("0123456789+-x=")} | {" ": PAD, "$": EOS}
 
-# Streams of random words, by their use: what a loop starts from, offsets of rows.
-START, OFFSET = 19, 64
+# Streams of random words, by their use: what a loop starts from, offsets of rows,
+# offsets of whole examples.
+START, OFFSET, SHIFT = 19, 64, 66
 
 Params = dict[str, torch.Tensor]
 
@@ -79,15 +81,20 @@ class Shape:
 class Scheme:
     """Where positions come from."""
 
-    embedding: str = "none"  # or learned or abacus
+    embedding: str = "none"  # or learned, abacus or shifted
     attention: str = "none"  # or fire or rope
     turned: float = 1  # share of each head's features, by rope
+    inner: str = "learned"  # or sinusoidal, of what is shifted
 
     @property
     def settings(self) -> list[str]:
         position = {"none": "none", "learned": f"learned(max = {ROWS})",
-                    "abacus": f"abacus(max_offset = {MAX_OFFSET}, table = {ROWS})"}[self.embedding]
-        return [f"model.embed.position = {position}"] + {
+                    "abacus": f"abacus(max_offset = {MAX_OFFSET}, table = {ROWS})",
+                    "shifted": f"shifted({self.inner}, max_offset = {SHIFTS[self.inner]}, "
+                               f"max = {ROWS if self.inner == 'learned' else 99})"}[self.embedding]
+        # The longest problem of three digits has no room for an offset; none here is as long.
+        digits = ["task.digits = 1..2", "eval.digits = [1, 2]"] if self.embedding == "shifted" else []
+        return [f"model.embed.position = {position}"] + digits + {
             "none": [], "rope": [f"model.loop.self.rotary = rope(fraction = {self.turned:.0%})"],
             "fire": [f"model.loop.self.bias = fire(hidden = {FIRE_HIDDEN}, c = 0.1, threshold = {FIRE_THRESHOLD})"],
         }[self.attention]
@@ -149,6 +156,7 @@ SCHEMES = {
     "nope": Scheme(),
     "learned": Scheme("learned"),
     "abacus": Scheme("abacus"),
+    "shifted": Scheme("shifted"),
     "fire": Scheme(attention="fire"),
     "rope": Scheme(attention="rope"),
     "abacus_fire": Scheme("abacus", "fire"),
@@ -163,6 +171,7 @@ CASES = {f"{a}_{p}": Case(shape, scheme) for a, shape in SHAPES.items() for p, s
     "embed_abacus": Case(Shape(2, 4, noise=False), SCHEMES["abacus"]),
     "alone_rope": Case(Shape(2, 4, "none", noise=False), SCHEMES["rope"]),
     "plain_learned": Case(Shape(2, 1, "none", noise=False), SCHEMES["learned"]),
+    "plain_shifted": Case(Shape(2, 1, "none", noise=False), Scheme("shifted", inner="sinusoidal")),
     # All recurrences have gradients.
     "through_abacus": Case(Shape(2, 4, through=True), SCHEMES["abacus"]),
     # Other styles: GPT-2's, and one of Llama's with a loop.
@@ -195,7 +204,7 @@ def shapes(c: Case) -> dict[str, tuple[int, ...]]:
     embed, shared = {}, {"token": (SYMBOLS, WIDTH)}
     if not style.tied:
         embed, shared = shared, embed
-    if c.scheme.embedding != "none":
+    if c.scheme.embedding != "none" and c.scheme.inner == "learned":
         embed["position"] = (ROWS, WIDTH)
     if style.embed_norm:
         embed |= norm("norm")
@@ -243,11 +252,18 @@ def abacus_rows(tokens: torch.Tensor, offsets: list[int]) -> torch.Tensor:
     return rows
 
 
-def offsets(examples: int, training: bool) -> list[int]:
+def offsets(examples: int, training: bool, most: int, stream: int, group: int) -> list[int]:
     """One for each group of examples, none in tests."""
     if not training:
         return [0] * examples
-    return [philox.word(SEED, STEP, OFFSET, b // GROUP, 0) % (MAX_OFFSET + 1) for b in range(examples)]
+    return [philox.word(SEED, STEP, stream, b // group, 0) % (most + 1) for b in range(examples)]
+
+
+def sinusoids(positions: torch.Tensor) -> torch.Tensor:
+    """[..] -> [.., D]: sines and cosines in turn, as Vaswani et al. 2017 have them."""
+    rates = 10000.0 ** (-torch.arange(0, WIDTH, 2, dtype=torch.float64) / WIDTH)
+    angle = positions[..., None] * rates
+    return torch.stack([angle.sin(), angle.cos()], -1).flatten(-2)
 
 
 def noise(examples: int, rows: int, training: bool) -> torch.Tensor:
@@ -321,7 +337,11 @@ def logits(c: Case, p: Params, tokens: torch.Tensor, free: int, kept: int, train
     if c.scheme.embedding == "learned":
         e = e + p["embed.position"][:length]
     if c.scheme.embedding == "abacus":
-        e = e + p["embed.position"][abacus_rows(tokens, offsets(batch, training))]
+        e = e + p["embed.position"][abacus_rows(tokens, offsets(batch, training, MAX_OFFSET, OFFSET, GROUP))]
+    if c.scheme.embedding == "shifted":
+        starts = torch.tensor(offsets(batch, training, SHIFTS[c.scheme.inner], SHIFT, 1))
+        positions = starts[:, None] + torch.arange(length)
+        e = e + (p["embed.position"][positions] if c.scheme.inner == "learned" else sinusoids(positions))
     if c.style.embed_norm:
         e = normed(e, p, "embed.norm")
 

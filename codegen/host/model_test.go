@@ -55,8 +55,10 @@ func TestModelHasReach(t *testing.T) {
 	calibrated := resolve(t, "task successor {}")
 	calibrated.Model.Decoder.Self.Params = []check.BiasParam{{Stage: "calibrate", Shape: []int{4, 30, 20}}, {Shape: []int{8}}}
 	calibrated.Model.Decoder.Cross.Params = []check.BiasParam{{Stage: "calibrate", Shape: []int{4, 21, 22}}}
+	shifted := resolve(t, "task successor { digits = 1..6 }\neval.digits = [6]\nmodel.embed.position = shifted(learned, max_offset = 5, max = 21)")
 	for want, spec := range map[string]*check.Spec{
 		"Reach{Tokens: 16}":           learned,
+		"Reach{Tokens: 21}":           shifted,
 		"Reach{ Rows: 20, Source: 22": calibrated,
 	} {
 		f := jen.NewFile("main")

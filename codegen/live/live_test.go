@@ -27,7 +27,7 @@ var cases = []struct {
 }{
 	{"tiny", "tiny", 0, []string{"train.batch=7", "train.microbatch=2"}},
 	{"successor", "successor", 0, nil},
-	{"addition", "addition", 0, nil},
+	{"addition", "addition", 0, []string{"model.embed.position=shifted(learned)"}},
 	{"lion", "tiny", 0, []string{"train.optimizer=lion", "train.batch=5"}},
 	{"muon", "tiny", 0, []string{"train.optimizer=muon", "train.batch=5"}},
 	{"kerple", "kerple", 0, []string{"model.encoder.layers=2"}},

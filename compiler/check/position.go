@@ -7,10 +7,10 @@ import "github.com/arithlang/mlc/dsl/diag"
 // training the first of the drawn ones; masks go by token indices).
 type Position struct {
 	Kind      string // of schemes
-	Inner     string // cyclic, random: none, sinusoidal or learned
+	Inner     string // cyclic, random, shifted: none, sinusoidal or learned
 	Period    int    // cyclic
-	Max       int    // learned: rows of the table; random: positions to choose from
-	MaxOffset int    // abacus: largest random offset
+	Max       int    // learned: rows of the table; random: positions to choose from; shifted: positions
+	MaxOffset int    // abacus, shifted: largest random offset
 	Coupled   bool   // abacus: a random offset for each example, which all tokens have
 	Table     int    // abacus: rows of the table
 	Fixed     bool   // abacus: which are not trained
@@ -32,6 +32,7 @@ var schemes = map[string]scheme{
 	"cyclic":     {rows: func(p *Position) int { return p.Period }},
 	"abacus":     {rows: func(p *Position) int { return p.Table }, digits: true, group: true, more: "use a larger max_offset, or evaluate shorter numbers"},
 	"random":     {rows: most, group: true, more: "use a larger max, or evaluate shorter problems"},
+	"shifted":    {rows: most, more: "use a larger max_offset, or evaluate shorter problems"},
 }
 
 func most(p *Position) int { return p.Max }

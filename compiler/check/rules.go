@@ -155,7 +155,10 @@ func (c *checker) checkPositions(s *Spec) {
 			WithHelp("use width = %d", s.Model.Width+1)
 	}
 	trained, tested := s.positions()
-	all := max(trained, tested)
+	all, shifted := max(trained, tested), ""
+	if p.MaxOffset > 0 {
+		shifted = " at the largest offset"
+	}
 	switch {
 	case p.scheme().digits && all >= p.Table:
 		c.report("E0304", c.at(path), "table = %d has too few rows for digits %d places from the start of a number", p.Table, all).
@@ -164,7 +167,7 @@ func (c *checker) checkPositions(s *Spec) {
 		c.report("E0304", c.at(path), "max = %d is fewer than the %d positions of the longest problem", p.Max, all).
 			WithHelp("use learned(max = %d)", all)
 	case p.Max > 0 && trained > p.Max:
-		c.report("E0304", c.at(path), "max = %d is fewer than the %d positions of the longest problem of training", p.Max, trained).
+		c.report("E0304", c.at(path), "max = %d is fewer than the %d positions of the longest problem of training%s", p.Max, trained, shifted).
 			WithHelp("use a max of %d or more", trained)
 	case p.Max > 0 && p.Rows() > 0 && tested > p.Max:
 		c.report("E0304", c.at(path), "max = %d is fewer than the %d positions of the longest problem of tests, which count from 0", p.Max, tested).

@@ -77,6 +77,15 @@ func TestSenseless(t *testing.T) {
 		param("init = uniform(0, 1), min = 0"):                 "",
 		param("init = normal(1), min = 0"):                     "",
 		"vet { V018 = off }\ntrain.optimizer = adam(lr = 0.5)": "",
+
+		"eval.digits = [3]\nmodel.embed.position = shifted":                              "",
+		"model.embed.position = shifted(none)":                                           "E0208",
+		"model.embed.position = shifted(max_offset = -1)":                                "E0207",
+		"model.embed.position = shifted(table = 99)":                                     "E0203",
+		"model.embed.position = shifted(max_offset = 500)":                               "",
+		"model.embed.position = shifted(max_offset = 501)":                               "E0304",
+		"eval.digits = [171]\nmodel.embed.position = shifted(learned, max_offset = 500)": "E0304",
+		"eval.digits = [171]\nmodel.embed.position = shifted(max_offset = 500)":          "V001",
 	} {
 		_, list := resolve(map[string]string{"a.arith": "arith 1\ntask addition { digits = 1..3 }\nmodel.loop { layers = 2 }\neval.samples = 10\n" + src + "\n"}, "a.arith")
 		var codes []string

@@ -56,6 +56,7 @@ func TestBackpropAndGroups(t *testing.T) {
 		{fmt.Sprintf(looped, 2) + "train { batch = 1024  microbatch = 512 }", 2, 512},
 		{fmt.Sprintf(looped, 2) + "train.batch = 20", 2, 20},
 		{"model.embed.position = abacus()", 1, 64},
+		{"model.embed.position = shifted()", 1, 0},
 	} {
 		s, list := resolve(map[string]string{"a.arith": "arith 1\ntask addition {}\n" + c.text}, "a.arith")
 		if list.HasErrors() {

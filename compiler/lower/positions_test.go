@@ -149,6 +149,9 @@ var schemes = []variant{
 		drawn(s, "sinusoidal")
 		s.Model.Decoder.Cross.Rotary = &check.Rotary{Base: 100, Fraction: 1}
 	}},
+	{"shifted sinusoidal positions", func(s *check.Spec) {
+		s.Model.Position = check.Position{Kind: "shifted", Inner: "sinusoidal", MaxOffset: 9, Max: 20}
+	}},
 	{"rotary of what is projected", func(s *check.Spec) {
 		s.Model.Decoder.Self.Rotary = &check.Rotary{Base: 100, Fraction: 0.5, Input: true}
 		s.Model.Decoder.Cross.Rotary = s.Model.Decoder.Self.Rotary

@@ -10,7 +10,8 @@ import (
 )
 
 // streamPosition is the random stream of drawn positions: source, target and all
-// places of a layer draw the same ones.
+// places of a layer draw the same ones, but for offsets of shifted positions, which
+// source and target draw from their streams behind it.
 const streamPosition = 64
 
 // position maps the index of a token to its position under the scheme.
@@ -34,6 +35,7 @@ type embedding struct {
 	tokens *ir.Value  // I32 [B, L]
 	rows   ir.Dim     // L
 	first  *expr.Expr // index of the first row
+	stream uint32     // of the text
 }
 
 // embed builds tokens [B, L] -> x [B, L, D]: token embedding times its scale plus
@@ -42,7 +44,7 @@ func (m *builder) embed(name, tokens, length string, first *expr.Expr, stream ui
 	s := m.spec.Model
 	b := ir.NewBuilder(name, s.Pos)
 	ids := b.Param(tokens, ir.Ints(ir.Sym("B"), ir.Sym(length)), ir.Input)
-	e := &embedding{builder: m, b: b, md: md, tokens: ids, rows: ir.Sym(length), first: first}
+	e := &embedding{builder: m, b: b, md: md, tokens: ids, rows: ir.Sym(length), first: first, stream: stream}
 	table := b.Param("token", ir.T(ir.N(m.spec.Task.Vocab()), ir.N(s.Width)), ir.Weight)
 	b.Pos(s.Position.Pos)
 	pos := e.positions()
@@ -81,8 +83,11 @@ func (e *embedding) positions() *ir.Value {
 	if p.Kind == "none" || p.Inner == "none" {
 		return nil
 	}
-	if p.Kind == "abacus" {
+	switch {
+	case p.Kind == "abacus":
 		return e.look(e.abacus())
+	case p.Kind == "shifted" && e.md == training:
+		return e.shifted()
 	}
 	table := p.Rows()
 	if p.Kind == "random" && e.md == training {
@@ -100,6 +105,19 @@ func (e *embedding) positions() *ir.Value {
 		index = expr.New(expr.Min, index, expr.Int(int64(table-1)))
 	}
 	return e.look(e.b.MapShape(index, []ir.Dim{e.rows}))
+}
+
+// shifted reads the positions from an offset on that is drawn for each example.
+// Kiyono et al. 2021 (arXiv:2109.05644), section 3; sources draw offsets of their own,
+// as in the released code.
+func (e *embedding) shifted() *ir.Value {
+	p, width := e.spec.Model.Position, e.spec.Model.Width
+	offset := e.b.Draw(p.MaxOffset+1, 1, streamPosition+e.stream, ir.Sym("B"), e.rows)
+	ids := e.b.Map(expr.New(expr.Add, ir.X(0, expr.I32), ir.D(1)), offset)
+	if p.Rows() > 0 {
+		return e.look(ids)
+	}
+	return e.b.Gather(e.b.MapShape(sinusoid(ir.D(0), width), []ir.Dim{ir.N(p.Max), ir.N(width)}), ids)
 }
 
 // look reads rows of the position table.

@@ -16,17 +16,23 @@ import (
 // sequence is "12+345=465" and its end, as a decoder-only model reads it.
 var sequence = []int64{5, 6, 14, 7, 8, 9, 17, 8, 10, 9, 3}
 
-// rowsOf builds the embedding of a model of width 2 whose tokens are 0 and whose
-// position n is (n, n), and gives the rows that the tokens from the first on get. Its
-// longest problem has 11 tokens.
-func rowsOf(t *testing.T, p check.Position, md mode, first int, ids []int64, word uint32) []float64 {
+// embeddingOf is an embedding of width 2 with positions p. The longest problem has 11 tokens.
+func embeddingOf(t *testing.T, p check.Position, md mode, stream uint32) *ir.Func {
 	t.Helper()
 	spec := &check.Spec{Task: check.Task{Task: config.Task{Kind: "addition", DigitsLo: 4, DigitsHi: 4, Sequence: true}}, Model: check.Model{Width: 2, TokenScale: 1, Position: p}, Train: check.Train{Train: config.Train{Batch: 8}}}
 	m := &builder{spec: spec, plan: &plan.Plan{}}
-	f, err := m.embed("embed_target", TargetTokens, "T", expr.NewVar("P", expr.I32), streamTarget, md)
+	f, err := m.embed("embed_target", TargetTokens, "T", expr.NewVar("P", expr.I32), stream, md)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return f
+}
+
+// rowsOf embeds tokens that are 0 at positions n that are (n, n), and gives the rows that
+// the tokens from the first on get.
+func rowsOf(t *testing.T, p check.Position, md mode, first int, ids []int64, word uint32) []float64 {
+	t.Helper()
+	f := embeddingOf(t, p, md, streamTarget)
 	rows := len(ids) - first
 	env := ir.Env{
 		Dims: map[string]int{"B": 1, "T": rows, "C": len(ids), "P": first},
@@ -76,6 +82,7 @@ func TestPositionRows(t *testing.T) {
 	short := check.Position{Kind: "abacus", MaxOffset: 10, Table: 8}
 	coupling := check.Position{Kind: "abacus", MaxOffset: 10, Table: 20, Coupled: true}
 	random := check.Position{Kind: "random", Inner: "learned", Max: 13}
+	shifted := check.Position{Kind: "shifted", Inner: "learned", MaxOffset: 10, Max: 21}
 	cases := []struct {
 		name  string
 		p     check.Position
@@ -92,6 +99,10 @@ func TestPositionRows(t *testing.T) {
 		{"abacus, row 10", abacus, decoding, 10, 5, []float64{0}},
 		{"coupling, offset 5", coupling, training, 0, 5, []float64{6, 7, 5, 6, 7, 8, 5, 6, 7, 8, 5}},
 		{"coupling in a test", coupling, teacher, 0, 5, []float64{1, 2, 0, 1, 2, 3, 0, 1, 2, 3, 0}},
+		{"shifted, offset 5", shifted, training, 0, 11 + 5, []float64{5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}},
+		{"shifted, largest offset", shifted, training, 0, 10, []float64{10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20}},
+		{"shifted in a test", shifted, teacher, 0, 5, []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
+		{"shifted, rows 6 to 10", shifted, decoding, 6, 5, []float64{6, 7, 8, 9, 10}},
 		{"random: words 0 take the first numbers", random, training, 0, 0, []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
 		{"random: words 12 leave out 0", random, training, 0, 12, []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
 		{"random in a test", random, teacher, 0, 7, []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
@@ -103,6 +114,67 @@ func TestPositionRows(t *testing.T) {
 				t.Errorf("got  %v\nwant %v", got, c.want)
 			}
 		})
+	}
+}
+
+// TestOffsets: each example is shifted as a whole; all offsets come up alike, and differ
+// with the step and between source and target, but not with the launch.
+func TestOffsets(t *testing.T) {
+	const offsets, rows, each = 51, 3, 100
+	p := check.Position{Kind: "shifted", Inner: "learned", MaxOffset: offsets - 1, Max: offsets + rows - 1}
+	table := ir.Tensor{Shape: []int{p.Max, 2}}
+	for n := range p.Max {
+		table.F = append(table.F, float64(n), float64(n))
+	}
+	drawn := func(stream, step uint32, first, examples int) []float64 {
+		f := embeddingOf(t, p, training, stream)
+		env := ir.Env{Dims: map[string]int{"B": examples, "T": rows, "P": 0}, Step: step, Example: uint32(first), Seed: 7}
+		var args []ir.Tensor
+		for _, param := range f.Params {
+			switch param.Attr.Name {
+			case TargetTokens:
+				args = append(args, ir.Tensor{Shape: []int{examples, rows}, I: make([]int64, examples*rows)})
+			case "position":
+				args = append(args, table)
+			default:
+				n := param.Type.Shape[0].N
+				args = append(args, ir.Tensor{Shape: []int{n, 2}, F: make([]float64, 2*n)})
+			}
+		}
+		var out []float64
+		for x := range slices.Chunk(irtest.Eval(t, f, env, args)[0].F, 2*rows) {
+			if x[2] != x[0]+1 || x[4] != x[0]+2 {
+				t.Fatalf("an example has the positions %g, %g and %g", x[0], x[2], x[4])
+			}
+			out = append(out, x[0])
+		}
+		return out
+	}
+	all := drawn(streamTarget, 3, 0, offsets*each)
+	var count [offsets]float64
+	for _, o := range all {
+		count[int(o)]++
+	}
+	spread := 0.0 // Pearson's chi-squared of 50 degrees: beyond 86.7 once in a thousand times
+	for _, n := range count {
+		spread += (n - each) * (n - each) / each
+	}
+	if spread > 86.7 || spread < 24.7 {
+		t.Errorf("chi-squared is %g of %v", spread, count)
+	}
+	if part := drawn(streamTarget, 3, 70, 20); !slices.Equal(part, all[70:90]) {
+		t.Errorf("a launch from example 70 on has %v, all at once %v", part, all[70:90])
+	}
+	for what, other := range map[string][]float64{"step": drawn(streamTarget, 4, 0, len(all)), "text": drawn(streamSource, 3, 0, len(all))} {
+		same := 0
+		for i := range all {
+			if other[i] == all[i] {
+				same++
+			}
+		}
+		if same < each/2 || same > each*3/2 {
+			t.Errorf("another %s has the same offset in %d of %d examples", what, same, len(all))
+		}
 	}
 }
 
