@@ -72,7 +72,7 @@ func TestSimulatedSteps(t *testing.T) {
 		t.Skip("builds programs")
 	}
 	for spec, set := range map[string][]string{
-		"tiny": {"train.batch=8"}, "successor": {"train.batch=7"}, "addition": {"train.batch=5"}, "kerple": {"train.batch=3"},
+		"tiny": {"train.batch=8"}, "successor": {"train.batch=7"}, "addition": {"train.batch=5", "model.ffn=swiglu", "model.embed.position=shifted"}, "kerple": {"train.batch=3"},
 	} {
 		t.Run(spec, func(t *testing.T) {
 			dir := generate(t, "specs/"+spec+".arith", append(set, "train.microbatch=2")...)

@@ -109,7 +109,7 @@ func (e *embedding) positions() *ir.Value {
 
 // shifted reads the positions from an offset on that is drawn for each example.
 // Kiyono et al. 2021 (arXiv:2109.05644), section 3; sources draw offsets of their own,
-// as in the released code.
+// as in the released code, which excludes the largest offset and begins there in tests.
 func (e *embedding) shifted() *ir.Value {
 	p, width := e.spec.Model.Position, e.spec.Model.Width
 	offset := e.b.Draw(p.MaxOffset+1, 1, streamPosition+e.stream, ir.Sym("B"), e.rows)
