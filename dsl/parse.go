@@ -209,7 +209,7 @@ func syntaxError(s *source, toks []lexer.Token, err error) *diag.Diagnostic {
 	bad, prev := toks[n], toks[n-1]
 	switch {
 	case expectsValue(prev) && (bad.EOF() || strings.Contains(")]},", bad.Value)):
-		return diag.New("E0101", s.token(prev), "a value is missing behind %q", prev.Value).WithHelp("write name = value")
+		return diag.New("E0101", s.token(prev), "a value is missing after %q", prev.Value).WithHelp("write name = value")
 	case bad.EOF():
 		end := s.token(prev).End
 		return diag.New("E0101", diag.Range{Start: end, End: end}, "the file ends too early").WithHelp("%s", syntaxHelp(toks[:n], bad))

@@ -120,14 +120,14 @@ func (s *scope) result(e *dsl.Expr, stage, site string) *expr.Expr {
 		return nil
 	case k == nil:
 		s.report("E0209", e.Head, "%s is no calibration that comes before", stage).
-			WithHelp("%s", diag.DidYouMean(stage, slices.Sorted(maps.Keys(s.results)), "set the bias in a stage that comes behind the calibration"))
+			WithHelp("%s", diag.DidYouMean(stage, slices.Sorted(maps.Keys(s.results)), "set the bias in a stage after the calibration"))
 		return nil
 	case site != "self" && site != "cross":
 		s.report("E0209", e.Head, "%s has no result %q", stage, site).WithHelp("write %s.self or %s.cross", stage, stage)
 		return nil
 	case k.Heads > 0 && k.Heads != s.heads():
-		s.report("E0219", e.Head, "%s has a bias for each of %d heads, and here are %d", e.Text, k.Heads, s.heads()).
-			WithHelp("calibrate a model of as many heads")
+		s.report("E0219", e.Head, "%s has biases for %d heads, but the model has %d", e.Text, k.Heads, s.heads()).
+			WithHelp("calibrate a model with as many heads")
 		return nil
 	}
 	in := s.uses.find(resultBias, stage)

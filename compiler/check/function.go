@@ -216,7 +216,7 @@ func (s *scope) bound(e *dsl.Expr) (int64, bool) {
 	x = s.constantOf(x)
 	if x == nil || x.F != math.Trunc(x.F) || math.Abs(x.F) > math.MaxInt32 {
 		s.report("E0218", e.Range, "the bound %s of a sum is no whole number", text(e)).
-			WithHelp("bounds are whole numbers, or made of them, H and definitions that are")
+			WithHelp("bounds consist of whole numbers, H, and definitions made of these")
 		return 0, false
 	}
 	return x.I + int64(x.F), true

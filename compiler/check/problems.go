@@ -102,7 +102,7 @@ func (c *checker) checkTests(file *value) {
 	for _, symbol := range c.tests.Symbols {
 		if !slices.Contains(c.problems.Symbols, symbol) {
 			c.report("E0230", file.at, "%s has the token %q, and %s has not", file.word, symbol, c.word("task.path")).
-				WithHelp("add problems with it to %s: what is never read in training is never learnt", c.word("task.path"))
+				WithHelp("add problems with it to %s: training cannot learn a token that it never reads", c.word("task.path"))
 			return
 		}
 	}
@@ -182,7 +182,7 @@ func problemOf(line, separator string, rule tokens.Rule) (prompt, answer []strin
 	case control >= 0:
 		return fail("remove it", "the line has the control character %U", []rune(line[control:])[0])
 	case !found:
-		return fail(form+", or name what stands between them: separator = \"…\"", "the line has no %q", separator)
+		return fail(form+", or name the text between them: separator = \"…\"", "the line has no %q", separator)
 	}
 	for _, part := range []struct {
 		text string
@@ -198,7 +198,7 @@ func problemOf(line, separator string, rule tokens.Rule) (prompt, answer []strin
 	case len(prompt) == 0:
 		return fail(form, "nothing stands before %q", separator)
 	case len(answer) == 0:
-		return fail(form, "nothing stands behind %q", separator)
+		return fail(form, "nothing stands after %q", separator)
 	case n > maxLine:
 		return fail("remove it, or make it shorter", "the line has %d %s, more than %d", n, plainTokens(rule), maxLine)
 	case again != rule.Join(prompt):

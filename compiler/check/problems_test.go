@@ -57,7 +57,7 @@ func TestFilesWithoutProblems(t *testing.T) {
 		{"a=1\nb 2\nc=3\n", characters, 2, `the line has no "="`},
 		{"a=1\n\n", characters, 2, "the line is empty"},
 		{"a=1\n=2\n", characters, 2, `nothing stands before "="`},
-		{"a=1\nb=", characters, 2, `nothing stands behind "="`},
+		{"a=1\nb=", characters, 2, `nothing stands after "="`},
 		{"a=\xff\n", characters, 1, "the line is no UTF-8 text"},
 		{"a=1\rb=2\n", characters, 1, "a carriage return"},
 		{"a=\x001\n", characters, 1, "the control character U+0000"},

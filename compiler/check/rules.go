@@ -24,7 +24,7 @@ func (c *checker) checkRules(s *Spec) {
 	c.checkCalibrated(s)
 	if s.Train.Warmup+s.Train.Cooldown > 1 {
 		v := c.values["train.schedule"].args
-		c.report("E0310", c.at("train.schedule"), "warmup = %s and cooldown = %s are more than the whole", v["warmup"].text, v["cooldown"].text).
+		c.report("E0310", c.at("train.schedule"), "warmup = %s and cooldown = %s exceed the budget", v["warmup"].text, v["cooldown"].text).
 			WithHelp("together they are at most 100%%")
 	}
 	if s.Model.Loop == nil {
@@ -137,7 +137,7 @@ func (c *checker) checkHalves() {
 		}
 		// A share is seldom a float64: 28% of 100 are a little more than 28.
 		if n := whole * v.num64("fraction"); v.is("rope") && math.Abs(math.Remainder(n, 2)) > 1e-9*whole {
-			c.report("E0317", c.at(path+".rotary"), "rotations are of pairs, and %s of a %s of width %s are %s", v.args["fraction"].text, what, short(whole), short(n)).
+			c.report("E0317", c.at(path+".rotary"), "rotary embedding rotates pairs, but %s of a %s of width %s is %s", v.args["fraction"].text, what, short(whole), short(n)).
 				WithHelp("choose a fraction that leaves an even number")
 		}
 	}

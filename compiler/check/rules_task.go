@@ -25,7 +25,7 @@ func (c *checker) checkTask(t *Task) {
 			WithHelp("use hints = cyclic, or shorter numbers")
 	}
 	if t.Released && t.Below != 1<<20 {
-		c.report("E0320", c.at("task.sampling"), "the released lists are of 2^20 numbers, and below = %s", c.get("task.below").text).
+		c.report("E0320", c.at("task.sampling"), "the released lists have 2^20 numbers, but below = %s", c.get("task.below").text).
 			WithHelp("use below = 1Mi, or sampling = permutation")
 	}
 	if t.Repeated && t.Below == 0 {

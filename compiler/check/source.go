@@ -24,7 +24,7 @@ const (
 func (c *checker) load(file string, stack []string, at diag.Range) {
 	file = path.Clean(file)
 	if c.loads++; c.loads > maxIncludes || len(stack) >= maxIncludeDepth {
-		c.report("E0108", at, "includes go on and on: more than %d files or %d deep", maxIncludes, maxIncludeDepth).
+		c.report("E0108", at, "too many includes: more than %d files or %d deep", maxIncludes, maxIncludeDepth).
 			WithHelp("include each file once")
 		c.unparsed = true
 		return

@@ -80,7 +80,7 @@ func (c *checker) buildStages(spec *Spec) {
 	}
 	if n := len(spec.Stages); n > 1 && spec.Stages[n-1].Calibration != nil {
 		last := spec.Stages[n-1].Name
-		c.report("E0314", c.where("stage."+last), "%s calibrates, and no stage comes behind it", last).
+		c.report("E0314", c.where("stage."+last), "%s calibrates, and no stage follows", last).
 			WithHelp("add a stage that trains with %s.self and %s.cross as biases", last, last)
 	}
 }

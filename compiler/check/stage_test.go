@@ -248,11 +248,11 @@ func TestExtendedWidth(t *testing.T) {
 func TestCalibratedWidth(t *testing.T) {
 	for _, c := range []struct{ site, pad, digits, stage, want string }{
 		{"cross", "zero(to = 20)", "6, 19", "calibrate", ""},
-		{"cross", "zero(to = 20, step = 1)", "6, 20", "calibrate", "has 21 rows and 22 columns, and there are problems of 22 and 23 here"},
-		{"cross", "zero(to = 19)", "6", "calibrate", "what stage calibrate calibrated has 21 rows and 22 columns, and there are problems of 20 and 21 here"},
+		{"cross", "zero(to = 20, step = 1)", "6, 20", "calibrate", "calibrated 21 rows and 22 columns, but a problem here has 22 and 23"},
+		{"cross", "zero(to = 19)", "6", "calibrate", "stage calibrate calibrated 21 rows and 22 columns, but a problem here has 20 and 21"},
 		{"cross", "zero(to = 19)", "6", "", ""}, // a table of one's own
 		{"self", "zero(to = 19)", "6", "calibrate", ""},
-		{"self", "zero(to = 21)", "6", "calibrate", "has 21 rows and 22 columns, and there are problems of 22 and 22 here"},
+		{"self", "zero(to = 21)", "6", "calibrate", "calibrated 21 rows and 22 columns, but a problem here has 22 and 22"},
 	} {
 		about := `{"__metadata__":{"stage":"` + c.stage + `"},"x":{"dtype":"F32","shape":[4,21,22]}}`
 		files := map[string]string{"x.st": safetensors(about), "a.arith": "arith 1\ntask successor { digits = 1..6  pad = " + c.pad + " }\neval.digits = [" + c.digits +

@@ -170,7 +170,7 @@ func (c *checker) extendCases(p point, axis string) []point {
 	}
 	if len(out) == 0 && only != nil {
 		c.report("E0208", only.value.Range, "the axis %s has no case %s", axis, text(only.value)).
-			WithHelp("%s", diag.DidYouMean(dsl.Format(only.value), names, "it has none and"))
+			WithHelp("%s", diag.DidYouMean(dsl.Format(only.value), names, "its cases are"))
 	}
 	return out
 }

@@ -108,7 +108,7 @@ func (s *scope) tableTensor(file, name string, at diag.Range) *tensor {
 	for k, x := range t.values() {
 		if x-x != 0 {
 			s.report("E0219", at, "the table of %s holds %v, as element %d", file, x, k).
-				WithHelp("close cells by a mask, or by a number such as -1e4, beside which nothing of them is left after the softmax")
+				WithHelp("close cells by a mask, or by a number such as -1e4, which the softmax makes 0")
 			return nil
 		}
 	}
@@ -138,8 +138,8 @@ func (c *checker) checkMatrices(s *Spec, path string, site *Site, columns func(l
 		rows, keys := param.Shape[n-2], param.Shape[n-1]
 		for _, l := range slices.Concat(s.trained(), s.evaluated()) {
 			if n, fits := columns(l, keys); !fits || l.target > rows {
-				c.report("E0332", c.at(path), "what stage %s calibrated has %d rows and %d columns, and there are problems of %d and %d here", param.Stage, rows, keys, l.target, n).
-					WithHelp("pad all problems to the width that was calibrated, or calibrate again with extend and pad of this one")
+				c.report("E0332", c.at(path), "stage %s calibrated %d rows and %d columns, but a problem here has %d and %d", param.Stage, rows, keys, l.target, n).
+					WithHelp("pad all problems to the calibrated width, or calibrate again with extend and pad for this width")
 				break
 			}
 		}

@@ -336,7 +336,7 @@ func (c *checker) vetUsual(*Spec) {
 // vetNumber looks at a number, or at the arguments of a choice.
 func (c *checker) vetNumber(row *dsl.Row, path string, v *value) {
 	if usual, odd := row.Unusual(v.num); odd && !slices.Contains(strings.Fields(row.Words), v.word) {
-		c.report("V018", v.at, "%s = %s is hardly meant", path, v.text).WithHelp("usual are %s", usual)
+		c.report("V018", v.at, "%s = %s is implausible", path, v.text).WithHelp("usual values are %s", usual)
 	}
 	for _, o := range row.Choices {
 		for i := range o.Args {

@@ -62,7 +62,7 @@ func (p *Problems) oddities(separator string, rule tokens.Rule) oddities {
 // like nothing or like a space.
 func (o *oddities) unseen(line int, prompt, answer, separator string) {
 	const code = "V021"
-	trim := fmt.Sprintf("remove it, or make it part of what stands between: separator = %q", " "+strings.TrimSpace(separator)+" ")
+	trim := fmt.Sprintf("remove it, or make it part of the separator: separator = %q", " "+strings.TrimSpace(separator)+" ")
 	switch {
 	case strings.TrimRight(answer, " \t") != answer:
 		o.note(code, "remove it: each space is a token of the answer, which has to be said", line, "the answer %q ends with a space", answer)
@@ -76,7 +76,7 @@ func (o *oddities) unseen(line int, prompt, answer, separator string) {
 	hidden := func(r rune) bool { return r != ' ' && (unicode.IsSpace(r) || unicode.Is(unicode.Cf, r)) }
 	for _, part := range []string{prompt, answer} {
 		if at := strings.IndexFunc(part, hidden); at >= 0 {
-			o.note(code, "write a space, or nothing: each character is a token", line, "%q has the character %U, which nobody sees", part, []rune(part[at:])[0])
+			o.note(code, "write a space, or nothing: each character is a token", line, "%q has the character %U, which is invisible", part, []rune(part[at:])[0])
 			return
 		}
 	}

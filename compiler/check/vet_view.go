@@ -42,7 +42,7 @@ func (c *checker) vetWindows(s *Spec) {
 			}
 			if a, b := other.answer[other.row], p.answer[row]; a != b {
 				c.report("V014", c.atFirst("model.decoder.cross.mask", "model.embed.position", "model"),
-					"row %d of %s knows what row %d of %s knows, and they must say %c and %c", other.row, other.text, row, p.text, a, b).
+					"row %d of %s and row %d of %s see the same tokens, but must say %c and %c", other.row, other.text, row, p.text, a, b).
 					WithHelp("no model that sees only this can answer both: open more to each row, or use positions or layers that tell them apart")
 				return
 			}
