@@ -30,14 +30,14 @@ import (
 
 // options is the command line.
 type options struct {
-	Only    []string `help:"Cases, instead of all: ${cases}." placeholder:"CASE"`
-	Peers   []string `help:"Peers, of those that are installed." default:"eager,compile,jax" enum:"eager,compile,jax"`
+	Only    []string `help:"Cases to run, instead of all: ${cases}." placeholder:"CASE"`
+	Peers   []string `help:"Peers, if installed." default:"eager,compile,jax" enum:"eager,compile,jax"`
 	Rounds  int      `help:"Rounds of each case." default:"7"`
 	Quick   bool     `help:"One round of one step, and no page."`
-	Check   bool     `help:"Compare one step of each model with its peers', and time nothing."`
+	Check   bool     `help:"Compare one step of each model with its peers, and time nothing."`
 	Threads int      `help:"Threads of every contestant." default:"${threads}"`
-	Python  string   `help:"Python that has what bench/peers/requirements.txt names." default:"python3"`
-	Out     string   `help:"Where the page goes, - for standard output. By default docs/performance.md after a whole run, else -." short:"o" placeholder:"FILE"`
+	Python  string   `help:"Python with the packages of bench/peers/requirements.txt." default:"python3"`
+	Out     string   `help:"File for the page, - for standard output. Default: docs/performance.md after a whole run, else -." short:"o" placeholder:"FILE"`
 }
 
 func main() {

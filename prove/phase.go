@@ -37,21 +37,21 @@ type phase struct {
 // phases is the table, in the order of running.
 func phases() []phase {
 	return []phase{
-		{"machine", "what the card and the driver are, and how long modules take to load", 0.10,
+		{"machine", "card, driver, and time to load modules", 0.10,
 			machineParts, false, runMachine, false, []string{"CUDA_CACHE_DISABLE=1"}}, // or only the first loading compiles
 		{"kernels", "every kernel of the specs against the kernel interpreter, bit for bit", 0.45,
 			kernelParts, true, runKernels, false, nil},
-		{"steps", "three steps of training of five specs against what the processor makes of them", 0.15,
+		{"steps", "three training steps of five specs against the processor", 0.15,
 			stepParts, false, runSteps, false, nil},
-		{"probes", "what the device does at best: arithmetic, tensor cores, copies, latencies", 0.05,
+		{"probes", "best performance of the device: arithmetic, tensor cores, copies, latencies", 0.05,
 			probeParts, true, runProbe, false, nil},
-		{"fragments", "thousands of inputs through single instructions: recorded, and against the simulator", 0.10,
+		{"fragments", "single instructions on thousands of inputs: recorded, and compared with the simulator", 0.10,
 			fragmentParts, true, runFragments, false, nil},
-		{"timed", "every kernel of three models at the shapes of training, by the device's clock", 0.12,
+		{"timed", "every kernel of three models at training shapes, timed by the device", 0.12,
 			timedParts, false, runTimed, false, nil},
-		{"peers", "training steps of mlc and of PyTorch by turns, where Python with torch is found", 0.20,
+		{"peers", "training steps of mlc and PyTorch in turn, if Python with torch is installed", 0.20,
 			peerParts, true, runPeers, true, nil},
-		{"tools", "what compute-sanitizer, ncu and nsys say, where they are installed", 0.10,
+		{"tools", "reports of compute-sanitizer, ncu and nsys, if installed", 0.10,
 			toolParts, false, runTool, false, nil},
 	}
 }

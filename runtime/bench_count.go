@@ -16,8 +16,8 @@ const (
 
 // countFlags choose the card that --device count counts for.
 type countFlags struct {
-	Card string `help:"With --device count: the card, by a part of its name such as h100 sxm or 4090. H200 if not given." placeholder:"NAME"`
-	SMs  int    `help:"With --device count: multiprocessors, instead of the card's own." name:"sms" positive:"132" placeholder:"N"`
+	Card string `help:"With --device count: the card, by part of its name, such as h100 sxm or 4090. Default: H200." placeholder:"NAME"`
+	SMs  int    `help:"With --device count: number of multiprocessors, instead of the card's." name:"sms" positive:"132" placeholder:"N"`
 }
 
 func (f *countFlags) given() bool { return f.Card != "" || f.SMs > 0 }

@@ -20,9 +20,9 @@ const maxThreads = 1024
 
 // deviceFlags choose the machine.
 type deviceFlags struct {
-	Device  string `help:"auto: an NVIDIA GPU if there is one, else the processor; cpu; cuda; sim: a simulated GPU that checks every access, very slow; count: with bench, a GPU that computes nothing and counts everything." default:"auto" placeholder:"auto"`
-	CPU     string `help:"Instructions: auto, go, avx2 or avx512. All give the same bits." name:"cpu" default:"auto" placeholder:"auto"`
-	Threads int    `help:"Threads, 0 for all. Any number gives the same bits." default:"0" placeholder:"N"`
+	Device  string `help:"auto: an NVIDIA GPU if present, else the processor; cpu; cuda; sim: a simulated GPU that checks every access, very slow; count: with bench, a GPU that computes nothing and counts everything." default:"auto" placeholder:"auto"`
+	CPU     string `help:"Instruction set: auto, go, avx2 or avx512. All give the same bits." name:"cpu" default:"auto" placeholder:"auto"`
+	Threads int    `help:"Number of threads, 0 for all. Any number gives the same bits." default:"0" placeholder:"N"`
 
 	trains bool // not only tests
 }

@@ -19,10 +19,10 @@ import (
 type benchCmd struct {
 	deviceFlags
 	countFlags
-	Steps  int  `help:"Steps to time or to count, 0 for as many as take some seconds." default:"0" placeholder:"N"`
-	Batch  int  `help:"Examples a step, instead of the spec's." positive:"64" placeholder:"N"`
-	Padded bool `help:"Pad all sequences to the longest, as train.lengths = padded does."`
-	Serve  bool `help:"For each line of standard input, a number, run so many steps and print the seconds that they took."`
+	Steps  int  `help:"Steps to time or count; 0 for some seconds' worth." default:"0" placeholder:"N"`
+	Batch  int  `help:"Examples per step, instead of the spec's." positive:"64" placeholder:"N"`
+	Padded bool `help:"Pad all sequences to the longest, like train.lengths = padded."`
+	Serve  bool `help:"For each number on standard input, one per line, run that many steps and print their seconds."`
 	JSON   bool `help:"Print the result as JSON." name:"json"`
 }
 

@@ -25,13 +25,13 @@ import (
 type evalCmd struct {
 	deviceFlags
 	Dir      string     `arg:"" name:"RUN" help:"Run directory."`
-	Grid     *eval.Grid `help:"Lengths of both operands to test, every pair of them, instead of the spec's tests." placeholder:"1..100,1..100"`
-	Diagonal *eval.Span `help:"Lengths to test where both operands have the same." placeholder:"101..160"`
-	Digits   []int      `help:"The same, one by one." placeholder:"6,10,20"`
-	Samples  int        `help:"Problems a length, or a pair of lengths. With another number, metric or mode than the spec's, or another --times, the result is in a folder below eval." positive:"1000" placeholder:"N"`
-	Times    int        `help:"Run the loop so often, instead of as often as in training." positive:"8" placeholder:"N"`
-	Metric   string     `help:"exact_match: all of an answer is right; first_token: its first token is." enum:"exact_match,first_token," default:""`
-	Mode     string     `help:"verify: one pass a problem; greedy: a token at a time; settle: greedy, with as many runs of the loop, --times at most, as it takes until an answer stays the same." enum:"verify,greedy,settle," default:""`
+	Grid     *eval.Grid `help:"Lengths of both operands to test, in every pair, instead of the spec's tests." placeholder:"1..100,1..100"`
+	Diagonal *eval.Span `help:"Lengths to test with both operands equally long." placeholder:"101..160"`
+	Digits   []int      `help:"The same lengths, listed." placeholder:"6,10,20"`
+	Samples  int        `help:"Problems per length or pair of lengths. If this, the metric, the mode or --times differs from the spec, the result goes to a folder below eval." positive:"1000" placeholder:"N"`
+	Times    int        `help:"Recurrences of the loop, instead of training's." positive:"8" placeholder:"N"`
+	Metric   string     `help:"exact_match: the whole answer is right; first_token: its first token is." enum:"exact_match,first_token," default:""`
+	Mode     string     `help:"verify: one pass per problem; greedy: token by token; settle: greedy, with recurrences of the loop until the answer stays the same, at most --times." enum:"verify,greedy,settle," default:""`
 	Quiet    bool       `help:"Show no progress." short:"q"`
 	JSON     bool       `help:"Print the run directory and the result as JSON." name:"json"`
 }

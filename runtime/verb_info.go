@@ -31,7 +31,7 @@ func (a app) devices() []string {
 
 // infoCmd is the verb info.
 type infoCmd struct {
-	JSON bool `help:"Print it as JSON." name:"json"`
+	JSON bool `help:"Print as JSON." name:"json"`
 }
 
 // info is what the verb info says.

@@ -19,10 +19,10 @@ import (
 type solveCmd struct {
 	deviceFlags
 	Dir      string   `arg:"" name:"RUN" help:"Run directory."`
-	Problems []string `arg:"" optional:"" name:"PROBLEM" help:"What to solve; without any, a problem a line of standard input."`
-	Times    int      `help:"Run the loop so often, instead of as often as in training." positive:"8" placeholder:"N"`
-	Thinking bool     `help:"Show what would have been answered after each run of the loop. With --json mlc plot draws it."`
-	JSON     bool     `help:"Print as JSON the problem, the model's answer, and where it is known what is expected and whether the answer is right." name:"json"`
+	Problems []string `arg:"" optional:"" name:"PROBLEM" help:"Problems to solve; by default one per line of standard input."`
+	Times    int      `help:"Recurrences of the loop, instead of training's." positive:"8" placeholder:"N"`
+	Thinking bool     `help:"Show the answer after each recurrence of the loop. mlc plot draws it from the output with --json."`
+	JSON     bool     `help:"Print as JSON the problem, the model's answer and, if known, the expected answer and whether the model is right." name:"json"`
 }
 
 // answer is one line of solve --json. What is known of the right answer is absent where

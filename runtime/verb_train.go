@@ -22,15 +22,15 @@ import (
 type trainCmd struct {
 	deviceFlags
 	Out      string        `help:"Run directory, instead of runs/NAME/<time>-<hash>." placeholder:"DIR"`
-	Seed     *uint64       `help:"Seed of everything random, instead of the spec's." placeholder:"N"`
-	Steps    int           `help:"Train for so many steps, instead of the spec's budget." positive:"500" xor:"budget" placeholder:"N"`
-	Examples int64         `help:"Train for so many examples." positive:"100000" xor:"budget" placeholder:"N"`
-	FLOP     float64       `help:"Train for so many floating-point operations: 8e18." positive:"8e18" name:"flop" xor:"budget" placeholder:"N"`
-	Time     time.Duration `help:"Train for so long: 90s, 5m, 2h." positive:"5m" xor:"budget" placeholder:"D"`
-	Resume   bool          `help:"Go on with the run in --out, or with the newest run of this spec."`
+	Seed     *uint64       `help:"Seed of all random numbers, instead of the spec's." placeholder:"N"`
+	Steps    int           `help:"Steps to train for, instead of the spec's budget." positive:"500" xor:"budget" placeholder:"N"`
+	Examples int64         `help:"Examples to train on." positive:"100000" xor:"budget" placeholder:"N"`
+	FLOP     float64       `help:"Floating-point operations to train for: 8e18." positive:"8e18" name:"flop" xor:"budget" placeholder:"N"`
+	Time     time.Duration `help:"Time to train for: 90s, 5m, 2h." positive:"5m" xor:"budget" placeholder:"D"`
+	Resume   bool          `help:"Continue the run in --out, or the newest run of this spec."`
 	Save     time.Duration `help:"Time between checkpoints." default:"1m" placeholder:"D"`
-	Until    string        `help:"Of a spec with stages: end after this one." placeholder:"STAGE"`
-	GoOn     bool          `help:"Of a spec with stages: go on to the next one where the exact match that ends a stage was not reached."`
+	Until    string        `help:"In a spec with stages: stop after this stage." placeholder:"STAGE"`
+	GoOn     bool          `help:"In a spec with stages: continue even if a stage misses the exact match that ends it."`
 	Quiet    bool          `help:"Show no progress." short:"q"`
 	JSON     bool          `help:"Print the run directory and the result as JSON." name:"json"`
 }

@@ -25,15 +25,15 @@ import (
 
 // options is the command line.
 type options struct {
-	Kills    int           `help:"Kills to make." placeholder:"N"`
-	Failures int           `help:"System calls to let fail, where there is strace." placeholder:"N"`
-	Damages  int           `help:"Files to damage." placeholder:"N"`
+	Kills    int           `help:"Number of kills." placeholder:"N"`
+	Failures int           `help:"Number of failing system calls, if strace is installed." placeholder:"N"`
+	Damages  int           `help:"Number of damaged files." placeholder:"N"`
 	Fuzz     time.Duration `help:"Time for each fuzz test of the module, in turn." placeholder:"1m"`
-	Inputs   int           `help:"Go on with the fastest fuzz tests until there were so many inputs." placeholder:"N"`
-	Seed     uint64        `help:"Seed of all that is drawn but inputs." default:"1"`
-	Case     string        `help:"One case again, as in damage/4711." placeholder:"KIND/N"`
-	Jobs     int           `help:"Cases at once." default:"2"`
-	Limit    time.Duration `help:"After which a process hangs." default:"1m"`
+	Inputs   int           `help:"Continue the fastest fuzz tests up to this many inputs." placeholder:"N"`
+	Seed     uint64        `help:"Seed of all random numbers but fuzz inputs." default:"1"`
+	Case     string        `help:"Repeat one case, as in damage/4711." placeholder:"KIND/N"`
+	Jobs     int           `help:"Cases run at once." default:"2"`
+	Limit    time.Duration `help:"Time after which a process counts as hanging." default:"1m"`
 	Write    bool          `help:"Write docs/reliability.md."`
 }
 

@@ -11,13 +11,13 @@ import (
 // buildCmd is the verb build.
 type buildCmd struct {
 	Files    []string `arg:"" name:"FILE" help:"Specs."`
-	Out      string   `help:"Folder for programs: FILE goes to DIR/NAME. By default generated, below the module's root." short:"o" placeholder:"DIR"`
-	Bin      string   `help:"Folder for binaries. By default bin, below the module's root." placeholder:"DIR"`
-	NoBinary bool     `help:"Write the programs and do not build them."`
+	Out      string   `help:"Folder for programs: FILE goes to DIR/NAME. Default: generated, below the module's root." short:"o" placeholder:"DIR"`
+	Bin      string   `help:"Folder for binaries. Default: bin, below the module's root." placeholder:"DIR"`
+	NoBinary bool     `help:"Write programs without building them."`
 	Set      []string `help:"Set an attribute: --set model.width=32." sep:"none" placeholder:"PATH=VALUE"`
-	Point    []string `help:"Of a sweep only these trainings." sep:"none" placeholder:"AXIS=VALUE,…"`
-	Check    bool     `help:"Write nothing; tell whether what is on disk is what the specs give." xor:"once"`
-	Watch    bool     `help:"Build again whenever a spec or a file that it includes changes." short:"w" xor:"once"`
+	Point    []string `help:"In a sweep: only these trainings." sep:"none" placeholder:"AXIS=VALUE,…"`
+	Check    bool     `help:"Write nothing; check that files on disk match the specs." xor:"once"`
+	Watch    bool     `help:"Build again whenever a spec or an included file changes." short:"w" xor:"once"`
 	Dump     string   `help:"Also print a stage of the compilation (see mlc explain --help)." placeholder:"STAGE"`
 }
 
@@ -25,9 +25,9 @@ type buildCmd struct {
 func (buildCmd) Help() string {
 	return `Examples:
   mlc build specs/successor.arith            writes generated/successor/ and bin/successor
-  mlc build --check specs/*.arith            are the programs fresh? exit 1 if not
+  mlc build --check specs/*.arith            exit 1 if programs are stale
   mlc build x.arith --set train.batch=64     another program: generated/x-HASH
-  mlc build sweep.arith --point seed=1       those trainings of a sweep: generated/sweep-…-seed-1
+  mlc build sweep.arith --point seed=1       these trainings of a sweep: generated/sweep-…-seed-1
   mlc build --watch x.arith                  until Ctrl-C
 
 In Go code, beside a spec: //go:generate mlc build --no-binary x.arith`

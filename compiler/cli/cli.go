@@ -27,26 +27,26 @@ const (
 // verbs is the command line.
 type verbs struct {
 	Color   string           `help:"Color messages: auto, always or never." enum:"auto,always,never" default:"auto" placeholder:"auto"`
-	JSON    bool             `help:"Print results and findings as JSON on standard output, one object a line." name:"json"`
-	Quiet   bool             `help:"Do not say what was written." short:"q"`
-	Verbose bool             `help:"Name each file that is written and each command that is run." short:"v"`
+	JSON    bool             `help:"Print results and findings as JSON on standard output, one object per line." name:"json"`
+	Quiet   bool             `help:"Do not report written files." short:"q"`
+	Verbose bool             `help:"Report each written file and each command run." short:"v"`
 	Version kong.VersionFlag `help:"Print the version."`
 
-	Init       initCmd       `cmd:"" help:"Begin a spec, with comments, and a module to build it in."`
-	Fmt        fmtCmd        `cmd:"" help:"Rewrite specs in the one style."`
-	Vet        vetCmd        `cmd:"" help:"Find all errors, and what is hardly meant."`
-	Explain    explainCmd    `cmd:"" help:"Show what a spec becomes, stage by stage, or what an error code means."`
+	Init       initCmd       `cmd:"" help:"Create a commented spec, and a module to build it in."`
+	Fmt        fmtCmd        `cmd:"" help:"Format specs in the one style."`
+	Vet        vetCmd        `cmd:"" help:"Find all errors, and likely mistakes."`
+	Explain    explainCmd    `cmd:"" help:"Show a spec stage by stage, or explain an error code."`
 	Build      buildCmd      `cmd:"" help:"Compile specs to Go programs and build them."`
 	Diff       diffCmd       `cmd:"" help:"Compare every kernel with the interpreters."`
 	PTX        ptxCmd        `cmd:"" name:"ptx" help:"Check and run the PTX of any compiler, without a GPU."`
-	Prove      proveCmd      `cmd:"" help:"Prove that a GPU computes what it should, and measure how fast."`
+	Prove      proveCmd      `cmd:"" help:"Prove that a GPU computes correctly, and measure its speed."`
 	Train      trainCmd      `cmd:"" passthrough:"" help:"Build the trainer of a spec if it is stale, and train."`
-	Plot       plotCmd       `cmd:"" help:"Draw grids, curves and attention of runs, or print their results as tables."`
-	Info       infoCmd       `cmd:"" help:"Show versions and what the processor can do."`
-	Completion completionCmd `cmd:"" help:"Print what makes a shell complete the words of mlc."`
+	Plot       plotCmd       `cmd:"" help:"Draw grids, curves and attention of runs, or print results as tables."`
+	Info       infoCmd       `cmd:"" help:"Show versions and the processor's features."`
+	Completion completionCmd `cmd:"" help:"Print a shell's completion script for mlc."`
 	LSP        lspCmd        `cmd:"" name:"lsp" help:"Serve an editor on standard input and output (see docs/editor)."`
-	ProvePart  provePartCmd  `cmd:"" hidden:"" name:"prove-part" help:"Do one part of prove."`
-	Complete   completeCmd   `cmd:"" hidden:"" passthrough:"" help:"List the words that may stand where the last one does."`
+	ProvePart  provePartCmd  `cmd:"" hidden:"" name:"prove-part" help:"Run one part of prove."`
+	Complete   completeCmd   `cmd:"" hidden:"" passthrough:"" help:"List completions of the last word."`
 }
 
 // app is the world that a verb runs in. Results go to out, the rest to err.

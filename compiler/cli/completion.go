@@ -49,7 +49,7 @@ func (c *completionCmd) Run(a *app) error {
 
 // completeCmd is the verb that the scripts call.
 type completeCmd struct {
-	Words []string `arg:"" optional:"" help:"The words after mlc, the last one perhaps not complete."`
+	Words []string `arg:"" optional:"" help:"Words after mlc; the last may be incomplete."`
 }
 
 // Run prints what the last word may become, one word a line.

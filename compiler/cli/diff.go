@@ -17,25 +17,25 @@ import (
 // diffCmd is the verb diff.
 type diffCmd struct {
 	File    string   `arg:"" name:"FILE" help:"A spec."`
-	Device  string   `help:"What is compared: ${enum}; cpu is the generated Go, cuda the PTX on a GPU, sim the same PTX on the simulator, ref the kernel interpreter." enum:"cpu,cuda,sim,ref" default:"cpu" placeholder:"cpu"`
-	Exact   bool     `help:"Also want every bit as the kernel interpreter has it."`
+	Device  string   `help:"Device to compare: ${enum}; cpu is the generated Go, cuda the PTX on a GPU, sim the same PTX on the simulator, ref the kernel interpreter." enum:"cpu,cuda,sim,ref" default:"cpu" placeholder:"cpu"`
+	Exact   bool     `help:"Require the kernel interpreter's bits, too."`
 	Kernel  []string `help:"Only these kernels." placeholder:"NAME"`
-	Lengths []int    `help:"Numbers of rows that the answers have." default:"1,7,33" placeholder:"1,7,33"`
+	Lengths []int    `help:"Numbers of rows in the answers." default:"1,7,33" placeholder:"1,7,33"`
 	Set     []string `help:"Set an attribute: --set model.width=32." sep:"none" placeholder:"PATH=VALUE"`
-	Point   []string `help:"Of a sweep only these trainings." sep:"none" placeholder:"AXIS=VALUE,…"`
+	Point   []string `help:"In a sweep: only these trainings." sep:"none" placeholder:"AXIS=VALUE,…"`
 }
 
 // Help is printed below the usage.
 func (diffCmd) Help() string {
-	return fmt.Sprintf(`Each kernel runs alone, on random inputs of order 1 for two examples. What it
-computes is compared with the tensor function that it was made from, in float64,
-and with the kernel interpreter, bit by bit. Shown is the element that is farthest
-from float64: its distance, the same in units of the largest element of its buffer,
-and what the distance may be: %.0e of that element, or of 1 where it is smaller,
-and more where the inputs' own rounding makes more.
+	return fmt.Sprintf(`Each kernel runs alone, on random inputs of order 1 for two examples. Its results
+are compared with its tensor function, in float64, and with the kernel interpreter,
+bit by bit. The output shows the element farthest from float64: its distance, the
+distance in units of the largest element of its buffer, and the largest allowed
+distance: %.0e of that element, or of 1 if it is smaller, and more where rounding
+of the inputs makes more.
 Exit code 1 if an element is farther off, or, with --exact, if a bit differs. The
-simulator checks every access of a kernel on the way: what it reports fails, too.
-Of a sweep, each training is compared, but for kernels that an earlier one has.
+simulator checks every access of a kernel: a report fails, too.
+In a sweep, each training is compared, except for kernels of earlier ones.
 
 Examples:
   mlc diff x.arith --exact

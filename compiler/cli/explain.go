@@ -17,14 +17,14 @@ type explainCmd struct {
 	What     string   `arg:"" name:"FILE|CODE" help:"A spec, or the code of an error or warning."`
 	Stage    string   `help:"Print the spec at a stage of its compilation." xor:"stage" placeholder:"STAGE"`
 	Resolved bool     `help:"Print the spec with every default written out: --stage resolved." xor:"stage"`
-	Line     string   `help:"Follow one line of the spec, or of a file that it includes, through all stages, or to its text at one with --stage." xor:"line" placeholder:"[FILE:]LINE"`
-	HTML     string   `name:"html" help:"Write one page with all stages side by side, linked by the lines of the spec." xor:"line,stage" placeholder:"FILE"`
-	Func     string   `help:"Only what concerns one function of the model and its gradient." placeholder:"NAME"`
-	Only     string   `help:"Of a spec with stages only this one." placeholder:"STAGE"`
+	Line     string   `help:"Follow one line of the spec or an included file through all stages, or to its text at one with --stage." xor:"line" placeholder:"[FILE:]LINE"`
+	HTML     string   `name:"html" help:"Write a page with all stages side by side, linked by spec lines." xor:"line,stage" placeholder:"FILE"`
+	Func     string   `help:"Show only one function of the model and its gradient." placeholder:"NAME"`
+	Only     string   `help:"In a spec with stages: only this stage." placeholder:"STAGE"`
 	Set      []string `help:"Set an attribute: --set model.width=32." sep:"none" placeholder:"PATH=VALUE"`
-	Point    []string `help:"Of a sweep only these trainings." sep:"none" placeholder:"AXIS=VALUE,…"`
-	Card     string   `help:"With --stage launches: the card, by a part of its name such as h100 sxm or 4090. H200 if not given." placeholder:"NAME"`
-	SMs      int      `name:"sms" help:"With --stage launches: multiprocessors, instead of the card's own." placeholder:"N"`
+	Point    []string `help:"In a sweep: only these trainings." sep:"none" placeholder:"AXIS=VALUE,…"`
+	Card     string   `help:"With --stage launches: the card, by part of its name, such as h100 sxm or 4090. Default: H200." placeholder:"NAME"`
+	SMs      int      `name:"sms" help:"With --stage launches: number of multiprocessors, instead of the card's." placeholder:"N"`
 }
 
 // Help is printed below the usage.
@@ -38,7 +38,7 @@ func (explainCmd) Help() string {
 Examples:
   mlc explain specs/successor.arith                       parameters, work, memory, kernels
   mlc explain specs/successor.arith --stage kernel --func head
-  mlc explain specs/successor.arith --line 44             what becomes of a line
+  mlc explain specs/successor.arith --line 44             a line through all stages
   mlc explain specs/successor.arith --html page.html
   mlc explain specs/successor.arith --stage launches --card "h100 sxm"
   mlc explain specs/abacus/table3.arith                   every training of a sweep, one a line

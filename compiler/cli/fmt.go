@@ -15,16 +15,16 @@ import (
 
 // fmtCmd is the verb fmt.
 type fmtCmd struct {
-	Files []string `arg:"" optional:"" name:"FILE" help:"Specs, or - for standard input to standard output. By default all in the current folder."`
-	List  bool     `help:"Name the files whose style is another, and change nothing." short:"l"`
-	Diff  bool     `help:"Show what would change, and change nothing." short:"d"`
-	Check bool     `help:"As -l, and exit with 1 if there are any."`
+	Files []string `arg:"" optional:"" name:"FILE" help:"Specs, or - for standard input to standard output. Default: all in the current folder."`
+	List  bool     `help:"List files in another style, and change nothing." short:"l"`
+	Diff  bool     `help:"Show changes, and make none." short:"d"`
+	Check bool     `help:"Like -l, and exit with 1 if any are listed."`
 }
 
 // Help is printed below the usage.
 func (fmtCmd) Help() string {
-	return `Rewrites specs in the one style and names those that changed. Comments stay, and
-so does the meaning.
+	return `Formats specs in the one style and lists those that changed. Comments and meaning
+stay.
 
 Examples:
   mlc fmt                       every spec in this folder

@@ -15,9 +15,9 @@ import (
 
 // initCmd is the verb init.
 type initCmd struct {
-	Name     string `arg:"" name:"NAME" help:"What the spec is called: it becomes NAME.arith in the current folder."`
-	From     string `help:"Begin with ${enum}." enum:"${starters}" default:"successor" placeholder:"STARTER"`
-	Checkout string `help:"Folder of mlc's source that trainers are built with, for an mlc that cannot tell where its own is." placeholder:"DIR"`
+	Name     string `arg:"" name:"NAME" help:"Name of the spec: NAME.arith in the current folder."`
+	From     string `help:"Starter: ${enum}." enum:"${starters}" default:"successor" placeholder:"STARTER"`
+	Checkout string `help:"Folder of mlc's source for building trainers, if mlc cannot find it." placeholder:"DIR"`
 }
 
 // Help is printed below the usage.
@@ -28,8 +28,8 @@ func (initCmd) Help() string {
 		fmt.Fprintf(&b, "  %-10s %s\n", s.name, s.doc)
 	}
 	b.WriteString(`
-In a folder that is in no Go module, a go.mod is written as well, so that the
-trainer can be built. Nothing is overwritten.
+Outside a Go module, a go.mod is written as well, so that the trainer can be built.
+Nothing is overwritten.
 
 Examples:
   mlc init mine
@@ -44,12 +44,12 @@ type starter struct {
 }
 
 var starters = []starter{
-	{"successor", "n + 1 with windows of attention: the quick start", nil},
-	{"window", "addition with windows of attention and cyclic positions", nil},
-	{"fire", "a bias of attention of one's own, written out: FIRE", nil},
+	{"successor", "n + 1 with attention windows: the quick start", nil},
+	{"window", "addition with attention windows and cyclic positions", nil},
+	{"fire", "a custom attention bias, written out: FIRE", nil},
 	{"looped", "addition with a looped decoder and Abacus positions", nil},
-	{"abc", "train, calibrate a bias on what was learnt, train again", nil},
-	{"grokking", "a + b modulo 97 from a file: learnt by heart first, understood later", sums},
+	{"abc", "train, calibrate a bias from the attention, train again", nil},
+	{"grokking", "a + b modulo 97 from a file: memorized first, generalized later", sums},
 }
 
 // sums are all problems of a + b modulo 97.

@@ -16,33 +16,33 @@ import (
 
 // plotCmd is the verb plot.
 type plotCmd struct {
-	Runs     []string `arg:"" name:"RUN" help:"Run directories, or files with what solve --thinking --json has printed."`
-	Kind     string   `help:"What to show: ${enum}." enum:"${kinds}" default:"all" placeholder:"all"`
-	Out      string   `help:"Folder for the figures; by default plots, in the run directory if there is one." short:"o" placeholder:"DIR"`
+	Runs     []string `arg:"" name:"RUN" help:"Run directories, or files with the output of solve --thinking --json."`
+	Kind     string   `help:"Kind of figure: ${enum}." enum:"${kinds}" default:"all" placeholder:"all"`
+	Out      string   `help:"Folder for the figures. Default: plots, in the run directory if there is only one." short:"o" placeholder:"DIR"`
 	Format   string   `help:"png, svg, pdf: figures; text, markdown, csv: tables, printed." enum:"png,svg,pdf,text,markdown,csv," default:"" placeholder:"png"`
 	Eval     string   `help:"Part of the evaluation to draw, a folder below eval: times-8, samples-100, first_token." placeholder:"FOLDER"`
-	Each     bool     `help:"A line for each run, instead of the mean and a band of one standard deviation of those that differ in the seed alone."`
-	LogSteps bool     `help:"Loss and training over steps, on a logarithmic axis."`
-	Digits   []int    `help:"Lengths to be columns of a table; by default all, or means where those are many." placeholder:"6,10,20"`
+	Each     bool     `help:"Draw a line per run, instead of mean and standard-deviation band of runs that differ only in the seed."`
+	LogSteps bool     `help:"Draw loss and training over steps, on a logarithmic axis."`
+	Digits   []int    `help:"Lengths as columns of a table. Default: all, or means if there are many." placeholder:"6,10,20"`
 }
 
 // Help is printed below the usage.
 func (plotCmd) Help() string {
-	return `Draws what there is:
-  grid       a heat map of both lengths with a red square around what was trained,
-             the mean over seeds
+	return `Draws the available figures:
+  grid       heat map of both lengths, mean over seeds; a red square marks the
+             trained lengths
   length     exact match by length
-  loss       while training, of training and held-out problems where both were measured;
-             the stages of a run are lines of their own
-  training   exact match while training, the same
-  attention  of a calibration, head by head: the attention that was read, and the bias
-             that was made of it
-  table      exact match, a run a line; a table can also be had of attention: the
-             lines that each head keeps
+  loss       loss during training, on training and held-out problems where both were
+             measured; each stage of a run has its own line
+  training   exact match during training, likewise
+  attention  for each head of a calibration: the attention read, and the bias made
+             from it
+  table      exact match, one run per line; attention as a table: the lines that each
+             head keeps
 
-Of runs that differ only in the seed, length, loss and training show the mean with a
-band of one standard deviation (of n seeds, with n-1; of loss, that of its logarithm),
-where all of them have been measured. --each draws a line for each run instead.
+For runs that differ only in the seed, length, loss and training show the mean with a
+band of one standard deviation (over n seeds, with n-1; for loss, of its logarithm),
+where all runs were measured. --each draws a line for each run instead.
 
 Examples:
   mlc plot runs/looped/20260101-120000-1a2b3c4d

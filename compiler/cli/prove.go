@@ -13,12 +13,12 @@ import (
 
 // proveCmd is the verb prove.
 type proveCmd struct {
-	Device string        `help:"What is proved: ${enum}; cuda is the GPU of this machine; sim the simulator, at reduced sizes; count a GPU that computes nothing." enum:"cuda,sim,count" default:"cuda" placeholder:"cuda"`
-	Budget time.Duration `help:"Time for everything together." default:"540s" placeholder:"540s"`
-	Out    string        `help:"File for the result; by default prove-DEVICE-TIME.json here." short:"o" placeholder:"FILE"`
+	Device string        `help:"Device to prove: ${enum}; cuda is the GPU of this machine; sim the simulator, at reduced sizes; count a GPU that computes nothing." enum:"cuda,sim,count" default:"cuda" placeholder:"cuda"`
+	Budget time.Duration `help:"Time for all phases." default:"540s" placeholder:"540s"`
+	Out    string        `help:"File for the result. Default: prove-DEVICE-TIME.json here." short:"o" placeholder:"FILE"`
 	Only   []string      `help:"Only these phases." placeholder:"PHASE,…"`
-	Seed   uint64        `help:"Of what is drawn." default:"1" placeholder:"1"`
-	Replay string        `help:"Hold what a result has recorded of single instructions against the simulator, without a device." placeholder:"FILE"`
+	Seed   uint64        `help:"Seed of random numbers." default:"1" placeholder:"1"`
+	Replay string        `help:"Compare a result's records of single instructions with the simulator, without a device." placeholder:"FILE"`
 }
 
 // Help is printed below the usage.
@@ -29,10 +29,10 @@ func (proveCmd) Help() string {
 		fmt.Fprintf(&b, "  %-10s %s\n", p[0], p[1])
 	}
 	b.WriteString(`
-Each part of a phase is a process of its own, with a share of the budget: one that
-dies or never ends is reported, and the next goes on. The result is written after
-every phase, and at the end a page for people (docs/gpu.md).
-Exit code 0 if everything that applies was checked, and is right; 1 if not.
+Each part of a phase runs in its own process, with a share of the budget. If one
+dies or never ends, this is reported, and the next runs. The result is written after
+every phase, and a readable page at the end (docs/gpu.md).
+Exit code 0 if everything applicable was checked and is right; 1 if not.
 
 Examples:
   mlc prove

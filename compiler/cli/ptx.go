@@ -12,7 +12,7 @@ import (
 
 // ptxCmd is the verb ptx: the simulator as a tool for anyone's PTX.
 type ptxCmd struct {
-	Check ptxCheckCmd `cmd:"" help:"Say whether PTX can be run, and list its kernels."`
+	Check ptxCheckCmd `cmd:"" help:"Check that PTX can run, and list its kernels."`
 	Run   ptxRunCmd   `cmd:"" help:"Run a kernel without a GPU, and check every access."`
 }
 
@@ -23,9 +23,9 @@ type ptxCheckCmd struct {
 
 // Help is printed below the usage.
 func (ptxCheckCmd) Help() string {
-	return `Everything is checked that can be before a kernel runs: syntax, the operands and
-types of each instruction, the version and the target that it needs. An instruction
-that the simulator does not know is an error. docs/ptx-sim.md lists what it knows.
+	return `Checks everything possible before a kernel runs: syntax, and the operands, types,
+version and target of each instruction. An instruction unknown to the simulator is
+an error. docs/ptx-sim.md lists the known ones.
 
 Example:
   mlc ptx check kernels.ptx`

@@ -17,20 +17,20 @@ import (
 // ptxRunCmd is the verb ptx run.
 type ptxRunCmd struct {
 	File     string   `arg:"" name:"FILE.ptx" help:"PTX of any compiler."`
-	Kernel   string   `help:"Which kernel; not needed if there is one." placeholder:"NAME"`
-	Grid     []int    `help:"Blocks of the grid." default:"1" placeholder:"X,Y,Z"`
-	Block    []int    `help:"Threads of a block." default:"32" placeholder:"X,Y,Z"`
+	Kernel   string   `help:"Kernel to run; optional if there is only one." placeholder:"NAME"`
+	Grid     []int    `help:"Blocks per grid." default:"1" placeholder:"X,Y,Z"`
+	Block    []int    `help:"Threads per block." default:"32" placeholder:"X,Y,Z"`
 	Smem     int      `help:"Bytes of dynamic shared memory." placeholder:"N"`
-	Arg      []string `help:"An argument, in the order of the parameters (see below)." sep:"none" placeholder:"KIND:VALUE"`
-	Arch     int      `help:"The GPU: ${enum}; 0 is the first that runs the file." enum:"0,80,86,89,90" default:"0" placeholder:"80"`
-	Seed     uint64   `help:"Of everything that is drawn." placeholder:"N"`
+	Arg      []string `help:"Argument, in the order of the parameters (see below)." sep:"none" placeholder:"KIND:VALUE"`
+	Arch     int      `help:"GPU architecture: ${enum}; 0 is the first that runs the file." enum:"0,80,86,89,90" default:"0" placeholder:"80"`
+	Seed     uint64   `help:"Seed of random numbers." placeholder:"N"`
 	Order    string   `help:"How warps and blocks take turns: ${enum}." enum:"round-robin,reversed,random,greedy" default:"round-robin" placeholder:"round-robin"`
-	Orders   []string `help:"Run in several orders, or all of them, and want the same bits of each." placeholder:"all"`
-	Eager    bool     `help:"Asynchronous copies are done at once, not when they are waited for."`
-	Jitter   bool     `help:"Approximate instructions err, within their bounds."`
-	Strict   bool     `help:"What is warned of is an error, too."`
-	MaxSteps int64    `help:"Instructions of lanes after which the kernel is taken to run for ever." default:"100000000000" placeholder:"N"`
-	Stats    bool     `help:"Say how much was executed, and how fast."`
+	Orders   []string `help:"Run in several orders, or all, and require the same bits from each." placeholder:"all"`
+	Eager    bool     `help:"Do asynchronous copies at once, not at their wait."`
+	Jitter   bool     `help:"Let approximate instructions err, within their bounds."`
+	Strict   bool     `help:"Treat warnings as errors."`
+	MaxSteps int64    `help:"Lane instructions after which a kernel counts as endless." default:"100000000000" placeholder:"N"`
+	Stats    bool     `help:"Print how much was executed, and how fast."`
 }
 
 // Help is printed below the usage.
@@ -38,14 +38,14 @@ func (ptxRunCmd) Help() string {
 	return `Arguments are --arg, in the order of the parameters:
   u32:7 s32:-7 f32:0.5   scalars: u8 to u64, s8 to s64, f32, f64
   in:FILE                memory that holds a file
-  inout:FILE             the same, and the file becomes what the kernel leaves there
-  out:BYTES:FILE         memory that holds nothing yet, and is written to a file
-  raw:FILE               the bytes of a structure that is passed by value
-Data races, accesses out of bounds, misaligned or to what was never written,
+  inout:FILE             the same; the kernel's result overwrites the file
+  out:BYTES:FILE         uninitialized memory that is written to a file
+  raw:FILE               the bytes of a structure passed by value
+Data races, out-of-bounds or misaligned accesses, reads of uninitialized memory,
 barriers that not all threads reach, deadlocks and endless waits end the run with
-exit code 1 and say where they are. Then no file is written. Warnings are about
-what compilers do on purpose: unordered writes of one and the same value, copies
-that nobody waits for, output that is not written. See docs/ptx-sim.md.
+exit code 1 and their place; then no file is written. Warnings concern what
+compilers do on purpose: unordered writes of the same value, copies without a wait,
+unwritten output. See docs/ptx-sim.md.
 
 Example:
   mlc ptx run saxpy.ptx --grid 4 --block 256 --arg in:x.bin --arg inout:y.bin --arg f32:2 --arg u32:1000`

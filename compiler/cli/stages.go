@@ -26,16 +26,16 @@ type stage struct {
 func stages(on onCard) []stage {
 	return []stage{
 		{"resolved", "the spec with every default written out", resolvedText},
-		{"data", "problems as text, as tokens, with Abacus rows and with what each row is to say", dataText},
-		{"ir", "tensor IR of the programs without gradients, as package model writes it", irText},
+		{"data", "problems as text and tokens, with Abacus rows and the label of each row", dataText},
+		{"ir", "tensor IR of the programs without gradients, as package model builds it", irText},
 		{"grad", "tensor IR of a training step with its backward functions, simplified", gradText},
-		{"fused", "the values of each function in groups, and the kernel that computes each", fusedText},
+		{"fused", "groups of each function's values, and the kernel that computes each group", fusedText},
 		{"kernel", "kernel IR", kernelText},
-		{"flat", "the kernels after the passes of the processor, as back ends print them; after those of a GPU too where they differ", flatText},
-		{"plan", "the programs: their buffers, calls and launches", planText},
+		{"flat", "kernels after the processor's passes, as back ends print them; also after the GPU's where they differ", flatText},
+		{"plan", "programs with their buffers, calls and launches", planText},
 		{"go", "the generated plan.go and kernels.go", goText},
-		{"ptx", "the generated kernels.ptx, below what each kernel needs of a GPU", ptxText},
-		{launchesStage, "what a training step asks of a GPU (--card, --sms): launches, graphs, copies, memory, and their time at least", on.text},
+		{"ptx", "the generated kernels.ptx, after what each kernel needs of a GPU", ptxText},
+		{launchesStage, "demands of a training step on a GPU (--card, --sms): launches, graphs, copies, memory, and their minimal time", on.text},
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // trainCmd is the verb train. Its arguments are taken apart here and not by kong,
 // which would not let through flags that only the trainer knows.
 type trainCmd struct {
-	Args []string `arg:"" optional:"" name:"FILE" help:"The spec, then flags of the trainer."`
+	Args []string `arg:"" optional:"" name:"FILE" help:"Spec, then flags of the trainer."`
 }
 
 // Help is printed below the usage.
@@ -24,12 +24,12 @@ func (trainCmd) Help() string {
 	return `mlc train [--set PATH=VALUE] [--point AXIS=VALUE,…] FILE [FLAGS OF THE TRAINER]
 
 --set and --point are for mlc, wherever they stand; all else after FILE goes to the
-trainer. Its own help is: mlc train FILE --help
+trainer. mlc train FILE --help shows the trainer's help.
 
-Of a sweep every training is made in turn, or those that --point chooses: by values
-of the axes, by number from 1, or by name. Each has a run directory of its own, with
---out DIR below DIR; --resume leaves out what is done, were it in a run of the same
-spec under another name, and goes on with the rest: runs of another seed or budget do
+In a sweep, all trainings run in turn, or those that --point chooses: by values of the
+axes, by number from 1, or by name. Each has its own run directory, with --out DIR
+below DIR. --resume skips finished trainings, even if a run of the same spec under
+another name did them, and continues the rest; runs with another seed or budget do
 not count. A flag that sets what an axis sets, as --seed does train.seed, is refused.
 A table of all results comes last.
 

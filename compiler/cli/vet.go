@@ -15,15 +15,14 @@ import (
 type vetCmd struct {
 	Files   []string `arg:"" name:"FILE" help:"Specs."`
 	Set     []string `help:"Set an attribute: --set model.width=32." sep:"none" placeholder:"PATH=VALUE"`
-	Disable []string `help:"Leave these warnings out: --disable V001,V004." placeholder:"CODE"`
+	Disable []string `help:"Disable these warnings: --disable V001,V004." placeholder:"CODE"`
 	Strict  bool     `help:"Exit with 1 on warnings, too."`
 }
 
 // Help is printed below the usage.
 func (vetCmd) Help() string {
-	return `Says nothing about a spec in which it finds nothing. What the language has and
-the compiler has not yet is no finding here, but in mlc build. A code's page is
-mlc explain CODE.
+	return `Prints nothing about a spec without findings. What the compiler does not support
+yet is a finding of mlc build only. mlc explain CODE shows the page of a code.
 
 Examples:
   mlc vet specs/*.arith
