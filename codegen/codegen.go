@@ -5,15 +5,12 @@
 package codegen
 
 import (
-	"bytes"
 	"fmt"
-	"go/format"
 	"slices"
 	"strings"
 
-	"github.com/dave/jennifer/jen"
-
 	"github.com/arithlang/mlc/codegen/cpu"
+	"github.com/arithlang/mlc/codegen/gotext"
 	"github.com/arithlang/mlc/codegen/host"
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/kernel"
@@ -58,9 +55,7 @@ type unit struct {
 
 // stages prints the packages of a spec's stages and what ties them together.
 func (u unit) stages() ([]File, error) {
-	main, err := u.render("main.go", func(f *jen.File) {
-		host.Stages(f, host.Pipeline{Spec: u.Spec, Version: u.Version, Path: u.Path})
-	})
+	main, err := u.file("main.go", host.Stages(host.Pipeline{Spec: u.Spec, Version: u.Version, Path: u.Path}))
 	if err != nil {
 		return nil, err
 	}
@@ -92,15 +87,13 @@ func (u unit) files() ([]File, error) {
 		return nil, err
 	}
 	trainer := host.Trainer{Spec: u.Spec, Groups: u.Lowered.Groups, Cost: host.Cost{Batches: u.Batches, RowFLOP: flop}, Version: u.Version}
-	goFiles := map[string]func(f *jen.File){
-		"model.go":        func(f *jen.File) { host.Model(f, trainer) },
-		"kernels_test.go": host.Test,
-	}
+	goFiles := map[string]gotext.File{"plan.go": host.Plan(u.Lowered), "gpu.go": gpu(module.Kernels), "kernels_test.go": host.Test()}
 	if u.pkg == "main" {
-		goFiles["main.go"] = func(f *jen.File) { host.Main(f, u.Spec) }
+		goFiles["main.go"] = host.Main(u.Spec)
 	} else {
 		trainer.Stage = u.Stage
 	}
+	goFiles["model.go"] = host.Model(trainer)
 	files := []File{
 		u.spec(),
 		{moduleFile, module.Text},
@@ -112,15 +105,8 @@ func (u unit) files() ([]File, error) {
 	for path, data := range host.ProblemFiles(&u.Spec.Task, comment(u.header)) {
 		files = append(files, File{path, data})
 	}
-	for path, text := range map[string]string{"plan.go": host.Plan(u.Lowered), "gpu.go": gpu(module.Kernels)} {
-		data, err := format.Source([]byte(comment(u.header) + "\npackage " + u.pkg + "\n\n" + text))
-		if err != nil {
-			return nil, fmt.Errorf("BUG: printing %s: %w", path, err)
-		}
-		files = append(files, File{path, data})
-	}
-	for path, print := range goFiles {
-		file, err := u.render(path, print)
+	for path, f := range goFiles {
+		file, err := u.file(path, f)
 		if err != nil {
 			return nil, err
 		}
@@ -133,16 +119,11 @@ func (u unit) files() ([]File, error) {
 	return files, err
 }
 
-// render prints a Go file.
-func (u unit) render(path string, print func(f *jen.File)) (File, error) {
-	f := jen.NewFile(u.pkg)
-	f.HeaderComment(u.header)
-	print(f)
-	data, err := render(f)
-	if err != nil {
-		return File{}, fmt.Errorf("BUG: printing %s: %w", path, err)
-	}
-	return File{path, data}, nil
+// file prints a Go file of the unit.
+func (u unit) file(path string, f gotext.File) (File, error) {
+	f.Package, f.Header = u.pkg, u.header
+	data, err := f.Format()
+	return File{path, data}, err
 }
 
 // Kernels prints the kernels of a training alone, as part of a package main.
@@ -156,11 +137,3 @@ func Kernels(p *compiler.Program) ([]File, error) {
 }
 
 func comment(header string) string { return "// " + header + "\n" }
-
-func render(f *jen.File) ([]byte, error) {
-	var buf bytes.Buffer
-	if err := f.Render(&buf); err != nil {
-		return nil, err
-	}
-	return format.Source(buf.Bytes())
-}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/arithlang/mlc/codegen/gotext"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
@@ -95,7 +96,7 @@ func TestCosts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := file("main", "", costs(ks, newNames()))
+	data, err := gotext.File{Package: "main", Decls: costs(ks, newNames())}.Format()
 	if err != nil {
 		t.Fatal(err)
 	}

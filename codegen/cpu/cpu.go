@@ -12,11 +12,10 @@ package cpu
 
 import (
 	"fmt"
-	"go/format"
-	"regexp"
 	"strings"
 
 	"github.com/arithlang/mlc/codegen/cpu/vector"
+	"github.com/arithlang/mlc/codegen/gotext"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
@@ -54,11 +53,11 @@ func Files(ks []*kernel.Kernel, opt Options) (map[string][]byte, error) {
 		name := funcs.id(k.Name)
 		fmt.Fprintf(&b, "\n%s%s\n", doc(k, name), function(k, name, assembly))
 	}
-	code, err := file(pkg, opt.Header, b.String())
+	code, err := gotext.File{Package: pkg, Header: opt.Header, Decls: b.String()}.Format()
 	if err != nil {
 		return nil, err
 	}
-	counts, err := file(pkg, opt.Header, costs(ks, funcs))
+	counts, err := gotext.File{Package: pkg, Header: opt.Header, Decls: costs(ks, funcs)}.Format()
 	if err != nil {
 		return nil, err
 	}
@@ -72,42 +71,6 @@ func Files(ks []*kernel.Kernel, opt Options) (map[string][]byte, error) {
 	}
 	files["kernels_amd64.s"], files["kernels_amd64.go"], files["kernels_other.go"] = asm, stubs, other
 	return files, nil
-}
-
-// imports are what printed Go may import, by name.
-var imports = []struct{ name, path string }{
-	{"cpu", "github.com/arithlang/mlc/runtime/cpu"},
-	{"device", "github.com/arithlang/mlc/runtime/device"},
-	{"math", "math"},
-}
-
-var (
-	comments  = regexp.MustCompile(`(?m)^//.*$`)
-	qualified = regexp.MustCompile(`\b(\w+)\.`)
-)
-
-// file prints a file of declarations, with the imports that they need.
-func file(pkg, header, decls string) ([]byte, error) {
-	used := map[string]bool{}
-	for _, m := range qualified.FindAllStringSubmatch(comments.ReplaceAllString(decls, ""), -1) {
-		used[m[1]] = true
-	}
-	var b strings.Builder
-	if header != "" {
-		fmt.Fprintf(&b, "// %s\n\n", header)
-	}
-	fmt.Fprintf(&b, "package %s\n\nimport (\n", pkg)
-	for _, i := range imports {
-		if used[i.name] {
-			fmt.Fprintf(&b, "%q\n", i.path)
-		}
-	}
-	b.WriteString(")\n\n" + decls)
-	text, err := format.Source([]byte(b.String()))
-	if err != nil {
-		return nil, fmt.Errorf("BUG: printing kernels: %w", err)
-	}
-	return text, nil
 }
 
 // buffers returns the parameters of a kernel that are arguments of a launch.

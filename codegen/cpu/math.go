@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/arithlang/mlc/codegen/gotext"
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
@@ -50,5 +51,5 @@ func Math() ([]byte, error) {
 		body := append(lets, "return "+p.scalar(es[0]))
 		fmt.Fprintf(&b, "// %[1]s returns %[2]s.\nfunc %[1]s(x %[3]s) %[4]s%[5]s\n\n", name, fn.doc, goType(fn.of), goType(call.Type), block(body))
 	}
-	return file("cpu", mathHeader, b.String())
+	return gotext.File{Package: "cpu", Header: mathHeader, Decls: b.String()}.Format()
 }

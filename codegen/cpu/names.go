@@ -5,7 +5,10 @@ import (
 	"go/types"
 	"maps"
 	"strconv"
+	"strings"
 	"unicode"
+
+	"github.com/arithlang/mlc/codegen/gotext"
 )
 
 // names gives the names of a kernel Go identifiers that differ from each other,
@@ -64,25 +67,14 @@ func (n *names) scope(f func()) {
 	n.ids, n.taken = ids, taken
 }
 
-// identifier turns a name with dots, as "d.weight", into Go's mixed caps.
+// identifier is the Go name of a name with dots, as "d.weight", and even of others.
 func identifier(name string) string {
-	var id []rune
-	up := false
-	for _, r := range name {
-		switch {
-		case r == '.' || r == '_' || r == '-':
-			up = len(id) > 0
-			continue
-		case up:
-			r = unicode.ToUpper(r)
-		case len(id) == 0 && unicode.IsDigit(r):
-			id = append(id, 'k')
-		}
-		up = false
-		id = append(id, r)
-	}
-	if len(id) == 0 {
+	id := gotext.Name(name)
+	switch {
+	case id == "":
 		return "x"
+	case strings.IndexFunc(id, unicode.IsDigit) == 0:
+		return "k" + id
 	}
-	return string(id)
+	return id
 }

@@ -2,20 +2,55 @@ package host
 
 import (
 	"fmt"
-	"reflect"
+	"strconv"
+	"strings"
 
-	"github.com/dave/jennifer/jen"
-
+	"github.com/arithlang/mlc/codegen/gotext"
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/lower"
 	"github.com/arithlang/mlc/compiler/plan"
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// Main prints main.go.
-func Main(f *jen.File, spec *check.Spec) {
-	f.PackageComment(fmt.Sprintf("Command %s trains and tests the model of spec.arith.", spec.Name))
-	f.Func().Id("main").Params().Block(jen.Qual(runtimePath, "Main").Call(jen.Id("model")))
+// Main is main.go.
+func Main(spec *check.Spec) gotext.File {
+	return gotext.File{
+		Doc:   fmt.Sprintf("Command %s trains and tests the model of spec.arith.", spec.Name),
+		Decls: "import runtime \"github.com/arithlang/mlc/runtime\"\nfunc main() {\nruntime.Main(model)\n}",
+	}
+}
+
+// Test is kernels_test.go, which holds every kernel to the kernel IR of kernels.kir on
+// every instruction set that the processor has.
+func Test() gotext.File {
+	f := &gotext.Text{}
+	f.Embed("kernelText", "kernels.kir")
+	f.Line("func TestKernels(t *testing.T) {\ncputest.Compare(t, kernelText, kernels)\n}")
+	return gotext.File{Decls: f.String()}
+}
+
+// ModelName is the name of a spec's model, or of that of one of its stages.
+func ModelName(spec *check.Spec, stage string) string {
+	if stage == "" {
+		return spec.Name
+	}
+	return spec.Name + "/" + stage
+}
+
+// origin begins a file that says what a program does, and lists the fields that say
+// which spec it is of.
+func origin(f *gotext.Text, spec *check.Spec, stage, version string) gotext.Fields {
+	f.Embed("specText", "spec.arith")
+	fields := gotext.Fields{
+		"Name":     strconv.Quote(ModelName(spec, stage)),
+		"Spec":     "specText",
+		"SpecHash": strconv.Quote(spec.Hash),
+		"Version":  strconv.Quote(version),
+	}
+	if len(spec.Axes) > 0 && stage == "" {
+		fields["Axes"] = gotext.Literal(spec.Axes)
+	}
+	return fields
 }
 
 // A Cost is what the compiler knows of a step of training.
@@ -33,34 +68,30 @@ type Trainer struct {
 	Version string
 }
 
-// Model prints model.go: the settings of the spec and the table of parameters.
-func Model(f *jen.File, t Trainer) {
-	d := origin(f, t.Spec, t.Stage, t.Version)
-	if tables := t.tables(f); tables != nil {
-		d[jen.Id("Given")] = tables
+// Model is model.go: the settings of the spec and the table of parameters.
+func Model(t Trainer) gotext.File {
+	f := &gotext.Text{}
+	fields := origin(f, t.Spec, t.Stage, t.Version)
+	t.tables(f, fields)
+	fields["Task"] = t.taskConfig(f)
+	fields["Train"] = gotext.Literal(TrainConfig(t.Spec, t.Cost))
+	fields["Eval"] = gotext.Literal(EvalConfig(t.Spec))
+	fields["Plan"], fields["CPU"], fields["GPU"] = "plan", "kernels", "gpu"
+	var groups []string
+	for _, g := range t.Groups {
+		groups = append(groups, "&"+join(g.Name, "group"))
 	}
-	d[jen.Id("Task")] = t.taskConfig(f)
-	d[jen.Id("Train")] = literal(reflect.ValueOf(TrainConfig(t.Spec, t.Cost)))
-	d[jen.Id("Eval")] = literal(reflect.ValueOf(EvalConfig(t.Spec)))
-	d[jen.Id("Params")] = jen.Qual(devicePath, "Flat").CallFunc(func(g *jen.Group) {
-		for _, gr := range t.Groups {
-			g.Op("&").Id(join(gr.Name, "group"))
-		}
-	})
-	for field, variable := range map[string]string{"Plan": "plan", "CPU": "kernels", "GPU": "gpu"} {
-		d[jen.Id(field)] = jen.Id(variable)
-	}
-	variable := "model"
+	fields["Params"] = "device.Flat(" + strings.Join(groups, ", ") + ")"
+	variable, doc := "model", ""
 	if t.Stage != "" {
-		variable = "Model"
-		f.PackageComment(fmt.Sprintf("Package %s is the stage %s of %s.", Package(t.Stage), t.Stage, t.Spec.Name))
-		f.Comment("Model is the model of the stage " + t.Stage + ".")
+		variable, doc = "Model", fmt.Sprintf("Package %s is the stage %s of %s.", Package(t.Stage), t.Stage, t.Spec.Name)
+		f.Line("// Model is the model of the stage %s.", t.Stage)
 	}
-	f.Var().Id(variable).Op("=").Qual(runtimePath, "Model").Values(d)
-	f.Comment("Parameters, in the order of the flat arena.")
-	f.Var().DefsFunc(func(g *jen.Group) {
-		for _, gr := range t.Groups {
-			g.Id(join(gr.Name, "group")).Op("=").Add(literal(reflect.ValueOf(device.Group(*gr))))
-		}
-	})
+	f.Line("var %s = runtime.Model%s", variable, fields)
+	f.Line("// Parameters, in the order of the flat arena.\nvar (")
+	for _, g := range t.Groups {
+		f.Line("%s = %s", join(g.Name, "group"), gotext.Literal(device.Group(*g)))
+	}
+	f.Line(")")
+	return gotext.File{Doc: doc, Decls: f.String()}
 }

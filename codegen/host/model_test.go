@@ -1,11 +1,8 @@
 package host
 
 import (
-	"bytes"
 	"strings"
 	"testing"
-
-	"github.com/dave/jennifer/jen"
 
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/plan"
@@ -17,17 +14,23 @@ func TestModelHasBudget(t *testing.T) {
 		"3ksteps": "Steps: 3000", "1000000000000000examples": "Examples: 1000000000000000", "8EFLOP": "FLOP: 8e+18",
 		"1e-9s": "Time: 1}", "30m": "Time: 1800000000000", "24h": "Time: 86400000000000", "99420d": "Time: 8589888000000000000",
 	} {
-		f := jen.NewFile("main")
-		Model(f, Trainer{Spec: resolve(t, "task successor {}\ntrain.budget = "+budget)})
-		var text bytes.Buffer
-		if err := f.Render(&text); err != nil {
-			t.Errorf("%s: %v", budget, err)
-			continue
-		}
-		if squeezed := strings.Join(strings.Fields(text.String()), " "); !strings.Contains(squeezed, "Budget{"+want) {
-			t.Errorf("%s: Budget{%s is missing in\n%s", budget, want, text.String())
+		text := model(t, resolve(t, "task successor {}\ntrain.budget = "+budget))
+		if !strings.Contains(text, "Budget{"+want) {
+			t.Errorf("%s: Budget{%s is missing in\n%s", budget, want, text)
 		}
 	}
+}
+
+// model is model.go of a spec, with single spaces.
+func model(t *testing.T, spec *check.Spec) string {
+	t.Helper()
+	f := Model(Trainer{Spec: spec})
+	f.Package = "main"
+	text, err := f.Format()
+	if err != nil {
+		t.Error(err)
+	}
+	return strings.Join(strings.Fields(string(text)), " ")
 }
 
 // TestParamConsts gives parameters constants of their own, whatever their names.
@@ -61,21 +64,16 @@ func TestModelHasReach(t *testing.T) {
 		"Reach{Tokens: 21}":           shifted,
 		"Reach{ Rows: 20, Source: 22": calibrated,
 	} {
-		f := jen.NewFile("main")
-		Model(f, Trainer{Spec: spec})
-		var text bytes.Buffer
-		if err := f.Render(&text); err != nil || !strings.Contains(strings.Join(strings.Fields(text.String()), " "), want) {
-			t.Errorf("%v, want %s in\n%s", err, want, text.String())
+		if text := model(t, spec); !strings.Contains(text, want) {
+			t.Errorf("want %s in\n%s", want, text)
 		}
 	}
 }
 
 // TestModelHasAxes prints what the sweep sets that a program is one training of.
 func TestModelHasAxes(t *testing.T) {
-	f := jen.NewFile("main")
-	Model(f, Trainer{Spec: resolve(t, "task successor {}\nsweep { train.seed = [1, 2] }")})
-	var text bytes.Buffer
-	if err := f.Render(&text); err != nil || !strings.Contains(text.String(), `[]string{"train.seed"}`) {
-		t.Errorf("%v, no axis in\n%s", err, text.String())
+	text := model(t, resolve(t, "task successor {}\nsweep { train.seed = [1, 2] }"))
+	if !strings.Contains(text, `[]string{"train.seed"}`) {
+		t.Errorf("no axis in\n%s", text)
 	}
 }

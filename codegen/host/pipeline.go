@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"go/token"
 	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/dave/jennifer/jen"
-
+	"github.com/arithlang/mlc/codegen/gotext"
 	"github.com/arithlang/mlc/compiler/check"
 )
 
@@ -30,78 +30,63 @@ type Pipeline struct {
 	Path    string
 }
 
-// Stages prints main.go: the stages in order, each with its model or with what a
+// Stages is main.go: the stages in order, each with its model or with what a
 // calibration keeps.
-func Stages(f *jen.File, p Pipeline) {
-	f.PackageComment(fmt.Sprintf("Command %s does the stages of spec.arith: it trains models, calibrates biases between, and tests the last.", p.Spec.Name))
-	f.Func().Id("main").Params().Block(jen.Qual(runtimePath, "MainStages").Call(jen.Id("pipeline")))
-	d := origin(f, p.Spec, "", p.Version)
-	d[jen.Id("Stages")] = jen.Index().Qual(runtimePath, "Stage").ValuesFunc(func(g *jen.Group) {
-		for _, s := range p.Spec.Stages {
-			g.Line().Add(p.stage(f, s))
+func Stages(p Pipeline) gotext.File {
+	f := &gotext.Text{}
+	f.Line("func main() {\nruntime.MainStages(pipeline)\n}")
+	fields := origin(f, p.Spec, "", p.Version)
+	var stages, imports []string
+	for _, s := range p.Spec.Stages {
+		stages = append(stages, p.stage(s).String())
+		if s.Calibration == nil {
+			imports = append(imports, p.path(s))
 		}
-		g.Line()
-	})
-	f.Var().Id("pipeline").Op("=").Qual(runtimePath, "Pipeline").Values(d)
+	}
+	fields["Stages"] = "[]runtime.Stage" + gotext.Lines(stages)
+	f.Line("var pipeline = runtime.Pipeline%s", fields)
+	doc := fmt.Sprintf("Command %s does the stages of spec.arith: it trains models, calibrates biases between, and tests the last.", p.Spec.Name)
+	return gotext.File{Doc: doc, Decls: f.String(), Imports: imports}
 }
 
-func (p Pipeline) stage(f *jen.File, s check.Stage) *jen.Statement {
-	d := jen.Dict{jen.Id("Name"): jen.Lit(s.Name)}
+// path is the import path of a stage.
+func (p Pipeline) path(s check.Stage) string { return p.Path + "/" + Package(s.Name) }
+
+func (p Pipeline) stage(s check.Stage) gotext.Fields {
+	fields := gotext.Fields{"Name": strconv.Quote(s.Name)}
 	if s.From != "" {
-		d[jen.Id("From")] = jen.Lit(s.From)
+		fields["From"] = strconv.Quote(s.From)
 	}
 	if s.Calibration != nil {
-		d[jen.Id("Calibration")] = jen.Op("&").Add(calibration(s.Calibration))
-		return jen.Values(d)
+		fields["Calibration"] = "&calibrate.Config" + calibration(s.Calibration).String()
+		return fields
 	}
-	path := p.Path + "/" + Package(s.Name)
-	f.ImportName(path, Package(s.Name))
-	d[jen.Id("Model")] = jen.Op("&").Qual(path, "Model")
-	var given []jen.Code
+	fields["Model"] = "&" + Package(s.Name) + ".Model"
+	var given []string
 	for _, param := range s.Spec.Given() {
 		if param.Init.Kind == "stage" {
-			given = append(given, jen.Line().Values(jen.Dict{
-				jen.Id("Param"): jen.Lit(fixedName(param)), jen.Id("Stage"): jen.Lit(param.From), jen.Id("Tensor"): jen.Lit(param.Tensor),
-			}))
+			given = append(given, gotext.Fields{
+				"Param": strconv.Quote(fixedName(param)), "Stage": strconv.Quote(param.From), "Tensor": strconv.Quote(param.Tensor),
+			}.String())
 		}
 	}
 	if given != nil {
-		d[jen.Id("Given")] = jen.Index().Qual(runtimePath, "Given").Values(append(given, jen.Line())...)
+		fields["Given"] = "[]runtime.Given" + gotext.Lines(given)
 	}
-	return jen.Values(d)
+	return fields
 }
 
-func calibration(k *check.Calibration) *jen.Statement {
-	d := jen.Dict{
-		jen.Id("Samples"): jen.Lit(k.Samples),
-		jen.Id("Heads"):   jen.Lit(k.Heads),
-		jen.Id("Layer"):   jen.Lit(k.Layer),
-		jen.Id("Self"):    linesOf(k.Self),
-		jen.Id("Cross"):   linesOf(k.Cross),
-	}
-	for field, set := range map[string]bool{"Logits": k.Logits, "Mean": k.Mean} {
-		if set {
-			d[jen.Id(field)] = jen.True()
-		}
-	}
-	return jen.Qual(calibPath, "Config").Values(d)
+func calibration(k *check.Calibration) gotext.Fields {
+	fields := gotext.FieldsOf(struct{ Logits, Mean bool }{k.Logits, k.Mean})
+	fields["Samples"], fields["Heads"], fields["Layer"] = strconv.Itoa(k.Samples), strconv.Itoa(k.Heads), strconv.Itoa(k.Layer)
+	fields["Self"], fields["Cross"] = "calibrate.Lines"+linesOf(k.Self).String(), "calibrate.Lines"+linesOf(k.Cross).String()
+	return fields
 }
 
-func linesOf(l check.Lines) *jen.Statement {
-	d := jen.Dict{
-		jen.Id("Directions"): jen.Index().Index(jen.Lit(2)).Int().ValuesFunc(func(g *jen.Group) {
-			for _, d := range l.Directions {
-				g.Values(jen.Lit(d[0]), jen.Lit(d[1]))
-			}
-		}),
-		jen.Id("Rows"): jen.Lit(l.Rows),
-		jen.Id("M"):    jen.Lit(l.Queries),
-		jen.Id("N"):    jen.Lit(l.Keys),
-		jen.Id("Keep"): jen.Func().Params(jen.List(jen.Id("value"), jen.Id("mean"), jen.Id("std")).Float64()).Bool().
-			Block(jen.Return(statistic(l.Keep))),
-	}
-	if l.Paired {
-		d[jen.Id("Paired")] = jen.True()
-	}
-	return jen.Qual(calibPath, "Lines").Values(d)
+func linesOf(l check.Lines) gotext.Fields {
+	fields := gotext.FieldsOf(struct{ Paired bool }{l.Paired})
+	fields["Directions"] = gotext.Literal(l.Directions)
+	fields["Rows"], fields["M"], fields["N"] = strconv.Itoa(l.Rows), strconv.Itoa(l.Queries), strconv.Itoa(l.Keys)
+	fields["Keep"] = "func(value, mean, std float64) bool {\nreturn " + statistic(l.Keep) + "\n}"
+	return fields
 }

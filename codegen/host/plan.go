@@ -7,17 +7,17 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/arithlang/mlc/codegen/gotext"
 	"github.com/arithlang/mlc/compiler/ir"
 	"github.com/arithlang/mlc/compiler/lower"
 	"github.com/arithlang/mlc/compiler/plan"
 )
 
-// Plan is plan.go behind its package clause, not yet formatted: kernel and parameter
-// constants, the memory of each program, and the programs as Go functions, from the
-// whole to the parts.
-func Plan(p *lower.Program) string {
-	f := &source{}
-	f.line("import %q", devicePath)
+// Plan is plan.go: kernel and parameter constants, the memory of each program, and the
+// programs as Go functions, from the whole to the parts.
+func Plan(p *lower.Program) gotext.File {
+	f := &planner{}
+	f.Line("import %q", "github.com/arithlang/mlc/runtime/device")
 	f.constants(p)
 	f.plan(p)
 	printed := map[*lower.Memory]bool{}
@@ -32,36 +32,34 @@ func Plan(p *lower.Program) string {
 			f.routine(e, s.Routine)
 		}
 	}
-	return f.String()
+	return gotext.File{Decls: f.String()}
 }
 
-// A source is Go under construction.
-type source struct{ strings.Builder }
-
-func (f *source) line(format string, args ...any) { fmt.Fprintf(f, format+"\n", args...) }
+// A planner prints plan.go.
+type planner struct{ gotext.Text }
 
 // constants prints the numbers of kernels, and where each parameter lies within an
 // instance of its group.
-func (f *source) constants(p *lower.Program) {
-	f.line("\n// Indices in the kernel table (kernels.go).")
-	f.line("const (")
+func (f *planner) constants(p *lower.Program) {
+	f.Line("\n// Indices in the kernel table (kernels.go).")
+	f.Line("const (")
 	for i, k := range p.Kernels {
 		name := join("k", k.Name)
 		if i == 0 {
 			name += " = iota"
 		}
-		f.line("%s", name)
+		f.Line("%s", name)
 	}
-	f.line(")")
-	f.line("\n// Offsets of the parameters within one layer of their group (model.go).")
-	f.line("const (")
+	f.Line(")")
+	f.Line("\n// Offsets of the parameters within one layer of their group (model.go).")
+	f.Line("const (")
 	for _, g := range p.Groups {
 		for _, param := range g.Params {
 			off, _ := g.ParamOff(param.Name)
-			f.line("%s = %d", paramConst(g, param.Name), off)
+			f.Line("%s = %d", paramConst(g, param.Name), off)
 		}
 	}
-	f.line(")")
+	f.Line(")")
 }
 
 // paramConst is the constant of a parameter: one that has the Go name of others
@@ -82,28 +80,28 @@ func paramConst(g *plan.Group, param string) string {
 }
 
 // plan prints the table that the runtime drives.
-func (f *source) plan(p *lower.Program) {
-	f.line("\n// plan is what a trainer launches; each program is a function below.")
-	f.line("var plan = device.Plan{")
-	f.line("NumParams: %d,", p.NumParams)
-	f.line("States: %#v,", p.States)
+func (f *planner) plan(p *lower.Program) {
+	f.Line("\n// plan is what a trainer launches; each program is a function below.")
+	f.Line("var plan = device.Plan{")
+	f.Line("NumParams: %d,", p.NumParams)
+	f.Line("States: %#v,", p.States)
 	var matrices []string
 	for _, e := range p.Entries {
 		layout := join("layout", e.Memory.Name)
 		if e.Flat {
 			layout = "device.FlatLayout"
 		}
-		program := fmt.Sprintf("device.Program{Layout: %s, Run: %s}", layout, Name(e.Name))
+		program := fmt.Sprintf("device.Program{Layout: %s, Run: %s}", layout, gotext.Name(e.Name))
 		if e.Matrix != nil {
 			matrices = append(matrices, fmt.Sprintf("{Rows: %d, Cols: %d, Update: %s},", e.Matrix[0], e.Matrix[1], program))
 			continue
 		}
-		f.line("%s: %s,", ProgramField(e.Name), program)
+		f.Line("%s: %s,", ProgramField(e.Name), program)
 	}
 	if len(matrices) > 0 {
-		f.line("Matrices: []device.Matrix{\n%s\n},\nMatrixStates: %d,", strings.Join(matrices, "\n"), p.MatrixStates)
+		f.Line("Matrices: []device.Matrix{\n%s\n},\nMatrixStates: %d,", strings.Join(matrices, "\n"), p.MatrixStates)
 	}
-	f.line("}")
+	f.Line("}")
 }
 
 // ProgramField is the field of device.Plan that has the program of an entry.
@@ -126,49 +124,49 @@ func LayoutFields(memory string) map[string]string {
 }
 
 // layout prints where the runtime meets a memory.
-func (f *source) layout(p *lower.Program, m *lower.Memory) {
+func (f *planner) layout(p *lower.Program, m *lower.Memory) {
 	var programs []string
 	for _, e := range p.Entries {
 		if e.Memory.Name == m.Name {
-			programs = append(programs, Name(e.Name))
+			programs = append(programs, gotext.Name(e.Name))
 		}
 	}
 	name := join("layout", m.Name)
-	f.line("\n// %s says where the runtime meets %s.", name, strings.Join(programs, " and "))
-	f.line("func %s(e *device.Env) device.Layout {", name)
+	f.Line("\n// %s says where the runtime meets %s.", name, strings.Join(programs, " and "))
+	f.Line("func %s(e *device.Env) device.Layout {", name)
 	fields, buffers := LayoutFields(m.Name), "b"
 	if fields == nil {
 		buffers = "_"
 	}
-	f.line("%s, m := %s(e)", buffers, join("new", m.Name, "memory"))
-	f.line("return device.Layout{")
-	f.line("Work: m.Work,\nInts: m.Ints,\nLargest: m.Largest,")
+	f.Line("%s, m := %s(e)", buffers, join("new", m.Name, "memory"))
+	f.Line("return device.Layout{")
+	f.Line("Work: m.Work,\nInts: m.Ints,\nLargest: m.Largest,")
 	for _, field := range slices.Sorted(maps.Keys(fields)) {
 		if m.Buffer(fields[field]) != nil {
-			f.line("%s: b.%s.At(0),", field, Name(fields[field]))
+			f.Line("%s: b.%s.At(0),", field, gotext.Name(fields[field]))
 		}
 	}
-	f.line("}\n}")
+	f.Line("}\n}")
 }
 
 // memory prints the struct of a program's buffers and the function that places them.
-func (f *source) memory(m *lower.Memory) {
+func (f *planner) memory(m *lower.Memory) {
 	typ := join(m.Name, "memory")
-	f.line("\n// %s is the memory of one launch of %s; t0, t1, … are shared by values that do not live at the same time.", typ, Name(m.Name))
-	f.line("type %s struct {", typ)
+	f.Line("\n// %s is the memory of one launch of %s; t0, t1, … are shared by values that do not live at the same time.", typ, gotext.Name(m.Name))
+	f.Line("type %s struct {", typ)
 	for _, b := range m.Buffers {
-		f.line("%s device.Array // %s", Name(b.Name), describe(b))
+		f.Line("%s device.Array // %s", gotext.Name(b.Name), describe(b))
 	}
-	f.line("}")
-	f.line("\nfunc %s(e *device.Env) (b %s, m device.Allocator) {", join("new", m.Name, "memory"), typ)
+	f.Line("}")
+	f.Line("\nfunc %s(e *device.Env) (b %s, m device.Allocator) {", join("new", m.Name, "memory"), typ)
 	for _, b := range m.Buffers {
 		alloc := "Floats"
 		if b.Type.Elem != 0 {
 			alloc = "Int32s"
 		}
-		f.line("b.%s = m.%s(%s, %s)", Name(b.Name), alloc, count(b), elements(b.Type.Shape))
+		f.Line("b.%s = m.%s(%s, %s)", gotext.Name(b.Name), alloc, count(b), elements(b.Type.Shape))
 	}
-	f.line("return b, m\n}")
+	f.Line("return b, m\n}")
 }
 
 // count is the number of a buffer's tensors.
@@ -222,43 +220,43 @@ func elements(shape []ir.Dim) string {
 
 // entry prints a program: its memory, what it clears, and its routines in order. One
 // of the optimizer is its routine.
-func (f *source) entry(e *lower.Entry) {
-	f.line("")
+func (f *planner) entry(e *lower.Entry) {
+	f.Line("")
 	if e.Doc != "" {
-		f.line("// %s %s.", Name(e.Name), e.Doc)
+		f.Line("// %s %s.", gotext.Name(e.Name), e.Doc)
 	}
 	if e.Optimizer() {
 		return
 	}
 	if len(e.Steps) == 0 {
-		f.line("func %s(device.Queue, *device.Env) {}", Name(e.Name))
+		f.Line("func %s(device.Queue, *device.Env) {}", gotext.Name(e.Name))
 		return
 	}
-	f.line("func %s(q device.Queue, e *device.Env) {", Name(e.Name))
-	f.line("b, _ := %s(e)", join("new", e.Memory.Name, "memory"))
+	f.Line("func %s(q device.Queue, e *device.Env) {", gotext.Name(e.Name))
+	f.Line("b, _ := %s(e)", join("new", e.Memory.Name, "memory"))
 	for _, b := range e.Memory.Buffers {
 		if b.Zero {
-			f.line("q.Zero(b.%[1]s.At(0), b.%[1]s.Len())", Name(b.Name))
+			f.Line("q.Zero(b.%[1]s.At(0), b.%[1]s.Len())", gotext.Name(b.Name))
 		}
 	}
 	for _, s := range e.Steps {
 		f.step(join(e.Name, s.Routine.Name), s)
 	}
-	f.line("}")
+	f.Line("}")
 }
 
-func (f *source) step(routine string, s lower.Step) {
+func (f *planner) step(routine string, s lower.Step) {
 	switch {
 	case s.N > 0:
-		f.line("for %s {", iterations(s))
-		f.line("e.Layer = %s", layer(s))
-		f.line("%s(q, e, &b, l)", routine)
-		f.line("}")
-		f.line("e.Layer = 0")
+		f.Line("for %s {", iterations(s))
+		f.Line("e.Layer = %s", layer(s))
+		f.Line("%s(q, e, &b, l)", routine)
+		f.Line("}")
+		f.Line("e.Layer = 0")
 	case s.Unless != plan.Once:
-		f.line("if %s == 0 {\n%s(q, e, &b)\n}", runs(1, s.Unless), routine)
+		f.Line("if %s == 0 {\n%s(q, e, &b)\n}", runs(1, s.Unless), routine)
 	default:
-		f.line("%s(q, e, &b)", routine)
+		f.Line("%s(q, e, &b)", routine)
 	}
 }
 
@@ -283,21 +281,21 @@ func layer(s lower.Step) string {
 }
 
 // routine prints a function of the model as launches.
-func (f *source) routine(e *lower.Entry, r *lower.Routine) {
+func (f *planner) routine(e *lower.Entry, r *lower.Routine) {
 	name, params := join(e.Name, r.Name), "q device.Queue, e *device.Env"
 	if e.Optimizer() {
-		name = Name(e.Name)
+		name = gotext.Name(e.Name)
 	} else {
 		params += ", b *" + join(e.Memory.Name, "memory")
-		f.line("")
+		f.Line("")
 	}
 	if r.InLoop {
 		params += ", l int"
 	}
-	f.line("// %s launches %s (line %d of the spec).", name, r.Name, r.Pos.Line)
-	f.line("func %s(%s) {", name, params)
+	f.Line("// %s launches %s (line %d of the spec).", name, r.Name, r.Pos.Line)
+	f.Line("func %s(%s) {", name, params)
 	if e.Matrix != nil {
-		f.line("b, _ := %s(e)", join("new", e.Memory.Name, "memory"))
+		f.Line("b, _ := %s(e)", join("new", e.Memory.Name, "memory"))
 	}
 	f.weights(r)
 	for _, l := range r.Launches {
@@ -309,14 +307,14 @@ func (f *source) routine(e *lower.Entry, r *lower.Routine) {
 		if l.Note != "" {
 			note = " // " + l.Note
 		}
-		f.line("q.Launch(%s)%s", strings.Join(args, ", "), note)
+		f.Line("q.Launch(%s)%s", strings.Join(args, ", "), note)
 	}
-	f.line("}")
+	f.Line("}")
 }
 
 // weights binds names to the parameters and gradients that the routine's layer
 // uses of each group.
-func (f *source) weights(r *lower.Routine) {
+func (f *planner) weights(r *lower.Routine) {
 	bound := map[string]bool{}
 	for _, l := range r.Launches {
 		for _, a := range l.Args {
@@ -331,7 +329,7 @@ func (f *source) weights(r *lower.Routine) {
 			if a.Space == lower.InGrads {
 				through = "Gradient"
 			}
-			f.line("%s := %s.%s(%s)", weightName(a), join(a.Group.Name, "group"), through, layer)
+			f.Line("%s := %s.%s(%s)", weightName(a), join(a.Group.Name, "group"), through, layer)
 		}
 	}
 }
@@ -370,7 +368,7 @@ func argument(a lower.Arg, flat bool) string {
 	if flat {
 		return "device.Ref{Space: device.Work}"
 	}
-	return fmt.Sprintf("b.%s.At(%s)", Name(a.Ref.Buffer), index(a.Ref))
+	return fmt.Sprintf("b.%s.At(%s)", gotext.Name(a.Ref.Buffer), index(a.Ref))
 }
 
 // index is the number of a tensor in its buffer.

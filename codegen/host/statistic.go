@@ -1,11 +1,12 @@
 package host
 
 import (
+	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
-	"github.com/dave/jennifer/jen"
-
+	"github.com/arithlang/mlc/codegen/gotext"
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
@@ -19,77 +20,67 @@ var operators = map[expr.Op]struct {
 	expr.And: {"&&", 2}, expr.Or: {"||", 1}, expr.Xor: {"!=", 3},
 }
 
-// mathCalls are the ops that package math has a function for.
-var mathCalls = map[expr.Op]string{
-	expr.Abs: "Abs", expr.Floor: "Floor", expr.Sqrt: "Sqrt", expr.ToI32: "Trunc", expr.Mod: "Mod",
-	expr.Exp: "Exp", expr.Log: "Log", expr.Tanh: "Tanh", expr.Erf: "Erf", expr.Sin: "Sin", expr.Cos: "Cos",
+// calls are the ops that Go has a function for.
+var calls = map[expr.Op]string{
+	expr.Abs: "math.Abs", expr.Floor: "math.Floor", expr.Sqrt: "math.Sqrt", expr.ToI32: "math.Trunc", expr.Mod: "math.Mod",
+	expr.Exp: "math.Exp", expr.Log: "math.Log", expr.Tanh: "math.Tanh", expr.Erf: "math.Erf", expr.Sin: "math.Sin", expr.Cos: "math.Cos",
+	expr.Min: "min", expr.Max: "max",
 }
 
 // statistic prints a condition on a line of attention in float64. It is decided once
 // a line, outside of all kernels.
-func statistic(e *expr.Expr) *jen.Statement { return operand(e, 0) }
+func statistic(e *expr.Expr) string { return operand(e, 0) }
 
 // operand is an expression as an operand of an operator of that binding strength.
-func operand(e *expr.Expr, prec int) *jen.Statement {
+func operand(e *expr.Expr, prec int) string {
 	if op, ok := operators[e.Op]; ok {
-		s := operand(e.Args[0], op.prec).Op(op.text).Add(operand(e.Args[1], op.prec+1))
+		s := operand(e.Args[0], op.prec) + op.text + operand(e.Args[1], op.prec+1)
 		if op.prec < prec {
-			return jen.Parens(s)
+			return "(" + s + ")"
 		}
 		return s
 	}
-	if name, ok := mathCalls[e.Op]; ok {
-		return jen.Qual("math", name).Call(operands(e)...)
+	if name, ok := calls[e.Op]; ok {
+		var args []string
+		for _, a := range e.Args {
+			args = append(args, operand(a, 0))
+		}
+		return name + "(" + strings.Join(args, ", ") + ")"
 	}
 	switch e.Op {
 	case expr.Const:
 		return constant(e)
 	case expr.Var:
-		return jen.Id(e.Name)
+		return e.Name
 	case expr.ToF32:
 		return operand(e.Args[0], prec)
 	case expr.Neg:
-		return jen.Op("-").Add(operand(e.Args[0], 6))
+		return "-" + operand(e.Args[0], 6)
 	case expr.Not:
-		return jen.Op("!").Add(operand(e.Args[0], 6))
-	case expr.Min:
-		return jen.Id("min").Call(operands(e)...)
-	case expr.Max:
-		return jen.Id("max").Call(operands(e)...)
+		return "!" + operand(e.Args[0], 6)
 	case expr.Sigmoid:
-		return jen.Parens(jen.Lit(1).Op("/").Parens(jen.Lit(1).Op("+").Qual("math", "Exp").Call(jen.Op("-").Add(operand(e.Args[0], 6)))))
+		return "(1 / (1 + math.Exp(-" + operand(e.Args[0], 6) + ")))"
 	case expr.Where:
-		kind := jen.Float64()
+		kind := "float64"
 		if e.Type == expr.Bool {
-			kind = jen.Bool()
+			kind = "bool"
 		}
-		return jen.Func().Params().Add(kind).Block(
-			jen.If(operand(e.Args[0], 0)).Block(jen.Return(operand(e.Args[1], 0))),
-			jen.Return(operand(e.Args[2], 0)),
-		).Call()
+		return fmt.Sprintf("func() %s {\nif %s {\nreturn %s\n}\nreturn %s\n}()", kind, operand(e.Args[0], 0), operand(e.Args[1], 0), operand(e.Args[2], 0))
 	}
 	panic("BUG: no condition on lines has " + e.Op.String())
 }
 
-func operands(e *expr.Expr) []jen.Code {
-	out := make([]jen.Code, len(e.Args))
-	for n, a := range e.Args {
-		out[n] = operand(a, 0)
-	}
-	return out
-}
-
 // constant prints a number with no more digits than the spec has.
-func constant(e *expr.Expr) *jen.Statement {
+func constant(e *expr.Expr) string {
 	switch {
 	case e.Type == expr.Bool:
-		return jen.Lit(e.I != 0)
+		return strconv.FormatBool(e.I != 0)
 	case e.Type == expr.F32:
 		x, _ := strconv.ParseFloat(strconv.FormatFloat(e.F, 'g', -1, 32), 64)
-		if x < 0 || math.Signbit(x) {
-			return jen.Parens(jen.Lit(x))
+		if math.Signbit(x) {
+			return "(" + gotext.Literal(x) + ")"
 		}
-		return jen.Lit(x)
+		return gotext.Literal(x)
 	}
-	return jen.Lit(float64(e.I))
+	return gotext.Literal(float64(e.I))
 }

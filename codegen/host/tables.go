@@ -2,9 +2,10 @@ package host
 
 import (
 	"encoding/binary"
+	"fmt"
+	"strconv"
 
-	"github.com/dave/jennifer/jen"
-
+	"github.com/arithlang/mlc/codegen/gotext"
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/plan"
 )
@@ -46,27 +47,25 @@ func tableParams(spec *check.Spec) []check.BiasParam {
 	return out
 }
 
-// tables prints the tables of a model and the file that holds them, of which the
-// last elements are the tables; nil if there are none.
-func (t Trainer) tables(f *jen.File) *jen.Statement {
-	params := tableParams(t.Spec)
+// tables adds the tables of a model to its fields, and embeds the file that holds them,
+// of which the last elements are the tables.
+func (t Trainer) tables(f *gotext.Text, fields gotext.Fields) {
+	params, at := tableParams(t.Spec), 0
 	if len(params) == 0 {
-		return nil
+		return
 	}
-	text, at := embed(f, "tableText", TableFile), 0
+	f.Embed("tableText", TableFile)
 	for _, param := range params {
 		at += 4 * len(param.Values)
 	}
-	end := func(n int) *jen.Statement { return jen.Len(text).Op("-").Lit(n) }
-	return jen.Index().Qual(runtimePath, "Table").ValuesFunc(func(g *jen.Group) {
-		for _, param := range params {
-			from := end(at)
-			at -= 4 * len(param.Values)
-			part := text.Clone().Index(from, end(at))
-			g.Line().Values(jen.Dict{jen.Id("Param"): jen.Lit(fixedName(param)), jen.Id("Values"): part})
-		}
-		g.Line()
-	})
+	var tables []string
+	for _, param := range params {
+		from, to := at, at-4*len(param.Values)
+		values := fmt.Sprintf("tableText[len(tableText)-%d:len(tableText)-%d]", from, to)
+		tables = append(tables, gotext.Fields{"Param": strconv.Quote(fixedName(param)), "Values": values}.String())
+		at = to
+	}
+	fields["Given"] = "[]runtime.Table" + gotext.Lines(tables)
 }
 
 // fixedName is the name of a fixed parameter among the parameters of a model.

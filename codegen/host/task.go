@@ -1,10 +1,9 @@
 package host
 
 import (
-	"reflect"
+	"fmt"
 
-	"github.com/dave/jennifer/jen"
-
+	"github.com/arithlang/mlc/codegen/gotext"
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/runtime/task"
 )
@@ -29,21 +28,16 @@ func ProblemFiles(t *check.Task, header string) map[string][]byte {
 
 // taskConfig prints it, without fields that are zero. Problems are the end of what is
 // embedded.
-func (t Trainer) taskConfig(f *jen.File) jen.Code {
-	fields := jen.Dict{}
+func (t Trainer) taskConfig(f *gotext.Text) string {
 	cfg := task.Config(t.Spec.Task.Task)
-	for _, e := range []struct {
-		text                 *string
-		file, variable, name string
-	}{{&cfg.Problems, ProblemFile, "problemText", "Problems"}, {&cfg.Tests, TestFile, "testText", "Tests"}} {
-		if n := len(*e.text); n > 0 {
-			*e.text = ""
-			text := embed(f, e.variable, e.file)
-			fields[jen.Id(e.name)] = text.Clone().Index(jen.Len(text).Op("-").Lit(n), jen.Empty())
+	fields := gotext.FieldsOf(cfg)
+	for _, e := range []struct{ text, file, variable, name string }{
+		{cfg.Problems, ProblemFile, "problemText", "Problems"}, {cfg.Tests, TestFile, "testText", "Tests"},
+	} {
+		if n := len(e.text); n > 0 {
+			f.Embed(e.variable, e.file)
+			fields[e.name] = fmt.Sprintf("%s[len(%[1]s)-%d:]", e.variable, n)
 		}
 	}
-	for name, x := range fieldsOf(reflect.ValueOf(cfg)) {
-		fields[jen.Id(name)] = x
-	}
-	return jen.Qual(taskPath, "Config").Values(fields)
+	return "task.Config" + fields.String()
 }

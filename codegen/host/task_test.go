@@ -1,14 +1,12 @@
 package host
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/dave/jennifer/jen"
-
+	"github.com/arithlang/mlc/codegen/gotext"
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/runtime/task"
 )
@@ -70,7 +68,7 @@ func TestTaskAgrees(t *testing.T) {
 
 func TestTaskConfigIsPrinted(t *testing.T) {
 	spec := resolve(t, "task mixed { of = [addition, subtraction]\n hints = cyclic\n examples = 20M\n random_pad = 10% }\nmodel.loop { layers = 1 }\ntrain.lengths = padded")
-	text := fmt.Sprintf("%#v", jen.Var().Id("c").Op("=").Add(Trainer{Spec: spec}.taskConfig(jen.NewFile("p"))))
+	text := Trainer{Spec: spec}.taskConfig(&gotext.Text{})
 	for _, want := range []string{`Of: []string{"addition", "subtraction"}`, `Hints: "cyclic"`, `Examples: 20000000`, `RandomPad: 0.1`, `Sequence: true`, `Padded: true`} {
 		if squeezed := strings.Join(strings.Fields(text), " "); !strings.Contains(squeezed, want) {
 			t.Errorf("%s is missing in\n%s", want, text)

@@ -1,8 +1,6 @@
-package host
+package gotext
 
 import (
-	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -24,7 +22,7 @@ func TestLiteral(t *testing.T) {
 		`device.Group{Params: []config.Param{ { Min: new(float32(0.1)), Name: "w", }, {Shape: []int{-1}}, }}`: device.Group{Params: []device.Param{
 			{Name: "w", Min: new(float32(0.1))}, {Shape: []int{-1}}}},
 	} {
-		if got := strings.Join(strings.Fields(fmt.Sprintf("%#v", literal(reflect.ValueOf(v)))), " "); got != want {
+		if got := strings.Join(strings.Fields(Literal(v)), " "); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
