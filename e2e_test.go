@@ -92,7 +92,7 @@ func TestSimulatedSteps(t *testing.T) {
 
 // TestOptimizers trains with other numbers of states than Adam's and with updates of whole
 // matrices, to the same bytes on the processor, by other instructions, on the simulated
-// GPU and on any number of threads.
+// GPU and on any number of threads. Its steps come to allocate nothing.
 func TestOptimizers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds programs")
@@ -115,6 +115,7 @@ func TestOptimizers(t *testing.T) {
 				command(t, dir, nil, binary, append([]string{"train", "--quiet", "--out", run, "--steps", "3"}, flags...)...)
 				return read(t, filepath.Join(run, "ckpt", "step-00000003.safetensors"))
 			}
+			command(t, dir, nil, "go", "test", "-run", "Allocate", ".")
 			want := train("--device", "cpu", "--threads", "2")
 			for _, flags := range c.elsewhere {
 				if !bytes.Equal(train(flags...), want) {
