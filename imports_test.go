@@ -62,7 +62,7 @@ const rules = `
 	compiler/check < docs/docgen;
 	compiler/check, codegen/host, runtime/task, runtime/ckpt, bench/rounds < bench/peers < bench;
 	runtime/track < bench;
-	runtime/cuda/sim < compiler/cli; # mlc ptx
+	runtime/cuda/sim < runtime/cuda/sim/ptxfile < compiler/cli; # mlc ptx
 	runtime/philox, runtime/cuda/simulated < prove/fragment;
 	runtime/eval, runtime/track, runtime/calibrate < plot < compiler/cli; # mlc plot reads what runs leave
 
@@ -85,7 +85,7 @@ const rules = `
 // TestImports holds every import within the module to the rules.
 func TestImports(t *testing.T) {
 	allowed := parseRules(t, rules)
-	for pkg, imports := range packages(t) {
+	for pkg, imports := range packages(t, ".Imports") {
 		may, known := allowed[pkg]
 		if dir, _ := path.Split(pkg); !known && dir == "generated/" {
 			may, known = allowed["generated/*"], true
@@ -106,6 +106,29 @@ func TestRulesAreOneArrow(t *testing.T) {
 	for pkg, may := range parseRules(t, rules) {
 		if may[pkg] {
 			t.Errorf("by the rules %s may import itself, through %v", pkg, slices.Sorted(maps.Keys(may)))
+		}
+	}
+}
+
+// TestBorders keeps what could be a module of its own free of the rest, whatever the
+// rules allow, its tests included.
+func TestBorders(t *testing.T) {
+	for _, root := range []string{"runtime/cuda/sim"} {
+		inside := func(pkg string) bool { return pkg == root || strings.HasPrefix(pkg, root+"/") }
+		n := 0
+		for pkg, imports := range packages(t, ".Imports", ".TestImports", ".XTestImports") {
+			if !inside(pkg) {
+				continue
+			}
+			n++
+			for _, dep := range imports {
+				if !inside(dep) {
+					t.Errorf("%s imports %s, which is outside %s", pkg, dep, root)
+				}
+			}
+		}
+		if n == 0 {
+			t.Errorf("there is nothing in %s", root)
 		}
 	}
 }
@@ -151,11 +174,15 @@ func parseRules(t *testing.T, text string) map[string]map[string]bool {
 	return may
 }
 
-// packages lists the packages of the module and what they import from it, tests
-// aside, by their path in the module.
-func packages(t *testing.T) map[string][]string {
+// packages lists the packages of the module and what they import from it, by their
+// path in the module. Fields are those of go list with imports.
+func packages(t *testing.T, fields ...string) map[string][]string {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-e", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").Output()
+	format := "{{.ImportPath}}"
+	for _, f := range fields {
+		format += ` {{join ` + f + ` " "}}`
+	}
+	out, err := exec.Command("go", "list", "-e", "-f", format, "./...").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}

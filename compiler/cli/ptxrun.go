@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/arithlang/mlc/dsl/diag"
 	"github.com/arithlang/mlc/runtime/cuda/sim"
+	"github.com/arithlang/mlc/runtime/cuda/sim/ptxfile"
 )
 
 // ptxRunCmd is the verb ptx run.
@@ -45,37 +45,40 @@ Data races, out-of-bounds or misaligned accesses, reads of uninitialized memory,
 barriers that not all threads reach, deadlocks and endless waits end the run with
 exit code 1 and their place; then no file is written. Warnings concern what
 compilers do on purpose: unordered writes of the same value, copies without a wait,
-unwritten output. See docs/ptx-sim.md.
+unwritten output. See runtime/cuda/sim/README.md.
 
 Example:
   mlc ptx run saxpy.ptx --grid 4 --block 256 --arg in:x.bin --arg inout:y.bin --arg f32:2 --arg u32:1000`
 }
-
-// ptxOrders are the orders by name.
-var ptxOrders = map[string]sim.Order{
-	"round-robin": sim.RoundRobin, "reversed": sim.Reversed, "random": sim.Random, "greedy": sim.Greedy,
-}
-
-var ptxOrderNames = []string{"round-robin", "reversed", "random", "greedy"}
 
 // ptxMemory is what the simulated device has: a mistaken size is an error, not the
 // end of this machine.
 const ptxMemory = 8 << 30
 
 // orders lists the orders to run in.
-func (c *ptxRunCmd) orders() ([]string, error) {
-	if len(c.Orders) == 0 {
-		return []string{c.Order}, nil
+func (c *ptxRunCmd) orders() (orders []sim.Order, err error) {
+	known := sim.Orders()
+	names := make([]string, len(known))
+	for i, o := range known {
+		names[i] = o.String()
 	}
-	for _, name := range c.Orders {
-		if _, ok := ptxOrders[name]; name != "all" && !ok {
-			return nil, usagef("--orders: no order %q: %s", name, diag.DidYouMean(name, append(ptxOrderNames, "all"), "orders are"))
+	asked := c.Orders
+	if len(asked) == 0 {
+		asked = []string{c.Order}
+	}
+	for _, name := range asked {
+		i := slices.Index(names, name)
+		switch {
+		case i >= 0:
+			orders = append(orders, known[i])
+		case name != "all":
+			return nil, usagef("--orders: no order %q: %s", name, diag.DidYouMean(name, append(names, "all"), "orders are"))
 		}
 	}
-	if slices.Contains(c.Orders, "all") {
-		return ptxOrderNames, nil
+	if slices.Contains(asked, "all") {
+		return known, nil
 	}
-	return c.Orders, nil
+	return orders, nil
 }
 
 // Run runs the kernel in each order, then writes what it left in memory.
@@ -84,28 +87,28 @@ func (c *ptxRunCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	var first *ptxResult
+	var first *ptxfile.Result
 	for _, order := range orders {
-		r, err := await(a, func() (*ptxResult, error) { return c.launch(order) })
-		var report *sim.Report
+		r, err := await(a, func() (*ptxfile.Result, error) { return c.launch(order) })
+		var finding *ptxfile.Finding
 		switch {
-		case errors.As(err, &report):
-			return errors.Join(a.printReport(r.finding(report)), errShown)
-		case err != nil && a.json && errors.As(err, new(*ptxError)):
+		case errors.As(err, &finding):
+			return errors.Join(a.printFinding(finding, ""), errShown)
+		case err != nil && a.json && errors.As(err, new(*ptxfile.Error)):
 			return errors.Join(a.badPTX(err), errShown)
 		case err != nil:
 			return err
-		case c.Strict && len(r.notes) > 0:
-			return errors.Join(a.printReport(r.notes[0]), errShown)
+		case c.Strict && len(r.Warnings) > 0:
+			return errors.Join(a.printFinding(r.Warnings[0], ""), errShown)
 		case first == nil:
 			first = r
 		default:
-			if err := first.equal(r); err != nil {
+			if err := first.Equal(r); err != nil {
 				return err
 			}
 		}
 	}
-	return first.finish(a, c.Stats)
+	return a.finishPTX(first, c.Stats)
 }
 
 // dims completes the size of a grid or block.
@@ -118,20 +121,8 @@ func dims(flag string, n []int) (d [3]int, err error) {
 	return d, nil
 }
 
-// ptxResult is a kernel that has run.
-type ptxResult struct {
-	module *ptxModule
-	kernel string
-	order  string
-	args   []*ptxArg
-	left   [][]byte // by argument, what is in the buffers that are written to files
-	stats  sim.Stats
-	took   time.Duration
-	notes  []*ptxFinding
-}
-
 // launch runs the kernel in one order.
-func (c *ptxRunCmd) launch(order string) (*ptxResult, error) {
+func (c *ptxRunCmd) launch(order sim.Order) (*ptxfile.Result, error) {
 	grid, err := dims("grid", c.Grid)
 	if err != nil {
 		return nil, err
@@ -140,46 +131,25 @@ func (c *ptxRunCmd) launch(order string) (*ptxResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := loadPTX(c.File, sim.Options{Arch: c.Arch, Seed: c.Seed, Order: ptxOrders[order], SameValue: !c.Strict,
+	f, err := loadPTX(c.File, sim.Options{Arch: c.Arch, Seed: c.Seed, Order: order, SameValue: !c.Strict,
 		Eager: c.Eager, Jitter: c.Jitter, MaxSteps: c.MaxSteps, Memory: ptxMemory})
 	if err != nil {
 		return nil, err
 	}
-	k, err := m.choose(c.Kernel)
+	k, err := choosePTX(f, c.Kernel)
 	if err != nil {
 		return nil, err
 	}
-	r := &ptxResult{module: m, kernel: k.Kernel, order: order}
-	if r.args, err = parseArgs(c.Arg, k); err != nil {
-		return nil, err
+	r, err := f.Run(k, ptxfile.Launch{Grid: grid, Block: block, Shared: c.Smem, Args: c.Arg, Read: readUpTo})
+	if errors.As(err, new(*ptxfile.UsageError)) {
+		err = usageError{err}
 	}
-	var params []byte
-	for i, arg := range r.args {
-		p := k.Params[i]
-		params = append(params, make([]byte, p.Offset+p.Size-int64(len(params)))...)
-		if err := arg.place(m.device, params[p.Offset:]); err != nil {
-			return nil, err
-		}
-	}
-	kernel, err := m.loaded.Kernel(k.Kernel)
-	if err != nil {
-		return nil, err
-	}
-	start := time.Now()
-	r.stats, err = kernel.Launch(sim.Launch{Grid: grid, Block: block, Shared: c.Smem, Args: params})
-	r.took = time.Since(start)
-	if err != nil {
-		return r, err
-	}
-	for _, w := range r.stats.Warnings {
-		r.notes = append(r.notes, r.finding(w))
-	}
-	return r, r.collect()
+	return r, err
 }
 
-// choose finds a kernel by name.
-func (m *ptxModule) choose(name string) (*ptxKernel, error) {
-	kernels := m.kernels()
+// choosePTX finds a kernel by name.
+func choosePTX(f *ptxfile.File, name string) (*ptxfile.Kernel, error) {
+	kernels := f.Kernels()
 	var names []string
 	for i := range kernels {
 		if kernels[i].Kernel == name || name == "" && len(kernels) == 1 {
@@ -189,105 +159,71 @@ func (m *ptxModule) choose(name string) (*ptxKernel, error) {
 	}
 	switch {
 	case len(names) == 0:
-		return nil, fmt.Errorf("%s has no kernel", m.path)
+		return nil, fmt.Errorf("%s has no kernel", f.Path)
 	case name == "":
 		return nil, usagef("which kernel? --kernel is one of %s", strings.Join(names, ", "))
 	}
-	return nil, usagef("%s has no kernel %q: %s", m.path, name, diag.DidYouMean(name, names, "kernels are"))
+	return nil, usagef("%s has no kernel %q: %s", f.Path, name, diag.DidYouMean(name, names, "kernels are"))
 }
 
-// collect reads back the buffers that are to be written.
-func (r *ptxResult) collect() error {
-	m := r.module
-	r.left = make([][]byte, len(r.args))
-	for i, arg := range r.args {
-		if arg.file == "" {
-			continue
-		}
-		r.left[i] = make([]byte, arg.size)
-		err := m.device.Read(r.left[i], arg.ptr)
-		var unwritten *sim.UninitialisedError
-		if errors.As(err, &unwritten) {
-			r.notes = append(r.notes, &ptxFinding{File: m.path, Kind: "unwritten output", Kernel: r.kernel, Order: r.order, Argument: i + 1,
-				Offset: &unwritten.Offset, Detail: "the kernel has not written all of the memory", arg: arg.text})
-		} else if err != nil {
-			return err
-		}
+// printFinding prints what went wrong in a launch.
+func (a *app) printFinding(f *ptxfile.Finding, level string) error {
+	if a.json {
+		return a.printJSON(f)
 	}
+	f.Print(a.err, level)
 	return nil
 }
 
-// equal says whether another order has left the same bits.
-func (r *ptxResult) equal(other *ptxResult) error {
-	for i, arg := range r.args {
-		x, y := r.left[i], other.left[i]
-		if bytes.Equal(x, y) {
-			continue
-		}
-		at := 0
-		for x[at] == y[at] {
-			at++
-		}
-		return fmt.Errorf("the result depends on how warps take turns: byte %d of %s is %#02x when %s, %#02x when %s",
-			at, arg.text, x[at], r.order, y[at], other.order)
-	}
-	return nil
-}
-
-// finish writes the files and says what was done.
-func (r *ptxResult) finish(a *app, stats bool) error {
-	names, err := r.write()
+// finishPTX writes the files and says what was done.
+func (a *app) finishPTX(r *ptxfile.Result, stats bool) error {
+	names, err := writePTX(r.Outputs)
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
 		a.say("wrote %s", name)
 	}
-	for _, note := range r.notes {
+	for _, w := range r.Warnings {
 		if !a.json {
-			note.print(a, "warning: ")
+			w.Print(a.err, "warning: ")
 		}
 	}
-	seconds := r.took.Seconds()
+	seconds := r.Took.Seconds()
 	switch {
 	case a.json:
 		return a.printJSON(struct {
-			Kernel   string        `json:"kernel"`
-			Wrote    []string      `json:"wrote"`
-			Warnings []*ptxFinding `json:"warnings"`
-			Steps    int64         `json:"steps"`
-			Bytes    int64         `json:"bytes"`
-			Barriers int64         `json:"barriers"`
-			Blocks   int           `json:"blocks"`
-			Seconds  float64       `json:"seconds"`
-		}{r.kernel, append([]string{}, names...), append([]*ptxFinding{}, r.notes...), r.stats.Steps, r.stats.Bytes, r.stats.Barriers, r.stats.Blocks, seconds})
+			Kernel   string             `json:"kernel"`
+			Wrote    []string           `json:"wrote"`
+			Warnings []*ptxfile.Finding `json:"warnings"`
+			Steps    int64              `json:"steps"`
+			Bytes    int64              `json:"bytes"`
+			Barriers int64              `json:"barriers"`
+			Blocks   int                `json:"blocks"`
+			Seconds  float64            `json:"seconds"`
+		}{r.Kernel, append([]string{}, names...), append([]*ptxfile.Finding{}, r.Warnings...), r.Stats.Steps, r.Stats.Bytes, r.Stats.Barriers, r.Stats.Blocks, seconds})
 	case stats:
-		_, err = fmt.Fprintf(a.out, "%s: %s, %d instructions of lanes, %d bytes of global memory moved, %s\n%s, %s\n",
-			r.kernel, counted(r.stats.Blocks, "block"), r.stats.Steps, r.stats.Bytes, counted(int(r.stats.Barriers), "barrier"),
-			r.took.Round(time.Microsecond), scaled(float64(r.stats.Steps)/seconds, 1000, "instructions/s"))
+		_, err = fmt.Fprintf(a.out, "%v\n%s, %s\n", r, r.Took.Round(time.Microsecond), scaled(float64(r.Stats.Steps)/seconds, 1000, "instructions/s"))
 	}
 	return err
 }
 
-// write makes each file hold its buffer. All are written before the first takes
+// writePTX makes each file hold its memory. All are written before the first takes
 // the place of an old one.
-func (r *ptxResult) write() (names []string, err error) {
+func writePTX(outs []ptxfile.Output) (names []string, err error) {
 	var temps []string
 	defer func() {
 		for _, temp := range temps {
 			os.Remove(temp)
 		}
 	}()
-	for i, arg := range r.args {
-		if arg.file == "" {
-			continue
-		}
-		temp, err := writeTemp(filepath.Dir(arg.file), r.left[i])
+	for _, out := range outs {
+		temp, err := writeTemp(filepath.Dir(out.File), out.Data)
 		temps = append(temps, temp)
 		if err != nil {
-			return nil, fmt.Errorf("--arg %s: %w", arg.text, err)
+			return nil, fmt.Errorf("--arg %s: %w", out.Arg, err)
 		}
-		names = append(names, arg.file)
+		names = append(names, out.File)
 	}
 	for i, name := range names {
 		if err := os.Rename(temps[i], name); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda/sim/ptx"
 )
 
-var update = flag.Bool("update", false, "rewrite docs/ptx-sim.md")
+var update = flag.Bool("update", false, "rewrite the table of README.md")
 
 // undecoded are the rows that are read and not run.
 var undecoded = []string{"mov .b128"}
@@ -54,7 +54,7 @@ func isUndecoded(f *ptx.Form) bool {
 
 // TestDocs holds the table in the documentation to the instruction table.
 func TestDocs(t *testing.T) {
-	const path, begin, end = "../../../docs/ptx-sim.md", "<!-- instructions -->\n", "<!-- end -->\n"
+	const path, begin, end = "README.md", "<!-- instructions -->\n", "<!-- end -->\n"
 	old, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

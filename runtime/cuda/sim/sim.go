@@ -30,6 +30,13 @@ const (
 	Greedy                  // one warp runs until it must wait
 )
 
+func (o Order) String() string {
+	return [...]string{"round-robin", "reversed", "random", "greedy"}[o]
+}
+
+// Orders lists all of them.
+func Orders() []Order { return []Order{RoundRobin, Reversed, Random, Greedy} }
+
 // Options say what device it is and what is checked.
 type Options struct {
 	Arch  int    // 80, 86, 89 or 90; 0 means 80

@@ -1,4 +1,4 @@
-package cli
+package ptxfile
 
 import (
 	"encoding/binary"
@@ -12,8 +12,8 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda/sim"
 )
 
-// ptxArg is an argument of a kernel.
-type ptxArg struct {
+// An argument is what a kernel gets for a parameter.
+type argument struct {
 	text  string // as on the command line
 	kind  string // a scalar's type, or one of the buffers' kinds
 	bytes []byte // of a scalar, or what a buffer holds before the launch
@@ -22,25 +22,35 @@ type ptxArg struct {
 	ptr   sim.Ptr
 }
 
+// A Reader gives at most so many bytes of a file.
+type Reader func(path string, most int64) ([]byte, error)
+
+// A UsageError is of arguments that do not say what to do.
+type UsageError struct{ msg string }
+
+func (e *UsageError) Error() string { return e.msg }
+
+func usagef(format string, args ...any) error { return &UsageError{fmt.Sprintf(format, args...)} }
+
 // argKinds are how arguments are written.
 const argKinds = "TYPE:VALUE with u8, u16, u32, u64, s8, s16, s32, s64, f32 or f64; raw:FILE for a structure; in:FILE, inout:FILE or out:BYTES:FILE for memory"
 
 // parseArg reads an argument. An unreadable file is no usage error.
-func parseArg(text string) (*ptxArg, error) {
+func parseArg(text string, read Reader) (*argument, error) {
 	kind, value, ok := strings.Cut(text, ":")
-	arg := &ptxArg{text: text, kind: kind}
+	arg := &argument{text: text, kind: kind}
 	switch {
 	case !ok:
 		return nil, usagef("--arg %s: arguments are %s", text, argKinds)
 	case kind == "out":
 		return arg, arg.parseOut(value)
 	case kind == "in" || kind == "inout" || kind == "raw":
-		return arg, arg.read(value)
+		return arg, arg.read(value, read)
 	}
 	return arg, arg.parseScalar(value)
 }
 
-func (a *ptxArg) parseOut(value string) error {
+func (a *argument) parseOut(value string) error {
 	size, file, _ := strings.Cut(value, ":")
 	n, err := strconv.ParseInt(size, 0, 64)
 	if err != nil || n <= 0 || file == "" {
@@ -50,12 +60,12 @@ func (a *ptxArg) parseOut(value string) error {
 	return nil
 }
 
-func (a *ptxArg) read(file string) (err error) {
+func (a *argument) read(file string, read Reader) (err error) {
 	if file == "" {
 		return usagef("--arg %s: want %s:FILE", a.text, a.kind)
 	}
 	const most = 256 << 20
-	if a.bytes, err = readUpTo(file, most+1); err != nil {
+	if a.bytes, err = read(file, most+1); err != nil {
 		return err
 	}
 	switch len(a.bytes) {
@@ -72,9 +82,9 @@ func (a *ptxArg) read(file string) (err error) {
 }
 
 // buffer says whether the argument is memory, of which the kernel gets the address.
-func (a *ptxArg) buffer() bool { return a.size > 0 && a.kind != "raw" }
+func (a *argument) buffer() bool { return a.size > 0 && a.kind != "raw" }
 
-func (a *ptxArg) parseScalar(value string) error {
+func (a *argument) parseScalar(value string) error {
 	width, err := strconv.Atoi(a.kind[min(1, len(a.kind)):])
 	if err != nil || !slices.Contains([]int{8, 16, 32, 64}, width) {
 		return usagef("--arg %s: no argument is of kind %q: %s", a.text, a.kind, argKinds)
@@ -106,7 +116,7 @@ func (a *ptxArg) parseScalar(value string) error {
 }
 
 // fits says what is wrong with passing the argument as a parameter.
-func (a *ptxArg) fits(p *ptxParam) error {
+func (a *argument) fits(p *Param) error {
 	size, class := int64(len(a.bytes)), p.Type[0]
 	float := a.kind[0] == 'f' && a.kind != "raw"
 	switch {
@@ -124,13 +134,13 @@ func (a *ptxArg) fits(p *ptxParam) error {
 }
 
 // parseArgs reads all arguments and holds them to the parameters of a kernel.
-func parseArgs(texts []string, k *ptxKernel) (args []*ptxArg, err error) {
+func parseArgs(texts []string, k *Kernel, read Reader) (args []*argument, err error) {
 	if len(texts) != len(k.Params) {
 		return nil, usagef("kernel %s has %s, there are %d --arg: %s(%s)", k.Kernel, counted(len(k.Params), "parameter"), len(texts), k.Kernel, signature(k.Params))
 	}
 	files := map[string]string{}
 	for i, text := range texts {
-		a, err := parseArg(text)
+		a, err := parseArg(text, read)
 		if err == nil {
 			err = a.fits(&k.Params[i])
 		}
@@ -149,7 +159,7 @@ func parseArgs(texts []string, k *ptxKernel) (args []*ptxArg, err error) {
 }
 
 // place puts an argument on the device and into the parameter block.
-func (a *ptxArg) place(d *sim.Device, block []byte) (err error) {
+func (a *argument) place(d *sim.Device, block []byte) (err error) {
 	if !a.buffer() {
 		copy(block, a.bytes)
 		return nil
