@@ -315,6 +315,16 @@ func TestHostile(t *testing.T) {
 	}
 }
 
+// TestIncludeWithoutExtension wants a name that lacks only that answered.
+func TestIncludeWithoutExtension(t *testing.T) {
+	for name, want := range map[string]string{"base": "there is a base.arith: name that", "bass": "file does not exist"} {
+		_, list := resolve(map[string]string{"a.arith": "arith 1\ninclude \"" + name + "\"\ntask successor {}\n", "base.arith": "arith 1\n"}, "a.arith")
+		if len(list) == 0 || list[0].Code != "E0107" || !strings.Contains(fmt.Sprint(list[0].Help), want) {
+			t.Errorf("%s: %+v, want %q", name, list, want)
+		}
+	}
+}
+
 // TestLengths counts tokens by the layouts of the tasks.
 func TestLengths(t *testing.T) {
 	for _, c := range []struct {

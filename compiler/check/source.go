@@ -36,7 +36,12 @@ func (c *checker) load(file string, stack []string, at diag.Range) {
 	}
 	src, err := c.read(file)
 	if err != nil {
-		c.report("E0107", at, "cannot read %s", file).WithHelp("%v", err)
+		d := c.report("E0107", at, "cannot read %s", file)
+		if _, wrong := c.read(file + ".arith"); wrong == nil {
+			d.WithHelp("there is a %s.arith: name that", path.Base(file))
+		} else {
+			d.WithHelp("%v", err)
+		}
 		c.unparsed = true
 		return
 	}
