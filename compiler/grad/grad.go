@@ -94,7 +94,7 @@ func (t *tape) sweep() {
 			return
 		}
 		t.b.Pos(v.Pos)
-		for k, g := range r.apply(t, v, dy) {
+		for k, g := range r.apply(t, v, dy, t.args(v)) {
 			if g == nil || !t.active[v.Args[k]] {
 				continue
 			}
@@ -104,6 +104,15 @@ func (t *tape) sweep() {
 			t.add(v.Args[k], g)
 		}
 	}
+}
+
+// args are the arguments of v, kept.
+func (t *tape) args(v *ir.Value) []*ir.Value {
+	args := make([]*ir.Value, len(v.Args))
+	for i, a := range v.Args {
+		args[i] = t.kept[a]
+	}
+	return args
 }
 
 // add adds g to the gradient of v.

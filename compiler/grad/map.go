@@ -12,22 +12,22 @@ import (
 // mapRule multiplies dy by the derivative of the expression by each argument's
 // element, and adds up over the axes along which the argument was broadcast.
 // Elements read by index go back through a Scatter.
-func mapRule(t *tape, v, dy *ir.Value) []*ir.Value {
+func mapRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
 	out := make([]*ir.Value, len(v.Args))
 	for k, a := range v.Args {
 		if a.Type.Elem != expr.F32 {
 			continue
 		}
 		leaf := ir.X(k, expr.F32)
-		if g := t.chain(v, dy, leaf); g != nil {
+		if g := t.chain(v, dy, args, leaf); g != nil {
 			out[k] = t.b.SumTo(g, a.Type.Shape)
 		}
 		for _, elem := range expr.Elems(v.Attr.Expr) {
 			if elem.Name != leaf.Name {
 				continue
 			}
-			if g := t.chain(v, dy, elem); g != nil {
-				out[k] = t.sum(out[k], t.scatter(g, elem, a.Type.Shape, t.args(v)))
+			if g := t.chain(v, dy, args, elem); g != nil {
+				out[k] = t.sum(out[k], t.scatter(g, elem, a.Type.Shape, args))
 			}
 		}
 	}
@@ -45,16 +45,8 @@ func (t *tape) sum(a, b *ir.Value) *ir.Value {
 	return t.b.Add(a, b)
 }
 
-func (t *tape) args(v *ir.Value) []*ir.Value {
-	args := make([]*ir.Value, len(v.Args))
-	for i, a := range v.Args {
-		args[i] = t.kept[a]
-	}
-	return args
-}
-
 // chain is dy times the derivative of v by leaf, or nil where that is zero.
-func (t *tape) chain(v, dy *ir.Value, leaf *expr.Expr) *ir.Value {
+func (t *tape) chain(v, dy *ir.Value, args []*ir.Value, leaf *expr.Expr) *ir.Value {
 	n := len(v.Args)
 	y, d := ir.X(n, expr.F32), ir.X(n+1, expr.F32)
 	e := slope(v.Attr.Expr, leaf, y, d)
@@ -64,7 +56,7 @@ func (t *tape) chain(v, dy *ir.Value, leaf *expr.Expr) *ir.Value {
 	case e == d:
 		return dy
 	}
-	e, args := ir.Compact(e, append(t.args(v), t.kept[v], dy))
+	e, args = ir.Compact(e, append(slices.Clip(args), t.kept[v], dy))
 	return t.b.Map(e, args...)
 }
 

@@ -8,11 +8,12 @@ import (
 	"github.com/arithlang/mlc/compiler/ir"
 )
 
-// A rule gives the gradients of v's arguments from dy, that of its result; nil
-// where there is none. Gradients of arguments that do not want one are dropped.
+// A rule gives the gradients of v's arguments, which are kept as args, from dy, that of
+// its result; nil where there is none. Gradients of arguments that do not want one are
+// dropped.
 type rule struct {
-	args  string // short names of the arguments, for labels; the last serves all others
-	apply func(t *tape, v, dy *ir.Value) []*ir.Value
+	names string // short names of the arguments, for labels; the last serves all others
+	apply func(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value
 }
 
 // rules is keyed by op. Ops without a row have no gradient: I32 results, caches,
@@ -29,8 +30,8 @@ var rules = map[ir.Op]rule{
 	ir.Gather:       {"w", gatherRule},
 	ir.Scatter:      {"ix", scatterRule},
 	ir.Softmax:      {"x", softmaxRule},
-	ir.LayerNorm:    {"xgb", layerNormRule},
-	ir.RMSNorm:      {"xg", rmsNormRule},
+	ir.LayerNorm:    {"xgb", normRule(ir.LayerNormGrad)},
+	ir.RMSNorm:      {"xg", normRule(ir.RMSNormGrad)},
 	ir.Rotate:       {"x", rotateRule},
 	ir.HeadProduct:  {"xw", headProductRule},
 	ir.Attention:    {"qkvr", attentionRule},
@@ -40,18 +41,15 @@ var rules = map[ir.Op]rule{
 
 // arg is the short name of argument k.
 func (r rule) arg(v *ir.Value, k int) string {
-	switch {
-	case v.Op == ir.Attention && k >= 3:
-		return "." + attentionResults(v)[k]
-	case v.Op == ir.BiasTable:
-		return "." + v.Attr.Attn.Params[k]
+	if v.Op == ir.Attention && k >= 3 || v.Op == ir.BiasTable {
+		return "." + v.ArgNames()[k]
 	}
-	return r.args[min(k, len(r.args)-1):][:1]
+	return r.names[min(k, len(r.names)-1):][:1]
 }
 
 // dropoutRule drops what was dropped. Where only relus read the result, they have
 // done so: a dropped element is 0, at which a relu passes nothing on.
-func dropoutRule(t *tape, v, dy *ir.Value) []*ir.Value {
+func dropoutRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
 	if t.onlyRelus(v) {
 		return []*ir.Value{t.b.Map(times(ir.X(0, expr.F32), expr.F(1/(1-v.Attr.Rate))), dy)}
 	}
@@ -79,8 +77,8 @@ func (t *tape) onlyRelus(v *ir.Value) bool {
 // matMulRule is for y = a' b', where a' and b' are the operands as multiplied:
 // da' = dy b'^T and db' = a'^T dy, each transposed back where its operand was.
 // An unbatched b takes the sum over all rows of a batch.
-func matMulRule(t *tape, v, dy *ir.Value) []*ir.Value {
-	a, b := t.kept[v.Args[0]], t.kept[v.Args[1]]
+func matMulRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
+	a, b := args[0], args[1]
 	ta, tb := v.Attr.TransA, v.Attr.TransB
 	var da, db *ir.Value
 	switch {
@@ -120,22 +118,22 @@ func (t *tape) flip(x *ir.Value) *ir.Value {
 	return t.b.Transpose(x, perm...)
 }
 
-func outerRule(t *tape, v, dy *ir.Value) []*ir.Value {
+func outerRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
 	return []*ir.Value{
-		t.b.MatMul(t.kept[v.Args[1]], dy, false, true),
-		t.b.MatMul(t.kept[v.Args[0]], dy, false, false),
+		t.b.MatMul(args[1], dy, false, true),
+		t.b.MatMul(args[0], dy, false, false),
 	}
 }
 
-func sumRule(t *tape, v, dy *ir.Value) []*ir.Value {
+func sumRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
 	x := v.Args[0]
 	kept := t.b.Keep(dy, x, v.Attr.Axes...)
 	return []*ir.Value{t.b.MapShape(ir.X(0, expr.F32), x.Type.Shape, kept)}
 }
 
 // maxRule shares the gradient among equal maxima.
-func maxRule(t *tape, v, dy *ir.Value) []*ir.Value {
-	x, axes := t.kept[v.Args[0]], v.Attr.Axes
+func maxRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
+	x, axes := args[0], v.Attr.Axes
 	keep := func(r *ir.Value) *ir.Value { return t.b.Keep(r, x, axes...) }
 	top := keep(t.kept[v])
 	is := expr.New(expr.Eq, ir.X(0, expr.F32), ir.X(1, expr.F32))
@@ -145,11 +143,11 @@ func maxRule(t *tape, v, dy *ir.Value) []*ir.Value {
 	return []*ir.Value{t.b.Map(e, x, top, keep(dy), keep(t.b.Sum(hits, axes...)))}
 }
 
-func reshapeRule(t *tape, v, dy *ir.Value) []*ir.Value {
+func reshapeRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
 	return []*ir.Value{t.b.Reshape(dy, v.Args[0].Type.Shape...)}
 }
 
-func transposeRule(t *tape, v, dy *ir.Value) []*ir.Value {
+func transposeRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
 	back := make([]int, len(v.Attr.Axes))
 	for k, a := range v.Attr.Axes {
 		back[a] = k
@@ -157,17 +155,17 @@ func transposeRule(t *tape, v, dy *ir.Value) []*ir.Value {
 	return []*ir.Value{t.b.Transpose(dy, back...)}
 }
 
-func gatherRule(t *tape, v, dy *ir.Value) []*ir.Value {
+func gatherRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
 	rows := v.Args[0].Type.Shape[0].N
-	return []*ir.Value{t.b.Scatter(t.kept[v.Args[1]], dy, rows), nil}
+	return []*ir.Value{t.b.Scatter(args[1], dy, rows), nil}
 }
 
-func scatterRule(t *tape, v, dy *ir.Value) []*ir.Value {
-	return []*ir.Value{nil, t.b.Gather(dy, t.kept[v.Args[0]])}
+func scatterRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
+	return []*ir.Value{nil, t.b.Gather(dy, args[0])}
 }
 
 // softmaxRule is dx = y (dy - sum(y dy)).
-func softmaxRule(t *tape, v, dy *ir.Value) []*ir.Value {
+func softmaxRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
 	y := t.kept[v]
 	n := v.Type.Rank() - 1
 	along := t.b.Keep(t.b.Sum(t.b.Mul(y, dy), n), y, n)
@@ -175,32 +173,28 @@ func softmaxRule(t *tape, v, dy *ir.Value) []*ir.Value {
 	return []*ir.Value{t.b.Map(expr.New(expr.Mul, ir.X(0, expr.F32), diff), y, dy, along)}
 }
 
-func layerNormRule(t *tape, v, dy *ir.Value) []*ir.Value {
-	var out []*ir.Value
-	for _, result := range []string{"x", "gamma", "beta"} {
-		out = append(out, t.b.LayerNormGrad(result, t.kept[v.Args[0]], t.kept[v.Args[1]], dy, v.Attr.Eps))
+// normRule is for a norm whose gradient is an op of its own.
+func normRule(grad ir.Op) func(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
+	return func(t *tape, v, dy *ir.Value, args []*ir.Value) (out []*ir.Value) {
+		for _, name := range v.ArgNames() {
+			out = append(out, t.b.Emit(grad, ir.Attr{Eps: v.Attr.Eps, Result: name}, args[0], args[1], dy))
+		}
+		return out
 	}
-	return out
-}
-
-func rmsNormRule(t *tape, v, dy *ir.Value) []*ir.Value {
-	x, gamma := t.kept[v.Args[0]], t.kept[v.Args[1]]
-	return []*ir.Value{t.b.RMSNormGrad("x", x, gamma, dy, v.Attr.Eps), t.b.RMSNormGrad("gamma", x, gamma, dy, v.Attr.Eps)}
 }
 
 // rotateRule turns back. Angles are those of positions, which nothing learns.
-func rotateRule(t *tape, v, dy *ir.Value) []*ir.Value {
+func rotateRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
 	if t.active[v.Args[1]] || t.active[v.Args[2]] {
 		t.err = fmt.Errorf("%s: v%d: angles have no gradient", t.f.Name, v.ID)
 	}
-	sin := t.kept[v.Args[2]]
-	back := t.b.Map(expr.New(expr.Neg, ir.X(0, expr.F32)), sin)
-	return []*ir.Value{t.b.Rotate(dy, t.kept[v.Args[1]], back, v.Attr.Attn.Heads), nil, nil}
+	back := t.b.Map(expr.New(expr.Neg, ir.X(0, expr.F32)), args[2])
+	return []*ir.Value{t.b.Rotate(dy, args[1], back, v.Attr.Attn.Heads), nil, nil}
 }
 
 // headProductRule is for y = x w, or x wᵀ, of each head's part.
-func headProductRule(t *tape, v, dy *ir.Value) []*ir.Value {
-	x, w := t.kept[v.Args[0]], t.kept[v.Args[1]]
+func headProductRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
+	x, w := args[0], args[1]
 	heads, transposed := v.Attr.Attn.Heads, v.Attr.TransB
 	dx := t.b.HeadProduct(dy, w, !transposed, heads)
 	if transposed {
@@ -209,57 +203,35 @@ func headProductRule(t *tape, v, dy *ir.Value) []*ir.Value {
 	return []*ir.Value{dx, t.b.HeadOuter(x, dy, heads)}
 }
 
-// attentionResults names the gradients of an attention's arguments.
-func attentionResults(v *ir.Value) []string {
-	results := []string{"q", "k", "v"}
-	if v.Attr.Attn.Relative > 0 {
-		results = append(results, "relative")
-	}
-	if v.Attr.Attn.Table {
-		results = append(results, "table")
-	}
-	return append(results, v.Attr.Attn.Params...)
-}
-
 // attentionRule adds up a parameter's gradient over examples and heads.
-func attentionRule(t *tape, v, dy *ir.Value) []*ir.Value {
-	a := v.Attr.Attn
-	args := make([]*ir.Value, len(v.Args))
-	for i, x := range v.Args {
-		args[i] = t.kept[x]
-	}
-	var out []*ir.Value
-	for k, result := range attentionResults(v) {
-		if !t.active[v.Args[k]] {
-			out = append(out, nil)
-			continue
-		}
-		g := t.b.AttentionGrad(result, args[0], args[1], args[2], dy, *a, v.Attr.Rate, v.Attr.Stream, args[3:]...)
-		if slices.Contains(a.Params, result) {
+func attentionRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
+	return t.each(v, func(name string) *ir.Value {
+		g := t.b.AttentionGrad(name, args[0], args[1], args[2], dy, *v.Attr.Attn, v.Attr.Rate, v.Attr.Stream, args[3:]...)
+		if slices.Contains(v.Attr.Attn.Params, name) {
 			g = t.b.Sum(g, 0, 1)
 		}
-		out = append(out, g)
-	}
-	return out
+		return g
+	})
 }
 
 // biasTableRule adds up a parameter's gradient over heads.
-func biasTableRule(t *tape, v, dy *ir.Value) []*ir.Value {
-	params := make([]*ir.Value, len(v.Args))
-	for i, x := range v.Args {
-		params[i] = t.kept[x]
-	}
-	var out []*ir.Value
-	for k, param := range v.Attr.Attn.Params {
-		if !t.active[v.Args[k]] {
-			out = append(out, nil)
-			continue
+func biasTableRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
+	return t.each(v, func(name string) *ir.Value {
+		return t.b.Sum(t.b.BiasTableGrad(name, dy, *v.Attr.Attn, args...), 0)
+	})
+}
+
+// each makes the gradients that are wanted of v's arguments, by their names.
+func (t *tape) each(v *ir.Value, grad func(name string) *ir.Value) []*ir.Value {
+	out := make([]*ir.Value, len(v.Args))
+	for k, name := range v.ArgNames() {
+		if t.active[v.Args[k]] {
+			out[k] = grad(name)
 		}
-		out = append(out, t.b.Sum(t.b.BiasTableGrad(param, dy, *v.Attr.Attn, params...), 0))
 	}
 	return out
 }
 
-func crossEntropyRule(t *tape, v, dy *ir.Value) []*ir.Value {
-	return []*ir.Value{t.b.CrossEntropyGrad(t.kept[v.Args[0]], t.kept[v.Args[1]], dy), nil}
+func crossEntropyRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
+	return []*ir.Value{t.b.CrossEntropyGrad(args[0], args[1], dy), nil}
 }

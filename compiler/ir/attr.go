@@ -8,52 +8,122 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// An attrRow is one attribute in the text form: key, or key = value. show gives
-// the value, or "" when the attribute is unset; read is its inverse and is called
-// after the rows above it, with the value's arguments known.
-type attrRow struct {
-	key  string
-	show func(v *Value) string
-	read func(v *Value, text string) error
+// An attribute is a field that the text form writes as key, or key = value, unless it
+// is zero.
+type attribute struct {
+	key   string
+	field func(a *Attr, s *AttnAttr) any // its address
 }
 
-// attrTable is in the order of printing.
-var attrTable = []attrRow{
-	{"name", func(v *Value) string { return v.Attr.Name }, func(v *Value, s string) error { v.Attr.Name = s; return nil }},
-	{"transa", func(v *Value) string { return showBool(v.Attr.TransA) }, func(v *Value, s string) error { return readBool(&v.Attr.TransA, s) }},
-	{"transb", func(v *Value) string { return showBool(v.Attr.TransB) }, func(v *Value, s string) error { return readBool(&v.Attr.TransB, s) }},
-	{"axes", func(v *Value) string { return showInts(v.Attr.Axes) }, func(v *Value, s string) error { return readInts(&v.Attr.Axes, s) }},
-	{"shape", showShape, func(v *Value, s string) (err error) { v.Attr.Shape, err = parseShape(s); return err }},
-	{"expr", func(v *Value) string { return showExpr(v.Attr.Expr) }, readMapExpr},
-	{"rate", func(v *Value) string { return showFloat(v.Attr.Rate) }, func(v *Value, s string) error { return readFloat(&v.Attr.Rate, s) }},
-	{"stream", func(v *Value) string { return showInt(int(v.Attr.Stream)) }, readStream},
-	{"eps", func(v *Value) string { return showFloat(v.Attr.Eps) }, func(v *Value, s string) error { return readFloat(&v.Attr.Eps, s) }},
-	{"rows", func(v *Value) string { return showInt(v.Attr.Rows) }, func(v *Value, s string) error { return readInt(&v.Attr.Rows, s) }},
-	{"size", func(v *Value) string { return showInt(v.Attr.Size) }, func(v *Value, s string) error { return readInt(&v.Attr.Size, s) }},
-	{"group", func(v *Value) string { return showInt(v.Attr.Group) }, func(v *Value, s string) error { return readInt(&v.Attr.Group, s) }},
-	{"result", func(v *Value) string { return v.Attr.Result }, func(v *Value, s string) error { v.Attr.Result = s; return nil }},
-	{"heads", func(v *Value) string { return showInt(site(v).Heads) }, func(v *Value, s string) error { return readInt(&newSite(v).Heads, s) }},
-	{"scale", func(v *Value) string { return showFloat(site(v).Scale) }, func(v *Value, s string) error { return readFloat(&newSite(v).Scale, s) }},
-	{"self", func(v *Value) string { return showBool(site(v).Self) }, func(v *Value, s string) error { return readBool(&newSite(v).Self, s) }},
-	{"table", func(v *Value) string { return showBool(site(v).Table) }, func(v *Value, s string) error { return readBool(&newSite(v).Table, s) }},
-	{"fixed", func(v *Value) string { return showBool(site(v).Fixed) }, func(v *Value, s string) error { return readBool(&newSite(v).Fixed, s) }},
-	{"relative", func(v *Value) string { return showInt(site(v).Relative) }, func(v *Value, s string) error { return readInt(&newSite(v).Relative, s) }},
-	{"parameters", func(v *Value) string { return strings.Join(site(v).Params, " ") }, func(v *Value, s string) error { newSite(v).Params = strings.Fields(s); return nil }},
-	{"mask", func(v *Value) string { return showExpr(site(v).Mask) }, func(v *Value, s string) (err error) { newSite(v).Mask, err = parseSite(v, s); return err }},
-	{"bias", func(v *Value) string { return showExpr(site(v).Bias) }, func(v *Value, s string) (err error) { newSite(v).Bias, err = parseSite(v, s); return err }},
+// attributes are in the order of printing, and of reading: those that decide what an
+// expression may use come before it.
+var attributes = []attribute{
+	{"name", func(a *Attr, _ *AttnAttr) any { return &a.Name }},
+	{"transa", func(a *Attr, _ *AttnAttr) any { return &a.TransA }},
+	{"transb", func(a *Attr, _ *AttnAttr) any { return &a.TransB }},
+	{"axes", func(a *Attr, _ *AttnAttr) any { return &a.Axes }},
+	{"shape", func(a *Attr, _ *AttnAttr) any { return &a.Shape }},
+	{"expr", func(a *Attr, _ *AttnAttr) any { return &a.Expr }},
+	{"rate", func(a *Attr, _ *AttnAttr) any { return &a.Rate }},
+	{"stream", func(a *Attr, _ *AttnAttr) any { return &a.Stream }},
+	{"eps", func(a *Attr, _ *AttnAttr) any { return &a.Eps }},
+	{"rows", func(a *Attr, _ *AttnAttr) any { return &a.Rows }},
+	{"size", func(a *Attr, _ *AttnAttr) any { return &a.Size }},
+	{"group", func(a *Attr, _ *AttnAttr) any { return &a.Group }},
+	{"result", func(a *Attr, _ *AttnAttr) any { return &a.Result }},
+	{"heads", func(_ *Attr, s *AttnAttr) any { return &s.Heads }},
+	{"scale", func(_ *Attr, s *AttnAttr) any { return &s.Scale }},
+	{"self", func(_ *Attr, s *AttnAttr) any { return &s.Self }},
+	{"table", func(_ *Attr, s *AttnAttr) any { return &s.Table }},
+	{"fixed", func(_ *Attr, s *AttnAttr) any { return &s.Fixed }},
+	{"relative", func(_ *Attr, s *AttnAttr) any { return &s.Relative }},
+	{"parameters", func(_ *Attr, s *AttnAttr) any { return &s.Params }},
+	{"mask", func(_ *Attr, s *AttnAttr) any { return &s.Mask }},
+	{"bias", func(_ *Attr, s *AttnAttr) any { return &s.Bias }},
+}
+
+// show is the value of an attribute, "" where it is not set.
+func (row *attribute) show(v *Value) string {
+	switch x := row.field(&v.Attr, site(v)).(type) {
+	case *string:
+		return *x
+	case *bool:
+		if *x {
+			return "true"
+		}
+	case *int:
+		if *x != 0 {
+			return strconv.Itoa(*x)
+		}
+	case *uint32:
+		if *x != 0 {
+			return fmt.Sprint(*x)
+		}
+	case *float64:
+		if *x != 0 {
+			return strconv.FormatFloat(*x, 'g', -1, 64)
+		}
+	case *[]int:
+		return strings.Trim(fmt.Sprint(*x), "[]")
+	case *[]string:
+		return strings.Join(*x, " ")
+	case *[]Dim:
+		if *x != nil {
+			return shapeString(*x)
+		}
+	case **expr.Expr:
+		if *x != nil {
+			return (*x).String()
+		}
+	default:
+		panic("BUG: no text for " + row.key)
+	}
+	return ""
+}
+
+// read is the inverse of show, once the arguments of v are known.
+func (row *attribute) read(v *Value, text string) (err error) {
+	s := site(v)
+	switch x := row.field(&v.Attr, s).(type) {
+	case *string:
+		*x = text
+	case *bool:
+		if *x = text == "true"; !*x {
+			err = fmt.Errorf("%q where only true is possible", text)
+		}
+	case *int:
+		*x, err = strconv.Atoi(text)
+	case *uint32:
+		var n uint64
+		n, err = strconv.ParseUint(text, 10, 32)
+		*x = uint32(n)
+	case *float64:
+		*x, err = strconv.ParseFloat(text, 64)
+	case *[]int:
+		for w := range strings.FieldsSeq(text) {
+			n, bad := strconv.Atoi(w)
+			if bad != nil {
+				return bad
+			}
+			*x = append(*x, n)
+		}
+	case *[]string:
+		*x = strings.Fields(text)
+	case *[]Dim:
+		*x, err = parseShape(text)
+	case **expr.Expr:
+		*x, err = v.parse(row.key, text)
+	}
+	if hasWord(attnAttrs, row.key) {
+		v.Attr.Attn = s
+	}
+	return err
 }
 
 // site is the attention description, empty when there is none.
 func site(v *Value) *AttnAttr {
 	if v.Attr.Attn == nil {
 		return &AttnAttr{}
-	}
-	return v.Attr.Attn
-}
-
-func newSite(v *Value) *AttnAttr {
-	if v.Attr.Attn == nil {
-		v.Attr.Attn = &AttnAttr{}
 	}
 	return v.Attr.Attn
 }
@@ -85,100 +155,18 @@ func (v *Value) params() []*Value {
 	return params
 }
 
-func showBool(b bool) string {
-	if b {
-		return "true"
-	}
-	return ""
-}
-
-func readBool(b *bool, s string) error {
-	if s != "true" {
-		return fmt.Errorf("%q where only true is possible", s)
-	}
-	*b = true
-	return nil
-}
-
-func showInt(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return strconv.Itoa(n)
-}
-
-func readInt(n *int, s string) (err error) {
-	*n, err = strconv.Atoi(s)
-	return err
-}
-
-func readStream(v *Value, s string) error {
-	n, err := strconv.ParseUint(s, 10, 32)
-	v.Attr.Stream = uint32(n)
-	return err
-}
-
-func showFloat(f float64) string {
-	if f == 0 {
-		return ""
-	}
-	return strconv.FormatFloat(f, 'g', -1, 64)
-}
-
-func readFloat(f *float64, s string) (err error) {
-	*f, err = strconv.ParseFloat(s, 64)
-	return err
-}
-
-func showInts(ns []int) string {
-	words := make([]string, len(ns))
-	for i, n := range ns {
-		words[i] = strconv.Itoa(n)
-	}
-	return strings.Join(words, " ")
-}
-
-func readInts(ns *[]int, s string) error {
-	for w := range strings.FieldsSeq(s) {
-		n, err := strconv.Atoi(w)
-		if err != nil {
-			return err
+// parse reads an expression, after the attributes that decide what it may use.
+func (v *Value) parse(key, text string) (*expr.Expr, error) {
+	names, params := site(v).Params, v.params()
+	switch {
+	case key == "expr":
+		rank := len(v.Attr.Shape)
+		for _, a := range v.Args {
+			rank = max(rank, a.Type.Rank())
 		}
-		*ns = append(*ns, n)
-	}
-	return nil
-}
-
-func showShape(v *Value) string {
-	if v.Attr.Shape == nil {
-		return ""
-	}
-	return shapeString(v.Attr.Shape)
-}
-
-func showExpr(e *expr.Expr) string {
-	if e == nil {
-		return ""
-	}
-	return e.String()
-}
-
-// readMapExpr comes after shape, which may decide the rank.
-func readMapExpr(v *Value, s string) (err error) {
-	rank := len(v.Attr.Shape)
-	for _, a := range v.Args {
-		rank = max(rank, a.Type.Rank())
-	}
-	v.Attr.Expr, err = expr.Parse(s, mapScope(v.Args, rank).typeOf)
-	return err
-}
-
-// parseSite comes after parameters.
-func parseSite(v *Value, s string) (*expr.Expr, error) {
-	params := v.params()
-	names := site(v).Params
-	if len(params) != len(names) {
+		return expr.Parse(text, mapScope(v.Args, rank).typeOf)
+	case len(params) != len(names):
 		return nil, fmt.Errorf("%d parameters, %d arguments for them", len(names), len(params))
 	}
-	return expr.Parse(s, attnScope(names, params).typeOf)
+	return expr.Parse(text, attnScope(names, params).typeOf)
 }

@@ -156,11 +156,6 @@ func (b *Builder) LayerNorm(x, gamma, beta *Value, eps float64) *Value {
 	return b.Emit(LayerNorm, Attr{Eps: eps}, x, gamma, beta)
 }
 
-// LayerNormGrad is the gradient of LayerNorm's "x", "gamma" or "beta".
-func (b *Builder) LayerNormGrad(result string, x, gamma, dy *Value, eps float64) *Value {
-	return b.Emit(LayerNormGrad, Attr{Eps: eps, Result: result}, x, gamma, dy)
-}
-
 // Relative is, for queries q [B, T, H*dh] and one vector for each distance from
 // -c to c, table [2c+1, dh], the relative scores [B, T, H*(2c+1)] of an attention
 // (AttnAttr.Relative = c): q_i · table[clip(j-i, -c, c) + c].

@@ -86,8 +86,3 @@ func (b *Builder) Rotate(x, cos, sin *Value, heads int) *Value {
 func (b *Builder) RMSNorm(x, gamma *Value, eps float64) *Value {
 	return b.Emit(RMSNorm, Attr{Eps: eps}, x, gamma)
 }
-
-// RMSNormGrad is the gradient of RMSNorm's "x" or "gamma".
-func (b *Builder) RMSNormGrad(result string, x, gamma, dy *Value, eps float64) *Value {
-	return b.Emit(RMSNormGrad, Attr{Eps: eps, Result: result}, x, gamma, dy)
-}

@@ -96,17 +96,12 @@ func (m *machine) overIndices(e *expr.Expr, shape []int, args []Tensor, put func
 	return b.err
 }
 
-func evalMap(m *machine, v *Value, args []Tensor) (Tensor, error) {
-	out, err := m.zeros(v)
-	if err != nil {
-		return out, err
-	}
-	return out, m.overIndices(v.Attr.Expr, out.Shape, args, out.set)
+func evalMap(m *machine, v *Value, args []Tensor, out Tensor) error {
+	return m.overIndices(v.Attr.Expr, out.Shape, args, out.set)
 }
 
-func evalDropout(m *machine, v *Value, args []Tensor) (Tensor, error) {
+func evalDropout(m *machine, v *Value, args []Tensor, out Tensor) error {
 	x := args[0]
-	out := Tensor{Shape: x.Shape, F: make([]float64, len(x.F))}
 	threshold := uint32(math.Round(v.Attr.Rate * (1 << 32)))
 	scale := float64(float32(1 / (1 - v.Attr.Rate)))
 	each := size(x.Shape[1:])
@@ -116,12 +111,12 @@ func evalDropout(m *machine, v *Value, args []Tensor) (Tensor, error) {
 		}
 	}
 	if v.Attr.Expr != nil {
-		return out, m.overIndices(v.Attr.Expr, x.Shape, nil, func(k int, e expr.Value) { keep(k, int(e.I)) })
+		return m.overIndices(v.Attr.Expr, x.Shape, nil, func(k int, e expr.Value) { keep(k, int(e.I)) })
 	}
 	for k := range x.F {
 		keep(k, k%each)
 	}
-	return out, nil
+	return nil
 }
 
 // matrixStrides gives the row, column and batch strides of a matrix operand.
@@ -137,12 +132,8 @@ func matrixStrides(shape []int, trans bool) (row, col, batch int) {
 	return row, col, batch
 }
 
-func evalMatMul(m *machine, v *Value, args []Tensor) (Tensor, error) {
+func evalMatMul(m *machine, v *Value, args []Tensor, out Tensor) error {
 	a, b := args[0], args[1]
-	out, err := m.zeros(v)
-	if err != nil {
-		return out, err
-	}
 	rank := len(out.Shape)
 	rows, cols := out.Shape[rank-2], out.Shape[rank-1]
 	inner := a.Shape[rank-1]
@@ -157,14 +148,10 @@ func evalMatMul(m *machine, v *Value, args []Tensor) (Tensor, error) {
 			out.F[k] += a.F[batch*ab+i*ar+l*ac] * b.F[batch*bb+l*br+j*bc]
 		}
 	}
-	return out, nil
+	return nil
 }
 
-func evalOuter(m *machine, v *Value, args []Tensor) (Tensor, error) {
-	out, err := m.zeros(v)
-	if err != nil {
-		return out, err
-	}
+func evalOuter(m *machine, v *Value, args []Tensor, out Tensor) error {
 	rows, cols := out.Shape[0], out.Shape[1]
 	for l := range size(args[0].Shape) / rows {
 		for i := range rows {
@@ -173,7 +160,7 @@ func evalOuter(m *machine, v *Value, args []Tensor) (Tensor, error) {
 			}
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // reduce folds the elements of x over axes into out.
@@ -192,23 +179,15 @@ func reduce(out, x Tensor, axes []int, fold func(k int, v expr.Value)) {
 	}
 }
 
-func evalSum(m *machine, v *Value, args []Tensor) (Tensor, error) {
-	out, err := m.zeros(v)
-	if err != nil {
-		return out, err
-	}
+func evalSum(m *machine, v *Value, args []Tensor, out Tensor) error {
 	reduce(out, args[0], v.Attr.Axes, func(k int, x expr.Value) {
 		at := out.at(k)
 		out.set(k, expr.Value{F: at.F + x.F, I: at.I + x.I})
 	})
-	return out, nil
+	return nil
 }
 
-func evalMax(m *machine, v *Value, args []Tensor) (Tensor, error) {
-	out, err := m.zeros(v)
-	if err != nil {
-		return out, err
-	}
+func evalMax(m *machine, v *Value, args []Tensor, out Tensor) error {
 	lowest := expr.Value{F: math.Inf(-1), I: math.MinInt32}
 	for k := range size(out.Shape) {
 		out.set(k, lowest)
@@ -218,20 +197,16 @@ func evalMax(m *machine, v *Value, args []Tensor) (Tensor, error) {
 			out.set(k, x)
 		}
 	})
-	return out, nil
+	return nil
 }
 
-func evalReshape(m *machine, v *Value, args []Tensor) (Tensor, error) {
-	shape, err := m.sizes(v.Type.Shape)
-	return Tensor{Shape: shape, F: args[0].F, I: args[0].I}, err
+func evalReshape(_ *machine, _ *Value, args []Tensor, out Tensor) error {
+	out.copy(args[0])
+	return nil
 }
 
-func evalTranspose(m *machine, v *Value, args []Tensor) (Tensor, error) {
+func evalTranspose(m *machine, v *Value, args []Tensor, out Tensor) error {
 	x := args[0]
-	out, err := m.zeros(v)
-	if err != nil {
-		return out, err
-	}
 	from := strides(x.Shape)
 	step := make([]int, len(from))
 	for k, a := range v.Attr.Axes {
@@ -242,60 +217,52 @@ func evalTranspose(m *machine, v *Value, args []Tensor) (Tensor, error) {
 		out.set(k, x.at(w.off[0]))
 		w.next()
 	}
-	return out, nil
+	return nil
 }
 
-func evalGather(m *machine, v *Value, args []Tensor) (Tensor, error) {
+func evalGather(m *machine, v *Value, args []Tensor, out Tensor) error {
 	table, ids := args[0], args[1]
-	out, err := m.zeros(v)
-	if err != nil {
-		return out, err
-	}
 	d := table.Shape[1]
 	for r, id := range ids.I {
 		if id < 0 || id >= int64(table.Shape[0]) {
-			return out, fmt.Errorf("id %d is outside of a table of %d rows", id, table.Shape[0])
+			return fmt.Errorf("id %d is outside of a table of %d rows", id, table.Shape[0])
 		}
 		for c := range d {
 			out.set(r*d+c, table.at(int(id)*d+c))
 		}
 	}
-	return out, nil
+	return nil
 }
 
-func evalScatter(m *machine, v *Value, args []Tensor) (Tensor, error) {
+func evalScatter(m *machine, v *Value, args []Tensor, out Tensor) error {
 	ids, dy := args[0], args[1]
-	out, err := m.zeros(v)
-	if err != nil {
-		return out, err
-	}
 	d := out.Shape[1]
 	for r, id := range ids.I {
 		if id < 0 || id >= int64(out.Shape[0]) {
-			return out, fmt.Errorf("id %d is outside of %d rows", id, out.Shape[0])
+			return fmt.Errorf("id %d is outside of %d rows", id, out.Shape[0])
 		}
 		for c := range d {
 			out.F[int(id)*d+c] += dy.F[r*d+c]
 		}
 	}
-	return out, nil
+	return nil
 }
 
-func evalAppend(m *machine, _ *Value, args []Tensor) (Tensor, error) {
+func evalAppend(m *machine, _ *Value, args []Tensor, out Tensor) error {
 	cache, row := args[0], args[1]
-	p, ok := m.env.Dims["P"]
-	if !ok {
-		return Tensor{}, fmt.Errorf("size P is not set")
+	p, err := m.firstRow()
+	if err != nil {
+		return err
 	}
 	rows, capacity := row.Shape[1], cache.Shape[1]
 	if p < 0 || p+rows > capacity {
-		return Tensor{}, fmt.Errorf("rows %d to %d do not fit into %d", p, p+rows-1, capacity)
+		return fmt.Errorf("rows %d to %d do not fit into %d", p, p+rows-1, capacity)
 	}
-	out := Tensor{Shape: cache.Shape, F: slices.Clone(cache.F), I: slices.Clone(cache.I)}
+	out.copy(cache)
 	d := size(row.Shape[2:])
 	for k := range size(row.Shape) {
 		b, t, c := k/(rows*d), k/d%rows, k%d
 		out.set((b*capacity+p+t)*d+c, row.at(k))
 	}
-	return out, nil
+	return nil
 }

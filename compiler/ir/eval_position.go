@@ -23,18 +23,14 @@ func (m *machine) word(stream, example uint32, e int) uint32 {
 	return m.env.philox(stream, example, e)
 }
 
-func evalRuns(m *machine, v *Value, args []Tensor) (Tensor, error) {
-	out, err := m.zeros(v)
-	if err != nil {
-		return out, err
-	}
+func evalRuns(m *machine, v *Value, args []Tensor, out Tensor) error {
 	first, err := m.firstRow()
 	if err != nil {
-		return out, err
+		return err
 	}
 	rows, known := out.Shape[1], args[0].Shape[1]
 	if first+rows > known {
-		return out, fmt.Errorf("row %d of %d tokens", first+rows-1, known)
+		return fmt.Errorf("row %d of %d tokens", first+rows-1, known)
 	}
 	member := make([]bool, len(args[0].I))
 	err = m.overIndices(v.Attr.Expr, args[0].Shape, args, func(k int, is expr.Value) { member[k] = is.I != 0 })
@@ -49,29 +45,21 @@ func evalRuns(m *machine, v *Value, args []Tensor) (Tensor, error) {
 			}
 		}
 	}
-	return out, err
+	return err
 }
 
-func evalDraw(m *machine, v *Value, _ []Tensor) (Tensor, error) {
-	out, err := m.zeros(v)
-	if err != nil {
-		return out, err
-	}
+func evalDraw(m *machine, v *Value, _ []Tensor, out Tensor) error {
 	each := size(out.Shape[1:])
 	for k := range out.I {
 		group := (m.env.Example + uint32(k/each)) / uint32(v.Attr.Group)
 		out.I[k] = int64(m.word(v.Attr.Stream, group, 0) % uint32(v.Attr.Rows))
 	}
-	return out, nil
+	return nil
 }
 
 // evalSubset takes each number with the chance of what is still wanted among what
 // is left: Knuth, The Art of Computer Programming, volume 2, 3.4.2, algorithm S.
-func evalSubset(m *machine, v *Value, _ []Tensor) (Tensor, error) {
-	out, err := m.zeros(v)
-	if err != nil {
-		return out, err
-	}
+func evalSubset(m *machine, v *Value, _ []Tensor, out Tensor) error {
 	for k := range out.I {
 		out.I[k] = int64(k)
 	}
@@ -83,19 +71,15 @@ func evalSubset(m *machine, v *Value, _ []Tensor) (Tensor, error) {
 			taken++
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // evalNoise gives feature d of row p words p*W + d and p*W + D + d, where W is 2D
 // rounded up to whole blocks.
-func evalNoise(m *machine, v *Value, _ []Tensor) (Tensor, error) {
-	out, err := m.zeros(v)
-	if err != nil {
-		return out, err
-	}
+func evalNoise(m *machine, v *Value, _ []Tensor, out Tensor) error {
 	first, err := m.firstRow()
 	if err != nil {
-		return out, err
+		return err
 	}
 	words := [2]*expr.Value{{}, {}}
 	code := expr.Compile64(wordBinder(words), Normal(expr.NewVar("word1", expr.U32), expr.NewVar("word2", expr.U32)))
@@ -107,7 +91,7 @@ func evalNoise(m *machine, v *Value, _ []Tensor) (Tensor, error) {
 		words[1].I = int64(m.word(v.Attr.Stream, example, at+d))
 		out.F[k] = code.Run().F
 	}
-	return out, nil
+	return nil
 }
 
 // A wordBinder gives an expression two random words.
@@ -124,10 +108,9 @@ func (b wordBinder) Elem(string, expr.Type) func([]int) expr.Value {
 	panic("BUG: noise has no elements")
 }
 
-func evalRotate(_ *machine, v *Value, args []Tensor) (Tensor, error) {
+func evalRotate(_ *machine, v *Value, args []Tensor, out Tensor) error {
 	x, cos, sin := args[0], args[1].F, args[2].F
 	rows, dh, r := x.Shape[1], x.Shape[2]/v.Attr.Attn.Heads, args[1].Shape[1]
-	out := Tensor{Shape: x.Shape, F: make([]float64, len(x.F))}
 	for k, f := range x.F {
 		t, c := k/x.Shape[2]%rows, k%x.Shape[2]%dh
 		switch angle := t*r + c%r; {
@@ -139,40 +122,5 @@ func evalRotate(_ *machine, v *Value, args []Tensor) (Tensor, error) {
 			out.F[k] = f
 		}
 	}
-	return out, nil
-}
-
-func flopsNoise(m *machine, v *Value) (float64, error) {
-	n, err := m.elements(v)
-	return 9 * n, err // of Normal
-}
-
-// flopsRotate is three operations for each turned element.
-func flopsRotate(m *machine, v *Value) (float64, error) {
-	n, err := m.elements(v)
-	turned := float64(2 * v.Attr.Attn.Heads * v.Args[1].Type.Shape[1].N)
-	return 3 * n * turned / float64(v.Type.Shape[2].N), err
-}
-
-// scaled gives x / sqrt(mean(x²) + eps) and 1 / sqrt(mean(x²) + eps).
-func scaled(b *Builder, x *Value, eps float64) (norm, inv *Value) {
-	root := expr.New(expr.Sqrt, bin(expr.Add, x0, expr.F(eps)))
-	inv = b.Map(bin(expr.Div, expr.F(1), root), meanLast(b, b.Mul(x, x)))
-	return b.Mul(x, inv), inv
-}
-
-func expandRMSNorm(b *Builder, v *Value, args []*Value) *Value {
-	norm, _ := scaled(b, args[0], v.Attr.Eps)
-	return b.Mul(norm, args[1])
-}
-
-func expandRMSNormGrad(b *Builder, v *Value, args []*Value) *Value {
-	x, gamma, dy := args[0], args[1], args[2]
-	norm, inv := scaled(b, x, v.Attr.Eps)
-	if v.Attr.Result == "gamma" {
-		return b.SumTo(b.Mul(dy, norm), gamma.Type.Shape)
-	}
-	g := b.Mul(dy, gamma)
-	along := b.Mul(norm, meanLast(b, b.Mul(g, norm)))
-	return b.Mul(b.Map(bin(expr.Sub, x0, x1), g, along), inv)
+	return nil
 }

@@ -10,10 +10,10 @@ import (
 // interpreter runs. args stand for v.Args.
 var expansions = map[Op]func(b *Builder, v *Value, args []*Value) *Value{
 	Softmax:          func(b *Builder, _ *Value, args []*Value) *Value { return expandSoftmax(b, args[0]) },
-	LayerNorm:        expandLayerNorm,
-	LayerNormGrad:    expandLayerNormGrad,
-	RMSNorm:          expandRMSNorm,
-	RMSNormGrad:      expandRMSNormGrad,
+	LayerNorm:        expandNorm,
+	LayerNormGrad:    expandNormGrad,
+	RMSNorm:          expandNorm,
+	RMSNormGrad:      expandNormGrad,
 	HeadProduct:      expandHeadProduct,
 	HeadOuter:        expandHeadOuter,
 	Attention:        expandAttention,
@@ -82,33 +82,44 @@ func expandSoftmax(b *Builder, x *Value) *Value {
 	return b.Map(bin(expr.Div, x0, x1), e, sumLast(b, e))
 }
 
-// normalise gives (x - mean) / sqrt(variance + eps) and 1 / sqrt(variance + eps).
-func normalise(b *Builder, x *Value, eps float64) (norm, inv *Value) {
-	centred := b.Map(bin(expr.Sub, x0, x1), x, meanLast(b, x))
-	variance := meanLast(b, b.Mul(centred, centred))
-	root := expr.New(expr.Sqrt, bin(expr.Add, x0, expr.F(eps)))
-	inv = b.Map(bin(expr.Div, expr.F(1), root), variance)
-	return b.Mul(centred, inv), inv
+// centred reports whether a norm takes the mean off.
+func centred(v *Value) bool { return v.Op == LayerNorm || v.Op == LayerNormGrad }
+
+// normalise gives x / sqrt(mean(x²) + eps) and 1 / sqrt(mean(x²) + eps), of x less its
+// mean if the norm is centred.
+func normalise(b *Builder, v, x *Value) (norm, inv *Value) {
+	if centred(v) {
+		x = b.Map(bin(expr.Sub, x0, x1), x, meanLast(b, x))
+	}
+	root := expr.New(expr.Sqrt, bin(expr.Add, x0, expr.F(v.Attr.Eps)))
+	inv = b.Map(bin(expr.Div, expr.F(1), root), meanLast(b, b.Mul(x, x)))
+	return b.Mul(x, inv), inv
 }
 
-func expandLayerNorm(b *Builder, v *Value, args []*Value) *Value {
-	norm, _ := normalise(b, args[0], v.Attr.Eps)
-	return b.Add(b.Mul(norm, args[1]), args[2])
+func expandNorm(b *Builder, v *Value, args []*Value) *Value {
+	norm, _ := normalise(b, v, args[0])
+	y := b.Mul(norm, args[1])
+	if centred(v) {
+		y = b.Add(y, args[2])
+	}
+	return y
 }
 
-func expandLayerNormGrad(b *Builder, v *Value, args []*Value) *Value {
+func expandNormGrad(b *Builder, v *Value, args []*Value) *Value {
 	x, gamma, dy := args[0], args[1], args[2]
 	if v.Attr.Result == "beta" {
 		return b.SumTo(dy, gamma.Type.Shape)
 	}
-	norm, inv := normalise(b, x, v.Attr.Eps)
+	norm, inv := normalise(b, v, x)
 	if v.Attr.Result == "gamma" {
 		return b.SumTo(b.Mul(dy, norm), gamma.Type.Shape)
 	}
 	g := b.Mul(dy, gamma)
 	along := b.Mul(norm, meanLast(b, b.Mul(g, norm)))
-	rest := b.Map(bin(expr.Sub, bin(expr.Sub, x0, x1), x2), g, meanLast(b, g), along)
-	return b.Mul(rest, inv)
+	if centred(v) {
+		g = b.Map(bin(expr.Sub, x0, x1), g, meanLast(b, g))
+	}
+	return b.Mul(b.Map(bin(expr.Sub, x0, x1), g, along), inv)
 }
 
 // labelled is, for logits [.., V] and labels [.., 1] as x1, whether an element is

@@ -1,6 +1,10 @@
 package ir
 
-import "github.com/arithlang/mlc/compiler/expr"
+import (
+	"slices"
+
+	"github.com/arithlang/mlc/compiler/expr"
+)
 
 // FLOPs is the number of floating-point operations of one evaluation of f. A
 // transcendental function counts as one, and attention counts closed cells too.
@@ -16,58 +20,49 @@ func FLOPs(f *Func, env Env) (float64, error) {
 		if cost == nil {
 			continue
 		}
-		n, err := cost(m, v)
+		each, over := cost(v)
+		shape, err := m.sizes(over)
 		if err != nil {
 			return 0, err
 		}
-		total += n
+		total += float64(each * size(shape))
 	}
 	return total, nil
 }
 
-// elements is the number of elements of v.
-func (m *machine) elements(v *Value) (float64, error) {
-	shape, err := m.sizes(v.Type.Shape)
-	return float64(size(shape)), err
-}
-
-func flopsMap(m *machine, v *Value) (float64, error) {
-	n, err := m.elements(v)
-	count := 0
+func flopsMap(v *Value) (each int, over []Dim) {
 	expr.Walk(v.Attr.Expr, func(e *expr.Expr) {
 		if e.Op > expr.Elem && e.Type == expr.F32 {
-			count++
+			each++
 		}
 	})
-	return n * float64(count), err
+	return each, v.Type.Shape
 }
 
-func flopsDropout(m *machine, v *Value) (float64, error) { return m.elements(v) }
+func flopsDropout(v *Value) (each int, over []Dim) { return 1, v.Type.Shape }
 
-func flopsMatMul(m *machine, v *Value) (float64, error) {
-	n, err := m.elements(v)
-	if err != nil {
-		return 0, err
-	}
-	a := v.Args[0].Type
-	inner := a.Shape[a.Rank()-1]
+func flopsMatMul(v *Value) (each int, over []Dim) {
+	a := v.Args[0].Type.Shape
+	inner := a[len(a)-1]
 	if v.Attr.TransA {
-		inner = a.Shape[a.Rank()-2]
+		inner = a[len(a)-2]
 	}
-	k, err := inner.Size(m.env.Dims)
-	return 2 * n * float64(k), err
+	return 2, append(slices.Clone(v.Type.Shape), inner)
 }
 
-// flopsOuter is 2 K N for each of the leading indices.
-func flopsOuter(m *machine, v *Value) (float64, error) {
-	n, err := m.elements(v.Args[0])
-	if err != nil {
-		return 0, err
-	}
-	cols, err := v.Type.Shape[1].Size(m.env.Dims)
-	return 2 * n * float64(cols), err
+func flopsOuter(v *Value) (each int, over []Dim) {
+	return 2, append(slices.Clone(v.Args[0].Type.Shape), v.Type.Shape[1])
 }
 
-func flopsReduce(m *machine, v *Value) (float64, error) { return m.elements(v.Args[0]) }
+func flopsReduce(v *Value) (each int, over []Dim) { return 1, v.Args[0].Type.Shape }
 
-func flopsScatter(m *machine, v *Value) (float64, error) { return m.elements(v.Args[1]) }
+func flopsScatter(v *Value) (each int, over []Dim) { return 1, v.Args[1].Type.Shape }
+
+// flopsNoise is that of Normal.
+func flopsNoise(v *Value) (each int, over []Dim) { return 9, v.Type.Shape }
+
+// flopsRotate is three operations for each turned element.
+func flopsRotate(v *Value) (each int, over []Dim) {
+	turned := 2 * v.Attr.Attn.Heads * v.Args[1].Type.Shape[1].N
+	return 3 * turned, v.Type.Shape[:2]
+}

@@ -84,7 +84,11 @@ func (m *machine) run(v *Value) (Tensor, error) {
 	for i, a := range v.Args {
 		args[i] = m.vals[a]
 	}
-	return ops[v.Op].eval(m, v, args)
+	out, err := m.zeros(v)
+	if err == nil {
+		err = ops[v.Op].eval(m, v, args, out)
+	}
+	return out, err
 }
 
 func (m *machine) sizes(shape []Dim) ([]int, error) {
@@ -125,6 +129,11 @@ func (t Tensor) set(k int, v expr.Value) {
 	} else {
 		t.I[k] = v.I
 	}
+}
+
+func (t Tensor) copy(x Tensor) {
+	copy(t.F, x.F)
+	copy(t.I, x.I)
 }
 
 // offset is where the element with the given indices lies.

@@ -5,10 +5,10 @@ import "strings"
 // An opInfo is one row of the op table.
 type opInfo struct {
 	name      string
-	signature string                                                    // arguments and results (signature.go)
-	attrs     string                                                    // keys of the attributes it may carry besides name (attr.go)
-	eval      func(m *machine, v *Value, args []Tensor) (Tensor, error) // nil: has an expansion (expand.go)
-	flops     func(m *machine, v *Value) (float64, error)               // nil: no arithmetic, or has an expansion
+	signature string                                                      // arguments and results (signature.go)
+	attrs     string                                                      // keys of the attributes it may carry besides name (attr.go)
+	eval      func(m *machine, v *Value, args []Tensor, out Tensor) error // fills out; nil: has an expansion (expand.go)
+	flops     func(v *Value) (each int, over []Dim)                       // nil: no arithmetic, or has an expansion
 }
 
 // ops is the op table. What a signature does not say is in rules (rules.go).
@@ -74,8 +74,12 @@ func (op Op) Composite() bool { return op != Param && ops[op].eval == nil }
 
 // carries reports whether values of op may have the attribute.
 func (op Op) carries(key string) bool {
-	for k := range strings.FieldsSeq(ops[op].attrs) {
-		if k == key {
+	return hasWord(ops[op].attrs, key)
+}
+
+func hasWord(list, word string) bool {
+	for w := range strings.FieldsSeq(list) {
+		if w == word {
 			return true
 		}
 	}

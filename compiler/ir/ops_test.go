@@ -7,7 +7,7 @@ import (
 
 func TestOpTable(t *testing.T) {
 	keys := map[string]bool{}
-	for _, a := range attrTable {
+	for _, a := range attributes {
 		keys[a.key] = true
 	}
 	names := map[string]Op{}

@@ -140,7 +140,7 @@ func (p *parser) param(v *Value, words []string) error {
 	return nil
 }
 
-// readAttrs reads "key; key = value; …" in the order of attrTable, which is that
+// readAttrs reads "key; key = value; …" in the order of attributes, which is that
 // in which rows depend on each other.
 func readAttrs(v *Value, text string) error {
 	attrs := map[string]string{}
@@ -154,7 +154,7 @@ func readAttrs(v *Value, text string) error {
 		}
 		attrs[key] = strings.TrimSpace(val)
 	}
-	for _, row := range attrTable {
+	for _, row := range attributes {
 		val, ok := attrs[row.key]
 		if !ok {
 			continue

@@ -70,6 +70,17 @@ func (v *Value) named() (args []pattern, others bool) {
 	return args, others
 }
 
+// ArgNames are what the arguments of v are called: in its signature, or if they are
+// parameters of a bias by their own names.
+func (v *Value) ArgNames() []string {
+	var names []string
+	args, _ := v.named()
+	for _, p := range args {
+		names = append(names, p.name)
+	}
+	return append(names, site(v).Params...)
+}
+
 // unify holds the arguments of v to its signature, which gives its type if it has an
 // arrow.
 func unify(v *Value) (Type, error) {

@@ -55,7 +55,7 @@ func (v *Value) String() string {
 		fmt.Fprintf(&s, " v%d", a.ID)
 	}
 	sep := " {"
-	for _, row := range attrTable {
+	for _, row := range attributes {
 		switch text := row.show(v); text {
 		case "":
 			continue

@@ -11,7 +11,7 @@ func infer(v *Value) (Type, error) {
 	}
 	info := &ops[v.Op]
 	fail := func(err error) (Type, error) { return Type{}, fmt.Errorf("%s: %w", info.name, err) }
-	for _, a := range attrTable {
+	for _, a := range attributes {
 		if a.key != "name" && !v.Op.carries(a.key) && a.show(v) != "" {
 			return fail(fmt.Errorf("carries no %s", a.key))
 		}
