@@ -29,7 +29,7 @@ func (g *gate) write(path string) error {
 const pagePreface = `# The mutation gate
 
 Written by ` + "`make gate`" + `, never by hand. The gate makes wrong kernels of right ones, and wants the simulator or a changed result
-to find at least 99 of 100.
+to find at least 99 of 100. Barriers of all kernels are in [a list of their own](../codegen/ptx/mutate/` + barriersFile + `).
 
 `
 

@@ -1,0 +1,173 @@
+package mutate
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/arithlang/mlc/codegen/ptx"
+	"github.com/arithlang/mlc/codegen/ptx/ptxtest"
+	"github.com/arithlang/mlc/compiler/ir/irtest"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+const (
+	barriersFile    = "barriers.md"
+	barriersPreface = `# Barriers that were tried
+
+Written by ` + "`go test ./codegen/ptx/mutate -run Barriers -update -timeout 0`" + `, never by hand.
+
+The kernels of all specs whose PTX has barriers. Each was run without each of them, one at a time. The simulator's report
+or a changed result has *found* all but those that are *needless*, as far as the gate's launches show. *PTX* is a hash of
+the kernel's text without its name and the lines of the spec. Of a kernel whose hash is not here the test tries every
+barrier again. A dash is for what no run has come to yet. A change of simulator, launches or inputs alone is not noticed:
+` + "`make gate`" + ` tries barriers whatever stands here.
+
+| kernel | PTX | barriers | found | needless |
+|---|---|---:|---:|---:|
+`
+)
+
+// untried is in the place of numbers of a kernel whose barriers nobody has tried.
+const untried = "– | – | – |\n"
+
+// TestBarriers tries every barrier of every shipped kernel that is not on the
+// committed list, and wants each found. With -update the kernel goes on the list with
+// what was found.
+func TestBarriers(t *testing.T) {
+	specs, err := shipped()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := readBarriers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("kernels", func(t *testing.T) {
+		for _, s := range specs {
+			for _, k := range s.Kernels {
+				code, err := ptx.Module([]*kernel.Kernel{k}, s.Options)
+				if err != nil {
+					t.Fatal(err)
+				}
+				name, hash := nameOf(s)+"/"+k.Name, hashOf(k, code)
+				if !barrier.Match(code.Text) || !l.name(name, hash) {
+					continue
+				}
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					if end, ok := t.Deadline(); ok && time.Until(end) < 3*time.Minute {
+						t.Fatalf("no time is left to try its barriers: go test ./codegen/ptx/mutate -run Barriers -update -timeout 0")
+					}
+					if err := l.try(t, k, s.Options, hash); err != nil {
+						t.Fatal(err)
+					}
+				})
+			}
+		}
+	})
+	if irtest.Updating() {
+		if err := l.write(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+var (
+	barrier = regexp.MustCompile(`\tbar\.(warp\.)?sync `)
+	origin  = regexp.MustCompile(`(?m)^(//|\.file|\t\.loc) .*\n`)
+)
+
+// hashOf is of a kernel's text, whatever it is called and wherever it comes from.
+func hashOf(k *kernel.Kernel, code ptx.Output) string {
+	text := strings.ReplaceAll(string(origin.ReplaceAll(code.Text, nil)), k.Name, "")
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))[:16]
+}
+
+// Barriers are the rows of the list.
+type barriers struct {
+	mu    sync.Mutex
+	names []string          // of kernels, as hashes in hashes
+	hash  []string          // of shipped kernels, in their order
+	found map[string]string // by hash: the last columns of the row
+}
+
+func readBarriers() (*barriers, error) {
+	l := &barriers{found: map[string]string{}}
+	text, err := os.ReadFile(barriersFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if cells := strings.SplitN(line, " | ", 3); len(cells) == 3 {
+			l.found[cells[1]] = cells[2]
+		}
+	}
+	return l, nil
+}
+
+// name notes a shipped kernel. It says whether its barriers are to be tried.
+func (l *barriers) name(name, hash string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, h := range l.hash {
+		if h == hash {
+			return false
+		}
+	}
+	l.names, l.hash = append(l.names, name), append(l.hash, hash)
+	return l.found[hash] == "" || l.found[hash] == untried && irtest.Updating()
+}
+
+// try tries the barriers of a kernel: with a block a cell, with one for all, and with
+// replicas. The order of threads and warps is nothing to a race.
+func (l *barriers) try(t *testing.T, k *kernel.Kernel, o ptx.Options, hash string) error {
+	ts, err := trialsOf(k, o, ptxtest.Ways()[:3])
+	if err != nil {
+		return err
+	}
+	n, needless := 0, 0
+	for _, m := range Of(ts.code) {
+		if m.Kind != Barrier {
+			continue
+		}
+		found, err := ts.attempt(m, nil)
+		if err != nil {
+			return err
+		}
+		n++
+		if found == "" {
+			needless++
+			if !irtest.Updating() {
+				t.Errorf("%v: nothing finds it: a needless barrier, or one that the launches do not show: %s", m, m.reason())
+			}
+		}
+	}
+	if !irtest.Updating() {
+		return nil
+	}
+	l.mu.Lock()
+	l.found[hash] = fmt.Sprintf("%d | %d | %d |\n", n, n-needless, needless)
+	l.mu.Unlock()
+	return l.write()
+}
+
+// write replaces the file by the kernels whose barriers were tried until now.
+func (l *barriers) write() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var b strings.Builder
+	b.WriteString(barriersPreface)
+	for i, hash := range l.hash {
+		fmt.Fprintf(&b, "| %s | %s | %s", l.names[i], hash, cmp.Or(l.found[hash], untried))
+	}
+	return replace(barriersFile, b.String())
+}
