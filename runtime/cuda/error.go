@@ -13,7 +13,6 @@ type Code int32
 // The codes that callers tell apart.
 const (
 	OutOfMemory           Code = 2
-	NotInitialised        Code = 3
 	NoDevice              Code = 100
 	InvalidDevice         Code = 101
 	InvalidPTX            Code = 218

@@ -49,7 +49,7 @@ func (r *Runner) Check(c *Case) error {
 	if err != nil {
 		return err
 	}
-	if err := l.declared(k.Params()); err != nil {
+	if err := l.declared(k); err != nil {
 		return err
 	}
 	stats, err := k.Launch(sim.Launch{
@@ -185,10 +185,10 @@ func (l *launch) placeTiles() error {
 }
 
 // declared holds the parameters that an entry declares to those of its signature.
-func (l *launch) declared(ps []sim.Param) error {
+func (l *launch) declared(k *sim.Kernel) error {
 	var have, want []string
-	for _, p := range ps {
-		have = append(have, p.Type)
+	for _, p := range k.Params() {
+		have = append(have, p.Type.String())
 	}
 	for _, t := range l.sig.Types(len(l.regions)) {
 		want = append(want, t.PTX())

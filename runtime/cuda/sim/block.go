@@ -35,7 +35,7 @@ func (b *block) version() version {
 // newBlock makes a block that reset turns into any block of the launch.
 func newBlock(l *launch) *block {
 	b := &block{l: l, k: l.k, opt: &l.d.opt, code: l.k.code, table: newTable()}
-	b.shared = &buffer{name: "shared memory", window: sharedWindow, data: make([]byte, l.sharedSize)}
+	b.shared = &buffer{name: "shared memory", data: make([]byte, l.sharedSize)}
 	if !b.opt.NoRaces {
 		b.shared.shadow = newShadow(l.sharedSize)
 	}
@@ -59,7 +59,7 @@ func newWarp(b *block, id int) *warp {
 	w.def = make([]uint32, len(k.src.Regs))
 	if n := int(k.src.LocalSize); n > 0 {
 		stride := (n + 15) &^ 15
-		w.local = &buffer{name: "local memory", window: localWindow, private: n, stride: stride, data: make([]byte, 32*stride)}
+		w.local = &buffer{name: "local memory", private: n, stride: stride, data: make([]byte, 32*stride)}
 		if !b.opt.NoInit {
 			w.local.init = newBitmap(int64(32 * stride))
 		}

@@ -86,7 +86,7 @@ func TestLaunchErrors(t *testing.T) {
 		t.Error("a kernel that is not there is found")
 	}
 	k, _ := m.Kernel("k")
-	if p := k.Params(); len(p) != 2 || p[1].Name != "in" || p[1].Type != "u64" || p[1].Offset != 8 || p[1].Size != 8 {
+	if p := k.Params(); len(p) != 2 || p[1].Name != "in" || p[1].Type.String() != "u64" || p[1].Offset != 8 || p[1].Size != 8 {
 		t.Errorf("parameters %v", p)
 	}
 	one := [3]int{1, 1, 1}

@@ -128,7 +128,7 @@ func (k *Kernel) prepare(l Launch) (*launch, error) {
 	run := &launch{
 		d: k.m.d, k: k, grid: l.Grid, dims: l.Block, threads: threads, blocks: l.Grid[0] * l.Grid[1] * l.Grid[2],
 		sharedSize: size, dynamic: l.Shared, locked: k.m.d.opt.Workers > 1, flags: flags{},
-		params: &buffer{name: "the parameters", window: paramWindow, data: l.Args, readOnly: true},
+		params: &buffer{name: "the parameters", data: l.Args, readOnly: true},
 	}
 	run.wake.L = &run.mu
 	return run, nil

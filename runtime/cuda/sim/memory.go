@@ -27,7 +27,6 @@ type buffer struct {
 	init     bitmap  // bytes that were written; nil when all were
 	vague    bitmap  // bytes that were written with an undefined value; nil when none were
 	shadow   *shadow // nil: races are not checked
-	window   uint64  // what cvta adds
 	private  int     // bytes a lane, in local memory
 	stride   int     // from one lane to the next, a multiple of every access
 	global   bool

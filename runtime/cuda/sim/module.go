@@ -25,15 +25,6 @@ type Kernel struct {
 	consts  []constant
 }
 
-// Param is a parameter of a kernel.
-type Param struct {
-	Name   string
-	Type   string // as in PTX, such as "u64" or "b8"
-	Size   int64
-	Align  int64
-	Offset int64 // in the parameter block
-}
-
 // Load reads, checks and decodes a module, and places its variables.
 func (d *Device) Load(text []byte) (*Module, error) {
 	src, err := ptx.Parse(text)
@@ -75,7 +66,7 @@ func (m *Module) fit() error {
 
 // placeVars gives the global and constant variables their addresses and values.
 func (m *Module) placeVars() {
-	m.constants = &buffer{name: "constant memory", window: constWindow, readOnly: true}
+	m.constants = &buffer{name: "constant memory", readOnly: true}
 	buffers := map[*ptx.Var]*buffer{}
 	size := int64(0)
 	for _, v := range m.src.Vars {
@@ -121,16 +112,6 @@ func (m *Module) relocated(r ptx.Reloc) uint64 {
 	return addr
 }
 
-// Global returns the address and size of a global variable.
-func (m *Module) Global(name string) (Ptr, int64, error) {
-	for _, v := range m.src.Vars {
-		if v.Name == name && v.Space == ptx.Global {
-			return Ptr(m.address[v]), v.Size, nil
-		}
-	}
-	return 0, 0, fmt.Errorf("sim: the module has no global variable %s", name)
-}
-
 // addressOf is the address of a variable in its own space.
 func (k *Kernel) addressOf(v *ptx.Var) uint64 {
 	if a, ok := k.m.address[v]; ok {
@@ -157,13 +138,7 @@ func (m *Module) Kernel(name string) (*Kernel, error) {
 }
 
 // Params lists the parameters of a kernel.
-func (k *Kernel) Params() []Param {
-	var out []Param
-	for _, p := range k.src.Params {
-		out = append(out, Param{Name: p.Name, Type: p.Type.String(), Size: p.Size, Align: p.Align, Offset: p.Offset})
-	}
-	return out
-}
+func (k *Kernel) Params() []*ptx.Var { return k.src.Params }
 
 // source is the place in the source that an instruction comes from, or "".
 func (k *Kernel) source(in *ptx.Instr) string {

@@ -29,7 +29,6 @@ type modSlot struct {
 
 // argSpec says what may stand at a place among the operands.
 type argSpec struct {
-	text     string
 	kind     argKind
 	typ      string // "T" to "W" for the first to fourth type modifier, "2T", or the name of a type
 	space    Space  // of argMem, where it is not that of the instruction
@@ -125,7 +124,7 @@ func parseMods(text string) []modSlot {
 }
 
 func parseArg(text string) argSpec {
-	a := argSpec{text: text}
+	var a argSpec
 	flags := map[byte]*bool{'?': &a.optional, '=': &a.dest, '~': &a.wide, '#': &a.imm, '_': &a.sink}
 	for flags[text[0]] != nil {
 		*flags[text[0]] = true

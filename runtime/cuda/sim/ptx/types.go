@@ -97,7 +97,6 @@ type Space uint8
 // The state spaces.
 const (
 	Generic Space = iota
-	RegSpace
 	Param
 	Global
 	Const
@@ -105,7 +104,7 @@ const (
 	Local
 )
 
-var spaceNames = [...]string{"generic", "reg", "param", "global", "const", "shared", "local"}
+var spaceNames = [...]string{"generic", "param", "global", "const", "shared", "local"}
 
 func (s Space) String() string { return spaceNames[s] }
 
