@@ -86,7 +86,7 @@ func (c *checker) task() Task {
 	t.LengthLo, t.LengthHi = c.pair("task.length")
 	problems, tests := c.readProblems(t.Tokens)
 	t.Problems, t.Tests = problems.String(), tests.String()
-	return Task{Task: t, Path: c.word("task.path"), TestPath: c.word("task.test"), File: problems, TestFile: tests, Pos: c.place("task")}
+	return Task{Task: t, Path: c.word("task.path"), File: problems, TestFile: tests}
 }
 
 func (c *checker) pad(path string) config.Pad {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/dsl"
-	"github.com/arithlang/mlc/dsl/diag"
 )
 
 // learnedOption describes the arguments of learned(…).
@@ -43,7 +42,7 @@ func (c *checker) param(in *instance, name string) *BiasParam {
 		return l
 	}
 	path := in.attr(name)
-	l := &BiasParam{Name: in.prefix + "." + name, Shape: wrongShape, Pos: in.place(name)}
+	l := &BiasParam{Name: in.prefix + "." + name, Shape: wrongShape}
 	in.params[name] = l
 	c.uses.params[l.Name] = l
 	written := in.attrs[name].value
@@ -100,15 +99,6 @@ func paramText(v *value) string {
 		}
 	}
 	return text + ")"
-}
-
-// place is the line that asks for a parameter: its own, or that of the use for one of
-// the prelude.
-func (in *instance) place(name string) diag.Pos {
-	if in.prelude {
-		return in.at.Start
-	}
-	return in.attrs[name].value.Range.Start
 }
 
 // fill puts the values of constant definitions in place of their names.

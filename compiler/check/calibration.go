@@ -132,7 +132,7 @@ func (s *scope) result(e *dsl.Expr, stage, site string) *expr.Expr {
 	}
 	in := s.uses.find(resultBias, stage)
 	if in == nil {
-		in = s.newInstance(resultBias, stage, nil, e.Range)
+		in = s.newInstance(resultBias, stage, nil)
 	}
 	l := &k.Self
 	if site == "cross" {
@@ -140,7 +140,7 @@ func (s *scope) result(e *dsl.Expr, stage, site string) *expr.Expr {
 	}
 	var largest *expr.Expr
 	for n, d := range l.Directions {
-		x := s.line(in, fmt.Sprintf("%s%d", site, n), l, d, BiasParam{From: stage, Tensor: fmt.Sprintf("%s.line.%d.%d", site, d[0], d[1]), Pos: e.Range.Start})
+		x := s.line(in, fmt.Sprintf("%s%d", site, n), l, d, BiasParam{From: stage, Tensor: fmt.Sprintf("%s.line.%d.%d", site, d[0], d[1])})
 		if largest == nil {
 			largest = x
 		} else {

@@ -181,7 +181,7 @@ func (c *checker) probe(d *definition) {
 			p.report("E0217", d.attrs[n].name, "the name %s has a meaning in expressions", n).WithHelp("choose another name")
 		}
 	}
-	in := p.newInstance(d, "", nil, d.at)
+	in := p.newInstance(d, "", nil)
 	p.open[d] = true
 	for _, n := range d.names {
 		if p.param(in, n) == nil {
@@ -257,7 +257,6 @@ func newUses() *uses {
 type instance struct {
 	*definition
 	prefix string // of its parameters, its own: the name of the definition, with a number from the second instance on
-	at     diag.Range
 	params map[string]*BiasParam
 	texts  map[string]string     // learned parameters as they are printed
 	values map[string]*expr.Expr // arguments, local definitions and value; nil after an error
@@ -270,8 +269,8 @@ func (u *uses) find(d *definition, key string) *instance { return u.byKey[d][key
 // newInstance makes an instance. The first gives its parameters the name of the
 // definition, later ones, and those whose name is taken, a number with it that makes
 // no name of the spec.
-func (c *checker) newInstance(d *definition, key string, given map[string]*expr.Expr, at diag.Range) *instance {
-	in := &instance{definition: d, prefix: d.name, at: at, params: make(map[string]*BiasParam),
+func (c *checker) newInstance(d *definition, key string, given map[string]*expr.Expr) *instance {
+	in := &instance{definition: d, prefix: d.name, params: make(map[string]*BiasParam),
 		texts: make(map[string]string), values: make(map[string]*expr.Expr), busy: make(map[string]bool)}
 	maps.Copy(in.values, given)
 	if c.uses.byKey[d] == nil {
@@ -413,7 +412,7 @@ func (s *scope) instance(d *definition, given map[string]*expr.Expr, e *dsl.Expr
 	if in := s.uses.find(d, key.String()); in != nil {
 		return in
 	}
-	return s.newInstance(d, key.String(), given, e.Range)
+	return s.newInstance(d, key.String(), given)
 }
 
 // literal is the value of a number; nil for anything else.

@@ -174,7 +174,7 @@ func (p *printer) definitions(kind string) {
 
 func (p *printer) definition(d *definition) {
 	fresh := p.separate()
-	in := fresh.newInstance(d, "", nil, d.at)
+	in := fresh.newInstance(d, "", nil)
 	var ls []line
 	for _, n := range d.names {
 		text := p.exprText(d.attrs[n].value)

@@ -73,10 +73,8 @@ func Lowerable(spec *Spec) diag.List { return spec.limits }
 type Task struct {
 	config.Task
 	Path     string    // file: where the problems are, as Options.Read takes it
-	TestPath string    // file: where those are that are tested; "": they are held out
 	File     *Problems // file: what is in it; nil for other tasks
 	TestFile *Problems // file: what is in that of the tests; nil without
-	Pos      diag.Pos
 }
 
 // Model says what is trained: an encoder-decoder, or a loop.
@@ -184,7 +182,6 @@ type BiasParam struct {
 	Tensor string    // of the file, or of what the stage leaves, as in self.line.1.-1
 	Stage  string    // Init.Kind file: the calibration that left the file; "" for others
 	Values []float32 // Init.Kind file: its elements
-	Pos    diag.Pos
 }
 
 // Fixed reports whether a parameter is given before training and is not trained.
@@ -226,7 +223,6 @@ type Stage struct {
 	From        string       // the stage whose weights it starts with, or whose attention it reads; "": fresh weights
 	Spec        *Spec        // a training: the whole spec with the stage's overrides, without stages
 	Calibration *Calibration // or else this
-	Pos         diag.Pos
 }
 
 // Capture is the attention of a decoder layer that a calibration reads.

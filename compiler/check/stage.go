@@ -59,7 +59,7 @@ func (c *checker) buildStages(spec *Spec) {
 		c.limits = nil
 	}
 	for _, name := range c.stages {
-		stage := Stage{Name: name, Pos: c.place("stage." + name)}
+		stage := Stage{Name: name}
 		c.checkFolder(name)
 		c.stageRow(name, "from")
 		if from := c.values["stage."+name+".from"]; from != nil && !from.is("none") {

@@ -48,8 +48,8 @@ func (s *scope) table(e *dsl.Expr) *expr.Expr {
 		if t == nil {
 			return nil
 		}
-		in = s.newInstance(tableBias, key, nil, e.Range)
-		s.fixed(in, "values", BiasParam{Shape: t.shape, Init: Init{Kind: "file"}, From: file, Tensor: t.name, Stage: t.stage, Values: t.values(), Pos: e.Range.Start})
+		in = s.newInstance(tableBias, key, nil)
+		s.fixed(in, "values", BiasParam{Shape: t.shape, Init: Init{Kind: "file"}, From: file, Tensor: t.name, Stage: t.stage, Values: t.values()})
 	}
 	return cell(in.params["values"])
 }
