@@ -14,9 +14,6 @@ func (e *Expr) String() string {
 	return p.String()
 }
 
-// String returns e.String().
-func String(e *Expr) string { return e.String() }
-
 type printer struct{ strings.Builder }
 
 // expr writes e, in parentheses if it binds looser than prec.

@@ -13,8 +13,10 @@ import (
 // dropped.
 type rule struct {
 	names string // short names of the arguments, for labels; the last serves all others
-	apply func(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value
+	apply gradients
 }
+
+type gradients func(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value
 
 // rules is keyed by op. Ops without a row have no gradient: I32 results, caches,
 // and gradients themselves.
@@ -29,13 +31,12 @@ var rules = map[ir.Op]rule{
 	ir.Transpose:    {"x", transposeRule},
 	ir.Gather:       {"w", gatherRule},
 	ir.Scatter:      {"ix", scatterRule},
-	ir.Softmax:      {"x", softmaxRule},
 	ir.LayerNorm:    {"xgb", normRule(ir.LayerNormGrad)},
 	ir.RMSNorm:      {"xg", normRule(ir.RMSNormGrad)},
 	ir.Rotate:       {"x", rotateRule},
 	ir.HeadProduct:  {"xw", headProductRule},
-	ir.Attention:    {"qkvr", attentionRule},
-	ir.BiasTable:    {"r", biasTableRule},
+	ir.Attention:    {"qkvr", siteRule(ir.AttentionGrad, 3)},
+	ir.BiasTable:    {"r", siteRule(ir.BiasTableGrad, 0)},
 	ir.CrossEntropy: {"x", crossEntropyRule},
 }
 
@@ -164,17 +165,8 @@ func scatterRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
 	return []*ir.Value{nil, t.b.Gather(dy, args[0])}
 }
 
-// softmaxRule is dx = y (dy - sum(y dy)).
-func softmaxRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
-	y := t.kept[v]
-	n := v.Type.Rank() - 1
-	along := t.b.Keep(t.b.Sum(t.b.Mul(y, dy), n), y, n)
-	diff := expr.New(expr.Sub, ir.X(1, expr.F32), ir.X(2, expr.F32))
-	return []*ir.Value{t.b.Map(expr.New(expr.Mul, ir.X(0, expr.F32), diff), y, dy, along)}
-}
-
 // normRule is for a norm whose gradient is an op of its own.
-func normRule(grad ir.Op) func(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
+func normRule(grad ir.Op) gradients {
 	return func(t *tape, v, dy *ir.Value, args []*ir.Value) (out []*ir.Value) {
 		for _, name := range v.ArgNames() {
 			out = append(out, t.b.Emit(grad, ir.Attr{Eps: v.Attr.Eps, Result: name}, args[0], args[1], dy))
@@ -203,35 +195,23 @@ func headProductRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
 	return []*ir.Value{dx, t.b.HeadOuter(x, dy, heads)}
 }
 
-// attentionRule adds up a parameter's gradient over examples and heads.
-func attentionRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
-	return t.each(v, func(name string) *ir.Value {
-		g := t.b.AttentionGrad(name, args[0], args[1], args[2], dy, *v.Attr.Attn, v.Attr.Rate, v.Attr.Stream, args[3:]...)
-		if slices.Contains(v.Attr.Attn.Params, name) {
-			g = t.b.Sum(g, 0, 1)
+// siteRule is for an op with a site, whose gradients are values of grad, which takes dy
+// as argument number at. A parameter's is added up over examples and heads.
+func siteRule(grad ir.Op, at int) gradients {
+	return func(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
+		out := make([]*ir.Value, len(args))
+		attr := ir.Attr{Attn: v.Attr.Attn, Rate: v.Attr.Rate, Stream: v.Attr.Stream}
+		for k, name := range v.ArgNames() {
+			if t.active[v.Args[k]] {
+				attr.Result = name
+				g := t.b.Emit(grad, attr, slices.Insert(slices.Clone(args), at, dy)...)
+				out[k] = t.b.SumTo(g, args[k].Type.Shape)
+			}
 		}
-		return g
-	})
-}
-
-// biasTableRule adds up a parameter's gradient over heads.
-func biasTableRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
-	return t.each(v, func(name string) *ir.Value {
-		return t.b.Sum(t.b.BiasTableGrad(name, dy, *v.Attr.Attn, args...), 0)
-	})
-}
-
-// each makes the gradients that are wanted of v's arguments, by their names.
-func (t *tape) each(v *ir.Value, grad func(name string) *ir.Value) []*ir.Value {
-	out := make([]*ir.Value, len(v.Args))
-	for k, name := range v.ArgNames() {
-		if t.active[v.Args[k]] {
-			out[k] = grad(name)
-		}
+		return out
 	}
-	return out
 }
 
 func crossEntropyRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
-	return []*ir.Value{t.b.CrossEntropyGrad(args[0], args[1], dy), nil}
+	return []*ir.Value{t.b.Emit(ir.CrossEntropyGrad, ir.Attr{}, args[0], args[1], dy), nil}
 }

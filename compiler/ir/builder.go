@@ -147,9 +147,6 @@ func (b *Builder) Scatter(ids, dy *Value, rows int) *Value {
 // Append writes row [B, T, ..] into rows P … P+T-1 of cache [B, C, ..], in place.
 func (b *Builder) Append(cache, row *Value) *Value { return b.Emit(Append, Attr{}, cache, row) }
 
-// Softmax is over the last axis.
-func (b *Builder) Softmax(x *Value) *Value { return b.Emit(Softmax, Attr{}, x) }
-
 // LayerNorm normalises x [.., D] over its last axis (Ba, Kiros and Hinton,
 // arXiv:1607.06450), with the biased variance.
 func (b *Builder) LayerNorm(x, gamma, beta *Value, eps float64) *Value {
@@ -199,26 +196,10 @@ func (b *Builder) BiasTable(a AttnAttr, rows, keys Dim, params ...*Value) *Value
 	return b.Emit(BiasTable, Attr{Attn: &a, Shape: []Dim{N(a.Heads), rows, keys}}, params...)
 }
 
-// BiasTableGrad is the gradient of a parameter of BiasTable.
-func (b *Builder) BiasTableGrad(result string, dtable *Value, a AttnAttr, params ...*Value) *Value {
-	return b.Emit(BiasTableGrad, Attr{Attn: &a, Result: result}, append([]*Value{dtable}, params...)...)
-}
-
-// AttentionGrad is the gradient of Attention's "q", "k", "v", a parameter or its table.
-func (b *Builder) AttentionGrad(result string, q, k, v, dout *Value, a AttnAttr, rate float64, stream uint32, params ...*Value) *Value {
-	attr := Attr{Attn: &a, Rate: rate, Stream: stream, Result: result}
-	return b.Emit(AttentionGrad, attr, append([]*Value{q, k, v, dout}, params...)...)
-}
-
 // CrossEntropy is -log softmax(logits)[label] in nats for logits [.., V] and
 // labels [..] in -1 … V-1; 0 where the label is -1.
 func (b *Builder) CrossEntropy(logits, labels *Value) *Value {
 	return b.Emit(CrossEntropy, Attr{}, logits, labels)
-}
-
-// CrossEntropyGrad is the gradient of CrossEntropy's logits.
-func (b *Builder) CrossEntropyGrad(logits, labels, dloss *Value) *Value {
-	return b.Emit(CrossEntropyGrad, Attr{}, logits, labels, dloss)
 }
 
 // ArgMax is the first index of the largest logit.

@@ -11,6 +11,8 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
+var x0 = ir.X(0, expr.F32)
+
 // TestBuilder builds a small model and holds it against its text.
 func TestBuilder(t *testing.T) {
 	at := func(line int) diag.Pos { return diag.Pos{File: "m.arith", Line: line, Col: 1} }
@@ -18,14 +20,14 @@ func TestBuilder(t *testing.T) {
 	x := b.Param("x", ir.T(ir.Sym("B"), ir.Sym("T"), ir.N(4)), ir.Input)
 	cache := b.Param("cache", ir.T(ir.Sym("B"), ir.Sym("C"), ir.N(4)), ir.Input)
 	b.Pos(at(2))
-	q := b.Label(b.Scale(x, 0.5), "q")
+	q := b.Label(b.Map(expr.New(expr.Mul, x0, expr.F(0.5)), x), "q")
 	labels := b.Param("labels", ir.Ints(ir.Sym("B"), ir.Sym("T")), ir.Input)
-	k := b.Append(cache, b.Relu(x))
+	k := b.Append(cache, b.Map(expr.New(expr.Max, x0, expr.F(0)), x))
 	r := b.Param("r", ir.T(), ir.Weight)
 	site := ir.AttnAttr{Heads: 2, Scale: 0.5, Params: []string{"r"}, Bias: expr.NewElem("r", expr.F32)}
 	a := b.Attention(q, k, k, site, 0.25, 3, r)
 	b.Pos(at(3))
-	y := b.Mul(b.Softmax(a), b.Zeros(ir.N(4)))
+	y := b.Mul(b.Dropout(a, 0.5, 7), b.Zeros(ir.N(4)))
 	b.Result("loss", b.CrossEntropy(y, labels), false)
 	b.Result("pred", b.ArgMax(y), false)
 	b.Result("total", b.SumTo(y, []ir.Dim{ir.N(1), ir.N(4)}), true)
@@ -42,7 +44,7 @@ func TestBuilder(t *testing.T) {
   v5 = map v0 {expr = max(x0, 0.0)} : f32[B, T, 4] @2:1
   v6 = append v1 v5 : f32[B, C, 4] @2:1
   v7 = attention v4 v6 v6 v3 {rate = 0.25; stream = 3; heads = 2; scale = 0.5; parameters = r; bias = r[]} : f32[B, T, 4] @2:1
-  v8 = softmax v7 : f32[B, T, 4] @3:1
+  v8 = dropout v7 {rate = 0.5; stream = 7} : f32[B, T, 4] @3:1
   v9 = map {shape = [4]; expr = 0.0} : f32[4] @3:1
   v10 = map v8 v9 {expr = x0 * x1} : f32[B, T, 4] @3:1
   v11 = cross_entropy v10 v2 : f32[B, T] @3:1
@@ -66,7 +68,7 @@ func TestBuilderMistake(t *testing.T) {
 	x := b.Param("x", ir.T(ir.Sym("B"), ir.N(4)), ir.Input)
 	bad := b.MatMul(x, x, false, false)
 	sum := b.Keep(b.Sum(bad, 1), bad, 1)
-	b.Result("y", b.SumTo(b.Softmax(b.Add(bad, sum)), x.Type.Shape), false)
+	b.Result("y", b.SumTo(b.Dropout(b.Add(bad, sum), 0, 0), x.Type.Shape), false)
 	if _, err := b.Func(); err == nil || !strings.Contains(err.Error(), "model: matmul: b is f32[B, 4], not f32[*? K N] where * = [], K = 4") {
 		t.Errorf("got %v", err)
 	}
@@ -94,7 +96,8 @@ func TestVerify(t *testing.T) {
 	for _, c := range cases {
 		b := ir.NewBuilder("f", diag.Pos{})
 		x := b.Param("x", ir.T(ir.N(4)), ir.Input)
-		b.Result("y", b.Relu(b.Scale(x, 2)), false)
+		double := expr.New(expr.Mul, x0, expr.F(2))
+		b.Result("y", b.Map(double, b.Map(double, x)), false)
 		f, err := b.Func()
 		if err != nil {
 			t.Fatal(err)

@@ -9,7 +9,6 @@ import (
 // expansions define the composite ops by primitive ones; they are what the
 // interpreter runs. args stand for v.Args.
 var expansions = map[Op]func(b *Builder, v *Value, args []*Value) *Value{
-	Softmax:          func(b *Builder, _ *Value, args []*Value) *Value { return expandSoftmax(b, args[0]) },
 	LayerNorm:        expandNorm,
 	LayerNormGrad:    expandNormGrad,
 	RMSNorm:          expandNorm,
@@ -77,7 +76,8 @@ func meanLast(b *Builder, x *Value) *Value {
 // maxLast is the maximum over the last axis, kept with extent 1.
 func maxLast(b *Builder, x *Value) *Value { return b.Keep(b.Max(x, last(x)), x, last(x)) }
 
-func expandSoftmax(b *Builder, x *Value) *Value {
+// softmax is over the last axis.
+func softmax(b *Builder, x *Value) *Value {
 	e := b.Map(expr.New(expr.Exp, bin(expr.Sub, x0, x1)), x, maxLast(b, x))
 	return b.Map(bin(expr.Div, x0, x1), e, sumLast(b, e))
 }
@@ -147,7 +147,7 @@ func expandCrossEntropyGrad(b *Builder, _ *Value, args []*Value) *Value {
 	hit, counts := labelled(x.Type.Rank())
 	diff := bin(expr.Sub, x0, expr.New(expr.Where, hit, expr.F(1), expr.F(0)))
 	e := expr.New(expr.Where, counts, bin(expr.Mul, diff, x2), expr.F(0))
-	return b.Map(e, expandSoftmax(b, x), b.Reshape(labels, tall...), b.Reshape(dloss, tall...))
+	return b.Map(e, softmax(b, x), b.Reshape(labels, tall...), b.Reshape(dloss, tall...))
 }
 
 // apart is each head's part of x [.., H*K] by itself: [.., H, K].

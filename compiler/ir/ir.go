@@ -48,7 +48,6 @@ const (
 	Append              // cache [B, C, ..], row [B, T, ..], at rows P..P+T-1 -> cache; in place
 	Rotate              // x [B, T, H*dh], cos, sin [T, r] -> x, where in each of Heads the elements n and r+n, n < r, are turned by angle n of the row
 
-	Softmax          // composite: over the last axis
 	LayerNorm        // composite: x [.., D], gamma [D], beta [D]; Attr.Eps
 	LayerNormGrad    // composite: x, gamma, dy -> Result "x", "gamma" or "beta"
 	RMSNorm          // composite: x [.., D], gamma [D]; Attr.Eps

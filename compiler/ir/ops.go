@@ -27,7 +27,6 @@ var ops = [numOps]opInfo{
 	Scatter:   {name: "scatter", signature: "ids:i32[*] dy[* D] -> table[rows D]", attrs: "rows", eval: evalScatter, flops: flopsScatter},
 	Append:    {name: "append", signature: "cache:any[B C *] row:any[B T *] -> cache", eval: evalAppend},
 	Rotate:    {name: "rotate", signature: "x[B T heads*D] cos[T R] sin[T R] -> x", attrs: "heads", eval: evalRotate, flops: flopsRotate},
-	Softmax:   {name: "softmax", signature: "x[* D] -> x"},
 
 	LayerNorm:     {name: "layernorm", signature: "x[* D] gamma[D] beta[D] -> x", attrs: "eps"},
 	LayerNormGrad: {name: "layernorm_grad", signature: "x[* D] gamma[D] dy[* D] -> x gamma beta[D]", attrs: "eps result"},

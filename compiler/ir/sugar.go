@@ -18,14 +18,6 @@ func (b *Builder) Add(x, y *Value) *Value { return b.Map(expr.New(expr.Add, x0, 
 // Mul is x * y, broadcast.
 func (b *Builder) Mul(x, y *Value) *Value { return b.Map(expr.New(expr.Mul, x0, x1), x, y) }
 
-// Scale is x times a constant.
-func (b *Builder) Scale(x *Value, c float64) *Value {
-	return b.Map(expr.New(expr.Mul, x0, expr.F(c)), x)
-}
-
-// Relu is max(x, 0), in the form whose gradient needs only the result.
-func (b *Builder) Relu(x *Value) *Value { return b.Map(expr.New(expr.Max, x0, expr.F(0)), x) }
-
 // Zeros is a tensor of zeros.
 func (b *Builder) Zeros(shape ...Dim) *Value { return b.MapShape(expr.F(0), shape) }
 

@@ -21,8 +21,7 @@ type attention struct {
 }
 
 // newAttention declares the buffers of queries, keys and what makes scores of them.
-func newAttention(e *emitter) *attention {
-	v := e.group.Anchors[0]
+func newAttention(e *emitter, v *ir.Value) *attention {
 	q, k, attr := v.Args[0], v.Args[1], v.Attr.Attn
 	a := &attention{window: ir.WindowOf(attr.Mask), q: e.flat(q, "q"), k: e.flat(k, "k")}
 	a.width, a.dh = size(q.Type.Shape[2]), num(q.Type.Shape[2].N/attr.Heads)
@@ -33,7 +32,7 @@ func newAttention(e *emitter) *attention {
 	if table != nil {
 		a.table = e.in(table, "table", sizes(table.Type.Shape)...)
 	}
-	a.site = newSite(e, q.Type.Shape[1], k.Type.Shape[1], params)
+	a.site = newSite(e, v, q.Type.Shape[1], k.Type.Shape[1], params)
 	axes := exprs{size(q.Type.Shape[0]), a.heads, a.rows, a.keys, a.dh}
 	if attr.Relative > 0 {
 		a.distances = num(2*attr.Relative + 1)
@@ -137,8 +136,8 @@ func softmaxScale(total *expr.Expr) *expr.Expr {
 
 // lowerAttention computes softmax(scale q·k + bias) v over the open keys of each
 // query; a query without open keys gives zeros.
-func lowerAttention(e *emitter) {
-	a := newAttention(e)
+func lowerAttention(e *emitter, v *ir.Value) {
+	a := newAttention(e, v)
 	a.val = e.flat(a.v.Args[2], "v")
 	a.cells(true)
 	if w := a.window.Narrow; w != nil {
@@ -151,8 +150,8 @@ func lowerAttention(e *emitter) {
 
 // lowerAttentionWeights stores the probabilities or the scores of all cells, in
 // blocks of queries. Closed cells have a result too, so that no key is left out.
-func lowerAttentionWeights(e *emitter) {
-	a := newAttention(e)
+func lowerAttentionWeights(e *emitter, v *ir.Value) {
+	a := newAttention(e, v)
 	a.window = ir.Window{}
 	a.cells(true)
 	d := a.dense()

@@ -25,8 +25,8 @@ type attentionGrad struct {
 // The gradient of a bias table is the sum of ds_j over the examples: then a cell
 // is one head, which takes the examples in turn. Gradients of parameters are made from
 // those of tables.
-func lowerAttentionGrad(e *emitter) {
-	g := &attentionGrad{attention: newAttention(e), result: e.results()}
+func lowerAttentionGrad(e *emitter, v *ir.Value) {
+	g := &attentionGrad{attention: newAttention(e, v), result: e.results()}
 	g.val, g.dout = e.flat(g.v.Args[2], "v"), e.flat(g.v.Args[3], "dout")
 	for _, param := range g.attr.Params {
 		if g.result[param] != nil {

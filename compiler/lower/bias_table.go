@@ -10,9 +10,8 @@ import (
 
 // lowerBiasTable evaluates an attention's bias for one query row of one head in
 // each cell; closed keys have 0.
-func lowerBiasTable(e *emitter) {
-	v := e.group.Anchors[0]
-	s := newSite(e, v.Type.Shape[1], v.Type.Shape[2], v.Args)
+func lowerBiasTable(e *emitter, v *ir.Value) {
+	s := newSite(e, v, v.Type.Shape[1], v.Type.Shape[2], v.Args)
 	s.h = e.grid("h", size(v.Type.Shape[0]))
 	t := e.grid("t", s.rows)
 	buf := e.out(v, "table", sizes(v.Type.Shape)...)
@@ -25,10 +24,9 @@ func lowerBiasTable(e *emitter) {
 
 // lowerBiasTableGrad sums, for one head in each cell, the table's gradient times
 // the bias's derivative into every parameter element.
-func lowerBiasTableGrad(e *emitter) {
-	v := e.group.Anchors[0]
+func lowerBiasTableGrad(e *emitter, v *ir.Value) {
 	d := v.Args[0].Type.Shape
-	s := newSite(e, d[1], d[2], v.Args[1:])
+	s := newSite(e, v, d[1], d[2], v.Args[1:])
 	s.h = e.grid("h", size(d[0]))
 	g := &paramGrads{site: s, sums: map[string]string{}, cells: map[string]string{}, within: map[string]*expr.Expr{}}
 	result := e.results()

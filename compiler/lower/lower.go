@@ -14,8 +14,8 @@ import (
 
 // A lowering writes the kernel of a group whose anchor has its op.
 type lowering struct {
-	label string // the start of kernel names
-	lower func(e *emitter)
+	label string                        // the start of kernel names
+	lower func(e *emitter, v *ir.Value) // v is the anchor, nil if there is none
 }
 
 // lowerings is keyed by the anchor's op; groups without an anchor are maps.
@@ -49,16 +49,17 @@ var lowerings = map[ir.Op]lowering{
 // lowerGroup writes the kernel of a group. values are what the kernel's buffers
 // are bound to, in order.
 func lowerGroup(g *opt.Group, env *context) (k *kernel.Kernel, values []*ir.Value, err error) {
-	op := ir.Map
+	op, v := ir.Map, (*ir.Value)(nil)
 	if len(g.Anchors) > 0 {
-		op = g.Anchors[0].Op
+		v = g.Anchors[0]
+		op = v.Op
 	}
 	f, ok := lowerings[op]
 	if !ok {
 		return nil, nil, fmt.Errorf("%s: no kernel computes it", op)
 	}
 	e := newEmitter(g, f.label+dims(g), env)
-	if f.lower(e); e.err != nil {
+	if f.lower(e, v); e.err != nil {
 		return nil, nil, e.err
 	}
 	e.describe(op)

@@ -17,8 +17,7 @@ const scatterRows = 64
 
 // lowerMatMul computes y = x W (or x Wᵀ) for a block of rows and then the
 // group's elementwise members on each row.
-func lowerMatMul(e *emitter) {
-	v := e.group.Anchors[0]
+func lowerMatMul(e *emitter, v *ir.Value) {
 	x, w := v.Args[0], v.Args[1]
 	if v.Attr.TransA || len(w.Type.Shape) != 2 {
 		e.unsupported(v, "batched or left-transposed products")
@@ -50,8 +49,7 @@ func (e *emitter) weight(v *ir.Value, k, n *expr.Expr) string {
 
 // lowerHeadProduct computes y = x W (or x Wᵀ) for a block of the heads' parts of
 // rows, which lie one after another.
-func lowerHeadProduct(e *emitter) {
-	v := e.group.Anchors[0]
+func lowerHeadProduct(e *emitter, v *ir.Value) {
 	x, w := v.Args[0], v.Args[1]
 	k, n := size(w.Type.Shape[0]), size(w.Type.Shape[1])
 	if v.Attr.TransB {
@@ -86,8 +84,7 @@ func (e *emitter) block(rows *expr.Expr, most int64) (first, height *expr.Expr) 
 
 // lowerOuter computes the gradient of a weight, xᵀ dy summed over all rows, or over
 // all heads' parts of rows.
-func lowerOuter(e *emitter) {
-	v := e.group.Anchors[0]
+func lowerOuter(e *emitter, v *ir.Value) {
 	x, dy := v.Args[0], v.Args[1]
 	rows := parts(v, x)
 	k, n := size(v.Type.Shape[0]), size(v.Type.Shape[1])
@@ -100,8 +97,7 @@ func lowerOuter(e *emitter) {
 }
 
 // lowerGather reads a table's row for each id, then runs the epilogue.
-func lowerGather(e *emitter) {
-	v := e.group.Anchors[0]
+func lowerGather(e *emitter, v *ir.Value) {
 	r := e.cellRow()
 	id, table := r.one("id", v.Args[1], "ids"), v.Args[0]
 	buf := e.in(table, "table", sizes(table.Type.Shape)...)
@@ -112,8 +108,7 @@ func lowerGather(e *emitter) {
 
 // lowerScatter sums, for each row of the table, the gradients of the places that
 // read it, in ascending order: a matrix product, in which factors of 0 add nothing.
-func lowerScatter(e *emitter) {
-	v := e.group.Anchors[0]
+func lowerScatter(e *emitter, v *ir.Value) {
 	ids, dy := v.Args[0], v.Args[1]
 	rows := product(ids.Type.Shape)
 	n, d := size(v.Type.Shape[0]), size(v.Type.Shape[1])
@@ -148,8 +143,7 @@ func (e *emitter) storeProduct(v *ir.Value, name string, whole, shape exprs, at 
 }
 
 // lowerAppend writes rows into a cache at P, P+1, ….
-func lowerAppend(e *emitter) {
-	v := e.group.Anchors[0]
+func lowerAppend(e *emitter, v *ir.Value) {
 	x := v.Args[1]
 	e.group.Shape = x.Type.Shape
 	r := e.cellRow()

@@ -34,8 +34,7 @@ func (r *row) normalised(v *ir.Value, x element) *norm {
 }
 
 // lowerNorm computes gamma times the normalised row, plus beta of layer norm.
-func lowerNorm(e *emitter) {
-	v := e.group.Anchors[0]
+func lowerNorm(e *emitter, v *ir.Value) {
 	r := e.cellRow()
 	var args []element
 	for i, name := range []string{"x", "gamma", "beta"}[:len(v.Args)] {
@@ -55,8 +54,7 @@ func lowerNorm(e *emitter) {
 // lowerNormGrad computes the gradient of x row by row, or those of gamma and beta as
 // sums over all rows in one cell. With g = dy*gamma and the normalised row h,
 // dx = rstd * (g - mean(g) - h*mean(g*h)), without mean(g) of RMS norm.
-func lowerNormGrad(e *emitter) {
-	v := e.group.Anchors[0]
+func lowerNormGrad(e *emitter, v *ir.Value) {
 	if v.Attr.Result != "x" {
 		e.normParams(v)
 		return

@@ -7,8 +7,7 @@ import (
 
 // lowerRuns numbers the tokens of one example in each cell, from its first token
 // on, and stores rows P, P+1, … of those in a cache, or all.
-func lowerRuns(e *emitter) {
-	v := e.group.Anchors[0]
+func lowerRuns(e *emitter, v *ir.Value) {
 	tokens := v.Args[0]
 	b := e.grid("b", size(v.Type.Shape[0]))
 	rows := size(v.Type.Shape[1])
@@ -47,8 +46,7 @@ func below(word, n *expr.Expr) *expr.Expr {
 // lowerSubset takes each of the numbers in turn with the chance of what is still
 // wanted among what is left: Knuth, The Art of Computer Programming, volume 2,
 // 3.4.2, algorithm S.
-func lowerSubset(e *emitter) {
-	v := e.group.Anchors[0]
+func lowerSubset(e *emitter, v *ir.Value) {
 	rows, choices, wanted := size(v.Type.Shape[0]), num(v.Attr.Rows), num(v.Attr.Size)
 	last := sub(wanted, expr.Int(1))
 	words := e.tile("words", expr.U32, choices)
@@ -80,8 +78,7 @@ func (r *row) noise(v *ir.Value) element {
 }
 
 // lowerRotate turns the pairs of one row in each cell, head by head.
-func lowerRotate(e *emitter) {
-	v := e.group.Anchors[0]
+func lowerRotate(e *emitter, v *ir.Value) {
 	x, angles := v.Args[0], v.Args[1].Type.Shape
 	all, t := rowsOf(v.Type.Shape), size(v.Type.Shape[1])
 	width, heads, r := v.Type.Shape[2].N, v.Attr.Attn.Heads, angles[1].N

@@ -20,8 +20,7 @@ func (r *row) accumulate(t string, el element) {
 // lowerSum sums over all leading axes, or over everything, in ascending order of
 // rows; a whole row is summed canonically. Where an axis besides the last is left,
 // each cell makes one row of the result.
-func lowerSum(e *emitter) {
-	v := e.group.Anchors[0]
+func lowerSum(e *emitter, v *ir.Value) {
 	x := v.Args[0]
 	shape := x.Type.Shape
 	e.group.Shape = shape
@@ -85,8 +84,7 @@ func (r *row) softmaxStats(x element) (maximum, sum *expr.Expr) {
 
 // lowerCrossEntropy computes log(sum exp(x - max)) - (x[label] - max) for each
 // row, and 0 where the label is -1.
-func lowerCrossEntropy(e *emitter) {
-	v := e.group.Anchors[0]
+func lowerCrossEntropy(e *emitter, v *ir.Value) {
 	e.group.Shape = v.Args[0].Type.Shape
 	r := e.cellRow()
 	x, label := r.read(v.Args[0], "logits"), r.one("label", v.Args[1], "labels")
@@ -102,8 +100,7 @@ func (r *row) one(name string, v *ir.Value, buf string) *expr.Expr {
 }
 
 // lowerCrossEntropyGrad computes (softmax(x) - onehot(label)) * dloss.
-func lowerCrossEntropyGrad(e *emitter) {
-	v := e.group.Anchors[0]
+func lowerCrossEntropyGrad(e *emitter, v *ir.Value) {
 	r := e.cellRow()
 	x, label, dloss := r.read(v.Args[0], "logits"), r.one("label", v.Args[1], "labels"), r.one("weight", v.Args[2], "dloss")
 	maximum, sum := r.softmaxStats(x)
@@ -117,8 +114,7 @@ func lowerCrossEntropyGrad(e *emitter) {
 
 // lowerArgMax finds the first of the largest elements of each row: the smallest
 // index among those equal to the maximum.
-func lowerArgMax(e *emitter) {
-	v := e.group.Anchors[0]
+func lowerArgMax(e *emitter, v *ir.Value) {
 	e.group.Shape = v.Args[0].Type.Shape
 	r := e.cellRow()
 	x := r.read(v.Args[0], "logits")

@@ -264,6 +264,6 @@ func pos(g *opt.Group) diag.Pos {
 }
 
 // lowerMap computes a group of elementwise values alone.
-func lowerMap(e *emitter) {
+func lowerMap(e *emitter, _ *ir.Value) {
 	e.cellRow().members()
 }

@@ -24,8 +24,7 @@ type site struct {
 
 // newSite declares the parameters' buffers and tiles and binds mask and bias to them; the
 // operation names the buffers.
-func newSite(e *emitter, rows, keys ir.Dim, params []*ir.Value) *site {
-	v := e.group.Anchors[0]
+func newSite(e *emitter, v *ir.Value, rows, keys ir.Dim, params []*ir.Value) *site {
 	s := &site{emitter: e, v: v, attr: v.Attr.Attn, rows: size(rows), keys: size(keys), total: ivar("C"), params: params}
 	s.heads = num(s.attr.Heads)
 	if s.attr.Self {

@@ -71,7 +71,7 @@ func TestDifferentiate(t *testing.T) {
 func TestDifferentiateRuns(t *testing.T) {
 	rows := ir.T(ir.Sym("B"), ir.N(4))
 	start := ir.NewBuilder("start", diag.Pos{})
-	start.Result("x", start.Scale(start.Param("s", rows, ir.Input), 2), false)
+	start.Result("x", start.Map(expr.New(expr.Mul, ir.X(0, expr.F32), expr.F(2)), start.Param("s", rows, ir.Input)), false)
 	layer := func(name string) *ir.Func {
 		b := ir.NewBuilder(name, diag.Pos{})
 		x, s := b.Param("x", rows, ir.Input), b.Param("s", rows, ir.Input)
