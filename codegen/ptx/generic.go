@@ -161,18 +161,8 @@ func (p *printer) cellsOf(r *kernel.Kernel) cells {
 	if n := onlyProduct(p.k, r.Body); n != nil {
 		return p.tilesOf(n, r.Body)
 	}
-	count := expr.Int(1)
-	for _, a := range p.k.Grid {
-		count = expr.Simplify(expr.New(expr.Mul, count, a.Size))
-	}
-	return cells{count, func(cell asm.Value) {
-		for i, a := range slices.Backward(p.k.Grid) {
-			if i == 0 {
-				p.vars[a.Var] = cell
-				break
-			}
-			cell, p.vars[a.Var] = p.divide(cell, p.value(a.Size))
-		}
+	return cells{kernel.Elements(kernel.Sizes(p.k.Grid)), func(cell asm.Value) {
+		p.set(p.k.Grid, cell)
 		p.nodes(r.Body)
 	}}
 }

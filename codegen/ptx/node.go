@@ -91,20 +91,21 @@ func (p *printer) first(do func()) { p.f.If(p.f.Do("setp.eq.s32", p.group.id, as
 // each distributes all values of the axes, the last fastest, to the threads of the workgroup
 // in turn, and does something for each.
 func (p *printer) each(axes []kernel.Axis, do func()) {
-	total := expr.Int(1)
-	for _, a := range axes {
-		total = expr.Simplify(expr.New(expr.Mul, total, a.Size))
-	}
-	p.share(total, p.group.id, p.group.threads, func(i asm.Value) {
-		for d, a := range slices.Backward(axes) {
-			if d == 0 {
-				p.vars[a.Var] = i
-				break
-			}
-			i, p.vars[a.Var] = p.divide(i, p.value(a.Size))
-		}
+	p.share(kernel.Elements(kernel.Sizes(axes)), p.group.id, p.group.threads, func(i asm.Value) {
+		p.set(axes, i)
 		do()
 	})
+}
+
+// set gives the variables of axes their values in iteration i.
+func (p *printer) set(axes []kernel.Axis, i asm.Value) {
+	for d, a := range slices.Backward(axes) {
+		if d == 0 {
+			p.vars[a.Var] = i
+			break
+		}
+		i, p.vars[a.Var] = p.divide(i, p.value(a.Size))
+	}
 }
 
 // maxUnrolled is the number of iterations up to which a loop is written out.

@@ -16,6 +16,7 @@ type waits map[kernel.Stmt]bool
 // element: two accesses with the same owner, if it is known, have no element in
 // common but those that one thread has in both.
 type access struct {
+	slice string
 	write bool
 	owner owner
 }
@@ -27,40 +28,13 @@ type owner struct {
 	vector int
 }
 
-// A state is the accesses to each slice since the threads last waited.
-type state map[string]map[access]bool
-
-func (s state) clone() state {
-	c := state{}
-	for name, as := range s {
-		c[name] = maps.Clone(as)
-	}
-	return c
-}
-
-func (s state) add(name string, a access) {
-	if s[name] == nil {
-		s[name] = map[access]bool{}
-	}
-	s[name][a] = true
-}
-
-func (s state) join(t state) {
-	for name, as := range t {
-		for a := range as {
-			s.add(name, a)
-		}
-	}
-}
-
-func (s state) equal(t state) bool {
-	return maps.EqualFunc(s, t, func(a, b map[access]bool) bool { return maps.Equal(a, b) })
-}
+// A state is the accesses since the threads last waited.
+type state map[access]bool
 
 // conflicts says whether an access may meet another thread's.
-func (s state) conflicts(name string, a access) bool {
-	for b := range s[name] {
-		if (a.write || b.write) && (a.owner.size == nil || a.owner != b.owner) {
+func (s state) conflicts(a access) bool {
+	for b := range s {
+		if a.slice == b.slice && (a.write || b.write) && (a.owner.size == nil || a.owner != b.owner) {
 			return true
 		}
 	}
@@ -98,21 +72,17 @@ func (w *waiter) node(n kernel.Stmt, s state) state {
 	} else {
 		w.accesses(n, own)
 	}
-	conflict := false
-	for name, as := range own {
-		for a := range as {
-			conflict = conflict || s.conflicts(name, a)
+	for a := range own {
+		if s.conflicts(a) {
+			w.waits[n] = true
 		}
-	}
-	if conflict {
-		w.waits[n] = true
 	}
 	if w.waits[n] {
 		s = state{}
 	} else {
-		s = s.clone()
+		s = maps.Clone(s)
 	}
-	s.join(own)
+	maps.Copy(s, own)
 	if distributed {
 		iterations := waiter{w.waits, workgroup{threads: warpThreads}, w.aligned, w.mutable, w.in}
 		iterations.loop(n.(*kernel.For), state{})
@@ -122,7 +92,7 @@ func (w *waiter) node(n kernel.Stmt, s state) state {
 	case *kernel.For:
 		return w.loop(n, s)
 	case *kernel.If:
-		s.join(outside(w.nodes(n.Body, s.clone()), n.Body))
+		maps.Copy(s, outside(w.nodes(n.Body, maps.Clone(s)), n.Body))
 	case *kernel.Dot:
 		if inTiles(n) {
 			return left(n)
@@ -134,10 +104,9 @@ func (w *waiter) node(n kernel.Stmt, s state) state {
 // left is what a product in tiles has done since its last barrier, of which it has
 // one at least.
 func left(n *kernel.Dot) state {
-	s := state{}
-	s.add(n.Dst.Name, access{write: true})
+	s := state{access{slice: n.Dst.Name, write: true}: true}
 	if oneTurn(n) {
-		s.add(stageName, access{write: true})
+		s[access{slice: stageName, write: true}] = true
 	}
 	return s
 }
@@ -147,13 +116,11 @@ func left(n *kernel.Dot) state {
 func outside(s state, body []kernel.Stmt) state {
 	changes := depend.Changes(body...)
 	out := state{}
-	for name, as := range s {
-		for a := range as {
-			if a.owner.size != nil && expr.DependsOnAny(a.owner.size, changes) {
-				a.owner = owner{}
-			}
-			out.add(name, a)
+	for a := range s {
+		if a.owner.size != nil && expr.DependsOnAny(a.owner.size, changes) {
+			a.owner = owner{}
 		}
+		out[a] = true
 	}
 	return out
 }
@@ -170,7 +137,7 @@ func anywhere(l *kernel.For, s state) {
 	for n := range kernel.All([]kernel.Stmt{l}) {
 		for _, a := range depend.Of(n) {
 			if len(a.Index) > 0 && !l.Own[a.Name] {
-				s.add(a.Name, access{write: a.Write})
+				s[access{slice: a.Name, write: a.Write}] = true
 			}
 		}
 	}
@@ -181,9 +148,9 @@ func (w *waiter) loop(n *kernel.For, before state) state {
 	s := before
 	for {
 		marked := len(w.waits)
-		next := before.clone()
-		next.join(outside(w.nodes(n.Body, s.clone()), []kernel.Stmt{n}))
-		if next.equal(s) && len(w.waits) == marked {
+		next := maps.Clone(before)
+		maps.Copy(next, outside(w.nodes(n.Body, maps.Clone(s)), []kernel.Stmt{n}))
+		if maps.Equal(next, s) && len(w.waits) == marked {
 			return s
 		}
 		s = next
@@ -196,11 +163,11 @@ func (w *waiter) accesses(n kernel.Stmt, s state) {
 	d, ok := n.(*kernel.Dot)
 	tiled := ok && inTiles(d)
 	if tiled {
-		s.add(stageName, access{write: true})
+		s[access{slice: stageName, write: true}] = true
 	}
 	for _, a := range depend.Of(n) {
 		if len(a.Index) > 0 && !(tiled && a.Write) {
-			s.add(a.Name, access{a.Write, w.of(n, a)})
+			s[access{a.Name, a.Write, w.of(n, a)}] = true
 		}
 	}
 }
