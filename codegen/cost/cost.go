@@ -68,8 +68,7 @@ func (t *Tally) join(o Tally) {
 
 // over is the tally of a loop.
 func (t Tally) over(name string, lo, hi *expr.Expr) Tally {
-	uses := slices.ContainsFunc(expr.Vars(t.Count), func(v *expr.Expr) bool { return v.Name == name })
-	if len(t.Loops) > 0 || uses {
+	if len(t.Loops) > 0 || expr.Depends(t.Count, name) {
 		return Tally{zero, []Loop{{Name: name, Lo: lo, Hi: hi, Tally: t}}}
 	}
 	rounds := hi

@@ -1,6 +1,8 @@
 package flat
 
 import (
+	"slices"
+
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
@@ -125,26 +127,19 @@ func (b *Bounds) size(shape []*expr.Expr) *expr.Expr {
 }
 
 // isSize is isStride with Min, which keeps the sign.
-func isSize(e *expr.Expr) bool {
-	switch e.Op {
-	case expr.Min, expr.Add, expr.Mul:
-		return isSize(e.Args[0]) && isSize(e.Args[1])
-	}
-	return isStride(e)
-}
+func isSize(e *expr.Expr) bool { return isNatural(e, expr.Min, expr.Add, expr.Mul) }
 
 // isStride says whether an expression is sure not to be negative where variables
 // are sizes.
-func isStride(e *expr.Expr) bool {
-	switch e.Op {
-	case expr.Const:
+func isStride(e *expr.Expr) bool { return isNatural(e, expr.Add, expr.Mul) }
+
+// isNatural says whether an expression is made of natural numbers and variables by ops
+// that make no others of them.
+func isNatural(e *expr.Expr, ops ...expr.Op) bool {
+	if e.Op == expr.Const {
 		return e.I >= 0
-	case expr.Var:
-		return true
-	case expr.Add, expr.Mul:
-		return isStride(e.Args[0]) && isStride(e.Args[1])
 	}
-	return false
+	return e.Op == expr.Var || slices.Contains(ops, e.Op) && isNatural(e.Args[0], ops...) && isNatural(e.Args[1], ops...)
 }
 
 // boundProducts writes constants that bound rows and columns into products.
@@ -164,10 +159,7 @@ func (b *Bounds) products(body []kernel.Stmt) []kernel.Stmt {
 			}
 			s = &d
 		}
-		if inner := kernel.Within(s); inner != nil {
-			s = kernel.WithBody(s, b.products(inner))
-		}
-		out[i] = s
+		out[i] = within(s, b.products)
 	}
 	return out
 }

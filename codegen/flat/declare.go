@@ -20,10 +20,8 @@ func declared(body []kernel.Stmt) []kernel.Stmt {
 				body = moved
 				continue
 			}
-		} else if inner := kernel.Within(s); inner != nil {
-			s = kernel.WithBody(s, declared(inner))
 		}
-		out = append(out, s)
+		out = append(out, within(s, declared))
 	}
 	return out
 }

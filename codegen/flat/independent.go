@@ -25,9 +25,7 @@ type marker struct {
 func (m *marker) body(body []kernel.Stmt) []kernel.Stmt {
 	out := slices.Clone(body)
 	for i, s := range out {
-		if inner := kernel.Within(s); inner != nil {
-			out[i] = kernel.WithBody(s, m.body(inner))
-		}
+		out[i] = within(s, m.body)
 		if l, ok := out[i].(*kernel.For); ok {
 			l.Own, l.Independent = m.independent(l)
 		}

@@ -70,10 +70,7 @@ func (p *placer) body(body []kernel.Stmt) []kernel.Stmt {
 			}
 			continue
 		}
-		if inner := kernel.Within(s); inner != nil {
-			s = kernel.WithBody(s, p.body(inner))
-		}
-		out, body = append(out, s), rest
+		out, body = append(out, within(s, p.body)), rest
 	}
 	return out
 }

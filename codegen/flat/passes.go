@@ -72,3 +72,11 @@ func withBody(k *kernel.Kernel, body []kernel.Stmt) *kernel.Kernel {
 	out.Body = body
 	return &out
 }
+
+// within rewrites the body of a statement that has one.
+func within(s kernel.Stmt, rewrite func(body []kernel.Stmt) []kernel.Stmt) kernel.Stmt {
+	if body := kernel.Within(s); body != nil {
+		return kernel.WithBody(s, rewrite(body))
+	}
+	return s
+}

@@ -22,9 +22,7 @@ func fused(body []kernel.Stmt, shapes map[string][]*expr.Expr) []kernel.Stmt {
 	body = slices.Clone(body)
 	var out []kernel.Stmt
 	for i, s := range body {
-		if inner := kernel.Within(s); inner != nil {
-			s = kernel.WithBody(s, fused(inner, shapes))
-		}
+		s = within(s, func(body []kernel.Stmt) []kernel.Stmt { return fused(body, shapes) })
 		if set, ok := s.(*kernel.Set); ok {
 			if at := cleared(set, body[i+1:], shapes[set.Dst.Name]); at >= 0 {
 				d := *body[i+1+at].(*kernel.Dot)
@@ -69,9 +67,7 @@ type writer struct {
 func (w *writer) body(body []kernel.Stmt) []kernel.Stmt {
 	body = slices.Clone(body)
 	for i, s := range body {
-		if inner := kernel.Within(s); inner != nil {
-			body[i] = kernel.WithBody(s, w.body(inner))
-		}
+		body[i] = within(s, w.body)
 	}
 	for i := 0; i < len(body); i++ {
 		if d, ok := body[i].(*kernel.Dot); ok && len(d.Axes) > 2 && whole(d, w.shapes[d.Dst.Name]) {

@@ -49,9 +49,7 @@ type sweeper struct {
 func (w *sweeper) body(body []kernel.Stmt) []kernel.Stmt {
 	var out []kernel.Stmt
 	for i, s := range body {
-		if inner := kernel.Within(s); inner != nil {
-			s = kernel.WithBody(s, w.body(inner))
-		}
+		s = within(s, w.body)
 		if l, ok := s.(*kernel.For); ok {
 			l = clone(l, l.Body)
 			maps.DeleteFunc(l.Own, func(name string, _ bool) bool { return !w.live[name] })

@@ -29,9 +29,7 @@ type widener struct{ taken map[string]bool }
 func (w *widener) body(body []kernel.Stmt) []kernel.Stmt {
 	var out []kernel.Stmt
 	for _, s := range body {
-		if inner := kernel.Within(s); inner != nil {
-			s = kernel.WithBody(s, w.body(inner))
-		}
+		s = within(s, w.body)
 		if d, ok := s.(*kernel.Dot); ok && d.A.Type.Narrow() {
 			wide, n := *d, len(d.Axes)
 			left, right := d.Axes[n-1:], d.Axes[n-1:]
