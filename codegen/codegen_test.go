@@ -91,7 +91,7 @@ func TestKernelsAgreeWithInterpreter(t *testing.T) {
 			}
 		}
 	}
-	files, err := cpu.Files(ks, cpu.Options{})
+	files, err := cpu.Files(ks, cpu.Options{Package: "main"})
 	if err != nil {
 		t.Fatal(err)
 	}

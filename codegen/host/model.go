@@ -10,6 +10,7 @@ import (
 	"github.com/arithlang/mlc/compiler/lower"
 	"github.com/arithlang/mlc/compiler/plan"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/task"
 )
 
 // Main is main.go.
@@ -94,4 +95,20 @@ func Model(t Trainer) gotext.File {
 	}
 	f.Line(")")
 	return gotext.File{Doc: doc, Decls: f.String()}
+}
+
+// taskConfig prints the task, without fields that are zero. Problems are the end of what is
+// embedded.
+func (t Trainer) taskConfig(f *gotext.Text) string {
+	cfg := task.Config(t.Spec.Task.Task)
+	fields := gotext.FieldsOf(cfg)
+	for _, e := range []struct{ text, file, variable, name string }{
+		{cfg.Problems, ProblemFile, "problemText", "Problems"}, {cfg.Tests, TestFile, "testText", "Tests"},
+	} {
+		if n := len(e.text); n > 0 {
+			f.Embed(e.variable, e.file)
+			fields[e.name] = fmt.Sprintf("%s[len(%[1]s)-%d:]", e.variable, n)
+		}
+	}
+	return "task.Config" + fields.String()
 }

@@ -106,21 +106,14 @@ func (f *planner) plan(p *lower.Program) {
 
 // ProgramField is the field of device.Plan that has the program of an entry.
 func ProgramField(entry string) string {
-	return map[string]string{
-		"gradients": "Gradients", "forward": "Forward", "encode": "Encode", "decode": "Decode",
-		"sum_squares": "SumSquares", "update": "Update", "attention": "Attention",
-	}[entry]
+	name := gotext.Name(entry)
+	return strings.ToUpper(name[:1]) + name[1:]
 }
 
 // LayoutFields are the buffers of a memory behind the fields of device.Layout, as far as
-// the memory has them.
-func LayoutFields(memory string) map[string]string {
-	return map[string]map[string]string{
-		"gradients": {"Source": "source_tokens", "Target": "target_tokens", "Labels": "labels", "Pred": "pred", "Loss": "loss"},
-		"forward":   {"Source": "source_tokens", "Target": "target_tokens", "Labels": "labels", "Pred": "pred", "Loss": "loss"},
-		"decoding":  {"Source": "source_tokens", "Target": "target_tokens", "Pred": "pred"},
-		"attention": {"Source": "source_tokens", "Target": "target_tokens", "Self": "self", "Cross": "cross"},
-	}[memory]
+// it has them.
+var LayoutFields = map[string]string{
+	"Source": "source_tokens", "Target": "target_tokens", "Labels": "labels", "Pred": "pred", "Loss": "loss", "Self": "self", "Cross": "cross",
 }
 
 // layout prints where the runtime meets a memory.
@@ -132,21 +125,17 @@ func (f *planner) layout(p *lower.Program, m *lower.Memory) {
 		}
 	}
 	name := join("layout", m.Name)
-	f.Line("\n// %s says where the runtime meets %s.", name, strings.Join(programs, " and "))
-	f.Line("func %s(e *device.Env) device.Layout {", name)
-	fields, buffers := LayoutFields(m.Name), "b"
-	if fields == nil {
-		buffers = "_"
-	}
-	f.Line("%s, m := %s(e)", buffers, join("new", m.Name, "memory"))
-	f.Line("return device.Layout{")
-	f.Line("Work: m.Work,\nInts: m.Ints,\nLargest: m.Largest,")
-	for _, field := range slices.Sorted(maps.Keys(fields)) {
-		if m.Buffer(fields[field]) != nil {
-			f.Line("%s: b.%s.At(0),", field, gotext.Name(fields[field]))
+	buffers, fields := "_", ""
+	for _, field := range slices.Sorted(maps.Keys(LayoutFields)) {
+		if b := m.Buffer(LayoutFields[field]); b != nil {
+			buffers = "b"
+			fields += fmt.Sprintf("%s: b.%s.At(0),\n", field, gotext.Name(b.Name))
 		}
 	}
-	f.Line("}\n}")
+	f.Line("\n// %s says where the runtime meets %s.", name, strings.Join(programs, " and "))
+	f.Line("func %s(e *device.Env) device.Layout {", name)
+	f.Line("%s, m := %s(e)", buffers, join("new", m.Name, "memory"))
+	f.Line("return device.Layout{\nWork: m.Work,\nInts: m.Ints,\nLargest: m.Largest,\n%s}\n}", fields)
 }
 
 // memory prints the struct of a program's buffers and the function that places them.

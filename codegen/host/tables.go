@@ -10,21 +10,32 @@ import (
 	"github.com/arithlang/mlc/compiler/plan"
 )
 
-// TableFile is the name of the file of what a spec reads of tables.
-const TableFile = "tables.bin"
+// The names of the files of what a program embeds beside its spec: what biases read of
+// tables, and the problems that a task reads.
+const (
+	TableFile   = "tables.bin"
+	ProblemFile = "problems.txt"
+	TestFile    = "tests.txt"
+)
 
-// Tables is that file: the header, by which it is known for generated, then the
-// elements of each table as float32, little endian; nil without tables.
-func Tables(spec *check.Spec, header string) []byte {
-	params := tableParams(spec)
-	if len(params) == 0 {
-		return nil
+// DataFiles are those files that a spec needs, by name: the header, by which they are
+// known for generated, then the elements of each table as float32, little endian, or the
+// problems.
+func DataFiles(spec *check.Spec, header string) map[string][]byte {
+	files := map[string][]byte{}
+	if params := tableParams(spec); len(params) > 0 {
+		data := []byte(header)
+		for _, param := range params {
+			data, _ = binary.Append(data, binary.LittleEndian, param.Values) // of a slice of float32 it cannot fail
+		}
+		files[TableFile] = data
 	}
-	out := []byte(header)
-	for _, param := range params {
-		out, _ = binary.Append(out, binary.LittleEndian, param.Values) // of a slice of float32 it cannot fail
+	for name, p := range map[string]*check.Problems{ProblemFile: spec.Task.File, TestFile: spec.Task.TestFile} {
+		if p != nil {
+			files[name] = []byte(header + p.Text)
+		}
 	}
-	return out
+	return files
 }
 
 // Given are the elements of each table by the name of the parameter that has them.

@@ -171,7 +171,7 @@ func layout(m *lower.Memory) func(e *device.Env) device.Layout {
 	return func(e *device.Env) device.Layout {
 		arrays, used := place(m, e)
 		l := device.Layout{Work: used.Work, Ints: used.Ints, Largest: used.Largest}
-		for field, buffer := range host.LayoutFields(m.Name) {
+		for field, buffer := range host.LayoutFields {
 			if a, ok := arrays[buffer]; ok {
 				reflect.ValueOf(&l).Elem().FieldByName(field).Set(reflect.ValueOf(a.At(0)))
 			}
