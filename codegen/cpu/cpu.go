@@ -22,7 +22,7 @@ import (
 
 // Options say how the file looks.
 type Options struct {
-	Package string // name of the package; "main" if empty
+	Package string // name of the package
 	Header  string // first line, without the slashes
 	// Reserved are names of the package that kernels must not take.
 	Reserved []string
@@ -37,10 +37,6 @@ type Options struct {
 // that the functions call, with its declarations. They are deterministic and
 // formatted.
 func Files(ks []*kernel.Kernel, opt Options) (map[string][]byte, error) {
-	pkg := opt.Package
-	if pkg == "" {
-		pkg = "main"
-	}
 	funcs := newNames(append([]string{"cpu", "device", "math", "kernels", "main", "init"}, opt.Reserved...)...)
 	var b strings.Builder
 	b.WriteString("// kernels is the kernel table: a launch names a kernel by its index.\nvar kernels = []cpu.Kernel{\n")
@@ -53,23 +49,16 @@ func Files(ks []*kernel.Kernel, opt Options) (map[string][]byte, error) {
 		name := funcs.id(k.Name)
 		fmt.Fprintf(&b, "\n%s%s\n", doc(k, name), function(k, name, assembly))
 	}
-	code, err := gotext.File{Package: pkg, Header: opt.Header, Decls: b.String()}.Format()
+	files, err := assembly.Files(opt.Package, opt.Header)
 	if err != nil {
 		return nil, err
 	}
-	counts, err := gotext.File{Package: pkg, Header: opt.Header, Decls: costs(ks, funcs)}.Format()
-	if err != nil {
-		return nil, err
+	for name, decls := range map[string]string{"kernels.go": b.String(), "costs.go": costs(ks, funcs)} {
+		files[name], err = gotext.File{Package: opt.Package, Header: opt.Header, Decls: decls}.Format()
+		if err != nil {
+			return nil, err
+		}
 	}
-	files := map[string][]byte{"kernels.go": code, "costs.go": counts}
-	if assembly.Empty() {
-		return files, nil
-	}
-	asm, stubs, other, err := assembly.Files(pkg, opt.Header)
-	if err != nil {
-		return nil, fmt.Errorf("BUG: printing vector kernels: %w", err)
-	}
-	files["kernels_amd64.s"], files["kernels_amd64.go"], files["kernels_other.go"] = asm, stubs, other
 	return files, nil
 }
 

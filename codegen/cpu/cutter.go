@@ -183,16 +183,6 @@ func copies(a *kernel.Set) bool {
 	return to && (a.Value.IsConst() || from)
 }
 
-var (
-	errWritesOut = errors.New("it sets a variable of the code around it")
-	errReadLater = errors.New("what it binds is used after it")
-	errBool      = errors.New("it takes a truth value from the code around it")
-	errSlice     = errors.New("it uses a tile that is made in a loop")
-	errIndex     = errors.New("an index depends on loaded data")
-	errNarrow    = errors.New("it loads or stores elements of 16 bits")
-	errAlias     = errors.New("what it writes has two names in it")
-)
-
 // compile makes a vector kernel of nodes, which rest follows in the same body.
 func (c *cutter) compile(nodes, rest []kernel.Stmt, top bool) (*call, error) {
 	b := &vectorBuilder{
@@ -208,7 +198,7 @@ func (c *cutter) compile(nodes, rest []kernel.Stmt, top bool) (*call, error) {
 			b.written[kernel.Written(s)] = true
 		}
 		if later := kernel.Bound(n); later != "" && slices.ContainsFunc(rest, func(s kernel.Stmt) bool { return kernel.Uses(s, later) }) {
-			return nil, errReadLater
+			return nil, errors.New("what it binds is used after it")
 		}
 	}
 	name := fmt.Sprintf("%sVector%d", c.name, len(c.calls)+1)

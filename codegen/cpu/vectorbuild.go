@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/arithlang/mlc/codegen/cpu/vector"
@@ -21,9 +22,10 @@ type vectorBuilder struct {
 	err     error
 }
 
-func (b *vectorBuilder) fail(err error) {
+// fail notes why the nodes cannot be a vector kernel.
+func (b *vectorBuilder) fail(why string) {
 	if b.err == nil {
-		b.err = err
+		b.err = errors.New(why)
 	}
 }
 
@@ -41,7 +43,7 @@ func (b *vectorBuilder) node(n kernel.Stmt) kernel.Stmt {
 		delete(b.extents, n.Name) // which an axis before may have had too
 	case *kernel.Set:
 		if n.Dst.Op == expr.Var && !b.bound[n.Dst.Name] {
-			b.fail(errWritesOut)
+			b.fail("it sets a variable of the code around it")
 		}
 	case *kernel.Random:
 		for _, v := range randomScalars {
@@ -51,7 +53,7 @@ func (b *vectorBuilder) node(n kernel.Stmt) kernel.Stmt {
 	}
 	for _, a := range kernel.Axes(n) {
 		if b.loaded(a.Size) {
-			b.fail(errIndex)
+			b.fail("a size depends on loaded data")
 		}
 		b.extents[a.Var] = a.Size
 	}
@@ -104,7 +106,7 @@ func (b *vectorBuilder) value(v *expr.Expr) {
 		return
 	}
 	if v.Type == expr.Bool {
-		b.fail(errBool)
+		b.fail("it takes a truth value from the code around it")
 	}
 	b.values[v.Name] = true
 	b.call.code.Values = append(b.call.code.Values, vector.Value{Name: v.Name, Type: v.Type})
@@ -113,7 +115,7 @@ func (b *vectorBuilder) value(v *expr.Expr) {
 // slice makes a parameter of a whole buffer or tile.
 func (b *vectorBuilder) slice(name string) string {
 	if b.cutter.sizes[name] == nil {
-		b.fail(errSlice)
+		b.fail("it uses a tile that is made in a loop")
 	}
 	return b.param(name, name, arg{slice: name})
 }
@@ -123,7 +125,7 @@ func (b *vectorBuilder) param(key, name string, a arg) string {
 		return got
 	}
 	if b.types[a.slice].Narrow() {
-		b.fail(errNarrow)
+		b.fail("it loads or stores elements of 16 bits")
 	}
 	b.params[key] = name
 	b.call.code.Slices = append(b.call.code.Slices, vector.Slice{Name: name, Type: b.types[a.slice]})
@@ -142,7 +144,7 @@ func (b *vectorBuilder) elemAt(e *expr.Expr) *expr.Expr {
 		size, ok := b.extents[v.Name]
 		coef, rest, affine := expr.Affine(off, v.Name)
 		if !ok || !affine || size.Op != expr.Const || coef.Op != expr.Const || coef.I < 0 || size.I < 1 {
-			b.fail(errIndex)
+			b.fail("an index depends on loaded data, and not on axes of known sizes alone")
 			return e
 		}
 		index = expr.Simplify(expr.New(expr.Add, index, expr.New(expr.Mul, v, coef)))
@@ -150,11 +152,11 @@ func (b *vectorBuilder) elemAt(e *expr.Expr) *expr.Expr {
 	}
 	for _, x := range expr.Elems(off) {
 		if b.written[x.Name] {
-			b.fail(errIndex)
+			b.fail("an index depends on what it writes")
 		}
 	}
 	if b.guarded > 0 {
-		b.fail(errIndex) // where the code does not run the offset may be anything
+		b.fail("an index depends on loaded data, which may be anything where the code does not run")
 	}
 	key := fmt.Sprintf("%s\n%s\n%d", e.Name, expr.Key(off), length)
 	name := b.param(key, fmt.Sprintf("%s.at%d", e.Name, len(b.params)), arg{e.Name, off, length})
@@ -167,7 +169,7 @@ func (b *vectorBuilder) aliases() {
 	seen := map[string]bool{}
 	for _, a := range b.call.args {
 		if seen[a.slice] && b.written[a.slice] {
-			b.fail(errAlias)
+			b.fail("what it writes has two names in it")
 		}
 		seen[a.slice] = true
 	}

@@ -19,7 +19,7 @@ func BenchmarkFiles(b *testing.B) {
 		}
 	}
 	for b.Loop() {
-		if _, _, _, err := files("Code.", ls); err != nil {
+		if _, err := files("Code.", ls); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -32,35 +32,37 @@ func (p pool) globals() []*ir.Global {
 	return out
 }
 
-// Files prints the assembly, its declarations, and stand-ins for other processors.
-func (a *Assembly) Files(pkg, header string) (asm, stubs, other []byte, err error) {
+// Files prints the assembly, its declarations, and stand-ins for other processors, by
+// name; without code there are none.
+func (a *Assembly) Files(pkg, header string) (map[string][]byte, error) {
+	files := map[string][]byte{}
+	if len(a.functions) == 0 {
+		return files, nil
+	}
 	file := ir.NewFile()
 	file.Includes = []string{"textflag.h"}
+	var panics strings.Builder
+	fmt.Fprintf(&panics, "// %s\n\n//go:build !amd64\n\npackage %s\n", header, pkg)
 	for _, f := range a.functions {
 		file.AddSection(f)
+		fmt.Fprintf(&panics, "\n%s { panic(\"BUG: %s is assembly\") }\n", f.Stub(), f.Name)
 	}
 	for _, g := range a.constants.globals() {
 		file.AddSection(g)
 	}
-	asm, err = printer.NewGoAsm(printer.Config{}).Print(file)
+	cfg := printer.Config{Pkg: pkg}
+	for name, p := range map[string]printer.Printer{"kernels_amd64.s": printer.NewGoAsm(cfg), "kernels_amd64.go": printer.NewStubs(cfg)} {
+		text, err := p.Print(file)
+		if err != nil {
+			return nil, fmt.Errorf("BUG: printing vector kernels: %w", err)
+		}
+		_, rest, _ := bytes.Cut(text, []byte("\n"))
+		files[name] = append([]byte("// "+header+"\n"), rest...)
+	}
+	other, err := format.Source([]byte(panics.String()))
 	if err != nil {
-		return nil, nil, nil, fmt.Errorf("BUG: printing vector kernels: %w", err)
+		return nil, fmt.Errorf("BUG: printing stand-ins: %w", err)
 	}
-	_, rest, _ := bytes.Cut(asm, []byte("\n"))
-	asm = append([]byte("// "+header+"\n"), rest...)
-	var decls, panics strings.Builder
-	fmt.Fprintf(&decls, "// %s\n\npackage %s\n", header, pkg)
-	fmt.Fprintf(&panics, "// %s\n\n//go:build !amd64\n\npackage %s\n", header, pkg)
-	for _, f := range a.functions {
-		doc := "// " + strings.Join(f.Doc, "\n// ")
-		fmt.Fprintf(&decls, "\n%s\n//\n//go:noescape\n%s\n", doc, f.Stub())
-		fmt.Fprintf(&panics, "\n%s { panic(\"BUG: %s is assembly\") }\n", f.Stub(), f.Name)
-	}
-	if stubs, err = format.Source([]byte(decls.String())); err == nil {
-		other, err = format.Source([]byte(panics.String()))
-	}
-	if err != nil {
-		return nil, nil, nil, fmt.Errorf("BUG: printing declarations: %w", err)
-	}
-	return asm, stubs, other, nil
+	files["kernels_other.go"] = other
+	return files, nil
 }

@@ -67,6 +67,3 @@ func (a *Assembly) Add(l *Kernel) error {
 	a.functions = append(a.functions, fs...)
 	return nil
 }
-
-// Empty says whether there is no code.
-func (a *Assembly) Empty() bool { return len(a.functions) == 0 }
