@@ -166,12 +166,12 @@ func TestLossesOfForward(t *testing.T) {
 	for _, name := range []string{"gpt", "llama", "plain_learned", "alone_rope"} {
 		l := newLooped(t, name, "train.report = full()")
 		for _, pass := range l.peer.Passes {
-			e, s := l.entry("forward", 0, len(l.peer.Target), kernel.Scalars{"Times": float64(pass.Free + pass.Kept)})
+			e, s := l.entry("forward", 0, len(l.peer.Target), kernel.Scalars{"Times": float64(pass.NoGrad + pass.WithGrad)})
 			copy(l.machine.Ints(e, model.Labels, 0), slices.Concat(l.peer.Labels...))
 			l.run(e, s)
 			rows := slices.Collect(slices.Chunk(l.machine.Floats(e, model.Loss, 0), len(l.peer.Target[0])))
 			for _, d := range l.peer.CompareLosses(pass, rows) {
-				t.Errorf("%s, %d runs: %s", name, pass.Free+pass.Kept, d)
+				t.Errorf("%s, %d runs: %s", name, pass.NoGrad+pass.WithGrad, d)
 			}
 		}
 	}

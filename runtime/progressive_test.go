@@ -29,9 +29,9 @@ func loopedToy() Model {
 
 // A launched is what a launch of the gradients was told.
 type launched struct {
-	Example             uint32
-	B, Free, Kept, Runs int
-	Scale               float32
+	Example                   uint32
+	B, NoGrad, WithGrad, Runs int
+	Scale                     float32
 }
 
 // launches records those of one step, in order.
@@ -70,10 +70,10 @@ func TestPassesOfAStep(t *testing.T) {
 		if diff := gocmp.Diff(want, full); diff != "" {
 			t.Errorf("the full pass: -want +got:\n%s", diff)
 		}
-		if drawn.Scale != float32(0.25*weight) || drawn.Free+drawn.Kept > 8 || drawn.Kept < 1 || drawn.Kept > 3 {
+		if drawn.Scale != float32(0.25*weight) || drawn.NoGrad+drawn.WithGrad > 8 || drawn.WithGrad < 1 || drawn.WithGrad > 3 {
 			t.Errorf("the drawn pass: %+v", drawn)
 		}
-		runs := [2]int{drawn.Free, drawn.Kept}
+		runs := [2]int{drawn.NoGrad, drawn.WithGrad}
 		if known, ok := draws[drawn.Example/8]; ok && known != runs {
 			t.Errorf("group %d has draws %v and %v", drawn.Example/8, known, runs)
 		}
@@ -89,7 +89,7 @@ func TestPassesOfAStep(t *testing.T) {
 	}
 	m.Train.Alpha = 0
 	for _, l := range launches(t, m) {
-		if l.Free != 5 || l.Kept != 3 {
+		if l.NoGrad != 5 || l.WithGrad != 3 {
 			t.Errorf("alpha = 0: %+v", l)
 		}
 	}

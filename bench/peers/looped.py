@@ -329,8 +329,8 @@ def attention(h: torch.Tensor, p: Params, scheme: Scheme) -> torch.Tensor:
     return linear(y.transpose(1, 2).reshape(batch, length, WIDTH), p, "self.o")
 
 
-def logits(c: Case, p: Params, tokens: torch.Tensor, free: int, kept: int, training: bool) -> torch.Tensor:
-    """[B, T] tokens -> [B, T, symbols], after free recurrences without gradient and kept with."""
+def logits(c: Case, p: Params, tokens: torch.Tensor, no_grad: int, with_grad: int, training: bool) -> torch.Tensor:
+    """[B, T] tokens -> [B, T, symbols], after no_grad recurrences without gradients and with_grad with them."""
     batch, length = tokens.shape
     table = p["shared.token" if c.style.tied else "embed.token"]
     e = table[tokens]
@@ -360,9 +360,9 @@ def logits(c: Case, p: Params, tokens: torch.Tensor, free: int, kept: int, train
 
     h = noise(batch, length, training) if c.shape.noise else e
     with torch.no_grad():
-        for _ in range(free):
+        for _ in range(no_grad):
             h = recurrence(h, e)
-    for _ in range(kept):
+    for _ in range(with_grad):
         h = recurrence(h, e)
     head = below(p, "head.")
     if c.style.head:
@@ -389,12 +389,12 @@ def evaluate(c: Case) -> dict:
     p = initial(c)
     tokens, labels = problems()
     passes = []
-    for free, kept in c.shape.passes():
-        out = logits(c, p, tokens, free, kept, True)
+    for no_grad, with_grad in c.shape.passes():
+        out = logits(c, p, tokens, no_grad, with_grad, True)
         rows = F.cross_entropy(out.flatten(0, 1), labels.flatten(), ignore_index=-1, reduction="none").view(labels.shape)
         loss = rows.sum() / (labels >= 0).sum()
-        found = {"free": free, "kept": kept, "loss": loss.item(), "rows": [digits(r) for r in rows]}
-        if kept == c.shape.most:
+        found = {"no_grad": no_grad, "with_grad": with_grad, "loss": loss.item(), "rows": [digits(r) for r in rows]}
+        if with_grad == c.shape.most:
             gradients = torch.autograd.grad(loss, list(p.values()), allow_unused=True)
             found["gradients"] = [digits(x if x is not None else torch.zeros_like(w)) for x, w in zip(gradients, p.values())]
         passes.append(found)

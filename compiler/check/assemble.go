@@ -139,7 +139,7 @@ func (c *checker) train() Train {
 		t.Stop = &config.Stop{AtLeast: stop.num64("at_least"), HeldOut: stop.arg("on").is("held_out")}
 	}
 	muon := Muon{opt.num64("momentum"), opt.arg("nesterov").is("true"), opt.int("steps"), opt.arg("adjust").word}
-	return Train{Train: t, Optimizer: opt.word, Muon: muon, Precision: c.word("train.precision"), Pos: c.place("train")}
+	return Train{Train: t, Optimizer: opt.word, Muon: muon, Pos: c.place("train")}
 }
 
 func (c *checker) eval() Eval {

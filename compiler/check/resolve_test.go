@@ -108,7 +108,7 @@ func TestSuccessor(t *testing.T) {
 				Cross: &Site{Mask: parsed(t, "0 <= J - 1 - i - j && J - 1 - i - j <= 1"), Scale: 0.25, Dropout: 0.1},
 			},
 		},
-		Train: Train{Optimizer: "adam", Precision: "auto", Train: config.Train{
+		Train: Train{Optimizer: "adam", Train: config.Train{
 			Times: 1, Backprop: 1, LR: 2e-3, Beta1: 0.9, Beta2: 0.98, Eps: 1e-9, Schedule: "cosine", Warmup: 0.2, Clip: 1,
 			Batch: 100, Report: config.Report{Problems: 64}, Budget: config.Budget{Time: 90 * time.Minute}, Seed: 7,
 		}},

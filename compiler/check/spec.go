@@ -198,7 +198,6 @@ type Train struct {
 	config.Train
 	Optimizer string // a row of the table in compiler/model/optimizer.go
 	Muon      Muon
-	Precision string // auto, f32, bf16
 	Pos       diag.Pos
 }
 

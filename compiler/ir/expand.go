@@ -150,21 +150,21 @@ func expandCrossEntropyGrad(b *Builder, _ *Value, args []*Value) *Value {
 	return b.Map(e, softmax(b, x), b.Reshape(labels, tall...), b.Reshape(dloss, tall...))
 }
 
-// apart is each head's part of x [.., H*K] by itself: [.., H, K].
-func apart(b *Builder, x *Value, heads int) *Value {
+// splitHeads is each head's part of x [.., H*K] by itself: [.., H, K].
+func splitHeads(b *Builder, x *Value, heads int) *Value {
 	s := x.Type.Shape
 	n := len(s) - 1
 	return b.Reshape(x, slices.Concat(s[:n], []Dim{N(heads), N(s[n].N / heads)})...)
 }
 
 func expandHeadProduct(b *Builder, v *Value, args []*Value) *Value {
-	y := b.MatMul(apart(b, args[0], v.Attr.Attn.Heads), args[1], false, v.Attr.TransB)
+	y := b.MatMul(splitHeads(b, args[0], v.Attr.Attn.Heads), args[1], false, v.Attr.TransB)
 	return b.Reshape(y, v.Type.Shape...)
 }
 
 func expandHeadOuter(b *Builder, v *Value, args []*Value) *Value {
 	heads := v.Attr.Attn.Heads
-	return b.Outer(apart(b, args[0], heads), apart(b, args[1], heads))
+	return b.Outer(splitHeads(b, args[0], heads), splitHeads(b, args[1], heads))
 }
 
 // expandArgMax takes the smallest index at which the maximum stands.

@@ -113,7 +113,7 @@ func newCellular(b *Builder, v *Value, args []*Value) *cellular {
 
 // split makes [B, H, rows, dh] of [B, rows, H*dh].
 func (c *cellular) split(x *Value) *Value {
-	return c.b.Transpose(apart(c.b, x, c.v.Attr.Attn.Heads), 0, 2, 1, 3)
+	return c.b.Transpose(splitHeads(c.b, x, c.v.Attr.Attn.Heads), 0, 2, 1, 3)
 }
 
 // join undoes split; the result has the shape of like.

@@ -31,14 +31,15 @@ type Param struct {
 	Initial []float32
 }
 
-// A Pass is one of training: Free recurrences without gradient, then Kept with.
+// A Pass is one of training: NoGrad recurrences without gradients, then WithGrad with them.
 // Loss is the mean over what has labels, Rows is of each token. Gradients are those
 // of Loss; some passes have none.
 type Pass struct {
-	Free, Kept int
-	Loss       float64
-	Rows       [][]float32
-	Gradients  [][]float32
+	NoGrad    int `json:"no_grad"`
+	WithGrad  int `json:"with_grad"`
+	Loss      float64
+	Rows      [][]float32
+	Gradients [][]float32
 }
 
 // A Test is what the model predicts after so many recurrences, at first those that
@@ -145,10 +146,10 @@ func (c *Case) Compare(m Model) []string {
 
 // ComparePass does one pass.
 func (c *Case) ComparePass(m Model, p Pass) []string {
-	rows, gradients := m.Pass(p.Free, p.Kept)
+	rows, gradients := m.Pass(p.NoGrad, p.WithGrad)
 	diffs := append(c.CompareLosses(p, rows), c.wrongGradients(p, gradients)...)
 	for i, d := range diffs {
-		diffs[i] = fmt.Sprintf("%d recurrences without gradient and %d with: %s", p.Free, p.Kept, d)
+		diffs[i] = fmt.Sprintf("%d recurrences without gradient and %d with: %s", p.NoGrad, p.WithGrad, d)
 	}
 	return diffs
 }
