@@ -77,10 +77,7 @@ func (p *printer) whole(axis kernel.Axis, dst, value *expr.Expr) string {
 }
 
 // isZero says whether an expression is the constant with no bit set.
-func isZero(e *expr.Expr) bool {
-	return e.Op == expr.Const && expr.Equal(e, map[expr.Type]*expr.Expr{
-		expr.F32: expr.F(0), expr.I32: expr.Int(0), expr.U32: expr.U(0), expr.Bool: expr.B(false)}[e.Type])
-}
+func isZero(e *expr.Expr) bool { return e.IsConst() && e.I == 0 && math.Float64bits(e.F) == 0 }
 
 // reductions are the ops of a reduction: what the partial values start from and
 // what combines them.

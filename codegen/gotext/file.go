@@ -5,8 +5,9 @@ package gotext
 import (
 	"fmt"
 	"go/format"
+	"go/scanner"
+	"go/token"
 	"path"
-	"regexp"
 	"strings"
 	"unicode"
 )
@@ -37,11 +38,6 @@ var imports = []string{
 	"github.com/arithlang/mlc/runtime/train",
 }
 
-var (
-	prose     = regexp.MustCompile(`(?m)^//.*$|"(?:[^"\\]|\\.)*"`)
-	qualified = regexp.MustCompile(`\b(\w+)\.`)
-)
-
 // Format prints the file.
 func (f File) Format() ([]byte, error) {
 	var b Text
@@ -64,10 +60,7 @@ func (f File) Format() ([]byte, error) {
 }
 
 func (f File) imports() string {
-	used := map[string]bool{}
-	for _, m := range qualified.FindAllStringSubmatch(prose.ReplaceAllString(f.Decls, ""), -1) {
-		used[m[1]] = true
-	}
+	used := qualifiers(f.Decls)
 	var b strings.Builder
 	if strings.Contains(f.Decls, "//go:embed") {
 		b.WriteString("\n_ \"embed\"")
@@ -81,6 +74,23 @@ func (f File) imports() string {
 		fmt.Fprintf(&b, "\n%q", p)
 	}
 	return b.String()
+}
+
+// qualifiers are what stands before a dot.
+func qualifiers(decls string) map[string]bool {
+	var s scanner.Scanner
+	s.Init(token.NewFileSet().AddFile("", -1, len(decls)), []byte(decls), nil, 0)
+	used := map[string]bool{}
+	for before := ""; ; {
+		_, tok, text := s.Scan()
+		switch tok {
+		case token.EOF:
+			return used
+		case token.PERIOD:
+			used[before] = true
+		}
+		before = text
+	}
 }
 
 // A Text is Go under construction.
