@@ -43,8 +43,8 @@ var attributes = []attribute{
 }
 
 // show is the value of an attribute, "" where it is not set.
-func (row *attribute) show(v *Value) string {
-	switch x := row.field(&v.Attr, site(v)).(type) {
+func (row *attribute) show(a *Attr, s *AttnAttr) string {
+	switch x := row.field(a, s).(type) {
 	case *string:
 		return *x
 	case *bool:
@@ -83,7 +83,10 @@ func (row *attribute) show(v *Value) string {
 
 // read is the inverse of show, once the arguments of v are known.
 func (row *attribute) read(v *Value, text string) (err error) {
-	s := site(v)
+	s := v.Attr.Attn
+	if s == nil {
+		s = &AttnAttr{}
+	}
 	switch x := row.field(&v.Attr, s).(type) {
 	case *string:
 		*x = text
@@ -120,13 +123,15 @@ func (row *attribute) read(v *Value, text string) (err error) {
 	return err
 }
 
-// site is the attention description, empty when there is none.
+// site is the attention description, an empty one where there is none.
 func site(v *Value) *AttnAttr {
 	if v.Attr.Attn == nil {
-		return &AttnAttr{}
+		return noSite
 	}
 	return v.Attr.Attn
 }
+
+var noSite = &AttnAttr{} // never written
 
 // SiteArgs are the arguments of an attention besides queries, keys, values and a
 // gradient: its relative scores and its bias table, nil where it has none, and the

@@ -18,16 +18,16 @@ import (
 // A tensor is F32 or of the type behind its name, where any is the first argument's.
 // Its extents are upper-case letters, the same wherever they stand; examples, which is
 // B; the attributes rows and heads, and spans, how many distances relative scores tell
-// apart; or such a number times a constant. One * is any number of axes, the same throughout; *? is
-// these or none. The attributes transa and transb swap the last two extents of the
-// first and the second argument.
+// apart; or such a number times a constant. One * is any number of axes, the same
+// throughout; *? is these or none. The attributes transa and transb swap the last two
+// extents of the first and the second argument.
 //
-// An argument with ? is there if the attribute of its name is set; those that ... stands
-// for are left to the op's rule. Of several results the attribute result names one. One
-// without extents is like the argument of its name; ...[heads] is that of a parameter
-// of a bias, whose own extents follow. What no argument binds of a result is as the
-// attribute shape says. Without an arrow the op's rule gives the type.
-type signature struct{ args, results []pattern }
+// An argument with ? is there if the attribute of its name is set; those that ...
+// stands for are left to the op's rule. Of several results the attribute result names
+// one. One without extents is like the argument of its name; ...[heads] is that of a
+// parameter of a bias, whose own extents follow. What no argument binds of a result is
+// as the attribute shape says. Without an arrow the op's rule gives the type.
+type signature struct{ args, results []*pattern }
 
 // A pattern is one tensor of a signature.
 type pattern struct {
@@ -40,10 +40,10 @@ type pattern struct {
 
 var patternText = regexp.MustCompile(`([a-z.]+)(\??)(?::(\w+))?(?:\[(.*?)\])?`)
 
-func patterns(text string) (all []pattern) {
+func patterns(text string) (all []*pattern) {
 	for _, m := range patternText.FindAllStringSubmatch(text, -1) {
 		elem := cmp.Or(m[3], "f32")
-		all = append(all, pattern{m[1], m[2] != "", elem, strings.Fields(m[4]), elem + "[" + m[4] + "]"})
+		all = append(all, &pattern{m[1], m[2] != "", elem, strings.Fields(m[4]), elem + "[" + m[4] + "]"})
 	}
 	return all
 }
@@ -58,7 +58,7 @@ var signatures = func() (all [numOps]signature) {
 }()
 
 // named are the arguments of v that its signature names; others may follow.
-func (v *Value) named() (args []pattern, others bool) {
+func (v *Value) named() (args []*pattern, others bool) {
 	for _, p := range signatures[v.Op].args {
 		switch {
 		case p.name == "...":
@@ -88,12 +88,15 @@ func unify(v *Value) (Type, error) {
 	if len(v.Args) < len(args) || len(v.Args) > len(args) && !others {
 		return Type{}, fmt.Errorf("takes no %d arguments, but %s", len(v.Args), ops[v.Op].signature)
 	}
-	b := binding{
-		{"examples", []Dim{Sym("B")}}, {"rows", []Dim{N(v.Attr.Rows)}},
-		{"heads", []Dim{N(site(v).Heads)}}, {"spans", []Dim{N(2*site(v).Relative + 1)}},
+	b := make(binding, 0, 8)
+	if v.Op.carries("heads") {
+		b = append(b, entry{"heads", []Dim{N(site(v).Heads)}}, entry{"spans", []Dim{N(2*site(v).Relative + 1)}})
+	}
+	if v.Op.carries("rows") {
+		b = append(b, entry{"examples", []Dim{Sym("B")}}, entry{"rows", []Dim{N(v.Attr.Rows)}})
 	}
 	for k, p := range args {
-		if err := b.argument(v, k, &p); err != nil {
+		if err := b.argument(v, k, p); err != nil {
 			return Type{}, err
 		}
 	}
@@ -103,9 +106,11 @@ func unify(v *Value) (Type, error) {
 	return b.result(v, args)
 }
 
-// A binding is what words of a signature stand for in one value: an extent, or the axes
-// of *.
-type binding []struct {
+// A binding is what words of a signature stand for in one value.
+type binding []entry
+
+// An entry is one extent, or the axes of *.
+type entry struct {
 	word string
 	is   []Dim
 }
@@ -175,7 +180,7 @@ func (b *binding) bind(word string, is []Dim) bool {
 	if old, ok := b.get(word); ok {
 		return slices.Equal(old, is)
 	}
-	*b = append(*b, binding{{word, is}}...)
+	*b = append(*b, entry{word, is})
 	return true
 }
 
@@ -200,23 +205,23 @@ func (b binding) get(word string) (is []Dim, ok bool) {
 }
 
 // result is the type of v, whose arguments are bound.
-func (b binding) result(v *Value, args []pattern) (Type, error) {
+func (b binding) result(v *Value, args []*pattern) (Type, error) {
 	results := signatures[v.Op].results
 	want := results[0].name
 	if v.Op.carries("result") {
 		want = v.Attr.Result
 	}
-	arg := slices.IndexFunc(args, func(p pattern) bool { return p.name == want })
+	arg := slices.IndexFunc(args, func(p *pattern) bool { return p.name == want })
 	param, params := slices.Index(site(v).Params, want), v.params()
 	for _, p := range results {
 		switch {
 		case p.name == "..." && param >= 0 && param < len(params):
-			t, err := b.build(v, &p)
+			t, err := b.build(v, p)
 			t.Shape = append(t.Shape, params[param].Type.Shape...)
 			return t, err
 		case p.name == "..." || p.name != want:
 		case len(p.axes) > 0:
-			return b.build(v, &p)
+			return b.build(v, p)
 		case arg >= 0:
 			return v.Args[arg].Type, nil
 		}

@@ -54,9 +54,9 @@ func (v *Value) String() string {
 	for _, a := range v.Args {
 		fmt.Fprintf(&s, " v%d", a.ID)
 	}
-	sep := " {"
+	attn, sep := site(v), " {"
 	for _, row := range attributes {
-		switch text := row.show(v); text {
+		switch text := row.show(&v.Attr, attn); text {
 		case "":
 			continue
 		case "true":

@@ -11,8 +11,9 @@ func infer(v *Value) (Type, error) {
 	}
 	info := &ops[v.Op]
 	fail := func(err error) (Type, error) { return Type{}, fmt.Errorf("%s: %w", info.name, err) }
+	s := site(v)
 	for _, a := range attributes {
-		if a.key != "name" && !v.Op.carries(a.key) && a.show(v) != "" {
+		if a.key != "name" && !v.Op.carries(a.key) && a.show(&v.Attr, s) != "" {
 			return fail(fmt.Errorf("carries no %s", a.key))
 		}
 	}

@@ -143,22 +143,20 @@ func (u *fuser) accepts(i int, v *ir.Value) bool {
 	g := u.groups[i]
 	if len(g.Anchors) > 0 {
 		a := g.Anchors[0]
-		if !epilogues[a.Op] || len(g.Anchors) > 1 || !sameShape(a.Type.Shape, g.Shape) || len(g.Shape) < 2 {
+		if !epilogues[a.Op] || len(g.Anchors) > 1 || !slices.Equal(a.Type.Shape, g.Shape) || len(g.Shape) < 2 {
 			return false
 		}
 	}
-	if !sameShape(v.Type.Shape, g.Shape) {
+	if !slices.Equal(v.Type.Shape, g.Shape) {
 		return false
 	}
 	for _, a := range v.Args {
-		if j, ok := u.group[a]; ok && j == i && !sameShape(a.Type.Shape, g.Shape) {
+		if j, ok := u.group[a]; ok && j == i && !slices.Equal(a.Type.Shape, g.Shape) {
 			return false
 		}
 	}
 	return true
 }
-
-func sameShape(a, b []ir.Dim) bool { return slices.Equal(a, b) }
 
 // finish lists what group i reads from and leaves for others.
 func (u *fuser) finish(i int, g *Group) {
