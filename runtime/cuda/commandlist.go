@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"hash/maphash"
 	"slices"
 
 	"github.com/arithlang/mlc/runtime/abi"
@@ -35,6 +36,16 @@ type commandList struct {
 
 func (s *commandList) equal(o *commandList) bool {
 	return s.in == o.in && s.out == o.out && slices.Equal(s.commands, o.commands) && slices.Equal(s.args, o.args)
+}
+
+func (s *commandList) hash(seed maphash.Seed) uint64 {
+	var h maphash.Hash
+	h.SetSeed(seed)
+	_, _ = h.Write(s.args)
+	for i := range s.commands {
+		maphash.WriteComparable(&h, s.commands[i])
+	}
+	return h.Sum64()
 }
 
 func (s *commandList) clone() commandList {

@@ -15,3 +15,12 @@ func Pack(k Kernel, e *device.Env) []byte {
 	c := m.list.commands[0]
 	return m.list.args[c.lo:c.hi]
 }
+
+// Kept is how many bytes of parameters a Machine keeps of the command lists that it
+// has played, and how many of these lists there are.
+func (m *Machine) Kept() (bytes, lists int) {
+	for _, p := range m.graphs.plays {
+		bytes += len(p.list.args)
+	}
+	return bytes, len(m.graphs.plays)
+}

@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"fmt"
+	"hash/maphash"
 
 	"github.com/arithlang/mlc/runtime/abi"
 	"github.com/arithlang/mlc/runtime/device"
@@ -49,7 +50,7 @@ type Machine struct {
 
 // NewMachine returns a Machine for a program, with the arenas of its plan.
 func NewMachine(d *Device, p Program, plan *device.Plan, o Options) (*Machine, error) {
-	m := &Machine{dev: d, info: d.Info(), options: o, params: plan.NumParams}
+	m := &Machine{dev: d, info: d.Info(), options: o, params: plan.NumParams, graphs: graphs{seed: maphash.MakeSeed()}}
 	m.root, m.piece = newWorker(m, &m.sums), newWorker(m, &m.own)
 	var err error
 	if m.kernels, err = d.kernels(p); err != nil {

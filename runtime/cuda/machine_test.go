@@ -291,6 +291,21 @@ func TestGraphsAreForgotten(t *testing.T) {
 	}
 }
 
+// TestListsThatComeOnce sums shapes of which one comes again: it alone is kept.
+func TestListsThatComeOnce(t *testing.T) {
+	m, c := newMachine(t, program(1, 0), 100)
+	for _, n := range []int{100, 50, 60, 70, 60} {
+		x := make([]float32, n)
+		sumOf(m, []gradient{{lumps: [][]float32{x, x, x}}}, 1, [][]float32{make([]float32, 3*n)})
+		if bytes, _ := m.Kept(); bytes > 0 && c.captures == 0 {
+			t.Errorf("%d bytes are kept of lists without a graph", bytes)
+		}
+	}
+	if bytes, lists := m.Kept(); m.Err() != nil || c.captures != 1 || lists != 4 || bytes == 0 {
+		t.Errorf("%d captures, %d lists, %d bytes, %v", c.captures, lists, bytes, m.Err())
+	}
+}
+
 // TestMoves puts and gets more than is moved at once.
 func TestMoves(t *testing.T) {
 	const n = 5<<18 + 3

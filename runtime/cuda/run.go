@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"math"
 	"slices"
 )
@@ -55,8 +56,11 @@ func (m *Machine) play() error {
 	if len(m.list.commands) < WorthGraph || m.graphs.off {
 		return m.queue(nothing)
 	}
-	p := m.graphs.find(&m.list)
-	if p.graph == nil && p.plays > 0 {
+	p, played := m.graphs.find(&m.list)
+	if !played {
+		return m.queue(nothing)
+	}
+	if p.graph == nil {
 		graph, err := m.dev.Capture(func() error { return m.put(nothing) })
 		if err != nil {
 			if lost(err) {
@@ -65,11 +69,7 @@ func (m *Machine) play() error {
 			m.graphs.off = true // it is only faster
 			return m.queue(nothing)
 		}
-		p.graph = graph
-	}
-	p.plays++
-	if p.graph == nil {
-		return m.queue(nothing)
+		p.graph, p.list = graph, m.list.clone()
 	}
 	m.calls.Kernels += len(m.list.commands)
 	m.calls.Driver++
@@ -139,30 +139,38 @@ const maxGraphs = 32 // as many shapes as batches commonly have, twice
 
 // graphs are the command lists that were played lately, the latest last.
 type graphs struct {
+	seed  maphash.Seed
 	plays []*played
 	off   bool
 }
 
+// A played list has its text only if it has a graph: those that never come again are
+// many, and may be large.
 type played struct {
-	commandList
-	plays int
-	graph Graph // nil: not worth it yet
+	hash  uint64
+	list  commandList
+	graph Graph // nil: played once
 }
 
-// find returns the command list's history, empty if it is new.
-func (g *graphs) find(s *commandList) *played {
-	i := slices.IndexFunc(g.plays, func(p *played) bool { return p.equal(s) })
-	if i < 0 {
-		if len(g.plays) == maxGraphs {
-			g.plays[0].close()
-			g.plays = slices.Delete(g.plays, 0, 1)
-		}
-		i = len(g.plays)
-		g.plays = append(g.plays, &played{commandList: s.clone()})
+// find returns the command list's history, and whether there is one.
+func (g *graphs) find(s *commandList) (p *played, known bool) {
+	hash := s.hash(g.seed)
+	i := slices.IndexFunc(g.plays, func(p *played) bool {
+		return p.hash == hash && (p.graph == nil || p.list.equal(s))
+	})
+	switch {
+	case i >= 0:
+		p = g.plays[i]
+		g.plays = slices.Delete(g.plays, i, i+1)
+	case len(g.plays) == maxGraphs:
+		g.plays[0].close()
+		g.plays = slices.Delete(g.plays, 0, 1)
+		fallthrough
+	default:
+		p = &played{hash: hash}
 	}
-	p := g.plays[i]
-	g.plays = append(slices.Delete(g.plays, i, i+1), p)
-	return p
+	g.plays = append(g.plays, p)
+	return p, i >= 0
 }
 
 // drop forgets everything: memory has moved.
