@@ -38,10 +38,12 @@ SEED ?= 1
 torture:
 	go run ./torture --kills 10000 --failures 10000 --damages 100000 --fuzz $(FUZZ) --seed $(SEED) --write
 
-# Wrong kernels of every spec, one in PART of them: all take days. Writes docs/mutation.md.
-PART ?= 1
+# For every night: one in PART of the wrong kernels of every spec, other ones each day, so that
+# all are tried in PART nights; PART=1 takes about a day of two cores. Writes docs/mutation.md.
+PART ?= 16
+TURN ?= $(shell expr $$(date +%s) / 86400 % $(PART))
 gate:
-	go test ./codegen/ptx/mutate -run Gate -v -timeout 0 -all -part $(PART) -page ../../../docs/mutation.md
+	go test ./codegen/ptx/mutate -run Gate -v -timeout 0 -all -part $(PART) -turn $(TURN) -page ../../../docs/mutation.md
 
 # Writes docs/performance.md. PYTHON is one that has bench/peers/requirements.txt.
 PYTHON ?= python3

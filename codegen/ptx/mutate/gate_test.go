@@ -23,6 +23,7 @@ var (
 	only = flag.String("spec", "", "only this spec")
 	kind = flag.String("kind", "", "only kinds of mutants with this in their description")
 	part = flag.Int("part", 600, "try one mutant of so many; with 1 it takes long")
+	turn = flag.Int("turn", 0, "which one of them, from 0")
 	page = flag.String("page", "", "write what was tried, and the result, to this file")
 )
 
@@ -117,7 +118,7 @@ func chosen(k *kernel.Kernel, m Mutant) bool {
 	}
 	h := fnv.New32a()
 	fmt.Fprint(h, k.Name, m)
-	return h.Sum32()%uint32(*part) == 0
+	return h.Sum32()%uint32(*part) == uint32(*turn%*part)
 }
 
 func (g *gate) note(k *kernel.Kernel, m Mutant, found string) {
