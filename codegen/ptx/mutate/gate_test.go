@@ -95,7 +95,7 @@ func (g *gate) kernel(name string, k *kernel.Kernel, o ptx.Options) (err error) 
 		if found, err = ts.attempt(m, machine); err != nil {
 			return err
 		}
-		g.note(k, m, found)
+		g.note(name, m, found)
 	}
 	return nil
 }
@@ -121,7 +121,7 @@ func chosen(k *kernel.Kernel, m Mutant) bool {
 	return h.Sum32()%uint32(*part) == uint32(*turn%*part)
 }
 
-func (g *gate) note(k *kernel.Kernel, m Mutant, found string) {
+func (g *gate) note(kernel string, m Mutant, found string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.by[found]++
@@ -131,7 +131,7 @@ func (g *gate) note(k *kernel.Kernel, m Mutant, found string) {
 	g.tried[m.Kind]++
 	if found == "" {
 		g.missed[m.Kind]++
-		g.through = append(g.through, fmt.Sprintf("%s: %v: %s", k.Name, m, m.reason()))
+		g.through = append(g.through, fmt.Sprintf("%s: %v: %s", kernel, m, m.reason()))
 	}
 }
 

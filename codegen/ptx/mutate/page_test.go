@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/arithlang/mlc/compiler/kernel"
 )
 
 // write says in a file what the gate has tried, and nothing of what it has not.
@@ -84,14 +82,13 @@ func TestPage(t *testing.T) {
 	g.tell("a/k", 3, nil)
 	g.tell("a/l", 0, nil)
 	g.tell("b/m", 1, errors.New("broken"))
-	k := &kernel.Kernel{Name: "k"}
-	g.note(k, Mutant{Kind: Barrier}, "data race")
-	g.note(k, Mutant{Kind: Barrier}, "")
-	g.note(k, Mutant{Kind: Index}, equivalent+"it is never reached")
+	g.note("a/k", Mutant{Kind: Barrier}, "data race")
+	g.note("a/k", Mutant{Kind: Barrier}, "")
+	g.note("a/k", Mutant{Kind: Index}, equivalent+"it is never reached")
 	text := g.text("2001-02-03", "abc-dirty")
 	for _, want := range []string{
 		fmt.Sprintf("2001-02-03, commit abc-dirty, `make gate PART=%d TURN=%d`: one mutant in %[1]d", *part, *turn), "of 3 shipped kernels, of which 2 have one", "not asked",
-		"\n1 kernels were not tried to the end: b/m.\n", "| a barrier is deleted | 2 | 1 |\n| **all** | **2** | **1** |", "| data race | 1 |", "| equivalent: it is never reached | 1 |", "\n- k: a barrier is deleted",
+		"\n1 kernels were not tried to the end: b/m.\n", "| a barrier is deleted | 2 | 1 |\n| **all** | **2** | **1** |", "| data race | 1 |", "| equivalent: it is never reached | 1 |", "\n- a/k: a barrier is deleted",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
