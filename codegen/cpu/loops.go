@@ -99,11 +99,11 @@ func (p *printer) reduce(r *kernel.Reduce) []string {
 		first = part + " := cpu.AllLanes(" + p.scalar(expr.F(op.start)) + ")"
 	}
 	loop := p.innermost(r.Axis, nil, r.Value, func(_, value *expr.Expr) string {
-		lane := part + "[" + p.id(r.Axis.Var) + " % cpu.Lanes]"
+		lane := part + "[" + p.id(r.Axis.Var) + "/cpu.Neighbours%cpu.Lanes]"
 		if r.Op == expr.Add {
 			return lane + " += " + p.scalar(value)
 		}
-		return fmt.Sprintf("%s = cpu.%s(%s, %s)", lane, calls[r.Op], lane, p.scalar(value))
+		return fmt.Sprintf("%s = cpu.%s(%s, %s)", lane, calls[r.Op], p.scalar(value), lane)
 	})
 	size := p.scalar(r.Axis.Size)
 	total := fmt.Sprintf("%s := cpu.%s(&%s, %s)", p.bind(r.Name), op.combine, part, size)

@@ -18,25 +18,32 @@ func (p *printer) elements(n *kernel.Set) {
 	}
 	p.each(axes, func() {
 		first := p.f.Do("mul.lo.s32", p.vars[last.Var], asm.Int(v))
-		p.vars[last.Var] = first
-		loaded := map[*expr.Expr][]asm.Value{} // elements that lie side by side
-		for _, e := range expr.Elems(value) {
-			if v > 1 && aligned(e, last.Var, v, p.aligned) {
-				loaded[e] = p.load(p.at(e, known{}), v)
-			}
-		}
-		var vs []asm.Value
-		for i := range v {
-			so := known{}
-			for e, vs := range loaded {
-				so[e] = vs[i]
-			}
-			p.vars[last.Var] = p.f.Do("add.s32", first, asm.Int(i))
-			vs = append(vs, p.eval(value, so))
-		}
+		vs := p.neighbours(value, last.Var, first, v)
 		p.vars[last.Var] = first
 		p.store(n.Dst, vs...)
 	})
+}
+
+// neighbours computes an expression for v values of a variable, the first of which is a
+// multiple of v.
+func (p *printer) neighbours(value *expr.Expr, name string, first asm.Value, v int) []asm.Value {
+	p.vars[name] = first
+	loaded := map[*expr.Expr][]asm.Value{} // elements that lie side by side
+	for _, e := range expr.Elems(value) {
+		if v > 1 && aligned(e, name, v, p.aligned) {
+			loaded[e] = p.load(p.at(e, known{}), v)
+		}
+	}
+	var vs []asm.Value
+	for i := range v {
+		so := known{}
+		for e, vs := range loaded {
+			so[e] = vs[i]
+		}
+		p.vars[name] = p.f.Do("add.s32", first, asm.Int(i))
+		vs = append(vs, p.eval(value, so))
+	}
+	return vs
 }
 
 // vectorOf is how many neighbouring elements a thread of a workgroup takes at a time: as

@@ -2,7 +2,6 @@ package ptx
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/arithlang/mlc/codegen/ptx/asm"
@@ -124,45 +123,4 @@ func (p *printer) share(total *expr.Expr, first asm.Value, step int, iteration f
 	default:
 		p.count(first, limit, asm.Int(by), iteration)
 	}
-}
-
-// reduce keeps one partial value a lane and combines them by a butterfly. Every
-// warp does it for itself.
-func (p *printer) reduce(n *kernel.Reduce) asm.Value {
-	f := p.f
-	r := reductions[n.Op]
-	acc := f.Variable(asm.F32(r.start))
-	p.share(n.Axis.Size, p.lane, warpThreads, func(i asm.Value) {
-		p.vars[n.Axis.Var] = i
-		p.take(r, acc, p.value(n.Value))
-	})
-	for d := warpThreads / 2; d > 0; d /= 2 {
-		p.take(r, acc, f.Shuffle("bfly", acc, d))
-	}
-	if r.op != "" {
-		return acc
-	}
-	return f.Shuffle("idx", acc, 0) // lanes may differ in the sign of 0
-}
-
-// A reduction is how partial values start and take another: by an instruction
-// whose result is the same in either order, or the other value unless compare
-// prefers the own.
-type reduction struct {
-	start       float32
-	op, compare string
-}
-
-var reductions = map[expr.Op]reduction{
-	expr.Add: {0, "add.rn.f32", ""},
-	expr.Max: {float32(math.Inf(-1)), "", "setp.gt.f32"},
-	expr.Min: {float32(math.Inf(1)), "", "setp.lt.f32"},
-}
-
-func (p *printer) take(r reduction, acc, v asm.Value) {
-	if r.op != "" {
-		p.f.Into(acc, r.op, acc, v)
-		return
-	}
-	p.f.Into(acc, "selp.f32", acc, v, p.f.Do(r.compare, acc, v))
 }

@@ -172,8 +172,8 @@ func (w *waiter) accesses(n kernel.Stmt, s state) {
 	}
 }
 
-// of is the owner of an access of a node. The elements of a reduction go to the lanes
-// in turn where a warp is the workgroup; what a node does without axes, all threads do.
+// of is the owner of an access of a node. The elements of a reduction go to the lanes,
+// some at a time, where a warp is the workgroup; what a node does without axes, all threads do.
 func (w *waiter) of(n kernel.Stmt, a depend.Access) owner {
 	switch n := n.(type) {
 	case *kernel.Set:
@@ -186,7 +186,7 @@ func (w *waiter) of(n kernel.Stmt, a depend.Access) owner {
 		}
 	case *kernel.Reduce:
 		if !w.group.whole {
-			return w.owner(a, 1)
+			return w.owner(a, kernel.Neighbours)
 		}
 	}
 	return owner{}

@@ -35,7 +35,14 @@ func TestWaits(t *testing.T) {
   set    a[e] = x_[e] * 2.0
   reduce s = sum(a[e])
   set    y[r, e] = s`},
-		{"a reduction of what each lane wrote itself", 0, 0, `
+		{"a reduction of what each lane wrote itself, four at a time", 0, 0, `
+  tile   a f32[128]
+  set    a[e] = x[r, 0]
+  reduce s = sum(a[e])
+  set    a[e] = a[e] * s
+  reduce t = sum(a[e])
+  set    y[r, e] = t`},
+		{"a reduction of what the lanes wrote one at a time", 0, 4, `
   tile   a f32[T]
   tile   x_ f32[T]
   set    x_[e] = x[r, e]

@@ -134,14 +134,16 @@ func TestAdamW(t *testing.T) {
 	sameBits(t, "var", variance, wantV)
 }
 
-// strided is the canonical order of a sum, written as the tree that it is.
-func strided(v []float32) float32 {
+// canonical is a sum in the canonical order, written as the tree that it is.
+func canonical(v []float32) float32 {
 	var lane func(l, width int) float32
 	lane = func(l, width int) float32 {
 		if width == 32 {
 			sum := float32(0)
-			for i := l; i < len(v); i += 32 {
-				sum += v[i]
+			for i, x := range v {
+				if i/4%32 == l {
+					sum += x
+				}
 			}
 			return sum
 		}
@@ -158,13 +160,13 @@ func TestLayerNorm(t *testing.T) {
 	want := make([]float32, rows*width)
 	for r := range rows {
 		v := slices.Clone(x[r*width:][:width])
-		mean := strided(v) / 37
+		mean := canonical(v) / 37
 		squares := make([]float32, width)
 		for j := range v {
 			v[j] -= mean
 			squares[j] = v[j] * v[j]
 		}
-		rstd := 1 / float32(math.Sqrt(float64(strided(squares)/37+1e-05)))
+		rstd := 1 / float32(math.Sqrt(float64(canonical(squares)/37+1e-05)))
 		for j := range v {
 			want[r*width+j] = float32(float32(v[j]*rstd)*gamma[j]) + beta[j]
 		}
@@ -187,7 +189,7 @@ func TestCrossEntropy(t *testing.T) {
 		for v := range z {
 			e[v] = of(expr.Exp, z[v]-top)
 		}
-		total, weight := strided(e), float32(0.25)
+		total, weight := canonical(e), float32(0.25)
 		if labels[r] < 0 {
 			weight = 0
 		}
@@ -242,7 +244,7 @@ func TestAttention(t *testing.T) {
 						}
 						p[j] = of(expr.Exp, p[j])
 					}
-					total := strided(p)
+					total := canonical(p)
 					for j := range p {
 						if p[j] /= total; top == float32(math.Inf(-1)) {
 							p[j] = 0
@@ -298,15 +300,16 @@ func TestReduceOrder(t *testing.T) {
 		values map[int]float32
 		want   float32
 	}{
-		{"one lane, ascending", map[int]float32{0: big, 32: 1, 64: -big}, 0},
-		{"one lane, big values first", map[int]float32{0: big, 32: -big, 64: 1}, 1},
-		{"lanes 0 and 16 meet first", map[int]float32{0: big, 16: -big, 8: 1}, 1},
-		{"lane 8 joins before lane 1", map[int]float32{0: big, 8: 1, 1: -big}, 0},
-		{"lanes 1 and 17 meet first", map[int]float32{1: big, 17: -big, 0: 1}, 1},
-		{"lane 31 comes with lane 15", map[int]float32{31: big, 15: 1, 7: -big}, 0},
+		{"one lane, ascending", map[int]float32{0: big, 3: 1, 128: -big}, 0},
+		{"one lane, big values first", map[int]float32{1: big, 2: -big, 129: 1}, 1},
+		{"one lane takes four neighbours", map[int]float32{4: big, 7: 1, 8: -big}, 0},
+		{"lanes 0 and 16 meet first", map[int]float32{0: big, 4 * 16: -big, 4 * 8: 1}, 1},
+		{"lane 8 joins before lane 1", map[int]float32{0: big, 4 * 8: 1, 4: -big}, 0},
+		{"lanes 1 and 17 meet first", map[int]float32{4: big, 4 * 17: -big, 0: 1}, 1},
+		{"lane 31 comes with lane 15", map[int]float32{4 * 31: big, 4 * 15: 1, 4 * 7: -big}, 0},
 	} {
 		p := sum.begin()
-		for e := range 96 {
+		for e := range 256 {
 			sum.take(&p, int64(e), c.values[e])
 		}
 		if got := sum.combine(p); got != c.want {
@@ -317,7 +320,7 @@ func TestReduceOrder(t *testing.T) {
 
 // TestReduceText runs the reductions of empty and short axes.
 func TestReduceText(t *testing.T) {
-	inf := float32(math.Inf(1))
+	inf, nan, negative := float32(math.Inf(1)), float32(math.NaN()), float32(math.Copysign(0, -1))
 	for _, c := range []struct {
 		op   string
 		x    []float32
@@ -329,7 +332,11 @@ func TestReduceText(t *testing.T) {
 		{"sum", []float32{1, 2, 3}, 6},
 		{"max", []float32{-3, -2, -5}, -2},
 		{"min", []float32{-3, -2, -5}, -5},
-		{"max", []float32{2, float32(math.NaN())}, 2},
+		{"max", []float32{2, nan}, 2},
+		{"max", []float32{nan, -1, nan, nan, 2, nan}, 2},
+		{"min", []float32{nan, nan}, inf},
+		{"max", []float32{-1, negative, -2}, 0},
+		{"min", []float32{1, 0, negative}, 0},
 	} {
 		ks, err := Parse(`kernel one row
 			in x f32[N]

@@ -8,8 +8,9 @@
 // The interpreter (interp.go) defines every kernel's result to the last bit, before
 // and after each pass: F32 operations round once each and never fuse, except that
 // Dot adds its products in ascending k with a fused multiply-add, and Reduce keeps
-// 32 partial values (element e goes to partial e mod 32, ascending) and combines
-// them by a xor butterfly with distances 16, 8, 4, 2, 1.
+// 32 partial values (element e goes to partial (e / 4) mod 32, ascending; one without
+// elements stays as it starts) and combines them by a xor butterfly with distances 16,
+// 8, 4, 2, 1. Four elements in a row are one load of a GPU's lane.
 //
 // A kernel has a text, one statement a line:
 //
@@ -140,8 +141,9 @@ type Dot struct {
 }
 
 // Reduce names the F32 scalar Name = op over Axis of Value; Op is Add, Max or Min.
-// Partials start at 0 for Add, -Inf for Max, +Inf for Min; each step takes
-// Op(partial, value), and the butterfly Op(own, other). The result is lane 0.
+// Partials start at 0 for Add, -Inf for Max, +Inf for Min, and take Op(value, partial),
+// as lanes of the butterfly take Op(other, own): Max and Min leave out NaN. The result is
+// lane 0, plus +0.
 type Reduce struct {
 	Name  string
 	Op    expr.Op

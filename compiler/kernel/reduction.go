@@ -7,25 +7,25 @@ import (
 )
 
 // reductions are the operations that a reduction knows: their names in text, where
-// partials start, and how a partial takes one more value.
+// partials start, and how a partial takes one more value. Max and Min leave out NaN.
 var reductions = []reduction{
 	{expr.Add, "sum", 0, func(p, v float32) float32 { return p + v }},
 	{expr.Max, "max", float32(math.Inf(-1)), func(p, v float32) float32 {
-		if p > v {
-			return p
+		if v > p {
+			return v
 		}
-		return v
+		return p
 	}},
 	{expr.Min, "min", float32(math.Inf(1)), func(p, v float32) float32 {
-		if p < v {
-			return p
+		if v < p {
+			return v
 		}
-		return v
+		return p
 	}},
 }
 
 // A reduction combines values in the canonical order: element e goes to partial
-// e mod 32, ascending, and the partials meet in a xor butterfly.
+// (e / Neighbours) mod lanes, ascending, and the partials meet in a xor butterfly.
 type reduction struct {
 	op    expr.Op
 	name  string
@@ -35,7 +35,7 @@ type reduction struct {
 
 // take gives element e to its partial.
 func (r *reduction) take(p *partials, e int64, value float32) {
-	lane := &p[e%lanes]
+	lane := &p[e/Neighbours%lanes]
 	*lane = r.more(*lane, value)
 }
 
@@ -60,6 +60,9 @@ func (r *reduction) String() string {
 // lanes is the number of partial values of a reduction.
 const lanes = 32
 
+// Neighbours is how many elements in a row a partial value takes.
+const Neighbours = 4
+
 // partials are the partial values of one reduction.
 type partials [lanes]float32
 
@@ -72,7 +75,8 @@ func (r *reduction) begin() (p partials) {
 }
 
 // combine is the xor butterfly: every lane takes the value of the lane whose
-// number differs in one bit, highest bit first. The result is lane 0.
+// number differs in one bit, highest bit first. The result is lane 0. Adding +0 makes a zero +0, so that the largest
+// and the smallest value do not depend on the order.
 func (r *reduction) combine(p partials) float32 {
 	for d := lanes / 2; d > 0; d /= 2 {
 		before := p
@@ -80,5 +84,5 @@ func (r *reduction) combine(p partials) float32 {
 			p[i] = r.more(before[i], before[i^d])
 		}
 	}
-	return p[0]
+	return p[0] + 0
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
+	"github.com/arithlang/mlc/compiler/kernel"
 )
 
 // blockRows is how many queries a dense attention takes at once. Results do not
@@ -45,7 +46,8 @@ func (d *dense) block(m *expr.Expr) {
 		hi = expr.New(expr.Min, hi, extreme(expr.Max, b))
 	}
 	if len(d.window.Lows) > 0 {
-		lo = expr.New(expr.Min, lo, d.keys)
+		together := expr.Int(kernel.Neighbours) // in every block
+		lo = mul(div(expr.New(expr.Min, lo, d.keys), together), together)
 	}
 	d.lo = d.let("lo", expr.Simplify(lo))
 	d.count = d.let("count", greater(sub(expr.Simplify(hi), d.lo), expr.Int(0)))

@@ -604,14 +604,14 @@ func attention64Window2Dropout(worker *cpu.Worker, env *device.Env, q, k, v, y [
 					qRow := q[query:][:16]
 					kRow := k[key0:][:16]
 					for e := range 16 {
-						part[e%cpu.Lanes] += float32(qRow[e] * kRow[e])
+						part[e/cpu.Neighbours%cpu.Lanes] += float32(qRow[e] * kRow[e])
 					}
 					s0 := cpu.SumLanes(&part, 16)
 					p[t] = float32(s0 * 0.25)
 					var part2 [cpu.Lanes]float32
 					kRow2 := k[key1:][:16]
 					for e := range 16 {
-						part2[e%cpu.Lanes] += float32(qRow[e] * kRow2[e])
+						part2[e/cpu.Neighbours%cpu.Lanes] += float32(qRow[e] * kRow2[e])
 					}
 					s1 := cpu.SumLanes(&part2, 16)
 					p[T+t] = float32(s1 * 0.25)
@@ -737,14 +737,14 @@ func norm64(worker *cpu.Worker, env *device.Env, x, gamma, beta, y []float32) {
 			var part [cpu.Lanes]float32
 			xRow := x[r*64:][:64]
 			for e := range 64 {
-				part[e%cpu.Lanes] += xRow[e]
+				part[e/cpu.Neighbours%cpu.Lanes] += xRow[e]
 			}
 			sum := cpu.SumLanes(&part, 64)
 			mean := float32(sum * 0.015625)
 			var part2 [cpu.Lanes]float32
 			for e := range 64 {
 				t := xRow[e] - mean
-				part2[e%cpu.Lanes] += float32(t * t)
+				part2[e/cpu.Neighbours%cpu.Lanes] += float32(t * t)
 			}
 			squares := cpu.SumLanes(&part2, 64)
 			rstd := 1 / cpu.Sqrt(float32(squares*0.015625)+1e-05)
@@ -830,14 +830,14 @@ func attention64SourceWindow2Dropout(worker *cpu.Worker, env *device.Env, q, k, 
 					qRow := q[query:][:16]
 					kRow := k[key0:][:16]
 					for e := range 16 {
-						part[e%cpu.Lanes] += float32(qRow[e] * kRow[e])
+						part[e/cpu.Neighbours%cpu.Lanes] += float32(qRow[e] * kRow[e])
 					}
 					s0 := cpu.SumLanes(&part, 16)
 					p[t] = float32(s0 * 0.25)
 					var part2 [cpu.Lanes]float32
 					kRow2 := k[key1:][:16]
 					for e := range 16 {
-						part2[e%cpu.Lanes] += float32(qRow[e] * kRow2[e])
+						part2[e/cpu.Neighbours%cpu.Lanes] += float32(qRow[e] * kRow2[e])
 					}
 					s1 := cpu.SumLanes(&part2, 16)
 					p[T+t] = float32(s1 * 0.25)
@@ -1076,18 +1076,18 @@ func crossEntropy(worker *cpu.Worker, env *device.Env, logits []float32, labels 
 			part := cpu.AllLanes(float32(math.Inf(-1)))
 			logitsRow := logits[r*17:][:17]
 			for e := range 17 {
-				part[e%cpu.Lanes] = cpu.Max(part[e%cpu.Lanes], logitsRow[e])
+				part[e/cpu.Neighbours%cpu.Lanes] = cpu.Max(logitsRow[e], part[e/cpu.Neighbours%cpu.Lanes])
 			}
 			largest := cpu.MaxLanes(&part, 17)
 			var part2 [cpu.Lanes]float32
 			for e := range 17 {
-				part2[e%cpu.Lanes] += cpu.Exp(logitsRow[e] - largest)
+				part2[e/cpu.Neighbours%cpu.Lanes] += cpu.Exp(logitsRow[e] - largest)
 			}
 			total := cpu.SumLanes(&part2, 17)
 			var part3 [cpu.Lanes]float32
 			labelsAt := int(labels[r])
 			for e := range 17 {
-				part3[e%cpu.Lanes] += cpu.Where(e == labelsAt, logitsRow[e], 0)
+				part3[e/cpu.Neighbours%cpu.Lanes] += cpu.Where(e == labelsAt, logitsRow[e], 0)
 			}
 			target := cpu.SumLanes(&part3, 17)
 			loss[r] = cpu.Where(0 <= int(labels[r]), cpu.Log(total)-(target-largest), 0)
@@ -1120,12 +1120,12 @@ func argmax(worker *cpu.Worker, env *device.Env, logits []float32, pred []int32)
 			part := cpu.AllLanes(float32(math.Inf(-1)))
 			logitsRow := logits[r*17:][:17]
 			for e := range 17 {
-				part[e%cpu.Lanes] = cpu.Max(part[e%cpu.Lanes], logitsRow[e])
+				part[e/cpu.Neighbours%cpu.Lanes] = cpu.Max(logitsRow[e], part[e/cpu.Neighbours%cpu.Lanes])
 			}
 			largest := cpu.MaxLanes(&part, 17)
 			part2 := cpu.AllLanes(float32(math.Inf(1)))
 			for e := range 17 {
-				part2[e%cpu.Lanes] = cpu.Min(part2[e%cpu.Lanes], cpu.Where(logitsRow[e] == largest, float32(e), float32(math.Inf(1))))
+				part2[e/cpu.Neighbours%cpu.Lanes] = cpu.Min(cpu.Where(logitsRow[e] == largest, float32(e), float32(math.Inf(1))), part2[e/cpu.Neighbours%cpu.Lanes])
 			}
 			first := cpu.MinLanes(&part2, 17)
 			pred[r] = int32(cpu.WhereOf[int](first < 17, int(cpu.Min(first, 17)), 0))
@@ -1188,12 +1188,12 @@ func crossEntropyGrad17(worker *cpu.Worker, env *device.Env, logits []float32, l
 			part := cpu.AllLanes(float32(math.Inf(-1)))
 			logitsRow := logits[r*17:][:17]
 			for e := range 17 {
-				part[e%cpu.Lanes] = cpu.Max(part[e%cpu.Lanes], logitsRow[e])
+				part[e/cpu.Neighbours%cpu.Lanes] = cpu.Max(logitsRow[e], part[e/cpu.Neighbours%cpu.Lanes])
 			}
 			largest := cpu.MaxLanes(&part, 17)
 			var part2 [cpu.Lanes]float32
 			for e := range 17 {
-				part2[e%cpu.Lanes] += cpu.Exp(logitsRow[e] - largest)
+				part2[e/cpu.Neighbours%cpu.Lanes] += cpu.Exp(logitsRow[e] - largest)
 			}
 			total := cpu.SumLanes(&part2, 17)
 			t := 0 <= int(labels[r])
@@ -1279,14 +1279,14 @@ func normGrad64Dx(worker *cpu.Worker, env *device.Env, x, gamma, dy, y []float32
 			var part [cpu.Lanes]float32
 			xRow := x[r*64:][:64]
 			for e := range 64 {
-				part[e%cpu.Lanes] += xRow[e]
+				part[e/cpu.Neighbours%cpu.Lanes] += xRow[e]
 			}
 			sum := cpu.SumLanes(&part, 64)
 			mean := float32(sum * 0.015625)
 			var part2 [cpu.Lanes]float32
 			for e := range 64 {
 				t := xRow[e] - mean
-				part2[e%cpu.Lanes] += float32(t * t)
+				part2[e/cpu.Neighbours%cpu.Lanes] += float32(t * t)
 			}
 			squares := cpu.SumLanes(&part2, 64)
 			rstd := 1 / cpu.Sqrt(float32(squares*0.015625)+1e-05)
@@ -1294,13 +1294,13 @@ func normGrad64Dx(worker *cpu.Worker, env *device.Env, x, gamma, dy, y []float32
 			dyRow := dy[r*64:][:64]
 			gammaRow := gamma[:64]
 			for e := range 64 {
-				part3[e%cpu.Lanes] += float32(dyRow[e] * gammaRow[e])
+				part3[e/cpu.Neighbours%cpu.Lanes] += float32(dyRow[e] * gammaRow[e])
 			}
 			sum1 := cpu.SumLanes(&part3, 64)
 			m1 := float32(sum1 * 0.015625)
 			var part4 [cpu.Lanes]float32
 			for e := range 64 {
-				part4[e%cpu.Lanes] += float32(float32(dyRow[e]*gammaRow[e]) * float32((xRow[e]-mean)*rstd))
+				part4[e/cpu.Neighbours%cpu.Lanes] += float32(float32(dyRow[e]*gammaRow[e]) * float32((xRow[e]-mean)*rstd))
 			}
 			sum2 := cpu.SumLanes(&part4, 64)
 			m2 := float32(sum2 * 0.015625)
@@ -1335,14 +1335,14 @@ func normGrad64DgammaDbetaAcc(worker *cpu.Worker, env *device.Env, x, dy, dgamma
 			var part [cpu.Lanes]float32
 			xRow := x[r*64:][:64]
 			for e := range 64 {
-				part[e%cpu.Lanes] += xRow[e]
+				part[e/cpu.Neighbours%cpu.Lanes] += xRow[e]
 			}
 			sum := cpu.SumLanes(&part, 64)
 			mean := float32(sum * 0.015625)
 			var part2 [cpu.Lanes]float32
 			for e := range 64 {
 				t := xRow[e] - mean
-				part2[e%cpu.Lanes] += float32(t * t)
+				part2[e/cpu.Neighbours%cpu.Lanes] += float32(t * t)
 			}
 			squares := cpu.SumLanes(&part2, 64)
 			rstd := 1 / cpu.Sqrt(float32(squares*0.015625)+1e-05)
@@ -1388,14 +1388,14 @@ func normGrad64DxDropout(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, y
 			var part [cpu.Lanes]float32
 			xRow := x[r*64:][:64]
 			for e := range 64 {
-				part[e%cpu.Lanes] += xRow[e]
+				part[e/cpu.Neighbours%cpu.Lanes] += xRow[e]
 			}
 			sum := cpu.SumLanes(&part, 64)
 			mean := float32(sum * 0.015625)
 			var part2 [cpu.Lanes]float32
 			for e := range 64 {
 				t2 := xRow[e] - mean
-				part2[e%cpu.Lanes] += float32(t2 * t2)
+				part2[e/cpu.Neighbours%cpu.Lanes] += float32(t2 * t2)
 			}
 			squares := cpu.SumLanes(&part2, 64)
 			rstd := 1 / cpu.Sqrt(float32(squares*0.015625)+1e-05)
@@ -1403,13 +1403,13 @@ func normGrad64DxDropout(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, y
 			dyRow := dy[r*64:][:64]
 			gammaRow := gamma[:64]
 			for e := range 64 {
-				part3[e%cpu.Lanes] += float32(dyRow[e] * gammaRow[e])
+				part3[e/cpu.Neighbours%cpu.Lanes] += float32(dyRow[e] * gammaRow[e])
 			}
 			sum1 := cpu.SumLanes(&part3, 64)
 			m1 := float32(sum1 * 0.015625)
 			var part4 [cpu.Lanes]float32
 			for e := range 64 {
-				part4[e%cpu.Lanes] += float32(float32(dyRow[e]*gammaRow[e]) * float32((xRow[e]-mean)*rstd))
+				part4[e/cpu.Neighbours%cpu.Lanes] += float32(float32(dyRow[e]*gammaRow[e]) * float32((xRow[e]-mean)*rstd))
 			}
 			sum2 := cpu.SumLanes(&part4, 64)
 			m2 := float32(sum2 * 0.015625)
@@ -1595,14 +1595,14 @@ func normGrad64DxDropout2(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, 
 			var part [cpu.Lanes]float32
 			xRow := x[r*64:][:64]
 			for e := range 64 {
-				part[e%cpu.Lanes] += xRow[e]
+				part[e/cpu.Neighbours%cpu.Lanes] += xRow[e]
 			}
 			sum := cpu.SumLanes(&part, 64)
 			mean := float32(sum * 0.015625)
 			var part2 [cpu.Lanes]float32
 			for e := range 64 {
 				t2 := xRow[e] - mean
-				part2[e%cpu.Lanes] += float32(t2 * t2)
+				part2[e/cpu.Neighbours%cpu.Lanes] += float32(t2 * t2)
 			}
 			squares := cpu.SumLanes(&part2, 64)
 			rstd := 1 / cpu.Sqrt(float32(squares*0.015625)+1e-05)
@@ -1610,13 +1610,13 @@ func normGrad64DxDropout2(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, 
 			dyRow := dy[r*64:][:64]
 			gammaRow := gamma[:64]
 			for e := range 64 {
-				part3[e%cpu.Lanes] += float32(dyRow[e] * gammaRow[e])
+				part3[e/cpu.Neighbours%cpu.Lanes] += float32(dyRow[e] * gammaRow[e])
 			}
 			sum1 := cpu.SumLanes(&part3, 64)
 			m1 := float32(sum1 * 0.015625)
 			var part4 [cpu.Lanes]float32
 			for e := range 64 {
-				part4[e%cpu.Lanes] += float32(float32(dyRow[e]*gammaRow[e]) * float32((xRow[e]-mean)*rstd))
+				part4[e/cpu.Neighbours%cpu.Lanes] += float32(float32(dyRow[e]*gammaRow[e]) * float32((xRow[e]-mean)*rstd))
 			}
 			sum2 := cpu.SumLanes(&part4, 64)
 			m2 := float32(sum2 * 0.015625)
@@ -1699,14 +1699,14 @@ func attentionGrad64SourceWindow2Dropout(worker *cpu.Worker, env *device.Env, q,
 					qRow := q[query:][:16]
 					kRow := k[key0:][:16]
 					for e := range 16 {
-						part[e%cpu.Lanes] += float32(qRow[e] * kRow[e])
+						part[e/cpu.Neighbours%cpu.Lanes] += float32(qRow[e] * kRow[e])
 					}
 					s0 := cpu.SumLanes(&part, 16)
 					p[t] = float32(s0 * 0.25)
 					var part2 [cpu.Lanes]float32
 					kRow2 := k[key1:][:16]
 					for e := range 16 {
-						part2[e%cpu.Lanes] += float32(qRow[e] * kRow2[e])
+						part2[e/cpu.Neighbours%cpu.Lanes] += float32(qRow[e] * kRow2[e])
 					}
 					s1 := cpu.SumLanes(&part2, 16)
 					p[T+t] = float32(s1 * 0.25)
@@ -1714,14 +1714,14 @@ func attentionGrad64SourceWindow2Dropout(worker *cpu.Worker, env *device.Env, q,
 					doutRow := dout[query:][:16]
 					vRow := v[key0:][:16]
 					for e := range 16 {
-						part3[e%cpu.Lanes] += float32(doutRow[e] * vRow[e])
+						part3[e/cpu.Neighbours%cpu.Lanes] += float32(doutRow[e] * vRow[e])
 					}
 					d0 := cpu.SumLanes(&part3, 16)
 					ds[t] = d0
 					var part4 [cpu.Lanes]float32
 					vRow2 := v[key1:][:16]
 					for e := range 16 {
-						part4[e%cpu.Lanes] += float32(doutRow[e] * vRow2[e])
+						part4[e/cpu.Neighbours%cpu.Lanes] += float32(doutRow[e] * vRow2[e])
 					}
 					d1 := cpu.SumLanes(&part4, 16)
 					ds[T+t] = d1
@@ -1982,14 +1982,14 @@ func normGrad64DxDropout3(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, 
 			var part [cpu.Lanes]float32
 			xRow := x[r*64:][:64]
 			for e := range 64 {
-				part[e%cpu.Lanes] += xRow[e]
+				part[e/cpu.Neighbours%cpu.Lanes] += xRow[e]
 			}
 			sum := cpu.SumLanes(&part, 64)
 			mean := float32(sum * 0.015625)
 			var part2 [cpu.Lanes]float32
 			for e := range 64 {
 				t2 := xRow[e] - mean
-				part2[e%cpu.Lanes] += float32(t2 * t2)
+				part2[e/cpu.Neighbours%cpu.Lanes] += float32(t2 * t2)
 			}
 			squares := cpu.SumLanes(&part2, 64)
 			rstd := 1 / cpu.Sqrt(float32(squares*0.015625)+1e-05)
@@ -1997,13 +1997,13 @@ func normGrad64DxDropout3(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, 
 			dyRow := dy[r*64:][:64]
 			gammaRow := gamma[:64]
 			for e := range 64 {
-				part3[e%cpu.Lanes] += float32(dyRow[e] * gammaRow[e])
+				part3[e/cpu.Neighbours%cpu.Lanes] += float32(dyRow[e] * gammaRow[e])
 			}
 			sum1 := cpu.SumLanes(&part3, 64)
 			m1 := float32(sum1 * 0.015625)
 			var part4 [cpu.Lanes]float32
 			for e := range 64 {
-				part4[e%cpu.Lanes] += float32(float32(dyRow[e]*gammaRow[e]) * float32((xRow[e]-mean)*rstd))
+				part4[e/cpu.Neighbours%cpu.Lanes] += float32(float32(dyRow[e]*gammaRow[e]) * float32((xRow[e]-mean)*rstd))
 			}
 			sum2 := cpu.SumLanes(&part4, 64)
 			m2 := float32(sum2 * 0.015625)
@@ -2067,14 +2067,14 @@ func attentionGrad64Window2Dropout(worker *cpu.Worker, env *device.Env, q, k, v,
 					qRow := q[query:][:16]
 					kRow := k[key0:][:16]
 					for e := range 16 {
-						part[e%cpu.Lanes] += float32(qRow[e] * kRow[e])
+						part[e/cpu.Neighbours%cpu.Lanes] += float32(qRow[e] * kRow[e])
 					}
 					s0 := cpu.SumLanes(&part, 16)
 					p[t] = float32(s0 * 0.25)
 					var part2 [cpu.Lanes]float32
 					kRow2 := k[key1:][:16]
 					for e := range 16 {
-						part2[e%cpu.Lanes] += float32(qRow[e] * kRow2[e])
+						part2[e/cpu.Neighbours%cpu.Lanes] += float32(qRow[e] * kRow2[e])
 					}
 					s1 := cpu.SumLanes(&part2, 16)
 					p[T+t] = float32(s1 * 0.25)
@@ -2082,14 +2082,14 @@ func attentionGrad64Window2Dropout(worker *cpu.Worker, env *device.Env, q, k, v,
 					doutRow := dout[query:][:16]
 					vRow := v[key0:][:16]
 					for e := range 16 {
-						part3[e%cpu.Lanes] += float32(doutRow[e] * vRow[e])
+						part3[e/cpu.Neighbours%cpu.Lanes] += float32(doutRow[e] * vRow[e])
 					}
 					d0 := cpu.SumLanes(&part3, 16)
 					ds[t] = d0
 					var part4 [cpu.Lanes]float32
 					vRow2 := v[key1:][:16]
 					for e := range 16 {
-						part4[e%cpu.Lanes] += float32(doutRow[e] * vRow2[e])
+						part4[e/cpu.Neighbours%cpu.Lanes] += float32(doutRow[e] * vRow2[e])
 					}
 					d1 := cpu.SumLanes(&part4, 16)
 					ds[T+t] = d1
@@ -2424,14 +2424,14 @@ func attention64Window2(worker *cpu.Worker, env *device.Env, q, k, v, y []float3
 					qRow := q[query:][:16]
 					kRow := k[key0:][:16]
 					for e := range 16 {
-						part[e%cpu.Lanes] += float32(qRow[e] * kRow[e])
+						part[e/cpu.Neighbours%cpu.Lanes] += float32(qRow[e] * kRow[e])
 					}
 					s0 := cpu.SumLanes(&part, 16)
 					p[t] = float32(s0 * 0.25)
 					var part2 [cpu.Lanes]float32
 					kRow2 := k[key1:][:16]
 					for e := range 16 {
-						part2[e%cpu.Lanes] += float32(qRow[e] * kRow2[e])
+						part2[e/cpu.Neighbours%cpu.Lanes] += float32(qRow[e] * kRow2[e])
 					}
 					s1 := cpu.SumLanes(&part2, 16)
 					p[T+t] = float32(s1 * 0.25)
@@ -2559,14 +2559,14 @@ func attention64SourceWindow2(worker *cpu.Worker, env *device.Env, q, k, v, y []
 					qRow := q[query:][:16]
 					kRow := k[key0:][:16]
 					for e := range 16 {
-						part[e%cpu.Lanes] += float32(qRow[e] * kRow[e])
+						part[e/cpu.Neighbours%cpu.Lanes] += float32(qRow[e] * kRow[e])
 					}
 					s0 := cpu.SumLanes(&part, 16)
 					p[t] = float32(s0 * 0.25)
 					var part2 [cpu.Lanes]float32
 					kRow2 := k[key1:][:16]
 					for e := range 16 {
-						part2[e%cpu.Lanes] += float32(qRow[e] * kRow2[e])
+						part2[e/cpu.Neighbours%cpu.Lanes] += float32(qRow[e] * kRow2[e])
 					}
 					s1 := cpu.SumLanes(&part2, 16)
 					p[T+t] = float32(s1 * 0.25)
@@ -2739,14 +2739,14 @@ func attention64Window22(worker *cpu.Worker, env *device.Env, q, k, v, y []float
 					qRow := q[query:][:16]
 					kRow := k[key0:][:16]
 					for e := range 16 {
-						part[e%cpu.Lanes] += float32(qRow[e] * kRow[e])
+						part[e/cpu.Neighbours%cpu.Lanes] += float32(qRow[e] * kRow[e])
 					}
 					s0 := cpu.SumLanes(&part, 16)
 					p[t] = float32(s0 * 0.25)
 					var part2 [cpu.Lanes]float32
 					kRow2 := k[key1:][:16]
 					for e := range 16 {
-						part2[e%cpu.Lanes] += float32(qRow[e] * kRow2[e])
+						part2[e/cpu.Neighbours%cpu.Lanes] += float32(qRow[e] * kRow2[e])
 					}
 					s1 := cpu.SumLanes(&part2, 16)
 					p[T+t] = float32(s1 * 0.25)
@@ -2824,7 +2824,7 @@ func sumMul(worker *cpu.Worker, env *device.Env, x, y []float32) {
 			xRow := x[r*1024:][:min(N-r*1024, 1024)]
 			for e := range min(N-r*1024, 1024) {
 				xAt := xRow[e]
-				part[e%cpu.Lanes] += float32(xAt * xAt)
+				part[e/cpu.Neighbours%cpu.Lanes] += float32(xAt * xAt)
 			}
 			sum := cpu.SumLanes(&part, min(N-r*1024, 1024))
 			total = total + sum

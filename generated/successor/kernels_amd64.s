@@ -1852,33 +1852,41 @@ loop5:
 	MOVQ          216(DI), R8
 	MOVQ          k+16(FP), AX
 	LEAQ          (AX)(R8*4), R13
-	VPXORD        Z31, Z31, Z31
 	VPXORD        Z30, Z30, Z30
+	VPXORD        Z28, Z28, Z28
 	VMOVUPS       (SI), Z0
 	VMULPS        (R12), Z0, Z1
-	VADDPS        Z1, Z31, Z31
+	VMOVUPS       Z1, Z31
 	VMULPS        (R13), Z0, Z0
+	VMOVUPS       Z0, Z29
+	VPERMILPS     $+0, Z31, Z0
 	VADDPS        Z0, Z30, Z30
-	VEXTRACTF64X4 $+1, Z31, Y0
-	VADDPS        Y0, Y31, Y31
-	VEXTRACTF32X4 $+1, Y31, X0
-	VADDPS        X0, X31, X31
-	VPERMILPS     $+14, X31, X0
-	VADDPS        X0, X31, X31
-	VPERMILPS     $+1, X31, X0
-	VADDPS        X0, X31, X31
-	VBROADCASTSS  X31, Z31
-	VMOVUPS       Z31, 2240(DI)
+	VPERMILPS     $+85, Z31, Z0
+	VADDPS        Z0, Z30, Z30
+	VPERMILPS     $+170, Z31, Z0
+	VADDPS        Z0, Z30, Z30
+	VPERMILPS     $+255, Z31, Z0
+	VADDPS        Z0, Z30, Z30
+	VPERMILPS     $+0, Z29, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+85, Z29, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+170, Z29, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+255, Z29, Z0
+	VADDPS        Z0, Z28, Z28
 	VEXTRACTF64X4 $+1, Z30, Y0
 	VADDPS        Y0, Y30, Y30
 	VEXTRACTF32X4 $+1, Y30, X0
 	VADDPS        X0, X30, X30
-	VPERMILPS     $+14, X30, X0
-	VADDPS        X0, X30, X30
-	VPERMILPS     $+1, X30, X0
-	VADDPS        X0, X30, X30
 	VBROADCASTSS  X30, Z30
-	VMOVUPS       Z30, 2304(DI)
+	VMOVUPS       Z30, 2240(DI)
+	VEXTRACTF64X4 $+1, Z28, Y0
+	VADDPS        Y0, Y28, Y28
+	VEXTRACTF32X4 $+1, Y28, X0
+	VADDPS        X0, X28, X28
+	VBROADCASTSS  X28, Z28
+	VMOVUPS       Z28, 2304(DI)
 	VMOVUPS       2240(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          176(DI), R8
@@ -3518,38 +3526,50 @@ loop5:
 	MOVQ         216(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y13, Y13, Y13
 	VPXOR        Y14, Y14, Y14
-	VPXOR        Y11, Y11, Y11
-	VPXOR        Y12, Y12, Y12
+	VPXOR        Y13, Y13, Y13
 	VMOVUPS      (SI), Y0
 	VMULPS       (R12), Y0, Y1
-	VADDPS       Y1, Y13, Y13
+	VMOVUPS      Y1, 2816(DI)
 	VMULPS       (R13), Y0, Y0
-	VADDPS       Y0, Y11, Y11
+	VMOVUPS      Y0, 2944(DI)
 	VMOVUPS      32(SI), Y0
 	VMULPS       32(R12), Y0, Y1
-	VADDPS       Y1, Y14, Y14
+	VMOVUPS      Y1, 2880(DI)
 	VMULPS       32(R13), Y0, Y0
-	VADDPS       Y0, Y12, Y12
-	VADDPS       Y14, Y13, Y13
+	VMOVUPS      Y0, 3008(DI)
+	VMOVUPS      2816(DI), Y0
+	VUNPCKLPS    2880(DI), Y0, Y0
+	VADDPS       Y0, Y14, Y14
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      2816(DI), Y0
+	VUNPCKHPS    2880(DI), Y0, Y0
+	VADDPS       Y0, Y14, Y14
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      2944(DI), Y0
+	VUNPCKLPS    3008(DI), Y0, Y0
+	VADDPS       Y0, Y13, Y13
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y13, Y13
+	VMOVUPS      2944(DI), Y0
+	VUNPCKHPS    3008(DI), Y0, Y0
+	VADDPS       Y0, Y13, Y13
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y13, Y13
+	VPERMILPS    $+1, Y14, Y0
+	VADDPS       Y0, Y14, Y14
+	VEXTRACTF128 $+1, Y14, X0
+	VADDPS       X0, X14, X14
+	VBROADCASTSS X14, Y14
+	VMOVUPS      Y14, 2688(DI)
+	VPERMILPS    $+1, Y13, Y0
+	VADDPS       Y0, Y13, Y13
 	VEXTRACTF128 $+1, Y13, X0
 	VADDPS       X0, X13, X13
-	VPERMILPS    $+14, X13, X0
-	VADDPS       X0, X13, X13
-	VPERMILPS    $+1, X13, X0
-	VADDPS       X0, X13, X13
 	VBROADCASTSS X13, Y13
-	VMOVUPS      Y13, 2688(DI)
-	VADDPS       Y12, Y11, Y11
-	VEXTRACTF128 $+1, Y11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+14, X11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+1, X11, X0
-	VADDPS       X0, X11, X11
-	VBROADCASTSS X11, Y11
-	VMOVUPS      Y11, 2752(DI)
+	VMOVUPS      Y13, 2752(DI)
 	VMOVUPS      2688(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         176(DI), R8
@@ -5050,23 +5070,36 @@ loop1:
 	SHLQ          $+6, R8
 	MOVQ          x+8(FP), AX
 	LEAQ          (AX)(R8*4), SI
-	VPXORD        Z30, Z30, Z30
-	VPXORD        Z31, Z31, Z31
-	VADDPS        (SI), Z30, Z30
-	VADDPS        64(SI), Z31, Z31
-	VADDPS        128(SI), Z30, Z30
-	VADDPS        192(SI), Z31, Z31
-	VADDPS        Z31, Z30, Z30
-	VEXTRACTF64X4 $+1, Z30, Y0
-	VADDPS        Y0, Y30, Y30
-	VEXTRACTF32X4 $+1, Y30, X0
-	VADDPS        X0, X30, X30
-	VPERMILPS     $+14, X30, X0
-	VADDPS        X0, X30, X30
-	VPERMILPS     $+1, X30, X0
-	VADDPS        X0, X30, X30
-	VBROADCASTSS  X30, Z30
-	VMOVUPS       Z30, 2048(DI)
+	VPXORD        Z28, Z28, Z28
+	VMOVUPS       (SI), Z0
+	VMOVUPS       Z0, Z29
+	VMOVUPS       64(SI), Z0
+	VMOVUPS       Z0, Z30
+	VMOVUPS       128(SI), Z0
+	VMOVUPS       Z0, Z31
+	VMOVUPS       192(SI), Z0
+	VUNPCKLPS     Z30, Z29, Z1
+	VUNPCKLPS     Z0, Z31, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z28, Z28
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z28, Z28
+	VUNPCKHPS     Z30, Z29, Z1
+	VUNPCKHPS     Z0, Z31, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z28, Z28
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z28, Z28
+	VPERMILPS     $+14, Z28, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+1, Z28, Z0
+	VADDPS        Z0, Z28, Z28
+	VEXTRACTF64X4 $+1, Z28, Y0
+	VADDPS        Y0, Y28, Y28
+	VEXTRACTF32X4 $+1, Y28, X0
+	VADDPS        X0, X28, X28
+	VBROADCASTSS  X28, Z28
+	VMOVUPS       Z28, 2048(DI)
 	VMOVUPS       2048(DI), X0
 	VMULPS.BCST   vectorWords<>+144(SB), X0, X0
 	VBROADCASTSS  X0, Z1
@@ -5075,35 +5108,44 @@ loop1:
 	SHLQ          $+6, R8
 	MOVQ          x+8(FP), AX
 	LEAQ          (AX)(R8*4), SI
-	VPXORD        Z30, Z30, Z30
-	VPXORD        Z31, Z31, Z31
+	VPXORD        Z28, Z28, Z28
 	VMOVUPS       (SI), Z0
 	VSUBPS        2112(DI), Z0, Z0
 	VMULPS        Z0, Z0, Z0
-	VADDPS        Z0, Z30, Z30
+	VMOVUPS       Z0, Z29
 	VMOVUPS       64(SI), Z0
 	VSUBPS        2112(DI), Z0, Z0
 	VMULPS        Z0, Z0, Z0
-	VADDPS        Z0, Z31, Z31
+	VMOVUPS       Z0, Z30
 	VMOVUPS       128(SI), Z0
 	VSUBPS        2112(DI), Z0, Z0
 	VMULPS        Z0, Z0, Z0
-	VADDPS        Z0, Z30, Z30
+	VMOVUPS       Z0, Z31
 	VMOVUPS       192(SI), Z0
 	VSUBPS        2112(DI), Z0, Z0
 	VMULPS        Z0, Z0, Z0
-	VADDPS        Z0, Z31, Z31
-	VADDPS        Z31, Z30, Z30
-	VEXTRACTF64X4 $+1, Z30, Y0
-	VADDPS        Y0, Y30, Y30
-	VEXTRACTF32X4 $+1, Y30, X0
-	VADDPS        X0, X30, X30
-	VPERMILPS     $+14, X30, X0
-	VADDPS        X0, X30, X30
-	VPERMILPS     $+1, X30, X0
-	VADDPS        X0, X30, X30
-	VBROADCASTSS  X30, Z30
-	VMOVUPS       Z30, 2176(DI)
+	VUNPCKLPS     Z30, Z29, Z1
+	VUNPCKLPS     Z0, Z31, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z28, Z28
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z28, Z28
+	VUNPCKHPS     Z30, Z29, Z1
+	VUNPCKHPS     Z0, Z31, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z28, Z28
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z28, Z28
+	VPERMILPS     $+14, Z28, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+1, Z28, Z0
+	VADDPS        Z0, Z28, Z28
+	VEXTRACTF64X4 $+1, Z28, Y0
+	VADDPS        Y0, Y28, Y28
+	VEXTRACTF32X4 $+1, Y28, X0
+	VADDPS        X0, X28, X28
+	VBROADCASTSS  X28, Z28
+	VMOVUPS       Z28, 2176(DI)
 	VMOVUPS       2176(DI), X0
 	VMULPS.BCST   vectorWords<>+144(SB), X0, X0
 	VADDPS.BCST   vectorWords<>+148(SB), X0, X0
@@ -5176,29 +5218,63 @@ loop1:
 	SHLQ         $+6, R8
 	MOVQ         x+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	VPXOR        Y11, Y11, Y11
-	VPXOR        Y12, Y12, Y12
 	VPXOR        Y13, Y13, Y13
 	VPXOR        Y14, Y14, Y14
-	VADDPS       (SI), Y11, Y11
-	VADDPS       32(SI), Y12, Y12
-	VADDPS       64(SI), Y13, Y13
-	VADDPS       96(SI), Y14, Y14
-	VADDPS       128(SI), Y11, Y11
-	VADDPS       160(SI), Y12, Y12
-	VADDPS       192(SI), Y13, Y13
-	VADDPS       224(SI), Y14, Y14
-	VADDPS       Y13, Y11, Y11
-	VADDPS       Y14, Y12, Y12
-	VADDPS       Y12, Y11, Y11
-	VEXTRACTF128 $+1, Y11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+14, X11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+1, X11, X0
-	VADDPS       X0, X11, X11
-	VBROADCASTSS X11, Y11
-	VMOVUPS      Y11, 2048(DI)
+	VMOVUPS      (SI), Y0
+	VMOVUPS      Y0, 2112(DI)
+	VMOVUPS      32(SI), Y0
+	VMOVUPS      Y0, 2176(DI)
+	VMOVUPS      64(SI), Y0
+	VMOVUPS      Y0, 2240(DI)
+	VMOVUPS      96(SI), Y0
+	VMOVUPS      2112(DI), Y1
+	VUNPCKLPS    2176(DI), Y1, Y1
+	VMOVUPS      2240(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
+	VMOVUPS      2112(DI), Y1
+	VUNPCKHPS    2176(DI), Y1, Y1
+	VMOVUPS      2240(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
+	VMOVUPS      128(SI), Y0
+	VMOVUPS      Y0, 2112(DI)
+	VMOVUPS      160(SI), Y0
+	VMOVUPS      Y0, 2176(DI)
+	VMOVUPS      192(SI), Y0
+	VMOVUPS      Y0, 2240(DI)
+	VMOVUPS      224(SI), Y0
+	VMOVUPS      2112(DI), Y1
+	VUNPCKLPS    2176(DI), Y1, Y1
+	VMOVUPS      2240(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      2112(DI), Y1
+	VUNPCKHPS    2176(DI), Y1, Y1
+	VMOVUPS      2240(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VADDPS       Y14, Y13, Y13
+	VPERMILPS    $+14, Y13, Y0
+	VADDPS       Y0, Y13, Y13
+	VPERMILPS    $+1, Y13, Y0
+	VADDPS       Y0, Y13, Y13
+	VEXTRACTF128 $+1, Y13, X0
+	VADDPS       X0, X13, X13
+	VBROADCASTSS X13, Y13
+	VMOVUPS      Y13, 2048(DI)
 	VMOVUPS      2048(DI), X0
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
@@ -5207,53 +5283,79 @@ loop1:
 	SHLQ         $+6, R8
 	MOVQ         x+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	VPXOR        Y11, Y11, Y11
-	VPXOR        Y12, Y12, Y12
 	VPXOR        Y13, Y13, Y13
 	VPXOR        Y14, Y14, Y14
 	VMOVUPS      (SI), Y0
 	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y11, Y11
+	VMOVUPS      Y0, 2240(DI)
 	VMOVUPS      32(SI), Y0
 	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y12, Y12
+	VMOVUPS      Y0, 2304(DI)
 	VMOVUPS      64(SI), Y0
 	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y13, Y13
+	VMOVUPS      Y0, 2368(DI)
 	VMOVUPS      96(SI), Y0
 	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y14, Y14
+	VMOVUPS      2240(DI), Y1
+	VUNPCKLPS    2304(DI), Y1, Y1
+	VMOVUPS      2368(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
+	VMOVUPS      2240(DI), Y1
+	VUNPCKHPS    2304(DI), Y1, Y1
+	VMOVUPS      2368(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
 	VMOVUPS      128(SI), Y0
 	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y11, Y11
+	VMOVUPS      Y0, 2240(DI)
 	VMOVUPS      160(SI), Y0
 	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y12, Y12
+	VMOVUPS      Y0, 2304(DI)
 	VMOVUPS      192(SI), Y0
 	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y13, Y13
+	VMOVUPS      Y0, 2368(DI)
 	VMOVUPS      224(SI), Y0
 	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y14, Y14
-	VADDPS       Y13, Y11, Y11
-	VADDPS       Y14, Y12, Y12
-	VADDPS       Y12, Y11, Y11
-	VEXTRACTF128 $+1, Y11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+14, X11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+1, X11, X0
-	VADDPS       X0, X11, X11
-	VBROADCASTSS X11, Y11
-	VMOVUPS      Y11, 2176(DI)
+	VMOVUPS      2240(DI), Y1
+	VUNPCKLPS    2304(DI), Y1, Y1
+	VMOVUPS      2368(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      2240(DI), Y1
+	VUNPCKHPS    2304(DI), Y1, Y1
+	VMOVUPS      2368(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VADDPS       Y14, Y13, Y13
+	VPERMILPS    $+14, Y13, Y0
+	VADDPS       Y0, Y13, Y13
+	VPERMILPS    $+1, Y13, Y0
+	VADDPS       Y0, Y13, Y13
+	VEXTRACTF128 $+1, Y13, X0
+	VADDPS       X0, X13, X13
+	VBROADCASTSS X13, Y13
+	VMOVUPS      Y13, 2176(DI)
 	VMOVUPS      2176(DI), X0
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VADDPS       vectorVectors<>+1312(SB), X0, X0
@@ -5627,33 +5729,41 @@ loop5:
 	MOVQ          256(DI), R8
 	MOVQ          k+16(FP), AX
 	LEAQ          (AX)(R8*4), R13
-	VPXORD        Z31, Z31, Z31
 	VPXORD        Z30, Z30, Z30
+	VPXORD        Z28, Z28, Z28
 	VMOVUPS       (SI), Z0
 	VMULPS        (R12), Z0, Z1
-	VADDPS        Z1, Z31, Z31
+	VMOVUPS       Z1, Z31
 	VMULPS        (R13), Z0, Z0
+	VMOVUPS       Z0, Z29
+	VPERMILPS     $+0, Z31, Z0
 	VADDPS        Z0, Z30, Z30
-	VEXTRACTF64X4 $+1, Z31, Y0
-	VADDPS        Y0, Y31, Y31
-	VEXTRACTF32X4 $+1, Y31, X0
-	VADDPS        X0, X31, X31
-	VPERMILPS     $+14, X31, X0
-	VADDPS        X0, X31, X31
-	VPERMILPS     $+1, X31, X0
-	VADDPS        X0, X31, X31
-	VBROADCASTSS  X31, Z31
-	VMOVUPS       Z31, 2240(DI)
+	VPERMILPS     $+85, Z31, Z0
+	VADDPS        Z0, Z30, Z30
+	VPERMILPS     $+170, Z31, Z0
+	VADDPS        Z0, Z30, Z30
+	VPERMILPS     $+255, Z31, Z0
+	VADDPS        Z0, Z30, Z30
+	VPERMILPS     $+0, Z29, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+85, Z29, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+170, Z29, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+255, Z29, Z0
+	VADDPS        Z0, Z28, Z28
 	VEXTRACTF64X4 $+1, Z30, Y0
 	VADDPS        Y0, Y30, Y30
 	VEXTRACTF32X4 $+1, Y30, X0
 	VADDPS        X0, X30, X30
-	VPERMILPS     $+14, X30, X0
-	VADDPS        X0, X30, X30
-	VPERMILPS     $+1, X30, X0
-	VADDPS        X0, X30, X30
 	VBROADCASTSS  X30, Z30
-	VMOVUPS       Z30, 2304(DI)
+	VMOVUPS       Z30, 2240(DI)
+	VEXTRACTF64X4 $+1, Z28, Y0
+	VADDPS        Y0, Y28, Y28
+	VEXTRACTF32X4 $+1, Y28, X0
+	VADDPS        X0, X28, X28
+	VBROADCASTSS  X28, Z28
+	VMOVUPS       Z28, 2304(DI)
 	VMOVUPS       2240(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          216(DI), R8
@@ -7326,38 +7436,50 @@ loop5:
 	MOVQ         256(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y13, Y13, Y13
 	VPXOR        Y14, Y14, Y14
-	VPXOR        Y11, Y11, Y11
-	VPXOR        Y12, Y12, Y12
+	VPXOR        Y13, Y13, Y13
 	VMOVUPS      (SI), Y0
 	VMULPS       (R12), Y0, Y1
-	VADDPS       Y1, Y13, Y13
+	VMOVUPS      Y1, 2816(DI)
 	VMULPS       (R13), Y0, Y0
-	VADDPS       Y0, Y11, Y11
+	VMOVUPS      Y0, 2944(DI)
 	VMOVUPS      32(SI), Y0
 	VMULPS       32(R12), Y0, Y1
-	VADDPS       Y1, Y14, Y14
+	VMOVUPS      Y1, 2880(DI)
 	VMULPS       32(R13), Y0, Y0
-	VADDPS       Y0, Y12, Y12
-	VADDPS       Y14, Y13, Y13
+	VMOVUPS      Y0, 3008(DI)
+	VMOVUPS      2816(DI), Y0
+	VUNPCKLPS    2880(DI), Y0, Y0
+	VADDPS       Y0, Y14, Y14
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      2816(DI), Y0
+	VUNPCKHPS    2880(DI), Y0, Y0
+	VADDPS       Y0, Y14, Y14
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      2944(DI), Y0
+	VUNPCKLPS    3008(DI), Y0, Y0
+	VADDPS       Y0, Y13, Y13
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y13, Y13
+	VMOVUPS      2944(DI), Y0
+	VUNPCKHPS    3008(DI), Y0, Y0
+	VADDPS       Y0, Y13, Y13
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y13, Y13
+	VPERMILPS    $+1, Y14, Y0
+	VADDPS       Y0, Y14, Y14
+	VEXTRACTF128 $+1, Y14, X0
+	VADDPS       X0, X14, X14
+	VBROADCASTSS X14, Y14
+	VMOVUPS      Y14, 2688(DI)
+	VPERMILPS    $+1, Y13, Y0
+	VADDPS       Y0, Y13, Y13
 	VEXTRACTF128 $+1, Y13, X0
 	VADDPS       X0, X13, X13
-	VPERMILPS    $+14, X13, X0
-	VADDPS       X0, X13, X13
-	VPERMILPS    $+1, X13, X0
-	VADDPS       X0, X13, X13
 	VBROADCASTSS X13, Y13
-	VMOVUPS      Y13, 2688(DI)
-	VADDPS       Y12, Y11, Y11
-	VEXTRACTF128 $+1, Y11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+14, X11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+1, X11, X0
-	VADDPS       X0, X11, X11
-	VBROADCASTSS X11, Y11
-	VMOVUPS      Y11, 2752(DI)
+	VMOVUPS      Y13, 2752(DI)
 	VMOVUPS      2688(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         216(DI), R8
@@ -10124,53 +10246,59 @@ loop1:
 	LEAQ           (AX)(R8*4), SI
 	VBROADCASTSS   vectorWords<>+140(SB), Z30
 	VBROADCASTSS   vectorWords<>+140(SB), Z31
-	VPXORD         Z28, Z28, Z28
-	VPXORD         Z29, Z29, Z29
+	VPXORD         Z27, Z27, Z27
 	VMOVUPS        (SI), Z0
-	VMAXPS         Z0, Z30, Z30
+	VMAXPS         Z30, Z0, Z30
 	VMOVUPS        vectorWideVectors<>+0(SB), Z1
 	VPCMPD.BCST    $+0, 32(DI), Z1, K1
 	VMOVUPS.Z      Z0, K1, Z0
-	VADDPS         Z0, Z28, Z28
+	VMOVUPS        Z0, Z28
 	MOVL           $+1, CX
 	MOVL           $+1, AX
 	KMOVW          AX, K7
 	VMOVUPS.Z      64(SI), K7, Z0
-	VMAXPS         Z0, Z31, K7, Z31
+	VMAXPS         Z31, Z0, K7, Z31
 	MOVL           $+16, AX
 	VPBROADCASTD   AX, Z1
 	VPADDD         vectorWideVectors<>+0(SB), Z1, Z1
 	VPCMPD.BCST    $+0, 32(DI), Z1, K1
 	VMOVUPS.Z      Z0, K1, Z0
-	VADDPS         Z0, Z29, K7, Z29
+	VMOVUPS.Z      Z0, K7, Z1
+	VMOVUPS        Z1, Z29
+	VUNPCKLPS      Z29, Z28, Z0
+	VADDPS         Z0, Z27, Z27
+	VPERMILPS      $+14, Z0, Z1
+	VADDPS         Z1, Z27, Z27
+	VUNPCKHPS      Z29, Z28, Z0
+	VADDPS         Z0, Z27, Z27
+	VPERMILPS      $+14, Z0, Z1
+	VADDPS         Z1, Z27, Z27
 	VMAXPS         Z31, Z30, Z30
+	VPERMILPS      $+14, Z30, Z0
+	VMAXPS         Z0, Z30, Z30
+	VPERMILPS      $+1, Z30, Z0
+	VMAXPS         Z0, Z30, Z30
 	VEXTRACTF64X4  $+1, Z30, Y0
 	VMAXPS         Y0, Y30, Y30
 	VEXTRACTF32X4  $+1, Y30, X0
 	VMAXPS         X0, X30, X30
-	VPERMILPS      $+14, X30, X0
-	VMAXPS         X0, X30, X30
-	VPERMILPS      $+1, X30, X0
-	VMAXPS         X0, X30, X30
+	VPXORD         X0, X0, X0
+	VADDPS         X0, X30, X30
 	VBROADCASTSS   X30, Z30
 	VMOVUPS        Z30, 2048(DI)
-	VADDPS         Z29, Z28, Z28
-	VEXTRACTF64X4  $+1, Z28, Y0
-	VADDPS         Y0, Y28, Y28
-	VEXTRACTF32X4  $+1, Y28, X0
-	VADDPS         X0, X28, X28
-	VPERMILPS      $+14, X28, X0
-	VADDPS         X0, X28, X28
-	VPERMILPS      $+1, X28, X0
-	VADDPS         X0, X28, X28
-	VBROADCASTSS   X28, Z28
-	VMOVUPS        Z28, 2112(DI)
+	VPERMILPS      $+1, Z27, Z0
+	VADDPS         Z0, Z27, Z27
+	VEXTRACTF64X4  $+1, Z27, Y0
+	VADDPS         Y0, Y27, Y27
+	VEXTRACTF32X4  $+1, Y27, X0
+	VADDPS         X0, X27, X27
+	VBROADCASTSS   X27, Z27
+	VMOVUPS        Z27, 2112(DI)
 	MOVQ           24(DI), R8
 	IMULQ          $+17, R8
 	MOVQ           logits+8(FP), AX
 	LEAQ           (AX)(R8*4), SI
-	VPXORD         Z30, Z30, Z30
-	VPXORD         Z31, Z31, Z31
+	VPXORD         Z29, Z29, Z29
 	VMOVUPS        (SI), Z0
 	VSUBPS         2048(DI), Z0, Z0
 	VPBROADCASTD   vectorWords<>+12(SB), Z1
@@ -10199,7 +10327,7 @@ loop1:
 	VPADDD.BCST    vectorWords<>+60(SB), Z1, Z1
 	VPSLLD         $+23, Z1, Z1
 	VMULPS         Z1, Z0, Z0
-	VADDPS         Z0, Z30, Z30
+	VMOVUPS        Z0, Z30
 	MOVL           $+1, CX
 	MOVL           $+1, AX
 	KMOVW          AX, K7
@@ -10231,18 +10359,24 @@ loop1:
 	VPADDD.BCST    vectorWords<>+60(SB), Z1, Z1
 	VPSLLD         $+23, Z1, Z1
 	VMULPS         Z1, Z0, Z0
-	VADDPS         Z0, Z31, K7, Z31
-	VADDPS         Z31, Z30, Z30
-	VEXTRACTF64X4  $+1, Z30, Y0
-	VADDPS         Y0, Y30, Y30
-	VEXTRACTF32X4  $+1, Y30, X0
-	VADDPS         X0, X30, X30
-	VPERMILPS      $+14, X30, X0
-	VADDPS         X0, X30, X30
-	VPERMILPS      $+1, X30, X0
-	VADDPS         X0, X30, X30
-	VBROADCASTSS   X30, Z30
-	VMOVUPS        Z30, 2176(DI)
+	VMOVUPS.Z      Z0, K7, Z1
+	VMOVUPS        Z1, Z31
+	VUNPCKLPS      Z31, Z30, Z0
+	VADDPS         Z0, Z29, Z29
+	VPERMILPS      $+14, Z0, Z1
+	VADDPS         Z1, Z29, Z29
+	VUNPCKHPS      Z31, Z30, Z0
+	VADDPS         Z0, Z29, Z29
+	VPERMILPS      $+14, Z0, Z1
+	VADDPS         Z1, Z29, Z29
+	VPERMILPS      $+1, Z29, Z0
+	VADDPS         Z0, Z29, Z29
+	VEXTRACTF64X4  $+1, Z29, Y0
+	VADDPS         Y0, Y29, Y29
+	VEXTRACTF32X4  $+1, Y29, X0
+	VADDPS         X0, X29, X29
+	VBROADCASTSS   X29, Z29
+	VMOVUPS        Z29, 2176(DI)
 	MOVQ           $+0, R8
 	MOVQ           24(DI), R9
 	MOVQ           labels+16(FP), AX
@@ -10317,32 +10451,6 @@ TEXT ·crossEntropyVector1AVX2(SB), NOSPLIT, $0-48
 
 loop1:
 	MOVQ         24(DI), R8
-	IMULQ        $+17, R8
-	MOVQ         logits+8(FP), AX
-	LEAQ         (AX)(R8*4), SI
-	VBROADCASTSS vectorWords<>+140(SB), Y11
-	VBROADCASTSS vectorWords<>+140(SB), Y12
-	VBROADCASTSS vectorWords<>+140(SB), Y13
-	VBROADCASTSS vectorWords<>+140(SB), Y14
-	VMAXPS       (SI), Y11, Y11
-	VMAXPS       32(SI), Y12, Y12
-	MOVL         $+1, CX
-	VMOVUPS      vectorWideVectors<>+156(SB), Y15
-	VMASKMOVPS   64(SI), Y15, Y0
-	VMAXPS       Y0, Y13, Y1
-	VBLENDVPS    Y15, Y1, Y13, Y13
-	VMAXPS       Y13, Y11, Y11
-	VMAXPS       Y14, Y12, Y12
-	VMAXPS       Y12, Y11, Y11
-	VEXTRACTF128 $+1, Y11, X0
-	VMAXPS       X0, X11, X11
-	VPERMILPS    $+14, X11, X0
-	VMAXPS       X0, X11, X11
-	VPERMILPS    $+1, X11, X0
-	VMAXPS       X0, X11, X11
-	VBROADCASTSS X11, Y11
-	VMOVUPS      Y11, 2048(DI)
-	MOVQ         24(DI), R8
 	MOVQ         labels+16(FP), AX
 	MOVLQSX      (AX)(R8*4), R8
 	MOVQ         R8, 32(DI)
@@ -10350,77 +10458,20 @@ loop1:
 	IMULQ        $+17, R8
 	MOVQ         logits+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	VPXOR        Y11, Y11, Y11
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y13, Y13, Y13
-	VPXOR        Y14, Y14, Y14
-	VPXOR        Y7, Y7, Y7
-	VPXOR        Y8, Y8, Y8
-	VPXOR        Y9, Y9, Y9
+	VBROADCASTSS vectorWords<>+140(SB), Y11
+	VBROADCASTSS vectorWords<>+140(SB), Y12
+	VBROADCASTSS vectorWords<>+140(SB), Y13
+	VBROADCASTSS vectorWords<>+140(SB), Y14
 	VPXOR        Y10, Y10, Y10
 	VMOVUPS      (SI), Y0
-	VSUBPS       2048(DI), Y0, Y1
-	VMOVUPS      vectorVectors<>+96(SB), Y2
-	VMINPS       Y1, Y2, Y1
-	VMOVUPS      vectorVectors<>+128(SB), Y2
-	VMAXPS       Y1, Y2, Y1
-	VMULPS       vectorVectors<>+160(SB), Y1, Y2
-	VADDPS       vectorVectors<>+192(SB), Y2, Y2
-	VSUBPS       vectorVectors<>+192(SB), Y2, Y3
-	VMULPS       vectorVectors<>+224(SB), Y3, Y4
-	VSUBPS       Y4, Y1, Y1
-	VMULPS       vectorVectors<>+256(SB), Y3, Y3
-	VSUBPS       Y3, Y1, Y1
-	VMULPS       Y1, Y1, Y3
-	VMULPS       vectorVectors<>+288(SB), Y1, Y4
-	VADDPS       vectorVectors<>+320(SB), Y4, Y4
-	VMULPS       Y1, Y4, Y4
-	VADDPS       vectorVectors<>+352(SB), Y4, Y4
-	VMULPS       Y1, Y4, Y4
-	VADDPS       vectorVectors<>+384(SB), Y4, Y4
-	VMULPS       Y1, Y4, Y4
-	VADDPS       vectorVectors<>+416(SB), Y4, Y4
-	VMULPS       Y4, Y3, Y3
-	VADDPS       Y3, Y1, Y1
-	VADDPS       vectorVectors<>+448(SB), Y1, Y1
-	VPADDD       vectorVectors<>+480(SB), Y2, Y2
-	VPSLLD       $+23, Y2, Y2
-	VMULPS       Y2, Y1, Y1
-	VADDPS       Y1, Y11, Y11
+	VMAXPS       Y11, Y0, Y11
 	VMOVUPS      vectorWideVectors<>+0(SB), Y1
 	VPBROADCASTD 32(DI), Y2
 	VPCMPEQD     Y2, Y1, Y1
 	VANDPS       Y0, Y1, Y0
-	VADDPS       Y0, Y7, Y7
+	VMOVUPS      Y0, 2176(DI)
 	VMOVUPS      32(SI), Y0
-	VSUBPS       2048(DI), Y0, Y1
-	VMOVUPS      vectorVectors<>+96(SB), Y2
-	VMINPS       Y1, Y2, Y1
-	VMOVUPS      vectorVectors<>+128(SB), Y2
-	VMAXPS       Y1, Y2, Y1
-	VMULPS       vectorVectors<>+160(SB), Y1, Y2
-	VADDPS       vectorVectors<>+192(SB), Y2, Y2
-	VSUBPS       vectorVectors<>+192(SB), Y2, Y3
-	VMULPS       vectorVectors<>+224(SB), Y3, Y4
-	VSUBPS       Y4, Y1, Y1
-	VMULPS       vectorVectors<>+256(SB), Y3, Y3
-	VSUBPS       Y3, Y1, Y1
-	VMULPS       Y1, Y1, Y3
-	VMULPS       vectorVectors<>+288(SB), Y1, Y4
-	VADDPS       vectorVectors<>+320(SB), Y4, Y4
-	VMULPS       Y1, Y4, Y4
-	VADDPS       vectorVectors<>+352(SB), Y4, Y4
-	VMULPS       Y1, Y4, Y4
-	VADDPS       vectorVectors<>+384(SB), Y4, Y4
-	VMULPS       Y1, Y4, Y4
-	VADDPS       vectorVectors<>+416(SB), Y4, Y4
-	VMULPS       Y4, Y3, Y3
-	VADDPS       Y3, Y1, Y1
-	VADDPS       vectorVectors<>+448(SB), Y1, Y1
-	VPADDD       vectorVectors<>+480(SB), Y2, Y2
-	VPSLLD       $+23, Y2, Y2
-	VMULPS       Y2, Y1, Y1
-	VADDPS       Y1, Y12, Y12
+	VMAXPS       Y12, Y0, Y12
 	MOVL         $+8, AX
 	VMOVD        AX, X1
 	VPBROADCASTD X1, Y1
@@ -10428,39 +10479,12 @@ loop1:
 	VPBROADCASTD 32(DI), Y2
 	VPCMPEQD     Y2, Y1, Y1
 	VANDPS       Y0, Y1, Y0
-	VADDPS       Y0, Y8, Y8
+	VMOVUPS      Y0, 2240(DI)
 	MOVL         $+1, CX
 	VMOVUPS      vectorWideVectors<>+156(SB), Y15
 	VMASKMOVPS   64(SI), Y15, Y0
-	VSUBPS       2048(DI), Y0, Y1
-	VMOVUPS      vectorVectors<>+96(SB), Y2
-	VMINPS       Y1, Y2, Y1
-	VMOVUPS      vectorVectors<>+128(SB), Y2
-	VMAXPS       Y1, Y2, Y1
-	VMULPS       vectorVectors<>+160(SB), Y1, Y2
-	VADDPS       vectorVectors<>+192(SB), Y2, Y2
-	VSUBPS       vectorVectors<>+192(SB), Y2, Y3
-	VMULPS       vectorVectors<>+224(SB), Y3, Y4
-	VSUBPS       Y4, Y1, Y1
-	VMULPS       vectorVectors<>+256(SB), Y3, Y3
-	VSUBPS       Y3, Y1, Y1
-	VMULPS       Y1, Y1, Y3
-	VMULPS       vectorVectors<>+288(SB), Y1, Y4
-	VADDPS       vectorVectors<>+320(SB), Y4, Y4
-	VMULPS       Y1, Y4, Y4
-	VADDPS       vectorVectors<>+352(SB), Y4, Y4
-	VMULPS       Y1, Y4, Y4
-	VADDPS       vectorVectors<>+384(SB), Y4, Y4
-	VMULPS       Y1, Y4, Y4
-	VADDPS       vectorVectors<>+416(SB), Y4, Y4
-	VMULPS       Y4, Y3, Y3
-	VADDPS       Y3, Y1, Y1
-	VADDPS       vectorVectors<>+448(SB), Y1, Y1
-	VPADDD       vectorVectors<>+480(SB), Y2, Y2
-	VPSLLD       $+23, Y2, Y2
-	VMULPS       Y2, Y1, Y1
-	VADDPS       Y1, Y13, Y2
-	VBLENDVPS    Y15, Y2, Y13, Y13
+	VMAXPS       Y13, Y0, Y1
+	VBLENDVPS    Y15, Y1, Y13, Y13
 	MOVL         $+16, AX
 	VMOVD        AX, X1
 	VPBROADCASTD X1, Y1
@@ -10468,30 +10492,166 @@ loop1:
 	VPBROADCASTD 32(DI), Y2
 	VPCMPEQD     Y2, Y1, Y1
 	VANDPS       Y0, Y1, Y0
-	VADDPS       Y0, Y9, Y1
-	VBLENDVPS    Y15, Y1, Y9, Y9
-	VADDPS       Y13, Y11, Y11
-	VADDPS       Y14, Y12, Y12
-	VADDPS       Y12, Y11, Y11
+	VANDPS       Y15, Y0, Y4
+	VMOVUPS      Y4, 2304(DI)
+	VPXOR        Y3, Y3, Y3
+	VMOVUPS      2176(DI), Y0
+	VUNPCKLPS    2240(DI), Y0, Y0
+	VMOVUPS      2304(DI), Y1
+	VUNPCKLPS    Y3, Y1, Y1
+	VUNPCKLPD    Y1, Y0, Y2
+	VADDPS       Y2, Y10, Y10
+	VUNPCKHPD    Y1, Y0, Y0
+	VADDPS       Y0, Y10, Y10
+	VMOVUPS      2176(DI), Y0
+	VUNPCKHPS    2240(DI), Y0, Y0
+	VMOVUPS      2304(DI), Y1
+	VUNPCKHPS    Y3, Y1, Y1
+	VUNPCKLPD    Y1, Y0, Y2
+	VADDPS       Y2, Y10, Y10
+	VUNPCKHPD    Y1, Y0, Y0
+	VADDPS       Y0, Y10, Y10
+	VMAXPS       Y13, Y11, Y11
+	VMAXPS       Y14, Y12, Y12
+	VMAXPS       Y12, Y11, Y11
+	VPERMILPS    $+14, Y11, Y0
+	VMAXPS       Y0, Y11, Y11
+	VPERMILPS    $+1, Y11, Y0
+	VMAXPS       Y0, Y11, Y11
 	VEXTRACTF128 $+1, Y11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+14, X11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+1, X11, X0
+	VMAXPS       X0, X11, X11
+	VPXOR        X0, X0, X0
 	VADDPS       X0, X11, X11
 	VBROADCASTSS X11, Y11
-	VMOVUPS      Y11, 2112(DI)
-	VADDPS       Y9, Y7, Y7
-	VADDPS       Y10, Y8, Y8
-	VADDPS       Y8, Y7, Y7
-	VEXTRACTF128 $+1, Y7, X0
-	VADDPS       X0, X7, X7
-	VPERMILPS    $+14, X7, X0
-	VADDPS       X0, X7, X7
-	VPERMILPS    $+1, X7, X0
-	VADDPS       X0, X7, X7
-	VBROADCASTSS X7, Y7
-	VMOVUPS      Y7, 2176(DI)
+	VMOVUPS      Y11, 2048(DI)
+	VPERMILPS    $+14, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VPERMILPS    $+1, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VEXTRACTF128 $+1, Y10, X0
+	VADDPS       X0, X10, X10
+	VBROADCASTSS X10, Y10
+	VMOVUPS      Y10, 2112(DI)
+	MOVQ         24(DI), R8
+	IMULQ        $+17, R8
+	MOVQ         logits+8(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	VPXOR        Y14, Y14, Y14
+	VMOVUPS      (SI), Y0
+	VSUBPS       2048(DI), Y0, Y0
+	VMOVUPS      vectorVectors<>+96(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VMOVUPS      vectorVectors<>+128(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMULPS       vectorVectors<>+160(SB), Y0, Y1
+	VADDPS       vectorVectors<>+192(SB), Y1, Y1
+	VSUBPS       vectorVectors<>+192(SB), Y1, Y2
+	VMULPS       vectorVectors<>+224(SB), Y2, Y3
+	VSUBPS       Y3, Y0, Y0
+	VMULPS       vectorVectors<>+256(SB), Y2, Y2
+	VSUBPS       Y2, Y0, Y0
+	VMULPS       Y0, Y0, Y2
+	VMULPS       vectorVectors<>+288(SB), Y0, Y3
+	VADDPS       vectorVectors<>+320(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+352(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+384(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+416(SB), Y3, Y3
+	VMULPS       Y3, Y2, Y2
+	VADDPS       Y2, Y0, Y0
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y1, Y1
+	VPSLLD       $+23, Y1, Y1
+	VMULPS       Y1, Y0, Y0
+	VMOVUPS      Y0, 2240(DI)
+	VMOVUPS      32(SI), Y0
+	VSUBPS       2048(DI), Y0, Y0
+	VMOVUPS      vectorVectors<>+96(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VMOVUPS      vectorVectors<>+128(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMULPS       vectorVectors<>+160(SB), Y0, Y1
+	VADDPS       vectorVectors<>+192(SB), Y1, Y1
+	VSUBPS       vectorVectors<>+192(SB), Y1, Y2
+	VMULPS       vectorVectors<>+224(SB), Y2, Y3
+	VSUBPS       Y3, Y0, Y0
+	VMULPS       vectorVectors<>+256(SB), Y2, Y2
+	VSUBPS       Y2, Y0, Y0
+	VMULPS       Y0, Y0, Y2
+	VMULPS       vectorVectors<>+288(SB), Y0, Y3
+	VADDPS       vectorVectors<>+320(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+352(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+384(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+416(SB), Y3, Y3
+	VMULPS       Y3, Y2, Y2
+	VADDPS       Y2, Y0, Y0
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y1, Y1
+	VPSLLD       $+23, Y1, Y1
+	VMULPS       Y1, Y0, Y0
+	VMOVUPS      Y0, 2304(DI)
+	MOVL         $+1, CX
+	VMOVUPS      vectorWideVectors<>+156(SB), Y15
+	VMASKMOVPS   64(SI), Y15, Y0
+	VSUBPS       2048(DI), Y0, Y0
+	VMOVUPS      vectorVectors<>+96(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VMOVUPS      vectorVectors<>+128(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMULPS       vectorVectors<>+160(SB), Y0, Y1
+	VADDPS       vectorVectors<>+192(SB), Y1, Y1
+	VSUBPS       vectorVectors<>+192(SB), Y1, Y2
+	VMULPS       vectorVectors<>+224(SB), Y2, Y3
+	VSUBPS       Y3, Y0, Y0
+	VMULPS       vectorVectors<>+256(SB), Y2, Y2
+	VSUBPS       Y2, Y0, Y0
+	VMULPS       Y0, Y0, Y2
+	VMULPS       vectorVectors<>+288(SB), Y0, Y3
+	VADDPS       vectorVectors<>+320(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+352(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+384(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+416(SB), Y3, Y3
+	VMULPS       Y3, Y2, Y2
+	VADDPS       Y2, Y0, Y0
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y1, Y1
+	VPSLLD       $+23, Y1, Y1
+	VMULPS       Y1, Y0, Y0
+	VANDPS       Y15, Y0, Y4
+	VMOVUPS      Y4, 2368(DI)
+	VPXOR        Y3, Y3, Y3
+	VMOVUPS      2240(DI), Y0
+	VUNPCKLPS    2304(DI), Y0, Y0
+	VMOVUPS      2368(DI), Y1
+	VUNPCKLPS    Y3, Y1, Y1
+	VUNPCKLPD    Y1, Y0, Y2
+	VADDPS       Y2, Y14, Y14
+	VUNPCKHPD    Y1, Y0, Y0
+	VADDPS       Y0, Y14, Y14
+	VMOVUPS      2240(DI), Y0
+	VUNPCKHPS    2304(DI), Y0, Y0
+	VMOVUPS      2368(DI), Y1
+	VUNPCKHPS    Y3, Y1, Y1
+	VUNPCKLPD    Y1, Y0, Y2
+	VADDPS       Y2, Y14, Y14
+	VUNPCKHPD    Y1, Y0, Y0
+	VADDPS       Y0, Y14, Y14
+	VPERMILPS    $+14, Y14, Y0
+	VADDPS       Y0, Y14, Y14
+	VPERMILPS    $+1, Y14, Y0
+	VADDPS       Y0, Y14, Y14
+	VEXTRACTF128 $+1, Y14, X0
+	VADDPS       X0, X14, X14
+	VBROADCASTSS X14, Y14
+	VMOVUPS      Y14, 2176(DI)
 	MOVQ         $+0, R8
 	MOVQ         24(DI), R9
 	MOVQ         labels+16(FP), AX
@@ -10501,7 +10661,7 @@ loop1:
 	MOVBQZX      AL, R8
 	NEGQ         R8
 	MOVQ         R8, 32(DI)
-	VMOVUPS      2112(DI), X0
+	VMOVUPS      2176(DI), X0
 	VCMPPS       $+1, vectorVectors<>+1344(SB), X0, X1
 	VMOVUPS      vectorVectors<>+1376(SB), X2
 	VCMPPS       $+2, X0, X2, X2
@@ -10531,7 +10691,7 @@ loop1:
 	VBLENDVPS    X4, vectorVectors<>+1568(SB), X5, X4
 	VBLENDVPS    X2, X3, X4, X2
 	VBLENDVPS    X1, X2, X0, X0
-	VMOVUPS      2176(DI), X1
+	VMOVUPS      2112(DI), X1
 	VSUBPS       2048(DI), X1, X1
 	VSUBPS       X1, X0, X0
 	VPBROADCASTD 32(DI), X1
@@ -10571,21 +10731,24 @@ loop1:
 	LEAQ          (AX)(R8*4), SI
 	VBROADCASTSS  vectorWords<>+140(SB), Z30
 	VBROADCASTSS  vectorWords<>+140(SB), Z31
-	VMAXPS        (SI), Z30, Z30
+	VMOVUPS       (SI), Z0
+	VMAXPS        Z30, Z0, Z30
 	MOVL          $+1, CX
 	MOVL          $+1, AX
 	KMOVW         AX, K7
 	VMOVUPS.Z     64(SI), K7, Z0
-	VMAXPS        Z0, Z31, K7, Z31
+	VMAXPS        Z31, Z0, K7, Z31
 	VMAXPS        Z31, Z30, Z30
+	VPERMILPS     $+14, Z30, Z0
+	VMAXPS        Z0, Z30, Z30
+	VPERMILPS     $+1, Z30, Z0
+	VMAXPS        Z0, Z30, Z30
 	VEXTRACTF64X4 $+1, Z30, Y0
 	VMAXPS        Y0, Y30, Y30
 	VEXTRACTF32X4 $+1, Y30, X0
 	VMAXPS        X0, X30, X30
-	VPERMILPS     $+14, X30, X0
-	VMAXPS        X0, X30, X30
-	VPERMILPS     $+1, X30, X0
-	VMAXPS        X0, X30, X30
+	VPXORD        X0, X0, X0
+	VADDPS        X0, X30, X30
 	VBROADCASTSS  X30, Z30
 	VMOVUPS       Z30, 2048(DI)
 	MOVQ          24(DI), R8
@@ -10600,7 +10763,7 @@ loop1:
 	VCVTDQ2PS     Z0, Z0
 	VPBROADCASTD  vectorWords<>+156(SB), Z1
 	VBLENDMPS     Z0, Z1, K1, Z0
-	VMINPS        Z0, Z30, Z30
+	VMINPS        Z30, Z0, Z30
 	MOVL          $+1, CX
 	MOVL          $+1, AX
 	KMOVW         AX, K7
@@ -10612,16 +10775,18 @@ loop1:
 	VCVTDQ2PS     Z0, Z0
 	VPBROADCASTD  vectorWords<>+156(SB), Z1
 	VBLENDMPS     Z0, Z1, K1, Z0
-	VMINPS        Z0, Z31, K7, Z31
+	VMINPS        Z31, Z0, K7, Z31
 	VMINPS        Z31, Z30, Z30
+	VPERMILPS     $+14, Z30, Z0
+	VMINPS        Z0, Z30, Z30
+	VPERMILPS     $+1, Z30, Z0
+	VMINPS        Z0, Z30, Z30
 	VEXTRACTF64X4 $+1, Z30, Y0
 	VMINPS        Y0, Y30, Y30
 	VEXTRACTF32X4 $+1, Y30, X0
 	VMINPS        X0, X30, X30
-	VPERMILPS     $+14, X30, X0
-	VMINPS        X0, X30, X30
-	VPERMILPS     $+1, X30, X0
-	VMINPS        X0, X30, X30
+	VPXORD        X0, X0, X0
+	VADDPS        X0, X30, X30
 	VBROADCASTSS  X30, Z30
 	VMOVUPS       Z30, 2112(DI)
 	VMOVUPS       2112(DI), X0
@@ -10666,22 +10831,26 @@ loop1:
 	VBROADCASTSS vectorWords<>+140(SB), Y12
 	VBROADCASTSS vectorWords<>+140(SB), Y13
 	VBROADCASTSS vectorWords<>+140(SB), Y14
-	VMAXPS       (SI), Y11, Y11
-	VMAXPS       32(SI), Y12, Y12
+	VMOVUPS      (SI), Y0
+	VMAXPS       Y11, Y0, Y11
+	VMOVUPS      32(SI), Y0
+	VMAXPS       Y12, Y0, Y12
 	MOVL         $+1, CX
 	VMOVUPS      vectorWideVectors<>+156(SB), Y15
 	VMASKMOVPS   64(SI), Y15, Y0
-	VMAXPS       Y0, Y13, Y1
+	VMAXPS       Y13, Y0, Y1
 	VBLENDVPS    Y15, Y1, Y13, Y13
 	VMAXPS       Y13, Y11, Y11
 	VMAXPS       Y14, Y12, Y12
 	VMAXPS       Y12, Y11, Y11
+	VPERMILPS    $+14, Y11, Y0
+	VMAXPS       Y0, Y11, Y11
+	VPERMILPS    $+1, Y11, Y0
+	VMAXPS       Y0, Y11, Y11
 	VEXTRACTF128 $+1, Y11, X0
 	VMAXPS       X0, X11, X11
-	VPERMILPS    $+14, X11, X0
-	VMAXPS       X0, X11, X11
-	VPERMILPS    $+1, X11, X0
-	VMAXPS       X0, X11, X11
+	VPXOR        X0, X0, X0
+	VADDPS       X0, X11, X11
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 2048(DI)
 	MOVQ         24(DI), R8
@@ -10698,7 +10867,7 @@ loop1:
 	VCVTDQ2PS    Y1, Y1
 	VMOVUPS      vectorVectors<>+1344(SB), Y2
 	VBLENDVPS    Y0, Y1, Y2, Y0
-	VMINPS       Y0, Y11, Y11
+	VMINPS       Y11, Y0, Y11
 	VMOVUPS      32(SI), Y0
 	VCMPPS       $+0, 2048(DI), Y0, Y0
 	MOVL         $+8, AX
@@ -10708,7 +10877,7 @@ loop1:
 	VCVTDQ2PS    Y1, Y1
 	VMOVUPS      vectorVectors<>+1344(SB), Y2
 	VBLENDVPS    Y0, Y1, Y2, Y0
-	VMINPS       Y0, Y12, Y12
+	VMINPS       Y12, Y0, Y12
 	MOVL         $+1, CX
 	VMOVUPS      vectorWideVectors<>+156(SB), Y15
 	VMASKMOVPS   64(SI), Y15, Y0
@@ -10720,17 +10889,19 @@ loop1:
 	VCVTDQ2PS    Y1, Y1
 	VMOVUPS      vectorVectors<>+1344(SB), Y2
 	VBLENDVPS    Y0, Y1, Y2, Y0
-	VMINPS       Y0, Y13, Y1
+	VMINPS       Y13, Y0, Y1
 	VBLENDVPS    Y15, Y1, Y13, Y13
 	VMINPS       Y13, Y11, Y11
 	VMINPS       Y14, Y12, Y12
 	VMINPS       Y12, Y11, Y11
+	VPERMILPS    $+14, Y11, Y0
+	VMINPS       Y0, Y11, Y11
+	VPERMILPS    $+1, Y11, Y0
+	VMINPS       Y0, Y11, Y11
 	VEXTRACTF128 $+1, Y11, X0
 	VMINPS       X0, X11, X11
-	VPERMILPS    $+14, X11, X0
-	VMINPS       X0, X11, X11
-	VPERMILPS    $+1, X11, X0
-	VMINPS       X0, X11, X11
+	VPXOR        X0, X0, X0
+	VADDPS       X0, X11, X11
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 2112(DI)
 	VMOVUPS      2112(DI), X0
@@ -10894,29 +11065,31 @@ loop1:
 	LEAQ           (AX)(R8*4), SI
 	VBROADCASTSS   vectorWords<>+140(SB), Z30
 	VBROADCASTSS   vectorWords<>+140(SB), Z31
-	VMAXPS         (SI), Z30, Z30
+	VMOVUPS        (SI), Z0
+	VMAXPS         Z30, Z0, Z30
 	MOVL           $+1, CX
 	MOVL           $+1, AX
 	KMOVW          AX, K7
 	VMOVUPS.Z      64(SI), K7, Z0
-	VMAXPS         Z0, Z31, K7, Z31
+	VMAXPS         Z31, Z0, K7, Z31
 	VMAXPS         Z31, Z30, Z30
+	VPERMILPS      $+14, Z30, Z0
+	VMAXPS         Z0, Z30, Z30
+	VPERMILPS      $+1, Z30, Z0
+	VMAXPS         Z0, Z30, Z30
 	VEXTRACTF64X4  $+1, Z30, Y0
 	VMAXPS         Y0, Y30, Y30
 	VEXTRACTF32X4  $+1, Y30, X0
 	VMAXPS         X0, X30, X30
-	VPERMILPS      $+14, X30, X0
-	VMAXPS         X0, X30, X30
-	VPERMILPS      $+1, X30, X0
-	VMAXPS         X0, X30, X30
+	VPXORD         X0, X0, X0
+	VADDPS         X0, X30, X30
 	VBROADCASTSS   X30, Z30
 	VMOVUPS        Z30, 2048(DI)
 	MOVQ           24(DI), R8
 	IMULQ          $+17, R8
 	MOVQ           logits+8(FP), AX
 	LEAQ           (AX)(R8*4), SI
-	VPXORD         Z30, Z30, Z30
-	VPXORD         Z31, Z31, Z31
+	VPXORD         Z29, Z29, Z29
 	VMOVUPS        (SI), Z0
 	VSUBPS         2048(DI), Z0, Z0
 	VPBROADCASTD   vectorWords<>+12(SB), Z1
@@ -10945,7 +11118,7 @@ loop1:
 	VPADDD.BCST    vectorWords<>+60(SB), Z1, Z1
 	VPSLLD         $+23, Z1, Z1
 	VMULPS         Z1, Z0, Z0
-	VADDPS         Z0, Z30, Z30
+	VMOVUPS        Z0, Z30
 	MOVL           $+1, CX
 	MOVL           $+1, AX
 	KMOVW          AX, K7
@@ -10977,18 +11150,24 @@ loop1:
 	VPADDD.BCST    vectorWords<>+60(SB), Z1, Z1
 	VPSLLD         $+23, Z1, Z1
 	VMULPS         Z1, Z0, Z0
-	VADDPS         Z0, Z31, K7, Z31
-	VADDPS         Z31, Z30, Z30
-	VEXTRACTF64X4  $+1, Z30, Y0
-	VADDPS         Y0, Y30, Y30
-	VEXTRACTF32X4  $+1, Y30, X0
-	VADDPS         X0, X30, X30
-	VPERMILPS      $+14, X30, X0
-	VADDPS         X0, X30, X30
-	VPERMILPS      $+1, X30, X0
-	VADDPS         X0, X30, X30
-	VBROADCASTSS   X30, Z30
-	VMOVUPS        Z30, 2112(DI)
+	VMOVUPS.Z      Z0, K7, Z1
+	VMOVUPS        Z1, Z31
+	VUNPCKLPS      Z31, Z30, Z0
+	VADDPS         Z0, Z29, Z29
+	VPERMILPS      $+14, Z0, Z1
+	VADDPS         Z1, Z29, Z29
+	VUNPCKHPS      Z31, Z30, Z0
+	VADDPS         Z0, Z29, Z29
+	VPERMILPS      $+14, Z0, Z1
+	VADDPS         Z1, Z29, Z29
+	VPERMILPS      $+1, Z29, Z0
+	VADDPS         Z0, Z29, Z29
+	VEXTRACTF64X4  $+1, Z29, Y0
+	VADDPS         Y0, Y29, Y29
+	VEXTRACTF32X4  $+1, Y29, X0
+	VADDPS         X0, X29, X29
+	VBROADCASTSS   X29, Z29
+	VMOVUPS        Z29, 2112(DI)
 	MOVQ           $+0, R8
 	MOVQ           24(DI), R9
 	MOVQ           labels+24(FP), AX
@@ -11128,31 +11307,32 @@ loop1:
 	VBROADCASTSS vectorWords<>+140(SB), Y12
 	VBROADCASTSS vectorWords<>+140(SB), Y13
 	VBROADCASTSS vectorWords<>+140(SB), Y14
-	VMAXPS       (SI), Y11, Y11
-	VMAXPS       32(SI), Y12, Y12
+	VMOVUPS      (SI), Y0
+	VMAXPS       Y11, Y0, Y11
+	VMOVUPS      32(SI), Y0
+	VMAXPS       Y12, Y0, Y12
 	MOVL         $+1, CX
 	VMOVUPS      vectorWideVectors<>+156(SB), Y15
 	VMASKMOVPS   64(SI), Y15, Y0
-	VMAXPS       Y0, Y13, Y1
+	VMAXPS       Y13, Y0, Y1
 	VBLENDVPS    Y15, Y1, Y13, Y13
 	VMAXPS       Y13, Y11, Y11
 	VMAXPS       Y14, Y12, Y12
 	VMAXPS       Y12, Y11, Y11
+	VPERMILPS    $+14, Y11, Y0
+	VMAXPS       Y0, Y11, Y11
+	VPERMILPS    $+1, Y11, Y0
+	VMAXPS       Y0, Y11, Y11
 	VEXTRACTF128 $+1, Y11, X0
 	VMAXPS       X0, X11, X11
-	VPERMILPS    $+14, X11, X0
-	VMAXPS       X0, X11, X11
-	VPERMILPS    $+1, X11, X0
-	VMAXPS       X0, X11, X11
+	VPXOR        X0, X0, X0
+	VADDPS       X0, X11, X11
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 2048(DI)
 	MOVQ         24(DI), R8
 	IMULQ        $+17, R8
 	MOVQ         logits+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	VPXOR        Y11, Y11, Y11
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y13, Y13, Y13
 	VPXOR        Y14, Y14, Y14
 	VMOVUPS      (SI), Y0
 	VSUBPS       2048(DI), Y0, Y0
@@ -11182,7 +11362,7 @@ loop1:
 	VPADDD       vectorVectors<>+480(SB), Y1, Y1
 	VPSLLD       $+23, Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VADDPS       Y0, Y11, Y11
+	VMOVUPS      Y0, 2176(DI)
 	VMOVUPS      32(SI), Y0
 	VSUBPS       2048(DI), Y0, Y0
 	VMOVUPS      vectorVectors<>+96(SB), Y1
@@ -11211,7 +11391,7 @@ loop1:
 	VPADDD       vectorVectors<>+480(SB), Y1, Y1
 	VPSLLD       $+23, Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VADDPS       Y0, Y12, Y12
+	VMOVUPS      Y0, 2240(DI)
 	MOVL         $+1, CX
 	VMOVUPS      vectorWideVectors<>+156(SB), Y15
 	VMASKMOVPS   64(SI), Y15, Y0
@@ -11242,19 +11422,33 @@ loop1:
 	VPADDD       vectorVectors<>+480(SB), Y1, Y1
 	VPSLLD       $+23, Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VADDPS       Y0, Y13, Y1
-	VBLENDVPS    Y15, Y1, Y13, Y13
-	VADDPS       Y13, Y11, Y11
-	VADDPS       Y14, Y12, Y12
-	VADDPS       Y12, Y11, Y11
-	VEXTRACTF128 $+1, Y11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+14, X11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+1, X11, X0
-	VADDPS       X0, X11, X11
-	VBROADCASTSS X11, Y11
-	VMOVUPS      Y11, 2112(DI)
+	VANDPS       Y15, Y0, Y4
+	VMOVUPS      Y4, 2304(DI)
+	VPXOR        Y3, Y3, Y3
+	VMOVUPS      2176(DI), Y0
+	VUNPCKLPS    2240(DI), Y0, Y0
+	VMOVUPS      2304(DI), Y1
+	VUNPCKLPS    Y3, Y1, Y1
+	VUNPCKLPD    Y1, Y0, Y2
+	VADDPS       Y2, Y14, Y14
+	VUNPCKHPD    Y1, Y0, Y0
+	VADDPS       Y0, Y14, Y14
+	VMOVUPS      2176(DI), Y0
+	VUNPCKHPS    2240(DI), Y0, Y0
+	VMOVUPS      2304(DI), Y1
+	VUNPCKHPS    Y3, Y1, Y1
+	VUNPCKLPD    Y1, Y0, Y2
+	VADDPS       Y2, Y14, Y14
+	VUNPCKHPD    Y1, Y0, Y0
+	VADDPS       Y0, Y14, Y14
+	VPERMILPS    $+14, Y14, Y0
+	VADDPS       Y0, Y14, Y14
+	VPERMILPS    $+1, Y14, Y0
+	VADDPS       Y0, Y14, Y14
+	VEXTRACTF128 $+1, Y14, X0
+	VADDPS       X0, X14, X14
+	VBROADCASTSS X14, Y14
+	VMOVUPS      Y14, 2112(DI)
 	MOVQ         $+0, R8
 	MOVQ         24(DI), R9
 	MOVQ         labels+24(FP), AX
@@ -11562,48 +11756,70 @@ loop1:
 	MOVQ          dy+16(FP), AX
 	LEAQ          (AX)(R8*4), R12
 	MOVQ          gamma+24(FP), R13
-	VPXORD        Z30, Z30, Z30
-	VPXORD        Z31, Z31, Z31
 	VPXORD        Z28, Z28, Z28
-	VPXORD        Z29, Z29, Z29
-	VADDPS        (SI), Z30, Z30
+	VPXORD        Z24, Z24, Z24
+	VMOVUPS       (SI), Z0
+	VMOVUPS       Z0, Z29
 	VMOVUPS       (R12), Z0
 	VMULPS        (R13), Z0, Z0
-	VADDPS        Z0, Z28, Z28
-	VADDPS        64(SI), Z31, Z31
+	VMOVUPS       Z0, Z25
+	VMOVUPS       64(SI), Z0
+	VMOVUPS       Z0, Z30
 	VMOVUPS       64(R12), Z0
 	VMULPS        64(R13), Z0, Z0
-	VADDPS        Z0, Z29, Z29
-	VADDPS        128(SI), Z30, Z30
+	VMOVUPS       Z0, Z26
+	VMOVUPS       128(SI), Z0
+	VMOVUPS       Z0, Z31
 	VMOVUPS       128(R12), Z0
 	VMULPS        128(R13), Z0, Z0
-	VADDPS        Z0, Z28, Z28
-	VADDPS        192(SI), Z31, Z31
+	VMOVUPS       Z0, Z27
+	VMOVUPS       192(SI), Z0
+	VUNPCKLPS     Z30, Z29, Z1
+	VUNPCKLPS     Z0, Z31, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z28, Z28
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z28, Z28
+	VUNPCKHPS     Z30, Z29, Z1
+	VUNPCKHPS     Z0, Z31, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z28, Z28
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z28, Z28
 	VMOVUPS       192(R12), Z0
 	VMULPS        192(R13), Z0, Z0
-	VADDPS        Z0, Z29, Z29
-	VADDPS        Z31, Z30, Z30
-	VEXTRACTF64X4 $+1, Z30, Y0
-	VADDPS        Y0, Y30, Y30
-	VEXTRACTF32X4 $+1, Y30, X0
-	VADDPS        X0, X30, X30
-	VPERMILPS     $+14, X30, X0
-	VADDPS        X0, X30, X30
-	VPERMILPS     $+1, X30, X0
-	VADDPS        X0, X30, X30
-	VBROADCASTSS  X30, Z30
-	VMOVUPS       Z30, 2048(DI)
-	VADDPS        Z29, Z28, Z28
+	VUNPCKLPS     Z26, Z25, Z1
+	VUNPCKLPS     Z0, Z27, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z24, Z24
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z24, Z24
+	VUNPCKHPS     Z26, Z25, Z1
+	VUNPCKHPS     Z0, Z27, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z24, Z24
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z24, Z24
+	VPERMILPS     $+14, Z28, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+1, Z28, Z0
+	VADDPS        Z0, Z28, Z28
 	VEXTRACTF64X4 $+1, Z28, Y0
 	VADDPS        Y0, Y28, Y28
 	VEXTRACTF32X4 $+1, Y28, X0
 	VADDPS        X0, X28, X28
-	VPERMILPS     $+14, X28, X0
-	VADDPS        X0, X28, X28
-	VPERMILPS     $+1, X28, X0
-	VADDPS        X0, X28, X28
 	VBROADCASTSS  X28, Z28
-	VMOVUPS       Z28, 2112(DI)
+	VMOVUPS       Z28, 2048(DI)
+	VPERMILPS     $+14, Z24, Z0
+	VADDPS        Z0, Z24, Z24
+	VPERMILPS     $+1, Z24, Z0
+	VADDPS        Z0, Z24, Z24
+	VEXTRACTF64X4 $+1, Z24, Y0
+	VADDPS        Y0, Y24, Y24
+	VEXTRACTF32X4 $+1, Y24, X0
+	VADDPS        X0, X24, X24
+	VBROADCASTSS  X24, Z24
+	VMOVUPS       Z24, 2112(DI)
 	VMOVUPS       2048(DI), X0
 	VMULPS.BCST   vectorWords<>+144(SB), X0, X0
 	VBROADCASTSS  X0, Z1
@@ -11616,35 +11832,44 @@ loop1:
 	SHLQ          $+6, R8
 	MOVQ          x+8(FP), AX
 	LEAQ          (AX)(R8*4), SI
-	VPXORD        Z30, Z30, Z30
-	VPXORD        Z31, Z31, Z31
+	VPXORD        Z28, Z28, Z28
 	VMOVUPS       (SI), Z0
 	VSUBPS        2176(DI), Z0, Z0
 	VMULPS        Z0, Z0, Z0
-	VADDPS        Z0, Z30, Z30
+	VMOVUPS       Z0, Z29
 	VMOVUPS       64(SI), Z0
 	VSUBPS        2176(DI), Z0, Z0
 	VMULPS        Z0, Z0, Z0
-	VADDPS        Z0, Z31, Z31
+	VMOVUPS       Z0, Z30
 	VMOVUPS       128(SI), Z0
 	VSUBPS        2176(DI), Z0, Z0
 	VMULPS        Z0, Z0, Z0
-	VADDPS        Z0, Z30, Z30
+	VMOVUPS       Z0, Z31
 	VMOVUPS       192(SI), Z0
 	VSUBPS        2176(DI), Z0, Z0
 	VMULPS        Z0, Z0, Z0
-	VADDPS        Z0, Z31, Z31
-	VADDPS        Z31, Z30, Z30
-	VEXTRACTF64X4 $+1, Z30, Y0
-	VADDPS        Y0, Y30, Y30
-	VEXTRACTF32X4 $+1, Y30, X0
-	VADDPS        X0, X30, X30
-	VPERMILPS     $+14, X30, X0
-	VADDPS        X0, X30, X30
-	VPERMILPS     $+1, X30, X0
-	VADDPS        X0, X30, X30
-	VBROADCASTSS  X30, Z30
-	VMOVUPS       Z30, 2304(DI)
+	VUNPCKLPS     Z30, Z29, Z1
+	VUNPCKLPS     Z0, Z31, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z28, Z28
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z28, Z28
+	VUNPCKHPS     Z30, Z29, Z1
+	VUNPCKHPS     Z0, Z31, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z28, Z28
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z28, Z28
+	VPERMILPS     $+14, Z28, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+1, Z28, Z0
+	VADDPS        Z0, Z28, Z28
+	VEXTRACTF64X4 $+1, Z28, Y0
+	VADDPS        Y0, Y28, Y28
+	VEXTRACTF32X4 $+1, Y28, X0
+	VADDPS        X0, X28, X28
+	VBROADCASTSS  X28, Z28
+	VMOVUPS       Z28, 2304(DI)
 	VMOVUPS       2304(DI), X0
 	VMULPS.BCST   vectorWords<>+144(SB), X0, X0
 	VADDPS.BCST   vectorWords<>+148(SB), X0, X0
@@ -11662,47 +11887,56 @@ loop1:
 	SHLQ          $+6, R8
 	MOVQ          x+8(FP), AX
 	LEAQ          (AX)(R8*4), R13
-	VPXORD        Z30, Z30, Z30
-	VPXORD        Z31, Z31, Z31
+	VPXORD        Z28, Z28, Z28
 	VMOVUPS       (SI), Z0
 	VMULPS        (R12), Z0, Z0
 	VMOVUPS       (R13), Z1
 	VSUBPS        2176(DI), Z1, Z1
 	VMULPS        2368(DI), Z1, Z1
 	VMULPS        Z1, Z0, Z0
-	VADDPS        Z0, Z30, Z30
+	VMOVUPS       Z0, Z29
 	VMOVUPS       64(SI), Z0
 	VMULPS        64(R12), Z0, Z0
 	VMOVUPS       64(R13), Z1
 	VSUBPS        2176(DI), Z1, Z1
 	VMULPS        2368(DI), Z1, Z1
 	VMULPS        Z1, Z0, Z0
-	VADDPS        Z0, Z31, Z31
+	VMOVUPS       Z0, Z30
 	VMOVUPS       128(SI), Z0
 	VMULPS        128(R12), Z0, Z0
 	VMOVUPS       128(R13), Z1
 	VSUBPS        2176(DI), Z1, Z1
 	VMULPS        2368(DI), Z1, Z1
 	VMULPS        Z1, Z0, Z0
-	VADDPS        Z0, Z30, Z30
+	VMOVUPS       Z0, Z31
 	VMOVUPS       192(SI), Z0
 	VMULPS        192(R12), Z0, Z0
 	VMOVUPS       192(R13), Z1
 	VSUBPS        2176(DI), Z1, Z1
 	VMULPS        2368(DI), Z1, Z1
 	VMULPS        Z1, Z0, Z0
-	VADDPS        Z0, Z31, Z31
-	VADDPS        Z31, Z30, Z30
-	VEXTRACTF64X4 $+1, Z30, Y0
-	VADDPS        Y0, Y30, Y30
-	VEXTRACTF32X4 $+1, Y30, X0
-	VADDPS        X0, X30, X30
-	VPERMILPS     $+14, X30, X0
-	VADDPS        X0, X30, X30
-	VPERMILPS     $+1, X30, X0
-	VADDPS        X0, X30, X30
-	VBROADCASTSS  X30, Z30
-	VMOVUPS       Z30, 2432(DI)
+	VUNPCKLPS     Z30, Z29, Z1
+	VUNPCKLPS     Z0, Z31, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z28, Z28
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z28, Z28
+	VUNPCKHPS     Z30, Z29, Z1
+	VUNPCKHPS     Z0, Z31, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z28, Z28
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z28, Z28
+	VPERMILPS     $+14, Z28, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+1, Z28, Z0
+	VADDPS        Z0, Z28, Z28
+	VEXTRACTF64X4 $+1, Z28, Y0
+	VADDPS        Y0, Y28, Y28
+	VEXTRACTF32X4 $+1, Y28, X0
+	VADDPS        X0, X28, X28
+	VBROADCASTSS  X28, Z28
+	VMOVUPS       Z28, 2432(DI)
 	VMOVUPS       2432(DI), X0
 	VMULPS.BCST   vectorWords<>+144(SB), X0, X0
 	VBROADCASTSS  X0, Z1
@@ -11795,68 +12029,128 @@ loop1:
 	MOVQ         dy+16(FP), AX
 	LEAQ         (AX)(R8*4), R12
 	MOVQ         gamma+24(FP), R13
-	VPXOR        Y11, Y11, Y11
-	VPXOR        Y12, Y12, Y12
 	VPXOR        Y13, Y13, Y13
 	VPXOR        Y14, Y14, Y14
-	VPXOR        Y7, Y7, Y7
-	VPXOR        Y8, Y8, Y8
-	VPXOR        Y9, Y9, Y9
-	VPXOR        Y10, Y10, Y10
-	VADDPS       (SI), Y11, Y11
+	VPXOR        Y11, Y11, Y11
+	VPXOR        Y12, Y12, Y12
+	VMOVUPS      (SI), Y0
+	VMOVUPS      Y0, 2176(DI)
 	VMOVUPS      (R12), Y0
 	VMULPS       (R13), Y0, Y0
-	VADDPS       Y0, Y7, Y7
-	VADDPS       32(SI), Y12, Y12
+	VMOVUPS      Y0, 2368(DI)
+	VMOVUPS      32(SI), Y0
+	VMOVUPS      Y0, 2240(DI)
 	VMOVUPS      32(R12), Y0
 	VMULPS       32(R13), Y0, Y0
-	VADDPS       Y0, Y8, Y8
-	VADDPS       64(SI), Y13, Y13
+	VMOVUPS      Y0, 2432(DI)
+	VMOVUPS      64(SI), Y0
+	VMOVUPS      Y0, 2304(DI)
 	VMOVUPS      64(R12), Y0
 	VMULPS       64(R13), Y0, Y0
-	VADDPS       Y0, Y9, Y9
-	VADDPS       96(SI), Y14, Y14
+	VMOVUPS      Y0, 2496(DI)
+	VMOVUPS      96(SI), Y0
+	VMOVUPS      2176(DI), Y1
+	VUNPCKLPS    2240(DI), Y1, Y1
+	VMOVUPS      2304(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
+	VMOVUPS      2176(DI), Y1
+	VUNPCKHPS    2240(DI), Y1, Y1
+	VMOVUPS      2304(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
 	VMOVUPS      96(R12), Y0
 	VMULPS       96(R13), Y0, Y0
-	VADDPS       Y0, Y10, Y10
-	VADDPS       128(SI), Y11, Y11
+	VMOVUPS      2368(DI), Y1
+	VUNPCKLPS    2432(DI), Y1, Y1
+	VMOVUPS      2496(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y11, Y11
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y11, Y11
+	VMOVUPS      2368(DI), Y1
+	VUNPCKHPS    2432(DI), Y1, Y1
+	VMOVUPS      2496(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y11, Y11
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y11, Y11
+	VMOVUPS      128(SI), Y0
+	VMOVUPS      Y0, 2176(DI)
 	VMOVUPS      128(R12), Y0
 	VMULPS       128(R13), Y0, Y0
-	VADDPS       Y0, Y7, Y7
-	VADDPS       160(SI), Y12, Y12
+	VMOVUPS      Y0, 2368(DI)
+	VMOVUPS      160(SI), Y0
+	VMOVUPS      Y0, 2240(DI)
 	VMOVUPS      160(R12), Y0
 	VMULPS       160(R13), Y0, Y0
-	VADDPS       Y0, Y8, Y8
-	VADDPS       192(SI), Y13, Y13
+	VMOVUPS      Y0, 2432(DI)
+	VMOVUPS      192(SI), Y0
+	VMOVUPS      Y0, 2304(DI)
 	VMOVUPS      192(R12), Y0
 	VMULPS       192(R13), Y0, Y0
-	VADDPS       Y0, Y9, Y9
-	VADDPS       224(SI), Y14, Y14
+	VMOVUPS      Y0, 2496(DI)
+	VMOVUPS      224(SI), Y0
+	VMOVUPS      2176(DI), Y1
+	VUNPCKLPS    2240(DI), Y1, Y1
+	VMOVUPS      2304(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      2176(DI), Y1
+	VUNPCKHPS    2240(DI), Y1, Y1
+	VMOVUPS      2304(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
 	VMOVUPS      224(R12), Y0
 	VMULPS       224(R13), Y0, Y0
-	VADDPS       Y0, Y10, Y10
-	VADDPS       Y13, Y11, Y11
-	VADDPS       Y14, Y12, Y12
+	VMOVUPS      2368(DI), Y1
+	VUNPCKLPS    2432(DI), Y1, Y1
+	VMOVUPS      2496(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y12, Y12
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y12, Y12
+	VMOVUPS      2368(DI), Y1
+	VUNPCKHPS    2432(DI), Y1, Y1
+	VMOVUPS      2496(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y12, Y12
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y12, Y12
+	VADDPS       Y14, Y13, Y13
+	VPERMILPS    $+14, Y13, Y0
+	VADDPS       Y0, Y13, Y13
+	VPERMILPS    $+1, Y13, Y0
+	VADDPS       Y0, Y13, Y13
+	VEXTRACTF128 $+1, Y13, X0
+	VADDPS       X0, X13, X13
+	VBROADCASTSS X13, Y13
+	VMOVUPS      Y13, 2048(DI)
 	VADDPS       Y12, Y11, Y11
+	VPERMILPS    $+14, Y11, Y0
+	VADDPS       Y0, Y11, Y11
+	VPERMILPS    $+1, Y11, Y0
+	VADDPS       Y0, Y11, Y11
 	VEXTRACTF128 $+1, Y11, X0
 	VADDPS       X0, X11, X11
-	VPERMILPS    $+14, X11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+1, X11, X0
-	VADDPS       X0, X11, X11
 	VBROADCASTSS X11, Y11
-	VMOVUPS      Y11, 2048(DI)
-	VADDPS       Y9, Y7, Y7
-	VADDPS       Y10, Y8, Y8
-	VADDPS       Y8, Y7, Y7
-	VEXTRACTF128 $+1, Y7, X0
-	VADDPS       X0, X7, X7
-	VPERMILPS    $+14, X7, X0
-	VADDPS       X0, X7, X7
-	VPERMILPS    $+1, X7, X0
-	VADDPS       X0, X7, X7
-	VBROADCASTSS X7, Y7
-	VMOVUPS      Y7, 2112(DI)
+	VMOVUPS      Y11, 2112(DI)
 	VMOVUPS      2048(DI), X0
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
@@ -11869,53 +12163,79 @@ loop1:
 	SHLQ         $+6, R8
 	MOVQ         x+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	VPXOR        Y11, Y11, Y11
-	VPXOR        Y12, Y12, Y12
 	VPXOR        Y13, Y13, Y13
 	VPXOR        Y14, Y14, Y14
 	VMOVUPS      (SI), Y0
 	VSUBPS       2176(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y11, Y11
+	VMOVUPS      Y0, 2368(DI)
 	VMOVUPS      32(SI), Y0
 	VSUBPS       2176(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y12, Y12
+	VMOVUPS      Y0, 2432(DI)
 	VMOVUPS      64(SI), Y0
 	VSUBPS       2176(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y13, Y13
+	VMOVUPS      Y0, 2496(DI)
 	VMOVUPS      96(SI), Y0
 	VSUBPS       2176(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y14, Y14
+	VMOVUPS      2368(DI), Y1
+	VUNPCKLPS    2432(DI), Y1, Y1
+	VMOVUPS      2496(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
+	VMOVUPS      2368(DI), Y1
+	VUNPCKHPS    2432(DI), Y1, Y1
+	VMOVUPS      2496(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
 	VMOVUPS      128(SI), Y0
 	VSUBPS       2176(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y11, Y11
+	VMOVUPS      Y0, 2368(DI)
 	VMOVUPS      160(SI), Y0
 	VSUBPS       2176(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y12, Y12
+	VMOVUPS      Y0, 2432(DI)
 	VMOVUPS      192(SI), Y0
 	VSUBPS       2176(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y13, Y13
+	VMOVUPS      Y0, 2496(DI)
 	VMOVUPS      224(SI), Y0
 	VSUBPS       2176(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y14, Y14
-	VADDPS       Y13, Y11, Y11
-	VADDPS       Y14, Y12, Y12
-	VADDPS       Y12, Y11, Y11
-	VEXTRACTF128 $+1, Y11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+14, X11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+1, X11, X0
-	VADDPS       X0, X11, X11
-	VBROADCASTSS X11, Y11
-	VMOVUPS      Y11, 2304(DI)
+	VMOVUPS      2368(DI), Y1
+	VUNPCKLPS    2432(DI), Y1, Y1
+	VMOVUPS      2496(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      2368(DI), Y1
+	VUNPCKHPS    2432(DI), Y1, Y1
+	VMOVUPS      2496(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VADDPS       Y14, Y13, Y13
+	VPERMILPS    $+14, Y13, Y0
+	VADDPS       Y0, Y13, Y13
+	VPERMILPS    $+1, Y13, Y0
+	VADDPS       Y0, Y13, Y13
+	VEXTRACTF128 $+1, Y13, X0
+	VADDPS       X0, X13, X13
+	VBROADCASTSS X13, Y13
+	VMOVUPS      Y13, 2304(DI)
 	VMOVUPS      2304(DI), X0
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VADDPS       vectorVectors<>+1312(SB), X0, X0
@@ -11933,8 +12253,6 @@ loop1:
 	SHLQ         $+6, R8
 	MOVQ         x+8(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y11, Y11, Y11
-	VPXOR        Y12, Y12, Y12
 	VPXOR        Y13, Y13, Y13
 	VPXOR        Y14, Y14, Y14
 	VMOVUPS      (SI), Y0
@@ -11943,67 +12261,95 @@ loop1:
 	VSUBPS       2176(DI), Y1, Y1
 	VMULPS       2368(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VADDPS       Y0, Y11, Y11
+	VMOVUPS      Y0, 2496(DI)
 	VMOVUPS      32(SI), Y0
 	VMULPS       32(R12), Y0, Y0
 	VMOVUPS      32(R13), Y1
 	VSUBPS       2176(DI), Y1, Y1
 	VMULPS       2368(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VADDPS       Y0, Y12, Y12
+	VMOVUPS      Y0, 2560(DI)
 	VMOVUPS      64(SI), Y0
 	VMULPS       64(R12), Y0, Y0
 	VMOVUPS      64(R13), Y1
 	VSUBPS       2176(DI), Y1, Y1
 	VMULPS       2368(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VADDPS       Y0, Y13, Y13
+	VMOVUPS      Y0, 2624(DI)
 	VMOVUPS      96(SI), Y0
 	VMULPS       96(R12), Y0, Y0
 	VMOVUPS      96(R13), Y1
 	VSUBPS       2176(DI), Y1, Y1
 	VMULPS       2368(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VADDPS       Y0, Y14, Y14
+	VMOVUPS      2496(DI), Y1
+	VUNPCKLPS    2560(DI), Y1, Y1
+	VMOVUPS      2624(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
+	VMOVUPS      2496(DI), Y1
+	VUNPCKHPS    2560(DI), Y1, Y1
+	VMOVUPS      2624(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
 	VMOVUPS      128(SI), Y0
 	VMULPS       128(R12), Y0, Y0
 	VMOVUPS      128(R13), Y1
 	VSUBPS       2176(DI), Y1, Y1
 	VMULPS       2368(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VADDPS       Y0, Y11, Y11
+	VMOVUPS      Y0, 2496(DI)
 	VMOVUPS      160(SI), Y0
 	VMULPS       160(R12), Y0, Y0
 	VMOVUPS      160(R13), Y1
 	VSUBPS       2176(DI), Y1, Y1
 	VMULPS       2368(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VADDPS       Y0, Y12, Y12
+	VMOVUPS      Y0, 2560(DI)
 	VMOVUPS      192(SI), Y0
 	VMULPS       192(R12), Y0, Y0
 	VMOVUPS      192(R13), Y1
 	VSUBPS       2176(DI), Y1, Y1
 	VMULPS       2368(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VADDPS       Y0, Y13, Y13
+	VMOVUPS      Y0, 2624(DI)
 	VMOVUPS      224(SI), Y0
 	VMULPS       224(R12), Y0, Y0
 	VMOVUPS      224(R13), Y1
 	VSUBPS       2176(DI), Y1, Y1
 	VMULPS       2368(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VADDPS       Y0, Y14, Y14
-	VADDPS       Y13, Y11, Y11
-	VADDPS       Y14, Y12, Y12
-	VADDPS       Y12, Y11, Y11
-	VEXTRACTF128 $+1, Y11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+14, X11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+1, X11, X0
-	VADDPS       X0, X11, X11
-	VBROADCASTSS X11, Y11
-	VMOVUPS      Y11, 2432(DI)
+	VMOVUPS      2496(DI), Y1
+	VUNPCKLPS    2560(DI), Y1, Y1
+	VMOVUPS      2624(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      2496(DI), Y1
+	VUNPCKHPS    2560(DI), Y1, Y1
+	VMOVUPS      2624(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VADDPS       Y14, Y13, Y13
+	VPERMILPS    $+14, Y13, Y0
+	VADDPS       Y0, Y13, Y13
+	VPERMILPS    $+1, Y13, Y0
+	VADDPS       Y0, Y13, Y13
+	VEXTRACTF128 $+1, Y13, X0
+	VADDPS       X0, X13, X13
+	VBROADCASTSS X13, Y13
+	VMOVUPS      Y13, 2432(DI)
 	VMOVUPS      2432(DI), X0
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
@@ -12157,35 +12503,48 @@ loop1:
 	SHLQ          $+6, R8
 	MOVQ          dy+48(FP), AX
 	LEAQ          (AX)(R8*4), R13
-	VPXORD        Z30, Z30, Z30
-	VPXORD        Z31, Z31, Z31
-	VADDPS        (SI), Z30, Z30
+	VPXORD        Z28, Z28, Z28
+	VMOVUPS       (SI), Z0
+	VMOVUPS       Z0, Z29
 	VMOVUPS       (R12), Z0
 	VADDPS        (R13), Z0, Z0
 	VMOVUPS       Z0, (R12)
-	VADDPS        64(SI), Z31, Z31
+	VMOVUPS       64(SI), Z0
+	VMOVUPS       Z0, Z30
 	VMOVUPS       64(R12), Z0
 	VADDPS        64(R13), Z0, Z0
 	VMOVUPS       Z0, 64(R12)
-	VADDPS        128(SI), Z30, Z30
+	VMOVUPS       128(SI), Z0
+	VMOVUPS       Z0, Z31
 	VMOVUPS       128(R12), Z0
 	VADDPS        128(R13), Z0, Z0
 	VMOVUPS       Z0, 128(R12)
-	VADDPS        192(SI), Z31, Z31
+	VMOVUPS       192(SI), Z0
+	VUNPCKLPS     Z30, Z29, Z1
+	VUNPCKLPS     Z0, Z31, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z28, Z28
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z28, Z28
+	VUNPCKHPS     Z30, Z29, Z1
+	VUNPCKHPS     Z0, Z31, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z28, Z28
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z28, Z28
 	VMOVUPS       192(R12), Z0
 	VADDPS        192(R13), Z0, Z0
 	VMOVUPS       Z0, 192(R12)
-	VADDPS        Z31, Z30, Z30
-	VEXTRACTF64X4 $+1, Z30, Y0
-	VADDPS        Y0, Y30, Y30
-	VEXTRACTF32X4 $+1, Y30, X0
-	VADDPS        X0, X30, X30
-	VPERMILPS     $+14, X30, X0
-	VADDPS        X0, X30, X30
-	VPERMILPS     $+1, X30, X0
-	VADDPS        X0, X30, X30
-	VBROADCASTSS  X30, Z30
-	VMOVUPS       Z30, 2048(DI)
+	VPERMILPS     $+14, Z28, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+1, Z28, Z0
+	VADDPS        Z0, Z28, Z28
+	VEXTRACTF64X4 $+1, Z28, Y0
+	VADDPS        Y0, Y28, Y28
+	VEXTRACTF32X4 $+1, Y28, X0
+	VADDPS        X0, X28, X28
+	VBROADCASTSS  X28, Z28
+	VMOVUPS       Z28, 2048(DI)
 	VMOVUPS       2048(DI), X0
 	VMULPS.BCST   vectorWords<>+144(SB), X0, X0
 	VBROADCASTSS  X0, Z1
@@ -12194,35 +12553,44 @@ loop1:
 	SHLQ          $+6, R8
 	MOVQ          x+40(FP), AX
 	LEAQ          (AX)(R8*4), SI
-	VPXORD        Z30, Z30, Z30
-	VPXORD        Z31, Z31, Z31
+	VPXORD        Z28, Z28, Z28
 	VMOVUPS       (SI), Z0
 	VSUBPS        2112(DI), Z0, Z0
 	VMULPS        Z0, Z0, Z0
-	VADDPS        Z0, Z30, Z30
+	VMOVUPS       Z0, Z29
 	VMOVUPS       64(SI), Z0
 	VSUBPS        2112(DI), Z0, Z0
 	VMULPS        Z0, Z0, Z0
-	VADDPS        Z0, Z31, Z31
+	VMOVUPS       Z0, Z30
 	VMOVUPS       128(SI), Z0
 	VSUBPS        2112(DI), Z0, Z0
 	VMULPS        Z0, Z0, Z0
-	VADDPS        Z0, Z30, Z30
+	VMOVUPS       Z0, Z31
 	VMOVUPS       192(SI), Z0
 	VSUBPS        2112(DI), Z0, Z0
 	VMULPS        Z0, Z0, Z0
-	VADDPS        Z0, Z31, Z31
-	VADDPS        Z31, Z30, Z30
-	VEXTRACTF64X4 $+1, Z30, Y0
-	VADDPS        Y0, Y30, Y30
-	VEXTRACTF32X4 $+1, Y30, X0
-	VADDPS        X0, X30, X30
-	VPERMILPS     $+14, X30, X0
-	VADDPS        X0, X30, X30
-	VPERMILPS     $+1, X30, X0
-	VADDPS        X0, X30, X30
-	VBROADCASTSS  X30, Z30
-	VMOVUPS       Z30, 2176(DI)
+	VUNPCKLPS     Z30, Z29, Z1
+	VUNPCKLPS     Z0, Z31, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z28, Z28
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z28, Z28
+	VUNPCKHPS     Z30, Z29, Z1
+	VUNPCKHPS     Z0, Z31, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z28, Z28
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z28, Z28
+	VPERMILPS     $+14, Z28, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+1, Z28, Z0
+	VADDPS        Z0, Z28, Z28
+	VEXTRACTF64X4 $+1, Z28, Y0
+	VADDPS        Y0, Y28, Y28
+	VEXTRACTF32X4 $+1, Y28, X0
+	VADDPS        X0, X28, X28
+	VBROADCASTSS  X28, Z28
+	VMOVUPS       Z28, 2176(DI)
 	VMOVUPS       2176(DI), X0
 	VMULPS.BCST   vectorWords<>+144(SB), X0, X0
 	VADDPS.BCST   vectorWords<>+148(SB), X0, X0
@@ -12356,53 +12724,87 @@ loop1:
 	SHLQ         $+6, R8
 	MOVQ         dy+48(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y11, Y11, Y11
-	VPXOR        Y12, Y12, Y12
 	VPXOR        Y13, Y13, Y13
 	VPXOR        Y14, Y14, Y14
-	VADDPS       (SI), Y11, Y11
+	VMOVUPS      (SI), Y0
+	VMOVUPS      Y0, 2112(DI)
 	VMOVUPS      (R12), Y0
 	VADDPS       (R13), Y0, Y0
 	VMOVUPS      Y0, (R12)
-	VADDPS       32(SI), Y12, Y12
+	VMOVUPS      32(SI), Y0
+	VMOVUPS      Y0, 2176(DI)
 	VMOVUPS      32(R12), Y0
 	VADDPS       32(R13), Y0, Y0
 	VMOVUPS      Y0, 32(R12)
-	VADDPS       64(SI), Y13, Y13
+	VMOVUPS      64(SI), Y0
+	VMOVUPS      Y0, 2240(DI)
 	VMOVUPS      64(R12), Y0
 	VADDPS       64(R13), Y0, Y0
 	VMOVUPS      Y0, 64(R12)
-	VADDPS       96(SI), Y14, Y14
+	VMOVUPS      96(SI), Y0
+	VMOVUPS      2112(DI), Y1
+	VUNPCKLPS    2176(DI), Y1, Y1
+	VMOVUPS      2240(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
+	VMOVUPS      2112(DI), Y1
+	VUNPCKHPS    2176(DI), Y1, Y1
+	VMOVUPS      2240(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
 	VMOVUPS      96(R12), Y0
 	VADDPS       96(R13), Y0, Y0
 	VMOVUPS      Y0, 96(R12)
-	VADDPS       128(SI), Y11, Y11
+	VMOVUPS      128(SI), Y0
+	VMOVUPS      Y0, 2112(DI)
 	VMOVUPS      128(R12), Y0
 	VADDPS       128(R13), Y0, Y0
 	VMOVUPS      Y0, 128(R12)
-	VADDPS       160(SI), Y12, Y12
+	VMOVUPS      160(SI), Y0
+	VMOVUPS      Y0, 2176(DI)
 	VMOVUPS      160(R12), Y0
 	VADDPS       160(R13), Y0, Y0
 	VMOVUPS      Y0, 160(R12)
-	VADDPS       192(SI), Y13, Y13
+	VMOVUPS      192(SI), Y0
+	VMOVUPS      Y0, 2240(DI)
 	VMOVUPS      192(R12), Y0
 	VADDPS       192(R13), Y0, Y0
 	VMOVUPS      Y0, 192(R12)
-	VADDPS       224(SI), Y14, Y14
+	VMOVUPS      224(SI), Y0
+	VMOVUPS      2112(DI), Y1
+	VUNPCKLPS    2176(DI), Y1, Y1
+	VMOVUPS      2240(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      2112(DI), Y1
+	VUNPCKHPS    2176(DI), Y1, Y1
+	VMOVUPS      2240(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
 	VMOVUPS      224(R12), Y0
 	VADDPS       224(R13), Y0, Y0
 	VMOVUPS      Y0, 224(R12)
-	VADDPS       Y13, Y11, Y11
-	VADDPS       Y14, Y12, Y12
-	VADDPS       Y12, Y11, Y11
-	VEXTRACTF128 $+1, Y11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+14, X11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+1, X11, X0
-	VADDPS       X0, X11, X11
-	VBROADCASTSS X11, Y11
-	VMOVUPS      Y11, 2048(DI)
+	VADDPS       Y14, Y13, Y13
+	VPERMILPS    $+14, Y13, Y0
+	VADDPS       Y0, Y13, Y13
+	VPERMILPS    $+1, Y13, Y0
+	VADDPS       Y0, Y13, Y13
+	VEXTRACTF128 $+1, Y13, X0
+	VADDPS       X0, X13, X13
+	VBROADCASTSS X13, Y13
+	VMOVUPS      Y13, 2048(DI)
 	VMOVUPS      2048(DI), X0
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
@@ -12411,53 +12813,79 @@ loop1:
 	SHLQ         $+6, R8
 	MOVQ         x+40(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	VPXOR        Y11, Y11, Y11
-	VPXOR        Y12, Y12, Y12
 	VPXOR        Y13, Y13, Y13
 	VPXOR        Y14, Y14, Y14
 	VMOVUPS      (SI), Y0
 	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y11, Y11
+	VMOVUPS      Y0, 2240(DI)
 	VMOVUPS      32(SI), Y0
 	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y12, Y12
+	VMOVUPS      Y0, 2304(DI)
 	VMOVUPS      64(SI), Y0
 	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y13, Y13
+	VMOVUPS      Y0, 2368(DI)
 	VMOVUPS      96(SI), Y0
 	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y14, Y14
+	VMOVUPS      2240(DI), Y1
+	VUNPCKLPS    2304(DI), Y1, Y1
+	VMOVUPS      2368(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
+	VMOVUPS      2240(DI), Y1
+	VUNPCKHPS    2304(DI), Y1, Y1
+	VMOVUPS      2368(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
 	VMOVUPS      128(SI), Y0
 	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y11, Y11
+	VMOVUPS      Y0, 2240(DI)
 	VMOVUPS      160(SI), Y0
 	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y12, Y12
+	VMOVUPS      Y0, 2304(DI)
 	VMOVUPS      192(SI), Y0
 	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y13, Y13
+	VMOVUPS      Y0, 2368(DI)
 	VMOVUPS      224(SI), Y0
 	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y14, Y14
-	VADDPS       Y13, Y11, Y11
-	VADDPS       Y14, Y12, Y12
-	VADDPS       Y12, Y11, Y11
-	VEXTRACTF128 $+1, Y11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+14, X11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+1, X11, X0
-	VADDPS       X0, X11, X11
-	VBROADCASTSS X11, Y11
-	VMOVUPS      Y11, 2176(DI)
+	VMOVUPS      2240(DI), Y1
+	VUNPCKLPS    2304(DI), Y1, Y1
+	VMOVUPS      2368(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      2240(DI), Y1
+	VUNPCKHPS    2304(DI), Y1, Y1
+	VMOVUPS      2368(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VADDPS       Y14, Y13, Y13
+	VPERMILPS    $+14, Y13, Y0
+	VADDPS       Y0, Y13, Y13
+	VPERMILPS    $+1, Y13, Y0
+	VADDPS       Y0, Y13, Y13
+	VEXTRACTF128 $+1, Y13, X0
+	VADDPS       X0, X13, X13
+	VBROADCASTSS X13, Y13
+	VMOVUPS      Y13, 2176(DI)
 	VMOVUPS      2176(DI), X0
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VADDPS       vectorVectors<>+1312(SB), X0, X0
@@ -12852,48 +13280,70 @@ words3:
 	MOVQ            dy+16(FP), AX
 	LEAQ            (AX)(R8*4), R12
 	MOVQ            gamma+24(FP), R13
-	VPXORD          Z30, Z30, Z30
-	VPXORD          Z31, Z31, Z31
 	VPXORD          Z28, Z28, Z28
-	VPXORD          Z29, Z29, Z29
-	VADDPS          (SI), Z30, Z30
+	VPXORD          Z24, Z24, Z24
+	VMOVUPS         (SI), Z0
+	VMOVUPS         Z0, Z29
 	VMOVUPS         (R12), Z0
 	VMULPS          (R13), Z0, Z0
-	VADDPS          Z0, Z28, Z28
-	VADDPS          64(SI), Z31, Z31
+	VMOVUPS         Z0, Z25
+	VMOVUPS         64(SI), Z0
+	VMOVUPS         Z0, Z30
 	VMOVUPS         64(R12), Z0
 	VMULPS          64(R13), Z0, Z0
-	VADDPS          Z0, Z29, Z29
-	VADDPS          128(SI), Z30, Z30
+	VMOVUPS         Z0, Z26
+	VMOVUPS         128(SI), Z0
+	VMOVUPS         Z0, Z31
 	VMOVUPS         128(R12), Z0
 	VMULPS          128(R13), Z0, Z0
-	VADDPS          Z0, Z28, Z28
-	VADDPS          192(SI), Z31, Z31
+	VMOVUPS         Z0, Z27
+	VMOVUPS         192(SI), Z0
+	VUNPCKLPS       Z30, Z29, Z1
+	VUNPCKLPS       Z0, Z31, Z2
+	VUNPCKLPD       Z2, Z1, Z3
+	VADDPS          Z3, Z28, Z28
+	VUNPCKHPD       Z2, Z1, Z1
+	VADDPS          Z1, Z28, Z28
+	VUNPCKHPS       Z30, Z29, Z1
+	VUNPCKHPS       Z0, Z31, Z2
+	VUNPCKLPD       Z2, Z1, Z3
+	VADDPS          Z3, Z28, Z28
+	VUNPCKHPD       Z2, Z1, Z1
+	VADDPS          Z1, Z28, Z28
 	VMOVUPS         192(R12), Z0
 	VMULPS          192(R13), Z0, Z0
-	VADDPS          Z0, Z29, Z29
-	VADDPS          Z31, Z30, Z30
-	VEXTRACTF64X4   $+1, Z30, Y0
-	VADDPS          Y0, Y30, Y30
-	VEXTRACTF32X4   $+1, Y30, X0
-	VADDPS          X0, X30, X30
-	VPERMILPS       $+14, X30, X0
-	VADDPS          X0, X30, X30
-	VPERMILPS       $+1, X30, X0
-	VADDPS          X0, X30, X30
-	VBROADCASTSS    X30, Z30
-	VMOVUPS         Z30, 2240(DI)
-	VADDPS          Z29, Z28, Z28
+	VUNPCKLPS       Z26, Z25, Z1
+	VUNPCKLPS       Z0, Z27, Z2
+	VUNPCKLPD       Z2, Z1, Z3
+	VADDPS          Z3, Z24, Z24
+	VUNPCKHPD       Z2, Z1, Z1
+	VADDPS          Z1, Z24, Z24
+	VUNPCKHPS       Z26, Z25, Z1
+	VUNPCKHPS       Z0, Z27, Z2
+	VUNPCKLPD       Z2, Z1, Z3
+	VADDPS          Z3, Z24, Z24
+	VUNPCKHPD       Z2, Z1, Z1
+	VADDPS          Z1, Z24, Z24
+	VPERMILPS       $+14, Z28, Z0
+	VADDPS          Z0, Z28, Z28
+	VPERMILPS       $+1, Z28, Z0
+	VADDPS          Z0, Z28, Z28
 	VEXTRACTF64X4   $+1, Z28, Y0
 	VADDPS          Y0, Y28, Y28
 	VEXTRACTF32X4   $+1, Y28, X0
 	VADDPS          X0, X28, X28
-	VPERMILPS       $+14, X28, X0
-	VADDPS          X0, X28, X28
-	VPERMILPS       $+1, X28, X0
-	VADDPS          X0, X28, X28
 	VBROADCASTSS    X28, Z28
-	VMOVUPS         Z28, 2304(DI)
+	VMOVUPS         Z28, 2240(DI)
+	VPERMILPS       $+14, Z24, Z0
+	VADDPS          Z0, Z24, Z24
+	VPERMILPS       $+1, Z24, Z0
+	VADDPS          Z0, Z24, Z24
+	VEXTRACTF64X4   $+1, Z24, Y0
+	VADDPS          Y0, Y24, Y24
+	VEXTRACTF32X4   $+1, Y24, X0
+	VADDPS          X0, X24, X24
+	VBROADCASTSS    X24, Z24
+	VMOVUPS         Z24, 2304(DI)
 	VMOVUPS         2240(DI), X0
 	VMULPS.BCST     vectorWords<>+144(SB), X0, X0
 	VBROADCASTSS    X0, Z1
@@ -12906,35 +13356,44 @@ words3:
 	SHLQ            $+6, R8
 	MOVQ            x+8(FP), AX
 	LEAQ            (AX)(R8*4), SI
-	VPXORD          Z30, Z30, Z30
-	VPXORD          Z31, Z31, Z31
+	VPXORD          Z28, Z28, Z28
 	VMOVUPS         (SI), Z0
 	VSUBPS          2368(DI), Z0, Z0
 	VMULPS          Z0, Z0, Z0
-	VADDPS          Z0, Z30, Z30
+	VMOVUPS         Z0, Z29
 	VMOVUPS         64(SI), Z0
 	VSUBPS          2368(DI), Z0, Z0
 	VMULPS          Z0, Z0, Z0
-	VADDPS          Z0, Z31, Z31
+	VMOVUPS         Z0, Z30
 	VMOVUPS         128(SI), Z0
 	VSUBPS          2368(DI), Z0, Z0
 	VMULPS          Z0, Z0, Z0
-	VADDPS          Z0, Z30, Z30
+	VMOVUPS         Z0, Z31
 	VMOVUPS         192(SI), Z0
 	VSUBPS          2368(DI), Z0, Z0
 	VMULPS          Z0, Z0, Z0
-	VADDPS          Z0, Z31, Z31
-	VADDPS          Z31, Z30, Z30
-	VEXTRACTF64X4   $+1, Z30, Y0
-	VADDPS          Y0, Y30, Y30
-	VEXTRACTF32X4   $+1, Y30, X0
-	VADDPS          X0, X30, X30
-	VPERMILPS       $+14, X30, X0
-	VADDPS          X0, X30, X30
-	VPERMILPS       $+1, X30, X0
-	VADDPS          X0, X30, X30
-	VBROADCASTSS    X30, Z30
-	VMOVUPS         Z30, 2496(DI)
+	VUNPCKLPS       Z30, Z29, Z1
+	VUNPCKLPS       Z0, Z31, Z2
+	VUNPCKLPD       Z2, Z1, Z3
+	VADDPS          Z3, Z28, Z28
+	VUNPCKHPD       Z2, Z1, Z1
+	VADDPS          Z1, Z28, Z28
+	VUNPCKHPS       Z30, Z29, Z1
+	VUNPCKHPS       Z0, Z31, Z2
+	VUNPCKLPD       Z2, Z1, Z3
+	VADDPS          Z3, Z28, Z28
+	VUNPCKHPD       Z2, Z1, Z1
+	VADDPS          Z1, Z28, Z28
+	VPERMILPS       $+14, Z28, Z0
+	VADDPS          Z0, Z28, Z28
+	VPERMILPS       $+1, Z28, Z0
+	VADDPS          Z0, Z28, Z28
+	VEXTRACTF64X4   $+1, Z28, Y0
+	VADDPS          Y0, Y28, Y28
+	VEXTRACTF32X4   $+1, Y28, X0
+	VADDPS          X0, X28, X28
+	VBROADCASTSS    X28, Z28
+	VMOVUPS         Z28, 2496(DI)
 	VMOVUPS         2496(DI), X0
 	VMULPS.BCST     vectorWords<>+144(SB), X0, X0
 	VADDPS.BCST     vectorWords<>+148(SB), X0, X0
@@ -12952,47 +13411,56 @@ words3:
 	SHLQ            $+6, R8
 	MOVQ            x+8(FP), AX
 	LEAQ            (AX)(R8*4), R13
-	VPXORD          Z30, Z30, Z30
-	VPXORD          Z31, Z31, Z31
+	VPXORD          Z28, Z28, Z28
 	VMOVUPS         (SI), Z0
 	VMULPS          (R12), Z0, Z0
 	VMOVUPS         (R13), Z1
 	VSUBPS          2368(DI), Z1, Z1
 	VMULPS          2560(DI), Z1, Z1
 	VMULPS          Z1, Z0, Z0
-	VADDPS          Z0, Z30, Z30
+	VMOVUPS         Z0, Z29
 	VMOVUPS         64(SI), Z0
 	VMULPS          64(R12), Z0, Z0
 	VMOVUPS         64(R13), Z1
 	VSUBPS          2368(DI), Z1, Z1
 	VMULPS          2560(DI), Z1, Z1
 	VMULPS          Z1, Z0, Z0
-	VADDPS          Z0, Z31, Z31
+	VMOVUPS         Z0, Z30
 	VMOVUPS         128(SI), Z0
 	VMULPS          128(R12), Z0, Z0
 	VMOVUPS         128(R13), Z1
 	VSUBPS          2368(DI), Z1, Z1
 	VMULPS          2560(DI), Z1, Z1
 	VMULPS          Z1, Z0, Z0
-	VADDPS          Z0, Z30, Z30
+	VMOVUPS         Z0, Z31
 	VMOVUPS         192(SI), Z0
 	VMULPS          192(R12), Z0, Z0
 	VMOVUPS         192(R13), Z1
 	VSUBPS          2368(DI), Z1, Z1
 	VMULPS          2560(DI), Z1, Z1
 	VMULPS          Z1, Z0, Z0
-	VADDPS          Z0, Z31, Z31
-	VADDPS          Z31, Z30, Z30
-	VEXTRACTF64X4   $+1, Z30, Y0
-	VADDPS          Y0, Y30, Y30
-	VEXTRACTF32X4   $+1, Y30, X0
-	VADDPS          X0, X30, X30
-	VPERMILPS       $+14, X30, X0
-	VADDPS          X0, X30, X30
-	VPERMILPS       $+1, X30, X0
-	VADDPS          X0, X30, X30
-	VBROADCASTSS    X30, Z30
-	VMOVUPS         Z30, 2624(DI)
+	VUNPCKLPS       Z30, Z29, Z1
+	VUNPCKLPS       Z0, Z31, Z2
+	VUNPCKLPD       Z2, Z1, Z3
+	VADDPS          Z3, Z28, Z28
+	VUNPCKHPD       Z2, Z1, Z1
+	VADDPS          Z1, Z28, Z28
+	VUNPCKHPS       Z30, Z29, Z1
+	VUNPCKHPS       Z0, Z31, Z2
+	VUNPCKLPD       Z2, Z1, Z3
+	VADDPS          Z3, Z28, Z28
+	VUNPCKHPD       Z2, Z1, Z1
+	VADDPS          Z1, Z28, Z28
+	VPERMILPS       $+14, Z28, Z0
+	VADDPS          Z0, Z28, Z28
+	VPERMILPS       $+1, Z28, Z0
+	VADDPS          Z0, Z28, Z28
+	VEXTRACTF64X4   $+1, Z28, Y0
+	VADDPS          Y0, Y28, Y28
+	VEXTRACTF32X4   $+1, Y28, X0
+	VADDPS          X0, X28, X28
+	VBROADCASTSS    X28, Z28
+	VMOVUPS         Z28, 2624(DI)
 	VMOVUPS         2624(DI), X0
 	VMULPS.BCST     vectorWords<>+144(SB), X0, X0
 	VBROADCASTSS    X0, Z1
@@ -13378,68 +13846,128 @@ words3:
 	MOVQ         dy+16(FP), AX
 	LEAQ         (AX)(R8*4), R12
 	MOVQ         gamma+24(FP), R13
-	VPXOR        Y11, Y11, Y11
-	VPXOR        Y12, Y12, Y12
 	VPXOR        Y13, Y13, Y13
 	VPXOR        Y14, Y14, Y14
-	VPXOR        Y7, Y7, Y7
-	VPXOR        Y8, Y8, Y8
-	VPXOR        Y9, Y9, Y9
-	VPXOR        Y10, Y10, Y10
-	VADDPS       (SI), Y11, Y11
+	VPXOR        Y11, Y11, Y11
+	VPXOR        Y12, Y12, Y12
+	VMOVUPS      (SI), Y0
+	VMOVUPS      Y0, 2816(DI)
 	VMOVUPS      (R12), Y0
 	VMULPS       (R13), Y0, Y0
-	VADDPS       Y0, Y7, Y7
-	VADDPS       32(SI), Y12, Y12
+	VMOVUPS      Y0, 3008(DI)
+	VMOVUPS      32(SI), Y0
+	VMOVUPS      Y0, 2880(DI)
 	VMOVUPS      32(R12), Y0
 	VMULPS       32(R13), Y0, Y0
-	VADDPS       Y0, Y8, Y8
-	VADDPS       64(SI), Y13, Y13
+	VMOVUPS      Y0, 3072(DI)
+	VMOVUPS      64(SI), Y0
+	VMOVUPS      Y0, 2944(DI)
 	VMOVUPS      64(R12), Y0
 	VMULPS       64(R13), Y0, Y0
-	VADDPS       Y0, Y9, Y9
-	VADDPS       96(SI), Y14, Y14
+	VMOVUPS      Y0, 3136(DI)
+	VMOVUPS      96(SI), Y0
+	VMOVUPS      2816(DI), Y1
+	VUNPCKLPS    2880(DI), Y1, Y1
+	VMOVUPS      2944(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
+	VMOVUPS      2816(DI), Y1
+	VUNPCKHPS    2880(DI), Y1, Y1
+	VMOVUPS      2944(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
 	VMOVUPS      96(R12), Y0
 	VMULPS       96(R13), Y0, Y0
-	VADDPS       Y0, Y10, Y10
-	VADDPS       128(SI), Y11, Y11
+	VMOVUPS      3008(DI), Y1
+	VUNPCKLPS    3072(DI), Y1, Y1
+	VMOVUPS      3136(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y11, Y11
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y11, Y11
+	VMOVUPS      3008(DI), Y1
+	VUNPCKHPS    3072(DI), Y1, Y1
+	VMOVUPS      3136(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y11, Y11
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y11, Y11
+	VMOVUPS      128(SI), Y0
+	VMOVUPS      Y0, 2816(DI)
 	VMOVUPS      128(R12), Y0
 	VMULPS       128(R13), Y0, Y0
-	VADDPS       Y0, Y7, Y7
-	VADDPS       160(SI), Y12, Y12
+	VMOVUPS      Y0, 3008(DI)
+	VMOVUPS      160(SI), Y0
+	VMOVUPS      Y0, 2880(DI)
 	VMOVUPS      160(R12), Y0
 	VMULPS       160(R13), Y0, Y0
-	VADDPS       Y0, Y8, Y8
-	VADDPS       192(SI), Y13, Y13
+	VMOVUPS      Y0, 3072(DI)
+	VMOVUPS      192(SI), Y0
+	VMOVUPS      Y0, 2944(DI)
 	VMOVUPS      192(R12), Y0
 	VMULPS       192(R13), Y0, Y0
-	VADDPS       Y0, Y9, Y9
-	VADDPS       224(SI), Y14, Y14
+	VMOVUPS      Y0, 3136(DI)
+	VMOVUPS      224(SI), Y0
+	VMOVUPS      2816(DI), Y1
+	VUNPCKLPS    2880(DI), Y1, Y1
+	VMOVUPS      2944(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      2816(DI), Y1
+	VUNPCKHPS    2880(DI), Y1, Y1
+	VMOVUPS      2944(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
 	VMOVUPS      224(R12), Y0
 	VMULPS       224(R13), Y0, Y0
-	VADDPS       Y0, Y10, Y10
-	VADDPS       Y13, Y11, Y11
-	VADDPS       Y14, Y12, Y12
+	VMOVUPS      3008(DI), Y1
+	VUNPCKLPS    3072(DI), Y1, Y1
+	VMOVUPS      3136(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y12, Y12
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y12, Y12
+	VMOVUPS      3008(DI), Y1
+	VUNPCKHPS    3072(DI), Y1, Y1
+	VMOVUPS      3136(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y12, Y12
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y12, Y12
+	VADDPS       Y14, Y13, Y13
+	VPERMILPS    $+14, Y13, Y0
+	VADDPS       Y0, Y13, Y13
+	VPERMILPS    $+1, Y13, Y0
+	VADDPS       Y0, Y13, Y13
+	VEXTRACTF128 $+1, Y13, X0
+	VADDPS       X0, X13, X13
+	VBROADCASTSS X13, Y13
+	VMOVUPS      Y13, 2688(DI)
 	VADDPS       Y12, Y11, Y11
+	VPERMILPS    $+14, Y11, Y0
+	VADDPS       Y0, Y11, Y11
+	VPERMILPS    $+1, Y11, Y0
+	VADDPS       Y0, Y11, Y11
 	VEXTRACTF128 $+1, Y11, X0
 	VADDPS       X0, X11, X11
-	VPERMILPS    $+14, X11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+1, X11, X0
-	VADDPS       X0, X11, X11
 	VBROADCASTSS X11, Y11
-	VMOVUPS      Y11, 2688(DI)
-	VADDPS       Y9, Y7, Y7
-	VADDPS       Y10, Y8, Y8
-	VADDPS       Y8, Y7, Y7
-	VEXTRACTF128 $+1, Y7, X0
-	VADDPS       X0, X7, X7
-	VPERMILPS    $+14, X7, X0
-	VADDPS       X0, X7, X7
-	VPERMILPS    $+1, X7, X0
-	VADDPS       X0, X7, X7
-	VBROADCASTSS X7, Y7
-	VMOVUPS      Y7, 2752(DI)
+	VMOVUPS      Y11, 2752(DI)
 	VMOVUPS      2688(DI), X0
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
@@ -13452,53 +13980,79 @@ words3:
 	SHLQ         $+6, R8
 	MOVQ         x+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	VPXOR        Y11, Y11, Y11
-	VPXOR        Y12, Y12, Y12
 	VPXOR        Y13, Y13, Y13
 	VPXOR        Y14, Y14, Y14
 	VMOVUPS      (SI), Y0
 	VSUBPS       2816(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y11, Y11
+	VMOVUPS      Y0, 3008(DI)
 	VMOVUPS      32(SI), Y0
 	VSUBPS       2816(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y12, Y12
+	VMOVUPS      Y0, 3072(DI)
 	VMOVUPS      64(SI), Y0
 	VSUBPS       2816(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y13, Y13
+	VMOVUPS      Y0, 3136(DI)
 	VMOVUPS      96(SI), Y0
 	VSUBPS       2816(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y14, Y14
+	VMOVUPS      3008(DI), Y1
+	VUNPCKLPS    3072(DI), Y1, Y1
+	VMOVUPS      3136(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
+	VMOVUPS      3008(DI), Y1
+	VUNPCKHPS    3072(DI), Y1, Y1
+	VMOVUPS      3136(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
 	VMOVUPS      128(SI), Y0
 	VSUBPS       2816(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y11, Y11
+	VMOVUPS      Y0, 3008(DI)
 	VMOVUPS      160(SI), Y0
 	VSUBPS       2816(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y12, Y12
+	VMOVUPS      Y0, 3072(DI)
 	VMOVUPS      192(SI), Y0
 	VSUBPS       2816(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y13, Y13
+	VMOVUPS      Y0, 3136(DI)
 	VMOVUPS      224(SI), Y0
 	VSUBPS       2816(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y14, Y14
-	VADDPS       Y13, Y11, Y11
-	VADDPS       Y14, Y12, Y12
-	VADDPS       Y12, Y11, Y11
-	VEXTRACTF128 $+1, Y11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+14, X11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+1, X11, X0
-	VADDPS       X0, X11, X11
-	VBROADCASTSS X11, Y11
-	VMOVUPS      Y11, 2944(DI)
+	VMOVUPS      3008(DI), Y1
+	VUNPCKLPS    3072(DI), Y1, Y1
+	VMOVUPS      3136(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      3008(DI), Y1
+	VUNPCKHPS    3072(DI), Y1, Y1
+	VMOVUPS      3136(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VADDPS       Y14, Y13, Y13
+	VPERMILPS    $+14, Y13, Y0
+	VADDPS       Y0, Y13, Y13
+	VPERMILPS    $+1, Y13, Y0
+	VADDPS       Y0, Y13, Y13
+	VEXTRACTF128 $+1, Y13, X0
+	VADDPS       X0, X13, X13
+	VBROADCASTSS X13, Y13
+	VMOVUPS      Y13, 2944(DI)
 	VMOVUPS      2944(DI), X0
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VADDPS       vectorVectors<>+1312(SB), X0, X0
@@ -13516,8 +14070,6 @@ words3:
 	SHLQ         $+6, R8
 	MOVQ         x+8(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y11, Y11, Y11
-	VPXOR        Y12, Y12, Y12
 	VPXOR        Y13, Y13, Y13
 	VPXOR        Y14, Y14, Y14
 	VMOVUPS      (SI), Y0
@@ -13526,67 +14078,95 @@ words3:
 	VSUBPS       2816(DI), Y1, Y1
 	VMULPS       3008(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VADDPS       Y0, Y11, Y11
+	VMOVUPS      Y0, 3136(DI)
 	VMOVUPS      32(SI), Y0
 	VMULPS       32(R12), Y0, Y0
 	VMOVUPS      32(R13), Y1
 	VSUBPS       2816(DI), Y1, Y1
 	VMULPS       3008(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VADDPS       Y0, Y12, Y12
+	VMOVUPS      Y0, 3200(DI)
 	VMOVUPS      64(SI), Y0
 	VMULPS       64(R12), Y0, Y0
 	VMOVUPS      64(R13), Y1
 	VSUBPS       2816(DI), Y1, Y1
 	VMULPS       3008(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VADDPS       Y0, Y13, Y13
+	VMOVUPS      Y0, 3264(DI)
 	VMOVUPS      96(SI), Y0
 	VMULPS       96(R12), Y0, Y0
 	VMOVUPS      96(R13), Y1
 	VSUBPS       2816(DI), Y1, Y1
 	VMULPS       3008(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VADDPS       Y0, Y14, Y14
+	VMOVUPS      3136(DI), Y1
+	VUNPCKLPS    3200(DI), Y1, Y1
+	VMOVUPS      3264(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
+	VMOVUPS      3136(DI), Y1
+	VUNPCKHPS    3200(DI), Y1, Y1
+	VMOVUPS      3264(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
 	VMOVUPS      128(SI), Y0
 	VMULPS       128(R12), Y0, Y0
 	VMOVUPS      128(R13), Y1
 	VSUBPS       2816(DI), Y1, Y1
 	VMULPS       3008(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VADDPS       Y0, Y11, Y11
+	VMOVUPS      Y0, 3136(DI)
 	VMOVUPS      160(SI), Y0
 	VMULPS       160(R12), Y0, Y0
 	VMOVUPS      160(R13), Y1
 	VSUBPS       2816(DI), Y1, Y1
 	VMULPS       3008(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VADDPS       Y0, Y12, Y12
+	VMOVUPS      Y0, 3200(DI)
 	VMOVUPS      192(SI), Y0
 	VMULPS       192(R12), Y0, Y0
 	VMOVUPS      192(R13), Y1
 	VSUBPS       2816(DI), Y1, Y1
 	VMULPS       3008(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VADDPS       Y0, Y13, Y13
+	VMOVUPS      Y0, 3264(DI)
 	VMOVUPS      224(SI), Y0
 	VMULPS       224(R12), Y0, Y0
 	VMOVUPS      224(R13), Y1
 	VSUBPS       2816(DI), Y1, Y1
 	VMULPS       3008(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VADDPS       Y0, Y14, Y14
-	VADDPS       Y13, Y11, Y11
-	VADDPS       Y14, Y12, Y12
-	VADDPS       Y12, Y11, Y11
-	VEXTRACTF128 $+1, Y11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+14, X11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+1, X11, X0
-	VADDPS       X0, X11, X11
-	VBROADCASTSS X11, Y11
-	VMOVUPS      Y11, 3072(DI)
+	VMOVUPS      3136(DI), Y1
+	VUNPCKLPS    3200(DI), Y1, Y1
+	VMOVUPS      3264(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      3136(DI), Y1
+	VUNPCKHPS    3200(DI), Y1, Y1
+	VMOVUPS      3264(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VADDPS       Y14, Y13, Y13
+	VPERMILPS    $+14, Y13, Y0
+	VADDPS       Y0, Y13, Y13
+	VPERMILPS    $+1, Y13, Y0
+	VADDPS       Y0, Y13, Y13
+	VEXTRACTF128 $+1, Y13, X0
+	VADDPS       X0, X13, X13
+	VBROADCASTSS X13, Y13
+	VMOVUPS      Y13, 3072(DI)
 	VMOVUPS      3072(DI), X0
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
@@ -14793,48 +15373,70 @@ words3:
 	MOVQ            dy+16(FP), AX
 	LEAQ            (AX)(R8*4), R12
 	MOVQ            gamma+24(FP), R13
-	VPXORD          Z30, Z30, Z30
-	VPXORD          Z31, Z31, Z31
 	VPXORD          Z28, Z28, Z28
-	VPXORD          Z29, Z29, Z29
-	VADDPS          (SI), Z30, Z30
+	VPXORD          Z24, Z24, Z24
+	VMOVUPS         (SI), Z0
+	VMOVUPS         Z0, Z29
 	VMOVUPS         (R12), Z0
 	VMULPS          (R13), Z0, Z0
-	VADDPS          Z0, Z28, Z28
-	VADDPS          64(SI), Z31, Z31
+	VMOVUPS         Z0, Z25
+	VMOVUPS         64(SI), Z0
+	VMOVUPS         Z0, Z30
 	VMOVUPS         64(R12), Z0
 	VMULPS          64(R13), Z0, Z0
-	VADDPS          Z0, Z29, Z29
-	VADDPS          128(SI), Z30, Z30
+	VMOVUPS         Z0, Z26
+	VMOVUPS         128(SI), Z0
+	VMOVUPS         Z0, Z31
 	VMOVUPS         128(R12), Z0
 	VMULPS          128(R13), Z0, Z0
-	VADDPS          Z0, Z28, Z28
-	VADDPS          192(SI), Z31, Z31
+	VMOVUPS         Z0, Z27
+	VMOVUPS         192(SI), Z0
+	VUNPCKLPS       Z30, Z29, Z1
+	VUNPCKLPS       Z0, Z31, Z2
+	VUNPCKLPD       Z2, Z1, Z3
+	VADDPS          Z3, Z28, Z28
+	VUNPCKHPD       Z2, Z1, Z1
+	VADDPS          Z1, Z28, Z28
+	VUNPCKHPS       Z30, Z29, Z1
+	VUNPCKHPS       Z0, Z31, Z2
+	VUNPCKLPD       Z2, Z1, Z3
+	VADDPS          Z3, Z28, Z28
+	VUNPCKHPD       Z2, Z1, Z1
+	VADDPS          Z1, Z28, Z28
 	VMOVUPS         192(R12), Z0
 	VMULPS          192(R13), Z0, Z0
-	VADDPS          Z0, Z29, Z29
-	VADDPS          Z31, Z30, Z30
-	VEXTRACTF64X4   $+1, Z30, Y0
-	VADDPS          Y0, Y30, Y30
-	VEXTRACTF32X4   $+1, Y30, X0
-	VADDPS          X0, X30, X30
-	VPERMILPS       $+14, X30, X0
-	VADDPS          X0, X30, X30
-	VPERMILPS       $+1, X30, X0
-	VADDPS          X0, X30, X30
-	VBROADCASTSS    X30, Z30
-	VMOVUPS         Z30, 2240(DI)
-	VADDPS          Z29, Z28, Z28
+	VUNPCKLPS       Z26, Z25, Z1
+	VUNPCKLPS       Z0, Z27, Z2
+	VUNPCKLPD       Z2, Z1, Z3
+	VADDPS          Z3, Z24, Z24
+	VUNPCKHPD       Z2, Z1, Z1
+	VADDPS          Z1, Z24, Z24
+	VUNPCKHPS       Z26, Z25, Z1
+	VUNPCKHPS       Z0, Z27, Z2
+	VUNPCKLPD       Z2, Z1, Z3
+	VADDPS          Z3, Z24, Z24
+	VUNPCKHPD       Z2, Z1, Z1
+	VADDPS          Z1, Z24, Z24
+	VPERMILPS       $+14, Z28, Z0
+	VADDPS          Z0, Z28, Z28
+	VPERMILPS       $+1, Z28, Z0
+	VADDPS          Z0, Z28, Z28
 	VEXTRACTF64X4   $+1, Z28, Y0
 	VADDPS          Y0, Y28, Y28
 	VEXTRACTF32X4   $+1, Y28, X0
 	VADDPS          X0, X28, X28
-	VPERMILPS       $+14, X28, X0
-	VADDPS          X0, X28, X28
-	VPERMILPS       $+1, X28, X0
-	VADDPS          X0, X28, X28
 	VBROADCASTSS    X28, Z28
-	VMOVUPS         Z28, 2304(DI)
+	VMOVUPS         Z28, 2240(DI)
+	VPERMILPS       $+14, Z24, Z0
+	VADDPS          Z0, Z24, Z24
+	VPERMILPS       $+1, Z24, Z0
+	VADDPS          Z0, Z24, Z24
+	VEXTRACTF64X4   $+1, Z24, Y0
+	VADDPS          Y0, Y24, Y24
+	VEXTRACTF32X4   $+1, Y24, X0
+	VADDPS          X0, X24, X24
+	VBROADCASTSS    X24, Z24
+	VMOVUPS         Z24, 2304(DI)
 	VMOVUPS         2240(DI), X0
 	VMULPS.BCST     vectorWords<>+144(SB), X0, X0
 	VBROADCASTSS    X0, Z1
@@ -14847,35 +15449,44 @@ words3:
 	SHLQ            $+6, R8
 	MOVQ            x+8(FP), AX
 	LEAQ            (AX)(R8*4), SI
-	VPXORD          Z30, Z30, Z30
-	VPXORD          Z31, Z31, Z31
+	VPXORD          Z28, Z28, Z28
 	VMOVUPS         (SI), Z0
 	VSUBPS          2368(DI), Z0, Z0
 	VMULPS          Z0, Z0, Z0
-	VADDPS          Z0, Z30, Z30
+	VMOVUPS         Z0, Z29
 	VMOVUPS         64(SI), Z0
 	VSUBPS          2368(DI), Z0, Z0
 	VMULPS          Z0, Z0, Z0
-	VADDPS          Z0, Z31, Z31
+	VMOVUPS         Z0, Z30
 	VMOVUPS         128(SI), Z0
 	VSUBPS          2368(DI), Z0, Z0
 	VMULPS          Z0, Z0, Z0
-	VADDPS          Z0, Z30, Z30
+	VMOVUPS         Z0, Z31
 	VMOVUPS         192(SI), Z0
 	VSUBPS          2368(DI), Z0, Z0
 	VMULPS          Z0, Z0, Z0
-	VADDPS          Z0, Z31, Z31
-	VADDPS          Z31, Z30, Z30
-	VEXTRACTF64X4   $+1, Z30, Y0
-	VADDPS          Y0, Y30, Y30
-	VEXTRACTF32X4   $+1, Y30, X0
-	VADDPS          X0, X30, X30
-	VPERMILPS       $+14, X30, X0
-	VADDPS          X0, X30, X30
-	VPERMILPS       $+1, X30, X0
-	VADDPS          X0, X30, X30
-	VBROADCASTSS    X30, Z30
-	VMOVUPS         Z30, 2496(DI)
+	VUNPCKLPS       Z30, Z29, Z1
+	VUNPCKLPS       Z0, Z31, Z2
+	VUNPCKLPD       Z2, Z1, Z3
+	VADDPS          Z3, Z28, Z28
+	VUNPCKHPD       Z2, Z1, Z1
+	VADDPS          Z1, Z28, Z28
+	VUNPCKHPS       Z30, Z29, Z1
+	VUNPCKHPS       Z0, Z31, Z2
+	VUNPCKLPD       Z2, Z1, Z3
+	VADDPS          Z3, Z28, Z28
+	VUNPCKHPD       Z2, Z1, Z1
+	VADDPS          Z1, Z28, Z28
+	VPERMILPS       $+14, Z28, Z0
+	VADDPS          Z0, Z28, Z28
+	VPERMILPS       $+1, Z28, Z0
+	VADDPS          Z0, Z28, Z28
+	VEXTRACTF64X4   $+1, Z28, Y0
+	VADDPS          Y0, Y28, Y28
+	VEXTRACTF32X4   $+1, Y28, X0
+	VADDPS          X0, X28, X28
+	VBROADCASTSS    X28, Z28
+	VMOVUPS         Z28, 2496(DI)
 	VMOVUPS         2496(DI), X0
 	VMULPS.BCST     vectorWords<>+144(SB), X0, X0
 	VADDPS.BCST     vectorWords<>+148(SB), X0, X0
@@ -14893,47 +15504,56 @@ words3:
 	SHLQ            $+6, R8
 	MOVQ            x+8(FP), AX
 	LEAQ            (AX)(R8*4), R13
-	VPXORD          Z30, Z30, Z30
-	VPXORD          Z31, Z31, Z31
+	VPXORD          Z28, Z28, Z28
 	VMOVUPS         (SI), Z0
 	VMULPS          (R12), Z0, Z0
 	VMOVUPS         (R13), Z1
 	VSUBPS          2368(DI), Z1, Z1
 	VMULPS          2560(DI), Z1, Z1
 	VMULPS          Z1, Z0, Z0
-	VADDPS          Z0, Z30, Z30
+	VMOVUPS         Z0, Z29
 	VMOVUPS         64(SI), Z0
 	VMULPS          64(R12), Z0, Z0
 	VMOVUPS         64(R13), Z1
 	VSUBPS          2368(DI), Z1, Z1
 	VMULPS          2560(DI), Z1, Z1
 	VMULPS          Z1, Z0, Z0
-	VADDPS          Z0, Z31, Z31
+	VMOVUPS         Z0, Z30
 	VMOVUPS         128(SI), Z0
 	VMULPS          128(R12), Z0, Z0
 	VMOVUPS         128(R13), Z1
 	VSUBPS          2368(DI), Z1, Z1
 	VMULPS          2560(DI), Z1, Z1
 	VMULPS          Z1, Z0, Z0
-	VADDPS          Z0, Z30, Z30
+	VMOVUPS         Z0, Z31
 	VMOVUPS         192(SI), Z0
 	VMULPS          192(R12), Z0, Z0
 	VMOVUPS         192(R13), Z1
 	VSUBPS          2368(DI), Z1, Z1
 	VMULPS          2560(DI), Z1, Z1
 	VMULPS          Z1, Z0, Z0
-	VADDPS          Z0, Z31, Z31
-	VADDPS          Z31, Z30, Z30
-	VEXTRACTF64X4   $+1, Z30, Y0
-	VADDPS          Y0, Y30, Y30
-	VEXTRACTF32X4   $+1, Y30, X0
-	VADDPS          X0, X30, X30
-	VPERMILPS       $+14, X30, X0
-	VADDPS          X0, X30, X30
-	VPERMILPS       $+1, X30, X0
-	VADDPS          X0, X30, X30
-	VBROADCASTSS    X30, Z30
-	VMOVUPS         Z30, 2624(DI)
+	VUNPCKLPS       Z30, Z29, Z1
+	VUNPCKLPS       Z0, Z31, Z2
+	VUNPCKLPD       Z2, Z1, Z3
+	VADDPS          Z3, Z28, Z28
+	VUNPCKHPD       Z2, Z1, Z1
+	VADDPS          Z1, Z28, Z28
+	VUNPCKHPS       Z30, Z29, Z1
+	VUNPCKHPS       Z0, Z31, Z2
+	VUNPCKLPD       Z2, Z1, Z3
+	VADDPS          Z3, Z28, Z28
+	VUNPCKHPD       Z2, Z1, Z1
+	VADDPS          Z1, Z28, Z28
+	VPERMILPS       $+14, Z28, Z0
+	VADDPS          Z0, Z28, Z28
+	VPERMILPS       $+1, Z28, Z0
+	VADDPS          Z0, Z28, Z28
+	VEXTRACTF64X4   $+1, Z28, Y0
+	VADDPS          Y0, Y28, Y28
+	VEXTRACTF32X4   $+1, Y28, X0
+	VADDPS          X0, X28, X28
+	VBROADCASTSS    X28, Z28
+	VMOVUPS         Z28, 2624(DI)
 	VMOVUPS         2624(DI), X0
 	VMULPS.BCST     vectorWords<>+144(SB), X0, X0
 	VBROADCASTSS    X0, Z1
@@ -15319,68 +15939,128 @@ words3:
 	MOVQ         dy+16(FP), AX
 	LEAQ         (AX)(R8*4), R12
 	MOVQ         gamma+24(FP), R13
-	VPXOR        Y11, Y11, Y11
-	VPXOR        Y12, Y12, Y12
 	VPXOR        Y13, Y13, Y13
 	VPXOR        Y14, Y14, Y14
-	VPXOR        Y7, Y7, Y7
-	VPXOR        Y8, Y8, Y8
-	VPXOR        Y9, Y9, Y9
-	VPXOR        Y10, Y10, Y10
-	VADDPS       (SI), Y11, Y11
+	VPXOR        Y11, Y11, Y11
+	VPXOR        Y12, Y12, Y12
+	VMOVUPS      (SI), Y0
+	VMOVUPS      Y0, 2816(DI)
 	VMOVUPS      (R12), Y0
 	VMULPS       (R13), Y0, Y0
-	VADDPS       Y0, Y7, Y7
-	VADDPS       32(SI), Y12, Y12
+	VMOVUPS      Y0, 3008(DI)
+	VMOVUPS      32(SI), Y0
+	VMOVUPS      Y0, 2880(DI)
 	VMOVUPS      32(R12), Y0
 	VMULPS       32(R13), Y0, Y0
-	VADDPS       Y0, Y8, Y8
-	VADDPS       64(SI), Y13, Y13
+	VMOVUPS      Y0, 3072(DI)
+	VMOVUPS      64(SI), Y0
+	VMOVUPS      Y0, 2944(DI)
 	VMOVUPS      64(R12), Y0
 	VMULPS       64(R13), Y0, Y0
-	VADDPS       Y0, Y9, Y9
-	VADDPS       96(SI), Y14, Y14
+	VMOVUPS      Y0, 3136(DI)
+	VMOVUPS      96(SI), Y0
+	VMOVUPS      2816(DI), Y1
+	VUNPCKLPS    2880(DI), Y1, Y1
+	VMOVUPS      2944(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
+	VMOVUPS      2816(DI), Y1
+	VUNPCKHPS    2880(DI), Y1, Y1
+	VMOVUPS      2944(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
 	VMOVUPS      96(R12), Y0
 	VMULPS       96(R13), Y0, Y0
-	VADDPS       Y0, Y10, Y10
-	VADDPS       128(SI), Y11, Y11
+	VMOVUPS      3008(DI), Y1
+	VUNPCKLPS    3072(DI), Y1, Y1
+	VMOVUPS      3136(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y11, Y11
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y11, Y11
+	VMOVUPS      3008(DI), Y1
+	VUNPCKHPS    3072(DI), Y1, Y1
+	VMOVUPS      3136(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y11, Y11
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y11, Y11
+	VMOVUPS      128(SI), Y0
+	VMOVUPS      Y0, 2816(DI)
 	VMOVUPS      128(R12), Y0
 	VMULPS       128(R13), Y0, Y0
-	VADDPS       Y0, Y7, Y7
-	VADDPS       160(SI), Y12, Y12
+	VMOVUPS      Y0, 3008(DI)
+	VMOVUPS      160(SI), Y0
+	VMOVUPS      Y0, 2880(DI)
 	VMOVUPS      160(R12), Y0
 	VMULPS       160(R13), Y0, Y0
-	VADDPS       Y0, Y8, Y8
-	VADDPS       192(SI), Y13, Y13
+	VMOVUPS      Y0, 3072(DI)
+	VMOVUPS      192(SI), Y0
+	VMOVUPS      Y0, 2944(DI)
 	VMOVUPS      192(R12), Y0
 	VMULPS       192(R13), Y0, Y0
-	VADDPS       Y0, Y9, Y9
-	VADDPS       224(SI), Y14, Y14
+	VMOVUPS      Y0, 3136(DI)
+	VMOVUPS      224(SI), Y0
+	VMOVUPS      2816(DI), Y1
+	VUNPCKLPS    2880(DI), Y1, Y1
+	VMOVUPS      2944(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      2816(DI), Y1
+	VUNPCKHPS    2880(DI), Y1, Y1
+	VMOVUPS      2944(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
 	VMOVUPS      224(R12), Y0
 	VMULPS       224(R13), Y0, Y0
-	VADDPS       Y0, Y10, Y10
-	VADDPS       Y13, Y11, Y11
-	VADDPS       Y14, Y12, Y12
+	VMOVUPS      3008(DI), Y1
+	VUNPCKLPS    3072(DI), Y1, Y1
+	VMOVUPS      3136(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y12, Y12
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y12, Y12
+	VMOVUPS      3008(DI), Y1
+	VUNPCKHPS    3072(DI), Y1, Y1
+	VMOVUPS      3136(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y12, Y12
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y12, Y12
+	VADDPS       Y14, Y13, Y13
+	VPERMILPS    $+14, Y13, Y0
+	VADDPS       Y0, Y13, Y13
+	VPERMILPS    $+1, Y13, Y0
+	VADDPS       Y0, Y13, Y13
+	VEXTRACTF128 $+1, Y13, X0
+	VADDPS       X0, X13, X13
+	VBROADCASTSS X13, Y13
+	VMOVUPS      Y13, 2688(DI)
 	VADDPS       Y12, Y11, Y11
+	VPERMILPS    $+14, Y11, Y0
+	VADDPS       Y0, Y11, Y11
+	VPERMILPS    $+1, Y11, Y0
+	VADDPS       Y0, Y11, Y11
 	VEXTRACTF128 $+1, Y11, X0
 	VADDPS       X0, X11, X11
-	VPERMILPS    $+14, X11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+1, X11, X0
-	VADDPS       X0, X11, X11
 	VBROADCASTSS X11, Y11
-	VMOVUPS      Y11, 2688(DI)
-	VADDPS       Y9, Y7, Y7
-	VADDPS       Y10, Y8, Y8
-	VADDPS       Y8, Y7, Y7
-	VEXTRACTF128 $+1, Y7, X0
-	VADDPS       X0, X7, X7
-	VPERMILPS    $+14, X7, X0
-	VADDPS       X0, X7, X7
-	VPERMILPS    $+1, X7, X0
-	VADDPS       X0, X7, X7
-	VBROADCASTSS X7, Y7
-	VMOVUPS      Y7, 2752(DI)
+	VMOVUPS      Y11, 2752(DI)
 	VMOVUPS      2688(DI), X0
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
@@ -15393,53 +16073,79 @@ words3:
 	SHLQ         $+6, R8
 	MOVQ         x+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	VPXOR        Y11, Y11, Y11
-	VPXOR        Y12, Y12, Y12
 	VPXOR        Y13, Y13, Y13
 	VPXOR        Y14, Y14, Y14
 	VMOVUPS      (SI), Y0
 	VSUBPS       2816(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y11, Y11
+	VMOVUPS      Y0, 3008(DI)
 	VMOVUPS      32(SI), Y0
 	VSUBPS       2816(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y12, Y12
+	VMOVUPS      Y0, 3072(DI)
 	VMOVUPS      64(SI), Y0
 	VSUBPS       2816(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y13, Y13
+	VMOVUPS      Y0, 3136(DI)
 	VMOVUPS      96(SI), Y0
 	VSUBPS       2816(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y14, Y14
+	VMOVUPS      3008(DI), Y1
+	VUNPCKLPS    3072(DI), Y1, Y1
+	VMOVUPS      3136(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
+	VMOVUPS      3008(DI), Y1
+	VUNPCKHPS    3072(DI), Y1, Y1
+	VMOVUPS      3136(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
 	VMOVUPS      128(SI), Y0
 	VSUBPS       2816(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y11, Y11
+	VMOVUPS      Y0, 3008(DI)
 	VMOVUPS      160(SI), Y0
 	VSUBPS       2816(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y12, Y12
+	VMOVUPS      Y0, 3072(DI)
 	VMOVUPS      192(SI), Y0
 	VSUBPS       2816(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y13, Y13
+	VMOVUPS      Y0, 3136(DI)
 	VMOVUPS      224(SI), Y0
 	VSUBPS       2816(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y14, Y14
-	VADDPS       Y13, Y11, Y11
-	VADDPS       Y14, Y12, Y12
-	VADDPS       Y12, Y11, Y11
-	VEXTRACTF128 $+1, Y11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+14, X11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+1, X11, X0
-	VADDPS       X0, X11, X11
-	VBROADCASTSS X11, Y11
-	VMOVUPS      Y11, 2944(DI)
+	VMOVUPS      3008(DI), Y1
+	VUNPCKLPS    3072(DI), Y1, Y1
+	VMOVUPS      3136(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      3008(DI), Y1
+	VUNPCKHPS    3072(DI), Y1, Y1
+	VMOVUPS      3136(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VADDPS       Y14, Y13, Y13
+	VPERMILPS    $+14, Y13, Y0
+	VADDPS       Y0, Y13, Y13
+	VPERMILPS    $+1, Y13, Y0
+	VADDPS       Y0, Y13, Y13
+	VEXTRACTF128 $+1, Y13, X0
+	VADDPS       X0, X13, X13
+	VBROADCASTSS X13, Y13
+	VMOVUPS      Y13, 2944(DI)
 	VMOVUPS      2944(DI), X0
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VADDPS       vectorVectors<>+1312(SB), X0, X0
@@ -15457,8 +16163,6 @@ words3:
 	SHLQ         $+6, R8
 	MOVQ         x+8(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y11, Y11, Y11
-	VPXOR        Y12, Y12, Y12
 	VPXOR        Y13, Y13, Y13
 	VPXOR        Y14, Y14, Y14
 	VMOVUPS      (SI), Y0
@@ -15467,67 +16171,95 @@ words3:
 	VSUBPS       2816(DI), Y1, Y1
 	VMULPS       3008(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VADDPS       Y0, Y11, Y11
+	VMOVUPS      Y0, 3136(DI)
 	VMOVUPS      32(SI), Y0
 	VMULPS       32(R12), Y0, Y0
 	VMOVUPS      32(R13), Y1
 	VSUBPS       2816(DI), Y1, Y1
 	VMULPS       3008(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VADDPS       Y0, Y12, Y12
+	VMOVUPS      Y0, 3200(DI)
 	VMOVUPS      64(SI), Y0
 	VMULPS       64(R12), Y0, Y0
 	VMOVUPS      64(R13), Y1
 	VSUBPS       2816(DI), Y1, Y1
 	VMULPS       3008(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VADDPS       Y0, Y13, Y13
+	VMOVUPS      Y0, 3264(DI)
 	VMOVUPS      96(SI), Y0
 	VMULPS       96(R12), Y0, Y0
 	VMOVUPS      96(R13), Y1
 	VSUBPS       2816(DI), Y1, Y1
 	VMULPS       3008(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VADDPS       Y0, Y14, Y14
+	VMOVUPS      3136(DI), Y1
+	VUNPCKLPS    3200(DI), Y1, Y1
+	VMOVUPS      3264(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
+	VMOVUPS      3136(DI), Y1
+	VUNPCKHPS    3200(DI), Y1, Y1
+	VMOVUPS      3264(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
 	VMOVUPS      128(SI), Y0
 	VMULPS       128(R12), Y0, Y0
 	VMOVUPS      128(R13), Y1
 	VSUBPS       2816(DI), Y1, Y1
 	VMULPS       3008(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VADDPS       Y0, Y11, Y11
+	VMOVUPS      Y0, 3136(DI)
 	VMOVUPS      160(SI), Y0
 	VMULPS       160(R12), Y0, Y0
 	VMOVUPS      160(R13), Y1
 	VSUBPS       2816(DI), Y1, Y1
 	VMULPS       3008(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VADDPS       Y0, Y12, Y12
+	VMOVUPS      Y0, 3200(DI)
 	VMOVUPS      192(SI), Y0
 	VMULPS       192(R12), Y0, Y0
 	VMOVUPS      192(R13), Y1
 	VSUBPS       2816(DI), Y1, Y1
 	VMULPS       3008(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VADDPS       Y0, Y13, Y13
+	VMOVUPS      Y0, 3264(DI)
 	VMOVUPS      224(SI), Y0
 	VMULPS       224(R12), Y0, Y0
 	VMOVUPS      224(R13), Y1
 	VSUBPS       2816(DI), Y1, Y1
 	VMULPS       3008(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VADDPS       Y0, Y14, Y14
-	VADDPS       Y13, Y11, Y11
-	VADDPS       Y14, Y12, Y12
-	VADDPS       Y12, Y11, Y11
-	VEXTRACTF128 $+1, Y11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+14, X11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+1, X11, X0
-	VADDPS       X0, X11, X11
-	VBROADCASTSS X11, Y11
-	VMOVUPS      Y11, 3072(DI)
+	VMOVUPS      3136(DI), Y1
+	VUNPCKLPS    3200(DI), Y1, Y1
+	VMOVUPS      3264(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      3136(DI), Y1
+	VUNPCKHPS    3200(DI), Y1, Y1
+	VMOVUPS      3264(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VADDPS       Y14, Y13, Y13
+	VPERMILPS    $+14, Y13, Y0
+	VADDPS       Y0, Y13, Y13
+	VPERMILPS    $+1, Y13, Y0
+	VADDPS       Y0, Y13, Y13
+	VEXTRACTF128 $+1, Y13, X0
+	VADDPS       X0, X13, X13
+	VBROADCASTSS X13, Y13
+	VMOVUPS      Y13, 3072(DI)
 	VMOVUPS      3072(DI), X0
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
@@ -15790,60 +16522,76 @@ loop5:
 	LEAQ          (AX)(R8*4), R8
 	MOVQ          R8, 272(DI)
 	MOVQ          272(DI), R8
-	VPXORD        Z31, Z31, Z31
 	VPXORD        Z30, Z30, Z30
-	VPXORD        Z29, Z29, Z29
 	VPXORD        Z28, Z28, Z28
+	VPXORD        Z26, Z26, Z26
+	VPXORD        Z24, Z24, Z24
 	VMOVUPS       (SI), Z0
 	VMULPS        (R12), Z0, Z1
-	VADDPS        Z1, Z31, Z31
+	VMOVUPS       Z1, Z31
 	VMULPS        (R13), Z0, Z0
-	VADDPS        Z0, Z30, Z30
+	VMOVUPS       Z0, Z29
 	VMOVUPS       (R14), Z0
 	VMULPS        (R15), Z0, Z1
-	VADDPS        Z1, Z29, Z29
+	VMOVUPS       Z1, Z27
 	VMULPS        (R8), Z0, Z0
+	VMOVUPS       Z0, Z25
+	VPERMILPS     $+0, Z31, Z0
+	VADDPS        Z0, Z30, Z30
+	VPERMILPS     $+85, Z31, Z0
+	VADDPS        Z0, Z30, Z30
+	VPERMILPS     $+170, Z31, Z0
+	VADDPS        Z0, Z30, Z30
+	VPERMILPS     $+255, Z31, Z0
+	VADDPS        Z0, Z30, Z30
+	VPERMILPS     $+0, Z29, Z0
 	VADDPS        Z0, Z28, Z28
-	VEXTRACTF64X4 $+1, Z31, Y0
-	VADDPS        Y0, Y31, Y31
-	VEXTRACTF32X4 $+1, Y31, X0
-	VADDPS        X0, X31, X31
-	VPERMILPS     $+14, X31, X0
-	VADDPS        X0, X31, X31
-	VPERMILPS     $+1, X31, X0
-	VADDPS        X0, X31, X31
-	VBROADCASTSS  X31, Z31
-	VMOVUPS       Z31, 2240(DI)
+	VPERMILPS     $+85, Z29, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+170, Z29, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+255, Z29, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+0, Z27, Z0
+	VADDPS        Z0, Z26, Z26
+	VPERMILPS     $+85, Z27, Z0
+	VADDPS        Z0, Z26, Z26
+	VPERMILPS     $+170, Z27, Z0
+	VADDPS        Z0, Z26, Z26
+	VPERMILPS     $+255, Z27, Z0
+	VADDPS        Z0, Z26, Z26
+	VPERMILPS     $+0, Z25, Z0
+	VADDPS        Z0, Z24, Z24
+	VPERMILPS     $+85, Z25, Z0
+	VADDPS        Z0, Z24, Z24
+	VPERMILPS     $+170, Z25, Z0
+	VADDPS        Z0, Z24, Z24
+	VPERMILPS     $+255, Z25, Z0
+	VADDPS        Z0, Z24, Z24
 	VEXTRACTF64X4 $+1, Z30, Y0
 	VADDPS        Y0, Y30, Y30
 	VEXTRACTF32X4 $+1, Y30, X0
 	VADDPS        X0, X30, X30
-	VPERMILPS     $+14, X30, X0
-	VADDPS        X0, X30, X30
-	VPERMILPS     $+1, X30, X0
-	VADDPS        X0, X30, X30
 	VBROADCASTSS  X30, Z30
-	VMOVUPS       Z30, 2304(DI)
-	VEXTRACTF64X4 $+1, Z29, Y0
-	VADDPS        Y0, Y29, Y29
-	VEXTRACTF32X4 $+1, Y29, X0
-	VADDPS        X0, X29, X29
-	VPERMILPS     $+14, X29, X0
-	VADDPS        X0, X29, X29
-	VPERMILPS     $+1, X29, X0
-	VADDPS        X0, X29, X29
-	VBROADCASTSS  X29, Z29
-	VMOVUPS       Z29, 2368(DI)
+	VMOVUPS       Z30, 2240(DI)
 	VEXTRACTF64X4 $+1, Z28, Y0
 	VADDPS        Y0, Y28, Y28
 	VEXTRACTF32X4 $+1, Y28, X0
 	VADDPS        X0, X28, X28
-	VPERMILPS     $+14, X28, X0
-	VADDPS        X0, X28, X28
-	VPERMILPS     $+1, X28, X0
-	VADDPS        X0, X28, X28
 	VBROADCASTSS  X28, Z28
-	VMOVUPS       Z28, 2432(DI)
+	VMOVUPS       Z28, 2304(DI)
+	VEXTRACTF64X4 $+1, Z26, Y0
+	VADDPS        Y0, Y26, Y26
+	VEXTRACTF32X4 $+1, Y26, X0
+	VADDPS        X0, X26, X26
+	VBROADCASTSS  X26, Z26
+	VMOVUPS       Z26, 2368(DI)
+	VEXTRACTF64X4 $+1, Z24, Y0
+	VADDPS        Y0, Y24, Y24
+	VEXTRACTF32X4 $+1, Y24, X0
+	VADDPS        X0, X24, X24
+	VBROADCASTSS  X24, Z24
+	VMOVUPS       Z24, 2432(DI)
 	VMOVUPS       2240(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          224(DI), R8
@@ -17884,70 +18632,94 @@ loop5:
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 272(DI)
 	MOVQ         272(DI), R8
-	VPXOR        Y13, Y13, Y13
 	VPXOR        Y14, Y14, Y14
-	VPXOR        Y11, Y11, Y11
+	VPXOR        Y13, Y13, Y13
 	VPXOR        Y12, Y12, Y12
-	VPXOR        Y9, Y9, Y9
-	VPXOR        Y10, Y10, Y10
-	VPXOR        Y7, Y7, Y7
-	VPXOR        Y8, Y8, Y8
+	VPXOR        Y11, Y11, Y11
 	VMOVUPS      (SI), Y0
 	VMULPS       (R12), Y0, Y1
-	VADDPS       Y1, Y13, Y13
+	VMOVUPS      Y1, 2944(DI)
 	VMULPS       (R13), Y0, Y0
-	VADDPS       Y0, Y11, Y11
+	VMOVUPS      Y0, 3072(DI)
 	VMOVUPS      (R14), Y0
 	VMULPS       (R15), Y0, Y1
-	VADDPS       Y1, Y9, Y9
+	VMOVUPS      Y1, 3200(DI)
 	VMULPS       (R8), Y0, Y0
-	VADDPS       Y0, Y7, Y7
+	VMOVUPS      Y0, 3328(DI)
 	VMOVUPS      32(SI), Y0
 	VMULPS       32(R12), Y0, Y1
-	VADDPS       Y1, Y14, Y14
+	VMOVUPS      Y1, 3008(DI)
 	VMULPS       32(R13), Y0, Y0
-	VADDPS       Y0, Y12, Y12
+	VMOVUPS      Y0, 3136(DI)
 	VMOVUPS      32(R14), Y0
 	VMULPS       32(R15), Y0, Y1
-	VADDPS       Y1, Y10, Y10
+	VMOVUPS      Y1, 3264(DI)
 	VMULPS       32(R8), Y0, Y0
-	VADDPS       Y0, Y8, Y8
-	VADDPS       Y14, Y13, Y13
+	VMOVUPS      Y0, 3392(DI)
+	VMOVUPS      2944(DI), Y0
+	VUNPCKLPS    3008(DI), Y0, Y0
+	VADDPS       Y0, Y14, Y14
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      2944(DI), Y0
+	VUNPCKHPS    3008(DI), Y0, Y0
+	VADDPS       Y0, Y14, Y14
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      3072(DI), Y0
+	VUNPCKLPS    3136(DI), Y0, Y0
+	VADDPS       Y0, Y13, Y13
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y13, Y13
+	VMOVUPS      3072(DI), Y0
+	VUNPCKHPS    3136(DI), Y0, Y0
+	VADDPS       Y0, Y13, Y13
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y13, Y13
+	VMOVUPS      3200(DI), Y0
+	VUNPCKLPS    3264(DI), Y0, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VMOVUPS      3200(DI), Y0
+	VUNPCKHPS    3264(DI), Y0, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VMOVUPS      3328(DI), Y0
+	VUNPCKLPS    3392(DI), Y0, Y0
+	VADDPS       Y0, Y11, Y11
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y11, Y11
+	VMOVUPS      3328(DI), Y0
+	VUNPCKHPS    3392(DI), Y0, Y0
+	VADDPS       Y0, Y11, Y11
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y11, Y11
+	VPERMILPS    $+1, Y14, Y0
+	VADDPS       Y0, Y14, Y14
+	VEXTRACTF128 $+1, Y14, X0
+	VADDPS       X0, X14, X14
+	VBROADCASTSS X14, Y14
+	VMOVUPS      Y14, 2688(DI)
+	VPERMILPS    $+1, Y13, Y0
+	VADDPS       Y0, Y13, Y13
 	VEXTRACTF128 $+1, Y13, X0
 	VADDPS       X0, X13, X13
-	VPERMILPS    $+14, X13, X0
-	VADDPS       X0, X13, X13
-	VPERMILPS    $+1, X13, X0
-	VADDPS       X0, X13, X13
 	VBROADCASTSS X13, Y13
-	VMOVUPS      Y13, 2688(DI)
-	VADDPS       Y12, Y11, Y11
+	VMOVUPS      Y13, 2752(DI)
+	VPERMILPS    $+1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $+1, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      Y12, 2816(DI)
+	VPERMILPS    $+1, Y11, Y0
+	VADDPS       Y0, Y11, Y11
 	VEXTRACTF128 $+1, Y11, X0
 	VADDPS       X0, X11, X11
-	VPERMILPS    $+14, X11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+1, X11, X0
-	VADDPS       X0, X11, X11
 	VBROADCASTSS X11, Y11
-	VMOVUPS      Y11, 2752(DI)
-	VADDPS       Y10, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VPERMILPS    $+14, X9, X0
-	VADDPS       X0, X9, X9
-	VPERMILPS    $+1, X9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 2816(DI)
-	VADDPS       Y8, Y7, Y7
-	VEXTRACTF128 $+1, Y7, X0
-	VADDPS       X0, X7, X7
-	VPERMILPS    $+14, X7, X0
-	VADDPS       X0, X7, X7
-	VPERMILPS    $+1, X7, X0
-	VADDPS       X0, X7, X7
-	VBROADCASTSS X7, Y7
-	VMOVUPS      Y7, 2880(DI)
+	VMOVUPS      Y11, 2880(DI)
 	VMOVUPS      2688(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         224(DI), R8
@@ -19852,48 +20624,70 @@ words3:
 	MOVQ            dy+16(FP), AX
 	LEAQ            (AX)(R8*4), R12
 	MOVQ            gamma+24(FP), R13
-	VPXORD          Z30, Z30, Z30
-	VPXORD          Z31, Z31, Z31
 	VPXORD          Z28, Z28, Z28
-	VPXORD          Z29, Z29, Z29
-	VADDPS          (SI), Z30, Z30
+	VPXORD          Z24, Z24, Z24
+	VMOVUPS         (SI), Z0
+	VMOVUPS         Z0, Z29
 	VMOVUPS         (R12), Z0
 	VMULPS          (R13), Z0, Z0
-	VADDPS          Z0, Z28, Z28
-	VADDPS          64(SI), Z31, Z31
+	VMOVUPS         Z0, Z25
+	VMOVUPS         64(SI), Z0
+	VMOVUPS         Z0, Z30
 	VMOVUPS         64(R12), Z0
 	VMULPS          64(R13), Z0, Z0
-	VADDPS          Z0, Z29, Z29
-	VADDPS          128(SI), Z30, Z30
+	VMOVUPS         Z0, Z26
+	VMOVUPS         128(SI), Z0
+	VMOVUPS         Z0, Z31
 	VMOVUPS         128(R12), Z0
 	VMULPS          128(R13), Z0, Z0
-	VADDPS          Z0, Z28, Z28
-	VADDPS          192(SI), Z31, Z31
+	VMOVUPS         Z0, Z27
+	VMOVUPS         192(SI), Z0
+	VUNPCKLPS       Z30, Z29, Z1
+	VUNPCKLPS       Z0, Z31, Z2
+	VUNPCKLPD       Z2, Z1, Z3
+	VADDPS          Z3, Z28, Z28
+	VUNPCKHPD       Z2, Z1, Z1
+	VADDPS          Z1, Z28, Z28
+	VUNPCKHPS       Z30, Z29, Z1
+	VUNPCKHPS       Z0, Z31, Z2
+	VUNPCKLPD       Z2, Z1, Z3
+	VADDPS          Z3, Z28, Z28
+	VUNPCKHPD       Z2, Z1, Z1
+	VADDPS          Z1, Z28, Z28
 	VMOVUPS         192(R12), Z0
 	VMULPS          192(R13), Z0, Z0
-	VADDPS          Z0, Z29, Z29
-	VADDPS          Z31, Z30, Z30
-	VEXTRACTF64X4   $+1, Z30, Y0
-	VADDPS          Y0, Y30, Y30
-	VEXTRACTF32X4   $+1, Y30, X0
-	VADDPS          X0, X30, X30
-	VPERMILPS       $+14, X30, X0
-	VADDPS          X0, X30, X30
-	VPERMILPS       $+1, X30, X0
-	VADDPS          X0, X30, X30
-	VBROADCASTSS    X30, Z30
-	VMOVUPS         Z30, 2240(DI)
-	VADDPS          Z29, Z28, Z28
+	VUNPCKLPS       Z26, Z25, Z1
+	VUNPCKLPS       Z0, Z27, Z2
+	VUNPCKLPD       Z2, Z1, Z3
+	VADDPS          Z3, Z24, Z24
+	VUNPCKHPD       Z2, Z1, Z1
+	VADDPS          Z1, Z24, Z24
+	VUNPCKHPS       Z26, Z25, Z1
+	VUNPCKHPS       Z0, Z27, Z2
+	VUNPCKLPD       Z2, Z1, Z3
+	VADDPS          Z3, Z24, Z24
+	VUNPCKHPD       Z2, Z1, Z1
+	VADDPS          Z1, Z24, Z24
+	VPERMILPS       $+14, Z28, Z0
+	VADDPS          Z0, Z28, Z28
+	VPERMILPS       $+1, Z28, Z0
+	VADDPS          Z0, Z28, Z28
 	VEXTRACTF64X4   $+1, Z28, Y0
 	VADDPS          Y0, Y28, Y28
 	VEXTRACTF32X4   $+1, Y28, X0
 	VADDPS          X0, X28, X28
-	VPERMILPS       $+14, X28, X0
-	VADDPS          X0, X28, X28
-	VPERMILPS       $+1, X28, X0
-	VADDPS          X0, X28, X28
 	VBROADCASTSS    X28, Z28
-	VMOVUPS         Z28, 2304(DI)
+	VMOVUPS         Z28, 2240(DI)
+	VPERMILPS       $+14, Z24, Z0
+	VADDPS          Z0, Z24, Z24
+	VPERMILPS       $+1, Z24, Z0
+	VADDPS          Z0, Z24, Z24
+	VEXTRACTF64X4   $+1, Z24, Y0
+	VADDPS          Y0, Y24, Y24
+	VEXTRACTF32X4   $+1, Y24, X0
+	VADDPS          X0, X24, X24
+	VBROADCASTSS    X24, Z24
+	VMOVUPS         Z24, 2304(DI)
 	VMOVUPS         2240(DI), X0
 	VMULPS.BCST     vectorWords<>+144(SB), X0, X0
 	VBROADCASTSS    X0, Z1
@@ -19906,35 +20700,44 @@ words3:
 	SHLQ            $+6, R8
 	MOVQ            x+8(FP), AX
 	LEAQ            (AX)(R8*4), SI
-	VPXORD          Z30, Z30, Z30
-	VPXORD          Z31, Z31, Z31
+	VPXORD          Z28, Z28, Z28
 	VMOVUPS         (SI), Z0
 	VSUBPS          2368(DI), Z0, Z0
 	VMULPS          Z0, Z0, Z0
-	VADDPS          Z0, Z30, Z30
+	VMOVUPS         Z0, Z29
 	VMOVUPS         64(SI), Z0
 	VSUBPS          2368(DI), Z0, Z0
 	VMULPS          Z0, Z0, Z0
-	VADDPS          Z0, Z31, Z31
+	VMOVUPS         Z0, Z30
 	VMOVUPS         128(SI), Z0
 	VSUBPS          2368(DI), Z0, Z0
 	VMULPS          Z0, Z0, Z0
-	VADDPS          Z0, Z30, Z30
+	VMOVUPS         Z0, Z31
 	VMOVUPS         192(SI), Z0
 	VSUBPS          2368(DI), Z0, Z0
 	VMULPS          Z0, Z0, Z0
-	VADDPS          Z0, Z31, Z31
-	VADDPS          Z31, Z30, Z30
-	VEXTRACTF64X4   $+1, Z30, Y0
-	VADDPS          Y0, Y30, Y30
-	VEXTRACTF32X4   $+1, Y30, X0
-	VADDPS          X0, X30, X30
-	VPERMILPS       $+14, X30, X0
-	VADDPS          X0, X30, X30
-	VPERMILPS       $+1, X30, X0
-	VADDPS          X0, X30, X30
-	VBROADCASTSS    X30, Z30
-	VMOVUPS         Z30, 2496(DI)
+	VUNPCKLPS       Z30, Z29, Z1
+	VUNPCKLPS       Z0, Z31, Z2
+	VUNPCKLPD       Z2, Z1, Z3
+	VADDPS          Z3, Z28, Z28
+	VUNPCKHPD       Z2, Z1, Z1
+	VADDPS          Z1, Z28, Z28
+	VUNPCKHPS       Z30, Z29, Z1
+	VUNPCKHPS       Z0, Z31, Z2
+	VUNPCKLPD       Z2, Z1, Z3
+	VADDPS          Z3, Z28, Z28
+	VUNPCKHPD       Z2, Z1, Z1
+	VADDPS          Z1, Z28, Z28
+	VPERMILPS       $+14, Z28, Z0
+	VADDPS          Z0, Z28, Z28
+	VPERMILPS       $+1, Z28, Z0
+	VADDPS          Z0, Z28, Z28
+	VEXTRACTF64X4   $+1, Z28, Y0
+	VADDPS          Y0, Y28, Y28
+	VEXTRACTF32X4   $+1, Y28, X0
+	VADDPS          X0, X28, X28
+	VBROADCASTSS    X28, Z28
+	VMOVUPS         Z28, 2496(DI)
 	VMOVUPS         2496(DI), X0
 	VMULPS.BCST     vectorWords<>+144(SB), X0, X0
 	VADDPS.BCST     vectorWords<>+148(SB), X0, X0
@@ -19952,47 +20755,56 @@ words3:
 	SHLQ            $+6, R8
 	MOVQ            x+8(FP), AX
 	LEAQ            (AX)(R8*4), R13
-	VPXORD          Z30, Z30, Z30
-	VPXORD          Z31, Z31, Z31
+	VPXORD          Z28, Z28, Z28
 	VMOVUPS         (SI), Z0
 	VMULPS          (R12), Z0, Z0
 	VMOVUPS         (R13), Z1
 	VSUBPS          2368(DI), Z1, Z1
 	VMULPS          2560(DI), Z1, Z1
 	VMULPS          Z1, Z0, Z0
-	VADDPS          Z0, Z30, Z30
+	VMOVUPS         Z0, Z29
 	VMOVUPS         64(SI), Z0
 	VMULPS          64(R12), Z0, Z0
 	VMOVUPS         64(R13), Z1
 	VSUBPS          2368(DI), Z1, Z1
 	VMULPS          2560(DI), Z1, Z1
 	VMULPS          Z1, Z0, Z0
-	VADDPS          Z0, Z31, Z31
+	VMOVUPS         Z0, Z30
 	VMOVUPS         128(SI), Z0
 	VMULPS          128(R12), Z0, Z0
 	VMOVUPS         128(R13), Z1
 	VSUBPS          2368(DI), Z1, Z1
 	VMULPS          2560(DI), Z1, Z1
 	VMULPS          Z1, Z0, Z0
-	VADDPS          Z0, Z30, Z30
+	VMOVUPS         Z0, Z31
 	VMOVUPS         192(SI), Z0
 	VMULPS          192(R12), Z0, Z0
 	VMOVUPS         192(R13), Z1
 	VSUBPS          2368(DI), Z1, Z1
 	VMULPS          2560(DI), Z1, Z1
 	VMULPS          Z1, Z0, Z0
-	VADDPS          Z0, Z31, Z31
-	VADDPS          Z31, Z30, Z30
-	VEXTRACTF64X4   $+1, Z30, Y0
-	VADDPS          Y0, Y30, Y30
-	VEXTRACTF32X4   $+1, Y30, X0
-	VADDPS          X0, X30, X30
-	VPERMILPS       $+14, X30, X0
-	VADDPS          X0, X30, X30
-	VPERMILPS       $+1, X30, X0
-	VADDPS          X0, X30, X30
-	VBROADCASTSS    X30, Z30
-	VMOVUPS         Z30, 2624(DI)
+	VUNPCKLPS       Z30, Z29, Z1
+	VUNPCKLPS       Z0, Z31, Z2
+	VUNPCKLPD       Z2, Z1, Z3
+	VADDPS          Z3, Z28, Z28
+	VUNPCKHPD       Z2, Z1, Z1
+	VADDPS          Z1, Z28, Z28
+	VUNPCKHPS       Z30, Z29, Z1
+	VUNPCKHPS       Z0, Z31, Z2
+	VUNPCKLPD       Z2, Z1, Z3
+	VADDPS          Z3, Z28, Z28
+	VUNPCKHPD       Z2, Z1, Z1
+	VADDPS          Z1, Z28, Z28
+	VPERMILPS       $+14, Z28, Z0
+	VADDPS          Z0, Z28, Z28
+	VPERMILPS       $+1, Z28, Z0
+	VADDPS          Z0, Z28, Z28
+	VEXTRACTF64X4   $+1, Z28, Y0
+	VADDPS          Y0, Y28, Y28
+	VEXTRACTF32X4   $+1, Y28, X0
+	VADDPS          X0, X28, X28
+	VBROADCASTSS    X28, Z28
+	VMOVUPS         Z28, 2624(DI)
 	VMOVUPS         2624(DI), X0
 	VMULPS.BCST     vectorWords<>+144(SB), X0, X0
 	VBROADCASTSS    X0, Z1
@@ -20378,68 +21190,128 @@ words3:
 	MOVQ         dy+16(FP), AX
 	LEAQ         (AX)(R8*4), R12
 	MOVQ         gamma+24(FP), R13
-	VPXOR        Y11, Y11, Y11
-	VPXOR        Y12, Y12, Y12
 	VPXOR        Y13, Y13, Y13
 	VPXOR        Y14, Y14, Y14
-	VPXOR        Y7, Y7, Y7
-	VPXOR        Y8, Y8, Y8
-	VPXOR        Y9, Y9, Y9
-	VPXOR        Y10, Y10, Y10
-	VADDPS       (SI), Y11, Y11
+	VPXOR        Y11, Y11, Y11
+	VPXOR        Y12, Y12, Y12
+	VMOVUPS      (SI), Y0
+	VMOVUPS      Y0, 2816(DI)
 	VMOVUPS      (R12), Y0
 	VMULPS       (R13), Y0, Y0
-	VADDPS       Y0, Y7, Y7
-	VADDPS       32(SI), Y12, Y12
+	VMOVUPS      Y0, 3008(DI)
+	VMOVUPS      32(SI), Y0
+	VMOVUPS      Y0, 2880(DI)
 	VMOVUPS      32(R12), Y0
 	VMULPS       32(R13), Y0, Y0
-	VADDPS       Y0, Y8, Y8
-	VADDPS       64(SI), Y13, Y13
+	VMOVUPS      Y0, 3072(DI)
+	VMOVUPS      64(SI), Y0
+	VMOVUPS      Y0, 2944(DI)
 	VMOVUPS      64(R12), Y0
 	VMULPS       64(R13), Y0, Y0
-	VADDPS       Y0, Y9, Y9
-	VADDPS       96(SI), Y14, Y14
+	VMOVUPS      Y0, 3136(DI)
+	VMOVUPS      96(SI), Y0
+	VMOVUPS      2816(DI), Y1
+	VUNPCKLPS    2880(DI), Y1, Y1
+	VMOVUPS      2944(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
+	VMOVUPS      2816(DI), Y1
+	VUNPCKHPS    2880(DI), Y1, Y1
+	VMOVUPS      2944(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
 	VMOVUPS      96(R12), Y0
 	VMULPS       96(R13), Y0, Y0
-	VADDPS       Y0, Y10, Y10
-	VADDPS       128(SI), Y11, Y11
+	VMOVUPS      3008(DI), Y1
+	VUNPCKLPS    3072(DI), Y1, Y1
+	VMOVUPS      3136(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y11, Y11
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y11, Y11
+	VMOVUPS      3008(DI), Y1
+	VUNPCKHPS    3072(DI), Y1, Y1
+	VMOVUPS      3136(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y11, Y11
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y11, Y11
+	VMOVUPS      128(SI), Y0
+	VMOVUPS      Y0, 2816(DI)
 	VMOVUPS      128(R12), Y0
 	VMULPS       128(R13), Y0, Y0
-	VADDPS       Y0, Y7, Y7
-	VADDPS       160(SI), Y12, Y12
+	VMOVUPS      Y0, 3008(DI)
+	VMOVUPS      160(SI), Y0
+	VMOVUPS      Y0, 2880(DI)
 	VMOVUPS      160(R12), Y0
 	VMULPS       160(R13), Y0, Y0
-	VADDPS       Y0, Y8, Y8
-	VADDPS       192(SI), Y13, Y13
+	VMOVUPS      Y0, 3072(DI)
+	VMOVUPS      192(SI), Y0
+	VMOVUPS      Y0, 2944(DI)
 	VMOVUPS      192(R12), Y0
 	VMULPS       192(R13), Y0, Y0
-	VADDPS       Y0, Y9, Y9
-	VADDPS       224(SI), Y14, Y14
+	VMOVUPS      Y0, 3136(DI)
+	VMOVUPS      224(SI), Y0
+	VMOVUPS      2816(DI), Y1
+	VUNPCKLPS    2880(DI), Y1, Y1
+	VMOVUPS      2944(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      2816(DI), Y1
+	VUNPCKHPS    2880(DI), Y1, Y1
+	VMOVUPS      2944(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
 	VMOVUPS      224(R12), Y0
 	VMULPS       224(R13), Y0, Y0
-	VADDPS       Y0, Y10, Y10
-	VADDPS       Y13, Y11, Y11
-	VADDPS       Y14, Y12, Y12
+	VMOVUPS      3008(DI), Y1
+	VUNPCKLPS    3072(DI), Y1, Y1
+	VMOVUPS      3136(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y12, Y12
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y12, Y12
+	VMOVUPS      3008(DI), Y1
+	VUNPCKHPS    3072(DI), Y1, Y1
+	VMOVUPS      3136(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y12, Y12
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y12, Y12
+	VADDPS       Y14, Y13, Y13
+	VPERMILPS    $+14, Y13, Y0
+	VADDPS       Y0, Y13, Y13
+	VPERMILPS    $+1, Y13, Y0
+	VADDPS       Y0, Y13, Y13
+	VEXTRACTF128 $+1, Y13, X0
+	VADDPS       X0, X13, X13
+	VBROADCASTSS X13, Y13
+	VMOVUPS      Y13, 2688(DI)
 	VADDPS       Y12, Y11, Y11
+	VPERMILPS    $+14, Y11, Y0
+	VADDPS       Y0, Y11, Y11
+	VPERMILPS    $+1, Y11, Y0
+	VADDPS       Y0, Y11, Y11
 	VEXTRACTF128 $+1, Y11, X0
 	VADDPS       X0, X11, X11
-	VPERMILPS    $+14, X11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+1, X11, X0
-	VADDPS       X0, X11, X11
 	VBROADCASTSS X11, Y11
-	VMOVUPS      Y11, 2688(DI)
-	VADDPS       Y9, Y7, Y7
-	VADDPS       Y10, Y8, Y8
-	VADDPS       Y8, Y7, Y7
-	VEXTRACTF128 $+1, Y7, X0
-	VADDPS       X0, X7, X7
-	VPERMILPS    $+14, X7, X0
-	VADDPS       X0, X7, X7
-	VPERMILPS    $+1, X7, X0
-	VADDPS       X0, X7, X7
-	VBROADCASTSS X7, Y7
-	VMOVUPS      Y7, 2752(DI)
+	VMOVUPS      Y11, 2752(DI)
 	VMOVUPS      2688(DI), X0
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
@@ -20452,53 +21324,79 @@ words3:
 	SHLQ         $+6, R8
 	MOVQ         x+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	VPXOR        Y11, Y11, Y11
-	VPXOR        Y12, Y12, Y12
 	VPXOR        Y13, Y13, Y13
 	VPXOR        Y14, Y14, Y14
 	VMOVUPS      (SI), Y0
 	VSUBPS       2816(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y11, Y11
+	VMOVUPS      Y0, 3008(DI)
 	VMOVUPS      32(SI), Y0
 	VSUBPS       2816(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y12, Y12
+	VMOVUPS      Y0, 3072(DI)
 	VMOVUPS      64(SI), Y0
 	VSUBPS       2816(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y13, Y13
+	VMOVUPS      Y0, 3136(DI)
 	VMOVUPS      96(SI), Y0
 	VSUBPS       2816(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y14, Y14
+	VMOVUPS      3008(DI), Y1
+	VUNPCKLPS    3072(DI), Y1, Y1
+	VMOVUPS      3136(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
+	VMOVUPS      3008(DI), Y1
+	VUNPCKHPS    3072(DI), Y1, Y1
+	VMOVUPS      3136(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
 	VMOVUPS      128(SI), Y0
 	VSUBPS       2816(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y11, Y11
+	VMOVUPS      Y0, 3008(DI)
 	VMOVUPS      160(SI), Y0
 	VSUBPS       2816(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y12, Y12
+	VMOVUPS      Y0, 3072(DI)
 	VMOVUPS      192(SI), Y0
 	VSUBPS       2816(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y13, Y13
+	VMOVUPS      Y0, 3136(DI)
 	VMOVUPS      224(SI), Y0
 	VSUBPS       2816(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VADDPS       Y0, Y14, Y14
-	VADDPS       Y13, Y11, Y11
-	VADDPS       Y14, Y12, Y12
-	VADDPS       Y12, Y11, Y11
-	VEXTRACTF128 $+1, Y11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+14, X11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+1, X11, X0
-	VADDPS       X0, X11, X11
-	VBROADCASTSS X11, Y11
-	VMOVUPS      Y11, 2944(DI)
+	VMOVUPS      3008(DI), Y1
+	VUNPCKLPS    3072(DI), Y1, Y1
+	VMOVUPS      3136(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      3008(DI), Y1
+	VUNPCKHPS    3072(DI), Y1, Y1
+	VMOVUPS      3136(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VADDPS       Y14, Y13, Y13
+	VPERMILPS    $+14, Y13, Y0
+	VADDPS       Y0, Y13, Y13
+	VPERMILPS    $+1, Y13, Y0
+	VADDPS       Y0, Y13, Y13
+	VEXTRACTF128 $+1, Y13, X0
+	VADDPS       X0, X13, X13
+	VBROADCASTSS X13, Y13
+	VMOVUPS      Y13, 2944(DI)
 	VMOVUPS      2944(DI), X0
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VADDPS       vectorVectors<>+1312(SB), X0, X0
@@ -20516,8 +21414,6 @@ words3:
 	SHLQ         $+6, R8
 	MOVQ         x+8(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y11, Y11, Y11
-	VPXOR        Y12, Y12, Y12
 	VPXOR        Y13, Y13, Y13
 	VPXOR        Y14, Y14, Y14
 	VMOVUPS      (SI), Y0
@@ -20526,67 +21422,95 @@ words3:
 	VSUBPS       2816(DI), Y1, Y1
 	VMULPS       3008(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VADDPS       Y0, Y11, Y11
+	VMOVUPS      Y0, 3136(DI)
 	VMOVUPS      32(SI), Y0
 	VMULPS       32(R12), Y0, Y0
 	VMOVUPS      32(R13), Y1
 	VSUBPS       2816(DI), Y1, Y1
 	VMULPS       3008(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VADDPS       Y0, Y12, Y12
+	VMOVUPS      Y0, 3200(DI)
 	VMOVUPS      64(SI), Y0
 	VMULPS       64(R12), Y0, Y0
 	VMOVUPS      64(R13), Y1
 	VSUBPS       2816(DI), Y1, Y1
 	VMULPS       3008(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VADDPS       Y0, Y13, Y13
+	VMOVUPS      Y0, 3264(DI)
 	VMOVUPS      96(SI), Y0
 	VMULPS       96(R12), Y0, Y0
 	VMOVUPS      96(R13), Y1
 	VSUBPS       2816(DI), Y1, Y1
 	VMULPS       3008(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VADDPS       Y0, Y14, Y14
+	VMOVUPS      3136(DI), Y1
+	VUNPCKLPS    3200(DI), Y1, Y1
+	VMOVUPS      3264(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
+	VMOVUPS      3136(DI), Y1
+	VUNPCKHPS    3200(DI), Y1, Y1
+	VMOVUPS      3264(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
 	VMOVUPS      128(SI), Y0
 	VMULPS       128(R12), Y0, Y0
 	VMOVUPS      128(R13), Y1
 	VSUBPS       2816(DI), Y1, Y1
 	VMULPS       3008(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VADDPS       Y0, Y11, Y11
+	VMOVUPS      Y0, 3136(DI)
 	VMOVUPS      160(SI), Y0
 	VMULPS       160(R12), Y0, Y0
 	VMOVUPS      160(R13), Y1
 	VSUBPS       2816(DI), Y1, Y1
 	VMULPS       3008(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VADDPS       Y0, Y12, Y12
+	VMOVUPS      Y0, 3200(DI)
 	VMOVUPS      192(SI), Y0
 	VMULPS       192(R12), Y0, Y0
 	VMOVUPS      192(R13), Y1
 	VSUBPS       2816(DI), Y1, Y1
 	VMULPS       3008(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VADDPS       Y0, Y13, Y13
+	VMOVUPS      Y0, 3264(DI)
 	VMOVUPS      224(SI), Y0
 	VMULPS       224(R12), Y0, Y0
 	VMOVUPS      224(R13), Y1
 	VSUBPS       2816(DI), Y1, Y1
 	VMULPS       3008(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VADDPS       Y0, Y14, Y14
-	VADDPS       Y13, Y11, Y11
-	VADDPS       Y14, Y12, Y12
-	VADDPS       Y12, Y11, Y11
-	VEXTRACTF128 $+1, Y11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+14, X11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+1, X11, X0
-	VADDPS       X0, X11, X11
-	VBROADCASTSS X11, Y11
-	VMOVUPS      Y11, 3072(DI)
+	VMOVUPS      3136(DI), Y1
+	VUNPCKLPS    3200(DI), Y1, Y1
+	VMOVUPS      3264(DI), Y2
+	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      3136(DI), Y1
+	VUNPCKHPS    3200(DI), Y1, Y1
+	VMOVUPS      3264(DI), Y2
+	VUNPCKHPS    Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VADDPS       Y14, Y13, Y13
+	VPERMILPS    $+14, Y13, Y0
+	VADDPS       Y0, Y13, Y13
+	VPERMILPS    $+1, Y13, Y0
+	VADDPS       Y0, Y13, Y13
+	VEXTRACTF128 $+1, Y13, X0
+	VADDPS       X0, X13, X13
+	VBROADCASTSS X13, Y13
+	VMOVUPS      Y13, 3072(DI)
 	VMOVUPS      3072(DI), X0
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
@@ -20830,60 +21754,76 @@ loop5:
 	LEAQ          (AX)(R8*4), R8
 	MOVQ          R8, 232(DI)
 	MOVQ          232(DI), R8
-	VPXORD        Z31, Z31, Z31
 	VPXORD        Z30, Z30, Z30
-	VPXORD        Z29, Z29, Z29
 	VPXORD        Z28, Z28, Z28
+	VPXORD        Z26, Z26, Z26
+	VPXORD        Z24, Z24, Z24
 	VMOVUPS       (SI), Z0
 	VMULPS        (R12), Z0, Z1
-	VADDPS        Z1, Z31, Z31
+	VMOVUPS       Z1, Z31
 	VMULPS        (R13), Z0, Z0
-	VADDPS        Z0, Z30, Z30
+	VMOVUPS       Z0, Z29
 	VMOVUPS       (R14), Z0
 	VMULPS        (R15), Z0, Z1
-	VADDPS        Z1, Z29, Z29
+	VMOVUPS       Z1, Z27
 	VMULPS        (R8), Z0, Z0
+	VMOVUPS       Z0, Z25
+	VPERMILPS     $+0, Z31, Z0
+	VADDPS        Z0, Z30, Z30
+	VPERMILPS     $+85, Z31, Z0
+	VADDPS        Z0, Z30, Z30
+	VPERMILPS     $+170, Z31, Z0
+	VADDPS        Z0, Z30, Z30
+	VPERMILPS     $+255, Z31, Z0
+	VADDPS        Z0, Z30, Z30
+	VPERMILPS     $+0, Z29, Z0
 	VADDPS        Z0, Z28, Z28
-	VEXTRACTF64X4 $+1, Z31, Y0
-	VADDPS        Y0, Y31, Y31
-	VEXTRACTF32X4 $+1, Y31, X0
-	VADDPS        X0, X31, X31
-	VPERMILPS     $+14, X31, X0
-	VADDPS        X0, X31, X31
-	VPERMILPS     $+1, X31, X0
-	VADDPS        X0, X31, X31
-	VBROADCASTSS  X31, Z31
-	VMOVUPS       Z31, 2240(DI)
+	VPERMILPS     $+85, Z29, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+170, Z29, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+255, Z29, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+0, Z27, Z0
+	VADDPS        Z0, Z26, Z26
+	VPERMILPS     $+85, Z27, Z0
+	VADDPS        Z0, Z26, Z26
+	VPERMILPS     $+170, Z27, Z0
+	VADDPS        Z0, Z26, Z26
+	VPERMILPS     $+255, Z27, Z0
+	VADDPS        Z0, Z26, Z26
+	VPERMILPS     $+0, Z25, Z0
+	VADDPS        Z0, Z24, Z24
+	VPERMILPS     $+85, Z25, Z0
+	VADDPS        Z0, Z24, Z24
+	VPERMILPS     $+170, Z25, Z0
+	VADDPS        Z0, Z24, Z24
+	VPERMILPS     $+255, Z25, Z0
+	VADDPS        Z0, Z24, Z24
 	VEXTRACTF64X4 $+1, Z30, Y0
 	VADDPS        Y0, Y30, Y30
 	VEXTRACTF32X4 $+1, Y30, X0
 	VADDPS        X0, X30, X30
-	VPERMILPS     $+14, X30, X0
-	VADDPS        X0, X30, X30
-	VPERMILPS     $+1, X30, X0
-	VADDPS        X0, X30, X30
 	VBROADCASTSS  X30, Z30
-	VMOVUPS       Z30, 2304(DI)
-	VEXTRACTF64X4 $+1, Z29, Y0
-	VADDPS        Y0, Y29, Y29
-	VEXTRACTF32X4 $+1, Y29, X0
-	VADDPS        X0, X29, X29
-	VPERMILPS     $+14, X29, X0
-	VADDPS        X0, X29, X29
-	VPERMILPS     $+1, X29, X0
-	VADDPS        X0, X29, X29
-	VBROADCASTSS  X29, Z29
-	VMOVUPS       Z29, 2368(DI)
+	VMOVUPS       Z30, 2240(DI)
 	VEXTRACTF64X4 $+1, Z28, Y0
 	VADDPS        Y0, Y28, Y28
 	VEXTRACTF32X4 $+1, Y28, X0
 	VADDPS        X0, X28, X28
-	VPERMILPS     $+14, X28, X0
-	VADDPS        X0, X28, X28
-	VPERMILPS     $+1, X28, X0
-	VADDPS        X0, X28, X28
 	VBROADCASTSS  X28, Z28
-	VMOVUPS       Z28, 2432(DI)
+	VMOVUPS       Z28, 2304(DI)
+	VEXTRACTF64X4 $+1, Z26, Y0
+	VADDPS        Y0, Y26, Y26
+	VEXTRACTF32X4 $+1, Y26, X0
+	VADDPS        X0, X26, X26
+	VBROADCASTSS  X26, Z26
+	VMOVUPS       Z26, 2368(DI)
+	VEXTRACTF64X4 $+1, Z24, Y0
+	VADDPS        Y0, Y24, Y24
+	VEXTRACTF32X4 $+1, Y24, X0
+	VADDPS        X0, X24, X24
+	VBROADCASTSS  X24, Z24
+	VMOVUPS       Z24, 2432(DI)
 	VMOVUPS       2240(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          184(DI), R8
@@ -22891,70 +23831,94 @@ loop5:
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 232(DI)
 	MOVQ         232(DI), R8
-	VPXOR        Y13, Y13, Y13
 	VPXOR        Y14, Y14, Y14
-	VPXOR        Y11, Y11, Y11
+	VPXOR        Y13, Y13, Y13
 	VPXOR        Y12, Y12, Y12
-	VPXOR        Y9, Y9, Y9
-	VPXOR        Y10, Y10, Y10
-	VPXOR        Y7, Y7, Y7
-	VPXOR        Y8, Y8, Y8
+	VPXOR        Y11, Y11, Y11
 	VMOVUPS      (SI), Y0
 	VMULPS       (R12), Y0, Y1
-	VADDPS       Y1, Y13, Y13
+	VMOVUPS      Y1, 2944(DI)
 	VMULPS       (R13), Y0, Y0
-	VADDPS       Y0, Y11, Y11
+	VMOVUPS      Y0, 3072(DI)
 	VMOVUPS      (R14), Y0
 	VMULPS       (R15), Y0, Y1
-	VADDPS       Y1, Y9, Y9
+	VMOVUPS      Y1, 3200(DI)
 	VMULPS       (R8), Y0, Y0
-	VADDPS       Y0, Y7, Y7
+	VMOVUPS      Y0, 3328(DI)
 	VMOVUPS      32(SI), Y0
 	VMULPS       32(R12), Y0, Y1
-	VADDPS       Y1, Y14, Y14
+	VMOVUPS      Y1, 3008(DI)
 	VMULPS       32(R13), Y0, Y0
-	VADDPS       Y0, Y12, Y12
+	VMOVUPS      Y0, 3136(DI)
 	VMOVUPS      32(R14), Y0
 	VMULPS       32(R15), Y0, Y1
-	VADDPS       Y1, Y10, Y10
+	VMOVUPS      Y1, 3264(DI)
 	VMULPS       32(R8), Y0, Y0
-	VADDPS       Y0, Y8, Y8
-	VADDPS       Y14, Y13, Y13
+	VMOVUPS      Y0, 3392(DI)
+	VMOVUPS      2944(DI), Y0
+	VUNPCKLPS    3008(DI), Y0, Y0
+	VADDPS       Y0, Y14, Y14
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      2944(DI), Y0
+	VUNPCKHPS    3008(DI), Y0, Y0
+	VADDPS       Y0, Y14, Y14
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      3072(DI), Y0
+	VUNPCKLPS    3136(DI), Y0, Y0
+	VADDPS       Y0, Y13, Y13
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y13, Y13
+	VMOVUPS      3072(DI), Y0
+	VUNPCKHPS    3136(DI), Y0, Y0
+	VADDPS       Y0, Y13, Y13
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y13, Y13
+	VMOVUPS      3200(DI), Y0
+	VUNPCKLPS    3264(DI), Y0, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VMOVUPS      3200(DI), Y0
+	VUNPCKHPS    3264(DI), Y0, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VMOVUPS      3328(DI), Y0
+	VUNPCKLPS    3392(DI), Y0, Y0
+	VADDPS       Y0, Y11, Y11
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y11, Y11
+	VMOVUPS      3328(DI), Y0
+	VUNPCKHPS    3392(DI), Y0, Y0
+	VADDPS       Y0, Y11, Y11
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y11, Y11
+	VPERMILPS    $+1, Y14, Y0
+	VADDPS       Y0, Y14, Y14
+	VEXTRACTF128 $+1, Y14, X0
+	VADDPS       X0, X14, X14
+	VBROADCASTSS X14, Y14
+	VMOVUPS      Y14, 2688(DI)
+	VPERMILPS    $+1, Y13, Y0
+	VADDPS       Y0, Y13, Y13
 	VEXTRACTF128 $+1, Y13, X0
 	VADDPS       X0, X13, X13
-	VPERMILPS    $+14, X13, X0
-	VADDPS       X0, X13, X13
-	VPERMILPS    $+1, X13, X0
-	VADDPS       X0, X13, X13
 	VBROADCASTSS X13, Y13
-	VMOVUPS      Y13, 2688(DI)
-	VADDPS       Y12, Y11, Y11
+	VMOVUPS      Y13, 2752(DI)
+	VPERMILPS    $+1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $+1, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      Y12, 2816(DI)
+	VPERMILPS    $+1, Y11, Y0
+	VADDPS       Y0, Y11, Y11
 	VEXTRACTF128 $+1, Y11, X0
 	VADDPS       X0, X11, X11
-	VPERMILPS    $+14, X11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+1, X11, X0
-	VADDPS       X0, X11, X11
 	VBROADCASTSS X11, Y11
-	VMOVUPS      Y11, 2752(DI)
-	VADDPS       Y10, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VPERMILPS    $+14, X9, X0
-	VADDPS       X0, X9, X9
-	VPERMILPS    $+1, X9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 2816(DI)
-	VADDPS       Y8, Y7, Y7
-	VEXTRACTF128 $+1, Y7, X0
-	VADDPS       X0, X7, X7
-	VPERMILPS    $+14, X7, X0
-	VADDPS       X0, X7, X7
-	VPERMILPS    $+1, X7, X0
-	VADDPS       X0, X7, X7
-	VBROADCASTSS X7, Y7
-	VMOVUPS      Y7, 2880(DI)
+	VMOVUPS      Y11, 2880(DI)
 	VMOVUPS      2688(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         184(DI), R8
@@ -25821,33 +26785,41 @@ loop5:
 	MOVQ          152(DI), R8
 	MOVQ          k+16(FP), AX
 	LEAQ          (AX)(R8*4), R13
-	VPXORD        Z31, Z31, Z31
 	VPXORD        Z30, Z30, Z30
+	VPXORD        Z28, Z28, Z28
 	VMOVUPS       (SI), Z0
 	VMULPS        (R12), Z0, Z1
-	VADDPS        Z1, Z31, Z31
+	VMOVUPS       Z1, Z31
 	VMULPS        (R13), Z0, Z0
+	VMOVUPS       Z0, Z29
+	VPERMILPS     $+0, Z31, Z0
 	VADDPS        Z0, Z30, Z30
-	VEXTRACTF64X4 $+1, Z31, Y0
-	VADDPS        Y0, Y31, Y31
-	VEXTRACTF32X4 $+1, Y31, X0
-	VADDPS        X0, X31, X31
-	VPERMILPS     $+14, X31, X0
-	VADDPS        X0, X31, X31
-	VPERMILPS     $+1, X31, X0
-	VADDPS        X0, X31, X31
-	VBROADCASTSS  X31, Z31
-	VMOVUPS       Z31, 2048(DI)
+	VPERMILPS     $+85, Z31, Z0
+	VADDPS        Z0, Z30, Z30
+	VPERMILPS     $+170, Z31, Z0
+	VADDPS        Z0, Z30, Z30
+	VPERMILPS     $+255, Z31, Z0
+	VADDPS        Z0, Z30, Z30
+	VPERMILPS     $+0, Z29, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+85, Z29, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+170, Z29, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+255, Z29, Z0
+	VADDPS        Z0, Z28, Z28
 	VEXTRACTF64X4 $+1, Z30, Y0
 	VADDPS        Y0, Y30, Y30
 	VEXTRACTF32X4 $+1, Y30, X0
 	VADDPS        X0, X30, X30
-	VPERMILPS     $+14, X30, X0
-	VADDPS        X0, X30, X30
-	VPERMILPS     $+1, X30, X0
-	VADDPS        X0, X30, X30
 	VBROADCASTSS  X30, Z30
-	VMOVUPS       Z30, 2112(DI)
+	VMOVUPS       Z30, 2048(DI)
+	VEXTRACTF64X4 $+1, Z28, Y0
+	VADDPS        Y0, Y28, Y28
+	VEXTRACTF32X4 $+1, Y28, X0
+	VADDPS        X0, X28, X28
+	VBROADCASTSS  X28, Z28
+	VMOVUPS       Z28, 2112(DI)
 	VMOVUPS       2048(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          112(DI), R8
@@ -26248,38 +27220,50 @@ loop5:
 	MOVQ         152(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y13, Y13, Y13
 	VPXOR        Y14, Y14, Y14
-	VPXOR        Y11, Y11, Y11
-	VPXOR        Y12, Y12, Y12
+	VPXOR        Y13, Y13, Y13
 	VMOVUPS      (SI), Y0
 	VMULPS       (R12), Y0, Y1
-	VADDPS       Y1, Y13, Y13
+	VMOVUPS      Y1, 2176(DI)
 	VMULPS       (R13), Y0, Y0
-	VADDPS       Y0, Y11, Y11
+	VMOVUPS      Y0, 2304(DI)
 	VMOVUPS      32(SI), Y0
 	VMULPS       32(R12), Y0, Y1
-	VADDPS       Y1, Y14, Y14
+	VMOVUPS      Y1, 2240(DI)
 	VMULPS       32(R13), Y0, Y0
-	VADDPS       Y0, Y12, Y12
-	VADDPS       Y14, Y13, Y13
+	VMOVUPS      Y0, 2368(DI)
+	VMOVUPS      2176(DI), Y0
+	VUNPCKLPS    2240(DI), Y0, Y0
+	VADDPS       Y0, Y14, Y14
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      2176(DI), Y0
+	VUNPCKHPS    2240(DI), Y0, Y0
+	VADDPS       Y0, Y14, Y14
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      2304(DI), Y0
+	VUNPCKLPS    2368(DI), Y0, Y0
+	VADDPS       Y0, Y13, Y13
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y13, Y13
+	VMOVUPS      2304(DI), Y0
+	VUNPCKHPS    2368(DI), Y0, Y0
+	VADDPS       Y0, Y13, Y13
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y13, Y13
+	VPERMILPS    $+1, Y14, Y0
+	VADDPS       Y0, Y14, Y14
+	VEXTRACTF128 $+1, Y14, X0
+	VADDPS       X0, X14, X14
+	VBROADCASTSS X14, Y14
+	VMOVUPS      Y14, 2048(DI)
+	VPERMILPS    $+1, Y13, Y0
+	VADDPS       Y0, Y13, Y13
 	VEXTRACTF128 $+1, Y13, X0
 	VADDPS       X0, X13, X13
-	VPERMILPS    $+14, X13, X0
-	VADDPS       X0, X13, X13
-	VPERMILPS    $+1, X13, X0
-	VADDPS       X0, X13, X13
 	VBROADCASTSS X13, Y13
-	VMOVUPS      Y13, 2048(DI)
-	VADDPS       Y12, Y11, Y11
-	VEXTRACTF128 $+1, Y11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+14, X11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+1, X11, X0
-	VADDPS       X0, X11, X11
-	VBROADCASTSS X11, Y11
-	VMOVUPS      Y11, 2112(DI)
+	VMOVUPS      Y13, 2112(DI)
 	VMOVUPS      2048(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         112(DI), R8
@@ -26853,33 +27837,41 @@ loop5:
 	MOVQ          192(DI), R8
 	MOVQ          k+16(FP), AX
 	LEAQ          (AX)(R8*4), R13
-	VPXORD        Z31, Z31, Z31
 	VPXORD        Z30, Z30, Z30
+	VPXORD        Z28, Z28, Z28
 	VMOVUPS       (SI), Z0
 	VMULPS        (R12), Z0, Z1
-	VADDPS        Z1, Z31, Z31
+	VMOVUPS       Z1, Z31
 	VMULPS        (R13), Z0, Z0
+	VMOVUPS       Z0, Z29
+	VPERMILPS     $+0, Z31, Z0
 	VADDPS        Z0, Z30, Z30
-	VEXTRACTF64X4 $+1, Z31, Y0
-	VADDPS        Y0, Y31, Y31
-	VEXTRACTF32X4 $+1, Y31, X0
-	VADDPS        X0, X31, X31
-	VPERMILPS     $+14, X31, X0
-	VADDPS        X0, X31, X31
-	VPERMILPS     $+1, X31, X0
-	VADDPS        X0, X31, X31
-	VBROADCASTSS  X31, Z31
-	VMOVUPS       Z31, 2048(DI)
+	VPERMILPS     $+85, Z31, Z0
+	VADDPS        Z0, Z30, Z30
+	VPERMILPS     $+170, Z31, Z0
+	VADDPS        Z0, Z30, Z30
+	VPERMILPS     $+255, Z31, Z0
+	VADDPS        Z0, Z30, Z30
+	VPERMILPS     $+0, Z29, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+85, Z29, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+170, Z29, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+255, Z29, Z0
+	VADDPS        Z0, Z28, Z28
 	VEXTRACTF64X4 $+1, Z30, Y0
 	VADDPS        Y0, Y30, Y30
 	VEXTRACTF32X4 $+1, Y30, X0
 	VADDPS        X0, X30, X30
-	VPERMILPS     $+14, X30, X0
-	VADDPS        X0, X30, X30
-	VPERMILPS     $+1, X30, X0
-	VADDPS        X0, X30, X30
 	VBROADCASTSS  X30, Z30
-	VMOVUPS       Z30, 2112(DI)
+	VMOVUPS       Z30, 2048(DI)
+	VEXTRACTF64X4 $+1, Z28, Y0
+	VADDPS        Y0, Y28, Y28
+	VEXTRACTF32X4 $+1, Y28, X0
+	VADDPS        X0, X28, X28
+	VBROADCASTSS  X28, Z28
+	VMOVUPS       Z28, 2112(DI)
 	VMOVUPS       2048(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          152(DI), R8
@@ -27307,38 +28299,50 @@ loop5:
 	MOVQ         192(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y13, Y13, Y13
 	VPXOR        Y14, Y14, Y14
-	VPXOR        Y11, Y11, Y11
-	VPXOR        Y12, Y12, Y12
+	VPXOR        Y13, Y13, Y13
 	VMOVUPS      (SI), Y0
 	VMULPS       (R12), Y0, Y1
-	VADDPS       Y1, Y13, Y13
+	VMOVUPS      Y1, 2176(DI)
 	VMULPS       (R13), Y0, Y0
-	VADDPS       Y0, Y11, Y11
+	VMOVUPS      Y0, 2304(DI)
 	VMOVUPS      32(SI), Y0
 	VMULPS       32(R12), Y0, Y1
-	VADDPS       Y1, Y14, Y14
+	VMOVUPS      Y1, 2240(DI)
 	VMULPS       32(R13), Y0, Y0
-	VADDPS       Y0, Y12, Y12
-	VADDPS       Y14, Y13, Y13
+	VMOVUPS      Y0, 2368(DI)
+	VMOVUPS      2176(DI), Y0
+	VUNPCKLPS    2240(DI), Y0, Y0
+	VADDPS       Y0, Y14, Y14
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      2176(DI), Y0
+	VUNPCKHPS    2240(DI), Y0, Y0
+	VADDPS       Y0, Y14, Y14
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      2304(DI), Y0
+	VUNPCKLPS    2368(DI), Y0, Y0
+	VADDPS       Y0, Y13, Y13
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y13, Y13
+	VMOVUPS      2304(DI), Y0
+	VUNPCKHPS    2368(DI), Y0, Y0
+	VADDPS       Y0, Y13, Y13
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y13, Y13
+	VPERMILPS    $+1, Y14, Y0
+	VADDPS       Y0, Y14, Y14
+	VEXTRACTF128 $+1, Y14, X0
+	VADDPS       X0, X14, X14
+	VBROADCASTSS X14, Y14
+	VMOVUPS      Y14, 2048(DI)
+	VPERMILPS    $+1, Y13, Y0
+	VADDPS       Y0, Y13, Y13
 	VEXTRACTF128 $+1, Y13, X0
 	VADDPS       X0, X13, X13
-	VPERMILPS    $+14, X13, X0
-	VADDPS       X0, X13, X13
-	VPERMILPS    $+1, X13, X0
-	VADDPS       X0, X13, X13
 	VBROADCASTSS X13, Y13
-	VMOVUPS      Y13, 2048(DI)
-	VADDPS       Y12, Y11, Y11
-	VEXTRACTF128 $+1, Y11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+14, X11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+1, X11, X0
-	VADDPS       X0, X11, X11
-	VBROADCASTSS X11, Y11
-	VMOVUPS      Y11, 2112(DI)
+	VMOVUPS      Y13, 2112(DI)
 	VMOVUPS      2048(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         152(DI), R8
@@ -28075,33 +29079,41 @@ loop5:
 	MOVQ          184(DI), R8
 	MOVQ          k+16(FP), AX
 	LEAQ          (AX)(R8*4), R13
-	VPXORD        Z31, Z31, Z31
 	VPXORD        Z30, Z30, Z30
+	VPXORD        Z28, Z28, Z28
 	VMOVUPS       (SI), Z0
 	VMULPS        (R12), Z0, Z1
-	VADDPS        Z1, Z31, Z31
+	VMOVUPS       Z1, Z31
 	VMULPS        (R13), Z0, Z0
+	VMOVUPS       Z0, Z29
+	VPERMILPS     $+0, Z31, Z0
 	VADDPS        Z0, Z30, Z30
-	VEXTRACTF64X4 $+1, Z31, Y0
-	VADDPS        Y0, Y31, Y31
-	VEXTRACTF32X4 $+1, Y31, X0
-	VADDPS        X0, X31, X31
-	VPERMILPS     $+14, X31, X0
-	VADDPS        X0, X31, X31
-	VPERMILPS     $+1, X31, X0
-	VADDPS        X0, X31, X31
-	VBROADCASTSS  X31, Z31
-	VMOVUPS       Z31, 2048(DI)
+	VPERMILPS     $+85, Z31, Z0
+	VADDPS        Z0, Z30, Z30
+	VPERMILPS     $+170, Z31, Z0
+	VADDPS        Z0, Z30, Z30
+	VPERMILPS     $+255, Z31, Z0
+	VADDPS        Z0, Z30, Z30
+	VPERMILPS     $+0, Z29, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+85, Z29, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+170, Z29, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+255, Z29, Z0
+	VADDPS        Z0, Z28, Z28
 	VEXTRACTF64X4 $+1, Z30, Y0
 	VADDPS        Y0, Y30, Y30
 	VEXTRACTF32X4 $+1, Y30, X0
 	VADDPS        X0, X30, X30
-	VPERMILPS     $+14, X30, X0
-	VADDPS        X0, X30, X30
-	VPERMILPS     $+1, X30, X0
-	VADDPS        X0, X30, X30
 	VBROADCASTSS  X30, Z30
-	VMOVUPS       Z30, 2112(DI)
+	VMOVUPS       Z30, 2048(DI)
+	VEXTRACTF64X4 $+1, Z28, Y0
+	VADDPS        Y0, Y28, Y28
+	VEXTRACTF32X4 $+1, Y28, X0
+	VADDPS        X0, X28, X28
+	VBROADCASTSS  X28, Z28
+	VMOVUPS       Z28, 2112(DI)
 	VMOVUPS       2048(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          144(DI), R8
@@ -28518,38 +29530,50 @@ loop5:
 	MOVQ         184(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y13, Y13, Y13
 	VPXOR        Y14, Y14, Y14
-	VPXOR        Y11, Y11, Y11
-	VPXOR        Y12, Y12, Y12
+	VPXOR        Y13, Y13, Y13
 	VMOVUPS      (SI), Y0
 	VMULPS       (R12), Y0, Y1
-	VADDPS       Y1, Y13, Y13
+	VMOVUPS      Y1, 2176(DI)
 	VMULPS       (R13), Y0, Y0
-	VADDPS       Y0, Y11, Y11
+	VMOVUPS      Y0, 2304(DI)
 	VMOVUPS      32(SI), Y0
 	VMULPS       32(R12), Y0, Y1
-	VADDPS       Y1, Y14, Y14
+	VMOVUPS      Y1, 2240(DI)
 	VMULPS       32(R13), Y0, Y0
-	VADDPS       Y0, Y12, Y12
-	VADDPS       Y14, Y13, Y13
+	VMOVUPS      Y0, 2368(DI)
+	VMOVUPS      2176(DI), Y0
+	VUNPCKLPS    2240(DI), Y0, Y0
+	VADDPS       Y0, Y14, Y14
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      2176(DI), Y0
+	VUNPCKHPS    2240(DI), Y0, Y0
+	VADDPS       Y0, Y14, Y14
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      2304(DI), Y0
+	VUNPCKLPS    2368(DI), Y0, Y0
+	VADDPS       Y0, Y13, Y13
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y13, Y13
+	VMOVUPS      2304(DI), Y0
+	VUNPCKHPS    2368(DI), Y0, Y0
+	VADDPS       Y0, Y13, Y13
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y13, Y13
+	VPERMILPS    $+1, Y14, Y0
+	VADDPS       Y0, Y14, Y14
+	VEXTRACTF128 $+1, Y14, X0
+	VADDPS       X0, X14, X14
+	VBROADCASTSS X14, Y14
+	VMOVUPS      Y14, 2048(DI)
+	VPERMILPS    $+1, Y13, Y0
+	VADDPS       Y0, Y13, Y13
 	VEXTRACTF128 $+1, Y13, X0
 	VADDPS       X0, X13, X13
-	VPERMILPS    $+14, X13, X0
-	VADDPS       X0, X13, X13
-	VPERMILPS    $+1, X13, X0
-	VADDPS       X0, X13, X13
 	VBROADCASTSS X13, Y13
-	VMOVUPS      Y13, 2048(DI)
-	VADDPS       Y12, Y11, Y11
-	VEXTRACTF128 $+1, Y11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+14, X11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+1, X11, X0
-	VADDPS       X0, X11, X11
-	VBROADCASTSS X11, Y11
-	VMOVUPS      Y11, 2112(DI)
+	VMOVUPS      Y13, 2112(DI)
 	VMOVUPS      2048(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         144(DI), R8
@@ -28920,23 +29944,43 @@ loop1:
 	SHLQ    $+10, R8
 	MOVQ    x+8(FP), AX
 	LEAQ    (AX)(R8*4), SI
-	VPXORD  Z30, Z30, Z30
-	VPXORD  Z31, Z31, Z31
+	VPXORD  Z27, Z27, Z27
+	VPXORD  Z28, Z28, Z28
 	XORL    BX, BX
 	MOVQ    24(DI), DX
-	SUBQ    $+32, DX
+	SUBQ    $+64, DX
 	JLT     tail3
 
 loop4:
-	VMOVUPS (SI)(BX*4), Z0
-	VMULPS  Z0, Z0, Z0
-	VADDPS  Z0, Z30, Z30
-	VMOVUPS 64(SI)(BX*4), Z0
-	VMULPS  Z0, Z0, Z0
-	VADDPS  Z0, Z31, Z31
-	ADDQ    $+32, BX
-	CMPQ    BX, DX
-	JLE     loop4
+	VMOVUPS   (SI)(BX*4), Z0
+	VMULPS    Z0, Z0, Z0
+	VMOVUPS   Z0, Z29
+	VMOVUPS   64(SI)(BX*4), Z0
+	VMULPS    Z0, Z0, Z0
+	VMOVUPS   Z0, Z30
+	VMOVUPS   128(SI)(BX*4), Z0
+	VMULPS    Z0, Z0, Z0
+	VMOVUPS   Z0, Z31
+	VMOVUPS   192(SI)(BX*4), Z0
+	VMULPS    Z0, Z0, Z0
+	VUNPCKLPS Z30, Z29, Z1
+	VUNPCKLPS Z0, Z31, Z2
+	VUNPCKLPD Z2, Z1, Z3
+	VADDPS    Z3, Z27, Z27
+	VUNPCKHPD Z2, Z1, Z1
+	VADDPS    Z1, Z27, Z27
+	VUNPCKHPS Z30, Z29, Z1
+	VUNPCKHPS Z0, Z31, Z2
+	VUNPCKLPD Z2, Z1, Z3
+	VADDPS    Z3, Z27, Z27
+	VUNPCKHPD Z2, Z1, Z1
+	VADDPS    Z1, Z27, Z27
+	VMOVAPS   Z27, Z0
+	VMOVAPS   Z28, Z27
+	VMOVAPS   Z0, Z28
+	ADDQ      $+64, BX
+	CMPQ      BX, DX
+	JLE       loop4
 
 tail3:
 	MOVQ      24(DI), CX
@@ -28947,28 +29991,103 @@ tail3:
 	KMOVW     AX, K7
 	VMOVUPS.Z (SI)(BX*4), K7, Z0
 	VMULPS    Z0, Z0, Z0
-	VADDPS    Z0, Z30, K7, Z30
+	VMOVUPS.Z Z0, K7, Z4
+	VMOVUPS   Z4, Z29
 	SUBQ      $+16, CX
-	JLE       end5
+	JLE       rest6
 	MOVL      $-1, AX
 	BZHIL     CX, AX, AX
 	KMOVW     AX, K7
 	VMOVUPS.Z 64(SI)(BX*4), K7, Z0
 	VMULPS    Z0, Z0, Z0
-	VADDPS    Z0, Z31, K7, Z31
+	VMOVUPS.Z Z0, K7, Z4
+	VMOVUPS   Z4, Z30
+	SUBQ      $+16, CX
+	JLE       rest7
+	MOVL      $-1, AX
+	BZHIL     CX, AX, AX
+	KMOVW     AX, K7
+	VMOVUPS.Z 128(SI)(BX*4), K7, Z0
+	VMULPS    Z0, Z0, Z0
+	VMOVUPS.Z Z0, K7, Z4
+	VMOVUPS   Z4, Z31
+	SUBQ      $+16, CX
+	JLE       rest8
+	MOVL      $-1, AX
+	BZHIL     CX, AX, AX
+	KMOVW     AX, K7
+	VMOVUPS.Z 192(SI)(BX*4), K7, Z0
+	VMULPS    Z0, Z0, Z0
+	VMOVUPS.Z Z0, K7, Z4
+	VUNPCKLPS Z30, Z29, Z1
+	VUNPCKLPS Z4, Z31, Z2
+	VUNPCKLPD Z2, Z1, Z3
+	VADDPS    Z3, Z27, Z27
+	VUNPCKHPD Z2, Z1, Z1
+	VADDPS    Z1, Z27, Z27
+	VUNPCKHPS Z30, Z29, Z1
+	VUNPCKHPS Z4, Z31, Z2
+	VUNPCKLPD Z2, Z1, Z3
+	VADDPS    Z3, Z27, Z27
+	VUNPCKHPD Z2, Z1, Z1
+	VADDPS    Z1, Z27, Z27
+	JMP       end5
+
+rest6:
+	VPXORD    Z3, Z3, Z3
+	VUNPCKLPS Z3, Z29, Z0
+	VUNPCKLPD Z3, Z0, Z2
+	VADDPS    Z2, Z27, Z27
+	VUNPCKHPD Z3, Z0, Z0
+	VADDPS    Z0, Z27, Z27
+	VUNPCKHPS Z3, Z29, Z0
+	VUNPCKLPD Z3, Z0, Z2
+	VADDPS    Z2, Z27, Z27
+	VUNPCKHPD Z3, Z0, Z0
+	VADDPS    Z0, Z27, Z27
+	JMP       end5
+
+rest7:
+	VPXORD    Z3, Z3, Z3
+	VUNPCKLPS Z30, Z29, Z0
+	VUNPCKLPD Z3, Z0, Z2
+	VADDPS    Z2, Z27, Z27
+	VUNPCKHPD Z3, Z0, Z0
+	VADDPS    Z0, Z27, Z27
+	VUNPCKHPS Z30, Z29, Z0
+	VUNPCKLPD Z3, Z0, Z2
+	VADDPS    Z2, Z27, Z27
+	VUNPCKHPD Z3, Z0, Z0
+	VADDPS    Z0, Z27, Z27
+	JMP       end5
+
+rest8:
+	VPXORD    Z3, Z3, Z3
+	VUNPCKLPS Z30, Z29, Z0
+	VUNPCKLPS Z3, Z31, Z1
+	VUNPCKLPD Z1, Z0, Z2
+	VADDPS    Z2, Z27, Z27
+	VUNPCKHPD Z1, Z0, Z0
+	VADDPS    Z0, Z27, Z27
+	VUNPCKHPS Z30, Z29, Z0
+	VUNPCKHPS Z3, Z31, Z1
+	VUNPCKLPD Z1, Z0, Z2
+	VADDPS    Z2, Z27, Z27
+	VUNPCKHPD Z1, Z0, Z0
+	VADDPS    Z0, Z27, Z27
 
 end5:
-	VADDPS        Z31, Z30, Z30
-	VEXTRACTF64X4 $+1, Z30, Y0
-	VADDPS        Y0, Y30, Y30
-	VEXTRACTF32X4 $+1, Y30, X0
-	VADDPS        X0, X30, X30
-	VPERMILPS     $+14, X30, X0
-	VADDPS        X0, X30, X30
-	VPERMILPS     $+1, X30, X0
-	VADDPS        X0, X30, X30
-	VBROADCASTSS  X30, Z30
-	VMOVUPS       Z30, 2112(DI)
+	VADDPS        Z28, Z27, Z27
+	VPERMILPS     $+14, Z27, Z0
+	VADDPS        Z0, Z27, Z27
+	VPERMILPS     $+1, Z27, Z0
+	VADDPS        Z0, Z27, Z27
+	VEXTRACTF64X4 $+1, Z27, Y0
+	VADDPS        Y0, Y27, Y27
+	VEXTRACTF32X4 $+1, Y27, X0
+	VADDPS        X0, X27, X27
+	VBROADCASTSS  X27, Z27
+	VMOVUPS       Z27, 2112(DI)
 	VMOVUPS       2048(DI), X0
 	VADDPS        2112(DI), X0, X0
 	VBROADCASTSS  X0, Z1
@@ -29032,21 +30151,41 @@ loop1:
 	JLT     tail3
 
 loop4:
-	VMOVUPS (SI)(BX*4), Y0
-	VMULPS  Y0, Y0, Y0
-	VADDPS  Y0, Y11, Y11
-	VMOVUPS 32(SI)(BX*4), Y0
-	VMULPS  Y0, Y0, Y0
-	VADDPS  Y0, Y12, Y12
-	VMOVUPS 64(SI)(BX*4), Y0
-	VMULPS  Y0, Y0, Y0
-	VADDPS  Y0, Y13, Y13
-	VMOVUPS 96(SI)(BX*4), Y0
-	VMULPS  Y0, Y0, Y0
-	VADDPS  Y0, Y14, Y14
-	ADDQ    $+32, BX
-	CMPQ    BX, DX
-	JLE     loop4
+	VMOVUPS   (SI)(BX*4), Y0
+	VMULPS    Y0, Y0, Y0
+	VMOVUPS   Y0, 2176(DI)
+	VMOVUPS   32(SI)(BX*4), Y0
+	VMULPS    Y0, Y0, Y0
+	VMOVUPS   Y0, 2240(DI)
+	VMOVUPS   64(SI)(BX*4), Y0
+	VMULPS    Y0, Y0, Y0
+	VMOVUPS   Y0, 2304(DI)
+	VMOVUPS   96(SI)(BX*4), Y0
+	VMULPS    Y0, Y0, Y0
+	VMOVUPS   2176(DI), Y1
+	VUNPCKLPS 2240(DI), Y1, Y1
+	VMOVUPS   2304(DI), Y2
+	VUNPCKLPS Y0, Y2, Y2
+	VUNPCKLPD Y2, Y1, Y3
+	VADDPS    Y3, Y11, Y11
+	VUNPCKHPD Y2, Y1, Y1
+	VADDPS    Y1, Y11, Y11
+	VMOVUPS   2176(DI), Y1
+	VUNPCKHPS 2240(DI), Y1, Y1
+	VMOVUPS   2304(DI), Y2
+	VUNPCKHPS Y0, Y2, Y2
+	VUNPCKLPD Y2, Y1, Y3
+	VADDPS    Y3, Y11, Y11
+	VUNPCKHPD Y2, Y1, Y1
+	VADDPS    Y1, Y11, Y11
+	VMOVAPS   Y11, Y0
+	VMOVAPS   Y12, Y11
+	VMOVAPS   Y13, Y12
+	VMOVAPS   Y14, Y13
+	VMOVAPS   Y0, Y14
+	ADDQ      $+32, BX
+	CMPQ      BX, DX
+	JLE       loop4
 
 tail3:
 	MOVQ       24(DI), CX
@@ -29060,10 +30199,10 @@ tail3:
 	VMOVUPS    32(AX)(DX*4), Y15
 	VMASKMOVPS (SI)(BX*4), Y15, Y0
 	VMULPS     Y0, Y0, Y0
-	VADDPS     Y0, Y11, Y1
-	VBLENDVPS  Y15, Y1, Y11, Y11
+	VANDPS     Y15, Y0, Y4
+	VMOVUPS    Y4, 2176(DI)
 	SUBQ       $+8, CX
-	JLE        end5
+	JLE        rest6
 	MOVL       $+8, DX
 	CMPQ       CX, DX
 	CMOVQLT    CX, DX
@@ -29072,10 +30211,10 @@ tail3:
 	VMOVUPS    32(AX)(DX*4), Y15
 	VMASKMOVPS 32(SI)(BX*4), Y15, Y0
 	VMULPS     Y0, Y0, Y0
-	VADDPS     Y0, Y12, Y1
-	VBLENDVPS  Y15, Y1, Y12, Y12
+	VANDPS     Y15, Y0, Y4
+	VMOVUPS    Y4, 2240(DI)
 	SUBQ       $+8, CX
-	JLE        end5
+	JLE        rest7
 	MOVL       $+8, DX
 	CMPQ       CX, DX
 	CMOVQLT    CX, DX
@@ -29084,10 +30223,10 @@ tail3:
 	VMOVUPS    32(AX)(DX*4), Y15
 	VMASKMOVPS 64(SI)(BX*4), Y15, Y0
 	VMULPS     Y0, Y0, Y0
-	VADDPS     Y0, Y13, Y1
-	VBLENDVPS  Y15, Y1, Y13, Y13
+	VANDPS     Y15, Y0, Y4
+	VMOVUPS    Y4, 2304(DI)
 	SUBQ       $+8, CX
-	JLE        end5
+	JLE        rest8
 	MOVL       $+8, DX
 	CMPQ       CX, DX
 	CMOVQLT    CX, DX
@@ -29096,18 +30235,85 @@ tail3:
 	VMOVUPS    32(AX)(DX*4), Y15
 	VMASKMOVPS 96(SI)(BX*4), Y15, Y0
 	VMULPS     Y0, Y0, Y0
-	VADDPS     Y0, Y14, Y1
-	VBLENDVPS  Y15, Y1, Y14, Y14
+	VANDPS     Y15, Y0, Y4
+	VMOVUPS    2176(DI), Y1
+	VUNPCKLPS  2240(DI), Y1, Y1
+	VMOVUPS    2304(DI), Y2
+	VUNPCKLPS  Y4, Y2, Y2
+	VUNPCKLPD  Y2, Y1, Y3
+	VADDPS     Y3, Y11, Y11
+	VUNPCKHPD  Y2, Y1, Y1
+	VADDPS     Y1, Y11, Y11
+	VMOVUPS    2176(DI), Y1
+	VUNPCKHPS  2240(DI), Y1, Y1
+	VMOVUPS    2304(DI), Y2
+	VUNPCKHPS  Y4, Y2, Y2
+	VUNPCKLPD  Y2, Y1, Y3
+	VADDPS     Y3, Y11, Y11
+	VUNPCKHPD  Y2, Y1, Y1
+	VADDPS     Y1, Y11, Y11
+	JMP        end5
+
+rest6:
+	VPXOR     Y3, Y3, Y3
+	VMOVUPS   2176(DI), Y0
+	VUNPCKLPS Y3, Y0, Y0
+	VUNPCKLPD Y3, Y0, Y2
+	VADDPS    Y2, Y11, Y11
+	VUNPCKHPD Y3, Y0, Y0
+	VADDPS    Y0, Y11, Y11
+	VMOVUPS   2176(DI), Y0
+	VUNPCKHPS Y3, Y0, Y0
+	VUNPCKLPD Y3, Y0, Y2
+	VADDPS    Y2, Y11, Y11
+	VUNPCKHPD Y3, Y0, Y0
+	VADDPS    Y0, Y11, Y11
+	JMP       end5
+
+rest7:
+	VPXOR     Y3, Y3, Y3
+	VMOVUPS   2176(DI), Y0
+	VUNPCKLPS 2240(DI), Y0, Y0
+	VUNPCKLPD Y3, Y0, Y2
+	VADDPS    Y2, Y11, Y11
+	VUNPCKHPD Y3, Y0, Y0
+	VADDPS    Y0, Y11, Y11
+	VMOVUPS   2176(DI), Y0
+	VUNPCKHPS 2240(DI), Y0, Y0
+	VUNPCKLPD Y3, Y0, Y2
+	VADDPS    Y2, Y11, Y11
+	VUNPCKHPD Y3, Y0, Y0
+	VADDPS    Y0, Y11, Y11
+	JMP       end5
+
+rest8:
+	VPXOR     Y3, Y3, Y3
+	VMOVUPS   2176(DI), Y0
+	VUNPCKLPS 2240(DI), Y0, Y0
+	VMOVUPS   2304(DI), Y1
+	VUNPCKLPS Y3, Y1, Y1
+	VUNPCKLPD Y1, Y0, Y2
+	VADDPS    Y2, Y11, Y11
+	VUNPCKHPD Y1, Y0, Y0
+	VADDPS    Y0, Y11, Y11
+	VMOVUPS   2176(DI), Y0
+	VUNPCKHPS 2240(DI), Y0, Y0
+	VMOVUPS   2304(DI), Y1
+	VUNPCKHPS Y3, Y1, Y1
+	VUNPCKLPD Y1, Y0, Y2
+	VADDPS    Y2, Y11, Y11
+	VUNPCKHPD Y1, Y0, Y0
+	VADDPS    Y0, Y11, Y11
 
 end5:
 	VADDPS       Y13, Y11, Y11
 	VADDPS       Y14, Y12, Y12
 	VADDPS       Y12, Y11, Y11
+	VPERMILPS    $+14, Y11, Y0
+	VADDPS       Y0, Y11, Y11
+	VPERMILPS    $+1, Y11, Y0
+	VADDPS       Y0, Y11, Y11
 	VEXTRACTF128 $+1, Y11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+14, X11, X0
-	VADDPS       X0, X11, X11
-	VPERMILPS    $+1, X11, X0
 	VADDPS       X0, X11, X11
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 2112(DI)

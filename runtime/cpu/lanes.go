@@ -1,12 +1,12 @@
 package cpu
 
-import (
-	"math"
-	"math/bits"
-)
+import "math/bits"
 
-// A reduction keeps Lanes partial values: element e goes to partial e % Lanes.
-const Lanes = 32
+// A reduction keeps Lanes partial values: element e goes to partial e / Neighbours % Lanes.
+const (
+	Lanes      = 32
+	Neighbours = 4
+)
 
 // AllLanes returns partial values that all start at v.
 func AllLanes(v float32) (p [Lanes]float32) {
@@ -30,48 +30,35 @@ func SumLanes(p *[Lanes]float32, n int) float32 {
 	return p[0]
 }
 
-// MaxLanes is SumLanes for Max, with partial values that started at -Inf.
+// MaxLanes is SumLanes for Max, with partial values that started at -Inf and are no
+// NaN. Adding +0 makes a zero +0.
 func MaxLanes(p *[Lanes]float32, n int) float32 {
-	if n <= Lanes/2 {
-		alone(p[:n], Max, float32(math.Inf(-1)))
-	}
 	for d := firstRound(n); d > 0; d /= 2 {
 		a, b := p[:d], p[d:2*d]
 		for l := range a {
-			a[l] = Max(a[l], b[l])
+			a[l] = Max(b[l], a[l])
 		}
 	}
-	return p[0]
+	return p[0] + 0
 }
 
-// MinLanes is SumLanes for Min, with partial values that started at +Inf.
+// MinLanes is MaxLanes for Min, with partial values that started at +Inf.
 func MinLanes(p *[Lanes]float32, n int) float32 {
-	if n <= Lanes/2 {
-		alone(p[:n], Min, float32(math.Inf(1)))
-	}
 	for d := firstRound(n); d > 0; d /= 2 {
 		a, b := p[:d], p[d:2*d]
 		for l := range a {
-			a[l] = Min(a[l], b[l])
+			a[l] = Min(b[l], a[l])
 		}
 	}
-	return p[0]
+	return p[0] + 0
 }
 
-// alone does what the rounds that are left out would do: values meet the start,
-// which changes a NaN.
-func alone(p []float32, op func(a, b float32) float32, start float32) {
-	for l, v := range p {
-		if v != v {
-			p[l] = op(v, start)
-		}
-	}
-}
-
-// firstRound is the distance of the first round that meets two of n elements.
+// firstRound is the distance of the first round that meets partial values of two of n
+// elements.
 func firstRound(n int) int {
-	if n <= 1 {
+	used := min((n+Neighbours-1)/Neighbours, Lanes)
+	if used <= 1 {
 		return 0
 	}
-	return 1 << (bits.Len(uint(min(n, Lanes)-1)) - 1)
+	return 1 << (bits.Len(uint(used-1)) - 1)
 }

@@ -14,27 +14,28 @@ func TestLanes(t *testing.T) {
 		name    string
 		start   float32
 		combine func(*[Lanes]float32, int) float32
-		of      func(a, b float32) float32
+		of      func(value, partial float32) float32
 	}{
 		{"sum", 0, SumLanes, func(a, b float32) float32 { return a + b }},
 		{"max", float32(math.Inf(-1)), MaxLanes, Max},
 		{"min", float32(math.Inf(1)), MinLanes, Min},
 	} {
-		for n := range 80 {
+		for n := range 300 {
 			for range 20 {
 				p := AllLanes(op.start)
 				for e := range n {
-					p[e%Lanes] = op.of(p[e%Lanes], special(r))
+					lane := &p[e/4%Lanes]
+					*lane = op.of(special(r), *lane)
 				}
 				want := p
 				for _, d := range []int{16, 8, 4, 2, 1} {
 					from := want
 					for l := range want {
-						want[l] = op.of(from[l], from[l^d])
+						want[l] = op.of(from[l^d], from[l])
 					}
 				}
-				if got := op.combine(&p, n); !sameBits(got, want[0]) {
-					t.Fatalf("%s of %d: %v, want %v", op.name, n, got, want[0])
+				if got := op.combine(&p, n); !sameBits(got, want[0]+0) {
+					t.Fatalf("%s of %d: %v, want %v", op.name, n, got, want[0]+0)
 				}
 			}
 		}

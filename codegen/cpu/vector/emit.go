@@ -15,7 +15,7 @@ type instance struct {
 	disp    int
 	indexed bool
 	masked  bool
-	part    int // vector within a group of 32 elements, or of random words
+	part    int // vector within a group
 }
 
 // emit writes the body for a vector.
@@ -138,7 +138,7 @@ func (b *block) run(s *step) {
 		b.address(v)
 		b.f.op("VMOVD", ops[0], mem(tempReg, evalRegs[0], 0))
 	case fold:
-		b.fold(s, name, ops)
+		b.fold(s, ops[0])
 	case set:
 		b.set(s, ops[0])
 	}
@@ -163,22 +163,6 @@ func (b *block) operands(s *step) (name string, ops []operand.Op) {
 		ops = append(ops, b.v(b.number(x, s.from[i])))
 	}
 	return name, ops
-}
-
-// fold takes the vector into the partials of its part.
-func (b *block) fold(s *step, name string, ops []operand.Op) {
-	f, to := b.f, s.value.fold
-	acc := b.v(to.first + b.inst.part%to.regs)
-	switch {
-	case !b.inst.masked:
-		f.op(name, append(ops, acc, acc)...)
-	case f.isa == avx512:
-		f.op(name, append(ops, acc, f.isa.tail, acc)...)
-	default:
-		t := b.v(s.temps[0])
-		f.op(name, append(ops, acc, t)...)
-		f.op("VBLENDVPS", f.isa.tail, t, acc, acc)
-	}
 }
 
 // row is the place of the vector in a row.

@@ -16,7 +16,7 @@ type group struct {
 	serial  bool // the loop is one vector, so that statements run one after another
 	random  []*kernel.Random
 	members []member
-	folds   int // registers of partials
+	folds   int // registers of reductions
 }
 
 // A member is an assignment, or a reduction where dst is nil, over the group's axis.
@@ -109,7 +109,8 @@ func (g *group) take(s kernel.Stmt) bool {
 		a, m.dst, m.value = s.Axes[0], s.Dst, s.Value
 	case *kernel.Reduce:
 		a, m.reduce, m.value = s.Axis, s, s.Value
-		regs = g.partialRegs(s)
+		own, waiting := g.foldRegs(s)
+		regs = own + waiting
 	}
 	if len(g.members) == 0 {
 		g.size, g.axis = a.Size, a.Var
@@ -133,16 +134,6 @@ func (g *group) take(s kernel.Stmt) bool {
 	}
 	g.members = append(g.members, m)
 	return true
-}
-
-// partialRegs is how many registers the partials of a reduction need. Partial sums
-// that meet no element are 0, which changes no other.
-func (f *fn) partialRegs(r *kernel.Reduce) int {
-	n, size := partials/f.isa.lanes, r.Axis.Size
-	for r.Op == expr.Add && size.IsConst() && n > 1 && int64(n/2*f.isa.lanes) >= size.I {
-		n /= 2
-	}
-	return n
 }
 
 // renamed is an expression over the group's axis.

@@ -1,8 +1,6 @@
 package vector
 
 import (
-	"math"
-
 	"github.com/mmcloughlin/avo/operand"
 
 	"github.com/arithlang/mlc/compiler/expr"
@@ -12,27 +10,14 @@ import (
 // straight is the most instructions of a loop that is written without a jump.
 const straight = 160
 
-// partials is how many partial values a reduction keeps.
-const partials = 32
-
 // A loop is a block that runs over an axis.
 type loop struct {
 	*block
 	size  *expr.Expr
 	limit int // slot of the size
-	group int // vectors that belong together: partials, or the words of a group of counters
+	group int // vectors that belong together: partials, a batch, or the words of a group of counters
+	sums  []*folding
 }
-
-// A folding is a reduction of a loop: registers of partials, from the first, and the
-// slot of the result.
-type folding struct {
-	reduce      *kernel.Reduce
-	first, regs int
-	off         int
-}
-
-// starts are what partials start from.
-var starts = map[expr.Op]float64{expr.Add: 0, expr.Max: math.Inf(-1), expr.Min: math.Inf(1)}
 
 // run writes the loop of a group.
 func (f *fn) run(g *group) {
@@ -96,24 +81,17 @@ func (l *loop) reserve(random []*kernel.Random, folds []*folding, partials int) 
 		l.streams = append(l.streams, &stream{tile: r.Dst, groups: groups, words: take(l.group), counter: take(1)})
 	}
 	for _, s := range folds {
-		s.regs = l.f.partialRegs(s.reduce)
-		s.first = take(s.regs)
-		l.group = max(l.group, s.regs)
+		l.reserveFold(s)
+		if sums(s.reduce) {
+			l.sums = append(l.sums, s)
+		}
 	}
 }
 
 // begin sets what the loop carries along.
 func (l *loop) begin(folds []*folding) {
-	f := l.f
 	for _, s := range folds {
-		start := starts[s.reduce.Op]
-		for i := range s.regs {
-			if r := l.v(s.first + i); start == 0 {
-				f.op(f.isa.instruction(expr.Xor, expr.U32), r, r, r)
-			} else {
-				f.op("VBROADCASTSS", f.pool.constant(math.Float32bits(float32(start))), r)
-			}
-		}
+		l.beginFold(s)
 	}
 	for _, s := range l.streams {
 		l.f.firstCounters(s)
@@ -137,6 +115,9 @@ func (l *loop) iterations(label string, n int, jump string, limit operand.Op) {
 	for i := range n {
 		l.vector(instance{disp: i * l.lanes, indexed: true, part: i})
 	}
+	for _, s := range l.sums {
+		l.f.turn(s)
+	}
 	l.f.op("ADDQ", imm(n*l.lanes), indexReg)
 	l.f.op("CMPQ", indexReg, limit)
 	l.f.jump(jump, label)
@@ -150,7 +131,7 @@ func (l *loop) fixed(n int) {
 		unroll *= 2
 	}
 	looped := whole / unroll * unroll
-	cost := len(l.order) + 70*len(l.streams)/2
+	cost := len(l.order) + 70*len(l.streams)/2 + 3*len(l.sums)
 	if looped == unroll || whole*cost <= straight {
 		looped = 0
 	}
@@ -169,6 +150,17 @@ func (l *loop) fixed(n int) {
 		l.constantMask(rest)
 		in.masked = true
 		l.vector(in)
+		in.part++
+	}
+	if n := in.part % batch; n > 0 {
+		l.addRest(n)
+	}
+}
+
+// addRest adds the first vectors of a batch to the sums.
+func (l *loop) addRest(n int) {
+	for _, s := range l.sums {
+		l.f.addRest(s, n)
 	}
 }
 
@@ -184,14 +176,30 @@ func (l *loop) dynamic() {
 	f.mark(tail)
 	f.op("MOVQ", f.at(l.limit), countReg)
 	f.op("SUBQ", indexReg, countReg)
+	rest := make([]string, l.group) // where the loop goes on after so many vectors
+	for i := range rest {
+		if rest[i] = end; i > 0 && len(l.sums) > 0 {
+			rest[i] = f.label("rest")
+		}
+	}
 	f.jump("JLE", end)
 	for i := range l.group {
 		if i > 0 {
 			f.op("SUBQ", imm(l.lanes), countReg)
-			f.jump("JLE", end)
+			f.jump("JLE", rest[i])
 		}
 		l.countMask()
 		l.vector(instance{disp: i * l.lanes, indexed: true, masked: true, part: i})
+	}
+	for _, s := range l.sums {
+		s.next = 0
+	}
+	for i, label := range rest {
+		if label != end {
+			f.jump("JMP", end)
+			f.mark(label)
+			l.addRest(i)
+		}
 	}
 	f.mark(end)
 }
@@ -228,30 +236,6 @@ func (l *loop) countMask() {
 	f.op("NEGQ", limitReg)
 	f.op("LEAQ", f.pool.someLanes(), tempReg)
 	f.op("VMOVUPS", mem(tempReg, limitReg, 8), f.isa.tail)
-}
-
-// combine writes the xor butterfly over partials and stores lane 0, the result.
-func (f *fn) combine(s *folding) {
-	op, own, other := f.isa.instruction(s.reduce.Op, expr.F32), s.first, 0
-	for d := s.regs / 2; d > 0; d /= 2 {
-		for i := range d {
-			f.op(op, f.full(own+i+d), f.full(own+i), f.full(own+i))
-		}
-	}
-	fold := func(upper string, code, from, to int) {
-		f.op(upper, imm(code), vec(own, from), vec(other, to))
-		f.op(op, vec(other, to), vec(own, to), vec(own, to))
-	}
-	if f.isa == avx512 {
-		fold("VEXTRACTF64X4", 1, 16, 8)
-		fold("VEXTRACTF32X4", 1, 8, 4)
-	} else {
-		fold("VEXTRACTF128", 1, 8, 4)
-	}
-	fold("VPERMILPS", 0x0E, 4, 4)
-	fold("VPERMILPS", 1, 4, 4)
-	f.op("VBROADCASTSS", vec(own, 4), f.full(own))
-	f.op("VMOVUPS", f.full(own), f.at(s.off))
 }
 
 // count writes a loop over an integer variable.

@@ -11,7 +11,7 @@ type step struct {
 	form
 	from  [2]int // registers of form.in
 	at    int    // register of form.mem; none if it is read from memory
-	temps [2]int
+	temps [4]int
 }
 
 type action uint8
@@ -75,7 +75,7 @@ func (a *allocator) run(v *value) {
 	if s.early {
 		s.reg = a.claim(v)
 	}
-	var temps [2]value
+	var temps [4]value
 	for i := range s.form.temps {
 		s.temps[i] = a.claim(&temps[i])
 	}

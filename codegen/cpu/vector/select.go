@@ -29,11 +29,7 @@ func (a *allocator) form(v *value) form {
 		}
 		return form{in: args, early: true, temps: 1} // the mask
 	case fold:
-		name := a.f.isa.instruction(v.fold.reduce.Op, expr.F32)
-		if a.f.isa == avx2 && a.masked {
-			return form{name: name, in: args, temps: 1}
-		}
-		return form{name: name, mem: args[0]}
+		return a.foldForm(v)
 	case set:
 		if v.typ == expr.F32 {
 			return form{in: args, temps: 1}

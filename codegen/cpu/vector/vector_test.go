@@ -184,7 +184,7 @@ func bodyOf(k *kernel.Kernel) string {
 // which holds them to the interpreter on both instruction sets.
 func TestAgreesWithInterpreter(t *testing.T) {
 	ks := texts(t)
-	for _, width := range []int{64, 100} {
+	for _, width := range []int{7, 16, 30, 40, 64, 100, 200, 330} {
 		more, err := kernel.Parse(fmt.Sprintf(rows, width))
 		if err != nil {
 			t.Fatal(err)

@@ -36,7 +36,7 @@ var values = map[string]string{
 	"d=ddp": "selp.b64",
 	"p=dd":  "setp.eq.s64",
 
-	"f=ff":  "add.rn.f32 sub.rn.f32 mul.rn.f32 div.rn.f32",
+	"f=ff":  "add.rn.f32 sub.rn.f32 mul.rn.f32 div.rn.f32 min.f32 max.f32",
 	"f=fff": "fma.rn.f32",
 	"f=f":   "neg.f32 abs.f32 sqrt.rn.f32 cvt.rmi.f32.f32 mov.f32",
 	"f=r":   "cvt.rn.f32.s32 cvt.rn.f32.u32 mov.b32",

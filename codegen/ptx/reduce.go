@@ -1,0 +1,69 @@
+package ptx
+
+import (
+	"math"
+
+	"github.com/arithlang/mlc/codegen/ptx/asm"
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// A reduction is how partial values start, and the instruction that takes another.
+type reduction struct {
+	start float32
+	op    string
+}
+
+// The instructions for Max and Min leave out NaN, and have the same result in any order.
+var reductions = map[expr.Op]reduction{
+	expr.Add: {0, "add.rn.f32"},
+	expr.Max: {float32(math.Inf(-1)), "max.f32"},
+	expr.Min: {float32(math.Inf(1)), "min.f32"},
+}
+
+// reduce keeps one partial value a lane and combines them by a butterfly. Every
+// warp does it for itself.
+func (p *printer) reduce(n *kernel.Reduce) asm.Value {
+	f, r, size := p.f, reductions[n.Op], n.Axis.Size
+	acc, value := f.Variable(asm.F32(r.start)), p.own(n.Value)
+	turns := expr.New(expr.Div, expr.New(expr.Add, size, expr.Int(kernel.Neighbours-1)), expr.Int(kernel.Neighbours))
+	p.share(expr.Simplify(turns), p.lane, warpThreads, func(turn asm.Value) {
+		first := f.Do("mul.lo.s32", turn, asm.Int(kernel.Neighbours))
+		var vs []asm.Value
+		if expr.IsMultiple(size, expr.Int(kernel.Neighbours)) {
+			vs = p.neighbours(value, n.Axis.Var, first, kernel.Neighbours)
+		} else {
+			vs = p.upTo(p.value(size), value, n.Axis.Var, first, asm.F32(r.start))
+		}
+		for _, v := range vs {
+			f.Into(acc, r.op, acc, v)
+		}
+	})
+	for d := warpThreads / 2; d > 0; d /= 2 {
+		f.Into(acc, r.op, acc, f.Shuffle("bfly", acc, d))
+	}
+	if n.Op == expr.Add { // whose zeros are +0
+		return acc
+	}
+	f.Into(acc, "add.rn.f32", acc, asm.F32(0))
+	return f.Shuffle("idx", acc, 0) // conditions depend on it: the verifier wants to see that lanes agree
+}
+
+// upTo computes an expression for the values of a variable that a lane takes from first
+// on, without a branch: from a limit on the last value stands in, and its result is
+// left out for another.
+func (p *printer) upTo(limit asm.Value, value *expr.Expr, name string, first, other asm.Value) []asm.Value {
+	f := p.f
+	last := f.Do("add.s32", limit, asm.Int(-1))
+	var vs []asm.Value
+	for i := range kernel.Neighbours {
+		at := f.Do("add.s32", first, asm.Int(i))
+		p.vars[name] = f.Do("min.s32", at, last)
+		v := p.eval(value, known{})
+		if i > 0 { // the first is there
+			v = p.choose(f.Do("setp.lt.s32", at, limit), v, other)
+		}
+		vs = append(vs, v)
+	}
+	return vs
+}
