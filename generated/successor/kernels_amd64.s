@@ -3526,50 +3526,46 @@ loop5:
 	MOVQ         216(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y14, Y14, Y14
-	VPXOR        Y13, Y13, Y13
+	VPXOR        Y12, Y12, Y12
+	VPXOR        Y9, Y9, Y9
 	VMOVUPS      (SI), Y0
 	VMULPS       (R12), Y0, Y1
-	VMOVUPS      Y1, 2816(DI)
+	VMOVUPS      Y1, Y13
 	VMULPS       (R13), Y0, Y0
-	VMOVUPS      Y0, 2944(DI)
+	VMOVUPS      Y0, Y10
 	VMOVUPS      32(SI), Y0
 	VMULPS       32(R12), Y0, Y1
-	VMOVUPS      Y1, 2880(DI)
+	VMOVUPS      Y1, Y14
 	VMULPS       32(R13), Y0, Y0
-	VMOVUPS      Y0, 3008(DI)
-	VMOVUPS      2816(DI), Y0
-	VUNPCKLPS    2880(DI), Y0, Y0
-	VADDPS       Y0, Y14, Y14
+	VMOVUPS      Y0, Y11
+	VUNPCKLPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
 	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y14, Y14
-	VMOVUPS      2816(DI), Y0
-	VUNPCKHPS    2880(DI), Y0, Y0
-	VADDPS       Y0, Y14, Y14
+	VADDPS       Y1, Y12, Y12
+	VUNPCKHPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
 	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y14, Y14
-	VMOVUPS      2944(DI), Y0
-	VUNPCKLPS    3008(DI), Y0, Y0
-	VADDPS       Y0, Y13, Y13
+	VADDPS       Y1, Y12, Y12
+	VUNPCKLPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
 	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y13, Y13
-	VMOVUPS      2944(DI), Y0
-	VUNPCKHPS    3008(DI), Y0, Y0
-	VADDPS       Y0, Y13, Y13
+	VADDPS       Y1, Y9, Y9
+	VUNPCKHPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
 	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y13, Y13
-	VPERMILPS    $+1, Y14, Y0
-	VADDPS       Y0, Y14, Y14
-	VEXTRACTF128 $+1, Y14, X0
-	VADDPS       X0, X14, X14
-	VBROADCASTSS X14, Y14
-	VMOVUPS      Y14, 2688(DI)
-	VPERMILPS    $+1, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VEXTRACTF128 $+1, Y13, X0
-	VADDPS       X0, X13, X13
-	VBROADCASTSS X13, Y13
-	VMOVUPS      Y13, 2752(DI)
+	VADDPS       Y1, Y9, Y9
+	VPERMILPS    $+1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $+1, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      Y12, 2688(DI)
+	VPERMILPS    $+1, Y9, Y0
+	VADDPS       Y0, Y9, Y9
+	VEXTRACTF128 $+1, Y9, X0
+	VADDPS       X0, X9, X9
+	VBROADCASTSS X9, Y9
+	VMOVUPS      Y9, 2752(DI)
 	VMOVUPS      2688(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         176(DI), R8
@@ -5218,63 +5214,55 @@ loop1:
 	SHLQ         $+6, R8
 	MOVQ         x+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	VPXOR        Y13, Y13, Y13
-	VPXOR        Y14, Y14, Y14
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y11, Y11, Y11
 	VMOVUPS      (SI), Y0
-	VMOVUPS      Y0, 2112(DI)
+	VMOVUPS      Y0, Y12
 	VMOVUPS      32(SI), Y0
-	VMOVUPS      Y0, 2176(DI)
+	VMOVUPS      Y0, Y13
 	VMOVUPS      64(SI), Y0
-	VMOVUPS      Y0, 2240(DI)
+	VMOVUPS      Y0, Y14
 	VMOVUPS      96(SI), Y0
-	VMOVUPS      2112(DI), Y1
-	VUNPCKLPS    2176(DI), Y1, Y1
-	VMOVUPS      2240(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y13, Y13
+	VADDPS       Y3, Y10, Y10
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y13, Y13
-	VMOVUPS      2112(DI), Y1
-	VUNPCKHPS    2176(DI), Y1, Y1
-	VMOVUPS      2240(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
+	VADDPS       Y1, Y10, Y10
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y13, Y13
+	VADDPS       Y3, Y10, Y10
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y13, Y13
+	VADDPS       Y1, Y10, Y10
 	VMOVUPS      128(SI), Y0
-	VMOVUPS      Y0, 2112(DI)
+	VMOVUPS      Y0, Y12
 	VMOVUPS      160(SI), Y0
-	VMOVUPS      Y0, 2176(DI)
+	VMOVUPS      Y0, Y13
 	VMOVUPS      192(SI), Y0
-	VMOVUPS      Y0, 2240(DI)
+	VMOVUPS      Y0, Y14
 	VMOVUPS      224(SI), Y0
-	VMOVUPS      2112(DI), Y1
-	VUNPCKLPS    2176(DI), Y1, Y1
-	VMOVUPS      2240(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y14, Y14
+	VADDPS       Y3, Y11, Y11
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y14, Y14
-	VMOVUPS      2112(DI), Y1
-	VUNPCKHPS    2176(DI), Y1, Y1
-	VMOVUPS      2240(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
+	VADDPS       Y1, Y11, Y11
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y14, Y14
+	VADDPS       Y3, Y11, Y11
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y14, Y14
-	VADDPS       Y14, Y13, Y13
-	VPERMILPS    $+14, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VPERMILPS    $+1, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VEXTRACTF128 $+1, Y13, X0
-	VADDPS       X0, X13, X13
-	VBROADCASTSS X13, Y13
-	VMOVUPS      Y13, 2048(DI)
+	VADDPS       Y1, Y11, Y11
+	VADDPS       Y11, Y10, Y10
+	VPERMILPS    $+14, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VPERMILPS    $+1, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VEXTRACTF128 $+1, Y10, X0
+	VADDPS       X0, X10, X10
+	VBROADCASTSS X10, Y10
+	VMOVUPS      Y10, 2048(DI)
 	VMOVUPS      2048(DI), X0
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
@@ -5283,79 +5271,71 @@ loop1:
 	SHLQ         $+6, R8
 	MOVQ         x+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	VPXOR        Y13, Y13, Y13
-	VPXOR        Y14, Y14, Y14
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y11, Y11, Y11
 	VMOVUPS      (SI), Y0
 	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, 2240(DI)
+	VMOVUPS      Y0, Y12
 	VMOVUPS      32(SI), Y0
 	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, 2304(DI)
+	VMOVUPS      Y0, Y13
 	VMOVUPS      64(SI), Y0
 	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, 2368(DI)
+	VMOVUPS      Y0, Y14
 	VMOVUPS      96(SI), Y0
 	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      2240(DI), Y1
-	VUNPCKLPS    2304(DI), Y1, Y1
-	VMOVUPS      2368(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y13, Y13
+	VADDPS       Y3, Y10, Y10
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y13, Y13
-	VMOVUPS      2240(DI), Y1
-	VUNPCKHPS    2304(DI), Y1, Y1
-	VMOVUPS      2368(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
+	VADDPS       Y1, Y10, Y10
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y13, Y13
+	VADDPS       Y3, Y10, Y10
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y13, Y13
+	VADDPS       Y1, Y10, Y10
 	VMOVUPS      128(SI), Y0
 	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, 2240(DI)
+	VMOVUPS      Y0, Y12
 	VMOVUPS      160(SI), Y0
 	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, 2304(DI)
+	VMOVUPS      Y0, Y13
 	VMOVUPS      192(SI), Y0
 	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, 2368(DI)
+	VMOVUPS      Y0, Y14
 	VMOVUPS      224(SI), Y0
 	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      2240(DI), Y1
-	VUNPCKLPS    2304(DI), Y1, Y1
-	VMOVUPS      2368(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y14, Y14
+	VADDPS       Y3, Y11, Y11
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y14, Y14
-	VMOVUPS      2240(DI), Y1
-	VUNPCKHPS    2304(DI), Y1, Y1
-	VMOVUPS      2368(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
+	VADDPS       Y1, Y11, Y11
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y14, Y14
+	VADDPS       Y3, Y11, Y11
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y14, Y14
-	VADDPS       Y14, Y13, Y13
-	VPERMILPS    $+14, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VPERMILPS    $+1, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VEXTRACTF128 $+1, Y13, X0
-	VADDPS       X0, X13, X13
-	VBROADCASTSS X13, Y13
-	VMOVUPS      Y13, 2176(DI)
+	VADDPS       Y1, Y11, Y11
+	VADDPS       Y11, Y10, Y10
+	VPERMILPS    $+14, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VPERMILPS    $+1, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VEXTRACTF128 $+1, Y10, X0
+	VADDPS       X0, X10, X10
+	VBROADCASTSS X10, Y10
+	VMOVUPS      Y10, 2176(DI)
 	VMOVUPS      2176(DI), X0
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VADDPS       vectorVectors<>+1312(SB), X0, X0
@@ -7436,50 +7416,46 @@ loop5:
 	MOVQ         256(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y14, Y14, Y14
-	VPXOR        Y13, Y13, Y13
+	VPXOR        Y12, Y12, Y12
+	VPXOR        Y9, Y9, Y9
 	VMOVUPS      (SI), Y0
 	VMULPS       (R12), Y0, Y1
-	VMOVUPS      Y1, 2816(DI)
+	VMOVUPS      Y1, Y13
 	VMULPS       (R13), Y0, Y0
-	VMOVUPS      Y0, 2944(DI)
+	VMOVUPS      Y0, Y10
 	VMOVUPS      32(SI), Y0
 	VMULPS       32(R12), Y0, Y1
-	VMOVUPS      Y1, 2880(DI)
+	VMOVUPS      Y1, Y14
 	VMULPS       32(R13), Y0, Y0
-	VMOVUPS      Y0, 3008(DI)
-	VMOVUPS      2816(DI), Y0
-	VUNPCKLPS    2880(DI), Y0, Y0
-	VADDPS       Y0, Y14, Y14
+	VMOVUPS      Y0, Y11
+	VUNPCKLPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
 	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y14, Y14
-	VMOVUPS      2816(DI), Y0
-	VUNPCKHPS    2880(DI), Y0, Y0
-	VADDPS       Y0, Y14, Y14
+	VADDPS       Y1, Y12, Y12
+	VUNPCKHPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
 	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y14, Y14
-	VMOVUPS      2944(DI), Y0
-	VUNPCKLPS    3008(DI), Y0, Y0
-	VADDPS       Y0, Y13, Y13
+	VADDPS       Y1, Y12, Y12
+	VUNPCKLPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
 	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y13, Y13
-	VMOVUPS      2944(DI), Y0
-	VUNPCKHPS    3008(DI), Y0, Y0
-	VADDPS       Y0, Y13, Y13
+	VADDPS       Y1, Y9, Y9
+	VUNPCKHPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
 	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y13, Y13
-	VPERMILPS    $+1, Y14, Y0
-	VADDPS       Y0, Y14, Y14
-	VEXTRACTF128 $+1, Y14, X0
-	VADDPS       X0, X14, X14
-	VBROADCASTSS X14, Y14
-	VMOVUPS      Y14, 2688(DI)
-	VPERMILPS    $+1, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VEXTRACTF128 $+1, Y13, X0
-	VADDPS       X0, X13, X13
-	VBROADCASTSS X13, Y13
-	VMOVUPS      Y13, 2752(DI)
+	VADDPS       Y1, Y9, Y9
+	VPERMILPS    $+1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $+1, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      Y12, 2688(DI)
+	VPERMILPS    $+1, Y9, Y0
+	VADDPS       Y0, Y9, Y9
+	VEXTRACTF128 $+1, Y9, X0
+	VADDPS       X0, X9, X9
+	VBROADCASTSS X9, Y9
+	VMOVUPS      Y9, 2752(DI)
 	VMOVUPS      2688(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         216(DI), R8
@@ -10451,10 +10427,6 @@ TEXT ·crossEntropyVector1AVX2(SB), NOSPLIT, $0-48
 
 loop1:
 	MOVQ         24(DI), R8
-	MOVQ         labels+16(FP), AX
-	MOVLQSX      (AX)(R8*4), R8
-	MOVQ         R8, 32(DI)
-	MOVQ         24(DI), R8
 	IMULQ        $+17, R8
 	MOVQ         logits+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
@@ -10462,55 +10434,15 @@ loop1:
 	VBROADCASTSS vectorWords<>+140(SB), Y12
 	VBROADCASTSS vectorWords<>+140(SB), Y13
 	VBROADCASTSS vectorWords<>+140(SB), Y14
-	VPXOR        Y10, Y10, Y10
 	VMOVUPS      (SI), Y0
 	VMAXPS       Y11, Y0, Y11
-	VMOVUPS      vectorWideVectors<>+0(SB), Y1
-	VPBROADCASTD 32(DI), Y2
-	VPCMPEQD     Y2, Y1, Y1
-	VANDPS       Y0, Y1, Y0
-	VMOVUPS      Y0, 2176(DI)
 	VMOVUPS      32(SI), Y0
 	VMAXPS       Y12, Y0, Y12
-	MOVL         $+8, AX
-	VMOVD        AX, X1
-	VPBROADCASTD X1, Y1
-	VPADDD       vectorWideVectors<>+0(SB), Y1, Y1
-	VPBROADCASTD 32(DI), Y2
-	VPCMPEQD     Y2, Y1, Y1
-	VANDPS       Y0, Y1, Y0
-	VMOVUPS      Y0, 2240(DI)
 	MOVL         $+1, CX
 	VMOVUPS      vectorWideVectors<>+156(SB), Y15
 	VMASKMOVPS   64(SI), Y15, Y0
 	VMAXPS       Y13, Y0, Y1
 	VBLENDVPS    Y15, Y1, Y13, Y13
-	MOVL         $+16, AX
-	VMOVD        AX, X1
-	VPBROADCASTD X1, Y1
-	VPADDD       vectorWideVectors<>+0(SB), Y1, Y1
-	VPBROADCASTD 32(DI), Y2
-	VPCMPEQD     Y2, Y1, Y1
-	VANDPS       Y0, Y1, Y0
-	VANDPS       Y15, Y0, Y4
-	VMOVUPS      Y4, 2304(DI)
-	VPXOR        Y3, Y3, Y3
-	VMOVUPS      2176(DI), Y0
-	VUNPCKLPS    2240(DI), Y0, Y0
-	VMOVUPS      2304(DI), Y1
-	VUNPCKLPS    Y3, Y1, Y1
-	VUNPCKLPD    Y1, Y0, Y2
-	VADDPS       Y2, Y10, Y10
-	VUNPCKHPD    Y1, Y0, Y0
-	VADDPS       Y0, Y10, Y10
-	VMOVUPS      2176(DI), Y0
-	VUNPCKHPS    2240(DI), Y0, Y0
-	VMOVUPS      2304(DI), Y1
-	VUNPCKHPS    Y3, Y1, Y1
-	VUNPCKLPD    Y1, Y0, Y2
-	VADDPS       Y2, Y10, Y10
-	VUNPCKHPD    Y1, Y0, Y0
-	VADDPS       Y0, Y10, Y10
 	VMAXPS       Y13, Y11, Y11
 	VMAXPS       Y14, Y12, Y12
 	VMAXPS       Y12, Y11, Y11
@@ -10524,134 +10456,170 @@ loop1:
 	VADDPS       X0, X11, X11
 	VBROADCASTSS X11, Y11
 	VMOVUPS      Y11, 2048(DI)
-	VPERMILPS    $+14, Y10, Y0
-	VADDPS       Y0, Y10, Y10
-	VPERMILPS    $+1, Y10, Y0
-	VADDPS       Y0, Y10, Y10
-	VEXTRACTF128 $+1, Y10, X0
-	VADDPS       X0, X10, X10
-	VBROADCASTSS X10, Y10
-	VMOVUPS      Y10, 2112(DI)
+	MOVQ         24(DI), R8
+	MOVQ         labels+16(FP), AX
+	MOVLQSX      (AX)(R8*4), R8
+	MOVQ         R8, 32(DI)
 	MOVQ         24(DI), R8
 	IMULQ        $+17, R8
 	MOVQ         logits+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	VPXOR        Y14, Y14, Y14
+	VPXOR        Y11, Y11, Y11
+	VPXOR        Y7, Y7, Y7
 	VMOVUPS      (SI), Y0
-	VSUBPS       2048(DI), Y0, Y0
-	VMOVUPS      vectorVectors<>+96(SB), Y1
-	VMINPS       Y0, Y1, Y0
-	VMOVUPS      vectorVectors<>+128(SB), Y1
-	VMAXPS       Y0, Y1, Y0
-	VMULPS       vectorVectors<>+160(SB), Y0, Y1
-	VADDPS       vectorVectors<>+192(SB), Y1, Y1
-	VSUBPS       vectorVectors<>+192(SB), Y1, Y2
-	VMULPS       vectorVectors<>+224(SB), Y2, Y3
-	VSUBPS       Y3, Y0, Y0
-	VMULPS       vectorVectors<>+256(SB), Y2, Y2
-	VSUBPS       Y2, Y0, Y0
-	VMULPS       Y0, Y0, Y2
-	VMULPS       vectorVectors<>+288(SB), Y0, Y3
-	VADDPS       vectorVectors<>+320(SB), Y3, Y3
-	VMULPS       Y0, Y3, Y3
-	VADDPS       vectorVectors<>+352(SB), Y3, Y3
-	VMULPS       Y0, Y3, Y3
-	VADDPS       vectorVectors<>+384(SB), Y3, Y3
-	VMULPS       Y0, Y3, Y3
-	VADDPS       vectorVectors<>+416(SB), Y3, Y3
-	VMULPS       Y3, Y2, Y2
-	VADDPS       Y2, Y0, Y0
-	VADDPS       vectorVectors<>+448(SB), Y0, Y0
-	VPADDD       vectorVectors<>+480(SB), Y1, Y1
-	VPSLLD       $+23, Y1, Y1
-	VMULPS       Y1, Y0, Y0
-	VMOVUPS      Y0, 2240(DI)
+	VSUBPS       2048(DI), Y0, Y1
+	VMOVUPS      vectorVectors<>+96(SB), Y2
+	VMINPS       Y1, Y2, Y1
+	VMOVUPS      vectorVectors<>+128(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMULPS       vectorVectors<>+160(SB), Y1, Y2
+	VADDPS       vectorVectors<>+192(SB), Y2, Y2
+	VSUBPS       vectorVectors<>+192(SB), Y2, Y3
+	VMULPS       vectorVectors<>+224(SB), Y3, Y4
+	VSUBPS       Y4, Y1, Y1
+	VMULPS       vectorVectors<>+256(SB), Y3, Y3
+	VSUBPS       Y3, Y1, Y1
+	VMULPS       Y1, Y1, Y3
+	VMULPS       vectorVectors<>+288(SB), Y1, Y4
+	VADDPS       vectorVectors<>+320(SB), Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VADDPS       vectorVectors<>+352(SB), Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VADDPS       vectorVectors<>+384(SB), Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VADDPS       vectorVectors<>+416(SB), Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VADDPS       vectorVectors<>+448(SB), Y1, Y1
+	VPADDD       vectorVectors<>+480(SB), Y2, Y2
+	VPSLLD       $+23, Y2, Y2
+	VMULPS       Y2, Y1, Y1
+	VMOVUPS      Y1, Y12
+	VMOVUPS      vectorWideVectors<>+0(SB), Y1
+	VPBROADCASTD 32(DI), Y2
+	VPCMPEQD     Y2, Y1, Y1
+	VANDPS       Y0, Y1, Y0
+	VMOVUPS      Y0, Y8
 	VMOVUPS      32(SI), Y0
-	VSUBPS       2048(DI), Y0, Y0
-	VMOVUPS      vectorVectors<>+96(SB), Y1
-	VMINPS       Y0, Y1, Y0
-	VMOVUPS      vectorVectors<>+128(SB), Y1
-	VMAXPS       Y0, Y1, Y0
-	VMULPS       vectorVectors<>+160(SB), Y0, Y1
-	VADDPS       vectorVectors<>+192(SB), Y1, Y1
-	VSUBPS       vectorVectors<>+192(SB), Y1, Y2
-	VMULPS       vectorVectors<>+224(SB), Y2, Y3
-	VSUBPS       Y3, Y0, Y0
-	VMULPS       vectorVectors<>+256(SB), Y2, Y2
-	VSUBPS       Y2, Y0, Y0
-	VMULPS       Y0, Y0, Y2
-	VMULPS       vectorVectors<>+288(SB), Y0, Y3
-	VADDPS       vectorVectors<>+320(SB), Y3, Y3
-	VMULPS       Y0, Y3, Y3
-	VADDPS       vectorVectors<>+352(SB), Y3, Y3
-	VMULPS       Y0, Y3, Y3
-	VADDPS       vectorVectors<>+384(SB), Y3, Y3
-	VMULPS       Y0, Y3, Y3
-	VADDPS       vectorVectors<>+416(SB), Y3, Y3
-	VMULPS       Y3, Y2, Y2
-	VADDPS       Y2, Y0, Y0
-	VADDPS       vectorVectors<>+448(SB), Y0, Y0
-	VPADDD       vectorVectors<>+480(SB), Y1, Y1
-	VPSLLD       $+23, Y1, Y1
-	VMULPS       Y1, Y0, Y0
-	VMOVUPS      Y0, 2304(DI)
+	VSUBPS       2048(DI), Y0, Y1
+	VMOVUPS      vectorVectors<>+96(SB), Y2
+	VMINPS       Y1, Y2, Y1
+	VMOVUPS      vectorVectors<>+128(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMULPS       vectorVectors<>+160(SB), Y1, Y2
+	VADDPS       vectorVectors<>+192(SB), Y2, Y2
+	VSUBPS       vectorVectors<>+192(SB), Y2, Y3
+	VMULPS       vectorVectors<>+224(SB), Y3, Y4
+	VSUBPS       Y4, Y1, Y1
+	VMULPS       vectorVectors<>+256(SB), Y3, Y3
+	VSUBPS       Y3, Y1, Y1
+	VMULPS       Y1, Y1, Y3
+	VMULPS       vectorVectors<>+288(SB), Y1, Y4
+	VADDPS       vectorVectors<>+320(SB), Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VADDPS       vectorVectors<>+352(SB), Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VADDPS       vectorVectors<>+384(SB), Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VADDPS       vectorVectors<>+416(SB), Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VADDPS       vectorVectors<>+448(SB), Y1, Y1
+	VPADDD       vectorVectors<>+480(SB), Y2, Y2
+	VPSLLD       $+23, Y2, Y2
+	VMULPS       Y2, Y1, Y1
+	VMOVUPS      Y1, Y13
+	MOVL         $+8, AX
+	VMOVD        AX, X1
+	VPBROADCASTD X1, Y1
+	VPADDD       vectorWideVectors<>+0(SB), Y1, Y1
+	VPBROADCASTD 32(DI), Y2
+	VPCMPEQD     Y2, Y1, Y1
+	VANDPS       Y0, Y1, Y0
+	VMOVUPS      Y0, Y9
 	MOVL         $+1, CX
 	VMOVUPS      vectorWideVectors<>+156(SB), Y15
 	VMASKMOVPS   64(SI), Y15, Y0
-	VSUBPS       2048(DI), Y0, Y0
-	VMOVUPS      vectorVectors<>+96(SB), Y1
-	VMINPS       Y0, Y1, Y0
-	VMOVUPS      vectorVectors<>+128(SB), Y1
-	VMAXPS       Y0, Y1, Y0
-	VMULPS       vectorVectors<>+160(SB), Y0, Y1
-	VADDPS       vectorVectors<>+192(SB), Y1, Y1
-	VSUBPS       vectorVectors<>+192(SB), Y1, Y2
-	VMULPS       vectorVectors<>+224(SB), Y2, Y3
-	VSUBPS       Y3, Y0, Y0
-	VMULPS       vectorVectors<>+256(SB), Y2, Y2
-	VSUBPS       Y2, Y0, Y0
-	VMULPS       Y0, Y0, Y2
-	VMULPS       vectorVectors<>+288(SB), Y0, Y3
-	VADDPS       vectorVectors<>+320(SB), Y3, Y3
-	VMULPS       Y0, Y3, Y3
-	VADDPS       vectorVectors<>+352(SB), Y3, Y3
-	VMULPS       Y0, Y3, Y3
-	VADDPS       vectorVectors<>+384(SB), Y3, Y3
-	VMULPS       Y0, Y3, Y3
-	VADDPS       vectorVectors<>+416(SB), Y3, Y3
-	VMULPS       Y3, Y2, Y2
-	VADDPS       Y2, Y0, Y0
-	VADDPS       vectorVectors<>+448(SB), Y0, Y0
-	VPADDD       vectorVectors<>+480(SB), Y1, Y1
-	VPSLLD       $+23, Y1, Y1
-	VMULPS       Y1, Y0, Y0
+	VSUBPS       2048(DI), Y0, Y1
+	VMOVUPS      vectorVectors<>+96(SB), Y2
+	VMINPS       Y1, Y2, Y1
+	VMOVUPS      vectorVectors<>+128(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMULPS       vectorVectors<>+160(SB), Y1, Y2
+	VADDPS       vectorVectors<>+192(SB), Y2, Y2
+	VSUBPS       vectorVectors<>+192(SB), Y2, Y3
+	VMULPS       vectorVectors<>+224(SB), Y3, Y4
+	VSUBPS       Y4, Y1, Y1
+	VMULPS       vectorVectors<>+256(SB), Y3, Y3
+	VSUBPS       Y3, Y1, Y1
+	VMULPS       Y1, Y1, Y3
+	VMULPS       vectorVectors<>+288(SB), Y1, Y4
+	VADDPS       vectorVectors<>+320(SB), Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VADDPS       vectorVectors<>+352(SB), Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VADDPS       vectorVectors<>+384(SB), Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VADDPS       vectorVectors<>+416(SB), Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VADDPS       vectorVectors<>+448(SB), Y1, Y1
+	VPADDD       vectorVectors<>+480(SB), Y2, Y2
+	VPSLLD       $+23, Y2, Y2
+	VMULPS       Y2, Y1, Y1
+	VANDPS       Y15, Y1, Y5
+	VMOVUPS      Y5, Y14
+	MOVL         $+16, AX
+	VMOVD        AX, X1
+	VPBROADCASTD X1, Y1
+	VPADDD       vectorWideVectors<>+0(SB), Y1, Y1
+	VPBROADCASTD 32(DI), Y2
+	VPCMPEQD     Y2, Y1, Y1
+	VANDPS       Y0, Y1, Y0
 	VANDPS       Y15, Y0, Y4
-	VMOVUPS      Y4, 2368(DI)
+	VMOVUPS      Y4, Y10
 	VPXOR        Y3, Y3, Y3
-	VMOVUPS      2240(DI), Y0
-	VUNPCKLPS    2304(DI), Y0, Y0
-	VMOVUPS      2368(DI), Y1
-	VUNPCKLPS    Y3, Y1, Y1
+	VUNPCKLPS    Y13, Y12, Y0
+	VUNPCKLPS    Y3, Y14, Y1
 	VUNPCKLPD    Y1, Y0, Y2
-	VADDPS       Y2, Y14, Y14
+	VADDPS       Y2, Y11, Y11
 	VUNPCKHPD    Y1, Y0, Y0
-	VADDPS       Y0, Y14, Y14
-	VMOVUPS      2240(DI), Y0
-	VUNPCKHPS    2304(DI), Y0, Y0
-	VMOVUPS      2368(DI), Y1
-	VUNPCKHPS    Y3, Y1, Y1
+	VADDPS       Y0, Y11, Y11
+	VUNPCKHPS    Y13, Y12, Y0
+	VUNPCKHPS    Y3, Y14, Y1
 	VUNPCKLPD    Y1, Y0, Y2
-	VADDPS       Y2, Y14, Y14
+	VADDPS       Y2, Y11, Y11
 	VUNPCKHPD    Y1, Y0, Y0
-	VADDPS       Y0, Y14, Y14
-	VPERMILPS    $+14, Y14, Y0
-	VADDPS       Y0, Y14, Y14
-	VPERMILPS    $+1, Y14, Y0
-	VADDPS       Y0, Y14, Y14
-	VEXTRACTF128 $+1, Y14, X0
-	VADDPS       X0, X14, X14
-	VBROADCASTSS X14, Y14
-	VMOVUPS      Y14, 2176(DI)
+	VADDPS       Y0, Y11, Y11
+	VPXOR        Y3, Y3, Y3
+	VUNPCKLPS    Y9, Y8, Y0
+	VUNPCKLPS    Y3, Y10, Y1
+	VUNPCKLPD    Y1, Y0, Y2
+	VADDPS       Y2, Y7, Y7
+	VUNPCKHPD    Y1, Y0, Y0
+	VADDPS       Y0, Y7, Y7
+	VUNPCKHPS    Y9, Y8, Y0
+	VUNPCKHPS    Y3, Y10, Y1
+	VUNPCKLPD    Y1, Y0, Y2
+	VADDPS       Y2, Y7, Y7
+	VUNPCKHPD    Y1, Y0, Y0
+	VADDPS       Y0, Y7, Y7
+	VPERMILPS    $+14, Y11, Y0
+	VADDPS       Y0, Y11, Y11
+	VPERMILPS    $+1, Y11, Y0
+	VADDPS       Y0, Y11, Y11
+	VEXTRACTF128 $+1, Y11, X0
+	VADDPS       X0, X11, X11
+	VBROADCASTSS X11, Y11
+	VMOVUPS      Y11, 2112(DI)
+	VPERMILPS    $+14, Y7, Y0
+	VADDPS       Y0, Y7, Y7
+	VPERMILPS    $+1, Y7, Y0
+	VADDPS       Y0, Y7, Y7
+	VEXTRACTF128 $+1, Y7, X0
+	VADDPS       X0, X7, X7
+	VBROADCASTSS X7, Y7
+	VMOVUPS      Y7, 2176(DI)
 	MOVQ         $+0, R8
 	MOVQ         24(DI), R9
 	MOVQ         labels+16(FP), AX
@@ -10661,7 +10629,7 @@ loop1:
 	MOVBQZX      AL, R8
 	NEGQ         R8
 	MOVQ         R8, 32(DI)
-	VMOVUPS      2176(DI), X0
+	VMOVUPS      2112(DI), X0
 	VCMPPS       $+1, vectorVectors<>+1344(SB), X0, X1
 	VMOVUPS      vectorVectors<>+1376(SB), X2
 	VCMPPS       $+2, X0, X2, X2
@@ -10691,7 +10659,7 @@ loop1:
 	VBLENDVPS    X4, vectorVectors<>+1568(SB), X5, X4
 	VBLENDVPS    X2, X3, X4, X2
 	VBLENDVPS    X1, X2, X0, X0
-	VMOVUPS      2112(DI), X1
+	VMOVUPS      2176(DI), X1
 	VSUBPS       2048(DI), X1, X1
 	VSUBPS       X1, X0, X0
 	VPBROADCASTD 32(DI), X1
@@ -11333,7 +11301,7 @@ loop1:
 	IMULQ        $+17, R8
 	MOVQ         logits+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	VPXOR        Y14, Y14, Y14
+	VPXOR        Y11, Y11, Y11
 	VMOVUPS      (SI), Y0
 	VSUBPS       2048(DI), Y0, Y0
 	VMOVUPS      vectorVectors<>+96(SB), Y1
@@ -11362,7 +11330,7 @@ loop1:
 	VPADDD       vectorVectors<>+480(SB), Y1, Y1
 	VPSLLD       $+23, Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VMOVUPS      Y0, 2176(DI)
+	VMOVUPS      Y0, Y12
 	VMOVUPS      32(SI), Y0
 	VSUBPS       2048(DI), Y0, Y0
 	VMOVUPS      vectorVectors<>+96(SB), Y1
@@ -11391,7 +11359,7 @@ loop1:
 	VPADDD       vectorVectors<>+480(SB), Y1, Y1
 	VPSLLD       $+23, Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VMOVUPS      Y0, 2240(DI)
+	VMOVUPS      Y0, Y13
 	MOVL         $+1, CX
 	VMOVUPS      vectorWideVectors<>+156(SB), Y15
 	VMASKMOVPS   64(SI), Y15, Y0
@@ -11423,32 +11391,28 @@ loop1:
 	VPSLLD       $+23, Y1, Y1
 	VMULPS       Y1, Y0, Y0
 	VANDPS       Y15, Y0, Y4
-	VMOVUPS      Y4, 2304(DI)
+	VMOVUPS      Y4, Y14
 	VPXOR        Y3, Y3, Y3
-	VMOVUPS      2176(DI), Y0
-	VUNPCKLPS    2240(DI), Y0, Y0
-	VMOVUPS      2304(DI), Y1
-	VUNPCKLPS    Y3, Y1, Y1
+	VUNPCKLPS    Y13, Y12, Y0
+	VUNPCKLPS    Y3, Y14, Y1
 	VUNPCKLPD    Y1, Y0, Y2
-	VADDPS       Y2, Y14, Y14
+	VADDPS       Y2, Y11, Y11
 	VUNPCKHPD    Y1, Y0, Y0
-	VADDPS       Y0, Y14, Y14
-	VMOVUPS      2176(DI), Y0
-	VUNPCKHPS    2240(DI), Y0, Y0
-	VMOVUPS      2304(DI), Y1
-	VUNPCKHPS    Y3, Y1, Y1
+	VADDPS       Y0, Y11, Y11
+	VUNPCKHPS    Y13, Y12, Y0
+	VUNPCKHPS    Y3, Y14, Y1
 	VUNPCKLPD    Y1, Y0, Y2
-	VADDPS       Y2, Y14, Y14
+	VADDPS       Y2, Y11, Y11
 	VUNPCKHPD    Y1, Y0, Y0
-	VADDPS       Y0, Y14, Y14
-	VPERMILPS    $+14, Y14, Y0
-	VADDPS       Y0, Y14, Y14
-	VPERMILPS    $+1, Y14, Y0
-	VADDPS       Y0, Y14, Y14
-	VEXTRACTF128 $+1, Y14, X0
-	VADDPS       X0, X14, X14
-	VBROADCASTSS X14, Y14
-	VMOVUPS      Y14, 2112(DI)
+	VADDPS       Y0, Y11, Y11
+	VPERMILPS    $+14, Y11, Y0
+	VADDPS       Y0, Y11, Y11
+	VPERMILPS    $+1, Y11, Y0
+	VADDPS       Y0, Y11, Y11
+	VEXTRACTF128 $+1, Y11, X0
+	VADDPS       X0, X11, X11
+	VBROADCASTSS X11, Y11
+	VMOVUPS      Y11, 2112(DI)
 	MOVQ         $+0, R8
 	MOVQ         24(DI), R9
 	MOVQ         labels+24(FP), AX
@@ -12024,224 +11988,200 @@ loop1:
 	SHLQ         $+6, R8
 	MOVQ         x+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         24(DI), R8
-	SHLQ         $+6, R8
-	MOVQ         dy+16(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         gamma+24(FP), R13
-	VPXOR        Y13, Y13, Y13
-	VPXOR        Y14, Y14, Y14
+	VPXOR        Y10, Y10, Y10
 	VPXOR        Y11, Y11, Y11
-	VPXOR        Y12, Y12, Y12
 	VMOVUPS      (SI), Y0
-	VMOVUPS      Y0, 2176(DI)
-	VMOVUPS      (R12), Y0
-	VMULPS       (R13), Y0, Y0
-	VMOVUPS      Y0, 2368(DI)
+	VMOVUPS      Y0, Y12
 	VMOVUPS      32(SI), Y0
-	VMOVUPS      Y0, 2240(DI)
-	VMOVUPS      32(R12), Y0
-	VMULPS       32(R13), Y0, Y0
-	VMOVUPS      Y0, 2432(DI)
+	VMOVUPS      Y0, Y13
 	VMOVUPS      64(SI), Y0
-	VMOVUPS      Y0, 2304(DI)
-	VMOVUPS      64(R12), Y0
-	VMULPS       64(R13), Y0, Y0
-	VMOVUPS      Y0, 2496(DI)
+	VMOVUPS      Y0, Y14
 	VMOVUPS      96(SI), Y0
-	VMOVUPS      2176(DI), Y1
-	VUNPCKLPS    2240(DI), Y1, Y1
-	VMOVUPS      2304(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y13, Y13
+	VADDPS       Y3, Y10, Y10
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y13, Y13
-	VMOVUPS      2176(DI), Y1
-	VUNPCKHPS    2240(DI), Y1, Y1
-	VMOVUPS      2304(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
+	VADDPS       Y1, Y10, Y10
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y13, Y13
+	VADDPS       Y3, Y10, Y10
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y13, Y13
-	VMOVUPS      96(R12), Y0
-	VMULPS       96(R13), Y0, Y0
-	VMOVUPS      2368(DI), Y1
-	VUNPCKLPS    2432(DI), Y1, Y1
-	VMOVUPS      2496(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
-	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y11, Y11
-	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y11, Y11
-	VMOVUPS      2368(DI), Y1
-	VUNPCKHPS    2432(DI), Y1, Y1
-	VMOVUPS      2496(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
-	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y11, Y11
-	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y11, Y11
+	VADDPS       Y1, Y10, Y10
 	VMOVUPS      128(SI), Y0
-	VMOVUPS      Y0, 2176(DI)
-	VMOVUPS      128(R12), Y0
-	VMULPS       128(R13), Y0, Y0
-	VMOVUPS      Y0, 2368(DI)
+	VMOVUPS      Y0, Y12
 	VMOVUPS      160(SI), Y0
-	VMOVUPS      Y0, 2240(DI)
-	VMOVUPS      160(R12), Y0
-	VMULPS       160(R13), Y0, Y0
-	VMOVUPS      Y0, 2432(DI)
+	VMOVUPS      Y0, Y13
 	VMOVUPS      192(SI), Y0
-	VMOVUPS      Y0, 2304(DI)
-	VMOVUPS      192(R12), Y0
-	VMULPS       192(R13), Y0, Y0
-	VMOVUPS      Y0, 2496(DI)
+	VMOVUPS      Y0, Y14
 	VMOVUPS      224(SI), Y0
-	VMOVUPS      2176(DI), Y1
-	VUNPCKLPS    2240(DI), Y1, Y1
-	VMOVUPS      2304(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y14, Y14
+	VADDPS       Y3, Y11, Y11
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y14, Y14
-	VMOVUPS      2176(DI), Y1
-	VUNPCKHPS    2240(DI), Y1, Y1
-	VMOVUPS      2304(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
+	VADDPS       Y1, Y11, Y11
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y14, Y14
+	VADDPS       Y3, Y11, Y11
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y14, Y14
-	VMOVUPS      224(R12), Y0
-	VMULPS       224(R13), Y0, Y0
-	VMOVUPS      2368(DI), Y1
-	VUNPCKLPS    2432(DI), Y1, Y1
-	VMOVUPS      2496(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
-	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y12, Y12
-	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y12, Y12
-	VMOVUPS      2368(DI), Y1
-	VUNPCKHPS    2432(DI), Y1, Y1
-	VMOVUPS      2496(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
-	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y12, Y12
-	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y12, Y12
-	VADDPS       Y14, Y13, Y13
-	VPERMILPS    $+14, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VPERMILPS    $+1, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VEXTRACTF128 $+1, Y13, X0
-	VADDPS       X0, X13, X13
-	VBROADCASTSS X13, Y13
-	VMOVUPS      Y13, 2048(DI)
-	VADDPS       Y12, Y11, Y11
-	VPERMILPS    $+14, Y11, Y0
-	VADDPS       Y0, Y11, Y11
-	VPERMILPS    $+1, Y11, Y0
-	VADDPS       Y0, Y11, Y11
-	VEXTRACTF128 $+1, Y11, X0
-	VADDPS       X0, X11, X11
-	VBROADCASTSS X11, Y11
-	VMOVUPS      Y11, 2112(DI)
+	VADDPS       Y1, Y11, Y11
+	VADDPS       Y11, Y10, Y10
+	VPERMILPS    $+14, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VPERMILPS    $+1, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VEXTRACTF128 $+1, Y10, X0
+	VADDPS       X0, X10, X10
+	VBROADCASTSS X10, Y10
+	VMOVUPS      Y10, 2048(DI)
 	VMOVUPS      2048(DI), X0
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
-	VMOVUPS      Y1, 2176(DI)
-	VMOVUPS      2112(DI), X0
-	VMULPS       vectorVectors<>+1280(SB), X0, X0
-	VBROADCASTSS X0, Y1
-	VMOVUPS      Y1, 2240(DI)
+	VMOVUPS      Y1, 2112(DI)
 	MOVQ         24(DI), R8
 	SHLQ         $+6, R8
 	MOVQ         x+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	VPXOR        Y13, Y13, Y13
-	VPXOR        Y14, Y14, Y14
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y11, Y11, Y11
 	VMOVUPS      (SI), Y0
-	VSUBPS       2176(DI), Y0, Y0
+	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, 2368(DI)
+	VMOVUPS      Y0, Y12
 	VMOVUPS      32(SI), Y0
-	VSUBPS       2176(DI), Y0, Y0
+	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, 2432(DI)
+	VMOVUPS      Y0, Y13
 	VMOVUPS      64(SI), Y0
-	VSUBPS       2176(DI), Y0, Y0
+	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, 2496(DI)
+	VMOVUPS      Y0, Y14
 	VMOVUPS      96(SI), Y0
-	VSUBPS       2176(DI), Y0, Y0
+	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      2368(DI), Y1
-	VUNPCKLPS    2432(DI), Y1, Y1
-	VMOVUPS      2496(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y13, Y13
+	VADDPS       Y3, Y10, Y10
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y13, Y13
-	VMOVUPS      2368(DI), Y1
-	VUNPCKHPS    2432(DI), Y1, Y1
-	VMOVUPS      2496(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
+	VADDPS       Y1, Y10, Y10
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y13, Y13
+	VADDPS       Y3, Y10, Y10
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y13, Y13
+	VADDPS       Y1, Y10, Y10
 	VMOVUPS      128(SI), Y0
-	VSUBPS       2176(DI), Y0, Y0
+	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, 2368(DI)
+	VMOVUPS      Y0, Y12
 	VMOVUPS      160(SI), Y0
-	VSUBPS       2176(DI), Y0, Y0
+	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, 2432(DI)
+	VMOVUPS      Y0, Y13
 	VMOVUPS      192(SI), Y0
-	VSUBPS       2176(DI), Y0, Y0
+	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, 2496(DI)
+	VMOVUPS      Y0, Y14
 	VMOVUPS      224(SI), Y0
-	VSUBPS       2176(DI), Y0, Y0
+	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      2368(DI), Y1
-	VUNPCKLPS    2432(DI), Y1, Y1
-	VMOVUPS      2496(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y14, Y14
+	VADDPS       Y3, Y11, Y11
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y14, Y14
-	VMOVUPS      2368(DI), Y1
-	VUNPCKHPS    2432(DI), Y1, Y1
-	VMOVUPS      2496(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
+	VADDPS       Y1, Y11, Y11
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y14, Y14
+	VADDPS       Y3, Y11, Y11
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y14, Y14
-	VADDPS       Y14, Y13, Y13
-	VPERMILPS    $+14, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VPERMILPS    $+1, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VEXTRACTF128 $+1, Y13, X0
-	VADDPS       X0, X13, X13
-	VBROADCASTSS X13, Y13
-	VMOVUPS      Y13, 2304(DI)
-	VMOVUPS      2304(DI), X0
+	VADDPS       Y1, Y11, Y11
+	VADDPS       Y11, Y10, Y10
+	VPERMILPS    $+14, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VPERMILPS    $+1, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VEXTRACTF128 $+1, Y10, X0
+	VADDPS       X0, X10, X10
+	VBROADCASTSS X10, Y10
+	VMOVUPS      Y10, 2176(DI)
+	VMOVUPS      2176(DI), X0
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VADDPS       vectorVectors<>+1312(SB), X0, X0
 	VSQRTPS      X0, X0
 	VMOVUPS      vectorVectors<>+448(SB), X1
 	VDIVPS       X0, X1, X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2240(DI)
+	MOVQ         24(DI), R8
+	SHLQ         $+6, R8
+	MOVQ         dy+16(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         gamma+24(FP), R12
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y11, Y11, Y11
+	VMOVUPS      (SI), Y0
+	VMULPS       (R12), Y0, Y0
+	VMOVUPS      Y0, Y12
+	VMOVUPS      32(SI), Y0
+	VMULPS       32(R12), Y0, Y0
+	VMOVUPS      Y0, Y13
+	VMOVUPS      64(SI), Y0
+	VMULPS       64(R12), Y0, Y0
+	VMOVUPS      Y0, Y14
+	VMOVUPS      96(SI), Y0
+	VMULPS       96(R12), Y0, Y0
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y10, Y10
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y10, Y10
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y10, Y10
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y10, Y10
+	VMOVUPS      128(SI), Y0
+	VMULPS       128(R12), Y0, Y0
+	VMOVUPS      Y0, Y12
+	VMOVUPS      160(SI), Y0
+	VMULPS       160(R12), Y0, Y0
+	VMOVUPS      Y0, Y13
+	VMOVUPS      192(SI), Y0
+	VMULPS       192(R12), Y0, Y0
+	VMOVUPS      Y0, Y14
+	VMOVUPS      224(SI), Y0
+	VMULPS       224(R12), Y0, Y0
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y11, Y11
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y11, Y11
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y11, Y11
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y11, Y11
+	VADDPS       Y11, Y10, Y10
+	VPERMILPS    $+14, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VPERMILPS    $+1, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VEXTRACTF128 $+1, Y10, X0
+	VADDPS       X0, X10, X10
+	VBROADCASTSS X10, Y10
+	VMOVUPS      Y10, 2304(DI)
+	VMOVUPS      2304(DI), X0
+	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2368(DI)
 	MOVQ         24(DI), R8
@@ -12253,103 +12193,95 @@ loop1:
 	SHLQ         $+6, R8
 	MOVQ         x+8(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y13, Y13, Y13
-	VPXOR        Y14, Y14, Y14
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y11, Y11, Y11
 	VMOVUPS      (SI), Y0
 	VMULPS       (R12), Y0, Y0
 	VMOVUPS      (R13), Y1
-	VSUBPS       2176(DI), Y1, Y1
-	VMULPS       2368(DI), Y1, Y1
+	VSUBPS       2112(DI), Y1, Y1
+	VMULPS       2240(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VMOVUPS      Y0, 2496(DI)
+	VMOVUPS      Y0, Y12
 	VMOVUPS      32(SI), Y0
 	VMULPS       32(R12), Y0, Y0
 	VMOVUPS      32(R13), Y1
-	VSUBPS       2176(DI), Y1, Y1
-	VMULPS       2368(DI), Y1, Y1
+	VSUBPS       2112(DI), Y1, Y1
+	VMULPS       2240(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VMOVUPS      Y0, 2560(DI)
+	VMOVUPS      Y0, Y13
 	VMOVUPS      64(SI), Y0
 	VMULPS       64(R12), Y0, Y0
 	VMOVUPS      64(R13), Y1
-	VSUBPS       2176(DI), Y1, Y1
-	VMULPS       2368(DI), Y1, Y1
+	VSUBPS       2112(DI), Y1, Y1
+	VMULPS       2240(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VMOVUPS      Y0, 2624(DI)
+	VMOVUPS      Y0, Y14
 	VMOVUPS      96(SI), Y0
 	VMULPS       96(R12), Y0, Y0
 	VMOVUPS      96(R13), Y1
-	VSUBPS       2176(DI), Y1, Y1
-	VMULPS       2368(DI), Y1, Y1
+	VSUBPS       2112(DI), Y1, Y1
+	VMULPS       2240(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VMOVUPS      2496(DI), Y1
-	VUNPCKLPS    2560(DI), Y1, Y1
-	VMOVUPS      2624(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y13, Y13
+	VADDPS       Y3, Y10, Y10
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y13, Y13
-	VMOVUPS      2496(DI), Y1
-	VUNPCKHPS    2560(DI), Y1, Y1
-	VMOVUPS      2624(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
+	VADDPS       Y1, Y10, Y10
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y13, Y13
+	VADDPS       Y3, Y10, Y10
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y13, Y13
+	VADDPS       Y1, Y10, Y10
 	VMOVUPS      128(SI), Y0
 	VMULPS       128(R12), Y0, Y0
 	VMOVUPS      128(R13), Y1
-	VSUBPS       2176(DI), Y1, Y1
-	VMULPS       2368(DI), Y1, Y1
+	VSUBPS       2112(DI), Y1, Y1
+	VMULPS       2240(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VMOVUPS      Y0, 2496(DI)
+	VMOVUPS      Y0, Y12
 	VMOVUPS      160(SI), Y0
 	VMULPS       160(R12), Y0, Y0
 	VMOVUPS      160(R13), Y1
-	VSUBPS       2176(DI), Y1, Y1
-	VMULPS       2368(DI), Y1, Y1
+	VSUBPS       2112(DI), Y1, Y1
+	VMULPS       2240(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VMOVUPS      Y0, 2560(DI)
+	VMOVUPS      Y0, Y13
 	VMOVUPS      192(SI), Y0
 	VMULPS       192(R12), Y0, Y0
 	VMOVUPS      192(R13), Y1
-	VSUBPS       2176(DI), Y1, Y1
-	VMULPS       2368(DI), Y1, Y1
+	VSUBPS       2112(DI), Y1, Y1
+	VMULPS       2240(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VMOVUPS      Y0, 2624(DI)
+	VMOVUPS      Y0, Y14
 	VMOVUPS      224(SI), Y0
 	VMULPS       224(R12), Y0, Y0
 	VMOVUPS      224(R13), Y1
-	VSUBPS       2176(DI), Y1, Y1
-	VMULPS       2368(DI), Y1, Y1
+	VSUBPS       2112(DI), Y1, Y1
+	VMULPS       2240(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VMOVUPS      2496(DI), Y1
-	VUNPCKLPS    2560(DI), Y1, Y1
-	VMOVUPS      2624(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y14, Y14
+	VADDPS       Y3, Y11, Y11
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y14, Y14
-	VMOVUPS      2496(DI), Y1
-	VUNPCKHPS    2560(DI), Y1, Y1
-	VMOVUPS      2624(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
+	VADDPS       Y1, Y11, Y11
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y14, Y14
+	VADDPS       Y3, Y11, Y11
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y14, Y14
-	VADDPS       Y14, Y13, Y13
-	VPERMILPS    $+14, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VPERMILPS    $+1, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VEXTRACTF128 $+1, Y13, X0
-	VADDPS       X0, X13, X13
-	VBROADCASTSS X13, Y13
-	VMOVUPS      Y13, 2432(DI)
+	VADDPS       Y1, Y11, Y11
+	VADDPS       Y11, Y10, Y10
+	VPERMILPS    $+14, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VPERMILPS    $+1, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VEXTRACTF128 $+1, Y10, X0
+	VADDPS       X0, X10, X10
+	VBROADCASTSS X10, Y10
+	VMOVUPS      Y10, 2432(DI)
 	VMOVUPS      2432(DI), X0
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
@@ -12369,83 +12301,83 @@ loop1:
 	LEAQ         (AX)(R8*4), R14
 	VMOVUPS      (SI), Y0
 	VMULPS       (R12), Y0, Y0
-	VSUBPS       2240(DI), Y0, Y0
+	VSUBPS       2368(DI), Y0, Y0
 	VMOVUPS      (R13), Y1
-	VSUBPS       2176(DI), Y1, Y1
-	VMULPS       2368(DI), Y1, Y1
+	VSUBPS       2112(DI), Y1, Y1
+	VMULPS       2240(DI), Y1, Y1
 	VMULPS       2496(DI), Y1, Y1
 	VSUBPS       Y1, Y0, Y0
-	VMULPS       2368(DI), Y0, Y0
+	VMULPS       2240(DI), Y0, Y0
 	VMOVUPS      Y0, (R14)
 	VMOVUPS      32(SI), Y0
 	VMULPS       32(R12), Y0, Y0
-	VSUBPS       2240(DI), Y0, Y0
+	VSUBPS       2368(DI), Y0, Y0
 	VMOVUPS      32(R13), Y1
-	VSUBPS       2176(DI), Y1, Y1
-	VMULPS       2368(DI), Y1, Y1
+	VSUBPS       2112(DI), Y1, Y1
+	VMULPS       2240(DI), Y1, Y1
 	VMULPS       2496(DI), Y1, Y1
 	VSUBPS       Y1, Y0, Y0
-	VMULPS       2368(DI), Y0, Y0
+	VMULPS       2240(DI), Y0, Y0
 	VMOVUPS      Y0, 32(R14)
 	VMOVUPS      64(SI), Y0
 	VMULPS       64(R12), Y0, Y0
-	VSUBPS       2240(DI), Y0, Y0
+	VSUBPS       2368(DI), Y0, Y0
 	VMOVUPS      64(R13), Y1
-	VSUBPS       2176(DI), Y1, Y1
-	VMULPS       2368(DI), Y1, Y1
+	VSUBPS       2112(DI), Y1, Y1
+	VMULPS       2240(DI), Y1, Y1
 	VMULPS       2496(DI), Y1, Y1
 	VSUBPS       Y1, Y0, Y0
-	VMULPS       2368(DI), Y0, Y0
+	VMULPS       2240(DI), Y0, Y0
 	VMOVUPS      Y0, 64(R14)
 	VMOVUPS      96(SI), Y0
 	VMULPS       96(R12), Y0, Y0
-	VSUBPS       2240(DI), Y0, Y0
+	VSUBPS       2368(DI), Y0, Y0
 	VMOVUPS      96(R13), Y1
-	VSUBPS       2176(DI), Y1, Y1
-	VMULPS       2368(DI), Y1, Y1
+	VSUBPS       2112(DI), Y1, Y1
+	VMULPS       2240(DI), Y1, Y1
 	VMULPS       2496(DI), Y1, Y1
 	VSUBPS       Y1, Y0, Y0
-	VMULPS       2368(DI), Y0, Y0
+	VMULPS       2240(DI), Y0, Y0
 	VMOVUPS      Y0, 96(R14)
 	VMOVUPS      128(SI), Y0
 	VMULPS       128(R12), Y0, Y0
-	VSUBPS       2240(DI), Y0, Y0
+	VSUBPS       2368(DI), Y0, Y0
 	VMOVUPS      128(R13), Y1
-	VSUBPS       2176(DI), Y1, Y1
-	VMULPS       2368(DI), Y1, Y1
+	VSUBPS       2112(DI), Y1, Y1
+	VMULPS       2240(DI), Y1, Y1
 	VMULPS       2496(DI), Y1, Y1
 	VSUBPS       Y1, Y0, Y0
-	VMULPS       2368(DI), Y0, Y0
+	VMULPS       2240(DI), Y0, Y0
 	VMOVUPS      Y0, 128(R14)
 	VMOVUPS      160(SI), Y0
 	VMULPS       160(R12), Y0, Y0
-	VSUBPS       2240(DI), Y0, Y0
+	VSUBPS       2368(DI), Y0, Y0
 	VMOVUPS      160(R13), Y1
-	VSUBPS       2176(DI), Y1, Y1
-	VMULPS       2368(DI), Y1, Y1
+	VSUBPS       2112(DI), Y1, Y1
+	VMULPS       2240(DI), Y1, Y1
 	VMULPS       2496(DI), Y1, Y1
 	VSUBPS       Y1, Y0, Y0
-	VMULPS       2368(DI), Y0, Y0
+	VMULPS       2240(DI), Y0, Y0
 	VMOVUPS      Y0, 160(R14)
 	VMOVUPS      192(SI), Y0
 	VMULPS       192(R12), Y0, Y0
-	VSUBPS       2240(DI), Y0, Y0
+	VSUBPS       2368(DI), Y0, Y0
 	VMOVUPS      192(R13), Y1
-	VSUBPS       2176(DI), Y1, Y1
-	VMULPS       2368(DI), Y1, Y1
+	VSUBPS       2112(DI), Y1, Y1
+	VMULPS       2240(DI), Y1, Y1
 	VMULPS       2496(DI), Y1, Y1
 	VSUBPS       Y1, Y0, Y0
-	VMULPS       2368(DI), Y0, Y0
+	VMULPS       2240(DI), Y0, Y0
 	VMOVUPS      Y0, 192(R14)
 	VMOVUPS      224(SI), Y0
 	VMULPS       224(R12), Y0, Y0
-	VSUBPS       2240(DI), Y0, Y0
+	VSUBPS       2368(DI), Y0, Y0
 	VMOVUPS      224(R13), Y1
-	VSUBPS       2176(DI), Y1, Y1
-	VMULPS       2368(DI), Y1, Y1
+	VSUBPS       2112(DI), Y1, Y1
+	VMULPS       2240(DI), Y1, Y1
 	VMULPS       2496(DI), Y1, Y1
 	VSUBPS       Y1, Y0, Y0
-	VMULPS       2368(DI), Y0, Y0
+	VMULPS       2240(DI), Y0, Y0
 	VMOVUPS      Y0, 224(R14)
 	MOVQ         24(DI), AX
 	INCQ         AX
@@ -12724,87 +12656,79 @@ loop1:
 	SHLQ         $+6, R8
 	MOVQ         dy+48(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y13, Y13, Y13
-	VPXOR        Y14, Y14, Y14
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y11, Y11, Y11
 	VMOVUPS      (SI), Y0
-	VMOVUPS      Y0, 2112(DI)
+	VMOVUPS      Y0, Y12
 	VMOVUPS      (R12), Y0
 	VADDPS       (R13), Y0, Y0
 	VMOVUPS      Y0, (R12)
 	VMOVUPS      32(SI), Y0
-	VMOVUPS      Y0, 2176(DI)
+	VMOVUPS      Y0, Y13
 	VMOVUPS      32(R12), Y0
 	VADDPS       32(R13), Y0, Y0
 	VMOVUPS      Y0, 32(R12)
 	VMOVUPS      64(SI), Y0
-	VMOVUPS      Y0, 2240(DI)
+	VMOVUPS      Y0, Y14
 	VMOVUPS      64(R12), Y0
 	VADDPS       64(R13), Y0, Y0
 	VMOVUPS      Y0, 64(R12)
 	VMOVUPS      96(SI), Y0
-	VMOVUPS      2112(DI), Y1
-	VUNPCKLPS    2176(DI), Y1, Y1
-	VMOVUPS      2240(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y13, Y13
+	VADDPS       Y3, Y10, Y10
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y13, Y13
-	VMOVUPS      2112(DI), Y1
-	VUNPCKHPS    2176(DI), Y1, Y1
-	VMOVUPS      2240(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
+	VADDPS       Y1, Y10, Y10
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y13, Y13
+	VADDPS       Y3, Y10, Y10
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y13, Y13
+	VADDPS       Y1, Y10, Y10
 	VMOVUPS      96(R12), Y0
 	VADDPS       96(R13), Y0, Y0
 	VMOVUPS      Y0, 96(R12)
 	VMOVUPS      128(SI), Y0
-	VMOVUPS      Y0, 2112(DI)
+	VMOVUPS      Y0, Y12
 	VMOVUPS      128(R12), Y0
 	VADDPS       128(R13), Y0, Y0
 	VMOVUPS      Y0, 128(R12)
 	VMOVUPS      160(SI), Y0
-	VMOVUPS      Y0, 2176(DI)
+	VMOVUPS      Y0, Y13
 	VMOVUPS      160(R12), Y0
 	VADDPS       160(R13), Y0, Y0
 	VMOVUPS      Y0, 160(R12)
 	VMOVUPS      192(SI), Y0
-	VMOVUPS      Y0, 2240(DI)
+	VMOVUPS      Y0, Y14
 	VMOVUPS      192(R12), Y0
 	VADDPS       192(R13), Y0, Y0
 	VMOVUPS      Y0, 192(R12)
 	VMOVUPS      224(SI), Y0
-	VMOVUPS      2112(DI), Y1
-	VUNPCKLPS    2176(DI), Y1, Y1
-	VMOVUPS      2240(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y14, Y14
+	VADDPS       Y3, Y11, Y11
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y14, Y14
-	VMOVUPS      2112(DI), Y1
-	VUNPCKHPS    2176(DI), Y1, Y1
-	VMOVUPS      2240(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
+	VADDPS       Y1, Y11, Y11
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y14, Y14
+	VADDPS       Y3, Y11, Y11
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y14, Y14
+	VADDPS       Y1, Y11, Y11
 	VMOVUPS      224(R12), Y0
 	VADDPS       224(R13), Y0, Y0
 	VMOVUPS      Y0, 224(R12)
-	VADDPS       Y14, Y13, Y13
-	VPERMILPS    $+14, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VPERMILPS    $+1, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VEXTRACTF128 $+1, Y13, X0
-	VADDPS       X0, X13, X13
-	VBROADCASTSS X13, Y13
-	VMOVUPS      Y13, 2048(DI)
+	VADDPS       Y11, Y10, Y10
+	VPERMILPS    $+14, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VPERMILPS    $+1, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VEXTRACTF128 $+1, Y10, X0
+	VADDPS       X0, X10, X10
+	VBROADCASTSS X10, Y10
+	VMOVUPS      Y10, 2048(DI)
 	VMOVUPS      2048(DI), X0
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
@@ -12813,79 +12737,71 @@ loop1:
 	SHLQ         $+6, R8
 	MOVQ         x+40(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	VPXOR        Y13, Y13, Y13
-	VPXOR        Y14, Y14, Y14
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y11, Y11, Y11
 	VMOVUPS      (SI), Y0
 	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, 2240(DI)
+	VMOVUPS      Y0, Y12
 	VMOVUPS      32(SI), Y0
 	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, 2304(DI)
+	VMOVUPS      Y0, Y13
 	VMOVUPS      64(SI), Y0
 	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, 2368(DI)
+	VMOVUPS      Y0, Y14
 	VMOVUPS      96(SI), Y0
 	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      2240(DI), Y1
-	VUNPCKLPS    2304(DI), Y1, Y1
-	VMOVUPS      2368(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y13, Y13
+	VADDPS       Y3, Y10, Y10
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y13, Y13
-	VMOVUPS      2240(DI), Y1
-	VUNPCKHPS    2304(DI), Y1, Y1
-	VMOVUPS      2368(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
+	VADDPS       Y1, Y10, Y10
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y13, Y13
+	VADDPS       Y3, Y10, Y10
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y13, Y13
+	VADDPS       Y1, Y10, Y10
 	VMOVUPS      128(SI), Y0
 	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, 2240(DI)
+	VMOVUPS      Y0, Y12
 	VMOVUPS      160(SI), Y0
 	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, 2304(DI)
+	VMOVUPS      Y0, Y13
 	VMOVUPS      192(SI), Y0
 	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, 2368(DI)
+	VMOVUPS      Y0, Y14
 	VMOVUPS      224(SI), Y0
 	VSUBPS       2112(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      2240(DI), Y1
-	VUNPCKLPS    2304(DI), Y1, Y1
-	VMOVUPS      2368(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y14, Y14
+	VADDPS       Y3, Y11, Y11
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y14, Y14
-	VMOVUPS      2240(DI), Y1
-	VUNPCKHPS    2304(DI), Y1, Y1
-	VMOVUPS      2368(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
+	VADDPS       Y1, Y11, Y11
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y14, Y14
+	VADDPS       Y3, Y11, Y11
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y14, Y14
-	VADDPS       Y14, Y13, Y13
-	VPERMILPS    $+14, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VPERMILPS    $+1, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VEXTRACTF128 $+1, Y13, X0
-	VADDPS       X0, X13, X13
-	VBROADCASTSS X13, Y13
-	VMOVUPS      Y13, 2176(DI)
+	VADDPS       Y1, Y11, Y11
+	VADDPS       Y11, Y10, Y10
+	VPERMILPS    $+14, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VPERMILPS    $+1, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VEXTRACTF128 $+1, Y10, X0
+	VADDPS       X0, X10, X10
+	VBROADCASTSS X10, Y10
+	VMOVUPS      Y10, 2176(DI)
 	VMOVUPS      2176(DI), X0
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VADDPS       vectorVectors<>+1312(SB), X0, X0
@@ -13841,224 +13757,200 @@ words3:
 	SHLQ         $+6, R8
 	MOVQ         x+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         72(DI), R8
-	SHLQ         $+6, R8
-	MOVQ         dy+16(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         gamma+24(FP), R13
-	VPXOR        Y13, Y13, Y13
-	VPXOR        Y14, Y14, Y14
+	VPXOR        Y10, Y10, Y10
 	VPXOR        Y11, Y11, Y11
-	VPXOR        Y12, Y12, Y12
 	VMOVUPS      (SI), Y0
-	VMOVUPS      Y0, 2816(DI)
-	VMOVUPS      (R12), Y0
-	VMULPS       (R13), Y0, Y0
-	VMOVUPS      Y0, 3008(DI)
+	VMOVUPS      Y0, Y12
 	VMOVUPS      32(SI), Y0
-	VMOVUPS      Y0, 2880(DI)
-	VMOVUPS      32(R12), Y0
-	VMULPS       32(R13), Y0, Y0
-	VMOVUPS      Y0, 3072(DI)
+	VMOVUPS      Y0, Y13
 	VMOVUPS      64(SI), Y0
-	VMOVUPS      Y0, 2944(DI)
-	VMOVUPS      64(R12), Y0
-	VMULPS       64(R13), Y0, Y0
-	VMOVUPS      Y0, 3136(DI)
+	VMOVUPS      Y0, Y14
 	VMOVUPS      96(SI), Y0
-	VMOVUPS      2816(DI), Y1
-	VUNPCKLPS    2880(DI), Y1, Y1
-	VMOVUPS      2944(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y13, Y13
+	VADDPS       Y3, Y10, Y10
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y13, Y13
-	VMOVUPS      2816(DI), Y1
-	VUNPCKHPS    2880(DI), Y1, Y1
-	VMOVUPS      2944(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
+	VADDPS       Y1, Y10, Y10
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y13, Y13
+	VADDPS       Y3, Y10, Y10
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y13, Y13
-	VMOVUPS      96(R12), Y0
-	VMULPS       96(R13), Y0, Y0
-	VMOVUPS      3008(DI), Y1
-	VUNPCKLPS    3072(DI), Y1, Y1
-	VMOVUPS      3136(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
-	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y11, Y11
-	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y11, Y11
-	VMOVUPS      3008(DI), Y1
-	VUNPCKHPS    3072(DI), Y1, Y1
-	VMOVUPS      3136(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
-	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y11, Y11
-	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y11, Y11
+	VADDPS       Y1, Y10, Y10
 	VMOVUPS      128(SI), Y0
-	VMOVUPS      Y0, 2816(DI)
-	VMOVUPS      128(R12), Y0
-	VMULPS       128(R13), Y0, Y0
-	VMOVUPS      Y0, 3008(DI)
+	VMOVUPS      Y0, Y12
 	VMOVUPS      160(SI), Y0
-	VMOVUPS      Y0, 2880(DI)
-	VMOVUPS      160(R12), Y0
-	VMULPS       160(R13), Y0, Y0
-	VMOVUPS      Y0, 3072(DI)
+	VMOVUPS      Y0, Y13
 	VMOVUPS      192(SI), Y0
-	VMOVUPS      Y0, 2944(DI)
-	VMOVUPS      192(R12), Y0
-	VMULPS       192(R13), Y0, Y0
-	VMOVUPS      Y0, 3136(DI)
+	VMOVUPS      Y0, Y14
 	VMOVUPS      224(SI), Y0
-	VMOVUPS      2816(DI), Y1
-	VUNPCKLPS    2880(DI), Y1, Y1
-	VMOVUPS      2944(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y14, Y14
+	VADDPS       Y3, Y11, Y11
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y14, Y14
-	VMOVUPS      2816(DI), Y1
-	VUNPCKHPS    2880(DI), Y1, Y1
-	VMOVUPS      2944(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
+	VADDPS       Y1, Y11, Y11
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y14, Y14
+	VADDPS       Y3, Y11, Y11
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y14, Y14
-	VMOVUPS      224(R12), Y0
-	VMULPS       224(R13), Y0, Y0
-	VMOVUPS      3008(DI), Y1
-	VUNPCKLPS    3072(DI), Y1, Y1
-	VMOVUPS      3136(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
-	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y12, Y12
-	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y12, Y12
-	VMOVUPS      3008(DI), Y1
-	VUNPCKHPS    3072(DI), Y1, Y1
-	VMOVUPS      3136(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
-	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y12, Y12
-	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y12, Y12
-	VADDPS       Y14, Y13, Y13
-	VPERMILPS    $+14, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VPERMILPS    $+1, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VEXTRACTF128 $+1, Y13, X0
-	VADDPS       X0, X13, X13
-	VBROADCASTSS X13, Y13
-	VMOVUPS      Y13, 2688(DI)
-	VADDPS       Y12, Y11, Y11
-	VPERMILPS    $+14, Y11, Y0
-	VADDPS       Y0, Y11, Y11
-	VPERMILPS    $+1, Y11, Y0
-	VADDPS       Y0, Y11, Y11
-	VEXTRACTF128 $+1, Y11, X0
-	VADDPS       X0, X11, X11
-	VBROADCASTSS X11, Y11
-	VMOVUPS      Y11, 2752(DI)
+	VADDPS       Y1, Y11, Y11
+	VADDPS       Y11, Y10, Y10
+	VPERMILPS    $+14, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VPERMILPS    $+1, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VEXTRACTF128 $+1, Y10, X0
+	VADDPS       X0, X10, X10
+	VBROADCASTSS X10, Y10
+	VMOVUPS      Y10, 2688(DI)
 	VMOVUPS      2688(DI), X0
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
-	VMOVUPS      Y1, 2816(DI)
-	VMOVUPS      2752(DI), X0
-	VMULPS       vectorVectors<>+1280(SB), X0, X0
-	VBROADCASTSS X0, Y1
-	VMOVUPS      Y1, 2880(DI)
+	VMOVUPS      Y1, 2752(DI)
 	MOVQ         72(DI), R8
 	SHLQ         $+6, R8
 	MOVQ         x+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	VPXOR        Y13, Y13, Y13
-	VPXOR        Y14, Y14, Y14
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y11, Y11, Y11
 	VMOVUPS      (SI), Y0
-	VSUBPS       2816(DI), Y0, Y0
+	VSUBPS       2752(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, 3008(DI)
+	VMOVUPS      Y0, Y12
 	VMOVUPS      32(SI), Y0
-	VSUBPS       2816(DI), Y0, Y0
+	VSUBPS       2752(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, 3072(DI)
+	VMOVUPS      Y0, Y13
 	VMOVUPS      64(SI), Y0
-	VSUBPS       2816(DI), Y0, Y0
+	VSUBPS       2752(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, 3136(DI)
+	VMOVUPS      Y0, Y14
 	VMOVUPS      96(SI), Y0
-	VSUBPS       2816(DI), Y0, Y0
+	VSUBPS       2752(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      3008(DI), Y1
-	VUNPCKLPS    3072(DI), Y1, Y1
-	VMOVUPS      3136(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y13, Y13
+	VADDPS       Y3, Y10, Y10
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y13, Y13
-	VMOVUPS      3008(DI), Y1
-	VUNPCKHPS    3072(DI), Y1, Y1
-	VMOVUPS      3136(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
+	VADDPS       Y1, Y10, Y10
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y13, Y13
+	VADDPS       Y3, Y10, Y10
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y13, Y13
+	VADDPS       Y1, Y10, Y10
 	VMOVUPS      128(SI), Y0
-	VSUBPS       2816(DI), Y0, Y0
+	VSUBPS       2752(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, 3008(DI)
+	VMOVUPS      Y0, Y12
 	VMOVUPS      160(SI), Y0
-	VSUBPS       2816(DI), Y0, Y0
+	VSUBPS       2752(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, 3072(DI)
+	VMOVUPS      Y0, Y13
 	VMOVUPS      192(SI), Y0
-	VSUBPS       2816(DI), Y0, Y0
+	VSUBPS       2752(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, 3136(DI)
+	VMOVUPS      Y0, Y14
 	VMOVUPS      224(SI), Y0
-	VSUBPS       2816(DI), Y0, Y0
+	VSUBPS       2752(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      3008(DI), Y1
-	VUNPCKLPS    3072(DI), Y1, Y1
-	VMOVUPS      3136(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y14, Y14
+	VADDPS       Y3, Y11, Y11
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y14, Y14
-	VMOVUPS      3008(DI), Y1
-	VUNPCKHPS    3072(DI), Y1, Y1
-	VMOVUPS      3136(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
+	VADDPS       Y1, Y11, Y11
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y14, Y14
+	VADDPS       Y3, Y11, Y11
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y14, Y14
-	VADDPS       Y14, Y13, Y13
-	VPERMILPS    $+14, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VPERMILPS    $+1, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VEXTRACTF128 $+1, Y13, X0
-	VADDPS       X0, X13, X13
-	VBROADCASTSS X13, Y13
-	VMOVUPS      Y13, 2944(DI)
-	VMOVUPS      2944(DI), X0
+	VADDPS       Y1, Y11, Y11
+	VADDPS       Y11, Y10, Y10
+	VPERMILPS    $+14, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VPERMILPS    $+1, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VEXTRACTF128 $+1, Y10, X0
+	VADDPS       X0, X10, X10
+	VBROADCASTSS X10, Y10
+	VMOVUPS      Y10, 2816(DI)
+	VMOVUPS      2816(DI), X0
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VADDPS       vectorVectors<>+1312(SB), X0, X0
 	VSQRTPS      X0, X0
 	VMOVUPS      vectorVectors<>+448(SB), X1
 	VDIVPS       X0, X1, X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2880(DI)
+	MOVQ         72(DI), R8
+	SHLQ         $+6, R8
+	MOVQ         dy+16(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         gamma+24(FP), R12
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y11, Y11, Y11
+	VMOVUPS      (SI), Y0
+	VMULPS       (R12), Y0, Y0
+	VMOVUPS      Y0, Y12
+	VMOVUPS      32(SI), Y0
+	VMULPS       32(R12), Y0, Y0
+	VMOVUPS      Y0, Y13
+	VMOVUPS      64(SI), Y0
+	VMULPS       64(R12), Y0, Y0
+	VMOVUPS      Y0, Y14
+	VMOVUPS      96(SI), Y0
+	VMULPS       96(R12), Y0, Y0
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y10, Y10
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y10, Y10
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y10, Y10
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y10, Y10
+	VMOVUPS      128(SI), Y0
+	VMULPS       128(R12), Y0, Y0
+	VMOVUPS      Y0, Y12
+	VMOVUPS      160(SI), Y0
+	VMULPS       160(R12), Y0, Y0
+	VMOVUPS      Y0, Y13
+	VMOVUPS      192(SI), Y0
+	VMULPS       192(R12), Y0, Y0
+	VMOVUPS      Y0, Y14
+	VMOVUPS      224(SI), Y0
+	VMULPS       224(R12), Y0, Y0
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y11, Y11
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y11, Y11
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y11, Y11
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y11, Y11
+	VADDPS       Y11, Y10, Y10
+	VPERMILPS    $+14, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VPERMILPS    $+1, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VEXTRACTF128 $+1, Y10, X0
+	VADDPS       X0, X10, X10
+	VBROADCASTSS X10, Y10
+	VMOVUPS      Y10, 2944(DI)
+	VMOVUPS      2944(DI), X0
+	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 3008(DI)
 	MOVQ         72(DI), R8
@@ -14070,103 +13962,95 @@ words3:
 	SHLQ         $+6, R8
 	MOVQ         x+8(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y13, Y13, Y13
-	VPXOR        Y14, Y14, Y14
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y11, Y11, Y11
 	VMOVUPS      (SI), Y0
 	VMULPS       (R12), Y0, Y0
 	VMOVUPS      (R13), Y1
-	VSUBPS       2816(DI), Y1, Y1
-	VMULPS       3008(DI), Y1, Y1
+	VSUBPS       2752(DI), Y1, Y1
+	VMULPS       2880(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VMOVUPS      Y0, 3136(DI)
+	VMOVUPS      Y0, Y12
 	VMOVUPS      32(SI), Y0
 	VMULPS       32(R12), Y0, Y0
 	VMOVUPS      32(R13), Y1
-	VSUBPS       2816(DI), Y1, Y1
-	VMULPS       3008(DI), Y1, Y1
+	VSUBPS       2752(DI), Y1, Y1
+	VMULPS       2880(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VMOVUPS      Y0, 3200(DI)
+	VMOVUPS      Y0, Y13
 	VMOVUPS      64(SI), Y0
 	VMULPS       64(R12), Y0, Y0
 	VMOVUPS      64(R13), Y1
-	VSUBPS       2816(DI), Y1, Y1
-	VMULPS       3008(DI), Y1, Y1
+	VSUBPS       2752(DI), Y1, Y1
+	VMULPS       2880(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VMOVUPS      Y0, 3264(DI)
+	VMOVUPS      Y0, Y14
 	VMOVUPS      96(SI), Y0
 	VMULPS       96(R12), Y0, Y0
 	VMOVUPS      96(R13), Y1
-	VSUBPS       2816(DI), Y1, Y1
-	VMULPS       3008(DI), Y1, Y1
+	VSUBPS       2752(DI), Y1, Y1
+	VMULPS       2880(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VMOVUPS      3136(DI), Y1
-	VUNPCKLPS    3200(DI), Y1, Y1
-	VMOVUPS      3264(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y13, Y13
+	VADDPS       Y3, Y10, Y10
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y13, Y13
-	VMOVUPS      3136(DI), Y1
-	VUNPCKHPS    3200(DI), Y1, Y1
-	VMOVUPS      3264(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
+	VADDPS       Y1, Y10, Y10
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y13, Y13
+	VADDPS       Y3, Y10, Y10
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y13, Y13
+	VADDPS       Y1, Y10, Y10
 	VMOVUPS      128(SI), Y0
 	VMULPS       128(R12), Y0, Y0
 	VMOVUPS      128(R13), Y1
-	VSUBPS       2816(DI), Y1, Y1
-	VMULPS       3008(DI), Y1, Y1
+	VSUBPS       2752(DI), Y1, Y1
+	VMULPS       2880(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VMOVUPS      Y0, 3136(DI)
+	VMOVUPS      Y0, Y12
 	VMOVUPS      160(SI), Y0
 	VMULPS       160(R12), Y0, Y0
 	VMOVUPS      160(R13), Y1
-	VSUBPS       2816(DI), Y1, Y1
-	VMULPS       3008(DI), Y1, Y1
+	VSUBPS       2752(DI), Y1, Y1
+	VMULPS       2880(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VMOVUPS      Y0, 3200(DI)
+	VMOVUPS      Y0, Y13
 	VMOVUPS      192(SI), Y0
 	VMULPS       192(R12), Y0, Y0
 	VMOVUPS      192(R13), Y1
-	VSUBPS       2816(DI), Y1, Y1
-	VMULPS       3008(DI), Y1, Y1
+	VSUBPS       2752(DI), Y1, Y1
+	VMULPS       2880(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VMOVUPS      Y0, 3264(DI)
+	VMOVUPS      Y0, Y14
 	VMOVUPS      224(SI), Y0
 	VMULPS       224(R12), Y0, Y0
 	VMOVUPS      224(R13), Y1
-	VSUBPS       2816(DI), Y1, Y1
-	VMULPS       3008(DI), Y1, Y1
+	VSUBPS       2752(DI), Y1, Y1
+	VMULPS       2880(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VMOVUPS      3136(DI), Y1
-	VUNPCKLPS    3200(DI), Y1, Y1
-	VMOVUPS      3264(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y14, Y14
+	VADDPS       Y3, Y11, Y11
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y14, Y14
-	VMOVUPS      3136(DI), Y1
-	VUNPCKHPS    3200(DI), Y1, Y1
-	VMOVUPS      3264(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
+	VADDPS       Y1, Y11, Y11
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y14, Y14
+	VADDPS       Y3, Y11, Y11
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y14, Y14
-	VADDPS       Y14, Y13, Y13
-	VPERMILPS    $+14, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VPERMILPS    $+1, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VEXTRACTF128 $+1, Y13, X0
-	VADDPS       X0, X13, X13
-	VBROADCASTSS X13, Y13
-	VMOVUPS      Y13, 3072(DI)
+	VADDPS       Y1, Y11, Y11
+	VADDPS       Y11, Y10, Y10
+	VPERMILPS    $+14, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VPERMILPS    $+1, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VEXTRACTF128 $+1, Y10, X0
+	VADDPS       X0, X10, X10
+	VBROADCASTSS X10, Y10
+	VMOVUPS      Y10, 3072(DI)
 	VMOVUPS      3072(DI), X0
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
@@ -14201,13 +14085,13 @@ words3:
 loop4:
 	VMOVUPS  (SI)(BX*4), Y0
 	VMULPS   (R12)(BX*4), Y0, Y0
-	VSUBPS   2880(DI), Y0, Y0
+	VSUBPS   3008(DI), Y0, Y0
 	VMOVUPS  (R13)(BX*4), Y1
-	VSUBPS   2816(DI), Y1, Y1
-	VMULPS   3008(DI), Y1, Y1
+	VSUBPS   2752(DI), Y1, Y1
+	VMULPS   2880(DI), Y1, Y1
 	VMULPS   3136(DI), Y1, Y1
 	VSUBPS   Y1, Y0, Y0
-	VMULPS   3008(DI), Y0, Y0
+	VMULPS   2880(DI), Y0, Y0
 	VMOVUPS  Y0, (R14)(BX*4)
 	VMOVUPS  Y0, (R15)(BX*4)
 	VMOVUPS  (R8)(BX*4), Y1
@@ -15934,224 +15818,200 @@ words3:
 	SHLQ         $+6, R8
 	MOVQ         x+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         72(DI), R8
-	SHLQ         $+6, R8
-	MOVQ         dy+16(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         gamma+24(FP), R13
-	VPXOR        Y13, Y13, Y13
-	VPXOR        Y14, Y14, Y14
+	VPXOR        Y10, Y10, Y10
 	VPXOR        Y11, Y11, Y11
-	VPXOR        Y12, Y12, Y12
 	VMOVUPS      (SI), Y0
-	VMOVUPS      Y0, 2816(DI)
-	VMOVUPS      (R12), Y0
-	VMULPS       (R13), Y0, Y0
-	VMOVUPS      Y0, 3008(DI)
+	VMOVUPS      Y0, Y12
 	VMOVUPS      32(SI), Y0
-	VMOVUPS      Y0, 2880(DI)
-	VMOVUPS      32(R12), Y0
-	VMULPS       32(R13), Y0, Y0
-	VMOVUPS      Y0, 3072(DI)
+	VMOVUPS      Y0, Y13
 	VMOVUPS      64(SI), Y0
-	VMOVUPS      Y0, 2944(DI)
-	VMOVUPS      64(R12), Y0
-	VMULPS       64(R13), Y0, Y0
-	VMOVUPS      Y0, 3136(DI)
+	VMOVUPS      Y0, Y14
 	VMOVUPS      96(SI), Y0
-	VMOVUPS      2816(DI), Y1
-	VUNPCKLPS    2880(DI), Y1, Y1
-	VMOVUPS      2944(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y13, Y13
+	VADDPS       Y3, Y10, Y10
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y13, Y13
-	VMOVUPS      2816(DI), Y1
-	VUNPCKHPS    2880(DI), Y1, Y1
-	VMOVUPS      2944(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
+	VADDPS       Y1, Y10, Y10
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y13, Y13
+	VADDPS       Y3, Y10, Y10
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y13, Y13
-	VMOVUPS      96(R12), Y0
-	VMULPS       96(R13), Y0, Y0
-	VMOVUPS      3008(DI), Y1
-	VUNPCKLPS    3072(DI), Y1, Y1
-	VMOVUPS      3136(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
-	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y11, Y11
-	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y11, Y11
-	VMOVUPS      3008(DI), Y1
-	VUNPCKHPS    3072(DI), Y1, Y1
-	VMOVUPS      3136(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
-	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y11, Y11
-	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y11, Y11
+	VADDPS       Y1, Y10, Y10
 	VMOVUPS      128(SI), Y0
-	VMOVUPS      Y0, 2816(DI)
-	VMOVUPS      128(R12), Y0
-	VMULPS       128(R13), Y0, Y0
-	VMOVUPS      Y0, 3008(DI)
+	VMOVUPS      Y0, Y12
 	VMOVUPS      160(SI), Y0
-	VMOVUPS      Y0, 2880(DI)
-	VMOVUPS      160(R12), Y0
-	VMULPS       160(R13), Y0, Y0
-	VMOVUPS      Y0, 3072(DI)
+	VMOVUPS      Y0, Y13
 	VMOVUPS      192(SI), Y0
-	VMOVUPS      Y0, 2944(DI)
-	VMOVUPS      192(R12), Y0
-	VMULPS       192(R13), Y0, Y0
-	VMOVUPS      Y0, 3136(DI)
+	VMOVUPS      Y0, Y14
 	VMOVUPS      224(SI), Y0
-	VMOVUPS      2816(DI), Y1
-	VUNPCKLPS    2880(DI), Y1, Y1
-	VMOVUPS      2944(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y14, Y14
+	VADDPS       Y3, Y11, Y11
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y14, Y14
-	VMOVUPS      2816(DI), Y1
-	VUNPCKHPS    2880(DI), Y1, Y1
-	VMOVUPS      2944(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
+	VADDPS       Y1, Y11, Y11
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y14, Y14
+	VADDPS       Y3, Y11, Y11
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y14, Y14
-	VMOVUPS      224(R12), Y0
-	VMULPS       224(R13), Y0, Y0
-	VMOVUPS      3008(DI), Y1
-	VUNPCKLPS    3072(DI), Y1, Y1
-	VMOVUPS      3136(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
-	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y12, Y12
-	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y12, Y12
-	VMOVUPS      3008(DI), Y1
-	VUNPCKHPS    3072(DI), Y1, Y1
-	VMOVUPS      3136(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
-	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y12, Y12
-	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y12, Y12
-	VADDPS       Y14, Y13, Y13
-	VPERMILPS    $+14, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VPERMILPS    $+1, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VEXTRACTF128 $+1, Y13, X0
-	VADDPS       X0, X13, X13
-	VBROADCASTSS X13, Y13
-	VMOVUPS      Y13, 2688(DI)
-	VADDPS       Y12, Y11, Y11
-	VPERMILPS    $+14, Y11, Y0
-	VADDPS       Y0, Y11, Y11
-	VPERMILPS    $+1, Y11, Y0
-	VADDPS       Y0, Y11, Y11
-	VEXTRACTF128 $+1, Y11, X0
-	VADDPS       X0, X11, X11
-	VBROADCASTSS X11, Y11
-	VMOVUPS      Y11, 2752(DI)
+	VADDPS       Y1, Y11, Y11
+	VADDPS       Y11, Y10, Y10
+	VPERMILPS    $+14, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VPERMILPS    $+1, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VEXTRACTF128 $+1, Y10, X0
+	VADDPS       X0, X10, X10
+	VBROADCASTSS X10, Y10
+	VMOVUPS      Y10, 2688(DI)
 	VMOVUPS      2688(DI), X0
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
-	VMOVUPS      Y1, 2816(DI)
-	VMOVUPS      2752(DI), X0
-	VMULPS       vectorVectors<>+1280(SB), X0, X0
-	VBROADCASTSS X0, Y1
-	VMOVUPS      Y1, 2880(DI)
+	VMOVUPS      Y1, 2752(DI)
 	MOVQ         72(DI), R8
 	SHLQ         $+6, R8
 	MOVQ         x+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	VPXOR        Y13, Y13, Y13
-	VPXOR        Y14, Y14, Y14
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y11, Y11, Y11
 	VMOVUPS      (SI), Y0
-	VSUBPS       2816(DI), Y0, Y0
+	VSUBPS       2752(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, 3008(DI)
+	VMOVUPS      Y0, Y12
 	VMOVUPS      32(SI), Y0
-	VSUBPS       2816(DI), Y0, Y0
+	VSUBPS       2752(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, 3072(DI)
+	VMOVUPS      Y0, Y13
 	VMOVUPS      64(SI), Y0
-	VSUBPS       2816(DI), Y0, Y0
+	VSUBPS       2752(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, 3136(DI)
+	VMOVUPS      Y0, Y14
 	VMOVUPS      96(SI), Y0
-	VSUBPS       2816(DI), Y0, Y0
+	VSUBPS       2752(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      3008(DI), Y1
-	VUNPCKLPS    3072(DI), Y1, Y1
-	VMOVUPS      3136(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y13, Y13
+	VADDPS       Y3, Y10, Y10
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y13, Y13
-	VMOVUPS      3008(DI), Y1
-	VUNPCKHPS    3072(DI), Y1, Y1
-	VMOVUPS      3136(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
+	VADDPS       Y1, Y10, Y10
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y13, Y13
+	VADDPS       Y3, Y10, Y10
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y13, Y13
+	VADDPS       Y1, Y10, Y10
 	VMOVUPS      128(SI), Y0
-	VSUBPS       2816(DI), Y0, Y0
+	VSUBPS       2752(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, 3008(DI)
+	VMOVUPS      Y0, Y12
 	VMOVUPS      160(SI), Y0
-	VSUBPS       2816(DI), Y0, Y0
+	VSUBPS       2752(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, 3072(DI)
+	VMOVUPS      Y0, Y13
 	VMOVUPS      192(SI), Y0
-	VSUBPS       2816(DI), Y0, Y0
+	VSUBPS       2752(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, 3136(DI)
+	VMOVUPS      Y0, Y14
 	VMOVUPS      224(SI), Y0
-	VSUBPS       2816(DI), Y0, Y0
+	VSUBPS       2752(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      3008(DI), Y1
-	VUNPCKLPS    3072(DI), Y1, Y1
-	VMOVUPS      3136(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y14, Y14
+	VADDPS       Y3, Y11, Y11
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y14, Y14
-	VMOVUPS      3008(DI), Y1
-	VUNPCKHPS    3072(DI), Y1, Y1
-	VMOVUPS      3136(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
+	VADDPS       Y1, Y11, Y11
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y14, Y14
+	VADDPS       Y3, Y11, Y11
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y14, Y14
-	VADDPS       Y14, Y13, Y13
-	VPERMILPS    $+14, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VPERMILPS    $+1, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VEXTRACTF128 $+1, Y13, X0
-	VADDPS       X0, X13, X13
-	VBROADCASTSS X13, Y13
-	VMOVUPS      Y13, 2944(DI)
-	VMOVUPS      2944(DI), X0
+	VADDPS       Y1, Y11, Y11
+	VADDPS       Y11, Y10, Y10
+	VPERMILPS    $+14, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VPERMILPS    $+1, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VEXTRACTF128 $+1, Y10, X0
+	VADDPS       X0, X10, X10
+	VBROADCASTSS X10, Y10
+	VMOVUPS      Y10, 2816(DI)
+	VMOVUPS      2816(DI), X0
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VADDPS       vectorVectors<>+1312(SB), X0, X0
 	VSQRTPS      X0, X0
 	VMOVUPS      vectorVectors<>+448(SB), X1
 	VDIVPS       X0, X1, X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2880(DI)
+	MOVQ         72(DI), R8
+	SHLQ         $+6, R8
+	MOVQ         dy+16(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         gamma+24(FP), R12
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y11, Y11, Y11
+	VMOVUPS      (SI), Y0
+	VMULPS       (R12), Y0, Y0
+	VMOVUPS      Y0, Y12
+	VMOVUPS      32(SI), Y0
+	VMULPS       32(R12), Y0, Y0
+	VMOVUPS      Y0, Y13
+	VMOVUPS      64(SI), Y0
+	VMULPS       64(R12), Y0, Y0
+	VMOVUPS      Y0, Y14
+	VMOVUPS      96(SI), Y0
+	VMULPS       96(R12), Y0, Y0
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y10, Y10
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y10, Y10
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y10, Y10
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y10, Y10
+	VMOVUPS      128(SI), Y0
+	VMULPS       128(R12), Y0, Y0
+	VMOVUPS      Y0, Y12
+	VMOVUPS      160(SI), Y0
+	VMULPS       160(R12), Y0, Y0
+	VMOVUPS      Y0, Y13
+	VMOVUPS      192(SI), Y0
+	VMULPS       192(R12), Y0, Y0
+	VMOVUPS      Y0, Y14
+	VMOVUPS      224(SI), Y0
+	VMULPS       224(R12), Y0, Y0
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y11, Y11
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y11, Y11
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y11, Y11
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y11, Y11
+	VADDPS       Y11, Y10, Y10
+	VPERMILPS    $+14, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VPERMILPS    $+1, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VEXTRACTF128 $+1, Y10, X0
+	VADDPS       X0, X10, X10
+	VBROADCASTSS X10, Y10
+	VMOVUPS      Y10, 2944(DI)
+	VMOVUPS      2944(DI), X0
+	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 3008(DI)
 	MOVQ         72(DI), R8
@@ -16163,103 +16023,95 @@ words3:
 	SHLQ         $+6, R8
 	MOVQ         x+8(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y13, Y13, Y13
-	VPXOR        Y14, Y14, Y14
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y11, Y11, Y11
 	VMOVUPS      (SI), Y0
 	VMULPS       (R12), Y0, Y0
 	VMOVUPS      (R13), Y1
-	VSUBPS       2816(DI), Y1, Y1
-	VMULPS       3008(DI), Y1, Y1
+	VSUBPS       2752(DI), Y1, Y1
+	VMULPS       2880(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VMOVUPS      Y0, 3136(DI)
+	VMOVUPS      Y0, Y12
 	VMOVUPS      32(SI), Y0
 	VMULPS       32(R12), Y0, Y0
 	VMOVUPS      32(R13), Y1
-	VSUBPS       2816(DI), Y1, Y1
-	VMULPS       3008(DI), Y1, Y1
+	VSUBPS       2752(DI), Y1, Y1
+	VMULPS       2880(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VMOVUPS      Y0, 3200(DI)
+	VMOVUPS      Y0, Y13
 	VMOVUPS      64(SI), Y0
 	VMULPS       64(R12), Y0, Y0
 	VMOVUPS      64(R13), Y1
-	VSUBPS       2816(DI), Y1, Y1
-	VMULPS       3008(DI), Y1, Y1
+	VSUBPS       2752(DI), Y1, Y1
+	VMULPS       2880(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VMOVUPS      Y0, 3264(DI)
+	VMOVUPS      Y0, Y14
 	VMOVUPS      96(SI), Y0
 	VMULPS       96(R12), Y0, Y0
 	VMOVUPS      96(R13), Y1
-	VSUBPS       2816(DI), Y1, Y1
-	VMULPS       3008(DI), Y1, Y1
+	VSUBPS       2752(DI), Y1, Y1
+	VMULPS       2880(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VMOVUPS      3136(DI), Y1
-	VUNPCKLPS    3200(DI), Y1, Y1
-	VMOVUPS      3264(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y13, Y13
+	VADDPS       Y3, Y10, Y10
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y13, Y13
-	VMOVUPS      3136(DI), Y1
-	VUNPCKHPS    3200(DI), Y1, Y1
-	VMOVUPS      3264(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
+	VADDPS       Y1, Y10, Y10
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y13, Y13
+	VADDPS       Y3, Y10, Y10
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y13, Y13
+	VADDPS       Y1, Y10, Y10
 	VMOVUPS      128(SI), Y0
 	VMULPS       128(R12), Y0, Y0
 	VMOVUPS      128(R13), Y1
-	VSUBPS       2816(DI), Y1, Y1
-	VMULPS       3008(DI), Y1, Y1
+	VSUBPS       2752(DI), Y1, Y1
+	VMULPS       2880(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VMOVUPS      Y0, 3136(DI)
+	VMOVUPS      Y0, Y12
 	VMOVUPS      160(SI), Y0
 	VMULPS       160(R12), Y0, Y0
 	VMOVUPS      160(R13), Y1
-	VSUBPS       2816(DI), Y1, Y1
-	VMULPS       3008(DI), Y1, Y1
+	VSUBPS       2752(DI), Y1, Y1
+	VMULPS       2880(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VMOVUPS      Y0, 3200(DI)
+	VMOVUPS      Y0, Y13
 	VMOVUPS      192(SI), Y0
 	VMULPS       192(R12), Y0, Y0
 	VMOVUPS      192(R13), Y1
-	VSUBPS       2816(DI), Y1, Y1
-	VMULPS       3008(DI), Y1, Y1
+	VSUBPS       2752(DI), Y1, Y1
+	VMULPS       2880(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VMOVUPS      Y0, 3264(DI)
+	VMOVUPS      Y0, Y14
 	VMOVUPS      224(SI), Y0
 	VMULPS       224(R12), Y0, Y0
 	VMOVUPS      224(R13), Y1
-	VSUBPS       2816(DI), Y1, Y1
-	VMULPS       3008(DI), Y1, Y1
+	VSUBPS       2752(DI), Y1, Y1
+	VMULPS       2880(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VMOVUPS      3136(DI), Y1
-	VUNPCKLPS    3200(DI), Y1, Y1
-	VMOVUPS      3264(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y14, Y14
+	VADDPS       Y3, Y11, Y11
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y14, Y14
-	VMOVUPS      3136(DI), Y1
-	VUNPCKHPS    3200(DI), Y1, Y1
-	VMOVUPS      3264(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
+	VADDPS       Y1, Y11, Y11
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y14, Y14
+	VADDPS       Y3, Y11, Y11
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y14, Y14
-	VADDPS       Y14, Y13, Y13
-	VPERMILPS    $+14, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VPERMILPS    $+1, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VEXTRACTF128 $+1, Y13, X0
-	VADDPS       X0, X13, X13
-	VBROADCASTSS X13, Y13
-	VMOVUPS      Y13, 3072(DI)
+	VADDPS       Y1, Y11, Y11
+	VADDPS       Y11, Y10, Y10
+	VPERMILPS    $+14, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VPERMILPS    $+1, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VEXTRACTF128 $+1, Y10, X0
+	VADDPS       X0, X10, X10
+	VBROADCASTSS X10, Y10
+	VMOVUPS      Y10, 3072(DI)
 	VMOVUPS      3072(DI), X0
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
@@ -16294,13 +16146,13 @@ words3:
 loop4:
 	VMOVUPS  (SI)(BX*4), Y0
 	VMULPS   (R12)(BX*4), Y0, Y0
-	VSUBPS   2880(DI), Y0, Y0
+	VSUBPS   3008(DI), Y0, Y0
 	VMOVUPS  (R13)(BX*4), Y1
-	VSUBPS   2816(DI), Y1, Y1
-	VMULPS   3008(DI), Y1, Y1
+	VSUBPS   2752(DI), Y1, Y1
+	VMULPS   2880(DI), Y1, Y1
 	VMULPS   3136(DI), Y1, Y1
 	VSUBPS   Y1, Y0, Y0
-	VMULPS   3008(DI), Y0, Y0
+	VMULPS   2880(DI), Y0, Y0
 	VMOVUPS  Y0, (R14)(BX*4)
 	VMOVUPS  Y0, (R15)(BX*4)
 	VMOVUPS  (R8)(BX*4), Y1
@@ -18621,105 +18473,46 @@ loop5:
 	MOVQ         264(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	MOVQ         232(DI), R8
-	MOVQ         dout+32(FP), AX
-	LEAQ         (AX)(R8*4), R14
-	MOVQ         248(DI), R8
-	MOVQ         v+40(FP), AX
-	LEAQ         (AX)(R8*4), R15
-	MOVQ         264(DI), R8
-	MOVQ         v+40(FP), AX
-	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 272(DI)
-	MOVQ         272(DI), R8
-	VPXOR        Y14, Y14, Y14
-	VPXOR        Y13, Y13, Y13
 	VPXOR        Y12, Y12, Y12
-	VPXOR        Y11, Y11, Y11
+	VPXOR        Y9, Y9, Y9
 	VMOVUPS      (SI), Y0
 	VMULPS       (R12), Y0, Y1
-	VMOVUPS      Y1, 2944(DI)
+	VMOVUPS      Y1, Y13
 	VMULPS       (R13), Y0, Y0
-	VMOVUPS      Y0, 3072(DI)
-	VMOVUPS      (R14), Y0
-	VMULPS       (R15), Y0, Y1
-	VMOVUPS      Y1, 3200(DI)
-	VMULPS       (R8), Y0, Y0
-	VMOVUPS      Y0, 3328(DI)
+	VMOVUPS      Y0, Y10
 	VMOVUPS      32(SI), Y0
 	VMULPS       32(R12), Y0, Y1
-	VMOVUPS      Y1, 3008(DI)
+	VMOVUPS      Y1, Y14
 	VMULPS       32(R13), Y0, Y0
-	VMOVUPS      Y0, 3136(DI)
-	VMOVUPS      32(R14), Y0
-	VMULPS       32(R15), Y0, Y1
-	VMOVUPS      Y1, 3264(DI)
-	VMULPS       32(R8), Y0, Y0
-	VMOVUPS      Y0, 3392(DI)
-	VMOVUPS      2944(DI), Y0
-	VUNPCKLPS    3008(DI), Y0, Y0
-	VADDPS       Y0, Y14, Y14
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y14, Y14
-	VMOVUPS      2944(DI), Y0
-	VUNPCKHPS    3008(DI), Y0, Y0
-	VADDPS       Y0, Y14, Y14
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y14, Y14
-	VMOVUPS      3072(DI), Y0
-	VUNPCKLPS    3136(DI), Y0, Y0
-	VADDPS       Y0, Y13, Y13
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y13, Y13
-	VMOVUPS      3072(DI), Y0
-	VUNPCKHPS    3136(DI), Y0, Y0
-	VADDPS       Y0, Y13, Y13
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y13, Y13
-	VMOVUPS      3200(DI), Y0
-	VUNPCKLPS    3264(DI), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VUNPCKLPS    Y14, Y13, Y0
 	VADDPS       Y0, Y12, Y12
 	VPERMILPS    $+14, Y0, Y1
 	VADDPS       Y1, Y12, Y12
-	VMOVUPS      3200(DI), Y0
-	VUNPCKHPS    3264(DI), Y0, Y0
+	VUNPCKHPS    Y14, Y13, Y0
 	VADDPS       Y0, Y12, Y12
 	VPERMILPS    $+14, Y0, Y1
 	VADDPS       Y1, Y12, Y12
-	VMOVUPS      3328(DI), Y0
-	VUNPCKLPS    3392(DI), Y0, Y0
-	VADDPS       Y0, Y11, Y11
+	VUNPCKLPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
 	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y11, Y11
-	VMOVUPS      3328(DI), Y0
-	VUNPCKHPS    3392(DI), Y0, Y0
-	VADDPS       Y0, Y11, Y11
+	VADDPS       Y1, Y9, Y9
+	VUNPCKHPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
 	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y11, Y11
-	VPERMILPS    $+1, Y14, Y0
-	VADDPS       Y0, Y14, Y14
-	VEXTRACTF128 $+1, Y14, X0
-	VADDPS       X0, X14, X14
-	VBROADCASTSS X14, Y14
-	VMOVUPS      Y14, 2688(DI)
-	VPERMILPS    $+1, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VEXTRACTF128 $+1, Y13, X0
-	VADDPS       X0, X13, X13
-	VBROADCASTSS X13, Y13
-	VMOVUPS      Y13, 2752(DI)
+	VADDPS       Y1, Y9, Y9
 	VPERMILPS    $+1, Y12, Y0
 	VADDPS       Y0, Y12, Y12
 	VEXTRACTF128 $+1, Y12, X0
 	VADDPS       X0, X12, X12
 	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 2816(DI)
-	VPERMILPS    $+1, Y11, Y0
-	VADDPS       Y0, Y11, Y11
-	VEXTRACTF128 $+1, Y11, X0
-	VADDPS       X0, X11, X11
-	VBROADCASTSS X11, Y11
-	VMOVUPS      Y11, 2880(DI)
+	VMOVUPS      Y12, 2688(DI)
+	VPERMILPS    $+1, Y9, Y0
+	VADDPS       Y0, Y9, Y9
+	VEXTRACTF128 $+1, Y9, X0
+	VADDPS       X0, X9, X9
+	VBROADCASTSS X9, Y9
+	VMOVUPS      Y9, 2752(DI)
 	VMOVUPS      2688(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         224(DI), R8
@@ -18731,6 +18524,55 @@ loop5:
 	ADDQ         224(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
+	MOVQ         232(DI), R8
+	MOVQ         dout+32(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         248(DI), R8
+	MOVQ         v+40(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         264(DI), R8
+	MOVQ         v+40(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VPXOR        Y12, Y12, Y12
+	VPXOR        Y9, Y9, Y9
+	VMOVUPS      (SI), Y0
+	VMULPS       (R12), Y0, Y1
+	VMOVUPS      Y1, Y13
+	VMULPS       (R13), Y0, Y0
+	VMOVUPS      Y0, Y10
+	VMOVUPS      32(SI), Y0
+	VMULPS       32(R12), Y0, Y1
+	VMOVUPS      Y1, Y14
+	VMULPS       32(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VUNPCKLPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKHPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKLPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VUNPCKHPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VPERMILPS    $+1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $+1, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      Y12, 2816(DI)
+	VPERMILPS    $+1, Y9, Y0
+	VADDPS       Y0, Y9, Y9
+	VEXTRACTF128 $+1, Y9, X0
+	VADDPS       X0, X9, X9
+	VBROADCASTSS X9, Y9
+	VMOVUPS      Y9, 2880(DI)
 	VMOVUPS      2816(DI), X0
 	MOVQ         224(DI), R8
 	MOVQ         ds+48(FP), AX
@@ -21185,224 +21027,200 @@ words3:
 	SHLQ         $+6, R8
 	MOVQ         x+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         72(DI), R8
-	SHLQ         $+6, R8
-	MOVQ         dy+16(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         gamma+24(FP), R13
-	VPXOR        Y13, Y13, Y13
-	VPXOR        Y14, Y14, Y14
+	VPXOR        Y10, Y10, Y10
 	VPXOR        Y11, Y11, Y11
-	VPXOR        Y12, Y12, Y12
 	VMOVUPS      (SI), Y0
-	VMOVUPS      Y0, 2816(DI)
-	VMOVUPS      (R12), Y0
-	VMULPS       (R13), Y0, Y0
-	VMOVUPS      Y0, 3008(DI)
+	VMOVUPS      Y0, Y12
 	VMOVUPS      32(SI), Y0
-	VMOVUPS      Y0, 2880(DI)
-	VMOVUPS      32(R12), Y0
-	VMULPS       32(R13), Y0, Y0
-	VMOVUPS      Y0, 3072(DI)
+	VMOVUPS      Y0, Y13
 	VMOVUPS      64(SI), Y0
-	VMOVUPS      Y0, 2944(DI)
-	VMOVUPS      64(R12), Y0
-	VMULPS       64(R13), Y0, Y0
-	VMOVUPS      Y0, 3136(DI)
+	VMOVUPS      Y0, Y14
 	VMOVUPS      96(SI), Y0
-	VMOVUPS      2816(DI), Y1
-	VUNPCKLPS    2880(DI), Y1, Y1
-	VMOVUPS      2944(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y13, Y13
+	VADDPS       Y3, Y10, Y10
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y13, Y13
-	VMOVUPS      2816(DI), Y1
-	VUNPCKHPS    2880(DI), Y1, Y1
-	VMOVUPS      2944(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
+	VADDPS       Y1, Y10, Y10
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y13, Y13
+	VADDPS       Y3, Y10, Y10
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y13, Y13
-	VMOVUPS      96(R12), Y0
-	VMULPS       96(R13), Y0, Y0
-	VMOVUPS      3008(DI), Y1
-	VUNPCKLPS    3072(DI), Y1, Y1
-	VMOVUPS      3136(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
-	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y11, Y11
-	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y11, Y11
-	VMOVUPS      3008(DI), Y1
-	VUNPCKHPS    3072(DI), Y1, Y1
-	VMOVUPS      3136(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
-	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y11, Y11
-	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y11, Y11
+	VADDPS       Y1, Y10, Y10
 	VMOVUPS      128(SI), Y0
-	VMOVUPS      Y0, 2816(DI)
-	VMOVUPS      128(R12), Y0
-	VMULPS       128(R13), Y0, Y0
-	VMOVUPS      Y0, 3008(DI)
+	VMOVUPS      Y0, Y12
 	VMOVUPS      160(SI), Y0
-	VMOVUPS      Y0, 2880(DI)
-	VMOVUPS      160(R12), Y0
-	VMULPS       160(R13), Y0, Y0
-	VMOVUPS      Y0, 3072(DI)
+	VMOVUPS      Y0, Y13
 	VMOVUPS      192(SI), Y0
-	VMOVUPS      Y0, 2944(DI)
-	VMOVUPS      192(R12), Y0
-	VMULPS       192(R13), Y0, Y0
-	VMOVUPS      Y0, 3136(DI)
+	VMOVUPS      Y0, Y14
 	VMOVUPS      224(SI), Y0
-	VMOVUPS      2816(DI), Y1
-	VUNPCKLPS    2880(DI), Y1, Y1
-	VMOVUPS      2944(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y14, Y14
+	VADDPS       Y3, Y11, Y11
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y14, Y14
-	VMOVUPS      2816(DI), Y1
-	VUNPCKHPS    2880(DI), Y1, Y1
-	VMOVUPS      2944(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
+	VADDPS       Y1, Y11, Y11
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y14, Y14
+	VADDPS       Y3, Y11, Y11
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y14, Y14
-	VMOVUPS      224(R12), Y0
-	VMULPS       224(R13), Y0, Y0
-	VMOVUPS      3008(DI), Y1
-	VUNPCKLPS    3072(DI), Y1, Y1
-	VMOVUPS      3136(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
-	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y12, Y12
-	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y12, Y12
-	VMOVUPS      3008(DI), Y1
-	VUNPCKHPS    3072(DI), Y1, Y1
-	VMOVUPS      3136(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
-	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y12, Y12
-	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y12, Y12
-	VADDPS       Y14, Y13, Y13
-	VPERMILPS    $+14, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VPERMILPS    $+1, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VEXTRACTF128 $+1, Y13, X0
-	VADDPS       X0, X13, X13
-	VBROADCASTSS X13, Y13
-	VMOVUPS      Y13, 2688(DI)
-	VADDPS       Y12, Y11, Y11
-	VPERMILPS    $+14, Y11, Y0
-	VADDPS       Y0, Y11, Y11
-	VPERMILPS    $+1, Y11, Y0
-	VADDPS       Y0, Y11, Y11
-	VEXTRACTF128 $+1, Y11, X0
-	VADDPS       X0, X11, X11
-	VBROADCASTSS X11, Y11
-	VMOVUPS      Y11, 2752(DI)
+	VADDPS       Y1, Y11, Y11
+	VADDPS       Y11, Y10, Y10
+	VPERMILPS    $+14, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VPERMILPS    $+1, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VEXTRACTF128 $+1, Y10, X0
+	VADDPS       X0, X10, X10
+	VBROADCASTSS X10, Y10
+	VMOVUPS      Y10, 2688(DI)
 	VMOVUPS      2688(DI), X0
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
-	VMOVUPS      Y1, 2816(DI)
-	VMOVUPS      2752(DI), X0
-	VMULPS       vectorVectors<>+1280(SB), X0, X0
-	VBROADCASTSS X0, Y1
-	VMOVUPS      Y1, 2880(DI)
+	VMOVUPS      Y1, 2752(DI)
 	MOVQ         72(DI), R8
 	SHLQ         $+6, R8
 	MOVQ         x+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	VPXOR        Y13, Y13, Y13
-	VPXOR        Y14, Y14, Y14
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y11, Y11, Y11
 	VMOVUPS      (SI), Y0
-	VSUBPS       2816(DI), Y0, Y0
+	VSUBPS       2752(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, 3008(DI)
+	VMOVUPS      Y0, Y12
 	VMOVUPS      32(SI), Y0
-	VSUBPS       2816(DI), Y0, Y0
+	VSUBPS       2752(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, 3072(DI)
+	VMOVUPS      Y0, Y13
 	VMOVUPS      64(SI), Y0
-	VSUBPS       2816(DI), Y0, Y0
+	VSUBPS       2752(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, 3136(DI)
+	VMOVUPS      Y0, Y14
 	VMOVUPS      96(SI), Y0
-	VSUBPS       2816(DI), Y0, Y0
+	VSUBPS       2752(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      3008(DI), Y1
-	VUNPCKLPS    3072(DI), Y1, Y1
-	VMOVUPS      3136(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y13, Y13
+	VADDPS       Y3, Y10, Y10
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y13, Y13
-	VMOVUPS      3008(DI), Y1
-	VUNPCKHPS    3072(DI), Y1, Y1
-	VMOVUPS      3136(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
+	VADDPS       Y1, Y10, Y10
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y13, Y13
+	VADDPS       Y3, Y10, Y10
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y13, Y13
+	VADDPS       Y1, Y10, Y10
 	VMOVUPS      128(SI), Y0
-	VSUBPS       2816(DI), Y0, Y0
+	VSUBPS       2752(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, 3008(DI)
+	VMOVUPS      Y0, Y12
 	VMOVUPS      160(SI), Y0
-	VSUBPS       2816(DI), Y0, Y0
+	VSUBPS       2752(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, 3072(DI)
+	VMOVUPS      Y0, Y13
 	VMOVUPS      192(SI), Y0
-	VSUBPS       2816(DI), Y0, Y0
+	VSUBPS       2752(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, 3136(DI)
+	VMOVUPS      Y0, Y14
 	VMOVUPS      224(SI), Y0
-	VSUBPS       2816(DI), Y0, Y0
+	VSUBPS       2752(DI), Y0, Y0
 	VMULPS       Y0, Y0, Y0
-	VMOVUPS      3008(DI), Y1
-	VUNPCKLPS    3072(DI), Y1, Y1
-	VMOVUPS      3136(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y14, Y14
+	VADDPS       Y3, Y11, Y11
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y14, Y14
-	VMOVUPS      3008(DI), Y1
-	VUNPCKHPS    3072(DI), Y1, Y1
-	VMOVUPS      3136(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
+	VADDPS       Y1, Y11, Y11
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y14, Y14
+	VADDPS       Y3, Y11, Y11
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y14, Y14
-	VADDPS       Y14, Y13, Y13
-	VPERMILPS    $+14, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VPERMILPS    $+1, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VEXTRACTF128 $+1, Y13, X0
-	VADDPS       X0, X13, X13
-	VBROADCASTSS X13, Y13
-	VMOVUPS      Y13, 2944(DI)
-	VMOVUPS      2944(DI), X0
+	VADDPS       Y1, Y11, Y11
+	VADDPS       Y11, Y10, Y10
+	VPERMILPS    $+14, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VPERMILPS    $+1, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VEXTRACTF128 $+1, Y10, X0
+	VADDPS       X0, X10, X10
+	VBROADCASTSS X10, Y10
+	VMOVUPS      Y10, 2816(DI)
+	VMOVUPS      2816(DI), X0
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VADDPS       vectorVectors<>+1312(SB), X0, X0
 	VSQRTPS      X0, X0
 	VMOVUPS      vectorVectors<>+448(SB), X1
 	VDIVPS       X0, X1, X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2880(DI)
+	MOVQ         72(DI), R8
+	SHLQ         $+6, R8
+	MOVQ         dy+16(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         gamma+24(FP), R12
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y11, Y11, Y11
+	VMOVUPS      (SI), Y0
+	VMULPS       (R12), Y0, Y0
+	VMOVUPS      Y0, Y12
+	VMOVUPS      32(SI), Y0
+	VMULPS       32(R12), Y0, Y0
+	VMOVUPS      Y0, Y13
+	VMOVUPS      64(SI), Y0
+	VMULPS       64(R12), Y0, Y0
+	VMOVUPS      Y0, Y14
+	VMOVUPS      96(SI), Y0
+	VMULPS       96(R12), Y0, Y0
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y10, Y10
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y10, Y10
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y10, Y10
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y10, Y10
+	VMOVUPS      128(SI), Y0
+	VMULPS       128(R12), Y0, Y0
+	VMOVUPS      Y0, Y12
+	VMOVUPS      160(SI), Y0
+	VMULPS       160(R12), Y0, Y0
+	VMOVUPS      Y0, Y13
+	VMOVUPS      192(SI), Y0
+	VMULPS       192(R12), Y0, Y0
+	VMOVUPS      Y0, Y14
+	VMOVUPS      224(SI), Y0
+	VMULPS       224(R12), Y0, Y0
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y11, Y11
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y11, Y11
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y11, Y11
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y11, Y11
+	VADDPS       Y11, Y10, Y10
+	VPERMILPS    $+14, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VPERMILPS    $+1, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VEXTRACTF128 $+1, Y10, X0
+	VADDPS       X0, X10, X10
+	VBROADCASTSS X10, Y10
+	VMOVUPS      Y10, 2944(DI)
+	VMOVUPS      2944(DI), X0
+	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 3008(DI)
 	MOVQ         72(DI), R8
@@ -21414,103 +21232,95 @@ words3:
 	SHLQ         $+6, R8
 	MOVQ         x+8(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y13, Y13, Y13
-	VPXOR        Y14, Y14, Y14
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y11, Y11, Y11
 	VMOVUPS      (SI), Y0
 	VMULPS       (R12), Y0, Y0
 	VMOVUPS      (R13), Y1
-	VSUBPS       2816(DI), Y1, Y1
-	VMULPS       3008(DI), Y1, Y1
+	VSUBPS       2752(DI), Y1, Y1
+	VMULPS       2880(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VMOVUPS      Y0, 3136(DI)
+	VMOVUPS      Y0, Y12
 	VMOVUPS      32(SI), Y0
 	VMULPS       32(R12), Y0, Y0
 	VMOVUPS      32(R13), Y1
-	VSUBPS       2816(DI), Y1, Y1
-	VMULPS       3008(DI), Y1, Y1
+	VSUBPS       2752(DI), Y1, Y1
+	VMULPS       2880(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VMOVUPS      Y0, 3200(DI)
+	VMOVUPS      Y0, Y13
 	VMOVUPS      64(SI), Y0
 	VMULPS       64(R12), Y0, Y0
 	VMOVUPS      64(R13), Y1
-	VSUBPS       2816(DI), Y1, Y1
-	VMULPS       3008(DI), Y1, Y1
+	VSUBPS       2752(DI), Y1, Y1
+	VMULPS       2880(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VMOVUPS      Y0, 3264(DI)
+	VMOVUPS      Y0, Y14
 	VMOVUPS      96(SI), Y0
 	VMULPS       96(R12), Y0, Y0
 	VMOVUPS      96(R13), Y1
-	VSUBPS       2816(DI), Y1, Y1
-	VMULPS       3008(DI), Y1, Y1
+	VSUBPS       2752(DI), Y1, Y1
+	VMULPS       2880(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VMOVUPS      3136(DI), Y1
-	VUNPCKLPS    3200(DI), Y1, Y1
-	VMOVUPS      3264(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y13, Y13
+	VADDPS       Y3, Y10, Y10
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y13, Y13
-	VMOVUPS      3136(DI), Y1
-	VUNPCKHPS    3200(DI), Y1, Y1
-	VMOVUPS      3264(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
+	VADDPS       Y1, Y10, Y10
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y13, Y13
+	VADDPS       Y3, Y10, Y10
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y13, Y13
+	VADDPS       Y1, Y10, Y10
 	VMOVUPS      128(SI), Y0
 	VMULPS       128(R12), Y0, Y0
 	VMOVUPS      128(R13), Y1
-	VSUBPS       2816(DI), Y1, Y1
-	VMULPS       3008(DI), Y1, Y1
+	VSUBPS       2752(DI), Y1, Y1
+	VMULPS       2880(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VMOVUPS      Y0, 3136(DI)
+	VMOVUPS      Y0, Y12
 	VMOVUPS      160(SI), Y0
 	VMULPS       160(R12), Y0, Y0
 	VMOVUPS      160(R13), Y1
-	VSUBPS       2816(DI), Y1, Y1
-	VMULPS       3008(DI), Y1, Y1
+	VSUBPS       2752(DI), Y1, Y1
+	VMULPS       2880(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VMOVUPS      Y0, 3200(DI)
+	VMOVUPS      Y0, Y13
 	VMOVUPS      192(SI), Y0
 	VMULPS       192(R12), Y0, Y0
 	VMOVUPS      192(R13), Y1
-	VSUBPS       2816(DI), Y1, Y1
-	VMULPS       3008(DI), Y1, Y1
+	VSUBPS       2752(DI), Y1, Y1
+	VMULPS       2880(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VMOVUPS      Y0, 3264(DI)
+	VMOVUPS      Y0, Y14
 	VMOVUPS      224(SI), Y0
 	VMULPS       224(R12), Y0, Y0
 	VMOVUPS      224(R13), Y1
-	VSUBPS       2816(DI), Y1, Y1
-	VMULPS       3008(DI), Y1, Y1
+	VSUBPS       2752(DI), Y1, Y1
+	VMULPS       2880(DI), Y1, Y1
 	VMULPS       Y1, Y0, Y0
-	VMOVUPS      3136(DI), Y1
-	VUNPCKLPS    3200(DI), Y1, Y1
-	VMOVUPS      3264(DI), Y2
-	VUNPCKLPS    Y0, Y2, Y2
+	VUNPCKLPS    Y13, Y12, Y1
+	VUNPCKLPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y14, Y14
+	VADDPS       Y3, Y11, Y11
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y14, Y14
-	VMOVUPS      3136(DI), Y1
-	VUNPCKHPS    3200(DI), Y1, Y1
-	VMOVUPS      3264(DI), Y2
-	VUNPCKHPS    Y0, Y2, Y2
+	VADDPS       Y1, Y11, Y11
+	VUNPCKHPS    Y13, Y12, Y1
+	VUNPCKHPS    Y0, Y14, Y2
 	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y14, Y14
+	VADDPS       Y3, Y11, Y11
 	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y14, Y14
-	VADDPS       Y14, Y13, Y13
-	VPERMILPS    $+14, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VPERMILPS    $+1, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VEXTRACTF128 $+1, Y13, X0
-	VADDPS       X0, X13, X13
-	VBROADCASTSS X13, Y13
-	VMOVUPS      Y13, 3072(DI)
+	VADDPS       Y1, Y11, Y11
+	VADDPS       Y11, Y10, Y10
+	VPERMILPS    $+14, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VPERMILPS    $+1, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VEXTRACTF128 $+1, Y10, X0
+	VADDPS       X0, X10, X10
+	VBROADCASTSS X10, Y10
+	VMOVUPS      Y10, 3072(DI)
 	VMOVUPS      3072(DI), X0
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
@@ -21545,13 +21355,13 @@ words3:
 loop4:
 	VMOVUPS  (SI)(BX*4), Y0
 	VMULPS   (R12)(BX*4), Y0, Y0
-	VSUBPS   2880(DI), Y0, Y0
+	VSUBPS   3008(DI), Y0, Y0
 	VMOVUPS  (R13)(BX*4), Y1
-	VSUBPS   2816(DI), Y1, Y1
-	VMULPS   3008(DI), Y1, Y1
+	VSUBPS   2752(DI), Y1, Y1
+	VMULPS   2880(DI), Y1, Y1
 	VMULPS   3136(DI), Y1, Y1
 	VSUBPS   Y1, Y0, Y0
-	VMULPS   3008(DI), Y0, Y0
+	VMULPS   2880(DI), Y0, Y0
 	VMOVUPS  Y0, (R14)(BX*4)
 	VMOVUPS  Y0, (R15)(BX*4)
 	VMOVUPS  (R8)(BX*4), Y1
@@ -23820,105 +23630,46 @@ loop5:
 	MOVQ         224(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	MOVQ         192(DI), R8
-	MOVQ         dout+32(FP), AX
-	LEAQ         (AX)(R8*4), R14
-	MOVQ         208(DI), R8
-	MOVQ         v+40(FP), AX
-	LEAQ         (AX)(R8*4), R15
-	MOVQ         224(DI), R8
-	MOVQ         v+40(FP), AX
-	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 232(DI)
-	MOVQ         232(DI), R8
-	VPXOR        Y14, Y14, Y14
-	VPXOR        Y13, Y13, Y13
 	VPXOR        Y12, Y12, Y12
-	VPXOR        Y11, Y11, Y11
+	VPXOR        Y9, Y9, Y9
 	VMOVUPS      (SI), Y0
 	VMULPS       (R12), Y0, Y1
-	VMOVUPS      Y1, 2944(DI)
+	VMOVUPS      Y1, Y13
 	VMULPS       (R13), Y0, Y0
-	VMOVUPS      Y0, 3072(DI)
-	VMOVUPS      (R14), Y0
-	VMULPS       (R15), Y0, Y1
-	VMOVUPS      Y1, 3200(DI)
-	VMULPS       (R8), Y0, Y0
-	VMOVUPS      Y0, 3328(DI)
+	VMOVUPS      Y0, Y10
 	VMOVUPS      32(SI), Y0
 	VMULPS       32(R12), Y0, Y1
-	VMOVUPS      Y1, 3008(DI)
+	VMOVUPS      Y1, Y14
 	VMULPS       32(R13), Y0, Y0
-	VMOVUPS      Y0, 3136(DI)
-	VMOVUPS      32(R14), Y0
-	VMULPS       32(R15), Y0, Y1
-	VMOVUPS      Y1, 3264(DI)
-	VMULPS       32(R8), Y0, Y0
-	VMOVUPS      Y0, 3392(DI)
-	VMOVUPS      2944(DI), Y0
-	VUNPCKLPS    3008(DI), Y0, Y0
-	VADDPS       Y0, Y14, Y14
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y14, Y14
-	VMOVUPS      2944(DI), Y0
-	VUNPCKHPS    3008(DI), Y0, Y0
-	VADDPS       Y0, Y14, Y14
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y14, Y14
-	VMOVUPS      3072(DI), Y0
-	VUNPCKLPS    3136(DI), Y0, Y0
-	VADDPS       Y0, Y13, Y13
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y13, Y13
-	VMOVUPS      3072(DI), Y0
-	VUNPCKHPS    3136(DI), Y0, Y0
-	VADDPS       Y0, Y13, Y13
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y13, Y13
-	VMOVUPS      3200(DI), Y0
-	VUNPCKLPS    3264(DI), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VUNPCKLPS    Y14, Y13, Y0
 	VADDPS       Y0, Y12, Y12
 	VPERMILPS    $+14, Y0, Y1
 	VADDPS       Y1, Y12, Y12
-	VMOVUPS      3200(DI), Y0
-	VUNPCKHPS    3264(DI), Y0, Y0
+	VUNPCKHPS    Y14, Y13, Y0
 	VADDPS       Y0, Y12, Y12
 	VPERMILPS    $+14, Y0, Y1
 	VADDPS       Y1, Y12, Y12
-	VMOVUPS      3328(DI), Y0
-	VUNPCKLPS    3392(DI), Y0, Y0
-	VADDPS       Y0, Y11, Y11
+	VUNPCKLPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
 	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y11, Y11
-	VMOVUPS      3328(DI), Y0
-	VUNPCKHPS    3392(DI), Y0, Y0
-	VADDPS       Y0, Y11, Y11
+	VADDPS       Y1, Y9, Y9
+	VUNPCKHPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
 	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y11, Y11
-	VPERMILPS    $+1, Y14, Y0
-	VADDPS       Y0, Y14, Y14
-	VEXTRACTF128 $+1, Y14, X0
-	VADDPS       X0, X14, X14
-	VBROADCASTSS X14, Y14
-	VMOVUPS      Y14, 2688(DI)
-	VPERMILPS    $+1, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VEXTRACTF128 $+1, Y13, X0
-	VADDPS       X0, X13, X13
-	VBROADCASTSS X13, Y13
-	VMOVUPS      Y13, 2752(DI)
+	VADDPS       Y1, Y9, Y9
 	VPERMILPS    $+1, Y12, Y0
 	VADDPS       Y0, Y12, Y12
 	VEXTRACTF128 $+1, Y12, X0
 	VADDPS       X0, X12, X12
 	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 2816(DI)
-	VPERMILPS    $+1, Y11, Y0
-	VADDPS       Y0, Y11, Y11
-	VEXTRACTF128 $+1, Y11, X0
-	VADDPS       X0, X11, X11
-	VBROADCASTSS X11, Y11
-	VMOVUPS      Y11, 2880(DI)
+	VMOVUPS      Y12, 2688(DI)
+	VPERMILPS    $+1, Y9, Y0
+	VADDPS       Y0, Y9, Y9
+	VEXTRACTF128 $+1, Y9, X0
+	VADDPS       X0, X9, X9
+	VBROADCASTSS X9, Y9
+	VMOVUPS      Y9, 2752(DI)
 	VMOVUPS      2688(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         184(DI), R8
@@ -23930,6 +23681,55 @@ loop5:
 	ADDQ         184(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
+	MOVQ         192(DI), R8
+	MOVQ         dout+32(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         208(DI), R8
+	MOVQ         v+40(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         224(DI), R8
+	MOVQ         v+40(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VPXOR        Y12, Y12, Y12
+	VPXOR        Y9, Y9, Y9
+	VMOVUPS      (SI), Y0
+	VMULPS       (R12), Y0, Y1
+	VMOVUPS      Y1, Y13
+	VMULPS       (R13), Y0, Y0
+	VMOVUPS      Y0, Y10
+	VMOVUPS      32(SI), Y0
+	VMULPS       32(R12), Y0, Y1
+	VMOVUPS      Y1, Y14
+	VMULPS       32(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VUNPCKLPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKHPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKLPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VUNPCKHPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VPERMILPS    $+1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $+1, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      Y12, 2816(DI)
+	VPERMILPS    $+1, Y9, Y0
+	VADDPS       Y0, Y9, Y9
+	VEXTRACTF128 $+1, Y9, X0
+	VADDPS       X0, X9, X9
+	VBROADCASTSS X9, Y9
+	VMOVUPS      Y9, 2880(DI)
 	VMOVUPS      2816(DI), X0
 	MOVQ         184(DI), R8
 	MOVQ         ds+48(FP), AX
@@ -27220,50 +27020,46 @@ loop5:
 	MOVQ         152(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y14, Y14, Y14
-	VPXOR        Y13, Y13, Y13
+	VPXOR        Y12, Y12, Y12
+	VPXOR        Y9, Y9, Y9
 	VMOVUPS      (SI), Y0
 	VMULPS       (R12), Y0, Y1
-	VMOVUPS      Y1, 2176(DI)
+	VMOVUPS      Y1, Y13
 	VMULPS       (R13), Y0, Y0
-	VMOVUPS      Y0, 2304(DI)
+	VMOVUPS      Y0, Y10
 	VMOVUPS      32(SI), Y0
 	VMULPS       32(R12), Y0, Y1
-	VMOVUPS      Y1, 2240(DI)
+	VMOVUPS      Y1, Y14
 	VMULPS       32(R13), Y0, Y0
-	VMOVUPS      Y0, 2368(DI)
-	VMOVUPS      2176(DI), Y0
-	VUNPCKLPS    2240(DI), Y0, Y0
-	VADDPS       Y0, Y14, Y14
+	VMOVUPS      Y0, Y11
+	VUNPCKLPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
 	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y14, Y14
-	VMOVUPS      2176(DI), Y0
-	VUNPCKHPS    2240(DI), Y0, Y0
-	VADDPS       Y0, Y14, Y14
+	VADDPS       Y1, Y12, Y12
+	VUNPCKHPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
 	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y14, Y14
-	VMOVUPS      2304(DI), Y0
-	VUNPCKLPS    2368(DI), Y0, Y0
-	VADDPS       Y0, Y13, Y13
+	VADDPS       Y1, Y12, Y12
+	VUNPCKLPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
 	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y13, Y13
-	VMOVUPS      2304(DI), Y0
-	VUNPCKHPS    2368(DI), Y0, Y0
-	VADDPS       Y0, Y13, Y13
+	VADDPS       Y1, Y9, Y9
+	VUNPCKHPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
 	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y13, Y13
-	VPERMILPS    $+1, Y14, Y0
-	VADDPS       Y0, Y14, Y14
-	VEXTRACTF128 $+1, Y14, X0
-	VADDPS       X0, X14, X14
-	VBROADCASTSS X14, Y14
-	VMOVUPS      Y14, 2048(DI)
-	VPERMILPS    $+1, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VEXTRACTF128 $+1, Y13, X0
-	VADDPS       X0, X13, X13
-	VBROADCASTSS X13, Y13
-	VMOVUPS      Y13, 2112(DI)
+	VADDPS       Y1, Y9, Y9
+	VPERMILPS    $+1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $+1, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      Y12, 2048(DI)
+	VPERMILPS    $+1, Y9, Y0
+	VADDPS       Y0, Y9, Y9
+	VEXTRACTF128 $+1, Y9, X0
+	VADDPS       X0, X9, X9
+	VBROADCASTSS X9, Y9
+	VMOVUPS      Y9, 2112(DI)
 	VMOVUPS      2048(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         112(DI), R8
@@ -28299,50 +28095,46 @@ loop5:
 	MOVQ         192(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y14, Y14, Y14
-	VPXOR        Y13, Y13, Y13
+	VPXOR        Y12, Y12, Y12
+	VPXOR        Y9, Y9, Y9
 	VMOVUPS      (SI), Y0
 	VMULPS       (R12), Y0, Y1
-	VMOVUPS      Y1, 2176(DI)
+	VMOVUPS      Y1, Y13
 	VMULPS       (R13), Y0, Y0
-	VMOVUPS      Y0, 2304(DI)
+	VMOVUPS      Y0, Y10
 	VMOVUPS      32(SI), Y0
 	VMULPS       32(R12), Y0, Y1
-	VMOVUPS      Y1, 2240(DI)
+	VMOVUPS      Y1, Y14
 	VMULPS       32(R13), Y0, Y0
-	VMOVUPS      Y0, 2368(DI)
-	VMOVUPS      2176(DI), Y0
-	VUNPCKLPS    2240(DI), Y0, Y0
-	VADDPS       Y0, Y14, Y14
+	VMOVUPS      Y0, Y11
+	VUNPCKLPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
 	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y14, Y14
-	VMOVUPS      2176(DI), Y0
-	VUNPCKHPS    2240(DI), Y0, Y0
-	VADDPS       Y0, Y14, Y14
+	VADDPS       Y1, Y12, Y12
+	VUNPCKHPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
 	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y14, Y14
-	VMOVUPS      2304(DI), Y0
-	VUNPCKLPS    2368(DI), Y0, Y0
-	VADDPS       Y0, Y13, Y13
+	VADDPS       Y1, Y12, Y12
+	VUNPCKLPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
 	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y13, Y13
-	VMOVUPS      2304(DI), Y0
-	VUNPCKHPS    2368(DI), Y0, Y0
-	VADDPS       Y0, Y13, Y13
+	VADDPS       Y1, Y9, Y9
+	VUNPCKHPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
 	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y13, Y13
-	VPERMILPS    $+1, Y14, Y0
-	VADDPS       Y0, Y14, Y14
-	VEXTRACTF128 $+1, Y14, X0
-	VADDPS       X0, X14, X14
-	VBROADCASTSS X14, Y14
-	VMOVUPS      Y14, 2048(DI)
-	VPERMILPS    $+1, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VEXTRACTF128 $+1, Y13, X0
-	VADDPS       X0, X13, X13
-	VBROADCASTSS X13, Y13
-	VMOVUPS      Y13, 2112(DI)
+	VADDPS       Y1, Y9, Y9
+	VPERMILPS    $+1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $+1, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      Y12, 2048(DI)
+	VPERMILPS    $+1, Y9, Y0
+	VADDPS       Y0, Y9, Y9
+	VEXTRACTF128 $+1, Y9, X0
+	VADDPS       X0, X9, X9
+	VBROADCASTSS X9, Y9
+	VMOVUPS      Y9, 2112(DI)
 	VMOVUPS      2048(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         152(DI), R8
@@ -29530,50 +29322,46 @@ loop5:
 	MOVQ         184(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y14, Y14, Y14
-	VPXOR        Y13, Y13, Y13
+	VPXOR        Y12, Y12, Y12
+	VPXOR        Y9, Y9, Y9
 	VMOVUPS      (SI), Y0
 	VMULPS       (R12), Y0, Y1
-	VMOVUPS      Y1, 2176(DI)
+	VMOVUPS      Y1, Y13
 	VMULPS       (R13), Y0, Y0
-	VMOVUPS      Y0, 2304(DI)
+	VMOVUPS      Y0, Y10
 	VMOVUPS      32(SI), Y0
 	VMULPS       32(R12), Y0, Y1
-	VMOVUPS      Y1, 2240(DI)
+	VMOVUPS      Y1, Y14
 	VMULPS       32(R13), Y0, Y0
-	VMOVUPS      Y0, 2368(DI)
-	VMOVUPS      2176(DI), Y0
-	VUNPCKLPS    2240(DI), Y0, Y0
-	VADDPS       Y0, Y14, Y14
+	VMOVUPS      Y0, Y11
+	VUNPCKLPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
 	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y14, Y14
-	VMOVUPS      2176(DI), Y0
-	VUNPCKHPS    2240(DI), Y0, Y0
-	VADDPS       Y0, Y14, Y14
+	VADDPS       Y1, Y12, Y12
+	VUNPCKHPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
 	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y14, Y14
-	VMOVUPS      2304(DI), Y0
-	VUNPCKLPS    2368(DI), Y0, Y0
-	VADDPS       Y0, Y13, Y13
+	VADDPS       Y1, Y12, Y12
+	VUNPCKLPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
 	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y13, Y13
-	VMOVUPS      2304(DI), Y0
-	VUNPCKHPS    2368(DI), Y0, Y0
-	VADDPS       Y0, Y13, Y13
+	VADDPS       Y1, Y9, Y9
+	VUNPCKHPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
 	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y13, Y13
-	VPERMILPS    $+1, Y14, Y0
-	VADDPS       Y0, Y14, Y14
-	VEXTRACTF128 $+1, Y14, X0
-	VADDPS       X0, X14, X14
-	VBROADCASTSS X14, Y14
-	VMOVUPS      Y14, 2048(DI)
-	VPERMILPS    $+1, Y13, Y0
-	VADDPS       Y0, Y13, Y13
-	VEXTRACTF128 $+1, Y13, X0
-	VADDPS       X0, X13, X13
-	VBROADCASTSS X13, Y13
-	VMOVUPS      Y13, 2112(DI)
+	VADDPS       Y1, Y9, Y9
+	VPERMILPS    $+1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $+1, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      Y12, 2048(DI)
+	VPERMILPS    $+1, Y9, Y0
+	VADDPS       Y0, Y9, Y9
+	VEXTRACTF128 $+1, Y9, X0
+	VADDPS       X0, X9, X9
+	VBROADCASTSS X9, Y9
+	VMOVUPS      Y9, 2112(DI)
 	VMOVUPS      2048(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         144(DI), R8
@@ -30036,28 +29824,32 @@ tail3:
 rest6:
 	VPXORD    Z3, Z3, Z3
 	VUNPCKLPS Z3, Z29, Z0
-	VUNPCKLPD Z3, Z0, Z2
+	VUNPCKLPS Z3, Z3, Z1
+	VUNPCKLPD Z1, Z0, Z2
 	VADDPS    Z2, Z27, Z27
-	VUNPCKHPD Z3, Z0, Z0
+	VUNPCKHPD Z1, Z0, Z0
 	VADDPS    Z0, Z27, Z27
 	VUNPCKHPS Z3, Z29, Z0
-	VUNPCKLPD Z3, Z0, Z2
+	VUNPCKHPS Z3, Z3, Z1
+	VUNPCKLPD Z1, Z0, Z2
 	VADDPS    Z2, Z27, Z27
-	VUNPCKHPD Z3, Z0, Z0
+	VUNPCKHPD Z1, Z0, Z0
 	VADDPS    Z0, Z27, Z27
 	JMP       end5
 
 rest7:
 	VPXORD    Z3, Z3, Z3
 	VUNPCKLPS Z30, Z29, Z0
-	VUNPCKLPD Z3, Z0, Z2
+	VUNPCKLPS Z3, Z3, Z1
+	VUNPCKLPD Z1, Z0, Z2
 	VADDPS    Z2, Z27, Z27
-	VUNPCKHPD Z3, Z0, Z0
+	VUNPCKHPD Z1, Z0, Z0
 	VADDPS    Z0, Z27, Z27
 	VUNPCKHPS Z30, Z29, Z0
-	VUNPCKLPD Z3, Z0, Z2
+	VUNPCKHPS Z3, Z3, Z1
+	VUNPCKLPD Z1, Z0, Z2
 	VADDPS    Z2, Z27, Z27
-	VUNPCKHPD Z3, Z0, Z0
+	VUNPCKHPD Z1, Z0, Z0
 	VADDPS    Z0, Z27, Z27
 	JMP       end5
 
@@ -30141,10 +29933,10 @@ loop1:
 	SHLQ    $+10, R8
 	MOVQ    x+8(FP), AX
 	LEAQ    (AX)(R8*4), SI
+	VPXOR   Y8, Y8, Y8
+	VPXOR   Y9, Y9, Y9
+	VPXOR   Y10, Y10, Y10
 	VPXOR   Y11, Y11, Y11
-	VPXOR   Y12, Y12, Y12
-	VPXOR   Y13, Y13, Y13
-	VPXOR   Y14, Y14, Y14
 	XORL    BX, BX
 	MOVQ    24(DI), DX
 	SUBQ    $+32, DX
@@ -30153,36 +29945,32 @@ loop1:
 loop4:
 	VMOVUPS   (SI)(BX*4), Y0
 	VMULPS    Y0, Y0, Y0
-	VMOVUPS   Y0, 2176(DI)
+	VMOVUPS   Y0, Y12
 	VMOVUPS   32(SI)(BX*4), Y0
 	VMULPS    Y0, Y0, Y0
-	VMOVUPS   Y0, 2240(DI)
+	VMOVUPS   Y0, Y13
 	VMOVUPS   64(SI)(BX*4), Y0
 	VMULPS    Y0, Y0, Y0
-	VMOVUPS   Y0, 2304(DI)
+	VMOVUPS   Y0, Y14
 	VMOVUPS   96(SI)(BX*4), Y0
 	VMULPS    Y0, Y0, Y0
-	VMOVUPS   2176(DI), Y1
-	VUNPCKLPS 2240(DI), Y1, Y1
-	VMOVUPS   2304(DI), Y2
-	VUNPCKLPS Y0, Y2, Y2
+	VUNPCKLPS Y13, Y12, Y1
+	VUNPCKLPS Y0, Y14, Y2
 	VUNPCKLPD Y2, Y1, Y3
-	VADDPS    Y3, Y11, Y11
+	VADDPS    Y3, Y8, Y8
 	VUNPCKHPD Y2, Y1, Y1
-	VADDPS    Y1, Y11, Y11
-	VMOVUPS   2176(DI), Y1
-	VUNPCKHPS 2240(DI), Y1, Y1
-	VMOVUPS   2304(DI), Y2
-	VUNPCKHPS Y0, Y2, Y2
+	VADDPS    Y1, Y8, Y8
+	VUNPCKHPS Y13, Y12, Y1
+	VUNPCKHPS Y0, Y14, Y2
 	VUNPCKLPD Y2, Y1, Y3
-	VADDPS    Y3, Y11, Y11
+	VADDPS    Y3, Y8, Y8
 	VUNPCKHPD Y2, Y1, Y1
-	VADDPS    Y1, Y11, Y11
-	VMOVAPS   Y11, Y0
-	VMOVAPS   Y12, Y11
-	VMOVAPS   Y13, Y12
-	VMOVAPS   Y14, Y13
-	VMOVAPS   Y0, Y14
+	VADDPS    Y1, Y8, Y8
+	VMOVAPS   Y8, Y0
+	VMOVAPS   Y9, Y8
+	VMOVAPS   Y10, Y9
+	VMOVAPS   Y11, Y10
+	VMOVAPS   Y0, Y11
 	ADDQ      $+32, BX
 	CMPQ      BX, DX
 	JLE       loop4
@@ -30200,7 +29988,7 @@ tail3:
 	VMASKMOVPS (SI)(BX*4), Y15, Y0
 	VMULPS     Y0, Y0, Y0
 	VANDPS     Y15, Y0, Y4
-	VMOVUPS    Y4, 2176(DI)
+	VMOVUPS    Y4, Y12
 	SUBQ       $+8, CX
 	JLE        rest6
 	MOVL       $+8, DX
@@ -30212,7 +30000,7 @@ tail3:
 	VMASKMOVPS 32(SI)(BX*4), Y15, Y0
 	VMULPS     Y0, Y0, Y0
 	VANDPS     Y15, Y0, Y4
-	VMOVUPS    Y4, 2240(DI)
+	VMOVUPS    Y4, Y13
 	SUBQ       $+8, CX
 	JLE        rest7
 	MOVL       $+8, DX
@@ -30224,7 +30012,7 @@ tail3:
 	VMASKMOVPS 64(SI)(BX*4), Y15, Y0
 	VMULPS     Y0, Y0, Y0
 	VANDPS     Y15, Y0, Y4
-	VMOVUPS    Y4, 2304(DI)
+	VMOVUPS    Y4, Y14
 	SUBQ       $+8, CX
 	JLE        rest8
 	MOVL       $+8, DX
@@ -30236,87 +30024,79 @@ tail3:
 	VMASKMOVPS 96(SI)(BX*4), Y15, Y0
 	VMULPS     Y0, Y0, Y0
 	VANDPS     Y15, Y0, Y4
-	VMOVUPS    2176(DI), Y1
-	VUNPCKLPS  2240(DI), Y1, Y1
-	VMOVUPS    2304(DI), Y2
-	VUNPCKLPS  Y4, Y2, Y2
+	VUNPCKLPS  Y13, Y12, Y1
+	VUNPCKLPS  Y4, Y14, Y2
 	VUNPCKLPD  Y2, Y1, Y3
-	VADDPS     Y3, Y11, Y11
+	VADDPS     Y3, Y8, Y8
 	VUNPCKHPD  Y2, Y1, Y1
-	VADDPS     Y1, Y11, Y11
-	VMOVUPS    2176(DI), Y1
-	VUNPCKHPS  2240(DI), Y1, Y1
-	VMOVUPS    2304(DI), Y2
-	VUNPCKHPS  Y4, Y2, Y2
+	VADDPS     Y1, Y8, Y8
+	VUNPCKHPS  Y13, Y12, Y1
+	VUNPCKHPS  Y4, Y14, Y2
 	VUNPCKLPD  Y2, Y1, Y3
-	VADDPS     Y3, Y11, Y11
+	VADDPS     Y3, Y8, Y8
 	VUNPCKHPD  Y2, Y1, Y1
-	VADDPS     Y1, Y11, Y11
+	VADDPS     Y1, Y8, Y8
 	JMP        end5
 
 rest6:
 	VPXOR     Y3, Y3, Y3
-	VMOVUPS   2176(DI), Y0
-	VUNPCKLPS Y3, Y0, Y0
-	VUNPCKLPD Y3, Y0, Y2
-	VADDPS    Y2, Y11, Y11
-	VUNPCKHPD Y3, Y0, Y0
-	VADDPS    Y0, Y11, Y11
-	VMOVUPS   2176(DI), Y0
-	VUNPCKHPS Y3, Y0, Y0
-	VUNPCKLPD Y3, Y0, Y2
-	VADDPS    Y2, Y11, Y11
-	VUNPCKHPD Y3, Y0, Y0
-	VADDPS    Y0, Y11, Y11
+	VUNPCKLPS Y3, Y12, Y0
+	VUNPCKLPS Y3, Y3, Y1
+	VUNPCKLPD Y1, Y0, Y2
+	VADDPS    Y2, Y8, Y8
+	VUNPCKHPD Y1, Y0, Y0
+	VADDPS    Y0, Y8, Y8
+	VUNPCKHPS Y3, Y12, Y0
+	VUNPCKHPS Y3, Y3, Y1
+	VUNPCKLPD Y1, Y0, Y2
+	VADDPS    Y2, Y8, Y8
+	VUNPCKHPD Y1, Y0, Y0
+	VADDPS    Y0, Y8, Y8
 	JMP       end5
 
 rest7:
 	VPXOR     Y3, Y3, Y3
-	VMOVUPS   2176(DI), Y0
-	VUNPCKLPS 2240(DI), Y0, Y0
-	VUNPCKLPD Y3, Y0, Y2
-	VADDPS    Y2, Y11, Y11
-	VUNPCKHPD Y3, Y0, Y0
-	VADDPS    Y0, Y11, Y11
-	VMOVUPS   2176(DI), Y0
-	VUNPCKHPS 2240(DI), Y0, Y0
-	VUNPCKLPD Y3, Y0, Y2
-	VADDPS    Y2, Y11, Y11
-	VUNPCKHPD Y3, Y0, Y0
-	VADDPS    Y0, Y11, Y11
+	VUNPCKLPS Y13, Y12, Y0
+	VUNPCKLPS Y3, Y3, Y1
+	VUNPCKLPD Y1, Y0, Y2
+	VADDPS    Y2, Y8, Y8
+	VUNPCKHPD Y1, Y0, Y0
+	VADDPS    Y0, Y8, Y8
+	VUNPCKHPS Y13, Y12, Y0
+	VUNPCKHPS Y3, Y3, Y1
+	VUNPCKLPD Y1, Y0, Y2
+	VADDPS    Y2, Y8, Y8
+	VUNPCKHPD Y1, Y0, Y0
+	VADDPS    Y0, Y8, Y8
 	JMP       end5
 
 rest8:
 	VPXOR     Y3, Y3, Y3
-	VMOVUPS   2176(DI), Y0
-	VUNPCKLPS 2240(DI), Y0, Y0
-	VMOVUPS   2304(DI), Y1
-	VUNPCKLPS Y3, Y1, Y1
+	VUNPCKLPS Y13, Y12, Y0
+	VUNPCKLPS Y3, Y14, Y1
 	VUNPCKLPD Y1, Y0, Y2
-	VADDPS    Y2, Y11, Y11
+	VADDPS    Y2, Y8, Y8
 	VUNPCKHPD Y1, Y0, Y0
-	VADDPS    Y0, Y11, Y11
-	VMOVUPS   2176(DI), Y0
-	VUNPCKHPS 2240(DI), Y0, Y0
-	VMOVUPS   2304(DI), Y1
-	VUNPCKHPS Y3, Y1, Y1
+	VADDPS    Y0, Y8, Y8
+	VUNPCKHPS Y13, Y12, Y0
+	VUNPCKHPS Y3, Y14, Y1
 	VUNPCKLPD Y1, Y0, Y2
-	VADDPS    Y2, Y11, Y11
+	VADDPS    Y2, Y8, Y8
 	VUNPCKHPD Y1, Y0, Y0
-	VADDPS    Y0, Y11, Y11
+	VADDPS    Y0, Y8, Y8
 
 end5:
-	VADDPS       Y13, Y11, Y11
-	VADDPS       Y14, Y12, Y12
-	VADDPS       Y12, Y11, Y11
-	VPERMILPS    $+14, Y11, Y0
-	VADDPS       Y0, Y11, Y11
-	VPERMILPS    $+1, Y11, Y0
-	VADDPS       Y0, Y11, Y11
-	VEXTRACTF128 $+1, Y11, X0
-	VADDPS       X0, X11, X11
-	VBROADCASTSS X11, Y11
-	VMOVUPS      Y11, 2112(DI)
+	VADDPS       Y10, Y8, Y8
+	VADDPS       Y11, Y9, Y9
+	VADDPS       Y9, Y8, Y8
+	VPERMILPS    $+14, Y8, Y0
+	VADDPS       Y0, Y8, Y8
+	VPERMILPS    $+1, Y8, Y0
+	VADDPS       Y0, Y8, Y8
+	VEXTRACTF128 $+1, Y8, X0
+	VADDPS       X0, X8, X8
+	VBROADCASTSS X8, Y8
+	VMOVUPS      Y8, 2112(DI)
 	VMOVUPS      2048(DI), X0
 	VADDPS       2112(DI), X0, X0
 	VBROADCASTSS X0, Y1

@@ -138,7 +138,7 @@ func (b *block) run(s *step) {
 		b.address(v)
 		b.f.op("VMOVD", ops[0], mem(tempReg, evalRegs[0], 0))
 	case fold:
-		b.fold(s, ops[0])
+		b.fold(s, ops[0].(reg.Register))
 	case set:
 		b.set(s, ops[0])
 	}

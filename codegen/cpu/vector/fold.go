@@ -3,7 +3,6 @@ package vector
 import (
 	"math"
 
-	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 
 	"github.com/arithlang/mlc/compiler/expr"
@@ -26,9 +25,9 @@ const (
 type folding struct {
 	reduce      *kernel.Reduce
 	first, regs int
-	waiting     []operand.Op // where the vectors of a batch wait
-	places      int          // in 128 bits that have partials
-	next        int          // register of partials for the batch
+	waiting     []reg.Register // where the vectors of a batch wait
+	places      int            // in 128 bits that have partials
+	next        int            // register of partials for the batch
 	off         int
 }
 
@@ -48,18 +47,15 @@ func (f *fn) vectorsOf(r *kernel.Reduce) int {
 }
 
 // foldRegs is how many registers the partials of a reduction need, and how many its
-// vectors that wait; those of AVX2 wait in the frame.
+// vectors that wait.
 func (f *fn) foldRegs(r *kernel.Reduce) (own, waiting int) {
 	own = partials / f.isa.lanes
 	n, each := f.vectorsOf(r), 1
 	if sums(r) {
-		each = batch
+		each, waiting = batch, min(n, batch-1)
 	}
 	for own > 1 && own/2*each >= n {
 		own /= 2
-	}
-	if sums(r) && f.isa == avx512 {
-		waiting = min(n, batch-1)
 	}
 	return own, waiting
 }
@@ -68,24 +64,17 @@ func (f *fn) foldRegs(r *kernel.Reduce) (own, waiting int) {
 func (l *loop) reserveFold(s *folding) {
 	own, waiting := l.f.foldRegs(s.reduce)
 	l.free -= own + waiting
-	s.first, s.regs = l.free, own
+	s.first, s.regs, s.places = l.free, own, batch
+	for i := range waiting {
+		s.waiting = append(s.waiting, l.v(l.free+own+i))
+	}
 	if !sums(s.reduce) {
-		s.places = batch
-		l.group = max(l.group, s.regs)
+		l.group = max(l.group, own)
 		return
 	}
-	n := l.f.vectorsOf(s.reduce)
-	s.places = batch
-	if n <= batch/2 {
-		s.places = n
-	}
 	l.group = max(l.group, batch)
-	for i := range min(n, batch-1) {
-		if waiting > 0 {
-			s.waiting = append(s.waiting, l.v(l.free+own+i))
-		} else {
-			s.waiting = append(s.waiting, l.f.at(l.f.slot(expr.F32)))
-		}
+	if n := l.f.vectorsOf(s.reduce); n <= batch/2 {
+		s.places = n
 	}
 }
 
@@ -114,7 +103,7 @@ func (a *allocator) foldForm(v *value) form {
 }
 
 // fold takes the vector in register x into the partials.
-func (b *block) fold(s *step, x operand.Op) {
+func (b *block) fold(s *step, x reg.Register) {
 	f, to := b.f, s.value.fold
 	if sums(to.reduce) {
 		b.sum(s, x)
@@ -135,7 +124,7 @@ func (b *block) fold(s *step, x operand.Op) {
 
 // sum lets the vector in register x wait, or adds the batch that it completes. Lanes
 // that do not exist are 0.
-func (b *block) sum(s *step, x operand.Op) {
+func (b *block) sum(s *step, x reg.Register) {
 	f, to, part := b.f, s.value.fold, b.inst.part%batch
 	if b.inst.masked {
 		t := b.v(s.temps[s.form.temps-1])
@@ -156,9 +145,9 @@ func (b *block) sum(s *step, x operand.Op) {
 
 // addBatch adds vectors to the partials of a sum. Those that a batch lacks are 0, for
 // which there is a fourth register.
-func (f *fn) addBatch(s *folding, vectors []operand.Op, temps [batch]int) {
+func (f *fn) addBatch(s *folding, vectors []reg.Register, temps [batch]int) {
 	own := f.full(s.first + s.next)
-	add := func(x operand.Op) { f.op("VADDPS", x, own, own) }
+	add := func(x reg.Register) { f.op("VADDPS", x, own, own) }
 	a, b, c := f.full(temps[0]), f.full(temps[1]), f.full(temps[2])
 	if s.places == 1 {
 		for i := range batch {
@@ -167,37 +156,25 @@ func (f *fn) addBatch(s *folding, vectors []operand.Op, temps [batch]int) {
 		}
 		return
 	}
-	var zero reg.Register
-	for n := len(vectors); n < s.places; n++ {
-		if zero == nil {
-			zero = f.full(temps[3])
-			f.op(f.isa.instruction(expr.Xor, expr.U32), zero, zero, zero)
+	if len(vectors) < s.places {
+		zero := f.full(temps[3])
+		f.op(f.isa.instruction(expr.Xor, expr.U32), zero, zero, zero)
+		for len(vectors) < s.places {
+			vectors = append(vectors, zero)
 		}
-		vectors = append(vectors, zero)
-	}
-	pair := func(name string, x, y operand.Op, to reg.Register) operand.Op {
-		if x == zero && y == zero {
-			return zero
-		}
-		if _, ok := x.(operand.Mem); ok {
-			f.op("VMOVUPS", x, to)
-			x = to
-		}
-		f.op(name, y, x, to)
-		return to
 	}
 	for _, unpack := range []string{"VUNPCKLPS", "VUNPCKHPS"} {
-		low := pair(unpack, vectors[0], vectors[1], a)
+		f.op(unpack, vectors[1], vectors[0], a)
 		if s.places == 2 {
-			add(low)
-			f.op("VPERMILPS", imm(0x0E), low, b)
+			add(a)
+			f.op("VPERMILPS", imm(0x0E), a, b)
 			add(b)
 			continue
 		}
-		high := pair(unpack, vectors[2], vectors[3], b)
-		f.op("VUNPCKLPD", high, low, c)
+		f.op(unpack, vectors[3], vectors[2], b)
+		f.op("VUNPCKLPD", b, a, c)
 		add(c)
-		f.op("VUNPCKHPD", high, low, a)
+		f.op("VUNPCKHPD", b, a, a)
 		add(a)
 	}
 }
