@@ -37,7 +37,7 @@ func Aligned(p *lower.Program) func(k *kernel.Kernel, buffer int) bool {
 func isAligned(a lower.Arg) bool {
 	const elements = 4
 	switch a.Space {
-	case lower.InBuffer:
+	case lower.InBuffer, lower.InUses:
 		return true
 	case lower.InParams, lower.InGrads:
 		g := a.Group

@@ -83,7 +83,7 @@ func TestBenchByTheFakeClock(t *testing.T) {
 	// The four chunks of a step are three and a shorter one: two groups of replicas.
 	want := map[string][3]float64{
 		"gradients": {4, 2, 4 * micro}, "sum_squares": {1, 1, micro}, "update": {2, 2, 2 * micro},
-		"(clearing)": {0, 3, 25 * micro}, "(copies on the GPU)": {0, 11, 19 * micro}, "(sums of gradients)": {0, 2, 10 * micro},
+		"(clearing)": {0, 2, 20 * micro}, "(copies on the GPU)": {0, 11, 19 * micro}, "(sums of gradients)": {0, 3, 15 * micro},
 		"(copies from and to the host)": {0, 6, 6 * micro}, "(the GPU waits for the host)": {},
 	}
 	sum, share := 0.0, 0.0

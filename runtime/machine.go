@@ -37,10 +37,10 @@ func NewCPU(kernels []cpu.Kernel, isa cpu.ISA, threads int, plan *device.Plan) d
 	for i := range own {
 		shared[i] = newCPUWorker(kernels, isa, common)
 		mem := common
-		mem.F32[device.Grads] = arena()
+		mem.F32[device.Grads], mem.F32[device.Uses] = nil, make([]float32, plan.NumUses) // total gives gradients
 		own[i] = newCPUWorker(kernels, isa, mem)
 	}
-	m := &cpuMachine{isa: isa, own: newPool(own), shared: newPool(shared), total: newTotal(common.F32[device.Grads], threads-1)}
+	m := &cpuMachine{isa: isa, own: newPool(own), shared: newPool(shared), total: newTotal(common.F32[device.Grads], threads)}
 	m.piece, m.part = m.total.piece, m.ranges.part
 	return m
 }
@@ -52,9 +52,13 @@ func (m *cpuMachine) About() device.About {
 
 func (m *cpuMachine) Each(n int, f func(w device.Worker, i int)) { m.own.run(n, f) }
 
+// Examples is the least: what a kernel leaves is in the cache for the next.
+func (m *cpuMachine) Examples(least, _ int, _ func(int) float64) int { return least }
+
 func (m *cpuMachine) Sum(n int, f func(w device.Worker, i int)) {
 	m.total.start(n, f)
 	m.own.run(n, m.piece)
+	m.total.finish()
 }
 
 func (m *cpuMachine) Ranges(n int, f func(w device.Worker, lo, hi int)) {

@@ -15,6 +15,8 @@ import (
 // those of absurd models are beyond integers.
 type need struct {
 	params float64 // one arena of parameters
+	uses   float64 // gradients of further uses of parameters, of a thread
+	chunks int     // of a step
 	states float64 // how many more the optimizer has
 	batch  float64 // tokens and losses of a step
 	work   float64 // activations, saved values and the updates of matrices, of a thread
@@ -31,13 +33,20 @@ func (n need) shared() float64 {
 	return (1+n.states)*n.params + n.batch
 }
 
-// thread is for each thread: gradients, and once more for their sum or to be ahead of
-// it, and what a micro-batch leaves.
-func (n need) thread() float64 {
+// thread is for each thread: what a micro-batch leaves, and gradients by further uses.
+func (n need) thread() float64 { return n.uses + n.work }
+
+// gradients is for the sums of chunks.
+func (n need) gradients(threads int) float64 {
 	if !n.arenas {
-		return n.work
+		return 0
 	}
-	return 2*n.params + n.work
+	return float64(arrays(n.chunks, threads)) * n.params
+}
+
+// all is the memory for a run with so many threads.
+func (n need) all(threads int) float64 {
+	return n.shared() + n.gradients(threads) + float64(threads)*n.thread()
 }
 
 // needs is the memory for a model, without what its examples take unless it trains.
@@ -50,6 +59,8 @@ func (m *Model) needs(trains bool) (need, error) {
 	if err != nil {
 		return n, err
 	}
+	n.uses = elemBytes * float64(m.Plan.NumUses)
+	n.chunks = m.Train.Chunks()
 	n.batch = elemBytes * float64(m.Train.Batch) * float64(e.S+3*e.T)
 	n.work = elemBytes * m.Plan.Gradients.Workspace(e.B, e)
 	update := 0.0
@@ -106,7 +117,7 @@ func (a app) afford(n need, threads int) error {
 	if memory == nil {
 		memory = func() (float64, string) { return availableMemory(os.DirFS("/")) }
 	}
-	all := n.shared() + float64(threads)*n.thread()
+	all := n.all(threads)
 	have, of := memory()
 	if all > have {
 		debug.FreeOSMemory() // what is left of another model
@@ -120,7 +131,7 @@ func (a app) afford(n need, threads int) error {
 		what  string
 		bytes float64
 	}{
-		{"parameters, gradients and moments", n.shared() - n.batch + float64(threads)*(n.thread()-n.work)},
+		{"parameters, gradients and moments", n.shared() - n.batch + n.gradients(threads) + float64(threads)*n.uses},
 		{"a batch", n.batch},
 		{fmt.Sprintf("the activations of %d threads", threads), float64(threads) * n.work},
 	} {
@@ -133,11 +144,13 @@ func (a app) afford(n need, threads int) error {
 
 // advice says how to come by with less memory.
 func (n need) advice(threads int, have float64) string {
-	fit := math.Floor((have - n.shared()) / n.thread())
+	for fit := threads - 1; fit > 0; fit-- {
+		if n.all(fit) <= have {
+			return fmt.Sprintf("it fits with --threads %d", fit)
+		}
+	}
 	switch {
-	case fit >= 1 && fit < float64(threads):
-		return fmt.Sprintf("it fits with --threads %.0f", fit)
-	case n.shared()-n.batch+n.thread()-n.work > have:
+	case n.all(1)-n.batch-n.work > have:
 		return "make the model smaller: model.width, its layers or its tables"
 	case n.work > n.batch:
 		return "make train.microbatch or the problems smaller, and use --threads 1"

@@ -70,7 +70,7 @@ func TestTooLittleMemory(t *testing.T) {
 		args   []string
 		want   []string
 	}{
-		{768 * gib / 20, 2, 0, 22 * gib, []string{"train", "--out", dir, "--threads", "1"}, // 3 + 2 arenas of 4 bytes
+		{768 * gib / 24, 2, 0, 22 * gib, []string{"train", "--out", dir, "--threads", "1"}, // 3 + 3 arenas of 4 bytes: of 4 chunks 2 levels and one
 			[]string{"this needs 768 GiB of memory, and the machine has 22 GiB available: 768 GiB for parameters, gradients and moments", "for the activations of 1 thread;", "make the model smaller: model.width"}},
 		{gib / 4, 2, gib / 4, 12 * gib, []string{"train", "--out", dir, "--threads", "16"}, []string{"35 GiB for parameters", "16 GiB for the activations", "it fits with --threads 2"}},
 		{gib / 4, 2, 0, 12 * gib, []string{"train", "--out", dir, "--threads", "16"}, []string{"35 GiB for parameters", "it fits with --threads 4"}},
@@ -160,7 +160,7 @@ func TestNeeds(t *testing.T) {
 	if got := elemBytes * float64(len(mem.F32[device.Work])+len(mem.Ints)); got != n.work {
 		t.Errorf("a worker has %v bytes, foretold were %v", got, n.work)
 	}
-	if want := elemBytes * float64(m.Plan.NumParams); n.params != want || n.shared() != 3*want+n.batch || n.thread() != 2*want+n.work {
+	if want := elemBytes * float64(m.Plan.NumParams); n.params != want || n.shared() != 3*want+n.batch || n.gradients(1) != 3*want || n.thread() != n.work {
 		t.Errorf("needs %+v", n)
 	}
 }

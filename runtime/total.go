@@ -1,77 +1,144 @@
 package runtime
 
 import (
+	"math/bits"
 	"sync"
 
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// A total adds the gradients of pieces of work in ascending order, so that their
-// sum does not depend on the number of workers. A worker that is ahead of its turn
-// leaves its gradients behind and goes on with spare ones: it waits only when
-// there are none.
+// A total sums the gradients of chunks as device.Tree says, so that their sum does not
+// depend on the number of workers. A worker adds what it has when the brother is there,
+// and else leaves it behind and goes on with spare memory: it waits only when there is
+// none.
 type total struct {
-	sum []float32
-	f   func(w device.Worker, i int)
+	sum     []float32 // of all chunks, in the end
+	n       int       // chunks
+	threads int
+	f       func(w device.Worker, i int)
 
 	mu    sync.Mutex
-	freed sync.Cond   // of turn and spare
-	turn  int         // the piece that is added now or next
-	early [][]float32 // gradients of the pieces that are done before their turn
+	freed sync.Cond     // of spare
+	next  int           // the chunk that is taken next
+	nodes [][][]float32 // by level and number: sums whose brother is not there yet
 	spare [][]float32
+	made  int // arrays, sum among them
 }
 
-func newTotal(sum []float32, spares int) *total {
-	t := &total{sum: sum}
+func newTotal(sum []float32, threads int) *total {
+	t := &total{sum: sum, threads: threads, made: 1}
 	t.freed.L = &t.mu
-	for range spares {
-		t.spare = append(t.spare, make([]float32, len(sum)))
-	}
 	return t
 }
 
-// start prepares for n pieces of work, each of which f does.
-func (t *total) start(n int, f func(w device.Worker, i int)) {
-	clear(t.sum)
-	t.f, t.turn = f, 0
-	if cap(t.early) < n {
-		t.early = make([][]float32, n)
+// arrays is how many arrays of gradients the workers have among them. When all wait,
+// chunks 0 … i-1 are added up to one node for each bit of i: with one more somebody
+// goes on.
+func arrays(n, threads int) int {
+	if n == 0 {
+		return 1
 	}
-	t.early = t.early[:n]
+	return max(2*threads, bits.Len(uint(n-1))+1)
 }
 
-// piece does a piece of work and adds its gradients, or leaves them to the one
-// whose turn it is.
-func (t *total) piece(w device.Worker, i int) {
-	own := &w.(*cpuWorker).Mem.F32[device.Grads]
-	clear(*own)
+// start prepares for n chunks, of which f leaves the gradients.
+func (t *total) start(n int, f func(w device.Worker, i int)) {
+	t.f, t.n, t.next = f, n, 0
+	if n == 0 {
+		clear(t.sum)
+	}
+	for ; t.made < arrays(n, t.threads); t.made++ {
+		t.spare = append(t.spare, make([]float32, len(t.sum)))
+	}
+	for size := 1; size <= n; size *= 2 {
+		level := bits.Len(uint(size)) - 1
+		if level == len(t.nodes) {
+			t.nodes = append(t.nodes, nil)
+		}
+		if len(t.nodes[level]) < n/size {
+			t.nodes[level] = make([][]float32, n/size)
+		}
+	}
+}
+
+// piece leaves the gradients of the next chunk and adds them to their brother's, if that
+// is there.
+func (t *total) piece(w device.Worker, _ int) {
+	worker := w.(*cpuWorker)
+	i, grads := t.take()
+	worker.Mem.F32[device.Grads] = grads
+	clear(grads)
+	clear(worker.Mem.F32[device.Uses])
 	t.f(w, i)
+	worker.Mem.F32[device.Grads] = nil
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for t.turn != i && len(t.spare) == 0 {
+	t.leave(grads, i)
+}
+
+// take finds memory for the gradients of the next chunk; those of chunk 0 are where the
+// sum will be. Chunks are taken in ascending order, so that 0 … i-1 are through when
+// chunk i waits and no worker is busy.
+func (t *total) take() (i int, grads []float32) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for t.next > 0 && len(t.spare) == 0 {
 		t.freed.Wait()
 	}
-	if t.turn != i {
-		last := len(t.spare) - 1
-		t.early[i], *own, t.spare = *own, t.spare[last], t.spare[:last]
-		return
+	i = t.next
+	t.next++
+	if i == 0 {
+		return i, t.sum
 	}
-	t.add(*own)
-	for t.turn < len(t.early) && t.early[t.turn] != nil {
-		grads := t.early[t.turn]
-		t.early[t.turn] = nil
-		t.add(grads)
-		t.spare = append(t.spare, grads)
+	last := len(t.spare) - 1
+	grads = t.spare[last]
+	t.spare = t.spare[:last]
+	return i, grads
+}
+
+// leave adds node i of the lowest level to its brother, their sum to its brother, and so
+// on, as long as there is one. The caller holds the lock.
+func (t *total) leave(grads []float32, i int) {
+	for level := 0; ; level++ {
+		nodes := t.nodes[level]
+		brother := i ^ 1
+		if brother >= t.n>>level || nodes[brother] == nil {
+			nodes[i] = grads
+			return
+		}
+		left, right := nodes[brother], grads
+		if i < brother {
+			left, right = right, left
+		}
+		nodes[brother] = nil
+		t.add(left, right)
+		grads, i = left, i/2
 	}
 }
 
-// add adds the gradients whose turn it is. The lock, which the caller holds, is
-// free meanwhile: nobody else can be at turn.
-func (t *total) add(grads []float32) {
+// add adds without the lock, which the caller holds: nobody else knows these nodes.
+func (t *total) add(to, from []float32) {
 	t.mu.Unlock()
-	cpu.AddTo(t.sum, grads)
+	cpu.AddTo(to, from)
 	t.mu.Lock()
-	t.turn++
-	t.freed.Broadcast()
+	t.spare = append(t.spare, from)
+	t.freed.Signal()
+}
+
+// finish adds the nodes without a brother, from the right, when all chunks are through.
+func (t *total) finish() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var right []float32
+	for level, nodes := range t.nodes {
+		last := t.n>>level - 1
+		if last < 0 || nodes[last] == nil {
+			continue
+		}
+		if right != nil {
+			t.add(nodes[last], right)
+		}
+		right, nodes[last] = nodes[last], nil
+	}
 }

@@ -85,6 +85,16 @@ func (f *planner) plan(p *lower.Program) {
 	f.Line("var plan = device.Plan{")
 	f.Line("NumParams: %d,", p.NumParams)
 	f.Line("States: %#v,", p.States)
+	if p.NumUses > 0 {
+		f.Line("NumUses: %d,\nFolds: []device.Fold{", p.NumUses)
+		for _, x := range p.Folds {
+			f.Line("{To: %d, From: %d, N: %d},", x.To, x.From, x.N)
+		}
+		f.Line("},")
+	}
+	if p.AnyLaunch {
+		f.Line("AnyLaunch: true,")
+	}
 	var matrices []string
 	for _, e := range p.Entries {
 		layout := join("layout", e.Memory.Name)
@@ -347,6 +357,8 @@ func argument(a lower.Arg, flat bool) string {
 	switch a.Space {
 	case lower.InParams, lower.InGrads:
 		return fmt.Sprintf("%s.Plus(%s)", weightName(a), paramConst(a.Group, a.Param))
+	case lower.InUses:
+		return fmt.Sprintf("device.Ref{Space: device.Uses, Off: %d}", a.Off)
 	case lower.FlatParams:
 		return arena("Params")
 	case lower.FlatGrads:

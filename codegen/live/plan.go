@@ -14,7 +14,8 @@ import (
 
 // newPlan is what package host prints as plan.go.
 func newPlan(p *lower.Program) device.Plan {
-	out := device.Plan{NumParams: p.NumParams, States: p.States, MatrixStates: p.MatrixStates}
+	out := device.Plan{NumParams: p.NumParams, States: p.States, MatrixStates: p.MatrixStates,
+		NumUses: p.NumUses, Folds: p.Folds, AnyLaunch: p.AnyLaunch}
 	kernels := map[*kernel.Kernel]int{}
 	for i, k := range p.Kernels {
 		kernels[k] = i
@@ -106,6 +107,8 @@ func (r *run) place(a lower.Arg, l int) device.Ref {
 		return (*device.Group)(a.Group).At(l).Plus(a.Off)
 	case lower.InGrads:
 		return (*device.Group)(a.Group).Gradient(l).Plus(a.Off)
+	case lower.InUses:
+		return device.Ref{Space: device.Uses, Off: a.Off}
 	case lower.FlatParams:
 		return device.Ref{Space: device.Params, Off: r.e.P}
 	case lower.FlatGrads:

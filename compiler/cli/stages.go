@@ -231,6 +231,8 @@ func argText(a lower.Arg) string {
 		return a.Group.Name + "." + a.Param
 	case lower.InGrads:
 		return "d." + a.Group.Name + "." + a.Param
+	case lower.InUses:
+		return fmt.Sprintf("d.uses[%d]", a.Off)
 	case lower.FlatParams:
 		return "params"
 	case lower.FlatGrads:

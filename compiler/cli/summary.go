@@ -91,7 +91,7 @@ func newSummary(p *compiler.Program) (*summary, error) {
 		return nil, err
 	}
 	all := float64(p.Lowered.NumParams)
-	s.Memory = footprint{Shared: float64(1+len(p.Lowered.States)) * floatBytes * all, PerWorker: floatBytes * (2*all + work)}
+	s.Memory = footprint{Shared: float64(1+len(p.Lowered.States)) * floatBytes * all, PerWorker: floatBytes * (2*all + float64(p.Lowered.NumUses) + work)}
 	for _, k := range p.Lowered.Kernels {
 		i := slices.IndexFunc(s.Families, func(f family) bool { return f.Name == k.Op.Family() })
 		if i < 0 {

@@ -11,8 +11,8 @@ import (
 
 // Batches says how a batch of examples is cut. A chunk is what one worker
 // computes: micro-batches one after another, which add to the same gradients.
-// The order in which gradients are added, and so the result, hangs on both
-// numbers; they depend on the spec alone, not on the machine.
+// The order of sums, and so the result, hangs on the chunk, and on the micro-batch
+// unless the program says AnyLaunch; they depend on the spec alone, not on the machine.
 type Batches struct {
 	Micro int // examples a launch
 	Chunk int // examples a worker takes at a time, a multiple of Micro

@@ -6,6 +6,7 @@ import (
 
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/plan"
+	"github.com/arithlang/mlc/runtime/config"
 )
 
 // A Machine is the memory on which Run interprets a program: the oracle of what a
@@ -14,13 +15,16 @@ type Machine struct {
 	Params, Grads []float32
 	States        [][]float32 // the optimizer's
 
+	uses    []float32
+	program *Program
+
 	buffers map[*Buffer][]kernel.Buffer
 }
 
 // NewMachine returns a machine with zeroed arenas.
 func NewMachine(p *Program) *Machine {
 	arena := func() []float32 { return make([]float32, p.NumParams) }
-	m := &Machine{Params: arena(), Grads: arena(), buffers: map[*Buffer][]kernel.Buffer{}}
+	m := &Machine{Params: arena(), Grads: arena(), uses: make([]float32, p.NumUses), program: p, buffers: map[*Buffer][]kernel.Buffer{}}
 	for range p.States {
 		m.States = append(m.States, arena())
 	}
@@ -59,8 +63,10 @@ func (m *Machine) Ints(e *Entry, name string, i int) []int32 {
 	return m.buffers[e.Memory.Buffer(name)][i].I
 }
 
-// Run interprets an entry kernel by kernel.
+// Run interprets an entry kernel by kernel. Gradients are those of a chunk of one launch:
+// those of further uses are added at last.
 func (m *Machine) Run(e *Entry, s kernel.Scalars) error {
+	clear(m.uses)
 	for _, b := range e.Memory.Buffers {
 		if b.Zero {
 			for _, t := range m.buffers[b] {
@@ -82,6 +88,13 @@ func (m *Machine) Run(e *Entry, s kernel.Scalars) error {
 			}
 			if err := m.routine(e, step, s, l); err != nil {
 				return err
+			}
+		}
+	}
+	if e.Name == training {
+		for _, f := range m.program.Folds {
+			for i := range f.N {
+				m.Grads[f.To+i] += m.uses[f.From+i]
 			}
 		}
 	}
@@ -132,11 +145,21 @@ func (m *Machine) Buffer(e *Entry, a Arg, l int, s kernel.Scalars) kernel.Buffer
 		arena = m.Params
 	case InGrads, FlatGrads:
 		arena = m.Grads
+	case InUses:
+		arena = m.uses
 	case FlatState:
 		arena = m.States[a.State]
 	}
 	first := int(s["P"])
-	if a.Group != nil {
+	switch {
+	case a.Space == InUses:
+		first = a.Off
+	case a.Space == InGrads:
+		at, again := (*config.Group)(a.Group).Gradient(l)
+		if first = at + a.Off; again {
+			arena = m.uses
+		}
+	case a.Group != nil:
 		first = a.Group.Off + l%a.Group.Layers*a.Group.Stride + a.Off
 	}
 	return kernel.Buffer{F: arena[first:]}

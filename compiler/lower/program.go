@@ -6,6 +6,7 @@ import (
 	"github.com/arithlang/mlc/compiler/opt"
 	"github.com/arithlang/mlc/compiler/plan"
 	"github.com/arithlang/mlc/dsl/diag"
+	"github.com/arithlang/mlc/runtime/config"
 )
 
 // A Program is a lowered plan: what a back end prints.
@@ -17,6 +18,10 @@ type Program struct {
 	Entries   []*Entry
 
 	MatrixStates int // how many states, the first ones, the optimizer keeps of a Matrix
+
+	NumUses   int           // elements of the gradients of parameters by their further uses
+	Folds     []config.Fold // which add them to those of the first use
+	AnyLaunch bool          // sums of gradients are the same however a chunk is cut into launches
 }
 
 // An Entry is one program of the plan as launches.
@@ -63,6 +68,7 @@ type Step struct {
 	Routine *Routine
 	N       int
 	Runs    plan.Runs
+	Most    int // Runs at most, 0: once
 	Down    bool
 	Unless  plan.Runs
 }
@@ -90,11 +96,13 @@ type Launch struct {
 type Space uint8
 
 // The spaces: a buffer of the entry, the parameter or gradient arena at a
-// group's parameter, and the flat arenas that the optimizer runs on.
+// group's parameter, an element of the gradients of further uses, and the flat arenas
+// that the optimizer runs on.
 const (
 	InBuffer Space = iota
 	InParams
 	InGrads
+	InUses
 	FlatParams
 	FlatGrads
 	FlatState
@@ -106,7 +114,7 @@ type Arg struct {
 	Ref   plan.Ref    // InBuffer
 	Group *plan.Group // InParams, InGrads: of instance l modulo Layers in a loop, else instance 0
 	Param string      // of the group; FlatState: the name of the state
-	Off   int         // of the parameter within an instance
+	Off   int         // of the parameter within an instance; InUses: in the space
 	State int         // FlatState: its number
 }
 
@@ -124,5 +132,6 @@ func Lower(p *plan.Plan) (*Program, error) {
 			return nil, err
 		}
 	}
+	l.out.separateUses()
 	return l.out, nil
 }

@@ -38,7 +38,7 @@ func (l *lowerer) program(p *plan.Program) error {
 			if len(s.Body) != 1 {
 				panic("BUG: loops of several calls are not lowered")
 			}
-			if err := l.step(s.Body[0], Step{N: s.N, Runs: s.Runs, Down: s.Down}); err != nil {
+			if err := l.step(s.Body[0], Step{N: s.N, Runs: s.Runs, Most: s.Most, Down: s.Down}); err != nil {
 				return err
 			}
 		}

@@ -101,8 +101,13 @@ const (
 
 // plan is what a trainer launches; each program is a function below.
 var plan = device.Plan{
-	NumParams:  135825,
-	States:     []string{"moment1", "moment2"},
+	NumParams: 135825,
+	States:    []string{"moment1", "moment2"},
+	NumUses:   1088,
+	Folds: []device.Fold{
+		{To: 0, From: 0, N: 1088},
+	},
+	AnyLaunch:  true,
 	Gradients:  device.Program{Layout: layoutGradients, Run: gradients},
 	Forward:    device.Program{Layout: layoutForward, Run: forward},
 	Encode:     device.Program{Layout: layoutDecoding, Run: encode},
@@ -346,9 +351,8 @@ func gradientsEmbedTargetBack(q device.Queue, e *device.Env, b *gradientsMemory)
 
 // gradientsEmbedSourceBack launches embed_source_back (line 20 of the spec).
 func gradientsEmbedSourceBack(q device.Queue, e *device.Env, b *gradientsMemory) {
-	dw := embedGroup.Gradient(0)
 	q.Launch(kMap64SourceDropoutMul, e, b.dSource.At(0), b.t7.At(0))
-	q.Launch(kScatter17x64Acc2, e, b.sourceTokens.At(0), b.t7.At(0), dw.Plus(embedOffToken)) // d.token
+	q.Launch(kScatter17x64Acc2, e, b.sourceTokens.At(0), b.t7.At(0), device.Ref{Space: device.Uses, Off: 0}) // d.token
 }
 
 // layoutForward says where the runtime meets forward.

@@ -38,5 +38,29 @@ type Group struct {
 	Off    int
 	Layers int
 	Stride int // elements of one instance
+	Uses   int // most uses of a layer in one launch that have sums of their own for its gradients; 0: one
+	Again  int // where, in the space Uses, those of the second use begin
 	Params []Param
 }
+
+// Gradient is where launches add the gradient of the first parameter of layer l, counted
+// through all runs of a stack: at which element of the arena of gradients or, with
+// again, of the gradients of further uses.
+func (g *Group) Gradient(l int) (off int, again bool) {
+	at := l % g.Layers * g.Stride
+	if use := l / g.Layers; use > 0 && g.Uses > 1 {
+		return g.Again + (use-1)*g.UseStride() + at, true
+	}
+	return g.Off + at, false
+}
+
+// UseStride is the elements from the gradients of one further use of the group to those
+// of the next, a multiple of a cache line.
+func (g *Group) UseStride() int {
+	const line = 16
+	return (g.Layers*g.Stride + line - 1) / line * line
+}
+
+// A Fold adds the gradients of N parameters by a further use, those from element From
+// on, to those of the first use, from element To of the arena on.
+type Fold struct{ To, From, N int }

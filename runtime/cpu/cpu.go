@@ -25,7 +25,7 @@ type Kernel struct {
 
 // Memory is what a Worker sees: one slice for each float32 space, and Ints for
 // device.Ints. Workers share the slices of the spaces that are Shared and have
-// Grads, Work and Ints of their own.
+// Grads, Uses, Work and Ints of their own.
 type Memory struct {
 	F32  [device.NumSpaces][]float32 // F32[device.Ints] stays nil
 	Ints []int32
@@ -77,6 +77,9 @@ func (w *Worker) Zero(r device.Ref, n int) {
 	}
 	clear(w.F32(r)[:n])
 }
+
+// Add adds n elements of float32 to others.
+func (w *Worker) Add(to, from device.Ref, n int) { AddTo(w.F32(to)[:n], w.F32(from)[:n]) }
 
 // F32 returns a float32 space from r to its end.
 func (w *Worker) F32(r device.Ref) []float32 { return w.Mem.F32[r.Space][r.Off:] }

@@ -13,7 +13,8 @@ import (
 type group struct {
 	lists   []*launchList
 	mem     *memory
-	sum     bool                    // clear Grads before, and add them to Root's after
+	sum     bool                    // of a Sum: clear Grads and Uses before
+	chunk   int                     // of a Sum: the place of the first one's gradients
 	strides [device.NumSpaces]int64 // bytes from one replica to the next
 	in, out int                     // words of the stages before those of the first launch list
 }
@@ -144,9 +145,11 @@ func (m *Machine) shape(o *op, replicas int) shape {
 // emit appends the commands of a group.
 func (m *Machine) emit(g *group) {
 	first, replicas := g.lists[0], len(g.lists)
-	grads := device.Ref{Space: device.Grads}
 	if g.sum {
-		m.clear(g, grads, m.params)
+		m.clear(g, device.Ref{Space: device.Grads}, m.params)
+		if m.uses > 0 {
+			m.clear(g, device.Ref{Space: device.Uses}, m.uses)
+		}
 	}
 	refs, words := first.refs, first.words
 	for i := range first.ops {
@@ -156,23 +159,18 @@ func (m *Machine) emit(g *group) {
 			m.launch(g, o, refs[:o.refs], words[:o.words])
 		case clearOp:
 			m.clear(g, refs[0], o.n)
+		case addOp:
+			to, toStep := m.address(g, refs[0])
+			from, fromStep := m.address(g, refs[1])
+			m.move(m.moves.add, to, toStep, from, fromStep, o.n, replicas)
 		case putOp:
 			at, step := m.address(g, refs[0])
-			m.copy(at, step, m.in.word(g.in+o.at), words64(len(first.in), replicas), o.n, replicas)
+			m.move(m.moves.copy, at, step, m.in.word(g.in+o.at), words64(len(first.in), replicas), o.n, replicas)
 		case getOp:
 			at, step := m.address(g, refs[0])
-			m.copy(m.out.word(g.out+o.at), words64(first.out, replicas), at, step, o.n, replicas)
+			m.move(m.moves.copy, m.out.word(g.out+o.at), words64(first.out, replicas), at, step, o.n, replicas)
 		}
 		refs, words = refs[o.refs:], words[o.words:]
-	}
-	if g.sum {
-		at, step := m.address(g, grads)
-		s, lo := &m.list, len(m.list.args)
-		s.u64(uint64(m.sums.spaces[device.Grads].at))
-		s.u64(uint64(at))
-		s.u64(uint64(step))
-		s.u32(uint32(replicas), uint32(m.params))
-		s.end(m.moves.add, lo, m.spread(m.params), 1, 0)
 	}
 }
 
@@ -186,11 +184,14 @@ func words64(words, replicas int) int64 {
 
 // address is where a reference is, and the bytes to the next replica.
 func (m *Machine) address(g *group, r device.Ref) (Ptr, int64) {
-	mem := g.mem
-	if r.Space.Shared() {
+	mem, first := g.mem, int64(0)
+	switch {
+	case r.Space.Shared():
 		mem = &m.common
+	case r.Space == device.Grads:
+		mem, first = &m.sums, int64(g.chunk)*stride(m.params)
 	}
-	return mem.spaces[r.Space].at + Ptr(r.Off*wordBytes), g.strides[r.Space]
+	return mem.spaces[r.Space].at + Ptr(first+int64(r.Off*wordBytes)), g.strides[r.Space]
 }
 
 // spread is the number of blocks for so many elements of the Machine's own kernels.
@@ -199,13 +200,14 @@ func (m *Machine) spread(n int) int {
 	return max(1, min((n+moveThreads-1)/moveThreads, perSM*m.info.SMs))
 }
 
-func (m *Machine) copy(dst Ptr, dstStep int64, src Ptr, srcStep int64, n, replicas int) {
+// move copies or adds n words.
+func (m *Machine) move(k *kernel, dst Ptr, dstStep int64, src Ptr, srcStep int64, n, replicas int) {
 	s, lo := &m.list, len(m.list.args)
 	for _, x := range [...]uint64{uint64(dst), uint64(dstStep), uint64(src), uint64(srcStep)} {
 		s.u64(x)
 	}
 	s.u32(uint32(n))
-	s.end(m.moves.copy, lo, m.spread(n), replicas, 0)
+	s.end(k, lo, m.spread(n), replicas, 0)
 }
 
 func (m *Machine) clear(g *group, r device.Ref, n int) {

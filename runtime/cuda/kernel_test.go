@@ -86,9 +86,9 @@ func TestEnvOfALaunch(t *testing.T) {
 	if got := l.heard["mirror"]; len(got) != 1 || got[0] != (device.Env{Decay: two}) {
 		t.Errorf("mirror: %+v", got)
 	}
-	// The gradients of 4 parameters are cleared at the root and in two replicas; three
-	// words go to each replica and two to the root; two gradients are added to the root's.
-	want := map[string][2]float64{"clear": {0, 4 * 4 * (1 + 2)}, "copy": {0, 2 * 4 * (2*n + 2)}, "add": {2 * 4, 4 * 4 * (2 + 2)}}
+	// The gradients of 4 parameters are cleared in two replicas; three words go to each
+	// replica and two to the root; the second gradients are added to the first.
+	want := map[string][2]float64{"clear": {0, 4 * 4 * 2}, "copy": {0, 2 * 4 * (2*n + 2)}, "add": {4, 3 * 4 * 4}}
 	for name, w := range want {
 		if l.moved[name] != w {
 			t.Errorf("%s: %v FLOP and bytes, want %v", name, l.moved[name], w)

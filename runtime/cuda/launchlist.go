@@ -28,6 +28,7 @@ type opKind uint8
 const (
 	launchOp opKind = iota
 	clearOp         // n elements
+	addOp           // n elements to others
 	putOp           // n words of in, from at on
 	getOp           // n words to out, from at on
 )
@@ -114,6 +115,12 @@ func (t *launchList) move(kind opKind, r device.Ref, n, at int) {
 	}
 	t.refs = append(t.refs, r)
 	t.ops = append(t.ops, op{kind: kind, refs: 1, n: n, at: at})
+}
+
+// add records an addition of n elements.
+func (t *launchList) add(to, from device.Ref, n int) {
+	t.refs = append(t.refs, to, from)
+	t.ops = append(t.ops, op{kind: addOp, refs: 2, n: n})
 }
 
 func (t *launchList) get(r device.Ref, to result) {

@@ -24,9 +24,10 @@ type Machine struct {
 	kernels []*kernel // the model's
 	moves   moves     // the Machine's own
 	params  int
+	uses    int
 
 	common memory // the spaces that are Shared
-	sums   memory // of Root: its Grads are the sum
+	sums   memory // of Root; its Grads are those of all chunks of a Sum, which the first become
 	own    memory // of the replicas of a piece of work
 	root   *worker
 	piece  *worker
@@ -50,7 +51,7 @@ type Machine struct {
 
 // NewMachine returns a Machine for a program, with the arenas of its plan.
 func NewMachine(d *Device, p Program, plan *device.Plan, o Options) (*Machine, error) {
-	m := &Machine{dev: d, info: d.Info(), options: o, params: plan.NumParams, graphs: graphs{seed: maphash.MakeSeed()}}
+	m := &Machine{dev: d, info: d.Info(), options: o, params: plan.NumParams, uses: plan.NumUses, graphs: graphs{seed: maphash.MakeSeed()}}
 	m.root, m.piece = newWorker(m, &m.sums), newWorker(m, &m.own)
 	var err error
 	if m.kernels, err = d.kernels(p); err != nil {
@@ -110,8 +111,11 @@ func (m *Machine) Ranges(n int, f func(w device.Worker, lo, hi int)) { f(m.root,
 
 // Sum records all pieces of work. Neighbours that differ only in their data become
 // replicas, as many together as there is memory for; the others run one after another.
+// Each leaves its gradients in a place of its own, where they are summed.
 func (m *Machine) Sum(n int, f func(w device.Worker, i int)) {
-	m.root.Zero(device.Ref{Space: device.Grads}, m.params)
+	if n == 0 {
+		m.root.Zero(device.Ref{Space: device.Grads}, m.params)
+	}
 	m.close()
 	m.lists = m.lists[:0]
 	m.summing = true
@@ -124,7 +128,14 @@ func (m *Machine) Sum(n int, f func(w device.Worker, i int)) {
 		m.current = nil
 	}
 	m.summing = false
+	if m.err == nil {
+		m.fail(m.places(n))
+	}
 	m.cut(m.lists, work, ints)
+	place := int(stride(m.params) / wordBytes)
+	for to, from := range device.Tree(n) {
+		m.root.Add(device.Ref{Space: device.Grads, Off: to * place}, device.Ref{Space: device.Grads, Off: from * place}, m.params)
+	}
 	m.flush()
 }
 
@@ -143,9 +154,9 @@ func (m *Machine) cut(lists []*launchList, work, ints int) {
 	}
 	for lo := 0; lo < len(lists); {
 		n := min(alike(lists[lo:]), max(most, 1))
-		g := group{lists: lists[lo : lo+n], mem: &m.own, sum: true}
+		g := group{lists: lists[lo : lo+n], mem: &m.own, sum: true, chunk: lo}
 		if n > 1 {
-			g.strides = [device.NumSpaces]int64{device.Grads: stride(m.params), device.Work: stride(work), device.Ints: stride(ints)}
+			g.strides = [device.NumSpaces]int64{device.Grads: stride(m.params), device.Uses: stride(m.uses), device.Work: stride(work), device.Ints: stride(ints)}
 		}
 		m.pending = append(m.pending, g)
 		lo += n

@@ -246,9 +246,10 @@ func TestSum(t *testing.T) {
 		}
 		scale := float32(1 + round/3)
 		sumOf(m, all, scale, back)
-		want := make([]float32, params)
+		sums := make([][]float32, len(all))
 		for i, g := range all {
 			own := make([]float32, params)
+			sums[i] = own
 			for k, x := range g.lumps {
 				for j, v := range x {
 					own[j] += float32(v*scale) + float32(g.example+uint32(k))
@@ -257,8 +258,11 @@ func TestSum(t *testing.T) {
 					t.Errorf("what was read back of piece %d differs", i)
 				}
 			}
-			cpu.AddTo(want, own)
 		}
+		for to, from := range device.Tree(len(all)) {
+			cpu.AddTo(sums[to], sums[from])
+		}
+		want := sums[0]
 		got := make([]float32, params)
 		m.Root().GetFloats(got, ref(device.Grads, 0))
 		if err := m.Err(); err != nil {

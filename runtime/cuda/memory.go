@@ -51,22 +51,47 @@ func (mem *memory) fits(work, ints int) bool {
 	return stride(work) <= mem.spaces[device.Work].bytes && stride(ints) <= mem.spaces[device.Ints].bytes
 }
 
-// grow makes room for so many replicas, each with gradients, and loses what was there.
+// places makes room for the gradients of so many chunks, and loses what was there.
+func (m *Machine) places(chunks int) error {
+	grown, err := m.sums.spaces[device.Grads].fit(m.dev, int64(chunks)*stride(max(m.params, 1)))
+	if grown {
+		m.graphs.drop()
+	}
+	return tooLarge(err, fmt.Sprintf("the gradients of %d parts of a batch", chunks), "make the model or train.batch smaller, or end other programs on the GPU")
+}
+
+// grow makes room for so many replicas and loses what was there.
 func (m *Machine) grow(mem *memory, replicas, work, ints int) error {
 	for _, x := range [...]struct {
 		space device.Space
 		elems int
-	}{{device.Grads, m.params}, {device.Work, work}, {device.Ints, ints}} {
+	}{{device.Uses, m.uses}, {device.Work, work}, {device.Ints, ints}} {
 		grown, err := mem.spaces[x.space].fit(m.dev, int64(replicas)*stride(x.elems))
 		if grown {
 			m.graphs.drop() // they have addresses in them
 		}
 		if err != nil {
-			return tooLarge(err, "activations and gradients of a micro-batch",
+			return tooLarge(err, "activations of a launch",
 				"make train.microbatch in the spec smaller (or, if it was testing that failed, test shorter --digits), or end other programs on the GPU")
 		}
 	}
 	return nil
+}
+
+// Examples is the most of which two launches fit into the memory that is free: a kernel
+// takes its time to start, and fills the device only with many examples.
+func (m *Machine) Examples(least, most int, bytes func(examples int) float64) int {
+	free, _, err := m.dev.MemInfo()
+	if err != nil {
+		m.fail(err)
+		return least
+	}
+	for parts := 1; parts <= most/least; parts++ {
+		if n := most / parts; most%parts == 0 && n%least == 0 && 2*bytes(n) <= float64(free) {
+			return n
+		}
+	}
+	return least
 }
 
 // replicas makes room for up to n replicas and says for how many: as many as there
@@ -81,7 +106,7 @@ func (m *Machine) replicas(n, work, ints int) (int, error) {
 		have += r.bytes
 	}
 	const reserve = 16 // a part of the memory that is left to others
-	each := stride(m.params) + stride(work) + stride(ints)
+	each := stride(m.uses) + stride(work) + stride(ints)
 	n = int(max(1, min(int64(n), maxReplicas, (have+free-total/reserve)/each)))
 	for {
 		err := m.grow(&m.own, n, work, ints)

@@ -123,14 +123,13 @@ func Moved(name string, grid [3]int, args []byte) (flops, bytes float64) {
 		return float64(binary.LittleEndian.Uint32(args[at:]))
 	}
 	replicas := float64(grid[1])
-	switch name { // the counts stand behind the addresses: see copy, clear and emit
+	switch name { // the counts stand behind the addresses: see move and clear
 	case "copy":
 		return 0, 2 * wordBytes * replicas * word(32)
 	case "clear":
 		return 0, wordBytes * replicas * word(16)
 	case "add":
-		replicas, n := word(24), word(28)
-		return replicas * n, wordBytes * (replicas + 2) * n
+		return replicas * word(32), 3 * wordBytes * replicas * word(32)
 	}
 	return 0, 0
 }

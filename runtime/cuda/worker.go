@@ -29,6 +29,8 @@ func (w *worker) Launch(number int, e *device.Env, args ...device.Ref) {
 
 func (w *worker) Zero(r device.Ref, n int) { w.m.listOf(w).move(clearOp, r, n, 0) }
 
+func (w *worker) Add(to, from device.Ref, n int) { w.m.listOf(w).add(to, from, n) }
+
 func (w *worker) Fit(work, ints int) {
 	if w.m.summing {
 		t := w.m.listOf(w)

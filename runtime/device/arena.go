@@ -56,8 +56,15 @@ type Group config.Group
 // through all runs of a stack that is gone through several times.
 func (g *Group) At(l int) Ref { return Ref{Params, g.Off + l%g.Layers*g.Stride} }
 
-// Gradient is the first parameter of layer l in the Grads space.
-func (g *Group) Gradient(l int) Ref { return Ref{Grads, g.Off + l%g.Layers*g.Stride} }
+// Gradient is where launches add the gradient of the first parameter of layer l: in
+// the Grads space, or, of a further use that has sums of its own, in Uses.
+func (g *Group) Gradient(l int) Ref {
+	off, again := (*config.Group)(g).Gradient(l)
+	if again {
+		return Ref{Uses, off}
+	}
+	return Ref{Grads, off}
+}
 
 // Flat lists the parameters of all layers of all groups with their places, in
 // arena order. A parameter of a stack is named group.layer.name, so that a deeper

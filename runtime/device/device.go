@@ -14,10 +14,11 @@ import (
 type Space uint8
 
 // The spaces. Params and the optimizer's states are shared by all micro-batches;
-// Grads, Work and Ints belong to the micro-batch that is being computed.
+// Grads, Uses, Work and Ints belong to the chunk that is being computed.
 const (
 	Params    Space = iota // float32, all learned parameters, flat
 	Grads                  // float32, laid out as Params
+	Uses                   // float32, gradients of parameters by their second and later uses
 	Work                   // float32: activations, saved values, key/value caches
 	Ints                   // int32: tokens, labels, predictions
 	State                  // float32, laid out as Params: the optimizer's first state; State+i is number i
@@ -70,6 +71,8 @@ type Launcher interface {
 	Launch(kernel int, env *Env, args ...Ref)
 	// Zero clears n elements.
 	Zero(r Ref, n int)
+	// Add adds n elements of float32 to others.
+	Add(to, from Ref, n int)
 }
 
 // A Queue passes launches on to a Launcher. It has room for their arguments: a
@@ -90,6 +93,9 @@ func (q Queue) Launch(kernel int, env *Env, args ...Ref) {
 
 // Zero clears n elements.
 func (q Queue) Zero(r Ref, n int) { q.to.Zero(r, n) }
+
+// Add adds n elements of float32 to others.
+func (q Queue) Add(to, from Ref, n int) { q.to.Add(to, from, n) }
 
 // The parameters of a model, as its compiler tells them.
 type (
@@ -152,6 +158,9 @@ func (p Program) Workspace(examples int, e Env) float64 {
 // example. Encode of a model without a source does nothing.
 type Plan struct {
 	NumParams  int      // elements of the Params arena, fixed ones among them
+	NumUses    int      // elements of the Uses space
+	Folds      []Fold   // what is left to do with them when a chunk is through
+	AnyLaunch  bool     // sums of gradients are the same however a chunk is cut into launches
 	States     []string // names of the optimizer's states: number i is in the space State+i
 	Gradients  Program
 	Forward    Program
@@ -172,6 +181,17 @@ func (p *Plan) Matrix(shape []int) *Program {
 		panic(fmt.Sprintf("BUG: the plan has no update of matrices of shape %v", shape))
 	}
 	return &p.Matrices[i].Update
+}
+
+// A Fold is one of a Plan: from Uses to Grads.
+type Fold = config.Fold
+
+// Fold adds the gradients of a chunk's further uses to those of the first, in
+// ascending order of the uses. What is in Uses is of no more use.
+func (p *Plan) Fold(q Queue) {
+	for _, f := range p.Folds {
+		q.Add(Ref{Grads, f.To}, Ref{Uses, f.From}, f.N)
+	}
 }
 
 // A Matrix is how the optimizer updates the matrices of one shape.

@@ -33,8 +33,11 @@ type Machine interface {
 	About() About
 	// Each calls f for i = 0 … n-1, several at a time.
 	Each(n int, f func(w Worker, i int))
-	// Sum is Each with Grads cleared before each call; Root's Grads become the sum
-	// of all of them, added in ascending i. What GetInts and GetFloats fill within f
+	// Examples is how many examples a launch should have that needs so many bytes for its
+	// memory: from least to most, a multiple of least that divides most.
+	Examples(least, most int, bytes func(examples int) float64) int
+	// Sum is Each with Grads and Uses cleared before each call; Root's Grads become the
+	// sum of all of them, added as Tree says. What GetInts and GetFloats fill within f
 	// may be there only when Sum returns.
 	Sum(n int, f func(w Worker, i int))
 	// Ranges calls f for ranges lo … hi-1 that make up 0 … n-1, several at a time,

@@ -114,6 +114,7 @@ func (w *fakeWorker) GetInts(x []int32, r device.Ref) { copy(x, w.ints[r.Off:r.O
 func (*fakeWorker) PutFloats(device.Ref, []float32)   {}
 func (*fakeWorker) GetFloats([]float32, device.Ref)   {}
 func (*fakeWorker) Zero(device.Ref, int)              {}
+func (*fakeWorker) Add(to, from device.Ref, n int)    {}
 
 func (w *fakeWorker) Launch(kernel int, e *device.Env, _ ...device.Ref) {
 	if kernel == fakeEncode {

@@ -54,7 +54,8 @@ func (s *Stopwatch) Ranges(n int, f func(w device.Worker, lo, hi int)) {
 
 func (s *Stopwatch) Root() device.Worker { return s.of(s.Machine.Root()) }
 
-// Laps are the launches of each kernel on all workers, and the clearing of memory.
+// Laps are the launches of each kernel on all workers, and the clearing and adding of
+// memory.
 func (s *Stopwatch) Laps() (kernels []Lap, clearing Lap) {
 	kernels = make([]Lap, len(s.costs))
 	for _, w := range s.workers {
@@ -82,6 +83,8 @@ func (l *Lap) add(o Lap) {
 	l.Bytes += o.Bytes
 }
 
+const elemBytes = 4
+
 type timedWorker struct {
 	device.Worker
 	queue    device.Queue
@@ -102,8 +105,13 @@ func (w *timedWorker) Launch(kernel int, e *device.Env, args ...device.Ref) {
 	w.laps[kernel].add(l)
 }
 
+func (w *timedWorker) Add(to, from device.Ref, n int) {
+	start := time.Now()
+	w.Worker.Add(to, from, n)
+	w.clearing.add(Lap{Launches: 1, Time: time.Since(start), Cost: cpu.Cost{Flops: float64(n), Bytes: float64(3 * elemBytes * n)}})
+}
+
 func (w *timedWorker) Zero(r device.Ref, n int) {
-	const elemBytes = 4
 	start := time.Now()
 	w.Worker.Zero(r, n)
 	w.clearing.add(Lap{Launches: 1, Time: time.Since(start), Cost: cpu.Cost{Bytes: float64(elemBytes * n)}})

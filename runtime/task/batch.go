@@ -7,6 +7,7 @@ type Batch struct {
 	Source  []int32 // [B, S]; nothing for sequences
 	Target  []int32 // [B, T] what the decoder reads
 	Labels  []int32 // [B, T] what it is to say; -1: anything
+	Rows    int     // of the whole, each part at the length of its longest; a Launch of many parts has more
 	At      int     // of a Slice: its first row's place in the Labels of the whole
 	Parts   Parts
 }
@@ -83,6 +84,7 @@ func (b Batch) Kept() int {
 func (b *Batch) resize(n int, t *Task, width int) {
 	b.B = n
 	b.S, b.T = t.Shape(width)
+	b.Rows = n * b.T
 	b.Source = resize(b.Source, n*b.S)
 	b.Target = resize(b.Target, n*b.T)
 	b.Labels = resize(b.Labels, n*b.T)

@@ -107,6 +107,8 @@ type Drawer struct {
 	task   *Task
 	group  int
 	part   int
+	launch int // examples that share a length, a multiple of part; 0: part
+	every  int // launches that are so many apart share it, too; 0: none do
 	rows   int // of the longest sequence, if all are to be Padded
 	drafts []draft
 	order  []int // of the examples in the batch
@@ -124,6 +126,11 @@ func (t *Task) NewDrawer(group, part int) *Drawer {
 	}
 	return d
 }
+
+// Launch makes launches larger than part, of a number of examples that divides the
+// group. With every, launches that are so many apart have the length of the longest of
+// them, so that they can run as one. Problems, their order and Rows stay as they are.
+func (d *Drawer) Launch(examples, every int) { d.launch, d.every = examples, every }
 
 // Train encodes the n training examples from first on: those of an encoder-decoder
 // in order, at the width of the widest; sequences group by group, of a group the

@@ -39,7 +39,7 @@ func TestFileVector(t *testing.T) {
 	}
 	b := task.NewBatch(1, w)
 	task.Encode(p, w, b)
-	want := Batch{B: 1, T: 8, Target: []int32{4, 5, 6, 2, 8, 9, 8, 3}, Labels: []int32{-1, -1, -1, -1, 9, 8, 3, 1}}
+	want := Batch{B: 1, T: 8, Rows: 8, Target: []int32{4, 5, 6, 2, 8, 9, 8, 3}, Labels: []int32{-1, -1, -1, -1, 9, 8, 3, 1}}
 	if diff := cmp.Diff(want, b); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

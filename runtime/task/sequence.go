@@ -21,28 +21,59 @@ func (d *Drawer) sequences(n int) (Batch, error) {
 		d.sort(n)
 	}
 	b := &d.batch
-	b.B, b.T = n, 0
+	b.B, b.T, b.Rows = n, 0, 0
 	p := &b.Parts
 	p.Size, p.Rows, p.Starts = d.part, p.Rows[:0], p.Starts[:0]
 	if p.Size <= 0 {
 		p.Size = n
 	}
-	total := 0
 	for lo := 0; lo < n; lo += p.Size {
 		hi := min(lo+p.Size, n)
-		rows := d.rows
-		for _, i := range d.order[lo:hi] {
-			rows = max(rows, len(d.drafts[i].tokens)-1)
-		}
-		p.Rows, p.Starts = append(p.Rows, rows), append(p.Starts, total)
+		p.Rows = append(p.Rows, d.longest(lo, hi))
+		b.Rows += (hi - lo) * p.Rows[len(p.Rows)-1]
+	}
+	if d.launch > 0 {
+		d.join(p)
+	}
+	total := 0
+	for k, rows := range p.Rows {
+		p.Starts = append(p.Starts, total)
 		b.T = max(b.T, rows)
-		total += (hi - lo) * rows
+		total += (min((k+1)*p.Size, n) - k*p.Size) * rows
 	}
 	b.Target, b.Labels = resize(b.Target, total), resize(b.Labels, total)
 	for row, i := range d.order {
 		d.drafts[i].lay(b.Slice(row, row+1))
 	}
 	return *b, nil
+}
+
+// longest is the rows of the longest of drafts lo … hi-1 in their order.
+func (d *Drawer) longest(lo, hi int) int {
+	rows := d.rows
+	for _, i := range d.order[lo:hi] {
+		rows = max(rows, len(d.drafts[i].tokens)-1)
+	}
+	return rows
+}
+
+// join makes launches of parts.
+func (d *Drawer) join(p *Parts) {
+	n := 0
+	for parts := range slices.Chunk(p.Rows, d.launch/p.Size) {
+		p.Rows[n] = slices.Max(parts)
+		n++
+	}
+	p.Size, p.Rows = d.launch, p.Rows[:n]
+	for k := range min(d.every, n) {
+		most := 0
+		for j := k; j < n; j += d.every {
+			most = max(most, p.Rows[j])
+		}
+		for j := k; j < n; j += d.every {
+			p.Rows[j] = most
+		}
+	}
 }
 
 // sort puts the longest of each group first: then a worker's memory grows but once,

@@ -269,7 +269,7 @@ func TestSequenceDrawer(t *testing.T) {
 						task.Encode(p, task.Rows(), want.Slice(i, i+1))
 					}
 				}
-				want.At = at
+				want.At, want.Rows = at, 0 // Rows is of the whole
 				got := b.Slice(lo, hi)
 				want.Source, got.Source = nil, nil
 				if diff := cmp.Diff(want, got); diff != "" {
@@ -277,7 +277,7 @@ func TestSequenceDrawer(t *testing.T) {
 				}
 				at += len(got.Labels)
 			}
-			if at != len(b.Labels) {
+			if at != len(b.Labels) || at != b.Rows {
 				t.Errorf("the parts have %d of %d labels", at, len(b.Labels))
 			}
 			k := int64(0)
@@ -349,5 +349,36 @@ func BenchmarkSequenceDrawer(b *testing.B) {
 	d := task.NewDrawer(0, 64)
 	for k := range b.N {
 		d.Train(int64(k)*512, 512)
+	}
+}
+
+// TestLaunch makes launches of several parts: the same problems in the same order and the
+// same count of rows, at lengths that launches of the same place share.
+func TestLaunch(t *testing.T) {
+	const group, part, launch = 32, 4, 16
+	task := must(t, adding, 5)
+	want, err := task.NewDrawer(group, part).Train(64, 96)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := task.NewDrawer(group, part)
+	d.Launch(launch, group/launch)
+	got, err := d.Train(64, 96)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Rows != want.Rows || want.Rows != len(want.Labels) || len(got.Labels) <= len(want.Labels) || got.Kept() != want.Kept() {
+		t.Errorf("%d rows of %d, %d labels; in parts %d of %d, %d labels", got.Rows, len(got.Labels), got.Kept(), want.Rows, len(want.Labels), want.Kept())
+	}
+	for i := range want.B {
+		a, b := got.Slice(i, i+1), want.Slice(i, i+1)
+		if !slices.Equal(a.Target[:b.T], b.Target) || slices.ContainsFunc(a.Labels[b.T:], func(id int32) bool { return id >= 0 }) {
+			t.Fatalf("example %d is another one", i)
+		}
+	}
+	for k, rows := range got.Parts.Rows {
+		if rows != got.Parts.Rows[k%(group/launch)] || rows < got.Slice(k*launch, k*launch+1).T {
+			t.Errorf("launch %d has %d rows", k, rows)
+		}
 	}
 }

@@ -248,6 +248,9 @@ func (t *Task) Longest() (source, target int) {
 	return t.Shape(w)
 }
 
+// Varies says whether problems of one batch have several lengths.
+func (t *Task) Varies() bool { return t.cfg.Sequence && !t.cfg.Padded }
+
 // Rows is the target rows of the longest problem of training.
 func (t *Task) Rows() int {
 	if !t.cfg.Sequence {

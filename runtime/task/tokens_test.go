@@ -34,7 +34,7 @@ func TestWordsVector(t *testing.T) {
 	}
 	b := task.NewBatch(1, w)
 	task.Encode(p, w, b)
-	want := Batch{B: 1, T: 6, Target: []int32{4, 5, 2, 3, 6, 7}, Labels: []int32{-1, -1, -1, 6, 7, 1}}
+	want := Batch{B: 1, T: 6, Rows: 6, Target: []int32{4, 5, 2, 3, 6, 7}, Labels: []int32{-1, -1, -1, 6, 7, 1}}
 	if diff := cmp.Diff(want, b); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -62,7 +62,7 @@ func TestNumbersVector(t *testing.T) {
 		t.Fatalf("%q: %v", task.Written(p), err)
 	}
 	b, err := task.One(p)
-	if want := (Batch{B: 1, T: 5, Target: []int32{6, 7, 5, 8, 4}, Labels: []int32{-1, -1, -1, 4, 1}}); err != nil || !cmp.Equal(want, b) {
+	if want := (Batch{B: 1, T: 5, Rows: 5, Target: []int32{6, 7, 5, 8, 4}, Labels: []int32{-1, -1, -1, 4, 1}}); err != nil || !cmp.Equal(want, b) {
 		t.Errorf("%v, want %v: %v", b, want, err)
 	}
 	for text, want := range map[string]string{

@@ -78,6 +78,12 @@ func Checkpoints(dir string) ([]string, error) {
 	return all, err
 }
 
+// Sums names the order in which all sums of training are taken, which each bit of a
+// result hangs on. It is counted up when the order changes.
+const Sums = "2"
+
+const sums = "sums" // Sums in the metadata; files of the first order do not have it
+
 // Save writes a checkpoint and returns its path. Equal states give equal bytes.
 func (t *Trainer) Save() (string, error) {
 	f := ckpt.File{Meta: map[string]string{
@@ -89,6 +95,7 @@ func (t *Trainer) Save() (string, error) {
 		"rows":     strconv.FormatInt(t.State.Rows, 10),
 		"stopped":  strconv.FormatBool(t.State.Stopped),
 		"end":      strconv.Itoa(int(t.Task.EOS())),
+		sums:       Sums,
 	}}
 	vocabulary, err := json.Marshal(t.Task.Vocabulary())
 	if err != nil {

@@ -13,6 +13,9 @@ type Config config.Train
 // chunk is the number of examples of a chunk.
 func (c *Config) chunk() int { return cmp.Or(c.Chunk, c.MicroBatch) }
 
+// Chunks is how many chunks a whole batch has.
+func (c *Config) Chunks() int { return (c.Batch + c.chunk() - 1) / c.chunk() }
+
 // group is the number of examples that share draws.
 func (c *Config) group() int { return cmp.Or(c.Group, c.MicroBatch) }
 

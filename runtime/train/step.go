@@ -24,6 +24,7 @@ type stepper struct {
 	batch     task.Batch
 	losses    [maxPasses][]float32 // of each row of the batch, by pass
 	weight    float64              // of a label in the loss
+	examples  int                  // of a launch
 	optimizer device.Env
 	stretches []stretch
 	stretch   stretch // that is updated
@@ -38,6 +39,10 @@ type stepper struct {
 
 func newStepper(t *Trainer) *stepper {
 	s := &stepper{Trainer: t, drawer: t.Task.NewDrawer(t.Config.Group, t.Config.MicroBatch), stretches: t.stretches(), matrices: t.matrices()}
+	s.examples = t.launchExamples()
+	if s.examples != t.Config.MicroBatch {
+		s.drawer.Launch(s.examples, t.Config.Group/s.examples)
+	}
 	s.runChunk, s.runRange, s.runMatrices = s.chunk, s.updateRange, s.updateMatrices
 	return s
 }
@@ -67,7 +72,7 @@ func (s *stepper) step(examples int, rate float64) (out Outcome, err error) {
 	if s.batch, err = s.drawer.Train(s.State.Examples, examples); err != nil {
 		return out, err
 	}
-	out.Tokens, out.Rows = s.batch.Kept(), len(s.batch.Labels)
+	out.Tokens, out.Rows = s.batch.Kept(), s.batch.Rows
 	s.weight = s.Config.weight(examples, out.Tokens)
 	out.Loss = s.gradients() / float64(out.Tokens)
 	out.GradNorm = s.norm()
@@ -120,20 +125,22 @@ func (s *stepper) gradients() float64 {
 	return total
 }
 
-// chunk computes the gradients of a chunk, one micro-batch after the other: each
-// adds to what those before it left.
+// chunk computes the gradients of a chunk: all launches of the first pass, then all of
+// the second. Each adds to what those before it left, row by row, so that the number of
+// examples that a launch has changes no bit where the plan says AnyLaunch.
 func (s *stepper) chunk(w device.Worker, i int) {
 	first := i * s.Config.chunk()
 	end := min(first+s.Config.chunk(), s.batch.B)
-	shares := s.Config.shares()
-	for lo := first; lo < end; lo += s.Config.MicroBatch {
-		part := s.batch.Slice(lo, min(lo+s.Config.MicroBatch, end))
-		for i, p := range s.Config.passes(s.State.Step, lo) {
-			if shares[i] > 0 {
-				s.launch(w, lo, &part, p, i)
-			}
+	for i, share := range s.Config.shares() {
+		if share == 0 {
+			continue
+		}
+		for lo := first; lo < end; lo += s.examples {
+			part := s.batch.Slice(lo, min(lo+s.examples, end))
+			s.launch(w, lo, &part, s.Config.passes(s.State.Step, lo)[i], i)
 		}
 	}
+	s.Plan.Fold(w.Queue())
 }
 
 // launch computes the gradients of pass number i of the examples from first on.

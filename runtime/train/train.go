@@ -100,8 +100,13 @@ func (t *Trainer) Start() {
 	t.State = State{}
 }
 
-// Resume sets them, and the State, from a checkpoint.
+// Resume sets them, and the State, from a checkpoint. Training goes on only as it began:
+// with sums in another order it would end elsewhere than without the interruption.
 func (t *Trainer) Resume(c *Checkpoint) error {
+	if c.Meta[sums] != Sums {
+		return fmt.Errorf("%s: this run was begun by mlc %s, which added numbers in another order: go on with that version, or begin a new run. "+
+			"To test or to solve, or to begin from its weights, it is as good as before", c.Path, c.Meta["mlc_version"])
+	}
 	if err := c.Put(t.Machine, t.Plan, t.Params); err != nil {
 		return err
 	}

@@ -1,0 +1,79 @@
+package live_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/arithlang/mlc/codegen/live"
+	"github.com/arithlang/mlc/runtime/device"
+)
+
+// TestLaunchesDoNotMatter trains with launches of one example, of some and of a whole
+// chunk: the same parameters, to the last bit. The models use parameters once; twice in
+// an encoder and a decoder; and in every run of a loop, on problems of several lengths.
+func TestLaunchesDoNotMatter(t *testing.T) {
+	narrow := []string{"model.width=16", "model.heads=2", "train.batch=12", "train.microbatch=4"}
+	for _, c := range []struct {
+		spec string
+		set  []string
+		uses bool
+	}{
+		{"successor", narrow[:3], true},
+		{"small/settle", narrow, true},
+		{"small/looped", narrow, false},
+	} {
+		t.Run(c.spec, func(t *testing.T) {
+			m, err := live.New(compile(t, c.spec, c.set))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !m.Plan.AnyLaunch || (m.Plan.NumUses > 0) != c.uses {
+				t.Fatalf("any launch %v, %d elements of further uses", m.Plan.AnyLaunch, m.Plan.NumUses)
+			}
+			var want []float32
+			for _, examples := range []int{4, 2, 1} {
+				m.Train.Chunk, m.Train.MicroBatch = 4, 1
+				tr := simulatedTrainer(t, m)
+				tr.Machine = launching{tr.Machine, examples}
+				for range 2 {
+					if _, err := tr.Step(0.01); err != nil {
+						t.Fatal(err)
+					}
+				}
+				got := make([]float32, m.Plan.NumParams)
+				tr.Machine.Root().GetFloats(got, device.Ref{Space: device.Params})
+				if err := tr.Machine.Err(); err != nil {
+					t.Fatal(err)
+				}
+				if want == nil {
+					want = got
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("launches of %d examples: other parameters than with launches of 4: %s", examples, differing(got, want))
+				}
+			}
+		})
+	}
+}
+
+// launching is a machine for launches of so many examples.
+type launching struct {
+	device.Machine
+	examples int
+}
+
+func (l launching) Examples(int, int, func(int) float64) int { return l.examples }
+
+// differing says how many elements differ, and which is the first.
+func differing(a, b []float32) string {
+	n, first := 0, -1
+	for i := range a {
+		if a[i] != b[i] {
+			if n++; first < 0 {
+				first = i
+			}
+		}
+	}
+	return fmt.Sprintf("%d of %d, the first at %d", n, len(a), first)
+}

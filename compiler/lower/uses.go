@@ -1,0 +1,149 @@
+package lower
+
+import (
+	"slices"
+
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/ir"
+	"github.com/arithlang/mlc/compiler/plan"
+	"github.com/arithlang/mlc/runtime/config"
+)
+
+// training is the program that leaves gradients.
+const training = "gradients"
+
+// separateUses gives every use of a parameter but the first a place of its own for its
+// gradient. A kernel adds the rows of its launch to what those before it left, in
+// ascending order. So a use's sum is one chain over the rows of a chunk, and it is the
+// same however the chunk is cut into launches, if no other use adds to it in between.
+// Uses are added when the chunk is through.
+//
+// Where a gradient is no such chain, nothing is separated, and launches are part of what
+// sums are.
+func (p *Program) separateUses() {
+	e := p.Entry(training)
+	if e == nil || !chained(e) || seesFillers(e) {
+		return
+	}
+	p.AnyLaunch = true
+	type param struct{ group, name string }
+	used := map[param]bool{}
+	for _, s := range e.Steps {
+		for _, v := range gradientsOf(s) {
+			a := s.Routine.Args[v]
+			first := !used[param{a.Group.Name, a.Param}]
+			used[param{a.Group.Name, a.Param}] = true
+			switch {
+			case s.Most > 1:
+				p.repeat(a.Group, s.Most)
+			case !first:
+				p.again(s.Routine, v)
+			}
+		}
+	}
+}
+
+// seesFillers reports whether a result may hang on how long the longest problem of a
+// launch is, and so on which problems are beside it: in a model of one text, whose
+// problems have several lengths, if a query may see keys behind itself, or if it is a
+// launch's rows that random words of an attention are counted by.
+func seesFillers(e *Entry) bool {
+	if e.Memory.Buffer("source_tokens") != nil {
+		return false
+	}
+	next := add(ivar("i"), expr.Int(1))
+	causal := func(high *expr.Expr) bool {
+		behind := sub(high, next)
+		return behind.IsConst() && behind.I <= 0
+	}
+	for _, s := range e.Steps {
+		for _, v := range s.Routine.Func.Values {
+			if v.Op == ir.Attention && (v.Attr.Rate > 0 || !slices.ContainsFunc(ir.WindowOf(v.Attr.Attn.Mask).Highs, causal)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// gradientsOf are a step's results that are gradients of parameters.
+func gradientsOf(s Step) []*ir.Value {
+	var all []*ir.Value
+	for _, r := range s.Routine.Func.Results {
+		if s.Routine.Args[r.Value].Space == InGrads {
+			all = append(all, r.Value)
+		}
+	}
+	return all
+}
+
+// chained reports whether all gradients of parameters are chains over rows that launches
+// can go on with, and those of a stack's layers are made by one step.
+func chained(e *Entry) bool {
+	of := map[string]int{} // the step that uses a stack
+	for i, s := range e.Steps {
+		for _, v := range gradientsOf(s) {
+			g := s.Routine.Args[v].Group
+			if !chain(v) || s.N > 0 && !g.Stack {
+				return false
+			}
+			if first, known := of[g.Name]; g.Stack && known && first != i {
+				return false
+			}
+			of[g.Name] = i
+		}
+	}
+	return true
+}
+
+// chain reports whether a gradient is a sum over rows of the batch, to which a kernel adds
+// one after the other.
+func chain(v *ir.Value) bool {
+	switch v.Op {
+	case ir.Outer, ir.HeadOuter, ir.Scatter, ir.LayerNormGrad, ir.RMSNormGrad:
+		return true
+	case ir.Sum:
+		shape := v.Args[0].Type.Shape
+		return len(v.Type.Shape) > 0 && shape[0].Sym == "B"
+	}
+	return false
+}
+
+// repeat makes places for all uses of a group's layers.
+func (p *Program) repeat(g *plan.Group, uses int) {
+	if g.Uses > 0 {
+		return
+	}
+	c := (*config.Group)(g)
+	g.Uses, g.Again = uses, p.place(g.Off, (uses-1)*c.UseStride())
+	for use := range uses - 1 {
+		p.Folds = append(p.Folds, config.Fold{To: g.Off, From: g.Again + use*c.UseStride(), N: g.Layers * g.Stride})
+	}
+}
+
+// again gives a gradient of a routine a place of its own.
+func (p *Program) again(r *Routine, v *ir.Value) {
+	a := r.Args[v]
+	i := slices.IndexFunc(a.Group.Params, func(q plan.Param) bool { return q.Name == a.Param })
+	n := a.Group.Params[i].Elems()
+	to := a.Group.Off + a.Off
+	own := Arg{Space: InUses, Param: a.Param, Off: p.place(0, n)}
+	p.Folds = append(p.Folds, config.Fold{To: to, From: own.Off, N: n})
+	r.Args[v] = own
+	for _, l := range r.Launches {
+		for i := range l.Args {
+			if l.Args[i] == a {
+				l.Args[i] = own
+			}
+		}
+	}
+}
+
+// place finds room for n elements, as far from a cache line's begin as an element of
+// the arena is.
+func (p *Program) place(like, n int) int {
+	const line = 16
+	at := (p.NumUses+line-1)/line*line + like%line
+	p.NumUses = at + n
+	return at
+}

@@ -1,0 +1,36 @@
+package train
+
+import (
+	"math"
+
+	"github.com/arithlang/mlc/runtime/device"
+)
+
+// launchExamples is how many examples a launch has on this machine: a micro-batch, which
+// suits a processor's caches, or up to a whole chunk, or all that share draws, where the
+// plan allows it. Problems of several lengths are in two launches, the long ones and the
+// short ones, since each computes as many rows as its longest has.
+func (t *Trainer) launchExamples() int {
+	c := &t.Config
+	if !t.Plan.AnyLaunch {
+		return c.MicroBatch
+	}
+	most := c.chunk()
+	if c.Group > 0 {
+		most = min(most, c.Group)
+	}
+	if half := most / 2; t.Task.Varies() && most%2 == 0 && half%c.MicroBatch == 0 {
+		most = half
+	}
+	source, target := t.Task.Longest()
+	e := device.Env{T: target, S: source, C: target, NoGrad: c.Times - c.Backprop, WithGrad: max(c.Backprop, 1), Times: max(c.Times, 1)}
+	return t.Machine.Examples(c.MicroBatch, most, func(examples int) float64 {
+		e.B = examples
+		if t.Plan.Gradients.Layout(&e).Largest > math.MaxInt32 {
+			return math.Inf(1)
+		}
+		return wordBytes * t.Plan.Gradients.Workspace(examples, e)
+	})
+}
+
+const wordBytes = 4
