@@ -26,7 +26,7 @@ type Train struct {
 	Ramp        float64 // fraction of the budget in which the batch grows to that
 	RampFrom    int     // examples that it begins with and grows by; 0: a group
 	Chunk       int     // examples whose gradients one worker adds up: a multiple of MicroBatch, which 0 stands for
-	MicroBatch  int     // examples a launch, at most Batch
+	MicroBatch  int     // examples a launch of a processor, at most Batch
 	Group       int     // examples that share random draws: a multiple of MicroBatch; 0: none do
 	Rows        int     // target rows of the longest problem
 	RowFLOP     float64 // floating-point operations that a target row takes
