@@ -57,6 +57,25 @@ func TestLaunchesDoNotMatter(t *testing.T) {
 	}
 }
 
+// TestAnyLaunch has models of which launches are a part of the sums: one learns bias
+// tables, one counts random words of attention by a launch's rows.
+func TestAnyLaunch(t *testing.T) {
+	for _, c := range []struct {
+		spec string
+		set  []string
+		want bool
+	}{
+		{"successor", nil, true},
+		{"kerple", nil, false},
+		{"small/looped", nil, true},
+		{"small/looped", []string{"model.dropout=10%"}, false},
+	} {
+		if p := compile(t, c.spec, c.set); p.Lowered.AnyLaunch != c.want {
+			t.Errorf("%s, %v: any launch %v", c.spec, c.set, p.Lowered.AnyLaunch)
+		}
+	}
+}
+
 // launching is a machine for launches of so many examples.
 type launching struct {
 	device.Machine
