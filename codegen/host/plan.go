@@ -95,6 +95,9 @@ func (f *planner) plan(p *lower.Program) {
 	if p.AnyLaunch {
 		f.Line("AnyLaunch: true,")
 	}
+	if p.AnyLength {
+		f.Line("AnyLength: true,")
+	}
 	var matrices []string
 	for _, e := range p.Entries {
 		layout := join("layout", e.Memory.Name)

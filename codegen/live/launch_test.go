@@ -1,12 +1,17 @@
 package live_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/arithlang/mlc/codegen/live"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/task"
 )
 
 // TestLaunchesDoNotMatter trains with launches of one example, of some and of a whole
@@ -72,6 +77,39 @@ func TestAnyLaunch(t *testing.T) {
 	} {
 		if p := compile(t, c.spec, c.set); p.Lowered.AnyLaunch != c.want {
 			t.Errorf("%s, %v: any launch %v", c.spec, c.set, p.Lowered.AnyLaunch)
+		}
+	}
+}
+
+// TestTestsDoNotDependOnLaunches decodes and verifies problems of several lengths with
+// launches of one form and of all: the same replies and the same losses of labels.
+func TestTestsDoNotDependOnLaunches(t *testing.T) {
+	m, err := live.New(compile(t, "small/looped", []string{"model.width=16", "model.heads=2"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !m.Plan.AnyLength {
+		t.Fatal("a launch's length matters to a causal model")
+	}
+	tr := simulatedTrainer(t, m)
+	var problems []task.Problem
+	for _, p := range [][2]int{{2, 9}, {5, 6}, {7, 5}, {6, 6}, {10, 1}} {
+		problems = append(problems, tr.Task.Cell(p[0], p[1], 2)...)
+	}
+	asked := eval.Model{Plan: &m.Plan, Task: tr.Task, Seed: 1, Runs: 2}
+	ctx := context.Background()
+	var replies [][]int32
+	for _, room := range []int{1, 3, 10} {
+		asked.Machine = launching{tr.Machine, room}
+		got, err := asked.Decode(ctx, problems)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if replies == nil {
+			replies = got
+		}
+		if diff := cmp.Diff(replies, got); diff != "" {
+			t.Errorf("launches of %d problems (-of one +of these):\n%s", room, diff)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 // newPlan is what package host prints as plan.go.
 func newPlan(p *lower.Program) device.Plan {
 	out := device.Plan{NumParams: p.NumParams, States: p.States, MatrixStates: p.MatrixStates,
-		NumUses: p.NumUses, Folds: p.Folds, AnyLaunch: p.AnyLaunch}
+		NumUses: p.NumUses, Folds: p.Folds, AnyLaunch: p.AnyLaunch, AnyLength: p.AnyLength}
 	kernels := map[*kernel.Kernel]int{}
 	for i, k := range p.Kernels {
 		kernels[k] = i

@@ -22,6 +22,7 @@ type Program struct {
 	NumUses   int           // elements of the gradients of parameters by their further uses
 	Folds     []config.Fold // which add them to those of the first use
 	AnyLaunch bool          // sums of gradients are the same however a chunk is cut into launches
+	AnyLength bool          // rows behind a problem's last change nothing that is said of it
 }
 
 // An Entry is one program of the plan as launches.
@@ -133,5 +134,8 @@ func Lower(p *plan.Plan) (*Program, error) {
 		}
 	}
 	l.out.separateUses()
+	if forward := l.out.Entry("forward"); forward != nil {
+		l.out.AnyLength = anyLength(forward)
+	}
 	return l.out, nil
 }

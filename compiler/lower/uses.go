@@ -48,22 +48,31 @@ func (p *Program) separateUses() {
 // problems have several lengths, if a query may see keys behind itself, or if it is a
 // launch's rows that random words of an attention are counted by.
 func seesFillers(e *Entry) bool {
-	if e.Memory.Buffer("source_tokens") != nil {
-		return false
-	}
+	return !readsSource(e) && e.anyAttention(func(v *ir.Value) bool { return v.Attr.Rate > 0 || !causal(v) })
+}
+
+// anyLength reports whether rows behind a problem's last one change nothing that an entry
+// says of it.
+func anyLength(e *Entry) bool {
+	return !readsSource(e) && !e.anyAttention(func(v *ir.Value) bool { return !causal(v) })
+}
+
+func readsSource(e *Entry) bool { return e.Memory.Buffer("source_tokens") != nil }
+
+// anyAttention reports whether there is such an attention.
+func (e *Entry) anyAttention(such func(*ir.Value) bool) bool {
+	return slices.ContainsFunc(e.Steps, func(s Step) bool {
+		return slices.ContainsFunc(s.Routine.Func.Values, func(v *ir.Value) bool { return v.Op == ir.Attention && such(v) })
+	})
+}
+
+// causal reports whether no query of an attention sees a key behind itself.
+func causal(v *ir.Value) bool {
 	next := add(ivar("i"), expr.Int(1))
-	causal := func(high *expr.Expr) bool {
+	return slices.ContainsFunc(ir.WindowOf(v.Attr.Attn.Mask).Highs, func(high *expr.Expr) bool {
 		behind := sub(high, next)
 		return behind.IsConst() && behind.I <= 0
-	}
-	for _, s := range e.Steps {
-		for _, v := range s.Routine.Func.Values {
-			if v.Op == ir.Attention && (v.Attr.Rate > 0 || !slices.ContainsFunc(ir.WindowOf(v.Attr.Attn.Mask).Highs, causal)) {
-				return true
-			}
-		}
-	}
-	return false
+	})
 }
 
 // gradientsOf are a step's results that are gradients of parameters.

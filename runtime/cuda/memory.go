@@ -86,6 +86,9 @@ func (m *Machine) Examples(least, most int, bytes func(examples int) float64) in
 		m.fail(err)
 		return least
 	}
+	for _, space := range []device.Space{device.Work, device.Ints} {
+		free += m.own.spaces[space].bytes
+	}
 	for parts := 1; parts <= most/least; parts++ {
 		if n := most / parts; most%parts == 0 && n%least == 0 && 2*bytes(n) <= float64(free) {
 			return n

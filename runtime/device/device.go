@@ -5,6 +5,7 @@ package device
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/arithlang/mlc/runtime/config"
@@ -139,6 +140,17 @@ func (p Program) Workspace(examples int, e Env) float64 {
 	return one + float64(examples-1)*(room(2)-one)
 }
 
+// Bytes is the memory for Work and Ints of a launch on so many examples, e apart from its
+// B; +Inf if a tensor would have more elements than kernels count.
+func (p Program) Bytes(examples int, e Env) float64 {
+	const wordBytes = 4
+	e.B = examples
+	if p.Layout(&e).Largest > math.MaxInt32 {
+		return math.Inf(1)
+	}
+	return wordBytes * p.Workspace(examples, e)
+}
+
 // A Plan is everything a trainer launches.
 //
 //	Gradients  one micro-batch forward and backward; adds to Grads, writes Loss and Pred
@@ -161,6 +173,7 @@ type Plan struct {
 	NumUses    int      // elements of the Uses space
 	Folds      []Fold   // what is left to do with them when a chunk is through
 	AnyLaunch  bool     // sums of gradients are the same however a chunk is cut into launches
+	AnyLength  bool     // rows behind a problem's last change nothing that is said of it
 	States     []string // names of the optimizer's states: number i is in the space State+i
 	Gradients  Program
 	Forward    Program

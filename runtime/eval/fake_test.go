@@ -141,11 +141,17 @@ func (w *fakeWorker) Launch(kernel int, e *device.Env, _ ...device.Ref) {
 
 type fakeMachine struct {
 	device.Machine
-	worker fakeWorker
+	worker   fakeWorker
+	room     int // examples that a launch may have
+	launches int
 }
 
 func (m *fakeMachine) Err() error { return nil }
+func (m *fakeMachine) Examples(least, most int, _ func(int) float64) int {
+	return max(least, min(most, m.room))
+}
 func (m *fakeMachine) Each(n int, f func(w device.Worker, i int)) {
+	m.launches += n
 	for i := range n {
 		f(&m.worker, i)
 	}
@@ -157,5 +163,6 @@ type idleMachine struct {
 	most int // launches at a time
 }
 
-func (m *idleMachine) Err() error                                 { return nil }
-func (m *idleMachine) Each(n int, _ func(w device.Worker, i int)) { m.most = max(m.most, n) }
+func (m *idleMachine) Err() error                                     { return nil }
+func (m *idleMachine) Examples(least, _ int, _ func(int) float64) int { return least }
+func (m *idleMachine) Each(n int, _ func(w device.Worker, i int))     { m.most = max(m.most, n) }

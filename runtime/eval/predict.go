@@ -19,69 +19,104 @@ type Model struct {
 	Runs    int // of the loop; a model without one ignores it
 }
 
-// How many tokens, source and target, go into one launch: enough to keep the matrix
-// products busy, few enough that activations stay in the cache and that there is
-// work for all workers. Decoding computes one row of each problem at a time.
+// How many tokens, source and target, go into one launch of a processor: enough to keep
+// the matrix products busy, few enough that activations stay in the cache and that there
+// is work for all workers. Decoding computes one row of each problem at a time. A GPU
+// takes as many as its memory holds.
 const (
 	maxTokens       = 1 << 10
 	maxTokensDecode = 1 << 12
 )
 
-// A form is what the problems of a launch have in common: their width, and how
-// many tokens of it are given.
+// A form is how a problem lies in its row of a batch: its width, and how many tokens of it
+// are given.
 type form struct{ width, prompt int }
 
-// A group is all problems of one form, and room for their tokens.
-type group struct {
-	form
-	index []int // of the problems in the caller's list
-	task.Batch
-}
-
-// A chunk is problems lo … hi-1 of a group, which share a launch.
-type chunk struct {
-	*group
-	lo, hi int
-}
-
-// chunks sorts problems into launches of so many tokens. Each problem has the
-// width that it would have alone, so that its answer does not depend on the others.
-func (m *Model) chunks(problems []task.Problem, tokens int) ([]chunk, error) {
-	groups := map[form]*group{}
-	for i, p := range problems {
-		w, err := m.Task.Width(p)
-		if err != nil {
-			return nil, err
-		}
-		f := form{w, m.Task.Prompt(p)}
-		if groups[f] == nil {
-			groups[f] = &group{form: f}
-		}
-		groups[f].index = append(groups[f].index, i)
-	}
-	var all []chunk
-	for _, f := range slices.SortedFunc(maps.Keys(groups), form.compare) {
-		g := groups[f]
-		n := len(g.index)
-		g.Batch = m.Task.NewBatch(n, f.width)
-		parts := ceil(n, max(1, tokens/(g.S+g.T)))
-		for i := range parts {
-			all = append(all, chunk{g, n * i / parts, n * (i + 1) / parts})
-		}
-	}
-	return all, nil
+func (m *Model) form(p task.Problem) (form, error) {
+	w, err := m.Task.Width(p)
+	return form{w, m.Task.Prompt(p)}, err
 }
 
 func (f form) compare(g form) int {
 	return cmp.Or(cmp.Compare(f.width, g.width), cmp.Compare(f.prompt, g.prompt))
 }
 
+// A launch is problems that are computed together, at the width of the widest.
+type launch struct {
+	width int
+	index []int  // of the problems in the caller's list
+	forms []form // of each
+}
+
+// launches sorts problems into launches of a program, of so many tokens or as many as the
+// machine likes. Those of one form share launches; where nothing hangs on how many rows a
+// launch has, forms that do not fill one join narrower ones.
+func (m *Model) launches(problems []task.Problem, program *device.Program, tokens int) ([]launch, error) {
+	groups := map[form][]int{}
+	for i, p := range problems {
+		f, err := m.form(p)
+		if err != nil {
+			return nil, err
+		}
+		groups[f] = append(groups[f], i)
+	}
+	forms := slices.SortedFunc(maps.Keys(groups), form.compare)
+	var all []launch
+	for len(forms) > 0 {
+		widest := forms[len(forms)-1]
+		room := m.room(program, widest.width, tokens, len(problems))
+		whole := launch{width: widest.width}
+		for last := len(forms) - 1; last >= 0; last-- {
+			f := forms[last]
+			if f != widest && (len(whole.index) >= room || !m.near(f.width, widest.width)) {
+				break
+			}
+			forms = forms[:last]
+			for _, i := range groups[f] {
+				whole.index, whole.forms = append(whole.index, i), append(whole.forms, f)
+			}
+		}
+		all = append(all, whole.cut(room)...)
+	}
+	return all, nil
+}
+
+// near reports whether a problem may share a launch of a width, of which it wastes an
+// eighth at most, or a few rows.
+func (m *Model) near(width, launch int) bool {
+	return m.Plan.AnyLength && launch-width <= max(4, launch/8)
+}
+
+// room is how many problems of a width a launch has.
+func (m *Model) room(program *device.Program, width, tokens, problems int) int {
+	source, target := m.Task.Shape(width)
+	e := device.Env{T: target, S: source, C: target + 1, Times: max(m.Runs, 1)}
+	least := max(1, tokens/(source+target))
+	most := least
+	for most < problems {
+		most *= 2
+	}
+	return m.Machine.Examples(least, most, func(examples int) float64 { return program.Bytes(examples, e) })
+}
+
+// cut makes launches of so many problems at most, equally large ones.
+func (l launch) cut(most int) []launch {
+	n := len(l.index)
+	parts := ceil(n, most)
+	var all []launch
+	for i := range parts {
+		lo, hi := n*i/parts, n*(i+1)/parts
+		all = append(all, launch{l.width, l.index[lo:hi], l.forms[lo:hi]})
+	}
+	return all
+}
+
 func ceil(a, b int) int { return (a + b - 1) / b }
 
-// each calls f for every chunk and its tokens on the machine's workers until ctx
+// each calls f for every launch and its tokens on the machine's workers until ctx
 // is done.
-func (m *Model) each(ctx context.Context, problems []task.Problem, tokens int, f func(w device.Worker, index []int, b task.Batch)) error {
-	all, err := m.chunks(problems, tokens)
+func (m *Model) each(ctx context.Context, problems []task.Problem, program *device.Program, tokens int, f func(w device.Worker, l launch, b task.Batch)) error {
+	all, err := m.launches(problems, program, tokens)
 	if err != nil {
 		return err
 	}
@@ -89,12 +124,12 @@ func (m *Model) each(ctx context.Context, problems []task.Problem, tokens int, f
 		if ctx.Err() != nil {
 			return
 		}
-		c := all[i]
-		index := c.index[c.lo:c.hi]
-		for row, i := range index {
-			m.Task.Encode(problems[i], c.width, c.Slice(c.lo+row, c.lo+row+1))
+		l := all[i]
+		b := m.Task.NewBatch(len(l.index), l.width)
+		for row, i := range l.index {
+			m.Task.Encode(problems[i], l.width, b.Slice(row, row+1))
 		}
-		f(w, index, c.Slice(c.lo, c.hi))
+		f(w, l, b)
 	})
 	if err := m.Machine.Err(); err != nil {
 		return err
@@ -150,15 +185,15 @@ type tally struct {
 // verify is Verify, and fills in the losses of each problem if they are wanted.
 func (m *Model) verify(ctx context.Context, problems []task.Problem, metric string, losses []tally) ([]bool, error) {
 	verdicts := make([]verdict, len(problems))
-	err := m.each(ctx, problems, maxTokens, func(w device.Worker, index []int, b task.Batch) {
+	err := m.each(ctx, problems, &m.Plan.Forward, maxTokens, func(w device.Worker, l launch, b task.Batch) {
 		var ofRows []float32
 		if losses != nil {
 			ofRows = make([]float32, len(b.Labels))
 		}
 		pred := m.predict(w, b, ofRows)
-		for row, i := range index {
-			lo, hi := row*b.T, (row+1)*b.T
-			r := m.rule(problems[i], b.T, metric)
+		for row, i := range l.index {
+			r := m.rule(l.forms[row], metric)
+			lo, hi := row*b.T, row*b.T+r.first+r.rows
 			verdicts[i] = r.verify(pred[lo:hi], b.Labels[lo:hi])
 			for at := lo; losses != nil && at < hi; at++ {
 				if b.Labels[at] >= 0 {
@@ -218,20 +253,26 @@ func (m *Model) predict(w device.Worker, b task.Batch, losses []float32) []int32
 // tokens up to EOS, or as many as the answer should have.
 func (m *Model) Decode(ctx context.Context, problems []task.Problem) ([][]int32, error) {
 	replies := make([][]int32, len(problems))
-	err := m.each(ctx, problems, maxTokensDecode, func(w device.Worker, index []int, b task.Batch) {
-		r := m.rule(problems[index[0]], b.T, ExactMatch)
-		for row, reply := range m.decode(w, b, r.first, r.limit(b.Labels[:b.T])) {
-			replies[index[row]] = reply
+	err := m.each(ctx, problems, &m.Plan.Encode, maxTokensDecode, func(w device.Worker, l launch, b task.Batch) {
+		for row, reply := range m.decode(w, l, b) {
+			replies[l.index[row]] = reply
 		}
 	})
 	return replies, err
 }
 
-// decode answers the problems of a batch, each with so many tokens at most: the
-// rows up to the first of the answer in one launch, then row by row. It ends also
-// when the machine has failed, with answers of no use.
-func (m *Model) decode(w device.Worker, b task.Batch, first, limit int) [][]int32 {
-	e := m.env(w, b, first+1, first+limit)
+// decode answers the problems of a launch: the rows up to the first that says a token of
+// an answer in one launch, then row by row. It ends also when the machine has failed,
+// with answers of no use.
+func (m *Model) decode(w device.Worker, l launch, b task.Batch) [][]int32 {
+	first, end := b.T, 0
+	rules, limits := make([]rule, b.B), make([]int, b.B)
+	for i := range b.B {
+		rules[i] = m.rule(l.forms[i], ExactMatch)
+		limits[i] = rules[i].limit(b.Labels[i*b.T:][:b.T])
+		first, end = min(first, rules[i].first), max(end, rules[i].first+limits[i])
+	}
+	e := m.env(w, b, first+1, end)
 	lay := m.Plan.Encode.Layout(e)
 	w.Fit(lay.Work, lay.Ints)
 	w.PutInts(lay.Source, b.Source)
@@ -244,32 +285,35 @@ func (m *Model) decode(w device.Worker, b task.Batch, first, limit int) [][]int3
 	w.PutInts(lay.Target, given)
 	m.Plan.Decode.Run(w.Queue(), e)
 	w.GetInts(given, lay.Pred)
-	said := make([]int32, b.B)
-	for i := range said {
-		said[i] = given[i*e.T+first]
+	next := make([]int32, b.B) // after row
+	for i := range next {
+		next[i] = given[i*e.T+first]
 	}
 
 	replies := make([][]int32, b.B)
-	end := m.Task.EOS()
 	ended := make([]bool, b.B)
-	e.P, e.T = e.T, 1
-	for left := b.B; ; e.P++ {
-		for i, id := range said {
-			if ended[i] {
-				continue
-			}
-			replies[i] = append(replies[i], id)
-			if id == end || len(replies[i]) == limit {
-				ended[i] = true
-				left--
+	e.T = 1
+	for row, left := first, b.B; ; row++ {
+		for i, id := range next {
+			switch {
+			case ended[i]:
+			case row < rules[i].first:
+				next[i] = b.Target[i*b.T+row+1]
+			default:
+				replies[i] = append(replies[i], id)
+				if id == m.Task.EOS() || len(replies[i]) == limits[i] {
+					ended[i] = true
+					left--
+				}
 			}
 		}
 		if left == 0 {
 			return replies
 		}
-		w.PutInts(lay.Target, said)
+		e.P = row + 1
+		w.PutInts(lay.Target, next)
 		m.Plan.Decode.Run(w.Queue(), e)
-		w.GetInts(said, lay.Pred)
+		w.GetInts(next, lay.Pred)
 	}
 }
 
@@ -290,7 +334,11 @@ func (m *Model) counts(problems []task.Problem, replies [][]int32, metric string
 		if err != nil {
 			return nil, err
 		}
-		r := m.rule(p, b.T, metric)
+		f, err := m.form(p)
+		if err != nil {
+			return nil, err
+		}
+		r := m.rule(f, metric)
 		counts[i] = r.accepts(p, replies[i], b.Labels)
 	}
 	return counts, nil

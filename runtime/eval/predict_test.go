@@ -92,7 +92,7 @@ func TestSortingNeedsNoEnd(t *testing.T) {
 	m := p.model()
 	for _, x := range problems {
 		b, _ := p.task.Batch([]task.Problem{x})
-		r := m.rule(x, b.T, ExactMatch)
+		r := m.rule(form{b.T, p.task.Prompt(x)}, ExactMatch)
 		answer := slices.Clone(b.Labels[r.first:])
 		pred := slices.Clone(b.Labels)
 		pred[b.T-1]++
@@ -109,22 +109,47 @@ func TestSortingNeedsNoEnd(t *testing.T) {
 	}
 }
 
-// TestAnswersDoNotDependOnOthers decodes problems one by one and all together.
+// TestAnswersDoNotDependOnOthers decodes problems one by one and together: those of a
+// form, and, in fewer launches, those of any form.
 func TestAnswersDoNotDependOnOthers(t *testing.T) {
 	ctx := context.Background()
-	p, problems := newPupil(t, sequences["addition"], cellsOf)
-	m := p.model()
-	together, err := m.Decode(ctx, problems)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, x := range problems {
-		alone, err := m.Decode(ctx, []task.Problem{x})
+	for name, cfg := range sequences {
+		p, problems := newPupil(t, cfg, cellsOf)
+		m := p.model()
+		var alone [][]int32
+		for _, x := range problems {
+			reply, err := m.Decode(ctx, []task.Problem{x})
+			if err != nil {
+				t.Fatal(err)
+			}
+			alone = append(alone, reply[0])
+		}
+		verified, err := m.Verify(ctx, problems, ExactMatch)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(alone[0], together[i]) {
-			t.Fatalf("%s: %v alone, %v among others", p.task.Written(x), alone[0], together[i])
+		for _, machine := range []*fakeMachine{{}, {room: 16}, {room: len(problems)}} {
+			var launches []int
+			for _, m.Plan.AnyLength = range []bool{false, cfg.Sequence} {
+				machine.worker, machine.launches = fakeWorker{pupil: p}, 0
+				m.Machine = machine
+				together, err := m.Decode(ctx, problems)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i, x := range problems {
+					if !slices.Equal(alone[i], together[i]) {
+						t.Fatalf("%s: %v alone, %v among others", p.task.Written(x), alone[i], together[i])
+					}
+				}
+				if again, err := m.Verify(ctx, problems, ExactMatch); err != nil || !slices.Equal(again, verified) {
+					t.Fatalf("%s, room for %d: other answers are right, %v", name, machine.room, err)
+				}
+				launches = append(launches, machine.launches)
+			}
+			if few := launches[1] < launches[0]; few != cfg.Sequence {
+				t.Errorf("%s, room for %d: %d launches of problems of one form, %d of any", name, machine.room, launches[0], launches[1])
+			}
 		}
 	}
 }
@@ -200,7 +225,7 @@ func TestRoomForALetter(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := p.model().rule(problems[0], b.T, ExactMatch)
+		r := p.model().rule(form{b.T, p.task.Prompt(problems[0])}, ExactMatch)
 		if got, want := r.limit(b.Labels), b.T-p.task.Prompt(problems[0])+1+more; got != want {
 			t.Errorf("%s: %d tokens are decoded, want %d", name, got, want)
 		}

@@ -17,10 +17,11 @@ type rule struct {
 	rows   int // that say the answer, its end included
 }
 
-// rule is the rule for problems like p in a batch of t rows.
-func (m *Model) rule(p task.Problem, t int, metric string) rule {
-	first := max(m.Task.Prompt(p)-1, 0)
-	return rule{m.Task, metric, first, t - first}
+// rule is the rule for problems of a form.
+func (m *Model) rule(f form, metric string) rule {
+	_, rows := m.Task.Shape(f.width)
+	first := max(f.prompt-1, 0)
+	return rule{m.Task, metric, first, rows - first}
 }
 
 // limit is how many tokens are decoded for such labels: as many as the answer has,

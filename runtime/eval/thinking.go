@@ -90,7 +90,7 @@ func (m *Model) Think(ctx context.Context, p task.Problem, runs int) (*Thinking,
 // reread is what the model says at each token of its reply after 1, 2, … runs.
 func (m *Model) reread(ctx context.Context, p task.Problem, reply []int32, runs int) ([][]int32, error) {
 	said := make([][]int32, runs)
-	err := m.each(ctx, []task.Problem{p}, maxTokens, func(w device.Worker, _ []int, b task.Batch) {
+	err := m.each(ctx, []task.Problem{p}, &m.Plan.Forward, maxTokens, func(w device.Worker, _ launch, b task.Batch) {
 		first := max(m.Task.Prompt(p)-1, 0)
 		b.Target = append(slices.Clone(b.Target[:first+1]), reply[:len(reply)-1]...)
 		b.T = len(b.Target)

@@ -1,10 +1,6 @@
 package train
 
-import (
-	"math"
-
-	"github.com/arithlang/mlc/runtime/device"
-)
+import "github.com/arithlang/mlc/runtime/device"
 
 // launchExamples is how many examples a launch has on this machine: a micro-batch, which
 // suits a processor's caches, or up to a whole chunk, or all that share draws, where the
@@ -24,13 +20,5 @@ func (t *Trainer) launchExamples() int {
 	}
 	source, target := t.Task.Longest()
 	e := device.Env{T: target, S: source, C: target, NoGrad: c.Times - c.Backprop, WithGrad: max(c.Backprop, 1), Times: max(c.Times, 1)}
-	return t.Machine.Examples(c.MicroBatch, most, func(examples int) float64 {
-		e.B = examples
-		if t.Plan.Gradients.Layout(&e).Largest > math.MaxInt32 {
-			return math.Inf(1)
-		}
-		return wordBytes * t.Plan.Gradients.Workspace(examples, e)
-	})
+	return t.Machine.Examples(c.MicroBatch, most, func(examples int) float64 { return t.Plan.Gradients.Bytes(examples, e) })
 }
-
-const wordBytes = 4
