@@ -47,7 +47,16 @@ func schedule(own ...Pass) []Pass {
 // than so many rows of a product.
 func GPU(rows int64) []Pass {
 	regrid := func(k *kernel.Kernel) *kernel.Kernel { return Regrid(k, rows) }
-	first := Pass{Name: "regrid", Why: "cells that suit a processor's caches would leave most of a GPU idle", run: regrid}
+	return onGPU(Pass{Name: "regrid", Why: "cells that suit a processor's caches would leave most of a GPU idle", run: regrid})
+}
+
+// GPUProduct are the passes of the schedule of a GPU for products, whose blocks take
+// tiles of the output.
+func GPUProduct() []Pass {
+	return onGPU(Pass{Name: "ungrid", Why: "tiles of a product's output are cut from all of its rows and columns", run: ungrid})
+}
+
+func onGPU(first Pass) []Pass {
 	bounds := Pass{Name: "bound", Why: "tilings of products are chosen by what bounds rows and columns", After: []string{"flatten"}, run: boundProducts}
 	return slices.Concat([]Pass{first}, schedule(), []Pass{bounds})
 }

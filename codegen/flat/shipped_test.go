@@ -11,7 +11,6 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/arithlang/mlc/codegen/flat"
-	"github.com/arithlang/mlc/codegen/ptx"
 	"github.com/arithlang/mlc/codegen/ptx/ptxtest"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
@@ -50,8 +49,8 @@ func roundTrip(t *testing.T, k *kernel.Kernel) {
 	}
 }
 
-// tables are the passes of each target.
-var tables = map[string][]flat.Pass{"processor": flat.Processor(), "gpu": ptx.Passes()}
+// tables are the passes of each target and schedule.
+var tables = map[string][]flat.Pass{"processor": flat.Processor(), "gpu": flat.GPU(64), "gpu product": flat.GPUProduct()}
 
 // TestShipped verifies the kernels of all specs after each pass, wants nothing of no
 // use in the last form and reads it back, and runs some of them.
@@ -60,7 +59,7 @@ func TestShipped(t *testing.T) {
 	for _, k := range distinct(t) {
 		runs := draw.IntN(160) == 0
 		for target, passes := range tables {
-			if target == "gpu" && k.Op.Family() != "matmul" {
+			if target != "processor" && k.Op.Family() != "matmul" {
 				continue // it has the processor's form
 			}
 			f := flat.Through(k, passes, func(p flat.Pass, f *kernel.Kernel) {
@@ -134,10 +133,12 @@ func TestCorners(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, k := range ks {
-			flat.Through(k, ptx.Passes(), func(p flat.Pass, f *kernel.Kernel) {
-				roundTrip(t, f)
-				agrees(t, k, f, p, kerneltest.Launches()[1:3]...)
-			})
+			for _, passes := range [][]flat.Pass{flat.GPU(64), flat.GPUProduct()} {
+				flat.Through(k, passes, func(p flat.Pass, f *kernel.Kernel) {
+					roundTrip(t, f)
+					agrees(t, k, f, p, kerneltest.Launches()[1:3]...)
+				})
+			}
 		}
 	}
 }
@@ -203,7 +204,7 @@ func TestThroughShowsValues(t *testing.T) {
 	for seed := range uint64(20) {
 		var shown []*kernel.Kernel
 		var texts []string
-		flat.Through(kerneltest.Random(seed), ptx.Passes(), func(_ flat.Pass, f *kernel.Kernel) {
+		flat.Through(kerneltest.Random(seed), flat.GPU(64), func(_ flat.Pass, f *kernel.Kernel) {
 			shown, texts = append(shown, f), append(texts, f.String())
 		})
 		for i, f := range shown {

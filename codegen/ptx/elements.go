@@ -18,19 +18,24 @@ func (p *printer) elements(n *kernel.Set) {
 	}
 	p.each(axes, func() {
 		first := p.f.Do("mul.lo.s32", p.vars[last.Var], asm.Int(v))
-		vs := p.neighbours(value, last.Var, first, v)
+		vs := p.neighbours(value, last.Var, first, v, nil)
 		p.vars[last.Var] = first
 		p.store(n.Dst, vs...)
 	})
 }
 
+// vectorMost is how many elements side by side are read or written at a time at most.
+const vectorMost = 4
+
 // neighbours computes an expression for v values of a variable, the first of which is a
-// multiple of v.
-func (p *printer) neighbours(value *expr.Expr, name string, first asm.Value, v int) []asm.Value {
+// multiple of v. The elements of arrays that are in registers are given.
+func (p *printer) neighbours(value *expr.Expr, name string, first asm.Value, v int, given map[string][]asm.Value) []asm.Value {
 	p.vars[name] = first
 	loaded := map[*expr.Expr][]asm.Value{} // elements that lie side by side
 	for _, e := range expr.Elems(value) {
-		if v > 1 && aligned(e, name, v, p.aligned) {
+		if vs, ok := given[e.Name]; ok {
+			loaded[e] = vs
+		} else if v > 1 && aligned(e, name, v, p.aligned) {
 			loaded[e] = p.load(p.at(e, known{}), v)
 		}
 	}
@@ -46,11 +51,24 @@ func (p *printer) neighbours(value *expr.Expr, name string, first asm.Value, v i
 	return vs
 }
 
+// storeFrom writes elements for values of a variable, the first of which is a multiple
+// of how many there are.
+func (p *printer) storeFrom(dst *expr.Expr, name string, first asm.Value, vs []asm.Value) {
+	n := 1
+	if aligned(dst, name, len(vs), p.aligned) {
+		n = len(vs)
+	}
+	for i := 0; i < len(vs); i += n {
+		p.vars[name] = p.f.Do("add.s32", first, asm.Int(i))
+		p.store(dst, vs[i:i+n]...)
+	}
+}
+
 // vectorOf is how many neighbouring elements a thread of a workgroup takes at a time: as
 // many as lie at a multiple of their size, 4 at most, unless threads would be idle.
 func vectorOf(n *kernel.Set, threads int, known map[string]bool) int {
 	last := n.Axes[len(n.Axes)-1]
-	for _, v := range []int{4, 2} {
+	for _, v := range []int{vectorMost, 2} {
 		size := last.Size
 		if !size.IsConst() || size.I%int64(v) != 0 || !aligned(n.Dst, last.Var, v, known) {
 			continue

@@ -1,7 +1,6 @@
 package ptx
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/arithlang/mlc/codegen/flat"
@@ -27,9 +26,6 @@ const (
 	blockRows = 64
 )
 
-// Passes are those that bring a kernel into the flat form that is printed.
-func Passes() []flat.Pass { return flat.GPU(blockRows) }
-
 // A workgroup is the threads that work on one cell together.
 type workgroup struct {
 	threads int
@@ -37,7 +33,7 @@ type workgroup struct {
 	whole   bool      // the workgroup is the block
 }
 
-// A printer writes one kernel under the generic schedule: cells go to workgroups in
+// A printer writes one kernel. Under the generic schedule cells go to workgroups in
 // iteration, elements of a statement go to the threads of the workgroup in turn, and
 // between two statements the workgroup waits where waits.go finds that one needs what
 // other threads did in the other. Scalars and the conditions of loops are computed
@@ -79,15 +75,9 @@ func newPrinter(k *kernel.Kernel, m *asm.Module, aligned func(k *kernel.Kernel, 
 
 // kernel prints the kernel and fills its entry.
 func (p *printer) kernel() error {
-	r := flat.Of(p.k, Passes())
-	p.k = r
-	for _, t := range r.Tiles() {
-		p.aligned[t.Name] = true
-	}
-	if ts := r.Tiles(); len(ts) > len(r.Once) {
-		return fmt.Errorf("tile %s: its size has no bound over the launch's scalars", ts[len(r.Once)].Name)
-	}
-	p.mutable = r.Vars()
+	s, choice := choose(p.k)
+	r := choice.Flat
+	p.k, p.mutable = r, r.Vars()
 	whole := needsBlock(r.Body)
 	threads := otherThreads
 	if whole && has(r.Body, isProduct) {
@@ -100,13 +90,15 @@ func (p *printer) kernel() error {
 	}
 	p.parameters(r)
 	p.workgroups(whole, threads)
-	p.place(r.Once, r.Body)
 	if n := stageBytes(r.Body); n > 0 && whole {
 		p.stage = address{asm.Shared.At(stageName, p.f.SharedArray(stageName, n)), expr.F32}
 		p.entry.Static += n
 	}
-	p.waits = p.findWaits(&kernel.For{Var: cellVar, Body: r.Body})
-	p.overCells(p.cellsOf(r))
+	c, err := s.cells(p, r)
+	if err != nil {
+		return err
+	}
+	p.overCells(c)
 	p.f.Return()
 	return nil
 }
@@ -148,24 +140,6 @@ func (p *printer) workgroups(whole bool, threads int) {
 
 // cellVar is the name, which no variable of a kernel has, of the loop over cells.
 const cellVar = "cell"
-
-// cells are the units of work that are distributed to workgroups.
-type cells struct {
-	count *expr.Expr
-	body  func(cell asm.Value) // what a workgroup does for one
-}
-
-// cellsOf are the cells of the kernel's grid. A kernel that has one cell, which is a
-// product, is distributed by the tiles of its output.
-func (p *printer) cellsOf(r *kernel.Kernel) cells {
-	if n := onlyProduct(p.k, r.Body); n != nil {
-		return p.tilesOf(n, r.Body)
-	}
-	return cells{kernel.Elements(kernel.Sizes(p.k.Grid)), func(cell asm.Value) {
-		p.set(p.k.Grid, cell)
-		p.nodes(r.Body)
-	}}
-}
 
 // overCells gives the cells to workgroups in turn: a workgroup's first cell is its number.
 func (p *printer) overCells(c cells) {

@@ -4,7 +4,6 @@ import (
 	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/codegen/ptx/asm"
 	"github.com/arithlang/mlc/compiler/expr"
-	"github.com/arithlang/mlc/compiler/kernel"
 )
 
 // A product prints a Dot that a whole block computes.
@@ -107,43 +106,21 @@ func (q *product) along(size asm.Value, n int, once bool, tile func(at asm.Value
 // which those around it rely.
 func (q *product) once(size asm.Value) asm.Value { return q.f.Do("max.s32", size, asm.Int(1)) }
 
-// onlyProduct is the product of a kernel of one cell that ends with it; nil if it is
-// something else. What stands before it may be done again for each tile.
-func onlyProduct(k *kernel.Kernel, body []kernel.Stmt) *kernel.Dot {
-	if !k.Op.Product() || len(k.Grid) > 0 {
-		return nil
-	}
-	n, ok := body[len(body)-1].(*kernel.Dot)
-	if !ok || !inTiles(n) {
-		return nil
-	}
-	return n
-}
-
-// tilesOf are the tiles of a product's output as cells.
-func (p *printer) tilesOf(d *kernel.Dot, body []kernel.Stmt) cells {
-	n, t := flat.ProductOf(d), tilingOf(d)
-	down, across := ceilDiv(n.M, t.rows), ceilDiv(n.N, t.cols)
-	return cells{expr.Simplify(expr.New(expr.Mul, down, across)), func(cell asm.Value) {
-		p.nodes(body[:len(body)-1])
-		q := newProduct(p, n)
-		row, col := p.divide(cell, p.value(across))
-		m0 := p.f.Do("mul.lo.s32", row, asm.Int(q.rows))
-		if oneTurn(d) {
-			p.f.Barrier()
-		}
-		q.tile(m0, p.f.Do("mul.lo.s32", col, asm.Int(q.cols)))
-	}}
-}
-
 // ceilDiv is a size in units of n, rounded up.
 func ceilDiv(size *expr.Expr, n int) *expr.Expr {
 	return expr.Simplify(expr.New(expr.Div, expr.New(expr.Add, size, expr.Int(int64(n-1))), expr.Int(int64(n))))
 }
 
-// tile computes one tile of the output. If that takes one iteration, the staged values
-// are still in use when a thread is through.
+// tile computes one tile of the output.
 func (q *product) tile(m0, n0 asm.Value) {
+	acc := q.sums(m0, n0)
+	row, col := q.f.Do("add.s32", m0, q.row), q.f.Do("add.s32", n0, q.col)
+	q.output(row, col, func(i, j, n int, at address) { q.f.Store(at.Address, acc[i][j:j+n]...) })
+}
+
+// sums computes a thread's outputs of a tile. If that takes one iteration, the staged
+// values are still in use when a thread is through.
+func (q *product) sums(m0, n0 asm.Value) [][]asm.Value {
 	f := q.f
 	acc := make([][]asm.Value, q.high)
 	for i := range acc {
@@ -151,8 +128,8 @@ func (q *product) tile(m0, n0 asm.Value) {
 			acc[i] = append(acc[i], f.Variable(asm.F32(0)))
 		}
 	}
-	row, col := f.Do("add.s32", m0, q.row), f.Do("add.s32", n0, q.col)
 	if !q.n.Zero {
+		row, col := f.Do("add.s32", m0, q.row), f.Do("add.s32", n0, q.col)
 		q.output(row, col, func(i, j, n int, at address) { f.LoadInto(at.Address, acc[i][j:j+n]...) })
 	}
 	a, b := q.sourceOf(q.a, m0), q.sourceOf(q.b, n0)
@@ -166,7 +143,7 @@ func (q *product) tile(m0, n0 asm.Value) {
 			f.Barrier()
 		}
 	})
-	q.output(row, col, func(i, j, n int, at address) { f.Store(at.Address, acc[i][j:j+n]...) })
+	return acc
 }
 
 // left is how many k are left from k0 on, as far as one iteration is concerned.

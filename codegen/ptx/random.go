@@ -30,12 +30,12 @@ func (p *printer) random(n *kernel.Random) {
 		last := expr.New(expr.Sub, expr.New(expr.Add, n.Base, n.Size), expr.Int(1))
 		count = expr.New(expr.Add, expr.New(expr.Sub, counters(last), counters(n.Base)), expr.Int(1))
 	}
-	base, size, example := p.value(n.Base), p.value(n.Size), p.value(n.Example)
+	base, size := p.value(n.Base), p.value(n.Size)
+	words := p.wordsOf(n)
 	first := p.value(counters(n.Base))
-	stream := f.Do("add.s32", p.vars["layer"], asm.Int(int64(n.Stream)<<16))
 	p.share(expr.Simplify(count), p.group.id, p.group.threads, func(i asm.Value) {
 		i = f.Do("add.s32", i, first)
-		words := p.philox([philoxWords]asm.Value{i, example, p.vars["step"], stream}, [2]asm.Value{p.vars["seed0"], p.vars["seed1"]})
+		words := words(i)
 		e := f.Do("sub.s32", f.Do("shl.b32", i, asm.Int(2)), base)
 		dst := p.slices[n.Dst]
 		if even {
@@ -48,6 +48,15 @@ func (p *printer) random(n *kernel.Random) {
 			f.Guarded(f.Do("setp.lt.u32", word, size), func() { f.Store(at.Address, w) })
 		}
 	})
+}
+
+// wordsOf computes the random words of each first word of a counter.
+func (p *printer) wordsOf(n *kernel.Random) func(first asm.Value) [philoxWords]asm.Value {
+	example := p.value(n.Example)
+	stream := p.f.Do("add.s32", p.vars["layer"], asm.Int(int64(n.Stream)<<16))
+	return func(first asm.Value) [philoxWords]asm.Value {
+		return p.philox([philoxWords]asm.Value{first, example, p.vars["step"], stream}, [2]asm.Value{p.vars["seed0"], p.vars["seed1"]})
+	}
 }
 
 // philox computes the words of a counter.

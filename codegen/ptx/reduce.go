@@ -31,7 +31,7 @@ func (p *printer) reduce(n *kernel.Reduce) asm.Value {
 		first := f.Do("mul.lo.s32", turn, asm.Int(kernel.Neighbours))
 		var vs []asm.Value
 		if expr.IsMultiple(size, expr.Int(kernel.Neighbours)) {
-			vs = p.neighbours(value, n.Axis.Var, first, kernel.Neighbours)
+			vs = p.neighbours(value, n.Axis.Var, first, kernel.Neighbours, nil)
 		} else {
 			vs = p.upTo(p.value(size), value, n.Axis.Var, first, asm.F32(r.start))
 		}

@@ -15,7 +15,7 @@ func flatText(p *compiler.Program, only string) (string, error) {
 	for _, k := range launched(p, only) {
 		text := flat.Of(k, flat.Processor()).String()
 		texts = append(texts, text)
-		if other := flat.Of(k, ptx.Passes()).String(); other != text {
+		if other := ptx.Choose(k).Flat.String(); other != text {
 			texts = append(texts, "// The same for a GPU.\n"+other)
 		}
 	}

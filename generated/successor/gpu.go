@@ -130,12 +130,9 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 63) / 64
+				return (B*T + 63) / 64 * 4
 			},
-			Name: "linear_64x256_bias_dropout_relu",
-			Scratch: func(_ *device.Env) int {
-				return 65536
-			},
+			Name:    "linear_64x256_bias_dropout_relu",
 			Scalars: []string{"B", "T", "example", "layer"},
 			Step:    true,
 			Threads: 256,
@@ -153,7 +150,7 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 63) / 64
+				return (B*T + 127) / 128
 			},
 			Name:    "linear_64x17_bias",
 			Scalars: []string{"B", "T"},
@@ -259,12 +256,9 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 63) / 64
+				return (B*T + 63) / 64 * 4
 			},
-			Name: "linear_64x256_t_mul",
-			Scratch: func(_ *device.Env) int {
-				return 65536
-			},
+			Name:    "linear_64x256_t_mul",
 			Scalars: []string{"B", "T"},
 			Threads: 256,
 		},
@@ -509,12 +503,9 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 63) / 64
+				return (B*T + 63) / 64 * 4
 			},
-			Name: "linear_64x256_bias_relu",
-			Scratch: func(_ *device.Env) int {
-				return 65536
-			},
+			Name:    "linear_64x256_bias_relu",
 			Scalars: []string{"B", "T"},
 			Threads: 256,
 		},

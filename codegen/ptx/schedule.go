@@ -1,0 +1,76 @@
+package ptx
+
+import (
+	"fmt"
+
+	"github.com/arithlang/mlc/codegen/flat"
+	"github.com/arithlang/mlc/codegen/ptx/asm"
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// A schedule is a way to distribute a kernel over blocks and threads.
+type schedule struct {
+	name   string
+	passes []flat.Pass
+	// unfit says why a kernel after the passes is not one for it; "" if it is.
+	unfit func(k *kernel.Kernel) string
+	// cells prepares a printer for a kernel and returns what workgroups take in turn.
+	cells func(p *printer, k *kernel.Kernel) (cells, error)
+}
+
+// schedules are tried in order, and the first that fits is taken.
+var schedules = []schedule{
+	{"product", flat.GPUProduct(), notTiled, (*printer).tiles},
+	{"generic", flat.GPU(blockRows), func(*kernel.Kernel) string { return "" }, (*printer).grid},
+}
+
+// A Choice is the schedule of a kernel.
+type Choice struct {
+	Name   string
+	Flat   *kernel.Kernel // after the passes of the schedule
+	Passes []flat.Pass
+	Unfit  []string // why not one of the schedules before, in order
+}
+
+// Choose finds the schedule of a kernel.
+func Choose(k *kernel.Kernel) Choice {
+	_, c := choose(k)
+	return c
+}
+
+func choose(k *kernel.Kernel) (schedule, Choice) {
+	var unfit []string
+	for _, s := range schedules {
+		r := flat.Of(k, s.passes)
+		why := s.unfit(r)
+		if why == "" {
+			return s, Choice{s.name, r, s.passes, unfit}
+		}
+		unfit = append(unfit, s.name+": "+why)
+	}
+	panic("BUG: no schedule")
+}
+
+// cells are the units of work that are distributed to workgroups.
+type cells struct {
+	count *expr.Expr
+	body  func(cell asm.Value) // what a workgroup does for one
+}
+
+// grid are the cells of a kernel's grid, whose tiles get places in memory.
+func (p *printer) grid(k *kernel.Kernel) (cells, error) {
+	ts := k.Tiles()
+	if len(ts) > len(k.Once) {
+		return cells{}, fmt.Errorf("tile %s: its size has no bound over the launch's scalars", ts[len(k.Once)].Name)
+	}
+	for _, t := range ts {
+		p.aligned[t.Name] = true
+	}
+	p.place(k.Once, k.Body)
+	p.waits = p.findWaits(&kernel.For{Var: cellVar, Body: k.Body})
+	return cells{kernel.Elements(kernel.Sizes(k.Grid)), func(cell asm.Value) {
+		p.set(k.Grid, cell)
+		p.nodes(k.Body)
+	}}, nil
+}

@@ -1,0 +1,77 @@
+package ptx_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/arithlang/mlc/codegen/ptx"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// gated is a product of all rows, and what is computed of each output: a residual that
+// is dropped from, and a gate.
+const gated = `kernel gated matmul
+  in     x    f32[B * T, 12]
+  in     w    f32[12, 72]
+  in     bias f32[72]
+  in     ids  i32[B * T]
+  out    y    f32[B * T, 72]
+  inout  z    f32[B * T, 72]
+  scalar B, T, example
+  grid   m < (B * T + 255) / 256
+  op     c = x * w for r < B * T, e < 72, k < 12
+  with   h = dropout 0.25 stream 3 of c + bias[e]
+  with   z += f32(ids[r]) * h
+  with   y = where(0.0 < h, c, h)
+
+  tile   bits u32[72]
+  tile   h f32[72]
+  let    first = m * 256
+  let    height = min(B * T - first, 256)
+  tile   a f32[height, 12]
+  tile   c f32[height, 72]
+  set    a[i, e] = x[first + i, e]
+  set    c[i, e] = 0.0
+  dot    c[i, j] += a[i, k] * w[k, j]
+  for    i = 0 until height
+    let    r = first + i
+    random bits[72] = 3 of example + as_u32(r / T) from r % T * 72
+    set    h[e] = where(bits[e] < 0x40000000u, 0.0, c[i, e] + bias[e])
+    set    z[r, e] = z[r, e] + f32(ids[r]) * h[e]
+    set    y[r, e] = where(0.0 < h[e], c[i, e], h[e])
+  end
+end
+`
+
+// TestChoose wants each output's work done in registers where that has no part in
+// another's, and only there; and the interpreter's bits from either schedule.
+func TestChoose(t *testing.T) {
+	var ks []*kernel.Kernel
+	for _, c := range []struct{ name, from, to, why string }{
+		{"as_it_is", "", "", ""},
+		{"columns_one_by_one", "72", "70", "product: columns are not whole counters of random words"},
+		{"words_from_anywhere", "r % T * 72", "r % T * 70", "product: columns are not whole counters of random words"},
+		{"a_sum", "set    y[r, e] =", "reduce s = sum(c[i, e])\n    set    y[r, e] = s +", "product: rows have sums, loops or conditions"},
+		{"a_neighbour", "c[i, e] + bias[e]", "c[i, 71 - e] + bias[e]", "product: it reads other elements of c than it writes"},
+		{"a_neighbour_of_a_buffer", "c[i, e], h[e])", "c[i, e], h[e]) + z[r, 71 - e]", "product: it reads other elements of z than it writes"},
+		{"the_row_before", "c[i, e], h[e])", "c[i, e], h[e]) + z[r / 2 * 2, e]", "product: its rows need each other"},
+		{"one_element", "set    z[r, e]", "set    h[3] = 1.0\n    set    z[r, e]", "product: it sets something else than one element for each output"},
+		{"two_places", "set    y[r, e] =", "set    h[71 - e] = c[i, e]\n    set    y[r, e] =", "product: it writes h at two places"},
+		{"rows_unlike", "(B * T + 255) / 256", "(B * T + 256) / 256", "product: its cells are not equal parts of a product's rows"},
+		{"a_statement_before", "dot ", "set    y[first + i, e] = c[i, e]\n  dot ", "product: it is more than a product and a loop over the rows"},
+		{"a_sum_that_goes_on", "set    c[i, e] = 0.0", "set    c[i, e] = bias[e]", "product: it is more than a product and a loop over the rows"},
+	} {
+		text := strings.ReplaceAll(gated, c.from, c.to)
+		text = strings.Replace(text, "kernel gated", "kernel "+c.name, 1)
+		k, err := kernel.Parse(text)
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", c.name, err, text)
+		}
+		choice := ptx.Choose(k[0])
+		if got := strings.Join(choice.Unfit, "; "); got != c.why || (choice.Name == "product") != (c.why == "") {
+			t.Errorf("%s: %s, since %q, want %q\n%s", c.name, choice.Name, got, c.why, choice.Flat)
+		}
+		ks = append(ks, k...)
+	}
+	either(t, ks)
+}

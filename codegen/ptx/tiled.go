@@ -1,0 +1,195 @@
+package ptx
+
+import (
+	"github.com/arithlang/mlc/codegen/flat"
+	"github.com/arithlang/mlc/codegen/ptx/asm"
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// A tiled is a kernel whose one cell is a product, and then a loop over its rows that
+// computes something of each output alone. Blocks take tiles of the output, and a
+// thread goes on with the outputs that it has in registers.
+type tiled struct {
+	*kernel.Dot
+	rows *kernel.For           // nil if there is none
+	made map[string]*expr.Expr // where arrays are written, by row and column
+}
+
+// notTiled says why a kernel is not a tiled one.
+func notTiled(k *kernel.Kernel) string {
+	_, why := tiledOf(k)
+	return why
+}
+
+func tiledOf(k *kernel.Kernel) (t tiled, why string) {
+	if len(k.Grid) > 0 {
+		return t, "its cells are not equal parts of a product's rows"
+	}
+	if len(k.Body) == 0 || len(k.Body) > 2 {
+		return t, "it is more than a product and a loop over the rows"
+	}
+	d, ok := k.Body[0].(*kernel.Dot)
+	if !ok || !inTiles(d) {
+		return t, "it does not begin with a product of more than one row"
+	}
+	t = tiled{d, nil, map[string]*expr.Expr{d.Dst.Name: d.Dst.Args[0]}}
+	if len(k.Body) == 2 {
+		if t.rows, ok = k.Body[1].(*kernel.For); !ok {
+			return t, "it does not end with a loop over the rows"
+		}
+		why = t.elementwise(arrays(k))
+	}
+	if t.made[d.A.Name] != nil || t.made[d.B.Name] != nil {
+		return t, "it writes over a factor"
+	}
+	return t, why
+}
+
+// arrays are the names of a kernel's buffers.
+func arrays(k *kernel.Kernel) map[string]bool {
+	names := map[string]bool{}
+	for _, p := range k.Params {
+		names[p.Name] = true
+	}
+	return names
+}
+
+// elementwise says why the loop over rows is not one that each output can go through
+// alone: each array that is written has one element for it, and others are
+// only read.
+func (t *tiled) elementwise(buffers map[string]bool) string {
+	l, rows, columns := t.rows, t.Axes[0], t.Axes[1]
+	if !l.Independent || !expr.IsInt(l.Lo, 0) || !expr.Equal(l.Hi, rows.Size) {
+		return "its rows need each other"
+	}
+	if buffers[t.Dst.Name] {
+		return "the product has its place in a buffer, and is used there"
+	}
+	t.made[t.Dst.Name] = at(t.Dst, map[string]string{rows.Var: l.Var, columns.Var: colVar})
+	for _, s := range l.Body {
+		place := expr.NewVar(colVar, expr.I32) // of random words
+		switch s := s.(type) {
+		case *kernel.Let:
+			continue
+		case *kernel.Random:
+			four := expr.Int(philoxWords)
+			if !expr.Equal(s.Size, columns.Size) || !expr.IsMultiple(s.Size, four) || !expr.IsMultiple(s.Base, four) || tilingOf(t.Dot).wide%philoxWords > 0 {
+				return "columns are not whole counters of random words"
+			}
+		case *kernel.Set:
+			if len(s.Axes) != 1 || !expr.Equal(s.Axes[0].Size, columns.Size) {
+				return "it sets something else than one element for each output"
+			}
+			place = at(s.Dst, map[string]string{s.Axes[0].Var: colVar})
+		default:
+			return "rows have sums, loops or conditions"
+		}
+		name := kernel.Written(s)
+		if before := t.made[name]; before != nil && !expr.Equal(before, place) {
+			return "it writes " + name + " at two places"
+		}
+		t.made[name] = place
+	}
+	return t.reads(buffers)
+}
+
+// at is the flat index of an element, over other variables.
+func at(e *expr.Expr, vars map[string]string) *expr.Expr {
+	to := map[string]*expr.Expr{}
+	for from, name := range vars {
+		to[from] = expr.NewVar(name, expr.I32)
+	}
+	return expr.Simplify(expr.Subst(e.Args[0], to))
+}
+
+// reads says which array the rows read where an output has no element that it has
+// written itself.
+func (t *tiled) reads(buffers map[string]bool) string {
+	filled := map[string]bool{t.Dst.Name: true}
+	for _, s := range t.rows.Body {
+		vars := map[string]string{}
+		for _, a := range kernel.Axes(s) {
+			vars[a.Var] = colVar
+		}
+		for _, e := range expr.Elems(kernel.Reads(s)...) {
+			if place := t.made[e.Name]; place != nil && !expr.Equal(place, at(e, vars)) {
+				return "it reads other elements of " + e.Name + " than it writes"
+			}
+			if !buffers[e.Name] && !filled[e.Name] {
+				return "it reads " + e.Name + " before it writes it"
+			}
+		}
+		filled[kernel.Written(s)] = true
+	}
+	return ""
+}
+
+// tiles are the tiles of a product's output.
+func (p *printer) tiles(k *kernel.Kernel) (cells, error) {
+	t, _ := tiledOf(k)
+	n, size := flat.ProductOf(t.Dot), tilingOf(t.Dot)
+	down, across := ceilDiv(n.M, size.rows), ceilDiv(n.N, size.cols)
+	return cells{expr.Simplify(expr.New(expr.Mul, down, across)), func(cell asm.Value) {
+		q := newProduct(p, n)
+		row, col := p.divide(cell, p.value(across))
+		if oneTurn(t.Dot) {
+			p.f.Barrier()
+		}
+		m0, n0 := p.f.Do("mul.lo.s32", row, asm.Int(q.rows)), p.f.Do("mul.lo.s32", col, asm.Int(q.cols))
+		if t.rows == nil {
+			q.tile(m0, n0)
+			return
+		}
+		row, col = p.f.Do("add.s32", m0, q.row), p.f.Do("add.s32", n0, q.col)
+		q.follow(t, q.sums(m0, n0), row, col)
+	}}, nil
+}
+
+// follow computes what comes after the product of each of a thread's outputs, the first
+// of which is at a row and a column.
+func (q *product) follow(t tiled, acc [][]asm.Value, row, col asm.Value) {
+	f, n := q.f, 1
+	if q.wide%vectorMost == 0 && expr.IsMultiple(q.n.N, expr.Int(vectorMost)) {
+		n = vectorMost
+	}
+	for i := range acc {
+		r := f.Do("add.s32", row, asm.Int(i))
+		f.If(q.below(r, q.sizeM, q.rows), func() {
+			q.vars[t.rows.Var] = r
+			for _, s := range t.rows.Body {
+				if let, ok := s.(*kernel.Let); ok {
+					q.vars[let.Name] = q.value(let.Value)
+				}
+			}
+			for j := 0; j < q.wide; j += n {
+				c := f.Do("add.s32", col, asm.Int(j))
+				f.If(q.below(c, q.sizeN, q.cols), func() {
+					q.segment(t, c, map[string][]asm.Value{t.Dst.Name: acc[i][j : j+n]})
+				})
+			}
+		})
+	}
+}
+
+// segment computes what comes after some outputs side by side, from a column on. Values
+// of tiles stay in registers.
+func (q *product) segment(t tiled, col asm.Value, tiles map[string][]asm.Value) {
+	n := len(tiles[t.Dst.Name])
+	for _, s := range t.rows.Body {
+		switch s := s.(type) {
+		case *kernel.Random:
+			counter := q.f.Do("add.s32", q.value(expr.New(expr.Div, s.Base, expr.Int(philoxWords))), q.f.Do("shr.u32", col, asm.Int(2)))
+			words := q.wordsOf(s)(counter)
+			tiles[s.Dst] = words[:]
+		case *kernel.Set:
+			name := s.Axes[0].Var
+			vs := q.neighbours(q.own(s.Value), name, col, n, tiles)
+			if _, buffer := q.slices[s.Dst.Name]; !buffer {
+				tiles[s.Dst.Name] = vs
+				continue
+			}
+			q.storeFrom(s.Dst, name, col, vs)
+		}
+	}
+}
