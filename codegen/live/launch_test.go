@@ -22,14 +22,16 @@ func TestLaunchesDoNotMatter(t *testing.T) {
 	for _, c := range []struct {
 		spec string
 		set  []string
+		more []string
 		uses bool
 	}{
-		{"successor", narrow[:3], true},
-		{"small/settle", narrow, true},
-		{"small/looped", narrow, false},
+		{"successor", narrow[:3], nil, true},
+		{"small/settle", narrow, nil, true},
+		{"small/looped", narrow, nil, false},
+		{"small/looped", narrow, []string{"model.dropout=10%"}, false},
 	} {
-		t.Run(c.spec, func(t *testing.T) {
-			m, err := live.New(compile(t, c.spec, c.set))
+		t.Run(fmt.Sprint(c.spec, c.more), func(t *testing.T) {
+			m, err := live.New(compile(t, c.spec, slices.Concat(c.set, c.more)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -63,7 +65,7 @@ func TestLaunchesDoNotMatter(t *testing.T) {
 }
 
 // TestAnyLaunch has models of which launches are a part of the sums: one learns bias
-// tables, one counts random words of attention by a launch's rows.
+// tables, of others what a query sees hangs on the texts beside its own.
 func TestAnyLaunch(t *testing.T) {
 	for _, c := range []struct {
 		spec string
@@ -73,7 +75,8 @@ func TestAnyLaunch(t *testing.T) {
 		{"successor", nil, true},
 		{"kerple", nil, false},
 		{"small/looped", nil, true},
-		{"small/looped", []string{"model.dropout=10%"}, false},
+		{"small/looped", []string{"model.dropout=10%"}, true},
+		{"small/looped", []string{"model.loop.self.bias=(i - j) / J"}, false},
 	} {
 		if p := compile(t, c.spec, c.set); p.Lowered.AnyLaunch != c.want {
 			t.Errorf("%s, %v: any launch %v", c.spec, c.set, p.Lowered.AnyLaunch)

@@ -37,6 +37,7 @@ var attributes = []attribute{
 	{"table", func(_ *Attr, s *AttnAttr) any { return &s.Table }},
 	{"fixed", func(_ *Attr, s *AttnAttr) any { return &s.Fixed }},
 	{"relative", func(_ *Attr, s *AttnAttr) any { return &s.Relative }},
+	{"words", func(_ *Attr, s *AttnAttr) any { return &s.Words }},
 	{"parameters", func(_ *Attr, s *AttnAttr) any { return &s.Params }},
 	{"mask", func(_ *Attr, s *AttnAttr) any { return &s.Mask }},
 	{"bias", func(_ *Attr, s *AttnAttr) any { return &s.Bias }},

@@ -56,7 +56,7 @@ func expandAttentionGrad(b *Builder, v *Value, args []*Value) *Value {
 		return c.relativeGrad(dscores, args[4])
 	}
 	if v.Attr.Attn.Table {
-		return b.Sum(dscores, 0)
+		return c.tableGrad(dscores, v.Type.Shape)
 	}
 	for n, name := range v.Attr.Attn.Params {
 		if name == v.Attr.Result {
@@ -97,7 +97,9 @@ func newCellular(b *Builder, v *Value, args []*Value) *cellular {
 		parts[0] = c.cells(bin(expr.Add, x0, at), parts[0], c.split(relative))
 	}
 	if table != nil {
-		parts, c.bias = append(parts, table), x1
+		if parts, c.bias = append(parts, table), x1; !slices.Equal(table.Type.Shape[1:], []Dim{c.q.Type.Shape[2], c.keysDim}) {
+			c.bias = expr.NewElem("x1", expr.F32, D(1), D(2), D(3)) // of a larger table
+		}
 	}
 	// Closed cells get the least finite score, so that the row's maximum is finite;
 	// they are taken out again after exp.
@@ -178,17 +180,18 @@ func (c *cellular) total() *expr.Expr {
 // keys is J.
 func (c *cellular) keys() *expr.Expr { return c.keysDim.Expr() }
 
-// dropout counts its random words by cell. With t the row in this launch, of T,
-// they are (h*T + t)*J' + j, or (h*W + n)*T' + t where j is key n of a narrow
-// window of width W. J' and T' are J and T rounded up to whole Philox blocks.
+// dropout counts its random words by cell. With t the row in this launch they are
+// (h*T + t)*J' + j, or (h*W + n)*T' + t where j is key n of a narrow window of width W.
+// T and J are the rows and keys of AttnAttr.CountedBy, J' and T' those rounded up to
+// whole Philox blocks.
 func (c *cellular) dropout(x *Value) *Value {
 	rate, stream := c.v.Attr.Rate, c.v.Attr.Stream
 	if rate == 0 {
 		return x
 	}
-	rows := c.q.Type.Shape[2].Expr()
+	rows, keys := c.v.Attr.Attn.CountedBy(c.q.Type.Shape[2].Expr(), c.keys())
 	row := bin(expr.Add, bin(expr.Mul, D(1), rows), D(2))
-	cell := bin(expr.Add, bin(expr.Mul, row, WholeBlocks(c.keys())), D(3))
+	cell := bin(expr.Add, bin(expr.Mul, row, WholeBlocks(keys)), D(3))
 	if w := WindowOf(c.v.Attr.Attn.Mask).Narrow; w != nil {
 		n, width := bin(expr.Sub, D(3), c.overCells(w.Lo)), expr.Int(int64(w.Width))
 		column := bin(expr.Add, bin(expr.Mul, D(1), width), n)
@@ -197,6 +200,20 @@ func (c *cellular) dropout(x *Value) *Value {
 		cell = expr.New(expr.Where, inside, cell, expr.Int(0))
 	}
 	return c.b.Emit(Dropout, Attr{Rate: rate, Stream: stream, Expr: cell}, x)
+}
+
+// tableGrad is the sum of the scores' gradients over the examples, at the cells of a
+// table of that shape: 0 at those that the launch does not have.
+func (c *cellular) tableGrad(dscores *Value, shape []Dim) *Value {
+	sum := c.b.Sum(dscores, 0)
+	if slices.Equal(sum.Type.Shape, shape) {
+		return sum
+	}
+	rows, keys := sum.Type.Shape[1].Expr(), sum.Type.Shape[2].Expr()
+	clamped := func(x, n *expr.Expr) *expr.Expr { return bin(expr.Min, x, bin(expr.Sub, n, expr.Int(1))) }
+	inside := bin(expr.And, bin(expr.Lt, D(1), rows), bin(expr.Lt, D(2), keys))
+	at := expr.NewElem("x0", expr.F32, D(0), clamped(D(1), rows), clamped(D(2), keys))
+	return c.b.MapShape(expr.New(expr.Where, inside, at, expr.F(0)), shape, sum)
 }
 
 // distance is the number of a cell's relative score.

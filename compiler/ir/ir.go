@@ -100,8 +100,9 @@ type AttnAttr struct {
 	Bias   *expr.Expr
 	Params []string // names of the parameters, in the order of the trailing Args
 	Self   bool     // keys are the target rows themselves
-	Table  bool     // the bias is the last argument, a BiasTable [H, T, J], whose gradient is Result "table"; no Bias, no Params
+	Table  bool     // the bias is the last argument, a BiasTable [H, T, J] or of more rows and keys, whose gradient is Result "table"; no Bias, no Params
 	Fixed  bool     // nothing learns the parameters, and the bias reads them within their shapes at closed cells, too
+	Words  []int    // rows and keys by which dropout counts random words, as many as a launch has at most; nil: those of the launch
 
 	// Relative, if not 0, is how far apart positions are told apart: the first
 	// argument before table or parameters is [B, T, H*(2 Relative + 1)], whose element

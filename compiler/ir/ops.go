@@ -54,13 +54,13 @@ var ops = [numOps]opInfo{
 // What attentions take, before values and behind them.
 const (
 	attends = "q[B T heads*D] k[B J heads*D]"
-	biased  = "relative?[B T heads*spans] table?[heads T J] ..."
+	biased  = "relative?[B T heads*spans] table?[heads R K] ..."
 )
 
 // siteAttrs say what an attention's bias is, attnAttrs all of its scores.
 const (
 	siteAttrs = "heads mask bias parameters self fixed"
-	attnAttrs = siteAttrs + " scale table relative"
+	attnAttrs = siteAttrs + " scale table relative words"
 )
 
 // drawAttrs say what is drawn, and for whom.

@@ -221,6 +221,17 @@ func ruleSite(v *Value, _ *Type) error {
 	if a.Table && (a.Bias != nil || len(a.Params) > 0) {
 		return errors.New("a table takes the place of bias and parameters")
 	}
+	if _, table, _ := v.SiteArgs(); table != nil && v.Op != BiasTable && v.Op != BiasTableGrad {
+		for i, of := range v.Args[:2] {
+			if d, n := table.Type.Shape[1+i], of.Type.Shape[1]; d != n && d.Sym != "" {
+				return fmt.Errorf("the table is %s, which is neither of constant extents nor [heads, %s, %s]",
+					table.Type, v.Args[0].Type.Shape[1], v.Args[1].Type.Shape[1])
+			}
+		}
+	}
+	if n := len(a.Words); n != 0 && (n != 2 || a.Words[0] < 1 || a.Words[1] < 1) {
+		return fmt.Errorf("words = %v: they are counted by two numbers, of rows and of keys", a.Words)
+	}
 	if len(params) != len(a.Params) {
 		return fmt.Errorf("has %d parameters, %d arguments for them", len(a.Params), len(params))
 	}

@@ -1,6 +1,26 @@
 package ir
 
-import "github.com/arithlang/mlc/compiler/expr"
+import (
+	"slices"
+
+	"github.com/arithlang/mlc/compiler/expr"
+)
+
+// ReadsLength reports whether mask or bias hang on how many rows and keys there are.
+func (a *AttnAttr) ReadsLength() bool {
+	return slices.ContainsFunc([]*expr.Expr{a.Mask, a.Bias}, func(e *expr.Expr) bool {
+		return e != nil && (expr.Depends(e, "I") || expr.Depends(e, "J"))
+	})
+}
+
+// CountedBy is by how many rows and keys dropout counts its random words, in a launch of
+// so many.
+func (a *AttnAttr) CountedBy(rows, keys *expr.Expr) (*expr.Expr, *expr.Expr) {
+	if len(a.Words) == 0 {
+		return rows, keys
+	}
+	return expr.Int(int64(a.Words[0])), expr.Int(int64(a.Words[1]))
+}
 
 // Guarded is the bias made safe to compute at closed cells, where it may divide
 // integers by zero or, if the parameters are not Fixed, index one outside of its shape.

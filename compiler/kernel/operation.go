@@ -54,6 +54,8 @@ type Step struct {
 type Dropout struct {
 	Rate   float64
 	Stream uint32
+
+	Rows, Keys int // of an attention: by which its random words are counted; 0: those of the launch
 }
 
 // A Window is the keys from Lo on, so many, that a mask leaves open at most, where

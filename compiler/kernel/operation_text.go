@@ -20,7 +20,7 @@ import (
 //	scale  0.25
 //	mask   j <= i && i - j <= 1
 //	window 2 from i - 1
-//	drop   0.1 stream 11
+//	drop   0.1 stream 11 by 40 rows of 41
 func (p *printer) operation(o *Operation) {
 	p.line(1, "op", o.text())
 	if o.Scale != 0 {
@@ -49,7 +49,11 @@ func (d Dropout) text() string {
 	if d.Rate == 0 {
 		return fmt.Sprintf("stream %d", d.Stream)
 	}
-	return fmt.Sprintf("%s stream %d", number(d.Rate), d.Stream)
+	text := fmt.Sprintf("%s stream %d", number(d.Rate), d.Stream)
+	if d.Rows > 0 {
+		text += fmt.Sprintf(" by %d rows of %d", d.Rows, d.Keys)
+	}
+	return text
 }
 
 // text is the line of a tensor op: results = arguments for axes.
@@ -148,8 +152,14 @@ func (p *parser) step() {
 	p.k.Op.Steps = append(p.k.Op.Steps, s)
 }
 
-// dropout reads "rate stream number"; the rate may be missing.
+// dropout reads "rate stream number by number rows of number"; the rate may be missing,
+// and what words are counted by.
 func (p *parser) dropout(text string) (d Dropout) {
+	text, by, counted := strings.Cut(text, " by ")
+	if counted {
+		rows, keys := p.cut(by, " rows of ", "rows rows of keys")
+		d.Rows, d.Keys = int(p.uint(rows)), int(p.uint(keys))
+	}
 	rate, stream := p.cut(" "+text, " stream ", "rate stream number")
 	if rate != "" {
 		d.Rate = p.float(rate)

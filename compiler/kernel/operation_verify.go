@@ -157,6 +157,7 @@ func (c *opChecker) site() {
 	}
 	if o.Drop != (Dropout{}) {
 		c.dropout(o.Drop)
+		c.want(o.Drop.Rows >= 0 && (o.Drop.Rows > 0) == (o.Drop.Keys > 0), "random words are counted by %d rows of %d", o.Drop.Rows, o.Drop.Keys)
 	}
 	if o.Window != (Window{}) {
 		c.want(o.Window.Width > 0, "a window of %d keys", o.Window.Width)

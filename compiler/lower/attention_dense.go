@@ -158,13 +158,15 @@ func (d *dense) softmax(r *expr.Expr) (norm *expr.Expr) {
 	return d.let("norm", softmaxScale(d.reduce("total", expr.Add, d.count, p)))
 }
 
-// words draws the random words of row r: (h T + t) J' + j for query t and key j.
+// words draws the random words of row r: (h T + t) J' + j for query t and key j, with
+// the T and J of AttnAttr.CountedBy.
 func (d *dense) words(r *expr.Expr) string {
 	if d.v.Attr.Rate == 0 {
 		return ""
 	}
-	row := add(mul(d.h, d.rows), add(d.first, r))
-	return d.draw(d.count, add(mul(row, ir.WholeBlocks(d.keys)), d.lo))
+	rows, keys := d.attr.CountedBy(d.rows, d.keys)
+	row := add(mul(d.h, rows), add(d.first, r))
+	return d.draw(d.count, add(mul(row, ir.WholeBlocks(keys)), d.lo))
 }
 
 // forward computes the results of block m.

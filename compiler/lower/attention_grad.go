@@ -23,8 +23,8 @@ type attentionGrad struct {
 //
 // The gradient of a relative score is the sum of scale ds_j over its keys.
 // The gradient of a bias table is the sum of ds_j over the examples: then a cell
-// is one head, which takes the examples in turn. Gradients of parameters are made from
-// those of tables.
+// is one head, which takes the examples in turn, and goes on with the sum that launches
+// before it have left. Gradients of parameters are made from those of tables.
 func lowerAttentionGrad(e *emitter, v *ir.Value) {
 	g := &attentionGrad{attention: newAttention(e, v), result: e.results()}
 	g.val, g.dout = e.flat(g.v.Args[2], "v"), e.flat(g.v.Args[3], "dout")
@@ -44,13 +44,15 @@ func lowerAttentionGrad(e *emitter, v *ir.Value) {
 		example()
 		return
 	}
-	g.dtable = e.tile("dtable_", expr.F32, g.rows, g.keys)
-	e.zero(g.dtable)
+	buf := e.out(table, "dtable", sizes(table.Type.Shape)...)
+	g.dtable = e.sum("dtable_", table, buf, exprs{g.rows, g.keys}, g.ofHead)
 	e.loop("b", ivar("B"), func(b *expr.Expr) {
 		g.b = b
 		example()
 	})
-	buf := e.out(table, "dtable", sizes(table.Type.Shape)...)
+	if shape := sizes(table.Type.Shape)[1:]; !e.env.accumulate[table] && !(expr.Equal(shape[0], g.rows) && expr.Equal(shape[1], g.keys)) {
+		e.fill(buf, shape, g.ofHead, func(exprs) *expr.Expr { return expr.F(0) })
+	}
 	e.copyOut(g.dtable, buf, g.ofHead)
 }
 

@@ -153,13 +153,15 @@ func (a *narrow) row(name string, f element) string {
 	return tile
 }
 
-// words draws the random words of key n: (h W + n) T' + t for query t.
+// words draws the random words of key n: (h W + n) T' + t for query t, with the T of
+// AttnAttr.CountedBy.
 func (a *narrow) words(n *expr.Expr) string {
 	if a.v.Attr.Rate == 0 {
 		return ""
 	}
 	column := add(mul(a.h, num(a.width)), n)
-	return a.draw(a.rows, mul(column, ir.WholeBlocks(a.rows)))
+	rows, _ := a.attr.CountedBy(a.rows, a.keys)
+	return a.draw(a.rows, mul(column, ir.WholeBlocks(rows)))
 }
 
 // forward computes the results of all queries of a cell.

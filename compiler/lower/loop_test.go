@@ -42,7 +42,7 @@ var loops = []variant{
 // looped makes the model of s a loop whose gradients go through all its runs.
 func looped(s *check.Spec, layers, times int) {
 	causal := expr.New(expr.Le, ivar("j"), ivar("i"))
-	s.Task.Sequence = true
+	s.Task.Sequence, s.Task.Kind, s.Task.DigitsLo, s.Task.DigitsHi = true, "addition", 1, 20
 	s.Model.Encoder, s.Model.Decoder = check.Stack{}, check.Stack{}
 	s.Model.Loop = &check.Loop{Layers: layers, Times: times, Inject: "none", State: "embed", Self: &check.Site{Mask: causal, Scale: 0.5, Dropout: 0.25}}
 	s.Train.Backprop, s.Train.Batch = times, 8

@@ -1,6 +1,7 @@
 package lower_test
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/arithlang/mlc/compiler/expr"
@@ -110,12 +111,13 @@ func (a *attended) score(j int) (s, total float64) {
 // number is that of the random word of key j within the example.
 func (a *attended) number(j int) int {
 	blocks := func(n int) int { return (n + 3) / 4 * 4 }
-	w := a.k.Op.Window
+	w, d := a.k.Op.Window, a.k.Op.Drop
+	rows, keys := cmp.Or(d.Rows, a.size("t")), cmp.Or(d.Keys, a.size("j"))
 	if w.Lo == nil {
-		return (a.h*a.size("t")+a.t)*blocks(a.size("j")) + j
+		return (a.h*rows+a.t)*blocks(keys) + j
 	}
 	n := j - int(a.eval(w.Lo).I)
-	return max(0, (a.h*w.Width+n)*blocks(a.size("t"))+a.t)
+	return max(0, (a.h*w.Width+n)*blocks(rows)+a.t)
 }
 
 // attention holds the result to the sum of the values by their probabilities.
@@ -256,7 +258,9 @@ func (o *oracle) attentionGrad() {
 		}
 		for j, p := range a.p {
 			ds, total := p*(dp[j]-delta), p*(dpTotal[j]+deltaTotal)
-			add("table", (a.h*queries+a.t)*keys+j, ds, total)
+			if grads["table"] != nil {
+				add("table", o.place(op.Result("table").Name, []int{a.h, a.t, j}), ds, total)
+			}
 			ds, total = ds*op.Scale, total*op.Scale
 			add("relative", row*o.size("n")+o.far(int(o.Var("i", expr.I32).I), j), ds, total)
 			for d := range width {

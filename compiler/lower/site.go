@@ -42,6 +42,9 @@ func newSite(e *emitter, v *ir.Value, rows, keys ir.Dim, params []*ir.Value) *si
 	op.Mask, op.Bias = s.bind(buffer)
 	if v.Attr.Rate > 0 {
 		op.Drop = kernel.Dropout{Rate: v.Attr.Rate, Stream: v.Attr.Stream}
+		if w := s.attr.Words; len(w) > 0 {
+			op.Drop.Rows, op.Drop.Keys = w[0], w[1]
+		}
 	}
 	e.over("h t j", s.heads, s.rows, s.keys)
 	return s

@@ -45,16 +45,18 @@ func (p *Program) separateUses() {
 
 // seesFillers reports whether a result may hang on how long the longest problem of a
 // launch is, and so on which problems are beside it: in a model of one text, whose
-// problems have several lengths, if a query may see keys behind itself, or if it is a
-// launch's rows that random words of an attention are counted by.
+// problems have several lengths, if a query may see keys behind itself, if masks and biases
+// read the length, or if it is a launch's rows that random words of an attention are counted by.
 func seesFillers(e *Entry) bool {
-	return !readsSource(e) && e.anyAttention(func(v *ir.Value) bool { return v.Attr.Rate > 0 || !causal(v) })
+	return !readsSource(e) && e.anyAttention(func(v *ir.Value) bool {
+		return v.Attr.Rate > 0 && v.Attr.Attn.Words == nil || !causal(v) || readsLength(v)
+	})
 }
 
 // anyLength reports whether rows behind a problem's last one change nothing that an entry
 // says of it.
 func anyLength(e *Entry) bool {
-	return !readsSource(e) && !e.anyAttention(func(v *ir.Value) bool { return !causal(v) })
+	return !readsSource(e) && !e.anyAttention(func(v *ir.Value) bool { return !causal(v) || readsLength(v) })
 }
 
 func readsSource(e *Entry) bool { return e.Memory.Buffer("source_tokens") != nil }
@@ -64,6 +66,12 @@ func (e *Entry) anyAttention(such func(*ir.Value) bool) bool {
 	return slices.ContainsFunc(e.Steps, func(s Step) bool {
 		return slices.ContainsFunc(s.Routine.Func.Values, func(v *ir.Value) bool { return v.Op == ir.Attention && such(v) })
 	})
+}
+
+// readsLength reports whether mask or bias of an attention hang on how long a text is.
+func readsLength(v *ir.Value) bool {
+	_, table, _ := v.SiteArgs()
+	return v.Attr.Attn.ReadsLength() || table != nil && table.Op == ir.BiasTable && table.Attr.Attn.ReadsLength()
 }
 
 // causal reports whether no query of an attention sees a key behind itself.

@@ -145,6 +145,10 @@ func (l *layer) attend(name string, s *check.Site, x *ir.Value, read reader, sel
 		attr.Bias, attr.Params, attr.Table = nil, nil, true
 	}
 	attr.Scale = s.Scale
+	if l.spec.Model.Loop != nil && l.rate(s.Dropout) > 0 {
+		// Launches have other lengths than the batch: an example's words are not to hang on them.
+		attr.Words = []int{l.longest(x.Type.Shape[1]).N, l.longest(keys.Type.Shape[1]).N}
+	}
 	if s.Shaw > 0 {
 		attr.Relative = s.Shaw
 		w := l.shape(name + ".relative")
@@ -157,6 +161,18 @@ func (l *layer) attend(name string, s *check.Site, x *ir.Value, read reader, sel
 	y := l.b.Attention(query, keys, values, attr, l.rate(s.Dropout), l.next(), params...)
 	y = l.b.Label(y, name+".attention")
 	return l.after(x, l.linear(y, name+".o"), name+".norm")
+}
+
+// longest is an extent of the longest problems of training.
+func (m *builder) longest(d ir.Dim) ir.Dim {
+	source, target := m.spec.TrainedShape()
+	switch d.Sym {
+	case "S":
+		return ir.N(source)
+	case "T":
+		return ir.N(target)
+	}
+	panic("BUG: " + d.String() + " is no extent of a problem")
 }
 
 // tabled says whether a bias is worth a table [H, T, J], made once a launch,
