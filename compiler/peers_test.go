@@ -383,7 +383,7 @@ func (r *trainee) update(t *testing.T, step int) {
 		if p.Matrix {
 			e = r.program.Entry(plan.Matrices{Rows: p.Shape[0], Cols: p.Shape[1]}.Update())
 		}
-		s := kernel.Scalars{"P": float64(p.Off), "N": float64(p.Elems()), "lr": r.train.LR, "clip": 1, "decay": 0,
+		s := kernel.Scalars{"P": float64(p.Off), "N": float64(p.Elems()), "lr": r.train.LR, "clip": 1, "decay": 0, "bound": math.Inf(-1),
 			"bias_correction1": correct(r.train.Beta1), "bias_correction2": correct(r.train.Beta2)}
 		if p.Decay {
 			s["decay"] = r.train.Decay

@@ -133,10 +133,10 @@ func TestOutOfMemory(t *testing.T) {
 	}{
 		{1, "out of GPU memory: asked for 4.8 KiB, 100 bytes of 1.0 KiB are free, for the arenas of 1173 parameters: " +
 			"end other programs on the GPU, train a smaller model, or use --device cpu"},
-		{5, "step 1 failed: out of GPU memory: asked for 14.2 KiB, 100 bytes of 1.0 KiB are free, for the gradients of 3 parts of a batch: " +
+		{6, "step 1 failed: out of GPU memory: asked for 14.2 KiB, 100 bytes of 1.0 KiB are free, for the gradients of 3 parts of a batch: " +
 			"make the model or train.batch smaller"},
-		{6, "are free, for activations of a launch: make train.microbatch in the spec smaller"},
-		{8, "for data on its way"},
+		{7, "are free, for activations of a launch: make train.microbatch in the spec smaller"},
+		{9, "for data on its way"},
 	} {
 		n := 0
 		f := &faulty{Driver: simulatedGPU(t), alloc: func(bytes int64) error {

@@ -79,6 +79,11 @@ func (r *ranges) part(w device.Worker, i int) { r.f(w, r.n*i/r.parts, r.n*(i+1)/
 
 func (m *cpuMachine) Root() device.Worker { return m.shared.workers[0] }
 
+// Settle knows the outcome of every step.
+func (m *cpuMachine) Settle(e *device.Env, limit float64, _ bool) {
+	e.Clip = device.Clip(limit, m.shared.workers[0].Mem.F32[device.Work][0])
+}
+
 // Err is nil: nothing can go wrong on the processor.
 func (m *cpuMachine) Err() error { return nil }
 

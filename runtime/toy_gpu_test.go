@@ -24,7 +24,7 @@ func toyOnGPU() Model {
 		toyPredict:    {Name: "predict", Threads: 32, Scalars: []string{"B", "T", "S", "P"}, Blocks: one},
 		toyEncode:     {Name: "encode", Threads: 32, Scalars: []string{"B", "S"}, Blocks: one},
 		toySumSquares: {Name: "sum_squares", Threads: 32, Scalars: []string{"N"}, Blocks: one},
-		toyUpdate:     {Name: "update", Threads: 32, Scalars: []string{"P", "N", "decay"}, Step: true, Blocks: one},
+		toyUpdate:     {Name: "update", Threads: 32, Scalars: []string{"P", "N", "decay", "bound"}, Step: true, Blocks: one},
 	}}
 	return m
 }

@@ -169,10 +169,14 @@ func runToySumSquares(w *cpu.Worker, e *device.Env, _ []device.Ref) {
 
 func runToyUpdate(w *cpu.Worker, e *device.Env, _ []device.Ref) {
 	p, m1, m2 := w.Mem.F32[device.Params], w.Mem.F32[device.State], w.Mem.F32[device.State+1]
+	if e.Clip != e.Clip {
+		return
+	}
 	for i := e.P; i < e.P+e.N; i++ {
 		g := w.Mem.F32[device.Grads][i] * e.Clip
 		m1[i] = float32(0.9*m1[i]) + float32(0.1*g)
 		m2[i] = float32(0.98*m2[i]) + float32(0.02*g*g)
 		p[i] -= float32(e.LR * (m1[i]*e.BiasCorrection1/(float32(math.Sqrt(float64(m2[i]*e.BiasCorrection2)))+1e-9) + float32(e.Decay*p[i])))
+		p[i] = max(p[i], e.Bound)
 	}
 }

@@ -103,7 +103,7 @@ func countOf(shape []Dim) count {
 var launchVars = map[string]expr.Type{
 	"B": expr.I32, "T": expr.I32, "S": expr.I32, "C": expr.I32, "P": expr.I32, "N": expr.I32, "layer": expr.I32,
 	"scale": expr.F32, "lr": expr.F32, "bias_correction1": expr.F32, "bias_correction2": expr.F32,
-	"clip": expr.F32, "decay": expr.F32,
+	"clip": expr.F32, "decay": expr.F32, "bound": expr.F32,
 }
 
 // mapVar is the type of a variable in the expression of a Map with arguments

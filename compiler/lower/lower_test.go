@@ -134,7 +134,7 @@ func runAll(t *testing.T, p *lower.Program, shapes []kernel.Scalars, family stri
 				s = kernel.Scalars{"B": s["B"], "T": 1, "S": s["S"], "C": s["C"], "P": s["C"] - 1, "N": 1}
 			}
 			for k, x := range map[string]float64{"NoGrad": 1, "WithGrad": 1, "Times": 1, "step": 3, "example": 40, "seed0": 9, "seed1": 8, "scale": 0.05,
-				"lr": 0.01, "bias_correction1": 1.5, "bias_correction2": 20, "clip": 0.5, "decay": 0.1} {
+				"lr": 0.01, "bias_correction1": 1.5, "bias_correction2": 20, "clip": 0.5, "decay": 0.1, "bound": -0.25} {
 				s[k] = x
 			}
 			for _, step := range e.Steps {

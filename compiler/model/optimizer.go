@@ -67,21 +67,29 @@ func (m *builder) optimizer() error {
 	return nil
 }
 
-// update builds a step on tensors of a shape, with the gradient clipped before.
+// update builds a step on tensors of a shape, with the gradient clipped before and the
+// parameters kept above their bound after. It changes nothing where the factor of clipping
+// is not a number.
 func (r *rule) update(name string, t check.Train, shape ...ir.Dim) (*ir.Func, error) {
 	b := ir.NewBuilder(name, t.Pos)
 	of := ir.T(shape...)
 	p, g := b.Param("p", of, ir.Input), b.Param("g", of, ir.Input)
-	var states []*ir.Value
+	var old []*ir.Value
 	for _, name := range r.states {
-		states = append(states, b.Param(name, of, ir.Input))
+		old = append(old, b.Param(name, of, ir.Input))
 	}
-	p, states = r.step(b, t, p, b.Map(expr.New(expr.Mul, x0, scalar("clip")), g), states)
+	next, states := r.step(b, t, p, b.Map(expr.New(expr.Mul, x0, scalar("clip")), g), old)
 	for i, name := range r.states {
-		b.Result(name, states[i], false)
+		b.Result(name, b.Map(unlessSkipped(x0, x1), states[i], old[i]), false)
 	}
-	b.Result("p", p, false)
+	bounded := expr.New(expr.Where, expr.New(expr.Lt, x0, scalar("bound")), scalar("bound"), x0)
+	b.Result("p", b.Map(unlessSkipped(bounded, x1), next, p), false)
 	return b.Func()
+}
+
+// unlessSkipped is next, or in a step that changes nothing old.
+func unlessSkipped(next, old *expr.Expr) *expr.Expr {
+	return expr.New(expr.Where, expr.New(expr.Le, expr.F(0), scalar("clip")), next, old)
 }
 
 // adam is AdamW (Loshchilov and Hutter 2019, algorithm 2, with the bias corrections

@@ -1,6 +1,8 @@
 package model
 
 import (
+	"math"
+
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
@@ -222,9 +224,12 @@ func (m *builder) encoderNorm() (*ir.Func, error) {
 }
 
 // lossWeight is the gradient of the batch's loss, a weighted sum of rows, with
-// respect to the loss of each row.
+// respect to the loss of each row. Where that is not finite it is not a number, so that
+// the norm of the gradient says whether a step can be made.
 func (m *builder) lossWeight() (*ir.Func, error) {
 	b := ir.NewBuilder("loss_weight", m.spec.Train.Pos)
-	b.Result("weight", b.MapShape(expr.NewVar("scale", expr.F32), []ir.Dim{ir.Sym("B"), ir.Sym("T")}), false)
+	loss := b.Param("loss", ir.T(ir.Sym("B"), ir.Sym("T")), ir.Input)
+	finite := expr.New(expr.Lt, expr.New(expr.Abs, x0), expr.F(math.Inf(1)))
+	b.Result("weight", b.Map(expr.New(expr.Where, finite, expr.NewVar("scale", expr.F32), expr.F(math.NaN())), loss), false)
 	return b.Func()
 }

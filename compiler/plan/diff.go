@@ -12,7 +12,7 @@ import (
 // Differentiate turns a forward program into one that also leaves the gradient
 // of every parameter: each call is replaced by its saving form, then the calls
 // run backwards with their backward functions. seeds maps buffers of the forward
-// program (a loss) to functions without parameters that make their gradient.
+// program (a loss) to functions, of it or of nothing, that make its gradient.
 //
 // The gradient of buffer x is the buffer d.x. It is cleared first and added to
 // when several calls read x. Of a chain of tensors, each made of the one before, a
@@ -40,7 +40,11 @@ func Differentiate(name, doc string, p *Program, seeds map[string]*ir.Func) (*Pr
 	for _, b := range p.Buffers {
 		if f, ok := seeds[b.Name]; ok {
 			d.gradient(At(b.Name, 0))
-			d.out.Body = append(d.out.Body, &Call{Func: f, Results: map[string]Ref{f.Results[0].Name: At("d."+b.Name, 0)}})
+			args := map[string]Ref{}
+			for _, p := range f.Params {
+				args[p.Attr.Name] = At(b.Name, 0)
+			}
+			d.out.Body = append(d.out.Body, &Call{Func: f, Args: args, Results: map[string]Ref{f.Results[0].Name: At("d."+b.Name, 0)}})
 		}
 	}
 	for i := len(backward) - 1; i >= 0; i-- {

@@ -166,7 +166,7 @@ func argmaxCost(env *device.Env) cpu.Cost {
 func mapCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
-		Bytes: float64(T * (B * 4)),
+		Bytes: float64(T*(B*4) + T*(B*4)),
 		Flops: float64(0),
 	}
 }
@@ -523,7 +523,7 @@ func mapMulAddAddCost(env *device.Env) cpu.Cost {
 	N := env.N
 	flops := 0
 	for r := range (N + 1023) / 1024 {
-		flops += min(N-r*1024, 1024)*4 + min(N-r*1024, 1024)*5 + min(N-r*1024, 1024)*9
+		flops += min(N-r*1024, 1024)*4 + min(N-r*1024, 1024)*5 + min(N-r*1024, 1024)*17
 	}
 	return cpu.Cost{
 		Bytes: float64(N*4 + N*8 + N*8 + N*8),

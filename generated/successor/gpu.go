@@ -557,7 +557,7 @@ var gpu = cuda.Program{
 			Scratch: func(_ *device.Env) int {
 				return 16384
 			},
-			Scalars: []string{"N", "decay"},
+			Scalars: []string{"N", "decay", "bound"},
 			Step:    true,
 			Threads: 128,
 		},

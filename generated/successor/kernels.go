@@ -125,7 +125,7 @@ var kernels = []cpu.Kernel{
 	{
 		Name: "map",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			map2(worker, env, worker.F32(args[0]))
+			map2(worker, env, worker.F32(args[0]), worker.F32(args[1]))
 		},
 		Cost: mapCost,
 	},
@@ -1134,30 +1134,31 @@ func argmax(worker *cpu.Worker, env *device.Env, logits []float32, pred []int32)
 }
 
 // map2 is a kernel of the map family (specs/successor.arith:48):
-// y[B, T].
-func map2(worker *cpu.Worker, env *device.Env, y []float32) {
+// y[B, T] from x[B, T].
+func map2(worker *cpu.Worker, env *device.Env, x, y []float32) {
 	B, T, scale := env.B, env.T, env.Scale
 	isa := worker.ISA()
-	y = y[:B*T]
+	x, y = x[:B*T], y[:B*T]
 	if B*T == 0 {
 		isa = cpu.Go
 	}
 	switch isa {
 	case cpu.AVX512:
-		for rFrom := 0; rFrom < B; rFrom += 8192 {
-			rTo := min(rFrom+8192, B)
-			map2Vector1AVX512(worker.Frame(), &y[0], rFrom, rTo, T, scale)
+		for rFrom := 0; rFrom < B; rFrom += 2048 {
+			rTo := min(rFrom+2048, B)
+			map2Vector1AVX512(worker.Frame(), &y[0], &x[0], rFrom, rTo, T, scale)
 		}
 	case cpu.AVX2:
-		for rFrom := 0; rFrom < B; rFrom += 8192 {
-			rTo := min(rFrom+8192, B)
-			map2Vector1AVX2(worker.Frame(), &y[0], rFrom, rTo, T, scale)
+		for rFrom := 0; rFrom < B; rFrom += 2048 {
+			rTo := min(rFrom+2048, B)
+			map2Vector1AVX2(worker.Frame(), &y[0], &x[0], rFrom, rTo, T, scale)
 		}
 	default:
 		for r := range B {
 			yRow := y[r*T:][:T]
+			xRow := x[r*T:][:T]
 			for e := range T {
-				yRow[e] = scale
+				yRow[e] = cpu.Where(cpu.Abs(xRow[e]) < float32(math.Inf(1)), scale, float32(math.NaN()))
 			}
 		}
 	}
@@ -2836,45 +2837,52 @@ func sumMul(worker *cpu.Worker, env *device.Env, x, y []float32) {
 // mapMulAddAdd is a kernel of the map family (specs/successor.arith:48):
 // x2[N], x3[N], x4[N] from x[N], x2[N], x3[N], x4[N].
 func mapMulAddAdd(worker *cpu.Worker, env *device.Env, x, x2, x3, x4 []float32) {
-	N, lr, biasCorrection1, biasCorrection2, clip, decay := env.N, env.LR, env.BiasCorrection1, env.BiasCorrection2, env.Clip, env.Decay
+	N, lr, biasCorrection1, biasCorrection2, clip, decay, bound := env.N, env.LR, env.BiasCorrection1, env.BiasCorrection2, env.Clip, env.Decay, env.Bound
 	isa := worker.ISA()
 	x, x2, x3, x4 = x[:N], x2[:N], x3[:N], x4[:N]
 	if N == 0 {
 		isa = cpu.Go
 	}
-	y := worker.Tile(1024)
-	y2 := worker.Tile(1024)
+	x22 := worker.Tile(1024)
+	x32 := worker.Tile(1024)
 	switch isa {
 	case cpu.AVX512:
-		for rFrom := 0; rFrom < (N+1023)/1024; rFrom += 512 {
-			rTo := min(rFrom+512, (N+1023)/1024)
-			mapMulAddAddVector1AVX512(worker.Frame(), &y[0], &x2[0], &x[0], &y2[0], &x3[0], &x4[0], rFrom, rTo, N, clip, lr, biasCorrection1, biasCorrection2, decay)
+		for rFrom := 0; rFrom < (N+1023)/1024; rFrom += 256 {
+			rTo := min(rFrom+256, (N+1023)/1024)
+			mapMulAddAddVector1AVX512(worker.Frame(), &x22[0], &x2[0], &x32[0], &x3[0], &x[0], &x4[0], rFrom, rTo, N, clip, lr, biasCorrection1, biasCorrection2, decay, bound)
 		}
 	case cpu.AVX2:
-		for rFrom := 0; rFrom < (N+1023)/1024; rFrom += 512 {
-			rTo := min(rFrom+512, (N+1023)/1024)
-			mapMulAddAddVector1AVX2(worker.Frame(), &y[0], &x2[0], &x[0], &y2[0], &x3[0], &x4[0], rFrom, rTo, N, clip, lr, biasCorrection1, biasCorrection2, decay)
+		for rFrom := 0; rFrom < (N+1023)/1024; rFrom += 256 {
+			rTo := min(rFrom+256, (N+1023)/1024)
+			mapMulAddAddVector1AVX2(worker.Frame(), &x22[0], &x2[0], &x32[0], &x3[0], &x[0], &x4[0], rFrom, rTo, N, clip, lr, biasCorrection1, biasCorrection2, decay, bound)
 		}
 	default:
 		for r := range (N + 1023) / 1024 {
-			yRow := y[:min(N-r*1024, 1024)]
+			copy(x22[:min(N-r*1024, 1024)], x2[r*1024:][:min(N-r*1024, 1024)])
+			copy(x32[:min(N-r*1024, 1024)], x3[r*1024:][:min(N-r*1024, 1024)])
+			t := 0 <= clip
 			x2Row := x2[r*1024:][:min(N-r*1024, 1024)]
+			x2Row2 := x22[:min(N-r*1024, 1024)]
 			xRow := x[r*1024:][:min(N-r*1024, 1024)]
 			for e := range min(N-r*1024, 1024) {
-				yRow[e] = float32(x2Row[e]*0.9) + float32(float32(xRow[e]*clip)*0.1)
+				x2At := x2Row2[e]
+				x2Row[e] = cpu.Where(t, float32(x2At*0.9)+float32(float32(xRow[e]*clip)*0.1), x2At)
 			}
-			copy(x2[r*1024:][:min(N-r*1024, 1024)], y[:min(N-r*1024, 1024)])
-			y2Row := y2[:min(N-r*1024, 1024)]
+			t2 := 0 <= clip
 			x3Row := x3[r*1024:][:min(N-r*1024, 1024)]
+			x3Row2 := x32[:min(N-r*1024, 1024)]
 			for e := range min(N-r*1024, 1024) {
-				t := float32(xRow[e] * clip)
-				y2Row[e] = float32(x3Row[e]*0.98) + float32(float32(t*t)*0.02)
+				x3At := x3Row2[e]
+				t3 := float32(xRow[e] * clip)
+				x3Row[e] = cpu.Where(t2, float32(x3At*0.98)+float32(float32(t3*t3)*0.02), x3At)
 			}
-			copy(x3[r*1024:][:min(N-r*1024, 1024)], y2[:min(N-r*1024, 1024)])
+			t3 := 0 <= clip
 			x4Row := x4[r*1024:][:min(N-r*1024, 1024)]
 			for e := range min(N-r*1024, 1024) {
 				x4At := x4Row[e]
-				x4Row[e] = x4At - float32(lr*(float32(yRow[e]*biasCorrection1)/(cpu.Sqrt(float32(y2Row[e]*biasCorrection2))+1e-09)+float32(decay*x4At)))
+				t4 := float32(xRow[e] * clip)
+				t5 := x4At - float32(lr*(float32((float32(x2Row2[e]*0.9)+float32(t4*0.1))*biasCorrection1)/(cpu.Sqrt(float32((float32(x3Row2[e]*0.98)+float32(float32(t4*t4)*0.02))*biasCorrection2))+1e-09)+float32(decay*x4At)))
+				x4Row[e] = cpu.Where(t3, cpu.Where(t5 < bound, bound, t5), x4At)
 			}
 		}
 	}

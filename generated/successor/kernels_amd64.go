@@ -165,12 +165,12 @@ func argmaxVector1AVX2(frame *uint8, logits *float32, pred *int32, r_from int, r
 // map2Vector1AVX512 map2Vector1 is a part of kernel map2.
 //
 //go:noescape
-func map2Vector1AVX512(frame *uint8, y *float32, r_from int, r_to int, T int, scale float32)
+func map2Vector1AVX512(frame *uint8, y *float32, x *float32, r_from int, r_to int, T int, scale float32)
 
 // map2Vector1AVX2 map2Vector1 is a part of kernel map2.
 //
 //go:noescape
-func map2Vector1AVX2(frame *uint8, y *float32, r_from int, r_to int, T int, scale float32)
+func map2Vector1AVX2(frame *uint8, y *float32, x *float32, r_from int, r_to int, T int, scale float32)
 
 // crossEntropyGrad17Vector1AVX512 crossEntropyGrad17Vector1 is a part of kernel crossEntropyGrad17.
 //
@@ -465,9 +465,9 @@ func sumMulVector1AVX2(frame *uint8, x *float32, y *float32, N int)
 // mapMulAddAddVector1AVX512 mapMulAddAddVector1 is a part of kernel mapMulAddAdd.
 //
 //go:noescape
-func mapMulAddAddVector1AVX512(frame *uint8, y *float32, x2 *float32, x *float32, y2 *float32, x3 *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32)
+func mapMulAddAddVector1AVX512(frame *uint8, x_2 *float32, x2 *float32, x_3 *float32, x3 *float32, x *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32, bound float32)
 
 // mapMulAddAddVector1AVX2 mapMulAddAddVector1 is a part of kernel mapMulAddAdd.
 //
 //go:noescape
-func mapMulAddAddVector1AVX2(frame *uint8, y *float32, x2 *float32, x *float32, y2 *float32, x3 *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32)
+func mapMulAddAddVector1AVX2(frame *uint8, x_2 *float32, x2 *float32, x_3 *float32, x3 *float32, x *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32, bound float32)

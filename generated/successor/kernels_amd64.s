@@ -10890,16 +10890,16 @@ end2:
 	VZEROUPPER
 	RET
 
-// func map2Vector1AVX512(frame *uint8, y *float32, r_from int, r_to int, T int, scale float32)
-TEXT ·map2Vector1AVX512(SB), NOSPLIT, $0-44
+// func map2Vector1AVX512(frame *uint8, y *float32, x *float32, r_from int, r_to int, T int, scale float32)
+TEXT ·map2Vector1AVX512(SB), NOSPLIT, $0-52
 	MOVQ         frame+0(FP), DI
-	MOVQ         r_from+16(FP), AX
+	MOVQ         r_from+24(FP), AX
 	MOVQ         AX, (DI)
-	MOVQ         r_to+24(FP), AX
+	MOVQ         r_to+32(FP), AX
 	MOVQ         AX, 8(DI)
-	MOVQ         T+32(FP), AX
+	MOVQ         T+40(FP), AX
 	MOVQ         AX, 16(DI)
-	VBROADCASTSS scale+40(FP), Z0
+	VBROADCASTSS scale+48(FP), Z0
 	VMOVUPS      Z0, 2048(DI)
 	MOVQ         (DI), R8
 	MOVQ         R8, 32(DI)
@@ -10914,29 +10914,41 @@ loop1:
 	MOVQ  R8, 40(DI)
 	MOVQ  32(DI), R8
 	IMULQ 16(DI), R8
-	MOVQ  y+8(FP), AX
+	MOVQ  x+16(FP), AX
 	LEAQ  (AX)(R8*4), SI
+	MOVQ  32(DI), R8
+	IMULQ 16(DI), R8
+	MOVQ  y+8(FP), AX
+	LEAQ  (AX)(R8*4), R12
 	XORL  BX, BX
 	MOVQ  40(DI), DX
 	SUBQ  $+16, DX
 	JLT   tail3
 
 loop4:
-	VMOVUPS 2048(DI), Z0
-	VMOVUPS Z0, (SI)(BX*4)
-	ADDQ    $+16, BX
-	CMPQ    BX, DX
-	JLE     loop4
+	VMOVUPS      (SI)(BX*4), Z0
+	VPANDD.BCST  vectorWords<>+192(SB), Z0, Z0
+	VCMPPS.BCST  $+1, vectorWords<>+156(SB), Z0, K1
+	VPBROADCASTD vectorWords<>+184(SB), Z0
+	VBLENDMPS    2048(DI), Z0, K1, Z0
+	VMOVUPS      Z0, (R12)(BX*4)
+	ADDQ         $+16, BX
+	CMPQ         BX, DX
+	JLE          loop4
 
 tail3:
-	MOVQ    40(DI), CX
-	SUBQ    BX, CX
-	JLE     end5
-	MOVL    $-1, AX
-	BZHIL   CX, AX, AX
-	KMOVW   AX, K7
-	VMOVUPS 2048(DI), Z0
-	VMOVUPS Z0, K7, (SI)(BX*4)
+	MOVQ         40(DI), CX
+	SUBQ         BX, CX
+	JLE          end5
+	MOVL         $-1, AX
+	BZHIL        CX, AX, AX
+	KMOVW        AX, K7
+	VMOVUPS.Z    (SI)(BX*4), K7, Z0
+	VPANDD.BCST  vectorWords<>+192(SB), Z0, Z0
+	VCMPPS.BCST  $+1, vectorWords<>+156(SB), Z0, K1
+	VPBROADCASTD vectorWords<>+184(SB), Z0
+	VBLENDMPS    2048(DI), Z0, K1, Z0
+	VMOVUPS      Z0, K7, (R12)(BX*4)
 
 end5:
 	MOVQ 32(DI), AX
@@ -10949,16 +10961,16 @@ end2:
 	VZEROUPPER
 	RET
 
-// func map2Vector1AVX2(frame *uint8, y *float32, r_from int, r_to int, T int, scale float32)
-TEXT ·map2Vector1AVX2(SB), NOSPLIT, $0-44
+// func map2Vector1AVX2(frame *uint8, y *float32, x *float32, r_from int, r_to int, T int, scale float32)
+TEXT ·map2Vector1AVX2(SB), NOSPLIT, $0-52
 	MOVQ         frame+0(FP), DI
-	MOVQ         r_from+16(FP), AX
+	MOVQ         r_from+24(FP), AX
 	MOVQ         AX, (DI)
-	MOVQ         r_to+24(FP), AX
+	MOVQ         r_to+32(FP), AX
 	MOVQ         AX, 8(DI)
-	MOVQ         T+32(FP), AX
+	MOVQ         T+40(FP), AX
 	MOVQ         AX, 16(DI)
-	VBROADCASTSS scale+40(FP), Y0
+	VBROADCASTSS scale+48(FP), Y0
 	VMOVUPS      Y0, 2048(DI)
 	MOVQ         (DI), R8
 	MOVQ         R8, 32(DI)
@@ -10973,19 +10985,27 @@ loop1:
 	MOVQ  R8, 40(DI)
 	MOVQ  32(DI), R8
 	IMULQ 16(DI), R8
-	MOVQ  y+8(FP), AX
+	MOVQ  x+16(FP), AX
 	LEAQ  (AX)(R8*4), SI
+	MOVQ  32(DI), R8
+	IMULQ 16(DI), R8
+	MOVQ  y+8(FP), AX
+	LEAQ  (AX)(R8*4), R12
 	XORL  BX, BX
 	MOVQ  40(DI), DX
 	SUBQ  $+8, DX
 	JLT   tail3
 
 loop4:
-	VMOVUPS 2048(DI), Y0
-	VMOVUPS Y0, (SI)(BX*4)
-	ADDQ    $+8, BX
-	CMPQ    BX, DX
-	JLE     loop4
+	VMOVUPS   (SI)(BX*4), Y0
+	VPAND     vectorVectors<>+1632(SB), Y0, Y0
+	VCMPPS    $+1, vectorVectors<>+1344(SB), Y0, Y0
+	VMOVUPS   vectorVectors<>+1568(SB), Y1
+	VBLENDVPS Y0, 2048(DI), Y1, Y0
+	VMOVUPS   Y0, (R12)(BX*4)
+	ADDQ      $+8, BX
+	CMPQ      BX, DX
+	JLE       loop4
 
 tail3:
 	MOVQ       40(DI), CX
@@ -10997,8 +11017,12 @@ tail3:
 	NEGQ       DX
 	LEAQ       vectorWideVectors<>+128(SB), AX
 	VMOVUPS    32(AX)(DX*4), Y15
-	VMOVUPS    2048(DI), Y0
-	VMASKMOVPS Y0, Y15, (SI)(BX*4)
+	VMASKMOVPS (SI)(BX*4), Y15, Y0
+	VPAND      vectorVectors<>+1632(SB), Y0, Y0
+	VCMPPS     $+1, vectorVectors<>+1344(SB), Y0, Y0
+	VMOVUPS    vectorVectors<>+1568(SB), Y1
+	VBLENDVPS  Y0, 2048(DI), Y1, Y0
+	VMASKMOVPS Y0, Y15, (R12)(BX*4)
 
 end5:
 	MOVQ 32(DI), AX
@@ -30115,8 +30139,8 @@ end2:
 	VZEROUPPER
 	RET
 
-// func mapMulAddAddVector1AVX512(frame *uint8, y *float32, x2 *float32, x *float32, y2 *float32, x3 *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32)
-TEXT ·mapMulAddAddVector1AVX512(SB), NOSPLIT, $0-100
+// func mapMulAddAddVector1AVX512(frame *uint8, x_2 *float32, x2 *float32, x_3 *float32, x3 *float32, x *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32, bound float32)
+TEXT ·mapMulAddAddVector1AVX512(SB), NOSPLIT, $0-104
 	MOVQ         frame+0(FP), DI
 	MOVQ         r_from+56(FP), AX
 	MOVQ         AX, (DI)
@@ -30134,126 +30158,146 @@ TEXT ·mapMulAddAddVector1AVX512(SB), NOSPLIT, $0-100
 	VMOVUPS      Z0, 2240(DI)
 	VBROADCASTSS decay+96(FP), Z0
 	VMOVUPS      Z0, 2304(DI)
+	VBROADCASTSS bound+100(FP), Z0
+	VMOVUPS      Z0, 2368(DI)
+	VPXORD       X0, X0, X0
+	VCMPPS       $+2, 2048(DI), X0, K1
+	KMOVW        K1, AX
+	ANDL         $+1, AX
+	NEGQ         AX
+	MOVQ         AX, 24(DI)
 	MOVQ         (DI), R8
-	MOVQ         R8, 32(DI)
+	MOVQ         R8, 40(DI)
 	MOVQ         8(DI), R8
-	MOVQ         R8, 24(DI)
-	MOVQ         32(DI), AX
-	CMPQ         AX, 24(DI)
+	MOVQ         R8, 32(DI)
+	MOVQ         40(DI), AX
+	CMPQ         AX, 32(DI)
 	JGE          end2
 
 loop1:
 	MOVQ    16(DI), R8
-	MOVQ    32(DI), R9
+	MOVQ    40(DI), R9
 	SHLQ    $+10, R9
 	SUBQ    R9, R8
 	MOVQ    $+1024, AX
 	CMPQ    R8, AX
 	CMOVQGT AX, R8
-	MOVQ    R8, 40(DI)
-	MOVQ    32(DI), R8
+	MOVQ    R8, 48(DI)
+	MOVQ    40(DI), R8
 	SHLQ    $+10, R8
 	MOVQ    x2+16(FP), AX
 	LEAQ    (AX)(R8*4), SI
-	MOVQ    32(DI), R8
+	MOVQ    x_2+8(FP), R12
+	MOVQ    40(DI), R8
 	SHLQ    $+10, R8
-	MOVQ    x+24(FP), AX
-	LEAQ    (AX)(R8*4), R12
-	MOVQ    y+8(FP), R13
-	MOVQ    32(DI), R8
+	MOVQ    x3+32(FP), AX
+	LEAQ    (AX)(R8*4), R13
+	MOVQ    x_3+24(FP), R14
+	MOVQ    40(DI), R8
 	SHLQ    $+10, R8
-	MOVQ    x3+40(FP), AX
-	LEAQ    (AX)(R8*4), R14
-	MOVQ    y2+32(FP), R15
-	MOVQ    32(DI), R8
+	MOVQ    x+40(FP), AX
+	LEAQ    (AX)(R8*4), R15
+	MOVQ    40(DI), R8
 	SHLQ    $+10, R8
 	MOVQ    x4+48(FP), AX
 	LEAQ    (AX)(R8*4), R8
-	MOVQ    R8, 48(DI)
-	MOVQ    48(DI), R8
+	MOVQ    R8, 56(DI)
+	MOVQ    56(DI), R8
 	XORL    BX, BX
-	MOVQ    40(DI), DX
+	MOVQ    48(DI), DX
 	SUBQ    $+16, DX
 	JLT     tail3
 
 loop4:
 	VMOVUPS     (SI)(BX*4), Z0
-	VMULPS.BCST vectorWords<>+192(SB), Z0, Z0
-	VMOVUPS     (R12)(BX*4), Z1
-	VMULPS      2048(DI), Z1, Z1
-	VMULPS.BCST vectorWords<>+196(SB), Z1, Z2
-	VADDPS      Z2, Z0, Z0
-	VMOVUPS     Z0, (R13)(BX*4)
-	VMOVUPS     Z0, (SI)(BX*4)
-	VMOVUPS     (R14)(BX*4), Z2
-	VMULPS.BCST vectorWords<>+200(SB), Z2, Z2
-	VMULPS      Z1, Z1, Z1
-	VMULPS.BCST vectorWords<>+204(SB), Z1, Z1
-	VADDPS      Z1, Z2, Z1
-	VMOVUPS     Z1, (R15)(BX*4)
+	VMOVUPS     Z0, (R12)(BX*4)
+	VMOVUPS     (R13)(BX*4), Z1
 	VMOVUPS     Z1, (R14)(BX*4)
-	VMULPS      2176(DI), Z0, Z0
-	VMULPS      2240(DI), Z1, Z1
-	VSQRTPS     Z1, Z1
-	VADDPS.BCST vectorWords<>+208(SB), Z1, Z1
-	VDIVPS      Z1, Z0, Z0
+	VMULPS.BCST vectorWords<>+196(SB), Z0, Z2
+	VMOVUPS     (R15)(BX*4), Z3
+	VMULPS      2048(DI), Z3, Z3
+	VMULPS.BCST vectorWords<>+200(SB), Z3, Z4
+	VADDPS      Z4, Z2, Z2
+	KMOVW       24(DI), K1
+	VBLENDMPS   Z2, Z0, K1, Z0
+	VMOVUPS     Z0, (SI)(BX*4)
+	VMULPS.BCST vectorWords<>+204(SB), Z1, Z0
+	VMULPS      Z3, Z3, Z3
+	VMULPS.BCST vectorWords<>+208(SB), Z3, Z3
+	VADDPS      Z3, Z0, Z0
+	VBLENDMPS   Z0, Z1, K1, Z1
+	VMOVUPS     Z1, (R13)(BX*4)
+	VMULPS      2176(DI), Z2, Z1
+	VMULPS      2240(DI), Z0, Z0
+	VSQRTPS     Z0, Z0
+	VADDPS.BCST vectorWords<>+212(SB), Z0, Z0
+	VDIVPS      Z0, Z1, Z0
 	VMOVUPS     (R8)(BX*4), Z1
 	VMULPS      2304(DI), Z1, Z2
 	VADDPS      Z2, Z0, Z0
 	VMULPS      2112(DI), Z0, Z0
 	VSUBPS      Z0, Z1, Z0
+	VCMPPS      $+1, 2368(DI), Z0, K2
+	VBLENDMPS   2368(DI), Z0, K2, Z0
+	VBLENDMPS   Z0, Z1, K1, Z0
 	VMOVUPS     Z0, (R8)(BX*4)
 	ADDQ        $+16, BX
 	CMPQ        BX, DX
 	JLE         loop4
 
 tail3:
-	MOVQ        40(DI), CX
+	MOVQ        48(DI), CX
 	SUBQ        BX, CX
 	JLE         end5
 	MOVL        $-1, AX
 	BZHIL       CX, AX, AX
 	KMOVW       AX, K7
 	VMOVUPS.Z   (SI)(BX*4), K7, Z0
-	VMULPS.BCST vectorWords<>+192(SB), Z0, Z0
-	VMOVUPS.Z   (R12)(BX*4), K7, Z1
-	VMULPS      2048(DI), Z1, Z1
-	VMULPS.BCST vectorWords<>+196(SB), Z1, Z2
-	VADDPS      Z2, Z0, Z0
-	VMOVUPS     Z0, K7, (R13)(BX*4)
-	VMOVUPS     Z0, K7, (SI)(BX*4)
-	VMOVUPS.Z   (R14)(BX*4), K7, Z2
-	VMULPS.BCST vectorWords<>+200(SB), Z2, Z2
-	VMULPS      Z1, Z1, Z1
-	VMULPS.BCST vectorWords<>+204(SB), Z1, Z1
-	VADDPS      Z1, Z2, Z1
-	VMOVUPS     Z1, K7, (R15)(BX*4)
+	VMOVUPS     Z0, K7, (R12)(BX*4)
+	VMOVUPS.Z   (R13)(BX*4), K7, Z1
 	VMOVUPS     Z1, K7, (R14)(BX*4)
-	VMULPS      2176(DI), Z0, Z0
-	VMULPS      2240(DI), Z1, Z1
-	VSQRTPS     Z1, Z1
-	VADDPS.BCST vectorWords<>+208(SB), Z1, Z1
-	VDIVPS      Z1, Z0, Z0
+	VMULPS.BCST vectorWords<>+196(SB), Z0, Z2
+	VMOVUPS.Z   (R15)(BX*4), K7, Z3
+	VMULPS      2048(DI), Z3, Z3
+	VMULPS.BCST vectorWords<>+200(SB), Z3, Z4
+	VADDPS      Z4, Z2, Z2
+	KMOVW       24(DI), K1
+	VBLENDMPS   Z2, Z0, K1, Z0
+	VMOVUPS     Z0, K7, (SI)(BX*4)
+	VMULPS.BCST vectorWords<>+204(SB), Z1, Z0
+	VMULPS      Z3, Z3, Z3
+	VMULPS.BCST vectorWords<>+208(SB), Z3, Z3
+	VADDPS      Z3, Z0, Z0
+	VBLENDMPS   Z0, Z1, K1, Z1
+	VMOVUPS     Z1, K7, (R13)(BX*4)
+	VMULPS      2176(DI), Z2, Z1
+	VMULPS      2240(DI), Z0, Z0
+	VSQRTPS     Z0, Z0
+	VADDPS.BCST vectorWords<>+212(SB), Z0, Z0
+	VDIVPS      Z0, Z1, Z0
 	VMOVUPS.Z   (R8)(BX*4), K7, Z1
 	VMULPS      2304(DI), Z1, Z2
 	VADDPS      Z2, Z0, Z0
 	VMULPS      2112(DI), Z0, Z0
 	VSUBPS      Z0, Z1, Z0
+	VCMPPS      $+1, 2368(DI), Z0, K2
+	VBLENDMPS   2368(DI), Z0, K2, Z0
+	VBLENDMPS   Z0, Z1, K1, Z0
 	VMOVUPS     Z0, K7, (R8)(BX*4)
 
 end5:
-	MOVQ 32(DI), AX
+	MOVQ 40(DI), AX
 	INCQ AX
-	MOVQ AX, 32(DI)
-	CMPQ AX, 24(DI)
+	MOVQ AX, 40(DI)
+	CMPQ AX, 32(DI)
 	JLT  loop1
 
 end2:
 	VZEROUPPER
 	RET
 
-// func mapMulAddAddVector1AVX2(frame *uint8, y *float32, x2 *float32, x *float32, y2 *float32, x3 *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32)
-TEXT ·mapMulAddAddVector1AVX2(SB), NOSPLIT, $0-100
+// func mapMulAddAddVector1AVX2(frame *uint8, x_2 *float32, x2 *float32, x_3 *float32, x3 *float32, x *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32, bound float32)
+TEXT ·mapMulAddAddVector1AVX2(SB), NOSPLIT, $0-104
 	MOVQ         frame+0(FP), DI
 	MOVQ         r_from+56(FP), AX
 	MOVQ         AX, (DI)
@@ -30271,121 +30315,140 @@ TEXT ·mapMulAddAddVector1AVX2(SB), NOSPLIT, $0-100
 	VMOVUPS      Y0, 2240(DI)
 	VBROADCASTSS decay+96(FP), Y0
 	VMOVUPS      Y0, 2304(DI)
+	VBROADCASTSS bound+100(FP), Y0
+	VMOVUPS      Y0, 2368(DI)
+	VPXOR        X0, X0, X0
+	VCMPPS       $+2, 2048(DI), X0, X0
+	VMOVD        X0, AX
+	MOVLQSX      AX, AX
+	MOVQ         AX, 24(DI)
 	MOVQ         (DI), R8
-	MOVQ         R8, 32(DI)
+	MOVQ         R8, 40(DI)
 	MOVQ         8(DI), R8
-	MOVQ         R8, 24(DI)
-	MOVQ         32(DI), AX
-	CMPQ         AX, 24(DI)
+	MOVQ         R8, 32(DI)
+	MOVQ         40(DI), AX
+	CMPQ         AX, 32(DI)
 	JGE          end2
 
 loop1:
 	MOVQ    16(DI), R8
-	MOVQ    32(DI), R9
+	MOVQ    40(DI), R9
 	SHLQ    $+10, R9
 	SUBQ    R9, R8
 	MOVQ    $+1024, AX
 	CMPQ    R8, AX
 	CMOVQGT AX, R8
-	MOVQ    R8, 40(DI)
-	MOVQ    32(DI), R8
+	MOVQ    R8, 48(DI)
+	MOVQ    40(DI), R8
 	SHLQ    $+10, R8
 	MOVQ    x2+16(FP), AX
 	LEAQ    (AX)(R8*4), SI
-	MOVQ    32(DI), R8
+	MOVQ    x_2+8(FP), R12
+	MOVQ    40(DI), R8
 	SHLQ    $+10, R8
-	MOVQ    x+24(FP), AX
-	LEAQ    (AX)(R8*4), R12
-	MOVQ    y+8(FP), R13
-	MOVQ    32(DI), R8
+	MOVQ    x3+32(FP), AX
+	LEAQ    (AX)(R8*4), R13
+	MOVQ    x_3+24(FP), R14
+	MOVQ    40(DI), R8
 	SHLQ    $+10, R8
-	MOVQ    x3+40(FP), AX
-	LEAQ    (AX)(R8*4), R14
-	MOVQ    y2+32(FP), R15
-	MOVQ    32(DI), R8
+	MOVQ    x+40(FP), AX
+	LEAQ    (AX)(R8*4), R15
+	MOVQ    40(DI), R8
 	SHLQ    $+10, R8
 	MOVQ    x4+48(FP), AX
 	LEAQ    (AX)(R8*4), R8
-	MOVQ    R8, 48(DI)
-	MOVQ    48(DI), R8
+	MOVQ    R8, 56(DI)
+	MOVQ    56(DI), R8
 	XORL    BX, BX
-	MOVQ    40(DI), DX
+	MOVQ    48(DI), DX
 	SUBQ    $+8, DX
 	JLT     tail3
 
 loop4:
-	VMOVUPS (SI)(BX*4), Y0
-	VMULPS  vectorVectors<>+1632(SB), Y0, Y0
-	VMOVUPS (R12)(BX*4), Y1
-	VMULPS  2048(DI), Y1, Y1
-	VMULPS  vectorVectors<>+1664(SB), Y1, Y2
-	VADDPS  Y2, Y0, Y0
-	VMOVUPS Y0, (R13)(BX*4)
-	VMOVUPS Y0, (SI)(BX*4)
-	VMOVUPS (R14)(BX*4), Y2
-	VMULPS  vectorVectors<>+1696(SB), Y2, Y2
-	VMULPS  Y1, Y1, Y1
-	VMULPS  vectorVectors<>+1728(SB), Y1, Y1
-	VADDPS  Y1, Y2, Y1
-	VMOVUPS Y1, (R15)(BX*4)
-	VMOVUPS Y1, (R14)(BX*4)
-	VMULPS  2176(DI), Y0, Y0
-	VMULPS  2240(DI), Y1, Y1
-	VSQRTPS Y1, Y1
-	VADDPS  vectorVectors<>+1760(SB), Y1, Y1
-	VDIVPS  Y1, Y0, Y0
-	VMOVUPS (R8)(BX*4), Y1
-	VMULPS  2304(DI), Y1, Y2
-	VADDPS  Y2, Y0, Y0
-	VMULPS  2112(DI), Y0, Y0
-	VSUBPS  Y0, Y1, Y0
-	VMOVUPS Y0, (R8)(BX*4)
-	ADDQ    $+8, BX
-	CMPQ    BX, DX
-	JLE     loop4
+	VMOVUPS      (SI)(BX*4), Y0
+	VMOVUPS      Y0, (R12)(BX*4)
+	VMOVUPS      (R13)(BX*4), Y1
+	VMOVUPS      Y1, (R14)(BX*4)
+	VMULPS       vectorVectors<>+1664(SB), Y0, Y2
+	VMOVUPS      (R15)(BX*4), Y3
+	VMULPS       2048(DI), Y3, Y3
+	VMULPS       vectorVectors<>+1696(SB), Y3, Y4
+	VADDPS       Y4, Y2, Y2
+	VPBROADCASTD 24(DI), Y4
+	VBLENDVPS    Y4, Y2, Y0, Y0
+	VMOVUPS      Y0, (SI)(BX*4)
+	VMULPS       vectorVectors<>+1728(SB), Y1, Y0
+	VMULPS       Y3, Y3, Y3
+	VMULPS       vectorVectors<>+1760(SB), Y3, Y3
+	VADDPS       Y3, Y0, Y0
+	VBLENDVPS    Y4, Y0, Y1, Y1
+	VMOVUPS      Y1, (R13)(BX*4)
+	VMULPS       2176(DI), Y2, Y1
+	VMULPS       2240(DI), Y0, Y0
+	VSQRTPS      Y0, Y0
+	VADDPS       vectorVectors<>+1792(SB), Y0, Y0
+	VDIVPS       Y0, Y1, Y0
+	VMOVUPS      (R8)(BX*4), Y1
+	VMULPS       2304(DI), Y1, Y2
+	VADDPS       Y2, Y0, Y0
+	VMULPS       2112(DI), Y0, Y0
+	VSUBPS       Y0, Y1, Y0
+	VCMPPS       $+1, 2368(DI), Y0, Y2
+	VBLENDVPS    Y2, 2368(DI), Y0, Y0
+	VBLENDVPS    Y4, Y0, Y1, Y0
+	VMOVUPS      Y0, (R8)(BX*4)
+	ADDQ         $+8, BX
+	CMPQ         BX, DX
+	JLE          loop4
 
 tail3:
-	MOVQ       40(DI), CX
-	SUBQ       BX, CX
-	JLE        end5
-	MOVL       $+8, DX
-	CMPQ       CX, DX
-	CMOVQLT    CX, DX
-	NEGQ       DX
-	LEAQ       vectorWideVectors<>+128(SB), AX
-	VMOVUPS    32(AX)(DX*4), Y15
-	VMASKMOVPS (SI)(BX*4), Y15, Y0
-	VMULPS     vectorVectors<>+1632(SB), Y0, Y0
-	VMASKMOVPS (R12)(BX*4), Y15, Y1
-	VMULPS     2048(DI), Y1, Y1
-	VMULPS     vectorVectors<>+1664(SB), Y1, Y2
-	VADDPS     Y2, Y0, Y0
-	VMASKMOVPS Y0, Y15, (R13)(BX*4)
-	VMASKMOVPS Y0, Y15, (SI)(BX*4)
-	VMASKMOVPS (R14)(BX*4), Y15, Y2
-	VMULPS     vectorVectors<>+1696(SB), Y2, Y2
-	VMULPS     Y1, Y1, Y1
-	VMULPS     vectorVectors<>+1728(SB), Y1, Y1
-	VADDPS     Y1, Y2, Y1
-	VMASKMOVPS Y1, Y15, (R15)(BX*4)
-	VMASKMOVPS Y1, Y15, (R14)(BX*4)
-	VMULPS     2176(DI), Y0, Y0
-	VMULPS     2240(DI), Y1, Y1
-	VSQRTPS    Y1, Y1
-	VADDPS     vectorVectors<>+1760(SB), Y1, Y1
-	VDIVPS     Y1, Y0, Y0
-	VMASKMOVPS (R8)(BX*4), Y15, Y1
-	VMULPS     2304(DI), Y1, Y2
-	VADDPS     Y2, Y0, Y0
-	VMULPS     2112(DI), Y0, Y0
-	VSUBPS     Y0, Y1, Y0
-	VMASKMOVPS Y0, Y15, (R8)(BX*4)
+	MOVQ         48(DI), CX
+	SUBQ         BX, CX
+	JLE          end5
+	MOVL         $+8, DX
+	CMPQ         CX, DX
+	CMOVQLT      CX, DX
+	NEGQ         DX
+	LEAQ         vectorWideVectors<>+128(SB), AX
+	VMOVUPS      32(AX)(DX*4), Y15
+	VMASKMOVPS   (SI)(BX*4), Y15, Y0
+	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
+	VMASKMOVPS   (R13)(BX*4), Y15, Y1
+	VMASKMOVPS   Y1, Y15, (R14)(BX*4)
+	VMULPS       vectorVectors<>+1664(SB), Y0, Y2
+	VMASKMOVPS   (R15)(BX*4), Y15, Y3
+	VMULPS       2048(DI), Y3, Y3
+	VMULPS       vectorVectors<>+1696(SB), Y3, Y4
+	VADDPS       Y4, Y2, Y2
+	VPBROADCASTD 24(DI), Y4
+	VBLENDVPS    Y4, Y2, Y0, Y0
+	VMASKMOVPS   Y0, Y15, (SI)(BX*4)
+	VMULPS       vectorVectors<>+1728(SB), Y1, Y0
+	VMULPS       Y3, Y3, Y3
+	VMULPS       vectorVectors<>+1760(SB), Y3, Y3
+	VADDPS       Y3, Y0, Y0
+	VBLENDVPS    Y4, Y0, Y1, Y1
+	VMASKMOVPS   Y1, Y15, (R13)(BX*4)
+	VMULPS       2176(DI), Y2, Y1
+	VMULPS       2240(DI), Y0, Y0
+	VSQRTPS      Y0, Y0
+	VADDPS       vectorVectors<>+1792(SB), Y0, Y0
+	VDIVPS       Y0, Y1, Y0
+	VMASKMOVPS   (R8)(BX*4), Y15, Y1
+	VMULPS       2304(DI), Y1, Y2
+	VADDPS       Y2, Y0, Y0
+	VMULPS       2112(DI), Y0, Y0
+	VSUBPS       Y0, Y1, Y0
+	VCMPPS       $+1, 2368(DI), Y0, Y2
+	VBLENDVPS    Y2, 2368(DI), Y0, Y0
+	VBLENDVPS    Y4, Y0, Y1, Y0
+	VMASKMOVPS   Y0, Y15, (R8)(BX*4)
 
 end5:
-	MOVQ 32(DI), AX
+	MOVQ 40(DI), AX
 	INCQ AX
-	MOVQ AX, 32(DI)
-	CMPQ AX, 24(DI)
+	MOVQ AX, 40(DI)
+	CMPQ AX, 32(DI)
 	JLT  loop1
 
 end2:
@@ -30440,12 +30503,13 @@ DATA vectorWords<>+176(SB)/4, $0x3eccaf68
 DATA vectorWords<>+180(SB)/4, $0x3f2aaabd
 DATA vectorWords<>+184(SB)/4, $0x7fc00000
 DATA vectorWords<>+188(SB)/4, $0x41880000
-DATA vectorWords<>+192(SB)/4, $0x3f666666
-DATA vectorWords<>+196(SB)/4, $0x3dcccccd
-DATA vectorWords<>+200(SB)/4, $0x3f7ae148
-DATA vectorWords<>+204(SB)/4, $0x3ca3d70a
-DATA vectorWords<>+208(SB)/4, $0x3089705f
-GLOBL vectorWords<>(SB), RODATA|NOPTR, $212
+DATA vectorWords<>+192(SB)/4, $0x7fffffff
+DATA vectorWords<>+196(SB)/4, $0x3f666666
+DATA vectorWords<>+200(SB)/4, $0x3dcccccd
+DATA vectorWords<>+204(SB)/4, $0x3f7ae148
+DATA vectorWords<>+208(SB)/4, $0x3ca3d70a
+DATA vectorWords<>+212(SB)/4, $0x3089705f
+GLOBL vectorWords<>(SB), RODATA|NOPTR, $216
 
 DATA vectorVectors<>+0(SB)/8, $0x0000000100000001
 DATA vectorVectors<>+8(SB)/8, $0x0000000100000001
@@ -30651,27 +30715,31 @@ DATA vectorVectors<>+1600(SB)/8, $0x4188000041880000
 DATA vectorVectors<>+1608(SB)/8, $0x4188000041880000
 DATA vectorVectors<>+1616(SB)/8, $0x4188000041880000
 DATA vectorVectors<>+1624(SB)/8, $0x4188000041880000
-DATA vectorVectors<>+1632(SB)/8, $0x3f6666663f666666
-DATA vectorVectors<>+1640(SB)/8, $0x3f6666663f666666
-DATA vectorVectors<>+1648(SB)/8, $0x3f6666663f666666
-DATA vectorVectors<>+1656(SB)/8, $0x3f6666663f666666
-DATA vectorVectors<>+1664(SB)/8, $0x3dcccccd3dcccccd
-DATA vectorVectors<>+1672(SB)/8, $0x3dcccccd3dcccccd
-DATA vectorVectors<>+1680(SB)/8, $0x3dcccccd3dcccccd
-DATA vectorVectors<>+1688(SB)/8, $0x3dcccccd3dcccccd
-DATA vectorVectors<>+1696(SB)/8, $0x3f7ae1483f7ae148
-DATA vectorVectors<>+1704(SB)/8, $0x3f7ae1483f7ae148
-DATA vectorVectors<>+1712(SB)/8, $0x3f7ae1483f7ae148
-DATA vectorVectors<>+1720(SB)/8, $0x3f7ae1483f7ae148
-DATA vectorVectors<>+1728(SB)/8, $0x3ca3d70a3ca3d70a
-DATA vectorVectors<>+1736(SB)/8, $0x3ca3d70a3ca3d70a
-DATA vectorVectors<>+1744(SB)/8, $0x3ca3d70a3ca3d70a
-DATA vectorVectors<>+1752(SB)/8, $0x3ca3d70a3ca3d70a
-DATA vectorVectors<>+1760(SB)/8, $0x3089705f3089705f
-DATA vectorVectors<>+1768(SB)/8, $0x3089705f3089705f
-DATA vectorVectors<>+1776(SB)/8, $0x3089705f3089705f
-DATA vectorVectors<>+1784(SB)/8, $0x3089705f3089705f
-GLOBL vectorVectors<>(SB), RODATA|NOPTR, $1792
+DATA vectorVectors<>+1632(SB)/8, $0x7fffffff7fffffff
+DATA vectorVectors<>+1640(SB)/8, $0x7fffffff7fffffff
+DATA vectorVectors<>+1648(SB)/8, $0x7fffffff7fffffff
+DATA vectorVectors<>+1656(SB)/8, $0x7fffffff7fffffff
+DATA vectorVectors<>+1664(SB)/8, $0x3f6666663f666666
+DATA vectorVectors<>+1672(SB)/8, $0x3f6666663f666666
+DATA vectorVectors<>+1680(SB)/8, $0x3f6666663f666666
+DATA vectorVectors<>+1688(SB)/8, $0x3f6666663f666666
+DATA vectorVectors<>+1696(SB)/8, $0x3dcccccd3dcccccd
+DATA vectorVectors<>+1704(SB)/8, $0x3dcccccd3dcccccd
+DATA vectorVectors<>+1712(SB)/8, $0x3dcccccd3dcccccd
+DATA vectorVectors<>+1720(SB)/8, $0x3dcccccd3dcccccd
+DATA vectorVectors<>+1728(SB)/8, $0x3f7ae1483f7ae148
+DATA vectorVectors<>+1736(SB)/8, $0x3f7ae1483f7ae148
+DATA vectorVectors<>+1744(SB)/8, $0x3f7ae1483f7ae148
+DATA vectorVectors<>+1752(SB)/8, $0x3f7ae1483f7ae148
+DATA vectorVectors<>+1760(SB)/8, $0x3ca3d70a3ca3d70a
+DATA vectorVectors<>+1768(SB)/8, $0x3ca3d70a3ca3d70a
+DATA vectorVectors<>+1776(SB)/8, $0x3ca3d70a3ca3d70a
+DATA vectorVectors<>+1784(SB)/8, $0x3ca3d70a3ca3d70a
+DATA vectorVectors<>+1792(SB)/8, $0x3089705f3089705f
+DATA vectorVectors<>+1800(SB)/8, $0x3089705f3089705f
+DATA vectorVectors<>+1808(SB)/8, $0x3089705f3089705f
+DATA vectorVectors<>+1816(SB)/8, $0x3089705f3089705f
+GLOBL vectorVectors<>(SB), RODATA|NOPTR, $1824
 
 DATA vectorWideVectors<>+0(SB)/8, $0x0000000100000000
 DATA vectorWideVectors<>+8(SB)/8, $0x0000000300000002

@@ -132,11 +132,11 @@ func argmaxVector1AVX2(frame *uint8, logits *float32, pred *int32, r_from int, r
 	panic("BUG: argmaxVector1AVX2 is assembly")
 }
 
-func map2Vector1AVX512(frame *uint8, y *float32, r_from int, r_to int, T int, scale float32) {
+func map2Vector1AVX512(frame *uint8, y *float32, x *float32, r_from int, r_to int, T int, scale float32) {
 	panic("BUG: map2Vector1AVX512 is assembly")
 }
 
-func map2Vector1AVX2(frame *uint8, y *float32, r_from int, r_to int, T int, scale float32) {
+func map2Vector1AVX2(frame *uint8, y *float32, x *float32, r_from int, r_to int, T int, scale float32) {
 	panic("BUG: map2Vector1AVX2 is assembly")
 }
 
@@ -372,10 +372,10 @@ func sumMulVector1AVX2(frame *uint8, x *float32, y *float32, N int) {
 	panic("BUG: sumMulVector1AVX2 is assembly")
 }
 
-func mapMulAddAddVector1AVX512(frame *uint8, y *float32, x2 *float32, x *float32, y2 *float32, x3 *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32) {
+func mapMulAddAddVector1AVX512(frame *uint8, x_2 *float32, x2 *float32, x_3 *float32, x3 *float32, x *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32, bound float32) {
 	panic("BUG: mapMulAddAddVector1AVX512 is assembly")
 }
 
-func mapMulAddAddVector1AVX2(frame *uint8, y *float32, x2 *float32, x *float32, y2 *float32, x3 *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32) {
+func mapMulAddAddVector1AVX2(frame *uint8, x_2 *float32, x2 *float32, x_3 *float32, x3 *float32, x *float32, x4 *float32, r_from int, r_to int, N int, clip float32, lr float32, bias_correction1 float32, bias_correction2 float32, decay float32, bound float32) {
 	panic("BUG: mapMulAddAddVector1AVX2 is assembly")
 }

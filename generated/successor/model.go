@@ -53,7 +53,7 @@ var model = runtime.Model{
 		LR:         0.003,
 		MicroBatch: 32,
 		Report:     config.Report{Problems: 64},
-		RowFLOP:    861174.0,
+		RowFLOP:    861707.0,
 		Rows:       8,
 		Schedule:   "trapezoid",
 		Times:      1,

@@ -283,7 +283,7 @@ func gradientsHead(q device.Queue, e *device.Env, b *gradientsMemory) {
 
 // gradientsLossWeight launches loss_weight (line 48 of the spec).
 func gradientsLossWeight(q device.Queue, e *device.Env, b *gradientsMemory) {
-	q.Launch(kMap, e, b.dLoss.At(0)) // weight
+	q.Launch(kMap, e, b.loss.At(0), b.dLoss.At(0)) // weight
 }
 
 // gradientsHeadBack launches head_back (line 20 of the spec).

@@ -86,6 +86,7 @@ var scalars = [...]Scalar{
 	{"bias_correction2", F32, "BiasCorrection2", Whole, OfStep},
 	{"clip", F32, "Clip", Whole, OfStep},
 	{"decay", F32, "Decay", Whole, OfLaunch},
+	{"bound", F32, "Bound", Whole, OfLaunch},
 }
 
 // Scalars lists all scalars, in the order in which kernels take them.

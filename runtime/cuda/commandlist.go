@@ -169,6 +169,8 @@ func (m *Machine) emit(g *group) {
 		case getOp:
 			at, step := m.address(g, refs[0])
 			m.move(m.moves.copy, m.out.word(g.out+o.at), words64(first.out, replicas), at, step, o.n, replicas)
+		case settleOp:
+			m.settle(g, o, refs[0], words[:o.words])
 		}
 		refs, words = refs[o.refs:], words[o.words:]
 	}
@@ -219,6 +221,17 @@ func (m *Machine) clear(g *group, r device.Ref, n int) {
 	s.end(m.moves.clear, lo, m.spread(n), len(g.lists), 0)
 }
 
+// settle appends the kernel that writes the step's scalars of the update.
+func (m *Machine) settle(g *group, o *op, squares device.Ref, limit []uint32) {
+	s, lo := &m.list, len(m.list.args)
+	at, _ := m.address(g, squares)
+	for _, x := range [...]Ptr{m.control.at, m.in.word(g.in + o.at), at} {
+		s.u64(uint64(x))
+	}
+	s.u32(limit...)
+	s.end(m.moves.settle, lo, 1, 1, 0)
+}
+
 // launch appends a launch of the model's kernels.
 func (m *Machine) launch(g *group, o *op, refs []device.Ref, words []uint32) {
 	s, lo := &m.list, len(m.list.args)
@@ -228,7 +241,10 @@ func (m *Machine) launch(g *group, o *op, refs []device.Ref, words []uint32) {
 		at, step := m.address(g, r)
 		a.Buffers = append(a.Buffers, abi.Buffer{At: uint64(at), Stride: uint64(step)})
 	}
-	if o.at >= 0 {
+	switch {
+	case o.at == settled:
+		a.Step = uint64(m.control.at)
+	case o.at >= 0:
 		a.Step = uint64(m.in.word(g.in + o.at))
 	}
 	if l.shared == 0 {

@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"math"
 	"slices"
 
 	"github.com/arithlang/mlc/runtime/abi"
@@ -31,6 +32,7 @@ const (
 	addOp           // n elements to others
 	putOp           // n words of in, from at on
 	getOp           // n words to out, from at on
+	settleOp        // with the step's scalars within in, from at on
 )
 
 // An op is one piece of recorded work. Its references and scalars are the next of
@@ -42,8 +44,14 @@ type op struct {
 	scratch int // bytes a block
 	refs    int // number of them
 	words   int
-	n, at   int // launch: at is where its step's scalars are within in, -1: nowhere
+	n, at   int // launch: at is where its step's scalars are within in, or nowhere, settled
 }
+
+// Where the step's scalars of an op are that is in no list.
+const (
+	nowhere = -1 // it takes none
+	settled = -2 // in the memory that Settle writes
+)
 
 // A result is where words of out go on the host.
 type result struct {
@@ -66,7 +74,7 @@ func (t *launchList) reset() {
 
 // launch records a launch of a kernel of the model's table.
 func (t *launchList) launch(number int, k *kernel, e *device.Env, args []device.Ref) {
-	o := op{kind: launchOp, kernel: number, blocks: k.Blocks(e), refs: len(args), words: len(t.words), at: -1}
+	o := op{kind: launchOp, kernel: number, blocks: k.Blocks(e), refs: len(args), words: len(t.words), at: nowhere}
 	if o.blocks <= 0 {
 		return
 	}
@@ -80,7 +88,10 @@ func (t *launchList) launch(number int, k *kernel, e *device.Env, args []device.
 		t.words = append(t.words, k.bits[i](e))
 	}
 	o.words = len(t.words) - o.words
-	if k.Step {
+	switch {
+	case k.Step && e.Settled:
+		o.at = settled
+	case k.Step:
 		o.at = t.step(newStepBlock(e))
 	}
 	t.refs = append(t.refs, args...)
@@ -106,6 +117,22 @@ func (t *launchList) align() {
 	for len(t.in)%blockAlign != 0 {
 		t.in = append(t.in, 0)
 	}
+}
+
+// settle records what Machine.Settle is asked for.
+func (t *launchList) settle(e *device.Env, squares device.Ref, limit float64, after bool) {
+	t.align()
+	block, at := newStepBlock(e), len(t.in)
+	t.in = append(t.in, block[:]...)
+	follows := uint32(0)
+	if after {
+		follows = 1
+	}
+	t.in = append(t.in, follows)
+	bits := math.Float64bits(limit)
+	t.words = append(t.words, uint32(bits), uint32(bits>>32))
+	t.refs = append(t.refs, squares)
+	t.ops = append(t.ops, op{kind: settleOp, refs: 1, words: 2, at: at})
 }
 
 // move records an op on one reference.

@@ -3,6 +3,7 @@ package cuda
 import (
 	"fmt"
 	"hash/maphash"
+	"math"
 
 	"github.com/arithlang/mlc/runtime/abi"
 	"github.com/arithlang/mlc/runtime/device"
@@ -40,6 +41,7 @@ type Machine struct {
 	summing bool // f of Sum is running: nothing may be handed over
 
 	in, out stage
+	control region // the step's scalars as Settle has written them
 	scratch region
 	list    commandList
 	buffers []abi.Buffer // of the launch that is being packed
@@ -69,6 +71,9 @@ func NewMachine(d *Device, p Program, plan *device.Plan, o Options) (*Machine, e
 			return nil, tooLarge(err, fmt.Sprintf("the arenas of %d parameters", m.params),
 				"end other programs on the GPU, train a smaller model, or use --device cpu")
 		}
+	}
+	if _, err := m.control.fit(d, abi.StepWords*wordBytes); err != nil {
+		return nil, tooLarge(err, "the scalars of a step", "end other programs on the GPU, or use --device cpu")
 	}
 	return m, nil
 }
@@ -108,6 +113,15 @@ func (m *Machine) Each(n int, f func(w device.Worker, i int)) {
 
 // Ranges calls f for all of 0 … n-1.
 func (m *Machine) Ranges(n int, f func(w device.Worker, lo, hi int)) { f(m.root, 0, n) }
+
+// Settle lets the device decide: launches that have e read its factor there.
+func (m *Machine) Settle(e *device.Env, limit float64, after bool) {
+	if limit <= 0 {
+		limit = math.Inf(1)
+	}
+	m.listOf(m.root).settle(e, device.Ref{Space: device.Work}, limit, after)
+	e.Settled = true
+}
 
 // Sum records all pieces of work. Neighbours that differ only in their data become
 // replicas, as many together as there is memory for; the others run one after another.

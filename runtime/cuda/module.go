@@ -89,7 +89,7 @@ func (k *kernel) sign() (err error) {
 	return err
 }
 
-// MovePTX is the module of the Machine's own kernels: copy, clear and add.
+// MovePTX is the module of the Machine's own kernels: copy, clear, add and settle.
 //
 //go:embed move.ptx
 var MovePTX string
@@ -98,14 +98,14 @@ var MovePTX string
 const moveThreads = 256
 
 // moves are the Machine's own kernels.
-type moves struct{ copy, clear, add *kernel }
+type moves struct{ copy, clear, add, settle *kernel }
 
 func (d *Device) moves() (m moves, err error) {
 	mod, err := d.Load(MovePTX)
 	if err != nil {
 		return m, err
 	}
-	for name, k := range map[string]**kernel{"copy": &m.copy, "clear": &m.clear, "add": &m.add} {
+	for name, k := range map[string]**kernel{"copy": &m.copy, "clear": &m.clear, "add": &m.add, "settle": &m.settle} {
 		if *k, err = d.kernel(mod, Kernel{Name: name, Threads: moveThreads}, -1); err != nil {
 			return m, err
 		}

@@ -12,6 +12,7 @@ import (
 type Laps struct {
 	Kernels          []Lap // by their numbers in the model's table
 	Copy, Clear, Add Lap   // the Machine's own kernels
+	Settle           Lap   // what makes the factor of the gradient, another of them
 	Transfers        Lap   // copies from and to the host
 	Whole            Lap   // all that was handed over together, if launches have no marks of their own
 	Idle             Lap   // the device had nothing to do until the host asked for more
@@ -25,7 +26,7 @@ type Lap struct {
 
 // Total is the time of all laps.
 func (l *Laps) Total() time.Duration {
-	sum := l.Copy.Time + l.Clear.Time + l.Add.Time + l.Transfers.Time + l.Whole.Time + l.Idle.Time
+	sum := l.Copy.Time + l.Clear.Time + l.Add.Time + l.Settle.Time + l.Transfers.Time + l.Whole.Time + l.Idle.Time
 	for _, k := range l.Kernels {
 		sum += k.Time
 	}
@@ -247,6 +248,8 @@ func (w *Watch) lap(c *command) *Lap {
 		return &w.laps.Clear
 	case c.k == w.m.moves.add:
 		return &w.laps.Add
+	case c.k == w.m.moves.settle:
+		return &w.laps.Settle
 	}
 	return &w.laps.Kernels[c.k.number]
 }

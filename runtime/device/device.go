@@ -62,8 +62,10 @@ type Env struct {
 	LR              float32 // learning rate [lr]
 	BiasCorrection1 float32 // 1/(1-beta1^t) [bias_correction1]
 	BiasCorrection2 float32 // 1/(1-beta2^t) [bias_correction2]
-	Clip            float32 // factor on the gradient from norm clipping [clip]
+	Clip            float32 // factor on the gradient from norm clipping; NaN: the update changes nothing [clip]
+	Settled         bool    // Clip is what Machine.Settle has found, which may be known to the device alone
 	Decay           float32 // weight decay of this range of parameters [decay]
+	Bound           float32 // the least value of this range of parameters, -Inf: none [bound]
 }
 
 // A Launcher takes launches in order. Kernel is an index into the model's kernel

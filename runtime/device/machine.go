@@ -1,5 +1,7 @@
 package device
 
+import "math"
+
 // A Worker computes one micro-batch at a time: a Launcher with Grads, Work and
 // Ints of its own. Its methods see what the launches before them have done.
 type Worker interface {
@@ -14,6 +16,19 @@ type Worker interface {
 	GetInts(dst []int32, r Ref)
 	PutFloats(r Ref, src []float32)
 	GetFloats(dst []float32, r Ref)
+}
+
+// Clip is the factor on a gradient whose elements' squares have this sum: such that its
+// norm is the limit at most, 0: any. It is NaN if the sum is not a finite number.
+func Clip(limit float64, squares float32) float32 {
+	norm := math.Sqrt(float64(squares))
+	switch {
+	case math.IsNaN(norm) || math.IsInf(norm, 0):
+		return float32(math.NaN())
+	case limit > 0 && norm > limit:
+		return float32(limit / norm)
+	}
+	return 1
 }
 
 // About names a machine.
@@ -45,6 +60,11 @@ type Machine interface {
 	Ranges(n int, f func(w Worker, lo, hi int))
 	// Root is the worker with the gradients of Sum.
 	Root() Worker
+	// Settle decides with which factor of the gradient the launches that have e update
+	// parameters: with what Clip says of element 0 of Root's Work. A step that comes
+	// after one of which the host does not yet know the outcome changes nothing if that
+	// changed nothing.
+	Settle(e *Env, limit float64, after bool)
 	// Err waits for everything before it and is the first thing that went wrong.
 	// After an error nothing is done any more and what Get* fills is left as it was:
 	// ask before results are used.

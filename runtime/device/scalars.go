@@ -31,6 +31,7 @@ var bindings = map[string]binding{
 	"bias_correction2": ofFloat(func(e *Env) *float32 { return &e.BiasCorrection2 }),
 	"clip":             ofFloat(func(e *Env) *float32 { return &e.Clip }),
 	"decay":            ofFloat(func(e *Env) *float32 { return &e.Decay }),
+	"bound":            ofFloat(func(e *Env) *float32 { return &e.Bound }),
 }
 
 func ofInt(at func(e *Env) *int) binding {

@@ -151,7 +151,7 @@ func (r *Run) timed(ctx context.Context, g *GPU) error {
 		plan int
 	}{
 		{"(clearing)", laps.Clear, clearing.Launches}, {"(copies on the GPU)", laps.Copy, 0},
-		{"(sums of gradients)", laps.Add, 0}, {"(copies from and to the host)", laps.Transfers, 0},
+		{"(sums of gradients)", laps.Add, 0}, {"(clipping's factor)", laps.Settle, 0}, {"(copies from and to the host)", laps.Transfers, 0},
 	} {
 		t.Add(own.name, Lap{Launches: own.plan, OnGPU: own.Times, Time: own.Time})
 	}

@@ -119,13 +119,16 @@ KERNEL void sum_squares(u64 grads, u64 grads1, u64 sum, u64 sum1, int N) {
 }
 
 KERNEL void update(u64 grads, u64 grads1, u64 moment1, u64 moment1_1, u64 moment2, u64 moment2_1, u64 params, u64 params1, int P, int N, float decay,
-	u64 scalars) {
+	float bound, u64 scalars) {
 	__global struct step *e = (__global struct step *)scalars;
 	floats m1 = (floats)moment1, m2 = (floats)moment2, p = (floats)params;
+	if (!(e->clip >= 0.0f))
+		return;
 	for (int i = P + lane(); i < P + N; i += 32) {
 		float g = ((floats)grads)[i] * e->clip;
 		m1[i] = 0.9f * m1[i] + 0.1f * g;
 		m2[i] = 0.98f * m2[i] + 0.02f * g * g;
 		p[i] -= e->lr * (m1[i] * e->bias_correction1 / (__nvvm_sqrt_rn_f(m2[i] * e->bias_correction2) + 1e-9f) + decay * p[i]);
+		p[i] = p[i] < bound ? bound : p[i];
 	}
 }

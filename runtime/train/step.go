@@ -29,7 +29,7 @@ type stepper struct {
 	stretches []stretch
 	stretch   stretch // that is updated
 	matrices  []matrix
-	floats    []float32 // on their way from and to the machine
+	squares   [1]float32 // of the gradient, their sum
 
 	// Methods as functions, which are allocated where they are made.
 	runChunk    func(w device.Worker, i int)
@@ -74,11 +74,14 @@ func (s *stepper) step(examples int, rate float64) (out Outcome, err error) {
 	}
 	out.Tokens, out.Rows = s.batch.Kept(), s.batch.Rows
 	s.weight = s.Config.weight(examples, out.Tokens)
-	out.Loss = s.gradients() / float64(out.Tokens)
-	out.GradNorm = s.norm()
+	s.gradients()
+	s.norm()
+	s.update(rate)
 	if err := s.Machine.Err(); err != nil {
 		return out, s.failed(err)
 	}
+	out.Loss = s.loss() / float64(out.Tokens)
+	out.GradNorm = math.Sqrt(float64(s.squares[0]))
 	for _, x := range [...]struct {
 		name  string
 		value float64
@@ -88,11 +91,6 @@ func (s *stepper) step(examples int, rate float64) (out Outcome, err error) {
 				"lower the learning rate, lengthen the warm-up or clip the gradient", x.name, s.State.Step+1, out.Loss, out.GradNorm, rate)
 		}
 	}
-	s.update(rate, out.GradNorm)
-	s.project()
-	if err := s.Machine.Err(); err != nil {
-		return out, s.failed(err)
-	}
 	return out, nil
 }
 
@@ -100,10 +98,9 @@ func (s *stepper) failed(err error) error {
 	return fmt.Errorf("step %d failed: %w", s.State.Step+1, err)
 }
 
-// gradients leaves the gradient of the batch's loss in Root's Grads and returns the
-// sum of the labels' losses, of each pass by its share: chunks and rows are added in
-// ascending order.
-func (s *stepper) gradients() float64 {
+// gradients leaves the gradient of the batch's loss in Root's Grads, and the loss of each
+// row, of each pass, in losses.
+func (s *stepper) gradients() {
 	n := (s.batch.B + s.Config.chunk() - 1) / s.Config.chunk()
 	for i, share := range s.Config.shares() {
 		if share > 0 {
@@ -111,6 +108,11 @@ func (s *stepper) gradients() float64 {
 		}
 	}
 	s.Machine.Sum(n, s.runChunk)
+}
+
+// loss is the sum of the labels' losses, of each pass by its share: chunks and rows are
+// added in ascending order.
+func (s *stepper) loss() float64 {
 	total := 0.0
 	for i, share := range s.Config.shares() {
 		if share == 0 {
@@ -157,29 +159,26 @@ func (s *stepper) launch(w device.Worker, first int, part *task.Batch, p pass, i
 	w.GetFloats(s.losses[i][part.At:][:len(part.Labels)], lay.Loss)
 }
 
-// norm is the Euclidean norm of the gradient, of all that is trained.
-func (s *stepper) norm() float64 {
+// norm leaves the squared Euclidean norm of the gradient, of all that is trained, in
+// element 0 of Root's Work.
+func (s *stepper) norm() {
 	w := s.Machine.Root()
 	e := w.Env()
 	*e = device.Env{N: device.Trained(s.Params, s.Plan.NumParams), Step: uint32(s.State.Step), Seed: s.Config.Seed}
 	lay := s.Plan.SumSquares.Layout(e)
 	w.Fit(max(lay.Work, 1), lay.Ints)
 	s.Plan.SumSquares.Run(w.Queue(), e)
-	s.floats = resize(s.floats, 1)
-	w.GetFloats(s.floats, device.Ref{Space: device.Work})
-	return math.Sqrt(float64(s.floats[0]))
 }
 
-// update runs the optimizer over each stretch of parameters of equal decay, and over
-// matrices.
-func (s *stepper) update(rate, norm float64) {
+// update runs the optimizer over each stretch of parameters of equal decay and bound, and
+// over matrices. It changes nothing if the norm is not finite.
+func (s *stepper) update(rate float64) {
 	c := &s.Config
 	n := float64(s.State.Step + 1)
-	s.optimizer = device.Env{Step: uint32(s.State.Step), Seed: c.Seed, LR: float32(rate), Clip: 1,
+	s.optimizer = device.Env{Step: uint32(s.State.Step), Seed: c.Seed, LR: float32(rate), Bound: none,
 		BiasCorrection1: float32(1 / (1 - math.Pow(c.Beta1, n))), BiasCorrection2: float32(1 / (1 - math.Pow(c.Beta2, n)))}
-	if c.Clip > 0 && norm > c.Clip {
-		s.optimizer.Clip = float32(c.Clip / norm)
-	}
+	s.Machine.Settle(&s.optimizer, c.Clip, false)
+	s.Machine.Root().GetFloats(s.squares[:], device.Ref{Space: device.Work}) // matrices need its place
 	for _, s.stretch = range s.stretches {
 		s.Machine.Ranges(s.stretch.hi-s.stretch.lo, s.runRange)
 	}
@@ -192,7 +191,7 @@ func (s *stepper) update(rate, norm float64) {
 func (s *stepper) updateRange(w device.Worker, lo, hi int) {
 	e := w.Env()
 	*e = s.optimizer
-	e.P, e.N, e.Decay = s.stretch.lo+lo, hi-lo, s.stretch.decay
+	e.P, e.N, e.Decay, e.Bound = s.stretch.lo+lo, hi-lo, s.stretch.decay, s.stretch.bound
 	lay := s.Plan.Update.Layout(e)
 	w.Fit(lay.Work, lay.Ints)
 	s.Plan.Update.Run(w.Queue(), e)
@@ -215,24 +214,6 @@ func (s *stepper) updateMatrices(w device.Worker, lo, hi int) {
 	}
 }
 
-// project moves parameters that have a lower bound back to it.
-func (s *stepper) project() {
-	w := s.Machine.Root()
-	for i := range s.Params {
-		p := &s.Params[i]
-		if p.Min == nil {
-			continue
-		}
-		s.floats = resize(s.floats, p.Elems())
-		at := device.Ref{Space: device.Params, Off: p.Off}
-		w.GetFloats(s.floats, at)
-		for i, x := range s.floats {
-			s.floats[i] = max(x, *p.Min)
-		}
-		w.PutFloats(at, s.floats)
-	}
-}
-
 // resize gives a slice a length; its contents do not matter.
 func resize[T any](x []T, n int) []T {
 	if cap(x) < n {
@@ -241,12 +222,15 @@ func resize[T any](x []T, n int) []T {
 	return x[:n]
 }
 
-// A stretch is trained parameters lo … hi-1 of the arena with one decay, none of them a
-// matrix.
+// A stretch is trained parameters lo … hi-1 of the arena with one decay and one bound,
+// none of them a matrix.
 type stretch struct {
-	lo, hi int
-	decay  float32
+	lo, hi       int
+	decay, bound float32
 }
+
+// none is the bound of parameters that have none.
+var none = float32(math.Inf(-1))
 
 func (t *Trainer) stretches() []stretch {
 	var all []stretch
@@ -257,11 +241,14 @@ func (t *Trainer) stretches() []stretch {
 		if p.Matrix {
 			continue
 		}
-		s := stretch{lo: p.Off, hi: t.Plan.NumParams, decay: t.decay(p)}
+		s := stretch{lo: p.Off, hi: t.Plan.NumParams, decay: t.decay(p), bound: none}
+		if p.Min != nil {
+			s.bound = *p.Min
+		}
 		if i+1 < len(t.Params) {
 			s.hi = t.Params[i+1].Off
 		}
-		if last := len(all) - 1; last >= 0 && all[last].hi == s.lo && all[last].decay == s.decay {
+		if last := len(all) - 1; last >= 0 && all[last].hi == s.lo && all[last].decay == s.decay && all[last].bound == s.bound {
 			all[last].hi = s.hi
 			continue
 		}

@@ -236,22 +236,27 @@ func TestStretches(t *testing.T) {
 		{Name: "d", Shape: []int{3, 1}, Off: 7, Decay: true},
 	}
 	tr := Trainer{Plan: &device.Plan{NumParams: 10}, Params: params, Config: Config{Decay: 0.5}}
-	want := []stretch{{0, 4, 0.5}, {4, 7, 0}, {7, 10, 0.5}}
+	want := []stretch{{0, 4, 0.5, none}, {4, 7, 0, none}, {7, 10, 0.5, none}}
 	if diff := cmp.Diff(want, tr.stretches(), cmp.AllowUnexported(stretch{})); diff != "" {
 		t.Error(diff)
 	}
 	tr.Config.Decay = 0
-	if diff := cmp.Diff([]stretch{{0, 10, 0}}, tr.stretches(), cmp.AllowUnexported(stretch{})); diff != "" {
+	if diff := cmp.Diff([]stretch{{0, 10, 0, none}}, tr.stretches(), cmp.AllowUnexported(stretch{})); diff != "" {
 		t.Error(diff)
 	}
 	params[0].Matrix, params[3].Matrix, params[1].Decay = true, true, true
 	tr.Config.Decay = 0.5
-	if diff := cmp.Diff([]stretch{{4, 6, 0.5}, {6, 7, 0}}, tr.stretches(), cmp.AllowUnexported(stretch{})); diff != "" {
+	if diff := cmp.Diff([]stretch{{4, 6, 0.5, none}, {6, 7, 0, none}}, tr.stretches(), cmp.AllowUnexported(stretch{})); diff != "" {
+		t.Error(diff)
+	}
+	least := float32(-1)
+	params[2].Min = &least
+	if diff := cmp.Diff([]stretch{{4, 6, 0.5, none}, {6, 7, 0, least}}, tr.stretches(), cmp.AllowUnexported(stretch{})); diff != "" {
 		t.Error(diff)
 	}
 	params[1].Matrix, params[2].Matrix, params[0].Matrix = true, true, false
 	params[3].Matrix = false
-	if diff := cmp.Diff([]stretch{{0, 4, 0.5}, {7, 10, 0.5}}, tr.stretches(), cmp.AllowUnexported(stretch{})); diff != "" {
+	if diff := cmp.Diff([]stretch{{0, 4, 0.5, none}, {7, 10, 0.5, none}}, tr.stretches(), cmp.AllowUnexported(stretch{})); diff != "" {
 		t.Error(diff)
 	}
 }

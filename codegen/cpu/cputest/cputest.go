@@ -84,5 +84,6 @@ func env(s kernel.Scalars) *device.Env {
 		BiasCorrection2: float32(s["bias_correction2"]),
 		Clip:            float32(s["clip"]),
 		Decay:           float32(s["decay"]),
+		Bound:           float32(s["bound"]),
 	}
 }

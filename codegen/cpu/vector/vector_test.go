@@ -78,7 +78,7 @@ func (l *Kernel) withoutTiles(nodes []kernel.Stmt) []kernel.Stmt {
 // fields are the scalars of a launch in Go.
 var fields = map[string]string{
 	"layer": "e.Layer", "step": "e.Step", "example": "e.Example", "seed0": "uint32(e.Seed)", "seed1": "uint32(e.Seed >> 32)",
-	"scale": "e.Scale", "lr": "e.LR", "bias_correction1": "e.BiasCorrection1", "bias_correction2": "e.BiasCorrection2", "clip": "e.Clip", "decay": "e.Decay",
+	"scale": "e.Scale", "lr": "e.LR", "bias_correction1": "e.BiasCorrection1", "bias_correction2": "e.BiasCorrection2", "clip": "e.Clip", "decay": "e.Decay", "bound": "e.Bound",
 }
 
 var takers = map[expr.Type]string{expr.F32: "Tile", expr.I32: "TileI32", expr.U32: "TileU32"}

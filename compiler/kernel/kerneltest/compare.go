@@ -56,7 +56,7 @@ func Launches() []kernel.Scalars {
 		all = append(all, kernel.Scalars{
 			"B": n.b, "T": n.t, "S": n.s, "C": n.c, "P": n.p, "N": n.n,
 			"layer": 3, "step": 7, "example": 11 * n.b, "seed0": 0x9e3779b9, "seed1": 0x243f6a88,
-			"scale": 0.0625, "lr": 0.001, "bias_correction1": 1.917, "bias_correction2": 143.2, "clip": 0.75, "decay": 0.01,
+			"scale": 0.0625, "lr": 0.001, "bias_correction1": 1.917, "bias_correction2": 143.2, "clip": 0.75, "decay": 0.01, "bound": -0.25,
 		})
 	}
 	return all
