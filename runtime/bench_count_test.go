@@ -46,7 +46,7 @@ func TestBenchCountsForACard(t *testing.T) {
 	for _, want := range []string{
 		"toy on RTX 4090 with 7 multiprocessors: counted, not computed, over 50 steps\na step   7 launches of the plan; the device runs ",
 		"\ngraphs   of all steps: 1 recorded, 48 replays, 2 misses; at most 1 kept\n",
-		"\ngradients ", "\n(clear) ", "\n(add) ",
+		"\ngradients ", "\n(clear) ", "\n(sum) ",
 	} {
 		if s.code != 0 || !strings.Contains(s.out, want) {
 			t.Errorf("exit %d, no %q in\n%s%s", s.code, want, s.out, s.err)

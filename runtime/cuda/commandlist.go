@@ -146,7 +146,7 @@ func (m *Machine) shape(o *op, replicas int) shape {
 func (m *Machine) emit(g *group) {
 	first, replicas := g.lists[0], len(g.lists)
 	if g.sum {
-		m.clear(g, device.Ref{Space: device.Grads}, m.params)
+		m.clear(g, device.Ref{Space: device.Grads}, quad*quads(m.params))
 		if m.uses > 0 {
 			m.clear(g, device.Ref{Space: device.Uses}, m.uses)
 		}
@@ -163,6 +163,8 @@ func (m *Machine) emit(g *group) {
 			to, toStep := m.address(g, refs[0])
 			from, fromStep := m.address(g, refs[1])
 			m.move(m.moves.add, to, toStep, from, fromStep, o.n, replicas)
+		case sumOp:
+			m.sum(g, refs[0], o.at)
 		case putOp:
 			at, step := m.address(g, refs[0])
 			m.move(m.moves.copy, at, step, m.in.word(g.in+o.at), words64(len(first.in), replicas), o.n, replicas)
@@ -230,6 +232,17 @@ func (m *Machine) settle(g *group, o *op, squares device.Ref, limit []uint32) {
 	}
 	s.u32(limit...)
 	s.end(m.moves.settle, lo, 1, 1, 0)
+}
+
+// sum makes the gradients at a reference the sum of those of so many places from there on.
+func (m *Machine) sum(g *group, r device.Ref, places int) {
+	at, _ := m.address(g, r)
+	s, lo := &m.list, len(m.list.args)
+	n := quads(m.params)
+	s.u64(uint64(at))
+	s.u64(uint64(stride(m.params)))
+	s.u32(uint32(n), uint32(places))
+	s.end(m.moves.sum, lo, m.spread(n), 1, 0)
 }
 
 // launch appends a launch of the model's kernels.

@@ -88,7 +88,7 @@ func TestEnvOfALaunch(t *testing.T) {
 	}
 	// The gradients of 4 parameters are cleared in two replicas; three words go to each
 	// replica and two to the root; the second gradients are added to the first.
-	want := map[string][2]float64{"clear": {0, 4 * 4 * 2}, "copy": {0, 2 * 4 * (2*n + 2)}, "add": {4, 3 * 4 * 4}}
+	want := map[string][2]float64{"clear": {0, 4 * 4 * 2}, "copy": {0, 2 * 4 * (2*n + 2)}, "sum": {4, 3 * 4 * 4}}
 	for name, w := range want {
 		if l.moved[name] != w {
 			t.Errorf("%s: %v FLOP and bytes, want %v", name, l.moved[name], w)

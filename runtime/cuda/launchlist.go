@@ -30,6 +30,7 @@ const (
 	launchOp opKind = iota
 	clearOp         // n elements
 	addOp           // n elements to others
+	sumOp           // places of gradients, at of them, in the first
 	putOp           // n words of in, from at on
 	getOp           // n words to out, from at on
 	settleOp        // with the step's scalars within in, from at on

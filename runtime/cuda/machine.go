@@ -146,9 +146,8 @@ func (m *Machine) Sum(n int, f func(w device.Worker, i int)) {
 		m.fail(m.places(n))
 	}
 	m.cut(m.lists, work, ints)
-	place := int(stride(m.params) / wordBytes)
-	for to, from := range device.Tree(n) {
-		m.root.Add(device.Ref{Space: device.Grads, Off: to * place}, device.Ref{Space: device.Grads, Off: from * place}, m.params)
+	if n > 1 {
+		m.listOf(m.root).move(sumOp, device.Ref{Space: device.Grads}, m.params, n)
 	}
 	m.flush()
 }

@@ -279,6 +279,41 @@ func TestSum(t *testing.T) {
 	}
 }
 
+// TestTree sums any number of chunks as device.Tree says, to the last bit.
+func TestTree(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, params := range []int{1, 7, 2050} {
+		m, _ := newMachine(t, program(1, 0), params)
+		for _, n := range []int{1, 2, 3, 5, 7, 8, 9, 11, 15, 16, 17, 23, 24, 25, 40, 44, 63, 64, 65, 73, 100, 128, 129} {
+			chunks := make([][]float32, n)
+			for i := range chunks {
+				chunks[i] = make([]float32, params)
+				for j := range chunks[i] {
+					chunks[i][j] = float32(r.NormFloat64()) * float32(r.IntN(1000))
+				}
+				chunks[i][0] = float32(math.Copysign(0, -1))
+			}
+			m.Sum(n, func(w device.Worker, i int) {
+				w.Fit(1, 1)
+				w.PutFloats(ref(device.Grads, 0), chunks[i])
+			})
+			got := make([]float32, params)
+			m.Root().GetFloats(got, ref(device.Grads, 0))
+			if err := m.Err(); err != nil {
+				t.Fatal(err)
+			}
+			for to, from := range device.Tree(n) {
+				cpu.AddTo(chunks[to], chunks[from])
+			}
+			for j, want := range chunks[0] {
+				if math.Float32bits(got[j]) != math.Float32bits(want) {
+					t.Fatalf("%d chunks, element %d of %d: %g, want %g", n, j, params, got[j], want)
+				}
+			}
+		}
+	}
+}
+
 // TestGraphsAreForgotten sums more shapes than there is room for graphs, twice each.
 func TestGraphsAreForgotten(t *testing.T) {
 	m, c := newMachine(t, program(1, 0), 100)

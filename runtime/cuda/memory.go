@@ -44,6 +44,11 @@ type memory struct {
 // stride is the bytes from one replica of so many elements to the next.
 func stride(elems int) int64 { return roundUp(int64(elems)*wordBytes, allocAlign) }
 
+const quad = 4 // words that are summed side by side
+
+// quads is how many quads so many words begin; a place of gradients has room for all.
+func quads(words int) int { return (words + quad - 1) / quad }
+
 func roundUp(n, to int64) int64 { return (n + to - 1) / to * to }
 
 // fits says whether one replica has so many elements of Work and Ints.

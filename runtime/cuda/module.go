@@ -89,7 +89,7 @@ func (k *kernel) sign() (err error) {
 	return err
 }
 
-// MovePTX is the module of the Machine's own kernels: copy, clear, add and settle.
+// MovePTX is the module of the Machine's own kernels: copy, clear, add, sum and settle.
 //
 //go:embed move.ptx
 var MovePTX string
@@ -98,14 +98,14 @@ var MovePTX string
 const moveThreads = 256
 
 // moves are the Machine's own kernels.
-type moves struct{ copy, clear, add, settle *kernel }
+type moves struct{ copy, clear, add, sum, settle *kernel }
 
 func (d *Device) moves() (m moves, err error) {
 	mod, err := d.Load(MovePTX)
 	if err != nil {
 		return m, err
 	}
-	for name, k := range map[string]**kernel{"copy": &m.copy, "clear": &m.clear, "add": &m.add, "settle": &m.settle} {
+	for name, k := range map[string]**kernel{"copy": &m.copy, "clear": &m.clear, "add": &m.add, "sum": &m.sum, "settle": &m.settle} {
 		if *k, err = d.kernel(mod, Kernel{Name: name, Threads: moveThreads}, -1); err != nil {
 			return m, err
 		}
@@ -123,13 +123,16 @@ func Moved(name string, grid [3]int, args []byte) (flops, bytes float64) {
 		return float64(binary.LittleEndian.Uint32(args[at:]))
 	}
 	replicas := float64(grid[1])
-	switch name { // the counts stand behind the addresses: see move and clear
+	switch name { // the counts stand behind the addresses: see move, clear and sum
 	case "copy":
 		return 0, 2 * wordBytes * replicas * word(32)
 	case "clear":
 		return 0, wordBytes * replicas * word(16)
 	case "add":
 		return replicas * word(32), 3 * wordBytes * replicas * word(32)
+	case "sum":
+		n, places := quad*word(16), word(20)
+		return n * (places - 1), wordBytes * n * (places + 1)
 	}
 	return 0, 0
 }

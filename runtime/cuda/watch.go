@@ -246,7 +246,7 @@ func (w *Watch) lap(c *command) *Lap {
 		return &w.laps.Copy
 	case c.k == w.m.moves.clear:
 		return &w.laps.Clear
-	case c.k == w.m.moves.add:
+	case c.k == w.m.moves.add, c.k == w.m.moves.sum:
 		return &w.laps.Add
 	case c.k == w.m.moves.settle:
 		return &w.laps.Settle
