@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/codegen"
+	"github.com/arithlang/mlc/codegen/ptx"
 	"github.com/arithlang/mlc/codegen/ptx/ptxrun"
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/diff"
@@ -99,16 +100,19 @@ func (k *comparisons) note(hash string) error {
 	return errors.Join(err, f.Close())
 }
 
-// hashes names what is compared: the kernels, what they stand for, and which of their
-// buffers are aligned, which decides how they are printed.
-func hashes(cases []*diff.Case, aligned func(*kernel.Kernel, int) bool) map[*diff.Case]string {
+// hashes names what is compared: the kernels, what they stand for, and how they are
+// printed: which of their buffers are aligned, and how many sets of them launches have.
+func hashes(cases []*diff.Case, o ptx.Options) map[*diff.Case]string {
 	all := map[*diff.Case]string{}
 	for _, c := range cases {
 		text := []byte(c.Text())
 		for i, p := range c.Kernel.Params {
 			if p.Mode != kernel.Scalar {
-				text = strconv.AppendBool(text, aligned(c.Kernel, i))
+				text = strconv.AppendBool(text, o.Aligned(c.Kernel, i))
 			}
+		}
+		if n := o.Sets(c.Kernel); n > 1 {
+			text = strconv.AppendInt(text, int64(n), 10)
 		}
 		sum := sha256.Sum256(text)
 		all[c] = hex.EncodeToString(sum[:8])
@@ -122,7 +126,7 @@ func (k *comparisons) training(ctx context.Context, t *compiler.Program) error {
 		return err
 	}
 	k.Kernels.Kernels += len(cases)
-	k.hashes = hashes(cases, codegen.Aligned(t.Lowered))
+	k.hashes = hashes(cases, codegen.ModuleOptions(t.Lowered))
 	var news []*diff.Case
 	for _, c := range cases {
 		if hash := k.hashes[c]; k.done[hash] {

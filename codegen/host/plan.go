@@ -309,7 +309,11 @@ func (f *planner) routine(e *lower.Entry, r *lower.Routine) {
 		if l.Note != "" {
 			note = " // " + l.Note
 		}
-		f.Line("q.Launch(%s)%s", strings.Join(args, ", "), note)
+		do := "Launch"
+		if l.Joins {
+			do = "Join"
+		}
+		f.Line("q.%s(%s)%s", do, strings.Join(args, ", "), note)
 	}
 	f.Line("}")
 }

@@ -114,7 +114,7 @@ func (k launched) plus(l fakecuda.Launch) launched {
 	if k.launches == 0 {
 		k.least = blocks
 	}
-	return launched{k.launches + 1, k.replicas + int64(l.Grid[1]), k.blocks + blocks, min(k.least, blocks), max(k.most, blocks),
+	return launched{k.launches + 1, k.replicas + int64(l.Grid[1]*l.Grid[2]), k.blocks + blocks, min(k.least, blocks), max(k.most, blocks),
 		max(k.threads, l.Block[0]*l.Block[1]*l.Block[2]), max(k.shared, l.Shared)}
 }
 
@@ -151,11 +151,21 @@ func (a *audit) Root() device.Worker { return a.of(a.Machine.Root()) }
 func (w *audited) Queue() device.Queue { return w.queue }
 
 func (w *audited) Launch(kernel int, e *device.Env, args ...device.Ref) {
+	w.note(kernel, e)
+	w.Worker.Launch(kernel, e, args...)
+}
+
+func (w *audited) Join(kernel int, e *device.Env, args ...device.Ref) {
+	w.note(kernel, e)
+	w.Worker.Join(kernel, e, args...)
+}
+
+// note adds up what the plan asks for.
+func (w *audited) note(kernel int, e *device.Env) {
 	c := w.a.costs[kernel](e)
 	w.a.sums[kernel].Flops += c.Flops
 	w.a.sums[kernel].Bytes += c.Bytes
 	w.a.times[kernel]++
-	w.Worker.Launch(kernel, e, args...)
 }
 
 // TestCostsComeBackFromParameters adds up the costs of all launches as the plan makes

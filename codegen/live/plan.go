@@ -96,7 +96,11 @@ func (r *run) routine(of *lower.Routine, l int) {
 		for _, a := range at.Args {
 			r.refs = append(r.refs, r.place(a, l))
 		}
-		r.q.Launch(r.kernels[at.Kernel], r.e, r.refs...)
+		do := r.q.Launch
+		if at.Joins {
+			do = r.q.Join
+		}
+		do(r.kernels[at.Kernel], r.e, r.refs...)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 
 // build makes the instructions of a kernel, as many as it likes: passes follow.
 func build(k *kernel.Kernel, m *asm.Module, o Options) (*printer, error) {
-	p := newPrinter(k, m, o.Aligned)
+	p := newPrinter(k, m, o)
 	return p, p.kernel()
 }
 
@@ -58,7 +58,7 @@ type printer struct {
 	stage   address // shared memory of products
 }
 
-func newPrinter(k *kernel.Kernel, m *asm.Module, aligned func(k *kernel.Kernel, buffer int) bool) *printer {
+func newPrinter(k *kernel.Kernel, m *asm.Module, o Options) *printer {
 	p := &printer{
 		k: k, m: m, in: expr.NewInterner(), aligned: map[string]bool{},
 		vars: map[string]asm.Value{}, mutable: map[string]bool{}, slices: map[string]address{},
@@ -66,9 +66,13 @@ func newPrinter(k *kernel.Kernel, m *asm.Module, aligned func(k *kernel.Kernel, 
 	}
 	for i, b := range k.Params {
 		if b.Mode != kernel.Scalar {
-			p.aligned[b.Name] = aligned != nil && aligned(k, i)
+			p.aligned[b.Name] = o.Aligned != nil && o.Aligned(k, i)
 			p.entry.Aligned = append(p.entry.Aligned, p.aligned[b.Name])
 		}
+	}
+	p.entry.Sets = 1
+	if o.Sets != nil {
+		p.entry.Sets = o.Sets(k)
 	}
 	return p
 }

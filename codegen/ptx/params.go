@@ -17,13 +17,7 @@ var randomScalars = []string{"seed0", "seed1", "step", "layer"}
 // documents.
 func (p *printer) parameters(r *kernel.Kernel) {
 	f := p.f
-	replica := f.Do("cvt.u64.u32", f.Special("%ctaid.y"))
-	for _, b := range p.k.Params {
-		if b.Mode != kernel.Scalar {
-			base, step := f.Param("u64", b.Name), f.Param("u64", b.Name+"$step")
-			p.slices[b.Name] = address{asm.Global.At(b.Name, f.Do("mad.lo.s64", replica, step, base)), b.Type}
-		}
-	}
+	p.buffers()
 	var ofStep []abi.Scalar
 	for _, name := range p.scalars(r) {
 		s, _ := abi.Find(name)
@@ -44,6 +38,41 @@ func (p *printer) parameters(r *kernel.Kernel) {
 			t, _ := kernel.ScalarType(s.Name)
 			p.vars[s.Name] = f.Load(block.Plus(abi.WordBytes*abi.StepWord(s.Name)), classOf(t))
 		}
+	}
+}
+
+// buffers declares the buffers and finds where those of the block's replica are.
+func (p *printer) buffers() {
+	f := p.f
+	replica := f.Do("cvt.u64.u32", f.Special("%ctaid.y"))
+	of := func(b kernel.Param) (base, step asm.Value) {
+		return f.Param("u64", b.Name), f.Param("u64", b.Name+"$step")
+	}
+	if p.entry.Sets > 1 {
+		of = p.ofSet()
+	}
+	for _, b := range p.k.Params {
+		if b.Mode != kernel.Scalar {
+			base, step := of(b)
+			p.slices[b.Name] = address{asm.Global.At(b.Name, f.Do("mad.lo.s64", replica, step, base)), b.Type}
+		}
+	}
+}
+
+// ofSet declares sets of buffers and loads one buffer after the other from the block's set.
+func (p *printer) ofSet() func(kernel.Param) (base, step asm.Value) {
+	bytes := 0
+	for _, b := range p.k.Params {
+		if b.Mode != kernel.Scalar {
+			bytes += abi.RefBytes
+		}
+	}
+	sets := p.f.ParamArray("sets", p.entry.Sets*bytes)
+	at := asm.Params.At("sets", p.f.Do("mad.wide.u32", p.f.Special("%ctaid.z"), asm.Int(bytes), sets))
+	return func(kernel.Param) (base, step asm.Value) {
+		ref := p.f.Loads(at, asm.Wide, 2)
+		at = at.Plus(abi.RefBytes)
+		return ref[0], ref[1]
 	}
 }
 
@@ -136,7 +165,11 @@ func (p *printer) bytes(t tile) *expr.Expr {
 func (p *printer) scratch(tiles []tile) {
 	f := p.f
 	scratch, bytes := f.Param("u64", "scratch"), f.Param("u64", "scratch$bytes")
-	block := f.Do("mad.lo.s32", f.Special("%ctaid.y"), f.Special("%nctaid.x"), f.Special("%ctaid.x"))
+	replica := f.Special("%ctaid.y")
+	if p.entry.Sets > 1 {
+		replica = f.Do("mad.lo.s32", f.Special("%ctaid.z"), f.Special("%nctaid.y"), replica)
+	}
+	block := f.Do("mad.lo.s32", replica, f.Special("%nctaid.x"), f.Special("%ctaid.x"))
 	own := f.Do("mad.lo.s64", f.Do("cvt.u64.u32", block), bytes, scratch)
 	shared := f.Do("cvta.shared.u64", f.Do("cvt.u64.u32", f.DynamicShared()))
 	base := f.Do("selp.b64", shared, own, f.Do("setp.eq.s64", scratch, asm.WideInt(0)))

@@ -21,6 +21,8 @@ type Options struct {
 	// replicas, in every launch of a kernel; nil: none is. Those are read and
 	// written four elements at a time.
 	Aligned func(k *kernel.Kernel, buffer int) bool
+	// Sets is how many sets of buffers a launch of a kernel has at most; nil: 1.
+	Sets func(k *kernel.Kernel) int
 }
 
 // Output is the code of a program for the GPU.
@@ -30,8 +32,8 @@ type Output struct {
 }
 
 // An Entry says how a kernel of a module is launched. Its parameters are those of its
-// Signature. The grid is x times y blocks: x is any number up to Blocks, which changes no
-// result, and y is the number of replicas.
+// Signature. The grid is x times y times z blocks: x is any number up to Blocks, which
+// changes no result, y is the number of replicas, and z is that of the sets of buffers.
 type Entry struct {
 	Name    string
 	Threads int        // of a block
@@ -41,6 +43,7 @@ type Entry struct {
 	Scratch *expr.Expr // bytes that the tiles of a block need; nil if it takes no scratch
 	Static  int        // bytes of static shared memory
 	Aligned []bool     // by buffer: it must be at a multiple of 16 bytes
+	Sets    int        // of buffers, at most
 }
 
 // Signature is what the entry takes besides its buffers.
@@ -49,6 +52,7 @@ func (e *Entry) Signature() abi.Signature {
 	if err != nil {
 		panic("BUG: entry " + e.Name + ": " + err.Error())
 	}
+	s.Sets = e.Sets
 	return s
 }
 

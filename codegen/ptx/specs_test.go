@@ -16,11 +16,12 @@ import (
 
 var all = flag.Bool("all", false, "check every kernel of every shipped spec, in every way")
 
-// either checks kernels with buffers anywhere and with aligned ones.
+// either checks kernels with buffers anywhere, and with several sets of aligned ones.
 func either(t *testing.T, ks []*kernel.Kernel) {
 	t.Run("anywhere", func(t *testing.T) { ptxtest.Compare(t, ks, ptx.Options{}, *all) })
 	t.Run("aligned", func(t *testing.T) {
-		ptxtest.Compare(t, ks, ptx.Options{Aligned: func(*kernel.Kernel, int) bool { return true }}, *all)
+		o := ptx.Options{Aligned: func(*kernel.Kernel, int) bool { return true }, Sets: func(*kernel.Kernel) int { return ptxtest.Sets + 1 }}
+		ptxtest.Compare(t, ks, o, *all)
 	})
 }
 

@@ -109,7 +109,7 @@ func (g *goFile) launches(name string) []int {
 	first, _ := g.span(name)
 	ast.Inspect(g.funcs[name], func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok {
-			if f, ok := call.Fun.(*ast.SelectorExpr); ok && f.Sel.Name == "Launch" {
+			if f, ok := call.Fun.(*ast.SelectorExpr); ok && (f.Sel.Name == "Launch" || f.Sel.Name == "Join") {
 				out = append(out, g.set.Position(call.Pos()).Line-first)
 			}
 		}

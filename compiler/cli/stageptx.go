@@ -26,7 +26,7 @@ const balance = 12.5
 // what each of them needs.
 func ptxText(p *compiler.Program, only string) (string, error) {
 	ks := launched(p, only)
-	code, err := ptx.Module(ks, ptx.Options{Aligned: codegen.Aligned(p.Lowered)})
+	code, err := ptx.Module(ks, codegen.ModuleOptions(p.Lowered))
 	if err != nil {
 		return "", err
 	}

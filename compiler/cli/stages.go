@@ -217,6 +217,9 @@ func launchText(l lower.Launch) string {
 		args[i] = l.Kernel.Params[i].Name + "=" + argText(a)
 	}
 	text := fmt.Sprintf("%s(%s)", l.Kernel.Name, strings.Join(args, ", "))
+	if l.Joins {
+		text = "+ " + text
+	}
 	if l.Note != "" {
 		text += " // " + l.Note
 	}

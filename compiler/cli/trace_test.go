@@ -34,7 +34,7 @@ func traceOf(t *testing.T, file string) *trace {
 func TestTraceIsWhole(t *testing.T) {
 	computes := map[string]*regexp.Regexp{
 		"ir": regexp.MustCompile(`^  v\d+ = `), "grad": regexp.MustCompile(`^  v\d+ = `),
-		"plan": regexp.MustCompile(`.`), "go": regexp.MustCompile(`\bq\.Launch\(`),
+		"plan": regexp.MustCompile(`.`), "go": regexp.MustCompile(`\bq\.(Launch|Join)\(`),
 	}
 	for _, c := range traceOf(t, "tiny.arith").columns {
 		seen := 0

@@ -14,7 +14,7 @@ type Program struct {
 	Groups    []*plan.Group
 	NumParams int
 	States    []string         // names of the optimizer's
-	Kernels   []*kernel.Kernel // each once, in order of first launch
+	Kernels   []*kernel.Kernel // each once
 	Entries   []*Entry
 
 	MatrixStates int // how many states, the first ones, the optimizer keeps of a Matrix
@@ -23,6 +23,17 @@ type Program struct {
 	Folds     []config.Fold // which add them to those of the first use
 	AnyLaunch bool          // sums of gradients are the same however a chunk is cut into launches
 	AnyLength bool          // rows behind a problem's last change nothing that is said of it
+}
+
+// Routines lists the routines of all entries.
+func (p *Program) Routines() []*Routine {
+	var all []*Routine
+	for _, e := range p.Entries {
+		for _, s := range e.Steps {
+			all = append(all, s.Routine)
+		}
+	}
+	return all
 }
 
 // An Entry is one program of the plan as launches.
@@ -85,10 +96,13 @@ type Routine struct {
 	Args     map[*ir.Value]Arg // where the function's parameters, results and temporaries live
 }
 
-// A Launch runs one kernel. Note says what it computes, in the model's names.
+// A Launch runs one kernel. Note says what it computes, in the model's names. One that
+// Joins may run at the same time as the launch before it, which has the same kernel, and
+// as those that this joins: none writes what another reads or writes.
 type Launch struct {
 	Kernel *kernel.Kernel
 	Args   []Arg
+	Joins  bool
 	Note   string
 	Pos    diag.Pos
 }

@@ -147,46 +147,55 @@ func (b *binder) weight(name string, s Space) Arg {
 	panic(fmt.Sprintf("BUG: %s: neither group %q nor those for all layers have a parameter %s", b.call.Func.Name, b.call.Group, name))
 }
 
-// routine lowers a function: its groups, their kernels, and the temporaries
-// between them.
+// routine lowers a function: its groups, their kernels, the order of their launches, and
+// the temporaries between them.
 func (l *lowerer) routine(f *ir.Func, b *binder) (*Routine, error) {
-	r := &Routine{Name: f.Name, Pos: f.Pos, Func: f, Groups: opt.Fuse(f), Args: b.arg}
-	b.place(r.Groups)
-	for _, g := range r.Groups {
+	r := &Routine{Name: f.Name, Pos: f.Pos, Func: f, Args: b.arg}
+	var tasks []*task
+	for _, g := range opt.Fuse(f) {
 		k, values, err := lowerGroup(g, &b.env)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.Name, err)
 		}
-		launch := Launch{Kernel: l.unique(k), Note: note(f, g), Pos: k.Pos}
-		for _, v := range values {
-			a, ok := b.arg[v]
-			if !ok {
-				panic(fmt.Sprintf("BUG: %s: %s has no place", f.Name, v))
-			}
-			launch.Args = append(launch.Args, a)
+		tasks = append(tasks, &task{g, l.unique(k), values, k.Pos})
+	}
+	sets := arrange(tasks, b.arg)
+	for _, set := range sets {
+		for _, t := range set {
+			r.Groups = append(r.Groups, t.group)
 		}
-		r.Launches = append(r.Launches, launch)
+	}
+	b.place(sets)
+	for _, set := range sets {
+		for i, t := range set {
+			launch := Launch{Kernel: t.kernel, Joins: i > 0, Note: note(f, t.group), Pos: t.pos}
+			for _, v := range t.values {
+				a, ok := b.arg[v]
+				if !ok {
+					panic(fmt.Sprintf("BUG: %s: %s has no place", f.Name, v))
+				}
+				launch.Args = append(launch.Args, a)
+			}
+			r.Launches = append(r.Launches, launch)
+		}
 	}
 	return r, nil
 }
 
-// place gives every group output that is no result a temporary buffer.
-func (b *binder) place(groups []*opt.Group) {
+// place gives every output of a task that is no result a temporary buffer. Tasks of one
+// set run at the same time.
+func (b *binder) place(sets [][]*task) {
 	var values []*ir.Value
 	var lives []opt.Lifetime
-	for i, g := range groups {
-		for _, v := range g.Outputs {
-			if _, bound := b.arg[v]; bound {
-				continue
-			}
-			last := i
-			for j, h := range groups {
-				if slices.Contains(h.Inputs, v) {
-					last = j
+	for i, set := range sets {
+		for _, t := range set {
+			for _, v := range t.group.Outputs {
+				if _, bound := b.arg[v]; bound {
+					continue
 				}
+				values = append(values, v)
+				lives = append(lives, opt.Lifetime{First: i, Last: max(i, lastUse(v, sets)), Size: v.Type.String()})
 			}
-			values = append(values, v)
-			lives = append(lives, opt.Lifetime{First: i, Last: last, Size: v.Type.String()})
 		}
 	}
 	slots, sizes := opt.Place(lives)
@@ -199,6 +208,16 @@ func (b *binder) place(groups []*opt.Group) {
 	for i, v := range values {
 		b.arg[v] = Arg{Ref: plan.At(names[slots[i]], 0)}
 	}
+}
+
+// lastUse is the last set with a task that reads a value.
+func lastUse(v *ir.Value, sets [][]*task) int {
+	for i, set := range slices.Backward(sets) {
+		if slices.ContainsFunc(set, func(t *task) bool { return slices.Contains(t.group.Inputs, v) }) {
+			return i
+		}
+	}
+	return -1
 }
 
 // temp finds or adds a temporary of the entry that this routine does not use yet.

@@ -59,6 +59,7 @@ var gpu = cuda.Program{
 			},
 			Name:    "linear_64x64_bias",
 			Scalars: []string{"B", "T"},
+			Sets:    3,
 			Threads: 256,
 		},
 		{
@@ -101,6 +102,7 @@ var gpu = cuda.Program{
 			},
 			Name:    "linear_64x64_source_bias",
 			Scalars: []string{"B", "S"},
+			Sets:    2,
 			Threads: 256,
 		},
 		{
@@ -233,6 +235,7 @@ var gpu = cuda.Program{
 			},
 			Name:    "norm_grad_64_dgamma_dbeta_acc",
 			Scalars: []string{"B", "T"},
+			Sets:    3,
 			Threads: 128,
 		},
 		{
@@ -251,6 +254,7 @@ var gpu = cuda.Program{
 			},
 			Name:    "sum_64_acc",
 			Scalars: []string{"B", "T"},
+			Sets:    7,
 			Threads: 128,
 		},
 		{
@@ -320,6 +324,7 @@ var gpu = cuda.Program{
 			},
 			Name:    "outer_64x64_acc",
 			Scalars: []string{"B", "T"},
+			Sets:    6,
 			Threads: 256,
 		},
 		{
@@ -351,6 +356,7 @@ var gpu = cuda.Program{
 			},
 			Name:    "sum_64_source_acc",
 			Scalars: []string{"B", "S"},
+			Sets:    2,
 			Threads: 128,
 		},
 		{
@@ -368,6 +374,7 @@ var gpu = cuda.Program{
 			},
 			Name:    "outer_64x64_acc_2",
 			Scalars: []string{"B", "S"},
+			Sets:    2,
 			Threads: 256,
 		},
 		{
@@ -525,6 +532,7 @@ var gpu = cuda.Program{
 			},
 			Name:    "append_64",
 			Scalars: []string{"B", "T", "C", "P"},
+			Sets:    2,
 			Threads: 128,
 		},
 		{

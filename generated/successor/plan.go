@@ -166,11 +166,15 @@ type gradientsMemory struct {
 	t4             device.Array // f32[B, T, 64]
 	t5             device.Array // f32[B, T, 256]
 	t6             device.Array // f32[B, T, 64]
-	t7             device.Array // f32[B, S, 64]
-	t8             device.Array // f32[B, S, 64]
-	t9             device.Array // f32[B, S, 64]
-	t10            device.Array // f32[B, T, 64]
-	t11            device.Array // f32[B, T, 64]
+	t7             device.Array // f32[B, T, 64]
+	t8             device.Array // f32[B, T, 64]
+	t9             device.Array // f32[B, T, 64]
+	t10            device.Array // f32[B, S, 64]
+	t11            device.Array // f32[B, S, 64]
+	t12            device.Array // f32[B, S, 64]
+	t13            device.Array // f32[B, T, 64]
+	t14            device.Array // f32[B, T, 64]
+	t15            device.Array // f32[B, T, 64]
 }
 
 func newGradientsMemory(e *device.Env) (b gradientsMemory, m device.Allocator) {
@@ -207,11 +211,15 @@ func newGradientsMemory(e *device.Env) (b gradientsMemory, m device.Allocator) {
 	b.t4 = m.Floats(1, e.B*e.C*64)
 	b.t5 = m.Floats(1, e.B*e.C*256)
 	b.t6 = m.Floats(1, e.B*e.C*64)
-	b.t7 = m.Floats(1, e.B*e.S*64)
-	b.t8 = m.Floats(1, e.B*e.S*64)
-	b.t9 = m.Floats(1, e.B*e.S*64)
-	b.t10 = m.Floats(1, e.B*e.C*64)
-	b.t11 = m.Floats(1, e.B*e.C*64)
+	b.t7 = m.Floats(1, e.B*e.C*64)
+	b.t8 = m.Floats(1, e.B*e.C*64)
+	b.t9 = m.Floats(1, e.B*e.C*64)
+	b.t10 = m.Floats(1, e.B*e.S*64)
+	b.t11 = m.Floats(1, e.B*e.S*64)
+	b.t12 = m.Floats(1, e.B*e.S*64)
+	b.t13 = m.Floats(1, e.B*e.C*64)
+	b.t14 = m.Floats(1, e.B*e.C*64)
+	b.t15 = m.Floats(1, e.B*e.C*64)
 	return b, m
 }
 
@@ -256,13 +264,13 @@ func gradientsEmbedTarget(q device.Queue, e *device.Env, b *gradientsMemory) {
 func gradientsDecoderLayer(q device.Queue, e *device.Env, b *gradientsMemory, l int) {
 	w := decoderGroup.At(l)
 	q.Launch(kLinear64x64Bias, e, b.x.At(l), w.Plus(decoderOffSelfKW), w.Plus(decoderOffSelfKB), b.selfK.At(l))                                                // self.k
-	q.Launch(kLinear64x64Bias, e, b.x.At(l), w.Plus(decoderOffSelfVW), w.Plus(decoderOffSelfVB), b.selfV.At(l))                                                // self.v
-	q.Launch(kLinear64x64Bias, e, b.x.At(l), w.Plus(decoderOffSelfQW), w.Plus(decoderOffSelfQB), b.selfQ.At(l))                                                // self.q
+	q.Join(kLinear64x64Bias, e, b.x.At(l), w.Plus(decoderOffSelfVW), w.Plus(decoderOffSelfVB), b.selfV.At(l))                                                  // self.v
+	q.Join(kLinear64x64Bias, e, b.x.At(l), w.Plus(decoderOffSelfQW), w.Plus(decoderOffSelfQB), b.selfQ.At(l))                                                  // self.q
 	q.Launch(kAttention64Window2Dropout, e, b.selfQ.At(l), b.selfK.At(l), b.selfV.At(l), b.selfAttention.At(l))                                                // self.attention
 	q.Launch(kLinear64x64BiasDropoutAdd, e, b.selfAttention.At(l), w.Plus(decoderOffSelfOW), w.Plus(decoderOffSelfOB), b.x.At(l), b.selfSum.At(l))             // self.o, self.sum
 	q.Launch(kNorm64, e, b.selfSum.At(l), w.Plus(decoderOffSelfNormGamma), w.Plus(decoderOffSelfNormBeta), b.selfNorm.At(l))                                   // self.norm
 	q.Launch(kLinear64x64SourceBias, e, b.source.At(0), w.Plus(decoderOffCrossKW), w.Plus(decoderOffCrossKB), b.crossK.At(l))                                  // cross.k
-	q.Launch(kLinear64x64SourceBias, e, b.source.At(0), w.Plus(decoderOffCrossVW), w.Plus(decoderOffCrossVB), b.crossV.At(l))                                  // cross.v
+	q.Join(kLinear64x64SourceBias, e, b.source.At(0), w.Plus(decoderOffCrossVW), w.Plus(decoderOffCrossVB), b.crossV.At(l))                                    // cross.v
 	q.Launch(kLinear64x64Bias, e, b.selfNorm.At(l), w.Plus(decoderOffCrossQW), w.Plus(decoderOffCrossQB), b.crossQ.At(l))                                      // cross.q
 	q.Launch(kAttention64SourceWindow2Dropout, e, b.crossQ.At(l), b.crossK.At(l), b.crossV.At(l), b.crossAttention.At(l))                                      // cross.attention
 	q.Launch(kLinear64x64BiasDropoutAdd2, e, b.crossAttention.At(l), w.Plus(decoderOffCrossOW), w.Plus(decoderOffCrossOB), b.selfNorm.At(l), b.crossSum.At(l)) // cross.o, cross.sum
@@ -302,44 +310,44 @@ func gradientsHeadBack(q device.Queue, e *device.Env, b *gradientsMemory) {
 func gradientsDecoderLayerBack(q device.Queue, e *device.Env, b *gradientsMemory, l int) {
 	w := decoderGroup.At(l)
 	dw := decoderGroup.Gradient(l)
-	q.Launch(kNormGrad64DxDropout, e, b.ffnSum.At(l), w.Plus(decoderOffFfnNormGamma), b.dX.At((l+1)%2), b.t3.At(0), b.t4.At(0))               // ffn.norm.dx
+	q.Launch(kNormGrad64DxDropout, e, b.ffnSum.At(l), w.Plus(decoderOffFfnNormGamma), b.dX.At((l+1)%2), b.t3.At(0), b.t4.At(0)) // ffn.norm.dx
+	q.Launch(kLinear64x256TMul, e, b.t4.At(0), w.Plus(decoderOffFfnOutW), b.ffnHidden.At(l), b.t5.At(0))                        // ffn.hidden.dx
+	q.Launch(kOuter256x64Acc, e, b.ffnHidden.At(l), b.t4.At(0), dw.Plus(decoderOffFfnOutW))                                     // d.ffn.out.w
+	q.Launch(kSum256Acc, e, b.t5.At(0), dw.Plus(decoderOffFfnInB))                                                              // d.ffn.in.b
+	q.Launch(kLinear256x64TAdd, e, b.t5.At(0), w.Plus(decoderOffFfnInW), b.t3.At(0), b.t6.At(0))
+	q.Launch(kOuter64x256Acc, e, b.crossNorm.At(l), b.t5.At(0), dw.Plus(decoderOffFfnInW))                                     // d.ffn.in.w
+	q.Launch(kNormGrad64DxDropout2, e, b.crossSum.At(l), w.Plus(decoderOffCrossNormGamma), b.t6.At(0), b.t3.At(0), b.t7.At(0)) // cross.norm.dx
+	q.Launch(kLinear64x64T, e, b.t7.At(0), w.Plus(decoderOffCrossOW), b.t8.At(0))
+	q.Launch(kAttentionGrad64SourceWindow2Dropout, e, b.crossQ.At(l), b.crossK.At(l), b.crossV.At(l), b.t8.At(0), b.t9.At(0), b.t10.At(0), b.t11.At(0)) // cross.attention.dq, cross.attention.dk, cross.attention.dv
+	q.Launch(kLinear64x64TAdd, e, b.t9.At(0), w.Plus(decoderOffCrossQW), b.t3.At(0), b.t8.At(0))
+	q.Launch(kLinear64x64SourceT, e, b.t11.At(0), w.Plus(decoderOffCrossVW), b.t12.At(0))
+	q.Launch(kSum64SourceAcc, e, b.t11.At(0), dw.Plus(decoderOffCrossVB))                                                                     // d.cross.v.b
+	q.Join(kSum64SourceAcc, e, b.t10.At(0), dw.Plus(decoderOffCrossKB))                                                                       // d.cross.k.b
+	q.Launch(kLinear64x64SourceTAddAcc, e, b.t10.At(0), w.Plus(decoderOffCrossKW), b.t12.At(0), b.dSource.At(0))                              // d.source
+	q.Launch(kOuter64x64Acc2, e, b.source.At(0), b.t11.At(0), dw.Plus(decoderOffCrossVW))                                                     // d.cross.v.w
+	q.Join(kOuter64x64Acc2, e, b.source.At(0), b.t10.At(0), dw.Plus(decoderOffCrossKW))                                                       // d.cross.k.w
+	q.Launch(kNormGrad64DxDropout3, e, b.selfSum.At(l), w.Plus(decoderOffSelfNormGamma), b.t8.At(0), b.t3.At(0), b.t13.At(0))                 // self.norm.dx
 	q.Launch(kNormGrad64DgammaDbetaAcc, e, b.ffnSum.At(l), b.dX.At((l+1)%2), dw.Plus(decoderOffFfnNormGamma), dw.Plus(decoderOffFfnNormBeta)) // d.ffn.norm.gamma, d.ffn.norm.beta
-	q.Launch(kSum64Acc, e, b.t4.At(0), dw.Plus(decoderOffFfnOutB))                                                                            // d.ffn.out.b
-	q.Launch(kLinear64x256TMul, e, b.t4.At(0), w.Plus(decoderOffFfnOutW), b.ffnHidden.At(l), b.t5.At(0))                                      // ffn.hidden.dx
-	q.Launch(kOuter256x64Acc, e, b.ffnHidden.At(l), b.t4.At(0), dw.Plus(decoderOffFfnOutW))                                                   // d.ffn.out.w
-	q.Launch(kSum256Acc, e, b.t5.At(0), dw.Plus(decoderOffFfnInB))                                                                            // d.ffn.in.b
-	q.Launch(kLinear256x64TAdd, e, b.t5.At(0), w.Plus(decoderOffFfnInW), b.t3.At(0), b.t4.At(0))
-	q.Launch(kOuter64x256Acc, e, b.crossNorm.At(l), b.t5.At(0), dw.Plus(decoderOffFfnInW))                                                    // d.ffn.in.w
-	q.Launch(kNormGrad64DxDropout2, e, b.crossSum.At(l), w.Plus(decoderOffCrossNormGamma), b.t4.At(0), b.t3.At(0), b.t6.At(0))                // cross.norm.dx
-	q.Launch(kNormGrad64DgammaDbetaAcc, e, b.crossSum.At(l), b.t4.At(0), dw.Plus(decoderOffCrossNormGamma), dw.Plus(decoderOffCrossNormBeta)) // d.cross.norm.gamma, d.cross.norm.beta
-	q.Launch(kSum64Acc, e, b.t6.At(0), dw.Plus(decoderOffCrossOB))                                                                            // d.cross.o.b
-	q.Launch(kLinear64x64T, e, b.t6.At(0), w.Plus(decoderOffCrossOW), b.t4.At(0))
-	q.Launch(kOuter64x64Acc, e, b.crossAttention.At(l), b.t6.At(0), dw.Plus(decoderOffCrossOW))                                                       // d.cross.o.w
-	q.Launch(kAttentionGrad64SourceWindow2Dropout, e, b.crossQ.At(l), b.crossK.At(l), b.crossV.At(l), b.t4.At(0), b.t6.At(0), b.t7.At(0), b.t8.At(0)) // cross.attention.dq, cross.attention.dk, cross.attention.dv
-	q.Launch(kSum64Acc, e, b.t6.At(0), dw.Plus(decoderOffCrossQB))                                                                                    // d.cross.q.b
-	q.Launch(kLinear64x64TAdd, e, b.t6.At(0), w.Plus(decoderOffCrossQW), b.t3.At(0), b.t4.At(0))
-	q.Launch(kOuter64x64Acc, e, b.selfNorm.At(l), b.t6.At(0), dw.Plus(decoderOffCrossQW)) // d.cross.q.w
-	q.Launch(kSum64SourceAcc, e, b.t8.At(0), dw.Plus(decoderOffCrossVB))                  // d.cross.v.b
-	q.Launch(kLinear64x64SourceT, e, b.t8.At(0), w.Plus(decoderOffCrossVW), b.t9.At(0))
-	q.Launch(kOuter64x64Acc2, e, b.source.At(0), b.t8.At(0), dw.Plus(decoderOffCrossVW))                                                   // d.cross.v.w
-	q.Launch(kSum64SourceAcc, e, b.t7.At(0), dw.Plus(decoderOffCrossKB))                                                                   // d.cross.k.b
-	q.Launch(kLinear64x64SourceTAddAcc, e, b.t7.At(0), w.Plus(decoderOffCrossKW), b.t9.At(0), b.dSource.At(0))                             // d.source
-	q.Launch(kOuter64x64Acc2, e, b.source.At(0), b.t7.At(0), dw.Plus(decoderOffCrossKW))                                                   // d.cross.k.w
-	q.Launch(kNormGrad64DxDropout3, e, b.selfSum.At(l), w.Plus(decoderOffSelfNormGamma), b.t4.At(0), b.t3.At(0), b.t6.At(0))               // self.norm.dx
-	q.Launch(kNormGrad64DgammaDbetaAcc, e, b.selfSum.At(l), b.t4.At(0), dw.Plus(decoderOffSelfNormGamma), dw.Plus(decoderOffSelfNormBeta)) // d.self.norm.gamma, d.self.norm.beta
-	q.Launch(kSum64Acc, e, b.t6.At(0), dw.Plus(decoderOffSelfOB))                                                                          // d.self.o.b
-	q.Launch(kLinear64x64T, e, b.t6.At(0), w.Plus(decoderOffSelfOW), b.t4.At(0))
-	q.Launch(kOuter64x64Acc, e, b.selfAttention.At(l), b.t6.At(0), dw.Plus(decoderOffSelfOW))                                                  // d.self.o.w
-	q.Launch(kAttentionGrad64Window2Dropout, e, b.selfQ.At(l), b.selfK.At(l), b.selfV.At(l), b.t4.At(0), b.t6.At(0), b.t10.At(0), b.t11.At(0)) // self.attention.dq, self.attention.dk, self.attention.dv
-	q.Launch(kSum64Acc, e, b.t6.At(0), dw.Plus(decoderOffSelfQB))                                                                              // d.self.q.b
-	q.Launch(kLinear64x64TAdd, e, b.t6.At(0), w.Plus(decoderOffSelfQW), b.t3.At(0), b.t4.At(0))
-	q.Launch(kOuter64x64Acc, e, b.x.At(l), b.t6.At(0), dw.Plus(decoderOffSelfQW)) // d.self.q.w
-	q.Launch(kSum64Acc, e, b.t11.At(0), dw.Plus(decoderOffSelfVB))                // d.self.v.b
-	q.Launch(kLinear64x64TAdd, e, b.t11.At(0), w.Plus(decoderOffSelfVW), b.t4.At(0), b.t3.At(0))
-	q.Launch(kOuter64x64Acc, e, b.x.At(l), b.t11.At(0), dw.Plus(decoderOffSelfVW))                 // d.self.v.w
-	q.Launch(kSum64Acc, e, b.t10.At(0), dw.Plus(decoderOffSelfKB))                                 // d.self.k.b
-	q.Launch(kLinear64x64TAdd, e, b.t10.At(0), w.Plus(decoderOffSelfKW), b.t3.At(0), b.dX.At(l%2)) // d.x
-	q.Launch(kOuter64x64Acc, e, b.x.At(l), b.t10.At(0), dw.Plus(decoderOffSelfKW))                 // d.self.k.w
+	q.Join(kNormGrad64DgammaDbetaAcc, e, b.crossSum.At(l), b.t6.At(0), dw.Plus(decoderOffCrossNormGamma), dw.Plus(decoderOffCrossNormBeta))   // d.cross.norm.gamma, d.cross.norm.beta
+	q.Join(kNormGrad64DgammaDbetaAcc, e, b.selfSum.At(l), b.t8.At(0), dw.Plus(decoderOffSelfNormGamma), dw.Plus(decoderOffSelfNormBeta))      // d.self.norm.gamma, d.self.norm.beta
+	q.Launch(kLinear64x64T, e, b.t13.At(0), w.Plus(decoderOffSelfOW), b.t6.At(0))
+	q.Launch(kAttentionGrad64Window2Dropout, e, b.selfQ.At(l), b.selfK.At(l), b.selfV.At(l), b.t6.At(0), b.t8.At(0), b.t14.At(0), b.t15.At(0)) // self.attention.dq, self.attention.dk, self.attention.dv
+	q.Launch(kLinear64x64TAdd, e, b.t8.At(0), w.Plus(decoderOffSelfQW), b.t3.At(0), b.t6.At(0))
+	q.Launch(kLinear64x64TAdd, e, b.t15.At(0), w.Plus(decoderOffSelfVW), b.t6.At(0), b.t3.At(0))
+	q.Launch(kSum64Acc, e, b.t4.At(0), dw.Plus(decoderOffFfnOutB))                                 // d.ffn.out.b
+	q.Join(kSum64Acc, e, b.t7.At(0), dw.Plus(decoderOffCrossOB))                                   // d.cross.o.b
+	q.Join(kSum64Acc, e, b.t9.At(0), dw.Plus(decoderOffCrossQB))                                   // d.cross.q.b
+	q.Join(kSum64Acc, e, b.t13.At(0), dw.Plus(decoderOffSelfOB))                                   // d.self.o.b
+	q.Join(kSum64Acc, e, b.t8.At(0), dw.Plus(decoderOffSelfQB))                                    // d.self.q.b
+	q.Join(kSum64Acc, e, b.t15.At(0), dw.Plus(decoderOffSelfVB))                                   // d.self.v.b
+	q.Join(kSum64Acc, e, b.t14.At(0), dw.Plus(decoderOffSelfKB))                                   // d.self.k.b
+	q.Launch(kLinear64x64TAdd, e, b.t14.At(0), w.Plus(decoderOffSelfKW), b.t3.At(0), b.dX.At(l%2)) // d.x
+	q.Launch(kOuter64x64Acc, e, b.crossAttention.At(l), b.t7.At(0), dw.Plus(decoderOffCrossOW))    // d.cross.o.w
+	q.Join(kOuter64x64Acc, e, b.selfNorm.At(l), b.t9.At(0), dw.Plus(decoderOffCrossQW))            // d.cross.q.w
+	q.Join(kOuter64x64Acc, e, b.selfAttention.At(l), b.t13.At(0), dw.Plus(decoderOffSelfOW))       // d.self.o.w
+	q.Join(kOuter64x64Acc, e, b.x.At(l), b.t8.At(0), dw.Plus(decoderOffSelfQW))                    // d.self.q.w
+	q.Join(kOuter64x64Acc, e, b.x.At(l), b.t15.At(0), dw.Plus(decoderOffSelfVW))                   // d.self.v.w
+	q.Join(kOuter64x64Acc, e, b.x.At(l), b.t14.At(0), dw.Plus(decoderOffSelfKW))                   // d.self.k.w
 }
 
 // gradientsEmbedTargetBack launches embed_target_back (line 20 of the spec).
@@ -351,8 +359,8 @@ func gradientsEmbedTargetBack(q device.Queue, e *device.Env, b *gradientsMemory)
 
 // gradientsEmbedSourceBack launches embed_source_back (line 20 of the spec).
 func gradientsEmbedSourceBack(q device.Queue, e *device.Env, b *gradientsMemory) {
-	q.Launch(kMap64SourceDropoutMul, e, b.dSource.At(0), b.t7.At(0))
-	q.Launch(kScatter17x64Acc2, e, b.sourceTokens.At(0), b.t7.At(0), device.Ref{Space: device.Uses, Off: 0}) // d.token
+	q.Launch(kMap64SourceDropoutMul, e, b.dSource.At(0), b.t10.At(0))
+	q.Launch(kScatter17x64Acc2, e, b.sourceTokens.At(0), b.t10.At(0), device.Ref{Space: device.Uses, Off: 0}) // d.token
 }
 
 // layoutForward says where the runtime meets forward.
@@ -440,13 +448,13 @@ func forwardEmbedTarget(q device.Queue, e *device.Env, b *forwardMemory) {
 func forwardDecoderLayer(q device.Queue, e *device.Env, b *forwardMemory, l int) {
 	w := decoderGroup.At(l)
 	q.Launch(kLinear64x64Bias, e, b.x.At(l), w.Plus(decoderOffSelfKW), w.Plus(decoderOffSelfKB), b.t2.At(0))                    // self.k
-	q.Launch(kLinear64x64Bias, e, b.x.At(l), w.Plus(decoderOffSelfVW), w.Plus(decoderOffSelfVB), b.t3.At(0))                    // self.v
-	q.Launch(kLinear64x64Bias, e, b.x.At(l), w.Plus(decoderOffSelfQW), w.Plus(decoderOffSelfQB), b.t4.At(0))                    // self.q
+	q.Join(kLinear64x64Bias, e, b.x.At(l), w.Plus(decoderOffSelfVW), w.Plus(decoderOffSelfVB), b.t3.At(0))                      // self.v
+	q.Join(kLinear64x64Bias, e, b.x.At(l), w.Plus(decoderOffSelfQW), w.Plus(decoderOffSelfQB), b.t4.At(0))                      // self.q
 	q.Launch(kAttention64Window2, e, b.t4.At(0), b.t2.At(0), b.t3.At(0), b.t5.At(0))                                            // self.attention
 	q.Launch(kLinear64x64BiasAdd, e, b.t5.At(0), w.Plus(decoderOffSelfOW), w.Plus(decoderOffSelfOB), b.x.At(l), b.t2.At(0))     // self.o, self.sum
 	q.Launch(kNorm64, e, b.t2.At(0), w.Plus(decoderOffSelfNormGamma), w.Plus(decoderOffSelfNormBeta), b.t3.At(0))               // self.norm
 	q.Launch(kLinear64x64SourceBias, e, b.source.At(0), w.Plus(decoderOffCrossKW), w.Plus(decoderOffCrossKB), b.t6.At(0))       // cross.k
-	q.Launch(kLinear64x64SourceBias, e, b.source.At(0), w.Plus(decoderOffCrossVW), w.Plus(decoderOffCrossVB), b.t7.At(0))       // cross.v
+	q.Join(kLinear64x64SourceBias, e, b.source.At(0), w.Plus(decoderOffCrossVW), w.Plus(decoderOffCrossVB), b.t7.At(0))         // cross.v
 	q.Launch(kLinear64x64Bias, e, b.t3.At(0), w.Plus(decoderOffCrossQW), w.Plus(decoderOffCrossQB), b.t2.At(0))                 // cross.q
 	q.Launch(kAttention64SourceWindow2, e, b.t2.At(0), b.t6.At(0), b.t7.At(0), b.t4.At(0))                                      // cross.attention
 	q.Launch(kLinear64x64BiasAdd, e, b.t4.At(0), w.Plus(decoderOffCrossOW), w.Plus(decoderOffCrossOB), b.t3.At(0), b.t2.At(0))  // cross.o, cross.sum
@@ -538,8 +546,8 @@ func encodeEmbedSource(q device.Queue, e *device.Env, b *decodingMemory) {
 // encodeCrossCache launches cross_cache (line 34 of the spec).
 func encodeCrossCache(q device.Queue, e *device.Env, b *decodingMemory, l int) {
 	w := decoderGroup.At(l)
-	q.Launch(kLinear64x64SourceBias, e, b.source.At(0), w.Plus(decoderOffCrossKW), w.Plus(decoderOffCrossKB), b.crossKeys.At(l))   // cross_keys
-	q.Launch(kLinear64x64SourceBias, e, b.source.At(0), w.Plus(decoderOffCrossVW), w.Plus(decoderOffCrossVB), b.crossValues.At(l)) // cross_values
+	q.Launch(kLinear64x64SourceBias, e, b.source.At(0), w.Plus(decoderOffCrossKW), w.Plus(decoderOffCrossKB), b.crossKeys.At(l)) // cross_keys
+	q.Join(kLinear64x64SourceBias, e, b.source.At(0), w.Plus(decoderOffCrossVW), w.Plus(decoderOffCrossVB), b.crossValues.At(l)) // cross_values
 }
 
 // decode predicts target rows P … P+T-1 from the caches that encode and earlier rows have filled.
@@ -565,20 +573,20 @@ func decodeEmbedTarget(q device.Queue, e *device.Env, b *decodingMemory) {
 func decodeDecoderStep(q device.Queue, e *device.Env, b *decodingMemory, l int) {
 	w := decoderGroup.At(l)
 	q.Launch(kLinear64x64Bias, e, b.x.At(l), w.Plus(decoderOffSelfKW), w.Plus(decoderOffSelfKB), b.t2.At(0))                    // self.k
-	q.Launch(kLinear64x64Bias, e, b.x.At(l), w.Plus(decoderOffSelfVW), w.Plus(decoderOffSelfVB), b.t3.At(0))                    // self.v
+	q.Join(kLinear64x64Bias, e, b.x.At(l), w.Plus(decoderOffSelfVW), w.Plus(decoderOffSelfVB), b.t3.At(0))                      // self.v
+	q.Join(kLinear64x64Bias, e, b.x.At(l), w.Plus(decoderOffSelfQW), w.Plus(decoderOffSelfQB), b.t4.At(0))                      // self.q
 	q.Launch(kAppend64, e, b.t2.At(0), b.selfKeys.At(l))                                                                        // self_keys
-	q.Launch(kAppend64, e, b.t3.At(0), b.selfValues.At(l))                                                                      // self_values
-	q.Launch(kLinear64x64Bias, e, b.x.At(l), w.Plus(decoderOffSelfQW), w.Plus(decoderOffSelfQB), b.t2.At(0))                    // self.q
-	q.Launch(kAttention64Window22, e, b.t2.At(0), b.selfKeys.At(l), b.selfValues.At(l), b.t3.At(0))                             // self.attention
-	q.Launch(kLinear64x64BiasAdd, e, b.t3.At(0), w.Plus(decoderOffSelfOW), w.Plus(decoderOffSelfOB), b.x.At(l), b.t2.At(0))     // self.o, self.sum
-	q.Launch(kNorm64, e, b.t2.At(0), w.Plus(decoderOffSelfNormGamma), w.Plus(decoderOffSelfNormBeta), b.t3.At(0))               // self.norm
-	q.Launch(kLinear64x64Bias, e, b.t3.At(0), w.Plus(decoderOffCrossQW), w.Plus(decoderOffCrossQB), b.t2.At(0))                 // cross.q
-	q.Launch(kAttention64SourceWindow2, e, b.t2.At(0), b.crossKeys.At(l), b.crossValues.At(l), b.t4.At(0))                      // cross.attention
-	q.Launch(kLinear64x64BiasAdd, e, b.t4.At(0), w.Plus(decoderOffCrossOW), w.Plus(decoderOffCrossOB), b.t3.At(0), b.t2.At(0))  // cross.o, cross.sum
-	q.Launch(kNorm64, e, b.t2.At(0), w.Plus(decoderOffCrossNormGamma), w.Plus(decoderOffCrossNormBeta), b.t3.At(0))             // cross.norm
-	q.Launch(kLinear64x256BiasRelu, e, b.t3.At(0), w.Plus(decoderOffFfnInW), w.Plus(decoderOffFfnInB), b.t5.At(0))              // ffn.in, ffn.hidden
-	q.Launch(kLinear256x64BiasAdd, e, b.t5.At(0), w.Plus(decoderOffFfnOutW), w.Plus(decoderOffFfnOutB), b.t3.At(0), b.t2.At(0)) // ffn.out, ffn.sum
-	q.Launch(kNorm64, e, b.t2.At(0), w.Plus(decoderOffFfnNormGamma), w.Plus(decoderOffFfnNormBeta), b.x.At(l+1))                // y
+	q.Join(kAppend64, e, b.t3.At(0), b.selfValues.At(l))                                                                        // self_values
+	q.Launch(kAttention64Window22, e, b.t4.At(0), b.selfKeys.At(l), b.selfValues.At(l), b.t2.At(0))                             // self.attention
+	q.Launch(kLinear64x64BiasAdd, e, b.t2.At(0), w.Plus(decoderOffSelfOW), w.Plus(decoderOffSelfOB), b.x.At(l), b.t3.At(0))     // self.o, self.sum
+	q.Launch(kNorm64, e, b.t3.At(0), w.Plus(decoderOffSelfNormGamma), w.Plus(decoderOffSelfNormBeta), b.t2.At(0))               // self.norm
+	q.Launch(kLinear64x64Bias, e, b.t2.At(0), w.Plus(decoderOffCrossQW), w.Plus(decoderOffCrossQB), b.t3.At(0))                 // cross.q
+	q.Launch(kAttention64SourceWindow2, e, b.t3.At(0), b.crossKeys.At(l), b.crossValues.At(l), b.t4.At(0))                      // cross.attention
+	q.Launch(kLinear64x64BiasAdd, e, b.t4.At(0), w.Plus(decoderOffCrossOW), w.Plus(decoderOffCrossOB), b.t2.At(0), b.t3.At(0))  // cross.o, cross.sum
+	q.Launch(kNorm64, e, b.t3.At(0), w.Plus(decoderOffCrossNormGamma), w.Plus(decoderOffCrossNormBeta), b.t2.At(0))             // cross.norm
+	q.Launch(kLinear64x256BiasRelu, e, b.t2.At(0), w.Plus(decoderOffFfnInW), w.Plus(decoderOffFfnInB), b.t5.At(0))              // ffn.in, ffn.hidden
+	q.Launch(kLinear256x64BiasAdd, e, b.t5.At(0), w.Plus(decoderOffFfnOutW), w.Plus(decoderOffFfnOutB), b.t2.At(0), b.t3.At(0)) // ffn.out, ffn.sum
+	q.Launch(kNorm64, e, b.t3.At(0), w.Plus(decoderOffFfnNormGamma), w.Plus(decoderOffFfnNormBeta), b.x.At(l+1))                // y
 }
 
 // decodeHead launches head (line 20 of the spec).

@@ -107,6 +107,7 @@ const (
 	WordBytes = 4  // of a word, in which spaces are counted
 	TileAlign = 16 // where tiles begin, and what a block's scratch is a multiple of
 	StepWords = 8  // of the block of a step's scalars
+	RefBytes  = 16 // of the parameters of a buffer
 )
 
 // ScratchBytes is what a block that needs so many bytes of tiles is given.
@@ -135,17 +136,19 @@ func StepBlock(bits func(s Scalar) uint32) []byte {
 // They are, in order:
 //
 //   - of each buffer, the address of element 0 for replica 0 and the bytes from one
-//     replica to the next (u64, u64);
+//     replica to the next (u64, u64); of an entry that takes several sets of buffers,
+//     those of one set behind the other, as one array (align 16);
 //   - each of Scalars; of one that is OfReplica, that of replica 0 and the step from one
 //     replica to the next;
 //   - with Step, the address of the step's scalars (u64);
 //   - with Scratch, the address of scratch memory and the bytes of it that a block has
 //     (u64, u64). Address 0 stands for dynamic shared memory.
 //
-// Block (x, y) of a grid computes cells of replica y.
+// Block (x, y, z) of a grid computes cells of replica y on the buffers of set z.
 type Signature struct {
 	Scalars       []Scalar
 	Step, Scratch bool
+	Sets          int // of buffers that a launch can have, with the same scalars; 0: 1
 }
 
 // Sign makes the signature of an entry that takes scalars of these names.
@@ -161,7 +164,7 @@ func Sign(scalars []string, step, scratch bool) (Signature, error) {
 	return s, nil
 }
 
-// Types lists the types of the parameters of an entry with so many buffers.
+// Types lists the types of the parameters of an entry with so many buffers of one set.
 func (s *Signature) Types(buffers int) []Type {
 	var all []Type
 	for range buffers {
@@ -184,7 +187,8 @@ func (s *Signature) Types(buffers int) []Type {
 
 // Args are the values of the parameters of a launch.
 type Args struct {
-	Buffers []Buffer
+	Buffers []Buffer // of one set behind the other
+	Sets    int      // of which Buffers are; 0: 1
 	Words   []uint32 // the bits of Scalars
 	Further uint32   // how much larger a scalar that is OfReplica is in the next one
 	Step    uint64   // address
@@ -199,6 +203,9 @@ type Buffer struct{ At, Stride uint64 } // bytes from one replica to the next
 func (s *Signature) Append(b []byte, a *Args) []byte {
 	for _, x := range a.Buffers {
 		b = AppendU64(AppendU64(b, x.At), x.Stride)
+	}
+	if have := max(a.Sets, 1); s.Sets > have {
+		b = append(b, make([]byte, (s.Sets-have)*len(a.Buffers)/have*RefBytes)...)
 	}
 	for i, scalar := range s.Scalars {
 		b = AppendU32(b, a.Words[i])
@@ -229,8 +236,7 @@ func AppendU64(b []byte, x uint64) []byte {
 // Words reads the bits of the scalars back from parameters.
 func (s *Signature) Words(args []byte) ([]uint32, error) {
 	tail := len(s.Append(nil, &Args{Words: make([]uint32, len(s.Scalars))}))
-	const buffer = 16
-	if len(args) < tail || (len(args)-tail)%buffer != 0 {
+	if len(args) < tail || (len(args)-tail)%RefBytes != 0 {
 		return nil, fmt.Errorf("%d bytes of parameters, of which %d are no buffers", len(args), tail)
 	}
 	at := len(args) - tail

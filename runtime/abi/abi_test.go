@@ -41,6 +41,23 @@ func TestAppend(t *testing.T) {
 	}
 }
 
+// TestSets packs two sets of two buffers where there is room for three.
+func TestSets(t *testing.T) {
+	s := Signature{Scalars: Scalars()[:1], Sets: 3}
+	args := s.Append(nil, &Args{Buffers: []Buffer{{1, 2}, {3, 4}, {5, 6}, {7, 8}}, Sets: 2, Words: []uint32{9}})
+	want := make([]byte, 3*2*RefBytes+4)
+	for i := range 8 {
+		want[8*i] = byte(i + 1)
+	}
+	want[3*2*RefBytes] = 9
+	if !slices.Equal(args, want) {
+		t.Errorf("%v, want %v", args, want)
+	}
+	if words, err := s.Words(args); err != nil || !slices.Equal(words, []uint32{9}) {
+		t.Errorf("scalars %v, %v", words, err)
+	}
+}
+
 // TestOddScalars wants an address behind an odd number of words at a multiple of 8.
 func TestOddScalars(t *testing.T) {
 	s, _ := Sign([]string{"B"}, true, false)

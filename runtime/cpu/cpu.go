@@ -69,6 +69,11 @@ func (w *Worker) Launch(kernel int, env *device.Env, args ...device.Ref) {
 	w.kernels[kernel].Run(w, env, args)
 }
 
+// Join is a Launch.
+func (w *Worker) Join(kernel int, env *device.Env, args ...device.Ref) {
+	w.Launch(kernel, env, args...)
+}
+
 // Zero clears n elements.
 func (w *Worker) Zero(r device.Ref, n int) {
 	if r.Space == device.Ints {

@@ -63,8 +63,8 @@ func (s *commandList) u32(words ...uint32) {
 func (s *commandList) u64(x uint64) { s.args = abi.AppendU64(s.args, x) }
 
 // end adds the command whose parameters are those since lo.
-func (s *commandList) end(k *kernel, lo int, x, y, shared int) {
-	s.commands = append(s.commands, command{k: k, grid: [3]int{x, y, 1}, shared: shared, lo: lo, hi: len(s.args)})
+func (s *commandList) end(k *kernel, lo int, grid [3]int, shared int) {
+	s.commands = append(s.commands, command{k: k, grid: grid, shared: shared, lo: lo, hi: len(s.args)})
 	for len(s.args)%8 != 0 {
 		s.args = append(s.args, 0)
 	}
@@ -89,7 +89,7 @@ func (m *Machine) layOut() error {
 					return err
 				}
 			} else {
-				scratch = max(scratch, int64(l.blocks)*int64(len(g.lists))*l.scratch)
+				scratch = max(scratch, int64(l.blocks)*int64(len(g.lists)*o.sets)*l.scratch)
 			}
 		}
 	}
@@ -137,7 +137,7 @@ func (m *Machine) shape(o *op, replicas int) shape {
 	case s.scratch+int64(m.kernels[o.kernel].static) <= int64(m.info.SharedOptIn):
 		s.shared = int(s.scratch)
 	default:
-		s.blocks = min(s.blocks, max(1, scratchPer*m.info.SMs/replicas))
+		s.blocks = min(s.blocks, max(1, scratchPer*m.info.SMs/(replicas*o.sets)))
 	}
 	return s
 }
@@ -211,7 +211,7 @@ func (m *Machine) move(k *kernel, dst Ptr, dstStep int64, src Ptr, srcStep int64
 		s.u64(x)
 	}
 	s.u32(uint32(n))
-	s.end(k, lo, m.spread(n), replicas, 0)
+	s.end(k, lo, [3]int{m.spread(n), replicas, 1}, 0)
 }
 
 func (m *Machine) clear(g *group, r device.Ref, n int) {
@@ -220,7 +220,7 @@ func (m *Machine) clear(g *group, r device.Ref, n int) {
 	s.u64(uint64(at))
 	s.u64(uint64(step))
 	s.u32(uint32(n))
-	s.end(m.moves.clear, lo, m.spread(n), len(g.lists), 0)
+	s.end(m.moves.clear, lo, [3]int{m.spread(n), len(g.lists), 1}, 0)
 }
 
 // settle appends the kernel that writes the step's scalars of the update.
@@ -231,7 +231,7 @@ func (m *Machine) settle(g *group, o *op, squares device.Ref, limit []uint32) {
 		s.u64(uint64(x))
 	}
 	s.u32(limit...)
-	s.end(m.moves.settle, lo, 1, 1, 0)
+	s.end(m.moves.settle, lo, [3]int{1, 1, 1}, 0)
 }
 
 // sum makes the gradients at a reference the sum of those of so many places from there on.
@@ -242,14 +242,14 @@ func (m *Machine) sum(g *group, r device.Ref, places int) {
 	s.u64(uint64(at))
 	s.u64(uint64(stride(m.params)))
 	s.u32(uint32(n), uint32(places))
-	s.end(m.moves.sum, lo, m.spread(n), 1, 0)
+	s.end(m.moves.sum, lo, [3]int{m.spread(n), 1, 1}, 0)
 }
 
 // launch appends a launch of the model's kernels.
 func (m *Machine) launch(g *group, o *op, refs []device.Ref, words []uint32) {
 	s, lo := &m.list, len(m.list.args)
 	k, l := m.kernels[o.kernel], m.shape(o, len(g.lists))
-	a := abi.Args{Buffers: m.buffers[:0], Words: words, Further: g.further(), Bytes: uint64(l.scratch)}
+	a := abi.Args{Buffers: m.buffers[:0], Sets: o.sets, Words: words, Further: g.further(), Bytes: uint64(l.scratch)}
 	for _, r := range refs {
 		at, step := m.address(g, r)
 		a.Buffers = append(a.Buffers, abi.Buffer{At: uint64(at), Stride: uint64(step)})
@@ -265,7 +265,7 @@ func (m *Machine) launch(g *group, o *op, refs []device.Ref, words []uint32) {
 	}
 	m.buffers = a.Buffers
 	s.args = k.sig.Append(s.args, &a)
-	s.end(k, lo, l.blocks, len(g.lists), l.shared)
+	s.end(k, lo, [3]int{l.blocks, len(g.lists), o.sets}, l.shared)
 }
 
 // further is how many examples a replica is further than the one before.

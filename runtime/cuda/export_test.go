@@ -16,6 +16,30 @@ func Pack(k Kernel, e *device.Env) []byte {
 	return m.list.args[c.lo:c.hi]
 }
 
+// A Packed is a launch as a driver gets it.
+type Packed struct {
+	Grid [3]int
+	Args []byte
+}
+
+// PackJoined is what a launch, and others that join it, become; each has one buffer.
+func PackJoined(k Kernel, e *device.Env, buffers ...device.Ref) (all []Packed) {
+	loaded := &kernel{Kernel: k}
+	if err := loaded.sign(); err != nil {
+		panic(err)
+	}
+	m, t := &Machine{kernels: []*kernel{loaded}}, &launchList{}
+	t.launch(0, loaded, e, buffers[:1])
+	for i := range buffers[1:] {
+		t.join(0, loaded, e, buffers[i+1:][:1])
+	}
+	m.emit(&group{lists: []*launchList{t}, mem: &memory{}})
+	for _, c := range m.list.commands {
+		all = append(all, Packed{c.grid, m.list.args[c.lo:c.hi]})
+	}
+	return all
+}
+
 // Kept is how many bytes of parameters a Machine keeps of the command lists that it
 // has played, and how many of these lists there are.
 func (m *Machine) Kept() (bytes, lists int) {

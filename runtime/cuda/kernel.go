@@ -24,6 +24,7 @@ type Kernel struct {
 	Threads int                     // of a block
 	Scalars []string                // of a launch, by their names in package abi, in the order of the parameters
 	Step    bool                    // takes the address of the step's scalars
+	Sets    int                     // of buffers that a launch has at most, 0: 1
 	Blocks  func(e *device.Env) int // worth launching for one replica; 0: there is nothing to do
 	Scratch func(e *device.Env) int // bytes of tiles that a block needs; nil: it takes no scratch parameter
 }
@@ -41,6 +42,7 @@ func (k *Kernel) signature() (abi.Signature, error) {
 	if err != nil {
 		return s, fmt.Errorf("kernel %s: %w: build the program again, for this version of the runtime", k.Name, err)
 	}
+	s.Sets = k.Sets
 	return s, nil
 }
 

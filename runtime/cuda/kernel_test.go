@@ -1,7 +1,9 @@
 package cuda_test
 
 import (
+	"encoding/binary"
 	"math"
+	"reflect"
 	"testing"
 
 	"github.com/arithlang/mlc/runtime/cuda"
@@ -96,6 +98,30 @@ func TestEnvOfALaunch(t *testing.T) {
 	}
 	if _, err := p.Kernels[accumulate].Env(make([]byte, 36)); err == nil {
 		t.Error("parameters of another kernel are read")
+	}
+}
+
+// TestJoin makes one launch of as many as the kernel takes, and another of the rest.
+func TestJoin(t *testing.T) {
+	at := func(i int) device.Ref { return ref(device.Work, i) }
+	words := func(x ...uint64) (b []byte) {
+		for _, x := range x {
+			b = binary.LittleEndian.AppendUint64(b, x)
+		}
+		return b
+	}
+	k := cuda.Kernel{Scalars: []string{"B", "T"}, Sets: 2, Blocks: func(e *device.Env) int { return e.N }}
+	e := &device.Env{B: 7, N: 5}
+	want := []cuda.Packed{{[3]int{5, 1, 2}, words(4, 0, 8, 0, 7)}, {[3]int{5, 1, 1}, words(12, 0, 0, 0, 7)}}
+	if got := cuda.PackJoined(k, e, at(1), at(2), at(3)); !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got := cuda.PackJoined(k, &device.Env{}, at(1), at(2)); len(got) > 0 {
+		t.Errorf("without a block: %v", got)
+	}
+	k.Sets = 0
+	if got := cuda.PackJoined(k, e, at(1), at(2)); len(got) != 2 {
+		t.Errorf("of a kernel that takes one set: %v", got)
 	}
 }
 

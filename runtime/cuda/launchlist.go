@@ -41,7 +41,8 @@ const (
 type op struct {
 	kind    opKind
 	kernel  int
-	blocks  int // of a launch, for one replica
+	blocks  int // of a launch, for one replica and set of buffers
+	sets    int // of buffers of a launch, one behind the other in its references
 	scratch int // bytes a block
 	refs    int // number of them
 	words   int
@@ -75,7 +76,7 @@ func (t *launchList) reset() {
 
 // launch records a launch of a kernel of the model's table.
 func (t *launchList) launch(number int, k *kernel, e *device.Env, args []device.Ref) {
-	o := op{kind: launchOp, kernel: number, blocks: k.Blocks(e), refs: len(args), words: len(t.words), at: nowhere}
+	o := op{kind: launchOp, kernel: number, blocks: k.Blocks(e), sets: 1, refs: len(args), words: len(t.words), at: nowhere}
 	if o.blocks <= 0 {
 		return
 	}
@@ -97,6 +98,25 @@ func (t *launchList) launch(number int, k *kernel, e *device.Env, args []device.
 	}
 	t.refs = append(t.refs, args...)
 	t.ops = append(t.ops, o)
+}
+
+// join records a launch that the last one may take along, which has its kernel and its
+// scalars.
+func (t *launchList) join(number int, k *kernel, e *device.Env, args []device.Ref) {
+	if k.Blocks(e) <= 0 {
+		return
+	}
+	last := &t.ops[len(t.ops)-1]
+	if last.kind != launchOp || last.kernel != number || last.refs != last.sets*len(args) {
+		panic("BUG: no launch of " + k.Name + " to join")
+	}
+	if last.sets >= k.Sets {
+		t.launch(number, k, e, args)
+		return
+	}
+	last.sets++
+	last.refs += len(args)
+	t.refs = append(t.refs, args...)
 }
 
 // step returns where the step's scalars are within in: they are there once as long

@@ -27,6 +27,10 @@ func (w *worker) Launch(number int, e *device.Env, args ...device.Ref) {
 	w.m.listOf(w).launch(number, w.m.kernels[number], e, args)
 }
 
+func (w *worker) Join(number int, e *device.Env, args ...device.Ref) {
+	w.m.listOf(w).join(number, w.m.kernels[number], e, args)
+}
+
 func (w *worker) Zero(r device.Ref, n int) { w.m.listOf(w).move(clearOp, r, n, 0) }
 
 func (w *worker) Add(to, from device.Ref, n int) { w.m.listOf(w).add(to, from, n) }

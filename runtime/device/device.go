@@ -72,6 +72,10 @@ type Env struct {
 // table; args are the kernel's buffers in order, valid only during the call.
 type Launcher interface {
 	Launch(kernel int, env *Env, args ...Ref)
+	// Join is a Launch directly behind one, or a Join, of the same kernel and Env, which
+	// are independent: none writes what another reads or writes. A device may make them
+	// one launch.
+	Join(kernel int, env *Env, args ...Ref)
 	// Zero clears n elements.
 	Zero(r Ref, n int)
 	// Add adds n elements of float32 to others.
@@ -92,6 +96,12 @@ func NewQueue(to Launcher) Queue { return Queue{to, new([]Ref)} }
 func (q Queue) Launch(kernel int, env *Env, args ...Ref) {
 	*q.args = append((*q.args)[:0], args...)
 	q.to.Launch(kernel, env, *q.args...)
+}
+
+// Join is a Join of the Launcher.
+func (q Queue) Join(kernel int, env *Env, args ...Ref) {
+	*q.args = append((*q.args)[:0], args...)
+	q.to.Join(kernel, env, *q.args...)
 }
 
 // Zero clears n elements.

@@ -106,15 +106,16 @@ type fakeWorker struct {
 	source []int32
 }
 
-func (w *fakeWorker) Queue() device.Queue             { return device.NewQueue(w) }
-func (w *fakeWorker) Env() *device.Env                { return &w.env }
-func (w *fakeWorker) Fit(_, ints int)                 { w.ints = make([]int32, ints) }
-func (w *fakeWorker) PutInts(r device.Ref, x []int32) { copy(w.ints[r.Off:r.Off+len(x)], x) }
-func (w *fakeWorker) GetInts(x []int32, r device.Ref) { copy(x, w.ints[r.Off:r.Off+len(x)]) }
-func (*fakeWorker) PutFloats(device.Ref, []float32)   {}
-func (*fakeWorker) GetFloats([]float32, device.Ref)   {}
-func (*fakeWorker) Zero(device.Ref, int)              {}
-func (*fakeWorker) Add(to, from device.Ref, n int)    {}
+func (w *fakeWorker) Queue() device.Queue                { return device.NewQueue(w) }
+func (w *fakeWorker) Env() *device.Env                   { return &w.env }
+func (w *fakeWorker) Fit(_, ints int)                    { w.ints = make([]int32, ints) }
+func (w *fakeWorker) PutInts(r device.Ref, x []int32)    { copy(w.ints[r.Off:r.Off+len(x)], x) }
+func (w *fakeWorker) GetInts(x []int32, r device.Ref)    { copy(x, w.ints[r.Off:r.Off+len(x)]) }
+func (*fakeWorker) PutFloats(device.Ref, []float32)      {}
+func (*fakeWorker) GetFloats([]float32, device.Ref)      {}
+func (*fakeWorker) Zero(device.Ref, int)                 {}
+func (*fakeWorker) Join(int, *device.Env, ...device.Ref) {}
+func (*fakeWorker) Add(to, from device.Ref, n int)       {}
 
 func (w *fakeWorker) Launch(kernel int, e *device.Env, _ ...device.Ref) {
 	if kernel == fakeEncode {

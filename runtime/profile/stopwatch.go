@@ -96,8 +96,17 @@ type timedWorker struct {
 func (w *timedWorker) Queue() device.Queue { return w.queue }
 
 func (w *timedWorker) Launch(kernel int, e *device.Env, args ...device.Ref) {
+	w.launch(w.Worker.Launch, kernel, e, args)
+}
+
+func (w *timedWorker) Join(kernel int, e *device.Env, args ...device.Ref) {
+	w.launch(w.Worker.Join, kernel, e, args)
+}
+
+// launch times a launch.
+func (w *timedWorker) launch(do func(kernel int, e *device.Env, args ...device.Ref), kernel int, e *device.Env, args []device.Ref) {
 	start := time.Now()
-	w.Worker.Launch(kernel, e, args...)
+	do(kernel, e, args...)
 	l := Lap{Launches: 1, Time: time.Since(start)}
 	if cost := w.costs[kernel]; cost != nil {
 		l.Cost = cost(e)

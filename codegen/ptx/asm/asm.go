@@ -23,7 +23,7 @@ const (
 )
 
 // classes gives each class the type that it is declared and copied with, the prefix of
-// its registers, and the bytes that an element has in memory; 0 if there are none.
+// its registers, and the bytes that it has in memory; 0 if it has none.
 var classes = map[Class]struct {
 	typ, prefix string
 	bytes       int
@@ -32,7 +32,7 @@ var classes = map[Class]struct {
 	Word:  {"b32", "%r", 4},
 	Float: {"f32", "%f", 4},
 	Half:  {"b16", "%h", 2},
-	Wide:  {"b64", "%d", 0},
+	Wide:  {"b64", "%d", 8},
 }
 
 // A Value is an operand: a constant, what one instruction computes, or a variable,
@@ -89,6 +89,7 @@ const (
 	Global  Space = "global"
 	Shared  Space = "shared"
 	Generic Space = ""
+	Params  Space = "param" // of a launch, which nothing writes
 )
 
 // A Memory is a part of a space: what has another name shares nothing with it.
@@ -177,6 +178,14 @@ func (f *Func) Param(typ, name string) Value {
 	f.params = append(f.params, fmt.Sprintf(".param .%s %s", typ, name))
 	class := map[string]Class{"u64": Wide, "u32": Word, "f32": Float}[typ]
 	return f.compute(class, Instr{op: "ld.param." + typ, text: "[" + name + "]"})
+}
+
+// ParamArray declares the next parameter, bytes that lie at a multiple of 16, and returns
+// their address in the space Params.
+func (f *Func) ParamArray(name string, bytes int) Value {
+	name = "_" + identifier(name)
+	f.params = append(f.params, fmt.Sprintf(".param .align 16 .b8 %s[%d]", name, bytes))
+	return f.compute(Wide, Instr{op: "mov.u64", text: name})
 }
 
 // SharedArray declares bytes of static shared memory and returns their address.

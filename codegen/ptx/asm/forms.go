@@ -55,7 +55,7 @@ var values = map[string]string{
 	"f=ffp": "selp.f32",
 	"r=rrp": "selp.b32",
 
-	"r=": "mov.u32 ld.param.u32", "d=": "ld.param.u64", "f=": "ld.param.f32", // of a name
+	"r=": "mov.u32 ld.param.u32", "d=": "mov.u64 ld.param.u64", "f=": "ld.param.f32", // of a name
 }
 
 // effects are the others, which stay where they are, but for loads and stores.

@@ -82,7 +82,7 @@ func (ts *trials) at(i int) (*trial, error) {
 		c, drawn := ts.cases[s.number]
 		if !drawn {
 			var err error
-			c, err = ptxtest.NewCase(ts.k, s.scalars, kerneltest.Kind(s.number%2), uint64(s.number))
+			c, err = ptxtest.NewCase(ts.k, s.scalars, kerneltest.Kind(s.number%2), uint64(s.number), ts.code.Kernels[0].Sets)
 			if err != nil && !errors.Is(err, kerneltest.ErrNotFor) {
 				return nil, err
 			}

@@ -11,22 +11,24 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
 )
 
-// A Case is a launch of a kernel with the inputs of each replica and with what the
-// kernel interpreter makes of them.
+// A Case is a launch of a kernel with the inputs of each replica in each set of buffers,
+// and with what the kernel interpreter makes of them.
 type Case struct {
 	Kernel  *kernel.Kernel
 	Scalars kernel.Scalars // of replica 0
 	Cells   int            // of the grid
 
-	start, want [Replicas][]kernel.Buffer
+	sets        int
+	start, want [Sets * Replicas][]kernel.Buffer
 }
 
 // exampleStep is how far the examples of a replica are from those of the one before.
 const exampleStep = 5
 
-// NewCase draws inputs and interprets the kernel.
-func NewCase(k *kernel.Kernel, s kernel.Scalars, kind kerneltest.Kind, seed uint64) (*Case, error) {
-	c := &Case{Kernel: k, Scalars: s, Cells: 1}
+// NewCase draws inputs and interprets the kernel, whose launches have so many sets of
+// buffers at most.
+func NewCase(k *kernel.Kernel, s kernel.Scalars, kind kerneltest.Kind, seed uint64, sets int) (*Case, error) {
+	c := &Case{Kernel: k, Scalars: s, Cells: 1, sets: min(max(sets, 1), Sets)}
 	for _, a := range k.Grid {
 		c.Cells *= cost.Value(a.Size, s)
 	}
@@ -34,7 +36,7 @@ func NewCase(k *kernel.Kernel, s kernel.Scalars, kind kerneltest.Kind, seed uint
 	if c.start[0], c.want[0], err = kerneltest.Interpret(k, s, kind, seed); err != nil {
 		return nil, fmt.Errorf("interpreter: %w", err)
 	}
-	for r := 1; r < Replicas; r++ {
+	for r := 1; r < c.sets*Replicas; r++ {
 		if err := c.replicate(r); err != nil {
 			return nil, fmt.Errorf("interpreter, replica %d: %w", r, err)
 		}
@@ -42,25 +44,27 @@ func NewCase(k *kernel.Kernel, s kernel.Scalars, kind kerneltest.Kind, seed uint
 	return c, nil
 }
 
-// replicate makes replica r of other inputs than replica 0.
+// replicate makes replica r, counted through the sets, of other inputs than the first.
 func (c *Case) replicate(r int) error {
 	s := maps.Clone(c.Scalars)
 	if x, ok := s["example"]; ok {
-		s["example"] = x + float64(r*exampleStep)
+		s["example"] = x + float64(r%Replicas*exampleStep)
 	}
 	for i, b := range c.start[0] {
 		b = b.Clone()
-		if !c.shared(i) {
-			rotate(b.F, r)
-			rotate(b.H, r)
+		by := r
+		if c.shared(i) {
+			by = r / Replicas
 		}
+		rotate(b.F, by)
+		rotate(b.H, by)
 		c.start[r] = append(c.start[r], b)
 		c.want[r] = append(c.want[r], b.Clone())
 	}
 	return kernel.Run(c.Kernel, s, c.want[r])
 }
 
-// shared says whether all replicas read the same buffer: every other one that is
+// shared says whether all replicas of a set read the same buffer: every other one that is
 // only read is like parameters, the rest like activations.
 func (c *Case) shared(buffer int) bool {
 	return c.Kernel.Params[buffer].Mode == kernel.In && buffer%2 == 1

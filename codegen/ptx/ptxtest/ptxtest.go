@@ -23,6 +23,7 @@ type Way struct {
 	Seed     uint64
 	Blocks   int   // of a replica: 0 is as many as are worth launching
 	Replicas int   // at most Replicas
+	Sets     int   // of buffers, at most Sets; 0: 1
 	Global   bool  // tiles lie in global scratch, not in shared memory
 	Skew     int   // elements by which buffers miss an address that is a multiple of 256
 	Limit    int64 // on lane instructions; 0 is none
@@ -31,23 +32,23 @@ type Way struct {
 // All asks for a block a cell and one more, which has nothing to do.
 const All = 1 << 30
 
-// Replicas is the most that a launch of a Way has.
-const Replicas = 3
+// Replicas and Sets are the most that a launch of a Way has.
+const Replicas, Sets = 3, 2
 
 func (w Way) String() string {
-	return fmt.Sprintf("order %d, seed %d, blocks %d, replicas %d, global %t, skew %d", w.Order, w.Seed, w.Blocks, w.Replicas, w.Global, w.Skew)
+	return fmt.Sprintf("order %d, seed %d, blocks %d, replicas %d, sets %d, global %t, skew %d", w.Order, w.Seed, w.Blocks, w.Replicas, w.Sets, w.Global, w.Skew)
 }
 
-// Ways covers each order, number of blocks, number of replicas, place of the
+// Ways covers each order, number of blocks, of replicas and of sets, place of the
 // tiles and alignment, and the pairs that have to do with each other.
 func Ways() []Way {
 	return []Way{
 		{Order: sim.RoundRobin, Seed: 1, Blocks: 0, Replicas: 1},
 		{Order: sim.Reversed, Seed: 2, Blocks: 1, Replicas: 1, Global: true},
-		{Order: sim.Random, Seed: 3, Blocks: 3, Replicas: 3, Skew: 1},
+		{Order: sim.Random, Seed: 3, Blocks: 3, Replicas: 3, Sets: 2, Skew: 1},
 		{Order: sim.Greedy, Seed: 4, Blocks: All, Replicas: 1, Skew: 3},
-		{Order: sim.Random, Seed: 5, Blocks: 2, Replicas: 3, Global: true, Skew: 2},
-		{Order: sim.Greedy, Seed: 6, Blocks: 1, Replicas: 2},
+		{Order: sim.Random, Seed: 5, Blocks: 2, Replicas: 3, Sets: 2, Global: true, Skew: 2},
+		{Order: sim.Greedy, Seed: 6, Blocks: 1, Replicas: 2, Sets: 2},
 	}
 }
 
@@ -102,7 +103,7 @@ func Compare(t *testing.T, ks []*kernel.Kernel, o ptx.Options, all bool, launche
 // compare checks one launch, if the kernel is for it, in some ways and returns the
 // first mistake.
 func compare(k *kernel.Kernel, s kernel.Scalars, kind kerneltest.Kind, seed uint64, runs []*Runner) error {
-	c, err := NewCase(k, s, kind, seed)
+	c, err := NewCase(k, s, kind, seed, runs[0].entries[k.Name].Sets)
 	if errors.Is(err, kerneltest.ErrNotFor) {
 		return nil
 	}

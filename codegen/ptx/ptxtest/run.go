@@ -53,7 +53,7 @@ func (r *Runner) Check(c *Case) error {
 		return err
 	}
 	stats, err := k.Launch(sim.Launch{
-		Grid: [3]int{l.grid, r.way.Replicas, 1}, Block: [3]int{l.entry.Threads, 1, 1}, Shared: l.dynamic, Args: l.sig.Append(nil, &l.args),
+		Grid: [3]int{l.grid, r.way.Replicas, l.sets}, Block: [3]int{l.entry.Threads, 1, 1}, Shared: l.dynamic, Args: l.sig.Append(nil, &l.args),
 	})
 	if r.steps = stats.Steps; err != nil {
 		return err
@@ -70,6 +70,7 @@ type launch struct {
 	*Case
 	entry   ptx.Entry
 	grid    int
+	sets    int
 	dynamic int // bytes of shared memory
 	regions []*region
 	scratch *region // nil: there is none
@@ -84,7 +85,7 @@ func (r *Runner) prepare(c *Case) (*launch, error) {
 	if !ok {
 		return nil, fmt.Errorf("the module lists no kernel %s", c.Kernel.Name)
 	}
-	l := &launch{Runner: r, Case: c, entry: e, sig: e.Signature()}
+	l := &launch{Runner: r, Case: c, entry: e, sig: e.Signature(), sets: max(1, min(r.way.Sets, c.sets))}
 	switch n := cost.Value(e.Blocks, c.Scalars); {
 	case c.Cells == 0:
 	case n < 1:
@@ -94,9 +95,10 @@ func (r *Runner) prepare(c *Case) (*launch, error) {
 	default:
 		l.grid = min(r.way.Blocks, max(n, c.Cells))
 	}
-	for i := range c.Kernel.Params {
-		if c.Kernel.Params[i].Mode != kernel.Scalar {
-			if err := l.buffer(i); err != nil {
+	l.args.Sets = l.sets
+	for set := range l.sets {
+		for i := range c.start[0] {
+			if err := l.buffer(set, i); err != nil {
 				return nil, err
 			}
 		}
@@ -122,15 +124,16 @@ func (r *Runner) prepare(c *Case) (*launch, error) {
 	return l, nil
 }
 
-// buffer places the replicas of a buffer parameter.
-func (l *launch) buffer(i int) error {
+// buffer places the replicas of a buffer parameter of a set.
+func (l *launch) buffer(set, i int) error {
 	n, stride := 1, 0
 	if !l.shared(i) {
 		n = l.way.Replicas
 	}
-	b := l.start[0][i]
+	first := set * Replicas
+	b := l.start[first][i]
 	skew := l.way.Skew
-	if i := len(l.regions); i < len(l.entry.Aligned) && l.entry.Aligned[i] {
+	if i < len(l.entry.Aligned) && l.entry.Aligned[i] {
 		skew = 0
 	}
 	g, err := l.place(len(b.Bytes()), kernel.Bytes(l.Kernel.Params[i].Type)*skew, n)
@@ -139,7 +142,7 @@ func (l *launch) buffer(i int) error {
 	}
 	for r := range n {
 		if l.Kernel.Params[i].Mode != kernel.Out {
-			if err := g.write(r, l.start[r][i]); err != nil {
+			if err := g.write(r, l.start[first+r][i]); err != nil {
 				return err
 			}
 		}
@@ -174,12 +177,13 @@ func (l *launch) placeTiles() error {
 		return nil
 	}
 	each := int(abi.ScratchBytes(int64(size))) + spare
-	l.grid = min(l.grid, max(1, mostScratch/each/l.way.Replicas))
-	p, err := l.alloc(each * l.grid * l.way.Replicas)
+	parts := l.way.Replicas * l.sets
+	l.grid = min(l.grid, max(1, mostScratch/each/parts))
+	p, err := l.alloc(each * l.grid * parts)
 	if err != nil {
 		return err
 	}
-	l.scratch = &region{device: l.device, base: p, size: size, stride: each, count: l.grid * l.way.Replicas}
+	l.scratch = &region{device: l.device, base: p, size: size, stride: each, count: l.grid * parts}
 	l.args.Scratch, l.args.Bytes = uint64(p), uint64(each)
 	return l.scratch.mark()
 }
@@ -187,10 +191,15 @@ func (l *launch) placeTiles() error {
 // declared holds the parameters that an entry declares to those of its signature.
 func (l *launch) declared(k *sim.Kernel) error {
 	var have, want []string
-	for _, p := range k.Params() {
+	buffers := len(l.start[0])
+	for i, p := range k.Params() {
+		if bytes := int64(l.sig.Sets * buffers * abi.RefBytes); i == 0 && l.sig.Sets > 1 && p.Size == bytes {
+			buffers = 0
+			continue
+		}
 		have = append(have, p.Type.String())
 	}
-	for _, t := range l.sig.Types(len(l.regions)) {
+	for _, t := range l.sig.Types(buffers) {
 		want = append(want, t.PTX())
 	}
 	if !slices.Equal(have, want) {
@@ -199,23 +208,27 @@ func (l *launch) declared(k *sim.Kernel) error {
 	return nil
 }
 
-// compare reads the buffers of all replicas.
+// compare reads the buffers of all replicas in all sets.
 func (l *launch) compare() error {
 	var errs []error
-	for r := range l.way.Replicas {
-		var got []kernel.Buffer
-		for i, g := range l.regions {
-			b, err := g.read(r%g.count, l.start[r][i])
-			if err != nil {
-				return err
+	buffers := len(l.start[0])
+	for set := range l.sets {
+		regions := l.regions[set*buffers:][:buffers]
+		for r := range l.way.Replicas {
+			var got []kernel.Buffer
+			for i, g := range regions {
+				b, err := g.read(r%g.count, l.start[set*Replicas+r][i])
+				if err != nil {
+					return err
+				}
+				got = append(got, b)
 			}
-			got = append(got, b)
+			errs = append(errs, l.Case.compare(set*Replicas+r, got))
 		}
-		errs = append(errs, l.Case.compare(r, got))
-	}
-	for i, g := range l.regions {
-		if err := g.intact(); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", l.Kernel.Params[i].Name, err))
+		for i, g := range regions {
+			if err := g.intact(); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", l.Kernel.Params[i].Name, err))
+			}
 		}
 	}
 	if l.scratch != nil {

@@ -37,7 +37,7 @@ func Shipped(dir string) ([]Spec, error) {
 			return nil
 		}
 		for _, t := range p.Trainings() {
-			specs = append(specs, Spec{path, t.Lowered.Kernels, ptx.Options{Aligned: codegen.Aligned(t.Lowered)}})
+			specs = append(specs, Spec{path, t.Lowered.Kernels, codegen.ModuleOptions(t.Lowered)})
 		}
 		return nil
 	})

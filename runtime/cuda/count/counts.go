@@ -122,7 +122,7 @@ func (t *Tally) add(o *Tally) {
 // A launch is what is known of one.
 type launch struct {
 	*function
-	blocks, replicas, threads, shared int
+	blocks, replicas, threads, shared int // replicas are launches of the plan
 	cpu.Cost
 	overhead time.Duration
 }

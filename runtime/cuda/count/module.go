@@ -81,8 +81,8 @@ type need func(grid [3]int, args []byte) (cpu.Cost, error)
 
 func nothing([3]int, []byte) (cpu.Cost, error) { return cpu.Cost{}, nil }
 
-// costOf is what launches of a kernel of the model have to do: as often what one replica
-// does as there are replicas. Each size is asked for once: a cost may go through loops.
+// costOf is what launches of a kernel of the model have to do: as often what one of the plan
+// does as there are replicas and sets of buffers. Each size is asked for once: a cost may go through loops.
 func (d *Driver) costOf(name string) need {
 	i := slices.IndexFunc(d.options.Program.Kernels, func(k cuda.Kernel) bool { return k.Name == name })
 	if i < 0 || i >= len(d.options.Costs) || d.options.Costs[i] == nil {
@@ -100,8 +100,8 @@ func (d *Driver) costOf(name string) need {
 			c = cost(&e)
 			known[e] = c
 		}
-		replicas := float64(grid[1])
-		return cpu.Cost{Flops: replicas * c.Flops, Bytes: replicas * c.Bytes}, nil
+		times := float64(grid[1] * grid[2])
+		return cpu.Cost{Flops: times * c.Flops, Bytes: times * c.Bytes}, nil
 	}
 }
 
@@ -151,7 +151,7 @@ func (f *function) Launch(grid, block [3]int, shared int, args []byte) error {
 	if err != nil {
 		return refuse(invalidValue, doing, "%w", err)
 	}
-	l := launch{function: f, blocks: grid[0] * grid[1] * grid[2], replicas: grid[1],
+	l := launch{function: f, blocks: grid[0] * grid[1] * grid[2], replicas: grid[1] * grid[2],
 		threads: block[0] * block[1] * block[2], shared: shared, Cost: cost, overhead: card.Launch}
 	if f.d.capture != nil {
 		l.overhead = card.Node

@@ -387,10 +387,12 @@ static size_t params(const char *list) {
 	size_t size = 0;
 	const char *end = strchr(list, ')');
 	for (const char *p = list; (p = strstr(p, ".param")) && p < end; p++) {
-		int bits = 0;
-		sscanf(p, ".param .%*c%d", &bits);
-		size_t bytes = bits / 8;
-		size = (size + bytes - 1) / bytes * bytes + bytes;
+		int bits = 0, align, bytes;
+		if (sscanf(p, ".param .align %d .b8 %*[^[][%d]", &align, &bytes) != 2) {
+			sscanf(p, ".param .%*c%d", &bits);
+			align = bytes = bits / 8;
+		}
+		size = (size + align - 1) / align * align + bytes;
 	}
 	return size;
 }

@@ -10,26 +10,47 @@ import (
 
 // Module prints the kernels of a program for the GPU.
 func Module(p *lower.Program, header string) (ptx.Output, error) {
-	return ptx.Module(p.Kernels, ptx.Options{Header: header, Aligned: Aligned(p)})
+	o := ModuleOptions(p)
+	o.Header = header
+	return ptx.Module(p.Kernels, o)
+}
+
+// ModuleOptions are what the launches of a program ask of its kernels.
+func ModuleOptions(p *lower.Program) ptx.Options {
+	return ptx.Options{Aligned: Aligned(p), Sets: sets(p)}
 }
 
 // Aligned tells of each buffer of a program's kernels whether all launches bind it
 // to multiples of 16 bytes.
 func Aligned(p *lower.Program) func(k *kernel.Kernel, buffer int) bool {
 	all := map[*kernel.Kernel][]bool{}
-	for _, e := range p.Entries {
-		for _, s := range e.Steps {
-			for _, l := range s.Routine.Launches {
-				if all[l.Kernel] == nil {
-					all[l.Kernel] = slices.Repeat([]bool{true}, len(l.Args))
-				}
-				for i, a := range l.Args {
-					all[l.Kernel][i] = all[l.Kernel][i] && isAligned(a)
-				}
+	for _, r := range p.Routines() {
+		for _, l := range r.Launches {
+			if all[l.Kernel] == nil {
+				all[l.Kernel] = slices.Repeat([]bool{true}, len(l.Args))
+			}
+			for i, a := range l.Args {
+				all[l.Kernel][i] = all[l.Kernel][i] && isAligned(a)
 			}
 		}
 	}
 	return func(k *kernel.Kernel, buffer int) bool { return all[k][buffer] }
+}
+
+// sets tells of each of a program's kernels how many launches go together at most.
+func sets(p *lower.Program) func(k *kernel.Kernel) int {
+	most := map[*kernel.Kernel]int{}
+	for _, r := range p.Routines() {
+		together := 0
+		for _, l := range r.Launches {
+			if !l.Joins {
+				together = 0
+			}
+			together++
+			most[l.Kernel] = max(most[l.Kernel], together)
+		}
+	}
+	return func(k *kernel.Kernel) int { return most[k] }
 }
 
 // isAligned says whether an argument is at a multiple of 16 bytes, given that spaces
