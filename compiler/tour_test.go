@@ -24,6 +24,7 @@ var tour = []struct{ stage, function string }{
 	{"fused", "head"},
 	{"kernel", "head"},
 	{"flat", "head"},
+	{"schedule", "head"},
 	{"plan", "head"},
 	{"go", "head"},
 	{"ptx", "head"},

@@ -14,8 +14,8 @@ import (
 // shared memory.
 type tiling struct{ rows, cols, depth, high, wide int }
 
-// tilings are tried in order: the first that wastes little on what is known of
-// the output's shape.
+// tilings are for blocks of productThreads, and tried in order: the first that wastes
+// little on what is known of the output's shape.
 var tilings = []struct {
 	maxRows, maxCols int // 0: any
 	tiling
@@ -27,7 +27,29 @@ var tilings = []struct {
 	{0, 0, tiling{64, 64, 16, 4, 4}},
 }
 
+// gridTilings are for kernels that are one product, and tried in order: the first that
+// gives enough blocks. The more outputs a thread has, the less it reads for each. The
+// smaller a tile is, the fewer threads there are to wait for what comes from memory, and
+// the more they read at a time.
+var gridTilings = []struct {
+	blocks int
+	tiling
+}{
+	{2 * someBlocks, tiling{128, 64, 8, 8, 8}},
+	{someBlocks, tiling{128, 64, 16, 8, 4}},
+	{someBlocks, tiling{64, 64, 16, 4, 4}},
+	{someBlocks, tiling{64, 32, 32, 4, 4}},
+	{someBlocks, tiling{32, 32, 32, 4, 4}},
+	{someBlocks, tiling{16, 32, 32, 2, 4}},
+	{0, tiling{16, 16, 64, 1, 4}},
+}
+
 const (
+	// someBlocks are about as many as a large card has multiprocessors.
+	someBlocks = 128
+	// likelyRows is how many rows a launch is taken to have where nothing bounds them.
+	likelyRows = 2048
+
 	// stageName is the shared memory that products go through, a name that no tile has.
 	stageName = "stage"
 	// stagePad keeps the columns of a staged matrix in different banks.
@@ -37,6 +59,23 @@ const (
 // bytes is the shared memory that a tiling takes for its operands.
 func (t tiling) bytes() int {
 	return kernel.Bytes(expr.F32) * t.depth * (t.rows + t.cols + 2*stagePad)
+}
+
+// threads is how many threads compute a tile.
+func (t tiling) threads() int { return t.rows / t.high * (t.cols / t.wide) }
+
+// across is how far column j of a thread is from its first one: columns lie in fours, so
+// that threads side by side read side by side.
+func (t tiling) across(j int) int {
+	return j/vectorMost*(t.cols/t.wide*vectorMost) + j%vectorMost
+}
+
+// upTo is a tiling for sums of so many products.
+func (t tiling) upTo(depth *expr.Expr) tiling {
+	if depth.IsConst() {
+		t.depth = min(t.depth, powerOfTwo(int(depth.I)))
+	}
+	return t
 }
 
 // stageBytes is the shared memory that the products of a body take in turn.
@@ -50,27 +89,41 @@ func stageBytes(body []kernel.Stmt) int {
 	return most
 }
 
+// makeStage makes the shared memory of products, of two halves that are filled in turn.
+func (p *printer) makeStage(half int) {
+	p.stage = address{asm.Shared.At(stageName, p.f.SharedArray(stageName, 2*half)), expr.F32}
+	p.half, p.turn = half, p.f.Variable(asm.Int(0))
+	p.entry.Static += 2 * half
+}
+
 // inTiles says whether a product is one for the whole block.
 func inTiles(n *kernel.Dot) bool { return len(n.Axes) > 2 && !expr.IsInt(n.Axes[0].Size, 1) }
 
 // tilingOf chooses by the shape of the output, as far as it is known.
 func tilingOf(n *kernel.Dot) tiling {
-	depth := n.Axes[len(n.Axes)-1].Size
 	for _, t := range tilings {
 		if fits(n.MostRows, t.maxRows) && fits(n.MostCols, t.maxCols) {
-			if depth.IsConst() {
-				t.depth = min(t.depth, powerOfTwo(int(depth.I)))
-			}
-			return t.tiling
+			return t.upTo(n.Axes[len(n.Axes)-1].Size)
 		}
 	}
 	panic("BUG: no tiling")
 }
 
-// oneTurn says whether a product in tiles goes through shared memory once.
-func oneTurn(n *kernel.Dot) bool {
-	depth := n.Axes[len(n.Axes)-1].Size
-	return depth.IsConst() && depth.I <= int64(tilingOf(n).depth)
+// gridTilingOf chooses by how many blocks there will be.
+func gridTilingOf(n *kernel.Dot) tiling {
+	likely := func(most int) int {
+		if most == 0 {
+			return likelyRows
+		}
+		return most
+	}
+	rows, cols := likely(n.MostRows), likely(n.MostCols)
+	for _, t := range gridTilings {
+		if (rows+t.rows-1)/t.rows*((cols+t.cols-1)/t.cols) >= t.blocks {
+			return t.upTo(n.Axes[len(n.Axes)-1].Size)
+		}
+	}
+	panic("BUG: no tiling")
 }
 
 // powerOfTwo is the least power of two that is not below n.
@@ -89,7 +142,7 @@ func (p *printer) dot(d *kernel.Dot) {
 	case !p.group.whole || !inTiles(d):
 		p.outputs(n)
 	default:
-		newProduct(p, n).print()
+		newProduct(p, n, tilingOf(d), false).print()
 	}
 }
 

@@ -55,7 +55,9 @@ type printer struct {
 	slices  map[string]address // where buffers and tiles begin
 	aligned map[string]bool    // slices that begin at a multiple of 16 bytes
 	waits   waits
-	stage   address // shared memory of products
+	stage   address   // shared memory of products
+	half    int       // of it, in bytes
+	turn    asm.Value // 0 or half: where the next products go
 }
 
 func newPrinter(k *kernel.Kernel, m *asm.Module, o Options) *printer {
@@ -82,11 +84,7 @@ func (p *printer) kernel() error {
 	s, choice := choose(p.k)
 	r := choice.Flat
 	p.k, p.mutable = r, r.Vars()
-	whole := needsBlock(r.Body)
-	threads := otherThreads
-	if whole && has(r.Body, isProduct) {
-		threads = productThreads
-	}
+	threads, whole := s.threads(r)
 	p.f = asm.NewFunc(p.k.Name, threads)
 	p.entry.Name, p.entry.Threads = p.k.Name, threads
 	if p.k.Pos.Line > 0 {
@@ -94,10 +92,6 @@ func (p *printer) kernel() error {
 	}
 	p.parameters(r)
 	p.workgroups(whole, threads)
-	if n := stageBytes(r.Body); n > 0 && whole {
-		p.stage = address{asm.Shared.At(stageName, p.f.SharedArray(stageName, n)), expr.F32}
-		p.entry.Static += n
-	}
 	c, err := s.cells(p, r)
 	if err != nil {
 		return err

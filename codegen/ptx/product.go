@@ -11,6 +11,7 @@ type product struct {
 	*printer
 	n flat.Product
 	tiling
+	ahead bool // reads the next products while it multiplies
 
 	sizeM, sizeN, sizeK asm.Value
 	row, col            asm.Value // of a thread's first output within the tile
@@ -35,12 +36,11 @@ type staged struct {
 	from   address   // of what a thread multiplies first
 }
 
-func newProduct(p *printer, n flat.Product) *product {
-	t := tilingOf(n.Dot)
-	q := &product{printer: p, n: n, tiling: t}
+func newProduct(p *printer, n flat.Product, t tiling, ahead bool) *product {
+	q := &product{printer: p, n: n, tiling: t, ahead: ahead}
 	q.sizeM, q.sizeN, q.sizeK = p.value(n.M), p.value(n.N), p.value(n.K)
 	ty, tx := p.divide(p.group.id, asm.Int(t.cols/t.wide))
-	q.row, q.col = p.f.Do("mul.lo.s32", ty, asm.Int(t.high)), p.f.Do("mul.lo.s32", tx, asm.Int(t.wide))
+	q.row, q.col = p.f.Do("mul.lo.s32", ty, asm.Int(t.high)), p.f.Do("mul.lo.s32", tx, asm.Int(min(t.wide, vectorMost)))
 	second := p.stage.plus(t.depth * (t.rows + stagePad))
 	q.a = q.stagedOf(&staged{Operand: n.A, size: n.M, limit: q.sizeM, width: t.rows}, p.stage, q.row)
 	q.b = q.stagedOf(&staged{Operand: transposed(n.B), size: n.N, limit: q.sizeN, width: t.cols}, second, q.col)
@@ -82,14 +82,8 @@ func (q *product) stagedOf(s *staged, at address, first asm.Value) *staged {
 
 // print prints the loops over the output's tiles.
 func (q *product) print() {
-	oneDown, oneAcross := fits(q.n.MostRows, q.rows), fits(q.n.MostCols, q.cols)
-	q.along(q.sizeM, q.rows, oneDown, func(m0 asm.Value) {
-		q.along(q.sizeN, q.cols, oneAcross, func(n0 asm.Value) {
-			if oneTurn(q.n.Dot) && !(oneDown && oneAcross) {
-				q.f.Barrier()
-			}
-			q.tile(m0, n0)
-		})
+	q.along(q.sizeM, q.rows, fits(q.n.MostRows, q.rows), func(m0 asm.Value) {
+		q.along(q.sizeN, q.cols, fits(q.n.MostCols, q.cols), func(n0 asm.Value) { q.tile(m0, n0) })
 	})
 }
 
@@ -118,8 +112,9 @@ func (q *product) tile(m0, n0 asm.Value) {
 	q.output(row, col, func(i, j, n int, at address) { q.f.Store(at.Address, acc[i][j:j+n]...) })
 }
 
-// sums computes a thread's outputs of a tile. If that takes one iteration, the staged
-// values are still in use when a thread is through.
+// sums computes a thread's outputs of a tile. What it multiplies goes to one half of the
+// shared memory, then to the other, and a barrier a turn is enough: a thread that writes
+// to a half has passed one that the others came to after they had read what was there.
 func (q *product) sums(m0, n0 asm.Value) [][]asm.Value {
 	f := q.f
 	acc := make([][]asm.Value, q.high)
@@ -132,16 +127,30 @@ func (q *product) sums(m0, n0 asm.Value) [][]asm.Value {
 		row, col := f.Do("add.s32", m0, q.row), f.Do("add.s32", n0, q.col)
 		q.output(row, col, func(i, j, n int, at address) { f.LoadInto(at.Address, acc[i][j:j+n]...) })
 	}
-	a, b := q.sourceOf(q.a, m0), q.sourceOf(q.b, n0)
-	q.count(asm.Int(0), q.once(q.sizeK), asm.Int(q.depth), func(k0 asm.Value) {
-		left := q.left(k0)
-		q.bring(q.a, a, left)
-		q.bring(q.b, b, left)
-		f.Barrier()
-		q.multiply(acc, left)
-		if !oneTurn(q.n.Dot) {
-			f.Barrier()
+	factors := []*source{q.sourceOf(q.a, m0), q.sourceOf(q.b, n0)}
+	fetch := func(k0 asm.Value) {
+		for _, s := range factors {
+			q.fetch(s, k0)
 		}
+	}
+	if q.ahead {
+		q.clear(factors...)
+		fetch(asm.Int(0))
+	}
+	q.count(asm.Int(0), q.once(q.sizeK), asm.Int(q.depth), func(k0 asm.Value) {
+		for _, s := range factors {
+			if !q.ahead {
+				q.clear(s)
+				q.fetch(s, k0)
+			}
+			q.put(s)
+		}
+		f.Barrier()
+		if k, known := q.sizeK.Const(); q.ahead && !(known && k <= int64(q.depth)) {
+			fetch(f.Do("add.s32", k0, asm.Int(q.depth)))
+		}
+		q.multiply(acc, q.left(k0))
+		f.Into(q.turn, "sub.s32", asm.Int(q.half), q.turn)
 	})
 	return acc
 }
@@ -157,8 +166,10 @@ func (q *product) left(k0 asm.Value) asm.Value {
 
 // A source is where a thread's slots for a tile come from.
 type source struct {
-	at     address     // of the first slot, a pointer
-	inside []asm.Value // by slot: its rows are the operand's, and this thread brings it
+	*staged
+	at     address       // of the first slot, a pointer
+	inside []asm.Value   // by slot: its rows are the operand's, and this thread brings it
+	values [][]asm.Value // by slot: what it brings next
 }
 
 // whole says whether a size is sure to be a multiple of what is taken at a time, so
@@ -177,10 +188,10 @@ func (q *product) below(i, size asm.Value, n int) asm.Value {
 }
 
 // sourceOf finds what a thread brings for a tile from a row on.
-func (q *product) sourceOf(s *staged, first asm.Value) source {
+func (q *product) sourceOf(s *staged, first asm.Value) *source {
 	f := q.f
 	row := f.Do("add.s32", s.row, first)
-	src := source{at: q.pointer(q.operand(s.Operand, row, s.k))}
+	src := &source{staged: s, at: q.pointer(q.operand(s.Operand, row, s.k))}
 	for slot := range s.slots {
 		here := row
 		if s.alongK {
@@ -191,49 +202,65 @@ func (q *product) sourceOf(s *staged, first asm.Value) source {
 	return src
 }
 
-// bring copies the next depth values of k to shared memory, and 0 where there are
-// none: those meet no output.
-func (q *product) bring(s *staged, src source, left asm.Value) {
-	f := q.f
-	along, to, step := s.RS, s.step, 0 // step: along k
-	if !s.alongK {
-		along, to, step = s.CS, s.step*s.pitch(), s.step
-	}
-	by := q.stride(src.at, along, s.step)
-	at := src.at
-	for slot, inside := range src.inside {
-		k := f.Do("add.s32", s.k, asm.Int(slot*step))
-		vs := q.fetch(at, s.vector, f.Do("and.pred", inside, q.below(k, left, q.depth)))
-		f.Guarded(s.mine, func() { q.put(s, slot*to, vs) })
-		at = q.behind(at, by)
-	}
-	if !oneTurn(q.n.Dot) {
-		q.advance(src.at, q.stride(src.at, s.CS, q.depth))
+// clear begins with 0 what a thread brings, which is not there for each row and k.
+func (q *product) clear(factors ...*source) {
+	for _, s := range factors {
+		s.values = make([][]asm.Value, s.slots)
+		for slot := range s.values {
+			for range s.vector {
+				s.values[slot] = append(s.values[slot], q.f.Variable(classOf(s.at.typ).Zero()))
+			}
+		}
 	}
 }
 
-// fetch loads n values, 0 unless they are there.
-func (q *product) fetch(at address, n int, there asm.Value) []asm.Value {
-	if there == asm.Bool(true) {
-		return q.widened(at.typ, q.load(at, n)...)
+// fetch loads what a thread brings of the values from k0 on, as far as they are there:
+// others meet no output.
+func (q *product) fetch(s *source, k0 asm.Value) {
+	f := q.f
+	along, step := s.RS, 0 // step: along k
+	if !s.alongK {
+		along, step = s.CS, s.step
 	}
-	vs := make([]asm.Value, n)
-	for i := range vs {
-		vs[i] = q.f.Variable(classOf(at.typ).Zero())
+	by, at := q.stride(s.at, along, s.step), s.at
+	left := f.Do("sub.s32", q.sizeK, k0)
+	for slot, inside := range s.inside {
+		k := f.Do("add.s32", s.k, asm.Int(slot*step))
+		if whole(q.sizeK, q.depth) {
+			k = asm.Int(0)
+		}
+		there := f.Do("and.pred", inside, f.Do("setp.lt.s32", k, left))
+		f.Guarded(there, func() { f.LoadInto(at.Address, s.values[slot]...) })
+		at = q.behind(at, by)
 	}
-	q.f.Guarded(there, func() { q.f.LoadInto(at.Address, vs...) })
-	return q.widened(at.typ, vs...)
+	q.advance(s.at, q.stride(s.at, s.CS, q.depth))
 }
 
 // put writes what a thread brings to shared memory.
-func (q *product) put(s *staged, to int, vs []asm.Value) {
+func (q *product) put(s *source) {
+	to, step := q.inTurn(s.to), s.step
 	if !s.alongK {
-		q.f.Store(s.to.plus(to).Address, vs...)
-		return
+		step = s.step * s.pitch()
 	}
-	for i, v := range vs {
-		q.f.Store(s.to.plus(to+i*s.pitch()).Address, v)
+	for slot, vs := range s.values {
+		at := to.plus(slot * step)
+		vs = q.widened(s.at.typ, vs...)
+		q.f.Guarded(s.mine, func() {
+			if !s.alongK {
+				q.f.Store(at.Address, vs...)
+				return
+			}
+			for i, v := range vs {
+				q.f.Store(at.plus(i*s.pitch()).Address, v)
+			}
+		})
 	}
+}
+
+// inTurn is an address in the half of the shared memory whose turn it is.
+func (q *product) inTurn(at address) address {
+	at.Base = q.f.Do("add.s32", at.Base, q.turn)
+	return at
 }
 
 // unroll is the number of values of k in an iteration of the inner loop.
@@ -242,7 +269,7 @@ const unroll = 4
 // multiply adds the products of the staged values, of which there may be fewer
 // than depth: adding 0 would change a sum of -0.
 func (q *product) multiply(acc [][]asm.Value, left asm.Value) {
-	a, b := q.pointer(q.a.from), q.pointer(q.b.from)
+	a, b := q.pointer(q.inTurn(q.a.from)), q.pointer(q.inTurn(q.b.from))
 	iterations := func(from, to asm.Value, n int) {
 		q.count(from, to, asm.Int(n), func(asm.Value) {
 			for i := range n {
@@ -259,7 +286,13 @@ func (q *product) multiply(acc [][]asm.Value, left asm.Value) {
 
 // products adds the products of one k.
 func (q *product) products(acc [][]asm.Value, a, b address) {
-	x, y := q.load(a, q.high), q.load(b, q.wide)
+	var x, y []asm.Value
+	for i := 0; i < q.high; i += vectorMost {
+		x = append(x, q.load(a.plus(i), min(q.high, vectorMost))...)
+	}
+	for j := 0; j < q.wide; j += vectorMost {
+		y = append(y, q.load(b.plus(q.across(j)), min(q.wide, vectorMost))...)
+	}
 	for i := range acc {
 		for j := range acc[i] {
 			q.f.Into(acc[i][j], "fma.rn.f32", x[i], y[j], acc[i][j])
@@ -271,17 +304,17 @@ func (q *product) products(acc [][]asm.Value, a, b address) {
 // from output (i, j) on.
 func (q *product) output(row, col asm.Value, do func(i, j, n int, at address)) {
 	f, c, n := q.f, q.n.C, 1
-	if q.wide == 4 {
+	if q.wide%vectorMost == 0 {
 		n = q.sideBySide(c, q.n.N)
 	}
 	first := q.operand(c, row, col)
-	down, across := q.stride(first, c.RS, 1), q.stride(first, c.CS, 1)
+	down := q.stride(first, c.RS, 1)
 	for i := range q.high {
-		inside, at := q.below(f.Do("add.s32", row, asm.Int(i)), q.sizeM, q.rows), first
+		inside := q.below(f.Do("add.s32", row, asm.Int(i)), q.sizeM, q.rows)
 		for j := 0; j < q.wide; j += n {
-			in := f.Do("and.pred", inside, q.below(f.Do("add.s32", col, asm.Int(j)), q.sizeN, q.cols))
+			at := q.behind(first, q.stride(first, c.CS, q.across(j)))
+			in := f.Do("and.pred", inside, q.below(f.Do("add.s32", col, asm.Int(q.across(j))), q.sizeN, q.cols))
 			f.Guarded(in, func() { do(i, j, n, at) })
-			at = q.behind(at, across)
 		}
 		first = q.behind(first, down)
 	}

@@ -15,19 +15,23 @@ type schedule struct {
 	passes []flat.Pass
 	// unfit says why a kernel after the passes is not one for it; "" if it is.
 	unfit func(k *kernel.Kernel) string
+	// threads is how many a block has, and whether they are one workgroup.
+	threads func(k *kernel.Kernel) (n int, whole bool)
+	pieces  func(k *kernel.Kernel) string // how large what a block takes is
 	// cells prepares a printer for a kernel and returns what workgroups take in turn.
 	cells func(p *printer, k *kernel.Kernel) (cells, error)
 }
 
 // schedules are tried in order, and the first that fits is taken.
 var schedules = []schedule{
-	{"product", flat.GPUProduct(), notTiled, (*printer).tiles},
-	{"generic", flat.GPU(blockRows), func(*kernel.Kernel) string { return "" }, (*printer).grid},
+	{"product", flat.GPUProduct(), notTiled, tileThreads, tilePieces, (*printer).tiles},
+	{"generic", flat.GPU(blockRows), func(*kernel.Kernel) string { return "" }, gridThreads, gridPieces, (*printer).grid},
 }
 
 // A Choice is the schedule of a kernel.
 type Choice struct {
 	Name   string
+	Pieces string         // how large what a block takes is
 	Flat   *kernel.Kernel // after the passes of the schedule
 	Passes []flat.Pass
 	Unfit  []string // why not one of the schedules before, in order
@@ -45,7 +49,7 @@ func choose(k *kernel.Kernel) (schedule, Choice) {
 		r := flat.Of(k, s.passes)
 		why := s.unfit(r)
 		if why == "" {
-			return s, Choice{s.name, r, s.passes, unfit}
+			return s, Choice{s.name, s.pieces(r), r, s.passes, unfit}
 		}
 		unfit = append(unfit, s.name+": "+why)
 	}
@@ -58,6 +62,21 @@ type cells struct {
 	body  func(cell asm.Value) // what a workgroup does for one
 }
 
+// gridThreads are fewer where nothing is worth a whole block.
+func gridThreads(k *kernel.Kernel) (n int, whole bool) {
+	if whole = needsBlock(k.Body); whole && has(k.Body, isProduct) {
+		return productThreads, whole
+	}
+	return otherThreads, whole
+}
+
+func gridPieces(k *kernel.Kernel) string {
+	if n, whole := gridThreads(k); whole {
+		return fmt.Sprintf("a cell, %d threads", n)
+	}
+	return "a cell a warp"
+}
+
 // grid are the cells of a kernel's grid, whose tiles get places in memory.
 func (p *printer) grid(k *kernel.Kernel) (cells, error) {
 	ts := k.Tiles()
@@ -68,6 +87,9 @@ func (p *printer) grid(k *kernel.Kernel) (cells, error) {
 		p.aligned[t.Name] = true
 	}
 	p.place(k.Once, k.Body)
+	if n := stageBytes(k.Body); n > 0 && p.group.whole {
+		p.makeStage(n)
+	}
 	p.waits = p.findWaits(&kernel.For{Var: cellVar, Body: k.Body})
 	return cells{kernel.Elements(kernel.Sizes(k.Grid)), func(cell asm.Value) {
 		p.set(k.Grid, cell)

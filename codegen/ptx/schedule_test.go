@@ -1,11 +1,14 @@
 package ptx_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/arithlang/mlc/codegen/ptx"
+	"github.com/arithlang/mlc/codegen/ptx/ptxtest"
 	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
 )
 
 // gated is a product of all rows, and what is computed of each output: a residual that
@@ -74,4 +77,36 @@ func TestChoose(t *testing.T) {
 		ks = append(ks, k...)
 	}
 	either(t, ks)
+}
+
+// TestTilings wants tiles as large as leave enough blocks, and the interpreter's bits
+// from tiles of each size.
+func TestTilings(t *testing.T) {
+	var ks []*kernel.Kernel
+	for _, c := range []struct{ rows, cols, products, tile string }{
+		{"B * T", "1024", "9", "128 x 64 outputs, 128 threads of 8 x 8, sums of 8 a turn"},
+		{"B * T", "512", "18", "128 x 64 outputs, 256 threads of 8 x 4, sums of 16 a turn"},
+		{"B * T", "256", "33", "64 x 64 outputs, 256 threads of 4 x 4, sums of 16 a turn"},
+		{"B * T", "128", "33", "64 x 32 outputs, 128 threads of 4 x 4, sums of 32 a turn"},
+		{"B * T", "64", "64", "32 x 32 outputs, 64 threads of 4 x 4, sums of 32 a turn"},
+		{"B * T", "30", "20", "16 x 32 outputs, 64 threads of 2 x 4, sums of 32 a turn"},
+		{"B * T", "16", "130", "16 x 32 outputs, 64 threads of 2 x 4, sums of 32 a turn"},
+		{"96", "40", "B * T", "16 x 16 outputs, 64 threads of 1 x 4, sums of 64 a turn"},
+		{"1024", "1024", "B", "128 x 64 outputs, 256 threads of 8 x 4, sums of 16 a turn"},
+		{"2048", "1024", "B", "128 x 64 outputs, 128 threads of 8 x 8, sums of 8 a turn"},
+	} {
+		text := "kernel tile" + strconv.Itoa(len(ks)) + " matmul\n  in x f32[ROWS, PRODUCTS]\n  in w f32[PRODUCTS, COLS]\n  inout y f32[ROWS, COLS]\n  scalar B, T\n" +
+			"  op y += x * w for r < ROWS, e < COLS, k < PRODUCTS\n  dot y[i, j] += x[i, k] * w[k, j] for i < ROWS, j < COLS, k < PRODUCTS\nend\n"
+		k, err := kernel.Parse(strings.NewReplacer("ROWS", c.rows, "COLS", c.cols, "PRODUCTS", c.products).Replace(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := ptx.Choose(k[0]).Pieces; got != c.tile {
+			t.Errorf("%s x %s: %s, want %s", c.rows, c.cols, got, c.tile)
+		}
+		ks = append(ks, k...)
+	}
+	launch := kerneltest.Launches()[3]
+	ptxtest.Compare(t, ks, ptx.Options{}, false, launch)
+	ptxtest.Compare(t, ks, ptx.Options{Aligned: func(*kernel.Kernel, int) bool { return true }}, false, launch)
 }

@@ -1,6 +1,8 @@
 package ptx
 
 import (
+	"fmt"
+
 	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/codegen/ptx/asm"
 	"github.com/arithlang/mlc/compiler/expr"
@@ -23,10 +25,12 @@ func notTiled(k *kernel.Kernel) string {
 }
 
 func tiledOf(k *kernel.Kernel) (t tiled, why string) {
-	if len(k.Grid) > 0 {
+	switch {
+	case !has(k.Body, isProduct):
+		return t, "it has no product"
+	case len(k.Grid) > 0:
 		return t, "its cells are not equal parts of a product's rows"
-	}
-	if len(k.Body) == 0 || len(k.Body) > 2 {
+	case len(k.Body) > 2:
 		return t, "it is more than a product and a loop over the rows"
 	}
 	d, ok := k.Body[0].(*kernel.Dot)
@@ -74,7 +78,7 @@ func (t *tiled) elementwise(buffers map[string]bool) string {
 			continue
 		case *kernel.Random:
 			four := expr.Int(philoxWords)
-			if !expr.Equal(s.Size, columns.Size) || !expr.IsMultiple(s.Size, four) || !expr.IsMultiple(s.Base, four) || tilingOf(t.Dot).wide%philoxWords > 0 {
+			if !expr.Equal(s.Size, columns.Size) || !expr.IsMultiple(s.Size, four) || !expr.IsMultiple(s.Base, four) {
 				return "columns are not whole counters of random words"
 			}
 		case *kernel.Set:
@@ -125,17 +129,32 @@ func (t *tiled) reads(buffers map[string]bool) string {
 	return ""
 }
 
+// besideThreads share the registers of a multiprocessor: 168 each are enough for the
+// outputs of the largest tile.
+const besideThreads = 384
+
+// tileThreads is how many threads have a tile.
+func tileThreads(k *kernel.Kernel) (n int, whole bool) {
+	t, _ := tiledOf(k)
+	return gridTilingOf(t.Dot).threads(), true
+}
+
+func tilePieces(k *kernel.Kernel) string {
+	t, _ := tiledOf(k)
+	s := gridTilingOf(t.Dot)
+	return fmt.Sprintf("%d x %d outputs, %d threads of %d x %d, sums of %d a turn", s.rows, s.cols, s.threads(), s.high, s.wide, s.depth)
+}
+
 // tiles are the tiles of a product's output.
 func (p *printer) tiles(k *kernel.Kernel) (cells, error) {
 	t, _ := tiledOf(k)
-	n, size := flat.ProductOf(t.Dot), tilingOf(t.Dot)
+	n, size := flat.ProductOf(t.Dot), gridTilingOf(t.Dot)
+	p.makeStage(size.bytes())
+	p.f.Beside = besideThreads / size.threads()
+	q := newProduct(p, n, size, true)
 	down, across := ceilDiv(n.M, size.rows), ceilDiv(n.N, size.cols)
 	return cells{expr.Simplify(expr.New(expr.Mul, down, across)), func(cell asm.Value) {
-		q := newProduct(p, n)
 		row, col := p.divide(cell, p.value(across))
-		if oneTurn(t.Dot) {
-			p.f.Barrier()
-		}
 		m0, n0 := p.f.Do("mul.lo.s32", row, asm.Int(q.rows)), p.f.Do("mul.lo.s32", col, asm.Int(q.cols))
 		if t.rows == nil {
 			q.tile(m0, n0)
@@ -155,7 +174,7 @@ func (q *product) follow(t tiled, acc [][]asm.Value, row, col asm.Value) {
 	}
 	for i := range acc {
 		r := f.Do("add.s32", row, asm.Int(i))
-		f.If(q.below(r, q.sizeM, q.rows), func() {
+		q.when(q.below(r, q.sizeM, q.rows), func() {
 			q.vars[t.rows.Var] = r
 			for _, s := range t.rows.Body {
 				if let, ok := s.(*kernel.Let); ok {
@@ -163,13 +182,22 @@ func (q *product) follow(t tiled, acc [][]asm.Value, row, col asm.Value) {
 				}
 			}
 			for j := 0; j < q.wide; j += n {
-				c := f.Do("add.s32", col, asm.Int(j))
-				f.If(q.below(c, q.sizeN, q.cols), func() {
+				c := f.Do("add.s32", col, asm.Int(q.across(j)))
+				q.when(q.below(c, q.sizeN, q.cols), func() {
 					q.segment(t, c, map[string][]asm.Value{t.Dst.Name: acc[i][j : j+n]})
 				})
 			}
 		})
 	}
+}
+
+// when does something where a condition holds, in the region around if that is sure.
+func (q *product) when(cond asm.Value, do func()) {
+	if cond == asm.Bool(true) {
+		do()
+		return
+	}
+	q.f.If(cond, do)
 }
 
 // segment computes what comes after some outputs side by side, from a column on. Values

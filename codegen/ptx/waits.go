@@ -104,11 +104,7 @@ func (w *waiter) node(n kernel.Stmt, s state) state {
 // left is what a product in tiles has done since its last barrier, of which it has
 // one at least.
 func left(n *kernel.Dot) state {
-	s := state{access{slice: n.Dst.Name, write: true}: true}
-	if oneTurn(n) {
-		s[access{slice: stageName, write: true}] = true
-	}
-	return s
+	return state{access{slice: n.Dst.Name, write: true}: true}
 }
 
 // outside is a state behind a body: owners that depend on what the body gives a
@@ -162,9 +158,6 @@ func (w *waiter) loop(n *kernel.For, before state) state {
 func (w *waiter) accesses(n kernel.Stmt, s state) {
 	d, ok := n.(*kernel.Dot)
 	tiled := ok && inTiles(d)
-	if tiled {
-		s[access{slice: stageName, write: true}] = true
-	}
 	for _, a := range depend.Of(n) {
 		if len(a.Index) > 0 && !(tiled && a.Write) {
 			s[access{a.Name, a.Write, w.of(n, a)}] = true

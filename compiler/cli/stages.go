@@ -32,6 +32,7 @@ func stages(on onCard) []stage {
 		{"fused", "groups of each function's values, and the kernel that computes each group", fusedText},
 		{"kernel", "kernel IR", kernelText},
 		{"flat", "kernels after the processor's passes, as back ends print them; also after the GPU's where they differ", flatText},
+		{"schedule", "how each kernel is distributed over a GPU, and why not otherwise", scheduleText},
 		{"plan", "programs with their buffers, calls and launches", planText},
 		{"go", "the generated plan.go and kernels.go", goText},
 		{"ptx", "the generated kernels.ptx, after what each kernel needs of a GPU", ptxText},

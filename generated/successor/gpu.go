@@ -55,12 +55,12 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 63) / 64
+				return (B*T + 31) / 32 * 2
 			},
 			Name:    "linear_64x64_bias",
 			Scalars: []string{"B", "T"},
 			Sets:    3,
-			Threads: 256,
+			Threads: 64,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -79,12 +79,12 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 63) / 64
+				return (B*T + 31) / 32 * 2
 			},
 			Name:    "linear_64x64_bias_dropout_add",
 			Scalars: []string{"B", "T", "example", "layer"},
 			Step:    true,
-			Threads: 256,
+			Threads: 64,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -98,12 +98,12 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, S := env.B, env.S
-				return (B*S + 63) / 64
+				return (B*S + 31) / 32 * 2
 			},
 			Name:    "linear_64x64_source_bias",
 			Scalars: []string{"B", "S"},
 			Sets:    2,
-			Threads: 256,
+			Threads: 64,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -122,12 +122,12 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 63) / 64
+				return (B*T + 31) / 32 * 2
 			},
 			Name:    "linear_64x64_bias_dropout_add_2",
 			Scalars: []string{"B", "T", "example", "layer"},
 			Step:    true,
-			Threads: 256,
+			Threads: 64,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -142,21 +142,21 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 63) / 64
+				return (B*T + 31) / 32 * 2
 			},
 			Name:    "linear_256x64_bias_dropout_add",
 			Scalars: []string{"B", "T", "example", "layer"},
 			Step:    true,
-			Threads: 256,
+			Threads: 64,
 		},
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 127) / 128
+				return (B*T + 15) / 16
 			},
 			Name:    "linear_64x17_bias",
 			Scalars: []string{"B", "T"},
-			Threads: 256,
+			Threads: 64,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -206,19 +206,19 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 63) / 64
+				return (B*T + 31) / 32 * 2
 			},
 			Name:    "linear_17x64_t",
 			Scalars: []string{"B", "T"},
-			Threads: 256,
+			Threads: 64,
 		},
 		{
 			Blocks: func(_ *device.Env) int {
-				return 1
+				return 8
 			},
 			Name:    "outer_64x17_acc",
 			Scalars: []string{"B", "T"},
-			Threads: 256,
+			Threads: 64,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -268,11 +268,11 @@ var gpu = cuda.Program{
 		},
 		{
 			Blocks: func(_ *device.Env) int {
-				return 4
+				return 64
 			},
 			Name:    "outer_256x64_acc",
 			Scalars: []string{"B", "T"},
-			Threads: 256,
+			Threads: 64,
 		},
 		{
 			Blocks: func(_ *device.Env) int {
@@ -285,19 +285,19 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 63) / 64
+				return (B*T + 31) / 32 * 2
 			},
 			Name:    "linear_256x64_t_add",
 			Scalars: []string{"B", "T"},
-			Threads: 256,
+			Threads: 64,
 		},
 		{
 			Blocks: func(_ *device.Env) int {
-				return 4
+				return 64
 			},
 			Name:    "outer_64x256_acc",
 			Scalars: []string{"B", "T"},
-			Threads: 256,
+			Threads: 64,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -312,20 +312,20 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 63) / 64
+				return (B*T + 31) / 32 * 2
 			},
 			Name:    "linear_64x64_t",
 			Scalars: []string{"B", "T"},
-			Threads: 256,
+			Threads: 64,
 		},
 		{
 			Blocks: func(_ *device.Env) int {
-				return 1
+				return 16
 			},
 			Name:    "outer_64x64_acc",
 			Scalars: []string{"B", "T"},
 			Sets:    6,
-			Threads: 256,
+			Threads: 64,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -344,11 +344,11 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 63) / 64
+				return (B*T + 31) / 32 * 2
 			},
 			Name:    "linear_64x64_t_add",
 			Scalars: []string{"B", "T"},
-			Threads: 256,
+			Threads: 64,
 		},
 		{
 			Blocks: func(_ *device.Env) int {
@@ -362,29 +362,29 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, S := env.B, env.S
-				return (B*S + 63) / 64
+				return (B*S + 31) / 32 * 2
 			},
 			Name:    "linear_64x64_source_t",
 			Scalars: []string{"B", "S"},
-			Threads: 256,
+			Threads: 64,
 		},
 		{
 			Blocks: func(_ *device.Env) int {
-				return 1
+				return 16
 			},
 			Name:    "outer_64x64_acc_2",
 			Scalars: []string{"B", "S"},
 			Sets:    2,
-			Threads: 256,
+			Threads: 64,
 		},
 		{
 			Blocks: func(env *device.Env) int {
 				B, S := env.B, env.S
-				return (B*S + 63) / 64
+				return (B*S + 31) / 32 * 2
 			},
 			Name:    "linear_64x64_source_t_add_acc",
 			Scalars: []string{"B", "S"},
-			Threads: 256,
+			Threads: 64,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -488,11 +488,11 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 63) / 64
+				return (B*T + 31) / 32 * 2
 			},
 			Name:    "linear_64x64_bias_add",
 			Scalars: []string{"B", "T"},
-			Threads: 256,
+			Threads: 64,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -519,11 +519,11 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 63) / 64
+				return (B*T + 31) / 32 * 2
 			},
 			Name:    "linear_256x64_bias_add",
 			Scalars: []string{"B", "T"},
-			Threads: 256,
+			Threads: 64,
 		},
 		{
 			Blocks: func(env *device.Env) int {

@@ -129,6 +129,7 @@ type Instr struct {
 type Func struct {
 	Name    string
 	Threads int // of a block
+	Beside  int // blocks that a multiprocessor must have registers for; 0: ptxas decides
 
 	params []string
 	shared []string

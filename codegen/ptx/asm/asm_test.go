@@ -16,6 +16,7 @@ import (
 func everything() *Module {
 	m := &Module{Header: "a test"}
 	f := NewFunc("everything", 64)
+	f.Beside = 2
 	f.Loc(m.File("a.arith"), 3, 1)
 	addr, word, float := f.Param("u64", "at"), f.Param("u32", "n"), f.Param("f32", "x")
 	global := f.Do("cvta.to.global.u64", addr)
@@ -86,7 +87,7 @@ func TestText(t *testing.T) {
 	got := string(everything().Text())
 	for _, want := range []string{
 		"// a test\n\n.version 7.8\n.target sm_80\n.address_size 64\n.file 1 \"a.arith\"\n",
-		".visible .entry everything(\n\t.param .u64 _at,\n\t.param .u32 _n,\n\t.param .f32 _x\n)\n.reqntid 64\n",
+		".visible .entry everything(\n\t.param .u64 _at,\n\t.param .u32 _n,\n\t.param .f32 _x\n)\n.reqntid 64\n.minnctapersm 2\n{\n",
 		"\t.loc 1 3 1\n",
 		"\t.shared .align 16 .b8 tile[64];\n",
 		"\tst.global.v4.f32 [%d2], {%f1, 0fBF000000, %f1, %f1};\n",

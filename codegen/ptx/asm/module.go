@@ -51,7 +51,11 @@ func (m *Module) Text() []byte {
 // String is an entry as text.
 func (f *Func) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, ".visible .entry %s(\n\t%s\n)\n.reqntid %d\n{\n", f.Name, strings.Join(f.params, ",\n\t"), f.Threads)
+	fmt.Fprintf(&b, ".visible .entry %s(\n\t%s\n)\n.reqntid %d\n", f.Name, strings.Join(f.params, ",\n\t"), f.Threads)
+	if f.Beside > 0 {
+		fmt.Fprintf(&b, ".minnctapersm %d\n", f.Beside)
+	}
+	b.WriteString("{\n")
 	p := printer{registers: map[Value]string{}, count: map[Class]int{}}
 	p.instrs(f.body)
 	for _, c := range []Class{Pred, Half, Word, Float, Wide} {
