@@ -56,8 +56,7 @@ func (c *benchCmd) count(a app) error {
 			return count.Report{}, err
 		}
 		return d.Steps(a.model.Name, machine, c.Steps, func() error {
-			_, err := t.Step(t.Config.LR / 100)
-			return err
+			return t.Enqueue(t.Config.LR / 100)
 		})
 	})
 	if err != nil {

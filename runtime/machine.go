@@ -84,6 +84,13 @@ func (m *cpuMachine) Settle(e *device.Env, limit float64, _ bool) {
 	e.Clip = device.Clip(limit, m.shared.workers[0].Mem.F32[device.Work][0])
 }
 
+// Later is at once.
+func (m *cpuMachine) Later(work, done func()) error {
+	work()
+	done()
+	return nil
+}
+
 // Err is nil: nothing can go wrong on the processor.
 func (m *cpuMachine) Err() error { return nil }
 

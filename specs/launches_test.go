@@ -29,10 +29,12 @@ A driver that computes nothing counts one training step of every spec (the first
 ` + "`mlc explain FILE --stage launches`" + ` shows each kernel. *Plan* counts the launches of the plan, *kernels* those that the
 device runs after equal pieces of the batch have become one, *calls* those that reach the driver, a graph as one.
 *Blocks* are thread blocks of a mean launch, weighted by FLOP: the card has 132 multiprocessors, and each holds several.
-*Waits* are synchronisations, *copied* is the traffic to and from the device, *memory* the peak on the device. *Misses*
-are stretches of work that would be worth a graph but are launched one by one, in that many *steps*. *At least* sums a
-lower bound of each launch: the largest of its overhead, its FLOP at the fp32 peak of as many multiprocessors as it has
-blocks, and its bytes at the memory bandwidth. Nothing here is measured.
+*Waits* are synchronisations: the device has nothing to do when they end. The host waits for the last of these steps, as
+for a report, and where memory has to grow; that it is never more than two steps ahead does not count. *Copied* is the
+traffic to and from the device, *memory* the peak on the device. *Misses* are stretches of work that would be worth a
+graph but are launched one by one, in that many *steps*. *At least* sums a lower bound of each launch: the largest of its
+overhead, its FLOP at the fp32 peak of as many multiprocessors as it has blocks, and its bytes at the memory bandwidth.
+Nothing here is measured.
 `
 )
 

@@ -13,7 +13,8 @@ const (
 )
 
 // Count counts what training asks of a card: o says of which, and what is known of
-// registers. Equal models give equal reports; nothing in them is of the host.
+// registers. As in training, nobody waits for a step before its report, the last one here.
+// Equal models give equal reports; nothing in them is of the host.
 func (m *Model) Count(o count.Options) (count.Report, error) {
 	o.Program, o.Costs = m.GPU, m.Costs
 	d, err := count.Open(o)
@@ -31,11 +32,14 @@ func (m *Model) Count(o count.Options) (count.Report, error) {
 	var c count.Counts
 	steps := 0
 	for steps < countedSteps && c.Launched() < manyLaunches {
-		if _, err := t.Step(m.Train.LR); err != nil {
+		if err := t.Enqueue(m.Train.LR); err != nil {
 			return count.Report{}, err
 		}
 		steps++
 		c = d.Counts()
 	}
-	return d.Report(m.Name, c, steps), machine.Close()
+	if _, err := t.Wait(); err != nil {
+		return count.Report{}, err
+	}
+	return d.Report(m.Name, d.Counts(), steps), machine.Close()
 }

@@ -95,7 +95,7 @@ func TestCountsAreWhatADriverSees(t *testing.T) {
 			t.Errorf("%s: %d bytes, the driver gave %d, %v", spec, c.Memory, total-free, err)
 		}
 		for function, n := range map[string]int64{"cuGraphLaunch": c.Replays, "cuGraphInstantiateWithFlags": c.Captures,
-			"cuStreamSynchronize": c.Waits, "cuFuncSetAttribute": c.Allowed} {
+			"cuStreamSynchronize": c.Waits, "cuEventSynchronize": c.Behind, "cuFuncSetAttribute": c.Allowed} {
 			if called := int64(lib.Calls(function)); called != n {
 				t.Errorf("%s: %s was called %d times, %d were counted", spec, function, called, n)
 			}

@@ -2,10 +2,15 @@ package model
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"testing"
 
+	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/compiler/ir"
+	"github.com/arithlang/mlc/compiler/ir/irtest"
 	"github.com/arithlang/mlc/dsl"
+	"github.com/arithlang/mlc/runtime/config"
 )
 
 // TestOptimizers wants a row for each optimizer that a spec can name, and no other.
@@ -17,5 +22,67 @@ func TestOptimizers(t *testing.T) {
 	slices.Sort(names)
 	if rows := slices.Sorted(maps.Keys(optimizers)); !slices.Equal(rows, names) {
 		t.Errorf("there are rows for %q, and the schema has %q", rows, names)
+	}
+}
+
+// TestSkippedUpdates evaluates updates in float64. With a factor of clipping that is not a number
+// they leave what they get; otherwise they change it, and keep to the bound.
+func TestSkippedUpdates(t *testing.T) {
+	train := check.Train{Train: config.Train{Beta1: 0.9, Beta2: 0.99, Eps: 1e-8}, Muon: check.Muon{Steps: 2}}
+	for name, o := range optimizers {
+		rules := map[string]*rule{name: &o.rule}
+		if o.matrix != nil {
+			rules[name+" of matrices"] = o.matrix
+		}
+		for name, r := range rules {
+			f, err := r.update("update", train, ir.N(2), ir.N(3))
+			if err != nil {
+				t.Fatal(err)
+			}
+			args := make([]ir.Tensor, 2+len(r.states))
+			for i := range args {
+				args[i] = ir.Tensor{Shape: []int{2, 3}, F: []float64{0.5, 0.25, 3, 1, 0.75, 2}}
+			}
+			args[1].F = []float64{math.Inf(1), 1, math.NaN(), 4, 5, 6}
+			results := func(clip, bound float64) []ir.Tensor {
+				return irtest.Eval(t, f, ir.Env{Scalars: map[string]float64{
+					"clip": clip, "bound": bound, "lr": 0.1, "bias_correction1": 1, "bias_correction2": 1, "decay": 0.1}}, args)
+			}
+			for i, got := range results(math.NaN(), 10) {
+				if want := append(slices.Clone(args[2:]), args[0])[i]; !slices.Equal(got.F, want.F) {
+					t.Errorf("%s: result %d becomes %v", name, i, got.F)
+				}
+			}
+			args[1].F = []float64{1, -2, 3, -4, 5, -6}
+			free, bounded := results(1, math.Inf(-1)), results(1, 0.6)
+			for i := range free {
+				for e, x := range free[i].F {
+					want := x
+					if i == len(r.states) {
+						want = max(x, 0.6)
+					}
+					if got := bounded[i].F[e]; got != want || i == len(r.states) && x == args[0].F[e] {
+						t.Errorf("%s: element %d of result %d becomes %g, without a bound %g", name, e, i, got, x)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestLossWeight weighs rows by a scalar, and makes those not a number whose loss is not
+// finite.
+func TestLossWeight(t *testing.T) {
+	m := builder{spec: &check.Spec{Train: check.Train{}}}
+	f, err := m.lossWeight()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := irtest.Eval(t, f, ir.Env{Dims: map[string]int{"B": 2, "T": 3}, Scalars: map[string]float64{"scale": 0.125}},
+		[]ir.Tensor{{Shape: []int{2, 3}, F: []float64{0, 2, math.Inf(1), math.NaN(), 1e30, math.Inf(-1)}}})[0].F
+	for i, finite := range []bool{true, true, false, false, true, false} {
+		if finite != (got[i] == 0.125) || !finite && !math.IsNaN(got[i]) {
+			t.Errorf("row %d has weight %g", i, got[i])
+		}
 	}
 }

@@ -94,10 +94,10 @@ func (m *Machine) layOut() error {
 		}
 	}
 	m.list = commandList{commands: m.list.commands[:0], args: m.list.args[:0], in: in, out: out}
-	if err := m.in.fit(m, in); err != nil {
+	if err := m.in.fit(m, m.turn, in); err != nil {
 		return err
 	}
-	if err := m.out.fit(m, out); err != nil {
+	if err := m.out.fit(m, m.turn, out); err != nil {
 		return err
 	}
 	grown, err := m.scratch.fit(m.dev, scratch)

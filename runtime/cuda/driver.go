@@ -126,6 +126,9 @@ type Event interface {
 	// Record puts the mark behind everything that was asked for; a mark before is
 	// forgotten.
 	Record() error
+	// Wait waits until the mark is passed, whatever is asked for behind it. The event
+	// was recorded.
+	Wait() error
 	// Since waits until both marks are passed and is the time from start to this one,
 	// by the device's clock. Both events are of one Driver and were recorded.
 	Since(start Event) (time.Duration, error)

@@ -39,9 +39,12 @@ type Machine struct {
 	lists   []*launchList // of the Sum that is being recorded
 	spare   []*launchList
 	summing bool // f of Sum is running: nothing may be handed over
+	later   bool // work of Later is running: nothing is waited for
 
 	in, out stage
-	control region // the step's scalars as Settle has written them
+	turns   [maxTurns]turn // of the host's memory for what goes to and from the device
+	turn    int            // the next one's number
+	control region         // the step's scalars as Settle has written them
 	scratch region
 	list    commandList
 	buffers []abi.Buffer // of the launch that is being packed
@@ -149,7 +152,7 @@ func (m *Machine) Sum(n int, f func(w device.Worker, i int)) {
 	if n > 1 {
 		m.listOf(m.root).move(sumOp, device.Ref{Space: device.Grads}, m.params, n)
 	}
-	m.flush()
+	m.got()
 }
 
 // cut makes groups of replicas.
@@ -217,28 +220,7 @@ func (m *Machine) close() {
 
 // got hands over what was recorded when a result is wanted at once.
 func (m *Machine) got() {
-	if !m.summing {
+	if !m.summing && !m.later {
 		m.flush()
 	}
-}
-
-// flush does everything that was recorded and gives the results to the host.
-func (m *Machine) flush() {
-	m.close()
-	if len(m.pending) == 0 {
-		return
-	}
-	if m.err == nil {
-		m.fail(m.run())
-	}
-	for i := range m.pending {
-		g := &m.pending[i]
-		for replica, t := range g.lists {
-			if m.err == nil {
-				m.deliver(t, g.out+replica*t.out)
-			}
-			m.spare = append(m.spare, t)
-		}
-	}
-	m.pending = m.pending[:0]
 }

@@ -137,32 +137,37 @@ func tooLarge(err error, what, help string) error {
 	return err
 }
 
-// A stage is pinned host memory and as much on the device: what goes from one to
-// the other in one copy.
+// A stage is memory on the device, and as much pinned memory of the host for each turn
+// that needs it: what goes from one to the other in one copy.
 type stage struct {
-	host []byte
-	dev  region
+	hosts [maxTurns][]byte
+	dev   region
 }
 
-// fit makes room for so many words; the contents are lost if it has to grow.
-func (s *stage) fit(m *Machine, words int) error {
-	if words*wordBytes <= len(s.host) {
+// fit makes room for so many words of a turn, which is through; the contents are lost if
+// it has to grow. The device's memory is every turn's: before that goes, all must be through.
+func (s *stage) fit(m *Machine, turn, words int) error {
+	host := &s.hosts[turn]
+	if words*wordBytes <= len(*host) {
 		return nil
 	}
-	m.graphs.drop()
 	bytes := 1 << 12
 	for bytes < words*wordBytes {
 		bytes *= 2
 	}
-	if s.host != nil {
-		if err := m.dev.FreeHost(s.host); err != nil {
+	if *host != nil {
+		if err := m.dev.FreeHost(*host); err != nil {
 			return err
 		}
-		s.host = nil
+		*host = nil
+	}
+	if int64(bytes) > s.dev.bytes {
+		m.wait()
+		m.graphs.drop()
 	}
 	_, err := s.dev.fit(m.dev, int64(bytes))
 	if err == nil {
-		s.host, err = m.dev.AllocHost(bytes)
+		*host, err = m.dev.AllocHost(bytes)
 	}
 	return tooLarge(err, "data on its way", "end other programs on the GPU")
 }

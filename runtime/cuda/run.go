@@ -1,57 +1,13 @@
 package cuda
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"math"
 	"slices"
 )
 
-// run hands over everything that is pending and waits for it.
-func (m *Machine) run() error {
-	if err := m.layOut(); err != nil {
-		return err
-	}
-	for i := range m.pending {
-		g := &m.pending[i]
-		m.emit(g)
-		at := g.in * wordBytes
-		for _, t := range g.lists {
-			for _, w := range t.in {
-				binary.LittleEndian.PutUint32(m.in.host[at:], w)
-				at += wordBytes
-			}
-		}
-	}
-	switch {
-	case m.watch != nil:
-		return m.watch.run()
-	case m.options.Blocking:
-		return m.walk()
-	}
-	if err := m.play(); err != nil {
-		return err
-	}
-	return m.dev.Synchronize()
-}
-
-// deliver gives the results of a launch list, whose words of the stage begin at word, to
-// the host.
-func (m *Machine) deliver(t *launchList, word int) {
-	for _, r := range t.results {
-		from := m.out.host[(word+r.at)*wordBytes:]
-		for i := range r.ints {
-			r.ints[i] = int32(binary.LittleEndian.Uint32(from[i*wordBytes:]))
-		}
-		for i := range r.floats {
-			r.floats[i] = math.Float32frombits(binary.LittleEndian.Uint32(from[i*wordBytes:]))
-		}
-	}
-}
-
-// play queues the command list, as a graph if it has been played before.
+// play queues the command list, its kernels as a graph if they have been played before.
 func (m *Machine) play() error {
 	if len(m.list.commands) < WorthGraph || m.graphs.off {
 		return m.queue(nothing)
@@ -61,7 +17,7 @@ func (m *Machine) play() error {
 		return m.queue(nothing)
 	}
 	if p.graph == nil {
-		graph, err := m.dev.Capture(func() error { return m.put(nothing) })
+		graph, err := m.dev.Capture(func() error { return m.launches(nothing) })
 		if err != nil {
 			if lost(err) {
 				return err
@@ -73,7 +29,13 @@ func (m *Machine) play() error {
 	}
 	m.calls.Kernels += len(m.list.commands)
 	m.calls.Driver++
-	return p.graph.Launch()
+	if err := m.toDevice(nothing); err != nil {
+		return err
+	}
+	if err := p.graph.Launch(); err != nil {
+		return err
+	}
+	return m.toHost(nothing)
 }
 
 // queue queues the command list launch by launch and calls after as put does.
@@ -96,18 +58,33 @@ func (m *Machine) walk() error {
 	})
 }
 
-// put queues the command list, or records it for a graph. It calls after behind every command,
-// and with nil behind the copies from and to the host.
+// put queues the command list and the copies around it. It calls after behind every
+// command, and with nil behind the copies.
 func (m *Machine) put(after func(c *command) error) error {
-	s := &m.list
-	if s.in > 0 {
-		if err := m.dev.ToDevice(m.in.dev.at, m.in.host[:s.in*wordBytes]); err != nil {
-			return err
-		}
-		if err := after(nil); err != nil {
-			return err
-		}
+	if err := m.toDevice(after); err != nil {
+		return err
 	}
+	if err := m.launches(after); err != nil {
+		return err
+	}
+	return m.toHost(after)
+}
+
+// toDevice copies what the commands read. The host's memory differs from turn to turn, so
+// copies are in no graph.
+func (m *Machine) toDevice(after func(c *command) error) error {
+	if m.list.in == 0 {
+		return nil
+	}
+	if err := m.dev.ToDevice(m.in.dev.at, m.in.hosts[m.turn][:m.list.in*wordBytes]); err != nil {
+		return err
+	}
+	return after(nil)
+}
+
+// launches queues the commands, or records them for a graph.
+func (m *Machine) launches(after func(c *command) error) error {
+	s := &m.list
 	for i := range s.commands {
 		c := &s.commands[i]
 		err := c.k.f.Launch(c.grid, [3]int{c.k.Threads, 1, 1}, c.shared, s.args[c.lo:c.hi])
@@ -118,10 +95,15 @@ func (m *Machine) put(after func(c *command) error) error {
 			return err
 		}
 	}
-	if s.out == 0 {
+	return nil
+}
+
+// toHost copies what the commands have written.
+func (m *Machine) toHost(after func(c *command) error) error {
+	if m.list.out == 0 {
 		return nil
 	}
-	if err := m.dev.ToHost(m.out.host[:s.out*wordBytes], m.out.dev.at); err != nil {
+	if err := m.dev.ToHost(m.out.hosts[m.turn][:m.list.out*wordBytes], m.out.dev.at); err != nil {
 		return err
 	}
 	return after(nil)

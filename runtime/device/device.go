@@ -165,7 +165,8 @@ func (p Program) Bytes(examples int, e Env) float64 {
 
 // A Plan is everything a trainer launches.
 //
-//	Gradients  one micro-batch forward and backward; adds to Grads, writes Loss and Pred
+//	Gradients  one micro-batch forward and backward; adds to Grads, writes Loss and Pred.
+//	           What a row whose loss is not finite adds is not a number
 //	Forward    teacher forcing without dropout; writes Pred and, where it has a Loss, Loss
 //	Encode     the source side of decoding; fills the cross-attention caches
 //	Decode     target rows P … P+T-1, after Encode with the same B, S, C and Times; writes Pred [B, T]

@@ -65,6 +65,12 @@ type Machine interface {
 	// after one of which the host does not yet know the outcome changes nothing if that
 	// changed nothing.
 	Settle(e *Env, limit float64, after bool)
+	// Later calls work, in which Sum (once), Ranges, Settle and Root are used, and done when all
+	// that was asked for in it is through: before it returns, or in a later call of a
+	// method. What Get* fill in work is there when done is called, in the order of the
+	// works; two at most are not through when Later returns. The error is the first one
+	// as far as it is known, after which no done is called.
+	Later(work, done func()) error
 	// Err waits for everything before it and is the first thing that went wrong.
 	// After an error nothing is done any more and what Get* fills is left as it was:
 	// ask before results are used.

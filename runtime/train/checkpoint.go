@@ -84,8 +84,12 @@ const Sums = "3"
 
 const sums = "sums" // Sums in the metadata; files of the first order do not have it
 
-// Save writes a checkpoint and returns its path. Equal states give equal bytes.
+// Save writes a checkpoint, of the State when all steps are done, and returns its path.
+// Equal states give equal bytes.
 func (t *Trainer) Save() (string, error) {
+	if _, err := t.Wait(); err != nil {
+		return "", err
+	}
 	f := ckpt.File{Meta: map[string]string{
 		"seed":     strconv.FormatUint(t.Config.Seed, 10),
 		"budget":   t.Config.Budget.String(),

@@ -37,8 +37,8 @@ func newRun(t *Trainer, log *track.Log, last *track.Report) *run {
 
 func (r *run) elapsed() time.Duration { return r.before + time.Since(r.start) }
 
-// used is the part of the budget that is used up.
-func (r *run) used() float64 { return r.Config.used(r.State, r.elapsed()) }
+// used is the part of the budget that is used up, by steps under way, too.
+func (r *run) used() float64 { return r.Config.used(r.ahead(), r.elapsed()) }
 
 // done says whether there is nothing more to train.
 func (r *run) done() bool { return r.State.Stopped || r.over }
@@ -46,16 +46,20 @@ func (r *run) done() bool { return r.State.Stopped || r.over }
 // advance does one step and all that is due after it.
 func (r *run) advance() error {
 	examples := r.Config.batch(r.used())
-	rate := r.Config.rate(r.Config.middle(r.State, examples, r.elapsed()))
-	out, err := r.stepOn(examples, rate)
-	if err != nil {
+	rate := r.Config.rate(r.Config.middle(r.ahead(), examples, r.elapsed()))
+	if err := r.enqueue(examples, rate); err != nil {
 		return err
 	}
-	s := &r.State
 	r.over = r.used() >= 1 // time goes on: asked once a step, so that the last one is reported
-	r.report = track.Report{Step: s.Step, Examples: s.Examples, Tokens: s.Tokens, Loss: out.Loss, LR: rate, GradNorm: out.GradNorm,
-		ExactMatch: r.report.ExactMatch, TrainExactMatch: r.report.TrainExactMatch, Seconds: r.elapsed().Seconds(), Stage: cmp.Or(r.Stage, "train")}
-	if s.Step%r.every == 0 || r.over {
+	due := r.ahead().Step%r.every == 0 || r.over
+	save := r.SaveEvery > 0 && time.Since(r.saved) >= r.SaveEvery
+	if due || save {
+		if _, err := r.Wait(); err != nil {
+			return err
+		}
+	}
+	r.note()
+	if due {
 		if err := r.test(); err != nil {
 			return err
 		}
@@ -70,11 +74,21 @@ func (r *run) advance() error {
 		}
 	}
 	r.Status.Update(r.progress(), false)
-	if r.SaveEvery == 0 || time.Since(r.saved) < r.SaveEvery {
+	if !save {
 		return nil
 	}
 	r.saved = time.Now()
 	return r.save()
+}
+
+// note makes the report of the last step whose outcome is known.
+func (r *run) note() {
+	s, last := &r.State, r.stepper.last
+	if s.Step == r.report.Step {
+		return
+	}
+	r.report = track.Report{Step: s.Step, Examples: s.Examples, Tokens: s.Tokens, Loss: last.Loss, LR: r.stepper.rate, GradNorm: last.GradNorm,
+		ExactMatch: r.report.ExactMatch, TrainExactMatch: r.report.TrainExactMatch, Seconds: r.elapsed().Seconds(), Stage: cmp.Or(r.Stage, "train")}
 }
 
 // test measures what a report has of held-out problems, where there are any, and of

@@ -16,110 +16,204 @@ type Outcome struct {
 	Rows     int     // target rows, with those that have no label
 }
 
-// A stepper is the memory of a step, all of it used again by the next one: after
+// A flight is a step from when the machine is asked for it until its outcome is known.
+type flight struct {
+	step     int // steps before it
+	examples int
+	tokens   int
+	rows     int
+	rate     float64
+	losses   [maxPasses][]float32 // of each row of the batch, by pass
+	squares  [1]float32           // of the gradient, their sum
+}
+
+// A stepper is the memory of steps, all of it used again by later ones: after
 // the first steps nothing is allocated.
 type stepper struct {
 	*Trainer
-	drawer    *task.Drawer
+	source    *source
+	flights   []*flight // under way, in order
+	spare     []*flight
+	now       *flight // that is recorded
+	last      Outcome // of the last step whose outcome is known
+	rate      float64 // of that step
+	err       error   // of the first step that was not finite
 	batch     task.Batch
-	losses    [maxPasses][]float32 // of each row of the batch, by pass
-	weight    float64              // of a label in the loss
-	examples  int                  // of a launch
+	weight    float64 // of a label in the loss
+	examples  int     // of a launch
 	optimizer device.Env
 	stretches []stretch
 	stretch   stretch // that is updated
 	matrices  []matrix
-	squares   [1]float32 // of the gradient, their sum
 
 	// Methods as functions, which are allocated where they are made.
+	runStep     func()
+	runLanded   func()
 	runChunk    func(w device.Worker, i int)
 	runRange    func(w device.Worker, lo, hi int)
 	runMatrices func(w device.Worker, lo, hi int)
 }
 
 func newStepper(t *Trainer) *stepper {
-	s := &stepper{Trainer: t, drawer: t.Task.NewDrawer(t.Config.Group, t.Config.MicroBatch), stretches: t.stretches(), matrices: t.matrices()}
+	s := &stepper{Trainer: t, stretches: t.stretches(), matrices: t.matrices()}
 	s.examples = t.launchExamples()
-	if s.examples != t.Config.MicroBatch {
-		s.drawer.Launch(s.examples, t.Config.Group/s.examples)
-	}
-	s.runChunk, s.runRange, s.runMatrices = s.chunk, s.updateRange, s.updateMatrices
+	s.source = newSource(s.drawer)
+	s.runStep, s.runLanded, s.runChunk, s.runRange, s.runMatrices = s.step, s.landed, s.chunk, s.updateRange, s.updateMatrices
 	return s
+}
+
+// drawer makes a Drawer for the launches of a step.
+func (s *stepper) drawer() *task.Drawer {
+	c := &s.Config
+	d := s.Task.NewDrawer(c.Group, c.MicroBatch)
+	if s.examples != c.MicroBatch {
+		d.Launch(s.examples, c.Group/s.examples)
+	}
+	return d
 }
 
 // Step trains on the next whole batch and counts it: gradients of all chunks, their
 // norm, the update. It changes nothing when the loss or the gradient is not finite;
 // after a failure of the machine nothing on it is of use.
-func (t *Trainer) Step(rate float64) (Outcome, error) { return t.stepOn(t.Config.Batch, rate) }
+func (t *Trainer) Step(rate float64) (Outcome, error) {
+	if err := t.Enqueue(rate); err != nil {
+		return Outcome{}, err
+	}
+	return t.Wait()
+}
 
-// stepOn is Step on so many examples.
-func (t *Trainer) stepOn(examples int, rate float64) (Outcome, error) {
+// Enqueue is Step without its outcome, which may not be known before Wait. Where a step
+// is not finite, those behind it change nothing, and what comes first, a later Enqueue or
+// Wait, says so.
+func (t *Trainer) Enqueue(rate float64) error { return t.enqueue(t.Config.Batch, rate) }
+
+// enqueue is Enqueue on so many examples.
+func (t *Trainer) enqueue(examples int, rate float64) error {
 	if t.stepper == nil {
 		t.stepper = newStepper(t)
 	}
-	out, err := t.stepper.step(examples, rate)
-	if err != nil {
-		return out, err
-	}
-	t.State.Step++
-	t.State.Examples += int64(examples)
-	t.State.Tokens += int64(out.Tokens)
-	t.State.Rows += int64(out.Rows)
-	return out, nil
+	return t.stepper.enqueue(examples, rate)
 }
 
-func (s *stepper) step(examples int, rate float64) (out Outcome, err error) {
-	if s.batch, err = s.drawer.Train(s.State.Examples, examples); err != nil {
-		return out, err
+// Wait waits for all steps and returns the outcome of the last. After an error none is
+// under way.
+func (t *Trainer) Wait() (Outcome, error) {
+	if t.stepper == nil {
+		return Outcome{}, nil
 	}
-	out.Tokens, out.Rows = s.batch.Kept(), s.batch.Rows
-	s.weight = s.Config.weight(examples, out.Tokens)
-	s.gradients()
+	return t.stepper.wait()
+}
+
+// ahead is the State when all steps that are under way are done.
+func (t *Trainer) ahead() State {
+	state := t.State
+	if t.stepper != nil {
+		for _, f := range t.stepper.flights {
+			f.count(&state)
+		}
+	}
+	return state
+}
+
+// count counts a step.
+func (f *flight) count(s *State) {
+	s.Step++
+	s.Examples += int64(f.examples)
+	s.Tokens += int64(f.tokens)
+	s.Rows += int64(f.rows)
+}
+
+func (s *stepper) enqueue(examples int, rate float64) (err error) {
+	ahead := s.ahead()
+	if s.batch, err = s.source.draw(ahead.Examples, examples); err != nil {
+		if _, err := s.wait(); err != nil {
+			return err
+		}
+		return err
+	}
+	if len(s.spare) == 0 {
+		s.spare = append(s.spare, new(flight))
+	}
+	last := len(s.spare) - 1
+	f := s.spare[last]
+	s.spare = s.spare[:last]
+	f.step, f.examples, f.tokens, f.rows, f.rate = ahead.Step, examples, s.batch.Kept(), s.batch.Rows, rate
+	for i, share := range s.Config.shares() {
+		if share > 0 {
+			f.losses[i] = resize(f.losses[i], len(s.batch.Labels))
+		}
+	}
+	s.now = f
+	s.weight = s.Config.weight(examples, f.tokens)
+	s.flights = append(s.flights, f)
+	if f.count(&ahead); s.Config.used(ahead, 0) < 1 {
+		s.source.begin(ahead.Examples, examples) // a batch that grows is drawn again
+	}
+	if err := s.Machine.Later(s.runStep, s.runLanded); err != nil || s.err != nil {
+		_, err := s.wait()
+		return err
+	}
+	return nil
+}
+
+func (s *stepper) wait() (Outcome, error) {
+	err := s.Machine.Err()
+	if err != nil {
+		err = fmt.Errorf("step %d failed: %w", s.State.Step+1, err)
+	} else {
+		err = s.err
+	}
+	s.spare, s.flights, s.err = append(s.spare, s.flights...), s.flights[:0], nil
+	return s.last, err
+}
+
+// step is what the machine is asked for.
+func (s *stepper) step() {
+	n := (s.batch.B + s.Config.chunk() - 1) / s.Config.chunk()
+	s.Machine.Sum(n, s.runChunk)
 	s.norm()
-	s.update(rate)
-	if err := s.Machine.Err(); err != nil {
-		return out, s.failed(err)
+	s.update()
+}
+
+// landed is called when the first flight is through.
+func (s *stepper) landed() {
+	f := s.flights[0]
+	copy(s.flights, s.flights[1:])
+	s.flights, s.spare = s.flights[:len(s.flights)-1], append(s.spare, f)
+	if s.err != nil {
+		return // it has changed nothing
 	}
-	out.Loss = s.loss() / float64(out.Tokens)
-	out.GradNorm = math.Sqrt(float64(s.squares[0]))
+	s.last = Outcome{Loss: s.loss(f) / float64(f.tokens), GradNorm: math.Sqrt(float64(f.squares[0])), Tokens: f.tokens, Rows: f.rows}
+	s.rate = f.rate
+	if s.err = f.check(&s.last); s.err == nil {
+		f.count(&s.State)
+	}
+}
+
+// check is an error if the step was not finite.
+func (f *flight) check(out *Outcome) error {
 	for _, x := range [...]struct {
 		name  string
 		value float64
 	}{{"loss", out.Loss}, {"gradient", out.GradNorm}} {
 		if math.IsNaN(x.value) || math.IsInf(x.value, 0) {
-			return out, fmt.Errorf("%s at step %d is not a finite number (loss %g, gradient norm %g, learning rate %g): "+
-				"lower the learning rate, lengthen the warm-up or clip the gradient", x.name, s.State.Step+1, out.Loss, out.GradNorm, rate)
+			return fmt.Errorf("%s at step %d is not a finite number (loss %g, gradient norm %g, learning rate %g): "+
+				"lower the learning rate, lengthen the warm-up or clip the gradient", x.name, f.step+1, out.Loss, out.GradNorm, f.rate)
 		}
 	}
-	return out, nil
-}
-
-func (s *stepper) failed(err error) error {
-	return fmt.Errorf("step %d failed: %w", s.State.Step+1, err)
-}
-
-// gradients leaves the gradient of the batch's loss in Root's Grads, and the loss of each
-// row, of each pass, in losses.
-func (s *stepper) gradients() {
-	n := (s.batch.B + s.Config.chunk() - 1) / s.Config.chunk()
-	for i, share := range s.Config.shares() {
-		if share > 0 {
-			s.losses[i] = resize(s.losses[i], len(s.batch.Labels))
-		}
-	}
-	s.Machine.Sum(n, s.runChunk)
+	return nil
 }
 
 // loss is the sum of the labels' losses, of each pass by its share: chunks and rows are
 // added in ascending order.
-func (s *stepper) loss() float64 {
+func (s *stepper) loss(f *flight) float64 {
 	total := 0.0
 	for i, share := range s.Config.shares() {
 		if share == 0 {
 			continue
 		}
 		sum := 0.0
-		for _, loss := range s.losses[i] {
+		for _, loss := range f.losses[i] {
 			sum += float64(loss)
 		}
 		total += float64(share * sum)
@@ -139,7 +233,7 @@ func (s *stepper) chunk(w device.Worker, i int) {
 		}
 		for lo := first; lo < end; lo += s.examples {
 			part := s.batch.Slice(lo, min(lo+s.examples, end))
-			s.launch(w, lo, &part, s.Config.passes(s.State.Step, lo)[i], i)
+			s.launch(w, lo, &part, s.Config.passes(s.now.step, lo)[i], i)
 		}
 	}
 	s.Plan.Fold(w.Queue())
@@ -149,14 +243,14 @@ func (s *stepper) chunk(w device.Worker, i int) {
 func (s *stepper) launch(w device.Worker, first int, part *task.Batch, p pass, i int) {
 	e := w.Env()
 	*e = device.Env{B: part.B, T: part.T, S: part.S, C: part.T, NoGrad: p.noGrad, WithGrad: p.withGrad, Times: s.Config.Times,
-		Step: uint32(s.State.Step), Example: uint32(first), Seed: s.Config.Seed, Scale: float32(s.Config.shares()[i] * s.weight)}
+		Step: uint32(s.now.step), Example: uint32(first), Seed: s.Config.Seed, Scale: float32(s.Config.shares()[i] * s.weight)}
 	lay := s.Plan.Gradients.Layout(e)
 	w.Fit(lay.Work, lay.Ints)
 	w.PutInts(lay.Source, part.Source)
 	w.PutInts(lay.Target, part.Target)
 	w.PutInts(lay.Labels, part.Labels)
 	s.Plan.Gradients.Run(w.Queue(), e)
-	w.GetFloats(s.losses[i][part.At:][:len(part.Labels)], lay.Loss)
+	w.GetFloats(s.now.losses[i][part.At:][:len(part.Labels)], lay.Loss)
 }
 
 // norm leaves the squared Euclidean norm of the gradient, of all that is trained, in
@@ -164,7 +258,7 @@ func (s *stepper) launch(w device.Worker, first int, part *task.Batch, p pass, i
 func (s *stepper) norm() {
 	w := s.Machine.Root()
 	e := w.Env()
-	*e = device.Env{N: device.Trained(s.Params, s.Plan.NumParams), Step: uint32(s.State.Step), Seed: s.Config.Seed}
+	*e = device.Env{N: device.Trained(s.Params, s.Plan.NumParams), Step: uint32(s.now.step), Seed: s.Config.Seed}
 	lay := s.Plan.SumSquares.Layout(e)
 	w.Fit(max(lay.Work, 1), lay.Ints)
 	s.Plan.SumSquares.Run(w.Queue(), e)
@@ -172,13 +266,13 @@ func (s *stepper) norm() {
 
 // update runs the optimizer over each stretch of parameters of equal decay and bound, and
 // over matrices. It changes nothing if the norm is not finite.
-func (s *stepper) update(rate float64) {
+func (s *stepper) update() {
 	c := &s.Config
-	n := float64(s.State.Step + 1)
-	s.optimizer = device.Env{Step: uint32(s.State.Step), Seed: c.Seed, LR: float32(rate), Bound: none,
+	n := float64(s.now.step + 1)
+	s.optimizer = device.Env{Step: uint32(s.now.step), Seed: c.Seed, LR: float32(s.now.rate), Bound: none,
 		BiasCorrection1: float32(1 / (1 - math.Pow(c.Beta1, n))), BiasCorrection2: float32(1 / (1 - math.Pow(c.Beta2, n)))}
-	s.Machine.Settle(&s.optimizer, c.Clip, false)
-	s.Machine.Root().GetFloats(s.squares[:], device.Ref{Space: device.Work}) // matrices need its place
+	s.Machine.Settle(&s.optimizer, c.Clip, len(s.flights) > 1)
+	s.Machine.Root().GetFloats(s.now.squares[:], device.Ref{Space: device.Work}) // matrices need its place
 	for _, s.stretch = range s.stretches {
 		s.Machine.Ranges(s.stretch.hi-s.stretch.lo, s.runRange)
 	}

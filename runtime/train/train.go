@@ -178,6 +178,13 @@ func (t *Trainer) Run(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if _, err := t.Wait(); err != nil {
+		t.Status.Clear()
+		return err
+	}
+	if t.stepper != nil {
+		r.note()
+	}
 	t.Status.Update(r.progress(), true)
 	if err := r.save(); err != nil {
 		return err

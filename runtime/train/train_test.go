@@ -138,7 +138,7 @@ func TestGroupsOfAStep(t *testing.T) {
 	}
 	const n, group = 48, 16
 	s := newStepper(&Trainer{Task: tasks, Plan: &device.Plan{}, Config: Config{MicroBatch: 4, Group: group}})
-	b, err := s.drawer.Train(n, n)
+	b, err := s.source.draw(n, n)
 	if err != nil {
 		t.Fatal(err)
 	}

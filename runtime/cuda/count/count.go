@@ -274,9 +274,14 @@ func (d *Driver) Synchronize() error {
 	return nil
 }
 
-// wait ends a stretch of work.
+// wait waits for everything.
 func (d *Driver) wait() {
 	d.counts.Waits++
+	d.end()
+}
+
+// end ends a stretch of work.
+func (d *Driver) end() {
 	if d.run >= cuda.WorthGraph {
 		d.counts.Misses++
 	}
@@ -305,6 +310,20 @@ func (e *event) Record() error {
 		return refuse(invalidHandle, doing, "")
 	}
 	e.recorded = true
+	e.d.end()
+	return nil
+}
+
+// Wait counts what leaves the device other work.
+func (e *event) Wait() error {
+	const doing = "wait for an event"
+	if err := e.d.ready(doing); err != nil {
+		return err
+	}
+	if !e.recorded || e.closed {
+		return refuse(invalidHandle, doing, "")
+	}
+	e.d.counts.Behind++
 	return nil
 }
 

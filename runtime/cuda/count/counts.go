@@ -16,8 +16,9 @@ type Counts struct {
 	Direct   int64 // launches of kernels that were no part of a graph
 	Replays  int64 // launches of graphs
 	Captures int64 // graphs that were recorded and instantiated
-	Misses   int64 // stretches between two waits that would be worth a graph and were launched one by one
-	Waits    int64 // synchronisations
+	Misses   int64 // stretches between two waits or events that would be worth a graph and were launched one by one
+	Waits    int64 // synchronisations: the device has nothing to do when they end
+	Behind   int64 // waits for an event, behind which the device may have more to do
 	Allowed  int64 // calls that let a kernel have more shared memory
 
 	// Copies, those of graphs included. A copy of memory that is not pinned is a wait too.

@@ -19,7 +19,8 @@ type Report struct {
 	Plan     float64 `json:"plan_launches"` // that the plan makes
 	Launches float64 `json:"launches"`      // that the device runs: replicas of a batch are one, and clearing and copies are some more
 	Calls    float64 `json:"calls"`         // that reach the driver: single launches, and graphs
-	Waits    float64 `json:"waits"`         // synchronisations
+	Waits    float64 `json:"waits"`         // synchronisations: the device has nothing to do when they end
+	Behind   float64 `json:"event_waits"`   // waits for a step before, while the device has the next one to do
 
 	ToDevice Moved `json:"to_device"`
 	ToHost   Moved `json:"to_host"`
@@ -74,7 +75,7 @@ func (d *Driver) Report(name string, c Counts, steps int) Report {
 		return Moved{each(pinned.Times + pageable.Times), each(pinned.Bytes + pageable.Bytes)}
 	}
 	r := Report{Name: name, Card: d.card.Name, SMs: d.card.SMs, Steps: steps,
-		Launches: each(c.Launched()), Calls: each(c.Direct + c.Replays), Waits: each(c.Waits),
+		Launches: each(c.Launched()), Calls: each(c.Direct + c.Replays), Waits: each(c.Waits), Behind: each(c.Behind),
 		ToDevice: moved(c.ToDevice, c.ToDevicePageable), ToHost: moved(c.ToHost, c.ToHostPageable),
 		Captures: c.Captures, Replays: c.Replays, Misses: c.Misses, Kept: c.MostGraphs, Memory: c.MostMemory, Pinned: c.MostPinned}
 	flops := 0.0
@@ -115,7 +116,7 @@ func (k *Kernel) use(c *card.Card, steps int) Use {
 func (r *Report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s on %s with %d multiprocessors: counted, not computed, over %s\n", r.Name, r.Card, r.SMs, plural(r.Steps, "step"))
-	fmt.Fprintf(&b, "a step   %s launches of the plan; the device runs %s kernels, in %s calls of the driver, with %s waits\n", Number(r.Plan), Number(r.Launches), Number(r.Calls), Number(r.Waits))
+	fmt.Fprintf(&b, "a step   %s launches of the plan; the device runs %s kernels, in %s calls of the driver, with %s waits and %s for a step before\n", Number(r.Plan), Number(r.Launches), Number(r.Calls), Number(r.Waits), Number(r.Behind))
 	fmt.Fprintf(&b, "copies   %s to the device in %s, %s from it in %s\n", bytes(r.ToDevice.Bytes), Number(r.ToDevice.Times), bytes(r.ToHost.Bytes), Number(r.ToHost.Times))
 	fmt.Fprintf(&b, "graphs   of all steps: %d recorded, %d replays, %d misses; at most %d kept\n", r.Captures, r.Replays, r.Misses, r.Kept)
 	fmt.Fprintf(&b, "memory   %s of the device, %s pinned\n", cuda.Bytes(r.Memory), cuda.Bytes(r.Pinned))

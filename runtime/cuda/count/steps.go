@@ -18,7 +18,8 @@ const (
 )
 
 // Steps counts n steps of training, and what they take of the host. Before the first it
-// waits for the machine, whose driver d is, to hand over what was asked before.
+// waits for the machine, whose driver d is, to hand over what was asked before, and after
+// the last for all of them.
 func (d *Driver) Steps(name string, machine interface{ Err() error }, n int, step func() error) (Report, error) {
 	if err := machine.Err(); err != nil {
 		return Report{}, err
@@ -34,6 +35,9 @@ func (d *Driver) Steps(name string, machine interface{ Err() error }, n int, ste
 		if took = append(took, time.Since(start)); len(took) == 1 {
 			first = resident() // everything is there that a step needs
 		}
+	}
+	if err := machine.Err(); err != nil {
+		return Report{}, err
 	}
 	r := d.Report(name, d.Take(), len(took))
 	slices.Sort(took)

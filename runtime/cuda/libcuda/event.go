@@ -44,6 +44,15 @@ func (e *event) Record() error {
 	return err
 }
 
+// Wait waits for the mark.
+func (e *event) Wait() error {
+	const doing = "wait for the device"
+	if !e.ready() {
+		return e.d.failure(invalidHandle, doing)
+	}
+	return e.d.wait(func() cuda.Code { return e.d.eventSynchronize(e.handle) }, doing)
+}
+
 // Since waits for both marks and asks for the time between them.
 func (e *event) Since(start cuda.Event) (time.Duration, error) {
 	const doing = "ask for the time between two events"

@@ -36,6 +36,13 @@ func (e *event) Record() error {
 	})
 }
 
+func (e *event) Wait() error {
+	if !e.marked() {
+		return fail(invalidHandle, "wait for the device", nil)
+	}
+	return e.d.Synchronize()
+}
+
 func (e *event) Since(start cuda.Event) (time.Duration, error) {
 	s, ok := start.(*event)
 	if !ok || s.d != e.d || !e.marked() || !s.marked() {

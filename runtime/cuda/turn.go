@@ -1,0 +1,146 @@
+package cuda
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+)
+
+// A turn is what was handed over together, and may not be through. Turns are counted in
+// order: each has host memory of its own in the stages, so that one can be recorded while
+// the device does the other.
+type turn struct {
+	results []result // that the host waits for, with their places in the stage
+	done    func()   // nil: nobody
+	event   Event    // recorded behind the work; nil: not made yet
+	open    bool     // it is not known to be through
+}
+
+const maxTurns = 2
+
+// Later hands over what work records in one go, and does not wait for it.
+func (m *Machine) Later(work, done func()) error {
+	m.later = true
+	work()
+	m.later = false
+	m.submit(done)
+	return m.err
+}
+
+// flush does everything that was recorded and gives the results to the host.
+func (m *Machine) flush() {
+	m.submit(nil)
+	m.wait()
+	m.turn = 0 // whoever always waits needs no memory for another
+}
+
+// submit hands over everything that was recorded, as the next turn.
+func (m *Machine) submit(done func()) {
+	m.close()
+	if len(m.pending) == 0 && done == nil {
+		return
+	}
+	m.pass(m.turn)
+	if m.err == nil {
+		m.fail(m.run())
+	}
+	t := &m.turns[m.turn]
+	t.done = done
+	for i := range m.pending {
+		g := &m.pending[i]
+		for replica, list := range g.lists {
+			for _, r := range list.results {
+				r.at += g.out + replica*list.out
+				t.results = append(t.results, r)
+			}
+			m.spare = append(m.spare, list)
+		}
+	}
+	m.pending = m.pending[:0]
+	t.open = true
+	if m.err == nil && done != nil {
+		m.fail(m.mark(t))
+	}
+	m.turn = (m.turn + 1) % len(m.turns)
+}
+
+// mark records the end of a turn.
+func (m *Machine) mark(t *turn) (err error) {
+	if t.event == nil {
+		if t.event, err = m.dev.NewEvent(); err != nil {
+			return err
+		}
+	}
+	return t.event.Record()
+}
+
+// pass waits until turn i is through, if it was begun.
+func (m *Machine) pass(i int) {
+	t := &m.turns[i]
+	if t.open && m.err == nil {
+		m.fail(t.event.Wait())
+	}
+	m.finish(i)
+}
+
+// wait waits until all turns are through.
+func (m *Machine) wait() {
+	if m.err == nil && slices.ContainsFunc(m.turns[:], func(t turn) bool { return t.open }) {
+		m.fail(m.dev.Synchronize())
+	}
+	for i := range m.turns {
+		m.finish((m.turn + i) % len(m.turns)) // the next one is the oldest
+	}
+}
+
+// finish gives the results of turn i to the host, if it was begun.
+func (m *Machine) finish(i int) {
+	t := &m.turns[i]
+	if !t.open {
+		return
+	}
+	host := m.out.hosts[i]
+	for _, r := range t.results {
+		if m.err != nil {
+			break
+		}
+		from := host[r.at*wordBytes:]
+		for i := range r.ints {
+			r.ints[i] = int32(binary.LittleEndian.Uint32(from[i*wordBytes:]))
+		}
+		for i := range r.floats {
+			r.floats[i] = math.Float32frombits(binary.LittleEndian.Uint32(from[i*wordBytes:]))
+		}
+	}
+	clear(t.results) // it should not keep their slices alive
+	done := t.done
+	t.results, t.done, t.open = t.results[:0], nil, false
+	if done != nil && m.err == nil {
+		done()
+	}
+}
+
+// run hands over everything that is pending.
+func (m *Machine) run() error {
+	if err := m.layOut(); err != nil {
+		return err
+	}
+	for i := range m.pending {
+		g := &m.pending[i]
+		m.emit(g)
+		at := g.in * wordBytes
+		for _, t := range g.lists {
+			for _, w := range t.in {
+				binary.LittleEndian.PutUint32(m.in.hosts[m.turn][at:], w)
+				at += wordBytes
+			}
+		}
+	}
+	switch {
+	case m.watch != nil:
+		return m.watch.run()
+	case m.options.Blocking:
+		return m.walk()
+	}
+	return m.play()
+}
