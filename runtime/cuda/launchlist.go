@@ -165,6 +165,23 @@ func (t *launchList) move(kind opKind, r device.Ref, n, at int) {
 	t.ops = append(t.ops, op{kind: kind, refs: 1, n: n, at: at})
 }
 
+// put records that words, which are appended to in next, go to the device. Tokens that
+// lie behind the last ones go with them: nothing is between aligned tensors of Ints.
+func (t *launchList) put(r device.Ref, n int) {
+	if last, at := len(t.ops)-1, len(t.refs)-1; last >= 0 && t.ops[last].kind == putOp {
+		o, before := &t.ops[last], t.refs[at]
+		end := before.Off + o.n
+		if before.Space == device.Ints && r.Space == device.Ints && device.Aligned(end) == r.Off && o.at+o.n == len(t.in) {
+			for range r.Off - end {
+				t.in = append(t.in, 0)
+			}
+			o.n += r.Off - end + n
+			return
+		}
+	}
+	t.move(putOp, r, n, len(t.in))
+}
+
 // add records an addition of n elements.
 func (t *launchList) add(to, from device.Ref, n int) {
 	t.refs = append(t.refs, to, from)

@@ -376,6 +376,47 @@ func TestMoves(t *testing.T) {
 	}
 }
 
+// TestNeighboursGoTogether puts tokens one after the other, with and without a tensor in
+// between: what nobody puts stays as it is, and neighbours are one copy.
+func TestNeighboursGoTogether(t *testing.T) {
+	for _, c := range []struct {
+		offs   []int // of tensors of 10 words
+		copies int   // of the puts, and of what fills and reads all
+	}{
+		{[]int{0, 16, 32}, 3},
+		{[]int{0, 32, 48}, 4},
+		{[]int{16, 0}, 4},
+		{[]int{0, 10, 20}, 5},
+	} {
+		m, _ := newMachine(t, program(1, 0), 1)
+		const n = 64
+		want := slices.Repeat([]int32{7}, n)
+		got := make([]int32, n)
+		before := m.Calls()
+		m.Each(1, func(w device.Worker, _ int) {
+			w.Fit(0, n)
+			w.PutInts(ref(device.Ints, 0), want)
+			for i, off := range c.offs {
+				tokens := []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, int32(10 + i)}
+				w.PutInts(ref(device.Ints, off), tokens)
+				copy(want[off:], tokens)
+			}
+			w.GetInts(got, ref(device.Ints, 0))
+		})
+		if err := m.Err(); err != nil {
+			t.Fatal(err)
+		}
+		for i, off := range c.offs { // what is between tensors is nobody's
+			if i > 0 && device.Aligned(c.offs[i-1]+10) == off {
+				copy(want[off-6:off], got[off-6:off])
+			}
+		}
+		if copies := m.Calls().Kernels - before.Kernels; copies != c.copies || !slices.Equal(got, want) {
+			t.Errorf("tensors at %v: %d copies, want %d; %v", c.offs, copies, c.copies, got)
+		}
+	}
+}
+
 // TestRoom runs tiles in shared memory as it is, in more of it, and in scratch
 // memory, by several replicas.
 func TestRoom(t *testing.T) {

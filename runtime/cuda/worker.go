@@ -61,11 +61,10 @@ func put[T int32 | float32](w *worker, r device.Ref, src []T, bits func(T) uint3
 	for len(src) > 0 {
 		n := min(len(src), piece)
 		t := w.m.listOf(w)
-		at := len(t.in)
+		t.put(r, n)
 		for _, x := range src[:n] {
 			t.in = append(t.in, bits(x))
 		}
-		t.move(putOp, r, n, at)
 		full := len(t.in) >= piece
 		if r, src = r.Plus(n), src[n:]; full && !w.m.summing {
 			w.m.flush()

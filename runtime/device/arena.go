@@ -38,11 +38,14 @@ func (m *Allocator) Int32s(count, n int) Array { return m.place(Ints, &m.Ints, c
 
 func (m *Allocator) place(s Space, used *int, count, n int) Array {
 	m.Largest = max(m.Largest, n)
-	n = (n + align - 1) / align * align
+	n = Aligned(n)
 	a := Array{Base: Ref{s, *used}, Stride: n, Count: count}
 	*used += count * n
 	return a
 }
+
+// Aligned is the first place from n on where a tensor can begin.
+func Aligned(n int) int { return (n + align - 1) / align * align }
 
 // FlatLayout is the layout of a program over flat arenas, whose only memory is
 // one element for a scalar result.
