@@ -23,36 +23,69 @@ var reductions = map[expr.Op]reduction{
 
 // reduce keeps one partial value a lane and combines them by a butterfly. Every
 // warp does it for itself.
-func (p *printer) reduce(n *kernel.Reduce) asm.Value {
+func (p *printer) reduce(n *kernel.Reduce) asm.Value { return p.reduces(n, 1, func(int) {})[0] }
+
+// reduces does so for some rows at once, so that loads of one need not wait for another's.
+// What enter says of a row holds until it is called for the next; rows have one element
+// at least, and most says how many at most.
+func (p *printer) reduces(n *kernel.Reduce, rows int, enter func(row int)) []asm.Value {
 	f, r, size := p.f, reductions[n.Op], n.Axis.Size
-	acc, value := f.Variable(asm.F32(r.start)), p.own(n.Value)
-	turns := expr.New(expr.Div, expr.New(expr.Add, size, expr.Int(kernel.Neighbours-1)), expr.Int(kernel.Neighbours))
+	value, accs := p.own(n.Value), make([]asm.Value, rows)
+	for row := range accs {
+		accs[row] = f.Variable(asm.F32(r.start))
+	}
+	longest := size
+	if rows > 1 {
+		longest = most(size)
+	}
+	turns := expr.New(expr.Div, expr.New(expr.Add, longest, expr.Int(kernel.Neighbours-1)), expr.Int(kernel.Neighbours))
 	p.share(expr.Simplify(turns), p.lane, warpThreads, func(turn asm.Value) {
 		first := f.Do("mul.lo.s32", turn, asm.Int(kernel.Neighbours))
-		var vs []asm.Value
-		if expr.IsMultiple(size, expr.Int(kernel.Neighbours)) {
-			vs = p.neighbours(value, n.Axis.Var, first, kernel.Neighbours, nil)
-		} else {
-			vs = p.upTo(p.value(size), value, n.Axis.Var, first, asm.F32(r.start))
+		vs := make([][]asm.Value, rows)
+		for row := range vs {
+			enter(row)
+			if expr.IsMultiple(size, expr.Int(kernel.Neighbours)) {
+				vs[row] = p.neighbours(value, n.Axis.Var, first, kernel.Neighbours, nil)
+			} else {
+				vs[row] = p.upTo(p.value(size), value, n.Axis.Var, first, asm.F32(r.start), longest == size)
+			}
 		}
-		for _, v := range vs {
-			f.Into(acc, r.op, acc, v)
+		for row, acc := range accs {
+			for _, v := range vs[row] {
+				f.Into(acc, r.op, acc, v)
+			}
 		}
 	})
 	for d := warpThreads / 2; d > 0; d /= 2 {
-		f.Into(acc, r.op, acc, f.Shuffle("bfly", acc, d))
+		for _, acc := range accs {
+			f.Into(acc, r.op, acc, f.Shuffle("bfly", acc, d))
+		}
 	}
 	if n.Op == expr.Add { // whose zeros are +0
-		return acc
+		return accs
 	}
-	f.Into(acc, "add.rn.f32", acc, asm.F32(0))
-	return f.Shuffle("idx", acc, 0) // conditions depend on it: the verifier wants to see that lanes agree
+	for row, acc := range accs {
+		f.Into(acc, "add.rn.f32", acc, asm.F32(0))
+		accs[row] = f.Shuffle("idx", acc, 0) // conditions depend on it: the verifier wants to see that lanes agree
+	}
+	return accs
+}
+
+// most is a constant that a size is at most, nil if there is none to see.
+func most(size *expr.Expr) *expr.Expr {
+	if size.IsConst() {
+		return size
+	}
+	if size.Op == expr.Min && size.Args[1].IsConst() {
+		return size.Args[1]
+	}
+	return nil
 }
 
 // upTo computes an expression for the values of a variable that a lane takes from first
 // on, without a branch: from a limit on the last value stands in, and its result is
-// left out for another.
-func (p *printer) upTo(limit asm.Value, value *expr.Expr, name string, first, other asm.Value) []asm.Value {
+// left out for another. The first may be known to be there.
+func (p *printer) upTo(limit asm.Value, value *expr.Expr, name string, first, other asm.Value, there bool) []asm.Value {
 	f := p.f
 	last := f.Do("add.s32", limit, asm.Int(-1))
 	var vs []asm.Value
@@ -60,7 +93,7 @@ func (p *printer) upTo(limit asm.Value, value *expr.Expr, name string, first, ot
 		at := f.Do("add.s32", first, asm.Int(i))
 		p.vars[name] = f.Do("min.s32", at, last)
 		v := p.eval(value, known{})
-		if i > 0 { // the first is there
+		if i > 0 || !there {
 			v = p.choose(f.Do("setp.lt.s32", at, limit), v, other)
 		}
 		vs = append(vs, v)

@@ -25,6 +25,7 @@ type schedule struct {
 // schedules are tried in order, and the first that fits is taken.
 var schedules = []schedule{
 	{"product", flat.GPUProduct(), notTiled, tileThreads, tilePieces, (*printer).tiles},
+	{"columns", flat.GPU(blockRows), notColumns, columnsBlock, columnsPieces, (*printer).columns},
 	{"generic", flat.GPU(blockRows), func(*kernel.Kernel) string { return "" }, gridThreads, gridPieces, (*printer).grid},
 }
 

@@ -201,7 +201,7 @@ var gpu = cuda.Program{
 			},
 			Name:    "sum_17_acc",
 			Scalars: []string{"B", "T"},
-			Threads: 128,
+			Threads: 256,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -231,12 +231,12 @@ var gpu = cuda.Program{
 		},
 		{
 			Blocks: func(_ *device.Env) int {
-				return 1
+				return 2
 			},
 			Name:    "norm_grad_64_dgamma_dbeta_acc",
 			Scalars: []string{"B", "T"},
 			Sets:    3,
-			Threads: 128,
+			Threads: 256,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -250,12 +250,12 @@ var gpu = cuda.Program{
 		},
 		{
 			Blocks: func(_ *device.Env) int {
-				return 1
+				return 2
 			},
 			Name:    "sum_64_acc",
 			Scalars: []string{"B", "T"},
 			Sets:    7,
-			Threads: 128,
+			Threads: 256,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -276,11 +276,11 @@ var gpu = cuda.Program{
 		},
 		{
 			Blocks: func(_ *device.Env) int {
-				return 1
+				return 8
 			},
 			Name:    "sum_256_acc",
 			Scalars: []string{"B", "T"},
-			Threads: 128,
+			Threads: 256,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -352,12 +352,12 @@ var gpu = cuda.Program{
 		},
 		{
 			Blocks: func(_ *device.Env) int {
-				return 1
+				return 2
 			},
 			Name:    "sum_64_source_acc",
 			Scalars: []string{"B", "S"},
 			Sets:    2,
-			Threads: 128,
+			Threads: 256,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -554,7 +554,7 @@ var gpu = cuda.Program{
 			},
 			Name:    "sum_mul",
 			Scalars: []string{"N"},
-			Threads: 128,
+			Threads: 256,
 		},
 		{
 			Blocks: func(env *device.Env) int {

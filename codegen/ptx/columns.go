@@ -1,0 +1,274 @@
+package ptx
+
+import (
+	"fmt"
+	"maps"
+	"math"
+
+	"github.com/arithlang/mlc/codegen/ptx/asm"
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// A columns is a kernel whose one cell sums rows into tiles of one row, each column
+// alone, or into variables. Blocks take columns. The warps of a block compute what is
+// added of many rows at a time, and put it into shared memory; for each sum one warp adds
+// it, a column a lane, in ascending order of rows, while the others go on.
+type columns struct {
+	rows  *kernel.For
+	width *expr.Expr
+	sums  []columnSum
+	of    map[string]int // the sums by the names of their tiles
+}
+
+// A columnSum is how a sum begins, what is added to it of each row, and where it goes.
+type columnSum struct{ first, term, last column }
+
+// A column is what an expression is in the column that a variable says.
+type column struct {
+	*expr.Expr
+	name string // "": there is one column
+}
+
+const (
+	columnsWide    = warpThreads // of a block
+	columnsThreads = 256
+	columnRows     = 64 // that are staged at a time
+	columnSums     = 2  // at most, so that what is staged fits into static shared memory
+)
+
+// notColumns says why a kernel is not one of columns.
+func notColumns(k *kernel.Kernel) string {
+	_, why := columnsOf(k)
+	return why
+}
+
+func columnsOf(k *kernel.Kernel) (c columns, why string) {
+	n := len(k.Body) / 2
+	if len(k.Grid) > 0 || len(k.Body) != 2*n+1 || n < 1 || n > columnSums {
+		return c, "it is not a loop over rows between the begin and the end of few sums"
+	}
+	var ok bool
+	if c.rows, ok = k.Body[n].(*kernel.For); !ok || !expr.IsInt(c.rows.Lo, 0) {
+		return c, "it has no loop over rows"
+	}
+	c.of = map[string]int{}
+	buffers := arrays(k)
+	for i, s := range k.Body[:n] {
+		dst, value, why := c.assigned(s)
+		if why != "" {
+			return c, why
+		}
+		if _, taken := c.of[dst.Name]; taken || buffers[dst.Name] || dst.Type != expr.F32 || !dst.of(dst.Name) {
+			return c, "a sum does not begin in a tile of its own"
+		}
+		c.of[dst.Name] = i
+		c.sums = append(c.sums, columnSum{first: value})
+	}
+	if why := c.terms(); why != "" {
+		return c, why
+	}
+	written := map[string]bool{}
+	for _, s := range k.Body[n+1:] {
+		dst, value, why := c.assigned(s)
+		if why != "" {
+			return c, why
+		}
+		i, known := c.of[value.Name]
+		if !known || c.sums[i].last.Expr != nil || !buffers[dst.Name] || !value.of(value.Name) {
+			return c, "it does not end with the sums going to buffers"
+		}
+		c.sums[i].last = dst
+		written[dst.Name] = true
+	}
+	for e := range elements(c.rows) {
+		if _, sum := c.of[e.Name]; !buffers[e.Name] && !sum || written[e.Name] {
+			return c, "its rows read other tiles, or what it writes"
+		}
+	}
+	return c, ""
+}
+
+// assigned is a statement that sets a row of all columns, or a variable, which is one.
+func (c *columns) assigned(s kernel.Stmt) (dst, value column, why string) {
+	size := expr.Int(1)
+	switch s := s.(type) {
+	case *kernel.Var:
+		if s.Value == nil {
+			return dst, value, "a sum begins with nothing"
+		}
+		dst.Expr, value.Expr = expr.NewVar(s.Name, s.Type), s.Value
+	case *kernel.Set:
+		dst.Expr, value.Expr = s.Dst, s.Value
+		if len(s.Axes) == 1 {
+			dst.name, value.name, size = s.Axes[0].Var, s.Axes[0].Var, s.Axes[0].Size
+		}
+		if len(s.Axes) > 1 || !size.IsConst() {
+			return dst, value, "it is more than sums of columns"
+		}
+	default:
+		return dst, value, "it is more than sums of columns"
+	}
+	if c.width == nil {
+		c.width = size
+	}
+	if !expr.Equal(c.width, size) {
+		return dst, value, "its sums have different widths"
+	}
+	return dst, value, ""
+}
+
+// of says whether an expression is what an array has in its column, or a variable.
+func (c column) of(name string) bool {
+	if c.name == "" {
+		return c.Op == expr.Var && c.Name == name
+	}
+	return c.Op == expr.Elem && c.Name == name && len(c.Args) == 1 && expr.Equal(c.Args[0], expr.NewVar(c.name, expr.I32))
+}
+
+// terms finds what is added to each sum; nothing else of a row may read or write them.
+func (c *columns) terms() string {
+	for _, s := range c.rows.Body {
+		switch s := s.(type) {
+		case *kernel.Let:
+			if c.read(s.Value) {
+				return "a row reads the sums"
+			}
+			continue
+		case *kernel.Reduce:
+			if c.read(s.Value, s.Axis.Size) {
+				return "a row reads the sums"
+			}
+			if most(s.Axis.Size) == nil {
+				return "what is reduced of a row has no bound"
+			}
+			continue
+		}
+		dst, value, why := c.assigned(s)
+		if why != "" {
+			return why
+		}
+		i, known := c.of[dst.Name]
+		if !known || c.sums[i].term.Expr != nil || value.Op != expr.Add || !dst.of(dst.Name) || !(column{value.Args[0], value.name}).of(dst.Name) {
+			return "a row does something else than adding to each sum once"
+		}
+		if c.read(value.Args[1]) {
+			return "a row reads the sums"
+		}
+		c.sums[i].term = column{value.Args[1], value.name}
+	}
+	for _, s := range c.sums {
+		if s.term.Expr == nil {
+			return "a row does something else than adding to each sum once"
+		}
+	}
+	return ""
+}
+
+// read says whether expressions read the sums.
+func (c *columns) read(es ...*expr.Expr) bool {
+	for _, e := range append(expr.Elems(es...), expr.Vars(es...)...) {
+		if _, sum := c.of[e.Name]; sum {
+			return true
+		}
+	}
+	return false
+}
+
+// elements are those that the statements in a loop read.
+func elements(l *kernel.For) map[*expr.Expr]bool {
+	all := map[*expr.Expr]bool{}
+	for n := range kernel.All(l.Body) {
+		for _, e := range expr.Elems(kernel.Reads(n)...) {
+			all[e] = true
+		}
+	}
+	return all
+}
+
+func columnsBlock(*kernel.Kernel) (n int, whole bool) { return columnsThreads, true }
+
+func columnsPieces(*kernel.Kernel) string {
+	return fmt.Sprintf("%d columns, %d threads, %d rows a turn", columnsWide, columnsThreads, columnRows)
+}
+
+// columns are columnsWide columns each.
+func (p *printer) columns(k *kernel.Kernel) (cells, error) {
+	c, _ := columnsOf(k)
+	f := p.f
+	bytes := kernel.Bytes(expr.F32) * columnsWide * columnRows * 2 * len(c.sums)
+	p.entry.Static += bytes
+	stage := address{asm.Shared.At(stageName, f.SharedArray(stageName, bytes)), expr.F32}
+	half := f.Variable(asm.Int(0)) // where the elements that are staged now begin
+	return cells{ceilDiv(c.width, columnsWide), func(cell asm.Value) {
+		col := f.Do("mad.lo.s32", cell, asm.Int(columnsWide), p.lane)
+		width := p.value(c.width)
+		at := f.Do("min.s32", col, f.Do("add.s32", width, asm.Int(-1)))
+		var accs []asm.Value
+		for _, s := range c.sums {
+			p.vars[s.first.name] = at
+			accs = append(accs, f.Variable(p.value(s.first.Expr)))
+		}
+		p.bounds.Enter(c.rows)
+		rows := p.value(c.rows.Hi)
+		p.count(asm.Int(0), rows, asm.Int(columnRows), func(base asm.Value) {
+			to := p.element(stage, f.Do("add.s32", half, f.Do("mad.lo.s32", p.warp, asm.Int(columnsWide), p.lane)))
+			for j, terms := range p.terms(&c, base, rows, at) {
+				for i, v := range terms {
+					f.Store(to.plus((2*i*columnRows+j*p.warps)*columnsWide).Address, v)
+				}
+			}
+			f.Barrier()
+			from := p.element(stage, f.Do("add.s32", half, p.lane))
+			for i, acc := range accs {
+				f.If(f.Do("setp.eq.s32", p.warp, asm.Int(i)), func() {
+					for r := range columnRows {
+						f.Into(acc, "add.rn.f32", acc, p.load(from.plus((2*i*columnRows+r)*columnsWide), 1)[0])
+					}
+				})
+			}
+			f.Into(half, "xor.b32", half, asm.Int(columnRows*columnsWide))
+		})
+		for i, s := range c.sums {
+			f.If(f.Do("and.pred", f.Do("setp.eq.s32", p.warp, asm.Int(i)), f.Do("setp.lt.s32", col, width)), func() {
+				p.vars[s.last.name] = col
+				p.store(s.last.Expr, accs[i])
+			})
+		}
+	}}, nil
+}
+
+// terms are what is added of each of a warp's rows, those from base on, to each sum: -0,
+// which changes no sum, where there are no more rows.
+func (p *printer) terms(c *columns, base, rows, col asm.Value) [][]asm.Value {
+	f, mine := p.f, make([]map[string]asm.Value, columnRows/p.warps)
+	last := f.Do("add.s32", rows, asm.Int(-1))
+	row := f.Do("add.s32", base, p.warp)
+	for j := range mine {
+		mine[j] = map[string]asm.Value{c.rows.Var: f.Do("min.s32", f.Do("add.s32", row, asm.Int(j*p.warps)), last)}
+	}
+	enter := func(j int) { maps.Copy(p.vars, mine[j]) }
+	for _, s := range c.rows.Body {
+		switch s := s.(type) {
+		case *kernel.Let:
+			for j := range mine {
+				enter(j)
+				mine[j][s.Name] = p.value(s.Value)
+			}
+		case *kernel.Reduce:
+			for j, v := range p.reduces(s, len(mine), enter) {
+				mine[j][s.Name] = v
+			}
+		}
+	}
+	terms := make([][]asm.Value, len(mine))
+	for j := range mine {
+		enter(j)
+		there := f.Do("setp.lt.s32", f.Do("add.s32", row, asm.Int(j*p.warps)), rows)
+		for _, s := range c.sums {
+			p.vars[s.term.name] = col
+			terms[j] = append(terms[j], p.choose(there, p.value(s.term.Expr), asm.F32(float32(math.Copysign(0, -1)))))
+		}
+	}
+	return terms
+}
