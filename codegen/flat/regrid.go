@@ -19,7 +19,8 @@ type rowCells struct {
 
 func rowCellsOf(k *kernel.Kernel) (c rowCells, ok bool) {
 	c.at = slices.IndexFunc(k.Body, func(s kernel.Stmt) bool { _, let := s.(*kernel.Let); return let })
-	if !k.Op.Product() || len(k.Grid) != 1 || c.at < 0 || c.at+1 == len(k.Body) {
+	product := k.Op.Product() || k.Op.Family() == "scatter"
+	if !product || len(k.Grid) != 1 || c.at < 0 || c.at+1 == len(k.Body) {
 		return c, false
 	}
 	c.cell, c.rows = expr.NewVar(k.Grid[0].Var, expr.I32), k.Op.Size("r")

@@ -4,6 +4,7 @@ import (
 	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/codegen/ptx/asm"
 	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
 )
 
 // A product prints a Dot that a whole block computes.
@@ -26,14 +27,15 @@ type staged struct {
 	size   *expr.Expr // of the rows
 	limit  asm.Value  // size
 	width  int
-	alongK bool      // values side by side in the operand are those of a row
-	vector int       // values that a thread brings at a time, side by side in the operand
-	slots  int       // how many times a thread brings some
-	step   int       // from slot to slot: rows where values lie along k, else columns
-	mine   asm.Value // whether a thread brings anything
-	row, k asm.Value // of a thread's first slot
-	to     address   // of that in shared memory
-	from   address   // of what a thread multiplies first
+	alongK bool        // values side by side in the operand are those of a row
+	vector int         // values that a thread brings at a time, side by side in the operand
+	slots  int         // how many times a thread brings some
+	step   int         // from slot to slot: rows where values lie along k, else columns
+	made   *kernel.Set // computes the operand by row and k; nil if it is in memory
+	mine   asm.Value   // whether a thread brings anything
+	row, k asm.Value   // of a thread's first slot
+	to     address     // of that in shared memory
+	from   address     // of what a thread multiplies first
 }
 
 func newProduct(p *printer, n flat.Product, t tiling, ahead bool) *product {
@@ -167,6 +169,7 @@ func (q *product) left(k0 asm.Value) asm.Value {
 // A source is where a thread's slots for a tile come from.
 type source struct {
 	*staged
+	first  asm.Value     // row of the first slot
 	at     address       // of the first slot, a pointer
 	inside []asm.Value   // by slot: its rows are the operand's, and this thread brings it
 	values [][]asm.Value // by slot: what it brings next
@@ -191,7 +194,10 @@ func (q *product) below(i, size asm.Value, n int) asm.Value {
 func (q *product) sourceOf(s *staged, first asm.Value) *source {
 	f := q.f
 	row := f.Do("add.s32", s.row, first)
-	src := &source{staged: s, at: q.pointer(q.operand(s.Operand, row, s.k))}
+	src := &source{staged: s, first: row, at: address{typ: expr.F32}}
+	if s.made == nil {
+		src.at = q.pointer(q.operand(s.Operand, row, s.k))
+	}
 	for slot := range s.slots {
 		here := row
 		if s.alongK {
@@ -217,6 +223,10 @@ func (q *product) clear(factors ...*source) {
 // fetch loads what a thread brings of the values from k0 on, as far as they are there:
 // others meet no output.
 func (q *product) fetch(s *source, k0 asm.Value) {
+	if s.made != nil {
+		q.evaluate(s, k0)
+		return
+	}
 	f := q.f
 	along, step := s.RS, 0 // step: along k
 	if !s.alongK {
@@ -234,6 +244,19 @@ func (q *product) fetch(s *source, k0 asm.Value) {
 		at = q.behind(at, by)
 	}
 	q.advance(s.at, q.stride(s.at, s.CS, q.depth))
+}
+
+// evaluate is fetch of an operand that is computed, which lies along k.
+func (q *product) evaluate(s *source, k0 asm.Value) {
+	f := q.f
+	k := f.Do("add.s32", k0, s.k)
+	for slot, inside := range s.inside {
+		f.If(f.Do("and.pred", inside, f.Do("setp.lt.s32", k, q.sizeK)), func() {
+			q.vars[s.made.Axes[0].Var] = f.Do("add.s32", s.first, asm.Int(slot*s.step))
+			q.vars[s.made.Axes[1].Var] = k
+			f.Move(s.values[slot][0], q.value(s.made.Value))
+		})
+	}
 }
 
 // put writes what a thread brings to shared memory.

@@ -62,7 +62,7 @@ func TestChoose(t *testing.T) {
 		{"two_places", "set    y[r, e] =", "set    h[71 - e] = c[i, e]\n    set    y[r, e] =", "product: it writes h at two places"},
 		{"rows_unlike", "(B * T + 255) / 256", "(B * T + 256) / 256", "product: its cells are not equal parts of a product's rows"},
 		{"a_statement_before", "dot ", "set    y[first + i, e] = c[i, e]\n  dot ", "product: it is more than a product and a loop over the rows"},
-		{"a_sum_that_goes_on", "set    c[i, e] = 0.0", "set    c[i, e] = bias[e]", "product: it is more than a product and a loop over the rows"},
+		{"a_sum_that_goes_on", "set    c[i, e] = 0.0", "set    c[i, e] = bias[e]", "product: it does not begin with a product of more than one row"},
 	} {
 		text := strings.ReplaceAll(gated, c.from, c.to)
 		text = strings.Replace(text, "kernel gated", "kernel "+c.name, 1)
@@ -109,4 +109,43 @@ func TestTilings(t *testing.T) {
 	launch := kerneltest.Launches()[3]
 	ptxtest.Compare(t, ks, ptx.Options{}, false, launch)
 	ptxtest.Compare(t, ks, ptx.Options{Aligned: func(*kernel.Kernel, int) bool { return true }}, false, launch)
+}
+
+// TestComputedFactor wants a left factor computed where it is used, and only there.
+func TestComputedFactor(t *testing.T) {
+	const text = `kernel scattered scatter
+  in     ids    i32[B * T]
+  in     dy     f32[B * T, 72]
+  inout  dtable f32[70, 72]
+  out    seen   f32[70, B * T]
+  scalar B, T
+  tile   a f32[70, B * T]
+  set    a[i, e] = where(ids[e] % 70 == i, f32(i) + 1.0, 0.0)
+  dot    dtable[i, j] += a[i, k] * dy[k, j]
+  SEEN
+end
+`
+	var ks []*kernel.Kernel
+	for _, c := range []struct{ name, from, to, seen, why string }{
+		{"scattered", "", "", "set    seen[i, e] = 0.0", "product: it does not end with a loop over the rows"},
+		{"by_rows", "", "", "for    i = 0 until 70\n    set    seen[i, e] = 1.0 for e < B * T\n  end", "product: the product has its place in a buffer, and is used there"},
+		{"used_again", "", "", "for    i = 0 until 70\n    set    seen[i, e] = a[i, e] for e < B * T\n  end", "product: the left factor is used for more"},
+		{"alone", "", "", "", ""},
+		{"another_row", "a[i, k] * dy", "a[0, k] * dy", "", "product: it does not begin with a product of more than one row"},
+	} {
+		text := strings.Replace(strings.Replace(text, c.from, c.to, 1), "SEEN", c.seen, 1)
+		if c.seen == "" {
+			text = strings.Replace(text, "  out    seen   f32[70, B * T]\n", "", 1)
+		}
+		k, err := kernel.Parse(strings.Replace(text, "kernel scattered", "kernel "+c.name, 1))
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if got := strings.Join(ptx.Choose(k[0]).Unfit, "; "); got != c.why {
+			t.Errorf("%s: %q, want %q\n%s", c.name, got, c.why, ptx.Choose(k[0]).Flat)
+		}
+		ks = append(ks, k...)
+	}
+	either(t, ks)
 }

@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/codegen/ptx/asm"
@@ -9,11 +10,12 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// A tiled is a kernel whose one cell is a product, and then a loop over its rows that
-// computes something of each output alone. Blocks take tiles of the output, and a
+// A tiled is a kernel whose one cell is a product, of which the left factor may be
+// computed, and then a loop over its rows that computes something of each output alone. Blocks take tiles of the output, and a
 // thread goes on with the outputs that it has in registers.
 type tiled struct {
 	*kernel.Dot
+	left *kernel.Set           // makes the left factor; nil if that is a buffer
 	rows *kernel.For           // nil if there is none
 	made map[string]*expr.Expr // where arrays are written, by row and column
 }
@@ -30,24 +32,53 @@ func tiledOf(k *kernel.Kernel) (t tiled, why string) {
 		return t, "it has no product"
 	case len(k.Grid) > 0:
 		return t, "its cells are not equal parts of a product's rows"
-	case len(k.Body) > 2:
+	}
+	body := k.Body
+	left, computed := body[0].(*kernel.Set)
+	if computed {
+		body = body[1:]
+	}
+	if len(body) == 0 || len(body) > 2 {
 		return t, "it is more than a product and a loop over the rows"
 	}
-	d, ok := k.Body[0].(*kernel.Dot)
-	if !ok || !inTiles(d) {
+	d, ok := body[0].(*kernel.Dot)
+	if !ok || !inTiles(d) || computed && !makes(left, d) {
 		return t, "it does not begin with a product of more than one row"
 	}
-	t = tiled{d, nil, map[string]*expr.Expr{d.Dst.Name: d.Dst.Args[0]}}
-	if len(k.Body) == 2 {
-		if t.rows, ok = k.Body[1].(*kernel.For); !ok {
+	t = tiled{d, left, nil, map[string]*expr.Expr{d.Dst.Name: d.Dst.Args[0]}}
+	if len(body) == 2 {
+		if t.rows, ok = body[1].(*kernel.For); !ok {
 			return t, "it does not end with a loop over the rows"
 		}
 		why = t.elementwise(arrays(k))
 	}
-	if t.made[d.A.Name] != nil || t.made[d.B.Name] != nil {
-		return t, "it writes over a factor"
+	if computed && (arrays(k)[d.A.Name] || slices.ContainsFunc(body[1:], func(s kernel.Stmt) bool { return kernel.Uses(s, d.A.Name) })) {
+		return t, "the left factor is used for more"
+	}
+	for _, e := range t.factors() {
+		if t.made[e.Name] != nil {
+			return t, "it writes over a factor"
+		}
 	}
 	return t, why
+}
+
+// makes says whether a statement computes each element of a product's left factor.
+func makes(s *kernel.Set, d *kernel.Dot) bool {
+	rows, sums := d.Axes[0], d.Axes[2]
+	if s.Dst.Name != d.A.Name || d.B.Name == d.A.Name || len(s.Axes) != 2 || s.Value.Type != expr.F32 || !expr.IsInt(flat.ProductOf(d).A.CS, 1) {
+		return false
+	}
+	same := expr.Equal(s.Axes[0].Size, rows.Size) && expr.Equal(s.Axes[1].Size, sums.Size)
+	return same && expr.Equal(at(s.Dst, map[string]string{s.Axes[0].Var: rows.Var, s.Axes[1].Var: sums.Var}), d.A.Args[0])
+}
+
+// factors are the elements that are read for the product.
+func (t *tiled) factors() []*expr.Expr {
+	if t.left == nil {
+		return []*expr.Expr{t.A, t.B}
+	}
+	return append(expr.Elems(kernel.Reads(t.left)...), t.A, t.B)
 }
 
 // arrays are the names of a kernel's buffers.
@@ -152,6 +183,7 @@ func (p *printer) tiles(k *kernel.Kernel) (cells, error) {
 	p.makeStage(size.bytes())
 	p.f.Beside = besideThreads / size.threads()
 	q := newProduct(p, n, size, true)
+	q.a.made = t.left
 	down, across := ceilDiv(n.M, size.rows), ceilDiv(n.N, size.cols)
 	return cells{expr.Simplify(expr.New(expr.Mul, down, across)), func(cell asm.Value) {
 		row, col := p.divide(cell, p.value(across))

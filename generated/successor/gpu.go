@@ -422,15 +422,11 @@ var gpu = cuda.Program{
 		},
 		{
 			Blocks: func(_ *device.Env) int {
-				return 1
+				return 8
 			},
-			Name: "scatter_17x64_acc",
-			Scratch: func(env *device.Env) int {
-				B, T := env.B, env.T
-				return (B*T*17 + 3) / 4 * 16
-			},
+			Name:    "scatter_17x64_acc",
 			Scalars: []string{"B", "T"},
-			Threads: 256,
+			Threads: 64,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -444,15 +440,11 @@ var gpu = cuda.Program{
 		},
 		{
 			Blocks: func(_ *device.Env) int {
-				return 1
+				return 8
 			},
-			Name: "scatter_17x64_acc_2",
-			Scratch: func(env *device.Env) int {
-				B, S := env.B, env.S
-				return (B*S*17 + 3) / 4 * 16
-			},
+			Name:    "scatter_17x64_acc_2",
 			Scalars: []string{"B", "S"},
-			Threads: 256,
+			Threads: 64,
 		},
 		{
 			Blocks: func(env *device.Env) int {
