@@ -136,7 +136,7 @@ func TestOutOfMemory(t *testing.T) {
 		{6, "step 1 failed: out of GPU memory: asked for 14.2 KiB, 100 bytes of 1.0 KiB are free, for the gradients of 3 parts of a batch: " +
 			"make the model or train.batch smaller"},
 		{7, "are free, for activations of a launch: make train.microbatch in the spec smaller"},
-		{9, "for data on its way"},
+		{10, "for data on its way"},
 	} {
 		n := 0
 		f := &faulty{Driver: simulatedGPU(t), alloc: func(bytes int64) error {

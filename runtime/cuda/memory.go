@@ -56,6 +56,11 @@ func (mem *memory) fits(work, ints int) bool {
 	return stride(work) <= mem.spaces[device.Work].bytes && stride(ints) <= mem.spaces[device.Ints].bytes
 }
 
+// empty says whether there is no Work and no Ints yet, so that nothing can use them.
+func (mem *memory) empty() bool {
+	return mem.spaces[device.Work].bytes == 0 && mem.spaces[device.Ints].bytes == 0
+}
+
 // places makes room for the gradients of so many chunks, and loses what was there.
 func (m *Machine) places(chunks int) error {
 	grown, err := m.sums.spaces[device.Grads].fit(m.dev, int64(chunks)*stride(max(m.params, 1)))
@@ -152,7 +157,7 @@ func (s *stage) fit(m *Machine, turn, words int) error {
 		return nil
 	}
 	bytes := 1 << 12
-	for bytes < words*wordBytes {
+	for bytes < words*wordBytes*5/4 { // batches differ a little in length
 		bytes *= 2
 	}
 	if *host != nil {

@@ -42,7 +42,9 @@ func (w *worker) Fit(work, ints int) {
 		return
 	}
 	if !w.mem.fits(work, ints) {
-		w.m.flush() // it may use the memory that is about to go
+		if !w.mem.empty() {
+			w.m.flush() // it may use the memory that is about to go
+		}
 		w.m.fail(w.m.grow(w.mem, 1, work, ints))
 	}
 }

@@ -271,7 +271,7 @@ func (s *stepper) update() {
 	n := float64(s.now.step + 1)
 	s.optimizer = device.Env{Step: uint32(s.now.step), Seed: c.Seed, LR: float32(s.now.rate), Bound: none,
 		BiasCorrection1: float32(1 / (1 - math.Pow(c.Beta1, n))), BiasCorrection2: float32(1 / (1 - math.Pow(c.Beta2, n)))}
-	s.Machine.Settle(&s.optimizer, c.Clip, len(s.flights) > 1)
+	s.Machine.Settle(&s.optimizer, c.Clip, len(s.flights) > 1 || s.err != nil)
 	s.Machine.Root().GetFloats(s.now.squares[:], device.Ref{Space: device.Work}) // matrices need its place
 	for _, s.stretch = range s.stretches {
 		s.Machine.Ranges(s.stretch.hi-s.stretch.lo, s.runRange)
