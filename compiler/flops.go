@@ -24,8 +24,33 @@ func (p *Program) StepFLOPs() (float64, error) {
 		}
 		total += n
 	}
+	shared, err := p.sharedFLOPs()
+	if err != nil {
+		return 0, err
+	}
 	n, err := p.optimizerFLOPs()
-	return total + n, err
+	return total + shared + n, err
+}
+
+// sharedFLOPs counts what launches share that share their draws, once for those of a chunk.
+func (p *Program) sharedFLOPs() (float64, error) {
+	times, chunk, group := 0, p.Batches.Chunk, p.Batches.Group
+	for lo := 0; lo < p.Spec.Train.Batch; times++ {
+		next := (lo/chunk + 1) * chunk
+		if group > 0 {
+			next = min(next, (lo/group+1)*group)
+		}
+		lo = next
+	}
+	total := 0.0
+	for _, name := range []string{plan.Prepare, plan.Finish} {
+		n, err := p.programFLOPs(name, 1)
+		if err != nil {
+			return 0, err
+		}
+		total += float64(times) * n
+	}
+	return total, nil
 }
 
 // optimizerFLOPs counts the norm of the gradient and the update of all parameters.
@@ -65,11 +90,16 @@ func (p *Program) trainedDims(examples int) map[string]int {
 
 // launchFLOPs counts the gradients of so many examples.
 func (p *Program) launchFLOPs(examples int) (float64, error) {
+	return p.programFLOPs("gradients", examples)
+}
+
+// programFLOPs counts a program of training for so many examples, in all passes.
+func (p *Program) programFLOPs(name string, examples int) (float64, error) {
 	mean := p.Spec.MeanPasses()
 	runs := map[plan.Runs]float64{plan.Once: mean.Count, plan.NoGrad: mean.NoGrad, plan.WithGrad: mean.WithGrad}
 	total := 0.0
 	for _, prog := range p.Plan.Programs {
-		if prog.Name != "gradients" {
+		if prog.Name != name {
 			continue
 		}
 		for _, s := range prog.Body {

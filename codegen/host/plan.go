@@ -86,11 +86,17 @@ func (f *planner) plan(p *lower.Program) {
 	f.Line("NumParams: %d,", p.NumParams)
 	f.Line("States: %#v,", p.States)
 	if p.NumUses > 0 {
-		f.Line("NumUses: %d,\nFolds: []device.Fold{", p.NumUses)
+		f.Line("NumUses: %d,", p.NumUses)
+	}
+	if len(p.Folds) > 0 {
+		f.Line("Folds: []device.Fold{")
 		for _, x := range p.Folds {
 			f.Line("{To: %d, From: %d, N: %d},", x.To, x.From, x.N)
 		}
 		f.Line("},")
+	}
+	if p.Target > 0 {
+		f.Line("Source: %d,\nTarget: %d,", p.Source, p.Target)
 	}
 	if p.AnyLaunch {
 		f.Line("AnyLaunch: true,")
@@ -162,6 +168,10 @@ func (f *planner) memory(m *lower.Memory) {
 	f.Line("}")
 	f.Line("\nfunc %s(e *device.Env) (b %s, m device.Allocator) {", join("new", m.Name, "memory"), typ)
 	for _, b := range m.Buffers {
+		if b.Kept {
+			f.Line("b.%s = m.Kept(%d, %d, %d)", gotext.Name(b.Name), b.Off, b.Count, b.Stride)
+			continue
+		}
 		alloc := "Floats"
 		if b.Type.Elem != 0 {
 			alloc = "Int32s"
@@ -194,6 +204,9 @@ func runs(n int, r plan.Runs) string {
 func describe(b *lower.Buffer) string {
 	if b.PerTime {
 		return fmt.Sprintf("%d x times x %s", b.Count, b.Type)
+	}
+	if b.Kept {
+		return fmt.Sprintf("%d x %s, kept from launch to launch", b.Count, b.Type)
 	}
 	if b.Count > 1 {
 		return fmt.Sprintf("%d x %s", b.Count, b.Type)

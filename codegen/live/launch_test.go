@@ -17,7 +17,9 @@ import (
 // TestLaunchesDoNotMatter trains with launches of one example, of some and of a whole
 // chunk: the same parameters, to the last bit. The models use parameters once; twice in
 // an encoder and a decoder; and in every run of a loop, on problems of several lengths.
+// Biases are learned through tables, of positions that are drawn for a group, too.
 func TestLaunchesDoNotMatter(t *testing.T) {
+	const fire = "model.loop.self.bias=fire(hidden = 4)"
 	narrow := []string{"model.width=16", "model.heads=2", "train.batch=12", "train.microbatch=4"}
 	for _, c := range []struct {
 		spec string
@@ -29,6 +31,10 @@ func TestLaunchesDoNotMatter(t *testing.T) {
 		{"small/settle", narrow, nil, true},
 		{"small/looped", narrow, nil, false},
 		{"small/looped", narrow, []string{"model.dropout=10%"}, false},
+		{"successor", narrow[:3], []string{"model.decoder.times=2"}, true},
+		{"kerple", narrow[:3], nil, true},
+		{"small/looped", narrow, []string{fire, "model.dropout=10%"}, true},
+		{"small/settle", narrow, []string{fire, "model.embed.position=random(learned, max = 64)"}, true},
 	} {
 		t.Run(fmt.Sprint(c.spec, c.more), func(t *testing.T) {
 			m, err := live.New(compile(t, c.spec, slices.Concat(c.set, c.more)))
@@ -64,8 +70,8 @@ func TestLaunchesDoNotMatter(t *testing.T) {
 	}
 }
 
-// TestAnyLaunch has models of which launches are a part of the sums: one learns bias
-// tables, of others what a query sees hangs on the texts beside its own.
+// TestAnyLaunch has models of which launches are a part of the sums: what a query sees
+// hangs on the texts beside its own, and so do bias tables.
 func TestAnyLaunch(t *testing.T) {
 	for _, c := range []struct {
 		spec string
@@ -73,7 +79,9 @@ func TestAnyLaunch(t *testing.T) {
 		want bool
 	}{
 		{"successor", nil, true},
-		{"kerple", nil, false},
+		{"kerple", nil, true},
+		{"small/looped", []string{"model.loop.self.bias=fire()"}, true},
+		{"small/looped", []string{"model.loop.self.bias=kerple / I"}, false},
 		{"small/looped", nil, true},
 		{"small/looped", []string{"model.dropout=10%"}, true},
 		{"small/looped", []string{"model.loop.self.bias=(i - j) / J"}, false},

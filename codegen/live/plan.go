@@ -15,7 +15,7 @@ import (
 // newPlan is what package host prints as plan.go.
 func newPlan(p *lower.Program) device.Plan {
 	out := device.Plan{NumParams: p.NumParams, States: p.States, MatrixStates: p.MatrixStates,
-		NumUses: p.NumUses, Folds: p.Folds, AnyLaunch: p.AnyLaunch, AnyLength: p.AnyLength}
+		NumUses: p.NumUses, Folds: p.Folds, Source: p.Source, Target: p.Target, AnyLaunch: p.AnyLaunch, AnyLength: p.AnyLength}
 	kernels := map[*kernel.Kernel]int{}
 	for i, k := range p.Kernels {
 		kernels[k] = i
@@ -144,6 +144,10 @@ func place(m *lower.Memory, e *device.Env) (map[string]device.Array, device.Allo
 	var at device.Allocator
 	arrays := map[string]device.Array{}
 	for _, b := range m.Buffers {
+		if b.Kept {
+			arrays[b.Name] = at.Kept(b.Off, b.Count, b.Stride)
+			continue
+		}
 		count, n := b.Count, elements(b.Type.Shape, e)
 		if b.PerTime {
 			count *= runs(plan.Times, e)

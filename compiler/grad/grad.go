@@ -183,7 +183,7 @@ func (t *tape) again(needed map[*ir.Value]bool) map[*ir.Value]bool {
 // cheap reports whether v costs little more to compute than to read.
 func cheap(v *ir.Value) bool {
 	switch v.Op {
-	case ir.Dropout, ir.Reshape:
+	case ir.Dropout, ir.Reshape, ir.Subset:
 		return true
 	case ir.Map:
 		ok := true

@@ -26,8 +26,8 @@ const (
 	// launchRows is how many target rows a launch has at least: with fewer, what a
 	// matrix product does once a launch shows.
 	launchRows = 96
-	// tableExamples is how many examples share a bias table, which is made and
-	// differentiated once a launch.
+	// tableExamples is how many examples share a bias table, which is made or read once
+	// a launch, as its gradient is.
 	tableExamples = 8
 	// chunkRows is how many target rows make it cheap to clear the gradients of a
 	// chunk and to add them to the sum.
@@ -88,7 +88,7 @@ func (w Batches) above(micro int) int {
 // tables reports whether an attention of the entry adds a bias table.
 func tables(e *Entry) bool {
 	return slices.ContainsFunc(e.Steps, func(s Step) bool {
-		return slices.ContainsFunc(s.Routine.Func.Values, func(v *ir.Value) bool { return v.Op == ir.BiasTable })
+		return slices.ContainsFunc(s.Routine.Func.Values, func(v *ir.Value) bool { return v.Op == ir.Attention && v.Attr.Attn.Table })
 	})
 }
 
@@ -102,7 +102,11 @@ func widest(e *Entry, dims map[string]int) (int, error) {
 				if a.Space != InBuffer {
 					continue
 				}
-				t := e.Memory.Buffer(a.Ref.Buffer).Type
+				b := e.Memory.Buffer(a.Ref.Buffer)
+				if b.Kept {
+					continue
+				}
+				t := b.Type
 				n, err := elements(t, dims)
 				if err != nil {
 					return 0, fmt.Errorf("buffer %s: %w", a.Ref.Buffer, err)

@@ -40,6 +40,13 @@ func (m *Machine) Prepare(e *Entry, s kernel.Scalars) {
 	}
 	dims["T"] = dims["C"]
 	for _, b := range e.Memory.Buffers {
+		if b.Kept {
+			m.buffers[b] = make([]kernel.Buffer, b.Count)
+			for i := range b.Count {
+				m.buffers[b][i] = kernel.Buffer{F: m.uses[b.Off+i*b.Stride:][:b.Stride]}
+			}
+			continue
+		}
 		n, err := elements(b.Type, dims)
 		if err != nil {
 			panic("BUG: " + err.Error())
@@ -64,9 +71,36 @@ func (m *Machine) Ints(e *Entry, name string, i int) []int32 {
 }
 
 // Run interprets an entry kernel by kernel. Gradients are those of a chunk of one launch:
-// those of further uses are added at last.
+// with what comes before and after it.
 func (m *Machine) Run(e *Entry, s kernel.Scalars) error {
+	if e.Name != training {
+		return m.steps(e, s)
+	}
 	clear(m.uses)
+	for _, part := range []*Entry{m.program.Entry(plan.Prepare), e, m.program.Entry(plan.Finish)} {
+		if part == nil {
+			continue
+		}
+		at := s
+		if part != e {
+			at = maps.Clone(s)
+			at["S"], at["T"], at["C"] = float64(m.program.Source), float64(m.program.Target), float64(m.program.Target)
+			m.Prepare(part, at)
+		}
+		if err := m.steps(part, at); err != nil {
+			return err
+		}
+	}
+	for _, f := range m.program.Folds {
+		for i := range f.N {
+			m.Grads[f.To+i] += m.uses[f.From+i]
+		}
+	}
+	return nil
+}
+
+// steps interprets the kernels of an entry.
+func (m *Machine) steps(e *Entry, s kernel.Scalars) error {
 	for _, b := range e.Memory.Buffers {
 		if b.Zero {
 			for _, t := range m.buffers[b] {
@@ -88,13 +122,6 @@ func (m *Machine) Run(e *Entry, s kernel.Scalars) error {
 			}
 			if err := m.routine(e, step, s, l); err != nil {
 				return err
-			}
-		}
-	}
-	if e.Name == training {
-		for _, f := range m.program.Folds {
-			for i := range f.N {
-				m.Grads[f.To+i] += m.uses[f.From+i]
 			}
 		}
 	}

@@ -87,7 +87,7 @@ func tinySpec() *check.Spec {
 	self := expr.New(expr.And, expr.New(expr.Le, j, i), expr.New(expr.Le, expr.New(expr.Sub, i, j), expr.Int(1)))
 	center := expr.New(expr.Sub, expr.New(expr.Sub, expr.New(expr.Sub, J, expr.Int(2)), i), j)
 	cross := expr.New(expr.Le, expr.New(expr.Abs, center), expr.Int(1))
-	return &check.Spec{Name: "tiny", Model: check.Model{
+	return &check.Spec{Name: "tiny", Task: check.Task{Task: config.Task{Kind: "addition", Base: 10, DigitsLo: 1, DigitsHi: 40}}, Model: check.Model{
 		Width: 8, Heads: 2, Act: "relu", Hidden: 12, NormEps: 1e-5, NormPost: true, Dropout: 0.25, Bias: true, TokenScale: 2.828,
 		Position: check.Position{Kind: "cyclic", Inner: "sinusoidal", Period: 3},
 		Decoder: check.Stack{Layers: 2,
@@ -179,7 +179,7 @@ func compare(t *testing.T, p *lower.Program, e *lower.Entry, r *lower.Routine, s
 		b.Zero = false // an input of this routine alone
 		memory.Buffers = append(memory.Buffers, b)
 	}
-	one := &lower.Entry{Name: e.Name, Memory: memory, Steps: []lower.Step{{Routine: r}}}
+	one := &lower.Entry{Name: "one routine", Memory: memory, Steps: []lower.Step{{Routine: r}}}
 	if err := m.Run(one, s); err != nil {
 		t.Fatalf("%s %s: %v", e.Name, r.Name, err)
 	}

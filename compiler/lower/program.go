@@ -19,8 +19,10 @@ type Program struct {
 
 	MatrixStates int // how many states, the first ones, the optimizer keeps of a Matrix
 
-	NumUses   int           // elements of the gradients of parameters by their further uses
-	Folds     []config.Fold // which add them to those of the first use
+	NumUses   int           // elements of Kept buffers, and of the gradients of parameters by their further uses
+	Folds     []config.Fold // which add those to the gradients of the first use
+	Source    int           // tokens and
+	Target    int           // rows of the longest problems, which Kept buffers are for; 0: there are none
 	AnyLaunch bool          // sums of gradients are the same however a chunk is cut into launches
 	AnyLength bool          // rows behind a problem's last change nothing that is said of it
 }
@@ -67,10 +69,11 @@ func (m *Memory) Buffer(name string) *Buffer {
 }
 
 // A Buffer is memory between kernels. A Temp lives within one routine and may serve
-// several.
+// several. A Kept one is in the space Uses, at the same place in all entries.
 type Buffer struct {
 	plan.Buffer
-	Temp bool
+	Temp        bool
+	Off, Stride int // Kept: of the first tensor, and from one to the next
 }
 
 // A Step runs a routine once, or for l = 0 … N*Runs-1 (from there to 0 when Down)
@@ -135,8 +138,8 @@ type Arg struct {
 
 // Lower lowers a plan.
 func Lower(p *plan.Plan) (*Program, error) {
-	l := &lowerer{plan: p, kernels: map[string]*kernel.Kernel{}, names: map[string]bool{},
-		out: &Program{Groups: p.Groups, NumParams: p.NumParams(), States: p.States, MatrixStates: p.MatrixStates}}
+	l := &lowerer{plan: p, kernels: map[string]*kernel.Kernel{}, names: map[string]bool{}, kept: map[string]*Buffer{},
+		out: &Program{Groups: p.Groups, NumParams: p.NumParams(), Source: p.Source, Target: p.Target, States: p.States, MatrixStates: p.MatrixStates}}
 	for _, prog := range p.Programs {
 		if err := l.program(prog); err != nil {
 			return nil, err

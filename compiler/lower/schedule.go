@@ -16,6 +16,7 @@ type lowerer struct {
 	out     *Program
 	kernels map[string]*kernel.Kernel // by text without name
 	names   map[string]bool
+	kept    map[string]*Buffer
 	entry   *Entry
 }
 
@@ -25,7 +26,7 @@ func (l *lowerer) program(p *plan.Program) error {
 	mem := l.entry.Memory
 	for _, b := range p.Buffers {
 		if mem.Buffer(b.Name) == nil {
-			mem.Buffers = append(mem.Buffers, &Buffer{Buffer: *b})
+			mem.Buffers = append(mem.Buffers, l.buffer(b))
 		}
 	}
 	for _, s := range p.Body {
@@ -44,6 +45,26 @@ func (l *lowerer) program(p *plan.Program) error {
 		}
 	}
 	return nil
+}
+
+// buffer finds the place of a Kept buffer.
+func (l *lowerer) buffer(b *plan.Buffer) *Buffer {
+	out := &Buffer{Buffer: *b}
+	if !b.Kept {
+		return out
+	}
+	first := l.kept[b.Name]
+	if first == nil {
+		n, err := elements(b.Type, nil)
+		if err != nil {
+			panic(fmt.Sprintf("BUG: kept buffer %s: %v", b.Name, err))
+		}
+		first = &Buffer{Stride: roundUp(n, line)}
+		first.Off = l.out.place(0, b.Count*first.Stride)
+		l.kept[b.Name] = first
+	}
+	out.Off, out.Stride = first.Off, first.Stride
+	return out
 }
 
 // memory finds the memory that an earlier entry has declared, or makes it.
@@ -233,7 +254,7 @@ func (b *binder) temp(size string, t ir.Type, used map[string]bool) string {
 		}
 	}
 	name := fmt.Sprintf("t%d", n)
-	b.entry.Memory.Buffers = append(b.entry.Memory.Buffers, &Buffer{plan.Buffer{Name: name, Type: t, Count: 1}, true})
+	b.entry.Memory.Buffers = append(b.entry.Memory.Buffers, &Buffer{Buffer: plan.Buffer{Name: name, Type: t, Count: 1}, Temp: true})
 	return name
 }
 

@@ -19,7 +19,7 @@ const training = "gradients"
 // Uses are added when the chunk is through.
 //
 // Where a gradient is no such chain, nothing is separated, and launches are part of what
-// sums are.
+// sums are: where bias tables that read the length of a text are learned.
 func (p *Program) separateUses() {
 	e := p.Entry(training)
 	if e == nil || !chained(e) || seesFillers(e) {
@@ -33,9 +33,9 @@ func (p *Program) separateUses() {
 			a := s.Routine.Args[v]
 			first := !used[param{a.Group.Name, a.Param}]
 			used[param{a.Group.Name, a.Param}] = true
-			switch {
-			case s.Most > 1:
-				p.repeat(a.Group, s.Most)
+			switch n := s.N * max(s.Most, 1) / a.Group.Layers; {
+			case n > 1:
+				p.repeat(a.Group, n)
 			case !first:
 				p.again(s.Routine, v)
 			}
@@ -117,11 +117,9 @@ func chained(e *Entry) bool {
 // one after the other.
 func chain(v *ir.Value) bool {
 	switch v.Op {
-	case ir.Outer, ir.HeadOuter, ir.Scatter, ir.LayerNormGrad, ir.RMSNormGrad:
-		return true
-	case ir.Sum:
-		shape := v.Args[0].Type.Shape
-		return len(v.Type.Shape) > 0 && shape[0].Sym == "B"
+	case ir.Outer, ir.HeadOuter, ir.Scatter, ir.LayerNormGrad, ir.RMSNormGrad, ir.Sum:
+		rows := v.Args[0].Type.Shape
+		return len(v.Type.Shape) > 0 && len(rows) > 0 && rows[0].Sym == "B"
 	}
 	return false
 }
@@ -159,8 +157,12 @@ func (p *Program) again(r *Routine, v *ir.Value) {
 // place finds room for n elements, as far from a cache line's begin as an element of
 // the arena is.
 func (p *Program) place(like, n int) int {
-	const line = 16
-	at := (p.NumUses+line-1)/line*line + like%line
+	at := roundUp(p.NumUses, line) + like%line
 	p.NumUses = at + n
 	return at
 }
+
+// line is the elements of a cache line.
+const line = 16
+
+func roundUp(n, to int) int { return ceil(n, to) * to }

@@ -120,11 +120,15 @@ func (e *embedding) shifted() *ir.Value {
 	return e.b.Gather(e.b.MapShape(sinusoid(ir.D(0), width), []ir.Dim{ir.N(p.Max), ir.N(width)}), ids)
 }
 
-// look reads rows of the position table.
+// look reads rows of the position table. In training each example reads those that all
+// share by itself, so that gradients are sums over examples, whatever a launch has of them.
 func (e *embedding) look(ids *ir.Value) *ir.Value {
 	role := ir.Weight
 	if e.spec.Model.Position.Fixed {
 		role = ir.Fixed
+	}
+	if role == ir.Weight && e.md == training && ids.Type.Rank() == 1 {
+		ids = e.b.MapShape(ir.X(0, expr.I32), []ir.Dim{ir.Sym("B"), e.rows}, ids)
 	}
 	table := e.b.Param("position", ir.T(ir.N(e.spec.Model.Position.Rows()), ir.N(e.spec.Model.Width)), role)
 	return e.b.Gather(table, ids)

@@ -35,16 +35,19 @@ type layer struct {
 	stream   uint32               // the next random stream
 	declared map[string]*ir.Value // parameters by name
 	captured *check.Capture       // what attention leaves of itself; nil: nothing
+	tables   refs                 // the bias tables that it is given
 }
 
 func (m *builder) newLayer(name, group string, pos diag.Pos, stream uint32, md mode) *layer {
 	return &layer{builder: m, b: ir.NewBuilder(name, pos), group: group, md: md, stream: stream, declared: map[string]*ir.Value{}}
 }
 
-// encoderLayer builds source [B, S, D] -> x [B, S, D].
-func (m *builder) encoderLayer(md mode) (*ir.Func, error) {
+// encoderLayer builds source [B, S, D] -> x [B, S, D], and takes the bias tables that
+// launches share.
+func (m *builder) encoderLayer(md mode, tables refs) (*ir.Func, error) {
 	s := m.spec.Model.Encoder
 	l := m.newLayer("encoder_layer", "encoder", s.Pos, streamEncoder, md)
+	l.tables = tables
 	x := l.b.Param("x", m.rows("S"), ir.Input)
 	x = l.attend("self", s.Self, x, l.itself(s.Self), true)
 	x = l.feedForward(x)
@@ -56,10 +59,11 @@ func (m *builder) encoderLayer(md mode) (*ir.Func, error) {
 // decoding, the keys and values of self attention are caches [B, C, D] to which
 // the rows are appended, and those of cross attention come from crossCache. When
 // capturing, the results self [B, H, T, T] and cross [B, H, T, S] are its attention.
-func (m *builder) decoderLayer(md mode) (*ir.Func, error) {
+func (m *builder) decoderLayer(md mode, tables refs) (*ir.Func, error) {
 	s := m.spec.Model.Decoder
 	name := map[mode]string{training: "decoder_layer", teacher: "decoder_layer", capturing: "decoder_attention", decoding: "decoder_step"}[md]
 	l := m.newLayer(name, "decoder", s.Pos, streamDecoder, md)
+	l.tables = tables
 	if md == capturing {
 		l.captured = m.spec.Capture
 	}
@@ -125,25 +129,7 @@ func (l *layer) attend(name string, s *check.Site, x *ir.Value, read reader, sel
 	in := l.before(x, name+".norm")
 	keys, values := read(in)
 	query := l.projected(in, name+".q", s)
-	params := make([]*ir.Value, len(s.Params))
-	names := make([]string, len(s.Params))
-	for i, param := range s.Params {
-		names[i] = param.Name
-		dims := make([]ir.Dim, len(param.Shape))
-		for k, n := range param.Shape {
-			dims[k] = ir.N(n)
-		}
-		params[i] = l.param(param, name, ir.T(dims...))
-	}
-	attr := ir.AttnAttr{
-		Heads: l.spec.Model.Heads, Self: self, Mask: l.placed(s.Mask), Bias: l.placed(s.Bias), Params: names,
-	}
-	params = l.drawnPositions(s.Bias, &attr, x.Type.Shape[1], keys.Type.Shape[1], params)
-	if attr.Fixed = lined(attr.Bias, s.Params); !attr.Fixed && tabled(attr.Bias) {
-		table := l.b.BiasTable(attr, x.Type.Shape[1], keys.Type.Shape[1], params...)
-		params = []*ir.Value{l.b.Label(table, name+".bias")}
-		attr.Bias, attr.Params, attr.Table = nil, nil, true
-	}
+	attr, params := l.biased(name, s, self, x.Type.Shape[1], keys.Type.Shape[1])
 	attr.Scale = s.Scale
 	if l.spec.Model.Loop != nil && l.rate(s.Dropout) > 0 {
 		// Launches have other lengths than the batch: an example's words are not to hang on them.
@@ -161,6 +147,40 @@ func (l *layer) attend(name string, s *check.Site, x *ir.Value, read reader, sel
 	y := l.b.Attention(query, keys, values, attr, l.rate(s.Dropout), l.next(), params...)
 	y = l.b.Label(y, name+".attention")
 	return l.after(x, l.linear(y, name+".o"), name+".norm")
+}
+
+// biased describes mask and bias of a site of so many rows and keys, and gives the
+// parameters of the bias or the table that takes its place.
+func (l *layer) biased(name string, s *check.Site, self bool, rows, keys ir.Dim) (ir.AttnAttr, []*ir.Value) {
+	if _, given := l.tables[table(name)]; given {
+		t := l.b.Param(table(name), l.tableType(rows.Sym, keys.Sym), ir.Input)
+		return ir.AttnAttr{Heads: l.spec.Model.Heads, Self: self, Mask: l.placed(s.Mask), Table: true}, []*ir.Value{t}
+	}
+	attr, params := l.bias(name, s, self, rows, keys)
+	if attr.Fixed = lined(attr.Bias, s.Params); !attr.Fixed && tabled(attr.Bias) {
+		params = []*ir.Value{l.b.Label(l.b.BiasTable(attr, rows, keys, params...), table(name))}
+		attr.Bias, attr.Params, attr.Table = nil, nil, true
+	}
+	return attr, params
+}
+
+// bias describes mask and bias of a site and gives the parameters.
+func (l *layer) bias(name string, s *check.Site, self bool, rows, keys ir.Dim) (ir.AttnAttr, []*ir.Value) {
+	params := make([]*ir.Value, len(s.Params))
+	names := make([]string, len(s.Params))
+	for i, param := range s.Params {
+		names[i] = param.Name
+		dims := make([]ir.Dim, len(param.Shape))
+		for k, n := range param.Shape {
+			dims[k] = ir.N(n)
+		}
+		params[i] = l.param(param, name, ir.T(dims...))
+	}
+	attr := ir.AttnAttr{
+		Heads: l.spec.Model.Heads, Self: self, Mask: l.placed(s.Mask), Bias: l.placed(s.Bias), Params: names,
+	}
+	params = l.drawnPositions(s.Bias, &attr, rows, keys, params)
+	return attr, params
 }
 
 // longest is an extent of the longest problems of training.

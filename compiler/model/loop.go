@@ -32,6 +32,8 @@ func (c *caller) loopRows(md mode) (*plan.Program, error) {
 		return c.p, c.err
 	}
 	most := c.spec.Train.Backprop
+	last := &plan.Loop{N: n, Runs: plan.WithGrad, Most: most}
+	tables := c.tables(*last, "loop", loop.Pos, place{"self", loop.Self, true, "T", "T"})
 	c.buffer(Labels, ir.Ints(ir.Sym("B"), ir.Sym("T")), 1)
 	c.buffer(Loss, ir.T(ir.Sym("B"), ir.Sym("T")), 1)
 	c.buffer(state, c.rows("T"), n*most+1)
@@ -39,7 +41,7 @@ func (c *caller) loopRows(md mode) (*plan.Program, error) {
 	c.input(md, first)
 	first.InLoop = true
 	c.runs(&plan.Loop{N: n, Runs: plan.NoGrad}, "loop_layer_no_grad", md, first, nil)
-	c.runs(&plan.Loop{N: n, Runs: plan.WithGrad, Most: most}, "loop_layer", md, plan.AtLayer(state, 0), nil)
+	c.runs(last, "loop_layer", md, plan.AtLayer(state, 0), tables)
 	c.outcome(md, plan.After(state, n, plan.WithGrad))
 	return c.p, c.err
 }
@@ -86,17 +88,25 @@ func (c *caller) input(md mode, first plan.Ref) {
 	c.call("", func() (*ir.Func, error) { return c.start(md) }, args, refs{"y": first})
 }
 
-// runs adds a loop over layers from the tensor at, and to the one after it.
-func (c *caller) runs(loop *plan.Loop, name string, md mode, at plan.Ref, caches refs) {
-	f := c.built(func() (*ir.Func, error) { return c.loopLayer(name, md) })
+// runs adds a loop over layers from the tensor at, and to the one after it. More is what
+// layers read besides, and caches are stored, too.
+func (c *caller) runs(loop *plan.Loop, name string, md mode, at plan.Ref, more refs) {
+	tables := refs{}
+	if md == training {
+		tables = more
+	}
+	f := c.built(func() (*ir.Func, error) { return c.loopLayer(name, md, tables) })
 	if f == nil {
 		return
 	}
 	next := at
 	next.Off++
 	call := &plan.Call{Func: f, Group: "loop", Args: refs{"x": at, embedded: plan.At(embedded, 0)}, Results: refs{"y": next}}
-	for name, cache := range caches {
-		call.Args[name], call.Results[name] = cache, cache
+	for name, ref := range more {
+		call.Args[name] = ref
+		if md == decoding {
+			call.Results[name] = ref
+		}
 	}
 	loop.Body = []*plan.Call{call}
 	c.p.Body = append(c.p.Body, loop)
@@ -128,9 +138,10 @@ func (m *builder) start(md mode) (*ir.Func, error) {
 
 // loopLayer builds x [B, T, D], embedded [B, T, D] -> y [B, T, D]: one layer, after
 // the embedded input is added where the spec says.
-func (m *builder) loopLayer(name string, md mode) (*ir.Func, error) {
+func (m *builder) loopLayer(name string, md mode, tables refs) (*ir.Func, error) {
 	s := m.spec.Model.Loop
 	l := m.newLayer(name, "loop", s.Pos, streamDecoder, md)
+	l.tables = tables
 	x := l.inject(l.b.Param("x", m.rows("T"), ir.Input))
 	x = l.attend("self", s.Self, x, l.itself(s.Self), true)
 	x = l.feedForward(x)

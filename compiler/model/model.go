@@ -35,7 +35,11 @@ const (
 func Build(spec *check.Spec) (*plan.Plan, error) {
 	m := &builder{spec: spec, plan: &plan.Plan{}}
 	m.groups()
-	programs := []func() (*plan.Program, error){m.gradients, m.forward, m.encode, m.decode}
+	var err error
+	if m.plan.Programs, err = m.gradients(); err != nil {
+		return nil, err
+	}
+	programs := []func() (*plan.Program, error){m.forward, m.encode, m.decode}
 	if spec.Capture != nil {
 		programs = append(programs, m.attention)
 	}

@@ -9,8 +9,9 @@ import (
 	"github.com/arithlang/mlc/compiler/plan"
 )
 
-// gradients is one micro-batch forward and backward.
-func (m *builder) gradients() (*plan.Program, error) {
+// gradients is one micro-batch forward and backward, and what launches share before and
+// after it.
+func (m *builder) gradients() ([]*plan.Program, error) {
 	p, err := m.wholeRows("gradients", training)
 	if err != nil {
 		return nil, err
@@ -20,7 +21,10 @@ func (m *builder) gradients() (*plan.Program, error) {
 		return nil, err
 	}
 	doc := "runs one micro-batch forward and backward: it adds the gradients of all parameters to the Grads arena"
-	return plan.Differentiate("gradients", doc, p, map[string]*ir.Func{Loss: seed})
+	if p, err = plan.Differentiate("gradients", doc, p, map[string]*ir.Func{Loss: seed}); err != nil {
+		return nil, err
+	}
+	return plan.Split(p), nil
 }
 
 // forward is teacher forcing without dropout.
@@ -44,11 +48,11 @@ func (m *builder) attention() (*plan.Program, error) {
 	heads := ir.N(m.spec.Model.Heads)
 	c.buffer(Self, ir.T(ir.Sym("B"), heads, ir.Sym("T"), ir.Sym("T")), 1)
 	c.buffer(Cross, ir.T(ir.Sym("B"), heads, ir.Sym("T"), ir.Sym("S")), 1)
-	source := c.source(teacher)
+	source := c.source(teacher, nil)
 	n := m.spec.Capture.Layer
 	c.buffer("x", m.rows("T"), n+1)
 	c.embedTarget(teacher, plan.At("x", 0))
-	c.loop(n, "decoder", func() (*ir.Func, error) { return m.decoderLayer(capturing) },
+	c.loop(n, "decoder", func() (*ir.Func, error) { return m.decoderLayer(capturing, nil) },
 		refs{"x": plan.AtLayer("x", 0), "source": source},
 		refs{"y": plan.AtLayer("x", 1), "self": plan.At(Self, 0), "cross": plan.At(Cross, 0)})
 	return p, c.err
@@ -68,12 +72,18 @@ func (m *builder) wholeRows(name string, md mode) (*plan.Program, error) {
 	if m.scored(md) {
 		c.buffer(Loss, ir.T(ir.Sym("B"), ir.Sym("T")), 1)
 	}
-	source := c.source(md)
-	n := depth(m.spec.Model.Decoder)
+	enc, dec := m.spec.Model.Encoder, m.spec.Model.Decoder
+	n := depth(dec)
+	var encoder, tables refs
+	if md == training {
+		encoder = c.tables(plan.Loop{N: depth(enc)}, "encoder", enc.Pos, place{"self", enc.Self, true, "S", "S"})
+		tables = c.tables(plan.Loop{N: n}, "decoder", dec.Pos, place{"self", dec.Self, true, "T", "T"}, place{"cross", dec.Cross, false, "T", "S"})
+	}
+	source := c.source(md, encoder)
 	c.buffer("x", m.rows("T"), n+1)
 	c.embedTarget(md, plan.At("x", 0))
-	c.loop(n, "decoder", func() (*ir.Func, error) { return m.decoderLayer(md) },
-		refs{"x": plan.AtLayer("x", 0), "source": source}, refs{"y": plan.AtLayer("x", 1)})
+	c.loop(n, "decoder", func() (*ir.Func, error) { return m.decoderLayer(md, tables) },
+		with(tables, refs{"x": plan.AtLayer("x", 0), "source": source}), refs{"y": plan.AtLayer("x", 1)})
 	c.outcome(md, plan.At("x", n))
 	return p, c.err
 }
@@ -88,7 +98,7 @@ func (m *builder) encode() (*plan.Program, error) {
 		return p, c.err
 	}
 	n := c.caches()
-	source := c.source(teacher)
+	source := c.source(teacher, nil)
 	c.loop(n, "decoder", m.crossCache, refs{"source": source},
 		refs{"cross_keys": plan.AtLayer("cross_keys", 0), "cross_values": plan.AtLayer("cross_values", 0)})
 	return p, c.err
@@ -109,7 +119,7 @@ func (m *builder) decode() (*plan.Program, error) {
 		args[cache] = plan.AtLayer(cache, 0)
 	}
 	results["self_keys"], results["self_values"] = args["self_keys"], args["self_values"]
-	c.loop(n, "decoder", func() (*ir.Func, error) { return m.decoderLayer(decoding) }, args, results)
+	c.loop(n, "decoder", func() (*ir.Func, error) { return m.decoderLayer(decoding, nil) }, args, results)
 	c.outcome(decoding, plan.At("x", n))
 	return p, c.err
 }
@@ -148,8 +158,9 @@ func (c *caller) caches() int {
 // depth is how many layers a row goes through.
 func depth(s check.Stack) int { return s.Layers * max(s.Times, 1) }
 
-// source embeds and encodes the source tokens and says where the result is.
-func (c *caller) source(md mode) plan.Ref {
+// source embeds and encodes the source tokens, with bias tables that launches share, and
+// says where the result is.
+func (c *caller) source(md mode, tables refs) plan.Ref {
 	n := depth(c.spec.Model.Encoder)
 	c.buffer("source", c.rows("S"), n+1)
 	embed := func() (*ir.Func, error) {
@@ -159,8 +170,8 @@ func (c *caller) source(md mode) plan.Ref {
 	if n == 0 {
 		return plan.At("source", 0)
 	}
-	c.loop(n, "encoder", func() (*ir.Func, error) { return c.encoderLayer(md) },
-		refs{"x": plan.AtLayer("source", 0)}, refs{"y": plan.AtLayer("source", 1)})
+	c.loop(n, "encoder", func() (*ir.Func, error) { return c.encoderLayer(md, tables) },
+		with(tables, refs{"x": plan.AtLayer("source", 0)}), refs{"y": plan.AtLayer("source", 1)})
 	c.buffer("memory", c.rows("S"), 1)
 	c.call("encoder_norm", c.encoderNorm, refs{"x": plan.At("source", n)}, refs{"y": plan.At("memory", 0)})
 	return plan.At("memory", 0)

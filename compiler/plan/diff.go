@@ -15,7 +15,7 @@ import (
 // program (a loss) to functions, of it or of nothing, that make its gradient.
 //
 // The gradient of buffer x is the buffer d.x. It is cleared first and added to
-// when several calls read x. Of a chain of tensors, each made of the one before, a
+// when several calls read x, or calls of several launches, since x is Kept. Of a chain of tensors, each made of the one before, a
 // gradient lives until the one before it is there: d.x is a pair used in turn.
 //
 // Loops that run NoGrad have no gradient. What comes before one has a gradient
@@ -135,7 +135,7 @@ func (d *differ) call(c *Call, n int) (fwd, bwd *Call, err error) {
 		}
 		live = true
 		bwd.Results[r.Name] = d.gradient(arg)
-		r.Accumulate = d.uses.shared[arg.Buffer]
+		r.Accumulate = d.uses.shared[arg.Buffer] || d.src.Buffer(arg.Buffer).Kept
 		if r.Accumulate {
 			d.out.Buffer("d." + arg.Buffer).Zero = true
 		}
@@ -190,7 +190,7 @@ func (d *differ) gradient(r Ref) Ref {
 		r = r.Turn()
 	}
 	if d.out.Buffer(r.Buffer) == nil {
-		g := &Buffer{Name: r.Buffer, Type: b.Type, Count: b.Count}
+		g := &Buffer{Name: r.Buffer, Type: b.Type, Count: b.Count, Kept: b.Kept}
 		if chain {
 			g.Count = 2
 		}

@@ -37,13 +37,15 @@ func (g *Group) ParamOff(name string) (int, bool) {
 
 // A Buffer is a tensor, or Count of one shape (one a layer), that calls
 // exchange. A Zero buffer is cleared when its program starts, because calls add
-// to it. A PerTime buffer has Count tensors for each run of Times.
+// to it. A PerTime buffer has Count tensors for each run of Times. A Kept buffer, whose
+// extents are constant, is the same for all launches on examples that share their draws.
 type Buffer struct {
 	Name    string
 	Type    ir.Type
 	Count   int
 	Zero    bool
 	PerTime bool
+	Kept    bool
 }
 
 // Runs is a number that only a launch knows: how often a stack of layers is gone
@@ -162,6 +164,8 @@ type Plan struct {
 	Optimizer []*ir.Func // over flat arenas: sum of squares, update, and the update of matrices of each shape
 	States    []string   // names of what the optimizer keeps of each parameter, an arena each
 
+	Source, Target int // tokens and rows of the longest problems of training, with which Prepare and Finish run; 0: there are none
+
 	MatrixStates int // how many of them, the first ones, it keeps of a parameter that is a Matrix
 }
 
@@ -267,6 +271,9 @@ func (p *Program) String() string {
 		}
 		if buf.PerTime {
 			b.WriteString(" x times")
+		}
+		if buf.Kept {
+			b.WriteString(" kept")
 		}
 		if buf.Zero {
 			b.WriteString(" zero")

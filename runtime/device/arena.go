@@ -36,6 +36,13 @@ func (m *Allocator) Floats(count, n int) Array { return m.place(Work, &m.Work, c
 // Int32s places count tensors of n elements in the Ints space.
 func (m *Allocator) Int32s(count, n int) Array { return m.place(Ints, &m.Ints, count, n) }
 
+// Kept places count tensors in the Uses space, from element off on, stride elements from
+// one to the next.
+func (m *Allocator) Kept(off, count, stride int) Array {
+	m.Largest = max(m.Largest, stride)
+	return Array{Base: Ref{Uses, off}, Stride: stride, Count: count}
+}
+
 func (m *Allocator) place(s Space, used *int, count, n int) Array {
 	m.Largest = max(m.Largest, n)
 	n = Aligned(n)

@@ -19,7 +19,7 @@ type Space uint8
 const (
 	Params    Space = iota // float32, all learned parameters, flat
 	Grads                  // float32, laid out as Params
-	Uses                   // float32, gradients of parameters by their second and later uses
+	Uses                   // float32, what is kept from launch to launch: gradients of parameters by their second and later uses, bias tables
 	Work                   // float32: activations, saved values, key/value caches
 	Ints                   // int32: tokens, labels, predictions
 	State                  // float32, laid out as Params: the optimizer's first state; State+i is number i
@@ -167,6 +167,8 @@ func (p Program) Bytes(examples int, e Env) float64 {
 //
 //	Gradients  one micro-batch forward and backward; adds to Grads, writes Loss and Pred.
 //	           What a row whose loss is not finite adds is not a number
+//	Prepare    before launches that share their draws: what is the same for them; clears what they add to
+//	Finish     after them: adds to Grads what follows from what they have added; both without Run where nothing is shared
 //	Forward    teacher forcing without dropout; writes Pred and, where it has a Loss, Loss
 //	Encode     the source side of decoding; fills the cross-attention caches
 //	Decode     target rows P … P+T-1, after Encode with the same B, S, C and Times; writes Pred [B, T]
@@ -184,11 +186,15 @@ func (p Program) Bytes(examples int, e Env) float64 {
 type Plan struct {
 	NumParams  int      // elements of the Params arena, fixed ones among them
 	NumUses    int      // elements of the Uses space
-	Folds      []Fold   // what is left to do with them when a chunk is through
+	Folds      []Fold   // what is left to do with gradients in it when a chunk is through
+	Source     int      // tokens of the longest problems, for which Prepare and Finish run; Target too is 0 without these
+	Target     int      // and their rows
 	AnyLaunch  bool     // sums of gradients are the same however a chunk is cut into launches
 	AnyLength  bool     // rows behind a problem's last change nothing that is said of it
 	States     []string // names of the optimizer's states: number i is in the space State+i
+	Prepare    Program
 	Gradients  Program
+	Finish     Program
 	Forward    Program
 	Encode     Program
 	Decode     Program

@@ -231,16 +231,48 @@ func (s *stepper) chunk(w device.Worker, i int) {
 		if share == 0 {
 			continue
 		}
-		for lo := first; lo < end; lo += s.examples {
-			part := s.batch.Slice(lo, min(lo+s.examples, end))
-			s.launch(w, lo, &part, s.Config.passes(s.now.step, lo)[i], i)
+		for lo := first; lo < end; {
+			next := s.drawn(lo, end)
+			p := s.Config.passes(s.now.step, lo)[i]
+			s.around(w, &s.Plan.Prepare, lo, p)
+			for at := lo; at < next; at += s.examples {
+				part := s.batch.Slice(at, min(at+s.examples, next))
+				s.launch(w, at, &part, s.Config.passes(s.now.step, at)[i], i)
+			}
+			s.around(w, &s.Plan.Finish, lo, p)
+			lo = next
 		}
 	}
 	s.Plan.Fold(w.Queue())
 }
 
+// drawn is the end of the examples from lo on, and before end, that share their draws.
+func (s *stepper) drawn(lo, end int) int {
+	if g := s.Config.Group; g > 0 {
+		return min(end, (lo/g+1)*g)
+	}
+	return end
+}
+
+// around runs what comes before or after the launches of a pass on examples that share
+// their draws, from first on.
+func (s *stepper) around(w device.Worker, program *device.Program, first int, p pass) {
+	if program.Run == nil {
+		return
+	}
+	e := w.Env()
+	*e = device.Env{B: 1, S: s.Plan.Source, T: s.Plan.Target, C: s.Plan.Target, NoGrad: p.noGrad, WithGrad: p.withGrad, Times: s.Config.Times,
+		Step: uint32(s.now.step), Example: uint32(first), Seed: s.Config.Seed}
+	lay := program.Layout(e)
+	w.Fit(lay.Work, lay.Ints)
+	program.Run(w.Queue(), e)
+}
+
 // launch computes the gradients of pass number i of the examples from first on.
 func (s *stepper) launch(w device.Worker, first int, part *task.Batch, p pass, i int) {
+	if t := s.Plan.Target; t > 0 && (part.T > t || part.S > s.Plan.Source) {
+		panic(fmt.Sprintf("BUG: a problem of %d tokens and %d rows, and bias tables for %d and %d", part.S, part.T, s.Plan.Source, t))
+	}
 	e := w.Env()
 	*e = device.Env{B: part.B, T: part.T, S: part.S, C: part.T, NoGrad: p.noGrad, WithGrad: p.withGrad, Times: s.Config.Times,
 		Step: uint32(s.now.step), Example: uint32(first), Seed: s.Config.Seed, Scale: float32(s.Config.shares()[i] * s.weight)}
