@@ -105,8 +105,11 @@ func (d *Device) moves() (m moves, err error) {
 	if err != nil {
 		return m, err
 	}
-	for name, k := range map[string]**kernel{"copy": &m.copy, "clear": &m.clear, "add": &m.add, "sum": &m.sum, "settle": &m.settle} {
-		if *k, err = d.kernel(mod, Kernel{Name: name, Threads: moveThreads}, -1); err != nil {
+	for _, own := range []struct {
+		name string
+		k    **kernel
+	}{{"copy", &m.copy}, {"clear", &m.clear}, {"add", &m.add}, {"sum", &m.sum}, {"settle", &m.settle}} { // in the order of reports
+		if *own.k, err = d.kernel(mod, Kernel{Name: own.name, Threads: moveThreads}, -1); err != nil {
 			return m, err
 		}
 	}
