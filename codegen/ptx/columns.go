@@ -35,6 +35,7 @@ const (
 	columnsThreads = 256
 	columnRows     = 64 // that are staged at a time
 	columnSums     = 2  // at most, so that what is staged fits into static shared memory
+	columnsBeside  = 2  // blocks: 128 registers are enough for two norms of 8 rows
 )
 
 // notColumns says why a kernel is not one of columns.
@@ -198,6 +199,7 @@ func (p *printer) columns(k *kernel.Kernel) (cells, error) {
 	f := p.f
 	bytes := kernel.Bytes(expr.F32) * columnsWide * columnRows * 2 * len(c.sums)
 	p.entry.Static += bytes
+	p.f.Beside = columnsBeside
 	stage := address{asm.Shared.At(stageName, f.SharedArray(stageName, bytes)), expr.F32}
 	half := f.Variable(asm.Int(0)) // where the elements that are staged now begin
 	return cells{ceilDiv(c.width, columnsWide), func(cell asm.Value) {
