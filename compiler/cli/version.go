@@ -8,7 +8,7 @@ import (
 
 // Version is the release of the language and of the generated code. It stands in
 // every generated program, so it does not change from commit to commit.
-const Version = "0.2.0"
+const Version = "0.3.0"
 
 // build says where this command comes from.
 type build struct {

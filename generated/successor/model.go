@@ -59,7 +59,7 @@ var model = runtime.Model{
 		Times:      1,
 		Warmup:     0.1,
 	},
-	Version: "0.2.0",
+	Version: "0.3.0",
 }
 
 // Parameters, in the order of the flat arena.

@@ -119,7 +119,7 @@ func (m *Machine) replicas(n, work, ints int) (int, error) {
 		have += r.bytes
 	}
 	const reserve = 16 // a part of the memory that is left to others
-	each := stride(m.uses) + stride(work) + stride(ints)
+	each := max(1, stride(m.uses)+stride(work)+stride(ints))
 	n = int(max(1, min(int64(n), maxReplicas, (have+free-total/reserve)/each)))
 	for {
 		err := m.grow(&m.own, n, work, ints)
