@@ -80,14 +80,20 @@ func irText(p *compiler.Program, only string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return functions(pl, only, func(program string) bool { return program != trainingProgram }), nil
+	return functions(pl, only, func(program string) bool { return !trains(program) }), nil
 }
 
 // trainingProgram is the one that has gradients.
 const trainingProgram = "gradients"
 
+// trains reports whether a program is part of a training step: that one, or what runs
+// before and after it.
+func trains(program string) bool {
+	return program == trainingProgram || program == plan.Prepare || program == plan.Finish
+}
+
 func gradText(p *compiler.Program, only string) (string, error) {
-	text := functions(p.Plan, only, func(program string) bool { return program == trainingProgram })
+	text := functions(p.Plan, only, trains)
 	if only == "" {
 		text += "\n// optimizer\n"
 		for _, f := range p.Plan.Optimizer {

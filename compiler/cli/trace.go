@@ -143,7 +143,7 @@ func (o *origins) functions(pl *plan.Plan, gradients bool) []section {
 		out = append(out, section{head: f.Name, lines: o.function(f, textLines(text))})
 	}
 	for _, prog := range pl.Programs {
-		if (prog.Name == trainingProgram) == gradients {
+		if trains(prog.Name) == gradients {
 			for _, c := range prog.Calls() {
 				add(c.Func)
 			}

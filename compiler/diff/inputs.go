@@ -17,8 +17,8 @@ type Shape struct {
 	Length int // target rows; there is one source token more, and some elements of the optimizer's
 }
 
-// scalars are those of a launch of a kernel of the case. Decoding computes the
-// last of the rows.
+// scalars are those of a launch of a kernel of the case, with no more rows than its bias
+// table is for. Decoding computes the last of the rows.
 func (c *Case) scalars(s Shape) kernel.Scalars {
 	b, l := float64(s.Batch), float64(s.Length)
 	all := kernel.Scalars{
@@ -29,7 +29,7 @@ func (c *Case) scalars(s Shape) kernel.Scalars {
 	if c.Program == "decode" {
 		all["T"], all["P"] = 1, l-1
 	}
-	return all
+	return c.Kernel.Shortened(all)
 }
 
 // env is the same for the tensor interpreter.

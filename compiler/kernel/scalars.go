@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"maps"
 	"math"
 
 	"github.com/arithlang/mlc/compiler/expr"
@@ -88,4 +89,26 @@ func (s Scalars) Words(dst []int32, stream, example uint32, base int64) error {
 		dst[e] = int32(ir.Philox(counter, [2]uint32{launch[0], launch[1]})[n%4])
 	}
 	return nil
+}
+
+// Shortened is a launch with no more rows and keys than there are in a kernel's table of
+// constant extents.
+func (k *Kernel) Shortened(s Scalars) Scalars {
+	short := maps.Clone(s)
+	for _, p := range k.Params {
+		if p.Name != k.Op.Arg("table").Name || p.Name == "" || k.Op.Family() != "attention" {
+			continue
+		}
+		for i, axis := range []string{"t", "j"} {
+			extent, size := p.Shape[1+i], k.Op.Size(axis)
+			if !extent.IsConst() || size.IsConst() || s[size.Name] <= float64(extent.I) {
+				continue
+			}
+			if size.Name == "T" && s["C"] == s["T"] {
+				short["C"] = float64(extent.I)
+			}
+			short[size.Name] = float64(extent.I)
+		}
+	}
+	return short
 }

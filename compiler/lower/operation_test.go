@@ -114,7 +114,7 @@ type oracle struct {
 
 func newOracle(t *testing.T, k *kernel.Kernel, s kernel.Scalars, inputs kerneltest.Kind) *oracle {
 	t.Helper()
-	s = kerneltest.Shortened(k, s)
+	s = k.Shortened(s)
 	shapes, err := kernel.Extents(k, s)
 	if err != nil {
 		t.Fatal(err)

@@ -50,6 +50,7 @@ func (c *caller) tables(loop plan.Loop, group string, pos diag.Pos, places ...pl
 	f := c.built(func() (*ir.Func, error) {
 		l := c.newLayer(group+"_tables", group, pos, 0, training)
 		for _, p := range places {
+			l.b.Pos(p.site.Pos)
 			rows, keys := ir.Sym(p.rows), ir.Sym(p.keys)
 			attr, params := l.bias(p.name, p.site, p.self, rows, keys)
 			l.b.Result(table(p.name), l.b.Label(l.b.BiasTable(attr, rows, keys, params...), table(p.name)), false)

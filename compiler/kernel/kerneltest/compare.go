@@ -99,7 +99,7 @@ func (k Kind) draw(r *rand.Rand) float32 {
 // range; so ids lie in their tables, and labels may be -1. A launch that the kernel
 // is not for is nothing to compare.
 func Check(k *kernel.Kernel, s kernel.Scalars, inputs Kind, seed uint64, run Runner) error {
-	s = Shortened(k, s)
+	s = k.Shortened(s)
 	start, want, err := Interpret(k, s, inputs, seed)
 	if errors.Is(err, ErrNotFor) {
 		return nil
@@ -124,28 +124,6 @@ func Check(k *kernel.Kernel, s kernel.Scalars, inputs Kind, seed uint64, run Run
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// Shortened is a launch with no more rows and keys than there are in a kernel's table of
-// constant extents.
-func Shortened(k *kernel.Kernel, s kernel.Scalars) kernel.Scalars {
-	short := maps.Clone(s)
-	for _, p := range k.Params {
-		if p.Name != k.Op.Arg("table").Name || p.Name == "" || k.Op.Family() != "attention" {
-			continue
-		}
-		for i, axis := range []string{"t", "j"} {
-			extent, size := p.Shape[1+i], k.Op.Size(axis)
-			if !extent.IsConst() || size.IsConst() || s[size.Name] <= float64(extent.I) {
-				continue
-			}
-			if size.Name == "T" && s["C"] == s["T"] {
-				short["C"] = float64(extent.I)
-			}
-			short[size.Name] = float64(extent.I)
-		}
-	}
-	return short
 }
 
 // ErrNotFor is of a launch behind P rows of a kernel that no decoding calls: an index
