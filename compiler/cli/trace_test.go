@@ -64,7 +64,7 @@ func TestFollow(t *testing.T) {
 		at       string
 		has, not string // in the stage grad
 	}{
-		{"8", "v2 = bias_table", "cross.attention"},              // model.decoder.self.bias
+		{"8", "v2 = bias_table", "cross.attention"},               // model.decoder.self.bias
 		{"12", "result d.self.kerple.r1", "kerple.r2 accumulate"}, // a parameter
 		{"14", "bias_table_grad", "d.cross.q.w"},                  // the value
 		{"successor.arith:23", "{name = ffn.hidden", "self.q"},    // ffn
