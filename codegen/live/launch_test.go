@@ -95,7 +95,7 @@ func TestAnyLaunch(t *testing.T) {
 // TestTestsDoNotDependOnLaunches decodes and verifies problems of several lengths with
 // launches of one form and of all: the same replies and the same losses of labels.
 func TestTestsDoNotDependOnLaunches(t *testing.T) {
-	m, err := live.New(compile(t, "small/looped", []string{"model.width=16", "model.heads=2"}))
+	m, err := live.New(compile(t, "small/looped", []string{"model.width=16", "model.heads=2", "train.report=full"}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,14 +110,22 @@ func TestTestsDoNotDependOnLaunches(t *testing.T) {
 	asked := eval.Model{Plan: &m.Plan, Task: tr.Task, Seed: 1, Runs: 2}
 	ctx := context.Background()
 	var replies [][]int32
+	var score eval.Score
 	for _, room := range []int{1, 3, 10} {
 		asked.Machine = launching{tr.Machine, room}
 		got, err := asked.Decode(ctx, problems)
 		if err != nil {
 			t.Fatal(err)
 		}
+		verified, err := asked.Score(ctx, problems)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if replies == nil {
-			replies = got
+			replies, score = got, verified
+		}
+		if verified != score || score.Loss == 0 {
+			t.Errorf("launches of %d problems: %+v, and %+v of one", room, verified, score)
 		}
 		if diff := cmp.Diff(replies, got); diff != "" {
 			t.Errorf("launches of %d problems (-of one +of these):\n%s", room, diff)

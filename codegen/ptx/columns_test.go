@@ -62,18 +62,15 @@ func TestColumns(t *testing.T) {
 			text = strings.ReplaceAll(text, c.from, c.to)
 		}
 		text = strings.Replace(text, "kernel gains", "kernel "+c.name, 1)
-		k, err := kernel.Parse(text)
-		if err != nil {
-			t.Fatalf("%s: %v\n%s", c.name, err, text)
-		}
-		choice, why := ptx.Choose(k[0]), ""
+		k := parsed(t, text)
+		choice, why := ptx.Choose(k), ""
 		if len(choice.Unfit) > 1 {
 			why = strings.TrimPrefix(choice.Unfit[1], "columns: ")
 		}
 		if why != c.why || (choice.Name == "columns") != (c.why == "") {
 			t.Errorf("%s: %s, since %q, want %q\n%s", c.name, choice.Name, why, c.why, choice.Flat)
 		}
-		ks = append(ks, k...)
+		ks = append(ks, k)
 	}
 	either(t, append(ks, squares(t)))
 }
@@ -81,7 +78,7 @@ func TestColumns(t *testing.T) {
 // squares sums all elements of an arena, by sums of 1024 neighbours.
 func squares(t *testing.T) *kernel.Kernel {
 	t.Helper()
-	k, err := kernel.Parse(`kernel squares sum
+	k := parsed(t, `kernel squares sum
   in     x f32[N]
   out    y f32[1]
   scalar N
@@ -97,11 +94,8 @@ func squares(t *testing.T) *kernel.Kernel {
   set    y[0] = total
 end
 `)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if choice := ptx.Choose(k[0]); choice.Name != "columns" {
+	if choice := ptx.Choose(k); choice.Name != "columns" {
 		t.Errorf("sums of all elements: %s, since %s", choice.Name, choice.Unfit)
 	}
-	return k[0]
+	return k
 }

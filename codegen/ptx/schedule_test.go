@@ -66,17 +66,24 @@ func TestChoose(t *testing.T) {
 	} {
 		text := strings.ReplaceAll(gated, c.from, c.to)
 		text = strings.Replace(text, "kernel gated", "kernel "+c.name, 1)
-		k, err := kernel.Parse(text)
-		if err != nil {
-			t.Fatalf("%s: %v\n%s", c.name, err, text)
-		}
-		choice := ptx.Choose(k[0])
+		k := parsed(t, text)
+		choice := ptx.Choose(k)
 		if got := strings.Join(choice.Unfit[:min(1, len(choice.Unfit))], "; "); got != c.why || (choice.Name == "product") != (c.why == "") {
 			t.Errorf("%s: %s, since %q, want %q\n%s", c.name, choice.Name, got, c.why, choice.Flat)
 		}
-		ks = append(ks, k...)
+		ks = append(ks, k)
 	}
 	either(t, ks)
+}
+
+// parsed is the kernel of a text.
+func parsed(t *testing.T, text string) *kernel.Kernel {
+	t.Helper()
+	ks, err := kernel.Parse(text)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return ks[0]
 }
 
 // TestTilings wants tiles as large as leave enough blocks, and the interpreter's bits
@@ -97,14 +104,11 @@ func TestTilings(t *testing.T) {
 	} {
 		text := "kernel tile" + strconv.Itoa(len(ks)) + " matmul\n  in x f32[ROWS, PRODUCTS]\n  in w f32[PRODUCTS, COLS]\n  inout y f32[ROWS, COLS]\n  scalar B, T\n" +
 			"  op y += x * w for r < ROWS, e < COLS, k < PRODUCTS\n  dot y[i, j] += x[i, k] * w[k, j] for i < ROWS, j < COLS, k < PRODUCTS\nend\n"
-		k, err := kernel.Parse(strings.NewReplacer("ROWS", c.rows, "COLS", c.cols, "PRODUCTS", c.products).Replace(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := ptx.Choose(k[0]).Pieces; got != c.tile {
+		k := parsed(t, strings.NewReplacer("ROWS", c.rows, "COLS", c.cols, "PRODUCTS", c.products).Replace(text))
+		if got := ptx.Choose(k).Pieces; got != c.tile {
 			t.Errorf("%s x %s: %s, want %s", c.rows, c.cols, got, c.tile)
 		}
-		ks = append(ks, k...)
+		ks = append(ks, k)
 	}
 	launch := kerneltest.Launches()[3]
 	ptxtest.Compare(t, ks, ptx.Options{}, false, launch)
@@ -137,16 +141,12 @@ end
 		if c.seen == "" {
 			text = strings.Replace(text, "  out    seen   f32[70, B * T]\n", "", 1)
 		}
-		k, err := kernel.Parse(strings.Replace(text, "kernel scattered", "kernel "+c.name, 1))
-		if err != nil {
-			t.Errorf("%s: %v", c.name, err)
-			continue
-		}
-		choice := ptx.Choose(k[0])
+		k := parsed(t, strings.Replace(text, "kernel scattered", "kernel "+c.name, 1))
+		choice := ptx.Choose(k)
 		if got := strings.Join(choice.Unfit[:min(1, len(choice.Unfit))], "; "); got != c.why {
 			t.Errorf("%s: %q, want %q\n%s", c.name, got, c.why, choice.Flat)
 		}
-		ks = append(ks, k...)
+		ks = append(ks, k)
 	}
 	either(t, ks)
 }
