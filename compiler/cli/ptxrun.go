@@ -30,7 +30,7 @@ type ptxRunCmd struct {
 	Jitter   bool     `help:"Let approximate instructions err, within their bounds."`
 	Strict   bool     `help:"Treat warnings as errors."`
 	MaxSteps int64    `help:"Lane instructions after which a kernel counts as endless." default:"100000000000" placeholder:"N"`
-	Stats    bool     `help:"Print how much was executed, and how fast."`
+	Stats    bool     `help:"Count instructions, traffic of memory and bank conflicts, and say how fast the simulator was."`
 }
 
 // Help is printed below the usage.
@@ -132,7 +132,7 @@ func (c *ptxRunCmd) launch(order sim.Order) (*ptxfile.Result, error) {
 		return nil, err
 	}
 	f, err := loadPTX(c.File, sim.Options{Arch: c.Arch, Seed: c.Seed, Order: order, SameValue: !c.Strict,
-		Eager: c.Eager, Jitter: c.Jitter, MaxSteps: c.MaxSteps, Memory: ptxMemory})
+		Eager: c.Eager, Jitter: c.Jitter, Count: c.Stats, MaxSteps: c.MaxSteps, Memory: ptxMemory})
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +201,8 @@ func (a *app) finishPTX(r *ptxfile.Result, stats bool) error {
 			Barriers int64              `json:"barriers"`
 			Blocks   int                `json:"blocks"`
 			Seconds  float64            `json:"seconds"`
-		}{r.Kernel, append([]string{}, names...), append([]*ptxfile.Finding{}, r.Warnings...), r.Stats.Steps, r.Stats.Bytes, r.Stats.Barriers, r.Stats.Blocks, seconds})
+			Counts   *sim.Counts        `json:"counts,omitempty"`
+		}{r.Kernel, append([]string{}, names...), append([]*ptxfile.Finding{}, r.Warnings...), r.Stats.Steps, r.Stats.Bytes, r.Stats.Barriers, r.Stats.Blocks, seconds, r.Stats.Counts})
 	case stats:
 		_, err = fmt.Fprintf(a.out, "%v\n%s, %s\n", r, r.Took.Round(time.Microsecond), scaled(float64(r.Stats.Steps)/seconds, 1000, "instructions/s"))
 	}

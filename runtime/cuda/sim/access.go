@@ -41,13 +41,23 @@ func (w *warp) find(s ptx.Space, addr uint64) (*buffer, uint64) {
 	case ptx.Const:
 		return w.b.k.m.constants, 0
 	}
+	of, base := spaceOf(addr)
+	if of == ptx.Global {
+		return w.find(of, addr)
+	}
+	b, _ := w.find(of, 0)
+	return b, base
+}
+
+// spaceOf is the space that a generic address reaches into, and what is to be
+// taken off for an address of that space.
+func spaceOf(addr uint64) (ptx.Space, uint64) {
 	for _, of := range [...]ptx.Space{ptx.Shared, ptx.Local, ptx.Const, ptx.Param} {
 		if base := windows[of]; addr >= base && addr-base < windowSize {
-			b, _ := w.find(of, 0)
-			return b, base
+			return of, base
 		}
 	}
-	return w.find(ptx.Global, addr)
+	return ptx.Global, 0
 }
 
 // windows are the bases of the spaces that generic addresses reach into.

@@ -76,6 +76,7 @@ func (d *decoder) copyAsync() exec {
 		}
 	}
 	d.require()
+	d.note = c.note
 	return c.issue
 }
 
@@ -130,19 +131,9 @@ func (c *copyInfo) aim(w *warp, m uint32) bool {
 	if buf.shadow != nil && !w.recordWrite(&c.dst, buf, c.size, m, false) {
 		return false
 	}
-	ignored := uint32(0)
-	if c.ignores {
-		ignored = c.ignore.of(w)
-	}
 	for rest := m; rest != 0; rest &= rest - 1 {
 		lane := bits.TrailingZeros32(rest)
-		a := asyncCopy{lane: lane, group: w.copies.group[lane], dst: w.offs[lane], size: c.size, n: c.size, pc: w.pc}
-		if c.n != noColumn {
-			a.n = int(uint32(w.cols[c.n][lane]))
-		}
-		if ignored>>lane&1 != 0 {
-			a.n = 0
-		}
+		a := asyncCopy{lane: lane, group: w.copies.group[lane], dst: w.offs[lane], size: c.size, n: c.bytes(w, lane), pc: w.pc}
 		if a.n > c.size {
 			w.fail(OutOfBounds, 1<<lane, "it copies %d bytes to a place of %d", a.n, c.size)
 			return false
@@ -156,6 +147,17 @@ func (c *copyInfo) aim(w *warp, m uint32) bool {
 		w.copies.list = append(w.copies.list, a)
 	}
 	return true
+}
+
+// bytes is how many bytes of the source a lane copies.
+func (c *copyInfo) bytes(w *warp, lane int) int {
+	switch {
+	case c.ignores && c.ignore.of(w)>>lane&1 != 0:
+		return 0
+	case c.n != noColumn:
+		return int(uint32(w.cols[c.n][lane]))
+	}
+	return c.size
 }
 
 // sourceOf finds the source of a copy shorter than its place, byte by byte.

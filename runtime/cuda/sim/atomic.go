@@ -29,6 +29,7 @@ func (d *decoder) atom() exec {
 	}
 	a.addr = d.address(&args[0])
 	a.b = d.read(&args[1])
+	d.notes(updates, a.addr, a.size)
 	name := in.Pick("and", "or", "xor", "cas", "exch", "add", "inc", "dec", "min", "max")
 	if name == "cas" {
 		a.c = d.read(&args[2])

@@ -52,6 +52,8 @@ type decoder struct {
 	uses []int32
 	defs []int32
 	must []int32
+	note exec // counts what the instruction accesses; nil: nothing
+	done bool // the instruction counts itself
 	err  error
 }
 
@@ -74,7 +76,7 @@ func (k *Kernel) decode() error {
 }
 
 func (d *decoder) instr(in *ptx.Instr, out *instr) error {
-	d.in, d.uses, d.defs, d.must = in, nil, nil, nil
+	d.in, d.uses, d.defs, d.must, d.note, d.done = in, nil, nil, nil, nil, false
 	*out = instr{guard: -1, src: in}
 	if in.Guard.Used {
 		out.guard, out.not = int32(in.Guard.Reg), in.Guard.Not
@@ -91,6 +93,9 @@ func (d *decoder) instr(in *ptx.Instr, out *instr) error {
 	}
 	if out.flow != nil {
 		d.require()
+	}
+	if d.counts() && d.err == nil {
+		d.count(out)
 	}
 	out.needs, out.uses, out.defs = distinct(d.must), distinct(d.uses), distinct(d.defs)
 	return d.err

@@ -20,6 +20,7 @@ type Stats struct {
 	Bytes    int64 // read from and written to global memory
 	Barriers int64 // completed
 	Blocks   int
+	Counts   *Counts // nil without Options.Count
 	// Warnings are about what is suspicious, but may be meant: the first of each
 	// instruction.
 	Warnings []*Report
@@ -42,6 +43,7 @@ type launch struct {
 	steps      atomic.Int64
 	bytes      atomic.Int64
 	barriers   atomic.Int64
+	tally      *tally // nil without Options.Count
 
 	mu     sync.Mutex // of what follows
 	wake   sync.Cond
@@ -80,9 +82,13 @@ func (k *Kernel) Launch(l Launch) (Stats, error) {
 		wg.Go(run.work)
 	}
 	wg.Wait()
-	return Stats{
+	s := Stats{
 		Steps: run.steps.Load(), Bytes: run.bytes.Load(), Barriers: run.barriers.Load(), Blocks: run.blocks, Warnings: run.warnings,
-	}, run.err
+	}
+	if run.tally != nil {
+		s.Counts = run.tally.counts()
+	}
+	return s, run.err
 }
 
 func (k *Kernel) prepare(l Launch) (*launch, error) {
@@ -131,6 +137,9 @@ func (k *Kernel) prepare(l Launch) (*launch, error) {
 		params: &buffer{name: "the parameters", data: l.Args, readOnly: true},
 	}
 	run.wake.L = &run.mu
+	if k.m.d.opt.Count {
+		run.tally = newTally()
+	}
 	return run, nil
 }
 

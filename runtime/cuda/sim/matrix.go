@@ -22,6 +22,7 @@ func (d *decoder) ldmatrix(out *instr) {
 	if len(cols) == 4 {
 		rows = fullMask
 	}
+	d.note = noteRows(addr, rows)
 	d.together(out, -1, func(w *warp, _ uint32) {
 		buf, in := w.reading(&addr, 16, rows, false)
 		if buf != nil && in != rows {

@@ -81,6 +81,7 @@ func (d *decoder) transfer(at int, cols []int, regs []ptx.Operand) *transfer {
 	t := &transfer{addr: d.address(&d.in.Args[at]), elem: int(d.typ(0).Bytes()), cols: cols, order: d.order()}
 	t.regs = registers(&d.in.Args[1-at])
 	d.forget()
+	d.notes([...]verb{stores, loads}[at], t.addr, t.size())
 	if s := d.typ(0); isSigned(s) {
 		for i := range regs {
 			if n := d.width(&regs[i]); regs[i].Kind == ptx.RegArg && n > s.Bits() {

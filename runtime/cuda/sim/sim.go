@@ -48,6 +48,7 @@ type Options struct {
 	// SameValue makes unordered writes of one value to one place a warning:
 	// compilers let many threads compute and store the same.
 	SameValue bool
+	Count     bool  // Stats have Counts
 	Eager     bool  // copy cp.async when issued, not when waited for
 	Jitter    bool  // approximate instructions err within their bounds
 	MaxSteps  int64 // lane instructions a launch; 0 means 1<<37
@@ -61,7 +62,7 @@ type Device struct {
 	global space
 	used   int64
 	table  table // of the accesses to global memory
-	// mu guards global memory and its shadow while several workers run.
+	// mu guards global memory, its shadow and what is counted while several workers run.
 	mu       sync.Mutex
 	launches uint64
 }

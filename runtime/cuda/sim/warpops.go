@@ -14,6 +14,9 @@ func (d *decoder) together(out *instr, member int, f exec) {
 	if f == nil {
 		return
 	}
+	if d.counts() {
+		f, d.done = d.counted(f), true // once, however many groups wait for each other before
+	}
 	c := &collective{member: noColumn, exec: f}
 	if member >= 0 {
 		c.member = d.src(member)

@@ -89,15 +89,20 @@ func (d *decoder) wmmaMove(mem, frag int, letter byte, cols []int) *wmmaMove {
 	return x
 }
 
+// step is how many elements lie between the starts of two rows, or columns.
+func (x *wmmaMove) step(w *warp) uint64 {
+	switch {
+	case x.stride != noColumn:
+		return uint64(uint32(w.cols[x.stride][0]))
+	case x.byCol:
+		return uint64(x.rows)
+	}
+	return uint64(x.cols)
+}
+
 // eachSlot calls f with the address that every lane has for a slot.
 func (x *wmmaMove) eachSlot(w *warp, f func(slot int, a *address)) {
-	base, stride := x.addr.of(w, 0), uint64(x.cols)
-	if x.byCol {
-		stride = uint64(x.rows)
-	}
-	if x.stride != noColumn {
-		stride = uint64(uint32(w.cols[x.stride][0]))
-	}
+	base, stride := x.addr.of(w, 0), x.step(w)
 	for lane := range 32 {
 		if x.addr.of(w, lane) != base || x.stride != noColumn && w.cols[x.stride][lane] != stride {
 			w.fail(DivergentWarp, 1|1<<lane, "the lanes give different addresses or strides")
@@ -123,6 +128,7 @@ func (d *decoder) wmmaLoad(out *instr) {
 	_, head := cutLast(d.in.Op[:len(d.in.Op)-len(".sync")])
 	x := d.wmmaMove(1, 0, head[0], d.writes(&d.in.Args[0]))
 	d.defs = nil
+	d.note = x.note(loads)
 	d.together(out, -1, func(w *warp, _ uint32) {
 		w.lock()
 		defer w.unlock()
@@ -149,6 +155,7 @@ func (d *decoder) wmmaLoad(out *instr) {
 
 func (d *decoder) wmmaStore(out *instr) {
 	x := d.wmmaMove(0, 1, 'd', d.reads(&d.in.Args[1]))
+	d.note = x.note(stores)
 	d.together(out, -1, func(w *warp, _ uint32) {
 		w.lock()
 		defer w.unlock()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/arithlang/mlc/runtime/cuda/sim"
@@ -107,8 +108,12 @@ func (r *Result) Equal(other *Result) error {
 	return nil
 }
 
-// String says how much was executed.
+// String says how much was executed, and what was counted.
 func (r *Result) String() string {
-	return fmt.Sprintf("%s: %s, %d instructions of lanes, %d bytes of global memory moved, %s",
+	text := fmt.Sprintf("%s: %s, %d instructions of lanes, %d bytes of global memory moved, %s",
 		r.Kernel, counted(r.Stats.Blocks, "block"), r.Stats.Steps, r.Stats.Bytes, counted(int(r.Stats.Barriers), "barrier"))
+	if r.Stats.Counts != nil {
+		text += "\n" + strings.TrimSuffix(countsText(r.Stats.Counts), "\n")
+	}
+	return text
 }
