@@ -135,8 +135,11 @@ func checkFunction(p *compiler.Program, name string) error {
 
 // printStage prints a program at a stage of its compilation.
 func (a *app) printStage(p *compiler.Program, stage, function string, on onCard) error {
-	if a.json && stage == launchesStage {
+	switch {
+	case a.json && stage == launchesStage:
 		return a.printLaunches(p, function, on)
+	case a.json && stage == trafficStage:
+		return a.printTraffic(p, function)
 	}
 	text, err := await(a, func() (string, error) { return stageText(p, stage, function, on) })
 	if err != nil {

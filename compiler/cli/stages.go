@@ -36,6 +36,7 @@ func stages(on onCard) []stage {
 		{"plan", "programs with their buffers, calls and launches", planText},
 		{"go", "the generated plan.go and kernels.go", goText},
 		{"ptx", "the generated kernels.ptx, after what each kernel needs of a GPU", ptxText},
+		{trafficStage, "what a launch of each kernel for a GPU asks of memory, and its instructions, counted on the simulator", trafficText},
 		{launchesStage, "demands of a training step on a GPU (--card, --sms): launches, graphs, copies, memory, and their minimal time", on.text},
 	}
 }

@@ -35,15 +35,30 @@ type Result struct {
 // Out reports whether an element is farther off than it may be. NaN is.
 func (r *Result) Out() bool { return !(r.Abs <= r.Tolerance) }
 
-// Compare runs the kernel on random inputs in a back end; none is the kernel
-// interpreter itself.
-func (c *Case) Compare(s Shape, run remote.Runner) (*Result, error) {
+// Launch gives the scalars of a launch and random inputs for it, the same each time.
+func (c *Case) Launch(s Shape) (kernel.Scalars, []kernel.Buffer, error) {
+	scalars, shapes, err := c.extents(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	return scalars, c.draw(shapes), nil
+}
+
+// extents are the scalars of a launch, and the shapes of its buffers.
+func (c *Case) extents(s Shape) (kernel.Scalars, [][]int, error) {
 	scalars := c.scalars(s)
 	shapes, err := kernel.Extents(c.Kernel, scalars)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if err := c.fits(scalars, shapes); err != nil {
+	return scalars, shapes, c.fits(scalars, shapes)
+}
+
+// Compare runs the kernel on random inputs in a back end; none is the kernel
+// interpreter itself.
+func (c *Case) Compare(s Shape, run remote.Runner) (*Result, error) {
+	scalars, shapes, err := c.extents(s)
+	if err != nil {
 		return nil, err
 	}
 	start := c.draw(shapes)

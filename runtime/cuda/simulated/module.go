@@ -76,8 +76,9 @@ func (f *function) Launch(grid, block [3]int, shared int, args []byte) error {
 	}
 	l := sim.Launch{Grid: grid, Block: block, Shared: shared, Args: slices.Clone(args)}
 	return f.d.do(func() error {
-		_, err := f.k.Launch(l)
+		stats, err := f.k.Launch(l)
 		if err == nil {
+			f.d.ended(f.name, stats)
 			return nil
 		}
 		code := cuda.LaunchFailed

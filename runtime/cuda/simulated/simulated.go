@@ -18,17 +18,22 @@ import (
 )
 
 // Open makes a simulated device.
-func Open(o sim.Options) (cuda.Driver, error) {
+func Open(o sim.Options) (cuda.Driver, error) { return OpenWatched(o, func(string, sim.Stats) {}) }
+
+// OpenWatched makes one that tells what each launch was, by the name of its kernel, when
+// it has ended without a fault.
+func OpenWatched(o sim.Options, ended func(kernel string, s sim.Stats)) (cuda.Driver, error) {
 	o.Arch = cmp.Or(o.Arch, 80)
 	if _, ok := capacities[o.Arch]; !ok {
 		return nil, fmt.Errorf("there is no simulator of sm_%d: want sm_80, 86, 89 or 90", o.Arch)
 	}
-	return &driver{dev: sim.New(o), arch: o.Arch}, nil
+	return &driver{dev: sim.New(o), arch: o.Arch, ended: ended}, nil
 }
 
 type driver struct {
 	dev    *sim.Device
 	arch   int
+	ended  func(kernel string, s sim.Stats)
 	queue  []func() error
 	record *[]func() error // of a capture
 	pinned [][]byte

@@ -1,0 +1,37 @@
+package ptxrun
+
+import (
+	"github.com/arithlang/mlc/codegen/ptx"
+	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/runtime/cuda"
+	"github.com/arithlang/mlc/runtime/cuda/sim"
+	"github.com/arithlang/mlc/runtime/cuda/simulated"
+)
+
+// A Counter runs kernels on a simulated device that counts what they ask of a GPU, and
+// leaves out checks that take time. One goroutine at a time may use it.
+type Counter struct {
+	machine *Machine
+	last    sim.Stats
+}
+
+// NewCounter loads a module.
+func NewCounter(code ptx.Output) (*Counter, error) {
+	c := &Counter{}
+	var err error
+	c.machine, err = New(func() (cuda.Driver, error) {
+		return simulated.OpenWatched(sim.Options{Count: true, NoRaces: true, NoInit: true}, func(_ string, s sim.Stats) { c.last = s })
+	}, code)
+	return c, err
+}
+
+// Run launches a kernel on buffers, which it overwrites. Where it has nothing to do, no
+// block has run and there are no counts.
+func (c *Counter) Run(name string, s kernel.Scalars, bufs []kernel.Buffer) (sim.Stats, error) {
+	c.last = sim.Stats{}
+	err := c.machine.Run(name, s, bufs)
+	return c.last, err
+}
+
+// Close gives the device back.
+func (c *Counter) Close() error { return c.machine.Close() }
