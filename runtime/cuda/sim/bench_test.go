@@ -136,3 +136,9 @@ L:
 	st.global.f32 [%rd3], %f0;`)
 	benchmark(b, sim.Options{}, src, "k", 1, 32, []int{1024, 1024})
 }
+
+// BenchmarkRandom is BenchmarkElementwise with the warps in random order.
+func BenchmarkRandom(b *testing.B) {
+	const n = 1 << 18
+	benchmark(b, sim.Options{Order: sim.Random}, text(b, "vecadd"), "vecadd", n/256, 256, []int{n, n, n}, n)
+}

@@ -10,22 +10,23 @@ import (
 // block is a thread block (CTA) while it runs: its warps, its shared memory
 // and its barriers.
 type block struct {
-	l      *launch
-	k      *Kernel
-	opt    *Options
-	code   []instr
-	id     int // linear
-	coords [3]int
-	warps  []*warp
-	shared *buffer
-	table  table // of the accesses to shared memory
-	bars   [16]barrier
-	ticks  int64 // instructions of warps
-	writes uint64
-	turn   int
-	stints int
-	rng    *rand.Rand
-	flags  flags // releases in shared memory
+	l       *launch
+	k       *Kernel
+	opt     *Options
+	code    []instr
+	id      int // linear
+	coords  [3]int
+	warps   []*warp
+	shared  *buffer
+	table   table // of the accesses to shared memory
+	bars    [16]barrier
+	ticks   int64 // instructions of warps
+	writes  uint64
+	turn    int
+	stints  int
+	rng     *rand.Rand
+	longest int   // slice of a warp in random order, for now; 0: not drawn
+	flags   flags // releases in shared memory
 }
 
 func (b *block) version() version {
@@ -75,7 +76,7 @@ func (b *block) reset(id int) {
 	g := b.l.grid
 	b.id, b.coords = id, [3]int{id % g[0], id / g[0] % g[1], id / g[0] / g[1]}
 	b.ticks, b.turn, b.stints, b.bars, b.flags = 0, 0, 0, [16]barrier{}, flags{}
-	b.rng = b.l.d.random(uint64(id) + 1)
+	b.rng, b.longest = b.l.d.random(uint64(id)+1), 0
 	poison(b.shared.data)
 	clear(b.shared.init)
 	b.shared.vague = nil
@@ -159,7 +160,11 @@ func (b *block) run(budget int64) (status, error) {
 func (b *block) slice() int {
 	switch b.opt.Order {
 	case Random:
-		return 1 + b.rng.IntN(256)
+		// For a while all are short, down to single instructions, then long again.
+		if b.longest == 0 || b.rng.IntN(64) == 0 {
+			b.longest = 1 << b.rng.IntN(9)
+		}
+		return 1 + b.rng.IntN(b.longest)
 	case Greedy:
 		return 4 * patience
 	}

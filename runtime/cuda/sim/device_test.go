@@ -188,3 +188,25 @@ func TestStats(t *testing.T) {
 		t.Errorf("%d lane instructions, want %d, %v", st.Steps, want, err)
 	}
 }
+
+// TestRandomCutsBetweenInstructions has warps that read a counter, add 1 and write it
+// back, and no order in which a warp runs on for a while loses any of that.
+func TestRandomCutsBetweenInstructions(t *testing.T) {
+	const body = `
+	ld.volatile.global.u32 %r4, [%rd0];
+	add.u32 %r4, %r4, 1;
+	st.volatile.global.u32 [%rd0], %r4;`
+	lost := 0
+	for seed := range uint64(16) {
+		got, err := runSnippet(sim.Options{Order: sim.Random, Seed: seed, NoRaces: true}, body, 1, 128, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got[0] < 4 {
+			lost++
+		}
+	}
+	if lost < 4 {
+		t.Errorf("of 16 random orders %d lose an addition", lost)
+	}
+}

@@ -26,7 +26,7 @@ type Order uint8
 const (
 	RoundRobin Order = iota // in turn, each for a slice of time
 	Reversed                // in turn, from the last to the first
-	Random                  // drawn from the seed, in short slices
+	Random                  // drawn from the seed, in slices down to one instruction
 	Greedy                  // one warp runs until it must wait
 )
 
