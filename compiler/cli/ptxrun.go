@@ -43,9 +43,10 @@ func (ptxRunCmd) Help() string {
   raw:FILE               the bytes of a structure passed by value
 Data races, out-of-bounds or misaligned accesses, reads of uninitialized memory,
 barriers that not all threads reach, deadlocks and endless waits end the run with
-exit code 1 and their place; then no file is written. Warnings concern what
-compilers do on purpose: unordered writes of the same value, copies without a wait,
-unwritten output. See runtime/cuda/sim/README.md.
+exit code 1 and their place; then no file is written. Warnings concern what may be
+on purpose: unordered writes of the same value, volatile or relaxed accesses that
+nothing orders, copies without a wait, unwritten output. See
+runtime/cuda/sim/README.md.
 
 Example:
   mlc ptx run saxpy.ptx --grid 4 --block 256 --arg in:x.bin --arg inout:y.bin --arg f32:2 --arg u32:1000`

@@ -146,15 +146,19 @@ func wrongSpace(s ptx.Space, addr uint64) string {
 }
 
 // reading resolves an access, checks that all of it was written, and records it.
-func (w *warp) reading(a *address, size int, m uint32, atomic bool) (*buffer, uint32) {
+func (w *warp) reading(a *address, size int, m uint32, o order) (*buffer, uint32) {
 	buf, in := w.resolve(a, size, m)
 	if buf == nil {
 		return nil, 0
 	}
 	if buf.shadow != nil {
-		if c := w.tracker(buf).read(buf.shadow, &w.offs, in, access{size, w.pc, atomic}); c != nil {
+		t := w.tracker(buf)
+		if c := t.read(buf.shadow, &w.offs, in, access{size, w.pc, o.strong, o.meant()}); c != nil {
 			w.race(a, "read", c)
 			return nil, 0
+		}
+		if t.doubt != nil {
+			w.warnOfDoubt(a, t, "read")
 		}
 	}
 	if buf.init != nil && !w.initialised(a, buf, size, in) {
@@ -181,9 +185,8 @@ func (w *warp) initialised(a *address, buf *buffer, size int, m uint32) bool {
 	return true
 }
 
-// writing resolves an access, records it and takes the bytes as written. With
-// the race check it includes atomic operations.
-func (w *warp) writing(a *address, size int, m uint32, atomic bool) (*buffer, uint32) {
+// writing resolves an access, records it and takes the bytes as written.
+func (w *warp) writing(a *address, size int, m uint32, o order) (*buffer, uint32) {
 	buf, in := w.resolve(a, size, m)
 	if buf == nil {
 		return nil, 0
@@ -192,7 +195,7 @@ func (w *warp) writing(a *address, size int, m uint32, atomic bool) (*buffer, ui
 		w.failAt(ReadOnly, in, a.space, a.of(w, bits.TrailingZeros32(in)), "%s cannot be written", buf.name)
 		return nil, 0
 	}
-	if buf.shadow != nil && !w.recordWrite(a, buf, size, in, atomic) {
+	if buf.shadow != nil && !w.recordWrite(a, buf, size, in, o) {
 		return nil, 0
 	}
 	if buf.init != nil {
@@ -207,14 +210,18 @@ func (w *warp) writing(a *address, size int, m uint32, atomic bool) (*buffer, ui
 	return buf, in
 }
 
-func (w *warp) recordWrite(a *address, buf *buffer, size int, m uint32, atomic bool) bool {
+func (w *warp) recordWrite(a *address, buf *buffer, size int, m uint32, o order) bool {
 	t, verb := w.tracker(buf), "write"
-	if atomic {
+	if o.strong {
 		verb = "atomic access"
 	}
+	how := access{size, w.pc, o.strong, o.meant() || w.fences.released != nil}
 	for rest := m; ; {
-		c := t.write(buf.shadow, &w.offs, rest, access{size, w.pc, atomic})
+		c := t.write(buf.shadow, &w.offs, rest, how)
 		if c == nil {
+			if t.doubt != nil {
+				w.warnOfDoubt(a, t, "write")
+			}
 			return true
 		}
 		if w.storing == nil || !w.storing.same(w, buf, c, m) {
@@ -311,6 +318,13 @@ func (w *warp) raceReport(a *address, verb string, c *clash) *Report {
 	}
 	r.Other = p
 	return r
+}
+
+// warnOfDoubt warns of strong accesses that nothing orders.
+func (w *warp) warnOfDoubt(a *address, t *tracker, verb string) {
+	r := w.raceReport(a, verb, t.doubt)
+	r.Kind, t.doubt = Unordered, nil
+	w.warn(r, ", volatile or relaxed")
 }
 
 // warn notes what may be meant, once for every instruction.

@@ -97,7 +97,7 @@ func (c *copyInfo) issue(w *warp, m uint32) {
 		}
 	}
 	for m := whole; m != 0; {
-		buf, in := w.reading(&c.src, c.size, m, false)
+		buf, in := w.reading(&c.src, c.size, m, order{})
 		if buf == nil {
 			return
 		}
@@ -128,7 +128,7 @@ func (c *copyInfo) aim(w *warp, m uint32) bool {
 	if buf == nil {
 		return false
 	}
-	if buf.shadow != nil && !w.recordWrite(&c.dst, buf, c.size, m, false) {
+	if buf.shadow != nil && !w.recordWrite(&c.dst, buf, c.size, m, order{}) {
 		return false
 	}
 	for rest := m; rest != 0; rest &= rest - 1 {
@@ -170,7 +170,7 @@ func (c *copyInfo) sourceOf(w *warp, a *asyncCopy) bool {
 	one := c.src
 	for i := range a.n {
 		one.off = c.src.off + uint64(i)
-		buf, _ := w.reading(&one, 1, m, false)
+		buf, _ := w.reading(&one, 1, m, order{})
 		if buf == nil {
 			return false
 		}

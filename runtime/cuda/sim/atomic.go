@@ -22,7 +22,7 @@ func (d *decoder) atom() exec {
 	in := d.in
 	args := in.Args
 	a := atomicOp{size: int(d.typ(0).Bytes()), dst: noColumn, c: noColumn, order: d.order()}
-	a.order.strong = true
+	a.order.strong, a.order.update = true, true
 	if in.Op == "atom" {
 		a.dst = d.write(&args[0])
 		args = args[1:]
@@ -128,7 +128,7 @@ func (a *atomicOp) run(w *warp, m uint32) {
 	w.lock()
 	defer w.unlock()
 	for m != 0 {
-		buf, in := w.updating(&a.addr, a.size, m)
+		buf, in := w.updating(&a.addr, a.size, m, a.order)
 		if buf == nil {
 			return
 		}
@@ -144,7 +144,7 @@ func (a *atomicOp) run(w *warp, m uint32) {
 }
 
 // updating is reading and writing in one.
-func (w *warp) updating(a *address, size int, m uint32) (*buffer, uint32) {
+func (w *warp) updating(a *address, size int, m uint32, o order) (*buffer, uint32) {
 	buf, in := w.resolve(a, size, m)
 	switch {
 	case buf == nil:
@@ -152,7 +152,7 @@ func (w *warp) updating(a *address, size int, m uint32) (*buffer, uint32) {
 	case buf.readOnly:
 		w.failAt(ReadOnly, in, a.space, a.of(w, bits.TrailingZeros32(in)), "%s cannot be written", buf.name)
 		return nil, 0
-	case buf.shadow != nil && !w.recordWrite(a, buf, size, in, true):
+	case buf.shadow != nil && !w.recordWrite(a, buf, size, in, o):
 		return nil, 0
 	case buf.init != nil && !w.initialised(a, buf, size, in):
 		return nil, 0

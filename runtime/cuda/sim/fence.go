@@ -42,8 +42,13 @@ func (w *warp) fence() {
 	w.tick()
 }
 
-// order is what an access does besides reading or writing.
-type order struct{ strong, acquire, release bool }
+// order is what an access does besides reading or writing. An update reads and
+// writes at once.
+type order struct{ strong, acquire, release, update bool }
+
+// meant says whether a strong access is for handing on what was done before it, or
+// cannot be cut in two.
+func (o order) meant() bool { return o.acquire || o.release || o.update }
 
 // publish makes the place at addr carry what a strong write releases. An
 // atomic operation adds to what the place carries, a store replaces it.

@@ -22,7 +22,7 @@ func (t *transfer) load(w *warp, m uint32) {
 	w.lock()
 	defer w.unlock()
 	for m != 0 {
-		buf, in := w.reading(&t.addr, t.size(), m, t.order.strong)
+		buf, in := w.reading(&t.addr, t.size(), m, t.order)
 		if buf == nil {
 			return
 		}
@@ -99,7 +99,7 @@ func (t *transfer) store(w *warp, m uint32) {
 		if w.b.opt.SameValue {
 			w.storing = t
 		}
-		buf, in := w.writing(&t.addr, t.size(), m, t.order.strong)
+		buf, in := w.writing(&t.addr, t.size(), m, t.order)
 		w.storing = nil
 		if buf == nil {
 			return

@@ -24,9 +24,9 @@ func (d *decoder) ldmatrix(out *instr) {
 	}
 	d.note = noteRows(addr, rows)
 	d.together(out, -1, func(w *warp, _ uint32) {
-		buf, in := w.reading(&addr, 16, rows, false)
+		buf, in := w.reading(&addr, 16, rows, order{})
 		if buf != nil && in != rows {
-			buf, _ = w.reading(&addr, 16, rows&^in, false)
+			buf, _ = w.reading(&addr, 16, rows&^in, order{})
 		}
 		if buf == nil {
 			return

@@ -26,7 +26,8 @@ const (
 	Trap             Kind = "trap"
 	DivideByZero     Kind = "division by zero"
 	InactiveLane     Kind = "inactive source lane"
-	PendingCopy      Kind = "pending copy" // a warning: nobody waited for it
+	PendingCopy      Kind = "pending copy"       // a warning: nobody waited for it
+	Unordered        Kind = "unordered accesses" // a warning: volatile or relaxed ones
 	BadLaunch        Kind = "bad launch"
 )
 

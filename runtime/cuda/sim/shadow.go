@@ -29,7 +29,8 @@ const (
 	laneWho   = 31
 	manyWho   = 1 << 5 // several lanes
 	atomicWho = 1 << 6
-	whoShift  = 7
+	meantWho  = 1 << 7 // atomic, and meant to be unordered with others
+	whoShift  = 8
 )
 
 func newShadow(bytes int) *shadow {
@@ -78,6 +79,9 @@ type tracker struct {
 	// Of the last look-ups, for the next lanes to find again.
 	known    uint32 // is ordered before this warp
 	from, to uint32 // with(from, seg) = to
+	// doubt is the first of the last access that is no clash only because both
+	// sides are atomic, although neither is meant to be unordered.
+	doubt *clash
 }
 
 // renew starts another segment.
@@ -107,6 +111,18 @@ type access struct {
 	size   int // bytes a lane, a power of two
 	pc     int
 	atomic bool
+	meant  bool // to be unordered with other atomic accesses
+}
+
+// flags are those of a field such as wwho.
+func (a access) flags() (who uint32) {
+	if a.atomic {
+		who = atomicWho
+		if a.meant {
+			who |= meantWho
+		}
+	}
+	return who
 }
 
 // read records a read by the lanes of mask at their offsets. It returns a
@@ -127,13 +143,13 @@ func (t *tracker) read(s *shadow, offs *[32]int, mask uint32, a access) *clash {
 		for i := range cells {
 			c, who := &cells[i], who|uint32(lane)
 			if c.wseg >= floor || c.rwho&atomicWho != 0 {
-				if bad := t.afterWrite(c, lane, a.atomic); bad != nil {
+				if bad := t.afterWrite(c, lane, a); bad != nil {
 					return bad
 				}
 			}
 			switch {
 			case a.atomic:
-				t.noteAtomicRead(c, seg, who)
+				t.noteAtomicRead(c, seg, who|a.flags())
 			case c.rseg == seg:
 				if c.rwho&manyWho == 0 {
 					if (c.rwho^who)&laneWho != 0 {
@@ -152,8 +168,8 @@ func (t *tracker) read(s *shadow, offs *[32]int, mask uint32, a access) *clash {
 }
 
 // afterWrite checks that what lane does to a cell comes after the writes to it.
-func (t *tracker) afterWrite(c *cell, lane int, atomic bool) *clash {
-	if c.rwho&atomicWho != 0 && !atomic {
+func (t *tracker) afterWrite(c *cell, lane int, a access) *clash {
+	if c.rwho&atomicWho != 0 && !a.atomic {
 		if c.rseg != 0 && t.table.live(c.rseg) {
 			if bad := t.unordered(c.rseg); bad != 0 {
 				return &clash{lane, bad, c.rwho | manyWho, "atomic access"}
@@ -165,7 +181,8 @@ func (t *tracker) afterWrite(c *cell, lane int, atomic bool) *clash {
 	case c.wseg < t.table.floor:
 	case c.wseg == flight:
 		return &clash{lane, flight, c.wwho, "asynchronous copy"}
-	case atomic && c.wwho&atomicWho != 0:
+	case a.atomic && c.wwho&atomicWho != 0:
+		t.question(c.wseg, c.wwho, lane, a, "write")
 	case c.wseg == t.seg:
 		if c.wwho&laneWho != uint32(lane) {
 			return &clash{lane, c.wseg, c.wwho, "write"}
@@ -181,8 +198,23 @@ func (t *tracker) afterWrite(c *cell, lane int, atomic bool) *clash {
 // noteAtomicRead notes a read that conflicts with writes that are not atomic.
 // Readers that are not atomic matter more, and stay.
 func (t *tracker) noteAtomicRead(c *cell, seg, who uint32) {
-	if c.rseg == 0 || !t.table.live(c.rseg) {
-		c.rseg, c.rwho = seg, who|atomicWho
+	switch {
+	case c.rseg == 0 || !t.table.live(c.rseg):
+		c.rseg, c.rwho = seg, who
+	case c.rwho&atomicWho != 0 && c.rseg != seg:
+		c.rseg = t.table.with(c.rseg, seg, t.past)
+		c.rwho = who | manyWho | c.rwho&meantWho
+	}
+}
+
+// question notes an access that is unordered with another one, both atomic, if
+// neither is meant to be.
+func (t *tracker) question(id, who uint32, lane int, a access, verb string) {
+	if a.meant || who&meantWho != 0 || t.doubt != nil || id == 0 || !t.table.live(id) {
+		return
+	}
+	if other := t.unordered(id); other != 0 {
+		t.doubt = &clash{lane, other, who, verb}
 	}
 }
 
@@ -206,9 +238,7 @@ func (t *tracker) noteRead(c *cell, seg, who uint32) {
 func (t *tracker) write(s *shadow, offs *[32]int, mask uint32, a access) *clash {
 	seg, who := t.current(), uint32(a.pc)<<whoShift
 	floor := t.table.floor
-	if a.atomic {
-		who |= atomicWho
-	}
+	who |= a.flags()
 	var p *page
 	last := -1
 	for ; mask != 0; mask &= mask - 1 {
@@ -222,7 +252,7 @@ func (t *tracker) write(s *shadow, offs *[32]int, mask uint32, a access) *clash 
 		for i := range cells {
 			c := &cells[i]
 			if c.wseg >= floor || c.rseg >= floor || c.rwho&atomicWho != 0 {
-				if bad := t.afterAll(c, lane, a.atomic); bad != nil {
+				if bad := t.afterAll(c, lane, a); bad != nil {
 					return bad
 				}
 			} else {
@@ -236,19 +266,23 @@ func (t *tracker) write(s *shadow, offs *[32]int, mask uint32, a access) *clash 
 
 // afterAll checks that a write comes after all other accesses of a cell, and
 // forgets its readers.
-func (t *tracker) afterAll(c *cell, lane int, atomic bool) *clash {
-	if bad := t.afterWrite(c, lane, atomic); bad != nil {
+func (t *tracker) afterAll(c *cell, lane int, a access) *clash {
+	if bad := t.afterWrite(c, lane, a); bad != nil {
 		return bad
 	}
-	if c.rseg != 0 && c.rwho&atomicWho == 0 {
+	switch {
+	case c.rseg == 0:
+	case c.rwho&atomicWho == 0:
 		if bad := t.afterReads(c, lane); bad != nil {
 			return bad
 		}
 		c.rseg, c.rwho = 0, 0
+	default: // atomic reads, or writes before the last
+		t.question(c.rseg, c.rwho, lane, a, "access")
 	}
-	if atomic && c.wwho&atomicWho != 0 && c.wseg != t.seg && t.table.live(c.wseg) {
+	if a.atomic && c.wwho&atomicWho != 0 && c.wseg != t.seg && t.table.live(c.wseg) {
 		t.keepAtomic(c)
-	} else if !atomic {
+	} else if !a.atomic {
 		c.rseg, c.rwho = 0, 0
 	}
 	return nil
@@ -260,12 +294,14 @@ func (t *tracker) keepAtomic(c *cell) {
 	if t.unordered(c.wseg) == 0 {
 		return
 	}
+	meant := uint32(0)
 	if c.rseg == 0 || !t.table.live(c.rseg) {
 		c.rseg = c.wseg
 	} else if c.rseg != c.wseg {
 		c.rseg = t.table.with(c.rseg, c.wseg, t.past)
+		meant = c.rwho & meantWho
 	}
-	c.rwho = c.wwho&^uint32(laneWho) | manyWho | atomicWho
+	c.rwho = c.wwho&^uint32(laneWho) | manyWho | atomicWho | meant
 }
 
 func (t *tracker) afterReads(c *cell, lane int) *clash {

@@ -136,3 +136,41 @@ func TestSizes(t *testing.T) {
 		}
 	}
 }
+
+// TestUnordered checks the warning about volatile and relaxed accesses of two warps, of
+// which one writes, with nothing that orders them.
+func TestUnordered(t *testing.T) {
+	const (
+		first = "setp.lt.u32 %p1, %r0, 32;\n" // the warp that is first
+		mine  = "st.volatile.shared.u32 [%r3], %r0;\n"
+	)
+	for _, c := range []struct {
+		name, body string
+		warns      bool
+	}{
+		{"a reduction without barriers", mine + first + "@%p1 ld.volatile.shared.u32 %r5, [%r3+128];\n@%p1 st.volatile.shared.u32 [%r3], %r5;", true},
+		{"with one", mine + "bar.sync 0;\n" + first + "@%p1 ld.volatile.shared.u32 %r5, [%r3+128];\n@%p1 st.volatile.shared.u32 [%r3], %r5;", false},
+		{"within a warp", mine + "xor.b32 %r4, %r3, 4;\nld.volatile.shared.u32 %r5, [%r4];", false},
+		{"two writes", "st.relaxed.cta.shared.u32 [sh], 7;", true},
+		{"two reads", "ld.volatile.global.u32 %r4, [%rd1];", false},
+		{"two reads and a write of one of both", "ld.volatile.global.u32 %r4, [%rd1];\n" + first + "@%p1 st.volatile.global.u32 [%rd1], 1;", true},
+		{"a write that a fence releases", first + "fence.acq_rel.gpu;\n@%p1 st.relaxed.gpu.global.u32 [%rd1], 1;\n@!%p1 ld.relaxed.gpu.global.u32 %r4, [%rd1];\nfence.acq_rel.gpu;", false},
+		{"a write that releases", first + "@%p1 st.release.gpu.global.u32 [%rd1], 1;\n@!%p1 ld.relaxed.gpu.global.u32 %r4, [%rd1];", false},
+		{"a read that acquires", first + "@%p1 st.relaxed.gpu.global.u32 [%rd1], 1;\n@!%p1 ld.acquire.gpu.global.u32 %r4, [%rd1];", false},
+		{"atomic operations", "red.global.add.u32 [%rd1], 1;\natom.shared.exch.b32 %r4, [sh], %r0;", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, order := range orders {
+				src := snippet("st.shared.u32 [%r3], 0;\nbar.sync 0;\n" + c.body)
+				_, st, err := job{text: src, kernel: "k", grid: line(1), block: line(64),
+					args: []any{make([]byte, 4096), make([]byte, 4096)}}.stats(sim.Options{Order: order})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if w := st.Warnings; (len(w) > 0) != c.warns || c.warns && (w[0].Kind != sim.Unordered || w[0].Other == nil || w[0].Other.Warp == w[0].Warp) {
+					t.Errorf("%v: warnings %v", order, w)
+				}
+			}
+		})
+	}
+}

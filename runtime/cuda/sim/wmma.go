@@ -138,7 +138,7 @@ func (d *decoder) wmmaLoad(out *instr) {
 		}
 		x.eachSlot(w, func(slot int, a *address) {
 			for m := uint32(fullMask); m != 0; {
-				buf, in := w.reading(a, size, m, false)
+				buf, in := w.reading(a, size, m, order{})
 				if buf == nil {
 					return
 				}
@@ -163,7 +163,7 @@ func (d *decoder) wmmaStore(out *instr) {
 		x.eachSlot(w, func(slot int, a *address) {
 			t := transfer{addr: *a, elem: size, cols: []int{x.regs[slot/x.each()]}, regs: x.names[slot/x.each() : slot/x.each()+1]}
 			for m := uint32(fullMask); m != 0; {
-				buf, in := w.writing(a, size, m, false)
+				buf, in := w.writing(a, size, m, order{})
 				if buf == nil || !t.pass(w, buf, in) {
 					return
 				}
