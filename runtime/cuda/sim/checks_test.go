@@ -92,6 +92,8 @@ THIRD:
 	mov.u64 %rd5, sh;
 	cvta.shared.u64 %rd5, %rd5;
 	ld.shared.u32 %r4, [%rd5]; // HERE`},
+	{"matrices from global memory", 1, 32, sim.OutOfBounds, "HERE", `
+	ldmatrix.sync.aligned.m8n8.x1.b16 {%r4}, [%rd1]; // HERE`},
 	{"misaligned word", 1, 1, sim.Misaligned, "HERE", `
 	add.s32 %r4, %r2, 2;
 	st.shared.u32 [%r4], 1; // HERE`},
@@ -388,6 +390,22 @@ END:
 	not.pred %p2, %p2;
 	and.pred %p4, %p4, %p2;
 	@!%p4 trap;`},
+	{"a barrier of the block that counts", 1, 32, `
+	setp.lt.u32 %p1, %r0, 20;
+	bar.cta.red.popc.u32 %r4, 0, !%p1;
+	barrier.cta.red.and.aligned.pred %p2, 0, 32, %p1;
+	setp.ne.or.u32 %p4, %r4, 12, %p2;
+	@%p4 trap;`},
+	{"matrices at generic addresses", 1, 32, `
+	st.shared.u32 [%r3], %r0;
+	bar.sync 0;
+	mov.u64 %rd5, sh;
+	cvta.shared.u64 %rd5, %rd5;
+	and.b64 %rd6, %rd2, 28;
+	mad.lo.u64 %rd5, %rd6, 4, %rd5;
+	ldmatrix.sync.aligned.m8n8.x1.b16 {%r4}, [%rd5];
+	setp.ne.u32 %p1, %r4, %r0;
+	@%p1 trap;`},
 	{"barriers without .aligned", 1, 32, `
 	setp.lt.u32 %p1, %r0, 16;
 	@%p1 bra OTHER;

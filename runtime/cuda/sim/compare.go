@@ -187,24 +187,24 @@ func bit(b bool) uint32 {
 	return 0
 }
 
-// set compares and gives a number: all ones, or 1.0.
+// truths are what set gives of a float type for true; of others it is all ones.
+var truths = map[ptx.Type]uint64{ptx.F32: 0x3f800000, ptx.F16: 0x3c00, ptx.F16x2: 0x3c00, ptx.BF16: 0x3f80, ptx.BF16x2: 0x3f80}
+
+// set compares and gives a number, for pairs one in each half.
 func (d *decoder) set() exec {
 	to, from := d.typ(0), d.typ(1)
-	rel := relation(d.comparison(), from, d.in.Has("ftz"))
-	yes := mask(to.Bits())
-	switch to {
-	case ptx.F32:
-		yes = 0x3f800000
-	case ptx.F16:
-		yes = 0x3c00
-	case ptx.BF16:
-		yes = 0x3f80
+	parts, part := 1, mask(64)
+	switch from {
+	case ptx.F16x2:
+		from, parts, part = ptx.F16, 2, 0xffff
+	case ptx.BF16x2:
+		from, parts, part = ptx.BF16, 2, 0xffff
 	}
-	if _, pair := formatOf(from); pair { // the only such form has no predicate
-		single := relation(d.comparison(), ptx.F16, d.in.Has("ftz"))
-		half := func(x, y uint64) uint64 { return uint64(bit(single(x, y))) * 0x3c00 }
-		return d.map2(halves2(half))
+	yes, float := truths[to]
+	if !float {
+		yes = mask(to.Bits() / parts)
 	}
+	holds := relation(d.comparison(), from, d.in.Has("ftz"))
 	o, a, b := d.dst(0), d.src(1), d.src(2)
 	op := d.in.Pick("and", "or", "xor")
 	var c predicate
@@ -212,15 +212,17 @@ func (d *decoder) set() exec {
 		c = d.pred(&d.in.Args[3])
 	}
 	return func(w *warp, m uint32) {
-		v := lanesOf(m, func(i int) bool { return rel(w.cols[a][i], w.cols[b][i]) })
-		if op != "" {
-			v = combine(op, v, c.of(w))
-		}
+		with := c.of(w)
 		forLanes(m, func(i int) {
-			w.cols[o][i] = 0
-			if v>>i&1 != 0 {
-				w.cols[o][i] = yes
+			x, y, out := w.cols[a][i], w.cols[b][i], uint64(0)
+			for h := range parts {
+				v := bit(holds(x>>(16*h)&part, y>>(16*h)&part))
+				if op != "" {
+					v = combine(op, v, with>>i&1)
+				}
+				out |= uint64(v) * yes << (16 * h)
 			}
+			w.cols[o][i] = out
 		})
 	}
 }

@@ -292,6 +292,30 @@ var instrTests = []instrTest{
 		number := func(h uint64) uint64 { return b(h&0x7fff <= 0x7c00) * 0x3c00 }
 		return number(x>>16)<<16 | number(x&0xffff)
 	}},
+	{"set.eq.f16x2.f16x2 D, A, B", []int{32, 32, 32}, func(x, y, _ uint64) uint64 {
+		return eachHalf(x, y, func(x, y uint64) uint64 { return b(half(x) == half(y)) * 0x3c00 })
+	}},
+	{"set.gtu.u32.f16x2 D, A, B", []int{32, 32, 32}, func(x, y, _ uint64) uint64 {
+		return eachHalf(x, y, func(x, y uint64) uint64 { return b(!(half(x) <= half(y))) * 0xffff })
+	}},
+	{"setp.lt.u32 %p1, A, B; set.ne.xor.s32.bf16x2 D, A, B, !%p1", []int{32, 32, 32}, func(x, y, _ uint64) uint64 {
+		below := x < y
+		return eachHalf(x, y, func(x, y uint64) uint64 {
+			l, r := f32(x<<16), f32(y<<16)
+			return b((l < r || l > r) != !below) * 0xffff
+		})
+	}},
+	{"setp.gt.u16 %p1, A, 5; set.lt.and.bf16x2.bf16x2 D, C, B, %p1", []int{32, 16, 32, 32}, func(a, y, x uint64) uint64 {
+		return eachHalf(x, y, func(x, y uint64) uint64 { return b(f32(x<<16) < f32(y<<16) && a > 5) * 0x3f80 })
+	}},
+	{"set.ge.f16.s16 D, A, B", []int{16, 16, 16}, func(x, y, _ uint64) uint64 { return b(int16(x) >= int16(y)) * 0x3c00 }},
+	{"set.hi.bf16.u32 D, A, B", []int{16, 32, 32}, func(x, y, _ uint64) uint64 { return b(x > y) * 0x3f80 }},
+	{"set.lt.f16.f64 D, A, B", []int{16, 64, 64}, func(x, y, _ uint64) uint64 { return b(f64(x) < f64(y)) * 0x3c00 }},
+	{"set.le.u16.f16 D, A, B", []int{16, 16, 16}, func(x, y, _ uint64) uint64 { return b(half(x) <= half(y)) * 0xffff }},
+	{"set.equ.s32.bf16 D, A, B", []int{32, 16, 16}, func(x, y, _ uint64) uint64 {
+		l, r := f32(x<<16), f32(y<<16)
+		return b(!(l < r || l > r)) * 0xffffffff
+	}},
 	{"slct.u32.s32 D, A, B, C", []int{32, 32, 32, 32}, func(a, b, c uint64) uint64 {
 		if s32(c) >= 0 {
 			return a
@@ -470,4 +494,23 @@ func TestAtomics(t *testing.T) {
 			t.Errorf("%s: ends at %#x, want %#x", c.text, got[0], c.end)
 		}
 	}
+}
+
+// half is the value of an f16.
+func half(h uint64) float64 {
+	sign, e, m := 1-2*float64(h>>15&1), int(h>>10&31), float64(h&0x3ff)
+	switch {
+	case e == 31 && m > 0:
+		return math.NaN()
+	case e == 31:
+		return sign * math.Inf(1)
+	case e == 0:
+		return sign * math.Ldexp(m, -24)
+	}
+	return sign * math.Ldexp(1024+m, e-25)
+}
+
+// eachHalf applies a function to both halves of words.
+func eachHalf(x, y uint64, f func(x, y uint64) uint64) uint64 {
+	return f(x>>16, y>>16)<<16 | f(x&0xffff, y&0xffff)
 }

@@ -16,7 +16,6 @@ func (d *decoder) ldmatrix(out *instr) {
 	regs := registers(&d.in.Args[0])
 	d.forget()
 	addr := d.address(&d.in.Args[1])
-	addr.space = ptx.Shared
 	trans := d.in.Has("trans")
 	rows := uint32(1)<<(8*len(cols)) - 1
 	if len(cols) == 4 {
@@ -24,6 +23,9 @@ func (d *decoder) ldmatrix(out *instr) {
 	}
 	d.note = noteRows(addr, rows)
 	d.together(out, -1, func(w *warp, _ uint32) {
+		if addr.space == ptx.Generic && !w.allShared(&addr, rows) {
+			return
+		}
 		buf, in := w.reading(&addr, 16, rows, order{})
 		if buf != nil && in != rows {
 			buf, _ = w.reading(&addr, 16, rows&^in, order{})
@@ -52,6 +54,16 @@ func (d *decoder) ldmatrix(out *instr) {
 			}
 		}
 	})
+}
+
+// allShared wants generic addresses to be of shared memory.
+func (w *warp) allShared(a *address, m uint32) bool {
+	forLanes(m, func(lane int) {
+		if of, _ := spaceOf(a.of(w, lane)); of != ptx.Shared {
+			w.failAt(OutOfBounds, 1<<lane, a.space, a.of(w, lane), "matrices are loaded from shared memory, and this is an address of .%s", of)
+		}
+	})
+	return w.err == nil
 }
 
 // movmatrix transposes an 8x8 matrix that lies in registers.

@@ -165,9 +165,34 @@ const table = `
 1.0 10 set .$fcmp.$bool.[ftz].{u32,s32,f32}.f32 =T U U pred
 1.0 13 set .$fcmp.{u32,s32,f32}.f64 =T U U
 1.0 13 set .$fcmp.$bool.{u32,s32,f32}.f64 =T U U pred
-4.2 53 set .$fcmp.[ftz].f16.f16 =T U U
+4.2 53 set .{eq,ne}.f16.$bits =T U U
+4.2 53 set .{eq,ne}.$bool.f16.$bits =T U U pred
+4.2 53 set .$icmp.f16.$int =T U U
+4.2 53 set .$icmp.$bool.f16.$int =T U U pred
+4.2 53 set .$ucmp.f16.$uint =T U U
+4.2 53 set .$ucmp.$bool.f16.$uint =T U U pred
+7.8 90 set .{eq,ne}.bf16.$bits =T U U
+7.8 90 set .{eq,ne}.$bool.bf16.$bits =T U U pred
+7.8 90 set .$icmp.bf16.$int =T U U
+7.8 90 set .$icmp.$bool.bf16.$int =T U U pred
+7.8 90 set .$ucmp.bf16.$uint =T U U
+7.8 90 set .$ucmp.$bool.bf16.$uint =T U U pred
+4.2 53 set .$fcmp.[ftz].f16.{f16,f32} =T U U
+4.2 53 set .$fcmp.$bool.[ftz].f16.{f16,f32} =T U U pred
+4.2 53 set .$fcmp.f16.f64 =T U U
+4.2 53 set .$fcmp.$bool.f16.f64 =T U U pred
 6.5 53 set .$fcmp.[ftz].{u16,s16,u32,s32}.f16 =T U U
+6.5 53 set .$fcmp.$bool.[ftz].{u16,s16,u32,s32}.f16 =T U U pred
 4.2 53 set .$fcmp.[ftz].f16x2.f16x2 =T U U
+4.2 53 set .$fcmp.$bool.[ftz].f16x2.f16x2 =T U U pred
+6.5 53 set .$fcmp.[ftz].{u32,s32}.f16x2 =T U U
+6.5 53 set .$fcmp.$bool.[ftz].{u32,s32}.f16x2 =T U U pred
+7.8 90 set .$fcmp.bf16.{bf16,f16,f32,f64} =T U U
+7.8 90 set .$fcmp.$bool.bf16.{bf16,f16,f32,f64} =T U U pred
+7.8 90 set .$fcmp.{u16,s16,u32,s32}.bf16 =T U U
+7.8 90 set .$fcmp.$bool.{u16,s16,u32,s32}.bf16 =T U U pred
+7.8 90 set .$fcmp.{bf16x2,u32,s32}.bf16x2 =T U U
+7.8 90 set .$fcmp.$bool.{bf16x2,u32,s32}.bf16x2 =T U U pred
 1.0 10 selp .{b16,b32,b64,u16,u32,u64,s16,s32,s64,f32,f64} =T T T pred
 1.0 10 slct .{b16,b32,b64,u16,u32,u64,s16,s32,s64,f32,f64}.s32 =T T T U
 1.0 10 slct .[ftz].{b16,b32,b64,u16,u32,u64,s16,s32,s64,f32,f64}.f32 =T T T U
@@ -294,6 +319,10 @@ const table = `
 2.0 20 bar.red .{and,or}.pred =pred u32 u32 pred
 7.8 30 bar.cta.sync u32 ?u32
 7.8 30 bar.cta.arrive u32 u32
+7.8 30 bar.cta.red .popc.u32 =u32 u32 pred
+7.8 30 bar.cta.red .popc.u32 =u32 u32 u32 pred
+7.8 30 bar.cta.red .{and,or}.pred =pred u32 pred
+7.8 30 bar.cta.red .{and,or}.pred =pred u32 u32 pred
 6.0 30 barrier.sync .[aligned] u32 ?u32
 6.0 30 barrier.arrive .[aligned] u32 u32
 6.0 30 barrier.red .popc.[aligned].u32 =u32 u32 pred
@@ -302,6 +331,10 @@ const table = `
 6.0 30 barrier.red .{and,or}.[aligned].pred =pred u32 u32 pred
 7.8 30 barrier.cta.sync .[aligned] u32 ?u32
 7.8 30 barrier.cta.arrive .[aligned] u32 u32
+7.8 30 barrier.cta.red .popc.[aligned].u32 =u32 u32 pred
+7.8 30 barrier.cta.red .popc.[aligned].u32 =u32 u32 u32 pred
+7.8 30 barrier.cta.red .{and,or}.[aligned].pred =pred u32 pred
+7.8 30 barrier.cta.red .{and,or}.[aligned].pred =pred u32 u32 pred
 1.4 10 membar .{cta,gl,sys}
 6.0 70 fence .[sc,acq_rel].{cta,gpu,sys}
 
