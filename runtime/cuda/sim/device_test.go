@@ -210,3 +210,37 @@ func TestRandomCutsBetweenInstructions(t *testing.T) {
 		t.Errorf("of 16 random orders %d lose an addition", lost)
 	}
 }
+
+// TestCallRegisters runs functions with parameters in registers: one that is called
+// with a register and a constant, by lanes of one side of a branch, and one that calls it.
+func TestCallRegisters(t *testing.T) {
+	src := snippet(`
+	.reg .f32 sum;
+	mov.f32 sum, 0f00000000;
+	setp.lt.u32 %p1, %r0, 20;
+	cvt.rn.f32.u32 %f1, %r0;
+	@%p1 call (sum), twice, (%f1, 0.5);
+	st.global.f32 [%rd3], sum;`)
+	src = strings.Replace(src, ".visible .entry", `.func (.reg .f32 r) add (.reg .f32 a, .reg .b32 b) { add.f32 r, a, b; ret; }
+.func (.reg .f32 r) twice (.param .f32 a, .reg .f32 b)
+{
+	.reg .f32 x;
+	ld.param.f32 x, [a];
+	call (r), add, (x, b);
+	call (r), add, (r, r);
+	ret;
+}
+.visible .entry`, 1)
+	for _, order := range orders {
+		got := unfloats(job{text: src, kernel: "k", block: [3]int{32}, args: []any{make([]byte, 128), make([]byte, 128)}}.must(t, sim.Options{Order: order})[0])
+		for i, x := range got {
+			want := 2 * (float32(i) + 0.5)
+			if i >= 20 {
+				want = 0
+			}
+			if x != want {
+				t.Errorf("%v: lane %d: %v, want %v", order, i, x, want)
+			}
+		}
+	}
+}

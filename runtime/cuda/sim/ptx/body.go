@@ -148,15 +148,20 @@ func (p *kernelParser) bodyVar(v *Var) {
 // registers reads .reg .type NAME{<N>}, ...;
 func (p *kernelParser) registers() {
 	p.advance()
+	t := p.registerType()
+	for more := true; more; more = p.accept(",") {
+		p.register(t)
+	}
+	p.expect(";")
+}
+
+func (p *kernelParser) registerType() Type {
 	t := typeNames[strings.TrimPrefix(p.tok.text, ".")]
 	if p.tok.kind != dotToken || t == NoType || t == TF32 {
 		p.fail("expected the type of a register, found %s", p.tok)
 	}
 	p.advance()
-	for more := true; more; more = p.accept(",") {
-		p.register(t)
-	}
-	p.expect(";")
+	return t
 }
 
 func (p *kernelParser) register(t Type) {

@@ -7,7 +7,7 @@ import "maps"
 // nothing of functions.
 type function struct {
 	name            string
-	results, params []*Var
+	results, params []place
 	body            *kernelParser // nil while it is only declared
 }
 
@@ -15,7 +15,7 @@ type function struct {
 type call struct {
 	name          string
 	line          int
-	results, args []*Var
+	results, args []place
 }
 
 // function reads a .func with or without a body.
@@ -58,21 +58,39 @@ func (p *parser) function(link linkage) {
 }
 
 // formals reads the parameters or results of a function.
-func (p *kernelParser) formals() (vars []*Var) {
+func (p *kernelParser) formals() (places []place) {
 	p.advance()
 	p.list(")", func() {
 		if p.is(".reg") {
-			p.fail("parameters of functions in registers are not supported: make them .param")
+			places = append(places, p.formalRegister())
+			return
 		}
 		v := p.param()
 		v.Space, v.Frame = Local, true
-		vars = append(vars, v)
+		places = append(places, place{line: v.Line, name: v.Name, v: v})
 		if v.Name != "_" {
 			p.declare(v)
 		}
 	})
 	p.advance()
-	return vars
+	return places
+}
+
+// formalRegister reads .reg .type NAME.
+func (p *kernelParser) formalRegister() place {
+	p.advance()
+	t := p.registerType()
+	line := p.tok.line
+	if t == Pred {
+		p.failAt(line, "a predicate is no parameter of a function")
+	}
+	name := p.tok.text
+	p.register(t)
+	at, ok := p.findReg(name)
+	if !ok {
+		p.failAt(line, "%s is no register of a function", name)
+	}
+	return place{line: line, name: name, op: Operand{Kind: RegArg, Type: t, Reg: at}}
 }
 
 // call reads call (RESULTS), NAME, (ARGUMENTS);
@@ -80,12 +98,12 @@ func (p *kernelParser) call(op token, g Guard) {
 	c := call{line: op.line}
 	p.accept(".uni")
 	if p.is("(") {
-		c.results = p.actuals()
+		c.results = p.actuals(true)
 		p.expect(",")
 	}
 	c.name = p.name("the name of a function")
 	if p.accept(",") {
-		c.args = p.actuals()
+		c.args = p.actuals(false)
 	}
 	if _, indirect := p.findReg(c.name); indirect || p.is(",") {
 		p.failAt(op.line, "a call through a pointer is not supported: call the function by its name")
@@ -95,23 +113,34 @@ func (p *kernelParser) call(op token, g Guard) {
 	p.expect(";")
 }
 
-// actuals reads (NAME, ...), the parameters that a call passes.
-func (p *kernelParser) actuals() (vars []*Var) {
+// actuals reads (NAME, ...), what a call passes or gets.
+func (p *kernelParser) actuals(result bool) (places []place) {
 	if !p.is("(") {
 		p.fail("expected arguments in parentheses, found %s", p.tok)
 	}
 	p.advance()
-	p.list(")", func() {
-		line := p.tok.line
-		name := p.name("the name of a .param variable")
-		v := p.findVar(name)
-		if v == nil || !v.Frame {
-			p.failAt(line, "%s is no .param variable of the caller, which is all that a call passes", name)
-		}
-		vars = append(vars, v)
-	})
+	p.list(")", func() { places = append(places, p.actual(result)) })
 	p.advance()
-	return vars
+	return places
+}
+
+func (p *kernelParser) actual(result bool) place {
+	a := place{line: p.tok.line, name: p.tok.text}
+	if p.tok.kind != nameToken || p.is("WARP_SZ") {
+		a.op.Kind, a.num = ImmArg, p.constant()
+		return a
+	}
+	p.advance()
+	if at, ok := p.findReg(a.name); ok {
+		a.op = Operand{Kind: RegArg, Type: p.k.Regs[at].Type, Reg: at}
+		return a
+	}
+	if a.v = p.findVar(a.name); result && a.v == nil && a.name == "_" {
+		a.op.Kind = SinkArg
+	} else if a.v == nil || !a.v.Frame {
+		p.failAt(a.line, "%s is neither a register nor a .param variable of the caller, which is all that a call passes", a.name)
+	}
+	return a
 }
 
 // maxExpanded bounds the instructions of a kernel with all its calls expanded,
@@ -208,8 +237,8 @@ func jump(in *Instr, g Guard, target int) Instr {
 	return Instr{Op: "bra", Guard: g, Line: in.Line, Loc: in.Loc, Args: []Operand{{Kind: LabelArg, Targets: []int{target}}}}
 }
 
-// call appends the body of a function. Its parameters are the very variables
-// that the caller passes, which f names.
+// call appends the body of a function. Parameters in memory are the very variables
+// that the caller passes, which f names; others are copied before and after.
 func (e *expansion) call(c *call, f frame) error {
 	fn := e.funcs[c.name]
 	if c.name == assertFail && fn != nil && fn.body == nil {
@@ -226,26 +255,58 @@ func (e *expansion) call(c *call, f frame) error {
 	}
 	own := e.frame(fn)
 	callee := frame{own.regs, maps.Clone(own.vars)}
-	for _, side := range []struct {
-		what            string
-		formals, actual []*Var
-	}{{"result", fn.results, c.results}, {"argument", fn.params, c.args}} {
-		if len(side.formals) != len(side.actual) {
-			return errorAt(c.line, "function %s has %d %ss, found %d", c.name, len(side.formals), side.what, len(side.actual))
-		}
-		for i, v := range side.formals {
-			a := side.actual[i]
-			if v.Size != a.Size || v.Align > a.Align {
-				return errorAt(c.line, "%s %d of function %s has %d bytes at multiples of %d, found %s with %d at multiples of %d",
-					side.what, i+1, c.name, v.Size, v.Align, a.Name, a.Size, a.Align)
-			}
-			callee.vars[v] = f.variable(a)
-		}
+	results, err := e.bind(c, "result", fn.results, c.results, f, callee)
+	if err != nil {
+		return err
+	}
+	args, err := e.bind(c, "argument", fn.params, c.args, f, callee)
+	if err != nil {
+		return err
+	}
+	for _, a := range args {
+		e.code = append(e.code, a.formal.from(&a.actual, c.line))
 	}
 	e.active = append(e.active, fn)
-	_, err := e.copy(fn.body, callee)
+	_, err = e.copy(fn.body, callee)
 	e.active = e.active[:len(e.active)-1]
+	for _, r := range results {
+		if r.actual.op.Kind != SinkArg {
+			e.code = append(e.code, r.actual.from(&r.formal, c.line))
+		}
+	}
 	return err
+}
+
+// copied are two places of which one gets the value of the other.
+type copied struct{ formal, actual place }
+
+// bind ties what a call passes to the parameters of the callee, or what it gets to the
+// results, and lists what is to be copied.
+func (e *expansion) bind(c *call, what string, formals, actuals []place, f, callee frame) (list []copied, err error) {
+	if len(formals) != len(actuals) {
+		return nil, errorAt(c.line, "function %s has %d %ss, found %d", c.name, len(formals), what, len(actuals))
+	}
+	for i, x := range formals {
+		y := actuals[i]
+		if x.v != nil && y.v != nil {
+			if x.v.Size != y.v.Size || x.v.Align > y.v.Align {
+				return nil, errorAt(c.line, "%s %d of function %s has %d bytes at multiples of %d, found %s with %d at multiples of %d",
+					what, i+1, c.name, x.v.Size, x.v.Align, y.name, y.v.Size, y.v.Align)
+			}
+			callee.vars[x.v] = f.variable(y.v)
+			continue
+		}
+		if !y.fits(&x) || what == "result" && y.op.Kind == ImmArg {
+			return nil, errorAt(c.line, "%s %d of function %s is a .%s of %d bytes, which %s is not", what, i+1, c.name, x.typ(), x.bytes(), y.name)
+		}
+		if x.v != nil && callee.vars[x.v] == nil {
+			mine := *x.v
+			e.k.Vars = append(e.k.Vars, &mine)
+			callee.vars[x.v], e.frames[e.funcs[c.name]].vars[x.v] = &mine, &mine
+		}
+		list = append(list, copied{x.in(callee), y.in(f)})
+	}
+	return list, nil
 }
 
 // frame gives a function its registers and variables in the kernel.

@@ -100,7 +100,8 @@ func TestCalls(t *testing.T) {
 // TestCallErrors has one mistake a text; f takes two words and gives one.
 func TestCallErrors(t *testing.T) {
 	const f = ".func (.param .b32 r) f (.param .b32 a, .param .b32 b) { ret; }\n"
-	const locals = ".param .b32 u, v; .param .b64 w;\n"
+	const registers = ".func (.reg .b32 r) f (.reg .b32 a, .param .u32 b) { ret; }\n"
+	const locals = ".param .b32 u, v; .param .b64 w; .reg .b32 %r; .reg .b64 %rd;\n"
 	tests := []struct{ text, body, want string }{
 		{f, "call (u), f, (v);", `line 8: function f has 2 arguments, found 1`},
 		{f, "call f, (u, v);", `function f has 1 results, found 0`},
@@ -113,7 +114,14 @@ func TestCallErrors(t *testing.T) {
 		{".global .u32 f;" + f, "", `f is defined twice`},
 		{".entry f { ret; }" + f, "", `f is defined twice`},
 		{f + ".entry f { ret; }", "", `f is defined twice`},
-		{".func f (.reg .b32 a) { ret; }", "", `parameters of functions in registers are not supported`},
+		{".func f (.reg .pred a) { ret; }", "", `line 4: a predicate is no parameter of a function`},
+		{".func f (.reg .b32 a, .param .b32 a) { ret; }", "", `a is defined twice`},
+		{registers, "call (%r), f, (%r, w);", `line 8: argument 2 of function f has 4 bytes at multiples of 4, found w with 8`},
+		{registers, "call (%r), f, (%rd, u);", `argument 1 of function f is a .b32 of 4 bytes, which %rd is not`},
+		{registers, "call (%r), f, (1.5, u);", `argument 1 of function f is a .b32 of 4 bytes, which 1.5 is not`},
+		{registers, "call (5), f, (%r, u);", `result 1 of function f is a .b32 of 4 bytes, which 5 is not`},
+		{registers, "call (%r), f, (_, u);", `_ is neither a register nor a .param variable`},
+		{".func f (.param .b8 a[3]) { ret; }", "call f, (%r);", `argument 1 of function f is a .b8 of 3 bytes, which %r is not`},
 		{".func f (.param .b32 a, .param .b32 a) { ret; }", "", `a is defined twice`},
 		{".func f { .reg .b32 %r; mov.u32 %r, 1; }", "", `function f does not end in ret or exit`},
 		{".func f { ret;", "", `unsupported directive ".entry" in a function`},
@@ -137,4 +145,55 @@ func doubling(n int) string {
 		s += fmt.Sprintf(".func f%d { call f%d; call f%d; ret; }\n", i+1, i, i)
 	}
 	return s
+}
+
+// TestCallRegisters checks what is copied where a parameter or what is passed for it is
+// in a register.
+func TestCallRegisters(t *testing.T) {
+	m, err := Parse([]byte(header + `
+.func (.reg .b32 r, .param .b32 s) f (.reg .b32 a, .param .b32 b)
+{
+	.reg .b32 x;
+	ld.param.b32 x, [b];
+	add.u32 r, a, x;
+	st.param.b32 [s], r;
+	ret;
+}
+.entry k ()
+{
+	.reg .b32 %r<4>; .param .b32 u, v;
+	call (%r0, u), f, (%r1, v);
+	call (v, %r2), f, (u, 7);
+	call (_, _), f, (-1, %r0);
+	exit;
+}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := m.Kernels[0]
+	var got []string
+	for _, in := range k.Instrs {
+		text := in.Op
+		for _, a := range in.Args {
+			switch a.Kind {
+			case RegArg:
+				text += " " + k.Regs[a.Reg].Name
+			case ImmArg:
+				text += fmt.Sprintf(" %#x", a.Imm)
+			case MemArg:
+				text += fmt.Sprintf(" %s.%s", in.Space, a.Var.Name)
+			}
+		}
+		got = append(got, text)
+	}
+	const body = "; ld x local.%s; add r a x; st local.%s r"
+	want := "mov a %r1" + fmt.Sprintf(body, "v", "u") + "; mov %r0 r" +
+		"; ld a local.u; st local.b 0x7" + fmt.Sprintf(body, "b", "s") + "; st local.v r; ld %r2 local.s" +
+		"; mov a 0xffffffff; st local.b %r0" + fmt.Sprintf(body, "b", "s") + "; exit"
+	if g := strings.Join(got, "; "); g != want {
+		t.Errorf("the calls became\n%s\nwant\n%s", g, want)
+	}
+	if k.LocalSize != 4*4 {
+		t.Errorf("%d bytes of local memory, want u, v, b and s", k.LocalSize)
+	}
 }

@@ -264,7 +264,7 @@ func TestErrors(t *testing.T) {
 		{"add.s33 %r1, %r1, %r2;", `unknown modifiers in "add.s33"`},
 		{"add.ftz.s32 %r1, %r1, %r2;", `unknown modifiers in "add.ftz.s32"`},
 		{"frobnicate.u32 %r1;", `unknown instruction "frobnicate.u32"`},
-		{"call (%r1), foo, (%r1);", `%r1 is no .param variable of the caller`},
+		{"call (%r1), foo, (sh);", `sh is neither a register nor a .param variable of the caller`},
 		{"call %rd1;", `a call through a pointer is not supported`},
 		{"call foo, (), proto;", `a call through a pointer is not supported`},
 		{"call foo, %r1;", `expected arguments in parentheses, found "%r1"`},
