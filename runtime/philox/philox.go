@@ -22,14 +22,16 @@ const (
 // Block is Philox4x32-10 of Salmon et al., "Parallel random numbers: as easy as
 // 1, 2, 3" (SC 2011): four random words for each counter.
 func Block(key Key, ctr [4]uint32) [4]uint32 {
+	a, b, c, d := ctr[0], ctr[1], ctr[2], ctr[3] // in registers, where no array is
+	k0, k1 := key[0], key[1]
 	for range rounds {
-		hi0, lo0 := bits.Mul32(mul0, ctr[0])
-		hi1, lo1 := bits.Mul32(mul1, ctr[2])
-		ctr = [4]uint32{hi1 ^ ctr[1] ^ key[0], lo1, hi0 ^ ctr[3] ^ key[1], lo0}
-		key[0] += weyl0
-		key[1] += weyl1
+		hi0, lo0 := bits.Mul32(mul0, a)
+		hi1, lo1 := bits.Mul32(mul1, c)
+		a, b, c, d = hi1^b^k0, lo1, hi0^d^k1, lo0
+		k0 += weyl0
+		k1 += weyl1
 	}
-	return ctr
+	return [4]uint32{a, b, c, d}
 }
 
 // A Stream keeps the uses of one seed apart: it is the upper half of the counter's

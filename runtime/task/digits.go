@@ -55,9 +55,13 @@ func places(dst []byte, base, n int, value func(place int) int) []byte {
 	carry := 0
 	for place := range n {
 		carry += value(place)
-		d := (carry%base + base) % base
+		d := carry % base
+		carry /= base
+		if d < 0 {
+			d += base
+			carry--
+		}
 		sum[n-1-place] = digits[d]
-		carry = (carry - d) / base
 	}
 	return append(dst, trim(sum)...)
 }
