@@ -132,7 +132,8 @@ func (f *lines) answerOf(e entry) string { return f.text[int(e.prompt)+len(f.sep
 func (t *Task) fromFile(d *draft, k int64, held bool) {
 	line := t.placeInSet(k, held)
 	if !held {
-		line = t.order(philox.Epochs, t.trained, uint32(k/t.trained), 0).at(line)
+		order := t.order(philox.Epochs, t.trained, uint32(k/t.trained), 0)
+		line = order.at(line)
 	}
 	src := t.source(d, side(held), uint64(k))
 	t.kind.family.draw(t, d, line, src)

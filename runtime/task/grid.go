@@ -17,15 +17,16 @@ import (
 // fromGrid makes example k of those that are trained on or held out.
 func (t *Task) fromGrid(d *draft, k int64, held bool) {
 	cells := t.kind.family.cells(t)
-	if n := t.cfg.Examples; n > 0 {
-		k = t.order(philox.Shuffled, n, 0, 0).at(t.placeInSet(k, held))
+	if t.cfg.Examples > 0 {
+		k = t.orders()[0].at(t.placeInSet(k, held))
 		src := t.source(d, philox.Sampled, uint64(k))
 		t.kind.family.draw(t, d, k%cells, src)
 		t.solve(d)
 		t.decorate(d, src, held)
 		return
 	}
-	cell := t.orderBy(t.seedOf(side(held)), philox.Cells, cells, uint32(k/cells), int(side(held)-philox.Sampled)).at(k % cells)
+	order := t.orderBy(t.seedOf(side(held)), philox.Cells, cells, uint32(k/cells), int(side(held)-philox.Sampled))
+	cell := order.at(k % cells)
 	src := t.source(d, side(held), uint64(k))
 	first := true
 	draw := func() {

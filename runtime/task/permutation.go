@@ -9,7 +9,10 @@ import (
 // maxDomain is the largest domain of a permutation.
 const maxDomain = 1 << 62
 
-const feistelRounds = 8
+const (
+	feistelRounds = 8
+	maxTabled     = 13 // bits of a side, at most, of which a table is made, of 128 KiB then
+)
 
 // A permutation is a keyed bijection of [0, n): a balanced Feistel network over
 // the next even number of bits, with Philox as its round function. A result
@@ -21,15 +24,29 @@ type permutation struct {
 	half   int // bits of one side
 	turn   uint32
 	stream uint32
+	table  []uint16 // of the round function, [feistelRounds, 1<<half]; nil: it is computed
 }
 
 // newPermutation returns a permutation of [0, n), 0 < n <= maxDomain: another one
 // for each turn and stream.
 func newPermutation(key philox.Key, n uint64, turn, stream uint32) permutation {
-	return permutation{key, n, (bits.Len64(n-1) + 1) / 2, turn, stream}
+	return permutation{key: key, n: n, half: (bits.Len64(n-1) + 1) / 2, turn: turn, stream: stream}
 }
 
-func (p permutation) at(i int64) int64 {
+// tabulate makes a permutation that is used very often faster, unless its table would be
+// too large for a cache.
+func (p *permutation) tabulate() {
+	if p.half > maxTabled {
+		return
+	}
+	table := make([]uint16, feistelRounds<<p.half)
+	for i := range table {
+		table[i] = uint16(p.word(uint32(i>>p.half), uint32(i)&p.mask()))
+	}
+	p.table = table
+}
+
+func (p *permutation) at(i int64) int64 {
 	x := p.once(uint64(i))
 	for x >= p.n {
 		x = p.once(x)
@@ -37,12 +54,20 @@ func (p permutation) at(i int64) int64 {
 	return int64(x)
 }
 
-func (p permutation) once(x uint64) uint64 {
-	mask := uint32(1)<<p.half - 1
-	left, right := uint32(x>>p.half), uint32(x)&mask
+func (p *permutation) once(x uint64) uint64 {
+	left, right := uint32(x>>p.half), uint32(x)&p.mask()
 	for round := range uint32(feistelRounds) {
-		word := philox.Block(p.key, [4]uint32{right, round, p.turn, p.stream})
-		left, right = right, left^word[0]&mask
+		left, right = right, left^p.word(round, right)
 	}
 	return uint64(left)<<p.half | uint64(right)
 }
+
+// word is the round function.
+func (p *permutation) word(round, right uint32) uint32 {
+	if p.table != nil {
+		return uint32(p.table[round<<p.half|right])
+	}
+	return philox.Block(p.key, [4]uint32{right, round, p.turn, p.stream})[0] & p.mask()
+}
+
+func (p *permutation) mask() uint32 { return 1<<p.half - 1 }

@@ -26,7 +26,8 @@ func (t *Task) train(d *draft, k int64) {
 		}
 		epoch, i := uint32(k/t.trained), k%t.trained
 		t.ordered(d, k, false, func(operand int) int64 {
-			return t.order(philox.Epochs, t.trained, epoch, operand).at(i)
+			order := t.order(philox.Epochs, t.trained, epoch, operand)
+			return order.at(i)
 		})
 	case t.cfg.Sequence:
 		t.fromGrid(d, k, false)
@@ -99,7 +100,7 @@ func (t *Task) ordered(d *draft, k int64, held bool, place func(operand int) int
 		if operand == 1 && t.single() {
 			return t.factor(src)
 		}
-		return t.entry(t.order(philox.Values, t.cfg.Below, 0, operand).at(place(operand)), operand)
+		return t.entry(t.orders()[operand].at(place(operand)), operand)
 	})
 	if t.cfg.Sequence {
 		t.decorate(d, src, held)
@@ -118,6 +119,21 @@ func (t *Task) seedOf(stream philox.Stream) uint64 {
 		}
 	}
 	return t.seed
+}
+
+// fixedOrders are the orders that stay the same: of the set of Examples, or of
+// [0, Below) for each operand.
+func (t *Task) fixedOrders() []permutation {
+	stream, n, count := philox.Values, t.cfg.Below, t.kind.arity
+	if t.cfg.Examples > 0 {
+		stream, n, count = philox.Shuffled, t.cfg.Examples, 1
+	}
+	orders := make([]permutation, count)
+	for i := range orders {
+		orders[i] = t.order(stream, n, 0, i)
+		orders[i].tabulate()
+	}
+	return orders
 }
 
 // order is a permutation of [0, n) of this part of the task.

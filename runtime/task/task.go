@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sync"
 )
 
 // A Problem is a question and its answer: numbers in ordinary order without
@@ -28,11 +29,12 @@ type Task struct {
 	cfg     Config
 	kind    kind
 	seed    uint64
-	split   uint64      // seed of what is held out
-	vocab   *vocabulary // of sequences
-	trained int64       // with Below or Examples: how many of them are trained on
-	parts   []*Task     // of a mixed task
-	part    int         // number among those, which keeps their random numbers apart
+	split   uint64               // seed of what is held out
+	vocab   *vocabulary          // of sequences
+	orders  func() []permutation // see fixedOrders
+	trained int64                // with Below or Examples: how many of them are trained on
+	parts   []*Task              // of a mixed task
+	part    int                  // number among those, which keeps their random numbers apart
 }
 
 // New returns the task of a Config. All its problems are functions of the seed, but for
@@ -61,6 +63,7 @@ func New(cfg Config, seed uint64) (*Task, error) {
 		held = max(held, 1)
 	}
 	t.trained = set - held
+	t.orders = sync.OnceValue(t.fixedOrders)
 	_, err := t.Width(t.largest())
 	return t, err
 }

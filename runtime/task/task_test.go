@@ -137,8 +137,13 @@ func TestPermutationIsABijection(t *testing.T) {
 		seen := make([]bool, n)
 		moved := 0
 		order := newPermutation([2]uint32{5, 6}, n, 0, 7)
+		tabled := order
+		tabled.tabulate()
 		for i := range int64(n) {
 			x := order.at(i)
+			if y := tabled.at(i); y != x {
+				t.Fatalf("[0, %d): %d by a table, %d without", n, y, x)
+			}
 			if seen[x] {
 				t.Fatalf("[0, %d): %d comes twice", n, x)
 			}
