@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"encoding/binary"
 	"errors"
 	"strings"
 	"testing"
@@ -241,6 +242,68 @@ func TestCallRegisters(t *testing.T) {
 			if x != want {
 				t.Errorf("%v: lane %d: %v, want %v", order, i, x, want)
 			}
+		}
+	}
+}
+
+// TestVariablesOfKernels has initialised arrays that a kernel and a function declare, some
+// of one name: each is there once, and keeps what is written to it.
+func TestVariablesOfKernels(t *testing.T) {
+	src := snippet(`
+	.const .align 4 .b32 table[] = {10, 20, 30};
+	.global .u32 count = 5;
+	.global .u64 at = generic(table) + 4;
+	ld.const.u32 %r4, [table+8];
+	{
+		.const .b32 table[1] = {100};
+		ld.const.u32 %r5, [table];
+		add.u32 %r4, %r4, %r5;
+	}
+	atom.global.add.u32 %r5, [count], 1;
+	add.u32 %r4, %r4, %r5;
+	ld.global.u64 %rd5, [at];
+	ld.u32 %r5, [%rd5];
+	add.u32 %r4, %r4, %r5;
+	.param .b32 got;
+	call (got), next;
+	call (got), next;
+	ld.param.u32 %r5, [got];
+	add.u32 %r4, %r4, %r5;
+	st.global.u32 [%rd3], %r4;`)
+	src = strings.Replace(src, ".visible .entry", `.global .u32 count = 7;
+.func (.param .b32 r) next
+{
+	.global .u32 mine = 1000;
+	.reg .b32 x;
+	atom.global.add.u32 x, [mine], 1000;
+	st.param.b32 [r], x;
+	ret;
+}
+.visible .entry`, 1)
+	d := sim.New(sim.Options{})
+	m, err := d.Load([]byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := m.Kernel("k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := d.Alloc(4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for launch := range uint32(3) {
+		args := binary.LittleEndian.AppendUint64(nil, uint64(out))
+		if _, err := k.Launch(sim.Launch{Grid: line(1), Block: line(1), Args: append(args, args...)}); err != nil {
+			t.Fatal(err)
+		}
+		got := make([]byte, 4)
+		if err := d.Read(got, out); err != nil {
+			t.Fatal(err)
+		}
+		if want := 30 + 100 + (5 + launch) + 20 + (2000 + 2000*launch); unwords(got)[0] != want {
+			t.Errorf("launch %d gives %d, want %d", launch, unwords(got)[0], want)
 		}
 	}
 }

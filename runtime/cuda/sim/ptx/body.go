@@ -123,6 +123,8 @@ func (p *kernelParser) bodyDirective() {
 		p.registers()
 	case ".shared", ".local", ".param":
 		p.variables(linkage{}, p.bodyVar)
+	case ".global", ".const":
+		p.variables(linkage{}, p.static)
 	case ".extern":
 		p.advance()
 		if !p.is(".shared") {
@@ -142,6 +144,13 @@ func (p *kernelParser) bodyDirective() {
 
 func (p *kernelParser) bodyVar(v *Var) {
 	p.k.Vars = append(p.k.Vars, v)
+	p.declare(v)
+}
+
+// static declares a variable that only the body knows, and that is there once for
+// all threads and launches.
+func (p *kernelParser) static(v *Var) {
+	p.mod.Vars = append(p.mod.Vars, v)
 	p.declare(v)
 }
 
@@ -225,13 +234,8 @@ func (s *scope) declared(name string) (Type, bool) {
 // findVar finds a variable. One of the module's shared variables becomes one of
 // the kernel.
 func (p *kernelParser) findVar(name string) *Var {
-	for s := p.scope; s != nil; s = s.outer {
-		if v := s.vars[name]; v != nil {
-			return v
-		}
-	}
-	v := p.vars[name]
-	if v == nil || v.Space != Shared {
+	v, own := p.visible(name)
+	if v == nil || own || v.Space != Shared {
 		return v
 	}
 	if p.copies[v] == nil {
@@ -240,6 +244,16 @@ func (p *kernelParser) findVar(name string) *Var {
 		p.k.Vars = append(p.k.Vars, &mine)
 	}
 	return p.copies[v]
+}
+
+// visible finds a variable that is the body's own, or else one of the module.
+func (p *kernelParser) visible(name string) (v *Var, own bool) {
+	for s := p.scope; s != nil; s = s.outer {
+		if v := s.vars[name]; v != nil {
+			return v, true
+		}
+	}
+	return p.vars[name], false
 }
 
 // layout places the variables in the shared and the local window.

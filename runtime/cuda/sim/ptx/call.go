@@ -55,6 +55,7 @@ func (p *parser) function(link linkage) {
 	old.body = body
 	p.kernel = body
 	body.body()
+	p.kernel = nil
 }
 
 // formals reads the parameters or results of a function.

@@ -237,7 +237,11 @@ func (in *initialiser) address(at int64) {
 		name = p.name("a variable")
 		p.expect(")")
 	}
-	if r.Var = p.vars[name]; r.Var == nil || r.Var.Space == Shared {
+	r.Var = p.vars[name]
+	if p.kernel != nil {
+		r.Var, _ = p.kernel.visible(name)
+	}
+	if r.Var == nil || r.Var.Space != Global && r.Var.Space != Const {
 		p.failAt(line, "%s is no variable whose address can be taken here", name)
 	}
 	if r.Size < 4 || in.v.Type.Class() == Float {
