@@ -316,6 +316,56 @@ var instrTests = []instrTest{
 		l, r := f32(x<<16), f32(y<<16)
 		return b(!(l < r || l > r)) * 0xffffffff
 	}},
+	{"vadd.u32.s32.u32.sat D, A, B", []int{32, 32, 32}, func(x, y, _ uint64) uint64 {
+		return uint64(max(0, min(int64(s32(x))+int64(uint32(y)), 0xffffffff)))
+	}},
+	{"vsub.s32.u32.u32.sat D, A, B", []int{32, 32, 32}, func(x, y, _ uint64) uint64 {
+		return uint64(uint32(max(-1<<31, min(int64(x)-int64(y), 1<<31-1))))
+	}},
+	{"vabsdiff.u32.s32.s32.add D, A, B, C", []int{32, 32, 32, 32}, func(x, y, z uint64) uint64 {
+		if s32(x) < s32(y) {
+			x, y = y, x
+		}
+		return uint64(uint32(x) - uint32(y) + uint32(z))
+	}},
+	{"vmax.s32.s32.s32.min D, A, B, C", []int{32, 32, 32, 32}, func(x, y, z uint64) uint64 {
+		return uint64(uint32(min(s32(z), max(s32(x), s32(y)))))
+	}},
+	{"vset.s32.u32.ge.add D, A, B, C", []int{32, 32, 32, 32}, func(x, y, z uint64) uint64 {
+		return uint64(uint32(z) + uint32(b(int64(s32(x)) >= int64(y))))
+	}},
+	{"vadd4.u32.u32.u32 D, A, B, C", []int{32, 32, 32, 32}, func(x, y, _ uint64) uint64 { // without carries
+		return (x&0x7f7f7f7f + y&0x7f7f7f7f) ^ (x^y)&0x80808080
+	}},
+	{"vsub2.s32.s32.s32.sat D, A, B, C", []int{32, 32, 32, 32}, func(x, y, _ uint64) uint64 {
+		return eachHalf(x, y, func(x, y uint64) uint64 {
+			return uint64(uint16(max(-1<<15, min(int(int16(x))-int(int16(y)), 1<<15-1))))
+		})
+	}},
+	{"vabsdiff4.u32.u32.u32.add D, A, B, C", []int{32, 32, 32, 32}, func(x, y, z uint64) uint64 {
+		for range 4 {
+			z += uint64(math.Abs(float64(x&0xff) - float64(y&0xff)))
+			x, y = x>>8, y>>8
+		}
+		return z & 0xffffffff
+	}},
+	{"vavrg2.s32.s32.s32 D, A, B, C", []int{32, 32, 32, 32}, func(x, y, _ uint64) uint64 {
+		return eachHalf(x, y, func(x, y uint64) uint64 {
+			return uint64(uint16(int16(math.Round((float64(int16(x)) + float64(int16(y))) / 2))))
+		})
+	}},
+	{"vmin4.s32.s32.u32.add D, A, B, C", []int{32, 32, 32, 32}, func(x, y, z uint64) uint64 {
+		for i := range 4 {
+			z += uint64(min(int64(int8(x>>(8*i))), int64(uint8(y>>(8*i)))))
+		}
+		return z & 0xffffffff
+	}},
+	{"vset4.u32.u32.lt D, A, B, C", []int{32, 32, 32, 32}, func(x, y, _ uint64) (r uint64) {
+		for i := range 4 {
+			r |= b(uint8(x>>(8*i)) < uint8(y>>(8*i))) << (8 * i)
+		}
+		return r
+	}},
 	{"slct.u32.s32 D, A, B, C", []int{32, 32, 32, 32}, func(a, b, c uint64) uint64 {
 		if s32(c) >= 0 {
 			return a

@@ -95,6 +95,18 @@ const table = `
 5.0 61 dp4a .{u32,s32}.{u32,s32} =b32 b32 b32 b32
 5.0 61 dp2a .{lo,hi}.{u32,s32}.{u32,s32} =b32 b32 b32 b32
 
+# Video
+2.0 20 {vadd,vsub,vabsdiff,vmin,vmax} .{u32,s32}.{u32,s32}.{u32,s32}.[sat] =T U V
+2.0 20 {vadd,vsub,vabsdiff,vmin,vmax} .{u32,s32}.{u32,s32}.{u32,s32}.[sat].{add,min,max} =T U V T
+2.0 20 vset .{u32,s32}.{u32,s32}.{eq,ne,lt,le,gt,ge} =u32 T U
+2.0 20 vset .{u32,s32}.{u32,s32}.{eq,ne,lt,le,gt,ge}.{add,min,max} =u32 T U u32
+3.0 30 {vadd,vsub,vavrg,vabsdiff,vmin,vmax}2 .{u32,s32}.{u32,s32}.{u32,s32}.[sat] =T U V T
+3.0 30 {vadd,vsub,vavrg,vabsdiff,vmin,vmax}2 .{u32,s32}.{u32,s32}.{u32,s32}.add =T U V T
+3.0 30 {vadd,vsub,vavrg,vabsdiff,vmin,vmax}4 .{u32,s32}.{u32,s32}.{u32,s32}.[sat] =T U V T
+3.0 30 {vadd,vsub,vavrg,vabsdiff,vmin,vmax}4 .{u32,s32}.{u32,s32}.{u32,s32}.add =T U V T
+3.0 30 {vset2,vset4} .{u32,s32}.{u32,s32}.{eq,ne,lt,le,gt,ge} =u32 T U u32
+3.0 30 {vset2,vset4} .{u32,s32}.{u32,s32}.{eq,ne,lt,le,gt,ge}.add =u32 T U u32
+
 # Floating-point arithmetic
 1.0 10 {add,sub,mul} .[$rnd].[ftz].[sat].f32 =T T T
 1.0 13 {add,sub,mul} .[$rnd].f64 =T T T
