@@ -73,21 +73,24 @@ func TestLaunchesDoNotMatter(t *testing.T) {
 // TestAnyLaunch has models of which launches are a part of the sums: what a query sees
 // hangs on the texts beside its own, and so do bias tables.
 func TestAnyLaunch(t *testing.T) {
+	const length = "a mask or bias reads the length of texts"
 	for _, c := range []struct {
 		spec string
 		set  []string
-		want bool
+		why  string // not
 	}{
-		{"successor", nil, true},
-		{"kerple", nil, true},
-		{"small/looped", []string{"model.loop.self.bias=fire()"}, true},
-		{"small/looped", []string{"model.loop.self.bias=kerple / I"}, false},
-		{"small/looped", nil, true},
-		{"small/looped", []string{"model.dropout=10%"}, true},
-		{"small/looped", []string{"model.loop.self.bias=(i - j) / J"}, false},
+		{"successor", nil, ""},
+		{"successor", []string{"model.decoder.self.bias=kerple / I"}, "the gradient of decoder.self.kerple.r1 is no sum over the rows of a launch"},
+		{"kerple", nil, ""},
+		{"small/looped", []string{"model.loop.self.bias=fire()"}, ""},
+		{"small/looped", []string{"model.loop.self.bias=kerple / I"}, length},
+		{"small/looped", nil, ""},
+		{"small/looped", []string{"model.dropout=10%"}, ""},
+		{"small/looped", []string{"model.loop.self.bias=(i - j) / J"}, length},
 	} {
-		if p := compile(t, c.spec, c.set); p.Lowered.AnyLaunch != c.want {
-			t.Errorf("%s, %v: any launch %v", c.spec, c.set, p.Lowered.AnyLaunch)
+		p := compile(t, c.spec, c.set).Lowered
+		if why := p.WhyMicroBatches(); why != c.why || p.AnyLaunch != (why == "") {
+			t.Errorf("%s, %v: any launch %v, %q", c.spec, c.set, p.AnyLaunch, why)
 		}
 	}
 }

@@ -50,7 +50,7 @@ func (on onCard) text(p *compiler.Program, only string) (string, error) {
 }
 
 // report counts steps of training on a device that computes nothing. The note says why
-// registers are not known.
+// launches are small, and why registers are not known.
 func (on onCard) report(p *compiler.Program, only string) (r count.Report, note string, err error) {
 	c, err := on.card()
 	if err != nil {
@@ -63,6 +63,9 @@ func (on onCard) report(p *compiler.Program, only string) (r count.Report, note 
 	registers, note, err := registersOf(m.GPU.PTX, c)
 	if err != nil {
 		return r, "", err
+	}
+	if why := p.Lowered.WhyMicroBatches(); why != "" {
+		note = fmt.Sprintf("A launch has one micro-batch (examples: %d), whatever the memory: %s.\n", m.Train.MicroBatch, why) + note
 	}
 	if r, err = m.Count(count.Options{Card: c, SMs: on.sms, Registers: registers}); err != nil || only == "" {
 		return r, note, err

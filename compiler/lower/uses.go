@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/arithlang/mlc/compiler/expr"
@@ -22,7 +23,7 @@ const training = "gradients"
 // sums are: where bias tables that read the length of a text are learned.
 func (p *Program) separateUses() {
 	e := p.Entry(training)
-	if e == nil || !chained(e) || seesFillers(e) {
+	if e == nil || unchained(e) != "" || seesFillers(e) {
 		return
 	}
 	p.AnyLaunch = true
@@ -48,9 +49,7 @@ func (p *Program) separateUses() {
 // problems have several lengths, if a query may see keys behind itself, if masks and biases
 // read the length, or if it is a launch's rows that random words of an attention are counted by.
 func seesFillers(e *Entry) bool {
-	return !readsSource(e) && e.anyAttention(func(v *ir.Value) bool {
-		return v.Attr.Rate > 0 && v.Attr.Attn.Words == nil || !causal(v) || readsLength(v)
-	})
+	return !readsSource(e) && e.anyAttention(func(v *ir.Value) bool { return fillersSeen(v) != "" })
 }
 
 // anyLength reports whether rows behind a problem's last one change nothing that an entry
@@ -94,23 +93,27 @@ func gradientsOf(s Step) []*ir.Value {
 	return all
 }
 
-// chained reports whether all gradients of parameters are chains over rows that launches
-// can go on with, and those of a stack's layers are made by one step.
-func chained(e *Entry) bool {
+// unchained says why gradients of parameters are no chains over rows that launches can go
+// on with, or those of a stack's layers are not made by one step; "" if all is so.
+func unchained(e *Entry) string {
 	of := map[string]int{} // the step that uses a stack
 	for i, s := range e.Steps {
 		for _, v := range gradientsOf(s) {
-			g := s.Routine.Args[v].Group
-			if !chain(v) || s.N > 0 && !g.Stack {
-				return false
+			a := s.Routine.Args[v]
+			g := a.Group
+			if !chain(v) {
+				return fmt.Sprintf("the gradient of %s.%s is no sum over the rows of a launch", g.Name, a.Param)
+			}
+			if s.N > 0 && !g.Stack {
+				return fmt.Sprintf("%s.%s is used in every run of a loop", g.Name, a.Param)
 			}
 			if first, known := of[g.Name]; g.Stack && known && first != i {
-				return false
+				return fmt.Sprintf("the layers of %s are used at several places", g.Name)
 			}
 			of[g.Name] = i
 		}
 	}
-	return true
+	return ""
 }
 
 // chain reports whether a gradient is a sum over rows of the batch, to which a kernel adds
