@@ -225,3 +225,27 @@ func TestCountsAnyOrder(t *testing.T) {
 		t.Errorf("counted without being asked: %+v", got)
 	}
 }
+
+// TestCountsTranspose has 64 by 64 elements in four blocks of 8 warps. Each warp puts 4
+// rows of 32 into a tile and takes 4 columns out of it: without conflicts if the rows of
+// the tile have 33 words, with 31 for each column if they have 32.
+func TestCountsTranspose(t *testing.T) {
+	const requests = 4 * 8 * 4
+	for pitch, conflicts := range map[string]int64{"33": 0, "32": 31 * requests} {
+		j := job{text: strings.ReplaceAll(text(t, "transpose"), ", 33, ", ", "+pitch+", "), kernel: "transpose",
+			grid: [3]int{2, 2}, block: [3]int{32, 8}, args: []any{make([]byte, 4*64*64), out(4 * 64 * 64), uint32(64)}}
+		_, st, err := j.stats(sim.Options{Count: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, global := st.Counts, sim.Traffic{Requests: requests, Sectors: 4 * requests, Bytes: 128 * requests}
+		if c.Loads != global || c.Stores != global || c.Fetched != global.Bytes || c.Kept != global.Bytes {
+			t.Errorf("rows of %s words: %+v", pitch, c)
+		}
+		stores := sim.Banks{Requests: requests, Wavefronts: requests}
+		loads := sim.Banks{Requests: requests, Wavefronts: requests + conflicts, Conflicts: conflicts}
+		if c.SharedStores != stores || c.SharedLoads != loads {
+			t.Errorf("rows of %s words: stores %+v, loads %+v", pitch, c.SharedStores, c.SharedLoads)
+		}
+	}
+}
