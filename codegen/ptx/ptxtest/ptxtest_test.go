@@ -211,3 +211,12 @@ func TestFindsBeyondScratch(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestFindsWarnings has threads exchange a value through volatile memory instead of at a
+// barrier, which is right in some orders and no race.
+func TestFindsWarnings(t *testing.T) {
+	hasty := strings.NewReplacer("st.f32 [%d10]", "st.volatile.f32 [%d10]", "ld.f32 %f4", "ld.volatile.f32 %f4", "loaded:\n\tbar.sync 0;", "loaded:").Replace(text)
+	if err := verdict(t, output(hasty)); err == nil || !strings.Contains(err.Error(), "unordered accesses") {
+		t.Errorf("got %v, want a warning as an error", err)
+	}
+}

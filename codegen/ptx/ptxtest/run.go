@@ -35,7 +35,8 @@ func Load(out ptx.Output, w Way) (*Runner, error) {
 	return r, nil
 }
 
-// Check launches a case and holds what it leaves to the interpreter.
+// Check launches a case and holds what it leaves to the interpreter. What the simulator
+// only warns of is an error, too: no schedule means it.
 func (r *Runner) Check(c *Case) error {
 	l, err := r.prepare(c)
 	if err != nil {
@@ -57,6 +58,9 @@ func (r *Runner) Check(c *Case) error {
 	})
 	if r.steps = stats.Steps; err != nil {
 		return err
+	}
+	if len(stats.Warnings) > 0 {
+		return stats.Warnings[0]
 	}
 	return l.compare()
 }
