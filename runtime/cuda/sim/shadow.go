@@ -143,12 +143,13 @@ func (t *tracker) read(s *shadow, offs *[32]int, mask uint32, a access) *clash {
 		for i := range cells {
 			c, who := &cells[i], who|uint32(lane)
 			if c.wseg >= floor || c.rwho&atomicWho != 0 {
-				if bad := t.afterWrite(c, lane, a); bad != nil {
+				if bad := t.afterWrite(c, lane, a.atomic); bad != nil {
 					return bad
 				}
 			}
 			switch {
 			case a.atomic:
+				t.question(c.wseg, c.wwho, lane, &a, "write")
 				t.noteAtomicRead(c, seg, who|a.flags())
 			case c.rseg == seg:
 				if c.rwho&manyWho == 0 {
@@ -168,8 +169,8 @@ func (t *tracker) read(s *shadow, offs *[32]int, mask uint32, a access) *clash {
 }
 
 // afterWrite checks that what lane does to a cell comes after the writes to it.
-func (t *tracker) afterWrite(c *cell, lane int, a access) *clash {
-	if c.rwho&atomicWho != 0 && !a.atomic {
+func (t *tracker) afterWrite(c *cell, lane int, atomic bool) *clash {
+	if c.rwho&atomicWho != 0 && !atomic {
 		if c.rseg != 0 && t.table.live(c.rseg) {
 			if bad := t.unordered(c.rseg); bad != 0 {
 				return &clash{lane, bad, c.rwho | manyWho, "atomic access"}
@@ -181,8 +182,7 @@ func (t *tracker) afterWrite(c *cell, lane int, a access) *clash {
 	case c.wseg < t.table.floor:
 	case c.wseg == flight:
 		return &clash{lane, flight, c.wwho, "asynchronous copy"}
-	case a.atomic && c.wwho&atomicWho != 0:
-		t.question(c.wseg, c.wwho, lane, a, "write")
+	case atomic && c.wwho&atomicWho != 0:
 	case c.wseg == t.seg:
 		if c.wwho&laneWho != uint32(lane) {
 			return &clash{lane, c.wseg, c.wwho, "write"}
@@ -209,8 +209,8 @@ func (t *tracker) noteAtomicRead(c *cell, seg, who uint32) {
 
 // question notes an access that is unordered with another one, both atomic, if
 // neither is meant to be.
-func (t *tracker) question(id, who uint32, lane int, a access, verb string) {
-	if a.meant || who&meantWho != 0 || t.doubt != nil || id == 0 || !t.table.live(id) {
+func (t *tracker) question(id, who uint32, lane int, a *access, verb string) {
+	if a.meant || who&(atomicWho|meantWho) != atomicWho || t.doubt != nil || id == 0 || !t.table.live(id) {
 		return
 	}
 	if other := t.unordered(id); other != 0 {
@@ -252,7 +252,11 @@ func (t *tracker) write(s *shadow, offs *[32]int, mask uint32, a access) *clash 
 		for i := range cells {
 			c := &cells[i]
 			if c.wseg >= floor || c.rseg >= floor || c.rwho&atomicWho != 0 {
-				if bad := t.afterAll(c, lane, a); bad != nil {
+				if a.atomic {
+					t.question(c.wseg, c.wwho, lane, &a, "write")
+					t.question(c.rseg, c.rwho, lane, &a, "access")
+				}
+				if bad := t.afterAll(c, lane, a.atomic); bad != nil {
 					return bad
 				}
 			} else {
@@ -266,23 +270,19 @@ func (t *tracker) write(s *shadow, offs *[32]int, mask uint32, a access) *clash 
 
 // afterAll checks that a write comes after all other accesses of a cell, and
 // forgets its readers.
-func (t *tracker) afterAll(c *cell, lane int, a access) *clash {
-	if bad := t.afterWrite(c, lane, a); bad != nil {
+func (t *tracker) afterAll(c *cell, lane int, atomic bool) *clash {
+	if bad := t.afterWrite(c, lane, atomic); bad != nil {
 		return bad
 	}
-	switch {
-	case c.rseg == 0:
-	case c.rwho&atomicWho == 0:
+	if c.rseg != 0 && c.rwho&atomicWho == 0 {
 		if bad := t.afterReads(c, lane); bad != nil {
 			return bad
 		}
 		c.rseg, c.rwho = 0, 0
-	default: // atomic reads, or writes before the last
-		t.question(c.rseg, c.rwho, lane, a, "access")
 	}
-	if a.atomic && c.wwho&atomicWho != 0 && c.wseg != t.seg && t.table.live(c.wseg) {
+	if atomic && c.wwho&atomicWho != 0 && c.wseg != t.seg && t.table.live(c.wseg) {
 		t.keepAtomic(c)
-	} else if !a.atomic {
+	} else if !atomic {
 		c.rseg, c.rwho = 0, 0
 	}
 	return nil
