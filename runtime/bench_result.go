@@ -34,7 +34,7 @@ type benchResult struct {
 // newBenchResult has all that is known before anything is timed.
 func newBenchResult(m *Model, t *train.Trainer, steps int) (*benchResult, error) {
 	about := t.Machine.About()
-	shape, err := t.Task.NewDrawer(t.Config.Group, t.Config.MicroBatch).Train(0, t.Config.Batch)
+	shape, err := t.Drawer().Train(0, t.Config.Batch)
 	if err != nil {
 		return nil, err
 	}

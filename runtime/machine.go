@@ -52,6 +52,9 @@ func (m *cpuMachine) About() device.About {
 
 func (m *cpuMachine) Each(n int, f func(w device.Worker, i int)) { m.own.run(n, f) }
 
+// Repeats is false: a processor starts a kernel in no time.
+func (m *cpuMachine) Repeats() bool { return false }
+
 // Examples is the least: what a kernel leaves is in the cache for the next.
 func (m *cpuMachine) Examples(least, _ int, _ func(int) float64) int { return least }
 

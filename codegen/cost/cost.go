@@ -97,7 +97,7 @@ func (c *counter) body(body []kernel.Stmt) Tally {
 	for _, s := range body {
 		switch s := s.(type) {
 		case *kernel.Let:
-			c.lets[s.Name] = c.known(s.Value)
+			c.lets[s.Name] = alike(c.known(s.Value))
 			t.add(operations(s.Value))
 		case *kernel.Var:
 			c.lets[s.Name] = expr.NewElem(s.Name, s.Type) // it is data, whatever it holds
@@ -135,6 +135,17 @@ func (c *counter) product(n *expr.Expr, factors ...*expr.Expr) *expr.Expr {
 
 // known puts their values in the place of lets.
 func (c *counter) known(e *expr.Expr) *expr.Expr { return expr.Subst(e, c.lets) }
+
+// alike is a value as it is where the examples of packed rows have as many rows each:
+// those that do not have no fewer operations together.
+func alike(e *expr.Expr) *expr.Expr {
+	return expr.Rewrite(e, func(x *expr.Expr) *expr.Expr {
+		if x.Op == expr.Elem && x.Name == kernel.ExampleLength {
+			return expr.New(expr.Div, expr.NewVar("R", expr.I32), expr.NewVar("B", expr.I32))
+		}
+		return x
+	})
+}
 
 // ofData says whether a value depends on what is computed.
 func ofData(e *expr.Expr) bool {

@@ -48,6 +48,17 @@ kernel halves row
   set    y[t] = f16(tf32(f32(y[t])) + s)
   set    z[t] = f32(bf16(s))
 end
+
+kernel ragged map
+  in     example_length i32[B]
+  in     example_start  i32[B]
+  inout  x              f32[R]
+  scalar B, T, R
+  grid   b < B
+  let    rows = min(example_length[b], T)
+  let    start = example_start[b]
+  set    x[start + i] = x[start + i] + 1.0 for i < rows
+end
 `
 
 // TestTotals holds counts to those by hand.
@@ -56,7 +67,7 @@ func TestTotals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := kernel.Scalars{"B": 2, "T": 5, "lr": 0.5}
+	s := kernel.Scalars{"B": 2, "T": 5, "R": 8, "lr": 0.5}
 	for i, want := range []struct {
 		flops float64
 		bytes int
@@ -64,6 +75,7 @@ func TestTotals(t *testing.T) {
 		{10*64*32*2 + 10*32*2, 4 * (10*64 + 64*32 + 10*32)},
 		{15*8*2 + 10, 4 * (5*8 + 2*5)},
 		{5*8 + 5, 2*(5*8+2*5) + 4*5},
+		{2 * 4, 4 * (2 + 2 + 2*8)},
 	} {
 		if got := Operations(ks[i]).Total(s); got != want.flops {
 			t.Errorf("%s: %v operations, want %v", ks[i].Name, got, want.flops)

@@ -81,9 +81,11 @@ func (c *cutter) taint(nodes []kernel.Stmt) {
 
 func (c *cutter) mark(name string, tainted bool) { c.tainted[name] = c.tainted[name] || tainted }
 
-// loaded says whether the value of an expression depends on loaded data.
+// loaded says whether the value of an expression depends on loaded data. Where packed
+// rows are is the launch's own: it is as sure as scalars are.
 func (c *cutter) loaded(e *expr.Expr) bool {
-	return len(expr.Elems(e)) > 0 || expr.DependsOnAny(e, c.tainted)
+	ofData := func(x *expr.Expr) bool { return !kernel.Packing(x.Name) }
+	return slices.ContainsFunc(expr.Elems(e), ofData) || expr.DependsOnAny(e, c.tainted)
 }
 
 // cut finds the vector kernels among nodes and in their bodies, and returns the nodes in

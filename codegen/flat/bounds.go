@@ -74,6 +74,12 @@ func (b *Bounds) extreme(e *expr.Expr, of map[string]*expr.Expr, either expr.Op,
 			return x
 		}
 		return combine(e.Op, x, y)
+	case expr.Where:
+		both := expr.Max
+		if either == expr.Max {
+			both = expr.Min
+		}
+		return combine(both, same(e.Args[1]), same(e.Args[2]))
 	case expr.Sub:
 		return combine(e.Op, same(e.Args[0]), other(e.Args[1]))
 	case expr.Mul:

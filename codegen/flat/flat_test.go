@@ -40,6 +40,8 @@ func TestTileSizes(t *testing.T) {
 		"max(min(g - 9, 4), 0)": "4",
 		"max(P - g*3, 0)":       "max(P, 0)",
 		"2*g, min(g, 3)":        "max(((T + 7) / 8 + -1) * 2, 0) * 3",
+		"where(P < g, T, 40)":   "max(T, 40)",
+		"where(P < g, T, g/g)":  "",
 		"i32(sqrt(f32(g)))":     "",
 		"abs(g)":                "",
 	} {

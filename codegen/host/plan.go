@@ -9,6 +9,7 @@ import (
 
 	"github.com/arithlang/mlc/codegen/gotext"
 	"github.com/arithlang/mlc/compiler/ir"
+	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/lower"
 	"github.com/arithlang/mlc/compiler/plan"
 )
@@ -101,6 +102,9 @@ func (f *planner) plan(p *lower.Program) {
 	if p.AnyLaunch {
 		f.Line("AnyLaunch: true,")
 	}
+	if p.Packed {
+		f.Line("Packed: true,")
+	}
 	if p.AnyLength {
 		f.Line("AnyLength: true,")
 	}
@@ -132,7 +136,9 @@ func ProgramField(entry string) string {
 // LayoutFields are the buffers of a memory behind the fields of device.Layout, as far as
 // it has them.
 var LayoutFields = map[string]string{
-	"Source": "source_tokens", "Target": "target_tokens", "Labels": "labels", "Pred": "pred", "Loss": "loss", "Self": "self", "Cross": "cross",
+	"Source": "source_tokens", "Target": "target_tokens",
+	"Example": kernel.RowExample, "Start": kernel.ExampleStart, "Length": kernel.ExampleLength,
+	"Labels": "labels", "Pred": "pred", "Loss": "loss", "Self": "self", "Cross": "cross",
 }
 
 // layout prints where the runtime meets a memory.
@@ -176,7 +182,7 @@ func (f *planner) memory(m *lower.Memory) {
 		if b.Type.Elem != 0 {
 			alloc = "Int32s"
 		}
-		f.Line("b.%s = m.%s(%s, %s)", gotext.Name(b.Name), alloc, count(b), elements(b.Type.Shape))
+		f.Line("b.%s = m.%s(%s, %s)", gotext.Name(b.Name), alloc, count(b), elements(b.Type.Shape, m.Packed))
 	}
 	f.Line("return b, m\n}")
 }
@@ -214,9 +220,13 @@ func describe(b *lower.Buffer) string {
 	return b.Type.String()
 }
 
-// elements is the size of a tensor in memory, with C rows where the shape has T.
-func elements(shape []ir.Dim) string {
+// elements is the size of a tensor in memory, with C rows where the shape has T; of
+// packed rows there are as many as the examples have.
+func elements(shape []ir.Dim, packed bool) string {
 	factors := []string{}
+	if packed && lower.Rows(shape) {
+		factors, shape = append(factors, "e.Rows()"), shape[2:]
+	}
 	for _, d := range shape {
 		switch d.Sym {
 		case "":

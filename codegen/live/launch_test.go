@@ -15,7 +15,7 @@ import (
 )
 
 // TestLaunchesDoNotMatter trains with launches of one example, of some and of a whole
-// chunk: the same parameters, to the last bit. The models use parameters once; twice in
+// chunk, whose problems have their own lengths or are padded: the same parameters, to the last bit. The models use parameters once; twice in
 // an encoder and a decoder; and in every run of a loop, on problems of several lengths.
 // Biases are learned through tables, of positions that are drawn for a group, too.
 func TestLaunchesDoNotMatter(t *testing.T) {
@@ -45,10 +45,11 @@ func TestLaunchesDoNotMatter(t *testing.T) {
 				t.Fatalf("any launch %v, %d elements of further uses", m.Plan.AnyLaunch, m.Plan.NumUses)
 			}
 			var want []float32
-			for _, examples := range []int{4, 2, 1} {
+			for _, l := range []launching{{examples: 4}, {examples: 4, repeats: true}, {examples: 2}, {examples: 1}} {
 				m.Train.Chunk, m.Train.MicroBatch = 4, 1
 				tr := simulatedTrainer(t, m)
-				tr.Machine = launching{tr.Machine, examples}
+				l.Machine = tr.Machine
+				tr.Machine = l
 				for range 2 {
 					if _, err := tr.Step(0.01); err != nil {
 						t.Fatal(err)
@@ -63,7 +64,7 @@ func TestLaunchesDoNotMatter(t *testing.T) {
 					want = got
 				}
 				if !slices.Equal(got, want) {
-					t.Errorf("launches of %d examples: other parameters than with launches of 4: %s", examples, differing(got, want))
+					t.Errorf("launches of %d examples, alike: %v: other parameters than with launches of 4: %s", l.examples, l.repeats, differing(got, want))
 				}
 			}
 		})
@@ -115,7 +116,7 @@ func TestTestsDoNotDependOnLaunches(t *testing.T) {
 	var replies [][]int32
 	var score eval.Score
 	for _, room := range []int{1, 3, 10} {
-		asked.Machine = launching{tr.Machine, room}
+		asked.Machine = launching{Machine: tr.Machine, examples: room}
 		got, err := asked.Decode(ctx, problems)
 		if err != nil {
 			t.Fatal(err)
@@ -136,11 +137,15 @@ func TestTestsDoNotDependOnLaunches(t *testing.T) {
 	}
 }
 
-// launching is a machine for launches of so many examples.
+// launching is a machine for launches of so many examples, which are made alike if it
+// repeats them.
 type launching struct {
 	device.Machine
 	examples int
+	repeats  bool
 }
+
+func (l launching) Repeats() bool { return l.repeats }
 
 func (l launching) Examples(int, int, func(int) float64) int { return l.examples }
 

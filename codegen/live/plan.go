@@ -15,7 +15,7 @@ import (
 // newPlan is what package host prints as plan.go.
 func newPlan(p *lower.Program) device.Plan {
 	out := device.Plan{NumParams: p.NumParams, States: p.States, MatrixStates: p.MatrixStates,
-		NumUses: p.NumUses, Folds: p.Folds, Source: p.Source, Target: p.Target, AnyLaunch: p.AnyLaunch, AnyLength: p.AnyLength}
+		NumUses: p.NumUses, Folds: p.Folds, Source: p.Source, Target: p.Target, AnyLaunch: p.AnyLaunch, AnyLength: p.AnyLength, Packed: p.Packed}
 	kernels := map[*kernel.Kernel]int{}
 	for i, k := range p.Kernels {
 		kernels[k] = i
@@ -148,7 +148,7 @@ func place(m *lower.Memory, e *device.Env) (map[string]device.Array, device.Allo
 			arrays[b.Name] = at.Kept(b.Off, b.Count, b.Stride)
 			continue
 		}
-		count, n := b.Count, elements(b.Type.Shape, e)
+		count, n := b.Count, elements(b.Type.Shape, e, m.Packed)
 		if b.PerTime {
 			count *= runs(plan.Times, e)
 		}
@@ -161,9 +161,13 @@ func place(m *lower.Memory, e *device.Env) (map[string]device.Array, device.Allo
 	return arrays, at
 }
 
-// elements is the size of a tensor in memory, with C rows where the shape has T.
-func elements(shape []ir.Dim, e *device.Env) int {
+// elements is the size of a tensor in memory, with C rows where the shape has T; of
+// packed rows there are as many as the examples have.
+func elements(shape []ir.Dim, e *device.Env, packed bool) int {
 	n := 1
+	if packed && lower.Rows(shape) {
+		n, shape = e.Rows(), shape[2:]
+	}
 	for _, d := range shape {
 		switch d.Sym {
 		case "":

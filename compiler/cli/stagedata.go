@@ -137,7 +137,12 @@ func numbers(ids []int32) []string {
 // batch says how the sequences of the first step are laid out.
 func (s *sample) batch(p *compiler.Program) error {
 	n := p.Spec.Train.Batch
-	b, err := s.task.NewDrawer(p.Batches.Group, p.Batches.Micro).Train(0, n)
+	d, launches := s.task.NewDrawer(p.Batches.Group, p.Batches.Micro), "launches"
+	if p.Lowered.Packed {
+		d.Pack()
+		launches = "packed launches"
+	}
+	b, err := d.Train(0, n)
 	if err != nil {
 		return err
 	}
@@ -149,8 +154,8 @@ func (s *sample) batch(p *compiler.Program) error {
 		}
 		tokens += w
 	}
-	fmt.Fprintf(s.out, "\nThe first %d examples, in launches of %d, have %d to %d rows each; %.1f %% of the rows are tokens, %.1f %% have a label.\n",
-		n, p.Batches.Micro, slices.Min(b.Parts.Rows), slices.Max(b.Parts.Rows), share(tokens, b), share(b.Kept(), b))
+	fmt.Fprintf(s.out, "\nThe first %d examples, in %s of %d, have %d to %d rows each; %.1f %% of the rows are tokens, %.1f %% have a label.\n",
+		n, launches, p.Batches.Micro, slices.Min(b.Parts.Rows), slices.Max(b.Parts.Rows), share(tokens, b), share(b.Kept(), b))
 	return nil
 }
 

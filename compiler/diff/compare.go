@@ -8,6 +8,7 @@ import (
 	"github.com/arithlang/mlc/compiler/ir"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/remote"
+	"github.com/arithlang/mlc/compiler/lower"
 )
 
 // Tolerance is how far an element may be from its value in float64, in units of
@@ -41,7 +42,7 @@ func (c *Case) Launch(s Shape) (kernel.Scalars, []kernel.Buffer, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return scalars, c.draw(shapes), nil
+	return scalars, c.draw(scalars, shapes), nil
 }
 
 // extents are the scalars of a launch, and the shapes of its buffers.
@@ -61,7 +62,7 @@ func (c *Case) Compare(s Shape, run remote.Runner) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	start := c.draw(shapes)
+	start := c.draw(scalars, shapes)
 	want, err := c.eval(scalars, start)
 	if err != nil {
 		return nil, fmt.Errorf("%s: tensor interpreter: %w", c.Kernel.Name, err)
@@ -162,8 +163,17 @@ func (c *Case) eval(s kernel.Scalars, bufs []kernel.Buffer) ([]ir.Tensor, error)
 		for _, x := range bufs[c.params[i]].I {
 			args[i].I = append(args[i].I, int64(x))
 		}
+		if lengths := c.lengths(s); lengths != nil && lower.Rows(p.Type.Shape) {
+			args[i].F, args[i].I = padded(args[i].F, lengths, int(s["T"])), padded(args[i].I, lengths, int(s["T"]))
+		}
 	}
-	return ir.Eval(c.fn, e, args)
+	results, err := ir.Eval(c.fn, e, args)
+	for i := range results {
+		if lengths := c.lengths(s); lengths != nil && lower.Rows(c.fn.Results[i].Value.Type.Shape) {
+			results[i].F, results[i].I = unpadded(results[i].F, lengths), unpadded(results[i].I, lengths)
+		}
+	}
+	return results, err
 }
 
 // wanted is what a buffer should hold after a launch.

@@ -4,6 +4,7 @@ import (
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
@@ -22,14 +23,14 @@ type Shape struct {
 func (c *Case) scalars(s Shape) kernel.Scalars {
 	b, l := float64(s.Batch), float64(s.Length)
 	all := kernel.Scalars{
-		"B": b, "T": l, "S": l + 1, "C": l, "P": 0, "N": 64*l + 37,
+		"B": b, "T": l, "S": l + 1, "R": 0, "C": l, "P": 0, "N": 64*l + 37,
 		"layer": 0, "step": 3, "example": 40, "seed0": 9, "seed1": 8,
 		"scale": 0.05, "lr": 0.01, "bias_correction1": 1.5, "bias_correction2": 20, "clip": 0.5, "decay": 0.1, "bound": -0.25,
 	}
 	if c.Program == "decode" {
 		all["T"], all["P"] = 1, l-1
 	}
-	return c.Kernel.Shortened(all)
+	return c.Kernel.Suited(all)
 }
 
 // env is the same for the tensor interpreter.
@@ -76,7 +77,7 @@ const spread = 0.5
 
 // draw makes the buffers of a launch, the same each time. What is only written
 // starts as NaN and as an integer that no kernel makes.
-func (c *Case) draw(shapes [][]int) []kernel.Buffer {
+func (c *Case) draw(s kernel.Scalars, shapes [][]int) []kernel.Buffer {
 	h := fnv.New64a()
 	h.Write([]byte(c.Kernel.Name))
 	rng := rand.New(rand.NewPCG(h.Sum64(), 1))
@@ -104,8 +105,48 @@ func (c *Case) draw(shapes [][]int) []kernel.Buffer {
 			copy(bufs[i].F, bufs[b.like].F)
 			copy(bufs[i].I, bufs[b.like].I)
 		}
+		kernel.Pack(p.Name, bufs[i].I, c.lengths(s))
 	}
 	return bufs
+}
+
+// lengths are the rows of the examples of a launch, nil if they all have T.
+func (c *Case) lengths(s kernel.Scalars) []int32 {
+	if !c.Kernel.Packed() {
+		return nil
+	}
+	return kernel.Lengths(s)
+}
+
+// padded is a tensor of packed rows with T of each example: those that pad hold zeros.
+func padded[E any](packed []E, lengths []int32, rows int) []E {
+	width := len(packed) / total(lengths)
+	var all []E
+	for _, n := range lengths {
+		all = append(all, packed[:int(n)*width]...)
+		all = append(all, make([]E, (rows-int(n))*width)...)
+		packed = packed[int(n)*width:]
+	}
+	return all
+}
+
+// unpadded is a tensor without the rows that pad.
+func unpadded[E any](all []E, lengths []int32) []E {
+	var packed []E
+	example := len(all) / len(lengths)
+	rows := int(slices.Max(lengths))
+	for b, n := range lengths {
+		packed = append(packed, all[b*example:][:int(n)*example/rows]...)
+	}
+	return packed
+}
+
+func total(lengths []int32) int {
+	n := 0
+	for _, l := range lengths {
+		n += int(l)
+	}
+	return n
 }
 
 // drawn is an element of what lies at a place: normal, but above its bound for a

@@ -223,6 +223,6 @@ func (c *opChecker) buffers() {
 	for _, p := range c.k.Params {
 		_, result := c.vars[p.Name]
 		c.want(p.Mode == In || p.Mode == Scalar || result, "it leaves nothing in %s", p.Name)
-		c.want(p.Mode != In || c.used[p.Name], "it does not read %s", p.Name)
+		c.want(p.Mode != In || c.used[p.Name] || Packing(p.Name), "it does not read %s", p.Name)
 	}
 }

@@ -91,9 +91,9 @@ func (s Scalars) Words(dst []int32, stream, example uint32, base int64) error {
 	return nil
 }
 
-// Shortened is a launch with no more rows and keys than there are in a kernel's table of
+// shortened is a launch with no more rows and keys than there are in a kernel's table of
 // constant extents.
-func (k *Kernel) Shortened(s Scalars) Scalars {
+func (k *Kernel) shortened(s Scalars) Scalars {
 	short := maps.Clone(s)
 	for _, p := range k.Params {
 		if p.Name != k.Op.Arg("table").Name || p.Name == "" || k.Op.Family() != "attention" {

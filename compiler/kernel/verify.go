@@ -88,6 +88,7 @@ func (c *checker) at(where string, check func()) {
 func (c *checker) kernel() {
 	c.name(c.k.Name)
 	c.params()
+	c.packed()
 	c.operation()
 	for _, a := range c.k.Grid { // sizes see no axis of the grid
 		c.extents("grid axis "+a.Var, a.Size)

@@ -17,7 +17,9 @@ type attention struct {
 	relative  string     // buffer of the relative scores, if there are any, flat
 	distances *expr.Expr // how many there are
 	width, dh *expr.Expr
-	b         *expr.Expr
+
+	b          *expr.Expr
+	own, keyed example // the rows of example b and its keys, of which a launch has up to rows and keys
 }
 
 // newAttention declares the buffers of queries, keys and what makes scores of them.
@@ -45,27 +47,36 @@ func newAttention(e *emitter, v *ir.Value) *attention {
 
 // flat declares the buffer of an input as one axis.
 func (e *emitter) flat(v *ir.Value, name string) string {
-	return e.in(v, name, product(v.Type.Shape))
+	return e.in(v, name, e.elements(v.Type.Shape))
 }
 
 // cells makes the grid: examples, unless they are summed over in each cell, and
 // heads.
 func (a *attention) cells(examples bool) {
 	if examples {
-		a.b = a.grid("b", ivar("B"))
+		a.enter(a.grid("b", ivar("B")))
 	}
 	a.h = a.grid("h", a.heads)
 }
 
-// place names where one head's part of row n of an example begins in a buffer of
-// that many rows, so that it is computed once for all that read there.
-func (a *attention) place(name string, rows, n *expr.Expr) *expr.Expr {
-	return a.let(name, add(mul(add(mul(a.b, rows), n), a.width), mul(a.h, a.dh)))
+// enter goes on with example b.
+func (a *attention) enter(b *expr.Expr) {
+	rows, keys := a.v.Args[0].Type.Shape[1], a.v.Args[1].Type.Shape[1]
+	a.b, a.own = b, a.example(b, rows)
+	if a.keyed = a.own; keys != rows {
+		a.keyed = a.example(b, keys)
+	}
+}
+
+// place names where one head's part of row n of an example begins, so that it is
+// computed once for all that read there.
+func (a *attention) place(name string, of example, n *expr.Expr) *expr.Expr {
+	return a.let(name, add(mul(add(of.first, n), a.width), mul(a.h, a.dh)))
 }
 
 // distance is where the relative scores of row n of an example begin.
 func (a *attention) distance(n *expr.Expr) *expr.Expr {
-	row := add(mul(add(mul(a.b, a.rows), n), a.heads), a.h)
+	row := add(mul(add(a.own.first, n), a.heads), a.h)
 	return mul(row, a.distances)
 }
 
@@ -120,7 +131,7 @@ func (e *emitter) addTo(tile string, shape exprs, at place, value func(i exprs) 
 
 // storeFlat writes a part of the buffer of v, which is flat.
 func (a *attention) storeFlat(v *ir.Value, name string, shape exprs, at place, value func(i exprs) *expr.Expr) {
-	a.store(v, a.out(v, name, product(v.Type.Shape)), shape, at, value)
+	a.store(v, a.out(v, name, a.elements(v.Type.Shape)), shape, at, value)
 }
 
 // storeMatrix writes a tile [rows, dh] to one head's part of rows of the buffer of v.

@@ -29,16 +29,20 @@ func (a *attention) dense() *dense { return &dense{attention: a} }
 // block names the queries and keys of block m.
 func (d *dense) block(m *expr.Expr) {
 	size := expr.Int(blockRows)
-	d.first = d.let("first", mul(m, size))
-	d.height = d.let("height", lesser(size, sub(d.rows, d.first)))
-	first := queryOf(d.first)
+	first := mul(m, size)
+	if d.shorter() {
+		first = lesser(first, d.own.rows) // a shorter example has blocks without queries
+	}
+	d.first = d.let("first", first)
+	d.height = d.let("height", lesser(size, sub(d.own.rows, d.first)))
+	first = queryOf(d.first)
 	last := sub(add(first, d.height), expr.Int(1))
 	// A bound is linear in i, so that it is extreme at the first or the last query.
 	extreme := func(op expr.Op, x *expr.Expr) *expr.Expr {
 		x = d.bound(x, nil)
 		return expr.New(op, at(x, first, ivar("j")), at(x, last, ivar("j")))
 	}
-	lo, hi := expr.Int(0), d.keys
+	lo, hi := expr.Int(0), d.keyed.rows
 	for _, b := range d.window.Lows {
 		lo = expr.New(expr.Max, lo, extreme(expr.Min, b))
 	}
@@ -47,12 +51,19 @@ func (d *dense) block(m *expr.Expr) {
 	}
 	if len(d.window.Lows) > 0 {
 		together := expr.Int(kernel.Neighbours) // in every block
-		lo = mul(div(expr.New(expr.Min, lo, d.keys), together), together)
+		lo = mul(div(expr.New(expr.Min, lo, d.keyed.rows), together), together)
 	}
 	d.lo = d.let("lo", expr.Simplify(lo))
-	d.count = d.let("count", greater(sub(expr.Simplify(hi), d.lo), expr.Int(0)))
-	d.queries, d.open = d.place("queries", d.rows, d.first), d.place("open", d.keys, d.lo)
+	count := greater(sub(expr.Simplify(hi), d.lo), expr.Int(0))
+	if d.shorter() {
+		count = where(lt(expr.Int(0), d.height), count, expr.Int(0))
+	}
+	d.count = d.let("count", count)
+	d.queries, d.open = d.place("queries", d.own, d.first), d.place("open", d.keyed, d.lo)
 }
+
+// shorter reports whether an example may have fewer rows than a launch's longest.
+func (d *dense) shorter() bool { return !expr.Equal(d.own.rows, d.rows) }
 
 // all reports whether the block's keys are all that there are.
 func (d *dense) all() bool { return len(d.window.Lows)+len(d.window.Highs) == 0 }
@@ -187,7 +198,7 @@ func (d *dense) forward(m *expr.Expr) {
 // backward computes the gradients of one head of one example, block by block.
 func (d *dense) backward(g *attentionGrad) {
 	g.begin()
-	d.loop("m", ceilDiv(d.rows, blockRows), func(m *expr.Expr) {
+	d.loop("m", ceilDiv(d.own.rows, blockRows), func(m *expr.Expr) {
 		d.block(m)
 		d.scores()
 		do := d.matrix("dos", g.dout, d.queries, d.height)

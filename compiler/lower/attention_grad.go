@@ -47,7 +47,7 @@ func lowerAttentionGrad(e *emitter, v *ir.Value) {
 	buf := e.out(table, "dtable", sizes(table.Type.Shape)...)
 	g.dtable = e.sum("dtable_", table, buf, exprs{g.rows, g.keys}, g.ofHead)
 	e.loop("b", ivar("B"), func(b *expr.Expr) {
-		g.b = b
+		g.enter(b)
 		example()
 	})
 	if shape := sizes(table.Type.Shape)[1:]; !e.env.accumulate[table] && !(expr.Equal(shape[0], g.rows) && expr.Equal(shape[1], g.keys)) {
@@ -71,7 +71,7 @@ func (g *attentionGrad) begin() {
 		if g.result[result] == nil {
 			return ""
 		}
-		t := g.tile("d"+result+"_", expr.F32, g.keys, g.dh)
+		t := g.tile("d"+result+"_", expr.F32, g.keyed.rows, g.dh)
 		g.zero(t)
 		return t
 	}
@@ -82,8 +82,8 @@ func (g *attentionGrad) begin() {
 func (g *attentionGrad) end() {
 	for _, sum := range []struct{ result, tile string }{{"k", g.dk}, {"v", g.dv}} {
 		if sum.tile != "" {
-			all := g.place("all_"+sum.result, g.keys, expr.Int(0))
-			g.storeMatrix(g.result[sum.result], "d"+sum.result, all, g.keys, sum.tile)
+			all := g.place("all_"+sum.result, g.keyed, expr.Int(0))
+			g.storeMatrix(g.result[sum.result], "d"+sum.result, all, g.keyed.rows, sum.tile)
 		}
 	}
 }

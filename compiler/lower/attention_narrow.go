@@ -29,7 +29,7 @@ func (a *attention) narrow(w *ir.Narrow) *narrow {
 
 // columns declares a tile [W, T].
 func (a *narrow) columns(name string) string {
-	return a.tile(name, expr.F32, num(a.width), a.rows)
+	return a.tile(name, expr.F32, num(a.width), a.own.rows)
 }
 
 // each runs f for the keys of a window.
@@ -42,7 +42,7 @@ func (a *narrow) each(f func(n *expr.Expr)) {
 // mapKeys sets a tile [W, T].
 func (a *narrow) mapKeys(tile string, f func(n, t *expr.Expr) *expr.Expr) {
 	a.each(func(n *expr.Expr) {
-		a.mapRow(tile, n, a.rows, func(t *expr.Expr) *expr.Expr { return f(n, t) })
+		a.mapRow(tile, n, a.own.rows, func(t *expr.Expr) *expr.Expr { return f(n, t) })
 	})
 }
 
@@ -63,9 +63,9 @@ func (a *narrow) fold(op expr.Op, f func(n *expr.Expr) *expr.Expr) *expr.Expr {
 func (a *narrow) key(t, n *expr.Expr) (j, open *expr.Expr) {
 	i := queryOf(t)
 	free := add(expr.Subst(a.lo, map[string]*expr.Expr{"i": i}), n)
-	last := sub(a.keys, expr.Int(1))
+	last := sub(a.keyed.rows, expr.Int(1))
 	j = expr.Simplify(expr.New(expr.Max, expr.New(expr.Min, free, last), expr.Int(0)))
-	open = expr.New(expr.And, le(expr.Int(0), free), lt(free, a.keys))
+	open = expr.New(expr.And, le(expr.Int(0), free), lt(free, a.keyed.rows))
 	if a.open != nil {
 		open = expr.New(expr.And, open, at(a.open, i, j))
 	}
@@ -80,12 +80,12 @@ type query struct {
 
 // queries runs f for each query.
 func (a *narrow) queries(f func(q *query)) {
-	a.loop("t", a.rows, func(t *expr.Expr) {
-		q := &query{t: t, place: a.place("query", a.rows, t)}
+	a.loop("t", a.own.rows, func(t *expr.Expr) {
+		q := &query{t: t, place: a.place("query", a.own, t)}
 		a.each(func(n *expr.Expr) {
 			j, _ := a.key(t, n)
 			q.keys = append(q.keys, a.let(fmt.Sprintf("j%d", n.I), j))
-			q.places = append(q.places, a.place(fmt.Sprintf("key%d", n.I), a.keys, q.keys[n.I]))
+			q.places = append(q.places, a.place(fmt.Sprintf("key%d", n.I), a.keyed, q.keys[n.I]))
 		})
 		f(q)
 	})
@@ -148,7 +148,7 @@ func (a *narrow) softmax() (norm string) {
 
 // row makes a tile of one value a query.
 func (a *narrow) row(name string, f element) string {
-	tile := a.tile(name, expr.F32, a.rows)
+	tile := a.tile(name, expr.F32, a.own.rows)
 	a.mapTo(tile, func(t exprs) *expr.Expr { return f(t[0]) })
 	return tile
 }
@@ -161,7 +161,7 @@ func (a *narrow) words(n *expr.Expr) string {
 	}
 	column := add(mul(a.h, num(a.width)), n)
 	rows, _ := a.attr.CountedBy(a.rows, a.keys)
-	return a.draw(a.rows, mul(column, ir.WholeBlocks(rows)))
+	return a.draw(a.own.rows, mul(column, ir.WholeBlocks(rows)))
 }
 
 // forward computes the results of all queries of a cell.
@@ -170,7 +170,7 @@ func (a *narrow) forward() {
 	norm, p := a.softmax(), a.weights
 	a.each(func(n *expr.Expr) {
 		words := a.words(n)
-		a.mapRow(p, n, a.rows, func(t *expr.Expr) *expr.Expr { return a.drop(mul(elem(p, n, t), elem(norm, t)), words, t) })
+		a.mapRow(p, n, a.own.rows, func(t *expr.Expr) *expr.Expr { return a.drop(mul(elem(p, n, t), elem(norm, t)), words, t) })
 	})
 	a.queries(func(q *query) { a.storeWeighted(a.v, "y", p, q, a.vectors("v", a.val, q)) })
 }
@@ -220,8 +220,8 @@ func (a *narrow) scoreGrads(dp, dtable string) string {
 		dropped = a.columns("weight")
 		a.each(func(n *expr.Expr) {
 			words := a.words(n)
-			a.mapRow(dropped, n, a.rows, func(t *expr.Expr) *expr.Expr { return a.drop(elem(p, n, t), words, t) })
-			a.mapRow(dp, n, a.rows, func(t *expr.Expr) *expr.Expr { return a.drop(elem(dp, n, t), words, t) })
+			a.mapRow(dropped, n, a.own.rows, func(t *expr.Expr) *expr.Expr { return a.drop(elem(p, n, t), words, t) })
+			a.mapRow(dp, n, a.own.rows, func(t *expr.Expr) *expr.Expr { return a.drop(elem(dp, n, t), words, t) })
 		})
 	}
 	delta := a.row("delta", func(t *expr.Expr) *expr.Expr {

@@ -28,6 +28,7 @@ type emitter struct {
 type context struct {
 	accumulate map[*ir.Value]bool      // results that are added to their buffer
 	inPlace    map[*ir.Value]*ir.Value // results that overwrite the buffer of a parameter
+	rows       packing
 }
 
 func newEmitter(g *opt.Group, name string, env *context) *emitter {
@@ -357,6 +358,3 @@ func sizes(ds []ir.Dim) exprs {
 	}
 	return out
 }
-
-// product is the number of elements of a shape.
-func product(ds []ir.Dim) *expr.Expr { return kernel.Elements(sizes(ds)) }

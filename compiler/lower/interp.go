@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/plan"
@@ -32,7 +33,8 @@ func NewMachine(p *Program) *Machine {
 }
 
 // Prepare allocates the memory of an entry for a launch's shapes; entries that
-// share it keep their contents between launches until it is prepared again.
+// share it keep their contents between launches until it is prepared again. Packed rows
+// are those of examples of one length, T.
 func (m *Machine) Prepare(e *Entry, s kernel.Scalars) {
 	dims := map[string]int{}
 	for name, x := range s {
@@ -59,6 +61,7 @@ func (m *Machine) Prepare(e *Entry, s kernel.Scalars) {
 		for i := range count {
 			m.buffers[b][i] = kernel.NewBuffer(b.Type.Elem, n)
 		}
+		kernel.Pack(b.Name, m.buffers[b][0].I, slices.Repeat([]int32{int32(s["T"])}, dims["B"]))
 	}
 }
 
@@ -101,6 +104,10 @@ func (m *Machine) Run(e *Entry, s kernel.Scalars) error {
 
 // steps interprets the kernels of an entry.
 func (m *Machine) steps(e *Entry, s kernel.Scalars) error {
+	if _, said := s["R"]; !said {
+		s = maps.Clone(s)
+		s["R"] = s["B"] * s["T"]
+	}
 	for _, b := range e.Memory.Buffers {
 		if b.Zero {
 			for _, t := range m.buffers[b] {

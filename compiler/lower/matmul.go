@@ -25,7 +25,7 @@ func lowerMatMul(e *emitter, v *ir.Value) {
 	}
 	e.group.Shape = v.Type.Shape
 	n, k := size(v.Type.Shape[len(v.Type.Shape)-1]), size(x.Type.Shape[len(x.Type.Shape)-1])
-	rows := rowsOf(v.Type.Shape)
+	rows := e.rowsOf(v.Type.Shape)
 	first, height := e.block(rows, rowsPerCell)
 	e.over("r e k", rows, n, k)
 
@@ -55,7 +55,7 @@ func lowerHeadProduct(e *emitter, v *ir.Value) {
 	if v.Attr.TransB {
 		k, n = n, k
 	}
-	rows := parts(v, x)
+	rows := e.parts(v, x)
 	first, height := e.block(rows, rowsPerCell)
 	e.over("r e k", rows, n, k)
 	a := e.load("a", expr.F32, e.in(x, "x", rows, k), exprs{height, k}, from(first))
@@ -63,8 +63,8 @@ func lowerHeadProduct(e *emitter, v *ir.Value) {
 }
 
 // parts is how many parts of rows of x a product takes: one a row, or one a head.
-func parts(v, x *ir.Value) *expr.Expr {
-	rows := rowsOf(x.Type.Shape)
+func (e *emitter) parts(v, x *ir.Value) *expr.Expr {
+	rows := e.rowsOf(x.Type.Shape)
 	if v.Attr.Attn != nil {
 		rows = mul(rows, num(v.Attr.Attn.Heads))
 	}
@@ -86,7 +86,7 @@ func (e *emitter) block(rows *expr.Expr, most int64) (first, height *expr.Expr) 
 // all heads' parts of rows.
 func lowerOuter(e *emitter, v *ir.Value) {
 	x, dy := v.Args[0], v.Args[1]
-	rows := parts(v, x)
+	rows := e.parts(v, x)
 	k, n := size(v.Type.Shape[0]), size(v.Type.Shape[1])
 	first, height := e.block(k, rowsPerCell)
 	e.over("r e k", k, n, rows)
@@ -110,7 +110,7 @@ func lowerGather(e *emitter, v *ir.Value) {
 // read it, in ascending order: a matrix product, in which factors of 0 add nothing.
 func lowerScatter(e *emitter, v *ir.Value) {
 	ids, dy := v.Args[0], v.Args[1]
-	rows := product(ids.Type.Shape)
+	rows := e.elements(ids.Type.Shape)
 	n, d := size(v.Type.Shape[0]), size(v.Type.Shape[1])
 	first, height := e.block(n, scatterRows)
 	e.over("r e k", n, d, rows)

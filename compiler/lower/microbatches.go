@@ -10,8 +10,8 @@ func (p *Program) WhyMicroBatches() string {
 		return ""
 	}
 	var why string
-	if seesFillers(e) {
-		e.anyAttention(func(v *ir.Value) bool {
+	if !readsSource(e) && seesFillers(e.funcs()) {
+		anyAttention(e.funcs(), func(v *ir.Value) bool {
 			why = fillersSeen(v)
 			return why != ""
 		})

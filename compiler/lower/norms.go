@@ -89,7 +89,7 @@ func (e *emitter) normParams(v *ir.Value) {
 	for _, a := range e.group.Anchors {
 		sums[a.Attr.Result] = e.accumulator(a, a.Attr.Result, d)
 	}
-	e.loop("r", rowsOf(shape), func(i *expr.Expr) {
+	e.loop("r", e.rowsOf(shape), func(i *expr.Expr) {
 		r := e.newRow(i)
 		x, dy := r.read(v.Args[0], "x"), r.read(v.Args[2], "dy")
 		n := r.normalised(v, x)

@@ -41,7 +41,7 @@ func (d *describer) rows() {
 	case 1:
 		d.over("e", size(shape[0]))
 	default:
-		d.over("r e", rowsOf(shape), size(shape[len(shape)-1]))
+		d.over("r e", d.rowsOf(shape), size(shape[len(shape)-1]))
 	}
 }
 
@@ -109,7 +109,7 @@ func (d *describer) steps() {
 		s := kernel.Step{Op: v.Op.String()}
 		switch v.Op {
 		case ir.Map:
-			s.Value = applied(v, d.value, func(axis int) *expr.Expr { return d.indices()[axis] })
+			s.Value = applied(v, d.value, func(axis int) *expr.Expr { return d.index(axis) })
 		case ir.Dropout:
 			s.Dropout = kernel.Dropout{Rate: v.Attr.Rate, Stream: v.Attr.Stream}
 			s.Value = d.value(v.Args[0])
@@ -121,12 +121,12 @@ func (d *describer) steps() {
 	}
 }
 
-// indices are those along the axes of the group's shape.
-func (d *describer) indices() exprs {
-	if len(d.group.Shape) == 0 {
-		return nil
+// index is the one along an axis of the group's shape.
+func (d *describer) index(axis int) *expr.Expr {
+	if axis == len(d.group.Shape)-1 {
+		return ivar("e")
 	}
-	return append(leading(d.group.Shape, ivar("r")), ivar("e"))
+	return d.leading(d.group.Shape, ivar("r"), func(_ string, x *expr.Expr) *expr.Expr { return x })[axis]
 }
 
 // value is a value at row r and column e.
@@ -134,15 +134,19 @@ func (d *describer) value(v *ir.Value) *expr.Expr {
 	if n, ok := d.names[v]; ok {
 		return expr.NewVar(n, v.Type.Elem)
 	}
-	shape, at := v.Type.Shape, d.indices()
+	shape, buf := v.Type.Shape, d.buffers[d.holder(v)]
 	if slices.Equal(shape, d.group.Shape) && len(shape) >= 2 {
-		return expr.NewElem(d.buffers[d.holder(v)], v.Type.Elem, ivar("r"), ivar("e"))
+		at := exprs{ivar("r"), ivar("e")}
+		if len(shape) == 2 && d.env.rows.ragged(shape) {
+			at = exprs{add(d.packed(kernel.ExampleStart, at[0]), at[1])}
+		}
+		return expr.NewElem(buf, v.Type.Elem, at...)
 	}
-	at = slices.Clone(at[len(at)-len(shape):])
+	at := make(exprs, len(shape))
 	for i, n := range shape {
-		if n == ir.N(1) {
-			at[i] = expr.Int(0)
+		if at[i] = expr.Int(0); n != ir.N(1) {
+			at[i] = d.index(len(d.group.Shape) - len(shape) + i)
 		}
 	}
-	return expr.NewElem(d.buffers[d.holder(v)], v.Type.Elem, at...)
+	return expr.NewElem(buf, v.Type.Elem, at...)
 }

@@ -12,19 +12,22 @@ import (
 type attended struct {
 	*oracle
 	b, h, t int
-	open    []bool
-	scores  []float64
-	p, keep []float64 // probabilities, and what dropout makes of 1
-	off     float64   // how far p may be off, relative to it
+
+	first, keyed int // the first row of the example, and of its keys
+	keys         int // how many it has
+	open         []bool
+	scores       []float64
+	p, keep      []float64 // probabilities, and what dropout makes of 1
+	off          float64   // how far p may be off, relative to it
 }
 
-// vector is an element of one head's part of row n of an example.
-func (o *oracle) vector(name string, b, rows, n, h, d int) float64 {
-	return o.f(name, o.head(b, rows, n, h)*o.size("d")+d)
+// vector is an element of one head's part of a row.
+func (o *oracle) vector(name string, row, h, d int) float64 {
+	return o.f(name, o.head(row, h)*o.size("d")+d)
 }
 
-// head is the number of the head's part among all.
-func (o *oracle) head(b, rows, n, h int) int { return (b*rows+n)*o.size("h") + h }
+// head is the number of the head's part of a row among all.
+func (o *oracle) head(row, h int) int { return row*o.size("h") + h }
 
 // far is where relative scores have the key j of query i.
 func (o *oracle) far(i, j int) int {
@@ -38,13 +41,15 @@ func (o *oracle) far(i, j int) int {
 func (o *oracle) queries(f func(a *attended)) {
 	op := &o.k.Op
 	for b := range o.size("b") {
+		first, rows := o.rowsOf(b, o.size("t"))
+		keyed, keys := o.rowsOf(b, o.size("j"))
 		for h := range o.size("h") {
-			for t := range o.size("t") {
+			for t := range rows {
 				o.largest = 0
-				a := &attended{oracle: o, b: b, h: h, t: t}
+				a := &attended{oracle: o, b: b, h: h, t: t, first: first, keyed: keyed, keys: keys}
 				o.axis("h", h)
 				o.axis("i", t+int(o.s["P"]))
-				keys, terms := o.size("j"), 0.0
+				terms := 0.0
 				largest := math.Inf(-1)
 				for j := range keys {
 					s, total := a.score(j)
@@ -83,11 +88,11 @@ func (a *attended) score(j int) (s, total float64) {
 	i := int(o.Var("i", expr.I32).I)
 	o.axis("j", j)
 	for d := range o.size("d") {
-		x := o.vector(op.Arg("q").Name, a.b, o.size("t"), a.t, a.h, d) * o.vector(op.Arg("k").Name, a.b, o.size("j"), j, a.h, d)
+		x := o.vector(op.Arg("q").Name, a.first+a.t, a.h, d) * o.vector(op.Arg("k").Name, a.keyed+j, a.h, d)
 		s, total = s+x, total+math.Abs(x)
 	}
 	if r := op.Arg("relative").Name; r != "" {
-		x := o.f(r, o.head(a.b, o.size("t"), a.t, a.h)*o.size("n")+o.far(i, j))
+		x := o.f(r, o.head(a.first+a.t, a.h)*o.size("n")+o.far(i, j))
 		s, total = s+x, total+math.Abs(x)
 	}
 	s, total = s*op.Scale, total*op.Scale
@@ -127,10 +132,10 @@ func (o *oracle) attention() {
 		for d := range o.size("d") {
 			y, total := 0.0, 0.0
 			for j, p := range a.p {
-				x := p * a.keep[j] * o.vector(op.Arg("v").Name, a.b, o.size("j"), j, a.h, d)
+				x := p * a.keep[j] * o.vector(op.Arg("v").Name, a.keyed+j, a.h, d)
 				y, total = y+x, total+math.Abs(x)
 			}
-			at := []int{o.head(a.b, o.size("t"), a.t, a.h)*o.size("d") + d}
+			at := []int{o.head(a.first+a.t, a.h)*o.size("d") + d}
 			o.result(op.Result("y"), at, expr.Value{F: y}, a.off*total)
 		}
 	})
@@ -240,19 +245,19 @@ func (o *oracle) attentionGrad() {
 			g.add(n, x, total)
 		}
 	}
-	queries, keys, width := o.size("t"), o.size("j"), o.size("d")
+	queries, width := o.size("t"), o.size("d")
 	off := 0.0
 	o.queries(func(a *attended) {
 		off = max(off, a.off)
-		dp, dpTotal := make([]float64, keys), make([]float64, keys)
+		dp, dpTotal := make([]float64, a.keys), make([]float64, a.keys)
 		delta, deltaTotal := 0.0, 0.0
-		row := o.head(a.b, queries, a.t, a.h)
+		row := o.head(a.first+a.t, a.h)
 		for j, p := range a.p {
 			for d := range width {
 				g := o.f(op.Arg("dout").Name, row*width+d)
-				x := a.keep[j] * g * o.vector(op.Arg("v").Name, a.b, keys, j, a.h, d)
+				x := a.keep[j] * g * o.vector(op.Arg("v").Name, a.keyed+j, a.h, d)
 				dp[j], dpTotal[j] = dp[j]+x, dpTotal[j]+math.Abs(x)
-				add("v", o.head(a.b, keys, j, a.h)*width+d, a.keep[j]*p*g, math.Abs(a.keep[j]*p*g))
+				add("v", o.head(a.keyed+j, a.h)*width+d, a.keep[j]*p*g, math.Abs(a.keep[j]*p*g))
 			}
 			delta, deltaTotal = delta+p*dp[j], deltaTotal+p*dpTotal[j]
 		}
@@ -264,9 +269,9 @@ func (o *oracle) attentionGrad() {
 			ds, total = ds*op.Scale, total*op.Scale
 			add("relative", row*o.size("n")+o.far(int(o.Var("i", expr.I32).I), j), ds, total)
 			for d := range width {
-				q, k := o.f(op.Arg("q").Name, row*width+d), o.vector(op.Arg("k").Name, a.b, keys, j, a.h, d)
+				q, k := o.f(op.Arg("q").Name, row*width+d), o.vector(op.Arg("k").Name, a.keyed+j, a.h, d)
 				add("q", row*width+d, ds*k, total*math.Abs(k))
-				add("k", o.head(a.b, keys, j, a.h)*width+d, ds*q, total*math.Abs(q))
+				add("k", o.head(a.keyed+j, a.h)*width+d, ds*q, total*math.Abs(q))
 			}
 		}
 	})

@@ -69,7 +69,7 @@ func operations(t *testing.T) []*kernel.Kernel {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := regexp.MustCompile(`(?m)^  (op|scale|mask|bias|window|drop|with) .*`)
+	said := regexp.MustCompile(`(?m)^  (op|scale|mask|bias|window|drop|with|in +(row|example)_\w+) .*`)
 	numbers := regexp.MustCompile(`\d+`)
 	smallest := map[string]*kernel.Kernel{}
 	for _, s := range ptxtest.Distinct(specs) {
@@ -114,7 +114,7 @@ type oracle struct {
 
 func newOracle(t *testing.T, k *kernel.Kernel, s kernel.Scalars, inputs kerneltest.Kind) *oracle {
 	t.Helper()
-	s = k.Shortened(s)
+	s = k.Suited(s)
 	shapes, err := kernel.Extents(k, s)
 	if err != nil {
 		t.Fatal(err)
@@ -270,13 +270,36 @@ func (o *oracle) steps(r, e int) {
 	for _, s := range o.k.Op.Steps {
 		v := o.eval(s.Value)
 		if s.Op == "dropout" {
-			examples := int(o.s["B"])
-			rows := o.size("r") / examples // of an example
-			v.F *= kept(s.Dropout, o.word(s.Stream, r/rows, r%rows*o.size("e")+e))
+			example, row := o.example(r)
+			v.F *= kept(s.Dropout, o.word(s.Stream, example, row*o.size("e")+e))
 		}
 		o.set(s.Name, v)
 		o.meet(v.F)
 	}
+}
+
+// example is the example of row r, and the row's number in it.
+func (o *oracle) example(r int) (example, row int) {
+	if !o.k.Packed() {
+		rows := o.size("r") / int(o.s["B"])
+		return r / rows, r % rows
+	}
+	for b := 0; ; b++ {
+		if first, n := o.rowsOf(b, 0); r < first+n {
+			return b, r - first
+		}
+	}
+}
+
+// rowsOf are the first row of example b and how many it has, so many where rows are not packed.
+func (o *oracle) rowsOf(b, rows int) (first, n int) {
+	if !o.k.Packed() {
+		return b * rows, rows
+	}
+	for _, n := range kernel.Lengths(o.s)[:b] {
+		first += int(n)
+	}
+	return first, int(kernel.Lengths(o.s)[b])
 }
 
 // rows evaluates what an operation leaves at each row and column: a sum of
@@ -288,7 +311,12 @@ func (o *oracle) rows() {
 	op := &o.k.Op
 	results := o.results()
 	for r := range o.size("r") {
-		for e := range o.size("e") {
+		start, columns := 0, o.size("e")
+		examples := o.k.Packed() && expr.Equal(op.Size("r"), expr.NewVar("B", expr.I32))
+		if examples {
+			start, columns = o.rowsOf(r, 0)
+		}
+		for e := range columns {
 			o.largest = 0
 			c, off := o.sum1(r, e)
 			var values [3]map[string]expr.Value
@@ -304,7 +332,9 @@ func (o *oracle) rows() {
 			}
 			for n, res := range results {
 				at := []int{r, e}
-				at = at[2-len(o.shape[res.Name]):]
+				if at = at[2-len(o.shape[res.Name]):]; examples {
+					at[0] += start
+				}
 				v := values[0][res.Name]
 				tolerance := off
 				if n >= len(op.Results) {
@@ -418,7 +448,7 @@ func (o *oracle) dependences() {
 		adds[r.Name] = r.Add
 	}
 	for i, p := range o.k.Params {
-		if p.Mode == kernel.Scalar || p.Mode == kernel.Out {
+		if p.Mode == kernel.Scalar || p.Mode == kernel.Out || kernel.Packing(p.Name) {
 			continue
 		}
 		if p.Mode == kernel.InOut && !adds[p.Name] && !o.reads(p.Name) {

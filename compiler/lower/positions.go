@@ -10,14 +10,17 @@ import (
 func lowerRuns(e *emitter, v *ir.Value) {
 	tokens := v.Args[0]
 	b := e.grid("b", size(v.Type.Shape[0]))
-	rows := size(v.Type.Shape[1])
-	first := ivar("P")
+	own := e.example(b, v.Type.Shape[1])
+	rows, first := own.rows, ivar("P")
 	if tokens.Type.Shape[1] == v.Type.Shape[1] {
 		first = expr.Int(0)
 	}
 	all := add(first, rows)
-	ids := e.load("id", expr.I32, e.in(tokens, "tokens", sizes(tokens.Type.Shape)...), exprs{all},
-		func(a exprs) exprs { return exprs{b, a[0]} })
+	row := func(i exprs) exprs { return exprs{b, i[0]} }
+	if e.env.rows.ragged(v.Type.Shape) {
+		row = from(own.first)
+	}
+	ids := e.load("id", expr.I32, e.in(tokens, "tokens", e.viewed(tokens.Type.Shape)...), exprs{all}, row)
 	count, numbers := e.tile("count", expr.I32), e.tile("number", expr.I32, all)
 	e.set(count, expr.Int(0))
 	e.loop("p", all, func(p *expr.Expr) {
@@ -25,8 +28,7 @@ func lowerRuns(e *emitter, v *ir.Value) {
 		e.set(count, where(member, add(ielem(count), expr.Int(1)), expr.Int(0)))
 		e.set(numbers, ielem(count), p)
 	})
-	buf := e.out(v, "runs", sizes(v.Type.Shape)...)
-	row := func(t exprs) exprs { return exprs{b, t[0]} }
+	buf := e.out(v, "runs", e.viewed(v.Type.Shape)...)
 	e.fill(buf, exprs{rows}, row, func(t exprs) *expr.Expr { return ielem(numbers, add(first, t[0])) })
 }
 
@@ -80,12 +82,12 @@ func (r *row) noise(v *ir.Value) element {
 // lowerRotate turns the pairs of one row in each cell, head by head.
 func lowerRotate(e *emitter, v *ir.Value) {
 	x, angles := v.Args[0], v.Args[1].Type.Shape
-	all, t := rowsOf(v.Type.Shape), size(v.Type.Shape[1])
+	all := e.rowsOf(v.Type.Shape)
 	width, heads, r := v.Type.Shape[2].N, v.Attr.Attn.Heads, angles[1].N
 	dh := width / heads
 	row := e.grid("r", all)
 	e.over("r e h", all, num(width), num(heads))
-	angle := e.let("t", mod(row, t))
+	angle := e.let("t", e.leading(v.Type.Shape, row, e.let)[1])
 	table := func(name string, arg *ir.Value) string {
 		return e.load(name, expr.F32, e.in(arg, name+"_", sizes(angles)...), exprs{num(r)}, func(i exprs) exprs { return exprs{angle, i[0]} })
 	}

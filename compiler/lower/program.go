@@ -24,6 +24,7 @@ type Program struct {
 	Source    int           // tokens and
 	Target    int           // rows of the longest problems, which Kept buffers are for; 0: there are none
 	AnyLaunch bool          // sums of gradients are the same however a chunk is cut into launches
+	Packed    bool          // the memory of gradients has packed rows
 	AnyLength bool          // rows behind a problem's last change nothing that is said of it
 }
 
@@ -56,6 +57,7 @@ func (e *Entry) Optimizer() bool { return e.Flat || e.Matrix != nil }
 type Memory struct {
 	Name    string
 	Buffers []*Buffer
+	Packed  bool // in [B, T, …] there are R rows
 }
 
 // Buffer finds a buffer by name.
@@ -140,6 +142,7 @@ type Arg struct {
 func Lower(p *plan.Plan) (*Program, error) {
 	l := &lowerer{plan: p, kernels: map[string]*kernel.Kernel{}, names: map[string]bool{}, kept: map[string]*Buffer{},
 		out: &Program{Groups: p.Groups, NumParams: p.NumParams(), Source: p.Source, Target: p.Target, States: p.States, MatrixStates: p.MatrixStates}}
+	l.out.Packed = packs(p)
 	for _, prog := range p.Programs {
 		if err := l.program(prog); err != nil {
 			return nil, err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
+	"github.com/arithlang/mlc/compiler/kernel"
 )
 
 // accumulator declares the buffer of a rank-1 sum and a tile for it.
@@ -37,7 +38,7 @@ func lowerSum(e *emitter, v *ir.Value) {
 	lead, last := len(v.Attr.Axes), len(shape)-1
 	whole, row, at := sizes(shape[last:]), func(k *expr.Expr) *expr.Expr { return k }, place(same)
 	if lead < last {
-		n := product(shape[lead:last])
+		n := kernel.Elements(sizes(shape[lead:last]))
 		cell := e.grid("c", n)
 		whole = append(exprs{n}, whole...)
 		row = func(k *expr.Expr) *expr.Expr { return add(mul(k, n), cell) }
@@ -45,7 +46,7 @@ func lowerSum(e *emitter, v *ir.Value) {
 	}
 	buf := e.out(v, "dy", whole...)
 	sum := e.sum("sum_y", v, buf, sizes(shape[last:]), at)
-	e.loop("r", product(shape[:lead]), func(k *expr.Expr) {
+	e.loop("r", e.elements(shape[:lead]), func(k *expr.Expr) {
 		r := e.newRow(row(k))
 		r.prologue()
 		r.accumulate(sum, r.operand(x))

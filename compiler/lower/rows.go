@@ -20,6 +20,7 @@ type row struct {
 	index *expr.Expr            // of the row among all rows
 	first *expr.Expr            // of the row's first element along the last axis
 	width *expr.Expr            // elements of the row that this cell computes
+	start *expr.Expr            // where it begins in buffers of the shape, if it is an example's packed rows
 	lead  exprs                 // indices of the leading axes, made when first needed
 	value map[*ir.Value]element // what is known on this row
 }
@@ -29,20 +30,20 @@ type element func(e *expr.Expr) *expr.Expr
 
 const flatTile = 1024 // elements of a cell over a flat arena
 
-// rowsOf is the number of rows of a shape: the product of all axes but the last.
-func rowsOf(shape []ir.Dim) *expr.Expr { return product(shape[:max(len(shape)-1, 0)]) }
-
 // newRow makes the program for row index of the group's shape. Shapes of rank 1
 // are cut into cells of flatTile elements instead, and index is the cell.
 func (e *emitter) newRow(index *expr.Expr) *row {
 	shape := e.group.Shape
 	r := &row{emitter: e, shape: shape, index: index, first: expr.Int(0), value: map[*ir.Value]element{}}
-	switch len(shape) {
-	case 0:
+	switch n := len(shape); {
+	case n == 0:
 		r.width = expr.Int(1)
-	case 1:
+	case n == 1:
 		r.first = mul(index, expr.Int(flatTile))
 		r.width = lesser(expr.Int(flatTile), sub(size(shape[0]), r.first))
+	case n == 2 && e.env.rows.ragged(shape):
+		rows := e.example(index, shape[1])
+		r.width, r.start = rows.rows, rows.first
 	default:
 		r.width = size(shape[len(shape)-1])
 	}
@@ -57,32 +58,18 @@ func (e *emitter) cells() *expr.Expr {
 	if s := e.group.Shape; len(s) == 1 {
 		return ceilDiv(size(s[0]), flatTile)
 	}
-	return rowsOf(e.group.Shape)
+	return e.rowsOf(e.group.Shape)
 }
 
 // leading is the index along leading axis i.
 func (r *row) leading(i int) *expr.Expr {
-	n := len(r.shape) - 1
 	if r.lead == nil {
-		r.lead = leading(r.shape, r.index)
-		for k := n - 1; k >= 0; k-- {
+		r.lead = r.emitter.leading(r.shape, r.index, r.let)
+		for k := len(r.lead) - 1; k >= 0; k-- {
 			r.lead[k] = r.let(fmt.Sprintf("d%d", k), r.lead[k])
 		}
 	}
 	return r.lead[i]
-}
-
-// leading are the indices along the leading axes of a shape, of row r among all rows.
-func leading(shape []ir.Dim, r *expr.Expr) exprs {
-	at := make(exprs, len(shape)-1)
-	for k := len(at) - 1; k > 0; k-- {
-		at[k] = mod(r, size(shape[k]))
-		r = div(r, size(shape[k]))
-	}
-	if len(at) > 0 {
-		at[0] = r
-	}
-	return at
 }
 
 // column is the index along the last axis of element e of the row.
@@ -108,8 +95,13 @@ func (r *row) read(v *ir.Value, label string) element {
 // shape, and gives the place of this row in it.
 func (r *row) view(v *ir.Value, label string, declare func(*ir.Value, string, ...*expr.Expr) string) (string, place) {
 	shape := v.Type.Shape
-	if slices.Equal(shape, r.shape) && len(shape) >= 2 {
-		return declare(v, label, rowsOf(shape), r.width), func(i exprs) exprs { return exprs{r.index, i[0]} }
+	switch same := slices.Equal(shape, r.shape); {
+	case same && r.start != nil:
+		return declare(v, label, r.elements(shape)), from(r.start)
+	case same && len(shape) >= 2:
+		return declare(v, label, r.rowsOf(shape), r.width), func(i exprs) exprs { return exprs{r.index, i[0]} }
+	case r.env.rows.ragged(shape):
+		panic("BUG: " + v.String() + " has other packed rows than its group")
 	}
 	buf := declare(v, label, sizes(shape)...)
 	skip := len(r.shape) - len(shape)

@@ -24,11 +24,18 @@ func (l *lowerer) program(p *plan.Program) error {
 	l.entry = &Entry{Name: p.Name, Doc: p.Doc, Memory: l.memory(p.Memory)}
 	l.out.Entries = append(l.out.Entries, l.entry)
 	mem := l.entry.Memory
+	mem.Packed = l.out.Packed && p.Name == training
 	for _, b := range p.Buffers {
 		if mem.Buffer(b.Name) == nil {
 			mem.Buffers = append(mem.Buffers, l.buffer(b))
 		}
 	}
+	if mem.Packed {
+		for _, b := range packedTypes {
+			mem.Buffers = append(mem.Buffers, &Buffer{Buffer: plan.Buffer{Name: b.name, Type: b.t, Count: 1}})
+		}
+	}
+	slices.SortStableFunc(mem.Buffers, func(a, b *Buffer) int { return given(a.Name) - given(b.Name) })
 	for _, s := range p.Body {
 		switch s := s.(type) {
 		case *plan.Call:
@@ -45,6 +52,12 @@ func (l *lowerer) program(p *plan.Program) error {
 		}
 	}
 	return nil
+}
+
+// given says where a buffer is in the order in which the runtime fills buffers, so that one
+// copy to a device fills them all, and 0 of others, which come before them.
+func given(name string) int {
+	return 1 + slices.Index([]string{"source_tokens", "target_tokens", "labels", kernel.RowExample, kernel.ExampleStart, kernel.ExampleLength}, name)
 }
 
 // buffer finds the place of a Kept buffer.
@@ -121,8 +134,17 @@ type binder struct {
 }
 
 func (l *lowerer) binder(c *plan.Call) *binder {
-	return &binder{lowerer: l, call: c, arg: map[*ir.Value]Arg{},
+	b := &binder{lowerer: l, call: c, arg: map[*ir.Value]Arg{},
 		env: context{accumulate: map[*ir.Value]bool{}, inPlace: map[*ir.Value]*ir.Value{}}}
+	b.env.rows.counted = l.out.Packed
+	if l.entry.Memory.Packed {
+		b.env.rows.at = map[string]*ir.Value{}
+		for _, p := range packedTypes {
+			v := &ir.Value{Op: ir.Param, Type: p.t, Attr: ir.Attr{Name: p.name}}
+			b.env.rows.at[p.name], b.arg[v] = v, Arg{Ref: plan.At(p.name, 0)}
+		}
+	}
+	return b
 }
 
 // params binds the parameters and results of the call.

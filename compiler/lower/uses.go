@@ -23,7 +23,7 @@ const training = "gradients"
 // sums are: where bias tables that read the length of a text are learned.
 func (p *Program) separateUses() {
 	e := p.Entry(training)
-	if e == nil || unchained(e) != "" || seesFillers(e) {
+	if e == nil || unchained(e) != "" || !readsSource(e) && seesFillers(e.funcs()) {
 		return
 	}
 	p.AnyLaunch = true
@@ -48,23 +48,44 @@ func (p *Program) separateUses() {
 // launch is, and so on which problems are beside it: in a model of one text, whose
 // problems have several lengths, if a query may see keys behind itself, if masks and biases
 // read the length, or if it is a launch's rows that random words of an attention are counted by.
-func seesFillers(e *Entry) bool {
-	return !readsSource(e) && e.anyAttention(func(v *ir.Value) bool { return fillersSeen(v) != "" })
+func seesFillers(funcs []*ir.Func) bool {
+	return anyAttention(funcs, func(v *ir.Value) bool { return fillersSeen(v) != "" })
 }
 
 // anyLength reports whether rows behind a problem's last one change nothing that an entry
 // says of it.
 func anyLength(e *Entry) bool {
-	return !readsSource(e) && !e.anyAttention(func(v *ir.Value) bool { return !causal(v) || readsLength(v) })
+	return !readsSource(e) && !anyAttention(e.funcs(), func(v *ir.Value) bool { return !causal(v) || readsLength(v) })
 }
 
 func readsSource(e *Entry) bool { return e.Memory.Buffer("source_tokens") != nil }
 
+// funcs are the functions that an entry runs.
+func (e *Entry) funcs() []*ir.Func {
+	var all []*ir.Func
+	for _, s := range e.Steps {
+		all = append(all, s.Routine.Func)
+	}
+	return all
+}
+
+// funcsOf are the functions that a program runs.
+func funcsOf(p *plan.Program) []*ir.Func {
+	var all []*ir.Func
+	for _, c := range p.Calls() {
+		all = append(all, c.Func)
+	}
+	return all
+}
+
+// anyValue reports whether there is such a value.
+func anyValue(funcs []*ir.Func, such func(*ir.Value) bool) bool {
+	return slices.ContainsFunc(funcs, func(f *ir.Func) bool { return slices.ContainsFunc(f.Values, such) })
+}
+
 // anyAttention reports whether there is such an attention.
-func (e *Entry) anyAttention(such func(*ir.Value) bool) bool {
-	return slices.ContainsFunc(e.Steps, func(s Step) bool {
-		return slices.ContainsFunc(s.Routine.Func.Values, func(v *ir.Value) bool { return v.Op == ir.Attention && such(v) })
-	})
+func anyAttention(funcs []*ir.Func, such func(*ir.Value) bool) bool {
+	return anyValue(funcs, func(v *ir.Value) bool { return v.Op == ir.Attention && such(v) })
 }
 
 // readsLength reports whether mask or bias of an attention hang on how long a text is.

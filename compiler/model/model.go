@@ -33,7 +33,7 @@ const (
 
 // Build makes the functions, parameters and programs of a spec.
 func Build(spec *check.Spec) (*plan.Plan, error) {
-	m := &builder{spec: spec, plan: &plan.Plan{}}
+	m := &builder{spec: spec, plan: &plan.Plan{Varies: spec.Task.Sequence && !spec.Task.Padded}}
 	m.groups()
 	var err error
 	if m.plan.Programs, err = m.gradients(); err != nil {

@@ -166,6 +166,8 @@ type Plan struct {
 
 	Source, Target int // tokens and rows of the longest problems of training, with which Prepare and Finish run; 0: there are none
 
+	Varies bool // problems of a launch of training have several lengths
+
 	MatrixStates int // how many of them, the first ones, it keeps of a parameter that is a Matrix
 }
 

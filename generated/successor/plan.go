@@ -133,9 +133,6 @@ func layoutGradients(e *device.Env) device.Layout {
 
 // gradientsMemory is the memory of one launch of gradients; t0, t1, … are shared by values that do not live at the same time.
 type gradientsMemory struct {
-	sourceTokens   device.Array // i32[B, S]
-	targetTokens   device.Array // i32[B, T]
-	labels         device.Array // i32[B, T]
 	pred           device.Array // i32[B, T]
 	loss           device.Array // f32[B, T]
 	source         device.Array // f32[B, S, 64]
@@ -159,6 +156,9 @@ type gradientsMemory struct {
 	norm           device.Array // f32[B, T, 64]
 	logits         device.Array // f32[B, T, 17]
 	dLoss          device.Array // f32[B, T]
+	sourceTokens   device.Array // i32[B, S]
+	targetTokens   device.Array // i32[B, T]
+	labels         device.Array // i32[B, T]
 	t0             device.Array // f32[S, 64]
 	t1             device.Array // f32[T, 64]
 	t2             device.Array // f32[B, T, 17]
@@ -178,9 +178,6 @@ type gradientsMemory struct {
 }
 
 func newGradientsMemory(e *device.Env) (b gradientsMemory, m device.Allocator) {
-	b.sourceTokens = m.Int32s(1, e.B*e.S)
-	b.targetTokens = m.Int32s(1, e.B*e.C)
-	b.labels = m.Int32s(1, e.B*e.C)
 	b.pred = m.Int32s(1, e.B*e.C)
 	b.loss = m.Floats(1, e.B*e.C)
 	b.source = m.Floats(1, e.B*e.S*64)
@@ -204,6 +201,9 @@ func newGradientsMemory(e *device.Env) (b gradientsMemory, m device.Allocator) {
 	b.norm = m.Floats(1, e.B*e.C*64)
 	b.logits = m.Floats(1, e.B*e.C*17)
 	b.dLoss = m.Floats(1, e.B*e.C)
+	b.sourceTokens = m.Int32s(1, e.B*e.S)
+	b.targetTokens = m.Int32s(1, e.B*e.C)
+	b.labels = m.Int32s(1, e.B*e.C)
 	b.t0 = m.Floats(1, e.S*64)
 	b.t1 = m.Floats(1, e.C*64)
 	b.t2 = m.Floats(1, e.B*e.C*17)
@@ -379,12 +379,12 @@ func layoutForward(e *device.Env) device.Layout {
 
 // forwardMemory is the memory of one launch of forward; t0, t1, … are shared by values that do not live at the same time.
 type forwardMemory struct {
-	sourceTokens device.Array // i32[B, S]
-	targetTokens device.Array // i32[B, T]
-	labels       device.Array // i32[B, T]
 	pred         device.Array // i32[B, T]
 	source       device.Array // f32[B, S, 64]
 	x            device.Array // 3 x f32[B, T, 64]
+	sourceTokens device.Array // i32[B, S]
+	targetTokens device.Array // i32[B, T]
+	labels       device.Array // i32[B, T]
 	t0           device.Array // f32[S, 64]
 	t1           device.Array // f32[T, 64]
 	t2           device.Array // f32[B, T, 64]
@@ -398,12 +398,12 @@ type forwardMemory struct {
 }
 
 func newForwardMemory(e *device.Env) (b forwardMemory, m device.Allocator) {
-	b.sourceTokens = m.Int32s(1, e.B*e.S)
-	b.targetTokens = m.Int32s(1, e.B*e.C)
-	b.labels = m.Int32s(1, e.B*e.C)
 	b.pred = m.Int32s(1, e.B*e.C)
 	b.source = m.Floats(1, e.B*e.S*64)
 	b.x = m.Floats(3, e.B*e.C*64)
+	b.sourceTokens = m.Int32s(1, e.B*e.S)
+	b.targetTokens = m.Int32s(1, e.B*e.C)
+	b.labels = m.Int32s(1, e.B*e.C)
 	b.t0 = m.Floats(1, e.S*64)
 	b.t1 = m.Floats(1, e.C*64)
 	b.t2 = m.Floats(1, e.B*e.C*64)
@@ -487,8 +487,6 @@ func layoutDecoding(e *device.Env) device.Layout {
 
 // decodingMemory is the memory of one launch of decoding; t0, t1, … are shared by values that do not live at the same time.
 type decodingMemory struct {
-	sourceTokens device.Array // i32[B, S]
-	targetTokens device.Array // i32[B, C]
 	pred         device.Array // i32[B, C]
 	crossKeys    device.Array // 2 x f32[B, S, 64]
 	crossValues  device.Array // 2 x f32[B, S, 64]
@@ -497,6 +495,8 @@ type decodingMemory struct {
 	x            device.Array // 3 x f32[B, C, 64]
 	source       device.Array // f32[B, S, 64]
 	t0           device.Array // f32[S, 64]
+	sourceTokens device.Array // i32[B, S]
+	targetTokens device.Array // i32[B, C]
 	t1           device.Array // f32[T, 64]
 	t2           device.Array // f32[B, T, 64]
 	t3           device.Array // f32[B, T, 64]
@@ -506,8 +506,6 @@ type decodingMemory struct {
 }
 
 func newDecodingMemory(e *device.Env) (b decodingMemory, m device.Allocator) {
-	b.sourceTokens = m.Int32s(1, e.B*e.S)
-	b.targetTokens = m.Int32s(1, e.B*e.C)
 	b.pred = m.Int32s(1, e.B*e.C)
 	b.crossKeys = m.Floats(2, e.B*e.S*64)
 	b.crossValues = m.Floats(2, e.B*e.S*64)
@@ -516,6 +514,8 @@ func newDecodingMemory(e *device.Env) (b decodingMemory, m device.Allocator) {
 	b.x = m.Floats(3, e.B*e.C*64)
 	b.source = m.Floats(1, e.B*e.S*64)
 	b.t0 = m.Floats(1, e.S*64)
+	b.sourceTokens = m.Int32s(1, e.B*e.S)
+	b.targetTokens = m.Int32s(1, e.B*e.C)
 	b.t1 = m.Floats(1, e.C*64)
 	b.t2 = m.Floats(1, e.B*e.C*64)
 	b.t3 = m.Floats(1, e.B*e.C*64)

@@ -41,7 +41,7 @@ func (t Type) PTX() string { return [...]string{"u32", "u32", "f32", "u64"}[t] }
 type Scalar struct {
 	Name  string
 	Type  Type
-	Field string // of runtime/device.Env
+	Field string // of runtime/device.Env, or a method without arguments
 	Half  Half   // of the field
 	Of    Scope
 }
@@ -72,6 +72,7 @@ var scalars = [...]Scalar{
 	{"B", I32, "B", Whole, OfLaunch},
 	{"T", I32, "T", Whole, OfLaunch},
 	{"S", I32, "S", Whole, OfLaunch},
+	{"R", I32, "Rows()", Whole, OfLaunch},
 	{"C", I32, "C", Whole, OfLaunch},
 	{"P", I32, "P", Whole, OfLaunch},
 	{"N", I32, "N", Whole, OfLaunch},

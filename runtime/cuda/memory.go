@@ -88,6 +88,9 @@ func (m *Machine) grow(mem *memory, replicas, work, ints int) error {
 	return nil
 }
 
+// Repeats is true: equal launches of chunks become one, and equal steps replay a graph.
+func (m *Machine) Repeats() bool { return true }
+
 // Examples is the most of which two launches fit into the memory that is free: a kernel
 // takes its time to start, and fills the device only with many examples.
 func (m *Machine) Examples(least, most int, bytes func(examples int) float64) int {

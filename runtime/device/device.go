@@ -46,7 +46,8 @@ func (r Ref) Plus(n int) Ref { return Ref{r.Space, r.Off + n} }
 // parameters of a kernel are bound to its fields by name (in brackets).
 type Env struct {
 	B               int     // examples in this launch [B]
-	T               int     // target rows in this launch [T]
+	T               int     // target rows of the longest example in this launch [T]
+	R               int     // target rows of all examples, which a Plan that is Packed counts; 0: B*T [R]
 	S               int     // source tokens [S]
 	C               int     // rows of the self-attention keys: T, or the key/value cache's capacity [C]
 	P               int     // the first target row, 0 unless decoding row by row [P]
@@ -66,6 +67,14 @@ type Env struct {
 	Settled         bool    // Clip is what Machine.Settle has found, which may be known to the device alone
 	Decay           float32 // weight decay of this range of parameters [decay]
 	Bound           float32 // the least value of this range of parameters, -Inf: none [bound]
+}
+
+// Rows is how many target rows all examples have.
+func (e *Env) Rows() int {
+	if e.R > 0 {
+		return e.R
+	}
+	return e.B * e.T
 }
 
 // A Launcher takes launches in order. Kernel is an index into the model's kernel
@@ -124,6 +133,9 @@ type Layout struct {
 	Largest int // elements of the largest tensor, which an index of a kernel must reach
 	Source  Ref // I32 [B, S] source tokens; nowhere in a model that reads one text
 	Target  Ref // I32 [B, T] decoder input tokens
+	Example Ref // I32 [R] the example of each row (Gradients of a Plan that is Packed, as the next two)
+	Start   Ref // I32 [B] the first row of each example
+	Length  Ref // I32 [B] its rows, at most T
 	Labels  Ref // I32 [B, T] expected tokens, -1 where there is no loss
 	Pred    Ref // I32 [B, T] argmax of the logits
 	Loss    Ref // F32 [B, T] loss of each row (Gradients, and Forward where reports have losses)
@@ -190,6 +202,7 @@ type Plan struct {
 	Source     int      // tokens of the longest problems, for which Prepare and Finish run; Target too is 0 without these
 	Target     int      // and their rows
 	AnyLaunch  bool     // sums of gradients are the same however a chunk is cut into launches
+	Packed     bool     // [B, T] is R rows in Gradients, those of one example behind those of the one before: no row pads
 	AnyLength  bool     // rows behind a problem's last change nothing that is said of it
 	States     []string // names of the optimizer's states: number i is in the space State+i
 	Prepare    Program

@@ -51,6 +51,8 @@ type Machine interface {
 	// Examples is how many examples a launch should have that needs so many bytes for its
 	// memory: from least to most, a multiple of least that divides most.
 	Examples(least, most int, bytes func(examples int) float64) int
+	// Repeats reports whether launches cost less that differ from others in their data alone.
+	Repeats() bool
 	// Sum is Each with Grads and Uses cleared before each call; Root's Grads become the
 	// sum of all of them, added as Tree says. What GetInts and GetFloats fill within f
 	// may be there only when Sum returns.

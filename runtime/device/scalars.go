@@ -17,6 +17,7 @@ var bindings = map[string]binding{
 	"B":                ofInt(func(e *Env) *int { return &e.B }),
 	"T":                ofInt(func(e *Env) *int { return &e.T }),
 	"S":                ofInt(func(e *Env) *int { return &e.S }),
+	"R":                {func(e *Env) uint32 { return uint32(e.Rows()) }, func(e *Env, x uint32) { e.R = int(int32(x)) }},
 	"C":                ofInt(func(e *Env) *int { return &e.C }),
 	"P":                ofInt(func(e *Env) *int { return &e.P }),
 	"N":                ofInt(func(e *Env) *int { return &e.N }),

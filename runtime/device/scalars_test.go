@@ -18,7 +18,11 @@ func TestScalars(t *testing.T) {
 		const bits = 0x40490fdb
 		var e, want Env
 		SetBits(&e, s, bits)
-		switch f := reflect.ValueOf(&want).Elem().FieldByName(s.Field); {
+		name := s.Field
+		if name == "Rows()" {
+			name = "R"
+		}
+		switch f := reflect.ValueOf(&want).Elem().FieldByName(name); {
 		case s.Half == abi.High:
 			f.SetUint(bits << 32)
 		case s.Type == abi.F32:
@@ -30,6 +34,16 @@ func TestScalars(t *testing.T) {
 		}
 		if e != want || Bits(s)(&e) != bits {
 			t.Errorf("%s: %+v, %#x", s.Name, e, Bits(s)(&e))
+		}
+	}
+}
+
+// TestRows counts the rows of examples of equal length where nobody says how many there are.
+func TestRows(t *testing.T) {
+	r, _ := abi.Find("R")
+	for _, e := range []Env{{B: 3, T: 5}, {B: 3, T: 7, R: 15}} {
+		if e.Rows() != 15 || Bits(r)(&e) != 15 {
+			t.Errorf("%+v has %d rows", e, e.Rows())
 		}
 	}
 }

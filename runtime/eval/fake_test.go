@@ -147,7 +147,9 @@ type fakeMachine struct {
 	launches int
 }
 
-func (m *fakeMachine) Err() error { return nil }
+func (m *fakeMachine) Err() error    { return nil }
+func (m *fakeMachine) Repeats() bool { return false }
+
 func (m *fakeMachine) Examples(least, most int, _ func(int) float64) int {
 	return max(least, min(most, m.room))
 }
@@ -164,6 +166,8 @@ type idleMachine struct {
 	most int // launches at a time
 }
 
-func (m *idleMachine) Err() error                                     { return nil }
+func (m *idleMachine) Err() error    { return nil }
+func (m *idleMachine) Repeats() bool { return false }
+
 func (m *idleMachine) Examples(least, _ int, _ func(int) float64) int { return least }
 func (m *idleMachine) Each(n int, _ func(w device.Worker, i int))     { m.most = max(m.most, n) }

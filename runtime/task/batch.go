@@ -1,5 +1,7 @@
 package task
 
+import "slices"
+
 // A Batch is problems as tokens: row-major, an example a row. A Drawer lays out
 // sequences in parts, each at a length of its own; T is the longest.
 type Batch struct {
@@ -10,6 +12,7 @@ type Batch struct {
 	Rows    int     // of the whole, each part at the length of its longest; a Launch of many parts has more
 	At      int     // of a Slice: its first row's place in the Labels of the whole
 	Parts   Parts
+	Packing Packing // of a Drawer that packs
 }
 
 // Parts are the parts of a batch of sequences. The zero value is none: all is one.
@@ -17,6 +20,13 @@ type Parts struct {
 	Size   int   // examples of a part; the last may have fewer
 	Rows   []int // T of each
 	Starts []int // where each begins in Target and Labels
+}
+
+// A Packing says where the rows of a launch's examples are, each of which is a part.
+type Packing struct {
+	Example []int32 // [R] the example of each row, within its launch
+	Start   []int32 // [B] the first row of each example, within its launch
+	Length  []int32 // [B] its rows
 }
 
 // NewBatch returns room for n problems of a width.
@@ -54,19 +64,27 @@ func (t *Task) Batch(problems []Problem) (Batch, error) {
 	return b, nil
 }
 
-// Slice returns examples lo … hi-1, which must be of one part.
+// Slice returns examples lo … hi-1, which must be of one part, or, where they are packed,
+// a launch.
 func (b Batch) Slice(lo, hi int) Batch {
 	start, t := lo*b.T, b.T
-	if p := b.Parts; p.Size > 0 {
+	end := hi * t
+	part := Batch{B: hi - lo, S: b.S, Source: b.Source[lo*b.S : hi*b.S]}
+	switch p := b.Parts; {
+	case hi > lo && len(b.Packing.Start) > 0:
+		t, start, end = slices.Max(p.Rows[lo:hi]), p.Starts[lo], p.Starts[hi-1]+p.Rows[hi-1]
+		part.Packing = Packing{b.Packing.Example[start:end], b.Packing.Start[lo:hi], b.Packing.Length[lo:hi]}
+	case p.Size > 0:
 		n := lo / p.Size
 		if hi > lo && (hi-1)/p.Size != n {
 			panic("BUG: a slice of a batch across its parts")
 		}
 		t = p.Rows[n]
 		start = p.Starts[n] + (lo-n*p.Size)*t
+		end = start + (hi-lo)*t
 	}
-	end := start + (hi-lo)*t
-	return Batch{B: hi - lo, T: t, S: b.S, Source: b.Source[lo*b.S : hi*b.S], Target: b.Target[start:end], Labels: b.Labels[start:end], At: b.At + start}
+	part.T, part.Target, part.Labels, part.At = t, b.Target[start:end], b.Labels[start:end], b.At+start
+	return part
 }
 
 // Kept is the number of labels that the loss counts.

@@ -110,6 +110,7 @@ type Drawer struct {
 	launch int // examples that share a length, a multiple of part; 0: part
 	every  int // launches that are so many apart share it, too; 0: none do
 	rows   int // of the longest sequence, if all are to be Padded
+	packed bool
 	drafts []draft
 	order  []int // of the examples in the batch
 	batch  Batch
@@ -129,8 +130,13 @@ func (t *Task) NewDrawer(group, part int) *Drawer {
 
 // Launch makes launches larger than part, of a number of examples that divides the
 // group. With every, launches that are so many apart have the length of the longest of
-// them, so that they can run as one. Problems, their order and Rows stay as they are.
+// them, and as many rows, so that they can run as one. Problems, their order and Rows stay
+// as they are.
 func (d *Drawer) Launch(examples, every int) { d.launch, d.every = examples, every }
+
+// Pack makes each sequence a part, so that none pads another, and says in the Packing of
+// a Batch where the rows of a launch are, which has part examples or those of Launch.
+func (d *Drawer) Pack() { d.packed = true }
 
 // Train encodes the n training examples from first on: those of an encoder-decoder
 // in order, at the width of the widest; sequences group by group, of a group the

@@ -24,7 +24,10 @@ func (d *Drawer) sequences(n int) (Batch, error) {
 	b.B, b.T, b.Rows = n, 0, 0
 	p := &b.Parts
 	p.Size, p.Rows, p.Starts = d.part, p.Rows[:0], p.Starts[:0]
-	if p.Size <= 0 {
+	switch {
+	case d.packed:
+		p.Size = 1
+	case p.Size <= 0:
 		p.Size = n
 	}
 	for lo := 0; lo < n; lo += p.Size {
@@ -32,7 +35,11 @@ func (d *Drawer) sequences(n int) (Batch, error) {
 		p.Rows = append(p.Rows, d.longest(lo, hi))
 		b.Rows += (hi - lo) * p.Rows[len(p.Rows)-1]
 	}
-	if d.launch > 0 {
+	switch {
+	case d.packed && d.every > 0:
+		d.level(p)
+	case d.packed:
+	case d.launch > 0:
 		d.join(p)
 	}
 	total := 0
@@ -42,10 +49,73 @@ func (d *Drawer) sequences(n int) (Batch, error) {
 		total += (min((k+1)*p.Size, n) - k*p.Size) * rows
 	}
 	b.Target, b.Labels = resize(b.Target, total), resize(b.Labels, total)
+	if d.packed {
+		b.Packing.say(p, total, max(d.part, d.launch))
+	}
 	for row, i := range d.order {
 		d.drafts[i].lay(b.Slice(row, row+1))
 	}
 	return *b, nil
+}
+
+// say says where rows are of the parts of a batch, which have so many, in launches of so
+// many examples.
+func (k *Packing) say(p *Parts, rows, launch int) {
+	k.Example, k.Start, k.Length = resize(k.Example, rows), k.Start[:0], k.Length[:0]
+	for i, n := range p.Rows {
+		first := p.Starts[i-i%launch]
+		k.Start, k.Length = append(k.Start, int32(p.Starts[i]-first)), append(k.Length, int32(n))
+		for r := range n {
+			k.Example[p.Starts[i]+r] = int32(i % launch)
+		}
+	}
+}
+
+// Packed launches have a multiple of so many rows, and classes sizes at most, so that they
+// come again. Few rows take a device as long as fewer.
+const (
+	fewRows = 256
+	classes = 64
+)
+
+// level lengthens examples of launches, by rows that pad, until those that are every apart
+// have as many rows and equal longest examples.
+func (d *Drawer) level(p *Parts) {
+	launches := (len(p.Rows) + d.launch - 1) / d.launch
+	launch := func(j int) []int { return p.Rows[j*d.launch : min((j+1)*d.launch, len(p.Rows))] }
+	for k := range min(d.every, launches) {
+		longest, most := 0, 0
+		for j := k; j < launches; j += d.every {
+			longest = max(longest, launch(j)[0])
+		}
+		for j := k; j < launches; j += d.every {
+			most = max(most, total(launch(j))-launch(j)[0]+longest)
+		}
+		unit := max(fewRows, longest*d.launch/classes)
+		most = (most + unit - 1) / unit * unit
+		for j := k; j < launches; j += d.every {
+			lengthen(launch(j), longest, most)
+		}
+	}
+}
+
+// lengthen adds rows to examples, the longest of which is the first: as many as it takes
+// for that to have so many, and all together so many, if none is to have more than that.
+func lengthen(rows []int, longest, all int) {
+	rows[0] = longest
+	left := all - total(rows)
+	for i := len(rows) - 1; i > 0 && left > 0; i-- {
+		more := min(left, longest-rows[i])
+		rows[i], left = rows[i]+more, left-more
+	}
+}
+
+func total(rows []int) int {
+	n := 0
+	for _, r := range rows {
+		n += r
+	}
+	return n
 }
 
 // longest is the rows of the longest of drafts lo … hi-1 in their order.

@@ -4,8 +4,8 @@ import "github.com/arithlang/mlc/runtime/device"
 
 // launchExamples is how many examples a launch has on this machine: a micro-batch, which
 // suits a processor's caches, or up to a whole chunk, or all that share draws, where the
-// plan allows it. Problems of several lengths are in two launches, the long ones and the
-// short ones, since each computes as many rows as its longest has.
+// plan allows it. Problems of several lengths that are not packed are in two launches, the
+// long ones and the short ones, since each computes as many rows as its longest has.
 func (t *Trainer) launchExamples() int {
 	c := &t.Config
 	if !t.Plan.AnyLaunch {
@@ -15,7 +15,7 @@ func (t *Trainer) launchExamples() int {
 	if c.Group > 0 {
 		most = min(most, c.Group)
 	}
-	if half := most / 2; t.Task.Varies() && most%2 == 0 && half%c.MicroBatch == 0 {
+	if half := most / 2; t.Task.Varies() && !t.Plan.Packed && most%2 == 0 && half%c.MicroBatch == 0 {
 		most = half
 	}
 	source, target := t.Task.Longest()

@@ -64,10 +64,23 @@ func newStepper(t *Trainer) *stepper {
 
 // drawer makes a Drawer for the launches of a step.
 func (s *stepper) drawer() *task.Drawer {
-	c := &s.Config
-	d := s.Task.NewDrawer(c.Group, c.MicroBatch)
-	if s.examples != c.MicroBatch {
-		d.Launch(s.examples, c.Group/s.examples)
+	d := s.Drawer()
+	switch alike := s.Config.Group / s.examples; {
+	case s.Plan.Packed && s.Machine.Repeats():
+		d.Launch(s.examples, alike)
+	case s.Plan.Packed:
+		d.Launch(s.examples, 0)
+	case s.examples != s.Config.MicroBatch:
+		d.Launch(s.examples, alike)
+	}
+	return d
+}
+
+// Drawer makes a Drawer for launches of micro-batches.
+func (t *Trainer) Drawer() *task.Drawer {
+	d := t.Task.NewDrawer(t.Config.Group, t.Config.MicroBatch)
+	if t.Plan.Packed {
+		d.Pack()
 	}
 	return d
 }
@@ -274,13 +287,18 @@ func (s *stepper) launch(w device.Worker, first int, part *task.Batch, p pass, i
 		panic(fmt.Sprintf("BUG: a problem of %d tokens and %d rows, and bias tables for %d and %d", part.S, part.T, s.Plan.Source, t))
 	}
 	e := w.Env()
-	*e = device.Env{B: part.B, T: part.T, S: part.S, C: part.T, NoGrad: p.noGrad, WithGrad: p.withGrad, Times: s.Config.Times,
+	*e = device.Env{B: part.B, T: part.T, R: len(part.Target), S: part.S, C: part.T, NoGrad: p.noGrad, WithGrad: p.withGrad, Times: s.Config.Times,
 		Step: uint32(s.now.step), Example: uint32(first), Seed: s.Config.Seed, Scale: float32(s.Config.shares()[i] * s.weight)}
 	lay := s.Plan.Gradients.Layout(e)
 	w.Fit(lay.Work, lay.Ints)
 	w.PutInts(lay.Source, part.Source)
 	w.PutInts(lay.Target, part.Target)
 	w.PutInts(lay.Labels, part.Labels)
+	if k := &part.Packing; s.Plan.Packed {
+		w.PutInts(lay.Example, k.Example)
+		w.PutInts(lay.Start, k.Start)
+		w.PutInts(lay.Length, k.Length)
+	}
 	s.Plan.Gradients.Run(w.Queue(), e)
 	w.GetFloats(s.now.losses[i][part.At:][:len(part.Labels)], lay.Loss)
 }

@@ -20,7 +20,7 @@ func Allocations(t *testing.T, text string, kernels []cpu.Kernel) {
 	}
 	for _, isa := range []cpu.ISA{cpu.Go, cpu.Detect()} {
 		for i, k := range ks {
-			scalars := k.Shortened(kerneltest.Launches()[1])
+			scalars := k.Suited(kerneltest.Launches()[1])
 			mem, refs := zeros(t, k, scalars)
 			w, e := cpu.NewWorker(kernels, isa, mem), env(scalars)
 			if n := testing.AllocsPerRun(3, func() { w.Launch(i, e, refs...) }); n > 0 {

@@ -73,7 +73,7 @@ func zero[T int32 | uint16 | float32](s []T, n int) bool {
 // env is the launch environment that binds the scalars.
 func env(s kernel.Scalars) *device.Env {
 	return &device.Env{
-		B: int(s["B"]), T: int(s["T"]), S: int(s["S"]), C: int(s["C"]), P: int(s["P"]), N: int(s["N"]),
+		B: int(s["B"]), T: int(s["T"]), S: int(s["S"]), R: int(s["R"]), C: int(s["C"]), P: int(s["P"]), N: int(s["N"]),
 		Layer:           int(s["layer"]),
 		Step:            uint32(s["step"]),
 		Example:         uint32(s["example"]),

@@ -28,7 +28,7 @@ const exampleStep = 5
 // NewCase draws inputs and interprets the kernel, whose launches have so many sets of
 // buffers at most.
 func NewCase(k *kernel.Kernel, s kernel.Scalars, kind kerneltest.Kind, seed uint64, sets int) (*Case, error) {
-	s = k.Shortened(s)
+	s = k.Suited(s)
 	c := &Case{Kernel: k, Scalars: s, Cells: 1, sets: min(max(sets, 1), Sets)}
 	for _, a := range k.Grid {
 		c.Cells *= cost.Value(a.Size, s)

@@ -54,7 +54,7 @@ func Launches() []kernel.Scalars {
 		{5, 33, 29, 33, 0, 4099},
 	} {
 		all = append(all, kernel.Scalars{
-			"B": n.b, "T": n.t, "S": n.s, "C": n.c, "P": n.p, "N": n.n,
+			"B": n.b, "T": n.t, "S": n.s, "R": 0, "C": n.c, "P": n.p, "N": n.n,
 			"layer": 3, "step": 7, "example": 11 * n.b, "seed0": 0x9e3779b9, "seed1": 0x243f6a88,
 			"scale": 0.0625, "lr": 0.001, "bias_correction1": 1.917, "bias_correction2": 143.2, "clip": 0.75, "decay": 0.01, "bound": -0.25,
 		})
@@ -99,7 +99,7 @@ func (k Kind) draw(r *rand.Rand) float32 {
 // range; so ids lie in their tables, and labels may be -1. A launch that the kernel
 // is not for is nothing to compare.
 func Check(k *kernel.Kernel, s kernel.Scalars, inputs Kind, seed uint64, run Runner) error {
-	s = k.Shortened(s)
+	s = k.Suited(s)
 	start, want, err := Interpret(k, s, inputs, seed)
 	if errors.Is(err, ErrNotFor) {
 		return nil
@@ -137,7 +137,7 @@ func Interpret(k *kernel.Kernel, s kernel.Scalars, inputs Kind, seed uint64) (st
 		return nil, nil, err
 	}
 	for _, ids := range idRanges(shapes) {
-		start = draw(k, shapes, inputs, ids, seed)
+		start = draw(k, shapes, inputs, ids, seed, kernel.Lengths(s))
 		end = make([]kernel.Buffer, len(start))
 		for i, b := range start {
 			end[i] = b.Clone()
@@ -182,9 +182,9 @@ func idRanges(shapes [][]int) []idRange {
 	return all
 }
 
-// draw makes the buffers of a launch. Those that are only written start as NaN
-// and as an integer that no kernel makes.
-func draw(k *kernel.Kernel, shapes [][]int, inputs Kind, ids idRange, seed uint64) []kernel.Buffer {
+// draw makes the buffers of a launch, whose examples have these lengths if its rows are
+// packed. Those that are only written start as NaN and as an integer that no kernel makes.
+func draw(k *kernel.Kernel, shapes [][]int, inputs Kind, ids idRange, seed uint64, lengths []int32) []kernel.Buffer {
 	r := rand.New(rand.NewPCG(seed, uint64(inputs)))
 	bufs := make([]kernel.Buffer, len(shapes))
 	for i, shape := range shapes {
@@ -199,6 +199,7 @@ func draw(k *kernel.Kernel, shapes [][]int, inputs Kind, ids idRange, seed uint6
 				bufs[i].I[j] = int32(ids.lo + r.IntN(ids.hi-ids.lo))
 			}
 		}
+		kernel.Pack(p.Name, bufs[i].I, lengths)
 		for j := range bufs[i].F {
 			bufs[i].F[j] = float32(math.NaN())
 			if p.Mode != kernel.Out {

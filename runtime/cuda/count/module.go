@@ -94,7 +94,7 @@ func (d *Driver) costOf(name string) need {
 		if err != nil {
 			return cpu.Cost{}, err
 		}
-		e = device.Env{B: e.B, T: e.T, S: e.S, C: e.C, P: e.P, N: e.N}
+		e = device.Env{B: e.B, T: e.T, S: e.S, R: e.R, C: e.C, P: e.P, N: e.N}
 		c, ok := known[e]
 		if !ok {
 			c = cost(&e)

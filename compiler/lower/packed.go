@@ -1,0 +1,122 @@
+package lower
+
+import (
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/ir"
+	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/compiler/plan"
+)
+
+// packedTypes are the buffers that say where packed rows are.
+var packedTypes = []struct {
+	name string
+	t    ir.Type
+}{
+	{kernel.RowExample, ir.Ints(ir.Sym("B"), ir.Sym("T"))},
+	{kernel.ExampleStart, ir.Ints(ir.Sym("B"))},
+	{kernel.ExampleLength, ir.Ints(ir.Sym("B"))},
+}
+
+// packs reports whether problems of a launch of the training program, which have several
+// lengths, are packed rows: in [B, T, …] there are then no rows that pad, and R counts
+// those there are. A result must not hang on which problems are beside one, and every
+// sum be one over rows.
+func packs(p *plan.Plan) bool {
+	if !p.Varies {
+		return false
+	}
+	for _, prog := range p.Programs {
+		if prog.Name != training {
+			continue
+		}
+		funcs := funcsOf(prog)
+		return prog.Buffer("source_tokens") == nil && !seesFillers(funcs) && !anyValue(funcs, sumsExamples)
+	}
+	return false
+}
+
+// sumsExamples reports whether a value is a sum over examples alone.
+func sumsExamples(v *ir.Value) bool {
+	return v.Op == ir.Sum && len(v.Attr.Axes) == 1 && len(v.Type.Shape) > 1 && Rows(v.Args[0].Type.Shape)
+}
+
+// Rows reports whether the first axes of a shape are rows of examples.
+func Rows(shape []ir.Dim) bool {
+	return len(shape) >= 2 && shape[0] == ir.Sym("B") && shape[1] == ir.Sym("T")
+}
+
+// A packing says how the rows of examples lie in the buffers of a function. The zero
+// packing has B times T.
+type packing struct {
+	counted bool                 // there are R
+	at      map[string]*ir.Value // what says where they are, by name; nil: each example has T
+}
+
+// extents is a shape, in which axes B and T may be one.
+func (p *packing) extents(shape []ir.Dim) exprs {
+	if p.counted && Rows(shape) {
+		return append(exprs{ivar("R")}, sizes(shape[2:])...)
+	}
+	return sizes(shape)
+}
+
+// ragged reports whether the first axes of a shape are rows of examples of several lengths.
+func (p *packing) ragged(shape []ir.Dim) bool { return p.at != nil && Rows(shape) }
+
+// elements is the number of elements of a shape.
+func (e *emitter) elements(shape []ir.Dim) *expr.Expr {
+	return kernel.Elements(e.env.rows.extents(shape))
+}
+
+// rowsOf is the number of rows of a shape: the product of all axes but the last.
+func (e *emitter) rowsOf(shape []ir.Dim) *expr.Expr { return e.elements(shape[:max(len(shape)-1, 0)]) }
+
+// viewed is a shape as the buffer of a kernel that goes through examples has it.
+func (e *emitter) viewed(shape []ir.Dim) exprs {
+	if e.env.rows.ragged(shape) {
+		return e.env.rows.extents(shape)
+	}
+	return sizes(shape)
+}
+
+// packed is an element of a buffer that says where packed rows are.
+func (e *emitter) packed(name string, at *expr.Expr) *expr.Expr {
+	v := e.env.rows.at[name]
+	return expr.NewElem(e.in(v, name, e.env.rows.extents(v.Type.Shape)...), expr.I32, at)
+}
+
+// leading are the indices along the leading axes of a shape, of row r among all rows; name
+// names what is read for them.
+func (e *emitter) leading(shape []ir.Dim, r *expr.Expr, name func(name string, x *expr.Expr) *expr.Expr) exprs {
+	at := make(exprs, len(shape)-1)
+	first, ragged := 0, len(at) >= 2 && e.env.rows.ragged(shape)
+	if ragged {
+		first = 1
+	}
+	for k := len(at) - 1; k > first; k-- {
+		at[k] = mod(r, size(shape[k]))
+		r = div(r, size(shape[k]))
+	}
+	switch {
+	case ragged:
+		at[0] = name("d0", e.packed(kernel.RowExample, r))
+		at[1] = sub(r, name("start", e.packed(kernel.ExampleStart, at[0])))
+	case len(at) > 0:
+		at[0] = r
+	}
+	return at
+}
+
+// An example is the rows of one: how many there are, and the first of them.
+type example struct{ rows, first *expr.Expr }
+
+// example names the rows of example b, of which a launch has up to T.
+func (e *emitter) example(b *expr.Expr, rows ir.Dim) example {
+	if !e.env.rows.ragged([]ir.Dim{ir.Sym("B"), rows}) {
+		return example{size(rows), mul(b, size(rows))}
+	}
+	return example{
+		e.let("rows", lesser(e.packed(kernel.ExampleLength, b), size(rows))),
+		e.let("start", e.packed(kernel.ExampleStart, b)),
+	}
+}
