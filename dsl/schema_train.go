@@ -63,7 +63,7 @@ func trainRows() []Row {
 		{Path: "train.ramp", Type: Fraction, Default: "0%", Max: 1, Doc: "share of the budget in which the batch grows"},
 		{Path: "train.ramp_from", Type: Int, Default: "auto", Words: "auto", Min: 1, Max: 1 << 20, Doc: "initial size of a growing batch, and its increment; auto: one microbatch"},
 		{Path: "train.lengths", Type: Choice, Default: "sorted", Doc: "batching of sequences of different lengths", Choices: []Option{
-			{Name: "sorted", Doc: "longest first, so sequences computed together need little padding; examples that share draws are sorted within their microbatch"},
+			{Name: "sorted", Doc: "longest first among examples that share draws; computed one behind the other without padding, and with little padding where masks or biases read the length or open keys behind the query"},
 			{Name: "padded", Doc: "in the order drawn, all padded to the longest possible problem"},
 		}},
 		{Path: "train.microbatch", Type: Int, Default: "auto", Words: "auto", Min: 1, Max: 1 << 20,

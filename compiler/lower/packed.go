@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"slices"
+
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
 	"github.com/arithlang/mlc/compiler/kernel"
@@ -22,17 +24,12 @@ var packedTypes = []struct {
 // those there are. A result must not hang on which problems are beside one, and every
 // sum be one over rows.
 func packs(p *plan.Plan) bool {
-	if !p.Varies {
+	i := slices.IndexFunc(p.Programs, func(q *plan.Program) bool { return q.Name == training })
+	if i < 0 || !p.Varies || p.Programs[i].Buffer("source_tokens") != nil {
 		return false
 	}
-	for _, prog := range p.Programs {
-		if prog.Name != training {
-			continue
-		}
-		funcs := funcsOf(prog)
-		return prog.Buffer("source_tokens") == nil && !seesFillers(funcs) && !anyValue(funcs, sumsExamples)
-	}
-	return false
+	funcs := funcsOf(p.Programs[i])
+	return !seesFillers(funcs) && !anyValue(funcs, sumsExamples)
 }
 
 // sumsExamples reports whether a value is a sum over examples alone.
