@@ -64,6 +64,10 @@ func (b *Bounds) extreme(e *expr.Expr, of map[string]*expr.Expr, either expr.Op,
 		return e
 	case expr.Var:
 		return bound(of, e)
+	case expr.Elem:
+		if kernel.Packing(e.Name) && either == expr.Max {
+			return expr.Int(0) // where rows are, and how many
+		}
 	case expr.Min, expr.Max, expr.Add:
 		x, y := same(e.Args[0]), same(e.Args[1])
 		switch {
@@ -132,8 +136,8 @@ func (b *Bounds) size(shape []*expr.Expr) *expr.Expr {
 	return size
 }
 
-// isSize is isStride with Min, which keeps the sign.
-func isSize(e *expr.Expr) bool { return isNatural(e, expr.Min, expr.Add, expr.Mul) }
+// isSize is isStride with Min and Div, which keep the sign.
+func isSize(e *expr.Expr) bool { return isNatural(e, expr.Min, expr.Add, expr.Mul, expr.Div) }
 
 // isStride says whether an expression is sure not to be negative where variables
 // are sizes.

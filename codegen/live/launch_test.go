@@ -35,6 +35,7 @@ func TestLaunchesDoNotMatter(t *testing.T) {
 		{"kerple", narrow[:3], nil, true},
 		{"small/looped", narrow, []string{fire, "model.dropout=10%"}, true},
 		{"small/looped", narrow, []string{"model.loop.self.mask=causal && i - j < 3", "model.dropout=10%"}, false},
+		{"small/looped", narrow, []string{"model.loop.self.mask=causal && i - j < 40"}, false},
 		{"small/looped", narrow, []string{"model.loop.self.relative=shaw(clip = 4)", "model.loop.self.rotary=rope()"}, false},
 		{"small/settle", narrow, []string{fire, "model.embed.position=random(learned, max = 64)"}, true},
 	} {
