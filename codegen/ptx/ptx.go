@@ -44,6 +44,7 @@ type Entry struct {
 	Static  int        // bytes of static shared memory
 	Aligned []bool     // by buffer: it must be at a multiple of 16 bytes
 	Sets    int        // of buffers, at most
+	Tensor  bool       // adds products of 16-bit factors as tensor cores do (kernel.TensorCore)
 }
 
 // Signature is what the entry takes besides its buffers.

@@ -19,14 +19,15 @@ type schedule struct {
 	threads func(k *kernel.Kernel) (n int, whole bool)
 	pieces  func(k *kernel.Kernel) string // how large what a block takes is
 	// cells prepares a printer for a kernel and returns what workgroups take in turn.
-	cells func(p *printer, k *kernel.Kernel) (cells, error)
+	cells  func(p *printer, k *kernel.Kernel) (cells, error)
+	tensor bool // multiplies on tensor cores
 }
 
 // schedules are tried in order, and the first that fits is taken.
 var schedules = []schedule{
-	{"product", flat.GPUProduct(), notTiled, tileThreads, tilePieces, (*printer).tiles},
-	{"columns", flat.GPU(blockRows), notColumns, columnsBlock, columnsPieces, (*printer).columns},
-	{"generic", flat.GPU(blockRows), func(*kernel.Kernel) string { return "" }, gridThreads, gridPieces, (*printer).grid},
+	{"product", flat.GPUProduct(), notTiled, tileThreads, tilePieces, (*printer).tiles, false},
+	{"columns", flat.GPU(blockRows), notColumns, columnsBlock, columnsPieces, (*printer).columns, false},
+	{"generic", flat.GPU(blockRows), func(*kernel.Kernel) string { return "" }, gridThreads, gridPieces, (*printer).grid, false},
 }
 
 // A Choice is the schedule of a kernel.

@@ -12,15 +12,7 @@ import (
 // its tile or buffer (also on the side of a where that is not taken), a division by
 // zero, a negative size, a cell that reads or writes what another cell writes.
 func Run(k *Kernel, s Scalars, bufs []Buffer) error {
-	m, shapes, err := start(k, s)
-	if err != nil {
-		return err
-	}
-	m.bindBuffers(shapes, bufs)
-	if m.err == nil {
-		m.run()
-	}
-	return m.result()
+	return RunSums(k, s, bufs, nil)
 }
 
 // Extents verifies k and returns the shape that each buffer parameter has in a

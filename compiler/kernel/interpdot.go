@@ -113,8 +113,12 @@ func (m *machine) product(sides []*side, shape []int, zero bool) {
 	}
 }
 
-// chain adds the products of one element in ascending k.
+// chain adds the products of one element in ascending k, or as the machine adds those
+// of 16-bit factors.
 func (m *machine) chain(a, b side, depth int, sum float32) float32 {
+	if m.add != nil && a.array.typ.Narrow() {
+		return m.add(sum, m.factors(a, depth), m.factors(b, depth))
+	}
 	for range depth {
 		m.read(a.array, a.at)
 		m.read(b.array, b.at)
@@ -123,4 +127,15 @@ func (m *machine) chain(a, b side, depth int, sum float32) float32 {
 		b.at += b.steps[2]
 	}
 	return sum
+}
+
+// factors are the elements of one side of a product.
+func (m *machine) factors(x side, depth int) []float32 {
+	all := make([]float32, depth)
+	for i := range all {
+		m.read(x.array, x.at)
+		all[i] = x.array.float(x.at)
+		x.at += x.steps[2]
+	}
+	return all
 }

@@ -119,10 +119,10 @@ func newOracle(t *testing.T, k *kernel.Kernel, s kernel.Scalars, inputs kernelte
 	if err != nil {
 		t.Fatal(err)
 	}
-	start, end, err := kerneltest.Interpret(k, s, inputs, 1)
+	start, end, err := kerneltest.Interpret(k, s, inputs, 1, nil)
 	if errors.Is(err, kerneltest.ErrNotFor) {
 		s["P"] = 0
-		start, end, err = kerneltest.Interpret(k, s, inputs, 1)
+		start, end, err = kerneltest.Interpret(k, s, inputs, 1, nil)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -122,6 +122,8 @@ type Instr struct {
 	guard  Value  // only where it holds
 	memory Memory // of a load or a store, whose first operand is the address
 	bytes  int    // behind the address
+	from   Memory // that a copy reads, at its second operand
+	behind int    // bytes behind that
 	body   []*Instr
 }
 

@@ -52,6 +52,18 @@ func everything() *Module {
 	f.Barrier()
 	f.Store(Global.At("x", global), f.Shuffle("bfly", float, 16), f.Shuffle("idx", f.As(Float, f.As(Word, float)), 0))
 	f.Store(Global.At("x", global), f.Shuffle("bfly", word, 1))
+	to, from := Shared.At("t", shared), Global.At("x", global)
+	f.CopyAsync(to.Plus(16), from.Plus(32), word)
+	f.CommitCopies()
+	f.WaitCopies(1)
+	for _, op := range slices.Sorted(maps.Keys(multiplications)) {
+		acc := []Value{f.Variable(F32(0)), f.Variable(F32(0)), f.Variable(F32(0)), f.Variable(F32(0))}
+		a := append(f.LoadMatrices(to, 2, true), f.LoadMatrices(to.Plus(16), 2, false)...)
+		b := append(f.LoadMatrices(to, 1, true), f.LoadMatrices(to.Plus(16), 1, false)...)
+		f.Multiply(strings.TrimPrefix(op, "mma.sync.aligned."), acc, f.LoadMatrices(to, 4, true), b)
+		f.Multiply(strings.TrimPrefix(op, "mma.sync.aligned."), acc, a, b)
+		f.Store(from, acc...)
+	}
 	f.If(pred, func() {
 		i := f.Variable(Int(0))
 		f.Loop(func() Value {

@@ -42,11 +42,12 @@ var values = map[string]string{
 	"f=r":   "cvt.rn.f32.s32 cvt.rn.f32.u32 mov.b32",
 	"r=f":   "cvt.rzi.s32.f32 mov.b32",
 
-	"h=f": "cvt.rn.f16.f32 cvt.rn.bf16.f32",
-	"f=h": "cvt.f32.f16",
-	"h=r": "cvt.u16.u32",
-	"r=h": "cvt.u32.u16",
-	"h=h": "mov.b16",
+	"h=f":  "cvt.rn.f16.f32 cvt.rn.bf16.f32",
+	"r=ff": "cvt.rn.f16x2.f32 cvt.rn.bf16x2.f32", // the first goes to the upper half
+	"f=h":  "cvt.f32.f16",
+	"h=r":  "cvt.u16.u32",
+	"r=h":  "cvt.u32.u16",
+	"h=h":  "mov.b16",
 
 	"p=rr":  "setp.lt.s32 setp.le.s32 setp.eq.s32 setp.ne.s32 setp.ge.s32 setp.lt.u32 setp.le.u32 setp.gt.s32",
 	"p=ff":  "setp.lt.f32 setp.le.f32 setp.eq.f32 setp.neu.f32 setp.gt.f32",
@@ -60,14 +61,31 @@ var values = map[string]string{
 
 // effects are the others, which stay where they are, but for loads and stores.
 var effects = map[string]string{
-	"r=r": "shfl.sync.bfly.b32 shfl.sync.idx.b32",
-	"f=f": "shfl.sync.bfly.b32 shfl.sync.idx.b32",
-	"=":   strings.Join([]string{opBarrier, opWarpSync, opReturn, opComment, opLoc}, " "),
-	"=p":  opIf + " " + opLoop,
+	"r=r":  "shfl.sync.bfly.b32 shfl.sync.idx.b32",
+	"f=f":  "shfl.sync.bfly.b32 shfl.sync.idx.b32",
+	"=":    strings.Join([]string{opBarrier, opWarpSync, opReturn, opComment, opLoc, opCommit, opWait}, " "),
+	"=p":   opIf + " " + opLoop,
+	"=rdr": opCopy,
 }
 
 // forms are the signatures of each instruction, and pure those that only compute.
-var forms, pure = signatures(values, effects), signatures(values)
+var forms, pure = signatures(values, effects, tensors()), signatures(values)
+
+// tensors are the instructions of tensor cores.
+func tensors() map[string]string {
+	all := map[string]string{}
+	add := func(op string, acc, words int) {
+		sig := strings.Repeat("f", acc) + "=" + strings.Repeat("r", words) + strings.Repeat("f", acc)
+		all[sig] += " " + op
+	}
+	for op, m := range multiplications {
+		add(op, m.acc, m.a+m.b)
+	}
+	for op, n := range matrixLoads {
+		all[strings.Repeat("r", n)+"=r"] += " " + op
+	}
+	return all
+}
 
 func signatures(tables ...map[string]string) map[string][]string {
 	all := map[string][]string{}
@@ -104,7 +122,7 @@ func (i *Instr) check() error {
 		if !i.isMove() && slices.ContainsFunc(i.args, func(v Value) bool { return v.class == Half && v.kind == constant }) {
 			return bad("a constant of 16 bits is only moved or stored")
 		}
-		return nil
+		return i.checkPlaces()
 	}
 	address, data := Wide, slices.Concat(i.dst, i.args[1:])
 	if i.memory.Space == Shared {
@@ -130,4 +148,18 @@ func letters(vs []Value) string {
 		text = append(text, byte(v.class))
 	}
 	return string(text)
+}
+
+// checkPlaces holds the addresses of matrices and copies to their spaces and alignment.
+func (i *Instr) checkPlaces() error {
+	copies := i.op == opCopy
+	switch {
+	case !copies && matrixLoads[i.op] == 0:
+		return nil
+	case i.memory.Space != Shared || copies && i.from.Space != Global:
+		return fmt.Errorf("%s: the addresses are in other spaces", i)
+	case i.bytes%copied != 0 || i.behind%copied != 0:
+		return fmt.Errorf("%s: %d and %d bytes do not align %d", i, i.bytes, i.behind, copied)
+	}
+	return nil
 }

@@ -120,11 +120,21 @@ func (p *printer) instr(i *Instr) {
 		return
 	}
 	op, operands := i.op, append(p.all(i.dst), p.all(i.args)...)
-	switch i.op {
-	case opLoad:
-		op, operands = i.access(i.dst), []string{p.vector(i.dst), p.address(i)}
-	case opStore:
-		op, operands = i.access(i.args[1:]), []string{p.address(i), p.vector(i.args[1:])}
+	fragments := i.fragments()
+	switch {
+	case i.op == opLoad:
+		op, operands = i.access(i.dst), []string{p.vector(i.dst), p.address(i.args[0], i.bytes)}
+	case i.op == opStore:
+		op, operands = i.access(i.args[1:]), []string{p.address(i.args[0], i.bytes), p.vector(i.args[1:])}
+	case i.op == opCopy:
+		operands = []string{p.address(i.args[0], i.bytes), p.address(i.args[1], i.behind), fmt.Sprint(copied), p.value(i.args[2])}
+	case matrixLoads[i.op] != 0:
+		operands = []string{p.braces(i.dst), p.address(i.args[0], i.bytes)}
+	case fragments != nil:
+		operands = nil
+		for _, vs := range fragments {
+			operands = append(operands, p.braces(vs))
+		}
 	}
 	if i.text != "" {
 		operands = append(operands, i.text)
@@ -151,14 +161,16 @@ func (p *printer) vector(vs []Value) string {
 	if len(vs) == 1 {
 		return p.value(vs[0])
 	}
-	return "{" + strings.Join(p.all(vs), ", ") + "}"
+	return p.braces(vs)
 }
 
-func (p *printer) address(i *Instr) string {
-	if i.bytes == 0 {
-		return "[" + p.value(i.args[0]) + "]"
+func (p *printer) braces(vs []Value) string { return "{" + strings.Join(p.all(vs), ", ") + "}" }
+
+func (p *printer) address(base Value, bytes int) string {
+	if bytes == 0 {
+		return "[" + p.value(base) + "]"
 	}
-	return fmt.Sprintf("[%s+%d]", p.value(i.args[0]), i.bytes)
+	return fmt.Sprintf("[%s+%d]", p.value(base), bytes)
 }
 
 func (p *printer) all(vs []Value) []string {

@@ -38,9 +38,9 @@ type place struct {
 // sets are the places that an instruction itself changes, its results among them.
 func (i *Instr) sets() []place {
 	switch i.op {
-	case opStore:
+	case opStore, opCopy:
 		return []place{{memory: i.memory}}
-	case opBarrier, opWarpSync:
+	case opBarrier, opWarpSync, opWait:
 		return []place{{}}
 	}
 	return places(i.dst)
@@ -121,9 +121,9 @@ func newWalk(visit func(i *Instr)) *walk {
 func (w *walk) change(i *Instr) {
 	w.count++
 	switch i.op {
-	case opStore:
+	case opStore, opCopy:
 		w.memories[i.memory] = w.count
-	case opBarrier, opWarpSync:
+	case opBarrier, opWarpSync, opWait:
 		w.all = w.count
 	default:
 		for _, v := range i.dst {

@@ -119,6 +119,9 @@ func (v *verifier) spread(is []*Instr, here reach) {
 		case i.op == "shr.u32" && i.args[0] == v.tid && i.args[1] == Int(5), strings.HasPrefix(i.op, "shfl.sync.idx"):
 			of = min(of, warp)
 		}
+		if i.ofLanes() {
+			of = thread
+		}
 		for _, x := range i.dst {
 			if x.kind == variable {
 				of = max(of, here)
@@ -132,7 +135,11 @@ func (v *verifier) spread(is []*Instr, here reach) {
 // together holds meetings to who comes to them.
 func (v *verifier) together(is []*Instr, here reach) {
 	for _, i := range is {
-		if needs, ok := meetings[i.op]; ok && (here > needs || i.guard.Valid()) {
+		needs, ok := meetings[i.op]
+		if i.ofLanes() {
+			needs, ok = warp, true
+		}
+		if ok && (here > needs || i.guard.Valid()) {
 			v.fail(i, "not all threads that it is for are sure to come here")
 		}
 		if len(i.body) > 0 {

@@ -124,6 +124,40 @@ func TestVerify(t *testing.T) {
 		{"shuffle where some lanes come", "not all threads", func(f *start) {
 			f.If(f.pLane, func() { f.Shuffle("idx", f.lane, 0) })
 		}},
+		{"matrices of a warp", "", func(f *start) {
+			f.If(f.pWarp, func() { f.LoadMatrices(Shared.At("t", f.warp), 4, false) })
+		}},
+		{"matrices where some lanes come", "not all threads", func(f *start) {
+			f.If(f.pLane, func() { f.LoadMatrices(Shared.At("t", f.warp), 4, false) })
+		}},
+		{"product under a guard", "not all threads", func(f *start) {
+			x := []Value{f.Variable(F32(0)), f.Variable(F32(0)), f.Variable(F32(0)), f.Variable(F32(0))}
+			a, b := f.LoadMatrices(Shared.At("t", f.warp), 4, false), f.LoadMatrices(Shared.At("t", f.warp), 2, true)
+			f.Guarded(f.pWarp, func() { f.Multiply("m16n8k16.row.col.f32.bf16.bf16.f32", x, a, b) })
+		}},
+		{"product of too few registers", "no such instruction has operands", func(f *start) {
+			x := []Value{f.Variable(F32(0)), f.Variable(F32(0)), f.Variable(F32(0)), f.Variable(F32(0))}
+			a := f.LoadMatrices(Shared.At("t", f.warp), 4, false)
+			f.Multiply("m16n8k16.row.col.f32.bf16.bf16.f32", x, a, a[:2])
+			last := f.body[len(f.body)-1]
+			last.args = last.args[1:]
+		}},
+		{"barrier by what lanes have of a matrix", "not all threads", func(f *start) {
+			x := f.LoadMatrices(Shared.At("t", f.all), 1, false)[0]
+			f.If(f.Do("setp.lt.s32", x, one), f.Barrier)
+		}},
+		{"matrices in global memory", "in other spaces", func(f *start) {
+			f.LoadMatrices(Shared.At("t", f.all), 1, false)
+			f.body[len(f.body)-1].memory.Space = Global
+		}},
+		{"copy between other places", "in other spaces", func(f *start) {
+			f.CopyAsync(Shared.At("t", f.all), Global.At("x", f.at), one)
+			f.body[len(f.body)-1].from.Space = Generic
+		}},
+		{"copy out of line", "do not align 16", func(f *start) {
+			f.CopyAsync(Shared.At("t", f.all), Global.At("x", f.at), one)
+			f.body[len(f.body)-1].behind = 8
+		}},
 		{"barrier in turns that threads have more of", "not all threads", func(f *start) {
 			i := f.Variable(f.lane)
 			f.Loop(func() Value {

@@ -23,7 +23,7 @@ type trials struct {
 	k     *kernel.Kernel
 	code  ptx.Output
 	left  []slot
-	cases map[int]*ptxtest.Case // by number of the launch; nil: the kernel is not for it
+	cases map[[2]int]*ptxtest.Case // by number of the launch and GPU; nil: the kernel is not for it
 	made  []trial
 }
 
@@ -46,7 +46,7 @@ func trialsOf(k *kernel.Kernel, o ptx.Options, ways []ptxtest.Way) (*trials, err
 	if err != nil {
 		return nil, err
 	}
-	ts := &trials{k: k, code: code, cases: map[int]*ptxtest.Case{}}
+	ts := &trials{k: k, code: code, cases: map[[2]int]*ptxtest.Case{}}
 	for i, s := range launches() {
 		some := ways
 		if i >= len(ptxtest.Launches()) {
@@ -79,14 +79,15 @@ func (ts *trials) at(i int) (*trial, error) {
 	for len(ts.made) <= i && len(ts.left) > 0 {
 		s := ts.left[0]
 		ts.left = ts.left[1:]
-		c, drawn := ts.cases[s.number]
+		gpu := s.way.GPU()
+		c, drawn := ts.cases[[2]int{s.number, gpu}]
 		if !drawn {
 			var err error
-			c, err = ptxtest.NewCase(ts.k, s.scalars, kerneltest.Kind(s.number%2), uint64(s.number), ts.code.Kernels[0].Sets)
+			c, err = ptxtest.NewCase(ts.k, s.scalars, kerneltest.Kind(s.number%2), uint64(s.number), ts.code.Kernels[0], gpu)
 			if err != nil && !errors.Is(err, kerneltest.ErrNotFor) {
 				return nil, err
 			}
-			ts.cases[s.number] = c
+			ts.cases[[2]int{s.number, gpu}] = c
 		}
 		if c == nil {
 			continue

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/arithlang/mlc/codegen/cost"
+	"github.com/arithlang/mlc/codegen/ptx"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
 )
@@ -19,22 +20,26 @@ type Case struct {
 	Cells   int            // of the grid
 
 	sets        int
+	add         kernel.Sums // of products of 16-bit factors; nil: as is defined
 	start, want [Sets * Replicas][]kernel.Buffer
 }
 
 // exampleStep is how far the examples of a replica are from those of the one before.
 const exampleStep = 5
 
-// NewCase draws inputs and interprets the kernel, whose launches have so many sets of
-// buffers at most.
-func NewCase(k *kernel.Kernel, s kernel.Scalars, kind kerneltest.Kind, seed uint64, sets int) (*Case, error) {
+// NewCase draws inputs and interprets the kernel, which has an entry for a GPU of an
+// architecture.
+func NewCase(k *kernel.Kernel, s kernel.Scalars, kind kerneltest.Kind, seed uint64, e ptx.Entry, arch int) (*Case, error) {
 	s = k.Suited(s)
-	c := &Case{Kernel: k, Scalars: s, Cells: 1, sets: min(max(sets, 1), Sets)}
+	c := &Case{Kernel: k, Scalars: s, Cells: 1, sets: min(max(e.Sets, 1), Sets)}
+	if e.Tensor {
+		c.add = kernel.TensorCore(arch)
+	}
 	for _, a := range k.Grid {
 		c.Cells *= cost.Value(a.Size, s)
 	}
 	var err error
-	if c.start[0], c.want[0], err = kerneltest.Interpret(k, s, kind, seed); err != nil {
+	if c.start[0], c.want[0], err = kerneltest.Interpret(k, s, kind, seed, c.add); err != nil {
 		return nil, fmt.Errorf("interpreter: %w", err)
 	}
 	for r := 1; r < c.sets*Replicas; r++ {
@@ -62,7 +67,7 @@ func (c *Case) replicate(r int) error {
 		c.start[r] = append(c.start[r], b)
 		c.want[r] = append(c.want[r], b.Clone())
 	}
-	return kernel.Run(c.Kernel, s, c.want[r])
+	return kernel.RunSums(c.Kernel, s, c.want[r], c.add)
 }
 
 // shared says whether all replicas of a set read the same buffer: every other one that is

@@ -5,6 +5,7 @@
 package ptxtest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -27,6 +28,7 @@ type Way struct {
 	Global   bool  // tiles lie in global scratch, not in shared memory
 	Skew     int   // elements by which buffers miss an address that is a multiple of 256
 	Limit    int64 // on lane instructions; 0 is none
+	Arch     int   // of the GPU; 0: 80
 }
 
 // All asks for a block a cell and one more, which has nothing to do.
@@ -36,18 +38,21 @@ const All = 1 << 30
 const Replicas, Sets = 3, 2
 
 func (w Way) String() string {
-	return fmt.Sprintf("order %d, seed %d, blocks %d, replicas %d, sets %d, global %t, skew %d", w.Order, w.Seed, w.Blocks, w.Replicas, w.Sets, w.Global, w.Skew)
+	return fmt.Sprintf("order %d, seed %d, blocks %d, replicas %d, sets %d, global %t, skew %d, sm_%d", w.Order, w.Seed, w.Blocks, w.Replicas, w.Sets, w.Global, w.Skew, w.GPU())
 }
+
+// GPU is the architecture of the device.
+func (w Way) GPU() int { return cmp.Or(w.Arch, 80) }
 
 // Ways covers each order, number of blocks, of replicas and of sets, place of the
 // tiles and alignment, and the pairs that have to do with each other.
 func Ways() []Way {
 	return []Way{
-		{Order: sim.RoundRobin, Seed: 1, Blocks: 0, Replicas: 1},
+		{Order: sim.RoundRobin, Seed: 1, Blocks: 0, Replicas: 1, Arch: 90},
 		{Order: sim.Reversed, Seed: 2, Blocks: 1, Replicas: 1, Global: true},
 		{Order: sim.Random, Seed: 3, Blocks: 3, Replicas: 3, Sets: 2, Skew: 1},
 		{Order: sim.Greedy, Seed: 4, Blocks: All, Replicas: 1, Skew: 3},
-		{Order: sim.Random, Seed: 5, Blocks: 2, Replicas: 3, Sets: 2, Global: true, Skew: 2},
+		{Order: sim.Random, Seed: 5, Blocks: 2, Replicas: 3, Sets: 2, Global: true, Skew: 2, Arch: 90},
 		{Order: sim.Greedy, Seed: 6, Blocks: 1, Replicas: 2, Sets: 2},
 	}
 }
@@ -103,15 +108,23 @@ func Compare(t *testing.T, ks []*kernel.Kernel, o ptx.Options, all bool, launche
 // compare checks one launch, if the kernel is for it, in some ways and returns the
 // first mistake.
 func compare(k *kernel.Kernel, s kernel.Scalars, kind kerneltest.Kind, seed uint64, runs []*Runner) error {
-	c, err := NewCase(k, s, kind, seed, runs[0].entries[k.Name].Sets)
-	if errors.Is(err, kerneltest.ErrNotFor) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
+	cases := map[int]*Case{} // by architecture, where that matters
 	for _, r := range runs {
-		if err := r.Check(c); err != nil {
+		e, arch := r.entries[k.Name], 0
+		if e.Tensor {
+			arch = r.way.GPU()
+		}
+		if cases[arch] == nil {
+			var err error
+			cases[arch], err = NewCase(k, s, kind, seed, e, arch)
+			if errors.Is(err, kerneltest.ErrNotFor) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if err := r.Check(cases[arch]); err != nil {
 			return fmt.Errorf("%v: %w", r.way, err)
 		}
 	}

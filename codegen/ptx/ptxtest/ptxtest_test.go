@@ -203,7 +203,7 @@ func TestFindsBeyondScratch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := NewCase(ks[0], kerneltest.Launches()[1], kerneltest.Signed, 1, 1)
+	c, err := NewCase(ks[0], kerneltest.Launches()[1], kerneltest.Signed, 1, ptx.Entry{Sets: 1}, 80)
 	if err != nil {
 		t.Fatal(err)
 	}

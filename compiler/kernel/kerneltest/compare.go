@@ -100,7 +100,7 @@ func (k Kind) draw(r *rand.Rand) float32 {
 // is not for is nothing to compare.
 func Check(k *kernel.Kernel, s kernel.Scalars, inputs Kind, seed uint64, run Runner) error {
 	s = k.Suited(s)
-	start, want, err := Interpret(k, s, inputs, seed)
+	start, want, err := Interpret(k, s, inputs, seed, nil)
 	if errors.Is(err, ErrNotFor) {
 		return nil
 	}
@@ -130,8 +130,9 @@ func Check(k *kernel.Kernel, s kernel.Scalars, inputs Kind, seed uint64, run Run
 // P + t is outside an array of T rows, and within it where P is 0.
 var ErrNotFor = errors.New("the kernel is not for rows behind others")
 
-// Interpret returns inputs that suit the kernel and what it makes of them.
-func Interpret(k *kernel.Kernel, s kernel.Scalars, inputs Kind, seed uint64) (start, end []kernel.Buffer, err error) {
+// Interpret returns inputs that suit the kernel and what it makes of them, with products
+// of 16-bit factors added as a device does it; nil: as is defined.
+func Interpret(k *kernel.Kernel, s kernel.Scalars, inputs Kind, seed uint64, add kernel.Sums) (start, end []kernel.Buffer, err error) {
 	shapes, err := kernel.Extents(k, s)
 	if err != nil {
 		return nil, nil, err
@@ -142,14 +143,14 @@ func Interpret(k *kernel.Kernel, s kernel.Scalars, inputs Kind, seed uint64) (st
 		for i, b := range start {
 			end[i] = b.Clone()
 		}
-		if err = kernel.Run(k, s, end); err == nil {
+		if err = kernel.RunSums(k, s, end, add); err == nil {
 			return start, end, nil
 		}
 	}
 	if s["P"] > 0 && errors.Is(err, kernel.ErrOutside) && !decodes(k) {
 		first := maps.Clone(s)
 		first["P"] = 0
-		if _, _, wrong := Interpret(k, first, inputs, seed); wrong == nil {
+		if _, _, wrong := Interpret(k, first, inputs, seed, add); wrong == nil {
 			err = fmt.Errorf("%w: %w", ErrNotFor, err)
 		}
 	}

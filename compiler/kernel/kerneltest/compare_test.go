@@ -245,7 +245,7 @@ func TestNotFor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := Interpret(ks[0], behind, Signed, 1); errors.Is(err, ErrNotFor) != c.want {
+		if _, _, err := Interpret(ks[0], behind, Signed, 1, nil); errors.Is(err, ErrNotFor) != c.want {
 			t.Errorf("%s of x[%s]: %v", c.index, c.extent, err)
 		}
 		if err := Check(ks[0], behind, Signed, 1, interpreter(ks...)); (err == nil) != (c.want || c.extent == "P + T") {
