@@ -26,6 +26,9 @@ func gpu(entries []ptx.Entry) gotext.File {
 		if e.Step {
 			f.Line("Step: true,")
 		}
+		if e.Tensor {
+			f.Line("Tensor: true,")
+		}
 		if e.Sets > 1 {
 			f.Line("Sets: %d,", e.Sets)
 		}

@@ -33,7 +33,8 @@ device runs after equal pieces of the batch have become one, *calls* those that 
 for a report, and where memory has to grow; that it is never more than two steps ahead does not count. *Copied* is the
 traffic to and from the device, *memory* the peak on the device. *Misses* are stretches of work that would be worth a
 graph but are launched one by one, in that many *steps*. *At least* sums a lower bound of each launch: the largest of its
-overhead, its FLOP at the fp32 peak of as many multiprocessors as it has blocks, and its bytes at the memory bandwidth.
+overhead, its FLOP at the fp32 peak (of bf16 products at that of tensor cores) of as many multiprocessors as it has
+blocks, and its bytes at the memory bandwidth.
 Nothing here is measured.
 `
 )

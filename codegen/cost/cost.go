@@ -27,8 +27,13 @@ type Loop struct {
 }
 
 // Operations counts the floating-point operations of a kernel.
-func Operations(k *kernel.Kernel) Tally {
-	c := counter{k, map[string]*expr.Expr{}}
+func Operations(k *kernel.Kernel) Tally { return count(k, false) }
+
+// Narrow counts those of its products of 16-bit factors.
+func Narrow(k *kernel.Kernel) Tally { return count(k, true) }
+
+func count(k *kernel.Kernel, narrow bool) Tally {
+	c := counter{k, map[string]*expr.Expr{}, narrow}
 	t := c.body(c.Body)
 	for _, a := range slices.Backward(c.Grid) {
 		t = t.over(a.Var, zero, a.Size)
@@ -66,8 +71,14 @@ func (t *Tally) join(o Tally) {
 	t.Loops = append(t.Loops, o.Loops...)
 }
 
+// empty says whether there is nothing to count.
+func (t Tally) empty() bool { return len(t.Loops) == 0 && expr.IsInt(expr.Simplify(t.Count), 0) }
+
 // over is the tally of a loop.
 func (t Tally) over(name string, lo, hi *expr.Expr) Tally {
+	if t.empty() {
+		return t
+	}
 	if len(t.Loops) > 0 || expr.Depends(t.Count, name) {
 		return Tally{zero, []Loop{{Name: name, Lo: lo, Hi: hi, Tally: t}}}
 	}
@@ -80,6 +91,9 @@ func (t Tally) over(name string, lo, hi *expr.Expr) Tally {
 
 // when is the tally of a condition.
 func (t Tally) when(cond *expr.Expr) Tally {
+	if t.empty() {
+		return t
+	}
 	if len(t.Loops) > 0 {
 		return Tally{zero, []Loop{{Cond: cond, Tally: t}}}
 	}
@@ -89,7 +103,8 @@ func (t Tally) when(cond *expr.Expr) Tally {
 // A counter counts the floating-point operations of a kernel.
 type counter struct {
 	*kernel.Kernel
-	lets map[string]*expr.Expr // over scalars and loop variables
+	lets   map[string]*expr.Expr // over scalars and loop variables
+	narrow bool                  // counts products of 16-bit factors alone
 }
 
 func (c *counter) body(body []kernel.Stmt) Tally {
@@ -98,17 +113,21 @@ func (c *counter) body(body []kernel.Stmt) Tally {
 		switch s := s.(type) {
 		case *kernel.Let:
 			c.lets[s.Name] = alike(c.known(s.Value))
-			t.add(operations(s.Value))
+			t.add(c.operations(s.Value))
 		case *kernel.Var:
 			c.lets[s.Name] = expr.NewElem(s.Name, s.Type) // it is data, whatever it holds
 		case *kernel.Set:
-			if n := operations(s.Value); !expr.IsInt(n, 0) {
+			if n := c.operations(s.Value); !expr.IsInt(n, 0) {
 				t.add(c.product(n, kernel.Sizes(s.Axes)...))
 			}
 		case *kernel.Reduce:
-			t.add(c.product(expr.New(expr.Add, operations(s.Value), expr.Int(1)), s.Axis.Size))
+			if !c.narrow {
+				t.add(c.product(expr.New(expr.Add, operations(s.Value), expr.Int(1)), s.Axis.Size))
+			}
 		case *kernel.Dot: // a multiplication and an addition each
-			t.add(c.product(expr.Int(2), kernel.Sizes(s.Axes)...))
+			if !c.narrow || s.A.Type.Narrow() {
+				t.add(c.product(expr.Int(2), kernel.Sizes(s.Axes)...))
+			}
 		case *kernel.For:
 			lo, hi := c.known(s.Lo), c.known(s.Hi)
 			if ofData(lo) || ofData(hi) {
@@ -158,6 +177,14 @@ func ofData(e *expr.Expr) bool {
 // they expand to.
 var counted = map[expr.Op]bool{
 	expr.Add: true, expr.Sub: true, expr.Mul: true, expr.Div: true, expr.Min: true, expr.Max: true, expr.Floor: true, expr.Sqrt: true,
+}
+
+// operations are those of an expression, which multiplies no 16-bit numbers.
+func (c *counter) operations(e *expr.Expr) *expr.Expr {
+	if c.narrow {
+		return zero
+	}
+	return operations(e)
 }
 
 func operations(e *expr.Expr) *expr.Expr {

@@ -29,33 +29,42 @@ func costFunction(k *kernel.Kernel, name string) string {
 			p.bind(s.Name)
 		}
 	}
-	t := cost.Operations(k)
-	flops, body := p.scalar(expr.Simplify(t.Count)), p.tallies(t.Loops)
-	if len(body) > 0 {
-		body = append([]string{"flops := " + flops}, body...)
-		flops = "flops"
-	}
+	flops, body := p.total("flops", cost.Operations(k))
 	bytes := p.scalar(expr.Simplify(cost.Bytes(k)))
-	body = append(body, fmt.Sprintf("return cpu.Cost{\nBytes: float64(%s),\nFlops: float64(%s),\n}", bytes, flops))
+	fields := fmt.Sprintf("Bytes: float64(%s),\nFlops: float64(%s),\n", bytes, flops)
+	if narrow, loops := p.total("narrow", cost.Narrow(k)); narrow != "0" {
+		body = append(body, loops...)
+		fields += fmt.Sprintf("Narrow: float64(%s),\n", narrow)
+	}
+	body = append(body, "return cpu.Cost{\n"+fields+"}")
 	return "func " + name + p.ofEnv("cpu.Cost", body)
 }
 
-// tallies prints the loops of a tally, which add to flops.
-func (p *printer) tallies(ts []cost.Loop) []string {
+// total is a tally as an expression, behind statements that a variable is for.
+func (p *printer) total(variable string, t cost.Tally) (value string, body []string) {
+	value, body = p.scalar(expr.Simplify(t.Count)), p.tallies(variable, t.Loops)
+	if len(body) == 0 {
+		return value, nil
+	}
+	return variable, append([]string{variable + " := " + value}, body...)
+}
+
+// tallies prints the loops of a tally, which add to a variable.
+func (p *printer) tallies(variable string, ts []cost.Loop) []string {
 	var out []string
 	for _, t := range ts {
-		out = append(out, p.tally(t))
+		out = append(out, p.tally(variable, t))
 	}
 	return out
 }
 
-func (p *printer) tally(t cost.Loop) string {
+func (p *printer) tally(variable string, t cost.Loop) string {
 	body := func() []string {
 		var out []string
 		if n := expr.Simplify(t.Count); !n.IsConst() || n.I != 0 {
-			out = append(out, "flops += "+p.scalar(n))
+			out = append(out, variable+" += "+p.scalar(n))
 		}
-		return append(out, p.tallies(t.Loops)...)
+		return append(out, p.tallies(variable, t.Loops)...)
 	}
 	if t.Cond != nil {
 		return "if " + p.scalar(expr.Simplify(t.Cond)) + block(body())

@@ -70,7 +70,7 @@ func New(p *compiler.Program) (*Model, error) {
 	}
 	m.Params = device.Flat(groups...)
 	for i, e := range module.Kernels {
-		k := cuda.Kernel{Name: e.Name, Threads: e.Threads, Scalars: e.Scalars, Step: e.Step, Sets: e.Sets, Blocks: ofLaunch(e.Blocks)}
+		k := cuda.Kernel{Name: e.Name, Threads: e.Threads, Scalars: e.Scalars, Step: e.Step, Sets: e.Sets, Tensor: e.Tensor, Blocks: ofLaunch(e.Blocks)}
 		if e.Scratch != nil {
 			k.Scratch = ofLaunch(e.Scratch)
 		}
@@ -94,8 +94,9 @@ func (m *Model) Trainer(machine device.Machine) (*train.Trainer, error) {
 
 // costOf counts what a launch of a kernel has to do.
 func costOf(k *kernel.Kernel) func(e *device.Env) cpu.Cost {
-	operations, bytes := cost.Operations(k), ofLaunch(expr.Simplify(cost.Bytes(k)))
+	operations, narrow, bytes := cost.Operations(k), cost.Narrow(k), ofLaunch(expr.Simplify(cost.Bytes(k)))
 	return func(e *device.Env) cpu.Cost {
-		return cpu.Cost{Flops: operations.Total(scalars(e)), Bytes: float64(bytes(e))}
+		s := scalars(e)
+		return cpu.Cost{Flops: operations.Total(s), Bytes: float64(bytes(e)), Narrow: narrow.Total(s)}
 	}
 }

@@ -80,6 +80,7 @@ func (l *Lap) add(o Lap) {
 	l.Launches += o.Launches
 	l.Time += o.Time
 	l.Flops += o.Flops
+	l.Narrow += o.Narrow
 	l.Bytes += o.Bytes
 }
 

@@ -101,7 +101,11 @@ func (d *Driver) costOf(name string) need {
 			known[e] = c
 		}
 		times := float64(grid[1] * grid[2])
-		return cpu.Cost{Flops: times * c.Flops, Bytes: times * c.Bytes}, nil
+		c = cpu.Cost{Flops: times * c.Flops, Bytes: times * c.Bytes, Narrow: times * c.Narrow}
+		if !k.Tensor {
+			c.Narrow = 0
+		}
+		return c, nil
 	}
 }
 
