@@ -10,10 +10,11 @@ import (
 	"github.com/arithlang/mlc/runtime/cpu"
 )
 
-// A peak is the most that a thread can do while all others do the same.
+// A peak is the most that a thread can do while all others do the same, or a GPU.
 type peak struct {
-	Flops float64 `json:"flops"`            // fused multiply-adds in registers, 0 if that is not known
-	Bytes float64 `json:"bytes_per_second"` // copied in memory, read and written
+	Flops  float64 `json:"flops"`                  // fused multiply-adds in registers, 0 if that is not known
+	Narrow float64 `json:"narrow_flops,omitempty"` // products of 16-bit factors on tensor cores, 0 if there are none
+	Bytes  float64 `json:"bytes_per_second"`       // copied in memory, read and written
 }
 
 // measurePeak measures it for a fraction of a second.

@@ -169,7 +169,7 @@ func (c *benchCmd) onCPU(r *benchResult, m *Model, t *train.Trainer) error {
 		return err
 	}
 	r.Threads, r.Peak, r.Timed = threads, measurePeak(isa, threads), profile.Mean(took)
-	table := profile.Table{Steps: r.Steps, Threads: threads, Step: r.Timed, Peak: gpupeak.Peak(r.Peak)}
+	table := profile.Table{Steps: r.Steps, Threads: threads, Step: r.Timed, Peak: gpupeak.Peak{Flops: r.Peak.Flops, Bytes: r.Peak.Bytes}}
 	laps, clearing := watch.Laps()
 	for i, l := range laps {
 		table.Add(m.CPU[i].Name, l)
@@ -193,7 +193,7 @@ func (r *benchResult) onGPU(m *Model, t *train.Trainer, gpu *cuda.Machine) (err 
 	if r.GPU, err = run.Measure(context.Background()); err != nil {
 		return err
 	}
-	r.Seconds, r.Timed, r.Peak = r.GPU.Seconds, r.GPU.Timed, peak(r.GPU.Peak)
+	r.Seconds, r.Timed, r.Peak = r.GPU.Seconds, r.GPU.Timed, peak{r.GPU.Peak.Flops, r.GPU.Peak.Narrow, r.GPU.Peak.Bytes}
 	r.Kernels, r.GPU.Rows = r.GPU.Rows, nil
 	return nil
 }

@@ -54,6 +54,9 @@ type Machine struct {
 	err     error
 }
 
+// Tensor says whether a kernel, by its number, multiplies on tensor cores.
+func (m *Machine) Tensor(kernel int) bool { return m.kernels[kernel].Tensor }
+
 // NewMachine returns a Machine for a program, with the arenas of its plan.
 func NewMachine(d *Device, p Program, plan *device.Plan, o Options) (*Machine, error) {
 	m := &Machine{dev: d, info: d.Info(), options: o, params: plan.NumParams, uses: plan.NumUses, graphs: graphs{seed: maphash.MakeSeed()}}

@@ -138,6 +138,9 @@ func (r *Run) timed(ctx context.Context, g *GPU) error {
 	launches := clearing.Launches
 	for i, l := range kernels {
 		launches += l.Launches
+		if !r.Machine.Tensor(i) {
+			l.Narrow = 0
+		}
 		l.OnGPU, l.Time = laps.Kernels[i].Times, laps.Kernels[i].Time
 		if len(samples[i]) > 0 {
 			l.Median = Median(samples[i])

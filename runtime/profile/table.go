@@ -54,10 +54,21 @@ func (t *Table) Add(name string, l Lap) {
 	if l.Bytes > 0 && t.Peak.Bytes > 0 {
 		r.Bound, r.OfPeak = "memory", r.Bytes/t.Peak.Bytes
 	}
-	if of := r.Flops / t.Peak.Flops; t.Peak.Flops > 0 && of > r.OfPeak {
+	if of := t.compute(l) / worker; worker > 0 && of > r.OfPeak {
 		r.Bound, r.OfPeak = "compute", of
 	}
 	t.Rows = append(t.Rows, r)
+}
+
+// compute is how many seconds a lap's operations take at the peak.
+func (t *Table) compute(l Lap) float64 {
+	if t.Peak.Flops <= 0 {
+		return 0
+	}
+	if t.Peak.Narrow <= 0 {
+		return l.Flops / t.Peak.Flops
+	}
+	return max((l.Flops-l.Narrow)/t.Peak.Flops, l.Narrow/t.Peak.Narrow)
 }
 
 // Finish sorts the rows, the longest first, and adds the rest of the step.

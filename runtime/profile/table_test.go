@@ -11,6 +11,12 @@ import (
 )
 
 func TestTable(t *testing.T) {
+	narrow := Table{Steps: 1, Threads: 1, Peak: peak.Peak{Flops: 1000, Narrow: 4000, Bytes: 100}}
+	narrow.Add("all", Lap{Launches: 1, Time: time.Second, Cost: cpu.Cost{Flops: 2000, Narrow: 2000, Bytes: 1}})
+	narrow.Add("some", Lap{Launches: 1, Time: time.Second, Cost: cpu.Cost{Flops: 1000, Narrow: 200, Bytes: 1}})
+	if all, some := narrow.Rows[0].OfPeak, narrow.Rows[1].OfPeak; all != 0.5 || some != 0.8 {
+		t.Errorf("on tensor cores %g and %g of the peak, want 0.5 and 0.8", all, some)
+	}
 	table := Table{Steps: 2, Threads: 2, Step: 0.010, Peak: peak.Peak{Flops: 1000, Bytes: 100}}
 	table.Add("nothing", Lap{Time: time.Second})
 	table.Add("small", Lap{Launches: 2, Time: 4 * time.Millisecond, Cost: cpu.Cost{Flops: 2, Bytes: 0.1}})

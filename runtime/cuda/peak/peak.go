@@ -20,22 +20,27 @@ import (
 
 // Peak is what was measured. A rate is 0 where the device's clock does not advance.
 type Peak struct {
-	Flops float64 `json:"flops_per_second"` // of fp32, a fused multiply-add is two
-	Bytes float64 `json:"bytes_per_second"` // copied within the device's memory, read and written
+	Flops  float64 `json:"flops_per_second"`                  // of fp32, a fused multiply-add is two
+	Narrow float64 `json:"narrow_flops_per_second,omitempty"` // of bf16 products on tensor cores, by mma.sync
+	Bytes  float64 `json:"bytes_per_second"`                  // copied within the device's memory, read and written
 }
 
 // The sizes of the probes.
 const (
-	threads    = 256 // of a block
-	chains     = 8   // accumulators of a thread: more than enough to hide the latency
-	links      = 128 // multiply-adds of a thread in an iteration of the loop, so that the loop costs little
-	vector     = 16  // bytes
-	vectors    = 4   // that a thread copies
-	tile       = threads * vector * vectors
-	fullSM     = 2048 // threads, where the driver does not tell
-	maxTurns   = 1 << 14
-	maxCopied  = 1 << 30 // bytes
-	memoryPart = 4       // of the free memory a copy may take one part for each end
+	threads = 256 // of a block
+	warp    = 32
+
+	narrowChains = 4   // accumulators of a warp: no more fit where all threads are resident
+	chains       = 8   // accumulators of a thread: more than enough to hide the latency
+	links        = 128 // multiply-adds of a thread in an iteration of the loop, so that the loop costs little
+	narrow       = 32  // products of a warp in an iteration, of 16 x 16 by 16 x 8 numbers each
+	vector       = 16  // bytes
+	vectors      = 4   // that a thread copies
+	tile         = threads * vector * vectors
+	fullSM       = 2048 // threads, where the driver does not tell
+	maxTurns     = 1 << 14
+	maxCopied    = 1 << 30 // bytes
+	memoryPart   = 4       // of the free memory a copy may take one part for each end
 )
 
 const (
@@ -51,8 +56,11 @@ func Measure(d cuda.Driver) (p Peak, err error) {
 		return p, fmt.Errorf("measure what the GPU does at best: %w", err)
 	}
 	defer release(&err, m.Unload)
-	if p.Flops, err = arithmetic(d, m); err != nil {
+	if p.Flops, err = arithmetic(d, m, "multiply_add", 2*links*threads); err != nil {
 		return p, fmt.Errorf("measure the peak of arithmetic: %w", err)
+	}
+	if p.Narrow, err = arithmetic(d, m, "multiply_narrow", 2*16*16*8*narrow*threads/warp); err != nil {
+		return p, fmt.Errorf("measure the peak of tensor cores: %w", err)
 	}
 	if p.Bytes, err = bandwidth(d, m); err != nil {
 		return p, fmt.Errorf("measure the peak of copying: %w", err)
@@ -60,9 +68,10 @@ func Measure(d cuda.Driver) (p Peak, err error) {
 	return p, nil
 }
 
-// arithmetic fills the device with more and more blocks, and then lets each work longer.
-func arithmetic(d cuda.Driver, m cuda.Module) (rate float64, err error) {
-	f, err := m.Function("multiply_add")
+// arithmetic fills the device with more and more blocks, and then lets each work longer,
+// of a kernel whose blocks do so much in an iteration.
+func arithmetic(d cuda.Driver, m cuda.Module, kernel string, each float64) (rate float64, err error) {
+	f, err := m.Function(kernel)
 	if err != nil {
 		return 0, err
 	}
@@ -80,7 +89,7 @@ func arithmetic(d cuda.Driver, m cuda.Module) (rate float64, err error) {
 		args = binary.LittleEndian.AppendUint32(args, uint32(iterations))
 		args = binary.LittleEndian.AppendUint32(args, math.Float32bits(0.999)) // the sum tends to 1: neither infinite nor denormal
 		args = binary.LittleEndian.AppendUint32(args, math.Float32bits(0.001))
-		work := 2 * links * threads * float64(blocks) * float64(iterations)
+		work := each * float64(blocks) * float64(iterations)
 		return work, func() error { return f.Launch([3]int{blocks, 1, 1}, [3]int{threads, 1, 1}, 0, args) }, nil
 	})
 }
@@ -190,7 +199,27 @@ func source() string {
 		fmt.Fprintf(&load, "\tld.global.v4.u32 {%%v%d, %%v%d, %%v%d, %%v%d}, [%%src+%d];\n", 4*i, 4*i+1, 4*i+2, 4*i+3, at)
 		fmt.Fprintf(&store, "\tst.global.v4.u32 [%%dst+%d], {%%v%d, %%v%d, %%v%d, %%v%d};\n", at, 4*i, 4*i+1, 4*i+2, 4*i+3)
 	}
-	return fmt.Sprintf(text, chains, initial.String(), chain.String(), sum.String(), tile, vector, load.String(), store.String())
+	return fmt.Sprintf(text, chains, initial.String(), chain.String(), sum.String(), tile, vector, load.String(), store.String()) + tensor()
+}
+
+// tensor is a kernel like multiply_add, of chains of products on tensor cores: all
+// factors are x.
+func tensor() string {
+	var initial, products, sum strings.Builder
+	for i := range narrowChains {
+		var acc []string
+		for r := range 4 {
+			a := fmt.Sprintf("%%a%d", 4*i+r)
+			acc = append(acc, a)
+			fmt.Fprintf(&initial, "\tmov.f32 %s, 0f00000000;\n", a)
+			fmt.Fprintf(&sum, "\tadd.f32 %%f, %%f, %s;\n", a)
+		}
+		for range narrow / narrowChains {
+			d := "{" + strings.Join(acc, ", ") + "}"
+			fmt.Fprintf(&products, "\tmma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 %s, {%%x, %%x, %%x, %%x}, {%%x, %%x}, %[1]s;\n", d)
+		}
+	}
+	return fmt.Sprintf(tensorText, 4*narrowChains, initial.String(), products.String(), sum.String())
 }
 
 // text is a kernel of chains of multiply-adds, whose sum is written so that no
@@ -239,5 +268,33 @@ const text = `.version 7.8
 	add.u64 %%dst, %%dst, %%offset;
 	add.u64 %%src, %%src, %%offset;
 %s%s	ret;
+}
+`
+
+const tensorText = `
+.visible .entry multiply_narrow(.param .u64 out, .param .u32 iterations, .param .f32 x, .param .f32 y)
+.reqntid 256
+{
+	.reg .pred %%more;
+	.reg .b32 %%turn, %%thread, %%block, %%x;
+	.reg .b64 %%out, %%offset;
+	.reg .f32 %%f, %%g, %%a<%d>;
+	ld.param.u32 %%turn, [iterations];
+	ld.param.f32 %%f, [x];
+	ld.param.f32 %%g, [y];
+	cvt.rn.bf16x2.f32 %%x, %%f, %%g;
+	mov.f32 %%f, 0f00000000;
+	mov.u32 %%thread, %%tid.x;
+%sLOOP:
+%s	sub.u32 %%turn, %%turn, 1;
+	setp.ne.u32 %%more, %%turn, 0;
+	@%%more bra LOOP;
+%s	mov.u32 %%block, %%ctaid.x;
+	mad.lo.u32 %%thread, %%block, 256, %%thread;
+	mul.wide.u32 %%offset, %%thread, 4;
+	ld.param.u64 %%out, [out];
+	add.u64 %%out, %%out, %%offset;
+	st.global.f32 [%%out], %%f;
+	ret;
 }
 `

@@ -62,6 +62,18 @@ func TestProbesWork(t *testing.T) {
 		}
 	}
 
+	if f, err = m.Function("multiply_narrow"); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.Launch([3]int{blocks, 1, 1}, [3]int{threads, 1, 1}, 0, args), d.ToHost(words, out)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range blocks * threads { // of 16 products each is x x + y y eight times
+		if got, want := math.Float32frombits(binary.LittleEndian.Uint32(words[4*i:])), float32(4*iterations*narrow*8*(0.25+4)); got != want {
+			t.Fatalf("thread %d: %g, want %g", i, got, want)
+		}
+	}
+
 	src, err1 := d.Alloc(2 * tile)
 	dst, err2 := d.Alloc(2 * tile)
 	f, err3 := m.Function("copy_tiles")
@@ -85,7 +97,7 @@ func TestMeasure(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, err := Measure(d)
-	if err != nil || p.Flops <= 0 || p.Bytes <= 0 || math.IsInf(p.Flops+p.Bytes, 0) {
+	if err != nil || p.Flops <= 0 || p.Narrow <= 0 || p.Bytes <= 0 || math.IsInf(p.Flops+p.Bytes, 0) {
 		t.Errorf("%+v, %v", p, err)
 	}
 	if left, _, err := d.MemInfo(); err != nil || left != free {
@@ -186,7 +198,7 @@ func TestFull(t *testing.T) {
 				t.Errorf("%s, %s: %+v", arch, name, u)
 			}
 		}
-		if len(usage) != 2 {
+		if len(usage) != 3 {
 			t.Errorf("%s: %+v", arch, usage)
 		}
 	}
