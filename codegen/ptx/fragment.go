@@ -1,0 +1,147 @@
+package ptx
+
+import (
+	"math/bits"
+
+	"github.com/arithlang/mlc/codegen/ptx/asm"
+)
+
+// Fragments are the matrices that a warp's tensor core multiplies, by lane: lane 4g + t
+// has of an accumulator, 16 rows x 8 columns of floats, columns 2t and 2t+1 of rows g
+// and g + 8 (4 registers), and of factors pairs of 16-bit elements side by side along k.
+// Which pairs is in the PTX manual, 9.7.14.5.8; ldmatrix brings them from shared memory.
+
+const (
+	narrowBytes = 2 // of an element
+	unitBytes   = 16
+	unitWide    = unitBytes / narrowBytes // elements of a unit
+	bankUnits   = 8                       // units that all banks serve at a time
+
+	fragmentRows = 16 // of an accumulator, and of the left factor
+	fragmentCols = 8
+	fragmentDeep = 16 // products that an instruction adds
+
+	multiplyBF16 = "m16n8k16.row.col.f32.bf16.bf16.f32"
+)
+
+// A swizzled is a matrix of 16-bit elements in shared memory, row after row of cols
+// elements, 8 x 2^n. The units of a row, 16 bytes each, change places by an xor with
+// its number, so that the same unit of eight rows lies in all banks, and so do eight
+// units side by side.
+type swizzled struct {
+	asm.Address
+	cols int
+}
+
+// rowBytes is how far a row is from the next.
+func (s swizzled) rowBytes() int { return narrowBytes * s.cols }
+
+// units is how many units of a row change places with each other.
+func (s swizzled) units() int { return min(s.cols/unitWide, bankUnits) }
+
+// unitOf is where a unit of a row lies.
+func (p *printer) unitOf(s swizzled, row, unit asm.Value) asm.Address {
+	f, n := p.f, s.units()
+	by := f.Do("and.b32", f.Do("shr.u32", row, asm.Int(bits.Len(uint(bankUnits/n))-1)), asm.Int(n-1))
+	s.Base = f.Do("mad.lo.s32", row, asm.Int(s.rowBytes()), s.Base)
+	s.Base = f.Do("mad.lo.s32", f.Do("xor.b32", unit, by), asm.Int(unitBytes), s.Base)
+	return s.Address
+}
+
+// A factor is a swizzled matrix as the lanes of a warp read fragments of it.
+type factor struct {
+	swizzled
+	alongK bool        // k goes along its rows; else down them
+	lanes  []asm.Value // what a lane adds to the place of the matrix, by pairs of units
+}
+
+// factorOf is what a warp reads of a left or a right factor. Its part begins at a row,
+// a multiple of 16, and has so many elements of each row from a column on; that is a
+// multiple of their number, or of 64.
+func (p *printer) factorOf(s swizzled, left, alongK bool, row, col asm.Value, wide int) factor {
+	f := p.f
+	low := func(x asm.Value, below int) asm.Value { return f.Do("and.b32", x, asm.Int(below-1)) }
+	r, u := low(p.lane, 16), f.Do("shr.u32", p.lane, asm.Int(4))
+	if left != alongK { // the second matrix of four is the one beside the first
+		r, u = f.Do("mad.lo.s32", u, asm.Int(8), low(p.lane, 8)), low(f.Do("shr.u32", p.lane, asm.Int(3)), 2)
+	}
+	x := factor{swizzled: s, alongK: alongK}
+	u = f.Do("add.s32", f.Do("shr.u32", col, asm.Int(3)), u)
+	for i := 0; i < min(wide/unitWide, s.units()); i += 2 {
+		x.lanes = append(x.lanes, p.unitOf(s, f.Do("add.s32", row, r), f.Do("add.s32", u, asm.Int(i))).Base)
+	}
+	return x
+}
+
+// moved is a factor that lies so many bytes further.
+func (p *printer) moved(x factor, by asm.Value) factor {
+	lanes := x.lanes
+	x.lanes = nil
+	for _, at := range lanes {
+		x.lanes = append(x.lanes, p.f.Do("add.s32", at, by))
+	}
+	return x
+}
+
+// fragment loads 16 rows of a left factor, or 16 columns of a right one, for 16
+// products, from a row or column and a product of the warp's part on: the 4 registers
+// of a left fragment, or the 2 of each of two right ones.
+func (p *printer) fragment(x factor, outer, k int) []asm.Value {
+	row, col := outer, k
+	if !x.alongK {
+		row, col = k, outer
+	}
+	pair := col / (2 * unitWide)
+	at := x.Address
+	at.Base = x.lanes[pair%len(x.lanes)]
+	further := pair / len(x.lanes) * len(x.lanes) * 2 * unitBytes
+	return p.f.LoadMatrices(at.Plus(row*x.rowBytes()+further), 4, !x.alongK)
+}
+
+// accumulators are those of a warp, by 16 rows and 8 columns.
+type accumulators [][][]asm.Value
+
+// zeros are accumulators of so many rows and columns that begin with 0.
+func (p *printer) zeros(rows, cols int) accumulators {
+	acc := make(accumulators, rows/fragmentRows)
+	for i := range acc {
+		acc[i] = make([][]asm.Value, cols/fragmentCols)
+		for j := range acc[i] {
+			for range 4 {
+				acc[i][j] = append(acc[i][j], p.f.Variable(asm.F32(0)))
+			}
+		}
+	}
+	return acc
+}
+
+// add adds the products of left fragments, by 16 rows, and right ones, two by two as
+// fragment loads them.
+func (acc accumulators) add(f *asm.Func, left, right [][]asm.Value) {
+	for i := range acc {
+		for j := range acc[i] {
+			f.Multiply(multiplyBF16, acc[i][j], left[i], right[j/2][j%2*2:][:2])
+		}
+	}
+}
+
+// leftOf rounds accumulators of 16 rows x 16 columns to a left fragment of BF16.
+func (p *printer) leftOf(first, second []asm.Value) []asm.Value {
+	var a []asm.Value
+	for _, c := range [][]asm.Value{first, second} {
+		for r := 0; r < len(c); r += 2 {
+			a = append(a, p.f.Do("cvt.rn.bf16x2.f32", c[r+1], c[r]))
+		}
+	}
+	return a
+}
+
+// fours exchanges accumulators of 16 rows x 8 columns between lanes side by side, so that
+// each has 4 columns of one row, those from 4 (t / 2) on: of row g where t is even, which
+// is said, else of row g + 8.
+func (p *printer) fours(c []asm.Value, even asm.Value) []asm.Value {
+	f := p.f
+	pick := func(a, b asm.Value) asm.Value { return f.Do("selp.f32", a, b, even) }
+	first, second := f.Shuffle("bfly", pick(c[2], c[0]), 1), f.Shuffle("bfly", pick(c[3], c[1]), 1)
+	return []asm.Value{pick(c[0], first), pick(c[1], second), pick(first, c[2]), pick(second, c[3])}
+}
