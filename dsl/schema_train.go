@@ -73,10 +73,13 @@ func trainRows() []Row {
 			{Name: "brief", Args: reports(), Doc: "exact match on held-out problems"},
 			{Name: "full", Args: reports(), Doc: "exact match and loss, in nats per token that counts, on held-out and training problems"},
 		}},
-		{Path: "train.precision", Type: Choice, Default: "auto", Doc: "number format of the arithmetic", Choices: []Option{
-			{Name: "auto", Doc: "f32 on a CPU"},
-			{Name: "f32"},
-			{Name: "bf16", Limit: Limit{"E0434", "precision = f32 or auto"}},
+		{Path: "train.precision", Type: Choice, Default: "auto", Doc: "number format of the factors of matrix products, in training and tests", Choices: []Option{
+			{Name: "auto", Doc: "f32"},
+			{Name: "f32", Doc: "nothing is rounded"},
+			{Name: "bf16", Doc: "the factors of linear layers and of attention are rounded to bfloat16, in gradients too; products are added in f32; " +
+				"weights, their gradients, moments, norms, softmax, loss, biases of attention and residuals stay f32"},
+			{Name: "tf32x3", Limit: Limit{"E0434", "precision = f32, bf16 or auto"},
+				Doc: "three products of tf32 for each product, nearly as exact as f32"},
 		}},
 		{Path: "train.seed", Type: Int, Default: "0", Max: 1e15, Doc: "key of all random numbers; also selects held-out problems unless task.split does"},
 		{Path: "train.stop", Type: Choice, Default: "none", Doc: "early stopping", Choices: []Option{

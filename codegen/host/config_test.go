@@ -53,7 +53,7 @@ eval {
 		LR: 2e-3, Beta1: 0.8, Beta2: 0.95, Eps: 1e-7, Decay: 0.03, Schedule: "trapezoid", Warmup: 0.2, Cooldown: 0.3,
 		Clip: 0.5, Batch: 96, Ramp: 0.4, RampFrom: 32, Chunk: 24, MicroBatch: 8, Group: 16, Rows: rows, RowFLOP: 1235,
 		Budget: train.Budget{Time: 90 * time.Second}, Stop: &train.Stop{AtLeast: 0.75, HeldOut: true},
-		Report: train.Report{Every: 7, Problems: 50, Full: true}, Seed: 9,
+		Report: train.Report{Every: 7, Problems: 50, Full: true}, Precision: "f32", Seed: 9,
 	}
 	cost := Cost{Batches: lower.Batches{Micro: 8, Chunk: 24, Group: 16}, RowFLOP: 1234.6}
 	if diff := cmp.Diff(wantTrain, TrainConfig(spec, cost)); diff != "" {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/codegen/gotext"
+	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/lower"
@@ -178,14 +179,13 @@ func (f *planner) memory(m *lower.Memory) {
 			f.Line("b.%s = m.Kept(%d, %d, %d)", gotext.Name(b.Name), b.Off, b.Count, b.Stride)
 			continue
 		}
-		alloc := "Floats"
-		if b.Type.Elem != 0 {
-			alloc = "Int32s"
-		}
-		f.Line("b.%s = m.%s(%s, %s)", gotext.Name(b.Name), alloc, count(b), elements(b.Type.Shape, m.Packed))
+		f.Line("b.%s = m.%s(%s, %s)", gotext.Name(b.Name), allocators[b.Type.Elem], count(b), elements(b.Type.Shape, m.Packed))
 	}
 	f.Line("return b, m\n}")
 }
+
+// allocators are the methods of device.Allocator that place tensors, by their elements.
+var allocators = map[expr.Type]string{expr.F32: "Floats", expr.I32: "Int32s", expr.BF16: "Halves"}
 
 // count is the number of a buffer's tensors.
 func count(b *lower.Buffer) string {

@@ -19,7 +19,7 @@ import (
 
 // cases are the trainings whose generated programs a Model is held to: encoder-decoders
 // with learned and costly biases, loops with progressive loss that start from the input or
-// from noise, other optimizers, one of them matrixwise, and a pipeline: one stage leaves its attention, one has fixed parameters.
+// from noise, other optimizers, one of them matrixwise, rounded factors, and a pipeline: one stage leaves its attention, one has fixed parameters.
 var cases = []struct {
 	name, spec string
 	training   int // of a spec with stages
@@ -33,6 +33,8 @@ var cases = []struct {
 	{"kerple", "kerple", 0, []string{"model.encoder.layers=2"}},
 	{"embedded", "small/looped", 0, []string{"train.loss=progressive(alpha = 0.5)", "model.loop.state=embed"}},
 	{"noise", "looped8x2", 0, nil},
+	{"rounded", "tiny", 0, []string{"train.precision=bf16", "train.batch=7"}},
+	{"rounded_loop", "small/looped", 0, []string{"train.precision=bf16", "model.width=32", "train.loss=progressive(alpha = 0.5)"}},
 	{"before", "small/successor_abc", 0, nil},
 	{"after", "small/successor_abc", 1, nil},
 }

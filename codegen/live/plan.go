@@ -152,10 +152,13 @@ func place(m *lower.Memory, e *device.Env) (map[string]device.Array, device.Allo
 		if b.PerTime {
 			count *= runs(plan.Times, e)
 		}
-		if b.Type.Elem == expr.F32 {
-			arrays[b.Name] = at.Floats(count, n)
-		} else {
+		switch b.Type.Elem {
+		case expr.BF16:
+			arrays[b.Name] = at.Halves(count, n)
+		case expr.I32:
 			arrays[b.Name] = at.Int32s(count, n)
+		default:
+			arrays[b.Name] = at.Floats(count, n)
 		}
 	}
 	return arrays, at

@@ -117,7 +117,11 @@ func (c *checker) train() Train {
 		RampFrom:    c.int("train.ramp_from"),
 		MicroBatch:  c.int("train.microbatch"),
 		Report:      config.Report{Every: report.int("every"), Problems: report.int("problems"), Full: report.is("full")},
+		Precision:   c.word("train.precision"),
 		Seed:        uint64(c.num("train.seed")),
+	}
+	if t.Precision == "auto" {
+		t.Precision = "f32"
 	}
 	if b := opt.arg("betas").list; len(b) == 2 {
 		t.Beta1, t.Beta2 = b[0], b[1]

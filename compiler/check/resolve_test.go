@@ -110,7 +110,7 @@ func TestSuccessor(t *testing.T) {
 		},
 		Train: Train{Optimizer: "adam", Train: config.Train{
 			Times: 1, Backprop: 1, LR: 2e-3, Beta1: 0.9, Beta2: 0.98, Eps: 1e-9, Schedule: "cosine", Warmup: 0.2, Clip: 1,
-			Batch: 100, Report: config.Report{Problems: 64}, Budget: config.Budget{Time: 90 * time.Minute}, Seed: 7,
+			Batch: 100, Report: config.Report{Problems: 64}, Budget: config.Budget{Time: 90 * time.Minute}, Precision: "f32", Seed: 7,
 		}},
 		Eval: Eval{Eval: config.Eval{Digits: []int{6, 10, 15, 20, 60}, Samples: 2000, Pad: config.Pad{To: 61, Step: 3}}},
 	}

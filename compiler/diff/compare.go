@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/remote"
@@ -15,6 +16,10 @@ import (
 // the largest element of its buffer, or of 1 where that is smaller: inputs are of
 // order 1, and what cancels among them leaves their rounding behind.
 const Tolerance = 2e-5
+
+// roundedTolerance is the same for a kernel that rounds to BF16. A number that is close to
+// the middle of two goes to one or the other, 2^-7 of it apart at the most.
+const roundedTolerance = 0x1p-7
 
 // leeway is how much farther an element may be, in units of what one rounding of
 // each input does to it. Of close numbers a norm makes distant ones.
@@ -78,19 +83,19 @@ func (c *Case) Compare(s Shape, run remote.Runner) (*Result, error) {
 			return nil, fmt.Errorf("%s: %w", c.Kernel.Name, err)
 		}
 	}
-	near := want
-	r := &Result{Shape: s, Tolerance: Tolerance}
+	near, unit := want, c.tolerance()
+	r := &Result{Shape: s, Tolerance: unit}
 	judge := func() {
 		for i := range c.results {
 			b := c.results[i].buffer
-			r.note(c.Kernel.Params[b].Name, shapes[b], floats(got[b]), c.wanted(i, want[i], start[b]), c.wanted(i, near[i], start[b]))
+			r.note(c.Kernel.Params[b].Name, shapes[b], floats(got[b]), c.wanted(i, want[i], start[b]), c.wanted(i, near[i], start[b]), unit)
 		}
 	}
 	if judge(); r.Out() {
 		if near, err = c.eval(scalars, nudged(start)); err != nil {
 			return nil, fmt.Errorf("%s: tensor interpreter: %w", c.Kernel.Name, err)
 		}
-		r = &Result{Shape: s, Tolerance: Tolerance}
+		r = &Result{Shape: s, Tolerance: unit}
 		judge()
 	}
 	for i := range exact {
@@ -100,6 +105,20 @@ func (c *Case) Compare(s Shape, run remote.Runner) (*Result, error) {
 		r.Inexact += inexact(got[i], exact[i])
 	}
 	return r, nil
+}
+
+// tolerance is that of the kernel.
+func (c *Case) tolerance() float64 {
+	for s := range kernel.All(c.Kernel.Body) {
+		for _, e := range kernel.Reads(s) {
+			rounds := false
+			expr.Walk(e, func(x *expr.Expr) { rounds = rounds || x.Op == expr.ToBF16 })
+			if rounds {
+				return roundedTolerance
+			}
+		}
+	}
+	return Tolerance
 }
 
 // maxElements is the most that the buffers of a kernel may have together: each element
@@ -157,8 +176,8 @@ func (c *Case) eval(s kernel.Scalars, bufs []kernel.Buffer) ([]ir.Tensor, error)
 			args[i].F = make([]float64, size(args[i].Shape))
 			continue
 		}
-		for _, x := range bufs[c.params[i]].F {
-			args[i].F = append(args[i].F, float64(x))
+		if p.Type.Real() {
+			args[i].F = floats(bufs[c.params[i]])
 		}
 		for _, x := range bufs[c.params[i]].I {
 			args[i].I = append(args[i].I, int64(x))
@@ -190,10 +209,11 @@ func (c *Case) wanted(i int, t ir.Tensor, before kernel.Buffer) []float64 {
 	return out
 }
 
-// note takes the element of a buffer that is farthest off in units of its tolerance
+// note takes the element of a buffer that is farthest off in units of its tolerance,
+// which is unit for numbers of order 1,
 // into the result, if it is worse than what was noted before. Near is what the
 // buffer should hold for inputs one rounding away.
-func (r *Result) note(name string, shape []int, got, want, near []float64) {
+func (r *Result) note(name string, shape []int, got, want, near []float64, unit float64) {
 	largest := 0.0
 	for _, w := range want {
 		if math.Abs(w) > largest {
@@ -201,7 +221,7 @@ func (r *Result) note(name string, shape []int, got, want, near []float64) {
 		}
 	}
 	for k, w := range want {
-		tolerance := Tolerance * max(1, largest)
+		tolerance := unit * max(1, largest)
 		if d := distance(near[k], w); !math.IsInf(d, 1) {
 			tolerance += leeway * d
 		}
@@ -244,6 +264,11 @@ func inexact(got, want kernel.Buffer) int {
 			n++
 		}
 	}
+	for k, w := range want.H {
+		if got.H[k] != w {
+			n++
+		}
+	}
 	return n
 }
 
@@ -255,8 +280,12 @@ func clone(bufs []kernel.Buffer) []kernel.Buffer {
 	return out
 }
 
+// floats are the elements of a buffer. Those of 16 bits are BF16.
 func floats(b kernel.Buffer) []float64 {
-	out := make([]float64, 0, len(b.F)+len(b.I))
+	out := make([]float64, 0, len(b.F)+len(b.I)+len(b.H))
+	for _, x := range b.H {
+		out = append(out, float64(expr.Widen(expr.BF16, x)))
+	}
 	for _, x := range b.F {
 		out = append(out, float64(x))
 	}

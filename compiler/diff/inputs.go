@@ -75,6 +75,9 @@ func idsOf(in *ir.Value, values []*ir.Value) idRange {
 // spread is the standard deviation of random inputs.
 const spread = 0.5
 
+// unwritten is a NaN of 16 bits that no kernel makes.
+const unwritten = 0x7fa5
+
 // draw makes the buffers of a launch, the same each time. What is only written
 // starts as NaN and as an integer that no kernel makes.
 func (c *Case) draw(s kernel.Scalars, shapes [][]int) []kernel.Buffer {
@@ -84,26 +87,27 @@ func (c *Case) draw(s kernel.Scalars, shapes [][]int) []kernel.Buffer {
 	bufs := make([]kernel.Buffer, len(shapes))
 	for i, shape := range shapes {
 		p, b, n := c.Kernel.Params[i], c.buffers[i], size(shape)
-		if p.Type == expr.I32 {
-			bufs[i].I = make([]int32, n)
-			for k := range bufs[i].I {
-				bufs[i].I[k] = math.MinInt32
-				if p.Mode != kernel.Out {
-					bufs[i].I[k] = int32(b.ids.lo + rng.IntN(b.ids.hi-b.ids.lo))
-				}
+		bufs[i] = kernel.NewBuffer(p.Type, n)
+		for k := range bufs[i].I {
+			bufs[i].I[k] = math.MinInt32
+			if p.Mode != kernel.Out {
+				bufs[i].I[k] = int32(b.ids.lo + rng.IntN(b.ids.hi-b.ids.lo))
 			}
-		} else {
-			bufs[i].F = make([]float32, n)
-			for k := range bufs[i].F {
-				bufs[i].F[k] = float32(math.NaN())
-				if p.Mode != kernel.Out {
-					bufs[i].F[k] = drawn(rng, b.arg)
-				}
+		}
+		for k := range bufs[i].F {
+			bufs[i].F[k] = float32(math.NaN())
+			if p.Mode != kernel.Out {
+				bufs[i].F[k] = drawn(rng, b.arg)
+			}
+		}
+		for k := range bufs[i].H {
+			bufs[i].H[k] = unwritten
+			if p.Mode != kernel.Out {
+				bufs[i].H[k] = uint16(math.Float32bits(drawn(rng, b.arg)) >> 16)
 			}
 		}
 		if b.like != i {
-			copy(bufs[i].F, bufs[b.like].F)
-			copy(bufs[i].I, bufs[b.like].I)
+			bufs[i].Copy(bufs[b.like])
 		}
 		kernel.Pack(p.Name, bufs[i].I, c.lengths(s))
 	}

@@ -2,15 +2,16 @@ package expr
 
 import "math"
 
-// Diff returns the derivative of the F32 expression e with respect to a leaf, a
-// Var or one particular Elem; other elements of the same array count as
+// Diff returns the derivative, of F32, of the real expression e with respect to a real
+// leaf, a Var or one particular Elem; other elements of the same array count as
 // constants. Where e has a kink the derivative is that of the branch taken:
 // abs' at 0 is 1, and Min, Max and Where follow their conditions. Floor and what
 // goes through integers or bits has derivative 0. Rounding to fewer bits counts as the
 // identity (the straight-through estimator, Bengio et al. 2013, arXiv:1308.3432).
 func Diff(e, leaf *Expr) *Expr {
-	if e.Type != F32 || leaf.Type != F32 || leaf.Op != Var && leaf.Op != Elem {
-		panic("BUG: Diff is for F32 leaves of F32 expressions")
+	real := func(t Type) bool { return t == F32 || t.Narrow() }
+	if !real(e.Type) || !real(leaf.Type) || leaf.Op != Var && leaf.Op != Elem {
+		panic("BUG: Diff is for real leaves of real expressions")
 	}
 	in := NewInterner()
 	leaf = in.Intern(leaf)

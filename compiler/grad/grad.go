@@ -6,6 +6,7 @@ package grad
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
@@ -16,11 +17,12 @@ import (
 // fwd is f with further results save.N for values N of f.
 //
 // bwd takes the parameters of f that it needs under their own names and roles,
-// the saved values as Saved parameters, and the gradient of each F32 result as
-// Grad parameter d.RESULT. It gives d.PARAM for each F32 parameter of f with
+// the saved values as Saved parameters, and the gradient of each real result as
+// Grad parameter d.RESULT. It gives d.PARAM for each real parameter of f with
 // role Weight (accumulated) or Input, unless that gradient is identically zero.
 // A kept value is computed again instead of saved where that takes only cheap
-// elementwise work on what bwd has anyway.
+// elementwise work on what bwd has anyway. What is rounded is saved, which is less memory
+// than what it is made of, but for parameters.
 //
 // An error means that a gradient flows through an op that has none.
 func Backward(f *ir.Func) (fwd, bwd *ir.Func, err error) {
@@ -47,8 +49,8 @@ type tape struct {
 	b      *ir.Builder
 	kept   map[*ir.Value]*ir.Value // value of f -> parameter of b
 	orig   map[*ir.Value]*ir.Value // parameter of b -> value of f
-	active map[*ir.Value]bool      // F32 values that depend on what gradients are wanted for
-	grads  map[*ir.Value]*ir.Value // value of f -> its gradient so far
+	active map[*ir.Value]bool      // real values that depend on what gradients are wanted for
+	grads  map[*ir.Value]*ir.Value // value of f -> its gradient so far, of F32
 	err    error
 }
 
@@ -63,10 +65,10 @@ func newTape(f *ir.Func) *tape {
 		name, role := fmt.Sprintf("save.%d", v.ID), ir.Saved
 		if v.Op == ir.Param {
 			name, role = v.Attr.Name, f.Roles[i]
-			t.active[v] = v.Type.Elem == expr.F32 && (role == ir.Weight || role == ir.Input)
+			t.active[v] = v.Type.Real() && (role == ir.Weight || role == ir.Input)
 		}
 		for _, a := range v.Args {
-			t.active[v] = t.active[v] || t.active[a] && v.Type.Elem == expr.F32
+			t.active[v] = t.active[v] || t.active[a] && v.Type.Real()
 		}
 		p := t.b.Param(name, v.Type, role)
 		t.kept[v], t.orig[p] = p, v
@@ -74,7 +76,7 @@ func newTape(f *ir.Func) *tape {
 	t.b.Pos(f.Pos)
 	for _, r := range f.Results {
 		if t.active[r.Value] {
-			t.add(r.Value, t.b.Param("d."+r.Name, r.Value.Type, ir.Grad))
+			t.add(r.Value, t.b.Param("d."+r.Name, ir.T(r.Value.Type.Shape...), ir.Grad))
 		}
 	}
 	return t
@@ -162,7 +164,7 @@ func (t *tape) split(all *ir.Func) (fwd, bwd *ir.Func, err error) {
 func (t *tape) again(needed map[*ir.Value]bool) map[*ir.Value]bool {
 	out := map[*ir.Value]bool{}
 	for _, v := range t.f.Values {
-		if !needed[v] || !cheap(v) {
+		if !needed[v] || !t.cheap(v) {
 			continue
 		}
 		have := true
@@ -181,16 +183,24 @@ func (t *tape) again(needed map[*ir.Value]bool) map[*ir.Value]bool {
 }
 
 // cheap reports whether v costs little more to compute than to read.
-func cheap(v *ir.Value) bool {
+func (t *tape) cheap(v *ir.Value) bool {
 	switch v.Op {
 	case ir.Dropout, ir.Reshape, ir.Subset:
 		return true
 	case ir.Map:
-		ok := true
+		ok := !v.Type.Elem.Narrow() || t.weights(v.Args)
 		expr.Walk(v.Attr.Expr, func(e *expr.Expr) { ok = ok && !e.Op.Transcendental() })
 		return ok
 	}
 	return false
+}
+
+// weights reports whether values are learned parameters.
+func (t *tape) weights(vs []*ir.Value) bool {
+	return !slices.ContainsFunc(vs, func(v *ir.Value) bool {
+		i := slices.Index(t.f.Params, v)
+		return i < 0 || t.f.Roles[i] != ir.Weight
+	})
 }
 
 // A copier writes the final backward function.

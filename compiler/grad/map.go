@@ -15,10 +15,10 @@ import (
 func mapRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
 	out := make([]*ir.Value, len(v.Args))
 	for k, a := range v.Args {
-		if a.Type.Elem != expr.F32 {
+		if !a.Type.Real() {
 			continue
 		}
-		leaf := ir.X(k, expr.F32)
+		leaf := ir.X(k, a.Type.Elem)
 		if g := t.chain(v, dy, args, leaf); g != nil {
 			out[k] = t.b.SumTo(g, a.Type.Shape)
 		}
@@ -48,7 +48,7 @@ func (t *tape) sum(a, b *ir.Value) *ir.Value {
 // chain is dy times the derivative of v by leaf, or nil where that is zero.
 func (t *tape) chain(v, dy *ir.Value, args []*ir.Value, leaf *expr.Expr) *ir.Value {
 	n := len(v.Args)
-	y, d := ir.X(n, expr.F32), ir.X(n+1, expr.F32)
+	y, d := ir.X(n, v.Type.Elem), ir.X(n+1, expr.F32)
 	e := slope(v.Attr.Expr, leaf, y, d)
 	switch {
 	case isZero(e):

@@ -77,9 +77,10 @@ func (t *tape) onlyRelus(v *ir.Value) bool {
 
 // matMulRule is for y = a' b', where a' and b' are the operands as multiplied:
 // da' = dy b'^T and db' = a'^T dy, each transposed back where its operand was.
-// An unbatched b takes the sum over all rows of a batch.
+// An unbatched b takes the sum over all rows of a batch. dy is rounded where the operands are.
 func matMulRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
 	a, b := args[0], args[1]
+	dy = t.b.Like(a, dy)
 	ta, tb := v.Attr.TransA, v.Attr.TransB
 	var da, db *ir.Value
 	switch {
@@ -120,6 +121,7 @@ func (t *tape) flip(x *ir.Value) *ir.Value {
 }
 
 func outerRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
+	dy = t.b.Like(args[0], dy)
 	return []*ir.Value{
 		t.b.MatMul(args[1], dy, false, true),
 		t.b.MatMul(args[0], dy, false, false),
@@ -196,11 +198,14 @@ func headProductRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
 }
 
 // siteRule is for an op with a site, whose gradients are values of grad, which takes dy
-// as argument number at. A parameter's is added up over examples and heads.
+// as argument number at, rounded where the first argument is. A parameter's is added up over examples and heads.
 func siteRule(grad ir.Op, at int) gradients {
 	return func(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
 		out := make([]*ir.Value, len(args))
 		attr := ir.Attr{Attn: v.Attr.Attn, Rate: v.Attr.Rate, Stream: v.Attr.Stream}
+		if len(args) > 0 {
+			dy = t.b.Like(args[0], dy)
+		}
 		for k, name := range v.ArgNames() {
 			if t.active[v.Args[k]] {
 				attr.Result = name

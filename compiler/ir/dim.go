@@ -18,6 +18,9 @@ func Sym(name string) Dim { return Dim{Sym: name} }
 // T is the type of an F32 tensor.
 func T(dims ...Dim) Type { return Type{Elem: expr.F32, Shape: dims} }
 
+// Rounded is the type of a BF16 tensor.
+func Rounded(dims ...Dim) Type { return Type{Elem: expr.BF16, Shape: dims} }
+
 // Ints is the type of an I32 tensor.
 func Ints(dims ...Dim) Type { return Type{Elem: expr.I32, Shape: dims} }
 
@@ -62,13 +65,10 @@ func (t Type) Equal(u Type) bool {
 	return t.Elem == u.Elem && slices.Equal(t.Shape, u.Shape)
 }
 
-func (t Type) String() string {
-	name := "f32"
-	if t.Elem == expr.I32 {
-		name = "i32"
-	}
-	return name + shapeString(t.Shape)
-}
+// Real reports whether a tensor holds real numbers: F32, or those rounded to BF16.
+func (t Type) Real() bool { return t.Elem == expr.F32 || t.Elem == expr.BF16 }
+
+func (t Type) String() string { return t.Elem.String() + shapeString(t.Shape) }
 
 func shapeString(shape []Dim) string {
 	parts := make([]string, len(shape))

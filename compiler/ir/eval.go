@@ -28,10 +28,12 @@ type mapBinder struct {
 	m     *machine
 	args  []Tensor
 	cells map[string]*expr.Value
+	types map[string]expr.Type // of cells
 	err   error
 }
 
-func (b *mapBinder) Var(name string, _ expr.Type) *expr.Value {
+func (b *mapBinder) Var(name string, of expr.Type) *expr.Value {
+	b.types[name] = of
 	if c, ok := b.cells[name]; ok {
 		return c
 	}
@@ -49,7 +51,7 @@ func (b *mapBinder) Var(name string, _ expr.Type) *expr.Value {
 	return c
 }
 
-func (b *mapBinder) Elem(name string, _ expr.Type) func(idx []int) expr.Value {
+func (b *mapBinder) Elem(name string, of expr.Type) func(idx []int) expr.Value {
 	k, _ := numbered(name, "x")
 	t := b.args[k]
 	return func(idx []int) expr.Value {
@@ -60,20 +62,23 @@ func (b *mapBinder) Elem(name string, _ expr.Type) func(idx []int) expr.Value {
 			}
 			return expr.Value{}
 		}
-		return t.at(at)
+		return t.typed(at, of)
 	}
 }
 
 // overIndices evaluates e at every index of shape and hands the values to put.
 func (m *machine) overIndices(e *expr.Expr, shape []int, args []Tensor, put func(k int, v expr.Value)) error {
-	b := &mapBinder{m: m, args: args, cells: map[string]*expr.Value{}}
+	b := &mapBinder{m: m, args: args, cells: map[string]*expr.Value{}, types: map[string]expr.Type{}}
 	code := expr.Compile64(b, e)
 	var elems []*expr.Value
+	var types []expr.Type
 	var from []Tensor
 	var steps [][]int
 	for k, a := range args {
-		if c := b.cells["x"+strconv.Itoa(k)]; c != nil {
-			elems, from, steps = append(elems, c), append(from, a), append(steps, stretch(a.Shape, len(shape)))
+		name := "x" + strconv.Itoa(k)
+		if c := b.cells[name]; c != nil {
+			elems, types = append(elems, c), append(types, b.types[name])
+			from, steps = append(from, a), append(steps, stretch(a.Shape, len(shape)))
 		}
 	}
 	indices := make([]*expr.Value, len(shape))
@@ -83,7 +88,7 @@ func (m *machine) overIndices(e *expr.Expr, shape []int, args []Tensor, put func
 	w := newWalk(shape, steps...)
 	for k := range size(shape) {
 		for n, c := range elems {
-			*c = from[n].at(w.off[n])
+			*c = from[n].typed(w.off[n], types[n])
 		}
 		for a, c := range indices {
 			if c != nil {
@@ -97,7 +102,11 @@ func (m *machine) overIndices(e *expr.Expr, shape []int, args []Tensor, put func
 }
 
 func evalMap(m *machine, v *Value, args []Tensor, out Tensor) error {
-	return m.overIndices(v.Attr.Expr, out.Shape, args, out.set)
+	set := out.set
+	if of := v.Type.Elem; of.Narrow() {
+		set = func(k int, x expr.Value) { out.F[k] = float64(expr.Widen(of, uint16(x.I))) }
+	}
+	return m.overIndices(v.Attr.Expr, out.Shape, args, set)
 }
 
 func evalDropout(m *machine, v *Value, args []Tensor, out Tensor) error {

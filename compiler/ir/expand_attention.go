@@ -27,7 +27,7 @@ const paramBase = 3
 
 func expandAttention(b *Builder, v *Value, args []*Value) *Value {
 	c := newCellular(b, v, args)
-	return c.join(b.MatMul(c.dropout(c.probs), c.split(args[2]), false, false), args[0])
+	return c.join(b.MatMul(c.factor(c.dropout(c.probs)), c.split(args[2]), false, false), args[0])
 }
 
 func expandAttentionWeights(b *Builder, v *Value, args []*Value) *Value {
@@ -42,16 +42,17 @@ func expandAttentionGrad(b *Builder, v *Value, args []*Value) *Value {
 	c := newCellular(b, v, args)
 	dout := c.split(args[3])
 	if v.Attr.Result == "v" {
-		return c.join(b.MatMul(c.dropout(c.probs), dout, true, false), args[1])
+		return c.join(b.MatMul(c.factor(c.dropout(c.probs)), dout, true, false), args[1])
 	}
 	dprobs := c.dropout(b.MatMul(dout, c.split(args[2]), false, true))
 	along := sumLast(b, b.Mul(dprobs, c.probs))
 	dscores := b.Map(bin(expr.Mul, x0, bin(expr.Sub, x1, x2)), c.probs, dprobs, along)
+	scaled := func() *Value { return c.factor(b.Map(bin(expr.Mul, x0, c.scale), dscores)) }
 	switch v.Attr.Result {
 	case "q":
-		return b.Map(bin(expr.Mul, x0, c.scale), c.join(b.MatMul(dscores, c.k, false, false), args[0]))
+		return c.join(b.MatMul(scaled(), c.k, false, false), args[0])
 	case "k":
-		return b.Map(bin(expr.Mul, x0, c.scale), c.join(b.MatMul(dscores, c.q, true, false), args[1]))
+		return c.join(b.MatMul(scaled(), c.q, true, false), args[1])
 	case "relative":
 		return c.relativeGrad(dscores, args[4])
 	}
@@ -112,6 +113,9 @@ func newCellular(b *Builder, v *Value, args []*Value) *cellular {
 	c.probs = b.Map(bin(expr.Div, x0, x1), e, total)
 	return c
 }
+
+// factor is x as products with queries, keys and values take it.
+func (c *cellular) factor(x *Value) *Value { return c.b.Like(c.q, x) }
 
 // split makes [B, H, rows, dh] of [B, rows, H*dh].
 func (c *cellular) split(x *Value) *Value {

@@ -32,7 +32,7 @@ func FLOPs(f *Func, env Env) (float64, error) {
 
 func flopsMap(v *Value) (each int, over []Dim) {
 	expr.Walk(v.Attr.Expr, func(e *expr.Expr) {
-		if e.Op > expr.Elem && e.Type == expr.F32 {
+		if widens := e.Op == expr.ToF32 && e.Args[0].Type.Narrow(); e.Op > expr.Elem && e.Type == expr.F32 && !widens {
 			each++
 		}
 	})

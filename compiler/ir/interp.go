@@ -2,13 +2,14 @@ package ir
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
 // A Tensor is a row-major array: F holds the elements of an F32 tensor (in
-// float64), I those of an I32 tensor.
+// float64) or the values of a BF16 one, I those of an I32 tensor.
 type Tensor struct {
 	Shape []int
 	F     []float64
@@ -69,11 +70,18 @@ func (m *machine) bind(p *Value, t Tensor) error {
 		return fmt.Errorf("has shape %v, not %v", t.Shape, shape)
 	}
 	n := len(t.I)
-	if p.Type.Elem == expr.F32 {
+	if p.Type.Real() {
 		n = len(t.F)
 	}
 	if n != size(shape) {
 		return fmt.Errorf("has %d elements, not %d", n, size(shape))
+	}
+	if p.Type.Elem.Narrow() {
+		for _, x := range t.F {
+			if y := expr.Widen(p.Type.Elem, bits16(x)); float64(y) != x && x == x {
+				return fmt.Errorf("%g is no %s", x, p.Type.Elem)
+			}
+		}
 	}
 	m.vals[p] = t
 	return nil
@@ -107,7 +115,7 @@ func (m *machine) sizes(shape []Dim) ([]int, error) {
 func (m *machine) zeros(v *Value) (Tensor, error) {
 	shape, err := m.sizes(v.Type.Shape)
 	t := Tensor{Shape: shape}
-	if v.Type.Elem == expr.F32 {
+	if v.Type.Real() {
 		t.F = make([]float64, size(shape))
 	} else {
 		t.I = make([]int64, size(shape))
@@ -121,6 +129,17 @@ func (t Tensor) at(k int) expr.Value {
 		return expr.Value{F: t.F[k]}
 	}
 	return expr.Value{I: t.I[k]}
+}
+
+// bits16 are the bits of a BF16.
+func bits16(x float64) uint16 { return uint16(math.Float32bits(float32(x)) >> 16) }
+
+// typed is element k as expressions have one of a type.
+func (t Tensor) typed(k int, of expr.Type) expr.Value {
+	if of.Narrow() {
+		return expr.Value{I: int64(bits16(t.F[k]))}
+	}
+	return t.at(k)
 }
 
 func (t Tensor) set(k int, v expr.Value) {

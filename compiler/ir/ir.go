@@ -19,7 +19,8 @@ type Dim struct {
 	N   int
 }
 
-// Type is the element type and shape of a tensor, row-major. F32 and I32 only.
+// Type is the element type and shape of a tensor, row-major: F32, I32, or BF16, of
+// which there is no arithmetic. A Map rounds to it (bf16(x0)) and widens it (f32(x0)).
 type Type struct {
 	Elem  expr.Type
 	Shape []Dim
@@ -35,10 +36,10 @@ type Op uint8
 // bias_correction1 bias_correction2 clip decay bound (F32) are known too.
 const (
 	Param     Op = iota // an argument of the function
-	Map                 // Attr.Expr at every element of the result; F32 or I32
+	Map                 // Attr.Expr at every element of the result, of whose type it is
 	Dropout             // x [B, ..] * keep / (1 - Rate); random words of Stream counted by element within the example, or as Attr.Expr says; its own gradient
-	MatMul              // [.., M, K] x [K, N], or batched [.., M, K] x [.., K, N]; TransA, TransB transpose the last two axes of an operand first
-	Outer               // a [.., K], b [.., N] -> [K, N]: the sum of outer products over all leading indices, in ascending order; the gradient of MatMul's unbatched right operand
+	MatMul              // [.., M, K] x [K, N], or batched [.., M, K] x [.., K, N]; TransA, TransB transpose the last two axes of an operand first; operands of F32 or BF16, result of F32
+	Outer               // a [.., K], b [.., N] -> [K, N]: the sum of outer products over all leading indices, in ascending order; the gradient of MatMul's unbatched right operand; of F32 or BF16 to F32
 	Sum                 // over Attr.Axes (removed from the shape)
 	Max                 // over Attr.Axes (removed)
 	Reshape             // to Attr.Shape, same elements in the same order
@@ -54,8 +55,8 @@ const (
 	RMSNormGrad      // composite: x, gamma, dy -> Result "x" or "gamma"
 	HeadProduct      // composite: x [.., H*K], w [K, N] -> [.., H*N]: each head's part of a row times w, or its transpose (TransB)
 	HeadOuter        // composite: x [.., H*K], y [.., H*N] -> [K, N]: the sum of outer products over all rows and heads; the gradient of HeadProduct's w
-	Attention        // composite: q [B, T, H*dh], k, v [B, J, H*dh], relative scores, parameters … -> [B, T, H*dh]
-	AttentionGrad    // composite: q, k, v, dout, relative scores, parameters … -> Result "q", "k", "v", "relative", or a parameter's name: [B, H, parameter…], the part of each example and head
+	Attention        // composite: q [B, T, H*dh], k, v [B, J, H*dh], relative scores, parameters … -> [B, T, H*dh]; of BF16 with weights that are rounded too, to F32
+	AttentionGrad    // composite: q, k, v, dout (of BF16 if these are), relative scores, parameters … -> Result "q", "k", "v", "relative", or a parameter's name: [B, H, parameter…], the part of each example and head
 	AttentionWeights // composite: q, k, relative scores, parameters … -> [B, H, T, J]: Result "weights", what softmax gives, 0 at closed cells; or "logits", what it reads, -Inf there
 	BiasTable        // composite: learned parameters … -> [H, T, J]: an attention's bias at every open cell, 0 at closed ones; Attr.Shape
 	BiasTableGrad    // composite: dtable [H, T, J], learned parameters … -> Result a parameter's name: [H, parameter…], the part of each head

@@ -17,8 +17,8 @@ var ops = [numOps]opInfo{
 	Param:     {name: "param"},
 	Map:       {name: "map", signature: "...", attrs: "expr shape", eval: evalMap, flops: flopsMap},
 	Dropout:   {name: "dropout", signature: "x[B *] -> x", attrs: "expr rate stream", eval: evalDropout, flops: flopsDropout},
-	MatMul:    {name: "matmul", signature: "a[* M K] b[*? K N] -> y[* M N]", attrs: "transa transb", eval: evalMatMul, flops: flopsMatMul},
-	Outer:     {name: "outer", signature: "a[M * K] b[M * N] -> y[K N]", eval: evalOuter, flops: flopsOuter},
+	MatMul:    {name: "matmul", signature: "a:real[* M K] b:real[*? K N] -> y[* M N]", attrs: "transa transb", eval: evalMatMul, flops: flopsMatMul},
+	Outer:     {name: "outer", signature: "a:real[M * K] b:real[M * N] -> y[K N]", eval: evalOuter, flops: flopsOuter},
 	Sum:       {name: "sum", signature: "x:any[*]", attrs: "axes", eval: evalSum, flops: flopsReduce},
 	Max:       {name: "max", signature: "x:any[*]", attrs: "axes", eval: evalMax, flops: flopsReduce},
 	Reshape:   {name: "reshape", signature: "x:any[*]", attrs: "shape", eval: evalReshape},
@@ -35,8 +35,8 @@ var ops = [numOps]opInfo{
 
 	HeadProduct:      {name: "head_product", signature: "x[* heads*K] w[K N] -> y[* heads*N]", attrs: "transb heads"},
 	HeadOuter:        {name: "head_outer", signature: "x[* heads*K] y[* heads*N] -> w[K N]", attrs: "heads"},
-	Attention:        {name: "attention", signature: attends + " v[B J heads*D] " + biased + " -> q", attrs: attnAttrs + " rate stream"},
-	AttentionGrad:    {name: "attention_grad", signature: attends + " v[B J heads*D] dout[B T heads*D] " + biased + " -> q k v relative table ...[B heads]", attrs: attnAttrs + " rate stream result"},
+	Attention:        {name: "attention", signature: attends + " v:real[B J heads*D] " + biased + " -> q", attrs: attnAttrs + " rate stream"},
+	AttentionGrad:    {name: "attention_grad", signature: attends + " v:real[B J heads*D] dout:real[B T heads*D] " + biased + " -> q k v relative table ...[B heads]", attrs: attnAttrs + " rate stream result"},
 	AttentionWeights: {name: "attention_weights", signature: attends + " " + biased + " -> weights[B heads T J] logits[B heads T J]", attrs: attnAttrs + " result"},
 	BiasTable:        {name: "bias_table", signature: "... -> table[heads T J]", attrs: "shape " + siteAttrs},
 	BiasTableGrad:    {name: "bias_table_grad", signature: "dtable[heads T J] ... -> ...[heads]", attrs: siteAttrs + " result"},
@@ -53,7 +53,7 @@ var ops = [numOps]opInfo{
 
 // What attentions take, before values and behind them.
 const (
-	attends = "q[B T heads*D] k[B J heads*D]"
+	attends = "q:real[B T heads*D] k:real[B J heads*D]"
 	biased  = "relative?[B T heads*spans] table?[heads R K] ..."
 )
 

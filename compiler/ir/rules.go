@@ -38,8 +38,8 @@ func ruleParam(v *Value, t *Type) error {
 }
 
 func checkType(t Type) error {
-	if t.Elem != expr.F32 && t.Elem != expr.I32 {
-		return errors.New("elements must be F32 or I32")
+	if !t.Real() && t.Elem != expr.I32 {
+		return errors.New("elements must be F32, BF16 or I32")
 	}
 	for _, d := range t.Shape {
 		bad := d.N < 1
@@ -120,6 +120,9 @@ func ruleReduce(v *Value, t *Type) error {
 	x, axes := v.Args[0].Type, v.Attr.Axes
 	if len(axes) == 0 {
 		return errors.New("has no axes")
+	}
+	if x.Elem.Narrow() {
+		return fmt.Errorf("reduces %s, which has to be widened first", x)
 	}
 	for i, a := range axes {
 		if a < 0 || a >= x.Rank() || i > 0 && a <= axes[i-1] {

@@ -15,7 +15,8 @@ import (
 //	table:any[V D] ids:i32[*] -> y:any[* D]
 //	q[B T heads*D] k[B J heads*D] relative?[B T heads*spans] ... -> weights[B heads T J] logits[B heads T J]
 //
-// A tensor is F32 or of the type behind its name, where any is the first argument's.
+// A tensor is F32 or of the type behind its name, where any is the first argument's,
+// and real is that of all that are so marked, F32 or BF16.
 // Its extents are upper-case letters, the same wherever they stand; examples, which is
 // B; the attributes rows and heads, and spans, how many distances relative scores tell
 // apart; or such a number times a constant. One * is any number of axes, the same
@@ -24,7 +25,7 @@ import (
 //
 // An argument with ? is there if the attribute of its name is set; those that ...
 // stands for are left to the op's rule. Of several results the attribute result names
-// one. One without extents is like the argument of its name; ...[heads] is that of a
+// one. One without extents is like the argument of its name, in F32 if that is real; ...[heads] is that of a
 // parameter of a bias, whose own extents follow. What no argument binds of a result is
 // as the attribute shape says. Without an arrow the op's rule gives the type.
 type signature struct{ args, results []*pattern }
@@ -33,7 +34,7 @@ type signature struct{ args, results []*pattern }
 type pattern struct {
 	name     string
 	optional bool
-	elem     string // f32, i32 or any
+	elem     string // f32, i32, any or real
 	axes     []string
 	text     string // of type and extents
 }
@@ -123,19 +124,31 @@ func (b *binding) argument(v *Value, k int, p *pattern) error {
 		how = " transposed"
 	}
 	known := *b
-	if t.Elem != p.elemOf(v) || !b.matches(p.axes, shape) {
-		return fmt.Errorf("%s is %s, not %s%s%s", p.name, t, p.text, how, known.where(p))
+	if t.Elem != p.elemOf(v) || p.elem == "real" && !t.Real() || !b.matches(p.axes, shape) {
+		return fmt.Errorf("%s is %s, not %s%s%s", p.name, t, p.textOf(v), how, known.where(p))
 	}
 	return nil
 }
 
 // elemOf is the type of a tensor's elements.
 func (p *pattern) elemOf(v *Value) expr.Type {
-	if p.elem == "any" {
+	if p.elem == "any" || p.elem == "real" {
 		return v.Args[0].Type.Elem
 	}
 	t, _ := expr.TypeByName(p.elem)
 	return t
+}
+
+// textOf is the text of type and extents, with the type of real numbers that v has.
+func (p *pattern) textOf(v *Value) string {
+	extents, real := strings.CutPrefix(p.text, "real")
+	switch t := v.Args[0].Type; {
+	case real && t.Elem.Narrow():
+		return t.Elem.String() + extents
+	case real:
+		return "f32" + extents
+	}
+	return p.text
 }
 
 // where tells what is known of the extents of a pattern.
@@ -222,6 +235,8 @@ func (b binding) result(v *Value, args []*pattern) (Type, error) {
 		case p.name == "..." || p.name != want:
 		case len(p.axes) > 0:
 			return b.build(v, p)
+		case arg >= 0 && args[arg].elem == "real":
+			return T(v.Args[arg].Type.Shape...), nil
 		case arg >= 0:
 			return v.Args[arg].Type, nil
 		}

@@ -18,6 +18,17 @@ func (b *Builder) Add(x, y *Value) *Value { return b.Map(expr.New(expr.Add, x0, 
 // Mul is x * y, broadcast.
 func (b *Builder) Mul(x, y *Value) *Value { return b.Map(expr.New(expr.Mul, x0, x1), x, y) }
 
+// Round is x rounded to BF16, to nearest even.
+func (b *Builder) Round(x *Value) *Value { return b.Map(expr.New(expr.ToBF16, x0), x) }
+
+// Like is the F32 value x as the other factor of a product with y has to be: rounded if y is.
+func (b *Builder) Like(y, x *Value) *Value {
+	if y.Type.Elem.Narrow() {
+		return b.Round(x)
+	}
+	return x
+}
+
 // Zeros is a tensor of zeros.
 func (b *Builder) Zeros(shape ...Dim) *Value { return b.MapShape(expr.F(0), shape) }
 

@@ -116,14 +116,27 @@ func (e *emitter) fresh(name string) string {
 	return free
 }
 
-// shape finds the extents of a tile; a variable has none.
-func (e *emitter) shape(tile string) exprs {
+// made finds a tile; a variable is none.
+func (e *emitter) made(tile string) *kernel.Tile {
 	for _, t := range e.tiles {
 		if t.Name == tile {
-			return t.Shape
+			return t
 		}
 	}
 	return nil
+}
+
+// shape is the extents of a tile; a variable has none.
+func (e *emitter) shape(tile string) exprs {
+	if t := e.made(tile); t != nil {
+		return t.Shape
+	}
+	return nil
+}
+
+// factor is an element of a tile as a product takes it.
+func (e *emitter) factor(tile string, idx ...*expr.Expr) *expr.Expr {
+	return expr.NewElem(tile, e.made(tile).Type, idx...)
 }
 
 // in declares the buffer of an input with the given view of its shape.
@@ -195,8 +208,11 @@ func (e *emitter) load(tile string, t expr.Type, buf string, shape exprs, at pla
 	return tile
 }
 
-// element names one element of a buffer.
+// element names one element of a buffer, if its type is one of scalars.
 func (e *emitter) element(name string, t expr.Type, buf string, at ...*expr.Expr) *expr.Expr {
+	if t.Narrow() {
+		return expr.NewElem(buf, t, at...)
+	}
 	return ref(e.load(name, t, buf, nil, func(exprs) exprs { return at }), t)
 }
 
@@ -282,11 +298,11 @@ func (e *emitter) random(tile string, base, example *expr.Expr, stream uint32) {
 // dot adds the product of tiles a and b to c; of a transposed with transA.
 func (e *emitter) dot(c, a, b string, transA bool) {
 	as, vs := axes(exprs{e.shape(c)[0], e.shape(c)[1], e.shape(b)[0]})
-	left := elem(a, vs[0], vs[2])
+	left := e.factor(a, vs[0], vs[2])
 	if transA {
-		left = elem(a, vs[2], vs[0])
+		left = e.factor(a, vs[2], vs[0])
 	}
-	e.emit(&kernel.Dot{Axes: as, Dst: elem(c, vs[:2]...), A: left, B: elem(b, vs[2], vs[1])})
+	e.emit(&kernel.Dot{Axes: as, Dst: elem(c, vs[:2]...), A: left, B: e.factor(b, vs[2], vs[1])})
 }
 
 // finish puts inputs before outputs, declares the scalars that the kernel uses

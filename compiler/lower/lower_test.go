@@ -183,12 +183,16 @@ func compare(t *testing.T, p *lower.Program, e *lower.Entry, r *lower.Routine, s
 	if err := m.Run(one, s); err != nil {
 		t.Fatalf("%s %s: %v", e.Name, r.Name, err)
 	}
+	tolerance := 3e-5
+	if rounds(r.Func) {
+		tolerance = roundedTolerance
+	}
 	for i, res := range r.Func.Results {
 		a, ok := r.Args[res.Value]
 		if !ok {
 			continue
 		}
-		if err := near(m.Buffer(e, a, 0, s), want[i]); err != nil {
+		if err := near(m.Buffer(e, a, 0, s), want[i], tolerance); err != nil {
 			t.Errorf("%s %s, result %s at %v: %v", e.Name, r.Name, res.Name, s, err)
 		}
 	}
@@ -213,6 +217,11 @@ func random(rng *rand.Rand, v *ir.Value, env ir.Env, buf kernel.Buffer) ir.Tenso
 			continue
 		}
 		f := float32(0.4 * rng.NormFloat64())
+		if v.Type.Elem.Narrow() {
+			buf.H[i] = uint16(math.Float32bits(f) >> 16)
+			x.F = append(x.F, float64(expr.Widen(v.Type.Elem, buf.H[i])))
+			continue
+		}
 		if v.Attr.Name == "moment2" || strings.HasSuffix(v.Attr.Name, ".r2") {
 			f = float32(math.Abs(float64(f)))
 		}
@@ -222,8 +231,17 @@ func random(rng *rand.Rand, v *ir.Value, env ir.Env, buf kernel.Buffer) ir.Tenso
 	return x
 }
 
-// near compares within the rounding of float32 sums of this size.
-func near(got kernel.Buffer, want ir.Tensor) error {
+// rounds reports whether a function rounds to BF16.
+func rounds(f *ir.Func) bool {
+	return slices.ContainsFunc(f.Values, func(v *ir.Value) bool { return v.Type.Elem.Narrow() })
+}
+
+// roundedTolerance is how far results of a function may be that rounds to BF16: a number
+// that is close to the middle of two goes to one or the other.
+const roundedTolerance = 0x1p-7
+
+// near compares within the rounding of float32 sums of this size, or a larger tolerance.
+func near(got kernel.Buffer, want ir.Tensor, tolerance float64) error {
 	for i, w := range want.I {
 		if int64(got.I[i]) != w {
 			return fmt.Errorf("element %d is %d, want %d", i, got.I[i], w)
@@ -236,8 +254,14 @@ func near(got kernel.Buffer, want ir.Tensor) error {
 		}
 	}
 	for i, w := range want.F {
-		if d := math.Abs(float64(got.F[i]) - w); !(d <= 3e-5*largest) && float64(got.F[i]) != w {
-			return fmt.Errorf("element %d is %v, want %v", i, got.F[i], w)
+		x := 0.0
+		if got.H != nil {
+			x = float64(expr.Widen(expr.BF16, got.H[i]))
+		} else {
+			x = float64(got.F[i])
+		}
+		if d := math.Abs(x - w); !(d <= tolerance*largest) && x != w {
+			return fmt.Errorf("element %d is %v, want %v", i, x, w)
 		}
 	}
 	return nil

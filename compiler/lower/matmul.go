@@ -29,7 +29,7 @@ func lowerMatMul(e *emitter, v *ir.Value) {
 	first, height := e.block(rows, rowsPerCell)
 	e.over("r e k", rows, n, k)
 
-	a := e.load("a", expr.F32, e.in(x, "x", rows, k), exprs{height, k}, from(first))
+	a := e.load("a", x.Type.Elem, e.in(x, "x", rows, k), exprs{height, k}, from(first))
 	c := e.product("c", height, n, a, e.weight(v, k, n), false)
 	e.loop("i", height, func(i *expr.Expr) {
 		r := e.newRow(e.let("r", add(first, i)))
@@ -44,7 +44,7 @@ func (e *emitter) weight(v *ir.Value, k, n *expr.Expr) string {
 	if v.Attr.TransB {
 		at = swapped
 	}
-	return e.load("b", expr.F32, e.in(w, "w", sizes(w.Type.Shape)...), exprs{k, n}, at)
+	return e.load("b", w.Type.Elem, e.in(w, "w", sizes(w.Type.Shape)...), exprs{k, n}, at)
 }
 
 // lowerHeadProduct computes y = x W (or x Wᵀ) for a block of the heads' parts of
@@ -91,8 +91,8 @@ func lowerOuter(e *emitter, v *ir.Value) {
 	first, height := e.block(k, rowsPerCell)
 	e.over("r e k", k, n, rows)
 	columns := func(i exprs) exprs { return exprs{i[1], add(first, i[0])} }
-	a := e.load("a", expr.F32, e.in(x, "x", rows, k), exprs{height, rows}, columns)
-	b := e.load("b", expr.F32, e.in(dy, "dy", rows, n), exprs{rows, n}, same)
+	a := e.load("a", x.Type.Elem, e.in(x, "x", rows, k), exprs{height, rows}, columns)
+	b := e.load("b", dy.Type.Elem, e.in(dy, "dy", rows, n), exprs{rows, n}, same)
 	e.storeProduct(v, "dw", exprs{k, n}, exprs{height, n}, from(first), a, b)
 }
 

@@ -75,6 +75,8 @@ func stepWords(s kernel.Step) []string {
 		return []string{"add"}
 	case root.Op == expr.Mul:
 		return []string{"mul"}
+	case root.Op == expr.ToBF16:
+		return []string{"bf16"}
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ func (l *layer) logits(x *ir.Value) *ir.Value {
 		return l.linear(x, "out")
 	}
 	vocab := ir.N(l.spec.Task.Vocab())
-	y := l.b.MatMul(x, l.b.Param("token", ir.T(vocab, ir.N(l.spec.Model.Width)), ir.Weight), false, true)
+	y := l.product(x, l.b.Param("token", ir.T(vocab, ir.N(l.spec.Model.Width)), ir.Weight), true)
 	if l.spec.Model.Bias {
 		y = l.b.Add(y, l.b.Param("out.b", ir.T(vocab), ir.Weight))
 	}

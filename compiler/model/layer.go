@@ -36,10 +36,31 @@ type layer struct {
 	declared map[string]*ir.Value // parameters by name
 	captured *check.Capture       // what attention leaves of itself; nil: nothing
 	tables   refs                 // the bias tables that it is given
+	factors  map[*ir.Value]*ir.Value
 }
 
 func (m *builder) newLayer(name, group string, pos diag.Pos, stream uint32, md mode) *layer {
-	return &layer{builder: m, b: ir.NewBuilder(name, pos), group: group, md: md, stream: stream, declared: map[string]*ir.Value{}}
+	return &layer{builder: m, b: ir.NewBuilder(name, pos), group: group, md: md, stream: stream,
+		declared: map[string]*ir.Value{}, factors: map[*ir.Value]*ir.Value{}}
+}
+
+// rounds reports whether factors of products are rounded to BF16.
+func (m *builder) rounds() bool { return m.spec.Train.Precision == "bf16" }
+
+// factor is x as products take it. What several take is rounded once.
+func (l *layer) factor(x *ir.Value) *ir.Value {
+	if !l.rounds() {
+		return x
+	}
+	if l.factors[x] == nil {
+		l.factors[x] = l.b.Label(l.b.Round(x), x.Attr.Name)
+	}
+	return l.factors[x]
+}
+
+// product is x times y, or times y transposed, in the spec's precision.
+func (l *layer) product(x, y *ir.Value, transposed bool) *ir.Value {
+	return l.b.MatMul(l.factor(x), l.factor(y), false, transposed)
 }
 
 // encoderLayer builds source [B, S, D] -> x [B, S, D], and takes the bias tables that
@@ -284,7 +305,7 @@ func (l *layer) dropped(x *ir.Value) *ir.Value { return l.dropout(l.b, x, l.next
 // linear builds x W + b for the parameters name.w and name.b.
 func (l *layer) linear(x *ir.Value, name string) *ir.Value {
 	w := l.shape(name + ".w")
-	y := l.b.MatMul(x, l.b.Param(name+".w", ir.T(ir.N(w[0]), ir.N(w[1])), ir.Weight), false, false)
+	y := l.product(x, l.b.Param(name+".w", ir.T(ir.N(w[0]), ir.N(w[1])), ir.Weight), false)
 	if l.spec.Model.Bias {
 		y = l.b.Add(y, l.b.Param(name+".b", ir.T(ir.N(w[1])), ir.Weight))
 	}

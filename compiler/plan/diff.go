@@ -190,7 +190,7 @@ func (d *differ) gradient(r Ref) Ref {
 		r = r.Turn()
 	}
 	if d.out.Buffer(r.Buffer) == nil {
-		g := &Buffer{Name: r.Buffer, Type: b.Type, Count: b.Count, Kept: b.Kept}
+		g := &Buffer{Name: r.Buffer, Type: ir.T(b.Type.Shape...), Count: b.Count, Kept: b.Kept}
 		if chain {
 			g.Count = 2
 		}

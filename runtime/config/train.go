@@ -33,6 +33,7 @@ type Train struct {
 	Budget      Budget
 	Stop        *Stop // nil: not before the budget is spent
 	Report      Report
+	Precision   string // f32, or bf16: what factors of matrix products are rounded to
 	Seed        uint64
 }
 

@@ -12,26 +12,32 @@ const align = 16
 // An Array is a run of equally large tensors, such as one a layer.
 type Array struct {
 	Base   Ref
-	Stride int // elements from one tensor to the next
+	Stride int // words from one tensor to the next
 	Count  int
 }
 
 // At is tensor i.
 func (a Array) At(i int) Ref { return a.Base.Plus(i * a.Stride) }
 
-// Len is the number of elements from the first tensor to the end of the last.
+// Len is the number of words from the first tensor to the end of the last.
 func (a Array) Len() int { return a.Count * a.Stride }
 
 // An Allocator lays out arrays one after another. The zero Allocator is empty.
 type Allocator struct {
-	Work int // elements given out of the Work space
-	Ints int // elements given out of the Ints space
+	Work int // words given out of the Work space
+	Ints int // words given out of the Ints space
 
 	Largest int // elements of the largest tensor
 }
 
 // Floats places count tensors of n elements in the Work space.
 func (m *Allocator) Floats(count, n int) Array { return m.place(Work, &m.Work, count, n) }
+
+// Halves places count tensors of n elements of 16 bits in the Work space, two a word.
+func (m *Allocator) Halves(count, n int) Array {
+	m.Largest = max(m.Largest, n)
+	return m.place(Work, &m.Work, count, (n+1)/2)
+}
 
 // Int32s places count tensors of n elements in the Ints space.
 func (m *Allocator) Int32s(count, n int) Array { return m.place(Ints, &m.Ints, count, n) }

@@ -26,6 +26,7 @@ type Record struct {
 	DeviceName string    `json:"device_name"`
 	Seed       uint64    `json:"seed"`
 	Params     int       `json:"params"`
+	Precision  string    `json:"precision,omitempty"` // of the factors of products: f32 or bf16
 	Training             // of a run without stages, and of that of a stage
 	Started    time.Time `json:"started"`
 	Go         string    `json:"go"`
