@@ -55,7 +55,13 @@ func TestLoopsDecodeWhatOnePassSays(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a program")
 	}
-	dir := generateWith(t, []string{"decode_test.go"}, "specs/small/looped.arith", "model.width=24", "model.heads=2",
+	for _, precision := range []string{"f32", "bf16"} {
+		t.Run(precision, func(t *testing.T) { loopDecodes(t, "train.precision="+precision) })
+	}
+}
+
+func loopDecodes(t *testing.T, set string) {
+	dir := generateWith(t, []string{"decode_test.go"}, "specs/small/looped.arith", set, "model.width=24", "model.heads=2",
 		"model.ffn=geglu(hidden=32)", "model.head=geglu(hidden=32)", "train.batch=16", "train.microbatch=8", "eval.grid=[1..1, 1..2]", "eval.samples=3", "model.init=normal(std = 0.3)")
 	binary := filepath.Join(t.TempDir(), "looped")
 	command(t, dir, nil, "go", "build", "-o", binary, ".")

@@ -73,6 +73,8 @@ var variants = []struct {
 	{"tiny", []string{"model.decoder.self.mask=i - j <= 4", "model.decoder.self.bias=t5()"}},
 	{"tiny", []string{"model.embed.position=shifted"}},
 	{"tiny", []string{"train.precision=bf16"}},
+	{"bias/addition_rope", []string{"train.precision=bf16", "model.width=16"}},
+	{"bias/addition_rpe", []string{"train.precision=bf16", "model.width=16"}},
 	{"small/looped", []string{"train.precision=bf16", "model.width=32", "model.ffn=geglu(hidden = 24)"}},
 	{"tiny", []string{"model.embed.position=sinusoidal", "model.decoder.self.mask=i == j || j == 0"}},
 }

@@ -57,8 +57,9 @@ func (m matrix) times(n matrix) matrix {
 	})
 }
 
-// rounded is the nearest number of 8 significant bits.
+// rounded is the nearest number of 8 significant bits to the nearest float32.
 func rounded(x float64) float64 {
+	x = float64(float32(x))
 	if x == 0 {
 		return 0
 	}
@@ -96,17 +97,79 @@ func TestRoundedGradients(t *testing.T) {
 	}
 
 	x, w, v := matrixOf(args[0]).each(rounded), matrixOf(args[1]).each(rounded), matrixOf(args[2]).each(rounded)
-	single := func(x float64) float64 { return float64(float32(x)) }
 	h := x.times(w).each(func(x float64) float64 { return max(x, 0) })
-	hr, dyr := h.each(single).each(rounded), matrixOf(dy).each(rounded)
+	hr, dyr := h.each(rounded), matrixOf(dy).each(rounded)
 	dh := dyr.times(v.t())
 	dhr := of(len(h), len(h[0]), func(i, j int) float64 {
 		if h[i][j] > 0 {
-			return rounded(single(dh[i][j]))
+			return rounded(dh[i][j])
 		}
 		return 0
 	})
 	for name, want := range map[string]matrix{"d.x": dhr.times(w.t()), "d.w": x.t().times(dhr), "d.v": hr.t().times(dyr)} {
+		for i, row := range want {
+			for j, d := range row {
+				if g := got[name].F[i*len(row)+j]; math.Abs(g-d) > 1e-12 {
+					t.Errorf("%s[%d, %d] is %g, want %g", name, i, j, g, d)
+				}
+			}
+		}
+	}
+}
+
+// TestRoundedAttention computes an attention of rounded queries, keys and values and its
+// gradients by hand. Weights, and the gradients of scores, are rounded where they are
+// factors, and nowhere else.
+func TestRoundedAttention(t *testing.T) {
+	f := irtest.Parse(t, `func f
+v0 = param q input : f32[B, T, 3]
+v1 = param k input : f32[B, T, 3]
+v2 = param v input : f32[B, T, 3]
+v3 = map v0 {expr = bf16(x0)} : bf16[B, T, 3]
+v4 = map v1 {expr = bf16(x0)} : bf16[B, T, 3]
+v5 = map v2 {expr = bf16(x0)} : bf16[B, T, 3]
+v9 = attention v3 v4 v5 {heads = 1; scale = 0.7; self; mask = j <= i} : f32[B, T, 3]
+result y v9
+end
+`)
+	fwd, bwd := backward(t, f)
+	e := env(map[string]int{"B": 1, "T": 5, "S": 5, "C": 5, "P": 0})
+	args := irtest.Args(t, f, e, 5)
+	results := irtest.Eval(t, fwd, e, args)
+	dy := ir.Tensor{Shape: results[0].Shape}
+	for k := range results[0].F {
+		dy.F = append(dy.F, math.Sin(float64(1+k)))
+	}
+	got := map[string]ir.Tensor{"y": results[0]}
+	for i, g := range irtest.Eval(t, bwd, e, bind(t, f, fwd, bwd, args, results, map[string]ir.Tensor{"d.y": dy})) {
+		got[bwd.Results[i].Name] = g
+	}
+
+	of3 := func(x ir.Tensor) matrix { return of(5, 3, func(i, j int) float64 { return rounded(x.F[i*3+j]) }) }
+	q, k, v, dout := of3(args[0]), of3(args[1]), of3(args[2]), of3(dy)
+	scale := float64(float32(0.7))
+	s := q.times(k.t())
+	p := of(5, 5, func(i, j int) float64 {
+		if j > i {
+			return 0
+		}
+		total := 0.0
+		for l := range i + 1 {
+			total += math.Exp(scale * (s[i][l] - s[i][j]))
+		}
+		return 1 / total
+	})
+	dp := dout.times(v.t())
+	ds := of(5, 5, func(i, j int) float64 {
+		delta := 0.0
+		for l := range 5 {
+			delta += p[i][l] * dp[i][l]
+		}
+		return rounded(scale * p[i][j] * (dp[i][j] - delta))
+	})
+	for name, want := range map[string]matrix{
+		"y": p.each(rounded).times(v), "d.q": ds.times(k), "d.k": ds.t().times(q), "d.v": p.each(rounded).t().times(dout),
+	} {
 		for i, row := range want {
 			for j, d := range row {
 				if g := got[name].F[i*len(row)+j]; math.Abs(g-d) > 1e-12 {

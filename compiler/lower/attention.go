@@ -17,6 +17,7 @@ type attention struct {
 	relative  string     // buffer of the relative scores, if there are any, flat
 	distances *expr.Expr // how many there are
 	width, dh *expr.Expr
+	elem      expr.Type // of queries, keys and values, F32 or BF16: factors of products are
 
 	b          *expr.Expr
 	own, keyed example // the rows of example b and its keys, of which a launch has up to rows and keys
@@ -25,7 +26,7 @@ type attention struct {
 // newAttention declares the buffers of queries, keys and what makes scores of them.
 func newAttention(e *emitter, v *ir.Value) *attention {
 	q, k, attr := v.Args[0], v.Args[1], v.Attr.Attn
-	a := &attention{window: ir.WindowOf(attr.Mask), q: e.flat(q, "q"), k: e.flat(k, "k")}
+	a := &attention{window: ir.WindowOf(attr.Mask), elem: q.Type.Elem, q: e.flat(q, "q"), k: e.flat(k, "k")}
 	a.width, a.dh = size(q.Type.Shape[2]), num(q.Type.Shape[2].N/attr.Heads)
 	relative, table, params := v.SiteArgs()
 	if relative != nil {
@@ -82,7 +83,7 @@ func (a *attention) distance(n *expr.Expr) *expr.Expr {
 
 // vector loads one head's part of a row.
 func (a *attention) vector(tile, buf string, place *expr.Expr) string {
-	return a.load(tile, expr.F32, buf, exprs{a.dh}, from(place))
+	return a.load(tile, a.elem, buf, exprs{a.dh}, from(place))
 }
 
 // part is the place of one head's part of the rows from a place on.
@@ -92,12 +93,12 @@ func (a *attention) part(place *expr.Expr) place {
 
 // matrix loads one head's part of some rows.
 func (a *attention) matrix(tile, buf string, place, rows *expr.Expr) string {
-	return a.load(tile, expr.F32, buf, exprs{rows, a.dh}, a.part(place))
+	return a.load(tile, a.elem, buf, exprs{rows, a.dh}, a.part(place))
 }
 
 // transposed loads one head's part of some rows as columns.
 func (a *attention) transposed(tile, buf string, place, rows *expr.Expr) string {
-	return a.load(tile, expr.F32, buf, exprs{a.dh, rows}, func(i exprs) exprs { return a.part(place)(swapped(i)) })
+	return a.load(tile, a.elem, buf, exprs{a.dh, rows}, func(i exprs) exprs { return a.part(place)(swapped(i)) })
 }
 
 // scaled is x times the site's scale.
@@ -129,9 +130,12 @@ func (e *emitter) addTo(tile string, shape exprs, at place, value func(i exprs) 
 	e.fill(tile, shape, at, func(i exprs) *expr.Expr { return add(elem(tile, at(i)...), value(i)) })
 }
 
-// storeFlat writes a part of the buffer of v, which is flat.
+// storeFlat writes a part of the buffer of v, which is flat, and of what the group's
+// members make of each element of v.
 func (a *attention) storeFlat(v *ir.Value, name string, shape exprs, at place, value func(i exprs) *expr.Expr) {
-	a.store(v, a.out(v, name, a.elements(v.Type.Shape)), shape, at, value)
+	a.stored(v, value, func(w *ir.Value, value func(i exprs) *expr.Expr) {
+		a.store(w, a.out(w, name, a.elements(w.Type.Shape)), shape, at, value)
+	})
 }
 
 // storeMatrix writes a tile [rows, dh] to one head's part of rows of the buffer of v.

@@ -180,6 +180,16 @@ func (d *dense) words(r *expr.Expr) string {
 	return d.draw(d.count, add(mul(row, ir.WholeBlocks(keys)), d.lo))
 }
 
+// factor is a tile of weights as products take it, rounded if the other factors are.
+func (d *dense) factor(name, tile string) string {
+	if !d.elem.Narrow() {
+		return tile
+	}
+	r := d.tile(name, d.elem, d.shape(tile)...)
+	d.mapTo(r, func(i exprs) *expr.Expr { return expr.New(expr.ToBF16, elem(tile, i...)) })
+	return r
+}
+
 // forward computes the results of block m.
 func (d *dense) forward(m *expr.Expr) {
 	d.block(m)
@@ -190,8 +200,9 @@ func (d *dense) forward(m *expr.Expr) {
 			return d.drop(mul(elem(d.weights, r, e), norm), words, e)
 		})
 	})
+	p := d.factor("pr", d.weights)
 	v := d.matrix("vs", d.val, d.open, d.count)
-	o := d.product("o", d.height, d.dh, d.weights, v, false)
+	o := d.product("o", d.height, d.dh, p, v, false)
 	d.storeMatrix(d.v, "y", d.queries, d.height, o)
 }
 
@@ -209,6 +220,9 @@ func (d *dense) backward(g *attentionGrad) {
 			dropped = d.tile("weight", expr.F32, d.height, d.count)
 		}
 		d.loop("r", d.height, func(r *expr.Expr) { d.scoreGrads(g, r, ds, dropped) })
+		if g.result["q"] != nil || g.dk != "" {
+			ds = d.factor("dsr", ds)
+		}
 		if dq := g.result["q"]; dq != nil {
 			k := d.matrix("kr", d.k, d.open, d.count)
 			sum := d.product("sum_q", d.height, d.dh, ds, k, false)
@@ -218,7 +232,7 @@ func (d *dense) backward(g *attentionGrad) {
 			d.spread(g.dk, ds, d.matrix("qr", d.q, d.queries, d.height))
 		}
 		if g.dv != "" {
-			d.spread(g.dv, dropped, do)
+			d.spread(g.dv, d.factor("pr", dropped), do)
 		}
 	})
 	g.end()

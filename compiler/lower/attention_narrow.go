@@ -102,7 +102,26 @@ func (a *narrow) vectors(name, buf string, q *query) []string {
 
 // product names the product of two vectors.
 func (a *narrow) product(name string, x, y string) *expr.Expr {
-	return a.reduce(name, expr.Add, a.dh, func(e *expr.Expr) *expr.Expr { return mul(elem(x, e), elem(y, e)) })
+	return a.reduce(name, expr.Add, a.dh, func(e *expr.Expr) *expr.Expr { return mul(a.of(x, e), a.of(y, e)) })
+}
+
+// of is an element of a vector in F32.
+func (a *narrow) of(vector string, at *expr.Expr) *expr.Expr {
+	x := expr.NewElem(vector, a.elem, at)
+	if a.elem.Narrow() {
+		return expr.New(expr.ToF32, x)
+	}
+	return x
+}
+
+// factor is a tile [W, T] as products with vectors take it, rounded if these are.
+func (a *narrow) factor(name, tile string) string {
+	if !a.elem.Narrow() {
+		return tile
+	}
+	r := a.columns(name)
+	a.mapKeys(r, func(n, t *expr.Expr) *expr.Expr { return expr.New(expr.ToF32, expr.New(expr.ToBF16, elem(tile, n, t))) })
+	return r
 }
 
 // scores puts the products of a query with its keys into the weights.
@@ -172,6 +191,7 @@ func (a *narrow) forward() {
 		words := a.words(n)
 		a.mapRow(p, n, a.own.rows, func(t *expr.Expr) *expr.Expr { return a.drop(mul(elem(p, n, t), elem(norm, t)), words, t) })
 	})
+	p = a.factor("pr", p)
 	a.queries(func(q *query) { a.storeWeighted(a.v, "y", p, q, a.vectors("v", a.val, q)) })
 }
 
@@ -179,7 +199,7 @@ func (a *narrow) forward() {
 // sum of zeros +0, whatever the signs of the closed keys' products.
 func (a *narrow) storeWeighted(v *ir.Value, name, weights string, q *query, vectors []string) {
 	a.storeFlat(v, name, exprs{a.dh}, from(q.place), func(i exprs) *expr.Expr {
-		sum := a.fold(expr.Add, func(n *expr.Expr) *expr.Expr { return mul(elem(weights, n, q.t), elem(vectors[n.I], i...)) })
+		sum := a.fold(expr.Add, func(n *expr.Expr) *expr.Expr { return mul(elem(weights, n, q.t), a.of(vectors[n.I], i[0])) })
 		return expr.New(expr.Add, sum, expr.F(0))
 	})
 }
@@ -195,13 +215,14 @@ func (a *narrow) backward(g *attentionGrad) {
 			a.set(dp, a.product(fmt.Sprintf("d%d", n), do, value), num(n), q.t)
 		}
 	})
-	dropped := a.scoreGrads(dp, g.dtable)
+	dropped := a.factor("pr", a.scoreGrads(dp, g.dtable))
+	ds := a.factor("dsr", dp)
 	g.begin()
 	a.queries(func(q *query) {
 		if v := g.result["q"]; v != nil {
-			a.storeWeighted(v, "dq", dp, q, a.vectors("k", a.k, q))
+			a.storeWeighted(v, "dq", ds, q, a.vectors("k", a.k, q))
 		}
-		a.spread(g.dk, dp, q, a.q)
+		a.spread(g.dk, ds, q, a.q)
 		a.spread(g.dv, dropped, q, g.dout)
 		if g.result["relative"] != nil {
 			a.relativeGrad(g, q, dp)
@@ -248,7 +269,7 @@ func (a *narrow) spread(sum, weights string, q *query, buf string) {
 	x := a.vector("x", buf, q.place)
 	for n, j := range q.keys {
 		row := func(i exprs) exprs { return exprs{j, i[0]} }
-		a.addTo(sum, exprs{a.dh}, row, func(i exprs) *expr.Expr { return mul(elem(weights, num(n), q.t), elem(x, i...)) })
+		a.addTo(sum, exprs{a.dh}, row, func(i exprs) *expr.Expr { return mul(elem(weights, num(n), q.t), a.of(x, i[0])) })
 	}
 }
 

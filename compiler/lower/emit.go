@@ -238,6 +238,19 @@ func (e *emitter) store(v *ir.Value, buf string, shape exprs, at place, value fu
 	e.fill(buf, shape, at, func(exprs) *expr.Expr { return x })
 }
 
+// stored runs store for the anchor v and for the members that are made of each of its
+// elements, as far as they are outputs.
+func (e *emitter) stored(v *ir.Value, value func(i exprs) *expr.Expr, store func(w *ir.Value, value func(i exprs) *expr.Expr)) {
+	if slices.Contains(e.group.Outputs, v) {
+		store(v, value)
+	}
+	for _, w := range e.group.Members {
+		if w.Args[0] == v && slices.Contains(e.group.Outputs, w) {
+			store(w, func(i exprs) *expr.Expr { return applied(w, func(*ir.Value) *expr.Expr { return value(i) }, nil) })
+		}
+	}
+}
+
 // copyOut writes an F32 tile to a place of a buffer.
 func (e *emitter) copyOut(tile, buf string, at place) {
 	e.fill(buf, e.shape(tile), at, func(i exprs) *expr.Expr { return elem(tile, i...) })

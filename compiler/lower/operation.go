@@ -58,7 +58,11 @@ func (d *describer) tensorOp() {
 		}
 	}
 	for _, a := range d.group.Anchors {
-		if r := d.result(a, "c"); v.Op == ir.BiasTableGrad {
+		local := "c"
+		if len(d.group.Anchors) > 1 {
+			local += "_" + a.Attr.Result
+		}
+		if r := d.result(a, local); v.Op == ir.BiasTableGrad {
 			d.o.SetResultAt(slices.Index(v.Attr.Attn.Params, a.Attr.Result), r)
 		} else {
 			d.o.SetResult(a.Attr.Result, r)

@@ -92,13 +92,17 @@ func lowerRotate(e *emitter, v *ir.Value) {
 		return e.load(name, expr.F32, e.in(arg, name+"_", sizes(angles)...), exprs{num(r)}, func(i exprs) exprs { return exprs{angle, i[0]} })
 	}
 	cos, sin := table("cos", v.Args[1]), table("sin", v.Args[2])
-	buf, out := e.in(x, "x", all, num(width)), e.out(v, "y", all, num(width))
+	buf := e.in(x, "x", all, num(width))
 	e.loop("h", num(heads), func(h *expr.Expr) {
 		part := func(first int) place {
 			return func(i exprs) exprs { return exprs{row, add(add(mul(h, num(dh)), num(first)), i[0])} }
 		}
 		load := func(name string, first, n int) string { return e.load(name, expr.F32, buf, exprs{num(n)}, part(first)) }
-		store := func(first, n int, value func(i exprs) *expr.Expr) { e.fill(out, exprs{num(n)}, part(first), value) }
+		store := func(first, n int, value func(i exprs) *expr.Expr) {
+			e.stored(v, value, func(w *ir.Value, value func(i exprs) *expr.Expr) {
+				e.fill(e.out(w, "y", all, num(width)), exprs{num(n)}, part(first), value)
+			})
+		}
 		a, b := load("a", 0, r), load("b", r, r)
 		store(0, r, func(i exprs) *expr.Expr {
 			return sub(mul(elem(a, i...), elem(cos, i...)), mul(elem(b, i...), elem(sin, i...)))

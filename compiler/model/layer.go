@@ -32,16 +32,16 @@ type layer struct {
 	b        *ir.Builder
 	group    string // of its parameters
 	md       mode
-	stream   uint32               // the next random stream
-	declared map[string]*ir.Value // parameters by name
-	captured *check.Capture       // what attention leaves of itself; nil: nothing
-	tables   refs                 // the bias tables that it is given
-	factors  map[*ir.Value]*ir.Value
+	stream   uint32                  // the next random stream
+	declared map[string]*ir.Value    // parameters by name
+	captured *check.Capture          // what attention leaves of itself; nil: nothing
+	tables   refs                    // the bias tables that it is given
+	rounded  map[*ir.Value]*ir.Value // factors of products by what they are made of
 }
 
 func (m *builder) newLayer(name, group string, pos diag.Pos, stream uint32, md mode) *layer {
 	return &layer{builder: m, b: ir.NewBuilder(name, pos), group: group, md: md, stream: stream,
-		declared: map[string]*ir.Value{}, factors: map[*ir.Value]*ir.Value{}}
+		declared: map[string]*ir.Value{}, rounded: map[*ir.Value]*ir.Value{}}
 }
 
 // rounds reports whether factors of products are rounded to BF16.
@@ -52,10 +52,10 @@ func (l *layer) factor(x *ir.Value) *ir.Value {
 	if !l.rounds() {
 		return x
 	}
-	if l.factors[x] == nil {
-		l.factors[x] = l.b.Label(l.b.Round(x), x.Attr.Name)
+	if l.rounded[x] == nil {
+		l.rounded[x] = l.b.Label(l.b.Round(x), x.Attr.Name)
 	}
-	return l.factors[x]
+	return l.rounded[x]
 }
 
 // product is x times y, or times y transposed, in the spec's precision.
@@ -117,17 +117,17 @@ func (l *layer) itself(s *check.Site) reader {
 
 // cached reads the keys and values of the source that crossCache has left.
 func (l *layer) cached(*ir.Value) (keys, values *ir.Value) {
-	return l.b.Param("cross_keys", l.rows("S"), ir.Input), l.b.Param("cross_values", l.rows("S"), ir.Input)
+	return l.b.Param("cross_keys", l.factors("S"), ir.Input), l.b.Param("cross_values", l.factors("S"), ir.Input)
 }
 
 // memory is the keys and values of rows [B, L, D].
 func (l *layer) memory(name string, s *check.Site, rows *ir.Value) (keys, values *ir.Value) {
-	return l.projected(rows, name+".k", s), l.linear(rows, name+".v")
+	return l.factor(l.projected(rows, name+".k", s)), l.factor(l.linear(rows, name+".v"))
 }
 
 // append appends rows to a cache and makes it a result, so that later calls see it.
 func (l *layer) append(name string, rows *ir.Value) *ir.Value {
-	cache := l.b.Append(l.b.Param(name, l.rows("C"), ir.Input), rows)
+	cache := l.b.Append(l.b.Param(name, l.factors("C"), ir.Input), rows)
 	l.b.Result(name, cache, false)
 	return cache
 }
@@ -163,9 +163,9 @@ func (l *layer) attend(name string, s *check.Site, x *ir.Value, read reader, sel
 		params = append([]*ir.Value{l.b.Relative(query, table, attr.Heads)}, params...)
 	}
 	if l.captured != nil {
-		l.b.Result(name, l.b.AttentionWeights(query, keys, attr, l.captured.Logits, params...), false)
+		l.b.Result(name, l.b.AttentionWeights(l.factor(query), keys, attr, l.captured.Logits, params...), false)
 	}
-	y := l.b.Attention(query, keys, values, attr, l.rate(s.Dropout), l.next(), params...)
+	y := l.b.Attention(l.factor(query), keys, values, attr, l.rate(s.Dropout), l.next(), params...)
 	y = l.b.Label(y, name+".attention")
 	return l.after(x, l.linear(y, name+".o"), name+".norm")
 }
@@ -348,6 +348,15 @@ func (m *builder) placed(e *expr.Expr) *expr.Expr {
 // rows is the type [B, L, D].
 func (m *builder) rows(length string) ir.Type {
 	return ir.T(ir.Sym("B"), ir.Sym(length), ir.N(m.spec.Model.Width))
+}
+
+// factors is the type [B, L, D] of keys and values.
+func (m *builder) factors(length string) ir.Type {
+	t := m.rows(length)
+	if m.rounds() {
+		t.Elem = expr.BF16
+	}
+	return t
 }
 
 func (m *builder) dropout(b *ir.Builder, x *ir.Value, stream uint32, md mode) *ir.Value {

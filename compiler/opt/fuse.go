@@ -3,6 +3,7 @@ package opt
 import (
 	"slices"
 
+	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
 )
 
@@ -24,8 +25,12 @@ func Elementwise(v *ir.Value) bool { return elementwise[v.Op] }
 var elementwise = map[ir.Op]bool{ir.Map: true, ir.Dropout: true, ir.Draw: true, ir.Noise: true}
 
 // epilogues are the anchors that elementwise values of their result's shape may
-// join. Attention has none: its rows are split over heads.
+// join.
 var epilogues = map[ir.Op]bool{ir.MatMul: true, ir.Gather: true, ir.LayerNorm: true, ir.LayerNormGrad: true, ir.RMSNorm: true, ir.RMSNormGrad: true}
+
+// byHead are the anchors whose results are made a head at a time. Only what rounds their
+// elements may join them.
+var byHead = map[ir.Op]bool{ir.Attention: true, ir.AttentionGrad: true, ir.Rotate: true}
 
 // Fuse partitions a function into groups, in an order in which they can run.
 // An elementwise value joins the group of its latest argument when that group
@@ -143,6 +148,9 @@ func (u *fuser) accepts(i int, v *ir.Value) bool {
 	g := u.groups[i]
 	if len(g.Anchors) > 0 {
 		a := g.Anchors[0]
+		if byHead[a.Op] {
+			return rounds(v) && slices.Contains(g.Anchors, v.Args[0])
+		}
 		if !epilogues[a.Op] || len(g.Anchors) > 1 || !slices.Equal(a.Type.Shape, g.Shape) || len(g.Shape) < 2 {
 			return false
 		}
@@ -156,6 +164,12 @@ func (u *fuser) accepts(i int, v *ir.Value) bool {
 		}
 	}
 	return true
+}
+
+// rounds reports whether v is its argument rounded.
+func rounds(v *ir.Value) bool {
+	round := expr.New(expr.ToBF16, ir.X(0, expr.F32))
+	return v.Op == ir.Map && expr.Equal(v.Attr.Expr, round) && slices.Equal(v.Type.Shape, v.Args[0].Type.Shape)
 }
 
 // finish lists what group i reads from and leaves for others.
