@@ -39,7 +39,7 @@ const (
 )
 
 // notColumns says why a kernel is not one of columns.
-func notColumns(k *kernel.Kernel) string {
+func notColumns(k *kernel.Kernel, _ map[string]bool) string {
 	_, why := columnsOf(k)
 	return why
 }

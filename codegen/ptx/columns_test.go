@@ -63,11 +63,8 @@ func TestColumns(t *testing.T) {
 		}
 		text = strings.Replace(text, "kernel gains", "kernel "+c.name, 1)
 		k := parsed(t, text)
-		choice, why := ptx.Choose(k), ""
-		if len(choice.Unfit) > 1 {
-			why = strings.TrimPrefix(choice.Unfit[1], "columns: ")
-		}
-		if why != c.why || (choice.Name == "columns") != (c.why == "") {
+		choice := ptx.Choose(k, ptx.Options{})
+		if why := unfit(choice, "columns"); why != c.why || (choice.Name == "columns") != (c.why == "") {
 			t.Errorf("%s: %s, since %q, want %q\n%s", c.name, choice.Name, why, c.why, choice.Flat)
 		}
 		ks = append(ks, k)
@@ -94,7 +91,7 @@ func squares(t *testing.T) *kernel.Kernel {
   set    y[0] = total
 end
 `)
-	if choice := ptx.Choose(k); choice.Name != "columns" {
+	if choice := ptx.Choose(k, ptx.Options{}); choice.Name != "columns" {
 		t.Errorf("sums of all elements: %s, since %s", choice.Name, choice.Unfit)
 	}
 	return k

@@ -64,10 +64,13 @@ func (t tiling) bytes() int {
 // threads is how many threads compute a tile.
 func (t tiling) threads() int { return t.rows / t.high * (t.cols / t.wide) }
 
-// across is how far column j of a thread is from its first one: columns lie in fours, so
-// that threads side by side read side by side.
-func (t tiling) across(j int) int {
-	return j/vectorMost*(t.cols/t.wide*vectorMost) + j%vectorMost
+// share is what a thread has of a tile: columns lie in fours, so that threads side by
+// side read side by side.
+func (t tiling) share(p *printer, n flat.Product) share {
+	return share{
+		printer: p, n: n, sizeM: p.value(n.M), sizeN: p.value(n.N),
+		rows: t.rows, cols: t.cols, high: t.high, wide: t.wide, down: 1, apart: t.cols / t.wide * vectorMost,
+	}
 }
 
 // upTo is a tiling for sums of so many products.
@@ -111,19 +114,23 @@ func tilingOf(n *kernel.Dot) tiling {
 
 // gridTilingOf chooses by how many blocks there will be.
 func gridTilingOf(n *kernel.Dot) tiling {
-	likely := func(most int) int {
-		if most == 0 {
-			return likelyRows
-		}
-		return most
-	}
-	rows, cols := likely(n.MostRows), likely(n.MostCols)
 	for _, t := range gridTilings {
-		if (rows+t.rows-1)/t.rows*((cols+t.cols-1)/t.cols) >= t.blocks {
+		if likelyTiles(n, t.rows, t.cols) >= t.blocks {
 			return t.upTo(n.Axes[len(n.Axes)-1].Size)
 		}
 	}
 	panic("BUG: no tiling")
+}
+
+// likelyTiles is how many tiles of rows x cols a product's output is taken to have.
+func likelyTiles(n *kernel.Dot, rows, cols int) int {
+	tiles := func(most, size int) int {
+		if most == 0 {
+			most = likelyRows
+		}
+		return (most + size - 1) / size
+	}
+	return tiles(n.MostRows, rows) * tiles(n.MostCols, cols)
 }
 
 // powerOfTwo is the least power of two that is not below n.

@@ -12,7 +12,7 @@ import (
 // build makes the instructions of a kernel, as many as it likes: passes follow.
 func build(k *kernel.Kernel, m *asm.Module, o Options) (*printer, error) {
 	p := newPrinter(k, m, o)
-	return p, p.kernel()
+	return p, p.kernel(choose(k, o))
 }
 
 const (
@@ -62,13 +62,12 @@ type printer struct {
 
 func newPrinter(k *kernel.Kernel, m *asm.Module, o Options) *printer {
 	p := &printer{
-		k: k, m: m, in: expr.NewInterner(), aligned: map[string]bool{},
+		k: k, m: m, in: expr.NewInterner(), aligned: o.aligned(k),
 		vars: map[string]asm.Value{}, mutable: map[string]bool{}, slices: map[string]address{},
 		bounds: flat.NewBounds(k.Grid),
 	}
-	for i, b := range k.Params {
+	for _, b := range k.Params {
 		if b.Mode != kernel.Scalar {
-			p.aligned[b.Name] = o.Aligned != nil && o.Aligned(k, i)
 			p.entry.Aligned = append(p.entry.Aligned, p.aligned[b.Name])
 		}
 	}
@@ -80,8 +79,7 @@ func newPrinter(k *kernel.Kernel, m *asm.Module, o Options) *printer {
 }
 
 // kernel prints the kernel and fills its entry.
-func (p *printer) kernel() error {
-	s, choice := choose(p.k)
+func (p *printer) kernel(s schedule, choice Choice) error {
 	r := choice.Flat
 	p.k, p.mutable = r, r.Vars()
 	threads, whole := s.threads(r)

@@ -9,14 +9,13 @@ import (
 
 // A product prints a Dot that a whole block computes.
 type product struct {
-	*printer
-	n flat.Product
-	tiling
+	share
+	depth int  // products at a time from shared memory
 	ahead bool // reads the next products while it multiplies
 
-	sizeM, sizeN, sizeK asm.Value
-	row, col            asm.Value // of a thread's first output within the tile
-	a, b                *staged
+	sizeK    asm.Value
+	row, col asm.Value // of a thread's first output within the tile
+	a, b     *staged
 }
 
 // A staged is an operand's tile in shared memory: depth rows of width values, the
@@ -39,8 +38,7 @@ type staged struct {
 }
 
 func newProduct(p *printer, n flat.Product, t tiling, ahead bool) *product {
-	q := &product{printer: p, n: n, tiling: t, ahead: ahead}
-	q.sizeM, q.sizeN, q.sizeK = p.value(n.M), p.value(n.N), p.value(n.K)
+	q := &product{share: t.share(p, n), depth: t.depth, ahead: ahead, sizeK: p.value(n.K)}
 	ty, tx := p.divide(p.group.id, asm.Int(t.cols/t.wide))
 	q.row, q.col = p.f.Do("mul.lo.s32", ty, asm.Int(t.high)), p.f.Do("mul.lo.s32", tx, asm.Int(min(t.wide, vectorMost)))
 	second := p.stage.plus(t.depth * (t.rows + stagePad))
@@ -175,21 +173,6 @@ type source struct {
 	values [][]asm.Value // by slot: what it brings next
 }
 
-// whole says whether a size is sure to be a multiple of what is taken at a time, so
-// that nothing is ever beyond it.
-func whole(size asm.Value, n int) bool {
-	k, known := size.Const()
-	return known && k%int64(n) == 0
-}
-
-// below is whether i, of a tile that takes n at a time, is below a size.
-func (q *product) below(i, size asm.Value, n int) asm.Value {
-	if whole(size, n) {
-		return asm.Bool(true)
-	}
-	return q.f.Do("setp.lt.s32", i, size)
-}
-
 // sourceOf finds what a thread brings for a tile from a row on.
 func (q *product) sourceOf(s *staged, first asm.Value) *source {
 	f := q.f
@@ -320,25 +303,5 @@ func (q *product) products(acc [][]asm.Value, a, b address) {
 		for j := range acc[i] {
 			q.f.Into(acc[i][j], "fma.rn.f32", x[i], y[j], acc[i][j])
 		}
-	}
-}
-
-// output does something for each of a thread's outputs that exists, n side by side
-// from output (i, j) on.
-func (q *product) output(row, col asm.Value, do func(i, j, n int, at address)) {
-	f, c, n := q.f, q.n.C, 1
-	if q.wide%vectorMost == 0 {
-		n = q.sideBySide(c, q.n.N)
-	}
-	first := q.operand(c, row, col)
-	down := q.stride(first, c.RS, 1)
-	for i := range q.high {
-		inside := q.below(f.Do("add.s32", row, asm.Int(i)), q.sizeM, q.rows)
-		for j := 0; j < q.wide; j += n {
-			at := q.behind(first, q.stride(first, c.CS, q.across(j)))
-			in := f.Do("and.pred", inside, q.below(f.Do("add.s32", col, asm.Int(q.across(j))), q.sizeN, q.cols))
-			f.Guarded(in, func() { do(i, j, n, at) })
-		}
-		first = q.behind(first, down)
 	}
 }

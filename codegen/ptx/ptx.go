@@ -25,6 +25,17 @@ type Options struct {
 	Sets func(k *kernel.Kernel) int
 }
 
+// aligned are the buffers of a kernel that are at a multiple of 16 bytes.
+func (o Options) aligned(k *kernel.Kernel) map[string]bool {
+	all := map[string]bool{}
+	for i, b := range k.Params {
+		if b.Mode != kernel.Scalar {
+			all[b.Name] = o.Aligned != nil && o.Aligned(k, i)
+		}
+	}
+	return all
+}
+
 // Output is the code of a program for the GPU.
 type Output struct {
 	Text    []byte // of one module, for sm_80 and later

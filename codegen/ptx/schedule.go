@@ -13,8 +13,9 @@ import (
 type schedule struct {
 	name   string
 	passes []flat.Pass
-	// unfit says why a kernel after the passes is not one for it; "" if it is.
-	unfit func(k *kernel.Kernel) string
+	// unfit says why a kernel after the passes, of whose buffers some are always at a
+	// multiple of 16 bytes, is not one for it; "" if it is.
+	unfit func(k *kernel.Kernel, aligned map[string]bool) string
 	// threads is how many a block has, and whether they are one workgroup.
 	threads func(k *kernel.Kernel) (n int, whole bool)
 	pieces  func(k *kernel.Kernel) string // how large what a block takes is
@@ -25,9 +26,10 @@ type schedule struct {
 
 // schedules are tried in order, and the first that fits is taken.
 var schedules = []schedule{
+	{"mma", flat.GPUProduct(), notMMA, mmaThreads, mmaPieces, (*printer).mmaTiles, true},
 	{"product", flat.GPUProduct(), notTiled, tileThreads, tilePieces, (*printer).tiles, false},
 	{"columns", flat.GPU(blockRows), notColumns, columnsBlock, columnsPieces, (*printer).columns, false},
-	{"generic", flat.GPU(blockRows), func(*kernel.Kernel) string { return "" }, gridThreads, gridPieces, (*printer).grid, false},
+	{"generic", flat.GPU(blockRows), func(*kernel.Kernel, map[string]bool) string { return "" }, gridThreads, gridPieces, (*printer).grid, false},
 }
 
 // A Choice is the schedule of a kernel.
@@ -40,16 +42,17 @@ type Choice struct {
 }
 
 // Choose finds the schedule of a kernel.
-func Choose(k *kernel.Kernel) Choice {
-	_, c := choose(k)
+func Choose(k *kernel.Kernel, o Options) Choice {
+	_, c := choose(k, o)
 	return c
 }
 
-func choose(k *kernel.Kernel) (schedule, Choice) {
+func choose(k *kernel.Kernel, o Options) (schedule, Choice) {
 	var unfit []string
+	aligned := o.aligned(k)
 	for _, s := range schedules {
 		r := flat.Of(k, s.passes)
-		why := s.unfit(r)
+		why := s.unfit(r, aligned)
 		if why == "" {
 			return s, Choice{s.name, s.pieces(r), r, s.passes, unfit}
 		}

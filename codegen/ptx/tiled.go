@@ -21,7 +21,7 @@ type tiled struct {
 }
 
 // notTiled says why a kernel is not a tiled one.
-func notTiled(k *kernel.Kernel) string {
+func notTiled(k *kernel.Kernel, _ map[string]bool) string {
 	_, why := tiledOf(k)
 	return why
 }
@@ -195,61 +195,4 @@ func (p *printer) tiles(k *kernel.Kernel) (cells, error) {
 		row, col = p.f.Do("add.s32", m0, q.row), p.f.Do("add.s32", n0, q.col)
 		q.follow(t, q.sums(m0, n0), row, col)
 	}}, nil
-}
-
-// follow computes what comes after the product of each of a thread's outputs, the first
-// of which is at a row and a column.
-func (q *product) follow(t tiled, acc [][]asm.Value, row, col asm.Value) {
-	f, n := q.f, 1
-	if q.wide%vectorMost == 0 && expr.IsMultiple(q.n.N, expr.Int(vectorMost)) {
-		n = vectorMost
-	}
-	for i := range acc {
-		r := f.Do("add.s32", row, asm.Int(i))
-		q.when(q.below(r, q.sizeM, q.rows), func() {
-			q.vars[t.rows.Var] = r
-			for _, s := range t.rows.Body {
-				if let, ok := s.(*kernel.Let); ok {
-					q.vars[let.Name] = q.value(let.Value)
-				}
-			}
-			for j := 0; j < q.wide; j += n {
-				c := f.Do("add.s32", col, asm.Int(q.across(j)))
-				q.when(q.below(c, q.sizeN, q.cols), func() {
-					q.segment(t, c, map[string][]asm.Value{t.Dst.Name: acc[i][j : j+n]})
-				})
-			}
-		})
-	}
-}
-
-// when does something where a condition holds, in the region around if that is sure.
-func (q *product) when(cond asm.Value, do func()) {
-	if cond == asm.Bool(true) {
-		do()
-		return
-	}
-	q.f.If(cond, do)
-}
-
-// segment computes what comes after some outputs side by side, from a column on. Values
-// of tiles stay in registers.
-func (q *product) segment(t tiled, col asm.Value, tiles map[string][]asm.Value) {
-	n := len(tiles[t.Dst.Name])
-	for _, s := range t.rows.Body {
-		switch s := s.(type) {
-		case *kernel.Random:
-			counter := q.f.Do("add.s32", q.value(expr.New(expr.Div, s.Base, expr.Int(philoxWords))), q.f.Do("shr.u32", col, asm.Int(2)))
-			words := q.wordsOf(s)(counter)
-			tiles[s.Dst] = words[:]
-		case *kernel.Set:
-			name := s.Axes[0].Var
-			vs := q.neighbours(q.own(s.Value), name, col, n, tiles)
-			if _, buffer := q.slices[s.Dst.Name]; !buffer {
-				tiles[s.Dst.Name] = vs
-				continue
-			}
-			q.storeFrom(s.Dst, name, col, vs)
-		}
-	}
 }

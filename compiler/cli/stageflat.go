@@ -3,6 +3,7 @@ package cli
 import (
 	"strings"
 
+	"github.com/arithlang/mlc/codegen"
 	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/codegen/ptx"
 	"github.com/arithlang/mlc/compiler"
@@ -12,10 +13,11 @@ import (
 // and once more after those of a GPU where that is something else.
 func flatText(p *compiler.Program, only string) (string, error) {
 	var texts []string
+	o := codegen.ModuleOptions(p.Lowered)
 	for _, k := range launched(p, only) {
 		text := flat.Of(k, flat.Processor()).String()
 		texts = append(texts, text)
-		if other := ptx.Choose(k).Flat.String(); other != text {
+		if other := ptx.Choose(k, o).Flat.String(); other != text {
 			texts = append(texts, "// The same for a GPU.\n"+other)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/arithlang/mlc/codegen"
 	"github.com/arithlang/mlc/codegen/ptx"
 	"github.com/arithlang/mlc/compiler"
 )
@@ -14,8 +15,9 @@ import (
 func scheduleText(p *compiler.Program, only string) (string, error) {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	o := codegen.ModuleOptions(p.Lowered)
 	for _, k := range launched(p, only) {
-		c := ptx.Choose(k)
+		c := ptx.Choose(k, o)
 		fmt.Fprintf(w, "%s\t%s\t%s", k.Name, c.Name, c.Pieces)
 		if len(c.Unfit) > 0 {
 			fmt.Fprintf(w, "\t%s", strings.Join(c.Unfit, "; "))

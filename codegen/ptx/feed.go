@@ -1,0 +1,83 @@
+package ptx
+
+import (
+	"github.com/arithlang/mlc/codegen/flat"
+	"github.com/arithlang/mlc/codegen/ptx/asm"
+)
+
+// A feed is how the threads of a block copy a factor's tiles to the stages of shared
+// memory, a unit each, and how a warp reads them there. The factor has its rows along
+// the output's rows or columns, and its columns along k.
+type feed struct {
+	flat.Operand
+	limit  asm.Value // how many rows there are
+	width  int       // rows of a tile
+	alongK bool      // values side by side in memory are those of a row
+	tile   swizzled  // in the first stage: values that lie side by side in memory
+	warp   factor    // what a warp reads of it
+
+	slots     int       // how many units a thread copies
+	step      int       // from slot to slot: rows of the tile
+	row, unit asm.Value // of a thread's first slot in the tile
+	to        asm.Address
+
+	at    address     // of the first slot in memory, a pointer
+	sizes []asm.Value // by slot: bytes of it that are the factor's, as far as its row is concerned
+}
+
+// feedOf plans how a factor's tiles go to shared memory: neighbouring threads copy what
+// lies side by side.
+func (q *mma) feedOf(s *feed, at asm.Address) *feed {
+	rows, cols := mmaDepth, s.width
+	if s.alongK = inUnits(s.Operand, q.n.K); s.alongK {
+		rows, cols = cols, rows
+	}
+	s.tile = swizzled{at, cols}
+	units := cols / unitWide
+	s.slots, s.step = rows*units/q.group.threads, q.group.threads/units
+	s.row, s.unit = q.divide(q.group.id, asm.Int(units))
+	s.to = q.unitOf(s.tile, s.row, s.unit)
+	return s
+}
+
+// aim finds what a thread copies for a tile of the output from a row of the factor on.
+func (q *mma) aim(s *feed, first asm.Value) {
+	f := q.f
+	near := f.Do("mul.lo.s32", s.unit, asm.Int(unitWide))
+	row, k := f.Do("add.s32", first, s.row), near
+	if !s.alongK {
+		row, k = f.Do("add.s32", first, near), s.row
+	}
+	s.at, s.sizes = q.pointer(q.operand(s.Operand, row, k)), nil
+	for slot := range s.slots {
+		here := row
+		if s.alongK {
+			here = f.Do("add.s32", row, asm.Int(slot*s.step))
+		}
+		s.sizes = append(s.sizes, q.choose(q.below(here, s.limit, s.width), asm.Int(unitBytes), asm.Int(0)))
+	}
+}
+
+// copies begins to copy a tile of which so many k are left, and 0 for what is beyond
+// the factor: no product of that reaches an output.
+func (q *mma) copies(s *feed, left asm.Value) {
+	f := q.f
+	to, at, along, k := s.to, s.at, s.RS, f.Do("mul.lo.s32", s.unit, asm.Int(unitWide))
+	to.Base = f.Do("add.s32", to.Base, q.write)
+	if !s.alongK {
+		along, k = s.CS, s.row
+	}
+	by := q.stride(s.at, along, s.step)
+	for slot, size := range s.sizes {
+		here := k
+		if !s.alongK {
+			here = f.Do("add.s32", k, asm.Int(slot*s.step))
+		}
+		if !whole(q.sizeK, mmaDepth) {
+			size = q.choose(f.Do("setp.lt.s32", here, left), size, asm.Int(0))
+		}
+		f.CopyAsync(to.Plus(slot*s.step*s.tile.rowBytes()), at.Address, size)
+		at = q.behind(at, by)
+	}
+	q.advance(s.at, q.stride(s.at, s.CS, mmaDepth))
+}

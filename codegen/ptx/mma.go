@@ -1,0 +1,262 @@
+package ptx
+
+import (
+	"fmt"
+
+	"github.com/arithlang/mlc/codegen/flat"
+	"github.com/arithlang/mlc/codegen/ptx/asm"
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// An mmaTiling is how a block computes a product on tensor cores: rows x cols outputs,
+// of which a warp has high x wide, from tiles of the factors of which so many stages are
+// on their way or read. Registers are for so many blocks beside each other.
+type mmaTiling struct{ rows, cols, high, wide, stages, beside int }
+
+// mmaTilings are tried in order: the first that gives enough blocks. The more outputs a
+// warp has, the less it reads of shared memory for each. No stages take more than the
+// 48 KiB of static shared memory, of which each card has two for blocks beside each other.
+var mmaTilings = []struct {
+	blocks int
+	mmaTiling
+}{
+	{someBlocks, mmaTiling{128, 128, 64, 64, 3, 2}},
+	{someBlocks, mmaTiling{128, 64, 64, 32, 4, 2}},
+	{someBlocks, mmaTiling{64, 64, 32, 32, 4, 3}},
+	{0, mmaTiling{32, 32, 16, 16, 4, 4}},
+}
+
+const (
+	mmaDepth = 32 // products from a stage
+	// mmaGroup is how many rows of tiles blocks go through column by column, so that
+	// those that run at a time share what they read.
+	mmaGroup = 8
+)
+
+func (t mmaTiling) threads() int { return t.rows / t.high * (t.cols / t.wide) * warpThreads }
+
+// bytes is the shared memory of a stage.
+func (t mmaTiling) bytes() int { return narrowBytes * mmaDepth * (t.rows + t.cols) }
+
+// mmaTilingOf chooses by how many blocks there will be.
+func mmaTilingOf(n *kernel.Dot) mmaTiling {
+	for _, t := range mmaTilings {
+		if likelyTiles(n, t.rows, t.cols) >= t.blocks {
+			return t.mmaTiling
+		}
+	}
+	panic("BUG: no tiling")
+}
+
+// notMMA says why a kernel is not a tiled one whose factors tensor cores multiply.
+func notMMA(k *kernel.Kernel, aligned map[string]bool) string {
+	if !has(k.Body, isNarrow) {
+		return "it has no product of BF16"
+	}
+	t, why := tiledOf(k)
+	switch {
+	case why != "":
+		return why
+	case t.Dst.Type != expr.F32:
+		return "its sums are not F32"
+	}
+	n := flat.ProductOf(t.Dot)
+	for _, x := range []struct {
+		flat.Operand
+		size *expr.Expr
+	}{{n.A, n.M}, {transposed(n.B), n.N}} {
+		if !aligned[x.Slice] {
+			return x.Slice + " is not always at a multiple of 16 bytes"
+		}
+		if !inUnits(x.Operand, n.K) && !inUnits(transposed(x.Operand), x.size) {
+			return x.Slice + " does not lie in rows of whole units of 16 bytes"
+		}
+	}
+	return ""
+}
+
+// isNarrow says whether a statement is a product of BF16, both of whose factors are read.
+func isNarrow(s kernel.Stmt) bool { return isProduct(s) && s.(*kernel.Dot).A.Type == expr.BF16 }
+
+// inUnits says whether the columns of an operand lie side by side, and are whole units
+// of 16 bytes in each row.
+func inUnits(o flat.Operand, columns *expr.Expr) bool {
+	units := func(e *expr.Expr) bool { return expr.IsMultiple(e, expr.Int(unitWide)) }
+	return expr.IsInt(o.CS, 1) && units(o.RS) && units(o.Off) && units(columns)
+}
+
+func mmaThreads(k *kernel.Kernel) (n int, whole bool) {
+	t, _ := tiledOf(k)
+	return mmaTilingOf(t.Dot).threads(), true
+}
+
+func mmaPieces(k *kernel.Kernel) string {
+	t, _ := tiledOf(k)
+	s := mmaTilingOf(t.Dot)
+	return fmt.Sprintf("%d x %d outputs, %d warps of %d x %d, sums of %d a turn, %d stages", s.rows, s.cols, s.threads()/warpThreads, s.high, s.wide, mmaDepth, s.stages)
+}
+
+// An mma prints a product on tensor cores. Its tiles of the factors go around through
+// the stages of shared memory.
+type mma struct {
+	share
+	stages, bytes int
+	sizeK         asm.Value
+	row, col      asm.Value // of a thread's first output within the tile
+	even          asm.Value // whether it has row g of a fragment, else row g + 8
+	a, b          *feed
+	read, write   asm.Value // which stage is next, in bytes
+}
+
+// mmaTiles are the tiles of a product's output.
+func (p *printer) mmaTiles(k *kernel.Kernel) (cells, error) {
+	t, _ := tiledOf(k)
+	size, n := mmaTilingOf(t.Dot), flat.ProductOf(t.Dot)
+	q := newMMA(p, n, size)
+	down, across := ceilDiv(n.M, size.rows), ceilDiv(n.N, size.cols)
+	return cells{expr.Simplify(expr.New(expr.Mul, down, across)), func(cell asm.Value) {
+		row, col := q.inGroups(cell, p.value(down), p.value(across))
+		m0, n0 := p.f.Do("mul.lo.s32", row, asm.Int(q.rows)), p.f.Do("mul.lo.s32", col, asm.Int(q.cols))
+		row, col = p.f.Do("add.s32", m0, q.row), p.f.Do("add.s32", n0, q.col)
+		acc := q.inFours(q.sums(m0, n0, row, col))
+		if t.rows == nil {
+			q.output(row, col, func(i, j, n int, at address) { p.f.Store(at.Address, acc[i][j:j+n]...) })
+			return
+		}
+		q.follow(t, acc, row, col)
+	}}, nil
+}
+
+// inGroups is the place of a tile by its number: mmaGroup rows of tiles, column by
+// column, and then the next.
+func (q *mma) inGroups(tile, down, across asm.Value) (row, col asm.Value) {
+	f := q.f
+	group, in := q.divide(tile, f.Do("mul.lo.s32", across, asm.Int(mmaGroup)))
+	first := f.Do("mul.lo.s32", group, asm.Int(mmaGroup))
+	col, row = q.divide(in, f.Do("min.s32", f.Do("sub.s32", down, first), asm.Int(mmaGroup)))
+	return f.Do("add.s32", first, row), col
+}
+
+func newMMA(p *printer, n flat.Product, t mmaTiling) *mma {
+	f := p.f
+	q := &mma{stages: t.stages, bytes: t.bytes(), sizeK: p.value(n.K), read: f.Variable(asm.Int(0)), write: f.New(asm.Word)}
+	p.f.Beside = t.beside
+	p.entry.Static += q.stages * q.bytes
+	q.share = share{
+		printer: p, n: n, sizeM: p.value(n.M), sizeN: p.value(n.N), rows: t.rows, cols: t.cols,
+		high: t.high / fragmentRows, wide: t.wide / 2, down: fragmentRows, apart: fragmentCols,
+	}
+	y, x := p.divide(p.warp, asm.Int(t.cols/t.wide))
+	y, x = f.Do("mul.lo.s32", y, asm.Int(t.high)), f.Do("mul.lo.s32", x, asm.Int(t.wide))
+	g, odd, pair := f.Do("shr.u32", p.lane, asm.Int(2)), f.Do("and.b32", p.lane, asm.Int(1)), f.Do("and.b32", p.lane, asm.Int(2))
+	q.row = f.Do("add.s32", y, f.Do("mad.lo.s32", odd, asm.Int(fragmentRows/2), g))
+	q.col = f.Do("mad.lo.s32", pair, asm.Int(2), x)
+	q.even = f.Do("setp.eq.s32", odd, asm.Int(0))
+	at := asm.Shared.At(stageName, f.SharedArray(stageName, q.stages*q.bytes))
+	q.a = q.feedOf(&feed{Operand: n.A, limit: q.sizeM, width: t.rows}, at)
+	at.Base = f.Do("add.s32", at.Base, asm.Int(narrowBytes*mmaDepth*t.rows))
+	q.b = q.feedOf(&feed{Operand: transposed(n.B), limit: q.sizeN, width: t.cols}, at)
+	q.a.warp = q.part(q.a, true, y, t.high)
+	q.b.warp = q.part(q.b, false, x, t.wide)
+	return q
+}
+
+// part is what a warp reads of a factor's tiles: so many rows or columns of the output.
+func (q *mma) part(s *feed, left bool, first asm.Value, n int) factor {
+	if s.alongK {
+		return q.factorOf(s.tile, left, true, first, asm.Int(0), mmaDepth)
+	}
+	return q.factorOf(s.tile, left, false, asm.Int(0), first, n)
+}
+
+// inFours are accumulators as the shares of threads.
+func (q *mma) inFours(acc accumulators) [][]asm.Value {
+	rows := make([][]asm.Value, len(acc))
+	for i := range acc {
+		for _, c := range acc[i] {
+			rows[i] = append(rows[i], q.fours(c, q.even)...)
+		}
+	}
+	return rows
+}
+
+// begin are the accumulators before any product.
+func (q *mma) begin(row, col asm.Value) accumulators {
+	acc := q.zeros(q.high*fragmentRows, q.wide*2)
+	if q.n.Zero {
+		return acc
+	}
+	was := make([][]asm.Value, q.high)
+	for i := range was {
+		for range q.wide {
+			was[i] = append(was[i], q.f.Variable(asm.F32(0)))
+		}
+	}
+	q.output(row, col, func(i, j, n int, at address) { q.f.LoadInto(at.Address, was[i][j:j+n]...) })
+	for i := range acc {
+		for j, c := range acc[i] {
+			for r, v := range q.fours(was[i][4*j:][:4], q.even) { // which exchanges back
+				q.f.Move(c[r], v)
+			}
+		}
+	}
+	return acc
+}
+
+// sums computes a tile. All but one of the stages are on their way while a thread
+// multiplies from that one, and a barrier a turn is enough: who begins to copy to a stage
+// has passed one that the others came to after they had read what was there. That holds
+// from tile to tile, too, since each goes on at the stage behind.
+func (q *mma) sums(m0, n0, row, col asm.Value) accumulators {
+	f := q.f
+	acc := q.begin(row, col)
+	q.aim(q.a, m0)
+	q.aim(q.b, n0)
+	f.Move(q.write, q.read)
+	for i := range q.stages - 1 {
+		q.bring(asm.Int(i * mmaDepth))
+		f.Move(q.write, q.behindStage(q.write))
+	}
+	q.count(asm.Int(0), q.sizeK, asm.Int(mmaDepth), func(k0 asm.Value) {
+		f.WaitCopies(q.stages - 2)
+		f.Barrier()
+		q.bring(f.Do("add.s32", k0, asm.Int((q.stages-1)*mmaDepth)))
+		q.multiply(acc)
+		f.Move(q.write, q.read)
+		f.Move(q.read, q.behindStage(q.read))
+	})
+	return acc
+}
+
+// behindStage is the stage behind another.
+func (q *mma) behindStage(stage asm.Value) asm.Value {
+	next := q.f.Do("add.s32", stage, asm.Int(q.bytes))
+	return q.choose(q.f.Do("setp.eq.s32", next, asm.Int(q.stages*q.bytes)), asm.Int(0), next)
+}
+
+// bring begins to copy what is multiplied from k0 on, if there is any, and makes a group
+// of it either way: waits count groups.
+func (q *mma) bring(k0 asm.Value) {
+	q.when(q.f.Do("setp.lt.s32", k0, q.sizeK), func() {
+		left := q.f.Do("sub.s32", q.sizeK, k0)
+		q.copies(q.a, left)
+		q.copies(q.b, left)
+	})
+	q.f.CommitCopies()
+}
+
+// multiply adds the products of a stage.
+func (q *mma) multiply(acc accumulators) {
+	left, right := q.moved(q.a.warp, q.read), q.moved(q.b.warp, q.read)
+	for k := 0; k < mmaDepth; k += fragmentDeep {
+		var a, b [][]asm.Value
+		for i := range acc {
+			a = append(a, q.fragment(left, i*fragmentRows, k))
+		}
+		for j := 0; j < len(acc[0]); j += 2 {
+			b = append(b, q.fragment(right, j*fragmentCols, k))
+		}
+		acc.add(q.f, a, b)
+	}
+}

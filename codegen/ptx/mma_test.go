@@ -1,0 +1,109 @@
+package ptx_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/arithlang/mlc/codegen/ptx"
+	"github.com/arithlang/mlc/codegen/ptx/ptxtest"
+	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
+)
+
+// narrow is a product of 16-bit factors, and what is computed of each output: a bias, a
+// residual that is dropped from, and outputs of both types.
+const narrow = `kernel narrow matmul
+  in     x    bf16[B * T, 104]
+  in     w    bf16[104, 72]
+  in     bias f32[72]
+  in     res  bf16[B * T, 72]
+  out    y    bf16[B * T, 72]
+  inout  z    f32[B * T, 72]
+  scalar B, T, example
+  grid   m < (B * T + 255) / 256
+  op     c = x * w for r < B * T, e < 72, k < 104
+  with   h = dropout 0.25 stream 3 of c + bias[e]
+  with   z += f32(res[r, e]) + h
+  with   y = bf16(where(0.0 < h, c, h))
+
+  tile   bits u32[72]
+  tile   h f32[72]
+  let    first = m * 256
+  let    height = min(B * T - first, 256)
+  tile   c f32[height, 72]
+  set    c[i, e] = 0.0
+  dot    c[i, j] += x[first + i, k] * w[k, j] for i < height, j < 72, k < 104
+  for    i = 0 until height
+    let    r = first + i
+    random bits[72] = 3 of example + as_u32(r / T) from r % T * 72
+    set    h[e] = where(bits[e] < 0x40000000u, 0.0, c[i, e] + bias[e])
+    set    z[r, e] = z[r, e] + f32(res[r, e]) + h[e]
+    set    y[r, e] = bf16(where(0.0 < h[e], c[i, e], h[e]))
+  end
+end
+`
+
+// always says that all buffers are at multiples of 16 bytes.
+func always(*kernel.Kernel, int) bool { return true }
+
+// TestMMA wants tensor cores for factors of 16 bits whose rows are whole units, and the
+// bits that they give.
+func TestMMA(t *testing.T) {
+	var ks []*kernel.Kernel
+	for _, c := range []struct{ name, from, to, why string }{
+		{"narrow_as_it_is", "", "", ""},
+		{"narrow_products", "104", "100", "x does not lie in rows of whole units of 16 bytes"},
+		{"narrow_columns", "72", "76", "w does not lie in rows of whole units of 16 bytes"},
+		{"of_halves", "bf16", "f16", "it has no product of BF16"},
+		{"with_a_sum", "set    z[r, e] =", "reduce s = sum(c[i, e])\n    set    z[r, e] = s +", "rows have sums, loops or conditions"},
+	} {
+		text := strings.Replace(strings.ReplaceAll(narrow, c.from, c.to), "kernel narrow", "kernel "+c.name, 1)
+		k := parsed(t, text)
+		choice := ptx.Choose(k, ptx.Options{Aligned: always})
+		if got := unfit(choice, "mma"); got != c.why || (choice.Name == "mma") != (c.why == "") {
+			t.Errorf("%s: %s, since %q, want %q\n%s", c.name, choice.Name, got, c.why, choice.Flat)
+		}
+		ks = append(ks, k)
+	}
+	const somewhere = "x is not always at a multiple of 16 bytes"
+	if got := unfit(ptx.Choose(ks[0], ptx.Options{}), "mma"); got != somewhere {
+		t.Errorf("anywhere: %q, want %q", got, somewhere)
+	}
+	either(t, ks)
+}
+
+// TestMMATilings wants the bits of tensor cores from tiles of each size, of factors in
+// each direction.
+func TestMMATilings(t *testing.T) {
+	var ks []*kernel.Kernel
+	for _, c := range []struct{ rows, cols, products, tile string }{
+		{"B * T", "1024", "40", "128 x 128 outputs, 4 warps of 64 x 64, sums of 32 a turn, 3 stages"},
+		{"B * T", "512", "136", "128 x 64 outputs, 4 warps of 64 x 32, sums of 32 a turn, 4 stages"},
+		{"B * T", "264", "64", "64 x 64 outputs, 4 warps of 32 x 32, sums of 32 a turn, 4 stages"},
+		{"B * T", "40", "200", "32 x 32 outputs, 4 warps of 16 x 16, sums of 32 a turn, 4 stages"},
+		{"136", "40", "B * T", "32 x 32 outputs, 4 warps of 16 x 16, sums of 32 a turn, 4 stages"},
+		{"520", "520", "B", "32 x 32 outputs, 4 warps of 16 x 16, sums of 32 a turn, 4 stages"},
+	} {
+		for _, way := range []struct{ op, x, xi, w, wi string }{
+			{"x * w", "ROWS, PRODUCTS", "i, k", "PRODUCTS, COLS", "k, j"},
+			{"x * w'", "ROWS, PRODUCTS", "i, k", "COLS, PRODUCTS", "j, k"},
+			{"x' * w", "PRODUCTS, ROWS", "k, i", "PRODUCTS, COLS", "k, j"},
+			{"x' * w'", "PRODUCTS, ROWS", "k, i", "COLS, PRODUCTS", "j, k"},
+		} {
+			r := strings.NewReplacer("ROWS", c.rows, "COLS", c.cols, "PRODUCTS", c.products)
+			if strings.HasSuffix(r.Replace(way.x), "T") || strings.HasSuffix(r.Replace(way.w), "T") || strings.HasSuffix(r.Replace(way.x), "B") || strings.HasSuffix(r.Replace(way.w), "B") {
+				continue
+			}
+			text := "kernel tile" + strconv.Itoa(len(ks)) + " matmul\n  in x bf16[" + way.x + "]\n  in w bf16[" + way.w + "]\n  inout y f32[ROWS, COLS]\n  scalar B, T\n" +
+				"  op y += " + way.op + " for r < ROWS, e < COLS, k < PRODUCTS\n  dot y[i, j] += x[" + way.xi + "] * w[" + way.wi + "] for i < ROWS, j < COLS, k < PRODUCTS\nend\n"
+			k := parsed(t, r.Replace(text))
+			choice := ptx.Choose(k, ptx.Options{Aligned: always})
+			if choice.Name != "mma" || choice.Pieces != c.tile {
+				t.Errorf("%s x %s: %s, %s, want %s: %v", c.rows, c.cols, choice.Name, choice.Pieces, c.tile, choice.Unfit)
+			}
+			ks = append(ks, k)
+		}
+	}
+	ptxtest.Compare(t, ks, ptx.Options{Aligned: always}, *all, kerneltest.Launches()[3])
+}
