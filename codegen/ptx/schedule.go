@@ -22,14 +22,16 @@ type schedule struct {
 	// cells prepares a printer for a kernel and returns what workgroups take in turn.
 	cells  func(p *printer, k *kernel.Kernel) (cells, error)
 	tensor bool // multiplies on tensor cores
+	fours  bool // and adds what comes in fours in another order before sm_90
 }
 
 // schedules are tried in order, and the first that fits is taken.
 var schedules = []schedule{
-	{"mma", flat.GPUProduct(), notMMA, mmaThreads, mmaPieces, (*printer).mmaTiles, true},
-	{"product", flat.GPUProduct(), notTiled, tileThreads, tilePieces, (*printer).tiles, false},
-	{"columns", flat.GPU(blockRows), notColumns, columnsBlock, columnsPieces, (*printer).columns, false},
-	{"generic", flat.GPU(blockRows), func(*kernel.Kernel, map[string]bool) string { return "" }, gridThreads, gridPieces, (*printer).grid, false},
+	{"mma", flat.GPUProduct(), notMMA, mmaThreads, mmaPieces, (*printer).mmaTiles, true, false},
+	{"attention", flat.GPU(blockRows), notAttention, attentionThreads, attentionPieces, (*printer).attentions, true, true},
+	{"product", flat.GPUProduct(), notTiled, tileThreads, tilePieces, (*printer).tiles, false, false},
+	{"columns", flat.GPU(blockRows), notColumns, columnsBlock, columnsPieces, (*printer).columns, false, false},
+	{"generic", flat.GPU(blockRows), func(*kernel.Kernel, map[string]bool) string { return "" }, gridThreads, gridPieces, (*printer).grid, false, false},
 }
 
 // A Choice is the schedule of a kernel.

@@ -19,12 +19,13 @@ type Runner struct {
 	module  *sim.Module
 	entries map[string]ptx.Entry
 	steps   int64
+	arch    int
 }
 
 // Load makes a device for a way and loads a module.
 func Load(out ptx.Output, w Way) (*Runner, error) {
-	r := &Runner{way: w, entries: map[string]ptx.Entry{}}
-	r.device = sim.New(sim.Options{Arch: w.GPU(), Order: w.Order, Seed: w.Seed, MaxSteps: w.Limit})
+	r := &Runner{way: w, entries: map[string]ptx.Entry{}, arch: w.GPU(out.Kernels...)}
+	r.device = sim.New(sim.Options{Arch: r.arch, Order: w.Order, Seed: w.Seed, MaxSteps: w.Limit})
 	var err error
 	if r.module, err = r.device.Load([]byte(out.Text)); err != nil {
 		return nil, err

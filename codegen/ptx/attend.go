@@ -1,0 +1,383 @@
+package ptx
+
+import (
+	"fmt"
+
+	"github.com/arithlang/mlc/codegen/flat"
+	"github.com/arithlang/mlc/codegen/ptx/asm"
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+const (
+	// keysAtOnce are the keys of which a warp has scores in registers: as many as there
+	// are partial sums of a row with four elements each, so that more keys come to the
+	// same ones.
+	keysAtOnce = 128
+	fourKeys   = keysAtOnce / fragmentRows // groups of 16 keys, of which a lane has four side by side
+
+	halves = 2 // rows of a lane: g and g + 8
+)
+
+func attentionThreads(k *kernel.Kernel) (n int, whole bool) {
+	a, _ := attentionOf(k)
+	return a.warps() * warpThreads, true
+}
+
+func attentionPieces(k *kernel.Kernel) string {
+	a, _ := attentionOf(k)
+	return fmt.Sprintf("a cell, %d warps of %d rows, %d keys at once", a.warps(), fragmentRows, keysAtOnce)
+}
+
+func (a *attention) warps() int { return a.scores.MostRows / fragmentRows }
+
+// An attend prints an attention. Lane 4g + t of a warp has of rows g and g + 8 the keys
+// from 16 m + 4t to 16 m + 4t + 3: rows of keys and values change places within 16, so that
+// these are its columns in two accumulators side by side.
+type attend struct {
+	*printer
+	*attention
+	width        int               // of a head
+	height, size asm.Value         // queries and keys of a cell
+	row          [halves]asm.Value // of the cell, those of a lane
+	inside       [halves]asm.Value // the last ones for those beyond the cell's
+	key          asm.Value         // of a lane, of the first four
+	even         asm.Value         // whether t is
+	q, k, v      swizzled
+	left         factor // queries of the warp
+	right, below factor // keys and values
+	p            accumulators
+	known        [halves]map[string]asm.Value // what is known of rows
+}
+
+// attentions are the cells of a kernel's grid.
+func (p *printer) attentions(k *kernel.Kernel) (cells, error) {
+	m, _ := attentionOf(k)
+	a := &attend{printer: p, attention: m, width: int(m.scores.Axes[2].Size.I)}
+	f := p.f
+	a.q, a.k, a.v = a.shared("queries", m.scores.MostRows), a.shared("keys", keysAtOnce), a.shared("values", keysAtOnce)
+	g, t := f.Do("shr.u32", p.lane, asm.Int(2)), f.Do("and.b32", p.lane, asm.Int(3))
+	first := f.Do("mul.lo.s32", p.warp, asm.Int(fragmentRows))
+	for h := range halves {
+		a.row[h] = f.Do("add.s32", f.Do("add.s32", first, g), asm.Int(8*h))
+	}
+	a.key, a.even = f.Do("mul.lo.s32", t, asm.Int(4)), f.Do("setp.eq.s32", f.Do("and.b32", t, asm.Int(1)), asm.Int(0))
+	zero := asm.Int(0)
+	a.left = p.factorOf(a.q, true, true, first, zero, a.width)
+	a.right = p.factorOf(a.k, false, true, zero, zero, a.width)
+	a.below = p.factorOf(a.v, false, false, zero, zero, a.width)
+	return cells{kernel.Elements(kernel.Sizes(k.Grid)), func(cell asm.Value) {
+		p.set(k.Grid, cell)
+		for _, l := range m.lets {
+			p.vars[l.Name] = p.value(l.Value)
+		}
+		a.height, a.size = p.value(m.scores.Axes[0].Size), p.value(m.scores.Axes[1].Size)
+		f.If(f.Do("setp.lt.s32", zero, a.height), a.cell)
+	}}, nil
+}
+
+// shared makes room for some rows of a head.
+func (a *attend) shared(name string, rows int) swizzled {
+	bytes := rows * a.width * narrowBytes
+	a.entry.Static += bytes
+	return swizzled{asm.Shared.At(name, a.f.SharedArray(name, bytes)), a.width}
+}
+
+// cell computes the results of some queries.
+func (a *attend) cell() {
+	f := a.f
+	last := f.Do("add.s32", a.height, asm.Int(-1))
+	for h := range halves {
+		a.inside[h] = f.Do("min.s32", a.row[h], last)
+		a.known[h] = map[string]asm.Value{}
+	}
+	f.Barrier() // all have read what the cell before has left
+	a.copy(a.q, a.queries(), a.MostRows(), asm.Int(0), a.height, false)
+	few := f.Do("setp.le.s32", a.size, asm.Int(keysAtOnce))
+	f.If(few, a.once)
+	f.If(f.Do("not.pred", few), a.often)
+}
+
+// MostRows is how many rows a cell has at most.
+func (a *attention) MostRows() int { return a.scores.MostRows }
+
+// copy begins to copy some rows of a head, of which so many are left, 0 for others. Rows
+// that are to be fours change places within 16: row 8 j + 2 n + i has what is 4 n + 2 j + i.
+func (a *attend) copy(to swizzled, from flat.Operand, rows int, first, left asm.Value, fours bool) {
+	f, units := a.f, a.width/unitWide
+	threads := a.group.threads
+	row, unit := a.divide(a.group.id, asm.Int(units))
+	near := f.Do("mul.lo.s32", unit, asm.Int(unitWide))
+	for slot := 0; slot*threads < rows*units; slot++ {
+		here := f.Do("add.s32", row, asm.Int(slot*threads/units))
+		place := here
+		if fours {
+			bits := func(mask, right, left int) asm.Value {
+				x := f.Do("shr.u32", f.Do("and.b32", here, asm.Int(mask)), asm.Int(right))
+				return f.Do("shl.b32", x, asm.Int(left))
+			}
+			place = f.Do("or.b32", f.Do("or.b32", f.Do("and.b32", here, asm.Int(^14)), bits(2, 1, 3)), bits(12, 2, 1))
+		}
+		at := a.unitOf(to, place, unit)
+		size := a.choose(f.Do("setp.lt.s32", here, left), asm.Int(unitBytes), asm.Int(0))
+		f.CopyAsync(at, a.operand(from, f.Do("add.s32", first, here), near).Address, size)
+	}
+}
+
+// arrive waits until all copies are there, of all threads.
+func (a *attend) arrive() {
+	a.f.CommitCopies()
+	a.f.WaitCopies(0)
+	a.f.Barrier()
+}
+
+// once is a cell whose scores all lie in registers.
+func (a *attend) once() {
+	zero := asm.Int(0)
+	a.scalars(0)
+	a.copy(a.k, a.keys(), keysAtOnce, zero, a.size, true)
+	a.copy(a.v, a.vs(), keysAtOnce, zero, a.size, true)
+	a.arrive()
+	a.multiply(zero)
+	from := 0
+	for i, s := range a.follow {
+		if r, ok := s.(*kernel.Reduce); ok {
+			sums := a.sums(r)
+			a.groups(zero, func(m int, key asm.Value) {
+				a.elements(a.follow[from:i], m, key)
+				a.partial(r, sums, m, key)
+			})
+			a.combine(r, sums)
+			from = i + 1
+			a.scalars(from)
+		}
+	}
+	o := a.zeros(fragmentRows, a.width)
+	a.groups(zero, func(m int, key asm.Value) {
+		a.elements(a.follow[from:], m, key)
+		a.values16(o, m, key)
+	})
+	a.results(o)
+}
+
+// often is one of more keys: scores are computed again for each reduction over them.
+func (a *attend) often() {
+	a.scalars(0)
+	for i, s := range a.follow {
+		if r, ok := s.(*kernel.Reduce); ok {
+			sums := a.sums(r)
+			a.blocks(func(first asm.Value) {
+				a.groups(first, func(m int, key asm.Value) {
+					a.elements(a.follow[:i], m, key)
+					a.partial(r, sums, m, key)
+				})
+			}, false)
+			a.combine(r, sums)
+			a.scalars(i + 1)
+		}
+	}
+	o := a.zeros(fragmentRows, a.width)
+	a.blocks(func(first asm.Value) {
+		a.groups(first, func(m int, key asm.Value) {
+			a.elements(a.follow, m, key)
+			a.values16(o, m, key)
+		})
+	}, true)
+	a.results(o)
+}
+
+// blocks does something with the scores of as many keys as there is room for, and then
+// the next.
+func (a *attend) blocks(do func(first asm.Value), values bool) {
+	a.count(asm.Int(0), a.size, asm.Int(keysAtOnce), func(first asm.Value) {
+		left := a.f.Do("sub.s32", a.size, first)
+		a.f.Barrier()
+		a.copy(a.k, a.keys(), keysAtOnce, first, left, true)
+		if values {
+			a.copy(a.v, a.vs(), keysAtOnce, first, left, true)
+		}
+		a.arrive()
+		a.multiply(first)
+		do(first)
+	})
+}
+
+// groups does something for each 16 keys from a first one on, as far as there are any.
+func (a *attend) groups(first asm.Value, do func(m int, key asm.Value)) {
+	f := a.f
+	for m := range fourKeys {
+		from := f.Do("add.s32", first, asm.Int(m*fragmentRows))
+		f.If(f.Do("setp.lt.s32", from, a.size), func() { do(m, f.Do("add.s32", from, a.key)) })
+	}
+}
+
+// multiply computes the scores.
+func (a *attend) multiply(first asm.Value) {
+	a.p = a.zeros(fragmentRows, keysAtOnce)
+	var left [][]asm.Value
+	for k := 0; k < a.width; k += fragmentDeep {
+		left = append(left, a.fragment(a.left, 0, k))
+	}
+	a.groups(first, func(m int, _ asm.Value) {
+		pair := accumulators{a.p[0][2*m:][:2]}
+		for i, l := range left {
+			pair.add(a.f, [][]asm.Value{l}, [][]asm.Value{a.fragment(a.right, m*fragmentRows, i*fragmentDeep)})
+		}
+	})
+}
+
+// four are the scores of a lane in a row, of four keys.
+func (a *attend) four(h, m int) []asm.Value {
+	x, y := a.p[0][2*m], a.p[0][2*m+1]
+	return []asm.Value{x[2*h], x[2*h+1], y[2*h], y[2*h+1]}
+}
+
+// enter makes a row of a lane the one that statements are about.
+func (a *attend) enter(h int) {
+	a.vars[rowVar] = a.inside[h]
+	for name, v := range a.known[h] {
+		a.vars[name] = v
+	}
+}
+
+// scalars computes what statements from one on say of whole rows, up to the next
+// reduction.
+func (a *attend) scalars(from int) {
+	for _, s := range a.follow[from:] {
+		switch s := s.(type) {
+		case *kernel.Reduce:
+			return
+		case *kernel.Let:
+			for h := range halves {
+				a.enter(h)
+				a.known[h][s.Name] = a.value(s.Value)
+			}
+		}
+	}
+}
+
+// elements computes statements by element, for four keys of each row of a lane.
+func (a *attend) elements(body []kernel.Stmt, m int, key asm.Value) {
+	for h := range halves {
+		a.enter(h)
+		given := map[string][]asm.Value{a.scores.Dst.Name: a.four(h, m)}
+		for _, s := range body {
+			switch s := s.(type) {
+			case *kernel.Random:
+				counter := a.f.Do("add.s32", a.value(expr.New(expr.Div, s.Base, expr.Int(philoxWords))), a.f.Do("shr.u32", key, asm.Int(2)))
+				words := a.wordsOf(s)(counter)
+				given[s.Dst] = words[:]
+			case *kernel.Set:
+				given[s.Dst.Name] = a.each4(s.Value, s.Axes[0].Var, key, given)
+			}
+		}
+		for i, v := range given[a.scores.Dst.Name] {
+			if at := a.four(h, m)[i]; v != at {
+				a.f.Move(at, v)
+			}
+		}
+	}
+}
+
+// each4 computes an expression for four keys. Where it reads memory the last key stands
+// in for those that do not exist.
+func (a *attend) each4(value *expr.Expr, name string, key asm.Value, given map[string][]asm.Value) []asm.Value {
+	value = a.own(value)
+	last := a.f.Do("add.s32", a.size, asm.Int(-1))
+	var vs []asm.Value
+	for i := range 4 {
+		so, reads := known{}, false
+		for _, e := range expr.Elems(value) {
+			if four, ok := given[e.Name]; ok {
+				so[e] = four[i]
+			} else {
+				reads = true
+			}
+		}
+		at := a.f.Do("add.s32", key, asm.Int(i))
+		if reads {
+			at = a.f.Do("min.s32", at, last)
+		}
+		a.vars[name] = at
+		vs = append(vs, a.eval(value, so))
+	}
+	return vs
+}
+
+// sums are the partial values of a reduction: of each row of a lane, by 16 keys.
+func (a *attend) sums(r *kernel.Reduce) [halves][]asm.Value {
+	var all [halves][]asm.Value
+	for h := range halves {
+		for range fourKeys {
+			all[h] = append(all[h], a.f.Variable(asm.F32(reductions[r.Op].start)))
+		}
+	}
+	return all
+}
+
+// partial adds four keys to their partial values.
+func (a *attend) partial(r *kernel.Reduce, sums [halves][]asm.Value, m int, key asm.Value) {
+	f, op := a.f, reductions[r.Op]
+	for h := range halves {
+		a.enter(h)
+		for i, v := range a.each4(r.Value, r.Axis.Var, key, map[string][]asm.Value{a.scores.Dst.Name: a.four(h, m)}) {
+			there := f.Do("setp.lt.s32", f.Do("add.s32", key, asm.Int(i)), a.size)
+			f.Into(sums[h][m], op.op, sums[h][m], a.choose(there, v, asm.F32(op.start)))
+		}
+	}
+}
+
+// combine combines partial values as kernel.Reduce says: 32 of them, of which those of a
+// lane are four apart.
+func (a *attend) combine(r *kernel.Reduce, sums [halves][]asm.Value) {
+	f, op := a.f, reductions[r.Op].op
+	for h, part := range sums {
+		for n := fourKeys / 2; n > 0; n /= 2 {
+			for m := range n {
+				f.Into(part[m], op, part[m], part[m+n])
+			}
+		}
+		for d := 2; d > 0; d /= 2 {
+			f.Into(part[0], op, part[0], f.Shuffle("bfly", part[0], d))
+		}
+		a.known[h][r.Name] = f.Do("add.rn.f32", part[0], asm.F32(0))
+	}
+}
+
+// values16 rounds the weights of 16 keys and adds their products with values.
+func (a *attend) values16(o accumulators, m int, key asm.Value) {
+	f := a.f
+	for h := range halves {
+		for i, at := range a.four(h, m) {
+			there := f.Do("setp.lt.s32", f.Do("add.s32", key, asm.Int(i)), a.size)
+			f.Move(at, a.choose(there, at, asm.F32(0)))
+		}
+	}
+	left := [][]asm.Value{a.leftOf(a.p[0][2*m], a.p[0][2*m+1])}
+	for j := 0; j < a.width; j += fragmentRows {
+		pair := accumulators{o[0][j/fragmentCols:][:2]}
+		pair.add(f, left, [][]asm.Value{a.fragment(a.below, j, m*fragmentRows)})
+	}
+}
+
+// results writes what becomes of the last product.
+func (a *attend) results(o accumulators) {
+	f, d := a.f, a.values
+	row := a.choose(a.even, a.row[0], a.row[1])
+	column := f.Do("shl.b32", f.Do("shr.u32", a.key, asm.Int(3)), asm.Int(2))
+	for j, c := range o[0] {
+		four := a.fours(c, a.even)
+		f.If(f.Do("setp.lt.s32", row, a.height), func() {
+			col := f.Do("add.s32", column, asm.Int(j*fragmentCols))
+			if _, buffer := a.slices[d.Dst.Name]; buffer {
+				a.vars[d.Axes[0].Var] = row
+				a.storeFrom(d.Dst, d.Axes[1].Var, col, four)
+			}
+			for _, s := range a.out {
+				a.vars[s.Axes[0].Var] = row
+				vs := a.neighbours(a.own(s.Value), s.Axes[1].Var, col, 4, map[string][]asm.Value{d.Dst.Name: four})
+				a.storeFrom(s.Dst, s.Axes[1].Var, col, vs)
+			}
+		})
+	}
+}

@@ -1,0 +1,186 @@
+package ptx
+
+import (
+	"slices"
+
+	"github.com/arithlang/mlc/codegen/flat"
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// An attention is a kernel whose cell multiplies some rows of queries by keys, goes on
+// with each row of these scores, and multiplies it, rounded, by values. Each warp of a
+// block takes 16 rows, which stay in registers: fragments.
+type attention struct {
+	scores *kernel.Dot
+	follow []kernel.Stmt // what is computed of row rowVar: Let, Set, Reduce, Random
+	rounds *kernel.Set
+	values *kernel.Dot
+	out    []*kernel.Set // of the last product
+	lets   []*kernel.Let
+}
+
+// notAttention says why a kernel is no attention for tensor cores.
+func notAttention(k *kernel.Kernel, aligned map[string]bool) string {
+	a, why := attentionOf(k)
+	if why == "" {
+		why = a.unfit(aligned)
+	}
+	return why
+}
+
+func attentionOf(k *kernel.Kernel) (a *attention, why string) {
+	if k.Op.Family() != "attention" {
+		return nil, "it is no attention"
+	}
+	a = &attention{}
+	var dots []*kernel.Dot
+	for _, s := range k.Body {
+		switch s := s.(type) {
+		case *kernel.Let:
+			a.lets = append(a.lets, s)
+		case *kernel.Dot:
+			dots = append(dots, s)
+		case *kernel.For:
+			if len(dots) != 1 || !s.Independent || !expr.IsInt(s.Lo, 0) || !expr.Equal(s.Hi, dots[0].Axes[0].Size) {
+				return nil, "its rows need each other"
+			}
+			a.follow = append(a.follow, renamed(s.Body, map[string]string{s.Var: rowVar})...)
+		case *kernel.Set:
+			switch {
+			case len(s.Axes) != 2 || len(dots) == 0:
+				return nil, "it sets more than scores and results"
+			case len(dots) == 2:
+				a.out = append(a.out, s)
+			case s.Value.Op == expr.ToBF16:
+				a.rounds = s
+			default:
+				a.follow = append(a.follow, byRow(s))
+			}
+		default:
+			return nil, "it has other statements than an attention"
+		}
+	}
+	if len(dots) != 2 || a.rounds == nil {
+		return nil, "its factors are no bf16"
+	}
+	a.scores, a.values = dots[0], dots[1]
+	return a, a.check(k)
+}
+
+// byRow is an assignment by row and column as one by column within a row.
+func byRow(s *kernel.Set) *kernel.Set {
+	row := map[string]string{s.Axes[0].Var: rowVar}
+	return renamed([]kernel.Stmt{&kernel.Set{Axes: s.Axes[1:], Dst: s.Dst, Value: s.Value}}, row)[0].(*kernel.Set)
+}
+
+// renamed is statements with other names of variables.
+func renamed(body []kernel.Stmt, names map[string]string) []kernel.Stmt {
+	to := map[string]*expr.Expr{}
+	for from, name := range names {
+		to[from] = expr.NewVar(name, expr.I32)
+	}
+	return kernel.RewriteAll(body, func(e *expr.Expr) *expr.Expr { return expr.Subst(e, to) })
+}
+
+// check says what is different from an attention in registers: each statement is
+// about a row, sets scores where they are, or random words, and reads its own.
+func (a *attention) check(k *kernel.Kernel) string {
+	buffers := arrays(k)
+	p, axes := a.scores.Dst.Name, a.scores.Axes
+	if buffers[p] || !a.scores.Zero || !a.values.Zero || a.scores.MostRows == 0 || a.scores.MostRows%fragmentRows != 0 {
+		return "its scores lie in a buffer, or their number is unknown"
+	}
+	place := at(a.scores.Dst, map[string]string{axes[0].Var: rowVar, axes[1].Var: colVar})
+	own := func(e *expr.Expr, col string, words map[string]bool) bool {
+		switch {
+		case e.Name == p:
+			return expr.Equal(at(e, map[string]string{col: colVar}), place)
+		case words[e.Name]:
+			return e.Args[0].Op == expr.Var && e.Args[0].Name == col
+		}
+		return buffers[e.Name]
+	}
+	words := map[string]bool{}
+	for _, s := range a.follow {
+		col := colVar
+		switch s := s.(type) {
+		case *kernel.Let:
+		case *kernel.Random:
+			if !expr.Equal(s.Size, axes[1].Size) || !expr.IsMultiple(s.Base, expr.Int(philoxWords)) {
+				return "a row's random words do not begin with a counter"
+			}
+			words[s.Dst] = true
+			continue
+		case *kernel.Set:
+			if col = s.Axes[0].Var; s.Dst.Name != p || !expr.Equal(s.Axes[0].Size, axes[1].Size) || !own(s.Dst, col, nil) {
+				return "it sets other than scores"
+			}
+		case *kernel.Reduce:
+			if col = s.Axis.Var; !expr.Equal(s.Axis.Size, axes[1].Size) {
+				return "it sums other than rows"
+			}
+		default:
+			return "rows have loops or conditions"
+		}
+		for _, e := range expr.Elems(kernel.Reads(s)...) {
+			if !own(e, col, words) {
+				return "it reads other elements of " + e.Name
+			}
+		}
+	}
+	return a.checkValues(place, buffers)
+}
+
+// checkValues looks at what comes after the rows.
+func (a *attention) checkValues(place *expr.Expr, buffers map[string]bool) string {
+	r, n := a.rounds, a.values.Axes
+	rounded := at(r.Dst, map[string]string{r.Axes[0].Var: rowVar, r.Axes[1].Var: colVar})
+	weights := r.Value.Args[0]
+	if weights.Op != expr.Elem || weights.Name != a.scores.Dst.Name ||
+		!expr.Equal(at(weights, map[string]string{r.Axes[0].Var: rowVar, r.Axes[1].Var: colVar}), place) ||
+		a.values.A.Name != r.Dst.Name || !expr.Equal(at(a.values.A, map[string]string{n[0].Var: rowVar, n[2].Var: colVar}), rounded) {
+		return "its weights are not the rounded scores"
+	}
+	place = at(a.values.Dst, map[string]string{n[0].Var: rowVar, n[1].Var: colVar})
+	for _, s := range a.out {
+		if !buffers[s.Dst.Name] || !expr.Equal(s.Axes[1].Size, n[1].Size) {
+			return "it goes on with its results"
+		}
+		for _, e := range expr.Elems(s.Value) {
+			if !buffers[e.Name] && (e.Name != a.values.Dst.Name || !expr.Equal(at(e, map[string]string{s.Axes[0].Var: rowVar, s.Axes[1].Var: colVar}), place)) {
+				return "it reads other results than its own"
+			}
+		}
+	}
+	if len(a.out) == 0 && !buffers[a.values.Dst.Name] {
+		return "its results go nowhere"
+	}
+	return ""
+}
+
+// queries, keys and its values are what is multiplied, a row of one head each.
+func (a *attention) queries() flat.Operand { return flat.ProductOf(a.scores).A }
+func (a *attention) keys() flat.Operand    { return transposed(flat.ProductOf(a.scores).B) }
+func (a *attention) vs() flat.Operand      { return flat.ProductOf(a.values).B }
+
+// unfit says why tensor cores cannot have the factors.
+func (a *attention) unfit(aligned map[string]bool) string {
+	lets := map[string]*expr.Expr{}
+	for _, l := range a.lets {
+		lets[l.Name] = expr.Subst(l.Value, lets)
+	}
+	if w := a.scores.Axes[2].Size; !w.IsConst() || !slices.Contains([]int64{16, 32, 64, 128}, w.I) || !expr.Equal(w, a.values.Axes[1].Size) {
+		return "the width of a head is not 16, 32, 64 or 128"
+	}
+	for _, o := range []flat.Operand{a.queries(), a.keys(), a.vs()} {
+		unit := expr.Int(unitWide)
+		if !aligned[o.Slice] || !expr.IsInt(o.CS, 1) || !expr.IsMultiple(expr.Subst(o.Off, lets), unit) || !expr.IsMultiple(expr.Subst(o.RS, lets), unit) {
+			return o.Slice + " does not lie in units of 16 bytes"
+		}
+	}
+	if a.scores.A.Type != expr.BF16 || a.values.B.Type != expr.BF16 {
+		return "its factors are no bf16"
+	}
+	return ""
+}
