@@ -1,0 +1,215 @@
+package ptx_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/arithlang/mlc/codegen/cost"
+	"github.com/arithlang/mlc/codegen/ptx"
+	"github.com/arithlang/mlc/codegen/ptx/ptxas"
+	"github.com/arithlang/mlc/codegen/ptx/ptxrun"
+	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/runtime/cuda"
+	"github.com/arithlang/mlc/runtime/cuda/sim"
+	"github.com/arithlang/mlc/runtime/cuda/simulated"
+)
+
+// A multiplied is a product of BF16 with a launch of it. One of its sizes is B in the
+// kernel, which then has the tiles of large launches.
+type multiplied struct {
+	name, op             string
+	rows, cols, products int
+	open                 string // the size that is B: rows or products
+	tileRows, tileCols   int
+}
+
+var multiplications = []multiplied{
+	{"linear", "x * w", 256, 1024, 512, "rows", 128, 128},
+	{"linear_t", "x * w'", 256, 1024, 512, "rows", 128, 128},
+	{"outer", "x' * w", 2048, 1024, 96, "products", 128, 128},
+	{"middle", "x * w", 200, 512, 1024, "rows", 128, 64},
+	{"middle_t", "x * w'", 200, 512, 144, "rows", 128, 64},
+	{"middle_outer", "x' * w", 1024, 1024, 77, "products", 128, 64},
+	{"small", "x * w", 200, 256, 272, "rows", 64, 64},
+	{"small_outer", "x' * w", 512, 1024, 77, "products", 64, 64},
+	{"least", "x * w'", 72, 40, 272, "rows", 32, 32},
+	{"least_outer", "x' * w", 128, 128, 333, "products", 32, 32},
+}
+
+// kernel is the kernel, of sums that go on from what is there.
+func (m multiplied) kernel(t *testing.T) *kernel.Kernel {
+	sizes := map[string]string{"rows": fmt.Sprint(m.rows), "cols": fmt.Sprint(m.cols), "products": fmt.Sprint(m.products)}
+	sizes[m.open] = "B"
+	x, w := "ROWS, PRODUCTS|i, k", "PRODUCTS, COLS|k, j"
+	if strings.HasPrefix(m.op, "x'") {
+		x = "PRODUCTS, ROWS|k, i"
+	}
+	if strings.HasSuffix(m.op, "w'") {
+		w = "COLS, PRODUCTS|j, k"
+	}
+	xShape, xAt, _ := strings.Cut(x, "|")
+	wShape, wAt, _ := strings.Cut(w, "|")
+	text := fmt.Sprintf(`kernel %s matmul
+  in     x bf16[%s]
+  in     w bf16[%s]
+  inout  y f32[ROWS, COLS]
+  scalar B
+  op     y += %s for r < ROWS, e < COLS, k < PRODUCTS
+  dot    y[i, j] += x[%s] * w[%s] for i < ROWS, j < COLS, k < PRODUCTS
+end
+`, m.name, xShape, wShape, m.op, xAt, wAt)
+	return parsed(t, strings.NewReplacer("ROWS", sizes["rows"], "COLS", sizes["cols"], "PRODUCTS", sizes["products"]).Replace(text))
+}
+
+func (m multiplied) scalars() kernel.Scalars {
+	size := map[string]int{"rows": m.rows, "products": m.products}[m.open]
+	return kernel.Scalars{"B": float64(size)}
+}
+
+// x and w are the places of elements in the factors.
+func (m multiplied) x(i, k int) int {
+	if strings.HasPrefix(m.op, "x'") {
+		return k*m.rows + i
+	}
+	return i*m.products + k
+}
+
+func (m multiplied) w(k, j int) int {
+	if strings.HasSuffix(m.op, "w'") {
+		return j*m.products + k
+	}
+	return k*m.cols + j
+}
+
+// drawn are the buffers, of numbers of many sizes.
+func (m multiplied) drawn() []kernel.Buffer {
+	r := rand.New(rand.NewPCG(1, 2))
+	draw := func() float32 { return float32(r.NormFloat64() * math.Exp(2*r.NormFloat64())) }
+	x, w, y := make([]uint16, m.rows*m.products), make([]uint16, m.products*m.cols), make([]float32, m.rows*m.cols)
+	for _, h := range [][]uint16{x, w} {
+		for i := range h {
+			h[i] = uint16(math.Float32bits(draw()) >> 16)
+		}
+	}
+	for i := range y {
+		y[i] = draw()
+	}
+	return []kernel.Buffer{{H: x}, {H: w}, {F: y}}
+}
+
+func padded(n, by int) int { return (n + by - 1) / by * by }
+
+// TestMMACounts holds what products ask of a GPU to what they need: no access to shared
+// memory waits for another, sums take no more instructions than padded tiles have, each
+// tile reads its rows and columns once, and what is in memory is read and written once.
+func TestMMACounts(t *testing.T) {
+	for _, m := range multiplications {
+		t.Run(m.name, func(t *testing.T) {
+			k := m.kernel(t)
+			c := m.run(t, k, 80, m.drawn()).Counts
+			if n := c.Shared().Conflicts; n != 0 {
+				t.Errorf("%d of %d wavefronts of shared memory are conflicts", n, c.Shared().Wavefronts)
+			}
+			rows, cols := padded(m.rows, m.tileRows), padded(m.cols, m.tileCols)
+			if got, want := c.Instructions[sim.Product], int64(rows*cols*padded(m.products, 32)/(16*8*16)); got != want {
+				t.Errorf("%d multiplications, want %d", got, want)
+			}
+			if got, want := 32*c.Copies.Sectors, int64(2*m.products*(m.rows*cols/m.tileCols+m.cols*rows/m.tileRows)); got != want {
+				t.Errorf("tiles copy %d bytes, want %d", got, want)
+			}
+			if got, want := 32*(c.Loads.Sectors+c.Stores.Sectors), int64(2*4*m.rows*m.cols); got != want {
+				t.Errorf("sums are read and written as %d bytes, want %d", got, want)
+			}
+			if got, want := c.Fetched+c.Kept, int64(cost.Value(cost.Bytes(k), m.scalars())); got > want {
+				t.Errorf("%d bytes leave or enter a cache, the buffers have %d", got, want)
+			}
+		})
+	}
+}
+
+// run launches the kernel on a simulated GPU, which changes the buffers.
+func (m multiplied) run(t *testing.T, k *kernel.Kernel, arch int, bufs []kernel.Buffer) sim.Stats {
+	t.Helper()
+	o := ptx.Options{Aligned: always}
+	if got, want := ptx.Choose(k, o).Pieces, fmt.Sprintf("%d x %d outputs, 4 warps", m.tileRows, m.tileCols); !strings.HasPrefix(got, want) {
+		t.Fatalf("%s, want %s", got, want)
+	}
+	code, err := ptx.Module([]*kernel.Kernel{k}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stats sim.Stats
+	machine, err := ptxrun.New(func() (cuda.Driver, error) {
+		return simulated.OpenWatched(sim.Options{Arch: arch, Count: true, NoRaces: true, NoInit: true}, func(_ string, s sim.Stats) { stats = s })
+	}, code)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer machine.Close()
+	if err := machine.Run(k.Name, m.scalars(), bufs); err != nil {
+		t.Fatal(err)
+	}
+	return stats
+}
+
+// TestMMABound holds sums to float64: 2^-23 (2 + K/8) of the sum of sizes, and a unit in
+// the last place.
+func TestMMABound(t *testing.T) {
+	value := func(h uint16) float64 { return float64(math.Float32frombits(uint32(h) << 16)) }
+	for i, m := range multiplications {
+		t.Run(m.name, func(t *testing.T) {
+			bufs := m.drawn()
+			x, w, start := bufs[0].H, bufs[1].H, append([]float32(nil), bufs[2].F...)
+			m.run(t, m.kernel(t), []int{80, 90}[i%2], bufs)
+			for i := range m.rows {
+				for j := range m.cols {
+					sum := float64(start[i*m.cols+j])
+					size := math.Abs(sum)
+					for k := range m.products {
+						p := value(x[m.x(i, k)]) * value(w[m.w(k, j)])
+						sum, size = sum+p, size+math.Abs(p)
+					}
+					got := bufs[2].F[i*m.cols+j]
+					ulp := math.Abs(float64(math.Nextafter32(got, float32(math.Inf(1)))) - float64(got))
+					if off, bound := math.Abs(float64(got)-sum), 0x1p-23*(2+float64(m.products)/8)*size+ulp; !(off <= bound) {
+						t.Fatalf("output %d, %d: %v is off by %g, more than %g", i, j, got, off, bound)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestMMARegisters wants no spills, and as many blocks beside each other as the tables
+// say, from NVIDIA's assembler.
+func TestMMARegisters(t *testing.T) {
+	ks := []*kernel.Kernel{parsed(t, narrow)}
+	for _, cols := range []string{"256", "512", "1024"} {
+		ks = append(ks, parsed(t, strings.NewReplacer("72", cols, "narrow", "narrow"+cols).Replace(narrow)))
+	}
+	for _, m := range multiplications {
+		ks = append(ks, m.kernel(t))
+	}
+	code, err := ptx.Module(ks, ptx.Options{Aligned: always})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, arch := range []string{"sm_80", "sm_89", "sm_90"} {
+		usage, err := ptxas.Assemble(code.Text, arch)
+		if errors.Is(err, ptxas.ErrMissing) {
+			t.Skip(err)
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range ks {
+			const file, blocks = 65536, 2 // registers of a multiprocessor
+			if u := usage[k.Name]; u.SpillStores+u.SpillLoads+u.Stack > 0 || blocks*128*padded(u.Registers, 8) > file || u.Shared > 48<<10 {
+				t.Errorf("%s on %s: %+v", k.Name, arch, u)
+			}
+		}
+	}
+}
