@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -33,7 +34,20 @@ var shipped = sync.OnceValues(func() ([]ptxtest.Spec, error) {
 	return ptxtest.Distinct(specs), err
 })
 
-func nameOf(s ptxtest.Spec) string { return strings.TrimSuffix(filepath.Base(s.Path), ".arith") }
+// products are kernels that multiply on tensor cores: small, and of all forms.
+func products() (ptxtest.Spec, error) {
+	const path = "testdata/products.kir"
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return ptxtest.Spec{}, err
+	}
+	ks, err := kernel.Parse(string(text))
+	return ptxtest.Spec{Path: path, Kernels: ks, Options: ptx.Options{Aligned: func(*kernel.Kernel, int) bool { return true }}}, err
+}
+
+func nameOf(s ptxtest.Spec) string {
+	return strings.TrimSuffix(filepath.Base(s.Path), filepath.Ext(s.Path))
+}
 
 // TestGate wants at least 99 of 100 mutants reported, or caught by their result.
 func TestGate(t *testing.T) {
@@ -41,11 +55,16 @@ func TestGate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	more, err := products()
+	if err != nil {
+		t.Fatal(err)
+	}
+	specs = append(slices.Clip(specs), more)
 	_, missing := ptxas.Find()
 	g := gate{ptxas: missing == nil, tried: map[Kind]int{}, missed: map[Kind]int{}, by: map[string]int{}}
 	t.Run("kernels", func(t *testing.T) {
 		for _, s := range specs {
-			if *only != "" && nameOf(s) != *only || *only == "" && !*all && nameOf(s) != "tiny" {
+			if *only != "" && nameOf(s) != *only || *only == "" && !*all && nameOf(s) != "tiny" && nameOf(s) != "products" {
 				continue
 			}
 			for _, k := range s.Kernels {

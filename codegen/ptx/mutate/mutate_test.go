@@ -20,14 +20,20 @@ type Kind string
 
 // The kinds.
 const (
-	Barrier Kind = "a barrier is deleted"
-	Weaken  Kind = "a barrier of a block is one of a warp"
-	Unguard Kind = "a guard is deleted"
-	Invert  Kind = "a guard is inverted"
-	Index   Kind = "a constant of an address is one more"
-	Shared  Kind = "static shared memory is half"
-	Scratch Kind = "scratch is half"
-	Tight   Kind = "scratch is 16 bytes less"
+	Barrier   Kind = "a barrier is deleted"
+	Weaken    Kind = "a barrier of a block is one of a warp"
+	Unguard   Kind = "a guard is deleted"
+	Invert    Kind = "a guard is inverted"
+	Index     Kind = "a constant of an address is one more"
+	Shared    Kind = "static shared memory is half"
+	Scratch   Kind = "scratch is half"
+	Tight     Kind = "scratch is 16 bytes less"
+	Wait      Kind = "copies are not waited for"
+	Late      Kind = "one group of copies fewer is waited for" // one more changes nothing but time
+	Commit    Kind = "a group of copies is not ended"
+	Full      Kind = "a copy is never of zeros"
+	Zeros     Kind = "a copy is always of zeros"
+	Transpose Kind = "matrices are loaded the other way around"
 )
 
 // A Mutant is a kernel with one mistake.
@@ -61,6 +67,20 @@ func Of(code ptx.Output) []Mutant {
 			edit(Weaken, i, "\tbar.warp.sync -1;")
 		case in.op == "bar.warp.sync":
 			edit(Barrier, i, "")
+		case in.op == "cp.async.wait_group":
+			n, _ := strconv.Atoi(in.operands[0])
+			edit(Wait, i, "")
+			edit(Late, i, fmt.Sprintf("\t%s %d;", in.op, n+1))
+		case in.op == "cp.async.commit_group":
+			edit(Commit, i, "")
+		case in.copies():
+			n := in.operands[len(in.operands)-1]
+			edit(Full, i, strings.Replace(line, n+";", "16;", 1))
+			edit(Zeros, i, strings.Replace(line, n+";", "0;", 1))
+		case strings.Contains(in.op, ".trans."):
+			edit(Transpose, i, strings.Replace(line, ".trans.", ".", 1))
+		case strings.HasPrefix(in.op, "ldmatrix."):
+			edit(Transpose, i, strings.Replace(line, ".shared.", ".trans.shared.", 1))
 		case in.guard != "" && (in.memory() || in.op == "bra"):
 			edit(Invert, i, strings.Replace(line, in.guard, inverse(in.guard), 1))
 			if in.memory() {
@@ -131,18 +151,21 @@ func inverse(guard string) string {
 	return "@!" + guard[1:]
 }
 
-// larger lists a line once for each of its constants, which is larger by one, or
-// by an element where it is added to an address.
+// larger lists a line once for each of its constants, which is larger by one, or by an
+// element where it is added to an address, or by what a copy and a matrix's row have.
 func larger(line string, in instr) []string {
 	var out []string
 	for _, m := range constant.FindAllStringSubmatchIndex(line, -1) {
 		lo, hi := m[2], m[3]
 		n, err := strconv.ParseInt(line[lo:hi], 10, 64)
-		if err != nil {
+		if err != nil || in.copies() && line[hi] != ']' {
 			continue
 		}
 		by := int64(1)
-		if in.memory() {
+		switch {
+		case in.copies() || strings.HasPrefix(in.op, "ldmatrix."):
+			by = 16
+		case in.memory():
 			by = 4
 		}
 		out = append(out, fmt.Sprintf("%s%d%s", line[:lo], n+by, line[hi:]))

@@ -2,7 +2,6 @@ package mutate
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -38,8 +37,11 @@ func parse(text string) *program {
 	for i, in := range p.instrs {
 		if in.memory() {
 			p.address[i] = true
-			at := slices.IndexFunc(in.operands, func(o string) bool { return strings.HasPrefix(o, "[") })
-			p.slice(register.FindString(in.operands[at]))
+			for _, o := range in.operands {
+				if strings.HasPrefix(o, "[") || in.copies() {
+					p.slice(register.FindString(o))
+				}
+			}
 		}
 	}
 	return p
@@ -63,5 +65,10 @@ func (p *program) slice(reg string) {
 
 // memory says whether an instruction accesses memory that is not its parameters.
 func (in instr) memory() bool {
-	return (strings.HasPrefix(in.op, "ld.") || strings.HasPrefix(in.op, "st.")) && !strings.HasPrefix(in.op, "ld.param")
+	return (strings.HasPrefix(in.op, "ld.") || strings.HasPrefix(in.op, "st.")) && !strings.HasPrefix(in.op, "ld.param") ||
+		strings.HasPrefix(in.op, "ldmatrix.") || in.copies()
 }
+
+// copies says whether an instruction copies to shared memory while the thread goes on: so
+// many bytes, the last operand, and zeros behind them.
+func (in instr) copies() bool { return strings.HasPrefix(in.op, "cp.async.cg.") }
