@@ -42,7 +42,7 @@ func (g *gate) text(date, commit string) string {
 	} else {
 		say("one mutant in %d, chosen by a hash, ", *part)
 	}
-	say("of %d shipped kernels, of which %d have one in that part. Whether `ptxas` makes the same code of a mutant was %s.\n",
+	say("of %d kernels, of shipped specs and in `testdata/products.kir`, of which %d have one in that part. Whether `ptxas` makes the same code of a mutant was %s.\n",
 		g.asked, g.kernels, map[bool]string{true: "asked", false: "not asked: there was none"}[g.ptxas])
 	if len(g.failed) > 0 {
 		slices.Sort(g.failed)

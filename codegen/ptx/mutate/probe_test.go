@@ -2,6 +2,7 @@ package mutate
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/arithlang/mlc/codegen/ptx"
@@ -16,7 +17,8 @@ type Probe struct {
 
 // Probes lists what can be asked about a mutant that nothing has found. That of a
 // guard traps where the guard would have kept a thread from something; those of a
-// constant put something absurd in the place of it, or of what is computed with it.
+// constant put something absurd in the place of it, or of what is computed with it; those
+// of a copy put other elements in the place of zeros.
 func (m Mutant) Probes() []Probe {
 	in := instruction.FindStringSubmatch(m.Old)
 	if in == nil {
@@ -26,6 +28,8 @@ func (m Mutant) Probes() []Probe {
 	switch m.Kind {
 	case Invert:
 		return []Probe{unreached}
+	case Full:
+		return []Probe{{"no output depends on what is in the place of zeros", []ptx.Output{m.elsewhere(0), m.elsewhere(16)}}}
 	case Unguard:
 		closed, line := inverse(in[1]), m.New
 		if in[2] == "bra" {
@@ -48,6 +52,24 @@ func (m Mutant) Probes() []Probe {
 		return []Probe{{"nothing depends on the value", result}, {"any larger constant does the same", constant}}
 	}
 	return nil
+}
+
+// firstParam is what a kernel's first buffer is called.
+var firstParam = regexp.MustCompile(`\.param \.u64 (\w+)`)
+
+// elsewhere has copies of zeros take bytes of the first buffer, behind so many.
+func (m Mutant) elsewhere(bytes int) ptx.Output {
+	in := instruction.FindStringSubmatch(m.Old)
+	to := strings.Split(in[3], ", ")
+	param := firstParam.FindStringSubmatch(string(m.Code.Text))[1]
+	return m.with(fmt.Sprintf(`	{
+	.reg .pred %%some;
+	.reg .b64 %%other;
+	setp.ne.s32 %%some, %s, 0;
+	ld.param.u64 %%other, [%s];
+	@%%some %s
+	@!%%some %s %s, [%%other+%d], 16, 16;
+	}`, to[len(to)-1], param, strings.TrimSpace(m.Old), in[2], to[0], bytes))
 }
 
 // difference is where the constant lies that a mutant has another of.

@@ -17,6 +17,7 @@ var survivors = []struct {
 	{Unguard, regexp.MustCompile(`bra`), "what is done in vain writes nothing, and reads what is there"},
 	{Unguard, regexp.MustCompile(`ld\.`), "what is read in vain is there, and meets no result"},
 	{Unguard, regexp.MustCompile(`st\.`), "what is written in vain lies in a part of a tile that nothing reads"},
+	{Full, regexp.MustCompile(`cp\.async`), "what is copied in vain is there, and meets no output"},
 	{Invert, regexp.MustCompile(`bra`), "the loop has one round either way, in every launch"},
 	{Index, regexp.MustCompile(`add\.s32 .*, \d+;$`), "a cell or a round more has nothing to do"},
 	{Index, regexp.MustCompile(`(mul|mad)\.`), "the factor is 0 wherever the product is used"},
