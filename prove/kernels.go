@@ -147,6 +147,9 @@ func (k *comparisons) training(ctx context.Context, t *compiler.Program) error {
 	if err != nil {
 		return err
 	}
+	for _, c := range news {
+		c.Sums = machine.Sums(c.Kernel.Name)
+	}
 	err = k.compare(ctx, news, machine)
 	if ctx.Err() != nil {
 		return err // a comparison may be under way

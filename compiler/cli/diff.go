@@ -29,7 +29,8 @@ type diffCmd struct {
 func (diffCmd) Help() string {
 	return fmt.Sprintf(`Each kernel runs alone, on random inputs of order 1 for two examples. Its results
 are compared with its tensor function, in float64, and with the kernel interpreter,
-bit by bit. The output shows the element farthest from float64: its distance, the
+bit by bit: factors of 16 bits are added as the device's tensor cores do, where it
+multiplies on those. The output shows the element farthest from float64: its distance, the
 distance in units of the largest element of its buffer, and the largest allowed
 distance: %.0e of that element, or of 1 if it is smaller, and more where rounding
 of the inputs makes more.
@@ -115,7 +116,7 @@ func (c *diffCmd) program(a *app, where project, p *compiler.Program, cases []*d
 	if len(cases) == 0 {
 		return nil
 	}
-	run, stop, err := c.start(a, p, where.root)
+	run, stop, err := c.start(a, p, where.root, cases)
 	if err != nil {
 		return err
 	}
@@ -123,8 +124,9 @@ func (c *diffCmd) program(a *app, where project, p *compiler.Program, cases []*d
 	return c.print(a, cases, run)
 }
 
-// start brings up the device that runs the kernels of a program.
-func (c *diffCmd) start(a *app, p *compiler.Program, root string) (run remote.Runner, stop func(), err error) {
+// start brings up the device that runs the kernels of a program, and lets the cases know
+// how it adds.
+func (c *diffCmd) start(a *app, p *compiler.Program, root string, cases []*diff.Case) (run remote.Runner, stop func(), err error) {
 	switch c.Device {
 	case "cpu":
 		k, err := a.startKernels(p, root)
@@ -133,7 +135,14 @@ func (c *diffCmd) start(a *app, p *compiler.Program, root string) (run remote.Ru
 		}
 		return k.run, k.stop, nil
 	case "sim", "cuda":
-		return a.startPTX(p.Lowered, c.Device)
+		m, err := a.startPTX(p.Lowered, c.Device)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, k := range cases {
+			k.Sums = m.Sums(k.Kernel.Name)
+		}
+		return m.Run, func() { m.Close() }, nil
 	}
 	return nil, func() {}, nil
 }

@@ -5,12 +5,11 @@ import (
 
 	"github.com/arithlang/mlc/codegen"
 	"github.com/arithlang/mlc/codegen/ptx/ptxrun"
-	"github.com/arithlang/mlc/compiler/kernel/remote"
 	"github.com/arithlang/mlc/compiler/lower"
 )
 
 // startPTX prints the kernels of a program as PTX and loads them on a device, in this process.
-func (a *app) startPTX(p *lower.Program, device string) (remote.Runner, func(), error) {
+func (a *app) startPTX(p *lower.Program, device string) (*ptxrun.Machine, error) {
 	open := ptxrun.Simulator
 	if device == "cuda" {
 		open = ptxrun.GPU
@@ -24,13 +23,13 @@ func (a *app) startPTX(p *lower.Program, device string) (remote.Runner, func(), 
 	})
 	if err != nil {
 		if device == "cuda" {
-			return nil, nil, fmt.Errorf("--device cuda: %w\nthe same kernels can be compared without a GPU: --device sim", err)
+			return nil, fmt.Errorf("--device cuda: %w\nthe same kernels can be compared without a GPU: --device sim", err)
 		}
-		return nil, nil, err
+		return nil, err
 	}
 	if device == "cuda" {
 		i := m.About()
 		fmt.Fprintf(a.err, "on %s, compute capability %d.%d\n", i.Name, i.Major, i.Minor)
 	}
-	return m.Run, func() { m.Close() }, nil
+	return m, nil
 }

@@ -73,7 +73,7 @@ func (c *Case) Compare(s Shape, run remote.Runner) (*Result, error) {
 		return nil, fmt.Errorf("%s: tensor interpreter: %w", c.Kernel.Name, err)
 	}
 	exact := clone(start)
-	if err := kernel.Run(c.Kernel, scalars, exact); err != nil {
+	if err := kernel.RunSums(c.Kernel, scalars, exact, c.Sums); err != nil {
 		return nil, fmt.Errorf("kernel interpreter: %w", err)
 	}
 	got := exact

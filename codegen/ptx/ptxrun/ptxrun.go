@@ -61,6 +61,15 @@ func (m *Machine) Close() error {
 // About is the device.
 func (m *Machine) About() cuda.Info { return m.driver.Info() }
 
+// Sums is how a kernel adds products of 16-bit factors on the device; nil: as is defined.
+func (m *Machine) Sums(name string) kernel.Sums {
+	if !m.entries[name].Tensor {
+		return nil
+	}
+	i := m.About()
+	return kernel.TensorCore(10*i.Major + i.Minor)
+}
+
 // Run launches a kernel on buffers in the order of its parameters, and overwrites
 // them: it is a remote.Runner. A device that a kernel has broken is opened again
 // for the next one.
