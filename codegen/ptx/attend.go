@@ -2,6 +2,8 @@ package ptx
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/codegen/ptx/asm"
@@ -44,24 +46,19 @@ type attend struct {
 	key          asm.Value         // of a lane, of the first four
 	even         asm.Value         // whether t is
 	q, k, v      swizzled
-	left         factor // queries of the warp
-	right, below factor // keys and values
-	p            accumulators
+	left         factor                       // queries of the warp
+	right, below factor                       // keys and values
+	parts        map[string]accumulators      // scores, and other arrays by query and key, of 16 rows and as many keys
 	known        [halves]map[string]asm.Value // what is known of rows
 }
 
 // attentions are the cells of a kernel's grid.
 func (p *printer) attentions(k *kernel.Kernel) (cells, error) {
 	m, _ := attentionOf(k)
-	a := &attend{printer: p, attention: m, width: int(m.scores.Axes[2].Size.I)}
 	f := p.f
-	a.q, a.k, a.v = a.shared("queries", m.scores.MostRows), a.shared("keys", keysAtOnce), a.shared("values", keysAtOnce)
-	g, t := f.Do("shr.u32", p.lane, asm.Int(2)), f.Do("and.b32", p.lane, asm.Int(3))
 	first := f.Do("mul.lo.s32", p.warp, asm.Int(fragmentRows))
-	for h := range halves {
-		a.row[h] = f.Do("add.s32", f.Do("add.s32", first, g), asm.Int(8*h))
-	}
-	a.key, a.even = f.Do("mul.lo.s32", t, asm.Int(4)), f.Do("setp.eq.s32", f.Do("and.b32", t, asm.Int(1)), asm.Int(0))
+	a := p.newAttend(m, first)
+	a.q, a.k, a.v = a.shared("queries", m.scores.MostRows), a.shared("keys", keysAtOnce), a.shared("values", keysAtOnce)
 	zero := asm.Int(0)
 	a.left = p.factorOf(a.q, true, true, first, zero, a.width)
 	a.right = p.factorOf(a.k, false, true, zero, zero, a.width)
@@ -74,6 +71,18 @@ func (p *printer) attentions(k *kernel.Kernel) (cells, error) {
 		a.height, a.size = p.value(m.scores.Axes[0].Size), p.value(m.scores.Axes[1].Size)
 		f.If(f.Do("setp.lt.s32", zero, a.height), a.cell)
 	}}, nil
+}
+
+// newAttend is for warps whose rows begin at one within the cell.
+func (p *printer) newAttend(m *attention, first asm.Value) *attend {
+	f := p.f
+	a := &attend{printer: p, attention: m, width: int(m.scores.Axes[2].Size.I), parts: map[string]accumulators{}}
+	g, t := f.Do("shr.u32", p.lane, asm.Int(2)), f.Do("and.b32", p.lane, asm.Int(3))
+	for h := range halves {
+		a.row[h] = f.Do("add.s32", f.Do("add.s32", first, g), asm.Int(8*h))
+	}
+	a.key, a.even = f.Do("mul.lo.s32", t, asm.Int(4)), f.Do("setp.eq.s32", f.Do("and.b32", t, asm.Int(1)), asm.Int(0))
+	return a
 }
 
 // shared makes room for some rows of a head.
@@ -212,24 +221,37 @@ func (a *attend) groups(first asm.Value, do func(m int, key asm.Value)) {
 }
 
 // multiply computes the scores.
-func (a *attend) multiply(first asm.Value) {
-	a.p = a.zeros(fragmentRows, keysAtOnce)
+func (a *attend) multiply(first asm.Value) { a.product(a.scores.Dst.Name, a.left, a.right, first) }
+
+// product computes an array: the products of the warp's rows and of keys from one on.
+func (a *attend) product(name string, rows, keys factor, first asm.Value) {
+	p := a.zeros(fragmentRows, keysAtOnce)
+	a.parts[name] = p
 	var left [][]asm.Value
 	for k := 0; k < a.width; k += fragmentDeep {
-		left = append(left, a.fragment(a.left, 0, k))
+		left = append(left, a.fragment(rows, 0, k))
 	}
 	a.groups(first, func(m int, _ asm.Value) {
-		pair := accumulators{a.p[0][2*m:][:2]}
+		pair := accumulators{p[0][2*m:][:2]}
 		for i, l := range left {
-			pair.add(a.f, [][]asm.Value{l}, [][]asm.Value{a.fragment(a.right, m*fragmentRows, i*fragmentDeep)})
+			pair.add(a.f, [][]asm.Value{l}, [][]asm.Value{a.fragment(keys, m*fragmentRows, i*fragmentDeep)})
 		}
 	})
 }
 
-// four are the scores of a lane in a row, of four keys.
-func (a *attend) four(h, m int) []asm.Value {
-	x, y := a.p[0][2*m], a.p[0][2*m+1]
+// four are elements of an array that a lane has of a row, of four keys.
+func (a *attend) four(name string, h, m int) []asm.Value {
+	x, y := a.parts[name][0][2*m], a.parts[name][0][2*m+1]
 	return []asm.Value{x[2*h], x[2*h+1], y[2*h], y[2*h+1]}
+}
+
+// fourOfAll are those of all arrays.
+func (a *attend) fourOfAll(h, m int) map[string][]asm.Value {
+	all := map[string][]asm.Value{}
+	for name := range a.parts {
+		all[name] = a.four(name, h, m)
+	}
+	return all
 }
 
 // enter makes a row of a lane the one that statements are about.
@@ -260,7 +282,7 @@ func (a *attend) scalars(from int) {
 func (a *attend) elements(body []kernel.Stmt, m int, key asm.Value) {
 	for h := range halves {
 		a.enter(h)
-		given := map[string][]asm.Value{a.scores.Dst.Name: a.four(h, m)}
+		given := a.fourOfAll(h, m)
 		for _, s := range body {
 			switch s := s.(type) {
 			case *kernel.Random:
@@ -271,9 +293,11 @@ func (a *attend) elements(body []kernel.Stmt, m int, key asm.Value) {
 				given[s.Dst.Name] = a.each4(s.Value, s.Axes[0].Var, key, given)
 			}
 		}
-		for i, v := range given[a.scores.Dst.Name] {
-			if at := a.four(h, m)[i]; v != at {
-				a.f.Move(at, v)
+		for _, name := range slices.Sorted(maps.Keys(a.parts)) {
+			for i, at := range a.four(name, h, m) {
+				if v := given[name][i]; v != at {
+					a.f.Move(at, v)
+				}
 			}
 		}
 	}
@@ -320,7 +344,7 @@ func (a *attend) partial(r *kernel.Reduce, sums [halves][]asm.Value, m int, key 
 	f, op := a.f, reductions[r.Op]
 	for h := range halves {
 		a.enter(h)
-		for i, v := range a.each4(r.Value, r.Axis.Var, key, map[string][]asm.Value{a.scores.Dst.Name: a.four(h, m)}) {
+		for i, v := range a.each4(r.Value, r.Axis.Var, key, a.fourOfAll(h, m)) {
 			there := f.Do("setp.lt.s32", f.Do("add.s32", key, asm.Int(i)), a.size)
 			f.Into(sums[h][m], op.op, sums[h][m], a.choose(there, v, asm.F32(op.start)))
 		}
@@ -346,34 +370,42 @@ func (a *attend) combine(r *kernel.Reduce, sums [halves][]asm.Value) {
 
 // values16 rounds the weights of 16 keys and adds their products with values.
 func (a *attend) values16(o accumulators, m int, key asm.Value) {
-	f := a.f
+	a.rounded16(o, a.scores.Dst.Name, a.below, m, key)
+}
+
+// rounded16 adds the products of an array's elements of 16 keys, rounded, and rows of keys.
+func (a *attend) rounded16(o accumulators, name string, below factor, m int, key asm.Value) {
+	f, p := a.f, a.parts[name]
 	for h := range halves {
-		for i, at := range a.four(h, m) {
+		for i, at := range a.four(name, h, m) {
 			there := f.Do("setp.lt.s32", f.Do("add.s32", key, asm.Int(i)), a.size)
 			f.Move(at, a.choose(there, at, asm.F32(0)))
 		}
 	}
-	left := [][]asm.Value{a.leftOf(a.p[0][2*m], a.p[0][2*m+1])}
+	left := [][]asm.Value{a.leftOf(p[0][2*m], p[0][2*m+1])}
 	for j := 0; j < a.width; j += fragmentRows {
 		pair := accumulators{o[0][j/fragmentCols:][:2]}
-		pair.add(f, left, [][]asm.Value{a.fragment(a.below, j, m*fragmentRows)})
+		pair.add(f, left, [][]asm.Value{a.fragment(below, j, m*fragmentRows)})
 	}
 }
 
 // results writes what becomes of the last product.
-func (a *attend) results(o accumulators) {
-	f, d := a.f, a.values
-	row := a.choose(a.even, a.row[0], a.row[1])
+func (a *attend) results(o accumulators) { a.write(o, a.values, a.out, a.row, a.height) }
+
+// write writes what becomes of a product, of the rows of a lane that are below a limit.
+func (a *attend) write(o accumulators, d *kernel.Dot, out []*kernel.Set, rows [halves]asm.Value, limit asm.Value) {
+	f := a.f
+	row := a.choose(a.even, rows[0], rows[1])
 	column := f.Do("shl.b32", f.Do("shr.u32", a.key, asm.Int(3)), asm.Int(2))
 	for j, c := range o[0] {
 		four := a.fours(c, a.even)
-		f.If(f.Do("setp.lt.s32", row, a.height), func() {
+		f.If(f.Do("setp.lt.s32", row, limit), func() {
 			col := f.Do("add.s32", column, asm.Int(j*fragmentCols))
 			if _, buffer := a.slices[d.Dst.Name]; buffer {
 				a.vars[d.Axes[0].Var] = row
 				a.storeFrom(d.Dst, d.Axes[1].Var, col, four)
 			}
-			for _, s := range a.out {
+			for _, s := range out {
 				a.vars[s.Axes[0].Var] = row
 				vs := a.neighbours(a.own(s.Value), s.Axes[1].Var, col, 4, map[string][]asm.Value{d.Dst.Name: four})
 				a.storeFrom(s.Dst, s.Axes[1].Var, col, vs)

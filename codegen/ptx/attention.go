@@ -30,7 +30,7 @@ func notAttention(k *kernel.Kernel, aligned map[string]bool) string {
 }
 
 func attentionOf(k *kernel.Kernel) (a *attention, why string) {
-	if k.Op.Family() != "attention" {
+	if k.Op.Kind != "attention" {
 		return nil, "it is no attention"
 	}
 	a = &attention{}
@@ -65,7 +65,13 @@ func attentionOf(k *kernel.Kernel) (a *attention, why string) {
 		return nil, "its factors are no bf16"
 	}
 	a.scores, a.values = dots[0], dots[1]
-	return a, a.check(k)
+	if buffers := arrays(k); buffers[a.scores.Dst.Name] || !a.values.Zero {
+		return nil, "its scores lie in a buffer"
+	}
+	if why := a.checkRows(map[string]bool{a.scores.Dst.Name: true}, arrays(k)); why != "" {
+		return nil, why
+	}
+	return a, a.checkValues(arrays(k))
 }
 
 // byRow is an assignment by row and column as one by column within a row.
@@ -83,23 +89,27 @@ func renamed(body []kernel.Stmt, names map[string]string) []kernel.Stmt {
 	return kernel.RewriteAll(body, func(e *expr.Expr) *expr.Expr { return expr.Subst(e, to) })
 }
 
-// check says what is different from an attention in registers: each statement is
-// about a row, sets scores where they are, or random words, and reads its own.
-func (a *attention) check(k *kernel.Kernel) string {
-	buffers := arrays(k)
-	p, axes := a.scores.Dst.Name, a.scores.Axes
-	if buffers[p] || !a.scores.Zero || !a.values.Zero || a.scores.MostRows == 0 || a.scores.MostRows%fragmentRows != 0 {
-		return "its scores lie in a buffer, or their number is unknown"
+// place is where a score lies, by row and column.
+func (a *attention) place() *expr.Expr {
+	return at(a.scores.Dst, map[string]string{a.scores.Axes[0].Var: rowVar, a.scores.Axes[1].Var: colVar})
+}
+
+// checkRows says what is different from rows in registers: each statement sets elements
+// of arrays, those given or new ones, or random words, and reads those at its place.
+func (a *attention) checkRows(inRegisters map[string]bool, buffers map[string]bool) string {
+	axes := a.scores.Axes
+	if !a.scores.Zero || a.scores.MostRows == 0 || a.scores.MostRows%fragmentRows != 0 {
+		return "the number of its rows is unknown"
 	}
-	place := at(a.scores.Dst, map[string]string{axes[0].Var: rowVar, axes[1].Var: colVar})
+	place := a.place()
 	own := func(e *expr.Expr, col string, words map[string]bool) bool {
 		switch {
-		case e.Name == p:
-			return expr.Equal(at(e, map[string]string{col: colVar}), place)
 		case words[e.Name]:
 			return e.Args[0].Op == expr.Var && e.Args[0].Name == col
+		case buffers[e.Name]:
+			return true
 		}
-		return buffers[e.Name]
+		return inRegisters[e.Name] && expr.Equal(at(e, map[string]string{col: colVar}), place)
 	}
 	words := map[string]bool{}
 	for _, s := range a.follow {
@@ -113,7 +123,7 @@ func (a *attention) check(k *kernel.Kernel) string {
 			words[s.Dst] = true
 			continue
 		case *kernel.Set:
-			if col = s.Axes[0].Var; s.Dst.Name != p || !expr.Equal(s.Axes[0].Size, axes[1].Size) || !own(s.Dst, col, nil) {
+			if col = s.Axes[0].Var; buffers[s.Dst.Name] || !expr.Equal(s.Axes[0].Size, axes[1].Size) || !expr.Equal(at(s.Dst, map[string]string{col: colVar}), place) {
 				return "it sets other than scores"
 			}
 		case *kernel.Reduce:
@@ -128,13 +138,16 @@ func (a *attention) check(k *kernel.Kernel) string {
 				return "it reads other elements of " + e.Name
 			}
 		}
+		if s, ok := s.(*kernel.Set); ok {
+			inRegisters[s.Dst.Name] = true
+		}
 	}
-	return a.checkValues(place, buffers)
+	return ""
 }
 
 // checkValues looks at what comes after the rows.
-func (a *attention) checkValues(place *expr.Expr, buffers map[string]bool) string {
-	r, n := a.rounds, a.values.Axes
+func (a *attention) checkValues(buffers map[string]bool) string {
+	r, n, place := a.rounds, a.values.Axes, a.place()
 	rounded := at(r.Dst, map[string]string{r.Axes[0].Var: rowVar, r.Axes[1].Var: colVar})
 	weights := r.Value.Args[0]
 	if weights.Op != expr.Elem || weights.Name != a.scores.Dst.Name ||
@@ -174,13 +187,22 @@ func (a *attention) unfit(aligned map[string]bool) string {
 		return "the width of a head is not 16, 32, 64 or 128"
 	}
 	for _, o := range []flat.Operand{a.queries(), a.keys(), a.vs()} {
-		unit := expr.Int(unitWide)
-		if !aligned[o.Slice] || !expr.IsInt(o.CS, 1) || !expr.IsMultiple(expr.Subst(o.Off, lets), unit) || !expr.IsMultiple(expr.Subst(o.RS, lets), unit) {
-			return o.Slice + " does not lie in units of 16 bytes"
+		if why := inWholeUnits(o, lets, aligned); why != "" {
+			return why
 		}
 	}
 	if a.scores.A.Type != expr.BF16 || a.values.B.Type != expr.BF16 {
 		return "its factors are no bf16"
+	}
+	return ""
+}
+
+// inWholeUnits says why a factor's rows, given what lets stand for, are not in units of 16
+// bytes.
+func inWholeUnits(o flat.Operand, lets map[string]*expr.Expr, aligned map[string]bool) string {
+	unit := expr.Int(unitWide)
+	if !aligned[o.Slice] || !expr.IsInt(o.CS, 1) || !expr.IsMultiple(expr.Subst(o.Off, lets), unit) || !expr.IsMultiple(expr.Subst(o.RS, lets), unit) {
+		return o.Slice + " does not lie in units of 16 bytes"
 	}
 	return ""
 }

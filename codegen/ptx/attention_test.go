@@ -66,6 +66,187 @@ const attending = `kernel attending attention
 end
 `
 
+// grading is the gradient of an attention with a table of biases and dropout.
+const grading = `kernel grading attention_grad
+  in     q     bf16[B * T * WIDTH]
+  in     k     bf16[B * T * WIDTH]
+  in     table f32[2, T, T]
+  in     v     bf16[B * T * WIDTH]
+  in     dout  bf16[B * T * WIDTH]
+  out    dq    f32[B * T * WIDTH]
+  out    dq2   bf16[B * T * WIDTH]
+  out    dk    f32[B * T * WIDTH]
+  out    dk2   bf16[B * T * WIDTH]
+  out    dv    f32[B * T * WIDTH]
+  out    dv2   bf16[B * T * WIDTH]
+  scalar B, T, P, example
+  grid   b < B, h < 2
+  op     dq, dk, dv = q, k, v, dout, _, table for b < B, h < 2, t < T, j < T, d < HEAD
+  scale  0.25
+  mask   j <= i
+  drop   0.1 stream 11
+  with   dq2 = bf16(dq)
+  with   dv2 = bf16(dv)
+  with   dk2 = bf16(dk)
+
+  tile   dk_ f32[T, HEAD]
+  tile   dv_ f32[T, HEAD]
+  set    dk_[a1, e] = 0.0
+  set    dv_[a1, e] = 0.0
+  for    m = 0 until (T + 31) / 32
+    let    first = m * 32
+    let    height = min(T - first, 32)
+    tile   qs bf16[height, HEAD]
+    tile   dos bf16[height, HEAD]
+    tile   sum_q f32[height, HEAD]
+    tile   qr bf16[height, HEAD]
+    let    count = max(min(T, max(P + first + 1, P + first + height)), 0)
+    tile   ks bf16[HEAD, count]
+    tile   p f32[height, count]
+    tile   biases f32[height, count]
+    tile   vs bf16[HEAD, count]
+    tile   ds f32[height, count]
+    tile   weight f32[height, count]
+    tile   bits u32[count]
+    tile   dsr bf16[height, count]
+    tile   kr bf16[count, HEAD]
+    tile   part f32[count, HEAD]
+    tile   pr bf16[height, count]
+    tile   part2 f32[count, HEAD]
+    let    queries = (b * T + first) * WIDTH + h * HEAD
+    let    open = b * T * WIDTH + h * HEAD
+    set    qs[a1, e] = q[queries + a1 * WIDTH + e]
+    set    ks[a1, e] = k[open + e * WIDTH + a1]
+    set    p[a1, e] = 0.0
+    dot    p[a1, a2] += qs[a1, e] * ks[e, a2]
+    set    biases[a1, e] = table[h, first + a1, e]
+    set    p[a1, e] = where(e <= P + first + a1, p[a1, e] * 0.25 + biases[a1, e], -inf)
+    set    dos[a1, e] = dout[queries + a1 * WIDTH + e]
+    set    vs[a1, e] = v[open + e * WIDTH + a1]
+    set    ds[a1, e] = 0.0
+    dot    ds[a1, a2] += dos[a1, e] * vs[e, a2]
+    for    r = 0 until height
+      reduce largest = max(p[r, e])
+      let    shift = where(largest == -inf, 0.0, largest)
+      set    p[r, e] = exp(p[r, e] - shift)
+      reduce total = sum(p[r, e])
+      let    norm = where(0.0 < total, 1.0 / total, 0.0)
+      set    p[r, e] = p[r, e] * norm
+      random bits[count] = 11 of example + as_u32(b) from (h * T + (first + r)) * ((T + 3) / 4 * 4)
+      set    weight[r, e] = where(bits[e] < 0x1999999au, 0.0, p[r, e] * 1.1111112)
+      set    ds[r, e] = where(bits[e] < 0x1999999au, 0.0, ds[r, e] * 1.1111112)
+      reduce delta = sum(p[r, e] * ds[r, e])
+      set    ds[r, e] = p[r, e] * (ds[r, e] - delta) * 0.25
+    end
+    set    dsr[a1, e] = bf16(ds[a1, e])
+    set    kr[a1, e] = k[open + a1 * WIDTH + e]
+    set    sum_q[a1, e] = 0.0
+    dot    sum_q[a1, a2] += dsr[a1, e] * kr[e, a2]
+    set    dq[queries + a1 * WIDTH + e] = sum_q[a1, e]
+    set    dq2[queries + a1 * WIDTH + e] = bf16(sum_q[a1, e])
+    set    qr[a1, e] = q[queries + a1 * WIDTH + e]
+    set    part[a1, e] = 0.0
+    dot    part[a1, a2] += dsr[e, a1] * qr[e, a2]
+    set    dk_[a1, e] = dk_[a1, e] + part[a1, e] for a1 < count, e < HEAD
+    set    pr[a1, e] = bf16(weight[a1, e])
+    set    part2[a1, e] = 0.0
+    dot    part2[a1, a2] += pr[e, a1] * dos[e, a2]
+    set    dv_[a1, e] = dv_[a1, e] + part2[a1, e] for a1 < count, e < HEAD
+  end
+  let    all_k = b * T * WIDTH + h * HEAD
+  set    dk[all_k + a1 * WIDTH + e] = dk_[a1, e]
+  set    dk2[all_k + a1 * WIDTH + e] = bf16(dk_[a1, e])
+  let    all_v = b * T * WIDTH + h * HEAD
+  set    dv[all_v + a1 * WIDTH + e] = dv_[a1, e]
+  set    dv2[all_v + a1 * WIDTH + e] = bf16(dv_[a1, e])
+end
+`
+
+// across is that of one without a mask whose keys are other rows.
+const across = `kernel across attention_grad
+  in     q    bf16[B * T * WIDTH]
+  in     k    bf16[B * S * WIDTH]
+  in     v    bf16[B * S * WIDTH]
+  in     dout bf16[B * T * WIDTH]
+  out    dq   f32[B * T * WIDTH]
+  out    dq2  bf16[B * T * WIDTH]
+  out    dk   f32[B * S * WIDTH]
+  out    dk2  bf16[B * S * WIDTH]
+  out    dv   f32[B * S * WIDTH]
+  out    dv2  bf16[B * S * WIDTH]
+  scalar B, T, S, example
+  grid   b < B, h < 2
+  op     dq, dk, dv = q, k, v, dout for b < B, h < 2, t < T, j < S, d < HEAD
+  scale  0.25
+  drop   0.1 stream 13
+  with   dq2 = bf16(dq)
+  with   dv2 = bf16(dv)
+  with   dk2 = bf16(dk)
+
+  tile   dk_ f32[S, HEAD]
+  tile   dv_ f32[S, HEAD]
+  set    dk_[a1, e] = 0.0
+  set    dv_[a1, e] = 0.0
+  for    m = 0 until (T + 31) / 32
+    let    first = m * 32
+    let    height = min(T - first, 32)
+    tile   qs bf16[height, HEAD]
+    tile   dos bf16[height, HEAD]
+    tile   sum_q f32[height, HEAD]
+    tile   qr bf16[height, HEAD]
+    let    count = max(S, 0)
+    tile   ks bf16[HEAD, count]
+    tile   p f32[height, count]
+    tile   vs bf16[HEAD, count]
+    tile   ds f32[height, count]
+    tile   weight f32[height, count]
+    tile   bits u32[count]
+    tile   dsr bf16[height, count]
+    tile   kr bf16[count, HEAD]
+    tile   pr bf16[height, count]
+    let    queries = (b * T + first) * WIDTH + h * HEAD
+    let    open = b * S * WIDTH + h * HEAD
+    set    qs[a1, e] = q[queries + a1 * WIDTH + e]
+    set    ks[a1, e] = k[open + e * WIDTH + a1]
+    set    p[a1, e] = 0.0
+    dot    p[a1, a2] += qs[a1, e] * ks[e, a2]
+    set    p[a1, e] = p[a1, e] * 0.25
+    set    dos[a1, e] = dout[queries + a1 * WIDTH + e]
+    set    vs[a1, e] = v[open + e * WIDTH + a1]
+    set    ds[a1, e] = 0.0
+    dot    ds[a1, a2] += dos[a1, e] * vs[e, a2]
+    for    r = 0 until height
+      reduce largest = max(p[r, e])
+      set    p[r, e] = exp(p[r, e] - largest)
+      reduce total = sum(p[r, e])
+      let    norm = where(0.0 < total, 1.0 / total, 0.0)
+      set    p[r, e] = p[r, e] * norm
+      random bits[count] = 13 of example + as_u32(b) from (h * T + (first + r)) * ((S + 3) / 4 * 4)
+      set    weight[r, e] = where(bits[e] < 0x1999999au, 0.0, p[r, e] * 1.1111112)
+      set    ds[r, e] = where(bits[e] < 0x1999999au, 0.0, ds[r, e] * 1.1111112)
+      reduce delta = sum(p[r, e] * ds[r, e])
+      set    ds[r, e] = p[r, e] * (ds[r, e] - delta) * 0.25
+    end
+    set    dsr[a1, e] = bf16(ds[a1, e])
+    set    kr[a1, e] = k[open + a1 * WIDTH + e]
+    set    sum_q[a1, e] = 0.0
+    dot    sum_q[a1, a2] += dsr[a1, e] * kr[e, a2]
+    set    dq[queries + a1 * WIDTH + e] = sum_q[a1, e]
+    set    dq2[queries + a1 * WIDTH + e] = bf16(sum_q[a1, e])
+    set    qr[a1, e] = q[queries + a1 * WIDTH + e]
+    dot    dk_[a1, a2] += dsr[e, a1] * qr[e, a2]
+    set    pr[a1, e] = bf16(weight[a1, e])
+    dot    dv_[a1, a2] += pr[e, a1] * dos[e, a2]
+  end
+  let    all_k = b * S * WIDTH + h * HEAD
+  set    dk[all_k + a1 * WIDTH + e] = dk_[a1, e]
+  set    dk2[all_k + a1 * WIDTH + e] = bf16(dk_[a1, e])
+  let    all_v = b * S * WIDTH + h * HEAD
+  set    dv[all_v + a1 * WIDTH + e] = dv_[a1, e]
+  set    dv2[all_v + a1 * WIDTH + e] = bf16(dv_[a1, e])
+end
+`
+
 // TestAttention wants tensor cores for attention whose factors are BF16, and the bits that
 // they give.
 func TestAttention(t *testing.T) {
@@ -93,5 +274,46 @@ func TestAttention(t *testing.T) {
 	long["B"], long["T"], long["S"], long["P"] = 2, 67, 261, 150
 	more := maps.Clone(long)
 	more["B"], more["T"], more["S"], more["P"] = 1, 33, 128, 90
-	ptxtest.Compare(t, ks, ptx.Options{Aligned: always}, *all, append(ptxtest.Launches(), long, more)...)
+	o := ptx.Options{Aligned: always}
+	t.Run("few", func(t *testing.T) { ptxtest.Compare(t, ks, o, *all, ptxtest.Launches()...) })
+	t.Run("many", func(t *testing.T) { ptxtest.Compare(t, ks[:1], o, *all, long, more) })
+}
+
+// TestAttentionGrad wants tensor cores for gradients of attention, in blocks of queries that
+// fit into registers and in many.
+func TestAttentionGrad(t *testing.T) {
+	var ks []*kernel.Kernel
+	for _, c := range []struct {
+		name           string
+		head           int
+		text, from, to string
+		why            string
+	}{
+		{"grad_of_16", 16, grading, "-", "-", ""},
+		{"grad_of_32", 32, grading, "-", "-", ""},
+		{"grad_of_64", 64, grading, "-", "-", ""},
+		{"grad_across", 16, across, "-", "-", ""},
+		{"grad_of_48", 48, grading, "-", "-", "the width of a head is not 16, 32 or 64"},
+		{"grad_of_other_sums", 16, grading, "dv_[a1, e] + part2[a1, e]", "dv_[a1, e] + 2.0 * part2[a1, e]", "it adds to other sums"},
+		{"grad_of_one", 16, grading, "set    dk_[a1, e] = 0.0", "set    dk_[a1, e] = 1.0", "it begins with more than sums of 0"},
+	} {
+		text := strings.NewReplacer("kernel grading", "kernel "+c.name, "kernel across", "kernel "+c.name,
+			"WIDTH", strconv.Itoa(2*c.head), "HEAD", strconv.Itoa(c.head), c.from, c.to).Replace(c.text)
+		k := parsed(t, text)
+		choice := ptx.Choose(k, ptx.Options{Aligned: always})
+		if got := unfit(choice, "attention_grad"); got != c.why || (choice.Name == "attention_grad") != (c.why == "") {
+			t.Errorf("%s: %s, since %q, want %q\n%s", c.name, choice.Name, got, c.why, choice.Flat)
+		}
+		if c.why == "" {
+			ks = append(ks, k)
+		}
+	}
+	long := maps.Clone(kerneltest.Launches()[1])
+	long["B"], long["T"], long["S"], long["P"] = 1, 133, 150, 0
+	o := ptx.Options{Aligned: always}
+	t.Run("few", func(t *testing.T) { ptxtest.Compare(t, ks, o, *all, kerneltest.Launches()...) })
+	t.Run("many", func(t *testing.T) {
+		ptxtest.Compare(t, []*kernel.Kernel{ks[0], ks[3]}, o, *all, ptxtest.Launches()[4:]...)
+	})
+	t.Run("more", func(t *testing.T) { ptxtest.Compare(t, []*kernel.Kernel{ks[0], ks[3]}, o, false, long) })
 }

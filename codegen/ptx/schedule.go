@@ -29,6 +29,7 @@ type schedule struct {
 var schedules = []schedule{
 	{"mma", flat.GPUProduct(), notMMA, mmaThreads, mmaPieces, (*printer).mmaTiles, true, false},
 	{"attention", flat.GPU(blockRows), notAttention, attentionThreads, attentionPieces, (*printer).attentions, true, true},
+	{"attention_grad", flat.GPU(blockRows), notAttentionGrad, attentionGradThreads, attentionGradPieces, (*printer).attentionGrads, true, true},
 	{"product", flat.GPUProduct(), notTiled, tileThreads, tilePieces, (*printer).tiles, false, false},
 	{"columns", flat.GPU(blockRows), notColumns, columnsBlock, columnsPieces, (*printer).columns, false, false},
 	{"generic", flat.GPU(blockRows), func(*kernel.Kernel, map[string]bool) string { return "" }, gridThreads, gridPieces, (*printer).grid, false, false},

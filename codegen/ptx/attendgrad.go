@@ -1,0 +1,475 @@
+package ptx
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/arithlang/mlc/codegen/flat"
+	"github.com/arithlang/mlc/codegen/ptx/asm"
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+const (
+	gradWarps = 4
+	// gradRows are the queries that are in shared memory: 16 a warp, and two blocks of
+	// the kernel's.
+	gradRows    = gradWarps * fragmentRows
+	blockOfRows = gradRows / 2
+
+	statsName = "stats." // what reductions give, by query: a tile that no kernel has
+)
+
+func attentionGradThreads(*kernel.Kernel) (n int, whole bool) { return gradWarps * warpThreads, true }
+
+func attentionGradPieces(*kernel.Kernel) string {
+	return fmt.Sprintf("a cell, %d warps of %d rows of queries, then of keys, %d at once", gradWarps, fragmentRows, keysAtOnce)
+}
+
+// An attendGrad prints the gradient of an attention. First warps have rows of queries, as
+// attend does, which gives the gradients by query and what is reduced of each row. Then
+// they have rows of keys: the same products the other way round give the arrays with
+// keys for rows, which is what the gradients by key multiply.
+type attendGrad struct {
+	*attend
+	m            *attentionGrad
+	rows, cols   []swizzled // queries and keys of the arrays' products
+	blocks       asm.Value  // of queries
+	most         asm.Value  // keys of a cell
+	half, within asm.Value  // which block of two the warp's rows of queries are in, and where
+	reduces      []*kernel.Reduce
+}
+
+// attentionGrads are the cells of a kernel's grid.
+func (p *printer) attentionGrads(k *kernel.Kernel) (cells, error) {
+	m, _ := attentionGradOf(k)
+	f := p.f
+	within := f.Do("mul.lo.s32", f.Do("and.b32", p.warp, asm.Int(1)), asm.Int(fragmentRows))
+	g := &attendGrad{attend: p.newAttend(&m.attention, within), m: m, half: f.Do("shr.u32", p.warp, asm.Int(1)), within: within}
+	for _, s := range m.follow {
+		if r, ok := s.(*kernel.Reduce); ok {
+			g.reduces = append(g.reduces, r)
+		}
+	}
+	for i := range m.arrays {
+		g.rows = append(g.rows, g.shared(fmt.Sprint("rows", i), gradRows))
+		g.cols = append(g.cols, g.shared(fmt.Sprint("cols", i), keysAtOnce))
+	}
+	blocks, _ := m.mostBlocks()
+	size := expr.Simplify(expr.New(expr.Mul, blocks, expr.Int(int64(blockOfRows*len(g.reduces)))))
+	p.place([]kernel.Stmt{&kernel.Tile{Name: statsName, Type: expr.F32, Shape: []*expr.Expr{size}}}, nil)
+	return cells{kernel.Elements(kernel.Sizes(k.Grid)), func(cell asm.Value) {
+		p.set(k.Grid, cell)
+		for _, l := range m.lets {
+			p.vars[l.Name] = p.value(l.Value)
+		}
+		g.cell()
+	}}, nil
+}
+
+// enterBlock computes what the kernel says of a block of queries.
+func (g *attendGrad) enterBlock(number asm.Value) {
+	g.vars[g.m.block.Var] = number
+	for _, l := range g.m.inner {
+		g.vars[l.Name] = g.value(l.Value)
+	}
+	zero := asm.Int(0)
+	g.height = g.f.Do("max.s32", g.value(g.scores.Axes[0].Size), zero)
+	g.size = g.f.Do("max.s32", g.value(g.scores.Axes[1].Size), zero)
+}
+
+// cell computes all gradients of a head of an example.
+func (g *attendGrad) cell() {
+	f := g.f
+	g.blocks = g.value(g.m.block.Hi)
+	f.If(f.Do("setp.lt.s32", asm.Int(0), g.blocks), func() {
+		g.enterBlock(asm.Int(0))
+		first := g.size
+		g.enterBlock(f.Do("add.s32", g.blocks, asm.Int(-1)))
+		g.most = f.Do("max.s32", first, g.size) // the end of a window moves one way
+		few := f.Do("setp.le.s32", g.most, asm.Int(keysAtOnce))
+		f.Barrier()
+		f.If(few, func() {
+			g.copyKeys(asm.Int(0))
+			g.byRows(true)
+			g.byColumns(true)
+		})
+		f.If(f.Do("not.pred", few), func() {
+			g.byRows(false)
+			g.byColumns(false)
+		})
+	})
+}
+
+// copyKeys begins to copy what has a row for each key, from one on.
+func (g *attendGrad) copyKeys(first asm.Value) {
+	vars, height, size := maps.Clone(g.vars), g.height, g.size
+	g.enterBlock(asm.Int(0))
+	_, keys := g.m.factors()
+	left := g.f.Do("sub.s32", g.most, first)
+	for i, o := range keys {
+		g.copy(g.cols[i], o, keysAtOnce, first, left, true)
+	}
+	g.vars, g.height, g.size = vars, height, size
+}
+
+// copyRows begins to copy what has a row for each query of two blocks.
+func (g *attendGrad) copyRows(block asm.Value) {
+	f := g.f
+	g.enterBlock(f.Do("add.s32", block, asm.Int(1)))
+	next := g.choose(f.Do("setp.lt.s32", f.Do("add.s32", block, asm.Int(1)), g.blocks), g.height, asm.Int(0))
+	g.enterBlock(block)
+	left := f.Do("add.s32", g.height, next)
+	queries, _ := g.m.factors()
+	for i, o := range queries {
+		g.copy(g.rows[i], o, gradRows, asm.Int(0), left, false)
+	}
+}
+
+// pairs goes through two blocks of queries at a time.
+func (g *attendGrad) pairs(do func(block asm.Value)) {
+	g.count(asm.Int(0), g.blocks, asm.Int(2), do)
+}
+
+// byRows computes what has a row for each query. Once says that all keys are in shared
+// memory.
+func (g *attendGrad) byRows(once bool) {
+	f := g.f
+	g.pairs(func(block asm.Value) {
+		f.Barrier()
+		g.copyRows(block)
+		g.arrive()
+		mine := f.Do("add.s32", block, g.half)
+		g.enterBlock(f.Do("min.s32", mine, f.Do("add.s32", g.blocks, asm.Int(-1))))
+		active := f.Do("and.pred", f.Do("setp.lt.s32", mine, g.blocks), f.Do("setp.lt.s32", g.within, g.height))
+		last := f.Do("max.s32", f.Do("add.s32", g.height, asm.Int(-1)), asm.Int(0))
+		for h := range halves {
+			g.inside[h] = f.Do("min.s32", g.row[h], last)
+			g.known[h] = map[string]asm.Value{}
+		}
+		if once {
+			f.If(active, func() { g.rowsOnce(mine) })
+			return
+		}
+		g.rowsOften(mine, active)
+	})
+}
+
+// multiplyRows computes the arrays for the warp's queries and keys from one on, which
+// begin shared memory.
+func (g *attendGrad) multiplyRows(first asm.Value) {
+	zero := asm.Int(0)
+	from := g.f.Do("mul.lo.s32", g.warp, asm.Int(fragmentRows))
+	for i, d := range g.m.arrays {
+		left := g.factorOf(g.rows[i], true, true, from, zero, g.width)
+		g.product(d.Dst.Name, left, g.factorOf(g.cols[i], false, true, zero, zero, g.width), first)
+	}
+}
+
+// rowsOnce computes the gradients of queries whose arrays lie in registers.
+func (g *attendGrad) rowsOnce(block asm.Value) {
+	zero, from := asm.Int(0), 0
+	g.multiplyRows(zero)
+	g.scalars(0)
+	for i, s := range g.follow {
+		if r, ok := s.(*kernel.Reduce); ok {
+			sums := g.sums(r)
+			g.groups(zero, func(m int, key asm.Value) {
+				g.elements(g.follow[from:i], m, key)
+				g.partial(r, sums, m, key)
+			})
+			g.combine(r, sums)
+			from = i + 1
+			g.scalars(from)
+		}
+	}
+	sums := g.zeroSums()
+	g.groups(zero, func(m int, key asm.Value) {
+		g.elements(g.follow[from:], m, key)
+		g.addRows(sums, m, key)
+	})
+	g.writeRows(sums, block)
+}
+
+// rowsOften does so where they do not: arrays are computed again for each reduction.
+func (g *attendGrad) rowsOften(block, active asm.Value) {
+	f := g.f
+	g.scalars(0)
+	for i, s := range g.follow {
+		if r, ok := s.(*kernel.Reduce); ok {
+			sums := g.sums(r)
+			g.parted(active, func(first asm.Value) {
+				g.groups(first, func(m int, key asm.Value) {
+					g.elements(g.follow[:i], m, key)
+					g.partial(r, sums, m, key)
+				})
+			})
+			g.combine(r, sums)
+			g.scalars(i + 1)
+		}
+	}
+	sums := g.zeroSums()
+	g.parted(active, func(first asm.Value) {
+		g.groups(first, func(m int, key asm.Value) {
+			g.elements(g.follow, m, key)
+			g.addRows(sums, m, key)
+		})
+	})
+	f.If(active, func() { g.writeRows(sums, block) })
+}
+
+// parted does something with the arrays for as many keys as there is room for, and then
+// for the next.
+func (g *attendGrad) parted(active asm.Value, do func(first asm.Value)) {
+	g.count(asm.Int(0), g.most, asm.Int(keysAtOnce), func(first asm.Value) {
+		g.f.Barrier()
+		g.copyKeys(first)
+		g.arrive()
+		g.f.If(active, func() {
+			g.multiplyRows(first)
+			do(first)
+		})
+	})
+}
+
+// zeroSums are accumulators for the gradients by query.
+func (g *attendGrad) zeroSums() (all []accumulators) {
+	for range g.m.byQuery {
+		all = append(all, g.zeros(fragmentRows, g.width))
+	}
+	return all
+}
+
+// addRows adds the products of 16 keys to the gradients by query.
+func (g *attendGrad) addRows(sums []accumulators, m int, key asm.Value) {
+	_, keys := g.m.factors()
+	zero := asm.Int(0)
+	for i, d := range g.m.byQuery {
+		tile := g.cols[factorAt(keys, flat.ProductOf(d.Dot).B)]
+		g.rounded16(sums[i], g.m.rounded[d.A.Name].Name, g.factorOf(tile, false, false, zero, zero, g.width), m, key)
+	}
+}
+
+// writeRows writes the gradients by query, and what was reduced of each row.
+func (g *attendGrad) writeRows(sums []accumulators, block asm.Value) {
+	f := g.f
+	for i, d := range g.m.byQuery {
+		g.write(sums[i], d.Dot, d.out, g.row, g.height)
+	}
+	mine := f.Do("setp.eq.s32", g.key, asm.Int(0))
+	for h := range halves {
+		f.If(f.Do("and.pred", mine, f.Do("setp.lt.s32", g.row[h], g.height)), func() {
+			at := g.stats(block, g.row[h])
+			for i, r := range g.reduces {
+				f.Store(at.plus(i).Address, g.known[h][r.Name])
+			}
+		})
+	}
+}
+
+// stats is where the reductions of a query are.
+func (g *attendGrad) stats(block, row asm.Value) address {
+	f := g.f
+	query := f.Do("mad.lo.s32", block, asm.Int(blockOfRows), row)
+	return g.element(g.slices[statsName], f.Do("mul.lo.s32", query, asm.Int(len(g.reduces))))
+}
+
+// byColumns computes what has a row for each key: a warp has 16 keys, and goes through
+// all queries.
+func (g *attendGrad) byColumns(once bool) {
+	f := g.f
+	parts := func(do func(first asm.Value)) {
+		if once {
+			do(asm.Int(0))
+			return
+		}
+		g.count(asm.Int(0), g.most, asm.Int(keysAtOnce), func(first asm.Value) {
+			f.Barrier()
+			g.copyKeys(first)
+			g.arrive()
+			do(first)
+		})
+	}
+	f.Barrier() // what was reduced is there
+	several := f.Do("setp.lt.s32", asm.Int(2), g.blocks)
+	parts(func(first asm.Value) {
+		g.count(asm.Int(0), asm.Int(keysAtOnce/gradRows), asm.Int(1), func(turn asm.Value) {
+			tile := f.Do("mad.lo.s32", turn, asm.Int(gradRows), f.Do("mul.lo.s32", g.warp, asm.Int(fragmentRows)))
+			var sums []accumulators
+			for range g.m.byKey {
+				sums = append(sums, g.zeros(fragmentRows, g.width))
+			}
+			c := g.keyRowsOf(first, tile)
+			g.pairs(func(block asm.Value) {
+				f.If(several, func() {
+					f.Barrier()
+					g.copyRows(block)
+					g.arrive()
+				})
+				g.count(asm.Int(0), asm.Int(2), asm.Int(1), func(half asm.Value) {
+					mine := f.Do("add.s32", block, half)
+					f.If(f.Do("setp.lt.s32", mine, g.blocks), func() {
+						g.enterBlock(mine)
+						open := f.Do("and.pred", f.Do("setp.lt.s32", c.from, g.size), f.Do("setp.lt.s32", asm.Int(0), g.height))
+						f.If(open, func() { c.block(mine, half, sums) })
+					})
+				})
+			})
+			c.write(sums)
+		})
+	})
+}
+
+// A keyRows is 16 keys that a warp has for rows.
+type keyRows struct {
+	*attendGrad
+	from  asm.Value         // the first one
+	tile  asm.Value         // its row in shared memory
+	keyOf [halves]asm.Value // of a lane
+}
+
+func (g *attendGrad) keyRowsOf(first, tile asm.Value) *keyRows {
+	f := g.f
+	c := &keyRows{attendGrad: g, from: f.Do("add.s32", first, tile), tile: tile}
+	lane := f.Do("shr.u32", g.lane, asm.Int(2))
+	pair := f.Do("mul.lo.s32", f.Do("shr.u32", lane, asm.Int(1)), asm.Int(4)) // rows change places as copy says
+	for h := range halves {
+		near := f.Do("add.s32", f.Do("add.s32", pair, f.Do("and.b32", lane, asm.Int(1))), asm.Int(2*h))
+		c.keyOf[h] = f.Do("add.s32", c.from, near)
+	}
+	return c
+}
+
+// block adds what a block of queries gives to the sums.
+func (c *keyRows) block(number, half asm.Value, sums []accumulators) {
+	f, zero := c.f, asm.Int(0)
+	rows := f.Do("mul.lo.s32", half, asm.Int(blockOfRows))
+	arrays := map[string]accumulators{}
+	for i, d := range c.m.arrays {
+		left := c.factorOf(c.cols[i], true, true, c.tile, zero, c.width)
+		right := c.factorOf(c.rows[i], false, true, rows, zero, c.width)
+		acc := c.zeros(fragmentRows, blockOfRows)
+		for k := 0; k < c.width; k += fragmentDeep {
+			var queries [][]asm.Value
+			for n := 0; n < blockOfRows; n += fragmentRows {
+				queries = append(queries, c.fragment(right, n, k))
+			}
+			acc.add(f, [][]asm.Value{c.fragment(left, 0, k)}, queries)
+		}
+		arrays[d.Dst.Name] = acc
+	}
+	narrow := c.elementsOf(number, arrays)
+	queries, _ := c.m.factors()
+	for i, d := range c.m.byKey {
+		below := c.factorOf(c.rows[factorAt(queries, flat.ProductOf(d.Dot).B)], false, false, rows, zero, c.width)
+		part := sums[i]
+		if d.Zero {
+			part = c.zeros(fragmentRows, c.width)
+		}
+		for n := 0; n < blockOfRows; n += fragmentDeep {
+			acc := narrow[c.m.rounded[d.A.Name].Name]
+			left := [][]asm.Value{c.leftOf(acc[n/fragmentCols], acc[n/fragmentCols+1])}
+			for j := 0; j < c.width; j += fragmentRows {
+				accumulators{part[0][j/fragmentCols:][:2]}.add(f, left, [][]asm.Value{c.fragment(below, j, n)})
+			}
+		}
+		if !d.Zero {
+			continue
+		}
+		for j := range part[0] {
+			for r, x := range part[0][j] {
+				f.Into(sums[i][0][j][r], "add.rn.f32", sums[i][0][j][r], x)
+			}
+		}
+	}
+}
+
+// elementsOf computes what follows of each element, by array: those of keys or queries
+// that do not exist are 0.
+func (c *keyRows) elementsOf(block asm.Value, arrays map[string]accumulators) map[string][][]asm.Value {
+	f := c.f
+	last := f.Do("add.s32", c.height, asm.Int(-1))
+	lastKey := f.Do("add.s32", c.size, asm.Int(-1))
+	out := map[string][][]asm.Value{}
+	for _, e := range c.m.rounded {
+		out[e.Name] = make([][]asm.Value, blockOfRows/fragmentCols)
+		for j := range out[e.Name] {
+			out[e.Name][j] = make([]asm.Value, 4)
+		}
+	}
+	quad := f.Do("shr.u32", c.key, asm.Int(1)) // 2 t
+	for j := range blockOfRows / fragmentCols {
+		for side := range 2 {
+			row := f.Do("add.s32", quad, asm.Int(j*fragmentCols+side))
+			inside := f.Do("min.s32", row, last)
+			c.vars[rowVar] = inside
+			words := c.enterQuery(block, inside)
+			for h := range halves {
+				key := f.Do("min.s32", c.keyOf[h], lastKey)
+				given := map[string]asm.Value{}
+				for name, acc := range arrays {
+					given[name] = acc[0][j][2*h+side]
+				}
+				c.followOne(given, words, key, h)
+				there := f.Do("and.pred", f.Do("setp.lt.s32", row, c.height), f.Do("setp.lt.s32", c.keyOf[h], c.size))
+				for name, acc := range out {
+					acc[j][2*h+side] = c.choose(there, given[name], asm.F32(0))
+				}
+			}
+		}
+	}
+	return out
+}
+
+// enterQuery makes a query the one that statements are about, and returns its random
+// words for the four keys that a lane has two of.
+func (c *keyRows) enterQuery(block, row asm.Value) map[string][]asm.Value {
+	f := c.f
+	at, n, words := c.stats(block, row), 0, map[string][]asm.Value{}
+	for _, s := range c.follow {
+		switch s := s.(type) {
+		case *kernel.Reduce:
+			c.vars[s.Name] = c.load(at.plus(n), 1)[0]
+			n++
+		case *kernel.Let:
+			c.vars[s.Name] = c.value(s.Value)
+		case *kernel.Random:
+			counter := f.Do("add.s32", c.value(expr.New(expr.Div, s.Base, expr.Int(philoxWords))), f.Do("shr.u32", c.keyOf[0], asm.Int(2)))
+			four := c.wordsOf(s)(counter)
+			words[s.Dst] = four[:]
+		}
+	}
+	return words
+}
+
+// followOne computes what follows of an element.
+func (c *keyRows) followOne(given map[string]asm.Value, words map[string][]asm.Value, key asm.Value, h int) {
+	odd := c.f.Do("setp.ne.s32", c.f.Do("and.b32", c.keyOf[0], asm.Int(1)), asm.Int(0))
+	for name, four := range words {
+		given[name] = c.choose(odd, four[2*h+1], four[2*h])
+	}
+	for _, s := range c.follow {
+		set, ok := s.(*kernel.Set)
+		if !ok {
+			continue
+		}
+		value, so := c.own(set.Value), known{}
+		for _, e := range expr.Elems(value) {
+			if v, ok := given[e.Name]; ok {
+				so[e] = v
+			}
+		}
+		c.vars[set.Axes[0].Var] = key
+		given[set.Dst.Name] = c.eval(value, so)
+	}
+}
+
+// write writes what becomes of the sums.
+func (c *keyRows) write(sums []accumulators) {
+	for i, d := range c.m.byKey {
+		sum := *d.Dot
+		sum.Dst = expr.NewElem(d.sum, expr.F32, d.Dst.Args[0])
+		limit := c.value(d.out[0].Axes[0].Size)
+		c.attend.write(sums[i], &sum, d.out, c.keyOf, limit)
+	}
+}

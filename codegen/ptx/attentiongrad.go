@@ -1,0 +1,311 @@
+package ptx
+
+import (
+	"slices"
+
+	"github.com/arithlang/mlc/codegen/flat"
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// An attentionGrad is a kernel whose cell goes through blocks of a head's queries. Of each
+// it computes arrays by query and key, products of queries with keys and of the gradient
+// with values, and what follows by row; from them, rounded, gradients by query, and
+// sums over the blocks, which are gradients by key.
+type attentionGrad struct {
+	attention                       // of the first array; rounds, values and out are not used
+	block     *kernel.For           // of queries
+	inner     []*kernel.Let         // of a block
+	arrays    []*kernel.Dot         // by query and key
+	rounded   map[string]*expr.Expr // tiles: what they round
+	byQuery   []gradient
+	byKey     []gradient
+}
+
+// A gradient is a product with a rounded array, and what is written of it, or of its sum
+// over blocks.
+type gradient struct {
+	*kernel.Dot
+	sum string // by key: the tile of the sum, which the product itself may add to
+	out []*kernel.Set
+}
+
+// notAttentionGrad says why a kernel is no gradient of attention for tensor cores.
+func notAttentionGrad(k *kernel.Kernel, aligned map[string]bool) string {
+	g, why := attentionGradOf(k)
+	if why == "" {
+		why = g.unfit(aligned)
+	}
+	return why
+}
+
+func attentionGradOf(k *kernel.Kernel) (g *attentionGrad, why string) {
+	if k.Op.Kind != "attention_grad" {
+		return nil, "it is no gradient of attention"
+	}
+	g = &attentionGrad{rounded: map[string]*expr.Expr{}}
+	cleared := map[string]bool{}
+	for _, s := range k.Body {
+		switch s := s.(type) {
+		case *kernel.Let:
+			g.lets = append(g.lets, s)
+		case *kernel.For:
+			if g.block != nil || !expr.IsInt(s.Lo, 0) {
+				return nil, "it does not go through blocks of queries once"
+			}
+			g.block = s
+			if why := g.ofBlock(s.Body, arrays(k)); why != "" {
+				return nil, why
+			}
+		case *kernel.Set:
+			if g.block == nil {
+				if cleared[s.Dst.Name] = expr.Equal(s.Value, expr.F(0)); !cleared[s.Dst.Name] {
+					return nil, "it begins with more than sums of 0"
+				}
+			} else if why := g.written(s, arrays(k)); why != "" {
+				return nil, why
+			}
+		default:
+			return nil, "it has other statements than a gradient of attention"
+		}
+	}
+	if g.block == nil || len(g.arrays) == 0 || len(g.byKey) == 0 {
+		return nil, "it has no blocks of queries"
+	}
+	for _, d := range g.byKey {
+		if !cleared[d.sum] {
+			return nil, "its sums do not begin with 0"
+		}
+	}
+	return g, ""
+}
+
+// ofBlock sorts the statements of a block.
+func (g *attentionGrad) ofBlock(body []kernel.Stmt, buffers map[string]bool) string {
+	for _, s := range body {
+		switch s := s.(type) {
+		case *kernel.Let:
+			g.inner = append(g.inner, s)
+		case *kernel.Dot:
+			if why := g.product(s); why != "" {
+				return why
+			}
+		case *kernel.For:
+			if g.scores == nil || !s.Independent || !expr.IsInt(s.Lo, 0) || !expr.Equal(s.Hi, g.scores.Axes[0].Size) {
+				return "its rows need each other"
+			}
+			g.follow = append(g.follow, renamed(s.Body, map[string]string{s.Var: rowVar})...)
+		case *kernel.Set:
+			if why := g.set(s, buffers); why != "" {
+				return why
+			}
+		default:
+			return "its blocks have other statements"
+		}
+	}
+	if g.scores == nil {
+		return "it has no scores"
+	}
+	return g.checkRows(g.names(), buffers)
+}
+
+// names are the arrays by query and key that products make.
+func (g *attentionGrad) names() map[string]bool {
+	all := map[string]bool{}
+	for _, d := range g.arrays {
+		all[d.Dst.Name] = true
+	}
+	return all
+}
+
+// product adds a product, told by what it is summed over.
+func (g *attentionGrad) product(d *kernel.Dot) string {
+	if len(d.Axes) != 3 || d.B.Type != expr.BF16 || d.A.Type != expr.BF16 {
+		return "its products are not of BF16"
+	}
+	if g.scores == nil {
+		g.scores = d
+	}
+	size := func(a, b int) bool {
+		have, want := d.Axes[a].Size, g.scores.Axes[b].Size
+		return expr.Equal(have, want) || expr.Equal(expr.New(expr.Max, have, expr.Int(0)), g.meaning(want))
+	}
+	source := g.rounded[d.A.Name]
+	switch {
+	case !d.Zero && !(source != nil && size(0, 1)):
+		return "its products do not begin with 0"
+	case size(0, 0) && size(1, 1) && size(2, 2):
+		g.arrays = append(g.arrays, d)
+	case source != nil && size(0, 0) && size(2, 1) && size(1, 2) && g.own(d.A, d.Axes[0].Var, d.Axes[2].Var, source):
+		g.byQuery = append(g.byQuery, gradient{Dot: d})
+	case source != nil && size(0, 1) && size(2, 0) && size(1, 2) && g.own(d.A, d.Axes[2].Var, d.Axes[0].Var, source):
+		g.byKey = append(g.byKey, gradient{Dot: d})
+		if !d.Zero {
+			g.byKey[len(g.byKey)-1].sum = d.Dst.Name
+		}
+	default:
+		return "it has other products"
+	}
+	return ""
+}
+
+// meaning is what a let of a block stands for.
+func (g *attentionGrad) meaning(e *expr.Expr) *expr.Expr {
+	for _, l := range g.inner {
+		if e.Op == expr.Var && l.Name == e.Name {
+			return l.Value
+		}
+	}
+	return e
+}
+
+// own says whether an element is that of a row and a column at the place of another.
+func (g *attentionGrad) own(e *expr.Expr, row, col string, place *expr.Expr) bool {
+	return expr.Equal(at(e, map[string]string{row: rowVar, col: colVar}), g.placeOf(place))
+}
+
+func (g *attentionGrad) placeOf(e *expr.Expr) *expr.Expr { return expr.Simplify(e.Args[0]) }
+
+// set adds an assignment within a block.
+func (g *attentionGrad) set(s *kernel.Set, buffers map[string]bool) string {
+	if len(s.Axes) != 2 || g.scores == nil {
+		return "it sets more than arrays and gradients"
+	}
+	rows, cols := s.Axes[0], s.Axes[1]
+	size := func(a kernel.Axis, of int) bool { return expr.Equal(a.Size, g.scores.Axes[of].Size) }
+	to := func(e *expr.Expr) *expr.Expr {
+		return expr.NewElem(e.Name, e.Type, at(e, map[string]string{rows.Var: rowVar, cols.Var: colVar}))
+	}
+	switch {
+	case size(rows, 0) && size(cols, 1) && s.Value.Op == expr.ToBF16 && s.Value.Args[0].Op == expr.Elem && !buffers[s.Dst.Name]:
+		if !expr.Equal(to(s.Value.Args[0]).Args[0], to(s.Dst).Args[0]) {
+			return "it rounds to another place"
+		}
+		g.rounded[s.Dst.Name] = to(s.Value.Args[0])
+		return ""
+	case size(rows, 0) && size(cols, 1):
+		g.follow = append(g.follow, byRow(s))
+		return ""
+	case size(rows, 0) && size(cols, 2) && len(g.byQuery) > 0:
+		d := &g.byQuery[len(g.byQuery)-1]
+		if !buffers[s.Dst.Name] || !onlyOwn(s, d.Dot, buffers) {
+			return "it goes on with gradients"
+		}
+		d.out = append(d.out, s)
+		return ""
+	case size(rows, 1) && size(cols, 2) && len(g.byKey) > 0:
+		d := &g.byKey[len(g.byKey)-1]
+		if d.sum != "" {
+			return "it sets other arrays"
+		}
+		d.sum = s.Dst.Name
+		sum := expr.New(expr.Add, s.Dst, expr.NewElem(d.Dst.Name, expr.F32, expr.Subst(d.Dst.Args[0], map[string]*expr.Expr{
+			d.Axes[0].Var: expr.NewVar(rows.Var, expr.I32), d.Axes[1].Var: expr.NewVar(cols.Var, expr.I32)})))
+		if !expr.Equal(expr.Simplify(s.Value), expr.Simplify(sum)) || !expr.Equal(at(s.Dst, map[string]string{rows.Var: rowVar, cols.Var: colVar}), at(d.Dst, map[string]string{d.Axes[0].Var: rowVar, d.Axes[1].Var: colVar})) {
+			return "it adds to other sums"
+		}
+		return ""
+	}
+	return "it sets other arrays"
+}
+
+// onlyOwn says whether an assignment by row and column reads of a product's result the
+// element that it is for, and otherwise buffers.
+func onlyOwn(s *kernel.Set, d *kernel.Dot, buffers map[string]bool) bool {
+	place := at(d.Dst, map[string]string{d.Axes[0].Var: rowVar, d.Axes[1].Var: colVar})
+	return !slices.ContainsFunc(expr.Elems(s.Value), func(e *expr.Expr) bool {
+		return !buffers[e.Name] && (e.Name != d.Dst.Name || !expr.Equal(at(e, map[string]string{s.Axes[0].Var: rowVar, s.Axes[1].Var: colVar}), place))
+	})
+}
+
+// written adds an assignment of what sums are in the end.
+func (g *attentionGrad) written(s *kernel.Set, buffers map[string]bool) string {
+	for i := range g.byKey {
+		d := &g.byKey[i]
+		if !slices.ContainsFunc(expr.Elems(s.Value), func(e *expr.Expr) bool { return e.Name == d.sum }) {
+			continue
+		}
+		sum := *d.Dot
+		sum.Dst = expr.NewElem(d.sum, expr.F32, d.Dst.Args[0])
+		if len(s.Axes) != 2 || !buffers[s.Dst.Name] || !expr.Equal(s.Axes[1].Size, d.Axes[1].Size) || !onlyOwn(s, &sum, buffers) {
+			return "it goes on with its sums"
+		}
+		d.out = append(d.out, s)
+		return ""
+	}
+	return "it ends with more than gradients"
+}
+
+// factors are what products multiply, and whether each has a row for each key.
+func (g *attentionGrad) factors() (ofQueries, ofKeys []flat.Operand) {
+	for _, d := range g.arrays {
+		p := flat.ProductOf(d)
+		ofQueries, ofKeys = append(ofQueries, p.A), append(ofKeys, transposed(p.B))
+	}
+	return ofQueries, ofKeys
+}
+
+// factorAt finds the array whose queries, or keys, a product multiplies again; -1 if
+// there is none.
+func factorAt(all []flat.Operand, o flat.Operand) int {
+	return slices.IndexFunc(all, func(x flat.Operand) bool {
+		return x.Slice == o.Slice && expr.Equal(x.Off, o.Off) && expr.Equal(x.RS, o.RS) && expr.Equal(x.CS, o.CS)
+	})
+}
+
+// unfit says why tensor cores cannot have the factors.
+func (g *attentionGrad) unfit(aligned map[string]bool) string {
+	lets := map[string]*expr.Expr{}
+	for _, l := range slices.Concat(g.lets, g.inner) {
+		lets[l.Name] = expr.Subst(l.Value, lets)
+	}
+	if w := g.scores.Axes[2].Size; !w.IsConst() || !slices.Contains([]int64{16, 32, 64}, w.I) {
+		return "the width of a head is not 16, 32 or 64"
+	}
+	qs, ks := g.factors()
+	if len(qs) != 2 {
+		return "it has not two products by query and key"
+	}
+	for _, o := range slices.Concat(qs, ks) {
+		if why := inWholeUnits(o, lets, aligned); why != "" {
+			return why
+		}
+	}
+	for _, d := range g.byQuery {
+		if factorAt(ks, flat.ProductOf(d.Dot).B) < 0 {
+			return "a product by query is not with keys or values"
+		}
+	}
+	for _, d := range g.byKey {
+		if factorAt(qs, flat.ProductOf(d.Dot).B) < 0 {
+			return "a product by key is not with queries"
+		}
+	}
+	if _, ok := g.mostBlocks(); !ok {
+		return "the number of its queries has no bound over the launch's scalars"
+	}
+	if open := expr.Subst(ks[0].Off, lets); expr.Depends(open, g.block.Var) {
+		return "blocks of queries have different first keys"
+	}
+	return ""
+}
+
+// mostBlocks is how many blocks of queries a cell has at most, over the launch's scalars,
+// if that is known.
+func (g *attentionGrad) mostBlocks() (n *expr.Expr, ok bool) {
+	lets := map[string]*expr.Expr{}
+	for _, l := range g.lets {
+		lets[l.Name] = expr.Subst(l.Value, lets)
+	}
+	ofData := func(e *expr.Expr) bool { return len(expr.Elems(e)) > 0 }
+	n = expr.Rewrite(expr.Subst(g.block.Hi, lets), func(e *expr.Expr) *expr.Expr {
+		switch {
+		case e.Op == expr.Min && ofData(e.Args[0]):
+			return e.Args[1]
+		case e.Op == expr.Min && ofData(e.Args[1]):
+			return e.Args[0]
+		}
+		return e
+	})
+	return n, !ofData(n)
+}
