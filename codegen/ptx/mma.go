@@ -32,6 +32,9 @@ const (
 	// mmaGroup is how many rows of tiles blocks go through column by column, so that
 	// those that run at a time share what they read.
 	mmaGroup = 8
+	// likelyReplicas is how many sums a launch is taken to have of an output whose size is
+	// known, a weight's gradient: one for each chunk of a batch.
+	likelyReplicas = 4
 )
 
 func (t mmaTiling) threads() int { return t.rows / t.high * (t.cols / t.wide) * warpThreads }
@@ -41,8 +44,12 @@ func (t mmaTiling) bytes() int { return narrowBytes * mmaDepth * (t.rows + t.col
 
 // mmaTilingOf chooses by how many blocks there will be.
 func mmaTilingOf(n *kernel.Dot) mmaTiling {
+	replicas := 1
+	if n.MostRows > 0 && n.MostCols > 0 {
+		replicas = likelyReplicas
+	}
 	for _, t := range mmaTilings {
-		if likelyTiles(n, t.rows, t.cols) >= t.blocks {
+		if replicas*likelyTiles(n, t.rows, t.cols) >= t.blocks {
 			return t.mmaTiling
 		}
 	}

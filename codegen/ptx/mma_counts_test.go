@@ -33,9 +33,9 @@ var multiplications = []multiplied{
 	{"outer", "x' * w", 2048, 1024, 96, "products", 128, 128},
 	{"middle", "x * w", 200, 512, 1024, "rows", 128, 64},
 	{"middle_t", "x * w'", 200, 512, 144, "rows", 128, 64},
-	{"middle_outer", "x' * w", 1024, 1024, 77, "products", 128, 64},
+	{"middle_outer", "x' * w", 512, 512, 77, "products", 128, 64},
 	{"small", "x * w", 200, 256, 272, "rows", 64, 64},
-	{"small_outer", "x' * w", 512, 1024, 77, "products", 64, 64},
+	{"small_outer", "x' * w", 256, 512, 77, "products", 64, 64},
 	{"least", "x * w'", 72, 40, 272, "rows", 32, 32},
 	{"least_outer", "x' * w", 128, 128, 333, "products", 32, 32},
 }

@@ -83,7 +83,7 @@ func TestMMATilings(t *testing.T) {
 		{"B * T", "264", "64", "64 x 64 outputs, 4 warps of 32 x 32, sums of 32 a turn, 4 stages"},
 		{"B * T", "40", "200", "32 x 32 outputs, 4 warps of 16 x 16, sums of 32 a turn, 4 stages"},
 		{"136", "40", "B * T", "32 x 32 outputs, 4 warps of 16 x 16, sums of 32 a turn, 4 stages"},
-		{"520", "520", "B", "32 x 32 outputs, 4 warps of 16 x 16, sums of 32 a turn, 4 stages"},
+		{"520", "520", "B", "128 x 64 outputs, 4 warps of 64 x 32, sums of 32 a turn, 4 stages"},
 	} {
 		for _, way := range []struct{ op, x, xi, w, wi string }{
 			{"x * w", "ROWS, PRODUCTS", "i, k", "PRODUCTS, COLS", "k, j"},
