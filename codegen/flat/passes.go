@@ -56,9 +56,18 @@ func GPUProduct() []Pass {
 	return onGPU(Pass{Name: "ungrid", Why: "tiles of a product's output are cut from all of its rows and columns", run: ungrid})
 }
 
-func onGPU(first Pass) []Pass {
-	bounds := Pass{Name: "bound", Why: "tilings of products are chosen by what bounds rows and columns", After: []string{"flatten"}, run: boundProducts}
-	return slices.Concat([]Pass{first}, schedule(), []Pass{bounds})
+// GPUAttention are the passes of the schedule of a GPU for attention, whose blocks take so
+// many queries.
+func GPUAttention(rows int64) []Pass {
+	run := func(k *kernel.Kernel) *kernel.Kernel { return regroup(k, rows) }
+	return bounded(schedule(Pass{Name: "regroup", Why: "the more queries a block takes, the fewer blocks read the same keys; lines of a bias, if they are not read in place, are made for so many", After: []string{"inplace"}, run: run}))
+}
+
+func onGPU(first Pass) []Pass { return bounded(append([]Pass{first}, schedule()...)) }
+
+// bounded are passes, and what tilings need behind them.
+func bounded(passes []Pass) []Pass {
+	return append(passes, Pass{Name: "bound", Why: "tilings of products are chosen by what bounds rows and columns", After: []string{"flatten"}, run: boundProducts})
 }
 
 // Of brings a kernel into flat form.

@@ -23,7 +23,7 @@ func TestPasses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	passes := slices.Concat(GPU(64), GPUProduct(), Processor())
+	passes := slices.Concat(GPU(64), GPUProduct(), GPUAttention(64), Processor())
 	seen := map[string]bool{}
 	for i, f := range ar.Files {
 		name, in := strings.CutSuffix(f.Name, ".in")

@@ -7,65 +7,132 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// rowCells are the cells of a kernel of a product that are of equally many rows: what
-// becomes of a row does not depend on the cell that it is in.
-type rowCells struct {
-	at            int // in the body, of the two lets
-	first, height *kernel.Let
-	cell          *expr.Expr // which one it is
-	rows          *expr.Expr // of all cells
-	most          int64      // rows of a cell
+// RowCells are the cells of a kernel that are of equally many rows, of a product or of
+// queries: what becomes of a row does not depend on the cell that it is in.
+type RowCells struct {
+	First, Height *kernel.Let // of a cell: its first row, and how many it has
+
+	at, axis int        // of the two lets in the body, and of the cells in the grid
+	cell     *expr.Expr // which one it is
+	all      *expr.Expr // rows of all cells
+	rows     *expr.Expr // those that there are, of an example that may be shorter
+	most     int64      // rows of a cell
 }
 
-func rowCellsOf(k *kernel.Kernel) (c rowCells, ok bool) {
-	c.at = slices.IndexFunc(k.Body, func(s kernel.Stmt) bool { _, let := s.(*kernel.Let); return let })
-	product := k.Op.Product() || k.Op.Family() == "scatter"
-	if !product || len(k.Grid) != 1 || c.at < 0 || c.at+1 == len(k.Body) {
+// productCells are those of a product's rows.
+func productCells(k *kernel.Kernel) (c RowCells, ok bool) {
+	if product := k.Op.Product() || k.Op.Family() == "scatter"; !product || len(k.Grid) != 1 {
 		return c, false
 	}
-	c.cell, c.rows = expr.NewVar(k.Grid[0].Var, expr.I32), k.Op.Size("r")
-	c.first = k.Body[c.at].(*kernel.Let)
-	c.height, ok = k.Body[c.at+1].(*kernel.Let)
-	most, _, affine := expr.Affine(c.first.Value, c.cell.Name)
-	if !ok || !affine || !most.IsConst() || most.I < 1 || uses(k.Body[c.at+1:], c.cell.Name) {
+	return c, c.find(k, k.Op.Size("r"))
+}
+
+// AttentionCells are those of an attention's queries. All have keys from the same one on;
+// those that only others of a cell's queries see have weights of 0.
+func AttentionCells(k *kernel.Kernel) (c RowCells, ok bool) {
+	if k.Op.Family() != "attention" || len(k.Grid) == 0 {
 		return c, false
+	}
+	return c, c.find(k, k.Op.Size("t")) && !c.keysBegin(k.Body)
+}
+
+// find looks for the lets behind which nothing says which cell it is.
+func (c *RowCells) find(k *kernel.Kernel, all *expr.Expr) (ok bool) {
+	c.axis = len(k.Grid) - 1
+	c.cell, c.all = expr.NewVar(k.Grid[c.axis].Var, expr.I32), all
+	c.at = slices.IndexFunc(k.Body, func(s kernel.Stmt) bool { return kernel.Uses(s, c.cell.Name) })
+	if c.at < 0 || c.at+1 == len(k.Body) || uses(k.Body[c.at+1:], c.cell.Name) {
+		return false
+	}
+	if c.First, ok = k.Body[c.at].(*kernel.Let); !ok {
+		return false
+	}
+	if c.Height, ok = k.Body[c.at+1].(*kernel.Let); !ok {
+		return false
+	}
+	first := c.First.Value
+	c.rows = all
+	if first.Op == expr.Min {
+		first, c.rows = first.Args[0], first.Args[1]
+	}
+	most, _, affine := expr.Affine(first, c.cell.Name)
+	if !affine || !most.IsConst() || most.I < 1 {
+		return false
 	}
 	c.most = most.I
 	cells, first, height := c.cut(c.most)
-	ok = expr.Equal(k.Grid[0].Size, cells) && expr.Equal(c.first.Value, first) && expr.Equal(c.height.Value, height)
-	return c, ok
+	return expr.Equal(k.Grid[c.axis].Size, cells) && expr.Equal(c.First.Value, first) && expr.Equal(c.Height.Value, height)
+}
+
+// keysBegin says whether where factors of the right begin hangs on the cell's rows.
+func (c *RowCells) keysBegin(body []kernel.Stmt) bool {
+	own := map[string]bool{c.First.Name: true, c.Height.Name: true}
+	for _, s := range body {
+		switch s := s.(type) {
+		case *kernel.Let:
+			own[s.Name] = own[s.Name] || expr.DependsOnAny(s.Value, own)
+		case *kernel.Dot:
+			if slices.ContainsFunc(s.B.Args, func(e *expr.Expr) bool { return expr.DependsOnAny(e, own) }) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // cut is how many cells of n rows there are, and the first row and the rows of one.
-func (c *rowCells) cut(n int64) (cells, first, height *expr.Expr) {
-	size, left := expr.Int(n), expr.New(expr.Sub, c.rows, expr.NewVar(c.first.Name, expr.I32))
-	cells = expr.New(expr.Div, expr.New(expr.Add, c.rows, expr.Int(n-1)), size)
-	return expr.Simplify(cells), mul(c.cell, size), expr.Simplify(expr.New(expr.Min, left, size))
+func (c *RowCells) cut(n int64) (cells, first, height *expr.Expr) {
+	size, left := expr.Int(n), expr.New(expr.Sub, c.rows, expr.NewVar(c.First.Name, expr.I32))
+	cells, first = expr.New(expr.Div, expr.New(expr.Add, c.all, expr.Int(n-1)), size), mul(c.cell, size)
+	if c.rows != c.all {
+		first = expr.New(expr.Min, first, c.rows)
+	}
+	return expr.Simplify(cells), first, expr.Simplify(expr.New(expr.Min, left, size))
+}
+
+// into is a kernel with cells of n rows.
+func (c *RowCells) into(k *kernel.Kernel, n int64) *kernel.Kernel {
+	cells, first, height := c.cut(n)
+	out := withBody(k, slices.Clone(k.Body))
+	out.Grid = slices.Clone(k.Grid)
+	out.Grid[c.axis].Size = cells
+	out.Body[c.at] = &kernel.Let{Name: c.First.Name, Value: first}
+	out.Body[c.at+1] = &kernel.Let{Name: c.Height.Name, Value: height}
+	return out
 }
 
 // Regrid returns a kernel of a product with cells of fewer rows, where its cells are
 // of equally many.
 func Regrid(k *kernel.Kernel, most int64) *kernel.Kernel {
-	c, ok := rowCellsOf(k)
-	if !ok || c.most <= most {
+	if c, ok := productCells(k); ok && c.most > most {
+		return c.into(k, most)
+	}
+	return k
+}
+
+// regroup returns an attention with cells of more queries, where its cells are of equally
+// many and its tiles are as large as these say.
+func regroup(k *kernel.Kernel, rows int64) *kernel.Kernel {
+	c, ok := AttentionCells(k)
+	if !ok || c.most >= rows || slices.ContainsFunc(k.Tiles(), func(t *kernel.Tile) bool { return !plain(t.Shape) && uses(k.Body, t.Name) }) {
 		return k
 	}
-	cells, first, height := c.cut(most)
-	out := withBody(k, slices.Clone(k.Body))
-	out.Grid = []kernel.Axis{{Var: c.cell.Name, Size: cells}}
-	out.Body[c.at] = &kernel.Let{Name: c.first.Name, Value: first}
-	out.Body[c.at+1] = &kernel.Let{Name: c.height.Name, Value: height}
-	return out
+	return c.into(k, rows)
+}
+
+// plain says whether extents are numbers and variables.
+func plain(shape []*expr.Expr) bool {
+	return !slices.ContainsFunc(shape, func(e *expr.Expr) bool { return e.Op != expr.Const && e.Op != expr.Var })
 }
 
 // ungrid returns a kernel of a product with one cell of all rows, where its cells are
 // of equally many.
 func ungrid(k *kernel.Kernel) *kernel.Kernel {
-	c, ok := rowCellsOf(k)
+	c, ok := productCells(k)
 	if !ok {
 		return k
 	}
-	all := map[string]*expr.Expr{c.first.Name: expr.Int(0), c.height.Name: c.rows}
+	all := map[string]*expr.Expr{c.First.Name: expr.Int(0), c.Height.Name: c.rows}
 	body := slices.Delete(slices.Clone(k.Body), c.at, c.at+2)
 	out := withBody(k, kernel.RewriteAll(body, func(e *expr.Expr) *expr.Expr { return expr.Simplify(expr.Subst(e, all)) }))
 	out.Grid = nil

@@ -50,7 +50,7 @@ func roundTrip(t *testing.T, k *kernel.Kernel) {
 }
 
 // tables are the passes of each target and schedule.
-var tables = map[string][]flat.Pass{"processor": flat.Processor(), "gpu": flat.GPU(64), "gpu product": flat.GPUProduct()}
+var tables = map[string][]flat.Pass{"processor": flat.Processor(), "gpu": flat.GPU(64), "gpu product": flat.GPUProduct(), "gpu attention": flat.GPUAttention(64)}
 
 // TestShipped verifies the kernels of all specs after each pass, wants nothing of no
 // use in the last form and reads it back, and runs some of them.
@@ -59,7 +59,7 @@ func TestShipped(t *testing.T) {
 	for _, k := range distinct(t) {
 		runs := draw.IntN(160) == 0
 		for target, passes := range tables {
-			if target != "processor" && k.Op.Family() != "matmul" {
+			if target != "processor" && k.Op.Family() != "matmul" && (target != "gpu attention" || k.Op.Family() != "attention") {
 				continue // it has the processor's form
 			}
 			f := flat.Through(k, passes, func(p flat.Pass, f *kernel.Kernel) {

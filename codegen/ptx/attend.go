@@ -19,6 +19,8 @@ const (
 	fourKeys   = keysAtOnce / fragmentRows // groups of 16 keys, of which a lane has four side by side
 
 	halves = 2 // rows of a lane: g and g + 8
+
+	mostStatic = 48 << 10 // bytes of shared memory that a kernel may declare
 )
 
 func attentionThreads(k *kernel.Kernel) (n int, whole bool) {
@@ -41,6 +43,7 @@ type attend struct {
 	*attention
 	width        int               // of a head
 	height, size asm.Value         // queries and keys of a cell
+	open         asm.Value         // keys that those of a warp may see
 	row          [halves]asm.Value // of the cell, those of a lane
 	inside       [halves]asm.Value // the last ones for those beyond the cell's
 	key          asm.Value         // of a lane, of the first four
@@ -50,6 +53,7 @@ type attend struct {
 	right, below factor                       // keys and values
 	parts        map[string]accumulators      // scores, and other arrays by query and key, of 16 rows and as many keys
 	known        [halves]map[string]asm.Value // what is known of rows
+	meanings     map[string]*expr.Expr        // of the names of lets
 }
 
 // attentions are the cells of a kernel's grid.
@@ -58,7 +62,10 @@ func (p *printer) attentions(k *kernel.Kernel) (cells, error) {
 	f := p.f
 	first := f.Do("mul.lo.s32", p.warp, asm.Int(fragmentRows))
 	a := p.newAttend(m, first)
-	a.q, a.k, a.v = a.shared("queries", m.scores.MostRows), a.shared("keys", keysAtOnce), a.shared("values", keysAtOnce)
+	a.q, a.k = a.shared("queries", m.scores.MostRows), a.shared("keys", keysAtOnce)
+	if a.v = a.k; a.apart() {
+		a.v = a.shared("values", keysAtOnce)
+	}
 	zero := asm.Int(0)
 	a.left = p.factorOf(a.q, true, true, first, zero, a.width)
 	a.right = p.factorOf(a.k, false, true, zero, zero, a.width)
@@ -69,6 +76,7 @@ func (p *printer) attentions(k *kernel.Kernel) (cells, error) {
 			p.vars[l.Name] = p.value(l.Value)
 		}
 		a.height, a.size = p.value(m.scores.Axes[0].Size), p.value(m.scores.Axes[1].Size)
+		a.open = a.openTo(k, first)
 		f.If(f.Do("setp.lt.s32", zero, a.height), a.cell)
 	}}, nil
 }
@@ -76,7 +84,7 @@ func (p *printer) attentions(k *kernel.Kernel) (cells, error) {
 // newAttend is for warps whose rows begin at one within the cell.
 func (p *printer) newAttend(m *attention, first asm.Value) *attend {
 	f := p.f
-	a := &attend{printer: p, attention: m, width: int(m.scores.Axes[2].Size.I), parts: map[string]accumulators{}}
+	a := &attend{printer: p, attention: m, width: int(m.scores.Axes[2].Size.I), parts: map[string]accumulators{}, meanings: meanings(m.lets)}
 	g, t := f.Do("shr.u32", p.lane, asm.Int(2)), f.Do("and.b32", p.lane, asm.Int(3))
 	for h := range halves {
 		a.row[h] = f.Do("add.s32", f.Do("add.s32", first, g), asm.Int(8*h))
@@ -85,11 +93,33 @@ func (p *printer) newAttend(m *attention, first asm.Value) *attend {
 	return a
 }
 
+// openTo are the keys that a warp's queries may see, from one on: those of a cell that is
+// as small, where cells of any size have keys from the same one on.
+func (a *attend) openTo(k *kernel.Kernel, from asm.Value) asm.Value {
+	f, n := a.f, a.size
+	left := f.Do("sub.s32", a.height, from)
+	if c, ok := flat.AttentionCells(k); ok {
+		vars := maps.Clone(a.vars)
+		a.vars[c.First.Name] = f.Do("add.s32", a.vars[c.First.Name], from)
+		a.vars[c.Height.Name] = f.Do("min.s32", left, asm.Int(fragmentRows))
+		for _, l := range a.lets[slices.Index(a.lets, c.Height)+1:] {
+			a.vars[l.Name] = a.value(l.Value)
+		}
+		n, a.vars = a.value(a.scores.Axes[1].Size), vars
+	}
+	return a.choose(f.Do("setp.lt.s32", asm.Int(0), left), n, asm.Int(0))
+}
+
 // shared makes room for some rows of a head.
 func (a *attend) shared(name string, rows int) swizzled {
 	bytes := rows * a.width * narrowBytes
 	a.entry.Static += bytes
 	return swizzled{asm.Shared.At(name, a.f.SharedArray(name, bytes)), a.width}
+}
+
+// apart says whether there is room for keys and values at a time.
+func (a *attend) apart() bool {
+	return (2*keysAtOnce+a.MostRows())*a.width*narrowBytes <= mostStatic
 }
 
 // cell computes the results of some queries.
@@ -144,10 +174,7 @@ func (a *attend) arrive() {
 func (a *attend) once() {
 	zero := asm.Int(0)
 	a.scalars(0)
-	a.copy(a.k, a.keys(), keysAtOnce, zero, a.size, true)
-	a.copy(a.v, a.vs(), keysAtOnce, zero, a.size, true)
-	a.arrive()
-	a.multiply(zero)
+	a.bring(zero, a.size, true)
 	from := 0
 	for i, s := range a.follow {
 		if r, ok := s.(*kernel.Reduce); ok {
@@ -161,6 +188,7 @@ func (a *attend) once() {
 			a.scalars(from)
 		}
 	}
+	a.arrive()
 	o := a.zeros(fragmentRows, a.width)
 	a.groups(zero, func(m int, key asm.Value) {
 		a.elements(a.follow[from:], m, key)
@@ -201,22 +229,44 @@ func (a *attend) blocks(do func(first asm.Value), values bool) {
 	a.count(asm.Int(0), a.size, asm.Int(keysAtOnce), func(first asm.Value) {
 		left := a.f.Do("sub.s32", a.size, first)
 		a.f.Barrier()
-		a.copy(a.k, a.keys(), keysAtOnce, first, left, true)
+		a.bring(first, left, values)
 		if values {
-			a.copy(a.v, a.vs(), keysAtOnce, first, left, true)
+			a.arrive()
 		}
-		a.arrive()
-		a.multiply(first)
 		do(first)
 	})
 }
 
-// groups does something for each 16 keys from a first one on, as far as there are any.
+// bring computes the scores of some keys, and begins to copy their values: at once, or
+// where all have read the keys.
+func (a *attend) bring(first, left asm.Value, values bool) {
+	f, wait := a.f, 0
+	a.copy(a.k, a.keys(), keysAtOnce, first, left, true)
+	f.CommitCopies()
+	behind := func() {
+		a.copy(a.v, a.vs(), keysAtOnce, first, left, true)
+		f.CommitCopies()
+	}
+	if values && a.apart() {
+		behind()
+		wait = 1
+	}
+	f.WaitCopies(wait)
+	f.Barrier()
+	a.multiply(first)
+	if values && !a.apart() {
+		f.Barrier()
+		behind()
+	}
+}
+
+// groups does something for each 16 keys from a first one on that the warp's queries may
+// see. Weights of others are 0, which change no sum.
 func (a *attend) groups(first asm.Value, do func(m int, key asm.Value)) {
 	f := a.f
 	for m := range fourKeys {
 		from := f.Do("add.s32", first, asm.Int(m*fragmentRows))
-		f.If(f.Do("setp.lt.s32", from, a.size), func() { do(m, f.Do("add.s32", from, a.key)) })
+		f.If(f.Do("setp.lt.s32", from, a.open), func() { do(m, f.Do("add.s32", from, a.key)) })
 	}
 }
 
@@ -403,13 +453,22 @@ func (a *attend) write(o accumulators, d *kernel.Dot, out []*kernel.Set, rows [h
 			col := f.Do("add.s32", column, asm.Int(j*fragmentCols))
 			if _, buffer := a.slices[d.Dst.Name]; buffer {
 				a.vars[d.Axes[0].Var] = row
-				a.storeFrom(d.Dst, d.Axes[1].Var, col, four)
+				a.fill(d.Dst, d.Axes[1].Var, col, four)
 			}
 			for _, s := range out {
 				a.vars[s.Axes[0].Var] = row
 				vs := a.neighbours(a.own(s.Value), s.Axes[1].Var, col, 4, map[string][]asm.Value{d.Dst.Name: four})
-				a.storeFrom(s.Dst, s.Axes[1].Var, col, vs)
+				a.fill(s.Dst, s.Axes[1].Var, col, vs)
 			}
 		})
 	}
+}
+
+// fill is storeFrom, where what lets stand for shows that elements lie side by side.
+func (a *attend) fill(dst *expr.Expr, name string, first asm.Value, vs []asm.Value) {
+	n := 1
+	if aligned(expr.Subst(dst, a.meanings), name, len(vs), a.aligned) {
+		n = len(vs)
+	}
+	a.storeBy(n, dst, name, first, vs)
 }

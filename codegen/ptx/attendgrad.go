@@ -3,6 +3,7 @@ package ptx
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/codegen/ptx/asm"
@@ -46,6 +47,7 @@ func (p *printer) attentionGrads(k *kernel.Kernel) (cells, error) {
 	f := p.f
 	within := f.Do("mul.lo.s32", f.Do("and.b32", p.warp, asm.Int(1)), asm.Int(fragmentRows))
 	g := &attendGrad{attend: p.newAttend(&m.attention, within), m: m, half: f.Do("shr.u32", p.warp, asm.Int(1)), within: within}
+	g.meanings = meanings(slices.Concat(m.lets, m.inner))
 	for _, s := range m.follow {
 		if r, ok := s.(*kernel.Reduce); ok {
 			g.reduces = append(g.reduces, r)
@@ -76,6 +78,7 @@ func (g *attendGrad) enterBlock(number asm.Value) {
 	zero := asm.Int(0)
 	g.height = g.f.Do("max.s32", g.value(g.scores.Axes[0].Size), zero)
 	g.size = g.f.Do("max.s32", g.value(g.scores.Axes[1].Size), zero)
+	g.open = g.size
 }
 
 // cell computes all gradients of a head of an example.
@@ -103,14 +106,14 @@ func (g *attendGrad) cell() {
 
 // copyKeys begins to copy what has a row for each key, from one on.
 func (g *attendGrad) copyKeys(first asm.Value) {
-	vars, height, size := maps.Clone(g.vars), g.height, g.size
+	vars, height, size, open := maps.Clone(g.vars), g.height, g.size, g.open
 	g.enterBlock(asm.Int(0))
 	_, keys := g.m.factors()
 	left := g.f.Do("sub.s32", g.most, first)
 	for i, o := range keys {
 		g.copy(g.cols[i], o, keysAtOnce, first, left, true)
 	}
-	g.vars, g.height, g.size = vars, height, size
+	g.vars, g.height, g.size, g.open = vars, height, size, open
 }
 
 // copyRows begins to copy what has a row for each query of two blocks.

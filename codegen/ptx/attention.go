@@ -177,17 +177,22 @@ func (a *attention) queries() flat.Operand { return flat.ProductOf(a.scores).A }
 func (a *attention) keys() flat.Operand    { return transposed(flat.ProductOf(a.scores).B) }
 func (a *attention) vs() flat.Operand      { return flat.ProductOf(a.values).B }
 
+// meanings are what the names of lets stand for, without such names.
+func meanings(lets []*kernel.Let) map[string]*expr.Expr {
+	all := map[string]*expr.Expr{}
+	for _, l := range lets {
+		all[l.Name] = expr.Subst(l.Value, all)
+	}
+	return all
+}
+
 // unfit says why tensor cores cannot have the factors.
 func (a *attention) unfit(aligned map[string]bool) string {
-	lets := map[string]*expr.Expr{}
-	for _, l := range a.lets {
-		lets[l.Name] = expr.Subst(l.Value, lets)
-	}
 	if w := a.scores.Axes[2].Size; !w.IsConst() || !slices.Contains([]int64{16, 32, 64, 128}, w.I) || !expr.Equal(w, a.values.Axes[1].Size) {
 		return "the width of a head is not 16, 32, 64 or 128"
 	}
 	for _, o := range []flat.Operand{a.queries(), a.keys(), a.vs()} {
-		if why := inWholeUnits(o, lets, aligned); why != "" {
+		if why := inWholeUnits(o, meanings(a.lets), aligned); why != "" {
 			return why
 		}
 	}

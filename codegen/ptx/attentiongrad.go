@@ -255,10 +255,7 @@ func factorAt(all []flat.Operand, o flat.Operand) int {
 
 // unfit says why tensor cores cannot have the factors.
 func (g *attentionGrad) unfit(aligned map[string]bool) string {
-	lets := map[string]*expr.Expr{}
-	for _, l := range slices.Concat(g.lets, g.inner) {
-		lets[l.Name] = expr.Subst(l.Value, lets)
-	}
+	lets := meanings(slices.Concat(g.lets, g.inner))
 	if w := g.scores.Axes[2].Size; !w.IsConst() || !slices.Contains([]int64{16, 32, 64}, w.I) {
 		return "the width of a head is not 16, 32 or 64"
 	}
@@ -293,10 +290,7 @@ func (g *attentionGrad) unfit(aligned map[string]bool) string {
 // mostBlocks is how many blocks of queries a cell has at most, over the launch's scalars,
 // if that is known.
 func (g *attentionGrad) mostBlocks() (n *expr.Expr, ok bool) {
-	lets := map[string]*expr.Expr{}
-	for _, l := range g.lets {
-		lets[l.Name] = expr.Subst(l.Value, lets)
-	}
+	lets := meanings(g.lets)
 	ofData := func(e *expr.Expr) bool { return len(expr.Elems(e)) > 0 }
 	n = expr.Rewrite(expr.Subst(g.block.Hi, lets), func(e *expr.Expr) *expr.Expr {
 		switch {

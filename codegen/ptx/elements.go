@@ -58,6 +58,11 @@ func (p *printer) storeFrom(dst *expr.Expr, name string, first asm.Value, vs []a
 	if aligned(dst, name, len(vs), p.aligned) {
 		n = len(vs)
 	}
+	p.storeBy(n, dst, name, first, vs)
+}
+
+// storeBy does so with n at a time.
+func (p *printer) storeBy(n int, dst *expr.Expr, name string, first asm.Value, vs []asm.Value) {
 	for i := 0; i < len(vs); i += n {
 		p.vars[name] = p.f.Do("add.s32", first, asm.Int(i))
 		p.store(dst, vs[i:i+n]...)

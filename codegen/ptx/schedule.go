@@ -28,7 +28,7 @@ type schedule struct {
 // schedules are tried in order, and the first that fits is taken.
 var schedules = []schedule{
 	{"mma", flat.GPUProduct(), notMMA, mmaThreads, mmaPieces, (*printer).mmaTiles, true, false},
-	{"attention", flat.GPU(blockRows), notAttention, attentionThreads, attentionPieces, (*printer).attentions, true, true},
+	{"attention", flat.GPUAttention(blockRows), notAttention, attentionThreads, attentionPieces, (*printer).attentions, true, true},
 	{"attention_grad", flat.GPU(blockRows), notAttentionGrad, attentionGradThreads, attentionGradPieces, (*printer).attentionGrads, true, true},
 	{"product", flat.GPUProduct(), notTiled, tileThreads, tilePieces, (*printer).tiles, false, false},
 	{"columns", flat.GPU(blockRows), notColumns, columnsBlock, columnsPieces, (*printer).columns, false, false},
