@@ -59,14 +59,80 @@ func (p *printer) attentionGrads(k *kernel.Kernel) (cells, error) {
 	}
 	blocks, _ := m.mostBlocks()
 	size := expr.Simplify(expr.New(expr.Mul, blocks, expr.Int(int64(blockOfRows*len(g.reduces)))))
-	p.place([]kernel.Stmt{&kernel.Tile{Name: statsName, Type: expr.F32, Shape: []*expr.Expr{size}}}, nil)
+	tiles := []kernel.Stmt{&kernel.Tile{Name: statsName, Type: expr.F32, Shape: []*expr.Expr{size}}}
+	for _, t := range k.Once {
+		if slices.ContainsFunc(m.sides, func(s side) bool { return s.Dst.Name == t.(*kernel.Tile).Name }) {
+			tiles = append(tiles, t)
+		}
+	}
+	p.place(tiles, nil)
 	return cells{kernel.Elements(kernel.Sizes(k.Grid)), func(cell asm.Value) {
 		p.set(k.Grid, cell)
-		for _, l := range m.lets {
-			p.vars[l.Name] = p.value(l.Value)
-		}
-		g.cell()
+		g.overExamples(func() {
+			for _, l := range m.lets {
+				p.vars[l.Name] = p.value(l.Value)
+			}
+			g.cell()
+		})
 	}}, nil
+}
+
+// overExamples does something for each example, or once where there is no loop.
+func (g *attendGrad) overExamples(do func()) {
+	if g.m.examples == nil {
+		do()
+		return
+	}
+	all := func(sets []*kernel.Set) {
+		g.f.Barrier()
+		for _, s := range sets {
+			g.node(s)
+		}
+		g.f.Barrier()
+	}
+	all(g.m.before)
+	l := g.m.examples
+	g.count(g.value(l.Lo), g.value(l.Hi), asm.Int(1), func(i asm.Value) {
+		g.vars[l.Var] = i
+		do()
+	})
+	all(g.m.after)
+}
+
+// follows computes statements that follow, from one up to another, and the sides in
+// front of them.
+func (g *attendGrad) follows(from, to, m int, key asm.Value) {
+	for _, s := range g.m.sides {
+		if from <= s.at && s.at <= to {
+			g.elements(g.follow[from:s.at], m, key)
+			g.add(s, m, key)
+			from = s.at
+		}
+	}
+	g.elements(g.follow[from:to], m, key)
+}
+
+// add computes a side for four keys of each row of a lane.
+func (g *attendGrad) add(s side, m int, key asm.Value) {
+	f, value := g.f, g.own(s.Value)
+	for h := range halves {
+		g.enter(h)
+		arrays := g.fourOfAll(h, m)
+		for i := range 4 {
+			at := f.Do("add.s32", key, asm.Int(i))
+			there := f.Do("and.pred", f.Do("setp.lt.s32", g.row[h], g.height), f.Do("setp.lt.s32", at, g.size))
+			f.If(there, func() {
+				g.vars[s.Axes[0].Var] = at
+				so := known{}
+				for _, e := range expr.Elems(value) {
+					if four, ok := arrays[e.Name]; ok {
+						so[e] = four[i]
+					}
+				}
+				g.store(s.Dst, g.eval(value, so))
+			})
+		}
+	}
 }
 
 // enterBlock computes what the kernel says of a block of queries.
@@ -178,7 +244,7 @@ func (g *attendGrad) rowsOnce(block asm.Value) {
 		if r, ok := s.(*kernel.Reduce); ok {
 			sums := g.sums(r)
 			g.groups(zero, func(m int, key asm.Value) {
-				g.elements(g.follow[from:i], m, key)
+				g.follows(from, i, m, key)
 				g.partial(r, sums, m, key)
 			})
 			g.combine(r, sums)
@@ -188,7 +254,7 @@ func (g *attendGrad) rowsOnce(block asm.Value) {
 	}
 	sums := g.zeroSums()
 	g.groups(zero, func(m int, key asm.Value) {
-		g.elements(g.follow[from:], m, key)
+		g.follows(from, len(g.follow), m, key)
 		g.addRows(sums, m, key)
 	})
 	g.writeRows(sums, block)
@@ -214,7 +280,7 @@ func (g *attendGrad) rowsOften(block, active asm.Value) {
 	sums := g.zeroSums()
 	g.parted(active, func(first asm.Value) {
 		g.groups(first, func(m int, key asm.Value) {
-			g.elements(g.follow, m, key)
+			g.follows(0, len(g.follow), m, key)
 			g.addRows(sums, m, key)
 		})
 	})

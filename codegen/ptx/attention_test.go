@@ -248,6 +248,102 @@ const across = `kernel across attention_grad
 end
 `
 
+// learning is that of one of packed rows, whose table of biases has a gradient: a sum over
+// examples.
+const learning = `kernel learning attention_grad
+  in     q              bf16[R * WIDTH]
+  in     k              bf16[R * WIDTH]
+  in     table          f32[2, T, T]
+  in     v              bf16[R * WIDTH]
+  in     dout           bf16[R * WIDTH]
+  in     example_length i32[B]
+  in     example_start  i32[B]
+  inout  dtable         f32[2, T, T]
+  out    dq             bf16[R * WIDTH]
+  out    dk             bf16[R * WIDTH]
+  out    dv             bf16[R * WIDTH]
+  scalar B, T, R, P
+  grid   h < 2
+  op     c_q, c_k, c_v, _, dtable += q, k, v, dout, _, table for b < B, h < 2, t < T, j < T, d < HEAD
+  scale  0.125
+  mask   j <= i
+  with   dq = bf16(c_q)
+  with   dv = bf16(c_v)
+  with   dk = bf16(c_k)
+
+  tile   dtable_ f32[T, T]
+  set    dtable_[a1, e] = dtable[h, a1, e]
+  for    b = 0 until B
+    let    rows = min(example_length[b], T)
+    tile   dk_ f32[rows, HEAD]
+    tile   dv_ f32[rows, HEAD]
+    let    start = example_start[b]
+    set    dk_[a1, e] = 0.0
+    set    dv_[a1, e] = 0.0
+    for    m = 0 until (rows + 31) / 32
+      let    first = min(m * 32, rows)
+      let    height = min(rows - first, 32)
+      tile   qs bf16[height, HEAD]
+      tile   dos bf16[height, HEAD]
+      tile   sum_q f32[height, HEAD]
+      tile   qr bf16[height, HEAD]
+      let    count = where(0 < height, max(min(rows, max(P + first + 1, P + first + height)), 0), 0)
+      tile   ks bf16[HEAD, count]
+      tile   p f32[height, count]
+      tile   biases f32[height, count]
+      tile   vs bf16[HEAD, count]
+      tile   ds f32[height, count]
+      tile   dsr bf16[height, count]
+      tile   kr bf16[count, HEAD]
+      tile   part f32[count, HEAD]
+      tile   pr bf16[height, count]
+      tile   part2 f32[count, HEAD]
+      let    queries = (start + first) * WIDTH + h * HEAD
+      let    open = start * WIDTH + h * HEAD
+      set    qs[a1, e] = q[queries + a1 * WIDTH + e]
+      set    ks[a1, e] = k[open + e * WIDTH + a1]
+      set    p[a1, e] = 0.0
+      dot    p[a1, a2] += qs[a1, e] * ks[e, a2]
+      set    biases[a1, e] = table[h, first + a1, e]
+      set    p[a1, e] = where(e <= P + first + a1, p[a1, e] * 0.125 + biases[a1, e], -inf)
+      set    dos[a1, e] = dout[queries + a1 * WIDTH + e]
+      set    vs[a1, e] = v[open + e * WIDTH + a1]
+      set    ds[a1, e] = 0.0
+      dot    ds[a1, a2] += dos[a1, e] * vs[e, a2]
+      for    r = 0 until height
+        reduce largest = max(p[r, e])
+        let    shift = where(largest == -inf, 0.0, largest)
+        set    p[r, e] = exp(p[r, e] - shift)
+        reduce total = sum(p[r, e])
+        let    norm = where(0.0 < total, 1.0 / total, 0.0)
+        set    p[r, e] = p[r, e] * norm
+        reduce delta = sum(p[r, e] * ds[r, e])
+        set    dtable_[first + r, e] = dtable_[first + r, e] + p[r, e] * (ds[r, e] - delta) for e < count
+        set    ds[r, e] = p[r, e] * (ds[r, e] - delta) * 0.125
+      end
+      set    dsr[a1, e] = bf16(ds[a1, e])
+      set    kr[a1, e] = k[open + a1 * WIDTH + e]
+      set    sum_q[a1, e] = 0.0
+      dot    sum_q[a1, a2] += dsr[a1, e] * kr[e, a2]
+      set    dq[queries + a1 * WIDTH + e] = bf16(sum_q[a1, e])
+      set    qr[a1, e] = q[queries + a1 * WIDTH + e]
+      set    part[a1, e] = 0.0
+      dot    part[a1, a2] += dsr[e, a1] * qr[e, a2]
+      set    dk_[a1, e] = dk_[a1, e] + part[a1, e] for a1 < count, e < HEAD
+      set    pr[a1, e] = bf16(p[a1, e])
+      set    part2[a1, e] = 0.0
+      dot    part2[a1, a2] += pr[e, a1] * dos[e, a2]
+      set    dv_[a1, e] = dv_[a1, e] + part2[a1, e] for a1 < count, e < HEAD
+    end
+    let    all_k = start * WIDTH + h * HEAD
+    set    dk[all_k + a1 * WIDTH + e] = bf16(dk_[a1, e])
+    let    all_v = start * WIDTH + h * HEAD
+    set    dv[all_v + a1 * WIDTH + e] = bf16(dv_[a1, e])
+  end
+  set    dtable[h, a1, e] = dtable_[a1, e]
+end
+`
+
 // TestAttention wants tensor cores for attention whose factors are BF16, and the bits that
 // they give.
 func TestAttention(t *testing.T) {
@@ -294,11 +390,13 @@ func TestAttentionGrad(t *testing.T) {
 		{"grad_of_32", 32, grading, "-", "-", ""},
 		{"grad_of_64", 64, grading, "-", "-", ""},
 		{"grad_across", 16, across, "-", "-", ""},
+		{"grad_of_table", 16, learning, "-", "-", ""},
+		{"grad_of_one_column", 16, learning, "dtable_[first + r, e] = dtable_[first + r, e]", "dtable_[first + r, 0] = dtable_[first + r, 0]", "it adds up other sums"},
 		{"grad_of_48", 48, grading, "-", "-", "the width of a head is not 16, 32 or 64"},
 		{"grad_of_other_sums", 16, grading, "dv_[a1, e] + part2[a1, e]", "dv_[a1, e] + 2.0 * part2[a1, e]", "it adds to other sums"},
 		{"grad_of_one", 16, grading, "set    dk_[a1, e] = 0.0", "set    dk_[a1, e] = 1.0", "it begins with more than sums of 0"},
 	} {
-		text := strings.NewReplacer("kernel grading", "kernel "+c.name, "kernel across", "kernel "+c.name,
+		text := strings.NewReplacer("kernel grading", "kernel "+c.name, "kernel across", "kernel "+c.name, "kernel learning", "kernel "+c.name,
 			"WIDTH", strconv.Itoa(2*c.head), "HEAD", strconv.Itoa(c.head), c.from, c.to).Replace(c.text)
 		k := parsed(t, text)
 		choice := ptx.Choose(k, ptx.Options{Aligned: always})
@@ -314,9 +412,9 @@ func TestAttentionGrad(t *testing.T) {
 	o := ptx.Options{Aligned: always}
 	t.Run("few", func(t *testing.T) { ptxtest.Compare(t, ks, o, *all, kerneltest.Launches()...) })
 	t.Run("many", func(t *testing.T) {
-		ptxtest.Compare(t, []*kernel.Kernel{ks[0], ks[3]}, o, *all, ptxtest.Launches()[4:]...)
+		ptxtest.Compare(t, []*kernel.Kernel{ks[0], ks[3], ks[4]}, o, *all, ptxtest.Launches()[4:]...)
 	})
-	t.Run("more", func(t *testing.T) { ptxtest.Compare(t, []*kernel.Kernel{ks[0], ks[3]}, o, false, long) })
+	t.Run("more", func(t *testing.T) { ptxtest.Compare(t, []*kernel.Kernel{ks[0], ks[3], ks[4]}, o, false, long) })
 }
 
 // causal is an attention of two heads of 64, as models without positions have it.

@@ -13,13 +13,24 @@ import (
 // with values, and what follows by row; from them, rounded, gradients by query, and
 // sums over the blocks, which are gradients by key.
 type attentionGrad struct {
-	attention                       // of the first array; rounds, values and out are not used
-	block     *kernel.For           // of queries
-	inner     []*kernel.Let         // of a block
+	attention               // of the first array; rounds, values and out are not used
+	block     *kernel.For   // of queries
+	inner     []*kernel.Let // of a block
+	examples  *kernel.For   // around all this, for sums over them; nil if there is none
+	before    []*kernel.Set // the examples: what these sums begin with
+	after     []*kernel.Set
+	sides     []side
 	arrays    []*kernel.Dot         // by query and key
 	rounded   map[string]*expr.Expr // tiles: what they round
 	byQuery   []gradient
 	byKey     []gradient
+}
+
+// A side is an assignment to a tile of sums over examples, in front of a statement that
+// follows.
+type side struct {
+	*kernel.Set
+	at int
 }
 
 // A gradient is a product with a rounded array, and what is written of it, or of its sum
@@ -44,8 +55,12 @@ func attentionGradOf(k *kernel.Kernel) (g *attentionGrad, why string) {
 		return nil, "it is no gradient of attention"
 	}
 	g = &attentionGrad{rounded: map[string]*expr.Expr{}}
+	body, why := g.overExamples(k.Body)
+	if why != "" {
+		return nil, why
+	}
 	cleared := map[string]bool{}
-	for _, s := range k.Body {
+	for _, s := range body {
 		switch s := s.(type) {
 		case *kernel.Let:
 			g.lets = append(g.lets, s)
@@ -94,7 +109,7 @@ func (g *attentionGrad) ofBlock(body []kernel.Stmt, buffers map[string]bool) str
 			if g.scores == nil || !s.Independent || !expr.IsInt(s.Lo, 0) || !expr.Equal(s.Hi, g.scores.Axes[0].Size) {
 				return "its rows need each other"
 			}
-			g.follow = append(g.follow, renamed(s.Body, map[string]string{s.Var: rowVar})...)
+			g.rowsOf(renamed(s.Body, map[string]string{s.Var: rowVar}))
 		case *kernel.Set:
 			if why := g.set(s, buffers); why != "" {
 				return why
@@ -106,7 +121,71 @@ func (g *attentionGrad) ofBlock(body []kernel.Stmt, buffers map[string]bool) str
 	if g.scores == nil {
 		return "it has no scores"
 	}
-	return g.checkRows(g.names(), buffers)
+	known := g.names()
+	if why := g.checkRows(known, buffers); why != "" {
+		return why
+	}
+	return g.checkSides(known, buffers)
+}
+
+// overExamples finds the loop over examples, and returns what is in it; where there is
+// none, all.
+func (g *attentionGrad) overExamples(body []kernel.Stmt) (within []kernel.Stmt, why string) {
+	i := slices.IndexFunc(body, func(s kernel.Stmt) bool {
+		l, ok := s.(*kernel.For)
+		return ok && slices.ContainsFunc(l.Body, func(s kernel.Stmt) bool {
+			inner, ok := s.(*kernel.For)
+			return ok && !inner.Independent
+		})
+	})
+	if i < 0 {
+		return body, ""
+	}
+	g.examples = body[i].(*kernel.For)
+	for n, s := range body {
+		set, ok := s.(*kernel.Set)
+		switch {
+		case n == i:
+		case !ok:
+			return nil, "it does more than sums around its examples"
+		case n < i:
+			g.before = append(g.before, set)
+		default:
+			g.after = append(g.after, set)
+		}
+	}
+	return g.examples.Body, ""
+}
+
+// rowsOf adds what follows of a row; sides are apart.
+func (g *attentionGrad) rowsOf(body []kernel.Stmt) {
+	for _, s := range body {
+		if set, ok := s.(*kernel.Set); ok && g.examples != nil && slices.ContainsFunc(g.before, func(b *kernel.Set) bool { return b.Dst.Name == set.Dst.Name }) {
+			g.sides = append(g.sides, side{set, len(g.follow)})
+			continue
+		}
+		g.follow = append(g.follow, s)
+	}
+}
+
+// checkSides says which side adds to other than one element of its own for each query and
+// key, or from others.
+func (g *attentionGrad) checkSides(inRegisters, buffers map[string]bool) string {
+	place := g.place()
+	for _, s := range g.sides {
+		col := s.Axes[0].Var
+		_, _, affine := expr.Affine(s.Dst.Args[0], col)
+		if !affine || !expr.Depends(s.Dst.Args[0], col) || !expr.Depends(s.Dst.Args[0], rowVar) || !expr.Equal(s.Axes[0].Size, g.scores.Axes[1].Size) {
+			return "it adds up other sums"
+		}
+		for _, e := range expr.Elems(s.Value) {
+			own := inRegisters[e.Name] && expr.Equal(at(e, map[string]string{col: colVar}), place)
+			if !own && !buffers[e.Name] && !expr.Equal(e, s.Dst) {
+				return "it adds up other elements of " + e.Name
+			}
+		}
+	}
+	return ""
 }
 
 // names are the arrays by query and key that products make.
