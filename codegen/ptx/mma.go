@@ -58,15 +58,9 @@ func mmaTilingOf(n *kernel.Dot) mmaTiling {
 
 // notMMA says why a kernel is not a tiled one whose factors tensor cores multiply.
 func notMMA(k *kernel.Kernel, aligned map[string]bool) string {
-	if !has(k.Body, isNarrow) {
-		return "it has no product of BF16"
-	}
 	t, why := tiledOf(k)
-	switch {
-	case why != "":
+	if why != "" {
 		return why
-	case t.Dst.Type != expr.F32:
-		return "its sums are not F32"
 	}
 	n := flat.ProductOf(t.Dot)
 	for _, x := range []struct {
@@ -83,7 +77,7 @@ func notMMA(k *kernel.Kernel, aligned map[string]bool) string {
 	return ""
 }
 
-// isNarrow says whether a statement is a product of BF16, both of whose factors are read.
+// isNarrow says whether a statement is a product of BF16, which both factors are.
 func isNarrow(s kernel.Stmt) bool { return isProduct(s) && s.(*kernel.Dot).A.Type == expr.BF16 }
 
 // inUnits says whether the columns of an operand lie side by side, and are whole units

@@ -52,8 +52,15 @@ func Choose(k *kernel.Kernel, o Options) Choice {
 
 func choose(k *kernel.Kernel, o Options) (schedule, Choice) {
 	var unfit []string
+	narrow := has(k.Body, isNarrow)
+	if !narrow {
+		unfit = append(unfit, "tensor cores: it has no product of BF16")
+	}
 	aligned := o.aligned(k)
 	for _, s := range schedules {
+		if s.tensor && !narrow {
+			continue
+		}
 		r := flat.Of(k, s.passes)
 		why := s.unfit(r, aligned)
 		if why == "" {
