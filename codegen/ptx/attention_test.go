@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/arithlang/mlc/codegen/ptx"
-	"github.com/arithlang/mlc/codegen/ptx/ptxrun"
 	"github.com/arithlang/mlc/codegen/ptx/ptxtest"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
@@ -344,6 +343,11 @@ const learning = `kernel learning attention_grad
 end
 `
 
+// attendingOf is the text of this kernel with heads that are so wide.
+func attendingOf(name string, head int) string {
+	return strings.NewReplacer("kernel attending", "kernel "+name, "WIDTH", strconv.Itoa(2*head), "HEAD", strconv.Itoa(head)).Replace(attending)
+}
+
 // TestAttention wants tensor cores for attention whose factors are BF16, and the bits that
 // they give.
 func TestAttention(t *testing.T) {
@@ -353,13 +357,13 @@ func TestAttention(t *testing.T) {
 		head          int
 		from, to, why string
 	}{
-		{"as_it_is", 16, "-", "-", ""},
-		{"heads_of_32", 32, "-", "-", ""},
-		{"heads_of_64", 64, "-", "-", ""},
-		{"heads_of_128", 128, "-", "-", ""},
+		{"as_it_is", 16, "", "", ""},
+		{"heads_of_32", 32, "", "", ""},
+		{"heads_of_64", 64, "", "", ""},
+		{"heads_of_128", 128, "", "", ""},
 	} {
-		text := strings.Replace(attending, "kernel attending", "kernel "+c.name, 1)
-		text = strings.NewReplacer("WIDTH", strconv.Itoa(2*c.head), "HEAD", strconv.Itoa(c.head), c.from, c.to).Replace(text)
+		text := attendingOf(c.name, c.head)
+		text = strings.Replace(text, c.from, c.to, 1)
 		k := parsed(t, text)
 		choice := ptx.Choose(k, ptx.Options{Aligned: always})
 		if got := unfit(choice, "attention"); got != c.why || (choice.Name == "attention") != (c.why == "") {
@@ -415,96 +419,4 @@ func TestAttentionGrad(t *testing.T) {
 		ptxtest.Compare(t, []*kernel.Kernel{ks[0], ks[3], ks[4]}, o, *all, ptxtest.Launches()[4:]...)
 	})
 	t.Run("more", func(t *testing.T) { ptxtest.Compare(t, []*kernel.Kernel{ks[0], ks[3], ks[4]}, o, false, long) })
-}
-
-// causal is an attention of two heads of 64, as models without positions have it.
-const causal = `kernel causal attention
-  in     q     bf16[B * T * 128]
-  in     k     bf16[B * T * 128]
-  in     v     bf16[B * T * 128]
-  out    y     bf16[B * T * 128]
-  scalar B, T
-  grid   b < B, h < 2, m < (T + 31) / 32
-  op     c = q, k, v for b < B, h < 2, t < T, j < T, d < 64
-  scale  0.125
-  mask   j <= i
-  with   y = bf16(c)
-
-  let    first = m * 32
-  let    height = min(T - first, 32)
-  tile   qs bf16[height, 64]
-  tile   o f32[height, 64]
-  let    count = max(min(T, max(first + 1, first + height)), 0)
-  tile   ks bf16[64, count]
-  tile   p f32[height, count]
-  tile   pr bf16[height, count]
-  tile   vs bf16[count, 64]
-  let    queries = (b * T + first) * 128 + h * 64
-  let    open = b * T * 128 + h * 64
-  set    qs[a1, e] = q[queries + a1 * 128 + e]
-  set    ks[a1, e] = k[open + e * 128 + a1]
-  set    p[a1, e] = 0.0
-  dot    p[a1, a2] += qs[a1, e] * ks[e, a2]
-  set    p[a1, e] = where(e <= first + a1, p[a1, e] * 0.125, -inf)
-  for    r = 0 until height
-    reduce largest = max(p[r, e])
-    let    shift = where(largest == -inf, 0.0, largest)
-    set    p[r, e] = exp(p[r, e] - shift)
-    reduce total = sum(p[r, e])
-    let    norm = where(0.0 < total, 1.0 / total, 0.0)
-    set    p[r, e] = p[r, e] * norm
-  end
-  set    pr[a1, e] = bf16(p[a1, e])
-  set    vs[a1, e] = v[open + a1 * 128 + e]
-  set    o[a1, e] = 0.0
-  dot    o[a1, a2] += pr[a1, e] * vs[e, a2]
-  set    y[queries + a1 * 128 + e] = bf16(o[a1, e])
-end
-`
-
-// TestAttentionCounts holds what a launch asks of memory and tensor cores to what it has
-// to: each factor read and each result written once, no bank that serves two lanes in
-// turn, and products of the tiles of 16 x 16 scores that the mask opens.
-func TestAttentionCounts(t *testing.T) {
-	k := parsed(t, causal)
-	code, err := ptx.Module([]*kernel.Kernel{k}, ptx.Options{Aligned: always})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := ptxrun.NewCounter(code)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	const (
-		examples, heads, width = 3, 2, 64
-		product                = "mma.m16n8k16.f32.bf16.bf16.f32"
-	)
-	for _, length := range []int{24, 64} {
-		s := kernel.Scalars{"B": examples, "T": float64(length)}
-		bufs, _, err := kerneltest.Interpret(k, s, kerneltest.Signed, 1, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		stats, err := c.Run(k.Name, s, bufs)
-		if err != nil {
-			t.Fatal(err)
-		}
-		n := stats.Counts
-		least := int64(4 * 2 * examples * heads * length * width)
-		if got := 32*(n.Loads.Sectors+n.Copies.Sectors) + n.Stores.Bytes; float64(got) > 1.15*float64(least) {
-			t.Errorf("%d rows: %d bytes, %d are what there is", length, got, least)
-		}
-		if half := 2 * n.Kept / 32; n.Stores.Sectors > half {
-			t.Errorf("%d rows: stores to %d sectors, %d where each is of half a sector", length, n.Stores.Sectors, half)
-		}
-		if n.Shared().Conflicts != 0 {
-			t.Errorf("%d rows: %+v", length, n.Shared())
-		}
-		rows := (length + 15) / 16
-		tiles := rows * (rows + 1) / 2
-		if want := int64(examples * heads * tiles * 2 * (width / 8)); n.Products[product] != want {
-			t.Errorf("%d rows: %d products, want %d", length, n.Products[product], want)
-		}
-	}
 }

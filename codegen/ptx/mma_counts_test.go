@@ -194,6 +194,12 @@ func TestMMARegisters(t *testing.T) {
 	for _, m := range multiplications {
 		ks = append(ks, m.kernel(t))
 	}
+	twoBeside(t, ks)
+}
+
+// twoBeside assembles kernels with blocks of four warps, and wants room for two blocks.
+func twoBeside(t *testing.T, ks []*kernel.Kernel) {
+	t.Helper()
 	code, err := ptx.Module(ks, ptx.Options{Aligned: always})
 	if err != nil {
 		t.Fatal(err)
