@@ -56,7 +56,7 @@ type Entry struct {
 	Aligned []bool     // by buffer: it must be at a multiple of 16 bytes
 	Sets    int        // of buffers, at most
 	Tensor  bool       // adds products of 16-bit factors as tensor cores do (kernel.TensorCore)
-	Fours   bool       // does so for GPUs from sm_90 on: before, they add some of 16 first, and here others
+	Fours   bool       // and those over keys in fours
 }
 
 // Signature is what the entry takes besides its buffers.

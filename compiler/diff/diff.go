@@ -18,7 +18,7 @@ type Case struct {
 	Kernel  *kernel.Kernel
 	Program string // of the first launch
 	Routine string
-	Sums    kernel.Sums // how the back end adds products of 16-bit factors; nil: as is defined
+	Sums    *kernel.Sums // how the back end adds products of 16-bit factors; nil: as is defined
 
 	fn      *ir.Func
 	params  []int    // for each parameter of fn the buffer that holds it, or -1

@@ -28,6 +28,7 @@ func (m *machine) dot(s *Dot) step {
 		sides = append(sides, m.side(s.Dst))
 	}
 	sizes := m.sizes(Sizes(axes[:]))
+	fours := m.add.inFours(m.k, s)
 	return func() {
 		shape := sizes()
 		if s.MostRows > 0 && shape[0] > s.MostRows || s.MostCols > 0 && shape[1] > s.MostCols {
@@ -40,9 +41,9 @@ func (m *machine) dot(s *Dot) step {
 		switch {
 		case m.err != nil:
 		case s.Dst.Op == expr.Var:
-			v.F = float64(m.chain(*sides[0], *sides[1], shape[2], float32(v.F)))
+			v.F = float64(m.chain(*sides[0], *sides[1], shape[2], float32(v.F), fours))
 		default:
-			m.product(sides, shape, s.Zero)
+			m.product(sides, shape, s.Zero, fours)
 		}
 	}
 }
@@ -91,7 +92,7 @@ func (m *machine) place(x *side, vars []*expr.Value, shape []int) {
 }
 
 // product computes the elements of the result.
-func (m *machine) product(sides []*side, shape []int, zero bool) {
+func (m *machine) product(sides []*side, shape []int, zero, fours bool) {
 	a, b, c := *sides[0], *sides[1], *sides[2]
 	for i := range shape[0] {
 		for j := range shape[1] {
@@ -104,7 +105,7 @@ func (m *machine) product(sides []*side, shape []int, zero bool) {
 			row, col := a, b
 			row.at += i * a.steps[0]
 			col.at += j * b.steps[1]
-			sum = m.chain(row, col, shape[2], sum)
+			sum = m.chain(row, col, shape[2], sum, fours)
 			if m.write(c.array, at); m.err != nil {
 				return
 			}
@@ -115,9 +116,13 @@ func (m *machine) product(sides []*side, shape []int, zero bool) {
 
 // chain adds the products of one element in ascending k, or as the machine adds those
 // of 16-bit factors.
-func (m *machine) chain(a, b side, depth int, sum float32) float32 {
+func (m *machine) chain(a, b side, depth int, sum float32, inFours bool) float32 {
 	if m.add != nil && a.array.typ.Narrow() {
-		return m.add(sum, m.factors(a, depth), m.factors(b, depth))
+		x, y := m.factors(a, depth), m.factors(b, depth)
+		if inFours {
+			x, y = fours(x), fours(y)
+		}
+		return m.add.Add(sum, x, y)
 	}
 	for range depth {
 		m.read(a.array, a.at)

@@ -16,7 +16,7 @@ type machine struct {
 	arrays map[string]*array // tiles and buffers
 	vars   map[string]*expr.Value
 	cell   int32 // the current cell of the grid, from 1
-	add    Sums  // of products of 16-bit factors; nil: each in turn
+	add    *Sums // of products of 16-bit factors; nil: each in turn
 	err    error
 }
 

@@ -1,14 +1,34 @@
 package kernel
 
-import "math"
+import (
+	"math"
 
-// Sums adds to sum the products of the elements of a and b, which are alike in number.
-// It is how Dot adds where its factors have 16 bits.
-type Sums func(sum float32, a, b []float32) float32
+	"github.com/arithlang/mlc/compiler/expr"
+)
+
+// Sums is how a device adds the products of 16-bit factors: those of a step and the sum
+// so far are cut to so many bits behind the leading bit of the largest, towards zero, and
+// added exactly; the result is cut to F32. So the tensor cores of NVIDIA do by MMA-Sim
+// (Xie et al. 2026).
+type Sums struct {
+	step, kept int
+	fours      bool
+}
+
+// TensorCore is how the instruction mma.m16n8k16 adds in a loop over 16 products at a
+// time, on a GPU of an architecture such as 80 or 90. Factors are BF16. With fours, of 16
+// products over the columns of a kernel's first product those of columns 4 n and 4 n + 1
+// come before the others: it matters where a step is fewer than 16.
+func TensorCore(arch int, fours bool) *Sums {
+	if arch >= 90 {
+		return &Sums{16, 25, fours}
+	}
+	return &Sums{8, 24, fours}
+}
 
 // RunSums is Run for a device that adds products of 16-bit factors in an order of its
 // own; nil is the order of the definition. All else stays as it is defined.
-func RunSums(k *Kernel, s Scalars, bufs []Buffer, add Sums) error {
+func RunSums(k *Kernel, s Scalars, bufs []Buffer, add *Sums) error {
 	m, shapes, err := start(k, s)
 	if err != nil {
 		return err
@@ -21,28 +41,45 @@ func RunSums(k *Kernel, s Scalars, bufs []Buffer, add Sums) error {
 	return m.result()
 }
 
-// A tensorCore adds products in steps: those of a step and the sum so far are cut to so
-// many bits behind the leading bit of the largest, towards zero, and added exactly; the
-// result is cut to F32. So the tensor cores of NVIDIA do by MMA-Sim (Xie et al. 2026).
-type tensorCore struct{ step, kept int }
+// inFours says whether a product of a kernel is over the columns of its first one.
+func (add *Sums) inFours(k *Kernel, d *Dot) bool {
+	if add == nil || !add.fours || len(d.Axes) < 3 {
+		return false
+	}
+	for s := range All(k.Body) {
+		if first, ok := s.(*Dot); ok && len(first.Axes) == 3 {
+			return expr.Equal(d.Axes[2].Size, first.Axes[1].Size)
+		}
+	}
+	return false
+}
 
-// TensorCore is how the instruction mma.m16n8k16 adds in a loop over 16 products at a
-// time, on a GPU of an architecture such as 80 or 90. Factors are BF16.
-func TensorCore(arch int) Sums {
-	core := tensorCore{8, 24}
-	if arch >= 90 {
-		core = tensorCore{16, 25}
-	}
-	return func(sum float32, a, b []float32) float32 {
-		for len(a) > core.step {
-			sum = core.add(sum, a[:core.step], b[:core.step])
-			a, b = a[core.step:], b[core.step:]
+// fours puts 16 factors after 16 in the order of TensorCore, as many of the last as there
+// are.
+func fours(x []float32) []float32 {
+	var out []float32
+	for ; len(x) > 0; x = x[min(16, len(x)):] {
+		for i := range 16 {
+			if from := i%8/2*4 + i%2 + i/8*2; from < len(x) {
+				out = append(out, x[from])
+			} else {
+				out = append(out, 0)
+			}
 		}
-		if len(a) == 0 {
-			return sum
-		}
-		return core.add(sum, a, b)
 	}
+	return out
+}
+
+// Add adds the products of the elements of a and b, which are alike in number, to sum.
+func (add *Sums) Add(sum float32, a, b []float32) float32 {
+	for len(a) > add.step {
+		sum = add.one(sum, a[:add.step], b[:add.step])
+		a, b = a[add.step:], b[add.step:]
+	}
+	if len(a) == 0 {
+		return sum
+	}
+	return add.one(sum, a, b)
 }
 
 // leastExponent is that of subnormal numbers, and taken for that of 0.
@@ -53,9 +90,9 @@ func exponent(x float32) int {
 	return max(int(math.Float32bits(x)>>23&0xff)-127, leastExponent)
 }
 
-// add takes one step. All is exact in float64 but for what is cut on purpose: aligned
+// one takes one step. All is exact in float64 but for what is cut on purpose: aligned
 // terms have 28 bits.
-func (t tensorCore) add(sum float32, a, b []float32) float32 {
+func (add *Sums) one(sum float32, a, b []float32) float32 {
 	top, plain := exponent(sum), float64(sum)
 	for i := range a {
 		p := float64(a[i]) * float64(b[i])
@@ -66,12 +103,12 @@ func (t tensorCore) add(sum float32, a, b []float32) float32 {
 	if math.IsNaN(plain) || math.IsInf(plain, 0) {
 		return float32(plain)
 	}
-	aligned := func(x float64) float64 { return math.Trunc(math.Ldexp(x, t.kept-top)) }
+	aligned := func(x float64) float64 { return math.Trunc(math.Ldexp(x, add.kept-top)) }
 	total := aligned(float64(sum))
 	for i := range a {
 		total += aligned(float64(a[i]) * float64(b[i]))
 	}
-	return towardsZero(math.Ldexp(total, top-t.kept))
+	return towardsZero(math.Ldexp(total, top-add.kept))
 }
 
 // towardsZero is the F32 next to x that is not larger in size; infinite beyond the

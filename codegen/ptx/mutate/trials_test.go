@@ -79,7 +79,7 @@ func (ts *trials) at(i int) (*trial, error) {
 	for len(ts.made) <= i && len(ts.left) > 0 {
 		s := ts.left[0]
 		ts.left = ts.left[1:]
-		gpu := s.way.GPU(ts.code.Kernels...)
+		gpu := s.way.GPU()
 		c, drawn := ts.cases[[2]int{s.number, gpu}]
 		if !drawn {
 			var err error

@@ -62,12 +62,12 @@ func (m *Machine) Close() error {
 func (m *Machine) About() cuda.Info { return m.driver.Info() }
 
 // Sums is how a kernel adds products of 16-bit factors on the device; nil: as is defined.
-func (m *Machine) Sums(name string) kernel.Sums {
+func (m *Machine) Sums(name string) *kernel.Sums {
 	if !m.entries[name].Tensor {
 		return nil
 	}
 	i := m.About()
-	return kernel.TensorCore(10*i.Major + i.Minor)
+	return kernel.TensorCore(10*i.Major+i.Minor, m.entries[name].Fours)
 }
 
 // Run launches a kernel on buffers in the order of its parameters, and overwrites

@@ -20,7 +20,7 @@ type Case struct {
 	Cells   int            // of the grid
 
 	sets        int
-	add         kernel.Sums // of products of 16-bit factors; nil: as is defined
+	add         *kernel.Sums // of products of 16-bit factors; nil: as is defined
 	start, want [Sets * Replicas][]kernel.Buffer
 }
 
@@ -33,7 +33,7 @@ func NewCase(k *kernel.Kernel, s kernel.Scalars, kind kerneltest.Kind, seed uint
 	s = k.Suited(s)
 	c := &Case{Kernel: k, Scalars: s, Cells: 1, sets: min(max(e.Sets, 1), Sets)}
 	if e.Tensor {
-		c.add = kernel.TensorCore(arch)
+		c.add = kernel.TensorCore(arch, e.Fours)
 	}
 	for _, a := range k.Grid {
 		c.Cells *= cost.Value(a.Size, s)

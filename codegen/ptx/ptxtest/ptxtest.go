@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"testing"
 
 	"github.com/arithlang/mlc/codegen/ptx"
@@ -42,13 +41,8 @@ func (w Way) String() string {
 	return fmt.Sprintf("order %d, seed %d, blocks %d, replicas %d, sets %d, global %t, skew %d, sm_%d", w.Order, w.Seed, w.Blocks, w.Replicas, w.Sets, w.Global, w.Skew, w.GPU())
 }
 
-// GPU is the architecture of a device on which it is known how entries add.
-func (w Way) GPU(es ...ptx.Entry) int {
-	if slices.ContainsFunc(es, func(e ptx.Entry) bool { return e.Fours }) {
-		return 90
-	}
-	return cmp.Or(w.Arch, 80)
-}
+// GPU is the architecture of the device.
+func (w Way) GPU() int { return cmp.Or(w.Arch, 80) }
 
 // Ways covers each order, number of blocks, of replicas and of sets, place of the
 // tiles and alignment, and the pairs that have to do with each other.

@@ -24,7 +24,7 @@ type Runner struct {
 
 // Load makes a device for a way and loads a module.
 func Load(out ptx.Output, w Way) (*Runner, error) {
-	r := &Runner{way: w, entries: map[string]ptx.Entry{}, arch: w.GPU(out.Kernels...)}
+	r := &Runner{way: w, entries: map[string]ptx.Entry{}, arch: w.GPU()}
 	r.device = sim.New(sim.Options{Arch: r.arch, Order: w.Order, Seed: w.Seed, MaxSteps: w.Limit})
 	var err error
 	if r.module, err = r.device.Load([]byte(out.Text)); err != nil {

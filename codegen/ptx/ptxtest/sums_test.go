@@ -90,7 +90,7 @@ func TestTensorCore(t *testing.T) {
 				for r := range 4 {
 					row, col := lane/4+8*(r>>1), lane%4*2+r&1
 					got := math.Float32frombits(binary.LittleEndian.Uint32(memory[lane*64+48+4*r:]))
-					want := kernel.TensorCore(arch)(c[row][col], a[row][:], b[col][:])
+					want := kernel.TensorCore(arch, false).Add(c[row][col], a[row][:], b[col][:])
 					if math.Float32bits(got) != math.Float32bits(want) && (got == got || want == want) {
 						t.Fatalf("sm_%d, spread %d: %g + %v * %v is %g, want %g", arch, spread, c[row][col], a[row], b[col], got, want)
 					}

@@ -132,7 +132,7 @@ var ErrNotFor = errors.New("the kernel is not for rows behind others")
 
 // Interpret returns inputs that suit the kernel and what it makes of them, with products
 // of 16-bit factors added as a device does it; nil: as is defined.
-func Interpret(k *kernel.Kernel, s kernel.Scalars, inputs Kind, seed uint64, add kernel.Sums) (start, end []kernel.Buffer, err error) {
+func Interpret(k *kernel.Kernel, s kernel.Scalars, inputs Kind, seed uint64, add *kernel.Sums) (start, end []kernel.Buffer, err error) {
 	shapes, err := kernel.Extents(k, s)
 	if err != nil {
 		return nil, nil, err
