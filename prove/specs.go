@@ -28,7 +28,11 @@ type model struct {
 var models = []model{
 	{name: "tiny"}, {name: "successor"}, {name: "addition"}, {name: "kerple"}, {name: "small/looped"},
 	{name: "small/coupling"}, {name: "small/sort"}, {name: "bias/parity_rpe"}, {name: "bias/addition_rope"}, {name: "looped8x2"},
+	{"small/looped", narrow}, {"kerple", narrow}, {"bias/addition_alibi", narrow}, {"looped8x2", narrow},
 }
+
+// narrow takes models to tensor cores.
+var narrow = []string{"train.precision=bf16"}
 
 // apart are parts of other specs, and specs whose trainings are other specs.
 var apart = regexp.MustCompile(`^base/|^bias/(table|paper)`)
@@ -38,7 +42,7 @@ func all() []model {
 	out := slices.Clone(models)
 	fs.WalkDir(specs.Files, ".", func(file string, _ fs.DirEntry, _ error) error { // embedded files have no errors
 		name, ok := strings.CutSuffix(file, ".arith")
-		if ok && !apart.MatchString(name) && !slices.ContainsFunc(models, func(m model) bool { return m.name == name }) {
+		if ok && !apart.MatchString(name) && !slices.ContainsFunc(models, func(m model) bool { return m.String() == name }) {
 			out = append(out, model{name: name})
 		}
 		return nil
@@ -66,7 +70,8 @@ func (e *Env) chosen() []model {
 	return all()
 }
 
-func (m model) String() string { return m.name }
+// String is the name of the file, and what is set on top.
+func (m model) String() string { return strings.Join(append([]string{m.name}, m.set...), " ") }
 
 // find gives what a part is named after.
 func find[T fmt.Stringer](all []T, name string) (T, error) {
