@@ -166,6 +166,11 @@ func (a *attend) copy(to swizzled, from flat.Operand, rows int, first, left asm.
 // arrive waits until all copies are there, of all threads.
 func (a *attend) arrive() {
 	a.f.CommitCopies()
+	a.settle()
+}
+
+// settle does so where the last copies are a group.
+func (a *attend) settle() {
 	a.f.WaitCopies(0)
 	a.f.Barrier()
 }
@@ -188,7 +193,7 @@ func (a *attend) once() {
 			a.scalars(from)
 		}
 	}
-	a.arrive()
+	a.settle()
 	o := a.zeros(fragmentRows, a.width)
 	a.groups(zero, func(m int, key asm.Value) {
 		a.elements(a.follow[from:], m, key)
@@ -231,7 +236,7 @@ func (a *attend) blocks(do func(first asm.Value), values bool) {
 		a.f.Barrier()
 		a.bring(first, left, values)
 		if values {
-			a.arrive()
+			a.settle()
 		}
 		do(first)
 	})
