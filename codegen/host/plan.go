@@ -24,7 +24,7 @@ func Plan(p *lower.Program) gotext.File {
 	f.plan(p)
 	printed := map[*lower.Memory]bool{}
 	for _, e := range p.Entries {
-		if !e.Flat && !printed[e.Memory] {
+		if len(e.Memory.Buffers) > 0 && !printed[e.Memory] {
 			printed[e.Memory] = true
 			f.layout(p, e.Memory)
 			f.memory(e.Memory)
@@ -112,7 +112,7 @@ func (f *planner) plan(p *lower.Program) {
 	var matrices []string
 	for _, e := range p.Entries {
 		layout := join("layout", e.Memory.Name)
-		if e.Flat {
+		if len(e.Memory.Buffers) == 0 {
 			layout = "device.FlatLayout"
 		}
 		program := fmt.Sprintf("device.Program{Layout: %s, Run: %s}", layout, gotext.Name(e.Name))
@@ -228,10 +228,12 @@ func elements(shape []ir.Dim, packed bool) string {
 		factors, shape = append(factors, "e.Rows()"), shape[2:]
 	}
 	for _, d := range shape {
-		switch d.Sym {
-		case "":
+		switch {
+		case d.Sym == "":
 			factors = append(factors, strconv.Itoa(d.N))
-		case "T":
+		case d.N > 0:
+			factors = append(factors, fmt.Sprintf("((e.%s+%d)/%d)", d.Sym, d.N-1, d.N))
+		case d.Sym == "T":
 			factors = append(factors, "e.C")
 		default:
 			factors = append(factors, "e."+d.Sym)
@@ -319,14 +321,14 @@ func (f *planner) routine(e *lower.Entry, r *lower.Routine) {
 	}
 	f.Line("// %s launches %s (line %d of the spec).", name, r.Name, r.Pos.Line)
 	f.Line("func %s(%s) {", name, params)
-	if e.Matrix != nil {
+	if e.Optimizer() && len(e.Memory.Buffers) > 0 {
 		f.Line("b, _ := %s(e)", join("new", e.Memory.Name, "memory"))
 	}
 	f.weights(r)
 	for _, l := range r.Launches {
 		args := []string{join("k", l.Kernel.Name), "e"}
 		for _, a := range l.Args {
-			args = append(args, argument(a, e.Flat))
+			args = append(args, argument(a))
 		}
 		note := ""
 		if l.Note != "" {
@@ -380,9 +382,8 @@ func weightName(a lower.Arg) string {
 }
 
 // argument is where a launch has a buffer: in the parameters of the layer or in the
-// program's memory; of a program of the optimizer, from element P on of an arena; and of
-// a flat one, in the Work space.
-func argument(a lower.Arg, flat bool) string {
+// program's memory; of a program of the optimizer, from element P on of an arena.
+func argument(a lower.Arg) string {
 	arena := func(space string) string { return fmt.Sprintf("device.Ref{Space: device.%s, Off: e.P}", space) }
 	switch a.Space {
 	case lower.InParams, lower.InGrads:
@@ -395,9 +396,6 @@ func argument(a lower.Arg, flat bool) string {
 		return arena("Grads")
 	case lower.FlatState:
 		return arena(strings.TrimSuffix(fmt.Sprintf("State+%d", a.State), "+0"))
-	}
-	if flat {
-		return "device.Ref{Space: device.Work}"
 	}
 	return fmt.Sprintf("b.%s.At(%s)", gotext.Name(a.Ref.Buffer), index(a.Ref))
 }

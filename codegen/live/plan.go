@@ -23,7 +23,7 @@ func newPlan(p *lower.Program) device.Plan {
 	for _, e := range p.Entries {
 		run := program{e, kernels}
 		made := device.Program{Layout: layout(e.Memory), Run: run.run}
-		if e.Flat {
+		if len(e.Memory.Buffers) == 0 {
 			made.Layout = device.FlatLayout
 		}
 		if e.Matrix != nil {
@@ -52,12 +52,10 @@ type run struct {
 
 func (p *program) run(q device.Queue, e *device.Env) {
 	r := run{program: p, q: q, e: e}
-	if !p.Flat {
-		r.arrays, _ = place(p.Memory, e)
-		for _, b := range p.Memory.Buffers {
-			if b.Zero {
-				q.Zero(r.arrays[b.Name].At(0), r.arrays[b.Name].Len())
-			}
+	r.arrays, _ = place(p.Memory, e)
+	for _, b := range p.Memory.Buffers {
+		if b.Zero {
+			q.Zero(r.arrays[b.Name].At(0), r.arrays[b.Name].Len())
 		}
 	}
 	for _, s := range p.Steps {
@@ -120,9 +118,6 @@ func (r *run) place(a lower.Arg, l int) device.Ref {
 	case lower.FlatState:
 		return device.Ref{Space: device.State + device.Space(a.State), Off: r.e.P}
 	}
-	if r.Flat {
-		return device.Ref{Space: device.Work} // the result
-	}
 	return r.arrays[a.Ref.Buffer].At(a.Ref.Index(l, runs(a.Ref.Runs, r.e)))
 }
 
@@ -172,10 +167,12 @@ func elements(shape []ir.Dim, e *device.Env, packed bool) int {
 		n, shape = e.Rows(), shape[2:]
 	}
 	for _, d := range shape {
-		switch d.Sym {
-		case "":
+		switch {
+		case d.Sym == "":
 			n *= d.N
-		case "T":
+		case d.N > 0:
+			n *= (integer(d.Sym)(e) + d.N - 1) / d.N
+		case d.Sym == "T":
 			n *= e.C
 		default:
 			n *= integer(d.Sym)(e)

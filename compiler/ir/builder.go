@@ -123,6 +123,9 @@ func (b *Builder) Outer(x, y *Value) *Value { return b.Emit(Outer, Attr{}, x, y)
 // Sum adds over axes (ascending) and removes them.
 func (b *Builder) Sum(x *Value, axes ...int) *Value { return b.Emit(Sum, Attr{Axes: axes}, x) }
 
+// SegmentSum adds each Segment of a flat arena; the result has one column.
+func (b *Builder) SegmentSum(x *Value) *Value { return b.Emit(SegmentSum, Attr{}, x) }
+
 // Max is the largest element over axes (ascending), which it removes.
 func (b *Builder) Max(x *Value, axes ...int) *Value { return b.Emit(Max, Attr{Axes: axes}, x) }
 

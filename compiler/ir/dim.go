@@ -15,6 +15,12 @@ func N(n int) Dim { return Dim{N: n} }
 // Sym is an extent that is known only at launch: B, T, S, C or N.
 func Sym(name string) Dim { return Dim{Sym: name} }
 
+// Segment is how many neighbours of a flat arena are summed before their sum is added to others.
+const Segment = 1024
+
+// Segments is how many segments N elements have; the last one may be shorter.
+func Segments() Dim { return Dim{Sym: "N", N: Segment} }
+
 // T is the type of an F32 tensor.
 func T(dims ...Dim) Type { return Type{Elem: expr.F32, Shape: dims} }
 
@@ -31,7 +37,10 @@ func X(k int, t expr.Type) *expr.Expr { return expr.NewVar("x"+strconv.Itoa(k), 
 func D(k int) *expr.Expr { return expr.NewVar("d"+strconv.Itoa(k), expr.I32) }
 
 func (d Dim) String() string {
-	if d.Sym != "" {
+	switch {
+	case d.Sym != "" && d.N > 0:
+		return fmt.Sprintf("%s/%d", d.Sym, d.N)
+	case d.Sym != "":
 		return d.Sym
 	}
 	return strconv.Itoa(d.N)
@@ -46,6 +55,9 @@ func (d Dim) Size(dims map[string]int) (int, error) {
 	if !ok {
 		return 0, fmt.Errorf("size %s is not set", d.Sym)
 	}
+	if d.N > 0 {
+		return (n + d.N - 1) / d.N, nil
+	}
 	return n, nil
 }
 
@@ -54,7 +66,11 @@ func (d Dim) Expr() *expr.Expr {
 	if d.Sym == "" {
 		return expr.Int(int64(d.N))
 	}
-	return expr.NewVar(d.Sym, expr.I32)
+	n := expr.NewVar(d.Sym, expr.I32)
+	if d.N > 0 {
+		return expr.Simplify(expr.New(expr.Div, expr.New(expr.Add, n, expr.Int(int64(d.N-1))), expr.Int(int64(d.N))))
+	}
+	return n
 }
 
 // Rank is the number of axes.
@@ -89,7 +105,7 @@ func countOf(shape []Dim) count {
 	var syms []string
 	for _, d := range shape {
 		if d.Sym != "" {
-			syms = append(syms, d.Sym)
+			syms = append(syms, d.String())
 		} else {
 			c.n *= d.N
 		}

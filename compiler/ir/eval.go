@@ -196,6 +196,14 @@ func evalSum(m *machine, v *Value, args []Tensor, out Tensor) error {
 	return nil
 }
 
+func evalSegmentSum(_ *machine, _ *Value, args []Tensor, out Tensor) error {
+	for k := range size(args[0].Shape) {
+		at := out.at(k / Segment)
+		out.set(k/Segment, expr.Value{F: at.F + args[0].at(k).F})
+	}
+	return nil
+}
+
 func evalMax(m *machine, v *Value, args []Tensor, out Tensor) error {
 	lowest := expr.Value{F: math.Inf(-1), I: math.MinInt32}
 	for k := range size(out.Shape) {

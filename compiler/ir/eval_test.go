@@ -16,7 +16,7 @@ func ints(shape []int, xs ...int64) ir.Tensor { return ir.Tensor{Shape: shape, I
 
 // sizes is the launch of the worked cases.
 var sizes = ir.Env{
-	Dims:    map[string]int{"B": 2, "T": 3, "C": 4, "P": 1},
+	Dims:    map[string]int{"B": 2, "T": 3, "C": 4, "P": 1, "N": 5},
 	Scalars: map[string]float64{"scale": 0.5},
 }
 
@@ -50,6 +50,7 @@ var worked = []struct {
 		floats([]int{2, 3}, 1, 3, 4, 2, 4, 6)},
 	{"sum", []string{"f32[B, T, 2]"}, "sum v0 {axes = 0 2} : f32[T]",
 		[]ir.Tensor{floats([]int{2, 3, 2}, 1, 2, 3, 4, 5, 6, 10, 20, 30, 40, 50, 60)}, floats([]int{3}, 33, 77, 121)},
+	{"segment_sum", []string{"f32[N]"}, "segment_sum v0 : f32[N/1024, 1]", []ir.Tensor{floats([]int{5}, 1, 2, 3, 4, 5)}, floats([]int{1, 1}, 15)},
 	{"max", []string{"f32[B, T]"}, "max v0 {axes = 1} : f32[B]", []ir.Tensor{floats([]int{2, 3}, -1, -3, -2, 1, 5, 5)}, floats([]int{2}, -1, 5)},
 	{"max of integers", []string{"i32[B, T]"}, "max v0 {axes = 0} : i32[T]", []ir.Tensor{ints([]int{2, 3}, -4, -3, -2, -5, 5, 5)}, ints([]int{3}, -4, 5, 5)},
 	{"transpose", []string{"f32[B, T, 1]"}, "transpose v0 {axes = 1 2 0} : f32[T, 1, B]",

@@ -13,7 +13,8 @@ import (
 
 // A Dim is one extent of a shape: the constant N, or, when Sym is not empty, a
 // size known only at launch: B examples, T target rows, S source tokens, C
-// rows of the key/value cache.
+// rows of the key/value cache, N elements of an arena, or, with both, so many times N
+// elements of it, rounded up.
 type Dim struct {
 	Sym string
 	N   int
@@ -35,19 +36,20 @@ type Op uint8
 // … are the indices of the result; the launch's B T S C P N (I32) and scale lr
 // bias_correction1 bias_correction2 clip decay bound (F32) are known too.
 const (
-	Param     Op = iota // an argument of the function
-	Map                 // Attr.Expr at every element of the result, of whose type it is
-	Dropout             // x [B, ..] * keep / (1 - Rate); random words of Stream counted by element within the example, or as Attr.Expr says; its own gradient
-	MatMul              // [.., M, K] x [K, N], or batched [.., M, K] x [.., K, N]; TransA, TransB transpose the last two axes of an operand first; operands of F32 or BF16, result of F32
-	Outer               // a [.., K], b [.., N] -> [K, N]: the sum of outer products over all leading indices, in ascending order; the gradient of MatMul's unbatched right operand; of F32 or BF16 to F32
-	Sum                 // over Attr.Axes (removed from the shape)
-	Max                 // over Attr.Axes (removed)
-	Reshape             // to Attr.Shape, same elements in the same order
-	Transpose           // axes permuted by Attr.Axes
-	Gather              // table [V, D], ids [..] -> [.., D]
-	Scatter             // ids [..], dy [.., D] -> [V, D]: sum of dy over the rows with each id; Attr.Rows = V
-	Append              // cache [B, C, ..], row [B, T, ..], at rows P..P+T-1 -> cache; in place
-	Rotate              // x [B, T, H*dh], cos, sin [T, r] -> x, where in each of Heads the elements n and r+n, n < r, are turned by angle n of the row
+	Param      Op = iota // an argument of the function
+	Map                  // Attr.Expr at every element of the result, of whose type it is
+	Dropout              // x [B, ..] * keep / (1 - Rate); random words of Stream counted by element within the example, or as Attr.Expr says; its own gradient
+	MatMul               // [.., M, K] x [K, N], or batched [.., M, K] x [.., K, N]; TransA, TransB transpose the last two axes of an operand first; operands of F32 or BF16, result of F32
+	Outer                // a [.., K], b [.., N] -> [K, N]: the sum of outer products over all leading indices, in ascending order; the gradient of MatMul's unbatched right operand; of F32 or BF16 to F32
+	Sum                  // over Attr.Axes (removed from the shape)
+	SegmentSum           // x [N] -> [N/1024, 1]: the sum of each Segment
+	Max                  // over Attr.Axes (removed)
+	Reshape              // to Attr.Shape, same elements in the same order
+	Transpose            // axes permuted by Attr.Axes
+	Gather               // table [V, D], ids [..] -> [.., D]
+	Scatter              // ids [..], dy [.., D] -> [V, D]: sum of dy over the rows with each id; Attr.Rows = V
+	Append               // cache [B, C, ..], row [B, T, ..], at rows P..P+T-1 -> cache; in place
+	Rotate               // x [B, T, H*dh], cos, sin [T, r] -> x, where in each of Heads the elements n and r+n, n < r, are turned by angle n of the row
 
 	LayerNorm        // composite: x [.., D], gamma [D], beta [D]; Attr.Eps
 	LayerNormGrad    // composite: x, gamma, dy -> Result "x", "gamma" or "beta"

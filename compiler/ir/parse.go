@@ -203,9 +203,12 @@ func parseShape(s string) ([]Dim, error) {
 	}
 	for part := range strings.SplitSeq(inner, ",") {
 		part = strings.TrimSpace(part)
-		if n, err := strconv.Atoi(part); err == nil {
+		switch n, err := strconv.Atoi(part); {
+		case err == nil:
 			shape = append(shape, N(n))
-		} else {
+		case part == Segments().String():
+			shape = append(shape, Segments())
+		default:
 			shape = append(shape, Sym(part))
 		}
 	}

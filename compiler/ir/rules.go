@@ -15,6 +15,7 @@ var rules = map[Op]func(v *Value, t *Type) error{
 	Dropout:          ruleDropout,
 	Sum:              ruleReduce,
 	Max:              ruleReduce,
+	SegmentSum:       ruleSegmentSum,
 	Reshape:          ruleReshape,
 	Transpose:        ruleTranspose,
 	Rotate:           ruleRotate,
@@ -44,7 +45,7 @@ func checkType(t Type) error {
 	for _, d := range t.Shape {
 		bad := d.N < 1
 		if d.Sym != "" {
-			bad = d.N != 0 || !slices.Contains([]string{"B", "T", "S", "C", "N"}, d.Sym)
+			bad = d != Segments() && (d.N != 0 || !slices.Contains([]string{"B", "T", "S", "C", "N"}, d.Sym))
 		}
 		if bad {
 			return fmt.Errorf("bad extent %q", d)
@@ -114,6 +115,14 @@ func ruleDropout(v *Value, t *Type) error {
 		return errors.New("element number is not I32")
 	}
 	return checkExpr(e, mapScope(nil, t.Rank()))
+}
+
+func ruleSegmentSum(v *Value, t *Type) error {
+	if x := v.Args[0].Type; x.Shape[0] != Sym("N") {
+		return fmt.Errorf("sums segments of %s, which is no arena", x)
+	}
+	*t = T(Segments(), N(1))
+	return nil
 }
 
 func ruleReduce(v *Value, t *Type) error {

@@ -92,6 +92,7 @@ var kinds = map[string]kind{
 	"cross_entropy_grad": {"row", "r e", "logits labels dloss", "logits"},
 	"argmax":             {"row", "r e", "x", "y"},
 	"sum":                {"row", "r? e", "x", "y"},
+	"segment_sum":        {"row", "e", "x", "y"},
 	"runs":               {"row", "r e", "tokens", "y"},
 	"subset":             {"row", "r? e", "", "y"},
 	"matmul":             {"matmul", "r e k", "left right", "y"},

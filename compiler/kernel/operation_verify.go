@@ -70,7 +70,7 @@ func (c *opChecker) operands() {
 		args = append(args, a.Name)
 		c.want(!a.Trans || c.o.Family() == "matmul", "%s has no factors to transpose", c.o.Kind)
 		c.want(a.Name != "_", "%q is no valid name", a.Name)
-		summed := c.o.Kind == "sum" && slices.ContainsFunc(c.o.Steps, func(s Step) bool { return s.Name == a.Name })
+		summed := (c.o.Kind == "sum" || c.o.Kind == "segment_sum") && slices.ContainsFunc(c.o.Steps, func(s Step) bool { return s.Name == a.Name })
 		if a.Name == "" || summed {
 			continue
 		}

@@ -374,10 +374,7 @@ func ceilDiv(a *expr.Expr, n int64) *expr.Expr { return div(add(a, expr.Int(n-1)
 
 // size is a dimension as an expression.
 func size(d ir.Dim) *expr.Expr {
-	if d.Sym != "" {
-		return ivar(d.Sym)
-	}
-	return num(d.N)
+	return d.Expr()
 }
 
 func sizes(ds []ir.Dim) exprs {

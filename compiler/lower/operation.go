@@ -24,7 +24,7 @@ func (e *emitter) describe(op ir.Op) {
 	if d.o.Axes == nil {
 		d.rows()
 	}
-	if op == ir.Sum {
+	if op == ir.Sum || op == ir.SegmentSum {
 		d.steps()
 		d.tensorOp()
 	} else {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/arithlang/mlc/codegen/ptx/ptxtest"
 	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/ir"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
 )
@@ -55,6 +56,7 @@ var oracles = map[string]func(*oracle){
 	"head_outer":        (*oracle).rows,
 	"scatter":           (*oracle).rows,
 	"sum":               (*oracle).sum,
+	"segment_sum":       (*oracle).sum,
 	"attention":         (*oracle).attention,
 	"attention_grad":    (*oracle).attentionGrad,
 	"attention_weights": (*oracle).attentionWeights,
@@ -426,6 +428,9 @@ func (o *oracle) sum() {
 				x = o.Var(arg, expr.F32).F
 			}
 			at := (r*width + e) % cells
+			if op.Kind == "segment_sum" {
+				at = e / ir.Segment
+			}
 			sums[at] += x
 			totals[at] += math.Abs(x)
 		}

@@ -45,7 +45,7 @@ type Entry struct {
 	Doc    string
 	Memory *Memory
 	Steps  []Step
-	Flat   bool  // runs on N elements of the arenas from element P on; its result is element 0 of the Work space
+	Flat   bool  // runs on N elements of the arenas from element P on
 	Matrix []int // the shape of the one parameter that it runs on, whose first element is P in the arenas
 }
 

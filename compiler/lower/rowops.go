@@ -67,6 +67,15 @@ func (e *emitter) sumAll(v, x *ir.Value) {
 	e.store(v, buf, nil, same, func(exprs) *expr.Expr { return elem(total) })
 }
 
+// lowerSegmentSum sums a segment of an arena in each cell.
+func lowerSegmentSum(e *emitter, v *ir.Value) {
+	e.group.Shape = v.Args[0].Type.Shape
+	r := e.cellRow()
+	r.prologue()
+	s := r.reduce("sum", expr.Add, r.width, r.operand(v.Args[0]))
+	e.set(e.out(v, "y", sizes(v.Type.Shape)...), s, r.index, expr.Int(0))
+}
+
 // prologue computes the members that a Sum has absorbed.
 func (r *row) prologue() {
 	for _, m := range r.group.Members {

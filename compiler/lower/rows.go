@@ -28,7 +28,7 @@ type row struct {
 // An element is the value at index e of the row.
 type element func(e *expr.Expr) *expr.Expr
 
-const flatTile = 1024 // elements of a cell over a flat arena
+const flatTile = ir.Segment // elements of a cell over a flat arena
 
 // newRow makes the program for row index of the group's shape. Shapes of rank 1
 // are cut into cells of flatTile elements instead, and index is the cell.

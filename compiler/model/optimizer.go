@@ -6,11 +6,12 @@ import (
 	"github.com/arithlang/mlc/compiler/ir"
 )
 
-// sumSquares builds the squared norm of a flat arena [N], as a scalar.
+// sumSquares builds the squared norm of a flat arena [N], as one element: the sums of its
+// segments, for which processors of a GPU do not wait for each other, in ascending order.
 func sumSquares(t check.Train) (*ir.Func, error) {
 	b := ir.NewBuilder("sum_squares", t.Pos)
 	g := b.Param("g", ir.T(ir.Sym("N")), ir.Input)
-	b.Result("sum", b.Sum(b.Map(expr.New(expr.Mul, x0, x0), g), 0), false)
+	b.Result("sum", b.Sum(b.SegmentSum(b.Map(expr.New(expr.Mul, x0, x0), g)), 0), false)
 	return b.Func()
 }
 

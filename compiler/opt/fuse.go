@@ -79,8 +79,11 @@ func users(f *ir.Func) map[*ir.Value][]*ir.Value {
 
 func (u *fuser) onlySummed(v *ir.Value) bool {
 	us := u.users[v]
-	return Elementwise(v) && len(us) == 1 && us[0] != nil && us[0].Op == ir.Sum
+	return Elementwise(v) && len(us) == 1 && us[0] != nil && sums(us[0])
 }
+
+// sums reports whether v is a sum, which computes what it adds itself.
+func sums(v *ir.Value) bool { return v.Op == ir.Sum || v.Op == ir.SegmentSum }
 
 func (u *fuser) add(g *Group, vs ...*ir.Value) {
 	u.groups = append(u.groups, g)
@@ -98,7 +101,7 @@ func (u *fuser) anchor(v *ir.Value) {
 		}
 	}
 	g := &Group{Anchors: []*ir.Value{v}, Shape: v.Type.Shape}
-	if v.Op == ir.Sum && slices.Contains(u.pending, v.Args[0]) {
+	if sums(v) && slices.Contains(u.pending, v.Args[0]) {
 		x := v.Args[0]
 		g.Members, g.Shape = []*ir.Value{x}, x.Type.Shape
 		u.add(g, v, x)

@@ -507,15 +507,23 @@ func attention64Window22Cost(env *device.Env) cpu.Cost {
 	}
 }
 
-func sumMulCost(env *device.Env) cpu.Cost {
+func segmentSum1MulCost(env *device.Env) cpu.Cost {
 	N := env.N
 	flops := 0
 	for r := range (N + 1023) / 1024 {
-		flops += min(N-r*1024, 1024)*2 + 1
+		flops += min(N-r*1024, 1024) * 2
 	}
 	return cpu.Cost{
-		Bytes: float64(N*4 + 4),
+		Bytes: float64(N*4 + (N+1023)/1024*4),
 		Flops: float64(flops),
+	}
+}
+
+func sum1Cost(env *device.Env) cpu.Cost {
+	N := env.N
+	return cpu.Cost{
+		Bytes: float64((N+1023)/1024*4 + 4),
+		Flops: float64((N + 1023) / 1024),
 	}
 }
 

@@ -541,10 +541,19 @@ var gpu = cuda.Program{
 			Threads: 128,
 		},
 		{
+			Blocks: func(env *device.Env) int {
+				N := env.N
+				return ((N+1023)/1024 + 3) / 4
+			},
+			Name:    "segment_sum_1_mul",
+			Scalars: []string{"N"},
+			Threads: 128,
+		},
+		{
 			Blocks: func(_ *device.Env) int {
 				return 1
 			},
-			Name:    "sum_mul",
+			Name:    "sum_1",
 			Scalars: []string{"N"},
 			Threads: 256,
 		},

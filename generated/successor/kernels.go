@@ -389,11 +389,18 @@ var kernels = []cpu.Kernel{
 		Cost: attention64Window22Cost,
 	},
 	{
-		Name: "sum_mul",
+		Name: "segment_sum_1_mul",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			sumMul(worker, env, worker.F32(args[0]), worker.F32(args[1]))
+			segmentSum1Mul(worker, env, worker.F32(args[0]), worker.F32(args[1]))
 		},
-		Cost: sumMulCost,
+		Cost: segmentSum1MulCost,
+	},
+	{
+		Name: "sum_1",
+		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
+			sum1(worker, env, worker.F32(args[0]), worker.F32(args[1]))
+		},
+		Cost: sum1Cost,
 	},
 	{
 		Name: "map_mul_add_add",
@@ -2804,22 +2811,27 @@ func attention64Window22(worker *cpu.Worker, env *device.Env, q, k, v, y []float
 	}
 }
 
-// sumMul is a kernel of the row family (specs/successor.arith:48):
-// y[] from x[N].
-func sumMul(worker *cpu.Worker, env *device.Env, x, y []float32) {
+// segmentSum1Mul is a kernel of the row family (specs/successor.arith:48):
+// y[(N + 1023) / 1024, 1] from x[N].
+func segmentSum1Mul(worker *cpu.Worker, env *device.Env, x, y []float32) {
 	N := env.N
 	isa := worker.ISA()
-	x, y = x[:N], y[:1]
-	if N == 0 {
+	x, y = x[:N], y[:(N+1023)/1024]
+	if N*((N+1023)/1024) == 0 {
 		isa = cpu.Go
 	}
 	switch isa {
 	case cpu.AVX512:
-		sumMulVector1AVX512(worker.Frame(), &x[0], &y[0], N)
+		for rFrom := 0; rFrom < (N+1023)/1024; rFrom += 4096 {
+			rTo := min(rFrom+4096, (N+1023)/1024)
+			segmentSum1MulVector1AVX512(worker.Frame(), &x[0], &y[0], rFrom, rTo, N)
+		}
 	case cpu.AVX2:
-		sumMulVector1AVX2(worker.Frame(), &x[0], &y[0], N)
+		for rFrom := 0; rFrom < (N+1023)/1024; rFrom += 4096 {
+			rTo := min(rFrom+4096, (N+1023)/1024)
+			segmentSum1MulVector1AVX2(worker.Frame(), &x[0], &y[0], rFrom, rTo, N)
+		}
 	default:
-		total := float32(0)
 		for r := range (N + 1023) / 1024 {
 			var part [cpu.Lanes]float32
 			xRow := x[r*1024:][:min(N-r*1024, 1024)]
@@ -2828,10 +2840,21 @@ func sumMul(worker *cpu.Worker, env *device.Env, x, y []float32) {
 				part[e/cpu.Neighbours%cpu.Lanes] += float32(xAt * xAt)
 			}
 			sum := cpu.SumLanes(&part, min(N-r*1024, 1024))
-			total = total + sum
+			y[r] = sum
 		}
-		y[0] = total
 	}
+}
+
+// sum1 is a kernel of the row family (specs/successor.arith:48):
+// dy[1] from x[(N + 1023) / 1024, 1].
+func sum1(worker *cpu.Worker, env *device.Env, x, dy []float32) {
+	N := env.N
+	sumY := worker.Tile(1)
+	sumY[0] = 0
+	for r := range (N + 1023) / 1024 {
+		sumY[0] = sumY[0] + x[r]
+	}
+	dy[0] = sumY[0]
 }
 
 // mapMulAddAdd is a kernel of the map family (specs/successor.arith:48):

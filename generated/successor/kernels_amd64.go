@@ -452,15 +452,15 @@ func attention64Window22Vector1AVX512(frame *uint8, q *float32, k *float32, p *f
 //go:noescape
 func attention64Window22Vector1AVX2(frame *uint8, q *float32, k *float32, p *float32, largest *float32, norm *float32, y *float32, v *float32, b_from int, b_to int, T int, P int, C int)
 
-// sumMulVector1AVX512 sumMulVector1 is a part of kernel sumMul.
+// segmentSum1MulVector1AVX512 segmentSum1MulVector1 is a part of kernel segmentSum1Mul.
 //
 //go:noescape
-func sumMulVector1AVX512(frame *uint8, x *float32, y *float32, N int)
+func segmentSum1MulVector1AVX512(frame *uint8, x *float32, y *float32, r_from int, r_to int, N int)
 
-// sumMulVector1AVX2 sumMulVector1 is a part of kernel sumMul.
+// segmentSum1MulVector1AVX2 segmentSum1MulVector1 is a part of kernel segmentSum1Mul.
 //
 //go:noescape
-func sumMulVector1AVX2(frame *uint8, x *float32, y *float32, N int)
+func segmentSum1MulVector1AVX2(frame *uint8, x *float32, y *float32, r_from int, r_to int, N int)
 
 // mapMulAddAddVector1AVX512 mapMulAddAddVector1 is a part of kernel mapMulAddAdd.
 //

@@ -29721,45 +29721,40 @@ end2:
 	VZEROUPPER
 	RET
 
-// func sumMulVector1AVX512(frame *uint8, x *float32, y *float32, N int)
-TEXT ·sumMulVector1AVX512(SB), NOSPLIT, $0-32
-	MOVQ         frame+0(FP), DI
-	MOVQ         N+24(FP), AX
-	MOVQ         AX, (DI)
-	VPXORD       X0, X0, X0
-	VBROADCASTSS X0, Z1
-	VMOVUPS      Z1, 2048(DI)
-	MOVQ         $+0, R8
-	MOVQ         R8, 16(DI)
-	MOVQ         (DI), R8
-	ADDQ         $+1023, R8
-	MOVQ         R8, AX
-	SARQ         $+63, AX
-	ANDQ         $+1023, AX
-	ADDQ         AX, R8
-	SARQ         $+10, R8
-	MOVQ         R8, 8(DI)
-	MOVQ         16(DI), AX
-	CMPQ         AX, 8(DI)
-	JGE          end2
+// func segmentSum1MulVector1AVX512(frame *uint8, x *float32, y *float32, r_from int, r_to int, N int)
+TEXT ·segmentSum1MulVector1AVX512(SB), NOSPLIT, $0-48
+	MOVQ frame+0(FP), DI
+	MOVQ r_from+24(FP), AX
+	MOVQ AX, (DI)
+	MOVQ r_to+32(FP), AX
+	MOVQ AX, 8(DI)
+	MOVQ N+40(FP), AX
+	MOVQ AX, 16(DI)
+	MOVQ (DI), R8
+	MOVQ R8, 32(DI)
+	MOVQ 8(DI), R8
+	MOVQ R8, 24(DI)
+	MOVQ 32(DI), AX
+	CMPQ AX, 24(DI)
+	JGE  end2
 
 loop1:
-	MOVQ    (DI), R8
-	MOVQ    16(DI), R9
+	MOVQ    16(DI), R8
+	MOVQ    32(DI), R9
 	SHLQ    $+10, R9
 	SUBQ    R9, R8
 	MOVQ    $+1024, AX
 	CMPQ    R8, AX
 	CMOVQGT AX, R8
-	MOVQ    R8, 24(DI)
-	MOVQ    16(DI), R8
+	MOVQ    R8, 40(DI)
+	MOVQ    32(DI), R8
 	SHLQ    $+10, R8
 	MOVQ    x+8(FP), AX
 	LEAQ    (AX)(R8*4), SI
 	VPXORD  Z27, Z27, Z27
 	VPXORD  Z28, Z28, Z28
 	XORL    BX, BX
-	MOVQ    24(DI), DX
+	MOVQ    40(DI), DX
 	SUBQ    $+64, DX
 	JLT     tail3
 
@@ -29795,7 +29790,7 @@ loop4:
 	JLE       loop4
 
 tail3:
-	MOVQ      24(DI), CX
+	MOVQ      40(DI), CX
 	SUBQ      BX, CX
 	JLE       end5
 	MOVL      $-1, AX
@@ -29903,57 +29898,48 @@ end5:
 	VEXTRACTF32X4 $+1, Y27, X0
 	VADDPS        X0, X27, X27
 	VBROADCASTSS  X27, Z27
-	VMOVUPS       Z27, 2112(DI)
+	VMOVUPS       Z27, 2048(DI)
 	VMOVUPS       2048(DI), X0
-	VADDPS        2112(DI), X0, X0
-	VBROADCASTSS  X0, Z1
-	VMOVUPS       Z1, 2048(DI)
-	MOVQ          16(DI), AX
+	MOVQ          32(DI), R8
+	MOVQ          y+16(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	MOVQ          32(DI), AX
 	INCQ          AX
-	MOVQ          AX, 16(DI)
-	CMPQ          AX, 8(DI)
+	MOVQ          AX, 32(DI)
+	CMPQ          AX, 24(DI)
 	JLT           loop1
 
 end2:
-	VMOVUPS 2048(DI), X0
-	MOVQ    $+0, R8
-	MOVQ    y+16(FP), AX
-	VMOVD   X0, (AX)(R8*4)
 	VZEROUPPER
 	RET
 
-// func sumMulVector1AVX2(frame *uint8, x *float32, y *float32, N int)
-TEXT ·sumMulVector1AVX2(SB), NOSPLIT, $0-32
-	MOVQ         frame+0(FP), DI
-	MOVQ         N+24(FP), AX
-	MOVQ         AX, (DI)
-	VPXOR        X0, X0, X0
-	VBROADCASTSS X0, Y1
-	VMOVUPS      Y1, 2048(DI)
-	MOVQ         $+0, R8
-	MOVQ         R8, 16(DI)
-	MOVQ         (DI), R8
-	ADDQ         $+1023, R8
-	MOVQ         R8, AX
-	SARQ         $+63, AX
-	ANDQ         $+1023, AX
-	ADDQ         AX, R8
-	SARQ         $+10, R8
-	MOVQ         R8, 8(DI)
-	MOVQ         16(DI), AX
-	CMPQ         AX, 8(DI)
-	JGE          end2
+// func segmentSum1MulVector1AVX2(frame *uint8, x *float32, y *float32, r_from int, r_to int, N int)
+TEXT ·segmentSum1MulVector1AVX2(SB), NOSPLIT, $0-48
+	MOVQ frame+0(FP), DI
+	MOVQ r_from+24(FP), AX
+	MOVQ AX, (DI)
+	MOVQ r_to+32(FP), AX
+	MOVQ AX, 8(DI)
+	MOVQ N+40(FP), AX
+	MOVQ AX, 16(DI)
+	MOVQ (DI), R8
+	MOVQ R8, 32(DI)
+	MOVQ 8(DI), R8
+	MOVQ R8, 24(DI)
+	MOVQ 32(DI), AX
+	CMPQ AX, 24(DI)
+	JGE  end2
 
 loop1:
-	MOVQ    (DI), R8
-	MOVQ    16(DI), R9
+	MOVQ    16(DI), R8
+	MOVQ    32(DI), R9
 	SHLQ    $+10, R9
 	SUBQ    R9, R8
 	MOVQ    $+1024, AX
 	CMPQ    R8, AX
 	CMOVQGT AX, R8
-	MOVQ    R8, 24(DI)
-	MOVQ    16(DI), R8
+	MOVQ    R8, 40(DI)
+	MOVQ    32(DI), R8
 	SHLQ    $+10, R8
 	MOVQ    x+8(FP), AX
 	LEAQ    (AX)(R8*4), SI
@@ -29962,7 +29948,7 @@ loop1:
 	VPXOR   Y10, Y10, Y10
 	VPXOR   Y11, Y11, Y11
 	XORL    BX, BX
-	MOVQ    24(DI), DX
+	MOVQ    40(DI), DX
 	SUBQ    $+32, DX
 	JLT     tail3
 
@@ -30000,7 +29986,7 @@ loop4:
 	JLE       loop4
 
 tail3:
-	MOVQ       24(DI), CX
+	MOVQ       40(DI), CX
 	SUBQ       BX, CX
 	JLE        end5
 	MOVL       $+8, DX
@@ -30120,22 +30106,18 @@ end5:
 	VEXTRACTF128 $+1, Y8, X0
 	VADDPS       X0, X8, X8
 	VBROADCASTSS X8, Y8
-	VMOVUPS      Y8, 2112(DI)
+	VMOVUPS      Y8, 2048(DI)
 	VMOVUPS      2048(DI), X0
-	VADDPS       2112(DI), X0, X0
-	VBROADCASTSS X0, Y1
-	VMOVUPS      Y1, 2048(DI)
-	MOVQ         16(DI), AX
+	MOVQ         32(DI), R8
+	MOVQ         y+16(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         32(DI), AX
 	INCQ         AX
-	MOVQ         AX, 16(DI)
-	CMPQ         AX, 8(DI)
+	MOVQ         AX, 32(DI)
+	CMPQ         AX, 24(DI)
 	JLT          loop1
 
 end2:
-	VMOVUPS 2048(DI), X0
-	MOVQ    $+0, R8
-	MOVQ    y+16(FP), AX
-	VMOVD   X0, (AX)(R8*4)
 	VZEROUPPER
 	RET
 

@@ -60,7 +60,8 @@ const (
 	kLinear256x64BiasAdd
 	kAppend64
 	kAttention64Window22
-	kSumMul
+	kSegmentSum1Mul
+	kSum1
 	kMapMulAddAdd
 )
 
@@ -112,7 +113,7 @@ var plan = device.Plan{
 	Forward:    device.Program{Layout: layoutForward, Run: forward},
 	Encode:     device.Program{Layout: layoutDecoding, Run: encode},
 	Decode:     device.Program{Layout: layoutDecoding, Run: decode},
-	SumSquares: device.Program{Layout: device.FlatLayout, Run: sumSquares},
+	SumSquares: device.Program{Layout: layoutSumSquares, Run: sumSquares},
 	Update:     device.Program{Layout: device.FlatLayout, Run: update},
 }
 
@@ -597,9 +598,33 @@ func decodeHead(q device.Queue, e *device.Env, b *decodingMemory) {
 	q.Launch(kArgmax, e, b.t6.At(0), b.pred.At(0))                                                  // pred
 }
 
+// layoutSumSquares says where the runtime meets sumSquares.
+func layoutSumSquares(e *device.Env) device.Layout {
+	_, m := newSumSquaresMemory(e)
+	return device.Layout{
+		Work:    m.Work,
+		Ints:    m.Ints,
+		Largest: m.Largest,
+	}
+}
+
+// sumSquaresMemory is the memory of one launch of sumSquares; t0, t1, … are shared by values that do not live at the same time.
+type sumSquaresMemory struct {
+	sum device.Array // f32[1]
+	t0  device.Array // f32[N/1024, 1]
+}
+
+func newSumSquaresMemory(e *device.Env) (b sumSquaresMemory, m device.Allocator) {
+	b.sum = m.Floats(1, 1)
+	b.t0 = m.Floats(1, ((e.N+1023)/1024)*1)
+	return b, m
+}
+
 // sumSquares launches sum_squares (line 48 of the spec).
 func sumSquares(q device.Queue, e *device.Env) {
-	q.Launch(kSumMul, e, device.Ref{Space: device.Grads, Off: e.P}, device.Ref{Space: device.Work}) // sum
+	b, _ := newSumSquaresMemory(e)
+	q.Launch(kSegmentSum1Mul, e, device.Ref{Space: device.Grads, Off: e.P}, b.t0.At(0))
+	q.Launch(kSum1, e, b.t0.At(0), b.sum.At(0)) // sum
 }
 
 // update launches update (line 48 of the spec).

@@ -60,9 +60,8 @@ func (m *Allocator) place(s Space, used *int, count, n int) Array {
 // Aligned is the first place from n on where a tensor can begin.
 func Aligned(n int) int { return (n + align - 1) / align * align }
 
-// FlatLayout is the layout of a program over flat arenas, whose only memory is
-// one element for a scalar result.
-func FlatLayout(*Env) Layout { return Layout{Work: align} }
+// FlatLayout is the layout of a program that has no memory but the arenas.
+func FlatLayout(*Env) Layout { return Layout{} }
 
 // A Group is the parameters of a stack of layers: Layers instances of Params,
 // one after another from element Off of the flat arenas.
