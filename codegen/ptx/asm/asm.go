@@ -135,6 +135,7 @@ type Func struct {
 
 	params []string
 	shared []string
+	static int // bytes of shared
 	body   []*Instr
 	at     *[]*Instr // where instructions go
 	guard  Value
@@ -194,6 +195,7 @@ func (f *Func) ParamArray(name string, bytes int) Value {
 // SharedArray declares bytes of static shared memory and returns their address.
 func (f *Func) SharedArray(name string, bytes int) Value {
 	name = identifier(name)
+	f.static = (f.static+15)/16*16 + bytes
 	f.shared = append(f.shared, fmt.Sprintf(".shared .align 16 .b8 %s[%d];", name, bytes))
 	return f.Special(name)
 }

@@ -10,9 +10,12 @@ import (
 // registers that have a value on every path before they are used; values that one
 // instruction sets, always; and waits and shuffles only where all threads come that
 // they are for. What a region sets is known in it alone, and behind a loop its
-// variables are.
+// variables are. There is no more static shared memory than any block may have.
 func Verify(f *Func) error {
 	v := verifier{known: map[Value]bool{}, made: map[Value]bool{}, reach: map[Value]reach{}}
+	if f.static > mostStatic {
+		v.err = fmt.Errorf("%d bytes of static shared memory, %d is the most", f.static, mostStatic)
+	}
 	v.values(f.body)
 	for v.changed = v.err == nil; v.changed; {
 		v.changed = false
@@ -26,6 +29,8 @@ func Verify(f *Func) error {
 	}
 	return nil
 }
+
+const mostStatic = 48 << 10
 
 type verifier struct {
 	err     error

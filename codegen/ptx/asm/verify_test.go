@@ -124,6 +124,8 @@ func TestVerify(t *testing.T) {
 		{"shuffle where some lanes come", "not all threads", func(f *start) {
 			f.If(f.pLane, func() { f.Shuffle("idx", f.lane, 0) })
 		}},
+		{"all shared memory", "", func(f *start) { f.SharedArray("x", 40<<10); f.SharedArray("y", 8<<10) }},
+		{"too much shared memory", "49168 bytes of static shared memory", func(f *start) { f.SharedArray("x", 48<<10); f.SharedArray("y", 16) }},
 		{"matrices of a warp", "", func(f *start) {
 			f.If(f.pWarp, func() { f.LoadMatrices(Shared.At("t", f.warp), 4, false) })
 		}},
