@@ -3,6 +3,7 @@ package specs
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,7 +26,8 @@ const (
 	launchesPreface = launchesTitle + `
 Written by ` + "`go test ./specs -run Launches -update`" + `, never by hand.
 
-A driver that computes nothing counts one training step of every spec (the first of a sweep) for an ` + launchesCard + `;
+A driver that computes nothing counts one training step of every spec (the first of a sweep) for an ` + launchesCard + `, and
+of some with ` + "`train.precision = bf16`" + `;
 ` + "`mlc explain FILE --stage launches`" + ` shows each kernel. *Plan* counts the launches of the plan, *kernels* those that the
 device runs after equal pieces of the batch have become one, *calls* those that reach the driver, a graph as one.
 *Blocks* are thread blocks of a mean launch, weighted by FLOP: the card has 132 multiprocessors, and each holds several.
@@ -45,13 +47,20 @@ func TestLaunches(t *testing.T) {
 	if testing.Short() {
 		t.Skip("counts steps of every spec")
 	}
-	files := files(t)
-	rows := make([]string, len(files))
+	type counted struct{ file, precision string }
+	var all []counted
+	for _, file := range files(t) {
+		all = append(all, counted{file, ""})
+	}
+	for _, file := range narrowed {
+		all = append(all, counted{file, "bf16"})
+	}
+	rows := make([]string, len(all))
 	t.Run("specs", func(t *testing.T) {
-		for i, file := range files {
-			t.Run(file, func(t *testing.T) {
+		for i, c := range all {
+			t.Run(c.file+c.precision, func(t *testing.T) {
 				t.Parallel()
-				rows[i] = launchRows(t, file)
+				rows[i] = launchRows(t, c.file, c.precision)
 			})
 		}
 	})
@@ -77,8 +86,12 @@ const launchesHead = "| spec | plan | kernels | calls | blocks | waits | copied 
 // counting bounds memory: the largest specs record a gigabyte a step.
 var counting = make(chan struct{}, 2)
 
-// launchRows are the rows of a spec, one for each training.
-func launchRows(t *testing.T, file string) string {
+// narrowed are the specs that are counted with 16-bit factors, too.
+var narrowed = []string{"addition.arith", "looped8x2.arith", "small/looped.arith"}
+
+// launchRows are the rows of a spec, one for each training, in its own precision or
+// another one.
+func launchRows(t *testing.T, file, precision string) string {
 	c, err := card.Find(launchesCard)
 	if err != nil {
 		t.Fatal(err)
@@ -89,17 +102,22 @@ func launchRows(t *testing.T, file string) string {
 	if len(points) > 0 {
 		opts.Set = points[0].Set
 	}
+	suffix := ""
+	if precision != "" {
+		opts.Set = append(slices.Clone(opts.Set), "train.precision="+precision)
+		suffix = " in " + precision
+	}
 	p, list, err := compiler.Compile(opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var b strings.Builder
 	if list.HasErrors() {
-		uncounted(&b, strings.TrimSuffix(file, ".arith"), list[0].Message)
+		uncounted(&b, strings.TrimSuffix(file, ".arith")+suffix, list[0].Message)
 		return b.String()
 	}
 	for _, training := range p.Trainings() {
-		name := strings.TrimSuffix(file, ".arith")
+		name := strings.TrimSuffix(file, ".arith") + suffix
 		if training.Stage != "" {
 			name += " (" + training.Stage + ")"
 		}
