@@ -1,6 +1,7 @@
 package ptx
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/arithlang/mlc/codegen/flat"
@@ -101,7 +102,8 @@ func (a *attention) checkRows(inRegisters map[string]bool, buffers map[string]bo
 	if !a.scores.Zero || a.scores.MostRows == 0 || a.scores.MostRows%fragmentRows != 0 {
 		return "the number of its rows is unknown"
 	}
-	place := a.place()
+	place, products := a.place(), inRegisters
+	inRegisters = maps.Clone(products)
 	own := func(e *expr.Expr, col string, words map[string]bool) bool {
 		switch {
 		case words[e.Name]:
@@ -138,8 +140,11 @@ func (a *attention) checkRows(inRegisters map[string]bool, buffers map[string]bo
 				return "it reads other elements of " + e.Name
 			}
 		}
-		if s, ok := s.(*kernel.Set); ok {
+		switch s := s.(type) {
+		case *kernel.Set:
 			inRegisters[s.Dst.Name] = true
+		case *kernel.Reduce: // what no product has made is not kept until all of a row is known
+			inRegisters = maps.Clone(products)
 		}
 	}
 	return ""

@@ -348,6 +348,9 @@ func (g *attentionGrad) unfit(aligned map[string]bool) string {
 		}
 	}
 	for _, d := range g.byQuery {
+		if !g.names()[g.rounded[d.A.Name].Name] {
+			return "a product by query is with what no product has made"
+		}
 		if factorAt(ks, flat.ProductOf(d.Dot).B) < 0 {
 			return "a product by query is not with keys or values"
 		}
