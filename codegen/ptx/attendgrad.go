@@ -481,7 +481,8 @@ func (c *keyRows) elementsOf(block asm.Value, arrays map[string]accumulators) ma
 				}
 				c.followOne(given, words, key, h)
 				there := f.Do("and.pred", f.Do("setp.lt.s32", row, c.height), f.Do("setp.lt.s32", c.keyOf[h], c.size))
-				for name, acc := range out {
+				for _, name := range slices.Sorted(maps.Keys(out)) {
+					acc := out[name]
 					acc[j][2*h+side] = c.choose(there, given[name], asm.F32(0))
 				}
 			}
@@ -514,8 +515,8 @@ func (c *keyRows) enterQuery(block, row asm.Value) map[string][]asm.Value {
 // followOne computes what follows of an element.
 func (c *keyRows) followOne(given map[string]asm.Value, words map[string][]asm.Value, key asm.Value, h int) {
 	odd := c.f.Do("setp.ne.s32", c.f.Do("and.b32", c.keyOf[0], asm.Int(1)), asm.Int(0))
-	for name, four := range words {
-		given[name] = c.choose(odd, four[2*h+1], four[2*h])
+	for _, name := range slices.Sorted(maps.Keys(words)) {
+		given[name] = c.choose(odd, words[name][2*h+1], words[name][2*h])
 	}
 	for _, s := range c.follow {
 		set, ok := s.(*kernel.Set)

@@ -1,6 +1,7 @@
 package ptx_test
 
 import (
+	"bytes"
 	"maps"
 	"strconv"
 	"strings"
@@ -415,6 +416,12 @@ func TestAttentionGrad(t *testing.T) {
 	long := maps.Clone(kerneltest.Launches()[1])
 	long["B"], long["T"], long["S"], long["P"] = 1, 133, 150, 0
 	o := ptx.Options{Aligned: always}
+	first, err := ptx.Module(ks, o)
+	for range 10 {
+		if again, err2 := ptx.Module(ks, o); err != nil || err2 != nil || !bytes.Equal(first.Text, again.Text) {
+			t.Fatalf("printed twice it differs: %v, %v", err, err2)
+		}
+	}
 	t.Run("few", func(t *testing.T) { ptxtest.Compare(t, ks, o, *all, kerneltest.Launches()...) })
 	t.Run("many", func(t *testing.T) {
 		ptxtest.Compare(t, []*kernel.Kernel{ks[0], ks[3], ks[4]}, o, *all, ptxtest.Launches()[4:]...)
