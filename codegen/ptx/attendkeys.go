@@ -1,0 +1,212 @@
+package ptx
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/arithlang/mlc/codegen/flat"
+	"github.com/arithlang/mlc/codegen/ptx/asm"
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// byColumns computes what has a row for each key: a warp has 16 keys, and goes through
+// all queries.
+func (g *attendGrad) byColumns(once bool) {
+	f := g.f
+	parts := func(do func(first asm.Value)) {
+		if once {
+			do(asm.Int(0))
+			return
+		}
+		g.count(asm.Int(0), g.most, asm.Int(keysAtOnce), func(first asm.Value) {
+			f.Barrier()
+			g.copyKeys(first)
+			g.arrive()
+			do(first)
+		})
+	}
+	f.Barrier() // what was reduced is there
+	several := f.Do("setp.lt.s32", asm.Int(2), g.blocks)
+	parts(func(first asm.Value) {
+		g.count(asm.Int(0), asm.Int(keysAtOnce/gradRows), asm.Int(1), func(turn asm.Value) {
+			tile := f.Do("mad.lo.s32", turn, asm.Int(gradRows), f.Do("mul.lo.s32", g.warp, asm.Int(fragmentRows)))
+			var sums []accumulators
+			for range g.m.byKey {
+				sums = append(sums, g.zeros(fragmentRows, g.width))
+			}
+			c := g.keyRowsOf(first, tile)
+			g.pairs(func(block asm.Value) {
+				f.If(several, func() {
+					f.Barrier()
+					g.copyRows(block)
+					g.arrive()
+				})
+				g.count(asm.Int(0), asm.Int(2), asm.Int(1), func(half asm.Value) {
+					mine := f.Do("add.s32", block, half)
+					f.If(f.Do("setp.lt.s32", mine, g.blocks), func() {
+						g.enterBlock(mine)
+						open := f.Do("and.pred", f.Do("setp.lt.s32", c.from, g.size), f.Do("setp.lt.s32", asm.Int(0), g.height))
+						f.If(open, func() { c.block(mine, half, sums) })
+					})
+				})
+			})
+			c.write(sums)
+		})
+	})
+}
+
+// A keyRows is 16 keys that a warp has for rows.
+type keyRows struct {
+	*attendGrad
+	from  asm.Value         // the first one
+	tile  asm.Value         // its row in shared memory
+	keyOf [halves]asm.Value // of a lane
+}
+
+func (g *attendGrad) keyRowsOf(first, tile asm.Value) *keyRows {
+	f := g.f
+	c := &keyRows{attendGrad: g, from: f.Do("add.s32", first, tile), tile: tile}
+	lane := f.Do("shr.u32", g.lane, asm.Int(2))
+	pair := f.Do("mul.lo.s32", f.Do("shr.u32", lane, asm.Int(1)), asm.Int(4)) // rows change places as copy says
+	for h := range halves {
+		near := f.Do("add.s32", f.Do("add.s32", pair, f.Do("and.b32", lane, asm.Int(1))), asm.Int(2*h))
+		c.keyOf[h] = f.Do("add.s32", c.from, near)
+	}
+	return c
+}
+
+// block adds what a block of queries gives to the sums.
+func (c *keyRows) block(number, half asm.Value, sums []accumulators) {
+	f, zero := c.f, asm.Int(0)
+	rows := f.Do("mul.lo.s32", half, asm.Int(blockOfRows))
+	arrays := map[string]accumulators{}
+	for i, d := range c.m.arrays {
+		left := c.factorOf(c.cols[i], true, true, c.tile, zero, c.width)
+		right := c.factorOf(c.rows[i], false, true, rows, zero, c.width)
+		acc := c.zeros(fragmentRows, blockOfRows)
+		for k := 0; k < c.width; k += fragmentDeep {
+			var queries [][]asm.Value
+			for n := 0; n < blockOfRows; n += fragmentRows {
+				queries = append(queries, c.fragment(right, n, k))
+			}
+			acc.add(f, [][]asm.Value{c.fragment(left, 0, k)}, queries)
+		}
+		arrays[d.Dst.Name] = acc
+	}
+	narrow := c.elementsOf(number, arrays)
+	queries, _ := c.m.factors()
+	for i, d := range c.m.byKey {
+		below := c.factorOf(c.rows[factorAt(queries, flat.ProductOf(d.Dot).B)], false, false, rows, zero, c.width)
+		part := sums[i]
+		if d.Zero {
+			part = c.zeros(fragmentRows, c.width)
+		}
+		for n := 0; n < blockOfRows; n += fragmentDeep {
+			acc := narrow[c.m.rounded[d.A.Name].Name]
+			left := [][]asm.Value{c.leftOf(acc[n/fragmentCols], acc[n/fragmentCols+1])}
+			for j := 0; j < c.width; j += fragmentRows {
+				accumulators{part[0][j/fragmentCols:][:2]}.add(f, left, [][]asm.Value{c.fragment(below, j, n)})
+			}
+		}
+		if !d.Zero {
+			continue
+		}
+		for j := range part[0] {
+			for r, x := range part[0][j] {
+				f.Into(sums[i][0][j][r], "add.rn.f32", sums[i][0][j][r], x)
+			}
+		}
+	}
+}
+
+// elementsOf computes what follows of each element, by array: those of keys or queries
+// that do not exist are 0.
+func (c *keyRows) elementsOf(block asm.Value, arrays map[string]accumulators) map[string][][]asm.Value {
+	f := c.f
+	last := f.Do("add.s32", c.height, asm.Int(-1))
+	lastKey := f.Do("add.s32", c.size, asm.Int(-1))
+	out := map[string][][]asm.Value{}
+	for _, e := range c.m.rounded {
+		out[e.Name] = make([][]asm.Value, blockOfRows/fragmentCols)
+		for j := range out[e.Name] {
+			out[e.Name][j] = make([]asm.Value, 4)
+		}
+	}
+	quad := f.Do("shr.u32", c.key, asm.Int(1)) // 2 t
+	for j := range blockOfRows / fragmentCols {
+		for side := range 2 {
+			row := f.Do("add.s32", quad, asm.Int(j*fragmentCols+side))
+			inside := f.Do("min.s32", row, last)
+			c.vars[rowVar] = inside
+			words := c.enterQuery(block, inside)
+			for h := range halves {
+				key := f.Do("min.s32", c.keyOf[h], lastKey)
+				given := map[string]asm.Value{}
+				for name, acc := range arrays {
+					given[name] = acc[0][j][2*h+side]
+				}
+				c.followOne(given, words, key, h)
+				there := f.Do("and.pred", f.Do("setp.lt.s32", row, c.height), f.Do("setp.lt.s32", c.keyOf[h], c.size))
+				for _, name := range slices.Sorted(maps.Keys(out)) {
+					acc := out[name]
+					acc[j][2*h+side] = c.choose(there, given[name], asm.F32(0))
+				}
+			}
+		}
+	}
+	return out
+}
+
+// enterQuery makes a query the one that statements are about, and returns its random
+// words for the four keys that a lane has two of.
+func (c *keyRows) enterQuery(block, row asm.Value) map[string][]asm.Value {
+	f := c.f
+	at, n, words := c.stats(block, row), 0, map[string][]asm.Value{}
+	for _, s := range c.follow {
+		switch s := s.(type) {
+		case *kernel.Reduce:
+			c.vars[s.Name] = c.load(at.plus(n), 1)[0]
+			n++
+		case *kernel.Let:
+			c.vars[s.Name] = c.value(s.Value)
+		case *kernel.Random:
+			counter := f.Do("add.s32", c.value(expr.New(expr.Div, s.Base, expr.Int(philoxWords))), f.Do("shr.u32", c.keyOf[0], asm.Int(2)))
+			four := c.wordsOf(s)(counter)
+			words[s.Dst] = four[:]
+		}
+	}
+	return words
+}
+
+// followOne computes what follows of an element.
+func (c *keyRows) followOne(given map[string]asm.Value, words map[string][]asm.Value, key asm.Value, h int) {
+	odd := c.f.Do("setp.ne.s32", c.f.Do("and.b32", c.keyOf[0], asm.Int(1)), asm.Int(0))
+	for _, name := range slices.Sorted(maps.Keys(words)) {
+		given[name] = c.choose(odd, words[name][2*h+1], words[name][2*h])
+	}
+	for _, s := range c.follow {
+		set, ok := s.(*kernel.Set)
+		if !ok {
+			continue
+		}
+		value, so := c.own(set.Value), known{}
+		for _, e := range expr.Elems(value) {
+			if v, ok := given[e.Name]; ok {
+				so[e] = v
+			}
+		}
+		c.vars[set.Axes[0].Var] = key
+		given[set.Dst.Name] = c.eval(value, so)
+	}
+}
+
+// write writes what becomes of the sums.
+func (c *keyRows) write(sums []accumulators) {
+	for i, d := range c.m.byKey {
+		sum := *d.Dot
+		sum.Dst = expr.NewElem(d.sum, expr.F32, d.Dst.Args[0])
+		limit := c.value(d.out[0].Axes[0].Size)
+		c.attend.write(sums[i], &sum, d.out, c.keyOf, limit)
+	}
+}
