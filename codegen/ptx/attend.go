@@ -178,25 +178,12 @@ func (a *attend) settle() {
 // once is a cell whose scores all lie in registers.
 func (a *attend) once() {
 	zero := asm.Int(0)
-	a.scalars(0)
 	a.bring(zero, a.size, true)
-	from := 0
-	for i, s := range a.follow {
-		if r, ok := s.(*kernel.Reduce); ok {
-			sums := a.sums(r)
-			a.groups(zero, func(m int, key asm.Value) {
-				a.elements(a.follow[from:i], m, key)
-				a.partial(r, sums, m, key)
-			})
-			a.combine(r, sums)
-			from = i + 1
-			a.scalars(from)
-		}
-	}
+	from := a.reduceOnce(a.elements)
 	a.settle()
 	o := a.zeros(fragmentRows, a.width)
 	a.groups(zero, func(m int, key asm.Value) {
-		a.elements(a.follow[from:], m, key)
+		a.elements(from, len(a.follow), m, key)
 		a.values16(o, m, key)
 	})
 	a.results(o)
@@ -204,28 +191,54 @@ func (a *attend) once() {
 
 // often is one of more keys: scores are computed again for each reduction over them.
 func (a *attend) often() {
-	a.scalars(0)
-	for i, s := range a.follow {
-		if r, ok := s.(*kernel.Reduce); ok {
-			sums := a.sums(r)
-			a.blocks(func(first asm.Value) {
-				a.groups(first, func(m int, key asm.Value) {
-					a.elements(a.follow[:i], m, key)
-					a.partial(r, sums, m, key)
-				})
-			}, false)
-			a.combine(r, sums)
-			a.scalars(i + 1)
-		}
-	}
+	a.reduceAgain(func(do func(first asm.Value)) { a.blocks(do, false) })
 	o := a.zeros(fragmentRows, a.width)
 	a.blocks(func(first asm.Value) {
 		a.groups(first, func(m int, key asm.Value) {
-			a.elements(a.follow, m, key)
+			a.elements(0, len(a.follow), m, key)
 			a.values16(o, m, key)
 		})
 	}, true)
 	a.results(o)
+}
+
+// reduceOnce computes what follows up to the last reduction where all scores are in
+// registers, and returns where the rest begins. Elements computes the statements from one
+// up to another for four keys.
+func (a *attend) reduceOnce(elements func(from, to, m int, key asm.Value)) (from int) {
+	a.scalars(0)
+	for i, s := range a.follow {
+		if r, ok := s.(*kernel.Reduce); ok {
+			sums := a.sums(r)
+			a.groups(asm.Int(0), func(m int, key asm.Value) {
+				elements(from, i, m, key)
+				a.partial(r, sums, m, key)
+			})
+			a.combine(r, sums)
+			from = i + 1
+			a.scalars(from)
+		}
+	}
+	return from
+}
+
+// reduceAgain does so where they are not: all that a reduction needs is computed again
+// for it, part by part of the keys.
+func (a *attend) reduceAgain(parts func(do func(first asm.Value))) {
+	a.scalars(0)
+	for i, s := range a.follow {
+		if r, ok := s.(*kernel.Reduce); ok {
+			sums := a.sums(r)
+			parts(func(first asm.Value) {
+				a.groups(first, func(m int, key asm.Value) {
+					a.elements(0, i, m, key)
+					a.partial(r, sums, m, key)
+				})
+			})
+			a.combine(r, sums)
+			a.scalars(i + 1)
+		}
+	}
 }
 
 // blocks does something with the scores of as many keys as there is room for, and then
@@ -333,12 +346,13 @@ func (a *attend) scalars(from int) {
 	}
 }
 
-// elements computes statements by element, for four keys of each row of a lane.
-func (a *attend) elements(body []kernel.Stmt, m int, key asm.Value) {
+// elements computes the statements by element from one up to another, for four keys of
+// each row of a lane.
+func (a *attend) elements(from, to, m int, key asm.Value) {
 	for h := range halves {
 		a.enter(h)
 		given := a.fourOfAll(h, m)
-		for _, s := range body {
+		for _, s := range a.follow[from:to] {
 			switch s := s.(type) {
 			case *kernel.Random:
 				counter := a.f.Do("add.s32", a.value(expr.New(expr.Div, s.Base, expr.Int(philoxWords))), a.f.Do("shr.u32", key, asm.Int(2)))

@@ -104,12 +104,12 @@ func (g *attendGrad) overExamples(do func()) {
 func (g *attendGrad) follows(from, to, m int, key asm.Value) {
 	for _, s := range g.m.sides {
 		if from <= s.at && s.at <= to {
-			g.elements(g.follow[from:s.at], m, key)
+			g.elements(from, s.at, m, key)
 			g.add(s, m, key)
 			from = s.at
 		}
 	}
-	g.elements(g.follow[from:to], m, key)
+	g.elements(from, to, m, key)
 }
 
 // add computes a side for four keys of each row of a lane.
@@ -237,21 +237,9 @@ func (g *attendGrad) multiplyRows(first asm.Value) {
 
 // rowsOnce computes the gradients of queries whose arrays lie in registers.
 func (g *attendGrad) rowsOnce(block asm.Value) {
-	zero, from := asm.Int(0), 0
+	zero := asm.Int(0)
 	g.multiplyRows(zero)
-	g.scalars(0)
-	for i, s := range g.follow {
-		if r, ok := s.(*kernel.Reduce); ok {
-			sums := g.sums(r)
-			g.groups(zero, func(m int, key asm.Value) {
-				g.follows(from, i, m, key)
-				g.partial(r, sums, m, key)
-			})
-			g.combine(r, sums)
-			from = i + 1
-			g.scalars(from)
-		}
-	}
+	from := g.reduceOnce(g.follows)
 	sums := g.zeroSums()
 	g.groups(zero, func(m int, key asm.Value) {
 		g.follows(from, len(g.follow), m, key)
@@ -262,21 +250,7 @@ func (g *attendGrad) rowsOnce(block asm.Value) {
 
 // rowsOften does so where they do not: arrays are computed again for each reduction.
 func (g *attendGrad) rowsOften(block, active asm.Value) {
-	f := g.f
-	g.scalars(0)
-	for i, s := range g.follow {
-		if r, ok := s.(*kernel.Reduce); ok {
-			sums := g.sums(r)
-			g.parted(active, func(first asm.Value) {
-				g.groups(first, func(m int, key asm.Value) {
-					g.elements(g.follow[:i], m, key)
-					g.partial(r, sums, m, key)
-				})
-			})
-			g.combine(r, sums)
-			g.scalars(i + 1)
-		}
-	}
+	g.reduceAgain(func(do func(first asm.Value)) { g.parted(active, do) })
 	sums := g.zeroSums()
 	g.parted(active, func(first asm.Value) {
 		g.groups(first, func(m int, key asm.Value) {
@@ -284,7 +258,7 @@ func (g *attendGrad) rowsOften(block, active asm.Value) {
 			g.addRows(sums, m, key)
 		})
 	})
-	f.If(active, func() { g.writeRows(sums, block) })
+	g.f.If(active, func() { g.writeRows(sums, block) })
 }
 
 // parted does something with the arrays for as many keys as there is room for, and then
