@@ -55,6 +55,8 @@ const causal = `kernel causal attention
 end
 `
 
+const product = "mma.m16n8k16.f32.bf16.bf16.f32"
+
 // TestAttentionCounts holds what a launch asks of memory and tensor cores to what it has
 // to: each factor read and each result written once, no bank that serves two lanes in
 // turn, and products of the tiles of 16 x 16 scores that the mask opens.
@@ -71,7 +73,6 @@ func TestAttentionCounts(t *testing.T) {
 	defer c.Close()
 	const (
 		examples, heads, width = 3, 2, 64
-		product                = "mma.m16n8k16.f32.bf16.bf16.f32"
 	)
 	for _, length := range []int{24, 64} {
 		s := kernel.Scalars{"B": examples, "T": float64(length)}
@@ -102,12 +103,50 @@ func TestAttentionCounts(t *testing.T) {
 	}
 }
 
-// TestAttentionRegisters wants no spills, and room for blocks beside each other. Heads of
+// TestAttentionRegisters wants no spills, but for a few bytes of gradients, and room for blocks beside each other. Heads of
 // 128, whose results alone are 64 registers, are left out: they spill some.
 func TestAttentionRegisters(t *testing.T) {
 	ks := []*kernel.Kernel{parsed(t, causal)}
 	for _, head := range []int{16, 32, 64} {
 		ks = append(ks, parsed(t, attendingOf("of_"+strconv.Itoa(head), head)))
 	}
-	twoBeside(t, ks)
+	twoBeside(t, ks, 0)
+	grads := []*kernel.Kernel{parsed(t, gradingOf(grading, "with_dropout", 64)), parsed(t, gradingOf(learning, "of_a_table", 64))}
+	twoBeside(t, grads, 16) // they have all registers that there are
+}
+
+// TestAttentionGradCounts does for gradients what TestAttentionCounts does: each factor is
+// copied once, and seven products are computed of the tiles that 32 queries see, three
+// with queries and four with keys for rows.
+func TestAttentionGradCounts(t *testing.T) {
+	k := parsed(t, gradingOf(grading, "counted", 64))
+	code, err := ptx.Module([]*kernel.Kernel{k}, ptx.Options{Aligned: always})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := ptxrun.NewCounter(code)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	const examples, heads, width, length = 2, 2, 64, 64
+	s := kernel.Scalars{"B": examples, "T": length, "P": 0, "example": 3, "seed0": 1, "seed1": 2, "step": 3, "layer": 1}
+	bufs, _, err := kerneltest.Interpret(k, s, kerneltest.Signed, 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stats, err := c.Run(k.Name, s, bufs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := stats.Counts
+	if got, want := 32*int64(n.Copies.Sectors), int64(4*2*examples*heads*length*width); got != want {
+		t.Errorf("%d bytes are copied, %d are what there is", got, want)
+	}
+	if n.Shared().Conflicts != 0 {
+		t.Errorf("banks: %+v", n.Shared())
+	}
+	if got, want := n.Products[product], int64(examples*heads*12*7*width/8); got != want {
+		t.Errorf("%d products, want %d", got, want)
+	}
 }

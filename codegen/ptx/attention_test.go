@@ -349,6 +349,12 @@ func attendingOf(name string, head int) string {
 	return strings.NewReplacer("kernel attending", "kernel "+name, "WIDTH", strconv.Itoa(2*head), "HEAD", strconv.Itoa(head)).Replace(attending)
 }
 
+// gradingOf is the text of a gradient with heads that are so wide.
+func gradingOf(text, name string, head int) string {
+	return strings.NewReplacer("kernel grading", "kernel "+name, "kernel across", "kernel "+name, "kernel learning", "kernel "+name,
+		"WIDTH", strconv.Itoa(2*head), "HEAD", strconv.Itoa(head)).Replace(text)
+}
+
 // TestAttention wants tensor cores for attention whose factors are BF16, and the bits that
 // they give.
 func TestAttention(t *testing.T) {
@@ -362,15 +368,27 @@ func TestAttention(t *testing.T) {
 		{"heads_of_32", 32, "", "", ""},
 		{"heads_of_64", 64, "", "", ""},
 		{"heads_of_128", 128, "", "", ""},
+		{"by_distance", 16, "biases[a1, e], -inf", "0.5 * f32(first + a1 - e), -inf", ""},
+		{"to_both_sides", 16, "where(e <= P + first + a1 + 2", "where(e <= P + first + a1 + 2 && P + first + a1 < e + 3", ""},
+		{"of_a_cache", 16, "b * S * 32 + h", "(B - 1 - b) * S * 32 + h", ""},
+		{"heads_of_48", 48, "", "", "the width of a head is not 16, 32, 64 or 128"},
+		{"words_in_between", 16, "(S + 3) / 4 * 4)", "S)", "a row's random words do not begin with a counter"},
+		{"others_scores", 16, "exp(p[r, e] - shift)", "exp(p[r, count - 1 - e] - shift)", "it reads other elements of p"},
+		{"no_rounding", 16, "bf16(p[a1, e])", "bf16(p[a1, e] * 2.0)", "its weights are not the rounded scores"},
 	} {
 		text := attendingOf(c.name, c.head)
+		if !strings.Contains(text, c.from) {
+			t.Fatalf("%s: no %q in\n%s", c.name, c.from, text)
+		}
 		text = strings.Replace(text, c.from, c.to, 1)
 		k := parsed(t, text)
 		choice := ptx.Choose(k, ptx.Options{Aligned: always})
 		if got := unfit(choice, "attention"); got != c.why || (choice.Name == "attention") != (c.why == "") {
 			t.Errorf("%s: %s, since %q, want %q\n%s", c.name, choice.Name, got, c.why, choice.Flat)
 		}
-		ks = append(ks, k)
+		if c.why == "" {
+			ks = append(ks, k)
+		}
 	}
 	long := maps.Clone(kerneltest.Launches()[1])
 	long["B"], long["T"], long["S"], long["P"] = 2, 67, 261, 150
@@ -391,20 +409,18 @@ func TestAttentionGrad(t *testing.T) {
 		text, from, to string
 		why            string
 	}{
-		{"grad_of_16", 16, grading, "-", "-", ""},
-		{"grad_of_32", 32, grading, "-", "-", ""},
-		{"grad_of_64", 64, grading, "-", "-", ""},
-		{"grad_across", 16, across, "-", "-", ""},
-		{"grad_of_table", 16, learning, "-", "-", ""},
+		{"grad_of_16", 16, grading, "", "", ""},
+		{"grad_of_32", 32, grading, "", "", ""},
+		{"grad_of_64", 64, grading, "", "", ""},
+		{"grad_across", 16, across, "", "", ""},
+		{"grad_of_table", 16, learning, "", "", ""},
 		{"grad_of_one_column", 16, learning, "dtable_[first + r, e] = dtable_[first + r, e]", "dtable_[first + r, 0] = dtable_[first + r, 0]", "it adds up other sums"},
-		{"grad_of_48", 48, grading, "-", "-", "the width of a head is not 16, 32 or 64"},
+		{"grad_of_48", 48, grading, "", "", "the width of a head is not 16, 32 or 64"},
 		{"grad_of_kept", 16, grading, "set    ds[r, e] = p[r, e] * (ds", "set    ds[r, e] = weight[r, e] * (ds", "it reads other elements of weight"},
 		{"grad_of_other_sums", 16, grading, "dv_[a1, e] + part2[a1, e]", "dv_[a1, e] + 2.0 * part2[a1, e]", "it adds to other sums"},
 		{"grad_of_one", 16, grading, "set    dk_[a1, e] = 0.0", "set    dk_[a1, e] = 1.0", "it begins with more than sums of 0"},
 	} {
-		text := strings.NewReplacer("kernel grading", "kernel "+c.name, "kernel across", "kernel "+c.name, "kernel learning", "kernel "+c.name,
-			"WIDTH", strconv.Itoa(2*c.head), "HEAD", strconv.Itoa(c.head), c.from, c.to).Replace(c.text)
-		k := parsed(t, text)
+		k := parsed(t, strings.Replace(gradingOf(c.text, c.name, c.head), c.from, c.to, 1))
 		choice := ptx.Choose(k, ptx.Options{Aligned: always})
 		if got := unfit(choice, "attention_grad"); got != c.why || (choice.Name == "attention_grad") != (c.why == "") {
 			t.Errorf("%s: %s, since %q, want %q\n%s", c.name, choice.Name, got, c.why, choice.Flat)
