@@ -185,54 +185,66 @@ func release(err *error, end func() error) {
 
 // source is the probes in PTX.
 func source() string {
-	var chain, initial, sum strings.Builder
-	for i := range links {
-		fmt.Fprintf(&chain, "\tfma.rn.f32 %%a%d, %%a%[1]d, %%x, %%y;\n", i%chains)
-	}
-	for i := range chains {
-		fmt.Fprintf(&initial, "\tadd.f32 %%a%d, %%f, 0f%08X;\n", i, math.Float32bits(float32(i)))
-		fmt.Fprintf(&sum, "\tadd.f32 %%f, %%f, %%a%d;\n", i)
-	}
 	var load, store strings.Builder
 	for i := range vectors {
 		at := i * threads * vector
 		fmt.Fprintf(&load, "\tld.global.v4.u32 {%%v%d, %%v%d, %%v%d, %%v%d}, [%%src+%d];\n", 4*i, 4*i+1, 4*i+2, 4*i+3, at)
 		fmt.Fprintf(&store, "\tst.global.v4.u32 [%%dst+%d], {%%v%d, %%v%d, %%v%d, %%v%d};\n", at, 4*i, 4*i+1, 4*i+2, 4*i+3)
 	}
-	return fmt.Sprintf(text, chains, initial.String(), chain.String(), sum.String(), tile, vector, load.String(), store.String()) + tensor()
+	return header + scalar() + tensor() + fmt.Sprintf(copyTiles, tile, vector, load.String(), store.String())
 }
 
-// tensor is a kernel like multiply_add, of chains of products on tensor cores: all
-// factors are x.
+// scalar is chains of multiply-adds.
+func scalar() string {
+	var initial, loop strings.Builder
+	for i := range chains {
+		fmt.Fprintf(&initial, "\tadd.f32 %%a%d, %%f, 0f%08X;\n", i, math.Float32bits(float32(i)))
+	}
+	for i := range links {
+		fmt.Fprintf(&loop, "\tfma.rn.f32 %%a%d, %%a%[1]d, %%x, %%y;\n", i%chains)
+	}
+	return arithmeticOf("multiply_add", chains, initial.String(), loop.String())
+}
+
+// tensor is chains of products on tensor cores, all of whose factors are x and y.
 func tensor() string {
-	var initial, products, sum strings.Builder
+	var initial, loop strings.Builder
+	initial.WriteString("\tcvt.rn.bf16x2.f32 %pair, %x, %y;\n\tmov.f32 %f, 0f00000000;\n")
 	for i := range narrowChains {
 		var acc []string
 		for r := range 4 {
-			a := fmt.Sprintf("%%a%d", 4*i+r)
-			acc = append(acc, a)
-			fmt.Fprintf(&initial, "\tmov.f32 %s, 0f00000000;\n", a)
-			fmt.Fprintf(&sum, "\tadd.f32 %%f, %%f, %s;\n", a)
+			acc = append(acc, fmt.Sprintf("%%a%d", 4*i+r))
+			fmt.Fprintf(&initial, "\tmov.f32 %s, 0f00000000;\n", acc[r])
 		}
 		for range narrow / narrowChains {
 			d := "{" + strings.Join(acc, ", ") + "}"
-			fmt.Fprintf(&products, "\tmma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 %s, {%%x, %%x, %%x, %%x}, {%%x, %%x}, %[1]s;\n", d)
+			fmt.Fprintf(&loop, "\tmma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 %s, {%%pair, %%pair, %%pair, %%pair}, {%%pair, %%pair}, %[1]s;\n", d)
 		}
 	}
-	return fmt.Sprintf(tensorText, 4*narrowChains, initial.String(), products.String(), sum.String())
+	return arithmeticOf("multiply_narrow", 4*narrowChains, initial.String(), loop.String())
 }
 
-// text is a kernel of chains of multiply-adds, whose sum is written so that no
-// compiler drops them, and one that copies a tile a block.
-const text = `.version 7.8
+// arithmeticOf is a kernel that goes through a loop with accumulators %a0, … and writes
+// their sum, so that no compiler drops them.
+func arithmeticOf(name string, accumulators int, initial, loop string) string {
+	var sum strings.Builder
+	for i := range accumulators {
+		fmt.Fprintf(&sum, "\tadd.f32 %%f, %%f, %%a%d;\n", i)
+	}
+	return fmt.Sprintf(arithmeticText, name, accumulators, initial, loop, sum.String())
+}
+
+const header = `.version 7.8
 .target sm_80
 .address_size 64
+`
 
-.visible .entry multiply_add(.param .u64 out, .param .u32 iterations, .param .f32 x, .param .f32 y)
+const arithmeticText = `
+.visible .entry %s(.param .u64 out, .param .u32 iterations, .param .f32 x, .param .f32 y)
 .reqntid 256
 {
 	.reg .pred %%more;
-	.reg .b32 %%turn, %%thread, %%block;
+	.reg .b32 %%turn, %%thread, %%block, %%pair;
 	.reg .b64 %%out, %%offset;
 	.reg .f32 %%f, %%x, %%y, %%a<%d>;
 	ld.param.u32 %%turn, [iterations];
@@ -252,7 +264,10 @@ const text = `.version 7.8
 	st.global.f32 [%%out], %%f;
 	ret;
 }
+`
 
+// copyTiles copies a tile a block.
+const copyTiles = `
 .visible .entry copy_tiles(.param .u64 dst, .param .u64 src)
 .reqntid 256
 {
@@ -268,33 +283,5 @@ const text = `.version 7.8
 	add.u64 %%dst, %%dst, %%offset;
 	add.u64 %%src, %%src, %%offset;
 %s%s	ret;
-}
-`
-
-const tensorText = `
-.visible .entry multiply_narrow(.param .u64 out, .param .u32 iterations, .param .f32 x, .param .f32 y)
-.reqntid 256
-{
-	.reg .pred %%more;
-	.reg .b32 %%turn, %%thread, %%block, %%x;
-	.reg .b64 %%out, %%offset;
-	.reg .f32 %%f, %%g, %%a<%d>;
-	ld.param.u32 %%turn, [iterations];
-	ld.param.f32 %%f, [x];
-	ld.param.f32 %%g, [y];
-	cvt.rn.bf16x2.f32 %%x, %%f, %%g;
-	mov.f32 %%f, 0f00000000;
-	mov.u32 %%thread, %%tid.x;
-%sLOOP:
-%s	sub.u32 %%turn, %%turn, 1;
-	setp.ne.u32 %%more, %%turn, 0;
-	@%%more bra LOOP;
-%s	mov.u32 %%block, %%ctaid.x;
-	mad.lo.u32 %%thread, %%block, 256, %%thread;
-	mul.wide.u32 %%offset, %%thread, 4;
-	ld.param.u64 %%out, [out];
-	add.u64 %%out, %%out, %%offset;
-	st.global.f32 [%%out], %%f;
-	ret;
 }
 `
