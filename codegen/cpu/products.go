@@ -62,7 +62,7 @@ func (p *products) dot(n *kernel.Dot) {
 	d := flat.ProductOf(n)
 	left, isBuffer := p.inputs[d.A.Slice]
 	_, weights := p.inputs[d.B.Slice]
-	if !weights || !isBuffer || d.M == nil || expr.IsInt(d.M, 1) || d.K.Op != expr.Const || d.N.Op != expr.Const {
+	if n.Split || !weights || !isBuffer || d.M == nil || expr.IsInt(d.M, 1) || d.K.Op != expr.Const || d.N.Op != expr.Const {
 		return
 	}
 	rows := left.Shape[:max(len(left.Shape)-1, 0)]
@@ -108,6 +108,9 @@ func (p *printer) dot(n *kernel.Dot) string {
 	name := "Dot"
 	if d.Zero {
 		name = "Product"
+	}
+	if n.Split {
+		name += "Split"
 	}
 	c := p.tail(d.C.Slice, d.C.Off) + ", " + p.scalar(d.C.RS)
 	if packed, ok := p.products.packed[n]; ok {

@@ -77,19 +77,21 @@ func (t *tape) onlyRelus(v *ir.Value) bool {
 
 // matMulRule is for y = a' b', where a' and b' are the operands as multiplied:
 // da' = dy b'^T and db' = a'^T dy, each transposed back where its operand was.
-// An unbatched b takes the sum over all rows of a batch. dy is rounded where the operands are.
+// An unbatched b takes the sum over all rows of a batch. dy is rounded or halved where the
+// operands are.
 func matMulRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
 	a, b := args[0], args[1]
 	dy = t.b.Like(a, dy)
 	ta, tb := v.Attr.TransA, v.Attr.TransB
+	matMul, outer := t.products(v)
 	var da, db *ir.Value
 	switch {
 	case !ta:
-		da = t.b.MatMul(dy, b, false, !tb)
+		da = matMul(dy, b, false, !tb)
 	case a.Type.Rank() == b.Type.Rank():
-		da = t.b.MatMul(b, dy, tb, true)
+		da = matMul(b, dy, tb, true)
 	default:
-		da = t.flip(t.b.MatMul(dy, b, false, !tb))
+		da = t.flip(matMul(dy, b, false, !tb))
 	}
 	switch {
 	case b.Type.Rank() == 2:
@@ -97,16 +99,25 @@ func matMulRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
 			a = t.flip(a)
 		}
 		if tb {
-			db = t.b.Outer(dy, a)
+			db = outer(dy, a)
 		} else {
-			db = t.b.Outer(a, dy)
+			db = outer(a, dy)
 		}
 	case tb:
-		db = t.b.MatMul(dy, a, true, ta)
+		db = matMul(dy, a, true, ta)
 	default:
-		db = t.b.MatMul(a, dy, !ta, false)
+		db = matMul(a, dy, !ta, false)
 	}
 	return []*ir.Value{da, db}
+}
+
+// products are those of the precision of a product.
+func (t *tape) products(of *ir.Value) (matMul func(x, y *ir.Value, ta, tb bool) *ir.Value, outer func(x, y *ir.Value) *ir.Value) {
+	split := of.Attr.Split
+	matMul = func(x, y *ir.Value, ta, tb bool) *ir.Value {
+		return t.b.Emit(ir.MatMul, ir.Attr{TransA: ta, TransB: tb, Split: split}, x, y)
+	}
+	return matMul, func(x, y *ir.Value) *ir.Value { return t.b.Emit(ir.Outer, ir.Attr{Split: split}, x, y) }
 }
 
 // flip transposes the last two axes.
@@ -122,10 +133,8 @@ func (t *tape) flip(x *ir.Value) *ir.Value {
 
 func outerRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
 	dy = t.b.Like(args[0], dy)
-	return []*ir.Value{
-		t.b.MatMul(args[1], dy, false, true),
-		t.b.MatMul(args[0], dy, false, false),
-	}
+	matMul, _ := t.products(v)
+	return []*ir.Value{matMul(args[1], dy, false, true), matMul(args[0], dy, false, false)}
 }
 
 func sumRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {

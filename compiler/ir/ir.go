@@ -39,8 +39,8 @@ const (
 	Param      Op = iota // an argument of the function
 	Map                  // Attr.Expr at every element of the result, of whose type it is
 	Dropout              // x [B, ..] * keep / (1 - Rate); random words of Stream counted by element within the example, or as Attr.Expr says; its own gradient
-	MatMul               // [.., M, K] x [K, N], or batched [.., M, K] x [.., K, N]; TransA, TransB transpose the last two axes of an operand first; operands of F32 or BF16, result of F32
-	Outer                // a [.., K], b [.., N] -> [K, N]: the sum of outer products over all leading indices, in ascending order; the gradient of MatMul's unbatched right operand; of F32 or BF16 to F32
+	MatMul               // [.., M, K] x [K, N], or batched [.., M, K] x [.., K, N]; TransA, TransB transpose the last two axes of an operand first; operands of F32 or BF16, result of F32; with Split, a product of F32 is three of the halves of its factors: low * high, high * low, high * high
+	Outer                // a [.., K], b [.., N] -> [K, N]: the sum of outer products over all leading indices, in ascending order; the gradient of MatMul's unbatched right operand; of F32 or BF16 to F32; Split as of MatMul
 	Sum                  // over Attr.Axes (removed from the shape)
 	SegmentSum           // x [N] -> [N/1024, 1]: the sum of each Segment
 	Max                  // over Attr.Axes (removed)
@@ -82,6 +82,7 @@ type Attr struct {
 	Shape  []Dim      // Reshape, Runs, Draw, Subset, Noise; Map: the result shape (needed when indices or no args decide it)
 	TransA bool       // MatMul
 	TransB bool       // MatMul, HeadProduct
+	Split  bool       // MatMul, Outer: factors are halved (kernel.Halves)
 	Rate   float64    // Dropout, Attention*: probability of zero
 	Stream uint32     // Dropout, Attention*, Draw, Subset, Noise: which random stream
 	Eps    float64    // LayerNorm*, RMSNorm*

@@ -13,6 +13,8 @@ var rules = map[Op]func(v *Value, t *Type) error{
 	Param:            ruleParam,
 	Map:              ruleMap,
 	Dropout:          ruleDropout,
+	MatMul:           ruleProduct,
+	Outer:            ruleProduct,
 	Sum:              ruleReduce,
 	Max:              ruleReduce,
 	SegmentSum:       ruleSegmentSum,
@@ -104,6 +106,13 @@ func ruleMap(v *Value, t *Type) error {
 	}
 	*t = Type{e.Type, shape}
 	return checkExpr(e, mapScope(v.Args, len(shape)))
+}
+
+func ruleProduct(v *Value, t *Type) error {
+	if v.Attr.Split && v.Args[0].Type.Elem != expr.F32 {
+		return errors.New("halves factors of other types than F32")
+	}
+	return nil
 }
 
 func ruleDropout(v *Value, t *Type) error {

@@ -41,9 +41,9 @@ func (m *machine) dot(s *Dot) step {
 		switch {
 		case m.err != nil:
 		case s.Dst.Op == expr.Var:
-			v.F = float64(m.chain(*sides[0], *sides[1], shape[2], float32(v.F), fours))
+			v.F = float64(m.chain(s, *sides[0], *sides[1], shape[2], float32(v.F), fours))
 		default:
-			m.product(sides, shape, s.Zero, fours)
+			m.product(s, sides, shape, fours)
 		}
 	}
 }
@@ -92,20 +92,20 @@ func (m *machine) place(x *side, vars []*expr.Value, shape []int) {
 }
 
 // product computes the elements of the result.
-func (m *machine) product(sides []*side, shape []int, zero, fours bool) {
+func (m *machine) product(s *Dot, sides []*side, shape []int, fours bool) {
 	a, b, c := *sides[0], *sides[1], *sides[2]
 	for i := range shape[0] {
 		for j := range shape[1] {
 			at := c.at + i*c.steps[0] + j*c.steps[1]
 			sum := float32(0)
-			if !zero {
+			if !s.Zero {
 				m.read(c.array, at)
 				sum = c.array.F[at]
 			}
 			row, col := a, b
 			row.at += i * a.steps[0]
 			col.at += j * b.steps[1]
-			sum = m.chain(row, col, shape[2], sum, fours)
+			sum = m.chain(s, row, col, shape[2], sum, fours)
 			if m.write(c.array, at); m.err != nil {
 				return
 			}
@@ -115,8 +115,11 @@ func (m *machine) product(sides []*side, shape []int, zero, fours bool) {
 }
 
 // chain adds the products of one element in ascending k, or as the machine adds those
-// of 16-bit factors.
-func (m *machine) chain(a, b side, depth int, sum float32, inFours bool) float32 {
+// of factors for tensor cores.
+func (m *machine) chain(s *Dot, a, b side, depth int, sum float32, inFours bool) float32 {
+	if m.add != nil && s.Split {
+		return m.add.AddSplit(sum, m.factors(a, depth), m.factors(b, depth))
+	}
 	if m.add != nil && a.array.typ.Narrow() {
 		x, y := m.factors(a, depth), m.factors(b, depth)
 		if inFours {
@@ -127,7 +130,15 @@ func (m *machine) chain(a, b side, depth int, sum float32, inFours bool) float32
 	for range depth {
 		m.read(a.array, a.at)
 		m.read(b.array, b.at)
-		sum = FMA32(a.array.float(a.at), b.array.float(b.at), sum)
+		x, y := a.array.float(a.at), b.array.float(b.at)
+		if s.Split {
+			xHigh, xLow := Halves(x)
+			yHigh, yLow := Halves(y)
+			sum = FMA32(xLow, yHigh, sum)
+			sum = FMA32(xHigh, yLow, sum)
+			x, y = xHigh, yHigh
+		}
+		sum = FMA32(x, y, sum)
 		a.at += a.steps[2]
 		b.at += b.steps[2]
 	}

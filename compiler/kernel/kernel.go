@@ -37,7 +37,7 @@
 // with random words. After passes a kernel may have a body once, of the tiles that
 // are made once for all cells; a loop may be independent, when its iterations may run in
 // any order, each with tiles of its own; and a dot may say what bounds its rows and
-// columns (most 4, 8).
+// columns (most 4, 8), and that its factors are split (split).
 package kernel
 
 import (
@@ -132,11 +132,13 @@ type Random struct {
 // BF16 or F16, which are widened first. Dst is over rows i and columns j,
 // over columns alone, or a variable; A is over rows and the last axis, B over the
 // last axis and columns. With Zero the sums begin with 0 instead of Dst. MostRows and
-// MostCols bound rows and columns where a constant does; 0 is unknown.
+// MostCols bound rows and columns where a constant does; 0 is unknown. With Split, a product of F32 factors is
+// three of their halves (see Halves): low * high, high * low and high * high, added in this
+// order.
 type Dot struct {
 	Axes               []Axis // rows, columns, sum; columns, sum; or sum
 	Dst, A, B          *expr.Expr
-	Zero               bool
+	Zero, Split        bool
 	MostRows, MostCols int
 }
 

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -147,6 +148,48 @@ func TestBuffer(t *testing.T) {
 		again.Copy(back.Clone())
 		if got := again.Bytes(); !slices.Equal(got, c.want) || again.len(c.typ) != n {
 			t.Errorf("%v: %x come back as %x", c.typ, c.want, got)
+		}
+	}
+}
+
+// TestSplitDot multiplies numbers that are split: 1 + 2^-11 becomes 1 and 2^-11, and the
+// product of two low halves is left out.
+func TestSplitDot(t *testing.T) {
+	k := parsed(t, `kernel product matmul
+		in a f32[2, 2]
+		in b f32[2, 1]
+		out y f32[2, 1]
+		dot y[i, j] = a[i, k] * b[k, j] for i < 2, j < 1, k < 2; split
+		end`)
+	y := make([]float32, 2)
+	const x = 1 + 0x1p-11
+	run(t, k, nil, Buffer{F: []float32{x, 0, x, -1}}, Buffer{F: []float32{x, 1}}, Buffer{F: y})
+	sameBits(t, "split", y, []float32{1 + 0x1p-10, 0x1p-10})
+	whole := parsed(t, `kernel product matmul
+		in a f32[2, 2]
+		in b f32[2, 1]
+		out y f32[2, 1]
+		dot y[i, j] = a[i, k] * b[k, j] for i < 2, j < 1, k < 2
+		end`)
+	run(t, whole, nil, Buffer{F: []float32{x, 0, x, -1}}, Buffer{F: []float32{x, 1}}, Buffer{F: y})
+	sameBits(t, "whole", y, []float32{1 + 0x1p-10 + 0x1p-22, 0x1p-10 + 0x1p-22})
+}
+
+// TestHalves wants the high half to be what rounding to TF32 gives, and both together to be
+// x to 23 bits.
+func TestHalves(t *testing.T) {
+	g := rand.New(rand.NewPCG(3, 4))
+	for range 100000 {
+		x := math.Float32frombits(g.Uint32())
+		if x != x || math.Abs(float64(x)) > 0x1p127 || math.Abs(float64(x)) < 0x1p-100 {
+			continue
+		}
+		high, low := Halves(x)
+		if want := float32(expr.Eval32(expr.New(expr.ToTF32, expr.F(float64(x))), nil).F); high != want {
+			t.Fatalf("high half of %g is %g, want %g", x, high, want)
+		}
+		if math.Float32bits(low)&(1<<13-1) != 0 || math.Abs(float64(x)-float64(high)-float64(low)) > 0x1p-23*math.Abs(float64(x)) {
+			t.Fatalf("halves of %g are %g and %g", x, high, low)
 		}
 	}
 }

@@ -140,18 +140,22 @@ func (p *parser) random() Stmt {
 	return &Random{Dst: name, Size: p.expr(size), Base: p.expr(base), Example: p.expr(example), Stream: p.uint(stream)}
 }
 
-// dot reads dst += a * b, its axes, and the bounds of rows and columns.
+// dot reads dst += a * b, its axes, the bounds of rows and columns, and whether it is split.
 func (p *parser) dot() Stmt {
-	text, most, bounded := cutOutside(p.rest, ";")
+	text, clauses, more := cutOutside(p.rest, ";")
 	text, axes := p.over(text)
 	dst, product := p.sides(text)
-	dst, more := strings.CutSuffix(dst, "+")
+	dst, adds := strings.CutSuffix(dst, "+")
 	a, b := p.cut(product, "*", "a * b")
-	s := &Dot{Dst: p.place(strings.TrimSpace(dst)), A: p.place(a), B: p.place(b), Zero: !more}
+	s := &Dot{Dst: p.place(strings.TrimSpace(dst)), A: p.place(a), B: p.place(b), Zero: !adds}
 	s.Axes = p.settle(s, axes)
-	if bounded {
-		if _, err := fmt.Sscanf(most, "most %d, %d", &s.MostRows, &s.MostCols); err != nil {
-			p.fail("%q wants the form most rows, columns", most)
+	for more {
+		var clause string
+		clause, clauses, more = cutOutside(clauses, ";")
+		if clause == "split" {
+			s.Split = true
+		} else if _, err := fmt.Sscanf(clause, "most %d, %d", &s.MostRows, &s.MostCols); err != nil {
+			p.fail("%q wants the form most rows, columns; or split", clause)
 		}
 	}
 	return s

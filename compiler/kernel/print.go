@@ -129,14 +129,17 @@ func (p *printer) stmt(s Stmt) (keyword, rest string) {
 }
 
 func (p *printer) dot(s *Dot) string {
-	op, most := "+=", ""
+	op, clauses := "+=", ""
 	if s.Zero {
 		op = "="
 	}
 	if s.MostRows != 0 || s.MostCols != 0 {
-		most = fmt.Sprintf("; most %d, %d", s.MostRows, s.MostCols)
+		clauses = fmt.Sprintf("; most %d, %d", s.MostRows, s.MostCols)
 	}
-	return fmt.Sprintf("%s %s %s * %s%s%s", exprText(s.Dst), op, exprText(s.A), exprText(s.B), p.axes(s, s.Axes), most)
+	if s.Split {
+		clauses += "; split"
+	}
+	return fmt.Sprintf("%s %s %s * %s%s%s", exprText(s.Dst), op, exprText(s.A), exprText(s.B), p.axes(s, s.Axes), clauses)
 }
 
 // clause says that the iterations of a loop are independent, and what each has for itself.

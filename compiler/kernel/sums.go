@@ -6,7 +6,8 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// Sums is how a device adds the products of 16-bit factors: those of a step and the sum
+// Sums is how a device adds the products of 16-bit factors, or of half as many halves of
+// F32: those of a step and the sum
 // so far are cut to so many bits behind the leading bit of the largest, towards zero, and
 // added exactly; the result is cut to F32. So the tensor cores of NVIDIA do by MMA-Sim
 // (Xie et al. 2026).
@@ -80,6 +81,42 @@ func (add *Sums) Add(sum float32, a, b []float32) float32 {
 		return sum
 	}
 	return add.one(sum, a, b)
+}
+
+// splitDepth is how many products of halves tensor cores add before the next kind of half.
+const splitDepth = 8
+
+// AddSplit adds the products of F32 that are split. The instruction is mma.m16n8k8 of TF32,
+// three times for 8 products.
+func (add *Sums) AddSplit(sum float32, a, b []float32) float32 {
+	half := &Sums{step: add.step / 2, kept: add.kept}
+	for ; len(a) > 0; a, b = a[min(splitDepth, len(a)):], b[min(splitDepth, len(b)):] {
+		aHigh, aLow := halvesOf(a[:min(splitDepth, len(a))])
+		bHigh, bLow := halvesOf(b[:min(splitDepth, len(b))])
+		sum = half.Add(sum, aLow, bHigh)
+		sum = half.Add(sum, aHigh, bLow)
+		sum = half.Add(sum, aHigh, bHigh)
+	}
+	return sum
+}
+
+func halvesOf(x []float32) (high, low []float32) {
+	high, low = make([]float32, len(x)), make([]float32, len(x))
+	for i, v := range x {
+		high[i], low[i] = Halves(v)
+	}
+	return high, low
+}
+
+// Halves are the TF32 nearest to x, to even where it is half-way, and what is left, cut to
+// TF32. Their sum differs from x by 2^-23 |x| at most, where they are not subnormal. Of what
+// is not finite the low one is NaN.
+func Halves(x float32) (high, low float32) {
+	const dropped = 23 - 10
+	cut := func(bits uint32) float32 { return math.Float32frombits(bits >> dropped << dropped) }
+	bits := math.Float32bits(x)
+	high = cut(bits + bits>>dropped&1 + 1<<(dropped-1) - 1)
+	return high, cut(math.Float32bits(x - high))
 }
 
 // leastExponent is that of subnormal numbers, and taken for that of 0.

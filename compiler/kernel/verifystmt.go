@@ -176,6 +176,7 @@ func (c *checker) dot(s *Dot) {
 		c.operand(s, s.A, rows, sum)
 		c.operand(s, s.B, sum, cols)
 		c.want(s.A.Type == s.B.Type, "its factors are %s and %s", s.A.Type, s.B.Type)
+		c.want(!s.Split || s.A.Type == expr.F32 && n > 1, "it splits other factors than f32 of columns")
 		c.result(s, rows, cols)
 	})
 }

@@ -21,6 +21,7 @@ type emitter struct {
 	buffers map[*ir.Value]string
 	order   []*ir.Value // the values bound to the kernel's buffers, in order
 	env     *context
+	split   bool  // products are of halved factors
 	err     error // why there is no kernel
 }
 
@@ -315,7 +316,7 @@ func (e *emitter) dot(c, a, b string, transA bool) {
 	if transA {
 		left = e.factor(a, vs[2], vs[0])
 	}
-	e.emit(&kernel.Dot{Axes: as, Dst: elem(c, vs[:2]...), A: left, B: e.factor(b, vs[2], vs[1])})
+	e.emit(&kernel.Dot{Axes: as, Dst: elem(c, vs[:2]...), A: left, B: e.factor(b, vs[2], vs[1]), Split: e.split})
 }
 
 // finish puts inputs before outputs, declares the scalars that the kernel uses

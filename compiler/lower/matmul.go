@@ -23,7 +23,7 @@ func lowerMatMul(e *emitter, v *ir.Value) {
 		e.unsupported(v, "batched or left-transposed products")
 		return
 	}
-	e.group.Shape = v.Type.Shape
+	e.group.Shape, e.split = v.Type.Shape, v.Attr.Split
 	n, k := size(v.Type.Shape[len(v.Type.Shape)-1]), size(x.Type.Shape[len(x.Type.Shape)-1])
 	rows := e.rowsOf(v.Type.Shape)
 	first, height := e.block(rows, rowsPerCell)
@@ -86,6 +86,7 @@ func (e *emitter) block(rows *expr.Expr, most int64) (first, height *expr.Expr) 
 // all heads' parts of rows.
 func lowerOuter(e *emitter, v *ir.Value) {
 	x, dy := v.Args[0], v.Args[1]
+	e.split = v.Attr.Split
 	rows := e.parts(v, x)
 	k, n := size(v.Type.Shape[0]), size(v.Type.Shape[1])
 	first, height := e.block(k, rowsPerCell)

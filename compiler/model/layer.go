@@ -60,7 +60,8 @@ func (l *layer) factor(x *ir.Value) *ir.Value {
 
 // product is x times y, or times y transposed, in the spec's precision.
 func (l *layer) product(x, y *ir.Value, transposed bool) *ir.Value {
-	return l.b.MatMul(l.factor(x), l.factor(y), false, transposed)
+	split := l.spec.Train.Precision == "tf32x3"
+	return l.b.Emit(ir.MatMul, ir.Attr{TransB: transposed, Split: split}, l.factor(x), l.factor(y))
 }
 
 // encoderLayer builds source [B, S, D] -> x [B, S, D], and takes the bias tables that

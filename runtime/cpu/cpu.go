@@ -44,6 +44,7 @@ type Worker struct {
 	u32      scratch[uint32]
 	u16      scratch[uint16]
 	packed   workspace // of products while they run
+	halves   halves    // of those that are split
 	frame    *byte
 }
 
@@ -141,6 +142,12 @@ func (s *scratch[T]) take(n int) []T {
 	t := s.buf[s.used : s.used+n : s.used+n]
 	s.used += size
 	return t
+}
+
+// only is take from the start, where nothing else is in use.
+func (s *scratch[T]) only(n int) []T {
+	s.used = 0
+	return s.take(n)
 }
 
 // aligned makes a slice that begins on a 64-byte boundary.

@@ -34,9 +34,12 @@ type products struct {
 	dotPacked func(w *Worker, m int, a matrix, b Packed, c matrix, add bool)
 	// vec adds the product of two vectors to c.
 	vec func(k int, a []float32, as int, b []float32, bs int, c float32) float32
+	// halveDown and halveAlong split factors: see halveDownGo and halveAlongGo.
+	halveDown  func(low, high, again, src []float32)
+	halveAlong func(dst, src []float32, low int)
 }
 
-var goProducts = products{dotGo, packGo, dotPackedGo, dotVecGo}
+var goProducts = products{dotGo, packGo, dotPackedGo, dotVecGo, halveDownGo, halveAlongGo}
 
 // workspace is memory of products while they run, for parts of A and of B.
 type workspace struct{ a, b scratch[float32] }

@@ -79,6 +79,7 @@ type testProduct struct {
 	name               string
 	a, b, c            []float32
 	sum, product       []float32 // of Dot and of Product
+	splitSum, split    []float32 // of DotSplit and of ProductSplit
 }
 
 // newTestProduct makes operands of random layouts, and follows the definition: one
@@ -97,10 +98,13 @@ func newTestProduct(r *rand.Rand, m, n, k int) testProduct {
 	p.b = fill((k-1)*p.brs+(n-1)*p.bcs+1, value)
 	p.c = fill((m-1)*p.ldc+n, value)
 	p.sum, p.product = slices.Clone(p.c), slices.Clone(p.c)
+	p.splitSum, p.split = slices.Clone(p.c), slices.Clone(p.c)
 	for i := range m {
 		for j := range n {
 			p.sum[i*p.ldc+j] = p.chain(i, j, p.c[i*p.ldc+j])
 			p.product[i*p.ldc+j] = p.chain(i, j, 0)
+			p.splitSum[i*p.ldc+j] = p.splitChain(i, j, p.c[i*p.ldc+j])
+			p.split[i*p.ldc+j] = p.splitChain(i, j, 0)
 		}
 	}
 	return p
@@ -113,7 +117,30 @@ func (p *testProduct) chain(i, j int, sum float32) float32 {
 	return sum
 }
 
-// try holds the four forms of a product to the definition. Rows go past a packed
+// splitChain is chain with three products of halves for each.
+func (p *testProduct) splitChain(i, j int, sum float32) float32 {
+	for l := range p.k {
+		xHigh, xLow := twoTF32(p.a[i*p.ars+l*p.acs])
+		yHigh, yLow := twoTF32(p.b[l*p.brs+j*p.bcs])
+		sum = Fma(xHigh, yHigh, Fma(xHigh, yLow, Fma(xLow, yHigh, sum)))
+	}
+	return sum
+}
+
+// twoTF32 is x as the sum of the nearest TF32 and another that what is left is cut to,
+// where the generated rounding of numbers and truncation in float64 say what that is.
+func twoTF32(x float32) (high, low float32) {
+	high = RoundTF32(x)
+	left := float64(x - high)
+	if left == 0 || math.IsNaN(left) || math.IsInf(left, 0) {
+		return high, float32(left)
+	}
+	_, exp := math.Frexp(left)
+	unit := math.Ldexp(1, max(exp-11, -126-10))
+	return high, float32(math.Copysign(math.Floor(math.Abs(left)/unit)*unit, left))
+}
+
+// try holds the six forms of a product to the definition. Rows go past a packed
 // operand in two parts.
 func (p *testProduct) try(t *testing.T, w *Worker) {
 	t.Helper()
@@ -129,6 +156,13 @@ func (p *testProduct) try(t *testing.T, w *Worker) {
 	got = slices.Clone(p.c)
 	w.Product(p.m, p.n, p.k, p.a, p.ars, p.acs, p.b, p.brs, p.bcs, got, p.ldc)
 	expect("Product", got, p.product)
+
+	got = slices.Clone(p.c)
+	w.DotSplit(p.m, p.n, p.k, p.a, p.ars, p.acs, p.b, p.brs, p.bcs, got, p.ldc)
+	expect("DotSplit", got, p.splitSum)
+	got = slices.Clone(p.c)
+	w.ProductSplit(p.m, p.n, p.k, p.a, p.ars, p.acs, p.b, p.brs, p.bcs, got, p.ldc)
+	expect("ProductSplit", got, p.split)
 
 	half := p.m / 2
 	for _, rows := range []int{1, 1000} {

@@ -44,12 +44,6 @@ const (
 	manyColumns, someColumns, longPitch = 256, 64, 1024
 )
 
-// only is take from the start, where nothing else is in use.
-func (s *scratch[T]) only(n int) []T {
-	s.used = 0
-	return s.take(n)
-}
-
 // A view is a matrix of which nothing is checked any more. Its strides are in bytes.
 type view struct {
 	p      *float32

@@ -26,8 +26,8 @@ func randomWords(isa ISA, dst []uint32, key *philox.Key, ctr *[4]uint32) {
 
 var productsOf = [numISA]products{
 	Go:     goProducts,
-	AVX2:   {avx2.dot, avx2.pack, avx2.dotPacked, vecFMA},
-	AVX512: {avx512.dot, avx512.pack, avx512.dotPacked, vecFMA},
+	AVX2:   {avx2.dot, avx2.pack, avx2.dotPacked, vecFMA, halverAVX2.halveDown, halverAVX2.halveAlong},
+	AVX512: {avx512.dot, avx512.pack, avx512.dotPacked, vecFMA, halverAVX512.halveDown, halverAVX512.halveAlong},
 }
 
 // vecFMA is DotVec.

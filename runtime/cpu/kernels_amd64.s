@@ -2534,6 +2534,93 @@ done:
 	VZEROUPPER
 	RET
 
+// func halveDownAVX2(low *float32, high *float32, again *float32, src *float32, registers int)
+// Requires: AVX, AVX2
+TEXT ·halveDownAVX2(SB), NOSPLIT, $0-40
+	MOVQ         low+0(FP), AX
+	MOVQ         high+8(FP), CX
+	MOVQ         again+16(FP), DX
+	MOVQ         src+24(FP), BX
+	MOVQ         registers+32(FP), SI
+	MOVL         $0x00000001, DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Y0
+	MOVL         $0x00000fff, DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Y1
+	MOVL         $0xffffe000, DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Y2
+
+loop:
+	VMOVUPS (BX), Y3
+	VPSRLD  $0x0d, Y3, Y4
+	VPAND   Y0, Y4, Y4
+	VPADDD  Y3, Y4, Y4
+	VPADDD  Y1, Y4, Y4
+	VPAND   Y2, Y4, Y4
+	VSUBPS  Y4, Y3, Y3
+	VPAND   Y2, Y3, Y3
+	VMOVUPS Y3, (AX)
+	ADDQ    $0x20, AX
+	VMOVUPS Y4, (CX)
+	ADDQ    $0x20, CX
+	VMOVUPS Y4, (DX)
+	ADDQ    $0x20, DX
+	ADDQ    $0x20, BX
+	DECQ    SI
+	JNZ     loop
+	VZEROUPPER
+	RET
+
+// func halveAlongAVX2(dst *float32, src *float32, registers int, places *uint32)
+// Requires: AVX, AVX2
+TEXT ·halveAlongAVX2(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         registers+16(FP), DX
+	MOVQ         places+24(FP), BX
+	MOVL         $0x00000001, SI
+	VMOVD        SI, X0
+	VPBROADCASTD X0, Y0
+	MOVL         $0x00000fff, SI
+	VMOVD        SI, X1
+	VPBROADCASTD X1, Y1
+	MOVL         $0xffffe000, SI
+	VMOVD        SI, X2
+	VPBROADCASTD X2, Y2
+	VMOVUPS      (BX), Y3
+	VMOVUPS      32(BX), Y4
+	VMOVUPS      64(BX), Y5
+
+loop:
+	VMOVUPS   (CX), Y6
+	VPSRLD    $0x0d, Y6, Y7
+	VPAND     Y0, Y7, Y7
+	VPADDD    Y6, Y7, Y7
+	VPADDD    Y1, Y7, Y7
+	VPAND     Y2, Y7, Y7
+	VSUBPS    Y7, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPERMPS   Y6, Y3, Y8
+	VPERMPS   Y7, Y3, Y9
+	VBLENDVPS Y3, Y9, Y8, Y8
+	VMOVUPS   Y8, (AX)
+	VPERMPS   Y6, Y4, Y8
+	VPERMPS   Y7, Y4, Y9
+	VBLENDVPS Y4, Y9, Y8, Y8
+	VMOVUPS   Y8, 32(AX)
+	VPERMPS   Y6, Y5, Y6
+	VPERMPS   Y7, Y5, Y7
+	VBLENDVPS Y5, Y7, Y6, Y6
+	VMOVUPS   Y6, 64(AX)
+	ADDQ      $0x20, CX
+	ADDQ      $0x60, AX
+	DECQ      DX
+	JNZ       loop
+	VZEROUPPER
+	RET
+
 // func philoxAVX2(dst *uint32, key *[2]uint32, ctr *[4]uint32, n int)
 // Requires: AVX, AVX2
 TEXT ·philoxAVX2(SB), NOSPLIT, $0-32
@@ -11331,6 +11418,93 @@ block:
 	JG         block
 
 done:
+	VZEROUPPER
+	RET
+
+// func halveDownAVX512(low *float32, high *float32, again *float32, src *float32, registers int)
+// Requires: AVX, AVX512F
+TEXT ·halveDownAVX512(SB), NOSPLIT, $0-40
+	MOVQ         low+0(FP), AX
+	MOVQ         high+8(FP), CX
+	MOVQ         again+16(FP), DX
+	MOVQ         src+24(FP), BX
+	MOVQ         registers+32(FP), SI
+	MOVL         $0x00000001, DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Z0
+	MOVL         $0x00000fff, DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Z1
+	MOVL         $0xffffe000, DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Z2
+
+loop:
+	VMOVUPS (BX), Z3
+	VPSRLD  $0x0d, Z3, Z4
+	VPANDD  Z0, Z4, Z4
+	VPADDD  Z3, Z4, Z4
+	VPADDD  Z1, Z4, Z4
+	VPANDD  Z2, Z4, Z4
+	VSUBPS  Z4, Z3, Z3
+	VPANDD  Z2, Z3, Z3
+	VMOVUPS Z3, (AX)
+	ADDQ    $0x40, AX
+	VMOVUPS Z4, (CX)
+	ADDQ    $0x40, CX
+	VMOVUPS Z4, (DX)
+	ADDQ    $0x40, DX
+	ADDQ    $0x40, BX
+	DECQ    SI
+	JNZ     loop
+	VZEROUPPER
+	RET
+
+// func halveAlongAVX512(dst *float32, src *float32, registers int, places *uint32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·halveAlongAVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         registers+16(FP), DX
+	MOVQ         places+24(FP), BX
+	MOVL         $0x00000001, SI
+	VMOVD        SI, X0
+	VPBROADCASTD X0, Z0
+	MOVL         $0x00000fff, SI
+	VMOVD        SI, X1
+	VPBROADCASTD X1, Z1
+	MOVL         $0xffffe000, SI
+	VMOVD        SI, X2
+	VPBROADCASTD X2, Z2
+	VMOVUPS      (BX), Z3
+	VPMOVD2M     Z3, K1
+	VMOVUPS      64(BX), Z4
+	VPMOVD2M     Z4, K2
+	VMOVUPS      128(BX), Z5
+	VPMOVD2M     Z5, K3
+
+loop:
+	VMOVUPS (CX), Z6
+	VPSRLD  $0x0d, Z6, Z7
+	VPANDD  Z0, Z7, Z7
+	VPADDD  Z6, Z7, Z7
+	VPADDD  Z1, Z7, Z7
+	VPANDD  Z2, Z7, Z7
+	VSUBPS  Z7, Z6, Z6
+	VPANDD  Z2, Z6, Z6
+	VPERMPS Z6, Z3, Z8
+	VPERMPS Z7, Z3, K1, Z8
+	VMOVUPS Z8, (AX)
+	VPERMPS Z6, Z4, Z8
+	VPERMPS Z7, Z4, K2, Z8
+	VMOVUPS Z8, 64(AX)
+	VPERMPS Z6, Z5, Z6
+	VPERMPS Z7, Z5, K3, Z6
+	VMOVUPS Z6, 128(AX)
+	ADDQ    $0x40, CX
+	ADDQ    $0xc0, AX
+	DECQ    DX
+	JNZ     loop
 	VZEROUPPER
 	RET
 

@@ -144,6 +144,16 @@ func copyStripsAVX2(dst *float32, ds int, src *float32, sn int, ss int, rows int
 //go:noescape
 func transposeAVX2(dst *float32, ds int, src *float32, ss int, rows int, columns int)
 
+// halveDownAVX2 splits registers > 0 registers of numbers.
+//
+//go:noescape
+func halveDownAVX2(low *float32, high *float32, again *float32, src *float32, registers int)
+
+// halveAlongAVX2 splits registers > 0 registers of numbers, side by side.
+//
+//go:noescape
+func halveAlongAVX2(dst *float32, src *float32, registers int, places *uint32)
+
 // philoxAVX2 writes the random words of n > 0 groups of counters from ctr on.
 //
 //go:noescape
@@ -433,6 +443,16 @@ func copyStripsAVX512(dst *float32, ds int, src *float32, sn int, ss int, rows i
 //
 //go:noescape
 func transposeAVX512(dst *float32, ds int, src *float32, ss int, rows int, columns int)
+
+// halveDownAVX512 splits registers > 0 registers of numbers.
+//
+//go:noescape
+func halveDownAVX512(low *float32, high *float32, again *float32, src *float32, registers int)
+
+// halveAlongAVX512 splits registers > 0 registers of numbers, side by side.
+//
+//go:noescape
+func halveAlongAVX512(dst *float32, src *float32, registers int, places *uint32)
 
 // philoxAVX512 writes the random words of n > 0 groups of counters from ctr on.
 //

@@ -250,6 +250,10 @@ func (g *generator) matmulKernel(name string) string {
 	}
 	prologue := g.pick("", fmt.Sprintf("set a[%s] = %s", at, t.store("max("+t.load("a["+at+"]")+", 0.0)")),
 		"set wt[k, n] = "+t.store(t.load("wt[k, n]")+" * scale"))
+	split := ""
+	if t == "f32" {
+		split = g.pick("", "; split")
+	}
 	return fmt.Sprintf(`kernel %[1]s matmul
 	in     x %[14]s[%[2]s]
 	in     w %[14]s[%[3]s]
@@ -267,10 +271,10 @@ func (g *generator) matmulKernel(name string) string {
 	set    b[n] = bias[n]
 	set    c[r, n] = %[9]s
 	%[10]s
-	dot    c[r, n] += a[%[13]s] * wt[k, n]
+	dot    c[r, n] += a[%[13]s] * wt[k, n]%[16]s
 	set    y[m * %[5]d + r, n] = %[11]s for r < rows, n < %[4]d
 	end`, name, input, weight, cols, rows, inner, from, load, g.pick("0.0", "0.5", "-0.0"), prologue, epilogue,
-		shape, at, t, out)
+		shape, at, t, out, split)
 }
 
 func (g *generator) gatherKernel(name string) string {

@@ -33,7 +33,7 @@ func TestRandom(t *testing.T) {
 			}
 		})
 	}
-	for _, word := range []string{"let", "tile", "var", "set", "dot", "reduce", "for", "if", "random", " for ", "exp(", "where(", "tf32(", "bf16[", "f16[", "= bf16(", "= f16(", "f32("} {
+	for _, word := range []string{"let", "tile", "var", "set", "dot", "reduce", "for", "if", "random", " for ", "exp(", "where(", "tf32(", "bf16[", "f16[", "= bf16(", "= f16(", "f32(", "; split"} {
 		if !strings.Contains(text.String(), word) {
 			t.Errorf("no random kernel uses %q", word)
 		}

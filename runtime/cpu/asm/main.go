@@ -1,5 +1,5 @@
 // Command asm writes the assembly of package cpu: the matrix product
-// microkernels, the transposition that packs operands, and the random words.
+// microkernels, what packs and splits operands, and the random words.
 package main
 
 import "github.com/mmcloughlin/avo/build"
@@ -18,6 +18,8 @@ func main() {
 		copyRows(v, 2)
 		copyStrips(v)
 		transpose(v)
+		halveDown(v)
+		halveAlong(v)
 		random(v)
 		peak(v)
 	}

@@ -1,0 +1,99 @@
+package cpu
+
+import "math"
+
+// Factors of products that are split become matrices of thrice as many products, so that
+// all else is as in Dot: of a left factor x the products have low, high, high, and of a
+// right one y high, low, high. The halves are the number nearest to a factor with 10 bits
+// behind the point of its significand, to even, and what is left, cut to as many.
+
+// halves is memory of the factors of one product.
+type halves struct{ a, b scratch[float32] }
+
+// DotSplit is Dot of factors that are split: each product is added as three.
+func (w *Worker) DotSplit(m, n, k int, a []float32, ars, acs int, b []float32, brs, bcs int, c []float32, ldc int) {
+	if m <= 0 || n <= 0 || k <= 0 {
+		return
+	}
+	w.split(m, n, k, matrix{a, ars, acs}, matrix{b, brs, bcs}, matrix{c, ldc, 1}, true)
+}
+
+// ProductSplit is Product of factors that are split.
+func (w *Worker) ProductSplit(m, n, k int, a []float32, ars, acs int, b []float32, brs, bcs int, c []float32, ldc int) {
+	if m <= 0 || n <= 0 {
+		return
+	}
+	z := matrix{c, ldc, 1}
+	if k <= 0 {
+		z.check(m, n)
+		z.clear(m, n)
+		return
+	}
+	w.split(m, n, k, matrix{a, ars, acs}, matrix{b, brs, bcs}, z, false)
+}
+
+func (w *Worker) split(m, n, k int, a, b, c matrix, add bool) {
+	a.check(m, k)
+	b.check(k, n)
+	c.check(m, n)
+	x := w.halve(&w.halves.a, a, m, k, 0)
+	y := w.halve(&w.halves.b, b.transposed(), n, k, 1)
+	w.products.dot(w, m, n, parts*k, x, y.transposed(), c, add)
+}
+
+// parts are the products of one.
+const parts = 3
+
+func (x matrix) transposed() matrix { return matrix{x.data, x.cs, x.rs} }
+
+// halve makes of an m x k matrix one of m x 3k: of each element the high half but at place
+// low of the three, where the low half is. What lies side by side does so there, too.
+func (w *Worker) halve(memory *scratch[float32], x matrix, m, k, low int) matrix {
+	to := memory.only(m * parts * k)
+	switch {
+	case x.rs == 1:
+		for l := range k {
+			all := to[l*parts*m:][:parts*m]
+			rows := [parts][]float32{all[:m], all[m : 2*m], all[2*m:]}
+			w.products.halveDown(rows[low], rows[1-low], rows[2], x.data[l*x.cs:][:m])
+		}
+		return matrix{to, 1, m}
+	case x.cs == 1:
+		for i := range m {
+			w.products.halveAlong(to[i*parts*k:][:parts*k], x.data[i*x.rs:][:k], low)
+		}
+	default:
+		for i := range m {
+			for l := range k {
+				halveAlongGo(to[(i*k+l)*parts:][:parts], x.data[i*x.rs+l*x.cs:][:1], low)
+			}
+		}
+	}
+	return matrix{to, parts * k, 1}
+}
+
+// halvesOf are the halves of a number.
+func halvesOf(x float32) (high, low float32) {
+	const dropped = 23 - 10
+	bits := math.Float32bits(x)
+	high = math.Float32frombits((bits + bits>>dropped&1 + 1<<(dropped-1) - 1) >> dropped << dropped)
+	return high, math.Float32frombits(math.Float32bits(x-high) >> dropped << dropped)
+}
+
+// halveDownGo sets the low halves of numbers, and twice the high ones.
+func halveDownGo(low, high, again, src []float32) {
+	for i, x := range src {
+		high[i], low[i] = halvesOf(x)
+		again[i] = high[i]
+	}
+}
+
+// halveAlongGo sets three numbers for each of src: the low half at a place, else the high one.
+func halveAlongGo(dst, src []float32, at int) {
+	for i, x := range src {
+		three := dst[i*parts:][:parts]
+		high, low := halvesOf(x)
+		three[0], three[1], three[2] = high, high, high
+		three[at] = low
+	}
+}
