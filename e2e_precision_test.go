@@ -10,24 +10,26 @@ import (
 	"github.com/arithlang/mlc/runtime/ckpt"
 )
 
-// TestRounded trains with factors rounded to BF16, an encoder-decoder and a loop: the same
-// bytes with any number of threads, by other instructions, and resumed after the first
-// step. The simulated GPU, whose tensor cores add in another order, is near, and gives its
-// own bytes again. The record says the precision.
+// TestRounded trains with factors rounded to BF16, an encoder-decoder and a loop, and with
+// products that are split: the same bytes with any number of threads, by other instructions,
+// and resumed after the first step. The simulated GPU, whose tensor cores add in another
+// order, is near, and gives its own bytes again. The record says the precision.
 func TestRounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds programs")
 	}
 	for _, c := range []struct {
-		spec string
-		set  []string
+		spec, precision string
+		near            float64
+		set             []string
 	}{
-		{"tiny", []string{"train.batch=8", "train.microbatch=2"}},
-		{"small/looped", []string{"train.batch=8", "model.width=24", "model.heads=2", "model.ffn=geglu(hidden=32)", "model.head=geglu(hidden=32)",
+		{"tiny", "bf16", 1e-3, []string{"train.batch=8", "train.microbatch=2"}},
+		{"tiny", "tf32x3", 1e-6, []string{"train.batch=8", "train.microbatch=2"}},
+		{"small/looped", "bf16", 1e-3, []string{"train.batch=8", "model.width=24", "model.heads=2", "model.ffn=geglu(hidden=32)", "model.head=geglu(hidden=32)",
 			"eval.grid=[1..1, 1..2]", "eval.samples=3"}},
 	} {
-		t.Run(c.spec, func(t *testing.T) {
-			dir := generateWith(t, nil, "specs/"+c.spec+".arith", append(c.set, "train.precision=bf16")...)
+		t.Run(c.spec+" "+c.precision, func(t *testing.T) {
+			dir := generateWith(t, nil, "specs/"+c.spec+".arith", append(c.set, "train.precision="+c.precision)...)
 			binary := filepath.Join(t.TempDir(), "rounded")
 			command(t, dir, nil, "go", "build", "-o", binary, ".")
 			train := func(name string, flags ...string) string {
@@ -35,14 +37,14 @@ func TestRounded(t *testing.T) {
 				for _, more := range strings.Split(strings.Join(flags, " "), ";") {
 					command(t, dir, nil, binary, append([]string{"train", "--quiet", "--out", run}, strings.Fields(more)...)...)
 				}
-				if record := string(read(t, filepath.Join(run, "run.json"))); !strings.Contains(record, `"precision": "bf16"`) {
+				if record := string(read(t, filepath.Join(run, "run.json"))); !strings.Contains(record, `"precision": "`+c.precision+`"`) {
 					t.Errorf("the record does not say the precision:\n%s", record)
 				}
 				return filepath.Join(run, "ckpt", "step-00000003.safetensors")
 			}
 			want := train("plain", "--steps 3 --device cpu --threads 2")
 			simulated := train("simulated", "--steps 3 --device sim")
-			if d := distance(t, simulated, want); d == 0 || d > 1e-3 {
+			if d := distance(t, simulated, want); d == 0 || d > c.near {
 				t.Errorf("the simulated GPU is %.2g off", d)
 			}
 			for _, c := range []struct{ name, flags, want string }{

@@ -28,7 +28,7 @@ bias slope {
   value = c * w[h] * abs(i - j)
 }
 model.decoder { self.bias = slope(c = 2) + kerple }
-stage one { train.precision = tf32x3 }
+stage one { task.examples = 20M }
 stage two { from = one }
 `,
 		"b.arith": "arith 1\ntask successor {}\ntrain.batch = 64\nmodel.ffn = gelu(hidden = 2 * width)\n",
@@ -82,7 +82,7 @@ stage two { from = one }
 		"bias.slope.w: learned([H]) = learned([H]) (definition)",
 		"bias.slope.value: c * w[h] * abs(i - j) = c * w[h] * abs(i - j) (definition)",
 		"model.decoder.self.bias: slope(c = 2) + kerple = slope(c = 2) + kerple",
-		"stage.one.train.precision: tf32x3 = tf32x3",
+		"stage.one.task.examples: 20M = 20M",
 		"stage.two.from: one = one",
 		"bias slope at slope, used by slope, c = 0.5",
 		"stage one at one, used by one",

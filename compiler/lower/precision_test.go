@@ -15,22 +15,25 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// TestRoundedModels runs every function of models in bf16 as tensors in float64, where
-// roundings are too, and as kernels.
+// TestRoundedModels runs every function of models as tensors in float64, where roundings to
+// BF16 are too, and as kernels.
 func TestRoundedModels(t *testing.T) {
 	shapes := []kernel.Scalars{{"B": 2, "T": 5, "S": 6, "C": 5, "P": 0, "N": 64}}
-	for _, v := range slices.Concat(variants, loops) {
-		rounded := variant{v.name, func(s *check.Spec) {
-			v.change(s)
-			s.Train.Precision = "bf16"
-		}}
-		t.Run(v.name, func(t *testing.T) { runAll(t, build(t, rounded), shapes, "") })
+	for _, precision := range []string{"bf16", "tf32x3"} {
+		for _, v := range slices.Concat(variants, loops) {
+			rounded := variant{v.name, func(s *check.Spec) {
+				v.change(s)
+				s.Train.Precision = precision
+			}}
+			t.Run(precision+"/"+v.name, func(t *testing.T) { runAll(t, build(t, rounded), shapes, "") })
+		}
 	}
 }
 
-// TestRoundedProducts holds products of numbers of 16 bits to float64: their error may be
-// 2^-23 (2 + K/8) times the sum of the products' magnitudes, and a unit in the last place
-// of what is stored.
+// TestRoundedProducts holds products of numbers of 16 bits, and of F32 that are split, to
+// float64: their error may be 2^-23 (2 + K/8) times the sum of the products' magnitudes, and a
+// unit in the last place of what is stored. A number is its two halves but for 2^-23 of it, and
+// the product of two low halves, which is left out, is 2^-22 of the factors'.
 func TestRoundedProducts(t *testing.T) {
 	for _, c := range []struct {
 		name, k string
@@ -48,14 +51,21 @@ func TestRoundedProducts(t *testing.T) {
 			func(b *ir.Builder, x, y *ir.Value) *ir.Value { return b.Outer(x, y) },
 			func(r, e, k int) (x, y int) { return k*6 + r, k*200 + e }},
 	} {
-		for _, stored := range []bool{false, true} {
-			t.Run(c.name, func(t *testing.T) {
+		for _, form := range []string{"summed", "stored", "split"} {
+			t.Run(c.name+"/"+form, func(t *testing.T) {
 				const batch = 300
 				b := ir.NewBuilder("f", diag.Pos{})
+				if form == "split" {
+					c.a.Elem, c.b.Elem = expr.F32, expr.F32
+				}
 				y := c.product(b, b.Param("x", c.a, ir.Input), b.Param("y", c.b, ir.Input))
+				y.Attr.Split = form == "split"
 				rank, last := y.Type.Shape[0], y.Type.Shape[1].N
-				ulp := 0x1p-23
-				if stored && c.name != "outer" {
+				ulp, lost := 0x1p-23, 0.0
+				if y.Attr.Split {
+					lost = 4 * 0x1p-23
+				}
+				if form == "stored" && c.name != "outer" {
 					y, ulp = b.Round(y), 0x1p-7
 				}
 				b.Result("z", y, false)
@@ -64,34 +74,36 @@ func TestRoundedProducts(t *testing.T) {
 				m.Prepare(e, s)
 				rng := rand.New(rand.NewPCG(7, 7))
 				for _, name := range []string{"x", "y"} {
-					h := m.Buffer(e, lower.Arg{Ref: plan.At(name, 0)}, 0, s).H
-					for i := range h {
-						h[i] = uint16(math.Float32bits(float32(rng.NormFloat64())) >> 16)
+					in := m.Buffer(e, lower.Arg{Ref: plan.At(name, 0)}, 0, s)
+					for i := range in.H {
+						in.H[i] = uint16(math.Float32bits(float32(rng.NormFloat64())) >> 16)
+					}
+					for i := range in.F {
+						in.F[i] = float32(rng.NormFloat64())
 					}
 				}
 				if err := m.Run(e, s); err != nil {
 					t.Fatal(err)
 				}
-				in := func(name string, i int) float64 {
-					return float64(expr.Widen(expr.BF16, m.Buffer(e, lower.Arg{Ref: plan.At(name, 0)}, 0, s).H[i]))
+				at := func(b kernel.Buffer, i int) float64 {
+					if b.H != nil {
+						return float64(expr.Widen(expr.BF16, b.H[i]))
+					}
+					return float64(b.F[i])
 				}
+				x, w := m.Buffer(e, lower.Arg{Ref: plan.At("x", 0)}, 0, s), m.Buffer(e, lower.Arg{Ref: plan.At("y", 0)}, 0, s)
 				depth := map[string]int{"K = 200": 200, "K = 6": 6, "K = B": batch}[c.k]
 				rows, _ := rank.Size(map[string]int{"B": batch})
 				got := m.Buffer(e, lower.Arg{Ref: plan.At("z", 0)}, 0, s)
 				for i := range rows * last {
 					sum, magnitudes := 0.0, 0.0
 					for k := range depth {
-						x, y := c.rows(i/last, i%last, k)
-						p := in("x", x) * in("y", y)
+						left, right := c.rows(i/last, i%last, k)
+						p := at(x, left) * at(w, right)
 						sum, magnitudes = sum+p, magnitudes+math.Abs(p)
 					}
-					z := 0.0
-					if got.H != nil {
-						z = float64(expr.Widen(expr.BF16, got.H[i]))
-					} else {
-						z = float64(got.F[i])
-					}
-					bound := 0x1p-23*(2+float64(depth)/8)*magnitudes + ulp*math.Abs(sum)
+					z := at(got, i)
+					bound := (0x1p-23*(2+float64(depth)/8)+lost)*magnitudes + ulp*math.Abs(sum)
 					if d := math.Abs(z - sum); !(d <= bound) {
 						t.Fatalf("element %d is %g, want %g: %g apart, %g are allowed", i, z, sum, d, bound)
 					}
