@@ -124,9 +124,6 @@ func (b *vectorBuilder) param(key, name string, a arg) string {
 	if got, ok := b.params[key]; ok {
 		return got
 	}
-	if b.types[a.slice].Narrow() {
-		b.fail("it loads or stores elements of 16 bits")
-	}
 	b.params[key] = name
 	b.call.code.Slices = append(b.call.code.Slices, vector.Slice{Name: name, Type: b.types[a.slice]})
 	b.call.args = append(b.call.args, a)

@@ -96,6 +96,7 @@ func (v *value) is(bits uint32) bool { return v.kind == constant && v.bits == bi
 // A pointer is the address of an element, from which a loop counts.
 type pointer struct {
 	slice string
+	bytes int            // of an element
 	rest  *expr.Expr     // interned
 	reg   reg.GPPhysical // nil: in the slot
 	off   int
@@ -213,6 +214,9 @@ func (b *block) fetch(e *expr.Expr) *value {
 	if index == nil {
 		return b.add(node{kind: load, ptr: p})
 	}
+	if e.Type.Narrow() { // a gather would read words
+		b.f.fail("what is read of %s, of 16 bits, does not lie in a row", e.Name)
+	}
 	return b.add(node{kind: gather, ptr: p}, index)
 }
 
@@ -222,23 +226,23 @@ func (b *block) locate(e *expr.Expr) (p *pointer, index *value) {
 	coef, rest, affine := expr.Affine(e.Args[0], b.axis)
 	switch {
 	case !affine:
-		return b.pointer(e.Name, expr.Int(0)), b.value(e.Args[0])
+		return b.pointer(e, expr.Int(0)), b.value(e.Args[0])
 	case expr.IsInt(coef, 1):
-		return b.pointer(e.Name, rest), nil
+		return b.pointer(e, rest), nil
 	}
-	p = b.pointer(e.Name, rest)
+	p = b.pointer(e, rest)
 	return p, b.value(expr.New(expr.Mul, expr.NewVar(b.axis, expr.I32), coef))
 }
 
-// pointer returns the pointer to an element.
-func (b *block) pointer(slice string, rest *expr.Expr) *pointer {
+// pointer returns the pointer to an element of the slice that e is of.
+func (b *block) pointer(e, rest *expr.Expr) *pointer {
 	rest = b.f.interner.Intern(rest)
 	for _, p := range b.pointers {
-		if p.slice == slice && p.rest == rest {
+		if p.slice == e.Name && p.rest == rest {
 			return p
 		}
 	}
-	p := &pointer{slice: slice, rest: rest}
+	p := &pointer{slice: e.Name, bytes: bytesOf(e.Type), rest: rest}
 	b.pointers = append(b.pointers, p)
 	return p
 }
@@ -248,7 +252,7 @@ func (b *block) pointer(slice string, rest *expr.Expr) *pointer {
 func (b *block) assign(dst, e *expr.Expr, serial bool) {
 	v := b.value(e)
 	if b.axis == "" {
-		b.add(node{kind: put, ptr: &pointer{slice: dst.Name}, at: dst.Args[0]}, v)
+		b.add(node{kind: put, ptr: &pointer{slice: dst.Name, bytes: bytesOf(dst.Type)}, at: dst.Args[0]}, v)
 		return
 	}
 	p, index := b.locate(dst)
@@ -273,6 +277,8 @@ func (b *block) operation(e *expr.Expr) *value {
 	switch e.Op {
 	case expr.BitsF, expr.FBits, expr.AsU32, expr.AsI32:
 		return args[0]
+	case expr.AsBF16, expr.AsF16:
+		return b.lowerHalf(args[0])
 	case expr.Neg:
 		if t == expr.F32 {
 			return b.compute(expr.Xor, expr.U32, args[0], b.constant(1<<31))
@@ -434,7 +440,7 @@ func (b *block) setPointers() {
 			p.reg = pointerRegs[i]
 			f.sliceBase(p.slice, p.reg)
 			if p.rest.I != 0 {
-				f.op("ADDQ", imm(int(4*p.rest.I)), p.reg)
+				f.op("ADDQ", imm(p.bytes*int(p.rest.I)), p.reg)
 			}
 			continue
 		}
@@ -442,11 +448,11 @@ func (b *block) setPointers() {
 		f.sliceBase(p.slice, tempReg)
 		if i < len(pointerRegs) {
 			p.reg = pointerRegs[i]
-			f.op("LEAQ", mem(tempReg, d, 0), p.reg)
+			f.op("LEAQ", element(tempReg, d, p.bytes), p.reg)
 			continue
 		}
 		p.off = f.slot(expr.I32)
-		f.op("LEAQ", mem(tempReg, d, 0), d)
+		f.op("LEAQ", element(tempReg, d, p.bytes), d)
 		f.op("MOVQ", d, f.at(p.off))
 	}
 	for i, p := range b.pointers[min(len(b.pointers), len(pointerRegs)):] {

@@ -72,7 +72,7 @@ func (b *block) reload(v *value, n int) {
 	case v.is(0):
 		f.op(f.isa.instruction(expr.Xor, expr.U32), r, r, r)
 	case v.kind == load:
-		b.move(f.isa.loadSome, b.row(v.ptr), r)
+		b.load(v.ptr, n)
 	case v.kind == cell:
 		b.address(v)
 		f.op("VBROADCASTSS", mem(tempReg, evalRegs[0], 0), r)
@@ -107,6 +107,35 @@ func (b *block) memory(v *value) (m operand.Mem, suffix string) {
 	return b.f.at(v.off), b.f.isa.broadcast
 }
 
+// load loads the vector in a row into register n.
+func (b *block) load(p *pointer, n int) {
+	if p.bytes == narrow {
+		b.loadNarrow(p, n)
+		return
+	}
+	b.move(b.f.isa.loadSome, b.row(p), b.v(n))
+}
+
+// save stores the operand of a step in a row.
+func (b *block) save(s *step) {
+	n, p := b.number(s.in[0], s.from[0]), s.value.ptr
+	if p.bytes == narrow {
+		b.saveNarrow(s, n)
+		return
+	}
+	b.move(b.f.isa.saveSome, b.v(n), b.row(p))
+}
+
+// put stores the first lane of a register in a cell, whose address is computed.
+func (b *block) put(p *pointer, x operand.Op) {
+	m := element(tempReg, evalRegs[0], p.bytes)
+	if p.bytes == narrow {
+		b.f.op("VPEXTRW", imm(0), x, m)
+		return
+	}
+	b.f.op("VMOVD", x, m)
+}
+
 // move moves a vector, or the lanes of it that exist.
 func (b *block) move(some string, from, to operand.Op) {
 	if b.inst.masked {
@@ -133,10 +162,10 @@ func (b *block) run(s *step) {
 	case gather:
 		b.gather(s, ops[0])
 	case store:
-		b.move(b.f.isa.saveSome, ops[0], b.row(v.ptr))
+		b.save(s)
 	case put:
 		b.address(v)
-		b.f.op("VMOVD", ops[0], mem(tempReg, evalRegs[0], 0))
+		b.put(v.ptr, ops[0])
 	case fold:
 		b.fold(s, ops[0].(reg.Register))
 	case set:
@@ -167,9 +196,9 @@ func (b *block) operands(s *step) (name string, ops []operand.Op) {
 
 // row is the place of the vector in a row.
 func (b *block) row(p *pointer) operand.Mem {
-	m := operand.Mem{Base: b.base(p), Disp: 4 * b.inst.disp}
+	m := operand.Mem{Base: b.base(p), Disp: p.bytes * b.inst.disp}
 	if b.inst.indexed {
-		m.Index, m.Scale = indexReg, 4
+		m.Index, m.Scale = indexReg, uint8(p.bytes)
 	}
 	return m
 }
@@ -283,7 +312,12 @@ func (b *block) address(v *value) {
 	b.f.sliceBase(v.ptr.slice, tempReg)
 }
 
-// mem is element index + disp from a base.
+// element is an element from a base on.
+func element(base, index reg.Register, bytes int) operand.Mem {
+	return operand.Mem{Base: base, Index: index, Scale: uint8(bytes)}
+}
+
+// mem is element index + disp from a base, of 32 bits.
 func mem(base, index reg.Register, disp int) operand.Mem {
 	return operand.Mem{Base: base, Index: index, Scale: 4, Disp: 4 * disp}
 }

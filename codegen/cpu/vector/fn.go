@@ -25,8 +25,8 @@ const (
 	slotVec  = 64
 )
 
-// A place is where a scalar lives in the frame: a vector of copies (F32), or an
-// integer of 8 bytes, sign-extended (I32), zero-extended (U32) or 0 and -1 (Bool).
+// A place is where a scalar lives in the frame: a vector of copies (F32), or an integer of
+// 8 bytes, sign-extended (I32), zero-extended (U32 and 16 bits) or 0 and -1 (Bool).
 type place struct {
 	typ expr.Type
 	off int
@@ -101,9 +101,11 @@ var goTypes = map[expr.Type]struct {
 	bytes       int
 	load        string
 }{
-	expr.F32: {types.Float32, types.Float32, 4, "VBROADCASTSS"},
-	expr.I32: {types.Int, types.Int32, 8, "MOVQ"},
-	expr.U32: {types.Uint32, types.Uint32, 4, "MOVL"},
+	expr.F32:  {types.Float32, types.Float32, 4, "VBROADCASTSS"},
+	expr.I32:  {types.Int, types.Int32, 8, "MOVQ"},
+	expr.U32:  {types.Uint32, types.Uint32, 4, "MOVL"},
+	expr.BF16: {elem: types.Uint16},
+	expr.F16:  {elem: types.Uint16},
 }
 
 // parameters declares the signature, and copies scalars to the frame, where all
@@ -126,15 +128,15 @@ func (f *fn) parameters(l *Kernel) {
 	}
 	f.op("MOVQ", add("frame", types.NewPointer(types.Typ[types.Byte]), 8), frameReg)
 	for _, s := range l.Slices {
-		if _, twice := f.slices[s.Name]; twice || s.Type == expr.Bool || s.Type.Narrow() {
+		if _, twice := f.slices[s.Name]; twice || s.Type == expr.Bool {
 			f.fail("slice %s is no parameter", s.Name)
 			return
 		}
 		f.slices[s.Name] = add(s.Name, types.NewPointer(types.Typ[goTypes[s.Type].elem]), 8)
 	}
 	for _, v := range l.Values {
-		if v.Type == expr.Bool {
-			f.fail("value %s is bool", v.Name)
+		if v.Type == expr.Bool || v.Type.Narrow() {
+			f.fail("value %s is %v", v.Name, v.Type)
 			return
 		}
 		t := goTypes[v.Type]

@@ -12,25 +12,29 @@ import (
 // general are the instructions of general registers. An I32 has 64 bits as in Go, a
 // condition is 0 or -1.
 var general = table{
-	expr.Elem:  {"", "MOVLQSX", "MOVL"},
+	expr.Elem:  {"", "MOVLQSX", "MOVL", "", "MOVWLZX", "MOVWLZX"},
 	expr.Neg:   {"", "NEGQ"},
 	expr.Not:   {"", "NOTQ", "NOTL", "NOTQ"},
-	expr.AsU32: {"", "MOVL"},
+	expr.AsU32: {"", "MOVL", "", "", "MOVL", "MOVL"},
 	expr.AsI32: {expr.U32: "MOVLQSX"},
-	expr.Add:   {"", "ADDQ", "ADDL"},
-	expr.Sub:   {"", "SUBQ", "SUBL"},
-	expr.Mul:   {"", "IMULQ", "IMULL"},
-	expr.And:   {"", "ANDQ", "ANDL", "ANDQ"},
-	expr.Or:    {"", "ORQ", "ORL", "ORQ"},
-	expr.Xor:   {"", "XORQ", "XORL", "XORQ"},
-	expr.Shl:   {"", "SHLQ", "SHLL"},
-	expr.Shr:   {"", "SARQ", "SHRL"},
-	expr.Min:   {"", "CMOVQGT", "CMOVQHI"},
-	expr.Max:   {"", "CMOVQLT", "CMOVQCS"},
-	expr.Lt:    {"", "SETLT", "SETCS"},
-	expr.Le:    {"", "SETLE", "SETLS"},
-	expr.Eq:    {"", "SETEQ", "SETEQ", "SETEQ"},
-	expr.Ne:    {"", "SETNE", "SETNE", "SETNE"},
+
+	expr.AsBF16: {expr.U32: "MOVWLZX"},
+	expr.AsF16:  {expr.U32: "MOVWLZX"},
+
+	expr.Add: {"", "ADDQ", "ADDL"},
+	expr.Sub: {"", "SUBQ", "SUBL"},
+	expr.Mul: {"", "IMULQ", "IMULL"},
+	expr.And: {"", "ANDQ", "ANDL", "ANDQ"},
+	expr.Or:  {"", "ORQ", "ORL", "ORQ"},
+	expr.Xor: {"", "XORQ", "XORL", "XORQ"},
+	expr.Shl: {"", "SHLQ", "SHLL"},
+	expr.Shr: {"", "SARQ", "SHRL"},
+	expr.Min: {"", "CMOVQGT", "CMOVQHI"},
+	expr.Max: {"", "CMOVQLT", "CMOVQCS"},
+	expr.Lt:  {"", "SETLT", "SETCS"},
+	expr.Le:  {"", "SETLE", "SETLS"},
+	expr.Eq:  {"", "SETEQ", "SETEQ", "SETEQ"},
+	expr.Ne:  {"", "SETNE", "SETNE", "SETNE"},
 }
 
 // compares are the instructions before those that depend on a comparison.
@@ -121,10 +125,10 @@ func (f *fn) eval(e *expr.Expr, depth int) reg.GPPhysical {
 	switch e.Op {
 	case expr.Elem:
 		f.sliceBase(e.Name, tempReg)
-		f.op(general[e.Op][e.Type], mem(tempReg, d, 0), d)
+		f.op(general[e.Op][e.Type], element(tempReg, d, bytesOf(e.Type)), d)
 	case expr.Neg, expr.Not:
 		f.op(name, d)
-	case expr.AsU32, expr.AsI32:
+	case expr.AsU32, expr.AsI32, expr.AsBF16, expr.AsF16:
 		f.op(name, d, d)
 	case expr.Abs:
 		f.op("MOVQ", d, tempReg)

@@ -29,8 +29,8 @@ type isa struct {
 }
 
 // A table names the instruction of an op by the type of its operands: F32, I32,
-// U32 and Bool.
-type table map[expr.Op][4]string
+// U32, Bool, BF16 and F16.
+type table map[expr.Op][6]string
 
 var avx512 = &isa{"AVX512", 16, 32, 5, 2, ".BCST", 8, reg.K7, "VMOVUPS.Z", "VMOVUPS", table{
 	expr.And:   {"", "VPANDD", "VPANDD", "KANDW"},

@@ -179,7 +179,7 @@ func (a *allocator) inMemory(v *value) bool {
 	case slotted:
 		return v.wide || a.f.isa == avx512
 	case load:
-		return !a.masked && len(v.uses) <= 1
+		return !a.masked && len(v.uses) <= 1 && v.ptr.bytes != narrow
 	}
 	return v.spilled
 }

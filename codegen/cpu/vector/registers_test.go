@@ -89,7 +89,7 @@ func (b *block) verifyRun(s step, masked bool, held map[int]*value, stored func(
 		own[s.at] = true
 		ok := held[s.at] == x
 		if s.at == none {
-			ok = stored(x) && !x.mask && x.kind != position && x.kind != cell && !(masked && x.kind == load) &&
+			ok = stored(x) && !x.mask && x.kind != position && x.kind != cell && !(x.kind == load && (masked || x.ptr.bytes == narrow)) &&
 				!(x.kind == slotted && !x.wide && b.f.isa == avx2)
 		}
 		if !ok {
@@ -114,13 +114,14 @@ func drawn(s *isa, seed uint64) *block {
 	draw := rand.New(rand.NewPCG(seed, 0))
 	l := &Kernel{
 		Name:   "vector",
-		Slices: []Slice{{"x", expr.F32}, {"y", expr.F32}, {"i", expr.I32}},
+		Slices: []Slice{{"x", expr.F32}, {"y", expr.F32}, {"i", expr.I32}, {"b", expr.BF16}},
 		Values: []Value{{"a", expr.F32}, {"n", expr.I32}},
 	}
 	f := newFn(l, s, pool{})
 	e, n := expr.NewVar("e", expr.I32), expr.NewVar("n", expr.I32)
+	bits := expr.New(expr.AsU32, expr.NewElem("b", expr.BF16, e))
 	values := map[expr.Type][]*expr.Expr{
-		expr.F32:  {expr.NewElem("x", expr.F32, e), expr.NewElem("x", expr.F32, n), expr.NewVar("a", expr.F32), expr.F(1.5)},
+		expr.F32:  {expr.New(expr.BitsF, expr.New(expr.Shl, bits, expr.U(16))), expr.NewElem("x", expr.F32, e), expr.NewElem("x", expr.F32, n), expr.NewVar("a", expr.F32), expr.F(1.5)},
 		expr.I32:  {expr.NewElem("i", expr.I32, e), e, n, expr.Int(3)},
 		expr.Bool: {expr.New(expr.Lt, e, n), expr.New(expr.Eq, n, expr.Int(7))},
 	}
@@ -151,6 +152,10 @@ func drawn(s *isa, seed uint64) *block {
 	b.free = 6 + draw.IntN(6)
 	for i, v := range values[expr.F32] {
 		b.assign(expr.NewElem("y", expr.F32, expr.New(expr.Add, e, expr.Int(int64(100*i)))), v, false)
+	}
+	for i, v := range values[expr.F32] {
+		upper := expr.New(expr.AsBF16, expr.New(expr.Shr, expr.New(expr.FBits, v), expr.U(16)))
+		b.assign(expr.NewElem("b", expr.BF16, expr.New(expr.Add, e, expr.Int(int64(100*i+100)))), upper, false)
 	}
 	b.prepare()
 	return b

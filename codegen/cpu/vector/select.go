@@ -28,6 +28,10 @@ func (a *allocator) form(v *value) form {
 			return form{in: args, early: true}
 		}
 		return form{in: args, early: true, temps: 1} // the mask
+	case store:
+		if v.ptr.bytes == narrow && a.f.isa == avx2 {
+			return form{in: args, temps: 1} // the packed words
+		}
 	case fold:
 		return a.foldForm(v)
 	case set:

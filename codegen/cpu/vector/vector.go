@@ -22,7 +22,7 @@ import (
 //
 // for each instruction set, ISA being AVX512 or AVX2 and the underscore left out.
 // The frame has FrameBytes on a 64-byte boundary. No index may be out of range and
-// no index may depend on loaded data.
+// no index may depend on loaded data. Elements of 16 bits lie in rows.
 type Kernel struct {
 	Name   string        // Go name without the suffix AVX512 or AVX2
 	Doc    string        // one line
@@ -31,8 +31,7 @@ type Kernel struct {
 	Values []Value       // scalars that Body reads but does not bind
 }
 
-// A Slice is a buffer or tile: *float32, *int32 or *uint32 in Go. There are no
-// instructions that load and store elements of 16 bits yet.
+// A Slice is a buffer or tile: *float32, *int32, *uint32 or, of BF16 and F16, *uint16 in Go.
 type Slice struct {
 	Name string
 	Type expr.Type
