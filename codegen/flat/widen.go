@@ -50,6 +50,7 @@ func (w *widener) body(body []kernel.Stmt) []kernel.Stmt {
 
 // factor puts a tile in the place of a factor over some axes, and returns what makes it.
 func (w *widener) factor(e **expr.Expr, axes []kernel.Axis) []kernel.Stmt {
+	axes = asItLies(*e, axes)
 	t := &kernel.Tile{Name: w.name((*e).Name), Type: expr.F32, Shape: kernel.Sizes(axes)}
 	var index []*expr.Expr
 	for _, a := range axes {
@@ -59,6 +60,18 @@ func (w *widener) factor(e **expr.Expr, axes []kernel.Axis) []kernel.Stmt {
 	copied := &kernel.Set{Axes: axes, Dst: elem, Value: expr.New(expr.ToF32, *e)}
 	*e = elem
 	return []kernel.Stmt{t, copied}
+}
+
+// asItLies are the axes of a factor in the order of memory: a copy reads rows.
+func asItLies(e *expr.Expr, axes []kernel.Axis) []kernel.Axis {
+	inRow := func(a kernel.Axis) bool {
+		coef, _, affine := expr.Affine(e.Args[len(e.Args)-1], a.Var)
+		return affine && expr.IsInt(coef, 1)
+	}
+	if len(axes) == 2 && inRow(axes[0]) && !inRow(axes[1]) {
+		return []kernel.Axis{axes[1], axes[0]}
+	}
+	return axes
 }
 
 // name is a new name for a tile that resembles another.
