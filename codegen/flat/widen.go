@@ -7,9 +7,10 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// widen lets products have factors of F32 alone: one of 16 bits is copied to a tile.
+// widen lets products have factors of F32 alone: a tile of 16 bits that nothing else reads
+// is made so wide, any other factor is copied to a tile.
 func widen(k *kernel.Kernel) *kernel.Kernel {
-	w := &widener{map[string]bool{}}
+	w := &widener{map[string]bool{}, factorTiles(k.Body)}
 	for _, p := range k.Params {
 		w.taken[p.Name] = true
 	}
@@ -24,32 +25,85 @@ func widen(k *kernel.Kernel) *kernel.Kernel {
 	return withBody(k, w.body(k.Body))
 }
 
-type widener struct{ taken map[string]bool }
+// factorTiles are the tiles of 16 bits that only products read.
+func factorTiles(body []kernel.Stmt) map[string]bool {
+	tiles := map[string]bool{}
+	for s := range kernel.All(body) {
+		if t, ok := s.(*kernel.Tile); ok && t.Type.Narrow() {
+			tiles[t.Name] = true
+		}
+	}
+	for s := range kernel.All(body) {
+		d, _ := s.(*kernel.Dot)
+		for _, e := range kernel.Reads(s) {
+			read := []*expr.Expr{e}
+			if d != nil && (e == d.A || e == d.B) {
+				read = e.Args
+			}
+			for _, x := range expr.Elems(read...) {
+				delete(tiles, x.Name)
+			}
+		}
+	}
+	return tiles
+}
+
+type widener struct {
+	taken map[string]bool // names
+	wide  map[string]bool // tiles that become F32
+}
 
 func (w *widener) body(body []kernel.Stmt) []kernel.Stmt {
 	var out []kernel.Stmt
 	for _, s := range body {
-		s = within(s, w.body)
-		if d, ok := s.(*kernel.Dot); ok && d.A.Type.Narrow() {
-			wide, n := *d, len(d.Axes)
-			left, right := d.Axes[n-1:], d.Axes[n-1:]
-			if n > 2 {
-				left = []kernel.Axis{d.Axes[0], d.Axes[2]}
+		switch s := s.(type) {
+		case *kernel.Tile:
+			t := *s
+			if w.wide[t.Name] {
+				t.Type = expr.F32
 			}
-			if n > 1 {
-				right = []kernel.Axis{d.Axes[n-1], d.Axes[n-2]}
+			out = append(out, &t)
+		case *kernel.Set:
+			set := *s
+			if w.wide[set.Dst.Name] {
+				set.Dst, set.Value = wideElem(set.Dst), expr.New(expr.ToF32, set.Value)
 			}
-			out = append(out, w.factor(&wide.A, left)...)
-			out = append(out, w.factor(&wide.B, right)...)
-			s = &wide
+			out = append(out, &set)
+		case *kernel.Dot:
+			out = append(out, w.dot(s)...)
+		default:
+			out = append(out, within(s, w.body))
 		}
-		out = append(out, s)
 	}
 	return out
 }
 
-// factor puts a tile in the place of a factor over some axes, and returns what makes it.
+// dot returns a product of wide factors, behind what makes them.
+func (w *widener) dot(d *kernel.Dot) []kernel.Stmt {
+	wide, n := *d, len(d.Axes)
+	left, right := d.Axes[n-1:], d.Axes[n-1:]
+	if n > 2 {
+		left = []kernel.Axis{d.Axes[0], d.Axes[2]}
+	}
+	if n > 1 {
+		right = []kernel.Axis{d.Axes[n-1], d.Axes[n-2]}
+	}
+	out := append(w.factor(&wide.A, left), w.factor(&wide.B, right)...)
+	return append(out, &wide)
+}
+
+// wideElem is an element of a tile that has become F32.
+func wideElem(e *expr.Expr) *expr.Expr { return expr.NewElem(e.Name, expr.F32, e.Args...) }
+
+// factor makes a factor over some axes wide, and returns what has to come before.
 func (w *widener) factor(e **expr.Expr, axes []kernel.Axis) []kernel.Stmt {
+	switch {
+	case !(*e).Type.Narrow():
+		return nil
+	case w.wide[(*e).Name]:
+		*e = wideElem(*e)
+		return nil
+	}
 	axes = asItLies(*e, axes)
 	t := &kernel.Tile{Name: w.name((*e).Name), Type: expr.F32, Shape: kernel.Sizes(axes)}
 	var index []*expr.Expr
