@@ -34,6 +34,7 @@ var cases = []struct {
 	{"embedded", "small/looped", 0, []string{"train.loss=progressive(alpha = 0.5)", "model.loop.state=embed"}},
 	{"noise", "looped8x2", 0, nil},
 	{"rounded", "tiny", 0, []string{"train.precision=bf16", "train.batch=7"}},
+	{"split", "tiny", 0, []string{"train.precision=tf32x3", "train.batch=7"}},
 	{"rounded_loop", "small/looped", 0, []string{"train.precision=bf16", "model.width=32", "train.loss=progressive(alpha = 0.5)"}},
 	{"before", "small/successor_abc", 0, nil},
 	{"after", "small/successor_abc", 1, nil},
