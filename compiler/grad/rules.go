@@ -176,11 +176,23 @@ func scatterRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
 	return []*ir.Value{nil, t.b.Gather(dy, args[0])}
 }
 
-// normRule is for a norm whose gradient is an op of its own.
+// normRule is for a norm whose gradient is an op of its own. That of gamma is the sum over
+// rows of dy and the normalised row, for which the same op gives the row's statistics; that
+// of beta, the last argument of a norm that takes the mean off, is the sum of dy.
 func normRule(grad ir.Op) gradients {
-	return func(t *tape, v, dy *ir.Value, args []*ir.Value) (out []*ir.Value) {
-		for _, name := range v.ArgNames() {
-			out = append(out, t.b.Emit(grad, ir.Attr{Eps: v.Attr.Eps, Result: name}, args[0], args[1], dy))
+	return func(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
+		result := func(name string) *ir.Value {
+			return t.b.Emit(grad, ir.Attr{Eps: v.Attr.Eps, Result: name}, args[0], args[1], dy)
+		}
+		dx, x, from := result("x"), ir.X(0, expr.F32), []*ir.Value{args[0], dy, result("rstd")}
+		if len(args) > 2 {
+			x, from = expr.New(expr.Sub, x, ir.X(3, expr.F32)), append(from, result("mean"))
+		}
+		hat := expr.New(expr.Mul, x, ir.X(2, expr.F32))
+		dgamma := t.b.Map(expr.New(expr.Mul, ir.X(1, expr.F32), hat), from...)
+		out := []*ir.Value{dx}
+		for i, dy := range []*ir.Value{dgamma, dy}[:len(args)-1] {
+			out = append(out, t.b.SumTo(dy, args[1+i].Type.Shape))
 		}
 		return out
 	}

@@ -107,12 +107,12 @@ func expandNorm(b *Builder, v *Value, args []*Value) *Value {
 
 func expandNormGrad(b *Builder, v *Value, args []*Value) *Value {
 	x, gamma, dy := args[0], args[1], args[2]
-	if v.Attr.Result == "beta" {
-		return b.SumTo(dy, gamma.Type.Shape)
+	if v.Attr.Result == "mean" {
+		return meanLast(b, x)
 	}
 	norm, inv := normalise(b, v, x)
-	if v.Attr.Result == "gamma" {
-		return b.SumTo(b.Mul(dy, norm), gamma.Type.Shape)
+	if v.Attr.Result == "rstd" {
+		return inv
 	}
 	g := b.Mul(dy, gamma)
 	along := b.Mul(norm, meanLast(b, b.Mul(g, norm)))

@@ -52,9 +52,9 @@ const (
 	Rotate               // x [B, T, H*dh], cos, sin [T, r] -> x, where in each of Heads the elements n and r+n, n < r, are turned by angle n of the row
 
 	LayerNorm        // composite: x [.., D], gamma [D], beta [D]; Attr.Eps
-	LayerNormGrad    // composite: x, gamma, dy -> Result "x", "gamma" or "beta"
+	LayerNormGrad    // composite: x, gamma, dy -> Result "x", or of x "mean" or "rstd", 1 / its deviation
 	RMSNorm          // composite: x [.., D], gamma [D]; Attr.Eps
-	RMSNormGrad      // composite: x, gamma, dy -> Result "x" or "gamma"
+	RMSNormGrad      // composite: x, gamma, dy -> Result "x", or of x "rstd", 1 / its root mean square
 	HeadProduct      // composite: x [.., H*K], w [K, N] -> [.., H*N]: each head's part of a row times w, or its transpose (TransB)
 	HeadOuter        // composite: x [.., H*K], y [.., H*N] -> [K, N]: the sum of outer products over all rows and heads; the gradient of HeadProduct's w
 	Attention        // composite: q [B, T, H*dh], k, v [B, J, H*dh], relative scores, parameters … -> [B, T, H*dh]; of BF16 with weights that are rounded too, to F32

@@ -30,9 +30,9 @@ var ops = [numOps]opInfo{
 	Rotate:     {name: "rotate", signature: "x[B T heads*D] cos[T R] sin[T R] -> x", attrs: "heads", eval: evalRotate, flops: flopsRotate},
 
 	LayerNorm:     {name: "layernorm", signature: "x[* D] gamma[D] beta[D] -> x", attrs: "eps"},
-	LayerNormGrad: {name: "layernorm_grad", signature: "x[* D] gamma[D] dy[* D] -> x gamma beta[D]", attrs: "eps result"},
+	LayerNormGrad: {name: "layernorm_grad", signature: "x[* D] gamma[D] dy[* D] -> x mean[* 1] rstd[* 1]", attrs: "eps result"},
 	RMSNorm:       {name: "rmsnorm", signature: "x[* D] gamma[D] -> x", attrs: "eps"},
-	RMSNormGrad:   {name: "rmsnorm_grad", signature: "x[* D] gamma[D] dy[* D] -> x gamma", attrs: "eps result"},
+	RMSNormGrad:   {name: "rmsnorm_grad", signature: "x[* D] gamma[D] dy[* D] -> x rstd[* 1]", attrs: "eps result"},
 
 	HeadProduct:      {name: "head_product", signature: "x[* heads*K] w[K N] -> y[* heads*N]", attrs: "transb heads"},
 	HeadOuter:        {name: "head_outer", signature: "x[* heads*K] y[* heads*N] -> w[K N]", attrs: "heads"},

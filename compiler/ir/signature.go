@@ -20,7 +20,7 @@ import (
 // Its extents are upper-case letters, the same wherever they stand; examples, which is
 // B; the attributes rows and heads, and spans, how many distances relative scores tell
 // apart; or such a number times a constant. One * is any number of axes, the same
-// throughout; *? is these or none. The attributes transa and transb swap the last two
+// throughout; *? is these or none; 1 is itself. The attributes transa and transb swap the last two
 // extents of the first and the second argument.
 //
 // An argument with ? is there if the attribute of its name is set; those that ...
@@ -89,7 +89,7 @@ func unify(v *Value) (Type, error) {
 	if len(v.Args) < len(args) || len(v.Args) > len(args) && !others {
 		return Type{}, fmt.Errorf("takes no %d arguments, but %s", len(v.Args), ops[v.Op].signature)
 	}
-	b := make(binding, 0, 8)
+	b := append(make(binding, 0, 8), entry{"1", []Dim{N(1)}})
 	if v.Op.carries("heads") {
 		b = append(b, entry{"heads", []Dim{N(site(v).Heads)}}, entry{"spans", []Dim{N(2*site(v).Relative + 1)}})
 	}

@@ -24,10 +24,8 @@ func nameOf(k *kernel.Kernel) string {
 		}
 	}
 	if strings.HasSuffix(k.Op.Kind, "norm_grad") {
-		for i, r := range k.Op.Results {
-			if r.Name != "" {
-				words = append(words, []string{"dx", "dgamma", "dbeta"}[i])
-			}
+		if k.Op.Result("x").Name != "" {
+			words = append(words, "dx")
 		}
 	}
 	if k.Op.Window.Width > 0 {

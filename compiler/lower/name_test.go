@@ -42,12 +42,13 @@ func TestNameOf(t *testing.T) {
   op     for r < T, e < 8
   with   y = sqrt(x[r, e]) + abs(x[r, e])
 `,
-		"k_dgamma_acc": `layernorm_grad
+		"k_dx": `layernorm_grad
   in     x    f32[T, 8]
   in     dy   f32[T, 8]
-  inout  dg   f32[8]
+  out    dx   f32[T, 8]
+  out    s    f32[T, 1]
   scalar T
-  op     _, dg +, _ = x, _, dy for r < T, e < 8
+  op     dx, _, s = x, _, dy for r < T, e < 8
 `,
 	} {
 		ks, err := kernel.Parse("kernel k " + text + "end\n")

@@ -12,6 +12,7 @@ type norm struct {
 	*row
 	centred bool
 	hat     element
+	centre  *expr.Expr // the mean, if it is taken off
 	rstd    *expr.Expr // 1 / sqrt(…)
 }
 
@@ -24,8 +25,9 @@ func (r *row) mean(sum string, x element) *expr.Expr {
 func (r *row) normalised(v *ir.Value, x element) *norm {
 	n := &norm{row: r, centred: v.Op == ir.LayerNorm || v.Op == ir.LayerNormGrad}
 	if n.centred {
-		whole, mean := x, r.let("mean", r.mean("sum", x))
-		x = func(e *expr.Expr) *expr.Expr { return sub(whole(e), mean) }
+		whole := x
+		n.centre = r.let("mean", r.mean("sum", x))
+		x = func(e *expr.Expr) *expr.Expr { return sub(whole(e), n.centre) }
 	}
 	square := r.mean("squares", func(e *expr.Expr) *expr.Expr { return mul(x(e), x(e)) })
 	n.rstd = r.let("rstd", div(expr.F(1), expr.New(expr.Sqrt, add(square, expr.F(v.Attr.Eps)))))
@@ -51,26 +53,37 @@ func lowerNorm(e *emitter, v *ir.Value) {
 	r.afterwards(v)
 }
 
-// lowerNormGrad computes the gradient of x row by row, or those of gamma and beta as
-// sums over all rows in one cell. With g = dy*gamma and the normalised row h,
+// lowerNormGrad computes the gradient of x row by row, and the statistics of each row that
+// others ask for. With g = dy*gamma and the normalised row h,
 // dx = rstd * (g - mean(g) - h*mean(g*h)), without mean(g) of RMS norm.
 func lowerNormGrad(e *emitter, v *ir.Value) {
-	if v.Attr.Result != "x" {
-		e.normParams(v)
-		return
-	}
+	e.group.Shape = v.Args[0].Type.Shape
 	r := e.cellRow()
-	x, gamma, dy := r.read(v.Args[0], "x"), r.read(v.Args[1], "gamma"), r.read(v.Args[2], "dy")
-	n := r.normalised(v, x)
+	n := r.normalised(v, r.read(v.Args[0], "x"))
+	for _, a := range e.group.Anchors {
+		switch a.Attr.Result {
+		case "x":
+			n.gradient(a)
+		case "mean":
+			r.value[a] = func(*expr.Expr) *expr.Expr { return n.centre }
+		case "rstd":
+			r.value[a] = func(*expr.Expr) *expr.Expr { return n.rstd }
+		}
+	}
+	r.afterwards(v)
+}
+
+// gradient is that of the row.
+func (n *norm) gradient(v *ir.Value) {
+	gamma, dy := n.read(v.Args[1], "gamma"), n.read(v.Args[2], "dy")
 	g := func(e *expr.Expr) *expr.Expr { return mul(dy(e), gamma(e)) }
 	rest := g
 	if n.centred {
-		m1 := r.let("m1", r.mean("sum1", g))
+		m1 := n.let("m1", n.mean("sum1", g))
 		rest = func(e *expr.Expr) *expr.Expr { return sub(g(e), m1) }
 	}
-	m2 := r.let("m2", r.mean("sum2", func(e *expr.Expr) *expr.Expr { return mul(g(e), n.hat(e)) }))
-	r.value[v] = func(e *expr.Expr) *expr.Expr { return mul(n.rstd, sub(rest(e), mul(n.hat(e), m2))) }
-	r.afterwards(v)
+	m2 := n.let("m2", n.mean("sum2", func(e *expr.Expr) *expr.Expr { return mul(g(e), n.hat(e)) }))
+	n.value[v] = func(e *expr.Expr) *expr.Expr { return mul(n.rstd, sub(rest(e), mul(n.hat(e), m2))) }
 }
 
 // afterwards computes the members on the normalised row, which they read from a tile.
@@ -79,28 +92,4 @@ func (r *row) afterwards(v *ir.Value) {
 		r.keep("t", v)
 	}
 	r.members()
-}
-
-func (e *emitter) normParams(v *ir.Value) {
-	shape := v.Args[0].Type.Shape
-	e.group.Shape = shape
-	d := size(shape[len(shape)-1])
-	sums := map[string]string{}
-	for _, a := range e.group.Anchors {
-		sums[a.Attr.Result] = e.accumulator(a, a.Attr.Result, d)
-	}
-	e.loop("r", e.rowsOf(shape), func(i *expr.Expr) {
-		r := e.newRow(i)
-		x, dy := r.read(v.Args[0], "x"), r.read(v.Args[2], "dy")
-		n := r.normalised(v, x)
-		if t, ok := sums["gamma"]; ok {
-			r.accumulate(t, func(e *expr.Expr) *expr.Expr { return mul(dy(e), n.hat(e)) })
-		}
-		if t, ok := sums["beta"]; ok {
-			r.accumulate(t, dy)
-		}
-	})
-	for _, a := range e.group.Anchors {
-		e.copyOut(sums[a.Attr.Result], e.buffers[a], same)
-	}
 }

@@ -51,26 +51,40 @@ func (d *describer) tensorOp() {
 		return
 	}
 	v := d.group.Anchors[0]
-	for i, a := range argsOf(v) {
+	for i, a := range d.arguments() {
 		if name := d.name(a); name != "" {
 			d.o.Args = append(d.o.Args, make([]kernel.Argument, i-len(d.o.Args))...)
 			d.o.Args = append(d.o.Args, kernel.Argument{Name: name})
 		}
 	}
-	for _, a := range d.group.Anchors {
+	for i, a := range d.group.Anchors {
 		local := "c"
 		if len(d.group.Anchors) > 1 {
 			local += "_" + a.Attr.Result
 		}
-		if r := d.result(a, local); v.Op == ir.BiasTableGrad {
+		switch r := d.result(a, local); v.Op {
+		case ir.BiasTableGrad:
 			d.o.SetResultAt(slices.Index(v.Attr.Attn.Params, a.Attr.Result), r)
-		} else {
+		case ir.Sum:
+			d.o.SetResultAt(i, r)
+		default:
 			d.o.SetResult(a.Attr.Result, r)
 		}
 	}
 	if d.o.Product() {
 		d.o.Args[0].Trans, d.o.Args[1].Trans = v.Op == ir.Outer || v.Op == ir.HeadOuter, v.Attr.TransB
 	}
+}
+
+// arguments are those of the tensor op: what each sum adds, else those of the one anchor.
+func (d *describer) arguments() []*ir.Value {
+	var args []*ir.Value
+	for _, a := range d.group.Anchors {
+		if args == nil || a.Op == ir.Sum {
+			args = append(args, argsOf(a)...)
+		}
+	}
+	return args
 }
 
 // argsOf are the arguments of a value by the roles that they have in a kernel's
@@ -145,6 +159,9 @@ func (d *describer) value(v *ir.Value) *expr.Expr {
 			at = exprs{add(d.packed(kernel.ExampleStart, at[0]), at[1])}
 		}
 		return expr.NewElem(buf, v.Type.Elem, at...)
+	}
+	if d.ofRows(shape) {
+		return expr.NewElem(buf, v.Type.Elem, ivar("r"), expr.Int(0))
 	}
 	at := make(exprs, len(shape))
 	for i, n := range shape {

@@ -8,11 +8,6 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// accumulator declares the buffer of a rank-1 sum and a tile for it.
-func (e *emitter) accumulator(v *ir.Value, name string, n *expr.Expr) string {
-	return e.sum("sum_"+name, v, e.out(v, "d"+name, n), exprs{n}, same)
-}
-
 // accumulate adds the elements of a row to a tile.
 func (r *row) accumulate(t string, el element) {
 	r.mapTo(t, func(i exprs) *expr.Expr { return add(elem(t, i[0]), el(i[0])) })
@@ -21,6 +16,7 @@ func (r *row) accumulate(t string, el element) {
 // lowerSum sums over all leading axes, or over everything, in ascending order of
 // rows; a whole row is summed canonically. Where an axis besides the last is left,
 // each cell makes one row of the result.
+// Sums of the same rows are taken together.
 func lowerSum(e *emitter, v *ir.Value) {
 	x := v.Args[0]
 	shape := x.Type.Shape
@@ -44,14 +40,21 @@ func lowerSum(e *emitter, v *ir.Value) {
 		row = func(k *expr.Expr) *expr.Expr { return add(mul(k, n), cell) }
 		at = func(i exprs) exprs { return exprs{cell, i[0]} }
 	}
-	buf := e.out(v, "dy", whole...)
-	sum := e.sum("sum_y", v, buf, sizes(shape[last:]), at)
+	var bufs, sums []string
+	for _, a := range e.group.Anchors {
+		buf := e.out(a, "dy", whole...)
+		bufs, sums = append(bufs, buf), append(sums, e.sum("sum_y", a, buf, sizes(shape[last:]), at))
+	}
 	e.loop("r", e.elements(shape[:lead]), func(k *expr.Expr) {
 		r := e.newRow(row(k))
 		r.prologue()
-		r.accumulate(sum, r.operand(x))
+		for i, a := range e.group.Anchors {
+			r.accumulate(sums[i], r.operand(a.Args[0]))
+		}
 	})
-	e.copyOut(sum, buf, at)
+	for i, sum := range sums {
+		e.copyOut(sum, bufs[i], at)
+	}
 }
 
 func (e *emitter) sumAll(v, x *ir.Value) {

@@ -100,6 +100,8 @@ func (r *row) view(v *ir.Value, label string, declare func(*ir.Value, string, ..
 		return declare(v, label, r.elements(shape)), from(r.start)
 	case same && len(shape) >= 2:
 		return declare(v, label, r.rowsOf(shape), r.width), func(i exprs) exprs { return exprs{r.index, i[0]} }
+	case r.ofRows(shape):
+		return declare(v, label, r.rowsOf(shape), expr.Int(1)), func(exprs) exprs { return exprs{r.index, expr.Int(0)} }
 	case r.env.rows.ragged(shape):
 		panic("BUG: " + v.String() + " has other packed rows than its group")
 	}
@@ -123,6 +125,12 @@ func (r *row) view(v *ir.Value, label string, declare func(*ir.Value, string, ..
 		}
 		return append(slices.Clone(index[:len(index)-1]), r.column(i[0]))
 	}
+}
+
+// ofRows reports whether a shape is that of one element for each row of the group's.
+func (e *emitter) ofRows(shape []ir.Dim) bool {
+	rows, last := e.group.Shape, len(shape)-1
+	return last > 0 && len(rows) == len(shape) && slices.Equal(rows[:last], shape[:last]) && shape[last] == ir.N(1) && rows[last] != ir.N(1)
 }
 
 // members computes the elementwise members that the group leaves for others and
@@ -163,7 +171,7 @@ func (r *row) usedLater(v *ir.Value) bool {
 // result stores the elements of an output.
 func (r *row) result(v *ir.Value) {
 	buf, at := r.view(v, label(v, "y"), r.out)
-	if len(v.Type.Shape) == 0 {
+	if len(v.Type.Shape) == 0 || r.ofRows(v.Type.Shape) {
 		r.store(v, buf, nil, at, func(exprs) *expr.Expr { return r.value[v](expr.Int(0)) })
 		return
 	}

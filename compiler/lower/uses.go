@@ -141,7 +141,7 @@ func unchained(e *Entry) string {
 // one after the other.
 func chain(v *ir.Value) bool {
 	switch v.Op {
-	case ir.Outer, ir.HeadOuter, ir.Scatter, ir.LayerNormGrad, ir.RMSNormGrad, ir.Sum:
+	case ir.Outer, ir.HeadOuter, ir.Scatter, ir.Sum:
 		rows := v.Args[0].Type.Shape
 		return len(v.Type.Shape) > 0 && len(rows) > 0 && rows[0].Sym == "B"
 	}

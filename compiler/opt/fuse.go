@@ -117,18 +117,27 @@ func siblings(g *Group, v *ir.Value) bool {
 		return false
 	}
 	a := g.Anchors[0]
+	if a.Op == ir.Sum && v.Op == ir.Sum {
+		return together(g, v)
+	}
 	if a.Op != v.Op || !slices.Equal(a.Args, v.Args) {
 		return false
 	}
 	switch v.Op {
 	case ir.AttentionGrad:
 		return a.Attr.Stream == v.Attr.Stream
-	case ir.BiasTableGrad:
+	case ir.BiasTableGrad, ir.LayerNormGrad, ir.RMSNormGrad:
 		return true
-	case ir.LayerNormGrad, ir.RMSNormGrad:
-		return a.Attr.Result != "x" && v.Attr.Result != "x"
 	}
 	return false
+}
+
+// together reports whether v is another sum over the same axes, of what a group that sums
+// rows reads for its own.
+func together(g *Group, v *ir.Value) bool {
+	x := v.Args[0]
+	return slices.Equal(g.Anchors[0].Attr.Axes, v.Attr.Axes) && len(v.Type.Shape) > 0 && slices.Equal(x.Type.Shape, g.Shape) &&
+		slices.ContainsFunc(g.Members, func(m *ir.Value) bool { return slices.Contains(m.Args, x) })
 }
 
 func (u *fuser) elementwise(v *ir.Value) {
@@ -154,7 +163,7 @@ func (u *fuser) accepts(i int, v *ir.Value) bool {
 		if byHead[a.Op] {
 			return rounds(v) && slices.Contains(g.Anchors, v.Args[0])
 		}
-		if !epilogues[a.Op] || len(g.Anchors) > 1 || !slices.Equal(a.Type.Shape, g.Shape) || len(g.Shape) < 2 {
+		if !epilogues[a.Op] || !slices.Equal(a.Type.Shape, g.Shape) || len(g.Shape) < 2 {
 			return false
 		}
 	}

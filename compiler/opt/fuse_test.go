@@ -83,3 +83,39 @@ func TestPlaceSharesOnlyWhatDoesNotMeet(t *testing.T) {
 		t.Errorf("%d slots, want 3", len(sizes))
 	}
 }
+
+// TestFuseSums wants a sum of what another sum of the same rows reads in its kernel, and
+// no other one.
+func TestFuseSums(t *testing.T) {
+	for axes, together := range map[string]bool{"0 1": true, "0": false} {
+		shape := map[bool]string{true: "8", false: "T, 8"}[together]
+		fs, err := ir.Parse(`
+func f
+  v0 = param x input : f32[B, T, 8]
+  v1 = param dy input : f32[B, T, 8]
+  v2 = param z input : f32[B, T, 8]
+  v3 = map v0 v1 {expr = x0 * x1} : f32[B, T, 8]
+  v4 = sum v3 {axes = 0 1} : f32[8]
+  v5 = sum v1 {axes = ` + axes + `} : f32[` + shape + `]
+  v6 = sum v2 {axes = 0 1} : f32[8]
+  result a v4
+  result b v5
+  result c v6
+end
+`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := [][]int{{4}, {5}, {6}}
+		if together {
+			want = [][]int{{4, 5}, {6}}
+		}
+		var got [][]int
+		for _, g := range Fuse(fs[0]) {
+			got = append(got, ids(g.Anchors))
+		}
+		if !slices.EqualFunc(got, want, slices.Equal) {
+			t.Errorf("axes %s: sums together are %v, want %v", axes, got, want)
+		}
+	}
+}

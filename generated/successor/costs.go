@@ -210,23 +210,23 @@ func outer64x17AccCost(env *device.Env) cpu.Cost {
 func normGrad64DxCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
-		Bytes: float64(B*T*256 + 256 + B*T*256 + B*T*256),
+		Bytes: float64(B*T*256 + 256 + B*T*256 + B*T*256 + B*T*4 + B*T*4),
 		Flops: float64(B * T * 1159),
 	}
 }
 
-func normGrad64DgammaDbetaAccCost(env *device.Env) cpu.Cost {
+func sum64MulAccCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
-		Bytes: float64(B*T*256 + B*T*256 + 1024),
-		Flops: float64(B * T * 581),
+		Bytes: float64(B*T*256 + B*T*256 + B*T*4 + B*T*4 + 1024),
+		Flops: float64(B * T * 320),
 	}
 }
 
 func normGrad64DxDropoutCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
-		Bytes: float64(B*T*256 + 256 + B*T*256 + B*T*256 + B*T*256),
+		Bytes: float64(B*T*256 + 256 + B*T*256 + B*T*256 + B*T*4 + B*T*4 + B*T*256),
 		Flops: float64(B * T * 1223),
 	}
 }
@@ -290,7 +290,7 @@ func outer64x256AccCost(env *device.Env) cpu.Cost {
 func normGrad64DxDropout2Cost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
-		Bytes: float64(B*T*256 + 256 + B*T*256 + B*T*256 + B*T*256),
+		Bytes: float64(B*T*256 + 256 + B*T*256 + B*T*256 + B*T*4 + B*T*4 + B*T*256),
 		Flops: float64(B * T * 1223),
 	}
 }
@@ -378,7 +378,7 @@ func linear64x64SourceTAddAccCost(env *device.Env) cpu.Cost {
 func normGrad64DxDropout3Cost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
-		Bytes: float64(B*T*256 + 256 + B*T*256 + B*T*256 + B*T*256),
+		Bytes: float64(B*T*256 + 256 + B*T*256 + B*T*256 + B*T*4 + B*T*4 + B*T*256),
 		Flops: float64(B * T * 1223),
 	}
 }

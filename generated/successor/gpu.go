@@ -233,7 +233,7 @@ var gpu = cuda.Program{
 			Blocks: func(_ *device.Env) int {
 				return 2
 			},
-			Name:    "norm_grad_64_dgamma_dbeta_acc",
+			Name:    "sum_64_mul_acc",
 			Scalars: []string{"B", "T"},
 			Sets:    3,
 			Threads: 256,

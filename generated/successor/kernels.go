@@ -160,21 +160,21 @@ var kernels = []cpu.Kernel{
 	{
 		Name: "norm_grad_64_dx",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			normGrad64Dx(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
+			normGrad64Dx(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]), worker.F32(args[5]))
 		},
 		Cost: normGrad64DxCost,
 	},
 	{
-		Name: "norm_grad_64_dgamma_dbeta_acc",
+		Name: "sum_64_mul_acc",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			normGrad64DgammaDbetaAcc(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]))
+			sum64MulAcc(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]), worker.F32(args[5]))
 		},
-		Cost: normGrad64DgammaDbetaAccCost,
+		Cost: sum64MulAccCost,
 	},
 	{
 		Name: "norm_grad_64_dx_dropout",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			normGrad64DxDropout(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]))
+			normGrad64DxDropout(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]), worker.F32(args[5]), worker.F32(args[6]))
 		},
 		Cost: normGrad64DxDropoutCost,
 	},
@@ -223,7 +223,7 @@ var kernels = []cpu.Kernel{
 	{
 		Name: "norm_grad_64_dx_dropout_2",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			normGrad64DxDropout2(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]))
+			normGrad64DxDropout2(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]), worker.F32(args[5]), worker.F32(args[6]))
 		},
 		Cost: normGrad64DxDropout2Cost,
 	},
@@ -286,7 +286,7 @@ var kernels = []cpu.Kernel{
 	{
 		Name: "norm_grad_64_dx_dropout_3",
 		Run: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {
-			normGrad64DxDropout3(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]))
+			normGrad64DxDropout3(worker, env, worker.F32(args[0]), worker.F32(args[1]), worker.F32(args[2]), worker.F32(args[3]), worker.F32(args[4]), worker.F32(args[5]), worker.F32(args[6]))
 		},
 		Cost: normGrad64DxDropout3Cost,
 	},
@@ -1263,11 +1263,11 @@ func outer64x17Acc(worker *cpu.Worker, env *device.Env, x, dy, dw []float32) {
 }
 
 // normGrad64Dx is a kernel of the row family (specs/successor.arith:20):
-// y[B * T, 64] from x[B * T, 64], gamma[64], dy[B * T, 64].
-func normGrad64Dx(worker *cpu.Worker, env *device.Env, x, gamma, dy, y []float32) {
+// y[B * T, 64], y2[B * T, 1], y3[B * T, 1] from x[B * T, 64], gamma[64], dy[B * T, 64].
+func normGrad64Dx(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, y2, y3 []float32) {
 	B, T := env.B, env.T
 	isa := worker.ISA()
-	x, gamma, dy, y = x[:B*T*64], gamma[:64], dy[:B*T*64], y[:B*T*64]
+	x, gamma, dy, y, y2, y3 = x[:B*T*64], gamma[:64], dy[:B*T*64], y[:B*T*64], y2[:B*T], y3[:B*T]
 	if B*T == 0 {
 		isa = cpu.Go
 	}
@@ -1275,12 +1275,12 @@ func normGrad64Dx(worker *cpu.Worker, env *device.Env, x, gamma, dy, y []float32
 	case cpu.AVX512:
 		for rFrom := 0; rFrom < B*T; rFrom += 512 {
 			rTo := min(rFrom+512, B*T)
-			normGrad64DxVector1AVX512(worker.Frame(), &x[0], &dy[0], &gamma[0], &y[0], rFrom, rTo)
+			normGrad64DxVector1AVX512(worker.Frame(), &x[0], &dy[0], &gamma[0], &y[0], &y2[0], &y3[0], rFrom, rTo)
 		}
 	case cpu.AVX2:
 		for rFrom := 0; rFrom < B*T; rFrom += 512 {
 			rTo := min(rFrom+512, B*T)
-			normGrad64DxVector1AVX2(worker.Frame(), &x[0], &dy[0], &gamma[0], &y[0], rFrom, rTo)
+			normGrad64DxVector1AVX2(worker.Frame(), &x[0], &dy[0], &gamma[0], &y[0], &y2[0], &y3[0], rFrom, rTo)
 		}
 	default:
 		for r := range B * T {
@@ -1316,65 +1316,56 @@ func normGrad64Dx(worker *cpu.Worker, env *device.Env, x, gamma, dy, y []float32
 			for e := range 64 {
 				yRow[e] = float32(rstd * (float32(dyRow[e]*gammaRow[e]) - m1 - float32(float32((xRow[e]-mean)*rstd)*m2)))
 			}
+			y2[r] = rstd
+			y3[r] = mean
 		}
 	}
 }
 
-// normGrad64DgammaDbetaAcc is a kernel of the row family (specs/successor.arith:20):
-// dgamma[64], dbeta[64] from x[B * T, 64], dy[B * T, 64], dgamma[64], dbeta[64].
-func normGrad64DgammaDbetaAcc(worker *cpu.Worker, env *device.Env, x, dy, dgamma, dbeta []float32) {
+// sum64MulAcc is a kernel of the row family (specs/successor.arith:20):
+// dy[64], dy2[64] from x[B * T, 64], x2[B * T, 64], x3[B * T, 1], x4[B * T, 1], dy[64], dy2[64].
+func sum64MulAcc(worker *cpu.Worker, env *device.Env, x, x2, x3, x4, dy, dy2 []float32) {
 	B, T := env.B, env.T
 	isa := worker.ISA()
-	x, dy, dgamma, dbeta = x[:B*T*64], dy[:B*T*64], dgamma[:64], dbeta[:64]
+	x, x2, x3, x4, dy, dy2 = x[:B*T*64], x2[:B*T*64], x3[:B*T], x4[:B*T], dy[:64], dy2[:64]
 	if B*T == 0 {
 		isa = cpu.Go
 	}
-	sumGamma := worker.Tile(64)
-	sumBeta := worker.Tile(64)
+	sumY := worker.Tile(64)
+	sumY2 := worker.Tile(64)
 	switch isa {
 	case cpu.AVX512:
-		normGrad64DgammaDbetaAccVector1AVX512(worker.Frame(), &sumGamma[0], &dgamma[0], &sumBeta[0], &dbeta[0], &x[0], &dy[0], B, T)
+		sum64MulAccVector1AVX512(worker.Frame(), &sumY[0], &dy[0], &sumY2[0], &dy2[0], &x2[0], &x[0], &x4[0], &x3[0], B, T)
 	case cpu.AVX2:
-		normGrad64DgammaDbetaAccVector1AVX2(worker.Frame(), &sumGamma[0], &dgamma[0], &sumBeta[0], &dbeta[0], &x[0], &dy[0], B, T)
+		sum64MulAccVector1AVX2(worker.Frame(), &sumY[0], &dy[0], &sumY2[0], &dy2[0], &x2[0], &x[0], &x4[0], &x3[0], B, T)
 	default:
-		copy(sumGamma, dgamma[:64])
-		copy(sumBeta, dbeta[:64])
+		copy(sumY, dy[:64])
+		copy(sumY2, dy2[:64])
 		for r := range B * T {
-			var part [cpu.Lanes]float32
+			x4At := x4[r]
+			x3At := x3[r]
+			sumYRow := sumY[:64]
+			x2Row := x2[r*64:][:64]
 			xRow := x[r*64:][:64]
 			for e := range 64 {
-				part[e/cpu.Neighbours%cpu.Lanes] += xRow[e]
+				sumYRow[e] = sumYRow[e] + float32(x2Row[e]*float32((xRow[e]-x4At)*x3At))
 			}
-			sum := cpu.SumLanes(&part, 64)
-			mean := float32(sum * 0.015625)
-			var part2 [cpu.Lanes]float32
+			sumY2Row := sumY2[:64]
 			for e := range 64 {
-				t := xRow[e] - mean
-				part2[e/cpu.Neighbours%cpu.Lanes] += float32(t * t)
-			}
-			squares := cpu.SumLanes(&part2, 64)
-			rstd := 1 / cpu.Sqrt(float32(squares*0.015625)+1e-05)
-			sumGammaRow := sumGamma[:64]
-			dyRow := dy[r*64:][:64]
-			for e := range 64 {
-				sumGammaRow[e] = sumGammaRow[e] + float32(dyRow[e]*float32((xRow[e]-mean)*rstd))
-			}
-			sumBetaRow := sumBeta[:64]
-			for e := range 64 {
-				sumBetaRow[e] = sumBetaRow[e] + dyRow[e]
+				sumY2Row[e] = sumY2Row[e] + x2Row[e]
 			}
 		}
-		copy(dgamma[:64], sumGamma)
-		copy(dbeta[:64], sumBeta)
+		copy(dy[:64], sumY)
+		copy(dy2[:64], sumY2)
 	}
 }
 
 // normGrad64DxDropout is a kernel of the row family (specs/successor.arith:20):
-// y[B * T, 64], y2[B * T, 64] from x[B * T, 64], gamma[64], dy[B * T, 64].
-func normGrad64DxDropout(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, y2 []float32) {
+// y[B * T, 64], y2[B * T, 1], y3[B * T, 1], y4[B * T, 64] from x[B * T, 64], gamma[64], dy[B * T, 64].
+func normGrad64DxDropout(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, y2, y3, y4 []float32) {
 	B, T, layer, step, example, seed0, seed1 := env.B, env.T, env.Layer, env.Step, env.Example, uint32(env.Seed), uint32(env.Seed>>32)
 	isa := worker.ISA()
-	x, gamma, dy, y, y2 = x[:B*T*64], gamma[:64], dy[:B*T*64], y[:B*T*64], y2[:B*T*64]
+	x, gamma, dy, y, y2, y3, y4 = x[:B*T*64], gamma[:64], dy[:B*T*64], y[:B*T*64], y2[:B*T], y3[:B*T], y4[:B*T*64]
 	if B*T == 0 {
 		isa = cpu.Go
 	}
@@ -1384,12 +1375,12 @@ func normGrad64DxDropout(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, y
 	case cpu.AVX512:
 		for rFrom := 0; rFrom < B*T; rFrom += 512 {
 			rTo := min(rFrom+512, B*T)
-			normGrad64DxDropoutVector1AVX512(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &bits[0], &y2[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
+			normGrad64DxDropoutVector1AVX512(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &y2[0], &y3[0], &bits[0], &y4[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
 		}
 	case cpu.AVX2:
 		for rFrom := 0; rFrom < B*T; rFrom += 512 {
 			rTo := min(rFrom+512, B*T)
-			normGrad64DxDropoutVector1AVX2(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &bits[0], &y2[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
+			normGrad64DxDropoutVector1AVX2(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &y2[0], &y3[0], &bits[0], &y4[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
 		}
 	default:
 		for r := range B * T {
@@ -1426,13 +1417,15 @@ func normGrad64DxDropout(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, y
 				tRow[e] = float32(rstd * (float32(dyRow[e]*gammaRow[e]) - m1 - float32(float32((xRow[e]-mean)*rstd)*m2)))
 			}
 			copy(y[r*64:][:64], t)
+			y2[r] = rstd
+			y3[r] = mean
 			d1 := r % T
 			d0 := r / T
 			worker.RandFill(bits, env, 16, example+uint32(d0), d1*64)
-			y2Row := y2[r*64:][:64]
+			y4Row := y4[r*64:][:64]
 			bitsRow := bits[:64]
 			for e := range 64 {
-				y2Row[e] = cpu.Where(bitsRow[e] < 429496730, 0, float32(tRow[e]*1.1111112))
+				y4Row[e] = cpu.Where(bitsRow[e] < 429496730, 0, float32(tRow[e]*1.1111112))
 			}
 		}
 	}
@@ -1577,11 +1570,11 @@ func outer64x256Acc(worker *cpu.Worker, env *device.Env, x, dy, dw []float32) {
 }
 
 // normGrad64DxDropout2 is a kernel of the row family (specs/successor.arith:44):
-// y[B * T, 64], y2[B * T, 64] from x[B * T, 64], gamma[64], dy[B * T, 64].
-func normGrad64DxDropout2(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, y2 []float32) {
+// y[B * T, 64], y2[B * T, 1], y3[B * T, 1], y4[B * T, 64] from x[B * T, 64], gamma[64], dy[B * T, 64].
+func normGrad64DxDropout2(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, y2, y3, y4 []float32) {
 	B, T, layer, step, example, seed0, seed1 := env.B, env.T, env.Layer, env.Step, env.Example, uint32(env.Seed), uint32(env.Seed>>32)
 	isa := worker.ISA()
-	x, gamma, dy, y, y2 = x[:B*T*64], gamma[:64], dy[:B*T*64], y[:B*T*64], y2[:B*T*64]
+	x, gamma, dy, y, y2, y3, y4 = x[:B*T*64], gamma[:64], dy[:B*T*64], y[:B*T*64], y2[:B*T], y3[:B*T], y4[:B*T*64]
 	if B*T == 0 {
 		isa = cpu.Go
 	}
@@ -1591,12 +1584,12 @@ func normGrad64DxDropout2(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, 
 	case cpu.AVX512:
 		for rFrom := 0; rFrom < B*T; rFrom += 512 {
 			rTo := min(rFrom+512, B*T)
-			normGrad64DxDropout2Vector1AVX512(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &bits[0], &y2[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
+			normGrad64DxDropout2Vector1AVX512(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &y2[0], &y3[0], &bits[0], &y4[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
 		}
 	case cpu.AVX2:
 		for rFrom := 0; rFrom < B*T; rFrom += 512 {
 			rTo := min(rFrom+512, B*T)
-			normGrad64DxDropout2Vector1AVX2(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &bits[0], &y2[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
+			normGrad64DxDropout2Vector1AVX2(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &y2[0], &y3[0], &bits[0], &y4[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
 		}
 	default:
 		for r := range B * T {
@@ -1633,13 +1626,15 @@ func normGrad64DxDropout2(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, 
 				tRow[e] = float32(rstd * (float32(dyRow[e]*gammaRow[e]) - m1 - float32(float32((xRow[e]-mean)*rstd)*m2)))
 			}
 			copy(y[r*64:][:64], t)
+			y2[r] = rstd
+			y3[r] = mean
 			d1 := r % T
 			d0 := r / T
 			worker.RandFill(bits, env, 14, example+uint32(d0), d1*64)
-			y2Row := y2[r*64:][:64]
+			y4Row := y4[r*64:][:64]
 			bitsRow := bits[:64]
 			for e := range 64 {
-				y2Row[e] = cpu.Where(bitsRow[e] < 429496730, 0, float32(tRow[e]*1.1111112))
+				y4Row[e] = cpu.Where(bitsRow[e] < 429496730, 0, float32(tRow[e]*1.1111112))
 			}
 		}
 	}
@@ -1964,11 +1959,11 @@ func linear64x64SourceTAddAcc(worker *cpu.Worker, env *device.Env, x, w, x2, y [
 }
 
 // normGrad64DxDropout3 is a kernel of the row family (specs/successor.arith:38):
-// y[B * T, 64], y2[B * T, 64] from x[B * T, 64], gamma[64], dy[B * T, 64].
-func normGrad64DxDropout3(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, y2 []float32) {
+// y[B * T, 64], y2[B * T, 1], y3[B * T, 1], y4[B * T, 64] from x[B * T, 64], gamma[64], dy[B * T, 64].
+func normGrad64DxDropout3(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, y2, y3, y4 []float32) {
 	B, T, layer, step, example, seed0, seed1 := env.B, env.T, env.Layer, env.Step, env.Example, uint32(env.Seed), uint32(env.Seed>>32)
 	isa := worker.ISA()
-	x, gamma, dy, y, y2 = x[:B*T*64], gamma[:64], dy[:B*T*64], y[:B*T*64], y2[:B*T*64]
+	x, gamma, dy, y, y2, y3, y4 = x[:B*T*64], gamma[:64], dy[:B*T*64], y[:B*T*64], y2[:B*T], y3[:B*T], y4[:B*T*64]
 	if B*T == 0 {
 		isa = cpu.Go
 	}
@@ -1978,12 +1973,12 @@ func normGrad64DxDropout3(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, 
 	case cpu.AVX512:
 		for rFrom := 0; rFrom < B*T; rFrom += 512 {
 			rTo := min(rFrom+512, B*T)
-			normGrad64DxDropout3Vector1AVX512(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &bits[0], &y2[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
+			normGrad64DxDropout3Vector1AVX512(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &y2[0], &y3[0], &bits[0], &y4[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
 		}
 	case cpu.AVX2:
 		for rFrom := 0; rFrom < B*T; rFrom += 512 {
 			rTo := min(rFrom+512, B*T)
-			normGrad64DxDropout3Vector1AVX2(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &bits[0], &y2[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
+			normGrad64DxDropout3Vector1AVX2(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &y2[0], &y3[0], &bits[0], &y4[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
 		}
 	default:
 		for r := range B * T {
@@ -2020,13 +2015,15 @@ func normGrad64DxDropout3(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, 
 				tRow[e] = float32(rstd * (float32(dyRow[e]*gammaRow[e]) - m1 - float32(float32((xRow[e]-mean)*rstd)*m2)))
 			}
 			copy(y[r*64:][:64], t)
+			y2[r] = rstd
+			y3[r] = mean
 			d1 := r % T
 			d0 := r / T
 			worker.RandFill(bits, env, 12, example+uint32(d0), d1*64)
-			y2Row := y2[r*64:][:64]
+			y4Row := y4[r*64:][:64]
 			bitsRow := bits[:64]
 			for e := range 64 {
-				y2Row[e] = cpu.Where(bitsRow[e] < 429496730, 0, float32(tRow[e]*1.1111112))
+				y4Row[e] = cpu.Where(bitsRow[e] < 429496730, 0, float32(tRow[e]*1.1111112))
 			}
 		}
 	}

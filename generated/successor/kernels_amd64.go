@@ -195,32 +195,32 @@ func sum17AccVector1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, 
 // normGrad64DxVector1AVX512 normGrad64DxVector1 is a part of kernel normGrad64Dx.
 //
 //go:noescape
-func normGrad64DxVector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, y *float32, r_from int, r_to int)
+func normGrad64DxVector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, y *float32, y2 *float32, y3 *float32, r_from int, r_to int)
 
 // normGrad64DxVector1AVX2 normGrad64DxVector1 is a part of kernel normGrad64Dx.
 //
 //go:noescape
-func normGrad64DxVector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, y *float32, r_from int, r_to int)
+func normGrad64DxVector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, y *float32, y2 *float32, y3 *float32, r_from int, r_to int)
 
-// normGrad64DgammaDbetaAccVector1AVX512 normGrad64DgammaDbetaAccVector1 is a part of kernel normGrad64DgammaDbetaAcc.
+// sum64MulAccVector1AVX512 sum64MulAccVector1 is a part of kernel sum64MulAcc.
 //
 //go:noescape
-func normGrad64DgammaDbetaAccVector1AVX512(frame *uint8, sum_gamma *float32, dgamma *float32, sum_beta *float32, dbeta *float32, x *float32, dy *float32, B int, T int)
+func sum64MulAccVector1AVX512(frame *uint8, sum_y *float32, dy *float32, sum_y2 *float32, dy2 *float32, x2 *float32, x *float32, x4 *float32, x3 *float32, B int, T int)
 
-// normGrad64DgammaDbetaAccVector1AVX2 normGrad64DgammaDbetaAccVector1 is a part of kernel normGrad64DgammaDbetaAcc.
+// sum64MulAccVector1AVX2 sum64MulAccVector1 is a part of kernel sum64MulAcc.
 //
 //go:noescape
-func normGrad64DgammaDbetaAccVector1AVX2(frame *uint8, sum_gamma *float32, dgamma *float32, sum_beta *float32, dbeta *float32, x *float32, dy *float32, B int, T int)
+func sum64MulAccVector1AVX2(frame *uint8, sum_y *float32, dy *float32, sum_y2 *float32, dy2 *float32, x2 *float32, x *float32, x4 *float32, x3 *float32, B int, T int)
 
 // normGrad64DxDropoutVector1AVX512 normGrad64DxDropoutVector1 is a part of kernel normGrad64DxDropout.
 //
 //go:noescape
-func normGrad64DxDropoutVector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func normGrad64DxDropoutVector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // normGrad64DxDropoutVector1AVX2 normGrad64DxDropoutVector1 is a part of kernel normGrad64DxDropout.
 //
 //go:noescape
-func normGrad64DxDropoutVector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func normGrad64DxDropoutVector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // sum64AccVector1AVX512 sum64AccVector1 is a part of kernel sum64Acc.
 //
@@ -265,12 +265,12 @@ func linear256x64TAddVector1AVX2(frame *uint8, y *float32, x2 *float32, c *float
 // normGrad64DxDropout2Vector1AVX512 normGrad64DxDropout2Vector1 is a part of kernel normGrad64DxDropout2.
 //
 //go:noescape
-func normGrad64DxDropout2Vector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func normGrad64DxDropout2Vector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // normGrad64DxDropout2Vector1AVX2 normGrad64DxDropout2Vector1 is a part of kernel normGrad64DxDropout2.
 //
 //go:noescape
-func normGrad64DxDropout2Vector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func normGrad64DxDropout2Vector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // attentionGrad64SourceWindow2DropoutVector1AVX512 attentionGrad64SourceWindow2DropoutVector1 is a part of kernel attentionGrad64SourceWindow2Dropout.
 //
@@ -315,12 +315,12 @@ func linear64x64SourceTAddAccVector1AVX2(frame *uint8, y *float32, x2 *float32, 
 // normGrad64DxDropout3Vector1AVX512 normGrad64DxDropout3Vector1 is a part of kernel normGrad64DxDropout3.
 //
 //go:noescape
-func normGrad64DxDropout3Vector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func normGrad64DxDropout3Vector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // normGrad64DxDropout3Vector1AVX2 normGrad64DxDropout3Vector1 is a part of kernel normGrad64DxDropout3.
 //
 //go:noescape
-func normGrad64DxDropout3Vector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func normGrad64DxDropout3Vector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // attentionGrad64Window2DropoutVector1AVX512 attentionGrad64Window2DropoutVector1 is a part of kernel attentionGrad64Window2Dropout.
 //

@@ -11719,12 +11719,12 @@ end2:
 	VZEROUPPER
 	RET
 
-// func normGrad64DxVector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, y *float32, r_from int, r_to int)
-TEXT ·normGrad64DxVector1AVX512(SB), NOSPLIT, $0-56
+// func normGrad64DxVector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, y *float32, y2 *float32, y3 *float32, r_from int, r_to int)
+TEXT ·normGrad64DxVector1AVX512(SB), NOSPLIT, $0-72
 	MOVQ frame+0(FP), DI
-	MOVQ r_from+40(FP), AX
+	MOVQ r_from+56(FP), AX
 	MOVQ AX, (DI)
-	MOVQ r_to+48(FP), AX
+	MOVQ r_to+64(FP), AX
 	MOVQ AX, 8(DI)
 	MOVQ (DI), R8
 	MOVQ R8, 24(DI)
@@ -11982,6 +11982,14 @@ loop1:
 	VSUBPS        Z1, Z0, Z0
 	VMULPS        2368(DI), Z0, Z0
 	VMOVUPS       Z0, 192(R14)
+	VMOVUPS       2368(DI), X0
+	MOVQ          24(DI), R8
+	MOVQ          y2+40(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2176(DI), X0
+	MOVQ          24(DI), R8
+	MOVQ          y3+48(FP), AX
+	VMOVD         X0, (AX)(R8*4)
 	MOVQ          24(DI), AX
 	INCQ          AX
 	MOVQ          AX, 24(DI)
@@ -11992,12 +12000,12 @@ end2:
 	VZEROUPPER
 	RET
 
-// func normGrad64DxVector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, y *float32, r_from int, r_to int)
-TEXT ·normGrad64DxVector1AVX2(SB), NOSPLIT, $0-56
+// func normGrad64DxVector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, y *float32, y2 *float32, y3 *float32, r_from int, r_to int)
+TEXT ·normGrad64DxVector1AVX2(SB), NOSPLIT, $0-72
 	MOVQ frame+0(FP), DI
-	MOVQ r_from+40(FP), AX
+	MOVQ r_from+56(FP), AX
 	MOVQ AX, (DI)
-	MOVQ r_to+48(FP), AX
+	MOVQ r_to+64(FP), AX
 	MOVQ AX, 8(DI)
 	MOVQ (DI), R8
 	MOVQ R8, 24(DI)
@@ -12403,6 +12411,14 @@ loop1:
 	VSUBPS       Y1, Y0, Y0
 	VMULPS       2240(DI), Y0, Y0
 	VMOVUPS      Y0, 224(R14)
+	VMOVUPS      2240(DI), X0
+	MOVQ         24(DI), R8
+	MOVQ         y2+40(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	VMOVUPS      2112(DI), X0
+	MOVQ         24(DI), R8
+	MOVQ         y3+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
 	MOVQ         24(DI), AX
 	INCQ         AX
 	MOVQ         AX, 24(DI)
@@ -12413,17 +12429,17 @@ end2:
 	VZEROUPPER
 	RET
 
-// func normGrad64DgammaDbetaAccVector1AVX512(frame *uint8, sum_gamma *float32, dgamma *float32, sum_beta *float32, dbeta *float32, x *float32, dy *float32, B int, T int)
-TEXT ·normGrad64DgammaDbetaAccVector1AVX512(SB), NOSPLIT, $0-72
+// func sum64MulAccVector1AVX512(frame *uint8, sum_y *float32, dy *float32, sum_y2 *float32, dy2 *float32, x2 *float32, x *float32, x4 *float32, x3 *float32, B int, T int)
+TEXT ·sum64MulAccVector1AVX512(SB), NOSPLIT, $0-88
 	MOVQ    frame+0(FP), DI
-	MOVQ    B+56(FP), AX
+	MOVQ    B+72(FP), AX
 	MOVQ    AX, (DI)
-	MOVQ    T+64(FP), AX
+	MOVQ    T+80(FP), AX
 	MOVQ    AX, 8(DI)
-	MOVQ    dgamma+16(FP), SI
-	MOVQ    sum_gamma+8(FP), R12
-	MOVQ    dbeta+32(FP), R13
-	MOVQ    sum_beta+24(FP), R14
+	MOVQ    dy+16(FP), SI
+	MOVQ    sum_y+8(FP), R12
+	MOVQ    dy2+32(FP), R13
+	MOVQ    sum_y2+24(FP), R14
 	VMOVUPS (SI), Z0
 	VMOVUPS Z0, (R12)
 	VMOVUPS (R13), Z0
@@ -12450,447 +12466,62 @@ TEXT ·normGrad64DgammaDbetaAccVector1AVX512(SB), NOSPLIT, $0-72
 	JGE     end2
 
 loop1:
-	MOVQ          24(DI), R8
-	SHLQ          $+6, R8
-	MOVQ          x+40(FP), AX
-	LEAQ          (AX)(R8*4), SI
-	MOVQ          sum_beta+24(FP), R12
-	MOVQ          24(DI), R8
-	SHLQ          $+6, R8
-	MOVQ          dy+48(FP), AX
-	LEAQ          (AX)(R8*4), R13
-	VPXORD        Z28, Z28, Z28
-	VMOVUPS       (SI), Z0
-	VMOVUPS       Z0, Z29
-	VMOVUPS       (R12), Z0
-	VADDPS        (R13), Z0, Z0
-	VMOVUPS       Z0, (R12)
-	VMOVUPS       64(SI), Z0
-	VMOVUPS       Z0, Z30
-	VMOVUPS       64(R12), Z0
-	VADDPS        64(R13), Z0, Z0
-	VMOVUPS       Z0, 64(R12)
-	VMOVUPS       128(SI), Z0
-	VMOVUPS       Z0, Z31
-	VMOVUPS       128(R12), Z0
-	VADDPS        128(R13), Z0, Z0
-	VMOVUPS       Z0, 128(R12)
-	VMOVUPS       192(SI), Z0
-	VUNPCKLPS     Z30, Z29, Z1
-	VUNPCKLPS     Z0, Z31, Z2
-	VUNPCKLPD     Z2, Z1, Z3
-	VADDPS        Z3, Z28, Z28
-	VUNPCKHPD     Z2, Z1, Z1
-	VADDPS        Z1, Z28, Z28
-	VUNPCKHPS     Z30, Z29, Z1
-	VUNPCKHPS     Z0, Z31, Z2
-	VUNPCKLPD     Z2, Z1, Z3
-	VADDPS        Z3, Z28, Z28
-	VUNPCKHPD     Z2, Z1, Z1
-	VADDPS        Z1, Z28, Z28
-	VMOVUPS       192(R12), Z0
-	VADDPS        192(R13), Z0, Z0
-	VMOVUPS       Z0, 192(R12)
-	VPERMILPS     $+14, Z28, Z0
-	VADDPS        Z0, Z28, Z28
-	VPERMILPS     $+1, Z28, Z0
-	VADDPS        Z0, Z28, Z28
-	VEXTRACTF64X4 $+1, Z28, Y0
-	VADDPS        Y0, Y28, Y28
-	VEXTRACTF32X4 $+1, Y28, X0
-	VADDPS        X0, X28, X28
-	VBROADCASTSS  X28, Z28
-	VMOVUPS       Z28, 2048(DI)
-	VMOVUPS       2048(DI), X0
-	VMULPS.BCST   vectorWords<>+144(SB), X0, X0
-	VBROADCASTSS  X0, Z1
-	VMOVUPS       Z1, 2112(DI)
-	MOVQ          24(DI), R8
-	SHLQ          $+6, R8
-	MOVQ          x+40(FP), AX
-	LEAQ          (AX)(R8*4), SI
-	VPXORD        Z28, Z28, Z28
-	VMOVUPS       (SI), Z0
-	VSUBPS        2112(DI), Z0, Z0
-	VMULPS        Z0, Z0, Z0
-	VMOVUPS       Z0, Z29
-	VMOVUPS       64(SI), Z0
-	VSUBPS        2112(DI), Z0, Z0
-	VMULPS        Z0, Z0, Z0
-	VMOVUPS       Z0, Z30
-	VMOVUPS       128(SI), Z0
-	VSUBPS        2112(DI), Z0, Z0
-	VMULPS        Z0, Z0, Z0
-	VMOVUPS       Z0, Z31
-	VMOVUPS       192(SI), Z0
-	VSUBPS        2112(DI), Z0, Z0
-	VMULPS        Z0, Z0, Z0
-	VUNPCKLPS     Z30, Z29, Z1
-	VUNPCKLPS     Z0, Z31, Z2
-	VUNPCKLPD     Z2, Z1, Z3
-	VADDPS        Z3, Z28, Z28
-	VUNPCKHPD     Z2, Z1, Z1
-	VADDPS        Z1, Z28, Z28
-	VUNPCKHPS     Z30, Z29, Z1
-	VUNPCKHPS     Z0, Z31, Z2
-	VUNPCKLPD     Z2, Z1, Z3
-	VADDPS        Z3, Z28, Z28
-	VUNPCKHPD     Z2, Z1, Z1
-	VADDPS        Z1, Z28, Z28
-	VPERMILPS     $+14, Z28, Z0
-	VADDPS        Z0, Z28, Z28
-	VPERMILPS     $+1, Z28, Z0
-	VADDPS        Z0, Z28, Z28
-	VEXTRACTF64X4 $+1, Z28, Y0
-	VADDPS        Y0, Y28, Y28
-	VEXTRACTF32X4 $+1, Y28, X0
-	VADDPS        X0, X28, X28
-	VBROADCASTSS  X28, Z28
-	VMOVUPS       Z28, 2176(DI)
-	VMOVUPS       2176(DI), X0
-	VMULPS.BCST   vectorWords<>+144(SB), X0, X0
-	VADDPS.BCST   vectorWords<>+148(SB), X0, X0
-	VSQRTPS       X0, X0
-	VPBROADCASTD  vectorWords<>+56(SB), X1
-	VDIVPS        X0, X1, X0
-	VBROADCASTSS  X0, Z1
-	VMOVUPS       Z1, 2240(DI)
-	MOVQ          sum_gamma+8(FP), SI
-	MOVQ          24(DI), R8
-	SHLQ          $+6, R8
-	MOVQ          dy+48(FP), AX
-	LEAQ          (AX)(R8*4), R12
-	MOVQ          24(DI), R8
-	SHLQ          $+6, R8
-	MOVQ          x+40(FP), AX
-	LEAQ          (AX)(R8*4), R13
-	VMOVUPS       (R13), Z0
-	VSUBPS        2112(DI), Z0, Z0
-	VMULPS        2240(DI), Z0, Z0
-	VMULPS        (R12), Z0, Z0
-	VADDPS        (SI), Z0, Z0
-	VMOVUPS       Z0, (SI)
-	VMOVUPS       64(R13), Z0
-	VSUBPS        2112(DI), Z0, Z0
-	VMULPS        2240(DI), Z0, Z0
-	VMULPS        64(R12), Z0, Z0
-	VADDPS        64(SI), Z0, Z0
-	VMOVUPS       Z0, 64(SI)
-	VMOVUPS       128(R13), Z0
-	VSUBPS        2112(DI), Z0, Z0
-	VMULPS        2240(DI), Z0, Z0
-	VMULPS        128(R12), Z0, Z0
-	VADDPS        128(SI), Z0, Z0
-	VMOVUPS       Z0, 128(SI)
-	VMOVUPS       192(R13), Z0
-	VSUBPS        2112(DI), Z0, Z0
-	VMULPS        2240(DI), Z0, Z0
-	VMULPS        192(R12), Z0, Z0
-	VADDPS        192(SI), Z0, Z0
-	VMOVUPS       Z0, 192(SI)
-	MOVQ          24(DI), AX
-	INCQ          AX
-	MOVQ          AX, 24(DI)
-	CMPQ          AX, 16(DI)
-	JLT           loop1
-
-end2:
-	MOVQ    sum_gamma+8(FP), SI
-	MOVQ    dgamma+16(FP), R12
-	MOVQ    sum_beta+24(FP), R13
-	MOVQ    dbeta+32(FP), R14
-	VMOVUPS (SI), Z0
-	VMOVUPS Z0, (R12)
-	VMOVUPS (R13), Z0
-	VMOVUPS Z0, (R14)
-	VMOVUPS 64(SI), Z0
-	VMOVUPS Z0, 64(R12)
-	VMOVUPS 64(R13), Z0
-	VMOVUPS Z0, 64(R14)
-	VMOVUPS 128(SI), Z0
-	VMOVUPS Z0, 128(R12)
-	VMOVUPS 128(R13), Z0
-	VMOVUPS Z0, 128(R14)
-	VMOVUPS 192(SI), Z0
-	VMOVUPS Z0, 192(R12)
-	VMOVUPS 192(R13), Z0
-	VMOVUPS Z0, 192(R14)
-	VZEROUPPER
-	RET
-
-// func normGrad64DgammaDbetaAccVector1AVX2(frame *uint8, sum_gamma *float32, dgamma *float32, sum_beta *float32, dbeta *float32, x *float32, dy *float32, B int, T int)
-TEXT ·normGrad64DgammaDbetaAccVector1AVX2(SB), NOSPLIT, $0-72
-	MOVQ    frame+0(FP), DI
-	MOVQ    B+56(FP), AX
-	MOVQ    AX, (DI)
-	MOVQ    T+64(FP), AX
-	MOVQ    AX, 8(DI)
-	MOVQ    dgamma+16(FP), SI
-	MOVQ    sum_gamma+8(FP), R12
-	MOVQ    dbeta+32(FP), R13
-	MOVQ    sum_beta+24(FP), R14
-	VMOVUPS (SI), Y0
-	VMOVUPS Y0, (R12)
-	VMOVUPS (R13), Y0
-	VMOVUPS Y0, (R14)
-	VMOVUPS 32(SI), Y0
-	VMOVUPS Y0, 32(R12)
-	VMOVUPS 32(R13), Y0
-	VMOVUPS Y0, 32(R14)
-	VMOVUPS 64(SI), Y0
-	VMOVUPS Y0, 64(R12)
-	VMOVUPS 64(R13), Y0
-	VMOVUPS Y0, 64(R14)
-	VMOVUPS 96(SI), Y0
-	VMOVUPS Y0, 96(R12)
-	VMOVUPS 96(R13), Y0
-	VMOVUPS Y0, 96(R14)
-	VMOVUPS 128(SI), Y0
-	VMOVUPS Y0, 128(R12)
-	VMOVUPS 128(R13), Y0
-	VMOVUPS Y0, 128(R14)
-	VMOVUPS 160(SI), Y0
-	VMOVUPS Y0, 160(R12)
-	VMOVUPS 160(R13), Y0
-	VMOVUPS Y0, 160(R14)
-	VMOVUPS 192(SI), Y0
-	VMOVUPS Y0, 192(R12)
-	VMOVUPS 192(R13), Y0
-	VMOVUPS Y0, 192(R14)
-	VMOVUPS 224(SI), Y0
-	VMOVUPS Y0, 224(R12)
-	VMOVUPS 224(R13), Y0
-	VMOVUPS Y0, 224(R14)
-	MOVQ    $+0, R8
-	MOVQ    R8, 24(DI)
-	MOVQ    (DI), R8
-	IMULQ   8(DI), R8
-	MOVQ    R8, 16(DI)
-	MOVQ    24(DI), AX
-	CMPQ    AX, 16(DI)
-	JGE     end2
-
-loop1:
+	MOVQ         24(DI), R8
+	MOVQ         x4+56(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2048(DI)
+	MOVQ         24(DI), R8
+	MOVQ         x3+64(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2112(DI)
+	MOVQ         sum_y+8(FP), SI
 	MOVQ         24(DI), R8
 	SHLQ         $+6, R8
-	MOVQ         x+40(FP), AX
-	LEAQ         (AX)(R8*4), SI
-	MOVQ         sum_beta+24(FP), R12
-	MOVQ         24(DI), R8
-	SHLQ         $+6, R8
-	MOVQ         dy+48(FP), AX
-	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y10, Y10, Y10
-	VPXOR        Y11, Y11, Y11
-	VMOVUPS      (SI), Y0
-	VMOVUPS      Y0, Y12
-	VMOVUPS      (R12), Y0
-	VADDPS       (R13), Y0, Y0
-	VMOVUPS      Y0, (R12)
-	VMOVUPS      32(SI), Y0
-	VMOVUPS      Y0, Y13
-	VMOVUPS      32(R12), Y0
-	VADDPS       32(R13), Y0, Y0
-	VMOVUPS      Y0, 32(R12)
-	VMOVUPS      64(SI), Y0
-	VMOVUPS      Y0, Y14
-	VMOVUPS      64(R12), Y0
-	VADDPS       64(R13), Y0, Y0
-	VMOVUPS      Y0, 64(R12)
-	VMOVUPS      96(SI), Y0
-	VUNPCKLPS    Y13, Y12, Y1
-	VUNPCKLPS    Y0, Y14, Y2
-	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y10, Y10
-	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y10, Y10
-	VUNPCKHPS    Y13, Y12, Y1
-	VUNPCKHPS    Y0, Y14, Y2
-	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y10, Y10
-	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y10, Y10
-	VMOVUPS      96(R12), Y0
-	VADDPS       96(R13), Y0, Y0
-	VMOVUPS      Y0, 96(R12)
-	VMOVUPS      128(SI), Y0
-	VMOVUPS      Y0, Y12
-	VMOVUPS      128(R12), Y0
-	VADDPS       128(R13), Y0, Y0
-	VMOVUPS      Y0, 128(R12)
-	VMOVUPS      160(SI), Y0
-	VMOVUPS      Y0, Y13
-	VMOVUPS      160(R12), Y0
-	VADDPS       160(R13), Y0, Y0
-	VMOVUPS      Y0, 160(R12)
-	VMOVUPS      192(SI), Y0
-	VMOVUPS      Y0, Y14
-	VMOVUPS      192(R12), Y0
-	VADDPS       192(R13), Y0, Y0
-	VMOVUPS      Y0, 192(R12)
-	VMOVUPS      224(SI), Y0
-	VUNPCKLPS    Y13, Y12, Y1
-	VUNPCKLPS    Y0, Y14, Y2
-	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y11, Y11
-	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y11, Y11
-	VUNPCKHPS    Y13, Y12, Y1
-	VUNPCKHPS    Y0, Y14, Y2
-	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y11, Y11
-	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y11, Y11
-	VMOVUPS      224(R12), Y0
-	VADDPS       224(R13), Y0, Y0
-	VMOVUPS      Y0, 224(R12)
-	VADDPS       Y11, Y10, Y10
-	VPERMILPS    $+14, Y10, Y0
-	VADDPS       Y0, Y10, Y10
-	VPERMILPS    $+1, Y10, Y0
-	VADDPS       Y0, Y10, Y10
-	VEXTRACTF128 $+1, Y10, X0
-	VADDPS       X0, X10, X10
-	VBROADCASTSS X10, Y10
-	VMOVUPS      Y10, 2048(DI)
-	VMOVUPS      2048(DI), X0
-	VMULPS       vectorVectors<>+1280(SB), X0, X0
-	VBROADCASTSS X0, Y1
-	VMOVUPS      Y1, 2112(DI)
-	MOVQ         24(DI), R8
-	SHLQ         $+6, R8
-	MOVQ         x+40(FP), AX
-	LEAQ         (AX)(R8*4), SI
-	VPXOR        Y10, Y10, Y10
-	VPXOR        Y11, Y11, Y11
-	VMOVUPS      (SI), Y0
-	VSUBPS       2112(DI), Y0, Y0
-	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, Y12
-	VMOVUPS      32(SI), Y0
-	VSUBPS       2112(DI), Y0, Y0
-	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, Y13
-	VMOVUPS      64(SI), Y0
-	VSUBPS       2112(DI), Y0, Y0
-	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, Y14
-	VMOVUPS      96(SI), Y0
-	VSUBPS       2112(DI), Y0, Y0
-	VMULPS       Y0, Y0, Y0
-	VUNPCKLPS    Y13, Y12, Y1
-	VUNPCKLPS    Y0, Y14, Y2
-	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y10, Y10
-	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y10, Y10
-	VUNPCKHPS    Y13, Y12, Y1
-	VUNPCKHPS    Y0, Y14, Y2
-	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y10, Y10
-	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y10, Y10
-	VMOVUPS      128(SI), Y0
-	VSUBPS       2112(DI), Y0, Y0
-	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, Y12
-	VMOVUPS      160(SI), Y0
-	VSUBPS       2112(DI), Y0, Y0
-	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, Y13
-	VMOVUPS      192(SI), Y0
-	VSUBPS       2112(DI), Y0, Y0
-	VMULPS       Y0, Y0, Y0
-	VMOVUPS      Y0, Y14
-	VMOVUPS      224(SI), Y0
-	VSUBPS       2112(DI), Y0, Y0
-	VMULPS       Y0, Y0, Y0
-	VUNPCKLPS    Y13, Y12, Y1
-	VUNPCKLPS    Y0, Y14, Y2
-	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y11, Y11
-	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y11, Y11
-	VUNPCKHPS    Y13, Y12, Y1
-	VUNPCKHPS    Y0, Y14, Y2
-	VUNPCKLPD    Y2, Y1, Y3
-	VADDPS       Y3, Y11, Y11
-	VUNPCKHPD    Y2, Y1, Y1
-	VADDPS       Y1, Y11, Y11
-	VADDPS       Y11, Y10, Y10
-	VPERMILPS    $+14, Y10, Y0
-	VADDPS       Y0, Y10, Y10
-	VPERMILPS    $+1, Y10, Y0
-	VADDPS       Y0, Y10, Y10
-	VEXTRACTF128 $+1, Y10, X0
-	VADDPS       X0, X10, X10
-	VBROADCASTSS X10, Y10
-	VMOVUPS      Y10, 2176(DI)
-	VMOVUPS      2176(DI), X0
-	VMULPS       vectorVectors<>+1280(SB), X0, X0
-	VADDPS       vectorVectors<>+1312(SB), X0, X0
-	VSQRTPS      X0, X0
-	VMOVUPS      vectorVectors<>+448(SB), X1
-	VDIVPS       X0, X1, X0
-	VBROADCASTSS X0, Y1
-	VMOVUPS      Y1, 2240(DI)
-	MOVQ         sum_gamma+8(FP), SI
-	MOVQ         24(DI), R8
-	SHLQ         $+6, R8
-	MOVQ         dy+48(FP), AX
+	MOVQ         x2+40(FP), AX
 	LEAQ         (AX)(R8*4), R12
 	MOVQ         24(DI), R8
 	SHLQ         $+6, R8
-	MOVQ         x+40(FP), AX
+	MOVQ         x+48(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	VMOVUPS      (R13), Y0
-	VSUBPS       2112(DI), Y0, Y0
-	VMULPS       2240(DI), Y0, Y0
-	VMULPS       (R12), Y0, Y0
-	VADDPS       (SI), Y0, Y0
-	VMOVUPS      Y0, (SI)
-	VMOVUPS      32(R13), Y0
-	VSUBPS       2112(DI), Y0, Y0
-	VMULPS       2240(DI), Y0, Y0
-	VMULPS       32(R12), Y0, Y0
-	VADDPS       32(SI), Y0, Y0
-	VMOVUPS      Y0, 32(SI)
-	VMOVUPS      64(R13), Y0
-	VSUBPS       2112(DI), Y0, Y0
-	VMULPS       2240(DI), Y0, Y0
-	VMULPS       64(R12), Y0, Y0
-	VADDPS       64(SI), Y0, Y0
-	VMOVUPS      Y0, 64(SI)
-	VMOVUPS      96(R13), Y0
-	VSUBPS       2112(DI), Y0, Y0
-	VMULPS       2240(DI), Y0, Y0
-	VMULPS       96(R12), Y0, Y0
-	VADDPS       96(SI), Y0, Y0
-	VMOVUPS      Y0, 96(SI)
-	VMOVUPS      128(R13), Y0
-	VSUBPS       2112(DI), Y0, Y0
-	VMULPS       2240(DI), Y0, Y0
-	VMULPS       128(R12), Y0, Y0
-	VADDPS       128(SI), Y0, Y0
-	VMOVUPS      Y0, 128(SI)
-	VMOVUPS      160(R13), Y0
-	VSUBPS       2112(DI), Y0, Y0
-	VMULPS       2240(DI), Y0, Y0
-	VMULPS       160(R12), Y0, Y0
-	VADDPS       160(SI), Y0, Y0
-	VMOVUPS      Y0, 160(SI)
-	VMOVUPS      192(R13), Y0
-	VSUBPS       2112(DI), Y0, Y0
-	VMULPS       2240(DI), Y0, Y0
-	VMULPS       192(R12), Y0, Y0
-	VADDPS       192(SI), Y0, Y0
-	VMOVUPS      Y0, 192(SI)
-	VMOVUPS      224(R13), Y0
-	VSUBPS       2112(DI), Y0, Y0
-	VMULPS       2240(DI), Y0, Y0
-	VMULPS       224(R12), Y0, Y0
-	VADDPS       224(SI), Y0, Y0
-	VMOVUPS      Y0, 224(SI)
+	MOVQ         sum_y2+24(FP), R14
+	VMOVUPS      (R13), Z0
+	VSUBPS       2048(DI), Z0, Z0
+	VMULPS       2112(DI), Z0, Z0
+	VMOVUPS      (R12), Z1
+	VMULPS       Z0, Z1, Z0
+	VADDPS       (SI), Z0, Z0
+	VMOVUPS      Z0, (SI)
+	VADDPS       (R14), Z1, Z0
+	VMOVUPS      Z0, (R14)
+	VMOVUPS      64(R13), Z0
+	VSUBPS       2048(DI), Z0, Z0
+	VMULPS       2112(DI), Z0, Z0
+	VMOVUPS      64(R12), Z1
+	VMULPS       Z0, Z1, Z0
+	VADDPS       64(SI), Z0, Z0
+	VMOVUPS      Z0, 64(SI)
+	VADDPS       64(R14), Z1, Z0
+	VMOVUPS      Z0, 64(R14)
+	VMOVUPS      128(R13), Z0
+	VSUBPS       2048(DI), Z0, Z0
+	VMULPS       2112(DI), Z0, Z0
+	VMOVUPS      128(R12), Z1
+	VMULPS       Z0, Z1, Z0
+	VADDPS       128(SI), Z0, Z0
+	VMOVUPS      Z0, 128(SI)
+	VADDPS       128(R14), Z1, Z0
+	VMOVUPS      Z0, 128(R14)
+	VMOVUPS      192(R13), Z0
+	VSUBPS       2048(DI), Z0, Z0
+	VMULPS       2112(DI), Z0, Z0
+	VMOVUPS      192(R12), Z1
+	VMULPS       Z0, Z1, Z0
+	VADDPS       192(SI), Z0, Z0
+	VMOVUPS      Z0, 192(SI)
+	VADDPS       192(R14), Z1, Z0
+	VMOVUPS      Z0, 192(R14)
 	MOVQ         24(DI), AX
 	INCQ         AX
 	MOVQ         AX, 24(DI)
@@ -12898,10 +12529,185 @@ loop1:
 	JLT          loop1
 
 end2:
-	MOVQ    sum_gamma+8(FP), SI
-	MOVQ    dgamma+16(FP), R12
-	MOVQ    sum_beta+24(FP), R13
-	MOVQ    dbeta+32(FP), R14
+	MOVQ    sum_y+8(FP), SI
+	MOVQ    dy+16(FP), R12
+	MOVQ    sum_y2+24(FP), R13
+	MOVQ    dy2+32(FP), R14
+	VMOVUPS (SI), Z0
+	VMOVUPS Z0, (R12)
+	VMOVUPS (R13), Z0
+	VMOVUPS Z0, (R14)
+	VMOVUPS 64(SI), Z0
+	VMOVUPS Z0, 64(R12)
+	VMOVUPS 64(R13), Z0
+	VMOVUPS Z0, 64(R14)
+	VMOVUPS 128(SI), Z0
+	VMOVUPS Z0, 128(R12)
+	VMOVUPS 128(R13), Z0
+	VMOVUPS Z0, 128(R14)
+	VMOVUPS 192(SI), Z0
+	VMOVUPS Z0, 192(R12)
+	VMOVUPS 192(R13), Z0
+	VMOVUPS Z0, 192(R14)
+	VZEROUPPER
+	RET
+
+// func sum64MulAccVector1AVX2(frame *uint8, sum_y *float32, dy *float32, sum_y2 *float32, dy2 *float32, x2 *float32, x *float32, x4 *float32, x3 *float32, B int, T int)
+TEXT ·sum64MulAccVector1AVX2(SB), NOSPLIT, $0-88
+	MOVQ    frame+0(FP), DI
+	MOVQ    B+72(FP), AX
+	MOVQ    AX, (DI)
+	MOVQ    T+80(FP), AX
+	MOVQ    AX, 8(DI)
+	MOVQ    dy+16(FP), SI
+	MOVQ    sum_y+8(FP), R12
+	MOVQ    dy2+32(FP), R13
+	MOVQ    sum_y2+24(FP), R14
+	VMOVUPS (SI), Y0
+	VMOVUPS Y0, (R12)
+	VMOVUPS (R13), Y0
+	VMOVUPS Y0, (R14)
+	VMOVUPS 32(SI), Y0
+	VMOVUPS Y0, 32(R12)
+	VMOVUPS 32(R13), Y0
+	VMOVUPS Y0, 32(R14)
+	VMOVUPS 64(SI), Y0
+	VMOVUPS Y0, 64(R12)
+	VMOVUPS 64(R13), Y0
+	VMOVUPS Y0, 64(R14)
+	VMOVUPS 96(SI), Y0
+	VMOVUPS Y0, 96(R12)
+	VMOVUPS 96(R13), Y0
+	VMOVUPS Y0, 96(R14)
+	VMOVUPS 128(SI), Y0
+	VMOVUPS Y0, 128(R12)
+	VMOVUPS 128(R13), Y0
+	VMOVUPS Y0, 128(R14)
+	VMOVUPS 160(SI), Y0
+	VMOVUPS Y0, 160(R12)
+	VMOVUPS 160(R13), Y0
+	VMOVUPS Y0, 160(R14)
+	VMOVUPS 192(SI), Y0
+	VMOVUPS Y0, 192(R12)
+	VMOVUPS 192(R13), Y0
+	VMOVUPS Y0, 192(R14)
+	VMOVUPS 224(SI), Y0
+	VMOVUPS Y0, 224(R12)
+	VMOVUPS 224(R13), Y0
+	VMOVUPS Y0, 224(R14)
+	MOVQ    $+0, R8
+	MOVQ    R8, 24(DI)
+	MOVQ    (DI), R8
+	IMULQ   8(DI), R8
+	MOVQ    R8, 16(DI)
+	MOVQ    24(DI), AX
+	CMPQ    AX, 16(DI)
+	JGE     end2
+
+loop1:
+	MOVQ         24(DI), R8
+	MOVQ         x4+56(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2048(DI)
+	MOVQ         24(DI), R8
+	MOVQ         x3+64(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2112(DI)
+	MOVQ         sum_y+8(FP), SI
+	MOVQ         24(DI), R8
+	SHLQ         $+6, R8
+	MOVQ         x2+40(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         24(DI), R8
+	SHLQ         $+6, R8
+	MOVQ         x+48(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	MOVQ         sum_y2+24(FP), R14
+	VMOVUPS      (R13), Y0
+	VSUBPS       2048(DI), Y0, Y0
+	VMULPS       2112(DI), Y0, Y0
+	VMOVUPS      (R12), Y1
+	VMULPS       Y0, Y1, Y0
+	VADDPS       (SI), Y0, Y0
+	VMOVUPS      Y0, (SI)
+	VADDPS       (R14), Y1, Y0
+	VMOVUPS      Y0, (R14)
+	VMOVUPS      32(R13), Y0
+	VSUBPS       2048(DI), Y0, Y0
+	VMULPS       2112(DI), Y0, Y0
+	VMOVUPS      32(R12), Y1
+	VMULPS       Y0, Y1, Y0
+	VADDPS       32(SI), Y0, Y0
+	VMOVUPS      Y0, 32(SI)
+	VADDPS       32(R14), Y1, Y0
+	VMOVUPS      Y0, 32(R14)
+	VMOVUPS      64(R13), Y0
+	VSUBPS       2048(DI), Y0, Y0
+	VMULPS       2112(DI), Y0, Y0
+	VMOVUPS      64(R12), Y1
+	VMULPS       Y0, Y1, Y0
+	VADDPS       64(SI), Y0, Y0
+	VMOVUPS      Y0, 64(SI)
+	VADDPS       64(R14), Y1, Y0
+	VMOVUPS      Y0, 64(R14)
+	VMOVUPS      96(R13), Y0
+	VSUBPS       2048(DI), Y0, Y0
+	VMULPS       2112(DI), Y0, Y0
+	VMOVUPS      96(R12), Y1
+	VMULPS       Y0, Y1, Y0
+	VADDPS       96(SI), Y0, Y0
+	VMOVUPS      Y0, 96(SI)
+	VADDPS       96(R14), Y1, Y0
+	VMOVUPS      Y0, 96(R14)
+	VMOVUPS      128(R13), Y0
+	VSUBPS       2048(DI), Y0, Y0
+	VMULPS       2112(DI), Y0, Y0
+	VMOVUPS      128(R12), Y1
+	VMULPS       Y0, Y1, Y0
+	VADDPS       128(SI), Y0, Y0
+	VMOVUPS      Y0, 128(SI)
+	VADDPS       128(R14), Y1, Y0
+	VMOVUPS      Y0, 128(R14)
+	VMOVUPS      160(R13), Y0
+	VSUBPS       2048(DI), Y0, Y0
+	VMULPS       2112(DI), Y0, Y0
+	VMOVUPS      160(R12), Y1
+	VMULPS       Y0, Y1, Y0
+	VADDPS       160(SI), Y0, Y0
+	VMOVUPS      Y0, 160(SI)
+	VADDPS       160(R14), Y1, Y0
+	VMOVUPS      Y0, 160(R14)
+	VMOVUPS      192(R13), Y0
+	VSUBPS       2048(DI), Y0, Y0
+	VMULPS       2112(DI), Y0, Y0
+	VMOVUPS      192(R12), Y1
+	VMULPS       Y0, Y1, Y0
+	VADDPS       192(SI), Y0, Y0
+	VMOVUPS      Y0, 192(SI)
+	VADDPS       192(R14), Y1, Y0
+	VMOVUPS      Y0, 192(R14)
+	VMOVUPS      224(R13), Y0
+	VSUBPS       2048(DI), Y0, Y0
+	VMULPS       2112(DI), Y0, Y0
+	VMOVUPS      224(R12), Y1
+	VMULPS       Y0, Y1, Y0
+	VADDPS       224(SI), Y0, Y0
+	VMOVUPS      Y0, 224(SI)
+	VADDPS       224(R14), Y1, Y0
+	VMOVUPS      Y0, 224(R14)
+	MOVQ         24(DI), AX
+	INCQ         AX
+	MOVQ         AX, 24(DI)
+	CMPQ         AX, 16(DI)
+	JLT          loop1
+
+end2:
+	MOVQ    sum_y+8(FP), SI
+	MOVQ    dy+16(FP), R12
+	MOVQ    sum_y2+24(FP), R13
+	MOVQ    dy2+32(FP), R14
 	VMOVUPS (SI), Y0
 	VMOVUPS Y0, (R12)
 	VMOVUPS (R13), Y0
@@ -12937,24 +12743,24 @@ end2:
 	VZEROUPPER
 	RET
 
-// func normGrad64DxDropoutVector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·normGrad64DxDropoutVector1AVX512(SB), NOSPLIT, $0-116
+// func normGrad64DxDropoutVector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·normGrad64DxDropoutVector1AVX512(SB), NOSPLIT, $0-132
 	MOVQ frame+0(FP), DI
-	MOVQ r_from+64(FP), AX
+	MOVQ r_from+80(FP), AX
 	MOVQ AX, (DI)
-	MOVQ r_to+72(FP), AX
+	MOVQ r_to+88(FP), AX
 	MOVQ AX, 8(DI)
-	MOVQ T+80(FP), AX
+	MOVQ T+96(FP), AX
 	MOVQ AX, 16(DI)
-	MOVL seed0+88(FP), AX
+	MOVL seed0+104(FP), AX
 	MOVQ AX, 24(DI)
-	MOVL seed1+92(FP), AX
+	MOVL seed1+108(FP), AX
 	MOVQ AX, 32(DI)
-	MOVL step+96(FP), AX
+	MOVL step+112(FP), AX
 	MOVQ AX, 40(DI)
-	MOVQ layer+104(FP), AX
+	MOVQ layer+120(FP), AX
 	MOVQ AX, 48(DI)
-	MOVL example+112(FP), AX
+	MOVL example+128(FP), AX
 	MOVQ AX, 56(DI)
 	MOVQ 24(DI), AX
 	MOVQ AX, 2048(DI)
@@ -13054,7 +12860,7 @@ loop1:
 	VPADDD       vectorWideVectors<>+64(SB), Z20, Z20
 	MOVQ         120(DI), AX
 	ADDQ         AX, 104(DI)
-	MOVQ         bits+48(FP), SI
+	MOVQ         bits+64(FP), SI
 	NEGQ         AX
 	LEAQ         (SI)(AX*4), SI
 	NOTQ         AX
@@ -13420,12 +13226,12 @@ words3:
 	MOVQ            y+40(FP), AX
 	LEAQ            (AX)(R8*4), R15
 	MOVQ            $+0, R8
-	MOVQ            bits+48(FP), AX
+	MOVQ            bits+64(FP), AX
 	LEAQ            (AX)(R8*4), R8
 	MOVQ            R8, 96(DI)
 	MOVQ            72(DI), R8
 	SHLQ            $+6, R8
-	MOVQ            y2+56(FP), AX
+	MOVQ            y4+72(FP), AX
 	LEAQ            (AX)(R8*4), R8
 	MOVQ            R8, 104(DI)
 	MOVQ            96(DI), R8
@@ -13494,6 +13300,14 @@ words3:
 	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z1, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, 192(R9)
+	VMOVUPS         2560(DI), X0
+	MOVQ            72(DI), R8
+	MOVQ            y2+48(FP), AX
+	VMOVD           X0, (AX)(R8*4)
+	VMOVUPS         2368(DI), X0
+	MOVQ            72(DI), R8
+	MOVQ            y3+56(FP), AX
+	VMOVD           X0, (AX)(R8*4)
 	MOVQ            72(DI), AX
 	INCQ            AX
 	MOVQ            AX, 72(DI)
@@ -13504,24 +13318,24 @@ end2:
 	VZEROUPPER
 	RET
 
-// func normGrad64DxDropoutVector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·normGrad64DxDropoutVector1AVX2(SB), NOSPLIT, $0-116
+// func normGrad64DxDropoutVector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·normGrad64DxDropoutVector1AVX2(SB), NOSPLIT, $0-132
 	MOVQ         frame+0(FP), DI
-	MOVQ         r_from+64(FP), AX
+	MOVQ         r_from+80(FP), AX
 	MOVQ         AX, (DI)
-	MOVQ         r_to+72(FP), AX
+	MOVQ         r_to+88(FP), AX
 	MOVQ         AX, 8(DI)
-	MOVQ         T+80(FP), AX
+	MOVQ         T+96(FP), AX
 	MOVQ         AX, 16(DI)
-	MOVL         seed0+88(FP), AX
+	MOVL         seed0+104(FP), AX
 	MOVQ         AX, 24(DI)
-	MOVL         seed1+92(FP), AX
+	MOVL         seed1+108(FP), AX
 	MOVQ         AX, 32(DI)
-	MOVL         step+96(FP), AX
+	MOVL         step+112(FP), AX
 	MOVQ         AX, 40(DI)
-	MOVQ         layer+104(FP), AX
+	MOVQ         layer+120(FP), AX
 	MOVQ         AX, 48(DI)
-	MOVL         example+112(FP), AX
+	MOVL         example+128(FP), AX
 	MOVQ         AX, 56(DI)
 	MOVQ         24(DI), AX
 	VMOVD        AX, X0
@@ -13669,7 +13483,7 @@ loop1:
 	VPADDD       vectorVectors<>+992(SB), Y10, Y10
 	MOVQ         120(DI), AX
 	ADDQ         AX, 104(DI)
-	MOVQ         bits+48(FP), SI
+	MOVQ         bits+64(FP), SI
 	NEGQ         AX
 	LEAQ         (SI)(AX*4), SI
 	NOTQ         AX
@@ -14094,12 +13908,12 @@ words3:
 	MOVQ         y+40(FP), AX
 	LEAQ         (AX)(R8*4), R15
 	MOVQ         $+0, R8
-	MOVQ         bits+48(FP), AX
+	MOVQ         bits+64(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 96(DI)
 	MOVQ         72(DI), R8
 	SHLQ         $+6, R8
-	MOVQ         y2+56(FP), AX
+	MOVQ         y4+72(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 104(DI)
 	MOVQ         96(DI), R8
@@ -14128,6 +13942,14 @@ loop4:
 	ADDQ     $+8, BX
 	CMPQ     BX, $+64
 	JLT      loop4
+	VMOVUPS  2880(DI), X0
+	MOVQ     72(DI), R8
+	MOVQ     y2+48(FP), AX
+	VMOVD    X0, (AX)(R8*4)
+	VMOVUPS  2752(DI), X0
+	MOVQ     72(DI), R8
+	MOVQ     y3+56(FP), AX
+	VMOVD    X0, (AX)(R8*4)
 	MOVQ     72(DI), AX
 	INCQ     AX
 	MOVQ     AX, 72(DI)
@@ -14998,24 +14820,24 @@ end2:
 	VZEROUPPER
 	RET
 
-// func normGrad64DxDropout2Vector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·normGrad64DxDropout2Vector1AVX512(SB), NOSPLIT, $0-116
+// func normGrad64DxDropout2Vector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·normGrad64DxDropout2Vector1AVX512(SB), NOSPLIT, $0-132
 	MOVQ frame+0(FP), DI
-	MOVQ r_from+64(FP), AX
+	MOVQ r_from+80(FP), AX
 	MOVQ AX, (DI)
-	MOVQ r_to+72(FP), AX
+	MOVQ r_to+88(FP), AX
 	MOVQ AX, 8(DI)
-	MOVQ T+80(FP), AX
+	MOVQ T+96(FP), AX
 	MOVQ AX, 16(DI)
-	MOVL seed0+88(FP), AX
+	MOVL seed0+104(FP), AX
 	MOVQ AX, 24(DI)
-	MOVL seed1+92(FP), AX
+	MOVL seed1+108(FP), AX
 	MOVQ AX, 32(DI)
-	MOVL step+96(FP), AX
+	MOVL step+112(FP), AX
 	MOVQ AX, 40(DI)
-	MOVQ layer+104(FP), AX
+	MOVQ layer+120(FP), AX
 	MOVQ AX, 48(DI)
-	MOVL example+112(FP), AX
+	MOVL example+128(FP), AX
 	MOVQ AX, 56(DI)
 	MOVQ 24(DI), AX
 	MOVQ AX, 2048(DI)
@@ -15115,7 +14937,7 @@ loop1:
 	VPADDD       vectorWideVectors<>+64(SB), Z20, Z20
 	MOVQ         120(DI), AX
 	ADDQ         AX, 104(DI)
-	MOVQ         bits+48(FP), SI
+	MOVQ         bits+64(FP), SI
 	NEGQ         AX
 	LEAQ         (SI)(AX*4), SI
 	NOTQ         AX
@@ -15481,12 +15303,12 @@ words3:
 	MOVQ            y+40(FP), AX
 	LEAQ            (AX)(R8*4), R15
 	MOVQ            $+0, R8
-	MOVQ            bits+48(FP), AX
+	MOVQ            bits+64(FP), AX
 	LEAQ            (AX)(R8*4), R8
 	MOVQ            R8, 96(DI)
 	MOVQ            72(DI), R8
 	SHLQ            $+6, R8
-	MOVQ            y2+56(FP), AX
+	MOVQ            y4+72(FP), AX
 	LEAQ            (AX)(R8*4), R8
 	MOVQ            R8, 104(DI)
 	MOVQ            96(DI), R8
@@ -15555,6 +15377,14 @@ words3:
 	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z1, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, 192(R9)
+	VMOVUPS         2560(DI), X0
+	MOVQ            72(DI), R8
+	MOVQ            y2+48(FP), AX
+	VMOVD           X0, (AX)(R8*4)
+	VMOVUPS         2368(DI), X0
+	MOVQ            72(DI), R8
+	MOVQ            y3+56(FP), AX
+	VMOVD           X0, (AX)(R8*4)
 	MOVQ            72(DI), AX
 	INCQ            AX
 	MOVQ            AX, 72(DI)
@@ -15565,24 +15395,24 @@ end2:
 	VZEROUPPER
 	RET
 
-// func normGrad64DxDropout2Vector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·normGrad64DxDropout2Vector1AVX2(SB), NOSPLIT, $0-116
+// func normGrad64DxDropout2Vector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·normGrad64DxDropout2Vector1AVX2(SB), NOSPLIT, $0-132
 	MOVQ         frame+0(FP), DI
-	MOVQ         r_from+64(FP), AX
+	MOVQ         r_from+80(FP), AX
 	MOVQ         AX, (DI)
-	MOVQ         r_to+72(FP), AX
+	MOVQ         r_to+88(FP), AX
 	MOVQ         AX, 8(DI)
-	MOVQ         T+80(FP), AX
+	MOVQ         T+96(FP), AX
 	MOVQ         AX, 16(DI)
-	MOVL         seed0+88(FP), AX
+	MOVL         seed0+104(FP), AX
 	MOVQ         AX, 24(DI)
-	MOVL         seed1+92(FP), AX
+	MOVL         seed1+108(FP), AX
 	MOVQ         AX, 32(DI)
-	MOVL         step+96(FP), AX
+	MOVL         step+112(FP), AX
 	MOVQ         AX, 40(DI)
-	MOVQ         layer+104(FP), AX
+	MOVQ         layer+120(FP), AX
 	MOVQ         AX, 48(DI)
-	MOVL         example+112(FP), AX
+	MOVL         example+128(FP), AX
 	MOVQ         AX, 56(DI)
 	MOVQ         24(DI), AX
 	VMOVD        AX, X0
@@ -15730,7 +15560,7 @@ loop1:
 	VPADDD       vectorVectors<>+992(SB), Y10, Y10
 	MOVQ         120(DI), AX
 	ADDQ         AX, 104(DI)
-	MOVQ         bits+48(FP), SI
+	MOVQ         bits+64(FP), SI
 	NEGQ         AX
 	LEAQ         (SI)(AX*4), SI
 	NOTQ         AX
@@ -16155,12 +15985,12 @@ words3:
 	MOVQ         y+40(FP), AX
 	LEAQ         (AX)(R8*4), R15
 	MOVQ         $+0, R8
-	MOVQ         bits+48(FP), AX
+	MOVQ         bits+64(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 96(DI)
 	MOVQ         72(DI), R8
 	SHLQ         $+6, R8
-	MOVQ         y2+56(FP), AX
+	MOVQ         y4+72(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 104(DI)
 	MOVQ         96(DI), R8
@@ -16189,6 +16019,14 @@ loop4:
 	ADDQ     $+8, BX
 	CMPQ     BX, $+64
 	JLT      loop4
+	VMOVUPS  2880(DI), X0
+	MOVQ     72(DI), R8
+	MOVQ     y2+48(FP), AX
+	VMOVD    X0, (AX)(R8*4)
+	VMOVUPS  2752(DI), X0
+	MOVQ     72(DI), R8
+	MOVQ     y3+56(FP), AX
+	VMOVD    X0, (AX)(R8*4)
 	MOVQ     72(DI), AX
 	INCQ     AX
 	MOVQ     AX, 72(DI)
@@ -20207,24 +20045,24 @@ end2:
 	VZEROUPPER
 	RET
 
-// func normGrad64DxDropout3Vector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·normGrad64DxDropout3Vector1AVX512(SB), NOSPLIT, $0-116
+// func normGrad64DxDropout3Vector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·normGrad64DxDropout3Vector1AVX512(SB), NOSPLIT, $0-132
 	MOVQ frame+0(FP), DI
-	MOVQ r_from+64(FP), AX
+	MOVQ r_from+80(FP), AX
 	MOVQ AX, (DI)
-	MOVQ r_to+72(FP), AX
+	MOVQ r_to+88(FP), AX
 	MOVQ AX, 8(DI)
-	MOVQ T+80(FP), AX
+	MOVQ T+96(FP), AX
 	MOVQ AX, 16(DI)
-	MOVL seed0+88(FP), AX
+	MOVL seed0+104(FP), AX
 	MOVQ AX, 24(DI)
-	MOVL seed1+92(FP), AX
+	MOVL seed1+108(FP), AX
 	MOVQ AX, 32(DI)
-	MOVL step+96(FP), AX
+	MOVL step+112(FP), AX
 	MOVQ AX, 40(DI)
-	MOVQ layer+104(FP), AX
+	MOVQ layer+120(FP), AX
 	MOVQ AX, 48(DI)
-	MOVL example+112(FP), AX
+	MOVL example+128(FP), AX
 	MOVQ AX, 56(DI)
 	MOVQ 24(DI), AX
 	MOVQ AX, 2048(DI)
@@ -20324,7 +20162,7 @@ loop1:
 	VPADDD       vectorWideVectors<>+64(SB), Z20, Z20
 	MOVQ         120(DI), AX
 	ADDQ         AX, 104(DI)
-	MOVQ         bits+48(FP), SI
+	MOVQ         bits+64(FP), SI
 	NEGQ         AX
 	LEAQ         (SI)(AX*4), SI
 	NOTQ         AX
@@ -20690,12 +20528,12 @@ words3:
 	MOVQ            y+40(FP), AX
 	LEAQ            (AX)(R8*4), R15
 	MOVQ            $+0, R8
-	MOVQ            bits+48(FP), AX
+	MOVQ            bits+64(FP), AX
 	LEAQ            (AX)(R8*4), R8
 	MOVQ            R8, 96(DI)
 	MOVQ            72(DI), R8
 	SHLQ            $+6, R8
-	MOVQ            y2+56(FP), AX
+	MOVQ            y4+72(FP), AX
 	LEAQ            (AX)(R8*4), R8
 	MOVQ            R8, 104(DI)
 	MOVQ            96(DI), R8
@@ -20764,6 +20602,14 @@ words3:
 	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z1, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMOVUPS         Z0, 192(R9)
+	VMOVUPS         2560(DI), X0
+	MOVQ            72(DI), R8
+	MOVQ            y2+48(FP), AX
+	VMOVD           X0, (AX)(R8*4)
+	VMOVUPS         2368(DI), X0
+	MOVQ            72(DI), R8
+	MOVQ            y3+56(FP), AX
+	VMOVD           X0, (AX)(R8*4)
 	MOVQ            72(DI), AX
 	INCQ            AX
 	MOVQ            AX, 72(DI)
@@ -20774,24 +20620,24 @@ end2:
 	VZEROUPPER
 	RET
 
-// func normGrad64DxDropout3Vector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·normGrad64DxDropout3Vector1AVX2(SB), NOSPLIT, $0-116
+// func normGrad64DxDropout3Vector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·normGrad64DxDropout3Vector1AVX2(SB), NOSPLIT, $0-132
 	MOVQ         frame+0(FP), DI
-	MOVQ         r_from+64(FP), AX
+	MOVQ         r_from+80(FP), AX
 	MOVQ         AX, (DI)
-	MOVQ         r_to+72(FP), AX
+	MOVQ         r_to+88(FP), AX
 	MOVQ         AX, 8(DI)
-	MOVQ         T+80(FP), AX
+	MOVQ         T+96(FP), AX
 	MOVQ         AX, 16(DI)
-	MOVL         seed0+88(FP), AX
+	MOVL         seed0+104(FP), AX
 	MOVQ         AX, 24(DI)
-	MOVL         seed1+92(FP), AX
+	MOVL         seed1+108(FP), AX
 	MOVQ         AX, 32(DI)
-	MOVL         step+96(FP), AX
+	MOVL         step+112(FP), AX
 	MOVQ         AX, 40(DI)
-	MOVQ         layer+104(FP), AX
+	MOVQ         layer+120(FP), AX
 	MOVQ         AX, 48(DI)
-	MOVL         example+112(FP), AX
+	MOVL         example+128(FP), AX
 	MOVQ         AX, 56(DI)
 	MOVQ         24(DI), AX
 	VMOVD        AX, X0
@@ -20939,7 +20785,7 @@ loop1:
 	VPADDD       vectorVectors<>+992(SB), Y10, Y10
 	MOVQ         120(DI), AX
 	ADDQ         AX, 104(DI)
-	MOVQ         bits+48(FP), SI
+	MOVQ         bits+64(FP), SI
 	NEGQ         AX
 	LEAQ         (SI)(AX*4), SI
 	NOTQ         AX
@@ -21364,12 +21210,12 @@ words3:
 	MOVQ         y+40(FP), AX
 	LEAQ         (AX)(R8*4), R15
 	MOVQ         $+0, R8
-	MOVQ         bits+48(FP), AX
+	MOVQ         bits+64(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 96(DI)
 	MOVQ         72(DI), R8
 	SHLQ         $+6, R8
-	MOVQ         y2+56(FP), AX
+	MOVQ         y4+72(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 104(DI)
 	MOVQ         96(DI), R8
@@ -21398,6 +21244,14 @@ loop4:
 	ADDQ     $+8, BX
 	CMPQ     BX, $+64
 	JLT      loop4
+	VMOVUPS  2880(DI), X0
+	MOVQ     72(DI), R8
+	MOVQ     y2+48(FP), AX
+	VMOVD    X0, (AX)(R8*4)
+	VMOVUPS  2752(DI), X0
+	MOVQ     72(DI), R8
+	MOVQ     y3+56(FP), AX
+	VMOVD    X0, (AX)(R8*4)
 	MOVQ     72(DI), AX
 	INCQ     AX
 	MOVQ     AX, 72(DI)

@@ -156,27 +156,27 @@ func sum17AccVector1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, 
 	panic("BUG: sum17AccVector1AVX2 is assembly")
 }
 
-func normGrad64DxVector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, y *float32, r_from int, r_to int) {
+func normGrad64DxVector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, y *float32, y2 *float32, y3 *float32, r_from int, r_to int) {
 	panic("BUG: normGrad64DxVector1AVX512 is assembly")
 }
 
-func normGrad64DxVector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, y *float32, r_from int, r_to int) {
+func normGrad64DxVector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, y *float32, y2 *float32, y3 *float32, r_from int, r_to int) {
 	panic("BUG: normGrad64DxVector1AVX2 is assembly")
 }
 
-func normGrad64DgammaDbetaAccVector1AVX512(frame *uint8, sum_gamma *float32, dgamma *float32, sum_beta *float32, dbeta *float32, x *float32, dy *float32, B int, T int) {
-	panic("BUG: normGrad64DgammaDbetaAccVector1AVX512 is assembly")
+func sum64MulAccVector1AVX512(frame *uint8, sum_y *float32, dy *float32, sum_y2 *float32, dy2 *float32, x2 *float32, x *float32, x4 *float32, x3 *float32, B int, T int) {
+	panic("BUG: sum64MulAccVector1AVX512 is assembly")
 }
 
-func normGrad64DgammaDbetaAccVector1AVX2(frame *uint8, sum_gamma *float32, dgamma *float32, sum_beta *float32, dbeta *float32, x *float32, dy *float32, B int, T int) {
-	panic("BUG: normGrad64DgammaDbetaAccVector1AVX2 is assembly")
+func sum64MulAccVector1AVX2(frame *uint8, sum_y *float32, dy *float32, sum_y2 *float32, dy2 *float32, x2 *float32, x *float32, x4 *float32, x3 *float32, B int, T int) {
+	panic("BUG: sum64MulAccVector1AVX2 is assembly")
 }
 
-func normGrad64DxDropoutVector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func normGrad64DxDropoutVector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: normGrad64DxDropoutVector1AVX512 is assembly")
 }
 
-func normGrad64DxDropoutVector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func normGrad64DxDropoutVector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: normGrad64DxDropoutVector1AVX2 is assembly")
 }
 
@@ -212,11 +212,11 @@ func linear256x64TAddVector1AVX2(frame *uint8, y *float32, x2 *float32, c *float
 	panic("BUG: linear256x64TAddVector1AVX2 is assembly")
 }
 
-func normGrad64DxDropout2Vector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func normGrad64DxDropout2Vector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: normGrad64DxDropout2Vector1AVX512 is assembly")
 }
 
-func normGrad64DxDropout2Vector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func normGrad64DxDropout2Vector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: normGrad64DxDropout2Vector1AVX2 is assembly")
 }
 
@@ -252,11 +252,11 @@ func linear64x64SourceTAddAccVector1AVX2(frame *uint8, y *float32, x2 *float32, 
 	panic("BUG: linear64x64SourceTAddAccVector1AVX2 is assembly")
 }
 
-func normGrad64DxDropout3Vector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func normGrad64DxDropout3Vector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: normGrad64DxDropout3Vector1AVX512 is assembly")
 }
 
-func normGrad64DxDropout3Vector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, bits *uint32, y2 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func normGrad64DxDropout3Vector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: normGrad64DxDropout3Vector1AVX2 is assembly")
 }
 

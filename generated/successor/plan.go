@@ -28,7 +28,7 @@ const (
 	kLinear17x64T
 	kOuter64x17Acc
 	kNormGrad64Dx
-	kNormGrad64DgammaDbetaAcc
+	kSum64MulAcc
 	kNormGrad64DxDropout
 	kSum64Acc
 	kLinear64x256TMul
@@ -164,18 +164,24 @@ type gradientsMemory struct {
 	t1             device.Array // f32[T, 64]
 	t2             device.Array // f32[B, T, 17]
 	t3             device.Array // f32[B, T, 64]
-	t4             device.Array // f32[B, T, 64]
-	t5             device.Array // f32[B, T, 256]
+	t4             device.Array // f32[B, T, 1]
+	t5             device.Array // f32[B, T, 1]
 	t6             device.Array // f32[B, T, 64]
-	t7             device.Array // f32[B, T, 64]
+	t7             device.Array // f32[B, T, 256]
 	t8             device.Array // f32[B, T, 64]
-	t9             device.Array // f32[B, T, 64]
-	t10            device.Array // f32[B, S, 64]
-	t11            device.Array // f32[B, S, 64]
-	t12            device.Array // f32[B, S, 64]
+	t9             device.Array // f32[B, T, 1]
+	t10            device.Array // f32[B, T, 1]
+	t11            device.Array // f32[B, T, 64]
+	t12            device.Array // f32[B, T, 64]
 	t13            device.Array // f32[B, T, 64]
-	t14            device.Array // f32[B, T, 64]
-	t15            device.Array // f32[B, T, 64]
+	t14            device.Array // f32[B, S, 64]
+	t15            device.Array // f32[B, S, 64]
+	t16            device.Array // f32[B, S, 64]
+	t17            device.Array // f32[B, T, 1]
+	t18            device.Array // f32[B, T, 1]
+	t19            device.Array // f32[B, T, 64]
+	t20            device.Array // f32[B, T, 64]
+	t21            device.Array // f32[B, T, 64]
 }
 
 func newGradientsMemory(e *device.Env) (b gradientsMemory, m device.Allocator) {
@@ -209,18 +215,24 @@ func newGradientsMemory(e *device.Env) (b gradientsMemory, m device.Allocator) {
 	b.t1 = m.Floats(1, e.C*64)
 	b.t2 = m.Floats(1, e.B*e.C*17)
 	b.t3 = m.Floats(1, e.B*e.C*64)
-	b.t4 = m.Floats(1, e.B*e.C*64)
-	b.t5 = m.Floats(1, e.B*e.C*256)
+	b.t4 = m.Floats(1, e.B*e.C*1)
+	b.t5 = m.Floats(1, e.B*e.C*1)
 	b.t6 = m.Floats(1, e.B*e.C*64)
-	b.t7 = m.Floats(1, e.B*e.C*64)
+	b.t7 = m.Floats(1, e.B*e.C*256)
 	b.t8 = m.Floats(1, e.B*e.C*64)
-	b.t9 = m.Floats(1, e.B*e.C*64)
-	b.t10 = m.Floats(1, e.B*e.S*64)
-	b.t11 = m.Floats(1, e.B*e.S*64)
-	b.t12 = m.Floats(1, e.B*e.S*64)
+	b.t9 = m.Floats(1, e.B*e.C*1)
+	b.t10 = m.Floats(1, e.B*e.C*1)
+	b.t11 = m.Floats(1, e.B*e.C*64)
+	b.t12 = m.Floats(1, e.B*e.C*64)
 	b.t13 = m.Floats(1, e.B*e.C*64)
-	b.t14 = m.Floats(1, e.B*e.C*64)
-	b.t15 = m.Floats(1, e.B*e.C*64)
+	b.t14 = m.Floats(1, e.B*e.S*64)
+	b.t15 = m.Floats(1, e.B*e.S*64)
+	b.t16 = m.Floats(1, e.B*e.S*64)
+	b.t17 = m.Floats(1, e.B*e.C*1)
+	b.t18 = m.Floats(1, e.B*e.C*1)
+	b.t19 = m.Floats(1, e.B*e.C*64)
+	b.t20 = m.Floats(1, e.B*e.C*64)
+	b.t21 = m.Floats(1, e.B*e.C*64)
 	return b, m
 }
 
@@ -302,53 +314,53 @@ func gradientsHeadBack(q device.Queue, e *device.Env, b *gradientsMemory) {
 	q.Launch(kCrossEntropyGrad17, e, b.logits.At(0), b.labels.At(0), b.dLoss.At(0), b.t2.At(0))
 	q.Launch(kSum17Acc, e, b.t2.At(0), dw.Plus(headOffOutB)) // d.out.b
 	q.Launch(kLinear17x64T, e, b.t2.At(0), w.Plus(headOffOutW), b.t3.At(0))
-	q.Launch(kOuter64x17Acc, e, b.norm.At(0), b.t2.At(0), dw.Plus(headOffOutW))                                        // d.out.w
-	q.Launch(kNormGrad64Dx, e, b.x.At(2), w.Plus(headOffNormGamma), b.t3.At(0), b.dX.At(0))                            // d.x
-	q.Launch(kNormGrad64DgammaDbetaAcc, e, b.x.At(2), b.t3.At(0), dw.Plus(headOffNormGamma), dw.Plus(headOffNormBeta)) // d.norm.gamma, d.norm.beta
+	q.Launch(kOuter64x17Acc, e, b.norm.At(0), b.t2.At(0), dw.Plus(headOffOutW))                                                   // d.out.w
+	q.Launch(kNormGrad64Dx, e, b.x.At(2), w.Plus(headOffNormGamma), b.t3.At(0), b.dX.At(0), b.t4.At(0), b.t5.At(0))               // d.x
+	q.Launch(kSum64MulAcc, e, b.x.At(2), b.t3.At(0), b.t4.At(0), b.t5.At(0), dw.Plus(headOffNormGamma), dw.Plus(headOffNormBeta)) // d.norm.gamma, d.norm.beta
 }
 
 // gradientsDecoderLayerBack launches decoder_layer_back (line 34 of the spec).
 func gradientsDecoderLayerBack(q device.Queue, e *device.Env, b *gradientsMemory, l int) {
 	w := decoderGroup.At(l)
 	dw := decoderGroup.Gradient(l)
-	q.Launch(kNormGrad64DxDropout, e, b.ffnSum.At(l), w.Plus(decoderOffFfnNormGamma), b.dX.At((l+1)%2), b.t3.At(0), b.t4.At(0)) // ffn.norm.dx
-	q.Launch(kLinear64x256TMul, e, b.t4.At(0), w.Plus(decoderOffFfnOutW), b.ffnHidden.At(l), b.t5.At(0))                        // ffn.hidden.dx
-	q.Launch(kOuter256x64Acc, e, b.ffnHidden.At(l), b.t4.At(0), dw.Plus(decoderOffFfnOutW))                                     // d.ffn.out.w
-	q.Launch(kSum256Acc, e, b.t5.At(0), dw.Plus(decoderOffFfnInB))                                                              // d.ffn.in.b
-	q.Launch(kLinear256x64TAdd, e, b.t5.At(0), w.Plus(decoderOffFfnInW), b.t3.At(0), b.t6.At(0))
-	q.Launch(kOuter64x256Acc, e, b.crossNorm.At(l), b.t5.At(0), dw.Plus(decoderOffFfnInW))                                     // d.ffn.in.w
-	q.Launch(kNormGrad64DxDropout2, e, b.crossSum.At(l), w.Plus(decoderOffCrossNormGamma), b.t6.At(0), b.t3.At(0), b.t7.At(0)) // cross.norm.dx
-	q.Launch(kLinear64x64T, e, b.t7.At(0), w.Plus(decoderOffCrossOW), b.t8.At(0))
-	q.Launch(kAttentionGrad64SourceWindow2Dropout, e, b.crossQ.At(l), b.crossK.At(l), b.crossV.At(l), b.t8.At(0), b.t9.At(0), b.t10.At(0), b.t11.At(0)) // cross.attention.dq, cross.attention.dk, cross.attention.dv
-	q.Launch(kLinear64x64TAdd, e, b.t9.At(0), w.Plus(decoderOffCrossQW), b.t3.At(0), b.t8.At(0))
-	q.Launch(kLinear64x64SourceT, e, b.t11.At(0), w.Plus(decoderOffCrossVW), b.t12.At(0))
-	q.Launch(kSum64SourceAcc, e, b.t11.At(0), dw.Plus(decoderOffCrossVB))                                                                     // d.cross.v.b
-	q.Join(kSum64SourceAcc, e, b.t10.At(0), dw.Plus(decoderOffCrossKB))                                                                       // d.cross.k.b
-	q.Launch(kLinear64x64SourceTAddAcc, e, b.t10.At(0), w.Plus(decoderOffCrossKW), b.t12.At(0), b.dSource.At(0))                              // d.source
-	q.Launch(kOuter64x64Acc2, e, b.source.At(0), b.t11.At(0), dw.Plus(decoderOffCrossVW))                                                     // d.cross.v.w
-	q.Join(kOuter64x64Acc2, e, b.source.At(0), b.t10.At(0), dw.Plus(decoderOffCrossKW))                                                       // d.cross.k.w
-	q.Launch(kNormGrad64DxDropout3, e, b.selfSum.At(l), w.Plus(decoderOffSelfNormGamma), b.t8.At(0), b.t3.At(0), b.t13.At(0))                 // self.norm.dx
-	q.Launch(kNormGrad64DgammaDbetaAcc, e, b.ffnSum.At(l), b.dX.At((l+1)%2), dw.Plus(decoderOffFfnNormGamma), dw.Plus(decoderOffFfnNormBeta)) // d.ffn.norm.gamma, d.ffn.norm.beta
-	q.Join(kNormGrad64DgammaDbetaAcc, e, b.crossSum.At(l), b.t6.At(0), dw.Plus(decoderOffCrossNormGamma), dw.Plus(decoderOffCrossNormBeta))   // d.cross.norm.gamma, d.cross.norm.beta
-	q.Join(kNormGrad64DgammaDbetaAcc, e, b.selfSum.At(l), b.t8.At(0), dw.Plus(decoderOffSelfNormGamma), dw.Plus(decoderOffSelfNormBeta))      // d.self.norm.gamma, d.self.norm.beta
-	q.Launch(kLinear64x64T, e, b.t13.At(0), w.Plus(decoderOffSelfOW), b.t6.At(0))
-	q.Launch(kAttentionGrad64Window2Dropout, e, b.selfQ.At(l), b.selfK.At(l), b.selfV.At(l), b.t6.At(0), b.t8.At(0), b.t14.At(0), b.t15.At(0)) // self.attention.dq, self.attention.dk, self.attention.dv
-	q.Launch(kLinear64x64TAdd, e, b.t8.At(0), w.Plus(decoderOffSelfQW), b.t3.At(0), b.t6.At(0))
-	q.Launch(kLinear64x64TAdd, e, b.t15.At(0), w.Plus(decoderOffSelfVW), b.t6.At(0), b.t3.At(0))
-	q.Launch(kSum64Acc, e, b.t4.At(0), dw.Plus(decoderOffFfnOutB))                                 // d.ffn.out.b
-	q.Join(kSum64Acc, e, b.t7.At(0), dw.Plus(decoderOffCrossOB))                                   // d.cross.o.b
-	q.Join(kSum64Acc, e, b.t9.At(0), dw.Plus(decoderOffCrossQB))                                   // d.cross.q.b
-	q.Join(kSum64Acc, e, b.t13.At(0), dw.Plus(decoderOffSelfOB))                                   // d.self.o.b
-	q.Join(kSum64Acc, e, b.t8.At(0), dw.Plus(decoderOffSelfQB))                                    // d.self.q.b
-	q.Join(kSum64Acc, e, b.t15.At(0), dw.Plus(decoderOffSelfVB))                                   // d.self.v.b
-	q.Join(kSum64Acc, e, b.t14.At(0), dw.Plus(decoderOffSelfKB))                                   // d.self.k.b
-	q.Launch(kLinear64x64TAdd, e, b.t14.At(0), w.Plus(decoderOffSelfKW), b.t3.At(0), b.dX.At(l%2)) // d.x
-	q.Launch(kOuter64x64Acc, e, b.crossAttention.At(l), b.t7.At(0), dw.Plus(decoderOffCrossOW))    // d.cross.o.w
-	q.Join(kOuter64x64Acc, e, b.selfNorm.At(l), b.t9.At(0), dw.Plus(decoderOffCrossQW))            // d.cross.q.w
-	q.Join(kOuter64x64Acc, e, b.selfAttention.At(l), b.t13.At(0), dw.Plus(decoderOffSelfOW))       // d.self.o.w
-	q.Join(kOuter64x64Acc, e, b.x.At(l), b.t8.At(0), dw.Plus(decoderOffSelfQW))                    // d.self.q.w
-	q.Join(kOuter64x64Acc, e, b.x.At(l), b.t15.At(0), dw.Plus(decoderOffSelfVW))                   // d.self.v.w
-	q.Join(kOuter64x64Acc, e, b.x.At(l), b.t14.At(0), dw.Plus(decoderOffSelfKW))                   // d.self.k.w
+	q.Launch(kNormGrad64DxDropout, e, b.ffnSum.At(l), w.Plus(decoderOffFfnNormGamma), b.dX.At((l+1)%2), b.t3.At(0), b.t4.At(0), b.t5.At(0), b.t6.At(0)) // ffn.norm.dx
+	q.Launch(kLinear64x256TMul, e, b.t6.At(0), w.Plus(decoderOffFfnOutW), b.ffnHidden.At(l), b.t7.At(0))                                                // ffn.hidden.dx
+	q.Launch(kOuter256x64Acc, e, b.ffnHidden.At(l), b.t6.At(0), dw.Plus(decoderOffFfnOutW))                                                             // d.ffn.out.w
+	q.Launch(kSum256Acc, e, b.t7.At(0), dw.Plus(decoderOffFfnInB))                                                                                      // d.ffn.in.b
+	q.Launch(kLinear256x64TAdd, e, b.t7.At(0), w.Plus(decoderOffFfnInW), b.t3.At(0), b.t8.At(0))
+	q.Launch(kOuter64x256Acc, e, b.crossNorm.At(l), b.t7.At(0), dw.Plus(decoderOffFfnInW))                                                               // d.ffn.in.w
+	q.Launch(kNormGrad64DxDropout2, e, b.crossSum.At(l), w.Plus(decoderOffCrossNormGamma), b.t8.At(0), b.t3.At(0), b.t9.At(0), b.t10.At(0), b.t11.At(0)) // cross.norm.dx
+	q.Launch(kLinear64x64T, e, b.t11.At(0), w.Plus(decoderOffCrossOW), b.t12.At(0))
+	q.Launch(kAttentionGrad64SourceWindow2Dropout, e, b.crossQ.At(l), b.crossK.At(l), b.crossV.At(l), b.t12.At(0), b.t13.At(0), b.t14.At(0), b.t15.At(0)) // cross.attention.dq, cross.attention.dk, cross.attention.dv
+	q.Launch(kLinear64x64TAdd, e, b.t13.At(0), w.Plus(decoderOffCrossQW), b.t3.At(0), b.t12.At(0))
+	q.Launch(kLinear64x64SourceT, e, b.t15.At(0), w.Plus(decoderOffCrossVW), b.t16.At(0))
+	q.Launch(kSum64SourceAcc, e, b.t15.At(0), dw.Plus(decoderOffCrossVB))                                                                                // d.cross.v.b
+	q.Join(kSum64SourceAcc, e, b.t14.At(0), dw.Plus(decoderOffCrossKB))                                                                                  // d.cross.k.b
+	q.Launch(kLinear64x64SourceTAddAcc, e, b.t14.At(0), w.Plus(decoderOffCrossKW), b.t16.At(0), b.dSource.At(0))                                         // d.source
+	q.Launch(kOuter64x64Acc2, e, b.source.At(0), b.t15.At(0), dw.Plus(decoderOffCrossVW))                                                                // d.cross.v.w
+	q.Join(kOuter64x64Acc2, e, b.source.At(0), b.t14.At(0), dw.Plus(decoderOffCrossKW))                                                                  // d.cross.k.w
+	q.Launch(kNormGrad64DxDropout3, e, b.selfSum.At(l), w.Plus(decoderOffSelfNormGamma), b.t12.At(0), b.t3.At(0), b.t17.At(0), b.t18.At(0), b.t19.At(0)) // self.norm.dx
+	q.Launch(kSum64MulAcc, e, b.ffnSum.At(l), b.dX.At((l+1)%2), b.t4.At(0), b.t5.At(0), dw.Plus(decoderOffFfnNormGamma), dw.Plus(decoderOffFfnNormBeta)) // d.ffn.norm.gamma, d.ffn.norm.beta
+	q.Join(kSum64MulAcc, e, b.crossSum.At(l), b.t8.At(0), b.t9.At(0), b.t10.At(0), dw.Plus(decoderOffCrossNormGamma), dw.Plus(decoderOffCrossNormBeta))  // d.cross.norm.gamma, d.cross.norm.beta
+	q.Join(kSum64MulAcc, e, b.selfSum.At(l), b.t12.At(0), b.t17.At(0), b.t18.At(0), dw.Plus(decoderOffSelfNormGamma), dw.Plus(decoderOffSelfNormBeta))   // d.self.norm.gamma, d.self.norm.beta
+	q.Launch(kLinear64x64T, e, b.t19.At(0), w.Plus(decoderOffSelfOW), b.t8.At(0))
+	q.Launch(kAttentionGrad64Window2Dropout, e, b.selfQ.At(l), b.selfK.At(l), b.selfV.At(l), b.t8.At(0), b.t12.At(0), b.t20.At(0), b.t21.At(0)) // self.attention.dq, self.attention.dk, self.attention.dv
+	q.Launch(kLinear64x64TAdd, e, b.t12.At(0), w.Plus(decoderOffSelfQW), b.t3.At(0), b.t8.At(0))
+	q.Launch(kLinear64x64TAdd, e, b.t21.At(0), w.Plus(decoderOffSelfVW), b.t8.At(0), b.t3.At(0))
+	q.Launch(kSum64Acc, e, b.t6.At(0), dw.Plus(decoderOffFfnOutB))                                 // d.ffn.out.b
+	q.Join(kSum64Acc, e, b.t11.At(0), dw.Plus(decoderOffCrossOB))                                  // d.cross.o.b
+	q.Join(kSum64Acc, e, b.t13.At(0), dw.Plus(decoderOffCrossQB))                                  // d.cross.q.b
+	q.Join(kSum64Acc, e, b.t19.At(0), dw.Plus(decoderOffSelfOB))                                   // d.self.o.b
+	q.Join(kSum64Acc, e, b.t12.At(0), dw.Plus(decoderOffSelfQB))                                   // d.self.q.b
+	q.Join(kSum64Acc, e, b.t21.At(0), dw.Plus(decoderOffSelfVB))                                   // d.self.v.b
+	q.Join(kSum64Acc, e, b.t20.At(0), dw.Plus(decoderOffSelfKB))                                   // d.self.k.b
+	q.Launch(kLinear64x64TAdd, e, b.t20.At(0), w.Plus(decoderOffSelfKW), b.t3.At(0), b.dX.At(l%2)) // d.x
+	q.Launch(kOuter64x64Acc, e, b.crossAttention.At(l), b.t11.At(0), dw.Plus(decoderOffCrossOW))   // d.cross.o.w
+	q.Join(kOuter64x64Acc, e, b.selfNorm.At(l), b.t13.At(0), dw.Plus(decoderOffCrossQW))           // d.cross.q.w
+	q.Join(kOuter64x64Acc, e, b.selfAttention.At(l), b.t19.At(0), dw.Plus(decoderOffSelfOW))       // d.self.o.w
+	q.Join(kOuter64x64Acc, e, b.x.At(l), b.t12.At(0), dw.Plus(decoderOffSelfQW))                   // d.self.q.w
+	q.Join(kOuter64x64Acc, e, b.x.At(l), b.t21.At(0), dw.Plus(decoderOffSelfVW))                   // d.self.v.w
+	q.Join(kOuter64x64Acc, e, b.x.At(l), b.t20.At(0), dw.Plus(decoderOffSelfKW))                   // d.self.k.w
 }
 
 // gradientsEmbedTargetBack launches embed_target_back (line 20 of the spec).
@@ -360,8 +372,8 @@ func gradientsEmbedTargetBack(q device.Queue, e *device.Env, b *gradientsMemory)
 
 // gradientsEmbedSourceBack launches embed_source_back (line 20 of the spec).
 func gradientsEmbedSourceBack(q device.Queue, e *device.Env, b *gradientsMemory) {
-	q.Launch(kMap64SourceDropoutMul, e, b.dSource.At(0), b.t10.At(0))
-	q.Launch(kScatter17x64Acc2, e, b.sourceTokens.At(0), b.t10.At(0), device.Ref{Space: device.Uses, Off: 0}) // d.token
+	q.Launch(kMap64SourceDropoutMul, e, b.dSource.At(0), b.t14.At(0))
+	q.Launch(kScatter17x64Acc2, e, b.sourceTokens.At(0), b.t14.At(0), device.Ref{Space: device.Uses, Off: 0}) // d.token
 }
 
 // layoutForward says where the runtime meets forward.

@@ -1,0 +1,71 @@
+package ptx_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/arithlang/mlc/codegen/cost"
+	"github.com/arithlang/mlc/codegen/ptx"
+	"github.com/arithlang/mlc/codegen/ptx/ptxrun"
+	"github.com/arithlang/mlc/codegen/ptx/ptxtest"
+	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
+	"github.com/arithlang/mlc/runtime/cuda/sim"
+)
+
+// shipped are the kernels of a spec, as far as such.
+func shipped(t *testing.T, path string, such func(k *kernel.Kernel) bool) []*kernel.Kernel {
+	t.Helper()
+	specs, err := ptxtest.Shipped(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ks []*kernel.Kernel
+	for _, s := range specs {
+		ks = append(ks, slices.DeleteFunc(slices.Clone(s.Kernels), func(k *kernel.Kernel) bool { return !such(k) })...)
+	}
+	if len(ks) == 0 {
+		t.Fatalf("%s has no such kernel", path)
+	}
+	return ks
+}
+
+// counted is what a launch of a kernel, of aligned buffers, asks of a GPU, and the bytes
+// that its buffers have.
+func counted(t *testing.T, k *kernel.Kernel, s kernel.Scalars) (n *sim.Counts, floor int64) {
+	t.Helper()
+	code, err := ptx.Module([]*kernel.Kernel{k}, ptx.Options{Aligned: always})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := ptxrun.NewCounter(code)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	bufs, _, err := kerneltest.Interpret(k, s, kerneltest.Signed, 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stats, err := c.Run(k.Name, s, bufs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stats.Counts, int64(cost.Value(cost.Bytes(k), s))
+}
+
+// asked is the bytes of the sectors that warps ask of global memory.
+func asked(n *sim.Counts) int64 { return 32 * (n.Loads.Sectors + n.Stores.Sectors) }
+
+// TestColumnCounts holds sums over rows of shipped models to reading each row once: every
+// block of columns reads its part, and what there is one of for a row.
+func TestColumnCounts(t *testing.T) {
+	for _, k := range shipped(t, "../../specs/looped8x2.arith", func(k *kernel.Kernel) bool {
+		return ptx.Choose(k, ptx.Options{}).Name == "columns" && k.Op.Size("r") != nil && k.Op.Size("e").I > 1
+	}) {
+		n, floor := counted(t, k, kernel.Scalars{"B": 2, "T": 64, "R": 128})
+		if got := asked(n); 3*got > 4*floor {
+			t.Errorf("%s asks for %d bytes, its buffers have %d\n%s", k.Name, got, floor, k)
+		}
+	}
+}
