@@ -69,3 +69,18 @@ func TestColumnCounts(t *testing.T) {
 		}
 	}
 }
+
+// TestSegmentCounts holds sums of an arena's segments to one request for 128 elements; only
+// some rows beside the last segment, which is no multiple of four, may have more.
+func TestSegmentCounts(t *testing.T) {
+	const segments = 64
+	for _, k := range append(shipped(t, "../../specs/looped8x2.arith", func(k *kernel.Kernel) bool { return k.Op.Kind == "segment_sum" }), squares(t)) {
+		n, floor := counted(t, k, kernel.Scalars{"N": (segments-1)*1024 + 999})
+		if got := asked(n); 100*got > 105*floor {
+			t.Errorf("%s asks for %d bytes, its buffers have %d\n%s", k.Name, got, floor, k)
+		}
+		if got, want := n.Loads.Requests, int64(segments*1024/128+40); got > want {
+			t.Errorf("%s: %d requests, want %d", k.Name, got, want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"math"
+	"slices"
 
 	"github.com/arithlang/mlc/codegen/ptx/asm"
 	"github.com/arithlang/mlc/compiler/expr"
@@ -39,21 +40,37 @@ func (p *printer) reduces(n *kernel.Reduce, rows int, enter func(row int)) []asm
 		longest = most(size)
 	}
 	turns := expr.New(expr.Div, expr.New(expr.Add, longest, expr.Int(kernel.Neighbours-1)), expr.Int(kernel.Neighbours))
-	p.share(expr.Simplify(turns), p.lane, warpThreads, func(turn asm.Value) {
-		first := f.Do("mul.lo.s32", turn, asm.Int(kernel.Neighbours))
+	take := func(of func(row int) []asm.Value) {
 		vs := make([][]asm.Value, rows)
 		for row := range vs {
 			enter(row)
-			if expr.IsMultiple(size, expr.Int(kernel.Neighbours)) {
-				vs[row] = p.neighbours(value, n.Axis.Var, first, kernel.Neighbours, nil)
-			} else {
-				vs[row] = p.upTo(p.value(size), value, n.Axis.Var, first, asm.F32(r.start), longest == size)
-			}
+			vs[row] = of(row)
 		}
 		for row, acc := range accs {
 			for _, v := range vs[row] {
 				f.Into(acc, r.op, acc, v)
 			}
+		}
+	}
+	p.share(expr.Simplify(turns), p.lane, warpThreads, func(turn asm.Value) {
+		first := f.Do("mul.lo.s32", turn, asm.Int(kernel.Neighbours))
+		fours := func(int) []asm.Value { return p.neighbours(value, n.Axis.Var, first, kernel.Neighbours, nil) }
+		single := func(int) []asm.Value {
+			return p.upTo(p.value(size), value, n.Axis.Var, first, asm.F32(r.start), longest == size)
+		}
+		switch {
+		case expr.IsMultiple(size, expr.Int(kernel.Neighbours)):
+			take(fours)
+		case p.inFours(value, n.Axis.Var):
+			all := asm.Bool(true)
+			for row := range rows {
+				enter(row)
+				all = f.Do("and.pred", all, f.Do("setp.lt.s32", f.Do("add.s32", first, asm.Int(kernel.Neighbours-1)), p.value(size)))
+			}
+			f.If(all, func() { take(fours) })
+			f.If(f.Do("not.pred", all), func() { take(single) })
+		default:
+			take(single)
 		}
 	})
 	for d := warpThreads / 2; d > 0; d /= 2 {
@@ -69,6 +86,12 @@ func (p *printer) reduces(n *kernel.Reduce, rows int, enter func(row int)) []asm
 		accs[row] = f.Shuffle("idx", acc, 0) // conditions depend on it: the verifier wants to see that lanes agree
 	}
 	return accs
+}
+
+// inFours says whether elements for four values of a variable lie side by side, and are
+// loaded as one.
+func (p *printer) inFours(value *expr.Expr, name string) bool {
+	return slices.ContainsFunc(expr.Elems(value), func(e *expr.Expr) bool { return aligned(e, name, kernel.Neighbours, p.aligned) })
 }
 
 // most is a constant that a size is at most, nil if there is none to see.
