@@ -134,11 +134,16 @@ func TestMMACounts(t *testing.T) {
 // run launches the kernel on a simulated GPU, which changes the buffers.
 func (m multiplied) run(t *testing.T, k *kernel.Kernel, arch int, bufs []kernel.Buffer) sim.Stats {
 	t.Helper()
-	o := ptx.Options{Aligned: always}
-	if got, want := ptx.Choose(k, o).Pieces, fmt.Sprintf("%d x %d outputs, 4 warps", m.tileRows, m.tileCols); !strings.HasPrefix(got, want) {
+	if got, want := ptx.Choose(k, ptx.Options{Aligned: always}).Pieces, fmt.Sprintf("%d x %d outputs, 4 warps", m.tileRows, m.tileCols); !strings.HasPrefix(got, want) {
 		t.Fatalf("%s, want %s", got, want)
 	}
-	code, err := ptx.Module([]*kernel.Kernel{k}, o)
+	return launched(t, k, arch, m.scalars(), bufs)
+}
+
+// launched launches a kernel on a simulated GPU, which changes the buffers.
+func launched(t *testing.T, k *kernel.Kernel, arch int, scalars kernel.Scalars, bufs []kernel.Buffer) sim.Stats {
+	t.Helper()
+	code, err := ptx.Module([]*kernel.Kernel{k}, ptx.Options{Aligned: always})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +155,7 @@ func (m multiplied) run(t *testing.T, k *kernel.Kernel, arch int, bufs []kernel.
 		t.Fatal(err)
 	}
 	defer machine.Close()
-	if err := machine.Run(k.Name, m.scalars(), bufs); err != nil {
+	if err := machine.Run(k.Name, scalars, bufs); err != nil {
 		t.Fatal(err)
 	}
 	return stats
