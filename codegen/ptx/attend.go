@@ -18,6 +18,8 @@ const (
 	keysAtOnce = 128
 	fourKeys   = keysAtOnce / fragmentRows // groups of 16 keys, of which a lane has four side by side
 
+	columnsAtOnce = 64 // of a warp's rows that are in registers while they are multiplied
+
 	halves = 2 // rows of a lane: g and g + 8
 
 	mostStatic = 48 << 10 // bytes of shared memory that a kernel may declare
@@ -144,22 +146,26 @@ func (a *attention) MostRows() int { return a.scores.MostRows }
 // that are to be fours change places within 16: row 8 j + 2 n + i has what is 4 n + 2 j + i.
 func (a *attend) copy(to swizzled, from flat.Operand, rows int, first, left asm.Value, fours bool) {
 	f, units := a.f, a.width/unitWide
-	threads := a.group.threads
+	together := a.group.threads / units // rows
 	row, unit := a.divide(a.group.id, asm.Int(units))
 	near := f.Do("mul.lo.s32", unit, asm.Int(unitWide))
-	for slot := 0; slot*threads < rows*units; slot++ {
-		here := f.Do("add.s32", row, asm.Int(slot*threads/units))
-		place := here
+	for slot := 0; slot*together < rows; slot++ {
+		place := f.Do("add.s32", row, asm.Int(slot*together))
+		at, here := a.unitOf(to, place, unit), place
 		if fours {
-			bits := func(mask, right, left int) asm.Value {
-				x := f.Do("shr.u32", f.Do("and.b32", here, asm.Int(mask)), asm.Int(right))
+			bits := func(right, mask, left int) asm.Value {
+				x := f.Do("and.b32", f.Do("shr.u32", place, asm.Int(right)), asm.Int(mask))
 				return f.Do("shl.b32", x, asm.Int(left))
 			}
-			place = f.Do("or.b32", f.Do("or.b32", f.Do("and.b32", here, asm.Int(^14)), bits(2, 1, 3)), bits(12, 2, 1))
+			here = f.Do("or.b32", f.Do("or.b32", f.Do("and.b32", place, asm.Int(^14)), bits(3, 1, 1)), bits(1, 3, 2))
 		}
-		at := a.unitOf(to, place, unit)
 		size := a.choose(f.Do("setp.lt.s32", here, left), asm.Int(unitBytes), asm.Int(0))
-		f.CopyAsync(at, a.operand(from, f.Do("add.s32", first, here), near).Address, size)
+		source := a.operand(from, f.Do("add.s32", first, here), near)
+		taken := asm.Bool(true)
+		if n := min(together, rows-slot*together) * units; n < a.group.threads {
+			taken = f.Do("setp.lt.s32", a.group.id, asm.Int(n))
+		}
+		f.Guarded(taken, func() { f.CopyAsync(at, source.Address, size) })
 	}
 }
 
@@ -295,16 +301,18 @@ func (a *attend) multiply(first asm.Value) { a.product(a.scores.Dst.Name, a.left
 func (a *attend) product(name string, rows, keys factor, first asm.Value) {
 	p := a.zeros(fragmentRows, keysAtOnce)
 	a.parts[name] = p
-	var left [][]asm.Value
-	for k := 0; k < a.width; k += fragmentDeep {
-		left = append(left, a.fragment(rows, 0, k))
-	}
-	a.groups(first, func(m int, _ asm.Value) {
-		pair := accumulators{p[0][2*m:][:2]}
-		for i, l := range left {
-			pair.add(a.f, [][]asm.Value{l}, [][]asm.Value{a.fragment(keys, m*fragmentRows, i*fragmentDeep)})
+	for k := 0; k < a.width; k += columnsAtOnce {
+		var left [][]asm.Value
+		for i := k; i < min(a.width, k+columnsAtOnce); i += fragmentDeep {
+			left = append(left, a.fragment(rows, 0, i))
 		}
-	})
+		a.groups(first, func(m int, _ asm.Value) {
+			pair := accumulators{p[0][2*m:][:2]}
+			for i, l := range left {
+				pair.add(a.f, [][]asm.Value{l}, [][]asm.Value{a.fragment(keys, m*fragmentRows, k+i*fragmentDeep)})
+			}
+		})
+	}
 }
 
 // four are elements of an array that a lane has of a row, of four keys.

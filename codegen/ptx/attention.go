@@ -2,7 +2,6 @@ package ptx
 
 import (
 	"maps"
-	"slices"
 
 	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/compiler/expr"
@@ -191,10 +190,13 @@ func meanings(lets []*kernel.Let) map[string]*expr.Expr {
 	return all
 }
 
+// widestHead is how wide a head is at most: its results are half of a thread's registers.
+const widestHead = 128
+
 // unfit says why tensor cores cannot have the factors.
 func (a *attention) unfit(aligned map[string]bool) string {
-	if w := a.scores.Axes[2].Size; !w.IsConst() || !slices.Contains([]int64{16, 32, 64, 128}, w.I) || !expr.Equal(w, a.values.Axes[1].Size) {
-		return "the width of a head is not 16, 32, 64 or 128"
+	if w := a.scores.Axes[2].Size; !w.IsConst() || w.I%fragmentRows != 0 || w.I > widestHead || !expr.Equal(w, a.values.Axes[1].Size) {
+		return "the width of a head is no multiple of 16 up to 128"
 	}
 	for _, o := range []flat.Operand{a.queries(), a.keys(), a.vs()} {
 		if why := inWholeUnits(o, meanings(a.lets), aligned); why != "" {

@@ -2,6 +2,7 @@ package ptx_test
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/arithlang/mlc/codegen/ptx"
@@ -10,32 +11,32 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
 )
 
-// causal is an attention of two heads of 64, as models without positions have it.
+// causal is an attention of two heads, as models without positions have it.
 const causal = `kernel causal attention
-  in     q     bf16[B * T * 128]
-  in     k     bf16[B * T * 128]
-  in     v     bf16[B * T * 128]
-  out    y     bf16[B * T * 128]
+  in     q     bf16[B * T * WIDTH]
+  in     k     bf16[B * T * WIDTH]
+  in     v     bf16[B * T * WIDTH]
+  out    y     bf16[B * T * WIDTH]
   scalar B, T
   grid   b < B, h < 2, m < (T + 31) / 32
-  op     c = q, k, v for b < B, h < 2, t < T, j < T, d < 64
+  op     c = q, k, v for b < B, h < 2, t < T, j < T, d < HEAD
   scale  0.125
   mask   j <= i
   with   y = bf16(c)
 
   let    first = m * 32
   let    height = min(T - first, 32)
-  tile   qs bf16[height, 64]
-  tile   o f32[height, 64]
+  tile   qs bf16[height, HEAD]
+  tile   o f32[height, HEAD]
   let    count = max(min(T, max(first + 1, first + height)), 0)
-  tile   ks bf16[64, count]
+  tile   ks bf16[HEAD, count]
   tile   p f32[height, count]
   tile   pr bf16[height, count]
-  tile   vs bf16[count, 64]
-  let    queries = (b * T + first) * 128 + h * 64
-  let    open = b * T * 128 + h * 64
-  set    qs[a1, e] = q[queries + a1 * 128 + e]
-  set    ks[a1, e] = k[open + e * 128 + a1]
+  tile   vs bf16[count, HEAD]
+  let    queries = (b * T + first) * WIDTH + h * HEAD
+  let    open = b * T * WIDTH + h * HEAD
+  set    qs[a1, e] = q[queries + a1 * WIDTH + e]
+  set    ks[a1, e] = k[open + e * WIDTH + a1]
   set    p[a1, e] = 0.0
   dot    p[a1, a2] += qs[a1, e] * ks[e, a2]
   set    p[a1, e] = where(e <= first + a1, p[a1, e] * 0.125, -inf)
@@ -48,12 +49,18 @@ const causal = `kernel causal attention
     set    p[r, e] = p[r, e] * norm
   end
   set    pr[a1, e] = bf16(p[a1, e])
-  set    vs[a1, e] = v[open + a1 * 128 + e]
+  set    vs[a1, e] = v[open + a1 * WIDTH + e]
   set    o[a1, e] = 0.0
   dot    o[a1, a2] += pr[a1, e] * vs[e, a2]
-  set    y[queries + a1 * 128 + e] = bf16(o[a1, e])
+  set    y[queries + a1 * WIDTH + e] = bf16(o[a1, e])
 end
 `
+
+// causalOf is the text of this kernel with heads that are so wide.
+func causalOf(head int) string {
+	name := "causal_" + strconv.Itoa(head)
+	return strings.NewReplacer("kernel causal", "kernel "+name, "WIDTH", strconv.Itoa(2*head), "HEAD", strconv.Itoa(head)).Replace(causal)
+}
 
 const product = "mma.m16n8k16.f32.bf16.bf16.f32"
 
@@ -61,44 +68,30 @@ const product = "mma.m16n8k16.f32.bf16.bf16.f32"
 // to: each factor read and each result written once, no bank that serves two lanes in
 // turn, and products of the tiles of 16 x 16 scores that the mask opens.
 func TestAttentionCounts(t *testing.T) {
-	k := parsed(t, causal)
-	code, err := ptx.Module([]*kernel.Kernel{k}, ptx.Options{Aligned: always})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := ptxrun.NewCounter(code)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	const (
-		examples, heads, width = 3, 2, 64
-	)
-	for _, length := range []int{24, 64} {
+	const examples, heads = 3, 2
+	for _, c := range []struct{ width, length int }{{64, 24}, {64, 64}, {16, 64}, {48, 64}, {80, 64}, {96, 64}, {112, 64}, {128, 64}} {
+		width, length := c.width, c.length
+		k := parsed(t, causalOf(width))
 		s := kernel.Scalars{"B": examples, "T": float64(length)}
 		bufs, _, err := kerneltest.Interpret(k, s, kerneltest.Signed, 1, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		stats, err := c.Run(k.Name, s, bufs)
-		if err != nil {
-			t.Fatal(err)
-		}
-		n := stats.Counts
+		n := launched(t, k, 80, s, bufs).Counts
 		least := int64(4 * 2 * examples * heads * length * width)
 		if got := 32*(n.Loads.Sectors+n.Copies.Sectors) + n.Stores.Bytes; float64(got) > 1.15*float64(least) {
-			t.Errorf("%d rows: %d bytes, %d are what there is", length, got, least)
+			t.Errorf("%d rows of %d: %d bytes, %d are what there is", length, width, got, least)
 		}
 		if half := 2 * n.Kept / 32; n.Stores.Sectors > half {
-			t.Errorf("%d rows: stores to %d sectors, %d where each is of half a sector", length, n.Stores.Sectors, half)
+			t.Errorf("%d rows of %d: stores to %d sectors, %d where each is of half a sector", length, width, n.Stores.Sectors, half)
 		}
 		if n.Shared().Conflicts != 0 {
-			t.Errorf("%d rows: %+v", length, n.Shared())
+			t.Errorf("%d rows of %d: %+v", length, width, n.Shared())
 		}
 		rows := (length + 15) / 16
 		tiles := rows * (rows + 1) / 2
 		if want := int64(examples * heads * tiles * 2 * (width / 8)); n.Products[product] != want {
-			t.Errorf("%d rows: %d products, want %d", length, n.Products[product], want)
+			t.Errorf("%d rows of %d: %d products, want %d", length, width, n.Products[product], want)
 		}
 	}
 }
@@ -106,8 +99,8 @@ func TestAttentionCounts(t *testing.T) {
 // TestAttentionRegisters wants no spills, but for a few bytes of gradients, and room for blocks beside each other. Heads of
 // 128, whose results alone are 64 registers, are left out: they spill some.
 func TestAttentionRegisters(t *testing.T) {
-	ks := []*kernel.Kernel{parsed(t, causal)}
-	for _, head := range []int{16, 32, 64} {
+	ks := []*kernel.Kernel{parsed(t, causalOf(64))}
+	for _, head := range []int{16, 48, 64, 112} {
 		ks = append(ks, parsed(t, attendingOf("of_"+strconv.Itoa(head), head)))
 	}
 	twoBeside(t, ks, 0)

@@ -25,9 +25,8 @@ const (
 )
 
 // A swizzled is a matrix of 16-bit elements in shared memory, row after row of cols
-// elements, 8 x 2^n. The units of a row, 16 bytes each, change places by an xor with
-// its number, so that the same unit of eight rows lies in all banks, and so do eight
-// units side by side.
+// elements, in units of 16 bytes. Units of a row change places by an xor with its number,
+// so that the same unit of eight rows lies in all banks, and so do eight units side by side.
 type swizzled struct {
 	asm.Address
 	cols int
@@ -36,8 +35,13 @@ type swizzled struct {
 // rowBytes is how far a row is from the next.
 func (s swizzled) rowBytes() int { return narrowBytes * s.cols }
 
-// units is how many units of a row change places with each other.
-func (s swizzled) units() int { return min(s.cols/unitWide, bankUnits) }
+// units is how many units of a row change places with each other: as many as there are
+// rows in turn, a power of 2, whose first units are served by the same banks. Rows are a
+// multiple of them.
+func (s swizzled) units() int {
+	n := s.cols / unitWide
+	return min(n&-n, bankUnits)
+}
 
 // unitOf is where a unit of a row lies.
 func (p *printer) unitOf(s swizzled, row, unit asm.Value) asm.Address {
