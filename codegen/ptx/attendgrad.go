@@ -34,11 +34,12 @@ func attentionGradPieces(*kernel.Kernel) string {
 type attendGrad struct {
 	*attend
 	m            *attentionGrad
-	rows, cols   []swizzled // queries and keys of the arrays' products
-	blocks       asm.Value  // of queries
-	most         asm.Value  // keys of a cell
-	half, within asm.Value  // which block of two the warp's rows of queries are in, and where
-	reduces      []*kernel.Reduce
+	rows, cols   []swizzled       // queries and keys of the arrays' products
+	blocks       asm.Value        // of queries
+	most         asm.Value        // keys of a cell
+	half, within asm.Value        // which block of two the warp's rows of queries are in, and where
+	needed       map[string]bool  // what is known of a row that elements need
+	reduces      []*kernel.Reduce // those reductions
 }
 
 // attentionGrads are the cells of a kernel's grid.
@@ -48,8 +49,9 @@ func (p *printer) attentionGrads(k *kernel.Kernel) (cells, error) {
 	within := f.Do("mul.lo.s32", f.Do("and.b32", p.warp, asm.Int(1)), asm.Int(fragmentRows))
 	g := &attendGrad{attend: p.newAttend(&m.attention, within), m: m, half: f.Do("shr.u32", p.warp, asm.Int(1)), within: within}
 	g.meanings = meanings(slices.Concat(m.lets, m.inner))
+	g.needed = m.neededByElements()
 	for _, s := range m.follow {
-		if r, ok := s.(*kernel.Reduce); ok {
+		if r, ok := s.(*kernel.Reduce); ok && g.needed[r.Name] {
 			g.reduces = append(g.reduces, r)
 		}
 	}
@@ -97,42 +99,6 @@ func (g *attendGrad) overExamples(do func()) {
 		do()
 	})
 	all(g.m.after)
-}
-
-// follows computes statements that follow, from one up to another, and the sides in
-// front of them.
-func (g *attendGrad) follows(from, to, m int, key asm.Value) {
-	for _, s := range g.m.sides {
-		if from <= s.at && s.at <= to {
-			g.elements(from, s.at, m, key)
-			g.add(s, m, key)
-			from = s.at
-		}
-	}
-	g.elements(from, to, m, key)
-}
-
-// add computes a side for four keys of each row of a lane.
-func (g *attendGrad) add(s side, m int, key asm.Value) {
-	f, value := g.f, g.own(s.Value)
-	for h := range halves {
-		g.enter(h)
-		arrays := g.fourOfAll(h, m)
-		for i := range 4 {
-			at := f.Do("add.s32", key, asm.Int(i))
-			there := f.Do("and.pred", f.Do("setp.lt.s32", g.row[h], g.height), f.Do("setp.lt.s32", at, g.size))
-			f.If(there, func() {
-				g.vars[s.Axes[0].Var] = at
-				so := known{}
-				for _, e := range expr.Elems(value) {
-					if four, ok := arrays[e.Name]; ok {
-						so[e] = four[i]
-					}
-				}
-				g.store(s.Dst, g.eval(value, so))
-			})
-		}
-	}
 }
 
 // enterBlock computes what the kernel says of a block of queries.
@@ -299,6 +265,7 @@ func (g *attendGrad) writeRows(sums []accumulators, block asm.Value) {
 	for i, d := range g.m.byQuery {
 		g.write(sums[i], d.Dot, d.out, g.row, g.height)
 	}
+	g.rest()
 	mine := f.Do("setp.eq.s32", g.key, asm.Int(0))
 	for h := range halves {
 		f.If(f.Do("and.pred", mine, f.Do("setp.lt.s32", g.row[h], g.height)), func() {

@@ -166,10 +166,14 @@ func (c *keyRows) enterQuery(block, row asm.Value) map[string][]asm.Value {
 	for _, s := range c.follow {
 		switch s := s.(type) {
 		case *kernel.Reduce:
-			c.vars[s.Name] = c.load(at.plus(n), 1)[0]
-			n++
+			if c.needed[s.Name] {
+				c.vars[s.Name] = c.load(at.plus(n), 1)[0]
+				n++
+			}
 		case *kernel.Let:
-			c.vars[s.Name] = c.value(s.Value)
+			if c.needed[s.Name] {
+				c.vars[s.Name] = c.value(s.Value)
+			}
 		case *kernel.Random:
 			counter := f.Do("add.s32", c.value(expr.New(expr.Div, s.Base, expr.Int(philoxWords))), f.Do("shr.u32", c.keyOf[0], asm.Int(2)))
 			four := c.wordsOf(s)(counter)

@@ -26,13 +26,6 @@ type attentionGrad struct {
 	byKey     []gradient
 }
 
-// A side is an assignment to a tile of sums over examples, in front of a statement that
-// follows.
-type side struct {
-	*kernel.Set
-	at int
-}
-
 // A gradient is a product with a rounded array, and what is written of it, or of its sum
 // over blocks.
 type gradient struct {
@@ -109,7 +102,9 @@ func (g *attentionGrad) ofBlock(body []kernel.Stmt, buffers map[string]bool) str
 			if g.scores == nil || !s.Independent || !expr.IsInt(s.Lo, 0) || !expr.Equal(s.Hi, g.scores.Axes[0].Size) {
 				return "its rows need each other"
 			}
-			g.rowsOf(renamed(s.Body, map[string]string{s.Var: rowVar}))
+			if why := g.rowsOf(s, buffers); why != "" {
+				return why
+			}
 		case *kernel.Set:
 			if why := g.set(s, buffers); why != "" {
 				return why
@@ -157,37 +152,6 @@ func (g *attentionGrad) overExamples(body []kernel.Stmt) (within []kernel.Stmt, 
 	return g.examples.Body, ""
 }
 
-// rowsOf adds what follows of a row; sides are apart.
-func (g *attentionGrad) rowsOf(body []kernel.Stmt) {
-	for _, s := range body {
-		if set, ok := s.(*kernel.Set); ok && g.examples != nil && slices.ContainsFunc(g.before, func(b *kernel.Set) bool { return b.Dst.Name == set.Dst.Name }) {
-			g.sides = append(g.sides, side{set, len(g.follow)})
-			continue
-		}
-		g.follow = append(g.follow, s)
-	}
-}
-
-// checkSides says which side adds to other than one element of its own for each query and
-// key, or from others.
-func (g *attentionGrad) checkSides(inRegisters, buffers map[string]bool) string {
-	place := g.place()
-	for _, s := range g.sides {
-		col := s.Axes[0].Var
-		_, _, affine := expr.Affine(s.Dst.Args[0], col)
-		if !affine || !expr.Depends(s.Dst.Args[0], col) || !expr.Depends(s.Dst.Args[0], rowVar) || !expr.Equal(s.Axes[0].Size, g.scores.Axes[1].Size) {
-			return "it adds up other sums"
-		}
-		for _, e := range expr.Elems(s.Value) {
-			own := inRegisters[e.Name] && expr.Equal(at(e, map[string]string{col: colVar}), place)
-			if !own && !buffers[e.Name] && !expr.Equal(e, s.Dst) {
-				return "it adds up other elements of " + e.Name
-			}
-		}
-	}
-	return ""
-}
-
 // names are the arrays by query and key that products make.
 func (g *attentionGrad) names() map[string]bool {
 	all := map[string]bool{}
@@ -195,6 +159,23 @@ func (g *attentionGrad) names() map[string]bool {
 		all[d.Dst.Name] = true
 	}
 	return all
+}
+
+// neededByElements are the names of rows that elements by query and key are computed with.
+func (g *attentionGrad) neededByElements() map[string]bool {
+	needed := map[string]bool{}
+	for _, s := range slices.Backward(g.follow) {
+		if _, reduced := s.(*kernel.Reduce); reduced {
+			continue
+		}
+		if let, ok := s.(*kernel.Let); ok && !needed[let.Name] {
+			continue
+		}
+		for _, v := range expr.Vars(kernel.Reads(s)...) {
+			needed[v.Name] = true
+		}
+	}
+	return needed
 }
 
 // product adds a product, told by what it is summed over.

@@ -1,0 +1,174 @@
+package ptx
+
+import (
+	"slices"
+
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// A side is an assignment of a row to what is no array by query and key, in front of a
+// statement that follows. Element n of its axis reads of such arrays key n - shift.
+type side struct {
+	*kernel.Set
+	at    int
+	shift *expr.Expr
+	every bool // it sets elements of which there is no key, too
+}
+
+// stripVar is the name, which no variable of a kernel has, of a place in a strip.
+const stripVar = "strip"
+
+// A strip is a tile that each row makes for itself, which need not be made: what lies at
+// stripVar of it, by the assignments so far, the first of which is in front of a statement
+// that follows.
+type strip struct {
+	size, value *expr.Expr
+	at          int
+}
+
+// rowsOf sorts the statements of a row: those that follow, and sides.
+func (g *attentionGrad) rowsOf(l *kernel.For, buffers map[string]bool) string {
+	strips := map[string]strip{}
+	for _, s := range renamed(l.Body, map[string]string{l.Var: rowVar}) {
+		why := ""
+		set, _ := s.(*kernel.Set)
+		cond, _ := s.(*kernel.If)
+		switch {
+		case set != nil && l.Own[set.Dst.Name]:
+			why = g.assign(strips, set, nil)
+		case cond != nil:
+			for _, s := range cond.Body {
+				if set, ok := s.(*kernel.Set); !ok || !l.Own[set.Dst.Name] {
+					return "rows have loops or conditions"
+				} else if why := g.assign(strips, set, cond.Cond); why != "" {
+					return why
+				}
+			}
+		case set != nil && g.sumOverExamples(set.Dst.Name):
+			g.sides = append(g.sides, side{Set: set, at: len(g.follow), shift: expr.Int(0)})
+		case set != nil && buffers[set.Dst.Name]:
+			why = g.keep(strips, set)
+		default:
+			g.follow = append(g.follow, s)
+		}
+		if why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// sumOverExamples says whether a tile is one.
+func (g *attentionGrad) sumOverExamples(name string) bool {
+	return slices.ContainsFunc(g.before, func(s *kernel.Set) bool { return g.examples != nil && s.Dst.Name == name })
+}
+
+// assign changes a strip where a condition holds; nil: in any case.
+func (g *attentionGrad) assign(strips map[string]strip, s *kernel.Set, cond *expr.Expr) string {
+	old, begun := strips[s.Dst.Name]
+	if !begun {
+		if cond != nil || len(s.Axes) != 1 || !isAxis(s.Dst.Args[0], s.Axes[0]) {
+			return "a row begins with a part of a tile"
+		}
+		strips[s.Dst.Name] = strip{s.Axes[0].Size, expr.Subst(s.Value, map[string]*expr.Expr{s.Axes[0].Var: expr.NewVar(stripVar, expr.I32)}), len(g.follow)}
+		return ""
+	}
+	value, in := atStrip(s)
+	if in == nil {
+		return "a row sets places apart"
+	}
+	if cond != nil {
+		in = expr.New(expr.And, cond, in)
+	}
+	old.value = expr.New(expr.Where, in, value, old.value)
+	strips[s.Dst.Name] = old
+	return ""
+}
+
+func isAxis(e *expr.Expr, a kernel.Axis) bool { return e.Op == expr.Var && e.Name == a.Var }
+
+// atStrip is what an assignment puts at stripVar, and where it does; nil where that is not seen.
+func atStrip(s *kernel.Set) (value, in *expr.Expr) {
+	n := expr.NewVar(stripVar, expr.I32)
+	switch len(s.Axes) {
+	case 0:
+		return s.Value, expr.New(expr.Eq, n, s.Dst.Args[0])
+	case 1:
+		a := s.Axes[0]
+		if coef, first, ok := expr.Affine(s.Dst.Args[0], a.Var); ok && expr.IsInt(coef, 1) {
+			place := expr.Simplify(expr.New(expr.Sub, n, first))
+			in = expr.New(expr.And, expr.New(expr.Le, expr.Int(0), place), expr.New(expr.Lt, place, a.Size))
+			return expr.Subst(s.Value, map[string]*expr.Expr{a.Var: place}), in
+		}
+	}
+	return nil, nil
+}
+
+// keep adds a side that writes what a strip is to a buffer.
+func (g *attentionGrad) keep(strips map[string]strip, s *kernel.Set) string {
+	other := "a row writes other than a tile of its own"
+	if len(s.Axes) != 1 {
+		return other
+	}
+	axis, to, known := s.Axes[0], &kernel.Set{Axes: s.Axes, Dst: s.Dst}, true
+	to.Value = expr.Rewrite(s.Value, func(e *expr.Expr) *expr.Expr {
+		t, ok := strips[e.Name]
+		if e.Op != expr.Elem || !ok {
+			return e
+		}
+		later := slices.ContainsFunc(g.follow[t.at:], func(s kernel.Stmt) bool { _, sets := s.(*kernel.Set); return sets })
+		known = known && !later && expr.Equal(t.size, axis.Size) && isAxis(e.Args[0], axis)
+		return expr.Subst(t.value, map[string]*expr.Expr{stripVar: e.Args[0]})
+	})
+	shift := g.shift(to.Value, axis.Var)
+	if !known || shift == nil {
+		return other
+	}
+	g.sides = append(g.sides, side{to, len(g.follow), shift, true})
+	return ""
+}
+
+// shift is what takes the key whose elements an expression reads to the value of a variable;
+// nil if there is none. No kernel reads beyond a row of an array, so that of these elements
+// others than those of keys count for nothing.
+func (g *attentionGrad) shift(value *expr.Expr, name string) (shift *expr.Expr) {
+	_, place, _ := expr.Affine(g.place(), colVar)
+	width, origin, _ := expr.Affine(place, rowVar)
+	for _, e := range expr.Elems(value) {
+		if !g.names()[e.Name] {
+			continue
+		}
+		coef, rest, affine := expr.Affine(e.Args[0], name)
+		wide, rest, affine2 := expr.Affine(rest, rowVar)
+		by := expr.Simplify(expr.New(expr.Sub, origin, rest))
+		if !affine || !affine2 || !expr.IsInt(coef, 1) || !expr.Equal(wide, width) || shift != nil && !expr.Equal(shift, by) {
+			return nil
+		}
+		shift = by
+	}
+	return shift
+}
+
+// checkSides says which side adds to other than one element of its own for each query and
+// key, or reads others.
+func (g *attentionGrad) checkSides(inRegisters, buffers map[string]bool) string {
+	place := g.place()
+	for _, s := range g.sides {
+		if slices.ContainsFunc(g.follow, func(f kernel.Stmt) bool { return kernel.Uses(f, s.Dst.Name) }) {
+			return "rows read " + s.Dst.Name
+		}
+		col := s.Axes[0].Var
+		_, _, affine := expr.Affine(s.Dst.Args[0], col)
+		if !s.every && (!affine || !expr.Depends(s.Dst.Args[0], col) || !expr.Depends(s.Dst.Args[0], rowVar) || !expr.Equal(s.Axes[0].Size, g.scores.Axes[1].Size)) {
+			return "it adds up other sums"
+		}
+		for _, e := range expr.Elems(s.Value) {
+			own := inRegisters[e.Name] && (s.every || expr.Equal(at(e, map[string]string{col: colVar}), place))
+			if !own && !buffers[e.Name] && !expr.Equal(e, s.Dst) {
+				return "it adds up other elements of " + e.Name
+			}
+		}
+	}
+	return ""
+}
