@@ -71,10 +71,16 @@ func operations(t *testing.T) []*kernel.Kernel {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return forms(t, ptxtest.Distinct(specs))
+}
+
+// forms are the smallest kernels for each form of an operation.
+func forms(t *testing.T, specs []ptxtest.Spec) []*kernel.Kernel {
+	t.Helper()
 	said := regexp.MustCompile(`(?m)^  (op|scale|mask|bias|window|drop|with|in +(row|example)_\w+) .*`)
 	numbers := regexp.MustCompile(`\d+`)
 	smallest := map[string]*kernel.Kernel{}
-	for _, s := range ptxtest.Distinct(specs) {
+	for _, s := range specs {
 		for _, k := range s.Kernels {
 			if !k.Op.Known() {
 				t.Fatalf("nothing is known of\n%s", k)
