@@ -1,9 +1,13 @@
 package codegen
 
 import (
+	"fmt"
+	"strconv"
+
 	"github.com/arithlang/mlc/codegen/cpu"
 	"github.com/arithlang/mlc/codegen/gotext"
 	"github.com/arithlang/mlc/codegen/ptx"
+	"github.com/arithlang/mlc/compiler/kernel"
 )
 
 // moduleFile is the name of the file of the kernels for the GPU.
@@ -17,6 +21,9 @@ func gpu(entries []ptx.Entry) gotext.File {
 	f.Line("var gpu = cuda.Program{\nKernels: []cuda.Kernel{")
 	for _, e := range entries {
 		f.Line("{\nBlocks: %s,\nName: %q,", cpu.OfEnv(e.Blocks), e.Name)
+		if e.Gemm != nil {
+			f.Line("Gemm: &cuda.Gemm%s,", gemm(e.Gemm))
+		}
 		if e.Scratch != nil {
 			f.Line("Scratch: %s,", cpu.OfEnv(e.Scratch))
 		}
@@ -36,4 +43,22 @@ func gpu(entries []ptx.Entry) gotext.File {
 	}
 	f.Line("},\nPTX: ptxText,\n}")
 	return gotext.File{Decls: f.String()}
+}
+
+// gemm is what a library needs to know of a product.
+func gemm(g *kernel.Gemm) gotext.Fields {
+	return gotext.Fields{
+		"Size": cpu.SizeOfEnv(g.Size[:]...), "Left": operand(g.Left), "Right": operand(g.Right), "Out": operand(g.Out), "Plus": strconv.Itoa(g.Plus),
+	}
+}
+
+func operand(o kernel.Operand) string {
+	text := fmt.Sprintf("cuda.Operand{Buffer: %d", o.Buffer)
+	if o.Trans {
+		text += ", Trans: true"
+	}
+	if o.Narrow {
+		text += ", Narrow: true"
+	}
+	return text + "}"
 }

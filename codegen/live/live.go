@@ -74,16 +74,31 @@ func New(p *compiler.Program) (*Model, error) {
 		if e.Scratch != nil {
 			k.Scratch = ofLaunch(e.Scratch)
 		}
+		if e.Gemm != nil {
+			k.Gemm = newGemm(e.Gemm)
+		}
 		m.GPU.Kernels = append(m.GPU.Kernels, k)
 		m.Costs = append(m.Costs, costOf(p.Lowered.Kernels[i]))
 	}
 	return m, nil
 }
 
+// newGemm is a product as the runtime sees it.
+func newGemm(g *kernel.Gemm) *cuda.Gemm {
+	m, n, k := ofLaunch(g.Size[0]), ofLaunch(g.Size[1]), ofLaunch(g.Size[2])
+	return &cuda.Gemm{
+		Size: func(e *device.Env) [3]int { return [3]int{m(e), n(e), k(e)} },
+		Left: cuda.Operand(g.Left), Right: cuda.Operand(g.Right), Out: cuda.Operand(g.Out), Plus: g.Plus,
+	}
+}
+
 // Machine is a GPU for the model. The driver stays open.
-func (m *Model) Machine(d cuda.Driver) (*cuda.Machine, error) {
+func (m *Model) Machine(d cuda.Driver) (*cuda.Machine, error) { return m.Multiplied(d, nil) }
+
+// Multiplied is a Machine whose products a library computes, if there is one.
+func (m *Model) Multiplied(d cuda.Driver, by cuda.Multiplier) (*cuda.Machine, error) {
 	about := device.About{Device: "cuda", Name: d.Info().Name}
-	return cuda.NewMachine(cuda.NewDevice(d), m.GPU, &m.Plan, cuda.Options{About: about})
+	return cuda.NewMachine(cuda.NewDevice(d), m.GPU, &m.Plan, cuda.Options{About: about, Multiplier: by})
 }
 
 // Trainer is ready for the first step on a machine, of a run that is not kept.

@@ -12,6 +12,9 @@ import (
 // build makes the instructions of a kernel, as many as it likes: passes follow.
 func build(k *kernel.Kernel, m *asm.Module, o Options) (*printer, error) {
 	p := newPrinter(k, m, o)
+	if g, ok := k.Gemm(); ok {
+		p.entry.Gemm = &g
+	}
 	return p, p.kernel(choose(k, o))
 }
 

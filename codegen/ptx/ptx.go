@@ -47,16 +47,17 @@ type Output struct {
 // changes no result, y is the number of replicas, and z is that of the sets of buffers.
 type Entry struct {
 	Name    string
-	Threads int        // of a block
-	Scalars []string   // that hold for one launch
-	Step    bool       // takes the step's scalars
-	Blocks  *expr.Expr // worth launching, over the launch's scalars
-	Scratch *expr.Expr // bytes that the tiles of a block need; nil if it takes no scratch
-	Static  int        // bytes of static shared memory
-	Aligned []bool     // by buffer: it must be at a multiple of 16 bytes
-	Sets    int        // of buffers, at most
-	Tensor  bool       // adds products of 16-bit factors as tensor cores do (kernel.TensorCore)
-	Fours   bool       // and those over keys in fours
+	Threads int          // of a block
+	Scalars []string     // that hold for one launch
+	Step    bool         // takes the step's scalars
+	Blocks  *expr.Expr   // worth launching, over the launch's scalars
+	Scratch *expr.Expr   // bytes that the tiles of a block need; nil if it takes no scratch
+	Static  int          // bytes of static shared memory
+	Aligned []bool       // by buffer: it must be at a multiple of 16 bytes
+	Sets    int          // of buffers, at most
+	Tensor  bool         // adds products of 16-bit factors as tensor cores do (kernel.TensorCore)
+	Fours   bool         // and those over keys in fours
+	Gemm    *kernel.Gemm // what a library can compute instead; nil: nothing
 }
 
 // Signature is what the entry takes besides its buffers.

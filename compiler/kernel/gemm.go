@@ -9,11 +9,16 @@ import (
 // A Gemm is a kernel that leaves a matrix product and nothing else, so that a library can
 // compute it: Out[M, N] = Left[M, K] Right[K, N] + Plus[M, N]. All are whole buffers.
 type Gemm struct {
-	M, N, K               *expr.Expr // over scalars
-	Left, Right           int        // buffers
-	TransLeft, TransRight bool       // Left lies as [K, M], Right as [N, K]
-	Plus                  int        // a buffer of F32, which may be Out; -1: nothing is added
-	Out                   int
+	Size             [3]*expr.Expr // M, N and K, over scalars
+	Left, Right, Out Operand
+	Plus             int // a buffer of F32, which may be that of Out; -1: nothing is added
+}
+
+// An Operand is a buffer as a matrix, row by row.
+type Operand struct {
+	Buffer int  // its number
+	Trans  bool // it lies column by column
+	Narrow bool // it is BF16, else F32
 }
 
 // Gemm finds what the kernel is as a Gemm, false if it is more or less than one. Factors
@@ -26,25 +31,22 @@ func (k *Kernel) Gemm() (Gemm, bool) {
 	}
 	left, right := o.Arg("left"), o.Arg("right")
 	out, plus, ok := k.plain()
-	g := Gemm{
-		M: o.Size("r"), N: o.Size("e"), K: o.Size("k"), TransLeft: left.Trans, TransRight: right.Trans,
-		Left: k.index(left.Name), Right: k.index(right.Name), Plus: -1, Out: k.index(out),
-	}
-	if !ok || g.Left < 0 || g.Right < 0 || g.Out < 0 {
+	if !ok {
 		return Gemm{}, false
 	}
-	factors, result := k.Params[g.Left].Type, k.Params[g.Out].Type
-	if k.Params[g.Right].Type != factors || factors != expr.F32 && factors != expr.BF16 {
-		return Gemm{}, false
-	}
-	if plus != "" {
-		g.Plus = k.index(plus)
-		whole := []*expr.Expr{g.M, g.N}
-		if result != expr.F32 || k.Params[g.Plus].Type != expr.F32 || plus != out && !slices.EqualFunc(k.Params[g.Plus].Shape, whole, expr.Equal) {
+	g := Gemm{Size: [3]*expr.Expr{o.Size("r"), o.Size("e"), o.Size("k")}, Plus: k.index(plus)}
+	for _, x := range []struct {
+		to *Operand
+		Argument
+	}{{&g.Left, left}, {&g.Right, right}, {&g.Out, Argument{Name: out}}} {
+		b := k.buffer(x.Name)
+		if b == nil || b.Type != expr.F32 && b.Type != expr.BF16 {
 			return Gemm{}, false
 		}
+		*x.to = Operand{k.index(x.Name), x.Trans, b.Type == expr.BF16}
 	}
-	return g, result == expr.F32 || result == expr.BF16
+	fits := plus == "" || plus == out || slices.EqualFunc(k.Params[g.Plus].Shape, g.Size[:2], expr.Equal) && k.Params[g.Plus].Type == expr.F32
+	return g, fits && g.Left.Narrow == g.Right.Narrow && (plus == "" || !g.Out.Narrow)
 }
 
 // index is where a buffer is among the parameters, -1 if there is none of that name.

@@ -28,10 +28,10 @@ func TestGemms(t *testing.T) {
 		}
 		holdGemm(t, k, g)
 		plus := map[bool]string{true: "nothing", false: "another"}[g.Plus < 0]
-		if g.Plus == g.Out {
+		if g.Plus == g.Out.Buffer {
 			plus = "itself"
 		}
-		seen[fmt.Sprintf("%s %v %v to %s plus %s", k.Params[g.Left].Type, g.TransLeft, g.TransRight, k.Params[g.Out].Type, plus)]++
+		seen[fmt.Sprintf("%s %v %v to %s plus %s", k.Params[g.Left.Buffer].Type, g.Left.Trans, g.Right.Trans, k.Params[g.Out.Buffer].Type, plus)]++
 	}
 	for _, form := range []string{
 		"f32 false false to f32 plus nothing", "f32 false true to f32 plus nothing", "f32 false true to f32 plus another", "f32 true false to f32 plus itself",
@@ -51,27 +51,27 @@ func holdGemm(t *testing.T, k *kernel.Kernel, g kernel.Gemm) {
 	const narrow = 0x1p-8 // half the distance of 1 to the next BF16
 	o := newOracle(t, k, kerneltest.Launches()[1], kerneltest.Signed)
 	m, n, depth := o.size("r"), o.size("e"), o.size("k")
-	at := func(buffer int, trans bool, i, j, rows, cols int) float64 {
-		if trans {
+	at := func(of kernel.Operand, i, j, rows, cols int) float64 {
+		if of.Trans {
 			i, j, cols = j, i, rows
 		}
-		return element(o.start[k.Params[buffer].Name], i*cols+j)
+		return element(o.start[k.Params[of.Buffer].Name], i*cols+j)
 	}
 	for i := range m {
 		for j := range n {
 			want, sum := 0.0, 0.0
 			add := func(x float64) { want, sum = want+x, sum+math.Abs(x) }
 			for x := range depth {
-				add(at(g.Left, g.TransLeft, i, x, m, depth) * at(g.Right, g.TransRight, x, j, depth, n))
+				add(at(g.Left, i, x, m, depth) * at(g.Right, x, j, depth, n))
 			}
 			if g.Plus >= 0 {
-				add(at(g.Plus, false, i, j, m, n))
+				add(at(kernel.Operand{Buffer: g.Plus}, i, j, m, n))
 			}
 			off := float64(depth+2) * unit * sum
-			if k.Params[g.Out].Type == expr.BF16 {
+			if g.Out.Narrow {
 				off += narrow * math.Abs(want)
 			}
-			if got := element(o.end[k.Params[g.Out].Name], i*n+j); math.Abs(got-want) > off {
+			if got := element(o.end[k.Params[g.Out.Buffer].Name], i*n+j); math.Abs(got-want) > off {
 				t.Fatalf("[%d, %d] is %g, the product %g\n%s", i, j, got, want, k)
 			}
 		}

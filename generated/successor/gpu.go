@@ -208,7 +208,17 @@ var gpu = cuda.Program{
 				B, T := env.B, env.T
 				return (B*T + 31) / 32 * 2
 			},
-			Name:    "linear_17x64_t",
+			Name: "linear_17x64_t",
+			Gemm: &cuda.Gemm{
+				Left:  cuda.Operand{Buffer: 0},
+				Out:   cuda.Operand{Buffer: 2},
+				Plus:  -1,
+				Right: cuda.Operand{Buffer: 1, Trans: true},
+				Size: func(env *device.Env) [3]int {
+					B, T := env.B, env.T
+					return [3]int{B * T, 64, 17}
+				},
+			},
 			Scalars: []string{"B", "T"},
 			Threads: 64,
 		},
@@ -216,7 +226,17 @@ var gpu = cuda.Program{
 			Blocks: func(_ *device.Env) int {
 				return 8
 			},
-			Name:    "outer_64x17_acc",
+			Name: "outer_64x17_acc",
+			Gemm: &cuda.Gemm{
+				Left:  cuda.Operand{Buffer: 0, Trans: true},
+				Out:   cuda.Operand{Buffer: 2},
+				Plus:  2,
+				Right: cuda.Operand{Buffer: 1},
+				Size: func(env *device.Env) [3]int {
+					B, T := env.B, env.T
+					return [3]int{64, 17, B * T}
+				},
+			},
 			Scalars: []string{"B", "T"},
 			Threads: 64,
 		},
@@ -270,7 +290,17 @@ var gpu = cuda.Program{
 			Blocks: func(_ *device.Env) int {
 				return 64
 			},
-			Name:    "outer_256x64_acc",
+			Name: "outer_256x64_acc",
+			Gemm: &cuda.Gemm{
+				Left:  cuda.Operand{Buffer: 0, Trans: true},
+				Out:   cuda.Operand{Buffer: 2},
+				Plus:  2,
+				Right: cuda.Operand{Buffer: 1},
+				Size: func(env *device.Env) [3]int {
+					B, T := env.B, env.T
+					return [3]int{256, 64, B * T}
+				},
+			},
 			Scalars: []string{"B", "T"},
 			Threads: 64,
 		},
@@ -287,7 +317,17 @@ var gpu = cuda.Program{
 				B, T := env.B, env.T
 				return (B*T + 31) / 32 * 2
 			},
-			Name:    "linear_256x64_t_add",
+			Name: "linear_256x64_t_add",
+			Gemm: &cuda.Gemm{
+				Left:  cuda.Operand{Buffer: 0},
+				Out:   cuda.Operand{Buffer: 3},
+				Plus:  2,
+				Right: cuda.Operand{Buffer: 1, Trans: true},
+				Size: func(env *device.Env) [3]int {
+					B, T := env.B, env.T
+					return [3]int{B * T, 64, 256}
+				},
+			},
 			Scalars: []string{"B", "T"},
 			Threads: 64,
 		},
@@ -295,7 +335,17 @@ var gpu = cuda.Program{
 			Blocks: func(_ *device.Env) int {
 				return 64
 			},
-			Name:    "outer_64x256_acc",
+			Name: "outer_64x256_acc",
+			Gemm: &cuda.Gemm{
+				Left:  cuda.Operand{Buffer: 0, Trans: true},
+				Out:   cuda.Operand{Buffer: 2},
+				Plus:  2,
+				Right: cuda.Operand{Buffer: 1},
+				Size: func(env *device.Env) [3]int {
+					B, T := env.B, env.T
+					return [3]int{64, 256, B * T}
+				},
+			},
 			Scalars: []string{"B", "T"},
 			Threads: 64,
 		},
@@ -314,7 +364,17 @@ var gpu = cuda.Program{
 				B, T := env.B, env.T
 				return (B*T + 31) / 32 * 2
 			},
-			Name:    "linear_64x64_t",
+			Name: "linear_64x64_t",
+			Gemm: &cuda.Gemm{
+				Left:  cuda.Operand{Buffer: 0},
+				Out:   cuda.Operand{Buffer: 2},
+				Plus:  -1,
+				Right: cuda.Operand{Buffer: 1, Trans: true},
+				Size: func(env *device.Env) [3]int {
+					B, T := env.B, env.T
+					return [3]int{B * T, 64, 64}
+				},
+			},
 			Scalars: []string{"B", "T"},
 			Threads: 64,
 		},
@@ -322,7 +382,17 @@ var gpu = cuda.Program{
 			Blocks: func(_ *device.Env) int {
 				return 16
 			},
-			Name:    "outer_64x64_acc",
+			Name: "outer_64x64_acc",
+			Gemm: &cuda.Gemm{
+				Left:  cuda.Operand{Buffer: 0, Trans: true},
+				Out:   cuda.Operand{Buffer: 2},
+				Plus:  2,
+				Right: cuda.Operand{Buffer: 1},
+				Size: func(env *device.Env) [3]int {
+					B, T := env.B, env.T
+					return [3]int{64, 64, B * T}
+				},
+			},
 			Scalars: []string{"B", "T"},
 			Sets:    6,
 			Threads: 64,
@@ -346,7 +416,17 @@ var gpu = cuda.Program{
 				B, T := env.B, env.T
 				return (B*T + 31) / 32 * 2
 			},
-			Name:    "linear_64x64_t_add",
+			Name: "linear_64x64_t_add",
+			Gemm: &cuda.Gemm{
+				Left:  cuda.Operand{Buffer: 0},
+				Out:   cuda.Operand{Buffer: 3},
+				Plus:  2,
+				Right: cuda.Operand{Buffer: 1, Trans: true},
+				Size: func(env *device.Env) [3]int {
+					B, T := env.B, env.T
+					return [3]int{B * T, 64, 64}
+				},
+			},
 			Scalars: []string{"B", "T"},
 			Threads: 64,
 		},
@@ -364,7 +444,17 @@ var gpu = cuda.Program{
 				B, S := env.B, env.S
 				return (B*S + 31) / 32 * 2
 			},
-			Name:    "linear_64x64_source_t",
+			Name: "linear_64x64_source_t",
+			Gemm: &cuda.Gemm{
+				Left:  cuda.Operand{Buffer: 0},
+				Out:   cuda.Operand{Buffer: 2},
+				Plus:  -1,
+				Right: cuda.Operand{Buffer: 1, Trans: true},
+				Size: func(env *device.Env) [3]int {
+					B, S := env.B, env.S
+					return [3]int{B * S, 64, 64}
+				},
+			},
 			Scalars: []string{"B", "S"},
 			Threads: 64,
 		},
@@ -372,7 +462,17 @@ var gpu = cuda.Program{
 			Blocks: func(_ *device.Env) int {
 				return 16
 			},
-			Name:    "outer_64x64_acc_2",
+			Name: "outer_64x64_acc_2",
+			Gemm: &cuda.Gemm{
+				Left:  cuda.Operand{Buffer: 0, Trans: true},
+				Out:   cuda.Operand{Buffer: 2},
+				Plus:  2,
+				Right: cuda.Operand{Buffer: 1},
+				Size: func(env *device.Env) [3]int {
+					B, S := env.B, env.S
+					return [3]int{64, 64, B * S}
+				},
+			},
 			Scalars: []string{"B", "S"},
 			Sets:    2,
 			Threads: 64,

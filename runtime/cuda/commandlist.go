@@ -19,12 +19,13 @@ type group struct {
 	in, out int                     // words of the stages before those of the first launch list
 }
 
-// A command is a launch of which everything is known.
+// A command is a launch of which everything is known, or a product in its place.
 type command struct {
-	k      *kernel
-	grid   [3]int
-	shared int
-	lo, hi int // its parameters within the command list
+	k       *kernel
+	grid    [3]int
+	shared  int
+	lo, hi  int // its parameters within the command list
+	product int // which of the list's products it is, counted from 1; 0: none
 }
 
 // A commandList is what is handed over to the device in one go: a copy of the first
@@ -32,11 +33,13 @@ type command struct {
 type commandList struct {
 	commands []command
 	args     []byte
+	products []Product
 	in, out  int // words
 }
 
 func (s *commandList) equal(o *commandList) bool {
-	return s.in == o.in && s.out == o.out && slices.Equal(s.commands, o.commands) && slices.Equal(s.args, o.args)
+	return s.in == o.in && s.out == o.out && slices.Equal(s.commands, o.commands) && slices.Equal(s.args, o.args) &&
+		slices.Equal(s.products, o.products)
 }
 
 func (s *commandList) hash(seed maphash.Seed) uint64 {
@@ -46,11 +49,14 @@ func (s *commandList) hash(seed maphash.Seed) uint64 {
 	for i := range s.commands {
 		maphash.WriteComparable(&h, s.commands[i])
 	}
+	for i := range s.products {
+		maphash.WriteComparable(&h, s.products[i])
+	}
 	return h.Sum64()
 }
 
 func (s *commandList) clone() commandList {
-	return commandList{slices.Clone(s.commands), slices.Clone(s.args), s.in, s.out}
+	return commandList{slices.Clone(s.commands), slices.Clone(s.args), slices.Clone(s.products), s.in, s.out}
 }
 
 func (s *commandList) u32(words ...uint32) {
@@ -93,7 +99,7 @@ func (m *Machine) layOut() error {
 			}
 		}
 	}
-	m.list = commandList{commands: m.list.commands[:0], args: m.list.args[:0], in: in, out: out}
+	m.list = commandList{commands: m.list.commands[:0], args: m.list.args[:0], products: m.list.products[:0], in: in, out: out}
 	if err := m.in.fit(m, m.turn, in); err != nil {
 		return err
 	}
@@ -156,6 +162,10 @@ func (m *Machine) emit(g *group) {
 		o := &first.ops[i]
 		switch o.kind {
 		case launchOp:
+			if m.multiplies && m.kernels[o.kernel].Gemm != nil {
+				m.multiply(g, o, refs[:o.refs])
+				break
+			}
 			m.launch(g, o, refs[:o.refs], words[:o.words])
 		case clearOp:
 			m.clear(g, refs[0], o.n)

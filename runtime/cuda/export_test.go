@@ -48,3 +48,6 @@ func (m *Machine) Kept() (bytes, lists int) {
 	}
 	return bytes, len(m.graphs.plays)
 }
+
+// Batch makes one of several products, if it can.
+var Batch = batch

@@ -28,6 +28,7 @@ type Kernel struct {
 	Blocks  func(e *device.Env) int // worth launching for one replica; 0: there is nothing to do
 	Scratch func(e *device.Env) int // bytes of tiles that a block needs; nil: it takes no scratch parameter
 	Tensor  bool                    // multiplies 16-bit factors on tensor cores
+	Gemm    *Gemm                   // nil: it is no product alone
 }
 
 // A Program is a model's GPU code: the text of its module, and its kernels by the

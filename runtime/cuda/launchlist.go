@@ -46,7 +46,8 @@ type op struct {
 	scratch int // bytes a block
 	refs    int // number of them
 	words   int
-	n, at   int // launch: at is where its step's scalars are within in, or nowhere, settled
+	size    [3]int // of the product that it is, if it is one: M, N and K
+	n, at   int    // launch: at is where its step's scalars are within in, or nowhere, settled
 }
 
 // Where the step's scalars of an op are that is in no list.
@@ -79,6 +80,9 @@ func (t *launchList) launch(number int, k *kernel, e *device.Env, args []device.
 	o := op{kind: launchOp, kernel: number, blocks: k.Blocks(e), sets: 1, refs: len(args), words: len(t.words), at: nowhere}
 	if o.blocks <= 0 {
 		return
+	}
+	if k.Gemm != nil {
+		o.size = k.Gemm.Size(e)
 	}
 	if k.Scratch != nil {
 		o.scratch = k.Scratch(e)

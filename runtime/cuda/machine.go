@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"math"
@@ -15,6 +16,8 @@ type Options struct {
 	// Blocking waits after every launch, so that an error names its kernel. It is
 	// what CUDA_LAUNCH_BLOCKING asks for.
 	Blocking bool
+	// Multiplier computes products, until Machine.Multiply says otherwise; nil: kernels do.
+	Multiplier Multiplier
 }
 
 // A Machine is a GPU as a device.Machine.
@@ -52,6 +55,8 @@ type Machine struct {
 	watch   *Watch // nil: nobody looks at the clock
 	calls   Calls
 	err     error
+
+	multiplies bool // the Multiplier computes what it can
 }
 
 // Tensor says whether a kernel, by its number, multiplies on tensor cores.
@@ -59,7 +64,7 @@ func (m *Machine) Tensor(kernel int) bool { return m.kernels[kernel].Tensor }
 
 // NewMachine returns a Machine for a program, with the arenas of its plan.
 func NewMachine(d *Device, p Program, plan *device.Plan, o Options) (*Machine, error) {
-	m := &Machine{dev: d, info: d.Info(), options: o, params: plan.NumParams, uses: plan.NumUses, graphs: graphs{seed: maphash.MakeSeed()}}
+	m := &Machine{dev: d, info: d.Info(), options: o, params: plan.NumParams, uses: plan.NumUses, graphs: graphs{seed: maphash.MakeSeed()}, multiplies: o.Multiplier != nil}
 	m.root, m.piece = newWorker(m, &m.sums), newWorker(m, &m.own)
 	var err error
 	if m.kernels, err = d.kernels(p); err != nil {
@@ -100,8 +105,15 @@ func (m *Machine) Err() error {
 	return m.err
 }
 
-// Close ends the Machine and the driver under it, and frees all that they hold.
-func (m *Machine) Close() error { return m.dev.Close() }
+// Close ends the Machine, its Multiplier and the driver under them, and frees all that
+// they hold.
+func (m *Machine) Close() error {
+	var err error
+	if m.options.Multiplier != nil {
+		err = m.options.Multiplier.Close()
+	}
+	return errors.Join(err, m.dev.Close())
+}
 
 func (m *Machine) fail(err error) {
 	if m.err == nil {

@@ -84,10 +84,9 @@ func (m *Machine) toDevice(after func(c *command) error) error {
 
 // launches queues the commands, or records them for a graph.
 func (m *Machine) launches(after func(c *command) error) error {
-	s := &m.list
-	for i := range s.commands {
-		c := &s.commands[i]
-		err := c.k.f.Launch(c.grid, [3]int{c.k.Threads, 1, 1}, c.shared, s.args[c.lo:c.hi])
+	for i := range m.list.commands {
+		c := &m.list.commands[i]
+		err := m.start(c)
 		if err == nil {
 			err = after(c)
 		}
@@ -96,6 +95,15 @@ func (m *Machine) launches(after func(c *command) error) error {
 		}
 	}
 	return nil
+}
+
+// start queues one command.
+func (m *Machine) start(c *command) error {
+	s := &m.list
+	if c.product > 0 {
+		return m.options.Multiplier.Multiply(&s.products[c.product-1])
+	}
+	return c.k.f.Launch(c.grid, [3]int{c.k.Threads, 1, 1}, c.shared, s.args[c.lo:c.hi])
 }
 
 // toHost copies what the commands have written.

@@ -1,0 +1,117 @@
+package cuda
+
+import (
+	"slices"
+
+	"github.com/arithlang/mlc/runtime/device"
+)
+
+// A Gemm says that a kernel leaves a matrix product and nothing else, so that a
+// Multiplier can compute it: Out[M, N] = Left[M, K] Right[K, N] + Plus[M, N].
+type Gemm struct {
+	Size             func(e *device.Env) [3]int // M, N and K, of one replica
+	Left, Right, Out Operand
+	Plus             int // a buffer of float32, which may be that of Out; -1: nothing is added
+}
+
+// An Operand is a buffer of a kernel as a matrix: all of it, row by row.
+type Operand struct {
+	Buffer int
+	Trans  bool // it lies column by column
+	Narrow bool // of BF16, else of float32
+}
+
+// A Product is products of matrices of one size on a device, each of which is a Gemm.
+type Product struct {
+	M, N, K, Batch         int
+	Left, Right, Plus, Out Matrix // nothing is added where Plus is at 0; it may be Out
+}
+
+// A Matrix is where the matrices of a Product are.
+type Matrix struct {
+	At            Ptr   // of the first
+	Step          int64 // bytes to the next one
+	Trans, Narrow bool  // as of an Operand
+}
+
+// A Multiplier computes products in the place of kernels, on the stream of a Driver. Its
+// sums are in float32, in an order of its own.
+type Multiplier interface {
+	// Name says what it is, with its version.
+	Name() string
+	// Multiply queues a product behind all that the Driver was asked for, as a launch is:
+	// Driver.Capture records it, and nothing waits.
+	Multiply(p *Product) error
+	// Close frees what the Multiplier has, before the Driver is closed.
+	Close() error
+}
+
+// A Streamer is a Driver on whose stream another library can queue work.
+type Streamer interface {
+	// Enqueue calls queue on a thread where the context of the device is current, with the
+	// handle of the stream. The name is blamed if the device is lost.
+	Enqueue(name string, queue func(stream uintptr) error) error
+}
+
+// Multiplier is what computes products instead of kernels, nil if nothing does.
+func (m *Machine) Multiplier() Multiplier { return m.options.Multiplier }
+
+// Multiply lets the Multiplier compute products from here on, or the kernels.
+func (m *Machine) Multiply(on bool) {
+	m.flush()
+	m.multiplies = on && m.options.Multiplier != nil
+}
+
+// multiply appends what a Multiplier computes for a launch: one product for all sets of
+// buffers if they are equally far apart and there are no replicas, else one for each.
+func (m *Machine) multiply(g *group, o *op, refs []device.Ref) {
+	s, k, each := &m.list, m.kernels[o.kernel], len(refs)/o.sets
+	first := len(s.products)
+	for ; len(refs) > 0; refs = refs[each:] {
+		s.products = append(s.products, m.product(g, k.Gemm, o.size, refs[:each]))
+	}
+	if all, ok := batch(s.products[first:]); ok {
+		s.products = append(s.products[:first], all)
+	}
+	for i := range s.products[first:] {
+		s.commands = append(s.commands, command{k: k, product: first + i + 1})
+	}
+}
+
+// product is what the replicas of a group compute on one set of buffers.
+func (m *Machine) product(g *group, k *Gemm, size [3]int, refs []device.Ref) Product {
+	matrix := func(o Operand) Matrix {
+		at, step := m.address(g, refs[o.Buffer])
+		return Matrix{At: at, Step: step, Trans: o.Trans, Narrow: o.Narrow}
+	}
+	p := Product{M: size[0], N: size[1], K: size[2], Batch: len(g.lists), Left: matrix(k.Left), Right: matrix(k.Right), Out: matrix(k.Out)}
+	if k.Plus >= 0 {
+		p.Plus = matrix(Operand{Buffer: k.Plus})
+	}
+	return p
+}
+
+// batch makes one of independent products whose matrices follow each other in equal steps,
+// forwards or backwards.
+func batch(all []Product) (p Product, ok bool) {
+	if len(all) == 1 || all[0].Batch > 1 {
+		return p, false
+	}
+	if all[1].Out.At < all[0].Out.At {
+		slices.Reverse(all)
+	}
+	p = all[0]
+	p.Batch = len(all)
+	second := all[1].matrices()
+	for i, m := range p.matrices() {
+		m.Step = int64(second[i].At - m.At)
+		for n := range all {
+			if m.Step < 0 || all[n].matrices()[i].At != m.At+Ptr(int64(n)*m.Step) {
+				return p, false
+			}
+		}
+	}
+	return p, true
+}
+
+func (p *Product) matrices() [4]*Matrix { return [4]*Matrix{&p.Left, &p.Right, &p.Plus, &p.Out} }
