@@ -22,8 +22,8 @@ type Operand struct {
 }
 
 // Gemm finds what the kernel is as a Gemm, false if it is more or less than one. Factors
-// are F32 or both BF16, sums are in F32, and what is left is F32, or BF16 where nothing is
-// added.
+// are F32 or both BF16, sums are in F32, and what is left is F32, or BF16 of factors
+// in BF16 where nothing is added.
 func (k *Kernel) Gemm() (Gemm, bool) {
 	o := &k.Op
 	if !o.Product() {
@@ -45,8 +45,12 @@ func (k *Kernel) Gemm() (Gemm, bool) {
 		}
 		*x.to = Operand{k.index(x.Name), x.Trans, b.Type == expr.BF16}
 	}
-	fits := plus == "" || plus == out || slices.EqualFunc(k.Params[g.Plus].Shape, g.Size[:2], expr.Equal) && k.Params[g.Plus].Type == expr.F32
-	return g, fits && g.Left.Narrow == g.Right.Narrow && (plus == "" || !g.Out.Narrow)
+	types := g.Left.Narrow == g.Right.Narrow && (!g.Out.Narrow || g.Left.Narrow && plus == "")
+	if plus == "" || plus == out {
+		return g, types
+	}
+	added := &k.Params[g.Plus]
+	return g, types && added.Type == expr.F32 && slices.EqualFunc(added.Shape, g.Size[:2], expr.Equal)
 }
 
 // index is where a buffer is among the parameters, -1 if there is none of that name.
