@@ -37,7 +37,7 @@ func (f *countFlags) openCounted(m *Model) (*count.Driver, device.Machine, error
 	if err != nil {
 		return nil, nil, err
 	}
-	machine, err := newGPU(d, m, device.About{Device: countDevice, Name: d.Info().Name, How: "nothing is computed"})
+	machine, err := newGPU(d, m, device.About{Device: countDevice, Name: d.Info().Name, How: "nothing is computed"}, nil)
 	return d, machine, err
 }
 
@@ -45,6 +45,9 @@ func (f *countFlags) openCounted(m *Model) (*count.Driver, device.Machine, error
 func (c *benchCmd) count(a app) error {
 	if c.Serve {
 		return usagef("--serve times steps, and --device count has none to time")
+	}
+	if _, _, err := c.gemm(); err != nil {
+		return err
 	}
 	d, machine, err := c.openCounted(&a.model)
 	if err != nil {

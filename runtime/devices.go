@@ -22,6 +22,7 @@ const maxThreads = 1024
 type deviceFlags struct {
 	Device  string `help:"auto: an NVIDIA GPU if present, else the processor; cpu; cuda; sim: a simulated GPU that checks every access, very slow; count: with bench, a GPU that computes nothing and counts everything." default:"auto" placeholder:"auto"`
 	CPU     string `help:"Instruction set: auto, go, avx2 or avx512. All give the same bits." name:"cpu" default:"auto" placeholder:"auto"`
+	Gemm    string `help:"What computes matrix products on a GPU: mlc, the program's kernels; cublaslt, NVIDIA's library, for those that are nothing else; cublaslt=PATH, that file. Bits of results depend on it." default:"mlc" placeholder:"mlc"`
 	Threads int    `help:"Number of threads, 0 for all. Any number gives the same bits." default:"0" placeholder:"N"`
 
 	trains bool // not only tests
@@ -42,16 +43,23 @@ func (f *deviceFlags) open(a app) (device.Machine, error) {
 	if _, _, err := f.cpu(); err != nil {
 		return nil, err
 	}
+	if _, _, err := f.gemm(); err != nil {
+		return nil, err
+	}
 	return await(a, func() (device.Machine, error) { return open(f, a) })
 }
 
-// openAuto prefers a GPU, and says so once; without one it says nothing.
+// openAuto prefers a GPU, and says so once; without one it says nothing, unless something
+// is asked for that only a GPU has.
 func (f *deviceFlags) openAuto(a app) (device.Machine, error) {
-	if a.model.GPU.PTX == "" {
+	by, _, _ := f.gemm()
+	if a.model.GPU.PTX == "" && !by {
 		return f.openCPU(a)
 	}
 	machine, err := f.openCUDA(a)
 	switch {
+	case err != nil && by:
+		return nil, err
 	case err == nil:
 		about := machine.About()
 		a.tell("using %s (%s); --device cpu would use the processor\n", about.Name, about.How)
@@ -95,7 +103,16 @@ func (f *deviceFlags) openCUDA(a app) (device.Machine, error) {
 	if err := a.model.indexed(f.trains); err != nil {
 		return nil, err
 	}
-	return newGPU(driver, &a.model, aboutGPU(driver))
+	by, err := f.multiplier(a, driver)
+	if err != nil {
+		return nil, err
+	}
+	about := aboutGPU(driver)
+	if by != nil {
+		about.Gemm = by.Name()
+		about.How += ", products by " + about.Gemm
+	}
+	return newGPU(driver, &a.model, about, by)
 }
 
 func aboutGPU(d cuda.Driver) device.About {
@@ -124,15 +141,16 @@ func (f *deviceFlags) openSim(a app) (device.Machine, error) {
 	if a.model.GPU.PTX != "" {
 		a.tell("simulating a GPU, every access checked: thousands of times slower than one\n")
 	}
-	return newGPU(driver, &a.model, device.About{Device: "sim", Name: driver.Info().Name, How: "every access checked"})
+	return newGPU(driver, &a.model, device.About{Device: "sim", Name: driver.Info().Name, How: "every access checked"}, nil)
 }
 
-func newGPU(d cuda.Driver, m *Model, about device.About) (device.Machine, error) {
+// newGPU is a machine whose products a library computes, if there is one.
+func newGPU(d cuda.Driver, m *Model, about device.About, by cuda.Multiplier) (device.Machine, error) {
 	if m.GPU.PTX == "" {
 		return nil, fmt.Errorf("--device %s: this program has no GPU kernels: build it again with a newer mlc, or use --device cpu", about.Device)
 	}
 	machine, err := cuda.NewMachine(cuda.NewDevice(d), m.GPU, &m.Plan,
-		cuda.Options{About: about, Blocking: os.Getenv("CUDA_LAUNCH_BLOCKING") == "1"})
+		cuda.Options{About: about, Blocking: os.Getenv("CUDA_LAUNCH_BLOCKING") == "1", Multiplier: by})
 	if err != nil {
 		return nil, err // a nil *Machine is no nil interface
 	}

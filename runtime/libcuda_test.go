@@ -39,6 +39,7 @@ func TestFakeDriver(t *testing.T) {
 			[]string{"the model's kernels cannot be loaded on Fake GPU 0: ", "CUDA_ERROR_INVALID_PTX"}},
 		"unsupported PTX": {func() { lib.Fail("cuModuleLoadDataEx", 222, 0) }, []string{"bench", "--device", "cuda"}, 1,
 			[]string{"CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "update the driver"}},
+		"no library": {func() {}, []string{"bench", "--gemm", "cublaslt=/nowhere.so"}, 1, []string{"--gemm cublaslt=/nowhere.so: cuBLASLt cannot be loaded: "}},
 		"out of memory": {func() { lib.Fail("cuMemAlloc_v2", 2, 0) }, []string{"bench", "--device", "cuda"}, 1,
 			[]string{"out of GPU memory: asked for ", " are free, for the arenas of 1173 parameters: end other programs on the GPU"}},
 		"lost": {func() { lib.Poison(700) }, []string{"train", "--resume", "--out", whole, "--steps", "3", "--device", "cuda"}, 1,

@@ -40,7 +40,8 @@ type app struct {
 	gpu   func() (cuda.Driver, error) // nil: NVIDIA's driver
 	told  bool                        // which device is used
 
-	memory func() (bytes float64, of string) // that is available; nil: as the system says
+	library func(d cuda.Driver, path string) (cuda.Multiplier, error) // of products; nil: NVIDIA's
+	memory  func() (bytes float64, of string)                         // that is available; nil: as the system says
 }
 
 // verbs is the command line.

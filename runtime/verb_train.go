@@ -92,6 +92,7 @@ func (c *trainCmd) Run(a app, name program) error {
 	}
 	if c.Resume {
 		c.say(a, "%s", staleSpec(dir, a.model.identity()))
+		c.sayGemm(a, dir, rec.Gemm, machine.About().Gemm)
 	}
 	if spec := a.model.Train.Budget; c.Resume && t.Config.Budget == rec.Budget && rec.Budget != spec {
 		c.say(a, "%s has a budget of %s; that of the spec is %s\n", dir, rec.Training.String(), spec)
@@ -235,7 +236,7 @@ func (c *trainCmd) directory(m *Model, machine device.Machine) (at claim, err er
 // newRecord is the record of a run that begins now; m is the model that it is for.
 func (c *trainCmd) newRecord(id identity, m *Model, about device.About) record.Record {
 	rec := record.Record{Name: id.name, SpecHash: id.hash, Version: id.version, Device: about.Device, DeviceName: about.Name, Seed: m.Train.Seed,
-		Params: device.Trained(m.Params, m.Plan.NumParams), Precision: m.Train.Precision, Started: time.Now().UTC().Truncate(time.Second), Go: goruntime.Version(), CPU: processor()}
+		Params: device.Trained(m.Params, m.Plan.NumParams), Precision: m.Train.Precision, Gemm: about.Gemm, Started: time.Now().UTC().Truncate(time.Second), Go: goruntime.Version(), CPU: processor()}
 	if about.Device == "cpu" {
 		rec.CPU = about.How
 	}
@@ -265,6 +266,9 @@ func (c *trainCmd) reopen(id identity) (claim, error) {
 	rec, err := openRun(dir, id)
 	if err == nil && c.Seed != nil && *c.Seed != rec.Seed {
 		err = usagef("the run in %s has seed %d: resume it without --seed", dir, rec.Seed)
+	}
+	if err == nil {
+		err = c.sameGemm(dir, rec.Gemm)
 	}
 	if err == nil {
 		err = clean(dir)

@@ -36,6 +36,7 @@ type About struct {
 	Device string // as --device takes it: cpu
 	Name   string // of the processor
 	How    string // it is used: "avx512, 2 threads"
+	Gemm   string // whose matrix products it has: "cuBLASLt 12.9.3"; "" for those of the program's kernels
 }
 
 // String is what a person wants to know.

@@ -1,0 +1,125 @@
+package runtime
+
+import (
+	"errors"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/arithlang/mlc/runtime/cuda"
+	"github.com/arithlang/mlc/runtime/cuda/simulated"
+	"github.com/arithlang/mlc/runtime/device"
+)
+
+// toyProduct is the toy whose sum of squares is a product that a library can compute.
+func toyProduct() Model {
+	m := toyOnGPU()
+	m.GPU.Kernels[toySumSquares].Gemm = &cuda.Gemm{
+		Size: func(e *device.Env) [3]int { return [3]int{1, 1, e.N} }, Left: cuda.Operand{Buffer: 0}, Right: cuda.Operand{Buffer: 0}, Out: cuda.Operand{Buffer: 1}, Plus: -1,
+	}
+	return m
+}
+
+// aNamed is a library with another name.
+type aNamed struct {
+	*simulated.Multiplier
+	name string
+}
+
+func (l aNamed) Name() string { return l.name }
+
+// TestGemm trains the toy with the products of a library, of which the run's record and the
+// line about the training tell. A run goes on with what it began with.
+func TestGemm(t *testing.T) {
+	m := toyProduct()
+	var libraries []aNamed
+	asked, version := "", "cuBLASLt 12.9.3"
+	world := func() app {
+		return app{model: m, in: strings.NewReader(""),
+			gpu: func() (cuda.Driver, error) { return simulatedGPU(t), nil },
+			library: func(d cuda.Driver, path string) (cuda.Multiplier, error) {
+				if path == "missing" {
+					return nil, errors.New("there is none")
+				}
+				asked = path
+				libraries = append(libraries, aNamed{simulated.NewMultiplier(d), version})
+				return libraries[len(libraries)-1], nil
+			}}
+	}
+	toy := func(args ...string) said { return callApp(t, world(), append([]string{"./toy"}, args...)) }
+	dir, own := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "run")
+	s := toy("train", "--out", dir, "--steps", "2", "--device", "cuda", "--gemm", "cublaslt=/opt/libcublasLt.so.12")
+	if s.code != 0 || !strings.Contains(s.err, ", products by cuBLASLt 12.9.3\n") || asked != "/opt/libcublasLt.so.12" {
+		t.Fatalf("exit %d, asked for %q\n%s", s.code, asked, s.err)
+	}
+	if n := libraries[0].Calls; n != 2 {
+		t.Errorf("%d products in 2 steps", n)
+	}
+	if s := toy("train", "--out", own, "--steps", "2"); s.code != 0 || len(libraries) != 1 {
+		t.Fatalf("exit %d, a library without being asked for: %t\n%s", s.code, len(libraries) > 1, s.err)
+	}
+	for path, want := range map[string]string{dir: version, own: ""} {
+		if rec, err := openRun(path, m.identity()); err != nil || rec.Gemm != want {
+			t.Errorf("run.json: %+v, %v", rec, err)
+		}
+	}
+	for want, args := range map[string][]string{
+		"are by cuBLASLt 12.9.3: resume it with --gemm cublaslt":         {"train", "--resume", "--out", dir, "--steps", "3"},
+		"are mlc's own: resume it without --gemm cublaslt":               {"train", "--resume", "--out", own, "--steps", "3", "--gemm", "cublaslt"},
+		`unknown --gemm "cublas": want mlc, cublaslt or cublaslt=PATH`:   {"bench", "--gemm", "cublas"},
+		`unknown --gemm "cublaslt="`:                                     {"bench", "--gemm", "cublaslt="},
+		`unknown --gemm "mlc=x"`:                                         {"eval", dir, "--gemm", "mlc=x"},
+		"the device is cpu: use --device cuda, or --gemm mlc":            {"solve", dir, "1", "--gemm", "cublaslt", "--device", "cpu"},
+		"the device is sim: use --device cuda, or --gemm mlc":            {"bench", "--gemm", "cublaslt", "--device", "sim"},
+		"--gemm cublaslt is for a GPU of NVIDIA's, and the device is co": {"bench", "--gemm", "cublaslt", "--device", "count"},
+	} {
+		if s := toy(args...); s.code != exitUsage || !strings.Contains(s.err, want) {
+			t.Errorf("%v: exit %d, no %q in\n%s", args, s.code, want, s.err)
+		}
+	}
+	if s := toy("bench", "--gemm", "cublaslt=missing"); s.code != exitFailed || !strings.Contains(s.err, "--gemm cublaslt=missing: there is none") {
+		t.Errorf("exit %d\n%s", s.code, s.err)
+	}
+	none := world()
+	none.gpu = func() (cuda.Driver, error) { return nil, cuda.ErrUnavailable }
+	if s := callApp(t, none, []string{"./toy", "bench", "--gemm", "cublaslt"}); s.code != exitFailed || !strings.Contains(s.err, "no usable NVIDIA GPU") {
+		t.Errorf("without a GPU: exit %d\n%s", s.code, s.err)
+	}
+	version = "cuBLASLt 13.0.0"
+	s = toy("train", "--resume", "--out", dir, "--steps", "3", "--gemm", "cublaslt")
+	if s.code != 0 || asked != "" || !strings.Contains(s.err, " has products by cuBLASLt 12.9.3, and goes on with cuBLASLt 13.0.0: bits may differ") {
+		t.Errorf("exit %d\n%s", s.code, s.err)
+	}
+}
+
+// TestGemmIsTheSameSum steps twice, with a library and without: the norm of the gradient,
+// which is what it computes, is the same up to rounding, and so is what clipping makes of it.
+func TestGemmIsTheSameSum(t *testing.T) {
+	m := toyProduct()
+	var norms [2][]float64
+	for i, by := range []bool{false, true} {
+		d := simulatedGPU(t)
+		var library cuda.Multiplier
+		if by {
+			library = simulated.NewMultiplier(d)
+		}
+		machine, err := newGPU(d, &m, device.About{Device: "cuda"}, library)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr := trainerOf(t, m, machine)
+		for range 3 {
+			out, err := tr.Step(0.01)
+			if err != nil {
+				t.Fatal(err)
+			}
+			norms[i] = append(norms[i], out.GradNorm)
+		}
+	}
+	for i, want := range norms[0] {
+		if got := norms[1][i]; got == 0 || math.Abs(got-want) > 1e-6*want {
+			t.Errorf("step %d: the norm is %g, by the library %g", i+1, want, got)
+		}
+	}
+}
