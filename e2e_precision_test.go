@@ -37,8 +37,10 @@ func TestRounded(t *testing.T) {
 				for _, more := range strings.Split(strings.Join(flags, " "), ";") {
 					command(t, dir, nil, binary, append([]string{"train", "--quiet", "--out", run}, strings.Fields(more)...)...)
 				}
-				if record := string(read(t, filepath.Join(run, "run.json"))); !strings.Contains(record, `"precision": "`+c.precision+`"`) {
-					t.Errorf("the record does not say the precision:\n%s", record)
+				record := string(read(t, filepath.Join(run, "run.json")))
+				onGPU := strings.Contains(strings.Join(flags, " "), "--device sim")
+				if !strings.Contains(record, `"precision": "`+c.precision+`"`) || onGPU != strings.Contains(record, `"schedules": "mma, `) {
+					t.Errorf("the record does not say the precision, and the schedules of a GPU:\n%s", record)
 				}
 				return filepath.Join(run, "ckpt", "step-00000003.safetensors")
 			}

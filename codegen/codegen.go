@@ -96,7 +96,7 @@ func (u unit) training() (map[string][]byte, error) {
 		return nil, err
 	}
 	trainer := host.Trainer{Spec: u.Spec, Groups: u.Lowered.Groups, Cost: host.Cost{Batches: u.Batches, RowFLOP: flop}, Version: u.Version}
-	goFiles := map[string]gotext.File{"plan.go": host.Plan(u.Lowered), "gpu.go": gpu(module.Kernels), "kernels_test.go": host.Test()}
+	goFiles := map[string]gotext.File{"plan.go": host.Plan(u.Lowered), "gpu.go": gpu(module), "kernels_test.go": host.Test()}
 	if u.pkg == "main" {
 		goFiles["main.go"] = host.Main(u.Spec)
 	} else {

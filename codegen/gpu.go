@@ -14,12 +14,12 @@ import (
 const moduleFile = "kernels.ptx"
 
 // gpu is gpu.go: the module and how each of its kernels is launched.
-func gpu(entries []ptx.Entry) gotext.File {
+func gpu(module ptx.Output) gotext.File {
 	f := &gotext.Text{}
 	f.Embed("ptxText", moduleFile)
 	f.Line("// gpu is the kernels for the GPU, in the order of kernels.")
 	f.Line("var gpu = cuda.Program{\nKernels: []cuda.Kernel{")
-	for _, e := range entries {
+	for _, e := range module.Kernels {
 		f.Line("{\nBlocks: %s,\nName: %q,", cpu.OfEnv(e.Blocks), e.Name)
 		if e.Gemm != nil {
 			f.Line("Gemm: &cuda.Gemm%s,", gemm(e.Gemm))
@@ -41,7 +41,7 @@ func gpu(entries []ptx.Entry) gotext.File {
 		}
 		f.Line("Threads: %d,\n},", e.Threads)
 	}
-	f.Line("},\nPTX: ptxText,\n}")
+	f.Line("},\nPTX: ptxText,\nSchedules: %q,\n}", module.Schedules())
 	return gotext.File{Decls: f.String()}
 }
 

@@ -149,6 +149,7 @@ func newGPU(d cuda.Driver, m *Model, about device.About, by cuda.Multiplier) (de
 	if m.GPU.PTX == "" {
 		return nil, fmt.Errorf("--device %s: this program has no GPU kernels: build it again with a newer mlc, or use --device cpu", about.Device)
 	}
+	about.Schedules = m.GPU.Schedules
 	machine, err := cuda.NewMachine(cuda.NewDevice(d), m.GPU, &m.Plan,
 		cuda.Options{About: about, Blocking: os.Getenv("CUDA_LAUNCH_BLOCKING") == "1", Multiplier: by})
 	if err != nil {

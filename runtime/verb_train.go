@@ -236,7 +236,7 @@ func (c *trainCmd) directory(m *Model, machine device.Machine) (at claim, err er
 // newRecord is the record of a run that begins now; m is the model that it is for.
 func (c *trainCmd) newRecord(id identity, m *Model, about device.About) record.Record {
 	rec := record.Record{Name: id.name, SpecHash: id.hash, Version: id.version, Device: about.Device, DeviceName: about.Name, Seed: m.Train.Seed,
-		Params: device.Trained(m.Params, m.Plan.NumParams), Precision: m.Train.Precision, Gemm: about.Gemm, Started: time.Now().UTC().Truncate(time.Second), Go: goruntime.Version(), CPU: processor()}
+		Params: device.Trained(m.Params, m.Plan.NumParams), Precision: m.Train.Precision, Schedules: about.Schedules, Gemm: about.Gemm, Started: time.Now().UTC().Truncate(time.Second), Go: goruntime.Version(), CPU: processor()}
 	if about.Device == "cpu" {
 		rec.CPU = about.How
 	}

@@ -61,7 +61,7 @@ func New(p *compiler.Program) (*Model, error) {
 		Train: host.TrainConfig(p.Spec, host.Cost{Batches: p.Batches, RowFLOP: flop}),
 		Eval:  host.EvalConfig(p.Spec),
 		Plan:  newPlan(p.Lowered),
-		GPU:   cuda.Program{PTX: string(module.Text)},
+		GPU:   cuda.Program{PTX: string(module.Text), Schedules: module.Schedules()},
 		Given: host.Given(p.Spec),
 	}
 	var groups []*device.Group

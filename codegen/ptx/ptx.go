@@ -7,6 +7,8 @@ package ptx
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/arithlang/mlc/codegen/ptx/asm"
 	"github.com/arithlang/mlc/compiler/expr"
@@ -57,7 +59,20 @@ type Entry struct {
 	Sets    int          // of buffers, at most
 	Tensor  bool         // adds products of 16-bit factors as tensor cores do (kernel.TensorCore)
 	Fours   bool         // and those over keys in fours
+	Row     string       // of the schedules
 	Gemm    *kernel.Gemm // what a library can compute instead; nil: nothing
+}
+
+// Schedules are the rows of the table of schedules that kernels are printed by, each once,
+// in order.
+func (o Output) Schedules() string {
+	var rows []string
+	for _, s := range schedules {
+		if slices.ContainsFunc(o.Kernels, func(e Entry) bool { return e.Row == s.name }) {
+			rows = append(rows, s.name)
+		}
+	}
+	return strings.Join(rows, ", ")
 }
 
 // Signature is what the entry takes besides its buffers.

@@ -671,5 +671,6 @@ var gpu = cuda.Program{
 			Threads: 128,
 		},
 	},
-	PTX: ptxText,
+	PTX:       ptxText,
+	Schedules: "product, columns, generic",
 }

@@ -34,8 +34,9 @@ type Kernel struct {
 // A Program is a model's GPU code: the text of its module, and its kernels by the
 // plan's kernel number.
 type Program struct {
-	PTX     string
-	Kernels []Kernel
+	PTX       string
+	Kernels   []Kernel
+	Schedules string // how the kernels are spread over a GPU: "generic, mma, product"
 }
 
 // signature is what the entry takes besides its buffers.

@@ -33,10 +33,11 @@ func Clip(limit float64, squares float32) float32 {
 
 // About names a machine.
 type About struct {
-	Device string // as --device takes it: cpu
-	Name   string // of the processor
-	How    string // it is used: "avx512, 2 threads"
-	Gemm   string // whose matrix products it has: "cuBLASLt 12.9.3"; "" for those of the program's kernels
+	Device    string // as --device takes it: cpu
+	Name      string // of the processor
+	How       string // it is used: "avx512, 2 threads"
+	Schedules string // of a GPU: how the program's kernels are spread over it
+	Gemm      string // whose matrix products it has: "cuBLASLt 12.9.3"; "" for those of the program's kernels
 }
 
 // String is what a person wants to know.

@@ -26,7 +26,8 @@ type Record struct {
 	DeviceName string    `json:"device_name"`
 	Seed       uint64    `json:"seed"`
 	Params     int       `json:"params"`
-	Precision  string    `json:"precision,omitempty"` // of the factors of products: f32 or bf16
+	Precision  string    `json:"precision,omitempty"` // of the factors of products: f32, bf16 or tf32x3
+	Schedules  string    `json:"schedules,omitempty"` // how kernels are spread over a GPU: "generic, mma, product"
 	Gemm       string    `json:"gemm,omitempty"`      // whose products they are, on a GPU: "cuBLASLt 12.9.3"; none for mlc's kernels
 	Training             // of a run without stages, and of that of a stage
 	Started    time.Time `json:"started"`
