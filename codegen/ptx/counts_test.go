@@ -2,12 +2,14 @@ package ptx_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/arithlang/mlc/codegen/cost"
 	"github.com/arithlang/mlc/codegen/ptx"
 	"github.com/arithlang/mlc/codegen/ptx/ptxrun"
 	"github.com/arithlang/mlc/codegen/ptx/ptxtest"
+	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
 	"github.com/arithlang/mlc/runtime/cuda/sim"
@@ -81,6 +83,27 @@ func TestSegmentCounts(t *testing.T) {
 		}
 		if got, want := n.Loads.Requests, int64(segments*1024/128+40); got > want {
 			t.Errorf("%s: %d requests, want %d", k.Name, got, want)
+		}
+	}
+}
+
+// TestRowCounts holds norms to reading each element of a row once for all of their sums.
+func TestRowCounts(t *testing.T) {
+	const rows, width = 8, 1024
+	for _, k := range shipped(t, "../../specs/looped8x2.arith", func(k *kernel.Kernel) bool { return strings.HasPrefix(k.Op.Kind, "layernorm") }) {
+		n, _ := counted(t, k, kernel.Scalars{"B": 2, "T": 4, "R": rows})
+		want := int64(0) // a sector for what there is one of for a row
+		for _, b := range k.Params {
+			switch {
+			case b.Mode == kernel.Scalar:
+			case expr.IsInt(b.Shape[len(b.Shape)-1], width):
+				want += 4 * rows * width
+			default:
+				want += 32 * rows
+			}
+		}
+		if got := asked(n); got != want {
+			t.Errorf("%s asks for %d bytes, want %d\n%s", k.Name, got, want, k)
 		}
 	}
 }

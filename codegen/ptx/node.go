@@ -107,8 +107,9 @@ func (p *printer) set(axes []kernel.Axis, i asm.Value) {
 	}
 }
 
-// maxUnrolled is the number of iterations up to which a loop is written out.
-const maxUnrolled = 4
+// maxUnrolled is the number of iterations up to which a loop is written out, so that what
+// statements read of a row of 1024 elements is loaded once for a warp and stays in registers.
+const maxUnrolled = 8
 
 // share runs iteration for i = first, first+step, … below total, where first is below step.
 func (p *printer) share(total *expr.Expr, first asm.Value, step int, iteration func(i asm.Value)) {
