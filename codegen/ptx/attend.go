@@ -468,34 +468,3 @@ func (a *attend) rounded16(o accumulators, name string, below factor, m int, key
 
 // results writes what becomes of the last product.
 func (a *attend) results(o accumulators) { a.write(o, a.values, a.out, a.row, a.height) }
-
-// write writes what becomes of a product, of the rows of a lane that are below a limit.
-func (a *attend) write(o accumulators, d *kernel.Dot, out []*kernel.Set, rows [halves]asm.Value, limit asm.Value) {
-	f := a.f
-	row := a.choose(a.even, rows[0], rows[1])
-	column := f.Do("shl.b32", f.Do("shr.u32", a.key, asm.Int(3)), asm.Int(2))
-	for j, c := range o[0] {
-		four := a.fours(c, a.even)
-		f.If(f.Do("setp.lt.s32", row, limit), func() {
-			col := f.Do("add.s32", column, asm.Int(j*fragmentCols))
-			if _, buffer := a.slices[d.Dst.Name]; buffer {
-				a.vars[d.Axes[0].Var] = row
-				a.fill(d.Dst, d.Axes[1].Var, col, four)
-			}
-			for _, s := range out {
-				a.vars[s.Axes[0].Var] = row
-				vs := a.neighbours(a.own(s.Value), s.Axes[1].Var, col, 4, map[string][]asm.Value{d.Dst.Name: four})
-				a.fill(s.Dst, s.Axes[1].Var, col, vs)
-			}
-		})
-	}
-}
-
-// fill is storeFrom, where what lets stand for shows that elements lie side by side.
-func (a *attend) fill(dst *expr.Expr, name string, first asm.Value, vs []asm.Value) {
-	n := 1
-	if aligned(expr.Subst(dst, a.meanings), name, len(vs), a.aligned) {
-		n = len(vs)
-	}
-	a.storeBy(n, dst, name, first, vs)
-}

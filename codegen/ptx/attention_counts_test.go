@@ -82,8 +82,8 @@ func TestAttentionCounts(t *testing.T) {
 		if got := 32*(n.Loads.Sectors+n.Copies.Sectors) + n.Stores.Bytes; float64(got) > 1.15*float64(least) {
 			t.Errorf("%d rows of %d: %d bytes, %d are what there is", length, width, got, least)
 		}
-		if half := 2 * n.Kept / 32; n.Stores.Sectors > half {
-			t.Errorf("%d rows of %d: stores to %d sectors, %d where each is of half a sector", length, width, n.Stores.Sectors, half)
+		if n.Stores.Sectors != n.Kept/32 {
+			t.Errorf("%d rows of %d: stores to %d sectors, %d are written", length, width, n.Stores.Sectors, n.Kept/32)
 		}
 		if n.Shared().Conflicts != 0 {
 			t.Errorf("%d rows of %d: %+v", length, width, n.Shared())
