@@ -77,6 +77,8 @@ type Env struct {
 	ptx    func(text []byte) []byte    // what becomes of kernels before they are loaded; for tests
 	hash   func(want string) string    // what becomes of the processor's hashes; for tests
 	models []model                     // instead of the table; for tests
+
+	multiplier func(d cuda.Driver) cuda.Multiplier // instead of NVIDIA's library; for tests
 }
 
 // Open opens the device.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/arithlang/mlc/codegen/live"
 	"github.com/arithlang/mlc/prove/timing"
+	"github.com/arithlang/mlc/runtime/cuda"
+	"github.com/arithlang/mlc/runtime/cuda/cublaslt"
 	"github.com/arithlang/mlc/runtime/profile"
 )
 
@@ -64,12 +66,36 @@ func runTimed(ctx context.Context, e *Env, p *Part) error {
 	if err != nil {
 		return err
 	}
+	library, without := e.library(d)
+	o.Library = library
 	got, err := timing.Measure(ctx, m, d, o)
-	if err == nil && e.Reduced() {
-		timeless(&got.GPU)
+	if err == nil {
+		got.NoLibrary = without
+		if e.Reduced() {
+			timeless(&got.GPU)
+		}
+	}
+	if library != nil {
+		err = errors.Join(err, library.Close())
 	}
 	p.Timed = got
 	return errors.Join(err, d.Close())
+}
+
+// library computes products on the device, to be compared with: nil where there is none,
+// and why.
+func (e *Env) library(d cuda.Driver) (by cuda.Multiplier, why string) {
+	switch {
+	case e.multiplier != nil:
+		return e.multiplier(d), ""
+	case e.Device != "cuda":
+		return nil, ""
+	}
+	by, err := cublaslt.Open(d, "")
+	if err != nil {
+		return nil, err.Error()
+	}
+	return by, ""
 }
 
 // timeless takes all times from what was measured on a device that has none: those of
@@ -96,6 +122,9 @@ func timedLines(t *timing.Timing) []string {
 		fmt.Sprintf("%d examples in %.3f ms, the device at work for %.0f %%; %.0f launches, %.0f of them on the device",
 			t.Batch, 1e3*t.Seconds, 100*t.Busy, t.Launches, t.Kernels),
 		fmt.Sprintf("%-28s %9s %10s %7s %8s", "kernel", "launches", "µs each", "step", "of peak"),
+	}
+	if t.Products != nil {
+		lines = append(lines[:1], t.Products.String(), lines[1])
 	}
 	for _, r := range t.Rows[:min(worstKernels, len(t.Rows))] {
 		line := fmt.Sprintf("%-28s %9.0f %10.1f %5.1f %% %6.1f %% %s", r.Name, r.OnGPU, r.Median, 100*r.Share, 100*r.OfPeak, r.Bound)

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/arithlang/mlc/prove/timing"
+	"github.com/arithlang/mlc/runtime/cuda"
+	"github.com/arithlang/mlc/runtime/cuda/simulated"
 	"github.com/arithlang/mlc/runtime/profile"
 )
 
@@ -38,5 +40,24 @@ func TestWorstKernels(t *testing.T) {
 	}
 	if strings.Contains(page, "kernel_i") {
 		t.Errorf("all kernels are on the page:\n%s", page)
+	}
+}
+
+// TestTimedWithALibrary compares products where there is a library, and says on the page how
+// that ended; no times of a device without speed.
+func TestTimedWithALibrary(t *testing.T) {
+	var library *simulated.Multiplier
+	env := &Env{Device: "sim", multiplier: func(d cuda.Driver) cuda.Multiplier {
+		library = simulated.NewMultiplier(d)
+		return library
+	}}
+	p := conclude(t, runTimed, env, "small/looped")
+	if p.Verdict != Pass || library.Calls == 0 || p.Timed.Products != nil || p.Timed.NoLibrary != "" {
+		t.Errorf("%d products, %+v", library.Calls, p)
+	}
+	m := &timing.Timing{Batch: 128, GPU: profile.GPU{Seconds: 0.002, Products: &profile.Products{Library: "cuBLASLt 12.9.3", Theirs: 0.001, Ours: 0.0015, Ratio: 1.5}}}
+	page := strings.Join((&Part{Name: "m", Timed: m}).lines(), "\n")
+	if want := "products by cuBLASLt 12.9.3 take 1.000 ms a step, by mlc's kernels 1.500 ms for the same FLOP: 1.50 times as long"; !strings.Contains(page, want) {
+		t.Errorf("no %q in\n%s", want, page)
 	}
 }

@@ -69,6 +69,9 @@ func (r *benchResult) table() string {
 	b.WriteString(r.peak())
 	fmt.Fprintf(&b, "rows  of %d further steps, %.1f ms each%s\n\n", r.Steps, r.Timed/milli, r.marked())
 	r.rows(&b)
+	if r.GPU != nil && r.GPU.Products != nil {
+		b.WriteString("\n" + r.GPU.Products.Table())
+	}
 	return b.String()
 }
 

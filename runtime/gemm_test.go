@@ -4,9 +4,11 @@ import (
 	"errors"
 	"math"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
 	"github.com/arithlang/mlc/runtime/device"
@@ -121,5 +123,19 @@ func TestGemmIsTheSameSum(t *testing.T) {
 		if got := norms[1][i]; got == 0 || math.Abs(got-want) > 1e-6*want {
 			t.Errorf("step %d: the norm is %g, by the library %g", i+1, want, got)
 		}
+	}
+}
+
+// TestBenchComparesProducts has a table of the kernels that a library stands for.
+func TestBenchComparesProducts(t *testing.T) {
+	world := app{model: toyProduct(), in: strings.NewReader(""), gpu: func() (cuda.Driver, error) { return simulatedGPU(t), nil },
+		library: func(d cuda.Driver, _ string) (cuda.Multiplier, error) { return simulated.NewMultiplier(d), nil }}
+	cost := func(e *device.Env) cpu.Cost { return cpu.Cost{Flops: float64(2 * e.N)} }
+	world.model.CPU[toySumSquares].Cost = cost
+	s := callApp(t, world, []string{"./toy", "bench", "--gemm", "cublaslt", "--steps", "2"})
+	want := `\nproducts by simulated products take [0-9.]+ ms a step, by mlc's kernels [0-9.]+ ms for the same FLOP: [0-9.]+ times as long\n` +
+		`kernel +library GFLOP/s  mlc GFLOP/s +ratio\nsum_squares +[0-9.]+ +[0-9.]+ +[0-9.]+\n$`
+	if s.code != 0 || !regexp.MustCompile(want).MatchString(s.out) {
+		t.Errorf("exit %d, no match of %s in\n%s%s", s.code, want, s.out, s.err)
 	}
 }

@@ -17,9 +17,10 @@ import (
 
 // Options of Measure.
 type Options struct {
-	Warm, Steps int       // steps before, and to time: whole ones, and as many kernel by kernel
-	Batch       int       // examples of a step; 0: as many as in training
-	End         time.Time // after which no step begins but the first of each kind; none: no end
+	Warm, Steps int             // steps before, and to time: whole ones, and as many kernel by kernel
+	Batch       int             // examples of a step; 0: as many as in training
+	Library     cuda.Multiplier // whose products are compared with those of kernels; nil: none
+	End         time.Time       // after which no step begins but the first of each kind; none: no end
 }
 
 // A Timing is what steps took.
@@ -29,21 +30,23 @@ type Timing struct {
 	MicroBatch int    `json:"micro_batch"`
 	Warm       int    `json:"warm_up_steps"`
 	profile.GPU
+	NoLibrary string `json:"no_library,omitempty"` // why there is none to compare products with
 }
 
 // Measure trains a model on a device: steps until everything has its memory and is a
 // graph, steps that are timed whole, and steps whose kernels are timed one by one. The
-// driver is not closed. Nothing says whether the results are right.
+// driver and the library are not closed. Nothing says whether the results are right.
 func Measure(ctx context.Context, m *live.Model, d cuda.Driver, o Options) (*Timing, error) {
 	sized := *m
 	if o.Batch > 0 {
 		sized.Train.Batch = o.Batch
 		sized.Train.Chunk, sized.Train.MicroBatch = min(m.Train.Chunk, o.Batch), min(m.Train.MicroBatch, o.Batch)
 	}
-	machine, err := m.Machine(d)
+	machine, err := m.Multiplied(d, o.Library)
 	if err != nil {
 		return nil, err
 	}
+	machine.Multiply(false)
 	t, err := sized.Trainer(machine)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -121,5 +122,60 @@ func TestEnds(t *testing.T) {
 	cancel(why)
 	if _, err := Measure(ctx, m, open(t), Options{Steps: 1, Batch: 2}); !errors.Is(err, why) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestProducts compares the kernels' products with those of a library: each kernel that is
+// one has a row, rows agree with the whole, and the machine's own products are what is timed.
+func TestProducts(t *testing.T) {
+	m, d := tiny(t), open(t)
+	library := simulated.NewMultiplier(d)
+	got, err := Measure(t.Context(), m, d, Options{Warm: 1, Steps: 1, Batch: 2, Library: library})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := got.Products
+	if p == nil || library.Calls == 0 || p.Library != library.Name() || p.Theirs <= 0 || p.Ours <= 0 || math.Abs(p.Ratio-p.Ours/p.Theirs) > 1e-9*p.Ratio {
+		t.Fatalf("%d calls, %+v", library.Calls, p)
+	}
+	named := map[string]bool{}
+	for _, r := range p.Rows {
+		named[r.Name] = true
+		if r.Theirs <= 0 || r.Ours <= 0 || math.Abs(r.Ratio-r.Theirs/r.Ours) > 1e-9*r.Ratio {
+			t.Errorf("%+v", r)
+		}
+	}
+	trained := 0
+	for _, r := range got.Rows {
+		for _, k := range m.GPU.Kernels {
+			if k.Name == r.Name && k.Gemm != nil {
+				if trained++; !named[r.Name] {
+					t.Errorf("no row of %s", r.Name)
+				}
+			}
+		}
+	}
+	if trained == 0 || trained != len(p.Rows) {
+		t.Errorf("%d rows of %d products", len(p.Rows), trained)
+	}
+	if none, err := Measure(t.Context(), m, open(t), Options{Warm: 1, Steps: 1, Batch: 2}); err != nil || none.Products != nil {
+		t.Errorf("without a library: %+v, %v", none.Products, err)
+	}
+}
+
+// refusing is a library that computes nothing.
+type refusing struct{ *simulated.Multiplier }
+
+func (refusing) Multiply(*cuda.Product) error { return errors.New("refused") }
+
+// TestProductsFail keeps what was timed before the library failed.
+func TestProductsFail(t *testing.T) {
+	d := open(t)
+	got, err := Measure(t.Context(), tiny(t), d, Options{Warm: 1, Steps: 1, Batch: 2, Library: refusing{simulated.NewMultiplier(d)}})
+	if err != nil || got.Seconds <= 0 || len(got.Rows) < 10 || got.Products == nil || got.Products.Failed == "" {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if text := got.Products.Table(); text != "products by simulated products are not compared: "+got.Products.Failed+"\n" || !strings.Contains(text, "refused") {
+		t.Error(text)
 	}
 }

@@ -56,6 +56,12 @@ type Streamer interface {
 // Multiplier is what computes products instead of kernels, nil if nothing does.
 func (m *Machine) Multiplier() Multiplier { return m.options.Multiplier }
 
+// Multiplies says whether the Multiplier computes what it can.
+func (m *Machine) Multiplies() bool { return m.multiplies }
+
+// Product says whether a kernel, by its number, is one that a Multiplier can compute.
+func (m *Machine) Product(kernel int) bool { return m.kernels[kernel].Gemm != nil }
+
 // Multiply lets the Multiplier compute products from here on, or the kernels.
 func (m *Machine) Multiply(on bool) {
 	m.flush()

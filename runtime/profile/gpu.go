@@ -34,6 +34,8 @@ type GPU struct {
 	Timed    float64   `json:"timed_step_seconds"`
 	Rows     []Row     `json:"kernels,omitempty"` // the longest first, the last is the rest; they add up to a timed step
 	Reason   string    `json:"not_timed,omitempty"`
+
+	Products *Products `json:"products,omitempty"` // nil: no library computes any
 }
 
 // Measure times whole steps as they are in training, then steps with a mark behind
@@ -50,6 +52,12 @@ func (r *Run) Measure(ctx context.Context) (*GPU, error) {
 	}
 	if err := r.timed(ctx, g); err != nil {
 		return nil, err
+	}
+	if err := r.compare(ctx, g); err != nil {
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		g.Products = &Products{Library: r.Machine.Multiplier().Name(), Failed: err.Error()} // what was timed before is as good
 	}
 	if g.Timed == 0 {
 		g.Reason = "the device has no clock"

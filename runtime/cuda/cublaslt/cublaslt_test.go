@@ -252,12 +252,17 @@ func TestSearch(t *testing.T) {
 	for _, name := range []string{"CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "HOME"} {
 		t.Setenv(name, filepath.Join(root, "nowhere"))
 	}
+	t.Setenv("MLC_CUBLASLT", "")
 	if m, err := cublaslt.Open(d, ""); err == nil {
 		m.Close()
 		t.Skip("this machine has the library")
 	} else if text := err.Error(); !strings.Contains(text, "cuBLASLt is not found") || !strings.Contains(text, "$VIRTUAL_ENV") || !strings.Contains(text, "--gemm cublaslt=PATH") {
 		t.Error(err)
 	}
+	named := build(t, filepath.Join(root, "named.so"), "-DVERSION=120001")
+	t.Setenv("MLC_CUBLASLT", named.path)
+	wantFound(t, d, "cuBLASLt 12.0.1")
+	t.Setenv("MLC_CUBLASLT", "")
 	for i, x := range []struct{ name, value, at string }{
 		{"CONDA_PREFIX", "conda", "conda/lib/libcublasLt.so.11"},
 		{"VIRTUAL_ENV", "venv", "venv/lib/python3.12/site-packages/nvidia/cublas/lib/libcublasLt.so.12"},

@@ -3,6 +3,7 @@
 package cublaslt
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -27,14 +28,14 @@ type multiplier struct {
 	plans     map[cuda.Product]*plan // by shape
 }
 
-// Open opens the library at a path for a device, or the first that works of those that are
-// found where the path is empty.
+// Open opens the library at a path for a device, which MLC_CUBLASLT names if the path is
+// empty, or else the first that works of those that are found.
 func Open(d cuda.Driver, path string) (cuda.Multiplier, error) {
 	stream, ok := d.(cuda.Streamer)
 	if !ok {
 		return nil, notGPU(d)
 	}
-	if path != "" {
+	if path = cmp.Or(path, os.Getenv("MLC_CUBLASLT")); path != "" {
 		return open(d, stream, path)
 	}
 	python, _ := exec.LookPath("python3")
@@ -54,7 +55,7 @@ func Open(d cuda.Driver, path string) (cuda.Multiplier, error) {
 	if failed == nil {
 		return nil, missing(searched)
 	}
-	return nil, fmt.Errorf("%w; name another file with --gemm cublaslt=PATH, or use --gemm mlc", errors.Join(failed...))
+	return nil, fmt.Errorf("%w; name another file with MLC_CUBLASLT or --gemm cublaslt=PATH, or use --gemm mlc", errors.Join(failed...))
 }
 
 // open begins with one library.

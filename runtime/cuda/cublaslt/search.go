@@ -79,7 +79,7 @@ func missing(places []place) error {
 		where = append(where, p.what)
 	}
 	return fmt.Errorf("cuBLASLt is not found: there is no %s in %s; install it (pip install nvidia-cublas-cu12, or the CUDA toolkit), "+
-		"name its file with --gemm cublaslt=PATH, or leave products to mlc's kernels with --gemm mlc", strings.Join(sonames, ", "), strings.Join(where, "; "))
+		"name its file with MLC_CUBLASLT or --gemm cublaslt=PATH, or leave products to mlc's kernels with --gemm mlc", strings.Join(sonames, ", "), strings.Join(where, "; "))
 }
 
 // notGPU says that a device has no stream for the library.
