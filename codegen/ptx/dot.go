@@ -202,7 +202,9 @@ func (p *printer) chain(n flat.Product, acc, row, col asm.Value) {
 	da, db := p.stride(a, n.A.CS, 1), p.stride(b, n.B.RS, 1)
 	p.count(asm.Int(0), p.value(n.K), asm.Int(1), func(asm.Value) {
 		x, y := p.widened(a.typ, p.load(a, 1)...), p.widened(b.typ, p.load(b, 1)...)
-		f.Into(acc, "fma.rn.f32", x[0], y[0], acc)
+		for _, t := range p.addends(n.Split, x, y) {
+			f.Into(acc, "fma.rn.f32", t.a[0], t.b[0], acc)
+		}
 		p.advance(a, da)
 		p.advance(b, db)
 	})

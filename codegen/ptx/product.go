@@ -299,9 +299,11 @@ func (q *product) products(acc [][]asm.Value, a, b address) {
 	for j := 0; j < q.wide; j += vectorMost {
 		y = append(y, q.load(b.plus(q.across(j)), min(q.wide, vectorMost))...)
 	}
-	for i := range acc {
-		for j := range acc[i] {
-			q.f.Into(acc[i][j], "fma.rn.f32", x[i], y[j], acc[i][j])
+	for _, t := range q.addends(q.n.Split, x, y) {
+		for i := range acc {
+			for j := range acc[i] {
+				q.f.Into(acc[i][j], "fma.rn.f32", t.a[i], t.b[j], acc[i][j])
+			}
 		}
 	}
 }

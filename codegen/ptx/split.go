@@ -1,0 +1,39 @@
+package ptx
+
+import "github.com/arithlang/mlc/codegen/ptx/asm"
+
+// An addend is two lists of factors whose products are added.
+type addend struct{ a, b []asm.Value }
+
+// addends are what is added in turn for the products of factors: these, or of those that are
+// split three products of halves, as kernel.Dot defines.
+func (p *printer) addends(split bool, a, b []asm.Value) []addend {
+	if !split {
+		return []addend{{a, b}}
+	}
+	aHigh, aLow := p.split(a)
+	bHigh, bLow := p.split(b)
+	return []addend{{aLow, bHigh}, {aHigh, bLow}, {aHigh, bHigh}}
+}
+
+// split are the halves of floats (kernel.Halves), which may be in words.
+func (p *printer) split(xs []asm.Value) (high, low []asm.Value) {
+	const dropped = 23 - 10 // bits of a fraction that TF32 lacks
+	f := p.f
+	cut := func(bits asm.Value) asm.Value { return f.Do("and.b32", bits, asm.Int(-1<<dropped)) }
+	as := func(c asm.Class, x asm.Value) asm.Value {
+		if x.Class() == c {
+			return x
+		}
+		return f.As(c, x)
+	}
+	for _, x := range xs {
+		bits := as(asm.Word, x)
+		odd := f.Do("and.b32", f.Do("shr.u32", bits, asm.Int(dropped)), asm.Int(1))
+		up := f.Do("add.s32", odd, asm.Int(1<<(dropped-1)-1))
+		h := cut(f.Do("add.s32", bits, up))
+		l := cut(f.As(asm.Word, f.Do("sub.rn.f32", as(asm.Float, x), f.As(asm.Float, h))))
+		high, low = append(high, as(x.Class(), h)), append(low, as(x.Class(), l))
+	}
+	return high, low
+}
