@@ -116,7 +116,7 @@ func (a *attend) openTo(k *kernel.Kernel, from asm.Value) asm.Value {
 func (a *attend) shared(name string, rows int) swizzled {
 	bytes := rows * a.width * narrowBytes
 	a.entry.Static += bytes
-	return swizzled{asm.Shared.At(name, a.f.SharedArray(name, bytes)), a.width}
+	return swizzled{asm.Shared.At(name, a.f.SharedArray(name, bytes)), a.width, narrowFormat, false}
 }
 
 // apart says whether there is room for keys and values at a time.

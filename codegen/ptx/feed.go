@@ -28,12 +28,12 @@ type feed struct {
 // feedOf plans how a factor's tiles go to shared memory: neighbouring threads copy what
 // lies side by side.
 func (q *mma) feedOf(s *feed, at asm.Address) *feed {
-	rows, cols := mmaDepth, s.width
-	if s.alongK = inUnits(s.Operand, q.n.K); s.alongK {
+	rows, cols := q.depth(), s.width
+	if s.alongK = q.inUnits(s.Operand, q.n.K); s.alongK {
 		rows, cols = cols, rows
 	}
-	s.tile = swizzled{at, cols}
-	units := cols / unitWide
+	s.tile = swizzled{at, cols, q.format, q.bytes == wordBytes && !s.alongK}
+	units := cols / q.unit()
 	s.slots, s.step = rows*units/q.group.threads, q.group.threads/units
 	s.row, s.unit = q.divide(q.group.id, asm.Int(units))
 	s.to = q.unitOf(s.tile, s.row, s.unit)
@@ -43,7 +43,7 @@ func (q *mma) feedOf(s *feed, at asm.Address) *feed {
 // aim finds what a thread copies for a tile of the output from a row of the factor on.
 func (q *mma) aim(s *feed, first asm.Value) {
 	f := q.f
-	near := f.Do("mul.lo.s32", s.unit, asm.Int(unitWide))
+	near := f.Do("mul.lo.s32", s.unit, asm.Int(q.unit()))
 	row, k := f.Do("add.s32", first, s.row), near
 	if !s.alongK {
 		row, k = f.Do("add.s32", first, near), s.row
@@ -62,7 +62,7 @@ func (q *mma) aim(s *feed, first asm.Value) {
 // the factor: no product of that reaches an output.
 func (q *mma) copies(s *feed, left asm.Value) {
 	f := q.f
-	to, at, along, k := s.to, s.at, s.RS, f.Do("mul.lo.s32", s.unit, asm.Int(unitWide))
+	to, at, along, k := s.to, s.at, s.RS, f.Do("mul.lo.s32", s.unit, asm.Int(q.unit()))
 	to.Base = f.Do("add.s32", to.Base, q.write)
 	if !s.alongK {
 		along, k = s.CS, s.row
@@ -73,11 +73,11 @@ func (q *mma) copies(s *feed, left asm.Value) {
 		if !s.alongK {
 			here = f.Do("add.s32", k, asm.Int(slot*s.step))
 		}
-		if !whole(q.sizeK, mmaDepth) {
+		if !whole(q.sizeK, q.depth()) {
 			size = q.choose(f.Do("setp.lt.s32", here, left), size, asm.Int(0))
 		}
 		f.CopyAsync(to.Plus(slot*s.step*s.tile.rowBytes()), at.Address, size)
 		at = q.behind(at, by)
 	}
-	q.advance(s.at, q.stride(s.at, s.CS, mmaDepth))
+	q.advance(s.at, q.stride(s.at, s.CS, q.depth()))
 }

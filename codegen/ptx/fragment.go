@@ -2,51 +2,78 @@ package ptx
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/arithlang/mlc/codegen/ptx/asm"
 )
 
 // Fragments are the matrices that a warp's tensor core multiplies, by lane: lane 4g + t
 // has of an accumulator, 16 rows x 8 columns of floats, columns 2t and 2t+1 of rows g
-// and g + 8 (4 registers), and of factors pairs of 16-bit elements side by side along k.
-// Which pairs is in the PTX manual, 9.7.14.5.8; ldmatrix brings them from shared memory.
+// and g + 8 (4 registers), and of factors words along k: pairs of 16-bit elements, or one
+// of 32 bits. Which words is in the PTX manual, 9.7.14.5; ldmatrix brings them from shared
+// memory, or loads of words.
 
 const (
-	narrowBytes = 2 // of an element
-	unitBytes   = 16
-	unitWide    = unitBytes / narrowBytes // elements of a unit
-	bankUnits   = 8                       // units that all banks serve at a time
+	unitBytes = 16
+	bankUnits = 8 // units that all banks serve at a time
 
-	fragmentRows = 16 // of an accumulator, and of the left factor
-	fragmentCols = 8
-	fragmentDeep = 16 // products that an instruction adds
+	fragmentRows  = 16 // of an accumulator, and of the left factor
+	fragmentCols  = 8
+	fragmentUnits = 2 // along k that an instruction multiplies
 
-	multiplyBF16 = "m16n8k16.row.col.f32.bf16.bf16.f32"
+	wordBytes    = 4                       // of an element of F32
+	narrowBytes  = 2                       // of one of BF16
+	unitWide     = unitBytes / narrowBytes // elements of a unit
+	fragmentDeep = fragmentUnits * unitWide
 )
 
-// A swizzled is a matrix of 16-bit elements in shared memory, row after row of cols
-// elements, in units of 16 bytes. Units of a row change places by an xor with its number,
-// so that the same unit of eight rows lies in all banks, and so do eight units side by side.
+// A format is how elements of factors lie in memory and in fragments.
+type format struct {
+	bytes    int    // of an element
+	multiply string // the instruction
+}
+
+var (
+	narrowFormat = format{narrowBytes, "m16n8k16.row.col.f32.bf16.bf16.f32"}
+	splitFormat  = format{wordBytes, "m16n8k8.row.col.f32.tf32.tf32.f32"} // of halves of elements
+)
+
+// unit is how many elements a unit has.
+func (x format) unit() int { return unitBytes / x.bytes }
+
+// deep is how many products an instruction adds.
+func (x format) deep() int { return fragmentUnits * x.unit() }
+
+// A swizzled is a matrix in shared memory, row after row of cols elements, in units of 16
+// bytes. Units of a row change places by an xor with its number, so that the same unit of
+// eight rows lies in all banks, and so do eight units side by side; or, in twos, two units of
+// four rows.
 type swizzled struct {
 	asm.Address
 	cols int
+	format
+	twos bool
 }
 
 // rowBytes is how far a row is from the next.
-func (s swizzled) rowBytes() int { return narrowBytes * s.cols }
+func (s swizzled) rowBytes() int { return s.bytes * s.cols }
 
 // units is how many units of a row change places with each other: as many as there are
 // rows in turn, a power of 2, whose first units are served by the same banks. Rows are a
 // multiple of them.
 func (s swizzled) units() int {
-	n := s.cols / unitWide
+	n := s.cols / s.unit()
 	return min(n&-n, bankUnits)
 }
 
 // unitOf is where a unit of a row lies.
 func (p *printer) unitOf(s swizzled, row, unit asm.Value) asm.Address {
 	f, n := p.f, s.units()
-	by := f.Do("and.b32", f.Do("shr.u32", row, asm.Int(bits.Len(uint(bankUnits/n))-1)), asm.Int(n-1))
+	by := f.Do("shr.u32", row, asm.Int(bits.Len(uint(bankUnits/n))-1))
+	if s.twos {
+		by = f.Do("shl.b32", row, asm.Int(1))
+	}
+	by = f.Do("and.b32", by, asm.Int(n-1))
 	s.Base = f.Do("mad.lo.s32", row, asm.Int(s.rowBytes()), s.Base)
 	s.Base = f.Do("mad.lo.s32", f.Do("xor.b32", unit, by), asm.Int(unitBytes), s.Base)
 	return s.Address
@@ -55,6 +82,7 @@ func (p *printer) unitOf(s swizzled, row, unit asm.Value) asm.Address {
 // A factor is a swizzled matrix as the lanes of a warp read fragments of it.
 type factor struct {
 	swizzled
+	left   bool
 	alongK bool        // k goes along its rows; else down them
 	lanes  []asm.Value // what a lane adds to the place of the matrix, by pairs of units
 }
@@ -64,17 +92,35 @@ type factor struct {
 // multiple of their number, or of 64.
 func (p *printer) factorOf(s swizzled, left, alongK bool, row, col asm.Value, wide int) factor {
 	f := p.f
-	low := func(x asm.Value, below int) asm.Value { return f.Do("and.b32", x, asm.Int(below-1)) }
-	r, u := low(p.lane, 16), f.Do("shr.u32", p.lane, asm.Int(4))
-	if left != alongK { // the second matrix of four is the one beside the first
-		r, u = f.Do("mad.lo.s32", u, asm.Int(8), low(p.lane, 8)), low(f.Do("shr.u32", p.lane, asm.Int(3)), 2)
-	}
-	x := factor{swizzled: s, alongK: alongK}
-	u = f.Do("add.s32", f.Do("shr.u32", col, asm.Int(3)), u)
-	for i := 0; i < min(wide/unitWide, s.units()); i += 2 {
-		x.lanes = append(x.lanes, p.unitOf(s, f.Do("add.s32", row, r), f.Do("add.s32", u, asm.Int(i))).Base)
+	x := factor{swizzled: s, left: left, alongK: alongK}
+	r, u := p.laneOf(x)
+	u = f.Do("add.s32", f.Do("shr.u32", col, asm.Int(bits.Len(uint(s.unit()))-1)), u)
+	for i := 0; i < min(wide/s.unit(), s.units()); i += 2 {
+		at := p.unitOf(s, f.Do("add.s32", row, r), f.Do("add.s32", u, asm.Int(i))).Base
+		if s.twos {
+			at = f.Do("mad.lo.s32", p.low(f.Do("shr.u32", p.lane, asm.Int(2)), 4), asm.Int(s.bytes), at)
+		}
+		x.lanes = append(x.lanes, at)
 	}
 	return x
+}
+
+// low is a number modulo a power of two.
+func (p *printer) low(x asm.Value, below int) asm.Value {
+	return p.f.Do("and.b32", x, asm.Int(below-1))
+}
+
+// laneOf is the row, and the unit of two, of which a lane reads or gives the address.
+func (p *printer) laneOf(x factor) (row, unit asm.Value) {
+	f := p.f
+	row, unit = p.low(p.lane, 16), f.Do("shr.u32", p.lane, asm.Int(4))
+	switch {
+	case x.twos:
+		row = p.low(p.lane, 4)
+	case x.left != x.alongK: // the second matrix of four is the one beside the first
+		row, unit = f.Do("mad.lo.s32", unit, asm.Int(8), p.low(p.lane, 8)), p.low(f.Do("shr.u32", p.lane, asm.Int(3)), 2)
+	}
+	return row, unit
 }
 
 // moved is a factor that lies so many bytes further.
@@ -87,19 +133,41 @@ func (p *printer) moved(x factor, by asm.Value) factor {
 	return x
 }
 
-// fragment loads 16 rows of a left factor, or 16 columns of a right one, for 16
-// products, from a row or column and a product of the warp's part on: the 4 registers
-// of a left fragment, or the 2 of each of two right ones.
+// fragment loads 16 rows of a left factor, or 16 columns of a right one, for as many
+// products as an instruction adds, from a row or column and a product of the warp's part
+// on: the 4 registers of a left fragment, or the 2 of each of two right ones.
 func (p *printer) fragment(x factor, outer, k int) []asm.Value {
-	row, col := outer, k
-	if !x.alongK {
-		row, col = k, outer
+	switch {
+	case x.twos:
+		return p.words(x, outer, k)
+	case x.alongK:
+		return p.f.LoadMatrices(x.at(outer, k), 4, false)
 	}
-	pair := col / (2 * unitWide)
+	return p.f.LoadMatrices(x.at(k, outer), 4, true)
+}
+
+// at is where a lane reads what is at a row and a column of the warp's part, a multiple of
+// two units.
+func (x factor) at(row, col int) asm.Address {
+	pair := col / (2 * x.unit())
 	at := x.Address
 	at.Base = x.lanes[pair%len(x.lanes)]
 	further := pair / len(x.lanes) * len(x.lanes) * 2 * unitBytes
-	return p.f.LoadMatrices(at.Plus(row*x.rowBytes()+further), 4, !x.alongK)
+	return at.Plus(row*x.rowBytes() + further)
+}
+
+// words loads a fragment of words that lie down the rows: of two by two matrices of 4 rows x
+// 8 columns in the order of a fragment, whose columns come first on the left.
+func (p *printer) words(x factor, outer, k int) []asm.Value {
+	var all []asm.Value
+	for i := range 4 {
+		down, beside := i/2, i%2
+		if !x.left {
+			down, beside = beside, down
+		}
+		all = append(all, p.f.Load(x.at(k+down*x.unit(), outer+beside*2*x.unit()), asm.Word))
+	}
+	return all
 }
 
 // accumulators are those of a warp, by 16 rows and 8 columns.
@@ -119,12 +187,17 @@ func (p *printer) zeros(rows, cols int) accumulators {
 	return acc
 }
 
-// add adds the products of left fragments, by 16 rows, and right ones, two by two as
-// fragment loads them.
+// add adds the products of left fragments of BF16, by 16 rows, and right ones, two by two
+// as fragment loads them.
 func (acc accumulators) add(f *asm.Func, left, right [][]asm.Value) {
+	acc.multiply(f, narrowFormat, slices.Concat(left...), slices.Concat(right...))
+}
+
+// multiply adds the products of fragments of a format, one behind the other.
+func (acc accumulators) multiply(f *asm.Func, x format, left, right []asm.Value) {
 	for i := range acc {
 		for j := range acc[i] {
-			f.Multiply(multiplyBF16, acc[i][j], left[i], right[j/2][j%2*2:][:2])
+			f.Multiply(x.multiply, acc[i][j], left[4*i:][:4], right[2*j:][:2])
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/arithlang/mlc/codegen/ptx/asm"
@@ -11,31 +12,36 @@ import (
 )
 
 // TestFragments multiplies matrices of small integers, which no sum rounds, from tiles
-// of each width and direction: left x right, and what that gives, rounded, x right.
+// of each width and direction: left x right, and of BF16 what that gives, rounded, x right.
 func TestFragments(t *testing.T) {
 	const rows, cols, depth = 32, 32, 32
-	for _, wide := range []int{32, 64, 128} {
-		for way := range 4 {
-			downLeft, downRight := way&1 != 0, way&2 != 0
-			t.Run(fmt.Sprintf("%d columns, k down left %t, right %t", wide, downLeft, downRight), func(t *testing.T) {
-				x, y := make([]int, rows*depth), make([]int, depth*cols)
-				for i := range x {
-					x[i], y[i] = (i*i*7+i/3)%5-2, (i*i*11+i/7)%5-2
-				}
-				b := &oneWarp{out: make([]byte, 4*rows*cols)}
-				stats := b.run(t, wide, x, y, downLeft, downRight)
-				first := product32(x, y)
-				want := product32(first, y)
-				for i := range want {
-					if got := math.Float32frombits(binary.LittleEndian.Uint32(b.out[4*i:])); got != float32(want[i]) {
-						t.Fatalf("element %d, %d: %v, want %d", i/cols, i%cols, got, want[i])
-					}
-				}
-				if n := stats.Counts.Shared().Conflicts; n != 0 {
-					t.Errorf("%d bank conflicts", n)
-				}
-			})
+	for way := range 24 {
+		wide := []int{32, 64, 128}[way%3]
+		x := narrowFormat
+		if way >= 12 {
+			x = splitFormat
 		}
+		downLeft, downRight := way/3&1 != 0, way/6&1 != 0
+		t.Run(fmt.Sprintf("%d bytes, %d columns, k down left %t, right %t", x.bytes, wide, downLeft, downRight), func(t *testing.T) {
+			a, b := make([]int, rows*depth), make([]int, depth*cols)
+			for i := range a {
+				a[i], b[i] = (i*i*7+i/3)%5-2, (i*i*11+i/7)%5-2
+			}
+			w := &oneWarp{format: x, out: make([]byte, 4*rows*cols)}
+			stats := w.run(t, wide, a, b, downLeft, downRight)
+			want := product32(a, b)
+			if x == narrowFormat {
+				want = product32(want, b)
+			}
+			for i := range want {
+				if got := math.Float32frombits(binary.LittleEndian.Uint32(w.out[4*i:])); got != float32(want[i]) {
+					t.Fatalf("element %d, %d: %v, want %d", i/cols, i%cols, got, want[i])
+				}
+			}
+			if n := stats.Counts.Shared().Conflicts; n != 0 {
+				t.Errorf("%d bank conflicts", n)
+			}
+		})
 	}
 }
 
@@ -52,6 +58,7 @@ func product32(x, y []int) []int {
 
 // A oneWarp is a warp on the simulator that multiplies from swizzled tiles.
 type oneWarp struct {
+	format
 	device *sim.Device
 	out    []byte
 }
@@ -64,23 +71,29 @@ func (b *oneWarp) run(t *testing.T, wide int, x, y []int, downLeft, downRight bo
 	f := asm.NewFunc("fragments", warpThreads)
 	p := &printer{f: f, m: m}
 	p.lane = f.Special("%tid.x")
-	left := p.copied(f.Param("u64", "x"), "left", wide)
-	right := p.copied(f.Param("u64", "y"), "right", wide)
+	words := b.bytes == wordBytes
+	left := p.copied(f.Param("u64", "x"), "left", swizzled{cols: wide, format: b.format, twos: words && downLeft})
+	right := p.copied(f.Param("u64", "y"), "right", swizzled{cols: wide, format: b.format, twos: words && downRight})
 	f.CommitCopies()
 	f.WaitCopies(0)
 	f.Barrier()
 	zero, last := asm.Int(0), asm.Int(wide-32)
 	a, c := p.factorOf(left, true, !downLeft, zero, last, 32), p.factorOf(right, false, !downRight, zero, last, 32)
-	first, second := p.zeros(32, 32), p.zeros(32, 32)
-	for k := 0; k < 32; k += fragmentDeep {
-		first.add(f, [][]asm.Value{p.fragment(a, 0, k), p.fragment(a, 16, k)}, [][]asm.Value{p.fragment(c, 0, k), p.fragment(c, 16, k)})
+	acc := p.zeros(32, 32)
+	for k := 0; k < 32; k += b.deep() {
+		lefts, rights := slices.Concat(p.fragment(a, 0, k), p.fragment(a, 16, k)), slices.Concat(p.fragment(c, 0, k), p.fragment(c, 16, k))
+		acc.multiply(f, b.format, lefts, rights)
 	}
-	for k := 0; k < 32; k += fragmentDeep {
-		j := k / fragmentCols
-		lefts := [][]asm.Value{p.leftOf(first[0][j], first[0][j+1]), p.leftOf(first[1][j], first[1][j+1])}
-		second.add(f, lefts, [][]asm.Value{p.fragment(c, 0, k), p.fragment(c, 16, k)})
+	if b.format == narrowFormat {
+		first := acc
+		acc = p.zeros(32, 32)
+		for k := 0; k < 32; k += fragmentDeep {
+			j := k / fragmentCols
+			lefts := [][]asm.Value{p.leftOf(first[0][j], first[0][j+1]), p.leftOf(first[1][j], first[1][j+1])}
+			acc.add(f, lefts, [][]asm.Value{p.fragment(c, 0, k), p.fragment(c, 16, k)})
+		}
 	}
-	p.storeFours(f.Param("u64", "out"), second)
+	p.storeFours(f.Param("u64", "out"), acc)
 	f.Return()
 	f.Optimize()
 	if err := asm.Verify(f); err != nil {
@@ -116,13 +129,18 @@ func (b *oneWarp) run(t *testing.T, wide int, x, y []int, downLeft, downRight bo
 // matrix puts a matrix of 32 x 32, or its transpose, into the last columns of a wider one.
 func (b *oneWarp) matrix(t *testing.T, x []int, wide int, transposed bool) sim.Ptr {
 	t.Helper()
-	data := make([]byte, narrowBytes*32*wide)
+	data := make([]byte, b.bytes*32*wide)
 	for i, v := range x {
 		row, col := i/32, i%32
 		if transposed {
 			row, col = col, row
 		}
-		binary.LittleEndian.PutUint16(data[narrowBytes*(row*wide+wide-32+col):], uint16(math.Float32bits(float32(v))>>16))
+		at := data[b.bytes*(row*wide+wide-32+col):]
+		if word := math.Float32bits(float32(v)); b.bytes == wordBytes {
+			binary.LittleEndian.PutUint32(at, word)
+		} else {
+			binary.LittleEndian.PutUint16(at, uint16(word>>16))
+		}
 	}
 	at, err := b.device.Alloc(int64(len(data)))
 	if err != nil {
@@ -135,10 +153,10 @@ func (b *oneWarp) matrix(t *testing.T, x []int, wide int, transposed bool) sim.P
 }
 
 // copied begins to copy a matrix of 32 rows to shared memory, 16 bytes a lane.
-func (p *printer) copied(from asm.Value, name string, wide int) swizzled {
+func (p *printer) copied(from asm.Value, name string, s swizzled) swizzled {
 	f := p.f
-	s := swizzled{asm.Shared.At(name, f.SharedArray(name, narrowBytes*32*wide)), wide}
-	units := wide / unitWide
+	s.Address = asm.Shared.At(name, f.SharedArray(name, s.rowBytes()*32))
+	units := s.cols / s.unit()
 	for i := 0; i < 32*units; i += warpThreads {
 		n := f.Do("add.s32", p.lane, asm.Int(i))
 		row, unit := p.divide(n, asm.Int(units))

@@ -87,7 +87,7 @@ func (p *printer) kernel(s schedule, choice Choice) error {
 	p.k, p.mutable = r, r.Vars()
 	threads, whole := s.threads(r)
 	p.f = asm.NewFunc(p.k.Name, threads)
-	p.entry.Name, p.entry.Threads, p.entry.Row, p.entry.Tensor, p.entry.Fours = p.k.Name, threads, s.name, s.tensor, s.fours
+	p.entry.Name, p.entry.Threads, p.entry.Row, p.entry.Tensor, p.entry.Fours = p.k.Name, threads, s.name, s.tensor != nil, s.fours
 	if p.k.Pos.Line > 0 {
 		p.f.Loc(p.m.File(p.k.Pos.File), p.k.Pos.Line, p.k.Pos.Col)
 	}

@@ -28,7 +28,7 @@ var mmaTilings = []struct {
 }
 
 const (
-	mmaDepth = 32 // products from a stage
+	stageUnits = 4 // along k of each row and column of a stage
 	// mmaGroup is how many rows of tiles blocks go through column by column, so that
 	// those that run at a time share what they read.
 	mmaGroup = 8
@@ -40,7 +40,10 @@ const (
 func (t mmaTiling) threads() int { return t.rows / t.high * (t.cols / t.wide) * warpThreads }
 
 // bytes is the shared memory of a stage.
-func (t mmaTiling) bytes() int { return narrowBytes * mmaDepth * (t.rows + t.cols) }
+func (t mmaTiling) bytes() int { return stageUnits * unitBytes * (t.rows + t.cols) }
+
+// depth is how many products come from a stage.
+func (x format) depth() int { return stageUnits * x.unit() }
 
 // mmaTilingOf chooses by how many blocks there will be.
 func mmaTilingOf(n *kernel.Dot) mmaTiling {
@@ -62,7 +65,10 @@ func notMMA(k *kernel.Kernel, aligned map[string]bool) string {
 	if why != "" {
 		return why
 	}
-	n := flat.ProductOf(t.Dot)
+	if t.left != nil {
+		return "the left factor is computed"
+	}
+	n, form := flat.ProductOf(t.Dot), formatOf(t.Dot)
 	for _, x := range []struct {
 		flat.Operand
 		size *expr.Expr
@@ -70,7 +76,7 @@ func notMMA(k *kernel.Kernel, aligned map[string]bool) string {
 		if !aligned[x.Slice] {
 			return x.Slice + " is not always at a multiple of 16 bytes"
 		}
-		if !inUnits(x.Operand, n.K) && !inUnits(transposed(x.Operand), x.size) {
+		if !form.inUnits(x.Operand, n.K) && !form.inUnits(transposed(x.Operand), x.size) {
 			return x.Slice + " does not lie in rows of whole units of 16 bytes"
 		}
 	}
@@ -80,10 +86,21 @@ func notMMA(k *kernel.Kernel, aligned map[string]bool) string {
 // isNarrow says whether a statement is a product of BF16, which both factors are.
 func isNarrow(s kernel.Stmt) bool { return isProduct(s) && s.(*kernel.Dot).A.Type == expr.BF16 }
 
+// forCores says whether a statement is a product of BF16, or of halves of F32.
+func forCores(s kernel.Stmt) bool { return isNarrow(s) || isProduct(s) && s.(*kernel.Dot).Split }
+
+// formatOf is how tensor cores multiply the factors of a product.
+func formatOf(d *kernel.Dot) format {
+	if d.Split {
+		return splitFormat
+	}
+	return narrowFormat
+}
+
 // inUnits says whether the columns of an operand lie side by side, and are whole units
 // of 16 bytes in each row.
-func inUnits(o flat.Operand, columns *expr.Expr) bool {
-	units := func(e *expr.Expr) bool { return expr.IsMultiple(e, expr.Int(unitWide)) }
+func (x format) inUnits(o flat.Operand, columns *expr.Expr) bool {
+	units := func(e *expr.Expr) bool { return expr.IsMultiple(e, expr.Int(int64(x.unit()))) }
 	return expr.IsInt(o.CS, 1) && units(o.RS) && units(o.Off) && units(columns)
 }
 
@@ -94,15 +111,20 @@ func mmaThreads(k *kernel.Kernel) (n int, whole bool) {
 
 func mmaPieces(k *kernel.Kernel) string {
 	t, _ := tiledOf(k)
-	s := mmaTilingOf(t.Dot)
-	return fmt.Sprintf("%d x %d outputs, %d warps of %d x %d, sums of %d a turn, %d stages", s.rows, s.cols, s.threads()/warpThreads, s.high, s.wide, mmaDepth, s.stages)
+	s, x := mmaTilingOf(t.Dot), formatOf(t.Dot)
+	of := ""
+	if t.Split {
+		of = " of halves"
+	}
+	return fmt.Sprintf("%d x %d outputs, %d warps of %d x %d, sums%s of %d a turn, %d stages", s.rows, s.cols, s.threads()/warpThreads, s.high, s.wide, of, x.depth(), s.stages)
 }
 
 // An mma prints a product on tensor cores. Its tiles of the factors go around through
 // the stages of shared memory.
 type mma struct {
 	share
-	stages, bytes int
+	format
+	stages, pitch int // of shared memory, and from one to the next in bytes
 	sizeK         asm.Value
 	row, col      asm.Value // of a thread's first output within the tile
 	even          asm.Value // whether it has row g of a fragment, else row g + 8
@@ -141,9 +163,9 @@ func (q *mma) inGroups(tile, down, across asm.Value) (row, col asm.Value) {
 
 func newMMA(p *printer, n flat.Product, t mmaTiling) *mma {
 	f := p.f
-	q := &mma{stages: t.stages, bytes: t.bytes(), sizeK: p.value(n.K), read: f.Variable(asm.Int(0)), write: f.New(asm.Word)}
+	q := &mma{format: formatOf(n.Dot), stages: t.stages, pitch: t.bytes(), sizeK: p.value(n.K), read: f.Variable(asm.Int(0)), write: f.New(asm.Word)}
 	p.f.Beside = t.beside
-	p.entry.Static += q.stages * q.bytes
+	p.entry.Static += q.stages * q.pitch
 	q.share = share{
 		printer: p, n: n, sizeM: p.value(n.M), sizeN: p.value(n.N), rows: t.rows, cols: t.cols,
 		high: t.high / fragmentRows, wide: t.wide / 2, down: fragmentRows, apart: fragmentCols,
@@ -154,9 +176,9 @@ func newMMA(p *printer, n flat.Product, t mmaTiling) *mma {
 	q.row = f.Do("add.s32", y, f.Do("mad.lo.s32", odd, asm.Int(fragmentRows/2), g))
 	q.col = f.Do("mad.lo.s32", pair, asm.Int(2), x)
 	q.even = f.Do("setp.eq.s32", odd, asm.Int(0))
-	at := asm.Shared.At(stageName, f.SharedArray(stageName, q.stages*q.bytes))
+	at := asm.Shared.At(stageName, f.SharedArray(stageName, q.stages*q.pitch))
 	q.a = q.feedOf(&feed{Operand: n.A, limit: q.sizeM, width: t.rows}, at)
-	at.Base = f.Do("add.s32", at.Base, asm.Int(narrowBytes*mmaDepth*t.rows))
+	at.Base = f.Do("add.s32", at.Base, asm.Int(stageUnits*unitBytes*t.rows))
 	q.b = q.feedOf(&feed{Operand: transposed(n.B), limit: q.sizeN, width: t.cols}, at)
 	q.a.warp = q.part(q.a, true, y, t.high)
 	q.b.warp = q.part(q.b, false, x, t.wide)
@@ -166,7 +188,7 @@ func newMMA(p *printer, n flat.Product, t mmaTiling) *mma {
 // part is what a warp reads of a factor's tiles: so many rows or columns of the output.
 func (q *mma) part(s *feed, left bool, first asm.Value, n int) factor {
 	if s.alongK {
-		return q.factorOf(s.tile, left, true, first, asm.Int(0), mmaDepth)
+		return q.factorOf(s.tile, left, true, first, asm.Int(0), q.depth())
 	}
 	return q.factorOf(s.tile, left, false, asm.Int(0), first, n)
 }
@@ -216,13 +238,13 @@ func (q *mma) sums(m0, n0, row, col asm.Value) accumulators {
 	q.aim(q.b, n0)
 	f.Move(q.write, q.read)
 	for i := range q.stages - 1 {
-		q.bring(asm.Int(i * mmaDepth))
+		q.bring(asm.Int(i * q.depth()))
 		f.Move(q.write, q.behindStage(q.write))
 	}
-	q.count(asm.Int(0), q.sizeK, asm.Int(mmaDepth), func(k0 asm.Value) {
+	q.count(asm.Int(0), q.sizeK, asm.Int(q.depth()), func(k0 asm.Value) {
 		f.WaitCopies(q.stages - 2)
 		f.Barrier()
-		q.bring(f.Do("add.s32", k0, asm.Int((q.stages-1)*mmaDepth)))
+		q.bring(f.Do("add.s32", k0, asm.Int((q.stages-1)*q.depth())))
 		q.multiply(acc)
 		f.Move(q.write, q.read)
 		f.Move(q.read, q.behindStage(q.read))
@@ -232,8 +254,8 @@ func (q *mma) sums(m0, n0, row, col asm.Value) accumulators {
 
 // behindStage is the stage behind another.
 func (q *mma) behindStage(stage asm.Value) asm.Value {
-	next := q.f.Do("add.s32", stage, asm.Int(q.bytes))
-	return q.choose(q.f.Do("setp.eq.s32", next, asm.Int(q.stages*q.bytes)), asm.Int(0), next)
+	next := q.f.Do("add.s32", stage, asm.Int(q.pitch))
+	return q.choose(q.f.Do("setp.eq.s32", next, asm.Int(q.stages*q.pitch)), asm.Int(0), next)
 }
 
 // bring begins to copy what is multiplied from k0 on, if there is any, and makes a group
@@ -250,14 +272,16 @@ func (q *mma) bring(k0 asm.Value) {
 // multiply adds the products of a stage.
 func (q *mma) multiply(acc accumulators) {
 	left, right := q.moved(q.a.warp, q.read), q.moved(q.b.warp, q.read)
-	for k := 0; k < mmaDepth; k += fragmentDeep {
-		var a, b [][]asm.Value
+	for k := 0; k < q.depth(); k += q.deep() {
+		var a, b []asm.Value
 		for i := range acc {
-			a = append(a, q.fragment(left, i*fragmentRows, k))
+			a = append(a, q.fragment(left, i*fragmentRows, k)...)
 		}
 		for j := 0; j < len(acc[0]); j += 2 {
-			b = append(b, q.fragment(right, j*fragmentCols, k))
+			b = append(b, q.fragment(right, j*fragmentCols, k)...)
 		}
-		acc.add(q.f, a, b)
+		for _, t := range q.addends(q.n.Split, a, b) {
+			acc.multiply(q.f, q.format, t.a, t.b)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,26 +19,49 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
 )
 
-// A multiplied is a product of BF16 with a launch of it. One of its sizes is B in the
-// kernel, which then has the tiles of large launches.
+// A multiplied is a product of BF16, or of halves of F32, with a launch of it. One of its
+// sizes is B in the kernel, which then has the tiles of large launches.
 type multiplied struct {
 	name, op             string
 	rows, cols, products int
 	open                 string // the size that is B: rows or products
 	tileRows, tileCols   int
+	split                bool
 }
 
 var multiplications = []multiplied{
-	{"linear", "x * w", 256, 1024, 512, "rows", 128, 128},
-	{"linear_t", "x * w'", 256, 1024, 512, "rows", 128, 128},
-	{"outer", "x' * w", 2048, 1024, 96, "products", 128, 128},
-	{"middle", "x * w", 200, 512, 1024, "rows", 128, 64},
-	{"middle_t", "x * w'", 200, 512, 144, "rows", 128, 64},
-	{"middle_outer", "x' * w", 512, 512, 77, "products", 128, 64},
-	{"small", "x * w", 200, 256, 272, "rows", 64, 64},
-	{"small_outer", "x' * w", 256, 512, 77, "products", 64, 64},
-	{"least", "x * w'", 72, 40, 272, "rows", 32, 32},
-	{"least_outer", "x' * w", 128, 128, 333, "products", 32, 32},
+	{"linear", "x * w", 256, 1024, 512, "rows", 128, 128, false},
+	{"linear_t", "x * w'", 256, 1024, 512, "rows", 128, 128, false},
+	{"outer", "x' * w", 2048, 1024, 96, "products", 128, 128, false},
+	{"middle", "x * w", 200, 512, 1024, "rows", 128, 64, false},
+	{"middle_t", "x * w'", 200, 512, 144, "rows", 128, 64, false},
+	{"middle_outer", "x' * w", 512, 512, 77, "products", 128, 64, false},
+	{"small", "x * w", 200, 256, 272, "rows", 64, 64, false},
+	{"small_outer", "x' * w", 256, 512, 77, "products", 64, 64, false},
+	{"least", "x * w'", 72, 40, 272, "rows", 32, 32, false},
+	{"least_outer", "x' * w", 128, 128, 333, "products", 32, 32, false},
+}
+
+// inFormats are the products in both formats; of halves, which take thrice the
+// instructions, with shorter sums.
+func inFormats() []multiplied {
+	all := slices.Clone(multiplications)
+	for _, m := range multiplications {
+		m.name, m.split, m.products = m.name+"_split", true, m.products/4
+		if m.open != "products" {
+			m.products = padded(m.products, 8)
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+// bytes is the size of an element of a factor.
+func (m multiplied) bytes() int {
+	if m.split {
+		return 4
+	}
+	return 2
 }
 
 // kernel is the kernel, of sums that go on from what is there.
@@ -54,15 +78,20 @@ func (m multiplied) kernel(t *testing.T) *kernel.Kernel {
 	xShape, xAt, _ := strings.Cut(x, "|")
 	wShape, wAt, _ := strings.Cut(w, "|")
 	text := fmt.Sprintf(`kernel %s matmul
-  in     x bf16[%s]
-  in     w bf16[%s]
+  in     x TYPE[%s]
+  in     w TYPE[%s]
   inout  y f32[ROWS, COLS]
   scalar B
   op     y += %s for r < ROWS, e < COLS, k < PRODUCTS
-  dot    y[i, j] += x[%s] * w[%s] for i < ROWS, j < COLS, k < PRODUCTS
+  dot    y[i, j] += x[%s] * w[%s] for i < ROWS, j < COLS, k < PRODUCTSSPLIT
 end
 `, m.name, xShape, wShape, m.op, xAt, wAt)
-	return parsed(t, strings.NewReplacer("ROWS", sizes["rows"], "COLS", sizes["cols"], "PRODUCTS", sizes["products"]).Replace(text))
+	typ, split := "bf16", ""
+	if m.split {
+		typ, split = "f32", "; split"
+	}
+	r := strings.NewReplacer("ROWS", sizes["rows"], "COLS", sizes["cols"], "PRODUCTS", sizes["products"], "TYPE", typ, "SPLIT", split)
+	return parsed(t, r.Replace(text))
 }
 
 func (m multiplied) scalars() kernel.Scalars {
@@ -88,17 +117,25 @@ func (m multiplied) w(k, j int) int {
 // drawn are the buffers, of numbers of many sizes.
 func (m multiplied) drawn() []kernel.Buffer {
 	r := rand.New(rand.NewPCG(1, 2))
-	draw := func() float32 { return float32(r.NormFloat64() * math.Exp(2*r.NormFloat64())) }
-	x, w, y := make([]uint16, m.rows*m.products), make([]uint16, m.products*m.cols), make([]float32, m.rows*m.cols)
-	for _, h := range [][]uint16{x, w} {
-		for i := range h {
-			h[i] = uint16(math.Float32bits(draw()) >> 16)
+	draw := func(n int) []float32 {
+		x := make([]float32, n)
+		for i := range x {
+			x[i] = float32(r.NormFloat64() * math.Exp(2*r.NormFloat64()))
 		}
+		return x
 	}
-	for i := range y {
-		y[i] = draw()
+	factor := func(n int) kernel.Buffer {
+		x := draw(n)
+		if m.split {
+			return kernel.Buffer{F: x}
+		}
+		h := make([]uint16, n)
+		for i, v := range x {
+			h[i] = uint16(math.Float32bits(v) >> 16)
+		}
+		return kernel.Buffer{H: h}
 	}
-	return []kernel.Buffer{{H: x}, {H: w}, {F: y}}
+	return []kernel.Buffer{factor(m.rows * m.products), factor(m.products * m.cols), {F: draw(m.rows * m.cols)}}
 }
 
 func padded(n, by int) int { return (n + by - 1) / by * by }
@@ -107,7 +144,7 @@ func padded(n, by int) int { return (n + by - 1) / by * by }
 // memory waits for another, sums take no more instructions than padded tiles have, each
 // tile reads its rows and columns once, and what is in memory is read and written once.
 func TestMMACounts(t *testing.T) {
-	for _, m := range multiplications {
+	for _, m := range inFormats() {
 		t.Run(m.name, func(t *testing.T) {
 			k := m.kernel(t)
 			c := m.run(t, k, 80, m.drawn()).Counts
@@ -115,10 +152,14 @@ func TestMMACounts(t *testing.T) {
 				t.Errorf("%d of %d wavefronts of shared memory are conflicts", n, c.Shared().Wavefronts)
 			}
 			rows, cols := padded(m.rows, m.tileRows), padded(m.cols, m.tileCols)
-			if got, want := c.Instructions[sim.Product], int64(rows*cols*padded(m.products, 32)/(16*8*16)); got != want {
+			products := rows * cols * padded(m.products, 64/m.bytes())
+			if m.split {
+				products *= 3
+			}
+			if got, want := c.Instructions[sim.Product], int64(products/(16*8*32/m.bytes())); got != want {
 				t.Errorf("%d multiplications, want %d", got, want)
 			}
-			if got, want := 32*c.Copies.Sectors, int64(2*m.products*(m.rows*cols/m.tileCols+m.cols*rows/m.tileRows)); got != want {
+			if got, want := 32*c.Copies.Sectors, int64(m.bytes()*m.products*(m.rows*cols/m.tileCols+m.cols*rows/m.tileRows)); got != want {
 				t.Errorf("tiles copy %d bytes, want %d", got, want)
 			}
 			if got, want := 32*(c.Loads.Sectors+c.Stores.Sectors), int64(2*4*m.rows*m.cols); got != want {
@@ -161,26 +202,43 @@ func launched(t *testing.T, k *kernel.Kernel, arch int, scalars kernel.Scalars, 
 	return stats
 }
 
-// TestMMABound holds sums to float64: 2^-23 (2 + K/8) of the sum of sizes, and a unit in
-// the last place.
+// floats are the numbers of a factor.
+func floats(b kernel.Buffer) []float64 {
+	var all []float64
+	for _, h := range b.H {
+		all = append(all, float64(math.Float32frombits(uint32(h)<<16)))
+	}
+	for _, x := range b.F {
+		all = append(all, float64(x))
+	}
+	return all
+}
+
+// TestMMABound holds sums to float64: of the sum of sizes, 2^-23 for each step that a tensor
+// core adds, of 8 products of BF16 or of 4 halves, and twice that, and a unit in the last
+// place. Halves lose 4 * 2^-23 of each product: of either factor 2^-23, and the product of
+// low ones, each of which is 2^-11 of its factor at most.
 func TestMMABound(t *testing.T) {
-	value := func(h uint16) float64 { return float64(math.Float32frombits(uint32(h) << 16)) }
-	for i, m := range multiplications {
+	for i, m := range inFormats() {
 		t.Run(m.name, func(t *testing.T) {
 			bufs := m.drawn()
-			x, w, start := bufs[0].H, bufs[1].H, append([]float32(nil), bufs[2].F...)
+			x, w, start := floats(bufs[0]), floats(bufs[1]), slices.Clone(bufs[2].F)
+			lost := 2 + float64(m.products)/8
+			if m.split {
+				lost = 2 + 3*float64(m.products)/4 + 4
+			}
 			m.run(t, m.kernel(t), []int{80, 90}[i%2], bufs)
 			for i := range m.rows {
 				for j := range m.cols {
 					sum := float64(start[i*m.cols+j])
 					size := math.Abs(sum)
 					for k := range m.products {
-						p := value(x[m.x(i, k)]) * value(w[m.w(k, j)])
+						p := x[m.x(i, k)] * w[m.w(k, j)]
 						sum, size = sum+p, size+math.Abs(p)
 					}
 					got := bufs[2].F[i*m.cols+j]
 					ulp := math.Abs(float64(math.Nextafter32(got, float32(math.Inf(1)))) - float64(got))
-					if off, bound := math.Abs(float64(got)-sum), 0x1p-23*(2+float64(m.products)/8)*size+ulp; !(off <= bound) {
+					if off, bound := math.Abs(float64(got)-sum), 0x1p-23*lost*size+ulp; !(off <= bound) {
 						t.Fatalf("output %d, %d: %v is off by %g, more than %g", i, j, got, off, bound)
 					}
 				}
@@ -192,11 +250,14 @@ func TestMMABound(t *testing.T) {
 // TestMMARegisters wants no spills, and as many blocks beside each other as the tables
 // say, from NVIDIA's assembler.
 func TestMMARegisters(t *testing.T) {
-	ks := []*kernel.Kernel{parsed(t, narrow)}
-	for _, cols := range []string{"256", "512", "1024"} {
-		ks = append(ks, parsed(t, strings.NewReplacer("72", cols, "narrow", "narrow"+cols).Replace(narrow)))
+	var ks []*kernel.Kernel
+	for _, text := range []string{narrow, splitOf(narrow)} {
+		ks = append(ks, parsed(t, text))
+		for _, cols := range []string{"256", "512", "1024"} {
+			ks = append(ks, parsed(t, strings.NewReplacer("72", cols, "kernel narrow", "kernel narrow"+cols).Replace(text)))
+		}
 	}
-	for _, m := range multiplications {
+	for _, m := range inFormats() {
 		ks = append(ks, m.kernel(t))
 	}
 	twoBeside(t, ks, 0)

@@ -44,6 +44,12 @@ const narrow = `kernel narrow matmul
 end
 `
 
+// splitOf is a text like narrow of products of halves.
+func splitOf(text string) string {
+	return strings.NewReplacer("kernel narrow", "kernel narrow_split", "bf16[", "f32[", "f32(res[r, e])", "res[r, e]", "bf16(", "2.0 * (",
+		"x[first + i, k] * w[k, j] for i < height, j < 72, k < 104", "x[first + i, k] * w[k, j]; split").Replace(text)
+}
+
 // always says that all buffers are at multiples of 16 bytes.
 func always(*kernel.Kernel, int) bool { return true }
 
@@ -65,7 +71,25 @@ func TestMMA(t *testing.T) {
 		}
 		ks = append(ks, k)
 	}
-	if got := unfit(ptx.Choose(parsed(t, strings.ReplaceAll(narrow, "bf16", "f16")), ptx.Options{}), "tensor cores"); got != "it has no product of BF16" {
+	for _, c := range []struct {
+		changes []string
+		why     string
+	}{
+		{nil, ""},
+		{[]string{"104", "100"}, ""},
+		{[]string{"104", "102"}, "x does not lie in rows of whole units of 16 bytes"},
+		{[]string{"  tile   c", "  tile   a f32[height, 104]\n  tile   c", "  dot ", "  set    a[i, e] = x[first + i, e] + 1.0\n  dot ", "x[first + i, k]", "a[i, k]"}, "the left factor is computed"},
+	} {
+		name := []string{"kernel narrow", "kernel narrow" + strconv.Itoa(len(ks))}
+		text := strings.NewReplacer(append(name, c.changes...)...).Replace(splitOf(narrow))
+		k := parsed(t, text)
+		choice := ptx.Choose(k, ptx.Options{Aligned: always})
+		if got := unfit(choice, "mma"); got != c.why || (choice.Name == "mma") != (c.why == "") {
+			t.Errorf("split, %q: %s, since %q, want %q\n%s", c.changes, choice.Name, got, c.why, choice.Flat)
+		}
+		ks = append(ks, k)
+	}
+	if got := unfit(ptx.Choose(parsed(t, strings.ReplaceAll(narrow, "bf16", "f16")), ptx.Options{}), "tensor cores"); got != "it has no product of BF16 or of halves" {
 		t.Errorf("of F16: %q", got)
 	}
 	const somewhere = "x is not always at a multiple of 16 bytes"
@@ -76,8 +100,9 @@ func TestMMA(t *testing.T) {
 }
 
 // TestMMATilings wants the bits of tensor cores from tiles of each size, of factors in
-// each direction.
+// each direction and format.
 func TestMMATilings(t *testing.T) {
+	formats := []struct{ typ, split, sums string }{{"bf16", "", "sums of 32"}, {"f32", "; split", "sums of halves of 16"}}
 	var ks []*kernel.Kernel
 	for _, c := range []struct{ rows, cols, products, tile string }{
 		{"B * T", "1024", "40", "128 x 128 outputs, 4 warps of 64 x 64, sums of 32 a turn, 3 stages"},
@@ -97,14 +122,16 @@ func TestMMATilings(t *testing.T) {
 			if strings.HasSuffix(r.Replace(way.x), "T") || strings.HasSuffix(r.Replace(way.w), "T") || strings.HasSuffix(r.Replace(way.x), "B") || strings.HasSuffix(r.Replace(way.w), "B") {
 				continue
 			}
-			text := "kernel tile" + strconv.Itoa(len(ks)) + " matmul\n  in x bf16[" + way.x + "]\n  in w bf16[" + way.w + "]\n  inout y f32[ROWS, COLS]\n  scalar B, T\n" +
-				"  op y += " + way.op + " for r < ROWS, e < COLS, k < PRODUCTS\n  dot y[i, j] += x[" + way.xi + "] * w[" + way.wi + "] for i < ROWS, j < COLS, k < PRODUCTS\nend\n"
-			k := parsed(t, r.Replace(text))
-			choice := ptx.Choose(k, ptx.Options{Aligned: always})
-			if choice.Name != "mma" || choice.Pieces != c.tile {
-				t.Errorf("%s x %s: %s, %s, want %s: %v", c.rows, c.cols, choice.Name, choice.Pieces, c.tile, choice.Unfit)
+			for _, form := range formats {
+				text := "kernel tile" + strconv.Itoa(len(ks)) + " matmul\n  in x " + form.typ + "[" + way.x + "]\n  in w " + form.typ + "[" + way.w + "]\n  inout y f32[ROWS, COLS]\n  scalar B, T\n" +
+					"  op y += " + way.op + " for r < ROWS, e < COLS, k < PRODUCTS\n  dot y[i, j] += x[" + way.xi + "] * w[" + way.wi + "] for i < ROWS, j < COLS, k < PRODUCTS" + form.split + "\nend\n"
+				k, tile := parsed(t, r.Replace(text)), strings.Replace(c.tile, "sums of 32", form.sums, 1)
+				choice := ptx.Choose(k, ptx.Options{Aligned: always})
+				if choice.Name != "mma" || choice.Pieces != tile {
+					t.Errorf("%s x %s: %s, %s, want %s: %v", c.rows, c.cols, choice.Name, choice.Pieces, tile, choice.Unfit)
+				}
+				ks = append(ks, k)
 			}
-			ks = append(ks, k)
 		}
 	}
 	ptxtest.Compare(t, ks, ptx.Options{Aligned: always}, *all, kerneltest.Launches()[3])

@@ -57,7 +57,7 @@ type Entry struct {
 	Static  int          // bytes of static shared memory
 	Aligned []bool       // by buffer: it must be at a multiple of 16 bytes
 	Sets    int          // of buffers, at most
-	Tensor  bool         // adds products of 16-bit factors as tensor cores do (kernel.TensorCore)
+	Tensor  bool         // adds products of 16-bit or split factors as tensor cores do (kernel.TensorCore)
 	Fours   bool         // and those over keys in fours
 	Row     string       // of the schedules
 	Gemm    *kernel.Gemm // what a library can compute instead; nil: nothing

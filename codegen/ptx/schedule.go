@@ -20,19 +20,21 @@ type schedule struct {
 	threads func(k *kernel.Kernel) (n int, whole bool)
 	pieces  func(k *kernel.Kernel) string // how large what a block takes is
 	// cells prepares a printer for a kernel and returns what workgroups take in turn.
-	cells  func(p *printer, k *kernel.Kernel) (cells, error)
-	tensor bool // multiplies on tensor cores
+	cells func(p *printer, k *kernel.Kernel) (cells, error)
+	// tensor says which products it multiplies on tensor cores, of which a kernel has one;
+	// nil: none.
+	tensor func(s kernel.Stmt) bool
 	fours  bool // and adds what comes in fours in another order before sm_90
 }
 
 // schedules are tried in order, and the first that fits is taken.
 var schedules = []schedule{
-	{"mma", flat.GPUProduct(), notMMA, mmaThreads, mmaPieces, (*printer).mmaTiles, true, false},
-	{"attention", flat.GPUAttention(blockRows), notAttention, attentionThreads, attentionPieces, (*printer).attentions, true, true},
-	{"attention_grad", flat.GPU(blockRows), notAttentionGrad, attentionGradThreads, attentionGradPieces, (*printer).attentionGrads, true, true},
-	{"product", flat.GPUProduct(), notTiled, tileThreads, tilePieces, (*printer).tiles, false, false},
-	{"columns", flat.GPU(blockRows), notColumns, columnsBlock, columnsPieces, (*printer).columns, false, false},
-	{"generic", flat.GPU(blockRows), func(*kernel.Kernel, map[string]bool) string { return "" }, gridThreads, gridPieces, (*printer).grid, false, false},
+	{"mma", flat.GPUProduct(), notMMA, mmaThreads, mmaPieces, (*printer).mmaTiles, forCores, false},
+	{"attention", flat.GPUAttention(blockRows), notAttention, attentionThreads, attentionPieces, (*printer).attentions, isNarrow, true},
+	{"attention_grad", flat.GPU(blockRows), notAttentionGrad, attentionGradThreads, attentionGradPieces, (*printer).attentionGrads, isNarrow, true},
+	{"product", flat.GPUProduct(), notTiled, tileThreads, tilePieces, (*printer).tiles, nil, false},
+	{"columns", flat.GPU(blockRows), notColumns, columnsBlock, columnsPieces, (*printer).columns, nil, false},
+	{"generic", flat.GPU(blockRows), func(*kernel.Kernel, map[string]bool) string { return "" }, gridThreads, gridPieces, (*printer).grid, nil, false},
 }
 
 // A Choice is the schedule of a kernel.
@@ -52,13 +54,12 @@ func Choose(k *kernel.Kernel, o Options) Choice {
 
 func choose(k *kernel.Kernel, o Options) (schedule, Choice) {
 	var unfit []string
-	narrow := has(k.Body, isNarrow)
-	if !narrow {
-		unfit = append(unfit, "tensor cores: it has no product of BF16")
+	if !has(k.Body, forCores) {
+		unfit = append(unfit, "tensor cores: it has no product of BF16 or of halves")
 	}
 	aligned := o.aligned(k)
 	for _, s := range schedules {
-		if s.tensor && !narrow {
+		if s.tensor != nil && !has(k.Body, s.tensor) {
 			continue
 		}
 		r := flat.Of(k, s.passes)

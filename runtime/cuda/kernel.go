@@ -27,7 +27,7 @@ type Kernel struct {
 	Sets    int                     // of buffers that a launch has at most, 0: 1
 	Blocks  func(e *device.Env) int // worth launching for one replica; 0: there is nothing to do
 	Scratch func(e *device.Env) int // bytes of tiles that a block needs; nil: it takes no scratch parameter
-	Tensor  bool                    // multiplies 16-bit factors on tensor cores
+	Tensor  bool                    // multiplies 16-bit or split factors on tensor cores
 	Gemm    *Gemm                   // nil: it is no product alone
 }
 

@@ -20,7 +20,7 @@ type Case struct {
 	Cells   int            // of the grid
 
 	sets        int
-	add         *kernel.Sums // of products of 16-bit factors; nil: as is defined
+	add         *kernel.Sums // of products on tensor cores; nil: as is defined
 	start, want [Sets * Replicas][]kernel.Buffer
 }
 
