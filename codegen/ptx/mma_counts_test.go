@@ -271,18 +271,21 @@ func twoBeside(t *testing.T, ks []*kernel.Kernel, spilled int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, arch := range []string{"sm_80", "sm_89", "sm_90"} {
-		usage, err := ptxas.Assemble(code.Text, arch)
-		if errors.Is(err, ptxas.ErrMissing) {
-			t.Skip(err)
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		for _, k := range ks {
-			const file, blocks = 65536, 2 // registers of a multiprocessor
-			if u := usage[k.Name]; max(u.SpillStores, u.SpillLoads, u.Stack) > spilled || blocks*128*padded(u.Registers, 8) > file || u.Shared > 48<<10 {
-				t.Errorf("%s on %s: %+v", k.Name, arch, u)
+	for _, arch := range []string{"sm_80", "sm_89", "sm_90", "sm_120"} {
+		t.Run(arch, func(t *testing.T) {
+			t.Parallel()
+			usage, err := ptxas.Assemble(code.Text, arch)
+			if errors.Is(err, ptxas.ErrMissing) {
+				t.Skip(err)
+			} else if err != nil {
+				t.Fatal(err)
 			}
-		}
+			for _, k := range ks {
+				const file, blocks = 65536, 2 // registers of a multiprocessor
+				if u := usage[k.Name]; max(u.SpillStores, u.SpillLoads, u.Stack) > spilled || blocks*128*padded(u.Registers, 8) > file || u.Shared > 48<<10 {
+					t.Errorf("%s: %+v", k.Name, u)
+				}
+			}
+		})
 	}
 }

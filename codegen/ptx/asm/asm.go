@@ -175,7 +175,7 @@ func (f *Func) fresh(c Class, k kind, n int) []Value {
 }
 
 // Param declares the next parameter, of a type such as u64, and returns its value.
-// Its name begins with _: ptxas 12.4 crashes where a parameter is called like an
+// Its name begins with _: ptxas of CUDA 12.4 crashes where a parameter is called like an
 // entry of the module.
 func (f *Func) Param(typ, name string) Value {
 	name = "_" + identifier(name)

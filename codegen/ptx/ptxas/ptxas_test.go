@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// output is what ptxas 12.4 prints for two kernels.
+// output is what ptxas prints for two kernels.
 const output = `ptxas info    : 0 bytes gmem
 ptxas info    : Compiling entry function 'k2' for 'sm_80'
 ptxas info    : Function properties for k2
