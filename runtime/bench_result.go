@@ -89,8 +89,8 @@ func (r *benchResult) peak() string {
 	case p.Bytes == 0:
 		return ""
 	case r.GPU != nil:
-		return fmt.Sprintf("peak  %.1f GFLOP/s, %.1f on tensor cores, copying %.1f GB/s, as measured;\n"+
-			"      what stays in a cache can be faster than copying\n", p.Flops/giga, p.Narrow/giga, p.Bytes/giga)
+		return fmt.Sprintf("peak  %.1f GFLOP/s, on tensor cores %.1f of bf16 and %.1f of TF32, copying %.1f GB/s, as measured;\n"+
+			"      what stays in a cache can be faster than copying\n", p.Flops/giga, p.Narrow/giga, p.TF32/giga, p.Bytes/giga)
 	default:
 		return fmt.Sprintf("peak  %.1f GFLOP/s, copying %.1f GB/s: of each thread while all work, as are the rates below;\n"+
 			"      what stays in a cache can be faster than copying\n", p.Flops/giga, p.Bytes/giga)

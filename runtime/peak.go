@@ -14,6 +14,7 @@ import (
 type peak struct {
 	Flops  float64 `json:"flops"`                  // fused multiply-adds in registers, 0 if that is not known
 	Narrow float64 `json:"narrow_flops,omitempty"` // products of 16-bit factors on tensor cores, 0 if there are none
+	TF32   float64 `json:"tf32_flops,omitempty"`   // and of TF32
 	Bytes  float64 `json:"bytes_per_second"`       // copied in memory, read and written
 }
 

@@ -193,7 +193,7 @@ func (r *benchResult) onGPU(m *Model, t *train.Trainer, gpu *cuda.Machine) (err 
 	if r.GPU, err = run.Measure(context.Background()); err != nil {
 		return err
 	}
-	r.Seconds, r.Timed, r.Peak = r.GPU.Seconds, r.GPU.Timed, peak{r.GPU.Peak.Flops, r.GPU.Peak.Narrow, r.GPU.Peak.Bytes}
+	r.Seconds, r.Timed, r.Peak = r.GPU.Seconds, r.GPU.Timed, peak(r.GPU.Peak)
 	r.Kernels, r.GPU.Rows = r.GPU.Rows, nil
 	return nil
 }

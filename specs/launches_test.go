@@ -27,7 +27,7 @@ const (
 Written by ` + "`go test ./specs -run Launches -update`" + `, never by hand.
 
 A driver that computes nothing counts one training step of every spec (the first of a sweep) for an ` + launchesCard + `, and
-of some with ` + "`train.precision = bf16`" + `;
+of some with ` + "`train.precision = bf16`" + ` or ` + "`tf32x3`" + `;
 ` + "`mlc explain FILE --stage launches`" + ` shows each kernel. *Plan* counts the launches of the plan, *kernels* those that the
 device runs after equal pieces of the batch have become one, *calls* those that reach the driver, a graph as one.
 *Blocks* are thread blocks of a mean launch, weighted by FLOP: the card has 132 multiprocessors, and each holds several.
@@ -35,8 +35,8 @@ device runs after equal pieces of the batch have become one, *calls* those that 
 for a report, and where memory has to grow; that it is never more than two steps ahead does not count. *Copied* is the
 traffic to and from the device, *memory* the peak on the device. *Misses* are stretches of work that would be worth a
 graph but are launched one by one, in that many *steps*. *At least* sums a lower bound of each launch: the largest of its
-overhead, its FLOP at the fp32 peak (of bf16 products at that of tensor cores) of as many multiprocessors as it has
-blocks, and its bytes at the memory bandwidth.
+overhead, its FLOP at the fp32 peak (of products on tensor cores at theirs) of as many multiprocessors as it has blocks,
+and its bytes at the memory bandwidth.
 Nothing here is measured.
 `
 )
@@ -47,14 +47,11 @@ func TestLaunches(t *testing.T) {
 	if testing.Short() {
 		t.Skip("counts steps of every spec")
 	}
-	type counted struct{ file, precision string }
 	var all []counted
 	for _, file := range files(t) {
 		all = append(all, counted{file, ""})
 	}
-	for _, file := range narrowed {
-		all = append(all, counted{file, "bf16"})
-	}
+	all = append(all, onCores...)
 	rows := make([]string, len(all))
 	t.Run("specs", func(t *testing.T) {
 		for i, c := range all {
@@ -86,8 +83,14 @@ const launchesHead = "| spec | plan | kernels | calls | blocks | waits | copied 
 // counting bounds memory: the largest specs record a gigabyte a step.
 var counting = make(chan struct{}, 2)
 
-// narrowed are the specs that are counted with 16-bit factors, too.
-var narrowed = []string{"addition.arith", "looped8x2.arith", "small/looped.arith"}
+// A counted is a spec in a precision, or in its own.
+type counted struct{ file, precision string }
+
+// onCores are counted with products on tensor cores, too.
+var onCores = []counted{
+	{"addition.arith", "bf16"}, {"looped8x2.arith", "bf16"}, {"small/looped.arith", "bf16"},
+	{"looped8x2.arith", "tf32x3"}, {"small/looped.arith", "tf32x3"},
+}
 
 // launchRows are the rows of a spec, one for each training, in its own precision or
 // another one.

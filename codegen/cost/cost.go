@@ -26,14 +26,20 @@ type Loop struct {
 	Tally
 }
 
-// Operations counts the floating-point operations of a kernel.
-func Operations(k *kernel.Kernel) Tally { return count(k, false) }
+// Operations counts the floating-point operations of a kernel. A product that is split is
+// three.
+func Operations(k *kernel.Kernel) Tally { return count(k, nil) }
 
 // Narrow counts those of its products of 16-bit factors.
-func Narrow(k *kernel.Kernel) Tally { return count(k, true) }
+func Narrow(k *kernel.Kernel) Tally {
+	return count(k, func(d *kernel.Dot) bool { return d.A.Type.Narrow() })
+}
 
-func count(k *kernel.Kernel, narrow bool) Tally {
-	c := counter{k, map[string]*expr.Expr{}, narrow}
+// Split counts those of its products that are split.
+func Split(k *kernel.Kernel) Tally { return count(k, func(d *kernel.Dot) bool { return d.Split }) }
+
+func count(k *kernel.Kernel, only func(*kernel.Dot) bool) Tally {
+	c := counter{k, map[string]*expr.Expr{}, only}
 	t := c.body(c.Body)
 	for _, a := range slices.Backward(c.Grid) {
 		t = t.over(a.Var, zero, a.Size)
@@ -103,8 +109,8 @@ func (t Tally) when(cond *expr.Expr) Tally {
 // A counter counts the floating-point operations of a kernel.
 type counter struct {
 	*kernel.Kernel
-	lets   map[string]*expr.Expr // over scalars and loop variables
-	narrow bool                  // counts products of 16-bit factors alone
+	lets map[string]*expr.Expr    // over scalars and loop variables
+	only func(d *kernel.Dot) bool // counts these products alone; nil: all
 }
 
 func (c *counter) body(body []kernel.Stmt) Tally {
@@ -121,12 +127,12 @@ func (c *counter) body(body []kernel.Stmt) Tally {
 				t.add(c.product(n, kernel.Sizes(s.Axes)...))
 			}
 		case *kernel.Reduce:
-			if !c.narrow {
+			if c.only == nil {
 				t.add(c.product(expr.New(expr.Add, operations(s.Value), expr.Int(1)), s.Axis.Size))
 			}
 		case *kernel.Dot: // a multiplication and an addition each
-			if !c.narrow || s.A.Type.Narrow() {
-				t.add(c.product(expr.Int(2), kernel.Sizes(s.Axes)...))
+			if c.only == nil || c.only(s) {
+				t.add(c.product(expr.Int(perProduct(s)), kernel.Sizes(s.Axes)...))
 			}
 		case *kernel.For:
 			lo, hi := c.known(s.Lo), c.known(s.Hi)
@@ -143,6 +149,14 @@ func (c *counter) body(body []kernel.Stmt) Tally {
 		}
 	}
 	return t
+}
+
+// perProduct is how many operations there are for a product of two elements.
+func perProduct(d *kernel.Dot) int64 {
+	if d.Split {
+		return 3 * 2
+	}
+	return 2
 }
 
 func (c *counter) product(n *expr.Expr, factors ...*expr.Expr) *expr.Expr {
@@ -179,9 +193,9 @@ var counted = map[expr.Op]bool{
 	expr.Add: true, expr.Sub: true, expr.Mul: true, expr.Div: true, expr.Min: true, expr.Max: true, expr.Floor: true, expr.Sqrt: true,
 }
 
-// operations are those of an expression, which multiplies no 16-bit numbers.
+// operations are those of an expression, which is no such product.
 func (c *counter) operations(e *expr.Expr) *expr.Expr {
-	if c.narrow {
+	if c.only != nil {
 		return zero
 	}
 	return operations(e)

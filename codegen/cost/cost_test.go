@@ -70,6 +70,16 @@ kernel narrow matmul
     set    y[t, j] = y[t, j] + 1.0 for j < 4
   end
 end
+
+kernel split matmul
+  in     x f32[T, 8]
+  in     w f32[8, 4]
+  in     b f32[8, 4]
+  out    y f32[T, 4]
+  scalar T
+  dot    y[t, j] = x[t, k] * w[k, j]; split
+  dot    y[t, j] += x[t, k] * b[k, j]
+end
 `
 
 // TestTotals holds counts to those by hand.
@@ -80,21 +90,25 @@ func TestTotals(t *testing.T) {
 	}
 	s := kernel.Scalars{"B": 2, "T": 5, "R": 8, "lr": 0.5}
 	for i, want := range []struct {
-		flops  float64
-		bytes  int
-		narrow float64
+		flops         float64
+		bytes         int
+		narrow, split float64
 	}{
-		{10*64*32*2 + 10*32*2, 4 * (10*64 + 64*32 + 10*32), 0},
-		{15*8*2 + 10, 4 * (5*8 + 2*5), 0},
-		{5*8 + 5, 2*(5*8+2*5) + 4*5, 0},
-		{2 * 4, 4 * (2 + 2 + 2*8), 0},
-		{5 * (8*4*2 + 4), 2*(5*8+8*4) + 4*5*4, 5 * 8 * 4 * 2},
+		{10*64*32*2 + 10*32*2, 4 * (10*64 + 64*32 + 10*32), 0, 0},
+		{15*8*2 + 10, 4 * (5*8 + 2*5), 0, 0},
+		{5*8 + 5, 2*(5*8+2*5) + 4*5, 0, 0},
+		{2 * 4, 4 * (2 + 2 + 2*8), 0, 0},
+		{5 * (8*4*2 + 4), 2*(5*8+8*4) + 4*5*4, 5 * 8 * 4 * 2, 0},
+		{5 * 8 * 4 * (6 + 2), 4 * (5*8 + 2*8*4 + 5*4), 0, 5 * 8 * 4 * 6},
 	} {
 		if got := Operations(ks[i]).Total(s); got != want.flops {
 			t.Errorf("%s: %v operations, want %v", ks[i].Name, got, want.flops)
 		}
 		if got := Narrow(ks[i]).Total(s); got != want.narrow {
 			t.Errorf("%s: %v operations of 16-bit factors, want %v", ks[i].Name, got, want.narrow)
+		}
+		if got := Split(ks[i]).Total(s); got != want.split {
+			t.Errorf("%s: %v operations of halves, want %v", ks[i].Name, got, want.split)
 		}
 		if got := Value(Bytes(ks[i]), s); got != want.bytes {
 			t.Errorf("%s: %v bytes, want %v", ks[i].Name, got, want.bytes)

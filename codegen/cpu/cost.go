@@ -32,9 +32,14 @@ func costFunction(k *kernel.Kernel, name string) string {
 	flops, body := p.total("flops", cost.Operations(k))
 	bytes := p.scalar(expr.Simplify(cost.Bytes(k)))
 	fields := fmt.Sprintf("Bytes: float64(%s),\nFlops: float64(%s),\n", bytes, flops)
-	if narrow, loops := p.total("narrow", cost.Narrow(k)); narrow != "0" {
-		body = append(body, loops...)
-		fields += fmt.Sprintf("Narrow: float64(%s),\n", narrow)
+	for _, of := range []struct {
+		field, variable string
+		cost.Tally
+	}{{"Narrow", "narrow", cost.Narrow(k)}, {"Split", "split", cost.Split(k)}} {
+		if n, loops := p.total(of.variable, of.Tally); n != "0" {
+			body = append(body, loops...)
+			fields += fmt.Sprintf("%s: float64(%s),\n", of.field, n)
+		}
 	}
 	body = append(body, "return cpu.Cost{\n"+fields+"}")
 	return "func " + name + p.ofEnv("cpu.Cost", body)

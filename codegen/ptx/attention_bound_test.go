@@ -12,7 +12,7 @@ import (
 
 // A span holds a number that a kernel computes. Each operation moves its ends, in float64,
 // by what the kernel's may be off: half a unit in the last place, or what sums on tensor
-// cores are (TestMMABound). Rounding to BF16 keeps the order of numbers, and so of the ends.
+// cores are (TestMMACounts). Rounding to BF16 keeps the order of numbers, and so of the ends.
 type span struct{ lo, hi float64 }
 
 func exact(x float64) span { return span{x, x} }

@@ -147,7 +147,7 @@ func (r *Run) timed(ctx context.Context, g *GPU) error {
 	for i, l := range kernels {
 		launches += l.Launches
 		if !r.Machine.Tensor(i) {
-			l.Narrow = 0
+			l.Cost = l.Plain()
 		}
 		l.OnGPU, l.Time = laps.Kernels[i].Times, laps.Kernels[i].Time
 		if len(samples[i]) > 0 {

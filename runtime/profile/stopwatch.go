@@ -79,9 +79,7 @@ type Lap struct {
 func (l *Lap) add(o Lap) {
 	l.Launches += o.Launches
 	l.Time += o.Time
-	l.Flops += o.Flops
-	l.Narrow += o.Narrow
-	l.Bytes += o.Bytes
+	l.Cost = l.Cost.Plus(o.Cost)
 }
 
 const elemBytes = 4

@@ -65,10 +65,10 @@ func (t *Table) compute(l Lap) float64 {
 	if t.Peak.Flops <= 0 {
 		return 0
 	}
-	if t.Peak.Narrow <= 0 {
+	if min(t.Peak.Narrow, t.Peak.TF32) <= 0 {
 		return l.Flops / t.Peak.Flops
 	}
-	return max((l.Flops-l.Narrow)/t.Peak.Flops, l.Narrow/t.Peak.Narrow)
+	return max((l.Flops-l.Narrow-l.Split)/t.Peak.Flops, l.Narrow/t.Peak.Narrow+l.Split/t.Peak.TF32)
 }
 
 // Finish sorts the rows, the longest first, and adds the rest of the step.

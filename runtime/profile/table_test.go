@@ -11,11 +11,14 @@ import (
 )
 
 func TestTable(t *testing.T) {
-	narrow := Table{Steps: 1, Threads: 1, Peak: peak.Peak{Flops: 1000, Narrow: 4000, Bytes: 100}}
-	narrow.Add("all", Lap{Launches: 1, Time: time.Second, Cost: cpu.Cost{Flops: 2000, Narrow: 2000, Bytes: 1}})
-	narrow.Add("some", Lap{Launches: 1, Time: time.Second, Cost: cpu.Cost{Flops: 1000, Narrow: 200, Bytes: 1}})
-	if all, some := narrow.Rows[0].OfPeak, narrow.Rows[1].OfPeak; all != 0.5 || some != 0.8 {
-		t.Errorf("on tensor cores %g and %g of the peak, want 0.5 and 0.8", all, some)
+	cores := Table{Steps: 1, Threads: 1, Peak: peak.Peak{Flops: 1000, Narrow: 4000, TF32: 2000, Bytes: 100}}
+	cores.Add("all", Lap{Launches: 1, Time: time.Second, Cost: cpu.Cost{Flops: 2000, Narrow: 2000, Bytes: 1}})
+	cores.Add("some", Lap{Launches: 1, Time: time.Second, Cost: cpu.Cost{Flops: 1000, Narrow: 200, Bytes: 1}})
+	cores.Add("halves", Lap{Launches: 1, Time: time.Second, Cost: cpu.Cost{Flops: 1200, Narrow: 800, Split: 200, Bytes: 1}})
+	for i, want := range []float64{0.5, 0.8, 0.3} {
+		if r := cores.Rows[i]; math.Abs(r.OfPeak-want) > 1e-9 {
+			t.Errorf("%s on tensor cores: %g of the peak, want %g", r.Name, r.OfPeak, want)
+		}
 	}
 	table := Table{Steps: 2, Threads: 2, Step: 0.010, Peak: peak.Peak{Flops: 1000, Bytes: 100}}
 	table.Add("nothing", Lap{Time: time.Second})

@@ -114,22 +114,24 @@ func TestLaunches(t *testing.T) {
 }
 
 func TestBound(t *testing.T) {
-	c := card.Card{SMs: 100, FP32: 100e9, BF16: 1000e9, Bandwidth: 1e9}
+	c := card.Card{SMs: 100, FP32: 100e9, TF32: 500e9, BF16: 1000e9, Bandwidth: 1e9}
 	for _, x := range []struct {
-		blocks               int
-		flops, bytes, narrow float64
-		want                 time.Duration
+		blocks int
+		cpu.Cost
+		want time.Duration
 	}{
-		{1, 0, 0, 0, time.Microsecond},
-		{1, 1e6, 0, 0, time.Millisecond}, // one multiprocessor
-		{100, 1e6, 0, 0, 10 * time.Microsecond},
-		{1000, 1e6, 0, 0, 10 * time.Microsecond}, // there are no more
-		{100, 1e6, 1e6, 0, time.Millisecond},
-		{100, 1e7, 0, 1e7, 10 * time.Microsecond},  // on tensor cores
-		{100, 3e6, 0, 1e6, 20 * time.Microsecond},  // beside them
-		{50, 1.1e7, 0, 1e7, 20 * time.Microsecond}, // on half of them
+		{1, cpu.Cost{}, time.Microsecond},
+		{1, cpu.Cost{Flops: 1e6}, time.Millisecond}, // one multiprocessor
+		{100, cpu.Cost{Flops: 1e6}, 10 * time.Microsecond},
+		{1000, cpu.Cost{Flops: 1e6}, 10 * time.Microsecond}, // there are no more
+		{100, cpu.Cost{Flops: 1e6, Bytes: 1e6}, time.Millisecond},
+		{100, cpu.Cost{Flops: 1e7, Narrow: 1e7}, 10 * time.Microsecond},             // on tensor cores
+		{100, cpu.Cost{Flops: 3e6, Narrow: 1e6}, 20 * time.Microsecond},             // beside them
+		{50, cpu.Cost{Flops: 1.1e7, Narrow: 1e7}, 20 * time.Microsecond},            // on half of them
+		{100, cpu.Cost{Flops: 1e7, Split: 1e7}, 20 * time.Microsecond},              // of halves
+		{100, cpu.Cost{Flops: 2e7, Narrow: 1e7, Split: 1e7}, 30 * time.Microsecond}, // one after the other
 	} {
-		if got := count.Bound(&c, x.blocks, cpu.Cost{Flops: x.flops, Bytes: x.bytes, Narrow: x.narrow}, time.Microsecond); math.Abs(float64(got-x.want)) > 1 {
+		if got := count.Bound(&c, x.blocks, x.Cost, time.Microsecond); math.Abs(float64(got-x.want)) > 1 {
 			t.Errorf("%+v: %s", x, got)
 		}
 	}

@@ -136,16 +136,16 @@ func (w *work) launch(c *card.Card, l launch) {
 }
 
 // Bound is no more than a launch of so many blocks takes: the overhead, or the FLOP at
-// the peak of fp32, or the narrow ones at that of tensor cores, of as many multiprocessors
-// as the blocks can fill, or the bytes at the
-// bandwidth of the memory, whichever is longest. It knows nothing of latencies, of waits
+// the peak of fp32, or those of products on tensor cores at their peaks, of as many
+// multiprocessors as the blocks can fill, or the bytes at the bandwidth of the memory,
+// whichever is longest. It knows nothing of latencies, of waits
 // within a block, of memory that is read twice, nor of integers and addresses. Where all
 // that a launch reads lies in the second level cache it can be faster than memory.
 func Bound(c *card.Card, blocks int, cost cpu.Cost, overhead time.Duration) time.Duration {
 	share := min(1, float64(blocks)/float64(c.SMs))
-	seconds := max((cost.Flops-cost.Narrow)/(c.FP32*share), cost.Bytes/c.Bandwidth)
-	if cost.Narrow > 0 {
-		seconds = max(seconds, cost.Narrow/(c.BF16*share))
+	seconds := max((cost.Flops-cost.Narrow-cost.Split)/(c.FP32*share), cost.Bytes/c.Bandwidth)
+	if cores := cost.Narrow/c.BF16 + cost.Split/c.TF32; cores > 0 {
+		seconds = max(seconds, cores/share)
 	}
 	return max(overhead, time.Duration(seconds*float64(time.Second)))
 }

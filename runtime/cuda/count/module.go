@@ -100,12 +100,10 @@ func (d *Driver) costOf(name string) need {
 			c = cost(&e)
 			known[e] = c
 		}
-		times := float64(grid[1] * grid[2])
-		c = cpu.Cost{Flops: times * c.Flops, Bytes: times * c.Bytes, Narrow: times * c.Narrow}
 		if !k.Tensor {
-			c.Narrow = 0
+			c = c.Plain()
 		}
-		return c, nil
+		return c.Times(float64(grid[1] * grid[2])), nil
 	}
 }
 

@@ -130,8 +130,8 @@ func (r *Report) String() string {
 	fmt.Fprintf(&b, "bound    %s a step at least; weighted by FLOP, a launch has %.2f blocks\n\n", Seconds(r.Bound), r.Blocks)
 	r.kernels(&b)
 	b.WriteString("\nBlocks are those of all replicas of a launch, by FLOP weighted by it; waves are how often these fill the card.\n" +
-		"A launch takes at least its overhead, or its FLOP at the peak of fp32 (of bf16 products at that of tensor cores,\n" +
-		"where it uses them) of as many multiprocessors as it has blocks for, or its bytes at the bandwidth of the memory.\n" +
+		"A launch takes at least its overhead, or its FLOP at the peak of fp32 (of products in bf16 and tf32x3 at those of tensor\n" +
+		"cores, where it uses them) of as many multiprocessors as it has blocks for, or its bytes at the bandwidth of the memory.\n" +
 		"Copies and waits are not in the bound.\n")
 	return b.String()
 }

@@ -22,6 +22,7 @@ import (
 type Peak struct {
 	Flops  float64 `json:"flops_per_second"`                  // of fp32, a fused multiply-add is two
 	Narrow float64 `json:"narrow_flops_per_second,omitempty"` // of bf16 products on tensor cores, by mma.sync
+	TF32   float64 `json:"tf32_flops_per_second,omitempty"`   // and of TF32
 	Bytes  float64 `json:"bytes_per_second"`                  // copied within the device's memory, read and written
 }
 
@@ -30,17 +31,17 @@ const (
 	threads = 256 // of a block
 	warp    = 32
 
-	narrowChains = 4   // accumulators of a warp: no more fit where all threads are resident
-	chains       = 8   // accumulators of a thread: more than enough to hide the latency
-	links        = 128 // multiply-adds of a thread in an iteration of the loop, so that the loop costs little
-	narrow       = 32  // products of a warp in an iteration, of 16 x 16 by 16 x 8 numbers each
-	vector       = 16  // bytes
-	vectors      = 4   // that a thread copies
-	tile         = threads * vector * vectors
-	fullSM       = 2048 // threads, where the driver does not tell
-	maxTurns     = 1 << 14
-	maxCopied    = 1 << 30 // bytes
-	memoryPart   = 4       // of the free memory a copy may take one part for each end
+	coreChains = 4   // accumulators of a warp: no more fit where all threads are resident
+	chains     = 8   // accumulators of a thread: more than enough to hide the latency
+	links      = 128 // multiply-adds of a thread in an iteration of the loop, so that the loop costs little
+	products   = 32  // of matrices on tensor cores, of a warp in an iteration
+	vector     = 16  // bytes
+	vectors    = 4   // that a thread copies
+	tile       = threads * vector * vectors
+	fullSM     = 2048 // threads, where the driver does not tell
+	maxTurns   = 1 << 14
+	maxCopied  = 1 << 30 // bytes
+	memoryPart = 4       // of the free memory a copy may take one part for each end
 )
 
 const (
@@ -59,8 +60,10 @@ func Measure(d cuda.Driver) (p Peak, err error) {
 	if p.Flops, err = arithmetic(d, m, "multiply_add", 2*links*threads); err != nil {
 		return p, fmt.Errorf("measure the peak of arithmetic: %w", err)
 	}
-	if p.Narrow, err = arithmetic(d, m, "multiply_narrow", 2*16*16*8*narrow*threads/warp); err != nil {
-		return p, fmt.Errorf("measure the peak of tensor cores: %w", err)
+	for i, c := range cores() {
+		if *[]*float64{&p.Narrow, &p.TF32}[i], err = arithmetic(d, m, c.name, 2*16*8*c.depth*products*threads/warp); err != nil {
+			return p, fmt.Errorf("measure the peak of tensor cores: %w", err)
+		}
 	}
 	if p.Bytes, err = bandwidth(d, m); err != nil {
 		return p, fmt.Errorf("measure the peak of copying: %w", err)
@@ -191,7 +194,11 @@ func source() string {
 		fmt.Fprintf(&load, "\tld.global.v4.u32 {%%v%d, %%v%d, %%v%d, %%v%d}, [%%src+%d];\n", 4*i, 4*i+1, 4*i+2, 4*i+3, at)
 		fmt.Fprintf(&store, "\tst.global.v4.u32 [%%dst+%d], {%%v%d, %%v%d, %%v%d, %%v%d};\n", at, 4*i, 4*i+1, 4*i+2, 4*i+3)
 	}
-	return header + scalar() + tensor() + fmt.Sprintf(copyTiles, tile, vector, load.String(), store.String())
+	text := header + scalar()
+	for _, c := range cores() {
+		text += c.source()
+	}
+	return text + fmt.Sprintf(copyTiles, tile, vector, load.String(), store.String())
 }
 
 // scalar is chains of multiply-adds.
@@ -206,22 +213,36 @@ func scalar() string {
 	return arithmeticOf("multiply_add", chains, initial.String(), loop.String())
 }
 
-// tensor is chains of products on tensor cores, all of whose factors are x and y.
-func tensor() string {
+// A core is chains of products of 16 x depth by depth x 8 numbers on tensor cores.
+type core struct {
+	name     string
+	depth    float64
+	multiply string // the instruction
+	factors  string // makes %pair, all factors, of x and y
+}
+
+func cores() []core {
+	return []core{
+		{"multiply_narrow", 16, "m16n8k16.row.col.f32.bf16.bf16.f32", "cvt.rn.bf16x2.f32 %pair, %x, %y"},
+		{"multiply_tf32", 8, "m16n8k8.row.col.f32.tf32.tf32.f32", "mov.b32 %pair, %x"},
+	}
+}
+
+func (c core) source() string {
 	var initial, loop strings.Builder
-	initial.WriteString("\tcvt.rn.bf16x2.f32 %pair, %x, %y;\n\tmov.f32 %f, 0f00000000;\n")
-	for i := range narrowChains {
+	fmt.Fprintf(&initial, "\t%s;\n\tmov.f32 %%f, 0f00000000;\n", c.factors)
+	for i := range coreChains {
 		var acc []string
 		for r := range 4 {
 			acc = append(acc, fmt.Sprintf("%%a%d", 4*i+r))
 			fmt.Fprintf(&initial, "\tmov.f32 %s, 0f00000000;\n", acc[r])
 		}
-		for range narrow / narrowChains {
+		for range products / coreChains {
 			d := "{" + strings.Join(acc, ", ") + "}"
-			fmt.Fprintf(&loop, "\tmma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 %s, {%%pair, %%pair, %%pair, %%pair}, {%%pair, %%pair}, %[1]s;\n", d)
+			fmt.Fprintf(&loop, "\tmma.sync.aligned.%s %s, {%%pair, %%pair, %%pair, %%pair}, {%%pair, %%pair}, %[2]s;\n", c.multiply, d)
 		}
 	}
-	return arithmeticOf("multiply_narrow", 4*narrowChains, initial.String(), loop.String())
+	return arithmeticOf(c.name, 4*coreChains, initial.String(), loop.String())
 }
 
 // arithmeticOf is a kernel that goes through a loop with accumulators %a0, … and writes

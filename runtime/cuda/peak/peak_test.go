@@ -62,15 +62,17 @@ func TestProbesWork(t *testing.T) {
 		}
 	}
 
-	if f, err = m.Function("multiply_narrow"); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(f.Launch([3]int{blocks, 1, 1}, [3]int{threads, 1, 1}, 0, args), d.ToHost(words, out)); err != nil {
-		t.Fatal(err)
-	}
-	for i := range blocks * threads { // of 16 products each is x x + y y eight times
-		if got, want := math.Float32frombits(binary.LittleEndian.Uint32(words[4*i:])), float32(4*iterations*narrow*8*(0.25+4)); got != want {
-			t.Fatalf("thread %d: %g, want %g", i, got, want)
+	for i, pair := range []float32{0.25 + 4, 0.25} { // eight times in each of the products: x x + y y, and x x
+		if f, err = m.Function(cores()[i].name); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(f.Launch([3]int{blocks, 1, 1}, [3]int{threads, 1, 1}, 0, args), d.ToHost(words, out)); err != nil {
+			t.Fatal(err)
+		}
+		for i := range blocks * threads {
+			if got, want := math.Float32frombits(binary.LittleEndian.Uint32(words[4*i:])), 4*iterations*products*8*pair; got != want {
+				t.Fatalf("thread %d: %g, want %g", i, got, want)
+			}
 		}
 	}
 
@@ -97,7 +99,7 @@ func TestMeasure(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, err := Measure(d)
-	if err != nil || p.Flops <= 0 || p.Narrow <= 0 || p.Bytes <= 0 || math.IsInf(p.Flops+p.Bytes, 0) {
+	if err != nil || p.Flops <= 0 || p.Narrow <= 0 || p.TF32 <= 0 || p.Bytes <= 0 || math.IsInf(p.Flops+p.Bytes, 0) {
 		t.Errorf("%+v, %v", p, err)
 	}
 	if left, _, err := d.MemInfo(); err != nil || left != free {
