@@ -242,6 +242,7 @@ func (q *mma) sums(m0, n0, row, col asm.Value) accumulators {
 		f.Move(q.write, q.behindStage(q.write))
 	}
 	q.count(asm.Int(0), q.sizeK, asm.Int(q.depth()), func(k0 asm.Value) {
+		f.Rolled() // more turns at a time take registers, and some are spilled
 		f.WaitCopies(q.stages - 2)
 		f.Barrier()
 		q.bring(f.Do("add.s32", k0, asm.Int((q.stages-1)*q.depth())))

@@ -303,6 +303,9 @@ func (f *Func) region(op string, do func() Value) {
 	f.emit(i)
 }
 
+// Rolled asks that a loop, whose body it begins, is not unrolled.
+func (f *Func) Rolled() { f.emit(&Instr{op: opPragma, text: `"nounroll";`}) }
+
 // Return ends the thread.
 func (f *Func) Return() { f.emit(&Instr{op: opReturn}) }
 

@@ -67,6 +67,7 @@ func everything() *Module {
 	f.If(pred, func() {
 		i := f.Variable(Int(0))
 		f.Loop(func() Value {
+			f.Rolled()
 			f.Into(i, "add.s32", i, f.Special("%ntid.x"))
 			f.Guarded(pred, func() { f.Move(i, word) })
 			return f.Do("setp.lt.s32", i, Int(9))
@@ -110,7 +111,7 @@ func TestText(t *testing.T) {
 		"shfl.sync.bfly.b32",
 		"\t@!%p1 bra $L1;\n",
 		"\t@%p1 mov.b32 %r",
-		"$L2:\n\tmov.u32 %r",
+		"$L2:\n\t.pragma \"nounroll\";\n\tmov.u32 %r",
 		" bra $L2;\n$L1:\n",
 	} {
 		if !strings.Contains(got, want) {

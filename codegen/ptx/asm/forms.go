@@ -17,6 +17,7 @@ const (
 	opLoop     = "loop"
 	opComment  = "//"
 	opLoc      = ".loc"
+	opPragma   = ".pragma"
 )
 
 // values are the instructions that do nothing but compute a value, by the classes of
@@ -63,7 +64,7 @@ var values = map[string]string{
 var effects = map[string]string{
 	"r=r":  "shfl.sync.bfly.b32 shfl.sync.idx.b32",
 	"f=f":  "shfl.sync.bfly.b32 shfl.sync.idx.b32",
-	"=":    strings.Join([]string{opBarrier, opWarpSync, opReturn, opComment, opLoc, opCommit, opWait}, " "),
+	"=":    strings.Join([]string{opBarrier, opWarpSync, opReturn, opComment, opLoc, opPragma, opCommit, opWait}, " "),
 	"=p":   opIf + " " + opLoop,
 	"=rdr": opCopy,
 }

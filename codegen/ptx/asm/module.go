@@ -115,7 +115,8 @@ func (p *printer) instrs(is []*Instr) {
 
 // instr prints an instruction that is no region.
 func (p *printer) instr(i *Instr) {
-	if i.op == opComment || i.op == opLoc {
+	switch i.op {
+	case opComment, opLoc, opPragma:
 		p.line("\t%s %s", i.op, i.text)
 		return
 	}
