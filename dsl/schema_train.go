@@ -79,7 +79,7 @@ func trainRows() []Row {
 			{Name: "bf16", Doc: "the factors of linear layers and of attention are rounded to bfloat16, in gradients too; products are added in f32; " +
 				"weights, their gradients, moments, norms, softmax, loss, biases of attention and residuals stay f32"},
 			{Name: "tf32x3", Doc: "the factors of linear layers are split in two numbers of TF32, and a product of them is three, in gradients too: " +
-				"nearly as exact as f32, and fast on the tensor cores of a GPU; all else is f32"},
+				"nearly as exact as f32, and fast on the tensor cores of a GPU; attention and all else are f32"},
 		}},
 		{Path: "train.seed", Type: Int, Default: "0", Max: 1e15, Doc: "key of all random numbers; also selects held-out problems unless task.split does"},
 		{Path: "train.stop", Type: Choice, Default: "none", Doc: "early stopping", Choices: []Option{

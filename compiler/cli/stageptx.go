@@ -13,14 +13,16 @@ import (
 	"github.com/arithlang/mlc/codegen/ptx/ptxas"
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/runtime/cpu"
+	"github.com/arithlang/mlc/runtime/cuda/card"
+	"github.com/arithlang/mlc/runtime/cuda/count"
 )
 
 // ptxArch is the architecture that modules are printed for.
 const ptxArch = "sm_80"
 
-// balance is how many operations a GPU of that architecture computes while it
-// moves a byte of its memory: an A100, 19.5e12 and 1.56e12 a second.
-const balance = 12.5
+// boundCard is a card of that architecture, whose peaks say what bounds a kernel.
+const boundCard = "A100 SXM 40GB"
 
 // ptxText prints the module of the kernels that are asked for below a table of
 // what each of them needs.
@@ -40,12 +42,16 @@ func ptxText(p *compiler.Program, only string) (string, error) {
 	var b strings.Builder
 	source, target := p.Spec.TrainedShape()
 	fmt.Fprintf(&b, "// A launch has %d examples of %s. The bound is\n", p.Batches.Micro, lengths(source, target))
-	fmt.Fprintf(&b, "// computing where a kernel has more than %v operations for each byte that it must\n// move, as an A100 has, and else memory.\n", balance)
+	fmt.Fprintf(&b, "// computing where an %s would take longer, at its peaks, for the operations\n// of a kernel than for the bytes that it must move, and else memory.\n", boundCard)
 	if err != nil {
 		fmt.Fprintf(&b, "// Registers and spills: %v.\n", err)
 	}
 	b.WriteString("//\n")
-	for line := range strings.Lines(ptxTable(ks, code.Kernels, usage, trainedScalars(p))) {
+	table, err := ptxTable(ks, code.Kernels, usage, trainedScalars(p))
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(table) {
 		b.WriteString("// " + strings.TrimRight(line, " \n") + "\n")
 	}
 	b.WriteString("\n")
@@ -61,12 +67,17 @@ func trainedScalars(p *compiler.Program) kernel.Scalars {
 	}
 	source, target := p.Spec.TrainedShape()
 	s["B"], s["S"], s["T"], s["C"] = float64(p.Batches.Micro), float64(source), float64(target), float64(target)
+	s["R"] = s["B"] * s["T"] // packed
 	s["N"] = float64(p.Plan.Trained())
 	return s
 }
 
 // ptxTable has a row a kernel. What only ptxas knows is a dash without it.
-func ptxTable(ks []*kernel.Kernel, entries []ptx.Entry, usage map[string]ptxas.Usage, s kernel.Scalars) string {
+func ptxTable(ks []*kernel.Kernel, entries []ptx.Entry, usage map[string]ptxas.Usage, s kernel.Scalars) (string, error) {
+	a100, err := card.Find(boundCard)
+	if err != nil {
+		return "", err
+	}
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "blocks\tthreads\tregisters\tspills\tshared\troom\toperations\tmoves\tbound\t  kernel")
@@ -78,14 +89,25 @@ func ptxTable(ks []*kernel.Kernel, entries []ptx.Entry, usage map[string]ptxas.U
 		if e.Scratch != nil {
 			scratch = scaled(float64(cost.Value(e.Scratch, s)), 1024, "B")
 		}
-		flops, bytes := cost.Operations(ks[i]).Total(s), float64(cost.Value(cost.Bytes(ks[i]), s))
-		bound := "memory"
-		if flops > balance*bytes {
+		needs, bound := costOf(ks[i], e, s), "memory"
+		if count.Computing(&a100, needs) > needs.Bytes/a100.Bandwidth {
 			bound = "computing"
 		}
 		fmt.Fprintf(w, "%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t  %s\n", cost.Value(e.Blocks, s), e.Threads, registers, spills,
-			scaled(float64(e.Static), 1024, "B"), scratch, scaled(flops, 1000, "FLOP"), scaled(bytes, 1024, "B"), bound, e.Name)
+			scaled(float64(e.Static), 1024, "B"), scratch, scaled(needs.Flops, 1000, "FLOP"), scaled(needs.Bytes, 1024, "B"), bound, e.Name)
 	}
-	w.Flush()
-	return b.String()
+	err = w.Flush()
+	return b.String(), err
+}
+
+// costOf is what a launch has to do.
+func costOf(k *kernel.Kernel, e ptx.Entry, s kernel.Scalars) cpu.Cost {
+	c := cpu.Cost{
+		Flops: cost.Operations(k).Total(s), Bytes: float64(cost.Value(cost.Bytes(k), s)),
+		Narrow: cost.Narrow(k).Total(s), Split: cost.Split(k).Total(s),
+	}
+	if !e.Tensor {
+		return c.Plain()
+	}
+	return c
 }

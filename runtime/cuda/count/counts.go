@@ -142,12 +142,18 @@ func (w *work) launch(c *card.Card, l launch) {
 // within a block, of memory that is read twice, nor of integers and addresses. Where all
 // that a launch reads lies in the second level cache it can be faster than memory.
 func Bound(c *card.Card, blocks int, cost cpu.Cost, overhead time.Duration) time.Duration {
-	share := min(1, float64(blocks)/float64(c.SMs))
-	seconds := max((cost.Flops-cost.Narrow-cost.Split)/(c.FP32*share), cost.Bytes/c.Bandwidth)
-	if cores := cost.Narrow/c.BF16 + cost.Split/c.TF32; cores > 0 {
-		seconds = max(seconds, cores/share)
+	seconds := cost.Bytes / c.Bandwidth
+	if computing := Computing(c, cost); computing > 0 {
+		share := min(1, float64(blocks)/float64(c.SMs))
+		seconds = max(seconds, computing/share)
 	}
 	return max(overhead, time.Duration(seconds*float64(time.Second)))
+}
+
+// Computing is how many seconds a whole card takes for the FLOP at its peaks: tensor cores
+// work beside what computes in fp32.
+func Computing(c *card.Card, cost cpu.Cost) float64 {
+	return max((cost.Flops-cost.Narrow-cost.Split)/c.FP32, cost.Narrow/c.BF16+cost.Split/c.TF32)
 }
 
 // Counts returns what was counted since the device was opened or Take was called.
