@@ -34,16 +34,23 @@ var shipped = sync.OnceValues(func() ([]ptxtest.Spec, error) {
 	return ptxtest.Distinct(specs), err
 })
 
-// products are kernels that multiply on tensor cores: small, and of all forms.
-func products() (ptxtest.Spec, error) {
-	const path = "testdata/products.kir"
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return ptxtest.Spec{}, err
+// own are kernels for tensor cores: small, and of all forms.
+func own() (all []ptxtest.Spec, err error) {
+	for _, path := range ownFiles {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		ks, err := kernel.Parse(string(text))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		all = append(all, ptxtest.Spec{Path: path, Kernels: ks, Options: ptx.Options{Aligned: func(*kernel.Kernel, int) bool { return true }}})
 	}
-	ks, err := kernel.Parse(string(text))
-	return ptxtest.Spec{Path: path, Kernels: ks, Options: ptx.Options{Aligned: func(*kernel.Kernel, int) bool { return true }}}, err
+	return all, nil
 }
+
+var ownFiles = []string{"testdata/products.kir", "testdata/attention.kir"}
 
 func nameOf(s ptxtest.Spec) string {
 	return strings.TrimSuffix(filepath.Base(s.Path), filepath.Ext(s.Path))
@@ -55,16 +62,16 @@ func TestGate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	more, err := products()
+	more, err := own()
 	if err != nil {
 		t.Fatal(err)
 	}
-	specs = append(slices.Clip(specs), more)
+	specs = append(slices.Clip(specs), more...)
 	_, missing := ptxas.Find()
 	g := gate{ptxas: missing == nil, tried: map[Kind]int{}, missed: map[Kind]int{}, by: map[string]int{}}
 	t.Run("kernels", func(t *testing.T) {
 		for _, s := range specs {
-			if *only != "" && nameOf(s) != *only || *only == "" && !*all && nameOf(s) != "tiny" && nameOf(s) != "products" {
+			if *only != "" && nameOf(s) != *only || *only == "" && !*all && nameOf(s) != "tiny" && !slices.Contains(ownFiles, s.Path) {
 				continue
 			}
 			for _, k := range s.Kernels {

@@ -36,13 +36,14 @@ const (
 	Transpose Kind = "matrices are loaded the other way around"
 )
 
-// A Mutant is a kernel with one mistake.
+// A Mutant is a kernel with one mistake. Its module is made when it is asked for: those of
+// all mutants of a long kernel take gigabytes.
 type Mutant struct {
 	Kind Kind
 	Line int    // of the text, from 1; 0 for the scratch
 	Old  string // the line
 	New  string
-	Code ptx.Output
+	Code func() ptx.Output
 }
 
 func (m Mutant) String() string {
@@ -57,7 +58,7 @@ func Of(code ptx.Output) []Mutant {
 	p := parse(string(code.Text))
 	var all []Mutant
 	edit := func(kind Kind, i int, line string) {
-		all = append(all, Mutant{kind, i + 1, p.lines[i], line, replaced(code, i, line)})
+		all = append(all, Mutant{kind, i + 1, p.lines[i], line, func() ptx.Output { return replaced(code, i, line) }})
 	}
 	for i, in := range p.instrs {
 		line := p.lines[i]
@@ -128,9 +129,10 @@ func arrays(code ptx.Output, lines []string) []Mutant {
 		}
 		n, _ := strconv.Atoi(line[m[2]:m[3]])
 		half := fmt.Sprintf("%s%d%s", line[:m[2]], n/2, line[m[3]:])
-		text := slices.Insert(slices.Clone(lines), last+1, half)
-		code.Text = []byte(strings.Join(slices.Delete(text, i, i+1), "\n"))
-		all = append(all, Mutant{Shared, i + 1, line, half, code})
+		all = append(all, Mutant{Shared, i + 1, line, half, func() ptx.Output {
+			text := slices.Insert(slices.Clone(lines), last+1, half)
+			return ptx.Output{Text: []byte(strings.Join(slices.Delete(text, i, i+1), "\n")), Kernels: code.Kernels}
+		}})
 	}
 	return all
 }
@@ -138,7 +140,7 @@ func arrays(code ptx.Output, lines []string) []Mutant {
 func scratchMutant(code ptx.Output, kind Kind, scratch *expr.Expr) Mutant {
 	e := code.Kernels[0]
 	e.Scratch = scratch
-	return Mutant{Kind: kind, Code: ptx.Output{Text: code.Text, Kernels: []ptx.Entry{e}}}
+	return Mutant{Kind: kind, Code: func() ptx.Output { return ptx.Output{Text: code.Text, Kernels: []ptx.Entry{e}} }}
 }
 
 var sharedArray = regexp.MustCompile(`^\s*\.shared .*\[(\d+)\];`)

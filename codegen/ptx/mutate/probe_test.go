@@ -61,7 +61,7 @@ var firstParam = regexp.MustCompile(`\.param \.u64 (\w+)`)
 func (m Mutant) elsewhere(bytes int) ptx.Output {
 	in := instruction.FindStringSubmatch(m.Old)
 	to := strings.Split(in[3], ", ")
-	param := firstParam.FindStringSubmatch(string(m.Code.Text))[1]
+	param := firstParam.FindStringSubmatch(string(m.Code().Text))[1]
 	return m.with(fmt.Sprintf(`	{
 	.reg .pred %%some;
 	.reg .b64 %%other;
@@ -84,4 +84,4 @@ func difference(before, after string) [2]int {
 }
 
 // with has another line in the mutant's place.
-func (m Mutant) with(line string) ptx.Output { return replaced(m.Code, m.Line-1, line) }
+func (m Mutant) with(line string) ptx.Output { return replaced(m.Code(), m.Line-1, line) }

@@ -117,15 +117,16 @@ const (
 // attempt says what finds a mutant: a kind of report, a changed result, or nothing.
 // Machine is the code that ptxas makes of the kernel, nil without ptxas.
 func (ts *trials) attempt(m Mutant, machine []byte) (string, error) {
-	if found, err := ts.find(m.Code, 0, few); found != "" || err != nil {
+	code := m.Code()
+	if found, err := ts.find(code, 0, few); found != "" || err != nil {
 		return found, err
 	}
 	if m.Line > 0 && machine != nil {
-		if code, err := ptxas.Code(m.Code.Text, arch); err == nil && bytes.Equal(code, machine) {
+		if same, err := ptxas.Code(code.Text, arch); err == nil && bytes.Equal(same, machine) {
 			return equivalent + "ptxas makes the same code of it", nil
 		}
 	}
-	if found, err := ts.find(m.Code, few, math.MaxInt); found != "" || err != nil {
+	if found, err := ts.find(code, few, math.MaxInt); found != "" || err != nil {
 		return found, err
 	}
 	for _, p := range m.Probes() {
