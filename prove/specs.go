@@ -29,10 +29,14 @@ var models = []model{
 	{name: "tiny"}, {name: "successor"}, {name: "addition"}, {name: "kerple"}, {name: "small/looped"},
 	{name: "small/coupling"}, {name: "small/sort"}, {name: "bias/parity_rpe"}, {name: "bias/addition_rope"}, {name: "looped8x2"},
 	{"small/looped", narrow}, {"kerple", narrow}, {"bias/addition_alibi", narrow}, {"looped8x2", narrow},
+	{"small/looped", split}, {"looped8x2", split},
 }
 
-// narrow takes models to tensor cores.
-var narrow = []string{"train.precision=bf16"}
+// narrow and split take models to tensor cores.
+var (
+	narrow = []string{"train.precision=bf16"}
+	split  = []string{"train.precision=tf32x3"}
+)
 
 // apart are parts of other specs, and specs whose trainings are other specs.
 var apart = regexp.MustCompile(`^base/|^bias/(table|paper)`)

@@ -29,8 +29,8 @@ type diffCmd struct {
 func (diffCmd) Help() string {
 	return fmt.Sprintf(`Each kernel runs alone, on random inputs of order 1 for two examples. Its results
 are compared with its tensor function, in float64, and with the kernel interpreter,
-bit by bit: factors of 16 bits are added as the device's tensor cores do, where it
-multiplies on those. The output shows the element farthest from float64: its distance, the
+bit by bit: products are added as the device's tensor cores do, where it multiplies
+on those. The output shows the element farthest from float64: its distance, the
 distance in units of the largest element of its buffer, and the largest allowed
 distance: %.0e of that element, or of 1 if it is smaller, and more where rounding
 of the inputs makes more.
