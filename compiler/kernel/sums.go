@@ -90,22 +90,19 @@ const splitDepth = 8
 // three times for 8 products.
 func (add *Sums) AddSplit(sum float32, a, b []float32) float32 {
 	half := &Sums{step: add.step / 2, kept: add.kept}
-	for ; len(a) > 0; a, b = a[min(splitDepth, len(a)):], b[min(splitDepth, len(b)):] {
-		aHigh, aLow := halvesOf(a[:min(splitDepth, len(a))])
-		bHigh, bLow := halvesOf(b[:min(splitDepth, len(b))])
-		sum = half.Add(sum, aLow, bHigh)
-		sum = half.Add(sum, aHigh, bLow)
-		sum = half.Add(sum, aHigh, bHigh)
+	var aHigh, aLow, bHigh, bLow [splitDepth]float32
+	for len(a) > 0 {
+		n := min(splitDepth, len(a))
+		for i := range n {
+			aHigh[i], aLow[i] = Halves(a[i])
+			bHigh[i], bLow[i] = Halves(b[i])
+		}
+		sum = half.Add(sum, aLow[:n], bHigh[:n])
+		sum = half.Add(sum, aHigh[:n], bLow[:n])
+		sum = half.Add(sum, aHigh[:n], bHigh[:n])
+		a, b = a[n:], b[n:]
 	}
 	return sum
-}
-
-func halvesOf(x []float32) (high, low []float32) {
-	high, low = make([]float32, len(x)), make([]float32, len(x))
-	for i, v := range x {
-		high[i], low[i] = Halves(v)
-	}
-	return high, low
 }
 
 // Halves are the TF32 nearest to x, to even where it is half-way, and what is left, cut to
@@ -140,12 +137,12 @@ func (add *Sums) one(sum float32, a, b []float32) float32 {
 	if math.IsNaN(plain) || math.IsInf(plain, 0) {
 		return float32(plain)
 	}
-	aligned := func(x float64) float64 { return math.Trunc(math.Ldexp(x, add.kept-top)) }
-	total := aligned(float64(sum))
+	scale, back := math.Ldexp(1, add.kept-top), math.Ldexp(1, top-add.kept)
+	total := math.Trunc(scale * float64(sum))
 	for i := range a {
-		total += aligned(float64(a[i]) * float64(b[i]))
+		total += math.Trunc(scale * (float64(a[i]) * float64(b[i])))
 	}
-	return towardsZero(math.Ldexp(total, top-add.kept))
+	return towardsZero(back * total)
 }
 
 // towardsZero is the F32 next to x that is not larger in size; infinite beyond the
