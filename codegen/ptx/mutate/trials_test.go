@@ -65,7 +65,7 @@ func trialsOf(k *kernel.Kernel, o ptx.Options, ways []ptxtest.Way) (*trials, err
 // hide behind the choice of lengths.
 func launches() []kernel.Scalars {
 	all := ptxtest.Launches()
-	for _, n := range []struct{ b, t, s, p float64 }{{1, 3, 40, 0}, {3, 16, 8, 0}, {2, 1, 64, 63}, {1, 130, 1, 0}, {5, 17, 2, 0}, {1, 100, 100, 0}} {
+	for _, n := range []struct{ b, t, s, p float64 }{{1, 3, 40, 0}, {3, 7, 2, 0}, {3, 16, 8, 0}, {2, 1, 64, 63}, {1, 130, 1, 0}, {5, 17, 2, 0}, {1, 100, 100, 0}} {
 		s := maps.Clone(all[0])
 		s["B"], s["T"], s["S"], s["P"], s["C"], s["N"] = n.b, n.t, n.s, n.p, n.t+n.p, 100*n.t+n.s
 		all = append(all, s)
