@@ -23,6 +23,8 @@ const (
 	halves = 2 // rows of a lane: g and g + 8
 
 	mostStatic = 48 << 10 // bytes of shared memory that a kernel may declare
+
+	attentionBeside = 2 // blocks: one computes while the other waits; 3 have too few registers
 )
 
 func attentionThreads(k *kernel.Kernel) (n int, whole bool) {
@@ -44,6 +46,7 @@ type attend struct {
 	*printer
 	*attention
 	width        int               // of a head
+	many         int               // keys at once: keysAtOnce, or half of them
 	height, size asm.Value         // queries and keys of a cell
 	open         asm.Value         // keys that those of a warp may see
 	row          [halves]asm.Value // of the cell, those of a lane
@@ -62,6 +65,7 @@ type attend struct {
 func (p *printer) attentions(k *kernel.Kernel) (cells, error) {
 	m, _ := attentionOf(k)
 	f := p.f
+	f.Beside = attentionBeside
 	first := f.Do("mul.lo.s32", p.warp, asm.Int(fragmentRows))
 	a := p.newAttend(m, first)
 	a.q, a.k = a.shared("queries", m.scores.MostRows), a.shared("keys", keysAtOnce)
@@ -86,7 +90,7 @@ func (p *printer) attentions(k *kernel.Kernel) (cells, error) {
 // newAttend is for warps whose rows begin at one within the cell.
 func (p *printer) newAttend(m *attention, first asm.Value) *attend {
 	f := p.f
-	a := &attend{printer: p, attention: m, width: int(m.scores.Axes[2].Size.I), parts: map[string]accumulators{}, meanings: meanings(m.lets)}
+	a := &attend{printer: p, attention: m, width: int(m.scores.Axes[2].Size.I), many: keysAtOnce, parts: map[string]accumulators{}, meanings: meanings(m.lets)}
 	g, t := f.Do("shr.u32", p.lane, asm.Int(2)), f.Do("and.b32", p.lane, asm.Int(3))
 	for h := range halves {
 		a.row[h] = f.Do("add.s32", f.Do("add.s32", first, g), asm.Int(8*h))
@@ -240,6 +244,7 @@ func (a *attend) reduceAgain(parts func(do func(first asm.Value))) {
 					a.elements(0, i, m, key)
 					a.partial(r, sums, m, key)
 				})
+				a.swap(sums)
 			})
 			a.combine(r, sums)
 			a.scalars(i + 1)
@@ -288,7 +293,7 @@ func (a *attend) bring(first, left asm.Value, values bool) {
 // see. Weights of others are 0, which change no sum.
 func (a *attend) groups(first asm.Value, do func(m int, key asm.Value)) {
 	f := a.f
-	for m := range fourKeys {
+	for m := range a.many / fragmentRows {
 		from := f.Do("add.s32", first, asm.Int(m*fragmentRows))
 		f.If(f.Do("setp.lt.s32", from, a.open), func() { do(m, f.Do("add.s32", from, a.key)) })
 	}
@@ -299,7 +304,7 @@ func (a *attend) multiply(first asm.Value) { a.product(a.scores.Dst.Name, a.left
 
 // product computes an array: the products of the warp's rows and of keys from one on.
 func (a *attend) product(name string, rows, keys factor, first asm.Value) {
-	p := a.zeros(fragmentRows, keysAtOnce)
+	p := a.zeros(fragmentRows, a.many)
 	a.parts[name] = p
 	for k := 0; k < a.width; k += columnsAtOnce {
 		var left [][]asm.Value
@@ -424,6 +429,19 @@ func (a *attend) partial(r *kernel.Reduce, sums [halves][]asm.Value, m int, key 
 		for i, v := range a.each4(r.Value, r.Axis.Var, key, a.fourOfAll(h, m)) {
 			there := f.Do("setp.lt.s32", f.Do("add.s32", key, asm.Int(i)), a.size)
 			f.Into(sums[h][m], op.op, sums[h][m], a.choose(there, v, asm.F32(op.start)))
+		}
+	}
+}
+
+// swap brings the partial values of the next keys to the front, where it is half of them that
+// all keys at once have.
+func (a *attend) swap(sums [halves][]asm.Value) {
+	n := a.many / fragmentRows
+	for _, part := range sums {
+		for m := range fourKeys - n {
+			first := a.f.Copy(part[m])
+			a.f.Move(part[m], part[m+n])
+			a.f.Move(part[m+n], first)
 		}
 	}
 }

@@ -12,19 +12,31 @@ import (
 )
 
 const (
-	gradWarps = 4
-	// gradRows are the queries that are in shared memory: 16 a warp, and two blocks of
-	// the kernel's.
-	gradRows    = gradWarps * fragmentRows
-	blockOfRows = gradRows / 2
+	gradWarps   = 4
+	gradRows    = gradWarps * fragmentRows // of all warps
+	blockOfRows = gradRows / 2             // queries of a block of the kernel's
 
 	statsName = "stats." // what reductions give, by query: a tile that no kernel has
 )
 
 func attentionGradThreads(*kernel.Kernel) (n int, whole bool) { return gradWarps * warpThreads, true }
 
-func attentionGradPieces(*kernel.Kernel) string {
-	return fmt.Sprintf("a cell, %d warps of %d rows of queries, then of keys, %d at once", gradWarps, fragmentRows, keysAtOnce)
+func attentionGradPieces(k *kernel.Kernel) string {
+	m, _ := attentionGradOf(k)
+	blocks, keys := m.room()
+	return fmt.Sprintf("a cell, %d warps of %d rows of queries, then %d of keys, %d at once", 2*blocks, fragmentRows, gradWarps, keys)
+}
+
+// room is how many blocks of queries, and how many keys, are in shared memory. Of the
+// widest heads half of the warps have no queries.
+func (g *attentionGrad) room() (blocks, keys int) {
+	row := 2 * narrowBytes * int(g.scores.Axes[2].Size.I) // of two factors
+	for _, r := range [][2]int{{2, keysAtOnce}, {2, keysAtOnce / 2}, {1, keysAtOnce / 2}} {
+		if blocks, keys = r[0], r[1]; (blocks*blockOfRows+keys)*row <= mostStatic {
+			break
+		}
+	}
+	return blocks, keys
 }
 
 // An attendGrad prints the gradient of an attention. First warps have rows of queries, as
@@ -36,6 +48,7 @@ type attendGrad struct {
 	m            *attentionGrad
 	rows, cols   []swizzled       // queries and keys of the arrays' products
 	blocks       asm.Value        // of queries
+	together     int              // of them in shared memory
 	most         asm.Value        // keys of a cell
 	half, within asm.Value        // which block of two the warp's rows of queries are in, and where
 	needed       map[string]bool  // what is known of a row that elements need
@@ -46,18 +59,20 @@ type attendGrad struct {
 func (p *printer) attentionGrads(k *kernel.Kernel) (cells, error) {
 	m, _ := attentionGradOf(k)
 	f := p.f
+	f.Beside = attentionBeside
 	within := f.Do("mul.lo.s32", f.Do("and.b32", p.warp, asm.Int(1)), asm.Int(fragmentRows))
 	g := &attendGrad{attend: p.newAttend(&m.attention, within), m: m, half: f.Do("shr.u32", p.warp, asm.Int(1)), within: within}
 	g.meanings = meanings(slices.Concat(m.lets, m.inner))
 	g.needed = m.neededByElements()
+	g.together, g.many = m.room()
 	for _, s := range m.follow {
 		if r, ok := s.(*kernel.Reduce); ok && g.needed[r.Name] {
 			g.reduces = append(g.reduces, r)
 		}
 	}
 	for i := range m.arrays {
-		g.rows = append(g.rows, g.shared(fmt.Sprint("rows", i), gradRows))
-		g.cols = append(g.cols, g.shared(fmt.Sprint("cols", i), keysAtOnce))
+		g.rows = append(g.rows, g.shared(fmt.Sprint("rows", i), g.together*blockOfRows))
+		g.cols = append(g.cols, g.shared(fmt.Sprint("cols", i), g.many))
 	}
 	blocks, _ := m.mostBlocks()
 	size := expr.Simplify(expr.New(expr.Mul, blocks, expr.Int(int64(blockOfRows*len(g.reduces)))))
@@ -122,7 +137,7 @@ func (g *attendGrad) cell() {
 		first := g.size
 		g.enterBlock(f.Do("add.s32", g.blocks, asm.Int(-1)))
 		g.most = f.Do("max.s32", first, g.size) // the end of a window moves one way
-		few := f.Do("setp.le.s32", g.most, asm.Int(keysAtOnce))
+		few := f.Do("setp.le.s32", g.most, asm.Int(g.many))
 		f.Barrier()
 		f.If(few, func() {
 			g.copyKeys(asm.Int(0))
@@ -143,40 +158,45 @@ func (g *attendGrad) copyKeys(first asm.Value) {
 	_, keys := g.m.factors()
 	left := g.f.Do("sub.s32", g.most, first)
 	for i, o := range keys {
-		g.copy(g.cols[i], o, keysAtOnce, first, left, true)
+		g.copy(g.cols[i], o, g.many, first, left, true)
 	}
 	g.vars, g.height, g.size, g.open = vars, height, size, open
 }
 
-// copyRows begins to copy what has a row for each query of two blocks.
+// copyRows begins to copy what has a row for each query of as many blocks as there is room
+// for: two, or one.
 func (g *attendGrad) copyRows(block asm.Value) {
-	f := g.f
-	g.enterBlock(f.Do("add.s32", block, asm.Int(1)))
-	next := g.choose(f.Do("setp.lt.s32", f.Do("add.s32", block, asm.Int(1)), g.blocks), g.height, asm.Int(0))
+	f, left := g.f, asm.Int(0)
+	if g.together > 1 {
+		next := f.Do("add.s32", block, asm.Int(1))
+		g.enterBlock(next)
+		left = g.choose(f.Do("setp.lt.s32", next, g.blocks), g.height, asm.Int(0))
+	}
 	g.enterBlock(block)
-	left := f.Do("add.s32", g.height, next)
+	left = f.Do("add.s32", g.height, left)
 	queries, _ := g.m.factors()
 	for i, o := range queries {
-		g.copy(g.rows[i], o, gradRows, asm.Int(0), left, false)
+		g.copy(g.rows[i], o, g.together*blockOfRows, asm.Int(0), left, false)
 	}
 }
 
-// pairs goes through two blocks of queries at a time.
-func (g *attendGrad) pairs(do func(block asm.Value)) {
-	g.count(asm.Int(0), g.blocks, asm.Int(2), do)
+// turns goes through the blocks of queries that are in shared memory together.
+func (g *attendGrad) turns(do func(block asm.Value)) {
+	g.count(asm.Int(0), g.blocks, asm.Int(g.together), do)
 }
 
 // byRows computes what has a row for each query. Once says that all keys are in shared
 // memory.
 func (g *attendGrad) byRows(once bool) {
 	f := g.f
-	g.pairs(func(block asm.Value) {
+	g.turns(func(block asm.Value) {
 		f.Barrier()
 		g.copyRows(block)
 		g.arrive()
 		mine := f.Do("add.s32", block, g.half)
 		g.enterBlock(f.Do("min.s32", mine, f.Do("add.s32", g.blocks, asm.Int(-1))))
 		active := f.Do("and.pred", f.Do("setp.lt.s32", mine, g.blocks), f.Do("setp.lt.s32", g.within, g.height))
+		active = f.Do("and.pred", active, f.Do("setp.lt.s32", g.half, asm.Int(g.together)))
 		last := f.Do("max.s32", f.Do("add.s32", g.height, asm.Int(-1)), asm.Int(0))
 		for h := range halves {
 			g.inside[h] = f.Do("min.s32", g.row[h], last)
@@ -230,7 +250,7 @@ func (g *attendGrad) rowsOften(block, active asm.Value) {
 // parted does something with the arrays for as many keys as there is room for, and then
 // for the next.
 func (g *attendGrad) parted(active asm.Value, do func(first asm.Value)) {
-	g.count(asm.Int(0), g.most, asm.Int(keysAtOnce), func(first asm.Value) {
+	g.count(asm.Int(0), g.most, asm.Int(g.many), func(first asm.Value) {
 		g.f.Barrier()
 		g.copyKeys(first)
 		g.arrive()

@@ -19,7 +19,7 @@ func (g *attendGrad) byColumns(once bool) {
 			do(asm.Int(0))
 			return
 		}
-		g.count(asm.Int(0), g.most, asm.Int(keysAtOnce), func(first asm.Value) {
+		g.count(asm.Int(0), g.most, asm.Int(g.many), func(first asm.Value) {
 			f.Barrier()
 			g.copyKeys(first)
 			g.arrive()
@@ -27,22 +27,22 @@ func (g *attendGrad) byColumns(once bool) {
 		})
 	}
 	f.Barrier() // what was reduced is there
-	several := f.Do("setp.lt.s32", asm.Int(2), g.blocks)
+	several := f.Do("setp.lt.s32", asm.Int(g.together), g.blocks)
 	parts(func(first asm.Value) {
-		g.count(asm.Int(0), asm.Int(keysAtOnce/gradRows), asm.Int(1), func(turn asm.Value) {
+		g.count(asm.Int(0), asm.Int(g.many/gradRows), asm.Int(1), func(turn asm.Value) {
 			tile := f.Do("mad.lo.s32", turn, asm.Int(gradRows), f.Do("mul.lo.s32", g.warp, asm.Int(fragmentRows)))
 			var sums []accumulators
 			for range g.m.byKey {
 				sums = append(sums, g.zeros(fragmentRows, g.width))
 			}
 			c := g.keyRowsOf(first, tile)
-			g.pairs(func(block asm.Value) {
+			g.turns(func(block asm.Value) {
 				f.If(several, func() {
 					f.Barrier()
 					g.copyRows(block)
 					g.arrive()
 				})
-				g.count(asm.Int(0), asm.Int(2), asm.Int(1), func(half asm.Value) {
+				g.count(asm.Int(0), asm.Int(g.together), asm.Int(1), func(half asm.Value) {
 					mine := f.Do("add.s32", block, half)
 					f.If(f.Do("setp.lt.s32", mine, g.blocks), func() {
 						g.enterBlock(mine)
@@ -98,24 +98,29 @@ func (c *keyRows) block(number, half asm.Value, sums []accumulators) {
 	queries, _ := c.m.factors()
 	for i, d := range c.m.byKey {
 		below := c.factorOf(c.rows[factorAt(queries, flat.ProductOf(d.Dot).B)], false, false, rows, zero, c.width)
-		part := sums[i]
-		if d.Zero {
-			part = c.zeros(fragmentRows, c.width)
-		}
-		for n := 0; n < blockOfRows; n += fragmentDeep {
-			acc := narrow[c.m.rounded[d.A.Name].Name]
-			left := [][]asm.Value{c.leftOf(acc[n/fragmentCols], acc[n/fragmentCols+1])}
-			for j := 0; j < c.width; j += fragmentRows {
-				accumulators{part[0][j/fragmentCols:][:2]}.add(f, left, [][]asm.Value{c.fragment(below, j, n)})
+		acc := narrow[c.m.rounded[d.A.Name].Name]
+		for j := 0; j < c.width; j += fragmentRows {
+			pair := sums[i][0][j/fragmentCols:][:2]
+			part := accumulators{pair}
+			if d.Zero {
+				part = c.zeros(fragmentRows, fragmentRows)
+			}
+			for n := 0; n < blockOfRows; n += fragmentDeep {
+				left := [][]asm.Value{c.leftOf(acc[n/fragmentCols], acc[n/fragmentCols+1])}
+				part.add(f, left, [][]asm.Value{c.fragment(below, j, n)})
+			}
+			if d.Zero {
+				c.sum(pair, part[0])
 			}
 		}
-		if !d.Zero {
-			continue
-		}
-		for j := range part[0] {
-			for r, x := range part[0][j] {
-				f.Into(sums[i][0][j][r], "add.rn.f32", sums[i][0][j][r], x)
-			}
+	}
+}
+
+// sum adds accumulators to others.
+func (c *keyRows) sum(to, from [][]asm.Value) {
+	for j := range to {
+		for r := range to[j] {
+			c.f.Into(to[j][r], "add.rn.f32", to[j][r], from[j][r])
 		}
 	}
 }

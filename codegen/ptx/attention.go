@@ -193,9 +193,13 @@ func meanings(lets []*kernel.Let) map[string]*expr.Expr {
 // widestHead is how wide a head is at most: its results are half of a thread's registers.
 const widestHead = 128
 
+func wholeFragments(width *expr.Expr) bool {
+	return width.IsConst() && width.I%fragmentRows == 0 && width.I <= widestHead
+}
+
 // unfit says why tensor cores cannot have the factors.
 func (a *attention) unfit(aligned map[string]bool) string {
-	if w := a.scores.Axes[2].Size; !w.IsConst() || w.I%fragmentRows != 0 || w.I > widestHead || !expr.Equal(w, a.values.Axes[1].Size) {
+	if w := a.scores.Axes[2].Size; !wholeFragments(w) || !expr.Equal(w, a.values.Axes[1].Size) {
 		return "the width of a head is no multiple of 16 up to 128"
 	}
 	for _, o := range []flat.Operand{a.queries(), a.keys(), a.vs()} {

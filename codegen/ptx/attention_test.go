@@ -420,7 +420,10 @@ func TestAttentionGrad(t *testing.T) {
 		{"grad_across", 16, across, "", "", ""},
 		{"grad_of_table", 16, learning, "", "", ""},
 		{"grad_of_one_column", 16, learning, "dtable_[first + r, e] = dtable_[first + r, e]", "dtable_[first + r, 0] = dtable_[first + r, 0]", "it adds up other sums"},
-		{"grad_of_48", 48, grading, "", "", "the width of a head is not 16, 32 or 64"},
+		{"grad_of_48", 48, grading, "", "", ""},
+		{"grad_of_96", 96, learning, "", "", ""},
+		{"grad_of_128", 128, grading, "", "", ""},
+		{"grad_of_24", 24, grading, "", "", "the width of a head is no multiple of 16 up to 128"},
 		{"grad_of_kept", 16, grading, "set    ds[r, e] = p[r, e] * (ds", "set    ds[r, e] = weight[r, e] * (ds", "it reads other elements of weight"},
 		{"grad_of_other_sums", 16, grading, "dv_[a1, e] + part2[a1, e]", "dv_[a1, e] + 2.0 * part2[a1, e]", "it adds to other sums"},
 		{"grad_of_one", 16, grading, "set    dk_[a1, e] = 0.0", "set    dk_[a1, e] = 1.0", "it begins with more than sums of 0"},
@@ -447,4 +450,5 @@ func TestAttentionGrad(t *testing.T) {
 	t.Run("long", func(t *testing.T) {
 		ptxtest.Compare(t, []*kernel.Kernel{ks[0], ks[3], ks[4]}, o, *all, append(ptxtest.Launches(), long)...)
 	})
+	t.Run("wider", func(t *testing.T) { ptxtest.Compare(t, ks[5:], o, *all, kerneltest.Launches()[1], long) })
 }

@@ -316,8 +316,8 @@ func factorAt(all []flat.Operand, o flat.Operand) int {
 // unfit says why tensor cores cannot have the factors.
 func (g *attentionGrad) unfit(aligned map[string]bool) string {
 	lets := meanings(slices.Concat(g.lets, g.inner))
-	if w := g.scores.Axes[2].Size; !w.IsConst() || !slices.Contains([]int64{16, 32, 64}, w.I) {
-		return "the width of a head is not 16, 32 or 64"
+	if !wholeFragments(g.scores.Axes[2].Size) {
+		return "the width of a head is no multiple of 16 up to 128"
 	}
 	qs, ks := g.factors()
 	if len(qs) != 2 {

@@ -25,6 +25,7 @@ type trials struct {
 	left  []slot
 	cases map[[2]int]*ptxtest.Case // by number of the launch and GPU; nil: the kernel is not for it
 	made  []trial
+	right *ptxtest.Runner // has loaded the code; nil before the first trial
 }
 
 // A slot is a launch and the way that it is made.
@@ -92,7 +93,7 @@ func (ts *trials) at(i int) (*trial, error) {
 		if c == nil {
 			continue
 		}
-		r, err := ptxtest.Load(ts.code, s.way)
+		r, err := in(&ts.right, ts.code, s.way)
 		if err == nil {
 			err = r.Check(c)
 		}
@@ -147,12 +148,13 @@ func (ts *trials) attempt(m Mutant, machine []byte) (string, error) {
 // find says what is the first thing that trials from lo to hi-1 find wrong with a
 // module.
 func (ts *trials) find(code ptx.Output, lo, hi int) (string, error) {
+	var loaded *ptxtest.Runner
 	for i := lo; i < hi; i++ {
 		x, err := ts.at(i)
 		if x == nil || err != nil {
 			return "", err
 		}
-		r, err := ptxtest.Load(code, x.way)
+		r, err := in(&loaded, code, x.way)
 		if err != nil {
 			return "no valid module", nil
 		}
@@ -164,4 +166,15 @@ func (ts *trials) find(code ptx.Output, lo, hi int) (string, error) {
 		}
 	}
 	return "", nil
+}
+
+// in is a module in a way; its text is read for the first one.
+func in(loaded **ptxtest.Runner, code ptx.Output, w ptxtest.Way) (r *ptxtest.Runner, err error) {
+	if *loaded != nil {
+		return (*loaded).In(w)
+	}
+	if r, err = ptxtest.Load(code, w); err == nil {
+		*loaded = r
+	}
+	return r, err
 }

@@ -85,7 +85,12 @@ func Compare(t *testing.T, ks []*kernel.Kernel, o ptx.Options, all bool, launche
 	}
 	runs := make([]*Runner, len(Ways()))
 	for i, w := range Ways() {
-		if runs[i], err = Load(out, w); err != nil {
+		if i == 0 {
+			runs[i], err = Load(out, w)
+		} else {
+			runs[i], err = runs[0].In(w)
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

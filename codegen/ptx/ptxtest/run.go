@@ -24,16 +24,27 @@ type Runner struct {
 
 // Load makes a device for a way and loads a module.
 func Load(out ptx.Output, w Way) (*Runner, error) {
-	r := &Runner{way: w, entries: map[string]ptx.Entry{}, arch: w.GPU()}
-	r.device = sim.New(sim.Options{Arch: r.arch, Order: w.Order, Seed: w.Seed, MaxSteps: w.Limit})
-	var err error
-	if r.module, err = r.device.Load([]byte(out.Text)); err != nil {
-		return nil, err
-	}
+	r := newRunner(w)
 	for _, e := range out.Kernels {
 		r.entries[e.Name] = e
 	}
-	return r, nil
+	var err error
+	r.module, err = r.device.Load(out.Text)
+	return r, err
+}
+
+func newRunner(w Way) *Runner {
+	device := sim.New(sim.Options{Arch: w.GPU(), Order: w.Order, Seed: w.Seed, MaxSteps: w.Limit})
+	return &Runner{way: w, device: device, entries: map[string]ptx.Entry{}, arch: w.GPU()}
+}
+
+// In makes a device for another way and loads the same module, which is not read again.
+func (r *Runner) In(w Way) (*Runner, error) {
+	other := newRunner(w)
+	other.entries = r.entries
+	var err error
+	other.module, err = r.module.On(other.device)
+	return other, err
 }
 
 // Check launches a case and holds what it leaves to the interpreter. What the simulator
