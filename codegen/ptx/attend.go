@@ -99,20 +99,26 @@ func (p *printer) newAttend(m *attention, first asm.Value) *attend {
 	return a
 }
 
-// openTo are the keys that a warp's queries may see, from one on: those of a cell that is
-// as small, where cells of any size have keys from the same one on.
+// openTo are the keys that a warp's queries may see, from one on.
 func (a *attend) openTo(k *kernel.Kernel, from asm.Value) asm.Value {
-	f, n := a.f, a.size
-	left := f.Do("sub.s32", a.height, from)
 	if c, ok := flat.AttentionCells(k); ok {
-		vars := maps.Clone(a.vars)
-		a.vars[c.First.Name] = f.Do("add.s32", a.vars[c.First.Name], from)
-		a.vars[c.Height.Name] = f.Do("min.s32", left, asm.Int(fragmentRows))
-		for _, l := range a.lets[slices.Index(a.lets, c.Height)+1:] {
-			a.vars[l.Name] = a.value(l.Value)
-		}
-		n, a.vars = a.value(a.scores.Axes[1].Size), vars
+		return a.openFrom(a.lets, c.First, c.Height, from)
 	}
+	return a.choose(a.f.Do("setp.lt.s32", from, a.height), a.size, asm.Int(0))
+}
+
+// openFrom does so given the lets that say which queries there are: these keys are those of a
+// cell that is as small, where cells of any size have keys from the same one on.
+func (a *attend) openFrom(lets []*kernel.Let, first, height *kernel.Let, from asm.Value) asm.Value {
+	f, vars := a.f, maps.Clone(a.vars)
+	left := f.Do("sub.s32", a.height, from)
+	a.vars[first.Name] = f.Do("add.s32", a.vars[first.Name], from)
+	a.vars[height.Name] = f.Do("min.s32", left, asm.Int(fragmentRows))
+	for _, l := range lets[slices.Index(lets, height)+1:] {
+		a.vars[l.Name] = a.value(l.Value)
+	}
+	n := a.value(a.scores.Axes[1].Size)
+	a.vars = vars
 	return a.choose(f.Do("setp.lt.s32", asm.Int(0), left), n, asm.Int(0))
 }
 

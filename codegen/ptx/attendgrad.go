@@ -128,6 +128,14 @@ func (g *attendGrad) enterBlock(number asm.Value) {
 	g.open = g.size
 }
 
+// openOf are the keys that the 16 queries of a block from one on may see.
+func (g *attendGrad) openOf(from asm.Value) asm.Value {
+	if first, height, ok := g.m.queriesOf(); ok {
+		return g.openFrom(g.m.inner, first, height, from)
+	}
+	return g.choose(g.f.Do("setp.lt.s32", from, g.height), g.size, asm.Int(0))
+}
+
 // cell computes all gradients of a head of an example.
 func (g *attendGrad) cell() {
 	f := g.f
@@ -197,6 +205,9 @@ func (g *attendGrad) byRows(once bool) {
 		g.enterBlock(f.Do("min.s32", mine, f.Do("add.s32", g.blocks, asm.Int(-1))))
 		active := f.Do("and.pred", f.Do("setp.lt.s32", mine, g.blocks), f.Do("setp.lt.s32", g.within, g.height))
 		active = f.Do("and.pred", active, f.Do("setp.lt.s32", g.half, asm.Int(g.together)))
+		if len(g.m.sides) == 0 { // they have elements of closed keys
+			g.open = g.openOf(g.within)
+		}
 		last := f.Do("max.s32", f.Do("add.s32", g.height, asm.Int(-1)), asm.Int(0))
 		for h := range halves {
 			g.inside[h] = f.Do("min.s32", g.row[h], last)

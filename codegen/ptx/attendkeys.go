@@ -46,8 +46,7 @@ func (g *attendGrad) byColumns(once bool) {
 					mine := f.Do("add.s32", block, half)
 					f.If(f.Do("setp.lt.s32", mine, g.blocks), func() {
 						g.enterBlock(mine)
-						open := f.Do("and.pred", f.Do("setp.lt.s32", c.from, g.size), f.Do("setp.lt.s32", asm.Int(0), g.height))
-						f.If(open, func() { c.block(mine, half, sums) })
+						c.block(mine, half, sums)
 					})
 				})
 			})
@@ -76,38 +75,65 @@ func (g *attendGrad) keyRowsOf(first, tile asm.Value) *keyRows {
 	return c
 }
 
-// block adds what a block of queries gives to the sums.
+// block adds what a block of queries gives to the sums: nothing where none of them sees the
+// first key, and where only the last 16 do what those give.
 func (c *keyRows) block(number, half asm.Value, sums []accumulators) {
-	f, zero := c.f, asm.Int(0)
+	f := c.f
 	rows := f.Do("mul.lo.s32", half, asm.Int(blockOfRows))
-	arrays := map[string]accumulators{}
+	left := map[string][][]asm.Value{}
+	for _, e := range c.m.rounded {
+		left[e.Name] = make([][]asm.Value, blockOfRows/fragmentRows)
+	}
+	var open []asm.Value
+	for n := range blockOfRows / fragmentRows {
+		for _, name := range slices.Sorted(maps.Keys(left)) {
+			for range 4 {
+				left[name][n] = append(left[name][n], f.Variable(asm.Int(0)))
+			}
+		}
+		open = append(open, f.Do("setp.lt.s32", c.from, c.openOf(asm.Int(n*fragmentRows))))
+		f.If(open[n], func() {
+			rounded := c.elementsOf(number, n*fragmentRows, c.products(rows, n*fragmentRows))
+			for _, name := range slices.Sorted(maps.Keys(left)) {
+				for i, word := range rounded[name] {
+					f.Move(left[name][n][i], word)
+				}
+			}
+		})
+	}
+	f.If(open[0], func() { c.addTo(sums, rows, left, 0) })
+	f.If(f.Do("and.pred", open[1], f.Do("not.pred", open[0])), func() { c.addTo(sums, rows, left, 1) })
+}
+
+// products are the arrays for 16 queries, from one of the block on.
+func (c *keyRows) products(rows asm.Value, first int) map[string][][]asm.Value {
+	zero, arrays := asm.Int(0), map[string][][]asm.Value{}
 	for i, d := range c.m.arrays {
 		left := c.factorOf(c.cols[i], true, true, c.tile, zero, c.width)
 		right := c.factorOf(c.rows[i], false, true, rows, zero, c.width)
-		acc := c.zeros(fragmentRows, blockOfRows)
+		acc := c.zeros(fragmentRows, fragmentRows)
 		for k := 0; k < c.width; k += fragmentDeep {
-			var queries [][]asm.Value
-			for n := 0; n < blockOfRows; n += fragmentRows {
-				queries = append(queries, c.fragment(right, n, k))
-			}
-			acc.add(f, [][]asm.Value{c.fragment(left, 0, k)}, queries)
+			acc.add(c.f, [][]asm.Value{c.fragment(left, 0, k)}, [][]asm.Value{c.fragment(right, first, k)})
 		}
-		arrays[d.Dst.Name] = acc
+		arrays[d.Dst.Name] = acc[0]
 	}
-	narrow := c.elementsOf(number, arrays)
+	return arrays
+}
+
+// addTo adds the products of rounded arrays, from some 16 queries of the block on, to the sums.
+func (c *keyRows) addTo(sums []accumulators, rows asm.Value, rounded map[string][][]asm.Value, from int) {
 	queries, _ := c.m.factors()
 	for i, d := range c.m.byKey {
-		below := c.factorOf(c.rows[factorAt(queries, flat.ProductOf(d.Dot).B)], false, false, rows, zero, c.width)
-		acc := narrow[c.m.rounded[d.A.Name].Name]
+		below := c.factorOf(c.rows[factorAt(queries, flat.ProductOf(d.Dot).B)], false, false, rows, asm.Int(0), c.width)
+		left := rounded[c.m.rounded[d.A.Name].Name]
 		for j := 0; j < c.width; j += fragmentRows {
 			pair := sums[i][0][j/fragmentCols:][:2]
 			part := accumulators{pair}
 			if d.Zero {
 				part = c.zeros(fragmentRows, fragmentRows)
 			}
-			for n := 0; n < blockOfRows; n += fragmentDeep {
-				left := [][]asm.Value{c.leftOf(acc[n/fragmentCols], acc[n/fragmentCols+1])}
-				part.add(f, left, [][]asm.Value{c.fragment(below, j, n)})
+			for n := from; n < len(left); n++ {
+				part.add(c.f, left[n:n+1], [][]asm.Value{c.fragment(below, j, n*fragmentDeep)})
 			}
 			if d.Zero {
 				c.sum(pair, part[0])
@@ -125,23 +151,20 @@ func (c *keyRows) sum(to, from [][]asm.Value) {
 	}
 }
 
-// elementsOf computes what follows of each element, by array: those of keys or queries
-// that do not exist are 0.
-func (c *keyRows) elementsOf(block asm.Value, arrays map[string]accumulators) map[string][][]asm.Value {
+// elementsOf computes what follows of each element, and rounds it to left fragments, by
+// array: those of keys or queries that do not exist are 0.
+func (c *keyRows) elementsOf(block asm.Value, first int, arrays map[string][][]asm.Value) map[string][]asm.Value {
 	f := c.f
 	last := f.Do("add.s32", c.height, asm.Int(-1))
 	lastKey := f.Do("add.s32", c.size, asm.Int(-1))
 	out := map[string][][]asm.Value{}
 	for _, e := range c.m.rounded {
-		out[e.Name] = make([][]asm.Value, blockOfRows/fragmentCols)
-		for j := range out[e.Name] {
-			out[e.Name][j] = make([]asm.Value, 4)
-		}
+		out[e.Name] = [][]asm.Value{make([]asm.Value, 4), make([]asm.Value, 4)}
 	}
 	quad := f.Do("shr.u32", c.key, asm.Int(1)) // 2 t
-	for j := range blockOfRows / fragmentCols {
+	for j := range fragmentRows / fragmentCols {
 		for side := range 2 {
-			row := f.Do("add.s32", quad, asm.Int(j*fragmentCols+side))
+			row := f.Do("add.s32", quad, asm.Int(first+j*fragmentCols+side))
 			inside := f.Do("min.s32", row, last)
 			c.vars[rowVar] = inside
 			words := c.enterQuery(block, inside)
@@ -149,18 +172,21 @@ func (c *keyRows) elementsOf(block asm.Value, arrays map[string]accumulators) ma
 				key := f.Do("min.s32", c.keyOf[h], lastKey)
 				given := map[string]asm.Value{}
 				for name, acc := range arrays {
-					given[name] = acc[0][j][2*h+side]
+					given[name] = acc[j][2*h+side]
 				}
 				c.followOne(given, words, key, h)
 				there := f.Do("and.pred", f.Do("setp.lt.s32", row, c.height), f.Do("setp.lt.s32", c.keyOf[h], c.size))
 				for _, name := range slices.Sorted(maps.Keys(out)) {
-					acc := out[name]
-					acc[j][2*h+side] = c.choose(there, given[name], asm.F32(0))
+					out[name][j][2*h+side] = c.choose(there, given[name], asm.F32(0))
 				}
 			}
 		}
 	}
-	return out
+	rounded := map[string][]asm.Value{}
+	for _, name := range slices.Sorted(maps.Keys(out)) {
+		rounded[name] = c.leftOf(out[name][0], out[name][1])
+	}
+	return rounded
 }
 
 // enterQuery makes a query the one that statements are about, and returns its random

@@ -350,6 +350,22 @@ func (g *attentionGrad) unfit(aligned map[string]bool) string {
 	return ""
 }
 
+// queriesOf are the lets that say which queries a block has, if nothing else does.
+func (g *attentionGrad) queriesOf() (first, height *kernel.Let, ok bool) {
+	number := g.block.Var
+	if len(g.inner) < 2 || !expr.Depends(g.inner[0].Value, number) ||
+		slices.ContainsFunc(g.block.Body, func(s kernel.Stmt) bool { return s != g.inner[0] && kernel.Uses(s, number) }) {
+		return nil, nil, false
+	}
+	first, height = g.inner[0], g.inner[1]
+	begin, rows, least := first.Value, height.Value, expr.Int(blockOfRows)
+	if begin.Op == expr.Min {
+		begin = begin.Args[0]
+	}
+	step, _, affine := expr.Affine(begin, number)
+	return first, height, affine && expr.Equal(step, least) && rows.Op == expr.Min && expr.Equal(rows.Args[1], least) && expr.Depends(rows.Args[0], first.Name)
+}
+
 // mostBlocks is how many blocks of queries a cell has at most, over the launch's scalars,
 // if that is known.
 func (g *attentionGrad) mostBlocks() (n *expr.Expr, ok bool) {
