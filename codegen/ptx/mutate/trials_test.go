@@ -23,6 +23,7 @@ type trials struct {
 	k     *kernel.Kernel
 	code  ptx.Output
 	left  []slot
+	few   int                      // trials before ptxas is asked, which takes longer than they do
 	cases map[[2]int]*ptxtest.Case // by number of the launch and GPU; nil: the kernel is not for it
 	made  []trial
 	right *ptxtest.Runner // has loaded the code; nil before the first trial
@@ -33,7 +34,21 @@ type slot struct {
 	number  int
 	scalars kernel.Scalars
 	way     ptxtest.Way
+	cost    float64
 }
+
+// costs is what one costs: the number of scores. Other ways of a launch have to wait for
+// launches of other sizes, which find more.
+func costs(s kernel.Scalars, way int) float64 {
+	cost := s["B"] * s["T"] * (s["S"] + s["T"])
+	if way > 0 {
+		cost *= 4
+	}
+	return cost
+}
+
+// cheap is what all launches but the largest cost, made in one way.
+const cheap = 40_000
 
 // A trial is a slot that was made without a mistake.
 type trial struct {
@@ -53,12 +68,12 @@ func trialsOf(k *kernel.Kernel, o ptx.Options, ways []ptxtest.Way) (*trials, err
 		if i >= len(ptxtest.Launches()) {
 			some = ways[len(ways)/2:][:2]
 		}
-		for _, w := range some {
-			ts.left = append(ts.left, slot{i, s, w})
+		for n, w := range some {
+			ts.left = append(ts.left, slot{i, s, w, costs(s, n)})
 		}
 	}
-	size := func(s slot) float64 { return s.scalars["B"] * s.scalars["T"] * (s.scalars["S"] + s.scalars["T"]) }
-	slices.SortStableFunc(ts.left, func(a, b slot) int { return cmp.Compare(size(a), size(b)) })
+	slices.SortStableFunc(ts.left, func(a, b slot) int { return cmp.Compare(a.cost, b.cost) })
+	ts.few = slices.IndexFunc(ts.left, func(s slot) bool { return s.cost > cheap })
 	return ts, nil
 }
 
@@ -112,14 +127,13 @@ func (ts *trials) at(i int) (*trial, error) {
 const (
 	equivalent = "equivalent: " // to the kernel, and why
 	arch       = "sm_80"
-	few        = 8 // trials before ptxas is asked
 )
 
 // attempt says what finds a mutant: a kind of report, a changed result, or nothing.
 // Machine is the code that ptxas makes of the kernel, nil without ptxas.
 func (ts *trials) attempt(m Mutant, machine []byte) (string, error) {
 	code := m.Code()
-	if found, err := ts.find(code, 0, few); found != "" || err != nil {
+	if found, err := ts.find(code, 0, ts.few); found != "" || err != nil {
 		return found, err
 	}
 	if m.Line > 0 && machine != nil {
@@ -127,7 +141,7 @@ func (ts *trials) attempt(m Mutant, machine []byte) (string, error) {
 			return equivalent + "ptxas makes the same code of it", nil
 		}
 	}
-	if found, err := ts.find(code, few, math.MaxInt); found != "" || err != nil {
+	if found, err := ts.find(code, ts.few, math.MaxInt); found != "" || err != nil {
 		return found, err
 	}
 	for _, p := range m.Probes() {
