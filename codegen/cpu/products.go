@@ -86,7 +86,7 @@ func (p *printer) packs(n kernel.Stmt) []string {
 	var out []string
 	for _, k := range p.products.before[n] {
 		b := k.dot.B
-		pack := fmt.Sprintf("worker.Pack(%s, %s, %s, %s)", p.scalar(k.rows), p.scalar(k.dot.K), p.scalar(k.dot.N), p.operand(b))
+		pack := fmt.Sprintf("worker.Pack%s(%s, %s, %s, %s)", suffix(k.dot.Dot), p.scalar(k.rows), p.scalar(k.dot.K), p.scalar(k.dot.N), p.operand(b))
 		out = append(out, p.define(k.name, b.Slice+"_packed", pack))
 	}
 	return out
@@ -102,19 +102,27 @@ func (p *printer) dot(n *kernel.Dot) string {
 	d := flat.ProductOf(n)
 	if d.M == nil {
 		c := p.id(d.C.Slice)
-		return fmt.Sprintf("%s = worker.DotVec(%s, %s, %s, %s, %s, %[1]s)", c, p.scalar(d.K),
+		return fmt.Sprintf("%s = worker.DotVec%s(%s, %s, %s, %s, %s, %[1]s)", c, suffix(n), p.scalar(d.K),
 			p.tail(d.A.Slice, d.A.Off), p.scalar(d.A.CS), p.tail(d.B.Slice, d.B.Off), p.scalar(d.B.RS))
 	}
-	name := "Dot"
+	name, of := "Dot", suffix(n)
 	if d.Zero {
 		name = "Product"
 	}
-	if n.Split {
-		name += "Split"
-	}
 	c := p.tail(d.C.Slice, d.C.Off) + ", " + p.scalar(d.C.RS)
 	if packed, ok := p.products.packed[n]; ok {
-		return fmt.Sprintf("worker.%sPacked(%s, %s, %s, %s)", name, p.scalar(d.M), p.operand(d.A), p.id(packed), c)
+		return fmt.Sprintf("worker.%sPacked%s(%s, %s, %s, %s)", name, of, p.scalar(d.M), p.operand(d.A), p.id(packed), c)
 	}
-	return fmt.Sprintf("worker.%s(%s, %s, %s, %s, %s, %s)", name, p.scalar(d.M), p.scalar(d.N), p.scalar(d.K), p.operand(d.A), p.operand(d.B), c)
+	return fmt.Sprintf("worker.%s%s(%s, %s, %s, %s, %s, %s)", name, of, p.scalar(d.M), p.scalar(d.N), p.scalar(d.K), p.operand(d.A), p.operand(d.B), c)
+}
+
+// suffix is what the names of products say about their factors.
+func suffix(n *kernel.Dot) string {
+	switch {
+	case n.Split:
+		return "Split"
+	case n.A.Type == expr.BF16:
+		return "BF16"
+	}
+	return ""
 }

@@ -23,7 +23,7 @@ type Pass struct {
 
 // Processor are the passes of the processor's schedule, in order.
 func Processor() []Pass {
-	return schedule(Pass{Name: "widen", Why: "Go and assembly multiply F32 alone", After: []string{"inplace", "zero"}, run: widen})
+	return schedule(Pass{Name: "widen", Why: "Go and assembly multiply F32 and BF16 alone", After: []string{"inplace", "zero"}, run: widen})
 }
 
 // schedule are the passes of all targets, with one's own where products have their

@@ -87,7 +87,7 @@ func agrees(t *testing.T, k *kernel.Kernel, f *kernel.Kernel, p flat.Pass, launc
 		for _, kind := range []kerneltest.Kind{kerneltest.Signed, kerneltest.Positive} {
 			err := kerneltest.Check(k, s, kind, uint64(i), func(_ string, s kernel.Scalars, bufs []kernel.Buffer) error {
 				return kernel.Run(f, s, bufs)
-			})
+			}, nil)
 			if err != nil {
 				t.Errorf("after %s, %v inputs, launch %v: %v in\n%s", p.Name, kind, s, err, f)
 				return

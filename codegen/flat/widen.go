@@ -7,8 +7,8 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// widen lets products have factors of F32 alone: a tile of 16 bits that nothing else reads
-// is made so wide, any other factor is copied to a tile.
+// widen lets products have no factors of F16: a tile of these that nothing else reads is
+// made as wide as F32, any other factor is copied to a tile.
 func widen(k *kernel.Kernel) *kernel.Kernel {
 	w := &widener{map[string]bool{}, factorTiles(k.Body)}
 	for _, p := range k.Params {
@@ -25,11 +25,11 @@ func widen(k *kernel.Kernel) *kernel.Kernel {
 	return withBody(k, w.body(k.Body))
 }
 
-// factorTiles are the tiles of 16 bits that only products read.
+// factorTiles are the tiles of F16 that only products read.
 func factorTiles(body []kernel.Stmt) map[string]bool {
 	tiles := map[string]bool{}
 	for s := range kernel.All(body) {
-		if t, ok := s.(*kernel.Tile); ok && t.Type.Narrow() {
+		if t, ok := s.(*kernel.Tile); ok && t.Type == expr.F16 {
 			tiles[t.Name] = true
 		}
 	}
@@ -98,7 +98,7 @@ func wideElem(e *expr.Expr) *expr.Expr { return expr.NewElem(e.Name, expr.F32, e
 // factor makes a factor over some axes wide, and returns what has to come before.
 func (w *widener) factor(e **expr.Expr, axes []kernel.Axis) []kernel.Stmt {
 	switch {
-	case !(*e).Type.Narrow():
+	case (*e).Type != expr.F16:
 		return nil
 	case w.wide[(*e).Name]:
 		*e = wideElem(*e)

@@ -10,8 +10,10 @@ import (
 
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/diff"
+	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/remote"
 	"github.com/arithlang/mlc/dsl/diag"
+	"github.com/arithlang/mlc/runtime/cpu"
 )
 
 // diffCmd is the verb diff.
@@ -30,7 +32,8 @@ func (diffCmd) Help() string {
 	return fmt.Sprintf(`Each kernel runs alone, on random inputs of order 1 for two examples. Its results
 are compared with its tensor function, in float64, and with the kernel interpreter,
 bit by bit: products are added as the device's tensor cores do, where it multiplies
-on those. The output shows the element farthest from float64: its distance, the
+on those, or as the processor adds pairs of BF16. The output shows the element farthest
+from float64: its distance, the
 distance in units of the largest element of its buffer, and the largest allowed
 distance: %.0e of that element, or of 1 if it is smaller, and more where rounding
 of the inputs makes more.
@@ -133,6 +136,9 @@ func (c *diffCmd) start(a *app, p *compiler.Program, root string, cases []*diff.
 		if err != nil {
 			return nil, nil, err
 		}
+		for _, x := range cases {
+			x.Sums = sumsOf(cpu.Detect())
+		}
 		return k.run, k.stop, nil
 	case "sim", "cuda":
 		m, err := a.startPTX(p.Lowered, c.Device)
@@ -145,6 +151,14 @@ func (c *diffCmd) start(a *app, p *compiler.Program, root string, cases []*diff.
 		return m.Run, func() { m.Close() }, nil
 	}
 	return nil, func() {}, nil
+}
+
+// sumsOf is how an instruction set adds products of BF16; nil: as is defined.
+func sumsOf(isa cpu.ISA) *kernel.Sums {
+	if isa == cpu.AVX512BF16 {
+		return kernel.Pairs()
+	}
+	return nil
 }
 
 // chosen keeps the kernels that are asked for.

@@ -115,14 +115,14 @@ func (m *machine) product(s *Dot, sides []*side, shape []int, fours bool) {
 }
 
 // chain adds the products of one element in ascending k, or as the machine adds those
-// of factors for tensor cores.
+// of such factors.
 func (m *machine) chain(s *Dot, a, b side, depth int, sum float32, inFours bool) float32 {
-	if m.add != nil && s.Split {
-		return m.add.AddSplit(sum, m.factors(a, depth), m.factors(b, depth))
-	}
-	if m.add != nil && a.array.typ.Narrow() {
+	if m.add.takes(s, a.array.typ) {
 		x, y := m.factors(a, depth), m.factors(b, depth)
-		if inFours {
+		switch {
+		case s.Split:
+			return m.add.AddSplit(sum, x, y)
+		case inFours:
 			x, y = fours(x), fours(y)
 		}
 		return m.add.Add(sum, x, y)

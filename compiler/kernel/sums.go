@@ -10,10 +10,27 @@ import (
 // F32: those of a step and the sum
 // so far are cut to so many bits behind the leading bit of the largest, towards zero, and
 // added exactly; the result is cut to F32. So the tensor cores of NVIDIA do by MMA-Sim
-// (Xie et al. 2026).
+// (Xie et al. 2026). Or they are added as is defined, but of numbers below the smallest
+// normal one.
 type Sums struct {
 	step, kept int
 	fours      bool
+	flushed    bool
+}
+
+// Pairs is how the instruction VDPBF16PS adds products of BF16: what is below the smallest
+// normal number, a factor or a sum, is 0.
+func Pairs() *Sums { return &Sums{flushed: true} }
+
+// takes says whether products are not added as is defined.
+func (add *Sums) takes(d *Dot, factors expr.Type) bool {
+	switch {
+	case add == nil:
+		return false
+	case add.flushed:
+		return factors == expr.BF16
+	}
+	return d.Split || factors.Narrow()
 }
 
 // TensorCore is how the instruction mma.m16n8k16 adds in a loop over 16 products at a
@@ -22,9 +39,9 @@ type Sums struct {
 // come before the others: it matters where a step is fewer than 16.
 func TensorCore(arch int, fours bool) *Sums {
 	if arch >= 90 {
-		return &Sums{16, 25, fours}
+		return &Sums{step: 16, kept: 25, fours: fours}
 	}
-	return &Sums{8, 24, fours}
+	return &Sums{step: 8, kept: 24, fours: fours}
 }
 
 // RunSums is Run for a device that adds products of 16-bit factors in an order of its
@@ -73,6 +90,12 @@ func fours(x []float32) []float32 {
 
 // Add adds the products of the elements of a and b, which are alike in number, to sum.
 func (add *Sums) Add(sum float32, a, b []float32) float32 {
+	if add.flushed {
+		for i := range a {
+			sum = flush(FMA32(flush(a[i]), flush(b[i]), flush(sum)))
+		}
+		return sum
+	}
 	for len(a) > add.step {
 		sum = add.one(sum, a[:add.step], b[:add.step])
 		a, b = a[add.step:], b[add.step:]
@@ -81,6 +104,14 @@ func (add *Sums) Add(sum float32, a, b []float32) float32 {
 		return sum
 	}
 	return add.one(sum, a, b)
+}
+
+// flush makes a number below the smallest normal one a zero of its sign.
+func flush(x float32) float32 {
+	if math.Abs(float64(x)) < 0x1p-126 {
+		return float32(math.Copysign(0, float64(x)))
+	}
+	return x
 }
 
 // splitDepth is how many products of halves tensor cores add before the next kind of half.

@@ -39,12 +39,14 @@ type Worker struct {
 	isa      ISA
 	kernels  []Kernel
 	products products
+	narrow   narrowProducts
 	f32      scratch[float32]
 	i32      scratch[int32]
 	u32      scratch[uint32]
 	u16      scratch[uint16]
-	packed   workspace // of products while they run
-	halves   halves    // of those that are split
+	packed   workspace // parts of factors
+	factors  workspace // what factors are made into: see split.go and bf16.go
+	sum      [1]float32
 	frame    *byte
 }
 
@@ -54,10 +56,10 @@ const FrameBytes = 1 << 14
 // NewWorker returns a Worker for a kernel table. The isa must be one that
 // ParseISA or Detect gave.
 func NewWorker(kernels []Kernel, isa ISA, mem Memory) *Worker {
-	return &Worker{Mem: mem, isa: isa, kernels: kernels, products: productsOf[isa], frame: &aligned[byte](FrameBytes)[0]}
+	return &Worker{Mem: mem, isa: isa.vectors(), kernels: kernels, products: productsOf[isa.vectors()], narrow: narrowOf[isa], frame: &aligned[byte](FrameBytes)[0]}
 }
 
-// ISA returns the instruction set that kernels should use.
+// ISA returns the instruction set that kernels should use: Go, AVX2 or AVX512.
 func (w *Worker) ISA() ISA { return w.isa }
 
 // Frame returns FrameBytes of memory, from a 64-byte boundary on, that an assembly

@@ -1,16 +1,20 @@
 package cpu
 
-// A matrix is a strided view: element (i, j) is data[i*rs+j*cs].
-type matrix struct {
-	data   []float32
+// A strided is a view of a matrix: element (i, j) is data[i*rs+j*cs].
+type strided[T float32 | uint16] struct {
+	data   []T
 	rs, cs int
 }
 
-func (x matrix) at(i, j int) float32 { return x.data[i*x.rs+j*x.cs] }
+type matrix = strided[float32]
+
+func (x strided[T]) at(i, j int) T { return x.data[i*x.rs+j*x.cs] }
+
+func (x strided[T]) transposed() strided[T] { return strided[T]{x.data, x.cs, x.rs} }
 
 // check panics unless an m x n matrix lies within its data. Assembly does not
 // check what it reads and writes.
-func (x matrix) check(m, n int) {
+func (x strided[T]) check(m, n int) {
 	if x.rs < 0 || x.cs < 0 {
 		panic("BUG: a matrix with a negative stride")
 	}
@@ -18,7 +22,7 @@ func (x matrix) check(m, n int) {
 }
 
 // clear makes the first n elements of m rows 0.
-func (x matrix) clear(m, n int) {
+func (x strided[T]) clear(m, n int) {
 	for i := range m {
 		clear(x.data[i*x.rs:][:n])
 	}
@@ -41,7 +45,7 @@ type products struct {
 
 var goProducts = products{dotGo, packGo, dotPackedGo, dotVecGo, halveDownGo, halveAlongGo}
 
-// workspace is memory of products while they run, for parts of A and of B.
+// workspace is memory of products while they run, for A and for B or parts of them.
 type workspace struct{ a, b scratch[float32] }
 
 // Dot adds a matrix product: C[i, j] += sum over k of A[i, k]*B[k, j], where

@@ -325,5 +325,8 @@ func TestSaturate(t *testing.T) {
 		if flops := isa.Saturate(3); (flops > 0) != (isa != Go) {
 			t.Errorf("%s: %d operations", isa, flops)
 		}
+		if flops := isa.SaturateNarrow(3); (flops > 0) != (isa == AVX512BF16) {
+			t.Errorf("%s: %d operations on BF16", isa, flops)
+		}
 	}
 }

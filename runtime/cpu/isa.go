@@ -8,7 +8,8 @@ import (
 )
 
 // An ISA is a set of instructions that the matrix products and random words
-// are written for. Results do not depend on it.
+// are written for. Results do not depend on it, but for AVX512BF16, which takes what is
+// below the smallest normal number, 2^-126, for 0 in products of BF16.
 type ISA uint8
 
 // The instruction sets. Go is plain Go code and runs everywhere.
@@ -16,10 +17,19 @@ const (
 	Go ISA = iota
 	AVX2
 	AVX512
+	AVX512BF16
 	numISA
 )
 
-var isaNames = [numISA]string{"go", "avx2", "avx512"}
+var isaNames = [numISA]string{"go", "avx2", "avx512", "avx512bf16"}
+
+// vectors is the instruction set of all but products of BF16.
+func (i ISA) vectors() ISA {
+	if i == AVX512BF16 {
+		return AVX512
+	}
+	return i
+}
 
 // String returns the name that ParseISA takes.
 func (i ISA) String() string { return isaNames[i] }
@@ -32,6 +42,8 @@ func (i ISA) supported() bool {
 		return x.HasAVX2 && x.HasFMA
 	case AVX512:
 		return x.HasAVX2 && x.HasFMA && x.HasBMI2 && x.HasAVX512F && x.HasAVX512VL && x.HasAVX512DQ && x.HasAVX512BW
+	case AVX512BF16:
+		return AVX512.supported() && x.HasAVX512BF16 && pairsAsDefined()
 	}
 	return i == Go
 }
@@ -46,8 +58,8 @@ func Detect() ISA {
 	return Go
 }
 
-// ParseISA returns the ISA of a name: "go", "avx2", "avx512", or "auto" for the
-// fastest. It is an error to ask for one that this machine lacks.
+// ParseISA returns the ISA of a name: "go", "avx2", "avx512", "avx512bf16", or "auto"
+// for the fastest. It is an error to ask for one that this machine lacks.
 func ParseISA(name string) (ISA, error) {
 	if name == "auto" {
 		return Detect(), nil

@@ -38,6 +38,14 @@ func vecFMA(k int, a []float32, as int, b []float32, bs int, c float32) float32 
 // size is that of an element in bytes.
 const size = int(unsafe.Sizeof(float32(0)))
 
+// narrowOf are the products of BF16: of those that are paired, else of those that are widened.
+var narrowOf = [numISA]narrowProducts{
+	Go:         goNarrow,
+	AVX2:       {1, layWide(widener{8, widenAVX2}.widen), &productsOf[AVX2]},
+	AVX512:     {1, layWide(widener{16, widenAVX512}.widen), &productsOf[AVX512]},
+	AVX512BF16: {2, layPairs, &products{dot: avx512BF16.dot, pack: avx512BF16.pack, dotPacked: avx512BF16.dotPacked}},
+}
+
 var avx2 = &gemm{
 	lanes:      8,
 	copyRows:   [2]rowCopier{copyRowsAVX2x1, copyRowsAVX2x2},
@@ -140,6 +148,72 @@ var avx512 = &gemm{
 	},
 }
 
+// avx512BF16 multiplies pairs of BF16, as words.
+var avx512BF16 = &gemm{
+	lanes:      16,
+	copyRows:   [2]rowCopier{copyRowsAVX512x1, copyRowsAVX512x2},
+	copyStrips: copyStripsAVX512,
+	transpose:  transposeAVX512,
+	full: []microkernel{
+		dotAVX512BF16x1x2,
+		dotAVX512BF16x2x2,
+		dotAVX512BF16x3x2,
+		dotAVX512BF16x4x2,
+		dotAVX512BF16x5x2,
+		dotAVX512BF16x6x2,
+		dotAVX512BF16x7x2,
+		dotAVX512BF16x8x2,
+		dotAVX512BF16x9x2,
+		dotAVX512BF16x10x2,
+		dotAVX512BF16x11x2,
+		dotAVX512BF16x12x2,
+		dotAVX512BF16x13x2,
+		dotAVX512BF16x14x2,
+	},
+	two: []microkernel{
+		dotAVX512BF16x1x2tail,
+		dotAVX512BF16x2x2tail,
+		dotAVX512BF16x3x2tail,
+		dotAVX512BF16x4x2tail,
+		dotAVX512BF16x5x2tail,
+		dotAVX512BF16x6x2tail,
+		dotAVX512BF16x7x2tail,
+		dotAVX512BF16x8x2tail,
+		dotAVX512BF16x9x2tail,
+		dotAVX512BF16x10x2tail,
+		dotAVX512BF16x11x2tail,
+		dotAVX512BF16x12x2tail,
+		dotAVX512BF16x13x2tail,
+		dotAVX512BF16x14x2tail,
+	},
+	some: []microkernel{
+		dotAVX512BF16x1x1tail,
+		dotAVX512BF16x2x1tail,
+		dotAVX512BF16x3x1tail,
+		dotAVX512BF16x4x1tail,
+		dotAVX512BF16x5x1tail,
+		dotAVX512BF16x6x1tail,
+		dotAVX512BF16x7x1tail,
+		dotAVX512BF16x8x1tail,
+		dotAVX512BF16x9x1tail,
+		dotAVX512BF16x10x1tail,
+		dotAVX512BF16x11x1tail,
+		dotAVX512BF16x12x1tail,
+		dotAVX512BF16x13x1tail,
+		dotAVX512BF16x14x1tail,
+		dotAVX512BF16x15x1tail,
+		dotAVX512BF16x16x1tail,
+		dotAVX512BF16x17x1tail,
+		dotAVX512BF16x18x1tail,
+		dotAVX512BF16x19x1tail,
+		dotAVX512BF16x20x1tail,
+		dotAVX512BF16x21x1tail,
+		dotAVX512BF16x22x1tail,
+		dotAVX512BF16x23x1tail,
+		dotAVX512BF16x24x1tail,
+	},
+}
+
 // saturate does n rounds of fused multiply-adds, if there are any on the ISA.
 func saturate(isa ISA, n int) bool {
 	switch isa {
@@ -150,6 +224,15 @@ func saturate(isa ISA, n int) bool {
 	default:
 		return false
 	}
+	return true
+}
+
+// saturatePairs is saturate with products of pairs.
+func saturatePairs(isa ISA, n int) bool {
+	if isa != AVX512BF16 {
+		return false
+	}
+	peakAVX512BF16(n)
 	return true
 }
 

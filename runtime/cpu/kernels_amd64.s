@@ -2621,6 +2621,24 @@ loop:
 	VZEROUPPER
 	RET
 
+// func widenAVX2(dst *float32, src *uint16, registers int)
+// Requires: AVX, AVX2
+TEXT ·widenAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ registers+16(FP), DX
+
+loop:
+	VPMOVZXWD (CX), Y0
+	VPSLLD    $0x10, Y0, Y0
+	VMOVUPS   Y0, (AX)
+	ADDQ      $0x10, CX
+	ADDQ      $0x20, AX
+	DECQ      DX
+	JNZ       loop
+	VZEROUPPER
+	RET
+
 // func philoxAVX2(dst *uint32, key *[2]uint32, ctr *[4]uint32, n int)
 // Requires: AVX, AVX2
 TEXT ·philoxAVX2(SB), NOSPLIT, $0-32
@@ -11508,6 +11526,24 @@ loop:
 	VZEROUPPER
 	RET
 
+// func widenAVX512(dst *float32, src *uint16, registers int)
+// Requires: AVX, AVX512F
+TEXT ·widenAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ registers+16(FP), DX
+
+loop:
+	VPMOVZXWD (CX), Z0
+	VPSLLD    $0x10, Z0, Z0
+	VMOVUPS   Z0, (AX)
+	ADDQ      $0x20, CX
+	ADDQ      $0x40, AX
+	DECQ      DX
+	JNZ       loop
+	VZEROUPPER
+	RET
+
 // func philoxAVX512(dst *uint32, key *[2]uint32, ctr *[4]uint32, n int)
 // Requires: AVX, AVX512F
 TEXT ·philoxAVX512(SB), NOSPLIT, $0-32
@@ -11676,6 +11712,9179 @@ round:
 	VFMADD231PS Z0, Z0, Z12
 	DECQ        AX
 	JNZ         round
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x1x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·dotAVX512BF16x1x2(SB), NOSPLIT, $0-96
+	MOVQ a+0(FP), AX
+	MOVQ ars+16(FP), CX
+	MOVQ acs+24(FP), CX
+	MOVQ brs+40(FP), DX
+
+tile:
+	MOVQ   add+88(FP), BX
+	TESTQ  BX, BX
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	JMP    sums
+
+add:
+	MOVQ    c+48(FP), BX
+	MOVQ    ldc+56(FP), SI
+	VMOVUPS (BX), Z0
+	VMOVUPS 64(BX), Z1
+	ADDQ    SI, BX
+
+sums:
+	MOVQ       c+48(FP), BX
+	MOVQ       ldc+56(FP), SI
+	IMUL3Q     $0x01, SI, DI
+	ADDQ       DI, BX
+	PREFETCHT0 (BX)
+	PREFETCHT0 64(BX)
+	ADDQ       SI, BX
+	MOVQ       AX, BX
+	MOVQ       b+32(FP), SI
+	MOVQ       k+64(FP), DI
+
+k:
+	VMOVUPS      (SI), Z2
+	VMOVUPS      64(SI), Z3
+	PREFETCHT0   128(SI)
+	PREFETCHT0   192(SI)
+	ADDQ         DX, SI
+	VBROADCASTSS (BX), Z4
+	LONG         $0x486ef262
+	WORD         $0xc452
+	LONG         $0x4866f262
+	WORD         $0xcc52
+	ADDQ         CX, BX
+	DECQ         DI
+	JNZ          k
+	MOVQ         c+48(FP), BX
+	MOVQ         ldc+56(FP), SI
+	VMOVUPS      Z0, (BX)
+	VMOVUPS      Z1, 64(BX)
+	ADDQ         SI, BX
+	MOVQ         BX, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x1x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x1x2tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), CX
+	MOVQ  brs+40(FP), DX
+	MOVQ  lanes+80(FP), BX
+	MOVQ  $-1, SI
+	BZHIQ BX, SI, SI
+	KMOVW SI, K1
+
+tile:
+	MOVQ   add+88(FP), BX
+	TESTQ  BX, BX
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), BX
+	MOVQ      ldc+56(FP), SI
+	VMOVUPS   (BX), Z0
+	VMOVUPS.Z 64(BX), K1, Z1
+	ADDQ      SI, BX
+
+sums:
+	MOVQ       c+48(FP), BX
+	MOVQ       ldc+56(FP), SI
+	IMUL3Q     $0x01, SI, DI
+	ADDQ       DI, BX
+	PREFETCHT0 (BX)
+	PREFETCHT0 64(BX)
+	ADDQ       SI, BX
+	MOVQ       AX, BX
+	MOVQ       b+32(FP), SI
+	MOVQ       k+64(FP), DI
+
+k:
+	VMOVUPS      (SI), Z2
+	VMOVUPS.Z    64(SI), K1, Z3
+	PREFETCHT0   128(SI)
+	PREFETCHT0   192(SI)
+	ADDQ         DX, SI
+	VBROADCASTSS (BX), Z4
+	LONG         $0x486ef262
+	WORD         $0xc452
+	LONG         $0x4866f262
+	WORD         $0xcc52
+	ADDQ         CX, BX
+	DECQ         DI
+	JNZ          k
+	MOVQ         c+48(FP), BX
+	MOVQ         ldc+56(FP), SI
+	VMOVUPS      Z0, (BX)
+	VMOVUPS      Z1, K1, 64(BX)
+	ADDQ         SI, BX
+	MOVQ         BX, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x2x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·dotAVX512BF16x2x2(SB), NOSPLIT, $0-96
+	MOVQ a+0(FP), AX
+	MOVQ ars+16(FP), CX
+	MOVQ acs+24(FP), DX
+	MOVQ brs+40(FP), BX
+
+tile:
+	MOVQ   add+88(FP), SI
+	TESTQ  SI, SI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	JMP    sums
+
+add:
+	MOVQ    c+48(FP), SI
+	MOVQ    ldc+56(FP), DI
+	VMOVUPS (SI), Z0
+	VMOVUPS 64(SI), Z1
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z2
+	VMOVUPS 64(SI), Z3
+	ADDQ    DI, SI
+
+sums:
+	MOVQ       c+48(FP), SI
+	MOVQ       ldc+56(FP), DI
+	IMUL3Q     $0x02, DI, R8
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       DI, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       DI, SI
+	MOVQ       AX, SI
+	MOVQ       b+32(FP), DI
+	MOVQ       k+64(FP), R8
+
+k:
+	VMOVUPS      (DI), Z4
+	VMOVUPS      64(DI), Z5
+	PREFETCHT0   128(DI)
+	PREFETCHT0   192(DI)
+	ADDQ         BX, DI
+	VBROADCASTSS (SI), Z6
+	LONG         $0x485ef262
+	WORD         $0xc652
+	LONG         $0x4856f262
+	WORD         $0xce52
+	VBROADCASTSS (SI)(CX*1), Z6
+	LONG         $0x485ef262
+	WORD         $0xd652
+	LONG         $0x4856f262
+	WORD         $0xde52
+	ADDQ         DX, SI
+	DECQ         R8
+	JNZ          k
+	MOVQ         c+48(FP), SI
+	MOVQ         ldc+56(FP), DI
+	VMOVUPS      Z0, (SI)
+	VMOVUPS      Z1, 64(SI)
+	ADDQ         DI, SI
+	VMOVUPS      Z2, (SI)
+	VMOVUPS      Z3, 64(SI)
+	ADDQ         DI, SI
+	MOVQ         SI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x2x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x2x2tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	MOVQ  lanes+80(FP), SI
+	MOVQ  $-1, DI
+	BZHIQ SI, DI, DI
+	KMOVW DI, K1
+
+tile:
+	MOVQ   add+88(FP), SI
+	TESTQ  SI, SI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), SI
+	MOVQ      ldc+56(FP), DI
+	VMOVUPS   (SI), Z0
+	VMOVUPS.Z 64(SI), K1, Z1
+	ADDQ      DI, SI
+	VMOVUPS   (SI), Z2
+	VMOVUPS.Z 64(SI), K1, Z3
+	ADDQ      DI, SI
+
+sums:
+	MOVQ       c+48(FP), SI
+	MOVQ       ldc+56(FP), DI
+	IMUL3Q     $0x02, DI, R8
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       DI, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       DI, SI
+	MOVQ       AX, SI
+	MOVQ       b+32(FP), DI
+	MOVQ       k+64(FP), R8
+
+k:
+	VMOVUPS      (DI), Z4
+	VMOVUPS.Z    64(DI), K1, Z5
+	PREFETCHT0   128(DI)
+	PREFETCHT0   192(DI)
+	ADDQ         BX, DI
+	VBROADCASTSS (SI), Z6
+	LONG         $0x485ef262
+	WORD         $0xc652
+	LONG         $0x4856f262
+	WORD         $0xce52
+	VBROADCASTSS (SI)(CX*1), Z6
+	LONG         $0x485ef262
+	WORD         $0xd652
+	LONG         $0x4856f262
+	WORD         $0xde52
+	ADDQ         DX, SI
+	DECQ         R8
+	JNZ          k
+	MOVQ         c+48(FP), SI
+	MOVQ         ldc+56(FP), DI
+	VMOVUPS      Z0, (SI)
+	VMOVUPS      Z1, K1, 64(SI)
+	ADDQ         DI, SI
+	VMOVUPS      Z2, (SI)
+	VMOVUPS      Z3, K1, 64(SI)
+	ADDQ         DI, SI
+	MOVQ         SI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x3x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·dotAVX512BF16x3x2(SB), NOSPLIT, $0-96
+	MOVQ a+0(FP), AX
+	MOVQ ars+16(FP), CX
+	MOVQ acs+24(FP), DX
+	MOVQ brs+40(FP), BX
+
+tile:
+	MOVQ   add+88(FP), SI
+	TESTQ  SI, SI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	JMP    sums
+
+add:
+	MOVQ    c+48(FP), SI
+	MOVQ    ldc+56(FP), DI
+	VMOVUPS (SI), Z0
+	VMOVUPS 64(SI), Z1
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z2
+	VMOVUPS 64(SI), Z3
+	ADDQ    DI, SI
+	VMOVUPS (SI), Z4
+	VMOVUPS 64(SI), Z5
+	ADDQ    DI, SI
+
+sums:
+	MOVQ       c+48(FP), SI
+	MOVQ       ldc+56(FP), DI
+	IMUL3Q     $0x03, DI, R8
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       DI, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       DI, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       DI, SI
+	MOVQ       AX, SI
+	MOVQ       b+32(FP), DI
+	MOVQ       k+64(FP), R8
+
+k:
+	VMOVUPS      (DI), Z6
+	VMOVUPS      64(DI), Z7
+	PREFETCHT0   128(DI)
+	PREFETCHT0   192(DI)
+	ADDQ         BX, DI
+	VBROADCASTSS (SI), Z8
+	LONG         $0x484ed262
+	WORD         $0xc052
+	LONG         $0x4846d262
+	WORD         $0xc852
+	VBROADCASTSS (SI)(CX*1), Z8
+	LONG         $0x484ed262
+	WORD         $0xd052
+	LONG         $0x4846d262
+	WORD         $0xd852
+	VBROADCASTSS (SI)(CX*2), Z8
+	LONG         $0x484ed262
+	WORD         $0xe052
+	LONG         $0x4846d262
+	WORD         $0xe852
+	ADDQ         DX, SI
+	DECQ         R8
+	JNZ          k
+	MOVQ         c+48(FP), SI
+	MOVQ         ldc+56(FP), DI
+	VMOVUPS      Z0, (SI)
+	VMOVUPS      Z1, 64(SI)
+	ADDQ         DI, SI
+	VMOVUPS      Z2, (SI)
+	VMOVUPS      Z3, 64(SI)
+	ADDQ         DI, SI
+	VMOVUPS      Z4, (SI)
+	VMOVUPS      Z5, 64(SI)
+	ADDQ         DI, SI
+	MOVQ         SI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x3x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x3x2tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	MOVQ  lanes+80(FP), SI
+	MOVQ  $-1, DI
+	BZHIQ SI, DI, DI
+	KMOVW DI, K1
+
+tile:
+	MOVQ   add+88(FP), SI
+	TESTQ  SI, SI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), SI
+	MOVQ      ldc+56(FP), DI
+	VMOVUPS   (SI), Z0
+	VMOVUPS.Z 64(SI), K1, Z1
+	ADDQ      DI, SI
+	VMOVUPS   (SI), Z2
+	VMOVUPS.Z 64(SI), K1, Z3
+	ADDQ      DI, SI
+	VMOVUPS   (SI), Z4
+	VMOVUPS.Z 64(SI), K1, Z5
+	ADDQ      DI, SI
+
+sums:
+	MOVQ       c+48(FP), SI
+	MOVQ       ldc+56(FP), DI
+	IMUL3Q     $0x03, DI, R8
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       DI, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       DI, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       DI, SI
+	MOVQ       AX, SI
+	MOVQ       b+32(FP), DI
+	MOVQ       k+64(FP), R8
+
+k:
+	VMOVUPS      (DI), Z6
+	VMOVUPS.Z    64(DI), K1, Z7
+	PREFETCHT0   128(DI)
+	PREFETCHT0   192(DI)
+	ADDQ         BX, DI
+	VBROADCASTSS (SI), Z8
+	LONG         $0x484ed262
+	WORD         $0xc052
+	LONG         $0x4846d262
+	WORD         $0xc852
+	VBROADCASTSS (SI)(CX*1), Z8
+	LONG         $0x484ed262
+	WORD         $0xd052
+	LONG         $0x4846d262
+	WORD         $0xd852
+	VBROADCASTSS (SI)(CX*2), Z8
+	LONG         $0x484ed262
+	WORD         $0xe052
+	LONG         $0x4846d262
+	WORD         $0xe852
+	ADDQ         DX, SI
+	DECQ         R8
+	JNZ          k
+	MOVQ         c+48(FP), SI
+	MOVQ         ldc+56(FP), DI
+	VMOVUPS      Z0, (SI)
+	VMOVUPS      Z1, K1, 64(SI)
+	ADDQ         DI, SI
+	VMOVUPS      Z2, (SI)
+	VMOVUPS      Z3, K1, 64(SI)
+	ADDQ         DI, SI
+	VMOVUPS      Z4, (SI)
+	VMOVUPS      Z5, K1, 64(SI)
+	ADDQ         DI, SI
+	MOVQ         SI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x4x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·dotAVX512BF16x4x2(SB), NOSPLIT, $0-96
+	MOVQ a+0(FP), AX
+	MOVQ ars+16(FP), CX
+	MOVQ acs+24(FP), DX
+	MOVQ brs+40(FP), BX
+	LEAQ (CX)(CX*2), SI
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	JMP    sums
+
+add:
+	MOVQ    c+48(FP), DI
+	MOVQ    ldc+56(FP), R8
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z2
+	VMOVUPS 64(DI), Z3
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z4
+	VMOVUPS 64(DI), Z5
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z6
+	VMOVUPS 64(DI), Z7
+	ADDQ    R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x04, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	MOVQ       b+32(FP), R8
+	MOVQ       k+64(FP), R9
+
+k:
+	VMOVUPS      (R8), Z8
+	VMOVUPS      64(R8), Z9
+	PREFETCHT0   128(R8)
+	PREFETCHT0   192(R8)
+	ADDQ         BX, R8
+	VBROADCASTSS (DI), Z10
+	LONG         $0x483ed262
+	WORD         $0xc252
+	LONG         $0x4836d262
+	WORD         $0xca52
+	VBROADCASTSS (DI)(CX*1), Z10
+	LONG         $0x483ed262
+	WORD         $0xd252
+	LONG         $0x4836d262
+	WORD         $0xda52
+	VBROADCASTSS (DI)(CX*2), Z10
+	LONG         $0x483ed262
+	WORD         $0xe252
+	LONG         $0x4836d262
+	WORD         $0xea52
+	VBROADCASTSS (DI)(SI*1), Z10
+	LONG         $0x483ed262
+	WORD         $0xf252
+	LONG         $0x4836d262
+	WORD         $0xfa52
+	ADDQ         DX, DI
+	DECQ         R9
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x4x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x4x2tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS   (DI), Z0
+	VMOVUPS.Z 64(DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z2
+	VMOVUPS.Z 64(DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z4
+	VMOVUPS.Z 64(DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z6
+	VMOVUPS.Z 64(DI), K1, Z7
+	ADDQ      R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x04, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	MOVQ       b+32(FP), R8
+	MOVQ       k+64(FP), R9
+
+k:
+	VMOVUPS      (R8), Z8
+	VMOVUPS.Z    64(R8), K1, Z9
+	PREFETCHT0   128(R8)
+	PREFETCHT0   192(R8)
+	ADDQ         BX, R8
+	VBROADCASTSS (DI), Z10
+	LONG         $0x483ed262
+	WORD         $0xc252
+	LONG         $0x4836d262
+	WORD         $0xca52
+	VBROADCASTSS (DI)(CX*1), Z10
+	LONG         $0x483ed262
+	WORD         $0xd252
+	LONG         $0x4836d262
+	WORD         $0xda52
+	VBROADCASTSS (DI)(CX*2), Z10
+	LONG         $0x483ed262
+	WORD         $0xe252
+	LONG         $0x4836d262
+	WORD         $0xea52
+	VBROADCASTSS (DI)(SI*1), Z10
+	LONG         $0x483ed262
+	WORD         $0xf252
+	LONG         $0x4836d262
+	WORD         $0xfa52
+	ADDQ         DX, DI
+	DECQ         R9
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, K1, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x5x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·dotAVX512BF16x5x2(SB), NOSPLIT, $0-96
+	MOVQ a+0(FP), AX
+	MOVQ ars+16(FP), CX
+	MOVQ acs+24(FP), DX
+	MOVQ brs+40(FP), BX
+	LEAQ (CX)(CX*2), SI
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	JMP    sums
+
+add:
+	MOVQ    c+48(FP), DI
+	MOVQ    ldc+56(FP), R8
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z2
+	VMOVUPS 64(DI), Z3
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z4
+	VMOVUPS 64(DI), Z5
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z6
+	VMOVUPS 64(DI), Z7
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z8
+	VMOVUPS 64(DI), Z9
+	ADDQ    R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x05, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	MOVQ       b+32(FP), R8
+	MOVQ       k+64(FP), R9
+
+k:
+	VMOVUPS      (R8), Z10
+	VMOVUPS      64(R8), Z11
+	PREFETCHT0   128(R8)
+	PREFETCHT0   192(R8)
+	ADDQ         BX, R8
+	VBROADCASTSS (DI), Z12
+	LONG         $0x482ed262
+	WORD         $0xc452
+	LONG         $0x4826d262
+	WORD         $0xcc52
+	VBROADCASTSS (DI)(CX*1), Z12
+	LONG         $0x482ed262
+	WORD         $0xd452
+	LONG         $0x4826d262
+	WORD         $0xdc52
+	VBROADCASTSS (DI)(CX*2), Z12
+	LONG         $0x482ed262
+	WORD         $0xe452
+	LONG         $0x4826d262
+	WORD         $0xec52
+	VBROADCASTSS (DI)(SI*1), Z12
+	LONG         $0x482ed262
+	WORD         $0xf452
+	LONG         $0x4826d262
+	WORD         $0xfc52
+	VBROADCASTSS (DI)(CX*4), Z12
+	LONG         $0x482e5262
+	WORD         $0xc452
+	LONG         $0x48265262
+	WORD         $0xcc52
+	ADDQ         DX, DI
+	DECQ         R9
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x5x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x5x2tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS   (DI), Z0
+	VMOVUPS.Z 64(DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z2
+	VMOVUPS.Z 64(DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z4
+	VMOVUPS.Z 64(DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z6
+	VMOVUPS.Z 64(DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z8
+	VMOVUPS.Z 64(DI), K1, Z9
+	ADDQ      R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x05, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	MOVQ       b+32(FP), R8
+	MOVQ       k+64(FP), R9
+
+k:
+	VMOVUPS      (R8), Z10
+	VMOVUPS.Z    64(R8), K1, Z11
+	PREFETCHT0   128(R8)
+	PREFETCHT0   192(R8)
+	ADDQ         BX, R8
+	VBROADCASTSS (DI), Z12
+	LONG         $0x482ed262
+	WORD         $0xc452
+	LONG         $0x4826d262
+	WORD         $0xcc52
+	VBROADCASTSS (DI)(CX*1), Z12
+	LONG         $0x482ed262
+	WORD         $0xd452
+	LONG         $0x4826d262
+	WORD         $0xdc52
+	VBROADCASTSS (DI)(CX*2), Z12
+	LONG         $0x482ed262
+	WORD         $0xe452
+	LONG         $0x4826d262
+	WORD         $0xec52
+	VBROADCASTSS (DI)(SI*1), Z12
+	LONG         $0x482ed262
+	WORD         $0xf452
+	LONG         $0x4826d262
+	WORD         $0xfc52
+	VBROADCASTSS (DI)(CX*4), Z12
+	LONG         $0x482e5262
+	WORD         $0xc452
+	LONG         $0x48265262
+	WORD         $0xcc52
+	ADDQ         DX, DI
+	DECQ         R9
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, K1, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x6x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·dotAVX512BF16x6x2(SB), NOSPLIT, $0-96
+	MOVQ a+0(FP), AX
+	MOVQ ars+16(FP), CX
+	MOVQ acs+24(FP), DX
+	MOVQ brs+40(FP), BX
+	LEAQ (CX)(CX*2), SI
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	JMP    sums
+
+add:
+	MOVQ    c+48(FP), DI
+	MOVQ    ldc+56(FP), R8
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z2
+	VMOVUPS 64(DI), Z3
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z4
+	VMOVUPS 64(DI), Z5
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z6
+	VMOVUPS 64(DI), Z7
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z8
+	VMOVUPS 64(DI), Z9
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z10
+	VMOVUPS 64(DI), Z11
+	ADDQ    R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x06, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	MOVQ       b+32(FP), R9
+	MOVQ       k+64(FP), R10
+
+k:
+	VMOVUPS      (R9), Z12
+	VMOVUPS      64(R9), Z13
+	PREFETCHT0   128(R9)
+	PREFETCHT0   192(R9)
+	ADDQ         BX, R9
+	VBROADCASTSS (DI), Z14
+	LONG         $0x481ed262
+	WORD         $0xc652
+	LONG         $0x4816d262
+	WORD         $0xce52
+	VBROADCASTSS (DI)(CX*1), Z14
+	LONG         $0x481ed262
+	WORD         $0xd652
+	LONG         $0x4816d262
+	WORD         $0xde52
+	VBROADCASTSS (DI)(CX*2), Z14
+	LONG         $0x481ed262
+	WORD         $0xe652
+	LONG         $0x4816d262
+	WORD         $0xee52
+	VBROADCASTSS (DI)(SI*1), Z14
+	LONG         $0x481ed262
+	WORD         $0xf652
+	LONG         $0x4816d262
+	WORD         $0xfe52
+	VBROADCASTSS (DI)(CX*4), Z14
+	LONG         $0x481e5262
+	WORD         $0xc652
+	LONG         $0x48165262
+	WORD         $0xce52
+	VBROADCASTSS (R8), Z14
+	LONG         $0x481e5262
+	WORD         $0xd652
+	LONG         $0x48165262
+	WORD         $0xde52
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         R10
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, (DI)
+	VMOVUPS      Z11, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x6x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x6x2tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS   (DI), Z0
+	VMOVUPS.Z 64(DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z2
+	VMOVUPS.Z 64(DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z4
+	VMOVUPS.Z 64(DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z6
+	VMOVUPS.Z 64(DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z8
+	VMOVUPS.Z 64(DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z10
+	VMOVUPS.Z 64(DI), K1, Z11
+	ADDQ      R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x06, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	MOVQ       b+32(FP), R9
+	MOVQ       k+64(FP), R10
+
+k:
+	VMOVUPS      (R9), Z12
+	VMOVUPS.Z    64(R9), K1, Z13
+	PREFETCHT0   128(R9)
+	PREFETCHT0   192(R9)
+	ADDQ         BX, R9
+	VBROADCASTSS (DI), Z14
+	LONG         $0x481ed262
+	WORD         $0xc652
+	LONG         $0x4816d262
+	WORD         $0xce52
+	VBROADCASTSS (DI)(CX*1), Z14
+	LONG         $0x481ed262
+	WORD         $0xd652
+	LONG         $0x4816d262
+	WORD         $0xde52
+	VBROADCASTSS (DI)(CX*2), Z14
+	LONG         $0x481ed262
+	WORD         $0xe652
+	LONG         $0x4816d262
+	WORD         $0xee52
+	VBROADCASTSS (DI)(SI*1), Z14
+	LONG         $0x481ed262
+	WORD         $0xf652
+	LONG         $0x4816d262
+	WORD         $0xfe52
+	VBROADCASTSS (DI)(CX*4), Z14
+	LONG         $0x481e5262
+	WORD         $0xc652
+	LONG         $0x48165262
+	WORD         $0xce52
+	VBROADCASTSS (R8), Z14
+	LONG         $0x481e5262
+	WORD         $0xd652
+	LONG         $0x48165262
+	WORD         $0xde52
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         R10
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, (DI)
+	VMOVUPS      Z11, K1, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x7x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·dotAVX512BF16x7x2(SB), NOSPLIT, $0-96
+	MOVQ a+0(FP), AX
+	MOVQ ars+16(FP), CX
+	MOVQ acs+24(FP), DX
+	MOVQ brs+40(FP), BX
+	LEAQ (CX)(CX*2), SI
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	JMP    sums
+
+add:
+	MOVQ    c+48(FP), DI
+	MOVQ    ldc+56(FP), R8
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z2
+	VMOVUPS 64(DI), Z3
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z4
+	VMOVUPS 64(DI), Z5
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z6
+	VMOVUPS 64(DI), Z7
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z8
+	VMOVUPS 64(DI), Z9
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z10
+	VMOVUPS 64(DI), Z11
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z12
+	VMOVUPS 64(DI), Z13
+	ADDQ    R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x07, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	MOVQ       b+32(FP), R9
+	MOVQ       k+64(FP), R10
+
+k:
+	VMOVUPS      (R9), Z14
+	VMOVUPS      64(R9), Z15
+	PREFETCHT0   128(R9)
+	PREFETCHT0   192(R9)
+	ADDQ         BX, R9
+	VBROADCASTSS (DI), Z16
+	LONG         $0x480eb262
+	WORD         $0xc052
+	LONG         $0x4806b262
+	WORD         $0xc852
+	VBROADCASTSS (DI)(CX*1), Z16
+	LONG         $0x480eb262
+	WORD         $0xd052
+	LONG         $0x4806b262
+	WORD         $0xd852
+	VBROADCASTSS (DI)(CX*2), Z16
+	LONG         $0x480eb262
+	WORD         $0xe052
+	LONG         $0x4806b262
+	WORD         $0xe852
+	VBROADCASTSS (DI)(SI*1), Z16
+	LONG         $0x480eb262
+	WORD         $0xf052
+	LONG         $0x4806b262
+	WORD         $0xf852
+	VBROADCASTSS (DI)(CX*4), Z16
+	LONG         $0x480e3262
+	WORD         $0xc052
+	LONG         $0x48063262
+	WORD         $0xc852
+	VBROADCASTSS (R8), Z16
+	LONG         $0x480e3262
+	WORD         $0xd052
+	LONG         $0x48063262
+	WORD         $0xd852
+	VBROADCASTSS (R8)(CX*1), Z16
+	LONG         $0x480e3262
+	WORD         $0xe052
+	LONG         $0x48063262
+	WORD         $0xe852
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         R10
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, (DI)
+	VMOVUPS      Z11, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, (DI)
+	VMOVUPS      Z13, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x7x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x7x2tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS   (DI), Z0
+	VMOVUPS.Z 64(DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z2
+	VMOVUPS.Z 64(DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z4
+	VMOVUPS.Z 64(DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z6
+	VMOVUPS.Z 64(DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z8
+	VMOVUPS.Z 64(DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z10
+	VMOVUPS.Z 64(DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z12
+	VMOVUPS.Z 64(DI), K1, Z13
+	ADDQ      R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x07, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	MOVQ       b+32(FP), R9
+	MOVQ       k+64(FP), R10
+
+k:
+	VMOVUPS      (R9), Z14
+	VMOVUPS.Z    64(R9), K1, Z15
+	PREFETCHT0   128(R9)
+	PREFETCHT0   192(R9)
+	ADDQ         BX, R9
+	VBROADCASTSS (DI), Z16
+	LONG         $0x480eb262
+	WORD         $0xc052
+	LONG         $0x4806b262
+	WORD         $0xc852
+	VBROADCASTSS (DI)(CX*1), Z16
+	LONG         $0x480eb262
+	WORD         $0xd052
+	LONG         $0x4806b262
+	WORD         $0xd852
+	VBROADCASTSS (DI)(CX*2), Z16
+	LONG         $0x480eb262
+	WORD         $0xe052
+	LONG         $0x4806b262
+	WORD         $0xe852
+	VBROADCASTSS (DI)(SI*1), Z16
+	LONG         $0x480eb262
+	WORD         $0xf052
+	LONG         $0x4806b262
+	WORD         $0xf852
+	VBROADCASTSS (DI)(CX*4), Z16
+	LONG         $0x480e3262
+	WORD         $0xc052
+	LONG         $0x48063262
+	WORD         $0xc852
+	VBROADCASTSS (R8), Z16
+	LONG         $0x480e3262
+	WORD         $0xd052
+	LONG         $0x48063262
+	WORD         $0xd852
+	VBROADCASTSS (R8)(CX*1), Z16
+	LONG         $0x480e3262
+	WORD         $0xe052
+	LONG         $0x48063262
+	WORD         $0xe852
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         R10
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, (DI)
+	VMOVUPS      Z11, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, (DI)
+	VMOVUPS      Z13, K1, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x8x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·dotAVX512BF16x8x2(SB), NOSPLIT, $0-96
+	MOVQ a+0(FP), AX
+	MOVQ ars+16(FP), CX
+	MOVQ acs+24(FP), DX
+	MOVQ brs+40(FP), BX
+	LEAQ (CX)(CX*2), SI
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	JMP    sums
+
+add:
+	MOVQ    c+48(FP), DI
+	MOVQ    ldc+56(FP), R8
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z2
+	VMOVUPS 64(DI), Z3
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z4
+	VMOVUPS 64(DI), Z5
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z6
+	VMOVUPS 64(DI), Z7
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z8
+	VMOVUPS 64(DI), Z9
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z10
+	VMOVUPS 64(DI), Z11
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z12
+	VMOVUPS 64(DI), Z13
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z14
+	VMOVUPS 64(DI), Z15
+	ADDQ    R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x08, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	MOVQ       b+32(FP), R9
+	MOVQ       k+64(FP), R10
+
+k:
+	VMOVUPS      (R9), Z16
+	VMOVUPS      64(R9), Z17
+	PREFETCHT0   128(R9)
+	PREFETCHT0   192(R9)
+	ADDQ         BX, R9
+	VBROADCASTSS (DI), Z18
+	LONG         $0x407eb262
+	WORD         $0xc252
+	LONG         $0x4076b262
+	WORD         $0xca52
+	VBROADCASTSS (DI)(CX*1), Z18
+	LONG         $0x407eb262
+	WORD         $0xd252
+	LONG         $0x4076b262
+	WORD         $0xda52
+	VBROADCASTSS (DI)(CX*2), Z18
+	LONG         $0x407eb262
+	WORD         $0xe252
+	LONG         $0x4076b262
+	WORD         $0xea52
+	VBROADCASTSS (DI)(SI*1), Z18
+	LONG         $0x407eb262
+	WORD         $0xf252
+	LONG         $0x4076b262
+	WORD         $0xfa52
+	VBROADCASTSS (DI)(CX*4), Z18
+	LONG         $0x407e3262
+	WORD         $0xc252
+	LONG         $0x40763262
+	WORD         $0xca52
+	VBROADCASTSS (R8), Z18
+	LONG         $0x407e3262
+	WORD         $0xd252
+	LONG         $0x40763262
+	WORD         $0xda52
+	VBROADCASTSS (R8)(CX*1), Z18
+	LONG         $0x407e3262
+	WORD         $0xe252
+	LONG         $0x40763262
+	WORD         $0xea52
+	VBROADCASTSS (R8)(CX*2), Z18
+	LONG         $0x407e3262
+	WORD         $0xf252
+	LONG         $0x40763262
+	WORD         $0xfa52
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         R10
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, (DI)
+	VMOVUPS      Z11, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, (DI)
+	VMOVUPS      Z13, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, (DI)
+	VMOVUPS      Z15, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x8x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x8x2tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS   (DI), Z0
+	VMOVUPS.Z 64(DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z2
+	VMOVUPS.Z 64(DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z4
+	VMOVUPS.Z 64(DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z6
+	VMOVUPS.Z 64(DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z8
+	VMOVUPS.Z 64(DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z10
+	VMOVUPS.Z 64(DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z12
+	VMOVUPS.Z 64(DI), K1, Z13
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z14
+	VMOVUPS.Z 64(DI), K1, Z15
+	ADDQ      R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x08, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	MOVQ       b+32(FP), R9
+	MOVQ       k+64(FP), R10
+
+k:
+	VMOVUPS      (R9), Z16
+	VMOVUPS.Z    64(R9), K1, Z17
+	PREFETCHT0   128(R9)
+	PREFETCHT0   192(R9)
+	ADDQ         BX, R9
+	VBROADCASTSS (DI), Z18
+	LONG         $0x407eb262
+	WORD         $0xc252
+	LONG         $0x4076b262
+	WORD         $0xca52
+	VBROADCASTSS (DI)(CX*1), Z18
+	LONG         $0x407eb262
+	WORD         $0xd252
+	LONG         $0x4076b262
+	WORD         $0xda52
+	VBROADCASTSS (DI)(CX*2), Z18
+	LONG         $0x407eb262
+	WORD         $0xe252
+	LONG         $0x4076b262
+	WORD         $0xea52
+	VBROADCASTSS (DI)(SI*1), Z18
+	LONG         $0x407eb262
+	WORD         $0xf252
+	LONG         $0x4076b262
+	WORD         $0xfa52
+	VBROADCASTSS (DI)(CX*4), Z18
+	LONG         $0x407e3262
+	WORD         $0xc252
+	LONG         $0x40763262
+	WORD         $0xca52
+	VBROADCASTSS (R8), Z18
+	LONG         $0x407e3262
+	WORD         $0xd252
+	LONG         $0x40763262
+	WORD         $0xda52
+	VBROADCASTSS (R8)(CX*1), Z18
+	LONG         $0x407e3262
+	WORD         $0xe252
+	LONG         $0x40763262
+	WORD         $0xea52
+	VBROADCASTSS (R8)(CX*2), Z18
+	LONG         $0x407e3262
+	WORD         $0xf252
+	LONG         $0x40763262
+	WORD         $0xfa52
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         R10
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, (DI)
+	VMOVUPS      Z11, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, (DI)
+	VMOVUPS      Z13, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, (DI)
+	VMOVUPS      Z15, K1, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x9x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·dotAVX512BF16x9x2(SB), NOSPLIT, $0-96
+	MOVQ a+0(FP), AX
+	MOVQ ars+16(FP), CX
+	MOVQ acs+24(FP), DX
+	MOVQ brs+40(FP), BX
+	LEAQ (CX)(CX*2), SI
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	JMP    sums
+
+add:
+	MOVQ    c+48(FP), DI
+	MOVQ    ldc+56(FP), R8
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z2
+	VMOVUPS 64(DI), Z3
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z4
+	VMOVUPS 64(DI), Z5
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z6
+	VMOVUPS 64(DI), Z7
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z8
+	VMOVUPS 64(DI), Z9
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z10
+	VMOVUPS 64(DI), Z11
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z12
+	VMOVUPS 64(DI), Z13
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z14
+	VMOVUPS 64(DI), Z15
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z16
+	VMOVUPS 64(DI), Z17
+	ADDQ    R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x09, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	MOVQ       b+32(FP), R9
+	MOVQ       k+64(FP), R10
+
+k:
+	VMOVUPS      (R9), Z18
+	VMOVUPS      64(R9), Z19
+	PREFETCHT0   128(R9)
+	PREFETCHT0   192(R9)
+	ADDQ         BX, R9
+	VBROADCASTSS (DI), Z20
+	LONG         $0x406eb262
+	WORD         $0xc452
+	LONG         $0x4066b262
+	WORD         $0xcc52
+	VBROADCASTSS (DI)(CX*1), Z20
+	LONG         $0x406eb262
+	WORD         $0xd452
+	LONG         $0x4066b262
+	WORD         $0xdc52
+	VBROADCASTSS (DI)(CX*2), Z20
+	LONG         $0x406eb262
+	WORD         $0xe452
+	LONG         $0x4066b262
+	WORD         $0xec52
+	VBROADCASTSS (DI)(SI*1), Z20
+	LONG         $0x406eb262
+	WORD         $0xf452
+	LONG         $0x4066b262
+	WORD         $0xfc52
+	VBROADCASTSS (DI)(CX*4), Z20
+	LONG         $0x406e3262
+	WORD         $0xc452
+	LONG         $0x40663262
+	WORD         $0xcc52
+	VBROADCASTSS (R8), Z20
+	LONG         $0x406e3262
+	WORD         $0xd452
+	LONG         $0x40663262
+	WORD         $0xdc52
+	VBROADCASTSS (R8)(CX*1), Z20
+	LONG         $0x406e3262
+	WORD         $0xe452
+	LONG         $0x40663262
+	WORD         $0xec52
+	VBROADCASTSS (R8)(CX*2), Z20
+	LONG         $0x406e3262
+	WORD         $0xf452
+	LONG         $0x40663262
+	WORD         $0xfc52
+	VBROADCASTSS (R8)(SI*1), Z20
+	LONG         $0x406ea262
+	WORD         $0xc452
+	LONG         $0x4066a262
+	WORD         $0xcc52
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         R10
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, (DI)
+	VMOVUPS      Z11, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, (DI)
+	VMOVUPS      Z13, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, (DI)
+	VMOVUPS      Z15, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, (DI)
+	VMOVUPS      Z17, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x9x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x9x2tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS   (DI), Z0
+	VMOVUPS.Z 64(DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z2
+	VMOVUPS.Z 64(DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z4
+	VMOVUPS.Z 64(DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z6
+	VMOVUPS.Z 64(DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z8
+	VMOVUPS.Z 64(DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z10
+	VMOVUPS.Z 64(DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z12
+	VMOVUPS.Z 64(DI), K1, Z13
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z14
+	VMOVUPS.Z 64(DI), K1, Z15
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z16
+	VMOVUPS.Z 64(DI), K1, Z17
+	ADDQ      R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x09, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	MOVQ       b+32(FP), R9
+	MOVQ       k+64(FP), R10
+
+k:
+	VMOVUPS      (R9), Z18
+	VMOVUPS.Z    64(R9), K1, Z19
+	PREFETCHT0   128(R9)
+	PREFETCHT0   192(R9)
+	ADDQ         BX, R9
+	VBROADCASTSS (DI), Z20
+	LONG         $0x406eb262
+	WORD         $0xc452
+	LONG         $0x4066b262
+	WORD         $0xcc52
+	VBROADCASTSS (DI)(CX*1), Z20
+	LONG         $0x406eb262
+	WORD         $0xd452
+	LONG         $0x4066b262
+	WORD         $0xdc52
+	VBROADCASTSS (DI)(CX*2), Z20
+	LONG         $0x406eb262
+	WORD         $0xe452
+	LONG         $0x4066b262
+	WORD         $0xec52
+	VBROADCASTSS (DI)(SI*1), Z20
+	LONG         $0x406eb262
+	WORD         $0xf452
+	LONG         $0x4066b262
+	WORD         $0xfc52
+	VBROADCASTSS (DI)(CX*4), Z20
+	LONG         $0x406e3262
+	WORD         $0xc452
+	LONG         $0x40663262
+	WORD         $0xcc52
+	VBROADCASTSS (R8), Z20
+	LONG         $0x406e3262
+	WORD         $0xd452
+	LONG         $0x40663262
+	WORD         $0xdc52
+	VBROADCASTSS (R8)(CX*1), Z20
+	LONG         $0x406e3262
+	WORD         $0xe452
+	LONG         $0x40663262
+	WORD         $0xec52
+	VBROADCASTSS (R8)(CX*2), Z20
+	LONG         $0x406e3262
+	WORD         $0xf452
+	LONG         $0x40663262
+	WORD         $0xfc52
+	VBROADCASTSS (R8)(SI*1), Z20
+	LONG         $0x406ea262
+	WORD         $0xc452
+	LONG         $0x4066a262
+	WORD         $0xcc52
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         R10
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, (DI)
+	VMOVUPS      Z11, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, (DI)
+	VMOVUPS      Z13, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, (DI)
+	VMOVUPS      Z15, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, (DI)
+	VMOVUPS      Z17, K1, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x10x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·dotAVX512BF16x10x2(SB), NOSPLIT, $0-96
+	MOVQ a+0(FP), AX
+	MOVQ ars+16(FP), CX
+	MOVQ acs+24(FP), DX
+	MOVQ brs+40(FP), BX
+	LEAQ (CX)(CX*2), SI
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	JMP    sums
+
+add:
+	MOVQ    c+48(FP), DI
+	MOVQ    ldc+56(FP), R8
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z2
+	VMOVUPS 64(DI), Z3
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z4
+	VMOVUPS 64(DI), Z5
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z6
+	VMOVUPS 64(DI), Z7
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z8
+	VMOVUPS 64(DI), Z9
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z10
+	VMOVUPS 64(DI), Z11
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z12
+	VMOVUPS 64(DI), Z13
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z14
+	VMOVUPS 64(DI), Z15
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z16
+	VMOVUPS 64(DI), Z17
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z18
+	VMOVUPS 64(DI), Z19
+	ADDQ    R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x0a, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	MOVQ       b+32(FP), R9
+	MOVQ       k+64(FP), R10
+
+k:
+	VMOVUPS      (R9), Z20
+	VMOVUPS      64(R9), Z21
+	PREFETCHT0   128(R9)
+	PREFETCHT0   192(R9)
+	ADDQ         BX, R9
+	VBROADCASTSS (DI), Z22
+	LONG         $0x405eb262
+	WORD         $0xc652
+	LONG         $0x4056b262
+	WORD         $0xce52
+	VBROADCASTSS (DI)(CX*1), Z22
+	LONG         $0x405eb262
+	WORD         $0xd652
+	LONG         $0x4056b262
+	WORD         $0xde52
+	VBROADCASTSS (DI)(CX*2), Z22
+	LONG         $0x405eb262
+	WORD         $0xe652
+	LONG         $0x4056b262
+	WORD         $0xee52
+	VBROADCASTSS (DI)(SI*1), Z22
+	LONG         $0x405eb262
+	WORD         $0xf652
+	LONG         $0x4056b262
+	WORD         $0xfe52
+	VBROADCASTSS (DI)(CX*4), Z22
+	LONG         $0x405e3262
+	WORD         $0xc652
+	LONG         $0x40563262
+	WORD         $0xce52
+	VBROADCASTSS (R8), Z22
+	LONG         $0x405e3262
+	WORD         $0xd652
+	LONG         $0x40563262
+	WORD         $0xde52
+	VBROADCASTSS (R8)(CX*1), Z22
+	LONG         $0x405e3262
+	WORD         $0xe652
+	LONG         $0x40563262
+	WORD         $0xee52
+	VBROADCASTSS (R8)(CX*2), Z22
+	LONG         $0x405e3262
+	WORD         $0xf652
+	LONG         $0x40563262
+	WORD         $0xfe52
+	VBROADCASTSS (R8)(SI*1), Z22
+	LONG         $0x405ea262
+	WORD         $0xc652
+	LONG         $0x4056a262
+	WORD         $0xce52
+	VBROADCASTSS (R8)(CX*4), Z22
+	LONG         $0x405ea262
+	WORD         $0xd652
+	LONG         $0x4056a262
+	WORD         $0xde52
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         R10
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, (DI)
+	VMOVUPS      Z11, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, (DI)
+	VMOVUPS      Z13, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, (DI)
+	VMOVUPS      Z15, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, (DI)
+	VMOVUPS      Z17, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z18, (DI)
+	VMOVUPS      Z19, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x10x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x10x2tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS   (DI), Z0
+	VMOVUPS.Z 64(DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z2
+	VMOVUPS.Z 64(DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z4
+	VMOVUPS.Z 64(DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z6
+	VMOVUPS.Z 64(DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z8
+	VMOVUPS.Z 64(DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z10
+	VMOVUPS.Z 64(DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z12
+	VMOVUPS.Z 64(DI), K1, Z13
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z14
+	VMOVUPS.Z 64(DI), K1, Z15
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z16
+	VMOVUPS.Z 64(DI), K1, Z17
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z18
+	VMOVUPS.Z 64(DI), K1, Z19
+	ADDQ      R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x0a, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	MOVQ       b+32(FP), R9
+	MOVQ       k+64(FP), R10
+
+k:
+	VMOVUPS      (R9), Z20
+	VMOVUPS.Z    64(R9), K1, Z21
+	PREFETCHT0   128(R9)
+	PREFETCHT0   192(R9)
+	ADDQ         BX, R9
+	VBROADCASTSS (DI), Z22
+	LONG         $0x405eb262
+	WORD         $0xc652
+	LONG         $0x4056b262
+	WORD         $0xce52
+	VBROADCASTSS (DI)(CX*1), Z22
+	LONG         $0x405eb262
+	WORD         $0xd652
+	LONG         $0x4056b262
+	WORD         $0xde52
+	VBROADCASTSS (DI)(CX*2), Z22
+	LONG         $0x405eb262
+	WORD         $0xe652
+	LONG         $0x4056b262
+	WORD         $0xee52
+	VBROADCASTSS (DI)(SI*1), Z22
+	LONG         $0x405eb262
+	WORD         $0xf652
+	LONG         $0x4056b262
+	WORD         $0xfe52
+	VBROADCASTSS (DI)(CX*4), Z22
+	LONG         $0x405e3262
+	WORD         $0xc652
+	LONG         $0x40563262
+	WORD         $0xce52
+	VBROADCASTSS (R8), Z22
+	LONG         $0x405e3262
+	WORD         $0xd652
+	LONG         $0x40563262
+	WORD         $0xde52
+	VBROADCASTSS (R8)(CX*1), Z22
+	LONG         $0x405e3262
+	WORD         $0xe652
+	LONG         $0x40563262
+	WORD         $0xee52
+	VBROADCASTSS (R8)(CX*2), Z22
+	LONG         $0x405e3262
+	WORD         $0xf652
+	LONG         $0x40563262
+	WORD         $0xfe52
+	VBROADCASTSS (R8)(SI*1), Z22
+	LONG         $0x405ea262
+	WORD         $0xc652
+	LONG         $0x4056a262
+	WORD         $0xce52
+	VBROADCASTSS (R8)(CX*4), Z22
+	LONG         $0x405ea262
+	WORD         $0xd652
+	LONG         $0x4056a262
+	WORD         $0xde52
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         R10
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, (DI)
+	VMOVUPS      Z11, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, (DI)
+	VMOVUPS      Z13, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, (DI)
+	VMOVUPS      Z15, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, (DI)
+	VMOVUPS      Z17, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z18, (DI)
+	VMOVUPS      Z19, K1, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x11x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·dotAVX512BF16x11x2(SB), NOSPLIT, $0-96
+	MOVQ a+0(FP), AX
+	MOVQ ars+16(FP), CX
+	MOVQ acs+24(FP), DX
+	MOVQ brs+40(FP), BX
+	LEAQ (CX)(CX*2), SI
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	VXORPS Z21, Z21, Z21
+	JMP    sums
+
+add:
+	MOVQ    c+48(FP), DI
+	MOVQ    ldc+56(FP), R8
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z2
+	VMOVUPS 64(DI), Z3
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z4
+	VMOVUPS 64(DI), Z5
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z6
+	VMOVUPS 64(DI), Z7
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z8
+	VMOVUPS 64(DI), Z9
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z10
+	VMOVUPS 64(DI), Z11
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z12
+	VMOVUPS 64(DI), Z13
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z14
+	VMOVUPS 64(DI), Z15
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z16
+	VMOVUPS 64(DI), Z17
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z18
+	VMOVUPS 64(DI), Z19
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z20
+	VMOVUPS 64(DI), Z21
+	ADDQ    R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x0b, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	MOVQ       b+32(FP), R10
+	MOVQ       k+64(FP), R11
+
+k:
+	VMOVUPS      (R10), Z22
+	VMOVUPS      64(R10), Z23
+	PREFETCHT0   128(R10)
+	PREFETCHT0   192(R10)
+	ADDQ         BX, R10
+	VBROADCASTSS (DI), Z24
+	LONG         $0x404e9262
+	WORD         $0xc052
+	LONG         $0x40469262
+	WORD         $0xc852
+	VBROADCASTSS (DI)(CX*1), Z24
+	LONG         $0x404e9262
+	WORD         $0xd052
+	LONG         $0x40469262
+	WORD         $0xd852
+	VBROADCASTSS (DI)(CX*2), Z24
+	LONG         $0x404e9262
+	WORD         $0xe052
+	LONG         $0x40469262
+	WORD         $0xe852
+	VBROADCASTSS (DI)(SI*1), Z24
+	LONG         $0x404e9262
+	WORD         $0xf052
+	LONG         $0x40469262
+	WORD         $0xf852
+	VBROADCASTSS (DI)(CX*4), Z24
+	LONG         $0x404e1262
+	WORD         $0xc052
+	LONG         $0x40461262
+	WORD         $0xc852
+	VBROADCASTSS (R8), Z24
+	LONG         $0x404e1262
+	WORD         $0xd052
+	LONG         $0x40461262
+	WORD         $0xd852
+	VBROADCASTSS (R8)(CX*1), Z24
+	LONG         $0x404e1262
+	WORD         $0xe052
+	LONG         $0x40461262
+	WORD         $0xe852
+	VBROADCASTSS (R8)(CX*2), Z24
+	LONG         $0x404e1262
+	WORD         $0xf052
+	LONG         $0x40461262
+	WORD         $0xf852
+	VBROADCASTSS (R8)(SI*1), Z24
+	LONG         $0x404e8262
+	WORD         $0xc052
+	LONG         $0x40468262
+	WORD         $0xc852
+	VBROADCASTSS (R8)(CX*4), Z24
+	LONG         $0x404e8262
+	WORD         $0xd052
+	LONG         $0x40468262
+	WORD         $0xd852
+	VBROADCASTSS (R9), Z24
+	LONG         $0x404e8262
+	WORD         $0xe052
+	LONG         $0x40468262
+	WORD         $0xe852
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	DECQ         R11
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, (DI)
+	VMOVUPS      Z11, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, (DI)
+	VMOVUPS      Z13, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, (DI)
+	VMOVUPS      Z15, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, (DI)
+	VMOVUPS      Z17, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z18, (DI)
+	VMOVUPS      Z19, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z20, (DI)
+	VMOVUPS      Z21, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x11x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x11x2tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	VXORPS Z21, Z21, Z21
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS   (DI), Z0
+	VMOVUPS.Z 64(DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z2
+	VMOVUPS.Z 64(DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z4
+	VMOVUPS.Z 64(DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z6
+	VMOVUPS.Z 64(DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z8
+	VMOVUPS.Z 64(DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z10
+	VMOVUPS.Z 64(DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z12
+	VMOVUPS.Z 64(DI), K1, Z13
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z14
+	VMOVUPS.Z 64(DI), K1, Z15
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z16
+	VMOVUPS.Z 64(DI), K1, Z17
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z18
+	VMOVUPS.Z 64(DI), K1, Z19
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z20
+	VMOVUPS.Z 64(DI), K1, Z21
+	ADDQ      R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x0b, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	MOVQ       b+32(FP), R10
+	MOVQ       k+64(FP), R11
+
+k:
+	VMOVUPS      (R10), Z22
+	VMOVUPS.Z    64(R10), K1, Z23
+	PREFETCHT0   128(R10)
+	PREFETCHT0   192(R10)
+	ADDQ         BX, R10
+	VBROADCASTSS (DI), Z24
+	LONG         $0x404e9262
+	WORD         $0xc052
+	LONG         $0x40469262
+	WORD         $0xc852
+	VBROADCASTSS (DI)(CX*1), Z24
+	LONG         $0x404e9262
+	WORD         $0xd052
+	LONG         $0x40469262
+	WORD         $0xd852
+	VBROADCASTSS (DI)(CX*2), Z24
+	LONG         $0x404e9262
+	WORD         $0xe052
+	LONG         $0x40469262
+	WORD         $0xe852
+	VBROADCASTSS (DI)(SI*1), Z24
+	LONG         $0x404e9262
+	WORD         $0xf052
+	LONG         $0x40469262
+	WORD         $0xf852
+	VBROADCASTSS (DI)(CX*4), Z24
+	LONG         $0x404e1262
+	WORD         $0xc052
+	LONG         $0x40461262
+	WORD         $0xc852
+	VBROADCASTSS (R8), Z24
+	LONG         $0x404e1262
+	WORD         $0xd052
+	LONG         $0x40461262
+	WORD         $0xd852
+	VBROADCASTSS (R8)(CX*1), Z24
+	LONG         $0x404e1262
+	WORD         $0xe052
+	LONG         $0x40461262
+	WORD         $0xe852
+	VBROADCASTSS (R8)(CX*2), Z24
+	LONG         $0x404e1262
+	WORD         $0xf052
+	LONG         $0x40461262
+	WORD         $0xf852
+	VBROADCASTSS (R8)(SI*1), Z24
+	LONG         $0x404e8262
+	WORD         $0xc052
+	LONG         $0x40468262
+	WORD         $0xc852
+	VBROADCASTSS (R8)(CX*4), Z24
+	LONG         $0x404e8262
+	WORD         $0xd052
+	LONG         $0x40468262
+	WORD         $0xd852
+	VBROADCASTSS (R9), Z24
+	LONG         $0x404e8262
+	WORD         $0xe052
+	LONG         $0x40468262
+	WORD         $0xe852
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	DECQ         R11
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, (DI)
+	VMOVUPS      Z11, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, (DI)
+	VMOVUPS      Z13, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, (DI)
+	VMOVUPS      Z15, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, (DI)
+	VMOVUPS      Z17, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z18, (DI)
+	VMOVUPS      Z19, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z20, (DI)
+	VMOVUPS      Z21, K1, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x12x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·dotAVX512BF16x12x2(SB), NOSPLIT, $0-96
+	MOVQ a+0(FP), AX
+	MOVQ ars+16(FP), CX
+	MOVQ acs+24(FP), DX
+	MOVQ brs+40(FP), BX
+	LEAQ (CX)(CX*2), SI
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	VXORPS Z21, Z21, Z21
+	VXORPS Z22, Z22, Z22
+	VXORPS Z23, Z23, Z23
+	JMP    sums
+
+add:
+	MOVQ    c+48(FP), DI
+	MOVQ    ldc+56(FP), R8
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z2
+	VMOVUPS 64(DI), Z3
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z4
+	VMOVUPS 64(DI), Z5
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z6
+	VMOVUPS 64(DI), Z7
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z8
+	VMOVUPS 64(DI), Z9
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z10
+	VMOVUPS 64(DI), Z11
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z12
+	VMOVUPS 64(DI), Z13
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z14
+	VMOVUPS 64(DI), Z15
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z16
+	VMOVUPS 64(DI), Z17
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z18
+	VMOVUPS 64(DI), Z19
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z20
+	VMOVUPS 64(DI), Z21
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z22
+	VMOVUPS 64(DI), Z23
+	ADDQ    R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x0c, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	MOVQ       b+32(FP), R10
+	MOVQ       k+64(FP), R11
+
+k:
+	VMOVUPS      (R10), Z24
+	VMOVUPS      64(R10), Z25
+	PREFETCHT0   128(R10)
+	PREFETCHT0   192(R10)
+	ADDQ         BX, R10
+	VBROADCASTSS (DI), Z26
+	LONG         $0x403e9262
+	WORD         $0xc252
+	LONG         $0x40369262
+	WORD         $0xca52
+	VBROADCASTSS (DI)(CX*1), Z26
+	LONG         $0x403e9262
+	WORD         $0xd252
+	LONG         $0x40369262
+	WORD         $0xda52
+	VBROADCASTSS (DI)(CX*2), Z26
+	LONG         $0x403e9262
+	WORD         $0xe252
+	LONG         $0x40369262
+	WORD         $0xea52
+	VBROADCASTSS (DI)(SI*1), Z26
+	LONG         $0x403e9262
+	WORD         $0xf252
+	LONG         $0x40369262
+	WORD         $0xfa52
+	VBROADCASTSS (DI)(CX*4), Z26
+	LONG         $0x403e1262
+	WORD         $0xc252
+	LONG         $0x40361262
+	WORD         $0xca52
+	VBROADCASTSS (R8), Z26
+	LONG         $0x403e1262
+	WORD         $0xd252
+	LONG         $0x40361262
+	WORD         $0xda52
+	VBROADCASTSS (R8)(CX*1), Z26
+	LONG         $0x403e1262
+	WORD         $0xe252
+	LONG         $0x40361262
+	WORD         $0xea52
+	VBROADCASTSS (R8)(CX*2), Z26
+	LONG         $0x403e1262
+	WORD         $0xf252
+	LONG         $0x40361262
+	WORD         $0xfa52
+	VBROADCASTSS (R8)(SI*1), Z26
+	LONG         $0x403e8262
+	WORD         $0xc252
+	LONG         $0x40368262
+	WORD         $0xca52
+	VBROADCASTSS (R8)(CX*4), Z26
+	LONG         $0x403e8262
+	WORD         $0xd252
+	LONG         $0x40368262
+	WORD         $0xda52
+	VBROADCASTSS (R9), Z26
+	LONG         $0x403e8262
+	WORD         $0xe252
+	LONG         $0x40368262
+	WORD         $0xea52
+	VBROADCASTSS (R9)(CX*1), Z26
+	LONG         $0x403e8262
+	WORD         $0xf252
+	LONG         $0x40368262
+	WORD         $0xfa52
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	DECQ         R11
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, (DI)
+	VMOVUPS      Z11, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, (DI)
+	VMOVUPS      Z13, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, (DI)
+	VMOVUPS      Z15, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, (DI)
+	VMOVUPS      Z17, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z18, (DI)
+	VMOVUPS      Z19, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z20, (DI)
+	VMOVUPS      Z21, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z22, (DI)
+	VMOVUPS      Z23, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x12x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x12x2tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	VXORPS Z21, Z21, Z21
+	VXORPS Z22, Z22, Z22
+	VXORPS Z23, Z23, Z23
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS   (DI), Z0
+	VMOVUPS.Z 64(DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z2
+	VMOVUPS.Z 64(DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z4
+	VMOVUPS.Z 64(DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z6
+	VMOVUPS.Z 64(DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z8
+	VMOVUPS.Z 64(DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z10
+	VMOVUPS.Z 64(DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z12
+	VMOVUPS.Z 64(DI), K1, Z13
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z14
+	VMOVUPS.Z 64(DI), K1, Z15
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z16
+	VMOVUPS.Z 64(DI), K1, Z17
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z18
+	VMOVUPS.Z 64(DI), K1, Z19
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z20
+	VMOVUPS.Z 64(DI), K1, Z21
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z22
+	VMOVUPS.Z 64(DI), K1, Z23
+	ADDQ      R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x0c, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	MOVQ       b+32(FP), R10
+	MOVQ       k+64(FP), R11
+
+k:
+	VMOVUPS      (R10), Z24
+	VMOVUPS.Z    64(R10), K1, Z25
+	PREFETCHT0   128(R10)
+	PREFETCHT0   192(R10)
+	ADDQ         BX, R10
+	VBROADCASTSS (DI), Z26
+	LONG         $0x403e9262
+	WORD         $0xc252
+	LONG         $0x40369262
+	WORD         $0xca52
+	VBROADCASTSS (DI)(CX*1), Z26
+	LONG         $0x403e9262
+	WORD         $0xd252
+	LONG         $0x40369262
+	WORD         $0xda52
+	VBROADCASTSS (DI)(CX*2), Z26
+	LONG         $0x403e9262
+	WORD         $0xe252
+	LONG         $0x40369262
+	WORD         $0xea52
+	VBROADCASTSS (DI)(SI*1), Z26
+	LONG         $0x403e9262
+	WORD         $0xf252
+	LONG         $0x40369262
+	WORD         $0xfa52
+	VBROADCASTSS (DI)(CX*4), Z26
+	LONG         $0x403e1262
+	WORD         $0xc252
+	LONG         $0x40361262
+	WORD         $0xca52
+	VBROADCASTSS (R8), Z26
+	LONG         $0x403e1262
+	WORD         $0xd252
+	LONG         $0x40361262
+	WORD         $0xda52
+	VBROADCASTSS (R8)(CX*1), Z26
+	LONG         $0x403e1262
+	WORD         $0xe252
+	LONG         $0x40361262
+	WORD         $0xea52
+	VBROADCASTSS (R8)(CX*2), Z26
+	LONG         $0x403e1262
+	WORD         $0xf252
+	LONG         $0x40361262
+	WORD         $0xfa52
+	VBROADCASTSS (R8)(SI*1), Z26
+	LONG         $0x403e8262
+	WORD         $0xc252
+	LONG         $0x40368262
+	WORD         $0xca52
+	VBROADCASTSS (R8)(CX*4), Z26
+	LONG         $0x403e8262
+	WORD         $0xd252
+	LONG         $0x40368262
+	WORD         $0xda52
+	VBROADCASTSS (R9), Z26
+	LONG         $0x403e8262
+	WORD         $0xe252
+	LONG         $0x40368262
+	WORD         $0xea52
+	VBROADCASTSS (R9)(CX*1), Z26
+	LONG         $0x403e8262
+	WORD         $0xf252
+	LONG         $0x40368262
+	WORD         $0xfa52
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	DECQ         R11
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, (DI)
+	VMOVUPS      Z11, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, (DI)
+	VMOVUPS      Z13, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, (DI)
+	VMOVUPS      Z15, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, (DI)
+	VMOVUPS      Z17, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z18, (DI)
+	VMOVUPS      Z19, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z20, (DI)
+	VMOVUPS      Z21, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z22, (DI)
+	VMOVUPS      Z23, K1, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x13x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·dotAVX512BF16x13x2(SB), NOSPLIT, $0-96
+	MOVQ a+0(FP), AX
+	MOVQ ars+16(FP), CX
+	MOVQ acs+24(FP), DX
+	MOVQ brs+40(FP), BX
+	LEAQ (CX)(CX*2), SI
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	VXORPS Z21, Z21, Z21
+	VXORPS Z22, Z22, Z22
+	VXORPS Z23, Z23, Z23
+	VXORPS Z24, Z24, Z24
+	VXORPS Z25, Z25, Z25
+	JMP    sums
+
+add:
+	MOVQ    c+48(FP), DI
+	MOVQ    ldc+56(FP), R8
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z2
+	VMOVUPS 64(DI), Z3
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z4
+	VMOVUPS 64(DI), Z5
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z6
+	VMOVUPS 64(DI), Z7
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z8
+	VMOVUPS 64(DI), Z9
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z10
+	VMOVUPS 64(DI), Z11
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z12
+	VMOVUPS 64(DI), Z13
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z14
+	VMOVUPS 64(DI), Z15
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z16
+	VMOVUPS 64(DI), Z17
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z18
+	VMOVUPS 64(DI), Z19
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z20
+	VMOVUPS 64(DI), Z21
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z22
+	VMOVUPS 64(DI), Z23
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z24
+	VMOVUPS 64(DI), Z25
+	ADDQ    R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x0d, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	MOVQ       b+32(FP), R10
+	MOVQ       k+64(FP), R11
+
+k:
+	VMOVUPS      (R10), Z26
+	VMOVUPS      64(R10), Z27
+	PREFETCHT0   128(R10)
+	PREFETCHT0   192(R10)
+	ADDQ         BX, R10
+	VBROADCASTSS (DI), Z28
+	LONG         $0x402e9262
+	WORD         $0xc452
+	LONG         $0x40269262
+	WORD         $0xcc52
+	VBROADCASTSS (DI)(CX*1), Z28
+	LONG         $0x402e9262
+	WORD         $0xd452
+	LONG         $0x40269262
+	WORD         $0xdc52
+	VBROADCASTSS (DI)(CX*2), Z28
+	LONG         $0x402e9262
+	WORD         $0xe452
+	LONG         $0x40269262
+	WORD         $0xec52
+	VBROADCASTSS (DI)(SI*1), Z28
+	LONG         $0x402e9262
+	WORD         $0xf452
+	LONG         $0x40269262
+	WORD         $0xfc52
+	VBROADCASTSS (DI)(CX*4), Z28
+	LONG         $0x402e1262
+	WORD         $0xc452
+	LONG         $0x40261262
+	WORD         $0xcc52
+	VBROADCASTSS (R8), Z28
+	LONG         $0x402e1262
+	WORD         $0xd452
+	LONG         $0x40261262
+	WORD         $0xdc52
+	VBROADCASTSS (R8)(CX*1), Z28
+	LONG         $0x402e1262
+	WORD         $0xe452
+	LONG         $0x40261262
+	WORD         $0xec52
+	VBROADCASTSS (R8)(CX*2), Z28
+	LONG         $0x402e1262
+	WORD         $0xf452
+	LONG         $0x40261262
+	WORD         $0xfc52
+	VBROADCASTSS (R8)(SI*1), Z28
+	LONG         $0x402e8262
+	WORD         $0xc452
+	LONG         $0x40268262
+	WORD         $0xcc52
+	VBROADCASTSS (R8)(CX*4), Z28
+	LONG         $0x402e8262
+	WORD         $0xd452
+	LONG         $0x40268262
+	WORD         $0xdc52
+	VBROADCASTSS (R9), Z28
+	LONG         $0x402e8262
+	WORD         $0xe452
+	LONG         $0x40268262
+	WORD         $0xec52
+	VBROADCASTSS (R9)(CX*1), Z28
+	LONG         $0x402e8262
+	WORD         $0xf452
+	LONG         $0x40268262
+	WORD         $0xfc52
+	VBROADCASTSS (R9)(CX*2), Z28
+	LONG         $0x402e0262
+	WORD         $0xc452
+	LONG         $0x40260262
+	WORD         $0xcc52
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	DECQ         R11
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, (DI)
+	VMOVUPS      Z11, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, (DI)
+	VMOVUPS      Z13, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, (DI)
+	VMOVUPS      Z15, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, (DI)
+	VMOVUPS      Z17, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z18, (DI)
+	VMOVUPS      Z19, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z20, (DI)
+	VMOVUPS      Z21, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z22, (DI)
+	VMOVUPS      Z23, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z24, (DI)
+	VMOVUPS      Z25, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x13x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x13x2tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	VXORPS Z21, Z21, Z21
+	VXORPS Z22, Z22, Z22
+	VXORPS Z23, Z23, Z23
+	VXORPS Z24, Z24, Z24
+	VXORPS Z25, Z25, Z25
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS   (DI), Z0
+	VMOVUPS.Z 64(DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z2
+	VMOVUPS.Z 64(DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z4
+	VMOVUPS.Z 64(DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z6
+	VMOVUPS.Z 64(DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z8
+	VMOVUPS.Z 64(DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z10
+	VMOVUPS.Z 64(DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z12
+	VMOVUPS.Z 64(DI), K1, Z13
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z14
+	VMOVUPS.Z 64(DI), K1, Z15
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z16
+	VMOVUPS.Z 64(DI), K1, Z17
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z18
+	VMOVUPS.Z 64(DI), K1, Z19
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z20
+	VMOVUPS.Z 64(DI), K1, Z21
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z22
+	VMOVUPS.Z 64(DI), K1, Z23
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z24
+	VMOVUPS.Z 64(DI), K1, Z25
+	ADDQ      R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x0d, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	MOVQ       b+32(FP), R10
+	MOVQ       k+64(FP), R11
+
+k:
+	VMOVUPS      (R10), Z26
+	VMOVUPS.Z    64(R10), K1, Z27
+	PREFETCHT0   128(R10)
+	PREFETCHT0   192(R10)
+	ADDQ         BX, R10
+	VBROADCASTSS (DI), Z28
+	LONG         $0x402e9262
+	WORD         $0xc452
+	LONG         $0x40269262
+	WORD         $0xcc52
+	VBROADCASTSS (DI)(CX*1), Z28
+	LONG         $0x402e9262
+	WORD         $0xd452
+	LONG         $0x40269262
+	WORD         $0xdc52
+	VBROADCASTSS (DI)(CX*2), Z28
+	LONG         $0x402e9262
+	WORD         $0xe452
+	LONG         $0x40269262
+	WORD         $0xec52
+	VBROADCASTSS (DI)(SI*1), Z28
+	LONG         $0x402e9262
+	WORD         $0xf452
+	LONG         $0x40269262
+	WORD         $0xfc52
+	VBROADCASTSS (DI)(CX*4), Z28
+	LONG         $0x402e1262
+	WORD         $0xc452
+	LONG         $0x40261262
+	WORD         $0xcc52
+	VBROADCASTSS (R8), Z28
+	LONG         $0x402e1262
+	WORD         $0xd452
+	LONG         $0x40261262
+	WORD         $0xdc52
+	VBROADCASTSS (R8)(CX*1), Z28
+	LONG         $0x402e1262
+	WORD         $0xe452
+	LONG         $0x40261262
+	WORD         $0xec52
+	VBROADCASTSS (R8)(CX*2), Z28
+	LONG         $0x402e1262
+	WORD         $0xf452
+	LONG         $0x40261262
+	WORD         $0xfc52
+	VBROADCASTSS (R8)(SI*1), Z28
+	LONG         $0x402e8262
+	WORD         $0xc452
+	LONG         $0x40268262
+	WORD         $0xcc52
+	VBROADCASTSS (R8)(CX*4), Z28
+	LONG         $0x402e8262
+	WORD         $0xd452
+	LONG         $0x40268262
+	WORD         $0xdc52
+	VBROADCASTSS (R9), Z28
+	LONG         $0x402e8262
+	WORD         $0xe452
+	LONG         $0x40268262
+	WORD         $0xec52
+	VBROADCASTSS (R9)(CX*1), Z28
+	LONG         $0x402e8262
+	WORD         $0xf452
+	LONG         $0x40268262
+	WORD         $0xfc52
+	VBROADCASTSS (R9)(CX*2), Z28
+	LONG         $0x402e0262
+	WORD         $0xc452
+	LONG         $0x40260262
+	WORD         $0xcc52
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	DECQ         R11
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, (DI)
+	VMOVUPS      Z11, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, (DI)
+	VMOVUPS      Z13, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, (DI)
+	VMOVUPS      Z15, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, (DI)
+	VMOVUPS      Z17, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z18, (DI)
+	VMOVUPS      Z19, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z20, (DI)
+	VMOVUPS      Z21, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z22, (DI)
+	VMOVUPS      Z23, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z24, (DI)
+	VMOVUPS      Z25, K1, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x14x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·dotAVX512BF16x14x2(SB), NOSPLIT, $0-96
+	MOVQ a+0(FP), AX
+	MOVQ ars+16(FP), CX
+	MOVQ acs+24(FP), DX
+	MOVQ brs+40(FP), BX
+	LEAQ (CX)(CX*2), SI
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	VXORPS Z21, Z21, Z21
+	VXORPS Z22, Z22, Z22
+	VXORPS Z23, Z23, Z23
+	VXORPS Z24, Z24, Z24
+	VXORPS Z25, Z25, Z25
+	VXORPS Z26, Z26, Z26
+	VXORPS Z27, Z27, Z27
+	JMP    sums
+
+add:
+	MOVQ    c+48(FP), DI
+	MOVQ    ldc+56(FP), R8
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z2
+	VMOVUPS 64(DI), Z3
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z4
+	VMOVUPS 64(DI), Z5
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z6
+	VMOVUPS 64(DI), Z7
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z8
+	VMOVUPS 64(DI), Z9
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z10
+	VMOVUPS 64(DI), Z11
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z12
+	VMOVUPS 64(DI), Z13
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z14
+	VMOVUPS 64(DI), Z15
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z16
+	VMOVUPS 64(DI), Z17
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z18
+	VMOVUPS 64(DI), Z19
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z20
+	VMOVUPS 64(DI), Z21
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z22
+	VMOVUPS 64(DI), Z23
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z24
+	VMOVUPS 64(DI), Z25
+	ADDQ    R8, DI
+	VMOVUPS (DI), Z26
+	VMOVUPS 64(DI), Z27
+	ADDQ    R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x0e, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	MOVQ       b+32(FP), R10
+	MOVQ       k+64(FP), R11
+
+k:
+	VMOVUPS      (R10), Z28
+	VMOVUPS      64(R10), Z29
+	PREFETCHT0   128(R10)
+	PREFETCHT0   192(R10)
+	ADDQ         BX, R10
+	VBROADCASTSS (DI), Z30
+	LONG         $0x401e9262
+	WORD         $0xc652
+	LONG         $0x40169262
+	WORD         $0xce52
+	VBROADCASTSS (DI)(CX*1), Z30
+	LONG         $0x401e9262
+	WORD         $0xd652
+	LONG         $0x40169262
+	WORD         $0xde52
+	VBROADCASTSS (DI)(CX*2), Z30
+	LONG         $0x401e9262
+	WORD         $0xe652
+	LONG         $0x40169262
+	WORD         $0xee52
+	VBROADCASTSS (DI)(SI*1), Z30
+	LONG         $0x401e9262
+	WORD         $0xf652
+	LONG         $0x40169262
+	WORD         $0xfe52
+	VBROADCASTSS (DI)(CX*4), Z30
+	LONG         $0x401e1262
+	WORD         $0xc652
+	LONG         $0x40161262
+	WORD         $0xce52
+	VBROADCASTSS (R8), Z30
+	LONG         $0x401e1262
+	WORD         $0xd652
+	LONG         $0x40161262
+	WORD         $0xde52
+	VBROADCASTSS (R8)(CX*1), Z30
+	LONG         $0x401e1262
+	WORD         $0xe652
+	LONG         $0x40161262
+	WORD         $0xee52
+	VBROADCASTSS (R8)(CX*2), Z30
+	LONG         $0x401e1262
+	WORD         $0xf652
+	LONG         $0x40161262
+	WORD         $0xfe52
+	VBROADCASTSS (R8)(SI*1), Z30
+	LONG         $0x401e8262
+	WORD         $0xc652
+	LONG         $0x40168262
+	WORD         $0xce52
+	VBROADCASTSS (R8)(CX*4), Z30
+	LONG         $0x401e8262
+	WORD         $0xd652
+	LONG         $0x40168262
+	WORD         $0xde52
+	VBROADCASTSS (R9), Z30
+	LONG         $0x401e8262
+	WORD         $0xe652
+	LONG         $0x40168262
+	WORD         $0xee52
+	VBROADCASTSS (R9)(CX*1), Z30
+	LONG         $0x401e8262
+	WORD         $0xf652
+	LONG         $0x40168262
+	WORD         $0xfe52
+	VBROADCASTSS (R9)(CX*2), Z30
+	LONG         $0x401e0262
+	WORD         $0xc652
+	LONG         $0x40160262
+	WORD         $0xce52
+	VBROADCASTSS (R9)(SI*1), Z30
+	LONG         $0x401e0262
+	WORD         $0xd652
+	LONG         $0x40160262
+	WORD         $0xde52
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	DECQ         R11
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, (DI)
+	VMOVUPS      Z11, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, (DI)
+	VMOVUPS      Z13, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, (DI)
+	VMOVUPS      Z15, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, (DI)
+	VMOVUPS      Z17, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z18, (DI)
+	VMOVUPS      Z19, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z20, (DI)
+	VMOVUPS      Z21, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z22, (DI)
+	VMOVUPS      Z23, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z24, (DI)
+	VMOVUPS      Z25, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z26, (DI)
+	VMOVUPS      Z27, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x14x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x14x2tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	VXORPS Z21, Z21, Z21
+	VXORPS Z22, Z22, Z22
+	VXORPS Z23, Z23, Z23
+	VXORPS Z24, Z24, Z24
+	VXORPS Z25, Z25, Z25
+	VXORPS Z26, Z26, Z26
+	VXORPS Z27, Z27, Z27
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS   (DI), Z0
+	VMOVUPS.Z 64(DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z2
+	VMOVUPS.Z 64(DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z4
+	VMOVUPS.Z 64(DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z6
+	VMOVUPS.Z 64(DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z8
+	VMOVUPS.Z 64(DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z10
+	VMOVUPS.Z 64(DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z12
+	VMOVUPS.Z 64(DI), K1, Z13
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z14
+	VMOVUPS.Z 64(DI), K1, Z15
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z16
+	VMOVUPS.Z 64(DI), K1, Z17
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z18
+	VMOVUPS.Z 64(DI), K1, Z19
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z20
+	VMOVUPS.Z 64(DI), K1, Z21
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z22
+	VMOVUPS.Z 64(DI), K1, Z23
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z24
+	VMOVUPS.Z 64(DI), K1, Z25
+	ADDQ      R8, DI
+	VMOVUPS   (DI), Z26
+	VMOVUPS.Z 64(DI), K1, Z27
+	ADDQ      R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x0e, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	MOVQ       b+32(FP), R10
+	MOVQ       k+64(FP), R11
+
+k:
+	VMOVUPS      (R10), Z28
+	VMOVUPS.Z    64(R10), K1, Z29
+	PREFETCHT0   128(R10)
+	PREFETCHT0   192(R10)
+	ADDQ         BX, R10
+	VBROADCASTSS (DI), Z30
+	LONG         $0x401e9262
+	WORD         $0xc652
+	LONG         $0x40169262
+	WORD         $0xce52
+	VBROADCASTSS (DI)(CX*1), Z30
+	LONG         $0x401e9262
+	WORD         $0xd652
+	LONG         $0x40169262
+	WORD         $0xde52
+	VBROADCASTSS (DI)(CX*2), Z30
+	LONG         $0x401e9262
+	WORD         $0xe652
+	LONG         $0x40169262
+	WORD         $0xee52
+	VBROADCASTSS (DI)(SI*1), Z30
+	LONG         $0x401e9262
+	WORD         $0xf652
+	LONG         $0x40169262
+	WORD         $0xfe52
+	VBROADCASTSS (DI)(CX*4), Z30
+	LONG         $0x401e1262
+	WORD         $0xc652
+	LONG         $0x40161262
+	WORD         $0xce52
+	VBROADCASTSS (R8), Z30
+	LONG         $0x401e1262
+	WORD         $0xd652
+	LONG         $0x40161262
+	WORD         $0xde52
+	VBROADCASTSS (R8)(CX*1), Z30
+	LONG         $0x401e1262
+	WORD         $0xe652
+	LONG         $0x40161262
+	WORD         $0xee52
+	VBROADCASTSS (R8)(CX*2), Z30
+	LONG         $0x401e1262
+	WORD         $0xf652
+	LONG         $0x40161262
+	WORD         $0xfe52
+	VBROADCASTSS (R8)(SI*1), Z30
+	LONG         $0x401e8262
+	WORD         $0xc652
+	LONG         $0x40168262
+	WORD         $0xce52
+	VBROADCASTSS (R8)(CX*4), Z30
+	LONG         $0x401e8262
+	WORD         $0xd652
+	LONG         $0x40168262
+	WORD         $0xde52
+	VBROADCASTSS (R9), Z30
+	LONG         $0x401e8262
+	WORD         $0xe652
+	LONG         $0x40168262
+	WORD         $0xee52
+	VBROADCASTSS (R9)(CX*1), Z30
+	LONG         $0x401e8262
+	WORD         $0xf652
+	LONG         $0x40168262
+	WORD         $0xfe52
+	VBROADCASTSS (R9)(CX*2), Z30
+	LONG         $0x401e0262
+	WORD         $0xc652
+	LONG         $0x40160262
+	WORD         $0xce52
+	VBROADCASTSS (R9)(SI*1), Z30
+	LONG         $0x401e0262
+	WORD         $0xd652
+	LONG         $0x40160262
+	WORD         $0xde52
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	DECQ         R11
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, (DI)
+	VMOVUPS      Z9, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, (DI)
+	VMOVUPS      Z11, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, (DI)
+	VMOVUPS      Z13, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, (DI)
+	VMOVUPS      Z15, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, (DI)
+	VMOVUPS      Z17, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z18, (DI)
+	VMOVUPS      Z19, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z20, (DI)
+	VMOVUPS      Z21, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z22, (DI)
+	VMOVUPS      Z23, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z24, (DI)
+	VMOVUPS      Z25, K1, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z26, (DI)
+	VMOVUPS      Z27, K1, 64(DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x1x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x1x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), CX
+	MOVQ  brs+40(FP), DX
+	MOVQ  lanes+80(FP), BX
+	MOVQ  $-1, SI
+	BZHIQ BX, SI, SI
+	KMOVW SI, K1
+
+tile:
+	MOVQ   add+88(FP), BX
+	TESTQ  BX, BX
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), BX
+	MOVQ      ldc+56(FP), SI
+	VMOVUPS.Z (BX), K1, Z0
+	ADDQ      SI, BX
+
+sums:
+	MOVQ       c+48(FP), BX
+	MOVQ       ldc+56(FP), SI
+	IMUL3Q     $0x01, SI, DI
+	ADDQ       DI, BX
+	PREFETCHT0 (BX)
+	ADDQ       SI, BX
+	MOVQ       AX, BX
+	MOVQ       b+32(FP), SI
+	MOVQ       k+64(FP), DI
+
+k:
+	VMOVUPS.Z    (SI), K1, Z1
+	ADDQ         DX, SI
+	VBROADCASTSS (BX), Z2
+	LONG         $0x4876f262
+	WORD         $0xc252
+	ADDQ         CX, BX
+	DECQ         DI
+	JNZ          k
+	MOVQ         c+48(FP), BX
+	MOVQ         ldc+56(FP), SI
+	VMOVUPS      Z0, K1, (BX)
+	ADDQ         SI, BX
+	MOVQ         BX, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x2x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x2x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	MOVQ  lanes+80(FP), SI
+	MOVQ  $-1, DI
+	BZHIQ SI, DI, DI
+	KMOVW DI, K1
+
+tile:
+	MOVQ   add+88(FP), SI
+	TESTQ  SI, SI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), SI
+	MOVQ      ldc+56(FP), DI
+	VMOVUPS.Z (SI), K1, Z0
+	ADDQ      DI, SI
+	VMOVUPS.Z (SI), K1, Z1
+	ADDQ      DI, SI
+
+sums:
+	MOVQ       c+48(FP), SI
+	MOVQ       ldc+56(FP), DI
+	IMUL3Q     $0x02, DI, R8
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       DI, SI
+	PREFETCHT0 (SI)
+	ADDQ       DI, SI
+	MOVQ       AX, SI
+	MOVQ       b+32(FP), DI
+	MOVQ       k+64(FP), R8
+
+k:
+	VMOVUPS.Z    (DI), K1, Z2
+	ADDQ         BX, DI
+	VBROADCASTSS (SI), Z3
+	LONG         $0x486ef262
+	WORD         $0xc352
+	VBROADCASTSS (SI)(CX*1), Z3
+	LONG         $0x486ef262
+	WORD         $0xcb52
+	ADDQ         DX, SI
+	DECQ         R8
+	JNZ          k
+	MOVQ         c+48(FP), SI
+	MOVQ         ldc+56(FP), DI
+	VMOVUPS      Z0, K1, (SI)
+	ADDQ         DI, SI
+	VMOVUPS      Z1, K1, (SI)
+	ADDQ         DI, SI
+	MOVQ         SI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x3x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x3x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	MOVQ  lanes+80(FP), SI
+	MOVQ  $-1, DI
+	BZHIQ SI, DI, DI
+	KMOVW DI, K1
+
+tile:
+	MOVQ   add+88(FP), SI
+	TESTQ  SI, SI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), SI
+	MOVQ      ldc+56(FP), DI
+	VMOVUPS.Z (SI), K1, Z0
+	ADDQ      DI, SI
+	VMOVUPS.Z (SI), K1, Z1
+	ADDQ      DI, SI
+	VMOVUPS.Z (SI), K1, Z2
+	ADDQ      DI, SI
+
+sums:
+	MOVQ       c+48(FP), SI
+	MOVQ       ldc+56(FP), DI
+	IMUL3Q     $0x03, DI, R8
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       DI, SI
+	PREFETCHT0 (SI)
+	ADDQ       DI, SI
+	PREFETCHT0 (SI)
+	ADDQ       DI, SI
+	MOVQ       AX, SI
+	MOVQ       b+32(FP), DI
+	MOVQ       k+64(FP), R8
+
+k:
+	VMOVUPS.Z    (DI), K1, Z3
+	ADDQ         BX, DI
+	VBROADCASTSS (SI), Z4
+	LONG         $0x4866f262
+	WORD         $0xc452
+	VBROADCASTSS (SI)(CX*1), Z4
+	LONG         $0x4866f262
+	WORD         $0xcc52
+	VBROADCASTSS (SI)(CX*2), Z4
+	LONG         $0x4866f262
+	WORD         $0xd452
+	ADDQ         DX, SI
+	DECQ         R8
+	JNZ          k
+	MOVQ         c+48(FP), SI
+	MOVQ         ldc+56(FP), DI
+	VMOVUPS      Z0, K1, (SI)
+	ADDQ         DI, SI
+	VMOVUPS      Z1, K1, (SI)
+	ADDQ         DI, SI
+	VMOVUPS      Z2, K1, (SI)
+	ADDQ         DI, SI
+	MOVQ         SI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x4x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x4x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x04, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	MOVQ       b+32(FP), R8
+	MOVQ       k+64(FP), R9
+
+k:
+	VMOVUPS.Z    (R8), K1, Z4
+	ADDQ         BX, R8
+	VBROADCASTSS (DI), Z5
+	LONG         $0x485ef262
+	WORD         $0xc552
+	VBROADCASTSS (DI)(CX*1), Z5
+	LONG         $0x485ef262
+	WORD         $0xcd52
+	VBROADCASTSS (DI)(CX*2), Z5
+	LONG         $0x485ef262
+	WORD         $0xd552
+	VBROADCASTSS (DI)(SI*1), Z5
+	LONG         $0x485ef262
+	WORD         $0xdd52
+	ADDQ         DX, DI
+	DECQ         R9
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x5x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x5x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x05, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	MOVQ       b+32(FP), R8
+	MOVQ       k+64(FP), R9
+
+k:
+	VMOVUPS.Z    (R8), K1, Z5
+	ADDQ         BX, R8
+	VBROADCASTSS (DI), Z6
+	LONG         $0x4856f262
+	WORD         $0xc652
+	VBROADCASTSS (DI)(CX*1), Z6
+	LONG         $0x4856f262
+	WORD         $0xce52
+	VBROADCASTSS (DI)(CX*2), Z6
+	LONG         $0x4856f262
+	WORD         $0xd652
+	VBROADCASTSS (DI)(SI*1), Z6
+	LONG         $0x4856f262
+	WORD         $0xde52
+	VBROADCASTSS (DI)(CX*4), Z6
+	LONG         $0x4856f262
+	WORD         $0xe652
+	ADDQ         DX, DI
+	DECQ         R9
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x6x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x6x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x06, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	MOVQ       b+32(FP), R9
+	MOVQ       k+64(FP), R10
+
+k:
+	VMOVUPS.Z    (R9), K1, Z6
+	ADDQ         BX, R9
+	VBROADCASTSS (DI), Z7
+	LONG         $0x484ef262
+	WORD         $0xc752
+	VBROADCASTSS (DI)(CX*1), Z7
+	LONG         $0x484ef262
+	WORD         $0xcf52
+	VBROADCASTSS (DI)(CX*2), Z7
+	LONG         $0x484ef262
+	WORD         $0xd752
+	VBROADCASTSS (DI)(SI*1), Z7
+	LONG         $0x484ef262
+	WORD         $0xdf52
+	VBROADCASTSS (DI)(CX*4), Z7
+	LONG         $0x484ef262
+	WORD         $0xe752
+	VBROADCASTSS (R8), Z7
+	LONG         $0x484ef262
+	WORD         $0xef52
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         R10
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x7x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x7x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z6
+	ADDQ      R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x07, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	MOVQ       b+32(FP), R9
+	MOVQ       k+64(FP), R10
+
+k:
+	VMOVUPS.Z    (R9), K1, Z7
+	ADDQ         BX, R9
+	VBROADCASTSS (DI), Z8
+	LONG         $0x4846d262
+	WORD         $0xc052
+	VBROADCASTSS (DI)(CX*1), Z8
+	LONG         $0x4846d262
+	WORD         $0xc852
+	VBROADCASTSS (DI)(CX*2), Z8
+	LONG         $0x4846d262
+	WORD         $0xd052
+	VBROADCASTSS (DI)(SI*1), Z8
+	LONG         $0x4846d262
+	WORD         $0xd852
+	VBROADCASTSS (DI)(CX*4), Z8
+	LONG         $0x4846d262
+	WORD         $0xe052
+	VBROADCASTSS (R8), Z8
+	LONG         $0x4846d262
+	WORD         $0xe852
+	VBROADCASTSS (R8)(CX*1), Z8
+	LONG         $0x4846d262
+	WORD         $0xf052
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         R10
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x8x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x8x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z6
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z7
+	ADDQ      R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x08, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	MOVQ       b+32(FP), R9
+	MOVQ       k+64(FP), R10
+
+k:
+	VMOVUPS.Z    (R9), K1, Z8
+	ADDQ         BX, R9
+	VBROADCASTSS (DI), Z9
+	LONG         $0x483ed262
+	WORD         $0xc152
+	VBROADCASTSS (DI)(CX*1), Z9
+	LONG         $0x483ed262
+	WORD         $0xc952
+	VBROADCASTSS (DI)(CX*2), Z9
+	LONG         $0x483ed262
+	WORD         $0xd152
+	VBROADCASTSS (DI)(SI*1), Z9
+	LONG         $0x483ed262
+	WORD         $0xd952
+	VBROADCASTSS (DI)(CX*4), Z9
+	LONG         $0x483ed262
+	WORD         $0xe152
+	VBROADCASTSS (R8), Z9
+	LONG         $0x483ed262
+	WORD         $0xe952
+	VBROADCASTSS (R8)(CX*1), Z9
+	LONG         $0x483ed262
+	WORD         $0xf152
+	VBROADCASTSS (R8)(CX*2), Z9
+	LONG         $0x483ed262
+	WORD         $0xf952
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         R10
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z7, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x9x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x9x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z6
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z8
+	ADDQ      R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x09, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	MOVQ       b+32(FP), R9
+	MOVQ       k+64(FP), R10
+
+k:
+	VMOVUPS.Z    (R9), K1, Z9
+	ADDQ         BX, R9
+	VBROADCASTSS (DI), Z10
+	LONG         $0x4836d262
+	WORD         $0xc252
+	VBROADCASTSS (DI)(CX*1), Z10
+	LONG         $0x4836d262
+	WORD         $0xca52
+	VBROADCASTSS (DI)(CX*2), Z10
+	LONG         $0x4836d262
+	WORD         $0xd252
+	VBROADCASTSS (DI)(SI*1), Z10
+	LONG         $0x4836d262
+	WORD         $0xda52
+	VBROADCASTSS (DI)(CX*4), Z10
+	LONG         $0x4836d262
+	WORD         $0xe252
+	VBROADCASTSS (R8), Z10
+	LONG         $0x4836d262
+	WORD         $0xea52
+	VBROADCASTSS (R8)(CX*1), Z10
+	LONG         $0x4836d262
+	WORD         $0xf252
+	VBROADCASTSS (R8)(CX*2), Z10
+	LONG         $0x4836d262
+	WORD         $0xfa52
+	VBROADCASTSS (R8)(SI*1), Z10
+	LONG         $0x48365262
+	WORD         $0xc252
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         R10
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z7, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x10x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x10x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z6
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z8
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z9
+	ADDQ      R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x0a, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	MOVQ       b+32(FP), R9
+	MOVQ       k+64(FP), R10
+
+k:
+	VMOVUPS.Z    (R9), K1, Z10
+	ADDQ         BX, R9
+	VBROADCASTSS (DI), Z11
+	LONG         $0x482ed262
+	WORD         $0xc352
+	VBROADCASTSS (DI)(CX*1), Z11
+	LONG         $0x482ed262
+	WORD         $0xcb52
+	VBROADCASTSS (DI)(CX*2), Z11
+	LONG         $0x482ed262
+	WORD         $0xd352
+	VBROADCASTSS (DI)(SI*1), Z11
+	LONG         $0x482ed262
+	WORD         $0xdb52
+	VBROADCASTSS (DI)(CX*4), Z11
+	LONG         $0x482ed262
+	WORD         $0xe352
+	VBROADCASTSS (R8), Z11
+	LONG         $0x482ed262
+	WORD         $0xeb52
+	VBROADCASTSS (R8)(CX*1), Z11
+	LONG         $0x482ed262
+	WORD         $0xf352
+	VBROADCASTSS (R8)(CX*2), Z11
+	LONG         $0x482ed262
+	WORD         $0xfb52
+	VBROADCASTSS (R8)(SI*1), Z11
+	LONG         $0x482e5262
+	WORD         $0xc352
+	VBROADCASTSS (R8)(CX*4), Z11
+	LONG         $0x482e5262
+	WORD         $0xcb52
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         R10
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z7, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z9, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x11x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x11x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z6
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z8
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z10
+	ADDQ      R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x0b, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	MOVQ       b+32(FP), R10
+	MOVQ       k+64(FP), R11
+
+k:
+	VMOVUPS.Z    (R10), K1, Z11
+	ADDQ         BX, R10
+	VBROADCASTSS (DI), Z12
+	LONG         $0x4826d262
+	WORD         $0xc452
+	VBROADCASTSS (DI)(CX*1), Z12
+	LONG         $0x4826d262
+	WORD         $0xcc52
+	VBROADCASTSS (DI)(CX*2), Z12
+	LONG         $0x4826d262
+	WORD         $0xd452
+	VBROADCASTSS (DI)(SI*1), Z12
+	LONG         $0x4826d262
+	WORD         $0xdc52
+	VBROADCASTSS (DI)(CX*4), Z12
+	LONG         $0x4826d262
+	WORD         $0xe452
+	VBROADCASTSS (R8), Z12
+	LONG         $0x4826d262
+	WORD         $0xec52
+	VBROADCASTSS (R8)(CX*1), Z12
+	LONG         $0x4826d262
+	WORD         $0xf452
+	VBROADCASTSS (R8)(CX*2), Z12
+	LONG         $0x4826d262
+	WORD         $0xfc52
+	VBROADCASTSS (R8)(SI*1), Z12
+	LONG         $0x48265262
+	WORD         $0xc452
+	VBROADCASTSS (R8)(CX*4), Z12
+	LONG         $0x48265262
+	WORD         $0xcc52
+	VBROADCASTSS (R9), Z12
+	LONG         $0x48265262
+	WORD         $0xd452
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	DECQ         R11
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z7, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z9, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x12x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x12x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z6
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z8
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z10
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z11
+	ADDQ      R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x0c, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	MOVQ       b+32(FP), R10
+	MOVQ       k+64(FP), R11
+
+k:
+	VMOVUPS.Z    (R10), K1, Z12
+	ADDQ         BX, R10
+	VBROADCASTSS (DI), Z13
+	LONG         $0x481ed262
+	WORD         $0xc552
+	VBROADCASTSS (DI)(CX*1), Z13
+	LONG         $0x481ed262
+	WORD         $0xcd52
+	VBROADCASTSS (DI)(CX*2), Z13
+	LONG         $0x481ed262
+	WORD         $0xd552
+	VBROADCASTSS (DI)(SI*1), Z13
+	LONG         $0x481ed262
+	WORD         $0xdd52
+	VBROADCASTSS (DI)(CX*4), Z13
+	LONG         $0x481ed262
+	WORD         $0xe552
+	VBROADCASTSS (R8), Z13
+	LONG         $0x481ed262
+	WORD         $0xed52
+	VBROADCASTSS (R8)(CX*1), Z13
+	LONG         $0x481ed262
+	WORD         $0xf552
+	VBROADCASTSS (R8)(CX*2), Z13
+	LONG         $0x481ed262
+	WORD         $0xfd52
+	VBROADCASTSS (R8)(SI*1), Z13
+	LONG         $0x481e5262
+	WORD         $0xc552
+	VBROADCASTSS (R8)(CX*4), Z13
+	LONG         $0x481e5262
+	WORD         $0xcd52
+	VBROADCASTSS (R9), Z13
+	LONG         $0x481e5262
+	WORD         $0xd552
+	VBROADCASTSS (R9)(CX*1), Z13
+	LONG         $0x481e5262
+	WORD         $0xdd52
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	DECQ         R11
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z7, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z9, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z11, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x13x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x13x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z6
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z8
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z10
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z12
+	ADDQ      R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x0d, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	MOVQ       b+32(FP), R10
+	MOVQ       k+64(FP), R11
+
+k:
+	VMOVUPS.Z    (R10), K1, Z13
+	ADDQ         BX, R10
+	VBROADCASTSS (DI), Z14
+	LONG         $0x4816d262
+	WORD         $0xc652
+	VBROADCASTSS (DI)(CX*1), Z14
+	LONG         $0x4816d262
+	WORD         $0xce52
+	VBROADCASTSS (DI)(CX*2), Z14
+	LONG         $0x4816d262
+	WORD         $0xd652
+	VBROADCASTSS (DI)(SI*1), Z14
+	LONG         $0x4816d262
+	WORD         $0xde52
+	VBROADCASTSS (DI)(CX*4), Z14
+	LONG         $0x4816d262
+	WORD         $0xe652
+	VBROADCASTSS (R8), Z14
+	LONG         $0x4816d262
+	WORD         $0xee52
+	VBROADCASTSS (R8)(CX*1), Z14
+	LONG         $0x4816d262
+	WORD         $0xf652
+	VBROADCASTSS (R8)(CX*2), Z14
+	LONG         $0x4816d262
+	WORD         $0xfe52
+	VBROADCASTSS (R8)(SI*1), Z14
+	LONG         $0x48165262
+	WORD         $0xc652
+	VBROADCASTSS (R8)(CX*4), Z14
+	LONG         $0x48165262
+	WORD         $0xce52
+	VBROADCASTSS (R9), Z14
+	LONG         $0x48165262
+	WORD         $0xd652
+	VBROADCASTSS (R9)(CX*1), Z14
+	LONG         $0x48165262
+	WORD         $0xde52
+	VBROADCASTSS (R9)(CX*2), Z14
+	LONG         $0x48165262
+	WORD         $0xe652
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	DECQ         R11
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z7, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z9, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z11, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x14x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x14x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z6
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z8
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z10
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z12
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z13
+	ADDQ      R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x0e, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	MOVQ       b+32(FP), R10
+	MOVQ       k+64(FP), R11
+
+k:
+	VMOVUPS.Z    (R10), K1, Z14
+	ADDQ         BX, R10
+	VBROADCASTSS (DI), Z15
+	LONG         $0x480ed262
+	WORD         $0xc752
+	VBROADCASTSS (DI)(CX*1), Z15
+	LONG         $0x480ed262
+	WORD         $0xcf52
+	VBROADCASTSS (DI)(CX*2), Z15
+	LONG         $0x480ed262
+	WORD         $0xd752
+	VBROADCASTSS (DI)(SI*1), Z15
+	LONG         $0x480ed262
+	WORD         $0xdf52
+	VBROADCASTSS (DI)(CX*4), Z15
+	LONG         $0x480ed262
+	WORD         $0xe752
+	VBROADCASTSS (R8), Z15
+	LONG         $0x480ed262
+	WORD         $0xef52
+	VBROADCASTSS (R8)(CX*1), Z15
+	LONG         $0x480ed262
+	WORD         $0xf752
+	VBROADCASTSS (R8)(CX*2), Z15
+	LONG         $0x480ed262
+	WORD         $0xff52
+	VBROADCASTSS (R8)(SI*1), Z15
+	LONG         $0x480e5262
+	WORD         $0xc752
+	VBROADCASTSS (R8)(CX*4), Z15
+	LONG         $0x480e5262
+	WORD         $0xcf52
+	VBROADCASTSS (R9), Z15
+	LONG         $0x480e5262
+	WORD         $0xd752
+	VBROADCASTSS (R9)(CX*1), Z15
+	LONG         $0x480e5262
+	WORD         $0xdf52
+	VBROADCASTSS (R9)(CX*2), Z15
+	LONG         $0x480e5262
+	WORD         $0xe752
+	VBROADCASTSS (R9)(SI*1), Z15
+	LONG         $0x480e5262
+	WORD         $0xef52
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	DECQ         R11
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z7, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z9, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z11, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z13, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x15x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x15x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z6
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z8
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z10
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z12
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z13
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z14
+	ADDQ      R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x0f, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	MOVQ       b+32(FP), R10
+	MOVQ       k+64(FP), R11
+
+k:
+	VMOVUPS.Z    (R10), K1, Z15
+	ADDQ         BX, R10
+	VBROADCASTSS (DI), Z16
+	LONG         $0x4806b262
+	WORD         $0xc052
+	VBROADCASTSS (DI)(CX*1), Z16
+	LONG         $0x4806b262
+	WORD         $0xc852
+	VBROADCASTSS (DI)(CX*2), Z16
+	LONG         $0x4806b262
+	WORD         $0xd052
+	VBROADCASTSS (DI)(SI*1), Z16
+	LONG         $0x4806b262
+	WORD         $0xd852
+	VBROADCASTSS (DI)(CX*4), Z16
+	LONG         $0x4806b262
+	WORD         $0xe052
+	VBROADCASTSS (R8), Z16
+	LONG         $0x4806b262
+	WORD         $0xe852
+	VBROADCASTSS (R8)(CX*1), Z16
+	LONG         $0x4806b262
+	WORD         $0xf052
+	VBROADCASTSS (R8)(CX*2), Z16
+	LONG         $0x4806b262
+	WORD         $0xf852
+	VBROADCASTSS (R8)(SI*1), Z16
+	LONG         $0x48063262
+	WORD         $0xc052
+	VBROADCASTSS (R8)(CX*4), Z16
+	LONG         $0x48063262
+	WORD         $0xc852
+	VBROADCASTSS (R9), Z16
+	LONG         $0x48063262
+	WORD         $0xd052
+	VBROADCASTSS (R9)(CX*1), Z16
+	LONG         $0x48063262
+	WORD         $0xd852
+	VBROADCASTSS (R9)(CX*2), Z16
+	LONG         $0x48063262
+	WORD         $0xe052
+	VBROADCASTSS (R9)(SI*1), Z16
+	LONG         $0x48063262
+	WORD         $0xe852
+	VBROADCASTSS (R9)(CX*4), Z16
+	LONG         $0x48063262
+	WORD         $0xf052
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	DECQ         R11
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z7, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z9, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z11, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z13, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x16x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x16x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z6
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z8
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z10
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z12
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z13
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z14
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z15
+	ADDQ      R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x10, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	LEAQ       (R9)(CX*4), R10
+	ADDQ       CX, R10
+	MOVQ       b+32(FP), R11
+	MOVQ       k+64(FP), R12
+
+k:
+	VMOVUPS.Z    (R11), K1, Z16
+	ADDQ         BX, R11
+	VBROADCASTSS (DI), Z17
+	LONG         $0x407eb262
+	WORD         $0xc152
+	VBROADCASTSS (DI)(CX*1), Z17
+	LONG         $0x407eb262
+	WORD         $0xc952
+	VBROADCASTSS (DI)(CX*2), Z17
+	LONG         $0x407eb262
+	WORD         $0xd152
+	VBROADCASTSS (DI)(SI*1), Z17
+	LONG         $0x407eb262
+	WORD         $0xd952
+	VBROADCASTSS (DI)(CX*4), Z17
+	LONG         $0x407eb262
+	WORD         $0xe152
+	VBROADCASTSS (R8), Z17
+	LONG         $0x407eb262
+	WORD         $0xe952
+	VBROADCASTSS (R8)(CX*1), Z17
+	LONG         $0x407eb262
+	WORD         $0xf152
+	VBROADCASTSS (R8)(CX*2), Z17
+	LONG         $0x407eb262
+	WORD         $0xf952
+	VBROADCASTSS (R8)(SI*1), Z17
+	LONG         $0x407e3262
+	WORD         $0xc152
+	VBROADCASTSS (R8)(CX*4), Z17
+	LONG         $0x407e3262
+	WORD         $0xc952
+	VBROADCASTSS (R9), Z17
+	LONG         $0x407e3262
+	WORD         $0xd152
+	VBROADCASTSS (R9)(CX*1), Z17
+	LONG         $0x407e3262
+	WORD         $0xd952
+	VBROADCASTSS (R9)(CX*2), Z17
+	LONG         $0x407e3262
+	WORD         $0xe152
+	VBROADCASTSS (R9)(SI*1), Z17
+	LONG         $0x407e3262
+	WORD         $0xe952
+	VBROADCASTSS (R9)(CX*4), Z17
+	LONG         $0x407e3262
+	WORD         $0xf152
+	VBROADCASTSS (R10), Z17
+	LONG         $0x407e3262
+	WORD         $0xf952
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	ADDQ         DX, R10
+	DECQ         R12
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z7, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z9, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z11, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z13, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z15, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x17x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x17x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z6
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z8
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z10
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z12
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z13
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z14
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z15
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z16
+	ADDQ      R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x11, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	LEAQ       (R9)(CX*4), R10
+	ADDQ       CX, R10
+	MOVQ       b+32(FP), R11
+	MOVQ       k+64(FP), R12
+
+k:
+	VMOVUPS.Z    (R11), K1, Z17
+	ADDQ         BX, R11
+	VBROADCASTSS (DI), Z18
+	LONG         $0x4076b262
+	WORD         $0xc252
+	VBROADCASTSS (DI)(CX*1), Z18
+	LONG         $0x4076b262
+	WORD         $0xca52
+	VBROADCASTSS (DI)(CX*2), Z18
+	LONG         $0x4076b262
+	WORD         $0xd252
+	VBROADCASTSS (DI)(SI*1), Z18
+	LONG         $0x4076b262
+	WORD         $0xda52
+	VBROADCASTSS (DI)(CX*4), Z18
+	LONG         $0x4076b262
+	WORD         $0xe252
+	VBROADCASTSS (R8), Z18
+	LONG         $0x4076b262
+	WORD         $0xea52
+	VBROADCASTSS (R8)(CX*1), Z18
+	LONG         $0x4076b262
+	WORD         $0xf252
+	VBROADCASTSS (R8)(CX*2), Z18
+	LONG         $0x4076b262
+	WORD         $0xfa52
+	VBROADCASTSS (R8)(SI*1), Z18
+	LONG         $0x40763262
+	WORD         $0xc252
+	VBROADCASTSS (R8)(CX*4), Z18
+	LONG         $0x40763262
+	WORD         $0xca52
+	VBROADCASTSS (R9), Z18
+	LONG         $0x40763262
+	WORD         $0xd252
+	VBROADCASTSS (R9)(CX*1), Z18
+	LONG         $0x40763262
+	WORD         $0xda52
+	VBROADCASTSS (R9)(CX*2), Z18
+	LONG         $0x40763262
+	WORD         $0xe252
+	VBROADCASTSS (R9)(SI*1), Z18
+	LONG         $0x40763262
+	WORD         $0xea52
+	VBROADCASTSS (R9)(CX*4), Z18
+	LONG         $0x40763262
+	WORD         $0xf252
+	VBROADCASTSS (R10), Z18
+	LONG         $0x40763262
+	WORD         $0xfa52
+	VBROADCASTSS (R10)(CX*1), Z18
+	LONG         $0x4076a262
+	WORD         $0xc252
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	ADDQ         DX, R10
+	DECQ         R12
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z7, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z9, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z11, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z13, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z15, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x18x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x18x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z6
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z8
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z10
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z12
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z13
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z14
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z15
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z16
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z17
+	ADDQ      R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x12, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	LEAQ       (R9)(CX*4), R10
+	ADDQ       CX, R10
+	MOVQ       b+32(FP), R11
+	MOVQ       k+64(FP), R12
+
+k:
+	VMOVUPS.Z    (R11), K1, Z18
+	ADDQ         BX, R11
+	VBROADCASTSS (DI), Z19
+	LONG         $0x406eb262
+	WORD         $0xc352
+	VBROADCASTSS (DI)(CX*1), Z19
+	LONG         $0x406eb262
+	WORD         $0xcb52
+	VBROADCASTSS (DI)(CX*2), Z19
+	LONG         $0x406eb262
+	WORD         $0xd352
+	VBROADCASTSS (DI)(SI*1), Z19
+	LONG         $0x406eb262
+	WORD         $0xdb52
+	VBROADCASTSS (DI)(CX*4), Z19
+	LONG         $0x406eb262
+	WORD         $0xe352
+	VBROADCASTSS (R8), Z19
+	LONG         $0x406eb262
+	WORD         $0xeb52
+	VBROADCASTSS (R8)(CX*1), Z19
+	LONG         $0x406eb262
+	WORD         $0xf352
+	VBROADCASTSS (R8)(CX*2), Z19
+	LONG         $0x406eb262
+	WORD         $0xfb52
+	VBROADCASTSS (R8)(SI*1), Z19
+	LONG         $0x406e3262
+	WORD         $0xc352
+	VBROADCASTSS (R8)(CX*4), Z19
+	LONG         $0x406e3262
+	WORD         $0xcb52
+	VBROADCASTSS (R9), Z19
+	LONG         $0x406e3262
+	WORD         $0xd352
+	VBROADCASTSS (R9)(CX*1), Z19
+	LONG         $0x406e3262
+	WORD         $0xdb52
+	VBROADCASTSS (R9)(CX*2), Z19
+	LONG         $0x406e3262
+	WORD         $0xe352
+	VBROADCASTSS (R9)(SI*1), Z19
+	LONG         $0x406e3262
+	WORD         $0xeb52
+	VBROADCASTSS (R9)(CX*4), Z19
+	LONG         $0x406e3262
+	WORD         $0xf352
+	VBROADCASTSS (R10), Z19
+	LONG         $0x406e3262
+	WORD         $0xfb52
+	VBROADCASTSS (R10)(CX*1), Z19
+	LONG         $0x406ea262
+	WORD         $0xc352
+	VBROADCASTSS (R10)(CX*2), Z19
+	LONG         $0x406ea262
+	WORD         $0xcb52
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	ADDQ         DX, R10
+	DECQ         R12
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z7, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z9, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z11, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z13, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z15, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z17, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x19x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x19x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z6
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z8
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z10
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z12
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z13
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z14
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z15
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z16
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z17
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z18
+	ADDQ      R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x13, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	LEAQ       (R9)(CX*4), R10
+	ADDQ       CX, R10
+	MOVQ       b+32(FP), R11
+	MOVQ       k+64(FP), R12
+
+k:
+	VMOVUPS.Z    (R11), K1, Z19
+	ADDQ         BX, R11
+	VBROADCASTSS (DI), Z20
+	LONG         $0x4066b262
+	WORD         $0xc452
+	VBROADCASTSS (DI)(CX*1), Z20
+	LONG         $0x4066b262
+	WORD         $0xcc52
+	VBROADCASTSS (DI)(CX*2), Z20
+	LONG         $0x4066b262
+	WORD         $0xd452
+	VBROADCASTSS (DI)(SI*1), Z20
+	LONG         $0x4066b262
+	WORD         $0xdc52
+	VBROADCASTSS (DI)(CX*4), Z20
+	LONG         $0x4066b262
+	WORD         $0xe452
+	VBROADCASTSS (R8), Z20
+	LONG         $0x4066b262
+	WORD         $0xec52
+	VBROADCASTSS (R8)(CX*1), Z20
+	LONG         $0x4066b262
+	WORD         $0xf452
+	VBROADCASTSS (R8)(CX*2), Z20
+	LONG         $0x4066b262
+	WORD         $0xfc52
+	VBROADCASTSS (R8)(SI*1), Z20
+	LONG         $0x40663262
+	WORD         $0xc452
+	VBROADCASTSS (R8)(CX*4), Z20
+	LONG         $0x40663262
+	WORD         $0xcc52
+	VBROADCASTSS (R9), Z20
+	LONG         $0x40663262
+	WORD         $0xd452
+	VBROADCASTSS (R9)(CX*1), Z20
+	LONG         $0x40663262
+	WORD         $0xdc52
+	VBROADCASTSS (R9)(CX*2), Z20
+	LONG         $0x40663262
+	WORD         $0xe452
+	VBROADCASTSS (R9)(SI*1), Z20
+	LONG         $0x40663262
+	WORD         $0xec52
+	VBROADCASTSS (R9)(CX*4), Z20
+	LONG         $0x40663262
+	WORD         $0xf452
+	VBROADCASTSS (R10), Z20
+	LONG         $0x40663262
+	WORD         $0xfc52
+	VBROADCASTSS (R10)(CX*1), Z20
+	LONG         $0x4066a262
+	WORD         $0xc452
+	VBROADCASTSS (R10)(CX*2), Z20
+	LONG         $0x4066a262
+	WORD         $0xcc52
+	VBROADCASTSS (R10)(SI*1), Z20
+	LONG         $0x4066a262
+	WORD         $0xd452
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	ADDQ         DX, R10
+	DECQ         R12
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z7, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z9, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z11, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z13, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z15, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z17, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z18, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x20x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x20x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z6
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z8
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z10
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z12
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z13
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z14
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z15
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z16
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z17
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z18
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z19
+	ADDQ      R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x14, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	LEAQ       (R9)(CX*4), R10
+	ADDQ       CX, R10
+	MOVQ       b+32(FP), R11
+	MOVQ       k+64(FP), R12
+
+k:
+	VMOVUPS.Z    (R11), K1, Z20
+	ADDQ         BX, R11
+	VBROADCASTSS (DI), Z21
+	LONG         $0x405eb262
+	WORD         $0xc552
+	VBROADCASTSS (DI)(CX*1), Z21
+	LONG         $0x405eb262
+	WORD         $0xcd52
+	VBROADCASTSS (DI)(CX*2), Z21
+	LONG         $0x405eb262
+	WORD         $0xd552
+	VBROADCASTSS (DI)(SI*1), Z21
+	LONG         $0x405eb262
+	WORD         $0xdd52
+	VBROADCASTSS (DI)(CX*4), Z21
+	LONG         $0x405eb262
+	WORD         $0xe552
+	VBROADCASTSS (R8), Z21
+	LONG         $0x405eb262
+	WORD         $0xed52
+	VBROADCASTSS (R8)(CX*1), Z21
+	LONG         $0x405eb262
+	WORD         $0xf552
+	VBROADCASTSS (R8)(CX*2), Z21
+	LONG         $0x405eb262
+	WORD         $0xfd52
+	VBROADCASTSS (R8)(SI*1), Z21
+	LONG         $0x405e3262
+	WORD         $0xc552
+	VBROADCASTSS (R8)(CX*4), Z21
+	LONG         $0x405e3262
+	WORD         $0xcd52
+	VBROADCASTSS (R9), Z21
+	LONG         $0x405e3262
+	WORD         $0xd552
+	VBROADCASTSS (R9)(CX*1), Z21
+	LONG         $0x405e3262
+	WORD         $0xdd52
+	VBROADCASTSS (R9)(CX*2), Z21
+	LONG         $0x405e3262
+	WORD         $0xe552
+	VBROADCASTSS (R9)(SI*1), Z21
+	LONG         $0x405e3262
+	WORD         $0xed52
+	VBROADCASTSS (R9)(CX*4), Z21
+	LONG         $0x405e3262
+	WORD         $0xf552
+	VBROADCASTSS (R10), Z21
+	LONG         $0x405e3262
+	WORD         $0xfd52
+	VBROADCASTSS (R10)(CX*1), Z21
+	LONG         $0x405ea262
+	WORD         $0xc552
+	VBROADCASTSS (R10)(CX*2), Z21
+	LONG         $0x405ea262
+	WORD         $0xcd52
+	VBROADCASTSS (R10)(SI*1), Z21
+	LONG         $0x405ea262
+	WORD         $0xd552
+	VBROADCASTSS (R10)(CX*4), Z21
+	LONG         $0x405ea262
+	WORD         $0xdd52
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	ADDQ         DX, R10
+	DECQ         R12
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z7, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z9, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z11, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z13, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z15, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z17, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z18, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z19, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x21x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x21x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z6
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z8
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z10
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z12
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z13
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z14
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z15
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z16
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z17
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z18
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z19
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z20
+	ADDQ      R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x15, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	LEAQ       (R9)(CX*4), R10
+	ADDQ       CX, R10
+	LEAQ       (R10)(CX*4), R11
+	ADDQ       CX, R11
+	MOVQ       b+32(FP), R12
+	MOVQ       k+64(FP), R13
+
+k:
+	VMOVUPS.Z    (R12), K1, Z21
+	ADDQ         BX, R12
+	VBROADCASTSS (DI), Z22
+	LONG         $0x4056b262
+	WORD         $0xc652
+	VBROADCASTSS (DI)(CX*1), Z22
+	LONG         $0x4056b262
+	WORD         $0xce52
+	VBROADCASTSS (DI)(CX*2), Z22
+	LONG         $0x4056b262
+	WORD         $0xd652
+	VBROADCASTSS (DI)(SI*1), Z22
+	LONG         $0x4056b262
+	WORD         $0xde52
+	VBROADCASTSS (DI)(CX*4), Z22
+	LONG         $0x4056b262
+	WORD         $0xe652
+	VBROADCASTSS (R8), Z22
+	LONG         $0x4056b262
+	WORD         $0xee52
+	VBROADCASTSS (R8)(CX*1), Z22
+	LONG         $0x4056b262
+	WORD         $0xf652
+	VBROADCASTSS (R8)(CX*2), Z22
+	LONG         $0x4056b262
+	WORD         $0xfe52
+	VBROADCASTSS (R8)(SI*1), Z22
+	LONG         $0x40563262
+	WORD         $0xc652
+	VBROADCASTSS (R8)(CX*4), Z22
+	LONG         $0x40563262
+	WORD         $0xce52
+	VBROADCASTSS (R9), Z22
+	LONG         $0x40563262
+	WORD         $0xd652
+	VBROADCASTSS (R9)(CX*1), Z22
+	LONG         $0x40563262
+	WORD         $0xde52
+	VBROADCASTSS (R9)(CX*2), Z22
+	LONG         $0x40563262
+	WORD         $0xe652
+	VBROADCASTSS (R9)(SI*1), Z22
+	LONG         $0x40563262
+	WORD         $0xee52
+	VBROADCASTSS (R9)(CX*4), Z22
+	LONG         $0x40563262
+	WORD         $0xf652
+	VBROADCASTSS (R10), Z22
+	LONG         $0x40563262
+	WORD         $0xfe52
+	VBROADCASTSS (R10)(CX*1), Z22
+	LONG         $0x4056a262
+	WORD         $0xc652
+	VBROADCASTSS (R10)(CX*2), Z22
+	LONG         $0x4056a262
+	WORD         $0xce52
+	VBROADCASTSS (R10)(SI*1), Z22
+	LONG         $0x4056a262
+	WORD         $0xd652
+	VBROADCASTSS (R10)(CX*4), Z22
+	LONG         $0x4056a262
+	WORD         $0xde52
+	VBROADCASTSS (R11), Z22
+	LONG         $0x4056a262
+	WORD         $0xe652
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	ADDQ         DX, R10
+	ADDQ         DX, R11
+	DECQ         R13
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z7, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z9, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z11, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z13, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z15, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z17, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z18, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z19, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z20, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x22x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x22x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	VXORPS Z21, Z21, Z21
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z6
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z8
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z10
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z12
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z13
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z14
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z15
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z16
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z17
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z18
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z19
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z20
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z21
+	ADDQ      R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x16, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	LEAQ       (R9)(CX*4), R10
+	ADDQ       CX, R10
+	LEAQ       (R10)(CX*4), R11
+	ADDQ       CX, R11
+	MOVQ       b+32(FP), R12
+	MOVQ       k+64(FP), R13
+
+k:
+	VMOVUPS.Z    (R12), K1, Z22
+	ADDQ         BX, R12
+	VBROADCASTSS (DI), Z23
+	LONG         $0x404eb262
+	WORD         $0xc752
+	VBROADCASTSS (DI)(CX*1), Z23
+	LONG         $0x404eb262
+	WORD         $0xcf52
+	VBROADCASTSS (DI)(CX*2), Z23
+	LONG         $0x404eb262
+	WORD         $0xd752
+	VBROADCASTSS (DI)(SI*1), Z23
+	LONG         $0x404eb262
+	WORD         $0xdf52
+	VBROADCASTSS (DI)(CX*4), Z23
+	LONG         $0x404eb262
+	WORD         $0xe752
+	VBROADCASTSS (R8), Z23
+	LONG         $0x404eb262
+	WORD         $0xef52
+	VBROADCASTSS (R8)(CX*1), Z23
+	LONG         $0x404eb262
+	WORD         $0xf752
+	VBROADCASTSS (R8)(CX*2), Z23
+	LONG         $0x404eb262
+	WORD         $0xff52
+	VBROADCASTSS (R8)(SI*1), Z23
+	LONG         $0x404e3262
+	WORD         $0xc752
+	VBROADCASTSS (R8)(CX*4), Z23
+	LONG         $0x404e3262
+	WORD         $0xcf52
+	VBROADCASTSS (R9), Z23
+	LONG         $0x404e3262
+	WORD         $0xd752
+	VBROADCASTSS (R9)(CX*1), Z23
+	LONG         $0x404e3262
+	WORD         $0xdf52
+	VBROADCASTSS (R9)(CX*2), Z23
+	LONG         $0x404e3262
+	WORD         $0xe752
+	VBROADCASTSS (R9)(SI*1), Z23
+	LONG         $0x404e3262
+	WORD         $0xef52
+	VBROADCASTSS (R9)(CX*4), Z23
+	LONG         $0x404e3262
+	WORD         $0xf752
+	VBROADCASTSS (R10), Z23
+	LONG         $0x404e3262
+	WORD         $0xff52
+	VBROADCASTSS (R10)(CX*1), Z23
+	LONG         $0x404ea262
+	WORD         $0xc752
+	VBROADCASTSS (R10)(CX*2), Z23
+	LONG         $0x404ea262
+	WORD         $0xcf52
+	VBROADCASTSS (R10)(SI*1), Z23
+	LONG         $0x404ea262
+	WORD         $0xd752
+	VBROADCASTSS (R10)(CX*4), Z23
+	LONG         $0x404ea262
+	WORD         $0xdf52
+	VBROADCASTSS (R11), Z23
+	LONG         $0x404ea262
+	WORD         $0xe752
+	VBROADCASTSS (R11)(CX*1), Z23
+	LONG         $0x404ea262
+	WORD         $0xef52
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	ADDQ         DX, R10
+	ADDQ         DX, R11
+	DECQ         R13
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z7, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z9, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z11, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z13, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z15, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z17, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z18, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z19, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z20, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z21, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x23x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x23x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	VXORPS Z21, Z21, Z21
+	VXORPS Z22, Z22, Z22
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z6
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z8
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z10
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z12
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z13
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z14
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z15
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z16
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z17
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z18
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z19
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z20
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z21
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z22
+	ADDQ      R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x17, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	LEAQ       (R9)(CX*4), R10
+	ADDQ       CX, R10
+	LEAQ       (R10)(CX*4), R11
+	ADDQ       CX, R11
+	MOVQ       b+32(FP), R12
+	MOVQ       k+64(FP), R13
+
+k:
+	VMOVUPS.Z    (R12), K1, Z23
+	ADDQ         BX, R12
+	VBROADCASTSS (DI), Z24
+	LONG         $0x40469262
+	WORD         $0xc052
+	VBROADCASTSS (DI)(CX*1), Z24
+	LONG         $0x40469262
+	WORD         $0xc852
+	VBROADCASTSS (DI)(CX*2), Z24
+	LONG         $0x40469262
+	WORD         $0xd052
+	VBROADCASTSS (DI)(SI*1), Z24
+	LONG         $0x40469262
+	WORD         $0xd852
+	VBROADCASTSS (DI)(CX*4), Z24
+	LONG         $0x40469262
+	WORD         $0xe052
+	VBROADCASTSS (R8), Z24
+	LONG         $0x40469262
+	WORD         $0xe852
+	VBROADCASTSS (R8)(CX*1), Z24
+	LONG         $0x40469262
+	WORD         $0xf052
+	VBROADCASTSS (R8)(CX*2), Z24
+	LONG         $0x40469262
+	WORD         $0xf852
+	VBROADCASTSS (R8)(SI*1), Z24
+	LONG         $0x40461262
+	WORD         $0xc052
+	VBROADCASTSS (R8)(CX*4), Z24
+	LONG         $0x40461262
+	WORD         $0xc852
+	VBROADCASTSS (R9), Z24
+	LONG         $0x40461262
+	WORD         $0xd052
+	VBROADCASTSS (R9)(CX*1), Z24
+	LONG         $0x40461262
+	WORD         $0xd852
+	VBROADCASTSS (R9)(CX*2), Z24
+	LONG         $0x40461262
+	WORD         $0xe052
+	VBROADCASTSS (R9)(SI*1), Z24
+	LONG         $0x40461262
+	WORD         $0xe852
+	VBROADCASTSS (R9)(CX*4), Z24
+	LONG         $0x40461262
+	WORD         $0xf052
+	VBROADCASTSS (R10), Z24
+	LONG         $0x40461262
+	WORD         $0xf852
+	VBROADCASTSS (R10)(CX*1), Z24
+	LONG         $0x40468262
+	WORD         $0xc052
+	VBROADCASTSS (R10)(CX*2), Z24
+	LONG         $0x40468262
+	WORD         $0xc852
+	VBROADCASTSS (R10)(SI*1), Z24
+	LONG         $0x40468262
+	WORD         $0xd052
+	VBROADCASTSS (R10)(CX*4), Z24
+	LONG         $0x40468262
+	WORD         $0xd852
+	VBROADCASTSS (R11), Z24
+	LONG         $0x40468262
+	WORD         $0xe052
+	VBROADCASTSS (R11)(CX*1), Z24
+	LONG         $0x40468262
+	WORD         $0xe852
+	VBROADCASTSS (R11)(CX*2), Z24
+	LONG         $0x40468262
+	WORD         $0xf052
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	ADDQ         DX, R10
+	ADDQ         DX, R11
+	DECQ         R13
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z7, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z9, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z11, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z13, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z15, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z17, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z18, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z19, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z20, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z21, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z22, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func dotAVX512BF16x24x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dotAVX512BF16x24x1tail(SB), NOSPLIT, $0-96
+	MOVQ  a+0(FP), AX
+	MOVQ  ars+16(FP), CX
+	MOVQ  acs+24(FP), DX
+	MOVQ  brs+40(FP), BX
+	LEAQ  (CX)(CX*2), SI
+	MOVQ  lanes+80(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+
+tile:
+	MOVQ   add+88(FP), DI
+	TESTQ  DI, DI
+	JNZ    add
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	VXORPS Z21, Z21, Z21
+	VXORPS Z22, Z22, Z22
+	VXORPS Z23, Z23, Z23
+	JMP    sums
+
+add:
+	MOVQ      c+48(FP), DI
+	MOVQ      ldc+56(FP), R8
+	VMOVUPS.Z (DI), K1, Z0
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z1
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z2
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z3
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z4
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z5
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z6
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z7
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z8
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z9
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z10
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z11
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z12
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z13
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z14
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z15
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z16
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z17
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z18
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z19
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z20
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z21
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z22
+	ADDQ      R8, DI
+	VMOVUPS.Z (DI), K1, Z23
+	ADDQ      R8, DI
+
+sums:
+	MOVQ       c+48(FP), DI
+	MOVQ       ldc+56(FP), R8
+	IMUL3Q     $0x18, R8, R9
+	ADDQ       R9, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	MOVQ       AX, DI
+	LEAQ       (DI)(CX*4), R8
+	ADDQ       CX, R8
+	LEAQ       (R8)(CX*4), R9
+	ADDQ       CX, R9
+	LEAQ       (R9)(CX*4), R10
+	ADDQ       CX, R10
+	LEAQ       (R10)(CX*4), R11
+	ADDQ       CX, R11
+	MOVQ       b+32(FP), R12
+	MOVQ       k+64(FP), R13
+
+k:
+	VMOVUPS.Z    (R12), K1, Z24
+	ADDQ         BX, R12
+	VBROADCASTSS (DI), Z25
+	LONG         $0x403e9262
+	WORD         $0xc152
+	VBROADCASTSS (DI)(CX*1), Z25
+	LONG         $0x403e9262
+	WORD         $0xc952
+	VBROADCASTSS (DI)(CX*2), Z25
+	LONG         $0x403e9262
+	WORD         $0xd152
+	VBROADCASTSS (DI)(SI*1), Z25
+	LONG         $0x403e9262
+	WORD         $0xd952
+	VBROADCASTSS (DI)(CX*4), Z25
+	LONG         $0x403e9262
+	WORD         $0xe152
+	VBROADCASTSS (R8), Z25
+	LONG         $0x403e9262
+	WORD         $0xe952
+	VBROADCASTSS (R8)(CX*1), Z25
+	LONG         $0x403e9262
+	WORD         $0xf152
+	VBROADCASTSS (R8)(CX*2), Z25
+	LONG         $0x403e9262
+	WORD         $0xf952
+	VBROADCASTSS (R8)(SI*1), Z25
+	LONG         $0x403e1262
+	WORD         $0xc152
+	VBROADCASTSS (R8)(CX*4), Z25
+	LONG         $0x403e1262
+	WORD         $0xc952
+	VBROADCASTSS (R9), Z25
+	LONG         $0x403e1262
+	WORD         $0xd152
+	VBROADCASTSS (R9)(CX*1), Z25
+	LONG         $0x403e1262
+	WORD         $0xd952
+	VBROADCASTSS (R9)(CX*2), Z25
+	LONG         $0x403e1262
+	WORD         $0xe152
+	VBROADCASTSS (R9)(SI*1), Z25
+	LONG         $0x403e1262
+	WORD         $0xe952
+	VBROADCASTSS (R9)(CX*4), Z25
+	LONG         $0x403e1262
+	WORD         $0xf152
+	VBROADCASTSS (R10), Z25
+	LONG         $0x403e1262
+	WORD         $0xf952
+	VBROADCASTSS (R10)(CX*1), Z25
+	LONG         $0x403e8262
+	WORD         $0xc152
+	VBROADCASTSS (R10)(CX*2), Z25
+	LONG         $0x403e8262
+	WORD         $0xc952
+	VBROADCASTSS (R10)(SI*1), Z25
+	LONG         $0x403e8262
+	WORD         $0xd152
+	VBROADCASTSS (R10)(CX*4), Z25
+	LONG         $0x403e8262
+	WORD         $0xd952
+	VBROADCASTSS (R11), Z25
+	LONG         $0x403e8262
+	WORD         $0xe152
+	VBROADCASTSS (R11)(CX*1), Z25
+	LONG         $0x403e8262
+	WORD         $0xe952
+	VBROADCASTSS (R11)(CX*2), Z25
+	LONG         $0x403e8262
+	WORD         $0xf152
+	VBROADCASTSS (R11)(SI*1), Z25
+	LONG         $0x403e8262
+	WORD         $0xf952
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	ADDQ         DX, R10
+	ADDQ         DX, R11
+	DECQ         R13
+	JNZ          k
+	MOVQ         c+48(FP), DI
+	MOVQ         ldc+56(FP), R8
+	VMOVUPS      Z0, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z1, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z2, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z4, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z5, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z6, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z7, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z8, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z9, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z10, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z11, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z12, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z13, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z14, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z15, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z16, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z17, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z18, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z19, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z20, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z21, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z22, K1, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z23, K1, (DI)
+	ADDQ         R8, DI
+	MOVQ         DI, c+48(FP)
+	ADDQ         next+8(FP), AX
+	DECQ         tiles+72(FP)
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func pairAlongAVX512(dst *float32, ds int, src *uint16, ss int, rows int, registers int, lanes int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·pairAlongAVX512(SB), NOSPLIT, $0-56
+	MOVQ  dst+0(FP), AX
+	MOVQ  ds+8(FP), CX
+	MOVQ  src+16(FP), DX
+	MOVQ  ss+24(FP), BX
+	MOVQ  lanes+48(FP), SI
+	MOVQ  $-1, DI
+	BZHIQ SI, DI, DI
+	KMOVW DI, K1
+	MOVQ  rows+32(FP), SI
+
+row:
+	MOVQ AX, DI
+	MOVQ DX, R8
+	MOVQ registers+40(FP), R9
+	DECQ R9
+	JZ   last
+
+register:
+	VMOVUPS (R8), Z0
+	VPROLD  $0x10, Z0, Z0
+	VMOVUPS Z0, (DI)
+	ADDQ    $0x40, R8
+	ADDQ    $0x40, DI
+	DECQ    R9
+	JNZ     register
+
+last:
+	VMOVUPS.Z (R8), K1, Z0
+	VPROLD    $0x10, Z0, Z0
+	VMOVUPS   Z0, K1, (DI)
+	ADDQ      CX, AX
+	ADDQ      BX, DX
+	DECQ      SI
+	JNZ       row
+	VZEROUPPER
+	RET
+
+// func pairDownAVX512(dst *float32, ds int, src *uint16, ss int, rows int, registers int, lanes int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·pairDownAVX512(SB), NOSPLIT, $0-56
+	MOVQ  dst+0(FP), AX
+	MOVQ  ds+8(FP), CX
+	MOVQ  src+16(FP), DX
+	MOVQ  ss+24(FP), BX
+	MOVQ  BX, SI
+	ADDQ  BX, BX
+	MOVQ  lanes+48(FP), DI
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVW R8, K1
+	MOVQ  rows+32(FP), DI
+
+row:
+	MOVQ AX, R8
+	MOVQ DX, R9
+	MOVQ registers+40(FP), R10
+	DECQ R10
+	JZ   last
+
+register:
+	VPMOVZXWD (R9), Z0
+	VPMOVZXWD (R9)(SI*1), Z1
+	VPSLLD    $0x10, Z0, Z0
+	VPORD     Z1, Z0, Z0
+	VMOVUPS   Z0, (R8)
+	ADDQ      $0x20, R9
+	ADDQ      $0x40, R8
+	DECQ      R10
+	JNZ       register
+
+last:
+	VPMOVZXWD.Z (R9), K1, Z0
+	VPMOVZXWD.Z (R9)(SI*1), K1, Z1
+	VPSLLD      $0x10, Z0, Z0
+	VPORD       Z1, Z0, Z0
+	VMOVUPS     Z0, K1, (R8)
+	ADDQ        CX, AX
+	ADDQ        BX, DX
+	DECQ        DI
+	JNZ         row
+	VZEROUPPER
+	RET
+
+// func peakAVX512BF16(n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·peakAVX512BF16(SB), NOSPLIT, $0-8
+	MOVQ    n+0(FP), AX
+	VXORPS  Z0, Z0, Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z0, Z7
+	VMOVAPS Z0, Z8
+	VMOVAPS Z0, Z9
+	VMOVAPS Z0, Z10
+	VMOVAPS Z0, Z11
+	VMOVAPS Z0, Z12
+
+round:
+	LONG $0x487ef262
+	WORD $0xc852
+	LONG $0x487ef262
+	WORD $0xd052
+	LONG $0x487ef262
+	WORD $0xd852
+	LONG $0x487ef262
+	WORD $0xe052
+	LONG $0x487ef262
+	WORD $0xe852
+	LONG $0x487ef262
+	WORD $0xf052
+	LONG $0x487ef262
+	WORD $0xf852
+	LONG $0x487e7262
+	WORD $0xc052
+	LONG $0x487e7262
+	WORD $0xc852
+	LONG $0x487e7262
+	WORD $0xd052
+	LONG $0x487e7262
+	WORD $0xd852
+	LONG $0x487e7262
+	WORD $0xe052
+	DECQ AX
+	JNZ  round
 	VZEROUPPER
 	RET
 

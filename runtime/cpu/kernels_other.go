@@ -4,10 +4,13 @@ package cpu
 
 import "github.com/arithlang/mlc/runtime/philox"
 
-var productsOf = [numISA]products{Go: goProducts, AVX2: goProducts, AVX512: goProducts}
+var (
+	productsOf = [numISA]products{Go: goProducts}
+	narrowOf   = [numISA]narrowProducts{Go: goNarrow}
+)
 
 // randomGroup is how many words randomWords makes at a time.
-var randomGroup = [numISA]int{4, 4, 4}
+var randomGroup = [numISA]int{Go: 4}
 
 // randomWords fills dst, whole groups of words, with the words of counters from
 // ctr on.
@@ -15,6 +18,10 @@ func randomWords(_ ISA, dst []uint32, key *philox.Key, ctr *[4]uint32) {
 	randomWordsGo(dst, key, ctr)
 }
 
+func pairsAsDefined() bool { return false }
+
 func addBlocks(_, _ []float32) int { return 0 }
 
 func saturate(ISA, int) bool { return false }
+
+func saturatePairs(ISA, int) bool { return false }

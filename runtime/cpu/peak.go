@@ -1,15 +1,25 @@
 package cpu
 
 // peakLanes is how many results a fused multiply-add has.
-var peakLanes = [numISA]int{Go: 1, AVX2: 8, AVX512: 16}
+var peakLanes = [numISA]int{Go: 1, AVX2: 8, AVX512: 16, AVX512BF16: 16}
+
+const chains, flopsOfFMA = 12, 2
 
 // Saturate does n > 0 rounds of fused multiply-adds that wait for nothing, and
 // returns how many floating-point operations that was. Timed, it gives the most
 // that a core can do; 0 says that the instruction set has no such measure.
 func (i ISA) Saturate(n int) (flops int) {
-	const chains, flopsOfFMA = 12, 2
-	if !saturate(i, n) {
+	if !saturate(i.vectors(), n) {
 		return 0
 	}
 	return n * chains * flopsOfFMA * peakLanes[i]
+}
+
+// SaturateNarrow is Saturate with products of pairs of BF16; 0 says that there are none.
+func (i ISA) SaturateNarrow(n int) (flops int) {
+	const pair = 2
+	if !saturatePairs(i, n) {
+		return 0
+	}
+	return n * chains * pair * flopsOfFMA * peakLanes[i]
 }

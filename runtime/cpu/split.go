@@ -7,9 +7,6 @@ import "math"
 // right one y high, low, high. The halves are the number nearest to a factor with 10 bits
 // behind the point of its significand, to even, and what is left, cut to as many.
 
-// halves is memory of the factors of one product.
-type halves struct{ a, b scratch[float32] }
-
 // DotSplit is Dot of factors that are split: each product is added as three.
 func (w *Worker) DotSplit(m, n, k int, a []float32, ars, acs int, b []float32, brs, bcs int, c []float32, ldc int) {
 	if m <= 0 || n <= 0 || k <= 0 {
@@ -36,15 +33,13 @@ func (w *Worker) split(m, n, k int, a, b, c matrix, add bool) {
 	a.check(m, k)
 	b.check(k, n)
 	c.check(m, n)
-	x := w.halve(&w.halves.a, a, m, k, 0)
-	y := w.halve(&w.halves.b, b.transposed(), n, k, 1)
+	x := w.halve(&w.factors.a, a, m, k, 0)
+	y := w.halve(&w.factors.b, b.transposed(), n, k, 1)
 	w.products.dot(w, m, n, parts*k, x, y.transposed(), c, add)
 }
 
 // parts are the products of one.
 const parts = 3
-
-func (x matrix) transposed() matrix { return matrix{x.data, x.cs, x.rs} }
 
 // halve makes of an m x k matrix one of m x 3k: of each element the high half but at place
 // low of the three, where the low half is. What lies side by side does so there, too.

@@ -154,6 +154,11 @@ func halveDownAVX2(low *float32, high *float32, again *float32, src *float32, re
 //go:noescape
 func halveAlongAVX2(dst *float32, src *float32, registers int, places *uint32)
 
+// widenAVX2 widens registers > 0 registers of BF16.
+//
+//go:noescape
+func widenAVX2(dst *float32, src *uint16, registers int)
+
 // philoxAVX2 writes the random words of n > 0 groups of counters from ctr on.
 //
 //go:noescape
@@ -454,6 +459,11 @@ func halveDownAVX512(low *float32, high *float32, again *float32, src *float32, 
 //go:noescape
 func halveAlongAVX512(dst *float32, src *float32, registers int, places *uint32)
 
+// widenAVX512 widens registers > 0 registers of BF16.
+//
+//go:noescape
+func widenAVX512(dst *float32, src *uint16, registers int)
+
 // philoxAVX512 writes the random words of n > 0 groups of counters from ctr on.
 //
 //go:noescape
@@ -463,6 +473,281 @@ func philoxAVX512(dst *uint32, key *[2]uint32, ctr *[4]uint32, n int)
 //
 //go:noescape
 func peakAVX512(n int)
+
+// dotAVX512BF16x1x2 computes blocks of 1 rows and 2 registers.
+//
+//go:noescape
+func dotAVX512BF16x1x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x1x2tail computes blocks of 1 rows and 2 registers.
+//
+//go:noescape
+func dotAVX512BF16x1x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x2x2 computes blocks of 2 rows and 2 registers.
+//
+//go:noescape
+func dotAVX512BF16x2x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x2x2tail computes blocks of 2 rows and 2 registers.
+//
+//go:noescape
+func dotAVX512BF16x2x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x3x2 computes blocks of 3 rows and 2 registers.
+//
+//go:noescape
+func dotAVX512BF16x3x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x3x2tail computes blocks of 3 rows and 2 registers.
+//
+//go:noescape
+func dotAVX512BF16x3x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x4x2 computes blocks of 4 rows and 2 registers.
+//
+//go:noescape
+func dotAVX512BF16x4x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x4x2tail computes blocks of 4 rows and 2 registers.
+//
+//go:noescape
+func dotAVX512BF16x4x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x5x2 computes blocks of 5 rows and 2 registers.
+//
+//go:noescape
+func dotAVX512BF16x5x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x5x2tail computes blocks of 5 rows and 2 registers.
+//
+//go:noescape
+func dotAVX512BF16x5x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x6x2 computes blocks of 6 rows and 2 registers.
+//
+//go:noescape
+func dotAVX512BF16x6x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x6x2tail computes blocks of 6 rows and 2 registers.
+//
+//go:noescape
+func dotAVX512BF16x6x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x7x2 computes blocks of 7 rows and 2 registers.
+//
+//go:noescape
+func dotAVX512BF16x7x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x7x2tail computes blocks of 7 rows and 2 registers.
+//
+//go:noescape
+func dotAVX512BF16x7x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x8x2 computes blocks of 8 rows and 2 registers.
+//
+//go:noescape
+func dotAVX512BF16x8x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x8x2tail computes blocks of 8 rows and 2 registers.
+//
+//go:noescape
+func dotAVX512BF16x8x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x9x2 computes blocks of 9 rows and 2 registers.
+//
+//go:noescape
+func dotAVX512BF16x9x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x9x2tail computes blocks of 9 rows and 2 registers.
+//
+//go:noescape
+func dotAVX512BF16x9x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x10x2 computes blocks of 10 rows and 2 registers.
+//
+//go:noescape
+func dotAVX512BF16x10x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x10x2tail computes blocks of 10 rows and 2 registers.
+//
+//go:noescape
+func dotAVX512BF16x10x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x11x2 computes blocks of 11 rows and 2 registers.
+//
+//go:noescape
+func dotAVX512BF16x11x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x11x2tail computes blocks of 11 rows and 2 registers.
+//
+//go:noescape
+func dotAVX512BF16x11x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x12x2 computes blocks of 12 rows and 2 registers.
+//
+//go:noescape
+func dotAVX512BF16x12x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x12x2tail computes blocks of 12 rows and 2 registers.
+//
+//go:noescape
+func dotAVX512BF16x12x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x13x2 computes blocks of 13 rows and 2 registers.
+//
+//go:noescape
+func dotAVX512BF16x13x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x13x2tail computes blocks of 13 rows and 2 registers.
+//
+//go:noescape
+func dotAVX512BF16x13x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x14x2 computes blocks of 14 rows and 2 registers.
+//
+//go:noescape
+func dotAVX512BF16x14x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x14x2tail computes blocks of 14 rows and 2 registers.
+//
+//go:noescape
+func dotAVX512BF16x14x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x1x1tail computes blocks of 1 rows and 1 registers.
+//
+//go:noescape
+func dotAVX512BF16x1x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x2x1tail computes blocks of 2 rows and 1 registers.
+//
+//go:noescape
+func dotAVX512BF16x2x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x3x1tail computes blocks of 3 rows and 1 registers.
+//
+//go:noescape
+func dotAVX512BF16x3x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x4x1tail computes blocks of 4 rows and 1 registers.
+//
+//go:noescape
+func dotAVX512BF16x4x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x5x1tail computes blocks of 5 rows and 1 registers.
+//
+//go:noescape
+func dotAVX512BF16x5x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x6x1tail computes blocks of 6 rows and 1 registers.
+//
+//go:noescape
+func dotAVX512BF16x6x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x7x1tail computes blocks of 7 rows and 1 registers.
+//
+//go:noescape
+func dotAVX512BF16x7x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x8x1tail computes blocks of 8 rows and 1 registers.
+//
+//go:noescape
+func dotAVX512BF16x8x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x9x1tail computes blocks of 9 rows and 1 registers.
+//
+//go:noescape
+func dotAVX512BF16x9x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x10x1tail computes blocks of 10 rows and 1 registers.
+//
+//go:noescape
+func dotAVX512BF16x10x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x11x1tail computes blocks of 11 rows and 1 registers.
+//
+//go:noescape
+func dotAVX512BF16x11x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x12x1tail computes blocks of 12 rows and 1 registers.
+//
+//go:noescape
+func dotAVX512BF16x12x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x13x1tail computes blocks of 13 rows and 1 registers.
+//
+//go:noescape
+func dotAVX512BF16x13x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x14x1tail computes blocks of 14 rows and 1 registers.
+//
+//go:noescape
+func dotAVX512BF16x14x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x15x1tail computes blocks of 15 rows and 1 registers.
+//
+//go:noescape
+func dotAVX512BF16x15x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x16x1tail computes blocks of 16 rows and 1 registers.
+//
+//go:noescape
+func dotAVX512BF16x16x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x17x1tail computes blocks of 17 rows and 1 registers.
+//
+//go:noescape
+func dotAVX512BF16x17x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x18x1tail computes blocks of 18 rows and 1 registers.
+//
+//go:noescape
+func dotAVX512BF16x18x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x19x1tail computes blocks of 19 rows and 1 registers.
+//
+//go:noescape
+func dotAVX512BF16x19x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x20x1tail computes blocks of 20 rows and 1 registers.
+//
+//go:noescape
+func dotAVX512BF16x20x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x21x1tail computes blocks of 21 rows and 1 registers.
+//
+//go:noescape
+func dotAVX512BF16x21x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x22x1tail computes blocks of 22 rows and 1 registers.
+//
+//go:noescape
+func dotAVX512BF16x22x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x23x1tail computes blocks of 23 rows and 1 registers.
+//
+//go:noescape
+func dotAVX512BF16x23x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// dotAVX512BF16x24x1tail computes blocks of 24 rows and 1 registers.
+//
+//go:noescape
+func dotAVX512BF16x24x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+
+// pairAlongAVX512 pairs neighbours in rows > 0 rows.
+//
+//go:noescape
+func pairAlongAVX512(dst *float32, ds int, src *uint16, ss int, rows int, registers int, lanes int)
+
+// pairDownAVX512 pairs elements of rows > 0 pairs of rows.
+//
+//go:noescape
+func pairDownAVX512(dst *float32, ds int, src *uint16, ss int, rows int, registers int, lanes int)
+
+// peakAVX512BF16 does n > 0 rounds of 12 fused multiply-adds.
+//
+//go:noescape
+func peakAVX512BF16(n int)
 
 // dotVecFMA returns c plus the sum of k > 0 products; strides are in bytes.
 //

@@ -12,13 +12,21 @@ import (
 // interpreter, bit for bit, on each instruction set of this machine, in every
 // launch or, if there are none, in kerneltest.Launches.
 func Compare(t *testing.T, text string, kernels []cpu.Kernel, launches ...kernel.Scalars) {
-	for _, name := range []string{"go", "avx2", "avx512"} {
+	for _, name := range []string{"go", "avx2", "avx512", "avx512bf16"} {
 		t.Run(name, func(t *testing.T) {
 			isa, err := cpu.ParseISA(name)
 			if err != nil {
 				t.Skip(err)
 			}
-			kerneltest.Compare(t, text, Runner(kernels, isa), launches...)
+			kerneltest.Compare(t, text, Runner(kernels, isa), sums(isa), launches...)
 		})
 	}
+}
+
+// sums is how an instruction set adds products of BF16; nil: as is defined.
+func sums(isa cpu.ISA) *kernel.Sums {
+	if isa == cpu.AVX512BF16 {
+		return kernel.Pairs()
+	}
+	return nil
 }

@@ -140,7 +140,7 @@ func TestKernels(t *testing.T) {
 			if err != nil {
 				t.Skip(err)
 			}
-			kerneltest.Compare(t, text, cputest.Runner(kernels, isa))
+			kerneltest.Compare(t, text, cputest.Runner(kernels, isa), nil)
 		})
 	}
 }

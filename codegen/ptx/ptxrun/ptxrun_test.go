@@ -66,7 +66,7 @@ func TestRun(t *testing.T) {
 			for _, k := range ks {
 				all.Go(func() {
 					for i, s := range kerneltest.Launches()[:3] {
-						if err := kerneltest.Check(k, s, kerneltest.Signed, uint64(i), m.Run); err != nil {
+						if err := kerneltest.Check(k, s, kerneltest.Signed, uint64(i), m.Run, nil); err != nil {
 							t.Errorf("%s: %v", k.Name, err)
 						}
 					}
@@ -101,12 +101,12 @@ func TestLost(t *testing.T) {
 	})
 	s := kerneltest.Launches()[1]
 	for range 2 {
-		err := kerneltest.Check(ks[0], s, kerneltest.Signed, 1, m.Run)
+		err := kerneltest.Check(ks[0], s, kerneltest.Signed, 1, m.Run, nil)
 		e, ok := errors.AsType[*cuda.Error](err)
 		if !ok || !e.Lost() || !strings.Contains(err.Error(), "out of bounds: kernel "+ks[0].Name) {
 			t.Fatal(err)
 		}
-		if err := kerneltest.Check(ks[1], s, kerneltest.Signed, 1, m.Run); err != nil {
+		if err := kerneltest.Check(ks[1], s, kerneltest.Signed, 1, m.Run, nil); err != nil {
 			t.Error(err)
 		}
 	}

@@ -20,8 +20,9 @@ import (
 type Runner func(name string, s kernel.Scalars, bufs []kernel.Buffer) error
 
 // Compare checks every kernel of a text (as kernel.Format writes it) in every
-// launch, Launches if there are none, as a subtest of its own.
-func Compare(t *testing.T, text string, run Runner, launches ...kernel.Scalars) {
+// launch, Launches if there are none, as a subtest of its own. The back end adds products
+// of 16-bit factors in an order of its own, nil: as is defined.
+func Compare(t *testing.T, text string, run Runner, add *kernel.Sums, launches ...kernel.Scalars) {
 	t.Helper()
 	ks, err := kernel.Parse(text)
 	if err != nil {
@@ -34,7 +35,7 @@ func Compare(t *testing.T, text string, run Runner, launches ...kernel.Scalars) 
 		t.Run(k.Name, func(t *testing.T) {
 			for seed, s := range launches {
 				for _, inputs := range []Kind{Signed, Positive} {
-					if err := Check(k, s, inputs, uint64(seed), run); err != nil {
+					if err := Check(k, s, inputs, uint64(seed), run, add); err != nil {
 						t.Errorf("%v inputs, launch %v: %v", inputs, s, err)
 					}
 				}
@@ -90,7 +91,8 @@ func (k Kind) draw(r *rand.Rand) float32 {
 	return v
 }
 
-// Check runs a kernel on equal inputs in the interpreter and in a back end. It
+// Check runs a kernel on equal inputs in the interpreter, which adds products of 16-bit
+// factors as the back end does, and in a back end. It
 // wants the same bits in all buffers, where one NaN is as good as another, and
 // nothing written beyond their ends.
 //
@@ -98,9 +100,9 @@ func (k Kind) draw(r *rand.Rand) float32 {
 // largest extent n of any buffer with which the interpreter finds no index out of
 // range; so ids lie in their tables, and labels may be -1. A launch that the kernel
 // is not for is nothing to compare.
-func Check(k *kernel.Kernel, s kernel.Scalars, inputs Kind, seed uint64, run Runner) error {
+func Check(k *kernel.Kernel, s kernel.Scalars, inputs Kind, seed uint64, run Runner, add *kernel.Sums) error {
 	s = k.Suited(s)
-	start, want, err := Interpret(k, s, inputs, seed, nil)
+	start, want, err := Interpret(k, s, inputs, seed, add)
 	if errors.Is(err, ErrNotFor) {
 		return nil
 	}

@@ -41,7 +41,7 @@ func TestCompareKernels(t *testing.T) {
 		}
 		all = append(all, ks...)
 	}
-	Compare(t, kernel.Format(all), interpreter(all...))
+	Compare(t, kernel.Format(all), interpreter(all...), nil)
 }
 
 const mixed = `kernel mixed map
@@ -117,7 +117,7 @@ func TestCheckFinds(t *testing.T) {
 					return err
 				}
 				return c.edit(bufs)
-			})
+			}, nil)
 			switch {
 			case c.want == "" && err != nil:
 				t.Errorf("error %v", err)
@@ -165,7 +165,7 @@ func TestIDs(t *testing.T) {
 			err := Check(ks[0], kernel.Scalars{"N": 40}, Signed, seed, func(name string, s kernel.Scalars, bufs []kernel.Buffer) error {
 				seen = append(seen, bufs[0].I...)
 				return kernel.Run(ks[0], s, bufs)
-			})
+			}, nil)
 			if err != nil {
 				t.Errorf("%s: %v", c.index, err)
 			}
@@ -201,7 +201,7 @@ func TestInputs(t *testing.T) {
 				}
 			}
 			return kernel.Run(ks[0], s, bufs)
-		})
+		}, nil)
 		if err != nil {
 			t.Error(err)
 		}
@@ -248,7 +248,7 @@ func TestNotFor(t *testing.T) {
 		if _, _, err := Interpret(ks[0], behind, Signed, 1, nil); errors.Is(err, ErrNotFor) != c.want {
 			t.Errorf("%s of x[%s]: %v", c.index, c.extent, err)
 		}
-		if err := Check(ks[0], behind, Signed, 1, interpreter(ks...)); (err == nil) != (c.want || c.extent == "P + T") {
+		if err := Check(ks[0], behind, Signed, 1, interpreter(ks...), nil); (err == nil) != (c.want || c.extent == "P + T") {
 			t.Errorf("%s of x[%s]: %v", c.index, c.extent, err)
 		}
 	}

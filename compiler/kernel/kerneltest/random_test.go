@@ -27,7 +27,7 @@ func TestRandom(t *testing.T) {
 		text.WriteString(k.String())
 		t.Run(k.Name, func(t *testing.T) {
 			for seed, s := range Launches() {
-				if err := Check(k, s, Signed, uint64(seed), interpreter(k)); err != nil {
+				if err := Check(k, s, Signed, uint64(seed), interpreter(k), nil); err != nil {
 					t.Errorf("%v\n%s", err, k)
 				}
 			}

@@ -167,7 +167,7 @@ func (p *productWriter) transposed(r []reg.VecVirtual) []reg.VecVirtual {
 	}
 	out := make([]reg.VecVirtual, n)
 	for i := range 4 {
-		if p.vectors == avx512 {
+		if p.wide() {
 			p.lanes4(quads[i], quads[i+4], quads[i+8], quads[i+12], out[i:])
 		} else {
 			out[i], out[i+4] = p.reg(), p.reg()

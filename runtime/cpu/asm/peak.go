@@ -29,7 +29,7 @@ func peak(v vectors) {
 	}
 	Label("round")
 	for _, s := range sums {
-		VFMADD231PS(x, x, s)
+		v.multiply(x, x, s)
 	}
 	DECQ(n)
 	JNZ(operand.LabelRef("round"))

@@ -16,19 +16,33 @@ type vectors struct {
 	name  string
 	bytes int    // of a register
 	rows  [3]int // of the largest tile of 1 and 2 registers; by registers
+	pairs bool   // elements are pairs of BF16
 }
 
 var (
-	avx2   = vectors{"AVX2", 32, [3]int{1: 12, 2: 6}}
-	avx512 = vectors{"AVX512", 64, [3]int{1: 24, 2: 14}}
+	avx2       = vectors{"AVX2", 32, [3]int{1: 12, 2: 6}, false}
+	avx512     = vectors{"AVX512", 64, [3]int{1: 24, 2: 14}, false}
+	avx512BF16 = vectors{"AVX512BF16", 64, [3]int{1: 24, 2: 14}, true}
 )
+
+// wide says whether registers are those of AVX-512.
+func (v vectors) wide() bool { return v.bytes == 64 }
 
 // reg returns a new register.
 func (v vectors) reg() reg.VecVirtual {
-	if v == avx512 {
+	if v.wide() {
 		return ZMM()
 	}
 	return YMM()
+}
+
+// multiply adds the products of two registers to a third.
+func (v vectors) multiply(x, y, sum reg.VecVirtual) {
+	if v.pairs {
+		multiplyPairs(x, y, sum)
+	} else {
+		VFMADD231PS(x, y, sum)
+	}
 }
 
 // product writes a microkernel
@@ -41,7 +55,7 @@ func (v vectors) reg() reg.VecVirtual {
 // first lanes elements of the last register of a row of B and C exist.
 //
 // The k loop keeps one chain of fused multiply-adds for each output, in ascending
-// k. Row i of A is reached from pointers to every fifth row.
+// k, or of pairs of them. Row i of A is reached from pointers to every fifth row.
 func product(v vectors, rows, cols int, tail bool) {
 	name := fmt.Sprintf("dot%sx%dx%d", v.name, rows, cols)
 	if tail {
@@ -126,7 +140,7 @@ func (p *productWriter) step(b reg.GPVirtual) {
 	for i := range p.rows {
 		VBROADCASTSS(p.aAt(i), x)
 		for j, r := range p.row {
-			VFMADD231PS(x, r, p.sums[i][j])
+			p.multiply(x, r, p.sums[i][j])
 		}
 	}
 	for _, a := range p.aRows {
@@ -251,7 +265,7 @@ func (p *productWriter) loadMask() {
 
 // maskLanes makes the mask from lanes, which is lost.
 func (p *productWriter) maskLanes(lanes reg.GPVirtual) {
-	if p.vectors == avx512 {
+	if p.wide() {
 		bits, k := GP64(), K()
 		MOVQ(operand.I64(-1), bits)
 		BZHIQ(lanes, bits, bits)

@@ -35,7 +35,7 @@ func random(v vectors) {
 	for i := range p.mul {
 		p.mul[i], p.weyl[i] = p.broadcast(philoxMul[i]), p.broadcast(philoxWeyl[i])
 	}
-	if v == avx512 {
+	if v.wide() {
 		odd := GP32()
 		MOVL(operand.U32(0xAAAA), odd)
 		p.odd = K()
@@ -105,7 +105,7 @@ func (p *philoxWriter) mixed(product, word, key reg.VecVirtual) reg.VecVirtual {
 	const xor3 = 0x96
 	x := p.reg()
 	VPSRLQ(operand.Imm(32), product, x)
-	if p.vectors == avx512 {
+	if p.wide() {
 		VPTERNLOGD(operand.Imm(xor3), key, word, x)
 		return x
 	}
@@ -118,7 +118,7 @@ func (p *philoxWriter) mixed(product, word, key reg.VecVirtual) reg.VecVirtual {
 // side by side. Interleaving stays within 128-bit lanes, for which positions makes up.
 func (p *philoxWriter) words() [2]reg.VecVirtual {
 	for i := 0; i < 4; i += 2 {
-		if p.vectors == avx512 {
+		if p.wide() {
 			VMOVSLDUP(p.c[i+1], p.odd, p.c[i])
 			continue
 		}

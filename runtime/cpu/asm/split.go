@@ -30,7 +30,7 @@ func newHalver(v vectors) *halver {
 
 // and writes a bitwise and.
 func (h *halver) and(x, y, to reg.VecVirtual) {
-	if h.vectors == avx512 {
+	if h.wide() {
 		VPANDD(x, y, to)
 	} else {
 		VPAND(x, y, to)
@@ -97,7 +97,7 @@ func halveAlong(v vectors) {
 	for i := range at {
 		at[i] = h.reg()
 		VMOVUPS(operand.Mem{Base: places, Disp: i * v.bytes}, at[i])
-		if v == avx512 {
+		if v.wide() {
 			isHigh[i] = K()
 			VPMOVD2M(at[i], isHigh[i])
 		}
@@ -107,7 +107,7 @@ func halveAlong(v vectors) {
 	for i := range at {
 		x := h.reg()
 		VPERMPS(low, at[i], x)
-		if v == avx512 {
+		if v.wide() {
 			VPERMPS(high, at[i], isHigh[i], x)
 		} else {
 			y := h.reg()
