@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/runtime/cpu"
 )
 
 // TestRounded trains with factors rounded to BF16, an encoder-decoder and a loop, and with
@@ -44,17 +45,21 @@ func TestRounded(t *testing.T) {
 				}
 				return filepath.Join(run, "ckpt", "step-00000003.safetensors")
 			}
-			want := train("plain", "--steps 3 --device cpu --threads 2")
+			want := train("plain", "--steps 3 --device cpu --cpu go --threads 2")
 			simulated := train("simulated", "--steps 3 --device sim")
 			if d := distance(t, simulated, want); d == 0 || d > c.near {
 				t.Errorf("the simulated GPU is %.2g off", d)
 			}
-			for _, c := range []struct{ name, flags, want string }{
+			type run struct{ name, flags, want string }
+			runs := []run{
 				{"one thread", "--steps 3 --device cpu --threads 1", want},
-				{"without vectors", "--steps 3 --device cpu --cpu go", want},
 				{"simulated again", "--steps 3 --device sim", simulated},
 				{"resumed", "--steps 1 --device cpu; --resume --steps 3 --device cpu", want},
-			} {
+			}
+			for isa := cpu.AVX2; isa <= cpu.Detect(); isa++ {
+				runs = append(runs, run{"on " + isa.String(), "--steps 3 --device cpu --cpu " + isa.String(), want})
+			}
+			for _, c := range runs {
 				if !bytes.Equal(read(t, train(c.name, c.flags)), read(t, c.want)) {
 					t.Errorf("%s: another checkpoint", c.name)
 				}

@@ -77,7 +77,8 @@ func trainRows() []Row {
 			{Name: "auto", Doc: "f32"},
 			{Name: "f32", Doc: "nothing is rounded"},
 			{Name: "bf16", Doc: "the factors of linear layers and of attention are rounded to bfloat16, in gradients too; products are added in f32; " +
-				"weights, their gradients, moments, norms, softmax, loss, biases of attention and residuals stay f32"},
+				"weights, their gradients, moments, norms, softmax, loss, biases of attention and residuals stay f32; " +
+				"on a processor with AVX512-BF16, a factor or a sum below 2^-126 is 0 in these products"},
 			{Name: "tf32x3", Doc: "the factors of linear layers are split in two numbers of TF32, and a product of them is three, in gradients too: " +
 				"nearly as exact as f32, and fast on the tensor cores of a GPU; attention and all else are f32"},
 		}},

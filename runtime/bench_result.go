@@ -92,8 +92,12 @@ func (r *benchResult) peak() string {
 		return fmt.Sprintf("peak  %.1f GFLOP/s, on tensor cores %.1f of bf16 and %.1f of TF32, copying %.1f GB/s, as measured;\n"+
 			"      what stays in a cache can be faster than copying\n", p.Flops/giga, p.Narrow/giga, p.TF32/giga, p.Bytes/giga)
 	default:
-		return fmt.Sprintf("peak  %.1f GFLOP/s, copying %.1f GB/s: of each thread while all work, as are the rates below;\n"+
-			"      what stays in a cache can be faster than copying\n", p.Flops/giga, p.Bytes/giga)
+		pairs := ""
+		if p.Narrow > 0 {
+			pairs = fmt.Sprintf("%.1f of BF16, ", p.Narrow/giga)
+		}
+		return fmt.Sprintf("peak  %.1f GFLOP/s, %scopying %.1f GB/s: of each thread while all work, as are the rates below;\n"+
+			"      what stays in a cache can be faster than copying\n", p.Flops/giga, pairs, p.Bytes/giga)
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 // A peak is the most that a thread can do while all others do the same, or a GPU.
 type peak struct {
 	Flops  float64 `json:"flops"`                  // fused multiply-adds in registers, 0 if that is not known
-	Narrow float64 `json:"narrow_flops,omitempty"` // products of 16-bit factors on tensor cores, 0 if there are none
-	TF32   float64 `json:"tf32_flops,omitempty"`   // and of TF32
+	Narrow float64 `json:"narrow_flops,omitempty"` // products of 16-bit factors on tensor cores or as pairs, 0 if there are none
+	TF32   float64 `json:"tf32_flops,omitempty"`   // and of TF32, on tensor cores
 	Bytes  float64 `json:"bytes_per_second"`       // copied in memory, read and written
 }
 
@@ -27,8 +27,9 @@ func measurePeak(isa cpu.ISA, threads int) peak {
 		from[i], to[i] = make([]byte, copied), make([]byte, copied)
 	}
 	return peak{
-		Flops: rate(threads, 200, func(int) int { return isa.Saturate(rounds) }),
-		Bytes: rate(threads, 8, func(i int) int { return 2 * copy(to[i], from[i]) }),
+		Flops:  rate(threads, 200, func(int) int { return isa.Saturate(rounds) }),
+		Narrow: rate(threads, 200, func(int) int { return isa.SaturateNarrow(rounds) }),
+		Bytes:  rate(threads, 8, func(i int) int { return 2 * copy(to[i], from[i]) }),
 	}
 }
 

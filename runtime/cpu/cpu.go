@@ -5,7 +5,8 @@
 //
 // Every function computes the bits that the kernel interpreter defines, on
 // every instruction set: products add in ascending k with a fused multiply-add,
-// sums keep 32 partial values, nothing else fuses.
+// sums keep 32 partial values, nothing else fuses. The exception is the ISA
+// AVX512BF16, where numbers are below the smallest normal one.
 package cpu
 
 import (

@@ -33,6 +33,7 @@ type Table struct {
 	Threads int       // that worked
 	Step    float64   // seconds of one, which the rows add up to
 	Peak    peak.Peak // of a thread
+	Turns   bool      // products of 16-bit factors take turns with all else, as on a processor
 	Rows    []Row
 }
 
@@ -65,7 +66,10 @@ func (t *Table) compute(l Lap) float64 {
 	if t.Peak.Flops <= 0 {
 		return 0
 	}
-	if min(t.Peak.Narrow, t.Peak.TF32) <= 0 {
+	switch {
+	case t.Turns && t.Peak.Narrow > 0:
+		return (l.Flops-l.Narrow)/t.Peak.Flops + l.Narrow/t.Peak.Narrow
+	case min(t.Peak.Narrow, t.Peak.TF32) <= 0:
 		return l.Flops / t.Peak.Flops
 	}
 	return max((l.Flops-l.Narrow-l.Split)/t.Peak.Flops, l.Narrow/t.Peak.Narrow+l.Split/t.Peak.TF32)

@@ -20,6 +20,11 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s on tensor cores: %g of the peak, want %g", r.Name, r.OfPeak, want)
 		}
 	}
+	pairs := Table{Steps: 1, Threads: 1, Turns: true, Peak: peak.Peak{Flops: 1000, Narrow: 4000, Bytes: 100}}
+	pairs.Add("some", Lap{Launches: 1, Time: time.Second, Cost: cpu.Cost{Flops: 1000, Narrow: 200, Bytes: 1}})
+	if r := pairs.Rows[0]; math.Abs(r.OfPeak-0.85) > 1e-9 {
+		t.Errorf("in turns: %g of the peak, want 0.85", r.OfPeak)
+	}
 	table := Table{Steps: 2, Threads: 2, Step: 0.010, Peak: peak.Peak{Flops: 1000, Bytes: 100}}
 	table.Add("nothing", Lap{Time: time.Second})
 	table.Add("small", Lap{Launches: 2, Time: 4 * time.Millisecond, Cost: cpu.Cost{Flops: 2, Bytes: 0.1}})
