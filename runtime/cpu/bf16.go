@@ -117,6 +117,11 @@ func (w *Worker) DotVecBF16(k int, a []uint16, as int, b []uint16, bs int, c flo
 func layWide(widen func(dst []float32, src []uint16)) func(to []float32, x strided[uint16], m, k int, rest uint16) matrix {
 	return func(to []float32, x strided[uint16], m, k int, _ uint16) matrix {
 		switch {
+		case x.cs == 1 && x.rs == k:
+			widen(to[:m*k], x.data)
+		case x.rs == 1 && x.cs == m:
+			widen(to[:m*k], x.data)
+			return matrix{to, 1, m}
 		case x.cs == 1:
 			for i := range m {
 				widen(to[i*k:][:k], x.data[i*x.rs:])
