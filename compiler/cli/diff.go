@@ -33,10 +33,9 @@ func (diffCmd) Help() string {
 are compared with its tensor function, in float64, and with the kernel interpreter,
 bit by bit: products are added as the device's tensor cores do, where it multiplies
 on those, or as the processor adds pairs of BF16. The output shows the element farthest
-from float64: its distance, the
-distance in units of the largest element of its buffer, and the largest allowed
-distance: %.0e of that element, or of 1 if it is smaller, and more where rounding
-of the inputs makes more.
+from float64: its distance, the distance in units of the largest element of its buffer,
+and the largest allowed distance: %.0e of that element, or of 1 if it is smaller, and
+more where rounding of the inputs makes more.
 Exit code 1 if an element is farther off, or, with --exact, if a bit differs. The
 simulator checks every access of a kernel: a report fails, too.
 In a sweep, each training is compared, except for kernels of earlier ones.
