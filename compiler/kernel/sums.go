@@ -7,11 +7,9 @@ import (
 )
 
 // Sums is how a device adds the products of 16-bit factors, or of half as many halves of
-// F32: those of a step and the sum
-// so far are cut to so many bits behind the leading bit of the largest, towards zero, and
-// added exactly; the result is cut to F32. So the tensor cores of NVIDIA do by MMA-Sim
-// (Xie et al. 2026). Or they are added as is defined, but of numbers below the smallest
-// normal one.
+// F32: those of a step and the sum so far are cut to so many bits behind the leading bit of
+// the largest, towards zero, and added exactly; the result is cut to F32. So the tensor cores
+// of NVIDIA do by MMA-Sim (Xie et al. 2026).
 type Sums struct {
 	step, kept int
 	fours      bool

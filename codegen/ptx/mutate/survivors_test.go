@@ -21,6 +21,7 @@ var survivors = []struct {
 	{Invert, regexp.MustCompile(`bra`), "the loop has one round either way, in every launch"},
 	{Index, regexp.MustCompile(`add\.s32 .*, \d+;$`), "a cell or a round more has nothing to do"},
 	{Index, regexp.MustCompile(`mov\.b32 %r\d+, 0;`), "sums are copied in whole units, and one product fewer leaves as many"},
+	{Index, regexp.MustCompile(`mul\.lo\.s32 %r\d+, %r\d+, (4|8);`), "of the few units of a row, each is below the same numbers of whole units"},
 	{Index, regexp.MustCompile(`(mul|mad)\.`), "the factor is 0 wherever the product is used"},
 	{Index, regexp.MustCompile(`(max|min)\.`), "lengths are at least 1"},
 	{Index, regexp.MustCompile(`(div|shr|and|rem)\.`), "only threads that have nothing to do get another number"},
