@@ -47,6 +47,7 @@ type attend struct {
 	*attention
 	width        int               // of a head
 	many         int               // keys at once: keysAtOnce, or half of them
+	from, to     int               // of their groups of 16: those whose arrays are computed together
 	height, size asm.Value         // queries and keys of a cell
 	open         asm.Value         // keys that those of a warp may see
 	row          [halves]asm.Value // of the cell, those of a lane
@@ -68,10 +69,12 @@ func (p *printer) attentions(k *kernel.Kernel) (cells, error) {
 	f.Beside = attentionBeside
 	first := f.Do("mul.lo.s32", p.warp, asm.Int(fragmentRows))
 	a := p.newAttend(m, first)
-	a.q, a.k = a.shared("queries", m.scores.MostRows), a.shared("keys", keysAtOnce)
-	if a.v = a.k; a.apart() {
-		a.v = a.shared("values", keysAtOnce)
+	rows := []int{m.scores.MostRows, keysAtOnce}
+	if a.apart() {
+		rows = append(rows, keysAtOnce)
 	}
+	factors := a.shared(rows...)
+	a.q, a.k, a.v = factors[0], factors[1], factors[len(factors)-1]
 	zero := asm.Int(0)
 	a.left = p.factorOf(a.q, true, true, first, zero, a.width)
 	a.right = p.factorOf(a.k, false, true, zero, zero, a.width)
@@ -90,13 +93,28 @@ func (p *printer) attentions(k *kernel.Kernel) (cells, error) {
 // newAttend is for warps whose rows begin at one within the cell.
 func (p *printer) newAttend(m *attention, first asm.Value) *attend {
 	f := p.f
-	a := &attend{printer: p, attention: m, width: int(m.scores.Axes[2].Size.I), many: keysAtOnce, parts: map[string]accumulators{}, meanings: meanings(m.lets)}
+	a := &attend{printer: p, attention: m, width: int(m.scores.Axes[2].Size.I), parts: map[string]accumulators{}, meanings: meanings(m.lets)}
 	g, t := f.Do("shr.u32", p.lane, asm.Int(2)), f.Do("and.b32", p.lane, asm.Int(3))
+	a.has(keysAtOnce)
 	for h := range halves {
 		a.row[h] = f.Do("add.s32", f.Do("add.s32", first, g), asm.Int(8*h))
 	}
 	a.key, a.even = f.Do("mul.lo.s32", t, asm.Int(4)), f.Do("setp.eq.s32", f.Do("and.b32", t, asm.Int(1)), asm.Int(0))
 	return a
+}
+
+// has says how many keys are in shared memory at once.
+func (a *attend) has(keys int) { a.many, a.from, a.to = keys, 0, keys/fragmentRows }
+
+// inHalves does something for one half of the groups, and then for the other.
+func (a *attend) inHalves(do func()) {
+	from, to := a.from, a.to
+	middle := (from + to) / 2
+	a.to = middle
+	do()
+	a.from, a.to = middle, to
+	do()
+	a.from = from
 }
 
 // openTo are the keys that a warp's queries may see, from one on.
@@ -122,11 +140,21 @@ func (a *attend) openFrom(lets []*kernel.Let, first, height *kernel.Let, from as
 	return a.choose(f.Do("setp.lt.s32", asm.Int(0), left), n, asm.Int(0))
 }
 
-// shared makes room for some rows of a head.
-func (a *attend) shared(name string, rows int) swizzled {
-	bytes := rows * a.width * narrowBytes
+// shared makes room for some rows of a head, and others behind them: in one array, so that
+// what a lane reads of one is so many bytes from what it reads of another.
+func (a *attend) shared(rows ...int) (all []swizzled) {
+	row, bytes := a.width*narrowBytes, 0
+	for _, n := range rows {
+		bytes += n * row
+	}
 	a.entry.Static += bytes
-	return swizzled{asm.Shared.At(name, a.f.SharedArray(name, bytes)), a.width, narrowFormat, false}
+	const name = "factors"
+	at := asm.Shared.At(name, a.f.SharedArray(name, bytes))
+	for _, n := range rows {
+		all = append(all, swizzled{at, a.width, narrowFormat, false})
+		at = at.Plus(n * row)
+	}
+	return all
 }
 
 // apart says whether there is room for keys and values at a time.
@@ -299,7 +327,7 @@ func (a *attend) bring(first, left asm.Value, values bool) {
 // see. Weights of others are 0, which change no sum.
 func (a *attend) groups(first asm.Value, do func(m int, key asm.Value)) {
 	f := a.f
-	for m := range a.many / fragmentRows {
+	for m := a.from; m < a.to; m++ {
 		from := f.Do("add.s32", first, asm.Int(m*fragmentRows))
 		f.If(f.Do("setp.lt.s32", from, a.open), func() { do(m, f.Do("add.s32", from, a.key)) })
 	}
@@ -439,10 +467,13 @@ func (a *attend) partial(r *kernel.Reduce, sums [halves][]asm.Value, m int, key 
 	}
 }
 
-// swap brings the partial values of the next keys to the front, where it is half of them that
-// all keys at once have.
+// swap brings the partial values of the next keys to the front, behind the last of the keys at
+// once, where they have half of these values.
 func (a *attend) swap(sums [halves][]asm.Value) {
 	n := a.many / fragmentRows
+	if a.to < n {
+		return
+	}
 	for _, part := range sums {
 		for m := range fourKeys - n {
 			first := a.f.Copy(part[m])

@@ -64,18 +64,18 @@ func (p *printer) attentionGrads(k *kernel.Kernel) (cells, error) {
 	g := &attendGrad{attend: p.newAttend(&m.attention, within), m: m, half: f.Do("shr.u32", p.warp, asm.Int(1)), within: within}
 	g.meanings = meanings(slices.Concat(m.lets, m.inner))
 	g.needed = m.neededByElements()
-	g.together, g.many = m.room()
+	blocks, keys := m.room()
+	g.together = blocks
+	g.has(keys)
 	for _, s := range m.follow {
 		if r, ok := s.(*kernel.Reduce); ok && g.needed[r.Name] {
 			g.reduces = append(g.reduces, r)
 		}
 	}
-	for i := range m.arrays {
-		g.rows = append(g.rows, g.shared(fmt.Sprint("rows", i), g.together*blockOfRows))
-		g.cols = append(g.cols, g.shared(fmt.Sprint("cols", i), g.many))
-	}
-	blocks, _ := m.mostBlocks()
-	size := expr.Simplify(expr.New(expr.Mul, blocks, expr.Int(int64(blockOfRows*len(g.reduces)))))
+	factors := g.shared(blocks*blockOfRows, blocks*blockOfRows, keys, keys)
+	g.rows, g.cols = factors[:2], factors[2:]
+	most, _ := m.mostBlocks()
+	size := expr.Simplify(expr.New(expr.Mul, most, expr.Int(int64(blockOfRows*len(g.reduces)))))
 	tiles := []kernel.Stmt{&kernel.Tile{Name: statsName, Type: expr.F32, Shape: []*expr.Expr{size}}}
 	for _, t := range k.Once {
 		if slices.ContainsFunc(m.sides, func(s side) bool { return s.Dst.Name == t.(*kernel.Tile).Name }) {
@@ -266,8 +266,10 @@ func (g *attendGrad) parted(active asm.Value, do func(first asm.Value)) {
 		g.copyKeys(first)
 		g.arrive()
 		g.f.If(active, func() {
-			g.multiplyRows(first)
-			do(first)
+			g.inHalves(func() {
+				g.multiplyRows(first)
+				do(first)
+			})
 		})
 	})
 }
