@@ -3,7 +3,9 @@ package mutate
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
+	"testing"
 
 	"github.com/arithlang/mlc/codegen/ptx"
 )
@@ -85,3 +87,41 @@ func difference(before, after string) [2]int {
 
 // with has another line in the mutant's place.
 func (m Mutant) with(line string) ptx.Output { return replaced(m.Code(), m.Line-1, line) }
+
+// savesWork says whether a guard that a mutant lacks is a branch around what only computes: it
+// stores nothing, copies nothing and waits for nobody.
+func (m Mutant) savesWork() bool {
+	in := instruction.FindStringSubmatch(m.Old)
+	if m.Kind != Unguard || in == nil || in[2] != "bra" {
+		return false
+	}
+	lines := strings.Split(string(m.Code().Text), "\n")[m.Line:]
+	end := slices.Index(lines, in[3]+":")
+	return end >= 0 && !slices.ContainsFunc(lines[:end], effect.MatchString)
+}
+
+var effect = regexp.MustCompile(`^\s+(@!?%p\d+ )?(st|cp|bar)\.`)
+
+// TestSavesWork wants only branches forward around computing taken for such.
+func TestSavesWork(t *testing.T) {
+	tried := 0
+	for text, want := range map[string]bool{
+		"\t@%p1 bra $L1;\n\tadd.s32 %r1, %r2, 3;\n$L1:\n\tst.b32 [%d1], %r1;": true,
+		"\t@%p1 bra $L1;\n\t@%p2 st.b32 [%d1], %r1;\n$L1:":                    false,
+		"\t@%p1 bra $L1;\n\tcp.async.wait_group 0;\n$L1:":                     false,
+		"$L1:\n\t@%p1 bra $L1;\n\tadd.s32 %r1, %r2, 3;":                       false,
+		"\t@%p1 st.b32 [%d1], %r1;":                                           false,
+	} {
+		for _, m := range Of(ptx.Output{Text: []byte(text), Kernels: make([]ptx.Entry, 1)}) {
+			if m.Kind != Unguard || !strings.Contains(m.Old, "%p1") {
+				continue
+			}
+			if tried++; m.savesWork() != want {
+				t.Errorf("%v of\n%s", m, text)
+			}
+		}
+	}
+	if tried != 5 {
+		t.Errorf("%d guards", tried)
+	}
+}
