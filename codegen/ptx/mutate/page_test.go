@@ -42,7 +42,7 @@ func (g *gate) text(date, commit string) string {
 	} else {
 		say("one mutant in %d, chosen by a hash, ", *part)
 	}
-	say("of %d kernels, of shipped specs and in `testdata/products.kir`, of which %d have one in that part. Whether `ptxas` makes the same code of a mutant was %s.\n",
+	say("of %d kernels, of shipped specs and in `testdata`, of which %d have one in that part. Whether `ptxas` makes the same code of a mutant was %s.\n",
 		g.asked, g.kernels, map[bool]string{true: "asked", false: "not asked: there was none"}[g.ptxas])
 	if len(g.failed) > 0 {
 		slices.Sort(g.failed)
@@ -87,7 +87,7 @@ func TestPage(t *testing.T) {
 	g.note("a/k", Mutant{Kind: Index}, equivalent+"it is never reached")
 	text := g.text("2001-02-03", "abc-dirty")
 	for _, want := range []string{
-		fmt.Sprintf("2001-02-03, commit abc-dirty, `make gate PART=%d TURN=%d`: one mutant in %[1]d", *part, *turn), "of 3 kernels, of shipped specs and in `testdata/products.kir`, of which 2 have one", "not asked",
+		fmt.Sprintf("2001-02-03, commit abc-dirty, `make gate PART=%d TURN=%d`: one mutant in %[1]d", *part, *turn), "of 3 kernels, of shipped specs and in `testdata`, of which 2 have one", "not asked",
 		"\n1 kernels were not tried to the end: b/m.\n", "| a barrier is deleted | 2 | 1 |\n| **all** | **2** | **1** |", "| data race | 1 |", "| equivalent: it is never reached | 1 |", "\n- a/k: a barrier is deleted",
 	} {
 		if !strings.Contains(text, want) {
