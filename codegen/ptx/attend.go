@@ -58,6 +58,7 @@ type attend struct {
 	left         factor                       // queries of the warp
 	right, below factor                       // keys and values
 	parts        map[string]accumulators      // scores, and other arrays by query and key, of 16 rows and as many keys
+	wanted       map[string]bool              // arrays that are computed; nil: all
 	known        [halves]map[string]asm.Value // what is known of rows
 	meanings     map[string]*expr.Expr        // of the names of lets
 }
@@ -273,6 +274,7 @@ func (a *attend) reduceAgain(parts func(do func(first asm.Value))) {
 	for i, s := range a.follow {
 		if r, ok := s.(*kernel.Reduce); ok {
 			sums := a.sums(r)
+			a.wanted = a.wantedBy(i)
 			parts(func(first asm.Value) {
 				a.groups(first, func(m int, key asm.Value) {
 					a.elements(0, i, m, key)
@@ -280,11 +282,32 @@ func (a *attend) reduceAgain(parts func(do func(first asm.Value))) {
 				})
 				a.swap(sums)
 			})
+			a.wanted = nil
 			a.combine(r, sums)
 			a.scalars(i + 1)
 		}
 	}
 }
+
+// wantedBy are the arrays and random words that a reduction is computed with.
+func (a *attend) wantedBy(reduction int) map[string]bool {
+	wanted := map[string]bool{}
+	want := func(s kernel.Stmt) {
+		for _, e := range expr.Elems(kernel.Reads(s)...) {
+			wanted[e.Name] = true
+		}
+	}
+	want(a.follow[reduction])
+	for _, s := range slices.Backward(a.follow[:reduction]) {
+		if set, ok := s.(*kernel.Set); ok && wanted[set.Dst.Name] {
+			want(set)
+		}
+	}
+	return wanted
+}
+
+// wants says whether an array, or random words, are computed.
+func (a *attend) wants(name string) bool { return a.wanted == nil || a.wanted[name] }
 
 // blocks does something with the scores of as many keys as there is room for, and then
 // the next.
@@ -402,11 +425,16 @@ func (a *attend) elements(from, to, m int, key asm.Value) {
 		for _, s := range a.follow[from:to] {
 			switch s := s.(type) {
 			case *kernel.Random:
+				if !a.wants(s.Dst) {
+					continue
+				}
 				counter := a.f.Do("add.s32", a.value(expr.New(expr.Div, s.Base, expr.Int(philoxWords))), a.f.Do("shr.u32", key, asm.Int(2)))
 				words := a.wordsOf(s)(counter)
 				given[s.Dst] = words[:]
 			case *kernel.Set:
-				given[s.Dst.Name] = a.each4(s.Value, s.Axes[0].Var, key, given)
+				if a.wants(s.Dst.Name) {
+					given[s.Dst.Name] = a.each4(s.Value, s.Axes[0].Var, key, given)
+				}
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(a.parts)) {

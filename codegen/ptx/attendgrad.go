@@ -226,7 +226,11 @@ func (g *attendGrad) byRows(once bool) {
 func (g *attendGrad) multiplyRows(first asm.Value) {
 	zero := asm.Int(0)
 	from := g.f.Do("mul.lo.s32", g.warp, asm.Int(fragmentRows))
+	clear(g.parts)
 	for i, d := range g.m.arrays {
+		if !g.wants(d.Dst.Name) {
+			continue
+		}
 		left := g.factorOf(g.rows[i], true, true, from, zero, g.width)
 		g.product(d.Dst.Name, left, g.factorOf(g.cols[i], false, true, zero, zero, g.width), first)
 	}
