@@ -47,7 +47,7 @@ func NewCPU(kernels []cpu.Kernel, isa cpu.ISA, threads int, plan *device.Plan) d
 
 func (m *cpuMachine) About() device.About {
 	how := fmt.Sprintf("%s, %d threads", m.isa, len(m.own.workers))
-	return device.About{Device: "cpu", Name: processor(), How: strings.Replace(how, " 1 threads", " 1 thread", 1)}
+	return device.About{Device: "cpu", Name: processor(), How: strings.Replace(how, " 1 threads", " 1 thread", 1), Schedules: m.isa.String()}
 }
 
 func (m *cpuMachine) Each(n int, f func(w device.Worker, i int)) { m.own.run(n, f) }

@@ -36,7 +36,7 @@ type About struct {
 	Device    string // as --device takes it: cpu
 	Name      string // of the processor
 	How       string // it is used: "avx512, 2 threads"
-	Schedules string // of a GPU: how the program's kernels are spread over it
+	Schedules string // of the program's kernels on a GPU; of a processor, its instruction set
 	Gemm      string // whose matrix products it has: "cuBLASLt 12.9.3"; "" for those of the program's kernels
 }
 

@@ -27,7 +27,7 @@ type Record struct {
 	Seed       uint64    `json:"seed"`
 	Params     int       `json:"params"`
 	Precision  string    `json:"precision,omitempty"` // of the factors of products: f32, bf16 or tf32x3
-	Schedules  string    `json:"schedules,omitempty"` // how kernels are spread over a GPU: "generic, mma, product"
+	Schedules  string    `json:"schedules,omitempty"` // of kernels on a GPU: "generic, mma, product"; a processor's instruction set: "avx512bf16"
 	Gemm       string    `json:"gemm,omitempty"`      // whose products they are, on a GPU: "cuBLASLt 12.9.3"; none for mlc's kernels
 	Training             // of a run without stages, and of that of a stage
 	Started    time.Time `json:"started"`
