@@ -159,14 +159,17 @@ func (g *attendGrad) cell() {
 	})
 }
 
-// copyKeys begins to copy what has a row for each key, from one on.
+// copyKeys begins to copy what has a row for each key, from one on, for the arrays that are
+// computed.
 func (g *attendGrad) copyKeys(first asm.Value) {
 	vars, height, size, open := maps.Clone(g.vars), g.height, g.size, g.open
 	g.enterBlock(asm.Int(0))
 	_, keys := g.m.factors()
 	left := g.f.Do("sub.s32", g.most, first)
 	for i, o := range keys {
-		g.copy(g.cols[i], o, g.many, first, left, true)
+		if g.wants(g.m.arrays[i].Dst.Name) {
+			g.copy(g.cols[i], o, g.many, first, left, true)
+		}
 	}
 	g.vars, g.height, g.size, g.open = vars, height, size, open
 }
