@@ -1,7 +1,6 @@
 package mutate
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"hash/fnv"
@@ -112,10 +111,7 @@ func (g *gate) kernel(name string, k *kernel.Kernel, o ptx.Options) (err error) 
 	if len(mutants) == 0 {
 		return nil
 	}
-	machine, err := ptxas.Code(ts.code.Text, arch)
-	if err != nil && !errors.Is(err, ptxas.ErrMissing) {
-		return err
-	}
+	machine := sync.OnceValues(func() ([]byte, error) { return ptxas.Code(ts.code.Text, arch) })
 	for _, m := range mutants {
 		var found string
 		if found, err = ts.attempt(m, machine); err != nil {

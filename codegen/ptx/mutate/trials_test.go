@@ -131,15 +131,15 @@ const (
 )
 
 // attempt says what finds a mutant: a kind of report, a changed result, or nothing.
-// Machine is the code that ptxas makes of the kernel, nil without ptxas.
-func (ts *trials) attempt(m Mutant, machine []byte) (string, error) {
+// Machine asks ptxas for the code that it makes of the kernel; nil: it is not asked.
+func (ts *trials) attempt(m Mutant, machine func() ([]byte, error)) (string, error) {
 	code := m.Code()
 	if found, err := ts.find(code, 0, ts.few); found != "" || err != nil {
 		return found, err
 	}
 	if m.Line > 0 && machine != nil {
-		if same, err := ptxas.Code(code.Text, arch); err == nil && bytes.Equal(same, machine) {
-			return equivalent + "ptxas makes the same code of it", nil
+		if same, err := sameMachine(code, machine); same || err != nil {
+			return equivalent + "ptxas makes the same code of it", err
 		}
 	}
 	if found, err := ts.find(code, ts.few, math.MaxInt); found != "" || err != nil {
@@ -163,6 +163,19 @@ func (ts *trials) attempt(m Mutant, machine []byte) (string, error) {
 		}
 	}
 	return "", nil
+}
+
+// sameMachine says whether ptxas makes this code of a module, where there is ptxas and it takes
+// the module.
+func sameMachine(code ptx.Output, machine func() ([]byte, error)) (bool, error) {
+	want, err := machine()
+	if errors.Is(err, ptxas.ErrMissing) {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	got, err := ptxas.Code(code.Text, arch)
+	return err == nil && bytes.Equal(got, want), nil
 }
 
 // longer says whether a module, whose results are right, takes more instructions for them.
