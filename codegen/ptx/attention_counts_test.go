@@ -107,7 +107,7 @@ func TestAttentionRegisters(t *testing.T) {
 		ks = append(ks, parsed(t, attendingOf("of_"+strconv.Itoa(head), head)))
 	}
 	twoBeside(t, ks, 0)
-	twoBeside(t, []*kernel.Kernel{parsed(t, gradingOf(grading, "widest", 128))}, 32)
+	twoBeside(t, []*kernel.Kernel{parsed(t, gradingOf(grading, "widest", 128))}, 64)
 }
 
 // TestAttentionGradCounts does for gradients what TestAttentionCounts does: seven products

@@ -200,7 +200,7 @@ func TestFull(t *testing.T) {
 				t.Errorf("%s, %s: %+v", arch, name, u)
 			}
 		}
-		if len(usage) != 3 {
+		if len(usage) != 4 {
 			t.Errorf("%s: %+v", arch, usage)
 		}
 	}
