@@ -44,13 +44,8 @@ func (w *Worker) DotBF16(m, n, k int, a []uint16, ars, acs int, b []uint16, brs,
 
 // ProductBF16 is Product of factors of BF16.
 func (w *Worker) ProductBF16(m, n, k int, a []uint16, ars, acs int, b []uint16, brs, bcs int, c []float32, ldc int) {
-	if m <= 0 || n <= 0 {
-		return
-	}
 	z := matrix{c, ldc, 1}
-	if k <= 0 {
-		z.check(m, n)
-		z.clear(m, n)
+	if z.emptyProduct(m, n, k) {
 		return
 	}
 	w.timesBF16(m, n, k, strided[uint16]{a, ars, acs}, strided[uint16]{b, brs, bcs}, z, false)
@@ -82,14 +77,8 @@ func (w *Worker) PackBF16(rows, k, n int, b []uint16, brs, bcs int) PackedBF16 {
 
 // ProductPackedBF16 is ProductPacked of BF16.
 func (w *Worker) ProductPackedBF16(m int, a []uint16, ars, acs int, b PackedBF16, c []float32, ldc int) {
-	n := b.words.n
-	if m <= 0 || n <= 0 {
-		return
-	}
 	z := matrix{c, ldc, 1}
-	z.check(m, n)
-	if b.k <= 0 {
-		z.clear(m, n)
+	if z.emptyProduct(m, b.words.n, b.k) {
 		return
 	}
 	w.narrow.by.dotPacked(w, m, w.narrow.left(w, strided[uint16]{a, ars, acs}, m, b.k), b.words, z, false)

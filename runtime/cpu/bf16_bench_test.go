@@ -28,13 +28,7 @@ func (p benchProduct) runNarrow(w *Worker, packed bool) func() {
 			x[i] = random()
 		}
 	}
-	ars, acs, brs, bcs := p.k, 1, p.n, 1
-	if p.at {
-		ars, acs = 1, p.m
-	}
-	if p.bt {
-		brs, bcs = 1, p.k
-	}
+	ars, acs, brs, bcs := p.strides()
 	if packed {
 		y := w.PackBF16(p.m, p.k, p.n, b, brs, bcs)
 		return func() { w.ProductPackedBF16(p.m, a, ars, acs, y, c, p.n) }

@@ -28,6 +28,18 @@ func (x strided[T]) clear(m, n int) {
 	}
 }
 
+// emptyProduct says whether an m x n product that x is to be has no terms, and clears x then.
+func (x strided[T]) emptyProduct(m, n, k int) bool {
+	if m <= 0 || n <= 0 {
+		return true
+	}
+	x.check(m, n)
+	if k <= 0 {
+		x.clear(m, n)
+	}
+	return k <= 0
+}
+
 // products are the matrix products on one instruction set. Extents are positive
 // and checked against the slices. What add does not ask to add to is written.
 type products struct {
@@ -65,13 +77,8 @@ func (w *Worker) Dot(m, n, k int, a []float32, ars, acs int, b []float32, brs, b
 
 // Product is Dot on sums that start at 0: it writes C[i, j] and does not read it.
 func (w *Worker) Product(m, n, k int, a []float32, ars, acs int, b []float32, brs, bcs int, c []float32, ldc int) {
-	if m <= 0 || n <= 0 {
-		return
-	}
 	x, y, z := matrix{a, ars, acs}, matrix{b, brs, bcs}, matrix{c, ldc, 1}
-	z.check(m, n)
-	if k <= 0 {
-		z.clear(m, n)
+	if z.emptyProduct(m, n, k) {
 		return
 	}
 	x.check(m, k)
@@ -101,13 +108,8 @@ func (w *Worker) Pack(rows, k, n int, b []float32, brs, bcs int) Packed {
 
 // ProductPacked is Product with a packed right operand, which gives n and k.
 func (w *Worker) ProductPacked(m int, a []float32, ars, acs int, b Packed, c []float32, ldc int) {
-	if m <= 0 || b.n <= 0 {
-		return
-	}
 	x, z := matrix{a, ars, acs}, matrix{c, ldc, 1}
-	z.check(m, b.n)
-	if b.k <= 0 {
-		z.clear(m, b.n)
+	if z.emptyProduct(m, b.n, b.k) {
 		return
 	}
 	x.check(m, b.k)

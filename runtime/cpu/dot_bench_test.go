@@ -41,16 +41,22 @@ func heads() []benchProduct {
 	}
 }
 
-// run returns a function that computes the product once.
-func (p benchProduct) run(w *Worker, packed bool) func() {
-	a, b, c := fill(p.m*p.k, rand.Float32), fill(p.k*p.n, rand.Float32), make([]float32, p.m*p.n)
-	ars, acs, brs, bcs := p.k, 1, p.n, 1
+// strides are those of both factors, by row and by column.
+func (p benchProduct) strides() (ars, acs, brs, bcs int) {
+	ars, acs, brs, bcs = p.k, 1, p.n, 1
 	if p.at {
 		ars, acs = 1, p.m
 	}
 	if p.bt {
 		brs, bcs = 1, p.k
 	}
+	return ars, acs, brs, bcs
+}
+
+// run returns a function that computes the product once.
+func (p benchProduct) run(w *Worker, packed bool) func() {
+	a, b, c := fill(p.m*p.k, rand.Float32), fill(p.k*p.n, rand.Float32), make([]float32, p.m*p.n)
+	ars, acs, brs, bcs := p.strides()
 	if packed {
 		y := w.Pack(p.m, p.k, p.n, b, brs, bcs)
 		return func() { w.ProductPacked(p.m, a, ars, acs, y, c, p.n) }

@@ -17,13 +17,8 @@ func (w *Worker) DotSplit(m, n, k int, a []float32, ars, acs int, b []float32, b
 
 // ProductSplit is Product of factors that are split.
 func (w *Worker) ProductSplit(m, n, k int, a []float32, ars, acs int, b []float32, brs, bcs int, c []float32, ldc int) {
-	if m <= 0 || n <= 0 {
-		return
-	}
 	z := matrix{c, ldc, 1}
-	if k <= 0 {
-		z.check(m, n)
-		z.clear(m, n)
+	if z.emptyProduct(m, n, k) {
 		return
 	}
 	w.split(m, n, k, matrix{a, ars, acs}, matrix{b, brs, bcs}, z, false)

@@ -138,9 +138,9 @@ func (w *work) launch(c *card.Card, l launch) {
 // Bound is no more than a launch of so many blocks takes: the overhead, or the FLOP at
 // the peak of fp32, or those of products on tensor cores at their peaks, of as many
 // multiprocessors as the blocks can fill, or the bytes at the bandwidth of the memory,
-// whichever is longest. It knows nothing of latencies, of waits
-// within a block, of memory that is read twice, nor of integers and addresses. Where all
-// that a launch reads lies in the second level cache it can be faster than memory.
+// whichever is longest. It knows nothing of latencies, of waits within a block, of memory
+// that is read twice, nor of integers and addresses. Where all that a launch reads lies in
+// the second level cache it can be faster than memory.
 func Bound(c *card.Card, blocks int, cost cpu.Cost, overhead time.Duration) time.Duration {
 	seconds := cost.Bytes / c.Bandwidth
 	if computing := Computing(c, cost); computing > 0 {
