@@ -28,12 +28,12 @@ func productCells(k *kernel.Kernel) (c RowCells, ok bool) {
 }
 
 // AttentionCells are those of an attention's queries. All have keys from the same one on;
-// those that only others of a cell's queries see have weights of 0.
+// those that only others of a cell's queries see have weights of 0, as in any larger cell.
 func AttentionCells(k *kernel.Kernel) (c RowCells, ok bool) {
 	if k.Op.Family() != "attention" || len(k.Grid) == 0 {
 		return c, false
 	}
-	return c, c.find(k, k.Op.Size("t")) && !c.keysBegin(k.Body)
+	return c, c.find(k, k.Op.Size("t")) && OwnRows(k, k.Body, c.First, c.Height)
 }
 
 // find looks for the lets behind which nothing says which cell it is.
@@ -62,22 +62,6 @@ func (c *RowCells) find(k *kernel.Kernel, all *expr.Expr) (ok bool) {
 	c.most = most.I
 	cells, first, height := c.cut(c.most)
 	return expr.Equal(k.Grid[c.axis].Size, cells) && expr.Equal(c.First.Value, first) && expr.Equal(c.Height.Value, height)
-}
-
-// keysBegin says whether where factors of the right begin hangs on the cell's rows.
-func (c *RowCells) keysBegin(body []kernel.Stmt) bool {
-	own := map[string]bool{c.First.Name: true, c.Height.Name: true}
-	for _, s := range body {
-		switch s := s.(type) {
-		case *kernel.Let:
-			own[s.Name] = own[s.Name] || expr.DependsOnAny(s.Value, own)
-		case *kernel.Dot:
-			if slices.ContainsFunc(s.B.Args, func(e *expr.Expr) bool { return expr.DependsOnAny(e, own) }) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // cut is how many cells of n rows there are, and the first row and the rows of one.

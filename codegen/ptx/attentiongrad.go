@@ -13,7 +13,8 @@ import (
 // with values, and what follows by row; from them, rounded, gradients by query, and
 // sums over the blocks, which are gradients by key.
 type attentionGrad struct {
-	attention               // of the first array; rounds, values and out are not used
+	attention // of the first array; rounds, values and out are not used
+	kernel    *kernel.Kernel
 	block     *kernel.For   // of queries
 	inner     []*kernel.Let // of a block
 	examples  *kernel.For   // around all this, for sums over them; nil if there is none
@@ -47,7 +48,7 @@ func attentionGradOf(k *kernel.Kernel) (g *attentionGrad, why string) {
 	if k.Op.Kind != "attention_grad" {
 		return nil, "it is no gradient of attention"
 	}
-	g = &attentionGrad{rounded: map[string]*expr.Expr{}}
+	g = &attentionGrad{kernel: k, rounded: map[string]*expr.Expr{}}
 	body, why := g.overExamples(k.Body)
 	if why != "" {
 		return nil, why
@@ -354,7 +355,7 @@ func (g *attentionGrad) unfit(aligned map[string]bool) string {
 // element is another one in a smaller block.
 func (g *attentionGrad) queriesOf() (first, height *kernel.Let, ok bool) {
 	number := g.block.Var
-	if len(g.inner) < 2 || !expr.Depends(g.inner[0].Value, number) || g.elementsOfSize() ||
+	if len(g.inner) < 2 || !expr.Depends(g.inner[0].Value, number) || !flat.OwnRows(g.kernel, g.block.Body, g.inner[0], g.inner[1]) ||
 		slices.ContainsFunc(g.block.Body, func(s kernel.Stmt) bool { return s != g.inner[0] && kernel.Uses(s, number) }) {
 		return nil, nil, false
 	}
@@ -365,38 +366,6 @@ func (g *attentionGrad) queriesOf() (first, height *kernel.Let, ok bool) {
 	}
 	step, _, affine := expr.Affine(begin, number)
 	return first, height, affine && expr.Equal(step, least) && rows.Op == expr.Min && expr.Equal(rows.Args[1], least) && expr.Depends(rows.Args[0], first.Name)
-}
-
-// elementsOfSize says whether elements hang on how many queries or keys a block has, other
-// than by where in a tile they are.
-func (g *attentionGrad) elementsOfSize() bool {
-	size, place := map[string]bool{g.inner[1].Name: true}, g.place()
-	for _, l := range g.inner[2:] {
-		size[l.Name] = expr.DependsOnAny(l.Value, size)
-	}
-	hangs := func(value *expr.Expr, col string) bool {
-		return expr.DependsOnAny(expr.Rewrite(value, func(e *expr.Expr) *expr.Expr {
-			if e.Op == expr.Elem && expr.Equal(at(e, map[string]string{col: colVar}), place) {
-				return expr.NewVar(e.Name, e.Type)
-			}
-			return e
-		}), size)
-	}
-	for _, s := range g.follow {
-		switch s := s.(type) {
-		case *kernel.Let:
-			size[s.Name] = size[s.Name] || hangs(s.Value, colVar)
-		case *kernel.Set:
-			if hangs(s.Value, s.Axes[0].Var) {
-				return true
-			}
-		case *kernel.Reduce:
-			if hangs(s.Value, s.Axis.Var) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // mostBlocks is how many blocks of queries a cell has at most, over the launch's scalars,
