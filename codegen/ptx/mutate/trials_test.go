@@ -33,6 +33,7 @@ type trials struct {
 type slot struct {
 	number  int
 	scalars kernel.Scalars
+	inputs  kerneltest.Kind
 	way     ptxtest.Way
 	cost    float64
 }
@@ -64,13 +65,13 @@ func trialsOf(k *kernel.Kernel, o ptx.Options, ways []ptxtest.Way) (*trials, err
 		return nil, err
 	}
 	ts := &trials{k: k, code: code, cases: map[[2]int]*ptxtest.Case{}}
-	for i, s := range launches() {
+	for i, l := range launches() {
 		some := ways
 		if i >= len(ptxtest.Launches()) {
 			some = ways[len(ways)/2:][:2]
 		}
 		for n, w := range some {
-			ts.left = append(ts.left, slot{i, s, w, costs(s, n)})
+			ts.left = append(ts.left, slot{i, l.scalars, l.inputs, w, costs(l.scalars, n)})
 		}
 	}
 	slices.SortStableFunc(ts.left, func(a, b slot) int { return cmp.Compare(a.cost, b.cost) })
@@ -78,14 +79,30 @@ func trialsOf(k *kernel.Kernel, o ptx.Options, ways []ptxtest.Way) (*trials, err
 	return ts, nil
 }
 
+// A launch is scalars and the kind of inputs.
+type launch struct {
+	scalars kernel.Scalars
+	inputs  kerneltest.Kind
+}
+
 // launches are those that kernels are tested on, and some more: mutants may not
 // hide behind the choice of lengths.
-func launches() []kernel.Scalars {
-	all := ptxtest.Launches()
-	for _, n := range []struct{ b, t, s, p float64 }{{1, 3, 40, 0}, {3, 7, 2, 0}, {3, 16, 8, 0}, {2, 1, 64, 63}, {1, 130, 1, 0}, {5, 17, 2, 0}, {1, 100, 100, 0}, {1, 70, 140, 100}} {
-		s := maps.Clone(all[0])
+func launches() (all []launch) {
+	for i, s := range ptxtest.Launches() {
+		all = append(all, launch{s, kerneltest.Kind(i % 2)})
+	}
+	for _, n := range []struct {
+		b, t, s, p float64
+		inputs     kerneltest.Kind
+	}{
+		{1, 3, 40, 0, kerneltest.Positive}, {3, 7, 2, 0, kerneltest.Signed}, {3, 16, 8, 0, kerneltest.Positive},
+		{2, 1, 64, 63, kerneltest.Signed}, {1, 130, 1, 0, kerneltest.Positive}, {5, 17, 2, 0, kerneltest.Signed},
+		{1, 100, 100, 0, kerneltest.Positive}, {1, 70, 140, 100, kerneltest.Signed},
+		{1, 70, 30, 0, kerneltest.Large}, {1, 140, 20, 0, kerneltest.Large}, {1, 20, 150, 0, kerneltest.Large},
+	} {
+		s := maps.Clone(all[0].scalars)
 		s["B"], s["T"], s["S"], s["P"], s["C"], s["N"] = n.b, n.t, n.s, n.p, n.t+n.p, 100*n.t+n.s
-		all = append(all, s)
+		all = append(all, launch{s, n.inputs})
 	}
 	return all
 }
@@ -100,7 +117,7 @@ func (ts *trials) at(i int) (*trial, error) {
 		c, drawn := ts.cases[[2]int{s.number, gpu}]
 		if !drawn {
 			var err error
-			c, err = ptxtest.NewCase(ts.k, s.scalars, kerneltest.Kind(s.number%2), uint64(s.number), ts.code.Kernels[0], gpu)
+			c, err = ptxtest.NewCase(ts.k, s.scalars, s.inputs, uint64(s.number), ts.code.Kernels[0], gpu)
 			if err != nil && !errors.Is(err, kerneltest.ErrNotFor) {
 				return nil, err
 			}

@@ -67,13 +67,15 @@ func Launches() []kernel.Scalars {
 type Kind int
 
 // The kinds: Signed values are normal, with some zeros of both signs and a few
-// subnormal numbers. Positive ones are their magnitudes, above zero.
+// subnormal numbers. Positive ones are their magnitudes, above zero. Large ones are eight
+// times as large: scores made of them lie so far apart that a softmax needs its maximum.
 const (
 	Signed Kind = iota
 	Positive
+	Large
 )
 
-func (k Kind) String() string { return [...]string{"signed", "positive"}[k] }
+func (k Kind) String() string { return [...]string{"signed", "positive", "large"}[k] }
 
 func (k Kind) draw(r *rand.Rand) float32 {
 	v := float32(r.NormFloat64())
@@ -85,8 +87,11 @@ func (k Kind) draw(r *rand.Rand) float32 {
 	case 2:
 		v *= 0x1p-130
 	}
-	if k == Positive {
+	switch k {
+	case Positive:
 		v = max(float32(math.Abs(float64(v))), 0x1p-20)
+	case Large:
+		v *= 8
 	}
 	return v
 }
