@@ -14,7 +14,7 @@ var survivors = []struct {
 	{Barrier, regexp.MustCompile(`bar\.warp\.sync`), "each lane has the elements of a row to itself, which waits.go cannot tell of every index"},
 	{Barrier, regexp.MustCompile(`bar\.sync`), "another barrier parts the same accesses, in a loop that waits.go does not know to have a round"},
 	{Weaken, regexp.MustCompile(`bar\.sync`), "what the barrier parts is in one warp, or parted by another barrier too"},
-	{Unguard, regexp.MustCompile(`bra`), "what is done in vain writes nothing, and reads what is there"},
+	{Unguard, regexp.MustCompile(`bra`), "what is done in vain writes nothing or the same again, and reads what is there"},
 	{Unguard, regexp.MustCompile(`ld\.`), "what is read in vain is there, and meets no result"},
 	{Unguard, regexp.MustCompile(`st\.`), "what is written in vain lies in a part of a tile that nothing reads"},
 	{Full, regexp.MustCompile(`cp\.async`), "what is copied in vain is there, and meets no output"},

@@ -67,7 +67,7 @@ func Launches() []kernel.Scalars {
 type Kind int
 
 // The kinds: Signed values are normal, with some zeros of both signs and a few
-// subnormal numbers. Positive ones are their magnitudes, above zero. Large ones are eight
+// subnormal numbers. Positive ones are their magnitudes, above zero. Large ones are 32
 // times as large: scores made of them lie so far apart that a softmax needs its maximum.
 const (
 	Signed Kind = iota
@@ -91,7 +91,7 @@ func (k Kind) draw(r *rand.Rand) float32 {
 	case Positive:
 		v = max(float32(math.Abs(float64(v))), 0x1p-20)
 	case Large:
-		v *= 8
+		v *= 32
 	}
 	return v
 }
