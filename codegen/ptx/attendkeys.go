@@ -26,7 +26,9 @@ func (g *attendGrad) byColumns(once bool) {
 			do(first)
 		})
 	}
-	f.Barrier() // what was reduced is there
+	if once { // each part begins with one
+		f.Barrier() // what was reduced is there
+	}
 	several := f.Do("setp.lt.s32", asm.Int(g.together), g.blocks)
 	parts(func(first asm.Value) {
 		g.count(asm.Int(0), asm.Int(g.many/gradRows), asm.Int(1), func(turn asm.Value) {
