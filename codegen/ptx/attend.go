@@ -3,6 +3,7 @@ package ptx
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/arithlang/mlc/codegen/flat"
@@ -231,6 +232,7 @@ func (a *attend) once() {
 		a.elements(from, len(a.follow), m, key)
 		a.values16(o, m, key)
 	})
+	a.addClosed(o)
 	a.results(o)
 }
 
@@ -244,6 +246,7 @@ func (a *attend) often() {
 			a.values16(o, m, key)
 		})
 	}, true)
+	a.addClosed(o)
 	a.results(o)
 }
 
@@ -546,6 +549,17 @@ func (a *attend) rounded16(o accumulators, name string, below factor, m int, key
 	for j := 0; j < a.width; j += fragmentRows {
 		pair := accumulators{o[0][j/fragmentCols:][:2]}
 		pair.add(f, left, [][]asm.Value{a.fragment(below, j, m*fragmentRows)})
+	}
+}
+
+// addClosed adds to sums over keys what those give that were left out behind the open ones: 0,
+// which makes 0 of the -0 that an underflow leaves.
+func (a *attend) addClosed(sums ...accumulators) {
+	f := a.f
+	whole := f.Do("and.b32", f.Do("add.s32", a.open, asm.Int(fragmentRows-1)), asm.Int(-fragmentRows))
+	none := a.choose(f.Do("setp.lt.s32", whole, a.size), asm.F32(0), asm.F32(float32(math.Copysign(0, -1))))
+	for _, o := range sums {
+		o.addAll(f, none)
 	}
 }
 

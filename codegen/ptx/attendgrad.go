@@ -249,6 +249,7 @@ func (g *attendGrad) rowsOnce(block asm.Value) {
 		g.follows(from, len(g.follow), m, key)
 		g.addRows(sums, m, key)
 	})
+	g.addClosed(sums...)
 	g.writeRows(sums, block)
 }
 
@@ -262,7 +263,10 @@ func (g *attendGrad) rowsOften(block, active asm.Value) {
 			g.addRows(sums, m, key)
 		})
 	})
-	g.f.If(active, func() { g.writeRows(sums, block) })
+	g.f.If(active, func() {
+		g.addClosed(sums...)
+		g.writeRows(sums, block)
+	})
 }
 
 // parted does something with the arrays for as many keys as there is room for, and then

@@ -104,7 +104,13 @@ func (c *keyRows) block(number, half asm.Value, sums []accumulators) {
 		})
 	}
 	f.If(open[0], func() { c.addTo(sums, rows, left, 0) })
-	f.If(f.Do("and.pred", open[1], f.Do("not.pred", open[0])), func() { c.addTo(sums, rows, left, 1) })
+	first := f.Do("not.pred", open[0])
+	f.If(f.Do("and.pred", open[1], first), func() { c.addTo(sums, rows, left, 1) })
+	f.If(f.Do("and.pred", f.Do("not.pred", open[1]), first), func() {
+		for _, sum := range sums {
+			sum.addAll(f, asm.F32(0)) // as the block would
+		}
+	})
 }
 
 // products are the arrays for 16 queries, from one of the block on.

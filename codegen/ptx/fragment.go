@@ -193,6 +193,13 @@ func (acc accumulators) add(f *asm.Func, left, right [][]asm.Value) {
 	acc.multiply(f, narrowFormat, slices.Concat(left...), slices.Concat(right...))
 }
 
+// addAll adds a number to all sums.
+func (acc accumulators) addAll(f *asm.Func, x asm.Value) {
+	for _, v := range slices.Concat(slices.Concat(acc...)...) {
+		f.Into(v, "add.rn.f32", v, x)
+	}
+}
+
 // multiply adds the products of fragments of a format, one behind the other.
 func (acc accumulators) multiply(f *asm.Func, x format, left, right []asm.Value) {
 	for i := range acc {

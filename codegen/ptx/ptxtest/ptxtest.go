@@ -72,6 +72,12 @@ func Launches() []kernel.Scalars {
 // in half of them, and the next in the others.
 func Compare(t *testing.T, ks []*kernel.Kernel, o ptx.Options, all bool, launches ...kernel.Scalars) {
 	t.Helper()
+	CompareOn(t, []kerneltest.Kind{kerneltest.Signed, kerneltest.Positive}, ks, o, all, launches...)
+}
+
+// CompareOn does so with inputs of some kinds in turn.
+func CompareOn(t *testing.T, kinds []kerneltest.Kind, ks []*kernel.Kernel, o ptx.Options, all bool, launches ...kernel.Scalars) {
+	t.Helper()
 	step := 2
 	if all {
 		step = 1
@@ -97,7 +103,7 @@ func Compare(t *testing.T, ks []*kernel.Kernel, o ptx.Options, all bool, launche
 	for _, k := range ks {
 		t.Run(k.Name, func(t *testing.T) {
 			for i, s := range launches {
-				kind := kerneltest.Kind(i % 2)
+				kind := kinds[i%len(kinds)]
 				var some []*Runner
 				for j := i % step; j < len(runs); j += step {
 					some = append(some, runs[j])
