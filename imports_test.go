@@ -63,6 +63,7 @@ const rules = `
 	compiler/check < docs/docgen;
 	compiler/check, codegen/host, runtime/task, runtime/ckpt, bench/rounds < bench/peers < bench;
 	runtime/track < bench;
+	compiler/bundle < compiler/cli; # what trainers are built from
 	runtime/cuda/sim < runtime/cuda/sim/ptxfile < compiler/cli; # mlc ptx
 	runtime/philox, runtime/cuda/simulated < prove/fragment;
 	runtime/eval, runtime/track, runtime/calibrate < plot < compiler/cli; # mlc plot reads what runs leave
@@ -80,7 +81,7 @@ const rules = `
 	compiler/diff, codegen/live, codegen/ptx/ptxrun, specs, runtime/interrupt < prove < compiler/cli; # mlc prove
 	codegen/live, runtime/profile < prove/timing < prove;
 	codegen/live, bench/peers, specs < prove/beside < prove;
-	NONE < compiler/peertest, specs, torture, runtime/cpu/asm, codegen/ptx/asm, codegen/ptx/ptxas, runtime/cuda/libcuda/fakecuda;
+	NONE < compiler/bundle/gen, compiler/peertest, specs, torture, runtime/cpu/asm, codegen/ptx/asm, codegen/ptx/ptxas, runtime/cuda/libcuda/fakecuda;
 `
 
 // TestImports holds every import within the module to the rules.

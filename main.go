@@ -2,6 +2,15 @@
 // test them. Package compiler/cli has the verbs.
 package main
 
-import "github.com/arithlang/mlc/compiler/cli"
+import (
+	"embed"
 
-func main() { cli.Main() }
+	"github.com/arithlang/mlc/compiler/cli"
+)
+
+// source is what trainers are built from.
+//
+//go:embed runtime
+var source embed.FS
+
+func main() { cli.Main(source) }

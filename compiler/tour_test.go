@@ -69,7 +69,7 @@ func stagesOf(t *testing.T, archive *txtar.Archive) {
 	}
 	for _, s := range tour {
 		var out, errs bytes.Buffer
-		if code := cli.Run([]string{"explain", spec.Name, "--stage", s.stage, "--func", s.function}, &out, &errs); code != 0 {
+		if code := cli.Run(os.DirFS(".."), []string{"explain", spec.Name, "--stage", s.stage, "--func", s.function}, &out, &errs); code != 0 {
 			t.Fatalf("mlc explain --stage %s: exit code %d\n%s", s.stage, code, errs.String())
 		}
 		text := out.Bytes()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 )
@@ -19,23 +18,21 @@ func (a *app) makeBinary(p *product) error {
 	if info, err := os.Stat(p.binary); err == nil && info.IsDir() { // go build would write into it
 		return fmt.Errorf("%s is a folder, and the trainer is to be written there: move it away, or choose another place with --bin", fromHere(p.binary))
 	}
-	return a.goBuild(p.dir, "write the program alone with --no-binary", "-o", p.binary, ".")
+	return a.goBuild(p.dir, "-o", p.binary, ".")
 }
 
-// goBuild runs go build in a folder of the user's module. Without a module there
-// is something else to do.
-func (a *app) goBuild(dir, otherwise string, args ...string) error {
-	tool, err := exec.LookPath("go")
+// goBuild runs go build in a folder of a module that has the runtime.
+func (a *app) goBuild(dir string, args ...string) error {
+	tool, err := toolchain()
 	if err != nil {
-		return errNoGo
-	}
-	if moduleRoot(dir) == "" {
-		return fmt.Errorf("%s is in no Go module, and what mlc generates imports its runtime: go mod init example.com/mine && go get github.com/arithlang/mlc, then again; or %s",
-			fromHere(dir), otherwise)
+		return err
 	}
 	// Without version control: a trainer is what its spec says, and git may refuse.
 	cmd := a.command(tool, append([]string{"build", "-buildvcs=false"}, args...)...)
 	cmd.Dir = dir
+	if a.isHome(dir) {
+		cmd.Env = homeEnv()
+	}
 	if a.verbose {
 		fmt.Fprintf(a.err, "cd %s && %s\n", fromHere(dir), strings.Join(cmd.Args, " "))
 	}
@@ -50,8 +47,8 @@ func (a *app) goBuild(dir, otherwise string, args ...string) error {
 // buildAdvice says what to do about messages of the go command.
 func buildAdvice(text []byte) string {
 	switch {
-	case bytes.Contains(text, []byte("no required module provides package github.com/arithlang/mlc")):
-		return "a trainer imports mlc's runtime: go get github.com/arithlang/mlc"
+	case bytes.Contains(text, []byte("go.mod requires go >=")):
+		return "the trainer needs a newer Go toolchain: https://go.dev/dl"
 	case bytes.Contains(text, []byte("no space left on device")):
 		return "the disk is full: make room, or choose another folder with --bin"
 	case bytes.Contains(text, []byte("file exists")):

@@ -12,7 +12,7 @@ import (
 type buildCmd struct {
 	Files    []string `arg:"" name:"FILE" help:"Specs."`
 	Out      string   `help:"Folder for programs: FILE goes to DIR/NAME. Default: generated, below the module's root." short:"o" placeholder:"DIR"`
-	Bin      string   `help:"Folder for binaries. Default: bin, below the module's root." placeholder:"DIR"`
+	Bin      string   `help:"Folder for binaries. Default: bin, below the module's root, or here." placeholder:"DIR"`
 	NoBinary bool     `help:"Write programs without building them."`
 	Set      []string `help:"Set an attribute: --set model.width=32." sep:"none" placeholder:"PATH=VALUE"`
 	Point    []string `help:"In a sweep: only these trainings." sep:"none" placeholder:"AXIS=VALUE,…"`
@@ -29,6 +29,9 @@ func (buildCmd) Help() string {
   mlc build x.arith --set train.batch=64     another program: generated/x-HASH
   mlc build sweep.arith --point seed=1       these trainings of a sweep: generated/sweep-…-seed-1
   mlc build --watch x.arith                  until Ctrl-C
+
+Where the current folder is in no Go module that has mlc, programs are kept in mlc's cache
+(MLC_CACHE), and written here with -o or --no-binary alone.
 
 In Go code, beside a spec: //go:generate mlc build --no-binary x.arith`
 }
@@ -104,8 +107,8 @@ func distinctNames(files []string) error {
 }
 
 func (c *buildCmd) one(a *app, where project, t training) error {
-	start := time.Now()
-	p, err := where.product(a, t)
+	start, text := time.Now(), !where.apart || c.Out != "" || c.NoBinary || c.Check
+	p, err := c.product(a, where, t, text)
 	if err != nil {
 		return err
 	}
@@ -121,11 +124,35 @@ func (c *buildCmd) one(a *app, where project, t training) error {
 	if err != nil {
 		return err
 	}
+	if !text {
+		made.Dir, made.Files, made.Changed = "", 0, []string{}
+	}
 	if !c.NoBinary {
+		if where.apart && text {
+			if p, err = c.product(a, where, t, false); err == nil {
+				_, err = a.write(p, start)
+			}
+			if err != nil {
+				return err
+			}
+		}
 		if err := a.link(p, made); err != nil {
 			return err
 		}
 	}
+	return a.built(made)
+}
+
+// product is the program of a training as text for the user, or in the cache.
+func (c *buildCmd) product(a *app, where project, t training, text bool) (*product, error) {
+	if text {
+		return where.product(a, t)
+	}
+	return where.atHome(a, t, where.binaries)
+}
+
+// built prints what was made.
+func (a *app) built(made *report) error {
 	if a.json {
 		return a.printJSON(made)
 	}
@@ -139,7 +166,7 @@ func (c *buildCmd) one(a *app, where project, t training) error {
 type report struct {
 	Name    string   `json:"name"`
 	Source  string   `json:"source"`
-	Dir     string   `json:"dir"`
+	Dir     string   `json:"dir,omitempty"` // of the program; none where it is in the cache
 	Files   int      `json:"files"`
 	Changed []string `json:"changed"` // written or removed
 	Seconds float64  `json:"seconds"` // to compile and write
@@ -151,7 +178,9 @@ type report struct {
 // String is a line for the program and one for its binary.
 func (r *report) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %d files, %d changed, %.2f s\n", filepath.ToSlash(r.Dir), r.Files, len(r.Changed), r.Seconds)
+	if r.Dir != "" {
+		fmt.Fprintf(&b, "%s  %d files, %d changed, %.2f s\n", filepath.ToSlash(r.Dir), r.Files, len(r.Changed), r.Seconds)
+	}
 	if r.verbose {
 		for _, f := range r.Changed {
 			fmt.Fprintf(&b, "  %s\n", f)

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"github.com/alecthomas/kong"
@@ -41,6 +42,8 @@ type verbs struct {
 	PTX        ptxCmd        `cmd:"" name:"ptx" help:"Check and run the PTX of any compiler, without a GPU."`
 	Prove      proveCmd      `cmd:"" help:"Prove that a GPU computes correctly, and measure its speed."`
 	Train      trainCmd      `cmd:"" passthrough:"" help:"Build the trainer of a spec if it is stale, and train."`
+	Eval       evalCmd       `cmd:"" passthrough:"" help:"Test the model of a run: exact match by length."`
+	Solve      solveCmd      `cmd:"" passthrough:"" help:"Answer problems with the model of a run."`
 	Plot       plotCmd       `cmd:"" help:"Draw grids, curves and attention of runs, or print results as tables."`
 	Info       infoCmd       `cmd:"" help:"Show versions and the processor's features."`
 	Completion completionCmd `cmd:"" help:"Print a shell's completion script for mlc."`
@@ -59,14 +62,17 @@ type app struct {
 	json     bool
 	quiet    bool
 	verbose  bool
+	source   fs.FS  // of mlc: the folder runtime
+	homeDir  string // of the module in the cache, once it is there
 }
 
-// Main is the mlc command: it does what the command line says and exits.
-func Main() { os.Exit(Run(os.Args[1:], os.Stdout, os.Stderr)) }
+// Main is the mlc command: it does what the command line says and exits. Source has the folder
+// runtime of mlc's source, which trainers are built from.
+func Main(source fs.FS) { os.Exit(Run(source, os.Args[1:], os.Stdout, os.Stderr)) }
 
 // Run does what args say and returns the exit code. Results go to out, messages
 // to err; a verb that reads reads standard input.
-func Run(args []string, out, err io.Writer) int {
+func Run(source fs.FS, args []string, out, err io.Writer) int {
 	var v verbs
 	answered := false // by help or version
 	parser, bug := kong.New(&v, append(flag.Numbers(), kong.Name("mlc"), kong.Writers(out, err),
@@ -86,7 +92,7 @@ func Run(args []string, out, err io.Writer) int {
 	ctx, release := interrupt.Context()
 	defer release()
 	a := &app{ctx: ctx, release: release, in: os.Stdin, out: out, err: err, color: useColor(v.Color, err),
-		json: v.JSON, quiet: v.Quiet, verbose: v.Verbose}
+		json: v.JSON, quiet: v.Quiet, verbose: v.Verbose, source: source}
 	return finish(err, verb.Run(a))
 }
 

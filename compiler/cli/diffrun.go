@@ -54,10 +54,12 @@ func (a *app) startKernels(p *compiler.Program, root string) (*served, error) {
 }
 
 func (a *app) buildKernels(p *compiler.Program, root, binary string) error {
-	const otherwise = "compare the kernel interpreter with --device ref"
+	if !hasRuntime(moduleRoot(root)) {
+		return fmt.Errorf("%s is in no Go module that has mlc, whose tests the kernels are built with: go to a clone of mlc, or make a module with mlc init; or compare the kernel interpreter with --device ref", fromHere(root))
+	}
 	src, err := os.MkdirTemp(root, "_mlc-diff-")
 	if err != nil {
-		return fmt.Errorf("cannot build the kernels: %w; or %s", err, otherwise)
+		return fmt.Errorf("cannot build the kernels: %w; or compare the kernel interpreter with --device ref", err)
 	}
 	defer os.RemoveAll(src)
 	code, err := await(a, func() ([]codegen.File, error) { return codegen.Kernels(p) })
@@ -69,7 +71,7 @@ func (a *app) buildKernels(p *compiler.Program, root, binary string) error {
 			return err
 		}
 	}
-	return a.goBuild(root, otherwise, "-o", binary, "./"+filepath.Base(src))
+	return a.goBuild(root, "-o", binary, "./"+filepath.Base(src))
 }
 
 func (s *served) start(a *app, binary string) error {

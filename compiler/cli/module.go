@@ -44,8 +44,11 @@ func findOrigin(given string, main debug.Module, sourceFile string) (origin, err
 	if given != "" {
 		return origin{}, usagef("--checkout: %s is no checkout of %s", given, thisModule)
 	}
-	return origin{}, errors.New("this mlc was built from a checkout and cannot tell where that is: say it with --checkout DIR")
+	return origin{}, errNoOrigin
 }
+
+// errNoOrigin means that a module could name no source of mlc.
+var errNoOrigin = errors.New("this mlc was built from a checkout and cannot tell where that is: say it with --checkout DIR")
 
 // A newModule is what init does about the Go module of a folder.
 type newModule struct {
@@ -53,6 +56,7 @@ type newModule struct {
 	path  string // of the module to make; "" when there is one
 	needs bool   // mlc, which the module that is there does not require
 	from  origin
+	none  bool // is made, as there is no source that it could name
 }
 
 // module looks whether a folder is in a module.
@@ -81,6 +85,9 @@ func (c *initCmd) module(dir string) (*newModule, error) {
 	_, file, _, _ := runtime.Caller(0)
 	var err error
 	m.from, err = findOrigin(c.Checkout, main, file)
+	if errors.Is(err, errNoOrigin) && m.path != "" { // trainers can be built without a module
+		return &newModule{dir: dir, none: true}, nil
+	}
 	return m, err
 }
 
@@ -96,6 +103,8 @@ func requires(text []byte, path string) bool {
 // write makes the module, or says what the one that is there needs.
 func (m *newModule) write(a *app) error {
 	switch {
+	case m.none:
+		a.say("no go.mod: the checkout that this mlc was built from is gone; name another with --checkout DIR, or train without a module")
 	case m.path != "" && m.from.checkout != "":
 		return m.besideCheckout(a)
 	case m.path != "":

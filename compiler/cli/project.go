@@ -18,6 +18,7 @@ type project struct {
 	root     string // of the Go module, or the current directory outside of one
 	programs string // generated programs, one folder each
 	binaries string
+	apart    bool // the current directory is in no module that has mlc: trainers are built in the cache
 }
 
 // findProject lays the project out below the root of the module that the current
@@ -27,7 +28,8 @@ func findProject(programs, binaries string) (project, error) {
 	if err != nil {
 		return project{}, err
 	}
-	p := project{root: cmp.Or(moduleRoot(here), here)}
+	root := moduleRoot(here)
+	p := project{root: cmp.Or(root, here), apart: !hasRuntime(root)}
 	for _, d := range []struct {
 		to           *string
 		given, usual string
@@ -66,6 +68,8 @@ type product struct {
 	dir     string         // of the program
 	binary  string         // path
 	files   []codegen.File // what belongs in dir
+
+	calledBy string // what its messages call it; "": by its path
 }
 
 // product compiles a training, in memory.
@@ -77,10 +81,7 @@ func (p project) product(a *app, t training) (*product, error) {
 	if err := checkName(t.shown(t.name), prog.Spec.Name); err != nil {
 		return nil, err
 	}
-	name := prog.Spec.Name
-	if len(t.set) > 0 {
-		name += "-" + prog.Spec.Hash[:8]
-	}
+	name := programOf(t, prog)
 	dir := filepath.Join(p.programs, name)
 	files, err := await(a, func() ([]codegen.File, error) {
 		return codegen.Generate(prog, codegen.Options{Version: Version, Path: importPath(dir)})
@@ -89,6 +90,14 @@ func (p project) product(a *app, t training) (*product, error) {
 		return nil, err
 	}
 	return &product{of: t, program: prog, name: name, dir: dir, binary: filepath.Join(p.binaries, name+exeSuffix), files: files}, nil
+}
+
+// programOf is the name of a training's program.
+func programOf(t training, prog *compiler.Program) string {
+	if len(t.set) > 0 {
+		return prog.Spec.Name + "-" + prog.Spec.Hash[:8]
+	}
+	return prog.Spec.Name
 }
 
 // importPath is the path by which Go imports packages from a folder. Outside of a

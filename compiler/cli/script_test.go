@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,7 +19,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"mlc": Main})
+	testscript.Main(m, map[string]func(){"mlc": func() { Main(sourceTree()) }})
+}
+
+// sourceTree is mlc's source, wherever the test runs.
+func sourceTree() fs.FS {
+	_, file, _, _ := runtime.Caller(0)
+	return os.DirFS(filepath.Join(filepath.Dir(file), "..", ".."))
 }
 
 // TestScripts runs the command in the scripts of testdata/script. Each starts in

@@ -20,6 +20,7 @@ type training struct {
 	set     []string        // path=value, from the command line
 	point   check.Point     // with no name: the spec has no sweep
 	printed map[string]bool // findings that have been printed for another of the sweep
+	title   string          // of a run: what the spec is called, whose file is not
 }
 
 // settings are all that is set in the training beside its file.
@@ -30,6 +31,9 @@ func (t training) options() check.Options {
 	o := check.Options{Path: t.name, Read: t.read, Set: t.settings()}
 	if t.point.Name != "" {
 		o.Name = nameOf(t.name) + "-" + t.point.Slug
+	}
+	if t.title != "" {
+		o.Name = t.title
 	}
 	return o
 }

@@ -33,6 +33,11 @@ another name did them, and continues the rest; runs with another seed or budget 
 not count. A flag that sets what an axis sets, as --seed does train.seed, is refused.
 A table of all results comes last.
 
+Without FILE, --resume --out RUN goes on with a run, from the spec in it.
+
+In a Go module that has mlc, the program is written to generated/ and its binary to bin/.
+Anywhere else both are kept in mlc's cache, which MLC_CACHE names.
+
 Examples:
   mlc train specs/successor.arith
   mlc train specs/successor.arith --seed 3 --steps 500 --out runs/trial
@@ -53,6 +58,9 @@ func (c *trainCmd) Run(a *app, verb *kong.Context) error {
 	where, err := findProject("", "")
 	if err != nil {
 		return err
+	}
+	if line.file == "" {
+		return a.ofRun("train", line.run, line.flags)
 	}
 	all, err := a.trainings(line.file, where.root, line.set, line.point)
 	if err != nil {
@@ -78,6 +86,13 @@ func (c *trainCmd) Run(a *app, verb *kong.Context) error {
 // trainer makes the program of a training and its binary, where they are stale.
 func (a *app) trainer(where project, t training, quiet bool) (*product, error) {
 	start := time.Now()
+	if where.apart {
+		p, err := where.atHome(a, t, "")
+		if err == nil {
+			err = a.makeFresh(p, quiet)
+		}
+		return p, err
+	}
 	p, err := where.product(a, t)
 	if err != nil {
 		return nil, err
@@ -98,6 +113,9 @@ func (a *app) trainer(where project, t training, quiet bool) (*product, error) {
 
 // command is what trains a product.
 func (p *product) command(flags []string) []string {
+	if p.calledBy != "" {
+		return append([]string{p.calledBy, "train"}, flags...)
+	}
 	return append([]string{callable(fromHere(p.binary)), "train"}, flags...)
 }
 
@@ -115,6 +133,7 @@ type trainLine struct {
 	set   []string
 	point []string
 	flags []string // for the trainer
+	run   string   // which is gone on with, where no file is named
 	help  bool
 }
 
@@ -161,6 +180,9 @@ func splitTrain(args []string) (l trainLine, err error) {
 		case arg == "--help" || arg == "-h":
 			l.help = true
 			return l, nil
+		case goesOn(append([]string{arg}, args...)):
+			l.flags = append([]string{arg}, args...)
+			return l.ofRun()
 		case strings.HasPrefix(arg, "-"):
 			return l, usagef("%s comes before the spec: flags of the trainer go after it, as in mlc train FILE %s", arg, arg)
 		default:
@@ -168,7 +190,22 @@ func splitTrain(args []string) (l trainLine, err error) {
 		}
 	}
 	if l.file == "" {
-		return l, usagef("which spec? mlc train FILE [FLAGS OF THE TRAINER]")
+		return l.ofRun()
 	}
 	return l, nil
+}
+
+// goesOn says whether flags without a spec go on with a run.
+func goesOn(flags []string) bool {
+	f := takeFlags(flags)
+	return f.resume && f.out != "" && !slices.ContainsFunc(f.rest, func(s string) bool { return strings.HasSuffix(s, ".arith") })
+}
+
+// ofRun is a command line without a spec, which goes on with a run.
+func (l trainLine) ofRun() (trainLine, error) {
+	if goesOn(l.flags) && len(l.set)+len(l.point) == 0 {
+		l.run = takeFlags(l.flags).out
+		return l, nil
+	}
+	return l, usagef("which spec? mlc train FILE [FLAGS OF THE TRAINER]; or, of a run that is there, mlc train --resume --out RUN")
 }

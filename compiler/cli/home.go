@@ -1,0 +1,195 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/arithlang/mlc/codegen"
+	"github.com/arithlang/mlc/compiler/bundle"
+)
+
+// cacheVariable names the folder that mlc keeps what it builds in.
+const cacheVariable = "MLC_CACHE"
+
+// home is the folder of the module that trainers are built in where the current folder is in
+// none that has mlc: below the user's cache, one for each version of the runtime. What is
+// there already is not written again.
+func (a *app) home() (string, error) {
+	if a.homeDir != "" {
+		return a.homeDir, nil
+	}
+	cache, err := cacheFolder()
+	if err != nil {
+		return "", err
+	}
+	files, err := bundle.Files(a.source)
+	if err != nil {
+		return "", fmt.Errorf("BUG: %w", err)
+	}
+	dir := filepath.Join(cache, bundle.Key(files))
+	for name, data := range files {
+		if err := ensureFile(filepath.Join(dir, filepath.FromSlash(name)), data); err != nil {
+			return "", fmt.Errorf("cannot keep the runtime's source in %s: %w: name another folder in %s", cache, err, cacheVariable)
+		}
+	}
+	forget(cache, dir)
+	a.homeDir = dir
+	return dir, nil
+}
+
+// cacheFolder is where mlc keeps what it builds.
+func cacheFolder() (string, error) {
+	if dir := os.Getenv(cacheVariable); dir != "" {
+		return filepath.Abs(dir)
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("there is no folder to build the trainer in: %w: name one in %s", err, cacheVariable)
+	}
+	return filepath.Join(dir, "mlc", "build"), nil
+}
+
+// ensureFile writes a file if it has not that text.
+func ensureFile(path string, data []byte) error {
+	if info, err := os.Stat(path); err == nil && info.Size() == int64(len(data)) {
+		return nil
+	}
+	folder := filepath.Dir(path)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	temp, err := writeTemp(folder, data)
+	if err == nil {
+		err = os.Rename(temp, path)
+	}
+	if err != nil && temp != "" {
+		os.Remove(temp)
+	}
+	return err
+}
+
+// kept is how long what was built stays when nobody uses it.
+const kept = 30 * 24 * time.Hour
+
+// forget removes from the cache what has not been used for long, but for one folder, whose
+// use it notes.
+func forget(cache, used string) {
+	now := time.Now()
+	os.Chtimes(used, now, now)
+	for _, pattern := range []string{filepath.Join(cache, "*"), filepath.Join(used, "programs", "*"), filepath.Join(used, "bin", "*")} {
+		all, _ := filepath.Glob(pattern)
+		for _, path := range all {
+			if info, err := os.Stat(path); err == nil && path != used && now.Sub(info.ModTime()) > kept {
+				os.RemoveAll(path) // or it stays
+			}
+		}
+	}
+}
+
+// atHome is the program of a training in the module of the cache: another folder for each
+// spec, and its binary there or, if a folder is given, in that.
+func (p project) atHome(a *app, t training, binaries string) (*product, error) {
+	home, err := a.home()
+	if err != nil {
+		return nil, err
+	}
+	prog, err := a.compile(t)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkName(t.shown(t.name), prog.Spec.Name); err != nil {
+		return nil, err
+	}
+	folder := fmt.Sprintf("%s-%.16s", prog.Spec.Name, prog.Spec.Hash)
+	q := &product{of: t, program: prog, name: programOf(t, prog), dir: filepath.Join(home, "programs", folder)}
+	if binaries == "" {
+		q.calledBy, q.binary = "mlc", filepath.Join(home, "bin", folder+exeSuffix)
+	} else {
+		q.binary = filepath.Join(binaries, q.name+exeSuffix)
+	}
+	q.files, err = await(a, func() ([]codegen.File, error) {
+		return codegen.Generate(prog, codegen.Options{Version: Version, Path: importPath(q.dir)})
+	})
+	return q, err
+}
+
+// isHome says whether a folder is in the module of the cache.
+func (a *app) isHome(dir string) bool {
+	rel, err := filepath.Rel(a.homeDir, dir)
+	return a.homeDir != "" && err == nil && filepath.IsLocal(rel)
+}
+
+// homeEnv is the environment of go commands there: it needs no network, no C compiler and
+// nothing of the user's modules.
+func homeEnv() []string {
+	return append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOFLAGS=-mod=vendor")
+}
+
+// hasRuntime says whether a module, of which this is the root, provides mlc; none does not.
+func hasRuntime(root string) bool {
+	if root == "" {
+		return false
+	}
+	text, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	return err == nil && requires(text, thisModule)
+}
+
+// errNoRun is a command line without a run directory.
+var errNoRun = errors.New("which run? Say its directory first, as in mlc solve runs/NAME/… '1+2'")
+
+// ofRun makes the trainer of a run from the spec in it, and becomes it.
+func (a *app) ofRun(verb, dir string, flags []string) error {
+	t, err := a.trainingOf(dir)
+	if err != nil {
+		return err
+	}
+	where, err := findProject("", "")
+	if err != nil {
+		return err
+	}
+	p, err := where.atHome(a, t, "")
+	if err == nil {
+		err = a.makeFresh(p, true)
+	}
+	if err != nil {
+		return err
+	}
+	a.release()
+	return replace(p.binary, slices.Concat([]string{p.calledBy, verb}, flags), os.Environ())
+}
+
+// makeFresh writes a program of the cache, and builds its binary unless that is newer.
+func (a *app) makeFresh(p *product, quiet bool) error {
+	start := time.Now()
+	made, err := a.write(p, start)
+	if err != nil {
+		return err
+	}
+	if binaryIsNew(p) {
+		now := time.Now()
+		os.Chtimes(p.dir, now, now)
+		os.Chtimes(p.binary, now, now)
+		return nil
+	}
+	if err := a.link(p, made); err != nil {
+		return err
+	}
+	if !quiet {
+		a.say("%s: built in %.1f s", p.name, time.Since(start).Seconds())
+	}
+	return nil
+}
+
+// toolchain is the go command.
+func toolchain() (string, error) {
+	tool, err := exec.LookPath("go")
+	if err != nil {
+		return "", errNoGo
+	}
+	return tool, nil
+}
