@@ -104,7 +104,7 @@ func requires(text []byte, path string) bool {
 func (m *newModule) write(a *app) error {
 	switch {
 	case m.none:
-		a.say("no go.mod: the checkout that this mlc was built from is gone; name another with --checkout DIR, or train without a module")
+		a.say("no go.mod: this mlc cannot tell where its source is; name it with --checkout DIR, or train without a module")
 	case m.path != "" && m.from.checkout != "":
 		return m.besideCheckout(a)
 	case m.path != "":

@@ -19,7 +19,7 @@ var survivors = []struct {
 	{Unguard, regexp.MustCompile(`st\.`), "what is written in vain lies in a part of a tile that nothing reads"},
 	{Full, regexp.MustCompile(`cp\.async`), "what is copied in vain is there, and meets no output"},
 	{Commit, regexp.MustCompile(`cp\.async`), "the next group has these copies, too, and is waited for before they are read"},
-	{Invert, regexp.MustCompile(`bra`), "the loop has one round either way, in every launch"},
+	{Invert, regexp.MustCompile(`bra`), "the loop has one round either way, in every launch; or what is added is 0"},
 	{Index, regexp.MustCompile(`add\.s32 .*, \d+;$`), "a cell or a round more has nothing to do"},
 	{Index, regexp.MustCompile(`mov\.b32 %r\d+, 0;`), "sums are copied in whole units, and one product fewer leaves as many"},
 	{Index, regexp.MustCompile(`mul\.lo\.s32 %r\d+, %r\d+, (4|8);`), "of the few units of a row, each is below the same numbers of whole units"},

@@ -96,7 +96,7 @@ func launches() (all []launch) {
 		inputs     kerneltest.Kind
 	}{
 		{1, 3, 40, 0, kerneltest.Positive}, {3, 7, 2, 0, kerneltest.Signed}, {3, 16, 8, 0, kerneltest.Positive},
-		{2, 1, 64, 63, kerneltest.Signed}, {1, 130, 1, 0, kerneltest.Positive}, {5, 17, 2, 0, kerneltest.Signed},
+		{2, 1, 64, 63, kerneltest.Signed}, {1, 129, 1, 0, kerneltest.Positive}, {5, 17, 2, 0, kerneltest.Signed},
 		{1, 100, 100, 0, kerneltest.Positive}, {1, 70, 140, 100, kerneltest.Signed},
 		{1, 70, 75, 0, kerneltest.Large}, {1, 126, 127, 0, kerneltest.Large}, {1, 140, 150, 0, kerneltest.Large}, {1, 20, 150, 120, kerneltest.Large},
 	} {
