@@ -67,6 +67,7 @@ const rules = `
 	runtime/cuda/sim < runtime/cuda/sim/ptxfile < compiler/cli; # mlc ptx
 	runtime/philox, runtime/cuda/simulated < prove/fragment;
 	runtime/eval, runtime/track, runtime/calibrate < plot < compiler/cli; # mlc plot reads what runs leave
+	runtime/damage, runtime/eval, runtime/track, runtime/record, runtime/lock < plot/list < compiler/cli; # and so does mlc runs
 
 	# What checks PTX: tests, mlc diff and mlc explain.
 	runtime/abi < codegen/ptx/ptxrun, codegen/ptx/ptxtest;

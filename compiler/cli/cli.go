@@ -44,6 +44,7 @@ type verbs struct {
 	Train      trainCmd      `cmd:"" passthrough:"" help:"Build the trainer of a spec if it is stale, and train."`
 	Eval       evalCmd       `cmd:"" passthrough:"" help:"Test the model of a run: exact match by length."`
 	Solve      solveCmd      `cmd:"" passthrough:"" help:"Answer problems with the model of a run."`
+	Runs       runsCmd       `cmd:"" help:"List runs: state, last values, and the settings that differ."`
 	Plot       plotCmd       `cmd:"" help:"Draw grids, curves and attention of runs, or print results as tables."`
 	Info       infoCmd       `cmd:"" help:"Show versions and the processor's features."`
 	Completion completionCmd `cmd:"" help:"Print a shell's completion script for mlc."`
@@ -77,7 +78,7 @@ func Run(source fs.FS, args []string, out, err io.Writer) int {
 	answered := false // by help or version
 	parser, bug := kong.New(&v, append(flag.Numbers(), kong.Name("mlc"), kong.Writers(out, err),
 		kong.Description("A compiler of small transformers that do arithmetic: a spec becomes a Go program that trains and tests it."),
-		kong.Vars{"version": versionLine(), "starters": starterNames(), "kinds": plotKinds()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Vars{"version": versionLine(), "starters": starterNames(), "kinds": plotKinds(), "orders": runOrderNames()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Exit(func(int) { answered = true }))...)
 	if bug != nil {
 		panic("BUG: " + bug.Error())

@@ -10,12 +10,12 @@ import (
 
 func TestComplete(t *testing.T) {
 	var v verbs
-	parser, err := kong.New(&v, kong.Vars{"version": "", "starters": starterNames(), "kinds": plotKinds()})
+	parser, err := kong.New(&v, kong.Vars{"version": "", "starters": starterNames(), "kinds": plotKinds(), "orders": runOrderNames()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ words, want string }{
-		{"", "init fmt vet explain build diff ptx prove train plot info completion lsp"},
+		{"", "init fmt vet explain build diff ptx prove train eval solve runs plot info completion lsp"},
 		{"b", "build"},
 		{"--js", "--json"},
 		{"--color ", "auto always never"},

@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/arithlang/mlc/plot/list"
+	"github.com/arithlang/mlc/runtime/track"
+)
+
+// runsCmd is the verb runs.
+type runsCmd struct {
+	Dir  string `arg:"" optional:"" name:"DIR" help:"Folder with runs, in it or below. Default: ${default}." default:"runs"`
+	CSV  bool   `help:"Print as CSV, a column for each setting that differs." name:"csv"`
+	Sort string `help:"Order of the runs: ${enum}; the best or the newest last." enum:"${orders}" default:"started" placeholder:"started"`
+}
+
+// Help is printed below the usage.
+func (runsCmd) Help() string {
+	return `Lists runs with their state, their last values and the settings in which those of a
+folder differ (with --csv, in which all do):
+  step, loss, exact   of the last report while training, on held-out problems
+  in, out             exact match of the test, in distribution and out of it; of a file's
+                      problems all
+
+Damaged runs are in the list, and what is wrong with them below it.
+
+Examples:
+  mlc runs
+  mlc runs runs/embeddings --sort out
+  mlc --json runs | jq -r 'select(.state == "stopped") | .dir'
+  mlc runs --csv > runs.csv`
+}
+
+// A runOrder is an order of runs.
+type runOrder struct {
+	name    string
+	compare func(a, b *list.Run) int
+}
+
+var runOrders = []runOrder{
+	{"started", func(a, b *list.Run) int { return a.Started.Compare(b.Started) }},
+	{"dir", func(a, b *list.Run) int { return 0 }}, // as they are read
+	{"loss", func(a, b *list.Run) int { return -byValue(a.Loss, b.Loss, true) }},
+	{"exact", func(a, b *list.Run) int { return byValue(a.ExactMatch, b.ExactMatch, false) }},
+	{"in", func(a, b *list.Run) int { return byValue(trainedLengths(a), trainedLengths(b), false) }},
+	{"out", func(a, b *list.Run) int { return byValue(a.OOD, b.OOD, false) }},
+}
+
+// byValue compares what may be unknown. That is the smallest; or the largest.
+func byValue(a, b *float64, last bool) int {
+	switch {
+	case a == nil && b == nil:
+		return 0
+	case a == nil && last, b == nil && !last:
+		return 1
+	case a == nil || b == nil:
+		return -1
+	}
+	return cmp.Compare(*a, *b)
+}
+
+// runOrderNames is the enumeration of --sort.
+func runOrderNames() string {
+	var names []string
+	for _, o := range runOrders {
+		names = append(names, o.name)
+	}
+	return strings.Join(names, ",")
+}
+
+// trainedLengths is a test's exact match in distribution, or of all problems of a file.
+func trainedLengths(r *list.Run) *float64 { return cmp.Or(r.ID, r.Overall) }
+
+// Run prints the list.
+func (c *runsCmd) Run(a *app) error {
+	runs, err := await(a, func() ([]*list.Run, error) { return list.Runs(c.Dir) })
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no folder %s: train something, as with mlc train FILE, or say where the runs are", c.Dir)
+	}
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(runOrders, func(o runOrder) bool { return o.name == c.Sort })
+	slices.SortStableFunc(runs, runOrders[i].compare)
+	switch {
+	case a.json:
+		for _, r := range runs {
+			if err := a.printJSON(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	case c.CSV:
+		return writeCSV(a.out, []table{runsTable(runs)})
+	case len(runs) == 0:
+		a.say("no runs below %s", c.Dir)
+		return nil
+	}
+	return a.printRuns(runs)
+}
+
+// runsTable is the list for programs.
+func runsTable(runs []*list.Run) table {
+	differing := list.Differing(runs)
+	t := table{heads: slices.Concat([]string{"dir", "name", "state", "seed", "started", "device", "budget", "step", "loss", "exact_match", "seconds", "id", "ood", "overall"}, differing)}
+	for _, r := range runs {
+		started := ""
+		if !r.Started.IsZero() {
+			started = r.Started.Format("2006-01-02T15:04:05Z07:00")
+		}
+		row := []any{r.Dir, r.Name, r.State, r.Seed, started, r.Device, r.Budget, r.Step, exactly(r.Loss), exactly(r.ExactMatch), r.Seconds, exactly(r.ID), exactly(r.OOD), exactly(r.Overall)}
+		for _, name := range differing {
+			row = append(row, r.Settings[name])
+		}
+		t.rows = append(t.rows, row)
+	}
+	return t
+}
+
+// exactly is a value with all its digits, or nothing.
+func exactly(x *float64) string {
+	if x == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*x, 'g', -1, 64)
+}
+
+// mostShown are the settings that a line shows.
+const mostShown = 4
+
+// printRuns prints the list for people, and what is wrong with damaged runs.
+func (a *app) printRuns(runs []*list.Run) error {
+	beside := map[string][]*list.Run{} // by the folder that they are in
+	for _, r := range runs {
+		beside[path.Dir(r.Dir)] = append(beside[path.Dir(r.Dir)], r)
+	}
+	differing := map[string][]string{}
+	for dir, some := range beside {
+		differing[dir] = list.Differing(some)
+	}
+	var text strings.Builder
+	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "run\tstate\tstep\tloss\texact\tin\tout\tsettings")
+	var damaged []*list.Run
+	for _, r := range runs {
+		if r.State == list.Damaged {
+			damaged = append(damaged, r)
+		}
+		loss := "-"
+		if r.Loss != nil {
+			loss = strconv.FormatFloat(*r.Loss, 'g', 3, 64)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", printable(r.Dir), r.State, r.Step, loss, percent(r.ExactMatch), percent(trainedLengths(r)), percent(r.OOD), shownSettings(r, differing[path.Dir(r.Dir)]))
+	}
+	w.Flush()
+	for line := range strings.Lines(text.String()) {
+		if _, err := fmt.Fprintln(a.out, strings.TrimRight(line, " \n")); err != nil {
+			return err
+		}
+	}
+	for _, r := range damaged {
+		a.say("%s: %s", printable(r.Dir), printable(r.Problem))
+	}
+	states := map[list.State]int{}
+	for _, r := range runs {
+		states[r.State]++
+	}
+	var counts []string
+	for _, s := range []list.State{list.Running, list.Stopped, list.Trained, list.Tested, list.Damaged} {
+		if states[s] > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", states[s], s))
+		}
+	}
+	a.say("%s runs: %s", track.Thousands(len(runs)), strings.Join(counts, ", "))
+	return nil
+}
+
+// shownSettings are the first of a run's settings that differ.
+func shownSettings(r *list.Run, differing []string) string {
+	var all []string
+	for _, name := range differing {
+		if value, ok := r.Settings[name]; ok {
+			all = append(all, name+"="+value)
+		}
+	}
+	more := ""
+	if n := len(all) - mostShown; n > 0 {
+		more = fmt.Sprintf(", and %d more", n)
+		all = all[:mostShown]
+	}
+	return printable(strings.Join(all, ", ")) + more
+}
+
+// printable is text that changes nothing of a terminal.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if strconv.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, text)
+}

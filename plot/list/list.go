@@ -1,0 +1,192 @@
+// Package list reads a folder of runs: of each what it is, how far it is, its last values,
+// and the settings in which they differ. It takes files as they are, of any version, and
+// says of a damaged run what is wrong with it. Packages runtime/record, runtime/track and
+// runtime/eval, whose files these are, come before it; the command mlc comes after.
+package list
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/arithlang/mlc/runtime/damage"
+	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/lock"
+	"github.com/arithlang/mlc/runtime/record"
+	"github.com/arithlang/mlc/runtime/track"
+)
+
+// State is how far a run is.
+type State string
+
+// The states.
+const (
+	Running State = "running" // a process trains or tests it
+	Stopped State = "stopped" // and can be gone on with
+	Trained State = "trained" // and not tested
+	Tested  State = "tested"
+	Damaged State = "damaged"
+)
+
+// A Run is what is known of a run directory. What is not known is absent or nil.
+type Run struct {
+	Dir        string            `json:"dir"` // below the folder
+	Name       string            `json:"name,omitempty"`
+	State      State             `json:"state"`
+	Problem    string            `json:"problem,omitempty"` // of a damaged one
+	Seed       uint64            `json:"seed"`
+	Started    time.Time         `json:"started,omitzero"`
+	Device     string            `json:"device,omitempty"`
+	Version    string            `json:"mlc_version,omitempty"`
+	Budget     string            `json:"budget,omitempty"`
+	Stage      string            `json:"stage,omitempty"`       // of a pipeline: the one whose values these are
+	Step       int               `json:"step"`                  // of the last report
+	Loss       *float64          `json:"loss,omitempty"`        // nats a token
+	ExactMatch *float64          `json:"exact_match,omitempty"` // while it trained, 0 to 1
+	Seconds    float64           `json:"seconds,omitempty"`     // of training
+	ID         *float64          `json:"id,omitempty"`          // exact match in distribution, 0 to 1
+	OOD        *float64          `json:"ood,omitempty"`         // and out of it
+	Overall    *float64          `json:"overall,omitempty"`     // of the problems of a file
+	Settings   map[string]string `json:"settings,omitempty"`    // of the spec, by path
+
+	order []string // of the settings
+}
+
+// Runs lists the runs below a folder, which may be one itself, in the order of their names.
+func Runs(folder string) (all []*Run, err error) {
+	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil && path == folder:
+			return err
+		case err != nil || !d.IsDir():
+			return nil // what cannot be read is no run that could be listed
+		case path != folder && strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		}
+		if _, err := os.Lstat(record.Path(path)); err != nil {
+			return nil
+		}
+		rel, err := filepath.Rel(folder, path)
+		if err != nil {
+			return err
+		}
+		all = append(all, read(path, filepath.ToSlash(rel)))
+		return fs.SkipDir
+	})
+	return all, err
+}
+
+// read reads a run directory.
+func read(dir, name string) *Run {
+	r := &Run{Dir: name}
+	if err := r.fill(dir); err != nil {
+		r.State, r.Problem = Damaged, strings.Join(strings.Fields(err.Error()), " ")
+	}
+	return r
+}
+
+func (r *Run) fill(dir string) error {
+	rec, err := record.Read(dir)
+	if err != nil {
+		return err
+	}
+	trained, how := rec.Trained(dir)
+	r.Name, r.Seed, r.Started, r.Device, r.Version, r.Budget = rec.Name, rec.Seed, rec.Started, rec.DeviceName, rec.Version, how.String()
+	if trained != dir {
+		r.Stage = filepath.Base(trained)
+	}
+	spec, err := os.ReadFile(filepath.Join(dir, record.SpecFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	r.Settings, r.order = settings(string(spec))
+	if err := r.report(trained); err != nil {
+		return err
+	}
+	var means struct{ ID, OOD, Overall *float64 } // the cells are not read
+	err = damage.ReadSealed(filepath.Join(record.Results(trained, ""), eval.File), &means)
+	tested := err == nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	r.ID, r.OOD, r.Overall = means.ID, means.OOD, means.Overall
+	switch {
+	case lock.Held(dir):
+		r.State = Running
+	case tested:
+		r.State = Tested
+	case how.Budget.Steps > 0 && r.Step >= how.Budget.Steps:
+		r.State = Trained
+	default:
+		r.State = Stopped
+	}
+	return nil
+}
+
+// metricsFile holds reports, one a line.
+const metricsFile = "metrics.jsonl"
+
+// report takes over the last report. The last line may be half written.
+func (r *Run) report(dir string) error {
+	path := filepath.Join(dir, metricsFile)
+	text, err := tail(path, 1<<14)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	end := strings.LastIndexByte(text, '\n')
+	if end < 0 {
+		return nil
+	}
+	line := text[strings.LastIndexByte(text[:end], '\n')+1 : end]
+	var last track.Report
+	if err := json.Unmarshal([]byte(line), &last); err != nil {
+		return fmt.Errorf("%s is damaged: its last line: %w", path, err)
+	}
+	r.Step, r.Loss, r.ExactMatch, r.Seconds = last.Step, &last.Loss, last.ExactMatch, last.Seconds
+	return nil
+}
+
+// tail is the end of a file, of so many bytes at most.
+func tail(path string, most int64) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	text, err := io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-most), most))
+	return string(text), err
+}
+
+// Differing are the settings that not all runs have alike, in the order in which specs have
+// them.
+func Differing(runs []*Run) (paths []string) {
+	runs = slices.DeleteFunc(slices.Clone(runs), func(r *Run) bool { return r.Settings == nil })
+	seen := map[string]bool{}
+	for _, r := range runs {
+		for _, path := range r.order {
+			if seen[path] {
+				continue
+			}
+			seen[path] = true
+			first, has := runs[0].Settings[path]
+			if slices.ContainsFunc(runs, func(r *Run) bool { other, ok := r.Settings[path]; return ok != has || other != first }) {
+				paths = append(paths, path)
+			}
+		}
+	}
+	return paths
+}

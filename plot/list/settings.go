@@ -1,0 +1,43 @@
+package list
+
+import "strings"
+
+// settings reads a resolved spec line by line: the value of each attribute by its path, and
+// the paths in order. A block that has a name, as a task has, is a setting, too. The text may
+// be of another version of the language, so it is not parsed.
+func settings(spec string) (values map[string]string, order []string) {
+	if spec == "" {
+		return nil, nil
+	}
+	values = map[string]string{}
+	set := func(path, value string) {
+		if _, known := values[path]; !known {
+			order = append(order, path)
+		}
+		values[path] = value
+	}
+	var blocks []string
+	for line := range strings.Lines(spec) {
+		line, _, _ = strings.Cut(line, "//")
+		words := strings.Fields(line)
+		switch name, value, isSetting := strings.Cut(line, "="); {
+		case len(words) == 0:
+		case words[0] == "}":
+			blocks = blocks[:max(0, len(blocks)-1)]
+		case words[len(words)-1] == "{":
+			path := strings.Join(append(blocks[:len(blocks):len(blocks)], words[0]), ".")
+			if len(words) > 2 {
+				set(path, strings.Join(words[1:len(words)-1], " "))
+			}
+			blocks = append(blocks[:len(blocks):len(blocks)], words[0])
+			if words[0] == "stage" || words[0] == "bias" || words[0] == "mask" { // there may be several
+				blocks[len(blocks)-1] = strings.Join(words[:len(words)-1], " ")
+			}
+		case words[len(words)-1] == "{}":
+			set(strings.Join(append(blocks[:len(blocks):len(blocks)], words[0]), "."), strings.Join(words[1:len(words)-1], " "))
+		case isSetting:
+			set(strings.Join(append(blocks[:len(blocks):len(blocks)], strings.TrimSpace(name)), "."), strings.TrimSpace(value))
+		}
+	}
+	return values, order
+}
