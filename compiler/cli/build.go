@@ -148,7 +148,7 @@ func (c *buildCmd) product(a *app, where project, t training, text bool) (*produ
 	if text {
 		return where.product(a, t)
 	}
-	return where.atHome(a, t, where.binaries)
+	return a.atHome(t, where.binaries)
 }
 
 // built prints what was made.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"time"
 
@@ -77,23 +78,35 @@ func ensureFile(path string, data []byte) error {
 const kept = 30 * 24 * time.Hour
 
 // forget removes from the cache what has not been used for long, but for one folder, whose
-// use it notes.
+// use it notes. A cache that was named may be a folder of other things, so of it only modules
+// that home has written are removed.
 func forget(cache, used string) {
 	now := time.Now()
 	os.Chtimes(used, now, now)
-	for _, pattern := range []string{filepath.Join(cache, "*"), filepath.Join(used, "programs", "*"), filepath.Join(used, "bin", "*")} {
-		all, _ := filepath.Glob(pattern)
-		for _, path := range all {
-			if info, err := os.Stat(path); err == nil && path != used && now.Sub(info.ModTime()) > kept {
-				os.RemoveAll(path) // or it stays
+	for _, folder := range []string{cache, filepath.Join(used, "programs"), filepath.Join(used, "bin")} {
+		entries, _ := os.ReadDir(folder)
+		for _, e := range entries {
+			path := filepath.Join(folder, e.Name())
+			info, err := e.Info()
+			if err != nil || path == used || now.Sub(info.ModTime()) < kept || folder == cache && !isModule(path) {
+				continue
 			}
+			os.RemoveAll(path) // or it stays
 		}
 	}
 }
 
+// moduleName is what home calls a module.
+var moduleName = regexp.MustCompile(`^[0-9a-f]{16}$`)
+
+// isModule says whether home has written a folder.
+func isModule(path string) bool {
+	return moduleName.MatchString(filepath.Base(path)) && hasRuntime(path)
+}
+
 // atHome is the program of a training in the module of the cache: another folder for each
 // spec, and its binary there or, if a folder is given, in that.
-func (p project) atHome(a *app, t training, binaries string) (*product, error) {
+func (a *app) atHome(t training, binaries string) (*product, error) {
 	home, err := a.home()
 	if err != nil {
 		return nil, err
@@ -148,11 +161,7 @@ func (a *app) ofRun(verb, dir string, flags []string) error {
 	if err != nil {
 		return err
 	}
-	where, err := findProject("", "")
-	if err != nil {
-		return err
-	}
-	p, err := where.atHome(a, t, "")
+	p, err := a.atHome(t, "")
 	if err == nil {
 		err = a.makeFresh(p, true)
 	}

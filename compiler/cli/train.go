@@ -87,7 +87,7 @@ func (c *trainCmd) Run(a *app, verb *kong.Context) error {
 func (a *app) trainer(where project, t training, quiet bool) (*product, error) {
 	start := time.Now()
 	if where.apart {
-		p, err := where.atHome(a, t, "")
+		p, err := a.atHome(t, "")
 		if err == nil {
 			err = a.makeFresh(p, quiet)
 		}
