@@ -130,12 +130,9 @@ func (r *Run) fill(dir string) error {
 	return nil
 }
 
-// metricsFile holds reports, one a line.
-const metricsFile = "metrics.jsonl"
-
 // report takes over the last report. The last line may be half written.
 func (r *Run) report(dir string) error {
-	path := filepath.Join(dir, metricsFile)
+	path := filepath.Join(dir, track.File)
 	text, err := tail(path, 1<<14)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

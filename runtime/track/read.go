@@ -19,7 +19,7 @@ func All(dir string) ([]Report, error) {
 	}
 	kept, err := read(dir, math.MaxInt)
 	if err == nil && len(rows) > len(kept) {
-		err = damage.Errorf("%s is damaged: it has %d reports, and %s has %d; %s", filepath.Join(dir, jsonlFile), len(kept), filepath.Join(dir, csvFile), len(rows), mend)
+		err = damage.Errorf("%s is damaged: it has %d reports, and %s has %d; %s", filepath.Join(dir, File), len(kept), filepath.Join(dir, csvFile), len(rows), mend)
 	}
 	return kept, err
 }
@@ -45,7 +45,7 @@ func Until(dir string, step int) ([]Report, error) {
 		return kept, err
 	}
 	return nil, damage.Errorf("%s and %s do not have as many reports up to step %d: %d and %d. One of them is damaged; %s",
-		filepath.Join(dir, jsonlFile), filepath.Join(dir, csvFile), step, len(kept), len(rows), mend)
+		filepath.Join(dir, File), filepath.Join(dir, csvFile), step, len(kept), len(rows), mend)
 }
 
 // mend is what to do about damaged metrics.
@@ -54,7 +54,7 @@ const mend = "nothing was changed. Mend it by the other one, which says the same
 // read returns the reports up to a step, which have to be what metrics.csv says, too. A
 // killed process may have left half of a last line, which is none.
 func read(dir string, step int) ([]Report, error) {
-	path := filepath.Join(dir, jsonlFile)
+	path := filepath.Join(dir, File)
 	rows, full, err := readRows(dir, step) // first: a process that is training adds to them last
 	if err != nil {
 		return nil, err

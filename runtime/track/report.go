@@ -55,8 +55,8 @@ func (r Report) csv(full bool) string {
 // The metrics files in a run directory. They say the same: where they do not, one of
 // them is damaged.
 const (
-	jsonlFile = "metrics.jsonl"
-	csvFile   = "metrics.csv"
+	File    = "metrics.jsonl" // a report a line
+	csvFile = "metrics.csv"
 )
 
 // A Log appends reports to the metrics files of a run directory.
@@ -83,7 +83,7 @@ func Open(dir string, step int, full bool) (*Log, *Report, error) {
 		table.WriteString(r.csv(full))
 	}
 	log := &Log{full: full}
-	if log.jsonl, err = restart(filepath.Join(dir, jsonlFile), jsonl.Bytes()); err != nil {
+	if log.jsonl, err = restart(filepath.Join(dir, File), jsonl.Bytes()); err != nil {
 		return nil, nil, err
 	}
 	if log.csv, err = restart(filepath.Join(dir, csvFile), table.Bytes()); err != nil {
