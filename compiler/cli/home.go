@@ -118,10 +118,10 @@ func (a *app) atHome(t training, binaries string) (*product, error) {
 	if err := checkName(t.shown(t.name), prog.Spec.Name); err != nil {
 		return nil, err
 	}
-	folder := fmt.Sprintf("%s-%.16s", prog.Spec.Name, prog.Spec.Hash)
+	folder := cacheName(prog.Spec.Name, prog.Spec.Hash)
 	q := &product{of: t, program: prog, name: programOf(t, prog), dir: filepath.Join(home, "programs", folder)}
 	if binaries == "" {
-		q.calledBy, q.binary = "mlc", filepath.Join(home, "bin", folder+exeSuffix)
+		q.calledBy, q.binary = calledBy, filepath.Join(home, "bin", folder+exeSuffix)
 	} else {
 		q.binary = filepath.Join(binaries, q.name+exeSuffix)
 	}
@@ -130,6 +130,12 @@ func (a *app) atHome(t training, binaries string) (*product, error) {
 	})
 	return q, err
 }
+
+// calledBy is what trainers of the cache call themselves.
+const calledBy = "mlc"
+
+// cacheName is what the program of a spec is called in the cache.
+func cacheName(name, hash string) string { return fmt.Sprintf("%s-%.16s", name, hash) }
 
 // isHome says whether a folder is in the module of the cache.
 func (a *app) isHome(dir string) bool {
@@ -157,19 +163,22 @@ var errNoRun = errors.New("which run? Say its directory first, as in mlc solve r
 
 // ofRun makes the trainer of a run from the spec in it, and becomes it.
 func (a *app) ofRun(verb, dir string, flags []string) error {
-	t, err := a.trainingOf(dir)
+	rec, err := recordOf(dir)
 	if err != nil {
 		return err
 	}
-	p, err := a.atHome(t, "")
-	if err == nil {
-		err = a.makeFresh(p, true)
-	}
+	home, err := a.home()
 	if err != nil {
 		return err
+	}
+	binary := filepath.Join(home, "bin", cacheName(rec.Name, rec.SpecHash)+exeSuffix)
+	if _, err := os.Stat(binary); err != nil { // what its spec reads need not be there any more
+		if binary, err = a.binaryOf(dir, rec.Name); err != nil {
+			return err
+		}
 	}
 	a.release()
-	return replace(p.binary, slices.Concat([]string{p.calledBy, verb}, flags), os.Environ())
+	return replace(binary, slices.Concat([]string{calledBy, verb}, flags), os.Environ())
 }
 
 // makeFresh writes a program of the cache, and builds its binary unless that is newer.

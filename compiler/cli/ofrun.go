@@ -3,8 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -63,25 +61,35 @@ func (a *app) verbOfRun(name string, args []string, verb *kong.Context) error {
 	return a.ofRun(name, args[0], args)
 }
 
-// trainingOf is what a run directory is the run of.
-func (a *app) trainingOf(dir string) (training, error) {
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return training{}, fmt.Errorf("there is no run directory %s", dir)
+// recordOf is the record of a run.
+func recordOf(dir string) (record.Record, error) {
+	rec, err := record.Open(dir)
+	if err == nil && checkName(dir, rec.Name) != nil {
+		err = fmt.Errorf("%s is damaged: its name %q is that of no spec", record.Path(dir), rec.Name)
 	}
-	rec, err := record.Read(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return training{}, fmt.Errorf("%s is no run directory: it has no %s", dir, filepath.Base(record.Path(dir)))
-	}
+	return rec, err
+}
+
+// binaryOf builds the trainer of a run from the spec in it.
+func (a *app) binaryOf(dir, name string) (string, error) {
+	spec := filepath.Join(dir, record.SpecFile)
+	all, err := a.trainings(spec, dir, nil, nil)
 	if err != nil {
-		return training{}, err
-	}
-	all, err := a.trainings(filepath.Join(dir, record.SpecFile), dir, nil, nil)
-	if err != nil {
-		return training{}, err
+		return "", err
 	}
 	if len(all) != 1 {
-		return training{}, fmt.Errorf("%s asks for several trainings, and a run is of one: it has been changed", filepath.Join(dir, record.SpecFile))
+		return "", fmt.Errorf("%s asks for several trainings, and a run is of one: it has been changed", spec)
 	}
-	all[0].title = rec.Name
-	return all[0], nil
+	all[0].title = name
+	p, err := a.atHome(all[0], "")
+	if err == nil {
+		err = a.makeFresh(p, true)
+	}
+	if errors.Is(err, errShown) {
+		a.say("if the spec reads files, copy them to %s, or use the trainer that has trained the run", dir)
+	}
+	if err != nil {
+		return "", err
+	}
+	return p.binary, nil
 }
