@@ -106,7 +106,7 @@ func (r *Run) fill(dir string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	r.Settings, r.order = settings(string(spec))
+	r.Settings, r.order = record.Settings(string(spec))
 	if err := r.report(trained); err != nil {
 		return err
 	}

@@ -1,11 +1,11 @@
-package list
+package record
 
 import "strings"
 
-// settings reads a resolved spec line by line: the value of each attribute by its path, and
+// Settings reads a resolved spec line by line: the value of each attribute by its path, and
 // the paths in order. A block that has a name, as a task has, is a setting, too. The text may
 // be of another version of the language, so it is not parsed.
-func settings(spec string) (values map[string]string, order []string) {
+func Settings(spec string) (values map[string]string, order []string) {
 	if spec == "" {
 		return nil, nil
 	}
