@@ -52,6 +52,8 @@ const rules = `
 	runtime/config < runtime/device, compiler/plan;
 	runtime/task, runtime/ckpt, runtime/track < runtime/train, runtime/eval < runtime;
 	runtime/train < runtime/record < runtime, plot < compiler/cli;
+	runtime/ckpt, runtime/eval, runtime/track < runtime/board < runtime; # TensorBoard
+	runtime/ckpt, runtime/track < runtime/mlflow < runtime;
 	runtime < generated/*;
 
 	# What only tests and generators are built from.

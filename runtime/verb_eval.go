@@ -266,6 +266,9 @@ func (r *tester) report(ctx context.Context, t *eval.Test) error {
 	if err != nil {
 		return err
 	}
+	if err := writeBoard(r.dir, folder, result); err != nil {
+		return err
+	}
 	if !r.json {
 		_, err = fmt.Fprint(r.out, result.Table(columns(r.out)))
 		return err

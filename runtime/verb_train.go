@@ -305,6 +305,9 @@ func (c *trainCmd) trainer(a app, machine device.Machine, held *lock.Dir, dir st
 		Meta:  map[string]string{"name": rec.Name, "spec_hash": rec.SpecHash, "mlc_version": m.Version},
 		Match: asked.match, Score: asked.score,
 		Status: track.NewStatus(a.err, c.Quiet)}
+	if t.Followers, err = c.followers(a, dir, rec); err != nil {
+		return nil, err
+	}
 	t.Start()
 	path, err := newestCheckpoint(dir)
 	if err != nil {

@@ -53,6 +53,9 @@ func take(dir string) (snapshot, error) {
 
 // timeless is the text of a file without its times.
 func timeless(name, text string) string {
+	if filepath.Base(name) == "events.out.tfevents.mlc" {
+		return "" // all of it has times, and checksums of them
+	}
 	if clock := clocks[filepath.Base(name)]; clock != nil {
 		return clock.ReplaceAllString(text, "")
 	}

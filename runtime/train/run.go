@@ -2,6 +2,8 @@ package train
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -69,6 +71,11 @@ func (r *run) advance() error {
 		if err := r.log.Write(r.report); err != nil {
 			return fmt.Errorf("cannot write metrics: %w", err)
 		}
+		for _, f := range r.Followers {
+			if err := f.Report(r.report); err != nil {
+				return err
+			}
+		}
 		if err := r.stop(); err != nil {
 			return err
 		}
@@ -79,6 +86,31 @@ func (r *run) advance() error {
 	}
 	r.saved = time.Now()
 	return r.save()
+}
+
+// begin tells followers of the reports so far.
+func (r *run) begin() error {
+	if len(r.Followers) == 0 {
+		return nil
+	}
+	kept, err := track.All(r.Dir)
+	for _, f := range r.Followers {
+		if err == nil {
+			err = f.Begin(kept)
+		}
+	}
+	return err
+}
+
+// end tells followers how it ended.
+func (r *run) end(ctx context.Context, failed error) (err error) {
+	if ctx.Err() != nil {
+		failed = nil
+	}
+	for _, f := range r.Followers {
+		err = errors.Join(err, f.End(r.elapsed().Seconds(), r.done(), failed))
+	}
+	return err
 }
 
 // note makes the report of the last step whose outcome is known.

@@ -36,8 +36,19 @@ type Trainer struct {
 	Match     Match                // asked at every report
 	Score     Measure              // instead, where reports are Full
 	Status    *track.Status
+	Followers []Follower // told of reports after the metrics files have them
 
 	stepper *stepper
+}
+
+// A Follower takes the reports of a run to where people look at them.
+type Follower interface {
+	// Begin has the reports of the run up to its state.
+	Begin(kept []track.Report) error
+	Report(r track.Report) error
+	// End comes last, even where Begin has failed, when so many seconds were trained: the run
+	// is done, was interrupted or has failed.
+	End(seconds float64, done bool, failed error) error
 }
 
 // A Match tests exact match on problems first … first+n-1, of those kept from training
@@ -172,6 +183,10 @@ func (t *Trainer) Run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
 	r := newRun(t, log, last)
+	defer func() { err = errors.Join(err, r.end(ctx, err)) }()
+	if err := r.begin(); err != nil {
+		return err
+	}
 	for ctx.Err() == nil && !r.done() {
 		if err := r.advance(); err != nil {
 			t.Status.Clear()

@@ -1,0 +1,59 @@
+package board
+
+import (
+	"bytes"
+	"image/png"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/runtime/eval"
+)
+
+// WriteResult writes the event file of a result beside it, in dir: the means as scalars
+// after so many steps of training, exact match by length with the length for a step, and
+// the grid, where there is one, as an image. Started is when the run began.
+func WriteResult(dir string, r *eval.Result, steps int, started time.Time) error {
+	text, err := resultEvents(r, steps, started)
+	if err != nil {
+		return cannotWrite(err)
+	}
+	path := filepath.Join(dir, File)
+	if there, err := os.ReadFile(path); err == nil && slices.Equal(there, text) {
+		return nil // a test that was done before writes nothing
+	}
+	return cannotWrite(ckpt.WriteFile(path, text))
+}
+
+func resultEvents(r *eval.Result, steps int, started time.Time) ([]byte, error) {
+	at := wall(started, r.SecondsTrain+r.SecondsEval)
+	text := first(at)
+	after := event{wall: at, step: steps}
+	for _, mean := range []struct {
+		tag string
+		of  *float64
+	}{{"in_distribution", r.ID}, {"out_of_distribution", r.OOD}, {"above_100_digits", r.OOD100}, {"overall", r.Overall}} {
+		if mean.of != nil {
+			after.values = append(after.values, scalar("exact_match/"+mean.tag, *mean.of))
+		}
+	}
+	if g := gridOf(r); g != nil {
+		img := g.draw()
+		var text bytes.Buffer
+		if err := png.Encode(&text, img); err != nil {
+			return nil, err
+		}
+		after.values = append(after.values, picture("exact_match/grid", img.Bounds().Dx(), img.Bounds().Dy(), text.Bytes()))
+	}
+	if len(after.values) > 0 {
+		text = append(text, after.record()...)
+	}
+	for _, c := range slices.SortedFunc(slices.Values(r.ByCell), func(a, b eval.Cell) int { return a.I - b.I }) {
+		if c.J == 0 || c.I == c.J {
+			text = append(text, event{wall: at, step: c.I, values: []value{scalar("exact_match/by_length", c.Fraction())}}.record()...)
+		}
+	}
+	return text, nil
+}

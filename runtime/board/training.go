@@ -1,0 +1,85 @@
+package board
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/arithlang/mlc/runtime/track"
+)
+
+// File is the name of an event file: TensorBoard reads what has tfevents in its name.
+const File = "events.out.tfevents.mlc"
+
+// Training writes the event file of a run that trains: the settings of its spec as
+// hyper-parameters, and a scalar for each number of a report. A step's time is when the
+// run began, plus the seconds that it has trained.
+type Training struct {
+	dir      string
+	started  time.Time
+	settings map[string]string
+	file     *os.File
+}
+
+// NewTraining is for the run in dir, with its settings by their paths.
+func NewTraining(dir string, settings map[string]string, started time.Time) *Training {
+	return &Training{dir: dir, started: started, settings: settings}
+}
+
+// Begin starts the file with the reports that there are. A file that is there already
+// begins with the same bytes, as a rule, so that one who reads it goes on.
+func (t *Training) Begin(kept []track.Report) (err error) {
+	if t.file, err = os.OpenFile(filepath.Join(t.dir, File), os.O_RDWR|os.O_CREATE, 0o644); err != nil {
+		return cannotWrite(err)
+	}
+	text := append(first(t.at(0)), event{wall: t.at(0), values: []value{begins(t.settings, t.at(0))}}.record()...)
+	for _, r := range kept {
+		text = append(text, t.event(r).record()...)
+	}
+	if _, err = t.file.Write(text); err == nil {
+		err = t.file.Truncate(int64(len(text)))
+	}
+	return cannotWrite(err)
+}
+
+// Report adds a report.
+func (t *Training) Report(r track.Report) error {
+	_, err := t.file.Write(t.event(r).record())
+	return cannotWrite(err)
+}
+
+// End says how the run has ended after so many seconds of training: with an error, if
+// there is one, or as it should. What is interrupted has not ended.
+func (t *Training) End(seconds float64, done bool, failed error) error {
+	if t.file == nil {
+		return nil
+	}
+	var err error
+	if done || failed != nil {
+		_, err = t.file.Write(event{wall: t.at(seconds), values: []value{ends(t.at(seconds), failed == nil)}}.record())
+	}
+	return cannotWrite(errors.Join(err, t.file.Close()))
+}
+
+// at is a time as events have it.
+func (t *Training) at(seconds float64) float64 { return wall(t.started, seconds) }
+
+func wall(started time.Time, seconds float64) float64 { return float64(started.Unix()) + seconds }
+
+// event is a report's.
+func (t *Training) event(r track.Report) event {
+	e := event{wall: t.at(r.Seconds), step: r.Step}
+	for _, n := range r.Numbers() {
+		e.values = append(e.values, scalar(n.Name, n.Value))
+	}
+	return e
+}
+
+func cannotWrite(err error) error {
+	if err != nil {
+		err = fmt.Errorf("cannot write TensorBoard's events: %w", err)
+	}
+	return err
+}
