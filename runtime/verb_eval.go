@@ -24,7 +24,9 @@ import (
 // evalCmd is the verb eval.
 type evalCmd struct {
 	deviceFlags
-	Dir      string     `arg:"" name:"RUN" help:"Run directory."`
+	mapFlag
+	Dir      string     `arg:"" optional:"" name:"RUN" help:"Run directory."`
+	Weights  string     `help:"Safetensors file with the weights to test, instead of those of a run. The result is printed, and not kept." placeholder:"FILE"`
 	Grid     *eval.Grid `help:"Lengths of both operands to test, in every pair, instead of the spec's tests." placeholder:"1..100,1..100"`
 	Diagonal *eval.Span `help:"Lengths to test with both operands equally long." placeholder:"101..160"`
 	Digits   []int      `help:"The same lengths, listed." placeholder:"6,10,20"`
@@ -39,14 +41,17 @@ type evalCmd struct {
 // Run tests a trained model: once, or, if the spec says so, with several numbers
 // of runs of its loop.
 func (c *evalCmd) Run(a app) error {
-	a, dir, err := a.at(c.Dir)
+	a, dir, err := c.place(a)
 	if err != nil {
 		return err
+	}
+	if c.Weights != "" {
+		defer os.RemoveAll(dir)
 	}
 	if err := c.check(&a.model); err != nil {
 		return err
 	}
-	test, err := c.load(a, dir)
+	test, err := c.test(a, dir)
 	if err != nil {
 		return err
 	}
@@ -73,7 +78,7 @@ func (c *evalCmd) Run(a app) error {
 	}
 	ctx, cancel := a.untilInterrupt()
 	defer cancel()
-	t := tester{a, dir, a.again(), c.Quiet, c.JSON}
+	t := tester{a, dir, a.again(), c.Quiet, c.JSON, c.Weights != ""}
 	switch {
 	case c.Mode == eval.ModeSettle:
 		return t.report(ctx, settling(test, cmp.Or(c.Times, a.model.Eval.Settle, a.model.Eval.Loop)))
@@ -81,6 +86,47 @@ func (c *evalCmd) Run(a app) error {
 		return t.report(ctx, test.WithTimes(c.Times))
 	}
 	return t.reportAll(ctx, test)
+}
+
+// place is the model that is tested, and the directory where its result goes.
+func (c *evalCmd) place(a app) (_ app, dir string, err error) {
+	switch {
+	case c.Weights == "" && c.Dir == "":
+		return a, "", usagef("which run? %s eval RUN; or, for weights of no run, eval --weights FILE", a.model.Name)
+	case c.Weights == "" && len(c.Map) > 0:
+		return a, "", usagef("--map says how a file names weights: it goes with --weights")
+	case c.Weights == "":
+		return a.at(c.Dir)
+	case c.Dir != "":
+		return a, "", usagef("%s or --weights %s: a test is of one of them", c.Dir, c.Weights)
+	}
+	dir, err = os.MkdirTemp("", "mlc-eval-")
+	return a, dir, err
+}
+
+// test is the spec's evaluation of the weights.
+func (c *evalCmd) test(a app, dir string) (*eval.Test, error) {
+	if c.Weights == "" {
+		return c.load(a, dir)
+	}
+	return c.loadFile(a, &c.mapFlag, c.Weights)
+}
+
+// loadFile puts the weights of a file on a machine, ready to be tested.
+func (f *deviceFlags) loadFile(a app, names *mapFlag, path string) (*eval.Test, error) {
+	in, err := names.read(a, path)
+	if err != nil {
+		return nil, err
+	}
+	machine, err := f.open(a)
+	if err != nil {
+		return nil, err
+	}
+	if err := in.Use(machine, a.model.Params, a.model.tables()); err != nil {
+		return nil, err
+	}
+	m := &a.model
+	return newTest(a, machine, "", &record.Record{Name: m.Name, SpecHash: m.SpecHash, Seed: m.Train.Seed}, train.State{})
 }
 
 // check finds what is wrong with the flags.
@@ -173,7 +219,7 @@ func (f *deviceFlags) load(a app, dir string) (*eval.Test, error) {
 	return newTest(a, machine, dir, &rec, from.State)
 }
 
-// newTest is the spec's evaluation of a run.
+// newTest is the spec's evaluation of the run in dir; of no run where that is "".
 func newTest(a app, machine device.Machine, dir string, rec *record.Record, state train.State) (*eval.Test, error) {
 	m := &a.model
 	problems, err := task.New(m.Task, rec.Seed)
@@ -187,18 +233,21 @@ func newTest(a app, machine device.Machine, dir string, rec *record.Record, stat
 		Settings: eval.Settings{Name: rec.Name, SpecHash: m.SpecHash, Seed: rec.Seed, Mode: eval.ModeVerify, Metric: eval.ExactMatch,
 			ExamplesTrained: state.Examples, Samples: m.Eval.Samples, Pad: [2]int{pad.To, pad.Step}},
 		Cells: m.Eval.Cells(problems), Patience: time.Second}
-	watched, err := lock.Watch(dir) // until the process ends
-	if err != nil {
-		return nil, err
-	}
-	t.Still = watched.Check
-	t.Trained.I, t.Trained.J = problems.Extent()
 	if m.Eval.Greedy {
 		t.Mode = eval.ModeGreedy
 	}
 	if m.Eval.FirstToken {
 		t.Metric = eval.FirstToken
 	}
+	t.Trained.I, t.Trained.J = problems.Extent()
+	if dir == "" {
+		return t.WithTimes(m.Eval.Loop), nil
+	}
+	watched, err := lock.Watch(dir) // until the process ends
+	if err != nil {
+		return nil, err
+	}
+	t.Still = watched.Check
 	last, err := track.Last(dir)
 	if err != nil {
 		return nil, err
@@ -215,6 +264,7 @@ type tester struct {
 	dir         string // of the run
 	again       string // the command that goes on with an interrupted test
 	quiet, json bool
+	weights     bool // of no run
 }
 
 // reportAll tests as the spec says: with the loop's own number of runs, then with
@@ -266,19 +316,26 @@ func (r *tester) report(ctx context.Context, t *eval.Test) error {
 	if err != nil {
 		return err
 	}
-	if err := writeBoard(r.dir, folder, result); err != nil {
+	if !r.weights {
+		err = writeBoard(r.dir, folder, result)
+	}
+	if err != nil {
 		return err
 	}
 	if !r.json {
 		_, err = fmt.Fprint(r.out, result.Table(columns(r.out)))
 		return err
 	}
-	return printJSON(r.app, printed{r.dir, result})
+	run := r.dir
+	if r.weights {
+		run = ""
+	}
+	return printJSON(r.app, printed{run, result})
 }
 
 // printed is a result as --json prints it.
 type printed struct {
-	Run string `json:"run"` // its directory
+	Run string `json:"run,omitempty"` // its directory
 	*eval.Result
 }
 

@@ -2,9 +2,12 @@ package runtime
 
 import (
 	"fmt"
+	"io"
 	goruntime "runtime"
 	"strings"
+	"text/tabwriter"
 
+	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/device"
@@ -31,7 +34,8 @@ func (a app) devices() []string {
 
 // infoCmd is the verb info.
 type infoCmd struct {
-	JSON bool `help:"Print as JSON." name:"json"`
+	Parameters bool `help:"List the parameters: name, shape and meaning, as weights are read and written."`
+	JSON       bool `help:"Print as JSON." name:"json"`
 }
 
 // info is what the verb info says.
@@ -48,8 +52,10 @@ type info struct {
 }
 
 type tensor struct {
-	Name  string `json:"name"`
-	Shape []int  `json:"shape"`
+	Name    string `json:"name"`
+	Shape   []int  `json:"shape"`
+	Meaning string `json:"meaning"`
+	Fixed   bool   `json:"fixed,omitempty"` // it is not trained
 }
 
 // Run prints what the program is; of a pipeline, what its last stage trains.
@@ -59,7 +65,7 @@ func (c *infoCmd) Run(a app) error {
 		Budget:  m.Train.Budget.String(),
 		Devices: a.devices()}
 	for _, p := range m.Params {
-		i.Tensors = append(i.Tensors, tensor{p.Name, append([]int{}, p.Shape...)})
+		i.Tensors = append(i.Tensors, tensor{p.Name, append([]int{}, p.Shape...), config.Meaning(p.Name), p.Fixed})
 	}
 	if a.whole != nil {
 		for _, s := range a.whole.Stages {
@@ -69,6 +75,9 @@ func (c *infoCmd) Run(a app) error {
 	if c.JSON {
 		return printJSON(a, i)
 	}
+	if c.Parameters {
+		return i.listParameters(a.out)
+	}
 	fmt.Fprintf(a.out, "spec        %s, %s\ncompiler    mlc %s\nparameters  %s in %d tensors\nkernels     %d\nbudget      %s\n",
 		i.Name, i.SpecHash, i.Version, track.Thousands(i.Params), len(i.Tensors), i.Kernels, i.Budget)
 	if len(i.Stages) > 0 {
@@ -76,4 +85,17 @@ func (c *infoCmd) Run(a app) error {
 	}
 	_, err := fmt.Fprintf(a.out, "devices     %s\n", strings.Join(i.Devices, "\n            "))
 	return err
+}
+
+// listParameters prints a line for each parameter.
+func (i *info) listParameters(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, t := range i.Tensors {
+		what := t.Meaning
+		if t.Fixed {
+			what += ", not trained"
+		}
+		fmt.Fprintf(w, "%s\t%v\t%s\n", t.Name, t.Shape, what)
+	}
+	return w.Flush()
 }

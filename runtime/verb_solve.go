@@ -18,8 +18,10 @@ import (
 // solveCmd is the verb solve.
 type solveCmd struct {
 	deviceFlags
-	Dir      string   `arg:"" name:"RUN" help:"Run directory."`
+	mapFlag
+	Dir      string   `arg:"" optional:"" name:"RUN" help:"Run directory."`
 	Problems []string `arg:"" optional:"" name:"PROBLEM" help:"Problems to solve; by default one per line of standard input."`
+	Weights  string   `help:"Safetensors file with the weights to use, instead of those of a run; then all arguments are problems." placeholder:"FILE"`
 	Times    int      `help:"Recurrences of the loop, instead of training's." positive:"8" placeholder:"N"`
 	Thinking bool     `help:"Show the answer after each recurrence of the loop. mlc plot draws it from the output with --json."`
 	JSON     bool     `help:"Print as JSON the problem, the model's answer and, if known, the expected answer and whether the model is right." name:"json"`
@@ -36,7 +38,19 @@ type answer struct {
 
 // Run prints the model's answer to each problem, right or wrong.
 func (c *solveCmd) Run(a app) error {
-	a, dir, err := a.at(c.Dir)
+	var dir string
+	var err error
+	switch {
+	case c.Weights != "" && c.Dir != "":
+		c.Problems = append([]string{c.Dir}, c.Problems...)
+	case c.Weights != "":
+	case c.Dir == "":
+		return usagef("which run? %s solve RUN [PROBLEM …]; or, for weights of no run, solve --weights FILE [PROBLEM …]", a.model.Name)
+	case len(c.Map) > 0:
+		return usagef("--map says how a file names weights: it goes with --weights")
+	default:
+		a, dir, err = a.at(c.Dir)
+	}
 	if err != nil {
 		return err
 	}
@@ -46,7 +60,7 @@ func (c *solveCmd) Run(a app) error {
 	if c.Thinking && a.model.Eval.Loop == 0 {
 		return usagef("--thinking: this model has no loop, its layers are run once")
 	}
-	test, err := c.load(a, dir)
+	test, err := c.test(a, dir)
 	if err != nil {
 		return err
 	}
@@ -58,6 +72,14 @@ func (c *solveCmd) Run(a app) error {
 		return e // where it was does not matter
 	}
 	return err
+}
+
+// test is the model that answers.
+func (c *solveCmd) test(a app, dir string) (*eval.Test, error) {
+	if c.Weights == "" {
+		return c.load(a, dir)
+	}
+	return c.loadFile(a, &c.mapFlag, c.Weights)
 }
 
 // all solves the problems of the command line, or else those of standard input.

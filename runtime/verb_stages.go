@@ -371,7 +371,9 @@ func (j *pipelineRun) beginning(s *Stage) (b beginning, err error) {
 		return b, err
 	}
 	if s.From != "" {
-		b.weights, _, err = j.result(j.app.whole.stage(s.From))
+		from := j.app.whole.stage(s.From)
+		b.from = j.place(from)
+		b.weights, _, err = j.result(from)
 	}
 	return b, err
 }

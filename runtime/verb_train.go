@@ -3,7 +3,6 @@ package runtime
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	goruntime "runtime"
 	"strings"
 	"time"
@@ -21,6 +20,7 @@ import (
 // trainCmd is the verb train.
 type trainCmd struct {
 	deviceFlags
+	initFlags
 	Out      string        `help:"Run directory, instead of runs/NAME/<time>-<hash>." placeholder:"DIR"`
 	Seed     *uint64       `help:"Seed of all random numbers, instead of the spec's." placeholder:"N"`
 	Steps    int           `help:"Steps to train for, instead of the spec's budget." positive:"500" xor:"budget" placeholder:"N"`
@@ -63,6 +63,9 @@ func (c *trainCmd) Run(a app, name program) error {
 	if err := c.refuseAxes(a.axes()); err != nil {
 		return err
 	}
+	if err := c.initFlags.check(a, c.Resume); err != nil {
+		return err
+	}
 	c.trains = true
 	if a.whole != nil {
 		return c.runStages(a, name)
@@ -74,15 +77,22 @@ func (c *trainCmd) Run(a app, name program) error {
 	if err != nil {
 		return err
 	}
+	begins, source, err := c.beginning(a)
+	if err != nil {
+		return err
+	}
 	at, err := c.directory(&a.model, machine)
 	if err != nil {
 		return err
 	}
 	defer at.Close()
+	if source != "" {
+		at.rec.Init = source
+	}
 	dir, rec := at.dir, at.rec
 	ctx, cancel := a.untilInterrupt()
 	defer cancel()
-	t, err := c.trainer(a, machine, at.Dir, dir, &rec, beginning{given: a.model.tables()})
+	t, err := c.trainer(a, machine, at.Dir, dir, &rec, begins)
 	if err != nil {
 		return err
 	}
@@ -103,6 +113,11 @@ func (c *trainCmd) Run(a app, name program) error {
 		rec.Change(t.Config.Budget, t.State.Step)
 		if err := fillRun(dir, a.model.identity(), rec); err != nil {
 			return err
+		}
+		if source != "" { // so that a resumed run needs no file but its own
+			if _, err := t.Save(); err != nil {
+				return err
+			}
 		}
 		c.say(a, "training %s: %s\nrun directory %s\n", a.model.Name, about(t), dir)
 		if err := c.train(ctx, a, t, goOn(name, dir)); err != nil {
@@ -164,7 +179,7 @@ func (c *trainCmd) train(ctx context.Context, a app, t *train.Trainer, goOn stri
 
 // report tests, prints what comes of it and says what can be done with the run in dir.
 func (c *trainCmd) report(ctx context.Context, a app, name program, test *eval.Test, dir string) error {
-	t := tester{a, dir, fmt.Sprintf("%s eval %s", name, dir), c.Quiet, c.JSON}
+	t := tester{a, dir, fmt.Sprintf("%s eval %s", name, dir), c.Quiet, c.JSON, false}
 	if err := t.reportAll(ctx, test); err != nil {
 		return err
 	}
@@ -284,6 +299,7 @@ func (c *trainCmd) reopen(id identity) (claim, error) {
 type beginning struct {
 	given   map[string][]float32 // fixed parameters
 	weights *train.Checkpoint    // of another model; nil: none
+	from    string               // where they are
 }
 
 // trainer is ready for the next step of the run in dir, which may be that of a stage of
@@ -320,12 +336,15 @@ func (c *trainCmd) trainer(a app, machine device.Machine, held *lock.Dir, dir st
 		}
 		return t, badCheckpoint(dir, err)
 	}
+	if b.weights == nil && rec.Init != "" {
+		return nil, fmt.Errorf("%s was interrupted before it had its first weights, those of %s: train with --init in another --out", dir, rec.Init)
+	}
 	if b.weights == nil {
 		return t, nil
 	}
 	missing, err := t.Adopt(b.weights)
 	if len(missing) > 0 && err == nil {
-		c.say(a, "%s has no %s: new weights there\n", filepath.Dir(filepath.Dir(b.weights.Path)), someOf(missing))
+		c.say(a, "%s has no %s: new weights there\n", b.from, someOf(missing))
 	}
 	return t, err
 }

@@ -3,15 +3,19 @@ package specs
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/diff"
+	"github.com/arithlang/mlc/runtime/config"
 )
 
 // uncompiled are the specs that are no more than a part of others, and those whose
@@ -19,6 +23,10 @@ import (
 var uncompiled = regexp.MustCompile(`^base/|^bias/(table|paper)`)
 
 var every = flag.Bool("all", false, "compile every training of every sweep")
+
+// parametersOfSpecs are what specs declare for themselves.
+var parametersOfSpecs = []string{"decoder.self.kerple.r1", "decoder.self.kerple.r2",
+	"loop.self.fire.b1", "loop.self.fire.b2", "loop.self.fire.reach", "loop.self.fire.scale", "loop.self.fire.w1", "loop.self.fire.w2"}
 
 // tiny makes the model of a spec so small that its kernels are interpreted quickly.
 // No two of its extents are equal.
@@ -57,7 +65,7 @@ func some(points []check.Point) []check.Point {
 // TestLowered compiles every spec, at several points of its sweep, with a tiny
 // model, and compares each kernel with what it stands for.
 func TestLowered(t *testing.T) {
-	done := make(map[string]bool)
+	done, unnamed := make(map[string]bool), make(map[string]bool)
 	for _, file := range files(t) {
 		if uncompiled.MatchString(file) {
 			continue
@@ -76,11 +84,21 @@ func TestLowered(t *testing.T) {
 				continue
 			}
 			for _, training := range prog.Trainings() {
+				for _, g := range training.Lowered.Groups {
+					for _, param := range g.Params {
+						if name := g.Name + "." + param.Name; strings.Contains(config.Meaning(name), "of the spec") {
+							unnamed[name] = true
+						}
+					}
+				}
 				compare(t, strings.TrimSpace(file+" "+p.Name+" "+training.Stage), training, done)
 			}
 		}
 	}
 	t.Logf("%d kernels", len(done))
+	if diff := cmp.Diff(parametersOfSpecs, slices.Sorted(maps.Keys(unnamed))); diff != "" {
+		t.Errorf("parameters whose meaning is not known: %s", diff)
+	}
 }
 
 // compare holds the kernels that have not been done to float64.

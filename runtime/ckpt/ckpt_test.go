@@ -242,3 +242,39 @@ func TestClean(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestReadWeights reads the types of floating-point numbers, and names others.
+func TestReadWeights(t *testing.T) {
+	header := `{"a":{"dtype":"F64","shape":[1],"data_offsets":[0,8]},"b":{"dtype":"BF16","shape":[2],"data_offsets":[8,12]},` +
+		`"c":{"dtype":"F16","shape":[5],"data_offsets":[12,22]},"d":{"dtype":"I32","shape":[1],"data_offsets":[22,26]},"e":{"dtype":"F32","shape":[],"data_offsets":[26,30]}}`
+	data := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
+	data = append(data, header...)
+	data = binary.LittleEndian.AppendUint64(data, math.Float64bits(0.1))
+	for _, bits := range []uint16{0x3fc0, 0xc000, 0x3c00, 0xc500, 0x0001, 0x7c00, 0x83ff} {
+		data = binary.LittleEndian.AppendUint16(data, bits)
+	}
+	data = binary.LittleEndian.AppendUint32(data, 7)
+	data = binary.LittleEndian.AppendUint32(data, math.Float32bits(2.5))
+	path := filepath.Join(t.TempDir(), "weights.safetensors")
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadWeights(path)
+	want := Weights{Others: map[string]string{"d": "I32"}, Tensors: []Tensor{{"a", []int{1}, []float32{0.1}}, {"b", []int{2}, []float32{1.5, -2}},
+		{"c", []int{5}, []float32{1, -5, 0x1p-24, float32(math.Inf(1)), -1023 * 0x1p-24}}, {"e", []int{}, []float32{2.5}}}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Error(err, diff)
+	}
+	for _, c := range []struct{ from, to, want string }{
+		{`"I32"`, `"I33"`, `tensor "d" is "I33"; only BF16, BOOL`},
+		{`[12,22]`, `[12,20]`, "altered"},
+		{`[26,30]`, `[26,34]`, "altered"},
+	} {
+		if err := os.WriteFile(path, bytes.Replace(data, []byte(c.from), []byte(c.to), 1), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadWeights(path); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s for %s: %v", c.to, c.from, err)
+		}
+	}
+}

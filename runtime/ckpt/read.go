@@ -13,6 +13,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/arithlang/mlc/runtime/damage"
 )
@@ -20,23 +21,27 @@ import (
 // Read returns the checkpoint at path. The error is damage where the file is incomplete,
 // altered or something else altogether, and not where it cannot be read.
 func Read(path string) (File, error) {
+	return open(path, Decode)
+}
+
+// open reads a file with a decoder.
+func open[T any](path string, decode func(r io.Reader, size int64) (T, error)) (read T, err error) {
 	if err := damage.Readable(path); err != nil {
-		return File{}, err
+		return read, err
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return File{}, err
+		return read, err
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
-		return File{}, err
+		return read, err
 	}
-	f, err := Decode(bufio.NewReaderSize(file, 1<<16), info.Size())
-	if err != nil {
-		return File{}, fmt.Errorf("%s: %w", path, err)
+	if read, err = decode(bufio.NewReaderSize(file, 1<<16), info.Size()); err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
 	}
-	return f, nil
+	return read, err
 }
 
 // Decode reads a checkpoint of size bytes. It allocates no more than a few times
@@ -46,7 +51,7 @@ func Decode(r io.Reader, size int64) (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	names, err := layout(entries, dataSize)
+	names, err := layout(entries, dataSize, checkpointTypes)
 	if err != nil {
 		return File{}, err
 	}
@@ -61,7 +66,7 @@ func Decode(r io.Reader, size int64) (File, error) {
 	data := io.TeeReader(r, sum)
 	for _, name := range names {
 		e := entries[name]
-		values, err := readFloats(data, int(e.Offsets[1]-e.Offsets[0])/4)
+		values, err := readFloats(data, e)
 		if err != nil {
 			return File{}, err
 		}
@@ -120,9 +125,16 @@ func decodeHeader(r io.Reader, size int64) (map[string]entry, map[string]string,
 // ends reports whether there was less to read than there should be.
 func ends(err error) bool { return err == io.EOF || err == io.ErrUnexpectedEOF }
 
-// layout checks that the tensors make up the data without gap or overlap, and
-// returns their names in the order of the data.
-func layout(entries map[string]entry, dataSize int64) ([]string, error) {
+// elementTypes are those of safetensors, by their bytes.
+var elementTypes = map[string]int64{"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1,
+	"I64": 8, "I32": 4, "I16": 2, "I8": 1, "U64": 8, "U32": 4, "U16": 2, "U8": 1, "BOOL": 1}
+
+// checkpointTypes are those of checkpoints.
+var checkpointTypes = map[string]int64{"F32": 4}
+
+// layout checks that the tensors are of some types and make up the data without gap or
+// overlap, and returns their names in the order of the data.
+func layout(entries map[string]entry, dataSize int64, types map[string]int64) ([]string, error) {
 	names := slices.SortedFunc(maps.Keys(entries), func(a, b string) int {
 		x, y := entries[a].Offsets, entries[b].Offsets
 		return cmp.Or(cmp.Compare(x[0], y[0]), cmp.Compare(x[1], y[1]), cmp.Compare(a, b))
@@ -130,9 +142,9 @@ func layout(entries map[string]entry, dataSize int64) ([]string, error) {
 	offset := int64(0)
 	for _, name := range names {
 		e := entries[name]
-		switch bytes, ok := sizeOf(e.Shape); {
-		case e.Type != "F32":
-			return nil, damage.Errorf("tensor %.80q is %.20q; only F32 is read", name, e.Type)
+		switch bytes, ok := sizeOf(e.Shape, types[e.Type]); {
+		case types[e.Type] == 0:
+			return nil, damage.Errorf("tensor %.80q is %.20q; only %s is read", name, e.Type, strings.Join(slices.Sorted(maps.Keys(types)), ", "))
 		case e.Offsets[0] != offset || e.Offsets[1] < offset:
 			return nil, damage.Errorf("altered: tensor %.80q lies at %d to %d, expected to begin at %d", name, e.Offsets[0], e.Offsets[1], offset)
 		case !ok || bytes != e.Offsets[1]-e.Offsets[0]:
@@ -150,9 +162,9 @@ func layout(entries map[string]entry, dataSize int64) ([]string, error) {
 	return names, nil
 }
 
-// sizeOf is the size of a tensor in bytes; false if it has none.
-func sizeOf(shape []int) (int64, bool) {
-	n := int64(4)
+// sizeOf is the size in bytes of a tensor whose elements have so many; false if it has none.
+func sizeOf(shape []int, bytes int64) (int64, bool) {
+	n := bytes
 	for _, d := range shape {
 		if d < 0 || d > 0 && n > math.MaxInt64/int64(d) {
 			return 0, false
@@ -162,16 +174,94 @@ func sizeOf(shape []int) (int64, bool) {
 	return n, true
 }
 
-func readFloats(r io.Reader, n int) ([]float32, error) {
-	raw := make([]byte, 4*n)
+// readFloats reads the elements of a tensor, of a type of floatTypes.
+func readFloats(r io.Reader, e entry) ([]float32, error) {
+	raw, err := readBytes(r, e)
+	if err != nil {
+		return nil, err
+	}
+	size, float := int(elementTypes[e.Type]), floatTypes[e.Type]
+	data := make([]float32, len(raw)/size)
+	for i := range data {
+		data[i] = float(raw[size*i:])
+	}
+	return data, nil
+}
+
+// readBytes reads the bytes of a tensor.
+func readBytes(r io.Reader, e entry) ([]byte, error) {
+	raw := make([]byte, e.Offsets[1]-e.Offsets[0])
 	if _, err := io.ReadFull(r, raw); ends(err) {
 		return nil, damage.Errorf("truncated: it ends in its tensors")
 	} else if err != nil {
 		return nil, err
 	}
-	data := make([]float32, n)
-	for i := range data {
-		data[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
+	return raw, nil
+}
+
+// floatTypes are the types of which elements are read, little endian.
+var floatTypes = map[string]func(b []byte) float32{
+	"F64":  func(b []byte) float32 { return float32(math.Float64frombits(binary.LittleEndian.Uint64(b))) },
+	"F32":  func(b []byte) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(b)) },
+	"BF16": func(b []byte) float32 { return math.Float32frombits(uint32(binary.LittleEndian.Uint16(b)) << 16) },
+	"F16":  func(b []byte) float32 { return half(binary.LittleEndian.Uint16(b)) },
+}
+
+// half is an IEEE number of 16 bits.
+func half(b uint16) float32 {
+	exponent, fraction := int(b>>10&31), float64(b&1023)
+	var x float64
+	switch exponent {
+	case 0:
+		x = math.Ldexp(fraction, -24)
+	case 31:
+		x = math.Inf(1)
+		if fraction != 0 {
+			x = math.NaN()
+		}
+	default:
+		x = math.Ldexp(1024+fraction, exponent-25)
 	}
-	return data, nil
+	if b>>15 != 0 {
+		x = -x
+	}
+	return float32(x)
+}
+
+// A Weights is the tensors of any safetensors file, in the order of their data.
+type Weights struct {
+	Tensors []Tensor
+	Others  map[string]string // the types of tensors that are not read, by name
+}
+
+// ReadWeights returns the tensors at path that have elements of F64, F32, BF16 or F16,
+// rounded to float32. The file may be of any program: it needs no checksum.
+func ReadWeights(path string) (Weights, error) { return open(path, decodeWeights) }
+
+func decodeWeights(r io.Reader, size int64) (w Weights, err error) {
+	entries, _, dataSize, err := decodeHeader(r, size)
+	if err != nil {
+		return w, err
+	}
+	names, err := layout(entries, dataSize, elementTypes)
+	if err != nil {
+		return w, err
+	}
+	w.Others = map[string]string{}
+	for _, name := range names {
+		e := entries[name]
+		if floatTypes[e.Type] == nil {
+			w.Others[name] = e.Type
+			if _, err := readBytes(r, e); err != nil {
+				return w, err
+			}
+			continue
+		}
+		values, err := readFloats(r, e)
+		if err != nil {
+			return w, err
+		}
+		w.Tensors = append(w.Tensors, Tensor{name, e.Shape, values})
+	}
+	return w, nil
 }

@@ -29,6 +29,7 @@ type Record struct {
 	Precision  string    `json:"precision,omitempty"` // of the factors of products: f32, bf16 or tf32x3
 	Schedules  string    `json:"schedules,omitempty"` // of kernels on a GPU: "generic, mma, product"; a processor's instruction set: "avx512bf16"
 	Gemm       string    `json:"gemm,omitempty"`      // whose products they are, on a GPU: "cuBLASLt 12.9.3"; none for mlc's kernels
+	Init       string    `json:"init,omitempty"`      // the file whose weights it began with, and its SHA-256; none for random ones
 	Training             // of a run without stages, and of that of a stage
 	Started    time.Time `json:"started"`
 	Go         string    `json:"go"`

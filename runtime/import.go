@@ -1,0 +1,108 @@
+package runtime
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/arithlang/mlc/runtime/train"
+)
+
+// mapFlag says how a file of weights names parameters.
+type mapFlag struct {
+	Map []string `help:"How the file names parameters: OURS=THEIRS, OURS=transpose(THEIRS), OURS= for new weights, with * for any text; @FILE: a rule a line. Without a rule names are equal. info --parameters lists ours." sep:"none" placeholder:"RULE"`
+}
+
+// rules are those of the flag and of the files that it names.
+func (f *mapFlag) rules() (all []train.Rule, err error) {
+	for _, text := range f.Map {
+		lines := []string{text}
+		path, isFile := strings.CutPrefix(text, "@")
+		if isFile {
+			content, err := os.ReadFile(path)
+			if err != nil {
+				return nil, usagef("--map %s: %w", text, err)
+			}
+			lines = strings.Split(string(content), "\n")
+		}
+		for n, line := range lines {
+			line, _, _ = strings.Cut(line, "#")
+			if isFile && strings.TrimSpace(line) == "" {
+				continue
+			}
+			rule, err := train.ParseRule(line)
+			if err != nil && isFile {
+				err = fmt.Errorf("%s:%d: %w", path, n+1, err)
+			}
+			if err != nil {
+				return nil, usagef("--map: %w", err)
+			}
+			all = append(all, rule)
+		}
+	}
+	return all, nil
+}
+
+// read is the weights of a file for a model.
+func (f *mapFlag) read(a app, path string) (*train.Imported, error) {
+	rules, err := f.rules()
+	if err != nil {
+		return nil, err
+	}
+	return await(a, func() (*train.Imported, error) { return train.Import(path, rules, a.model.Params) })
+}
+
+// initFlags are weights that training begins with.
+type initFlags struct {
+	mapFlag
+	Init string `help:"Safetensors file with the weights that training begins with, instead of random ones." placeholder:"FILE"`
+}
+
+// check finds what is wrong with the flags of a training.
+func (f *initFlags) check(a app, resume bool) error {
+	switch {
+	case f.Init == "" && len(f.Map) > 0:
+		return usagef("--map says how a file names weights: it goes with --init")
+	case f.Init != "" && resume:
+		return usagef("--init is for a run that begins: one that is resumed goes on with its own weights")
+	case f.Init != "" && a.whole != nil:
+		return usagef("--init: this spec has stages, of which each says what weights it begins with; train a spec of one stage")
+	}
+	return nil
+}
+
+// beginning is what a training without stages begins with. Source names the file in the
+// run's record; "" where there is none.
+func (f *initFlags) beginning(a app) (b beginning, source string, err error) {
+	b.given = a.model.tables()
+	if f.Init == "" {
+		return b, "", nil
+	}
+	in, err := f.read(a, f.Init)
+	if err != nil {
+		return b, "", err
+	}
+	sum, err := fileSum(f.Init)
+	if err != nil {
+		return b, "", err
+	}
+	b.weights, b.from = &in.Checkpoint, f.Init
+	return b, fmt.Sprintf("%s, sha256 %s", f.Init, sum), nil
+}
+
+// fileSum is the SHA-256 of a file, in hex.
+func fileSum(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, file); err != nil {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
