@@ -1,0 +1,115 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/arithlang/mlc/compiler/ir"
+	"github.com/arithlang/mlc/compiler/model"
+	"github.com/arithlang/mlc/runtime/task"
+)
+
+// A Site is the attention of one layer: Values [H][rows][keys], each row of which adds up
+// to 1 where some key is open to it.
+type Site struct {
+	Name   string // encoder.0.self, decoder.1.cross, loop.0.self
+	Run    int    // of the loop, from 0
+	Self   bool   // keys are the rows themselves
+	Source bool   // rows are those of the problem, as in an encoder
+	Values [][][]float64
+}
+
+// An Attention is what all layers pay for one problem.
+type Attention struct {
+	Source, Target []string // what the tokens show as; Source is empty where a model reads one text
+	Sites          []Site   // in the order in which they are computed
+}
+
+// Attend reads a problem with its right answer, as in training, without dropout.
+func (m *Model) Attend(ctx context.Context, problems *task.Task, p task.Problem) (*Attention, error) {
+	batch, err := problems.One(p)
+	if err != nil {
+		return nil, err
+	}
+	r, err := m.read(ctx, batch)
+	if err != nil {
+		return nil, err
+	}
+	a := &Attention{Sites: r.sites}
+	for _, id := range batch.Source {
+		a.Source = append(a.Source, problems.Symbol(id))
+	}
+	for _, id := range batch.Target {
+		a.Target = append(a.Target, problems.Symbol(id))
+	}
+	return a, nil
+}
+
+// read runs the forward program on one example.
+func (m *Model) read(ctx context.Context, one task.Batch) (*runner, error) {
+	r := &runner{Model: m, ctx: ctx, buffers: map[tensor]ir.Tensor{},
+		dims: map[string]int{"B": 1, "T": one.T, "S": one.S, "C": one.T, "P": 0}}
+	for name, ids := range map[string][]int32{model.SourceTokens: one.Source, model.TargetTokens: one.Target, model.Labels: one.Labels} {
+		t := ir.Tensor{Shape: []int{1, len(ids)}, I: make([]int64, len(ids))}
+		for i, id := range ids {
+			t.I[i] = int64(id)
+		}
+		r.buffers[tensor{name, 0}] = t
+	}
+	return r, r.run()
+}
+
+// watched is a function with the weights of its attentions as further results, and what
+// these are called.
+func watched(f *ir.Func) (_ *ir.Func, names []string) {
+	g := *f
+	g.Values, g.Results = slices.Clone(f.Values), slices.Clone(f.Results)
+	next := 0
+	for _, v := range f.Values {
+		next = max(next, v.ID+1)
+	}
+	for _, v := range f.Values {
+		if v.Op != ir.Attention {
+			continue
+		}
+		q, k := v.Args[0], v.Args[1]
+		attn := *v.Attr.Attn
+		shape := []ir.Dim{q.Type.Shape[0], ir.N(attn.Heads), q.Type.Shape[1], k.Type.Shape[1]}
+		w := &ir.Value{ID: next, Op: ir.AttentionWeights, Type: ir.T(shape...), Pos: v.Pos,
+			Args: slices.Concat([]*ir.Value{q, k}, v.Args[3:]), Attr: ir.Attr{Attn: &attn, Result: "weights"}}
+		next++
+		name := siteOf(v)
+		g.Values = append(g.Values, w)
+		g.Results = append(g.Results, ir.Result{Name: name + ".weights", Value: w})
+		names = append(names, name)
+	}
+	return &g, names
+}
+
+// siteOf is where in a layer an attention is.
+func siteOf(attention *ir.Value) string {
+	if attention.Attr.Attn.Self {
+		return "self"
+	}
+	return "cross"
+}
+
+// site is the attention of iteration l of a group's layers.
+func (r *runner) site(group, name string, l int, weights ir.Tensor) Site {
+	s := Site{Self: name == "self", Source: group == "encoder"}
+	layer := l
+	if r.layers > 0 && group == "loop" {
+		s.Run, layer = l/r.layers, l%r.layers
+	}
+	s.Name = fmt.Sprintf("%s.%d.%s", group, layer, name)
+	heads, rows, keys := weights.Shape[1], weights.Shape[2], weights.Shape[3]
+	for h := range heads {
+		of := make([][]float64, rows)
+		for i := range rows {
+			of[i] = weights.F[(h*rows+i)*keys:][:keys]
+		}
+		s.Values = append(s.Values, of)
+	}
+	return s
+}
