@@ -29,6 +29,8 @@ type benchResult struct {
 	Kernels    []profile.Row `json:"kernels"`
 
 	GPU *profile.GPU `json:"gpu,omitempty"` // nil: not on a GPU
+
+	trace *profile.Trace // nil: none is asked for
 }
 
 // newBenchResult has all that is known before anything is timed.

@@ -124,3 +124,62 @@ func TestProfile(t *testing.T) {
 		t.Errorf("exit %d\n%s", s.code, s.err)
 	}
 }
+
+// TestTrace is a time line as Perfetto reads it: launches of a worker come one after
+// another, within steps, and their number is that of the table.
+func TestTrace(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "trace.json")
+	s := call(t, costly(), "", "bench", "--steps", "3", "--batch", "40", "--threads", "2", "--json", "--trace", path)
+	if s.code != 0 {
+		t.Fatal(s.err)
+	}
+	var r benchResult
+	if err := json.Unmarshal([]byte(s.out), &r); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var trace struct {
+		TraceEvents []struct {
+			Name, Ph string
+			TS, Dur  float64
+			PID, TID int
+			Args     map[string]any
+		}
+	}
+	if err := json.Unmarshal(text, &trace); err != nil {
+		t.Fatal(err)
+	}
+	counts, ends, names := map[string]int{}, map[int]float64{}, map[int]string{}
+	for _, e := range trace.TraceEvents {
+		switch {
+		case e.Ph == "M" && e.Name == "thread_name":
+			names[e.TID] = e.Args["name"].(string)
+		case e.Ph == "M":
+		case e.Ph != "X" || e.PID != 1 || e.Dur < 0 || e.TS < ends[e.TID]-1e-3:
+			t.Fatalf("%+v ends the one before at %g", e, ends[e.TID])
+		default:
+			ends[e.TID] = e.TS + e.Dur
+			counts[e.Name]++
+			if e.Name == "gradients" && (e.Args["flop"].(float64) <= 0 || e.Dur < 1000) {
+				t.Errorf("%+v", e)
+			}
+		}
+	}
+	if counts["step 1"] != 1 || counts["step 3"] != 1 || counts["gradients"] != 3*3 || counts["update"] == 0 {
+		t.Errorf("%v", counts)
+	}
+	if len(names) < 2 || !strings.HasPrefix(names[1], "worker ") {
+		t.Errorf("tracks %v", names)
+	}
+	for _, args := range [][]string{{"--serve"}, {"--device", "count"}} {
+		if s := call(t, toyModel(), "", append([]string{"bench", "--trace", path}, args...)...); s.code != 2 {
+			t.Errorf("%s: exit %d", args, s.code)
+		}
+	}
+	if s := call(t, toyModel(), "", "bench", "--steps", "1", "--trace", filepath.Join(path, "x")); s.code != 1 || !strings.Contains(s.err, "cannot write the time line") {
+		t.Errorf("exit %d: %s", s.code, s.err)
+	}
+}

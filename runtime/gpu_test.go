@@ -213,3 +213,20 @@ func TestStepsOnGPUAreOneLaunchAChunk(t *testing.T) {
 		t.Errorf("gradients were launched %d times, graphs %d times", n, d.graphs)
 	}
 }
+
+// TestTraceOfAGPU has the launches of a GPU on one track, in their order.
+func TestTraceOfAGPU(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "trace.json")
+	if s := call(t, toyOnGPU(), "", "bench", "--steps", "2", "--device", "sim", "--trace", path); s.code != 0 {
+		t.Fatal(s.err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"name":"GPU 0"`, `{"name":"gradients","ph":"X",`, `{"name":"waiting for the host","ph":"X",`, `{"name":"update","ph":"X",`} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %s in %.2000s", want, text)
+		}
+	}
+}

@@ -19,11 +19,12 @@ import (
 type benchCmd struct {
 	deviceFlags
 	countFlags
-	Steps  int  `help:"Steps to time or count; 0 for some seconds' worth." default:"0" placeholder:"N"`
-	Batch  int  `help:"Examples per step, instead of the spec's." positive:"64" placeholder:"N"`
-	Padded bool `help:"Pad all sequences to the longest, like train.lengths = padded."`
-	Serve  bool `help:"For each number on standard input, one per line, run that many steps and print their seconds."`
-	JSON   bool `help:"Print the result as JSON." name:"json"`
+	Steps  int    `help:"Steps to time or count; 0 for some seconds' worth." default:"0" placeholder:"N"`
+	Batch  int    `help:"Examples per step, instead of the spec's." positive:"64" placeholder:"N"`
+	Padded bool   `help:"Pad all sequences to the longest, like train.lengths = padded."`
+	Serve  bool   `help:"For each number on standard input, one per line, run that many steps and print their seconds."`
+	Trace  string `help:"Write a time line of the launches to FILE, for ui.perfetto.dev or chrome://tracing." placeholder:"FILE"`
+	JSON   bool   `help:"Print the result as JSON." name:"json"`
 }
 
 // warmSteps are enough for every worker to have all the memory that it needs.
@@ -39,6 +40,9 @@ func (c *benchCmd) Run(a app) error {
 	}
 	if c.Batch > maxBatch {
 		return usagef("--batch %d: want at most %d examples", c.Batch, maxBatch)
+	}
+	if c.Trace != "" && (c.Serve || c.Device == countDevice) {
+		return usagef("--trace is of the steps that are timed launch by launch: leave out --serve and --device count")
 	}
 	c.trains = true
 	if c.Batch > 0 {
@@ -72,11 +76,29 @@ func (c *benchCmd) Run(a app) error {
 	if err != nil {
 		return err
 	}
+	if err := c.writeTrace(a, r.trace); err != nil {
+		return err
+	}
 	if c.JSON {
 		return printJSON(a, r)
 	}
 	_, err = fmt.Fprint(a.out, r.table())
 	return err
+}
+
+// writeTrace writes the time line, if one is asked for.
+func (c *benchCmd) writeTrace(a app, t *profile.Trace) error {
+	if t == nil {
+		return nil
+	}
+	lost, err := t.Write(c.Trace)
+	if err != nil {
+		return fmt.Errorf("cannot write the time line: %w", err)
+	}
+	if lost > 0 {
+		fmt.Fprintf(a.err, "%s has not all launches: %d are left out at its end; ask for fewer --steps\n", c.Trace, lost)
+	}
+	return nil
 }
 
 // trainer is ready for the first step of a run that is not kept.
@@ -100,6 +122,20 @@ func timeSteps(t *train.Trainer, n int) ([]time.Duration, error) {
 			return nil, err
 		}
 		took[i] = time.Since(start)
+	}
+	return took, nil
+}
+
+// tracedSteps are timeSteps in a time line, if there is one.
+func tracedSteps(t *train.Trainer, n int, trace *profile.Trace) (took []time.Duration, err error) {
+	for i := range n {
+		start := time.Now()
+		one, err := timeSteps(t, 1)
+		if err != nil {
+			return nil, err
+		}
+		trace.Step(i+1, start, one[0])
+		took = append(took, one[0])
 	}
 	return took, nil
 }
@@ -140,6 +176,9 @@ func (c *benchCmd) measure(m *Model, t *train.Trainer) (*benchResult, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.Trace != "" {
+		r.trace = profile.NewTrace(m.Name+", "+t.Machine.About().String(), m.kernelNames())
+	}
 	if gpu, ok := t.Machine.(*cuda.Machine); ok {
 		err = r.onGPU(m, t, gpu)
 	} else {
@@ -160,8 +199,8 @@ func (c *benchCmd) onCPU(r *benchResult, m *Model, t *train.Trainer) error {
 	}
 	r.Seconds = profile.Median(took).Seconds()
 	watch := profile.NewStopwatch(t.Machine, m.costs())
-	t.Machine = watch
-	if took, err = timeSteps(t, r.Steps); err != nil {
+	t.Machine, watch.Trace = watch, r.trace
+	if took, err = tracedSteps(t, r.Steps, r.trace); err != nil {
 		return err
 	}
 	isa, threads, err := c.cpu()
@@ -182,20 +221,25 @@ func (c *benchCmd) onCPU(r *benchResult, m *Model, t *train.Trainer) error {
 
 // onGPU measures by the clock of the GPU.
 func (r *benchResult) onGPU(m *Model, t *train.Trainer, gpu *cuda.Machine) (err error) {
-	run := profile.Run{Machine: gpu, Costs: m.costs(), Steps: r.Steps, Step: func(on device.Machine) error {
+	run := profile.Run{Machine: gpu, Names: m.kernelNames(), Costs: m.costs(), Steps: r.Steps, Trace: r.trace, Step: func(on device.Machine) error {
 		t.Machine = on
 		_, err := timeSteps(t, 1)
 		return err
 	}}
-	for _, k := range m.CPU {
-		run.Names = append(run.Names, k.Name)
-	}
 	if r.GPU, err = run.Measure(context.Background()); err != nil {
 		return err
 	}
 	r.Seconds, r.Timed, r.Peak = r.GPU.Seconds, r.GPU.Timed, peak(r.GPU.Peak)
 	r.Kernels, r.GPU.Rows = r.GPU.Rows, nil
 	return nil
+}
+
+// kernelNames are those of the kernels, by their numbers.
+func (m *Model) kernelNames() (all []string) {
+	for _, k := range m.CPU {
+		all = append(all, k.Name)
+	}
+	return all
 }
 
 // costs are those of the kernels, by their numbers.

@@ -51,7 +51,7 @@ type Watch struct {
 	of     [maxMarks]*Lap // what the lap before a mark belongs to; nil: to nothing, watching cost it
 	used   int
 	laps   Laps
-	note   func(kernel int, took time.Duration)
+	note   func(kernel int, took time.Duration, other string)
 
 	holder Function      // nil: the device is not held
 	pace   time.Duration // that the host takes for a launch and a mark, at most so far
@@ -156,18 +156,20 @@ func (w *Watch) mark(of *Lap) error {
 	return w.events[w.used-1].Record()
 }
 
-// Each lets note be called with every launch of the model's kernels, in their order
-// but later.
-func (w *Watch) Each(note func(kernel int, took time.Duration)) { w.note = note }
+// Each lets note be called with every lap, in their order but later: with the number of a
+// kernel of the model's, or with -1 and what else it was.
+func (w *Watch) Each(note func(kernel int, took time.Duration, other string)) { w.note = note }
 
-// number is the kernel of a lap, -1 if it is another's.
-func (w *Watch) number(of *Lap) int {
+// what is the kernel of a lap, or -1 and what it is.
+func (w *Watch) what(of *Lap) (kernel int, other string) {
 	for i := range w.laps.Kernels {
 		if of == &w.laps.Kernels[i] {
-			return i
+			return i, ""
 		}
 	}
-	return -1
+	l := &w.laps
+	return -1, map[*Lap]string{&l.Copy: "copy", &l.Clear: "clear", &l.Add: "sum of gradients", &l.Settle: "factor of clipping",
+		&l.Transfers: "copy from or to the host", &l.Whole: "step", &l.Idle: "waiting for the host"}[of]
 }
 
 func (w *Watch) full() bool { return w.used+spare > len(w.events) }
@@ -184,8 +186,9 @@ func (w *Watch) read() error {
 			continue
 		}
 		of.Time += took
-		if n := w.number(of); n >= 0 && w.note != nil {
-			w.note(n, took)
+		if w.note != nil {
+			kernel, other := w.what(of)
+			w.note(kernel, took, other)
 		}
 	}
 	last := w.used - 1

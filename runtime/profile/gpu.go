@@ -16,6 +16,7 @@ type Run struct {
 	Costs   []Cost   // by number
 	Step    func(m device.Machine) error
 	Steps   int       // whole ones, and as many kernel by kernel
+	Trace   *Trace    // of the steps that are timed kernel by kernel; nil: none is kept
 	End     time.Time // of the whole steps at half of the time left, of all; none: no end
 }
 
@@ -125,7 +126,12 @@ func (r *Run) timed(ctx context.Context, g *GPU) error {
 	samples := make([][]time.Duration, len(r.Names))
 	var laps cuda.Laps
 	err := r.watched(true, func(w *cuda.Watch) (err error) {
-		w.Each(func(kernel int, took time.Duration) {
+		w.Each(func(kernel int, took time.Duration, other string) {
+			if kernel < 0 {
+				r.Trace.follow(other, took)
+				return
+			}
+			r.Trace.follow(r.Names[kernel], took)
 			if len(samples[kernel]) < maxSamples {
 				samples[kernel] = append(samples[kernel], took)
 			}

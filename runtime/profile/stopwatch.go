@@ -13,6 +13,7 @@ import (
 // later: of its launches only the number and what they have to do is of use.
 type Stopwatch struct {
 	device.Machine
+	Trace *Trace // has every launch; nil: none is kept
 	costs []Cost
 
 	mu      sync.Mutex
@@ -33,7 +34,7 @@ func (s *Stopwatch) of(w device.Worker) *timedWorker {
 	defer s.mu.Unlock()
 	t := s.workers[w]
 	if t == nil {
-		t = &timedWorker{Worker: w, costs: s.costs, laps: make([]Lap, len(s.costs))}
+		t = &timedWorker{Worker: w, costs: s.costs, laps: make([]Lap, len(s.costs)), trace: s.Trace.track("worker", len(s.workers))}
 		t.queue = device.NewQueue(t)
 		s.workers[w] = t
 	}
@@ -90,6 +91,7 @@ type timedWorker struct {
 	costs    []Cost
 	laps     []Lap
 	clearing Lap
+	trace    *track
 }
 
 func (w *timedWorker) Queue() device.Queue { return w.queue }
@@ -111,16 +113,24 @@ func (w *timedWorker) launch(do func(kernel int, e *device.Env, args ...device.R
 		l.Cost = cost(e)
 	}
 	w.laps[kernel].add(l)
+	w.trace.add(kernel, "", start, l)
 }
 
 func (w *timedWorker) Add(to, from device.Ref, n int) {
 	start := time.Now()
 	w.Worker.Add(to, from, n)
-	w.clearing.add(Lap{Launches: 1, Time: time.Since(start), Cost: cpu.Cost{Flops: float64(n), Bytes: float64(3 * elemBytes * n)}})
+	w.clear("add", start, cpu.Cost{Flops: float64(n), Bytes: float64(3 * elemBytes * n)})
 }
 
 func (w *timedWorker) Zero(r device.Ref, n int) {
 	start := time.Now()
 	w.Worker.Zero(r, n)
-	w.clearing.add(Lap{Launches: 1, Time: time.Since(start), Cost: cpu.Cost{Bytes: float64(elemBytes * n)}})
+	w.clear("clear", start, cpu.Cost{Bytes: float64(elemBytes * n)})
+}
+
+// clear notes the clearing or adding of memory.
+func (w *timedWorker) clear(what string, start time.Time, cost cpu.Cost) {
+	l := Lap{Launches: 1, Time: time.Since(start), Cost: cost}
+	w.clearing.add(l)
+	w.trace.add(-1, what, start, l)
 }
