@@ -102,7 +102,7 @@ type Schema struct {
 func NewSchema() *Schema {
 	return &Schema{
 		Blocks: blocks(),
-		Rows:   slices.Concat(taskRows(), modelRows(), trainRows(), evalRows(), vetRows(), stageRows()),
+		Rows:   slices.Concat(taskRows(), modelRows(), trainRows(), evalRows(), vetRows(), stageRows(), sweepRows()),
 		Kinds:  taskKinds(),
 	}
 }

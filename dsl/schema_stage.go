@@ -18,6 +18,22 @@ func vetRows() []Row {
 	return rows
 }
 
+// sweepRows are the attributes of a sweep besides its axes.
+func sweepRows() []Row {
+	seed := Row{Path: "seed", Type: Int, Default: "1", Max: 1 << 62, Doc: "seed of the draws"}
+	return []Row{{Path: "sweep.search", Type: Choice, Default: "grid", Doc: "which combinations of the axes are trained, and for how long", Choices: []Option{
+		{Name: "grid", Doc: "all, for their whole budget"},
+		{Name: "random", Args: []Row{{Path: "trainings", Type: Int, Min: 1, Max: 1000, Doc: "how many are drawn"}, seed},
+			Doc: "a value for each axis is drawn for itself, of those listed or from an interval: uniform(0.1, 0.4), loguniform(1e-4, 1e-2) (Bergstra and Bengio 2012)"},
+		{Name: "halving", Args: []Row{
+			{Path: "trainings", Type: Int, Default: "0", Max: 1000, Doc: "how many are drawn; 0: all combinations"},
+			{Path: "factor", Type: Int, Default: "2", Min: 2, Max: 16, Doc: "of so many trainings one goes on after a rung"},
+			{Path: "rungs", Type: Int, Default: "3", Min: 2, Max: 8, Doc: "number of rungs; the last one is the whole budget, and each before it the factor shorter"},
+			seed,
+		}, Doc: "all are trained for a part of their budget, the best go on: by exact match on held-out problems, then by loss (Jamieson and Talwalkar 2016)"},
+	}}}
+}
+
 // stageRows are the attributes of a stage besides overrides: stage.x stands for
 // stage.NAME.x. All but from make it a calibration (Duan & Shi 2023,
 // arXiv:2310.11984, section 4).

@@ -357,3 +357,30 @@ func TestTrainingWithoutHeldOutProblems(t *testing.T) {
 		t.Errorf("to stop at held-out problems that there are none of: %v", err)
 	}
 }
+
+// TestPause stops without a test, and goes on to the same bytes.
+func TestPause(t *testing.T) {
+	whole := trained(t, toyModel(), "--steps", "20")
+	dir := filepath.Join(t.TempDir(), "run")
+	for _, share := range []string{"0.25", "0.25", "0.5"} {
+		s := call(t, toyModel(), "", "train", "--steps", "20", "--out", dir, "--pause", share)
+		if exists(filepath.Join(dir, "run.json")) && s.code != 0 {
+			s = call(t, toyModel(), "", "train", "--resume", "--out", dir, "--pause", share)
+		}
+		if s.code != 0 || !strings.Contains(s.err, "paused at step ") || s.out != "" || exists(filepath.Join(dir, "eval")) {
+			t.Fatalf("exit %d: %s%s", s.code, s.out, s.err)
+		}
+	}
+	if got := filepath.Base(lastCheckpoint(dir)); got != "step-00000010.safetensors" {
+		t.Errorf("half of 20 steps end with %s", got)
+	}
+	if s := call(t, toyModel(), "", "train", "--resume", "--out", dir); s.code != 0 {
+		t.Fatal(s.err)
+	}
+	sameRun(t, whole, dir)
+	for _, share := range []string{"1", "-0.5", "0"} {
+		if s := call(t, toyModel(), "", "train", "--out", filepath.Join(dir, "x"), "--pause="+share); s.code != 2 {
+			t.Errorf("--pause %s: exit %d", share, s.code)
+		}
+	}
+}

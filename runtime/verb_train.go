@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	goruntime "runtime"
 	"strings"
@@ -29,6 +30,7 @@ type trainCmd struct {
 	Time     time.Duration `help:"Time to train for: 90s, 5m, 2h." positive:"5m" xor:"budget" placeholder:"D"`
 	Resume   bool          `help:"Continue the run in --out, or the newest run of this spec."`
 	Save     time.Duration `help:"Time between checkpoints." default:"1m" placeholder:"D"`
+	Pause    float64       `help:"Stop, saved and without a test, once this share of the budget is used, above 0 and below 1; --resume goes on." positive:"0.25" placeholder:"SHARE"`
 	Until    string        `help:"In a spec with stages: stop after this stage." placeholder:"STAGE"`
 	GoOn     bool          `help:"In a spec with stages: continue even if a stage misses the exact match that ends it."`
 	Quiet    bool          `help:"Show no progress." short:"q"`
@@ -65,6 +67,9 @@ func (c *trainCmd) Run(a app, name program) error {
 	}
 	if err := c.initFlags.check(a, c.Resume); err != nil {
 		return err
+	}
+	if c.Pause >= 1 || c.Pause > 0 && a.whole != nil {
+		return usagef("--pause %g: want a share of the budget below 1, of a spec without stages", c.Pause)
 	}
 	c.trains = true
 	if a.whole != nil {
@@ -120,7 +125,12 @@ func (c *trainCmd) Run(a app, name program) error {
 			}
 		}
 		c.say(a, "training %s: %s\nrun directory %s\n", a.model.Name, about(t), dir)
-		if err := c.train(ctx, a, t, goOn(name, dir)); err != nil {
+		err := c.train(ctx, a, t, goOn(name, dir))
+		if errors.Is(err, train.ErrPaused) {
+			c.say(a, "paused at step %d; go on with: %s\n", t.State.Step, goOn(name, dir))
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -166,6 +176,8 @@ func about(t *train.Trainer) string {
 func (c *trainCmd) train(ctx context.Context, a app, t *train.Trainer, goOn string) error {
 	err := t.Run(ctx)
 	switch _, interrupted := interrupt.In(err); {
+	case errors.Is(err, train.ErrPaused):
+		return err
 	case interrupted:
 		return fmt.Errorf("%w at step %d, saved; go on with: %s", err, t.State.Step, goOn)
 	case err != nil:
@@ -317,7 +329,7 @@ func (c *trainCmd) trainer(a app, machine device.Machine, held *lock.Dir, dir st
 	cfg.Seed, cfg.Budget = rec.Seed, c.budget(rec.Budget)
 	asked := questions{eval.Model{Machine: machine, Plan: &m.Plan, Task: problems, Seed: rec.Seed, Runs: m.Eval.Loop}}
 	t := &train.Trainer{Machine: machine, Plan: &m.Plan, Params: m.Params, Task: problems, Config: cfg, Given: b.given, Dir: dir,
-		Stage: rec.Stage, SaveEvery: c.Save, Still: held.Check,
+		Stage: rec.Stage, SaveEvery: c.Save, Pause: c.Pause, Still: held.Check,
 		Meta:  map[string]string{"name": rec.Name, "spec_hash": rec.SpecHash, "mlc_version": m.Version},
 		Match: asked.match, Score: asked.score,
 		Status: track.NewStatus(a.err, c.Quiet)}

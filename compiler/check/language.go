@@ -77,6 +77,7 @@ func (l *language) overlay(path string) (in, meaning string) {
 	switch {
 	case names[0] == "stage":
 		n = 2
+	case names[0] == "sweep" && len(names) > 1 && l.rows["sweep."+names[1]] != nil: // of the sweep itself
 	case names[0] == "sweep" && len(names) > 1 && !l.root(names[1]):
 		n = 3
 	case names[0] == "sweep":
@@ -136,6 +137,9 @@ func (l *language) names(block string) []string {
 		if strings.HasPrefix(in, "stage.") {
 			out = l.schema.Names("stage")
 		}
+		if in == "sweep" {
+			out = l.schema.Names("sweep")
+		}
 		for _, n := range l.schema.Names("") {
 			if overridable(n) {
 				out = append(out, n)
@@ -158,7 +162,7 @@ func (l *language) naming(block, name string) bool {
 	if meaning != "" || !strings.HasPrefix(in+".", "sweep.") {
 		return false
 	}
-	return in == "sweep" && !l.root(name) || strings.Count(in, ".") == 1
+	return in == "sweep" && !l.root(name) && l.rows["sweep."+name] == nil || strings.Count(in, ".") == 1
 }
 
 // defines reports whether a block is one of definitions: a bias or a mask.

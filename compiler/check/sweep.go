@@ -19,6 +19,8 @@ type Point struct {
 	Slug string            // the same as part of the name of a file; of its own in the sweep
 	Set  []string          // sweep.path=[value], or sweep.axis=case
 	Axes map[string]string // by attribute that an axis sets, itself or in its cases: the axis
+
+	Search Search // of the whole sweep
 }
 
 // Points lists the trainings of a sweep in order, the last axis varying fastest;
@@ -48,6 +50,7 @@ type point struct {
 	own    *merged             // what the spec itself says, its axes included
 	chosen map[string]*setting // values of plain axes
 	at     []diag.Range        // where each of Set stands
+	draw   *lot                // of one that is drawn; nil: of all combinations
 }
 
 // merged is all that the point says. The spec changes what a case includes, as it
@@ -69,22 +72,31 @@ func (c *checker) points() []point {
 	if len(c.axes) == 0 {
 		return nil
 	}
+	all, ok := c.searched(c.search())
+	if !ok {
+		c.report("E0315", c.where("sweep"), "the sweep has more than %d trainings", maxPoints).WithHelp("leave out values or axes, or draw some with search = random(trainings = N)")
+		return nil
+	}
+	distinguish(all)
+	return all
+}
+
+// combinations are those of all values of the axes; false if they are too many.
+func (c *checker) combinations() ([]point, bool) {
 	all := []point{{own: c.single()}}
 	for _, axis := range c.axes {
 		var next []point
 		for _, p := range all {
 			next = append(next, c.extend(p, axis)...)
 			if len(next)*max(len(c.stages), 1) > maxPoints {
-				c.report("E0315", c.where("sweep"), "the sweep has more than %d trainings", maxPoints).WithHelp("leave out values or axes")
-				return nil
+				return nil, false
 			}
 		}
 		if len(next) > 0 { // after an error the other axes are still looked at
 			all = next
 		}
 	}
-	distinguish(all)
-	return all
+	return all, true
 }
 
 func (c *checker) boundStages() {
@@ -116,7 +128,7 @@ func (c *checker) extend(p point, axis string) []point {
 	}
 	var out []point
 	path := "sweep." + axis
-	for _, e := range c.entries(c.settings[path].value) {
+	for _, e := range c.entries(c.settings[path].value, axis, p.draw) {
 		e = p.evaluate(e)
 		s := *c.settings[path]
 		s.value = e
@@ -286,10 +298,14 @@ func (c *checker) axisName(axis string) string {
 }
 
 // entries lists the values of an axis: those of a list, the whole numbers of a
-// range, or the one that it is.
-func (c *checker) entries(e *dsl.Expr) []*dsl.Expr {
+// range, one that is drawn from an interval, or the one that it is.
+func (c *checker) entries(e *dsl.Expr, axis string, by *lot) []*dsl.Expr {
 	var out []*dsl.Expr
 	switch {
+	case e.Kind == dsl.Call && intervals[e.Text] != nil:
+		if x := c.fromInterval(e, axis, by); x != nil {
+			out = []*dsl.Expr{x}
+		}
 	case e.Kind == dsl.List && len(e.Args) == 0:
 		c.report("E0210", e.Range, "an axis needs values").WithHelp("write path = [a, b] or path = 1..3")
 	case e.Kind == dsl.List:

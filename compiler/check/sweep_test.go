@@ -273,3 +273,62 @@ func TestShippedResolve(t *testing.T) {
 		t.Fatalf("%d specs: %v", n, err)
 	}
 }
+
+// TestSearch draws trainings that differ, of values in their intervals, the same whenever
+// asked; more of them begin with the same.
+func TestSearch(t *testing.T) {
+	const source = `arith 1
+task addition {}
+sweep {
+  search = random(trainings = %s)
+  arch narrow { model.width = 32  model.heads = 2 }
+  arch wide {}
+  train.optimizer.lr = loguniform(1e-4, 1e-2)
+  model.dropout = uniform(10%%, 30%%)
+  train.batch = uniform(64, 96)
+  train.microbatch = train.batch
+  train.seed = 1..1000
+}
+`
+	draw := func(trainings string) []Point {
+		points, list := Points(Options{Path: "a.arith", Read: reader(map[string]string{"a.arith": fmt.Sprintf(source, trainings)})})
+		if list.HasErrors() {
+			t.Fatal(list[0].Message)
+		}
+		return points
+	}
+	points := draw("40")
+	if len(points) != 40 {
+		t.Fatalf("%d points", len(points))
+	}
+	if diff := cmp.Diff(points[:15], draw("15")); diff != "" {
+		t.Errorf("fewer are others: %s", diff)
+	}
+	if other := draw("15, seed = 2"); cmp.Equal(points[:15], other) {
+		t.Error("another seed draws the same")
+	}
+	rates, wide := []float64{}, 0
+	seen := map[string]bool{}
+	for _, p := range points {
+		spec, list := Resolve(Options{Path: "a.arith", Read: reader(map[string]string{"a.arith": fmt.Sprintf(source, "40")}), Set: p.Set})
+		if list.HasErrors() {
+			t.Fatalf("%s: %s", p.Name, list[0].Message)
+		}
+		tr, m := spec.Train, spec.Model
+		if tr.LR < 1e-4 || tr.LR > 1e-2 || m.Dropout < 0.1 || m.Dropout > 0.3 || tr.Batch < 64 || tr.Batch > 96 || tr.MicroBatch != tr.Batch {
+			t.Errorf("%s: lr %g, dropout %g, batch %d", p.Name, tr.LR, m.Dropout, tr.Batch)
+		}
+		if p.Search.Kind != "random" || seen[p.Slug] {
+			t.Errorf("%+v", p)
+		}
+		seen[p.Slug] = true
+		rates = append(rates, tr.LR)
+		if m.Width != 32 {
+			wide++
+		}
+	}
+	slices.Sort(rates)
+	if median := rates[len(rates)/2]; median < 3e-4 || median > 3e-3 || wide < 10 || wide > 30 {
+		t.Errorf("the median rate is %g, and %d are wide", median, wide)
+	}
+}

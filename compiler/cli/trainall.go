@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -11,9 +12,11 @@ import (
 	"time"
 
 	"github.com/arithlang/mlc/compiler"
+	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/runtime/flag"
 	"github.com/arithlang/mlc/runtime/interrupt"
 	"github.com/arithlang/mlc/runtime/record"
+	"github.com/arithlang/mlc/runtime/train"
 )
 
 // A series is the trainings of a sweep, which are made in turn.
@@ -38,6 +41,8 @@ type job struct {
 	begun  bool // before this series
 	state  jobState
 	ending time.Duration // from the start of the series
+	budget train.Budget  // of the training; that of the spec, where no flag says another
+	left   string        // why a search has gone on without it; "": it has not
 }
 
 type jobState uint8
@@ -46,6 +51,7 @@ const (
 	waiting jobState = iota
 	done
 	failed
+	left // by a search that goes on with others
 )
 
 // trainAll makes the trainings of a sweep in turn and ends with a table of their
@@ -56,18 +62,29 @@ func (a *app) trainAll(where project, all []training, line trainLine) error {
 	if err := s.plan(all); err != nil {
 		return err
 	}
+	if err := s.all(all[0].point.Search); err != nil {
+		if s.ran || interrupted(err) {
+			a.say("%d of %d trainings are done; go on with all of them: %s", s.count(done), len(all), line.again())
+		}
+		return err
+	}
+	return s.finish()
+}
+
+// all makes all trainings, in the way of a search.
+func (s *series) all(by check.Search) error {
+	if by.Kind == "halving" && len(s.jobs) > 1 {
+		return s.halve(by)
+	}
 	for i := range s.jobs {
 		if s.jobs[i].state != waiting {
 			continue
 		}
-		if err := s.train(i); err != nil {
-			if s.ran || interrupted(err) {
-				a.say("%d of %d trainings are done; go on with all of them: %s", s.count(done), len(all), line.again())
-			}
+		if err := s.train(i, s.flags.of(&s.jobs[i])); err != nil {
 			return err
 		}
 	}
-	return s.finish()
+	return nil
 }
 
 // plan compiles all trainings: what the compiler finds in one is said before hours
@@ -85,6 +102,7 @@ func (s *series) plan(all []training) error {
 			j.of = kin{name: seedless(t.point.Name)}
 			j.of.kind, j.of.seed = record.Seedless(p.Spec.Resolved)
 			j.asked, j.work, j.staged = s.flags.asks(p), s.flags.work(p), len(p.Stages) > 0
+			j.budget = s.flags.budget(p.Spec.Train.Budget)
 			for _, stage := range p.Trainings() {
 				j.tested = stage.Spec.Eval.Digits // of the last
 			}
@@ -101,8 +119,8 @@ func (s *series) plan(all []training) error {
 	return nil
 }
 
-// train makes one of the trainings. An error ends the series.
-func (s *series) train(i int) error {
+// train makes one of the trainings, with flags for its trainer. An error ends the series.
+func (s *series) train(i int, flags []string) error {
 	j := &s.jobs[i]
 	p, err := s.trainer(s.where, j.training, true)
 	if err != nil {
@@ -111,7 +129,7 @@ func (s *series) train(i int) error {
 	if !s.quiet {
 		s.say("training %d of %d: %s%s", i+1, len(s.jobs), j.point.Name, s.progress())
 	}
-	err = attend(p.binary, p.command(s.flags.of(j)))
+	err = attend(p.binary, p.command(flags))
 	var status exitStatus
 	switch {
 	case err == nil:
@@ -151,7 +169,7 @@ func (s *series) progress() string {
 	var all, behind, measured float64
 	var took, last time.Duration
 	for _, j := range s.jobs {
-		if j.work == 0 && j.state == waiting {
+		if j.work == 0 && j.state == waiting || j.point.Search.Kind == "halving" { // which leaves work out
 			return ""
 		}
 		all += j.work
@@ -192,7 +210,7 @@ func (s *series) finish() error {
 		rows := make([]resultRow, len(s.jobs))
 		for i := range s.jobs {
 			j := &s.jobs[i]
-			rows[i] = resultRow{name: j.point.Name, missing: "failed"}
+			rows[i] = resultRow{name: j.point.Name, missing: cmp.Or(j.left, "failed")}
 			if j.state == done {
 				var err error
 				if rows[i], err = readResult(j.point.Name, s.flags.dir(j)); err != nil {

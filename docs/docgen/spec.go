@@ -89,6 +89,20 @@ hold for all trainings, whatever they include:
 
     eval.samples = 10k
 
+Where all combinations are too many, ` + "`search`" + ` draws some: a value for each axis, of those listed or from an interval. The
+same seed draws the same trainings, and more of them begin with the same.
+
+    sweep {
+      search             = random(trainings = 20)
+      train.optimizer.lr = loguniform(1e-4, 1e-2)
+      model.dropout      = uniform(0%, 30%)
+      model.width        = [32, 64, 128]
+    }
+
+` + "`search = halving(trainings = 16, factor = 2, rungs = 3)`" + ` trains 16 for a quarter of their budget, the best 8 for half of it,
+and the best 4 for all of it. The schedule is that of the whole budget, and what is trained for all of it is trained as it
+would be alone. Halving wants a budget in steps, examples or time.
+
 Each training has its own program, trainer and run directory, named like ` + "`FILE-deep-seed-1`" + `. ` + "`mlc explain`" + ` compares the
 trainings in a table. ` + "`mlc train`" + ` runs them in turn and ends with a table of results. ` + "`--point`" + ` chooses trainings for
 ` + "`build`" + `, ` + "`train`" + `, ` + "`explain`" + ` and ` + "`diff`" + `: by values, ` + "`--point arch=wide,seed=2`" + `, by number from 1, or by name,

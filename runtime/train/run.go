@@ -45,6 +45,9 @@ func (r *run) used() float64 { return r.Config.used(r.ahead(), r.elapsed()) }
 // done says whether there is nothing more to train.
 func (r *run) done() bool { return r.State.Stopped || r.over }
 
+// paused says whether as much is trained as is asked for at this time.
+func (r *run) paused() bool { return r.Pause > 0 && r.used() >= r.Pause }
+
 // advance does one step and all that is due after it.
 func (r *run) advance() error {
 	examples := r.Config.batch(r.used())
@@ -104,7 +107,7 @@ func (r *run) begin() error {
 
 // end tells followers how it ended.
 func (r *run) end(ctx context.Context, failed error) (err error) {
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || errors.Is(failed, ErrPaused) {
 		failed = nil
 	}
 	for _, f := range r.Followers {

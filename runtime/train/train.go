@@ -36,6 +36,7 @@ type Trainer struct {
 	Match     Match                // asked at every report
 	Score     Measure              // instead, where reports are Full
 	Status    *track.Status
+	Pause     float64    // the share of the budget after which training pauses; 0: it does not
 	Followers []Follower // told of reports after the metrics files have them
 
 	stepper *stepper
@@ -187,7 +188,7 @@ func (t *Trainer) Run(ctx context.Context) (err error) {
 	if err := r.begin(); err != nil {
 		return err
 	}
-	for ctx.Err() == nil && !r.done() {
+	for ctx.Err() == nil && !r.done() && !r.paused() {
 		if err := r.advance(); err != nil {
 			t.Status.Clear()
 			return err
@@ -204,8 +205,14 @@ func (t *Trainer) Run(ctx context.Context) (err error) {
 	if err := r.save(); err != nil {
 		return err
 	}
-	if !r.done() {
+	switch {
+	case r.done():
+		return nil
+	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}
-	return nil
+	return ErrPaused
 }
+
+// ErrPaused is the end of a training that has paused, and is saved.
+var ErrPaused = errors.New("paused")

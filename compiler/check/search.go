@@ -1,0 +1,166 @@
+package check
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/arithlang/mlc/dsl"
+	"github.com/arithlang/mlc/runtime/philox"
+)
+
+// A Search says which trainings of a sweep are made, and for how long.
+type Search struct {
+	Kind   string // grid, random or halving; "": it is not said, and a grid
+	Factor int    // halving: the trainings of a rung over those of the next
+	Rungs  int    // halving
+}
+
+// searching are the attributes of a sweep.
+type searching struct {
+	Search
+	trainings int // drawn; 0: all combinations
+	seed      uint64
+	at        *setting // nil: it is not said
+}
+
+// search reads sweep.search.
+func (c *checker) search() searching {
+	s := searching{at: c.settings["sweep.search"]}
+	if s.at == nil {
+		return s
+	}
+	v := c.value(c.lang.rows["sweep.search"], "sweep.search", s.at.value)
+	if v == nil {
+		return s
+	}
+	s.Kind = v.word
+	if n := v.args["trainings"]; n != nil {
+		s.trainings = int(n.num)
+	}
+	if n := v.args["seed"]; n != nil {
+		s.seed = uint64(n.num)
+	}
+	if s.Kind == "halving" {
+		s.Factor, s.Rungs = int(v.args["factor"].num), int(v.args["rungs"].num)
+	}
+	return s
+}
+
+// searched are the points that a search tries: all combinations, or so many that are
+// drawn. False says that they are too many.
+func (c *checker) searched(by searching) (all []point, ok bool) {
+	if by.trainings == 0 {
+		all, ok = c.combinations()
+	} else {
+		all, ok = c.drawn(by), by.trainings*max(len(c.stages), 1) <= maxPoints
+	}
+	for i := range all {
+		p := &all[i]
+		p.Search = by.Search
+		if by.at != nil { // of the values that the point says there is one combination
+			p.Set, p.at = append(p.Set, "sweep.search=grid"), append(p.at, by.at.value.Range)
+		}
+	}
+	return all, ok
+}
+
+// A lot makes one training of a random search (Bergstra and Bengio, Journal of Machine
+// Learning Research 13, 2012): each axis has a value drawn for itself.
+type lot struct {
+	seed uint64
+	n    uint32 // of the draw
+	axis uint32
+}
+
+// word is random, the same for equal numbers.
+func (d lot) word() uint32 {
+	return philox.Block(philox.KeyOf(d.seed), [4]uint32{d.n, d.axis, 0, 0})[0]
+}
+
+// unit is random, from 0 to below 1.
+func (d lot) unit() float64 { return float64(d.word()) / (1 << 32) }
+
+// triesPerTraining are the draws that are made for a training of its own: where all
+// combinations are few, most are of one that is there already.
+const triesPerTraining = 100
+
+// drawn are so many different points. More of them begin with the same.
+func (c *checker) drawn(by searching) []point {
+	var all []point
+	seen := map[string]bool{}
+	most := min(by.trainings, maxPoints+1)
+	for n := 0; n < most*triesPerTraining && len(all) < most; n++ {
+		p := point{own: c.single()}
+		for i, axis := range c.axes {
+			d := lot{by.seed, uint32(n), uint32(i)}
+			p.draw = &d
+			next := c.extend(p, axis)
+			if len(next) == 0 {
+				return all // after an error
+			}
+			p = next[int(d.word())%len(next)]
+		}
+		if !seen[p.Name] {
+			seen[p.Name] = true
+			all = append(all, p)
+		}
+		if c.list.HasErrors() {
+			return all
+		}
+	}
+	if len(all) < most {
+		c.report("E0315", by.at.value.Range, "the sweep has %d trainings that differ, and %d are to be drawn", len(all), by.trainings).
+			WithHelp("ask for fewer, or for all with search = grid")
+	}
+	return all
+}
+
+// intervals are the distributions that a value can be drawn from, by name: at u from 0 to
+// below 1.
+var intervals = map[string]func(lo, hi, u float64) float64{
+	"uniform":    func(lo, hi, u float64) float64 { return lo + (hi-lo)*u },
+	"loguniform": func(lo, hi, u float64) float64 { return lo * math.Pow(hi/lo, u) },
+}
+
+// fromInterval draws a value of an axis; nil after an error.
+func (c *checker) fromInterval(e *dsl.Expr, axis string, by *lot) *dsl.Expr {
+	if by == nil {
+		c.report("E0210", e.Range, "%s draws a value, and the search is one of all combinations", e.Text).
+			WithHelp("write search = random(trainings = 20) in the sweep, or list the values")
+		return nil
+	}
+	if len(e.Args) != 2 || !plain(e.Args[0]) || !plain(e.Args[1]) || e.Arg(0).Unit != e.Arg(1).Unit {
+		c.report("E0210", e.Range, "%s has two numbers of one unit, the ends of an interval", e.Text).WithHelp("as in %s(1e-4, 1e-2) or %s(10%%, 40%%)", e.Text, e.Text)
+		return nil
+	}
+	digits := dsl.Unit{Factor: 1}
+	lo, hi := digits.Value(e.Arg(0).Text), digits.Value(e.Arg(1).Text)
+	if lo >= hi || e.Text == "loguniform" && lo <= 0 {
+		c.report("E0210", e.Range, "%s(%s, %s) is no interval to draw from", e.Text, text(e.Arg(0)), text(e.Arg(1))).
+			WithHelp("the first number is the smaller one, and above 0 for loguniform")
+		return nil
+	}
+	x := shortNumber(intervals[e.Text](lo, hi, by.unit()))
+	if row := c.lang.meaning(axis); row != nil && row.Type == dsl.Int {
+		x = strconv.FormatFloat(math.Round(intervals[e.Text](lo, hi, by.unit())), 'f', -1, 64)
+	}
+	drawn := digitsAt(x, e)
+	drawn.Unit = e.Arg(0).Unit
+	return drawn
+}
+
+// plain reports whether an argument is a number without a name.
+func plain(a dsl.Arg) bool { return a.Name == nil && a.Value.Kind == dsl.Number }
+
+// shortNumber is a number with three digits, as people write it.
+func shortNumber(x float64) string {
+	short, err := strconv.ParseFloat(fmt.Sprintf("%.3g", x), 64)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	if plain := strconv.FormatFloat(short, 'f', -1, 64); len(plain) <= 7 {
+		return plain
+	}
+	return strconv.FormatFloat(short, 'e', -1, 64)
+}
