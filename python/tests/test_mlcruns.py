@@ -117,6 +117,23 @@ class TestRun(unittest.TestCase):
             mlcruns.Run(self.folder).weights()
 
 
+    def test_notebook(self):
+        try:
+            import matplotlib  # noqa: F401
+            import nbclient
+            import nbformat
+        except ImportError as error:
+            self.skipTest(f"the notebook needs matplotlib, nbclient and ipykernel: {error}")
+        self.make("one")
+        here = pathlib.Path(__file__).parent.parent
+        book = nbformat.read(here / "grid.ipynb", 4)
+        os.environ["MLC_RUNS"] = str(self.folder)
+        self.addCleanup(os.environ.pop, "MLC_RUNS")
+        nbclient.NotebookClient(book, timeout=120, resources={"metadata": {"path": str(here)}}).execute()
+        pictures = [o for c in book.cells for o in c.get("outputs", []) if "image/png" in o.get("data", {})]
+        self.assertEqual(len(pictures), 2)
+
+
 @unittest.skipUnless("MLC_RUN" in os.environ, "no run of a trainer")
 class TestTrainer(unittest.TestCase):
     def test_equal(self):
