@@ -20,7 +20,7 @@ import (
 // Biases are learned through tables, of positions that are drawn for a group, too.
 func TestLaunchesDoNotMatter(t *testing.T) {
 	const fire = "model.loop.self.bias=fire(hidden = 4)"
-	narrow := []string{"model.width=16", "model.heads=2", "train.batch=12", "train.microbatch=4"}
+	narrow := []string{"model.width=16", "model.heads=2", "train.batch=8", "train.microbatch=4"}
 	for _, c := range []struct {
 		spec string
 		set  []string
