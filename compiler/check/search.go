@@ -3,10 +3,10 @@ package check
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strconv"
 
 	"github.com/arithlang/mlc/dsl"
-	"github.com/arithlang/mlc/runtime/philox"
 )
 
 // A Search says which trainings of a sweep are made, and for how long.
@@ -74,12 +74,12 @@ type lot struct {
 }
 
 // word is random, the same for equal numbers.
-func (d lot) word() uint32 {
-	return philox.Block(philox.KeyOf(d.seed), [4]uint32{d.n, d.axis, 0, 0})[0]
+func (d lot) word() uint64 {
+	return rand.NewPCG(d.seed, uint64(d.n)<<32|uint64(d.axis)).Uint64()
 }
 
 // unit is random, from 0 to below 1.
-func (d lot) unit() float64 { return float64(d.word()) / (1 << 32) }
+func (d lot) unit() float64 { return float64(d.word()>>11) / (1 << 53) }
 
 // triesPerTraining are the draws that are made for a training of its own: where all
 // combinations are few, most are of one that is there already.
@@ -99,7 +99,7 @@ func (c *checker) drawn(by searching) []point {
 			if len(next) == 0 {
 				return all // after an error
 			}
-			p = next[int(d.word())%len(next)]
+			p = next[d.word()%uint64(len(next))]
 		}
 		if !seen[p.Name] {
 			seen[p.Name] = true

@@ -3,12 +3,12 @@ package board
 import (
 	"bytes"
 	"image/png"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/eval"
 )
 
@@ -21,7 +21,7 @@ func WriteResult(dir string, r *eval.Result, steps int, started time.Time) error
 		return cannotWrite(err)
 	}
 	path := filepath.Join(dir, File)
-	if there, err := os.ReadFile(path); err == nil && slices.Equal(there, text) {
+	if there, err := damage.ReadFile(path); err == nil && slices.Equal(there, text) {
 		return nil // a test that was done before writes nothing
 	}
 	return cannotWrite(ckpt.WriteFile(path, text))

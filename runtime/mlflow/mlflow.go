@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/track"
 )
 
@@ -109,7 +110,7 @@ func (r *Run) Begin(kept []track.Report) error {
 // open finds the run's name on the server, or gives it one.
 func (r *Run) open(resumed bool) error {
 	path := filepath.Join(r.Dir, File)
-	text, err := os.ReadFile(path)
+	text, err := damage.ReadFile(path)
 	var k known
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
