@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/term"
@@ -24,6 +25,7 @@ import (
 // evalCmd is the verb eval.
 type evalCmd struct {
 	deviceFlags
+	weightsFlags
 	Dir      string     `arg:"" name:"RUN" help:"Run directory."`
 	Grid     *eval.Grid `help:"Lengths of both operands to test, in every pair, instead of the spec's tests." placeholder:"1..100,1..100"`
 	Diagonal *eval.Span `help:"Lengths to test with both operands equally long." placeholder:"101..160"`
@@ -46,7 +48,7 @@ func (c *evalCmd) Run(a app) error {
 	if err := c.check(&a.model); err != nil {
 		return err
 	}
-	test, err := c.load(a, dir)
+	test, err := c.load(a, dir, c.weightsFlags)
 	if err != nil {
 		return err
 	}
@@ -143,8 +145,55 @@ func checkTimes(times int, spec *eval.Config) error {
 	return nil
 }
 
-// load puts the newest checkpoint of a run on a machine, ready to be tested.
-func (f *deviceFlags) load(a app, dir string) (*eval.Test, error) {
+// weightsFlags choose among the weights that a run keeps.
+type weightsFlags struct {
+	Best    bool `help:"Use the best checkpoint, which train.keep = best(…) keeps, instead of the last."`
+	Average bool `help:"Use the averaged weights, which train.average = ema(…) keeps, instead of those that were trained."`
+}
+
+// check wants the model to keep what is asked for.
+func (w weightsFlags) check(m *Model) error {
+	switch {
+	case w.Best && m.Train.Best == nil:
+		return usagef("--best: this spec keeps the last checkpoints only; train.keep = best(…) keeps the best, too")
+	case w.Average && !m.Plan.Averages():
+		return usagef("--average: this spec keeps no averaged weights; train.average = ema(…) does")
+	}
+	return nil
+}
+
+// checkpoint is the path of the checkpoint that is asked for.
+func (w weightsFlags) checkpoint(dir string) (string, error) {
+	if path := train.BestPath(dir); w.Best {
+		if !exists(path) {
+			return "", fmt.Errorf("%s has no best checkpoint yet: train it up to its first test, with train --resume --out %s", dir, dir)
+		}
+		return path, nil
+	}
+	path, err := newestCheckpoint(dir)
+	if err == nil && path == "" {
+		err = noCheckpoint(dir)
+	}
+	return path, err
+}
+
+// String names the weights in a result; "" for the last ones.
+func (w weightsFlags) String() string {
+	var parts []string
+	if w.Best {
+		parts = append(parts, "best")
+	}
+	if w.Average {
+		parts = append(parts, "average")
+	}
+	return strings.Join(parts, "-")
+}
+
+// load puts a checkpoint of a run on a machine, ready to be tested.
+func (f *deviceFlags) load(a app, dir string, w weightsFlags) (*eval.Test, error) {
+	if err := w.check(&a.model); err != nil {
+		return nil, err
+	}
 	machine, err := f.open(a)
 	if err != nil {
 		return nil, err
@@ -153,16 +202,19 @@ func (f *deviceFlags) load(a app, dir string) (*eval.Test, error) {
 	if err != nil {
 		return nil, err
 	}
-	path, err := newestCheckpoint(dir)
+	path, err := w.checkpoint(dir)
 	if err != nil {
 		return nil, err
-	}
-	if path == "" {
-		return nil, noCheckpoint(dir)
 	}
 	from, err := await(a, func() (*train.Checkpoint, error) { return readCheckpoint(path, dir, &rec) })
 	if err == nil {
 		err = from.Put(machine, &a.model.Plan, a.model.Params)
+	}
+	if err == nil && w.Average {
+		err = from.PutAverage(machine, a.model.Params)
+	}
+	if err != nil && w.Best {
+		return nil, err
 	}
 	if err != nil {
 		return nil, badCheckpoint(dir, err)
@@ -170,7 +222,11 @@ func (f *deviceFlags) load(a app, dir string) (*eval.Test, error) {
 	if err := machine.Err(); err != nil {
 		return nil, err
 	}
-	return newTest(a, machine, dir, &rec, from.State)
+	test, err := newTest(a, machine, dir, &rec, from.State)
+	if err == nil {
+		test.Weights = w.String()
+	}
+	return test, err
 }
 
 // newTest is the spec's evaluation of a run.
@@ -199,12 +255,12 @@ func newTest(a app, machine device.Machine, dir string, rec *record.Record, stat
 	if m.Eval.FirstToken {
 		t.Metric = eval.FirstToken
 	}
-	last, err := track.Last(dir)
+	reports, err := track.Until(dir, state.Step)
 	if err != nil {
 		return nil, err
 	}
-	if last != nil {
-		t.SecondsTrain = last.Seconds
+	if n := len(reports); n > 0 {
+		t.SecondsTrain = reports[n-1].Seconds
 	}
 	return t.WithTimes(m.Eval.Loop), nil
 }
@@ -290,6 +346,9 @@ func resultFolder(spec *eval.Config, t *eval.Test) (folder string, own bool) {
 	}
 	if t.Mode != eval.ModeSettle && (t.Mode == eval.ModeGreedy) != spec.Greedy {
 		other("%s", t.Mode)
+	}
+	if t.Weights != "" {
+		other("%s", t.Weights)
 	}
 	if t.Samples != spec.Samples {
 		other("samples-%d", t.Samples)

@@ -18,6 +18,7 @@ import (
 // solveCmd is the verb solve.
 type solveCmd struct {
 	deviceFlags
+	weightsFlags
 	Dir      string   `arg:"" name:"RUN" help:"Run directory."`
 	Problems []string `arg:"" optional:"" name:"PROBLEM" help:"Problems to solve; by default one per line of standard input."`
 	Times    int      `help:"Recurrences of the loop, instead of training's." positive:"8" placeholder:"N"`
@@ -46,7 +47,7 @@ func (c *solveCmd) Run(a app) error {
 	if c.Thinking && a.model.Eval.Loop == 0 {
 		return usagef("--thinking: this model has no loop, its layers are run once")
 	}
-	test, err := c.load(a, dir)
+	test, err := c.load(a, dir, c.weightsFlags)
 	if err != nil {
 		return err
 	}

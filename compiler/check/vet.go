@@ -104,7 +104,7 @@ func (s *Spec) evaluatedDigits() int {
 	} else if g.First.Hi > 0 {
 		most = s.Task.longestNumber(e.Pad, g.First.Hi, g.Second.Hi, math.MaxInt)
 	}
-	for _, d := range append([]int{e.Diagonal.Hi}, e.Digits...) {
+	for _, d := range slices.Concat([]int{e.Diagonal.Hi}, e.Digits, e.During.Digits) {
 		most = max(most, s.Task.longestNumber(e.Pad, d, d, math.MaxInt))
 	}
 	return most

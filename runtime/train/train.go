@@ -35,6 +35,7 @@ type Trainer struct {
 	Still     func() error         // an error once Dir is not there any more, asked before anything is written; nil: not asked
 	Match     Match                // asked at every report
 	Score     Measure              // instead, where reports are Full
+	Tests     *Tests               // while training; nil: there are none
 	Status    *track.Status
 
 	stepper *stepper
@@ -172,6 +173,10 @@ func (t *Trainer) Run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
 	r := newRun(t, log, last)
+	if err := r.openTests(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.tested.close()) }()
 	for ctx.Err() == nil && !r.done() {
 		if err := r.advance(); err != nil {
 			t.Status.Clear()
