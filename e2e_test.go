@@ -98,28 +98,29 @@ func TestSimulatedSteps(t *testing.T) {
 
 // TestOptimizers trains with other numbers of states than Adam's and with updates of whole
 // matrices, to the same bytes on the processor, by other instructions, on the simulated
-// GPU and on any number of threads. Its steps come to allocate nothing.
+// GPU and on any number of threads, and with the same tests. Its steps come to allocate nothing.
 func TestOptimizers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds programs")
 	}
 	elsewhere := [][]string{{"--device", "cpu", "--cpu", "go"}, {"--device", "sim"}}
 	for _, c := range []struct {
-		spec, optimizer string
-		elsewhere       [][]string // flags
+		spec, optimizer, average string
+		elsewhere                [][]string // flags
 	}{
-		{"tiny", "lion", elsewhere},
-		{"tiny", "muon", elsewhere},
-		{"successor", "muon", [][]string{{"--device", "cpu", "--threads", "1"}, {"--device", "cpu", "--threads", "3"}}},
+		{"tiny", "lion", "none", elsewhere},
+		{"tiny", "muon", "ema()", elsewhere},
+		{"successor", "muon", "ema()", [][]string{{"--device", "cpu", "--threads", "1"}, {"--device", "cpu", "--threads", "3"}}},
 	} {
 		t.Run(c.spec+", "+c.optimizer, func(t *testing.T) {
-			dir := generate(t, "specs/"+c.spec+".arith", "train.batch=6", "train.microbatch=2", "train.optimizer="+c.optimizer+"(lr = 1e-2)")
+			dir := generate(t, "specs/"+c.spec+".arith", "train.batch=6", "train.microbatch=2", "train.optimizer="+c.optimizer+"(lr = 1e-2)", "train.average="+c.average,
+				"eval.every=2steps", "eval.during=[2]", "eval.during_samples=10")
 			binary := filepath.Join(t.TempDir(), c.optimizer)
 			command(t, dir, nil, "go", "build", "-o", binary, ".")
 			train := func(flags ...string) []byte {
 				run := filepath.Join(t.TempDir(), strings.Join(flags, ""))
 				command(t, dir, nil, binary, append([]string{"train", "--quiet", "--out", run, "--steps", "3"}, flags...)...)
-				return read(t, filepath.Join(run, "ckpt", "step-00000003.safetensors"))
+				return append(read(t, filepath.Join(run, "ckpt", "step-00000003.safetensors")), read(t, filepath.Join(run, "tests.jsonl"))...)
 			}
 			command(t, dir, nil, "go", "test", "-run", "Allocate", ".")
 			want := train("--device", "cpu", "--threads", "2")

@@ -69,6 +69,7 @@ var variants = []struct {
 		"train.optimizer=adamw(lr = 1e-3, betas = [0.9, 0.99], eps = 1e-8, decay = 0.1)"}},
 	{"tiny", []string{"train.optimizer=lion"}},
 	{"tiny", []string{"train.optimizer=muon(steps = 2)"}},
+	{"tiny", []string{"train.optimizer=muon(steps = 2)", "train.average=ema(decay = 0.3)"}}, // at step 7 of 7/16
 	{"tiny", []string{"model.decoder.self.bias=t5()", "model.decoder.cross.bias=fire()"}},
 	{"tiny", []string{"model.decoder.self.mask=i - j <= 4", "model.decoder.self.bias=t5()"}},
 	{"tiny", []string{"model.embed.position=shifted"}},

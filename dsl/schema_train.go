@@ -53,6 +53,12 @@ func trainRows() []Row {
 				}},
 			), Doc: "Jordan et al. 2024, for matrices of linear layers except the output's; AdamW for all else; like torch.optim.Muon, but in f32 instead of bf16"},
 		}},
+		{Path: "train.average", Type: Choice, Default: "none", Doc: "running average of the weights, kept beside them in checkpoints and tested with them", Choices: []Option{
+			{Name: "none"},
+			{Name: "ema", Args: []Row{
+				{Path: "decay", Type: Real, Default: "0.999", Min: 0, Max: 0.999999, Usual: Span{0.5, 0.999999}, Doc: "share of the old average in the new one; after t steps it is t/(t + 9) where that is less"},
+			}, Doc: "exponential moving average (Polyak & Juditsky 1992; Tarvainen & Valpola 2017)"},
+		}},
 		{Path: "train.schedule", Type: Choice, Default: "trapezoid", Doc: "learning-rate schedule", Choices: []Option{
 			{Name: "trapezoid", Args: ramp},
 			{Name: "constant"},
@@ -83,8 +89,15 @@ func trainRows() []Row {
 				"nearly as exact as f32, and fast on the tensor cores of a GPU; attention and all else are f32"},
 		}},
 		{Path: "train.seed", Type: Int, Default: "0", Max: 1e15, Doc: "key of all random numbers; also selects held-out problems unless task.split does"},
+		{Path: "train.keep", Type: Choice, Default: "last", Doc: "checkpoints that stay", Choices: []Option{
+			{Name: "last", Doc: "the last two"},
+			{Name: "best", Args: criterion("exact_match"), Doc: "and the best by the tests of eval.every, the first of equals"},
+		}},
 		{Path: "train.stop", Type: Choice, Default: "none", Doc: "early stopping", Choices: []Option{
 			{Name: "none"},
+			{Name: "plateau", Args: append([]Row{
+				{Path: "patience", Type: Int, Default: "10", Min: 1, Max: 1 << 20, Doc: "tests of eval.every without a better one"},
+			}, criterion("loss")...), Doc: "no further improvement"},
 			{Name: "accuracy", Doc: "exact match on a report's problems, then on 1024 others", Args: []Row{
 				{Path: "at_least", Type: Fraction, Default: "100%", Above: true, Max: 1, Doc: "required exact match"},
 				{Path: "on", Type: Choice, Default: "held_out", Doc: "problems it is measured on", Choices: []Option{
@@ -100,6 +113,18 @@ func reports() []Row {
 		{Path: "every", Type: Steps, Default: "auto", Words: "auto", Min: 1, Max: 1e9,
 			Doc: "steps between reports; auto: a hundredth of the budget, 20 steps if that fixes no number of steps"},
 		{Path: "problems", Type: Int, Default: "64", Min: 1, Max: 1 << 20, Doc: "problems per report, or all if there are fewer"},
+	}
+}
+
+// criterion is how tests during training are compared.
+func criterion(metric string) []Row {
+	return []Row{
+		{Path: "metric", Type: Choice, Default: metric, Doc: "what is compared, the mean over the tested lengths", Choices: []Option{
+			{Name: "exact_match", Doc: "exact match, and of equal ones the loss"},
+			{Name: "loss", Doc: "loss in nats per token that counts"}}},
+		{Path: "at", Type: Int, Default: "auto", Words: "auto", Min: 1, Max: 1 << 20, Doc: "the one length that counts, of those of eval.during; auto: all of them"},
+		{Path: "of", Type: Choice, Default: "weights", Doc: "which weights are compared", Choices: []Option{
+			{Name: "weights", Doc: "those that are trained"}, {Name: "average", Doc: "those of train.average"}}},
 	}
 }
 
@@ -125,5 +150,9 @@ func evalRows() []Row {
 			Doc: "further numbers of recurrences to test, to think longer"},
 		{Path: "eval.settle", Type: Int, Default: "none", Words: "none", Min: 2, Max: 1 << 10,
 			Doc: "most recurrences of a further test that runs the loop on each problem until its answer stays the same"},
+		{Path: "eval.every", Type: Budget, Default: "none", Words: "none", Min: 0, Max: 1e24, Doc: "interval of tests during training: steps, examples or FLOP; the last step is tested, too"},
+		{Path: "eval.during", Type: IntList, Default: "auto", Words: "auto", Kinds: made, Min: 1, Max: 1000,
+			Doc: "digits of the operands in these tests; auto: the longest of the evaluation that training has, and three that are longer"},
+		{Path: "eval.during_samples", Type: Int, Default: "100", Min: 1, Max: 1 << 20, Doc: "problems per length in these tests"},
 	}
 }

@@ -141,6 +141,50 @@ func TestTrainingAndHeldOut(t *testing.T) {
 	}
 }
 
+// TestTestsWhileTraining draws a line for each length that was tested, of the weights and
+// of their average, beside that of the reports.
+func TestTestsWhileTraining(t *testing.T) {
+	dir := runDir(t, "tested", 1, func(int, int) int { return 1 })
+	half := 0.5
+	log, _, err := track.OpenTests(dir, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for step := 1; step <= 2; step++ {
+		test := track.Test{Step: step, Examples: int64(50 * step), Lengths: []track.Length{{Length: 3, ExactMatch: 1, Loss: &half}, {Length: 20, ExactMatch: half * half}}}
+		if test.Average = test.Lengths[:1]; log.Write(test) != nil {
+			t.Fatal("cannot write")
+		}
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		draw func([]*Run, Options) (*Figure, error)
+		want string
+	}{
+		{Learning, "seed 1: held-out problems; seed 1: length 3; seed 1: length 20; seed 1: length 3, averaged"},
+		{Loss, "seed 1: training batches; seed 1: length 3; seed 1: length 3, averaged"}, // the other has no finite loss
+	} {
+		f, err := c.draw(load(t, dir), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, e := range f.legend {
+			names = append(names, e.what)
+		}
+		if got := strings.Join(names, "; "); got != c.want {
+			t.Errorf("%s, want %s", got, c.want)
+		}
+	}
+	want := plotter.XYs{{X: 50, Y: 25}, {X: 100, Y: 25}}
+	all := byTest(load(t, dir)[0].Trainings[0].Tests, func(l *track.Length) *float64 { return percent(&l.ExactMatch) }, false)
+	if diff := cmp.Diff(want, all[1].points); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestRound125(t *testing.T) {
 	for _, c := range []struct{ x, down, up float64 }{{3, 2, 5}, {0.007, 0.005, 0.01}, {1, 1, 1}, {20, 20, 20}, {99, 50, 100}} {
 		down, up := math.Pow(10, round125(math.Log10(c.x), math.Floor)), math.Pow(10, round125(math.Log10(c.x), math.Ceil))

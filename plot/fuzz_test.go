@@ -17,7 +17,7 @@ func FuzzRun(f *testing.F) {
 	f.Fuzz(func(t *testing.T, record, metrics, result, calibration []byte) {
 		dir := t.TempDir()
 		os.Mkdir(filepath.Join(dir, "eval"), 0o755)
-		for name, text := range map[string][]byte{"run.json": record, "metrics.jsonl": metrics, "eval/result.json": result, calibrate.RecordFile: calibration} {
+		for name, text := range map[string][]byte{"run.json": record, "metrics.jsonl": metrics, "tests.jsonl": metrics, "eval/result.json": result, calibrate.RecordFile: calibration} {
 			if len(text) == 0 {
 				continue
 			}

@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -99,22 +100,24 @@ func Loss(runs []*Run, o Options) (*Figure, error) {
 		{of: heldOut, alone: "loss of held-out problems (nats per token)", value: func(r *track.Report) *float64 { return log(r.HeldOutLoss) }},
 		{of: trained, alone: "loss of training problems (nats per token)", value: func(r *track.Report) *float64 { return log(r.TrainLoss) }},
 		{of: "training batches", alone: "training loss (nats per token)", value: func(r *track.Report) *float64 { return log(&r.Loss) }, spare: true},
-	}), nil
+	}, func(l *track.Length) *float64 { return log(l.Loss) }), nil
 }
 
-// Learning is the exact match while training, of held-out problems and of training.
+// Learning is the exact match while training, of held-out problems and of training, and of
+// the lengths that are tested besides.
 func Learning(runs []*Run, o Options) (*Figure, error) {
 	c := newCurves("", "exact match (%)")
 	c.percents()
 	return c.reported("training", runs, o, []measure{
 		{of: heldOut, alone: "exact match of held-out problems (%)", value: func(r *track.Report) *float64 { return percent(r.ExactMatch) }},
 		{of: trained, alone: "exact match of training problems (%)", value: func(r *track.Report) *float64 { return percent(r.TrainExactMatch) }},
-	}), nil
+	}, func(l *track.Length) *float64 { return percent(&l.ExactMatch) }), nil
 }
 
 // reported draws measures of all reports, of a run or of each stage of one, over the
-// examples seen or, on a logarithmic axis, over the steps done.
-func (c curves) reported(name string, runs []*Run, o Options, measures []measure) *Figure {
+// examples seen or, on a logarithmic axis, over the steps done; and a line for each length
+// that was tested while training.
+func (c curves) reported(name string, runs []*Run, o Options, measures []measure, ofLength func(*track.Length) *float64) *Figure {
 	c.X.Label.Text, c.X.Tick.Marker = "training examples", numbers{6}
 	if o.LogSteps {
 		c.X.Label.Text, c.X.Tick.Marker = "training steps", decades{}
@@ -137,6 +140,10 @@ func (c curves) reported(name string, runs []*Run, o Options, measures []measure
 					there = append(there, m.of)
 				}
 			}
+			for _, l := range byTest(t.Tests, ofLength, o.LogSteps) {
+				l.system, l.seed = system, r.Seed
+				all, there = append(all, l), append(there, l.of)
+			}
 		}
 	}
 	for _, m := range measures {
@@ -148,6 +155,30 @@ func (c curves) reported(name string, runs []*Run, o Options, measures []measure
 		}
 	}
 	return c.figure(name, title, all, o)
+}
+
+// byTest are the lines of the lengths that were tested while training, of the weights and
+// of their average.
+func byTest(tests []track.Test, value func(*track.Length) *float64, logSteps bool) (out []series) {
+	at := map[string]int{}
+	for _, t := range tests {
+		for i, lengths := range [][]track.Length{t.Lengths, t.Average} {
+			for _, l := range lengths {
+				of := fmt.Sprintf("length %d", l.Length)
+				if i > 0 {
+					of += ", averaged"
+				}
+				k, known := at[of]
+				if !known {
+					k = len(out)
+					at[of], out = k, append(out, series{of: of, steady: true})
+				}
+				m := measure{value: func(*track.Report) *float64 { return value(&l) }}
+				out[k].points = append(out[k].points, m.points([]track.Report{{Step: t.Step, Examples: t.Examples}}, logSteps)...)
+			}
+		}
+	}
+	return slices.DeleteFunc(out, func(s series) bool { return len(s.points) == 0 })
 }
 
 // points are the measure in those reports that have it.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -36,6 +37,7 @@ type Run struct {
 type Training struct {
 	Stage   string // "": it is no stage of a pipeline
 	Reports []track.Report
+	Tests   []track.Test // of lengths, while it trained
 }
 
 // Load reads a run directory, with the result in a folder below eval; "" is what
@@ -153,8 +155,12 @@ func (r *Run) add(stage, dir string) error {
 		return nil
 	}
 	reports, err := track.All(dir)
-	if err == nil && len(reports) > 0 {
-		r.Trainings = append(r.Trainings, Training{stage, reports})
+	if err != nil {
+		return err
+	}
+	tests, err := track.Tests(dir, math.MaxInt)
+	if err == nil && len(reports)+len(tests) > 0 {
+		r.Trainings = append(r.Trainings, Training{stage, reports, tests})
 	}
 	return err
 }

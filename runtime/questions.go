@@ -5,6 +5,7 @@ import (
 
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/task"
+	"github.com/arithlang/mlc/runtime/track"
 	"github.com/arithlang/mlc/runtime/train"
 )
 
@@ -45,4 +46,13 @@ func (q questions) match(heldOut bool, first, n int) (float64, error) {
 func (q questions) score(heldOut bool, n int) (train.Score, error) {
 	s, err := q.Score(context.Background(), q.sample(heldOut, 0, n))
 	return train.Score{ExactMatch: float64(s.Right) / float64(n), Loss: s.Loss}, err
+}
+
+// tests are those while training that a spec asks for; nil: none.
+func (q questions) tests(spec *eval.Config) *train.Tests {
+	if !spec.During.Any() {
+		return nil
+	}
+	during := spec.NewDuring(q.Model)
+	return &train.Tests{Every: spec.During.Every, Measure: func() ([]track.Length, error) { return during.Run(context.Background()) }}
 }

@@ -24,9 +24,8 @@ import (
 // evalCmd is the verb eval.
 type evalCmd struct {
 	deviceFlags
-	mapFlag
+	weightsFlags
 	Dir      string     `arg:"" optional:"" name:"RUN" help:"Run directory."`
-	Weights  string     `help:"Safetensors file with the weights to test, instead of those of a run. The result is printed, and not kept." placeholder:"FILE"`
 	Grid     *eval.Grid `help:"Lengths of both operands to test, in every pair, instead of the spec's tests." placeholder:"1..100,1..100"`
 	Diagonal *eval.Span `help:"Lengths to test with both operands equally long." placeholder:"101..160"`
 	Digits   []int      `help:"The same lengths, listed." placeholder:"6,10,20"`
@@ -93,8 +92,6 @@ func (c *evalCmd) place(a app) (_ app, dir string, err error) {
 	switch {
 	case c.Weights == "" && c.Dir == "":
 		return a, "", usagef("which run? %s eval RUN; or, for weights of no run, eval --weights FILE", a.model.Name)
-	case c.Weights == "" && len(c.Map) > 0:
-		return a, "", usagef("--map says how a file names weights: it goes with --weights")
 	case c.Weights == "":
 		return a.at(c.Dir)
 	case c.Dir != "":
@@ -107,26 +104,9 @@ func (c *evalCmd) place(a app) (_ app, dir string, err error) {
 // test is the spec's evaluation of the weights.
 func (c *evalCmd) test(a app, dir string) (*eval.Test, error) {
 	if c.Weights == "" {
-		return c.load(a, dir)
+		return c.load(a, dir, c.weightsFlags)
 	}
-	return c.loadFile(a, &c.mapFlag, c.Weights)
-}
-
-// loadFile puts the weights of a file on a machine, ready to be tested.
-func (f *deviceFlags) loadFile(a app, names *mapFlag, path string) (*eval.Test, error) {
-	in, err := names.read(a, path)
-	if err != nil {
-		return nil, err
-	}
-	machine, err := f.open(a)
-	if err != nil {
-		return nil, err
-	}
-	if err := in.Use(machine, a.model.Params, a.model.tables()); err != nil {
-		return nil, err
-	}
-	m := &a.model
-	return newTest(a, machine, "", &record.Record{Name: m.Name, SpecHash: m.SpecHash, Seed: m.Train.Seed}, train.State{})
+	return c.loadFile(a, c.weightsFlags)
 }
 
 // check finds what is wrong with the flags.
@@ -189,36 +169,6 @@ func checkTimes(times int, spec *eval.Config) error {
 	return nil
 }
 
-// load puts the newest checkpoint of a run on a machine, ready to be tested.
-func (f *deviceFlags) load(a app, dir string) (*eval.Test, error) {
-	machine, err := f.open(a)
-	if err != nil {
-		return nil, err
-	}
-	rec, err := openRun(dir, a.model.identity())
-	if err != nil {
-		return nil, err
-	}
-	path, err := newestCheckpoint(dir)
-	if err != nil {
-		return nil, err
-	}
-	if path == "" {
-		return nil, noCheckpoint(dir)
-	}
-	from, err := await(a, func() (*train.Checkpoint, error) { return readCheckpoint(path, dir, &rec) })
-	if err == nil {
-		err = from.Put(machine, &a.model.Plan, a.model.Params)
-	}
-	if err != nil {
-		return nil, badCheckpoint(dir, err)
-	}
-	if err := machine.Err(); err != nil {
-		return nil, err
-	}
-	return newTest(a, machine, dir, &rec, from.State)
-}
-
 // newTest is the spec's evaluation of the run in dir; of no run where that is "".
 func newTest(a app, machine device.Machine, dir string, rec *record.Record, state train.State) (*eval.Test, error) {
 	m := &a.model
@@ -248,12 +198,12 @@ func newTest(a app, machine device.Machine, dir string, rec *record.Record, stat
 		return nil, err
 	}
 	t.Still = watched.Check
-	last, err := track.Last(dir)
+	reports, err := track.Until(dir, state.Step)
 	if err != nil {
 		return nil, err
 	}
-	if last != nil {
-		t.SecondsTrain = last.Seconds
+	if n := len(reports); n > 0 {
+		t.SecondsTrain = reports[n-1].Seconds
 	}
 	return t.WithTimes(m.Eval.Loop), nil
 }
@@ -350,6 +300,9 @@ func resultFolder(spec *eval.Config, t *eval.Test) (folder string, own bool) {
 	}
 	if t.Mode != eval.ModeSettle && (t.Mode == eval.ModeGreedy) != spec.Greedy {
 		other("%s", t.Mode)
+	}
+	if t.Weights != "" {
+		other("%s", t.Weights)
 	}
 	if t.Samples != spec.Samples {
 		other("samples-%d", t.Samples)

@@ -18,10 +18,9 @@ import (
 // solveCmd is the verb solve.
 type solveCmd struct {
 	deviceFlags
-	mapFlag
+	weightsFlags
 	Dir      string   `arg:"" optional:"" name:"RUN" help:"Run directory."`
 	Problems []string `arg:"" optional:"" name:"PROBLEM" help:"Problems to solve; by default one per line of standard input."`
-	Weights  string   `help:"Safetensors file with the weights to use, instead of those of a run; then all arguments are problems." placeholder:"FILE"`
 	Times    int      `help:"Recurrences of the loop, instead of training's." positive:"8" placeholder:"N"`
 	Thinking bool     `help:"Show the answer after each recurrence of the loop. mlc plot draws it from the output with --json."`
 	JSON     bool     `help:"Print as JSON the problem, the model's answer and, if known, the expected answer and whether the model is right." name:"json"`
@@ -46,8 +45,6 @@ func (c *solveCmd) Run(a app) error {
 	case c.Weights != "":
 	case c.Dir == "":
 		return usagef("which run? %s solve RUN [PROBLEM …]; or, for weights of no run, solve --weights FILE [PROBLEM …]", a.model.Name)
-	case len(c.Map) > 0:
-		return usagef("--map says how a file names weights: it goes with --weights")
 	default:
 		a, dir, err = a.at(c.Dir)
 	}
@@ -77,9 +74,9 @@ func (c *solveCmd) Run(a app) error {
 // test is the model that answers.
 func (c *solveCmd) test(a app, dir string) (*eval.Test, error) {
 	if c.Weights == "" {
-		return c.load(a, dir)
+		return c.load(a, dir, c.weightsFlags)
 	}
-	return c.loadFile(a, &c.mapFlag, c.Weights)
+	return c.loadFile(a, c.weightsFlags)
 }
 
 // all solves the problems of the command line, or else those of standard input.

@@ -165,7 +165,7 @@ func (j *pipelineRun) lengthen(until int) error {
 	}
 	cfg := j.app.whole.Stages[last].Model.Train
 	if cfg.Budget = budget; cfg.Spent(from.State) {
-		j.cmd.sayDone(j.app, cfg.Budget, from.State, &s.Training, filepath.Join(j.dir, s.Name))
+		j.cmd.sayDone(j.app.of(&j.app.whole.Stages[last]), cfg.Budget, from.State, &s.Training, filepath.Join(j.dir, s.Name))
 		return nil
 	}
 	s.State, s.Last = running, ""

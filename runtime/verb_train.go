@@ -154,7 +154,7 @@ func (c *trainCmd) sayDone(a app, asked train.Budget, s train.State, trained *re
 	why := "its budget of " + asked.String() + " is used up"
 	switch {
 	case s.Stopped:
-		why = fmt.Sprintf("it stopped at step %d, at the exact match that the spec asks for", s.Step)
+		why = fmt.Sprintf("it stopped at step %d: %s", s.Step, a.model.Train.StopReason())
 	case asked != trained.Budget:
 		why = fmt.Sprintf("%s are no more than that, and its budget stays %s", asked, trained.Budget)
 	}
@@ -184,7 +184,7 @@ func (c *trainCmd) train(ctx context.Context, a app, t *train.Trainer, goOn stri
 		return fmt.Errorf("%w\n%s", err, afterFailure(t.Dir, goOn))
 	}
 	if t.State.Stopped {
-		c.say(a, "stopped at step %d: the exact match is what the spec asks for\n", t.State.Step)
+		c.say(a, "stopped at step %d: %s\n", t.State.Step, t.Config.StopReason())
 	}
 	return nil
 }
@@ -215,7 +215,7 @@ func (c *trainCmd) load(a app, dir string) (*eval.Test, error) {
 		c.say(a, "testing on the processor; test on the simulator with eval %s --device sim --samples N\n", dir)
 		on.Device = "cpu"
 	}
-	return on.load(a, dir)
+	return on.load(a, dir, weightsFlags{})
 }
 
 // afterFailure says what is left of a run that failed.
@@ -331,7 +331,7 @@ func (c *trainCmd) trainer(a app, machine device.Machine, held *lock.Dir, dir st
 	t := &train.Trainer{Machine: machine, Plan: &m.Plan, Params: m.Params, Task: problems, Config: cfg, Given: b.given, Dir: dir,
 		Stage: rec.Stage, SaveEvery: c.Save, Pause: c.Pause, Still: held.Check,
 		Meta:  map[string]string{"name": rec.Name, "spec_hash": rec.SpecHash, "mlc_version": m.Version},
-		Match: asked.match, Score: asked.score,
+		Match: asked.match, Score: asked.score, Tests: asked.tests(&m.Eval),
 		Status: track.NewStatus(a.err, c.Quiet)}
 	if t.Followers, err = c.followers(a, dir, rec); err != nil {
 		return nil, err

@@ -79,7 +79,7 @@ func TestQuietTrainingSaysNothing(t *testing.T) {
 func testModel(t *testing.T, m Model, dir string) *eval.Test {
 	t.Helper()
 	f := deviceFlags{Device: "cpu", CPU: "auto", Threads: 2}
-	test, err := f.load(app{ctx: t.Context(), model: m}, dir)
+	test, err := f.load(app{ctx: t.Context(), model: m}, dir, weightsFlags{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,8 @@ package live_test
 
 import (
 	"bytes"
+	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,17 +14,26 @@ import (
 	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/runtime/cuda/sim"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
+	"github.com/arithlang/mlc/runtime/device"
 	trainer "github.com/arithlang/mlc/runtime/train"
 )
 
 // TestStatesAreSaved has in a checkpoint, of every parameter, what the optimizer keeps
 // of it and nothing else, and goes on from there to the same bytes.
 func TestStatesAreSaved(t *testing.T) {
-	for optimizer, states := range map[string][]string{
-		"adamw": {"moment1", "moment2"}, "lion": {"momentum"}, "muon": {"moment1", "moment2"},
+	for _, c := range []struct {
+		optimizer, average string
+		states             []string
+	}{
+		{"adamw", "none", []string{"moment1", "moment2"}},
+		{"lion", "none", []string{"momentum"}},
+		{"muon", "none", []string{"moment1", "moment2"}},
+		{"lion", "ema()", []string{"average", "momentum"}},
+		{"muon", "ema()", []string{"average", "moment1", "moment2"}},
 	} {
-		t.Run(optimizer, func(t *testing.T) {
-			m, err := live.New(compile(t, "tiny", []string{"train.optimizer=" + optimizer, "train.batch=2"}))
+		states := c.states
+		t.Run(c.optimizer+", "+c.average, func(t *testing.T) {
+			m, err := live.New(compile(t, "tiny", []string{"train.optimizer=" + c.optimizer, "train.average=" + c.average, "train.batch=2"}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -57,6 +68,70 @@ func TestStatesAreSaved(t *testing.T) {
 			}
 			if !slices.Equal(names, wanted) {
 				t.Errorf("tensors %q, want %q", names, wanted)
+			}
+		})
+	}
+}
+
+// TestAverage averages the parameters of successive checkpoints in float64 and finds that
+// in the last one, of elements and of matrices. The decay is reached after two steps. The
+// parameters are those of a training without an average, to the last bit.
+func TestAverage(t *testing.T) {
+	for _, optimizer := range []string{"adamw", "muon"} {
+		t.Run(optimizer, func(t *testing.T) {
+			set := []string{"train.optimizer=" + optimizer, "train.batch=2"}
+			without, err := live.New(compile(t, "tiny", set))
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := live.New(compile(t, "tiny", append(set, "train.average=ema(decay = 0.15)")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			const steps = 4
+			a, b := simulatedTrainer(t, m), simulatedTrainer(t, without)
+			want := make([]float64, m.Plan.NumParams)
+			params, plain, got := make([]float32, len(want)), make([]float32, len(want)), make([]float32, len(want))
+			for n := range steps {
+				for _, tr := range []*trainer.Trainer{a, b} {
+					if _, err := tr.Step(0.01); err != nil {
+						t.Fatal(err)
+					}
+				}
+				a.Machine.Root().GetFloats(params, device.Ref{Space: device.Params})
+				b.Machine.Root().GetFloats(plain, device.Ref{Space: device.Params})
+				if err := errors.Join(a.Machine.Err(), b.Machine.Err()); err != nil || !slices.Equal(params, plain) {
+					t.Fatalf("after step %d the parameters are not those without an average: %v", n+1, err)
+				}
+				share := min(0.15, float64(n)/float64(n+9))
+				for i, x := range params {
+					want[i] = share*want[i] + (1-share)*float64(x)
+				}
+			}
+			a.Machine.Root().GetFloats(got, device.Ref{Space: m.Plan.Average()})
+			if err := a.Machine.Err(); err != nil {
+				t.Fatal(err)
+			}
+			moved := 0
+			for i, x := range got[:device.Trained(m.Params, len(got))] {
+				if math.Abs(float64(x)-want[i]) > 1e-6*max(math.Abs(want[i]), 1e-3) {
+					t.Fatalf("average %d is %g, want %g", i, x, want[i])
+				}
+				if x != params[i] {
+					moved++
+				}
+			}
+			if moved < len(got)/2 {
+				t.Errorf("%d of %d averages differ from the last parameters", moved, len(got))
+			}
+			if err := a.WithAverage(func() error {
+				a.Machine.Root().GetFloats(plain, device.Ref{Space: device.Params})
+				return a.Machine.Err()
+			}); err != nil || !slices.Equal(plain, got) {
+				t.Errorf("the parameters are not the average: %v", err)
+			}
+			if a.Machine.Root().GetFloats(plain, device.Ref{Space: device.Params}); !slices.Equal(plain, params) {
+				t.Error("the parameters do not come back")
 			}
 		})
 	}

@@ -129,21 +129,39 @@ func (c *checker) train() Train {
 	if t.Progressive {
 		t.Alpha = loss.num64("alpha")
 	}
-	switch b := c.get("train.budget"); b.of {
-	case "steps":
-		t.Budget.Steps = int(b.num)
-	case "examples":
-		t.Budget.Examples = int64(b.num)
-	case "seconds":
-		t.Budget.Time = time.Duration(b.num * float64(time.Second))
-	case "FLOP":
-		t.Budget.FLOP = b.num
-	}
-	if stop := c.get("train.stop"); stop.is("accuracy") {
+	t.Budget = c.get("train.budget").budget()
+	switch stop := c.get("train.stop"); {
+	case stop.is("accuracy"):
 		t.Stop = &config.Stop{AtLeast: stop.num64("at_least"), HeldOut: stop.arg("on").is("held_out")}
+	case stop.is("plateau"):
+		t.Plateau = &config.Plateau{Patience: stop.int("patience"), By: stop.criterion()}
+	}
+	if keep := c.get("train.keep"); keep.is("best") {
+		t.Best = new(keep.criterion())
 	}
 	muon := Muon{opt.num64("momentum"), opt.arg("nesterov").is("true"), opt.int("steps"), opt.arg("adjust").word}
-	return Train{Train: t, Optimizer: opt.word, Muon: muon, Pos: c.place("train")}
+	average := c.get("train.average")
+	return Train{Train: t, Optimizer: opt.word, Muon: muon, Averages: average.is("ema"), Average: average.num64("decay"), Pos: c.place("train")}
+}
+
+// budget is an amount of training.
+func (v *value) budget() (b config.Budget) {
+	switch v.of {
+	case "steps":
+		b.Steps = int(v.num)
+	case "examples":
+		b.Examples = int64(v.num)
+	case "seconds":
+		b.Time = time.Duration(v.num * float64(time.Second))
+	case "FLOP":
+		b.FLOP = v.num
+	}
+	return b
+}
+
+// criterion is the arguments of a choice that compares tests during training.
+func (v *value) criterion() config.Criterion {
+	return config.Criterion{Loss: v.arg("metric").is("loss"), At: v.int("at"), Average: v.arg("of").is("average")}
 }
 
 func (c *checker) eval() Eval {
@@ -160,5 +178,8 @@ func (c *checker) eval() Eval {
 		e.Grid = config.Grid{First: config.Span{Lo: g[0], Hi: g[1]}, Second: config.Span{Lo: g[2], Hi: g[3]}}
 	}
 	e.Diagonal.Lo, e.Diagonal.Hi = c.pair("eval.diagonal")
+	if every := c.get("eval.every").budget(); every != (config.Budget{}) {
+		e.During = config.During{Every: every, Digits: c.ints("eval.during"), Samples: c.int("eval.during_samples")}
+	}
 	return Eval{Eval: e, Pos: c.place("eval")}
 }

@@ -199,7 +199,7 @@ func (s *Spec) listEvaluated() []lengths {
 	if lo, hi := s.Eval.Diagonal.Lo, s.Eval.Diagonal.Hi; lo > 0 && !sort {
 		out = append(out, s.between(s.Eval.Pad, lo, hi, lo, hi, any)...)
 	}
-	for _, d := range s.Eval.Digits {
+	for _, d := range slices.Concat(s.Eval.Digits, s.Eval.During.Digits) {
 		if sort {
 			out = append(out, s.Task.sorted(d, s.Task.LengthHi, loop))
 		} else {

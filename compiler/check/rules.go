@@ -3,14 +3,17 @@ package check
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/arithlang/mlc/dsl/diag"
+	"github.com/arithlang/mlc/runtime/config"
 )
 
 // checkRules wants attributes that fit each other. The spec is complete.
 func (c *checker) checkRules(s *Spec) {
 	c.checkTask(&s.Task)
 	c.checkStop(s)
+	c.checkDuring(s)
 	c.checkBiases(s)
 	c.checkHeads(s.Model.Width, s.Model.Heads)
 	c.checkHalves()
@@ -51,6 +54,66 @@ func (c *checker) checkStop(s *Spec) {
 		c.report("E0327", c.at("train.stop"), "training stops at an exact match of held-out problems, and task.holdout = %s holds out none", c.get("task.holdout").text).
 			WithHelp("write stop = accuracy(on = train, …), or hold some out: task.holdout = 1%%")
 	}
+}
+
+// checkDuring wants what tests during training decide to have tests that can.
+func (c *checker) checkDuring(s *Spec) {
+	during := &s.Eval.During
+	if during.Every.Time > 0 {
+		c.report("E0333", c.at("eval.every"), "eval.every = %s is a time, and no two runs would be tested after the same steps", c.get("eval.every").text).
+			WithHelp("write steps, examples or FLOP, as every = 500steps")
+	}
+	if !during.Any() {
+		c.checkUntested()
+		return
+	}
+	lengths := during.Digits
+	for _, x := range c.criteria(s) {
+		v := c.get(x.path)
+		switch at := x.by.At; {
+		case x.by.Average && !s.Train.Averages:
+			c.report("E0333", c.at(x.path), "%s compares averaged weights, and train.average = none", x.path).
+				WithHelp("write of = weights, or train.average = ema()")
+		case at > 0 && s.Task.File == nil && len(lengths) == 0:
+			c.report("E0333", v.at, "%s counts the length %d, and eval.during = auto does not say which lengths are tested", x.path, at).
+				WithHelp("write eval.during = [%d]", at)
+		case at > 0 && s.Task.File == nil && !slices.Contains(lengths, at):
+			c.report("E0333", v.at, "%s counts the length %d, which eval.during = %s does not test", x.path, at, c.get("eval.during").text).
+				WithHelp("add it there, or leave out at")
+		}
+	}
+}
+
+// checkUntested wants nothing to be said of tests during training where there are none.
+func (c *checker) checkUntested() {
+	help := "write eval.every = 500steps, or leave it out"
+	for _, path := range []string{"train.keep", "train.stop"} {
+		if v := c.get(path); v.is("best") || v.is("plateau") {
+			c.report("E0333", c.at(path), "%s = %s compares tests during training, and eval.every = none", path, v.word).WithHelp("%s", help)
+		}
+	}
+	for _, path := range []string{"eval.during", "eval.during_samples"} {
+		if v := c.get(path); v.given && v.text != c.lang.schema.Row(path).Default {
+			c.report("E0333", v.at, "%s is about tests during training, and eval.every = none", path).WithHelp("%s", help)
+		}
+	}
+}
+
+// A criterion is what an attribute compares tests during training by.
+type criterion struct {
+	path string
+	by   config.Criterion
+}
+
+// criteria lists those of a spec.
+func (c *checker) criteria(s *Spec) (all []criterion) {
+	if b := s.Train.Best; b != nil {
+		all = append(all, criterion{"train.keep", *b})
+	}
+	if p := s.Train.Plateau; p != nil {
+		all = append(all, criterion{"train.stop", p.By})
+	}
+	return all
 }
 
 // checkRuns wants nothing that is of the runs of a loop, where there is none.

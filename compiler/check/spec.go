@@ -198,6 +198,8 @@ type Train struct {
 	config.Train
 	Optimizer string // a row of the table in compiler/model/optimizer.go
 	Muon      Muon
+	Averages  bool    // an average of the weights is kept
+	Average   float64 // its decay
 	Pos       diag.Pos
 }
 

@@ -30,6 +30,7 @@ var vetRules = []struct {
 	{"V040", (*checker).vetStarts},
 	{"", (*checker).vetProblems},
 	{"V023", (*checker).vetBiases},
+	{"V024", (*checker).vetDuring},
 }
 
 // vetAll warns of a spec: of each of its trainings, and of what none of them
@@ -104,7 +105,7 @@ func (s *Spec) evaluatedDigits() int {
 	} else if g.First.Hi > 0 {
 		most = s.Task.longestNumber(e.Pad, g.First.Hi, g.Second.Hi, math.MaxInt)
 	}
-	for _, d := range append([]int{e.Diagonal.Hi}, e.Digits...) {
+	for _, d := range slices.Concat([]int{e.Diagonal.Hi}, e.Digits, e.During.Digits) {
 		most = max(most, s.Task.longestNumber(e.Pad, d, d, math.MaxInt))
 	}
 	return most
@@ -244,6 +245,32 @@ func (c *checker) vetEvaluation(s *Spec) {
 	if examples > 0 && trained > 0 && evaluated > trained {
 		c.report("V007", c.atFirst("eval.samples", "eval.grid", "eval.diagonal", "eval.digits", "train.budget", "task"), "evaluation takes about %s times the work of training", short(evaluated/trained)).
 			WithHelp("use fewer samples or lengths, or a larger budget")
+	}
+}
+
+// vetDuring compares tests during training with training: there may be one alone, or they
+// may take most of the time. A pass without gradients is a third of a step.
+func (c *checker) vetDuring(s *Spec) {
+	d, b := &s.Eval.During, s.Train.Budget
+	batch := float64(s.Train.Batch)
+	examples := func(b config.Budget) float64 { return max(float64(b.Examples), float64(b.Steps)*batch) }
+	all, every := examples(b), examples(d.Every)
+	if all == 0 || every == 0 {
+		return
+	}
+	if every > all {
+		c.report("V024", c.at("eval.every"), "eval.every = %s is longer than the budget of %s: only the last step is tested", c.get("eval.every").text, c.get("train.budget").text).
+			WithHelp("test more often, as every = %.0fsteps", max(1, math.Floor(all/batch/10)))
+		return
+	}
+	lengths := 4
+	if len(d.Digits) > 0 {
+		lengths = len(d.Digits)
+	}
+	work := float64(lengths*d.Samples) * meanTokens(s.evaluated())
+	if step := 3 * every * meanTokens(s.trained()); step > 0 && work > step {
+		c.report("V024", c.at("eval.every"), "a test takes about %s times the work of training between two", short(work/step)).
+			WithHelp("test less often, or fewer problems: eval.during_samples = %d", max(1, int(float64(d.Samples)*step/work/4)))
 	}
 }
 

@@ -117,7 +117,7 @@ func countOf(shape []Dim) count {
 
 // launchVars are the scalars of a launch that a Map may use.
 var launchVars = map[string]expr.Type{
-	"B": expr.I32, "T": expr.I32, "S": expr.I32, "C": expr.I32, "P": expr.I32, "N": expr.I32, "layer": expr.I32,
+	"B": expr.I32, "T": expr.I32, "S": expr.I32, "C": expr.I32, "P": expr.I32, "N": expr.I32, "layer": expr.I32, "step": expr.U32,
 	"scale": expr.F32, "lr": expr.F32, "bias_correction1": expr.F32, "bias_correction2": expr.F32,
 	"clip": expr.F32, "decay": expr.F32, "bound": expr.F32,
 }

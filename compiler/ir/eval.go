@@ -43,6 +43,8 @@ func (b *mapBinder) Var(name string, of expr.Type) *expr.Value {
 		c.F = f
 	} else if name == "layer" {
 		c.I = int64(b.m.env.Layer)
+	} else if name == "step" {
+		c.I = int64(b.m.env.Step)
 	} else if n, ok := b.m.env.Dims[name]; ok {
 		c.I = int64(n)
 	} else if _, launch := launchVars[name]; launch && b.err == nil {

@@ -33,8 +33,8 @@ type Op uint8
 // The ops. "Composite" ones have an expansion into the others, which is what the
 // interpreter runs. In the expression of a Map, x0, x1, … are elements of Args
 // broadcast from the right, or, with indices, any element of an argument; d0, d1,
-// … are the indices of the result; the launch's B T S C P N (I32) and scale lr
-// bias_correction1 bias_correction2 clip decay bound (F32) are known too.
+// … are the indices of the result; the launch's B T S C P N (I32), step (U32) and
+// scale lr bias_correction1 bias_correction2 clip decay bound (F32) are known too.
 const (
 	Param      Op = iota // an argument of the function
 	Map                  // Attr.Expr at every element of the result, of whose type it is

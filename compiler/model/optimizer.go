@@ -4,6 +4,7 @@ import (
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
+	"github.com/arithlang/mlc/runtime/config"
 )
 
 // sumSquares builds the squared norm of a flat arena [N], as one element: the sums of its
@@ -21,6 +22,8 @@ func sumSquares(t check.Train) (*ir.Func, error) {
 type rule struct {
 	states []string // their names
 	step   func(b *ir.Builder, t check.Train, param, grad *ir.Value, states []*ir.Value) (*ir.Value, []*ir.Value)
+
+	average bool // the first state is an average of the parameters, which step does not see
 }
 
 // An optimizer has a rule for each element by itself. One that is matrixwise has another
@@ -32,12 +35,12 @@ type optimizer struct {
 }
 
 var (
-	adaptive   = rule{[]string{"moment1", "moment2"}, adam}
+	adaptive   = rule{states: []string{"moment1", "moment2"}, step: adam}
 	optimizers = map[string]optimizer{
 		"adam":  {rule: adaptive},
 		"adamw": {rule: adaptive},
-		"lion":  {rule: rule{[]string{"momentum"}, lion}},
-		"muon":  {adaptive, &rule{[]string{"moment1"}, muon}},
+		"lion":  {rule: rule{states: []string{"momentum"}, step: lion}},
+		"muon":  {adaptive, &rule{states: []string{"moment1"}, step: muon}},
 	}
 )
 
@@ -45,6 +48,9 @@ var (
 func (m *builder) optimizer() error {
 	t := m.spec.Train
 	o := optimizers[t.Optimizer]
+	if t.Averages {
+		o = o.averaging()
+	}
 	m.plan.States = o.states
 	functions := []func() (*ir.Func, error){
 		func() (*ir.Func, error) { return sumSquares(t) },
@@ -68,6 +74,20 @@ func (m *builder) optimizer() error {
 	return nil
 }
 
+// averaging is the optimizer with an average of the parameters as the first state of each
+// rule.
+func (o optimizer) averaging() optimizer {
+	with := func(r rule) rule {
+		r.states, r.average = append([]string{config.AverageState}, r.states...), true
+		return r
+	}
+	o.rule = with(o.rule)
+	if o.matrix != nil {
+		o.matrix = new(with(*o.matrix))
+	}
+	return o
+}
+
 // update builds a step on tensors of a shape, with the gradient clipped before and the
 // parameters kept above their bound after. It changes nothing where the factor of clipping
 // is not a number.
@@ -79,11 +99,18 @@ func (r *rule) update(name string, t check.Train, shape ...ir.Dim) (*ir.Func, er
 	for _, name := range r.states {
 		old = append(old, b.Param(name, of, ir.Input))
 	}
-	next, states := r.step(b, t, p, b.Map(expr.New(expr.Mul, x0, scalar("clip")), g), old)
+	own := old
+	if r.average {
+		own = old[1:]
+	}
+	next, states := r.step(b, t, p, b.Map(expr.New(expr.Mul, x0, scalar("clip")), g), own)
+	bounded := expr.New(expr.Where, expr.New(expr.Lt, x0, scalar("bound")), scalar("bound"), x0)
+	if r.average {
+		states = append([]*ir.Value{b.Map(averaged(t.Average, x1, bounded), next, old[0])}, states...)
+	}
 	for i, name := range r.states {
 		b.Result(name, b.Map(unlessSkipped(x0, x1), states[i], old[i]), false)
 	}
-	bounded := expr.New(expr.Where, expr.New(expr.Lt, x0, scalar("bound")), scalar("bound"), x0)
 	b.Result("p", b.Map(unlessSkipped(bounded, x1), next, p), false)
 	return b.Func()
 }
@@ -128,6 +155,16 @@ func descended(p, direction *expr.Expr) *expr.Expr {
 // average is beta*old + (1-beta)*new.
 func average(beta float64, old, new *expr.Expr) *expr.Expr {
 	return expr.New(expr.Add, expr.New(expr.Mul, expr.F(beta), old), expr.New(expr.Mul, expr.F(1-beta), new))
+}
+
+// averaged is the exponential moving average of parameters after a step, before which
+// there were t. Its decay rises with the steps as t/(t+9), up to the given one (as that of
+// tf.train.ExponentialMovingAverage with num_updates), so it begins with the parameters
+// after the first step, and forgets these early.
+func averaged(decay float64, old, new *expr.Expr) *expr.Expr {
+	t := expr.New(expr.ToF32, expr.New(expr.AsI32, expr.NewVar("step", expr.U32)))
+	share := expr.New(expr.Min, expr.F(decay), expr.New(expr.Div, t, expr.New(expr.Add, t, expr.F(9))))
+	return expr.New(expr.Add, expr.New(expr.Mul, share, old), expr.New(expr.Mul, expr.New(expr.Sub, expr.F(1), share), new))
 }
 
 func scalar(name string) *expr.Expr { return expr.NewVar(name, expr.F32) }

@@ -28,8 +28,12 @@ func TestOptimizers(t *testing.T) {
 // TestSkippedUpdates evaluates updates in float64. With a factor of clipping that is not a number
 // they leave what they get; otherwise they change it, and keep to the bound.
 func TestSkippedUpdates(t *testing.T) {
-	train := check.Train{Train: config.Train{Beta1: 0.9, Beta2: 0.99, Eps: 1e-8}, Muon: check.Muon{Steps: 2}}
+	train := check.Train{Train: config.Train{Beta1: 0.9, Beta2: 0.99, Eps: 1e-8}, Muon: check.Muon{Steps: 2}, Average: 0.9}
+	all := maps.Clone(optimizers)
 	for name, o := range optimizers {
+		all[name+" with an average"] = o.averaging()
+	}
+	for name, o := range all {
 		rules := map[string]*rule{name: &o.rule}
 		if o.matrix != nil {
 			rules[name+" of matrices"] = o.matrix
@@ -45,7 +49,7 @@ func TestSkippedUpdates(t *testing.T) {
 			}
 			args[1].F = []float64{math.Inf(1), 1, math.NaN(), 4, 5, 6}
 			results := func(clip, bound float64) []ir.Tensor {
-				return irtest.Eval(t, f, ir.Env{Scalars: map[string]float64{
+				return irtest.Eval(t, f, ir.Env{Step: 3, Scalars: map[string]float64{
 					"clip": clip, "bound": bound, "lr": 0.1, "bias_correction1": 1, "bias_correction2": 1, "decay": 0.1}}, args)
 			}
 			for i, got := range results(math.NaN(), 10) {
@@ -58,8 +62,11 @@ func TestSkippedUpdates(t *testing.T) {
 			for i := range free {
 				for e, x := range free[i].F {
 					want := x
-					if i == len(r.states) {
+					switch {
+					case i == len(r.states):
 						want = max(x, 0.6)
+					case i == 0 && r.average: // a quarter is the old one
+						want = max(0.6, free[len(r.states)].F[e])*0.75 + 0.25*args[2].F[e]
 					}
 					if got := bounded[i].F[e]; got != want || i == len(r.states) && x == args[0].F[e] {
 						t.Errorf("%s: element %d of result %d becomes %g, without a bound %g", name, e, i, got, x)

@@ -190,9 +190,9 @@ func (c *caller) embedTarget(md mode, to plan.Ref) {
 }
 
 // scored reports whether rows have losses: in training, and without dropout where
-// reports have them.
+// reports or tests during training have them.
 func (m *builder) scored(md mode) bool {
-	return md == training || md == teacher && m.spec.Train.Report.Full
+	return md == training || md == teacher && (m.spec.Train.Report.Full || m.spec.Eval.During.Any())
 }
 
 // outcome predicts from the last layer's rows and, where they have labels, makes their

@@ -29,7 +29,7 @@ var model = runtime.Model{
 	Params:   device.Flat(&embedGroup, &decoderGroup, &headGroup),
 	Plan:     plan,
 	Spec:     specText,
-	SpecHash: "775371bf314ee94f8a5fc4c3746ee4b40cecc1fd45da4af86d24372b0d195352",
+	SpecHash: "d62f584724df561421b8fb3a302dce4490801762cc37c6140de6663b2c119823",
 	Task: task.Config{
 		Base:    10,
 		Below:   1048576,

@@ -19,6 +19,24 @@ type Eval struct {
 	Times      []int // runs of the loop that are tested besides
 	Settle     int   // most runs in a test besides that takes as many as an answer needs; 0: none
 	Reach      Reach // of the model's positions
+	During     During
+}
+
+// A During says what is tested while training.
+type During struct {
+	Every   Budget // between two tests: steps, examples or FLOP; zero: there are none
+	Digits  []int  // of both operands; none: a few of those that are tested after training
+	Samples int    // problems a length
+}
+
+// Any reports whether there are tests.
+func (d *During) Any() bool { return d.Every != (Budget{}) }
+
+// A Criterion says when a test during training is better than another.
+type Criterion struct {
+	Loss    bool // by the loss, else by exact match
+	At      int  // of this length, 0: by the mean over all
+	Average bool // of the averaged weights
 }
 
 // A Span is the lengths Lo … Hi; none when Hi is 0.

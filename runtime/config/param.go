@@ -7,6 +7,10 @@ type Init struct {
 	A, B float64
 }
 
+// AverageState is the name of a running average of the parameters among the states that
+// an optimizer keeps of them.
+const AverageState = "average"
+
 // A Param is one parameter: a tensor that is learned, or Fixed.
 type Param struct {
 	Name  string

@@ -32,6 +32,8 @@ type Train struct {
 	RowFLOP     float64 // floating-point operations that a target row takes
 	Budget      Budget
 	Stop        *Stop // nil: not before the budget is spent
+	Plateau     *Plateau
+	Best        *Criterion // of the checkpoint that is kept besides the last; nil: there is none
 	Report      Report
 	Precision   string // f32, or bf16: what factors of matrix products are rounded to
 	Seed        uint64
@@ -62,6 +64,12 @@ func (b Budget) String() string {
 type Stop struct {
 	AtLeast float64
 	HeldOut bool // on problems kept from training, else on those of training
+}
+
+// A Plateau ends training after so many tests during training without a better one.
+type Plateau struct {
+	Patience int
+	By       Criterion
 }
 
 // A Report says what is measured while training.

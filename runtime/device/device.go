@@ -27,7 +27,7 @@ const (
 )
 
 // MaxStates is the most states that an optimizer has.
-const MaxStates = 2
+const MaxStates = 3
 
 // Shared reports whether all micro-batches see the same space.
 func (s Space) Shared() bool { return s == Params || s >= State }
@@ -217,6 +217,18 @@ type Plan struct {
 
 	Matrices     []Matrix
 	MatrixStates int // how many states, the first ones, the optimizer keeps of a Matrix
+}
+
+// Averages reports whether the optimizer keeps an average of the parameters.
+func (p *Plan) Averages() bool { return slices.Contains(p.States, config.AverageState) }
+
+// Average is the space of that average, which must be kept.
+func (p *Plan) Average() Space {
+	i := slices.Index(p.States, config.AverageState)
+	if i < 0 {
+		panic("BUG: the plan keeps no average of its parameters")
+	}
+	return State + Space(i)
 }
 
 // Matrix is the update of matrices of a shape, which must be one that the plan has.

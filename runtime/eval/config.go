@@ -63,6 +63,44 @@ func (c *Config) Cells(t *task.Task) []Pair {
 	return slices.Compact(out)
 }
 
+// duringCells lists what is tested of a task while training: the lengths that the spec gives,
+// else the longest of Cells that training has and three longer ones, or four of a file.
+func (c *Config) duringCells(t *task.Task) []Pair {
+	if len(c.During.Digits) > 0 {
+		asked := Config{Digits: c.During.Digits}
+		return asked.Cells(t)
+	}
+	all := c.Cells(t)
+	if t.Listed() {
+		return spread(all, 4)
+	}
+	if equal := slices.DeleteFunc(slices.Clone(all), func(p Pair) bool { return p.J > 0 && p.I != p.J }); len(equal) > 0 {
+		all = equal
+	}
+	var trained Pair
+	trained.I, trained.J = t.Extent()
+	longer := slices.DeleteFunc(slices.Clone(all), trained.holds)
+	if i := slices.IndexFunc(all, trained.holds); i >= 0 {
+		trained = slices.MaxFunc(slices.DeleteFunc(all, func(p Pair) bool { return !trained.holds(p) }), Pair.compare)
+	}
+	return append([]Pair{trained}, spread(longer, 3)...)
+}
+
+// holds reports whether problems of cell q are no longer than those of p.
+func (p Pair) holds(q Pair) bool { return q.I <= p.I && q.J <= p.J }
+
+// spread is so many cells of a list, evenly spaced, the last among them.
+func spread(all []Pair, n int) []Pair {
+	if len(all) <= n {
+		return all
+	}
+	out := make([]Pair, n)
+	for k := range out {
+		out[k] = all[ceil(len(all)*(k+1), n)-1]
+	}
+	return out
+}
+
 // compare orders cells by the length of their problems.
 func (p Pair) compare(q Pair) int {
 	return cmp.Or(cmp.Compare(p.I+p.J, q.I+q.J), cmp.Compare(p.I, q.I))

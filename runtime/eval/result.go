@@ -25,8 +25,9 @@ type Settings struct {
 	Metric          string `json:"metric"` // exact_match, first_token
 	ExamplesTrained int64  `json:"examples_trained"`
 	Samples         int    `json:"samples"`
-	Pad             [2]int `json:"pad"`             // to, step
-	Times           int    `json:"times,omitempty"` // runs of the loop, where there is one
+	Pad             [2]int `json:"pad"`               // to, step
+	Times           int    `json:"times,omitempty"`   // runs of the loop, where there is one
+	Weights         string `json:"weights,omitempty"` // best, average or best-average; "": the last ones that were trained
 }
 
 // A Result is eval/result.json. Fractions are means over cells, absent where there

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/device"
 )
@@ -62,6 +63,12 @@ const Folder = "ckpt"
 // checkpointName is the file name after so many steps; names sort by step.
 func checkpointName(step int) string { return fmt.Sprintf("step-%08d.safetensors", step) }
 
+// Best is the name of the best checkpoint in Folder, where one is kept besides the last.
+const Best = "best.safetensors"
+
+// BestPath is where the best checkpoint of a run directory is, if there is one.
+func BestPath(dir string) string { return filepath.Join(dir, Folder, Best) }
+
 // Checkpoints returns the paths of a run directory's checkpoints, oldest first. A folder
 // that cannot be read is an error: there may be some in it.
 func Checkpoints(dir string) ([]string, error) {
@@ -90,6 +97,15 @@ func (t *Trainer) Save() (string, error) {
 	if _, err := t.Wait(); err != nil {
 		return "", err
 	}
+	path := filepath.Join(t.Dir, Folder, checkpointName(t.State.Step))
+	if err := t.write(path); err != nil {
+		return "", fmt.Errorf("cannot save a checkpoint: %w", err)
+	}
+	return path, t.prune()
+}
+
+// write writes a checkpoint of the State.
+func (t *Trainer) write(path string) error {
 	f := ckpt.File{Meta: map[string]string{
 		"seed":     strconv.FormatUint(t.Config.Seed, 10),
 		"budget":   t.Config.Budget.String(),
@@ -103,7 +119,7 @@ func (t *Trainer) Save() (string, error) {
 	}}
 	vocabulary, err := json.Marshal(t.Task.Vocabulary())
 	if err != nil {
-		return "", fmt.Errorf("BUG: %w", err)
+		return fmt.Errorf("BUG: %w", err)
 	}
 	f.Meta["vocabulary"] = string(vocabulary)
 	maps.Copy(f.Meta, t.Meta)
@@ -122,16 +138,12 @@ func (t *Trainer) Save() (string, error) {
 		}
 	}
 	if err := t.Machine.Err(); err != nil {
-		return "", fmt.Errorf("cannot save a checkpoint: %w", err)
+		return err
 	}
-	path := filepath.Join(t.Dir, Folder, checkpointName(t.State.Step))
 	if err := os.Mkdir(filepath.Dir(path), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", fmt.Errorf("cannot save a checkpoint: %w", err)
+		return err
 	}
-	if err := ckpt.Write(path, f); err != nil {
-		return "", fmt.Errorf("cannot save a checkpoint: %w", err)
-	}
-	return path, t.prune()
+	return ckpt.Write(path, f)
 }
 
 // prune removes old checkpoints, and what a killed process left half written.
@@ -171,7 +183,7 @@ func Read(path string) (*Checkpoint, error) {
 	if c.State, err = stateOf(f.Meta); err != nil {
 		return nil, fmt.Errorf("%s: it does not say how far it was trained: %w", path, err)
 	}
-	if want := checkpointName(c.State.Step); filepath.Base(path) != want {
+	if want := checkpointName(c.State.Step); filepath.Base(path) != want && filepath.Base(path) != Best {
 		return nil, fmt.Errorf("%s: it is the checkpoint after %d steps, which is called %s: give it its name back", path, c.State.Step, want)
 	}
 	return c, nil
@@ -196,6 +208,25 @@ func (c *Checkpoint) Put(m device.Machine, plan *device.Plan, params []device.Pa
 	}
 	for i, sp := range spaces {
 		m.Root().PutFloats(device.Ref{Space: sp.space}, arenas[i])
+	}
+	return nil
+}
+
+// PutAverage puts the averaged parameters onto a machine in place of those that were
+// trained, which Put has put there. Before the first step both are the same.
+func (c *Checkpoint) PutAverage(m device.Machine, params []device.Param) error {
+	if c.State.Step == 0 {
+		return nil
+	}
+	for _, p := range params {
+		if p.Fixed {
+			break
+		}
+		t, ok := c.tensors[config.AverageState+"."+p.Name]
+		if !ok || !slices.Equal(t.Shape, p.Shape) {
+			return fmt.Errorf("%s: it has no average of %s: it is of another model", c.Path, p.Name)
+		}
+		m.Root().PutFloats(device.Ref{Space: device.Params, Off: p.Off}, t.Data)
 	}
 	return nil
 }

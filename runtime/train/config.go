@@ -28,6 +28,14 @@ type (
 	Report = config.Report
 )
 
+// StopReason says why training stops before its budget is used up.
+func (c *Config) StopReason() string {
+	if p := c.Plateau; p != nil {
+		return fmt.Sprintf("none of the last %d tests was better than one before", p.Patience)
+	}
+	return "the exact match is what the spec asks for"
+}
+
 // problems is how many are asked for.
 func problems(r Report) int { return cmp.Or(r.Problems, Glance) }
 

@@ -23,6 +23,7 @@ type run struct {
 	saved  time.Time
 	before time.Duration // trained by earlier processes
 	first  State
+	tested *tested // nil: there are no tests while training
 }
 
 func newRun(t *Trainer, log *track.Log, last *track.Report) *run {
@@ -50,6 +51,7 @@ func (r *run) paused() bool { return r.Pause > 0 && r.used() >= r.Pause }
 
 // advance does one step and all that is due after it.
 func (r *run) advance() error {
+	before := r.ahead()
 	examples := r.Config.batch(r.used())
 	rate := r.Config.rate(r.Config.middle(r.ahead(), examples, r.elapsed()))
 	if err := r.enqueue(examples, rate); err != nil {
@@ -57,8 +59,9 @@ func (r *run) advance() error {
 	}
 	r.over = r.used() >= 1 // time goes on: asked once a step, so that the last one is reported
 	due := r.ahead().Step%r.every == 0 || r.over
+	test := r.tested.due(before, r.ahead(), r.over)
 	save := r.SaveEvery > 0 && time.Since(r.saved) >= r.SaveEvery
-	if due || save {
+	if due || test || save {
 		if _, err := r.Wait(); err != nil {
 			return err
 		}
@@ -80,6 +83,11 @@ func (r *run) advance() error {
 			}
 		}
 		if err := r.stop(); err != nil {
+			return err
+		}
+	}
+	if test || r.State.Stopped {
+		if err := r.testLengths(); err != nil {
 			return err
 		}
 	}
@@ -177,7 +185,7 @@ func (r *run) save() error {
 	if err := r.still(); err != nil {
 		return err
 	}
-	if err := r.log.Sync(); err != nil {
+	if err := errors.Join(r.log.Sync(), r.tested.sync()); err != nil {
 		return fmt.Errorf("cannot write metrics: %w", err)
 	}
 	_, err := r.Save()

@@ -35,6 +35,7 @@ type Trainer struct {
 	Still     func() error         // an error once Dir is not there any more, asked before anything is written; nil: not asked
 	Match     Match                // asked at every report
 	Score     Measure              // instead, where reports are Full
+	Tests     *Tests               // while training; nil: there are none
 	Status    *track.Status
 	Pause     float64    // the share of the budget after which training pauses; 0: it does not
 	Followers []Follower // told of reports after the metrics files have them
@@ -185,6 +186,10 @@ func (t *Trainer) Run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, log.Close()) }()
 	r := newRun(t, log, last)
 	defer func() { err = errors.Join(err, r.end(ctx, err)) }()
+	if err := r.openTests(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.tested.close()) }()
 	if err := r.begin(); err != nil {
 		return err
 	}

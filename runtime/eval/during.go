@@ -1,0 +1,65 @@
+package eval
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/arithlang/mlc/runtime/task"
+	"github.com/arithlang/mlc/runtime/track"
+)
+
+// A During tests a few lengths while a model is trained: as verification does after it, on
+// other problems where there are enough, none of which training sees, and with losses. The
+// plan's Forward must have them.
+type During struct {
+	Model
+	cells    []Pair
+	problems func() [][]task.Problem // of each cell
+}
+
+// NewDuring is the test during training that a Config asks for, at the width of tests.
+func (c *Config) NewDuring(m Model) *During {
+	m.Task = m.Task.WithPad(c.Pad)
+	d := &During{Model: m, cells: c.duringCells(m.Task)}
+	d.problems = sync.OnceValue(func() (all [][]task.Problem) {
+		for _, p := range d.cells {
+			all = append(all, m.Task.Unseen(p.I, p.J, c.Samples, c.During.Samples))
+		}
+		return all
+	})
+	return d
+}
+
+// Run tests all lengths.
+func (d *During) Run(ctx context.Context) ([]track.Length, error) {
+	cells := d.problems()
+	problems := slices.Concat(cells...)
+	losses := make([]tally, len(problems))
+	right, err := d.verify(ctx, problems, ExactMatch, losses)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]track.Length, len(d.cells))
+	at := 0
+	for k, p := range d.cells {
+		l := track.Length{Length: p.I, Samples: len(cells[k])}
+		if d.Task.Arrays() {
+			l.Entries = p.J
+		}
+		var sum tally
+		count := 0
+		for range cells[k] { // in this order, whatever the launches were
+			sum.sum += losses[at].sum
+			sum.labels += losses[at].labels
+			if right[at] {
+				count++
+			}
+			at++
+		}
+		l.ExactMatch = float64(count) / float64(max(l.Samples, 1))
+		l.Loss = track.Finite(sum.sum / float64(max(sum.labels, 1)))
+		out[k] = l
+	}
+	return out, nil
+}

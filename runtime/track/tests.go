@@ -1,0 +1,118 @@
+package track
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/arithlang/mlc/runtime/damage"
+)
+
+// TestsFile is the name of the tests during training in a run directory: a line each, with
+// a checksum. Those of two runs that do the same are equal: nothing in them hangs on the
+// clock, and metrics.jsonl says when a step was done.
+const TestsFile = "tests.jsonl"
+
+// A Test is one line of tests.jsonl: held-out problems of some lengths after a step.
+type Test struct {
+	Step     int      `json:"step"` // steps done
+	Examples int64    `json:"examples"`
+	Lengths  []Length `json:"lengths"`           // shortest first
+	Average  []Length `json:"average,omitempty"` // the same of the averaged weights, where there are any
+}
+
+// A Length is what a test says of the problems of one length.
+type Length struct {
+	Length     int      `json:"length"`            // digits of operands; of a file, tokens of the prompt
+	Entries    int      `json:"entries,omitempty"` // of an array
+	Samples    int      `json:"samples"`
+	ExactMatch float64  `json:"exact_match"` // 0 to 1
+	Loss       *float64 `json:"loss"`        // nats a label; nil: it is not a finite number
+}
+
+// Finite is a number as a Length has it, nil if it is not finite.
+func Finite(x float64) *float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return &x
+}
+
+// Tests returns the tests in a run directory up to a step. A killed process may have left
+// half of a last line, which is none.
+func Tests(dir string, step int) ([]Test, error) {
+	path := filepath.Join(dir, TestsFile)
+	text, err := damage.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []Test
+	last, n := 0, 0
+	for l := range strings.Lines(string(text)) {
+		if !strings.HasSuffix(l, "\n") {
+			break
+		}
+		n++
+		var t Test
+		err := damage.Unseal([]byte(l), &t)
+		if err == nil && t.Step <= last {
+			err = damage.Errorf("it is of step %d, the one before it of step %d", t.Step, last)
+		}
+		if err != nil {
+			return nil, damage.Errorf("%s is damaged: line %d: %v; nothing was changed. Remove it to go on without what it says", path, n, err)
+		}
+		if last = t.Step; t.Step <= step {
+			all = append(all, t)
+		}
+	}
+	return all, nil
+}
+
+// A TestLog appends to tests.jsonl.
+type TestLog struct{ f *os.File }
+
+// OpenTests continues tests.jsonl after so many steps, as Open does the metrics. It returns
+// the tests that are left.
+func OpenTests(dir string, step int) (*TestLog, []Test, error) {
+	kept, err := Tests(dir, step)
+	if err != nil {
+		return nil, nil, err
+	}
+	var text bytes.Buffer
+	for _, t := range kept {
+		text.Write(testLine(t))
+	}
+	f, err := restart(filepath.Join(dir, TestsFile), text.Bytes())
+	if err != nil {
+		return nil, nil, err
+	}
+	return &TestLog{f}, kept, nil
+}
+
+func testLine(t Test) []byte {
+	text, err := json.Marshal(t)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return append(damage.Seal(text), '\n')
+}
+
+// Write appends a test.
+func (l *TestLog) Write(t Test) error {
+	_, err := l.f.Write(testLine(t))
+	return err
+}
+
+// Sync waits until all tests are on the disk.
+func (l *TestLog) Sync() error { return syncFile(l.f) }
+
+// Close closes the file.
+func (l *TestLog) Close() error { return l.f.Close() }
