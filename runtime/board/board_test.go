@@ -19,9 +19,9 @@ import (
 
 var started = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-func report(step int) track.Report {
+func report(step int) track.Point {
 	match := float64(step) / 10
-	return track.Report{Step: step, Examples: int64(step) * 128, Loss: 1 / float64(step), LR: 1e-3, GradNorm: 2, ExactMatch: &match, Seconds: float64(step) / 4}
+	return track.Report{Step: step, Examples: int64(step) * 128, Loss: 1 / float64(step), LR: 1e-3, GradNorm: 2, ExactMatch: &match, Seconds: float64(step) / 4}.Point()
 }
 
 func result() *eval.Result {
@@ -81,9 +81,9 @@ func write(t *testing.T, dir string) {
 	}
 	for _, last := range []int{2, 3} {
 		run := NewTraining(dir, settings, started)
-		var kept []track.Report
+		var kept []track.Point
 		if last == 3 {
-			kept = []track.Report{report(1)}
+			kept = []track.Point{report(1)}
 		}
 		check(run.Begin(kept))
 		for step := len(kept) + 1; step <= last; step++ {

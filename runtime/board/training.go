@@ -30,13 +30,13 @@ func NewTraining(dir string, settings map[string]string, started time.Time) *Tra
 
 // Begin starts the file with the reports that there are. A file that is there already
 // begins with the same bytes, as a rule, so that one who reads it goes on.
-func (t *Training) Begin(kept []track.Report) (err error) {
+func (t *Training) Begin(kept []track.Point) (err error) {
 	if t.file, err = os.OpenFile(filepath.Join(t.dir, File), os.O_RDWR|os.O_CREATE, 0o644); err != nil {
 		return cannotWrite(err)
 	}
 	text := append(first(t.at(0)), event{wall: t.at(0), values: []value{begins(t.settings, t.at(0))}}.record()...)
-	for _, r := range kept {
-		text = append(text, t.event(r).record()...)
+	for _, p := range kept {
+		text = append(text, t.event(p).record()...)
 	}
 	if _, err = t.file.Write(text); err == nil {
 		err = t.file.Truncate(int64(len(text)))
@@ -44,9 +44,9 @@ func (t *Training) Begin(kept []track.Report) (err error) {
 	return cannotWrite(err)
 }
 
-// Report adds a report.
-func (t *Training) Report(r track.Report) error {
-	_, err := t.file.Write(t.event(r).record())
+// Report adds a report or a test.
+func (t *Training) Report(p track.Point) error {
+	_, err := t.file.Write(t.event(p).record())
 	return cannotWrite(err)
 }
 
@@ -68,10 +68,10 @@ func (t *Training) at(seconds float64) float64 { return wall(t.started, seconds)
 
 func wall(started time.Time, seconds float64) float64 { return float64(started.Unix()) + seconds }
 
-// event is a report's.
-func (t *Training) event(r track.Report) event {
-	e := event{wall: t.at(r.Seconds), step: r.Step}
-	for _, n := range r.Numbers() {
+// event is a point's.
+func (t *Training) event(p track.Point) event {
+	e := event{wall: t.at(p.Seconds), step: p.Step}
+	for _, n := range p.Numbers {
 		e.values = append(e.values, scalar(n.Name, n.Value))
 	}
 	return e

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/arithlang/mlc/runtime/track"
@@ -18,8 +19,6 @@ const (
 	mostParams  = 100
 	longest     = 500 // characters of a parameter, as older servers have it
 	patience    = 10 * time.Second
-
-	perBatch = mostMetrics / 8 // reports, of eight numbers at most
 )
 
 // A client asks a server.
@@ -92,16 +91,21 @@ func (c client) params(run string, params map[string]string) error {
 	return nil
 }
 
-// metrics adds the numbers of reports.
-func (c client) metrics(run string, started time.Time, reports []track.Report) error {
+// metrics adds the numbers of points.
+func (c client) metrics(run string, started time.Time, points []track.Point) error {
 	var all []metric
-	for _, r := range reports {
-		at := started.Add(time.Duration(r.Seconds * float64(time.Second))).UnixMilli()
-		for _, n := range r.Numbers() {
-			all = append(all, metric{n.Name, n.Value, at, r.Step})
+	for _, p := range points {
+		at := started.Add(time.Duration(p.Seconds * float64(time.Second))).UnixMilli()
+		for _, n := range p.Numbers {
+			all = append(all, metric{n.Name, n.Value, at, p.Step})
 		}
 	}
-	return c.ask("POST", "runs/log-batch", map[string]any{"run_id": run, "metrics": all}, nil)
+	for part := range slices.Chunk(all, mostMetrics) {
+		if err := c.ask("POST", "runs/log-batch", map[string]any{"run_id": run, "metrics": part}, nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // update says how a run is. The time of its end may be none.

@@ -79,7 +79,7 @@ type Run struct {
 
 	client client
 	id     string
-	queue  chan track.Report
+	queue  chan track.Point
 	sent   chan struct{} // closed when the queue is
 	failed error         // the first failure of sending
 	lost   int           // reports that were not sent
@@ -96,13 +96,13 @@ const waiting = 4096
 
 // Begin makes the run on the server, or goes on with it, and begins to send. A server that
 // does not answer is said, and training goes on without it.
-func (r *Run) Begin(kept []track.Report) error {
+func (r *Run) Begin(kept []track.Point) error {
 	r.client = newClient(r.Server)
 	if err := r.open(len(kept) > 0); err != nil {
 		r.Say("MLflow: %v; training goes on without it\n", err)
 		return nil
 	}
-	r.queue, r.sent = make(chan track.Report, waiting), make(chan struct{})
+	r.queue, r.sent = make(chan track.Point, waiting), make(chan struct{})
 	go r.send()
 	return nil
 }
@@ -142,12 +142,12 @@ func (r *Run) open(resumed bool) error {
 func (r *Run) send() {
 	defer close(r.sent)
 	for first := range r.queue {
-		all := []track.Report{first}
-		for more := true; more && len(all) < perBatch; {
+		all := []track.Point{first}
+		for more, n := true, len(first.Numbers); more && n < mostMetrics/2; {
 			select {
 			case next, open := <-r.queue:
 				if more = open; open {
-					all = append(all, next)
+					all, n = append(all, next), n+len(next.Numbers)
 				}
 			default:
 				more = false
@@ -160,13 +160,13 @@ func (r *Run) send() {
 	}
 }
 
-// Report sends a report, in its time.
-func (r *Run) Report(report track.Report) error {
+// Report sends a report or a test, in its time.
+func (r *Run) Report(p track.Point) error {
 	if r.queue == nil {
 		return nil
 	}
 	select {
-	case r.queue <- report:
+	case r.queue <- p:
 	default: // the server is slower than training
 	}
 	return nil

@@ -116,14 +116,14 @@ func run(t *testing.T, dir, uri string) (*Run, *strings.Builder) {
 // TestRun is a run that is interrupted and goes on under the same name.
 func TestRun(t *testing.T) {
 	dir, f := t.TempDir(), serve(t)
-	var kept []track.Report
+	var kept []track.Point
 	for _, last := range []int{2, 3} {
 		r, said := run(t, dir, f.server.URL+"/")
 		if err := r.Begin(kept); err != nil {
 			t.Fatal(err)
 		}
 		for step := len(kept) + 1; step <= last; step++ {
-			report := track.Report{Step: step, Loss: 0.5, Seconds: float64(step)}
+			report := track.Report{Step: step, Loss: 0.5, Seconds: float64(step)}.Point()
 			r.Report(report)
 			kept = append(kept, report)
 		}
@@ -178,7 +178,7 @@ func TestNoServer(t *testing.T) {
 			if c.during != nil {
 				c.during()
 			}
-			if err := errors.Join(r.Report(track.Report{Step: 1}), r.End(1, true, nil)); err != nil {
+			if err := errors.Join(r.Report(track.Report{Step: 1}.Point()), r.End(1, true, nil)); err != nil {
 				t.Error(err)
 			}
 			if got := said.String(); !strings.Contains(got, c.want) || strings.Count(got, "\n") != 1 {

@@ -30,26 +30,6 @@ type Report struct {
 	TrainLoss       *float64 `json:"train_loss,omitempty"`
 }
 
-// A Number is one of a report's, by its name in JSON.
-type Number struct {
-	Name  string
-	Value float64
-}
-
-// Numbers are those of a report that are drawn over its steps.
-func (r Report) Numbers() []Number {
-	all := []Number{{"loss", r.Loss}, {"lr", r.LR}, {"grad_norm", r.GradNorm}}
-	for _, some := range []struct {
-		name  string
-		value *float64
-	}{{"exact_match", r.ExactMatch}, {"held_out_loss", r.HeldOutLoss}, {"train_exact_match", r.TrainExactMatch}, {"train_loss", r.TrainLoss}} {
-		if some.value != nil {
-			all = append(all, Number{some.name, *some.value})
-		}
-	}
-	return append(all, Number{"examples", float64(r.Examples)})
-}
-
 const (
 	columns     = "step,examples,tokens,loss,lr,grad_norm,exact_match,seconds,stage\n"
 	fullColumns = "step,examples,tokens,loss,lr,grad_norm,exact_match,seconds,stage,held_out_loss,train_exact_match,train_loss\n"

@@ -23,7 +23,9 @@ type run struct {
 	saved  time.Time
 	before time.Duration // trained by earlier processes
 	first  State
-	tested *tested // nil: there are no tests while training
+
+	reported float64 // seconds, by the last report
+	tested   *tested // nil: there are no tests while training
 }
 
 func newRun(t *Trainer, log *track.Log, last *track.Report) *run {
@@ -77,10 +79,9 @@ func (r *run) advance() error {
 		if err := r.log.Write(r.report); err != nil {
 			return fmt.Errorf("cannot write metrics: %w", err)
 		}
-		for _, f := range r.Followers {
-			if err := f.Report(r.report); err != nil {
-				return err
-			}
+		r.reported = r.report.Seconds
+		if err := r.tell(r.report.Point()); err != nil {
+			return err
 		}
 		if err := r.stop(); err != nil {
 			return err
@@ -99,18 +100,39 @@ func (r *run) advance() error {
 	return r.save()
 }
 
-// begin tells followers of the reports so far.
+// begin tells followers of what was reported so far.
 func (r *run) begin() error {
 	if len(r.Followers) == 0 {
 		return nil
 	}
-	kept, err := track.All(r.Dir)
+	reports, err := track.Until(r.Dir, r.State.Step)
+	if err != nil {
+		return err
+	}
+	if n := len(reports); n > 0 {
+		r.reported = reports[n-1].Seconds
+	}
+	var tests []track.Test
+	if r.tested != nil {
+		tests = r.tested.all
+	}
+	points := track.Points(reports, tests)
 	for _, f := range r.Followers {
-		if err == nil {
-			err = f.Begin(kept)
+		if err := f.Begin(points); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
+}
+
+// tell tells followers of a report or a test.
+func (r *run) tell(p track.Point) error {
+	for _, f := range r.Followers {
+		if err := f.Report(p); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // end tells followers how it ended.

@@ -38,16 +38,16 @@ type Trainer struct {
 	Tests     *Tests               // while training; nil: there are none
 	Status    *track.Status
 	Pause     float64    // the share of the budget after which training pauses; 0: it does not
-	Followers []Follower // told of reports after the metrics files have them
+	Followers []Follower // told of reports and tests after their files have them
 
 	stepper *stepper
 }
 
-// A Follower takes the reports of a run to where people look at them.
+// A Follower takes what a run reports to where people look at it.
 type Follower interface {
-	// Begin has the reports of the run up to its state.
-	Begin(kept []track.Report) error
-	Report(r track.Report) error
+	// Begin has what was reported up to the run's state.
+	Begin(kept []track.Point) error
+	Report(p track.Point) error
 	// End comes last, even where Begin has failed, when so many seconds were trained: the run
 	// is done, was interrupted or has failed.
 	End(seconds float64, done bool, failed error) error

@@ -1,0 +1,74 @@
+package track
+
+import (
+	"fmt"
+	"slices"
+)
+
+// A Point is what there is to draw over the steps of a training: the numbers of a report, or
+// of a test of lengths.
+type Point struct {
+	Step    int
+	Seconds float64 // of training, by the last report
+	Numbers []Number
+}
+
+// A Number is one of a point, by its name.
+type Number struct {
+	Name  string
+	Value float64
+}
+
+// Point has the numbers of a report by their names in JSON.
+func (r Report) Point() Point {
+	all := []Number{{"loss", r.Loss}, {"lr", r.LR}, {"grad_norm", r.GradNorm}}
+	for _, some := range []struct {
+		name  string
+		value *float64
+	}{{"exact_match", r.ExactMatch}, {"held_out_loss", r.HeldOutLoss}, {"train_exact_match", r.TrainExactMatch}, {"train_loss", r.TrainLoss}} {
+		if some.value != nil {
+			all = append(all, Number{some.name, *some.value})
+		}
+	}
+	return Point{r.Step, r.Seconds, append(all, Number{"examples", float64(r.Examples)})}
+}
+
+// Point has the numbers of a test: test/exact_match/10, test/loss/10, and average/… of the
+// averaged weights. Seconds are those of the last report.
+func (t Test) Point(seconds float64) Point {
+	p := Point{Step: t.Step, Seconds: seconds}
+	for _, of := range []struct {
+		name    string
+		lengths []Length
+	}{{"test", t.Lengths}, {"average", t.Average}} {
+		for _, l := range of.lengths {
+			length := fmt.Sprint(l.Length)
+			if l.Entries > 0 {
+				length += fmt.Sprintf("x%d", l.Entries)
+			}
+			p.Numbers = append(p.Numbers, Number{of.name + "/exact_match/" + length, l.ExactMatch})
+			if l.Loss != nil {
+				p.Numbers = append(p.Numbers, Number{of.name + "/loss/" + length, *l.Loss})
+			}
+		}
+	}
+	return p
+}
+
+// Points are those of a run's reports and tests, in the order of steps; of one step, the
+// report's first.
+func Points(reports []Report, tests []Test) []Point {
+	var all []Point
+	seconds := 0.0
+	for _, r := range reports {
+		for len(tests) > 0 && tests[0].Step < r.Step {
+			all, tests = append(all, tests[0].Point(seconds)), tests[1:]
+		}
+		seconds = r.Seconds
+		all = append(all, r.Point())
+	}
+	for _, t := range tests {
+		all = append(all, t.Point(seconds))
+	}
+	return slices.Clip(all)
+}
